@@ -1,0 +1,77 @@
+#include "frontend/ops.h"
+
+#include <math.h>
+#include <stddef.h>
+#include <string.h>
+
+#define TG_REQUIRED NAN
+#define TG_UNSET    0
+
+static const tg_attr_info attr_table[] = {
+#define ONNX     0
+#define INTERNAL 1
+#define TG_ATTR_KEY(id, name, kind, origin) [TG_ATTR_##id] = {#name, TG_KIND_##kind, origin},
+#include "frontend/attrs.def"
+#undef TG_ATTR_KEY
+#undef ONNX
+#undef INTERNAL
+};
+
+/* All attributes of all operators in the order of ops.def: an operator's are neighbours. */
+static const struct {
+  tg_op op;
+  tg_op_attr attr;
+} attr_rows[] = {
+#define TG_OP(id, name, fewest, most, outputs, flags, effect)
+#define TG_OP_ATTR(id, key, initial) {TG_OP_##id, {TG_ATTR_##key, initial}},
+#include "frontend/ops.def"
+#undef TG_OP
+#undef TG_OP_ATTR
+};
+enum { ATTR_ROWS = sizeof attr_rows / sizeof *attr_rows };
+
+enum {
+  ELEMENTWISE = TG_OP_ELEMENTWISE,
+  UNARY = TG_OP_UNARY,
+  BINARY = TG_OP_BINARY,
+  GEMM = TG_OP_GEMM,
+  MOVE = TG_OP_MOVE,
+  POOL = TG_OP_POOL,
+  WINDOW = TG_OP_WINDOW,
+  COMMUTES = TG_OP_COMMUTES,
+  DEVICE = TG_OP_DEVICE,
+};
+
+static tg_op_attr attr_list[ATTR_ROWS];
+static tg_op_info op_table[] = {
+#define TG_OP(id, name, fewest, most, outputs, flags, effect)                                                \
+  [TG_OP_##id] = {#name, fewest, most, outputs, flags, effect, NULL, 0},
+#define TG_OP_ATTR(id, key, initial)
+#include "frontend/ops.def"
+#undef TG_OP
+#undef TG_OP_ATTR
+};
+
+/* Runs before main, so that the table is constant for every reader and thread. */
+__attribute__((constructor)) static void link_attributes(void) {
+  for (int i = 0; i < ATTR_ROWS; i++) {
+    attr_list[i] = attr_rows[i].attr;
+    tg_op_info *info = &op_table[attr_rows[i].op];
+    if (!info->attr_count++) info->attrs = &attr_list[i];
+  }
+}
+
+const tg_op_info *tg_op_get(tg_op op) { return &op_table[op]; }
+const tg_attr_info *tg_attr_get(tg_attr_key key) { return &attr_table[key]; }
+
+tg_op tg_op_from_name(const char *name) {
+  int op = 0;
+  while (op < TG_OP_COUNT && strcmp(op_table[op].name, name)) op++;
+  return (tg_op)op;
+}
+
+tg_attr_key tg_attr_from_name(const char *name) {
+  int key = 0;
+  while (key < TG_ATTR_KEY_COUNT && strcmp(attr_table[key].name, name)) key++;
+  return (tg_attr_key)key;
+}

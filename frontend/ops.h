@@ -1,0 +1,76 @@
+/* The operator table: what ops.def and attrs.def say, as data. */
+#ifndef TEGULA_FRONTEND_OPS_H
+#define TEGULA_FRONTEND_OPS_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { TG_ANY_COUNT = INT32_MAX };
+
+typedef enum tg_op {
+#define TG_OP(id, name, fewest, most, outputs, flags, effect) TG_OP_##id,
+#define TG_OP_ATTR(id, key, initial)
+#include "frontend/ops.def"
+#undef TG_OP
+#undef TG_OP_ATTR
+  TG_OP_COUNT
+} tg_op;
+
+typedef enum tg_op_flag {
+  TG_OP_ELEMENTWISE = 1 << 0, /* each output element from the broadcast elements of the inputs */
+  TG_OP_UNARY = 1 << 1,       /* one tensor operand */
+  TG_OP_BINARY = 1 << 2,      /* two tensor operands */
+  TG_OP_GEMM = 1 << 3,        /* runs on the matrix unit: inputs 0 and 1 share a float format */
+  TG_OP_MOVE = 1 << 4,        /* elements move, none is computed */
+  TG_OP_POOL = 1 << 5,        /* reduces spatial windows */
+  TG_OP_WINDOW = 1 << 6,      /* has kernel_shape, strides, dilations, pads */
+  TG_OP_COMMUTES = 1 << 7,    /* inputs may be exchanged */
+  TG_OP_DEVICE = 1 << 8,      /* may be left in a lowered graph */
+} tg_op_flag;
+
+typedef enum tg_attr_kind { TG_KIND_INT, TG_KIND_FLOAT, TG_KIND_INTS, TG_KIND_TEXT } tg_attr_kind;
+
+typedef enum tg_attr_key {
+#define TG_ATTR_KEY(id, name, kind, origin) TG_ATTR_##id,
+#include "frontend/attrs.def"
+#undef TG_ATTR_KEY
+  TG_ATTR_KEY_COUNT
+} tg_attr_key;
+
+typedef struct tg_attr_info {
+  const char *name;
+  tg_attr_kind kind;
+  int internal; /* written by our own passes only: refused in an ONNX file */
+} tg_attr_info;
+
+typedef struct tg_op_attr {
+  tg_attr_key key;
+  double initial; /* NaN: required; meaningless for INTS and TEXT, which start empty */
+} tg_op_attr;
+
+typedef struct tg_op_info {
+  const char *name; /* ONNX's, also ours */
+  int fewest_inputs, most_inputs, outputs;
+  unsigned flags; /* of tg_op_flag */
+  const char *effect;
+  const tg_op_attr *attrs;
+  int attr_count;
+} tg_op_info;
+
+/* Total functions: any enumerator has an entry. */
+const tg_op_info *tg_op_get(tg_op op);
+const tg_attr_info *tg_attr_get(tg_attr_key key);
+
+/* TG_OP_COUNT, TG_ATTR_KEY_COUNT when there is none of that name. */
+tg_op tg_op_from_name(const char *name);
+tg_attr_key tg_attr_from_name(const char *name);
+
+static inline int tg_op_is(tg_op op, unsigned flags) { return (tg_op_get(op)->flags & flags) != 0; }
+
+#ifdef __cplusplus
+}
+#endif
+#endif
