@@ -31,15 +31,15 @@ static const struct {
 enum { ATTR_ROWS = sizeof attr_rows / sizeof *attr_rows };
 
 enum {
-  ELEMENTWISE = TG_OP_ELEMENTWISE,
-  UNARY = TG_OP_UNARY,
-  BINARY = TG_OP_BINARY,
-  GEMM = TG_OP_GEMM,
-  MOVE = TG_OP_MOVE,
-  POOL = TG_OP_POOL,
-  WINDOW = TG_OP_WINDOW,
-  COMMUTES = TG_OP_COMMUTES,
-  DEVICE = TG_OP_DEVICE,
+  ELEMENTWISE = TG_IS_ELEMENTWISE,
+  UNARY = TG_IS_UNARY,
+  BINARY = TG_IS_BINARY,
+  GEMM = TG_IS_GEMM,
+  MOVE = TG_IS_MOVE,
+  POOL = TG_IS_POOL,
+  WINDOW = TG_IS_WINDOW,
+  COMMUTES = TG_IS_COMMUTES,
+  DEVICE = TG_IS_DEVICE,
 };
 
 static tg_op_attr attr_list[ATTR_ROWS];

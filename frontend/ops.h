@@ -20,15 +20,15 @@ typedef enum tg_op {
 } tg_op;
 
 typedef enum tg_op_flag {
-  TG_OP_ELEMENTWISE = 1 << 0, /* each output element from the broadcast elements of the inputs */
-  TG_OP_UNARY = 1 << 1,       /* one tensor operand */
-  TG_OP_BINARY = 1 << 2,      /* two tensor operands */
-  TG_OP_GEMM = 1 << 3,        /* runs on the matrix unit: inputs 0 and 1 share a float format */
-  TG_OP_MOVE = 1 << 4,        /* elements move, none is computed */
-  TG_OP_POOL = 1 << 5,        /* reduces spatial windows */
-  TG_OP_WINDOW = 1 << 6,      /* has kernel_shape, strides, dilations, pads */
-  TG_OP_COMMUTES = 1 << 7,    /* inputs may be exchanged */
-  TG_OP_DEVICE = 1 << 8,      /* may be left in a lowered graph */
+  TG_IS_ELEMENTWISE = 1 << 0, /* each output element from the broadcast elements of the inputs */
+  TG_IS_UNARY = 1 << 1,       /* one tensor operand */
+  TG_IS_BINARY = 1 << 2,      /* two tensor operands */
+  TG_IS_GEMM = 1 << 3,        /* runs on the matrix unit: inputs 0 and 1 share a float format */
+  TG_IS_MOVE = 1 << 4,        /* elements move, none is computed */
+  TG_IS_POOL = 1 << 5,        /* reduces spatial windows */
+  TG_IS_WINDOW = 1 << 6,      /* has kernel_shape, strides, dilations, pads */
+  TG_IS_COMMUTES = 1 << 7,    /* inputs may be exchanged */
+  TG_IS_DEVICE = 1 << 8,      /* may be left in a lowered graph */
 } tg_op_flag;
 
 typedef enum tg_attr_kind { TG_KIND_INT, TG_KIND_FLOAT, TG_KIND_INTS, TG_KIND_TEXT } tg_attr_kind;

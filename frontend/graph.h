@@ -1,0 +1,220 @@
+/* The typed graph: what every pass of the frontend reads and writes, and what the mapper receives.
+ *
+ * Everything lives on the graph's arena and dies with it; pointers stay valid for the arena's life, also those of
+ * removed nodes. Nodes are kept in a list that is always in topological order. The functions below keep producers,
+ * uses and names consistent; never write the fields of a value's use list or a node's inputs directly.
+ * Functions here do not fail on user input: they assert their preconditions. tg_graph_verify checks a whole graph. */
+#ifndef TEGULA_FRONTEND_GRAPH_H
+#define TEGULA_FRONTEND_GRAPH_H
+
+#include "frontend/base/arena.h"
+#include "frontend/base/status.h"
+#include "frontend/dtype.h"
+#include "frontend/ops.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { TG_MAX_RANK = 8 };
+#define TG_MAX_ELEMENTS ((int64_t)1 << 34) /* of one tensor: hostile sizes are refused */
+
+typedef struct tg_graph tg_graph;
+typedef struct tg_node tg_node;
+typedef struct tg_value tg_value;
+
+/* One dimension. `symbol` names what the model left open (the batch); its size is -1 until it is bound, after which the
+ * name stays as information. */
+typedef struct tg_dim {
+  int64_t size;
+  const char *symbol; /* or NULL */
+} tg_dim;
+
+/* Node `node` reads the value as its input number `input`. */
+typedef struct tg_use {
+  tg_value *value; /* the value read, NULL for an absent optional input */
+  tg_node *node;
+  int input;
+  struct tg_use *next, *previous; /* other uses of the same value */
+} tg_use;
+
+typedef enum tg_value_kind { TG_VALUE_INPUT, TG_VALUE_CONSTANT, TG_VALUE_RESULT } tg_value_kind;
+
+/* A tensor, dense and row-major. */
+struct tg_value {
+  const char *name; /* unique in the graph, any bytes but NUL, never empty */
+  int index;        /* graph->values[index] is this value; renumbered only by tg_graph_compact */
+  tg_value_kind kind;
+  tg_dtype dtype; /* TG_NONE until inferred; for a result, the dtype its producer rounds to */
+  int rank;       /* -1 until inferred */
+  tg_dim dims[TG_MAX_RANK];
+  const void *data; /* constants: elements of dtype, 64-byte aligned if the graph copied them; else NULL */
+  uint64_t seed;    /* constants: tg_seeded_fill(seed) made the data; 0: it did not (tests and `tegula zoo`) */
+  uint64_t elided;  /* constants parsed from a text that kept only this hash of the data; 0: the data is here */
+  tg_node *producer;   /* results: the node; else NULL */
+  int producer_output; /* and which of its outputs */
+  tg_use *uses;        /* list by use->next, in no meaningful order */
+  int use_count;
+  int output_count; /* how many times the value stands in graph->outputs */
+};
+
+/* An attribute's value; which member counts is tg_attr_get(key)->kind. */
+typedef struct tg_attr {
+  tg_attr_key key;
+  int64_t i;
+  double f;
+  const int64_t *ints;
+  int count;        /* of ints; 0: not given */
+  const char *text; /* "" when not given */
+} tg_attr;
+
+struct tg_node {
+  tg_op op;
+  int64_t id;       /* graph-node id of the stochastic-rounding hash: the same for the same model, kept by passes */
+  const char *name; /* of the model's node, for diagnostics and reports; "" allowed, not unique */
+  tg_use *inputs;   /* inputs[i].value, NULL where an optional input is absent */
+  int input_count;
+  tg_value **outputs;
+  int output_count;
+  tg_attr *attrs; /* one for each of tg_op_get(op)->attrs, in that order */
+  int attr_count;
+  bool disable_graphamp; /* metadata tegula.disable_graphamp, or the builder's region */
+  const char *rule;      /* which precision rule decided, for `inspect`; NULL before the cast pass */
+  tg_node *next, *previous;
+};
+
+/* A size that the model leaves open. */
+typedef struct tg_symbol {
+  const char *name;
+  int64_t size; /* -1 until bound */
+} tg_symbol;
+
+struct tg_graph {
+  tg_arena *arena;
+  const char *name;
+  tg_value **inputs, **outputs; /* in the model's order; an output may be an input, a constant, or stand twice */
+  int input_count, output_count;
+  const char **output_names; /* the names the user sees: passes may replace the values, never these */
+  tg_dtype *output_dtypes;   /* as the model declares them; TG_NONE: not declared */
+  tg_value **values; /* every value, also dead ones until tg_graph_compact */
+  int value_count;
+  tg_node *first, *last; /* topological order */
+  int node_count;
+  int64_t next_id;
+  tg_symbol *symbols;
+  int symbol_count;
+  size_t inputs_capacity, outputs_capacity, names_capacity, dtypes_capacity, values_capacity, symbols_capacity;
+  struct tg_name_set *names;
+};
+
+#define TG_FOR_NODES(graph, node) for (tg_node *node = (graph)->first; node; node = node->next)
+/* `node` may be removed, and nodes inserted, in the body. */
+#define TG_FOR_NODES_SAFE(graph, node)                                                                       \
+  for (tg_node *node = (graph)->first, *node##_next = node ? node->next : NULL; node;                        \
+       node = node##_next, node##_next = node ? node->next : NULL)
+
+/* --- construction ---------------------------------------------------------------------------------------------- */
+
+/* An empty graph. `arena` must outlive it. */
+tg_graph *tg_graph_create(tg_arena *arena, const char *name);
+
+/* A copy on `arena` that shares nothing with `graph` but the constants' data. */
+tg_graph *tg_graph_clone(const tg_graph *graph, tg_arena *arena);
+
+/* Names are copied and made unique (a suffix is appended to a taken one). rank -1: not known. dims are copied with
+ * their symbols, which become symbols of the graph. */
+tg_value *tg_graph_add_input(tg_graph *graph, const char *name, tg_dtype dtype, int rank, const tg_dim *dims);
+
+/* data NULL: zeros. Otherwise the elements are copied, or kept where they are when `borrow` (they must then live as
+ * long as the graph). The element count must be at most TG_MAX_ELEMENTS. */
+tg_value *tg_graph_add_constant(tg_graph *graph, const char *name, tg_dtype dtype, int rank, const int64_t *sizes,
+                                const void *data, bool borrow);
+tg_value *tg_graph_add_scalar(tg_graph *graph, const char *name, tg_dtype dtype, double value);
+
+/* A node with tg_op_get(op)->outputs fresh results of unknown type, the first named `name` (or "<op>" if NULL or
+ * empty), and every attribute at its default. `before` NULL: at the end. `id` -1: the next free one; passes that
+ * replace a node hand on its id. */
+tg_node *tg_graph_add_node(tg_graph *graph, tg_op op, const char *name, tg_value *const *inputs, int input_count,
+                           tg_node *before, int64_t id);
+
+/* `name` is what the user sees. */
+void tg_graph_add_output(tg_graph *graph, tg_value *value, const char *name, tg_dtype declared);
+
+/* --- change ---------------------------------------------------------------------------------------------------- */
+
+void tg_node_set_input(tg_node *node, int input, tg_value *value); /* value may be NULL */
+/* Keeps the first `count` inputs. */
+void tg_node_truncate_inputs(tg_node *node, int count);
+/* Every use of `from`, also as a graph output, becomes one of `to`. */
+void tg_value_replace(tg_graph *graph, tg_value *from, tg_value *to);
+/* The same but for uses in `except`. */
+void tg_value_replace_except(tg_graph *graph, tg_value *from, tg_value *to, const tg_node *except);
+/* The outputs must be unused. The values stay in graph->values, dead, until tg_graph_compact. */
+void tg_graph_remove_node(tg_graph *graph, tg_node *node);
+/* Moves `node` in the list before `before` (NULL: to the end). */
+void tg_graph_move_node(tg_graph *graph, tg_node *node, tg_node *before);
+/* Forgets values without producer and use (graph inputs and outputs stay) and renumbers value->index. */
+void tg_graph_compact(tg_graph *graph);
+/* Changes the name if the new one is free, otherwise leaves it. */
+void tg_value_rename(tg_graph *graph, tg_value *value, const char *name);
+
+/* --- attributes ------------------------------------------------------------------------------------------------ */
+
+/* The operator must have the attribute. */
+int64_t tg_attr_int(const tg_node *node, tg_attr_key key);
+double tg_attr_float(const tg_node *node, tg_attr_key key);
+const tg_attr *tg_attr_find(const tg_node *node, tg_attr_key key); /* NULL: the operator has none of that key */
+const int64_t *tg_attr_ints(const tg_node *node, tg_attr_key key, int *out_count); /* out_count may be NULL */
+const char *tg_attr_text(const tg_node *node, tg_attr_key key);
+void tg_attr_set_int(tg_node *node, tg_attr_key key, int64_t value);
+void tg_attr_set_float(tg_node *node, tg_attr_key key, double value);
+void tg_attr_set_ints(tg_graph *graph, tg_node *node, tg_attr_key key, const int64_t *values, int count);
+void tg_attr_set_text(tg_graph *graph, tg_node *node, tg_attr_key key, const char *text);
+
+/* --- questions ------------------------------------------------------------------------------------------------- */
+
+static inline tg_value *tg_in(const tg_node *node, int input) {
+  return input < node->input_count ? node->inputs[input].value : NULL;
+}
+static inline tg_value *tg_out(const tg_node *node) { return node->outputs[0]; }
+static inline bool tg_is_constant(const tg_value *value) { return value && value->kind == TG_VALUE_CONSTANT; }
+
+/* Elements of a value whose sizes are all known; of dimensions [from, to). */
+int64_t tg_value_elements(const tg_value *value);
+int64_t tg_value_elements_between(const tg_value *value, int from, int to);
+bool tg_value_is_known(const tg_value *value); /* dtype, rank and all sizes */
+bool tg_value_same_shape(const tg_value *a, const tg_value *b);
+void tg_value_sizes(const tg_value *value, int64_t out_sizes[TG_MAX_RANK]);
+/* Sets dtype and sizes of a result; symbols are dropped. */
+void tg_value_set_type(tg_value *value, tg_dtype dtype, int rank, const int64_t *sizes);
+/* "f32[N,3,224,224]", on `arena`. */
+const char *tg_value_type_text(const tg_value *value, tg_arena *arena);
+
+tg_value *tg_graph_find_value(const tg_graph *graph, const char *name); /* linear; NULL when there is none */
+
+/* --- symbols --------------------------------------------------------------------------------------------------- */
+
+/* Gives symbol `name` a size, in every dimension that carries it. TG_INVALID: there is no such symbol, the size is
+ * negative, or it is bound to another one. */
+tg_status tg_graph_bind_symbol(tg_graph *graph, const char *name, int64_t size, tg_diag *diag);
+/* Binds all symbols that are still open. */
+void tg_graph_bind_rest(tg_graph *graph, int64_t size);
+
+/* --- whole graphs ---------------------------------------------------------------------------------------------- */
+
+/* What a legal graph is (verify.c). TG_INVALID with the first violation. */
+tg_status tg_graph_verify(const tg_graph *graph, tg_diag *diag);
+/* The same, and every node is flagged DEVICE and in the form docs/machine.md and pipeline.h promise. */
+tg_status tg_graph_verify_lowered(const tg_graph *graph, tg_diag *diag);
+
+/* Fills with values in [-1, 1) scaled by `scale` from a seed; floats only. */
+void tg_seeded_fill(void *data, tg_dtype dtype, int64_t count, uint64_t seed);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,62 @@
+/* One interface for all engines: functional, SystemC, RTL. */
+#ifndef TEGULA_MACHINE_ENGINE_H
+#define TEGULA_MACHINE_ENGINE_H
+
+#include "sim/machine/dram.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* An instruction's execution. Engines without time give 0 for both cycles. */
+typedef struct tg_event {
+  uint64_t start, end; /* cycles since the run began */
+  uint32_t invocation;
+  uint16_t endpoint; /* tile row-major, then AGCUs */
+  uint8_t unit;      /* tg_unit */
+  uint8_t context;   /* of an AGCU */
+  uint16_t pc;
+} tg_event;
+
+typedef struct tg_run_options {
+  uint32_t step;          /* training step, for the stochastic-rounding keys */
+  uint32_t threads;       /* 0: as many as cores */
+  bool timing_only;       /* SystemC: no values */
+  bool record_events;     /* keep tg_events */
+  uint64_t max_cycles;    /* 0: no limit */
+  const char *wave_file;  /* RTL: FST, or NULL */
+  uint64_t seed;          /* run seed */
+  uint32_t fault;         /* test builds only: a deliberate defect, 0: none */
+} tg_run_options;
+
+typedef struct tg_section_time {
+  uint64_t begin, config, end; /* cycle of invocation, cycles of configuration, last instruction's end */
+} tg_section_time;
+
+typedef struct tg_run_result {
+  uint64_t cycles;             /* 0 for the functional engine */
+  tg_section_time *sections;   /* one an invocation, invocation_count of them; NULL without time */
+  tg_event *events;            /* sorted by invocation, endpoint, unit, context, start; NULL unless recorded */
+  size_t event_count;
+  uint64_t dram_read, dram_written; /* bytes */
+  double seconds;              /* host time of the run itself */
+} tg_run_result;
+
+/* Runs the whole program once on `dram` (inputs already in place; outputs are left there). The program was checked.
+ * TG_FAULT with the machine's state in `diag` on a fault, deadlock or cycle limit. */
+typedef struct tg_engine {
+  const char *name;
+  /* Prepares a program (code generation, elaboration); NULL state with a diag if this engine cannot run it. */
+  tg_status (*open)(const tg_program *program, const tg_run_options *options, void **out_state, tg_diag *diag);
+  tg_status (*run)(void *state, tg_dram *dram, const tg_run_options *options, tg_run_result *out_result, tg_diag *diag);
+  void (*close)(void *state);
+} tg_engine;
+
+void tg_run_result_release(tg_run_result *result);
+
+extern const tg_engine tg_engine_functional, tg_engine_systemc, tg_engine_rtl;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

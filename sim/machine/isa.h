@@ -1,0 +1,124 @@
+/* The instruction set in C: decoded instructions, generated from isa.def, and their encoding and text. */
+#ifndef TEGULA_MACHINE_ISA_H
+#define TEGULA_MACHINE_ISA_H
+
+#include "frontend/base/arena.h"
+#include "sim/machine/params.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+  TG_INSTR_BYTES = 256,
+  TG_LEVELS = 3,   /* loop levels of a sequencer */
+  TG_BASES = 32,   /* entries of the base table and of the key table */
+  TG_STREAMS = 6,  /* streams of a VOP */
+  TG_SEGMENTS = 6, /* segments of a VOP */
+  TG_VX_REGS = 32,
+};
+
+/* Units of a tile, and the contexts of an AGCU. */
+typedef enum tg_unit { TG_MX, TG_VX, TG_TX, TG_AGCU } tg_unit;
+const char *tg_unit_name(tg_unit unit);
+
+typedef enum tg_op {
+#define OPERATION(unit, name, code, doc) TG_OP_##unit##_##name = code,
+#include "sim/machine/ops.def"
+#undef OPERATION
+  TG_OP_sync = 0,
+} tg_op;
+
+typedef enum tg_alu {
+#define ALU(name, code, operands, doc) TG_ALU_##name = code,
+#include "sim/machine/alu.def"
+#undef ALU
+} tg_alu;
+
+enum { TG_POST_NONE, TG_POST_LOCAL, TG_POST_ROW, TG_POST_COL };
+enum { TG_EAST, TG_WEST, TG_SOUTH, TG_NORTH };
+enum { TG_FMT_FP32, TG_FMT_BF16, TG_FMT_FP16, TG_FMT_TF32 };
+enum { TG_STREAM_NONE, TG_STREAM_FP32, TG_STREAM_BF16, TG_STREAM_FP16, TG_STREAM_ACC, TG_STREAM_SPLAT32 };
+enum { TG_CVT_32, TG_CVT_16, TG_CVT_FP32_BF16, TG_CVT_FP32_FP16, TG_CVT_BF16_FP32, TG_CVT_FP16_FP32 };
+
+/* One struct a unit: tg_mx_instr, tg_vx_instr, tg_tx_instr, tg_agcu_instr. Every field is an array of int64_t of its count,
+ * so that one table drives encoding, text and checks: in->flits[0], in->blk_count[3]. */
+#define UNIT(unit) typedef struct tg_##unit##_instr {
+#define FIELD(unit, name, count, bits, is_signed, doc) int64_t name[count];
+#define END(unit)                                                                                                      \
+  }                                                                                                                    \
+  tg_##unit##_instr;
+#include "sim/machine/isa.def"
+#undef UNIT
+#undef FIELD
+#undef END
+
+/* The fields that stand first in every unit's instruction, in the same order and layout. */
+typedef struct tg_common_instr {
+  int64_t op[1], loop_count[3], loop_begin[3], wait_on[4], wait[4], credit_mask[1], credit_base[1], post_kind[4],
+      post_pos[4], post_sem[4];
+} tg_common_instr;
+
+typedef union tg_instr {
+  tg_common_instr common;
+  tg_mx_instr mx;
+  tg_vx_instr vx;
+  tg_tx_instr tx;
+  tg_agcu_instr agcu;
+} tg_instr;
+
+/* A row operand as five consecutive members of an instruction (base, delta[3], rot_count, rot_stride). */
+typedef struct tg_row_operand {
+  int64_t base[1], delta[3], rot_count[1], rot_stride[1];
+} tg_row_operand;
+#define TG_OPERAND(instr, name) ((const tg_row_operand *)(const void *)(instr)->name##_base)
+
+/* Streams of a VOP as an array: tg_stream_of(vop, t). */
+typedef struct tg_stream {
+  int64_t kind[1];
+  tg_row_operand at;
+  int64_t row[3], j[2], lane[1], banks[1], store[1];
+} tg_stream;
+static inline const tg_stream *tg_stream_of(const tg_vx_instr *vop, int t) {
+  return (const tg_stream *)(const void *)vop->s0_kind + t;
+}
+static inline tg_stream *tg_stream_of_mut(tg_vx_instr *vop, int t) { return (tg_stream *)(void *)vop->s0_kind + t; }
+
+/* A microcode word: fields of alu.def. */
+typedef struct tg_ucode {
+#define UCODE(name, bits, doc) uint8_t name;
+#include "sim/machine/alu.def"
+#undef UCODE
+} tg_ucode;
+uint64_t tg_ucode_encode(const tg_ucode *word);
+tg_ucode tg_ucode_decode(uint64_t bits);
+enum { TG_CONST0 = 64 }; /* operand number of constant 0 */
+
+/* Encoding: 32 words of 64 bits, little-endian, unused bits zero. Encode asserts nothing: check first. */
+void tg_instr_encode(tg_unit unit, const tg_instr *instr, uint64_t out_words[TG_INSTR_BYTES / 8]);
+/* Fails on set bits outside the fields. */
+tg_status tg_instr_decode(tg_unit unit, const uint64_t words[TG_INSTR_BYTES / 8], tg_instr *out_instr, tg_diag *diag);
+/* Every field within its width and the op known to the unit; names the field. */
+tg_status tg_instr_check(tg_unit unit, const tg_instr *instr, tg_diag *diag);
+unsigned tg_unit_bits(tg_unit unit); /* bits used by the fields of a unit */
+
+/* Text: "gemm format=1 m_count=1,16 wait_on=1 ..." with fields that are zero left out. */
+char *tg_instr_print(tg_unit unit, const tg_instr *instr, tg_arena *arena);
+tg_status tg_instr_parse(tg_unit unit, const char *line, tg_instr *out_instr, tg_diag *diag);
+char *tg_ucode_print(const tg_ucode *word, tg_arena *arena);
+tg_status tg_ucode_parse(const char *line, tg_ucode *out_word, tg_diag *diag);
+
+/* Description of a field, for generators and documentation. */
+typedef struct tg_field {
+  const char *name, *doc;
+  uint8_t count, bits;
+  bool is_signed;
+  uint16_t bit;    /* position of element 0 in the word */
+  uint16_t member; /* offset of element 0 in the struct, in int64_t */
+} tg_field;
+const tg_field *tg_unit_fields(tg_unit unit, size_t *out_count);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,40 @@
+/* Parameters of a machine, from params.def: presets, YAML files, single overrides. */
+#ifndef TEGULA_MACHINE_PARAMS_H
+#define TEGULA_MACHINE_PARAMS_H
+
+#include "frontend/base/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tg_params {
+  char name[64]; /* preset or file stem, for reports */
+#define PARAM(name, tiny, edge, rack, lowest, highest, power_of_two, doc) uint32_t name;
+#include "sim/machine/params.def"
+#undef PARAM
+} tg_params;
+
+/* Loads a preset ("tiny", "edge", "rack") or a YAML file of `parameter: value` lines, with an optional `base: PRESET`. */
+tg_status tg_params_load(const char *name_or_file, tg_params *out_params, tg_diag *diag);
+/* Applies one "key=value". Ranges are checked; call tg_params_check after the last one. */
+tg_status tg_params_set(tg_params *params, const char *assignment, tg_diag *diag);
+/* Ranges and relations between parameters. */
+tg_status tg_params_check(const tg_params *params, tg_diag *diag);
+bool tg_params_equal(const tg_params *a, const tg_params *b); /* all but the name */
+
+/* Derived sizes (docs/machine.md, section 1). */
+static inline uint32_t tg_flit_bytes(const tg_params *m) { return 4 * m->p; }
+static inline uint32_t tg_bank_rows(const tg_params *m) { return m->bank_bytes / tg_flit_bytes(m); }
+static inline uint32_t tg_pad_rows(const tg_params *m) { return m->banks * tg_bank_rows(m); }
+static inline uint32_t tg_acc_rows(const tg_params *m) { return m->acc_bytes / (8 * m->p); } /* of one half */
+static inline uint32_t tg_lanes(const tg_params *m) { return 2 * m->p; }
+static inline uint32_t tg_store_rows(const tg_params *m) { return m->agcu_buffers * m->burst_flits; }
+static inline uint32_t tg_atom_cycles(const tg_params *m) { return 64 / m->port_bytes; }
+static inline uint32_t tg_tiles(const tg_params *m) { return m->rows * m->cols; }
+static inline uint32_t tg_agcus(const tg_params *m) { return m->rows + m->cols; }
+
+#ifdef __cplusplus
+}
+#endif
+#endif

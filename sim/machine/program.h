@@ -1,0 +1,105 @@
+/* A compiled program: what the mapper writes and the engines execute; the .tgb file and its text form.
+ *
+ * All memory belongs to the program's arena. A program refers to DRAM by tensors: each has a fixed, 64-byte aligned
+ * address in one space of `dram_bytes` bytes. */
+#ifndef TEGULA_MACHINE_PROGRAM_H
+#define TEGULA_MACHINE_PROGRAM_H
+
+#include "sim/machine/isa.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Storage formats of DRAM tensors. */
+typedef enum tg_storage { TG_STORE_FP32, TG_STORE_BF16, TG_STORE_FP16, TG_STORE_TF32 } tg_storage;
+static inline uint32_t tg_storage_bytes(tg_storage s) { return s == TG_STORE_BF16 || s == TG_STORE_FP16 ? 2 : 4; }
+
+typedef enum tg_role { TG_ROLE_INPUT, TG_ROLE_OUTPUT, TG_ROLE_CONSTANT, TG_ROLE_TEMPORARY } tg_role;
+
+typedef struct tg_dram_tensor {
+  const char *name; /* inputs and outputs: the model's names */
+  tg_role role;
+  tg_storage storage;
+  uint32_t rank;
+  int64_t dims[8];     /* as the model declares them; row-major in DRAM */
+  uint64_t address;    /* 64-byte aligned */
+  uint64_t bytes;      /* product of dims times element size */
+  const uint8_t *data; /* constants: `bytes` bytes; else NULL */
+} tg_dram_tensor;
+
+typedef struct tg_queue {
+  uint32_t count;
+  tg_instr *instrs;
+} tg_queue;
+
+typedef struct tg_tile_program {
+  tg_queue mx, vx, tx;
+  uint32_t word_count, constant_count;
+  uint64_t *words;     /* microcode */
+  uint32_t *constants; /* FP32 bits */
+  uint8_t *sem_init;   /* params.semaphores of them */
+} tg_tile_program;
+
+typedef struct tg_agcu_program {
+  tg_queue *contexts; /* params.agcu_contexts of them */
+  uint8_t *sem_init;
+} tg_agcu_program;
+
+typedef struct tg_section {
+  const char *name;
+  tg_tile_program *tiles; /* rows*cols, row-major */
+  tg_agcu_program *agcus; /* west 0..rows-1, north rows..rows+cols-1 */
+} tg_section;
+
+typedef struct tg_invocation {
+  const char *name; /* for reports: the graph nodes it computes */
+  uint32_t section;
+  uint64_t bases[TG_BASES];
+  uint32_t key_nodes[TG_BASES]; /* key table: key = tg_sr_key(seed, step, node) of numerics.h */
+  uint64_t macs_fp32, macs_narrow; /* useful multiply-adds, by the rate of the format */
+} tg_invocation;
+
+typedef struct tg_program {
+  tg_arena arena;
+  tg_params params;
+  uint64_t seed;
+  uint64_t dram_bytes; /* size of the address space */
+  const char *model;   /* name of the model it was compiled from */
+  const char *options; /* precision and mapping options, one line of JSON, for reports */
+  uint32_t tensor_count, section_count, invocation_count;
+  tg_dram_tensor *tensors;
+  tg_section *sections;
+  tg_invocation *invocations;
+} tg_program;
+
+/* An empty program for `params`; sections made by tg_program_add_section have empty queues, zero semaphores. */
+tg_program *tg_program_create(const tg_params *params);
+void tg_program_destroy(tg_program *program); /* NULL is allowed */
+tg_section *tg_program_add_section(tg_program *program, const char *name); /* moves earlier ones: keep indices */
+tg_dram_tensor *tg_program_add_tensor(tg_program *program);
+tg_invocation *tg_program_add_invocation(tg_program *program);
+tg_instr *tg_queue_push(tg_program *program, tg_queue *queue); /* a zeroed instruction; moves earlier ones */
+
+/* Everything that an engine relies on: field widths, queue lengths, addresses, table indices, DRAM ranges. Engines run checked
+ * programs only. */
+tg_status tg_program_check(const tg_program *program, tg_diag *diag);
+
+/* .tgb: versioned, with a checksum. Written beside and renamed. Reading checks. */
+tg_status tg_program_write(const tg_program *program, const char *path, tg_diag *diag);
+tg_status tg_program_read(const char *path, tg_program **out_program, tg_diag *diag);
+
+/* Text form: prints and parses the same programs (constants as hexadecimal). The caller frees the text with free(). */
+char *tg_program_print(const tg_program *program);
+tg_status tg_program_parse(const char *text, tg_program **out_program, tg_diag *diag);
+
+/* Cycles of configuration before the section's first issue (docs/machine.md, section 2). */
+uint64_t tg_section_config_cycles(const tg_params *params, const tg_section *section);
+
+/* Useful positions: endpoints are tiles (row-major) and then AGCUs. */
+static inline bool tg_is_west(const tg_params *m, uint32_t agcu) { return agcu < m->rows; }
+
+#ifdef __cplusplus
+}
+#endif
+#endif
