@@ -1,9 +1,10 @@
 /* The typed graph: what every pass of the frontend reads and writes, and what the mapper receives.
  *
- * Everything lives on the graph's arena and dies with it; pointers stay valid for the arena's life, also those of
- * removed nodes. Nodes are kept in a list that is always in topological order. The functions below keep producers,
- * uses and names consistent; never write the fields of a value's use list or a node's inputs directly.
- * Functions here do not fail on user input: they assert their preconditions. tg_graph_verify checks a whole graph. */
+ * Everything lives on the graph's arena and dies with it; pointers stay valid for the arena's life, also
+ * those of removed nodes. Nodes are kept in a list that is always in topological order. The functions below
+ * keep producers, uses and names consistent; never write the fields of a value's use list or a node's inputs
+ * directly. Functions here do not fail on user input: they assert their preconditions. tg_graph_verify checks
+ * a whole graph. */
 #ifndef TEGULA_FRONTEND_GRAPH_H
 #define TEGULA_FRONTEND_GRAPH_H
 
@@ -27,8 +28,8 @@ typedef struct tg_graph tg_graph;
 typedef struct tg_node tg_node;
 typedef struct tg_value tg_value;
 
-/* One dimension. `symbol` names what the model left open (the batch); its size is -1 until it is bound, after which the
- * name stays as information. */
+/* One dimension. `symbol` names what the model left open (the batch); its size is -1 until it is bound, after
+ * which the name stays as information. */
 typedef struct tg_dim {
   int64_t size;
   const char *symbol; /* or NULL */
@@ -53,8 +54,10 @@ struct tg_value {
   int rank;       /* -1 until inferred */
   tg_dim dims[TG_MAX_RANK];
   const void *data; /* constants: elements of dtype, 64-byte aligned if the graph copied them; else NULL */
-  uint64_t seed;    /* constants: tg_seeded_fill(seed) made the data; 0: it did not (tests and `tegula zoo`) */
-  uint64_t elided;  /* constants parsed from a text that kept only this hash of the data; 0: the data is here */
+  uint64_t seed;    /* constants: tg_seeded_fill(seed, seed_scale) made the data; 0: it did not */
+  float seed_scale;
+  uint64_t
+      elided; /* constants parsed from a text that kept only this hash of the data; 0: the data is here */
   tg_node *producer;   /* results: the node; else NULL */
   int producer_output; /* and which of its outputs */
   tg_use *uses;        /* list by use->next, in no meaningful order */
@@ -74,7 +77,7 @@ typedef struct tg_attr {
 
 struct tg_node {
   tg_op op;
-  int64_t id;       /* graph-node id of the stochastic-rounding hash: the same for the same model, kept by passes */
+  int64_t id; /* graph-node id of the stochastic-rounding hash: the same for the same model, kept by passes */
   const char *name; /* of the model's node, for diagnostics and reports; "" allowed, not unique */
   tg_use *inputs;   /* inputs[i].value, NULL where an optional input is absent */
   int input_count;
@@ -96,18 +99,20 @@ typedef struct tg_symbol {
 struct tg_graph {
   tg_arena *arena;
   const char *name;
-  tg_value **inputs, **outputs; /* in the model's order; an output may be an input, a constant, or stand twice */
+  tg_value **inputs,
+      **outputs; /* in the model's order; an output may be an input, a constant, or stand twice */
   int input_count, output_count;
   const char **output_names; /* the names the user sees: passes may replace the values, never these */
   tg_dtype *output_dtypes;   /* as the model declares them; TG_NONE: not declared */
-  tg_value **values; /* every value, also dead ones until tg_graph_compact */
+  tg_value **values;         /* every value, also dead ones until tg_graph_compact */
   int value_count;
   tg_node *first, *last; /* topological order */
   int node_count;
   int64_t next_id;
   tg_symbol *symbols;
   int symbol_count;
-  size_t inputs_capacity, outputs_capacity, names_capacity, dtypes_capacity, values_capacity, symbols_capacity;
+  size_t inputs_capacity, outputs_capacity, names_capacity, dtypes_capacity, values_capacity,
+      symbols_capacity;
   struct tg_name_set *names;
 };
 
@@ -117,7 +122,8 @@ struct tg_graph {
   for (tg_node *node = (graph)->first, *node##_next = node ? node->next : NULL; node;                        \
        node = node##_next, node##_next = node ? node->next : NULL)
 
-/* --- construction ---------------------------------------------------------------------------------------------- */
+/* --- construction
+ * ---------------------------------------------------------------------------------------------- */
 
 /* An empty graph. `arena` must outlive it. */
 tg_graph *tg_graph_create(tg_arena *arena, const char *name);
@@ -125,26 +131,27 @@ tg_graph *tg_graph_create(tg_arena *arena, const char *name);
 /* A copy on `arena` that shares nothing with `graph` but the constants' data. */
 tg_graph *tg_graph_clone(const tg_graph *graph, tg_arena *arena);
 
-/* Names are copied and made unique (a suffix is appended to a taken one). rank -1: not known. dims are copied with
- * their symbols, which become symbols of the graph. */
+/* Names are copied and made unique (a suffix is appended to a taken one). rank -1: not known. dims are copied
+ * with their symbols, which become symbols of the graph. */
 tg_value *tg_graph_add_input(tg_graph *graph, const char *name, tg_dtype dtype, int rank, const tg_dim *dims);
 
-/* data NULL: zeros. Otherwise the elements are copied, or kept where they are when `borrow` (they must then live as
- * long as the graph). The element count must be at most TG_MAX_ELEMENTS. */
-tg_value *tg_graph_add_constant(tg_graph *graph, const char *name, tg_dtype dtype, int rank, const int64_t *sizes,
-                                const void *data, bool borrow);
+/* data NULL: zeros. Otherwise the elements are copied, or kept where they are when `borrow` (they must then
+ * live as long as the graph). The element count must be at most TG_MAX_ELEMENTS. */
+tg_value *tg_graph_add_constant(tg_graph *graph, const char *name, tg_dtype dtype, int rank,
+                                const int64_t *sizes, const void *data, bool borrow);
 tg_value *tg_graph_add_scalar(tg_graph *graph, const char *name, tg_dtype dtype, double value);
 
-/* A node with tg_op_get(op)->outputs fresh results of unknown type, the first named `name` (or "<op>" if NULL or
- * empty), and every attribute at its default. `before` NULL: at the end. `id` -1: the next free one; passes that
- * replace a node hand on its id. */
-tg_node *tg_graph_add_node(tg_graph *graph, tg_op op, const char *name, tg_value *const *inputs, int input_count,
-                           tg_node *before, int64_t id);
+/* A node with tg_op_get(op)->outputs fresh results of unknown type, the first named `name` (or "<op>" if NULL
+ * or empty), and every attribute at its default. `before` NULL: at the end. `id` -1: the next free one;
+ * passes that replace a node hand on its id. */
+tg_node *tg_graph_add_node(tg_graph *graph, tg_op op, const char *name, tg_value *const *inputs,
+                           int input_count, tg_node *before, int64_t id);
 
 /* `name` is what the user sees. */
 void tg_graph_add_output(tg_graph *graph, tg_value *value, const char *name, tg_dtype declared);
 
-/* --- change ---------------------------------------------------------------------------------------------------- */
+/* --- change
+ * ---------------------------------------------------------------------------------------------------- */
 
 void tg_node_set_input(tg_node *node, int input, tg_value *value); /* value may be NULL */
 /* Keeps the first `count` inputs. */
@@ -162,12 +169,14 @@ void tg_graph_compact(tg_graph *graph);
 /* Changes the name if the new one is free, otherwise leaves it. */
 void tg_value_rename(tg_graph *graph, tg_value *value, const char *name);
 
-/* --- attributes ------------------------------------------------------------------------------------------------ */
+/* --- attributes
+ * ------------------------------------------------------------------------------------------------ */
 
 /* The operator must have the attribute. */
 int64_t tg_attr_int(const tg_node *node, tg_attr_key key);
 double tg_attr_float(const tg_node *node, tg_attr_key key);
-const tg_attr *tg_attr_find(const tg_node *node, tg_attr_key key); /* NULL: the operator has none of that key */
+const tg_attr *tg_attr_find(const tg_node *node,
+                            tg_attr_key key); /* NULL: the operator has none of that key */
 const int64_t *tg_attr_ints(const tg_node *node, tg_attr_key key, int *out_count); /* out_count may be NULL */
 const char *tg_attr_text(const tg_node *node, tg_attr_key key);
 void tg_attr_set_int(tg_node *node, tg_attr_key key, int64_t value);
@@ -175,7 +184,8 @@ void tg_attr_set_float(tg_node *node, tg_attr_key key, double value);
 void tg_attr_set_ints(tg_graph *graph, tg_node *node, tg_attr_key key, const int64_t *values, int count);
 void tg_attr_set_text(tg_graph *graph, tg_node *node, tg_attr_key key, const char *text);
 
-/* --- questions ------------------------------------------------------------------------------------------------- */
+/* --- questions
+ * ------------------------------------------------------------------------------------------------- */
 
 static inline tg_value *tg_in(const tg_node *node, int input) {
   return input < node->input_count ? node->inputs[input].value : NULL;
@@ -196,23 +206,28 @@ const char *tg_value_type_text(const tg_value *value, tg_arena *arena);
 
 tg_value *tg_graph_find_value(const tg_graph *graph, const char *name); /* linear; NULL when there is none */
 
-/* --- symbols --------------------------------------------------------------------------------------------------- */
+/* --- symbols
+ * --------------------------------------------------------------------------------------------------- */
 
-/* Gives symbol `name` a size, in every dimension that carries it. TG_INVALID: there is no such symbol, the size is
- * negative, or it is bound to another one. */
+/* Gives symbol `name` a size, in every dimension that carries it. TG_INVALID: there is no such symbol, the
+ * size is negative, or it is bound to another one. */
 tg_status tg_graph_bind_symbol(tg_graph *graph, const char *name, int64_t size, tg_diag *diag);
 /* Binds all symbols that are still open. */
 void tg_graph_bind_rest(tg_graph *graph, int64_t size);
 
-/* --- whole graphs ---------------------------------------------------------------------------------------------- */
+/* --- whole graphs
+ * ---------------------------------------------------------------------------------------------- */
 
 /* What a legal graph is (verify.c). TG_INVALID with the first violation. */
 tg_status tg_graph_verify(const tg_graph *graph, tg_diag *diag);
 /* The same, and every node is flagged DEVICE and in the form docs/machine.md and pipeline.h promise. */
 tg_status tg_graph_verify_lowered(const tg_graph *graph, tg_diag *diag);
 
-/* Fills with values in [-1, 1) scaled by `scale` from a seed; floats only. */
-void tg_seeded_fill(void *data, tg_dtype dtype, int64_t count, uint64_t seed);
+/* Fills `data` with `scale` times values uniform in [-1, 1), a function of the seed (not 0) and the index. */
+void tg_seeded_fill(void *data, tg_dtype dtype, int64_t count, uint64_t seed, float scale);
+/* A constant so filled, which the text form prints as its seed. */
+tg_value *tg_graph_add_seeded(tg_graph *graph, const char *name, tg_dtype dtype, int rank,
+                              const int64_t *sizes, uint64_t seed, float scale);
 
 #ifdef __cplusplus
 }

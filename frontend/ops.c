@@ -8,8 +8,8 @@
 #define TG_UNSET    0
 
 static const tg_attr_info attr_table[] = {
-#define ONNX     0
-#define INTERNAL 1
+#define ONNX                                0
+#define INTERNAL                            1
 #define TG_ATTR_KEY(id, name, kind, origin) [TG_ATTR_##id] = {#name, TG_KIND_##kind, origin},
 #include "frontend/attrs.def"
 #undef TG_ATTR_KEY

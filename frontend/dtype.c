@@ -1,0 +1,150 @@
+#include "frontend/dtype.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { FLOAT = 1, INTEGER, BOOLEAN };
+
+static const struct {
+  const char *name;
+  int size, onnx, class;
+} table[] = {
+    [TG_NONE] = {"none", 0, 0, 0},
+#define TG_DTYPE_ROW(id, name, bytes, onnx, class) [TG_##id] = {#name, bytes, onnx, class},
+#include "frontend/dtypes.def"
+#undef TG_DTYPE_ROW
+};
+
+const char *tg_dtype_name(tg_dtype dtype) { return table[dtype].name; }
+size_t tg_dtype_size(tg_dtype dtype) { return (size_t)table[dtype].size; }
+bool tg_dtype_is_float(tg_dtype dtype) { return table[dtype].class == FLOAT; }
+bool tg_dtype_is_integer(tg_dtype dtype) { return table[dtype].class == INTEGER; }
+int tg_dtype_to_onnx(tg_dtype dtype) { return table[dtype].onnx; }
+
+tg_dtype tg_dtype_from_name(const char *name) {
+  for (int d = 1; d < TG_DTYPE_COUNT; d++)
+    if (!strcmp(table[d].name, name)) return (tg_dtype)d;
+  return TG_NONE;
+}
+
+tg_dtype tg_dtype_from_onnx(int64_t number) {
+  for (int d = 1; number && d < TG_DTYPE_COUNT; d++)
+    if (table[d].onnx == number) return (tg_dtype)d;
+  return TG_NONE;
+}
+
+static uint32_t bits_of(float value) {
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+
+static float of_bits(uint32_t bits) {
+  float value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+uint16_t tg_f32_to_bf16(float value) {
+  if (isnan(value)) return 0x7fc0;
+  uint32_t bits = bits_of(value);
+  return (uint16_t)((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+}
+
+float tg_f32_to_tf32(float value) {
+  if (isnan(value)) return of_bits(0x7fc00000);
+  uint32_t bits = bits_of(value);
+  return of_bits((bits + 0xfff + ((bits >> 13) & 1)) & ~(uint32_t)0x1fff);
+}
+
+float tg_bf16_to_f32(uint16_t bits) { return of_bits((uint32_t)bits << 16); }
+
+/* Scaling by powers of two is exact; nearbyintf rounds to nearest even in the default mode. */
+uint16_t tg_f32_to_f16(float value) {
+  uint32_t sign = bits_of(value) >> 16 & 0x8000;
+  float magnitude = fabsf(value);
+  if (isnan(value)) return 0x7e00;
+  if (magnitude >= 65520) return (uint16_t)(sign | 0x7c00);
+  if (magnitude < 0x1p-14f) return (uint16_t)(sign | (uint32_t)nearbyintf(magnitude * 0x1p24f));
+  uint32_t bits = bits_of(magnitude);
+  bits += 0xfff + ((bits >> 13) & 1);
+  return (uint16_t)(sign | ((bits - (112u << 23)) >> 13));
+}
+
+float tg_f16_to_f32(uint16_t bits) {
+  uint32_t sign = (uint32_t)(bits & 0x8000) << 16, exponent = bits >> 10 & 31, fraction = bits & 0x3ff;
+  if (exponent == 0) return of_bits(sign | bits_of((float)fraction * 0x1p-24f));
+  if (exponent == 31) return of_bits(sign | 0x7f800000 | fraction << 13);
+  return of_bits(sign | (exponent + 112) << 23 | fraction << 13);
+}
+
+#define AT(type) (((const type *)data)[index])
+float tg_load_f32(const void *data, tg_dtype dtype, size_t index) {
+  switch (dtype) {
+  case TG_F32:
+  case TG_TF32: return AT(float);
+  case TG_BF16: return tg_bf16_to_f32(AT(uint16_t));
+  case TG_F16: return tg_f16_to_f32(AT(uint16_t));
+  case TG_F64: return (float)AT(double);
+  case TG_U64: return (float)AT(uint64_t);
+  default: return (float)tg_load_i64(data, dtype, index);
+  }
+}
+
+static int64_t truncate_f64(double value) {
+  if (isnan(value)) return 0;
+  if (value >= 0x1p63) return INT64_MAX;
+  if (value <= -0x1p63) return INT64_MIN;
+  return (int64_t)value;
+}
+
+int64_t tg_load_i64(const void *data, tg_dtype dtype, size_t index) {
+  switch (dtype) {
+  case TG_I64: return AT(int64_t);
+  case TG_I32: return AT(int32_t);
+  case TG_I16: return AT(int16_t);
+  case TG_I8: return AT(int8_t);
+  case TG_U64: return AT(uint64_t) > INT64_MAX ? INT64_MAX : (int64_t)AT(uint64_t);
+  case TG_U32: return AT(uint32_t);
+  case TG_U16: return AT(uint16_t);
+  case TG_U8: return AT(uint8_t);
+  case TG_BOOL: return AT(uint8_t) != 0;
+  case TG_F64: return truncate_f64(AT(double));
+  default: return truncate_f64((double)tg_load_f32(data, dtype, index));
+  }
+}
+#undef AT
+
+#define AT(type) (((type *)data)[index])
+void tg_store_f32(void *data, tg_dtype dtype, size_t index, float value) {
+  switch (dtype) {
+  case TG_F32: AT(float) = isnan(value) ? of_bits(0x7fc00000) : value; break;
+  case TG_TF32: AT(float) = tg_f32_to_tf32(value); break;
+  case TG_BF16: AT(uint16_t) = tg_f32_to_bf16(value); break;
+  case TG_F16: AT(uint16_t) = tg_f32_to_f16(value); break;
+  case TG_F64: AT(double) = (double)value; break;
+  case TG_BOOL: AT(uint8_t) = value != 0; break;
+  default: tg_store_i64(data, dtype, index, truncate_f64((double)value)); break;
+  }
+}
+
+static int64_t clamp(int64_t value, int64_t low, int64_t high) {
+  return value < low ? low : value > high ? high : value;
+}
+
+void tg_store_i64(void *data, tg_dtype dtype, size_t index, int64_t value) {
+  switch (dtype) {
+  case TG_I64: AT(int64_t) = value; break;
+  case TG_I32: AT(int32_t) = (int32_t)clamp(value, INT32_MIN, INT32_MAX); break;
+  case TG_I16: AT(int16_t) = (int16_t)clamp(value, INT16_MIN, INT16_MAX); break;
+  case TG_I8: AT(int8_t) = (int8_t)clamp(value, INT8_MIN, INT8_MAX); break;
+  case TG_U64: AT(uint64_t) = (uint64_t)clamp(value, 0, INT64_MAX); break;
+  case TG_U32: AT(uint32_t) = (uint32_t)clamp(value, 0, UINT32_MAX); break;
+  case TG_U16: AT(uint16_t) = (uint16_t)clamp(value, 0, UINT16_MAX); break;
+  case TG_U8: AT(uint8_t) = (uint8_t)clamp(value, 0, UINT8_MAX); break;
+  case TG_BOOL: AT(uint8_t) = value != 0; break;
+  case TG_F64: AT(double) = (double)value; break;
+  default: tg_store_f32(data, dtype, index, (float)value); break;
+  }
+}
+#undef AT

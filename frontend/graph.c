@@ -1,0 +1,249 @@
+#include "frontend/graph.h"
+
+#include "frontend/names.h"
+
+#include <assert.h>
+#include <math.h>
+#include <string.h>
+
+tg_graph *tg_graph_create(tg_arena *arena, const char *name) {
+  tg_graph *graph = TG_NEW(arena, tg_graph);
+  graph->arena = arena;
+  graph->name = tg_arena_strdup(arena, name ? name : "");
+  graph->names = tg_name_set_create(arena);
+  return graph;
+}
+
+static tg_value *new_value(tg_graph *graph, tg_value_kind kind, const char *name) {
+  tg_value *value = TG_NEW(graph->arena, tg_value);
+  value->name = tg_name_set_add_fresh(graph->names, name && *name ? name : "value");
+  value->kind = kind;
+  value->index = graph->value_count;
+  value->rank = -1;
+  size_t count = (size_t)graph->value_count;
+  TG_PUSH(graph->arena, graph->values, count, graph->values_capacity, value);
+  graph->value_count++;
+  return value;
+}
+
+static const char *intern_symbol(tg_graph *graph, const char *name) {
+  for (int i = 0; i < graph->symbol_count; i++)
+    if (!strcmp(graph->symbols[i].name, name)) return graph->symbols[i].name;
+  tg_symbol symbol = {tg_arena_strdup(graph->arena, name), -1};
+  size_t count = (size_t)graph->symbol_count;
+  TG_PUSH(graph->arena, graph->symbols, count, graph->symbols_capacity, symbol);
+  graph->symbol_count++;
+  return symbol.name;
+}
+
+static void set_dims(tg_graph *graph, tg_value *value, tg_dtype dtype, int rank, const tg_dim *dims) {
+  assert(rank <= TG_MAX_RANK);
+  value->dtype = dtype;
+  value->rank = rank;
+  for (int i = 0; i < rank; i++) {
+    value->dims[i] = dims[i];
+    if (dims[i].symbol) value->dims[i].symbol = intern_symbol(graph, dims[i].symbol);
+  }
+}
+
+tg_value *tg_graph_add_input(tg_graph *graph, const char *name, tg_dtype dtype, int rank,
+                             const tg_dim *dims) {
+  tg_value *value = new_value(graph, TG_VALUE_INPUT, name);
+  set_dims(graph, value, dtype, rank, dims);
+  size_t count = (size_t)graph->input_count;
+  TG_PUSH(graph->arena, graph->inputs, count, graph->inputs_capacity, value);
+  graph->input_count++;
+  return value;
+}
+
+tg_value *tg_graph_add_constant(tg_graph *graph, const char *name, tg_dtype dtype, int rank,
+                                const int64_t *sizes, const void *data, bool borrow) {
+  tg_value *value = new_value(graph, TG_VALUE_CONSTANT, name);
+  tg_value_set_type(value, dtype, rank, sizes);
+  size_t count = (size_t)tg_value_elements(value), size = tg_dtype_size(dtype);
+  if (data && borrow) {
+    value->data = data;
+    return value;
+  }
+  void *copy = tg_arena_alloc(graph->arena, count, size);
+  if (data && count) memcpy(copy, data, count * size);
+  value->data = copy;
+  return value;
+}
+
+tg_value *tg_graph_add_scalar(tg_graph *graph, const char *name, tg_dtype dtype, double number) {
+  char cell[8] = {0};
+  if (tg_dtype_is_float(dtype) && dtype != TG_F64)
+    tg_store_f32(cell, dtype, 0, (float)number);
+  else if (dtype == TG_F64)
+    memcpy(cell, &number, sizeof number);
+  else
+    tg_store_i64(cell, dtype, 0, (int64_t)number);
+  return tg_graph_add_constant(graph, name, dtype, 0, NULL, cell, false);
+}
+
+tg_value *tg_graph_add_seeded(tg_graph *graph, const char *name, tg_dtype dtype, int rank,
+                              const int64_t *sizes, uint64_t seed, float scale) {
+  assert(seed);
+  tg_value *value = tg_graph_add_constant(graph, name, dtype, rank, sizes, NULL, false);
+  tg_seeded_fill((void *)value->data, dtype, tg_value_elements(value), seed, scale);
+  value->seed = seed;
+  value->seed_scale = scale;
+  return value;
+}
+
+static void link_before(tg_graph *graph, tg_node *node, tg_node *before) {
+  node->next = before;
+  node->previous = before ? before->previous : graph->last;
+  *(node->previous ? &node->previous->next : &graph->first) = node;
+  *(before ? &before->previous : &graph->last) = node;
+}
+
+static void unlink_node(tg_graph *graph, tg_node *node) {
+  *(node->previous ? &node->previous->next : &graph->first) = node->next;
+  *(node->next ? &node->next->previous : &graph->last) = node->previous;
+}
+
+static void add_use(tg_use *use, tg_value *value) {
+  use->value = value;
+  use->previous = NULL;
+  use->next = NULL;
+  if (!value) return;
+  use->next = value->uses;
+  if (use->next) use->next->previous = use;
+  value->uses = use;
+  value->use_count++;
+}
+
+static void drop_use(tg_use *use) {
+  tg_value *value = use->value;
+  if (!value) return;
+  *(use->previous ? &use->previous->next : &value->uses) = use->next;
+  if (use->next) use->next->previous = use->previous;
+  value->use_count--;
+  use->value = NULL;
+}
+
+static void set_default_attributes(tg_graph *graph, tg_node *node) {
+  const tg_op_info *info = tg_op_get(node->op);
+  node->attr_count = info->attr_count;
+  node->attrs = TG_NEW_ARRAY(graph->arena, tg_attr, (size_t)info->attr_count);
+  for (int i = 0; i < info->attr_count; i++) {
+    double initial = info->attrs[i].initial;
+    node->attrs[i] = (tg_attr){.key = info->attrs[i].key, .f = initial, .text = ""};
+    if (!isnan(initial) && !isinf(initial)) node->attrs[i].i = (int64_t)initial;
+  }
+}
+
+tg_node *tg_graph_add_node(tg_graph *graph, tg_op op, const char *name, tg_value *const *inputs,
+                           int input_count, tg_node *before, int64_t id) {
+  const tg_op_info *info = tg_op_get(op);
+  tg_node *node = TG_NEW(graph->arena, tg_node);
+  node->op = op;
+  node->id = id >= 0 ? id : graph->next_id;
+  if (node->id >= graph->next_id) graph->next_id = node->id + 1;
+  node->name = tg_arena_strdup(graph->arena, name ? name : "");
+  node->input_count = input_count;
+  node->inputs = TG_NEW_ARRAY(graph->arena, tg_use, (size_t)input_count);
+  for (int i = 0; i < input_count; i++) {
+    node->inputs[i].node = node;
+    node->inputs[i].input = i;
+    add_use(&node->inputs[i], inputs[i]);
+  }
+  node->output_count = info->outputs;
+  node->outputs = TG_NEW_ARRAY(graph->arena, tg_value *, (size_t)info->outputs);
+  for (int i = 0; i < info->outputs; i++) {
+    node->outputs[i] = new_value(graph, TG_VALUE_RESULT, name && *name ? name : info->name);
+    node->outputs[i]->producer = node;
+    node->outputs[i]->producer_output = i;
+  }
+  set_default_attributes(graph, node);
+  link_before(graph, node, before);
+  graph->node_count++;
+  return node;
+}
+
+void tg_graph_add_output(tg_graph *graph, tg_value *value, const char *name, tg_dtype declared) {
+  size_t count = (size_t)graph->output_count;
+  const char *copy = tg_arena_strdup(graph->arena, name);
+  TG_PUSH(graph->arena, graph->outputs, count, graph->outputs_capacity, value);
+  count--;
+  TG_PUSH(graph->arena, graph->output_names, count, graph->names_capacity, copy);
+  count--;
+  TG_PUSH(graph->arena, graph->output_dtypes, count, graph->dtypes_capacity, declared);
+  graph->output_count++;
+  value->output_count++;
+}
+
+void tg_node_set_input(tg_node *node, int input, tg_value *value) {
+  assert(input < node->input_count);
+  drop_use(&node->inputs[input]);
+  add_use(&node->inputs[input], value);
+}
+
+void tg_node_truncate_inputs(tg_node *node, int count) {
+  for (int i = count; i < node->input_count; i++) drop_use(&node->inputs[i]);
+  if (count < node->input_count) node->input_count = count;
+}
+
+void tg_value_replace_except(tg_graph *graph, tg_value *from, tg_value *to, const tg_node *except) {
+  assert(from != to);
+  for (tg_use *use = from->uses, *next; use; use = next) {
+    next = use->next;
+    if (use->node == except) continue;
+    drop_use(use);
+    add_use(use, to);
+  }
+  for (int i = 0; from->output_count && i < graph->output_count; i++) {
+    if (graph->outputs[i] != from) continue;
+    graph->outputs[i] = to;
+    from->output_count--;
+    to->output_count++;
+  }
+}
+
+void tg_value_replace(tg_graph *graph, tg_value *from, tg_value *to) {
+  tg_value_replace_except(graph, from, to, NULL);
+}
+
+void tg_graph_remove_node(tg_graph *graph, tg_node *node) {
+  for (int i = 0; i < node->output_count; i++)
+    assert(!node->outputs[i]->use_count && !node->outputs[i]->output_count);
+  tg_node_truncate_inputs(node, 0);
+  for (int i = 0; i < node->output_count; i++) node->outputs[i]->producer = NULL;
+  unlink_node(graph, node);
+  graph->node_count--;
+}
+
+void tg_graph_move_node(tg_graph *graph, tg_node *node, tg_node *before) {
+  if (node == before) return;
+  unlink_node(graph, node);
+  link_before(graph, node, before);
+}
+
+static bool is_alive(const tg_value *value) {
+  if (value->kind == TG_VALUE_INPUT || value->output_count) return true;
+  return value->kind == TG_VALUE_CONSTANT ? value->use_count > 0 : value->producer != NULL;
+}
+
+void tg_graph_compact(tg_graph *graph) {
+  int kept = 0;
+  for (int i = 0; i < graph->value_count; i++) {
+    tg_value *value = graph->values[i];
+    if (is_alive(value)) {
+      value->index = kept;
+      graph->values[kept++] = value;
+    } else {
+      tg_name_set_remove(graph->names, value->name);
+    }
+  }
+  graph->value_count = kept;
+}
+
+void tg_value_rename(tg_graph *graph, tg_value *value, const char *name) {
+  if (!strcmp(value->name, name)) return;
+  const char *added = tg_name_set_add(graph->names, name);
+  if (!added) return;
+  tg_name_set_remove(graph->names, value->name);
+  value->name = added;
+}

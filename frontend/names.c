@@ -1,0 +1,76 @@
+#include "frontend/names.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+typedef struct entry {
+  const char *name; /* NULL: free; stays when removed, so that probing goes on */
+  bool removed;
+  uint64_t hash;
+  uint64_t suffix; /* the next suffix to try for this name */
+} entry;
+
+struct tg_name_set {
+  tg_arena *arena;
+  entry *entries;
+  size_t capacity, used; /* capacity is a power of two */
+};
+
+tg_name_set *tg_name_set_create(tg_arena *arena) {
+  tg_name_set *set = TG_NEW(arena, tg_name_set);
+  *set = (tg_name_set){arena, TG_NEW_ARRAY(arena, entry, 64), 64, 0};
+  return set;
+}
+
+static uint64_t hash_of(const char *name) { /* FNV-1a, finished as in SplitMix64 */
+  uint64_t h = 0xcbf29ce484222325u;
+  for (; *name; name++) h = (h ^ (unsigned char)*name) * 0x100000001b3u;
+  h = (h ^ (h >> 30)) * 0xbf58476d1ce4e5b9u;
+  return h ^ (h >> 27);
+}
+
+static entry *probe(entry *entries, size_t capacity, const char *name, uint64_t hash) {
+  size_t at = hash & (capacity - 1);
+  while (entries[at].name && (entries[at].hash != hash || strcmp(entries[at].name, name)))
+    at = (at + 1) & (capacity - 1);
+  return &entries[at];
+}
+
+static void grow(tg_name_set *set) {
+  size_t capacity = set->capacity * 2;
+  entry *entries = TG_NEW_ARRAY(set->arena, entry, capacity);
+  for (size_t i = 0; i < set->capacity; i++)
+    if (set->entries[i].name)
+      *probe(entries, capacity, set->entries[i].name, set->entries[i].hash) = set->entries[i];
+  set->entries = entries;
+  set->capacity = capacity;
+}
+
+const char *tg_name_set_add(tg_name_set *set, const char *name) {
+  if (set->used * 2 >= set->capacity) grow(set);
+  uint64_t hash = hash_of(name);
+  entry *e = probe(set->entries, set->capacity, name, hash);
+  if (e->name && !e->removed) return NULL;
+  if (!e->name) {
+    *e = (entry){tg_arena_strdup(set->arena, name), false, hash, 1};
+    set->used++;
+  }
+  e->removed = false;
+  return e->name;
+}
+
+const char *tg_name_set_add_fresh(tg_name_set *set, const char *name) {
+  const char *added = tg_name_set_add(set, name);
+  while (!added) {
+    entry *e = probe(set->entries, set->capacity, name, hash_of(name));
+    added =
+        tg_name_set_add(set, tg_arena_printf(set->arena, "%s_%llu", name, (unsigned long long)e->suffix++));
+  }
+  return added;
+}
+
+void tg_name_set_remove(tg_name_set *set, const char *name) {
+  entry *e = probe(set->entries, set->capacity, name, hash_of(name));
+  if (e->name) e->removed = true;
+}
