@@ -16,8 +16,8 @@ typedef struct tg_arena {
 /* A zeroed tg_arena is empty and ready. Not thread-safe. */
 void tg_arena_release(tg_arena *arena);
 
-/* `count * size` zeroed bytes aligned to 64; never NULL: ends the process with one line when the host has no more
- * memory or the product overflows. count == 0 gives a valid pointer that must not be dereferenced. */
+/* `count * size` zeroed bytes aligned to 64; never NULL: ends the process with one line when the host has no
+ * more memory or the product overflows. count == 0 gives a valid pointer that must not be dereferenced. */
 void *tg_arena_alloc(tg_arena *arena, size_t count, size_t size);
 
 /* Copies; the result is NUL-terminated. */
@@ -25,15 +25,16 @@ char *tg_arena_strdup(tg_arena *arena, const char *text);
 char *tg_arena_strndup(tg_arena *arena, const char *text, size_t length);
 char *tg_arena_printf(tg_arena *arena, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-#define TG_NEW(arena, type) ((type *)tg_arena_alloc((arena), 1, sizeof(type)))
+#define TG_NEW(arena, type)              ((type *)tg_arena_alloc((arena), 1, sizeof(type)))
 #define TG_NEW_ARRAY(arena, type, count) ((type *)tg_arena_alloc((arena), (count), sizeof(type)))
 
-/* Grows `*array` (element size `size`, `count` in use, `*capacity` allocated) for one more element, on the arena. */
+/* Grows `*array` (element size `size`, `count` in use, `*capacity` allocated) for one more element, on the
+ * arena. */
 void *tg_arena_grow(tg_arena *arena, void *array, size_t count, size_t *capacity, size_t size);
-#define TG_PUSH(arena, array, count, capacity, value)                                                                  \
-  do {                                                                                                                 \
-    (array) = tg_arena_grow((arena), (array), (count), &(capacity), sizeof *(array));                                  \
-    (array)[(count)++] = (value);                                                                                      \
+#define TG_PUSH(arena, array, count, capacity, value)                                                        \
+  do {                                                                                                       \
+    (array) = tg_arena_grow((arena), (array), (count), &(capacity), sizeof *(array));                        \
+    (array)[(count)++] = (value);                                                                            \
   } while (0)
 
 #ifdef __cplusplus

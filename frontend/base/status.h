@@ -1,7 +1,8 @@
 /* Status codes and diagnostics, shared by every layer.
  *
  * A function that can fail on a user's input returns tg_status and leaves one line in the caller's tg_diag.
- * The codes are the exit statuses of the command. Failures of our own invariants are asserts, not statuses. */
+ * The codes are the exit statuses of the command. Failures of our own invariants are asserts, not statuses.
+ */
 #ifndef TEGULA_BASE_STATUS_H
 #define TEGULA_BASE_STATUS_H
 
@@ -26,7 +27,8 @@ typedef struct tg_diag {
 } tg_diag;
 
 /* Formats a message into `diag` (which may be NULL) unless it holds one already; returns `status`. */
-tg_status tg_fail(tg_diag *diag, tg_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+tg_status tg_fail(tg_diag *diag, tg_status status, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* Puts "prefix: " before the message of `diag`, to add the file, node or tensor known by a caller. */
 void tg_diag_prefix(tg_diag *diag, const char *format, ...) __attribute__((format(printf, 2, 3)));

@@ -1,0 +1,30 @@
+/* The dumb evaluator: plain scalar C for every operator, in fp32, the arbiter of everything faster.
+ * Operands of any dtype are widened to fp32, results rounded (RNE) to the result's dtype; elements that only
+ * move keep their bits. GEMM and Conv are ascending-k fmaf chains from +0 (docs/numerics.md). exp, tanh,
+ * sigmoid come from the C library in double precision: correctly rounded but for rare ties, so not the vector
+ * unit's bits. */
+#ifndef TEGULA_FRONTEND_REFERENCE_H
+#define TEGULA_FRONTEND_REFERENCE_H
+
+#include "frontend/graph.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Evaluates one node: inputs[i] is the data of tg_in(node, i) (NULL where absent), outputs[i] receives a
+ * dense tensor of node->outputs[i]'s type. Types must be inferred. Single-threaded; no allocation but
+ * scratch. */
+void tg_reference_node(const tg_node *node, const void *const *inputs, void *const *outputs);
+
+/* Runs a whole inferred graph, lowered or not: inputs[i] and outputs[i] in graph order, dense, caller's
+ * storage. */
+void tg_reference_run(const tg_graph *graph, const void *const *inputs, void *const *outputs);
+
+/* Multiply-adds or element operations that the node costs here: for bounding constant folding. */
+int64_t tg_reference_cost(const tg_node *node);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
