@@ -41,12 +41,12 @@ enum { TG_FMT_FP32, TG_FMT_BF16, TG_FMT_FP16, TG_FMT_TF32 };
 enum { TG_STREAM_NONE, TG_STREAM_FP32, TG_STREAM_BF16, TG_STREAM_FP16, TG_STREAM_ACC, TG_STREAM_SPLAT32 };
 enum { TG_CVT_32, TG_CVT_16, TG_CVT_FP32_BF16, TG_CVT_FP32_FP16, TG_CVT_BF16_FP32, TG_CVT_FP16_FP32 };
 
-/* One struct a unit: tg_mx_instr, tg_vx_instr, tg_tx_instr, tg_agcu_instr. Every field is an array of int64_t of its count,
- * so that one table drives encoding, text and checks: in->flits[0], in->blk_count[3]. */
-#define UNIT(unit) typedef struct tg_##unit##_instr {
+/* One struct a unit: tg_mx_instr, tg_vx_instr, tg_tx_instr, tg_agcu_instr. Every field is an array of int64_t
+ * of its count, so that one table drives encoding, text and checks: in->flits[0], in->blk_count[3]. */
+#define UNIT(unit)                                     typedef struct tg_##unit##_instr {
 #define FIELD(unit, name, count, bits, is_signed, doc) int64_t name[count];
-#define END(unit)                                                                                                      \
-  }                                                                                                                    \
+#define END(unit)                                                                                            \
+  }                                                                                                          \
   tg_##unit##_instr;
 #include "sim/machine/isa.def"
 #undef UNIT
@@ -55,8 +55,8 @@ enum { TG_CVT_32, TG_CVT_16, TG_CVT_FP32_BF16, TG_CVT_FP32_FP16, TG_CVT_BF16_FP3
 
 /* The fields that stand first in every unit's instruction, in the same order and layout. */
 typedef struct tg_common_instr {
-  int64_t op[1], loop_count[3], loop_begin[3], wait_on[4], wait[4], credit_mask[1], credit_base[1], post_kind[4],
-      post_pos[4], post_sem[4];
+  int64_t op[1], loop_count[3], loop_begin[3], wait_on[4], wait_sem[4], credit_mask[1], credit_base[1],
+      post_kind[4], post_pos[4], post_sem[4];
 } tg_common_instr;
 
 typedef union tg_instr {
@@ -82,7 +82,9 @@ typedef struct tg_stream {
 static inline const tg_stream *tg_stream_of(const tg_vx_instr *vop, int t) {
   return (const tg_stream *)(const void *)vop->s0_kind + t;
 }
-static inline tg_stream *tg_stream_of_mut(tg_vx_instr *vop, int t) { return (tg_stream *)(void *)vop->s0_kind + t; }
+static inline tg_stream *tg_stream_of_mut(tg_vx_instr *vop, int t) {
+  return (tg_stream *)(void *)vop->s0_kind + t;
+}
 
 /* A microcode word: fields of alu.def. */
 typedef struct tg_ucode {
@@ -97,7 +99,8 @@ enum { TG_CONST0 = 64 }; /* operand number of constant 0 */
 /* Encoding: 32 words of 64 bits, little-endian, unused bits zero. Encode asserts nothing: check first. */
 void tg_instr_encode(tg_unit unit, const tg_instr *instr, uint64_t out_words[TG_INSTR_BYTES / 8]);
 /* Fails on set bits outside the fields. */
-tg_status tg_instr_decode(tg_unit unit, const uint64_t words[TG_INSTR_BYTES / 8], tg_instr *out_instr, tg_diag *diag);
+tg_status tg_instr_decode(tg_unit unit, const uint64_t words[TG_INSTR_BYTES / 8], tg_instr *out_instr,
+                          tg_diag *diag);
 /* Every field within its width and the op known to the unit; names the field. */
 tg_status tg_instr_check(tg_unit unit, const tg_instr *instr, tg_diag *diag);
 unsigned tg_unit_bits(tg_unit unit); /* bits used by the fields of a unit */

@@ -1,4 +1,5 @@
-/* Conversions and stochastic rounding, the definitions of docs/numerics.md in C. Header-only: kernels inline them. */
+/* Conversions and stochastic rounding, the definitions of docs/numerics.md in C. Header-only: kernels inline
+ * them. */
 #ifndef TEGULA_MACHINE_NUMERICS_H
 #define TEGULA_MACHINE_NUMERICS_H
 
@@ -62,10 +63,16 @@ static inline uint32_t tg_sr_key(uint64_t seed, uint32_t step, uint32_t node) {
   x = tg_mix(x + step);
   return tg_mix(x + node);
 }
-static inline uint32_t tg_sr_tile_key(uint32_t key, uint32_t tile) { return tg_mix(key ^ tg_mix(tile + 0x9e3779b9u)); }
+static inline uint32_t tg_sr_tile_key(uint32_t key, uint32_t tile) {
+  return tg_mix(key ^ tg_mix(tile + 0x9e3779b9u));
+}
 static inline uint32_t tg_sr_row_hash(uint32_t tile_key, uint32_t row) { return tg_mix(tile_key + row); }
-static inline uint32_t tg_sr_col_hash(uint32_t tile_key, uint32_t col) { return tg_mix((tile_key ^ 0x85ebca6bu) + col); }
-static inline uint32_t tg_sr_r16(uint32_t row_hash, uint32_t col_hash) { return tg_mix(row_hash + col_hash) >> 16; }
+static inline uint32_t tg_sr_col_hash(uint32_t tile_key, uint32_t col) {
+  return tg_mix((tile_key ^ 0x85ebca6bu) + col);
+}
+static inline uint32_t tg_sr_r16(uint32_t row_hash, uint32_t col_hash) {
+  return tg_mix(row_hash + col_hash) >> 16;
+}
 /* FP32 to BF16, up with probability of the dropped fraction. */
 static inline uint16_t tg_bf16_stochastic(uint32_t b, uint32_t r16) {
   uint32_t mag = b & 0x7fffffffu;

@@ -15,7 +15,8 @@ typedef struct tg_params {
 #undef PARAM
 } tg_params;
 
-/* Loads a preset ("tiny", "edge", "rack") or a YAML file of `parameter: value` lines, with an optional `base: PRESET`. */
+/* Loads a preset ("tiny", "edge", "rack") or a YAML file of `parameter: value` lines, with an optional `base:
+ * PRESET`. */
 tg_status tg_params_load(const char *name_or_file, tg_params *out_params, tg_diag *diag);
 /* Applies one "key=value". Ranges are checked; call tg_params_check after the last one. */
 tg_status tg_params_set(tg_params *params, const char *assignment, tg_diag *diag);

@@ -1,7 +1,7 @@
 /* A compiled program: what the mapper writes and the engines execute; the .tgb file and its text form.
  *
- * All memory belongs to the program's arena. A program refers to DRAM by tensors: each has a fixed, 64-byte aligned
- * address in one space of `dram_bytes` bytes. */
+ * All memory belongs to the program's arena. A program refers to DRAM by tensors: each has a fixed, 64-byte
+ * aligned address in one space of `dram_bytes` bytes. */
 #ifndef TEGULA_MACHINE_PROGRAM_H
 #define TEGULA_MACHINE_PROGRAM_H
 
@@ -13,7 +13,9 @@ extern "C" {
 
 /* Storage formats of DRAM tensors. */
 typedef enum tg_storage { TG_STORE_FP32, TG_STORE_BF16, TG_STORE_FP16, TG_STORE_TF32 } tg_storage;
-static inline uint32_t tg_storage_bytes(tg_storage s) { return s == TG_STORE_BF16 || s == TG_STORE_FP16 ? 2 : 4; }
+static inline uint32_t tg_storage_bytes(tg_storage s) {
+  return s == TG_STORE_BF16 || s == TG_STORE_FP16 ? 2 : 4;
+}
 
 typedef enum tg_role { TG_ROLE_INPUT, TG_ROLE_OUTPUT, TG_ROLE_CONSTANT, TG_ROLE_TEMPORARY } tg_role;
 
@@ -56,7 +58,7 @@ typedef struct tg_invocation {
   const char *name; /* for reports: the graph nodes it computes */
   uint32_t section;
   uint64_t bases[TG_BASES];
-  uint32_t key_nodes[TG_BASES]; /* key table: key = tg_sr_key(seed, step, node) of numerics.h */
+  uint32_t key_nodes[TG_BASES];    /* key table: key = tg_sr_key(seed, step, node) of numerics.h */
   uint64_t macs_fp32, macs_narrow; /* useful multiply-adds, by the rate of the format */
 } tg_invocation;
 
@@ -73,23 +75,26 @@ typedef struct tg_program {
   tg_invocation *invocations;
 } tg_program;
 
-/* An empty program for `params`; sections made by tg_program_add_section have empty queues, zero semaphores. */
+/* An empty program for `params`; sections made by tg_program_add_section have empty queues, zero semaphores.
+ */
 tg_program *tg_program_create(const tg_params *params);
 void tg_program_destroy(tg_program *program); /* NULL is allowed */
-tg_section *tg_program_add_section(tg_program *program, const char *name); /* moves earlier ones: keep indices */
+tg_section *tg_program_add_section(tg_program *program,
+                                   const char *name); /* moves earlier ones: keep indices */
 tg_dram_tensor *tg_program_add_tensor(tg_program *program);
 tg_invocation *tg_program_add_invocation(tg_program *program);
 tg_instr *tg_queue_push(tg_program *program, tg_queue *queue); /* a zeroed instruction; moves earlier ones */
 
-/* Everything that an engine relies on: field widths, queue lengths, addresses, table indices, DRAM ranges. Engines run checked
- * programs only. */
+/* Everything that an engine relies on: field widths, queue lengths, addresses, table indices, DRAM ranges.
+ * Engines run checked programs only. */
 tg_status tg_program_check(const tg_program *program, tg_diag *diag);
 
 /* .tgb: versioned, with a checksum. Written beside and renamed. Reading checks. */
 tg_status tg_program_write(const tg_program *program, const char *path, tg_diag *diag);
 tg_status tg_program_read(const char *path, tg_program **out_program, tg_diag *diag);
 
-/* Text form: prints and parses the same programs (constants as hexadecimal). The caller frees the text with free(). */
+/* Text form: prints and parses the same programs (constants as hexadecimal). The caller frees the text with
+ * free(). */
 char *tg_program_print(const tg_program *program);
 tg_status tg_program_parse(const char *text, tg_program **out_program, tg_diag *diag);
 

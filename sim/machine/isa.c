@@ -1,0 +1,216 @@
+#include "sim/machine/isa.h"
+
+#include <assert.h>
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- field tables, from isa.def ---- */
+
+#define UNIT(unit) static tg_field unit##_fields[] = {
+#define FIELD(unit, name, count, bits, is_signed, doc)                                                       \
+  {#name, doc, count, bits, is_signed, 0, offsetof(tg_##unit##_instr, name) / sizeof(int64_t)},
+#define END(unit)                                                                                            \
+  }                                                                                                          \
+  ;
+#include "sim/machine/isa.def"
+#undef UNIT
+#undef FIELD
+#undef END
+
+static struct {
+  tg_field *fields;
+  size_t count;
+  unsigned bits;
+} units[] = {
+    [TG_MX] = {mx_fields, sizeof mx_fields / sizeof *mx_fields, 0},
+    [TG_VX] = {vx_fields, sizeof vx_fields / sizeof *vx_fields, 0},
+    [TG_TX] = {tx_fields, sizeof tx_fields / sizeof *tx_fields, 0},
+    [TG_AGCU] = {agcu_fields, sizeof agcu_fields / sizeof *agcu_fields, 0},
+};
+
+__attribute__((constructor)) static void place_fields(void) {
+  for (size_t u = 0; u < sizeof units / sizeof *units; u++) {
+    unsigned bit = 0;
+    for (size_t f = 0; f < units[u].count; f++) {
+      units[u].fields[f].bit = (uint16_t)bit;
+      bit += (unsigned)units[u].fields[f].count * units[u].fields[f].bits;
+    }
+    assert(bit <= 8 * TG_INSTR_BYTES);
+    units[u].bits = bit;
+  }
+}
+
+const tg_field *tg_unit_fields(tg_unit unit, size_t *out_count) {
+  *out_count = units[unit].count;
+  return units[unit].fields;
+}
+
+unsigned tg_unit_bits(tg_unit unit) { return units[unit].bits; }
+
+const char *tg_unit_name(tg_unit unit) {
+  static const char *const names[] = {[TG_MX] = "mx", [TG_VX] = "vx", [TG_TX] = "tx", [TG_AGCU] = "agcu"};
+  return names[unit];
+}
+
+static const struct {
+  tg_unit unit;
+  const char *name;
+  int code;
+} operations[] = {
+#define mx_UNIT                          TG_MX
+#define vx_UNIT                          TG_VX
+#define tx_UNIT                          TG_TX
+#define agcu_UNIT                        TG_AGCU
+#define OPERATION(unit, name, code, doc) {unit##_UNIT, #name, code},
+#include "sim/machine/ops.def"
+#undef OPERATION
+};
+
+static const char *operation_name(tg_unit unit, int64_t code) {
+  for (size_t i = 0; i < sizeof operations / sizeof *operations; i++)
+    if (operations[i].unit == unit && operations[i].code == code) return operations[i].name;
+  return NULL;
+}
+
+/* ---- encoding ---- */
+
+static void put_bits(uint64_t *words, unsigned bit, unsigned width, uint64_t value) {
+  if (width < 64) value &= (1ull << width) - 1;
+  words[bit / 64] |= value << (bit % 64);
+  if (bit % 64 + width > 64) words[bit / 64 + 1] |= value >> (64 - bit % 64);
+}
+
+static uint64_t get_bits(const uint64_t *words, unsigned bit, unsigned width) {
+  uint64_t value = words[bit / 64] >> (bit % 64);
+  if (bit % 64 + width > 64) value |= words[bit / 64 + 1] << (64 - bit % 64);
+  return width < 64 ? value & ((1ull << width) - 1) : value;
+}
+
+void tg_instr_encode(tg_unit unit, const tg_instr *instr, uint64_t out_words[TG_INSTR_BYTES / 8]) {
+  const int64_t *members = (const int64_t *)(const void *)instr;
+  memset(out_words, 0, TG_INSTR_BYTES);
+  for (size_t f = 0; f < units[unit].count; f++) {
+    const tg_field *field = &units[unit].fields[f];
+    for (unsigned i = 0; i < field->count; i++)
+      put_bits(out_words, field->bit + i * field->bits, field->bits, (uint64_t)members[field->member + i]);
+  }
+}
+
+tg_status tg_instr_decode(tg_unit unit, const uint64_t words[TG_INSTR_BYTES / 8], tg_instr *out_instr,
+                          tg_diag *diag) {
+  int64_t *members = (int64_t *)(void *)out_instr;
+  memset(out_instr, 0, sizeof *out_instr);
+  for (size_t f = 0; f < units[unit].count; f++) {
+    const tg_field *field = &units[unit].fields[f];
+    for (unsigned i = 0; i < field->count; i++) {
+      uint64_t value = get_bits(words, field->bit + i * field->bits, field->bits);
+      if (field->is_signed && value >> (field->bits - 1)) value |= ~0ull << field->bits;
+      members[field->member + i] = (int64_t)value;
+    }
+  }
+  for (unsigned bit = units[unit].bits; bit < 8 * TG_INSTR_BYTES;) {
+    unsigned width = 64 - bit % 64;
+    if (get_bits(words, bit, width))
+      return tg_fail(diag, TG_INVALID, "%s instruction has bits outside its fields", tg_unit_name(unit));
+    bit += width;
+  }
+  return tg_instr_check(unit, out_instr, diag);
+}
+
+tg_status tg_instr_check(tg_unit unit, const tg_instr *instr, tg_diag *diag) {
+  const int64_t *members = (const int64_t *)(const void *)instr;
+  for (size_t f = 0; f < units[unit].count; f++) {
+    const tg_field *field = &units[unit].fields[f];
+    int64_t low = field->is_signed ? -(1ll << (field->bits - 1)) : 0;
+    int64_t high = (1ll << (field->bits - (field->is_signed ? 1 : 0))) - 1;
+    for (unsigned i = 0; i < field->count; i++) {
+      int64_t value = members[field->member + i];
+      if (value < low || value > high)
+        return tg_fail(diag, TG_INVALID, "%s field %s[%u] = %lld does not fit in %u bits", tg_unit_name(unit),
+                       field->name, i, (long long)value, field->bits);
+    }
+  }
+  if (!operation_name(unit, instr->common.op[0]))
+    return tg_fail(diag, TG_INVALID, "%s has no operation %lld", tg_unit_name(unit),
+                   (long long)instr->common.op[0]);
+  return TG_OK;
+}
+
+/* ---- text ---- */
+
+char *tg_instr_print(tg_unit unit, const tg_instr *instr, tg_arena *arena) {
+  const int64_t *members = (const int64_t *)(const void *)instr;
+  char *text = NULL;
+  size_t length = 0;
+  FILE *out = open_memstream(&text, &length);
+  if (!out) tg_die("out of memory");
+  fputs(operation_name(unit, instr->common.op[0]), out);
+  for (size_t f = 1; f < units[unit].count; f++) { /* field 0 is the operation */
+    const tg_field *field = &units[unit].fields[f];
+    const int64_t *values = members + field->member;
+    unsigned used = field->count;
+    while (used && !values[used - 1]) used--;
+    for (unsigned i = 0; i < used; i++) {
+      if (i)
+        fputc(',', out);
+      else
+        fprintf(out, " %s=", field->name);
+      fprintf(out, "%lld", (long long)values[i]);
+    }
+  }
+  fclose(out);
+  char *copy = tg_arena_strndup(arena, text, length);
+  free(text);
+  return copy;
+}
+
+/* Parses "v,v,v" at *cursor into at most `count` values. */
+static bool parse_values(const char **cursor, int64_t *values, unsigned count) {
+  for (unsigned i = 0; i < count; i++) {
+    char *end;
+    errno = 0;
+    values[i] = strtoll(*cursor, &end, 0);
+    if (end == *cursor || errno) return false;
+    *cursor = end;
+    if (*end != ',') return true;
+    (*cursor)++;
+  }
+  return false;
+}
+
+tg_status tg_instr_parse(tg_unit unit, const char *line, tg_instr *out_instr, tg_diag *diag) {
+  memset(out_instr, 0, sizeof *out_instr);
+  int64_t *members = (int64_t *)(void *)out_instr;
+  while (isspace((unsigned char)*line)) line++;
+  size_t n = strcspn(line, " \t\n");
+  bool known = false;
+  for (size_t i = 0; i < sizeof operations / sizeof *operations && !known; i++) {
+    known = operations[i].unit == unit && strlen(operations[i].name) == n &&
+            !strncmp(operations[i].name, line, n);
+    if (known) out_instr->common.op[0] = operations[i].code;
+  }
+  if (!known)
+    return tg_fail(diag, TG_INVALID, "%s has no operation \"%.*s\"", tg_unit_name(unit),
+                   (int)(n > 40 ? 40 : n), line);
+  line += n;
+  for (;;) {
+    while (isspace((unsigned char)*line)) line++;
+    if (!*line || *line == '#') return tg_instr_check(unit, out_instr, diag);
+    n = strcspn(line, "= \t\n");
+    const tg_field *field = NULL;
+    for (size_t f = 1; f < units[unit].count && !field; f++)
+      if (strlen(units[unit].fields[f].name) == n && !strncmp(units[unit].fields[f].name, line, n))
+        field = &units[unit].fields[f];
+    if (!field || line[n] != '=')
+      return tg_fail(diag, TG_INVALID, "%s has no field \"%.*s\"", tg_unit_name(unit), (int)(n > 40 ? 40 : n),
+                     line);
+    line += n + 1;
+    if (!parse_values(&line, members + field->member, field->count) ||
+        (*line && !isspace((unsigned char)*line)))
+      return tg_fail(diag, TG_INVALID, "%s field %s wants up to %u numbers", tg_unit_name(unit), field->name,
+                     field->count);
+  }
+}
