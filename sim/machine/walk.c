@@ -1,0 +1,133 @@
+#include "sim/machine/walk.h"
+
+uint32_t tg_convert_memory_bytes(int64_t convert) {
+  return convert == TG_CVT_32 || convert == TG_CVT_FP32_BF16 || convert == TG_CVT_FP32_FP16 ? 4 : 2;
+}
+
+uint32_t tg_convert_chip_bytes(int64_t convert) {
+  return convert == TG_CVT_32 || convert == TG_CVT_BF16_FP32 || convert == TG_CVT_FP16_FP32 ? 4 : 2;
+}
+
+uint32_t tg_agcu_flits(const tg_params *params, const tg_agcu_instr *in) {
+  uint32_t elements = tg_flit_bytes(params) / tg_convert_chip_bytes(in->convert[0]);
+  return (uint32_t)in->rows[0] * (((uint32_t)in->take[0] + elements - 1) / elements);
+}
+
+/* Digits of a linear index; the outermost takes what is left. */
+static void digits(uint32_t linear, const int64_t radix[3], uint32_t out[3]) {
+  out[2] = linear % (uint32_t)radix[2];
+  linear /= (uint32_t)radix[2];
+  out[1] = linear % (uint32_t)radix[1];
+  out[0] = linear / (uint32_t)radix[1];
+}
+
+static uint32_t advance(const int64_t first, const int64_t delta[TG_LEVELS],
+                        const uint32_t index[TG_LEVELS]) {
+  uint32_t linear = (uint32_t)first;
+  for (int l = 0; l < TG_LEVELS; l++) linear += index[l] * (uint32_t)delta[l];
+  return linear;
+}
+
+void tg_walk_begin(tg_walk *walk, const tg_params *params, const tg_agcu_instr *in,
+                   const uint32_t index[TG_LEVELS], uint64_t base_address) {
+  *walk = (tg_walk){.in = in, .fresh = true};
+  walk->memory_bytes = tg_convert_memory_bytes(in->convert[0]);
+  walk->chip_bytes = tg_convert_chip_bytes(in->convert[0]);
+  walk->flit_elements = tg_flit_bytes(params) / walk->chip_bytes;
+  walk->row_flits = ((uint32_t)in->take[0] + walk->flit_elements - 1) / walk->flit_elements;
+  walk->flits = tg_agcu_flits(params, in);
+  walk->single = in->stride[5] != (int64_t)walk->memory_bytes || (in->x_inc[5] != 0 && in->x_inc[5] != 1) ||
+                 in->y_inc[5] != 0;
+  walk->base = (int64_t)base_address + in->offset[0];
+  for (int l = 0; l < TG_LEVELS; l++) walk->base += (int64_t)index[l] * in->offset_delta[l];
+  digits(advance(in->m_first[0], in->m_delta, index), in->m_radix, walk->m);
+  walk->k_first = advance(in->k_first[0], in->k_delta, index);
+  digits(walk->k_first, in->k_radix, walk->k);
+}
+
+static void next_row(tg_walk *walk) {
+  const tg_agcu_instr *in = walk->in;
+  walk->row++;
+  walk->taken = 0;
+  walk->fresh = true;
+  digits(walk->k_first, in->k_radix, walk->k);
+  if (++walk->m[2] < in->m_radix[2]) return;
+  walk->m[2] = 0;
+  if (++walk->m[1] < in->m_radix[1]) return;
+  walk->m[1] = 0;
+  walk->m[0]++;
+}
+
+static void next_run(tg_walk *walk) {
+  const tg_agcu_instr *in = walk->in;
+  walk->fresh = true;
+  walk->k[2] = 0;
+  if (++walk->k[1] < in->k_radix[1]) return;
+  walk->k[1] = 0;
+  walk->k[0]++;
+}
+
+static uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
+
+/* Address and bounds of the piece of `length` elements where the walk stands. */
+static void locate(const tg_walk *walk, uint32_t length, tg_piece *piece) {
+  const tg_agcu_instr *in = walk->in;
+  int64_t address = walk->base, x = in->x_org[0], y = in->y_org[0];
+  for (int d = 0; d < 6; d++) {
+    int64_t digit = d < 3 ? walk->m[d] : walk->k[d - 3];
+    address += digit * in->stride[d];
+    y += digit * in->y_inc[d];
+    x += digit * in->x_inc[d];
+  }
+  int64_t low = 0, high = length;
+  if (in->x_inc[5] == 1 && !walk->single) {
+    if (x < 0) low = -x;
+    if (high > in->x_size[0] - x) high = in->x_size[0] - x;
+  } else if (x < 0 || x >= in->x_size[0])
+    high = 0;
+  if (y < 0 || y >= in->y_size[0] || walk->m[0] >= in->m_radix[0] || walk->k[0] >= in->k_radix[0]) high = 0;
+  if (high < low) high = low;
+  if (low > (int64_t)length) low = high = 0;
+  piece->valid_first = (uint8_t)low;
+  piece->valid_count = (uint8_t)(high - low);
+  piece->address = address + low * walk->memory_bytes;
+}
+
+static uint32_t piece_atoms(const tg_walk *walk, uint32_t length) {
+  uint32_t offset = walk->k[2] * walk->memory_bytes, end = offset + length * walk->memory_bytes - 1;
+  return end / 64 - offset / 64 + (walk->fresh || walk->single || offset % 64 == 0);
+}
+
+uint32_t tg_walk_burst(tg_walk *walk, uint32_t flits, tg_piece *out_pieces, uint32_t *out_atoms) {
+  const tg_agcu_instr *in = walk->in;
+  uint32_t count = 0, atoms = 0, last = least(walk->flit + flits, walk->flits),
+           run = (uint32_t)in->k_radix[2];
+  walk->fresh = true;
+  while (walk->flit < last) {
+    uint32_t length =
+        least(least(run - walk->k[2], walk->flit_elements - walk->lane), (uint32_t)in->take[0] - walk->taken);
+    if (walk->single) length = 1;
+    uint32_t cost = piece_atoms(walk, length);
+    if (out_pieces) {
+      tg_piece *piece = &out_pieces[count];
+      *piece = (tg_piece){
+          .flit = walk->flit, .lane = walk->lane, .length = (uint8_t)length, .atoms = (uint8_t)cost};
+      locate(walk, length, piece);
+    }
+    count++;
+    atoms += cost;
+    walk->fresh = false;
+    walk->taken += length;
+    walk->lane = (uint8_t)(walk->lane + length);
+    walk->k[2] += length;
+    if (walk->k[2] == run) next_run(walk);
+    bool row_done = walk->taken == in->take[0];
+    if (row_done || walk->lane == walk->flit_elements) {
+      walk->flit++;
+      walk->lane = 0;
+    }
+    if (row_done) next_row(walk);
+  }
+  *out_atoms = atoms;
+  return count;
+}

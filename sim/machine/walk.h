@@ -1,0 +1,62 @@
+/* The walk of an AGCU LOAD or STORE: which DRAM elements each flit holds, and what they cost
+ * (docs/machine.md, section 7). */
+#ifndef TEGULA_MACHINE_WALK_H
+#define TEGULA_MACHINE_WALK_H
+
+#include "sim/machine/isa.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Elements next to each other in DRAM and in a flit. */
+typedef struct tg_piece {
+  int64_t address;     /* of the first valid element; meaningless if valid_count is 0 */
+  uint32_t flit;       /* flit of the instruction, 0.. */
+  uint8_t lane;        /* element of the flit where the piece begins */
+  uint8_t length;      /* elements */
+  uint8_t valid_first; /* elements [valid_first, valid_first + valid_count) of the piece are in bounds */
+  uint8_t valid_count;
+  uint8_t atoms; /* 64-byte atoms it costs */
+} tg_piece;
+
+typedef struct tg_walk {
+  const tg_agcu_instr *in;
+  uint32_t memory_bytes, chip_bytes; /* of an element in DRAM and in a flit */
+  uint32_t flit_elements;
+  uint32_t row_flits, flits; /* flits of a row, of the instruction */
+  bool single;               /* one element a piece */
+  int64_t base;              /* address with every digit 0 */
+  uint32_t k_first;          /* linear start of the K walk */
+  /* where it stands */
+  uint32_t row, taken, flit;
+  uint32_t m[3], k[3]; /* digits, outermost first; k[2] is the element of the run */
+  uint8_t lane;
+  bool fresh; /* the next piece is the first of its row, run or burst */
+} tg_walk;
+
+/* `index`: loop indices of this execution; `base_address`: the entry of the base table. The instruction was
+ * checked. */
+void tg_walk_begin(tg_walk *walk, const tg_params *params, const tg_agcu_instr *in,
+                   const uint32_t index[TG_LEVELS], uint64_t base_address);
+
+/* The pieces of the next `flits` flits (fewer at the end), one burst. `out_pieces` has room for flits *
+ * flit_elements or is NULL to get the cost only. Returns the number of pieces; `*out_atoms` is their sum. */
+uint32_t tg_walk_burst(tg_walk *walk, uint32_t flits, tg_piece *out_pieces, uint32_t *out_atoms);
+
+/* Port cycles of a burst. */
+static inline uint32_t tg_burst_cycles(const tg_params *params, uint32_t pieces, uint32_t atoms) {
+  uint32_t cycles = atoms * tg_atom_cycles(params);
+  return cycles > pieces ? cycles : pieces;
+}
+
+/* Flits of an execution: rows * ceil(take / elements of a flit). The same for every execution of an
+ * instruction. */
+uint32_t tg_agcu_flits(const tg_params *params, const tg_agcu_instr *in);
+uint32_t tg_convert_memory_bytes(int64_t convert); /* element size in DRAM */
+uint32_t tg_convert_chip_bytes(int64_t convert);   /* element size in flits */
+
+#ifdef __cplusplus
+}
+#endif
+#endif
