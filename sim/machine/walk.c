@@ -40,9 +40,9 @@ void tg_walk_begin(tg_walk *walk, const tg_params *params, const tg_agcu_instr *
                  in->y_inc[5] != 0;
   walk->base = (int64_t)base_address + in->offset[0];
   for (int l = 0; l < TG_LEVELS; l++) walk->base += (int64_t)index[l] * in->offset_delta[l];
-  digits(advance(in->m_first[0], in->m_delta, index), in->m_radix, walk->m);
+  digits(advance(in->m_first[0], in->m_delta, index), in->m_radix, walk->digit);
   walk->k_first = advance(in->k_first[0], in->k_delta, index);
-  digits(walk->k_first, in->k_radix, walk->k);
+  digits(walk->k_first, in->k_radix, walk->digit + 3);
 }
 
 static void next_row(tg_walk *walk) {
@@ -50,21 +50,21 @@ static void next_row(tg_walk *walk) {
   walk->row++;
   walk->taken = 0;
   walk->fresh = true;
-  digits(walk->k_first, in->k_radix, walk->k);
-  if (++walk->m[2] < in->m_radix[2]) return;
-  walk->m[2] = 0;
-  if (++walk->m[1] < in->m_radix[1]) return;
-  walk->m[1] = 0;
-  walk->m[0]++;
+  digits(walk->k_first, in->k_radix, walk->digit + 3);
+  if (++walk->digit[2] < in->m_radix[2]) return;
+  walk->digit[2] = 0;
+  if (++walk->digit[1] < in->m_radix[1]) return;
+  walk->digit[1] = 0;
+  walk->digit[0]++;
 }
 
 static void next_run(tg_walk *walk) {
   const tg_agcu_instr *in = walk->in;
   walk->fresh = true;
-  walk->k[2] = 0;
-  if (++walk->k[1] < in->k_radix[1]) return;
-  walk->k[1] = 0;
-  walk->k[0]++;
+  walk->digit[5] = 0;
+  if (++walk->digit[4] < in->k_radix[1]) return;
+  walk->digit[4] = 0;
+  walk->digit[3]++;
 }
 
 static uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
@@ -74,7 +74,7 @@ static void locate(const tg_walk *walk, uint32_t length, tg_piece *piece) {
   const tg_agcu_instr *in = walk->in;
   int64_t address = walk->base, x = in->x_org[0], y = in->y_org[0];
   for (int d = 0; d < 6; d++) {
-    int64_t digit = d < 3 ? walk->m[d] : walk->k[d - 3];
+    int64_t digit = walk->digit[d];
     address += digit * in->stride[d];
     y += digit * in->y_inc[d];
     x += digit * in->x_inc[d];
@@ -85,7 +85,8 @@ static void locate(const tg_walk *walk, uint32_t length, tg_piece *piece) {
     if (high > in->x_size[0] - x) high = in->x_size[0] - x;
   } else if (x < 0 || x >= in->x_size[0])
     high = 0;
-  if (y < 0 || y >= in->y_size[0] || walk->m[0] >= in->m_radix[0] || walk->k[0] >= in->k_radix[0]) high = 0;
+  if (y < 0 || y >= in->y_size[0] || walk->digit[0] >= in->m_radix[0] || walk->digit[3] >= in->k_radix[0])
+    high = 0;
   if (high < low) high = low;
   if (low > (int64_t)length) low = high = 0;
   piece->valid_first = (uint8_t)low;
@@ -94,7 +95,7 @@ static void locate(const tg_walk *walk, uint32_t length, tg_piece *piece) {
 }
 
 static uint32_t piece_atoms(const tg_walk *walk, uint32_t length) {
-  uint32_t offset = walk->k[2] * walk->memory_bytes, end = offset + length * walk->memory_bytes - 1;
+  uint32_t offset = walk->digit[5] * walk->memory_bytes, end = offset + length * walk->memory_bytes - 1;
   return end / 64 - offset / 64 + (walk->fresh || walk->single || offset % 64 == 0);
 }
 
@@ -104,8 +105,8 @@ uint32_t tg_walk_burst(tg_walk *walk, uint32_t flits, tg_piece *out_pieces, uint
            run = (uint32_t)in->k_radix[2];
   walk->fresh = true;
   while (walk->flit < last) {
-    uint32_t length =
-        least(least(run - walk->k[2], walk->flit_elements - walk->lane), (uint32_t)in->take[0] - walk->taken);
+    uint32_t length = least(least(run - walk->digit[5], walk->flit_elements - walk->lane),
+                            (uint32_t)in->take[0] - walk->taken);
     if (walk->single) length = 1;
     uint32_t cost = piece_atoms(walk, length);
     if (out_pieces) {
@@ -119,8 +120,8 @@ uint32_t tg_walk_burst(tg_walk *walk, uint32_t flits, tg_piece *out_pieces, uint
     walk->fresh = false;
     walk->taken += length;
     walk->lane = (uint8_t)(walk->lane + length);
-    walk->k[2] += length;
-    if (walk->k[2] == run) next_run(walk);
+    walk->digit[5] += length;
+    if (walk->digit[5] == run) next_run(walk);
     bool row_done = walk->taken == in->take[0];
     if (row_done || walk->lane == walk->flit_elements) {
       walk->flit++;

@@ -30,7 +30,7 @@ typedef struct tg_walk {
   uint32_t k_first;          /* linear start of the K walk */
   /* where it stands */
   uint32_t row, taken, flit;
-  uint32_t m[3], k[3]; /* digits, outermost first; k[2] is the element of the run */
+  uint32_t digit[6]; /* m2 m1 m0 k2 k1 e; the last is the element of the run */
   uint8_t lane;
   bool fresh; /* the next piece is the first of its row, run or burst */
 } tg_walk;
