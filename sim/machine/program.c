@@ -1,0 +1,83 @@
+#include "sim/machine/program.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+tg_program *tg_program_create(const tg_params *params) {
+  tg_program *program = calloc(1, sizeof *program);
+  if (!program) tg_die("out of memory");
+  program->params = *params;
+  program->model = program->options = "";
+  return program;
+}
+
+void tg_program_destroy(tg_program *program) {
+  if (!program) return;
+  tg_arena_release(&program->arena);
+  free(program);
+}
+
+/* Room for one more element in an array whose capacity is the next power of two (at least 4) of its count. */
+static void *grow(tg_program *program, void *array, uint32_t count, size_t size) {
+  if (count >= 4 ? (count & (count - 1)) != 0 : count != 0) return array;
+  void *larger = tg_arena_alloc(&program->arena, count ? (size_t)count * 2 : 4, size);
+  if (count) memcpy(larger, array, count * size);
+  return larger;
+}
+
+tg_section *tg_program_add_section(tg_program *program, const char *name) {
+  const tg_params *m = &program->params;
+  program->sections = grow(program, program->sections, program->section_count, sizeof *program->sections);
+  tg_section *section = &program->sections[program->section_count++];
+  *section = (tg_section){.name = tg_arena_strdup(&program->arena, name)};
+  section->tiles = TG_NEW_ARRAY(&program->arena, tg_tile_program, tg_tiles(m));
+  section->agcus = TG_NEW_ARRAY(&program->arena, tg_agcu_program, tg_agcus(m));
+  for (uint32_t t = 0; t < tg_tiles(m); t++)
+    section->tiles[t].sem_init = TG_NEW_ARRAY(&program->arena, uint8_t, m->semaphores);
+  for (uint32_t a = 0; a < tg_agcus(m); a++) {
+    section->agcus[a].contexts = TG_NEW_ARRAY(&program->arena, tg_queue, m->agcu_contexts);
+    section->agcus[a].sem_init = TG_NEW_ARRAY(&program->arena, uint8_t, m->semaphores);
+  }
+  return section;
+}
+
+tg_dram_tensor *tg_program_add_tensor(tg_program *program) {
+  program->tensors = grow(program, program->tensors, program->tensor_count, sizeof *program->tensors);
+  tg_dram_tensor *tensor = &program->tensors[program->tensor_count++];
+  *tensor = (tg_dram_tensor){.name = ""};
+  return tensor;
+}
+
+tg_invocation *tg_program_add_invocation(tg_program *program) {
+  program->invocations =
+      grow(program, program->invocations, program->invocation_count, sizeof *program->invocations);
+  tg_invocation *invocation = &program->invocations[program->invocation_count++];
+  *invocation = (tg_invocation){.name = ""};
+  return invocation;
+}
+
+tg_instr *tg_queue_push(tg_program *program, tg_queue *queue) {
+  queue->instrs = grow(program, queue->instrs, queue->count, sizeof *queue->instrs);
+  tg_instr *instr = &queue->instrs[queue->count++];
+  memset(instr, 0, sizeof *instr);
+  return instr;
+}
+
+uint64_t tg_section_config_cycles(const tg_params *params, const tg_section *section) {
+  uint64_t bytes = 0;
+  for (uint32_t t = 0; t < tg_tiles(params); t++) {
+    const tg_tile_program *tile = &section->tiles[t];
+    uint64_t vx =
+        (uint64_t)tile->vx.count * TG_INSTR_BYTES + 8ull * tile->word_count + 4ull * tile->constant_count;
+    uint64_t mx = (uint64_t)tile->mx.count * TG_INSTR_BYTES, tx = (uint64_t)tile->tx.count * TG_INSTR_BYTES;
+    if (bytes < vx) bytes = vx;
+    if (bytes < mx) bytes = mx;
+    if (bytes < tx) bytes = tx;
+  }
+  for (uint32_t a = 0; a < tg_agcus(params); a++)
+    for (uint32_t c = 0; c < params->agcu_contexts; c++) {
+      uint64_t context = (uint64_t)section->agcus[a].contexts[c].count * TG_INSTR_BYTES;
+      if (bytes < context) bytes = context;
+    }
+  return params->config_cycles + (bytes + tg_flit_bytes(params) - 1) / tg_flit_bytes(params);
+}

@@ -1,0 +1,236 @@
+/* What an engine relies on: checked once, so that engines need no second look. */
+#include "sim/machine/program.h"
+
+#include <string.h>
+
+typedef struct check {
+  const tg_program *program;
+  const tg_params *m;
+  const tg_tile_program *tile; /* of the queue, NULL in an AGCU */
+  uint32_t endpoint;           /* tile row-major, then AGCUs */
+  tg_diag *diag;
+} check;
+
+#define WANT(condition, ...)                                                                                 \
+  do {                                                                                                       \
+    if (!(condition)) return tg_fail(k->diag, TG_INVALID, __VA_ARGS__);                                      \
+  } while (0)
+
+static bool is_agcu(const check *k) { return k->endpoint >= tg_tiles(k->m); }
+
+/* Position of the endpoint on the lanes of a row (or column); -1: it has none of that kind. */
+static int position(const check *k, bool row) {
+  uint32_t tiles = tg_tiles(k->m);
+  if (is_agcu(k)) return (k->endpoint - tiles < k->m->rows) == row ? 0 : -1;
+  return (int)(row ? k->endpoint % k->m->cols : k->endpoint / k->m->cols) + 1;
+}
+
+static tg_status check_common(const check *k, const tg_common_instr *in, uint32_t pc) {
+  for (int l = 0; l < TG_LEVELS; l++)
+    WANT(!in->loop_count[l] || in->loop_begin[l] <= pc, "loop_begin[%d] = %lld lies after its end", l,
+         (long long)in->loop_begin[l]);
+  for (int i = 0; i < 4; i++) {
+    WANT(!in->wait_on[i] || in->wait_sem[i] < k->m->semaphores, "wait_sem[%d]: there is no semaphore %lld", i,
+         (long long)in->wait_sem[i]);
+    for (int j = 0; j < i; j++)
+      WANT(!in->wait_on[i] || !in->wait_on[j] || in->wait_sem[i] != in->wait_sem[j],
+           "semaphore %lld is waited for twice", (long long)in->wait_sem[i]);
+    if (in->post_kind[i] == TG_POST_NONE) continue;
+    WANT(in->post_sem[i] < k->m->semaphores, "post_sem[%d]: there is no semaphore %lld", i,
+         (long long)in->post_sem[i]);
+    if (in->post_kind[i] == TG_POST_LOCAL) continue;
+    bool row = in->post_kind[i] == TG_POST_ROW;
+    int own = position(k, row);
+    WANT(own >= 0 && in->post_pos[i] != own && in->post_pos[i] <= (row ? k->m->cols : k->m->rows),
+         "post_pos[%d]: there is no position %lld to post to", i, (long long)in->post_pos[i]);
+  }
+  for (int pos = 0; pos < 17; pos++)
+    WANT(!(in->credit_mask[0] >> pos & 1) || in->credit_base[0] + pos < k->m->semaphores,
+         "credits reach beyond the semaphores");
+  return TG_OK;
+}
+
+static tg_status check_mx(const check *k, const tg_mx_instr *in) {
+  WANT(in->format[0] != TG_FMT_TF32, "format tf32 is not supported by the matrix unit");
+  int64_t rows = in->m_count[0] * in->m_count[1];
+  WANT(rows >= 1 && rows <= 65535, "m_count: %lld rows", (long long)rows);
+  int64_t blocks = 1;
+  for (int l = 0; l < 4; l++) blocks *= in->blk_count[l];
+  WANT(blocks >= 1 && blocks <= 1 << 20, "blk_count: %lld blocks", (long long)blocks);
+  WANT(!in->sr[0] || in->sr_blocks[0] >= 1, "sr_blocks is 0");
+  WANT(in->sr_key[0] < TG_BASES, "sr_key is out of range");
+  return TG_OK;
+}
+
+static tg_status check_word(const check *k, const tg_vx_instr *in, uint32_t index) {
+  tg_ucode w = tg_ucode_decode(k->tile->words[index]);
+  uint32_t operands[] = {w.alu_a, w.alu_b, w.alu_c, w.st_src};
+  bool immediate = w.alu_op == TG_ALU_rot || w.alu_op == TG_ALU_bcast || w.alu_op == TG_ALU_tail;
+  for (int i = 0; i < 4; i++) {
+    if (i == 2 && immediate) continue;
+    if ((i < 3 && w.alu_op == TG_ALU_nop) || (i == 3 && !w.st_on)) continue;
+    WANT(operands[i] < TG_VX_REGS ||
+             (operands[i] >= TG_CONST0 && operands[i] - TG_CONST0 < k->m->vx_constants),
+         "word %u: there is no operand %u", index, operands[i]);
+  }
+  WANT(w.alu_op <= TG_ALU_lut, "word %u: there is no operation %u", index, w.alu_op);
+  if (w.ld_on) {
+    WANT(w.ld_stream < TG_STREAMS, "word %u: there is no stream %u", index, w.ld_stream);
+    const tg_stream *s = tg_stream_of(in, w.ld_stream);
+    WANT(s->kind[0] != TG_STREAM_NONE && !s->store[0],
+         "word %u loads from stream %u, which is not a load stream", index, w.ld_stream);
+  }
+  if (w.st_on) {
+    WANT(w.st_stream < TG_STREAMS, "word %u: there is no stream %u", index, w.st_stream);
+    const tg_stream *s = tg_stream_of(in, w.st_stream);
+    WANT(s->store[0] && s->kind[0] >= TG_STREAM_FP32 && s->kind[0] <= TG_STREAM_FP16,
+         "word %u stores to stream %u, which is not a store stream", index, w.st_stream);
+  }
+  return TG_OK;
+}
+
+static tg_status check_vx(const check *k, const tg_vx_instr *in) {
+  for (int d = 0; d < 3; d++) WANT(in->row_count[d] >= 1, "row_count[%d] is 0", d);
+  for (int d = 0; d < 2; d++) WANT(in->j_count[d] >= 1, "j_count[%d] is 0", d);
+  for (int t = 0; t < TG_STREAMS; t++) {
+    const tg_stream *s = tg_stream_of(in, t);
+    WANT(s->kind[0] <= TG_STREAM_SPLAT32, "s%d_kind: there is no kind %lld", t, (long long)s->kind[0]);
+    WANT(s->lane[0] < k->m->p, "s%d_lane is beyond a bank row", t);
+  }
+  for (int q = 0; q < TG_SEGMENTS; q++) {
+    WANT(in->seg_begin[q] + in->seg_len[q] <= k->tile->word_count, "segment %d reaches beyond the microcode",
+         q);
+    for (int64_t w = in->seg_begin[q]; w < in->seg_begin[q] + in->seg_len[q]; w++) {
+      tg_status status = check_word(k, in, (uint32_t)w);
+      if (status) return status;
+    }
+  }
+  return TG_OK;
+}
+
+/* Destinations lie on the lane's downstream side; only W and N lanes reach the AGCU. */
+static tg_status check_destinations(const check *k, int64_t dir, int64_t mask) {
+  bool row = dir == TG_EAST || dir == TG_WEST, up = dir == TG_EAST || dir == TG_SOUTH;
+  int own = position(k, row), last = (int)(row ? k->m->cols : k->m->rows);
+  WANT(own >= 0, "the lane does not pass here");
+  WANT(mask, "dst_mask is empty");
+  for (int pos = 0; pos < 17; pos++)
+    WANT(!(mask >> pos & 1) || (pos <= last && (up ? pos > own : pos < own)),
+         "dst_mask: position %d is not downstream", pos);
+  return TG_OK;
+}
+
+static tg_status check_tx(const check *k, const tg_tx_instr *in) {
+  WANT(in->flits[0] >= 1, "flits is 0");
+  WANT(in->src_inner[0] >= 1 && in->dst_inner[0] >= 1, "src_inner or dst_inner is 0");
+  WANT(!in->dst_post[0] || in->dst_sem[0] < k->m->semaphores, "there is no semaphore %lld",
+       (long long)in->dst_sem[0]);
+  return check_destinations(k, in->dir[0], in->dst_mask[0]);
+}
+
+static tg_status check_agcu(const check *k, const tg_agcu_instr *in) {
+  WANT(in->rows[0] >= 1 && in->take[0] >= 1, "rows or take is 0");
+  for (int d = 0; d < 3; d++) WANT(in->m_radix[d] >= 1 && in->k_radix[d] >= 1, "a radix is 0");
+  WANT(in->convert[0] <= TG_CVT_FP16_FP32, "there is no conversion %lld", (long long)in->convert[0]);
+  /* Flits are counted in 32 bits; one more than that would take years to simulate. */
+  WANT((uint64_t)in->rows[0] * (uint64_t)in->take[0] < 1ull << 31, "more than 2^31 elements");
+  if (in->op[0] == TG_OP_agcu_store) {
+    WANT(in->convert[0] <= TG_CVT_16, "a STORE does not convert");
+    return TG_OK;
+  }
+  WANT(in->dst_inner[0] >= 1, "dst_inner is 0");
+  WANT(!in->dst_post[0] || in->dst_sem[0] < k->m->semaphores, "there is no semaphore %lld",
+       (long long)in->dst_sem[0]);
+  return check_destinations(k, tg_is_west(k->m, k->endpoint - tg_tiles(k->m)) ? TG_EAST : TG_SOUTH,
+                            in->dst_mask[0]);
+}
+
+static tg_status check_instr(const check *k, tg_unit unit, const tg_instr *instr, uint32_t pc) {
+  tg_status status = tg_instr_check(unit, instr, k->diag);
+  if (!status) status = check_common(k, &instr->common, pc);
+  if (status || instr->common.op[0] == TG_OP_sync) return status;
+  switch (unit) {
+  case TG_MX: return check_mx(k, &instr->mx);
+  case TG_VX: return check_vx(k, &instr->vx);
+  case TG_TX: return check_tx(k, &instr->tx);
+  case TG_AGCU: return check_agcu(k, &instr->agcu);
+  }
+  return TG_OK;
+}
+
+static tg_status check_queue(const check *k, tg_unit unit, const tg_queue *queue, uint32_t context) {
+  tg_status status = TG_OK;
+  uint32_t pc = 0;
+  if (queue->count > k->m->queue_depth)
+    status =
+        tg_fail(k->diag, TG_INVALID, "%u instructions in a queue of %u", queue->count, k->m->queue_depth);
+  for (; !status && pc < queue->count; pc++) status = check_instr(k, unit, &queue->instrs[pc], pc);
+  if (!status) return TG_OK;
+  if (is_agcu(k))
+    tg_diag_prefix(k->diag, "agcu %u context %u, instruction %u", k->endpoint - tg_tiles(k->m), context,
+                   pc ? pc - 1 : 0);
+  else
+    tg_diag_prefix(k->diag, "tile %u %s, instruction %u", k->endpoint, tg_unit_name(unit), pc ? pc - 1 : 0);
+  return status;
+}
+
+static tg_status check_section(check *k, const tg_section *section) {
+  tg_status status = TG_OK;
+  for (k->endpoint = 0; !status && k->endpoint < tg_tiles(k->m); k->endpoint++) {
+    const tg_tile_program *tile = k->tile = &section->tiles[k->endpoint];
+    WANT(tile->word_count <= k->m->microcode_words, "tile %u: %u microcode words", k->endpoint,
+         tile->word_count);
+    WANT(tile->constant_count <= k->m->vx_constants, "tile %u: %u constants", k->endpoint,
+         tile->constant_count);
+    status = check_queue(k, TG_MX, &tile->mx, 0);
+    if (!status) status = check_queue(k, TG_VX, &tile->vx, 0);
+    if (!status) status = check_queue(k, TG_TX, &tile->tx, 0);
+  }
+  k->tile = NULL;
+  for (k->endpoint = tg_tiles(k->m); !status && k->endpoint < tg_tiles(k->m) + tg_agcus(k->m); k->endpoint++)
+    for (uint32_t c = 0; !status && c < k->m->agcu_contexts; c++)
+      status = check_queue(k, TG_AGCU, &section->agcus[k->endpoint - tg_tiles(k->m)].contexts[c], c);
+  return status;
+}
+
+static tg_status check_tensor(const check *k, const tg_dram_tensor *tensor) {
+  uint64_t bytes = tg_storage_bytes(tensor->storage);
+  WANT(tensor->role <= TG_ROLE_TEMPORARY && tensor->storage <= TG_STORE_TF32 && tensor->rank <= 8,
+       "its type is not known");
+  for (uint32_t d = 0; d < tensor->rank; d++)
+    WANT(tensor->dims[d] >= 0 && !__builtin_mul_overflow(bytes, (uint64_t)tensor->dims[d], &bytes),
+         "its size overflows");
+  WANT(bytes == tensor->bytes, "%llu bytes do not match its dimensions", (unsigned long long)tensor->bytes);
+  WANT(tensor->address % 64 == 0 && tensor->address <= k->program->dram_bytes &&
+           tensor->bytes <= k->program->dram_bytes - tensor->address,
+       "it lies outside the memory");
+  WANT((tensor->role == TG_ROLE_CONSTANT && tensor->bytes > 0) == (tensor->data != NULL),
+       "data and role disagree");
+  return TG_OK;
+}
+
+tg_status tg_program_check(const tg_program *program, tg_diag *diag) {
+  check state = {.program = program, .m = &program->params, .diag = diag}, *k = &state;
+  tg_status status = tg_params_check(k->m, diag);
+  if (status) return status;
+  WANT(program->dram_bytes <= 1ull << 40, "%llu bytes of memory", (unsigned long long)program->dram_bytes);
+  for (uint32_t t = 0; t < program->tensor_count; t++)
+    if (check_tensor(k, &program->tensors[t])) {
+      tg_diag_prefix(diag, "tensor \"%s\"", program->tensors[t].name);
+      return TG_INVALID;
+    }
+  for (uint32_t s = 0; s < program->section_count; s++)
+    if (check_section(k, &program->sections[s])) {
+      tg_diag_prefix(diag, "section %u \"%s\"", s, program->sections[s].name);
+      return TG_INVALID;
+    }
+  for (uint32_t i = 0; i < program->invocation_count; i++) {
+    const tg_invocation *invocation = &program->invocations[i];
+    WANT(invocation->section < program->section_count, "invocation %u: there is no section %u", i,
+         invocation->section);
+    for (int b = 0; b < TG_BASES; b++)
+      WANT(invocation->bases[b] % 64 == 0 && invocation->bases[b] <= program->dram_bytes,
+           "invocation %u: base %d lies outside the memory", i, b);
+  }
+  return TG_OK;
+}

@@ -1,0 +1,314 @@
+/* The .tgb file: "TEGULA" and a version, then length-prefixed fields in a fixed order, then a checksum of all
+ * before it. */
+#include "sim/machine/program.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char magic[8] = {'T', 'E', 'G', 'U',
+                              'L', 'A', 0,   1}; /* the last byte is the version of the format */
+
+/* FNV-1a over 64-bit words (the file is padded to them): detects damage, not malice. */
+static uint64_t checksum(const uint8_t *bytes, size_t size) {
+  uint64_t hash = 0xcbf29ce484222325ull;
+  for (size_t i = 0; i + 8 <= size; i += 8) {
+    uint64_t word;
+    memcpy(&word, bytes + i, 8);
+    hash = (hash ^ word) * 0x100000001b3ull;
+    hash ^= hash >> 32;
+  }
+  return hash;
+}
+
+/* ---- writing ---- */
+
+static void put(FILE *out, const void *data, size_t size) {
+  static const char zeros[8];
+  fwrite(data, 1, size, out);
+  if (size % 8) fwrite(zeros, 1, 8 - size % 8, out);
+}
+static void put_number(FILE *out, uint64_t number) { put(out, &number, 8); }
+static void put_blob(FILE *out, const void *data, size_t size) {
+  put_number(out, size);
+  put(out, data, size);
+}
+static void put_text(FILE *out, const char *text) { put_blob(out, text, strlen(text)); }
+
+static void put_queue(FILE *out, tg_unit unit, const tg_queue *queue) {
+  put_number(out, queue->count);
+  for (uint32_t i = 0; i < queue->count; i++) {
+    uint64_t words[TG_INSTR_BYTES / 8];
+    tg_instr_encode(unit, &queue->instrs[i], words);
+    put(out, words, sizeof words);
+  }
+}
+
+static void put_section(FILE *out, const tg_params *m, const tg_section *section) {
+  put_text(out, section->name);
+  for (uint32_t t = 0; t < tg_tiles(m); t++) {
+    const tg_tile_program *tile = &section->tiles[t];
+    put_queue(out, TG_MX, &tile->mx);
+    put_queue(out, TG_VX, &tile->vx);
+    put_queue(out, TG_TX, &tile->tx);
+    put_blob(out, tile->words, 8 * (size_t)tile->word_count);
+    put_blob(out, tile->constants, 4 * (size_t)tile->constant_count);
+    put_blob(out, tile->sem_init, m->semaphores);
+  }
+  for (uint32_t a = 0; a < tg_agcus(m); a++) {
+    for (uint32_t c = 0; c < m->agcu_contexts; c++) put_queue(out, TG_AGCU, &section->agcus[a].contexts[c]);
+    put_blob(out, section->agcus[a].sem_init, m->semaphores);
+  }
+}
+
+static void put_program(FILE *out, const tg_program *program) {
+  put(out, magic, sizeof magic);
+  put_blob(out, &program->params, sizeof program->params);
+  put_number(out, program->seed);
+  put_number(out, program->dram_bytes);
+  put_text(out, program->model);
+  put_text(out, program->options);
+  put_number(out, program->tensor_count);
+  for (uint32_t t = 0; t < program->tensor_count; t++) {
+    const tg_dram_tensor *tensor = &program->tensors[t];
+    put_text(out, tensor->name);
+    put_number(out, tensor->role);
+    put_number(out, tensor->storage);
+    put_blob(out, tensor->dims, 8 * (size_t)tensor->rank);
+    put_number(out, tensor->address);
+    put_number(out, tensor->bytes);
+    put_blob(out, tensor->data ? tensor->data : (const uint8_t *)"", tensor->data ? tensor->bytes : 0);
+  }
+  put_number(out, program->section_count);
+  for (uint32_t s = 0; s < program->section_count; s++)
+    put_section(out, &program->params, &program->sections[s]);
+  put_number(out, program->invocation_count);
+  for (uint32_t i = 0; i < program->invocation_count; i++) {
+    const tg_invocation *invocation = &program->invocations[i];
+    put_text(out, invocation->name);
+    put_number(out, invocation->section);
+    put_blob(out, invocation->bases, sizeof invocation->bases);
+    put_blob(out, invocation->key_nodes, sizeof invocation->key_nodes);
+    put_number(out, invocation->macs_fp32);
+    put_number(out, invocation->macs_narrow);
+  }
+}
+
+tg_status tg_program_write(const tg_program *program, const char *path, tg_diag *diag) {
+  char *image = NULL;
+  size_t size = 0;
+  FILE *memory = open_memstream(&image, &size);
+  if (!memory) tg_die("out of memory");
+  put_program(memory, program);
+  fflush(memory);
+  put_number(memory, checksum((const uint8_t *)image, size));
+  if (fclose(memory)) tg_die("out of memory");
+  size_t room = strlen(path) + 32;
+  char *beside = malloc(room);
+  if (!beside) tg_die("out of memory");
+  snprintf(beside, room, "%s.%ld.part", path, (long)getpid());
+  FILE *file = fopen(beside, "wb");
+  bool good = file && fwrite(image, 1, size, file) == size;
+  if (file && fclose(file)) good = false;
+  if (good && rename(beside, path)) good = false;
+  int error = errno;
+  if (!good) unlink(beside);
+  free(beside);
+  free(image);
+  return good ? TG_OK : tg_fail(diag, TG_INVALID, "%s: cannot write: %s", path, strerror(error));
+}
+
+/* ---- reading ---- */
+
+typedef struct reader {
+  const uint8_t *at, *end;
+  tg_arena *arena;
+  bool bad;
+} reader;
+
+static const uint8_t *take(reader *r, uint64_t size) {
+  uint64_t padded = (size + 7) & ~7ull;
+  if (r->bad || size > (uint64_t)(r->end - r->at) || padded > (uint64_t)(r->end - r->at)) {
+    r->bad = true;
+    return NULL;
+  }
+  const uint8_t *data = r->at;
+  r->at += padded;
+  return data;
+}
+
+static uint64_t get_number(reader *r) {
+  uint64_t number = 0;
+  const uint8_t *data = take(r, 8);
+  if (data) memcpy(&number, data, 8);
+  return number;
+}
+
+/* A count of things that take at least `least` bytes each in the file, so that no allocation exceeds it. */
+static uint32_t get_count(reader *r, uint64_t least) {
+  uint64_t count = get_number(r);
+  if (!r->bad && count > (uint64_t)(r->end - r->at) / least) r->bad = true;
+  return r->bad ? 0 : (uint32_t)count;
+}
+
+static void *get_blob(reader *r, uint64_t *out_size) {
+  uint64_t size = *out_size = get_number(r);
+  const uint8_t *data = take(r, size);
+  if (!data) {
+    *out_size = 0;
+    return tg_arena_alloc(r->arena, 1, 8);
+  }
+  uint8_t *copy = tg_arena_alloc(r->arena, size + 1, 1);
+  memcpy(copy, data, size);
+  return copy;
+}
+
+static const char *get_text(reader *r) {
+  uint64_t size;
+  return get_blob(r, &size); /* NUL-terminated by the extra byte */
+}
+
+static void get_fixed(reader *r, void *out, size_t size) {
+  uint64_t found;
+  const void *data = get_blob(r, &found);
+  if (found != size)
+    r->bad = true;
+  else
+    memcpy(out, data, size);
+}
+
+static tg_status get_queue(reader *r, tg_program *program, tg_unit unit, tg_queue *queue, tg_diag *diag) {
+  uint32_t count = get_count(r, TG_INSTR_BYTES);
+  for (uint32_t i = 0; i < count && !r->bad; i++) {
+    uint64_t words[TG_INSTR_BYTES / 8];
+    const uint8_t *data = take(r, sizeof words);
+    if (!data) break;
+    memcpy(words, data, sizeof words);
+    tg_status status = tg_instr_decode(unit, words, tg_queue_push(program, queue), diag);
+    if (status) return status;
+  }
+  return TG_OK;
+}
+
+static tg_status get_section(reader *r, tg_program *program, tg_diag *diag) {
+  const tg_params *m = &program->params;
+  tg_section *section = tg_program_add_section(program, get_text(r));
+  tg_status status = TG_OK;
+  for (uint32_t t = 0; t < tg_tiles(m) && !status && !r->bad; t++) {
+    tg_tile_program *tile = &section->tiles[t];
+    uint64_t bytes;
+    status = get_queue(r, program, TG_MX, &tile->mx, diag);
+    if (!status) status = get_queue(r, program, TG_VX, &tile->vx, diag);
+    if (!status) status = get_queue(r, program, TG_TX, &tile->tx, diag);
+    tile->words = get_blob(r, &bytes);
+    tile->word_count = (uint32_t)(bytes / 8);
+    tile->constants = get_blob(r, &bytes);
+    tile->constant_count = (uint32_t)(bytes / 4);
+    get_fixed(r, tile->sem_init, m->semaphores);
+  }
+  for (uint32_t a = 0; a < tg_agcus(m) && !status && !r->bad; a++) {
+    for (uint32_t c = 0; c < m->agcu_contexts && !status; c++)
+      status = get_queue(r, program, TG_AGCU, &section->agcus[a].contexts[c], diag);
+    get_fixed(r, section->agcus[a].sem_init, m->semaphores);
+  }
+  return status;
+}
+
+static void get_tensor(reader *r, tg_dram_tensor *tensor) {
+  uint64_t bytes;
+  tensor->name = get_text(r);
+  tensor->role = (tg_role)get_number(r);
+  tensor->storage = (tg_storage)get_number(r);
+  const void *dims = get_blob(r, &bytes);
+  if (bytes % 8 || bytes > sizeof tensor->dims) {
+    r->bad = true;
+    return;
+  }
+  tensor->rank = (uint32_t)(bytes / 8);
+  memcpy(tensor->dims, dims, bytes);
+  tensor->address = get_number(r);
+  tensor->bytes = get_number(r);
+  const uint8_t *data = get_blob(r, &bytes);
+  if (bytes && bytes != tensor->bytes) r->bad = true;
+  tensor->data = bytes ? data : NULL;
+}
+
+static tg_status get_program(reader *r, tg_program *program, tg_diag *diag) {
+  get_fixed(r, &program->params, sizeof program->params);
+  program->params.name[sizeof program->params.name - 1] = 0;
+  if (r->bad) return TG_OK;
+  tg_status status = tg_params_check(&program->params, diag);
+  program->seed = get_number(r);
+  program->dram_bytes = get_number(r);
+  program->model = get_text(r);
+  program->options = get_text(r);
+  uint32_t count = get_count(r, 48);
+  for (uint32_t t = 0; t < count && !r->bad && !status; t++) get_tensor(r, tg_program_add_tensor(program));
+  count = get_count(r, 64);
+  for (uint32_t s = 0; s < count && !r->bad && !status; s++) status = get_section(r, program, diag);
+  count = get_count(r, 64);
+  for (uint32_t i = 0; i < count && !r->bad && !status; i++) {
+    tg_invocation *invocation = tg_program_add_invocation(program);
+    invocation->name = get_text(r);
+    invocation->section = (uint32_t)get_number(r);
+    get_fixed(r, invocation->bases, sizeof invocation->bases);
+    get_fixed(r, invocation->key_nodes, sizeof invocation->key_nodes);
+    invocation->macs_fp32 = get_number(r);
+    invocation->macs_narrow = get_number(r);
+  }
+  return status;
+}
+
+static tg_status read_image(const char *path, uint8_t **out_image, size_t *out_size, tg_diag *diag) {
+  FILE *file = fopen(path, "rb");
+  struct stat info;
+  if (!file || fstat(fileno(file), &info) || !S_ISREG(info.st_mode)) {
+    if (file) fclose(file);
+    return tg_fail(diag, TG_INVALID, "%s: cannot read: %s", path, file ? "not a file" : strerror(errno));
+  }
+  size_t size = (size_t)info.st_size;
+  uint8_t *image = malloc(size + 8);
+  if (!image) tg_die("out of memory");
+  bool good = fread(image, 1, size, file) == size;
+  fclose(file);
+  if (good && size >= 2 * sizeof magic && !memcmp(image, magic, 7)) {
+    uint64_t sum;
+    memcpy(&sum, image + size - 8, 8);
+    if (image[7] != magic[7])
+      tg_fail(diag, TG_INVALID, "%s: format version %d is not version %d; compile the model again", path,
+              image[7], magic[7]);
+    else if (size % 8 || sum != checksum(image, size - 8))
+      tg_fail(diag, TG_INVALID, "%s: damaged (the checksum does not match)", path);
+    else {
+      *out_image = image;
+      *out_size = size - 8;
+      return TG_OK;
+    }
+  } else
+    tg_fail(diag, TG_INVALID, "%s: not a Tegula program", path);
+  free(image);
+  return TG_INVALID;
+}
+
+tg_status tg_program_read(const char *path, tg_program **out_program, tg_diag *diag) {
+  uint8_t *image = NULL;
+  size_t size = 0;
+  tg_status status = read_image(path, &image, &size, diag);
+  if (status) return status;
+  tg_program *program = tg_program_create(&(tg_params){0});
+  reader r = {.at = image + sizeof magic, .end = image + size, .arena = &program->arena};
+  status = get_program(&r, program, diag);
+  if (!status && (r.bad || r.at != r.end)) status = tg_fail(diag, TG_INVALID, "its structure is damaged");
+  if (!status) status = tg_program_check(program, diag);
+  free(image);
+  if (status) {
+    tg_diag_prefix(diag, "%s", path);
+    tg_program_destroy(program);
+    return status;
+  }
+  *out_program = program;
+  return TG_OK;
+}
