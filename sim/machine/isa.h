@@ -22,12 +22,12 @@ enum {
 typedef enum tg_unit { TG_MX, TG_VX, TG_TX, TG_AGCU } tg_unit;
 const char *tg_unit_name(tg_unit unit);
 
-typedef enum tg_op {
+typedef enum tg_instr_op {
 #define OPERATION(unit, name, code, doc) TG_OP_##unit##_##name = code,
 #include "sim/machine/ops.def"
 #undef OPERATION
   TG_OP_sync = 0,
-} tg_op;
+} tg_instr_op;
 
 typedef enum tg_alu {
 #define ALU(name, code, operands, doc) TG_ALU_##name = code,
