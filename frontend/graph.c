@@ -16,7 +16,7 @@ tg_graph *tg_graph_create(tg_arena *arena, const char *name) {
 
 static tg_value *new_value(tg_graph *graph, tg_value_kind kind, const char *name) {
   tg_value *value = TG_NEW(graph->arena, tg_value);
-  value->name = tg_name_set_add_fresh(graph->names, name && *name ? name : "value");
+  value->name = tg_name_set_add_fresh(graph->names, name && *name ? name : "value", value);
   value->kind = kind;
   value->index = graph->value_count;
   value->rank = -1;
@@ -242,7 +242,7 @@ void tg_graph_compact(tg_graph *graph) {
 
 void tg_value_rename(tg_graph *graph, tg_value *value, const char *name) {
   if (!strcmp(value->name, name)) return;
-  const char *added = tg_name_set_add(graph->names, name);
+  const char *added = tg_name_set_add(graph->names, name, value);
   if (!added) return;
   tg_name_set_remove(graph->names, value->name);
   value->name = added;

@@ -109,6 +109,7 @@ struct tg_graph {
   tg_node *first, *last; /* topological order */
   int node_count;
   int64_t next_id;
+  const char *disable_graphamp; /* model metadata of that key: a regex on node names; or NULL */
   tg_symbol *symbols;
   int symbol_count;
   size_t inputs_capacity, outputs_capacity, names_capacity, dtypes_capacity, values_capacity,
@@ -164,7 +165,7 @@ void tg_value_replace_except(tg_graph *graph, tg_value *from, tg_value *to, cons
 void tg_graph_remove_node(tg_graph *graph, tg_node *node);
 /* Moves `node` in the list before `before` (NULL: to the end). */
 void tg_graph_move_node(tg_graph *graph, tg_node *node, tg_node *before);
-/* Forgets values without producer and use (graph inputs and outputs stay) and renumbers value->index. */
+/* Forgets dead values (graph inputs and outputs stay) and renumbers value->index. */
 void tg_graph_compact(tg_graph *graph);
 /* Changes the name if the new one is free, otherwise leaves it. */
 void tg_value_rename(tg_graph *graph, tg_value *value, const char *name);
@@ -204,7 +205,7 @@ void tg_value_set_type(tg_value *value, tg_dtype dtype, int rank, const int64_t 
 /* "f32[N,3,224,224]", on `arena`. */
 const char *tg_value_type_text(const tg_value *value, tg_arena *arena);
 
-tg_value *tg_graph_find_value(const tg_graph *graph, const char *name); /* linear; NULL when there is none */
+tg_value *tg_graph_find_value(const tg_graph *graph, const char *name); /* NULL: there is none */
 
 /* --- symbols
  * --------------------------------------------------------------------------------------------------- */

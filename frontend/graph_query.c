@@ -1,6 +1,8 @@
 /* Attributes, types and symbols of a graph (the second half of graph.h). */
 #include "frontend/graph.h"
 
+#include "frontend/names.h"
+
 #include <assert.h>
 #include <inttypes.h>
 #include <string.h>
@@ -101,9 +103,7 @@ const char *tg_value_type_text(const tg_value *value, tg_arena *arena) {
 }
 
 tg_value *tg_graph_find_value(const tg_graph *graph, const char *name) {
-  for (int i = 0; i < graph->value_count; i++)
-    if (!strcmp(graph->values[i]->name, name)) return graph->values[i];
-  return NULL;
+  return tg_name_set_find(graph->names, name);
 }
 
 /* Symbols are interned: names are compared by address. Results do not carry them. */

@@ -1,12 +1,11 @@
 #include "frontend/names.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
 typedef struct entry {
-  const char *name; /* NULL: free; stays when removed, so that probing goes on */
-  bool removed;
+  const char *name; /* NULL: free. It stays when removed, so that probing goes on */
+  void *owner;      /* NULL: removed */
   uint64_t hash;
   uint64_t suffix; /* the next suffix to try for this name */
 } entry;
@@ -47,30 +46,34 @@ static void grow(tg_name_set *set) {
   set->capacity = capacity;
 }
 
-const char *tg_name_set_add(tg_name_set *set, const char *name) {
+const char *tg_name_set_add(tg_name_set *set, const char *name, void *owner) {
   if (set->used * 2 >= set->capacity) grow(set);
   uint64_t hash = hash_of(name);
   entry *e = probe(set->entries, set->capacity, name, hash);
-  if (e->name && !e->removed) return NULL;
+  if (e->name && e->owner) return NULL;
   if (!e->name) {
-    *e = (entry){tg_arena_strdup(set->arena, name), false, hash, 1};
+    *e = (entry){tg_arena_strdup(set->arena, name), NULL, hash, 1};
     set->used++;
   }
-  e->removed = false;
+  e->owner = owner;
   return e->name;
 }
 
-const char *tg_name_set_add_fresh(tg_name_set *set, const char *name) {
-  const char *added = tg_name_set_add(set, name);
+const char *tg_name_set_add_fresh(tg_name_set *set, const char *name, void *owner) {
+  const char *added = tg_name_set_add(set, name, owner);
   while (!added) {
     entry *e = probe(set->entries, set->capacity, name, hash_of(name));
-    added =
-        tg_name_set_add(set, tg_arena_printf(set->arena, "%s_%llu", name, (unsigned long long)e->suffix++));
+    added = tg_name_set_add(
+        set, tg_arena_printf(set->arena, "%s_%llu", name, (unsigned long long)e->suffix++), owner);
   }
   return added;
 }
 
 void tg_name_set_remove(tg_name_set *set, const char *name) {
   entry *e = probe(set->entries, set->capacity, name, hash_of(name));
-  if (e->name) e->removed = true;
+  if (e->name) e->owner = NULL;
+}
+
+void *tg_name_set_find(const tg_name_set *set, const char *name) {
+  return probe(set->entries, set->capacity, name, hash_of(name))->owner;
 }

@@ -1,5 +1,6 @@
 #include "frontend/ops.h"
 
+#include <float.h>
 #include <math.h>
 #include <stddef.h>
 #include <string.h>

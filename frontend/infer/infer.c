@@ -1,0 +1,321 @@
+#include "frontend/infer/internal.h"
+
+#include "frontend/reference.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+enum {
+  SHAPE_ELEMENTS = 1024
+}; /* integer tensors up to this size are taken for shape arithmetic and folded */
+
+bool tg_broadcast(int rank_a, const int64_t *a, int rank_b, const int64_t *b, int *out_rank,
+                  int64_t *out_sizes) {
+  int rank = rank_a > rank_b ? rank_a : rank_b;
+  int64_t sizes[TG_MAX_RANK];
+  for (int i = 0; i < rank; i++) {
+    int ia = i - (rank - rank_a), ib = i - (rank - rank_b);
+    int64_t da = ia < 0 ? 1 : a[ia], db = ib < 0 ? 1 : b[ib];
+    if (da != db && da != 1 && db != 1) return false;
+    sizes[i] = da == 1 ? db : da;
+  }
+  for (int i = 0; i < rank; i++) out_sizes[i] = sizes[i];
+  *out_rank = rank;
+  return true;
+}
+
+tg_status tg_infer_result(tg_node *node, tg_dtype dtype, int rank, const int64_t *sizes, tg_diag *diag) {
+  int64_t count = 1;
+  bool empty = false;
+  if (rank > TG_MAX_RANK) return tg_fail(diag, TG_INVALID, "rank %d is above %d", rank, TG_MAX_RANK);
+  for (int i = 0; i < rank; i++) empty |= sizes[i] == 0;
+  for (int i = 0; i < rank; i++)
+    if (sizes[i] > TG_MAX_ELEMENTS ||
+        (!empty && (__builtin_mul_overflow(count, sizes[i], &count) || count > TG_MAX_ELEMENTS)))
+      return tg_fail(diag, TG_INVALID, "its result has more than %" PRId64 " elements", TG_MAX_ELEMENTS);
+  tg_value *result = tg_out(node);
+  tg_value_set_type(result, result->dtype ? result->dtype : dtype, rank, sizes);
+  return TG_OK;
+}
+
+tg_status tg_infer_axis(tg_node *node, int rank, int limit, tg_diag *diag) {
+  int64_t axis = tg_attr_int(node, TG_ATTR_AXIS);
+  if (axis < -rank || axis >= limit)
+    return tg_fail(diag, TG_INVALID, "axis %" PRId64 " is outside rank %d", axis, rank);
+  if (axis < 0) tg_attr_set_int(node, TG_ATTR_AXIS, axis + rank);
+  return TG_OK;
+}
+
+/* --- constant operands become attributes
+ * ----------------------------------------------------------------------- */
+
+static tg_status absorb_ints(tg_graph *graph, tg_node *node, tg_attr_key key, tg_diag *diag) {
+  tg_value *operand = tg_in(node, 1);
+  const char *name = tg_attr_get(key)->name;
+  if (!operand) {
+    tg_node_truncate_inputs(node, 1);
+    return TG_OK;
+  }
+  if (!tg_is_constant(operand)) return tg_fail(diag, TG_INVALID, "%s is not constant", name);
+  if (!tg_dtype_is_integer(operand->dtype) || operand->rank > 1 || tg_value_elements(operand) > TG_MAX_RANK)
+    return tg_fail(diag, TG_INVALID, "%s is no list of at most %d integers", name, TG_MAX_RANK);
+  int64_t ints[TG_MAX_RANK];
+  int count = (int)tg_value_elements(operand);
+  for (int i = 0; i < count; i++) ints[i] = tg_load_i64(operand->data, operand->dtype, (size_t)i);
+  tg_attr_set_ints(graph, node, key, ints, count);
+  tg_node_truncate_inputs(node, 1);
+  return TG_OK;
+}
+
+static tg_status absorb_bound(tg_node *node, int input, tg_attr_key key, tg_diag *diag) {
+  tg_value *operand = tg_in(node, input);
+  if (!operand) return TG_OK;
+  const char *name = tg_attr_get(key)->name;
+  if (!tg_is_constant(operand)) return tg_fail(diag, TG_INVALID, "%s is not constant", name);
+  if (!tg_dtype_is_float(operand->dtype) || tg_value_elements(operand) != 1)
+    return tg_fail(diag, TG_INVALID, "%s is no scalar float", name);
+  float bound = tg_load_f32(operand->data, operand->dtype, 0);
+  if (isnan(bound)) return tg_fail(diag, TG_INVALID, "%s is no number", name);
+  tg_attr_set_float(node, key, (double)bound);
+  return TG_OK;
+}
+
+static tg_status absorb_operands(tg_graph *graph, tg_node *node, tg_diag *diag) {
+  switch (node->op) {
+  case TG_OP_RESHAPE: return absorb_ints(graph, node, TG_ATTR_SHAPE, diag);
+  case TG_OP_SQUEEZE:
+  case TG_OP_UNSQUEEZE: return absorb_ints(graph, node, TG_ATTR_AXES, diag);
+  case TG_OP_CLIP:
+    if (absorb_bound(node, 1, TG_ATTR_MIN, diag) || absorb_bound(node, 2, TG_ATTR_MAX, diag))
+      return TG_INVALID;
+    tg_node_truncate_inputs(node, 1);
+    return TG_OK;
+  default: return TG_OK;
+  }
+}
+
+/* --- dtypes
+ * ---------------------------------------------------------------------------------------------------- */
+
+static bool computes_integers(tg_op op) {
+  return op == TG_OP_NEG || op == TG_OP_ABS || op == TG_OP_MAX || op == TG_OP_MIN ||
+         tg_op_is(op, TG_IS_BINARY);
+}
+
+/* While a result's dtype is open the model is as its author wrote it, and its operands must agree. Later the
+ * precision pass may mix float formats: every operand is widened exactly. */
+static tg_status check_dtypes(const tg_node *node, tg_diag *diag) {
+  if (node->op == TG_OP_CAST) return TG_OK;
+  tg_dtype first = tg_in(node, 0)->dtype;
+  bool moves = tg_op_is(node->op, TG_IS_MOVE), statistics = node->op == TG_OP_BATCH_NORMALIZATION;
+  for (int i = 0; i < node->input_count; i++) {
+    const tg_value *x = tg_in(node, i);
+    if (!x) continue;
+    if (!moves && !tg_dtype_is_float(x->dtype) &&
+        !(computes_integers(node->op) && tg_dtype_is_integer(x->dtype)))
+      return tg_fail(diag, TG_INVALID, "input %d has element type %s, which is not supported here", i,
+                     tg_dtype_name(x->dtype));
+    bool agree = x->dtype == first || statistics;
+    bool mix = tg_out(node)->dtype && !moves && tg_dtype_is_float(first) && tg_dtype_is_float(x->dtype);
+    if (!agree && !mix)
+      return tg_fail(diag, TG_INVALID, "inputs have element types %s and %s", tg_dtype_name(first),
+                     tg_dtype_name(x->dtype));
+  }
+  return TG_OK;
+}
+
+/* --- shapes of what computes
+ * ----------------------------------------------------------------------------------- */
+
+/* Before opset 7: operand 1 aligned at an axis of operand 0, or no broadcasting at all. */
+static tg_status align_operand(tg_graph *graph, tg_node *node, tg_diag *diag) {
+  tg_value *a = tg_in(node, 0), *b = tg_in(node, 1);
+  int64_t axis = tg_attr_int(node, TG_ATTR_BROADCAST_AXIS);
+  if (axis == -2 && !tg_value_same_shape(a, b))
+    return tg_fail(diag, TG_INVALID, "shapes differ without broadcast = 1");
+  tg_attr_set_int(node, TG_ATTR_BROADCAST_AXIS, -1);
+  if (axis < 0) return TG_OK;
+  int64_t trailing = a->rank - axis - b->rank, axes[TG_MAX_RANK];
+  if (trailing < 0) return tg_fail(diag, TG_INVALID, "axis %" PRId64 " leaves no room for operand 1", axis);
+  if (!trailing) return TG_OK;
+  for (int64_t i = 0; i < trailing; i++) axes[i] = b->rank + i;
+  tg_node *unsqueeze = tg_graph_add_node(graph, TG_OP_UNSQUEEZE, node->name, &b, 1, node, -1);
+  tg_attr_set_ints(graph, unsqueeze, TG_ATTR_AXES, axes, (int)trailing);
+  tg_node_set_input(node, 1, tg_out(unsqueeze));
+  return tg_node_infer(graph, unsqueeze, diag);
+}
+
+static tg_status infer_elementwise(tg_graph *graph, tg_node *node, tg_diag *diag) {
+  if (tg_attr_find(node, TG_ATTR_BROADCAST_AXIS) && tg_attr_int(node, TG_ATTR_BROADCAST_AXIS) != -1 &&
+      align_operand(graph, node, diag))
+    return TG_INVALID;
+  int rank = 0;
+  int64_t sizes[TG_MAX_RANK], other[TG_MAX_RANK];
+  for (int i = 0; i < node->input_count; i++) {
+    const tg_value *x = tg_in(node, i);
+    tg_value_sizes(x, other);
+    if (!tg_broadcast(rank, sizes, x->rank, other, &rank, sizes))
+      return tg_fail(diag, TG_INVALID, "shapes of its inputs do not broadcast (input %d is %s)", i,
+                     tg_value_type_text(x, graph->arena));
+  }
+  return tg_infer_result(node, tg_in(node, 0)->dtype, rank, sizes, diag);
+}
+
+static tg_status infer_matmul(tg_graph *graph, tg_node *node, tg_diag *diag) {
+  const tg_value *a = tg_in(node, 0), *b = tg_in(node, 1);
+  if (!a->rank || !b->rank) return tg_fail(diag, TG_INVALID, "an operand is a scalar");
+  int64_t da[TG_MAX_RANK + 1] = {1}, db[TG_MAX_RANK + 1], sizes[TG_MAX_RANK + 2];
+  bool row = a->rank == 1,
+       column = b->rank == 1; /* as numpy: a vector is a row on the left, a column on the right */
+  int ra = a->rank + row, rb = b->rank + column, rank;
+  tg_value_sizes(a, da + row);
+  tg_value_sizes(b, db);
+  if (column) db[1] = 1;
+  if (da[ra - 1] != db[rb - 2] || !tg_broadcast(ra - 2, da, rb - 2, db, &rank, sizes))
+    return tg_fail(diag, TG_INVALID, "operands %s and %s do not fit", tg_value_type_text(a, graph->arena),
+                   tg_value_type_text(b, graph->arena));
+  if (!row) sizes[rank++] = da[ra - 2];
+  if (!column) sizes[rank++] = db[rb - 1];
+  return tg_infer_result(node, a->dtype, rank, sizes, diag);
+}
+
+static tg_status infer_gemm(tg_graph *graph, tg_node *node, tg_diag *diag) {
+  const tg_value *a = tg_in(node, 0), *b = tg_in(node, 1), *c = tg_in(node, 2);
+  if (a->rank != 2 || b->rank != 2)
+    return tg_fail(diag, TG_INVALID, "operands of rank %d and %d", a->rank, b->rank);
+  int ta = tg_attr_int(node, TG_ATTR_TRANS_A) != 0, tb = tg_attr_int(node, TG_ATTR_TRANS_B) != 0;
+  int64_t sizes[2] = {a->dims[ta].size, b->dims[!tb].size}, dc[TG_MAX_RANK], joint[TG_MAX_RANK];
+  if (a->dims[!ta].size != b->dims[tb].size)
+    return tg_fail(diag, TG_INVALID, "operands %s and %s do not fit", tg_value_type_text(a, graph->arena),
+                   tg_value_type_text(b, graph->arena));
+  int rank;
+  if (c) {
+    tg_value_sizes(c, dc);
+    bool fits = c->rank <= 2 && tg_broadcast(2, sizes, c->rank, dc, &rank, joint);
+    if (!fits || joint[0] != sizes[0] || joint[1] != sizes[1])
+      return tg_fail(diag, TG_INVALID, "C of type %s does not broadcast to the product",
+                     tg_value_type_text(c, graph->arena));
+  }
+  return tg_infer_result(node, a->dtype, 2, sizes, diag);
+}
+
+static tg_status infer_like_input(tg_node *node, tg_dtype dtype, tg_diag *diag) {
+  int64_t sizes[TG_MAX_RANK];
+  const tg_value *x = tg_in(node, 0);
+  tg_value_sizes(x, sizes);
+  return tg_infer_result(node, dtype, x->rank, sizes, diag);
+}
+
+static tg_status infer_softmax(tg_node *node, tg_diag *diag) {
+  const tg_value *x = tg_in(node, 0);
+  if (!x->rank) return tg_fail(diag, TG_INVALID, "a scalar has no axis");
+  if (tg_infer_axis(node, x->rank, x->rank, diag)) return TG_INVALID;
+  return infer_like_input(node, x->dtype, diag);
+}
+
+static tg_status infer_batch_normalization(tg_node *node, tg_diag *diag) {
+  const tg_value *x = tg_in(node, 0);
+  if (x->rank < 2) return tg_fail(diag, TG_INVALID, "data of rank %d has no channels", x->rank);
+  for (int i = 1; i < 5; i++)
+    if (tg_in(node, i)->rank != 1 || tg_in(node, i)->dims[0].size != x->dims[1].size)
+      return tg_fail(diag, TG_INVALID, "input %d does not have an element for each of %" PRId64 " channels",
+                     i, x->dims[1].size);
+  return infer_like_input(node, x->dtype, diag);
+}
+
+/* --- one node, all nodes
+ * --------------------------------------------------------------------------------------- */
+
+static tg_status infer_shape(tg_graph *graph, tg_node *node, tg_diag *diag) {
+  switch (node->op) {
+  case TG_OP_MATMUL: return infer_matmul(graph, node, diag);
+  case TG_OP_GEMM: return infer_gemm(graph, node, diag);
+  case TG_OP_CONV: return tg_infer_conv(graph, node, diag);
+  case TG_OP_MAX_POOL:
+  case TG_OP_AVERAGE_POOL: return tg_infer_pool(graph, node, diag);
+  case TG_OP_GLOBAL_AVERAGE_POOL:
+  case TG_OP_GLOBAL_MAX_POOL: return tg_infer_global_pool(graph, node, diag);
+  case TG_OP_SOFTMAX: return infer_softmax(node, diag);
+  case TG_OP_BATCH_NORMALIZATION: return infer_batch_normalization(node, diag);
+  case TG_OP_RESHAPE: return tg_infer_reshape(graph, node, diag);
+  case TG_OP_FLATTEN: return tg_infer_flatten(graph, node, diag);
+  case TG_OP_SQUEEZE: return tg_infer_squeeze(graph, node, diag);
+  case TG_OP_UNSQUEEZE: return tg_infer_unsqueeze(graph, node, diag);
+  case TG_OP_TRANSPOSE: return tg_infer_transpose(graph, node, diag);
+  case TG_OP_CONCAT: return tg_infer_concat(graph, node, diag);
+  case TG_OP_CAST: return infer_like_input(node, (tg_dtype)tg_attr_int(node, TG_ATTR_TO), diag);
+  case TG_OP_IDENTITY:
+  case TG_OP_DROPOUT: return infer_like_input(node, tg_in(node, 0)->dtype, diag);
+  default: return infer_elementwise(graph, node, diag);
+  }
+}
+
+static const char *where(const tg_graph *graph, const tg_node *node) {
+  const char *op = tg_op_get(node->op)->name;
+  if (*node->name) return tg_arena_printf(graph->arena, "node \"%s\" (%s)", node->name, op);
+  return tg_arena_printf(graph->arena, "node %" PRId64 " (%s)", node->id, op);
+}
+
+tg_status tg_node_infer(tg_graph *graph, tg_node *node, tg_diag *diag) {
+  tg_status status = absorb_operands(graph, node, diag);
+  if (!status) status = check_dtypes(node, diag);
+  if (!status) status = infer_shape(graph, node, diag);
+  if (status) tg_diag_prefix(diag, "%s", where(graph, node));
+  return status;
+}
+
+/* Models compute shapes from constants: what is integer, small and constant is folded at once, since the next
+ * Reshape needs to know it. */
+static void fold_shape_arithmetic(tg_graph *graph, tg_node *node) {
+  tg_value *result = tg_out(node);
+  if (!tg_dtype_is_integer(result->dtype) || tg_value_elements(result) > SHAPE_ELEMENTS) return;
+  const void **inputs = TG_NEW_ARRAY(graph->arena, const void *, (size_t)node->input_count);
+  for (int i = 0; i < node->input_count; i++) {
+    tg_value *x = tg_in(node, i);
+    if (!tg_is_constant(x) || tg_value_elements(x) > SHAPE_ELEMENTS) return;
+    inputs[i] = x->data;
+  }
+  int64_t sizes[TG_MAX_RANK];
+  tg_value_sizes(result, sizes);
+  tg_value *folded =
+      tg_graph_add_constant(graph, result->name, result->dtype, result->rank, sizes, NULL, false);
+  void *data = (void *)folded->data;
+  tg_reference_node(node, inputs, &data);
+  tg_value_replace(graph, result, folded);
+  tg_graph_remove_node(graph, node);
+}
+
+static tg_status check_input(const tg_graph *graph, const tg_value *value, tg_diag *diag) {
+  int64_t count = 1;
+  for (int i = 0; i < value->rank; i++) {
+    int64_t size = value->dims[i].size;
+    if (size < 0)
+      return tg_fail(diag, TG_INVALID, "input \"%s\": dimension %d (%s) is not bound", value->name, i,
+                     value->dims[i].symbol ? value->dims[i].symbol : "?");
+    if (size && (__builtin_mul_overflow(count, size, &count) || count > TG_MAX_ELEMENTS))
+      return tg_fail(diag, TG_INVALID, "input \"%s\": %s has more than %" PRId64 " elements", value->name,
+                     tg_value_type_text(value, graph->arena), TG_MAX_ELEMENTS);
+  }
+  return TG_OK;
+}
+
+static tg_status check_outputs(tg_graph *graph, tg_diag *diag) {
+  for (int i = 0; i < graph->output_count; i++) {
+    tg_dtype found = graph->outputs[i]->dtype;
+    if (!graph->output_dtypes[i]) graph->output_dtypes[i] = found;
+    if (graph->output_dtypes[i] != found)
+      return tg_fail(diag, TG_INVALID, "output \"%s\" is declared %s but computed as %s",
+                     graph->output_names[i], tg_dtype_name(graph->output_dtypes[i]), tg_dtype_name(found));
+  }
+  return TG_OK;
+}
+
+tg_status tg_graph_infer(tg_graph *graph, tg_diag *diag) {
+  for (int i = 0; i < graph->input_count; i++)
+    if (check_input(graph, graph->inputs[i], diag)) return TG_INVALID;
+  TG_FOR_NODES_SAFE(graph, node) {
+    if (tg_node_infer(graph, node, diag)) return TG_INVALID;
+    fold_shape_arithmetic(graph, node);
+  }
+  return check_outputs(graph, diag);
+}

@@ -1,0 +1,83 @@
+/* Older meanings of operators, and values that need more than a copy. */
+#include "frontend/onnx/import.h"
+
+#include <string.h>
+
+static const Onnx__AttributeProto *find(const Onnx__NodeProto *proto, const char *name) {
+  return tg_import_find_attribute(proto, name);
+}
+
+/* Before opset 7 broadcasting was asked for, and could be aligned at an axis of the first operand. */
+static tg_status adapt_binary(tg_import *import, const Onnx__NodeProto *proto, tg_node *node) {
+  if (import->opset >= 7) return TG_OK;
+  const Onnx__AttributeProto *broadcast = find(proto, "broadcast"), *axis = find(proto, "axis");
+  if (!broadcast || !broadcast->i) {
+    tg_attr_set_int(node, TG_ATTR_BROADCAST_AXIS, -2);
+    return TG_OK;
+  }
+  if (!axis) return TG_OK;
+  if (axis->i < 0 || axis->i >= TG_MAX_RANK)
+    return tg_fail(import->diag, TG_INVALID, "attribute \"axis\" = %lld is not supported",
+                   (long long)axis->i);
+  tg_attr_set_int(node, TG_ATTR_BROADCAST_AXIS, axis->i);
+  return TG_OK;
+}
+
+static tg_status adapt_cast(tg_import *import, const Onnx__NodeProto *proto, tg_node *node) {
+  static const char *const names[] = {"",      "FLOAT",  "UINT8", "INT8",    "UINT16", "INT16",  "INT32",
+                                      "INT64", "STRING", "BOOL",  "FLOAT16", "DOUBLE", "UINT32", "UINT64"};
+  int64_t number = tg_attr_int(node, TG_ATTR_TO);
+  if (import->opset < 6) {
+    const Onnx__AttributeProto *to = find(proto, "to");
+    if (!to || !to->has_s) return tg_fail(import->diag, TG_INVALID, "attribute \"to\" is missing");
+    for (number = sizeof names / sizeof *names - 1; number > 0; number--)
+      if (to->s.len == strlen(names[number]) && !memcmp(to->s.data, names[number], to->s.len)) break;
+  }
+  tg_dtype dtype = tg_dtype_from_onnx(number);
+  if (!dtype)
+    return tg_fail(import->diag, TG_INVALID, "attribute \"to\" = %lld is not a supported element type",
+                   (long long)number);
+  tg_attr_set_int(node, TG_ATTR_TO, dtype);
+  return TG_OK;
+}
+
+/* Inputs ratio and training_mode came with opset 12: inference ignores the one and needs the other false. */
+static tg_status adapt_dropout(tg_import *import, tg_node *node) {
+  const tg_value *training = tg_in(node, 2);
+  if (training && !(tg_is_constant(training) && training->dtype == TG_BOOL &&
+                    tg_value_elements(training) == 1 && !*(const uint8_t *)training->data))
+    return tg_fail(import->diag, TG_INVALID, "training_mode must be a constant false");
+  tg_node_truncate_inputs(node, 1);
+  return TG_OK;
+}
+
+static tg_status adapt_softmax(tg_import *import, const Onnx__NodeProto *proto, tg_node *node) {
+  if (import->opset >= 13) return TG_OK;
+  if (!find(proto, "axis")) tg_attr_set_int(node, TG_ATTR_AXIS, 1);
+  tg_attr_set_int(node, TG_ATTR_FLATTEN, 1);
+  return TG_OK;
+}
+
+static tg_status adapt_concat(tg_import *import, const Onnx__NodeProto *proto, tg_node *node) {
+  const Onnx__AttributeProto *axis = find(proto, "axis");
+  if (import->opset < 4) tg_attr_set_int(node, TG_ATTR_AXIS, axis ? axis->i : 1);
+  return TG_OK;
+}
+
+tg_status tg_import_adapt(tg_import *import, const Onnx__NodeProto *proto, tg_node *node) {
+  switch (node->op) {
+  case TG_OP_ADD:
+  case TG_OP_SUB:
+  case TG_OP_MUL:
+  case TG_OP_DIV: return adapt_binary(import, proto, node);
+  case TG_OP_CONCAT: return adapt_concat(import, proto, node);
+  case TG_OP_CAST: return adapt_cast(import, proto, node);
+  case TG_OP_DROPOUT: return adapt_dropout(import, node);
+  case TG_OP_SOFTMAX: return adapt_softmax(import, proto, node);
+  case TG_OP_BATCH_NORMALIZATION:
+    if (import->opset < 7 && !find(proto, "is_test"))
+      return tg_fail(import->diag, TG_INVALID, "training form (is_test = 0) is not supported");
+    return TG_OK;
+  default: return TG_OK;
+  }
+}

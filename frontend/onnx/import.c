@@ -1,0 +1,166 @@
+/* A model file to a graph: model, inputs, constants, nodes, outputs, in this order. */
+#include "frontend/onnx/import.h"
+
+#include "frontend/onnx/file.h"
+#include "frontend/onnx/onnx.h"
+#include "frontend/onnx/tensor.h"
+#include "frontend/onnx/wire.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { NEWEST_IR = 13, NEWEST_OPSET = 22 };
+
+static tg_status check_versions(tg_import *import, const Onnx__ModelProto *model) {
+  int64_t ir = model->has_ir_version ? model->ir_version : 0;
+  if (ir < 1 || ir > NEWEST_IR)
+    return tg_fail(import->diag, TG_INVALID, "IR version %" PRId64 " is not supported (1 to %d are)", ir,
+                   NEWEST_IR);
+  import->opset = ir < 3 ? 1 : 0; /* opset_import came with IR version 3 */
+  for (size_t i = 0; i < model->n_opset_import; i++) {
+    const Onnx__OperatorSetIdProto *set = model->opset_import[i];
+    if (set->domain && *set->domain && strcmp(set->domain, "ai.onnx"))
+      continue; /* refused where it is used */
+    import->opset = set->has_version ? set->version : 0;
+  }
+  if (import->opset < 1 || import->opset > NEWEST_OPSET)
+    return tg_fail(import->diag, TG_INVALID, "opset %" PRId64 " is not supported (1 to %d are)",
+                   import->opset, NEWEST_OPSET);
+  if (!model->graph) return tg_fail(import->diag, TG_INVALID, "the model has no graph");
+  if (model->graph->n_sparse_initializer)
+    return tg_fail(import->diag, TG_INVALID, "sparse initializers are not supported");
+  return TG_OK;
+}
+
+static tg_status import_constants(tg_import *import, const Onnx__GraphProto *proto) {
+  for (size_t i = 0; i < proto->n_initializer; i++) {
+    const char *name = proto->initializer[i]->name ? proto->initializer[i]->name : "";
+    if (!*name) return tg_fail(import->diag, TG_INVALID, "initializer %zu has no name", i);
+    tg_value *value;
+    if (tg_onnx_tensor(import->graph, proto->initializer[i], name, import->path, &value, import->diag))
+      return TG_INVALID;
+    if (!tg_name_set_add(import->names, name, value))
+      return tg_fail(import->diag, TG_INVALID, "tensor \"%s\" is defined twice", name);
+  }
+  return TG_OK;
+}
+
+/* --- types --- */
+
+static tg_status import_dim(tg_import *import, const Onnx__TensorShapeProto__Dimension *proto,
+                            const char *name, size_t position, tg_dim *out_dim) {
+  *out_dim = (tg_dim){-1, NULL};
+  if (proto->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE) {
+    out_dim->size = proto->dim_value;
+    if (proto->dim_value < 0 || proto->dim_value > TG_MAX_ELEMENTS)
+      return tg_fail(import->diag, TG_INVALID, "dimension %zu is %" PRId64, position, proto->dim_value);
+  } else if (proto->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM && *proto->dim_param) {
+    out_dim->symbol = proto->dim_param;
+  } else {
+    out_dim->symbol = tg_arena_printf(import->graph->arena, "%s.%zu", name, position);
+  }
+  return TG_OK;
+}
+
+/* rank -1 where the shape is left out. */
+static tg_status import_type(tg_import *import, const Onnx__ValueInfoProto *proto, tg_dtype *out_dtype,
+                             int *out_rank, tg_dim out_dims[TG_MAX_RANK]) {
+  *out_rank = -1;
+  if (!proto->type || proto->type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE)
+    return tg_fail(import->diag, TG_INVALID, "it has no tensor type");
+  const Onnx__TypeProto__Tensor *type = proto->type->tensor_type;
+  *out_dtype = tg_dtype_from_onnx(type->elem_type);
+  if (!*out_dtype)
+    return tg_fail(import->diag, TG_INVALID, "element type %d is not supported", type->elem_type);
+  if (!type->shape) return TG_OK;
+  if (type->shape->n_dim > TG_MAX_RANK)
+    return tg_fail(import->diag, TG_INVALID, "rank %zu is above %d", type->shape->n_dim, TG_MAX_RANK);
+  for (size_t i = 0; i < type->shape->n_dim; i++)
+    if (import_dim(import, type->shape->dim[i], proto->name, i, &out_dims[i])) return TG_INVALID;
+  *out_rank = (int)type->shape->n_dim;
+  return TG_OK;
+}
+
+static tg_status import_input(tg_import *import, const Onnx__ValueInfoProto *proto) {
+  tg_dtype dtype;
+  int rank;
+  tg_dim dims[TG_MAX_RANK];
+  if (import_type(import, proto, &dtype, &rank, dims)) return TG_INVALID;
+  if (rank < 0) return tg_fail(import->diag, TG_INVALID, "its shape is not given");
+  tg_value *value = tg_graph_add_input(import->graph, proto->name, dtype, rank, dims);
+  if (!tg_name_set_add(import->names, proto->name, value))
+    return tg_fail(import->diag, TG_INVALID, "it is defined twice");
+  return TG_OK;
+}
+
+/* Before IR version 4 every initializer is listed as an input too: such an input has a default, which is its
+ * value. */
+static tg_status import_inputs(tg_import *import, const Onnx__GraphProto *proto) {
+  for (size_t i = 0; i < proto->n_input; i++) {
+    const Onnx__ValueInfoProto *input = proto->input[i];
+    if (!input->name || !*input->name) return tg_fail(import->diag, TG_INVALID, "input %zu has no name", i);
+    const tg_value *known = tg_name_set_find(import->names, input->name);
+    if (tg_is_constant(known)) continue;
+    if (import_input(import, input)) {
+      tg_diag_prefix(import->diag, "input \"%s\"", input->name);
+      return TG_INVALID;
+    }
+  }
+  return TG_OK;
+}
+
+static tg_status import_output(tg_import *import, const Onnx__ValueInfoProto *proto) {
+  tg_value *value = tg_name_set_find(import->names, proto->name);
+  if (!value || value == &tg_import_absent) return tg_fail(import->diag, TG_INVALID, "no node computes it");
+  tg_dtype dtype = TG_NONE;
+  int rank;
+  tg_dim dims[TG_MAX_RANK];
+  if (proto->type && import_type(import, proto, &dtype, &rank, dims)) return TG_INVALID;
+  tg_graph_add_output(import->graph, value, proto->name, dtype);
+  return TG_OK;
+}
+
+static tg_status import_outputs(tg_import *import, const Onnx__GraphProto *proto) {
+  if (!proto->n_output) return tg_fail(import->diag, TG_INVALID, "the graph has no output");
+  for (size_t i = 0; i < proto->n_output; i++) {
+    if (!proto->output[i]->name) return tg_fail(import->diag, TG_INVALID, "output %zu has no name", i);
+    if (import_output(import, proto->output[i])) {
+      tg_diag_prefix(import->diag, "output \"%s\"", proto->output[i]->name);
+      return TG_INVALID;
+    }
+  }
+  return TG_OK;
+}
+
+static tg_status import_graph(tg_import *import, const Onnx__ModelProto *model) {
+  const Onnx__GraphProto *proto = model->graph;
+  if (check_versions(import, model) || import_constants(import, proto) || import_inputs(import, proto))
+    return TG_INVALID;
+  for (size_t i = 0; i < proto->n_node; i++)
+    if (tg_import_node(import, proto->node[i], (int64_t)i)) return TG_INVALID;
+  import->graph->next_id = (int64_t)proto->n_node;
+  for (size_t i = 0; i < model->n_metadata_props; i++) {
+    const Onnx__StringStringEntryProto *entry = model->metadata_props[i];
+    if (entry->key && entry->value && !strcmp(entry->key, "tegula.disable_graphamp"))
+      import->graph->disable_graphamp = tg_arena_strdup(import->graph->arena, entry->value);
+  }
+  return import_outputs(import, proto);
+}
+
+tg_status tg_onnx_read(tg_arena *arena, const char *path, tg_graph **out_graph, tg_diag *diag) {
+  *out_graph = NULL;
+  tg_file file;
+  if (tg_file_map(path, &file, diag)) return TG_INVALID;
+  Onnx__ModelProto *model = NULL;
+  tg_status status = tg_wire_parse_model(file.data, file.size, &model, diag);
+  tg_file_unmap(&file);
+  if (!status) {
+    const char *name = model->graph && model->graph->name ? model->graph->name : "";
+    tg_import import = {tg_graph_create(arena, name), 0, path, tg_name_set_create(arena), diag};
+    status = import_graph(&import, model);
+    *out_graph = status ? NULL : import.graph;
+  }
+  tg_wire_free_model(model);
+  if (status) tg_diag_prefix(diag, "%s", path);
+  return status;
+}

@@ -1,0 +1,152 @@
+#include "frontend/onnx/import.h"
+#include "frontend/onnx/tensor.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+tg_value tg_import_absent;
+
+const char *tg_import_where(const tg_import *import, const Onnx__NodeProto *proto, int64_t position) {
+  const char *op = proto->op_type ? proto->op_type : "";
+  if (proto->name && *proto->name)
+    return tg_arena_printf(import->graph->arena, "node \"%s\" (%s)", proto->name, op);
+  return tg_arena_printf(import->graph->arena, "node %" PRId64 " (%s)", position, op);
+}
+
+/* --- inputs and results --- */
+
+static tg_status find_operand(tg_import *import, const char *name, tg_value **out_value) {
+  *out_value = NULL;
+  if (!*name) return TG_OK;
+  tg_value *value = tg_name_set_find(import->names, name);
+  if (!value) return tg_fail(import->diag, TG_INVALID, "input \"%s\" is not defined before it", name);
+  if (value == &tg_import_absent)
+    return tg_fail(import->diag, TG_INVALID, "input \"%s\" is an optional result that is not supported",
+                   name);
+  *out_value = value;
+  return TG_OK;
+}
+
+static tg_status find_operands(tg_import *import, const Onnx__NodeProto *proto, int most,
+                               tg_value ***out_values) {
+  if (proto->n_input > (size_t)most)
+    return tg_fail(import->diag, TG_INVALID, "%zu inputs where at most %d are supported", proto->n_input,
+                   most);
+  *out_values = TG_NEW_ARRAY(import->graph->arena, tg_value *, proto->n_input);
+  for (size_t i = 0; i < proto->n_input; i++)
+    if (find_operand(import, proto->input[i], &(*out_values)[i])) return TG_INVALID;
+  return TG_OK;
+}
+
+static tg_status check_present(tg_import *import, tg_op op, tg_value *const *values, size_t count) {
+  const tg_op_info *info = tg_op_get(op);
+  size_t needed = info->most_inputs == TG_ANY_COUNT ? count : (size_t)info->fewest_inputs;
+  if (count < (size_t)info->fewest_inputs)
+    return tg_fail(import->diag, TG_INVALID, "%zu inputs where %d are needed", count, info->fewest_inputs);
+  for (size_t i = 0; i < needed; i++)
+    if (!values[i]) return tg_fail(import->diag, TG_INVALID, "input %zu is missing", i);
+  return TG_OK;
+}
+
+static tg_status define(tg_import *import, const char *name, tg_value *value) {
+  if (!*name) return TG_OK;
+  if (!tg_name_set_add(import->names, name, value))
+    return tg_fail(import->diag, TG_INVALID, "output \"%s\" is defined twice", name);
+  if (value != &tg_import_absent) tg_value_rename(import->graph, value, name);
+  return TG_OK;
+}
+
+static tg_status define_results(tg_import *import, const Onnx__NodeProto *proto, const tg_node *node) {
+  if (!proto->n_output || !*proto->output[0]) return tg_fail(import->diag, TG_INVALID, "it has no output");
+  if (proto->n_output > 16) return tg_fail(import->diag, TG_INVALID, "%zu outputs", proto->n_output);
+  for (size_t i = 0; i < proto->n_output; i++) {
+    tg_value *value = i < (size_t)node->output_count ? node->outputs[i] : &tg_import_absent;
+    if (define(import, proto->output[i], value)) return TG_INVALID;
+  }
+  return TG_OK;
+}
+
+/* --- Constant: no node, a constant --- */
+
+static tg_status import_constant(tg_import *import, const Onnx__NodeProto *proto) {
+  if (proto->n_input || proto->n_output != 1 || !*proto->output[0] || proto->n_attribute != 1)
+    return tg_fail(import->diag, TG_INVALID, "it must have one attribute, one output and no input");
+  const Onnx__AttributeProto *a = proto->attribute[0];
+  const char *name = proto->output[0], *kind = a->name ? a->name : "";
+  tg_value *value = NULL;
+  int64_t length = 1;
+  if (!strcmp(kind, "value") && a->t) {
+    if (tg_onnx_tensor(import->graph, a->t, name, import->path, &value, import->diag)) return TG_INVALID;
+  } else if (!strcmp(kind, "value_float") && a->has_f) {
+    value = tg_graph_add_constant(import->graph, name, TG_F32, 0, NULL, &a->f, false);
+  } else if (!strcmp(kind, "value_int") && a->has_i) {
+    value = tg_graph_add_constant(import->graph, name, TG_I64, 0, NULL, &a->i, false);
+  } else if (!strcmp(kind, "value_floats")) {
+    length = (int64_t)a->n_floats;
+    value = tg_graph_add_constant(import->graph, name, TG_F32, 1, &length, a->floats, false);
+  } else if (!strcmp(kind, "value_ints")) {
+    length = (int64_t)a->n_ints;
+    value = tg_graph_add_constant(import->graph, name, TG_I64, 1, &length, a->ints, false);
+  } else {
+    return tg_fail(import->diag, TG_INVALID, "attribute \"%s\" is not supported", kind);
+  }
+  return define(import, name, value);
+}
+
+/* --- metadata --- */
+
+/* NodeProto.metadata_props is field 9 since IR version 10, later than the onnx.proto we compile: it arrives
+ * unknown. */
+static bool disables_graphamp(const Onnx__NodeProto *proto) {
+  bool disabled = false;
+  for (unsigned i = 0; i < proto->base.n_unknown_fields; i++) {
+    const ProtobufCMessageUnknownField *field = &proto->base.unknown_fields[i];
+    if (field->tag != 9 || field->wire_type != PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED) continue;
+    size_t prefix = 0;
+    while (prefix < field->len && field->data[prefix] & 0x80) prefix++;
+    if (++prefix > field->len) continue;
+    Onnx__StringStringEntryProto *entry =
+        onnx__string_string_entry_proto__unpack(NULL, field->len - prefix, field->data + prefix);
+    if (!entry) continue;
+    if (entry->key && !strcmp(entry->key, "tegula.disable_graphamp")) {
+      const char *value = entry->value ? entry->value : "";
+      disabled = strcmp(value, "0") && strcmp(value, "false");
+    }
+    onnx__string_string_entry_proto__free_unpacked(entry, NULL);
+  }
+  return disabled;
+}
+
+/* --- the node --- */
+
+static tg_status find_operator(tg_import *import, const Onnx__NodeProto *proto, tg_op *out_op) {
+  const char *domain = proto->domain ? proto->domain : "";
+  *out_op = proto->op_type ? tg_op_from_name(proto->op_type) : TG_OP_COUNT;
+  if (*domain && strcmp(domain, "ai.onnx"))
+    return tg_fail(import->diag, TG_INVALID, "domain \"%s\" is not supported", domain);
+  if (*out_op == TG_OP_COUNT) return tg_fail(import->diag, TG_INVALID, "the operator is not supported");
+  return TG_OK;
+}
+
+static tg_status import_node(tg_import *import, const Onnx__NodeProto *proto, int64_t position) {
+  const char *domain = proto->domain ? proto->domain : "";
+  if (proto->op_type && !strcmp(proto->op_type, "Constant") && (!*domain || !strcmp(domain, "ai.onnx")))
+    return import_constant(import, proto);
+  tg_op op;
+  if (find_operator(import, proto, &op)) return TG_INVALID;
+  int most = op == TG_OP_DROPOUT ? 3 : tg_op_get(op)->most_inputs; /* adapt.c drops two of a dropout's */
+  tg_value **inputs = NULL;
+  if (find_operands(import, proto, most, &inputs) || check_present(import, op, inputs, proto->n_input))
+    return TG_INVALID;
+  tg_node *node =
+      tg_graph_add_node(import->graph, op, proto->name, inputs, (int)proto->n_input, NULL, position);
+  node->disable_graphamp = disables_graphamp(proto);
+  if (tg_import_attributes(import, proto, node) || tg_import_adapt(import, proto, node)) return TG_INVALID;
+  return define_results(import, proto, node);
+}
+
+tg_status tg_import_node(tg_import *import, const Onnx__NodeProto *proto, int64_t position) {
+  tg_status status = import_node(import, proto, position);
+  if (status) tg_diag_prefix(import->diag, "%s", tg_import_where(import, proto, position));
+  return status;
+}

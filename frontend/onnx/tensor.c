@@ -1,0 +1,156 @@
+#include "frontend/onnx/tensor.h"
+
+#include "frontend/onnx/file.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* Rank, sizes and bytes as the proto claims them; nothing is allocated before they match the data present. */
+static tg_status check_shape(const Onnx__TensorProto *proto, size_t *out_count, tg_diag *diag) {
+  if (proto->n_dims > TG_MAX_RANK)
+    return tg_fail(diag, TG_INVALID, "rank %zu is above %d", proto->n_dims, TG_MAX_RANK);
+  int64_t count = 1;
+  bool empty = false;
+  for (size_t i = 0; i < proto->n_dims; i++) {
+    if (proto->dims[i] < 0) return tg_fail(diag, TG_INVALID, "dimension %zu is %" PRId64, i, proto->dims[i]);
+    empty |= proto->dims[i] == 0;
+  }
+  for (size_t i = 0; i < proto->n_dims && !empty; i++)
+    if (__builtin_mul_overflow(count, proto->dims[i], &count) || count > TG_MAX_ELEMENTS)
+      return tg_fail(diag, TG_INVALID, "its sizes ask for more than %" PRId64 " elements", TG_MAX_ELEMENTS);
+  *out_count = empty ? 0 : (size_t)count;
+  return TG_OK;
+}
+
+/* --- external data --- */
+
+static bool parse_size(const char *text, uint64_t *out) {
+  if (!*text) return false;
+  uint64_t value = 0;
+  for (; *text; text++) {
+    if (*text < '0' || *text > '9') return false;
+    if (__builtin_mul_overflow(value, 10u, &value) ||
+        __builtin_add_overflow(value, (uint64_t)(*text - '0'), &value))
+      return false;
+  }
+  *out = value;
+  return true;
+}
+
+static tg_status load_external(tg_graph *graph, const Onnx__TensorProto *proto, const char *model_path,
+                               size_t bytes, const void **out_data, tg_diag *diag) {
+  const char *location = NULL;
+  uint64_t offset = 0, length = bytes;
+  for (size_t i = 0; i < proto->n_external_data; i++) {
+    const char *key = proto->external_data[i]->key, *value = proto->external_data[i]->value;
+    if (!key || !value) return tg_fail(diag, TG_INVALID, "an entry of its external data lacks key or value");
+    bool ok = true;
+    if (!strcmp(key, "location"))
+      location = value;
+    else if (!strcmp(key, "offset"))
+      ok = parse_size(value, &offset);
+    else if (!strcmp(key, "length"))
+      ok = parse_size(value, &length);
+    else if (strcmp(key, "checksum"))
+      ok = false;
+    if (!ok) return tg_fail(diag, TG_INVALID, "external data %s=\"%s\" is not supported", key, value);
+  }
+  if (!location) return tg_fail(diag, TG_INVALID, "its external data has no location");
+  if (length != bytes)
+    return tg_fail(diag, TG_INVALID, "external data of %" PRIu64 " bytes where the shape needs %zu", length,
+                   bytes);
+  tg_file file;
+  if (tg_file_map_external(model_path, location, &file, diag)) return TG_INVALID;
+  tg_status status = TG_OK;
+  if (offset > file.size || length > file.size - offset)
+    status = tg_fail(diag, TG_INVALID, "external data \"%s\" ends before offset %" PRIu64 " + %" PRIu64,
+                     location, offset, length);
+  else
+    *out_data =
+        memcpy(tg_arena_alloc(graph->arena, bytes, 1), bytes ? file.data + offset : (const void *)"", bytes);
+  tg_file_unmap(&file);
+  return status;
+}
+
+/* --- typed fields --- */
+
+/* Where the proto stores elements of the dtype when they are not raw. */
+static size_t typed_count(const Onnx__TensorProto *proto, tg_dtype dtype) {
+  switch (dtype) {
+  case TG_F32: return proto->n_float_data;
+  case TG_F64: return proto->n_double_data;
+  case TG_I64: return proto->n_int64_data;
+  case TG_U64:
+  case TG_U32: return proto->n_uint64_data;
+  default: return proto->n_int32_data;
+  }
+}
+
+static void copy_typed(const Onnx__TensorProto *proto, tg_dtype dtype, size_t count, void *data) {
+  size_t size = tg_dtype_size(dtype);
+  if (!count) return;
+  switch (dtype) {
+  case TG_F32: memcpy(data, proto->float_data, count * size); return;
+  case TG_F64: memcpy(data, proto->double_data, count * size); return;
+  case TG_I64: memcpy(data, proto->int64_data, count * size); return;
+  case TG_U64: memcpy(data, proto->uint64_data, count * size); return;
+  default: break;
+  }
+  for (size_t i = 0; i < count; i++) { /* the low bytes, little-endian, as the format defines */
+    uint64_t cell = dtype == TG_U32 ? proto->uint64_data[i] : (uint64_t)(int64_t)proto->int32_data[i];
+    memcpy((char *)data + i * size, &cell, size);
+  }
+}
+
+/* Bool is one byte, 0 or 1, whatever the file says. */
+static void normalise_bool(uint8_t *data, size_t count) {
+  for (size_t i = 0; i < count; i++) data[i] = data[i] != 0;
+}
+
+static void fill(const Onnx__TensorProto *proto, tg_dtype dtype, size_t count, void *data) {
+  size_t bytes = count * tg_dtype_size(dtype);
+  if (!proto->has_raw_data)
+    copy_typed(proto, dtype, count, data);
+  else if (bytes)
+    memcpy(data, proto->raw_data.data, bytes);
+  if (dtype == TG_BOOL) normalise_bool(data, count);
+}
+
+/* Data inside the proto must be exactly what the shape asks for, so that a claim cannot make us allocate. */
+static tg_status check_present(const Onnx__TensorProto *proto, tg_dtype dtype, size_t count, tg_diag *diag) {
+  size_t bytes = count * tg_dtype_size(dtype);
+  if (proto->segment) return tg_fail(diag, TG_INVALID, "segments are not supported");
+  if (proto->has_raw_data && proto->raw_data.len != bytes)
+    return tg_fail(diag, TG_INVALID, "%zu bytes of data where the shape needs %zu", proto->raw_data.len,
+                   bytes);
+  if (!proto->has_raw_data && typed_count(proto, dtype) != count)
+    return tg_fail(diag, TG_INVALID, "%zu elements of data where the shape needs %zu",
+                   typed_count(proto, dtype), count);
+  return TG_OK;
+}
+
+static tg_status build(tg_graph *graph, const Onnx__TensorProto *proto, const char *name,
+                       const char *model_path, tg_value **out_value, tg_diag *diag) {
+  tg_dtype dtype = tg_dtype_from_onnx(proto->data_type);
+  size_t count = 0;
+  if (!dtype) return tg_fail(diag, TG_INVALID, "element type %d is not supported", proto->data_type);
+  if (check_shape(proto, &count, diag)) return TG_INVALID;
+  bool external = proto->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
+  if (!external && check_present(proto, dtype, count, diag)) return TG_INVALID;
+  if (!external) {
+    *out_value = tg_graph_add_constant(graph, name, dtype, (int)proto->n_dims, proto->dims, NULL, false);
+    fill(proto, dtype, count, (void *)(*out_value)->data);
+    return TG_OK;
+  }
+  const void *data = NULL;
+  if (load_external(graph, proto, model_path, count * tg_dtype_size(dtype), &data, diag)) return TG_INVALID;
+  *out_value = tg_graph_add_constant(graph, name, dtype, (int)proto->n_dims, proto->dims, data, true);
+  return TG_OK;
+}
+
+tg_status tg_onnx_tensor(tg_graph *graph, const Onnx__TensorProto *proto, const char *name,
+                         const char *model_path, tg_value **out_value, tg_diag *diag) {
+  tg_status status = build(graph, proto, name, model_path, out_value, diag);
+  if (status) tg_diag_prefix(diag, "tensor \"%s\"", name);
+  return status;
+}

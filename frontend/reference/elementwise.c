@@ -1,0 +1,120 @@
+#include "frontend/reference/internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* IEEE 754-2019 maximum and minimum: NaN wins, +0 is above -0. */
+static float maximum(float a, float b) {
+  if (isnan(a) || isnan(b)) return NAN;
+  if (a == b) return signbit(a) ? b : a;
+  return a > b ? a : b;
+}
+
+static float minimum(float a, float b) {
+  if (isnan(a) || isnan(b)) return NAN;
+  if (a == b) return signbit(a) ? a : b;
+  return a < b ? a : b;
+}
+
+static float apply(const tg_node *node, float a, float b) {
+  switch (node->op) {
+  case TG_OP_ADD: return a + b;
+  case TG_OP_SUB: return a - b;
+  case TG_OP_MUL: return a * b;
+  case TG_OP_DIV: return a / b;
+  case TG_OP_MAX: return maximum(a, b);
+  case TG_OP_MIN: return minimum(a, b);
+  case TG_OP_RELU: return maximum(a, 0.0f);
+  case TG_OP_SIGMOID: return (float)(1 / (1 + exp(-(double)a)));
+  case TG_OP_TANH: return (float)tanh((double)a);
+  case TG_OP_EXP: return (float)exp((double)a);
+  case TG_OP_SQRT: return sqrtf(a);
+  case TG_OP_LEAKY_RELU: return a < 0 ? (float)tg_attr_float(node, TG_ATTR_ALPHA) * a : a;
+  case TG_OP_CLIP:
+    return minimum(maximum(a, (float)tg_attr_float(node, TG_ATTR_MIN)),
+                   (float)tg_attr_float(node, TG_ATTR_MAX));
+  case TG_OP_NEG: return -a;
+  case TG_OP_ABS: return fabsf(a);
+  default: return NAN;
+  }
+}
+
+/* Shape arithmetic: two's complement, division by zero gives 0. */
+static int64_t apply_integer(tg_op op, int64_t a, int64_t b) {
+  switch (op) {
+  case TG_OP_ADD: return (int64_t)((uint64_t)a + (uint64_t)b);
+  case TG_OP_SUB: return (int64_t)((uint64_t)a - (uint64_t)b);
+  case TG_OP_MUL: return (int64_t)((uint64_t)a * (uint64_t)b);
+  case TG_OP_DIV: return !b ? 0 : b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b;
+  case TG_OP_MAX: return a > b ? a : b;
+  case TG_OP_MIN: return a < b ? a : b;
+  case TG_OP_NEG: return (int64_t)(0 - (uint64_t)a);
+  case TG_OP_ABS: return a < 0 ? (int64_t)(0 - (uint64_t)a) : a;
+  default: return 0;
+  }
+}
+
+/* Where element `linear` of the broadcast result lies in an operand. */
+static size_t operand_index(const tg_value *operand, const tg_value *result, int64_t linear) {
+  int64_t index = 0, step = 1;
+  for (int i = 1; i <= operand->rank; i++) {
+    int64_t size = operand->dims[operand->rank - i].size, whole = result->dims[result->rank - i].size;
+    if (size != 1) index += linear % whole * step;
+    step *= size;
+    linear /= whole;
+  }
+  return (size_t)index;
+}
+
+static void integers(const tg_node *node, const void *const *inputs, void *output) {
+  const tg_value *y = tg_out(node);
+  int64_t count = tg_value_elements(y);
+  for (int64_t e = 0; e < count; e++) {
+    const tg_value *x = tg_in(node, 0);
+    int64_t value = tg_load_i64(inputs[0], x->dtype, operand_index(x, y, e));
+    if (node->input_count == 1)
+      value = tg_op_is(node->op, TG_IS_UNARY) ? apply_integer(node->op, value, 0) : value;
+    for (int i = 1; i < node->input_count; i++) {
+      x = tg_in(node, i);
+      value = apply_integer(node->op, value, tg_load_i64(inputs[i], x->dtype, operand_index(x, y, e)));
+    }
+    tg_store_i64(output, y->dtype, (size_t)e, value);
+  }
+}
+
+/* Negate and abs are bit operations: they keep the payload of a NaN. */
+static void change_sign(const tg_node *node, const void *input, void *output) {
+  size_t count = (size_t)tg_value_elements(tg_out(node)), size = tg_dtype_size(tg_out(node)->dtype);
+  unsigned char *bytes = output;
+  if (count) memcpy(output, input, count * size);
+  for (size_t i = 0; i < count; i++) {
+    unsigned char *top =
+        &bytes[i * size + size - 1]; /* little-endian: the sign is the highest bit of the last byte */
+    *top = node->op == TG_OP_NEG ? *top ^ 0x80 : *top & 0x7f;
+  }
+}
+
+void tg_reference_elementwise(const tg_node *node, const void *const *inputs, void *output) {
+  const tg_value *y = tg_out(node);
+  if (tg_dtype_is_integer(y->dtype)) {
+    integers(node, inputs, output);
+    return;
+  }
+  if ((node->op == TG_OP_NEG || node->op == TG_OP_ABS) && tg_in(node, 0)->dtype == y->dtype) {
+    change_sign(node, inputs[0], output);
+    return;
+  }
+  int64_t count = tg_value_elements(y);
+  bool unary = tg_op_is(node->op, TG_IS_UNARY);
+  for (int64_t e = 0; e < count; e++) {
+    const tg_value *x = tg_in(node, 0);
+    float value = tg_load_f32(inputs[0], x->dtype, operand_index(x, y, e));
+    if (unary) value = apply(node, value, 0);
+    for (int i = 1; i < node->input_count; i++) {
+      x = tg_in(node, i);
+      value = apply(node, value, tg_load_f32(inputs[i], x->dtype, operand_index(x, y, e)));
+    }
+    tg_store_f32(output, y->dtype, (size_t)e, value);
+  }
+}

@@ -1,0 +1,63 @@
+/* Operators that move elements with their bits, and Cast. */
+#include "frontend/reference/internal.h"
+
+#include <string.h>
+
+void tg_reference_copy(const tg_node *node, const void *const *inputs, void *output) {
+  const tg_value *y = tg_out(node);
+  size_t bytes = (size_t)tg_value_elements(y) * tg_dtype_size(y->dtype);
+  if (bytes) memcpy(output, inputs[0], bytes);
+}
+
+void tg_reference_transpose(const tg_node *node, const void *const *inputs, void *output) {
+  const tg_value *x = tg_in(node, 0), *y = tg_out(node);
+  const int64_t *perm = tg_attr_ints(node, TG_ATTR_PERM, NULL);
+  size_t size = tg_dtype_size(y->dtype);
+  int64_t count = tg_value_elements(y), steps[TG_MAX_RANK];
+  for (int i = 0; i < y->rank; i++) steps[i] = tg_value_elements_between(x, (int)perm[i] + 1, x->rank);
+  for (int64_t e = 0; e < count; e++) {
+    int64_t from = 0, rest = e;
+    for (int i = y->rank - 1; i >= 0; i--) {
+      from += rest % y->dims[i].size * steps[i];
+      rest /= y->dims[i].size;
+    }
+    memcpy((char *)output + (size_t)e * size, (const char *)inputs[0] + (size_t)from * size, size);
+  }
+}
+
+void tg_reference_concat(const tg_node *node, const void *const *inputs, void *output) {
+  const tg_value *y = tg_out(node);
+  int axis = (int)tg_attr_int(node, TG_ATTR_AXIS);
+  size_t size = tg_dtype_size(y->dtype);
+  int64_t outer = tg_value_elements_between(y, 0, axis), row = tg_value_elements_between(y, axis, y->rank),
+          at = 0;
+  for (int i = 0; i < node->input_count; i++) {
+    int64_t part = tg_value_elements_between(tg_in(node, i), axis, y->rank);
+    for (int64_t o = 0; o < outer && part; o++)
+      memcpy((char *)output + (size_t)(o * row + at) * size,
+             (const char *)inputs[i] + (size_t)(o * part) * size, (size_t)part * size);
+    at += part;
+  }
+}
+
+static void cast_element(void *output, tg_dtype to, const void *input, tg_dtype from, size_t i) {
+  bool wide = (from == TG_F64 || tg_dtype_is_integer(from)) && to == TG_F64;
+  if (!tg_dtype_is_float(to)) {
+    if (to == TG_BOOL && tg_dtype_is_float(from))
+      tg_store_f32(output, to, i, tg_load_f32(input, from, i));
+    else
+      tg_store_i64(output, to, i, tg_load_i64(input, from, i));
+  } else if (wide && from == TG_F64) {
+    memcpy((double *)output + i, (const double *)input + i, sizeof(double));
+  } else if (wide) {
+    tg_store_i64(output, to, i, tg_load_i64(input, from, i));
+  } else {
+    tg_store_f32(output, to, i, tg_load_f32(input, from, i));
+  }
+}
+
+void tg_reference_cast(const tg_node *node, const void *const *inputs, void *output) {
+  const tg_value *x = tg_in(node, 0), *y = tg_out(node);
+  size_t count = (size_t)tg_value_elements(y);
+  for (size_t i = 0; i < count; i++) cast_element(output, y->dtype, inputs[0], x->dtype, i);
+}

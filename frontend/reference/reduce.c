@@ -1,0 +1,155 @@
+/* Pooling, softmax, normalisation: sums in double, rounded once. */
+#include "frontend/reference/internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* Running maximum (NaN stays) or sum of a window. */
+typedef struct reduction {
+  bool takes_maximum;
+  float maximum;
+  double sum;
+  int64_t count;
+} reduction;
+
+static void add_element(reduction *r, float x) {
+  if (isnan(x) || isnan(r->maximum))
+    r->maximum = NAN;
+  else if (x > r->maximum || (x == r->maximum && !signbit(x)))
+    r->maximum = x;
+  r->sum += (double)x;
+  r->count++;
+}
+
+static float finish(const reduction *r) {
+  return r->takes_maximum ? r->maximum : (float)(r->sum / (double)r->count);
+}
+
+/* Spatial geometry with one dimension as two, the first of unit height. */
+typedef struct pool {
+  const float *x;
+  int64_t channels, height, width, xs_n, xs_c, xs_h, xs_w;
+  int64_t kernel[2], stride[2], dilation[2], begin[2], end[2];
+  bool counts_padding, takes_maximum;
+} pool;
+
+/* With count_include_pad the divisor counts the elements of data and padding, but not what ceil_mode adds
+ * beyond. */
+static float pool_element(const pool *p, int64_t n, int64_t c, int64_t oh, int64_t ow) {
+  reduction r = {p->takes_maximum, -INFINITY, 0, 0};
+  int64_t counted = 0;
+  for (int64_t kh = 0; kh < p->kernel[0]; kh++)
+    for (int64_t kw = 0; kw < p->kernel[1]; kw++) {
+      int64_t h = oh * p->stride[0] - p->begin[0] + kh * p->dilation[0];
+      int64_t w = ow * p->stride[1] - p->begin[1] + kw * p->dilation[1];
+      if (h < p->height + p->end[0] && w < p->width + p->end[1]) counted++;
+      if (h < 0 || h >= p->height || w < 0 || w >= p->width) continue;
+      add_element(&r, p->x[n * p->xs_n + c * p->xs_c + h * p->xs_h + w * p->xs_w]);
+    }
+  if (p->counts_padding) r.count = counted;
+  return finish(&r);
+}
+
+static void read_pool(const tg_node *node, pool *p) {
+  const tg_value *x = tg_in(node, 0);
+  bool last = tg_attr_int(node, TG_ATTR_CHANNELS_LAST), flat = x->rank == 3;
+  int channel = last ? x->rank - 1 : 1, first = last ? 1 : 2, w = flat ? first : first + 1;
+  p->channels = x->dims[channel].size;
+  p->height = flat ? 1 : x->dims[first].size;
+  p->width = x->dims[w].size;
+  p->xs_n = tg_value_elements_between(x, 1, x->rank);
+  p->xs_c = tg_value_elements_between(x, channel + 1, x->rank);
+  p->xs_h = flat ? 0 : tg_value_elements_between(x, first + 1, x->rank);
+  p->xs_w = tg_value_elements_between(x, w + 1, x->rank);
+  int rank = x->rank - 2;
+  const int64_t *kernel = tg_attr_ints(node, TG_ATTR_KERNEL_SHAPE, NULL);
+  const int64_t *strides = tg_attr_ints(node, TG_ATTR_STRIDES, NULL);
+  const int64_t *dilations = tg_attr_ints(node, TG_ATTR_DILATIONS, NULL),
+                *pads = tg_attr_ints(node, TG_ATTR_PADS, NULL);
+  for (int i = 0; i < 2; i++) {
+    bool unit = flat && !i;
+    p->kernel[i] = unit ? 1 : kernel[i - flat];
+    p->stride[i] = unit ? 1 : strides[i - flat];
+    p->dilation[i] = unit ? 1 : dilations[i - flat];
+    p->begin[i] = unit ? 0 : pads[i - flat];
+    p->end[i] = unit ? 0 : pads[rank + i - flat];
+  }
+}
+
+void tg_reference_pool(const tg_node *node, const void *const *inputs, void *output) {
+  const tg_value *y = tg_out(node);
+  float *x = tg_reference_widen(tg_in(node, 0), inputs[0]);
+  pool p = {.x = x, .takes_maximum = node->op == TG_OP_MAX_POOL};
+  p.counts_padding = !p.takes_maximum && tg_attr_int(node, TG_ATTR_COUNT_INCLUDE_PAD);
+  read_pool(node, &p);
+  bool last = tg_attr_int(node, TG_ATTR_CHANNELS_LAST), flat = y->rank == 3;
+  int first = last ? 1 : 2;
+  int64_t batches = y->dims[0].size, rows = flat ? 1 : y->dims[first].size,
+          columns = y->dims[first + !flat].size;
+  for (int64_t n = 0; n < batches; n++)
+    for (int64_t c = 0; c < p.channels; c++)
+      for (int64_t oh = 0; oh < rows; oh++)
+        for (int64_t ow = 0; ow < columns; ow++) {
+          int64_t at = last ? ((n * rows + oh) * columns + ow) * p.channels + c
+                            : ((n * p.channels + c) * rows + oh) * columns + ow;
+          tg_store_f32(output, y->dtype, (size_t)at, pool_element(&p, n, c, oh, ow));
+        }
+  free(x);
+}
+
+void tg_reference_global_pool(const tg_node *node, const void *const *inputs, void *output) {
+  const tg_value *x = tg_in(node, 0), *y = tg_out(node);
+  int64_t planes = tg_value_elements_between(x, 0, 2), plane = tg_value_elements_between(x, 2, x->rank);
+  for (int64_t p = 0; p < planes; p++) {
+    reduction r = {node->op == TG_OP_GLOBAL_MAX_POOL, -INFINITY, 0, 0};
+    for (int64_t i = 0; i < plane; i++)
+      add_element(&r, tg_load_f32(inputs[0], x->dtype, (size_t)(p * plane + i)));
+    tg_store_f32(output, y->dtype, (size_t)p, finish(&r));
+  }
+}
+
+/* One row of `count` elements, `step` apart. */
+static void softmax_row(const float *x, int64_t count, int64_t step, void *output, tg_dtype dtype,
+                        int64_t first) {
+  reduction r = {true, -INFINITY, 0, 0};
+  for (int64_t i = 0; i < count; i++) add_element(&r, x[i * step]);
+  double sum = 0;
+  for (int64_t i = 0; i < count; i++) sum += exp((double)x[i * step] - (double)r.maximum);
+  for (int64_t i = 0; i < count; i++) {
+    double value = exp((double)x[i * step] - (double)r.maximum) / sum;
+    tg_store_f32(output, dtype, (size_t)(first + i * step), (float)value);
+  }
+}
+
+void tg_reference_softmax(const tg_node *node, const void *const *inputs, void *output) {
+  const tg_value *value = tg_in(node, 0), *y = tg_out(node);
+  float *x = tg_reference_widen(value, inputs[0]);
+  int axis = (int)tg_attr_int(node, TG_ATTR_AXIS);
+  int end = tg_attr_int(node, TG_ATTR_FLATTEN) ? value->rank : axis + 1;
+  int64_t outer = tg_value_elements_between(value, 0, axis),
+          count = tg_value_elements_between(value, axis, end);
+  int64_t inner = tg_value_elements_between(value, end, value->rank);
+  for (int64_t o = 0; o < outer; o++)
+    for (int64_t i = 0; i < inner; i++) {
+      int64_t first = o * count * inner + i;
+      softmax_row(x + first, count, inner, output, y->dtype, first);
+    }
+  free(x);
+}
+
+void tg_reference_batch_normalization(const tg_node *node, const void *const *inputs, void *output) {
+  const tg_value *x = tg_in(node, 0), *y = tg_out(node);
+  int64_t channels = x->dims[1].size, plane = tg_value_elements_between(x, 2, x->rank),
+          count = tg_value_elements(x);
+  double epsilon = tg_attr_float(node, TG_ATTR_EPSILON);
+  for (int64_t e = 0; e < count; e++) {
+    size_t c = (size_t)(e / plane % channels);
+    double scale = (double)tg_load_f32(inputs[1], tg_in(node, 1)->dtype, c);
+    double bias = (double)tg_load_f32(inputs[2], tg_in(node, 2)->dtype, c);
+    double mean = (double)tg_load_f32(inputs[3], tg_in(node, 3)->dtype, c);
+    double variance = (double)tg_load_f32(inputs[4], tg_in(node, 4)->dtype, c);
+    double value = (double)tg_load_f32(inputs[0], x->dtype, (size_t)e);
+    tg_store_f32(output, y->dtype, (size_t)e,
+                 (float)((value - mean) / sqrt(variance + epsilon) * scale + bias));
+  }
+}

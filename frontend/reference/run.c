@@ -1,0 +1,120 @@
+#include "frontend/reference/internal.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *scratch(size_t count, size_t size) {
+  void *p = calloc(count ? count : 1, size);
+  if (!p) tg_die("out of memory (%zu x %zu bytes)", count, size);
+  return p;
+}
+
+float *tg_reference_widen(const tg_value *value, const void *data) {
+  size_t count = (size_t)tg_value_elements(value);
+  float *wide = scratch(count, sizeof *wide);
+  for (size_t i = 0; i < count; i++) wide[i] = tg_load_f32(data, value->dtype, i);
+  return wide;
+}
+
+void tg_reference_node(const tg_node *node, const void *const *inputs, void *const *outputs) {
+  void *y = outputs[0];
+  switch (node->op) {
+  case TG_OP_MATMUL: tg_reference_matmul(node, inputs, y); break;
+  case TG_OP_GEMM: tg_reference_gemm(node, inputs, y); break;
+  case TG_OP_CONV: tg_reference_conv(node, inputs, y); break;
+  case TG_OP_MAX_POOL:
+  case TG_OP_AVERAGE_POOL: tg_reference_pool(node, inputs, y); break;
+  case TG_OP_GLOBAL_AVERAGE_POOL:
+  case TG_OP_GLOBAL_MAX_POOL: tg_reference_global_pool(node, inputs, y); break;
+  case TG_OP_SOFTMAX: tg_reference_softmax(node, inputs, y); break;
+  case TG_OP_BATCH_NORMALIZATION: tg_reference_batch_normalization(node, inputs, y); break;
+  case TG_OP_RESHAPE:
+  case TG_OP_FLATTEN:
+  case TG_OP_SQUEEZE:
+  case TG_OP_UNSQUEEZE:
+  case TG_OP_IDENTITY:
+  case TG_OP_DROPOUT: tg_reference_copy(node, inputs, y); break;
+  case TG_OP_TRANSPOSE: tg_reference_transpose(node, inputs, y); break;
+  case TG_OP_CONCAT: tg_reference_concat(node, inputs, y); break;
+  case TG_OP_CAST: tg_reference_cast(node, inputs, y); break;
+  default: assert(tg_op_is(node->op, TG_IS_ELEMENTWISE)); tg_reference_elementwise(node, inputs, y);
+  }
+}
+
+static int64_t window_elements(const tg_node *node) {
+  int64_t product = 1;
+  int count;
+  const int64_t *kernel = tg_attr_ints(node, TG_ATTR_KERNEL_SHAPE, &count);
+  for (int i = 0; i < count; i++) product *= kernel[i];
+  return product;
+}
+
+int64_t tg_reference_cost(const tg_node *node) {
+  int64_t each = 1, cost;
+  const tg_value *a = tg_in(node, 0), *w = tg_in(node, 1);
+  if (node->op == TG_OP_MATMUL)
+    each = a->dims[a->rank - 1].size;
+  else if (node->op == TG_OP_GEMM)
+    each = a->dims[!tg_attr_int(node, TG_ATTR_TRANS_A)].size;
+  else if (node->op == TG_OP_CONV)
+    each = window_elements(node) * w->dims[tg_attr_int(node, TG_ATTR_CHANNELS_LAST) ? w->rank - 2 : 1].size;
+  else if (tg_op_is(node->op, TG_IS_WINDOW))
+    each = window_elements(node);
+  else if (tg_op_is(node->op, TG_IS_POOL))
+    each = tg_value_elements_between(a, 2, a->rank);
+  if (__builtin_mul_overflow(each, tg_value_elements(tg_out(node)), &cost)) return INT64_MAX;
+  return cost;
+}
+
+/* --- whole graphs
+ * ---------------------------------------------------------------------------------------------- */
+
+/* Tensors by value->index; results are freed after their last use. */
+typedef struct run {
+  const tg_graph *graph;
+  const void **data;
+  int *uses_left;
+} run;
+
+static size_t bytes_of(const tg_value *value) {
+  return (size_t)tg_value_elements(value) * tg_dtype_size(value->dtype);
+}
+
+static void drop_operand(run *r, const tg_value *value) {
+  if (!value || --r->uses_left[value->index] > 0 || value->kind != TG_VALUE_RESULT) return;
+  free((void *)r->data[value->index]);
+  r->data[value->index] = NULL;
+}
+
+static void run_node(run *r, const tg_node *node) {
+  const void **inputs = scratch((size_t)node->input_count, sizeof *inputs);
+  for (int i = 0; i < node->input_count; i++)
+    if (tg_in(node, i)) inputs[i] = r->data[tg_in(node, i)->index];
+  tg_value *result = tg_out(node);
+  void *output = scratch(bytes_of(result), 1);
+  tg_reference_node(node, inputs, &output);
+  r->data[result->index] = output;
+  for (int i = 0; i < node->input_count; i++) drop_operand(r, tg_in(node, i));
+  if (!r->uses_left[result->index]) {
+    free(output);
+    r->data[result->index] = NULL;
+  }
+  free(inputs);
+}
+
+void tg_reference_run(const tg_graph *graph, const void *const *inputs, void *const *outputs) {
+  run r = {graph, scratch((size_t)graph->value_count, sizeof *r.data),
+           scratch((size_t)graph->value_count, sizeof *r.uses_left)};
+  for (int i = 0; i < graph->value_count; i++) {
+    r.data[i] = graph->values[i]->data;
+    r.uses_left[i] = graph->values[i]->use_count + graph->values[i]->output_count;
+  }
+  for (int i = 0; i < graph->input_count; i++) r.data[graph->inputs[i]->index] = inputs[i];
+  TG_FOR_NODES(graph, node) run_node(&r, node);
+  for (int i = 0; i < graph->output_count; i++)
+    memcpy(outputs[i], r.data[graph->outputs[i]->index], bytes_of(graph->outputs[i]));
+  for (int i = 0; i < graph->output_count; i++) drop_operand(&r, graph->outputs[i]);
+  free(r.data);
+  free(r.uses_left);
+}

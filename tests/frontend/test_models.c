@@ -1,0 +1,58 @@
+/* Real models: import, inference, lowering, and the reference against ONNX Runtime's outputs. */
+#include "frontend/infer.h"
+#include "frontend/onnx/onnx.h"
+#include "frontend/reference.h"
+#include "tests/frontend/support.h"
+#include "tests/harness.h"
+
+typedef struct model_case {
+  const char *model, *input, *output;
+  int64_t batch; /* of the recorded input, bound to every open dimension */
+} model_case;
+
+static const model_case models[] = {
+    {"mnist_8", "Input3", "Plus214_Output_0", 1},
+    {"mnist_atmega", "network_input", "network_output", 1},
+    {"tfl_helloworld", "dense_2_input", "dense_4", 8},
+};
+
+static void check_against_runtime(tg_arena *arena, const tg_graph *graph, const model_case *row, const char *stage) {
+  int64_t in_count, out_count;
+  const char *folder = tg_arena_printf(arena, "corpus/golden/%s", row->model);
+  const float *in = read_npy(
+      arena, shared_path(arena, tg_arena_printf(arena, "%s/in_%s.npy", folder, row->input)), &in_count);
+  const float *want = read_npy(
+      arena, shared_path(arena, tg_arena_printf(arena, "%s/out_%s.npy", folder, row->output)), &out_count);
+  ASSERT(in && want && graph->input_count == 1 && graph->output_count == 1);
+  ASSERT(tg_value_elements(graph->inputs[0]) == in_count);
+  ASSERT(tg_value_elements(graph->outputs[0]) == out_count);
+  float *got = TG_NEW_ARRAY(arena, float, (size_t)out_count);
+  const void *inputs[] = {in};
+  void *outputs[] = {got};
+  tg_reference_run(graph, inputs, outputs);
+  double worst = worst_ratio(got, want, out_count, 1e-3, 1e-5);
+  if (!(worst <= 1)) tg_test_fail(__FILE__, __LINE__, "%s %s: off by %g tolerances", row->model, stage, worst);
+}
+
+static void matches_onnx_runtime(const void *data) {
+  const model_case *row = data;
+  tg_arena arena = {0};
+  const char *path = shared_path(&arena, tg_arena_printf(&arena, "corpus/models/%s.onnx", row->model));
+  if (!path) SKIP("the shared corpus is not here");
+  tg_graph *graph;
+  tg_diag diag = {""};
+  EXPECT_EQ(tg_onnx_read(&arena, path, &graph, &diag), TG_OK);
+  EXPECT_STR(diag.message, "");
+  ASSERT(graph);
+  tg_graph_bind_rest(graph, row->batch);
+  EXPECT_EQ(tg_graph_infer(graph, &diag), TG_OK);
+  EXPECT_STR(diag.message, "");
+  ASSERT(!diag.message[0]);
+  check_against_runtime(&arena, graph, row, "imported");
+  tg_arena_release(&arena);
+}
+
+__attribute__((constructor)) static void register_models(void) {
+  for (size_t i = 0; i < sizeof models / sizeof *models; i++)
+    tg_test_register_row("models", models[i].model, __FILE__, __LINE__, matches_onnx_runtime, &models[i]);
+}
