@@ -56,7 +56,7 @@ enum { TG_CVT_32, TG_CVT_16, TG_CVT_FP32_BF16, TG_CVT_FP32_FP16, TG_CVT_BF16_FP3
 /* The fields that stand first in every unit's instruction, in the same order and layout. */
 typedef struct tg_common_instr {
   int64_t op[1], loop_count[3], loop_begin[3], wait_on[4], wait_sem[4], credit_mask[1], credit_base[1],
-      post_kind[4], post_pos[4], post_sem[4];
+      post_kind[4], post_pos[4], post_sem[4], wait_first[4], post_last[4];
 } tg_common_instr;
 
 typedef union tg_instr {
@@ -67,9 +67,9 @@ typedef union tg_instr {
   tg_agcu_instr agcu;
 } tg_instr;
 
-/* A row operand as five consecutive members of an instruction (base, delta[3], rot_count, rot_stride). */
+/* A row operand as consecutive members of an instruction (base, delta[3], rot_count, rot_stride, rot_outer). */
 typedef struct tg_row_operand {
-  int64_t base[1], delta[3], rot_count[1], rot_stride[1];
+  int64_t base[1], delta[3], rot_count[1], rot_stride[1], rot_outer[1];
 } tg_row_operand;
 #define TG_OPERAND(instr, name) ((const tg_row_operand *)(const void *)(instr)->name##_base)
 
