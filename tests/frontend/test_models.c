@@ -16,7 +16,8 @@ static const model_case models[] = {
     {"tfl_helloworld", "dense_2_input", "dense_4", 8},
 };
 
-static void check_against_runtime(tg_arena *arena, const tg_graph *graph, const model_case *row, const char *stage) {
+static void check_against_runtime(tg_arena *arena, const tg_graph *graph, const model_case *row,
+                                  const char *stage) {
   int64_t in_count, out_count;
   const char *folder = tg_arena_printf(arena, "corpus/golden/%s", row->model);
   const float *in = read_npy(
@@ -31,7 +32,8 @@ static void check_against_runtime(tg_arena *arena, const tg_graph *graph, const 
   void *outputs[] = {got};
   tg_reference_run(graph, inputs, outputs);
   double worst = worst_ratio(got, want, out_count, 1e-3, 1e-5);
-  if (!(worst <= 1)) tg_test_fail(__FILE__, __LINE__, "%s %s: off by %g tolerances", row->model, stage, worst);
+  if (!(worst <= 1))
+    tg_test_fail(__FILE__, __LINE__, "%s %s: off by %g tolerances", row->model, stage, worst);
 }
 
 static void matches_onnx_runtime(const void *data) {
