@@ -1,0 +1,87 @@
+#include "sim/machine/sequencer.h"
+
+#include <assert.h>
+#include <string.h>
+
+/* Row operands of an instruction, in their places. */
+static uint32_t operands(tg_unit unit, const tg_instr *in, const tg_row_operand *out[TG_OPERANDS]) {
+  if (in->common.op[0] == TG_OP_sync) return 0;
+  switch (unit) {
+  case TG_MX:
+    out[TG_AT_A] = TG_OPERAND(&in->mx, a);
+    out[TG_AT_B] = TG_OPERAND(&in->mx, b);
+    out[TG_AT_C] = TG_OPERAND(&in->mx, c);
+    return 3;
+  case TG_VX:
+    for (int t = 0; t < TG_STREAMS; t++) out[t] = &tg_stream_of(&in->vx, t)->at;
+    return TG_STREAMS;
+  case TG_TX:
+    out[TG_AT_SRC] = TG_OPERAND(&in->tx, src);
+    out[TG_AT_DST] = TG_OPERAND(&in->tx, dst);
+    return 2;
+  case TG_AGCU:
+    out[TG_AT_SRC] = TG_OPERAND(&in->agcu, src);
+    out[TG_AT_DST] = TG_OPERAND(&in->agcu, dst);
+    return 2;
+  }
+  return 0;
+}
+
+static bool ends_inner(const tg_sequencer *s, const tg_instr *in) {
+  return in->common.loop_count[2] == 0 || s->index[2] + 1 == in->common.loop_count[2];
+}
+
+void tg_sequencer_init(tg_sequencer *s, tg_unit unit, const tg_queue *queue) {
+  assert(queue->count <= TG_MAX_QUEUE);
+  memset(s, 0, sizeof *s);
+  s->queue = queue;
+  s->unit = unit;
+}
+
+tg_execution tg_sequencer_peek(const tg_sequencer *s) {
+  assert(!tg_sequencer_done(s));
+  const tg_instr *in = &s->queue->instrs[s->pc];
+  tg_execution x = {.in = in, .pc = (uint16_t)s->pc, .ends_inner = ends_inner(s, in)};
+  memcpy(x.index, s->index, sizeof x.index);
+  const tg_row_operand *operand[TG_OPERANDS];
+  uint32_t count = operands(s->unit, in, operand);
+  for (uint32_t o = 0; o < count; o++)
+    x.address[o] = (uint16_t)((uint32_t)operand[o]->base[0] + tg_execution_advance(&x, operand[o]->delta) +
+                              s->rotation[s->pc][o] * (uint32_t)operand[o]->rot_stride[0]);
+  return x;
+}
+
+void tg_sequencer_step(tg_sequencer *s) {
+  const tg_instr *in = &s->queue->instrs[s->pc];
+  const tg_row_operand *operand[TG_OPERANDS];
+  uint32_t count = operands(s->unit, in, operand);
+  for (uint32_t o = 0; o < count; o++) {
+    uint8_t *rotation = &s->rotation[s->pc][o];
+    if (operand[o]->rot_outer[0] && !ends_inner(s, in)) continue;
+    *rotation = *rotation + 1 < operand[o]->rot_count[0] ? (uint8_t)(*rotation + 1) : 0;
+  }
+  for (int l = TG_LEVELS - 1; l >= 0; l--) {
+    if (!in->common.loop_count[l]) continue;
+    if (++s->index[l] < in->common.loop_count[l]) {
+      s->pc = (uint32_t)in->common.loop_begin[l];
+      return;
+    }
+    s->index[l] = 0;
+  }
+  s->pc++;
+}
+
+uint32_t tg_execution_waits(const tg_execution *x, uint16_t out[TG_MAX_WAITS]) {
+  const tg_common_instr *in = &x->in->common;
+  uint32_t count = 0;
+  for (int i = 0; i < 4; i++)
+    if (in->wait_on[i] && (!in->wait_first[i] || x->index[2] == 0)) out[count++] = (uint16_t)in->wait_sem[i];
+  for (int pos = 0; pos < 17; pos++)
+    if (in->credit_mask[0] >> pos & 1) out[count++] = (uint16_t)(in->credit_base[0] + pos);
+  return count;
+}
+
+bool tg_execution_posts(const tg_execution *x, int i) {
+  const tg_common_instr *in = &x->in->common;
+  return in->post_kind[i] != TG_POST_NONE && (!in->post_last[i] || x->ends_inner);
+}

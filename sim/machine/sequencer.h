@@ -1,0 +1,61 @@
+/* The sequencer of a unit: program counter, loop indices, rotation counters, and what an execution of an
+ * instruction is (docs/machine.md, section 2). Shared by the engines in C. */
+#ifndef TEGULA_MACHINE_SEQUENCER_H
+#define TEGULA_MACHINE_SEQUENCER_H
+
+#include "sim/machine/program.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+  TG_MAX_QUEUE = 256,   /* largest queue_depth */
+  TG_OPERANDS = 6,      /* most row operands of an instruction */
+  TG_MAX_WAITS = 4 + 17 /* waits and credits */
+};
+/* Places in tg_execution.address; VOP stream t is place t. */
+enum { TG_AT_A, TG_AT_B, TG_AT_C };
+enum { TG_AT_SRC, TG_AT_DST };
+
+/* One execution of an instruction. */
+typedef struct tg_execution {
+  const tg_instr *in;
+  uint32_t index[TG_LEVELS];     /* loop indices */
+  uint16_t address[TG_OPERANDS]; /* of each row operand */
+  uint16_t pc;
+  bool ends_inner; /* it ends level 2 */
+} tg_execution;
+
+typedef struct tg_sequencer {
+  const tg_queue *queue; /* borrowed */
+  tg_unit unit;
+  uint32_t pc; /* finished when it is queue->count */
+  uint32_t index[TG_LEVELS];
+  uint8_t rotation[TG_MAX_QUEUE][TG_OPERANDS];
+} tg_sequencer;
+
+void tg_sequencer_init(tg_sequencer *sequencer, tg_unit unit, const tg_queue *queue);
+static inline bool tg_sequencer_done(const tg_sequencer *s) { return s->pc == s->queue->count; }
+
+/* The execution that would issue next; it stays valid after the step. Not when done. */
+tg_execution tg_sequencer_peek(const tg_sequencer *sequencer);
+/* To the next instruction, after an issue. */
+void tg_sequencer_step(tg_sequencer *sequencer);
+
+/* Semaphores of the own endpoint that this execution takes one from, each. Returns how many. */
+uint32_t tg_execution_waits(const tg_execution *execution, uint16_t out_semaphores[TG_MAX_WAITS]);
+/* Whether this execution performs post[i]. */
+bool tg_execution_posts(const tg_execution *execution, int i);
+
+/* sum_l index[l] * delta[l], modulo 2^32: for the fields k_delta, sr_*_delta, m_delta, ... */
+static inline uint32_t tg_execution_advance(const tg_execution *execution, const int64_t delta[TG_LEVELS]) {
+  uint32_t sum = 0;
+  for (int l = 0; l < TG_LEVELS; l++) sum += execution->index[l] * (uint32_t)delta[l];
+  return sum;
+}
+
+#ifdef __cplusplus
+}
+#endif
+#endif
