@@ -31,7 +31,7 @@ void tg_frontend_defaults(tg_frontend_options *options);
  * channels_last=1: X[N,H,W,C]; kernel_shape, strides, dilations, pads explicit; the output size is already
  * that of ceil_mode, whose windows may pass the end of the padding. elementwise      numpy broadcasting
  * between operands of any float dtypes; computed in fp32, rounded to the result's dtype. LeakyRelu, Clip
- * carry their constants. Max and Min have one input or more. Softmax          over the last dimension,
+ * carry their constants. Max and Min have two inputs or more. Softmax          over the last dimension,
  * flatten=0. Transpose, Concat, Reshape, Cast (float or integer formats). Gemm, BatchNormalization,
  * Global*Pool, Flatten, Squeeze, Unsqueeze, Identity and Dropout are gone. */
 tg_status tg_frontend_lower(tg_graph *graph, const tg_frontend_options *options, tg_diag *diag);

@@ -1,6 +1,6 @@
 /* Malformed and hostile models: cases.csv says what each must lead to. */
-#include "frontend/infer.h"
 #include "frontend/onnx/onnx.h"
+#include "frontend/pipeline.h"
 #include "tests/frontend/support.h"
 #include "tests/harness.h"
 
@@ -27,8 +27,9 @@ static void behaves(const void *data) {
   tg_status status = tg_onnx_read(
       &arena, shared_path(&arena, tg_arena_printf(&arena, "corpus/bad/%s", row->file)), &graph, &diag);
   if (!status) {
-    tg_graph_bind_rest(graph, 1);
-    status = tg_graph_infer(graph, &diag);
+    tg_frontend_options options;
+    tg_frontend_defaults(&options);
+    status = tg_frontend_lower(graph, &options, &diag);
   }
   EXPECT(seconds() - start < 5);
   EXPECT(arena.used < (256u << 20));

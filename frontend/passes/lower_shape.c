@@ -1,0 +1,83 @@
+/* Operators that are a reshape, a transpose or a pool by another name. */
+#include "frontend/passes/passes.h"
+#include "frontend/passes/rewrite.h"
+
+void tg_pass_lower_shape(tg_graph *graph) {
+  TG_FOR_NODES_SAFE(graph, node) {
+    if (node->op != TG_OP_FLATTEN && node->op != TG_OP_SQUEEZE && node->op != TG_OP_UNSQUEEZE) continue;
+    int64_t sizes[TG_MAX_RANK];
+    tg_value_sizes(tg_out(node), sizes);
+    tg_value *reshaped = tg_rewrite_reshape(graph, tg_in(node, 0), tg_out(node)->rank, sizes, node);
+    tg_rewrite_replace(graph, node, reshaped);
+  }
+}
+
+static void replace_result(tg_graph *graph, tg_node *node, tg_value *result) {
+  tg_value_replace_except(graph, tg_out(node), result, result->producer);
+}
+
+/* Before opset 13: all dimensions from axis on are one row. */
+static void lower_flattened(tg_graph *graph, tg_node *node) {
+  tg_value *x = tg_in(node, 0), *y = tg_out(node);
+  int axis = (int)tg_attr_int(node, TG_ATTR_AXIS), rank = x->rank;
+  tg_attr_set_int(node, TG_ATTR_FLATTEN, 0);
+  if (axis == rank - 1) return;
+  int64_t sizes[TG_MAX_RANK], matrix[2];
+  tg_value_sizes(x, sizes);
+  matrix[0] = tg_value_elements_between(x, 0, axis);
+  matrix[1] = tg_value_elements_between(x, axis, rank);
+  tg_node_set_input(node, 0, tg_rewrite_reshape(graph, x, 2, matrix, node));
+  tg_attr_set_int(node, TG_ATTR_AXIS, 1);
+  tg_rewrite_infer(graph, node);
+  tg_value *shaped = tg_rewrite_reshape(graph, y, rank, sizes, node->next);
+  if (shaped != y) replace_result(graph, node, shaped);
+}
+
+/* The axis goes last, the others keep their order: for the channels of an image that is channels-last. */
+static void lower_axis(tg_graph *graph, tg_node *node) {
+  tg_value *x = tg_in(node, 0);
+  int axis = (int)tg_attr_int(node, TG_ATTR_AXIS), rank = x->rank;
+  if (axis == rank - 1) return;
+  int64_t perm[TG_MAX_RANK], inverse[TG_MAX_RANK];
+  for (int i = 0; i < rank; i++) perm[i] = i < axis ? i : i + 1;
+  perm[rank - 1] = axis;
+  tg_perm_invert(perm, rank, inverse);
+  tg_node_set_input(node, 0, tg_rewrite_transpose(graph, x, perm, node));
+  tg_attr_set_int(node, TG_ATTR_AXIS, rank - 1);
+  tg_rewrite_infer(graph, node);
+  replace_result(graph, node, tg_rewrite_transpose(graph, tg_out(node), inverse, node->next));
+}
+
+void tg_pass_lower_softmax(tg_graph *graph) {
+  TG_FOR_NODES_SAFE(graph, node) {
+    if (node->op != TG_OP_SOFTMAX) continue;
+    if (tg_attr_int(node, TG_ATTR_FLATTEN))
+      lower_flattened(graph, node);
+    else
+      lower_axis(graph, node);
+  }
+}
+
+/* One window over all spatial dimensions; more than two of them are one long one. */
+static void lower_global(tg_graph *graph, tg_node *node) {
+  tg_value *x = tg_in(node, 0);
+  int64_t sizes[TG_MAX_RANK],
+      flat[4] = {x->dims[0].size, x->dims[1].size, 1, tg_value_elements_between(x, 2, x->rank)};
+  tg_value_sizes(tg_out(node), sizes);
+  tg_value *data = x->rank > 4 ? tg_rewrite_reshape(graph, x, 4, flat, node) : x;
+  int64_t kernel[2];
+  for (int i = 2; i < data->rank; i++) kernel[i - 2] = data->dims[i].size;
+  tg_op op = node->op == TG_OP_GLOBAL_AVERAGE_POOL ? TG_OP_AVERAGE_POOL : TG_OP_MAX_POOL;
+  tg_node *pool = tg_graph_add_node(graph, op, node->name, &data, 1, node, node->id);
+  tg_attr_set_ints(graph, pool, TG_ATTR_KERNEL_SHAPE, kernel, data->rank - 2);
+  tg_out(pool)->dtype = tg_out(node)->dtype;
+  tg_rewrite_infer(graph, pool);
+  pool->rule = node->rule;
+  pool->disable_graphamp = node->disable_graphamp;
+  tg_rewrite_replace(graph, node, tg_rewrite_reshape(graph, tg_out(pool), tg_out(node)->rank, sizes, node));
+}
+
+void tg_pass_lower_global_pool(tg_graph *graph) {
+  TG_FOR_NODES_SAFE(graph, node)
+  if (node->op == TG_OP_GLOBAL_AVERAGE_POOL || node->op == TG_OP_GLOBAL_MAX_POOL) lower_global(graph, node);
+}

@@ -1,0 +1,64 @@
+/* Chains of moves. */
+#include "frontend/passes/passes.h"
+#include "frontend/passes/rewrite.h"
+
+/* Cast(move(x)) to move(Cast(x)), until the cast stands at what computes. Only where the move serves the cast
+ * alone: otherwise it would be done twice. */
+static void hoist(tg_graph *graph, tg_node *cast) {
+  for (;;) {
+    tg_node *move = tg_in(cast, 0)->producer;
+    bool alone = move && tg_in(cast, 0)->use_count == 1 && !tg_in(cast, 0)->output_count;
+    if (!alone || (move->op != TG_OP_RESHAPE && move->op != TG_OP_TRANSPOSE)) return;
+    tg_value *from = tg_in(move, 0), *moved = tg_out(move), *result = tg_out(cast);
+    tg_value_replace(graph, result, moved);
+    tg_node_set_input(cast, 0, from);
+    tg_node_set_input(move, 0, result);
+    tg_graph_move_node(graph, cast, move);
+    moved->dtype = result->dtype;
+    tg_rewrite_infer(graph, cast);
+  }
+}
+
+void tg_pass_hoist_casts(tg_graph *graph) {
+  TG_FOR_NODES_SAFE(graph, node)
+  if (node->op == TG_OP_CAST) hoist(graph, node);
+}
+
+static void merge_transposes(tg_graph *graph, tg_node *node) {
+  tg_node *inner = tg_in(node, 0)->producer;
+  if (!inner || inner->op != TG_OP_TRANSPOSE) return;
+  const int64_t *outer_perm = tg_attr_ints(node, TG_ATTR_PERM, NULL);
+  const int64_t *inner_perm = tg_attr_ints(inner, TG_ATTR_PERM, NULL);
+  int64_t perm[TG_MAX_RANK];
+  for (int i = 0; i < tg_out(node)->rank; i++) perm[i] = inner_perm[outer_perm[i]];
+  tg_attr_set_ints(graph, node, TG_ATTR_PERM, perm, tg_out(node)->rank);
+  tg_node_set_input(node, 0, tg_in(inner, 0));
+}
+
+static void merge_reshapes(tg_node *node) {
+  tg_node *inner = tg_in(node, 0)->producer;
+  if (inner && inner->op == TG_OP_RESHAPE) tg_node_set_input(node, 0, tg_in(inner, 0));
+}
+
+/* In list order the inner one of a pair is merged already, so one step a node is enough. */
+void tg_pass_merge_moves(tg_graph *graph) {
+  TG_FOR_NODES(graph, node) {
+    if (node->op == TG_OP_TRANSPOSE)
+      merge_transposes(graph, node);
+    else if (node->op == TG_OP_RESHAPE)
+      merge_reshapes(node);
+  }
+  tg_pass_remove_identity(graph);
+  tg_pass_remove_dead(graph);
+}
+
+void tg_pass_transpose_to_reshape(tg_graph *graph) {
+  TG_FOR_NODES_SAFE(graph, node) {
+    if (node->op != TG_OP_TRANSPOSE) continue;
+    if (!tg_perm_keeps_order(tg_attr_ints(node, TG_ATTR_PERM, NULL), tg_in(node, 0))) continue;
+    int64_t sizes[TG_MAX_RANK];
+    tg_value_sizes(tg_out(node), sizes);
+    tg_rewrite_replace(graph, node,
+                       tg_rewrite_reshape(graph, tg_in(node, 0), tg_out(node)->rank, sizes, node));
+  }
+}

@@ -1,0 +1,44 @@
+/* Passes over an inferred graph. Each needs every type known and leaves every type known; none fails on user
+ * input. Nodes that a pass replaces hand their id and name to what computes their value now. pipeline.c has
+ * the order. */
+#ifndef TEGULA_FRONTEND_PASSES_PASSES_H
+#define TEGULA_FRONTEND_PASSES_PASSES_H
+
+#include "frontend/graph.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Simplification: the same values, bit for bit. */
+void tg_pass_remove_dead(tg_graph *graph); /* nodes whose results nobody uses; compacts the values */
+void tg_pass_remove_identity(
+    tg_graph *graph); /* Identity, Dropout, casts, reshapes, transposes that change nothing */
+void tg_pass_fold_constants(tg_graph *graph); /* nodes of constants, as far as that is cheap */
+void tg_pass_share_casts(tg_graph *graph);    /* one cast for each value and format; exact round trips */
+void tg_pass_absorb_casts(tg_graph *graph);   /* casts into the operators around them, where the bits stay */
+
+/* Lowering: one operator into others, to rounding. */
+void tg_pass_lower_batch_normalization(tg_graph *graph); /* into the convolution before, or Mul and Add */
+void tg_pass_lower_gemm(tg_graph *graph);                /* Gemm to MatMul, Mul, Add; vectors to matrices */
+void tg_pass_lower_shape(tg_graph *graph);               /* Flatten, Squeeze, Unsqueeze to Reshape */
+void tg_pass_lower_softmax(tg_graph *graph);             /* to the last axis */
+void tg_pass_lower_global_pool(tg_graph *graph);         /* to a pool of one window */
+
+/* Layout: convolution and pooling to channels-last, transposes moved until they meet. */
+void tg_pass_channels_last(tg_graph *graph);
+void tg_pass_hoist_casts(tg_graph *graph);     /* casts above moves, towards the producer */
+void tg_pass_sink_transposes(tg_graph *graph); /* below elementwise operators and Concat */
+void tg_pass_merge_moves(tg_graph *graph);     /* chains of transposes, chains of reshapes */
+void tg_pass_permute_weights(
+    tg_graph *graph); /* Transpose, Reshape, MatMul: into the rows of constant weights */
+void tg_pass_transpose_to_reshape(tg_graph *graph); /* where only dimensions of size 1 move */
+
+/* By name, as golden tests and --dump know them: tg_pass_ without the prefix. NULL: no such pass. */
+typedef void tg_pass(tg_graph *graph);
+tg_pass *tg_pass_find(const char *name);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

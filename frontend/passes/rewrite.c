@@ -1,0 +1,78 @@
+#include "frontend/passes/rewrite.h"
+
+#include "frontend/infer.h"
+
+#include <assert.h>
+
+void tg_rewrite_infer(tg_graph *graph, tg_node *node) {
+  tg_diag diag = {""};
+  tg_status status = tg_node_infer(graph, node, &diag);
+  assert(!status); /* the pass built something illegal */
+  (void)status;
+}
+
+tg_node *tg_rewrite_node(tg_graph *graph, tg_op op, const char *name, tg_value *const *inputs, int count,
+                         tg_dtype dtype, tg_node *before, int64_t id) {
+  tg_node *node = tg_graph_add_node(graph, op, name, inputs, count, before, id);
+  tg_out(node)->dtype = dtype ? dtype : inputs[0]->dtype;
+  tg_rewrite_infer(graph, node);
+  return node;
+}
+
+tg_value *tg_rewrite_reshape(tg_graph *graph, tg_value *value, int rank, const int64_t *sizes,
+                             tg_node *before) {
+  bool same = rank == value->rank;
+  for (int i = 0; same && i < rank; i++) same = sizes[i] == value->dims[i].size;
+  if (same) return value;
+  tg_node *node = tg_graph_add_node(graph, TG_OP_RESHAPE, value->name, &value, 1, before, -1);
+  tg_attr_set_ints(graph, node, TG_ATTR_SHAPE, sizes, rank);
+  tg_attr_set_int(node, TG_ATTR_ALLOWZERO, 1);
+  tg_rewrite_infer(graph, node);
+  return tg_out(node);
+}
+
+tg_value *tg_rewrite_transpose(tg_graph *graph, tg_value *value, const int64_t *perm, tg_node *before) {
+  if (tg_perm_is_identity(perm, value->rank)) return value;
+  tg_node *node = tg_graph_add_node(graph, TG_OP_TRANSPOSE, value->name, &value, 1, before, -1);
+  tg_attr_set_ints(graph, node, TG_ATTR_PERM, perm, value->rank);
+  tg_rewrite_infer(graph, node);
+  return tg_out(node);
+}
+
+tg_value *tg_rewrite_cast(tg_graph *graph, tg_value *value, tg_dtype dtype, tg_node *before) {
+  if (value->dtype == dtype) return value;
+  tg_node *node = tg_graph_add_node(graph, TG_OP_CAST, value->name, &value, 1, before, -1);
+  tg_attr_set_int(node, TG_ATTR_TO, dtype);
+  tg_rewrite_infer(graph, node);
+  return tg_out(node);
+}
+
+void tg_rewrite_replace(tg_graph *graph, tg_node *node, tg_value *value) {
+  tg_value *old = tg_out(node);
+  const char *name = old->name;
+  tg_value_replace(graph, old, value);
+  tg_graph_remove_node(graph, node);
+  if (value->kind == TG_VALUE_INPUT) return;
+  tg_value_rename(graph, old, tg_arena_printf(graph->arena, "%s.old", name));
+  tg_value_rename(graph, value, name);
+}
+
+bool tg_perm_is_identity(const int64_t *perm, int rank) {
+  for (int i = 0; i < rank; i++)
+    if (perm[i] != i) return false;
+  return true;
+}
+
+void tg_perm_invert(const int64_t *perm, int rank, int64_t *out) {
+  for (int i = 0; i < rank; i++) out[perm[i]] = i;
+}
+
+bool tg_perm_keeps_order(const int64_t *perm, const tg_value *value) {
+  int64_t last = -1;
+  for (int i = 0; i < value->rank; i++) {
+    if (value->dims[perm[i]].size == 1) continue;
+    if (perm[i] < last) return false;
+    last = perm[i];
+  }
+  return true;
+}

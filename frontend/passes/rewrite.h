@@ -1,0 +1,27 @@
+/* What passes build graphs with: typed nodes in one call. */
+#ifndef TEGULA_FRONTEND_PASSES_REWRITE_H
+#define TEGULA_FRONTEND_PASSES_REWRITE_H
+
+#include "frontend/graph.h"
+
+/* A node with inferred shape before `before`. dtype TG_NONE: that of the first input. id -1: a fresh one. */
+tg_node *tg_rewrite_node(tg_graph *graph, tg_op op, const char *name, tg_value *const *inputs, int count,
+                         tg_dtype dtype, tg_node *before, int64_t id);
+/* Attributes set by hand after tg_graph_add_node: types the node now. */
+void tg_rewrite_infer(tg_graph *graph, tg_node *node);
+
+/* The value in another shape or order, `value` itself where nothing changes. */
+tg_value *tg_rewrite_reshape(tg_graph *graph, tg_value *value, int rank, const int64_t *sizes,
+                             tg_node *before);
+tg_value *tg_rewrite_transpose(tg_graph *graph, tg_value *value, const int64_t *perm, tg_node *before);
+tg_value *tg_rewrite_cast(tg_graph *graph, tg_value *value, tg_dtype dtype, tg_node *before);
+
+/* The result of `node` becomes `value`, which takes over its name, and the node goes. */
+void tg_rewrite_replace(tg_graph *graph, tg_node *node, tg_value *value);
+
+bool tg_perm_is_identity(const int64_t *perm, int rank);
+void tg_perm_invert(const int64_t *perm, int rank, int64_t *out);
+/* Only dimensions of size 1 change their place. */
+bool tg_perm_keeps_order(const int64_t *perm, const tg_value *value);
+
+#endif

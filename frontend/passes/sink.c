@@ -1,0 +1,80 @@
+/* Transposes move below elementwise operators and Concat, towards the transpose that undoes them. */
+#include "frontend/passes/passes.h"
+#include "frontend/passes/rewrite.h"
+
+static const int64_t *perm_of(const tg_value *value) {
+  const tg_node *producer = value->producer;
+  return producer && producer->op == TG_OP_TRANSPOSE ? tg_attr_ints(producer, TG_ATTR_PERM, NULL) : NULL;
+}
+
+static bool same_perm(const int64_t *a, const int64_t *b, int rank) {
+  for (int i = 0; i < rank; i++)
+    if (a[i] != b[i]) return false;
+  return true;
+}
+
+/* The operand with leading dimensions of size 1 up to `rank`. */
+static tg_value pad_rank(const tg_value *value, int rank) {
+  tg_value padded = *value;
+  padded.rank = rank;
+  for (int i = 0; i < rank; i++) {
+    int from = i - (rank - value->rank);
+    padded.dims[i] = from < 0 ? (tg_dim){1, NULL} : value->dims[from];
+  }
+  return padded;
+}
+
+/* Operands that are no transpose must be constant (transposed now, once) or only change their shape. */
+static bool can_follow(const tg_value *operand, const int64_t *perm, int rank, bool broadcasts) {
+  const int64_t *own = perm_of(operand);
+  if (operand->rank == rank && own && same_perm(own, perm, rank)) return true;
+  if (operand->rank != rank && !broadcasts) return false;
+  int64_t inverse[TG_MAX_RANK];
+  tg_value padded = pad_rank(operand, rank);
+  tg_perm_invert(perm, rank, inverse);
+  return tg_is_constant(operand) || tg_perm_keeps_order(inverse, &padded);
+}
+
+static tg_value *before_transpose(tg_graph *graph, tg_value *operand, const int64_t *perm, int rank,
+                                  tg_node *node) {
+  const int64_t *own = perm_of(operand);
+  if (operand->rank == rank && own && same_perm(own, perm, rank)) return tg_in(operand->producer, 0);
+  int64_t inverse[TG_MAX_RANK], sizes[TG_MAX_RANK], moved[TG_MAX_RANK];
+  tg_value padded = pad_rank(operand, rank);
+  tg_value_sizes(&padded, sizes);
+  tg_perm_invert(perm, rank, inverse);
+  for (int i = 0; i < rank; i++) moved[i] = sizes[inverse[i]];
+  if (tg_perm_keeps_order(inverse, &padded)) return tg_rewrite_reshape(graph, operand, rank, moved, node);
+  return tg_rewrite_transpose(graph, tg_rewrite_reshape(graph, operand, rank, sizes, node), inverse, node);
+}
+
+/* The permutation that a node could pass on, or NULL. */
+static const int64_t *perm_to_sink(const tg_node *node) {
+  bool broadcasts = tg_op_is(node->op, TG_IS_ELEMENTWISE);
+  if (!broadcasts && node->op != TG_OP_CONCAT && node->op != TG_OP_CAST) return NULL;
+  const tg_value *y = tg_out(node);
+  const int64_t *perm = NULL;
+  for (int i = 0; i < node->input_count && !perm; i++)
+    if (tg_in(node, i)->rank == y->rank) perm = perm_of(tg_in(node, i));
+  for (int i = 0; perm && i < node->input_count; i++)
+    if (!can_follow(tg_in(node, i), perm, y->rank, broadcasts)) perm = NULL;
+  return perm;
+}
+
+static void sink(tg_graph *graph, tg_node *node, const int64_t *perm) {
+  tg_value *y = tg_out(node);
+  for (int i = 0; i < node->input_count; i++)
+    tg_node_set_input(node, i, before_transpose(graph, tg_in(node, i), perm, y->rank, node));
+  if (node->op == TG_OP_CONCAT) tg_attr_set_int(node, TG_ATTR_AXIS, perm[tg_attr_int(node, TG_ATTR_AXIS)]);
+  tg_rewrite_infer(graph, node);
+  tg_value *result = tg_rewrite_transpose(graph, y, perm, node->next);
+  tg_value_replace_except(graph, y, result, result->producer);
+}
+
+void tg_pass_sink_transposes(tg_graph *graph) {
+  TG_FOR_NODES_SAFE(graph, node) {
+    const int64_t *perm = perm_to_sink(node);
+    if (perm) sink(graph, node, perm);
+  }
+  tg_pass_remove_dead(graph);
+}

@@ -1,0 +1,24 @@
+#include "frontend/passes/passes.h"
+
+#include <string.h>
+
+#define PASS(name)                                                                                           \
+  { #name, tg_pass_##name }
+
+static const struct {
+  const char *name;
+  tg_pass *run;
+} table[] = {
+    PASS(remove_dead),          PASS(remove_identity), PASS(fold_constants),
+    PASS(share_casts),          PASS(absorb_casts),    PASS(lower_batch_normalization),
+    PASS(lower_gemm),           PASS(lower_shape),     PASS(lower_softmax),
+    PASS(lower_global_pool),    PASS(channels_last),   PASS(hoist_casts),
+    PASS(sink_transposes),      PASS(merge_moves),     PASS(permute_weights),
+    PASS(transpose_to_reshape),
+};
+
+tg_pass *tg_pass_find(const char *name) {
+  for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+    if (!strcmp(table[i].name, name)) return table[i].run;
+  return NULL;
+}

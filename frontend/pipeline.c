@@ -1,0 +1,67 @@
+#include "frontend/pipeline.h"
+
+#include "frontend/infer.h"
+#include "frontend/passes/passes.h"
+
+#include <assert.h>
+
+void tg_frontend_defaults(tg_frontend_options *options) {
+  *options = (tg_frontend_options){0};
+  tg_precision_defaults(&options->precision);
+}
+
+typedef struct pipeline {
+  tg_graph *graph;
+  const tg_frontend_options *options;
+} pipeline;
+
+static void after(const pipeline *p, const char *pass) {
+#ifndef NDEBUG
+  tg_diag diag = {""};
+  tg_status status = tg_graph_verify(p->graph, &diag);
+  if (status) tg_die("after %s: %s", pass, diag.message);
+#endif
+  if (p->options->observe) p->options->observe(p->options->observe_user, pass, p->graph);
+}
+
+static void run(const pipeline *p, const char *pass) {
+  tg_pass_find(pass)(p->graph);
+  after(p, pass);
+}
+
+tg_status tg_frontend_lower(tg_graph *graph, const tg_frontend_options *options, tg_diag *diag) {
+  pipeline p = {graph, options};
+
+  tg_graph_bind_rest(graph, 1);
+  if (tg_graph_infer(graph, diag)) return TG_INVALID;
+  after(&p, "infer");
+
+  run(&p, "remove_identity");
+  run(&p, "fold_constants");
+  run(&p, "remove_dead");
+  run(&p, "lower_batch_normalization");
+
+  if (tg_precision_apply(graph, &options->precision, diag)) return TG_INVALID;
+  after(&p, "precision");
+
+  run(&p, "lower_gemm");
+  run(&p, "lower_shape");
+  run(&p, "lower_softmax");
+  run(&p, "lower_global_pool");
+
+  run(&p, "channels_last");
+  run(&p, "hoist_casts");
+  run(&p, "sink_transposes");
+  run(&p, "merge_moves");
+  run(&p, "fold_constants");
+  run(&p, "permute_weights");
+  run(&p, "transpose_to_reshape");
+  run(&p, "merge_moves");
+
+  run(&p, "fold_constants");
+  run(&p, "share_casts");
+  run(&p, "absorb_casts");
+  run(&p, "remove_dead");
+
+  return tg_graph_verify_lowered(graph, diag);
+}
