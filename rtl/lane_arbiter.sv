@@ -1,0 +1,84 @@
+// The arbiter of a lane: grants at most one burst a cycle, the oldest request that overlaps no held window of a segment
+// and wants no segment that an older waiting request wants (docs/machine.md, section 6).
+//
+// Position s and s+1 are joined by segment s. Requests of one age are ordered by position.
+module lane_arbiter #(
+    parameter int unsigned N = 3,     // positions
+    parameter bit DESCENDING = 1'b0   // bursts travel towards lower positions
+) (
+    input  logic           clk_i,
+    input  logic           rst_ni,
+    input  logic           start_i,
+    input  logic [7:0]     fault_i,
+    input  logic [N-1:0]   req_i,
+    input  logic [N*5-1:0] far_i, // farthest destination
+    input  logic [N*7-1:0] len_i, // flits
+    output logic [N-1:0]   grant_o
+);
+  logic [N-1:0] seen_q; // requests that were waiting in the cycle before
+  logic [N*N-1:0] older_q, older; // [i*N + j]: request i is older than request j
+  logic [N*(N-1)-1:0] path; // [i*(N-1) + s]
+  logic [(N-1)*7-1:0] hold_q; // cycles that a segment is still reserved
+  logic [N-1:0] eligible;
+
+  always_comb begin
+    older = '0;
+    path = '0;
+    eligible = '0;
+    grant_o = '0;
+    if (req_i != '0) begin
+      for (int i = 0; i < N; i++) begin
+        for (int j = 0; j < N; j++) begin
+          if (req_i[i] && req_i[j]) begin
+            if (seen_q[i] && seen_q[j]) older[i*N+j] = older_q[i*N+j];
+            else older[i*N+j] = seen_q[i] || (!seen_q[j] && i < j);
+          end
+        end
+        eligible[i] = req_i[i];
+        for (int s = 0; s < N - 1; s++) begin : segment
+          logic [6:0] hops, hold;
+          hops = DESCENDING ? 7'(i - 1 - s) : 7'(s - i);
+          hold = hold_q[s*7+:7];
+          if (fabric_pkg::FAULTS && fault_i == fabric_pkg::FAULT_SHORT_RESERVATION && hold != '0)
+            hold = hold - 7'd1;
+          if (req_i[i] && (DESCENDING ? s < i && 5'(s) >= far_i[i*5+:5] : s >= i && 5'(s) < far_i[i*5+:5])) begin
+            path[i*(N-1)+s] = 1'b1;
+            if (hops < hold) eligible[i] = 1'b0;
+          end
+        end
+      end
+      for (int i = 0; i < N; i++) begin
+        for (int j = 0; j < N; j++) begin
+          if (older[j*N+i] && (path[i*(N-1)+:N-1] & path[j*(N-1)+:N-1]) != '0) eligible[i] = 1'b0;
+        end
+      end
+      grant_o = eligible;
+      for (int i = 0; i < N; i++) begin
+        for (int j = 0; j < N; j++) if (older[j*N+i] && eligible[j]) grant_o[i] = 1'b0;
+      end
+    end
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      seen_q <= '0;
+      hold_q <= '0;
+    end else if (start_i) begin
+      seen_q <= '0;
+      hold_q <= '0;
+    end else begin
+      seen_q <= req_i & ~grant_o;
+      for (int s = 0; s < N - 1; s++) if (hold_q[s*7+:7] != '0) hold_q[s*7+:7] <= hold_q[s*7+:7] - 7'd1;
+      if (grant_o != '0) begin
+        for (int i = 0; i < N; i++) begin
+          for (int s = 0; s < N - 1; s++) begin
+            if (grant_o[i] && path[i*(N-1)+s])
+              hold_q[s*7+:7] <= (DESCENDING ? 7'(i - 1 - s) : 7'(s - i)) + len_i[i*7+:7] - 7'd1;
+          end
+        end
+      end
+    end
+  end
+
+  always_ff @(posedge clk_i) if (req_i != '0) older_q <= older;
+endmodule

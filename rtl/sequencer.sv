@@ -1,0 +1,155 @@
+// The sequencer of a unit: queue memory, program counter, three loop indices, rotation counters, waits.
+//
+// The instruction at pc stands in a register together with the mask of semaphores that it takes, so that a cycle without
+// an issue costs one comparison. SYNC is issued here; all other operations by the unit, through issue_i.
+module sequencer #(
+    parameter int unsigned BITS = tegula_pkg::COMMON_INSTR_BITS,
+    parameter int unsigned OPERANDS = 1 // row operands, each with a rotation counter in every queue slot
+) (
+    input  logic                               clk_i,
+    input  logic                               rst_ni,
+    input  logic                               start_i, // a section begins: everything is reset
+    input  logic                               run_i,   // its configuration is done
+    input  logic                               cfg_instr_we_i,
+    input  logic                               cfg_length_we_i,
+    input  logic [7:0]                         cfg_slot_i,
+    input  logic [fabric_pkg::CFG_BITS-1:0]    cfg_data_i,
+    input  logic [7:0]                         fault_i,
+    input  logic [tegula_pkg::SEMAPHORES-1:0]  nonzero_i,
+    output logic [tegula_pkg::SEMAPHORES-1:0]  need_o, // taken at an issue
+    output logic                               head_valid_o,
+    output logic [BITS-1:0]                    head_o,
+    output logic [2:0][19:0]                   idx_o,
+    output logic [OPERANDS*8-1:0]              rot_o,
+    input  logic [OPERANDS*8-1:0]              rot_count_i,
+    input  logic [OPERANDS-1:0]                rot_outer_i,
+    output logic [fabric_pkg::POSTS_BITS-1:0]  posts_o, // of this execution
+    input  logic                               issue_i,
+    input  logic                               idle_for_sync_i,
+    output logic                               issue_o,
+    output logic                               sync_o,
+    output logic [7:0]                         pc_o,
+    output logic                               finished_o
+);
+  localparam int unsigned SEM_BITS = $clog2(tegula_pkg::SEMAPHORES);
+  localparam int unsigned SLOT_BITS = $clog2(tegula_pkg::QUEUE_DEPTH);
+
+  logic [BITS-1:0] queue_q [tegula_pkg::QUEUE_DEPTH];
+  logic [OPERANDS*8-1:0] rot_q [tegula_pkg::QUEUE_DEPTH];
+  logic [tegula_pkg::QUEUE_DEPTH-1:0] rot_used_q; // the slot's counters are not 0 since the section's start
+  logic [8:0] length_q, pc_q, pc_d;
+  logic [2:0][19:0] idx_q, idx_d;
+  logic [BITS-1:0] head_q;
+  logic [tegula_pkg::SEMAPHORES-1:0] need_q;
+  tegula_pkg::common_instr_t common;
+  logic ready, ends_inner; // this execution ends level 2
+
+  assign common = head_q[tegula_pkg::COMMON_INSTR_BITS-1:0];
+  assign finished_o = pc_q == length_q;
+  assign ready = run_i && !finished_o && (need_q & ~nonzero_i) == '0;
+  assign head_valid_o = ready && common.op != 4'd0;
+  assign sync_o = ready && common.op == 4'd0 && idle_for_sync_i;
+  assign issue_o = issue_i || sync_o;
+  assign ends_inner = common.loop_count[2] == 20'd0 || idx_q[2] + 20'd1 == common.loop_count[2];
+  assign need_o = need_q;
+  assign head_o = head_q;
+  assign idx_o = idx_q;
+  assign pc_o = pc_q[7:0];
+  assign rot_o = rot_used_q[pc_q[SLOT_BITS-1:0]] ? rot_q[pc_q[SLOT_BITS-1:0]] : '0;
+
+  fabric_pkg::posts_t posts;
+  always_comb begin
+    posts = {common.post_sem, common.post_pos, common.post_kind};
+    for (int i = 0; i < 4; i++) if (common.post_last[i] && !ends_inner) posts.kind[i] = '0;
+  end
+  assign posts_o = posts;
+
+  // What follows this instruction: the innermost loop that it ends and that is not through, else the next slot.
+  always_comb begin
+    idx_d = idx_q;
+    pc_d = pc_q;
+    if (start_i) begin
+      idx_d = '0;
+      pc_d = '0;
+    end else if (issue_o) begin : next
+      logic looped;
+      looped = 1'b0;
+      for (int l = 2; l >= 0; l--) begin
+        if (!looped && common.loop_count[l] != 20'd0) begin
+          if (idx_q[l] + 20'd1 < common.loop_count[l]) begin
+            idx_d[l] = idx_q[l] + 20'd1;
+            pc_d = {1'b0, common.loop_begin[l]};
+            looped = 1'b1;
+          end else begin
+            idx_d[l] = '0;
+          end
+        end
+      end
+      if (!looped) pc_d = pc_q + 9'd1;
+    end
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      pc_q <= '0;
+      idx_q <= '0;
+    end else if (start_i || issue_o) begin
+      pc_q <= pc_d;
+      idx_q <= idx_d;
+    end
+  end
+
+  // Fetch. Behind the last instruction a stale head is harmless: finished_o holds it back.
+  always_ff @(posedge clk_i) begin
+    if (start_i || issue_o) begin : fetch
+      logic [BITS-1:0] word;
+      tegula_pkg::common_instr_t in;
+      logic [tegula_pkg::SEMAPHORES-1:0] need;
+      word = queue_q[pc_d[SLOT_BITS-1:0]];
+      in = word[tegula_pkg::COMMON_INSTR_BITS-1:0];
+      need = '0;
+      for (int i = 0; i < 4; i++) begin
+        if (in.wait_on[i] && (!in.wait_first[i] || idx_d[2] == 20'd0)
+            && !(fabric_pkg::FAULTS && fault_i == fabric_pkg::FAULT_IGNORED_WAIT && i == 0))
+          need[in.wait_sem[i][SEM_BITS-1:0]] = 1'b1;
+      end
+      if (in.credit_mask != '0) begin
+        for (int p = 0; p < 17; p++) begin : credit
+          logic [9:0] sem;
+          sem = in.credit_base + 10'(p);
+          if (in.credit_mask[p]) need[sem[SEM_BITS-1:0]] = 1'b1;
+        end
+      end
+      head_q <= word;
+      need_q <= need;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (issue_o) begin : rotate
+      logic [OPERANDS*8-1:0] rot;
+      for (int o = 0; o < OPERANDS; o++) begin
+        rot[o*8+:8] = rot_o[o*8+:8];
+        if (ends_inner || !rot_outer_i[o]) begin
+          rot[o*8+:8] = rot_o[o*8+:8] + 8'd1;
+          if (rot[o*8+:8] >= rot_count_i[o*8+:8]) rot[o*8+:8] = '0;
+        end
+      end
+      rot_q[pc_q[SLOT_BITS-1:0]] <= rot;
+    end
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (start_i) rot_used_q <= '0;
+    else if (issue_o) rot_used_q[pc_q[SLOT_BITS-1:0]] <= 1'b1;
+  end
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) length_q <= '0;
+    else if (cfg_length_we_i) length_q <= cfg_data_i[8:0];
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (cfg_instr_we_i) queue_q[cfg_slot_i[SLOT_BITS-1:0]] <= cfg_data_i[BITS-1:0];
+  end
+endmodule
