@@ -1,0 +1,34 @@
+/* NumPy's .npy files: format versions 1 to 3, little-endian, C or Fortran order. */
+#ifndef TEGULA_RUNTIME_NPY_H
+#define TEGULA_RUNTIME_NPY_H
+
+#include "frontend/base/arena.h"
+#include "frontend/base/status.h"
+#include "frontend/dtype.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum { TG_NPY_MAX_RANK = 8 };
+
+typedef struct tg_npy {
+  tg_dtype dtype; /* f4 f8 f2, i1..i8, u1..u8, b1 */
+  int rank;
+  int64_t dims[TG_NPY_MAX_RANK];
+  int64_t count; /* elements */
+  void *data;    /* row-major whatever the file's order, on the arena */
+} tg_npy;
+
+/* TG_INVALID, one line naming the file: it cannot be read, is no .npy file, or holds what is not supported.
+ * Memory and time are bounded by the file's size. */
+tg_status tg_npy_read(tg_arena *arena, const char *path, tg_npy *out_array, tg_diag *diag);
+
+/* Writes a row-major array, beside `path` and then renamed. `dtype` has a NumPy name (not bf16, tf32). */
+tg_status tg_npy_write(const char *path, tg_dtype dtype, int rank, const int64_t *dims, const void *data,
+                       tg_diag *diag);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,257 @@
+#include "runtime/options.h"
+
+#include <errno.h>
+#include <popt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --- the tables
+ * --------------------------------------------------------------------------------------------- */
+
+enum { REPEATS = 0x100 };
+#define KIND_FLAG       TG_OPTION_FLAG
+#define KIND_CHOICE     TG_OPTION_CHOICE
+#define KIND_COUNT      TG_OPTION_COUNT_ARG
+#define KIND_NUMBER     TG_OPTION_NUMBER
+#define KIND_TEXT       TG_OPTION_TEXT
+#define KIND_FILE       TG_OPTION_FILE
+#define KIND_FOLDER     TG_OPTION_FOLDER
+#define KIND_LIST(kind) (KIND_##kind | REPEATS)
+#define IN(command)     (1u << TG_COMMAND_##command)
+
+static const tg_command_info commands[] = {
+#define COMMAND(id, name, operands, summary) {#name, operands, summary},
+#define OPTION(id, name, letter, kind, argument, choices, commands, help)
+#define LATER(name)
+#include "runtime/options.def"
+#undef COMMAND
+#undef OPTION
+#undef LATER
+};
+
+static const tg_option_info option_table[] = {
+#define COMMAND(id, name, operands, summary)
+#define OPTION(id, name, letter, kind, argument, choices, commands, help)                                    \
+  {name,                                                                                                     \
+   letter,                                                                                                   \
+   (tg_option_kind)((KIND_##kind) & ~REPEATS),                                                               \
+   ((KIND_##kind) & REPEATS) != 0,                                                                           \
+   argument,                                                                                                 \
+   choices,                                                                                                  \
+   commands,                                                                                                 \
+   help},
+#define LATER(name)
+#include "runtime/options.def"
+#undef COMMAND
+#undef OPTION
+#undef LATER
+};
+
+static const char *const later[] = {
+#define COMMAND(id, name, operands, summary)
+#define OPTION(id, name, letter, kind, argument, choices, commands, help)
+#define LATER(name) name,
+#include "runtime/options.def"
+#undef COMMAND
+#undef OPTION
+#undef LATER
+};
+
+const tg_command_info *tg_command_get(tg_command_id command) { return &commands[command]; }
+const tg_option_info *tg_option_get(tg_option_id option) { return &option_table[option]; }
+
+static bool comes_later(const char *name) {
+  for (size_t i = 0; i < sizeof later / sizeof *later; i++)
+    if (!strcmp(later[i], name)) return true;
+  return false;
+}
+
+/* --- parsing
+ * ------------------------------------------------------------------------------------------------ */
+
+static bool is_choice(const char *choices, const char *value) {
+  size_t length = strchr(value, '|') ? 0 : strlen(value);
+  for (const char *at = choices; at; at = strchr(at, '|') ? strchr(at, '|') + 1 : NULL)
+    if (length && !strncmp(at, value, length) && (at[length] == '|' || !at[length])) return true;
+  return false;
+}
+
+static bool is_integer(const char *value, uint64_t lowest) {
+  if (*value < '0' || *value > '9') return false; /* strtoull takes signs and blanks */
+  char *end;
+  errno = 0;
+  unsigned long long number = strtoull(value, &end, 10);
+  return !errno && !*end && number >= lowest && number <= INT64_MAX;
+}
+
+static tg_status check_value(tg_arena *arena, const tg_option_info *info, const char *value, tg_diag *diag) {
+  switch (info->kind) {
+  case TG_OPTION_FLAG: return TG_OK;
+  case TG_OPTION_CHOICE:
+    if (is_choice(info->choices, value)) return TG_OK;
+    if (comes_later(tg_arena_printf(arena, "--%s=%s", info->name, value)))
+      return tg_fail(diag, TG_INVALID, "--%s %s is not supported yet: choose %s", info->name, value,
+                     info->choices);
+    return tg_fail(diag, TG_INVALID, "--%s: \"%s\" is none of %s", info->name, value, info->choices);
+  case TG_OPTION_COUNT_ARG:
+    if (is_integer(value, 1)) return TG_OK;
+    return tg_fail(diag, TG_INVALID, "--%s: \"%s\" is no number from 1 on", info->name, value);
+  case TG_OPTION_NUMBER:
+    if (is_integer(value, 0)) return TG_OK;
+    return tg_fail(diag, TG_INVALID, "--%s: \"%s\" is no number from 0 on", info->name, value);
+  default:
+    if (*value) return TG_OK;
+    return tg_fail(diag, TG_INVALID, "--%s: needs %s", info->name, info->argument);
+  }
+}
+
+static tg_status take_option(tg_arena *arena, tg_options *options, tg_option_id id, char *value,
+                             tg_diag *diag) {
+  const tg_option_info *info = &option_table[id];
+  const char *copy = tg_arena_strdup(arena, value ? value : "");
+  free(value);
+  tg_status status = check_value(arena, info, copy, diag);
+  if (status) return status;
+  if (!info->repeats && info->kind != TG_OPTION_FLAG && options->counts[id])
+    return tg_fail(diag, TG_INVALID, "--%s is given twice", info->name);
+  TG_PUSH(arena, options->values[id], options->counts[id], options->capacities[id], copy);
+  return TG_OK;
+}
+
+static tg_status bad_option(tg_arena *arena, const tg_options *options, poptContext context, int error,
+                            tg_diag *diag) {
+  const char *name = poptBadOption(context, POPT_BADOPTION_NOALIAS);
+  const char *equals = strchr(name, '=');
+  name = equals ? tg_arena_strndup(arena, name, (size_t)(equals - name)) : tg_arena_strdup(arena, name);
+  if (error == POPT_ERROR_NOARG) return tg_fail(diag, TG_INVALID, "%s needs a value", name);
+  if (error != POPT_ERROR_BADOPT) return tg_fail(diag, TG_INVALID, "%s: %s", name, poptStrerror(error));
+  if (comes_later(name)) return tg_fail(diag, TG_INVALID, "%s is not supported yet", name);
+  const char *command = commands[options->command].name;
+  for (int i = 0; i < TG_OPTION_COUNT; i++)
+    if (!strncmp(name, "--", 2) && !strcmp(name + 2, option_table[i].name))
+      return tg_fail(diag, TG_INVALID, "%s is no option of tegula %s", name, command);
+  return tg_fail(diag, TG_INVALID, "unknown option %s: see tegula %s --help", name, command);
+}
+
+/* The rows of popt for one command; val is the option's id + 1. */
+static void fill_rows(struct poptOption *rows, tg_command_id command) {
+  int count = 0;
+  for (int i = 0; i < TG_OPTION_COUNT; i++) {
+    const tg_option_info *info = &option_table[i];
+    if (!(info->commands >> command & 1)) continue;
+    rows[count++] =
+        (struct poptOption){.longName = info->name,
+                            .shortName = info->letter,
+                            .argInfo = info->kind == TG_OPTION_FLAG ? POPT_ARG_NONE : POPT_ARG_STRING,
+                            .val = i + 1};
+  }
+  rows[count] = (struct poptOption)POPT_TABLEEND;
+}
+
+static tg_status parse_rest(tg_arena *arena, tg_options *options, poptContext context, tg_diag *diag) {
+  for (int got; (got = poptGetNextOpt(context)) != -1;) {
+    if (got < 0) return bad_option(arena, options, context, got, diag);
+    tg_status status = take_option(arena, options, (tg_option_id)(got - 1), poptGetOptArg(context), diag);
+    if (status) return status;
+  }
+  for (const char *operand; (operand = poptGetArg(context));)
+    TG_PUSH(arena, options->operands, options->operand_count, options->operand_capacity,
+            tg_arena_strdup(arena, operand));
+  return TG_OK;
+}
+
+static tg_status find_command(const char *name, tg_command_id *out_command, tg_diag *diag) {
+  for (int i = 0; i < TG_COMMAND_COUNT; i++)
+    if (!strcmp(name, commands[i].name)) {
+      *out_command = (tg_command_id)i;
+      return TG_OK;
+    }
+  if (comes_later(name)) return tg_fail(diag, TG_INVALID, "tegula %s is not supported yet", name);
+  return tg_fail(diag, TG_INVALID, "unknown command \"%s\": see tegula --help", name);
+}
+
+tg_status tg_options_parse(tg_arena *arena, int argc, const char *const *argv, tg_options *out_options,
+                           tg_diag *diag) {
+  *out_options = (tg_options){0};
+  if (argc < 1) return tg_fail(diag, TG_INVALID, "no command: see tegula --help");
+  tg_status status = find_command(argv[0], &out_options->command, diag);
+  if (status) return status;
+  struct poptOption rows[TG_OPTION_COUNT + 1];
+  fill_rows(rows, out_options->command);
+  poptContext context = poptGetContext(NULL, argc, (const char **)argv, rows, 0);
+  status = parse_rest(arena, out_options, context, diag);
+  poptFreeContext(context);
+  return status;
+}
+
+const char *tg_option_text(const tg_options *options, tg_option_id option, const char *otherwise) {
+  size_t count = options->counts[option];
+  return count ? options->values[option][count - 1] : otherwise;
+}
+
+uint64_t tg_option_number(const tg_options *options, tg_option_id option, uint64_t otherwise) {
+  const char *text = tg_option_text(options, option, NULL);
+  return text ? strtoull(text, NULL, 10) : otherwise;
+}
+
+/* --- help
+ * --------------------------------------------------------------------------------------------------- */
+
+const char *tg_option_usage(tg_arena *arena, tg_option_id option) {
+  const tg_option_info *info = &option_table[option];
+  const char *letter = info->letter ? tg_arena_printf(arena, "-%c, ", info->letter) : "";
+  const char *argument = info->kind == TG_OPTION_CHOICE ? info->choices : info->argument;
+  return tg_arena_printf(arena, "%s--%s%s%s", letter, info->name, *argument ? " " : "", argument);
+}
+
+/* Appends `text` in lines of at most 100 columns, the later ones indented. */
+static void wrap(FILE *out, const char *text, int column, int indent) {
+  while (*text) {
+    size_t length = strcspn(text, " ");
+    if (column + (int)length > 100) {
+      fprintf(out, "\n%*s", indent, "");
+      column = indent;
+    }
+    fprintf(out, "%.*s", (int)length, text);
+    column += (int)length + 1;
+    text += length + strspn(text + length, " ");
+    if (*text) fputc(' ', out);
+  }
+  fputc('\n', out);
+}
+
+static const char *on_arena(tg_arena *arena, FILE *stream, char **text) {
+  if (fclose(stream)) tg_die("out of memory");
+  const char *copy = tg_arena_strdup(arena, *text);
+  free(*text);
+  return copy;
+}
+
+const char *tg_help_overview(tg_arena *arena) {
+  char *text = NULL;
+  size_t size = 0;
+  FILE *out = open_memstream(&text, &size);
+  if (!out) tg_die("out of memory");
+  fprintf(out, "usage: tegula COMMAND ...\n\n");
+  for (int i = 0; i < TG_COMMAND_COUNT; i++)
+    fprintf(out, "  %-8s %-26s %s\n", commands[i].name, commands[i].operands, commands[i].summary);
+  fprintf(out, "\ntegula COMMAND --help lists the options; tegula --version prints the version.\n"
+               "Exit status: 0 done, 1 a comparison failed, 2 bad usage or input, 3 the machine faulted.\n");
+  return on_arena(arena, out, &text);
+}
+
+const char *tg_help_command(tg_arena *arena, tg_command_id command) {
+  char *text = NULL;
+  size_t size = 0;
+  FILE *out = open_memstream(&text, &size);
+  if (!out) tg_die("out of memory");
+  fprintf(out, "usage: tegula %s %s [OPTION...]\n", commands[command].name, commands[command].operands);
+  fprintf(out, "%s\n\n", commands[command].summary);
+  for (int i = 0; i < TG_OPTION_COUNT; i++) {
+    if (!(option_table[i].commands >> command & 1)) continue;
+    int width = fprintf(out, "  %-32s ", tg_option_usage(arena, (tg_option_id)i));
+    wrap(out, option_table[i].help, width, 35);
+  }
+  return on_arena(arena, out, &text);
+}
