@@ -1,0 +1,127 @@
+#include "mapper/expression.h"
+
+#include <assert.h>
+
+float tg_scalar_value(const tg_value *value) { return tg_load_f32(value->data, value->dtype, 0); }
+
+int tg_stream_kind(const tg_value *value) {
+  switch (tg_value_storage(value)) {
+  case TG_STORE_BF16: return TG_STREAM_BF16;
+  case TG_STORE_FP16: return TG_STREAM_FP16;
+  default: return TG_STREAM_FP32;
+  }
+}
+
+typedef struct emitter {
+  tg_mc *mc;
+  const tg_kernel *kernel;
+  tg_value **values; /* what is in registers */
+  tg_mc_ref *refs;
+  size_t count, capacity, refs_capacity;
+  const tg_operand_stream *streams;
+  int stream_count;
+} emitter;
+
+static void remember(emitter *e, tg_value *value, tg_mc_ref ref) {
+  size_t index = e->count;
+  e->refs = tg_arena_grow(e->mc->arena, e->refs, index, &e->refs_capacity, sizeof *e->refs);
+  e->refs[index] = ref;
+  TG_PUSH(e->mc->arena, e->values, e->count, e->capacity, value);
+}
+
+static tg_mc_ref fetch(emitter *e, tg_value *value) {
+  if (tg_is_scalar_constant(value)) return tg_mc_const(e->mc, tg_scalar_value(value));
+  for (size_t i = e->count; i-- > 0;)
+    if (e->values[i] == value) return e->refs[i];
+  for (int s = 0; s < e->stream_count; s++)
+    if (e->streams[s].value == value) {
+      tg_mc_ref ref = tg_mc_load(e->mc, e->streams[s].stream, tg_stream_kind(value) == TG_STREAM_FP32);
+      remember(e, value, ref);
+      return ref;
+    }
+  assert(!"operand without a stream");
+  return TG_MC_NONE;
+}
+
+static tg_mc_ref fold(emitter *e, const tg_node *node, tg_alu alu) {
+  tg_mc_ref result = fetch(e, tg_in(node, 0));
+  for (int i = 1; i < node->input_count; i++)
+    result = tg_mc_alu(e->mc, alu, result, fetch(e, tg_in(node, i)), TG_MC_NONE);
+  return result;
+}
+
+/* Microcode of one node; `*out_exact`: the result is one of its operands, perhaps with another sign, so that
+ * rounding to a format that they have changes nothing. TG_MC_NONE: no microcode for this operator. */
+static tg_mc_ref emit_node(emitter *e, const tg_node *node, bool *out_exact) {
+  tg_mc *mc = e->mc;
+  *out_exact = false;
+  switch (node->op) {
+  case TG_OP_MAX: *out_exact = true; return fold(e, node, TG_ALU_max);
+  case TG_OP_MIN: *out_exact = true; return fold(e, node, TG_ALU_min);
+  case TG_OP_ADD: return fold(e, node, TG_ALU_add);
+  case TG_OP_SUB: return fold(e, node, TG_ALU_sub);
+  case TG_OP_MUL: return fold(e, node, TG_ALU_mul);
+  default: break;
+  }
+  tg_mc_ref x = fetch(e, tg_in(node, 0));
+  switch (node->op) {
+  case TG_OP_DIV: return tg_mc_divide(mc, x, fetch(e, tg_in(node, 1)));
+  case TG_OP_RELU: *out_exact = true; return tg_mc_alu(mc, TG_ALU_max, x, tg_mc_const(mc, 0.0f), TG_MC_NONE);
+  case TG_OP_SIGMOID: return tg_mc_sigmoid(mc, x);
+  case TG_OP_TANH: return tg_mc_tanh(mc, x);
+  case TG_OP_EXP: return tg_mc_exp(mc, x);
+  case TG_OP_SQRT: return tg_mc_sqrt(mc, x);
+  case TG_OP_NEG:
+    *out_exact = true;
+    return tg_mc_alu(mc, TG_ALU_xor, x, tg_mc_bits(mc, 0x80000000u), TG_MC_NONE);
+  case TG_OP_ABS:
+    *out_exact = true;
+    return tg_mc_alu(mc, TG_ALU_and, x, tg_mc_bits(mc, 0x7fffffffu), TG_MC_NONE);
+  case TG_OP_LEAKY_RELU: {
+    tg_mc_ref scaled =
+        tg_mc_alu(mc, TG_ALU_mul, x, tg_mc_const(mc, (float)tg_attr_float(node, TG_ATTR_ALPHA)), TG_MC_NONE);
+    tg_mc_ref negative = tg_mc_alu(mc, TG_ALU_cmplt, x, tg_mc_const(mc, 0.0f), TG_MC_NONE);
+    return tg_mc_alu(mc, TG_ALU_select, negative, scaled, x);
+  }
+  case TG_OP_CLIP: {
+    tg_mc_ref low =
+        tg_mc_alu(mc, TG_ALU_max, x, tg_mc_const(mc, (float)tg_attr_float(node, TG_ATTR_MIN)), TG_MC_NONE);
+    return tg_mc_alu(mc, TG_ALU_min, low, tg_mc_const(mc, (float)tg_attr_float(node, TG_ATTR_MAX)),
+                     TG_MC_NONE);
+  }
+  case TG_OP_CAST: return x;
+  default: return TG_MC_NONE;
+  }
+}
+
+static bool operands_have(const tg_node *node, tg_dtype dtype) {
+  for (int i = 0; i < node->input_count; i++)
+    if (tg_in(node, i)->dtype != dtype) return false;
+  return true;
+}
+
+tg_mc_ref tg_emit_expression(tg_mc *mc, const tg_compile *c, const tg_kernel *kernel, tg_value *root_value,
+                             tg_mc_ref root, const tg_operand_stream *streams, int stream_count) {
+  emitter e = {.mc = mc, .kernel = kernel, .streams = streams, .stream_count = stream_count};
+  tg_mc_ref result = root;
+  if (root_value) remember(&e, root_value, root);
+  for (size_t n = 0; n < kernel->fused_count; n++) {
+    const tg_node *node = kernel->fused[n];
+    bool exact;
+    result = emit_node(&e, node, &exact);
+    if (result == TG_MC_NONE) {
+      tg_fail(c->diag, TG_INVALID, "node \"%s\": %s does not run on the array yet", node->name,
+              tg_op_get(node->op)->name);
+      return TG_MC_NONE;
+    }
+    tg_dtype dtype = tg_out(node)->dtype;
+    /* The store of the last one rounds anyway; a constant as the result still needs a register. */
+    bool last = n + 1 == kernel->fused_count,
+         keep = last || dtype == TG_F32 || (exact && operands_have(node, dtype));
+    if (!keep)
+      result =
+          tg_mc_alu(mc, dtype == TG_BF16 ? TG_ALU_rndbf16 : TG_ALU_rndfp16, result, TG_MC_NONE, TG_MC_NONE);
+    remember(&e, tg_out(node), result);
+  }
+  return result;
+}

@@ -1,0 +1,23 @@
+/* Fused elementwise nodes as microcode. */
+#ifndef TEGULA_MAPPER_EXPRESSION_H
+#define TEGULA_MAPPER_EXPRESSION_H
+
+#include "mapper/microcode.h"
+#include "mapper/plan.h"
+
+/* Where an operand that comes from DRAM stands while the kernel runs. */
+typedef struct tg_operand_stream {
+  tg_value *value; /* as the node names it (a reshape counts as itself) */
+  int stream;
+} tg_operand_stream;
+
+/* Emits the nodes. `root` is the register of `root_value` (the kernel's own result), or unused with
+ * root_value NULL. Returns the register of the kernel's output. Rounds to each node's dtype. TG_MC_NONE with
+ * a diag if a node has no microcode. */
+tg_mc_ref tg_emit_expression(tg_mc *mc, const tg_compile *c, const tg_kernel *kernel, tg_value *root_value,
+                             tg_mc_ref root, const tg_operand_stream *streams, int stream_count);
+
+/* Kind of stream that reads or writes a value. */
+int tg_stream_kind(const tg_value *value);
+
+#endif

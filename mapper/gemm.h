@@ -1,0 +1,58 @@
+/* A MatMul or Conv as matrix products on mx: what is multiplied, how it is tiled. */
+#ifndef TEGULA_MAPPER_GEMM_H
+#define TEGULA_MAPPER_GEMM_H
+
+#include "mapper/expression.h"
+#include "mapper/stream.h"
+
+enum { TG_GEMM_EXTERNALS = 4 };
+
+/* An operand of the fused nodes that comes from DRAM. */
+typedef struct tg_gemm_external {
+  tg_value *value;
+  int kind;          /* stream kind */
+  bool row_vector;   /* the same for every row: loaded once a pass */
+  int64_t stride[3]; /* elements per row digit of the output */
+  int64_t element_stride;
+  const int64_t *offsets; /* elements, for each product */
+} tg_gemm_external;
+
+/* Products C[m, n] = A[m, k] B[k, n] of one shape, one for each batch element or group. */
+typedef struct tg_gemm {
+  const tg_node *node;
+  int64_t m, n, k;
+  int format;            /* TG_FMT_* */
+  tg_value *a, *b, *out; /* as they lie in DRAM */
+  int a_convert, b_convert;
+  int64_t a_m_radix[3], a_m_stride[3];            /* row digits of A and their strides, elements */
+  int64_t a_k_radix[3], a_k_stride[3];            /* K digits */
+  int64_t y_m[3], y_k[3], x_m[3], x_k[3];         /* spatial coordinates of the digits, for padding */
+  int64_t y_org, x_org, y_size, x_size, a_origin; /* a_origin: elements from the product's A to digit 0 */
+  int64_t b_row, out_row;                         /* elements from row to row */
+  int64_t out_radix[3];                           /* row digits of the output, as the externals walk it */
+  int64_t products, *a_offsets, *b_offsets, *out_offsets; /* elements */
+  int64_t sr_row_step, sr_col_step;                       /* logical coordinates from product to product */
+  tg_gemm_external externals[TG_GEMM_EXTERNALS];
+  int external_count;
+  int drain_words; /* microcode words of the drain, roughly */
+} tg_gemm;
+
+tg_status tg_describe_gemm(tg_compile *c, const tg_kernel *kernel, tg_gemm *out); /* gemm_shape.c */
+
+typedef struct tg_gemm_tiling {
+  bool split_rows;     /* every tile has rows of its own and all columns of a pass (row split); else rows over
+                          tile rows and     columns over tile columns (output split) */
+  uint32_t mt, nt, kc; /* block of a tile in a pass; k of a chunk */
+  uint32_t mr;         /* rows of the block that leave at once; divides mt */
+  uint32_t passes_m, passes_n, chunks;
+  uint32_t sr_blocks; /* k blocks of a K tile; 0: accumulation stays FP32 */
+  double cycles;      /* estimate */
+} tg_gemm_tiling;
+
+/* The tiling of least estimated time that fits; TG_INVALID if none does. */
+tg_status tg_tile_gemm(const tg_compile *c, const tg_gemm *gemm, tg_gemm_tiling *out); /* gemm_tile.c */
+
+uint32_t tg_stationary(const tg_params *m, int format); /* S */
+uint32_t tg_gemm_pitch(const tg_params *m, int format, uint32_t rows);
+
+#endif

@@ -1,0 +1,226 @@
+/* Graph -> kernels. Walks the nodes in order; an elementwise node joins the kernel that makes one of its
+ * inputs if nobody else needs that input and its other inputs exist before that kernel runs; otherwise it
+ * begins a kernel. */
+#include "mapper/plan.h"
+
+#include <string.h>
+
+enum {
+  FUSED_COST = 120, /* microcode words that fused nodes may take, of 256 less what the kernel itself needs */
+  FUSED_INPUTS = 4, /* operands from DRAM of fused nodes: streams of a VOP less accumulator and result */
+};
+
+typedef struct former {
+  tg_compile *c;
+  int *maker; /* by value->index: the kernel that makes it; -1: graph input or constant */
+} former;
+
+bool tg_is_scalar_constant(const tg_value *value) {
+  return tg_is_constant(value) && tg_dtype_is_float(value->dtype) && tg_value_elements(value) == 1;
+}
+
+tg_value *tg_gemm_source(tg_value *operand) {
+  const tg_node *cast = operand->producer;
+  if (!cast || cast->op != TG_OP_CAST || tg_in(cast, 0)->dtype != TG_F32) return operand;
+  return operand->dtype == TG_BF16 || operand->dtype == TG_F16 ? tg_in(cast, 0) : operand;
+}
+
+/* Microcode words of an operator, roughly. */
+static int cost_of(const tg_node *node) {
+  switch (node->op) {
+  case TG_OP_DIV: return 60;
+  case TG_OP_TANH: return 55;
+  case TG_OP_SIGMOID: return 40;
+  case TG_OP_SQRT: return 50;
+  case TG_OP_EXP: return 24;
+  default: return 1 + node->input_count;
+  }
+}
+
+static tg_value *owner(const former *f, tg_value *value) {
+  const tg_place *place = &f->c->places[value->index];
+  return place->root ? place->root : value;
+}
+
+static int maker_of(const former *f, tg_value *value) { return f->maker[owner(f, value)->index]; }
+
+static tg_kernel *new_kernel(former *f, int kind, tg_node *root) {
+  tg_compile *c = f->c;
+  tg_kernel kernel = {.kind = kind, .root = root};
+  TG_PUSH(c->arena, c->kernels, c->kernel_count, c->kernel_capacity, kernel);
+  return &c->kernels[c->kernel_count - 1];
+}
+
+static void add_input(former *f, tg_kernel *kernel, tg_value *value) {
+  value = owner(f, value);
+  for (size_t i = 0; i < kernel->input_count; i++)
+    if (kernel->inputs[i] == value) return;
+  TG_PUSH(f->c->arena, kernel->inputs, kernel->input_count, kernel->input_capacity, value);
+}
+
+static void set_output(former *f, size_t kernel, tg_value *value) {
+  f->c->kernels[kernel].output = value;
+  f->maker[value->index] = (int)kernel;
+}
+
+/* Is `value` an operand from DRAM of a fused node of the kernel (not made by the kernel, not a number)? */
+static bool is_external(const former *f, size_t kernel, tg_value *value) {
+  return !tg_is_scalar_constant(value) && maker_of(f, value) != (int)kernel;
+}
+
+static int count_externals(const former *f, size_t k, const tg_node *extra) {
+  const tg_kernel *kernel = &f->c->kernels[k];
+  int count = 0;
+  for (size_t n = 0; n <= kernel->fused_count; n++) {
+    const tg_node *node = n < kernel->fused_count ? kernel->fused[n] : extra;
+    if (!node) continue;
+    for (int i = 0; i < node->input_count; i++) count += is_external(f, k, tg_in(node, i));
+  }
+  if (kernel->kind == TG_KERNEL_GEMM && kernel->root->op == TG_OP_CONV && tg_in(kernel->root, 2)) count++;
+  return count;
+}
+
+static int fused_cost(const tg_kernel *kernel) {
+  int cost = 0;
+  for (size_t n = 0; n < kernel->fused_count; n++) cost += cost_of(kernel->fused[n]);
+  return cost;
+}
+
+/* The operand as the GEMM's drain walks it: rows of the output flattened to at most three dimensions.
+ * Broadcasts over more would need more digits than a walk has, so they stay outside. */
+static bool drain_can_load(const tg_value *operand, const tg_value *output) {
+  if (output->rank <= 4) return true;
+  int64_t n = tg_value_elements(operand);
+  return n == tg_value_elements(output) || (operand->rank >= 1 && n == operand->dims[operand->rank - 1].size);
+}
+
+/* Can `node` join kernel k, whose output is `through`, an input of it? */
+static bool can_join(const former *f, const tg_node *node, size_t k, const tg_value *through) {
+  const tg_kernel *kernel = &f->c->kernels[k];
+  const tg_value *result = tg_out(node);
+  if (kernel->kind == TG_KERNEL_MOVE || kernel->output != through) return false;
+  if (through->output_count || !tg_value_same_shape(through, result)) return false;
+  for (const tg_use *use = through->uses; use; use = use->next)
+    if (use->node != node) return false;
+  if (fused_cost(kernel) + cost_of(node) > FUSED_COST || count_externals(f, k, node) > FUSED_INPUTS)
+    return false;
+  for (int i = 0; i < node->input_count; i++) {
+    tg_value *input = tg_in(node, i);
+    if (!is_external(f, k, input)) continue;
+    if (kernel->kind == TG_KERNEL_SOFTMAX || kernel->kind == TG_KERNEL_POOL) return false;
+    if (maker_of(f, input) >= (int)k) return false;
+    if (kernel->kind == TG_KERNEL_GEMM && !drain_can_load(input, result)) return false;
+  }
+  return true;
+}
+
+static void join(former *f, tg_node *node, size_t k) {
+  tg_kernel *kernel = &f->c->kernels[k];
+  for (int i = 0; i < node->input_count; i++)
+    if (is_external(f, k, tg_in(node, i))) add_input(f, kernel, tg_in(node, i));
+  TG_PUSH(f->c->arena, kernel->fused, kernel->fused_count, kernel->fused_capacity, node);
+  set_output(f, k, tg_out(node));
+}
+
+static tg_status form_elementwise(former *f, tg_node *node) {
+  /* The latest maker first: its result is then most likely still at hand. */
+  int best = -1;
+  for (int i = 0; i < node->input_count; i++) {
+    int k = maker_of(f, tg_in(node, i));
+    if (k > best && owner(f, tg_in(node, i)) == tg_in(node, i) &&
+        can_join(f, node, (size_t)k, tg_in(node, i)))
+      best = k;
+  }
+  if (best < 0) {
+    new_kernel(f, TG_KERNEL_ELEMENTWISE, NULL);
+    best = (int)f->c->kernel_count - 1;
+  }
+  join(f, node, (size_t)best);
+  const tg_kernel *kernel = &f->c->kernels[best];
+  if (kernel->kind == TG_KERNEL_ELEMENTWISE && kernel->input_count > FUSED_INPUTS + 1)
+    return tg_fail(f->c->diag, TG_INVALID, "node \"%s\": %s of more than %d tensors is not supported",
+                   node->name, tg_op_get(node->op)->name, FUSED_INPUTS + 1);
+  return TG_OK;
+}
+
+static void form_root(former *f, int kind, tg_node *node) {
+  tg_kernel *kernel = new_kernel(f, kind, node);
+  for (int i = 0; i < node->input_count; i++)
+    if (tg_in(node, i))
+      add_input(f, kernel, kind == TG_KERNEL_GEMM && i < 2 ? tg_gemm_source(tg_in(node, i)) : tg_in(node, i));
+  set_output(f, f->c->kernel_count - 1, tg_out(node));
+}
+
+/* A Cast whose uses all look through it needs no kernel. */
+static bool is_looked_through(const tg_node *cast) {
+  const tg_value *value = tg_out(cast);
+  if (tg_gemm_source((tg_value *)(uintptr_t)value) == value || value->output_count) return false;
+  for (const tg_use *use = value->uses; use; use = use->next)
+    if (!tg_op_is(use->node->op, TG_IS_GEMM) || use->input > 1) return false;
+  return true;
+}
+
+static tg_status form_node(former *f, tg_node *node) {
+  tg_compile *c = f->c;
+  tg_value *out = tg_out(node);
+  if (!tg_dtype_is_float(out->dtype) || out->dtype == TG_F64)
+    return tg_fail(c->diag, TG_INVALID, "node \"%s\": %s with a result of type %s does not run on the array",
+                   node->name, tg_op_get(node->op)->name, tg_dtype_name(out->dtype));
+  for (int i = 0; i < node->input_count; i++)
+    if (tg_in(node, i) && (!tg_dtype_is_float(tg_in(node, i)->dtype) || tg_in(node, i)->dtype == TG_F64))
+      return tg_fail(c->diag, TG_INVALID, "node \"%s\": tensor \"%s\" of type %s does not run on the array",
+                     node->name, tg_in(node, i)->name, tg_dtype_name(tg_in(node, i)->dtype));
+  if (node->op == TG_OP_RESHAPE) {
+    c->places[out->index].root = owner(f, tg_in(node, 0));
+    return TG_OK;
+  }
+  if (tg_value_elements(out) == 0) return TG_OK; /* nothing to compute */
+  switch (node->op) {
+  case TG_OP_MATMUL:
+  case TG_OP_CONV: form_root(f, TG_KERNEL_GEMM, node); return TG_OK;
+  case TG_OP_SOFTMAX: form_root(f, TG_KERNEL_SOFTMAX, node); return TG_OK;
+  case TG_OP_MAX_POOL:
+  case TG_OP_AVERAGE_POOL: form_root(f, TG_KERNEL_POOL, node); return TG_OK;
+  case TG_OP_TRANSPOSE: form_root(f, TG_KERNEL_MOVE, node); return TG_OK;
+  case TG_OP_CONCAT:
+    for (int i = 0; i < node->input_count; i++) {
+      if (tg_value_elements(tg_in(node, i)) == 0) continue;
+      tg_kernel *kernel = new_kernel(f, TG_KERNEL_MOVE, node);
+      kernel->part = i;
+      add_input(f, kernel, tg_in(node, i));
+      set_output(f, c->kernel_count - 1, out);
+    }
+    return TG_OK;
+  case TG_OP_CAST: return is_looked_through(node) ? TG_OK : form_elementwise(f, node);
+  default: return form_elementwise(f, node);
+  }
+}
+
+/* A graph output needs memory of its own: one that only renames an input, a constant or another output is
+ * copied. */
+static void form_output_copies(former *f) {
+  const tg_graph *graph = f->c->graph;
+  for (int i = 0; i < graph->output_count; i++) {
+    tg_value *value = graph->outputs[i], *root = owner(f, value);
+    bool own = root->kind == TG_VALUE_RESULT && f->c->places[root->index].tensor == -1;
+    if (own)
+      f->c->places[root->index].tensor = -2 - i; /* claimed; memory.c makes the tensor */
+    else if (tg_value_elements(value) > 0) {
+      tg_kernel *kernel = new_kernel(f, TG_KERNEL_MOVE, NULL);
+      kernel->source = value;
+      kernel->part = i;
+      add_input(f, kernel, value);
+    }
+  }
+}
+
+tg_status tg_form_kernels(tg_compile *c) {
+  former f = {.c = c, .maker = TG_NEW_ARRAY(c->arena, int, (size_t)c->graph->value_count + 1)};
+  for (int i = 0; i < c->graph->value_count; i++) f.maker[i] = -1;
+  TG_FOR_NODES(c->graph, node) {
+    tg_status status = form_node(&f, node);
+    if (status) return status;
+  }
+  form_output_copies(&f);
+  return TG_OK;
+}

@@ -1,0 +1,26 @@
+/* From a lowered graph (frontend/pipeline.h) to a program for an array. */
+#ifndef TEGULA_MAPPER_MAPPER_H
+#define TEGULA_MAPPER_MAPPER_H
+
+#include "frontend/graph.h"
+#include "sim/machine/program.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tg_map_options {
+  bool accum_bf16sr; /* --tiling-accum: round the accumulator stochastically at the end of each K tile */
+  int k_tile;        /* --k-tile: its length; 0: 128 */
+  uint64_t seed;     /* of stochastic rounding */
+} tg_map_options;
+
+/* TG_INVALID names the node that the array (or this version) cannot run. The program borrows nothing from the
+ * graph. */
+tg_status tg_map(const tg_graph *graph, const tg_params *params, const tg_map_options *options,
+                 tg_program **out_program, tg_diag *diag);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

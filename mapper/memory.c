@@ -1,0 +1,158 @@
+/* Values -> DRAM tensors. Inputs, constants and outputs have their places for the whole run; temporaries
+ * share memory by liveness, first fit in the order of their makers. */
+#include "mapper/plan.h"
+
+#include <string.h>
+
+typedef struct block {
+  uint64_t begin, end;
+  size_t free_from; /* kernel from which on the memory may be used again */
+} block;
+
+typedef struct planner {
+  tg_compile *c;
+  size_t *last_use; /* by value->index: the last kernel that reads it */
+  block *blocks;    /* live temporaries by address */
+  size_t block_count, block_capacity;
+} planner;
+
+tg_storage tg_value_storage(const tg_value *value) {
+  switch (value->dtype) {
+  case TG_BF16: return TG_STORE_BF16;
+  case TG_F16: return TG_STORE_FP16;
+  case TG_TF32: return TG_STORE_TF32;
+  default: return TG_STORE_FP32;
+  }
+}
+
+tg_dram_tensor *tg_place_of(const tg_compile *c, const tg_value *value) {
+  const tg_place *place = &c->places[value->index];
+  if (place->root) place = &c->places[place->root->index];
+  return &c->program->tensors[place->tensor];
+}
+
+static uint64_t align(uint64_t bytes) { return (bytes + 63) & ~63ull; }
+
+/* A tensor with the value's type; TG_INVALID if its size does not fit an address. */
+static tg_status new_tensor(tg_compile *c, const tg_value *value, tg_role role, const char *name,
+                            int *out_index) {
+  tg_dram_tensor *tensor = tg_program_add_tensor(c->program);
+  tensor->name = tg_arena_strdup(&c->program->arena, name);
+  tensor->role = role;
+  tensor->storage = tg_value_storage(value);
+  tensor->rank = (uint32_t)value->rank;
+  uint64_t bytes = tg_storage_bytes(tensor->storage);
+  for (int d = 0; d < value->rank; d++) {
+    tensor->dims[d] = value->dims[d].size;
+    if (__builtin_mul_overflow(bytes, (uint64_t)value->dims[d].size, &bytes) || bytes > 1ull << 38)
+      return tg_fail(c->diag, TG_INVALID, "tensor \"%s\" does not fit in the device memory", name);
+  }
+  tensor->bytes = bytes;
+  *out_index = (int)c->program->tensor_count - 1;
+  return TG_OK;
+}
+
+static void place_at_end(tg_compile *c, int tensor) {
+  c->program->tensors[tensor].address = c->program->dram_bytes;
+  c->program->dram_bytes += align(c->program->tensors[tensor].bytes);
+}
+
+/* Constants keep their bits; those whose host type is wider than any storage were refused before. */
+static tg_status place_constant(tg_compile *c, tg_value *value) {
+  int index;
+  tg_status status = new_tensor(c, value, TG_ROLE_CONSTANT, value->name, &index);
+  if (status) return status;
+  tg_dram_tensor *tensor = &c->program->tensors[index];
+  if (tensor->bytes) {
+    if (!value->data) return tg_fail(c->diag, TG_INVALID, "constant \"%s\" has no data", value->name);
+    uint8_t *data = TG_NEW_ARRAY(&c->program->arena, uint8_t, tensor->bytes);
+    memcpy(data, value->data, tensor->bytes);
+    tensor->data = data;
+  }
+  place_at_end(c, index);
+  c->places[value->index].tensor = index;
+  return TG_OK;
+}
+
+static tg_status place_inputs(tg_compile *c) {
+  for (int i = 0; i < c->graph->input_count; i++) {
+    tg_value *value = c->graph->inputs[i];
+    if (!tg_dtype_is_float(value->dtype) || value->dtype == TG_F64)
+      return tg_fail(c->diag, TG_INVALID, "input \"%s\" of type %s does not run on the array", value->name,
+                     tg_dtype_name(value->dtype));
+    int index;
+    tg_status status = new_tensor(c, value, TG_ROLE_INPUT, value->name, &index);
+    if (status) return status;
+    place_at_end(c, index);
+    c->places[value->index].tensor = index;
+  }
+  return TG_OK;
+}
+
+/* Output tensors in the order of the graph. A claimed root (kernels.c) takes the first output's tensor. */
+static tg_status place_outputs(tg_compile *c) {
+  c->output_tensors = TG_NEW_ARRAY(c->arena, int, (size_t)c->graph->output_count + 1);
+  for (int i = 0; i < c->graph->output_count; i++) {
+    tg_value *value = c->graph->outputs[i];
+    tg_value *root = c->places[value->index].root ? c->places[value->index].root : value;
+    int index;
+    tg_status status = new_tensor(c, value, TG_ROLE_OUTPUT, c->graph->output_names[i], &index);
+    if (status) return status;
+    place_at_end(c, index);
+    c->output_tensors[i] = index;
+    if (c->places[root->index].tensor == -2 - i) c->places[root->index].tensor = index;
+  }
+  return TG_OK;
+}
+
+/* First fit among the live blocks, which stay sorted by address; blocks free before `now` are dropped. */
+static uint64_t first_fit(planner *p, uint64_t bytes, size_t now, size_t free_from, uint64_t base) {
+  size_t kept = 0;
+  for (size_t b = 0; b < p->block_count; b++)
+    if (p->blocks[b].free_from > now) p->blocks[kept++] = p->blocks[b];
+  p->block_count = kept;
+  uint64_t at = base;
+  size_t slot = 0;
+  while (slot < p->block_count && p->blocks[slot].begin < at + bytes) {
+    if (p->blocks[slot].end > at) at = p->blocks[slot].end;
+    slot++;
+  }
+  block fresh = {at, at + bytes, free_from};
+  TG_PUSH(p->c->arena, p->blocks, p->block_count, p->block_capacity, fresh);
+  for (size_t b = p->block_count - 1; b > slot; b--) p->blocks[b] = p->blocks[b - 1];
+  p->blocks[slot] = fresh;
+  return at;
+}
+
+static tg_status place_temporaries(planner *p) {
+  tg_compile *c = p->c;
+  uint64_t base = c->program->dram_bytes;
+  for (size_t k = 0; k < c->kernel_count; k++) {
+    tg_value *value = c->kernels[k].output;
+    if (!value || c->places[value->index].tensor != -1) continue;
+    int index;
+    tg_status status = new_tensor(c, value, TG_ROLE_TEMPORARY, value->name, &index);
+    if (status) return status;
+    tg_dram_tensor *tensor = &c->program->tensors[index];
+    size_t last = p->last_use[value->index] > k ? p->last_use[value->index] : k;
+    tensor->address = first_fit(p, align(tensor->bytes), k, last + 1, base);
+    if (c->program->dram_bytes < tensor->address + align(tensor->bytes))
+      c->program->dram_bytes = tensor->address + align(tensor->bytes);
+    c->places[value->index].tensor = index;
+  }
+  return TG_OK;
+}
+
+tg_status tg_plan_memory(tg_compile *c) {
+  planner p = {.c = c, .last_use = TG_NEW_ARRAY(c->arena, size_t, (size_t)c->graph->value_count + 1)};
+  tg_status status = place_inputs(c);
+  for (size_t k = 0; k < c->kernel_count && !status; k++)
+    for (size_t i = 0; i < c->kernels[k].input_count && !status; i++) {
+      tg_value *value = c->kernels[k].inputs[i];
+      p.last_use[value->index] = k;
+      if (tg_is_constant(value) && c->places[value->index].tensor == -1) status = place_constant(c, value);
+    }
+  if (!status) status = place_outputs(c);
+  if (!status) status = place_temporaries(&p);
+  return status;
+}

@@ -1,0 +1,65 @@
+/* The mapper's way of a graph, pass by pass. */
+#include "mapper/plan.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char *tg_kernel_name(const tg_compile *c, const tg_kernel *kernel) {
+  const char *root = kernel->root                     ? tg_op_get(kernel->root->op)->name
+                     : kernel->kind == TG_KERNEL_MOVE ? "Copy"
+                                                      : NULL;
+  const tg_value *named = kernel->output ? kernel->output : kernel->source;
+  char list[160] = "";
+  size_t used = 0;
+  for (size_t n = 0; n < kernel->fused_count && used < sizeof list - 1; n++) {
+    const char *op = tg_op_get(kernel->fused[n]->op)->name;
+    int wrote = snprintf(list + used, sizeof list - used, "%s%s", n || root ? "+" : "", op);
+    used += wrote < 0 ? 0 : (size_t)wrote;
+  }
+  return tg_arena_printf(c->arena, "%s%s \"%s\"", root ? root : "", list, named->name);
+}
+
+tg_status tg_emit_kernel(tg_compile *c, const tg_kernel *kernel) {
+  switch (kernel->kind) {
+  case TG_KERNEL_GEMM: return tg_emit_gemm(c, kernel);
+  case TG_KERNEL_ELEMENTWISE: return tg_emit_elementwise(c, kernel);
+  case TG_KERNEL_SOFTMAX: return tg_emit_softmax(c, kernel);
+  case TG_KERNEL_POOL: return tg_emit_pool(c, kernel);
+  case TG_KERNEL_MOVE: return tg_emit_move(c, kernel);
+  }
+  return TG_OK;
+}
+
+static tg_status emit_kernels(tg_compile *c) {
+  for (size_t k = 0; k < c->kernel_count; k++) {
+    tg_status status = tg_emit_kernel(c, &c->kernels[k]);
+    if (status) return status;
+  }
+  return TG_OK;
+}
+
+tg_status tg_map(const tg_graph *graph, const tg_params *params, const tg_map_options *options,
+                 tg_program **out_program, tg_diag *diag) {
+  tg_arena arena = {0};
+  tg_compile c = {.graph = graph, .m = params, .options = *options, .arena = &arena, .diag = diag};
+  if (!c.options.k_tile) c.options.k_tile = 128;
+  c.program = tg_program_create(params);
+  c.m = &c.program->params;
+  c.program->seed = options->seed;
+  c.program->model = tg_arena_strdup(&c.program->arena, graph->name ? graph->name : "");
+  c.places = TG_NEW_ARRAY(&arena, tg_place, (size_t)graph->value_count + 1);
+  for (int i = 0; i < graph->value_count; i++) c.places[i].tensor = -1;
+
+  tg_status status = tg_form_kernels(&c);
+  if (!status) status = tg_plan_memory(&c);
+  if (!status) status = emit_kernels(&c);
+  if (!status) status = tg_program_check(c.program, diag);
+
+  tg_arena_release(&arena);
+  if (status)
+    tg_program_destroy(c.program);
+  else
+    *out_program = c.program;
+  return status;
+}

@@ -1,0 +1,73 @@
+/* What the mapper's passes share: kernels, where values live, and the compilation's state. */
+#ifndef TEGULA_MAPPER_PLAN_H
+#define TEGULA_MAPPER_PLAN_H
+
+#include "mapper/mapper.h"
+
+/* Operations that run as one section (or several of the same kind): a root, then elementwise nodes fused
+ * behind it. */
+typedef struct tg_kernel {
+  enum {
+    TG_KERNEL_GEMM,        /* root MatMul or Conv on mx; fused nodes drain the accumulator */
+    TG_KERNEL_ELEMENTWISE, /* no root: only fused nodes */
+    TG_KERNEL_SOFTMAX,
+    TG_KERNEL_POOL,
+    TG_KERNEL_MOVE, /* root Transpose, or one input of a Concat, or a plain copy (root NULL) */
+  } kind;
+  tg_node *root;
+  int part;        /* input of a Concat */
+  tg_node **fused; /* elementwise nodes in order; each one's result is used by the next ones only */
+  size_t fused_count, fused_capacity;
+  tg_value *source;  /* MOVE without a root: what is copied */
+  tg_value *output;  /* what is written to DRAM */
+  tg_value **inputs; /* what is read from DRAM, each once; casts on GEMM operands are looked through */
+  size_t input_count, input_capacity;
+} tg_kernel;
+
+/* Where a value lies in DRAM. Reshapes share the place of what they reshape. */
+typedef struct tg_place {
+  tg_value *root; /* the value that owns the memory, NULL: none yet */
+  int tensor;     /* of the program; -1: not planned yet */
+} tg_place;
+
+typedef struct tg_compile {
+  const tg_graph *graph;
+  const tg_params *m;
+  tg_map_options options;
+  tg_arena *arena; /* dies with the compilation */
+  tg_program *program;
+  tg_kernel *kernels;
+  size_t kernel_count, kernel_capacity;
+  tg_place *places;    /* by value->index */
+  int *output_tensors; /* by output of the graph */
+  tg_diag *diag;
+} tg_compile;
+
+tg_storage tg_value_storage(const tg_value *value);
+static inline uint32_t tg_value_bytes_each(const tg_value *value) {
+  return tg_storage_bytes(tg_value_storage(value));
+}
+/* The tensor of a placed value. */
+tg_dram_tensor *tg_place_of(const tg_compile *c, const tg_value *value);
+
+/* An elementwise operand that is one number: a constant of one element. */
+bool tg_is_scalar_constant(const tg_value *value);
+float tg_scalar_value(const tg_value *value);
+
+/* The value that a GEMM operand is loaded from: looks through a Cast that the AGCU can do while loading. */
+tg_value *tg_gemm_source(tg_value *operand);
+
+/* Passes, in order. */
+tg_status tg_form_kernels(tg_compile *c);                         /* kernels.c: graph -> kernels */
+tg_status tg_plan_memory(tg_compile *c);                          /* memory.c: values -> DRAM tensors */
+tg_status tg_emit_kernel(tg_compile *c, const tg_kernel *kernel); /* dispatches to the four below */
+tg_status tg_emit_gemm(tg_compile *c, const tg_kernel *kernel);
+tg_status tg_emit_elementwise(tg_compile *c, const tg_kernel *kernel);
+tg_status tg_emit_softmax(tg_compile *c, const tg_kernel *kernel);
+tg_status tg_emit_pool(tg_compile *c, const tg_kernel *kernel);
+tg_status tg_emit_move(tg_compile *c, const tg_kernel *kernel);
+
+/* Text naming a kernel's nodes, for sections and diagnostics. */
+const char *tg_kernel_name(const tg_compile *c, const tg_kernel *kernel);
+
+#endif

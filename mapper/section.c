@@ -1,0 +1,189 @@
+#include "mapper/section.h"
+
+#include <assert.h>
+#include <string.h>
+
+void tg_build_begin(tg_build *b, tg_compile *c, const char *name) {
+  *b = (tg_build){.c = c, .m = c->m};
+  tg_program_add_section(c->program, name);
+  b->section = c->program->section_count - 1;
+}
+
+tg_instr *tg_build_push(const tg_build *b, tg_queue *queue, int op) {
+  tg_instr *in = tg_queue_push(b->c->program, queue);
+  in->common.op[0] = op;
+  return in;
+}
+
+tg_queue *tg_west_queue(const tg_build *b, uint32_t row, int context) {
+  return &tg_build_section(b)->agcus[row].contexts[context];
+}
+
+tg_queue *tg_north_queue(const tg_build *b, uint32_t col, int context) {
+  return &tg_build_section(b)->agcus[b->m->rows + col].contexts[context];
+}
+
+int tg_tile_sem(tg_build *b, int initial) {
+  assert(b->tile_sems < b->m->semaphores);
+  for (uint32_t t = 0; t < tg_tiles(b->m); t++)
+    tg_build_section(b)->tiles[t].sem_init[b->tile_sems] = (uint8_t)initial;
+  return (int)b->tile_sems++;
+}
+
+static int credits(tg_build *b, uint32_t *used, uint32_t first, uint32_t count, uint32_t positions,
+                   int initial) {
+  int base = (int)*used;
+  *used += positions + 1;
+  assert(*used <= b->m->semaphores);
+  for (uint32_t a = first; a < first + count; a++)
+    for (uint32_t pos = 1; pos <= positions; pos++)
+      tg_build_section(b)->agcus[a].sem_init[base + (int)pos] = (uint8_t)initial;
+  return base;
+}
+
+int tg_west_credits(tg_build *b, int initial) {
+  return credits(b, &b->west_sems, 0, b->m->rows, b->m->cols, initial);
+}
+int tg_north_credits(tg_build *b, int initial) {
+  return credits(b, &b->north_sems, b->m->rows, b->m->cols, b->m->rows, initial);
+}
+
+uint32_t tg_banks_for(const tg_params *m, uint32_t rows) {
+  return (rows + tg_bank_rows(m) - 1) / tg_bank_rows(m);
+}
+
+bool tg_build_buffer(tg_build *b, uint32_t rows, uint32_t count, tg_buffer *out) {
+  uint32_t banks = tg_banks_for(b->m, rows);
+  *out = (tg_buffer){.base = b->bank * tg_bank_rows(b->m),
+                     .stride = banks * tg_bank_rows(b->m),
+                     .rows = rows,
+                     .banks = banks,
+                     .count = count};
+  if (banks > b->m->banks || (uint64_t)banks * count > b->m->banks - b->bank) return false;
+  b->bank += banks * count;
+  return true;
+}
+
+void tg_set_operand(int64_t *base_field, const tg_buffer *buffer, bool rot_outer) {
+  tg_row_operand *operand = (tg_row_operand *)(void *)base_field;
+  operand->base[0] = buffer->base;
+  operand->rot_count[0] = buffer->count > 1 ? buffer->count : 0;
+  operand->rot_stride[0] = buffer->count > 1 ? buffer->stride : 0;
+  operand->rot_outer[0] = rot_outer && buffer->count > 1;
+}
+
+void tg_set_wait(tg_instr *in, int slot, int sem, bool first_only) {
+  assert(slot < 4 && !in->common.wait_on[slot]);
+  in->common.wait_on[slot] = 1;
+  in->common.wait_sem[slot] = sem;
+  in->common.wait_first[slot] = first_only;
+}
+
+void tg_set_post(tg_instr *in, int slot, int kind, uint32_t pos, int sem, bool last_only) {
+  assert(slot < 4 && !in->common.post_kind[slot]);
+  in->common.post_kind[slot] = kind;
+  in->common.post_pos[slot] = pos;
+  in->common.post_sem[slot] = sem;
+  in->common.post_last[slot] = last_only;
+}
+
+void tg_set_loops(tg_instr *in, const uint32_t counts[3]) {
+  for (int l = 0; l < 3; l++) in->common.loop_count[l] = counts[l];
+}
+
+int tg_build_base(tg_build *b, const tg_dram_tensor *tensor, uint64_t offset, int64_t *out_residue) {
+  uint64_t address = tensor->address + offset;
+  *out_residue = (int64_t)(address % 64);
+  b->base_address[b->bases] = address - address % 64;
+  assert(b->bases < TG_BASES);
+  return b->bases++;
+}
+
+/* ---- the way out ---- */
+
+bool tg_exits_west(const tg_build *b, uint32_t r, uint32_t col) {
+  return !b->exits_north_only && (r + col) % 2 == 0;
+}
+
+uint32_t tg_exit_share(const tg_build *b) {
+  uint32_t most = 1;
+  for (uint32_t r = 0; r < b->m->rows; r++) {
+    uint32_t n = 0;
+    for (uint32_t col = 0; col < b->m->cols; col++) n += tg_exits_west(b, r, col);
+    if (most < n) most = n;
+  }
+  for (uint32_t col = 0; col < b->m->cols; col++) {
+    uint32_t n = 0;
+    for (uint32_t r = 0; r < b->m->rows; r++) n += !tg_exits_west(b, r, col);
+    if (most < n) most = n;
+  }
+  return tg_store_rows(b->m) / most / 2;
+}
+
+void tg_exit_init(tg_build *b, tg_exit *exit, uint32_t initial_free) {
+  exit->out_full = tg_tile_sem(b, 0);
+  exit->out_free = tg_tile_sem(b, (int)initial_free);
+  exit->credit = tg_tile_sem(b, 2);
+}
+
+/* Rank of the tile among those that use the same AGCU. */
+static uint32_t exit_rank(const tg_build *b, uint32_t r, uint32_t col, bool west) {
+  uint32_t rank = 0;
+  if (west)
+    for (uint32_t k = 0; k < col; k++) rank += tg_exits_west(b, r, k);
+  else
+    for (uint32_t k = 0; k < r; k++) rank += !tg_exits_west(b, k, col);
+  return rank;
+}
+
+static void emit_send(tg_build *b, const tg_exit *exit, uint32_t r, uint32_t col, bool west,
+                      const tg_buffer *at_agcu, int arrived) {
+  tg_instr *in = tg_build_push(b, &tg_build_tile(b, r, col)->tx, TG_OP_tx_send);
+  tg_tx_instr *tx = &in->tx;
+  tx->dir[0] = west ? TG_WEST : TG_NORTH;
+  tx->flits[0] = exit->flits;
+  tg_set_operand(tx->src_base, &exit->buffer, exit->pieces > 1);
+  if (exit->pieces > 1) tx->src_delta[2] = exit->flits;
+  tx->src_inner[0] = tx->dst_inner[0] = 65535;
+  tg_set_operand(tx->dst_base, at_agcu, false);
+  tx->dst_mask[0] = 1; /* position 0 */
+  tx->dst_post[0] = 1;
+  tx->dst_sem[0] = arrived;
+  tg_set_wait(in, 0, exit->out_full, exit->pieces > 1);
+  tg_set_wait(in, 1, exit->credit, false);
+  tg_set_post(in, 0, TG_POST_LOCAL, 0, exit->out_free, exit->pieces > 1);
+  tg_set_loops(in, exit->loops);
+}
+
+void tg_exit_emit(tg_build *b, const tg_exit *exit,
+                  void (*fill)(const void *user, uint32_t r, uint32_t col, tg_agcu_instr *store),
+                  const void *user) {
+  uint32_t share = tg_exit_share(b);
+  int west_arrived = tg_west_credits(b, 0), north_arrived = tg_north_credits(b, 0);
+  for (uint32_t r = 0; r < b->m->rows; r++)
+    for (uint32_t col = 0; col < b->m->cols; col++) {
+      bool west = tg_exits_west(b, r, col);
+      int arrived = (west ? west_arrived : north_arrived) + 1 + (int)(west ? col : r);
+      tg_buffer at_agcu = {
+          .base = 2 * share * exit_rank(b, r, col, west), .stride = share, .rows = share, .count = 2};
+      emit_send(b, exit, r, col, west, &at_agcu, arrived);
+      tg_queue *queue = west ? tg_west_queue(b, r, TG_CTX_STORE) : tg_north_queue(b, col, TG_CTX_STORE);
+      tg_instr *in = tg_build_push(b, queue, TG_OP_agcu_store);
+      fill(user, r, col, &in->agcu);
+      tg_set_operand(in->agcu.src_base, &at_agcu, false);
+      tg_set_wait(in, 0, arrived, false);
+      tg_set_post(in, 0, west ? TG_POST_ROW : TG_POST_COL, (west ? col : r) + 1, exit->credit, false);
+    }
+  for (uint32_t a = 0; a < tg_agcus(b->m); a++) {
+    tg_queue *queue = &tg_build_section(b)->agcus[a].contexts[TG_CTX_STORE];
+    if (queue->count) tg_set_loops(&queue->instrs[queue->count - 1], exit->loops);
+  }
+}
+
+tg_invocation *tg_build_invoke(tg_build *b, const char *name) {
+  tg_invocation *invocation = tg_program_add_invocation(b->c->program);
+  invocation->name = tg_arena_strdup(&b->c->program->arena, name);
+  invocation->section = b->section;
+  memcpy(invocation->bases, b->base_address, sizeof invocation->bases);
+  return invocation;
+}

@@ -1,0 +1,85 @@
+/* Building a section: semaphores, scratchpad buffers, and the moves that every kernel needs.
+ *
+ * All tiles of a section are alike: they share semaphore numbers and buffer addresses, and differ in which
+ * part of the tensors they work on. West AGCUs load for their row, north ones for their column. */
+#ifndef TEGULA_MAPPER_SECTION_H
+#define TEGULA_MAPPER_SECTION_H
+
+#include "mapper/plan.h"
+
+/* Contexts of an AGCU by use. */
+enum { TG_CTX_LOAD = 0, TG_CTX_AUX = 1, TG_CTX_STORE = 2 };
+
+typedef struct tg_build {
+  tg_compile *c;
+  const tg_params *m;
+  uint32_t section;
+  uint32_t tile_sems, west_sems, north_sems; /* semaphores given out so far */
+  uint32_t bank;                             /* scratchpad banks given out so far */
+  int bases;                                 /* entries of the base table in use */
+  uint64_t base_address[TG_BASES];           /* of the first invocation */
+  uint32_t exit_west, exit_north;            /* tiles that leave by each AGCU at most */
+  bool exits_north_only;
+} tg_build;
+
+/* Starts a section named after the kernel. */
+void tg_build_begin(tg_build *b, tg_compile *c, const char *name);
+
+static inline tg_section *tg_build_section(const tg_build *b) { return &b->c->program->sections[b->section]; }
+static inline tg_tile_program *tg_build_tile(const tg_build *b, uint32_t r, uint32_t col) {
+  return &tg_build_section(b)->tiles[r * b->m->cols + col];
+}
+tg_instr *tg_build_push(const tg_build *b, tg_queue *queue, int op);
+tg_queue *tg_west_queue(const tg_build *b, uint32_t row, int context);
+tg_queue *tg_north_queue(const tg_build *b, uint32_t col, int context);
+
+/* A semaphore of every tile with an initial value. */
+int tg_tile_sem(tg_build *b, int initial);
+/* Credits of an AGCU for what it sends: semaphore base + position, each `initial`. */
+int tg_west_credits(tg_build *b, int initial);
+int tg_north_credits(tg_build *b, int initial);
+
+/* A scratchpad buffer of `rows` rows, `count` times, each in banks of its own. */
+typedef struct tg_buffer {
+  uint32_t base, stride, rows, banks, count;
+} tg_buffer;
+/* False if the banks do not suffice. */
+bool tg_build_buffer(tg_build *b, uint32_t rows, uint32_t count, tg_buffer *out);
+uint32_t tg_banks_for(const tg_params *m, uint32_t rows);
+
+/* Fields of instructions. Pointers are to the first of the operand's members, e.g. in->a_base. */
+void tg_set_operand(int64_t *base_field, const tg_buffer *buffer, bool rot_outer);
+void tg_set_wait(tg_instr *in, int slot, int sem, bool first_only);
+void tg_set_post(tg_instr *in, int slot, int kind, uint32_t pos, int sem, bool last_only);
+/* The instruction ends loops of all three levels, which begin at slot 0 of its queue. */
+void tg_set_loops(tg_instr *in, const uint32_t counts[3]);
+
+/* Entry of the base table for a tensor; the same tensor and offset share one. `*out_residue` is what remains
+ * to be put into `offset`, since table entries are 64-byte aligned. */
+int tg_build_base(tg_build *b, const tg_dram_tensor *tensor, uint64_t offset, int64_t *out_residue);
+
+/* The way out of a tile: SENDs of the VOPs' results to an AGCU and its STOREs.
+ *
+ * The vector unit makes `pieces` pieces of `flits` flits for each iteration of the outer loops, in a buffer
+ * of pieces_per_buffer pieces twice over. */
+typedef struct tg_exit {
+  int out_full, out_free; /* tile semaphores: VOPs post the first and wait for the second, once a buffer */
+  int credit;             /* tile semaphore: room at the AGCU */
+  uint32_t loops[3];      /* of the SEND; level 2 walks the pieces of a buffer if pieces > 1 */
+  uint32_t flits;         /* of a piece */
+  uint32_t pieces;        /* of a buffer: 1, or the count of level 2 */
+  tg_buffer buffer;
+} tg_exit;
+uint32_t tg_exit_share(const tg_build *b); /* flits of a piece at most */
+void tg_exit_init(tg_build *b, tg_exit *exit, uint32_t initial_free);
+/* Emits the SENDs and STOREs. `fill` sets the walk of the STORE of tile (r, col); offsets etc. are its
+ * business. */
+void tg_exit_emit(tg_build *b, const tg_exit *exit,
+                  void (*fill)(const void *user, uint32_t r, uint32_t col, tg_agcu_instr *store),
+                  const void *user);
+bool tg_exits_west(const tg_build *b, uint32_t r, uint32_t col);
+
+/* Adds an invocation of the section with the table as it stands. */
+tg_invocation *tg_build_invoke(tg_build *b, const char *name);
+
+#endif

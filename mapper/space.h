@@ -1,0 +1,27 @@
+/* Iteration spaces: the dimensions of an output with each operand's strides, merged where all operands allow
+ * it. */
+#ifndef TEGULA_MAPPER_SPACE_H
+#define TEGULA_MAPPER_SPACE_H
+
+#include "mapper/plan.h"
+
+enum { TG_SPACE_OPERANDS = 8 };
+
+typedef struct tg_space {
+  int rank, operands;
+  int64_t dims[TG_MAX_RANK];                       /* outermost first */
+  int64_t strides[TG_SPACE_OPERANDS][TG_MAX_RANK]; /* elements; 0 where the operand is broadcast */
+} tg_space;
+
+void tg_space_begin(tg_space *space, const tg_value *output);
+/* An operand that broadcasts to the output by numpy's rule; returns its number. */
+int tg_space_add_broadcast(tg_space *space, const tg_value *value);
+/* An operand with given strides for the output's dimensions. */
+int tg_space_add_strided(tg_space *space, const int64_t *strides);
+/* Drops dimensions of size 1 and merges neighbours that every operand walks as one. The rank is at least 1
+ * after. */
+void tg_space_merge(tg_space *space);
+/* Row-major strides of a shape. */
+void tg_dense_strides(const int64_t *dims, int rank, int64_t *out_strides);
+
+#endif

@@ -1,0 +1,279 @@
+#include "mapper/stream.h"
+
+#include <assert.h>
+
+uint32_t tg_kind_flits(const tg_params *m, int kind, uint32_t elements) {
+  uint32_t each = kind == TG_STREAM_FP32 ? m->p : 2 * m->p;
+  return (elements + each - 1) / each;
+}
+
+void tg_fill_walk(tg_agcu_instr *in, const tg_walk_plan *walk, int entry, int64_t residue) {
+  int64_t bytes = tg_storage_bytes(walk->tensor->storage);
+  in->base[0] = entry;
+  in->offset[0] = residue;
+  for (int d = 0; d < 3; d++) {
+    in->m_radix[d] = walk->radix[d];
+    in->stride[d] = walk->stride[d] * bytes;
+    in->k_radix[d] = 1;
+  }
+  in->k_radix[2] = walk->columns;
+  in->stride[5] = walk->element_stride * bytes;
+  in->y_size[0] = 1;
+  in->x_size[0] = 1;
+  if (walk->linear_size) { /* x is the position in the run */
+    in->x_inc[2] = walk->columns;
+    in->x_inc[5] = 1;
+    in->x_size[0] = walk->linear_size;
+  }
+}
+
+void tg_space_walk(const tg_space *space, int operand, const tg_dram_tensor *tensor, int64_t offset,
+                   int64_t column_block, tg_walk_plan *out_walk) {
+  assert(space->rank <= 4);
+  *out_walk = (tg_walk_plan){.tensor = tensor, .offset = offset, .radix = {1, 1, 1}};
+  const int64_t *strides = space->strides[operand];
+  if (space->rank == 1) {
+    int64_t size = space->dims[0], columns = column_block < size ? column_block : size;
+    out_walk->columns = columns;
+    out_walk->element_stride = strides[0];
+    out_walk->radix[2] = (size + columns - 1) / columns;
+    out_walk->stride[2] = strides[0] * columns;
+    out_walk->linear_size = size;
+    return;
+  }
+  int last = space->rank - 1;
+  out_walk->columns = space->dims[last];
+  out_walk->element_stride = strides[last];
+  for (int d = 0; d < last; d++) {
+    out_walk->radix[3 - last + d] = space->dims[d];
+    out_walk->stride[3 - last + d] = strides[d];
+  }
+}
+
+/* ---- emission ---- */
+
+typedef struct emission {
+  tg_build b;
+  const tg_stream_kernel *plan;
+  uint32_t vectors;    /* of 2P lanes in a row block */
+  uint32_t chunk_rows; /* rows of a chunk */
+  uint32_t
+      parts; /* pieces of a row that leave one by one: 1 unless a row exceeds the share of the store memory */
+  uint32_t loops[3]; /* chunks, column blocks, 1 */
+  tg_buffer in[TG_STREAMS], out;
+  int in_full, credit, entry[TG_STREAMS + 1];
+  int64_t residue[TG_STREAMS + 1];
+  uint32_t out_flits, piece_flits;
+} emission;
+
+static uint32_t least(uint64_t a, uint64_t b) { return (uint32_t)(a < b ? a : b); }
+
+/* Rows of a chunk: as many as the exit and the banks allow, fewer if that spreads the rows over more tiles.
+ */
+static bool size_chunks(emission *e) {
+  const tg_stream_kernel *plan = e->plan;
+  const tg_params *m = e->b.m;
+  uint32_t share = tg_exit_share(&e->b);
+  e->vectors = plan->take / tg_lanes(m);
+  e->out_flits = tg_kind_flits(m, plan->output_kind, plan->take);
+  e->parts = 1;
+  e->piece_flits = e->out_flits;
+  uint32_t limit = share / e->out_flits;
+  if (!limit) { /* a row leaves in parts of whole vectors */
+    uint32_t vector_flits = e->out_flits / e->vectors, per_part = share / vector_flits;
+    if (!per_part || plan->column_blocks > 1) return false;
+    e->parts = (e->vectors + per_part - 1) / per_part;
+    e->piece_flits = per_part * vector_flits;
+    limit = 1;
+  }
+  uint32_t banks = m->banks / (2 * (uint32_t)(plan->inputs + 1));
+  uint64_t room = (uint64_t)banks * tg_bank_rows(m);
+  for (int i = 0; i < plan->inputs; i++) {
+    uint64_t flits = (uint64_t)tg_kind_flits(m, plan->input_kind[i], plan->take) * plan->window[i];
+    if (flits > room) return false;
+    limit = least(limit, room / flits);
+  }
+  if ((uint64_t)e->parts * e->piece_flits > room) return false;
+  if (e->parts == 1) limit = least(limit, room / e->out_flits);
+  uint64_t blocks = ((uint64_t)plan->rows + tg_tiles(m) - 1) / tg_tiles(m);
+  e->chunk_rows = least(limit, blocks);
+  uint64_t per_round = (uint64_t)e->chunk_rows * tg_tiles(m);
+  uint64_t chunks = ((uint64_t)plan->rows + per_round - 1) / per_round;
+  if (chunks >= 1u << 20 || (uint64_t)e->chunk_rows * e->vectors > 65535) return false;
+  e->loops[0] = (uint32_t)chunks;
+  e->loops[1] = plan->column_blocks;
+  e->loops[2] = 1;
+  return true;
+}
+
+static bool allocate(emission *e) {
+  const tg_stream_kernel *plan = e->plan;
+  for (int i = 0; i < plan->inputs; i++) {
+    uint32_t flits = tg_kind_flits(e->b.m, plan->input_kind[i], plan->take);
+    if (!tg_build_buffer(&e->b, e->chunk_rows * flits * plan->window[i], 2, &e->in[i])) return false;
+  }
+  uint32_t out = e->parts > 1 ? e->parts * e->piece_flits : e->chunk_rows * e->out_flits;
+  return tg_build_buffer(&e->b, out, 2, &e->out);
+}
+
+/* Rows of tile t in chunk i: (i*T + t) * chunk_rows on. Column block j: j*take on. */
+static void set_rows(const emission *e, tg_agcu_instr *in, uint32_t tile) {
+  in->rows[0] = e->chunk_rows;
+  in->take[0] = e->plan->take;
+  in->m_first[0] = (int64_t)tile * e->chunk_rows;
+  in->m_delta[0] = (int64_t)tg_tiles(e->b.m) * e->chunk_rows;
+  in->k_delta[1] = e->plan->take;
+}
+
+static tg_agcu_instr *push_load(const emission *e, int input, uint32_t r, uint32_t col, bool last_window) {
+  const tg_stream_kernel *plan = e->plan;
+  tg_instr *in = tg_build_push(&e->b, tg_west_queue(&e->b, r, TG_CTX_LOAD), TG_OP_agcu_load);
+  tg_agcu_instr *load = &in->agcu;
+  tg_fill_walk(load, &plan->input[input], e->entry[input], e->residue[input]);
+  set_rows(e, load, r * e->b.m->cols + col);
+  load->convert[0] = plan->input_kind[input] == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
+  tg_set_operand(load->dst_base, &e->in[input], !last_window);
+  load->dst_inner[0] = 65535;
+  load->dst_mask[0] = 1 << (col + 1);
+  if (plan->adjust_load) plan->adjust_load(plan->user, input, load);
+  if (plan->window[input] > 1) {
+    uint32_t step = e->chunk_rows * tg_kind_flits(e->b.m, plan->input_kind[input], plan->take);
+    if (last_window) {
+      load->dst_base[0] += (int64_t)step * (plan->window[input] - 1);
+      load->k_first[0] += plan->window_step * (plan->window[input] - 1);
+    } else {
+      load->dst_delta[2] = step;
+      load->k_delta[2] = plan->window_step;
+    }
+  }
+  return load;
+}
+
+/* Loads of one tile and chunk: credit first; the last load tells the tile that its chunk is complete. */
+static void emit_loads(emission *e, uint32_t r, uint32_t col) {
+  const tg_stream_kernel *plan = e->plan;
+  tg_queue *queue = tg_west_queue(&e->b, r, TG_CTX_LOAD);
+  tg_instr *sync = tg_build_push(&e->b, queue, TG_OP_agcu_sync);
+  sync->common.credit_base[0] = e->credit;
+  sync->common.credit_mask[0] = 1 << (col + 1);
+  for (int i = 0; i < plan->inputs; i++) {
+    if (plan->window[i] > 1) {
+      tg_agcu_instr *load = push_load(e, i, r, col, false);
+      load->loop_count[2] = plan->window[i] - 1;
+      load->loop_begin[2] = queue->count - 1;
+    }
+    tg_agcu_instr *load = push_load(e, i, r, col, true);
+    if (i + 1 < plan->inputs) continue;
+    load->dst_post[0] = 1;
+    load->dst_sem[0] = e->in_full;
+  }
+}
+
+/* The streams of the VOP: a row of the VOP is a vector, or (whole_rows) a row of the kernel whose vectors
+ * repeat by j. */
+static void set_stream(const emission *e, tg_stream *s, int kind, const tg_buffer *buffer, bool store,
+                       uint32_t window) {
+  uint32_t vector = tg_kind_flits(e->b.m, kind, tg_lanes(e->b.m)), row = vector * e->vectors;
+  s->kind[0] = kind;
+  s->store[0] = store;
+  tg_set_operand(s->at.base, buffer, false);
+  s->banks[0] = buffer->banks;
+  s->row[1] = row;
+  s->row[2] = e->plan->whole_rows ? row : vector;
+  if (e->plan->whole_rows)
+    s->j[1] = vector;
+  else if (window > 1)
+    s->j[1] = (int64_t)row * e->chunk_rows;
+}
+
+static tg_status emit_vop(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode, int repeat,
+                          const tg_exit *exit) {
+  const tg_stream_kernel *plan = e->plan;
+  tg_instr *in = tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->vx, TG_OP_vx_vop);
+  tg_vx_instr *vop = &in->vx;
+  for (int q = 0; q < TG_SEGMENTS; q++) {
+    vop->seg_begin[q] = microcode->seg_begin[q];
+    vop->seg_len[q] = microcode->seg_len[q];
+  }
+  vop->seg_repeat[0] = repeat;
+  vop->rows[0] = plan->whole_rows ? e->chunk_rows : e->chunk_rows * e->vectors;
+  vop->row_count[0] = 1;
+  vop->row_count[1] = e->chunk_rows;
+  vop->row_count[2] = plan->whole_rows ? 1 : e->vectors;
+  if (plan->whole_rows) vop->row_count[1] = 1, vop->row_count[2] = e->chunk_rows;
+  vop->j_count[0] = 1;
+  uint32_t window = 1;
+  for (int i = 0; i < plan->inputs; i++)
+    if (window < plan->window[i]) window = plan->window[i];
+  vop->j_count[1] = plan->whole_rows ? e->vectors : window;
+  vop->tail_step[0] = tg_lanes(e->b.m);
+  vop->tail_n[0] = plan->tail_n;
+  for (int i = 0; i < plan->inputs; i++)
+    set_stream(e, tg_stream_of_mut(vop, i), plan->input_kind[i], &e->in[i], false, plan->window[i]);
+  set_stream(e, tg_stream_of_mut(vop, plan->inputs), plan->output_kind, &e->out, true, 1);
+  tg_set_wait(in, 0, e->in_full, false);
+  tg_set_wait(in, 1, exit->out_free, false);
+  tg_set_post(in, 0, TG_POST_LOCAL, 0, exit->out_full, false);
+  tg_set_post(in, 1, TG_POST_ROW, 0, e->credit + (int)col + 1, false);
+  tg_set_loops(in, e->loops);
+  return TG_OK;
+}
+
+static void fill_store(const void *user, uint32_t r, uint32_t col, tg_agcu_instr *store) {
+  const emission *e = user;
+  const tg_stream_kernel *plan = e->plan;
+  tg_fill_walk(store, &plan->output, e->entry[plan->inputs], e->residue[plan->inputs]);
+  set_rows(e, store, r * e->b.m->cols + col);
+  store->convert[0] = plan->output_kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
+  if (e->parts > 1) {
+    store->take[0] =
+        e->piece_flits * (tg_flit_bytes(e->b.m) / tg_storage_bytes(plan->output.tensor->storage));
+    store->k_delta[2] = store->take[0];
+  }
+}
+
+tg_status tg_emit_stream_kernel(tg_compile *c, const tg_kernel *kernel, const tg_stream_kernel *plan,
+                                tg_mc *mc, int repeat) {
+  emission e = {.plan = plan};
+  const char *name = tg_kernel_name(c, kernel);
+  tg_build_begin(&e.b, c, name);
+  e.b.exits_north_only = true;
+  if (!size_chunks(&e) || !allocate(&e))
+    return tg_fail(
+        c->diag, TG_INVALID,
+        "%s: a row of %u elements (window %u) does not fit in the scratchpads of this architecture", name,
+        plan->take, plan->window[0]);
+  for (int i = 0; i <= plan->inputs; i++) {
+    const tg_walk_plan *walk = i < plan->inputs ? &plan->input[i] : &plan->output;
+    e.entry[i] =
+        tg_build_base(&e.b, walk->tensor, (uint64_t)(walk->offset * tg_storage_bytes(walk->tensor->storage)),
+                      &e.residue[i]);
+  }
+  e.in_full = tg_tile_sem(&e.b, 0);
+  e.credit = tg_west_credits(&e.b, 2);
+  tg_exit exit = {
+      .flits = e.parts > 1 ? e.piece_flits : e.chunk_rows * e.out_flits, .pieces = e.parts, .buffer = e.out};
+  exit.loops[0] = e.loops[0], exit.loops[1] = e.loops[1], exit.loops[2] = e.parts;
+  tg_exit_init(&e.b, &exit, 2);
+  tg_vx_instr microcode = {0};
+  tg_status status = tg_mc_pack(mc, c->program, e.b.section, &microcode, c->diag);
+  if (status) {
+    tg_diag_prefix(c->diag, "%s", name);
+    return status;
+  }
+  for (uint32_t r = 0; r < c->m->rows; r++)
+    for (uint32_t col = 0; col < c->m->cols; col++) {
+      emit_loads(&e, r, col);
+      status = emit_vop(&e, r, col, &microcode, repeat, &exit);
+      if (status) return status;
+    }
+  for (uint32_t r = 0; r < c->m->rows; r++) {
+    tg_queue *queue = tg_west_queue(&e.b, r, TG_CTX_LOAD);
+    tg_instr *last = &queue->instrs[queue->count - 1];
+    last->common.loop_count[0] = e.loops[0];
+    last->common.loop_count[1] = e.loops[1];
+  }
+  tg_exit_emit(&e.b, &exit, fill_store, &e);
+  tg_build_invoke(&e.b, name);
+  return TG_OK;
+}

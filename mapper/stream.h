@@ -1,0 +1,56 @@
+/* Kernels that stream rows through the vector units: each tile takes every T-th chunk of rows, loaded by its
+ * row's west AGCU, computed by one VOP a chunk, stored by its column's north AGCU. */
+#ifndef TEGULA_MAPPER_STREAM_H
+#define TEGULA_MAPPER_STREAM_H
+
+#include "mapper/microcode.h"
+#include "mapper/section.h"
+#include "mapper/space.h"
+
+/* One tensor's walk over [rows digits m2 m1 m0][element]; strides in elements. */
+typedef struct tg_walk_plan {
+  const tg_dram_tensor *tensor;
+  int64_t offset;         /* elements from its start */
+  int64_t radix[3];       /* of the row digits, outermost first */
+  int64_t stride[3];      /* elements per digit */
+  int64_t element_stride; /* along a row */
+  int64_t columns;        /* of a row; elements beyond are invalid */
+  int64_t linear_size;    /* > 0: rows are slices of one run of so many elements, columns long; else 0 */
+} tg_walk_plan;
+
+/* Fills the walk of an instruction: row r of the kernel is linear index r of the digits. Bases come from
+ * `entry`, `residue`. */
+void tg_fill_walk(tg_agcu_instr *in, const tg_walk_plan *walk, int entry, int64_t residue);
+
+/* The output dimensions of a space as at most three row digits and columns. Needs space->rank <= 4.
+ * `column_block`: columns of one-dimensional spaces. */
+void tg_space_walk(const tg_space *space, int operand, const tg_dram_tensor *tensor, int64_t offset,
+                   int64_t column_block, tg_walk_plan *out_walk);
+
+typedef struct tg_stream_kernel {
+  int inputs;
+  tg_walk_plan input[TG_STREAMS];
+  tg_walk_plan output;
+  int input_kind[TG_STREAMS], output_kind; /* stream kinds */
+  int64_t rows;                            /* of the kernel */
+  uint32_t take;                           /* elements of a row block as loaded, a multiple of 2P */
+  uint32_t column_blocks;                  /* row blocks of a row: 1, or columns / take rounded up */
+  uint32_t
+      window[TG_STREAMS]; /* loads of an input a chunk: 1, or positions of a pooling window, repeated by j */
+  int64_t window_step;    /* linear K index from one position to the next */
+  bool whole_rows; /* the VOP needs a row in one piece (softmax): columns repeat by j, else each vector is a
+                      row of the VOP */
+  uint32_t tail_n; /* elements of a row for TAIL */
+  void (*adjust_load)(const void *user, int input, tg_agcu_instr *load); /* or NULL */
+  const void *user;
+} tg_stream_kernel;
+
+/* Emits a section: loads, the VOP with microcode `mc` (streams 0..inputs-1 read, stream `inputs` is written),
+ * stores, and one invocation. `repeat` is the VOP's seg_repeat. */
+tg_status tg_emit_stream_kernel(tg_compile *c, const tg_kernel *kernel, const tg_stream_kernel *plan,
+                                tg_mc *mc, int repeat);
+
+/* Flits of a block of `elements` of a stream kind. */
+uint32_t tg_kind_flits(const tg_params *m, int kind, uint32_t elements);
+
+#endif

@@ -1,0 +1,407 @@
+/* Kernels of the vector unit: elementwise nodes, softmax, pooling, and moves. */
+#include "mapper/expression.h"
+#include "mapper/stream.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+enum {
+  ROW_VECTORS = 4, /* vectors of a row of one-dimensional spaces: a few atoms, so that runs stay long */
+  OUTER_SECTIONS = 256
+};
+
+static uint32_t round_up(int64_t value, uint32_t unit) {
+  return (uint32_t)((value + unit - 1) / unit * unit);
+}
+
+/* Columns of a block: the whole row if its flits fit the way out and a few buffers, else a part. */
+static void choose_columns(const tg_compile *c, tg_stream_kernel *plan, int64_t columns) {
+  uint32_t lanes = tg_lanes(c->m), share = tg_store_rows(c->m) / c->m->rows / 2;
+  uint32_t most_vectors = share / 2 ? share / 2 : 1; /* two flits of fp32 a vector */
+  uint32_t room = c->m->banks / (2 * (uint32_t)(plan->inputs + 1)) * tg_bank_rows(c->m), window = 1;
+  for (int i = 0; i < plan->inputs; i++)
+    if (window < plan->window[i]) window = plan->window[i];
+  if (most_vectors > room / 2 / window) most_vectors = room / 2 / window;
+  if (!most_vectors) most_vectors = 1;
+  int64_t vectors = (columns + lanes - 1) / lanes;
+  plan->take = (uint32_t)(vectors < most_vectors ? vectors : most_vectors) * lanes;
+  plan->column_blocks = (uint32_t)((columns + plan->take - 1) / plan->take);
+}
+
+/* ---- elementwise and moves: any space of four dimensions; more are cut into sections ---- */
+
+typedef struct space_kernel {
+  const tg_kernel *kernel;
+  tg_space space; /* inputs in order, then the output */
+  int inputs;
+  const tg_dram_tensor *tensors[TG_STREAMS];
+  int kinds[TG_STREAMS];
+  int64_t offsets[TG_STREAMS]; /* elements */
+  tg_mc *mc;
+} space_kernel;
+
+static tg_status emit_four(tg_compile *c, const space_kernel *k) {
+  tg_stream_kernel plan = {.inputs = k->inputs, .output_kind = k->kinds[k->inputs]};
+  for (int i = 0; i < k->inputs; i++) plan.window[i] = 1, plan.input_kind[i] = k->kinds[i];
+  int64_t block = (int64_t)tg_lanes(c->m) * ROW_VECTORS;
+  int64_t columns = k->space.rank == 1 && k->space.dims[0] > block ? block : k->space.dims[k->space.rank - 1];
+  choose_columns(c, &plan, columns);
+  if (k->space.rank == 1) block = plan.take, plan.column_blocks = 1;
+  for (int i = 0; i <= k->inputs; i++)
+    tg_space_walk(&k->space, i, k->tensors[i], k->offsets[i], block,
+                  i < k->inputs ? &plan.input[i] : &plan.output);
+  plan.rows = plan.output.radix[0] * plan.output.radix[1] * plan.output.radix[2];
+  return tg_emit_stream_kernel(c, k->kernel, &plan, k->mc, 0);
+}
+
+static tg_status emit_space(tg_compile *c, space_kernel *k) {
+  tg_space_merge(&k->space);
+  if (k->space.rank <= 4) return emit_four(c, k);
+  if (k->space.dims[0] > OUTER_SECTIONS)
+    return tg_fail(
+        c->diag, TG_INVALID,
+        "%s: more than four dimensions that cannot be merged, the first of %lld, are not supported",
+        tg_kernel_name(c, k->kernel), (long long)k->space.dims[0]);
+  for (int64_t i = 0; i < k->space.dims[0]; i++) {
+    space_kernel inner = *k;
+    inner.space.rank--;
+    for (int d = 0; d < inner.space.rank; d++) inner.space.dims[d] = k->space.dims[d + 1];
+    for (int o = 0; o <= k->inputs; o++) {
+      inner.offsets[o] += i * k->space.strides[o][0];
+      for (int d = 0; d < inner.space.rank; d++) inner.space.strides[o][d] = k->space.strides[o][d + 1];
+    }
+    tg_status status = emit_space(c, &inner);
+    if (status) return status;
+  }
+  return TG_OK;
+}
+
+static void add_operand(const tg_compile *c, space_kernel *k, tg_value *value) {
+  int index = k->space.operands;
+  k->tensors[index] = tg_place_of(c, value);
+  k->kinds[index] = tg_stream_kind(value);
+}
+
+static bool listed(const tg_operand_stream *streams, int count, const tg_value *value) {
+  for (int s = 0; s < count; s++)
+    if (streams[s].value == value) return true;
+  return false;
+}
+
+static bool made_inside(const tg_kernel *kernel, const tg_value *value) {
+  for (size_t n = 0; n < kernel->fused_count; n++)
+    if (tg_out(kernel->fused[n]) == value) return true;
+  return false;
+}
+
+tg_status tg_emit_elementwise(tg_compile *c, const tg_kernel *kernel) {
+  tg_operand_stream streams[TG_STREAMS];
+  int count = 0;
+  tg_mc mc;
+  tg_mc_begin(&mc, c->arena);
+  space_kernel k = {.kernel = kernel, .mc = &mc};
+  tg_space_begin(&k.space, kernel->output);
+  for (size_t n = 0; n < kernel->fused_count; n++)
+    for (int i = 0; i < kernel->fused[n]->input_count; i++) {
+      tg_value *value = tg_in(kernel->fused[n], i);
+      if (tg_is_scalar_constant(value) || made_inside(kernel, value) || listed(streams, count, value))
+        continue;
+      assert(count < TG_STREAMS - 1);
+      streams[count] = (tg_operand_stream){value, count};
+      add_operand(c, &k, value);
+      tg_space_add_broadcast(&k.space, value);
+      count++;
+    }
+  k.inputs = count;
+  add_operand(c, &k, kernel->output);
+  tg_space_add_broadcast(&k.space, kernel->output);
+  tg_mc_ref result = tg_emit_expression(&mc, c, kernel, NULL, TG_MC_NONE, streams, count);
+  if (result == TG_MC_NONE) return TG_INVALID;
+  tg_mc_store(&mc, count, k.kinds[count] == TG_STREAM_FP32, result);
+  return emit_space(c, &k);
+}
+
+/* Input and output strides of a move over the elements that it moves. */
+static void move_strides(tg_compile *c, const tg_kernel *kernel, space_kernel *k) {
+  tg_value *in = kernel->root ? tg_in(kernel->root, kernel->part) : kernel->source;
+  const tg_value *out = kernel->root ? tg_out(kernel->root) : kernel->source;
+  int64_t in_sizes[TG_MAX_RANK], out_sizes[TG_MAX_RANK], in_dense[TG_MAX_RANK] = {0},
+                                                         out_dense[TG_MAX_RANK] = {0};
+  tg_value_sizes(in, in_sizes);
+  tg_value_sizes(out, out_sizes);
+  tg_dense_strides(in_sizes, in->rank, in_dense);
+  tg_dense_strides(out_sizes, out->rank, out_dense);
+  if (kernel->root && kernel->root->op == TG_OP_TRANSPOSE) {
+    const int64_t *perm = tg_attr_ints(kernel->root, TG_ATTR_PERM, NULL);
+    int64_t permuted[TG_MAX_RANK] = {0};
+    for (int d = 0; d < out->rank; d++) permuted[d] = in_dense[perm[d]];
+    tg_space_begin(&k->space, out);
+    add_operand(c, k, in);
+    tg_space_add_strided(&k->space, permuted);
+  } else {
+    tg_space_begin(&k->space, in);
+    add_operand(c, k, in);
+    tg_space_add_strided(&k->space, in_dense);
+  }
+  k->inputs = 1;
+  k->kinds[1] = k->kinds[0];
+  tg_space_add_strided(&k->space, out_dense);
+  if (!kernel->root)
+    k->tensors[1] = &c->program->tensors[c->output_tensors[kernel->part]];
+  else
+    k->tensors[1] = tg_place_of(c, out);
+  if (kernel->root && kernel->root->op == TG_OP_CONCAT) {
+    int64_t axis = tg_attr_int(kernel->root, TG_ATTR_AXIS);
+    if (axis < 0) axis += out->rank;
+    for (int i = 0; i < kernel->part; i++)
+      k->offsets[1] += tg_in(kernel->root, i)->dims[axis].size * out_dense[axis];
+  }
+}
+
+tg_status tg_emit_move(tg_compile *c, const tg_kernel *kernel) {
+  tg_mc mc;
+  tg_mc_begin(&mc, c->arena);
+  space_kernel k = {.kernel = kernel, .mc = &mc};
+  move_strides(c, kernel, &k);
+  bool halves = k.kinds[0] == TG_STREAM_FP32;
+  tg_mc_store(&mc, 1, halves, tg_mc_load(&mc, 0, halves));
+  return emit_space(c, &k);
+}
+
+/* ---- softmax ---- */
+
+/* Sum of 32 partial sums held in 32/2P registers: partials 16, 8, 4, 2, 1 apart are added, whatever the lanes
+ * are. */
+static tg_mc_ref sum_tree(tg_mc *mc, tg_mc_ref *partial, int registers, int lanes) {
+  for (int apart = registers / 2; apart >= 1; apart /= 2)
+    for (int i = 0; i < apart; i++)
+      partial[i] = tg_mc_alu(mc, TG_ALU_add, partial[i], partial[i + apart], TG_MC_NONE);
+  tg_mc_ref sum = partial[0];
+  for (int apart = lanes / 2; apart >= 1; apart /= 2)
+    sum = tg_mc_alu(mc, TG_ALU_add, sum, tg_mc_alu_imm(mc, TG_ALU_rot, sum, TG_MC_NONE, apart), TG_MC_NONE);
+  return sum;
+}
+
+tg_status tg_emit_softmax(tg_compile *c, const tg_kernel *kernel) {
+  tg_value *in = tg_in(kernel->root, 0), *out = kernel->output;
+  int lanes = (int)tg_lanes(c->m), registers = 32 / lanes;
+  int64_t columns = in->rank ? in->dims[in->rank - 1].size : 1;
+  tg_stream_kernel plan = {.inputs = 1,
+                           .window = {1},
+                           .input_kind = {tg_stream_kind(in)},
+                           .output_kind = tg_stream_kind(out),
+                           .whole_rows = true,
+                           .column_blocks = 1,
+                           .rows = tg_value_elements(in) / columns,
+                           .tail_n = (uint32_t)columns};
+  if (columns > 1 << 20)
+    return tg_fail(c->diag, TG_INVALID,
+                   "node \"%s\": a softmax row of %lld elements does not fit on the array",
+                   kernel->root->name, (long long)columns);
+  plan.take = round_up(columns, 32);
+  plan.input[0] = (tg_walk_plan){.tensor = tg_place_of(c, in),
+                                 .radix = {1, 1, plan.rows},
+                                 .stride = {0, 0, columns},
+                                 .element_stride = 1,
+                                 .columns = columns};
+  plan.output = plan.input[0];
+  plan.output.tensor = tg_place_of(c, out);
+
+  tg_mc code, *mc = &code;
+  tg_mc_begin(mc, c->arena);
+  bool halves = plan.input_kind[0] == TG_STREAM_FP32;
+  tg_mc_ref partial[32], zero = tg_mc_const(mc, 0.0f), lowest = tg_mc_bits(mc, 0xff800000u),
+                         top = tg_mc_new(mc);
+  tg_mc_assign(mc, top, TG_ALU_mov, lowest, TG_MC_NONE, TG_MC_NONE);
+  for (int i = 0; i < registers; i++)
+    tg_mc_assign(mc, partial[i] = tg_mc_new(mc), TG_ALU_mov, zero, TG_MC_NONE, TG_MC_NONE);
+
+  tg_mc_next_segment(mc); /* for each vector: the maximum */
+  tg_mc_ref x = tg_mc_load(mc, 0, halves);
+  tg_mc_assign(mc, top, TG_ALU_max, top, tg_mc_alu_imm(mc, TG_ALU_tail, x, lowest, 0), TG_MC_NONE);
+
+  tg_mc_next_segment(mc);
+  for (int apart = lanes / 2; apart >= 1; apart /= 2)
+    tg_mc_assign(mc, top, TG_ALU_max, top, tg_mc_alu_imm(mc, TG_ALU_rot, top, TG_MC_NONE, apart), TG_MC_NONE);
+
+  tg_mc_next_segment(mc); /* for each vector: add to the oldest partial, which becomes the youngest */
+  tg_mc_ref e = tg_mc_exp(mc, tg_mc_alu(mc, TG_ALU_sub, tg_mc_load(mc, 0, halves), top, TG_MC_NONE));
+  tg_mc_ref sum =
+      tg_mc_alu_imm(mc, TG_ALU_tail, tg_mc_alu(mc, TG_ALU_add, partial[0], e, TG_MC_NONE), partial[0], 0);
+  for (int i = 0; i + 1 < registers; i++)
+    tg_mc_assign(mc, partial[i], TG_ALU_mov, partial[i + 1], TG_MC_NONE, TG_MC_NONE);
+  tg_mc_assign(mc, partial[registers - 1], TG_ALU_mov, sum, TG_MC_NONE, TG_MC_NONE);
+
+  tg_mc_next_segment(mc);
+  tg_mc_ref inverse = tg_mc_reciprocal_normal(mc, sum_tree(mc, partial, registers, lanes));
+
+  tg_mc_next_segment(mc); /* for each vector: the result */
+  e = tg_mc_exp(mc, tg_mc_alu(mc, TG_ALU_sub, tg_mc_load(mc, 0, halves), top, TG_MC_NONE));
+  tg_mc_ref y = tg_mc_alu(mc, TG_ALU_mul, e, inverse, TG_MC_NONE);
+  if (kernel->fused_count && tg_out(kernel->root)->dtype != TG_F32)
+    y = tg_mc_alu(mc, tg_out(kernel->root)->dtype == TG_BF16 ? TG_ALU_rndbf16 : TG_ALU_rndfp16, y, TG_MC_NONE,
+                  TG_MC_NONE);
+  if (kernel->fused_count) y = tg_emit_expression(mc, c, kernel, tg_out(kernel->root), y, NULL, 0);
+  if (y == TG_MC_NONE) return TG_INVALID;
+  tg_mc_store(mc, 1, plan.output_kind == TG_STREAM_FP32, y);
+  return tg_emit_stream_kernel(c, kernel, &plan, mc, 1 << 1 | 1 << 3 | 1 << 5);
+}
+
+/* ---- pooling ---- */
+
+typedef struct window {
+  int64_t h, w, channels, kh, kw, sh, sw, dh, dw, top, left;
+  int64_t fill;
+  uint32_t bytes;
+} window;
+
+static window window_of(const tg_node *node) {
+  const tg_value *in = tg_in(node, 0);
+  const int64_t *kernel = tg_attr_ints(node, TG_ATTR_KERNEL_SHAPE, NULL),
+                *strides = tg_attr_ints(node, TG_ATTR_STRIDES, NULL);
+  const int64_t *dilations = tg_attr_ints(node, TG_ATTR_DILATIONS, NULL),
+                *pads = tg_attr_ints(node, TG_ATTR_PADS, NULL);
+  return (window){.h = in->dims[1].size,
+                  .w = in->dims[2].size,
+                  .channels = in->dims[3].size,
+                  .kh = kernel[0],
+                  .kw = kernel[1],
+                  .sh = strides[0],
+                  .sw = strides[1],
+                  .dh = dilations[0],
+                  .dw = dilations[1],
+                  .top = pads[0],
+                  .left = pads[1],
+                  .bytes = tg_value_bytes_each(in)};
+}
+
+/* The K walk goes over the window, channels innermost; positions outside the image load the fill. */
+static void walk_window(const void *user, int input, tg_agcu_instr *load) {
+  const window *p = user;
+  if (input) return;
+  load->k_radix[0] = p->kh;
+  load->k_radix[1] = p->kw;
+  load->stride[3] = p->dh * p->w * p->channels * p->bytes;
+  load->stride[4] = p->dw * p->channels * p->bytes;
+  load->offset[0] -= (p->top * p->w + p->left) * p->channels * p->bytes;
+  load->y_org[0] = -p->top;
+  load->y_inc[1] = p->sh;
+  load->y_inc[3] = p->dh;
+  load->y_size[0] = p->h;
+  load->x_org[0] = -p->left;
+  load->x_inc[2] = p->sw;
+  load->x_inc[4] = p->dw;
+  load->x_size[0] = p->w;
+  load->fill[0] = p->fill;
+}
+
+static int64_t valid_positions(int64_t out, int64_t stride, int64_t dilation, int64_t kernel, int64_t pad,
+                               int64_t size) {
+  int64_t count = 0;
+  for (int64_t k = 0; k < kernel; k++) {
+    int64_t at = out * stride - pad + k * dilation;
+    count += at >= 0 && at < size;
+  }
+  return count;
+}
+
+/* 1 / (positions that count) for each output position, [OH, OW], as a constant of the program; NULL if it is
+ * `*out_uniform` everywhere. */
+static const tg_dram_tensor *inverse_counts(tg_compile *c, const tg_node *node, const window *p,
+                                            float *out_uniform) {
+  const tg_value *out = tg_out(node);
+  int64_t oh = out->dims[1].size, ow = out->dims[2].size;
+  const int64_t *pads = tg_attr_ints(node, TG_ATTR_PADS, NULL);
+  bool include = tg_attr_int(node, TG_ATTR_COUNT_INCLUDE_PAD);
+  float *inverse = TG_NEW_ARRAY(&c->program->arena, float, (size_t)(oh * ow));
+  bool uniform = true;
+  for (int64_t y = 0; y < oh; y++)
+    for (int64_t x = 0; x < ow; x++) {
+      int64_t rows = include ? valid_positions(y, p->sh, p->dh, p->kh, 0, p->h + pads[0] + pads[2])
+                             : valid_positions(y, p->sh, p->dh, p->kh, p->top, p->h);
+      int64_t columns = include ? valid_positions(x, p->sw, p->dw, p->kw, 0, p->w + pads[1] + pads[3])
+                                : valid_positions(x, p->sw, p->dw, p->kw, p->left, p->w);
+      inverse[y * ow + x] = 1.0f / (float)(rows * columns); /* no position: 0 * inf is NaN, as 0/0 */
+      uniform = uniform && inverse[y * ow + x] == inverse[0];
+    }
+  *out_uniform = inverse[0];
+  if (uniform) return NULL;
+  tg_dram_tensor *tensor = tg_program_add_tensor(c->program);
+  *tensor = (tg_dram_tensor){.name = "inverse counts",
+                             .role = TG_ROLE_CONSTANT,
+                             .storage = TG_STORE_FP32,
+                             .rank = 2,
+                             .dims = {oh, ow},
+                             .bytes = 4 * (uint64_t)(oh * ow),
+                             .address = c->program->dram_bytes,
+                             .data = (const uint8_t *)inverse};
+  c->program->dram_bytes += (tensor->bytes + 63) & ~63ull;
+  return tensor;
+}
+
+tg_status tg_emit_pool(tg_compile *c, const tg_kernel *kernel) {
+  const tg_node *node = kernel->root;
+  tg_value *in = tg_in(node, 0), *out = kernel->output;
+  bool average = node->op == TG_OP_AVERAGE_POOL;
+  window p = window_of(node);
+  int64_t n = in->dims[0].size, oh = out->dims[1].size, ow = out->dims[2].size, positions = p.kh * p.kw;
+  if (positions > 65535)
+    return tg_fail(c->diag, TG_INVALID, "node \"%s\": a pooling window of %lld positions is not supported",
+                   node->name, (long long)positions);
+  tg_stream_kernel plan = {.inputs = 1,
+                           .window = {(uint32_t)positions, 1},
+                           .input_kind = {tg_stream_kind(in), TG_STREAM_FP32},
+                           .output_kind = tg_stream_kind(out),
+                           .rows = n * oh * ow,
+                           .window_step = p.channels,
+                           .adjust_load = walk_window,
+                           .user = &p};
+  int64_t plane = p.w * p.channels;
+  float uniform = 1.0f;
+  const tg_dram_tensor *counts = average ? inverse_counts(c, node, &p, &uniform) : NULL;
+  plan.input[0] = (tg_walk_plan){.tensor = tg_place_of(c, in),
+                                 .radix = {n, oh, ow},
+                                 .stride = {p.h * plane, p.sh * plane, p.sw * p.channels},
+                                 .element_stride = 1,
+                                 .columns = p.channels};
+  plan.output = (tg_walk_plan){.tensor = tg_place_of(c, out),
+                               .radix = {n, oh, ow},
+                               .stride = {oh * ow * p.channels, ow * p.channels, p.channels},
+                               .element_stride = 1,
+                               .columns = p.channels};
+  if (counts) {
+    plan.input[plan.inputs++] = (tg_walk_plan){.tensor = counts,
+                                               .radix = {n, oh, ow},
+                                               .stride = {0, ow, 1},
+                                               .element_stride = 0,
+                                               .columns = p.channels};
+    plan.output.tensor = tg_place_of(c, out); /* adding a tensor moved them */
+    plan.input[0].tensor = tg_place_of(c, in);
+  }
+  uint32_t lowest = plan.input_kind[0] == TG_STREAM_FP32   ? 0xff800000u
+                    : plan.input_kind[0] == TG_STREAM_BF16 ? 0xff80u
+                                                           : 0xfc00u;
+  p.fill = average ? 0 : lowest;
+  choose_columns(c, &plan, p.channels);
+
+  tg_mc code, *mc = &code;
+  tg_mc_begin(mc, c->arena);
+  tg_mc_ref sum = tg_mc_new(mc);
+  tg_mc_assign(mc, sum, TG_ALU_mov, average ? tg_mc_const(mc, 0.0f) : tg_mc_bits(mc, 0xff800000u), TG_MC_NONE,
+               TG_MC_NONE);
+  tg_mc_next_segment(mc);
+  tg_mc_assign(mc, sum, average ? TG_ALU_add : TG_ALU_max, sum,
+               tg_mc_load(mc, 0, plan.input_kind[0] == TG_STREAM_FP32), TG_MC_NONE);
+  tg_mc_next_segment(mc);
+  tg_mc_ref y = sum;
+  if (average)
+    y = tg_mc_alu(mc, TG_ALU_mul, sum, counts ? tg_mc_load(mc, 1, true) : tg_mc_const(mc, uniform),
+                  TG_MC_NONE);
+  tg_dtype dtype = tg_out(node)->dtype;
+  if (kernel->fused_count && average && dtype != TG_F32)
+    y = tg_mc_alu(mc, dtype == TG_BF16 ? TG_ALU_rndbf16 : TG_ALU_rndfp16, y, TG_MC_NONE, TG_MC_NONE);
+  if (kernel->fused_count) y = tg_emit_expression(mc, c, kernel, tg_out(node), y, NULL, 0);
+  if (y == TG_MC_NONE) return TG_INVALID;
+  tg_mc_store(mc, plan.inputs, plan.output_kind == TG_STREAM_FP32, y);
+  return tg_emit_stream_kernel(c, kernel, &plan, mc, 1 << 1);
+}
