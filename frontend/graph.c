@@ -124,6 +124,16 @@ static void drop_use(tg_use *use) {
   use->value = NULL;
 }
 
+static void set_inputs(tg_graph *graph, tg_node *node, tg_value *const *inputs, int count) {
+  node->input_count = count;
+  node->inputs = TG_NEW_ARRAY(graph->arena, tg_use, (size_t)count);
+  for (int i = 0; i < count; i++) {
+    node->inputs[i].node = node;
+    node->inputs[i].input = i;
+    add_use(&node->inputs[i], inputs[i]);
+  }
+}
+
 static void set_default_attributes(tg_graph *graph, tg_node *node) {
   const tg_op_info *info = tg_op_get(node->op);
   node->attr_count = info->attr_count;
@@ -143,13 +153,7 @@ tg_node *tg_graph_add_node(tg_graph *graph, tg_op op, const char *name, tg_value
   node->id = id >= 0 ? id : graph->next_id;
   if (node->id >= graph->next_id) graph->next_id = node->id + 1;
   node->name = tg_arena_strdup(graph->arena, name ? name : "");
-  node->input_count = input_count;
-  node->inputs = TG_NEW_ARRAY(graph->arena, tg_use, (size_t)input_count);
-  for (int i = 0; i < input_count; i++) {
-    node->inputs[i].node = node;
-    node->inputs[i].input = i;
-    add_use(&node->inputs[i], inputs[i]);
-  }
+  set_inputs(graph, node, inputs, input_count);
   node->output_count = info->outputs;
   node->outputs = TG_NEW_ARRAY(graph->arena, tg_value *, (size_t)info->outputs);
   for (int i = 0; i < info->outputs; i++) {
@@ -246,4 +250,70 @@ void tg_value_rename(tg_graph *graph, tg_value *value, const char *name) {
   if (!added) return;
   tg_name_set_remove(graph->names, value->name);
   value->name = added;
+}
+
+/* --- copies
+ * ---------------------------------------------------------------------------------------------------- */
+
+static tg_value *clone_value(tg_graph *copy, const tg_value *value) {
+  tg_value *fresh = TG_NEW(copy->arena, tg_value);
+  *fresh = *value;
+  const char *name = tg_name_set_add(copy->names, value->name, fresh);
+  fresh->name =
+      name ? name : tg_arena_strdup(copy->arena, value->name); /* dead values may have lost theirs */
+  fresh->producer = NULL;
+  fresh->uses = NULL;
+  fresh->use_count = fresh->output_count = 0;
+  for (int i = 0; i < value->rank; i++)
+    if (value->dims[i].symbol) fresh->dims[i].symbol = intern_symbol(copy, value->dims[i].symbol);
+  return fresh;
+}
+
+static void clone_node(tg_graph *copy, const tg_node *node) {
+  tg_arena *arena = copy->arena;
+  tg_value **inputs = TG_NEW_ARRAY(arena, tg_value *, (size_t)node->input_count);
+  for (int i = 0; i < node->input_count; i++)
+    inputs[i] = tg_in(node, i) ? copy->values[tg_in(node, i)->index] : NULL;
+  tg_node *fresh = TG_NEW(arena, tg_node);
+  *fresh = *node;
+  fresh->name = tg_arena_strdup(arena, node->name);
+  fresh->rule = node->rule ? tg_arena_strdup(arena, node->rule) : NULL;
+  set_inputs(copy, fresh, inputs, node->input_count);
+  fresh->outputs = TG_NEW_ARRAY(arena, tg_value *, (size_t)node->output_count);
+  for (int i = 0; i < node->output_count; i++) {
+    fresh->outputs[i] = copy->values[node->outputs[i]->index];
+    fresh->outputs[i]->producer = fresh;
+  }
+  fresh->attrs = TG_NEW_ARRAY(arena, tg_attr, (size_t)node->attr_count);
+  for (int i = 0; i < node->attr_count; i++) {
+    fresh->attrs[i] = node->attrs[i];
+    fresh->attrs[i].text = tg_arena_strdup(arena, node->attrs[i].text);
+    if (node->attrs[i].ints)
+      tg_attr_set_ints(copy, fresh, node->attrs[i].key, node->attrs[i].ints, node->attrs[i].count);
+  }
+  link_before(copy, fresh, NULL);
+  copy->node_count++;
+}
+
+tg_graph *tg_graph_clone(const tg_graph *graph, tg_arena *arena) {
+  tg_graph *copy = tg_graph_create(arena, graph->name);
+  copy->next_id = graph->next_id;
+  if (graph->disable_graphamp) copy->disable_graphamp = tg_arena_strdup(arena, graph->disable_graphamp);
+  for (int i = 0; i < graph->symbol_count; i++) {
+    intern_symbol(copy, graph->symbols[i].name);
+    copy->symbols[i].size = graph->symbols[i].size;
+  }
+  copy->value_count = graph->value_count;
+  copy->values_capacity = (size_t)graph->value_count;
+  copy->values = TG_NEW_ARRAY(arena, tg_value *, (size_t)graph->value_count);
+  for (int i = 0; i < graph->value_count; i++) copy->values[i] = clone_value(copy, graph->values[i]);
+  copy->input_count = graph->input_count;
+  copy->inputs_capacity = (size_t)graph->input_count;
+  copy->inputs = TG_NEW_ARRAY(arena, tg_value *, (size_t)graph->input_count);
+  for (int i = 0; i < graph->input_count; i++) copy->inputs[i] = copy->values[graph->inputs[i]->index];
+  TG_FOR_NODES(graph, node) clone_node(copy, node);
+  for (int i = 0; i < graph->output_count; i++)
+    tg_graph_add_output(copy, copy->values[graph->outputs[i]->index], graph->output_names[i],
+                        graph->output_dtypes[i]);
+  return copy;
 }

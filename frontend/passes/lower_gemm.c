@@ -6,11 +6,17 @@
 
 static const int64_t swap[] = {1, 0};
 
-/* dtype `value` scaled by a constant, in fp32. */
+static tg_node *made_for(const tg_node *gemm, tg_node *node) {
+  node->disable_graphamp = gemm->disable_graphamp;
+  node->rule = gemm->rule;
+  return node;
+}
+
+/* `value` scaled by a constant, in fp32. */
 static tg_value *scaled(tg_graph *graph, tg_node *gemm, tg_value *value, double factor) {
   if (factor == 1) return value;
   tg_value *operands[] = {value, tg_graph_add_scalar(graph, "scale", TG_F32, factor)};
-  return tg_out(tg_rewrite_node(graph, TG_OP_MUL, gemm->name, operands, 2, TG_F32, gemm, -1));
+  return tg_out(made_for(gemm, tg_rewrite_node(graph, TG_OP_MUL, gemm->name, operands, 2, TG_F32, gemm, -1)));
 }
 
 /* The product and what is added to it stay in fp32; only the last node rounds to the Gemm's format, as the
@@ -23,12 +29,11 @@ static void lower_gemm(tg_graph *graph, tg_node *gemm) {
   if (tg_attr_int(gemm, TG_ATTR_TRANS_B)) b = tg_rewrite_transpose(graph, b, swap, gemm);
   tg_value *operands[] = {a, b};
   tg_node *matmul = tg_rewrite_node(graph, TG_OP_MATMUL, gemm->name, operands, 2, TG_F32, gemm, gemm->id);
-  matmul->disable_graphamp = gemm->disable_graphamp;
-  matmul->rule = gemm->rule;
+  made_for(gemm, matmul);
   tg_value *result = scaled(graph, gemm, tg_out(matmul), alpha);
   if (c) {
     tg_value *sum[] = {result, scaled(graph, gemm, c, beta)};
-    result = tg_out(tg_rewrite_node(graph, TG_OP_ADD, gemm->name, sum, 2, TG_F32, gemm, -1));
+    result = tg_out(made_for(gemm, tg_rewrite_node(graph, TG_OP_ADD, gemm->name, sum, 2, TG_F32, gemm, -1)));
   }
   result->dtype = dtype;
   tg_rewrite_replace(graph, gemm, result);
