@@ -1,0 +1,175 @@
+/* The dumb evaluator against cases small enough to do by hand, and the chain of numerics.md. */
+#include "frontend/infer.h"
+#include "frontend/reference.h"
+#include "frontend/text.h"
+#include "tests/frontend/support.h"
+#include "tests/harness.h"
+
+#include <math.h>
+
+/* One output of a text graph over the given inputs, as fp32. */
+static const float *evaluate(tg_arena *arena, const char *text, const float *const *inputs) {
+  tg_graph *g;
+  tg_diag diag = {""};
+  tg_graph_parse(arena, text, &g, &diag);
+  if (g) tg_graph_infer(g, &diag);
+  EXPECT_STR(diag.message, "");
+  if (diag.message[0]) return NULL;
+  const void *in[4] = {NULL};
+  for (int i = 0; i < g->input_count; i++) in[i] = inputs[i];
+  const tg_value *y = g->outputs[0];
+  void *out = tg_arena_alloc(arena, (size_t)tg_value_elements(y), 8);
+  tg_reference_run(g, in, &out);
+  float *wide = TG_NEW_ARRAY(arena, float, (size_t)tg_value_elements(y));
+  for (int64_t i = 0; i < tg_value_elements(y); i++) wide[i] = tg_load_f32(out, y->dtype, (size_t)i);
+  return wide;
+}
+
+typedef struct hand_case {
+  const char *name, *text;
+  float x[12];
+  int count;
+  float y[12];
+} hand_case;
+
+static const hand_case cases[] = {
+    {"matmul_broadcasts_batches",
+     "graph \"g\"\ninput %x: f32[2,1,2]\nconst %w: f32[2,2] = [1, 2, 3, 4]\n%y = MatMul(%x, %w) @0\noutput "
+     "\"y\" %y: none",
+     {1, 0, 0, 1},
+     4,
+     {1, 2, 3, 4}},
+    {"empty_k_is_zero",
+     "graph \"g\"\ninput %x: f32[2,0]\nconst %w: f32[0,2] = []\n%y = MatMul(%x, %w) @0\noutput \"y\" %y: "
+     "none",
+     {0},
+     4,
+     {0, 0, 0, 0}},
+    {"gemm_scales",
+     "graph \"g\"\ninput %x: f32[1,2]\nconst %w: f32[2,2] = [1, 2, 3, 4]\nconst %c: f32[1] = [10]\n"
+     "%y = Gemm(%x, %w, %c) alpha=2 beta=0.5 transB=1 @0\noutput \"y\" %y: none",
+     {1, 1},
+     2,
+     {11, 19}},
+    {"conv_pads_with_zero",
+     "graph \"g\"\ninput %x: f32[1,1,2,2]\nconst %w: f32[1,1,2,2] = [1, 10, 100, 1000]\nconst %b: f32[1] = "
+     "[0.5]\n"
+     "%y = Conv(%x, %w, %b) pads=[1,0,0,1] @0\noutput \"y\" %y: none",
+     {1, 2, 3, 4},
+     4,
+     {2100.5f, 200.5f, 4321.5f, 402.5f}},
+    {"depthwise_dilated_conv",
+     "graph \"g\"\ninput %x: f32[1,2,3]\nconst %w: f32[2,1,2] = [1, 10, 100, 1000]\n"
+     "%y = Conv(%x, %w) group=2 dilations=[2] @0\noutput \"y\" %y: none",
+     {1, 2, 3, 4, 5, 6},
+     2,
+     {31, 6400}},
+    {"max_pool_ignores_padding",
+     "graph \"g\"\ninput %x: f32[1,1,3]\n%y = MaxPool(%x) kernel_shape=[2] pads=[1,0] @0\noutput \"y\" %y: "
+     "none",
+     {-1, -2, -3},
+     3,
+     {-1, -1, -2}},
+    {"average_pool_counts_or_not",
+     "graph \"g\"\ninput %x: f32[1,1,3]\n%a = AveragePool(%x) kernel_shape=[2] pads=[1,0] @0\n"
+     "%b = AveragePool(%x) kernel_shape=[2] pads=[1,0] count_include_pad=1 @1\n%y = Concat(%a, %b) axis=1 "
+     "@2\n"
+     "output \"y\" %y: none",
+     {2, 4, 6},
+     6,
+     {2, 3, 5, 1, 3, 5}},
+    {"softmax_of_equal_and_masked",
+     "graph \"g\"\ninput %x: f32[2,2]\n%y = Softmax(%x) @0\noutput \"y\" %y: none",
+     {3, 3, 0, -INFINITY},
+     4,
+     {0.5f, 0.5f, 1, 0}},
+    {"transpose_moves",
+     "graph \"g\"\ninput %x: f32[2,3]\n%y = Transpose(%x) @0\noutput \"y\" %y: none",
+     {1, 2, 3, 4, 5, 6},
+     6,
+     {1, 4, 2, 5, 3, 6}},
+    {"relu_and_its_kin",
+     "graph \"g\"\ninput %x: f32[2]\n%a = Relu(%x) @0\n%b = LeakyRelu(%x) alpha=0.5 @1\n%c = Clip(%x) min=-1 "
+     "max=1 @2\n"
+     "%d = Abs(%x) @3\n%e = Neg(%x) @4\n%y = Concat(%a, %b, %c, %d, %e) axis=0 @5\noutput \"y\" %y: none",
+     {-2, 4},
+     10,
+     {0, 4, -1, 4, -1, 1, 2, 4, 2, -4}},
+    {"results_are_rounded_to_their_dtype",
+     "graph \"g\"\ninput %x: f32[2]\nconst %c: f32[] = [1]\n%y: bf16[2] = Add(%x, %c) @0\noutput \"y\" %y: "
+     "bf16",
+     {0.00390625f, 0.01171875f}, /* a tie to even down, a tie to even up */
+     2,
+     {1, 1.015625f}},
+    {"max_of_three_broadcasts",
+     "graph \"g\"\ninput %x: f32[2,1]\nconst %a: f32[2] = [0, 5]\nconst %b: f32[] = [2]\n%y = Max(%x, %a, "
+     "%b) @0\n"
+     "output \"y\" %y: none",
+     {1, 9},
+     4,
+     {2, 5, 9, 9}},
+};
+
+static void by_hand(const void *data) {
+  const hand_case *row = data;
+  tg_arena arena = {0};
+  const float *inputs[] = {row->x};
+  const float *y = evaluate(&arena, row->text, inputs);
+  ASSERT(y);
+  for (int i = 0; i < row->count; i++)
+    if (y[i] != row->y[i])
+      tg_test_fail(__FILE__, __LINE__, "%s[%d] is %g, not %g", row->name, i, (double)y[i], (double)row->y[i]);
+  tg_arena_release(&arena);
+}
+
+__attribute__((constructor)) static void register_cases(void) {
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    tg_test_register_row("reference", cases[i].name, __FILE__, __LINE__, by_hand, &cases[i]);
+}
+
+/* 2^24 + 1 + 1 ...: only the ascending chain, rounded at each step, loses every 1 and keeps the last 2. */
+TG_TEST(reference, products_are_added_in_ascending_k) {
+  tg_arena arena = {0};
+  static const float x[] = {16777216, 1, 1, 2};
+  const float *inputs[] = {x};
+  const float *y = evaluate(&arena,
+                            "graph \"g\"\ninput %x: f32[1,4]\nconst %w: f32[4,1] = [1, 1, 1, 1]\n"
+                            "%y = MatMul(%x, %w) @0\noutput \"y\" %y: none",
+                            inputs);
+  ASSERT(y);
+  EXPECT(y[0] == 16777218);
+  tg_arena_release(&arena);
+}
+
+/* (kh, kw, cin): channel 1 of the first tap comes before the second tap. */
+TG_TEST(reference, a_convolution_adds_channels_innermost) {
+  tg_arena arena = {0};
+  static const float x[] = {16777216, -16777216, 1,
+                            0}; /* [1,2,2]: channel 0 is {2^24, -2^24}, channel 1 is {1, 0} */
+  const float *inputs[] = {x};
+  const float *y = evaluate(&arena,
+                            "graph \"g\"\ninput %x: f32[1,2,2]\nconst %w: f32[1,2,2] = [1, 1, 1, 1]\n"
+                            "%y = Conv(%x, %w) @0\noutput \"y\" %y: none",
+                            inputs);
+  ASSERT(y);
+  EXPECT(y[0] == 0); /* 2^24 + 1 is lost before -2^24; channel-major would give 1 */
+  tg_arena_release(&arena);
+}
+
+TG_TEST(reference, special_values_follow_ieee_754_2019) {
+  tg_arena arena = {0};
+  static const float x[] = {NAN, -0.0f, 0.0f};
+  const float *inputs[] = {x};
+  const float *y =
+      evaluate(&arena,
+               "graph \"g\"\ninput %x: f32[3]\nconst %z: f32[3] = [1, 0, -0]\n%a = Max(%x, %z) @0\n"
+               "%b = Min(%x, %z) @1\n%c = Relu(%x) @2\n%y = Concat(%a, %b, %c) axis=0 @3\n"
+               "output \"y\" %y: none",
+               inputs);
+  ASSERT(y);
+  EXPECT(isnan(y[0]) && isnan(y[3]) && isnan(y[6]));
+  EXPECT(!signbit(y[1]) && !signbit(y[2]));
+  EXPECT(signbit(y[4]) && signbit(y[5]));
+  EXPECT(!signbit(y[7]));
+  tg_arena_release(&arena);
+}
