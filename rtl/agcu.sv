@@ -35,6 +35,7 @@ module agcu #(
     output logic                                     read_wide_o,
     output logic [6:0]                               read_first_o,
     output logic [6:0]                               read_count_o,
+    output logic [7:0]                               read_atoms_o,
     input  logic                                     read_valid_i,
     input  logic [64*tegula_pkg::P-1:0]              read_data_i,
     output logic                                     write_o,
@@ -42,6 +43,7 @@ module agcu #(
     output logic                                     write_wide_o,
     output logic [6:0]                               write_first_o,
     output logic [6:0]                               write_count_o,
+    output logic [7:0]                               write_atoms_o,
     output logic [tegula_pkg::FLIT_BITS-1:0]         write_data_o,
     // trace and state
     output logic [tegula_pkg::AGCU_CONTEXTS-1:0]     issue_o,
@@ -95,7 +97,7 @@ module agcu #(
       .grant_o(grant), .job_i(job), .walk_i(walk), .flits_i(flits), .last_i(last), .walk_we_o(walk_we),
       .context_o(port_context), .walk_o(walk_after), .piece_valid_o(piece_valid), .piece_store_o(piece_store),
       .address_o(address), .wide_o(wide), .first_o(first), .count_o(count), .piece_o(piece),
-      .store_row_o(store_row), .load_done_o(load_done), .store_end_o(port_store_end), .store_posts_o(store_posts)
+      .atoms_o(read_atoms_o), .store_row_o(store_row), .load_done_o(load_done), .store_end_o(port_store_end), .store_posts_o(store_posts)
   );
 
   assign read_o = piece_valid && !piece_store;
@@ -109,10 +111,11 @@ module agcu #(
   fabric_pkg::burst_t burst;
   logic push;
   assign push = grant != '0 && !job.store;
+  logic [31:0] run;
   always_comb begin
+    run = '0;
     burst = '0;
-    if (push) begin : entry
-      logic [31:0] run;
+    if (push) begin
       run = walk.flit / {16'd0, job.dst_inner};
       burst.run_row = job.row + run[15:0] * job.dst_stride;
       run = walk.flit % {16'd0, job.dst_inner};
@@ -142,7 +145,7 @@ module agcu #(
   agcu_store u_store (
       .clk_i, .rst_ni, .start_i, .arrive_i, .arrive_row_i(side.row), .arrive_data_i(data_i),
       .piece_valid_i(piece_valid && piece_store), .row_i(store_row), .address_i(address), .wide_i(wide),
-      .first_i(first), .count_i(count), .lane_i(piece.lane), .write_o, .address_o(write_address_o),
+      .first_i(first), .count_i(count), .lane_i(piece.lane), .atoms_i(read_atoms_o), .atoms_o(write_atoms_o), .write_o, .address_o(write_address_o),
       .wide_o(write_wide_o), .first_o(write_first_o), .count_o(write_count_o), .data_o(write_data_o),
       .fault_o(store_fault)
   );

@@ -25,6 +25,7 @@ module agcu_port (
     output logic [6:0]                           first_o,   // valid elements of the piece
     output logic [6:0]                           count_o,
     output logic [fabric_pkg::PIECE_BITS-1:0]    piece_o,
+    output logic [7:0]                           atoms_o,
     output logic [15:0]                          store_row_o,
     // last cycle of a burst
     output logic                                 load_done_o,
@@ -107,6 +108,7 @@ module agcu_port (
     burst_last = 1'b0;
     offset = '0;
     offset_end = '0;
+    atoms_o = '0;
     address = '0;
     x = '0;
     y = '0;
@@ -134,8 +136,8 @@ module agcu_port (
 
       offset = wide_o ? walk.digit[5] << 2 : walk.digit[5] << 1;
       offset_end = offset + (wide_o ? {23'd0, length, 2'd0} : {24'd0, length, 1'b0}) - 32'd1;
-      cost_d = cost + (24'({6'd0, offset_end[31:6]} - {6'd0, offset[31:6]})
-          + ((fresh || job.single || offset[5:0] == '0) ? 24'd1 : 24'd0)) * 24'(tegula_pkg::ATOM_CYCLES);
+      atoms_o = offset_end[13:6] - offset[13:6] + ((fresh || job.single || offset[5:0] == '0) ? 8'd1 : 8'd0);
+      cost_d = cost + {16'd0, atoms_o} * 24'(tegula_pkg::ATOM_CYCLES);
 
       address = job.base;
       x = 64'($signed(job.x_org));

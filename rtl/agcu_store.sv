@@ -14,6 +14,8 @@ module agcu_store (
     input  logic [6:0]                       first_i,
     input  logic [6:0]                       count_i,
     input  logic [6:0]                       lane_i,
+    input  logic [7:0]                       atoms_i,
+    output logic [7:0]                       atoms_o,
     output logic                             write_o,
     output logic [63:0]                      address_o,
     output logic                             wide_o,
@@ -38,6 +40,7 @@ module agcu_store (
       first_o <= first_i;
       count_o <= count_i;
       lane_q <= lane_i;
+      atoms_o <= atoms_i;
     end
   end
   always_ff @(posedge clk_i or negedge rst_ni) begin

@@ -17,7 +17,7 @@ module chip (
     input  logic                                        start_i,
     input  logic [63:0]                                 config_cycles_i,
     output logic                                        run_o,
-    output logic                                        done_o,
+    output logic                                        done_o, // no section runs (two cycles after start_i: one does)
     output logic [63:0]                                 cycle_o,
     output logic                                        quiet_o, // nothing moves and nothing is in progress
     // memory, one port an AGCU
@@ -26,6 +26,7 @@ module chip (
     output logic [tegula_pkg::ROWS+tegula_pkg::COLS-1:0]                  read_wide_o,
     output logic [(tegula_pkg::ROWS+tegula_pkg::COLS)*8-1:0]              read_first_o,
     output logic [(tegula_pkg::ROWS+tegula_pkg::COLS)*8-1:0]              read_count_o,
+    output logic [(tegula_pkg::ROWS+tegula_pkg::COLS)*8-1:0]              read_atoms_o, // for statistics
     input  logic [tegula_pkg::ROWS+tegula_pkg::COLS-1:0]                  read_valid_i,
     input  logic [(tegula_pkg::ROWS+tegula_pkg::COLS)*64*tegula_pkg::P-1:0] read_data_i,
     output logic [tegula_pkg::ROWS+tegula_pkg::COLS-1:0]                  write_o,
@@ -33,6 +34,7 @@ module chip (
     output logic [tegula_pkg::ROWS+tegula_pkg::COLS-1:0]                  write_wide_o,
     output logic [(tegula_pkg::ROWS+tegula_pkg::COLS)*8-1:0]              write_first_o,
     output logic [(tegula_pkg::ROWS+tegula_pkg::COLS)*8-1:0]              write_count_o,
+    output logic [(tegula_pkg::ROWS+tegula_pkg::COLS)*8-1:0]              write_atoms_o,
     output logic [(tegula_pkg::ROWS+tegula_pkg::COLS)*32*tegula_pkg::P-1:0] write_data_o,
     // trace: units are mx, vx, tx of each tile, then the contexts of each AGCU
     output logic                                        event_o, // some issue or end
@@ -58,9 +60,36 @@ module chip (
   localparam int unsigned NR = C + 1; // positions of a row
   localparam int unsigned NCOL = R + 1;
 
+  // The host's side is registered once.
+  logic start_q, cfg_we_q;
+  logic [63:0] config_cycles_q;
+  logic [2:0] cfg_kind_q, cfg_unit_q;
+  logic [9:0] cfg_endpoint_q, cfg_slot_q;
+  logic [fabric_pkg::CFG_BITS-1:0] cfg_data_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      start_q <= 1'b0;
+      cfg_we_q <= 1'b0;
+    end else begin
+      start_q <= start_i;
+      cfg_we_q <= cfg_we_i;
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (start_i) config_cycles_q <= config_cycles_i;
+    if (cfg_we_i) begin
+      cfg_kind_q <= cfg_kind_i;
+      cfg_endpoint_q <= cfg_endpoint_i;
+      cfg_unit_q <= cfg_unit_i;
+      cfg_slot_q <= cfg_slot_i;
+      cfg_data_q <= cfg_data_i;
+    end
+  end
+
   logic [T+R+C-1:0] finished, busy;
   section_control u_control (
-      .clk_i, .rst_ni, .start_i, .config_cycles_i, .idle_i(&finished && busy == '0), .run_o, .done_o, .cycle_o
+      .clk_i, .rst_ni, .start_i(start_q), .config_cycles_i(config_cycles_q), .idle_i(&finished && busy == '0),
+      .run_o, .done_o, .cycle_o
   );
 
   logic [2*(R+C)-1:0] lane_busy;
@@ -92,7 +121,7 @@ module chip (
     for (genvar d = 0; d < 2; d++) begin : g_lane
       localparam int unsigned L = 2 * r + d;
       lane #(.N(NR), .DESCENDING(d == 1)) u_lane (
-          .clk_i, .rst_ni, .start_i, .fault_i, .req_i(row_req[L*NR+:NR]), .far_i(row_far[L*NR*5+:NR*5]),
+          .clk_i, .rst_ni, .start_i(start_q), .fault_i, .req_i(row_req[L*NR+:NR]), .far_i(row_far[L*NR*5+:NR*5]),
           .len_i(row_len[L*NR*7+:NR*7]), .grant_o(row_grant[L*NR+:NR]), .send_i(row_send[L*NR+:NR]),
           .side_i(row_side_in[L*NR*SB+:NR*SB]), .data_i(row_data_in[L*NR*W+:NR*W]),
           .arrive_o(row_arrive[L*NR+:NR]), .side_o(row_side[L*NR*SB+:NR*SB]), .data_o(row_data[L*NR*W+:NR*W]),
@@ -100,7 +129,7 @@ module chip (
       );
     end
     post_link #(.N(NR)) u_posts (
-        .clk_i, .rst_ni, .start_i, .valid_i(row_post_valid[r*NR+:NR]), .posts_i(row_posts[r*NR*BB+:NR*BB]),
+        .clk_i, .rst_ni, .start_i(start_q), .valid_i(row_post_valid[r*NR+:NR]), .posts_i(row_posts[r*NR*BB+:NR*BB]),
         .valid_o(row_link_valid[r*NR*NR+:NR*NR]), .posts_o(row_link_posts[r*NR*NR*BB+:NR*NR*BB]),
         .busy_o(link_busy[r])
     );
@@ -109,7 +138,7 @@ module chip (
     for (genvar d = 0; d < 2; d++) begin : g_lane
       localparam int unsigned L = 2 * c + d;
       lane #(.N(NCOL), .DESCENDING(d == 1)) u_lane (
-          .clk_i, .rst_ni, .start_i, .fault_i, .req_i(col_req[L*NCOL+:NCOL]), .far_i(col_far[L*NCOL*5+:NCOL*5]),
+          .clk_i, .rst_ni, .start_i(start_q), .fault_i, .req_i(col_req[L*NCOL+:NCOL]), .far_i(col_far[L*NCOL*5+:NCOL*5]),
           .len_i(col_len[L*NCOL*7+:NCOL*7]), .grant_o(col_grant[L*NCOL+:NCOL]), .send_i(col_send[L*NCOL+:NCOL]),
           .side_i(col_side_in[L*NCOL*SB+:NCOL*SB]), .data_i(col_data_in[L*NCOL*W+:NCOL*W]),
           .arrive_o(col_arrive[L*NCOL+:NCOL]), .side_o(col_side[L*NCOL*SB+:NCOL*SB]),
@@ -117,7 +146,7 @@ module chip (
       );
     end
     post_link #(.N(NCOL)) u_posts (
-        .clk_i, .rst_ni, .start_i, .valid_i(col_post_valid[c*NCOL+:NCOL]), .posts_i(col_posts[c*NCOL*BB+:NCOL*BB]),
+        .clk_i, .rst_ni, .start_i(start_q), .valid_i(col_post_valid[c*NCOL+:NCOL]), .posts_i(col_posts[c*NCOL*BB+:NCOL*BB]),
         .valid_o(col_link_valid[c*NCOL*NCOL+:NCOL*NCOL]), .posts_o(col_link_posts[c*NCOL*NCOL*BB+:NCOL*NCOL*BB]),
         .busy_o(link_busy[R+c])
     );
@@ -141,9 +170,9 @@ module chip (
       logic [BB-1:0] posts;
 
       tile #(.ROW(r), .COL(c)) u_tile (
-          .clk_i, .rst_ni, .start_i, .run_i(run_o), .fault_i,
-          .cfg_we_i(cfg_we_i && (cfg_endpoint_i == 10'(ID) || cfg_kind_i == fabric_pkg::CFG_KEYS)), .cfg_kind_i,
-          .cfg_unit_i, .cfg_slot_i, .cfg_data_i, .post_valid_o({col_post_valid[CP], row_post_valid[RP]}),
+          .clk_i, .rst_ni, .start_i(start_q), .run_i(run_o), .fault_i,
+          .cfg_we_i(cfg_we_q && (cfg_endpoint_q == 10'(ID) || cfg_kind_q == fabric_pkg::CFG_KEYS)), .cfg_kind_i(cfg_kind_q),
+          .cfg_unit_i(cfg_unit_q), .cfg_slot_i(cfg_slot_q), .cfg_data_i(cfg_data_q), .post_valid_o({col_post_valid[CP], row_post_valid[RP]}),
           .posts_o(posts), .row_link_valid_i(row_link_valid[RP*NR+:NR]),
           .row_link_posts_i(row_link_posts[RP*NR*BB+:NR*BB]), .col_link_valid_i(col_link_valid[CP*NCOL+:NCOL]),
           .col_link_posts_i(col_link_posts[CP*NCOL*BB+:NCOL*BB]), .req_o(req), .far_o(far), .len_o(len),
@@ -206,16 +235,16 @@ module chip (
     assign write_count_o[a*8+7] = 1'b0;
 
     agcu #(.WEST(WEST), .N(N)) u_agcu (
-        .clk_i, .rst_ni, .start_i, .run_i(run_o), .fault_i,
-        .cfg_we_i(cfg_we_i && (cfg_endpoint_i == 10'(ID) || cfg_kind_i == fabric_pkg::CFG_BASES)), .cfg_kind_i,
-        .cfg_unit_i, .cfg_slot_i, .cfg_data_i, .post_valid_o(post_valid), .posts_o(posts),
+        .clk_i, .rst_ni, .start_i(start_q), .run_i(run_o), .fault_i,
+        .cfg_we_i(cfg_we_q && (cfg_endpoint_q == 10'(ID) || cfg_kind_q == fabric_pkg::CFG_BASES)), .cfg_kind_i(cfg_kind_q),
+        .cfg_unit_i(cfg_unit_q), .cfg_slot_i(cfg_slot_q), .cfg_data_i(cfg_data_q), .post_valid_o(post_valid), .posts_o(posts),
         .link_valid_i(link_valid), .link_posts_i(link_posts), .req_o(req), .far_o(far), .len_o(len),
         .grant_i(grant), .side_o(side), .data_o(data), .arrive_i(arrive), .side_i(side_in), .data_i(data_in),
         .read_o(read_o[a]), .read_address_o(read_address_o[a*64+:64]), .read_wide_o(read_wide_o[a]),
-        .read_first_o(read_first_o[a*8+:7]), .read_count_o(read_count_o[a*8+:7]), .read_valid_i(read_valid_i[a]),
+        .read_first_o(read_first_o[a*8+:7]), .read_count_o(read_count_o[a*8+:7]), .read_atoms_o(read_atoms_o[a*8+:8]), .read_valid_i(read_valid_i[a]),
         .read_data_i(read_data_i[a*2*W+:2*W]), .write_o(write_o[a]), .write_address_o(write_address_o[a*64+:64]),
         .write_wide_o(write_wide_o[a]), .write_first_o(write_first_o[a*8+:7]),
-        .write_count_o(write_count_o[a*8+:7]), .write_data_o(write_data_o[a*W+:W]), .issue_o(issue_o[U+:NC]),
+        .write_count_o(write_count_o[a*8+:7]), .write_atoms_o(write_atoms_o[a*8+:8]), .write_data_o(write_data_o[a*W+:W]), .issue_o(issue_o[U+:NC]),
         .pc_o(pc_o[U*8+:NC*8]), .load_end_o(end_o[U+:NC]), .store_end_o(store_end_o[a*NC+:NC]),
         .nonzero_o(nonzero_o[ID*NS+:NS]), .finished_o(finished[ID]), .busy_o(busy[ID]), .fault_o(fault_o[ID]),
         .fault_code_o(fault_code_o[ID*3+:3]), .fault_sem_o(fault_where_o[ID*10+:10])

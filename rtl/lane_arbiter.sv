@@ -21,7 +21,10 @@ module lane_arbiter #(
   logic [(N-1)*7-1:0] hold_q; // cycles that a segment is still reserved
   logic [N-1:0] eligible;
 
+  logic [6:0] hops, hold;
   always_comb begin
+    hops = '0;
+    hold = '0;
     older = '0;
     path = '0;
     eligible = '0;
@@ -35,8 +38,7 @@ module lane_arbiter #(
           end
         end
         eligible[i] = req_i[i];
-        for (int s = 0; s < N - 1; s++) begin : segment
-          logic [6:0] hops, hold;
+        for (int s = 0; s < N - 1; s++) begin
           hops = DESCENDING ? 7'(i - 1 - s) : 7'(s - i);
           hold = hold_q[s*7+:7];
           if (fabric_pkg::FAULTS && fault_i == fabric_pkg::FAULT_SHORT_RESERVATION && hold != '0)

@@ -16,14 +16,15 @@ module post_filter #(
   localparam int unsigned PB = fabric_pkg::POSTS_BITS;
 
   logic [3:0] count_q, count; // remote posts, for the deliberate defect of test builds: every 16th is lost
+  fabric_pkg::posts_t posts;
   always_comb begin
+    posts = '0;
     valid_o = '0;
     posts_o = '0;
     count = count_q;
     if (valid_i != '0) begin
       for (int g = 0; g < GROUPS; g++) begin
-        if (valid_i[g]) begin : group
-          fabric_pkg::posts_t posts;
+        if (valid_i[g]) begin
           posts = posts_i[g*PB+:PB];
           for (int i = 0; i < 4; i++) begin
             if (posts.kind[i] == fabric_pkg::POST_ROW || posts.kind[i] == fabric_pkg::POST_COL) begin

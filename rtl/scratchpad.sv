@@ -29,13 +29,14 @@ module scratchpad (
   logic [4*BANK_BITS-1:0] bank_q;
   logic [3:0] read_q;
 
+  logic [15:0] bank;
   always_comb begin
+    bank = '0;
     at = '0;
     any = '0;
     outside = '0;
     for (int p = 0; p < 9; p++) begin
-      if (req_i[p]) begin : request
-        logic [15:0] bank;
+      if (req_i[p]) begin
         bank = row_i[p*16+:16] >> ROW_BITS;
         if (bank < 16'(NB)) at[p*NB+:NB] = NB'(1) << bank;
         else outside[p] = 1'b1;

@@ -30,6 +30,7 @@ module semaphores #(
     output logic [9:0]                               overflow_sem_o
 );
   localparam int unsigned NS = tegula_pkg::SEMAPHORES;
+  localparam int OF_ROW = int'(ROW_LINKS);
   localparam int unsigned SEM_BITS = $clog2(NS);
 
   logic [NS-1:0][7:0] count_q, init_q;
@@ -84,8 +85,8 @@ module semaphores #(
             fabric_pkg::posts_t posts;
             posts = link_posts_i[s*fabric_pkg::BUNDLE_BITS+g*fabric_pkg::POSTS_BITS+:fabric_pkg::POSTS_BITS];
             for (int i = 0; i < 4; i++) begin
-              if (posts.kind[i] == (s < ROW_LINKS ? fabric_pkg::POST_ROW : fabric_pkg::POST_COL)
-                  && posts.pos[i] == (s < ROW_LINKS ? 5'(ROW_POS) : 5'(COL_POS))) begin
+              if (posts.kind[i] == (s < OF_ROW ? fabric_pkg::POST_ROW : fabric_pkg::POST_COL)
+                  && posts.pos[i] == (s < OF_ROW ? 5'(ROW_POS) : 5'(COL_POS))) begin
                 sem = posts.sem[i];
                 if (count[sem[SEM_BITS-1:0]] == 8'd255) begin
                   over = 1'b1;

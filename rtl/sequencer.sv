@@ -65,15 +65,15 @@ module sequencer #(
   assign posts_o = posts;
 
   // What follows this instruction: the innermost loop that it ends and that is not through, else the next slot.
+  logic looped;
   always_comb begin
+    looped = 1'b0;
     idx_d = idx_q;
     pc_d = pc_q;
     if (start_i) begin
       idx_d = '0;
       pc_d = '0;
-    end else if (issue_o) begin : next
-      logic looped;
-      looped = 1'b0;
+    end else if (issue_o) begin
       for (int l = 2; l >= 0; l--) begin
         if (!looped && common.loop_count[l] != 20'd0) begin
           if (idx_q[l] + 20'd1 < common.loop_count[l]) begin

@@ -1,0 +1,177 @@
+/* The adapter of one verilated configuration. TG_MODEL is its class, TG_MODEL_HEADER its header,
+ * TG_MODEL_CREATE the function to define; TG_TRACED is 1 if it can write waves. */
+#include "sim/rtl/chip_model.h"
+
+#include <algorithm>
+#include <cstring>
+#include <type_traits>
+#include <verilated.h>
+#if TG_TRACED
+#include <verilated_fst_c.h>
+#endif
+#include TG_MODEL_HEADER
+
+namespace tegula {
+namespace {
+
+/* Bits [lsb, lsb + width) of a port, width at most 64, within it. */
+template <class Port> uint64_t bits(const Port &port, uint32_t lsb, uint32_t width) {
+  uint64_t value = 0;
+  if constexpr (std::is_integral_v<Port>) {
+    value = (uint64_t)port >> lsb;
+  } else {
+    uint32_t word = lsb / 32, shift = lsb % 32, last = sizeof(Port) / 4 - 1;
+    value = port[word] >> shift;
+    if (shift + width > 32) value |= (uint64_t)port[std::min(word + 1, last)] << (32 - shift);
+    if (shift + width > 64) value |= (uint64_t)port[std::min(word + 2, last)] << (64 - shift);
+  }
+  return width < 64 ? value & ((1ull << width) - 1) : value;
+}
+
+template <class Port> bool any(const Port &port) {
+  if constexpr (std::is_integral_v<Port>) {
+    return port != 0;
+  } else {
+    for (uint32_t w = 0; w < sizeof(Port) / 4; w++)
+      if (port[w]) return true;
+    return false;
+  }
+}
+
+class Model final : public ChipModel {
+public:
+  Model(const tg_params &m, const char *wave_file, uint32_t fault)
+      : p_(m.p), tiles_(tg_tiles(&m)), agcus_(tg_agcus(&m)), contexts_(agcus_ * m.agcu_contexts),
+        semaphores_(m.semaphores), top_(&context_, "chip") {
+#if TG_TRACED
+    if (wave_file) {
+      context_.traceEverOn(true);
+      top_.trace(&wave_, 99);
+      wave_.open(wave_file);
+      tracing_ = true;
+    }
+#else
+    (void)wave_file;
+#endif
+    top_.fault_i = (uint8_t)fault;
+    top_.rst_ni = 1;
+    step(); /* so that reset has an edge */
+    top_.rst_ni = 0;
+    step();
+    top_.rst_ni = 1;
+    step();
+  }
+  ~Model() override {
+#if TG_TRACED
+    if (tracing_) wave_.close();
+#endif
+    top_.final();
+  }
+
+  void config(const ConfigWrite &w) override {
+    top_.cfg_kind_i = (uint8_t)w.kind;
+    top_.cfg_endpoint_i = (uint16_t)w.endpoint;
+    top_.cfg_unit_i = (uint8_t)w.unit;
+    top_.cfg_slot_i = (uint16_t)w.slot;
+    memset(&top_.cfg_data_i[0], 0, sizeof top_.cfg_data_i);
+    memcpy(&top_.cfg_data_i[0], w.data, std::min(w.bytes, sizeof top_.cfg_data_i));
+    top_.cfg_we_i = 1;
+    step();
+    top_.cfg_we_i = 0;
+  }
+
+  void start(uint64_t config_cycles) override {
+    top_.config_cycles_i = config_cycles;
+    top_.start_i = 1;
+    step();
+    top_.start_i = 0;
+    step();
+  }
+
+  void clock() override {
+    step();
+    if (any(top_.read_valid_i)) clear_reads();
+  }
+
+  void read_data(uint32_t agcu, const void *bytes) override {
+    memcpy((char *)&top_.read_data_i[0] + agcu * 8 * p_, bytes, 8 * p_);
+    top_.read_valid_i |= (decltype(top_.read_valid_i + 0))(1ull << agcu);
+  }
+
+  uint64_t cycle() const override { return top_.cycle_o; }
+  bool running() const override { return !top_.done_o; }
+  bool issuing() const override { return top_.run_o; }
+  bool quiet() const override { return top_.quiet_o; }
+  bool event() const override { return top_.event_o; }
+  bool faulty() const override { return any(top_.fault_o); }
+
+  uint64_t issues(uint32_t word) const override { return mask(top_.issue_o, word, 3 * tiles_ + contexts_); }
+  uint64_t ends(uint32_t word) const override { return mask(top_.end_o, word, 3 * tiles_ + contexts_); }
+  uint64_t store_ends(uint32_t word) const override { return mask(top_.store_end_o, word, contexts_); }
+  uint32_t pc(uint32_t unit) const override { return (uint32_t)bits(top_.pc_o, unit * 8, 8); }
+
+  ChipFault fault() const override {
+    ChipFault f = {};
+    while (f.endpoint + 1 < tiles_ + agcus_ && !bits(top_.fault_o, f.endpoint, 1)) f.endpoint++;
+    f.code = (uint32_t)bits(top_.fault_code_o, f.endpoint * 3, 3);
+    f.where = (uint32_t)bits(top_.fault_where_o, f.endpoint * 10, 10);
+    if (f.endpoint < tiles_) f.ports = (uint32_t)bits(top_.fault_ports_o, f.endpoint * 9, 9);
+    return f;
+  }
+  bool semaphore(uint32_t endpoint, uint32_t number) const override {
+    return bits(top_.nonzero_o, endpoint * semaphores_ + number, 1);
+  }
+
+  uint32_t reads() const override { return (uint32_t)bits(top_.read_o, 0, agcus_); }
+  uint32_t writes() const override { return (uint32_t)bits(top_.write_o, 0, agcus_); }
+  Piece read(uint32_t a) const override {
+    return {bits(top_.read_address_o, a * 64, 64), bits(top_.read_wide_o, a, 1) ? 4u : 2u,
+            (uint32_t)bits(top_.read_first_o, a * 8, 8), (uint32_t)bits(top_.read_count_o, a * 8, 8),
+            (uint32_t)bits(top_.read_atoms_o, a * 8, 8)};
+  }
+  Piece write(uint32_t a) const override {
+    return {bits(top_.write_address_o, a * 64, 64), bits(top_.write_wide_o, a, 1) ? 4u : 2u,
+            (uint32_t)bits(top_.write_first_o, a * 8, 8), (uint32_t)bits(top_.write_count_o, a * 8, 8),
+            (uint32_t)bits(top_.write_atoms_o, a * 8, 8)};
+  }
+  void write_data(uint32_t agcu, void *out_bytes) const override {
+    memcpy(out_bytes, (const char *)&top_.write_data_o[0] + agcu * 4 * p_, 4 * p_);
+  }
+
+private:
+  template <class Port> static uint64_t mask(const Port &port, uint32_t word, uint32_t size) {
+    return bits(port, word * 64, std::min(64u, size - word * 64));
+  }
+  void clear_reads() { top_.read_valid_i = 0; }
+
+  void step() {
+    top_.clk_i = 1;
+    top_.eval();
+    dump();
+    top_.clk_i = 0;
+    top_.eval();
+    dump();
+  }
+  void dump() {
+#if TG_TRACED
+    if (tracing_) wave_.dump(time_++);
+#endif
+  }
+
+  const uint32_t p_, tiles_, agcus_, contexts_ /* of all AGCUs */, semaphores_;
+  VerilatedContext context_;
+  TG_MODEL top_;
+#if TG_TRACED
+  VerilatedFstC wave_;
+  bool tracing_ = false;
+  uint64_t time_ = 0;
+#endif
+};
+
+} // namespace
+
+std::unique_ptr<ChipModel> TG_MODEL_CREATE(const tg_params &params, const char *wave_file, uint32_t fault) {
+  return std::unique_ptr<ChipModel>(new Model(params, wave_file, fault));
+}
+
+} // namespace tegula

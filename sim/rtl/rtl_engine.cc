@@ -1,0 +1,228 @@
+/* The RTL engine: runs programs on the verilated chip whose parameters are the program's. */
+#include "sim/machine/numerics.h"
+#include "sim/rtl/memory.h"
+#include "sim/rtl/recorder.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+
+namespace tegula {
+namespace {
+
+/* Cycles in which nothing moves before we call it a deadlock: more than any unit holds an instruction back on
+ * its own. */
+constexpr uint32_t kQuietCycles = 512;
+/* Semaphores that a configuration write sets. */
+constexpr uint32_t kSemaphoresAWrite = 256;
+
+tg_status config_params(const ChipConfig &config, tg_params *out, tg_diag *diag) {
+  tg_status status = tg_params_load("tiny", out, diag);
+  std::string rest = config.parameters;
+  while (!status && !rest.empty()) {
+    size_t space = rest.find(' ');
+    std::string word = rest.substr(0, space);
+    rest = space == std::string::npos ? "" : rest.substr(space + 1);
+    if (!word.empty()) status = tg_params_set(out, word.c_str(), diag);
+  }
+  return status;
+}
+
+const ChipConfig *find_config(const tg_params &params, bool faults, bool traced) {
+  for (const ChipConfig *config = chip_configs; config->name; config++) {
+    tg_params own;
+    if (config->faults != faults || (traced && !config->traced)) continue;
+    if (!config_params(*config, &own, nullptr) && tg_params_equal(&own, &params)) return config;
+  }
+  return nullptr;
+}
+
+/* The program's parameters as the arguments of a build. */
+std::string build_hint(const tg_params &params) {
+  tg_params tiny;
+  tg_params_load("tiny", &tiny, nullptr);
+  std::string text;
+#define PARAM(name, tiny_, edge, rack, lowest, highest, power_of_two, doc)                                   \
+  if (params.name != tiny.name)                                                                              \
+    text += std::string(text.empty() ? "" : ",") + #name "=" + std::to_string(params.name);
+#include "sim/machine/params.def"
+#undef PARAM
+  return text;
+}
+
+class Engine {
+public:
+  Engine(const tg_program &program, const ChipConfig &config) : program_(program), config_(config) {}
+
+  tg_status run(tg_dram *dram, const tg_run_options &options, tg_run_result *result, tg_diag *diag);
+
+private:
+  void load_section(const tg_section &section);
+  void load_queue(uint32_t endpoint, tg_unit unit, uint32_t place, const tg_queue &queue);
+  void load_semaphores(uint32_t endpoint, const uint8_t *sem_init);
+  void load_tables(const tg_invocation &invocation, const tg_run_options &options);
+  tg_status run_section(uint32_t invocation, const tg_run_options &options, Memory &memory,
+                        Recorder &recorder, tg_diag *diag);
+  tg_status report(const char *what, uint32_t invocation, tg_diag *diag) const;
+  std::string fault_text(const Recorder &recorder) const;
+
+  const tg_program &program_;
+  const ChipConfig &config_;
+  std::unique_ptr<ChipModel> chip_;
+};
+
+void Engine::load_queue(uint32_t endpoint, tg_unit unit, uint32_t place, const tg_queue &queue) {
+  for (uint32_t i = 0; i < queue.count; i++) {
+    uint64_t words[TG_INSTR_BYTES / 8];
+    tg_instr_encode(unit, &queue.instrs[i], words);
+    chip_->config({CFG_INSTR, endpoint, place, i, words, sizeof words});
+  }
+  chip_->config({CFG_LENGTH, endpoint, place, 0, &queue.count, sizeof queue.count});
+}
+
+void Engine::load_semaphores(uint32_t endpoint, const uint8_t *sem_init) {
+  uint32_t count = program_.params.semaphores;
+  for (uint32_t s = 0; s < count; s += kSemaphoresAWrite)
+    chip_->config({CFG_SEMAPHORES, endpoint, 0, s / kSemaphoresAWrite, sem_init + s,
+                   std::min(kSemaphoresAWrite, count - s)});
+}
+
+void Engine::load_section(const tg_section &section) {
+  const tg_params &m = program_.params;
+  for (uint32_t t = 0; t < tg_tiles(&m); t++) {
+    const tg_tile_program &tile = section.tiles[t];
+    load_queue(t, TG_MX, 0, tile.mx);
+    load_queue(t, TG_VX, 1, tile.vx);
+    load_queue(t, TG_TX, 2, tile.tx);
+    load_semaphores(t, tile.sem_init);
+    for (uint32_t w = 0; w < tile.word_count; w++)
+      chip_->config({CFG_WORD, t, 0, w, &tile.words[w], sizeof tile.words[w]});
+    for (uint32_t c = 0; c < tile.constant_count; c++)
+      chip_->config({CFG_CONSTANT, t, 0, c, &tile.constants[c], sizeof tile.constants[c]});
+  }
+  for (uint32_t a = 0; a < tg_agcus(&m); a++) {
+    for (uint32_t c = 0; c < m.agcu_contexts; c++)
+      load_queue(tg_tiles(&m) + a, TG_AGCU, c, section.agcus[a].contexts[c]);
+    load_semaphores(tg_tiles(&m) + a, section.agcus[a].sem_init);
+  }
+}
+
+void Engine::load_tables(const tg_invocation &invocation, const tg_run_options &options) {
+  uint32_t keys[TG_BASES];
+  for (int k = 0; k < TG_BASES; k++) keys[k] = tg_sr_key(options.seed, options.step, invocation.key_nodes[k]);
+  chip_->config({CFG_BASES, 0, 0, 0, invocation.bases, sizeof invocation.bases});
+  chip_->config({CFG_KEYS, 0, 0, 0, keys, sizeof keys});
+}
+
+tg_status Engine::report(const char *what, uint32_t invocation, tg_diag *diag) const {
+  const tg_section &section = program_.sections[program_.invocations[invocation].section];
+  return tg_fail(diag, TG_FAULT, "section \"%s\" (invocation %u), cycle %llu: %s",
+                 section.name ? section.name : "", invocation, (unsigned long long)chip_->cycle(), what);
+}
+
+std::string Engine::fault_text(const Recorder &recorder) const {
+  static const char *const ports[] = {"mx A",      "mx B",      "vx load",    "tx",        "vx store",
+                                      "lane east", "lane west", "lane south", "lane north"};
+  ChipFault fault = chip_->fault();
+  std::string where = recorder.endpoint_name(fault.endpoint) + ": ", who;
+  for (uint32_t p = 0; p < 9; p++)
+    if (fault.ports >> p & 1) who += (who.empty() ? "" : " and ") + std::string(ports[p]);
+  switch (fault.code) {
+  case FAULT_BANK: return where + who + " own bank " + std::to_string(fault.where);
+  case FAULT_ACC: return where + "mx and vx own accumulator half " + std::to_string(fault.where);
+  case FAULT_SEMAPHORE: return where + "semaphore " + std::to_string(fault.where) + " is above 255";
+  default:
+    return where + (who.empty() ? "a row outside the store memory" : who + ": a row outside the scratchpad");
+  }
+}
+
+tg_status Engine::run_section(uint32_t invocation, const tg_run_options &options, Memory &memory,
+                              Recorder &recorder, tg_diag *diag) {
+  uint32_t quiet = 0;
+  while (chip_->running()) {
+    if (chip_->faulty()) return report(fault_text(recorder).c_str(), invocation, diag);
+    if (chip_->event()) {
+      tg_status status = recorder.cycle(*chip_, diag);
+      if (status) return status;
+    }
+    tg_status status = memory.serve(*chip_, diag);
+    if (status) return status;
+    if (options.max_cycles && chip_->cycle() >= options.max_cycles)
+      return report(("cycle limit reached: " + recorder.stuck(*chip_)).c_str(), invocation, diag);
+    quiet = chip_->quiet() && chip_->issuing() ? quiet + 1 : 0;
+    if (quiet > kQuietCycles)
+      return report(("deadlock: " + recorder.stuck(*chip_)).c_str(), invocation, diag);
+    chip_->clock();
+  }
+  return TG_OK;
+}
+
+tg_status Engine::run(tg_dram *dram, const tg_run_options &options, tg_run_result *result, tg_diag *diag) {
+  auto begin = std::chrono::steady_clock::now();
+  uint64_t read = dram->read, written = dram->written;
+  chip_ = config_.create(program_.params, options.wave_file, options.fault);
+  Memory memory(program_.params, dram);
+  Recorder recorder(program_, options.record_events);
+  *result = {};
+  size_t bytes = program_.invocation_count * sizeof(tg_section_time);
+  result->sections = (tg_section_time *)malloc(bytes ? bytes : 1);
+  if (!result->sections) tg_die("out of memory");
+  tg_status status = TG_OK;
+  uint32_t loaded = UINT32_MAX;
+  for (uint32_t i = 0; i < program_.invocation_count && !status; i++) {
+    const tg_invocation &invocation = program_.invocations[i];
+    const tg_section &section = program_.sections[invocation.section];
+    if (loaded != invocation.section) load_section(section);
+    loaded = invocation.section;
+    load_tables(invocation, options);
+    tg_section_time *time = &result->sections[i];
+    time->begin = chip_->cycle();
+    time->config = tg_section_config_cycles(&program_.params, &section);
+    recorder.begin(i);
+    chip_->start(time->config);
+    status = run_section(i, options, memory, recorder, diag);
+    time->end = chip_->cycle() - 2;
+  }
+  result->cycles = chip_->cycle();
+  chip_.reset();
+  if (status) {
+    tg_run_result_release(result);
+    return status;
+  }
+  if (options.record_events) result->events = recorder.take_events(&result->event_count);
+  result->dram_read = dram->read - read;
+  result->dram_written = dram->written - written;
+  result->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return TG_OK;
+}
+
+tg_status rtl_open(const tg_program *program, const tg_run_options *options, void **out_state,
+                   tg_diag *diag) {
+  *out_state = nullptr;
+  const ChipConfig *config = find_config(program->params, options->fault != 0, options->wave_file != nullptr);
+  if (!config) {
+    std::string hint = build_hint(program->params);
+    return tg_fail(
+        diag, TG_INVALID,
+        "no RTL build for these parameters%s; build one with cmake -DTEGULA_RTL_CONFIGS=\"mine:%s\"",
+        options->fault       ? " with deliberate defects"
+        : options->wave_file ? " with waves"
+                             : "",
+        hint.c_str());
+  }
+  *out_state = new Engine(*program, *config);
+  return TG_OK;
+}
+
+tg_status rtl_run(void *state, tg_dram *dram, const tg_run_options *options, tg_run_result *out_result,
+                  tg_diag *diag) {
+  return static_cast<Engine *>(state)->run(dram, *options, out_result, diag);
+}
+
+void rtl_close(void *state) { delete static_cast<Engine *>(state); }
+
+} // namespace
+} // namespace tegula
+
+extern "C" const tg_engine tg_engine_rtl = {"rtl", tegula::rtl_open, tegula::rtl_run, tegula::rtl_close};
