@@ -57,7 +57,7 @@ float tg_f32_to_tf32(float value) {
   return of_bits((bits + 0xfff + ((bits >> 13) & 1)) & ~(uint32_t)0x1fff);
 }
 
-float tg_bf16_to_f32(uint16_t bits) { return of_bits((uint32_t)bits << 16); }
+float tg_f32_from_bf16(uint16_t bits) { return of_bits((uint32_t)bits << 16); }
 
 /* Scaling by powers of two is exact; nearbyintf rounds to nearest even in the default mode. */
 uint16_t tg_f32_to_f16(float value) {
@@ -71,7 +71,7 @@ uint16_t tg_f32_to_f16(float value) {
   return (uint16_t)(sign | ((bits - (112u << 23)) >> 13));
 }
 
-float tg_f16_to_f32(uint16_t bits) {
+float tg_f32_from_f16(uint16_t bits) {
   uint32_t sign = (uint32_t)(bits & 0x8000) << 16, exponent = bits >> 10 & 31, fraction = bits & 0x3ff;
   if (exponent == 0) return of_bits(sign | bits_of((float)fraction * 0x1p-24f));
   if (exponent == 31) return of_bits(sign | 0x7f800000 | fraction << 13);
@@ -83,8 +83,8 @@ float tg_load_f32(const void *data, tg_dtype dtype, size_t index) {
   switch (dtype) {
   case TG_F32:
   case TG_TF32: return AT(float);
-  case TG_BF16: return tg_bf16_to_f32(AT(uint16_t));
-  case TG_F16: return tg_f16_to_f32(AT(uint16_t));
+  case TG_BF16: return tg_f32_from_bf16(AT(uint16_t));
+  case TG_F16: return tg_f32_from_f16(AT(uint16_t));
   case TG_F64: return (float)AT(double);
   case TG_U64: return (float)AT(uint64_t);
   default: return (float)tg_load_i64(data, dtype, index);

@@ -31,8 +31,8 @@ int tg_dtype_to_onnx(tg_dtype dtype);          /* 0 where ONNX has none */
 uint16_t tg_f32_to_bf16(float value);
 uint16_t tg_f32_to_f16(float value);
 float tg_f32_to_tf32(float value);
-float tg_bf16_to_f32(uint16_t bits);
-float tg_f16_to_f32(uint16_t bits);
+float tg_f32_from_bf16(uint16_t bits);
+float tg_f32_from_f16(uint16_t bits);
 
 /* Element `index` of a buffer of `dtype`, as fp32 (exact for the narrow formats; integers and f64 round to
  * nearest even) and back (RNE; integers truncate toward zero and saturate, NaN gives 0; bool is value != 0).

@@ -2,10 +2,12 @@
 #include "frontend/passes/passes.h"
 #include "frontend/passes/rewrite.h"
 
+enum { MAX_HOPS = 64 }; /* bounds the work on chains of thousands of moves and casts */
+
 /* Cast(move(x)) to move(Cast(x)), until the cast stands at what computes. Only where the move serves the cast
  * alone: otherwise it would be done twice. */
 static void hoist(tg_graph *graph, tg_node *cast) {
-  for (;;) {
+  for (int hops = 0; hops < MAX_HOPS; hops++) {
     tg_node *move = tg_in(cast, 0)->producer;
     bool alone = move && tg_in(cast, 0)->use_count == 1 && !tg_in(cast, 0)->output_count;
     if (!alone || (move->op != TG_OP_RESHAPE && move->op != TG_OP_TRANSPOSE)) return;

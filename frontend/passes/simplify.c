@@ -4,7 +4,29 @@
 
 #include "frontend/reference.h"
 
-enum { FOLD_COST = 1 << 28, FOLD_ELEMENTS = 1 << 27 }; /* beyond, folding would cost more than it saves */
+/* What one pass of folding may cost: some work for any model, and more where there are many constants. A
+ * tensor much larger than what it is computed from is left to the array. */
+enum { FREE_ELEMENTS = 1 << 22, FREE_COST = 1 << 28, SMALL = 4096 };
+
+typedef struct fold_budget {
+  int64_t elements, cost;
+} fold_budget;
+
+static fold_budget budget_of(const tg_graph *graph) {
+  int64_t constants = 0;
+  for (int i = 0; i < graph->value_count; i++)
+    if (graph->values[i]->kind == TG_VALUE_CONSTANT) constants += tg_value_elements(graph->values[i]);
+  return (fold_budget){FREE_ELEMENTS + 8 * constants, FREE_COST + 8 * constants};
+}
+
+static bool spend(fold_budget *budget, const tg_node *node) {
+  int64_t out = tg_value_elements(tg_out(node)), in = 0, cost = tg_reference_cost(node);
+  for (int i = 0; i < node->input_count; i++) in += tg_in(node, i) ? tg_value_elements(tg_in(node, i)) : 0;
+  if ((out > SMALL && out > in) || out > budget->elements || cost > budget->cost) return false;
+  budget->elements -= out;
+  budget->cost -= cost;
+  return true;
+}
 
 void tg_pass_remove_dead(tg_graph *graph) {
   for (tg_node *node = graph->last, *previous; node; node = previous) {
@@ -49,12 +71,13 @@ static bool is_foldable(const tg_node *node) {
     const tg_value *x = tg_in(node, i);
     if (x && (!tg_is_constant(x) || x->elided)) return false;
   }
-  return tg_value_elements(tg_out(node)) <= FOLD_ELEMENTS && tg_reference_cost(node) <= FOLD_COST;
+  return true;
 }
 
 void tg_pass_fold_constants(tg_graph *graph) {
+  fold_budget budget = budget_of(graph);
   TG_FOR_NODES_SAFE(graph, node) {
-    if (!is_foldable(node)) continue;
+    if (!is_foldable(node) || !spend(&budget, node)) continue;
     const void **inputs = TG_NEW_ARRAY(graph->arena, const void *, (size_t)node->input_count);
     for (int i = 0; i < node->input_count; i++) inputs[i] = tg_in(node, i) ? tg_in(node, i)->data : NULL;
     tg_value *result = tg_out(node);

@@ -191,7 +191,7 @@ TG_TEST(dtype, f16_agrees_with_the_compiler) {
     memcpy(&half, &bits, sizeof half);
     float wide = (float)half;
     if (isnan(wide)) continue;
-    EXPECT(tg_f16_to_f32(bits) == wide);
+    EXPECT(tg_f32_from_f16(bits) == wide);
     EXPECT_BITS(tg_f32_to_f16(wide), bits);
     uint32_t word;
     memcpy(&word, &wide, sizeof word);
