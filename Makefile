@@ -1,0 +1,46 @@
+# A thin front of CMake: installs what is missing, builds, and runs the two things a newcomer wants.
+#   make demo    the demonstration, with the throughput report       make test      the whole test suite
+#   make         the command (build/tegula)                          make test-long exhaustive and long campaigns
+BUILD ?= build
+GENERATE = cmake -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo $(CMAKE_FLAGS)
+
+.PHONY: all demo test test-long sanitize lint format install packages clean
+
+all: $(BUILD)/build.ninja
+	cmake --build $(BUILD)
+
+# Generated once; CMake notices later changes of its own files.
+$(BUILD)/build.ninja: | packages
+	$(GENERATE)
+
+# Does nothing where every package is there.
+packages:
+	@cmake/install-packages.sh
+
+demo: all
+	cmake --build $(BUILD) --target demo
+
+test: all lint
+	ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -j 2 -LE long
+	$(MAKE) sanitize
+
+test-long: all
+	ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -L long
+
+# The C code once more, with address and undefined-behaviour checks; engines that need no Verilator build.
+sanitize: | packages
+	cmake -B $(BUILD)-sanitize -G Ninja -DCMAKE_BUILD_TYPE=Debug -DTEGULA_SANITIZE=ON -DTEGULA_RTL=OFF $(CMAKE_FLAGS)
+	cmake --build $(BUILD)-sanitize
+	ctest --test-dir $(BUILD)-sanitize --output-on-failure --no-tests=error -j 2 -LE "long|slow"
+
+lint: $(BUILD)/build.ninja
+	cmake --build $(BUILD) --target lint
+
+format:
+	git ls-files '*.c' '*.h' '*.cc' | xargs clang-format -i
+
+install: all
+	cmake --install $(BUILD)
+
+clean:
+	rm -rf $(BUILD) $(BUILD)-sanitize

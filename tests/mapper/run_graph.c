@@ -1,0 +1,84 @@
+#include "tests/mapper/run_graph.h"
+
+#include "frontend/reference.h"
+#include "sim/machine/numerics.h"
+
+#include <math.h>
+#include <string.h>
+
+static const tg_dram_tensor *find_tensor(const tg_program *program, const char *name, tg_role role) {
+  for (uint32_t t = 0; t < program->tensor_count; t++)
+    if (program->tensors[t].role == role && !strcmp(program->tensors[t].name, name))
+      return &program->tensors[t];
+  return NULL;
+}
+
+void fill_inputs(const tg_graph *graph, const tg_program *program, tg_dram *dram, uint64_t seed,
+                 const void **out_inputs, tg_arena *arena) {
+  for (int i = 0; i < graph->input_count; i++) {
+    const tg_value *value = graph->inputs[i];
+    const tg_dram_tensor *tensor = find_tensor(program, value->name, TG_ROLE_INPUT);
+    size_t elements = (size_t)tg_value_elements(value);
+    void *data = tg_arena_alloc(arena, elements + 1, tg_dtype_size(value->dtype));
+    tg_seeded_fill(data, value->dtype, (int64_t)elements, seed + (uint64_t)i + 1, 2.0f);
+    out_inputs[i] = data;
+    if (tensor && tensor->bytes) memcpy(dram->bytes + tensor->address, data, tensor->bytes);
+  }
+}
+
+static bool close_enough(const void *got, const void *want, tg_dtype dtype, int64_t elements,
+                         double tolerance, const char *name, tg_diag *diag) {
+  for (int64_t i = 0; i < elements; i++) {
+    float a = tg_load_f32(got, dtype, (size_t)i), b = tg_load_f32(want, dtype, (size_t)i);
+    bool same = tolerance == 0
+                    ? tg_f32_bits(a) == tg_f32_bits(b) || (isnan(a) && isnan(b))
+                    : fabs((double)a - b) <= tolerance * (1 + fabs(b)) || (isnan(a) && isnan(b)) || a == b;
+    if (!same) {
+      tg_fail(diag, TG_MISMATCH, "output %s[%lld] is %.9g, the reference has %.9g", name, (long long)i, a, b);
+      return false;
+    }
+  }
+  return true;
+}
+
+static bool compare(const tg_graph *graph, const tg_program *program, const tg_dram *dram,
+                    const void **inputs, double tolerance, tg_diag *diag, tg_arena *arena) {
+  void **want = TG_NEW_ARRAY(arena, void *, (size_t)graph->output_count);
+  for (int o = 0; o < graph->output_count; o++)
+    want[o] = tg_arena_alloc(arena, (size_t)tg_value_elements(graph->outputs[o]) + 1,
+                             tg_dtype_size(graph->outputs[o]->dtype));
+  tg_reference_run(graph, inputs, want);
+  for (int o = 0; o < graph->output_count; o++) {
+    const tg_dram_tensor *tensor = find_tensor(program, graph->output_names[o], TG_ROLE_OUTPUT);
+    if (!tensor) {
+      tg_fail(diag, TG_MISMATCH, "the program has no output %s", graph->output_names[o]);
+      return false;
+    }
+    if (!close_enough(dram->bytes + tensor->address, want[o], graph->outputs[o]->dtype,
+                      tg_value_elements(graph->outputs[o]), tolerance, graph->output_names[o], diag))
+      return false;
+  }
+  return true;
+}
+
+bool graph_agrees(const tg_graph *graph, const tg_params *params, const tg_map_options *options,
+                  double tolerance, tg_diag *diag) {
+  tg_program *program = NULL;
+  tg_dram *dram = NULL;
+  void *state = NULL;
+  tg_arena arena = {0};
+  tg_run_options run = {.threads = 1, .seed = options->seed};
+  tg_run_result result = {0};
+  const void **inputs = TG_NEW_ARRAY(&arena, const void *, (size_t)graph->input_count + 1);
+  bool good = !tg_map(graph, params, options, &program, diag) && !tg_dram_create(program, &dram, diag);
+  if (good) fill_inputs(graph, program, dram, 42, inputs, &arena);
+  good = good && !tg_engine_functional.open(program, &run, &state, diag);
+  good = good && !tg_engine_functional.run(state, dram, &run, &result, diag);
+  good = good && compare(graph, program, dram, inputs, tolerance, diag, &arena);
+  if (state) tg_engine_functional.close(state);
+  tg_run_result_release(&result);
+  tg_dram_destroy(dram);
+  tg_program_destroy(program);
+  tg_arena_release(&arena);
+  return good;
+}
