@@ -1,0 +1,136 @@
+/* AGCUs: LOAD and STORE, the DRAM port, the load buffers (docs/machine.md, section 7). */
+#include "sim/systemc/chip.h"
+
+static uint32_t port_of(const tg_chip *chip, const tg_unit_state *u) {
+  return u->endpoint - tg_tiles(chip->m);
+}
+
+static uint32_t first_context(const tg_chip *chip, uint32_t port) {
+  return chip->first_unit[tg_tiles(chip->m) + port];
+}
+
+static uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+static bool is_store(const tg_unit_state *u) { return u->now.in->common.op[0] == TG_OP_agcu_store; }
+
+void tg_agcu_issue(tg_chip *chip, uint32_t unit, const tg_execution *x) {
+  tg_unit_state *u = &chip->unit[unit];
+  const tg_agcu_instr *in = &x->in->agcu;
+  uint32_t port = port_of(chip, u);
+  u->now = *x;
+  u->start = chip->now;
+  u->busy = true;
+  u->flit = 0;
+  u->flits = tg_agcu_flits(chip->m, in);
+  u->cost = tg_cost_of_row(&chip->costs, chip->m, in,
+                           (uint32_t)in->k_first[0] + tg_execution_advance(x, in->k_delta));
+  if (chip->values) tg_walk_begin(&u->walk, chip->m, in, x->index, chip->machine->bases[in->base[0]]);
+  if (!is_store(u)) {
+    u->transfer =
+        tg_transfer_of(chip, u->endpoint, tg_is_west(chip->m, port) ? TG_EAST : TG_SOUTH, in->dst_mask[0]);
+    u->transfer.row = x->address[TG_AT_DST];
+    u->transfer.inner = (uint32_t)in->dst_inner[0];
+    u->transfer.stride = (int32_t)in->dst_stride[0];
+    u->transfer.post = in->dst_post[0];
+    u->transfer.semaphore = (uint32_t)in->dst_sem[0];
+  }
+  tg_chip_wake(chip, tg_agent_of_port(chip, port), later(chip->now + 1, chip->port[port].free_at));
+}
+
+static bool waits_for_port(const tg_chip *chip, const tg_unit_state *u) {
+  return u->busy && u->start < chip->now && u->flit < u->flits;
+}
+
+static bool buffer_free(tg_chip *chip, tg_port_state *p) {
+  while (p->oldest != p->leaving && p->loads[p->oldest % chip->m->agcu_buffers].freed <= chip->now)
+    p->oldest++;
+  return p->newest - p->oldest < chip->m->agcu_buffers;
+}
+
+/* The lane request of the burst at the head of the FIFO. */
+static void request(tg_chip *chip, tg_port_state *p) {
+  const tg_load *load = &p->loads[p->leaving % chip->m->agcu_buffers];
+  tg_lane_request(chip, &load->transfer, later(load->complete, p->left_at + 1) + 1, load->flits);
+}
+
+static void serve_load(tg_chip *chip, uint32_t port, uint32_t unit, uint32_t flits, uint64_t busy_last) {
+  tg_port_state *p = &chip->port[port];
+  tg_unit_state *u = &chip->unit[unit];
+  p->loads[p->newest % chip->m->agcu_buffers] = (tg_load){.execution = u->now,
+                                                          .transfer = u->transfer,
+                                                          .start = u->start,
+                                                          .complete = busy_last + chip->m->dram_latency,
+                                                          .freed = TG_NEVER,
+                                                          .unit = unit,
+                                                          .first = u->flit,
+                                                          .flits = flits,
+                                                          .last = u->flit + flits == u->flits};
+  if (p->newest++ == p->leaving) request(chip, p);
+}
+
+static void move_values(tg_chip *chip, uint32_t port, tg_unit_state *u) {
+  tg_diag diag = {0};
+  tg_status status = is_store(u) ? tg_exec_store(chip->machine, port, &u->now, &u->walk, NULL, &diag)
+                                 : tg_exec_load(chip->machine, port, &u->now, &u->walk, NULL, &diag);
+  char name[40];
+  if (status)
+    tg_chip_fault(chip, chip->now, "%s context %u pc %u: %s", tg_endpoint_name(chip, u->endpoint, name),
+                  u->context, u->now.pc, diag.message);
+}
+
+static void serve(tg_chip *chip, uint32_t port, uint32_t unit) {
+  tg_port_state *p = &chip->port[port];
+  tg_unit_state *u = &chip->unit[unit];
+  uint32_t left = u->flits - u->flit, flits = left < chip->m->burst_flits ? left : chip->m->burst_flits;
+  tg_cost cost = tg_cost_of_burst(u->cost, u->flit, flits);
+  uint64_t last = chip->now + tg_burst_cycles(chip->m, cost.pieces, cost.atoms) - 1;
+  p->free_at = last + 1;
+  p->granted = u->context;
+  if (chip->values) move_values(chip, port, u);
+  bool store = is_store(u), done = flits == left;
+  *(store ? &chip->dram->written : &chip->dram->read) += 64ull * cost.atoms;
+  if (!store) serve_load(chip, port, unit, flits, last);
+  u->flit += flits;
+  if (!done) return;
+  tg_execution x = u->now;
+  uint64_t start = u->start;
+  tg_unit_let_next(chip, unit, (store ? last : chip->now) + 1);
+  if (store) tg_chip_complete(chip, unit, &x, start, last);
+}
+
+void tg_port_act(tg_chip *chip, uint32_t port) {
+  tg_port_state *p = &chip->port[port];
+  uint32_t contexts = chip->m->agcu_contexts, first = first_context(chip, port);
+  if (chip->now < p->free_at) {
+    tg_chip_wake(chip, tg_agent_of_port(chip, port), p->free_at);
+    return;
+  }
+  bool buffer = buffer_free(chip, p), starved = false;
+  for (uint32_t i = 1; i <= contexts; i++) {
+    uint32_t unit = first + (p->granted + i) % contexts;
+    const tg_unit_state *u = &chip->unit[unit];
+    if (!waits_for_port(chip, u)) continue;
+    if (!is_store(u) && !buffer) {
+      starved = true;
+      continue;
+    }
+    serve(chip, port, unit);
+    tg_chip_wake(chip, tg_agent_of_port(chip, port), p->free_at);
+    return;
+  }
+  if (starved && p->oldest != p->leaving)
+    tg_chip_wake(chip, tg_agent_of_port(chip, port), p->loads[p->oldest % chip->m->agcu_buffers].freed);
+}
+
+void tg_port_granted(tg_chip *chip, uint32_t port) {
+  tg_port_state *p = &chip->port[port];
+  tg_load *load = &p->loads[p->leaving++ % chip->m->agcu_buffers];
+  p->left_at = chip->now;
+  load->freed = chip->now + load->flits + 1;
+  if (load->last) tg_chip_complete(chip, load->unit, &load->execution, load->start, chip->now + load->flits);
+  if (p->leaving != p->newest) request(chip, p);
+  /* the port may have found no buffer free; with one or none free it looks again */
+  if (p->newest - p->oldest == chip->m->agcu_buffers)
+    tg_chip_wake(chip, tg_agent_of_port(chip, port),
+                 later(p->free_at, p->loads[p->oldest % chip->m->agcu_buffers].freed));
+}

@@ -1,0 +1,70 @@
+/* Issue of GEMM and VOP: their cycles, what they own, what they touch (docs/machine.md, sections 4 and 5). */
+#include "sim/systemc/chip.h"
+
+static int64_t stationary_rows(const tg_chip *chip, const tg_mx_instr *in) {
+  return in->format[0] == TG_FMT_FP32 ? chip->m->p : 2 * chip->m->p;
+}
+
+uint64_t tg_mx_earliest(const tg_chip *chip, const tg_unit_state *u) {
+  const tg_mx_instr *in = &u->next.in->mx;
+  uint64_t issue = u->ready, rows = (uint64_t)stationary_rows(chip, in);
+  if (in->op[0] == TG_OP_sync || u->format < 0) return issue;
+  if (issue + rows < u->gate) issue = u->gate - rows;
+  if (u->format != in->format[0] && issue <= u->end) issue = u->end + 1;
+  return issue;
+}
+
+static void gemm_values(tg_chip *chip, uint32_t tile, const tg_execution *x) {
+  tg_exec_gemm(chip->kernels, chip->machine, tile, x);
+  if (TG_DEFECT(chip, TG_DEFECT_VALUE_BIT)) *tg_acc_row(chip->machine, tile, x->address[TG_AT_C]) ^= 1u << 16;
+}
+
+void tg_mx_issue(tg_chip *chip, uint32_t unit, const tg_execution *x) {
+  tg_unit_state *u = &chip->unit[unit];
+  const tg_mx_instr *in = &x->in->mx;
+  uint64_t p = chip->m->p, fma = chip->m->fma_latency, s = (uint64_t)stationary_rows(chip, in);
+  uint64_t rows = (uint64_t)(in->m_count[0] * in->m_count[1]), blocks = 1;
+  for (int l = 0; l < 4; l++) blocks *= (uint64_t)in->blk_count[l];
+  uint64_t pitch = s * fma + s + (p > 3 ? p : 3);
+  if (pitch < rows) pitch = rows;
+  uint64_t first = chip->now + s, last = first + (blocks - 1) * pitch; /* T_0, T_last */
+  uint64_t end = last + rows - 1 + s * fma + p + 1;
+  if (TG_DEFECT(chip, TG_DEFECT_MX_LATENCY)) end++;
+  tg_bank_own_span(chip, u->endpoint, TG_PORT_MX_A, x->address[TG_AT_A], in->a_banks[0], first,
+                   last + rows - 1);
+  tg_bank_own_span(chip, u->endpoint, TG_PORT_MX_B, x->address[TG_AT_B], in->b_banks[0], chip->now, last - 1);
+  uint32_t half = x->address[TG_AT_C] / tg_acc_rows(chip->m);
+  tg_bank_own(chip, u->endpoint, chip->m->banks + half, TG_PORT_MX_ACC, first, end);
+  if (chip->values) gemm_values(chip, u->endpoint, x);
+  u->gate = last + pitch;
+  u->end = end;
+  u->format = in->format[0];
+  u->ready = chip->now + 1;
+  tg_chip_complete(chip, unit, x, chip->now, end);
+}
+
+static void own_stream(tg_chip *chip, uint32_t tile, const tg_stream *s, uint16_t address, uint64_t end) {
+  if (s->kind[0] == TG_STREAM_ACC) {
+    uint32_t half = address / tg_acc_rows(chip->m);
+    if (half < 2) tg_bank_own(chip, tile, chip->m->banks + half, TG_PORT_VX_LOAD, chip->now, end);
+  } else {
+    tg_bank_own_span(chip, tile, s->store[0] ? TG_PORT_VX_STORE : TG_PORT_VX_LOAD, address, s->banks[0],
+                     chip->now, end);
+  }
+}
+
+void tg_vx_issue(tg_chip *chip, uint32_t unit, const tg_execution *x) {
+  tg_unit_state *u = &chip->unit[unit];
+  const tg_vx_instr *in = &x->in->vx;
+  uint64_t fma = chip->m->fma_latency, words = 0, repeats = (uint64_t)(in->j_count[0] * in->j_count[1]);
+  for (int q = 0; q < TG_SEGMENTS; q++)
+    words += (uint64_t)in->seg_len[q] * (in->seg_repeat[0] >> q & 1 ? repeats : 1);
+  uint64_t groups = ((uint64_t)in->rows[0] + fma - 1) / fma;
+  uint64_t end = chip->now + 1 + fma + groups * words * fma - 1 + fma;
+  for (int t = 0; t < TG_STREAMS; t++)
+    if (tg_stream_of(in, t)->kind[0] != TG_STREAM_NONE)
+      own_stream(chip, u->endpoint, tg_stream_of(in, t), x->address[t], end);
+  if (chip->values) tg_exec_vop(chip->kernels, chip->machine, u->endpoint, x);
+  u->ready = end + 1;
+  tg_chip_complete(chip, unit, x, chip->now, end);
+}

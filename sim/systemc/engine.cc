@@ -1,0 +1,119 @@
+/* tg_engine_systemc: the agents of a chip as SystemC modules. A module is one event and one method, which
+ * hands over to the rules in C. One nanosecond is one cycle. */
+#include "sim/systemc/chip.h"
+#include "sim/systemc/kernel.h"
+
+#include <chrono>
+#include <cstdlib>
+#include <vector>
+
+namespace {
+
+struct Clockwork { /* what the modules of one chip share */
+  tg_chip *chip = nullptr;
+  uint64_t origin = 0; /* SystemC time of the run's cycle 0, in cycles */
+  uint64_t unit = 0;   /* of sc_time, in a cycle */
+  uint64_t cycle() const { return sc_core::sc_time_stamp().value() / unit - origin; }
+};
+
+/* A sequencer, an arbiter, a port, the control of sections. */
+class Agent : public sc_core::sc_module {
+public:
+  SC_HAS_PROCESS(Agent);
+  Agent(const sc_core::sc_module_name &name, Clockwork &clockwork, uint32_t index)
+      : sc_module(name), clockwork_(clockwork), index_(index) {
+    SC_METHOD(act);
+    sensitive << wake_;
+    dont_initialize();
+  }
+  void wake(uint64_t cycle) { /* an earlier wake wins over a later one */
+    uint64_t delay = cycle - clockwork_.cycle();
+    wake_.notify(sc_core::sc_time::from_value(delay * clockwork_.unit));
+  }
+
+private:
+  void act() { tg_chip_act(clockwork_.chip, index_, clockwork_.cycle()); }
+  sc_core::sc_event wake_;
+  Clockwork &clockwork_;
+  const uint32_t index_;
+};
+
+struct Engine {
+  tg::Kernel kernel;
+  Clockwork clockwork;
+  std::vector<std::unique_ptr<Agent>> agents;
+  tg_machine_state *machine = nullptr; /* with memories, made when values are wanted */
+  tg_machine_state timing = {};        /* without */
+  const tg_kernels *kernels = nullptr;
+
+  explicit Engine(const tg_program *program) {
+    tg::Kernel::Current current(kernel);
+    clockwork.unit = sc_core::sc_time(1, sc_core::SC_NS).value();
+    tg_chip *chip = clockwork.chip = tg_chip_create(program, wake, this);
+    timing.params = program->params;
+    timing.program = program;
+    for (uint32_t i = 0; i < chip->agents; i++)
+      agents.emplace_back(std::make_unique<Agent>(name(chip, i).c_str(), clockwork, i));
+  }
+  ~Engine() {
+    {
+      tg::Kernel::Current current(kernel);
+      agents.clear();
+    }
+    tg_chip_destroy(clockwork.chip);
+    tg_machine_destroy(machine);
+  }
+
+  static void wake(void *host, uint32_t agent, uint64_t cycle) {
+    static_cast<Engine *>(host)->agents[agent]->wake(cycle);
+  }
+  static std::string name(const tg_chip *chip, uint32_t agent) {
+    if (agent < chip->units) return "unit_" + std::to_string(agent);
+    if (agent < tg_agent_of_lane(chip, 0)) return "port_" + std::to_string(agent - chip->units);
+    if (agent < tg_agent_of_control(chip)) return "lane_" + std::to_string(agent - tg_agent_of_lane(chip, 0));
+    return "control";
+  }
+};
+
+tg_status open_engine(const tg_program *program, const tg_run_options *, void **out_state, tg_diag *) {
+  *out_state = new Engine(program);
+  return TG_OK;
+}
+
+/* The memories and the kernels, when values are wanted for the first time. */
+void prepare_values(Engine *engine) {
+  engine->kernels = tg_kernels_reference();
+  if (!engine->machine) engine->machine = tg_machine_create(&engine->clockwork.chip->program->params);
+  tg_exec_thread_init();
+}
+
+tg_status run_engine(void *state, tg_dram *dram, const tg_run_options *options, tg_run_result *result,
+                     tg_diag *diag) {
+  auto *engine = static_cast<Engine *>(state);
+  tg_chip *chip = engine->clockwork.chip;
+  *result = tg_run_result{};
+  chip->values = !options->timing_only;
+  if (chip->values) prepare_values(engine);
+  chip->machine = chip->values ? engine->machine : &engine->timing;
+  chip->kernels = engine->kernels;
+  auto begin = std::chrono::steady_clock::now();
+  uint64_t read = dram->read, written = dram->written;
+  {
+    tg::Kernel::Current current(engine->kernel);
+    engine->clockwork.origin = 0;
+    engine->clockwork.origin = engine->clockwork.cycle();
+    tg_chip_begin(chip, dram, options);
+    if (!chip->stopped) sc_core::sc_start();
+  }
+  tg_status status = tg_chip_finish(chip, result, diag);
+  result->dram_read = dram->read - read;
+  result->dram_written = dram->written - written;
+  result->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return status;
+}
+
+void close_engine(void *state) { delete static_cast<Engine *>(state); }
+
+} // namespace
+
+extern "C" const tg_engine tg_engine_systemc = {"systemc", open_engine, run_engine, close_engine};
