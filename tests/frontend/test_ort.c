@@ -1,0 +1,135 @@
+/* The reference evaluator and the lowered graph against ONNX Runtime: ort/<case>.txt holds a graph, a line
+ * "---", and what ONNX Runtime computed from seeded inputs, a line an output. ort/record.mjs makes them: with
+ * TEGULA_ORT_EXPORT=DIR this program writes the models and inputs it needs. */
+#include "frontend/infer.h"
+#include "frontend/onnx/onnx.h"
+#include "frontend/pipeline.h"
+#include "frontend/reference.h"
+#include "frontend/text.h"
+#include "tests/frontend/support.h"
+#include "tests/harness.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define FOLDER "tests/frontend/ort"
+
+typedef struct ort_case {
+  char name[64];
+} ort_case;
+
+static void write_npy(tg_arena *arena, const char *path, const tg_value *value, const float *data) {
+  const char *shape = "";
+  for (int i = 0; i < value->rank; i++)
+    shape = tg_arena_printf(arena, "%s%lld,", shape, (long long)value->dims[i].size);
+  char header[128];
+  memset(header, ' ', sizeof header);
+  int n = snprintf(header + 10, 118, "{'descr': '<f4', 'fortran_order': False, 'shape': (%s), }", shape);
+  header[10 + n] = ' ';
+  memcpy(header, "\x93NUMPY\x01\x00\x76\x00", 10);
+  header[127] = '\n';
+  FILE *file = fopen(path, "wb");
+  if (!file) abort();
+  fwrite(header, 1, sizeof header, file);
+  fwrite(data, sizeof *data, (size_t)tg_value_elements(value), file);
+  fclose(file);
+}
+
+static void export_case(tg_arena *arena, const ort_case *row, const tg_graph *graph,
+                        const float *const *inputs) {
+  const char *dir = getenv("TEGULA_ORT_EXPORT");
+  if (!dir) return;
+  tg_diag diag = {""};
+  EXPECT_EQ(tg_onnx_write(tg_arena_printf(arena, "%s/%s.onnx", dir, row->name), graph, &diag), TG_OK);
+  EXPECT_STR(diag.message, "");
+  for (int i = 0; i < graph->input_count; i++)
+    write_npy(arena, tg_arena_printf(arena, "%s/%s.%s.npy", dir, row->name, graph->inputs[i]->name),
+              graph->inputs[i], inputs[i]);
+}
+
+static void run(tg_arena *arena, const tg_graph *graph, const float *const *inputs, float **outputs) {
+  void **out = TG_NEW_ARRAY(arena, void *, (size_t)graph->output_count);
+  for (int i = 0; i < graph->output_count; i++)
+    out[i] = outputs[i] = TG_NEW_ARRAY(arena, float, (size_t)tg_value_elements(graph->outputs[i]));
+  tg_reference_run(graph, (const void *const *)inputs, out);
+}
+
+static void compare(const tg_graph *graph, float *const *got, const char *expected, const char *stage) {
+  for (int i = 0; i < graph->output_count; i++) {
+    int64_t count = tg_value_elements(graph->outputs[i]);
+    for (int64_t k = 0; k < count; k++) {
+      char *end;
+      float want = strtof(expected, &end);
+      if (end == expected) {
+        tg_test_fail(__FILE__, __LINE__, "output %d has no recorded element %lld", i, (long long)k);
+        return;
+      }
+      expected = end;
+      if (!(worst_ratio(&got[i][k], &want, 1, 1e-4, 1e-5) <= 1))
+        tg_test_fail(__FILE__, __LINE__, "%s: output %d[%lld] is %g, not %g", stage, i, (long long)k,
+                     (double)got[i][k], (double)want);
+    }
+  }
+}
+
+static void check(tg_arena *arena, const ort_case *row) {
+  tg_diag diag = {""};
+  char *text = read_text(arena, tg_arena_printf(arena, FOLDER "/%s.txt", row->name), NULL);
+  ASSERT(text);
+  char *expected = strstr(text, "---\n");
+  if (expected) *expected = 0;
+  tg_graph *graph;
+  EXPECT_EQ(tg_graph_parse(arena, text, &graph, &diag), TG_OK);
+  EXPECT_STR(diag.message, "");
+  ASSERT(graph);
+  EXPECT_EQ(tg_graph_infer(graph, &diag), TG_OK);
+  EXPECT_STR(diag.message, "");
+  ASSERT(!diag.message[0]);
+  const float **inputs = TG_NEW_ARRAY(arena, const float *, (size_t)graph->input_count);
+  float **outputs = TG_NEW_ARRAY(arena, float *, (size_t)graph->output_count);
+  for (int i = 0; i < graph->input_count; i++) {
+    int64_t count = tg_value_elements(graph->inputs[i]);
+    float *data = TG_NEW_ARRAY(arena, float, (size_t)count);
+    tg_seeded_fill(data, TG_F32, count, 100 + (uint64_t)i, 1);
+    inputs[i] = data;
+  }
+  export_case(arena, row, graph, inputs);
+  if (getenv("TEGULA_ORT_EXPORT")) return;
+  ASSERT(expected);
+  run(arena, graph, inputs, outputs);
+  compare(graph, outputs, expected + 4, "imported");
+  tg_frontend_options options;
+  tg_frontend_defaults(&options);
+  EXPECT_EQ(tg_frontend_lower(graph, &options, &diag), TG_OK);
+  EXPECT_STR(diag.message, "");
+  run(arena, graph, inputs, outputs);
+  compare(graph, outputs, expected + 4, "lowered");
+}
+
+static void agrees(const void *data) {
+  tg_arena arena = {0};
+  check(&arena, data);
+  tg_arena_release(&arena);
+}
+
+__attribute__((constructor)) static void register_cases(void) {
+  static ort_case cases[128];
+  int count = 0;
+  struct dirent **files;
+  int n = scandir(FOLDER, &files, NULL, alphasort);
+  for (int i = 0; i < n; i++) {
+    char *dot = strrchr(files[i]->d_name, '.');
+    if (dot && !strcmp(dot, ".txt") && count < 128) {
+      snprintf(cases[count].name, sizeof cases[count].name, "%.*s", (int)(dot - files[i]->d_name),
+               files[i]->d_name);
+      tg_test_register_row("onnx_runtime", cases[count].name, __FILE__, __LINE__, agrees, &cases[count]);
+      count++;
+    }
+    free(files[i]);
+  }
+  if (n >= 0) free(files);
+}
+
+TG_TEST(onnx_runtime, cases_are_found) { EXPECT(!access(FOLDER "/record.mjs", 0)); }
