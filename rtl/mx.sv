@@ -1,0 +1,162 @@
+// The matrix unit: control, the array, the accumulator memory and its write port (docs/machine.md, section 4).
+module mx (
+  input  logic                                clk_i,
+  input  logic                                rst_ni,
+  input  logic [7:0]                          fault_i,          // test builds: the deliberate defect
+  input  logic                                head_valid_i,
+  input  tegula_pkg::mx_instr_t               head_i,
+  input  logic [2:0][19:0]                    idx_i,
+  input  logic [15:0]                         a_addr_i,
+  input  logic [15:0]                         b_addr_i,
+  input  logic [15:0]                         c_addr_i,
+  input  logic [31:0]                         sr_key_i,
+  output logic                                issue_o,
+  output logic                                end_o,
+  output logic                                idle_for_sync_o,
+  output logic                                a_req_o,
+  output logic [15:0]                         a_row_o,
+  input  logic [32*tegula_pkg::P-1:0]         a_rdata_i,
+  output logic                                b_req_o,
+  output logic [15:0]                         b_row_o,
+  input  logic [32*tegula_pkg::P-1:0]         b_rdata_i,
+  output logic [tegula_pkg::BANKS-1:0]        a_own_o,
+  output logic [tegula_pkg::BANKS-1:0]        b_own_o,
+  output logic [1:0]                          acc_own_o,
+  input  logic                                acc_rd_req_i,
+  input  logic [15:0]                         acc_rd_row_i,
+  output logic [64*tegula_pkg::P-1:0]         acc_rd_data_o
+);
+  localparam int unsigned P = tegula_pkg::P;
+  localparam int unsigned RowW = $clog2(2 * tegula_pkg::ACC_ROWS);
+
+  logic busy, fp32, fp16, a_valid, a_set, w_valid, w_set, w_transposed;
+  logic [$clog2(2*P)-1:0] w_index;
+  logic [$clog2(2*P):0] w_depth;
+  logic acc_valid, acc_init, acc_half;
+  logic [RowW-1:0] acc_row;
+  logic write_start, write_half, write_last, write_round;
+  logic [25:0] write_rows;
+  logic [15:0] write_row;
+  logic [31:0] tile_key, sr_row, sr_col;
+  logic [64*P-1:0] psum_in, psum_out, write_data;
+  logic [2*P-1:0] write;
+  logic [RowW*P-1:0] write_rows_at;
+
+  assign idle_for_sync_o = 1'b1;
+
+  mx_control u_control (
+    .clk_i, .rst_ni, .head_valid_i, .head_i, .idx_i, .a_addr_i, .b_addr_i, .c_addr_i, .sr_key_i, .issue_o,
+    .end_i         (end_o),
+    .a_req_o, .a_row_o, .b_req_o, .b_row_o, .a_own_o, .b_own_o, .acc_own_o,
+    .busy_o        (busy),
+    .fp32_o        (fp32),
+    .fp16_o        (fp16),
+    .a_valid_o     (a_valid),
+    .a_set_o       (a_set),
+    .w_valid_o     (w_valid),
+    .w_set_o       (w_set),
+    .w_transposed_o(w_transposed),
+    .w_index_o     (w_index),
+    .w_depth_o     (w_depth),
+    .acc_valid_o   (acc_valid),
+    .acc_row_o     (acc_row),
+    .acc_init_o    (acc_init),
+    .acc_half_o    (acc_half),
+    .write_start_o (write_start),
+    .write_rows_o  (write_rows),
+    .write_row_o   (write_row),
+    .write_half_o  (write_half),
+    .write_last_o  (write_last),
+    .write_round_o (write_round),
+    .tile_key_o    (tile_key),
+    .sr_row_o      (sr_row),
+    .sr_col_o      (sr_col)
+  );
+
+  mx_array u_array (
+    .clk_i, .rst_ni,
+    .advance_i     (busy),
+    .fp32_i        (fp32),
+    .fp16_i        (fp16),
+    .a_valid_i     (a_valid),
+    .a_set_i       (a_set),
+    .a_row_i       (a_rdata_i),
+    .w_valid_i     (w_valid),
+    .w_set_i       (w_set),
+    .w_transposed_i(w_transposed),
+    .w_index_i     (w_index),
+    .w_depth_i     (w_depth),
+    .w_row_i       (b_rdata_i),
+    .psum_i        (psum_in),
+    .psum_o        (psum_out)
+  );
+
+  mx_write u_write (
+    .clk_i, .rst_ni,
+    .start_i   (write_start),
+    .rows_i    (write_rows),
+    .row_i     (write_row),
+    .fp32_i    (fp32),
+    .half_i    (write_half),
+    .last_i    (write_last),
+    .round_i   (write_round),
+    .tile_key_i(tile_key),
+    .sr_row_i  (sr_row),
+    .sr_col_i  (sr_col),
+    .psum_i    (psum_out),
+    .write_o   (write),
+    .row_o     (write_rows_at),
+    .data_o    (write_data),
+    .end_o
+  );
+
+  // Each column reads its slice of the accumulator row one cycle after the column before it; the partial sum enters the
+  // array in the next cycle. Entry c is what column c reads.
+  for (genvar c = 0; c <= P; c++) begin : gen_read
+    logic            valid, init, half;
+    logic [RowW-1:0] row;
+    if (c == 0) begin : gen_head
+      assign valid = acc_valid;
+      assign init = acc_init;
+      assign half = acc_half;
+      assign row = acc_row;
+    end else begin : gen_shift
+      always_ff @(posedge clk_i or negedge rst_ni) begin
+        if (!rst_ni) valid <= 1'b0;
+        else valid <= gen_read[c-1].valid;
+      end
+      always_ff @(posedge clk_i) begin
+        if (gen_read[c-1].valid) begin
+          init <= gen_read[c-1].init;
+          half <= gen_read[c-1].half;
+          row <= gen_read[c-1].row;
+        end
+      end
+    end
+  end
+
+  for (genvar c = 0; c < P; c++) begin : gen_column
+    logic [63:0] mx_data, vx_data;
+    acc_mem #(
+      .ROWS(tegula_pkg::ACC_ROWS)
+    ) u_acc (
+      .clk_i,
+      .mx_read_i    (gen_read[c].valid && !gen_read[c].init),
+      .mx_read_row_i(gen_read[c].row),
+      .mx_data_o    (mx_data),
+      .vx_read_i    (acc_rd_req_i),
+      .vx_read_row_i(acc_rd_row_i[RowW-1:0]),
+      .vx_data_o    (vx_data),
+      .write_i      (write[2*c+:2]),
+      .write_row_i  (write_rows_at[RowW*c+:RowW]),
+      .write_data_i (write_data[64*c+:64])
+    );
+    always_comb begin
+      psum_in[64*c+:64] = mx_data;
+      if (fp32 && gen_read[c+1].half) psum_in[64*c+:32] = mx_data[63:32];
+      if (gen_read[c+1].init) psum_in[64*c+:64] = 64'd0;
+    end
+    assign acc_rd_data_o[32*c+:32] = vx_data[31:0];
+    assign acc_rd_data_o[32*(P+c)+:32] = vx_data[63:32];
+  end
+endmodule

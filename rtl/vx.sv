@@ -1,0 +1,246 @@
+// The vector unit: 2P FP32 lanes, 32 registers for each of L rows in flight (docs/machine.md, section 5).
+//
+// In the cycle of a word-slot the operands are read, the ALU starts, a load requests its row and a store's operand is
+// converted; results of ALU and load are written L cycles later, in the cycle of the next word's same slot, which sees
+// them already.
+module vx (
+  input  logic                                clk_i,
+  input  logic                                rst_ni,
+  input  logic                                cfg_we_i,
+  input  logic                                cfg_sel_i,   // 0 microcode word, 1 constant
+  input  logic [9:0]                          cfg_addr_i,
+  input  logic [63:0]                         cfg_data_i,
+  input  logic                                head_valid_i,
+  input  tegula_pkg::vx_instr_t               head_i,
+  input  logic [5:0][15:0]                    s_addr_i,
+  output logic                                issue_o,
+  output logic                                end_o,
+  output logic                                idle_for_sync_o,
+  output logic                                ld_req_o,
+  output logic [15:0]                         ld_row_o,
+  input  logic [32*tegula_pkg::P-1:0]         ld_rdata_i,
+  output logic                                st_req_o,
+  output logic [15:0]                         st_row_o,
+  output logic [32*tegula_pkg::P-1:0]         st_data_o,
+  output logic                                acc_rd_req_o,
+  output logic [15:0]                         acc_rd_row_o,
+  input  logic [64*tegula_pkg::P-1:0]         acc_rd_data_i,
+  output logic [tegula_pkg::BANKS-1:0]        ld_own_o,
+  output logic [tegula_pkg::BANKS-1:0]        st_own_o,
+  output logic [1:0]                          acc_own_o
+);
+  localparam int unsigned P = tegula_pkg::P;
+  localparam int unsigned L = tegula_pkg::FMA_LATENCY;
+  localparam int unsigned N = 2 * P;
+  localparam int unsigned LaneW = $clog2(N);
+  localparam int unsigned SlotW = $clog2(L);
+  localparam int unsigned K = tegula_pkg::VX_CONSTANTS;
+  localparam logic [2:0] KindFp32 = 3'd1;
+  localparam logic [2:0] KindBf16 = 3'd2;
+  localparam logic [2:0] KindFp16 = 3'd3;
+  localparam logic [2:0] KindAcc = 3'd4;
+
+  // Configuration
+  logic [tegula_pkg::UCODE_BITS-1:0] words_q [tegula_pkg::MICROCODE_WORDS];
+  logic [31:0] constants_q [K];
+  always_ff @(posedge clk_i) begin
+    if (cfg_we_i && !cfg_sel_i && 32'(cfg_addr_i) < tegula_pkg::MICROCODE_WORDS)
+      words_q[cfg_addr_i[$clog2(tegula_pkg::MICROCODE_WORDS)-1:0]] <= cfg_data_i[tegula_pkg::UCODE_BITS-1:0];
+    if (cfg_we_i && cfg_sel_i && 32'(cfg_addr_i) < K)
+      constants_q[cfg_addr_i[$clog2(K)-1:0]] <= cfg_data_i[31:0];
+  end
+
+  // The word-slot
+  logic active;
+  logic [SlotW-1:0] slot;
+  logic [$clog2(tegula_pkg::MICROCODE_WORDS)-1:0] pc;
+  logic [5:0][15:0] address;
+  logic [5:0][2:0] kind;
+  logic [5:0][5:0] lane;
+  logic [49:0] tail_left;
+  tegula_pkg::ucode_t word;
+
+  vx_control u_control (
+    .clk_i, .rst_ni, .head_valid_i, .head_i, .s_addr_i, .issue_o, .end_o, .ld_own_o, .st_own_o, .acc_own_o,
+    .idle_o     (idle_for_sync_o),
+    .active_o   (active),
+    .slot_o     (slot),
+    .pc_o       (pc),
+    .address_o  (address),
+    .kind_o     (kind),
+    .lane_o     (lane),
+    .tail_left_o(tail_left)
+  );
+  assign word = words_q[pc];
+
+  logic ld_on, st_on, alu_on;
+  assign ld_on = active && word.ld_on;
+  assign st_on = active && word.st_on;
+  assign alu_on = active && word.alu_op != tegula_pkg::ALU_NOP;
+
+  // Results that are written in this cycle: of the word-slot L cycles ago, thus of the same slot.
+  logic [L-1:0] alu_valid_q, ld_valid_q;
+  logic [L-1:0][4:0] alu_dst_q, ld_dst_q;
+  logic [L-1:0][1:0] ld_halves_q;
+  logic [32*N-1:0] alu_result, ld_result;
+  logic [4:0] alu_dst, ld_dst;
+  logic [1:0] ld_halves;
+  logic alu_done, ld_done;
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) begin
+      alu_valid_q <= '0;
+      ld_valid_q  <= '0;
+    end else begin
+      alu_valid_q <= {alu_valid_q[L-2:0], alu_on};
+      ld_valid_q  <= {ld_valid_q[L-2:0], ld_on};
+    end
+  end
+  always_ff @(posedge clk_i) begin
+    if (active || alu_valid_q != '0 || ld_valid_q != '0) begin
+      alu_dst_q   <= {alu_dst_q[L-2:0], word.alu_dst};
+      ld_dst_q    <= {ld_dst_q[L-2:0], word.ld_dst};
+      ld_halves_q <= {ld_halves_q[L-2:0],
+                      kind[word.ld_stream] == KindFp32 ? {word.ld_half, !word.ld_half} : 2'b11};
+    end
+  end
+  assign alu_done = alu_valid_q[L-1];
+  assign alu_dst = alu_dst_q[L-1];
+  assign ld_dst = ld_dst_q[L-1];
+  assign ld_halves = ld_halves_q[L-1];
+  assign ld_done = ld_valid_q[L-1] && !(alu_done && alu_dst == ld_dst);
+
+  // Registers: two memories, lanes 0..P-1 and P..2P-1, word = register and slot
+  logic [32*N-1:0] value [4];  // operands a, b, c of the ALU, operand of the store
+  for (genvar h = 0; h < 2; h++) begin : gen_half
+    localparam int unsigned Base = 32 * P * h;
+    logic [32*P-1:0] regs_q [32 << SlotW];
+    always_ff @(posedge clk_i) begin
+      if (ld_done && ld_halves[h]) regs_q[{slot, ld_dst}] <= ld_result[Base+:32*P];
+      if (alu_done) regs_q[{slot, alu_dst}] <= alu_result[Base+:32*P];
+    end
+    for (genvar o = 0; o < 4; o++) begin : gen_operand
+      logic [6:0] number;
+      logic wanted;
+      if (o == 0) begin : gen_a
+        assign number = word.alu_a;
+        assign wanted = alu_on;
+      end else if (o == 1) begin : gen_b
+        assign number = word.alu_b;
+        assign wanted = alu_on;
+      end else if (o == 2) begin : gen_c
+        assign number = word.alu_c;
+        assign wanted = alu_on;
+      end else begin : gen_store
+        assign number = word.st_src;
+        assign wanted = st_on;
+      end
+      always_comb begin
+        value[o][Base+:32*P] = '0;
+        if (wanted) begin
+          if (number[6]) value[o][Base+:32*P] = {P{constants_q[number[$clog2(K)-1:0]]}};
+          else if (alu_done && alu_dst == number[4:0]) value[o][Base+:32*P] = alu_result[Base+:32*P];
+          else if (ld_done && ld_halves[h] && ld_dst == number[4:0]) value[o][Base+:32*P] = ld_result[Base+:32*P];
+          else value[o][Base+:32*P] = regs_q[{slot, number[4:0]}];
+        end
+      end
+    end
+  end
+
+  // ALU
+  logic [49:0] tail_here;  // elements from this vector on, signed
+  assign tail_here = tail_left - {43'd0, word.alu_c} * 50'(N);
+  for (genvar i = 0; i < N; i++) begin : gen_lane
+    logic [31:0] moved;
+    logic [LaneW-1:0] source;
+    logic [5:0] table_index;
+    assign source = (word.alu_op == tegula_pkg::ALU_ROT ? LaneW'(i) : LaneW'(0)) + word.alu_c[LaneW-1:0];
+    assign table_index = {1'b1, value[0][32*i+:5]};
+    always_comb begin
+      moved = '0;
+      if (alu_on) begin
+        if (word.alu_op != tegula_pkg::ALU_LUT) moved = value[0][32*source+:32];
+        else if (32'(table_index) < K) moved = constants_q[table_index[$clog2(K)-1:0]];
+      end
+    end
+    vx_alu #(
+      .LATENCY(L)
+    ) u_alu (
+      .clk_i, .rst_ni,
+      .valid_i (alu_on),
+      .op_i    (word.alu_op),
+      .a_i     (value[0][32*i+:32]),
+      .b_i     (value[1][32*i+:32]),
+      .c_i     (value[2][32*i+:32]),
+      .moved_i (moved),
+      .tail_i  ($signed(tail_here) > $signed(50'(i))),
+      .result_o(alu_result[32*i+:32])
+    );
+  end
+
+  // Load: the row arrives in the cycle after its request, is widened, and waits until its word's results are due.
+  logic ld_arrives_q, ld_fp16_q, ld_bf16_q, ld_acc_q, ld_splat_q;
+  logic [5:0] ld_lane_q;
+  logic [32*N-1:0] widened;
+  logic [2:0] ld_kind;
+  assign ld_kind = kind[word.ld_stream];
+  assign ld_req_o = ld_on && ld_kind != KindAcc;
+  assign acc_rd_req_o = ld_on && ld_kind == KindAcc;
+  assign ld_row_o = address[word.ld_stream] + {15'd0, ld_kind == KindFp32 && word.ld_half};
+  assign acc_rd_row_o = address[word.ld_stream];
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) ld_arrives_q <= 1'b0;
+    else ld_arrives_q <= ld_on;
+  end
+  always_ff @(posedge clk_i) begin
+    if (ld_on) begin
+      ld_bf16_q <= ld_kind == KindBf16;
+      ld_fp16_q <= ld_kind == KindFp16;
+      ld_acc_q <= ld_kind == KindAcc;
+      ld_splat_q <= ld_kind == 3'd5;
+      ld_lane_q <= lane[word.ld_stream];
+    end
+  end
+  for (genvar i = 0; i < N; i++) begin : gen_widen
+    always_comb begin
+      widened[32*i+:32] = ld_rdata_i[32*(i%P)+:32];
+      if (ld_acc_q) widened[32*i+:32] = acc_rd_data_i[32*i+:32];
+      if (ld_bf16_q) widened[32*i+:32] = fp_pkg::widen_bf16(ld_rdata_i[16*i+:16]);
+      if (ld_fp16_q) widened[32*i+:32] = fp_pkg::widen_fp16(ld_rdata_i[16*i+:16]);
+      if (ld_splat_q) widened[32*i+:32] = ld_rdata_i[32*ld_lane_q[$clog2(P)-1:0]+:32];
+    end
+  end
+  logic [L-2:0][32*N-1:0] ld_data_q;
+  always_ff @(posedge clk_i) begin
+    if (ld_arrives_q) ld_data_q[0] <= widened;
+    for (int unsigned s = 1; s < L - 1; s++) begin
+      if (ld_valid_q[s]) ld_data_q[s] <= ld_data_q[s-1];
+    end
+  end
+  assign ld_result = ld_data_q[L-2];
+
+  // Store: rounded in the word-slot's cycle, written in the next one
+  logic [2:0] st_kind;
+  assign st_kind = kind[word.st_stream];
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) st_req_o <= 1'b0;
+    else st_req_o <= st_on;
+  end
+  always_ff @(posedge clk_i) begin
+    if (st_on) st_row_o <= address[word.st_stream] + {15'd0, st_kind == KindFp32 && word.st_half};
+  end
+  for (genvar i = 0; i < P; i++) begin : gen_store
+    logic [31:0] full;
+    always_ff @(posedge clk_i) begin
+      if (st_on) begin
+        if (st_kind == KindBf16)
+          st_data_o[32*i+:32] <= {fp_pkg::to_bf16(value[3][32*(2*i+1)+:32]), fp_pkg::to_bf16(value[3][64*i+:32])};
+        else if (st_kind == KindFp16)
+          st_data_o[32*i+:32] <= {fp_pkg::to_fp16(value[3][32*(2*i+1)+:32]), fp_pkg::to_fp16(value[3][64*i+:32])};
+        else st_data_o[32*i+:32] <= fp_pkg::is_nan(full) ? fp_pkg::QuietNan : full;
+      end
+    end
+    assign full = word.st_half ? value[3][32*(P+i)+:32] : value[3][32*i+:32];
+  end
+endmodule

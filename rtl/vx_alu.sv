@@ -1,0 +1,128 @@
+// One lane of the vector unit's ALU: every operation of alu.def, LATENCY cycles, a new one every cycle. `moved_i` is the
+// lane's result of the operations across lanes and of the table, `tail_i` whether the lane is before the tail's end.
+module vx_alu #(
+  parameter int unsigned LATENCY = 3
+) (
+  input  logic        clk_i,
+  input  logic        rst_ni,
+  input  logic        valid_i,
+  input  logic [4:0]  op_i,
+  input  logic [31:0] a_i,
+  input  logic [31:0] b_i,
+  input  logic [31:0] c_i,
+  input  logic [31:0] moved_i,
+  input  logic        tail_i,
+  output logic [31:0] result_o
+);
+  // Order of the bits of numbers that are not NaN, -0 below +0.
+  function automatic logic [31:0] order(input logic [31:0] x);
+    order = x[31] ? ~x : {1'b1, x[30:0]};
+  endfunction
+
+  function automatic logic [31:0] to_int(input logic [31:0] x);
+    logic [8:0]  drop;
+    logic [48:0] frame;
+    logic [31:0] magnitude;
+    drop = 9'd150 - {1'b0, x[30:23]};
+    if (x[30:23] < 8'd125) drop = 9'd25;
+    frame = {1'b0, x[30:23] != 8'd0, x[22:0], 24'd0} >> drop[4:0];
+    if (x[30:23] >= 8'd150) magnitude = {8'd0, 1'b1, x[22:0]} << (x[30:23] - 8'd150);
+    else magnitude = {7'd0, frame[48:24]} + {31'd0, frame[23] && (frame[22:0] != 23'd0 || frame[24])};
+    if (fp_pkg::is_nan(x)) to_int = 32'd0;
+    else if (x[30:23] >= 8'd158) to_int = x[31] ? 32'h8000_0000 : 32'h7FFF_FFFF;
+    else to_int = x[31] ? 32'd0 - magnitude : magnitude;
+  endfunction
+
+  function automatic logic [31:0] from_int(input logic [31:0] x);
+    logic [31:0] frame;
+    logic [7:0]  exp;
+    frame = x[31] ? 32'd0 - x : x;
+    exp = 8'd157;  // one less than the field: the leading one adds it
+    for (int unsigned step = 16; step > 0; step = step / 2) begin
+      if ((frame >> (32 - step)) == 32'd0) begin
+        frame = frame << step;
+        exp = exp - 8'(step);
+      end
+    end
+    from_int = {1'b0, exp, 23'd0} + {8'd0, frame[31:8]} +
+               {31'd0, frame[7] && (frame[6:0] != 7'd0 || frame[8])};
+    from_int[31] = x[31];
+    if (x == 32'd0) from_int = 32'd0;
+  endfunction
+
+  function automatic logic [31:0] simple(input logic [4:0] op, input logic [31:0] a, input logic [31:0] b,
+                                         input logic [31:0] c, input logic [31:0] moved, input logic tail);
+    logic nan, zeros, below, equal;
+    nan = fp_pkg::is_nan(a) || fp_pkg::is_nan(b);
+    zeros = a[30:0] == 31'd0 && b[30:0] == 31'd0;
+    below = order(a) < order(b);
+    equal = a == b || zeros;
+    case (op)
+      tegula_pkg::ALU_MIN: simple = nan ? fp_pkg::QuietNan : below ? a : b;
+      tegula_pkg::ALU_MAX: simple = nan ? fp_pkg::QuietNan : below ? b : a;
+      tegula_pkg::ALU_CMPLT: simple = {32{!nan && below && !zeros}};
+      tegula_pkg::ALU_CMPLE: simple = {32{!nan && (below || equal)}};
+      tegula_pkg::ALU_CMPEQ: simple = {32{!nan && equal}};
+      tegula_pkg::ALU_ICMPLT: simple = {32{$signed(a) < $signed(b)}};
+      tegula_pkg::ALU_SELECT: simple = a[31] ? b : c;
+      tegula_pkg::ALU_AND: simple = a & b;
+      tegula_pkg::ALU_OR: simple = a | b;
+      tegula_pkg::ALU_XOR: simple = a ^ b;
+      tegula_pkg::ALU_SHL: simple = a << b[4:0];
+      tegula_pkg::ALU_SHR: simple = a >> b[4:0];
+      tegula_pkg::ALU_SRA: simple = $signed(a) >>> b[4:0];
+      tegula_pkg::ALU_IADD: simple = a + b;
+      tegula_pkg::ALU_ISUB: simple = a - b;
+      tegula_pkg::ALU_F2I: simple = to_int(a);
+      tegula_pkg::ALU_I2F: simple = from_int(a);
+      tegula_pkg::ALU_RCPSEED: simple = 32'h7EF3_11C7 - a;
+      tegula_pkg::ALU_RSQSEED: simple = 32'h5F37_59DF - {1'b0, a[31:1]};
+      tegula_pkg::ALU_ROT, tegula_pkg::ALU_BCAST, tegula_pkg::ALU_LUT: simple = moved;
+      tegula_pkg::ALU_TAIL: simple = tail ? a : b;
+      tegula_pkg::ALU_RNDBF16: simple = fp_pkg::widen_bf16(fp_pkg::to_bf16(a));
+      tegula_pkg::ALU_RNDFP16: simple = fp_pkg::widen_fp16(fp_pkg::to_fp16(a));
+      default: simple = a;
+    endcase
+  endfunction
+
+  // add and sub are a*1 + b, mul is a*b plus the zero that leaves the product's sign.
+  logic adds, multiplies;
+  logic [31:0] factor, addend, sum;
+  assign adds = op_i == tegula_pkg::ALU_ADD || op_i == tegula_pkg::ALU_SUB;
+  assign multiplies = adds || op_i == tegula_pkg::ALU_FMA || op_i == tegula_pkg::ALU_MUL;
+  always_comb begin
+    factor = b_i;
+    addend = c_i;
+    if (adds) begin
+      factor = 32'h3F80_0000;
+      addend = {b_i[31] ^ (op_i == tegula_pkg::ALU_SUB), b_i[30:0]};
+    end else if (op_i == tegula_pkg::ALU_MUL) begin
+      addend = {a_i[31] ^ b_i[31], 31'd0};
+    end
+  end
+
+  fma_lane #(
+    .LATENCY(LATENCY)
+  ) u_fma (
+    .clk_i, .rst_ni,
+    .valid_i(valid_i && multiplies),
+    .a_i,
+    .b_i    (factor),
+    .c_i    (addend),
+    .sum_o  (sum)
+  );
+
+  logic [LATENCY-1:0]       simple_valid_q;
+  logic [LATENCY-1:0][31:0] simple_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) simple_valid_q <= '0;
+    else simple_valid_q <= {simple_valid_q[LATENCY-2:0], valid_i && !multiplies};
+  end
+  always_ff @(posedge clk_i) begin
+    if (valid_i && !multiplies) simple_q[0] <= simple(op_i, a_i, b_i, c_i, moved_i, tail_i);
+    for (int unsigned i = 1; i < LATENCY; i++) begin
+      if (simple_valid_q[i-1]) simple_q[i] <= simple_q[i-1];
+    end
+  end
+  assign result_o = simple_valid_q[LATENCY-1] ? simple_q[LATENCY-1] : sum;
+endmodule
