@@ -142,14 +142,14 @@ tg_status Engine::run_section(uint32_t invocation, const tg_run_options &options
   uint32_t quiet = 0;
   while (chip_->running()) {
     if (chip_->faulty()) return report(fault_text(recorder).c_str(), invocation, diag);
+    if (options.max_cycles && chip_->cycle() >= options.max_cycles)
+      return report(("cycle limit reached: " + recorder.stuck(*chip_)).c_str(), invocation, diag);
     if (chip_->event()) {
       tg_status status = recorder.cycle(*chip_, diag);
       if (status) return status;
     }
     tg_status status = memory.serve(*chip_, diag);
     if (status) return status;
-    if (options.max_cycles && chip_->cycle() >= options.max_cycles)
-      return report(("cycle limit reached: " + recorder.stuck(*chip_)).c_str(), invocation, diag);
     quiet = chip_->quiet() && chip_->issuing() ? quiet + 1 : 0;
     if (quiet > kQuietCycles)
       return report(("deadlock: " + recorder.stuck(*chip_)).c_str(), invocation, diag);

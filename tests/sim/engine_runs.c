@@ -1,0 +1,87 @@
+#include "tests/sim/engine_runs.h"
+
+#include <stdio.h>
+#include <string.h>
+
+engine_run engine_run_program(const tg_engine *engine, const tg_program *program, tg_run_options options) {
+  engine_run run = {.diag = {""}};
+  void *state = NULL;
+  run.status = tg_dram_create(program, &run.dram, &run.diag);
+  if (run.status) return run;
+  uint32_t x = 12345;
+  for (uint64_t i = 0; i < run.dram->size; i++) {
+    x ^= x << 13, x ^= x >> 17, x ^= x << 5;
+    run.dram->bytes[i] = (uint8_t)(x >> 11);
+  }
+  for (uint32_t t = 0; t < program->tensor_count; t++) {
+    const tg_dram_tensor *tensor = &program->tensors[t];
+    if (tensor->data) memcpy(run.dram->bytes + tensor->address, tensor->data, tensor->bytes);
+  }
+  options.record_events = true;
+  run.status = engine->open(program, &options, &state, &run.diag);
+  if (!run.status) run.status = engine->run(state, run.dram, &options, &run.result, &run.diag);
+  if (state) engine->close(state);
+  return run;
+}
+
+void engine_run_release(engine_run *run) {
+  tg_run_result_release(&run->result);
+  tg_dram_destroy(run->dram);
+}
+
+static bool same_event(const tg_event *a, const tg_event *b) {
+  return a->start == b->start && a->end == b->end && a->invocation == b->invocation &&
+         a->endpoint == b->endpoint && a->unit == b->unit && a->context == b->context && a->pc == b->pc;
+}
+
+static int print_event(char *text, size_t size, const tg_event *e) {
+  return snprintf(text, size, "invocation %u endpoint %u %s context %u pc %u [%llu, %llu]", e->invocation,
+                  e->endpoint, tg_unit_name((tg_unit)e->unit), e->context, e->pc,
+                  (unsigned long long)e->start, (unsigned long long)e->end);
+}
+
+/* The difference that begins earliest, which is the cause of others. */
+static const char *events_differ(const tg_run_result *a, const tg_run_result *b, char *text, size_t size) {
+  const tg_event *x = NULL, *y = NULL;
+  uint64_t first = UINT64_MAX;
+  size_t count = a->event_count < b->event_count ? a->event_count : b->event_count;
+  for (size_t i = 0; i < count; i++) {
+    const tg_event *p = &a->events[i], *q = &b->events[i];
+    uint64_t when = p->start != q->start ? (p->start < q->start ? p->start : q->start)
+                                         : (p->end < q->end ? p->end : q->end);
+    if (same_event(p, q) || when >= first) continue;
+    first = when, x = p, y = q;
+  }
+  if (x) {
+    int n = print_event(text, size, x);
+    n += snprintf(text + n, size - (size_t)n, " against ");
+    print_event(text + n, size - (size_t)n, y);
+    return text;
+  }
+  if (a->event_count == b->event_count) return NULL;
+  snprintf(text, size, "%zu events against %zu", a->event_count, b->event_count);
+  return text;
+}
+
+const char *engine_runs_differ(const engine_run *a, const engine_run *b, bool times) {
+  static char text[512];
+  if (a->status != b->status || a->status) {
+    snprintf(text, sizeof text, "\"%.200s\" against \"%.200s\"", a->diag.message, b->diag.message);
+    return text;
+  }
+  if (times) {
+    if (events_differ(&a->result, &b->result, text, sizeof text)) return text;
+    if (a->result.cycles != b->result.cycles) {
+      snprintf(text, sizeof text, "%llu cycles against %llu", (unsigned long long)a->result.cycles,
+               (unsigned long long)b->result.cycles);
+      return text;
+    }
+  }
+  for (uint64_t i = 0; i < a->dram->size; i++)
+    if (a->dram->bytes[i] != b->dram->bytes[i]) {
+      snprintf(text, sizeof text, "byte 0x%llx is 0x%02x against 0x%02x", (unsigned long long)i,
+               a->dram->bytes[i], b->dram->bytes[i]);
+      return text;
+    }
+  return NULL;
+}

@@ -1,0 +1,23 @@
+/* Running a program on an engine, and comparing runs: shared by the tests of the engines. */
+#ifndef TEGULA_TESTS_SIM_ENGINE_RUNS_H
+#define TEGULA_TESTS_SIM_ENGINE_RUNS_H
+
+#include "sim/machine/engine.h"
+
+/* What a run left: its times and the whole memory. */
+typedef struct engine_run {
+  tg_status status;
+  tg_diag diag;
+  tg_run_result result;
+  tg_dram *dram;
+} engine_run;
+
+/* Memory begins with a fixed pseudo-random pattern (constants of the program on top). */
+engine_run engine_run_program(const tg_engine *engine, const tg_program *program, tg_run_options options);
+void engine_run_release(engine_run *run);
+
+/* The first difference of two runs as text for a failure message, or NULL; `times` compares events and
+ * sections, else bits only. The text belongs to the function. */
+const char *engine_runs_differ(const engine_run *a, const engine_run *b, bool times);
+
+#endif

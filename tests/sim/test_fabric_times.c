@@ -1,0 +1,171 @@
+/* Hand-written programs of tx, lanes, AGCUs and semaphores, with the cycles that docs/machine.md gives for
+ * them, worked out by hand; every engine with time has to show them. */
+#include "sim/machine/engine.h"
+#include "tests/harness.h"
+#include "tests/sim/engine_runs.h"
+
+#include <stdio.h>
+
+typedef struct expected {
+  uint16_t endpoint;
+  uint8_t unit, context;
+  uint16_t pc;
+  uint64_t start, end;
+} expected;
+
+typedef struct fabric_case {
+  const char *name, *program;
+  uint64_t cycles;
+  expected events[16]; /* ended by a zero end */
+} fabric_case;
+
+/* A linear walk of rows of four FP32 elements on a flit of 16 bytes. */
+#define ROWS(n) "rows=" #n " take=4 m_radix=1,1," #n " k_radix=1,1,4 stride=0,0,16,0,0,4 y_size=1 x_size=1 "
+
+static const fabric_case cases[] = {
+    /* One instruction a unit: cfg = 32 + 256/16 = 48. LOAD: 4 atoms of 4 cycles, t0 = 49, c = 49+15+60 = 124,
+     * lane granted at 125, e = 129. Flits arrive at 128..131, so SEND issues at 132, is granted at 133, e =
+     * 137; they arrive at 136..139; STORE issues at 140, t0 = 141, e = 141+15. */
+    {"chain",
+     "arch tiny\ndram 4096\nsection \"s\"\nagcu 0\n"
+     "ctx 0 load base=0 " ROWS(4) "dst_base=128 dst_inner=4 dst_mask=6 dst_post=1 dst_sem=5\n"
+                                  "ctx 1 store base=1 " ROWS(
+                                      4) "src_base=7 wait_on=1 wait_sem=3\n"
+                                         "tile 0\ntx send dir=1 flits=4 src_base=128 src_inner=4 dst_base=7 "
+                                         "dst_inner=4 dst_mask=1 dst_post=1 dst_sem=3 "
+                                         "wait_on=1 wait_sem=5\ninvoke 0 \"i\"\nbase 0=0 1=1024\n",
+     158,
+     {{4, TG_AGCU, 0, 0, 48, 129}, {0, TG_TX, 0, 0, 132, 137}, {4, TG_AGCU, 1, 0, 140, 156}}},
+    /* Two westbound bursts of 8 flits, requested at 49 both. The lower position is granted at 49 and holds
+     * segment 0 until 57; the other crosses it one hop after its grant, so it is granted at 56. */
+    {"lane_contention",
+     "arch tiny\nsection \"s\"\n"
+     "tile 0\ntx send dir=1 flits=8 src_inner=8 dst_inner=8 dst_mask=1\n"
+     "tile 1\ntx send dir=1 flits=8 src_inner=8 dst_base=8 dst_inner=8 dst_mask=1\ninvoke 0 \"i\"\n",
+     66,
+     {{0, TG_TX, 0, 0, 48, 57}, {1, TG_TX, 0, 0, 48, 64}}},
+    /* East and west are lanes of their own, and each of two neighbours can send to the other at once. */
+    {"two_directions",
+     "arch tiny\nsection \"s\"\n"
+     "tile 0\ntx send dir=0 flits=8 src_inner=8 dst_base=256 dst_inner=8 dst_mask=4\n"
+     "tile 1\ntx send dir=1 flits=8 src_inner=8 dst_base=130 dst_inner=8 dst_mask=2\ninvoke 0 \"i\"\n",
+     59,
+     {{0, TG_TX, 0, 0, 48, 57}, {1, TG_TX, 0, 0, 48, 57}}},
+    /* 70 flits: a burst of 64 granted at 49, the next requested at 51 and granted when the lane is free, at
+       113. */
+    {"two_bursts",
+     "arch tiny\nsection \"s\"\ntile 0\n"
+     "tx send dir=2 flits=70 src_inner=70 dst_base=256 dst_inner=70 dst_mask=4 dst_post=1 dst_sem=9 "
+     "post_kind=1 post_sem=2\n"
+     "vx sync wait_on=1 wait_sem=2\ntile 2\nvx sync wait_on=1 wait_sem=9\ninvoke 0 \"i\"\n",
+     124,
+     {{0, TG_TX, 0, 0, 48, 119}, {0, TG_VX, 0, 0, 120, 120}, {2, TG_VX, 0, 0, 122, 122}}},
+    /* Local posts are visible after one cycle, remote ones after hops + 1; three rounds of a loop. cfg = 32 +
+       2*16 = 64. */
+    {"posts",
+     "arch tiny\nsection \"s\"\n"
+     "agcu 0\nctx 0 sync post_kind=2,2 post_pos=1,2 post_sem=7,7\n"
+     "tile 0\nvx sync wait_on=1 wait_sem=7 post_kind=1,2,3 post_pos=0,2,0 post_sem=8,6,0\nmx sync wait_on=1 "
+     "wait_sem=8\n"
+     "tile 1\nvx sync wait_on=1 wait_sem=7\ntx sync wait_on=1 wait_sem=6\n"
+     "agcu 2\nctx 3 sync wait_on=1 wait_sem=0\n"
+     "tile 3\nmx sync\nmx sync loop_count=0,0,3 loop_begin=0,0,1\ninvoke 0 \"i\"\n",
+     70,
+     {{4, TG_AGCU, 0, 0, 64, 64},
+      {0, TG_VX, 0, 0, 66, 66},
+      {0, TG_MX, 0, 0, 67, 67},
+      {1, TG_VX, 0, 0, 67, 67},
+      {1, TG_TX, 0, 0, 68, 68},
+      {6, TG_AGCU, 3, 0, 68, 68},
+      {3, TG_MX, 0, 0, 64, 64},
+      {3, TG_MX, 0, 1, 65, 65},
+      {3, TG_MX, 0, 1, 66, 66},
+      {3, TG_MX, 0, 1, 67, 67}}},
+    /* cfg = 64. Context 0 has bursts of 64 flits and of 1, context 1 one of 2; an atom a flit. The
+     * port: 65..320, 321..328 (context 1), 329..332. Data complete at 380, 388, 392. Granted at 381; at 445,
+     * when the lane is free; at 447, requested one cycle after that grant. The SYNC of context 0 follows its
+     * last burst's grant. */
+    {"port_round_robin",
+     "arch tiny\ndram 4096\nsection \"s\"\nagcu 0\n"
+     "ctx 0 load " ROWS(65) "dst_base=128 dst_inner=65 dst_mask=2\nctx 0 sync\n"
+                            "ctx 1 load " ROWS(2) "dst_base=256 dst_inner=2 dst_mask=2\ninvoke 0 \"i\"\n",
+     450,
+     {{4, TG_AGCU, 0, 0, 64, 448}, {4, TG_AGCU, 0, 1, 330, 330}, {4, TG_AGCU, 1, 0, 64, 447}}},
+    /* Every other element: pieces of one element and an atom each, 8 atoms of 4 cycles: t0 = 49, e of the
+     * STORE 49 + 31. Contiguous elements of a run of 40: the flits cross atoms only at 64 bytes: 3 atoms, 12
+     * cycles, t0 = 81. */
+    {"pieces",
+     "arch tiny\ndram 4096\nsection \"s\"\nagcu 1\n"
+     "ctx 0 store rows=2 take=4 m_radix=1,1,2 k_radix=1,1,4 stride=0,0,64,0,0,8 y_size=1 x_size=1\n"
+     "ctx 1 store base=1 rows=1 take=40 m_radix=1,1,1 k_radix=1,1,40 stride=0,0,0,0,0,4 y_size=1 x_size=1\n"
+     "invoke 0 \"i\"\nbase 1=1024\n",
+     94,
+     {{5, TG_AGCU, 0, 0, 48, 80}, {5, TG_AGCU, 1, 0, 48, 92}}},
+};
+
+static const tg_engine *const engines[] = {
+#if TEGULA_WITH_RTL
+    &tg_engine_rtl,
+#endif
+#if TEGULA_WITH_SYSTEMC
+    &tg_engine_systemc,
+#endif
+};
+
+static const tg_event *find(const tg_run_result *result, const expected *want) {
+  for (size_t i = 0; i < result->event_count; i++) {
+    const tg_event *e = &result->events[i];
+    if (e->endpoint == want->endpoint && e->unit == want->unit && e->context == want->context &&
+        e->pc == want->pc && e->start == want->start)
+      return e;
+  }
+  return NULL;
+}
+
+static void check_case(const fabric_case *c, const tg_engine *engine) {
+  tg_program *program;
+  tg_diag diag = {""};
+  tg_status status = tg_program_parse(c->program, &program, &diag);
+  EXPECT_STR(diag.message, "");
+  ASSERT(status == TG_OK);
+  engine_run run = engine_run_program(engine, program, (tg_run_options){0});
+  EXPECT_STR(run.diag.message, "");
+  if (!run.status) {
+    size_t count = 0;
+    for (; c->events[count].end; count++) {
+      const tg_event *e = find(&run.result, &c->events[count]);
+      if (!e)
+        tg_test_fail(__FILE__, __LINE__, "%s: endpoint %u pc %u does not start at %llu", engine->name,
+                     c->events[count].endpoint, c->events[count].pc,
+                     (unsigned long long)c->events[count].start);
+      else
+        EXPECT_EQ(e->end, c->events[count].end);
+    }
+    EXPECT_EQ(run.result.event_count, count);
+    EXPECT_EQ(run.result.cycles, c->cycles);
+  }
+  engine_run_release(&run);
+  tg_program_destroy(program);
+}
+
+/* A suite for each engine: fabric_times_rtl, fabric_times_systemc. */
+typedef struct fabric_row {
+  const fabric_case *c;
+  const tg_engine *engine;
+} fabric_row;
+
+static void check_row(const void *row) {
+  check_case(((const fabric_row *)row)->c, ((const fabric_row *)row)->engine);
+}
+
+enum { CASES = sizeof cases / sizeof *cases, ENGINES = sizeof engines / sizeof *engines };
+
+__attribute__((constructor)) static void register_cases(void) {
+  static fabric_row rows[CASES * ENGINES];
+  for (size_t i = 0; i < CASES * ENGINES; i++) {
+    static char suites[ENGINES][32];
+    rows[i] = (fabric_row){&cases[i % CASES], engines[i / CASES]};
+    snprintf(suites[i / CASES], sizeof *suites, "fabric_times_%s", rows[i].engine->name);
+    tg_test_register_row(suites[i / CASES], rows[i].c->name, __FILE__, __LINE__, check_row, &rows[i]);
+  }
+}

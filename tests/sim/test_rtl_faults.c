@@ -1,0 +1,71 @@
+/* What the RTL engine does with programs that go wrong: faults, deadlocks, limits, parameters without a
+ * build. */
+#include "tests/harness.h"
+#include "tests/sim/engine_runs.h"
+
+#define ROWS4 "rows=4 take=4 m_radix=1,1,4 k_radix=1,1,4 stride=0,0,16,0,0,4 y_size=1 x_size=1 "
+
+static void expect_fault(const char *text, tg_run_options options, tg_status status,
+                         const char *const parts[]) {
+  tg_program *program;
+  tg_diag diag = {""};
+  tg_status parsed = tg_program_parse(text, &program, &diag);
+  EXPECT_STR(diag.message, "");
+  ASSERT(parsed == TG_OK);
+  engine_run run = engine_run_program(&tg_engine_rtl, program, options);
+  EXPECT_EQ(run.status, status);
+  for (; *parts; parts++) EXPECT_HAS(run.diag.message, *parts);
+  engine_run_release(&run);
+  tg_program_destroy(program);
+}
+#define EXPECT_FAULT(text, options, status, ...)                                                             \
+  expect_fault(text, (tg_run_options)options, status, (const char *const[]){__VA_ARGS__, NULL})
+
+TG_TEST(rtl_faults, two_ports_own_a_bank) {
+  EXPECT_FAULT("arch tiny\nsection \"clash\"\n"
+               "tile 0\ntx send dir=0 flits=8 src_base=256 src_inner=8 dst_inner=8 dst_mask=4\n"
+               "tile 1\ntx send dir=1 flits=8 src_base=0 src_inner=8 dst_base=0 dst_inner=8 "
+               "dst_mask=2\ninvoke 0 \"i\"\n",
+               {0}, TG_FAULT, "section \"clash\"", "tile 1", "own bank 0", "tx", "lane east");
+}
+
+TG_TEST(rtl_faults, a_semaphore_above_255) {
+  EXPECT_FAULT("arch tiny\nsection \"s\"\ntile 3\nsem 4=200\n"
+               "mx sync loop_count=56,0,0 post_kind=1 post_sem=4\ninvoke 0 \"i\"\n",
+               {0}, TG_FAULT, "tile 3", "semaphore 4 is above 255");
+}
+
+TG_TEST(rtl_faults, addresses_outside) {
+  EXPECT_FAULT(
+      "arch tiny\nsection \"s\"\n"
+      "tile 0\ntx send dir=0 flits=8 src_base=2044 src_inner=8 dst_inner=8 dst_mask=4\ninvoke 0 \"i\"\n",
+      {0}, TG_FAULT, "tile 0", "tx", "outside the scratchpad");
+  EXPECT_FAULT(
+      "arch tiny\nsection \"s\"\n"
+      "tile 0\ntx send dir=1 flits=8 src_inner=8 dst_base=508 dst_inner=8 dst_mask=1\ninvoke 0 \"i\"\n",
+      {0}, TG_FAULT, "agcu 0", "outside the store memory");
+  EXPECT_FAULT("arch tiny\ndram 32\nsection \"s\"\nagcu 1\n"
+               "ctx 0 load " ROWS4 "dst_inner=4 dst_mask=2\ninvoke 0 \"i\"\n",
+               {0}, TG_FAULT, "agcu 1 reads", "outside the memory");
+  EXPECT_FAULT("arch tiny\ndram 32\nsection \"s\"\nagcu 1\nctx 0 store " ROWS4 "\ninvoke 0 \"i\"\n", {0},
+               TG_FAULT, "agcu 1 writes", "outside the memory");
+}
+
+TG_TEST(rtl_faults, deadlock_names_units_and_semaphores) {
+  EXPECT_FAULT(
+      "arch tiny\nsection \"s\"\n"
+      "tile 2\nmx sync\nmx sync loop_count=3,0,0 loop_begin=1,0,0 wait_on=1,1 wait_sem=5,6\nsem 5=9 6=2\n"
+      "agcu 3\nctx 2 sync credit_mask=4 credit_base=1\ninvoke 0 \"i\"\n",
+      {0}, TG_FAULT, "deadlock", "tile 2 (1,0) mx at 1 [2 0 0] waits for semaphore 6",
+      "agcu 3 agcu context 2 at 0 [0 0 0] waits for semaphore 3");
+}
+
+TG_TEST(rtl_faults, cycle_limit) {
+  EXPECT_FAULT("arch tiny\nsection \"s\"\ntile 0\nmx sync loop_count=1000000,0,0\ninvoke 0 \"i\"\n",
+               {.max_cycles = 500}, TG_FAULT, "cycle limit", "tile 0 (0,0) mx at 0 [452 0 0]");
+}
+
+TG_TEST(rtl_faults, parameters_without_a_build) {
+  EXPECT_FAULT("arch tiny\nset banks=9\nset dram_latency=61\nsection \"s\"\ninvoke 0 \"i\"\n", {0},
+               TG_INVALID, "no RTL build for these parameters", "banks=9,dram_latency=61");
+}
