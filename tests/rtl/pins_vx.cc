@@ -1,0 +1,35 @@
+#include "Vvx_odd.h"
+#include "Vvx_tiny.h"
+#include "tests/rtl/pins.h"
+
+template <typename Model> static void eval(void *dut, void *pins) {
+  auto &model = *static_cast<Dut<Model> *>(dut)->model;
+  auto &p = *static_cast<tg_vx_pins *>(pins);
+  model.cfg_we_i = p.cfg_we;
+  model.cfg_sel_i = p.cfg_sel;
+  model.cfg_addr_i = p.cfg_addr;
+  model.cfg_data_i = p.cfg_data;
+  model.head_valid_i = p.head_valid;
+  put(model.head_i, p.head);
+  const uint32_t address[3] = {p.address[0] | (uint32_t)p.address[1] << 16, p.address[2] | (uint32_t)p.address[3] << 16,
+                               p.address[4] | (uint32_t)p.address[5] << 16};
+  put(model.s_addr_i, address);
+  put(model.ld_rdata_i, p.ld_rdata);
+  put(model.acc_rd_data_i, p.acc_data);
+  model.eval();
+  p.issue = model.issue_o;
+  p.end = model.end_o;
+  p.idle = model.idle_for_sync_o;
+  p.ld_req = model.ld_req_o;
+  p.st_req = model.st_req_o;
+  p.acc_req = model.acc_rd_req_o;
+  p.ld_row = model.ld_row_o;
+  p.st_row = model.st_row_o;
+  p.acc_row = model.acc_rd_row_o;
+  get(model.st_data_o, p.st_data);
+  p.ld_own = model.ld_own_o;
+  p.st_own = model.st_own_o;
+  p.acc_own = model.acc_own_o;
+}
+PINS_DUT(tg_dut_vx_tiny, Vvx_tiny, eval<Vvx_tiny>);
+PINS_DUT(tg_dut_vx_odd, Vvx_odd, eval<Vvx_odd>);
