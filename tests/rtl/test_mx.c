@@ -8,7 +8,9 @@
 
 #include <stdlib.h>
 
-enum { BATCH = 10, MAX_CYCLES = 60000 };
+/* The pitch of blocks keeps the distance between a write and the next read of an accumulator row only where the row has
+ * the same m in both: accumulator addresses are multiples of C_STEP, and no block has more rows. */
+enum { BATCH = 10, MAX_CYCLES = 60000, C_STEP = 32 };
 
 typedef struct bench {
   const tg_dut_ops *ops;
@@ -73,12 +75,12 @@ static bool random_gemm(bench *b, uint32_t format, tg_instr *out, tg_execution *
   in->format[0] = format < 3 ? format : draw(b, 3);
   uint32_t s = side_of(b, in);
   in->m_count[0] = 1 + draw(b, 3);
-  in->m_count[1] = 1 + draw(b, draw(b, 4) ? 8 : 30);
+  in->m_count[1] = 1 + draw(b, draw(b, 4) ? 6 : C_STEP / (uint32_t)in->m_count[0]);
   for (int l = 0; l < 4; l++) {
     in->blk_count[l] = draw(b, 3) ? 1 : 1 + draw(b, 3);
     in->a_blk[l] = (int64_t)draw(b, 41) - 20;
     in->b_blk[l] = (int64_t)draw(b, 61) - 30;
-    in->c_blk[l] = draw(b, 2) ? 0 : draw(b, 24);
+    in->c_blk[l] = draw(b, 2) * C_STEP;
     in->h_blk[l] = draw(b, 2);
     in->sr_col_blk[l] = draw(b, 65536);
   }
@@ -112,13 +114,13 @@ static bool random_gemm(bench *b, uint32_t format, tg_instr *out, tg_execution *
   low = reach < 0 ? reach : 0, high = reach < 0 ? 0 : reach;
   extent(in->blk_count, in->b_blk, 4, &low, &high);
   w = place(b, low, high, rows);
-  low = 0, high = in->m_count[0] * in->m_count[1] - 1;
+  low = 0, high = C_STEP - 1;
   extent(in->blk_count, in->c_blk, 4, &low, &high);
   c = place(b, low, high, tg_acc_rows(m));
   if (a < 0 || w < 0 || c < 0) return false;
   x->address[TG_AT_A] = (uint16_t)a;
   x->address[TG_AT_B] = (uint16_t)w;
-  x->address[TG_AT_C] = (uint16_t)(c + (draw(b, 2) ? tg_acc_rows(m) : 0));
+  x->address[TG_AT_C] = (uint16_t)(c / C_STEP * C_STEP + (draw(b, 2) ? tg_acc_rows(m) : 0));
   in->a_banks[0] = draw(b, 4);
   in->b_banks[0] = draw(b, 4);
   x->in = out;
