@@ -5,6 +5,7 @@
 #include "sim/functional/exec.h"
 #include "sim/functional/pool.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>

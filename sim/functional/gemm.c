@@ -1,0 +1,343 @@
+/* Blocking of a GEMM instruction around the micro-kernels: pack A and B widened, chains of k in chunks,
+ * rounding at K-tile ends. Column blocks go in any order, since they write different accumulators; k always
+ * ascends. */
+#include "sim/functional/gemm.h"
+
+#include "sim/machine/numerics.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { MAX_BLOCKS = 1 << 16 };
+
+/* A stationary column block (all its k), relative to the operands' addresses. */
+typedef struct column {
+  int64_t a, b, c;
+  uint32_t lane, sr_col;
+} column;
+
+typedef struct kstep {
+  int64_t a, b;
+} kstep;
+
+/* One vector across a register block: elements [sub, sub + V) of a column block, or two blocks that fill both
+ * halves. */
+typedef struct vector_unit {
+  uint32_t column, sub;
+} vector_unit;
+
+struct tg_gemm_plan {
+  const tg_mx_instr *in; /* one of those it serves; only fields of the shape are read */
+  uint32_t s, v, w, row_bytes, acc_lanes, kblocks, column_count, unit_count, block_units, block_rows;
+  bool paired;                          /* a unit is two column blocks: V = 2S */
+  const tg_gemm_kernels *wide, *narrow; /* of V and of W = elements packed at a time */
+  column *columns;
+  kstep *ksteps;
+  vector_unit *units;
+};
+
+static void *array(size_t count, size_t size) {
+  void *memory = calloc(count ? count : 1, size);
+  if (!memory) tg_die("out of memory for a GEMM's plan");
+  return memory;
+}
+
+static void enumerate(tg_gemm_plan *plan, const tg_params *m, uint32_t blocks) {
+  const tg_mx_instr *in = plan->in;
+  for (uint32_t o = 0; o < blocks; o++) {
+    column at = {0};
+    kstep k = {0};
+    uint32_t rest = o, index[4], kb = 0, n = 0, half = (uint32_t)in->col_half[0];
+    for (int l = 3; l >= 0; l--) {
+      index[l] = rest % (uint32_t)in->blk_count[l];
+      rest /= (uint32_t)in->blk_count[l];
+    }
+    for (int l = 0; l < 4; l++) {
+      bool advances = in->k_loops[0] >> l & 1;
+      uint32_t *ordinal = advances ? &kb : &n;
+      *ordinal = *ordinal * (uint32_t)in->blk_count[l] + index[l];
+      *(advances ? &k.a : &at.a) += index[l] * in->a_blk[l];
+      *(advances ? &k.b : &at.b) += index[l] * in->b_blk[l];
+      at.c += index[l] * in->c_blk[l];
+      at.sr_col += index[l] * (uint32_t)in->sr_col_blk[l];
+      half += index[l] * (uint32_t)in->h_blk[l];
+    }
+    at.lane = in->format[0] == TG_FMT_FP32 ? m->p * (half % 2) : 0;
+    plan->ksteps[kb] = k;
+    plan->columns[n] = at;
+  }
+}
+
+/* The accumulators, and the rounding's columns, must not depend on k loops. */
+static bool k_moves_only_operands(const tg_mx_instr *in) {
+  for (int l = 0; l < 4; l++)
+    if (in->k_loops[0] >> l & 1 && in->blk_count[l] > 1 &&
+        (in->c_blk[l] || in->h_blk[l] || in->sr_col_blk[l]))
+      return false;
+  return true;
+}
+
+static int by_place(const void *left, const void *right) {
+  const column *x = left, *y = right;
+  if (x->lane != y->lane) return x->lane < y->lane ? -1 : 1;
+  return x->c < y->c ? -1 : x->c > y->c;
+}
+
+static bool columns_disjoint(const tg_gemm_plan *plan) {
+  size_t bytes = plan->column_count * sizeof(column);
+  column *sorted = array(plan->column_count, sizeof *sorted);
+  memcpy(sorted, plan->columns, bytes);
+  qsort(sorted, plan->column_count, sizeof *sorted, by_place);
+  bool disjoint = true;
+  for (uint32_t i = 1; i < plan->column_count; i++)
+    if (sorted[i].lane == sorted[i - 1].lane &&
+        sorted[i].c - sorted[i - 1].c < plan->in->m_count[0] * plan->in->m_count[1])
+      disjoint = false;
+  free(sorted);
+  return disjoint;
+}
+
+static bool all_paired(const tg_gemm_plan *plan) {
+  if (plan->column_count % 2) return false;
+  for (uint32_t i = 0; i < plan->column_count; i += 2) {
+    const column *x = &plan->columns[i], *y = x + 1;
+    if (x->a != y->a || x->c != y->c || x->lane != 0 || y->lane == 0) return false;
+  }
+  return true;
+}
+
+static uint32_t log2_of(uint32_t x) { return 31u - (uint32_t)__builtin_clz(x); }
+
+static void divide_columns(tg_gemm_plan *plan, const tg_gemm_blocking *blocking,
+                           const tg_gemm_kernels *kernels) {
+  bool fp32 = plan->in->format[0] == TG_FMT_FP32;
+  plan->paired = fp32 && 2 * plan->s <= blocking->lanes && all_paired(plan);
+  plan->w = plan->s < blocking->lanes ? plan->s : blocking->lanes;
+  plan->v = plan->paired ? 2 * plan->s : plan->w;
+  plan->wide = &kernels[log2_of(plan->v)];
+  plan->narrow = &kernels[log2_of(plan->w)];
+  uint32_t a_column = plan->paired ? 1 : plan->s / plan->v, step = plan->paired ? 2 : 1;
+  plan->units = array((size_t)plan->column_count * a_column, sizeof *plan->units);
+  for (uint32_t c = 0; c < plan->column_count; c += step)
+    for (uint32_t u = 0; u < a_column; u++)
+      plan->units[plan->unit_count++] = (vector_unit){.column = c, .sub = u * plan->v};
+}
+
+tg_gemm_plan *tg_gemm_plan_create(const tg_params *m, const tg_mx_instr *in, const tg_gemm_blocking *blocking,
+                                  const tg_gemm_kernels *kernels) {
+  uint64_t blocks = 1, ksteps = 1;
+  for (int l = 0; l < 4; l++) {
+    blocks *= (uint64_t)in->blk_count[l];
+    if (in->k_loops[0] >> l & 1) ksteps *= (uint64_t)in->blk_count[l];
+  }
+  if (blocks > MAX_BLOCKS || !k_moves_only_operands(in)) return NULL;
+  tg_gemm_plan *plan = array(1, sizeof *plan);
+  plan->in = in;
+  plan->s = in->format[0] == TG_FMT_FP32 ? m->p : 2 * m->p;
+  plan->row_bytes = tg_flit_bytes(m);
+  plan->acc_lanes = tg_lanes(m);
+  plan->kblocks = (uint32_t)ksteps;
+  plan->column_count = (uint32_t)(blocks / ksteps);
+  plan->block_units = blocking->units;
+  plan->block_rows = blocking->rows;
+  plan->columns = array(plan->column_count, sizeof *plan->columns);
+  plan->ksteps = array(ksteps, sizeof *plan->ksteps);
+  enumerate(plan, m, (uint32_t)blocks);
+  if (!columns_disjoint(plan)) {
+    tg_gemm_plan_destroy(plan);
+    return NULL;
+  }
+  divide_columns(plan, blocking, kernels);
+  return plan;
+}
+
+void tg_gemm_plan_destroy(tg_gemm_plan *plan) {
+  if (!plan) return;
+  free(plan->columns);
+  free(plan->ksteps);
+  free(plan->units);
+  free(plan);
+}
+
+/* ---- execution ---- */
+
+enum { MAX_PANEL = 3 * 16 };
+
+typedef struct run {
+  const tg_gemm_plan *plan;
+  const tg_mx_instr *in; /* of this execution */
+  const tg_execution *x;
+  tg_gemm_setup g;
+  const uint8_t *pad;
+  float *acc;
+  uint32_t m0, rows;      /* streamed rows of this chunk */
+  uint32_t k0, k1, depth; /* k blocks of this chunk, and how many k are valid */
+  uint32_t row_hash[TG_GEMM_MC];
+  float a[TG_GEMM_MC * TG_GEMM_LDA];
+  float b[TG_GEMM_KC * MAX_PANEL];
+} run;
+
+static uint32_t valid_k(const run *r, uint32_t kb) {
+  int64_t valid = (int64_t)r->g.k_left - (int64_t)kb * r->plan->s;
+  return valid < 0 ? 0 : valid > r->plan->s ? r->plan->s : (uint32_t)valid;
+}
+
+static const uint8_t *row_at(const run *r, int64_t row) { return r->pad + row * r->plan->row_bytes; }
+
+/* Rows m0 .. of A, all k of the chunk: [m][k]. `column_a`: what the column blocks add to the address. */
+static void pack_a(run *r, int64_t column_a) {
+  const tg_gemm_plan *plan = r->plan;
+  uint32_t inner = (uint32_t)r->in->m_count[1], element = r->in->format[0] == TG_FMT_FP32 ? 4 : 2;
+  tg_gemm_widen *widen = plan->narrow->widen[r->in->format[0]];
+  for (uint32_t kb = r->k0; kb < r->k1 && valid_k(r, kb); kb++) {
+    int64_t base = r->x->address[TG_AT_A] + column_a + plan->ksteps[kb].a;
+    for (uint32_t m = r->m0; m < r->m0 + r->rows;) {
+      uint32_t outer = m / inner, at = m % inner, count = inner - at;
+      if (count > r->m0 + r->rows - m) count = r->m0 + r->rows - m;
+      const uint8_t *from = row_at(r, base + outer * r->in->a_m[0] + at * r->in->a_m[1]);
+      float *to = r->a + (size_t)(m - r->m0) * TG_GEMM_LDA + (kb - r->k0) * plan->s;
+      for (uint32_t piece = 0; piece < plan->s; piece += plan->w)
+        widen(from + piece * element, r->in->a_m[1] * plan->row_bytes, to + piece, TG_GEMM_LDA * 4, count);
+      m += count;
+    }
+  }
+}
+
+static float widened(const uint8_t *from, int64_t format, uint32_t i) {
+  uint32_t word;
+  uint16_t half;
+  if (format == TG_FMT_FP32) {
+    memcpy(&word, from + 4 * i, 4);
+    return tg_bits_f32(word);
+  }
+  memcpy(&half, from + 2 * i, 2);
+  return tg_bits_f32(format == TG_FMT_BF16 ? tg_bf16_to_f32(half) : tg_fp16_to_f32(half));
+}
+
+/* W columns of a block's valid rows, to `to` with `ldb` floats from k to k. */
+static void pack_block(const run *r, const column *c, uint32_t sub, uint32_t kb, float *to, uint32_t ldb) {
+  const tg_gemm_plan *plan = r->plan;
+  int64_t base = r->x->address[TG_AT_B] + c->b + plan->ksteps[kb].b, stride = r->in->b_row[0];
+  uint32_t valid = valid_k(r, kb), element = r->in->format[0] == TG_FMT_FP32 ? 4 : 2;
+  if (!r->in->b_transposed[0]) {
+    plan->narrow->widen[r->in->format[0]](row_at(r, base) + sub * element, stride * plan->row_bytes, to,
+                                          ldb * 4, valid);
+    return;
+  }
+  for (uint32_t n = 0; n < plan->w; n++) {
+    const uint8_t *from = row_at(r, base + (sub + n) * stride);
+    for (uint32_t k = 0; k < valid; k++) to[k * ldb + n] = widened(from, r->in->format[0], k);
+  }
+}
+
+/* Columns of `count` units, all k of the chunk: [k][unit][V]. */
+static void pack_b(run *r, const vector_unit *units, uint32_t count) {
+  const tg_gemm_plan *plan = r->plan;
+  uint32_t ldb = count * plan->v;
+  for (uint32_t kb = r->k0; kb < r->k1 && valid_k(r, kb); kb++) {
+    float *to = r->b + (size_t)(kb - r->k0) * plan->s * ldb;
+    for (uint32_t u = 0; u < count; u++) {
+      const column *c = &plan->columns[units[u].column];
+      pack_block(r, c, units[u].sub, kb, to + u * plan->v, ldb);
+      if (plan->paired) pack_block(r, c + 1, 0, kb, to + u * plan->v + plan->w, ldb);
+    }
+  }
+}
+
+/* Where a unit's lanes of streamed row m lie. */
+static float *unit_acc(const run *r, const vector_unit *u, uint32_t m) {
+  const column *c = &r->plan->columns[u->column];
+  return r->acc + (r->x->address[TG_AT_C] + c->c + m) * r->plan->acc_lanes + c->lane + u->sub;
+}
+
+/* The last rows of a chunk, fewer than a register block: by way of a full one. The surplus rows of A are
+ * whatever the buffer holds, and so are their results. */
+static void ragged(run *r, const vector_unit *units, uint32_t count, uint32_t m, uint32_t rows, bool init) {
+  const tg_gemm_plan *plan = r->plan;
+  float block[8 * TG_MAX_LANES * TG_GEMM_MAX_UNITS];
+  float *c[TG_GEMM_MAX_UNITS];
+  memset(block, 0, sizeof block);
+  for (uint32_t u = 0; u < count; u++) {
+    c[u] = block + (size_t)u * 8 * plan->acc_lanes;
+    for (uint32_t i = 0; i < rows; i++)
+      memcpy(c[u] + i * plan->acc_lanes, unit_acc(r, &units[u], m + i), plan->v * 4);
+  }
+  plan->wide->micro[count - 1](r->a + (size_t)(m - r->m0) * TG_GEMM_LDA, r->b, c, r->depth, init);
+  for (uint32_t u = 0; u < count; u++)
+    for (uint32_t i = 0; i < rows; i++)
+      memcpy(unit_acc(r, &units[u], m + i), c[u] + i * plan->acc_lanes, plan->v * 4);
+}
+
+static void multiply(run *r, const vector_unit *units, uint32_t count, bool init) {
+  const tg_gemm_plan *plan = r->plan;
+  for (uint32_t m = r->m0; m < r->m0 + r->rows; m += plan->block_rows) {
+    uint32_t left = r->m0 + r->rows - m;
+    if (left < plan->block_rows) {
+      ragged(r, units, count, m, left, init);
+      return;
+    }
+    float *c[TG_GEMM_MAX_UNITS];
+    for (uint32_t u = 0; u < count; u++) c[u] = unit_acc(r, &units[u], m);
+    plan->wide->micro[count - 1](r->a + (size_t)(m - r->m0) * TG_GEMM_LDA, r->b, c, r->depth, init);
+  }
+}
+
+static void round_units(run *r, const vector_unit *units, uint32_t count, uint32_t tile_key) {
+  const tg_gemm_plan *plan = r->plan;
+  uint32_t hash[TG_MAX_LANES];
+  for (uint32_t u = 0; u < count; u++) {
+    for (uint32_t i = 0; i < plan->v; i++) {
+      const column *c = &plan->columns[units[u].column + i / plan->s];
+      hash[i] = tg_sr_col_hash(tile_key, r->g.sr_col + c->sr_col + units[u].sub + i % plan->s);
+    }
+    plan->wide->round(unit_acc(r, &units[u], r->m0), r->rows, r->row_hash, hash);
+  }
+}
+
+/* One chunk of k for the units of [first, last), which share A. */
+static void chunk(run *r, uint32_t first, uint32_t last, bool round) {
+  const tg_gemm_plan *plan = r->plan;
+  uint32_t tile_key = 0;
+  r->depth = 0;
+  for (uint32_t kb = r->k0; kb < r->k1; kb++) r->depth += valid_k(r, kb);
+  if (round) {
+    tile_key = tg_sr_tile_key(r->g.sr_key, r->g.sr_tile + (r->k1 - 1) / (uint32_t)r->in->sr_blocks[0]);
+    for (uint32_t m = 0; m < r->rows; m++) r->row_hash[m] = tg_sr_row_hash(tile_key, r->g.sr_row + r->m0 + m);
+  }
+  pack_a(r, plan->columns[plan->units[first].column].a);
+  for (uint32_t u = first; u < last; u += plan->block_units) {
+    uint32_t count = last - u < plan->block_units ? last - u : plan->block_units;
+    pack_b(r, &plan->units[u], count);
+    multiply(r, &plan->units[u], count, r->g.init && r->k0 == 0);
+    if (round) round_units(r, &plan->units[u], count, tile_key);
+  }
+}
+
+/* All k for the streamed rows of this chunk and the units of [first, last). */
+static void all_k(run *r, uint32_t first, uint32_t last) {
+  uint32_t most = TG_GEMM_KC / r->plan->s, tile = r->in->sr[0] ? (uint32_t)r->in->sr_blocks[0] : 0;
+  for (r->k0 = 0; r->k0 < r->plan->kblocks; r->k0 = r->k1) {
+    r->k1 = r->k0 + most < r->plan->kblocks ? r->k0 + most : r->plan->kblocks;
+    if (tile && r->k1 > r->k0 / tile * tile + tile) r->k1 = r->k0 / tile * tile + tile;
+    chunk(r, first, last, tile && (r->k1 % tile == 0 || r->k1 == r->plan->kblocks));
+  }
+}
+
+void tg_gemm_plan_run(const tg_gemm_plan *plan, tg_machine_state *state, uint32_t tile,
+                      const tg_execution *x) {
+  run r; /* large, and only what is packed gets touched */
+  r.plan = plan;
+  r.in = &x->in->mx;
+  r.x = x;
+  r.g = tg_gemm_setup_of(state, x);
+  r.pad = state->tiles[tile].pad;
+  r.acc = (float *)(void *)state->tiles[tile].acc;
+  for (uint32_t first = 0, last; first < plan->unit_count; first = last) {
+    int64_t a = plan->columns[plan->units[first].column].a;
+    for (last = first + 1; last < plan->unit_count && plan->columns[plan->units[last].column].a == a;) last++;
+    for (r.m0 = 0; r.m0 < r.g.m; r.m0 += TG_GEMM_MC) {
+      r.rows = r.g.m - r.m0 < TG_GEMM_MC ? r.g.m - r.m0 : TG_GEMM_MC;
+      all_k(&r, first, last);
+    }
+  }
+}

@@ -1,0 +1,172 @@
+/* Module text of the GEMM micro-kernels. */
+#include "sim/functional/gemm.h"
+#include "sim/functional/ir.h"
+
+#include <stdio.h>
+#include <string.h>
+
+tg_gemm_blocking tg_gemm_blocking_of_host(void) {
+  unsigned lanes, registers;
+  tg_jit_host_vectors(&lanes, &registers);
+  /* Accumulators, a row of B and one broadcast fit the registers. */
+  if (registers >= 32) return (tg_gemm_blocking){.lanes = lanes, .rows = 8, .units = 3};
+  return (tg_gemm_blocking){.lanes = lanes, .rows = 6, .units = 2};
+}
+
+static void pointers(tg_text *t, uint32_t units) {
+  for (uint32_t u = 0; u < units; u++) {
+    tg_text_add(t, "  %%cp%u = getelementptr ptr, ptr %%c, i64 %u\n", u, u);
+    tg_text_add(t, "  %%c%u = load ptr, ptr %%cp%u\n", u, u);
+  }
+}
+
+static void micro_body(tg_text *t, uint32_t rows, uint32_t units, uint32_t v) {
+  tg_text_add(t, "k:\n  %%i = phi i64 [ 0, %%start ], [ %%i1, %%k ]\n");
+  for (uint32_t r = 0; r < rows; r++)
+    for (uint32_t u = 0; u < units; u++)
+      tg_text_add(t, "  %%x%u.%u = phi <%u x float> [ %%s%u.%u, %%start ], [ %%y%u.%u, %%k ]\n", r, u, v, r,
+                  u, r, u);
+  tg_text_add(t, "  %%bo = mul i64 %%i, %u\n  %%bk = getelementptr float, ptr %%b, i64 %%bo\n", units * v);
+  for (uint32_t u = 0; u < units; u++) {
+    tg_text_add(t, "  %%bp%u = getelementptr float, ptr %%bk, i64 %u\n", u, u * v);
+    tg_text_add(t, "  %%b%u = load <%u x float>, ptr %%bp%u, align 4\n", u, v, u);
+  }
+  tg_text_add(t, "  %%ak = getelementptr float, ptr %%a, i64 %%i\n");
+  for (uint32_t r = 0; r < rows; r++) {
+    tg_text_add(t, "  %%ap%u = getelementptr float, ptr %%ak, i64 %u\n", r, r * TG_GEMM_LDA);
+    tg_text_add(t, "  %%as%u = load float, ptr %%ap%u, align 4\n", r, r);
+    tg_text_add(t, "  %%ai%u = insertelement <%u x float> poison, float %%as%u, i64 0\n", r, v, r);
+    tg_text_add(
+        t, "  %%a%u = shufflevector <%u x float> %%ai%u, <%u x float> poison, <%u x i32> zeroinitializer\n",
+        r, v, r, v, v);
+    for (uint32_t u = 0; u < units; u++)
+      tg_text_add(t,
+                  "  %%y%u.%u = call <%u x float> @llvm.fma.v%uf32(<%u x float> %%a%u, <%u x float> %%b%u, "
+                  "<%u x float> %%x%u.%u)\n",
+                  r, u, v, v, v, r, v, u, v, r, u);
+  }
+  tg_text_add(t, "  %%i1 = add i64 %%i, 1\n  %%more = icmp slt i64 %%i1, %%n\n"
+                 "  br i1 %%more, label %%k, label %%done\n");
+}
+
+/* Loads of the accumulators into %<prefix>r.u, or their stores from %f. */
+static void accumulators(tg_text *t, uint32_t rows, uint32_t units, uint32_t v, uint32_t acc_lanes) {
+  for (uint32_t r = 0; r < rows; r++)
+    for (uint32_t u = 0; u < units; u++) {
+      tg_text_add(t, "  %%lp%u.%u = getelementptr float, ptr %%c%u, i64 %u\n", r, u, u, r * acc_lanes);
+      tg_text_add(t, "  %%l%u.%u = load <%u x float>, ptr %%lp%u.%u, align 4\n", r, u, v, r, u);
+    }
+}
+
+static void results(tg_text *t, uint32_t rows, uint32_t units, uint32_t v, uint32_t acc_lanes) {
+  for (uint32_t r = 0; r < rows; r++)
+    for (uint32_t u = 0; u < units; u++) {
+      tg_text_add(t, "  %%f%u.%u = phi <%u x float> [ %%s%u.%u, %%start ], [ %%y%u.%u, %%k ]\n", r, u, v, r,
+                  u, r, u);
+    }
+  for (uint32_t r = 0; r < rows; r++)
+    for (uint32_t u = 0; u < units; u++) {
+      char name[32], in[32];
+      snprintf(name, sizeof name, "q%u.%u", r, u);
+      snprintf(in, sizeof in, "%%fb%u.%u", r, u);
+      tg_text_add(t, "  %s = bitcast <%u x float> %%f%u.%u to <%u x i32>\n", in, v, r, u, v);
+      tg_ir_canonical(t, v, name, in);
+      tg_text_add(t, "  %%sp%u.%u = getelementptr float, ptr %%c%u, i64 %u\n", r, u, u, r * acc_lanes);
+      tg_text_add(t, "  store <%u x i32> %%%s, ptr %%sp%u.%u, align 4\n", v, name, r, u);
+    }
+}
+
+static void emit_micro(tg_text *t, const tg_gemm_blocking *blocking, uint32_t units, uint32_t v,
+                       uint32_t acc_lanes) {
+  uint32_t rows = blocking->rows;
+  tg_text_add(
+      t,
+      "define void @micro_%u_%u(ptr noalias %%a, ptr noalias %%b, ptr noalias %%c, i64 %%n, i8 %%init) {\n",
+      v, units);
+  pointers(t, units);
+  tg_text_add(t, "  %%zero = icmp ne i8 %%init, 0\n  br i1 %%zero, label %%start, label %%load\nload:\n");
+  accumulators(t, rows, units, v, acc_lanes);
+  tg_text_add(t, "  br label %%start\nstart:\n");
+  for (uint32_t r = 0; r < rows; r++)
+    for (uint32_t u = 0; u < units; u++)
+      tg_text_add(t, "  %%s%u.%u = phi <%u x float> [ zeroinitializer, %%0 ], [ %%l%u.%u, %%load ]\n", r, u,
+                  v, r, u);
+  tg_text_add(t, "  %%some = icmp sgt i64 %%n, 0\n  br i1 %%some, label %%k, label %%done\n");
+  micro_body(t, rows, units, v);
+  tg_text_add(t, "done:\n");
+  results(t, rows, units, v, acc_lanes);
+  tg_text_add(t, "  ret void\n}\n");
+}
+
+/* A loop over rows: the body is between. */
+static void row_loop(tg_text *t) {
+  tg_text_add(t, "  %%any = icmp sgt i64 %%rows, 0\n  br i1 %%any, label %%row, label %%done\n"
+                 "row:\n  %%i = phi i64 [ 0, %%0 ], [ %%i1, %%row ]\n");
+}
+static void row_loop_end(tg_text *t) {
+  tg_text_add(t, "  %%i1 = add i64 %%i, 1\n  %%more = icmp slt i64 %%i1, %%rows\n"
+                 "  br i1 %%more, label %%row, label %%done\ndone:\n  ret void\n}\n");
+}
+
+static void emit_widen(tg_text *t, uint32_t v, int format) {
+  tg_text_add(t, "define void @widen_%u_%d(ptr %%from, i64 %%fs, ptr %%to, i64 %%ts, i64 %%rows) {\n", v,
+              format);
+  row_loop(t);
+  tg_text_add(
+      t, "  %%fo = mul i64 %%i, %%fs\n  %%to1 = mul i64 %%i, %%ts\n"
+         "  %%fp = getelementptr i8, ptr %%from, i64 %%fo\n  %%tp = getelementptr i8, ptr %%to, i64 %%to1\n");
+  tg_text_add(t, "  %%x = load <%u x %s>, ptr %%fp, align 2\n", v, format == TG_FMT_FP32 ? "i32" : "i16");
+  if (format == TG_FMT_BF16) tg_ir_bf16_widen(t, v, "w", "%x");
+  if (format == TG_FMT_FP16) tg_ir_fp16_widen(t, v, "w", "%x");
+  tg_text_add(t, "  store <%u x i32> %s, ptr %%tp, align 4\n", v, format == TG_FMT_FP32 ? "%x" : "%w");
+  row_loop_end(t);
+}
+
+static void emit_round(tg_text *t, uint32_t v, uint32_t acc_lanes) {
+  tg_text_add(t, "define void @round_%u(ptr %%c, i64 %%rows, ptr %%hr, ptr %%hc) {\n", v);
+  tg_text_add(t, "  %%col = load <%u x i32>, ptr %%hc, align 4\n", v);
+  row_loop(t);
+  tg_text_add(t, "  %%co = mul i64 %%i, %u\n  %%cp = getelementptr float, ptr %%c, i64 %%co\n", acc_lanes);
+  tg_text_add(t, "  %%b = load <%u x i32>, ptr %%cp, align 4\n", v);
+  tg_text_add(t, "  %%rp = getelementptr i32, ptr %%hr, i64 %%i\n  %%rs = load i32, ptr %%rp, align 4\n");
+  tg_text_add(t, "  %%ri = insertelement <%u x i32> poison, i32 %%rs, i64 0\n", v);
+  tg_text_add(t, "  %%rv = shufflevector <%u x i32> %%ri, <%u x i32> poison, <%u x i32> zeroinitializer\n", v,
+              v, v);
+  tg_text_add(t, "  %%h = add <%u x i32> %%rv, %%col\n", v);
+  tg_ir_mix(t, v, "mx", "%h");
+  tg_text_add(t, "  %%r = lshr <%u x i32> %%mx, splat (i32 16)\n", v);
+  tg_text_add(t, "  %%sum = add <%u x i32> %%b, %%r\n", v);
+  tg_text_add(t, "  %%cut = and <%u x i32> %%sum, splat (i32 -65536)\n", v);
+  tg_text_add(t, "  %%mag = and <%u x i32> %%b, splat (i32 2147483647)\n", v);
+  tg_text_add(t, "  %%special = icmp uge <%u x i32> %%mag, splat (i32 2139095040)\n", v);
+  tg_text_add(t, "  %%kept = select <%u x i1> %%special, <%u x i32> %%b, <%u x i32> %%cut\n", v, v, v);
+  tg_ir_canonical(t, v, "q", "%kept");
+  tg_text_add(t, "  store <%u x i32> %%q, ptr %%cp, align 4\n", v);
+  row_loop_end(t);
+}
+
+void tg_gemm_emit(tg_text *t, const tg_gemm_blocking *blocking, uint32_t v, uint32_t acc_lanes) {
+  for (uint32_t units = 1; units <= blocking->units; units++) emit_micro(t, blocking, units, v, acc_lanes);
+  for (int format = TG_FMT_FP32; format <= TG_FMT_FP16; format++) emit_widen(t, v, format);
+  emit_round(t, v, acc_lanes);
+}
+
+static tg_status find(tg_jit *jit, const char *what, uint32_t a, uint32_t b, void *out_function,
+                      tg_diag *diag) {
+  char name[64];
+  snprintf(name, sizeof name, b == UINT32_MAX ? "%s_%u" : "%s_%u_%u", what, a, b);
+  void *address;
+  tg_status status = tg_jit_lookup(jit, name, &address, diag);
+  if (!status) memcpy(out_function, &address, sizeof address);
+  return status;
+}
+
+tg_status tg_gemm_lookup(tg_jit *jit, const tg_gemm_blocking *blocking, uint32_t v, tg_gemm_kernels *out,
+                         tg_diag *diag) {
+  tg_status status = find(jit, "round", v, UINT32_MAX, &out->round, diag);
+  for (uint32_t units = 1; !status && units <= blocking->units; units++)
+    status = find(jit, "micro", v, units, &out->micro[units - 1], diag);
+  for (uint32_t format = TG_FMT_FP32; !status && format <= TG_FMT_FP16; format++)
+    status = find(jit, "widen", v, format, &out->widen[format], diag);
+  return status;
+}
