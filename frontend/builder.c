@@ -14,6 +14,8 @@ tg_builder *tg_builder_create(tg_arena *arena, const char *name) {
   return b;
 }
 
+tg_graph *tg_builder_graph(tg_builder *b) { return b->graph; }
+
 tg_status tg_builder_finish(tg_builder *b, tg_graph **out_graph, tg_diag *diag) {
   *out_graph = NULL;
   if (b->error.message[0]) return tg_fail(diag, TG_INVALID, "%s", b->error.message);

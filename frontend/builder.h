@@ -24,6 +24,9 @@ typedef struct tg_builder tg_builder;
 /* `arena` must outlive builder and graph. */
 tg_builder *tg_builder_create(tg_arena *arena, const char *name);
 
+/* The graph under construction: for asking (shapes, by tg_graph_infer), not for changing. */
+tg_graph *tg_builder_graph(tg_builder *builder);
+
 /* Hands over the graph, with every type inferred if no dimension is open. TG_INVALID: the first misuse, an
  * operand that does not fit, or a graph without output. */
 tg_status tg_builder_finish(tg_builder *builder, tg_graph **out_graph, tg_diag *diag);

@@ -1,0 +1,144 @@
+#include "tests/agreement/random_graph.h"
+
+#include "frontend/builder.h"
+#include "frontend/infer.h"
+
+uint64_t tg_random_next(tg_random *random) {
+  uint64_t z = random->state += 0x9e3779b97f4a7c15ull;
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+  z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+  return z ^ z >> 31;
+}
+
+int64_t tg_random_range(tg_random *random, int64_t low, int64_t high) {
+  return low + (int64_t)(tg_random_next(random) % (uint64_t)(high - low + 1));
+}
+
+/* Sizes that tilings trip over: 1, primes, one more and one less than powers of two. */
+static int64_t size(tg_random *random, int64_t most) {
+  static const int64_t awkward[] = {1, 2, 3, 5, 7, 8, 9, 13, 15, 16, 17, 19, 23, 31, 32, 33, 37};
+  int64_t pick = awkward[tg_random_range(random, 0, 16)];
+  return pick <= most ? pick : tg_random_range(random, 1, most);
+}
+
+typedef struct maker {
+  tg_random *random;
+  tg_builder *b;
+  uint64_t seed; /* of the next constant */
+  int outputs;
+} maker;
+
+static tg_value *input(maker *m, const char *name, int rank, const int64_t *sizes) {
+  return tg_builder_input(m->b, name, TG_F32, rank, sizes);
+}
+
+/* A second operand: an input or a constant. */
+static tg_value *operand(maker *m, const char *name, int rank, const int64_t *sizes) {
+  if (tg_random_range(m->random, 0, 1)) return input(m, name, rank, sizes);
+  return tg_builder_seeded(m->b, name, TG_F32, rank, sizes, ++m->seed, 0.5f);
+}
+
+/* One elementwise operator on x, its other operand of x's shape or broadcast along some dimensions. */
+static tg_value *elementwise(maker *m, tg_value *x, const char *name) {
+  static const tg_op unary[] = {TG_OP_RELU, TG_OP_SIGMOID,    TG_OP_TANH, TG_OP_NEG,
+                                TG_OP_ABS,  TG_OP_LEAKY_RELU, TG_OP_CLIP, TG_OP_RELU};
+  static const tg_op binary[] = {TG_OP_ADD, TG_OP_SUB, TG_OP_MUL, TG_OP_MAX, TG_OP_MIN, TG_OP_DIV};
+  if (tg_random_range(m->random, 0, 1))
+    return tg_builder_unary(m->b, unary[tg_random_range(m->random, 0, 7)], name, x);
+  int64_t sizes[TG_MAX_RANK];
+  if (tg_graph_infer(tg_builder_graph(m->b), NULL)) return NULL;
+  tg_value_sizes(x, sizes);
+  for (int d = 0; d < x->rank; d++)
+    if (tg_random_range(m->random, 0, 2) == 0) sizes[d] = 1;
+  tg_value *other = operand(m, "operand", x->rank, sizes);
+  return tg_builder_binary(m->b, binary[tg_random_range(m->random, 0, 5)], name, x, other);
+}
+
+static tg_value *matmul(maker *m) {
+  int64_t rows = size(m->random, 40), k = size(m->random, 40), columns = size(m->random, 40);
+  if (tg_random_range(m->random, 0, 3)) {
+    tg_value *a = input(m, "a", 2, (int64_t[]){rows, k});
+    return tg_builder_matmul(m->b, "matmul", a, operand(m, "b", 2, (int64_t[]){k, columns}));
+  }
+  int64_t batch = tg_random_range(m->random, 1, 3);
+  tg_value *a = input(m, "a", 3, (int64_t[]){batch, rows / 2 + 1, k});
+  return tg_builder_matmul(
+      m->b, "matmul", a,
+      operand(m, "b", 3, (int64_t[]){tg_random_range(m->random, 0, 1) ? batch : 1, k, columns / 2 + 1}));
+}
+
+static tg_value *conv(maker *m) {
+  tg_random *r = m->random;
+  int kernel = (int)tg_random_range(r, 1, 3), group = (int)tg_random_range(r, 1, 2);
+  tg_window window = {.stride = (int)tg_random_range(r, 1, 2),
+                      .padding = (int)tg_random_range(r, 0, kernel - 1),
+                      .dilation = (int)tg_random_range(r, 1, 2),
+                      .group = group};
+  int64_t cin = group * tg_random_range(r, 1, 5), cout = group * tg_random_range(r, 1, 9),
+          extent = (kernel - 1) * window.dilation + 1;
+  tg_value *x = input(m, "x", 4,
+                      (int64_t[]){tg_random_range(r, 1, 2), cin, extent + tg_random_range(r, 0, 6),
+                                  extent + tg_random_range(r, 0, 6)});
+  tg_value *w = tg_builder_seeded(m->b, "w", TG_F32, 4, (int64_t[]){cout, cin / group, kernel, kernel},
+                                  ++m->seed, 0.5f);
+  tg_value *bias =
+      tg_random_range(r, 0, 1) ? tg_builder_seeded(m->b, "bias", TG_F32, 1, &cout, ++m->seed, 0.5f) : NULL;
+  return tg_builder_conv(m->b, "conv", x, w, bias, window);
+}
+
+static tg_value *pool(maker *m) {
+  static const tg_op ops[] = {TG_OP_MAX_POOL, TG_OP_AVERAGE_POOL, TG_OP_GLOBAL_AVERAGE_POOL};
+  tg_random *r = m->random;
+  int kernel = (int)tg_random_range(r, 1, 3);
+  tg_window window = {.kernel = kernel,
+                      .stride = (int)tg_random_range(r, 1, 2),
+                      .padding = (int)tg_random_range(r, 0, kernel / 2)};
+  tg_value *x = input(m, "x", 4,
+                      (int64_t[]){1, tg_random_range(r, 1, 12), kernel + tg_random_range(r, 0, 6),
+                                  kernel + tg_random_range(r, 0, 6)});
+  tg_op op = ops[tg_random_range(r, 0, 2)];
+  return op == TG_OP_GLOBAL_AVERAGE_POOL ? tg_builder_unary(m->b, op, "pool", x)
+                                         : tg_builder_pool(m->b, op, "pool", x, window);
+}
+
+static tg_value *move(maker *m) {
+  tg_random *r = m->random;
+  int64_t sizes[] = {size(r, 5), size(r, 6), size(r, 9)};
+  tg_value *x = input(m, "x", 3, sizes);
+  if (tg_random_range(r, 0, 1)) {
+    static const int64_t perms[][3] = {{0, 2, 1}, {1, 0, 2}, {2, 1, 0}, {2, 0, 1}, {1, 2, 0}};
+    return tg_builder_transpose(m->b, "transpose", x, 3, perms[tg_random_range(r, 0, 4)]);
+  }
+  int axis = (int)tg_random_range(r, 0, 2);
+  sizes[axis] = size(r, 7);
+  tg_value *parts[] = {x, input(m, "y", 3, sizes)};
+  return tg_builder_concat(m->b, "concat", parts, 2, axis);
+}
+
+static tg_value *root(maker *m) {
+  switch (tg_random_range(m->random, 0, 9)) {
+  case 0:
+  case 1:
+  case 2:
+  case 3: return matmul(m);
+  case 4:
+  case 5: return conv(m);
+  case 6: return pool(m);
+  case 7: return move(m);
+  case 8:
+    return tg_builder_softmax(m->b, "softmax",
+                              input(m, "x", 2, (int64_t[]){size(m->random, 19), size(m->random, 70)}), -1);
+  default:
+    return elementwise(
+        m, input(m, "x", 3, (int64_t[]){size(m->random, 4), size(m->random, 9), size(m->random, 33)}),
+        "elementwise");
+  }
+}
+
+tg_status tg_random_graph(tg_random *random, tg_arena *arena, tg_graph **out_graph, tg_diag *diag) {
+  maker m = {.random = random, .b = tg_builder_create(arena, "random")};
+  tg_value *x = root(&m);
+  for (int64_t more = tg_random_range(random, 0, 2); more > 0 && x; more--) x = elementwise(&m, x, "more");
+  tg_builder_output(m.b, "y", x);
+  return tg_builder_finish(m.b, out_graph, diag);
+}

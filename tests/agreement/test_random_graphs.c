@@ -1,0 +1,130 @@
+/* Random graphs, each in a random precision on one of the RTL configurations of the tests: the functional
+ * engine, SystemC and the RTL must leave the same memory, and SystemC and the RTL the same start and end of
+ * every instruction.
+ *
+ * TEGULA_RANDOM_SEED=N draws other graphs (printed with every failure), TEGULA_RANDOM_GRAPHS=N more or fewer.
+ */
+#include "frontend/pipeline.h"
+#include "frontend/text.h"
+#include "mapper/mapper.h"
+#include "tests/agreement/random_graph.h"
+#include "tests/harness.h"
+#include "tests/sim/engine_runs.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { GRAPHS = 240, CASES = 24, MOST_CYCLES = 10000 };
+
+/* Configurations that sim/rtl/CMakeLists.txt verilates. */
+static const char *const variants[][9] = {
+    {NULL},
+    {"rows=1", "cols=3", "agcu_contexts=3", "dram_latency=7", "semaphores=40", NULL},
+    {"rows=2", "cols=1", "p=2", "banks=11", "fma_latency=5", "dram_latency=1", "port_bytes=64",
+     "burst_flits=16", "agcu_buffers=3"},
+};
+enum { VARIANTS = sizeof variants / sizeof *variants };
+
+typedef struct drawn {
+  uint64_t seed;
+  int variant;
+  tg_precision_options precision;
+  tg_program *program;
+  char *text; /* on the arena, for failures */
+} drawn;
+
+static tg_status load_variant(int variant, tg_params *params, tg_diag *diag) {
+  tg_status status = tg_params_load("tiny", params, diag);
+  for (int i = 0; i < 9 && variants[variant][i] && !status; i++)
+    status = tg_params_set(params, variants[variant][i], diag);
+  return status;
+}
+
+static tg_status draw(drawn *d, tg_arena *arena, tg_diag *diag) {
+  static const tg_precision_preset presets[] = {TG_PRESET_MP0, TG_PRESET_MP1, TG_PRESET_MP4};
+  static const int k_tiles[] = {128, 16, 8, 5};
+  tg_random random = {d->seed};
+  tg_params params;
+  tg_graph *graph;
+  tg_frontend_options options;
+  tg_frontend_defaults(&options);
+  d->variant = (int)tg_random_range(&random, 0, VARIANTS - 1);
+  options.precision.preset = presets[tg_random_range(&random, 0, 2)];
+  options.precision.tiling_accum = tg_random_range(&random, 0, 2) ? TG_ACCUM_FP32 : TG_ACCUM_BF16SR;
+  options.precision.k_tile = k_tiles[tg_random_range(&random, 0, 3)];
+  d->precision = options.precision;
+  tg_status status = load_variant(d->variant, &params, diag);
+  if (!status) status = tg_random_graph(&random, arena, &graph, diag);
+  if (!status) d->text = tg_graph_print(graph, arena);
+  if (!status) status = tg_frontend_lower(graph, &options, diag);
+  tg_map_options map = {.accum_bf16sr = options.precision.tiling_accum == TG_ACCUM_BF16SR,
+                        .k_tile = options.precision.k_tile,
+                        .seed = d->seed};
+  if (!status) status = tg_map(graph, &params, &map, &d->program, diag);
+  return status;
+}
+
+static void report(const drawn *d, const char *what) {
+  tg_test_fail(__FILE__, __LINE__, "seed %llu, variant %d, preset %d, accum %d, k tile %d: %s\n%s",
+               (unsigned long long)d->seed, d->variant, (int)d->precision.preset,
+               (int)d->precision.tiling_accum, d->precision.k_tile, what, d->text ? d->text : "");
+}
+
+/* True if the graph was small enough to count. */
+static bool check_one(uint64_t seed) {
+  tg_arena arena = {0};
+  tg_diag diag = {""};
+  drawn d = {.seed = seed};
+  tg_run_options options = {.threads = 1, .seed = 5, .record_events = true, .max_cycles = 4 * MOST_CYCLES};
+  bool counts = true;
+  if (draw(&d, &arena, &diag))
+    report(&d, diag.message);
+  else {
+    engine_run systemc = engine_run_program(&tg_engine_systemc, d.program, options);
+    if (systemc.status == TG_OK && systemc.result.cycles > MOST_CYCLES)
+      counts = false;
+    else if (systemc.status)
+      report(&d, systemc.diag.message);
+    else {
+      engine_run functional = engine_run_program(&tg_engine_functional, d.program, options),
+                 rtl = engine_run_program(&tg_engine_rtl, d.program, options);
+      const char *difference =
+          functional.status ? functional.diag.message : engine_runs_differ(&functional, &systemc, false);
+      if (difference) report(&d, difference);
+      difference = rtl.status ? rtl.diag.message : engine_runs_differ(&systemc, &rtl, true);
+      if (difference) report(&d, difference);
+      engine_run_release(&functional);
+      engine_run_release(&rtl);
+    }
+    engine_run_release(&systemc);
+  }
+  tg_program_destroy(d.program);
+  tg_arena_release(&arena);
+  return counts;
+}
+
+static uint64_t environment(const char *name, uint64_t otherwise) {
+  const char *text = getenv(name);
+  return text ? strtoull(text, NULL, 0) : otherwise;
+}
+
+/* Case c draws until it has its share of graphs that count; too large ones are replaced. */
+static void check_case(const void *user) {
+  uint64_t index = *(const uint64_t *)user, first = environment("TEGULA_RANDOM_SEED", 20261121);
+  uint64_t share = environment("TEGULA_RANDOM_GRAPHS", GRAPHS) / CASES, done = 0;
+  for (uint64_t draw = 0; done < share && draw < 4 * share; draw++)
+    done += check_one(first + index * 1000 + draw);
+  printf("seed %llu: %llu graphs from %llu on\n", (unsigned long long)first, (unsigned long long)done,
+         (unsigned long long)(first + index * 1000));
+  EXPECT_EQ(done, share);
+}
+
+__attribute__((constructor)) static void register_cases(void) {
+  static uint64_t indices[CASES];
+  for (int c = 0; c < CASES; c++) {
+    char name[32];
+    snprintf(name, sizeof name, "random_%02d", c);
+    indices[c] = (uint64_t)c;
+    tg_test_register_row("agreement", name, __FILE__, __LINE__, check_case, &indices[c]);
+  }
+}
