@@ -109,7 +109,7 @@ struct tg_graph {
   tg_node *first, *last; /* topological order */
   int node_count;
   int64_t next_id;
-  const char *disable_graphamp; /* model metadata of that key: a regex on node names; or NULL */
+  const char *disable_graphamp; /* model metadata of that key: node names, comma-separated; or NULL */
   tg_symbol *symbols;
   int symbol_count;
   size_t inputs_capacity, outputs_capacity, names_capacity, dtypes_capacity, values_capacity,

@@ -4,13 +4,24 @@
 
 enum { MAX_HOPS = 64 }; /* bounds the work on chains of thousands of moves and casts */
 
+/* Rounding is monotonic, so it may be done before a maximum as well as after. Worth it only where the
+ * producer of the larger tensor can round its result itself. */
+static bool can_round_before(const tg_node *node, const tg_node *cast) {
+  const tg_value *x = tg_in(node, 0);
+  return node->op == TG_OP_MAX_POOL && x->producer && x->use_count == 1 && !x->output_count &&
+         tg_dtype_is_float(x->dtype) && tg_dtype_is_float(tg_out(cast)->dtype);
+}
+
 /* Cast(move(x)) to move(Cast(x)), until the cast stands at what computes. Only where the move serves the cast
  * alone: otherwise it would be done twice. */
 static void hoist(tg_graph *graph, tg_node *cast) {
+  if (tg_dtype_size(tg_out(cast)->dtype) >= tg_dtype_size(tg_in(cast, 0)->dtype))
+    return; /* move the fewer bytes */
   for (int hops = 0; hops < MAX_HOPS; hops++) {
     tg_node *move = tg_in(cast, 0)->producer;
     bool alone = move && tg_in(cast, 0)->use_count == 1 && !tg_in(cast, 0)->output_count;
-    if (!alone || (move->op != TG_OP_RESHAPE && move->op != TG_OP_TRANSPOSE)) return;
+    if (!alone) return;
+    if (move->op != TG_OP_RESHAPE && move->op != TG_OP_TRANSPOSE && !can_round_before(move, cast)) return;
     tg_value *from = tg_in(move, 0), *moved = tg_out(move), *result = tg_out(cast);
     tg_value_replace(graph, result, moved);
     tg_node_set_input(cast, 0, from);

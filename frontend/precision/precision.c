@@ -1,5 +1,6 @@
 #include "frontend/precision/precision.h"
 
+#include "frontend/names.h"
 #include "frontend/passes/passes.h"
 #include "frontend/passes/rewrite.h"
 
@@ -156,10 +157,24 @@ static tg_status mark_region(tg_graph *graph, const char *pattern, tg_diag *diag
   return TG_OK;
 }
 
+/* A model names nodes, not patterns: matching a stranger's regular expression has no bound. */
+static void mark_listed(tg_graph *graph, const char *list) {
+  if (!list) return;
+  tg_arena scratch = {0};
+  tg_name_set *names = tg_name_set_create(&scratch);
+  for (const char *at = list; *at; at += strspn(at, ",")) {
+    size_t length = strcspn(at, ",");
+    tg_name_set_add(names, tg_arena_strndup(&scratch, at, length), graph);
+    at += length;
+  }
+  TG_FOR_NODES(graph, node)
+  if (tg_name_set_find(names, node->name)) node->disable_graphamp = true;
+  tg_arena_release(&scratch);
+}
+
 tg_status tg_precision_apply(tg_graph *graph, const tg_precision_options *options, tg_diag *diag) {
-  if (mark_region(graph, options->disable_graphamp, diag) ||
-      mark_region(graph, graph->disable_graphamp, diag))
-    return TG_INVALID;
+  if (mark_region(graph, options->disable_graphamp, diag)) return TG_INVALID;
+  mark_listed(graph, graph->disable_graphamp);
   tg_arena scratch = {0};
   cast_pass p = {graph, options->preset, TG_BF16, NULL, graph->value_count};
   p.written = TG_NEW_ARRAY(&scratch, tg_dtype, (size_t)graph->value_count);

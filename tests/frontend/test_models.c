@@ -6,6 +6,7 @@
 #include "tests/frontend/support.h"
 #include "tests/harness.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -75,7 +76,65 @@ static void matches_onnx_runtime(const void *data) {
   tg_arena_release(&arena);
 }
 
+/* --- precision presets
+ * ------------------------------------------------------------------------------------------- */
+
+static int count_casts(const tg_graph *graph) {
+  int count = 0;
+  TG_FOR_NODES(graph, node) count += node->op == TG_OP_CAST;
+  return count;
+}
+
+static double cosine(const float *a, const float *b, int64_t count) {
+  double ab = 0, aa = 0, bb = 0;
+  for (int64_t i = 0; i < count; i++) {
+    ab += (double)a[i] * (double)b[i];
+    aa += (double)a[i] * (double)a[i];
+    bb += (double)b[i] * (double)b[i];
+  }
+  return ab / sqrt(aa * bb);
+}
+
+typedef struct preset_case {
+  const char *name;
+  int casts;       /* left in the lowered mnist_8: inputs and outputs only, the rest is inside operators */
+  double farthest; /* 1 - cosine to the fp32 output, measured 3e-6 and 1.3e-5 */
+} preset_case;
+
+static const preset_case presets[] = {{"mp0", 0, 1e-9}, {"mp1", 1, 1e-4}, {"mp4", 2, 1e-3}};
+
+static void lowers_under_preset(const void *data) {
+  const preset_case *row = data;
+  tg_arena arena = {0};
+  tg_diag diag = {""};
+  const char *path = shared_path(&arena, "corpus/models/mnist_8.onnx");
+  if (!path) SKIP("the shared corpus is not here");
+  int64_t count;
+  const float *in = read_npy(&arena, shared_path(&arena, "corpus/golden/mnist_8/in_Input3.npy"), &count);
+  const float *want =
+      read_npy(&arena, shared_path(&arena, "corpus/golden/mnist_8/out_Plus214_Output_0.npy"), &count);
+  tg_graph *graph;
+  tg_frontend_options options;
+  tg_frontend_defaults(&options);
+  EXPECT_EQ(tg_precision_preset_parse(row->name, &options.precision.preset, &diag), TG_OK);
+  EXPECT_EQ(tg_onnx_read(&arena, path, &graph, &diag), TG_OK);
+  ASSERT(graph && in && want);
+  EXPECT_EQ(tg_frontend_lower(graph, &options, &diag), TG_OK);
+  EXPECT_STR(diag.message, "");
+  float got[10];
+  ASSERT(count == 10 && graph->outputs[0]->dtype == TG_F32);
+  tg_reference_run(graph, (const void *[]){in}, (void *[]){got});
+  EXPECT_EQ(count_casts(graph), row->casts);
+  double distance = 1 - cosine(got, want, count);
+  if (!(distance <= row->farthest))
+    tg_test_fail(__FILE__, __LINE__, "%s: 1 - cosine is %g", row->name, distance);
+  EXPECT((distance > 1e-9) == (strcmp(row->name, "mp0") != 0));
+  tg_arena_release(&arena);
+}
+
 __attribute__((constructor)) static void register_models(void) {
   for (size_t i = 0; i < sizeof models / sizeof *models; i++)
     tg_test_register_row("models", models[i].model, __FILE__, __LINE__, matches_onnx_runtime, &models[i]);
+  for (size_t i = 0; i < sizeof presets / sizeof *presets; i++)
+    tg_test_register_row("presets", presets[i].name, __FILE__, __LINE__, lowers_under_preset, &presets[i]);
 }

@@ -1,0 +1,97 @@
+/* The operator table itself, and docs/operators.md, which is printed from it. */
+#include "frontend/dtype.h"
+#include "frontend/ops.h"
+#include "frontend/passes/passes.h"
+#include "tests/frontend/support.h"
+#include "tests/harness.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define PAGE "docs/operators.md"
+
+static void print_count(FILE *out, const tg_op_info *info) {
+  if (info->most_inputs == TG_ANY_COUNT)
+    fprintf(out, "%d or more", info->fewest_inputs);
+  else if (info->most_inputs != info->fewest_inputs)
+    fprintf(out, "%d to %d", info->fewest_inputs, info->most_inputs);
+  else
+    fprintf(out, "%d", info->fewest_inputs);
+}
+
+static void print_attributes(FILE *out, const tg_op_info *info) {
+  int printed = 0;
+  for (int i = 0; i < info->attr_count; i++) {
+    const tg_attr_info *attr = tg_attr_get(info->attrs[i].key);
+    double initial = info->attrs[i].initial;
+    if (attr->internal) continue;
+    fprintf(out, "%s%s", printed++ ? ", " : "", attr->name);
+    if (isnan(initial))
+      fputs(" (required)", out);
+    else if (attr->kind == TG_KIND_INT || attr->kind == TG_KIND_FLOAT)
+      fprintf(out, " = %g", initial);
+  }
+}
+
+static char *page(tg_arena *arena) {
+  char *text = NULL;
+  size_t size = 0;
+  FILE *out = open_memstream(&text, &size);
+  fputs("# Operators\n\nPrinted from `frontend/ops.def` by `test_frontend_tables`; do not edit. Inputs in "
+        "[brackets] are "
+        "optional,\nthose in {braces} must be constant. The array runs those marked *; the others are "
+        "lowered to them. "
+        "Opsets 1 to 22;\n`Constant` nodes become constants. Anything else in a model is refused, naming "
+        "node and "
+        "operator.\n\n| operator | inputs | effect | attributes |\n|---|---|---|---|\n",
+        out);
+  for (int op = 0; op < TG_OP_COUNT; op++) {
+    const tg_op_info *info = tg_op_get((tg_op)op);
+    fprintf(out, "| %s%s | ", info->name, tg_op_is((tg_op)op, TG_IS_DEVICE) ? " *" : "");
+    print_count(out, info);
+    fprintf(out, " | ");
+    for (const char *c = info->effect; *c; c++) {
+      if (*c == '|') fputc('\\', out);
+      fputc(*c, out);
+    }
+    fprintf(out, " | ");
+    print_attributes(out, info);
+    fputs(" |\n", out);
+  }
+  fclose(out);
+  char *copy = tg_arena_strdup(arena, text);
+  free(text);
+  return copy;
+}
+
+TG_TEST(tables, the_page_of_operators_is_current) {
+  tg_arena arena = {0};
+  const char *want = page(&arena);
+  if (getenv("TEGULA_UPDATE_GOLDEN")) write_bytes(PAGE, want, strlen(want));
+  EXPECT_STR(read_text(&arena, PAGE, NULL), want);
+  tg_arena_release(&arena);
+}
+
+TG_TEST(tables, names_find_their_operators_and_attributes) {
+  for (int op = 0; op < TG_OP_COUNT; op++) {
+    const tg_op_info *info = tg_op_get((tg_op)op);
+    EXPECT_EQ(tg_op_from_name(info->name), op);
+    EXPECT(info->fewest_inputs >= 1 && info->fewest_inputs <= info->most_inputs);
+    EXPECT((info->attr_count > 0) == (info->attrs != NULL));
+  }
+  for (int key = 0; key < TG_ATTR_KEY_COUNT; key++)
+    EXPECT_EQ(tg_attr_from_name(tg_attr_get((tg_attr_key)key)->name), key);
+  EXPECT_EQ(tg_op_from_name("Nonsense"), TG_OP_COUNT);
+  EXPECT(!tg_pass_find("nonsense"));
+}
+
+TG_TEST(tables, element_types_agree_with_onnx) {
+  for (int d = 1; d < TG_DTYPE_COUNT; d++) {
+    tg_dtype dtype = (tg_dtype)d;
+    EXPECT_EQ(tg_dtype_from_name(tg_dtype_name(dtype)), dtype);
+    if (dtype != TG_TF32) EXPECT_EQ(tg_dtype_from_onnx(tg_dtype_to_onnx(dtype)), dtype);
+  }
+  EXPECT_EQ(tg_dtype_from_onnx(0), TG_NONE);
+  EXPECT_EQ(tg_dtype_from_onnx(8), TG_NONE);
+}
