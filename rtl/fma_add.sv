@@ -114,6 +114,7 @@ module fma_add #(
       if (shift > exp2_q) shift = exp2_q;
       frame = frame << shift[ShiftW-1:0];
       exp = exp2_q - shift;  // the field less one if the leading one is there, else the field
+      if (sum2_q == {(FrameW + 1) {1'b0}}) exp = 9'd0;
       up = frame[NormW-25] && (frame[NormW-26:0] != {(NormW - 25) {1'b0}} || frame[NormW-24]);
       packed_sum = {exp, 23'd0} + {8'd0, frame[NormW-1-:24]} + {31'd0, up};
 

@@ -138,7 +138,9 @@ module vx (
       always_comb begin
         value[o][Base+:32*P] = '0;
         if (wanted) begin
-          if (number[6]) value[o][Base+:32*P] = {P{constants_q[number[$clog2(K)-1:0]]}};
+          if (number[6]) begin
+            if (32'(number[5:0]) < K) value[o][Base+:32*P] = {P{constants_q[number[$clog2(K)-1:0]]}};
+          end else if (number[5]) value[o][Base+:32*P] = '0;
           else if (alu_done && alu_dst == number[4:0]) value[o][Base+:32*P] = alu_result[Base+:32*P];
           else if (ld_done && ld_halves[h] && ld_dst == number[4:0]) value[o][Base+:32*P] = ld_result[Base+:32*P];
           else value[o][Base+:32*P] = regs_q[{slot, number[4:0]}];
