@@ -23,17 +23,22 @@ void tg_frontend_defaults(tg_frontend_options *options);
 /* Shapes, precision, simplification and lowering, in place. Symbols still open are bound to 1. Graph inputs
  * and outputs keep their order, names, layout and dtypes.
  *
- * Afterwards every value is known, every size explicit, and there are only these nodes (TG_IS_DEVICE):
- *   MatMul           A[..,M,K] B[..,K,N], both ranks >= 2, batch dimensions broadcast; both operands one
- * float dtype, the result's dtype is its own (bf16 in, f32 out under mp1). K may be 0: the result is +0. Conv
- * channels_last=1: X[N,H,W,Cin] W[KH,KW,Cin/group,Cout] and optional bias[Cout]; strides, dilations [2], pads
- * [top,left,bottom,right] explicit. W may be any value, mostly a constant. MaxPool, AveragePool
- * channels_last=1: X[N,H,W,C]; kernel_shape, strides, dilations, pads explicit; the output size is already
- * that of ceil_mode, whose windows may pass the end of the padding. elementwise      numpy broadcasting
- * between operands of any float dtypes; computed in fp32, rounded to the result's dtype. LeakyRelu, Clip
- * carry their constants. Max and Min have two inputs or more. Softmax          over the last dimension,
- * flatten=0. Transpose, Concat, Reshape, Cast (float or integer formats). Gemm, BatchNormalization,
- * Global*Pool, Flatten, Squeeze, Unsqueeze, Identity and Dropout are gone. */
+ * Afterwards every value is known, every size explicit, and there are only these nodes (TG_IS_DEVICE), on
+ * f32, bf16 and f16; a model that leaves another element type is TG_INVALID:
+ *
+ * - MatMul: A[..,M,K] B[..,K,N], ranks >= 2, batch dimensions broadcast; both operands one float dtype, the
+ *   result's dtype is its own (bf16 in, f32 out under mp1). K may be 0: the result is +0.
+ * - Conv: channels_last=1, X[N,H,W,Cin] W[KH,KW,Cin/group,Cout] and optional bias[Cout], which is added after
+ *   the chain; strides, dilations [2], pads [top,left,bottom,right] explicit. W may be any value.
+ * - MaxPool, AveragePool: channels_last=1, X[N,H,W,C]; kernel_shape, strides, dilations, pads explicit; the
+ *   output size is already that of ceil_mode, whose windows may pass the end of the padding.
+ * - elementwise: numpy broadcasting; computed in fp32, rounded once to the result's dtype. LeakyRelu and Clip
+ *   carry their constants. Max and Min have two inputs or more.
+ * - Softmax: over the last dimension, flatten=0.
+ * - Transpose, Concat, Reshape, Cast.
+ *
+ * Operands of elementwise operators and Softmax may be of any of the formats, mixed, and differ from the
+ * result's; so may an AveragePool's. */
 tg_status tg_frontend_lower(tg_graph *graph, const tg_frontend_options *options, tg_diag *diag);
 
 #ifdef __cplusplus
