@@ -1,5 +1,5 @@
-/* Leaf modules of the RTL at their pins. Each has a thin driver (pins_*.cc) that copies a struct of pins to and from
- * the verilated model; vectors and checks are in the tests, in C. */
+/* Leaf modules of the RTL at their pins. Each has a thin driver (pins_*.cc) that copies a struct of pins to
+ * and from the verilated model; vectors and checks are in the tests, in C. */
 #ifndef TEGULA_TESTS_RTL_DUTS_H
 #define TEGULA_TESTS_RTL_DUTS_H
 
@@ -31,7 +31,7 @@ typedef struct tg_pe_pins {
   uint8_t a_valid, a_set; /* two bits, one a sub-row */
   uint32_t a[2];          /* the word whose half i goes to sub-row i */
   uint32_t psum[2];
-  uint32_t out[2];               /* out */
+  uint32_t out[2];                /* out */
   uint8_t a_valid_out, a_set_out; /* out */
 } tg_pe_pins;
 extern const tg_dut_ops tg_dut_pe; /* tests/rtl/pe_bench.sv, latency 4 */

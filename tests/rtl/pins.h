@@ -47,7 +47,7 @@ inline void get(const QData &port, uint32_t *words) {
   words[1] = (uint32_t)(port >> 32);
 }
 
-#define PINS_DUT(name, Model, eval) \
+#define PINS_DUT(name, Model, eval)                                                                          \
   extern "C" const tg_dut_ops name = {pins_create<Model>, pins_destroy<Model>, eval, pins_clock<Model>}
 
 #endif

@@ -1,5 +1,5 @@
-#include "Valu.h"
 #include "tests/rtl/pins.h"
+#include "Valu.h"
 
 static void eval(void *dut, void *pins) {
   auto &model = *static_cast<Dut<Valu> *>(dut)->model;

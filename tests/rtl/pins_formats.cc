@@ -1,5 +1,5 @@
-#include "Vformats_bench.h"
 #include "tests/rtl/pins.h"
+#include "Vformats_bench.h"
 
 static void eval(void *dut, void *pins) {
   auto &model = *static_cast<Dut<Vformats_bench> *>(dut)->model;

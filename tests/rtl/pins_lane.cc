@@ -1,6 +1,6 @@
+#include "tests/rtl/pins.h"
 #include "Vlane3.h"
 #include "Vlane5.h"
-#include "tests/rtl/pins.h"
 
 template <typename Model> static void eval(void *dut, void *pins) {
   auto &model = *static_cast<Dut<Model> *>(dut)->model;

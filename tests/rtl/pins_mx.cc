@@ -1,6 +1,6 @@
+#include "tests/rtl/pins.h"
 #include "Vmx_odd.h"
 #include "Vmx_tiny.h"
-#include "tests/rtl/pins.h"
 
 template <typename Model> static void eval(void *dut, void *pins) {
   auto &model = *static_cast<Dut<Model> *>(dut)->model;

@@ -1,5 +1,5 @@
-#include "Vpe_bench.h"
 #include "tests/rtl/pins.h"
+#include "Vpe_bench.h"
 
 static void eval(void *dut, void *pins) {
   auto &model = *static_cast<Dut<Vpe_bench> *>(dut)->model;

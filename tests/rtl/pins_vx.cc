@@ -1,6 +1,6 @@
+#include "tests/rtl/pins.h"
 #include "Vvx_odd.h"
 #include "Vvx_tiny.h"
-#include "tests/rtl/pins.h"
 
 template <typename Model> static void eval(void *dut, void *pins) {
   auto &model = *static_cast<Dut<Model> *>(dut)->model;
@@ -11,7 +11,8 @@ template <typename Model> static void eval(void *dut, void *pins) {
   model.cfg_data_i = p.cfg_data;
   model.head_valid_i = p.head_valid;
   put(model.head_i, p.head);
-  const uint32_t address[3] = {p.address[0] | (uint32_t)p.address[1] << 16, p.address[2] | (uint32_t)p.address[3] << 16,
+  const uint32_t address[3] = {p.address[0] | (uint32_t)p.address[1] << 16,
+                               p.address[2] | (uint32_t)p.address[3] << 16,
                                p.address[4] | (uint32_t)p.address[5] << 16};
   put(model.s_addr_i, address);
   put(model.ld_rdata_i, p.ld_rdata);

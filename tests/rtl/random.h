@@ -15,7 +15,9 @@ static inline uint32_t tg_draw(tg_random *r) {
   r->state ^= r->state << 17;
   return (uint32_t)(r->state * 0x9e3779b97f4a7c15ull >> 32);
 }
-static inline uint32_t tg_below(tg_random *r, uint32_t n) { return (uint32_t)((uint64_t)tg_draw(r) * n >> 32); }
+static inline uint32_t tg_below(tg_random *r, uint32_t n) {
+  return (uint32_t)((uint64_t)tg_draw(r) * n >> 32);
+}
 
 /* Significand fields: all zeros, all ones, single bits at the ends, runs, random. */
 static inline uint32_t tg_draw_fraction(tg_random *r) {
@@ -32,7 +34,8 @@ static inline uint32_t tg_draw_fraction(tg_random *r) {
 
 /* Any FP32 pattern, with the boundaries of every kind far more often than in uniform bits. */
 static inline uint32_t tg_draw_f32(tg_random *r) {
-  static const uint8_t edges[] = {0, 0, 1, 2, 23, 24, 25, 103, 113, 126, 127, 128, 142, 150, 157, 158, 253, 254, 255};
+  static const uint8_t edges[] = {0,   0,   1,   2,   23,  24,  25,  103, 113, 126,
+                                  127, 128, 142, 150, 157, 158, 253, 254, 255};
   uint32_t exponent;
   switch (tg_below(r, 4)) {
   case 0: exponent = edges[tg_below(r, sizeof edges)]; break;

@@ -86,8 +86,8 @@ TG_TEST(rtl_alu, every_operation) {
     tg_dut_alu.eval(dut, &pins);
     tg_alu_pins *then = &history[i % LATENCY];
     if (then->valid && pins.result != expected(then)) {
-      tg_test_fail(__FILE__, __LINE__, "op %u of %08x %08x %08x is %08x, expected %08x", then->op, then->a, then->b,
-                   then->c, pins.result, expected(then));
+      tg_test_fail(__FILE__, __LINE__, "op %u of %08x %08x %08x is %08x, expected %08x", then->op, then->a,
+                   then->b, then->c, pins.result, expected(then));
       good = false;
     }
     *then = pins;

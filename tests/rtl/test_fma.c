@@ -67,11 +67,11 @@ static void close_lane(lane *l) {
 }
 
 static void specials(lane *l) {
-  static const uint32_t magnitudes[] = {0,          1,          2,          0x3fffff,   0x400000,   0x7ffffe,
-                                        0x7fffff,   0x800000,   0x800001,   0xffffff,   0x1000000,  0x33000000,
-                                        0x33800000, 0x34000000, 0x3effffff, 0x3f000000, 0x3f7fffff, 0x3f800000,
-                                        0x3f800001, 0x3fffffff, 0x40000000, 0x4b000000, 0x4b7fffff, 0x7effffff,
-                                        0x7f000000, 0x7f7fffff, 0x7f800000, 0x7f800001, 0x7fc00000, 0x7fffffff};
+  static const uint32_t magnitudes[] = {
+      0,          1,          2,          0x3fffff,   0x400000,   0x7ffffe,   0x7fffff,   0x800000,
+      0x800001,   0xffffff,   0x1000000,  0x33000000, 0x33800000, 0x34000000, 0x3effffff, 0x3f000000,
+      0x3f7fffff, 0x3f800000, 0x3f800001, 0x3fffffff, 0x40000000, 0x4b000000, 0x4b7fffff, 0x7effffff,
+      0x7f000000, 0x7f7fffff, 0x7f800000, 0x7f800001, 0x7fc00000, 0x7fffffff};
   enum { COUNT = sizeof magnitudes / sizeof *magnitudes };
   for (int i = 0; i < COUNT * COUNT * COUNT * 8; i++) {
     uint32_t signs = (uint32_t)i % 8;
@@ -90,7 +90,8 @@ static void boundaries(lane *l) {
       for (int ec = 0; ec < 16; ec++)
         for (int f = 0; f < 7 * 7 * 7; f++)
           if (tg_below(&l->random, 8) == 0)
-            feed(l, (uint32_t)exponents[ea] << 23 | fractions[f % 7], (uint32_t)exponents[eb] << 23 | fractions[f / 7 % 7],
+            feed(l, (uint32_t)exponents[ea] << 23 | fractions[f % 7],
+                 (uint32_t)exponents[eb] << 23 | fractions[f / 7 % 7],
                  tg_draw(&l->random) << 31 | (uint32_t)exponents[ec] << 23 | fractions[f / 49]);
 }
 

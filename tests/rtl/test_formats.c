@@ -1,4 +1,5 @@
-/* Conversions and the rounding hash of fp_pkg against numerics.h: all 16-bit inputs, directed and random 32-bit ones. */
+/* Conversions and the rounding hash of fp_pkg against numerics.h: all 16-bit inputs, directed and random
+ * 32-bit ones. */
 #include "sim/machine/numerics.h"
 #include "tests/harness.h"
 #include "tests/rtl/duts.h"
@@ -11,8 +12,9 @@ static bool check(void *dut, uint32_t x, uint16_t r) {
               p.mixed == tg_mix(x) && p.to_bf16 == tg_bf16_from_f32(x) && p.to_fp16 == tg_fp16_from_f32(x) &&
               p.stochastic == tg_bf16_stochastic(x, r);
   if (!good)
-    tg_test_fail(__FILE__, __LINE__, "%08x (r %04x): bf16 %08x fp16 %08x mix %08x to bf16 %04x to fp16 %04x sr %04x", x,
-                 r, p.from_bf16, p.from_fp16, p.mixed, p.to_bf16, p.to_fp16, p.stochastic);
+    tg_test_fail(__FILE__, __LINE__,
+                 "%08x (r %04x): bf16 %08x fp16 %08x mix %08x to bf16 %04x to fp16 %04x sr %04x", x, r,
+                 p.from_bf16, p.from_fp16, p.mixed, p.to_bf16, p.to_fp16, p.stochastic);
   return good;
 }
 

@@ -1,5 +1,5 @@
-/* The matrix unit alone: random GEMMs against the scalar reference, with the cycles of every issue and end and the
- * windows of ownership that docs/machine.md defines. */
+/* The matrix unit alone: random GEMMs against the scalar reference, with the cycles of every issue and end
+ * and the windows of ownership that docs/machine.md defines. */
 #include "sim/functional/exec.h"
 #include "sim/machine/numerics.h"
 #include "tests/harness.h"
@@ -8,8 +8,9 @@
 
 #include <stdlib.h>
 
-/* The pitch of blocks keeps the distance between a write and the next read of an accumulator row only where the row has
- * the same m in both: accumulator addresses are multiples of C_STEP, and no block has more rows. */
+/* The pitch of blocks keeps the distance between a write and the next read of an accumulator row only where
+ * the row has the same m in both: accumulator addresses are multiples of C_STEP, and no block has more rows.
+ */
 enum { BATCH = 10, MAX_CYCLES = 60000, C_STEP = 32 };
 
 typedef struct bench {
@@ -50,8 +51,10 @@ static void fill_pad(bench *b) {
 static void extent(const int64_t *counts, const int64_t *strides, int loops, int64_t *low, int64_t *high) {
   for (int l = 0; l < loops; l++) {
     int64_t reach = (counts[l] - 1) * strides[l];
-    if (reach < 0) *low += reach;
-    else *high += reach;
+    if (reach < 0)
+      *low += reach;
+    else
+      *high += reach;
   }
 }
 
@@ -160,7 +163,8 @@ static void predict(bench *b, int count) {
     for (int64_t t = first; t <= last + rows - 1; t++)
       b->own_a[t] |= bank_mask(m, x->address[TG_AT_A], in->a_banks[0]);
     for (int64_t t = at; t <= last - 1; t++) b->own_b[t] |= bank_mask(m, x->address[TG_AT_B], in->b_banks[0]);
-    for (int64_t t = first; t <= b->end[i]; t++) b->own_acc[t] |= x->address[TG_AT_C] < tg_acc_rows(m) ? 1 : 2;
+    for (int64_t t = first; t <= b->end[i]; t++)
+      b->own_acc[t] |= x->address[TG_AT_C] < tg_acc_rows(m) ? 1 : 2;
   }
 }
 
@@ -174,7 +178,8 @@ static bool run(bench *b, int count) {
   tg_mx_pins *pins = &b->pins;
   int issued = 0, ended = 0;
   predict(b, count);
-  for (int i = 0; i < count; i++) tg_kernels_reference()->gemm(tg_kernels_reference(), b->state, 0, &b->executions[i]);
+  for (int i = 0; i < count; i++)
+    tg_kernels_reference()->gemm(tg_kernels_reference(), b->state, 0, &b->executions[i]);
   for (int64_t t = 0; ended < count; t++) {
     if (t >= MAX_CYCLES) {
       tg_test_fail(__FILE__, __LINE__, "no end in %d cycles", MAX_CYCLES);
@@ -195,13 +200,15 @@ static bool run(bench *b, int count) {
     b->ops->eval(b->dut, pins);
     bool due_issue = issued < count && b->issue[issued] == t, due_end = b->end[ended] == t;
     if (pins->issue != due_issue || pins->end != due_end) {
-      tg_test_fail(__FILE__, __LINE__, "cycle %lld: issue %d, expected %d; end %d, expected %d (instruction %d, %d)",
+      tg_test_fail(__FILE__, __LINE__,
+                   "cycle %lld: issue %d, expected %d; end %d, expected %d (instruction %d, %d)",
                    (long long)t, pins->issue, due_issue, pins->end, due_end, issued, ended);
       return false;
     }
     if (pins->a_own != b->own_a[t] || pins->b_own != b->own_b[t] || pins->acc_own != b->own_acc[t]) {
-      tg_test_fail(__FILE__, __LINE__, "cycle %lld: ownership a %x, expected %x; b %x, %x; accumulator %x, %x",
-                   (long long)t, pins->a_own, b->own_a[t], pins->b_own, b->own_b[t], pins->acc_own, b->own_acc[t]);
+      tg_test_fail(__FILE__, __LINE__,
+                   "cycle %lld: ownership a %x, expected %x; b %x, %x; accumulator %x, %x", (long long)t,
+                   pins->a_own, b->own_a[t], pins->b_own, b->own_b[t], pins->acc_own, b->own_acc[t]);
       return false;
     }
     issued += pins->issue;
@@ -230,8 +237,8 @@ static bool compare(bench *b, int batch) {
     const uint32_t *expected = tg_acc_row(b->state, 0, row);
     for (uint32_t lane = 0; lane < tg_lanes(m); lane++) {
       if (b->pins.acc_data[lane] == expected[lane]) continue;
-      tg_test_fail(__FILE__, __LINE__, "batch %d: accumulator row %u lane %u is %08x, expected %08x", batch, row, lane,
-                   b->pins.acc_data[lane], expected[lane]);
+      tg_test_fail(__FILE__, __LINE__, "batch %d: accumulator row %u lane %u is %08x, expected %08x", batch,
+                   row, lane, b->pins.acc_data[lane], expected[lane]);
       return false;
     }
   }
@@ -278,7 +285,8 @@ static void random_gemms(const tg_dut_ops *ops, const char *overrides[], uint64_
     int64_t when = 0;
     for (int i = 0; i < BATCH; i++) {
       uint32_t format = i && draw(b, 2) ? (uint32_t)b->instrs[i - 1].mx.format[0] : 3;
-      while (!random_gemm(b, format, &b->instrs[i], &b->executions[i])) {}
+      while (!random_gemm(b, format, &b->instrs[i], &b->executions[i])) {
+      }
       if (draw(b, 3) == 0) when += draw(b, 300); /* often late, often waiting already */
       b->ready[i] = when;
     }

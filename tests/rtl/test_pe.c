@@ -1,5 +1,5 @@
-/* A processing element at its pins, behind the unpackers of the array's edges: all formats, both weight sets, both edges
- * that weights come from, masked rows, random bubbles; against the host's fmaf. */
+/* A processing element at its pins, behind the unpackers of the array's edges: all formats, both weight sets,
+ * both edges that weights come from, masked rows, random bubbles; against the host's fmaf. */
 #include "sim/machine/isa.h"
 #include "sim/machine/numerics.h"
 #include "tests/harness.h"
@@ -119,10 +119,11 @@ static void cycle(pe *p, bool valid) {
   if (p->good && done->valid) {
     for (int q = 0; q < (fp32 ? 1 : 2); q++) {
       if (pins->out[q] == done->expected[q]) continue;
-      tg_test_fail(__FILE__, __LINE__,
-                   "format %u, sub-column %d: A %08x %08x, weights %08x %08x, sum in %08x: out %08x, expected %08x",
-                   p->format, q, done->a[0], done->a[1], p->weight[done->set][0][q], p->weight[done->set][1][q],
-                   done->psum[q], pins->out[q], done->expected[q]);
+      tg_test_fail(
+          __FILE__, __LINE__,
+          "format %u, sub-column %d: A %08x %08x, weights %08x %08x, sum in %08x: out %08x, expected %08x",
+          p->format, q, done->a[0], done->a[1], p->weight[done->set][0][q], p->weight[done->set][1][q],
+          done->psum[q], pins->out[q], done->expected[q]);
       p->good = false;
     }
   }
