@@ -1,0 +1,70 @@
+/* The engines agree: the same bits, and for those with time the same cycles of every instruction, on random
+ * programs. */
+#include "tests/harness.h"
+#include "tests/sim/engine_runs.h"
+#include "tests/sim/random_fabric.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* Parameter sets with an RTL build: the overrides of sim/rtl/CMakeLists.txt. */
+static const char *const configs[][10] = {
+    {NULL},
+    {"rows=1", "cols=3", "agcu_contexts=2", "dram_latency=7", "semaphores=40", NULL},
+    {"rows=2", "cols=1", "p=2", "banks=11", "fma_latency=5", "dram_latency=1", "port_bytes=64",
+     "burst_flits=16", "agcu_buffers=3", NULL},
+};
+
+/* TEGULA_SEED and TEGULA_RUNS repeat a failure or search longer. */
+static uint32_t from_environment(const char *name, uint32_t otherwise) {
+  const char *text = getenv(name);
+  return text ? (uint32_t)strtoul(text, NULL, 0) : otherwise;
+}
+
+static void compare(const tg_program *program, uint32_t seed) {
+  engine_run rtl = engine_run_program(&tg_engine_rtl, program, (tg_run_options){.max_cycles = 1000000});
+  const char *difference = NULL;
+  if (rtl.status) difference = rtl.diag.message;
+#if TEGULA_WITH_SYSTEMC
+  if (!difference) {
+    engine_run systemc = engine_run_program(&tg_engine_systemc, program, (tg_run_options){0});
+    difference = engine_runs_differ(&systemc, &rtl, true);
+    engine_run_release(&systemc);
+  }
+#endif
+#if TEGULA_WITH_FUNCTIONAL
+  if (!difference) {
+    engine_run functional = engine_run_program(&tg_engine_functional, program, (tg_run_options){0});
+    difference = engine_runs_differ(&functional, &rtl, false);
+    engine_run_release(&functional);
+  }
+#endif
+  if (difference)
+    tg_test_fail(__FILE__, __LINE__, "seed %u (first engine against RTL): %s", seed, difference);
+  engine_run_release(&rtl);
+}
+
+static void fabric(const char *const overrides[]) {
+  tg_params params;
+  tg_diag diag = {""};
+  tg_status status = tg_params_load("tiny", &params, &diag);
+  for (; *overrides && !status; overrides++) status = tg_params_set(&params, *overrides, &diag);
+  EXPECT_STR(diag.message, "");
+  uint32_t seed = from_environment("TEGULA_SEED", 1), runs = from_environment("TEGULA_RUNS", 60);
+  for (uint32_t s = seed; s < seed + runs; s++) {
+    tg_program *program = random_fabric(&params, s);
+    status = tg_program_check(program, &diag);
+    EXPECT_STR(diag.message, "");
+    if (getenv("TEGULA_PRINT")) {
+      char *text = tg_program_print(program);
+      fputs(text, stdout);
+      free(text);
+    }
+    if (!status) compare(program, s);
+    tg_program_destroy(program);
+  }
+}
+
+TG_TEST(agreement, fabric_tiny) { fabric(configs[0]); }
+TG_TEST(agreement, fabric_row) { fabric(configs[1]); }
+TG_TEST(agreement, fabric_odd) { fabric(configs[2]); }
