@@ -126,3 +126,73 @@ TG_TEST(kernels, random_microprograms_equal_the_reference) {
     }
   }
 }
+
+/* Every operation on special values crossed, seen whole and shifted (so that the bits of a NaN show). */
+static const uint32_t specials[] = {
+    0,          0x80000000, 1,          0x80000001, 0x007fffff, 0x00800000, 0x3f800000, 0xbf800000,
+    0x3effffff, 0x3f000000, 0xbf000000, 0x3fc00000, 0x40200000, 0x4effffff, 0x4f000000, 0xcf000000,
+    0xcf000001, 0x7f7fffff, 0xff7fffff, 0x7f800000, 0xff800000, 0x7fc00000, 0xffc00000, 0x7f800001,
+    0xff812345, 0x7fffffff, 0x477fe000, 0x477fefff, 0x477ff000, 0x33000000, 0x33000001, 0x387fe000};
+enum { SPECIALS = sizeof specials / sizeof *specials, ROWS = SPECIALS * SPECIALS / 16 };
+
+static void add_operation(tg_program *program, int op) {
+  tg_tile_program *tile = &program->sections[0].tiles[0];
+  const tg_ucode words[] = {{.ld_on = 1, .ld_stream = 0, .ld_dst = 0},
+                            {.ld_on = 1, .ld_stream = 1, .ld_dst = 1},
+                            {.ld_on = 1, .ld_stream = 2, .ld_dst = 2},
+                            {.alu_op = (uint8_t)op, .alu_dst = 3, .alu_a = 0, .alu_b = 1, .alu_c = 2},
+                            {.alu_op = TG_ALU_shr,
+                             .alu_dst = 4,
+                             .alu_a = 3,
+                             .alu_b = TG_CONST0,
+                             .st_on = 1,
+                             .st_stream = 3,
+                             .st_src = 3},
+                            {.st_on = 1, .st_stream = 3, .st_src = 3, .st_half = 1},
+                            {.st_on = 1, .st_stream = 4, .st_src = 4},
+                            {.st_on = 1, .st_stream = 4, .st_src = 4, .st_half = 1}};
+  tg_vx_instr *in = &tg_queue_push(program, &tile->vx)->vx;
+  in->op[0] = TG_OP_vx_vop;
+  in->rows[0] = in->row_count[2] = ROWS;
+  in->row_count[0] = in->row_count[1] = in->j_count[0] = in->j_count[1] = 1;
+  in->tail_n[0] = 40;
+  in->seg_begin[0] = tile->word_count;
+  in->seg_len[0] = sizeof words / sizeof *words;
+  for (int64_t i = 0; i < in->seg_len[0]; i++) tile->words[tile->word_count++] = tg_ucode_encode(&words[i]);
+  for (int t = 0; t < 5; t++) {
+    tg_stream *s = tg_stream_of_mut(in, t);
+    s->kind[0] = t < 3 ? TG_STREAM_ACC : TG_STREAM_FP32;
+    s->store[0] = t >= 3;
+    s->at.base[0] = t < 3 ? t * ROWS : (t - 3) * 2 * ROWS;
+    s->row[2] = t < 3 ? 1 : 2;
+  }
+}
+
+static void fill_specials(tg_machine_state *state) {
+  for (uint32_t i = 0; i < SPECIALS * SPECIALS; i++) {
+    uint32_t a = i / SPECIALS, b = i % SPECIALS;
+    tg_acc_row(state, 0, 0)[i] = specials[a];
+    tg_acc_row(state, 0, ROWS)[i] = specials[b];
+    tg_acc_row(state, 0, 2 * ROWS)[i] = specials[(7 * a + 13 * b + i / 100) % SPECIALS];
+  }
+}
+
+TG_TEST(kernels, every_operation_on_special_values) {
+  for (int first = 1; first <= TG_ALU_lut; first += 10) {
+    tg_program *program = kernel_program(8);
+    tg_tile_program *tile = &program->sections[0].tiles[0];
+    tile->words = TG_NEW_ARRAY(&program->arena, uint64_t, program->params.microcode_words);
+    tile->constants = TG_NEW_ARRAY(&program->arena, uint32_t, 64);
+    tile->constant_count = 64;
+    for (uint32_t i = 0; i < 64; i++) tile->constants[i] = 1 + i * 0x01010101u * (i > 0);
+    for (int op = first; op < first + 10 && op <= TG_ALU_lut; op++) add_operation(program, op);
+    pair p;
+    if (!pair_open(&p, program)) return;
+    kernel_random r = {3};
+    same_start(&p, &r, TG_FMT_FP32, false);
+    fill_specials(p.native);
+    fill_specials(p.reference);
+    EXPECT_EQ(run_queue(&p, TG_VX, &tile->vx), tile->vx.count);
+    pair_close(&p);
+  }
+}
