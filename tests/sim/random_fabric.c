@@ -121,6 +121,8 @@ static bool allocate(gen *g, hop *h, uint32_t from, uint32_t mask, bool to_agcu)
   } else {
     if (place + h->buffers > g->m->banks || h->flits > bank_rows) return false;
     h->inner = 1 + rnd(g, h->flits);
+    if ((h->flits + h->inner - 1) / h->inner * h->inner > bank_rows)
+      h->inner = h->flits; /* the last run is whole */
     uint32_t runs = (h->flits + h->inner - 1) / h->inner;
     h->stride = h->inner + (runs > 1 ? rnd(g, (bank_rows - h->inner) / (runs - 1) - h->inner + 1) : 0);
     h->row = place * bank_rows + rnd(g, bank_rows - ((runs - 1) * h->stride + h->inner) + 1);

@@ -10,7 +10,7 @@
 /* Parameter sets with an RTL build: the overrides of sim/rtl/CMakeLists.txt. */
 static const char *const configs[][10] = {
     {NULL},
-    {"rows=1", "cols=3", "agcu_contexts=2", "dram_latency=7", "semaphores=40", NULL},
+    {"rows=1", "cols=3", "agcu_contexts=3", "dram_latency=7", "semaphores=40", NULL},
     {"rows=2", "cols=1", "p=2", "banks=11", "fma_latency=5", "dram_latency=1", "port_bytes=64",
      "burst_flits=16", "agcu_buffers=3", NULL},
 };
@@ -53,6 +53,7 @@ static void fabric(const char *const overrides[]) {
   uint32_t seed = from_environment("TEGULA_SEED", 1), runs = from_environment("TEGULA_RUNS", 60);
   for (uint32_t s = seed; s < seed + runs; s++) {
     tg_program *program = random_fabric(&params, s);
+    diag = (tg_diag){""};
     status = tg_program_check(program, &diag);
     EXPECT_STR(diag.message, "");
     if (getenv("TEGULA_PRINT")) {
