@@ -66,7 +66,7 @@ module mx_control (
   function automatic logic [NB-1:0] banks_of(input logic [15:0] row, input logic [5:0] count);
     logic [NB-1:0] mask;
     for (int unsigned b = 0; b < NB; b++) begin
-      mask[b] = b >= 32'(row >> BankShift) && b < 32'(row >> BankShift) + 32'(count);
+      mask[b] = b >= (32'(row) >> BankShift) && b < (32'(row) >> BankShift) + 32'(count);
     end
     banks_of = mask;
   endfunction
