@@ -4,6 +4,8 @@
 #include "mapper/gemm.h"
 
 enum { SPLITS = 48 }; /* ways to cut a dimension into passes */
+#define TRAFFIC_WEIGHT                                                                                       \
+  0.05 /* of port cycles that hide behind computing: of equally fast tilings, the lighter one */
 
 uint32_t tg_stationary(const tg_params *m, int format) { return format == TG_FMT_FP32 ? m->p : 2 * m->p; }
 
@@ -78,8 +80,9 @@ static double estimate(const search *s, const tg_gemm_tiling *t) {
   pass = most(pass, t->chunks * b + s->north_exits * out + aux_north);
   double ends = 2 * m->dram_latency + most(a, b) + stationary * m->fma_latency;
   double drain = vector + most(s->west_exits, s->north_exits) * out;
-  return (double)t->passes_m * t->passes_n * pass + ends + drain +
-         t->chunks * t->passes_m * t->passes_n * 8.0;
+  double passes = (double)t->passes_m * t->passes_n;
+  double traffic = passes * (t->chunks * (a + b) + (s->west_exits + s->north_exits) * out);
+  return passes * pass + ends + drain + passes * t->chunks * 8.0 + TRAFFIC_WEIGHT * traffic;
 }
 
 static void consider(search *s, tg_gemm_tiling t) {

@@ -44,7 +44,7 @@ struct Engine {
   std::vector<std::unique_ptr<Agent>> agents;
   tg_machine_state *machine = nullptr; /* with memories, made when values are wanted */
   tg_machine_state timing = {};        /* without */
-  const tg_kernels *kernels = nullptr;
+  tg_kernels *kernels = nullptr;       /* native code, made when values are wanted */
 
   explicit Engine(const tg_program *program) {
     tg::Kernel::Current current(kernel);
@@ -62,6 +62,7 @@ struct Engine {
     }
     tg_chip_destroy(clockwork.chip);
     tg_machine_destroy(machine);
+    tg_kernels_destroy(kernels);
   }
 
   static void wake(void *host, uint32_t agent, uint64_t cycle) {
@@ -75,16 +76,19 @@ struct Engine {
   }
 };
 
-tg_status open_engine(const tg_program *program, const tg_run_options *, void **out_state, tg_diag *) {
-  *out_state = new Engine(program);
-  return TG_OK;
+/* The memories and the kernels, when values are wanted for the first time. */
+tg_status prepare_values(Engine *engine, tg_diag *diag) {
+  const tg_program *program = engine->clockwork.chip->program;
+  if (!engine->machine) engine->machine = tg_machine_create(&program->params);
+  tg_exec_thread_init();
+  return engine->kernels ? TG_OK : tg_kernels_prepare(program, &engine->kernels, diag);
 }
 
-/* The memories and the kernels, when values are wanted for the first time. */
-void prepare_values(Engine *engine) {
-  engine->kernels = tg_kernels_reference();
-  if (!engine->machine) engine->machine = tg_machine_create(&engine->clockwork.chip->program->params);
-  tg_exec_thread_init();
+tg_status open_engine(const tg_program *program, const tg_run_options *options, void **out_state, tg_diag *diag) {
+  auto engine = std::make_unique<Engine>(program);
+  tg_status status = options->timing_only ? TG_OK : prepare_values(engine.get(), diag);
+  *out_state = status ? nullptr : engine.release();
+  return status;
 }
 
 tg_status run_engine(void *state, tg_dram *dram, const tg_run_options *options, tg_run_result *result,
@@ -93,7 +97,8 @@ tg_status run_engine(void *state, tg_dram *dram, const tg_run_options *options, 
   tg_chip *chip = engine->clockwork.chip;
   *result = tg_run_result{};
   chip->values = !options->timing_only;
-  if (chip->values) prepare_values(engine);
+  tg_status ready = chip->values ? prepare_values(engine, diag) : TG_OK;
+  if (ready) return ready;
   chip->machine = chip->values ? engine->machine : &engine->timing;
   chip->kernels = engine->kernels;
   auto begin = std::chrono::steady_clock::now();
