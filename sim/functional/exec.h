@@ -96,9 +96,6 @@ tg_status tg_exec_load(tg_machine_state *state, uint32_t agcu, const tg_executio
 tg_status tg_exec_store(tg_machine_state *state, uint32_t agcu, const tg_execution *x, tg_walk *walk,
                         uint32_t *out_atoms, tg_diag *diag);
 
-/* Where a transfer arrives: `position` on the lane `dir` of an endpoint; endpoint number of it. */
-uint32_t tg_lane_endpoint(const tg_params *params, uint32_t endpoint, uint32_t dir, uint32_t position);
-
 /* Derived from one execution of a GEMM: what both implementations need. */
 typedef struct tg_gemm_setup {
   uint32_t s;               /* stationary rows and columns */

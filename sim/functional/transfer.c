@@ -7,19 +7,6 @@
 
 enum { MAX_FLIT_BYTES = 128, MAX_BURST_PIECES = 64 * 64 };
 
-uint32_t tg_lane_endpoint(const tg_params *m, uint32_t endpoint, uint32_t dir, uint32_t position) {
-  uint32_t tiles = tg_tiles(m), row, col;
-  if (endpoint < tiles) {
-    row = endpoint / m->cols;
-    col = endpoint % m->cols;
-  } else {
-    row = endpoint - tiles; /* west AGCU of its row */
-    col = row - m->rows;    /* or north AGCU of its column */
-  }
-  if (dir == TG_EAST || dir == TG_WEST) return position ? row * m->cols + position - 1 : tiles + row;
-  return position ? (position - 1) * m->cols + col : tiles + m->rows + col;
-}
-
 /* Memory of an endpoint that flits arrive in. */
 static uint8_t *arrival(const tg_machine_state *state, uint32_t endpoint) {
   uint32_t tiles = tg_tiles(&state->params);

@@ -85,3 +85,16 @@ bool tg_execution_posts(const tg_execution *x, int i) {
   const tg_common_instr *in = &x->in->common;
   return in->post_kind[i] != TG_POST_NONE && (!in->post_last[i] || x->ends_inner);
 }
+
+uint32_t tg_lane_endpoint(const tg_params *m, uint32_t endpoint, uint32_t dir, uint32_t position) {
+  uint32_t tiles = tg_tiles(m), row, col;
+  if (endpoint < tiles) {
+    row = endpoint / m->cols;
+    col = endpoint % m->cols;
+  } else {
+    row = endpoint - tiles; /* west AGCU of its row */
+    col = row - m->rows;    /* or north AGCU of its column */
+  }
+  if (dir == TG_EAST || dir == TG_WEST) return position ? row * m->cols + position - 1 : tiles + row;
+  return position ? (position - 1) * m->cols + col : tiles + m->rows + col;
+}
