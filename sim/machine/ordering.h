@@ -1,0 +1,25 @@
+/* Proof, without running time or values, that semaphores order every two conflicting accesses of a section.
+ */
+#ifndef TEGULA_MACHINE_ORDERING_H
+#define TEGULA_MACHINE_ORDERING_H
+
+#include "sim/machine/program.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Checks every section of a program that tg_program_check accepts. TG_OK: in no timing can a section
+ * deadlock, leave a message unawaited, touch a row out of range, or have two units at one scratchpad bank,
+ * accumulator half or row of a store memory at once. TG_MISMATCH: one line naming section, endpoint, bank and
+ * the two units with pc and loop indices (or the semaphore). TG_INVALID: the section is too long to be
+ * proved.
+ *
+ * Conservative: two units conflict at a bank even if both read it, or if their flits come by the same lane.
+ */
+tg_status tg_check_ordering(const tg_program *program, tg_diag *diag);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
