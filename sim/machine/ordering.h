@@ -15,8 +15,9 @@ extern "C" {
  * the two units with pc and loop indices (or the semaphore). TG_INVALID: the section is too long to be
  * proved.
  *
- * Conservative: two units conflict at a bank even if both read it, or if their flits come by the same lane.
- */
+ * Conservative: two units conflict at a bank even if both read it, or if their flits come by the same lane;
+ * of several posters to one semaphore a waiter knows only what the totals of the section leave, so give each
+ * its own. Counts above 255 from several posters are found in one order of execution only. */
 tg_status tg_check_ordering(const tg_program *program, tg_diag *diag);
 
 #ifdef __cplusplus
