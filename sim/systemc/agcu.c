@@ -109,6 +109,7 @@ void tg_port_act(tg_chip *chip, uint32_t port) {
   for (uint32_t i = 1; i <= contexts; i++) {
     uint32_t unit = first + (p->granted + i) % contexts;
     const tg_unit_state *u = &chip->unit[unit];
+    if (u->busy && u->start == chip->now) tg_chip_wake(chip, tg_agent_of_port(chip, port), chip->now + 1);
     if (!waits_for_port(chip, u)) continue;
     if (!is_store(u) && !buffer) {
       starved = true;

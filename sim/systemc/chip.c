@@ -161,6 +161,7 @@ static void section_end(tg_chip *chip) {
     chip->stopped = true;
     return;
   }
+  chip->invocation++;
   chip->waiting = true;
   tg_chip_wake(chip, tg_agent_of_control(chip), chip->begin);
 }

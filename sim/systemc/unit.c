@@ -23,7 +23,7 @@ static uint32_t new_post(tg_chip *chip) {
     chip->post_free = chip->posts[post].next;
     return post;
   }
-  if (chip->post_count == chip->post_capacity) {
+  if (chip->post_count >= chip->post_capacity) {
     chip->post_capacity = chip->post_capacity ? chip->post_capacity * 2 : 1024;
     chip->posts = realloc(chip->posts, chip->post_capacity * sizeof *chip->posts);
     if (!chip->posts) tg_die("out of memory");
