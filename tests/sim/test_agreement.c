@@ -22,19 +22,20 @@ static uint32_t from_environment(const char *name, uint32_t otherwise) {
 }
 
 static void compare(const tg_program *program, uint32_t seed) {
-  engine_run rtl = engine_run_program(&tg_engine_rtl, program, (tg_run_options){.max_cycles = 1000000});
+  const tg_run_options options = {.max_cycles = 1000000};
+  engine_run rtl = engine_run_program(&tg_engine_rtl, program, options);
   const char *difference = NULL;
   if (rtl.status) difference = rtl.diag.message;
 #if TEGULA_WITH_SYSTEMC
   if (!difference) {
-    engine_run systemc = engine_run_program(&tg_engine_systemc, program, (tg_run_options){0});
+    engine_run systemc = engine_run_program(&tg_engine_systemc, program, options);
     difference = engine_runs_differ(&systemc, &rtl, true);
     engine_run_release(&systemc);
   }
 #endif
 #if TEGULA_WITH_FUNCTIONAL
   if (!difference) {
-    engine_run functional = engine_run_program(&tg_engine_functional, program, (tg_run_options){0});
+    engine_run functional = engine_run_program(&tg_engine_functional, program, options);
     difference = engine_runs_differ(&functional, &rtl, false);
     engine_run_release(&functional);
   }
