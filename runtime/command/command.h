@@ -1,0 +1,39 @@
+/* What the commands share. */
+#ifndef TEGULA_RUNTIME_COMMAND_COMMAND_H
+#define TEGULA_RUNTIME_COMMAND_COMMAND_H
+
+#include "runtime/options.h"
+#include "runtime/tegula.h"
+
+#include <jansson.h>
+
+typedef struct tg_context {
+  tg_arena arena;
+  tg_options options;
+  tg_diag diag;
+  bool quiet, verbose, json, terminal; /* terminal: progress may be shown */
+} tg_context;
+
+/* One command each; the status becomes the exit status, with the context's diag on stderr. */
+tg_status tg_command_compile(tg_context *context);
+tg_status tg_command_run(tg_context *context);
+tg_status tg_command_verify(tg_context *context);
+tg_status tg_command_inspect(tg_context *context);
+tg_status tg_command_zoo(tg_context *context);
+
+/* Shows a phase of long work on a terminal; NULL clears the line. */
+void tg_progress(tg_context *context, const char *what);
+
+/* The only operand; TG_INVALID without or with more. */
+tg_status tg_one_operand(tg_context *context, const char **out_operand);
+
+/* Loads the operand, fits open sizes to --dim, --batch and --input, and compiles a model as the options say.
+ */
+tg_status tg_open_session(tg_context *context, tg_session **out_session);
+/* Gives every input its values, of --input or --random-inputs. */
+tg_status tg_bind_inputs(tg_context *context, tg_session *session);
+
+/* Prints an object to stdout, indented, with a newline. */
+void tg_print_json(const json_t *object);
+
+#endif

@@ -1,0 +1,81 @@
+/* tegula: parses the command line and calls a command. */
+#include "runtime/command/command.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+void tg_progress(tg_context *context, const char *what) {
+  if (!context->terminal) return;
+  if (what)
+    fprintf(stderr, "\r\033[K%s ...", what);
+  else
+    fputs("\r\033[K", stderr);
+  fflush(stderr);
+}
+
+tg_status tg_one_operand(tg_context *context, const char **out_operand) {
+  const tg_options *o = &context->options;
+  const tg_command_info *command = tg_command_get(o->command);
+  if (o->operand_count == 1) {
+    *out_operand = o->operands[0];
+    return TG_OK;
+  }
+  if (!o->operand_count)
+    return tg_fail(&context->diag, TG_INVALID, "tegula %s needs %s", command->name, command->operands);
+  return tg_fail(&context->diag, TG_INVALID, "tegula %s takes one operand: \"%s\" is one too many",
+                 command->name, o->operands[1]);
+}
+
+void tg_print_json(const json_t *object) {
+  json_dumpf(object, stdout, JSON_INDENT(2));
+  putchar('\n');
+}
+
+static tg_status run(tg_context *context) {
+  switch (context->options.command) {
+  case TG_COMMAND_COMPILE: return tg_command_compile(context);
+  case TG_COMMAND_RUN: return tg_command_run(context);
+  case TG_COMMAND_VERIFY: return tg_command_verify(context);
+  case TG_COMMAND_INSPECT: return tg_command_inspect(context);
+  case TG_COMMAND_ZOO: return tg_command_zoo(context);
+  case TG_COMMAND_COUNT: break;
+  }
+  return TG_INVALID;
+}
+
+static tg_status parse_and_run(tg_context *context, int argc, const char *const *argv) {
+  if (argc == 1 && (!strcmp(argv[0], "--help") || !strcmp(argv[0], "-h"))) {
+    fputs(tg_help_overview(&context->arena), stdout);
+    return TG_OK;
+  }
+  if (argc == 1 && !strcmp(argv[0], "--version")) {
+    printf("tegula %s\n", tg_version());
+    return TG_OK;
+  }
+  tg_options *o = &context->options;
+  tg_status status = tg_options_parse(&context->arena, argc, argv, o, &context->diag);
+  if (status) return status;
+  if (tg_given(o, TG_OPT_HELP)) {
+    fputs(tg_help_command(&context->arena, o->command), stdout);
+    return TG_OK;
+  }
+  context->quiet = tg_given(o, TG_OPT_QUIET);
+  context->verbose = tg_given(o, TG_OPT_VERBOSE);
+  context->json = tg_given(o, TG_OPT_JSON);
+  context->terminal = !context->quiet && isatty(STDERR_FILENO);
+  return run(context);
+}
+
+int main(int argc, char **argv) {
+  signal(SIGPIPE, SIG_IGN); /* a closed pipe is then an error of the last write */
+  tg_context context = {0};
+  tg_status status = parse_and_run(&context, argc - 1, (const char *const *)argv + 1);
+  tg_progress(&context, NULL);
+  if (fflush(stdout) || ferror(stdout))
+    status = tg_fail(&context.diag, TG_INVALID, "standard output: cannot be written");
+  if (*context.diag.message) fprintf(stderr, "tegula: %s\n", context.diag.message);
+  tg_arena_release(&context.arena);
+  return status;
+}

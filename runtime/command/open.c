@@ -1,0 +1,129 @@
+/* From options to a compiled session with inputs. */
+#include "frontend/dtype.h"
+#include "runtime/command/command.h"
+#include "runtime/npy.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Options that have an effect on compiling only. */
+static const tg_option_id compiling[] = {TG_OPT_PRESET, TG_OPT_DISABLE, TG_OPT_TILING_ACCUM,
+                                         TG_OPT_K_TILE, TG_OPT_SEED,    TG_OPT_ARCH,
+                                         TG_OPT_SET,    TG_OPT_BATCH,   TG_OPT_DIM};
+
+static tg_status refuse_compiling(tg_context *context, const char *path) {
+  for (size_t i = 0; i < sizeof compiling / sizeof *compiling; i++)
+    if (tg_given(&context->options, compiling[i]))
+      return tg_fail(&context->diag, TG_INVALID, "%s is a compiled program: --%s comes too late", path,
+                     tg_option_get(compiling[i])->name);
+  return TG_OK;
+}
+
+/* "name=value" at the first '='. */
+static tg_status split(tg_context *context, tg_option_id option, const char *text, const char **out_name,
+                       const char **out_value) {
+  const char *equals = strchr(text, '=');
+  if (!equals || equals == text || !equals[1])
+    return tg_fail(&context->diag, TG_INVALID, "--%s: \"%s\" is not %s", tg_option_get(option)->name, text,
+                   tg_option_get(option)->argument);
+  *out_name = tg_arena_strndup(&context->arena, text, (size_t)(equals - text));
+  *out_value = equals + 1;
+  return TG_OK;
+}
+
+static tg_status bind_dim(tg_context *context, tg_session *session, const char *text) {
+  const char *name, *value;
+  tg_status status = split(context, TG_OPT_DIM, text, &name, &value);
+  if (status) return status;
+  char *end;
+  errno = 0;
+  long long size = strtoll(value, &end, 10);
+  if (errno || *end || size < 1) return tg_fail(&context->diag, TG_INVALID, "--dim: \"%s\" is no size", text);
+  return tg_session_bind_dim(session, name, size, &context->diag);
+}
+
+typedef tg_status input_visitor(tg_context *context, tg_session *session, const char *name,
+                                const tg_npy *array);
+
+static tg_status for_inputs(tg_context *context, tg_session *session, input_visitor *visit) {
+  const tg_options *o = &context->options;
+  tg_status status = TG_OK;
+  for (size_t i = 0; !status && i < o->counts[TG_OPT_INPUT]; i++) {
+    const char *name, *path;
+    tg_npy array;
+    tg_arena arena = {0};
+    status = split(context, TG_OPT_INPUT, o->values[TG_OPT_INPUT][i], &name, &path);
+    if (!status) status = tg_npy_read(&arena, path, &array, &context->diag);
+    if (!status) status = visit(context, session, name, &array);
+    tg_arena_release(&arena);
+  }
+  return status;
+}
+
+static tg_status fit_shape(tg_context *context, tg_session *session, const char *name, const tg_npy *array) {
+  return tg_session_bind_shape(session, name, array->rank, array->dims, &context->diag);
+}
+
+static tg_status bind_sizes(tg_context *context, tg_session *session) {
+  const tg_options *o = &context->options;
+  tg_status status = TG_OK;
+  for (size_t i = 0; !status && i < o->counts[TG_OPT_DIM]; i++)
+    status = bind_dim(context, session, o->values[TG_OPT_DIM][i]);
+  if (!status && tg_given(o, TG_OPT_BATCH))
+    status = tg_session_bind_batch(session, (int64_t)tg_option_number(o, TG_OPT_BATCH, 1), &context->diag);
+  return status ? status : for_inputs(context, session, fit_shape);
+}
+
+static tg_status compile(tg_context *context, tg_session *session) {
+  const tg_options *o = &context->options;
+  uint64_t k_tile = tg_option_number(o, TG_OPT_K_TILE, 0);
+  if (k_tile > INT32_MAX) return tg_fail(&context->diag, TG_INVALID, "--k-tile: is too long");
+  tg_compile_options options = {.arch = tg_option_text(o, TG_OPT_ARCH, NULL),
+                                .settings = o->values[TG_OPT_SET],
+                                .setting_count = o->counts[TG_OPT_SET],
+                                .preset = tg_option_text(o, TG_OPT_PRESET, NULL),
+                                .disable_graphamp = tg_option_text(o, TG_OPT_DISABLE, NULL),
+                                .tiling_accum = tg_option_text(o, TG_OPT_TILING_ACCUM, NULL),
+                                .k_tile = (int)k_tile,
+                                .seed = tg_option_number(o, TG_OPT_SEED, 1)};
+  tg_progress(context, "compiling");
+  return tg_session_compile(session, &options, &context->diag);
+}
+
+tg_status tg_open_session(tg_context *context, tg_session **out_session) {
+  const char *path;
+  tg_session *session;
+  tg_status status = tg_one_operand(context, &path);
+  if (!status) status = tg_session_load(path, &session, &context->diag);
+  if (status) return status;
+  if (tg_session_is_compiled(session))
+    status = refuse_compiling(context, path);
+  else if (!(status = bind_sizes(context, session)))
+    status = compile(context, session);
+  if (status)
+    tg_session_close(session);
+  else
+    *out_session = session;
+  return status;
+}
+
+static tg_status set_input(tg_context *context, tg_session *session, const char *name, const tg_npy *array) {
+  tg_arena arena = {0};
+  float *values = TG_NEW_ARRAY(&arena, float, (size_t)array->count);
+  for (int64_t i = 0; i < array->count; i++) values[i] = tg_load_f32(array->data, array->dtype, (size_t)i);
+  tg_status status = tg_session_set_input(session, name, array->rank, array->dims, values, &context->diag);
+  tg_arena_release(&arena);
+  return status;
+}
+
+tg_status tg_bind_inputs(tg_context *context, tg_session *session) {
+  const tg_options *o = &context->options;
+  tg_status status = for_inputs(context, session, set_input);
+  if (status) return status;
+  if (tg_given(o, TG_OPT_RANDOM) || !tg_given(o, TG_OPT_INPUT)) {
+    uint64_t seed = tg_option_number(o, TG_OPT_RANDOM, 1);
+    tg_session_random_inputs(session, seed ? seed : UINT64_MAX); /* 0 means no seed further down */
+  }
+  return TG_OK;
+}

@@ -1,0 +1,107 @@
+/* tegula run */
+#include "runtime/command/command.h"
+#include "runtime/npy.h"
+#include "runtime/report.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static tg_status check(tg_context *context, const tg_session_run_options *run) {
+  const tg_options *o = &context->options;
+  const char *engine = run->engine;
+  if (run->timing_only && strcmp(engine, "systemc"))
+    return tg_fail(&context->diag, TG_INVALID, "--timing-only needs --engine systemc");
+  if (run->timing_only && tg_given(o, TG_OPT_OUTPUT_DIR))
+    return tg_fail(&context->diag, TG_INVALID, "--timing-only computes no outputs for --output-dir");
+  if (run->wave_file && strcmp(engine, "rtl"))
+    return tg_fail(&context->diag, TG_INVALID, "--wave needs --engine rtl");
+  for (size_t i = 0; i < o->counts[TG_OPT_REPORT]; i++) { /* now, not after hours of simulation */
+    const char *path = o->values[TG_OPT_REPORT][i], *dot = strrchr(path, '.');
+    if (!dot || (strcmp(dot, ".json") && strcmp(dot, ".html")))
+      return tg_fail(&context->diag, TG_INVALID, "--report: \"%s\" ends neither in .json nor in .html", path);
+  }
+  return TG_OK;
+}
+
+/* A file name of a tensor name; `taken` are the names so far. */
+static const char *file_name(tg_arena *arena, const char *folder, const char *tensor, const char **taken,
+                             int count) {
+  char *base = tg_arena_strdup(arena, tensor);
+  for (char *c = base; *c; c++)
+    if (!isalnum((unsigned char)*c) && !strchr("._-", *c)) *c = '_';
+  if (*base == '.') *base = '_';
+  if (strlen(base) > 200) base[200] = 0;
+  const char *name = base;
+  for (int i = 0, suffix = 2; i < count; i++)
+    if (!strcmp(taken[i], name)) {
+      name = tg_arena_printf(arena, "%s_%d", base, suffix++);
+      i = -1; /* look again from the start */
+    }
+  taken[count] = name;
+  return tg_arena_printf(arena, "%s/%s.npy", folder, name);
+}
+
+static tg_status write_outputs(tg_context *context, const tg_session *session) {
+  const char *folder = tg_option_text(&context->options, TG_OPT_OUTPUT_DIR, NULL);
+  if (!folder) return TG_OK;
+  if (mkdir(folder, 0777) && errno != EEXIST)
+    return tg_fail(&context->diag, TG_INVALID, "%s: cannot be made: %s", folder, strerror(errno));
+  int count = tg_session_output_count(session);
+  const char **taken = TG_NEW_ARRAY(&context->arena, const char *, (size_t)count + 1);
+  for (int i = 0; i < count; i++) {
+    const tg_tensor_info *info = tg_session_output(session, i);
+    const float *data = tg_session_output_data(session, i);
+    const char *path = file_name(&context->arena, folder, info->name, taken, i);
+    if (!data) continue;
+    tg_status status = tg_npy_write(path, TG_F32, info->rank, info->dims, data, &context->diag);
+    if (status) return status;
+  }
+  return TG_OK;
+}
+
+static tg_status show(tg_context *context, const tg_session *session) {
+  const tg_options *o = &context->options;
+  tg_status status = write_outputs(context, session);
+  for (size_t i = 0; !status && i < o->counts[TG_OPT_REPORT]; i++)
+    status = tg_session_write_report(session, o->values[TG_OPT_REPORT][i], &context->diag);
+  tg_progress(context, NULL);
+  if (status || context->quiet) return status;
+  json_t *report = tg_report(session);
+  if (context->json)
+    tg_print_json(report);
+  else
+    tg_report_print(report, context->verbose, stdout);
+  json_decref(report);
+  return TG_OK;
+}
+
+static tg_status execute(tg_context *context, tg_session *session, const tg_session_run_options *run) {
+  bool cpu = !tg_given(&context->options, TG_OPT_NO_CPU);
+  tg_status status = tg_bind_inputs(context, session);
+  if (status) return status;
+  tg_progress(context, tg_arena_printf(&context->arena, "running on engine %s", run->engine));
+  status = tg_session_run(session, run, &context->diag);
+  if (status) return status;
+  tg_progress(context, cpu ? "measuring the CPU" : "comparing with FP32");
+  status = tg_session_measure_cpu(session, cpu, run->threads, &context->diag);
+  return status ? status : show(context, session);
+}
+
+tg_status tg_command_run(tg_context *context) {
+  const tg_options *o = &context->options;
+  uint64_t threads = tg_option_number(o, TG_OPT_THREADS, 0);
+  if (threads > 1024) return tg_fail(&context->diag, TG_INVALID, "--threads: at most 1024");
+  tg_session_run_options run = {.engine = tg_option_text(o, TG_OPT_ENGINE, "systemc"),
+                                .threads = (int)threads,
+                                .timing_only = tg_given(o, TG_OPT_TIMING_ONLY),
+                                .max_cycles = tg_option_number(o, TG_OPT_MAX_CYCLES, 0),
+                                .wave_file = tg_option_text(o, TG_OPT_WAVE, NULL)};
+  tg_session *session = NULL;
+  tg_status status = check(context, &run);
+  if (!status) status = tg_open_session(context, &session);
+  if (!status) status = execute(context, session, &run);
+  tg_session_close(session);
+  return status;
+}

@@ -1,0 +1,14 @@
+/* What a session holds, for people: graph, casts, mapping, program, memory. */
+#ifndef TEGULA_RUNTIME_INSPECT_H
+#define TEGULA_RUNTIME_INSPECT_H
+
+#include "runtime/session.h"
+
+#include <jansson.h>
+
+/* New reference to an object: "graph", "casts", "mapping" (null for a loaded program), "program", "memory".
+ */
+json_t *tg_inspect(const tg_session *session);
+void tg_inspect_print(const json_t *inspection, FILE *out);
+
+#endif

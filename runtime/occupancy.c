@@ -1,0 +1,129 @@
+#include "runtime/occupancy.h"
+#include "sim/machine/walk.h"
+
+#include <stdlib.h>
+
+enum { LANE_KINDS = 4, MOST_LANES = 16, MOST_SEGMENTS = 17 };
+
+/* Flits over each segment of each lane. Row lanes are numbered by row, column lanes by column. */
+typedef struct lanes {
+  uint64_t flits[LANE_KINDS][MOST_LANES][MOST_SEGMENTS];
+} lanes;
+
+/* How often the instruction at `pc` runs: the product of the loops around it. */
+static uint64_t executions(const tg_queue *queue, uint32_t pc) {
+  uint64_t product = 1;
+  for (int level = 0; level < TG_LEVELS; level++)
+    for (uint32_t end = pc; end < queue->count; end++) {
+      const tg_common_instr *in = &queue->instrs[end].common;
+      if (in->loop_count[level] > 0 && in->loop_begin[level] <= (int64_t)pc) {
+        product *= (uint64_t)in->loop_count[level];
+        break;
+      }
+    }
+  return product;
+}
+
+static uint64_t mx_cycles(const tg_params *m, const tg_mx_instr *in) {
+  uint64_t s = in->format[0] == TG_FMT_FP32 ? m->p : 2 * m->p,
+           rows = (uint64_t)(in->m_count[0] * in->m_count[1]);
+  uint64_t shortest = s * m->fma_latency + s + (m->p > 3 ? m->p : 3), blocks = 1;
+  for (int l = 0; l < 4; l++) blocks *= (uint64_t)in->blk_count[l];
+  return blocks * (rows > shortest ? rows : shortest);
+}
+
+static uint64_t vx_cycles(const tg_params *m, const tg_vx_instr *in) {
+  uint64_t words = 0, repeats = (uint64_t)(in->j_count[0] * in->j_count[1]);
+  for (int q = 0; q < TG_SEGMENTS; q++)
+    words += (uint64_t)in->seg_len[q] * (in->seg_repeat[0] >> q & 1 ? repeats : 1);
+  uint64_t groups = ((uint64_t)in->rows[0] + m->fma_latency - 1) / m->fma_latency;
+  return groups * words * m->fma_latency;
+}
+
+static uint64_t port_cycles(const tg_params *m, const tg_agcu_instr *in, uint64_t base) {
+  static const uint32_t start[TG_LEVELS] = {0};
+  tg_walk walk;
+  tg_walk_begin(&walk, m, in, start, base);
+  uint64_t cycles = 0;
+  for (uint32_t left = tg_agcu_flits(m, in); left;) {
+    uint32_t flits = left < m->burst_flits ? left : m->burst_flits, atoms = 0;
+    uint32_t pieces = tg_walk_burst(&walk, flits, NULL, &atoms);
+    cycles += tg_burst_cycles(m, pieces, atoms);
+    left -= flits;
+  }
+  return cycles;
+}
+
+static void send(lanes *l, int direction, uint32_t lane, int source, int64_t destinations, uint64_t flits) {
+  bool ahead = direction == TG_EAST || direction == TG_SOUTH;
+  int farthest = source;
+  for (int position = 0; position < MOST_SEGMENTS; position++)
+    if (destinations >> position & 1 && (ahead ? position > farthest : position < farthest))
+      farthest = position;
+  int low = ahead ? source : farthest, high = ahead ? farthest : source;
+  for (int segment = low; segment < high; segment++) l->flits[direction][lane][segment] += flits;
+}
+
+static void count_tile(const tg_params *m, const tg_tile_program *tile, uint32_t row, uint32_t col,
+                       tg_occupancy *total, lanes *l) {
+  uint64_t mx = 0, vx = 0;
+  for (uint32_t pc = 0; pc < tile->mx.count; pc++)
+    if (tile->mx.instrs[pc].common.op[0] != TG_OP_sync)
+      mx += executions(&tile->mx, pc) * mx_cycles(m, &tile->mx.instrs[pc].mx);
+  for (uint32_t pc = 0; pc < tile->vx.count; pc++)
+    if (tile->vx.instrs[pc].common.op[0] != TG_OP_sync)
+      vx += executions(&tile->vx, pc) * vx_cycles(m, &tile->vx.instrs[pc].vx);
+  for (uint32_t pc = 0; pc < tile->tx.count; pc++) {
+    const tg_tx_instr *in = &tile->tx.instrs[pc].tx;
+    if (in->op[0] == TG_OP_sync) continue;
+    bool along_row = in->dir[0] == TG_EAST || in->dir[0] == TG_WEST;
+    send(l, (int)in->dir[0], along_row ? row : col, (int)(along_row ? col : row) + 1, in->dst_mask[0],
+         executions(&tile->tx, pc) * (uint64_t)in->flits[0]);
+  }
+  if (mx > total->mx) total->mx = mx;
+  if (vx > total->vx) total->vx = vx;
+}
+
+static void count_agcu(const tg_params *m, const tg_agcu_program *agcu, uint32_t number,
+                       const uint64_t *bases, tg_occupancy *total, lanes *l) {
+  uint64_t port = 0;
+  bool west = tg_is_west(m, number);
+  for (uint32_t c = 0; c < m->agcu_contexts; c++)
+    for (uint32_t pc = 0; pc < agcu->contexts[c].count; pc++) {
+      const tg_agcu_instr *in = &agcu->contexts[c].instrs[pc].agcu;
+      if (in->op[0] == TG_OP_sync) continue;
+      uint64_t times = executions(&agcu->contexts[c], pc);
+      port += times * port_cycles(m, in, bases[in->base[0]]);
+      if (in->op[0] == TG_OP_agcu_load)
+        send(l, west ? TG_EAST : TG_SOUTH, west ? number : number - m->rows, 0, in->dst_mask[0],
+             times * tg_agcu_flits(m, in));
+    }
+  if (port > total->dram) total->dram = port;
+}
+
+tg_occupancy tg_section_occupancy(const tg_program *program, uint32_t section) {
+  const tg_params *m = &program->params;
+  const tg_section *s = &program->sections[section];
+  static const uint64_t no_bases[TG_BASES] = {
+      0}; /* addresses are aligned: they do not change what a walk costs */
+  tg_occupancy total = {0};
+  lanes *l = calloc(1, sizeof *l);
+  if (!l) tg_die("out of memory");
+  for (uint32_t t = 0; t < tg_tiles(m); t++) count_tile(m, &s->tiles[t], t / m->cols, t % m->cols, &total, l);
+  for (uint32_t a = 0; a < tg_agcus(m); a++) count_agcu(m, &s->agcus[a], a, no_bases, &total, l);
+  for (int k = 0; k < LANE_KINDS; k++)
+    for (int n = 0; n < MOST_LANES; n++)
+      for (int g = 0; g < MOST_SEGMENTS; g++)
+        if (l->flits[k][n][g] > total.lane) total.lane = l->flits[k][n][g];
+  free(l);
+  return total;
+}
+
+const char *tg_occupancy_bound(const tg_occupancy *o) {
+  uint64_t most = o->mx;
+  const char *name = "mx";
+  if (o->vx > most) most = o->vx, name = "vx";
+  if (o->dram > most) most = o->dram, name = "dram";
+  if (o->lane > most) name = "lane";
+  return name;
+}

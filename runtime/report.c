@@ -1,0 +1,214 @@
+#include "runtime/report.h"
+#include "runtime/json_text.h"
+#include "runtime/occupancy.h"
+#include "runtime/output_file.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* JSON has no infinities. */
+static json_t *real(double value) { return isfinite(value) ? json_real(value) : json_null(); }
+static json_t *whole(uint64_t value) { return json_integer((json_int_t)value); }
+
+/* Keys that differ only in bytes that are not UTF-8 would replace each other: later ones get a number. */
+static void set(json_t *object, const char *key, json_t *value) {
+  json_t *name = tg_json_text(key);
+  char numbered[512];
+  snprintf(numbered, sizeof numbered, "%s", json_string_value(name));
+  for (int i = 2; json_object_get(object, numbered); i++)
+    snprintf(numbered, sizeof numbered, "%.490s (%d)", json_string_value(name), i);
+  json_object_set_new_nocheck(object, numbered, value);
+  json_decref(name);
+}
+
+static json_t *shapes(const tg_tensor_info *tensors, int count) {
+  json_t *object = json_object();
+  for (int i = 0; i < count; i++) {
+    json_t *dims = json_array();
+    for (int d = 0; d < tensors[i].rank; d++) json_array_append_new(dims, json_integer(tensors[i].dims[d]));
+    set(object, tensors[i].name, dims);
+  }
+  return object;
+}
+
+json_t *tg_report_model(const tg_session *session) {
+  json_t *model = json_object();
+  json_object_set_new(model, "name", tg_json_text(session->program->model));
+  json_object_set_new(model, "file", tg_json_text(session->path));
+  json_object_set_new(model, "inputs", shapes(session->inputs, session->input_count));
+  json_object_set_new(model, "outputs", shapes(session->outputs, session->output_count));
+  return model;
+}
+
+json_t *tg_report_arch(const tg_params *params) {
+  json_t *arch = json_object();
+  json_object_set_new(arch, "name", tg_json_text(params->name));
+#define PARAM(name, tiny, edge, rack, lowest, highest, power_of_two, doc)                                    \
+  json_object_set_new(arch, #name, whole(params->name));
+#include "sim/machine/params.def"
+#undef PARAM
+  return arch;
+}
+
+json_t *tg_report_precision(const tg_program *program) {
+  json_t *options = json_loads(program->options, 0, NULL);
+  return json_is_object(options) ? options : (json_decref(options), json_object());
+}
+
+static void count_macs(const tg_program *program, uint64_t *out_fp32, uint64_t *out_narrow) {
+  *out_fp32 = *out_narrow = 0;
+  for (uint32_t i = 0; i < program->invocation_count; i++) {
+    *out_fp32 += program->invocations[i].macs_fp32;
+    *out_narrow += program->invocations[i].macs_narrow;
+  }
+}
+
+double tg_mac_utilization(const tg_program *program, const tg_run_result *result) {
+  if (!result->sections || !program->invocation_count) return 0;
+  uint64_t fp32, narrow;
+  count_macs(program, &fp32, &narrow);
+  double peak =
+      (double)tg_tiles(&program->params) * program->params.p * program->params.p; /* FP32, a cycle */
+  uint64_t first = result->sections[0].begin + result->sections[0].config;
+  uint64_t last = result->sections[program->invocation_count - 1].end;
+  return last > first ? ((double)fp32 / peak + (double)narrow / (4 * peak)) / (double)(last - first) : 0;
+}
+
+static json_t *section(const tg_program *program, const tg_run_result *result, uint32_t i,
+                       const tg_occupancy *busy) {
+  const tg_invocation *invocation = &program->invocations[i];
+  const tg_section_time *time = &result->sections[i];
+  return json_pack("{s:o, s:o, s:o, s:o, s:o, s:s, s:{s:o, s:o, s:o, s:o}}", "name",
+                   tg_json_text(invocation->name), "begin", whole(time->begin), "cycles",
+                   whole(time->end - time->begin), "config_cycles", whole(time->config), "macs",
+                   whole(invocation->macs_fp32 + invocation->macs_narrow), "bound_by",
+                   tg_occupancy_bound(busy), "busy", "mx", whole(busy->mx), "vx", whole(busy->vx), "dram",
+                   whole(busy->dram), "lane", whole(busy->lane));
+}
+
+static json_t *sections(const tg_program *program, const tg_run_result *result) {
+  json_t *list = json_array();
+  if (!result->sections) return list;
+  tg_arena arena = {0};
+  tg_occupancy *busy = TG_NEW_ARRAY(&arena, tg_occupancy, program->section_count);
+  bool *known = TG_NEW_ARRAY(&arena, bool, program->section_count);
+  for (uint32_t i = 0; i < program->invocation_count; i++) {
+    uint32_t s = program->invocations[i].section; /* one section may be invoked many times */
+    if (!known[s]) busy[s] = tg_section_occupancy(program, s);
+    known[s] = true;
+    json_array_append_new(list, section(program, result, i, &busy[s]));
+  }
+  tg_arena_release(&arena);
+  return list;
+}
+
+static json_t *cpu(const tg_session *s, int64_t samples) {
+  if (!s->has_cpu) return json_null();
+  return json_pack("{s:s, s:s, s:i, s:s, s:o, s:o, s:i, s:i}", "library", s->cpu.library, "version",
+                   s->cpu.version, "threads", s->cpu.threads, "dtype", tg_dtype_name(s->cpu.dtype), "seconds",
+                   real(s->cpu.seconds), "samples_per_second", real((double)samples / s->cpu.seconds), "runs",
+                   s->cpu.runs, "plain_c_nodes", s->cpu.plain_nodes);
+}
+
+static json_t *errors(const tg_session *s) {
+  if (!s->errors) return json_null();
+  json_t *object = json_object();
+  for (int i = 0; i < s->output_count; i++) {
+    const tg_error_measure *e = &s->errors[i];
+    set(object, s->outputs[i].name,
+        json_pack("{s:o, s:o, s:o, s:o}", "max_abs", real(e->max_abs), "max_rel", real(e->max_rel), "rms",
+                  real(e->rms), "cosine", real(e->cosine)));
+  }
+  return object;
+}
+
+static json_t *host(const tg_session *s) {
+  json_t *object = json_object();
+  json_object_set_new(object, "compile_seconds", real(s->compile_seconds));
+  json_object_set_new(object, "simulation_seconds", real(s->result.seconds));
+  json_object_set_new(object, "cpu_seconds", s->has_cpu ? real(s->cpu.seconds) : json_null());
+  json_object_set_new(object, "slowdown_vs_cpu",
+                      s->has_cpu && s->cpu.seconds > 0 ? real(s->result.seconds / s->cpu.seconds)
+                                                       : json_null());
+  return object;
+}
+
+/* What a user counts: the first dimension of the first input. */
+static int64_t samples_of(const tg_session *s) {
+  return s->input_count && s->inputs[0].rank >= 2 ? s->inputs[0].dims[0] : 1;
+}
+
+/* Times and rates; all null for the functional engine, which has no time. */
+static void put_time(json_t *report, const tg_session *s, int64_t samples) {
+  double clock = 1e6 * s->program->params.clock_mhz, seconds = (double)s->result.cycles / clock;
+  bool timed = s->result.cycles > 0;
+  json_object_set_new(report, "cycles", timed ? whole(s->result.cycles) : json_null());
+  json_object_set_new(report, "clock_hz", whole((uint64_t)clock));
+  json_object_set_new(report, "seconds", timed ? real(seconds) : json_null());
+  json_object_set_new(report, "samples", json_integer(samples));
+  json_object_set_new(report, "samples_per_second", timed ? real((double)samples / seconds) : json_null());
+  json_object_set_new(report, "speedup_vs_cpu",
+                      timed && s->has_cpu ? real(s->cpu.seconds / seconds) : json_null());
+}
+
+json_t *tg_report(const tg_session *s) {
+  const tg_program *program = s->program;
+  uint64_t fp32, narrow;
+  count_macs(program, &fp32, &narrow);
+  int64_t samples = samples_of(s);
+  json_t *report = json_object();
+  json_object_set_new(report, "tegula", json_string(tg_version()));
+  json_object_set_new(report, "model", tg_report_model(s));
+  json_object_set_new(report, "arch", tg_report_arch(&program->params));
+  json_object_set_new(report, "precision", tg_report_precision(program));
+  json_object_set_new(report, "seed", whole(program->seed));
+  json_object_set_new(report, "engine", json_string(s->engine));
+  put_time(report, s, samples);
+  json_object_set_new(report, "macs", whole(fp32 + narrow));
+  json_object_set_new(report, "mac_utilization",
+                      s->result.cycles ? real(tg_mac_utilization(program, &s->result)) : json_null());
+  json_object_set_new(
+      report, "dram_bytes",
+      json_pack("{s:o, s:o}", "read", whole(s->result.dram_read), "write", whole(s->result.dram_written)));
+  json_object_set_new(report, "peak_device_bytes", whole(program->dram_bytes));
+  json_object_set_new(report, "sections", sections(program, &s->result));
+  json_object_set_new(report, "cpu_reference", cpu(s, samples));
+  json_object_set_new(report, "error_vs_fp32", errors(s));
+  json_object_set_new(report, "host", host(s));
+  return report;
+}
+
+/* --- files
+ * -------------------------------------------------------------------------------------------------- */
+
+char *tg_session_report_json(const tg_session *session) {
+  json_t *report = tg_report(session);
+  char *dump = json_dumps(report, JSON_INDENT(2));
+  json_decref(report);
+  if (!dump) tg_die("out of memory");
+  return dump;
+}
+
+static bool ends_with(const char *path, const char *end) {
+  size_t length = strlen(path), tail = strlen(end);
+  return length > tail && !strcmp(path + length - tail, end);
+}
+
+tg_status tg_session_write_report(const tg_session *session, const char *path, tg_diag *diag) {
+  bool html = ends_with(path, ".html");
+  if (!html && !ends_with(path, ".json"))
+    return tg_fail(diag, TG_INVALID, "%s: a report is a .json or an .html file", path);
+  tg_output_file file;
+  tg_status status = tg_output_open(path, &file, diag);
+  if (status) return status;
+  json_t *report = tg_report(session);
+  if (html) {
+    tg_report_html(report, file.stream);
+  } else {
+    json_dumpf(report, file.stream, JSON_INDENT(2));
+    fputc('\n', file.stream);
+  }
+  json_decref(report);
+  return tg_output_commit(&file, diag);
+}

@@ -1,0 +1,119 @@
+#include "runtime/report.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+static const char *text(const json_t *object, const char *key) {
+  const char *value = json_string_value(json_object_get(object, key));
+  return value ? value : "-";
+}
+static long long whole(const json_t *object, const char *key) {
+  return json_integer_value(json_object_get(object, key));
+}
+static double number(const json_t *object, const char *key) {
+  return json_number_value(json_object_get(object, key));
+}
+
+/* 1234.5 -> "1.23 k": three digits and a prefix. */
+static const char *scaled(char buffer[32], double value, const char *unit) {
+  static const struct {
+    double factor;
+    const char *prefix;
+  } prefixes[] = {{1e12, "T"}, {1e9, "G"},  {1e6, "M"},  {1e3, "k"},
+                  {1, ""},     {1e-3, "m"}, {1e-6, "u"}, {1e-9, "n"}};
+  size_t last = sizeof prefixes / sizeof *prefixes - 1, i = 0;
+  while (i < last && fabs(value) < prefixes[i].factor) i++;
+  if (value == 0) i = 4;
+  snprintf(buffer, 32, "%.3g %s%s", value / prefixes[i].factor, prefixes[i].prefix, unit);
+  return buffer;
+}
+
+static void row(FILE *out, const char *label, const char *value) {
+  fprintf(out, "  %-14s %s\n", label, value);
+}
+
+static void print_device(const json_t *report, FILE *out) {
+  char a[32], b[32], line[160];
+  const json_t *arch = json_object_get(report, "arch");
+  snprintf(line, sizeof line, "%s: %lld x %lld tiles, P = %lld, %lld MHz", text(arch, "name"),
+           whole(arch, "rows"), whole(arch, "cols"), whole(arch, "p"), whole(arch, "clock_mhz"));
+  row(out, "array", line);
+  const json_t *precision = json_object_get(report, "precision");
+  snprintf(line, sizeof line, "%s, accumulation across K tiles %s", text(precision, "preset"),
+           text(precision, "tiling_accum"));
+  row(out, "precision", line);
+  row(out, "engine", text(report, "engine"));
+  if (json_is_integer(json_object_get(report, "cycles"))) {
+    snprintf(line, sizeof line, "%lld = %s", whole(report, "cycles"),
+             scaled(a, number(report, "seconds"), "s"));
+    row(out, "cycles", line);
+    snprintf(line, sizeof line, "%s (%lld in a run)",
+             scaled(a, number(report, "samples_per_second"), "samples/s"), whole(report, "samples"));
+    row(out, "throughput", line);
+    snprintf(line, sizeof line, "%.1f %% of peak, %s", 100 * number(report, "mac_utilization"),
+             scaled(a, number(report, "macs"), "MAC"));
+    row(out, "matrix units", line);
+  }
+  const json_t *bytes = json_object_get(report, "dram_bytes");
+  snprintf(line, sizeof line, "%s read, %s written", scaled(a, number(bytes, "read"), "B"),
+           scaled(b, number(bytes, "write"), "B"));
+  row(out, "DRAM", line);
+}
+
+static void print_host(const json_t *report, FILE *out) {
+  char a[32], b[32], line[160];
+  const json_t *cpu = json_object_get(report, "cpu_reference"), *host = json_object_get(report, "host");
+  if (json_is_object(cpu)) {
+    snprintf(line, sizeof line, "%s with %s %s, %s, %lld thread%s (%s)",
+             scaled(a, number(cpu, "samples_per_second"), "samples/s"), text(cpu, "library"),
+             text(cpu, "version"), text(cpu, "dtype"), whole(cpu, "threads"),
+             whole(cpu, "threads") == 1 ? "" : "s", scaled(b, number(cpu, "seconds"), "s"));
+    row(out, "this CPU", line);
+    if (json_is_real(json_object_get(report, "speedup_vs_cpu"))) {
+      snprintf(line, sizeof line, "%.3g x this CPU", number(report, "speedup_vs_cpu"));
+      row(out, "the array", line);
+    }
+  }
+  snprintf(line, sizeof line, "%s, compiled in %s", scaled(a, number(host, "simulation_seconds"), "s"),
+           scaled(b, number(host, "compile_seconds"), "s"));
+  row(out, "simulated in", line);
+}
+
+static void print_errors(const json_t *report, FILE *out) {
+  json_t *errors = json_object_get(report, "error_vs_fp32");
+  const char *name;
+  json_t *e;
+  if (json_object_size(errors))
+    fprintf(out, "  %-24s %10s %10s %10s %10s\n", "error against FP32", "max abs", "max rel", "rms",
+            "cosine");
+  json_object_foreach(errors, name, e) {
+    fprintf(out, "    %-22.60s %10.3g %10.3g %10.3g %10.7f\n", name, number(e, "max_abs"),
+            number(e, "max_rel"), number(e, "rms"), number(e, "cosine"));
+  }
+}
+
+enum { SHOWN_SECTIONS = 12 };
+
+static void print_sections(const json_t *report, bool verbose, FILE *out) {
+  json_t *sections = json_object_get(report, "sections"), *s;
+  size_t i, count = json_array_size(sections);
+  if (count) fprintf(out, "  %12s %12s  %-8s %s\n", "begin", "cycles", "bound by", "section");
+  json_array_foreach(sections, i, s) {
+    if (!verbose && i == SHOWN_SECTIONS) {
+      fprintf(out, "  ... %zu more (-v lists them)\n", count - i);
+      return;
+    }
+    fprintf(out, "  %12lld %12lld  %-8s %s\n", whole(s, "begin"), whole(s, "cycles"), text(s, "bound_by"),
+            text(s, "name"));
+  }
+}
+
+void tg_report_print(const json_t *report, bool verbose, FILE *out) {
+  const json_t *model = json_object_get(report, "model");
+  fprintf(out, "%s (%s)\n", text(model, "name"), text(model, "file"));
+  print_device(report, out);
+  print_host(report, out);
+  print_errors(report, out);
+  print_sections(report, verbose, out);
+}

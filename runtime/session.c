@@ -1,0 +1,397 @@
+/* Loading, binding, compiling, running. */
+#include "runtime/session.h"
+#include "frontend/onnx/onnx.h"
+#include "frontend/pipeline.h"
+#include "mapper/mapper.h"
+#include "runtime/engines.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+const char *tg_version(void) { return TEGULA_VERSION; }
+
+double tg_host_seconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* --- loading
+ * ------------------------------------------------------------------------------------------------ */
+
+/* What a session needs of a tensor of either side. */
+static void describe(tg_session *s, tg_tensor_info *info, const char *name, int rank, const int64_t *dims) {
+  *info = (tg_tensor_info){.name = tg_arena_strdup(&s->arena, name), .rank = rank, .count = 1};
+  for (int d = 0; d < rank; d++) {
+    info->dims[d] = dims[d];
+    info->count *= dims[d];
+  }
+}
+
+static void make_room(tg_session *s, int inputs, int outputs) {
+  s->inputs = TG_NEW_ARRAY(&s->arena, tg_tensor_info, (size_t)inputs);
+  s->outputs = TG_NEW_ARRAY(&s->arena, tg_tensor_info, (size_t)outputs);
+  s->input_data = TG_NEW_ARRAY(&s->arena, float *, (size_t)inputs);
+  s->output_data = TG_NEW_ARRAY(&s->arena, float *, (size_t)outputs);
+}
+
+static void describe_program(tg_session *s) {
+  make_room(s, (int)s->program->tensor_count, (int)s->program->tensor_count);
+  for (uint32_t t = 0; t < s->program->tensor_count; t++) {
+    const tg_dram_tensor *tensor = &s->program->tensors[t];
+    if (tensor->role == TG_ROLE_INPUT)
+      describe(s, &s->inputs[s->input_count++], tensor->name, (int)tensor->rank, tensor->dims);
+    if (tensor->role == TG_ROLE_OUTPUT)
+      describe(s, &s->outputs[s->output_count++], tensor->name, (int)tensor->rank, tensor->dims);
+  }
+}
+
+static void describe_graph(tg_session *s) {
+  const tg_graph *graph = s->fp32;
+  make_room(s, graph->input_count, graph->output_count);
+  int64_t sizes[TG_MAX_RANK];
+  for (int i = 0; i < graph->input_count; i++) {
+    tg_value_sizes(graph->inputs[i], sizes);
+    describe(s, &s->inputs[s->input_count++], graph->inputs[i]->name, graph->inputs[i]->rank, sizes);
+  }
+  for (int i = 0; i < graph->output_count; i++) {
+    tg_value_sizes(graph->outputs[i], sizes);
+    describe(s, &s->outputs[s->output_count++], graph->output_names[i], graph->outputs[i]->rank, sizes);
+  }
+}
+
+/* Told apart by how a .tgb file begins; what cannot be read is left to the reader of models to refuse. */
+static bool is_program(const char *path) {
+  struct stat info;
+  if (stat(path, &info) || !S_ISREG(info.st_mode)) return false; /* opening a pipe would block */
+  FILE *file = fopen(path, "rb");
+  char start[6];
+  bool is =
+      file && fread(start, 1, sizeof start, file) == sizeof start && !memcmp(start, "TEGULA", sizeof start);
+  if (file) fclose(file);
+  return is;
+}
+
+tg_status tg_session_load(const char *path, tg_session **out_session, tg_diag *diag) {
+  bool program = is_program(path);
+  tg_session *s = calloc(1, sizeof *s);
+  if (!s) tg_die("out of memory");
+  s->path = tg_arena_strdup(&s->arena, path);
+  tg_status status =
+      program ? tg_program_read(path, &s->program, diag) : tg_onnx_read(&s->arena, path, &s->model, diag);
+  if (status) {
+    tg_session_close(s);
+    return status;
+  }
+  if (program) describe_program(s);
+  *out_session = s;
+  return TG_OK;
+}
+
+void tg_session_close(tg_session *session) {
+  if (!session) return;
+  tg_run_result_release(&session->result);
+  tg_program_destroy(session->program);
+  tg_arena_release(&session->arena);
+  free(session);
+}
+
+/* --- open sizes
+ * --------------------------------------------------------------------------------------------- */
+
+static tg_status needs_model(const tg_session *s, tg_diag *diag) {
+  if (!s->model) return tg_fail(diag, TG_INVALID, "%s: is compiled already: its sizes are fixed", s->path);
+  assert(!s->program);
+  return TG_OK;
+}
+
+tg_status tg_session_bind_dim(tg_session *session, const char *symbol, int64_t size, tg_diag *diag) {
+  tg_status status = needs_model(session, diag);
+  return status ? status : tg_graph_bind_symbol(session->model, symbol, size, diag);
+}
+
+tg_status tg_session_bind_batch(tg_session *session, int64_t size, tg_diag *diag) {
+  tg_status status = needs_model(session, diag);
+  bool any = false;
+  for (int i = 0; !status && i < session->model->input_count; i++) {
+    const tg_value *input = session->model->inputs[i];
+    if (input->rank < 1 || !input->dims[0].symbol) continue;
+    any = true;
+    status = tg_graph_bind_symbol(session->model, input->dims[0].symbol, size, diag);
+  }
+  if (!status && !any) return tg_fail(diag, TG_INVALID, "%s: the model fixes its batch size", session->path);
+  return status;
+}
+
+tg_status tg_session_bind_shape(tg_session *session, const char *input, int rank, const int64_t *dims,
+                                tg_diag *diag) {
+  if (!session->model) return TG_OK; /* set_input compares with what was compiled */
+  for (int i = 0; i < session->model->input_count; i++) {
+    const tg_value *value = session->model->inputs[i];
+    if (strcmp(value->name, input) || value->rank != rank) continue;
+    for (int d = 0; d < rank; d++) {
+      if (value->dims[d].size >= 0 || !value->dims[d].symbol) continue;
+      tg_status status = tg_graph_bind_symbol(session->model, value->dims[d].symbol, dims[d], diag);
+      if (status) return status;
+    }
+  }
+  return TG_OK;
+}
+
+/* --- compiling
+ * ---------------------------------------------------------------------------------------------- */
+
+static tg_status load_params(const tg_compile_options *options, tg_params *out_params, tg_diag *diag) {
+  tg_status status = tg_params_load(options->arch ? options->arch : "edge", out_params, diag);
+  for (size_t i = 0; !status && i < options->setting_count; i++)
+    status = tg_params_set(out_params, options->settings[i], diag);
+  return status ? status : tg_params_check(out_params, diag);
+}
+
+static tg_status precision_of(const tg_compile_options *options, tg_precision_options *out, tg_diag *diag) {
+  tg_precision_defaults(out);
+  out->disable_graphamp = options->disable_graphamp;
+  if (options->k_tile) out->k_tile = options->k_tile;
+  const char *accum = options->tiling_accum ? options->tiling_accum : "fp32";
+  if (strcmp(accum, "fp32") && strcmp(accum, "bf16sr"))
+    return tg_fail(diag, TG_INVALID, "tiling accumulation \"%s\" is none of fp32, bf16sr", accum);
+  out->tiling_accum = strcmp(accum, "fp32") ? TG_ACCUM_BF16SR : TG_ACCUM_FP32;
+  return options->preset ? tg_precision_preset_parse(options->preset, &out->preset, diag) : TG_OK;
+}
+
+static tg_status lower(tg_session *s, const tg_precision_options *precision, tg_graph **out_graph,
+                       tg_diag *diag) {
+  tg_frontend_options frontend;
+  tg_frontend_defaults(&frontend);
+  if (precision) frontend.precision = *precision;
+  *out_graph = tg_graph_clone(s->model, &s->arena);
+  tg_status status = tg_frontend_lower(*out_graph, &frontend, diag);
+  if (status) tg_diag_prefix(diag, "%s", s->path);
+  return status;
+}
+
+/* What the report says of precision, carried in the program. */
+static void note_options(tg_session *s, const tg_compile_options *options,
+                         const tg_precision_options *precision) {
+  json_t *note =
+      json_pack("{s:s, s:s?, s:s, s:i}", "preset", options->preset ? options->preset : "mp0",
+                "disable_graphamp", options->disable_graphamp, "tiling_accum",
+                options->tiling_accum ? options->tiling_accum : "fp32", "k_tile", precision->k_tile);
+  char *text = note ? json_dumps(note, JSON_COMPACT) : NULL; /* NULL: the expression is not UTF-8 */
+  s->program->options = tg_arena_strdup(&s->program->arena, text ? text : "{}");
+  free(text);
+  json_decref(note);
+}
+
+tg_status tg_session_compile(tg_session *session, const tg_compile_options *options, tg_diag *diag) {
+  tg_status status = needs_model(session, diag);
+  if (status) return status;
+  double begin = tg_host_seconds();
+  tg_params params;
+  tg_precision_options precision;
+  status = load_params(options, &params, diag);
+  if (!status) status = precision_of(options, &precision, diag);
+  if (!status) status = lower(session, &precision, &session->lowered, diag);
+  if (!status) status = lower(session, NULL, &session->fp32, diag);
+  if (status) return status;
+  tg_map_options map = {.accum_bf16sr = precision.tiling_accum == TG_ACCUM_BF16SR,
+                        .k_tile = precision.k_tile,
+                        .seed = options->seed};
+  status = tg_map(session->lowered, &params, &map, &session->program, diag);
+  if (status) {
+    tg_diag_prefix(diag, "%s", session->path);
+    return status;
+  }
+  note_options(session, options, &precision);
+  describe_graph(session);
+  session->compile_seconds = tg_host_seconds() - begin;
+  return TG_OK;
+}
+
+bool tg_session_is_compiled(const tg_session *session) { return session->program != NULL; }
+
+tg_status tg_session_save(const tg_session *session, const char *path, tg_diag *diag) {
+  assert(session->program);
+  return tg_program_write(session->program, path, diag);
+}
+
+/* --- inputs and outputs
+ * ------------------------------------------------------------------------------------- */
+
+int tg_session_input_count(const tg_session *session) { return session->input_count; }
+int tg_session_output_count(const tg_session *session) { return session->output_count; }
+const tg_tensor_info *tg_session_input(const tg_session *session, int index) {
+  return &session->inputs[index];
+}
+const tg_tensor_info *tg_session_output(const tg_session *session, int index) {
+  return &session->outputs[index];
+}
+const float *tg_session_output_data(const tg_session *session, int index) {
+  return session->output_data[index];
+}
+uint64_t tg_session_cycles(const tg_session *session) { return session->result.cycles; }
+
+static const char *shape_text(char text[200], int rank, const int64_t *dims) {
+  int used = snprintf(text, 200, "[");
+  for (int d = 0; d < rank && d < TG_TENSOR_MAX_RANK; d++)
+    used += snprintf(text + used, 200 - (size_t)used, "%s%" PRId64, d ? "," : "", dims[d]);
+  snprintf(text + used, 200 - (size_t)used, "]");
+  return text;
+}
+
+tg_status tg_session_set_input(tg_session *session, const char *name, int rank, const int64_t *dims,
+                               const float *data, tg_diag *diag) {
+  char wanted[200], given[200];
+  for (int i = 0; i < session->input_count; i++) {
+    const tg_tensor_info *info = &session->inputs[i];
+    if (strcmp(info->name, name)) continue;
+    if (info->rank != rank || (rank > 0 && memcmp(info->dims, dims, (size_t)rank * sizeof *dims)))
+      return tg_fail(diag, TG_INVALID, "input \"%s\" has shape %s, given is %s", name,
+                     shape_text(wanted, info->rank, info->dims), shape_text(given, rank, dims));
+    session->input_data[i] = TG_NEW_ARRAY(&session->arena, float, (size_t)info->count);
+    memcpy(session->input_data[i], data, (size_t)info->count * sizeof *data);
+    return TG_OK;
+  }
+  return tg_fail(diag, TG_INVALID, "%s: the model has no input \"%s\"", session->path, name);
+}
+
+void tg_session_random_inputs(tg_session *session, uint64_t seed) {
+  for (int i = 0; i < session->input_count; i++) {
+    if (session->input_data[i]) continue;
+    session->input_data[i] = TG_NEW_ARRAY(&session->arena, float, (size_t)session->inputs[i].count);
+    tg_seeded_fill(session->input_data[i], TG_F32, session->inputs[i].count, seed + (uint64_t)i, 1);
+  }
+}
+
+static tg_dtype dtype_of(tg_storage storage) {
+  static const tg_dtype dtypes[] = {[TG_STORE_FP32] = TG_F32,
+                                    [TG_STORE_BF16] = TG_BF16,
+                                    [TG_STORE_FP16] = TG_F16,
+                                    [TG_STORE_TF32] = TG_TF32};
+  return dtypes[storage];
+}
+
+/* The n-th tensor of a role that carries `name`: outputs may share one. */
+static const tg_dram_tensor *find_tensor(const tg_program *program, tg_role role, const char *name) {
+  for (uint32_t t = 0; t < program->tensor_count; t++)
+    if (program->tensors[t].role == role && !strcmp(program->tensors[t].name, name))
+      return &program->tensors[t];
+  return NULL;
+}
+
+tg_status tg_session_memory(const tg_session *session, tg_dram **out_dram, tg_diag *diag) {
+  for (int i = 0; i < session->input_count; i++)
+    if (!session->input_data[i])
+      return tg_fail(diag, TG_INVALID, "input \"%s\" has no values", session->inputs[i].name);
+  tg_status status = tg_dram_create(session->program, out_dram, diag);
+  if (status) return status;
+  for (int i = 0; i < session->input_count; i++) {
+    const tg_dram_tensor *tensor = find_tensor(session->program, TG_ROLE_INPUT, session->inputs[i].name);
+    if (!tensor) continue; /* nothing reads it */
+    uint8_t *target = (*out_dram)->bytes + tensor->address;
+    for (int64_t e = 0; e < session->inputs[i].count; e++)
+      tg_store_f32(target, dtype_of(tensor->storage), (size_t)e, session->input_data[i][e]);
+  }
+  return TG_OK;
+}
+
+static void read_outputs(tg_session *s, const tg_dram *dram) {
+  for (int i = 0; i < s->output_count; i++) {
+    const tg_dram_tensor *tensor = find_tensor(s->program, TG_ROLE_OUTPUT, s->outputs[i].name);
+    if (!tensor) continue;
+    if (!s->output_data[i]) s->output_data[i] = TG_NEW_ARRAY(&s->arena, float, (size_t)s->outputs[i].count);
+    for (int64_t e = 0; e < s->outputs[i].count; e++)
+      s->output_data[i][e] = tg_load_f32(dram->bytes + tensor->address, dtype_of(tensor->storage), (size_t)e);
+  }
+}
+
+/* --- running
+ * ------------------------------------------------------------------------------------------------ */
+
+static tg_status run_engine(tg_session *s, const tg_engine *engine, const tg_run_options *options,
+                            tg_diag *diag) {
+  tg_dram *dram = NULL;
+  void *state = NULL;
+  tg_status status = tg_session_memory(s, &dram, diag);
+  if (status) return status;
+  status = engine->open(s->program, options, &state, diag);
+  if (!status) {
+    status = engine->run(state, dram, options, &s->result, diag);
+    engine->close(state);
+  }
+  if (!status && !options->timing_only) read_outputs(s, dram);
+  tg_dram_destroy(dram);
+  return status;
+}
+
+tg_status tg_session_run(tg_session *session, const tg_session_run_options *options, tg_diag *diag) {
+  assert(session->program);
+  const tg_engine *engine;
+  tg_status status = tg_engine_find(options->engine ? options->engine : "systemc", &engine, diag);
+  if (status) return status;
+  tg_run_options run = {.threads = (uint32_t)options->threads,
+                        .timing_only = options->timing_only,
+                        .record_events = options->record_events,
+                        .max_cycles = options->max_cycles,
+                        .wave_file = options->wave_file,
+                        .seed = session->program->seed};
+  tg_run_result_release(&session->result);
+  session->has_run = session->has_cpu = false;
+  session->errors = NULL;
+  memset(session->output_data, 0, (size_t)session->output_count * sizeof *session->output_data);
+  status = run_engine(session, engine, &run, diag);
+  if (status) return status;
+  session->engine = engine->name;
+  session->timing_only = options->timing_only;
+  session->has_run = true;
+  return TG_OK;
+}
+
+/* --- the host's CPU
+ * ----------------------------------------------------------------------------------------- */
+
+enum { CPU_BUDGET_SECONDS = 1 };
+
+static tg_status measure_errors(tg_session *s, int threads, tg_diag *diag) {
+  tg_cpu_reference *reference;
+  tg_status status = tg_cpu_reference_create(s->fp32, TG_F32, threads, &reference, diag);
+  if (status) return status;
+  for (int i = 0; i < s->input_count; i++) tg_cpu_reference_set_input(reference, i, s->input_data[i]);
+  status = tg_cpu_reference_run(reference, diag);
+  tg_error_measure *errors = TG_NEW_ARRAY(&s->arena, tg_error_measure, (size_t)s->output_count);
+  for (int i = 0; !status && i < s->output_count; i++) {
+    tg_arena scratch = {0};
+    float *wanted = TG_NEW_ARRAY(&scratch, float, (size_t)s->outputs[i].count);
+    tg_cpu_reference_get_output(reference, i, wanted);
+    if (s->output_data[i]) errors[i] = tg_compare(s->output_data[i], wanted, s->outputs[i].count);
+    tg_arena_release(&scratch);
+  }
+  tg_cpu_reference_destroy(reference);
+  if (!status) s->errors = errors;
+  return status;
+}
+
+static bool computes_narrow(const tg_program *program) {
+  for (uint32_t i = 0; i < program->invocation_count; i++)
+    if (program->invocations[i].macs_narrow) return true;
+  return false;
+}
+
+tg_status tg_session_measure_cpu(tg_session *session, bool timed, int threads, tg_diag *diag) {
+  if (!session->fp32 || !session->has_run) return TG_OK;
+  tg_status status = session->timing_only ? TG_OK : measure_errors(session, threads, diag);
+  if (status || !timed) return status;
+  /* A program in a narrow format is compared with the CPU at its best, narrow or not. */
+  static const tg_dtype dtypes[] = {TG_F32, TG_BF16};
+  status = tg_cpu_reference_best(session->fp32, dtypes, computes_narrow(session->program) ? 2 : 1, threads,
+                                 (const float *const *)session->input_data, CPU_BUDGET_SECONDS, &session->cpu,
+                                 diag);
+  session->has_cpu = !status;
+  return status;
+}

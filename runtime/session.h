@@ -1,0 +1,38 @@
+/* What is inside a session; for the parts of the runtime that share it. */
+#ifndef TEGULA_RUNTIME_SESSION_H
+#define TEGULA_RUNTIME_SESSION_H
+
+#include "frontend/graph.h"
+#include "runtime/compare.h"
+#include "runtime/cpu_reference/cpu_reference.h"
+#include "runtime/tegula.h"
+#include "sim/machine/engine.h"
+
+struct tg_session {
+  tg_arena arena;
+  const char *path;
+  tg_graph *model;   /* as imported; NULL when a program was loaded */
+  tg_graph *lowered; /* what was mapped */
+  tg_graph *fp32;    /* lowered without any precision policy, for the CPU and for errors */
+  tg_program *program;
+  double compile_seconds;
+
+  int input_count, output_count;
+  tg_tensor_info *inputs, *outputs;
+  float **input_data; /* NULL until set */
+  float **output_data;
+
+  bool has_run, timing_only;
+  const char *engine;
+  tg_run_result result;
+  tg_error_measure *errors; /* one an output; NULL: not measured */
+  bool has_cpu;
+  tg_cpu_time cpu;
+};
+
+/* Device memory with the constants and the session's inputs in place. TG_INVALID names an input that is not
+ * set. */
+tg_status tg_session_memory(const tg_session *session, tg_dram **out_dram, tg_diag *diag);
+double tg_host_seconds(void); /* monotonic */
+
+#endif

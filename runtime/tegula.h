@@ -1,0 +1,106 @@
+/* Tegula's public C interface: load a model, compile it, run it on an engine, read outputs and a report.
+ *
+ *   tg_session *session;
+ *   tg_diag diag = {""};
+ *   if (tg_session_load("model.onnx", &session, &diag) || tg_session_compile(session, &options, &diag) ||
+ * ...) fprintf(stderr, "%s\n", diag.message); tg_session_close(session);
+ *
+ * Every function that can fail returns tg_status, which is also the exit status of the command, and leaves
+ * one line in `diag`. A session belongs to one thread at a time; sessions are independent of each other.
+ * Tensors are dense, row-major FP32 at this interface; the session converts to and from the array's storage.
+ */
+#ifndef TEGULA_RUNTIME_TEGULA_H
+#define TEGULA_RUNTIME_TEGULA_H
+
+#include "frontend/base/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tg_session tg_session;
+
+enum { TG_TENSOR_MAX_RANK = 8 };
+
+typedef struct tg_tensor_info {
+  const char *name;
+  int rank;
+  int64_t dims[TG_TENSOR_MAX_RANK];
+  int64_t count; /* elements */
+} tg_tensor_info;
+
+/* Zeroed means every default. Strings are read during the call only. */
+typedef struct tg_compile_options {
+  const char *arch;            /* preset or YAML file; NULL: edge */
+  const char *const *settings; /* "key=value" of single parameters */
+  size_t setting_count;
+  const char *preset;           /* mp0, mp1, mp4; NULL: mp0 */
+  const char *disable_graphamp; /* regular expression on node names, or NULL */
+  const char *tiling_accum;     /* fp32, bf16sr; NULL: fp32 */
+  int k_tile;                   /* 0: 128 */
+  uint64_t seed;                /* of stochastic rounding */
+} tg_compile_options;
+
+typedef struct tg_session_run_options {
+  const char *engine;    /* functional, systemc, rtl; NULL: systemc */
+  int threads;           /* 0: all cores */
+  bool timing_only;      /* systemc: cycles without values */
+  bool record_events;    /* keep every instruction's start and end */
+  uint64_t max_cycles;   /* 0: no limit */
+  const char *wave_file; /* rtl, or NULL */
+} tg_session_run_options;
+
+const char *tg_version(void);
+
+/* Reads a model (.onnx) or a compiled program (.tgb), told apart by content. */
+tg_status tg_session_load(const char *path, tg_session **out_session, tg_diag *diag);
+void tg_session_close(tg_session *session); /* NULL is allowed */
+
+/* Sizes that a model leaves open, before it is compiled; those still open become 1.
+ * batch: the first dimension of every input. shape: what `dims` says of input `name`, as far as it is open.
+ */
+tg_status tg_session_bind_dim(tg_session *session, const char *symbol, int64_t size, tg_diag *diag);
+tg_status tg_session_bind_batch(tg_session *session, int64_t size, tg_diag *diag);
+tg_status tg_session_bind_shape(tg_session *session, const char *input, int rank, const int64_t *dims,
+                                tg_diag *diag);
+
+/* Compiles a model, once. A session loaded from a program is compiled already: TG_INVALID. */
+tg_status tg_session_compile(tg_session *session, const tg_compile_options *options, tg_diag *diag);
+bool tg_session_is_compiled(const tg_session *session);
+/* Writes the program, beside `path` and then renamed. */
+tg_status tg_session_save(const tg_session *session, const char *path, tg_diag *diag);
+
+/* Inputs and outputs of a compiled session; the pointers live as long as the session. */
+int tg_session_input_count(const tg_session *session);
+int tg_session_output_count(const tg_session *session);
+const tg_tensor_info *tg_session_input(const tg_session *session, int index);
+const tg_tensor_info *tg_session_output(const tg_session *session, int index);
+
+/* Copies `data`. TG_INVALID: there is no such input, or its shape differs. */
+tg_status tg_session_set_input(tg_session *session, const char *name, int rank, const int64_t *dims,
+                               const float *data, tg_diag *diag);
+/* Values uniform in [-1, 1) for every input not set. */
+void tg_session_random_inputs(tg_session *session, uint64_t seed);
+
+/* Runs the program once. TG_INVALID: an input is not set, or the engine cannot run this program. TG_FAULT:
+ * the simulated machine faulted. Results of the run before are dropped. */
+tg_status tg_session_run(tg_session *session, const tg_session_run_options *options, tg_diag *diag);
+
+/* Of the last run. Data is NULL after a timing-only run. */
+const float *tg_session_output_data(const tg_session *session, int index);
+uint64_t tg_session_cycles(const tg_session *session);
+
+/* Measures the host's CPU (oneDNN) on the same model and inputs, and the outputs' errors against FP32; they
+ * become part of the report. Nothing happens for a session loaded from a program, which has no model. `timed`
+ * false: errors only. */
+tg_status tg_session_measure_cpu(tg_session *session, bool timed, int threads, tg_diag *diag);
+
+/* The report of the last run as JSON (indented). The caller frees it with free(). */
+char *tg_session_report_json(const tg_session *session);
+/* Writes the report as `path` asks: .json or .html. */
+tg_status tg_session_write_report(const tg_session *session, const char *path, tg_diag *diag);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

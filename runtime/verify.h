@@ -1,0 +1,26 @@
+/* Do the engines agree, in every bit of memory and in every instruction's start and end? */
+#ifndef TEGULA_RUNTIME_VERIFY_H
+#define TEGULA_RUNTIME_VERIFY_H
+
+#include "runtime/session.h"
+
+#include <jansson.h>
+
+typedef struct tg_verify_options {
+  const char *engines; /* names with commas; NULL: functional,systemc,rtl */
+  int threads;
+  uint64_t max_cycles;
+  void (*progress)(void *user, const char *what); /* or NULL */
+  void *user;
+} tg_verify_options;
+
+/* TG_OK: all equal. TG_MISMATCH: `diag` names the first difference. In both cases *out_result is a new
+ * reference to what `tegula verify --json` prints. Otherwise (an engine cannot run this program, a fault) it
+ * is NULL. */
+tg_status tg_verify(tg_session *session, const tg_verify_options *options, json_t **out_result,
+                    tg_diag *diag);
+
+/* "tile 1,0 mx pc 3": where an event took place. On `arena`. */
+const char *tg_event_place(tg_arena *arena, const tg_program *program, const tg_event *event);
+
+#endif

@@ -1,0 +1,114 @@
+#include "runtime/zoo.h"
+#include "frontend/builder.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/* A model under construction: every weight has its own seed. */
+typedef struct zoo {
+  tg_builder *builder;
+  tg_arena *arena;
+  uint64_t seed;
+} zoo;
+
+/* Uniform with the variance that keeps activations of rectified layers in range: 2 / fan_in. */
+static tg_value *weights(zoo *z, const char *name, int rank, const int64_t *sizes, int64_t fan_in) {
+  return tg_builder_seeded(z->builder, name, TG_F32, rank, sizes, z->seed++, sqrtf(6.0f / (float)fan_in));
+}
+
+static tg_value *bias(zoo *z, const char *name, int64_t size) {
+  return tg_builder_seeded(z->builder, name, TG_F32, 1, &size, z->seed++, 0.1f);
+}
+
+static const char *part(zoo *z, const char *layer, const char *suffix) {
+  return tg_arena_printf(z->arena, "%s.%s", layer, suffix);
+}
+
+static tg_value *linear(zoo *z, const char *layer, tg_value *x, int64_t in, int64_t out) {
+  tg_value *w = weights(z, part(z, layer, "weight"), 2, (int64_t[]){out, in}, in);
+  return tg_builder_linear(z->builder, layer, x, w, bias(z, part(z, layer, "bias"), out));
+}
+
+static tg_value *conv(zoo *z, const char *layer, tg_value *x, int64_t in, int64_t out, int64_t kernel,
+                      int padding) {
+  tg_value *w =
+      weights(z, part(z, layer, "weight"), 4, (int64_t[]){out, in, kernel, kernel}, in * kernel * kernel);
+  return tg_builder_conv(z->builder, layer, x, w, bias(z, part(z, layer, "bias"), out),
+                         (tg_window){.stride = 1, .padding = padding});
+}
+
+static tg_value *relu(zoo *z, const char *layer, tg_value *x) {
+  return tg_builder_unary(z->builder, TG_OP_RELU, part(z, layer, "relu"), x);
+}
+
+static tg_value *pool(zoo *z, const char *layer, tg_value *x) {
+  return tg_builder_pool(z->builder, TG_OP_MAX_POOL, layer, x, (tg_window){.kernel = 2, .stride = 2});
+}
+
+/* An input whose first dimension is the batch. */
+static tg_value *batched(zoo *z, const char *name, int64_t batch, int rank, const int64_t *rest) {
+  tg_dim dims[TG_MAX_RANK] = {{batch ? batch : -1, batch ? NULL : "N"}};
+  for (int d = 1; d < rank; d++) dims[d].size = rest[d - 1];
+  return tg_builder_open_input(z->builder, name, TG_F32, rank, dims);
+}
+
+static zoo begin(tg_arena *arena, const char *name, const tg_zoo_options *options) {
+  return (zoo){.builder = tg_builder_create(arena, name), .arena = arena, .seed = options->seed * 1000 + 1};
+}
+
+static bool too_large(int64_t a, int64_t b) { return a > TG_MAX_ELEMENTS / b; }
+
+static tg_status build_gemm(tg_arena *arena, const tg_zoo_options *o, tg_graph **out_graph, tg_diag *diag) {
+  if (too_large(o->m, o->k) || too_large(o->k, o->n) || too_large(o->m, o->n))
+    return tg_fail(diag, TG_INVALID,
+                   "gemm: %" PRId64 " x %" PRId64 " x %" PRId64 " has a matrix of more than 2^34 elements",
+                   o->m, o->n, o->k);
+  if (o->constant_b && too_large(o->k, 32 * o->n)) /* protobuf ends at 2 GB */
+    return tg_fail(diag, TG_INVALID,
+                   "gemm: a weight of %" PRId64 " x %" PRId64 " does not fit into an ONNX file", o->k, o->n);
+  zoo z = begin(arena, "gemm", o);
+  tg_value *a = tg_builder_input(z.builder, "A", TG_F32, 2, (int64_t[]){o->m, o->k});
+  int64_t sizes[] = {o->k, o->n};
+  tg_value *b = o->constant_b
+                    ? tg_builder_seeded(z.builder, "B", TG_F32, 2, sizes, z.seed, sqrtf(3.0f / (float)o->k))
+                    : tg_builder_input(z.builder, "B", TG_F32, 2, sizes);
+  tg_builder_output(z.builder, "C", tg_builder_matmul(z.builder, "matmul", a, b));
+  return tg_builder_finish(z.builder, out_graph, diag);
+}
+
+static tg_status build_mlp(tg_arena *arena, const tg_zoo_options *o, tg_graph **out_graph, tg_diag *diag) {
+  zoo z = begin(arena, "mlp", o);
+  tg_value *x = batched(&z, "x", o->batch, 2, (int64_t[]){784});
+  x = relu(&z, "fc1", linear(&z, "fc1", x, 784, 256));
+  x = relu(&z, "fc2", linear(&z, "fc2", x, 256, 128));
+  x = linear(&z, "fc3", x, 128, 10);
+  tg_builder_output(z.builder, "probabilities", tg_builder_softmax(z.builder, "softmax", x, 1));
+  return tg_builder_finish(z.builder, out_graph, diag);
+}
+
+static tg_status build_lenet(tg_arena *arena, const tg_zoo_options *o, tg_graph **out_graph, tg_diag *diag) {
+  zoo z = begin(arena, "lenet", o);
+  tg_value *x = batched(&z, "image", o->batch, 4, (int64_t[]){1, 28, 28});
+  x = pool(&z, "pool1", relu(&z, "conv1", conv(&z, "conv1", x, 1, 6, 5, 2)));
+  x = pool(&z, "pool2", relu(&z, "conv2", conv(&z, "conv2", x, 6, 16, 5, 0)));
+  x = tg_builder_reshape(z.builder, "flatten", x, 2, (int64_t[]){0, 400});
+  x = relu(&z, "fc1", linear(&z, "fc1", x, 400, 120));
+  x = relu(&z, "fc2", linear(&z, "fc2", x, 120, 84));
+  tg_builder_output(z.builder, "scores", linear(&z, "fc3", x, 84, 10));
+  return tg_builder_finish(z.builder, out_graph, diag);
+}
+
+const tg_zoo_entry tg_zoo[] = {
+    {"gemm", "one matrix product C[m,n] = A[m,k] B[k,n]", build_gemm},
+    {"mlp", "784-256-128-10 with ReLU and softmax", build_mlp},
+    {"lenet", "LeNet-5 with ReLU and maximum pooling on 28 x 28 images", build_lenet},
+    {0},
+};
+
+tg_status tg_zoo_build(tg_arena *arena, const char *name, const tg_zoo_options *options, tg_graph **out_graph,
+                       tg_diag *diag) {
+  for (const tg_zoo_entry *entry = tg_zoo; entry->name; entry++)
+    if (!strcmp(entry->name, name)) return entry->build(arena, options, out_graph, diag);
+  return tg_fail(diag, TG_INVALID, "no model \"%s\" in the zoo: see tegula zoo --list", name);
+}
