@@ -1,0 +1,170 @@
+/* gen_isa_doc: writes docs/instruction-set.md, the machine's tables for readers, to stdout. */
+#include "sim/machine/isa.h"
+
+#include <stdio.h>
+
+enum { PRESETS = 3 };
+static const char *const preset_names[PRESETS] = {"tiny", "edge", "rack"};
+
+static void print_cell(const char *text) {
+  for (; *text; text++) {
+    if (*text == '|') putchar('\\');
+    putchar(*text);
+  }
+}
+
+/* "7" or "4..7". */
+static void print_bits(unsigned first, unsigned count) {
+  printf("| %u", first);
+  if (count > 1) printf("..%u", first + count - 1);
+  printf(" | ");
+}
+
+/* ---- parameters ---- */
+
+static void print_derived(const char *name, const uint32_t values[PRESETS], const char *meaning) {
+  printf("| %s | %u | %u | %u | %s |\n", name, values[0], values[1], values[2], meaning);
+}
+
+static uint32_t macs_a_cycle(const tg_params *m) { return tg_tiles(m) * m->p * m->p; }
+static uint32_t narrow_macs_a_cycle(const tg_params *m) { return 4 * macs_a_cycle(m); }
+static uint32_t dram_bytes_a_cycle(const tg_params *m) { return tg_agcus(m) * m->port_bytes; }
+
+static void print_parameters(void) {
+  puts("## Parameters\n\n"
+       "Presets, and the range of each parameter. `--arch NAME` chooses a preset or a YAML file, `--set "
+       "KEY=VALUE` changes one.\n\n"
+       "| parameter | tiny | edge | rack | range | meaning |\n|---|---|---|---|---|---|");
+#define PARAM(name, tiny, edge, rack, lowest, highest, power_of_two, doc)                                    \
+  printf("| `%s` | %d | %d | %d | %d..%d%s | %s |\n", #name, tiny, edge, rack, lowest, highest,              \
+         power_of_two ? ", powers of 2" : "", doc);
+#include "sim/machine/params.def"
+#undef PARAM
+  tg_params m[PRESETS];
+  tg_diag diag = {""};
+  for (int i = 0; i < PRESETS; i++)
+    if (tg_params_load(preset_names[i], &m[i], &diag)) tg_die("%s", diag.message);
+  puts("\nWhat follows from them:\n\n| | tiny | edge | rack | |\n|---|---|---|---|---|");
+#define DERIVED(name, value, meaning)                                                                        \
+  print_derived(name, (uint32_t[]){value(&m[0]), value(&m[1]), value(&m[2])}, meaning)
+  DERIVED("tiles", tg_tiles, "rows x cols");
+  DERIVED("AGCUs", tg_agcus, "rows + cols, a DRAM port each");
+  DERIVED("bytes of a flit", tg_flit_bytes, "4P");
+  DERIVED("rows of a bank", tg_bank_rows, "bank_bytes / 4P");
+  DERIVED("rows of an accumulator half", tg_acc_rows, "acc_bytes / 8P; a row is 2P FP32");
+  DERIVED("rows of a store memory", tg_store_rows, "agcu_buffers * burst_flits");
+  DERIVED("lanes of a vector unit", tg_lanes, "2P");
+  DERIVED("port cycles of a 64-byte atom", tg_atom_cycles, "64 / port_bytes");
+  DERIVED("DRAM bytes a cycle", dram_bytes_a_cycle, "AGCUs * port_bytes");
+  DERIVED("multiply-adds a cycle, FP32", macs_a_cycle, "tiles * P * P");
+  DERIVED("multiply-adds a cycle, BF16 or FP16", narrow_macs_a_cycle, "four times that");
+#undef DERIVED
+}
+
+/* ---- instructions ---- */
+
+static void print_operations(void) {
+  puts("\n## Operations\n\n| unit | code | operation | effect |\n|---|---|---|---|");
+#define OPERATION(unit, name, code, doc) printf("| %s | %d | `%s` | %s |\n", #unit, code, #name, doc);
+#include "sim/machine/ops.def"
+#undef OPERATION
+}
+
+static void print_field_head(void) { puts("| bits | field | type | meaning |\n|---|---|---|---|"); }
+
+static void print_field(const tg_field *field) {
+  print_bits(field->bit, (unsigned)field->count * field->bits);
+  printf("`%s`", field->name);
+  printf(" | ");
+  if (field->count > 1) printf("%u x ", field->count);
+  printf("%c%u | ", field->is_signed ? 's' : 'u', field->bits);
+  print_cell(field->doc);
+  puts(" |");
+}
+
+static size_t common_count(const tg_field *fields) {
+  size_t count = 0;
+  while (fields[count].member < sizeof(tg_common_instr) / sizeof(int64_t)) count++;
+  return count;
+}
+
+/* The stream of a VOP that a field belongs to; -1: none. */
+static int stream_of(tg_unit unit, const tg_field *field) {
+  const char *name = field->name;
+  bool is = unit == TG_VX && name[0] == 's' && name[1] >= '0' && name[1] <= '9' && name[2] == '_';
+  return is ? name[1] - '0' : -1;
+}
+
+/* One row for the streams 1 .. TG_STREAMS-1, which have the fields of stream 0. */
+static void print_more_streams(const tg_field *first, unsigned end) {
+  unsigned bits = end - first->bit;
+  print_bits(first->bit, bits);
+  printf("`s1_...` to `s%d_...` | | as `s0_...`, each %u bits further |\n", TG_STREAMS - 1,
+         bits / (TG_STREAMS - 1));
+}
+
+static void print_unit(tg_unit unit) {
+  size_t count;
+  const tg_field *fields = tg_unit_fields(unit, &count);
+  printf("\n### %s\n\n%u of %d bits are used.\n\n", tg_unit_name(unit), tg_unit_bits(unit),
+         8 * TG_INSTR_BYTES);
+  print_field_head();
+  for (size_t f = common_count(fields); f < count; f++) {
+    int stream = stream_of(unit, &fields[f]);
+    if (stream <= 0) {
+      print_field(&fields[f]);
+      continue;
+    }
+    size_t last = f;
+    while (last + 1 < count && stream_of(unit, &fields[last + 1]) > 0) last++;
+    print_more_streams(&fields[f], last + 1 < count ? fields[last + 1].bit : tg_unit_bits(unit));
+    f = last;
+  }
+}
+
+static void print_instructions(void) {
+  size_t count;
+  const tg_field *fields = tg_unit_fields(TG_MX, &count);
+  printf("\n## Instruction words\n\n"
+         "An instruction word has %d bytes in every unit, little-endian, bit 0 lowest; what the fields leave "
+         "is zero. Of a field\nwith several elements, element 0 is lowest. u: unsigned, s: two's complement. "
+         "A row operand `x` is the five fields\n`x_base` to `x_rot_outer`. Loop levels are "
+         "listed outermost first.\n\n### Common to all units\n\n",
+         TG_INSTR_BYTES);
+  print_field_head();
+  for (size_t f = 0; f < common_count(fields); f++) print_field(&fields[f]);
+  for (int unit = TG_MX; unit <= TG_AGCU; unit++) print_unit((tg_unit)unit);
+}
+
+/* ---- microcode ---- */
+
+static void print_microcode(void) {
+  puts("\n## Microcode of the vector unit\n\n"
+       "A word has 64 bits. Its three slots read the state before the word and write what the next word "
+       "sees.\n\n| bits | field | meaning |\n|---|---|---|");
+  unsigned bit = 0;
+#define UCODE(name, bits, doc)                                                                               \
+  print_bits(bit, bits), printf("`%s` | %s |\n", #name, doc);                                                \
+  bit += (bits);
+#include "sim/machine/alu.def"
+#undef UCODE
+  puts("\n### ALU operations\n\n"
+       "On the 32 bits of each lane, one rounding (RNE); an arithmetic result that is NaN is 0x7FC00000, "
+       "\"bits\" operations keep\npayloads. Every operation takes `fma_latency` cycles.\n\n"
+       "| code | operation | operands | result |\n|---|---|---|---|");
+#define ALU(name, code, operands, doc)                                                                       \
+  printf("| %d | `%s` | %d | ", code, #name, operands), print_cell(doc), puts(" |");
+#include "sim/machine/alu.def"
+#undef ALU
+}
+
+int main(void) {
+  puts("# Instruction set\n\n"
+       "Printed by `sim/machine/gen_isa_doc.c` from `params.def`, `ops.def`, `isa.def` and `alu.def`; do not "
+       "edit. What the fields mean\nand when things happen is in [machine.md](machine.md).\n");
+  print_parameters();
+  print_operations();
+  print_instructions();
+  print_microcode();
+  return 0;
+}
