@@ -15,8 +15,8 @@ typedef struct emission {
   uint32_t pieces;              /* of a block */
   uint32_t k_loops[3], piece_loops[3], pass_loops[3];
   tg_buffer a, b_block, out, externals[TG_GEMM_EXTERNALS];
-  int a_full, b_full, acc_full, acc_free, vectors_full, blocks_full; /* tile semaphores */
-  int a_credit, b_credit, vectors_credit, blocks_credit;             /* AGCU credits */
+  int a_full, b_full, acc_full, acc_free, vectors_full, blocks_full;     /* tile semaphores */
+  int a_credit, a_north_credit, b_credit, vectors_credit, blocks_credit; /* AGCU credits */
   int vectors, blocks; /* externals that are row vectors, and those that are not */
   int a_base, b_base, out_base, external_base[TG_GEMM_EXTERNALS];
   int64_t a_rest, b_rest, out_rest, external_rest[TG_GEMM_EXTERNALS];
@@ -28,6 +28,10 @@ static uint32_t row_index(const emission *e, uint32_t r, uint32_t col) {
   return e->t.split_rows ? r * e->b.m->cols + col : r;
 }
 static uint32_t col_index(const emission *e, uint32_t col) { return e->t.split_rows ? 0 : col; }
+/* Rows of its own come to every other tile from the north, so that both kinds of ports share the work. */
+static bool a_from_north(const emission *e, uint32_t r, uint32_t col) {
+  return e->t.split_rows && tg_exits_west(&e->b, r, col);
+}
 static int64_t rows_a_pass(const emission *e) {
   return (int64_t)e->t.mt * (e->t.split_rows ? tg_tiles(e->b.m) : e->b.m->rows);
 }
@@ -59,6 +63,7 @@ static void allocate_sems(emission *e) {
   e->vectors_full = tg_tile_sem(&e->b, 0);
   e->blocks_full = tg_tile_sem(&e->b, 0);
   e->a_credit = tg_west_credits(&e->b, 2);
+  e->a_north_credit = tg_north_credits(&e->b, 2);
   e->b_credit = tg_north_credits(&e->b, 2);
   e->vectors_credit = tg_north_credits(&e->b, 2);
   e->blocks_credit = tg_west_credits(&e->b, 2);
@@ -108,8 +113,10 @@ static void set_arrival(tg_agcu_instr *load, int sem) {
 static void load_a(emission *e, uint32_t r, uint32_t col, uint32_t mask) {
   const tg_gemm *g = e->g;
   int64_t z = tg_value_bytes_each(g->a);
-  tg_agcu_instr *load = push_load(e, tg_west_queue(&e->b, r, TG_CTX_LOAD), &e->a, mask);
-  set_credit(load, e->a_credit);
+  bool north = a_from_north(e, r, col);
+  tg_queue *queue = north ? tg_north_queue(&e->b, col, TG_CTX_LOAD) : tg_west_queue(&e->b, r, TG_CTX_LOAD);
+  tg_agcu_instr *load = push_load(e, queue, &e->a, mask);
+  set_credit(load, north ? e->a_north_credit : e->a_credit);
   set_arrival(load, e->a_full);
   load->base[0] = e->a_base;
   load->offset[0] = e->a_rest + g->a_origin * z;
@@ -200,7 +207,7 @@ static void emit_loads(emission *e) {
     tg_queue *aux = tg_west_queue(&e->b, r, TG_CTX_AUX);
     if (!e->t.split_rows) load_a(e, r, 0, all_cols);
     for (uint32_t col = 0; col < m->cols; col++) {
-      if (e->t.split_rows) load_a(e, r, col, 1u << (col + 1));
+      if (e->t.split_rows && !a_from_north(e, r, col)) load_a(e, r, col, 1u << (col + 1));
       load_externals(e, aux, false, r, col, 1u << (col + 1));
     }
     end_loops(tg_west_queue(&e->b, r, TG_CTX_LOAD), e->k_loops);
@@ -209,6 +216,8 @@ static void emit_loads(emission *e) {
   for (uint32_t col = 0; col < m->cols; col++) {
     tg_queue *aux = tg_north_queue(&e->b, col, TG_CTX_AUX);
     load_b(e, col, all_rows);
+    for (uint32_t r = 0; r < m->rows; r++)
+      if (a_from_north(e, r, col)) load_a(e, r, col, 1u << (r + 1));
     load_externals(e, aux, true, 0, col, all_rows);
     end_loops(tg_north_queue(&e->b, col, TG_CTX_LOAD), e->k_loops);
     end_loops(aux, e->pass_loops);
@@ -266,7 +275,10 @@ static void emit_gemm(emission *e, uint32_t r, uint32_t col) {
   tg_set_wait(in, 0, e->a_full, false);
   tg_set_wait(in, 1, e->b_full, false);
   tg_set_wait(in, 2, e->acc_free, true);
-  tg_set_post(in, 0, TG_POST_ROW, 0, e->a_credit + (int)col + 1, false);
+  if (a_from_north(e, r, col))
+    tg_set_post(in, 0, TG_POST_COL, 0, e->a_north_credit + (int)r + 1, false);
+  else
+    tg_set_post(in, 0, TG_POST_ROW, 0, e->a_credit + (int)col + 1, false);
   tg_set_post(in, 1, TG_POST_COL, 0, e->b_credit + (int)r + 1, false);
   tg_set_post(in, 2, TG_POST_LOCAL, 0, e->acc_full, true);
   tg_set_loops(in, e->k_loops);

@@ -61,7 +61,15 @@ static double estimate(const search *s, const tg_gemm_tiling *t) {
   uint32_t stationary = tg_stationary(m, g->format);
   double blocks = (double)up(t->kc, stationary) * (t->nt / stationary),
          chunk = blocks * tg_gemm_pitch(m, g->format, t->mt);
-  double a = port_cycles(s, t->mt, (double)t->kc * tg_value_bytes_each(g->a)) * (t->split_rows ? m->cols : 1);
+  double a_block = port_cycles(s, t->mt, (double)t->kc * tg_value_bytes_each(g->a)),
+         runs = (double)t->kc / (double)(g->a_k_radix[2] ? g->a_k_radix[2] : 1);
+  if (runs > 1)
+    a_block = port_cycles(s, t->mt * runs,
+                          (double)g->a_k_radix[2] *
+                              tg_value_bytes_each(g->a)); /* each run of K has atoms of its own */
+  /* Row split: each tile's rows come alone, to half of them from the north. */
+  double a = a_block * (t->split_rows ? (m->cols + 1) / 2 : 1),
+         a_north = t->split_rows ? a_block * (m->rows / 2) : 0;
   double b = port_cycles(s, t->kc, (double)t->nt * tg_value_bytes_each(g->b));
   double out = port_cycles(s, t->mt, (double)t->nt * tg_value_bytes_each(g->out));
   double aux_west = 0, aux_north = 0;
@@ -77,7 +85,7 @@ static double estimate(const search *s, const tg_gemm_tiling *t) {
   double vector = (double)t->mt * (t->nt / tg_lanes(m)) * g->drain_words;
   double pass = most(t->chunks * chunk, vector);
   pass = most(pass, t->chunks * a + s->west_exits * out + aux_west);
-  pass = most(pass, t->chunks * b + s->north_exits * out + aux_north);
+  pass = most(pass, t->chunks * (b + a_north) + s->north_exits * out + aux_north);
   double ends = 2 * m->dram_latency + most(a, b) + stationary * m->fma_latency;
   double drain = vector + most(s->west_exits, s->north_exits) * out;
   double passes = (double)t->passes_m * t->passes_n;

@@ -20,7 +20,9 @@ bool tg_is_scalar_constant(const tg_value *value) {
 }
 
 tg_value *tg_gemm_source(tg_value *operand) {
-  const tg_node *cast = operand->producer;
+  tg_value *value = operand;
+  while (value->producer && value->producer->op == TG_OP_RESHAPE) value = tg_in(value->producer, 0);
+  const tg_node *cast = value->producer;
   if (!cast || cast->op != TG_OP_CAST || tg_in(cast, 0)->dtype != TG_F32) return operand;
   return operand->dtype == TG_BF16 || operand->dtype == TG_F16 ? tg_in(cast, 0) : operand;
 }
@@ -151,12 +153,17 @@ static void form_root(former *f, int kind, tg_node *node) {
   set_output(f, f->c->kernel_count - 1, tg_out(node));
 }
 
-/* A Cast whose uses all look through it needs no kernel. */
-static bool is_looked_through(const tg_node *cast) {
-  const tg_value *value = tg_out(cast);
-  if (tg_gemm_source((tg_value *)(uintptr_t)value) == value || value->output_count) return false;
-  for (const tg_use *use = value->uses; use; use = use->next)
-    if (!tg_op_is(use->node->op, TG_IS_GEMM) || use->input > 1) return false;
+/* Do all uses of a Cast's result, perhaps reshaped a few times, load what it casts? Then it needs no kernel.
+ */
+static bool is_looked_through(const tg_value *value, int reshapes) {
+  if (value->output_count) return false;
+  for (const tg_use *use = value->uses; use; use = use->next) {
+    if (use->node->op == TG_OP_RESHAPE && reshapes > 0) {
+      if (!is_looked_through(tg_out(use->node), reshapes - 1)) return false;
+    } else if (!tg_op_is(use->node->op, TG_IS_GEMM) || use->input > 1 ||
+               tg_gemm_source(use->value) == use->value)
+      return false;
+  }
   return true;
 }
 
@@ -191,7 +198,7 @@ static tg_status form_node(former *f, tg_node *node) {
       set_output(f, c->kernel_count - 1, out);
     }
     return TG_OK;
-  case TG_OP_CAST: return is_looked_through(node) ? TG_OK : form_elementwise(f, node);
+  case TG_OP_CAST: return is_looked_through(out, 4) ? TG_OK : form_elementwise(f, node);
   default: return form_elementwise(f, node);
   }
 }

@@ -70,10 +70,11 @@ static tg_status check_word(const check *k, const tg_vx_instr *in, uint32_t inde
     if (i == 2 && immediate) continue;
     if ((i < 3 && w.alu_op == TG_ALU_nop) || (i == 3 && !w.st_on)) continue;
     WANT(operands[i] < TG_VX_REGS ||
-             (operands[i] >= TG_CONST0 && operands[i] - TG_CONST0 < k->m->vx_constants),
+             (operands[i] >= TG_CONST0 && operands[i] - TG_CONST0 < k->tile->constant_count),
          "word %u: there is no operand %u", index, operands[i]);
   }
   WANT(w.alu_op <= TG_ALU_lut, "word %u: there is no operation %u", index, w.alu_op);
+  WANT(w.alu_op != TG_ALU_lut || k->tile->constant_count >= 64, "word %u: lut needs 64 constants", index);
   if (w.ld_on) {
     WANT(w.ld_stream < TG_STREAMS, "word %u: there is no stream %u", index, w.ld_stream);
     const tg_stream *s = tg_stream_of(in, w.ld_stream);
