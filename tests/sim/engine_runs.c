@@ -1,9 +1,29 @@
 #include "tests/sim/engine_runs.h"
 
+#include "sim/machine/numerics.h"
+
 #include <stdio.h>
 #include <string.h>
 
-engine_run engine_run_program(const tg_engine *engine, const tg_program *program, tg_run_options options) {
+static void store(uint8_t *at, tg_storage storage, float number) {
+  uint32_t bits = tg_f32_bits(number);
+  uint16_t narrow = storage == TG_STORE_BF16 ? tg_bf16_from_f32(bits) : tg_fp16_from_f32(bits);
+  if (tg_storage_bytes(storage) == 4)
+    memcpy(at, &bits, 4);
+  else
+    memcpy(at, &narrow, 2);
+}
+
+static void fill_numbers(tg_dram *dram, const tg_dram_tensor *tensor) {
+  uint32_t z = tg_storage_bytes(tensor->storage), x = (uint32_t)tensor->address + 1;
+  for (uint64_t i = 0; i < tensor->bytes / z; i++) {
+    x = x * 1664525u + 1013904223u;
+    store(dram->bytes + tensor->address + i * z, tensor->storage, (float)(int32_t)x * 0x1p-30f);
+  }
+}
+
+static engine_run run_program(const tg_engine *engine, const tg_program *program, tg_run_options options,
+                              bool numbers) {
   engine_run run = {.diag = {""}};
   void *state = NULL;
   run.status = tg_dram_create(program, &run.dram, &run.diag);
@@ -16,12 +36,21 @@ engine_run engine_run_program(const tg_engine *engine, const tg_program *program
   for (uint32_t t = 0; t < program->tensor_count; t++) {
     const tg_dram_tensor *tensor = &program->tensors[t];
     if (tensor->data) memcpy(run.dram->bytes + tensor->address, tensor->data, tensor->bytes);
+    if (numbers && tensor->role == TG_ROLE_INPUT) fill_numbers(run.dram, tensor);
   }
   options.record_events = true;
   run.status = engine->open(program, &options, &state, &run.diag);
   if (!run.status) run.status = engine->run(state, run.dram, &options, &run.result, &run.diag);
   if (state) engine->close(state);
   return run;
+}
+
+engine_run engine_run_program(const tg_engine *engine, const tg_program *program, tg_run_options options) {
+  return run_program(engine, program, options, false);
+}
+
+engine_run engine_run_numbers(const tg_engine *engine, const tg_program *program, tg_run_options options) {
+  return run_program(engine, program, options, true);
 }
 
 void engine_run_release(engine_run *run) {

@@ -14,6 +14,8 @@ typedef struct engine_run {
 
 /* Memory begins with a fixed pseudo-random pattern (constants of the program on top). */
 engine_run engine_run_program(const tg_engine *engine, const tg_program *program, tg_run_options options);
+/* The same, but inputs hold numbers in [-2, 2) instead of any bits: what they give seldom ends as NaN. */
+engine_run engine_run_numbers(const tg_engine *engine, const tg_program *program, tg_run_options options);
 void engine_run_release(engine_run *run);
 
 /* The first difference of two runs as text for a failure message, or NULL; `times` compares events and
