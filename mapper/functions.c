@@ -54,8 +54,13 @@ tg_mc_ref tg_mc_sigmoid(tg_mc *mc, tg_mc_ref x) {
 /* |x| < 0.55: x + x^3 * (Taylor polynomial of degree 9 in x^2); above: 1 - 2e/(1+e) with e = exp(-2|x|), sign
  * of x. */
 tg_mc_ref tg_mc_tanh(tg_mc *mc, tg_mc_ref x) {
-  static const float series[] = {-1.0f / 3,         2.0f / 15,          -17.0f / 315,          62.0f / 2835,
-                                 -1382.0f / 155925, 21844.0f / 6081075, -929569.0f / 638512875};
+  static const float series[] = {-1.0f / 3,
+                                 2.0f / 15,
+                                 -17.0f / 315,
+                                 62.0f / 2835,
+                                 -1382.0f / 155925,
+                                 21844.0f / 6081075,
+                                 -929569.0f / 638512875.0f};
   tg_mc_ref sign = tg_mc_bits(mc, 0x80000000u), one = tg_mc_const(mc, 1.0f);
   tg_mc_ref magnitude = ALU2(and, x, tg_mc_bits(mc, 0x7fffffffu)), square = ALU2(mul, x, x);
   tg_mc_ref small = ALU3(fma, ALU2(mul, x, square), polynomial(mc, square, series, 7), x);

@@ -211,7 +211,7 @@ tg_status tg_emit_softmax(tg_compile *c, const tg_kernel *kernel) {
   tg_mc_begin(mc, c->arena);
   bool halves = plan.input_kind[0] == TG_STREAM_FP32;
   tg_mc_ref partial[32] = {0}, zero = tg_mc_const(mc, 0.0f), lowest = tg_mc_bits(mc, 0xff800000u),
-                         top = tg_mc_new(mc);
+            top = tg_mc_new(mc);
   tg_mc_assign(mc, top, TG_ALU_mov, lowest, TG_MC_NONE, TG_MC_NONE);
   for (int i = 0; i < registers; i++)
     tg_mc_assign(mc, partial[i] = tg_mc_new(mc), TG_ALU_mov, zero, TG_MC_NONE, TG_MC_NONE);

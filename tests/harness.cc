@@ -41,7 +41,8 @@ std::string &scratch() {
 
 } // namespace
 
-extern "C" void tg_test_register(const char *suite, const char *name, const char *file, int line, void (*body)(void)) {
+extern "C" void tg_test_register(const char *suite, const char *name, const char *file, int line,
+                                 void (*body)(void)) {
   cases().push_back({suite, name, file, line, body});
 }
 

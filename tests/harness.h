@@ -27,50 +27,51 @@ const char *tg_test_dir(void);
 }
 #endif
 
-#define TG_TEST(suite, name)                                                                                           \
-  static void tg_test_##suite##_##name(void);                                                                          \
-  __attribute__((constructor)) static void tg_register_##suite##_##name(void) {                                        \
-    tg_test_register(#suite, #name, __FILE__, __LINE__, tg_test_##suite##_##name);                                     \
-  }                                                                                                                    \
+#define TG_TEST(suite, name)                                                                                 \
+  static void tg_test_##suite##_##name(void);                                                                \
+  __attribute__((constructor)) static void tg_register_##suite##_##name(void) {                              \
+    tg_test_register(#suite, #name, __FILE__, __LINE__, tg_test_##suite##_##name);                           \
+  }                                                                                                          \
   static void tg_test_##suite##_##name(void)
 
-#define EXPECT(condition)                                                                                              \
-  do {                                                                                                                 \
-    if (!(condition)) tg_test_fail(__FILE__, __LINE__, "expected: %s", #condition);                                    \
+#define EXPECT(condition)                                                                                    \
+  do {                                                                                                       \
+    if (!(condition)) tg_test_fail(__FILE__, __LINE__, "expected: %s", #condition);                          \
   } while (0)
-#define EXPECT_EQ(a, b)                                                                                                \
-  do {                                                                                                                 \
-    long long tg_a = (long long)(a), tg_b = (long long)(b);                                                            \
-    if (tg_a != tg_b) tg_test_fail(__FILE__, __LINE__, "%s is %lld, %s is %lld", #a, tg_a, #b, tg_b);                  \
+#define EXPECT_EQ(a, b)                                                                                      \
+  do {                                                                                                       \
+    long long tg_a = (long long)(a), tg_b = (long long)(b);                                                  \
+    if (tg_a != tg_b) tg_test_fail(__FILE__, __LINE__, "%s is %lld, %s is %lld", #a, tg_a, #b, tg_b);        \
   } while (0)
-#define EXPECT_BITS(a, b)                                                                                              \
-  do {                                                                                                                 \
-    unsigned long long tg_a = (a), tg_b = (b);                                                                         \
-    if (tg_a != tg_b) tg_test_fail(__FILE__, __LINE__, "%s is 0x%llx, %s is 0x%llx", #a, tg_a, #b, tg_b);              \
+#define EXPECT_BITS(a, b)                                                                                    \
+  do {                                                                                                       \
+    unsigned long long tg_a = (a), tg_b = (b);                                                               \
+    if (tg_a != tg_b) tg_test_fail(__FILE__, __LINE__, "%s is 0x%llx, %s is 0x%llx", #a, tg_a, #b, tg_b);    \
   } while (0)
-#define EXPECT_STR(a, b)                                                                                               \
-  do {                                                                                                                 \
-    const char *tg_a = (a), *tg_b = (b);                                                                               \
-    if (!tg_a || !tg_b || strcmp(tg_a, tg_b))                                                                          \
-      tg_test_fail(__FILE__, __LINE__, "%s is\n%s\n%s is\n%s", #a, tg_a ? tg_a : "(null)", #b, tg_b ? tg_b : "(null)"); \
+#define EXPECT_STR(a, b)                                                                                     \
+  do {                                                                                                       \
+    const char *tg_a = (a), *tg_b = (b);                                                                     \
+    if (!tg_a || !tg_b || strcmp(tg_a, tg_b))                                                                \
+      tg_test_fail(__FILE__, __LINE__, "%s is\n%s\n%s is\n%s", #a, tg_a ? tg_a : "(null)", #b,               \
+                   tg_b ? tg_b : "(null)");                                                                  \
   } while (0)
-#define EXPECT_HAS(text, part)                                                                                         \
-  do {                                                                                                                 \
-    const char *tg_a = (text), *tg_b = (part);                                                                         \
-    if (!tg_a || !strstr(tg_a, tg_b))                                                                                  \
-      tg_test_fail(__FILE__, __LINE__, "%s, which is\n%s\nlacks %s", #text, tg_a ? tg_a : "(null)", tg_b);             \
+#define EXPECT_HAS(text, part)                                                                               \
+  do {                                                                                                       \
+    const char *tg_a = (text), *tg_b = (part);                                                               \
+    if (!tg_a || !strstr(tg_a, tg_b))                                                                        \
+      tg_test_fail(__FILE__, __LINE__, "%s, which is\n%s\nlacks %s", #text, tg_a ? tg_a : "(null)", tg_b);   \
   } while (0)
-#define ASSERT(condition)                                                                                              \
-  do {                                                                                                                 \
-    if (!(condition)) {                                                                                                \
-      tg_test_fail(__FILE__, __LINE__, "required: %s", #condition);                                                    \
-      return;                                                                                                          \
-    }                                                                                                                  \
+#define ASSERT(condition)                                                                                    \
+  do {                                                                                                       \
+    if (!(condition)) {                                                                                      \
+      tg_test_fail(__FILE__, __LINE__, "required: %s", #condition);                                          \
+      return;                                                                                                \
+    }                                                                                                        \
   } while (0)
-#define SKIP(reason)                                                                                                   \
-  do {                                                                                                                 \
-    tg_test_skip(__FILE__, __LINE__, reason);                                                                          \
-    return;                                                                                                            \
+#define SKIP(reason)                                                                                         \
+  do {                                                                                                       \
+    tg_test_skip(__FILE__, __LINE__, reason);                                                                \
+    return;                                                                                                  \
   } while (0)
 
 #endif

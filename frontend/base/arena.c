@@ -33,7 +33,8 @@ static struct tg_arena_block *new_block(size_t bytes) {
 
 void *tg_arena_alloc(tg_arena *arena, size_t count, size_t size) {
   size_t bytes;
-  if (__builtin_mul_overflow(count, size, &bytes) || bytes > SIZE_MAX / 2) tg_die("out of memory (%zu x %zu bytes)", count, size);
+  if (__builtin_mul_overflow(count, size, &bytes) || bytes > SIZE_MAX / 2)
+    tg_die("out of memory (%zu x %zu bytes)", count, size);
   bytes = (bytes + ALIGN - 1) & ~(size_t)(ALIGN - 1);
   struct tg_arena_block *b = arena->blocks;
   if (!b || b->capacity - b->used < bytes) {
@@ -59,7 +60,9 @@ char *tg_arena_strndup(tg_arena *arena, const char *text, size_t length) {
   return copy;
 }
 
-char *tg_arena_strdup(tg_arena *arena, const char *text) { return tg_arena_strndup(arena, text, strlen(text)); }
+char *tg_arena_strdup(tg_arena *arena, const char *text) {
+  return tg_arena_strndup(arena, text, strlen(text));
+}
 
 char *tg_arena_printf(tg_arena *arena, const char *format, ...) {
   va_list args, again;

@@ -277,7 +277,7 @@ static tg_status read_image(const char *path, uint8_t **out_image, size_t *out_s
   if (good && size >= 2 * sizeof magic && !memcmp(image, magic, 7)) {
     uint64_t sum;
     memcpy(&sum, image + size - 8, 8);
-    if (image[7] != magic[7])
+    if (image[7] != (uint8_t)magic[7])
       tg_fail(diag, TG_INVALID, "%s: format version %d is not version %d; compile the model again", path,
               image[7], magic[7]);
     else if (size % 8 || sum != checksum(image, size - 8))

@@ -84,7 +84,8 @@ tg_status prepare_values(Engine *engine, tg_diag *diag) {
   return engine->kernels ? TG_OK : tg_kernels_prepare(program, &engine->kernels, diag);
 }
 
-tg_status open_engine(const tg_program *program, const tg_run_options *options, void **out_state, tg_diag *diag) {
+tg_status open_engine(const tg_program *program, const tg_run_options *options, void **out_state,
+                      tg_diag *diag) {
   auto engine = std::make_unique<Engine>(program);
   tg_status status = options->timing_only ? TG_OK : prepare_values(engine.get(), diag);
   *out_state = status ? nullptr : engine.release();
