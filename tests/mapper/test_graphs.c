@@ -14,7 +14,9 @@ typedef struct row {
   char path[512];
   const char *arch, *settings[3];
   tg_precision_preset preset;
+  struct row *next;
 } row;
+static row *rows; /* live as long as the process */
 
 static char *read_file(const char *path, tg_arena *arena) {
   FILE *file = fopen(path, "rb");
@@ -67,7 +69,10 @@ static void add_rows(const char *folder, const char *name) {
       {"rack_mp4", "rack", {"rows=3", "cols=5"}, TG_PRESET_MP4},
   };
   for (size_t v = 0; v < sizeof variants / sizeof *variants; v++) {
-    row *r = calloc(1, sizeof *r); /* lives as long as the process */
+    row *r = calloc(1, sizeof *r);
+    if (!r) abort();
+    r->next = rows;
+    rows = r;
     snprintf(r->path, sizeof r->path, "%s/%s", folder, name);
     r->arch = variants[v].arch;
     memcpy(r->settings, variants[v].settings, sizeof r->settings);
