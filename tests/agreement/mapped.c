@@ -52,7 +52,7 @@ static const char *compare(const engine_run *functional, const engine_run *syste
 }
 
 const char *engines_differ(const tg_program *program, tg_run_options options) {
-  static char text[512];
+  static char text[sizeof(tg_diag) + 16];
   tg_diag diag = {""};
   if (tg_check_ordering(program, &diag)) {
     snprintf(text, sizeof text, "not ordered: %s", diag.message);
