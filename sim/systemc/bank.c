@@ -9,8 +9,8 @@ static void conflict(tg_chip *chip, uint32_t tile, uint32_t bank, uint32_t a, ui
   char name[40];
   bool half = bank >= chip->m->banks;
   tg_chip_fault(chip, cycle, "%s: %s and %s own %s %u at once", tg_endpoint_name(chip, tile, name),
-                tg_bank_port_name(a), tg_bank_port_name(b), half ? "accumulator half" : "bank",
-                half ? bank - chip->m->banks : bank);
+                tg_bank_port_name(a < b ? a : b), tg_bank_port_name(a < b ? b : a),
+                half ? "accumulator half" : "bank", half ? bank - chip->m->banks : bank);
 }
 
 void tg_bank_own(tg_chip *chip, uint32_t tile, uint32_t bank, tg_bank_port port, uint64_t first,

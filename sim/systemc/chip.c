@@ -64,7 +64,6 @@ void tg_chip_destroy(tg_chip *chip) {
   tg_cost_cache_release(&chip->costs);
   free(chip->posts);
   free(chip->events);
-  free(chip->overflows);
   tg_arena_release(&chip->arena);
   free(chip);
 }
@@ -157,11 +156,7 @@ static void section_end(tg_chip *chip) {
   }
   if (chip->fault_at < chip->last_end + 2) return; /* on its way */
   chip->begin = chip->last_end + 2;
-  if (chip->invocation + 1 == chip->program->invocation_count) {
-    chip->stopped = true;
-    return;
-  }
-  chip->invocation++;
+  chip->ended = true; /* what is still visible before, a semaphore that overflows, counts */
   chip->waiting = true;
   tg_chip_wake(chip, tg_agent_of_control(chip), chip->begin);
 }
@@ -212,6 +207,7 @@ void tg_chip_begin(tg_chip *chip, tg_dram *dram, const tg_run_options *options) 
   chip->options = *options;
   chip->dram = dram;
   chip->now = chip->invocation = 0;
+  chip->ended = false;
   chip->begin = chip->last_end = 0;
   chip->event_count = 0;
   chip->fault_at = TG_NEVER;
@@ -240,7 +236,15 @@ static void control_act(tg_chip *chip) {
     chip->stopped = true;
     return;
   }
-  if (chip->waiting && chip->begin <= chip->now) section_begin(chip);
+  if (chip->waiting && chip->begin <= chip->now) {
+    if (chip->ended) chip->invocation++;
+    chip->ended = false;
+    if (chip->invocation == chip->program->invocation_count) {
+      chip->stopped = true;
+      return;
+    }
+    section_begin(chip);
+  }
   if (chip->waiting && next > chip->begin) next = chip->begin;
   if (next > chip->fault_at) next = chip->fault_at;
   if (next != TG_NEVER && !chip->stopped) tg_chip_wake(chip, tg_agent_of_control(chip), next);

@@ -165,6 +165,7 @@ typedef struct tg_chip {
   uint64_t begin;    /* cycle when the invocation begins, or began */
   uint64_t last_end; /* E so far */
   bool waiting;      /* for `begin` */
+  bool ended;        /* ... because an invocation ended */
   bool stopped;      /* the run is over, one way or the other */
   uint64_t fault_at; /* earliest fault found */
   tg_diag fault;

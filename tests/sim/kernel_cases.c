@@ -138,7 +138,7 @@ void kernel_add_vop(tg_program *program, kernel_random *r) {
   if (!tile->words) {
     tile->words = TG_NEW_ARRAY(&program->arena, uint64_t, program->params.microcode_words);
     tile->constants = TG_NEW_ARRAY(&program->arena, uint32_t, 64);
-    tile->constant_count = 60;
+    tile->constant_count = 64;
     for (int i = 0; i < 60; i++)
       tile->constants[i] = i % 2 ? kernel_random_bits(r) : tg_f32_bits((float)(i - 20) * 0.75f);
   }

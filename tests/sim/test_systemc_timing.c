@@ -572,7 +572,7 @@ static const fault faults[] = {
      "vx vop row_count=1,1,1 j_count=1,1 rows=1 s0_kind=4 s0_base=255\n"
      "invoke 0 \"i\"\n",
      0,
-     {"cycle 52: tile 0,0: vx (loads) and mx own accumulator half 1 at once"}},
+     {"cycle 52: tile 0,0: mx and vx (loads) own accumulator half 1 at once"}},
     {"second_bank_of_a_burst",
      "arch tiny\n"
      "section \"s\"\n"
