@@ -1,0 +1,184 @@
+/* Products against a plain C model of docs/numerics.md: chains in ascending k, stochastically rounded at the
+ * end of each K tile in logical coordinates or not at all. The model knows no architecture, so equal bits on
+ * several show that results depend on none. */
+#include "frontend/pipeline.h"
+#include "frontend/text.h"
+#include "sim/machine/numerics.h"
+#include "tests/harness.h"
+#include "tests/mapper/run_graph.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { SEED = 77, STEP = 3, NODE = 9 };
+
+/* A product as rows x columns chains of K pairs; element(user, row, column, k) is what is multiplied. */
+typedef struct chains {
+  int64_t rows, columns, k;
+  void (*pair)(const struct chains *chains, int64_t row, int64_t column, int64_t k, float *a, float *b);
+  int64_t (*place)(const struct chains *chains, int64_t row, int64_t column); /* in the output */
+  const float *x, *w;
+  int64_t batch_rows; /* MatMul: rows of a batch element that has a B of its own; 0: one B for all */
+  int64_t n, h, width, groups, cin, cout, kernel, stride, pad, oh, ow; /* Conv; cin, cout of a group */
+} chains;
+
+static float chain(const chains *c, int64_t row, int64_t column, bool narrow, int k_tile) {
+  float acc = 0;
+  uint32_t key = tg_sr_key(SEED, STEP, NODE);
+  for (int64_t k = 0; k < c->k; k++) {
+    float a, b;
+    c->pair(c, row, column, k, &a, &b);
+    if (narrow) {
+      a = tg_bits_f32(tg_bf16_to_f32(tg_bf16_from_f32(tg_f32_bits(a))));
+      b = tg_bits_f32(tg_bf16_to_f32(tg_bf16_from_f32(tg_f32_bits(b))));
+    }
+    acc = fmaf(a, b, acc);
+    if (!k_tile || ((k + 1) % k_tile && k + 1 < c->k)) continue;
+    uint32_t tile = tg_sr_tile_key(key, (uint32_t)(k / k_tile));
+    uint32_t r16 = tg_sr_r16(tg_sr_row_hash(tile, (uint32_t)row), tg_sr_col_hash(tile, (uint32_t)column));
+    acc = tg_bits_f32(tg_bf16_to_f32(tg_bf16_stochastic(tg_f32_bits(acc), r16)));
+  }
+  return acc;
+}
+
+static void matmul_pair(const chains *c, int64_t row, int64_t column, int64_t k, float *a, float *b) {
+  *a = c->x[row * c->k + k];
+  *b = c->w[((c->batch_rows ? row / c->batch_rows : 0) * c->k + k) * c->columns + column];
+}
+static int64_t matmul_place(const chains *c, int64_t row, int64_t column) {
+  return row * c->columns + column;
+}
+
+/* X[N,C,H,W], W[Cout,C/groups,K,K]; k is (kh, kw, cin), a row an output pixel, padding a +0. */
+static void conv_pair(const chains *c, int64_t row, int64_t column, int64_t k, float *a, float *b) {
+  int64_t channel = k % c->cin, kw = k / c->cin % c->kernel, kh = k / c->cin / c->kernel;
+  int64_t n = row / (c->oh * c->ow), y = row / c->ow % c->oh * c->stride + kh - c->pad,
+          x = row % c->ow * c->stride + kw - c->pad, group = column / c->cout;
+  bool inside = y >= 0 && y < c->h && x >= 0 && x < c->width;
+  *a = inside ? c->x[((n * c->groups * c->cin + group * c->cin + channel) * c->h + y) * c->width + x] : 0;
+  *b = c->w[((column * c->cin + channel) * c->kernel + kh) * c->kernel + kw];
+}
+static int64_t conv_place(const chains *c, int64_t row, int64_t column) {
+  int64_t pixels = c->oh * c->ow;
+  return (row / pixels * c->columns + column) * pixels + row % pixels;
+}
+
+typedef struct product {
+  const char *name, *text; /* inputs: x, w */
+  chains chains;
+} product;
+
+#define MATMUL(a, b)                                                                                         \
+  "graph \"g\"\ninput %x: f32" a "\ninput %w: f32" b "\n%y = MatMul(%x, %w) @9\noutput \"y\" %y: f32\n"
+#define CONV(x, w, attributes)                                                                               \
+  "graph \"g\"\ninput %x: f32" x "\ninput %w: f32" w "\n%y = Conv(%x, %w) " attributes                       \
+  " @9\noutput \"y\" %y: f32\n"
+#define AS_MATMUL .pair = matmul_pair, .place = matmul_place
+#define AS_CONV   .pair = conv_pair, .place = conv_place
+
+static const product products[] = {
+    {"deep", MATMUL("[7,300]", "[300,9]"), {7, 9, 300, AS_MATMUL}},
+    {"ragged", MATMUL("[17,13]", "[13,17]"), {17, 17, 13, AS_MATMUL}},
+    {"passes", MATMUL("[150,129]", "[129,70]"), {150, 70, 129, AS_MATMUL}},
+    {"one", MATMUL("[1,256]", "[256,1]"), {1, 1, 256, AS_MATMUL}},
+    {"shared_b", MATMUL("[3,5,40]", "[40,6]"), {15, 6, 40, AS_MATMUL}},
+    {"batched", MATMUL("[3,5,40]", "[3,40,6]"), {15, 6, 40, AS_MATMUL, .batch_rows = 5}},
+    {"conv",
+     CONV("[2,5,9,7]", "[11,5,3,3]", "kernel_shape=[3,3] strides=[2,2] pads=[1,1,1,1]"),
+     {40, 11, 45, AS_CONV, .n = 2, .h = 9, .width = 7, .groups = 1, .cin = 5, .cout = 11, .kernel = 3,
+      .stride = 2, .pad = 1, .oh = 5, .ow = 4}},
+    {"conv_grouped",
+     CONV("[1,6,6,6]", "[8,3,3,3]", "kernel_shape=[3,3] group=2 pads=[1,1,1,1]"),
+     {36, 8, 27, AS_CONV, .n = 1, .h = 6, .width = 6, .groups = 2, .cin = 3, .cout = 4, .kernel = 3,
+      .stride = 1, .pad = 1, .oh = 6, .ow = 6}},
+};
+
+static const struct shape {
+  const char *name, *arch, *settings[3];
+} shapes[] = {{"tiny", "tiny", {NULL}},
+              {"edge", "edge", {NULL}},
+              {"1x3", "tiny", {"rows=1", "cols=3", NULL}},
+              {"3x1 of 2 x 2", "tiny", {"rows=3", "cols=1", "p=2"}}};
+
+/* 0: fp32. */
+static const int k_tiles[] = {0, 128, 16, 5};
+
+typedef struct mapped {
+  tg_graph *graph;
+  tg_program *program;
+  tg_dram *dram;
+  const void *inputs[2];
+} mapped;
+
+static tg_status run(const product *p, const struct shape *shape, bool narrow, int k_tile, mapped *out,
+                     tg_arena *arena, tg_diag *diag) {
+  tg_params params;
+  tg_frontend_options options;
+  tg_run_options run = {.threads = 1, .seed = SEED, .step = STEP};
+  tg_map_options map = {.accum_bf16sr = k_tile > 0, .k_tile = k_tile, .seed = SEED};
+  tg_run_result result = {0};
+  void *state = NULL;
+  tg_frontend_defaults(&options);
+  options.precision.preset = narrow ? TG_PRESET_MP1 : TG_PRESET_MP0;
+  tg_status status = tg_params_load(shape->arch, &params, diag);
+  for (int i = 0; i < 3 && shape->settings[i] && !status; i++)
+    status = tg_params_set(&params, shape->settings[i], diag);
+  if (!status) status = tg_graph_parse(arena, p->text, &out->graph, diag);
+  if (!status) status = tg_frontend_lower(out->graph, &options, diag);
+  if (!status) status = tg_map(out->graph, &params, &map, &out->program, diag);
+  if (!status) status = tg_dram_create(out->program, &out->dram, diag);
+  if (!status) fill_inputs(out->graph, out->program, out->dram, 42, out->inputs, arena);
+  if (!status) status = tg_engine_functional.open(out->program, &run, &state, diag);
+  if (!status) status = tg_engine_functional.run(state, out->dram, &run, &result, diag);
+  if (state) tg_engine_functional.close(state);
+  tg_run_result_release(&result);
+  return status;
+}
+
+static const float *output_of(const mapped *m) {
+  for (uint32_t t = 0; t < m->program->tensor_count; t++)
+    if (m->program->tensors[t].role == TG_ROLE_OUTPUT)
+      return (const float *)(const void *)(m->dram->bytes + m->program->tensors[t].address);
+  return NULL;
+}
+
+/* The first difference between the model and what the machine left. */
+static void compare(const chains *c, const float *got, bool narrow, int k_tile, tg_diag *diag) {
+  for (int64_t row = 0; row < c->rows; row++)
+    for (int64_t column = 0; column < c->columns; column++) {
+      float want = chain(c, row, column, narrow, k_tile), value = got[c->place(c, row, column)];
+      if (tg_f32_bits(value) == tg_f32_bits(want)) continue;
+      tg_fail(diag, TG_MISMATCH, "row %lld, column %lld is %.9g, the model has %.9g", (long long)row,
+              (long long)column, value, want);
+      return;
+    }
+}
+
+static void check_product(const void *user) {
+  const product *p = user;
+  for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
+    for (size_t k = 0; k < sizeof k_tiles / sizeof *k_tiles; k++)
+      for (int narrow = 0; narrow < 2; narrow++) {
+        tg_diag diag = {""};
+        tg_arena arena = {0};
+        mapped m = {0};
+        if (!run(p, &shapes[s], narrow, k_tiles[k], &m, &arena, &diag)) {
+          chains c = p->chains;
+          c.x = m.inputs[0];
+          c.w = m.inputs[1];
+          compare(&c, output_of(&m), narrow, k_tiles[k], &diag);
+        }
+        if (diag.message[0])
+          tg_test_fail(__FILE__, __LINE__, "%s, K tile %d, %s: %s", shapes[s].name, k_tiles[k],
+                       narrow ? "mp1" : "mp0", diag.message);
+        tg_dram_destroy(m.dram);
+        tg_program_destroy(m.program);
+        tg_arena_release(&arena);
+      }
+}
+
+__attribute__((constructor)) static void register_products(void) {
+  for (size_t p = 0; p < sizeof products / sizeof *products; p++)
+    tg_test_register_row("rounding", products[p].name, __FILE__, __LINE__, check_product, &products[p]);
+}
