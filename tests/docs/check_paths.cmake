@@ -1,5 +1,5 @@
 # In every page of the tree: targets of relative links, and `folder/file` in backquotes, exist. Backquoted paths are
-# written from the root or from the page's folder; patterns and placeholders (* < { ... upper case) are left alone.
+# written from the root or from the page's folder; what holds other characters (* < { ...) is a pattern and left alone.
 file(GLOB_RECURSE pages LIST_DIRECTORIES false *.md)
 list(FILTER pages EXCLUDE REGEX "/build[^/]*/|/node_modules/")
 list(LENGTH pages count)
