@@ -1,0 +1,136 @@
+/* Parts of the SystemC engine that other engines have nothing like: costs of bursts in constant time, several
+ * simulations in one process, runs after faults. */
+#include "sim/systemc/cost.h"
+#include "tests/sim/support.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static uint32_t random_state;
+static uint32_t below(uint32_t bound) { /* 0 .. bound - 1 */
+  random_state = random_state * 1664525u + 1013904223u;
+  return (random_state >> 8) % bound;
+}
+
+static tg_agcu_instr random_walk(void) {
+  static const int runs[] = {1, 3, 16, 31, 64, 100, 700};
+  tg_agcu_instr in = {.convert = {below(6)}, .rows = {1 + below(9)}, .take = {1 + below(300)}};
+  in.op[0] = TG_OP_agcu_load;
+  for (int d = 0; d < 3; d++) in.m_radix[d] = in.k_radix[d] = 1 + below(4);
+  in.k_radix[2] = runs[below(sizeof runs / sizeof *runs)];
+  in.k_first[0] = below(1000);
+  in.k_delta[2] = below(100);
+  in.stride[5] =
+      below(4) ? tg_convert_memory_bytes(in.convert[0]) : 12; /* now and then one element a piece */
+  in.x_inc[5] = below(2);
+  return in;
+}
+
+static void compare_bursts(tg_cost_cache *cache, const tg_params *m, const tg_agcu_instr *in,
+                           const uint32_t index[3]) {
+  uint32_t k_start = (uint32_t)in->k_first[0] + index[2] * (uint32_t)in->k_delta[2];
+  const tg_row_cost *row = tg_cost_of_row(cache, m, in, k_start);
+  tg_walk walk;
+  tg_walk_begin(&walk, m, in, index, 0);
+  while (walk.flit < walk.flits) {
+    uint32_t first = walk.flit, atoms, pieces = tg_walk_burst(&walk, m->burst_flits, NULL, &atoms);
+    tg_cost cost = tg_cost_of_burst(row, first, walk.flit - first);
+    EXPECT_EQ(cost.pieces, pieces);
+    EXPECT_EQ(cost.atoms, atoms);
+  }
+}
+
+TG_TEST(systemc_cost, equals_the_walk) {
+  tg_cost_cache cache = {0};
+  tg_params m;
+  ASSERT(!tg_params_load("tiny", &m, NULL));
+  random_state = 1;
+  enum { INSTRUCTIONS = 300 };
+  static tg_agcu_instr in[INSTRUCTIONS]; /* the cache knows them by address */
+  for (int n = 0; n < INSTRUCTIONS; n++) {
+    m.p = 2u << below(4);
+    m.burst_flits = 4u << below(5);
+    in[n] = random_walk();
+    for (uint32_t i = 0; i < 5; i++) compare_bursts(&cache, &m, &in[n], (uint32_t[]){0, 0, i});
+  }
+  tg_cost_cache_release(&cache);
+}
+
+#define GOOD                                                                                                 \
+  "arch tiny\nsection \"s\"\ntile 0\ntx send src_inner=200 dst_inner=200 flits=100 dst_mask=4\ninvoke 0 "    \
+  "\"i\"\n"
+#define STUCK "arch tiny\nset rows=3\nsection \"s\"\ntile 3\nmx sync wait_on=1\ninvoke 0 \"i\"\n"
+/* A fault of cycle 66, with wakes of later cycles still to come. */
+#define BAD                                                                                                  \
+  "arch tiny\nsection \"s\"\ntile 0\ntx send src_inner=200 dst_inner=200 flits=100 dst_mask=4\n"             \
+  "tile 1\nsem 1=255\nmx sync\nmx sync post_kind=1 post_sem=1\ninvoke 0 \"i\"\n"
+
+/* An engine opened on a program, and memory for it. */
+typedef struct opened {
+  tg_program *program;
+  tg_dram *dram;
+  void *state;
+} opened;
+
+static const tg_run_options time_only = {.timing_only = true};
+
+static opened open_program(const char *text) {
+  opened o = {.program = tg_test_program(text)};
+  if (tg_dram_create(o.program, &o.dram, NULL) ||
+      tg_engine_systemc.open(o.program, &time_only, &o.state, NULL))
+    tg_test_fail(__FILE__, __LINE__, "it does not open");
+  return o;
+}
+
+static void close_program(opened *o) {
+  tg_engine_systemc.close(o->state);
+  tg_dram_destroy(o->dram);
+  tg_program_destroy(o->program);
+}
+
+static void expect_run(const opened *o, tg_status status, uint64_t cycles) {
+  tg_run_result result = {0};
+  tg_diag diag = {""};
+  EXPECT_EQ(tg_engine_systemc.run(o->state, o->dram, &time_only, &result, &diag), status);
+  EXPECT_EQ(result.cycles, cycles);
+  tg_run_result_release(&result);
+}
+
+TG_TEST(systemc_engine, many_are_open_and_run_again_in_any_order) {
+  opened good = open_program(GOOD), stuck = open_program(STUCK), bad = open_program(BAD);
+  for (int round = 0; round < 3; round++) {
+    expect_run(&good, TG_OK, 151);
+    expect_run(&bad, TG_FAULT, 0);
+    expect_run(&stuck, TG_FAULT, 0);
+    expect_run(&good, TG_OK, 151);
+  }
+  close_program(&good); /* the first opened goes first */
+  expect_run(&stuck, TG_FAULT, 0);
+  opened again = open_program(GOOD);
+  close_program(&stuck);
+  expect_run(&again, TG_OK, 151);
+  expect_run(&bad, TG_FAULT, 0);
+  close_program(&again);
+  close_program(&bad);
+}
+
+#define LATE_CONFLICT                                                                                        \
+  "arch tiny\nsection \"s\"\ntile 0\n"                                                                       \
+  "mx gemm m_count=10,10 blk_count=1,1,1,1 a_banks=1 b_base=256 b_banks=1 b_row=1\n"                         \
+  "tx send flits=64 src_base=128 src_inner=60 src_stride=-128 dst_inner=200 dst_mask=4\n"                    \
+  "tile 1\nsem 1=%s\nmx sync\nmx sync\nmx sync post_kind=1 post_sem=1\ninvoke 0 \"i\"\n"
+
+static void expect_fault(const char *initial, const char *message) {
+  char text[600];
+  snprintf(text, sizeof text, LATE_CONFLICT, initial);
+  char *trace = tg_test_trace(&tg_engine_systemc, text, &time_only);
+  EXPECT_HAS(trace, message);
+  free(trace);
+}
+
+/* The burst granted at 81 reads bank 0 from 81 + 1 + 60 on, which mx streams until 80 + 4 + 99: known at 81.
+ * The third SYNC's increment is visible at 83. */
+TG_TEST(systemc_engine, the_earliest_fault_is_named) {
+  expect_fault("254", "cycle 142: tile 0,0: mx (a) and tx own bank 0 at once");
+  expect_fault("255", "cycle 83: semaphore 1 of tile 0,1 is above 255");
+}
