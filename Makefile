@@ -24,7 +24,10 @@ test: all lint
 	ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -j 2 -LE long
 	$(MAKE) sanitize
 
-test-long: all
+# With the RTL of the preset edge, which this build directory then keeps.
+test-long: | packages
+	$(GENERATE) -DTEGULA_RTL_EDGE=ON
+	cmake --build $(BUILD)
 	ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -L long
 
 # The C code once more, with address and undefined-behaviour checks; engines that need no Verilator build.

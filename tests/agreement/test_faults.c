@@ -42,12 +42,12 @@ static const defect defects[] = {
     {"rtl_wrong_rounding_bit", &tg_engine_rtl, RTL_LAST_PLACE, false, "byte 0x"},
     {"rtl_burst_one_late", &tg_engine_rtl, RTL_LATE_BURST, false, "tx context 0 pc 0 ["},
     {"rtl_lost_credit", &tg_engine_rtl, RTL_LOST_POST, false, "agcu context 0 pc 0 ["},
-    {"rtl_ignored_wait", &tg_engine_rtl, RTL_IGNORED_WAIT, false, "tx and vx store own bank 4"},
+    {"rtl_ignored_wait", &tg_engine_rtl, RTL_IGNORED_WAIT, false, "own bank 4"},
     {"rtl_arbiter_one_early", &tg_engine_rtl, RTL_SHORT_RESERVATION, true, "tx context 0 pc 0 ["},
     {"systemc_product_one_late", &tg_engine_systemc, TG_DEFECT_MX_LATENCY, false, "mx context 0 pc 0 ["},
     {"systemc_lost_credit", &tg_engine_systemc, TG_DEFECT_LOST_CREDIT, false, "deadlock"},
     {"systemc_ignored_wait", &tg_engine_systemc, TG_DEFECT_IGNORED_WAIT, false,
-     "tx and vx (stores) own bank 4"},
+     "own bank 4"},
     {"systemc_wrong_value_bit", &tg_engine_systemc, TG_DEFECT_VALUE_BIT, false, "byte 0x"},
 };
 

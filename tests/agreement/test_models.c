@@ -1,0 +1,90 @@
+/* Whole models in every precision: presets, accumulations. On `tiny` the demonstration's network among them,
+ * on the other RTL configurations of the tests smaller graphs. */
+#include "frontend/onnx/onnx.h"
+#include "frontend/text.h"
+#include "mapper/mapper.h"
+#include "tests/agreement/mapped.h"
+#include "tests/harness.h"
+
+#include <stdio.h>
+
+static const char *const digits = "runtime/demo/digits.onnx";
+
+#define GEMM                                                                                                 \
+  "graph \"g\"\ninput %a: f32[17,13]\ninput %b: f32[13,17]\n%y = MatMul(%a, %b) @0\noutput \"y\" %y: f32\n"
+#define MLP                                                                                                  \
+  "graph \"g\"\ninput %x: f32[4,30]\nconst %w1: f32[30,20] = seeded(1, 0.3)\n"                               \
+  "const %b1: f32[20] = seeded(2, 0.3)\nconst %w2: f32[20,10] = seeded(3, 0.3)\n"                            \
+  "const %b2: f32[10] = seeded(4, 0.3)\n%h = Gemm(%x, %w1, %b1) @0\n%r = Relu(%h) @1\n"                      \
+  "%o = Gemm(%r, %w2, %b2) @2\n%y = Softmax(%o) axis=-1 @3\noutput \"y\" %y: f32\n"
+#define CONV                                                                                                 \
+  "graph \"g\"\ninput %x: f32[1,3,6,5]\nconst %w: f32[6,3,3,3] = seeded(3, 0.2)\n"                           \
+  "const %b: f32[6] = seeded(4, 1)\n"                                                                        \
+  "%c = Conv(%x, %w, %b) kernel_shape=[3,3] pads=[1,1,1,1] @0\n%r = Relu(%c) @1\n"                           \
+  "%y = MaxPool(%r) kernel_shape=[2,2] strides=[2,2] @2\noutput \"y\" %y: f32\n"
+
+typedef struct row {
+  const char *name;
+  chip chip;
+  const char *text; /* NULL: the digits */
+  tg_precision_options precision;
+} row;
+
+static tg_status map_digits(const tg_params *params, const tg_precision_options *precision,
+                            tg_program **out_program, tg_diag *diag) {
+  tg_arena arena = {0};
+  tg_graph *graph;
+  tg_status status = tg_onnx_read(&arena, digits, &graph, diag);
+  if (!status) status = map_graph(graph, params, precision, 5, out_program, diag);
+  tg_arena_release(&arena);
+  return status;
+}
+
+static void check_row(const void *user) {
+  const row *r = user;
+  tg_diag diag = {""};
+  tg_params params;
+  tg_program *program = NULL;
+  tg_status status = chip_params(r->chip, &params, &diag);
+  if (!status)
+    status = r->text ? map_text(r->text, &params, &r->precision, &program, &diag)
+                     : map_digits(&params, &r->precision, &program, &diag);
+  const char *difference =
+      status ? diag.message : engines_differ(program, (tg_run_options){.threads = 1, .seed = 5});
+  if (difference) tg_test_fail(__FILE__, __LINE__, "%s", difference);
+  tg_program_destroy(program);
+}
+
+enum { PRESETS = 3, ACCUMULATIONS = 2, PRECISIONS = PRESETS * ACCUMULATIONS };
+
+/* The K tile is shorter than the products' K, so that rounding happens between K tiles. */
+static tg_precision_options precision_of(int index) {
+  tg_precision_options precision;
+  tg_precision_defaults(&precision);
+  precision.preset = (tg_precision_preset)(index / ACCUMULATIONS);
+  precision.tiling_accum = index % ACCUMULATIONS ? TG_ACCUM_BF16SR : TG_ACCUM_FP32;
+  precision.k_tile = 8;
+  return precision;
+}
+
+__attribute__((constructor)) static void register_models(void) {
+  static const row models[] = {
+      {"digits", CHIP_TINY, NULL, {0}}, {"gemm_17x13x17", CHIP_TINY, GEMM, {0}}, {"mlp", CHIP_TINY, MLP, {0}},
+      {"conv", CHIP_TINY, CONV, {0}},   {"gemm_17x13x17", CHIP_ROW, GEMM, {0}},  {"mlp", CHIP_ROW, MLP, {0}},
+      {"conv", CHIP_ROW, CONV, {0}},    {"gemm_17x13x17", CHIP_ODD, GEMM, {0}},  {"mlp", CHIP_ODD, MLP, {0}},
+      {"conv", CHIP_ODD, CONV, {0}},
+  };
+  enum { MODELS = sizeof models / sizeof *models };
+  static const char *const presets[] = {"mp0", "mp1", "mp4"}, *const accumulations[] = {"fp32", "bf16sr"};
+  static row rows[MODELS * PRECISIONS];
+  for (int m = 0; m < MODELS; m++)
+    for (int p = 0; p < PRECISIONS; p++) {
+      row *r = &rows[m * PRECISIONS + p];
+      char label[96];
+      *r = models[m];
+      r->precision = precision_of(p);
+      snprintf(label, sizeof label, "%s_%s_%s_%s", r->name, chip_names[r->chip], presets[p / ACCUMULATIONS],
+               accumulations[p % ACCUMULATIONS]);
+      tg_test_register_row("models", label, __FILE__, __LINE__, check_row, r);
+    }
+}
