@@ -173,7 +173,7 @@ module agcu #(
   semaphores #(
       .UNITS(NC), .LOCALS(NC + 1), .LINKS(N), .ROW_LINKS(WEST ? N : 0), .LANES(1)
   ) u_semaphores (
-      .clk_i, .rst_ni, .start_i, .cfg_we_i(cfg_we_i && cfg_kind_i == fabric_pkg::CFG_SEMAPHORES),
+      .clk_i, .rst_ni, .start_i, .row_pos_i('0), .col_pos_i('0), .cfg_we_i(cfg_we_i && cfg_kind_i == fabric_pkg::CFG_SEMAPHORES),
       .cfg_slot_i(cfg_slot_i[7:0]), .cfg_data_i, .take_i(issue_o), .need_i(need), .local_valid_i(post_valid),
       .local_posts_i(posts), .link_valid_i, .link_posts_i, .lane_valid_i(arrive_i && side.post),
       .lane_sem_i(side.sem), .nonzero_o, .overflow_o(overflow), .overflow_sem_o(fault_sem_o)

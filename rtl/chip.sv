@@ -169,8 +169,8 @@ module chip (
       logic [W-1:0] data;
       logic [BB-1:0] posts;
 
-      tile #(.ROW(r), .COL(c)) u_tile (
-          .clk_i, .rst_ni, .start_i(start_q), .run_i(run_o), .fault_i,
+      tile u_tile (
+          .clk_i, .rst_ni, .start_i(start_q), .run_i(run_o), .fault_i, .row_pos_i(5'(c + 1)), .col_pos_i(5'(r + 1)),
           .cfg_we_i(cfg_we_q && (cfg_endpoint_q == 10'(ID) || cfg_kind_q == fabric_pkg::CFG_KEYS)), .cfg_kind_i(cfg_kind_q),
           .cfg_unit_i(cfg_unit_q), .cfg_slot_i(cfg_slot_q), .cfg_data_i(cfg_data_q), .post_valid_o({col_post_valid[CP], row_post_valid[RP]}),
           .posts_o(posts), .row_link_valid_i(row_link_valid[RP*NR+:NR]),

@@ -7,13 +7,13 @@ module semaphores #(
     parameter int unsigned LOCALS = 4,  // post groups of the own units
     parameter int unsigned LINKS = 2,   // post links: first ROW_LINKS of the own row, then of the own column
     parameter int unsigned ROW_LINKS = 1,
-    parameter int unsigned ROW_POS = 0, // own positions
-    parameter int unsigned COL_POS = 0,
     parameter int unsigned LANES = 4    // lane inputs
 ) (
     input  logic                                     clk_i,
     input  logic                                     rst_ni,
     input  logic                                     start_i,
+    input  logic [4:0]                               row_pos_i, // own positions: constants
+    input  logic [4:0]                               col_pos_i,
     input  logic                                     cfg_we_i, // 256 initial values at once
     input  logic [7:0]                               cfg_slot_i,
     input  logic [fabric_pkg::CFG_BITS-1:0]          cfg_data_i,
@@ -86,7 +86,7 @@ module semaphores #(
             posts = link_posts_i[s*fabric_pkg::BUNDLE_BITS+g*fabric_pkg::POSTS_BITS+:fabric_pkg::POSTS_BITS];
             for (int i = 0; i < 4; i++) begin
               if (posts.kind[i] == (s < OF_ROW ? fabric_pkg::POST_ROW : fabric_pkg::POST_COL)
-                  && posts.pos[i] == (s < OF_ROW ? 5'(ROW_POS) : 5'(COL_POS))) begin
+                  && posts.pos[i] == (s < OF_ROW ? row_pos_i : col_pos_i)) begin
                 sem = posts.sem[i];
                 if (count[sem[SEM_BITS-1:0]] == 8'd255) begin
                   over = 1'b1;

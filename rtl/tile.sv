@@ -1,13 +1,12 @@
 // A tile: mx, vx and tx with their sequencers, the scratchpad, the semaphores, and its places on four lanes.
-module tile #(
-    parameter int unsigned ROW = 0,
-    parameter int unsigned COL = 0
-) (
+module tile (
     input  logic                                 clk_i,
     input  logic                                 rst_ni,
     input  logic                                 start_i,
     input  logic                                 run_i,
     input  logic [7:0]                           fault_i,
+    input  logic [4:0]                           row_pos_i, // its position on the lanes of its row ...
+    input  logic [4:0]                           col_pos_i, // ... and of its column: constants
     input  logic                                 cfg_we_i, // this endpoint, or all for the tables
     input  logic [2:0]                           cfg_kind_i,
     input  logic [2:0]                           cfg_unit_i,
@@ -173,7 +172,7 @@ module tile #(
 
   // The units
   logic [8:0] req;
-  logic [9*16-1:0] row;
+  logic [9*16-1:0] rows;
   logic [4*NB-1:0] own;
   logic [4*W-1:0] rdata;
   logic [W-1:0] vx_wdata;
@@ -185,8 +184,8 @@ module tile #(
   mx u_mx (
       .clk_i, .rst_ni, .fault_i, .head_valid_i(head_valid[0]), .head_i(mx_in), .idx_i(mx_idx), .a_addr_i(mx_a),
       .b_addr_i(mx_b), .c_addr_i(mx_c), .sr_key_i(keys_q[mx_in.sr_key]), .issue_o(issue[0]), .end_o(end_o[0]),
-      .idle_for_sync_o(mx_idle), .a_req_o(req[0]), .a_row_o(row[0*16+:16]), .a_rdata_i(rdata[0*W+:W]),
-      .b_req_o(req[1]), .b_row_o(row[1*16+:16]), .b_rdata_i(rdata[1*W+:W]), .a_own_o(own[0*NB+:NB]),
+      .idle_for_sync_o(mx_idle), .a_req_o(req[0]), .a_row_o(rows[0*16+:16]), .a_rdata_i(rdata[0*W+:W]),
+      .b_req_o(req[1]), .b_row_o(rows[1*16+:16]), .b_rdata_i(rdata[1*W+:W]), .a_own_o(own[0*NB+:NB]),
       .b_own_o(own[1*NB+:NB]), .acc_own_o(mx_acc_own), .acc_rd_req_i(acc_req), .acc_rd_row_i(acc_row),
       .acc_rd_data_o(acc_data)
   );
@@ -194,14 +193,14 @@ module tile #(
       .clk_i, .rst_ni, .cfg_we_i(cfg_vx_word || cfg_vx_constant), .cfg_sel_i(cfg_vx_constant),
       .cfg_addr_i(cfg_slot_i), .cfg_data_i(cfg_data_i[63:0]), .head_valid_i(head_valid[1]), .head_i(vx_in),
       .s_addr_i(vx_addr), .issue_o(issue[1]), .end_o(end_o[1]), .idle_for_sync_o(vx_idle),
-      .ld_req_o(req[2]), .ld_row_o(row[2*16+:16]), .ld_rdata_i(rdata[2*W+:W]), .st_req_o(req[4]),
-      .st_row_o(row[4*16+:16]), .st_data_o(vx_wdata), .ld_own_o(own[2*NB+:NB]), .st_own_o(own[3*NB+:NB]),
+      .ld_req_o(req[2]), .ld_row_o(rows[2*16+:16]), .ld_rdata_i(rdata[2*W+:W]), .st_req_o(req[4]),
+      .st_row_o(rows[4*16+:16]), .st_data_o(vx_wdata), .ld_own_o(own[2*NB+:NB]), .st_own_o(own[3*NB+:NB]),
       .acc_rd_req_o(acc_req), .acc_rd_row_o(acc_row), .acc_rd_data_i(acc_data), .acc_own_o(vx_acc_own)
   );
   tx u_tx (
       .clk_i, .rst_ni, .start_i, .fault_i, .head_valid_i(head_valid[2]), .head_i(tx_in), .src_addr_i(tx_src),
       .dst_addr_i(tx_dst), .issue_o(issue[2]), .end_o(end_o[2]), .idle_for_sync_o(tx_idle), .read_o(req[3]),
-      .read_row_o(row[3*16+:16]), .req_o, .far_o, .len_o, .grant_i, .side_dir_o(tx_dir), .side_o
+      .read_row_o(rows[3*16+:16]), .req_o, .far_o, .len_o, .grant_i, .side_dir_o(tx_dir), .side_o
   );
   assign tx_side = side_o;
   assign send_o = tx_side.valid ? tx_dir : '0;
@@ -214,7 +213,7 @@ module tile #(
     fabric_pkg::side_t side;
     assign side = side_i[l*SB+:SB];
     assign req[5+l] = arrive_i[l];
-    assign row[(5+l)*16+:16] = side.row;
+    assign rows[(5+l)*16+:16] = side.row;
     assign lane_post[l] = arrive_i[l] && side.post;
     assign lane_sem[l*10+:10] = side.sem;
   end
@@ -223,7 +222,7 @@ module tile #(
   logic [5:0] pad_bank;
   logic [8:0] pad_ports;
   scratchpad u_scratchpad (
-      .clk_i, .rst_ni, .start_i, .run_i, .req_i(req), .row_i(row), .own_i(own), .wdata_i({data_i, vx_wdata}),
+      .clk_i, .rst_ni, .start_i, .run_i, .req_i(req), .row_i(rows), .own_i(own), .wdata_i({data_i, vx_wdata}),
       .rdata_o(rdata), .fault_o(pad_fault), .fault_code_o(pad_code), .fault_bank_o(pad_bank),
       .fault_ports_o(pad_ports)
   );
@@ -262,9 +261,9 @@ module tile #(
   logic [9:0] overflow_sem;
   semaphores #(
       .UNITS(3), .LOCALS(4), .LINKS(tegula_pkg::COLS + tegula_pkg::ROWS + 2), .ROW_LINKS(tegula_pkg::COLS + 1),
-      .ROW_POS(COL + 1), .COL_POS(ROW + 1), .LANES(4)
+      .LANES(4)
   ) u_semaphores (
-      .clk_i, .rst_ni, .start_i, .cfg_we_i(cfg_we_i && cfg_kind_i == fabric_pkg::CFG_SEMAPHORES),
+      .clk_i, .rst_ni, .start_i, .row_pos_i, .col_pos_i, .cfg_we_i(cfg_we_i && cfg_kind_i == fabric_pkg::CFG_SEMAPHORES),
       .cfg_slot_i(cfg_slot_i[7:0]), .cfg_data_i, .take_i(issue_o), .need_i(need), .local_valid_i(post_valid),
       .local_posts_i(posts), .link_valid_i({col_link_valid_i, row_link_valid_i}),
       .link_posts_i({col_link_posts_i, row_link_posts_i}), .lane_valid_i(lane_post), .lane_sem_i(lane_sem),
