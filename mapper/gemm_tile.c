@@ -109,6 +109,13 @@ static void consider_chunks(search *s, tg_gemm_tiling t) {
   int64_t tile = s->c->options.k_tile;
   bool aligned = rounding && tile % stationary == 0;
   int64_t unit = !rounding ? stationary : tile, whole = up(s->g->k > 0 ? s->g->k : 1, unit) * unit;
+  if (rounding && s->g->k <= tile) { /* one K tile, as long as the product is */
+    t.chunks = 1;
+    t.kc = (uint32_t)(up(s->g->k > 0 ? s->g->k : 1, stationary) * stationary);
+    t.sr_blocks = t.kc / stationary;
+    consider(s, t);
+    return;
+  }
   for (int64_t n = 1; n * unit <= whole && n * unit < 1 << 20; n *= 2) {
     if (rounding && !aligned && n > 1) return;
     int64_t chunks = up(whole, n * unit);

@@ -16,10 +16,38 @@ install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES ${docs}/tegula.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME tegula)
 install(FILES ${docs}/_tegula DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 
-# Libraries, and headers in the tree that their includes are written for.
-set(libraries tegula_base tegula_onnx_proto tegula_frontend tegula_machine tegula_mapper tegula_host tegula_runtime)
-foreach(library tegula_functional tegula_systemc tegula_rtl)
-  if(TARGET ${library})
-    list(APPEND libraries ${library})
-  endif()
+# One shared library of everything below the command, and the headers in the tree that their includes are written for.
+add_library(tegula_shared SHARED shared.c)
+set(parts "")
+foreach(part tegula_base tegula_onnx_proto tegula_frontend tegula_machine tegula_mapper tegula_host tegula_runtime)
+  list(APPEND parts "-Wl,--whole-archive" ${part} "-Wl,--no-whole-archive")
 endforeach()
+target_link_libraries(tegula_shared PRIVATE ${parts})
+set_target_properties(tegula_shared PROPERTIES OUTPUT_NAME tegula VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
+  LINKER_LANGUAGE CXX LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
+target_include_directories(tegula_shared INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/tegula>)
+set_target_properties(tegula_shared PROPERTIES EXPORT_NAME tegula)
+install(TARGETS tegula_shared EXPORT tegula-targets)
+install(EXPORT tegula-targets NAMESPACE tegula:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tegula)
+
+foreach(header runtime/tegula.h frontend/builder.h frontend/graph.h frontend/dtype.h frontend/dtypes.def frontend/ops.h
+        frontend/ops.def frontend/attrs.def frontend/onnx/onnx.h frontend/base/status.h frontend/base/arena.h)
+  get_filename_component(folder ${header} DIRECTORY)
+  install(FILES ${CMAKE_SOURCE_DIR}/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tegula/${folder})
+endforeach()
+
+file(CONFIGURE OUTPUT tegula-config.cmake CONTENT "include(\${CMAKE_CURRENT_LIST_DIR}/tegula-targets.cmake)\n")
+write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/tegula-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tegula-config.cmake ${CMAKE_CURRENT_BINARY_DIR}/tegula-config-version.cmake
+        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tegula)
+file(CONFIGURE OUTPUT tegula.pc CONTENT "prefix=${CMAKE_INSTALL_PREFIX}
+libdir=\${prefix}/${CMAKE_INSTALL_LIBDIR}
+includedir=\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}/tegula
+
+Name: tegula
+Description: Neural networks on a reconfigurable BF16/FP32 tile array, cycle by cycle
+Version: ${PROJECT_VERSION}
+Libs: -L\${libdir} -ltegula
+Cflags: -I\${includedir}
+")
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tegula.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
