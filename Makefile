@@ -17,7 +17,8 @@ $(BUILD)/build.ninja: | packages
 packages:
 	@cmake/install-packages.sh
 
-demo: all
+# Builds only what it needs.
+demo: $(BUILD)/build.ninja
 	cmake --build $(BUILD) --target demo
 
 test: all lint
