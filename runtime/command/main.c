@@ -1,7 +1,6 @@
 /* tegula: parses the command line and calls a command. */
 #include "runtime/command/command.h"
 
-#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -69,7 +68,6 @@ static tg_status parse_and_run(tg_context *context, int argc, const char *const 
 }
 
 int main(int argc, char **argv) {
-  signal(SIGPIPE, SIG_IGN); /* a closed pipe is then an error of the last write */
   tg_context context = {0};
   tg_status status = parse_and_run(&context, argc - 1, (const char *const *)argv + 1);
   tg_progress(&context, NULL);
