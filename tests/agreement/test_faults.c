@@ -46,8 +46,7 @@ static const defect defects[] = {
     {"rtl_arbiter_one_early", &tg_engine_rtl, RTL_SHORT_RESERVATION, true, "tx context 0 pc 0 ["},
     {"systemc_product_one_late", &tg_engine_systemc, TG_DEFECT_MX_LATENCY, false, "mx context 0 pc 0 ["},
     {"systemc_lost_credit", &tg_engine_systemc, TG_DEFECT_LOST_CREDIT, false, "deadlock"},
-    {"systemc_ignored_wait", &tg_engine_systemc, TG_DEFECT_IGNORED_WAIT, false,
-     "own bank 4"},
+    {"systemc_ignored_wait", &tg_engine_systemc, TG_DEFECT_IGNORED_WAIT, false, "own bank 4"},
     {"systemc_wrong_value_bit", &tg_engine_systemc, TG_DEFECT_VALUE_BIT, false, "byte 0x"},
 };
 

@@ -13,9 +13,9 @@ static const char *const presets[PRESETS] = {"mp0", "mp1", "mp4"}, *const accumu
                                                                        "fp32", "bf16sr"};
 
 #ifdef TEGULA_WITH_EDGE
-enum { LAST_CHIP = CHIP_EDGE };
+static const chip last_chip = CHIP_EDGE;
 #else
-enum { LAST_CHIP = CHIP_ODD };
+static const chip last_chip = CHIP_ODD;
 #endif
 
 typedef struct row {
@@ -41,6 +41,7 @@ static void check_row(const void *user) {
   tg_status status = chip_params(r->chip, &params, &diag);
   if (!status) status = read_text(r->path, text, sizeof text, &diag);
   if (!status) status = map_text(text, &params, &r->precision, &program, &diag);
+  if (status == TG_INVALID && strstr(diag.message, "fit in the scratchpads")) SKIP(diag.message);
   const char *difference =
       status ? diag.message : engines_differ(program, (tg_run_options){.threads = 1, .seed = 5});
   if (difference) tg_test_fail(__FILE__, __LINE__, "%s", difference);
@@ -73,7 +74,7 @@ __attribute__((constructor)) static void register_graphs(void) {
     char path[512];
     if (!strstr(entry->d_name, ".txt")) continue;
     snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-    for (chip which = CHIP_TINY; which <= LAST_CHIP; which++) add_rows(entry->d_name, path, which);
+    for (chip which = CHIP_TINY; which <= last_chip; which++) add_rows(entry->d_name, path, which);
   }
   closedir(dir);
 }
