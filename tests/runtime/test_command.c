@@ -1,0 +1,223 @@
+/* The command as a user runs it: exit status, one line on stderr, no partial files. */
+#include "runtime/npy.h"
+#include "tests/harness.h"
+
+#include <dirent.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+typedef struct outcome {
+  int status;
+  char out[65536], err[4096];
+} outcome;
+
+static void slurp(const char *path, char *text, size_t size) {
+  FILE *file = fopen(path, "rb");
+  size_t got = file ? fread(text, 1, size - 1, file) : 0;
+  text[got] = 0;
+  if (file) fclose(file);
+}
+
+/* Runs `tegula ARGUMENTS` through the shell, in the tests' folder. */
+static outcome tegula(const char *arguments) {
+  static outcome o;
+  char line[4096];
+  snprintf(line, sizeof line, "cd %s && '%s' %s >.out 2>.err </dev/null", tg_test_dir(), TEGULA_COMMAND,
+           arguments);
+  int status = system(line);
+  o.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  char path[512];
+  snprintf(path, sizeof path, "%s/.out", tg_test_dir());
+  slurp(path, o.out, sizeof o.out);
+  snprintf(path, sizeof path, "%s/.err", tg_test_dir());
+  slurp(path, o.err, sizeof o.err);
+  return o;
+}
+
+static int files_here(void) {
+  DIR *folder = opendir(tg_test_dir());
+  int count = 0;
+  for (struct dirent *entry; (entry = readdir(folder));) count += entry->d_name[0] != '.';
+  closedir(folder);
+  return count;
+}
+
+static bool made(const char *name) {
+  char path[512];
+  snprintf(path, sizeof path, "%s/%s", tg_test_dir(), name);
+  return access(path, R_OK) == 0;
+}
+
+static void small_models(void) {
+  if (made("gemm.onnx")) return;
+  EXPECT_EQ(tegula("zoo gemm --m 12 --n 8 --k 20 -o gemm.onnx").status, 0);
+  EXPECT_EQ(tegula("zoo mlp -o mlp.onnx").status, 0);
+  EXPECT_EQ(tegula("compile gemm.onnx --arch tiny -o gemm.tgb -q").status, 0);
+}
+
+TG_TEST(command, refusals_are_one_line_and_leave_no_file) {
+  static const struct {
+    const char *line, *says;
+  } cases[] = {
+      {"", "no command"},
+      {"train m.onnx", "not supported yet"},
+      {"sweep m.onnx", "not supported yet"},
+      {"regress s.yaml", "not supported yet"},
+      {"run", "needs MODEL.onnx"},
+      {"run a b", "one too many"},
+      {"run /no/such.onnx", "/no/such.onnx"},
+      {"run gemm.onnx --graphamp-preset mp2", "not supported yet"},
+      {"run gemm.onnx --amp hmp", "--amp is not supported yet"},
+      {"run gemm.onnx --wat", "--wat"},
+      {"run gemm.onnx --arch moon", "moon"},
+      {"run gemm.onnx --arch tiny --set rows", "rows"},
+      {"run gemm.onnx --arch tiny --set rows=99", "rows"},
+      {"run gemm.onnx --arch tiny --set colour=1", "colour"},
+      {"run gemm.onnx --arch tiny --disable-graphamp '('", "("},
+      {"run gemm.onnx --arch tiny --batch 3", "batch"},
+      {"run gemm.onnx --arch tiny --dim Q=3", "Q"},
+      {"run gemm.onnx --arch tiny --dim N", "--dim"},
+      {"run mlp.onnx --arch tiny --dim N=x", "--dim"},
+      {"run gemm.onnx --arch tiny --input A", "--input"},
+      {"run gemm.onnx --arch tiny --input A=no.npy", "no.npy"},
+      {"run gemm.onnx --arch tiny --input A=gemm.onnx", "no .npy file"},
+      {"run gemm.onnx --arch tiny --engine systemc --wave x.fst", "--wave"},
+      {"run gemm.onnx --arch tiny --engine functional --timing-only", "--timing-only"},
+      {"run gemm.onnx --arch tiny --report r.txt", "r.txt"},
+      {"run gemm.onnx --arch tiny --report no/such/r.json", "no/such/r.json"},
+      {"run gemm.onnx --arch tiny --output-dir no/such/folder", "no/such/folder"},
+      {"run gemm.tgb --arch tiny", "--arch comes too late"},
+      {"compile gemm.onnx --arch tiny", "-o"},
+      {"compile gemm.onnx --arch tiny -o no/such/p.tgb", "no/such/p.tgb"},
+      {"verify gemm.onnx --arch tiny --engines functional", "at least two"},
+      {"verify gemm.onnx --arch tiny --engines functional,abacus", "abacus"},
+      {"zoo unicorn -o u.onnx", "unicorn"},
+      {"zoo gemm", "-o"},
+      {"zoo gemm --m 9999999999 --n 9999999999 -o g.onnx", "2^34"},
+  };
+  small_models();
+  int files = files_here();
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    outcome o = tegula(cases[i].line);
+    const char *newline = strchr(o.err, '\n');
+    if (o.status != 2 || !strstr(o.err, cases[i].says) || strncmp(o.err, "tegula: ", 8) || !newline ||
+        newline[1])
+      tg_test_fail(__FILE__, __LINE__, "tegula %s: status %d, stderr \"%s\"", cases[i].line, o.status, o.err);
+    EXPECT_STR(o.out, "");
+  }
+  EXPECT_EQ(files_here(), files);
+}
+
+TG_TEST(command, bad_models_are_refused) {
+  const char *root = getenv("TEGULA_SHARED");
+  char folder[1024], here[1024];
+  if (!getcwd(here, sizeof here)) abort();
+  snprintf(folder, sizeof folder, "%s/corpus/bad", root ? root : "../shared");
+  static const char *const names[] = {"005_truncated_last_byte", "013_json_text", "025_opset_999",
+                                      "060_dims_product_overflow64", "088_ext_parent_etc_passwd"};
+  if (access(folder, R_OK)) SKIP("the shared corpus is not here");
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    char line[3000];
+    snprintf(line, sizeof line, "compile '%s%s%s/%s.onnx' --arch tiny -o bad.tgb", *folder == '/' ? "" : here,
+             *folder == '/' ? "" : "/", folder, names[i]);
+    outcome o = tegula(line);
+    EXPECT_EQ(o.status, 2);
+    EXPECT_HAS(o.err, names[i]);
+    EXPECT(!made("bad.tgb"));
+  }
+}
+
+TG_TEST(command, help_version_and_list) {
+  outcome o = tegula("--help");
+  EXPECT_EQ(o.status, 0);
+  EXPECT_HAS(o.out, "compile");
+  o = tegula("run --help");
+  EXPECT_EQ(o.status, 0);
+  EXPECT_HAS(o.out, "--graphamp-preset");
+  o = tegula("--version");
+  EXPECT_EQ(o.status, 0);
+  EXPECT_HAS(o.out, "tegula ");
+  o = tegula("zoo --list");
+  EXPECT_HAS(o.out, "lenet");
+}
+
+TG_TEST(command, run_writes_outputs_and_reports_and_prints_json) {
+  small_models();
+  outcome o = tegula("run gemm.onnx --arch tiny --graphamp-preset mp1 --json --output-dir outs --report "
+                     "r.json --report r.html");
+  EXPECT_EQ(o.status, 0);
+  EXPECT_STR(o.err, ""); /* no progress in a pipe */
+  json_t *report = json_loads(o.out, 0, NULL);
+  EXPECT_STR(json_string_value(json_object_get(json_object_get(report, "precision"), "preset")), "mp1");
+  EXPECT(json_integer_value(json_object_get(report, "cycles")) > 0);
+  json_decref(report);
+  EXPECT(made("r.json") && made("r.html"));
+  char path[512];
+  snprintf(path, sizeof path, "%s/outs/C.npy", tg_test_dir());
+  tg_arena arena = {0};
+  tg_diag diag = {""};
+  tg_npy array;
+  ASSERT(!tg_npy_read(&arena, path, &array, &diag));
+  EXPECT(array.rank == 2 && array.dims[0] == 12 && array.dims[1] == 8 && array.dtype == TG_F32);
+  tg_arena_release(&arena);
+  EXPECT_STR(tegula("run gemm.tgb -q").out, "");
+}
+
+TG_TEST(command, inputs_open_the_batch) {
+  small_models();
+  float x[3 * 784] = {1};
+  char path[512];
+  snprintf(path, sizeof path, "%s/x.npy", tg_test_dir());
+  tg_diag diag = {""};
+  ASSERT(!tg_npy_write(path, TG_F32, 2, (int64_t[]){3, 784}, x, &diag));
+  outcome o =
+      tegula("run mlp.onnx --arch tiny --engine functional --input x=x.npy --json --no-cpu-reference");
+  EXPECT_EQ(o.status, 0);
+  json_t *report = json_loads(o.out, 0, NULL);
+  EXPECT_EQ(json_integer_value(json_object_get(report, "samples")), 3);
+  EXPECT(json_is_null(json_object_get(report, "cpu_reference")));
+  EXPECT(json_is_object(json_object_get(report, "error_vs_fp32")));
+  json_decref(report);
+}
+
+TG_TEST(command, a_cycle_limit_is_a_fault) {
+  small_models();
+  outcome o = tegula("run gemm.onnx --arch tiny --max-cycles 100");
+  EXPECT_EQ(o.status, 3);
+  EXPECT_HAS(o.err, "tegula: ");
+}
+
+TG_TEST(command, verify_says_equal) {
+  small_models();
+  outcome o = tegula("verify gemm.onnx --arch tiny --engines functional,systemc --json");
+  EXPECT_EQ(o.status, 0);
+  json_t *result = json_loads(o.out, 0, NULL);
+  EXPECT(json_is_true(json_object_get(result, "equal_bits")) &&
+         json_is_true(json_object_get(result, "equal_cycles")));
+  EXPECT(json_is_null(json_object_get(result, "first_difference")));
+  EXPECT(json_is_integer(
+      json_object_get(json_object_get(json_object_get(result, "engines"), "systemc"), "cycles")));
+  json_decref(result);
+}
+
+TG_TEST(command, inspect_prints_what_a_program_is) {
+  small_models();
+  outcome o = tegula("inspect gemm.onnx --arch tiny --graphamp-preset mp1");
+  EXPECT_EQ(o.status, 0);
+  EXPECT_HAS(o.out, "MatMul");
+  EXPECT_HAS(o.out, "memory:");
+  EXPECT_EQ(tegula("inspect gemm.tgb --json").status, 0);
+}
+
+TG_TEST(command, a_full_disk_is_an_error) {
+  small_models();
+  if (access("/dev/full", W_OK)) SKIP("no /dev/full here");
+  outcome o = tegula(
+      "run gemm.onnx --arch tiny --no-cpu-reference -q --output-dir outs2 && ln -s /dev/full full.json && "
+      "" TEGULA_COMMAND " run gemm.onnx --arch tiny --no-cpu-reference -q --report full.json");
+  EXPECT_EQ(o.status, 2);
+  EXPECT_HAS(o.err, "full.json");
+}

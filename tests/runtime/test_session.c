@@ -1,0 +1,239 @@
+/* The public interface and what it reports, on models of the zoo. */
+#include "frontend/builder.h"
+#include "frontend/onnx/onnx.h"
+#include "runtime/compare.h"
+#include "runtime/report.h"
+#include "runtime/tegula.h"
+#include "runtime/zoo.h"
+#include "tests/harness.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static const char *zoo_file(tg_arena *arena, const char *name, const tg_zoo_options *options) {
+  tg_graph *graph;
+  tg_diag diag = {""};
+  const char *path = tg_arena_printf(arena, "%s/%s.onnx", tg_test_dir(), name);
+  if (tg_zoo_build(arena, name, options, &graph, &diag) || tg_onnx_write(path, graph, &diag)) {
+    tg_test_fail(__FILE__, __LINE__, "%s", diag.message);
+    abort();
+  }
+  return path;
+}
+
+static const tg_compile_options tiny = {.arch = "tiny", .seed = 1};
+
+static tg_session *small_gemm(tg_arena *arena) {
+  tg_session *session = NULL;
+  tg_diag diag = {""};
+  const char *path = zoo_file(arena, "gemm", &(tg_zoo_options){.m = 9, .n = 7, .k = 5, .seed = 1});
+  if (tg_session_load(path, &session, &diag) || tg_session_compile(session, &tiny, &diag))
+    tg_test_fail(__FILE__, __LINE__, "%s", diag.message);
+  return session;
+}
+
+TG_TEST(session, every_model_of_the_zoo_runs_and_equals_the_cpu) {
+  for (const tg_zoo_entry *entry = tg_zoo; entry->name; entry++) {
+    tg_arena arena = {0};
+    tg_diag diag = {""};
+    tg_session *session;
+    const char *path = zoo_file(&arena, entry->name, &(tg_zoo_options){.m = 20, .n = 30, .k = 40, .seed = 3});
+    ASSERT(!tg_session_load(path, &session, &diag));
+    ASSERT(!tg_session_compile(session, &tiny, &diag));
+    tg_session_random_inputs(session, 1);
+    ASSERT(!tg_session_run(session, &(tg_session_run_options){.engine = "functional"}, &diag));
+    ASSERT(!tg_session_measure_cpu(session, false, 1, &diag));
+    EXPECT(session->errors && session->errors[0].cosine > 0.999999 && session->errors[0].max_abs < 1e-4);
+    tg_session_close(session);
+    tg_arena_release(&arena);
+  }
+}
+
+TG_TEST(session, the_product_is_the_product) {
+  tg_arena arena = {0};
+  tg_diag diag = {""};
+  tg_session *session = small_gemm(&arena);
+  float a[9 * 5], b[5 * 7];
+  for (int i = 0; i < 45; i++) a[i] = (float)(i % 11 - 5);
+  for (int i = 0; i < 35; i++) b[i] = (float)(i % 7 - 3);
+  ASSERT(!tg_session_set_input(session, "A", 2, (int64_t[]){9, 5}, a, &diag));
+  ASSERT(!tg_session_set_input(session, "B", 2, (int64_t[]){5, 7}, b, &diag));
+  ASSERT(!tg_session_run(session, &(tg_session_run_options){0}, &diag));
+  const float *c = tg_session_output_data(session, 0);
+  for (int m = 0; m < 9; m++)
+    for (int n = 0; n < 7; n++) {
+      float sum = 0; /* small integers: exact in any order */
+      for (int k = 0; k < 5; k++) sum += a[m * 5 + k] * b[k * 7 + n];
+      EXPECT(c[m * 7 + n] == sum);
+    }
+  EXPECT(tg_session_cycles(session) > 0);
+  tg_session_close(session);
+  tg_arena_release(&arena);
+}
+
+TG_TEST(session, a_saved_program_runs_alike) {
+  tg_arena arena = {0};
+  tg_diag diag = {""};
+  tg_session *session = small_gemm(&arena), *again;
+  const char *path = tg_arena_printf(&arena, "%s/gemm.tgb", tg_test_dir());
+  ASSERT(!tg_session_save(session, path, &diag));
+  ASSERT(!tg_session_load(path, &again, &diag));
+  EXPECT(tg_session_is_compiled(again));
+  EXPECT_EQ(tg_session_compile(again, &tiny, &diag), TG_INVALID);
+  tg_session *both[] = {session, again};
+  for (int i = 0; i < 2; i++) {
+    tg_diag none = {""};
+    tg_session_random_inputs(both[i], 5);
+    ASSERT(!tg_session_run(both[i], &(tg_session_run_options){0}, &none));
+  }
+  EXPECT_EQ(tg_session_cycles(session), tg_session_cycles(again));
+  EXPECT(!memcmp(tg_session_output_data(session, 0), tg_session_output_data(again, 0), 63 * sizeof(float)));
+  tg_session_close(session);
+  tg_session_close(again);
+  tg_arena_release(&arena);
+}
+
+TG_TEST(session, wrong_inputs_and_engines_are_refused) {
+  static const struct {
+    const char *name, *says;
+    int rank;
+    int64_t dims[2];
+  } cases[] = {{"A", "shape [9,5], given is [5,9]", 2, {5, 9}},
+               {"A", "given is [45]", 1, {45, 0}},
+               {"Q", "no input \"Q\"", 2, {9, 5}}};
+  tg_arena arena = {0};
+  tg_session *session = small_gemm(&arena);
+  float values[45] = {0};
+  for (int i = 0; i < 3; i++) {
+    tg_diag diag = {""};
+    EXPECT_EQ(tg_session_set_input(session, cases[i].name, cases[i].rank, cases[i].dims, values, &diag),
+              TG_INVALID);
+    EXPECT_HAS(diag.message, cases[i].says);
+  }
+  tg_diag unset = {""}, engine = {""}, limit = {""};
+  EXPECT_EQ(tg_session_run(session, &(tg_session_run_options){0}, &unset), TG_INVALID);
+  EXPECT_HAS(unset.message, "input \"A\" has no values");
+  tg_session_random_inputs(session, 1);
+  EXPECT_EQ(tg_session_run(session, &(tg_session_run_options){.engine = "abacus"}, &engine), TG_INVALID);
+  EXPECT_HAS(engine.message, "abacus");
+  EXPECT_EQ(tg_session_run(session, &(tg_session_run_options){.max_cycles = 3}, &limit), TG_FAULT);
+  tg_session_close(session);
+  tg_arena_release(&arena);
+}
+
+TG_TEST(session, open_sizes_follow_batch_symbol_and_input) {
+  tg_arena arena = {0};
+  const char *path = zoo_file(&arena, "mlp", &(tg_zoo_options){.seed = 1});
+  for (int way = 0; way < 4; way++) {
+    tg_diag diag = {""};
+    tg_session *session;
+    ASSERT(!tg_session_load(path, &session, &diag));
+    if (way == 1) EXPECT_EQ(tg_session_bind_batch(session, 5, &diag), TG_OK);
+    if (way == 2) EXPECT_EQ(tg_session_bind_dim(session, "N", 5, &diag), TG_OK);
+    if (way == 3) EXPECT_EQ(tg_session_bind_shape(session, "x", 2, (int64_t[]){5, 784}, &diag), TG_OK);
+    ASSERT(!tg_session_compile(session, &tiny, &diag));
+    EXPECT_EQ(tg_session_input(session, 0)->dims[0], way ? 5 : 1);
+    EXPECT_EQ(tg_session_output(session, 0)->dims[0], way ? 5 : 1);
+    tg_session_close(session);
+  }
+  tg_arena_release(&arena);
+}
+
+/* --- the report
+ * --------------------------------------------------------------------------------------------- */
+
+TG_TEST(report, has_the_keys_that_scripts_rely_on) {
+  static const char *const keys[] = {"tegula",
+                                     "model",
+                                     "arch",
+                                     "precision",
+                                     "seed",
+                                     "engine",
+                                     "cycles",
+                                     "clock_hz",
+                                     "seconds",
+                                     "samples_per_second",
+                                     "macs",
+                                     "mac_utilization",
+                                     "dram_bytes",
+                                     "peak_device_bytes",
+                                     "sections",
+                                     "cpu_reference",
+                                     "speedup_vs_cpu",
+                                     "error_vs_fp32",
+                                     "host"};
+  tg_arena arena = {0};
+  tg_diag diag = {""};
+  tg_session *session = small_gemm(&arena);
+  tg_session_random_inputs(session, 1);
+  ASSERT(!tg_session_run(session, &(tg_session_run_options){0}, &diag));
+  ASSERT(!tg_session_measure_cpu(session, true, 1, &diag));
+  json_t *report = tg_report(session);
+  for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+    json_t *value = json_object_get(report, keys[i]);
+    if (!value || json_is_null(value)) tg_test_fail(__FILE__, __LINE__, "no %s", keys[i]);
+  }
+  EXPECT_EQ(json_integer_value(json_object_get(report, "macs")), 9 * 7 * 5);
+  json_t *section = json_array_get(json_object_get(report, "sections"), 0);
+  EXPECT(json_is_string(json_object_get(section, "name")) &&
+         json_is_integer(json_object_get(section, "cycles")));
+  EXPECT(
+      json_is_real(json_object_get(json_object_get(json_object_get(report, "error_vs_fp32"), "C"), "rms")));
+  EXPECT(json_number_value(json_object_get(report, "speedup_vs_cpu")) > 0);
+  double peak = 4 * 4 * 4; /* tiny, FP32 */
+  const tg_section_time *time = session->result.sections;
+  double expected = 315 / peak / (double)(time->end - time->begin - time->config);
+  EXPECT(fabs(json_number_value(json_object_get(report, "mac_utilization")) - expected) < 1e-12);
+  json_decref(report);
+  tg_session_close(session);
+  tg_arena_release(&arena);
+}
+
+TG_TEST(report, hostile_names_stay_text) {
+  static const char evil[] = "<script>\"&\xff\x01";
+  tg_arena arena = {0};
+  tg_diag diag = {""};
+  tg_builder *b = tg_builder_create(&arena, evil);
+  tg_value *x = tg_builder_input(b, "x", TG_F32, 2, (int64_t[]){3, 3});
+  tg_builder_output(b, evil, tg_builder_unary(b, TG_OP_RELU, evil, x));
+  tg_graph *graph;
+  tg_session *session;
+  const char *path = tg_arena_printf(&arena, "%s/evil.onnx", tg_test_dir());
+  ASSERT(!tg_builder_finish(b, &graph, &diag));
+  ASSERT(!tg_onnx_write(path, graph, &diag));
+  ASSERT(!tg_session_load(path, &session, &diag));
+  ASSERT(!tg_session_compile(session, &tiny, &diag));
+  tg_session_random_inputs(session, 1);
+  ASSERT(!tg_session_run(session, &(tg_session_run_options){0}, &diag));
+  char *json = tg_session_report_json(session), *html = NULL;
+  json_t *parsed = json_loads(json, 0, NULL);
+  EXPECT(json_is_object(parsed));
+  size_t size = 0;
+  FILE *out = open_memstream(&html, &size);
+  json_t *report = tg_report(session);
+  tg_report_html(report, out);
+  tg_report_print(report, true, out);
+  fclose(out);
+  EXPECT_HAS(html, "&lt;script&gt;");
+  *strstr(html, "</html>") = 0; /* text for a terminal follows */
+  EXPECT(!strstr(html, "<script"));
+  json_decref(report);
+  json_decref(parsed);
+  free(json);
+  free(html);
+  tg_session_close(session);
+  tg_arena_release(&arena);
+}
+
+TG_TEST(compare, measures_by_hand) {
+  const float reference[] = {1, -2, 0, 4}, values[] = {1.5f, -2, 0, 3};
+  tg_error_measure e = tg_compare(values, reference, 4);
+  EXPECT(e.max_abs == 1 && e.max_rel == 0.5 && fabs(e.rms - sqrt(1.25 / 4)) < 1e-15);
+  EXPECT(fabs(e.cosine - 17.5 / sqrt(21 * 15.25)) < 1e-15);
+  const float zeros[4] = {0}, bad[] = {1, -2, 0, NAN}, infinite[] = {INFINITY, NAN};
+  e = tg_compare(zeros, zeros, 4);
+  EXPECT(e.max_abs == 0 && e.max_rel == 0 && e.rms == 0 && e.cosine == 1);
+  EXPECT(isinf(tg_compare(bad, reference, 4).max_abs));
+  EXPECT(tg_compare(infinite, infinite, 2).max_abs == 0);
+}
