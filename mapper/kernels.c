@@ -82,6 +82,13 @@ static int count_externals(const former *f, size_t k, const tg_node *extra) {
   return count;
 }
 
+/* Operands that fused nodes may load: each takes two banks, as do what the kernel itself loads and its
+ * result. */
+static int most_externals(const former *f, const tg_kernel *kernel) {
+  int pairs = (int)f->c->m->banks / 2 - (kernel->kind == TG_KERNEL_GEMM ? 3 : 1);
+  return pairs < FUSED_INPUTS ? pairs : FUSED_INPUTS;
+}
+
 static int fused_cost(const tg_kernel *kernel) {
   int cost = 0;
   for (size_t n = 0; n < kernel->fused_count; n++) cost += cost_of(kernel->fused[n]);
@@ -104,7 +111,8 @@ static bool can_join(const former *f, const tg_node *node, size_t k, const tg_va
   if (through->output_count || !tg_value_same_shape(through, result)) return false;
   for (const tg_use *use = through->uses; use; use = use->next)
     if (use->node != node) return false;
-  if (fused_cost(kernel) + cost_of(node) > FUSED_COST || count_externals(f, k, node) > FUSED_INPUTS)
+  if (fused_cost(kernel) + cost_of(node) > FUSED_COST ||
+      count_externals(f, k, node) > most_externals(f, kernel))
     return false;
   for (int i = 0; i < node->input_count; i++) {
     tg_value *input = tg_in(node, i);

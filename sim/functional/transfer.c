@@ -5,7 +5,11 @@
 
 #include <string.h>
 
-enum { MAX_FLIT_BYTES = 128, MAX_BURST_PIECES = 64 * 64 };
+enum {
+  MAX_BURST_FLITS = 64,
+  MAX_BURST_PIECES = MAX_BURST_FLITS * 64,
+  MAX_BURST_BYTES = MAX_BURST_FLITS * 64
+};
 
 /* Memory of an endpoint that flits arrive in. */
 static uint8_t *arrival(const tg_machine_state *state, uint32_t endpoint) {
@@ -18,6 +22,9 @@ static int64_t run_row(uint32_t base, uint32_t f, int64_t inner, int64_t stride)
   return base + f / inner * stride + f % inner;
 }
 
+static uint32_t left_in_run(uint32_t f, int64_t inner) { return (uint32_t)inner - f % (uint32_t)inner; }
+static uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
+
 void tg_exec_send(tg_machine_state *state, uint32_t tile, const tg_execution *x, uint32_t first,
                   uint32_t count) {
   const tg_tx_instr *in = &x->in->tx;
@@ -25,33 +32,40 @@ void tg_exec_send(tg_machine_state *state, uint32_t tile, const tg_execution *x,
   for (uint32_t pos = 0; pos < 17; pos++) {
     if (!(in->dst_mask[0] >> pos & 1)) continue;
     uint8_t *to = arrival(state, tg_lane_endpoint(&state->params, tile, (uint32_t)in->dir[0], pos));
-    for (uint32_t f = first; f < first + count; f++) {
+    for (uint32_t f = first, run; f < first + count; f += run) {
       int64_t src = run_row(x->address[TG_AT_SRC], f, in->src_inner[0], in->src_stride[0]);
       int64_t dst = run_row(x->address[TG_AT_DST], f, in->dst_inner[0], in->dst_stride[0]);
-      memcpy(to + (size_t)dst * bytes, tg_pad_row(state, tile, (uint32_t)src), bytes);
+      run =
+          least(left_in_run(f, in->src_inner[0]), least(left_in_run(f, in->dst_inner[0]), first + count - f));
+      memcpy(to + (size_t)dst * bytes, tg_pad_row(state, tile, (uint32_t)src), run * bytes);
     }
   }
 }
 
+/* The four conversions, loops that compilers vectorise. Neither side need be aligned. */
+#define CONVERSION(name, from_type, to_type, function)                                                       \
+  static void name(const uint8_t *restrict from, uint8_t *restrict to, uint32_t count) {                     \
+    for (uint32_t i = 0; i < count; i++) {                                                                   \
+      from_type value;                                                                                       \
+      memcpy(&value, from + i * sizeof value, sizeof value);                                                 \
+      to_type result = function(value);                                                                      \
+      memcpy(to + i * sizeof result, &result, sizeof result);                                                \
+    }                                                                                                        \
+  }
+CONVERSION(fp32_to_bf16, uint32_t, uint16_t, tg_bf16_from_f32)
+CONVERSION(fp32_to_fp16, uint32_t, uint16_t, tg_fp16_from_f32)
+CONVERSION(bf16_to_fp32, uint16_t, uint32_t, tg_bf16_to_f32)
+CONVERSION(fp16_to_fp32, uint16_t, uint32_t, tg_fp16_to_f32)
+
 /* `count` elements from device memory into a flit. */
 static void convert(int64_t how, const uint8_t *from, uint8_t *to, uint32_t count) {
-  uint32_t words[MAX_FLIT_BYTES / 2];
-  uint16_t halves[MAX_FLIT_BYTES / 2];
   switch (how) {
   case TG_CVT_32: memcpy(to, from, 4 * count); return;
   case TG_CVT_16: memcpy(to, from, 2 * count); return;
-  case TG_CVT_FP32_BF16:
-  case TG_CVT_FP32_FP16:
-    memcpy(words, from, 4 * count);
-    for (uint32_t i = 0; i < count; i++)
-      halves[i] = how == TG_CVT_FP32_BF16 ? tg_bf16_from_f32(words[i]) : tg_fp16_from_f32(words[i]);
-    memcpy(to, halves, 2 * count);
-    return;
-  default:
-    memcpy(halves, from, 2 * count);
-    for (uint32_t i = 0; i < count; i++)
-      words[i] = how == TG_CVT_BF16_FP32 ? tg_bf16_to_f32(halves[i]) : tg_fp16_to_f32(halves[i]);
-    memcpy(to, words, 4 * count);
+  case TG_CVT_FP32_BF16: fp32_to_bf16(from, to, count); return;
+  case TG_CVT_FP32_FP16: fp32_to_fp16(from, to, count); return;
+  case TG_CVT_BF16_FP32: bf16_to_fp32(from, to, count); return;
+  default: fp16_to_fp32(from, to, count);
   }
 }
 
@@ -64,17 +78,20 @@ static tg_status outside(const tg_piece *piece, uint32_t memory_bytes, const tg_
                  (long long)piece->address, (unsigned long long)dram->size);
 }
 
-static void deliver(tg_machine_state *state, uint32_t agcu, const tg_execution *x, uint32_t flit,
-                    const uint8_t *data) {
+/* Flits [first, first + count) of a LOAD, from `data`, to every destination, by runs of consecutive rows. */
+static void deliver(tg_machine_state *state, uint32_t agcu, const tg_execution *x, uint32_t first,
+                    uint32_t count, const uint8_t *data) {
   const tg_agcu_instr *in = &x->in->agcu;
   const tg_params *m = &state->params;
-  uint32_t dir = tg_is_west(m, agcu) ? TG_EAST : TG_SOUTH;
-  int64_t dst = run_row(x->address[TG_AT_DST], flit, in->dst_inner[0], in->dst_stride[0]);
-  for (uint32_t pos = 1; pos < 17; pos++)
-    if (in->dst_mask[0] >> pos & 1) {
-      uint32_t tile = tg_lane_endpoint(m, tg_tiles(m) + agcu, dir, pos);
-      memcpy(tg_pad_row(state, tile, (uint32_t)dst), data, tg_flit_bytes(m));
+  uint32_t dir = tg_is_west(m, agcu) ? TG_EAST : TG_SOUTH, bytes = tg_flit_bytes(m);
+  for (uint32_t mask = (uint32_t)in->dst_mask[0]; mask; mask &= mask - 1) {
+    uint32_t tile = tg_lane_endpoint(m, tg_tiles(m) + agcu, dir, (uint32_t)__builtin_ctz(mask));
+    for (uint32_t f = 0, run; f < count; f += run) {
+      int64_t dst = run_row(x->address[TG_AT_DST], first + f, in->dst_inner[0], in->dst_stride[0]);
+      run = least(left_in_run(first + f, in->dst_inner[0]), count - f);
+      memcpy(tg_pad_row(state, tile, (uint32_t)dst), data + (size_t)f * bytes, (size_t)run * bytes);
     }
+  }
 }
 
 /* Invalid elements of a piece get the fill value. */
@@ -92,23 +109,22 @@ tg_status tg_exec_load(tg_machine_state *state, uint32_t agcu, const tg_executio
                        uint32_t *out_atoms, tg_diag *diag) {
   const tg_agcu_instr *in = &x->in->agcu;
   tg_piece pieces[MAX_BURST_PIECES];
-  uint8_t flit[MAX_FLIT_BYTES] = {0};
-  uint32_t atoms, z = walk->chip_bytes,
-                  count = tg_walk_burst(walk, state->params.burst_flits, pieces, &atoms);
+  uint8_t burst[MAX_BURST_BYTES];
+  uint32_t first = walk->flit, bytes = tg_flit_bytes(&state->params), z = walk->chip_bytes;
+  uint32_t atoms, count = tg_walk_burst(walk, state->params.burst_flits, pieces, &atoms);
   if (out_atoms) *out_atoms = atoms;
   for (uint32_t i = 0; i < count; i++) {
     const tg_piece *piece = &pieces[i];
     tg_status status = outside(piece, walk->memory_bytes, state->dram, diag);
     if (status) return status;
-    uint8_t *at = flit + piece->lane * z;
+    uint8_t *flit = burst + (size_t)(piece->flit - first) * bytes, *at = flit + piece->lane * z;
+    if (!piece->lane && piece->length < walk->flit_elements) memset(flit, 0, bytes);
     if (piece->valid_count < piece->length) fill(in, z, at, piece->length);
     if (piece->valid_count)
       convert(in->convert[0], state->dram->bytes + piece->address, at + piece->valid_first * z,
               piece->valid_count);
-    if (i + 1 < count && pieces[i + 1].flit == piece->flit) continue;
-    deliver(state, agcu, x, piece->flit, flit);
-    memset(flit, 0, sizeof flit);
   }
+  deliver(state, agcu, x, first, walk->flit - first, burst);
   return TG_OK;
 }
 
