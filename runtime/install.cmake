@@ -36,11 +36,11 @@ foreach(header runtime/tegula.h frontend/builder.h frontend/graph.h frontend/dty
   install(FILES ${CMAKE_SOURCE_DIR}/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tegula/${folder})
 endforeach()
 
-file(CONFIGURE OUTPUT tegula-config.cmake CONTENT "include(\${CMAKE_CURRENT_LIST_DIR}/tegula-targets.cmake)\n")
+file(CONFIGURE OUTPUT tegula-config.cmake CONTENT "include(\${CMAKE_CURRENT_LIST_DIR}/tegula-targets.cmake)\n" @ONLY)
 write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/tegula-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tegula-config.cmake ${CMAKE_CURRENT_BINARY_DIR}/tegula-config-version.cmake
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tegula)
-file(CONFIGURE OUTPUT tegula.pc CONTENT "prefix=${CMAKE_INSTALL_PREFIX}
+file(CONFIGURE OUTPUT tegula.pc CONTENT "prefix=\${pcfiledir}/../..
 libdir=\${prefix}/${CMAKE_INSTALL_LIBDIR}
 includedir=\${prefix}/${CMAKE_INSTALL_INCLUDEDIR}/tegula
 
@@ -49,5 +49,5 @@ Description: Neural networks on a reconfigurable BF16/FP32 tile array, cycle by 
 Version: ${PROJECT_VERSION}
 Libs: -L\${libdir} -ltegula
 Cflags: -I\${includedir}
-")
+" @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tegula.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
