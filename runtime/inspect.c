@@ -1,6 +1,7 @@
 #include "runtime/inspect.h"
 #include "frontend/text.h"
 #include "runtime/json_text.h"
+#include "runtime/occupancy.h"
 #include "runtime/report.h"
 
 #include <inttypes.h>
@@ -19,6 +20,21 @@ static json_t *casts(const tg_graph *graph) {
                                           "result", tg_json_text(tg_out(node)->name), "inputs", inputs,
                                           "output", tg_dtype_name(tg_out(node)->dtype), "rule",
                                           node->rule ? tg_json_text(node->rule) : json_null()));
+  }
+  return list;
+}
+
+static json_t *mapping(const tg_program *program) {
+  json_t *list = json_array();
+  for (uint32_t i = 0; i < program->invocation_count; i++) {
+    const tg_invocation *invocation = &program->invocations[i];
+    tg_occupancy busy = tg_section_occupancy(program, invocation->section);
+    json_array_append_new(
+        list, json_pack("{s:o, s:I, s:I, s:s, s:{s:I, s:I, s:I, s:I}}", "computes",
+                        tg_json_text(invocation->name), "section", (json_int_t)invocation->section, "macs",
+                        (json_int_t)(invocation->macs_fp32 + invocation->macs_narrow), "bound_by",
+                        tg_occupancy_bound(&busy), "busy", "mx", (json_int_t)busy.mx, "vx",
+                        (json_int_t)busy.vx, "dram", (json_int_t)busy.dram, "lane", (json_int_t)busy.lane));
   }
   return list;
 }
@@ -46,6 +62,7 @@ json_t *tg_inspect(const tg_session *session) {
   const tg_graph *graph = session->lowered;
   json_object_set_new(all, "graph", graph ? tg_json_text(tg_graph_print(graph, &arena)) : json_null());
   json_object_set_new(all, "casts", graph ? casts(graph) : json_null());
+  json_object_set_new(all, "mapping", mapping(session->program));
   char *listing = tg_program_print(session->program);
   json_object_set_new(all, "program", tg_json_text(listing));
   free(listing);
@@ -60,6 +77,22 @@ static const char *string(const json_t *object, const char *key) {
   return value ? value : "-";
 }
 
+static long long busy(const json_t *row, const char *unit) {
+  return json_integer_value(json_object_get(json_object_get(row, "busy"), unit));
+}
+
+static void print_mapping(const json_t *mapping, FILE *out) {
+  size_t i;
+  json_t *row;
+  fprintf(out, "\nmapping, cycles that the busiest unit is occupied:\n  %12s %12s %12s %12s\n", "mx", "vx",
+          "dram", "lane");
+  json_array_foreach(mapping, i, row) {
+    fprintf(out, "  %12lld %12lld %12lld %12lld  section %lld: %s\n", busy(row, "mx"), busy(row, "vx"),
+            busy(row, "dram"), busy(row, "lane"),
+            (long long)json_integer_value(json_object_get(row, "section")), string(row, "computes"));
+  }
+}
+
 void tg_inspect_print(const json_t *inspection, FILE *out) {
   size_t i, k;
   json_t *item, *dtype, *casts = json_object_get(inspection, "casts");
@@ -72,6 +105,7 @@ void tg_inspect_print(const json_t *inspection, FILE *out) {
     fprintf(out, " -> %s  %s  rule: %s\n", string(item, "output"), string(item, "result"),
             string(item, "rule"));
   }
+  print_mapping(json_object_get(inspection, "mapping"), out);
   fprintf(out, "\n%s\n", string(inspection, "program"));
   fprintf(out, "memory: %lld bytes\n",
           (long long)json_integer_value(json_object_get(inspection, "device_bytes")));

@@ -209,6 +209,7 @@ TG_TEST(command, inspect_prints_what_a_program_is) {
   EXPECT_EQ(o.status, 0);
   EXPECT_HAS(o.out, "MatMul");
   EXPECT_HAS(o.out, "memory:");
+  EXPECT_HAS(o.out, "section 0: MatMul");
   EXPECT_EQ(tegula("inspect gemm.tgb --json").status, 0);
 }
 
