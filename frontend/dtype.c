@@ -1,5 +1,7 @@
 #include "frontend/dtype.h"
 
+#include "frontend/base/float_formats.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -33,50 +35,11 @@ tg_dtype tg_dtype_from_onnx(int64_t number) {
   return TG_NONE;
 }
 
-static uint32_t bits_of(float value) {
-  uint32_t bits;
-  memcpy(&bits, &value, sizeof bits);
-  return bits;
-}
-
-static float of_bits(uint32_t bits) {
-  float value;
-  memcpy(&value, &bits, sizeof value);
-  return value;
-}
-
-uint16_t tg_f32_to_bf16(float value) {
-  if (isnan(value)) return 0x7fc0;
-  uint32_t bits = bits_of(value);
-  return (uint16_t)((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
-}
-
-float tg_f32_to_tf32(float value) {
-  if (isnan(value)) return of_bits(0x7fc00000);
-  uint32_t bits = bits_of(value);
-  return of_bits((bits + 0xfff + ((bits >> 13) & 1)) & ~(uint32_t)0x1fff);
-}
-
-float tg_f32_from_bf16(uint16_t bits) { return of_bits((uint32_t)bits << 16); }
-
-/* Scaling by powers of two is exact; nearbyintf rounds to nearest even in the default mode. */
-uint16_t tg_f32_to_f16(float value) {
-  uint32_t sign = bits_of(value) >> 16 & 0x8000;
-  float magnitude = fabsf(value);
-  if (isnan(value)) return 0x7e00;
-  if (magnitude >= 65520) return (uint16_t)(sign | 0x7c00);
-  if (magnitude < 0x1p-14f) return (uint16_t)(sign | (uint32_t)nearbyintf(magnitude * 0x1p24f));
-  uint32_t bits = bits_of(magnitude);
-  bits += 0xfff + ((bits >> 13) & 1);
-  return (uint16_t)(sign | ((bits - (112u << 23)) >> 13));
-}
-
-float tg_f32_from_f16(uint16_t bits) {
-  uint32_t sign = (uint32_t)(bits & 0x8000) << 16, exponent = bits >> 10 & 31, fraction = bits & 0x3ff;
-  if (exponent == 0) return of_bits(sign | bits_of((float)fraction * 0x1p-24f));
-  if (exponent == 31) return of_bits(sign | 0x7f800000 | fraction << 13);
-  return of_bits(sign | (exponent + 112) << 23 | fraction << 13);
-}
+uint16_t tg_f32_to_bf16(float value) { return tg_bf16_from_f32(tg_f32_bits(value)); }
+uint16_t tg_f32_to_f16(float value) { return tg_fp16_from_f32(tg_f32_bits(value)); }
+float tg_f32_to_tf32(float value) { return tg_bits_f32(tg_tf32_from_f32(tg_f32_bits(value))); }
+float tg_f32_from_bf16(uint16_t bits) { return tg_bits_f32(tg_bf16_to_f32(bits)); }
+float tg_f32_from_f16(uint16_t bits) { return tg_bits_f32(tg_fp16_to_f32(bits)); }
 
 #define AT(type) (((const type *)data)[index])
 float tg_load_f32(const void *data, tg_dtype dtype, size_t index) {
@@ -118,7 +81,7 @@ int64_t tg_load_i64(const void *data, tg_dtype dtype, size_t index) {
 #define AT(type) (((type *)data)[index])
 void tg_store_f32(void *data, tg_dtype dtype, size_t index, float value) {
   switch (dtype) {
-  case TG_F32: AT(float) = isnan(value) ? of_bits(0x7fc00000) : value; break;
+  case TG_F32: AT(float) = isnan(value) ? tg_bits_f32(0x7fc00000) : value; break;
   case TG_TF32: AT(float) = tg_f32_to_tf32(value); break;
   case TG_BF16: AT(uint16_t) = tg_f32_to_bf16(value); break;
   case TG_F16: AT(uint16_t) = tg_f32_to_f16(value); break;
