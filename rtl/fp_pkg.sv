@@ -115,6 +115,13 @@ package fp_pkg;
     to_bf16 = is_nan(x) ? 16'h7FC0 : sum[31:16];
   endfunction
 
+  // TF32 in 32 bits.
+  function automatic logic [31:0] to_tf32(input logic [31:0] x);
+    logic [31:0] sum;
+    sum = x + 32'hFFF + {31'd0, x[13]};
+    to_tf32 = is_nan(x) ? QuietNan : {sum[31:13], 13'd0};
+  endfunction
+
   function automatic logic [15:0] to_fp16(input logic [31:0] x);
     logic [30:0] mag, sum;
     logic [24:0] frac, kept, rest;

@@ -6,7 +6,7 @@ module vx_alu #(
   input  logic        clk_i,
   input  logic        rst_ni,
   input  logic        valid_i,
-  input  logic [4:0]  op_i,
+  input  logic [5:0]  op_i,
   input  logic [31:0] a_i,
   input  logic [31:0] b_i,
   input  logic [31:0] c_i,
@@ -50,7 +50,7 @@ module vx_alu #(
     if (x == 32'd0) from_int = 32'd0;
   endfunction
 
-  function automatic logic [31:0] simple(input logic [4:0] op, input logic [31:0] a, input logic [31:0] b,
+  function automatic logic [31:0] simple(input logic [5:0] op, input logic [31:0] a, input logic [31:0] b,
                                          input logic [31:0] c, input logic [31:0] moved, input logic tail);
     logic nan, zeros, below, equal;
     nan = fp_pkg::is_nan(a) || fp_pkg::is_nan(b);
@@ -81,6 +81,7 @@ module vx_alu #(
       tegula_pkg::ALU_TAIL: simple = tail ? a : b;
       tegula_pkg::ALU_RNDBF16: simple = fp_pkg::widen_bf16(fp_pkg::to_bf16(a));
       tegula_pkg::ALU_RNDFP16: simple = fp_pkg::widen_fp16(fp_pkg::to_fp16(a));
+      tegula_pkg::ALU_RNDTF32: simple = fp_pkg::to_tf32(a);
       default: simple = a;
     endcase
   endfunction

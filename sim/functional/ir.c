@@ -78,6 +78,19 @@ void tg_ir_bf16_round(tg_text *t, unsigned n, const char *name, const char *in) 
               name, n, name, n, n, name);
 }
 
+void tg_ir_tf32_round(tg_text *t, unsigned n, const char *name, const char *in) {
+  OWN(own, name);
+  with(t, n, name, ".m", "and", in, "", 0x7fffffff);
+  compare(t, n, name, ".nan", "ugt", own, ".m", 0x7f800000);
+  with(t, n, name, ".h", "lshr", in, "", 13);
+  with(t, n, name, ".o", "and", own, ".h", 1);
+  with(t, n, name, ".b", "add", own, ".o", 0xfff);
+  tg_text_add(t, "  %%%s.r = add <%u x i32> %s, %%%s.b\n", name, n, in, name);
+  with(t, n, name, ".v", "and", own, ".r", 0xffffe000u);
+  tg_text_add(t, "  %%%s = select <%u x i1> %%%s.nan, <%u x i32> splat (i32 2143289344), <%u x i32> %%%s.v\n",
+              name, n, name, n, n, name);
+}
+
 /* As tg_fp16_from_f32; subnormal results by adding 0.5, whose ulp is the smallest FP16. */
 void tg_ir_fp16_round(tg_text *t, unsigned n, const char *name, const char *in) {
   OWN(own, name);

@@ -11,6 +11,8 @@ void tg_ir_bf16_widen(tg_text *text, unsigned lanes, const char *name, const cha
 void tg_ir_fp16_widen(tg_text *text, unsigned lanes, const char *name, const char *in); /* in: <N x i16> */
 void tg_ir_bf16_round(tg_text *text, unsigned lanes, const char *name,
                       const char *in); /* BF16 bits, RNE, in i32 */
+void tg_ir_tf32_round(tg_text *text, unsigned lanes, const char *name,
+                      const char *in); /* TF32 in 32 bits, RNE */
 void tg_ir_fp16_round(tg_text *text, unsigned lanes, const char *name,
                       const char *in);                                           /* FP16 bits, RNE, in i32 */
 void tg_ir_mix(tg_text *text, unsigned lanes, const char *name, const char *in); /* tg_mix */

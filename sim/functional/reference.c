@@ -145,6 +145,7 @@ static uint32_t alu(tg_alu op, uint32_t a, uint32_t b, uint32_t c, const uint32_
   case TG_ALU_rcpseed: return 0x7ef311c7u - a;
   case TG_ALU_rsqseed: return 0x5f3759dfu - (a >> 1);
   case TG_ALU_rndbf16: return tg_bf16_to_f32(tg_bf16_from_f32(a));
+  case TG_ALU_rndtf32: return tg_tf32_from_f32(a);
   case TG_ALU_rndfp16: return tg_fp16_to_f32(tg_fp16_from_f32(a));
   case TG_ALU_lut: return constants[32 + (a & 31)];
   default: return 0;

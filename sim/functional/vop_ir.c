@@ -192,6 +192,12 @@ static value narrow_bits(emitter *e, value a, bool bf16) {
   return v;
 }
 
+static value round_tf32(emitter *e, value a) {
+  value v = fresh(e);
+  tg_ir_tf32_round(e->t, e->n, v.name + 1, a.name);
+  return v;
+}
+
 static value truncate(emitter *e, value a) {
   value v = fresh(e);
   tg_text_add(e->t, "  %s = trunc %s %s to <%u x i16>\n", v.name, type(e), a.name, e->n);
@@ -261,6 +267,7 @@ static value alu(emitter *e, const tg_ucode *w) {
   case TG_ALU_bcast: return shuffle(e, a, zero, broadcast, w->alu_c);
   case TG_ALU_tail: return tail(e, w->alu_c, a, b);
   case TG_ALU_rndbf16: return integer2(e, "shl", narrow_bits(e, a, true), "splat (i32 16)");
+  case TG_ALU_rndtf32: return round_tf32(e, a);
   case TG_ALU_rndfp16: return widen(e, truncate(e, narrow_bits(e, a, false)), false);
   default: return bits(e, w, canonical(e, a), canonical(e, b), canonical(e, c));
   }

@@ -64,7 +64,7 @@ static void print_codes(void) {
 #include "sim/machine/ops.def"
 #undef OPERATION
 #define ALU(name, code, operands, doc)                                                                       \
-  printf("  localparam logic [4:0] ALU_");                                                                   \
+  printf("  localparam logic [5:0] ALU_");                                                                   \
   print_upper(#name);                                                                                        \
   printf(" = 5'd%d; // %s\n", code, doc);
 #include "sim/machine/alu.def"

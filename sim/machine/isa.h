@@ -33,6 +33,7 @@ typedef enum tg_alu {
 #define ALU(name, code, operands, doc) TG_ALU_##name = code,
 #include "sim/machine/alu.def"
 #undef ALU
+  TG_ALU_COUNT, /* codes are consecutive */
 } tg_alu;
 
 enum { TG_POST_NONE, TG_POST_LOCAL, TG_POST_ROW, TG_POST_COL };

@@ -73,7 +73,7 @@ static tg_status check_word(const check *k, const tg_vx_instr *in, uint32_t inde
              (operands[i] >= TG_CONST0 && operands[i] - TG_CONST0 < k->tile->constant_count),
          "word %u: there is no operand %u", index, operands[i]);
   }
-  WANT(w.alu_op <= TG_ALU_lut, "word %u: there is no operation %u", index, w.alu_op);
+  WANT(w.alu_op < TG_ALU_COUNT, "word %u: there is no operation %u", index, w.alu_op);
   WANT(w.alu_op != TG_ALU_lut || k->tile->constant_count >= 64, "word %u: lut needs 64 constants", index);
   if (w.ld_on) {
     WANT(w.ld_stream < TG_STREAMS, "word %u: there is no stream %u", index, w.ld_stream);

@@ -39,7 +39,7 @@ extern const tg_dut_ops tg_dut_pe; /* tests/rtl/pe_bench.sv, latency 4 */
 typedef struct tg_formats_pins {
   uint32_t x;
   uint16_t r;
-  uint32_t from_bf16, from_fp16, mixed; /* out, and the rest */
+  uint32_t from_bf16, from_fp16, mixed, to_tf32; /* out, and the rest */
   uint16_t to_bf16, to_fp16, stochastic;
 } tg_formats_pins;
 extern const tg_dut_ops tg_dut_formats; /* tests/rtl/formats_bench.sv */

@@ -10,6 +10,7 @@ static void eval(void *dut, void *pins) {
   p.from_bf16 = model.from_bf16_o;
   p.from_fp16 = model.from_fp16_o;
   p.mixed = model.mixed_o;
+  p.to_tf32 = model.to_tf32_o;
   p.to_bf16 = model.to_bf16_o;
   p.to_fp16 = model.to_fp16_o;
   p.stochastic = model.stochastic_o;

@@ -53,7 +53,8 @@ static uint32_t expected(const tg_alu_pins *p) {
   case TG_ALU_lut: return p->moved;
   case TG_ALU_tail: return p->tail ? a : b;
   case TG_ALU_rndbf16: return tg_bf16_to_f32(tg_bf16_from_f32(a));
-  default: return tg_fp16_to_f32(tg_fp16_from_f32(a));
+  case TG_ALU_rndfp16: return tg_fp16_to_f32(tg_fp16_from_f32(a));
+  default: return tg_tf32_from_f32(a);
   }
 }
 
@@ -77,7 +78,7 @@ TG_TEST(rtl_alu, every_operation) {
   for (uint64_t i = 0; good && i < count; i++) {
     memset(&pins, 0, sizeof pins);
     pins.valid = tg_below(&random, 4) != 0;
-    pins.op = (uint8_t)(1 + tg_below(&random, TG_ALU_lut));
+    pins.op = (uint8_t)(1 + tg_below(&random, TG_ALU_COUNT - 1));
     pins.a = draw_operand(&random, tg_draw(&random));
     pins.b = draw_operand(&random, pins.a);
     pins.c = draw_operand(&random, pins.b);

@@ -10,11 +10,11 @@ static bool check(void *dut, uint32_t x, uint16_t r) {
   tg_dut_formats.eval(dut, &p);
   bool good = p.from_bf16 == tg_bf16_to_f32((uint16_t)x) && p.from_fp16 == tg_fp16_to_f32((uint16_t)x) &&
               p.mixed == tg_mix(x) && p.to_bf16 == tg_bf16_from_f32(x) && p.to_fp16 == tg_fp16_from_f32(x) &&
-              p.stochastic == tg_bf16_stochastic(x, r);
+              p.to_tf32 == tg_tf32_from_f32(x) && p.stochastic == tg_bf16_stochastic(x, r);
   if (!good)
     tg_test_fail(__FILE__, __LINE__,
-                 "%08x (r %04x): bf16 %08x fp16 %08x mix %08x to bf16 %04x to fp16 %04x sr %04x", x, r,
-                 p.from_bf16, p.from_fp16, p.mixed, p.to_bf16, p.to_fp16, p.stochastic);
+                 "%08x (r %04x): bf16 %08x fp16 %08x mix %08x to tf32 %08x to bf16 %04x to fp16 %04x sr %04x",
+                 x, r, p.from_bf16, p.from_fp16, p.mixed, p.to_tf32, p.to_bf16, p.to_fp16, p.stochastic);
   return good;
 }
 

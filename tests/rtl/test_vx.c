@@ -39,7 +39,7 @@ static void random_microcode(bench *b) {
     tg_ucode w;
     memset(&w, 0, sizeof w);
     w.alu_dst = (uint8_t)(5 * (i < REGS ? i : draw(b, REGS)));
-    w.alu_op = i < REGS ? TG_ALU_mov : (uint8_t)draw(b, TG_ALU_lut + 1);
+    w.alu_op = i < REGS ? TG_ALU_mov : (uint8_t)draw(b, TG_ALU_COUNT);
     w.alu_a = i < REGS ? (uint8_t)(TG_CONST0 + i) : draw_operand(b);
     w.alu_b = draw_operand(b);
     w.alu_c = draw_operand(b);

@@ -94,7 +94,7 @@ void kernel_add_gemm(tg_program *program, kernel_random *r, int format, unsigned
 
 static tg_ucode random_word(kernel_random *r) {
   tg_ucode w = {0};
-  w.alu_op = (uint8_t)kernel_random_below(r, TG_ALU_lut + 1);
+  w.alu_op = (uint8_t)kernel_random_below(r, TG_ALU_COUNT);
   w.alu_dst = (uint8_t)kernel_random_below(r, 8);
   uint8_t *operands[] = {&w.alu_a, &w.alu_b, &w.alu_c, &w.st_src};
   for (int i = 0; i < 4; i++)

@@ -178,14 +178,14 @@ static void fill_specials(tg_machine_state *state) {
 }
 
 TG_TEST(kernels, every_operation_on_special_values) {
-  for (int first = 1; first <= TG_ALU_lut; first += 10) {
+  for (int first = 1; first < TG_ALU_COUNT; first += 10) {
     tg_program *program = kernel_program(8);
     tg_tile_program *tile = &program->sections[0].tiles[0];
     tile->words = TG_NEW_ARRAY(&program->arena, uint64_t, program->params.microcode_words);
     tile->constants = TG_NEW_ARRAY(&program->arena, uint32_t, 64);
     tile->constant_count = 64;
     for (uint32_t i = 0; i < 64; i++) tile->constants[i] = 1 + i * 0x01010101u * (i > 0);
-    for (int op = first; op < first + 10 && op <= TG_ALU_lut; op++) add_operation(program, op);
+    for (int op = first; op < first + 10 && op < TG_ALU_COUNT; op++) add_operation(program, op);
     pair p;
     if (!pair_open(&p, program)) return;
     kernel_random r = {3};
