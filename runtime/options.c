@@ -1,5 +1,6 @@
 #include "runtime/options.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <popt.h>
 #include <stdio.h>
@@ -149,6 +150,33 @@ static void fill_rows(struct poptOption *rows, tg_command_id command) {
   rows[count] = (struct poptOption)POPT_TABLEEND;
 }
 
+/* The option of a command that a word names and whose value is the next word. */
+static bool value_follows(const char *word, tg_command_id command) {
+  for (int i = 0; i < TG_OPTION_COUNT; i++) {
+    const tg_option_info *info = &option_table[i];
+    bool named = (!strncmp(word, "--", 2) && !strcmp(word + 2, info->name)) ||
+                 (info->letter && word[0] == '-' && word[1] == info->letter && !word[2]);
+    if (named && info->commands >> command & 1) return info->kind != TG_OPTION_FLAG;
+  }
+  return false;
+}
+
+/* popt takes -1 for an option. No option of ours begins with a digit: with a blank in front negative numbers
+ * are operands, and the blank is dropped again. */
+static bool is_negative(const char *word) {
+  return word[0] == '-' &&
+         (isdigit((unsigned char)word[1]) || word[1] == '.' || !strcasecmp(word + 1, "inf"));
+}
+static const char **hide_negatives(tg_arena *arena, int argc, const char *const *argv,
+                                   tg_command_id command) {
+  const char **words = TG_NEW_ARRAY(arena, const char *, (size_t)argc + 1);
+  for (int i = 0; i < argc; i++) {
+    bool operand = i && is_negative(argv[i]) && !value_follows(argv[i - 1], command);
+    words[i] = operand ? tg_arena_printf(arena, " %s", argv[i]) : argv[i];
+  }
+  return words;
+}
+
 static tg_status parse_rest(tg_arena *arena, tg_options *options, poptContext context, tg_diag *diag) {
   for (int got; (got = poptGetNextOpt(context)) != -1;) {
     if (got < 0) return bad_option(arena, options, context, got, diag);
@@ -157,7 +185,7 @@ static tg_status parse_rest(tg_arena *arena, tg_options *options, poptContext co
   }
   for (const char *operand; (operand = poptGetArg(context));)
     TG_PUSH(arena, options->operands, options->operand_count, options->operand_capacity,
-            tg_arena_strdup(arena, operand));
+            tg_arena_strdup(arena, operand + (operand[0] == ' ' && is_negative(operand + 1))));
   return TG_OK;
 }
 
@@ -179,7 +207,8 @@ tg_status tg_options_parse(tg_arena *arena, int argc, const char *const *argv, t
   if (status) return status;
   struct poptOption rows[TG_OPTION_COUNT + 1];
   fill_rows(rows, out_options->command);
-  poptContext context = poptGetContext(NULL, argc, (const char **)argv, rows, 0);
+  poptContext context =
+      poptGetContext(NULL, argc, hide_negatives(arena, argc, argv, out_options->command), rows, 0);
   status = parse_rest(arena, out_options, context, diag);
   poptFreeContext(context);
   return status;

@@ -94,6 +94,22 @@ TG_TEST(command, refusals_are_one_line_and_leave_no_file) {
       {"compile gemm.onnx --arch tiny -o no/such/p.tgb", "no/such/p.tgb"},
       {"verify gemm.onnx --arch tiny --engines functional", "at least two"},
       {"verify gemm.onnx --arch tiny --engines functional,abacus", "abacus"},
+      {"fp", "needs X"},
+      {"fp 0.1x", "0.1x"},
+      {"fp ''", "is no number"},
+      {"fp 1 2", "\"1\""},
+      {"fp 1 pow 2", "pow"},
+      {"fp add 1", "add takes 2 operands, not 1"},
+      {"fp fma 1 2 3 4", "fma takes 3 operands, not 4"},
+      {"fp 1 sqrt 2", "before its operands"},
+      {"fp 0x3f80", "bf16:0x3f80"},
+      {"fp 0x3f800000 --format bf16", "16 bits"},
+      {"fp tf32:0x3f800001", "low 13 bits"},
+      {"fp e5m2:0x40", "e5m2"},
+      {"fp 1e1001", "10^1000"},
+      {"fp 1 --format bf15", "bf15"},
+      {"fp 1 --row 4294967296", "--row"},
+      {"run gemm.onnx --row 1", "--row"},
       {"zoo unicorn -o u.onnx", "unicorn"},
       {"zoo gemm", "-o"},
       {"zoo gemm --m 9999999999 --n 9999999999 -o g.onnx", "2^34"},
@@ -211,6 +227,24 @@ TG_TEST(command, inspect_prints_what_a_program_is) {
   EXPECT_HAS(o.out, "memory:");
   EXPECT_HAS(o.out, "section 0: MatMul");
   EXPECT_EQ(tegula("inspect gemm.tgb --json").status, 0);
+}
+
+TG_TEST(command, fp_explains_numbers_and_operations) {
+  outcome o = tegula("fp 0.1");
+  EXPECT_EQ(o.status, 0);
+  EXPECT_HAS(o.out, "0x3dcccccd  0.1  0|01111011|10011001100110011001101  normal");
+  EXPECT_HAS(o.out, "0.100000001490116119384765625");
+  EXPECT_HAS(tegula("fp -0.25 --format fp16").out, "0xb400  -0.25");
+  EXPECT_HAS(tegula("fp 3 - -.5 --format=fp32").out, "0x40600000  3.5");
+  EXPECT_HAS(tegula("fp mul 3e38 10 --format bf16").out, "overflow");
+  EXPECT_HAS(tegula("fp --format bf16 0x3f80").out, "0x3f80  1  0|01111111|0000000  normal");
+  EXPECT_HAS(tegula("fp fma 0.1 3 -0.3 --format bf16").out, "fp32 acc.");
+  EXPECT_HAS(tegula("fp 0.1 --seed 3 --col 2").out, "drawn");
+  EXPECT_STR(tegula("fp 0.1 -q").out, "");
+  o = tegula("fp 1 / 3 --json");
+  json_t *object = json_loads(o.out, 0, NULL);
+  EXPECT_EQ(json_object_size(json_object_get(object, "formats")), 4);
+  json_decref(object);
 }
 
 TG_TEST(command, a_full_disk_is_an_error) {

@@ -31,6 +31,19 @@ TG_TEST(options, values_operands_and_repetitions) {
   tg_arena_release(&arena);
 }
 
+TG_TEST(options, negative_numbers_are_operands) {
+  tg_arena arena = {0};
+  tg_options o;
+  tg_diag diag = {""};
+  ASSERT(parse(&arena, "fp -1 * -.5 --seed 3 -q", &o, &diag) == TG_OK);
+  EXPECT_EQ(o.operand_count, 3);
+  EXPECT_STR(o.operands[0], "-1");
+  EXPECT_STR(o.operands[2], "-.5");
+  EXPECT_EQ(tg_option_number(&o, TG_OPT_SEED, 1), 3);
+  EXPECT_EQ(parse(&arena, "fp 1 --seed -3", &o, &diag), TG_INVALID); /* a value stays one */
+  tg_arena_release(&arena);
+}
+
 TG_TEST(options, wrong_lines_are_refused_with_what_and_where) {
   static const struct {
     const char *line, *says;
