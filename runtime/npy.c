@@ -225,3 +225,9 @@ tg_status tg_npy_write(const char *path, tg_dtype dtype, int rank, const int64_t
   fwrite(data, tg_dtype_size(dtype), count, file.stream);
   return tg_output_commit(&file, diag);
 }
+
+float *tg_npy_floats(tg_arena *arena, const tg_npy *array) {
+  float *values = TG_NEW_ARRAY(arena, float, (size_t)array->count);
+  for (int64_t i = 0; i < array->count; i++) values[i] = tg_load_f32(array->data, array->dtype, (size_t)i);
+  return values;
+}

@@ -24,6 +24,9 @@ typedef struct tg_npy {
  * Memory and time are bounded by the file's size. */
 tg_status tg_npy_read(tg_arena *arena, const char *path, tg_npy *out_array, tg_diag *diag);
 
+/* The elements as FP32, on `arena`. */
+float *tg_npy_floats(tg_arena *arena, const tg_npy *array);
+
 /* Writes a row-major array, beside `path` and then renamed. `dtype` has a NumPy name (not bf16, tf32). */
 tg_status tg_npy_write(const char *path, tg_dtype dtype, int rank, const int64_t *dims, const void *data,
                        tg_diag *diag);

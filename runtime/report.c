@@ -87,7 +87,7 @@ static json_t *section(const tg_program *program, const tg_run_result *result, u
                    whole(busy->dram), "lane", whole(busy->lane));
 }
 
-static json_t *sections(const tg_program *program, const tg_run_result *result) {
+static json_t *sections(const tg_program *program, const tg_run_result *result, const tg_profile *profile) {
   json_t *list = json_array();
   if (!result->sections) return list;
   tg_arena arena = {0};
@@ -97,7 +97,9 @@ static json_t *sections(const tg_program *program, const tg_run_result *result) 
     uint32_t s = program->invocations[i].section; /* one section may be invoked many times */
     if (!known[s]) busy[s] = tg_section_occupancy(program, s);
     known[s] = true;
-    json_array_append_new(list, section(program, result, i, &busy[s]));
+    json_t *one = section(program, result, i, &busy[s]);
+    if (profile) json_object_set_new(one, "units", tg_profile_section(profile, i));
+    json_array_append_new(list, one);
   }
   tg_arena_release(&arena);
   return list;
@@ -111,14 +113,34 @@ static json_t *cpu(const tg_session *s, int64_t samples) {
                    s->cpu.runs, "plain_c_nodes", s->cpu.plain_nodes);
 }
 
-static json_t *errors(const tg_session *s) {
-  if (!s->errors) return json_null();
+/* `which`: the outputs that were compared; NULL: all. */
+static json_t *errors(const tg_session *s, const tg_error_measure *measures, const bool *which) {
+  if (!measures) return json_null();
   json_t *object = json_object();
   for (int i = 0; i < s->output_count; i++) {
-    const tg_error_measure *e = &s->errors[i];
+    const tg_error_measure *e = &measures[i];
+    if (which && !which[i]) continue;
     set(object, s->outputs[i].name,
         json_pack("{s:o, s:o, s:o, s:o}", "max_abs", real(e->max_abs), "max_rel", real(e->max_rel), "rms",
                   real(e->rms), "cosine", real(e->cosine)));
+  }
+  return object;
+}
+
+/* Bits of an output as FP32, FNV-1a over 32-bit words: did results move? */
+static json_t *digests(const tg_session *s) {
+  if (s->timing_only) return json_null();
+  json_t *object = json_object();
+  for (int i = 0; i < s->output_count; i++) {
+    uint64_t sum = 0xcbf29ce484222325;
+    for (int64_t e = 0; s->output_data[i] && e < s->outputs[i].count; e++) {
+      uint32_t bits;
+      memcpy(&bits, &s->output_data[i][e], sizeof bits);
+      sum = (sum ^ bits) * 0x100000001b3;
+    }
+    char text[24];
+    snprintf(text, sizeof text, "%016llx", (unsigned long long)sum);
+    set(object, s->outputs[i].name, json_string(text));
   }
   return object;
 }
@@ -172,9 +194,12 @@ json_t *tg_report(const tg_session *s) {
       report, "dram_bytes",
       json_pack("{s:o, s:o}", "read", whole(s->result.dram_read), "write", whole(s->result.dram_written)));
   json_object_set_new(report, "peak_device_bytes", whole(program->dram_bytes));
-  json_object_set_new(report, "sections", sections(program, &s->result));
+  json_object_set_new(report, "sections", sections(program, &s->result, s->profile));
   json_object_set_new(report, "cpu_reference", cpu(s, samples));
-  json_object_set_new(report, "error_vs_fp32", errors(s));
+  json_object_set_new(report, "error_vs_fp32", errors(s, s->errors, NULL));
+  if (s->golden_errors)
+    json_object_set_new(report, "error_vs_golden", errors(s, s->golden_errors, s->has_golden));
+  json_object_set_new(report, "output_digests", digests(s));
   json_object_set_new(report, "host", host(s));
   return report;
 }

@@ -4,6 +4,7 @@
 #include "frontend/pipeline.h"
 #include "mapper/mapper.h"
 #include "runtime/engines.h"
+#include "runtime/trace/watch.h"
 
 #include <assert.h>
 #include <inttypes.h>
@@ -97,6 +98,7 @@ tg_status tg_session_load(const char *path, tg_session **out_session, tg_diag *d
 void tg_session_close(tg_session *session) {
   if (!session) return;
   tg_run_result_release(&session->result);
+  tg_profile_destroy(session->profile);
   tg_program_destroy(session->program);
   tg_arena_release(&session->arena);
   free(session);
@@ -342,10 +344,17 @@ tg_status tg_session_run(tg_session *session, const tg_session_run_options *opti
                         .wave_file = options->wave_file,
                         .seed = session->program->seed};
   tg_run_result_release(&session->result);
+  tg_profile_destroy(session->profile);
+  session->profile = NULL;
   session->has_run = session->has_cpu = false;
-  session->errors = NULL;
+  session->errors = session->golden_errors = NULL;
   memset(session->output_data, 0, (size_t)session->output_count * sizeof *session->output_data);
+  tg_watch watch;
+  status = tg_watch_begin(&watch, session->program, engine, options, diag);
+  if (status) return status;
+  run.observer = watch.observer;
   status = run_engine(session, engine, &run, diag);
+  status = tg_watch_end(&watch, engine->name, &session->result, status, &session->profile, diag);
   if (status) return status;
   session->engine = engine->name;
   session->timing_only = options->timing_only;
@@ -375,6 +384,27 @@ static tg_status measure_errors(tg_session *s, int threads, tg_diag *diag) {
   tg_cpu_reference_destroy(reference);
   if (!status) s->errors = errors;
   return status;
+}
+
+tg_status tg_session_compare_golden(tg_session *s, const char *name, int rank, const int64_t *dims,
+                                    const float *data, tg_diag *diag) {
+  char wanted[200], given[200];
+  if (!s->golden_errors) {
+    s->golden_errors = TG_NEW_ARRAY(&s->arena, tg_error_measure, (size_t)s->output_count);
+    s->has_golden = TG_NEW_ARRAY(&s->arena, bool, (size_t)s->output_count);
+  }
+  for (int i = 0; i < s->output_count; i++) {
+    const tg_tensor_info *info = &s->outputs[i];
+    if (strcmp(info->name, name)) continue;
+    if (info->rank != rank || (rank > 0 && memcmp(info->dims, dims, (size_t)rank * sizeof *dims)))
+      return tg_fail(diag, TG_INVALID, "output \"%s\" has shape %s, its golden file %s", name,
+                     shape_text(wanted, info->rank, info->dims), shape_text(given, rank, dims));
+    if (!s->output_data[i]) return tg_fail(diag, TG_INVALID, "output \"%s\" has no values to compare", name);
+    s->golden_errors[i] = tg_compare(s->output_data[i], data, info->count);
+    s->has_golden[i] = true;
+    return TG_OK;
+  }
+  return tg_fail(diag, TG_INVALID, "%s: the model has no output \"%s\"", s->path, name);
 }
 
 static bool computes_narrow(const tg_program *program) {

@@ -6,6 +6,7 @@
 #include "runtime/compare.h"
 #include "runtime/cpu_reference/cpu_reference.h"
 #include "runtime/tegula.h"
+#include "runtime/trace/profile.h"
 #include "sim/machine/engine.h"
 
 struct tg_session {
@@ -25,7 +26,10 @@ struct tg_session {
   bool has_run, timing_only;
   const char *engine;
   tg_run_result result;
-  tg_error_measure *errors; /* one an output; NULL: not measured */
+  tg_error_measure *errors;        /* one an output; NULL: not measured */
+  tg_error_measure *golden_errors; /* one an output; NULL: none is compared */
+  bool *has_golden;                /* by output */
+  tg_profile *profile;             /* of the last run; NULL: not wanted */
   bool has_cpu;
   tg_cpu_time cpu;
 };

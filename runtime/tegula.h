@@ -42,12 +42,15 @@ typedef struct tg_compile_options {
 } tg_compile_options;
 
 typedef struct tg_session_run_options {
-  const char *engine;    /* functional, systemc, rtl; NULL: systemc */
-  int threads;           /* 0: all cores */
-  bool timing_only;      /* systemc: cycles without values */
-  bool record_events;    /* keep every instruction's start and end */
-  uint64_t max_cycles;   /* 0: no limit */
-  const char *wave_file; /* rtl, or NULL */
+  const char *engine;     /* functional, systemc, rtl; NULL: systemc */
+  int threads;            /* 0: all cores */
+  bool timing_only;       /* systemc: cycles without values */
+  bool record_events;     /* keep every instruction's start and end */
+  uint64_t max_cycles;    /* 0: no limit */
+  const char *wave_file;  /* rtl, or NULL */
+  bool profile;           /* systemc, rtl: cycles busy and stalled of every section's units, in the report */
+  const char *trace_file; /* systemc, rtl: Chrome trace events, or NULL */
+  uint64_t trace_begin, trace_end; /* cycles that the trace shows; trace_end 0: to the end */
 } tg_session_run_options;
 
 const char *tg_version(void);
@@ -94,6 +97,11 @@ uint64_t tg_session_cycles(const tg_session *session);
  * become part of the report. Nothing happens for a session loaded from a program, which has no model. `timed`
  * false: errors only. */
 tg_status tg_session_measure_cpu(tg_session *session, bool timed, int threads, tg_diag *diag);
+
+/* Compares the output `name` of the last run with `data`; the errors become part of the report. TG_INVALID:
+ * there is no such output, its shape differs, or the run was without values. */
+tg_status tg_session_compare_golden(tg_session *session, const char *name, int rank, const int64_t *dims,
+                                    const float *data, tg_diag *diag);
 
 /* The report of the last run as JSON (indented). The caller frees it with free(). */
 char *tg_session_report_json(const tg_session *session);

@@ -28,6 +28,10 @@ void tg_progress(tg_context *context, const char *what);
 /* The only operand; TG_INVALID without or with more. */
 tg_status tg_one_operand(tg_context *context, const char **out_operand);
 
+/* "name=value" at the first '='; TG_INVALID names the option. */
+tg_status tg_split_option(tg_context *context, tg_option_id option, const char *text, const char **out_name,
+                          const char **out_value);
+
 /* Loads the operand, fits open sizes to --dim, --batch and --input, and compiles a model as the options say.
  */
 tg_status tg_open_session(tg_context *context, tg_session **out_session);

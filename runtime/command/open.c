@@ -20,9 +20,8 @@ static tg_status refuse_compiling(tg_context *context, const char *path) {
   return TG_OK;
 }
 
-/* "name=value" at the first '='. */
-static tg_status split(tg_context *context, tg_option_id option, const char *text, const char **out_name,
-                       const char **out_value) {
+tg_status tg_split_option(tg_context *context, tg_option_id option, const char *text, const char **out_name,
+                          const char **out_value) {
   const char *equals = strchr(text, '=');
   if (!equals || equals == text || !equals[1])
     return tg_fail(&context->diag, TG_INVALID, "--%s: \"%s\" is not %s", tg_option_get(option)->name, text,
@@ -34,7 +33,7 @@ static tg_status split(tg_context *context, tg_option_id option, const char *tex
 
 static tg_status bind_dim(tg_context *context, tg_session *session, const char *text) {
   const char *name, *value;
-  tg_status status = split(context, TG_OPT_DIM, text, &name, &value);
+  tg_status status = tg_split_option(context, TG_OPT_DIM, text, &name, &value);
   if (status) return status;
   char *end;
   errno = 0;
@@ -53,7 +52,7 @@ static tg_status for_inputs(tg_context *context, tg_session *session, input_visi
     const char *name, *path;
     tg_npy array;
     tg_arena arena = {0};
-    status = split(context, TG_OPT_INPUT, o->values[TG_OPT_INPUT][i], &name, &path);
+    status = tg_split_option(context, TG_OPT_INPUT, o->values[TG_OPT_INPUT][i], &name, &path);
     if (!status) status = tg_npy_read(&arena, path, &array, &context->diag);
     if (!status) status = visit(context, session, name, &array);
     tg_arena_release(&arena);
@@ -110,8 +109,7 @@ tg_status tg_open_session(tg_context *context, tg_session **out_session) {
 
 static tg_status set_input(tg_context *context, tg_session *session, const char *name, const tg_npy *array) {
   tg_arena arena = {0};
-  float *values = TG_NEW_ARRAY(&arena, float, (size_t)array->count);
-  for (int64_t i = 0; i < array->count; i++) values[i] = tg_load_f32(array->data, array->dtype, (size_t)i);
+  const float *values = tg_npy_floats(&arena, array);
   tg_status status = tg_session_set_input(session, name, array->rank, array->dims, values, &context->diag);
   tg_arena_release(&arena);
   return status;

@@ -5,6 +5,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -15,6 +16,11 @@ static tg_status check(tg_context *context, const tg_session_run_options *run) {
     return tg_fail(&context->diag, TG_INVALID, "--timing-only needs --engine systemc");
   if (run->timing_only && tg_given(o, TG_OPT_OUTPUT_DIR))
     return tg_fail(&context->diag, TG_INVALID, "--timing-only computes no outputs for --output-dir");
+  if (run->timing_only && tg_given(o, TG_OPT_GOLDEN))
+    return tg_fail(&context->diag, TG_INVALID, "--timing-only computes no outputs for --golden");
+  if ((run->trace_file || run->profile) && !strcmp(engine, "functional"))
+    return tg_fail(&context->diag, TG_INVALID, "--%s needs --engine systemc or rtl",
+                   run->trace_file ? "trace" : "profile");
   if (run->wave_file && strcmp(engine, "rtl"))
     return tg_fail(&context->diag, TG_INVALID, "--wave needs --engine rtl");
   for (size_t i = 0; i < o->counts[TG_OPT_REPORT]; i++) { /* now, not after hours of simulation */
@@ -77,6 +83,23 @@ static tg_status show(tg_context *context, const tg_session *session) {
   return TG_OK;
 }
 
+static tg_status compare_golden(tg_context *context, tg_session *session) {
+  const tg_options *o = &context->options;
+  tg_status status = TG_OK;
+  for (size_t i = 0; !status && i < o->counts[TG_OPT_GOLDEN]; i++) {
+    const char *name, *path;
+    tg_npy array;
+    tg_arena arena = {0};
+    status = tg_split_option(context, TG_OPT_GOLDEN, o->values[TG_OPT_GOLDEN][i], &name, &path);
+    if (!status) status = tg_npy_read(&arena, path, &array, &context->diag);
+    if (!status)
+      status = tg_session_compare_golden(session, name, array.rank, array.dims, tg_npy_floats(&arena, &array),
+                                         &context->diag);
+    tg_arena_release(&arena);
+  }
+  return status;
+}
+
 static tg_status execute(tg_context *context, tg_session *session, const tg_session_run_options *run) {
   bool cpu = !tg_given(&context->options, TG_OPT_NO_CPU);
   tg_status status = tg_bind_inputs(context, session);
@@ -86,7 +109,30 @@ static tg_status execute(tg_context *context, tg_session *session, const tg_sess
   if (status) return status;
   tg_progress(context, cpu ? "measuring the CPU" : "comparing with FP32");
   status = tg_session_measure_cpu(session, cpu, run->threads, &context->diag);
+  if (!status) status = compare_golden(context, session);
   return status ? status : show(context, session);
+}
+
+/* "A:B", "A:" or ":B"; B is included. */
+static tg_status trace_window(tg_context *context, tg_session_run_options *run) {
+  const char *text = tg_option_text(&context->options, TG_OPT_TRACE_WINDOW, NULL);
+  if (!text) return TG_OK;
+  if (!run->trace_file) return tg_fail(&context->diag, TG_INVALID, "--trace-window needs --trace");
+  unsigned long long first = 0, last = 0;
+  char *at = (char *)text;
+  errno = 0;
+  if (isdigit((unsigned char)*at)) first = strtoull(at, &at, 10);
+  bool good = *at == ':' && !errno;
+  bool open = good && !at[1];
+  if (good && isdigit((unsigned char)at[1]))
+    last = strtoull(at + 1, &at, 10), good = !*at && !errno && last >= first;
+  else
+    good = open && at != text;
+  if (!good || (!open && !last))
+    return tg_fail(&context->diag, TG_INVALID, "--trace-window: \"%s\" is not A:B with cycles A <= B", text);
+  run->trace_begin = first;
+  run->trace_end = last;
+  return TG_OK;
 }
 
 tg_status tg_command_run(tg_context *context) {
@@ -97,9 +143,12 @@ tg_status tg_command_run(tg_context *context) {
                                 .threads = (int)threads,
                                 .timing_only = tg_given(o, TG_OPT_TIMING_ONLY),
                                 .max_cycles = tg_option_number(o, TG_OPT_MAX_CYCLES, 0),
-                                .wave_file = tg_option_text(o, TG_OPT_WAVE, NULL)};
+                                .wave_file = tg_option_text(o, TG_OPT_WAVE, NULL),
+                                .profile = tg_given(o, TG_OPT_PROFILE),
+                                .trace_file = tg_option_text(o, TG_OPT_TRACE, NULL)};
   tg_session *session = NULL;
   tg_status status = check(context, &run);
+  if (!status) status = trace_window(context, &run);
   if (!status) status = tg_open_session(context, &session);
   if (!status) status = execute(context, session, &run);
   tg_session_close(session);

@@ -190,11 +190,7 @@ static tg_status post(functional *f, const unit *u, tg_diag *diag) {
   const tg_common_instr *in = &u->next.in->common;
   for (int i = 0; i < 4; i++) {
     if (!tg_execution_posts(&u->next, i)) continue;
-    uint32_t endpoint = u->endpoint;
-    if (in->post_kind[i] != TG_POST_LOCAL)
-      endpoint =
-          tg_lane_endpoint(&f->program->params, u->endpoint,
-                           in->post_kind[i] == TG_POST_ROW ? TG_EAST : TG_SOUTH, (uint32_t)in->post_pos[i]);
+    uint32_t endpoint = tg_post_endpoint(&f->program->params, u->endpoint, in, i);
     tg_status status = increment(f, u, endpoint, in->post_sem[i], diag);
     if (status) return status;
   }

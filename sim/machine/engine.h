@@ -3,30 +3,22 @@
 #define TEGULA_MACHINE_ENGINE_H
 
 #include "sim/machine/dram.h"
+#include "sim/machine/observer.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* An instruction's execution. Engines without time give 0 for both cycles. */
-typedef struct tg_event {
-  uint64_t start, end; /* cycles since the run began */
-  uint32_t invocation;
-  uint16_t endpoint; /* tile row-major, then AGCUs */
-  uint8_t unit;      /* tg_unit */
-  uint8_t context;   /* of an AGCU */
-  uint16_t pc;
-} tg_event;
-
 typedef struct tg_run_options {
-  uint32_t step;         /* training step, for the stochastic-rounding keys */
-  uint32_t threads;      /* 0: as many as cores */
-  bool timing_only;      /* SystemC: no values */
-  bool record_events;    /* keep tg_events */
-  uint64_t max_cycles;   /* 0: no limit */
-  const char *wave_file; /* RTL: FST, or NULL */
-  uint64_t seed;         /* run seed */
-  uint32_t fault;        /* test builds only: a deliberate defect, 0: none */
+  uint32_t step;               /* training step, for the stochastic-rounding keys */
+  uint32_t threads;            /* 0: as many as cores */
+  bool timing_only;            /* SystemC: no values */
+  bool record_events;          /* keep tg_events */
+  uint64_t max_cycles;         /* 0: no limit */
+  const char *wave_file;       /* RTL: FST, or NULL */
+  uint64_t seed;               /* run seed */
+  uint32_t fault;              /* test builds only: a deliberate defect, 0: none */
+  const tg_observer *observer; /* engines with time: told what happens; NULL: nobody */
 } tg_run_options;
 
 typedef struct tg_section_time {

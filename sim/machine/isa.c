@@ -69,7 +69,7 @@ static const struct {
 #undef OPERATION
 };
 
-static const char *operation_name(tg_unit unit, int64_t code) {
+const char *tg_operation_name(tg_unit unit, int64_t code) {
   for (size_t i = 0; i < sizeof operations / sizeof *operations; i++)
     if (operations[i].unit == unit && operations[i].code == code) return operations[i].name;
   return NULL;
@@ -133,7 +133,7 @@ tg_status tg_instr_check(tg_unit unit, const tg_instr *instr, tg_diag *diag) {
                        field->name, i, (long long)value, field->bits);
     }
   }
-  if (!operation_name(unit, instr->common.op[0]))
+  if (!tg_operation_name(unit, instr->common.op[0]))
     return tg_fail(diag, TG_INVALID, "%s has no operation %lld", tg_unit_name(unit),
                    (long long)instr->common.op[0]);
   return TG_OK;
@@ -147,7 +147,7 @@ char *tg_instr_print(tg_unit unit, const tg_instr *instr, tg_arena *arena) {
   size_t length = 0;
   FILE *out = open_memstream(&text, &length);
   if (!out) tg_die("out of memory");
-  fputs(operation_name(unit, instr->common.op[0]), out);
+  fputs(tg_operation_name(unit, instr->common.op[0]), out);
   for (size_t f = 1; f < units[unit].count; f++) { /* field 0 is the operation */
     const tg_field *field = &units[unit].fields[f];
     const int64_t *values = members + field->member;

@@ -21,6 +21,7 @@ enum {
 /* Units of a tile, and the contexts of an AGCU. */
 typedef enum tg_unit { TG_MX, TG_VX, TG_TX, TG_AGCU } tg_unit;
 const char *tg_unit_name(tg_unit unit);
+const char *tg_operation_name(tg_unit unit, int64_t code); /* "gemm"; NULL: the unit has no such operation */
 
 typedef enum tg_instr_op {
 #define OPERATION(unit, name, code, doc) TG_OP_##unit##_##name = code,

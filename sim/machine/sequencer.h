@@ -51,6 +51,9 @@ bool tg_execution_posts(const tg_execution *execution, int i);
 /* Where a transfer arrives: `position` on the lane `dir` of an endpoint; endpoint number of it. */
 uint32_t tg_lane_endpoint(const tg_params *params, uint32_t endpoint, uint32_t dir, uint32_t position);
 
+/* The endpoint that post[i] of an instruction at `endpoint` increments a semaphore of. */
+uint32_t tg_post_endpoint(const tg_params *params, uint32_t endpoint, const tg_common_instr *instr, int i);
+
 /* sum_l index[l] * delta[l], modulo 2^32: for the fields k_delta, sr_*_delta, m_delta, ... */
 static inline uint32_t tg_execution_advance(const tg_execution *execution, const int64_t delta[TG_LEVELS]) {
   uint32_t sum = 0;

@@ -6,7 +6,8 @@
 
 namespace tegula {
 
-Recorder::Recorder(const tg_program &program, bool keep_events) : program_(program), keep_(keep_events) {
+Recorder::Recorder(const tg_program &program, bool keep_events, const tg_observer *observer)
+    : program_(program), keep_(keep_events || observer), forget_(!keep_events), observer_(observer) {
   const tg_params &m = program.params;
   for (uint32_t tile = 0; tile < tg_tiles(&m); tile++)
     for (uint8_t unit = TG_MX; unit <= TG_TX; unit++) units_.push_back({(uint16_t)tile, unit, 0, {}, {}});
@@ -25,7 +26,8 @@ const tg_queue *Recorder::queue_of(const Unit &unit, uint32_t invocation) const 
 
 void Recorder::begin(uint32_t invocation) {
   invocation_ = invocation;
-  if (!keep_) events_.clear();
+  if (forget_) events_.clear();
+  first_ = events_.size();
   for (Unit &unit : units_) {
     tg_sequencer_init(&unit.sequencer, (tg_unit)unit.unit, queue_of(unit, invocation));
     unit.open.clear();
@@ -76,6 +78,13 @@ tg_status Recorder::cycle(const ChipModel &chip, tg_diag *diag) {
     }
   }
   return TG_OK;
+}
+
+void Recorder::end(uint64_t cycle) {
+  if (!observer_) return;
+  for (size_t i = first_; i < events_.size(); i++)
+    observer_->instruction(observer_->user, &events_[i], nullptr);
+  observer_->end(observer_->user, invocation_, cycle);
 }
 
 tg_event *Recorder::take_events(size_t *out_count) {

@@ -163,7 +163,7 @@ tg_status Engine::run(tg_dram *dram, const tg_run_options &options, tg_run_resul
   uint64_t read = dram->read, written = dram->written;
   chip_ = config_.create(program_.params, options.wave_file, options.fault);
   Memory memory(program_.params, dram);
-  Recorder recorder(program_, options.record_events);
+  Recorder recorder(program_, options.record_events, options.observer);
   *result = {};
   size_t bytes = program_.invocation_count * sizeof(tg_section_time);
   result->sections = (tg_section_time *)malloc(bytes ? bytes : 1);
@@ -180,9 +180,11 @@ tg_status Engine::run(tg_dram *dram, const tg_run_options &options, tg_run_resul
     time->begin = chip_->cycle();
     time->config = tg_section_config_cycles(&program_.params, &section);
     recorder.begin(i);
+    if (options.observer) options.observer->begin(options.observer->user, i, time->begin, time->config);
     chip_->start(time->config);
     status = run_section(i, options, memory, recorder, diag);
     time->end = chip_->cycle() - 2;
+    if (!status) recorder.end(time->end);
   }
   result->cycles = chip_->cycle();
   chip_.reset();

@@ -21,6 +21,7 @@ void tg_agcu_issue(tg_chip *chip, uint32_t unit, const tg_execution *x) {
   u->start = chip->now;
   u->busy = true;
   u->flit = 0;
+  u->asked = chip->now + 1;
   u->flits = tg_agcu_flits(chip->m, in);
   u->cost = tg_cost_of_row(&chip->costs, chip->m, in,
                            (uint32_t)in->k_first[0] + tg_execution_advance(x, in->k_delta));
@@ -84,7 +85,8 @@ static void serve(tg_chip *chip, uint32_t port, uint32_t unit) {
   uint32_t left = u->flits - u->flit, flits = left < chip->m->burst_flits ? left : chip->m->burst_flits;
   tg_cost cost = tg_cost_of_burst(u->cost, u->flit, flits);
   uint64_t last = chip->now + tg_burst_cycles(chip->m, cost.pieces, cost.atoms) - 1;
-  p->free_at = last + 1;
+  if (chip->options.observer) tg_observe_port(chip, port, u, flits, cost.atoms, last, p->free_at, p->granted);
+  u->asked = p->free_at = last + 1;
   p->granted = u->context;
   if (chip->values) move_values(chip, port, u);
   bool store = is_store(u), done = flits == left;

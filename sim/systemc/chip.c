@@ -140,6 +140,8 @@ static void section_begin(tg_chip *chip) {
   chip->open = 1; /* this function */
   reset(chip, section);
   set_machine(chip, section);
+  const tg_observer *o = chip->options.observer;
+  if (o) o->begin(o->user, chip->invocation, chip->begin, config);
   for (uint32_t u = 0; u < chip->units; u++) {
     tg_sequencer_init(&chip->unit[u].sequencer, chip->unit[u].kind, queue_of(chip, section, &chip->unit[u]));
     tg_unit_begin(chip, u, first_issue);
@@ -149,6 +151,8 @@ static void section_begin(tg_chip *chip) {
 
 static void section_end(tg_chip *chip) {
   chip->sections[chip->invocation].end = chip->last_end;
+  const tg_observer *o = chip->options.observer;
+  if (o) o->end(o->user, chip->invocation, chip->last_end);
   if (chip->options.max_cycles && chip->last_end + 2 > chip->options.max_cycles) {
     uint64_t limit = chip->options.max_cycles;
     tg_chip_fault(chip, limit > chip->now ? limit : chip->now, "cycle limit of %llu reached",
@@ -167,12 +171,12 @@ void tg_chip_retire(tg_chip *chip) {
 
 static void post(tg_chip *chip, const tg_unit_state *u, const tg_execution *x, int i, uint64_t end) {
   const tg_common_instr *in = &x->in->common;
-  uint32_t tiles = tg_tiles(chip->m), endpoint = u->endpoint, hops = 0, position = (uint32_t)in->post_pos[i];
+  uint32_t tiles = tg_tiles(chip->m), hops = 0, position = (uint32_t)in->post_pos[i];
+  uint32_t endpoint = tg_post_endpoint(chip->m, u->endpoint, in, i);
   if (in->post_kind[i] != TG_POST_LOCAL) {
     bool row = in->post_kind[i] == TG_POST_ROW;
     uint32_t own =
         u->endpoint >= tiles ? 0 : 1 + (row ? u->endpoint % chip->m->cols : u->endpoint / chip->m->cols);
-    endpoint = tg_lane_endpoint(chip->m, u->endpoint, row ? TG_EAST : TG_SOUTH, position);
     hops = position > own ? position - own : own - position;
   }
   tg_semaphore_post(chip, endpoint * chip->m->semaphores + (uint32_t)in->post_sem[i], end + hops + 1);
@@ -197,6 +201,7 @@ static void record(tg_chip *chip, const tg_unit_state *u, const tg_execution *x,
 void tg_chip_complete(tg_chip *chip, uint32_t unit, const tg_execution *x, uint64_t start, uint64_t end) {
   const tg_unit_state *u = &chip->unit[unit];
   if (chip->options.record_events) record(chip, u, x, start, end);
+  if (chip->options.observer) tg_observe_instruction(chip, u, x, start, end);
   if (chip->last_end < end) chip->last_end = end;
   for (int i = 0; i < 4; i++)
     if (tg_execution_posts(x, i)) post(chip, u, x, i, end);

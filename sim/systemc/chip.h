@@ -51,6 +51,7 @@ typedef struct tg_semaphore {
   uint32_t head, tail; /* in tg_chip.posts */
   uint16_t count, coming;
   uint32_t wanted_by; /* unit + 1 whose instruction finds the counter at 0; 0: none */
+  uint64_t since;     /* cycle from which the counter has not been 0 */
 } tg_semaphore;
 
 /* A SEND or the transfer side of a LOAD. */
@@ -75,6 +76,7 @@ typedef struct tg_unit_state {
   tg_execution now;
   uint64_t start;
   uint32_t flit, flits; /* flits granted (by the lane for tx, by the port for an AGCU), and all */
+  uint64_t asked;       /* AGCU: first cycle in which the port could grant the next burst */
   tg_transfer transfer;
   const tg_row_cost *cost;
   tg_walk walk; /* of values */
@@ -221,6 +223,19 @@ tg_transfer tg_transfer_of(const tg_chip *chip, uint32_t endpoint, int64_t direc
 void tg_agcu_issue(tg_chip *chip, uint32_t unit, const tg_execution *x);
 void tg_port_act(tg_chip *chip, uint32_t port);
 void tg_port_granted(tg_chip *chip, uint32_t port); /* its lane request, now */
+
+/* observe.c: what an observer is told, if there is one */
+void tg_observe_instruction(const tg_chip *chip, const tg_unit_state *u, const tg_execution *x,
+                            uint64_t start, uint64_t end);
+/* `u` issues u->next now; it could have from `earliest` on, had its semaphores been there. */
+void tg_observe_issue(const tg_chip *chip, const tg_unit_state *u, uint64_t earliest);
+/* `flits` flits of `x` are granted on a lane now. */
+void tg_observe_lane(const tg_chip *chip, uint32_t lane, uint32_t unit, const tg_execution *x, uint64_t asked,
+                     uint32_t flits);
+/* The port grants `flits` flits of the instruction of `u` now and is busy until `last`. `free_at`, `granted`:
+ * its state before. */
+void tg_observe_port(const tg_chip *chip, uint32_t port, const tg_unit_state *u, uint32_t flits,
+                     uint32_t atoms, uint64_t last, uint64_t free_at, uint32_t granted);
 
 /* bank.c: ownership */
 void tg_bank_own(tg_chip *chip, uint32_t tile, uint32_t bank, tg_bank_port port, uint64_t first,

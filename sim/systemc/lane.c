@@ -122,12 +122,13 @@ void tg_tx_issue(tg_chip *chip, uint32_t unit, const tg_execution *x) {
   tg_lane_request(chip, &u->transfer, chip->now + 1, next_burst(chip, u));
 }
 
-/* A burst of a SEND leaves. */
-static void send(tg_chip *chip, uint32_t unit) {
+/* A burst of a SEND, asked for since `asked`, leaves. */
+static void send(tg_chip *chip, uint32_t unit, uint64_t asked) {
   tg_unit_state *u = &chip->unit[unit];
   const tg_tx_instr *in = &u->now.in->tx;
   uint32_t flits = next_burst(chip, u), first = u->flit;
   bool last = first + flits == u->flits;
+  if (chip->options.observer) tg_observe_lane(chip, u->transfer.lane, unit, &u->now, asked, flits);
   tg_transfer source = {.row = u->now.address[TG_AT_SRC],
                         .inner = (uint32_t)in->src_inner[0],
                         .stride = (int32_t)in->src_stride[0]};
@@ -147,9 +148,11 @@ static void send(tg_chip *chip, uint32_t unit) {
 }
 
 /* A burst of a LOAD leaves the head of the port's FIFO. */
-static void leave(tg_chip *chip, uint32_t port) {
+static void leave(tg_chip *chip, uint32_t port, uint64_t asked) {
   tg_port_state *p = &chip->port[port];
   const tg_load *load = &p->loads[p->leaving % chip->m->agcu_buffers];
+  if (chip->options.observer)
+    tg_observe_lane(chip, load->transfer.lane, load->unit, &load->execution, asked, load->flits);
   deliver(chip, &load->transfer, load->first, load->flits, load->last);
   tg_port_granted(chip, port);
 }
@@ -164,9 +167,9 @@ static void grant(tg_chip *chip, uint32_t index, const tg_request *request) {
   for (; at < lane->count; at++) lane->requests[at] = lane->requests[at + 1];
   uint32_t endpoint = endpoint_at(chip, lane, r.position);
   if (r.position)
-    send(chip, chip->first_unit[endpoint] + TG_TX);
+    send(chip, chip->first_unit[endpoint] + TG_TX, r.age);
   else
-    leave(chip, endpoint - tg_tiles(chip->m));
+    leave(chip, endpoint - tg_tiles(chip->m), r.age);
 }
 
 void tg_lane_act(tg_chip *chip, uint32_t index) {

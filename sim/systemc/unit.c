@@ -8,11 +8,12 @@
 static void settle(tg_chip *chip, tg_semaphore *s) {
   while (s->head && chip->posts[s->head].visible <= chip->now) {
     uint32_t post = s->head;
+    uint64_t visible = chip->posts[post].visible;
     s->head = chip->posts[post].next;
     if (!s->head) s->tail = 0;
     chip->posts[post].next = chip->post_free;
     chip->post_free = post;
-    s->count++;
+    if (!s->count++) s->since = visible;
     s->coming--;
   }
 }
@@ -155,6 +156,7 @@ void tg_unit_act(tg_chip *chip, uint32_t unit) {
     tg_unit_plan(chip, unit);
     return;
   }
+  if (chip->options.observer) tg_observe_issue(chip, u, earliest(chip, u));
   for (uint32_t i = 0; i < u->wait_count; i++) {
     tg_semaphore *s = &chip->semaphore[u->waits[i]];
     s->count--;

@@ -1,0 +1,72 @@
+#include "runtime/trace/posters.h"
+#include "sim/machine/sequencer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+size_t tg_posters_count(const tg_params *m) { return (size_t)(tg_tiles(m) + tg_agcus(m)) * m->semaphores; }
+
+static void note(const tg_params *m, tg_poster *posters, uint32_t target, int64_t semaphore, tg_unit unit,
+                 uint32_t endpoint) {
+  tg_poster *p = &posters[(size_t)target * m->semaphores + (size_t)semaphore];
+  if (!p->units) p->endpoint = (uint16_t)endpoint;
+  p->several |= p->units && p->endpoint != endpoint;
+  p->units |= (uint8_t)(1u << unit);
+}
+
+/* The semaphore behind the data of a SEND or LOAD, at every destination. */
+static void note_arrivals(const tg_params *m, tg_poster *posters, tg_unit unit, uint32_t endpoint,
+                          const tg_instr *in) {
+  bool send = unit == TG_TX && in->common.op[0] == TG_OP_tx_send,
+       load = unit == TG_AGCU && in->common.op[0] == TG_OP_agcu_load;
+  if (!(send && in->tx.dst_post[0]) && !(load && in->agcu.dst_post[0])) return;
+  int64_t mask = send ? in->tx.dst_mask[0] : in->agcu.dst_mask[0],
+          semaphore = send ? in->tx.dst_sem[0] : in->agcu.dst_sem[0];
+  uint32_t direction = send                                    ? (uint32_t)in->tx.dir[0]
+                       : tg_is_west(m, endpoint - tg_tiles(m)) ? TG_EAST
+                                                               : TG_SOUTH;
+  for (uint32_t position = 0; position < 17; position++)
+    if (mask >> position & 1)
+      note(m, posters, tg_lane_endpoint(m, endpoint, direction, position), semaphore, unit, endpoint);
+}
+
+static void note_queue(const tg_params *m, tg_poster *posters, tg_unit unit, uint32_t endpoint,
+                       const tg_queue *queue) {
+  for (uint32_t pc = 0; pc < queue->count; pc++) {
+    const tg_common_instr *in = &queue->instrs[pc].common;
+    for (int i = 0; i < 4; i++)
+      if (in->post_kind[i] != TG_POST_NONE)
+        note(m, posters, tg_post_endpoint(m, endpoint, in, i), in->post_sem[i], unit, endpoint);
+    note_arrivals(m, posters, unit, endpoint, &queue->instrs[pc]);
+  }
+}
+
+void tg_posters_find(const tg_program *program, const tg_section *section, tg_poster *posters) {
+  const tg_params *m = &program->params;
+  memset(posters, 0, tg_posters_count(m) * sizeof *posters);
+  for (uint32_t t = 0; t < tg_tiles(m); t++) {
+    note_queue(m, posters, TG_MX, t, &section->tiles[t].mx);
+    note_queue(m, posters, TG_VX, t, &section->tiles[t].vx);
+    note_queue(m, posters, TG_TX, t, &section->tiles[t].tx);
+  }
+  for (uint32_t a = 0; a < tg_agcus(m); a++)
+    for (uint32_t c = 0; c < m->agcu_contexts; c++)
+      note_queue(m, posters, TG_AGCU, tg_tiles(m) + a, &section->agcus[a].contexts[c]);
+}
+
+const char *tg_poster_kind(uint8_t units) {
+  for (int unit = TG_MX; unit <= TG_AGCU; unit++)
+    if (units == 1u << unit) return tg_unit_name((tg_unit)unit);
+  return units ? "several" : "nobody";
+}
+
+const char *tg_endpoint_text(const tg_params *m, uint32_t endpoint, char out[40]) {
+  uint32_t tiles = tg_tiles(m);
+  if (endpoint < tiles)
+    snprintf(out, 40, "tile %u,%u", endpoint / m->cols, endpoint % m->cols);
+  else if (tg_is_west(m, endpoint - tiles))
+    snprintf(out, 40, "agcu west %u", endpoint - tiles);
+  else
+    snprintf(out, 40, "agcu north %u", endpoint - tiles - m->rows);
+  return out;
+}

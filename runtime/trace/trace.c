@@ -1,0 +1,428 @@
+#include "runtime/trace/trace.h"
+#include "runtime/json_text.h"
+#include "runtime/output_file.h"
+#include "runtime/trace/memory_use.h"
+#include "runtime/trace/posters.h"
+#include "runtime/trace/profile.h"
+#include "sim/machine/engine.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* Overlapping slices of one unit (GEMMs follow each other before they end) need threads of their own. */
+enum { TRACKS = 24, SECTIONS_PROCESS = 1, FIRST_ENDPOINT = 10 };
+
+/* A row of threads in a process, opened as they are needed. */
+typedef struct row {
+  uint64_t free_from[TRACKS]; /* first cycle that no slice of the thread covers */
+  uint32_t named;
+} row;
+
+/* Rows of an endpoint: units and their stalls (tile), contexts, their stalls and the port (AGCU); behind all
+ * of them one a lane. */
+struct tg_trace {
+  tg_observer observer;
+  const tg_program *program;
+  tg_output_file file;
+  bool any; /* event so far */
+  uint64_t begin, end;
+  tg_profile *profile;
+  tg_section_time *sections;
+  bool *ended;
+  uint64_t *temporaries; /* bytes by invocation */
+  tg_poster *posters;    /* of the section at hand */
+  row *rows;
+  uint32_t rows_an_endpoint, endpoints;
+  char **names; /* of invocations, as JSON strings */
+};
+
+/* --- lines
+ * -------------------------------------------------------------------------------------------------- */
+
+static void next_line(tg_trace *t) {
+  fputs(t->any ? ",\n" : "\n", t->file.stream);
+  t->any = true;
+}
+
+static bool visible(const tg_trace *t, uint64_t first, uint64_t last) {
+  return first <= t->end && last >= t->begin;
+}
+
+static void name_process(tg_trace *t, uint32_t pid, uint32_t order, const char *name) {
+  next_line(t);
+  fprintf(t->file.stream, "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%u,\"args\":{\"name\":\"%s\"}}",
+          pid, name);
+  next_line(t);
+  fprintf(t->file.stream,
+          "{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":%u,\"args\":{\"sort_index\":%u}}", pid,
+          order);
+}
+
+static void name_thread(tg_trace *t, uint32_t pid, uint32_t tid, const char *name) {
+  next_line(t);
+  fprintf(t->file.stream,
+          "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%u,\"tid\":%u,\"args\":{\"name\":\"%s\"}}", pid,
+          tid, name);
+  next_line(t);
+  fprintf(t->file.stream,
+          "{\"ph\":\"M\",\"name\":\"thread_sort_index\",\"pid\":%u,\"tid\":%u,\"args\":{\"sort_index\":%u}}",
+          pid, tid, tid);
+}
+
+static uint32_t lanes_process(const tg_trace *t) { return FIRST_ENDPOINT + t->endpoints; }
+
+/* The thread of a row on which [first, last] overlaps nothing. Its name is "name", "name 2", ... */
+static uint32_t thread_for(tg_trace *t, uint32_t pid, uint32_t row_index, uint64_t first, uint64_t last,
+                           const char *name) {
+  row *r = &t->rows[(size_t)(pid - FIRST_ENDPOINT) * t->rows_an_endpoint + row_index];
+  uint32_t track = 0;
+  while (track + 1 < TRACKS && r->free_from[track] > first) track++;
+  if (r->free_from[track] < last + 1) r->free_from[track] = last + 1;
+  uint32_t tid = row_index * TRACKS + track + 1;
+  if (!(r->named >> track & 1)) {
+    char text[96];
+    if (track)
+      snprintf(text, sizeof text, "%s %u", name, track + 1);
+    else
+      snprintf(text, sizeof text, "%s", name);
+    r->named |= 1u << track;
+    name_thread(t, pid, tid, text);
+  }
+  return tid;
+}
+
+/* An opened slice; the caller adds the arguments and "}}". */
+static void slice(tg_trace *t, uint32_t pid, uint32_t tid, const char *category, uint64_t first,
+                  uint64_t last) {
+  fprintf(t->file.stream,
+          "\"cat\":\"%s\",\"ph\":\"X\",\"ts\":%" PRIu64 ",\"dur\":%" PRIu64
+          ",\"pid\":%u,\"tid\":%u,\"args\":{",
+          category, first, last - first + 1, pid, tid);
+}
+
+/* --- units
+ * -------------------------------------------------------------------------------------------------- */
+
+static const tg_params *machine(const tg_trace *t) { return &t->program->params; }
+static bool is_agcu(const tg_trace *t, uint32_t endpoint) { return endpoint >= tg_tiles(machine(t)); }
+
+/* Row of a unit's instructions; that of its stalls follows. The last row of an AGCU is its port. */
+static uint32_t unit_row(const tg_event *e) { return 2u * (e->unit == TG_AGCU ? e->context : e->unit); }
+static uint32_t port_row(const tg_trace *t) { return 2 * machine(t)->agcu_contexts; }
+
+static void unit_text(const tg_event *e, char out[40]) {
+  if (e->unit == TG_AGCU)
+    snprintf(out, 40, "context %u", e->context);
+  else
+    snprintf(out, 40, "%s", tg_unit_name((tg_unit)e->unit));
+}
+
+static const tg_instr *instr_of(const tg_trace *t, const tg_event *e) {
+  const tg_section *section = &t->program->sections[t->program->invocations[e->invocation].section];
+  if (e->unit == TG_AGCU)
+    return &section->agcus[e->endpoint - tg_tiles(machine(t))].contexts[e->context].instrs[e->pc];
+  const tg_tile_program *tile = &section->tiles[e->endpoint];
+  return &(e->unit == TG_MX ? &tile->mx : e->unit == TG_VX ? &tile->vx : &tile->tx)->instrs[e->pc];
+}
+
+static const char *operation(const tg_trace *t, const tg_event *e) {
+  return tg_operation_name((tg_unit)e->unit, instr_of(t, e)->common.op[0]);
+}
+
+static uint32_t bank_of(const tg_params *m, uint16_t address) { return address / tg_bank_rows(m); }
+
+/* The scratchpad banks that an execution starts at, by operand. */
+static void put_banks(tg_trace *t, tg_unit unit, const tg_execution *x) {
+  const tg_params *m = machine(t);
+  FILE *out = t->file.stream;
+  if (!x || x->in->common.op[0] == TG_OP_sync) return;
+  if (unit == TG_MX)
+    fprintf(out, ",\"banks\":{\"a\":%u,\"b\":%u},\"accumulator\":%u", bank_of(m, x->address[TG_AT_A]),
+            bank_of(m, x->address[TG_AT_B]), x->address[TG_AT_C] / tg_acc_rows(m));
+  if (unit == TG_TX) fprintf(out, ",\"banks\":{\"src\":%u}", bank_of(m, x->address[TG_AT_SRC]));
+  if (unit != TG_VX) return;
+  const char *comma = ",\"banks\":{";
+  for (int s = 0; s < TG_STREAMS; s++) {
+    int64_t kind = tg_stream_of(&x->in->vx, s)->kind[0];
+    if (kind == TG_STREAM_NONE || kind == TG_STREAM_ACC) continue;
+    fprintf(out, "%s\"s%d\":%u", comma, s, bank_of(m, x->address[s]));
+    comma = ",";
+  }
+  if (*comma == ',' && !comma[1]) fputc('}', out);
+}
+
+static void put_place(tg_trace *t, const tg_event *e, const tg_execution *x) {
+  fprintf(t->file.stream, "\"section\":%u,\"pc\":%u", e->invocation, e->pc);
+  if (x) fprintf(t->file.stream, ",\"loop\":[%u,%u,%u]", x->index[0], x->index[1], x->index[2]);
+  put_banks(t, (tg_unit)e->unit, x);
+}
+
+static void instruction(void *user, const tg_event *e, const tg_execution *x) {
+  tg_trace *t = user;
+  const tg_observer *profile = tg_profile_observer(t->profile);
+  profile->instruction(profile->user, e, x);
+  if (!visible(t, e->start, e->end)) return;
+  char unit[40];
+  unit_text(e, unit);
+  uint32_t pid = FIRST_ENDPOINT + e->endpoint;
+  uint32_t tid = thread_for(t, pid, unit_row(e), e->start, e->end, unit);
+  next_line(t);
+  fprintf(t->file.stream, "{\"name\":\"%s\",", operation(t, e));
+  slice(t, pid, tid, tg_unit_name((tg_unit)e->unit), e->start, e->end);
+  put_place(t, e, x);
+  fputs("}}", t->file.stream);
+}
+
+/* --- stalls and bursts
+ * -------------------------------------------------------------------------------------- */
+
+static void lane_text(const tg_params *m, uint32_t lane, char out[40]) {
+  if (lane < 2 * m->rows)
+    snprintf(out, 40, "%s, row %u", lane < m->rows ? "east" : "west", lane % m->rows);
+  else
+    snprintf(out, 40, "%s, column %u", lane - 2 * m->rows < m->cols ? "south" : "north",
+             (lane - 2 * m->rows) % m->cols);
+}
+
+static void put_cause(tg_trace *t, const tg_stall *s) {
+  const tg_params *m = machine(t);
+  FILE *out = t->file.stream;
+  char text[40];
+  if (s->cause == TG_STALL_SEMAPHORE) {
+    const tg_poster *p = &t->posters[(size_t)s->at.endpoint * m->semaphores + s->what];
+    fprintf(out, "\"cause\":\"semaphore\",\"semaphore\":%u,\"posted_by\":\"%s\"", s->what,
+            tg_poster_kind(p->units));
+    if (p->units)
+      fprintf(out, ",\"poster\":\"%s%s\"", tg_endpoint_text(m, p->endpoint, text),
+              p->several ? " and others" : "");
+  } else if (s->cause == TG_STALL_LANE) {
+    lane_text(m, s->what, text);
+    fprintf(out, "\"cause\":\"lane\",\"lane\":\"%s\"", text);
+  } else if (s->cause == TG_STALL_PORT) {
+    fprintf(out, "\"cause\":\"port\",\"context\":%u", s->what);
+  } else {
+    fprintf(out, "\"cause\":\"buffers\"");
+  }
+}
+
+static void put_stall_name(tg_trace *t, const tg_stall *s) {
+  const tg_params *m = machine(t);
+  char text[40];
+  if (s->cause == TG_STALL_SEMAPHORE) {
+    uint8_t units = t->posters[(size_t)s->at.endpoint * m->semaphores + s->what].units;
+    fprintf(t->file.stream, "{\"name\":\"waits for %s (semaphore %u)\",", tg_poster_kind(units), s->what);
+  } else if (s->cause == TG_STALL_LANE) {
+    lane_text(m, s->what, text);
+    fprintf(t->file.stream, "{\"name\":\"waits for lane %s\",", text);
+  } else {
+    fprintf(t->file.stream, "{\"name\":\"waits for %s\",",
+            s->cause == TG_STALL_PORT ? "the DRAM port" : "a load buffer");
+  }
+}
+
+static void stall(void *user, const tg_stall *s, const tg_execution *x) {
+  tg_trace *t = user;
+  const tg_observer *profile = tg_profile_observer(t->profile);
+  profile->stall(profile->user, s, x);
+  if (!visible(t, s->at.start, s->at.end)) return;
+  char unit[40], name[60];
+  unit_text(&s->at, unit);
+  snprintf(name, sizeof name, "%s stalled", unit);
+  uint32_t pid = FIRST_ENDPOINT + s->at.endpoint;
+  uint32_t tid = thread_for(t, pid, unit_row(&s->at) + 1, s->at.start, s->at.end, name);
+  next_line(t);
+  put_stall_name(t, s);
+  slice(t, pid, tid, "stall", s->at.start, s->at.end);
+  put_cause(t, s);
+  fprintf(t->file.stream, ",\"operation\":\"%s\",", operation(t, &s->at));
+  put_place(t, &s->at, x);
+  fputs("}}", t->file.stream);
+}
+
+static void burst(void *user, const tg_burst *b) {
+  tg_trace *t = user;
+  const tg_params *m = machine(t);
+  if (!visible(t, b->at.start, b->at.end)) return;
+  char name[60] = "DRAM port", from[40];
+  if (b->lane) lane_text(m, b->where, name);
+  uint32_t pid = b->lane ? lanes_process(t) : (uint32_t)FIRST_ENDPOINT + b->at.endpoint;
+  uint32_t tid = thread_for(t, pid, b->lane ? b->where : port_row(t), b->at.start, b->at.end, name);
+  next_line(t);
+  if (b->lane)
+    fprintf(t->file.stream, "{\"name\":\"%s\",", tg_endpoint_text(m, b->at.endpoint, from));
+  else
+    fprintf(t->file.stream, "{\"name\":\"%s of context %u\",", b->store ? "store" : "load", b->at.context);
+  slice(t, pid, tid, b->lane ? "lane" : "port", b->at.start, b->at.end);
+  fprintf(t->file.stream, "\"section\":%u,\"pc\":%u,\"flits\":%u,\"asked\":%" PRIu64, b->at.invocation,
+          b->at.pc, b->flits, b->asked);
+  if (!b->lane) fprintf(t->file.stream, ",\"dram_bytes\":%" PRIu64, 64 * (uint64_t)b->atoms);
+  fputs("}}", t->file.stream);
+}
+
+/* --- sections
+ * ----------------------------------------------------------------------------------------------- */
+
+static void begin(void *user, uint32_t invocation, uint64_t begin, uint64_t config) {
+  tg_trace *t = user;
+  const tg_observer *profile = tg_profile_observer(t->profile);
+  profile->begin(profile->user, invocation, begin, config);
+  const tg_program *program = t->program;
+  tg_posters_find(program, &program->sections[program->invocations[invocation].section], t->posters);
+  t->sections[invocation] = (tg_section_time){.begin = begin, .config = config};
+  if (begin > t->end) return;
+  next_line(t);
+  fprintf(t->file.stream,
+          "{\"name\":\"device memory\",\"ph\":\"C\",\"ts\":%" PRIu64
+          ",\"pid\":%d,\"args\":{\"constants\":%" PRIu64 ",\"inputs and outputs\":%" PRIu64
+          ",\"temporaries\":%" PRIu64 "}}",
+          begin, SECTIONS_PROCESS, tg_memory_of_role(program, TG_ROLE_CONSTANT),
+          tg_memory_of_role(program, TG_ROLE_INPUT) + tg_memory_of_role(program, TG_ROLE_OUTPUT),
+          t->temporaries[invocation]);
+}
+
+static void put_section(tg_trace *t, uint32_t invocation, uint64_t end) {
+  const tg_section_time *s = &t->sections[invocation];
+  const tg_invocation *v = &t->program->invocations[invocation];
+  next_line(t);
+  fprintf(t->file.stream, "{\"name\":%s,", t->names[invocation]);
+  slice(t, SECTIONS_PROCESS, 1, "section", s->begin, end);
+  fprintf(t->file.stream, "\"section\":%u,\"macs\":%" PRIu64 "}}", invocation, v->macs_fp32 + v->macs_narrow);
+  if (!s->config || !visible(t, s->begin, s->begin + s->config - 1)) return;
+  next_line(t);
+  fputs("{\"name\":\"configuration\",", t->file.stream);
+  slice(t, SECTIONS_PROCESS, 1, "section", s->begin, s->begin + s->config - 1);
+  fprintf(t->file.stream, "\"section\":%u}}", invocation);
+}
+
+static void end(void *user, uint32_t invocation, uint64_t end) {
+  tg_trace *t = user;
+  t->sections[invocation].end = end;
+  t->ended[invocation] = true;
+  if (visible(t, t->sections[invocation].begin, end)) put_section(t, invocation, end);
+}
+
+/* --- life
+ * --------------------------------------------------------------------------------------------------- */
+
+static void *zeroed(size_t count, size_t size) {
+  void *memory = calloc(count ? count : 1, size);
+  if (!memory) tg_die("out of memory");
+  return memory;
+}
+
+static void name_processes(tg_trace *t) {
+  char text[40];
+  name_process(t, SECTIONS_PROCESS, 0, "sections");
+  name_thread(t, SECTIONS_PROCESS, 1, "sections");
+  for (uint32_t e = 0; e < t->endpoints; e++) /* AGCUs above tiles: their data comes first */
+    name_process(t, FIRST_ENDPOINT + e, is_agcu(t, e) ? 1u + e - tg_tiles(machine(t)) : 100 + e,
+                 tg_endpoint_text(machine(t), e, text));
+  name_process(t, lanes_process(t), 1000, "lanes");
+}
+
+tg_status tg_trace_open(const char *path, const tg_program *program, uint64_t first, uint64_t last,
+                        tg_trace **out_trace, tg_diag *diag) {
+  const tg_params *m = &program->params;
+  tg_trace *t = zeroed(1, sizeof *t);
+  tg_status status = tg_output_open(path, &t->file, diag);
+  if (status) {
+    free(t);
+    return status;
+  }
+  t->observer = (tg_observer){t, begin, instruction, stall, burst, end};
+  t->program = program;
+  t->begin = first;
+  t->end = last;
+  t->endpoints = tg_tiles(m) + tg_agcus(m);
+  uint32_t lanes = 2 * tg_agcus(m);
+  t->rows_an_endpoint = 2 * m->agcu_contexts + 1 > 6 ? 2 * m->agcu_contexts + 1 : 6;
+  t->rows = zeroed((size_t)t->endpoints * t->rows_an_endpoint + lanes, sizeof *t->rows);
+  t->profile = tg_profile_create(program, first, last);
+  t->sections = zeroed(program->invocation_count, sizeof *t->sections);
+  t->ended = zeroed(program->invocation_count, sizeof *t->ended);
+  t->temporaries = zeroed(program->invocation_count, sizeof *t->temporaries);
+  t->posters = zeroed(tg_posters_count(m), sizeof *t->posters);
+  t->names = zeroed(program->invocation_count, sizeof *t->names);
+  for (uint32_t i = 0; i < program->invocation_count; i++) {
+    json_t *name = tg_json_text(program->invocations[i].name);
+    t->names[i] = json_dumps(name, JSON_ENCODE_ANY);
+    json_decref(name);
+  }
+  tg_memory_temporaries(program, t->temporaries);
+  fputs("{\"traceEvents\":[", t->file.stream);
+  name_processes(t);
+  *out_trace = t;
+  return TG_OK;
+}
+
+const tg_observer *tg_trace_observer(const tg_trace *trace) { return &trace->observer; }
+
+static void release(tg_trace *t) {
+  for (uint32_t i = 0; i < t->program->invocation_count; i++) free(t->names[i]);
+  tg_profile_destroy(t->profile);
+  free(t->rows);
+  free(t->sections);
+  free(t->ended);
+  free(t->temporaries);
+  free(t->posters);
+  free(t->names);
+  free(t);
+}
+
+static json_t *summary(const tg_trace *t, const char *engine, uint64_t cycles, const char *fault) {
+  json_t *sections = json_array();
+  for (uint32_t i = 0; i < t->program->invocation_count; i++) {
+    const tg_section_time *s = &t->sections[i];
+    if (!t->ended[i] || !visible(t, s->begin, s->end)) continue;
+    json_array_append_new(sections, json_pack("{s:o, s:I, s:I, s:o}", "name",
+                                              tg_json_text(t->program->invocations[i].name), "begin",
+                                              (json_int_t)s->begin, "cycles", (json_int_t)(s->end - s->begin),
+                                              "units", tg_profile_section(t->profile, i)));
+  }
+  json_t *all = json_pack("{s:o, s:o, s:s, s:I, s:s, s:o}", "model", tg_json_text(t->program->model), "arch",
+                          tg_json_text(machine(t)->name), "engine", engine, "cycles", (json_int_t)cycles,
+                          "time", "1 us in the trace is 1 cycle", "sections", sections);
+  if (t->begin || t->end != UINT64_MAX)
+    json_object_set_new(
+        all, "window",
+        json_pack("[I, I]", (json_int_t)t->begin, (json_int_t)(t->end > INT64_MAX ? INT64_MAX : t->end)));
+  if (fault) json_object_set_new(all, "fault", tg_json_text(fault));
+  return all;
+}
+
+static const char summary_line[] = "\"otherData\":";
+
+tg_status tg_trace_finish(tg_trace *trace, const char *engine, uint64_t cycles, const char *fault,
+                          tg_diag *diag) {
+  json_t *other = summary(trace, engine, cycles, fault);
+  fprintf(trace->file.stream, "\n],\n\"displayTimeUnit\":\"ns\",\n%s", summary_line);
+  json_dumpf(other, trace->file.stream, JSON_COMPACT);
+  fputs("\n}\n", trace->file.stream);
+  json_decref(other);
+  tg_status status = tg_output_commit(&trace->file, diag);
+  release(trace);
+  return status;
+}
+
+void tg_trace_abandon(tg_trace *trace) {
+  tg_output_abandon(&trace->file);
+  release(trace);
+}
+
+tg_status tg_trace_summary(const char *path, json_t **out_summary, tg_diag *diag) {
+  FILE *file = fopen(path, "rb");
+  if (!file) return tg_fail(diag, TG_INVALID, "%s: cannot be read", path);
+  char *line = NULL;
+  size_t capacity = 0, head = sizeof summary_line - 1;
+  *out_summary = NULL;
+  for (ssize_t length; !*out_summary && (length = getline(&line, &capacity, file)) >= 0;)
+    if ((size_t)length > head && !memcmp(line, summary_line, head))
+      *out_summary = json_loads(line + head, 0, NULL);
+  free(line);
+  fclose(file);
+  if (json_is_array(json_object_get(*out_summary, "sections"))) return TG_OK;
+  json_decref(*out_summary);
+  *out_summary = NULL;
+  return tg_fail(diag, TG_INVALID, "%s: is no trace that tegula wrote", path);
+}

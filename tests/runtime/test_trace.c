@@ -1,0 +1,226 @@
+/* Traces and profiles: they agree with what the engine reports by itself, and change nothing. */
+#include "frontend/onnx/onnx.h"
+#include "runtime/report.h"
+#include "runtime/tegula.h"
+#include "runtime/trace/memory_use.h"
+#include "runtime/trace/trace.h"
+#include "runtime/zoo.h"
+#include "tests/harness.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static const char *in_dir(tg_arena *arena, const char *name) {
+  return tg_arena_printf(arena, "%s/%s", tg_test_dir(), name);
+}
+
+static tg_session *compiled(tg_arena *arena, const char *name) {
+  tg_graph *graph;
+  tg_session *session = NULL;
+  tg_diag diag = {""};
+  const char *path = in_dir(arena, "model.onnx");
+  tg_zoo_options options = {.m = 37, .n = 29, .k = 70, .batch = 3, .seed = 1};
+  if (tg_zoo_build(arena, name, &options, &graph, &diag) || tg_onnx_write(path, graph, &diag) ||
+      tg_session_load(path, &session, &diag) ||
+      tg_session_compile(session, &(tg_compile_options){.arch = "tiny", .seed = 1}, &diag)) {
+    tg_test_fail(__FILE__, __LINE__, "%s", diag.message);
+    abort();
+  }
+  tg_session_random_inputs(session, 1);
+  return session;
+}
+
+static uint64_t number(const json_t *object, const char *key) {
+  return (uint64_t)json_integer_value(json_object_get(object, key));
+}
+
+static bool is(const json_t *event, const char *key, const char *text) {
+  const char *value = json_string_value(json_object_get(event, key));
+  return value && !strcmp(value, text);
+}
+
+/* How often an instruction of this place, start and end is in the result. */
+static size_t recorded(const tg_run_result *result, const json_t *event, uint32_t tiles) {
+  uint64_t start = number(event, "ts"), end = start + number(event, "dur") - 1,
+           pid = number(event, "pid") - 10;
+  size_t found = 0;
+  for (size_t i = 0; i < result->event_count; i++) {
+    const tg_event *e = &result->events[i];
+    found += e->start == start && e->end == end && e->endpoint == pid &&
+             is(event, "cat", e->endpoint < tiles ? tg_unit_name((tg_unit)e->unit) : "agcu") &&
+             number(json_object_get(event, "args"), "pc") == e->pc;
+  }
+  return found;
+}
+
+/* Slices of a thread lie beside each other or inside each other. Sorted by thread, begin, longest first. */
+static int by_thread(const void *left, const void *right) {
+  const json_t *a = *(json_t *const *)left, *b = *(json_t *const *)right;
+  static const char *const keys[] = {"pid", "tid", "ts"};
+  for (int k = 0; k < 3; k++)
+    if (number(a, keys[k]) != number(b, keys[k])) return number(a, keys[k]) < number(b, keys[k]) ? -1 : 1;
+  return number(a, "dur") > number(b, "dur") ? -1 : number(a, "dur") < number(b, "dur");
+}
+
+static size_t crossings(const json_t *events) {
+  size_t count = 0, crossed = 0, open = 0;
+  tg_arena arena = {0};
+  const json_t **slices = TG_NEW_ARRAY(&arena, const json_t *, json_array_size(events));
+  uint64_t ends[64] = {0};
+  for (size_t i = 0; i < json_array_size(events); i++)
+    if (is(json_array_get(events, i), "ph", "X")) slices[count++] = json_array_get(events, i);
+  qsort(slices, count, sizeof *slices, by_thread);
+  for (size_t i = 0; i < count; i++) {
+    uint64_t first = number(slices[i], "ts"), end = first + number(slices[i], "dur");
+    if (i && (number(slices[i], "pid") != number(slices[i - 1], "pid") ||
+              number(slices[i], "tid") != number(slices[i - 1], "tid")))
+      open = 0;
+    while (open && ends[open - 1] <= first) open--;
+    crossed += open && end > ends[open - 1];
+    if (open < 64) ends[open++] = end;
+  }
+  tg_arena_release(&arena);
+  return crossed;
+}
+
+TG_TEST(trace, has_every_instruction_once_and_changes_no_cycle) {
+  static const char *const models[] = {"gemm", "lenet"};
+  for (int k = 0; k < 2; k++) {
+    tg_arena arena = {0};
+    tg_diag diag = {""};
+    tg_session *session = compiled(&arena, models[k]);
+    const char *path = in_dir(&arena, "trace.json");
+    ASSERT(!tg_session_run(session, &(tg_session_run_options){.engine = "systemc"}, &diag));
+    uint64_t cycles = tg_session_cycles(session);
+    tg_session_run_options run = {
+        .engine = "systemc", .record_events = true, .trace_file = path, .profile = true};
+    ASSERT(!tg_session_run(session, &run, &diag));
+    EXPECT_EQ(tg_session_cycles(session), cycles);
+    json_t *trace = json_load_file(path, 0, NULL), *events = json_object_get(trace, "traceEvents"), *event;
+    size_t i, instructions = 0, sections = 0, counters = 0, stalls = 0;
+    json_array_foreach(events, i, event) {
+      bool slice = is(event, "ph", "X");
+      counters += is(event, "ph", "C");
+      sections += slice && is(event, "cat", "section") && !is(event, "name", "configuration");
+      stalls += slice && is(event, "cat", "stall");
+      if (!slice || (!is(event, "cat", "mx") && !is(event, "cat", "vx") && !is(event, "cat", "tx") &&
+                     !is(event, "cat", "agcu")))
+        continue;
+      instructions++;
+      EXPECT_EQ(recorded(&session->result, event, tg_tiles(&session->program->params)), 1);
+    }
+    EXPECT_EQ(instructions, session->result.event_count);
+    EXPECT_EQ(sections, session->program->invocation_count);
+    EXPECT_EQ(counters, session->program->invocation_count);
+    EXPECT(stalls > 0);
+    EXPECT_EQ(crossings(events), 0);
+    json_decref(trace);
+    tg_session_close(session);
+    tg_arena_release(&arena);
+  }
+}
+
+/* A unit of a tile is busy, stalled, done, or (mx) held back by the GEMM before: the sums fit into the
+ * section. */
+TG_TEST(trace, profile_is_the_sum_of_the_trace) {
+  tg_arena arena = {0};
+  tg_diag diag = {""};
+  tg_session *session = compiled(&arena, "lenet");
+  const char *path = in_dir(&arena, "trace.json");
+  tg_session_run_options run = {.engine = "systemc", .trace_file = path, .profile = true};
+  ASSERT(!tg_session_run(session, &run, &diag));
+  json_t *summary = NULL, *trace = json_load_file(path, 0, NULL), *event;
+  ASSERT(!tg_trace_summary(path, &summary, &diag));
+  uint64_t stalled[16] = {0}, summed[16] = {0};
+  size_t i;
+  json_array_foreach(json_object_get(trace, "traceEvents"), i, event) {
+    if (is(event, "cat", "stall"))
+      stalled[number(json_object_get(event, "args"), "section")] += number(event, "dur");
+  }
+  json_t *section;
+  json_array_foreach(json_object_get(summary, "sections"), i, section) {
+    const char *unit, *cause;
+    json_t *units = json_object_get(section, "units"), *sums, *cycles;
+    json_t *own = tg_profile_section(session->profile, (uint32_t)i);
+    EXPECT(json_equal(units, own));
+    json_decref(own);
+    json_object_foreach(units, unit, sums) {
+      json_object_foreach(json_object_get(sums, "stalled"), cause, cycles) {
+        summed[i] += (uint64_t)json_integer_value(cycles);
+      }
+    }
+    uint64_t vx = number(json_object_get(units, "vx"), "busy");
+    EXPECT(vx <= 4 * number(section, "cycles"));
+    EXPECT_EQ(summed[i], stalled[i]);
+  }
+  EXPECT_EQ(json_array_size(json_object_get(summary, "sections")), session->program->invocation_count);
+  json_decref(summary);
+  json_decref(trace);
+  tg_session_close(session);
+  tg_arena_release(&arena);
+}
+
+TG_TEST(trace, window_keeps_what_overlaps_it) {
+  tg_arena arena = {0};
+  tg_diag diag = {""};
+  tg_session *session = compiled(&arena, "lenet");
+  const char *path = in_dir(&arena, "trace.json");
+  tg_session_run_options run = {.engine = "systemc",
+                                .trace_file = path,
+                                .trace_begin = 30000,
+                                .trace_end = 31000,
+                                .record_events = true};
+  ASSERT(!tg_session_run(session, &run, &diag));
+  size_t wanted = 0, got = 0, i;
+  for (size_t e = 0; e < session->result.event_count; e++)
+    wanted += session->result.events[e].start <= 31000 && session->result.events[e].end >= 30000;
+  json_t *trace = json_load_file(path, 0, NULL), *event;
+  json_array_foreach(json_object_get(trace, "traceEvents"), i, event) {
+    if (!is(event, "ph", "X")) continue;
+    EXPECT(number(event, "ts") <= 31000 && number(event, "ts") + number(event, "dur") > 30000);
+    got += is(event, "cat", "mx") || is(event, "cat", "vx") || is(event, "cat", "tx") ||
+           is(event, "cat", "agcu");
+  }
+  EXPECT(wanted > 0);
+  EXPECT_EQ(got, wanted);
+  json_decref(trace);
+  tg_session_close(session);
+  tg_arena_release(&arena);
+}
+
+TG_TEST(trace, a_fault_leaves_a_complete_trace) {
+  tg_arena arena = {0};
+  tg_diag diag = {""};
+  tg_session *session = compiled(&arena, "gemm");
+  const char *path = in_dir(&arena, "fault.json");
+  tg_session_run_options run = {.engine = "systemc", .trace_file = path, .max_cycles = 500};
+  EXPECT_EQ(tg_session_run(session, &run, &diag), TG_FAULT);
+  json_t *trace = json_load_file(path, 0, NULL);
+  EXPECT_HAS(json_string_value(json_object_get(json_object_get(trace, "otherData"), "fault")), "cycle limit");
+  json_decref(trace);
+  tg_diag refused = {""};
+  run = (tg_session_run_options){.engine = "functional", .trace_file = in_dir(&arena, "none.json")};
+  EXPECT_EQ(tg_session_run(session, &run, &refused), TG_INVALID);
+  EXPECT(access(run.trace_file, F_OK) != 0);
+  tg_session_close(session);
+  tg_arena_release(&arena);
+}
+
+/* lenet: a temporary lives from the section that stores it to the one that loads it. */
+TG_TEST(trace, memory_in_use_follows_the_temporaries) {
+  tg_arena arena = {0};
+  tg_session *session = compiled(&arena, "lenet");
+  const tg_program *program = session->program;
+  uint64_t *bytes = TG_NEW_ARRAY(&arena, uint64_t, program->invocation_count), peak = 0, all = 0;
+  tg_memory_temporaries(program, bytes);
+  for (uint32_t i = 0; i < program->invocation_count; i++) {
+    EXPECT(bytes[i] > 0);
+    if (bytes[i] > peak) peak = bytes[i];
+  }
+  all = peak + tg_memory_of_role(program, TG_ROLE_CONSTANT) + tg_memory_of_role(program, TG_ROLE_INPUT) +
+        tg_memory_of_role(program, TG_ROLE_OUTPUT);
+  EXPECT(all <= program->dram_bytes && all + 64 * program->tensor_count >= program->dram_bytes);
+  tg_session_close(session);
+  tg_arena_release(&arena);
+}
