@@ -66,7 +66,7 @@ static void print_codes(void) {
 #define ALU(name, code, operands, doc)                                                                       \
   printf("  localparam logic [5:0] ALU_");                                                                   \
   print_upper(#name);                                                                                        \
-  printf(" = 5'd%d; // %s\n", code, doc);
+  printf(" = 6'd%d; // %s\n", code, doc);
 #include "sim/machine/alu.def"
 #undef ALU
 }
