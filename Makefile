@@ -1,10 +1,11 @@
 # A thin front of CMake: installs what is missing, builds, and runs the two things a newcomer wants.
 #   make demo    the demonstration, with the throughput report       make test      the whole test suite
 #   make         the command (build/tegula)                          make test-long exhaustive and long campaigns
+#   make area    what reconfiguration costs in gates (docs/area.md; needs nodejs and npm)
 BUILD ?= build
 GENERATE = cmake -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo $(CMAKE_FLAGS)
 
-.PHONY: all demo test test-long sanitize lint format install packages clean
+.PHONY: all demo test test-long area sanitize lint format install packages clean
 
 all: $(BUILD)/build.ninja
 	cmake --build $(BUILD)
@@ -30,6 +31,10 @@ test-long: | packages
 	$(GENERATE) -DTEGULA_RTL_EDGE=ON
 	cmake --build $(BUILD)
 	ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -L long
+
+# Synthesises the PE and what it is compared with, and a tile.
+area: $(BUILD)/build.ninja
+	cmake --build $(BUILD) --target area
 
 # The C code once more, with address and undefined-behaviour checks; engines that need no Verilator build.
 sanitize: | packages

@@ -125,12 +125,9 @@ module fma_add #(
   end
 
   if (LATENCY > 3) begin : gen_delay
-    logic [LATENCY-4:0][31:0] delay_q;
-    always_ff @(posedge clk_i) begin
-      delay_q[0] <= sum3_q;
-      for (int unsigned i = 1; i < LATENCY - 3; i++) delay_q[i] <= delay_q[i-1];
-    end
-    assign sum_o = delay_q[LATENCY-4];
+    logic [32*(LATENCY-3)-1:0] delay_q;
+    always_ff @(posedge clk_i) delay_q <= (32*(LATENCY-3))'({delay_q, sum3_q});
+    assign sum_o = delay_q[32*(LATENCY-4)+:32];
   end else begin : gen_no_delay
     assign sum_o = sum3_q;
   end

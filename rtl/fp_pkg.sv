@@ -32,6 +32,7 @@ package fp_pkg;
     logic [11:0] sig;
     logic [8:0] exp;
     logic special, subnormal;
+    half_t number;
     special = fp16 ? x[14:10] == 5'h1F : x[14:7] == 8'hFF;
     subnormal = fp16 ? x[14:10] == 5'h00 : x[14:7] == 8'h00;
     sig = fp16 ? {!subnormal, x[9:0], 1'b0} : {!subnormal, x[6:0], 4'b0};
@@ -45,11 +46,12 @@ package fp_pkg;
         end
       end
     end
-    unpack16.nan = special && (fp16 ? x[9:0] != 10'd0 : x[6:0] != 7'd0);
-    unpack16.inf = special && (fp16 ? x[9:0] == 10'd0 : x[6:0] == 7'd0);
-    unpack16.sign = x[15];
-    unpack16.exp = exp;
-    unpack16.sig = sig;
+    number.nan = special && (fp16 ? x[9:0] != 10'd0 : x[6:0] != 7'd0);
+    number.inf = special && (fp16 ? x[9:0] == 10'd0 : x[6:0] == 7'd0);
+    number.sign = x[15];
+    number.exp = exp;
+    number.sig = sig;
+    unpack16 = number;
   endfunction
 
   // An FP32 number, normalised: two halves of the significand, both with its sign, exponent and class.
@@ -82,12 +84,14 @@ package fp_pkg;
   // Sign, exponent and class of a*b. The significand's leading half decides which operand is zero.
   function automatic product_t product(input half_t a, input half_t b);
     logic a_zero, b_zero;
+    product_t p;
     a_zero = !a.sig[11] && !a.nan && !a.inf;
     b_zero = !b.sig[11] && !b.nan && !b.inf;
-    product.nan = a.nan || b.nan || (a.inf && b_zero) || (b.inf && a_zero);
-    product.inf = a.inf || b.inf;
-    product.sign = a.sign ^ b.sign;
-    product.exp = {a.exp[8], a.exp} + {b.exp[8], b.exp} - 10'd126;
+    p.nan = a.nan || b.nan || (a.inf && b_zero) || (b.inf && a_zero);
+    p.inf = a.inf || b.inf;
+    p.sign = a.sign ^ b.sign;
+    p.exp = {a.exp[8], a.exp} + {b.exp[8], b.exp} - 10'd126;
+    product = p;
   endfunction
 
   // Four 12x12 products as the one of two 24-bit significands.

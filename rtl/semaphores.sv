@@ -51,7 +51,7 @@ module semaphores #(
       for (int k = 0; k < NS; k++) nonzero_q[k] <= init_q[k] != 8'd0;
       overflow_o <= 1'b0;
     end else if (change) begin : update
-      logic [NS-1:0][7:0] count;
+      logic [8*NS-1:0] count; // flat, as Yosys reads no array of two dimensions here
       logic over;
       logic [9:0] sem, over_sem;
       count = count_q;
@@ -60,7 +60,7 @@ module semaphores #(
       over_sem = '0;
       for (int u = 0; u < UNITS; u++) begin
         if (take_i[u] && need_i[u*NS+:NS] != '0) begin
-          for (int k = 0; k < NS; k++) if (need_i[u*NS+k]) count[k] = count[k] - 8'd1;
+          for (int k = 0; k < NS; k++) if (need_i[u*NS+k]) count[8*k+:8] = count[8*k+:8] - 8'd1;
         end
       end
       for (int g = 0; g < LOCALS; g++) begin
@@ -70,11 +70,11 @@ module semaphores #(
           for (int i = 0; i < 4; i++) begin
             if (posts.kind[i] == fabric_pkg::POST_LOCAL) begin
               sem = posts.sem[i];
-              if (count[sem[SEM_BITS-1:0]] == 8'd255) begin
+              if (count[8*sem[SEM_BITS-1:0]+:8] == 8'd255) begin
                 over = 1'b1;
                 over_sem = sem;
               end
-              count[sem[SEM_BITS-1:0]] = count[sem[SEM_BITS-1:0]] + 8'd1;
+              count[8*sem[SEM_BITS-1:0]+:8] = count[8*sem[SEM_BITS-1:0]+:8] + 8'd1;
             end
           end
         end
@@ -88,11 +88,11 @@ module semaphores #(
               if (posts.kind[i] == (s < OF_ROW ? fabric_pkg::POST_ROW : fabric_pkg::POST_COL)
                   && posts.pos[i] == (s < OF_ROW ? row_pos_i : col_pos_i)) begin
                 sem = posts.sem[i];
-                if (count[sem[SEM_BITS-1:0]] == 8'd255) begin
+                if (count[8*sem[SEM_BITS-1:0]+:8] == 8'd255) begin
                   over = 1'b1;
                   over_sem = sem;
                 end
-                count[sem[SEM_BITS-1:0]] = count[sem[SEM_BITS-1:0]] + 8'd1;
+                count[8*sem[SEM_BITS-1:0]+:8] = count[8*sem[SEM_BITS-1:0]+:8] + 8'd1;
               end
             end
           end
@@ -101,15 +101,15 @@ module semaphores #(
       for (int l = 0; l < LANES; l++) begin
         if (lane_valid_i[l]) begin
           sem = lane_sem_i[l*10+:10];
-          if (count[sem[SEM_BITS-1:0]] == 8'd255) begin
+          if (count[8*sem[SEM_BITS-1:0]+:8] == 8'd255) begin
             over = 1'b1;
             over_sem = sem;
           end
-          count[sem[SEM_BITS-1:0]] = count[sem[SEM_BITS-1:0]] + 8'd1;
+          count[8*sem[SEM_BITS-1:0]+:8] = count[8*sem[SEM_BITS-1:0]+:8] + 8'd1;
         end
       end
       count_q <= count;
-      for (int k = 0; k < NS; k++) nonzero_q[k] <= count[k] != 8'd0;
+      for (int k = 0; k < NS; k++) nonzero_q[k] <= count[8*k+:8] != 8'd0;
       if (over) begin
         overflow_o <= 1'b1;
         overflow_sem_o <= over_sem;

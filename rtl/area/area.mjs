@@ -1,0 +1,123 @@
+// What reconfiguration costs, by synthesis: node area.mjs YOSYS RTL PACKAGE OUT [tile]
+//   YOSYS    folder with node_modules/@yowasp/yosys        RTL  the folder rtl/
+//   PACKAGE  the generated tegula_pkg.sv                    OUT  folder for area.txt and area.json
+// Prints the table of docs/area.md. With `tile`, a whole tile as well (some minutes).
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+
+const [yosysFolder, rtl, packageFile, out, mode] = process.argv.slice(2);
+if (!out) {
+  console.error('area: usage: node area.mjs YOSYS RTL PACKAGE OUT [tile]');
+  process.exit(2);
+}
+const installed = join(yosysFolder, 'node_modules/@yowasp/yosys');
+const { runYosys } = await import(pathToFileURL(join(installed, 'gen/bundle.js')));
+const yosysVersion = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')).version;
+
+const LATENCY = 4; // fma_latency of every preset
+
+const sources = { 'tegula_pkg.sv': readFileSync(packageFile, 'utf8') };
+for (const folder of [rtl, join(rtl, 'area')])
+  for (const name of readdirSync(folder))
+    if (name.endsWith('.sv')) sources[name] = readFileSync(join(folder, name), 'utf8');
+
+// Preparation 1: Yosys does not resolve one package's constants in another package, so they become numbers there.
+const constants = {};
+for (const [, name, value] of sources['tegula_pkg.sv'].matchAll(/localparam int unsigned (\w+) = (\d+);/g))
+  constants[name] = value;
+sources['fabric_pkg.sv'] = sources['fabric_pkg.sv'].replace(/tegula_pkg::(\w+)/g, (whole, name) => {
+  if (!(name in constants)) throw new Error(`fabric_pkg.sv: ${whole} is no number of tegula_pkg.sv`);
+  return constants[name];
+});
+
+// Preparation 2: parameters of the top module are set in its text.
+function withParameters(text, parameters) {
+  for (const [name, value] of Object.entries(parameters)) {
+    const declaration = new RegExp(`(parameter [^,\\n]*\\b${name}\\s*=\\s*)[^,\\n]*`);
+    if (!declaration.test(text)) throw new Error(`there is no parameter ${name}`);
+    text = text.replace(declaration, `$1${value}`);
+  }
+  return text;
+}
+
+const packages = ['tegula_pkg.sv', 'fp_pkg.sv', 'fabric_pkg.sv'];
+
+// Runs a script; returns the statistics that it wrote to stat.json.
+async function statistics(files, script) {
+  let log = '';
+  const keep = (bytes) => {
+    if (bytes) log += new TextDecoder().decode(bytes);
+  };
+  try {
+    const result = await runYosys(['-q', '-s', 'run.ys'], { ...files, 'run.ys': script }, { stdout: keep, stderr: keep });
+    return JSON.parse(result['stat.json']);
+  } catch (error) {
+    console.error(`${log}area: Yosys failed: ${error.message}`);
+    process.exit(1);
+  }
+}
+
+// Gates and flip-flops of a flat design: two-input gates, inverters and multiplexers after ABC.
+function count(types) {
+  let gates = 0;
+  let flops = 0;
+  for (const [type, number] of Object.entries(types)) {
+    if (/^\$_S?DFF/.test(type)) flops += number;
+    else if (/^\$_[A-Z]+_$/.test(type)) gates += number;
+    else if (type !== '$scopeinfo') throw new Error(`cell ${type} is neither gate nor flip-flop`);
+  }
+  return { gates, flops, cells: gates + flops };
+}
+
+async function pe(top, parameters) {
+  const files = { ...sources, [`${top}.sv`]: withParameters(sources[`${top}.sv`], { LATENCY, ...parameters }) };
+  const list = [...packages, 'mul12.sv', 'fma_add.sv', `${top}.sv`].join(' ');
+  const stat = await statistics(
+    files,
+    `read_verilog -sv ${list}
+     hierarchy -check -top ${top}
+     synth -flatten -run coarse:
+     abc -g simple
+     opt_clean
+     tee -q -o stat.json stat -json -tech cmos
+`,
+  );
+  const transistors = parseInt(stat.design.estimated_num_transistors, 10);
+  return { ...count(stat.design.num_cells_by_type), transistors };
+}
+
+const variants = [
+  ['FP32 only', 'pe_apart', { WIDE: `1'b1`, NARROW: `1'b0` }],
+  ['four narrow lanes only', 'pe_apart', { WIDE: `1'b0`, NARROW: `1'b1` }],
+  ['both side by side', 'pe_apart', { WIDE: `1'b1`, NARROW: `1'b1` }],
+  ['ours', 'pe', {}],
+];
+
+const rows = [];
+for (const [name, top, parameters] of variants) rows.push({ name, ...(await pe(top, parameters)) });
+const [wide, narrow, both, ours] = rows;
+const ratios = {
+  side_by_side: ours.cells / both.cells,
+  side_by_side_transistors: ours.transistors / both.transistors,
+  sum_of_both: ours.cells / (wide.cells + narrow.cells),
+};
+
+const column = (text, width) => String(text).padStart(width);
+const lines = [
+  `One PE, latency ${LATENCY}, flattened; Yosys ${yosysVersion}, abc -g simple`,
+  `${'variant'.padEnd(24)}${column('gates', 9)}${column('flip-flops', 12)}${column('cells', 9)}${column('transistors', 13)}`,
+];
+for (const row of rows)
+  lines.push(
+    row.name.padEnd(24) + column(row.gates, 9) + column(row.flops, 12) + column(row.cells, 9) + column(row.transistors, 13),
+  );
+lines.push(
+  `ours / side by side     ${column(ratios.side_by_side.toFixed(3), 30)}${column(ratios.side_by_side_transistors.toFixed(3), 13)}`,
+  `ours / sum of the first two ${column(ratios.sum_of_both.toFixed(3), 26)}`,
+);
+
+const text = `${lines.join('\n')}\n`;
+process.stdout.write(text);
+writeFileSync(join(out, 'area.txt'), text);
+writeFileSync(join(out, 'area.json'), `${JSON.stringify({ yosys: yosysVersion, latency: LATENCY, pe: rows, ratios }, null, 2)}\n`);
