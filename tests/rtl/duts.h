@@ -18,23 +18,24 @@ typedef struct tg_dut_ops {
 } tg_dut_ops;
 
 typedef struct tg_lane_pins {
-  uint8_t valid;
+  uint8_t reset, valid;
   uint32_t a, b, c;
   uint32_t sum; /* out */
 } tg_lane_pins;
 extern const tg_dut_ops tg_dut_lane3, tg_dut_lane5; /* fma_lane with latency 3, 5 */
 
 typedef struct tg_pe_pins {
-  uint8_t fp32, fp16;
+  uint8_t reset, fp32, fp16;
   uint8_t w_transposed, w_set, w_row_en, w_col_en, w_on; /* two bits each but the first two */
-  uint32_t w_row, w_col;
-  uint8_t a_valid, a_set; /* two bits, one a sub-row */
-  uint32_t a[2];          /* the word whose half i goes to sub-row i */
+  uint32_t w_row[2], w_col[2];                           /* words; half i of word i counts */
+  uint8_t a_valid, a_set;                                /* two bits, one a sub-row */
+  uint32_t a[2];
   uint32_t psum[2];
-  uint32_t out[2];                /* out */
-  uint8_t a_valid_out, a_set_out; /* out */
+  uint32_t out[2]; /* out, and the rest */
+  uint8_t a_valid_out, a_set_out;
+  uint32_t a_in[2], a_out[2]; /* operands of the sub-rows, unpacked */
 } tg_pe_pins;
-extern const tg_dut_ops tg_dut_pe; /* tests/rtl/pe_bench.sv, latency 4 */
+extern const tg_dut_ops tg_dut_pe, tg_dut_pe_apart; /* tests/rtl/pe_bench.sv, latency 4 */
 
 typedef struct tg_formats_pins {
   uint32_t x;
@@ -45,7 +46,7 @@ typedef struct tg_formats_pins {
 extern const tg_dut_ops tg_dut_formats; /* tests/rtl/formats_bench.sv */
 
 typedef struct tg_alu_pins {
-  uint8_t valid, op, tail;
+  uint8_t reset, valid, op, tail;
   uint32_t a, b, c, moved;
   uint32_t result; /* out */
 } tg_alu_pins;

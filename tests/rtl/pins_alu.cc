@@ -4,6 +4,7 @@
 static void eval(void *dut, void *pins) {
   auto &model = *static_cast<Dut<Valu> *>(dut)->model;
   auto &p = *static_cast<tg_alu_pins *>(pins);
+  model.rst_ni = !p.reset;
   model.valid_i = p.valid;
   model.op_i = p.op;
   model.a_i = p.a;

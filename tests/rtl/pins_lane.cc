@@ -5,6 +5,7 @@
 template <typename Model> static void eval(void *dut, void *pins) {
   auto &model = *static_cast<Dut<Model> *>(dut)->model;
   auto &p = *static_cast<tg_lane_pins *>(pins);
+  model.rst_ni = !p.reset;
   model.valid_i = p.valid;
   model.a_i = p.a;
   model.b_i = p.b;

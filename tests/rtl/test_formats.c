@@ -1,44 +1,55 @@
-/* Conversions and the rounding hash of fp_pkg against numerics.h: all 16-bit inputs, directed and random
- * 32-bit ones. */
-#include "sim/machine/numerics.h"
+/* Conversions: every 16-bit input; of the 32-bit ones every boundary and a random sample (all of them in
+ * test_formats_long.c). */
 #include "tests/harness.h"
-#include "tests/rtl/duts.h"
+#include "tests/rtl/formats_check.h"
 #include "tests/rtl/random.h"
 
-static bool check(void *dut, uint32_t x, uint16_t r) {
-  tg_formats_pins p = {.x = x, .r = r};
-  tg_dut_formats.eval(dut, &p);
-  bool good = p.from_bf16 == tg_bf16_to_f32((uint16_t)x) && p.from_fp16 == tg_fp16_to_f32((uint16_t)x) &&
-              p.mixed == tg_mix(x) && p.to_bf16 == tg_bf16_from_f32(x) && p.to_fp16 == tg_fp16_from_f32(x) &&
-              p.to_tf32 == tg_tf32_from_f32(x) && p.stochastic == tg_bf16_stochastic(x, r);
-  if (!good)
-    tg_test_fail(__FILE__, __LINE__,
-                 "%08x (r %04x): bf16 %08x fp16 %08x mix %08x to tf32 %08x to bf16 %04x to fp16 %04x sr %04x",
-                 x, r, p.from_bf16, p.from_fp16, p.mixed, p.to_tf32, p.to_bf16, p.to_fp16, p.stochastic);
-  return good;
-}
+#include "sim/machine/numerics.h"
 
-TG_TEST(rtl_formats, all_16_bit_inputs) {
+TG_TEST(rtl_formats, widening_of_all_16_bit_inputs) {
   void *dut = tg_dut_formats.create();
   bool good = true;
-  for (uint32_t x = 0; good && x < 65536; x++) good = check(dut, x, (uint16_t)~x);
+  for (uint32_t x = 0; good && x < 65536; x++) good = tg_check_widening(dut, (uint16_t)x);
   tg_dut_formats.destroy(dut);
 }
 
-TG_TEST(rtl_formats, ties_and_their_neighbours) {
+/* Every sign, exponent and upper fraction with what lies below a tie, at it and above, for each format. */
+TG_TEST(rtl_formats, narrowing_of_ties_and_their_neighbours) {
   static const uint32_t low[] = {0, 1, 0xfff, 0x1000, 0x1001, 0x7fff, 0x8000, 0x8001, 0xffff};
   void *dut = tg_dut_formats.create();
   bool good = true;
   for (uint32_t high = 0; good && high < 65536; high++)
-    for (int i = 0; good && i < 9; i++) good = check(dut, high << 16 | low[i], (uint16_t)(high * 40503));
+    for (int i = 0; good && i < 9; i++) {
+      uint32_t dropped = low[i], x = high << 16 | dropped;
+      good = tg_check_narrowing(dut, x, (uint16_t)(0x10000 - dropped)) &&
+             tg_check_narrowing(dut, x, (uint16_t)(0xffff - dropped)) &&
+             tg_check_narrowing(dut, x ^ 0x1000, (uint16_t)tg_mix(x));
+    }
   tg_dut_formats.destroy(dut);
 }
 
-TG_TEST(rtl_formats, random_32_bit_inputs) {
+/* Subnormals of FP16: the last place kept wanders through the significand. */
+TG_TEST(rtl_formats, narrowing_to_subnormals) {
+  void *dut = tg_dut_formats.create();
+  bool good = true;
+  for (uint32_t exponent = 90; good && exponent < 120; exponent++)
+    for (uint32_t top = 0; top < 24; top++)
+      for (uint32_t bottom = 0; good && bottom <= top; bottom++) {
+        uint32_t run = ((2u << top) - (1u << bottom)) & 0x7fffff;
+        good = tg_check_narrowing(dut, exponent << 23 | run, 0) &&
+               tg_check_narrowing(dut, 1u << 31 | exponent << 23 | run, 0) &&
+               tg_check_narrowing(dut, exponent << 23 | (run ^ 1), 0) &&
+               tg_check_narrowing(dut, exponent << 23 | (~run & 0x7fffff), 0);
+      }
+  tg_dut_formats.destroy(dut);
+}
+
+TG_TEST(rtl_formats, narrowing_of_random_inputs) {
   void *dut = tg_dut_formats.create();
   tg_random random = {77};
   bool good = true;
   for (uint64_t i = tg_vector_count(2000000); good && i > 0; i--)
-    good = check(dut, i % 2 ? tg_draw(&random) : tg_draw_f32(&random), (uint16_t)tg_draw(&random));
+    good =
+        tg_check_narrowing(dut, i % 2 ? tg_draw(&random) : tg_draw_f32(&random), (uint16_t)tg_draw(&random));
   tg_dut_formats.destroy(dut);
 }

@@ -1,164 +1,147 @@
-/* A processing element at its pins, behind the unpackers of the array's edges: all formats, both weight sets,
- * both edges that weights come from, masked rows, random bubbles; against the host's fmaf. */
+/* A processing element at its pins, behind the unpackers of the array's edges, in every format, against the
+ * host's FMA: directed and random vectors at every adder, a token a cycle with random stalls; and arbitrary
+ * control. The same for the PE without sharing that its area is compared with. */
 #include "sim/machine/isa.h"
 #include "sim/machine/numerics.h"
 #include "tests/harness.h"
-#include "tests/rtl/duts.h"
-#include "tests/rtl/random.h"
+#include "tests/rtl/benches.h"
 
-#include <math.h>
+enum { LATENCY = 4 };
 
-enum { LATENCY = 4, HISTORY = 16 };
+/* What is planned for a sub-row in a cycle. A vector for the lower one travels with its addend as the partial
+ * sum through the upper one, which is masked. */
+typedef struct plan {
+  bool valid, masked, carrier;
+  tg_fma_vector vector;
+} plan;
 
-typedef struct token {
-  bool valid;
-  uint32_t a[2], psum[2], expected[2]; /* a: the word of each sub-row */
-  uint8_t set;
-} token;
-
-typedef struct pe {
-  void *dut;
-  tg_pe_pins pins;
+typedef struct run {
+  tg_pe_bench bench;
   tg_random random;
-  uint32_t format, cycle;
-  uint32_t weight[2][2][2]; /* set, sub-row, sub-column; FP32: [set][0][0] */
-  bool on[2][2];            /* set, sub-row */
-  token history[HISTORY];   /* by cycle of sub-row 0 */
+  const tg_rtl_format *format;
+  uint64_t next, directed, end;
+  plan plans[TG_PIPELINE_MAX][2]; /* by cycle, sub-row */
   bool good;
-} pe;
+} run;
 
-static uint32_t fma_bits(uint32_t a, uint32_t b, uint32_t c) {
-  return tg_canonical(tg_f32_bits(fmaf(tg_bits_f32(a), tg_bits_f32(b), tg_bits_f32(c))));
+static void cycle(run *t, const tg_pe_cycle *in) {
+  uint64_t now = t->bench.sum[0][0].cycle;
+  const char *wrong = tg_pe_step(&t->bench, in);
+  if (!wrong || !t->good) return;
+  const tg_pipeline *s[2] = {tg_pe_output(&t->bench, 0), tg_pe_output(&t->bench, 1)};
+  const tg_fma_vector *v = &t->plans[(now - LATENCY) % TG_PIPELINE_MAX][t->format->bits == 16].vector;
+  tg_test_fail(__FILE__, __LINE__,
+               "%s, cycle %llu: %s: sums %08x %08x, expected %08x %08x (perhaps of %08x * %08x + %08x)",
+               t->format->name, (unsigned long long)now, wrong, t->bench.pins.out[0], t->bench.pins.out[1],
+               s[0]->value, s[1]->value, v->a, v->b, v->c);
+  t->good = false;
 }
 
-static uint32_t element(const pe *p, uint32_t word, int which) {
-  if (p->format == TG_FMT_FP32) return word;
-  uint16_t half = (uint16_t)(word >> 16 * which);
-  return p->format == TG_FMT_BF16 ? tg_bf16_to_f32(half) : tg_fp16_to_f32(half);
+static tg_fma_vector next_vector(run *t) {
+  uint64_t i = t->next++;
+  return i < t->directed ? tg_fma_directed(t->format, i) : tg_fma_random(t->format, &t->random);
 }
 
-static uint32_t draw_word(pe *p) {
-  if (p->format == TG_FMT_FP32) return tg_draw_f32(&p->random);
-  uint32_t word = tg_draw(&p->random);
-  switch (tg_below(&p->random, 6)) {
-  case 0: return word & 0x83ff83ffu; /* subnormals of FP16, small numbers of BF16 */
-  case 1: return word & 0x807f807fu;
-  case 2: return word | 0x7c007c00u;
-  case 3: return (word & 0xbf80bf80u);
-  default: return word;
+/* The plan of a cycle: its weights are loaded in the cycle before. */
+static void make_plan(run *t, uint64_t at) {
+  bool fp32 = t->format->code == TG_FMT_FP32;
+  plan *upper = &t->plans[at % TG_PIPELINE_MAX][0], *lower = &t->plans[at % TG_PIPELINE_MAX][1];
+  const plan *above = &t->plans[(at - LATENCY) % TG_PIPELINE_MAX][0];
+  memset(upper, 0, sizeof *upper);
+  memset(lower, 0, sizeof *lower);
+  lower->valid = above->valid && !fp32;
+  lower->masked = !above->carrier && tg_below(&t->random, 2);
+  lower->vector = above->carrier ? above->vector : tg_fma_random(t->format, &t->random);
+  upper->valid = tg_below(&t->random, 4) != 0 && t->next < t->end;
+  upper->vector = upper->valid ? next_vector(t) : tg_fma_random(t->format, &t->random);
+  upper->carrier = !fp32 && tg_below(&t->random, 2);
+  upper->masked = upper->carrier || tg_below(&t->random, 16) == 0;
+}
+
+/* Weights for the next cycle's tokens go into the set that this cycle's do not use. Transposed, each sub-row
+ * has a weight of its own; else each sub-column has. */
+static void load_weights(run *t, tg_pe_cycle *in, uint64_t now) {
+  const plan *next = t->plans[(now + 1) % TG_PIPELINE_MAX];
+  in->w_set = (now + 1) & 1;
+  in->w_row_en = in->w_col_en = 3;
+  in->w_on = (uint8_t)((next[0].masked ? 0 : 1) | (next[1].masked ? 0 : 2));
+  if (t->format->code == TG_FMT_FP32) in->w_on = next[0].masked ? 0 : 3;
+  in->w_transposed = (next[1].valid && !next[1].masked) || tg_below(&t->random, 2);
+  for (int k = 0; k < 2; k++) {
+    uint32_t used = tg_pe_word(t->format, next[in->w_transposed && t->format->bits == 16 ? k : 0].vector.b);
+    uint32_t unused = tg_draw(&t->random);
+    in->w_row[k] = in->w_transposed ? used : unused;
+    in->w_col[k] = in->w_transposed ? unused : used;
   }
 }
 
-/* Weights of one set, through either edge, while nothing is in flight. */
-static void load_weights(pe *p, uint8_t set) {
-  tg_pe_pins *pins = &p->pins;
-  bool transposed = tg_draw(&p->random) & 1, fp32 = p->format == TG_FMT_FP32;
-  pins->a_valid = 0;
-  pins->w_transposed = transposed;
-  pins->w_set = set;
-  pins->w_on = tg_below(&p->random, 4) ? 3 : (uint8_t)tg_below(&p->random, 4);
-  if (fp32) pins->w_on = pins->w_on & 1 ? 3 : 0;
-  for (int step = 0; step < 2; step++) { /* sub-row or, transposed, sub-column `step` */
-    uint32_t word = draw_word(p);
-    pins->w_row = transposed ? word : draw_word(p);
-    pins->w_col = transposed ? draw_word(p) : word;
-    pins->w_row_en = fp32 || transposed ? 3 : (uint8_t)(1 << step);
-    pins->w_col_en = fp32 || !transposed ? 3 : (uint8_t)(1 << step);
-    if (fp32) p->weight[set][0][0] = word;
-    for (int other = 0; !fp32 && other < 2; other++)
-      p->weight[set][transposed ? other : step][transposed ? step : other] = element(p, word, other);
-    tg_dut_pe.eval(p->dut, pins);
-    tg_dut_pe.clock(p->dut);
-  }
-  p->on[set][0] = pins->w_on & 1;
-  p->on[set][1] = pins->w_on >> 1;
-  pins->w_row_en = pins->w_col_en = 0;
+static void stream(run *t, tg_pe_cycle *in, uint64_t now) {
+  bool fp32 = t->format->code == TG_FMT_FP32;
+  const plan *here = t->plans[now % TG_PIPELINE_MAX];
+  in->a_valid = (uint8_t)(here[0].valid | (fp32 ? here[0] : here[1]).valid << 1);
+  in->a_set = (uint8_t)(3 * (now & 1));
+  in->a[0] = tg_pe_word(t->format, here[0].vector.a);
+  in->a[1] = fp32 ? in->a[0] : tg_pe_word(t->format, here[1].vector.a);
+  in->psum[0] = here[0].vector.c;
+  in->psum[1] = here[0].vector.c ^ (tg_draw(&t->random) & 1) << 31;
 }
 
-static void expect(const pe *p, token *t) {
-  for (int q = 0; q < 2; q++) {
-    uint32_t sum = t->psum[q];
-    for (int i = 0; i < (p->format == TG_FMT_FP32 ? 1 : 2); i++) {
-      if (p->on[t->set][i]) sum = fma_bits(element(p, t->a[i], i), p->weight[t->set][i][q], sum);
+static void vectors(run *t, uint64_t directed, uint64_t random) {
+  t->directed = directed;
+  t->next = 0;
+  t->end = directed + random;
+  memset(t->plans, 0, sizeof t->plans);
+  for (int drain = 0; t->good && drain < 3 * LATENCY; drain += t->next == t->end) {
+    uint64_t now = t->bench.sum[0][0].cycle;
+    tg_pe_cycle in = {.reset = false};
+    make_plan(t, now + 1);
+    load_weights(t, &in, now);
+    stream(t, &in, now);
+    cycle(t, &in);
+  }
+}
+
+/* Arbitrary enables, sets, edges, masks, stalls, resets. */
+static void arbitrary(run *t, uint64_t cycles) {
+  bool fp32 = t->format->code == TG_FMT_FP32;
+  for (uint64_t n = 0; t->good && n < cycles; n++) {
+    uint32_t x = tg_draw(&t->random);
+    tg_fma_vector v[2] = {tg_fma_random(t->format, &t->random), tg_fma_random(t->format, &t->random)};
+    tg_pe_cycle in = {.reset = tg_below(&t->random, 100) == 0,
+                      .w_transposed = x & 1,
+                      .w_set = x >> 1 & 1,
+                      .w_row_en = x >> 2 & 3,
+                      .w_col_en = x >> 4 & 3,
+                      .w_on = x >> 6 & 3,
+                      .a_valid = x >> 8 & 3,
+                      .a_set = x >> 10 & 3};
+    if (fp32 && x >> 12 & 1) in.w_row_en = in.w_col_en = 3;
+    if (fp32) in.a_valid = (uint8_t)(3 * (in.a_valid & 1));
+    if (fp32) in.a_set = (uint8_t)(3 * (in.a_set & 1));
+    for (int k = 0; k < 2; k++) {
+      const tg_fma_vector *u = &v[fp32 ? 0 : k];
+      in.a[k] = t->format->bits == 32 ? u->a : v[0].a | v[1].a << 16;
+      in.w_row[k] = t->format->bits == 32 ? u->b : v[k].b | v[!k].a << 16;
+      in.w_col[k] = t->format->bits == 32 ? u->b ^ 1u << 31 : v[!k].b | v[k].b << 16;
+      in.psum[k] = v[k].c;
     }
-    t->expected[q] = sum;
+    cycle(t, &in);
   }
 }
 
-static token *at(pe *p, uint32_t ago) { return &p->history[(p->cycle - ago) % HISTORY]; }
-
-static void cycle(pe *p, bool valid) {
-  tg_pe_pins *pins = &p->pins;
-  bool fp32 = p->format == TG_FMT_FP32;
-  uint32_t through = fp32 ? LATENCY : 2 * LATENCY;
-  token *now = at(p, 0), *second = fp32 ? now : at(p, LATENCY), *done = at(p, through);
-  uint8_t before_valid = pins->a_valid, before_set = pins->a_set;
-  now->valid = valid;
-  if (valid) {
-    now->a[0] = draw_word(p);
-    now->a[1] = fp32 ? now->a[0] : draw_word(p);
-    now->set = (uint8_t)(tg_draw(&p->random) & 1);
-    for (int q = 0; q < 2; q++) {
-      now->psum[q] = tg_canonical(tg_draw_f32(&p->random));
-      if (tg_below(&p->random, 3) == 0) /* near the first product */
-        now->psum[q] = tg_canonical(tg_f32_bits(-tg_bits_f32(element(p, now->a[0], 0)) *
-                                                tg_bits_f32(p->weight[now->set][0][fp32 ? 0 : q])) +
-                                    tg_below(&p->random, 3));
-    }
-    expect(p, now);
-  }
-  pins->fp32 = fp32;
-  pins->fp16 = p->format == TG_FMT_FP16;
-  pins->a_valid = (uint8_t)(now->valid | second->valid << 1);
-  pins->a_set = (uint8_t)(now->set | second->set << 1);
-  pins->a[0] = now->valid ? now->a[0] : tg_draw(&p->random);
-  pins->a[1] = second->valid ? second->a[1] : tg_draw(&p->random);
-  pins->psum[0] = now->valid ? now->psum[0] : tg_draw(&p->random);
-  pins->psum[1] = now->valid ? now->psum[1] : tg_draw(&p->random);
-  tg_dut_pe.eval(p->dut, pins);
-  if (p->good && done->valid) {
-    for (int q = 0; q < (fp32 ? 1 : 2); q++) {
-      if (pins->out[q] == done->expected[q]) continue;
-      tg_test_fail(
-          __FILE__, __LINE__,
-          "format %u, sub-column %d: A %08x %08x, weights %08x %08x, sum in %08x: out %08x, expected %08x",
-          p->format, q, done->a[0], done->a[1], p->weight[done->set][0][q], p->weight[done->set][1][q],
-          done->psum[q], pins->out[q], done->expected[q]);
-      p->good = false;
-    }
-  }
-  if (p->good && (pins->a_valid_out != before_valid || ((pins->a_set_out ^ before_set) & before_valid))) {
-    tg_test_fail(__FILE__, __LINE__, "tokens do not pass to the next column");
-    p->good = false;
-  }
-  tg_dut_pe.clock(p->dut);
-  p->cycle++;
+static void run_format(const tg_dut_ops *ops, const tg_rtl_format *f, uint64_t directed, uint64_t random) {
+  run t = {.random = {0x9e + f->code}, .format = f, .good = true};
+  tg_pe_open(&t.bench, ops, LATENCY, f);
+  vectors(&t, directed, random);
+  arbitrary(&t, random / 4);
+  tg_pe_close(&t.bench);
 }
 
-static void run(uint32_t format, uint64_t count) {
-  pe p;
-  memset(&p, 0, sizeof p);
-  p.random.state = 0x9e + format;
-  p.format = format;
-  p.good = true;
-  p.cycle = HISTORY;
-  p.dut = tg_dut_pe.create();
-  p.pins.fp32 = format == TG_FMT_FP32;
-  p.pins.fp16 = format == TG_FMT_FP16;
-  for (uint64_t done = 0; p.good && done < count;) {
-    load_weights(&p, 0);
-    load_weights(&p, 1);
-    for (int i = 0; i < HISTORY; i++) p.history[i].valid = false;
-    for (int i = 0; i < 64; i++) {
-      bool valid = tg_below(&p.random, 4) != 0;
-      cycle(&p, valid);
-      done += valid;
-    }
-    for (int i = 0; i < 3 * LATENCY; i++) cycle(&p, false);
-  }
-  tg_dut_pe.destroy(p.dut);
+static void all_formats(const tg_dut_ops *ops, bool directed, uint64_t random) {
+  for (int f = 0; f < TG_RTL_FORMATS; f++)
+    run_format(ops, &tg_rtl_formats[f], directed ? tg_fma_directed_count(&tg_rtl_formats[f]) : 0, random);
 }
 
-TG_TEST(rtl_pe, fp32) { run(TG_FMT_FP32, tg_vector_count(300000)); }
-TG_TEST(rtl_pe, bf16) { run(TG_FMT_BF16, tg_vector_count(300000)); }
-TG_TEST(rtl_pe, fp16) { run(TG_FMT_FP16, tg_vector_count(300000)); }
+TG_TEST(rtl_pe, directed) { all_formats(&tg_dut_pe, true, 1000); }
+TG_TEST(rtl_pe, random) { all_formats(&tg_dut_pe, false, tg_vector_count(1000000)); }
+TG_TEST(rtl_pe, without_sharing) { all_formats(&tg_dut_pe_apart, false, tg_vector_count(100000)); }
