@@ -67,8 +67,8 @@ static void describe_graph(tg_session *s) {
   }
 }
 
-/* Told apart by how a .tgb file begins; what cannot be read is left to the reader of models to refuse. */
-static bool is_program(const char *path) {
+/* What cannot be read is left to the reader of models to refuse. */
+bool tg_is_program_file(const char *path) {
   struct stat info;
   if (stat(path, &info) || !S_ISREG(info.st_mode)) return false; /* opening a pipe would block */
   FILE *file = fopen(path, "rb");
@@ -80,7 +80,7 @@ static bool is_program(const char *path) {
 }
 
 tg_status tg_session_load(const char *path, tg_session **out_session, tg_diag *diag) {
-  bool program = is_program(path);
+  bool program = tg_is_program_file(path);
   tg_session *s = calloc(1, sizeof *s);
   if (!s) tg_die("out of memory");
   s->path = tg_arena_strdup(&s->arena, path);

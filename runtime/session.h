@@ -38,5 +38,7 @@ struct tg_session {
  * set. */
 tg_status tg_session_memory(const tg_session *session, tg_dram **out_dram, tg_diag *diag);
 double tg_host_seconds(void); /* monotonic */
+/* Whether a file begins as a .tgb file does. */
+bool tg_is_program_file(const char *path);
 
 #endif

@@ -13,6 +13,7 @@ typedef struct outcome {
   const tg_engine *engine;
   tg_dram *dram;
   tg_run_result result;
+  const char *skipped; /* why it does not take part; NULL: it does */
 } outcome;
 
 typedef struct verification {
@@ -159,14 +160,22 @@ static bool compare_cycles(verification *v, const outcome *a, const outcome *b, 
 /* --- all
  * ---------------------------------------------------------------------------------------------------- */
 
+static bool only_available(const verification *v) {
+  return v->options->engines && !strcmp(v->options->engines, "available");
+}
+
 static tg_status find_engines(verification *v, tg_diag *diag) {
   const char *names = v->options->engines ? v->options->engines : "functional,systemc,rtl";
+  bool all = only_available(v);
+  if (all) names = "functional,systemc,rtl";
   char *copy = tg_arena_strdup(&v->arena, names), *rest = NULL;
   for (char *name = strtok_r(copy, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
     if (v->count == MOST_ENGINES) return tg_fail(diag, TG_INVALID, "--engines: too many");
-    tg_status status = tg_engine_find(name, &v->outcomes[v->count].engine, diag);
-    if (status) return status;
-    v->count++;
+    tg_diag why = {""};
+    if (!tg_engine_find(name, &v->outcomes[v->count].engine, &why))
+      v->count++;
+    else if (!all)
+      return tg_fail(diag, TG_INVALID, "%s", why.message);
   }
   return v->count >= 2 ? TG_OK
                        : tg_fail(diag, TG_INVALID, "--engines: at least two are needed for a comparison");
@@ -181,7 +190,13 @@ static tg_status run_one(verification *v, outcome *o, tg_diag *diag) {
   void *state = NULL;
   tg_status status = tg_session_memory(v->session, &o->dram, diag);
   if (status) return status;
-  status = o->engine->open(v->session->program, &run, &state, diag);
+  tg_diag why = {""};
+  status = o->engine->open(v->session->program, &run, &state, &why);
+  if (status == TG_INVALID && only_available(v)) {
+    o->skipped = tg_arena_strdup(&v->arena, why.message);
+    return TG_OK;
+  }
+  if (status) tg_fail(diag, status, "%s", why.message);
   if (!status) {
     status = o->engine->run(state, o->dram, &run, &o->result, diag);
     o->engine->close(state);
@@ -194,6 +209,7 @@ static json_t *result_of(const verification *v, bool equal_bits, bool equal_cycl
   json_t *engines = json_object();
   for (int i = 0; i < v->count; i++) {
     json_t *one = json_object();
+    if (v->outcomes[i].skipped) json_object_set_new(one, "skipped", tg_json_text(v->outcomes[i].skipped));
     if (v->outcomes[i].result.cycles)
       json_object_set_new(one, "cycles", json_integer((json_int_t)v->outcomes[i].result.cycles));
     json_object_set_new(engines, v->outcomes[i].engine->name, one);
@@ -204,9 +220,11 @@ static json_t *result_of(const verification *v, bool equal_bits, bool equal_cycl
 
 static tg_status compare_all(verification *v, json_t **out_result, tg_diag *diag) {
   bool bits = true, cycles = true;
-  const outcome *timed = NULL;
+  const outcome *first = NULL, *timed = NULL;
   for (int i = 0; i < v->count; i++) {
-    if (i && bits) bits = compare_bits(v, &v->outcomes[0], &v->outcomes[i], diag);
+    if (v->outcomes[i].skipped) continue;
+    if (first && bits) bits = compare_bits(v, first, &v->outcomes[i], diag);
+    first = first ? first : &v->outcomes[i];
     if (!v->outcomes[i].result.cycles) continue;
     if (timed && cycles) cycles = compare_cycles(v, timed, &v->outcomes[i], diag);
     timed = timed ? timed : &v->outcomes[i];

@@ -7,7 +7,8 @@
 #include <jansson.h>
 
 typedef struct tg_verify_options {
-  const char *engines; /* names with commas; NULL: functional,systemc,rtl */
+  const char *engines; /* names with commas; NULL: functional,systemc,rtl; "available": those of them that can
+                          run it */
   int threads;
   uint64_t max_cycles;
   void (*progress)(void *user, const char *what); /* or NULL */

@@ -20,6 +20,7 @@ tg_status tg_command_run(tg_context *context);
 tg_status tg_command_verify(tg_context *context);
 tg_status tg_command_inspect(tg_context *context);
 tg_status tg_command_zoo(tg_context *context);
+tg_status tg_command_regress(tg_context *context);
 tg_status tg_command_fp(tg_context *context);
 
 /* Shows a phase of long work on a terminal; NULL clears the line. */

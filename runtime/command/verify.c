@@ -13,8 +13,10 @@ static void print(const json_t *result) {
   const char *name;
   json_t *engine;
   json_object_foreach(json_object_get(result, "engines"), name, engine) {
-    json_t *cycles = json_object_get(engine, "cycles");
-    if (cycles)
+    json_t *cycles = json_object_get(engine, "cycles"), *skipped = json_object_get(engine, "skipped");
+    if (skipped)
+      printf("  %-12s left out: %s\n", name, json_string_value(skipped));
+    else if (cycles)
       printf("  %-12s %lld cycles\n", name, (long long)json_integer_value(cycles));
     else
       printf("  %s\n", name);

@@ -65,7 +65,7 @@ TG_TEST(command, refusals_are_one_line_and_leave_no_file) {
       {"", "no command"},
       {"train m.onnx", "not supported yet"},
       {"sweep m.onnx", "not supported yet"},
-      {"regress s.yaml", "not supported yet"},
+      {"regress s.yaml", "s.yaml"},
       {"run", "needs MODEL.onnx"},
       {"run a b", "one too many"},
       {"run /no/such.onnx", "/no/such.onnx"},

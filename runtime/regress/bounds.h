@@ -1,0 +1,40 @@
+/* Bounds and limits of cases (bounds.def): reading them from a suite, laying them over each other. */
+#ifndef TEGULA_RUNTIME_REGRESS_BOUNDS_H
+#define TEGULA_RUNTIME_REGRESS_BOUNDS_H
+
+#include "runtime/regress/yaml.h"
+
+typedef enum tg_bound_id {
+#define BOUND(name, kind, place) TG_BOUND_##name,
+#include "runtime/regress/bounds.def"
+#undef BOUND
+  TG_BOUND_COUNT
+} tg_bound_id;
+
+typedef enum tg_tolerance { TG_TOLERANCE_CYCLES, TG_TOLERANCE_SHARE, TG_TOLERANCE_ANY } tg_tolerance;
+
+typedef struct tg_bound {
+  bool given;
+  double real;    /* CEILING, FLOOR, SHARE, SECONDS; TOLERANCE: cycles, or a share of the baseline's */
+  uint64_t bytes; /* BYTES */
+  tg_tolerance tolerance; /* TOLERANCE */
+  const char *text; /* as in the suite, for messages; ENGINES: names with commas, "" for none, "available" */
+  const char **files; /* FILES: "NAME=FILE" */
+  size_t file_count;
+} tg_bound;
+
+typedef struct tg_bounds {
+  tg_bound of[TG_BOUND_COUNT];
+} tg_bounds;
+
+const char *tg_bound_name(tg_bound_id id);
+
+/* The mapping under `bounds`. */
+tg_status tg_bounds_read(tg_yaml *yaml, yaml_node_t *node, tg_bounds *bounds);
+/* A key beside `bounds`: *out_known says whether it is one of ours. */
+tg_status tg_limit_read(tg_yaml *yaml, const char *key, yaml_node_t *value, tg_bounds *bounds,
+                        bool *out_known);
+/* What `over` gives replaces what `base` has. */
+void tg_bounds_lay_over(tg_bounds *base, const tg_bounds *over);
+
+#endif

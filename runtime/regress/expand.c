@@ -1,0 +1,386 @@
+/* From a suite to its cases and their commands. */
+#include "runtime/options.h"
+#include "runtime/regress/suite.h"
+#include "runtime/session.h"
+#include "runtime/zoo.h"
+
+#include <fnmatch.h>
+#include <glob.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { MOST_CASES = 20000, DEFAULT_SECONDS = 600 };
+#define DEFAULT_MEMORY (8ull << 30)
+
+static tg_status fail_at(const tg_suite *suite, size_t line, tg_diag *diag, const char *text) {
+  return tg_fail(diag, TG_INVALID, "%s:%zu: %s", suite->path, line, text);
+}
+
+/* `path` of the suite, as this process reaches it. */
+static const char *reach(tg_suite *suite, const char *path) {
+  return *path == '/' ? path : tg_arena_printf(&suite->arena, "%s/%s", suite->folder, path);
+}
+
+/* --- models
+ * ------------------------------------------------------------------------------------------------- */
+
+static tg_status check_zoo(tg_suite *suite, const tg_suite_model *model, tg_diag *diag) {
+  const tg_zoo_entry *entry = tg_zoo;
+  while (entry->name && strcmp(entry->name, model->zoo)) entry++;
+  if (!entry->name)
+    return fail_at(suite, model->line, diag,
+                   tg_arena_printf(&suite->arena,
+                                   "no model \"%s\" in the zoo (a file is written with its folder or "
+                                   "ending): see tegula zoo --list",
+                                   model->zoo));
+  tg_words line = {0};
+  tg_words_add(&suite->arena, &line, "zoo");
+  tg_words_add(&suite->arena, &line, model->zoo);
+  tg_words_append(&suite->arena, &line, &model->sizes);
+  tg_options options;
+  tg_diag why = {""};
+  if (tg_options_parse(&suite->arena, (int)line.count, line.word, &options, &why))
+    return fail_at(suite, model->line, diag,
+                   tg_arena_printf(&suite->arena, "sizes of %s: %s", model->zoo, why.message));
+  if (options.operand_count != 1 || tg_given(&options, TG_OPT_OUTPUT) || tg_given(&options, TG_OPT_LIST) ||
+      tg_given(&options, TG_OPT_HELP))
+    return fail_at(suite, model->line, diag, "sizes: wants options of tegula zoo that are sizes");
+  return TG_OK;
+}
+
+/* As `reach`, for glob: the folder's characters mean themselves. */
+static const char *pattern_of(tg_suite *suite, const char *pattern) {
+  if (*pattern == '/') return pattern;
+  size_t length = strlen(suite->folder), at = 0;
+  char *text = TG_NEW_ARRAY(&suite->arena, char, 2 * length + 1);
+  for (const char *c = suite->folder; *c; c++) {
+    if (strchr("*?[]\\", *c)) text[at++] = '\\';
+    text[at++] = *c;
+  }
+  return tg_arena_printf(&suite->arena, "%s/%s", text, pattern);
+}
+
+/* A file, or a pattern of files: in the order of their names. */
+static tg_status add_files(tg_suite *suite, const tg_suite_model *model, tg_suite_model **models,
+                           size_t *count, size_t *capacity, tg_diag *diag) {
+  struct stat info;
+  if (!strpbrk(model->file, "*?[") || !stat(reach(suite, model->file), &info)) {
+    if (stat(reach(suite, model->file), &info) || S_ISDIR(info.st_mode))
+      return fail_at(suite, model->line, diag,
+                     tg_arena_printf(&suite->arena, "%s: there is no such file", model->file));
+    TG_PUSH(&suite->arena, *models, *count, *capacity, *model);
+    return TG_OK;
+  }
+  glob_t found;
+  if (glob(pattern_of(suite, model->file), 0, NULL, &found))
+    return fail_at(suite, model->line, diag,
+                   tg_arena_printf(&suite->arena, "%s: no file matches", model->file));
+  size_t prefix = *model->file == '/' ? 0 : strlen(suite->folder) + 1;
+  for (size_t i = 0; i < found.gl_pathc; i++) {
+    tg_suite_model one = *model;
+    one.file = tg_arena_strdup(&suite->arena, found.gl_pathv[i] + prefix);
+    const char *slash = strrchr(one.file, '/'), *base = slash ? slash + 1 : one.file,
+               *dot = strrchr(base, '.');
+    const char *own =
+        tg_arena_strndup(&suite->arena, base, dot && dot > base ? (size_t)(dot - base) : strlen(base));
+    bool named = strpbrk(model->name, "*?[") == NULL;
+    one.name = named ? tg_arena_printf(&suite->arena, "%s-%s", model->name, own) : own;
+    TG_PUSH(&suite->arena, *models, *count, *capacity, one);
+  }
+  globfree(&found);
+  return TG_OK;
+}
+
+static tg_status resolve_models(tg_suite *suite, tg_diag *diag) {
+  tg_suite_model *models = NULL;
+  size_t count = 0, capacity = 0;
+  tg_status status = TG_OK;
+  for (size_t i = 0; !status && i < suite->model_count; i++) {
+    const tg_suite_model *model = &suite->models[i];
+    if (model->file) {
+      status = add_files(suite, model, &models, &count, &capacity, diag);
+    } else {
+      status = check_zoo(suite, model, diag);
+      TG_PUSH(&suite->arena, models, count, capacity, *model);
+    }
+  }
+  suite->models = models;
+  suite->model_count = count;
+  for (size_t i = 0; !status && i < count; i++) {
+    if (strpbrk(models[i].name, "/+*?[]\\ \t\n\"'"))
+      return fail_at(suite, models[i].line, diag,
+                     tg_arena_printf(&suite->arena, "\"%s\" makes no good name of cases: give one by `name`",
+                                     models[i].name));
+    for (size_t k = 0; k < i; k++)
+      if (!strcmp(models[i].name, models[k].name))
+        return fail_at(suite, models[i].line, diag,
+                       tg_arena_printf(&suite->arena, "two models are named \"%s\": give one another `name`",
+                                       models[i].name));
+  }
+  return status;
+}
+
+/* --- commands
+ * ----------------------------------------------------------------------------------------------- */
+
+/* Options that a case sets itself or that make no case. */
+static const tg_option_id reserved[] = {TG_OPT_ENGINE,  TG_OPT_OUTPUT_DIR,   TG_OPT_REPORT, TG_OPT_WAVE,
+                                        TG_OPT_TRACE,   TG_OPT_TRACE_WINDOW, TG_OPT_GOLDEN, TG_OPT_QUIET,
+                                        TG_OPT_VERBOSE, TG_OPT_JSON,         TG_OPT_HELP};
+
+static tg_status parse_flags(tg_suite *suite, const tg_words *flags, size_t line, tg_options *out,
+                             tg_diag *diag) {
+  tg_words words = {0};
+  tg_words_add(&suite->arena, &words, "run");
+  tg_words_add(&suite->arena, &words, TG_CASE_MODEL);
+  tg_words_append(&suite->arena, &words, flags);
+  tg_diag why = {""};
+  if (tg_options_parse(&suite->arena, (int)words.count, words.word, out, &why))
+    return fail_at(suite, line, diag, why.message);
+  if (out->operand_count != 1)
+    return fail_at(suite, line, diag,
+                   tg_arena_printf(&suite->arena, "flags: \"%s\" is no option", out->operands[1]));
+  for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
+    if (tg_given(out, reserved[i]))
+      return fail_at(
+          suite, line, diag,
+          tg_arena_printf(&suite->arena, "flags: --%s is not for suites", tg_option_get(reserved[i])->name));
+  return TG_OK;
+}
+
+static void add_option(tg_suite *suite, tg_words *words, tg_option_id id, const char *value) {
+  tg_words_add(&suite->arena, words, tg_arena_printf(&suite->arena, "--%s", tg_option_get(id)->name));
+  if (value) tg_words_add(&suite->arena, words, value);
+}
+
+/* The options of `run` that the command `command` has too, and the defaults that make a case repeatable. */
+static void add_common(tg_suite *suite, const tg_case *c, const tg_options *o, tg_command_id command,
+                       tg_words *words) {
+  for (int id = 0; id < TG_OPTION_COUNT; id++) {
+    const tg_option_info *info = tg_option_get((tg_option_id)id);
+    if (!(info->commands >> command & 1)) continue;
+    for (size_t i = 0; i < o->counts[id]; i++)
+      add_option(suite, words, (tg_option_id)id, info->kind == TG_OPTION_FLAG ? NULL : o->values[id][i]);
+  }
+  const char *seed = tg_arena_printf(&suite->arena, "%" PRIu64, suite->seed);
+  for (size_t i = 0; i < c->model->inputs.count; i++)
+    add_option(suite, words, TG_OPT_INPUT, c->model->inputs.word[i]);
+  if (!tg_given(o, TG_OPT_RANDOM)) add_option(suite, words, TG_OPT_RANDOM, seed);
+  if (!tg_given(o, TG_OPT_SEED) && !(c->model->file && tg_is_program_file(reach(suite, c->model->file))))
+    add_option(suite, words, TG_OPT_SEED, seed);
+  if (!tg_given(o, TG_OPT_THREADS)) add_option(suite, words, TG_OPT_THREADS, "1");
+  add_option(suite, words, TG_OPT_JSON, NULL);
+}
+
+/* Files that options name: FILE and NAME=FILE values that exist. */
+static void note_files(tg_suite *suite, tg_case *c, const tg_words *words) {
+  for (size_t i = 1; i < words->count; i++) {
+    const char *equals = strchr(words->word[i], '='), *file = equals ? equals + 1 : words->word[i];
+    struct stat info;
+    if (*file && !stat(reach(suite, file), &info) && S_ISREG(info.st_mode) && !tg_words_have(&c->files, file))
+      tg_words_add(&suite->arena, &c->files, file);
+  }
+}
+
+static void make_commands(tg_suite *suite, tg_case *c, const tg_options *o) {
+  tg_arena *arena = &suite->arena;
+  if (c->model->zoo) {
+    tg_words_add(arena, &c->zoo, "zoo");
+    tg_words_add(arena, &c->zoo, c->model->zoo);
+    tg_words_append(arena, &c->zoo, &c->model->sizes);
+    add_option(suite, &c->zoo, TG_OPT_OUTPUT, TG_CASE_MODEL);
+  }
+  const char *model = c->model->zoo ? TG_CASE_MODEL : c->model->file;
+  tg_words_add(arena, &c->run, "run");
+  tg_words_add(arena, &c->run, model);
+  add_option(suite, &c->run, TG_OPT_ENGINE, c->engine);
+  add_common(suite, c, o, TG_COMMAND_RUN, &c->run);
+  if (!tg_given(o, TG_OPT_NO_CPU)) add_option(suite, &c->run, TG_OPT_NO_CPU, NULL);
+  if (!tg_given(o, TG_OPT_PROFILE) && strcmp(c->engine, "functional"))
+    add_option(suite, &c->run, TG_OPT_PROFILE, NULL);
+  const tg_bound *golden = &c->bounds.of[TG_BOUND_golden], *equal = &c->bounds.of[TG_BOUND_engines_equal];
+  for (size_t i = 0; i < golden->file_count; i++) add_option(suite, &c->run, TG_OPT_GOLDEN, golden->files[i]);
+  if (equal->given && *equal->text) {
+    tg_words_add(arena, &c->verify, "verify");
+    tg_words_add(arena, &c->verify, model);
+    add_option(suite, &c->verify, TG_OPT_ENGINES, equal->text);
+    add_common(suite, c, o, TG_COMMAND_VERIFY, &c->verify);
+  }
+  note_files(suite, c, &c->run);
+}
+
+/* --- cases
+ * -------------------------------------------------------------------------------------------------- */
+
+static bool matches(const tg_words *patterns, const char *id, bool *used) {
+  bool any = false;
+  for (size_t i = 0; i < patterns->count; i++)
+    if (!fnmatch(patterns->word[i], id, 0)) {
+      any = true;
+      if (used) used[i] = true;
+    }
+  return any;
+}
+
+/* A model's list of flag sets restricts the axes that have one of its names. */
+static bool allowed(const tg_suite_model *model, const tg_flag_axis *axis, const tg_flag_set *set) {
+  bool restricted = false;
+  for (size_t i = 0; i < axis->count; i++) restricted |= tg_words_have(&model->flags, axis->sets[i].name);
+  return !restricted || tg_words_have(&model->flags, set->name);
+}
+
+/* Which set of each axis; counts like an odometer, the last axis fastest. */
+typedef struct choice {
+  size_t *of;
+} choice;
+
+static bool next_choice(const tg_suite *suite, choice *choice) {
+  for (size_t a = suite->axis_count; a-- > 0;) {
+    if (++choice->of[a] < suite->axes[a].count) return true;
+    choice->of[a] = 0;
+  }
+  return false;
+}
+
+typedef struct limits {
+  bool *excluded, **overridden; /* patterns that matched a case */
+} limits;
+
+static tg_status add_case(tg_suite *suite, const tg_suite_model *model, const choice *choice,
+                          const char *engine, limits *used, tg_diag *diag) {
+  tg_case c = {.model = model, .engine = engine, .flags = "", .bounds = suite->bounds};
+  tg_words flags = {0};
+  size_t line = model->line;
+  tg_bounds_lay_over(&c.bounds, &model->bounds);
+  for (size_t a = 0; a < suite->axis_count; a++) {
+    const tg_flag_set *set = &suite->axes[a].sets[choice->of[a]];
+    if (!allowed(model, &suite->axes[a], set)) return TG_OK;
+    c.flags = tg_arena_printf(&suite->arena, "%s%s%s", c.flags, a ? "+" : "", set->name);
+    tg_words_append(&suite->arena, &flags, &set->flags);
+    tg_bounds_lay_over(&c.bounds, &set->bounds);
+    line = set->line;
+  }
+  if (!*c.flags) c.flags = "default";
+  c.id = tg_arena_printf(&suite->arena, "%s/%s/%s", model->name, c.flags, engine);
+  if (matches(&suite->exclude, c.id, used->excluded)) return TG_OK;
+  for (size_t i = 0; i < suite->override_count; i++)
+    if (matches(&suite->overrides[i].patterns, c.id, used->overridden[i]))
+      tg_bounds_lay_over(&c.bounds, &suite->overrides[i].bounds);
+  tg_options options;
+  tg_status status = parse_flags(suite, &flags, line, &options, diag);
+  if (status) return status;
+  make_commands(suite, &c, &options);
+  if (suite->case_count == MOST_CASES)
+    return tg_fail(diag, TG_INVALID, "%s: more than 20000 cases", suite->path);
+  TG_PUSH(&suite->arena, suite->cases, suite->case_count, suite->case_capacity, c);
+  return TG_OK;
+}
+
+static tg_status cases_of_model(tg_suite *suite, const tg_suite_model *model, limits *used, tg_diag *diag) {
+  const tg_words *engines = model->engines.count ? &model->engines : &suite->engines;
+  choice choice = {TG_NEW_ARRAY(&suite->arena, size_t, suite->axis_count)};
+  uint64_t product = engines->count;
+  for (size_t a = 0; a < suite->axis_count; a++)
+    if (__builtin_mul_overflow(product, suite->axes[a].count, &product) || product > 100ull * MOST_CASES)
+      return tg_fail(diag, TG_INVALID, "%s: more than 20000 cases", suite->path);
+  tg_status status = TG_OK;
+  do
+    for (size_t e = 0; !status && e < engines->count; e++)
+      status = add_case(suite, model, &choice, engines->word[e], used, diag);
+  while (!status && next_choice(suite, &choice));
+  return status;
+}
+
+static tg_status check_engines(const tg_suite *suite, const tg_words *engines, size_t line, tg_diag *diag) {
+  for (size_t i = 0; i < engines->count; i++) {
+    const char *name = engines->word[i];
+    if (strcmp(name, "functional") && strcmp(name, "systemc") && strcmp(name, "rtl"))
+      return tg_fail(diag, TG_INVALID, "%s:%zu: engine \"%s\" is none of functional, systemc, rtl",
+                     suite->path, line, name);
+    for (size_t k = 0; k < i; k++)
+      if (!strcmp(name, engines->word[k]))
+        return tg_fail(diag, TG_INVALID, "%s:%zu: engine \"%s\" is given twice", suite->path, line, name);
+  }
+  return TG_OK;
+}
+
+static tg_status check_names(const tg_suite *suite, const tg_suite_model *model, tg_diag *diag) {
+  for (size_t i = 0; i < model->flags.count; i++) {
+    bool found = false;
+    for (size_t a = 0; a < suite->axis_count; a++)
+      for (size_t s = 0; s < suite->axes[a].count; s++)
+        found |= !strcmp(suite->axes[a].sets[s].name, model->flags.word[i]);
+    if (!found)
+      return tg_fail(diag, TG_INVALID, "%s:%zu: there is no flag set \"%s\"", suite->path, model->line,
+                     model->flags.word[i]);
+  }
+  return check_engines(suite, &model->engines, model->line, diag);
+}
+
+static tg_status check_used(const tg_suite *suite, const tg_words *patterns, const bool *used, size_t line,
+                            const char *what, tg_diag *diag) {
+  for (size_t i = 0; i < patterns->count; i++)
+    if (!used[i])
+      return tg_fail(diag, TG_INVALID, "%s:%zu: %s: \"%s\" matches no case", suite->path, line, what,
+                     patterns->word[i]);
+  return TG_OK;
+}
+
+tg_status tg_suite_expand(tg_suite *suite, tg_diag *diag) {
+  limits used = {TG_NEW_ARRAY(&suite->arena, bool, suite->exclude.count),
+                 TG_NEW_ARRAY(&suite->arena, bool *, suite->override_count)};
+  for (size_t i = 0; i < suite->override_count; i++)
+    used.overridden[i] = TG_NEW_ARRAY(&suite->arena, bool, suite->overrides[i].patterns.count);
+  tg_bounds defaults = {0};
+  defaults.of[TG_BOUND_time_limit] = (tg_bound){.given = true, .real = DEFAULT_SECONDS, .text = "10min"};
+  defaults.of[TG_BOUND_memory_limit] = (tg_bound){.given = true, .bytes = DEFAULT_MEMORY, .text = "8GiB"};
+  tg_bounds_lay_over(&defaults, &suite->bounds);
+  suite->bounds = defaults;
+  tg_status status = check_engines(suite, &suite->engines, 1, diag);
+  if (!status) status = resolve_models(suite, diag);
+  for (size_t i = 0; !status && i < suite->model_count; i++) {
+    status = check_names(suite, &suite->models[i], diag);
+    if (!status) status = cases_of_model(suite, &suite->models[i], &used, diag);
+  }
+  if (!status)
+    status = check_used(suite, &suite->exclude, used.excluded, suite->exclude_line, "exclude", diag);
+  for (size_t i = 0; !status && i < suite->override_count; i++)
+    status = check_used(suite, &suite->overrides[i].patterns, used.overridden[i], suite->overrides[i].line,
+                        "overrides", diag);
+  if (!status && !suite->case_count) return tg_fail(diag, TG_INVALID, "%s: no case is left", suite->path);
+  return status;
+}
+
+static const char *folder_of(tg_arena *arena, const char *path) {
+  const char *slash = strrchr(path, '/');
+  char *folder = realpath(slash == path ? "/"
+                          : slash       ? tg_arena_strndup(arena, path, (size_t)(slash - path))
+                                        : ".",
+                          NULL);
+  const char *copy = folder ? tg_arena_strdup(arena, folder) : NULL;
+  free(folder);
+  return copy;
+}
+
+tg_status tg_suite_load(const char *path, const uint64_t *seed, tg_suite *out_suite, tg_diag *diag) {
+  tg_suite *s = out_suite;
+  *s = (tg_suite){.seed = 1};
+  s->path = tg_arena_strdup(&s->arena, path);
+  s->folder = folder_of(&s->arena, path);
+  if (!s->folder) return tg_fail(diag, TG_INVALID, "%s: cannot be read", path);
+  tg_yaml yaml;
+  tg_status status = tg_yaml_load(s->path, &s->arena, diag, &yaml);
+  if (status) return status;
+  status = tg_suite_read(&yaml, s);
+  tg_yaml_release(&yaml);
+  if (seed) s->seed = *seed;
+  return status ? status : tg_suite_expand(s, diag);
+}
+
+void tg_suite_release(tg_suite *suite) {
+  tg_arena_release(&suite->arena);
+  *suite = (tg_suite){0};
+}

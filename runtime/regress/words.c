@@ -1,0 +1,42 @@
+#include "runtime/regress/suite.h"
+
+#include <string.h>
+
+void tg_words_add(tg_arena *arena, tg_words *words, const char *word) {
+  TG_PUSH(arena, words->word, words->count, words->capacity, word);
+}
+
+void tg_words_append(tg_arena *arena, tg_words *words, const tg_words *more) {
+  for (size_t i = 0; i < more->count; i++) tg_words_add(arena, words, more->word[i]);
+}
+
+bool tg_words_have(const tg_words *words, const char *word) {
+  for (size_t i = 0; i < words->count; i++)
+    if (!strcmp(words->word[i], word)) return true;
+  return false;
+}
+
+static const char *quoted(tg_arena *arena, const char *word) {
+  static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./,:{}@%";
+  if (*word && !word[strspn(word, plain)]) return word;
+  size_t length = strlen(word), at = 0;
+  char *text = TG_NEW_ARRAY(arena, char, 4 * length + 3);
+  text[at++] = '\'';
+  for (; *word; word++) {
+    if (*word == '\'') {
+      memcpy(text + at, "'\\''", 4);
+      at += 4;
+    } else {
+      text[at++] = *word;
+    }
+  }
+  text[at] = '\'';
+  return text;
+}
+
+const char *tg_words_line(tg_arena *arena, const tg_words *words) {
+  const char *line = "";
+  for (size_t i = 0; i < words->count; i++)
+    line = tg_arena_printf(arena, "%s%s%s", line, i ? " " : "", quoted(arena, words->word[i]));
+  return line;
+}
