@@ -1,4 +1,5 @@
 #include "mapper/expression.h"
+#include "mapper/functions.h"
 
 #include <assert.h>
 
@@ -20,6 +21,7 @@ typedef struct emitter {
   size_t count, capacity, refs_capacity;
   const tg_operand_stream *streams;
   int stream_count;
+  bool measuring; /* operands come from nowhere */
 } emitter;
 
 static void remember(emitter *e, tg_value *value, tg_mc_ref ref) {
@@ -39,8 +41,8 @@ static tg_mc_ref fetch(emitter *e, tg_value *value) {
       remember(e, value, ref);
       return ref;
     }
-  assert(!"operand without a stream");
-  return TG_MC_NONE;
+  assert(e->measuring); /* else an operand without a stream */
+  return tg_mc_new(e->mc);
 }
 
 static tg_mc_ref fold(emitter *e, const tg_node *node, tg_alu alu) {
@@ -64,13 +66,14 @@ static tg_mc_ref emit_node(emitter *e, const tg_node *node, bool *out_exact) {
   default: break;
   }
   tg_mc_ref x = fetch(e, tg_in(node, 0));
+  tg_mc_accuracy accuracy = tg_out(node)->dtype == TG_F32 ? TG_MC_SINGLE : TG_MC_NARROW;
   switch (node->op) {
-  case TG_OP_DIV: return tg_mc_divide(mc, x, fetch(e, tg_in(node, 1)));
+  case TG_OP_DIV: return tg_mc_divide(mc, x, fetch(e, tg_in(node, 1)), accuracy);
   case TG_OP_RELU: *out_exact = true; return tg_mc_alu(mc, TG_ALU_max, x, tg_mc_const(mc, 0.0f), TG_MC_NONE);
-  case TG_OP_SIGMOID: return tg_mc_sigmoid(mc, x);
-  case TG_OP_TANH: return tg_mc_tanh(mc, x);
-  case TG_OP_EXP: return tg_mc_exp(mc, x);
-  case TG_OP_SQRT: return tg_mc_sqrt(mc, x);
+  case TG_OP_SIGMOID: return tg_mc_sigmoid(mc, x, accuracy);
+  case TG_OP_TANH: return tg_mc_tanh(mc, x, accuracy);
+  case TG_OP_EXP: return tg_mc_exp(mc, x, accuracy);
+  case TG_OP_SQRT: return tg_mc_sqrt(mc, x, accuracy);
   case TG_OP_NEG:
     *out_exact = true;
     return tg_mc_alu(mc, TG_ALU_xor, x, tg_mc_bits(mc, 0x80000000u), TG_MC_NONE);
@@ -124,4 +127,15 @@ tg_mc_ref tg_emit_expression(tg_mc *mc, const tg_compile *c, const tg_kernel *ke
     remember(&e, tg_out(node), result);
   }
   return result;
+}
+
+tg_expression_need tg_expression_need_of(tg_arena *arena, const tg_kernel *kernel, const tg_node *extra) {
+  tg_mc mc;
+  tg_mc_begin(&mc, arena);
+  emitter e = {.mc = &mc, .kernel = kernel, .measuring = true};
+  bool exact;
+  for (size_t n = 0; n < kernel->fused_count; n++)
+    remember(&e, tg_out(kernel->fused[n]), emit_node(&e, kernel->fused[n], &exact));
+  emit_node(&e, extra, &exact);
+  return (tg_expression_need){tg_mc_operations(&mc), mc.constant_count, mc.table != NULL};
 }

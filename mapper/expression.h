@@ -17,6 +17,13 @@ typedef struct tg_operand_stream {
 tg_mc_ref tg_emit_expression(tg_mc *mc, const tg_compile *c, const tg_kernel *kernel, tg_value *root_value,
                              tg_mc_ref root, const tg_operand_stream *streams, int stream_count);
 
+/* What the microcode of the kernel's fused nodes and `extra` takes. */
+typedef struct tg_expression_need {
+  int operations, constants;
+  bool table; /* constants beside a table are fewer */
+} tg_expression_need;
+tg_expression_need tg_expression_need_of(tg_arena *arena, const tg_kernel *kernel, const tg_node *extra);
+
 /* Kind of stream that reads or writes a value. */
 int tg_stream_kind(const tg_value *value);
 

@@ -1,12 +1,13 @@
 /* Graph -> kernels. Walks the nodes in order; an elementwise node joins the kernel that makes one of its
  * inputs if nobody else needs that input and its other inputs exist before that kernel runs; otherwise it
  * begins a kernel. */
-#include "mapper/plan.h"
+#include "mapper/expression.h"
 
 #include <string.h>
 
 enum {
-  FUSED_COST = 120, /* microcode words that fused nodes may take, of 256 less what the kernel itself needs */
+  FUSED_OPERATIONS = 120, /* of fused nodes: microcode has 256 words, less what the kernel itself needs */
+  ROOT_CONSTANTS = 12,    /* that a kernel may need beside those of its fused nodes: a softmax does */
   FUSED_INPUTS = 4, /* operands from DRAM of fused nodes: streams of a VOP less accumulator and result */
 };
 
@@ -25,18 +26,6 @@ tg_value *tg_gemm_source(tg_value *operand) {
   const tg_node *cast = value->producer;
   if (!cast || cast->op != TG_OP_CAST || tg_in(cast, 0)->dtype != TG_F32) return operand;
   return operand->dtype == TG_BF16 || operand->dtype == TG_F16 ? tg_in(cast, 0) : operand;
-}
-
-/* Microcode words of an operator, roughly. */
-static int cost_of(const tg_node *node) {
-  switch (node->op) {
-  case TG_OP_DIV: return 60;
-  case TG_OP_TANH: return 55;
-  case TG_OP_SIGMOID: return 40;
-  case TG_OP_SQRT: return 50;
-  case TG_OP_EXP: return 24;
-  default: return 1 + node->input_count;
-  }
 }
 
 static tg_value *owner(const former *f, tg_value *value) {
@@ -89,10 +78,12 @@ static int most_externals(const former *f, const tg_kernel *kernel) {
   return pairs < FUSED_INPUTS ? pairs : FUSED_INPUTS;
 }
 
-static int fused_cost(const tg_kernel *kernel) {
-  int cost = 0;
-  for (size_t n = 0; n < kernel->fused_count; n++) cost += cost_of(kernel->fused[n]);
-  return cost;
+/* Does the microcode of the kernel's fused nodes and `node` leave room for what the kernel itself needs? */
+static bool microcode_fits(const former *f, const tg_kernel *kernel, const tg_node *node) {
+  tg_expression_need need = tg_expression_need_of(f->c->arena, kernel, node);
+  bool table = need.table || kernel->kind == TG_KERNEL_SOFTMAX;
+  int constants = table ? TG_MC_TABLE : (int)f->c->m->vx_constants;
+  return need.operations <= FUSED_OPERATIONS && need.constants <= constants - ROOT_CONSTANTS;
 }
 
 /* The operand as the GEMM's drain walks it: rows of the output flattened to at most three dimensions.
@@ -111,8 +102,7 @@ static bool can_join(const former *f, const tg_node *node, size_t k, const tg_va
   if (through->output_count || !tg_value_same_shape(through, result)) return false;
   for (const tg_use *use = through->uses; use; use = use->next)
     if (use->node != node) return false;
-  if (fused_cost(kernel) + cost_of(node) > FUSED_COST ||
-      count_externals(f, k, node) > most_externals(f, kernel))
+  if (!microcode_fits(f, kernel, node) || count_externals(f, k, node) > most_externals(f, kernel))
     return false;
   for (int i = 0; i < node->input_count; i++) {
     tg_value *input = tg_in(node, i);

@@ -5,6 +5,8 @@
 #include <assert.h>
 #include <string.h>
 
+enum { MOST_CONSTANTS = 64 };
+
 void tg_mc_begin(tg_mc *mc, tg_arena *arena) { *mc = (tg_mc){.arena = arena}; }
 
 void tg_mc_next_segment(tg_mc *mc) { mc->segment++; }
@@ -12,7 +14,7 @@ void tg_mc_next_segment(tg_mc *mc) { mc->segment++; }
 tg_mc_ref tg_mc_bits(tg_mc *mc, uint32_t bits) {
   for (int i = 0; i < mc->constant_count; i++)
     if (mc->constants[i] == bits) return -1 - i;
-  if (mc->constant_count == 64) {
+  if (mc->constant_count == MOST_CONSTANTS) {
     mc->overflow = true;
     return -1;
   }
@@ -45,6 +47,18 @@ tg_mc_ref tg_mc_alu_imm(tg_mc *mc, tg_alu alu, tg_mc_ref a, tg_mc_ref b, int imm
   push(mc, (tg_mc_op){
                .kind = TG_MC_ALU, .alu = alu, .dst = dst, .a = {a, b, TG_MC_NONE}, .immediate = immediate});
   return dst;
+}
+
+tg_mc_ref tg_mc_lookup(tg_mc *mc, const float *table, tg_mc_ref index) {
+  if (mc->table && mc->table != table) mc->overflow = true;
+  mc->table = table;
+  return tg_mc_alu(mc, TG_ALU_lut, index, TG_MC_NONE, TG_MC_NONE);
+}
+
+int tg_mc_operations(const tg_mc *mc) {
+  int count = 0;
+  for (size_t i = 0; i < mc->count; i++) count += mc->ops[i].kind == TG_MC_ALU;
+  return count;
 }
 
 tg_mc_ref tg_mc_load(tg_mc *mc, int stream, bool halves) {
@@ -174,23 +188,35 @@ static void write_op(const tg_mc_op *op, const life *lives, tg_ucode *word) {
   }
 }
 
+/* The constants in order; a table takes the upper half of the 64. */
+static int all_constants(const tg_mc *mc, uint32_t *out) {
+  memcpy(out, mc->constants, sizeof *out * (size_t)mc->constant_count);
+  if (!mc->table) return mc->constant_count;
+  for (int i = mc->constant_count; i < TG_MC_TABLE; i++) out[i] = 0;
+  memcpy(out + TG_MC_TABLE, mc->table, sizeof *out * (MOST_CONSTANTS - TG_MC_TABLE));
+  return MOST_CONSTANTS;
+}
+
 static void append_to_tiles(const tg_mc *mc, tg_program *program, uint32_t section, const uint64_t *words,
                             int count) {
   const tg_params *m = &program->params;
+  uint32_t constants[MOST_CONSTANTS];
+  int constant_count = all_constants(mc, constants);
   for (uint32_t t = 0; t < tg_tiles(m); t++) {
     tg_tile_program *tile = &program->sections[section].tiles[t];
     tile->words = TG_NEW_ARRAY(&program->arena, uint64_t, (size_t)count);
     memcpy(tile->words, words, sizeof *words * (size_t)count);
     tile->word_count = (uint32_t)count;
-    tile->constants = TG_NEW_ARRAY(&program->arena, uint32_t, (size_t)mc->constant_count);
-    memcpy(tile->constants, mc->constants, sizeof *mc->constants * (size_t)mc->constant_count);
-    tile->constant_count = (uint32_t)mc->constant_count;
+    tile->constants = TG_NEW_ARRAY(&program->arena, uint32_t, (size_t)constant_count);
+    memcpy(tile->constants, constants, sizeof *constants * (size_t)constant_count);
+    tile->constant_count = (uint32_t)constant_count;
   }
 }
 
 tg_status tg_mc_pack(tg_mc *mc, tg_program *program, uint32_t section, tg_vx_instr *vop, tg_diag *diag) {
   const tg_params *m = &program->params;
-  if (mc->overflow || mc->constant_count > (int)m->vx_constants)
+  int own = mc->table ? TG_MC_TABLE : (int)m->vx_constants;
+  if (mc->overflow || mc->constant_count > own || (mc->table && m->vx_constants < MOST_CONSTANTS))
     return tg_fail(diag, TG_INVALID, "it needs more vector constants than there are");
   life *lives = TG_NEW_ARRAY(mc->arena, life, (size_t)mc->registers + 1);
   int *ready = TG_NEW_ARRAY(mc->arena, int, (size_t)mc->registers + 1), length[TG_SEGMENTS], total = 0,

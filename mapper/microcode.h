@@ -12,6 +12,7 @@ extern "C" {
  * numbers. */
 typedef int tg_mc_ref;
 enum { TG_MC_NONE = INT32_MIN };
+enum { TG_MC_TABLE = 32 }; /* entries of a table, and constants beside one */
 
 typedef struct tg_mc_op {
   enum { TG_MC_LOAD, TG_MC_ALU, TG_MC_STORE } kind;
@@ -28,11 +29,12 @@ typedef struct tg_mc {
   tg_arena *arena;
   tg_mc_op *ops;
   size_t count, capacity;
-  int registers; /* virtual ones so far */
-  int segment;   /* that new operations go to */
-  uint32_t constants[64];
+  int registers;          /* virtual ones so far */
+  int segment;            /* that new operations go to */
+  uint32_t constants[64]; /* at most 32 of them beside a table */
   int constant_count;
-  bool overflow; /* too many constants: tg_mc_pack will fail */
+  const float *table; /* of 32, for lookups; NULL without */
+  bool overflow;      /* too many constants, or tables: tg_mc_pack will fail */
 } tg_mc;
 
 void tg_mc_begin(tg_mc *mc, tg_arena *arena);
@@ -46,6 +48,10 @@ tg_mc_ref tg_mc_new(tg_mc *mc); /* a register to assign with tg_mc_assign, for v
 tg_mc_ref tg_mc_alu(tg_mc *mc, tg_alu alu, tg_mc_ref a, tg_mc_ref b, tg_mc_ref c);
 tg_mc_ref tg_mc_alu_imm(tg_mc *mc, tg_alu alu, tg_mc_ref a, tg_mc_ref b, int immediate);
 void tg_mc_assign(tg_mc *mc, tg_mc_ref dst, tg_alu alu, tg_mc_ref a, tg_mc_ref b, tg_mc_ref c);
+/* Entry `index` mod 32 of a table of 32 values, static; a VOP has one table. */
+tg_mc_ref tg_mc_lookup(tg_mc *mc, const float *table, tg_mc_ref index);
+/* ALU operations so far. */
+int tg_mc_operations(const tg_mc *mc);
 /* A row of 2P lanes of a stream: two halves if `halves` (fp32), else one. */
 tg_mc_ref tg_mc_load(tg_mc *mc, int stream, bool halves);
 void tg_mc_store(tg_mc *mc, int stream, bool halves, tg_mc_ref value);
@@ -53,14 +59,6 @@ void tg_mc_store(tg_mc *mc, int stream, bool halves, tg_mc_ref value);
 /* Packs into words, assigns registers and appends to every tile of the section, setting seg_begin and seg_len
  * of `vop`. TG_INVALID if registers, words or constants do not suffice. */
 tg_status tg_mc_pack(tg_mc *mc, tg_program *program, uint32_t section, tg_vx_instr *vop, tg_diag *diag);
-
-/* Functions as microprograms (functions.c). */
-tg_mc_ref tg_mc_exp(tg_mc *mc, tg_mc_ref x);
-tg_mc_ref tg_mc_reciprocal_normal(tg_mc *mc, tg_mc_ref x); /* of x in [2^-100, 2^126] */
-tg_mc_ref tg_mc_sigmoid(tg_mc *mc, tg_mc_ref x);
-tg_mc_ref tg_mc_tanh(tg_mc *mc, tg_mc_ref x);
-tg_mc_ref tg_mc_divide(tg_mc *mc, tg_mc_ref a, tg_mc_ref b);
-tg_mc_ref tg_mc_sqrt(tg_mc *mc, tg_mc_ref x);
 
 #ifdef __cplusplus
 }

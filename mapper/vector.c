@@ -1,5 +1,6 @@
 /* Kernels of the vector unit: elementwise nodes, softmax, pooling, and moves. */
 #include "mapper/expression.h"
+#include "mapper/functions.h"
 #include "mapper/stream.h"
 
 #include <assert.h>
@@ -210,6 +211,7 @@ tg_status tg_emit_softmax(tg_compile *c, const tg_kernel *kernel) {
   tg_mc code, *mc = &code;
   tg_mc_begin(mc, c->arena);
   bool halves = plan.input_kind[0] == TG_STREAM_FP32;
+  tg_mc_accuracy accuracy = tg_out(kernel->root)->dtype == TG_F32 ? TG_MC_SINGLE : TG_MC_NARROW;
   tg_mc_ref partial[32] = {0}, zero = tg_mc_const(mc, 0.0f), lowest = tg_mc_bits(mc, 0xff800000u),
             top = tg_mc_new(mc);
   tg_mc_assign(mc, top, TG_ALU_mov, lowest, TG_MC_NONE, TG_MC_NONE);
@@ -225,7 +227,8 @@ tg_status tg_emit_softmax(tg_compile *c, const tg_kernel *kernel) {
     tg_mc_assign(mc, top, TG_ALU_max, top, tg_mc_alu_imm(mc, TG_ALU_rot, top, TG_MC_NONE, apart), TG_MC_NONE);
 
   tg_mc_next_segment(mc); /* for each vector: add to the oldest partial, which becomes the youngest */
-  tg_mc_ref e = tg_mc_exp(mc, tg_mc_alu(mc, TG_ALU_sub, tg_mc_load(mc, 0, halves), top, TG_MC_NONE));
+  tg_mc_ref e = tg_mc_exp_below_one(mc, tg_mc_alu(mc, TG_ALU_sub, tg_mc_load(mc, 0, halves), top, TG_MC_NONE),
+                                    accuracy);
   tg_mc_ref sum =
       tg_mc_alu_imm(mc, TG_ALU_tail, tg_mc_alu(mc, TG_ALU_add, partial[0], e, TG_MC_NONE), partial[0], 0);
   for (int i = 0; i + 1 < registers; i++)
@@ -236,7 +239,8 @@ tg_status tg_emit_softmax(tg_compile *c, const tg_kernel *kernel) {
   tg_mc_ref inverse = tg_mc_reciprocal_normal(mc, sum_tree(mc, partial, registers, lanes));
 
   tg_mc_next_segment(mc); /* for each vector: the result */
-  e = tg_mc_exp(mc, tg_mc_alu(mc, TG_ALU_sub, tg_mc_load(mc, 0, halves), top, TG_MC_NONE));
+  e = tg_mc_exp_below_one(mc, tg_mc_alu(mc, TG_ALU_sub, tg_mc_load(mc, 0, halves), top, TG_MC_NONE),
+                          accuracy);
   tg_mc_ref y = tg_mc_alu(mc, TG_ALU_mul, e, inverse, TG_MC_NONE);
   if (kernel->fused_count && tg_out(kernel->root)->dtype != TG_F32)
     y = tg_mc_alu(mc, tg_out(kernel->root)->dtype == TG_BF16 ? TG_ALU_rndbf16 : TG_ALU_rndfp16, y, TG_MC_NONE,

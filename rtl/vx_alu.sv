@@ -50,6 +50,99 @@ module vx_alu #(
     if (x == 32'd0) from_int = 32'd0;
   endfunction
 
+  // Starts of 1/a: of the middle of each 2^-8 of [1, 2); of 1/sqrt(a): of each 2^-7 of [1, 2) and 2^-6 of [2, 4). Ten
+  // bits of which the first is one.
+  function automatic logic [255:0][8:0] rcp_table();
+    logic [31:0] middle;  // times 512
+    for (int unsigned i = 0; i < 256; i++) begin
+      middle = 2 * i + 513;
+      rcp_table[i] = 9'(((32'd1 << 20) + middle) / (2 * middle));
+    end
+  endfunction
+  function automatic logic [255:0][8:0] rsq_table();
+    logic [9:0]  root, next;
+    logic [63:0] twice, middle;
+    for (int unsigned i = 0; i < 256; i++) begin
+      middle = {55'd0, i[6:0], 1'b0} + 64'd257;  // times 256
+      if (i[7]) middle = 2 * middle;
+      root = 10'd0;
+      for (int unsigned bit_index = 0; bit_index < 10; bit_index++) begin
+        next = root | (10'd512 >> bit_index);
+        twice = {53'd0, next, 1'b0} - 64'd1;
+        if (twice * twice * middle <= 64'd1 << 30) root = next;
+      end
+      rsq_table[i] = root[8:0];
+    end
+  endfunction
+  localparam logic [255:0][8:0] Rcp = rcp_table();
+  localparam logic [255:0][8:0] Rsq = rsq_table();
+
+  function automatic logic [31:0] rcp_seed(input logic [31:0] x);
+    rcp_seed = {x[31], 8'd253 - x[30:23], Rcp[x[22:15]], 14'd0};
+    if (x[30:23] == 8'd0) rcp_seed = {x[31], 31'h7F80_0000};
+    else if (fp_pkg::is_nan(x)) rcp_seed = fp_pkg::QuietNan;
+    else if (x[30:23] >= 8'd253) rcp_seed = {x[31], 31'd0};
+  endfunction
+
+  function automatic logic [31:0] rsq_seed(input logic [31:0] x);
+    logic [8:0] half;  // of the exponent, plus 64
+    half = ({1'b0, x[30:23]} + 9'd1) >> 1;
+    rsq_seed = {1'b0, 8'd190 - half[7:0], Rsq[{!x[23], x[22:16]}], 14'd0};
+    if (x[30:0] == 31'd0) rsq_seed = {x[31], 31'h7F80_0000};
+    else if (fp_pkg::is_nan(x) || x[31]) rsq_seed = fp_pkg::QuietNan;
+    else if (x[30:23] == 8'd0) rsq_seed = 32'h7F80_0000;
+    else if (x[30:23] == 8'd255) rsq_seed = 32'd0;
+  endfunction
+
+  function automatic logic [31:0] clamp(input logic [31:0] x, input logic [31:0] low, input logic [31:0] high);
+    logic [31:0] raised;
+    raised = order(x) < order(low) ? low : x;
+    clamp = order(raised) < order(high) ? raised : high;
+    if (fp_pkg::is_nan(x) || fp_pkg::is_nan(low) || fp_pkg::is_nan(high)) clamp = fp_pkg::QuietNan;
+  endfunction
+
+  // x * 2^floor(by), one rounding; the multipliers' view of x has it normalised.
+  function automatic logic [31:0] scale(input logic [31:0] x, input logic [31:0] by);
+    fp_pkg::half_t upper, lower;
+    logic [23:0] sig, whole;
+    logic [47:0] frame;
+    logic [11:0] n, exp, drop;  // two's complement
+    logic [31:0] rounded;
+    {upper, lower} = fp_pkg::unpack32(x);
+    sig = {upper.sig, lower.sig};
+    whole = {1'b1, by[22:0]} >> (8'd150 - by[30:23]);
+    if (by[30:23] < 8'd127) n = {12{by[31] && by[30:0] != 31'd0}};
+    else if (by[30:23] >= 8'd136) n = by[31] ? -12'd512 : 12'd512;
+    else if (!by[31]) n = {3'd0, whole[8:0]};
+    else n = -{3'd0, whole[8:0]} - {11'd0, ({1'b1, by[22:0]} << (by[30:23] - 8'd126)) != 24'd0};
+    exp = {{3{upper.exp[8]}}, upper.exp} + n;
+    drop = 12'd1 - exp;
+    if ($signed(drop) > 12'sd25) drop = 12'd25;
+    frame = {sig, 24'd0} >> drop[4:0];
+    rounded = {8'd0, frame[47:24]} + {31'd0, frame[23] && (frame[22:0] != 23'd0 || frame[24])};
+    if (fp_pkg::is_nan(x) || fp_pkg::is_nan(by)) scale = fp_pkg::QuietNan;
+    else if (upper.inf || sig == 24'd0) scale = x;
+    else if ($signed(exp) >= 12'sd255) scale = {x[31], 31'h7F80_0000};
+    else if ($signed(exp) >= 12'sd1) scale = {x[31], exp[7:0], sig[22:0]};
+    else scale = {x[31], rounded[30:0]};
+  endfunction
+
+  function automatic logic [31:0] exponent(input logic [31:0] x);
+    fp_pkg::half_t upper, lower;
+    {upper, lower} = fp_pkg::unpack32(x);
+    exponent = from_int({{23{upper.exp[8]}}, upper.exp} - 32'd127);
+    if (upper.nan) exponent = fp_pkg::QuietNan;
+    else if (upper.inf) exponent = 32'h7F80_0000;
+    else if (x[30:0] == 31'd0) exponent = 32'hFF80_0000;
+  endfunction
+
+  function automatic logic [31:0] mantissa(input logic [31:0] x);
+    fp_pkg::half_t upper, lower;
+    {upper, lower} = fp_pkg::unpack32(x);
+    mantissa = {x[31], 8'd127, upper.sig[10:0], lower.sig};
+    if (upper.nan) mantissa = fp_pkg::QuietNan;
+  endfunction
+
   function automatic logic [31:0] simple(input logic [5:0] op, input logic [31:0] a, input logic [31:0] b,
                                          input logic [31:0] c, input logic [31:0] moved, input logic tail);
     logic nan, zeros, below, equal;
@@ -75,8 +168,12 @@ module vx_alu #(
       tegula_pkg::ALU_ISUB: simple = a - b;
       tegula_pkg::ALU_F2I: simple = to_int(a);
       tegula_pkg::ALU_I2F: simple = from_int(a);
-      tegula_pkg::ALU_RCPSEED: simple = 32'h7EF3_11C7 - a;
-      tegula_pkg::ALU_RSQSEED: simple = 32'h5F37_59DF - {1'b0, a[31:1]};
+      tegula_pkg::ALU_RCPSEED: simple = rcp_seed(a);
+      tegula_pkg::ALU_RSQSEED: simple = rsq_seed(a);
+      tegula_pkg::ALU_CLAMP: simple = clamp(a, b, c);
+      tegula_pkg::ALU_SCALE: simple = scale(a, b);
+      tegula_pkg::ALU_EXPONENT: simple = exponent(a);
+      tegula_pkg::ALU_MANTISSA: simple = mantissa(a);
       tegula_pkg::ALU_ROT, tegula_pkg::ALU_BCAST, tegula_pkg::ALU_LUT: simple = moved;
       tegula_pkg::ALU_TAIL: simple = tail ? a : b;
       tegula_pkg::ALU_RNDBF16: simple = fp_pkg::widen_bf16(fp_pkg::to_bf16(a));

@@ -6,7 +6,9 @@ void tg_ir_declare(tg_text *t, unsigned n) {
   const char *const two[] = {"minimum", "maximum"};
   for (int i = 0; i < 2; i++)
     tg_text_add(t, "declare <%u x float> @llvm.%s.v%uf32(<%u x float>, <%u x float>)\n", n, two[i], n, n, n);
-  tg_text_add(t, "declare <%u x float> @llvm.roundeven.v%uf32(<%u x float>)\n", n, n, n);
+  const char *const one[] = {"roundeven", "floor", "sqrt"};
+  for (int i = 0; i < 3; i++)
+    tg_text_add(t, "declare <%u x float> @llvm.%s.v%uf32(<%u x float>)\n", n, one[i], n, n);
   tg_text_add(t, "declare <%u x i32> @llvm.fptosi.sat.v%ui32.v%uf32(<%u x float>)\n", n, n, n, n);
   tg_text_add(t,
               "declare <%u x i32> @llvm.masked.gather.v%ui32.v%up0(<%u x ptr>, i32, <%u x i1>, <%u x i32>)\n",

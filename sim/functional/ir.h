@@ -14,7 +14,13 @@ void tg_ir_bf16_round(tg_text *text, unsigned lanes, const char *name,
 void tg_ir_tf32_round(tg_text *text, unsigned lanes, const char *name,
                       const char *in); /* TF32 in 32 bits, RNE */
 void tg_ir_fp16_round(tg_text *text, unsigned lanes, const char *name,
-                      const char *in);                                           /* FP16 bits, RNE, in i32 */
+                      const char *in); /* FP16 bits, RNE, in i32 */
+/* tg_rcpseed, tg_rsqseed, tg_exponent, tg_mantissa; the result of tg_ir_scale (tg_scale) may be any NaN. */
+void tg_ir_rcpseed(tg_text *text, unsigned lanes, const char *name, const char *in);
+void tg_ir_rsqseed(tg_text *text, unsigned lanes, const char *name, const char *in);
+void tg_ir_exponent(tg_text *text, unsigned lanes, const char *name, const char *in);
+void tg_ir_mantissa(tg_text *text, unsigned lanes, const char *name, const char *in);
+void tg_ir_scale(tg_text *text, unsigned lanes, const char *name, const char *in, const char *by);
 void tg_ir_mix(tg_text *text, unsigned lanes, const char *name, const char *in); /* tg_mix */
 
 #endif

@@ -142,8 +142,12 @@ static uint32_t alu(tg_alu op, uint32_t a, uint32_t b, uint32_t c, const uint32_
   case TG_ALU_isub: return a - b;
   case TG_ALU_f2i: return (uint32_t)to_integer(a);
   case TG_ALU_i2f: return tg_f32_bits((float)(int32_t)a);
-  case TG_ALU_rcpseed: return 0x7ef311c7u - a;
-  case TG_ALU_rsqseed: return 0x5f3759dfu - (a >> 1);
+  case TG_ALU_rcpseed: return tg_rcpseed(a);
+  case TG_ALU_rsqseed: return tg_rsqseed(a);
+  case TG_ALU_clamp: return minimum(maximum(a, b), c);
+  case TG_ALU_scale: return tg_scale(a, b);
+  case TG_ALU_exponent: return tg_exponent(a);
+  case TG_ALU_mantissa: return tg_mantissa(a);
   case TG_ALU_rndbf16: return tg_bf16_to_f32(tg_bf16_from_f32(a));
   case TG_ALU_rndtf32: return tg_tf32_from_f32(a);
   case TG_ALU_rndfp16: return tg_fp16_to_f32(tg_fp16_from_f32(a));

@@ -67,12 +67,6 @@ static value integer2(emitter *e, const char *op, value a, const char *b) {
   return v;
 }
 
-static value splat_i32(int32_t x) {
-  value v = {"", false};
-  snprintf(v.name, sizeof v.name, "splat (i32 %d)", x);
-  return v;
-}
-
 static value operand(const emitter *e, uint32_t which) {
   if (which < TG_VX_REGS) return e->reg[which];
   if (which < TG_CONST0) return zero;
@@ -192,9 +186,17 @@ static value narrow_bits(emitter *e, value a, bool bf16) {
   return v;
 }
 
-static value round_tf32(emitter *e, value a) {
+/* A piece of ir.h with one operand. */
+static value piece1(emitter *e, void (*piece)(tg_text *, unsigned, const char *, const char *), value a) {
   value v = fresh(e);
-  tg_ir_tf32_round(e->t, e->n, v.name + 1, a.name);
+  piece(e->t, e->n, v.name + 1, a.name);
+  return v;
+}
+
+static value scale(emitter *e, value a, value b) {
+  value v = fresh(e);
+  tg_ir_scale(e->t, e->n, v.name + 1, a.name, b.name);
+  v.raw = true;
   return v;
 }
 
@@ -239,11 +241,11 @@ static value bits(emitter *e, const tg_ucode *w, value a, value b, value c) {
   case TG_ALU_iadd: return integer2(e, "add", a, b.name);
   case TG_ALU_isub: return integer2(e, "sub", a, b.name);
   case TG_ALU_i2f: return to_float(e, a);
-  case TG_ALU_rcpseed: return integer2(e, "sub", splat_i32(0x7ef311c7), a.name);
-  case TG_ALU_rsqseed: {
-    value half = integer2(e, "lshr", a, "splat (i32 1)");
-    return integer2(e, "sub", splat_i32(0x5f3759df), half.name);
-  }
+  case TG_ALU_rcpseed: return piece1(e, tg_ir_rcpseed, a);
+  case TG_ALU_rsqseed: return piece1(e, tg_ir_rsqseed, a);
+  case TG_ALU_scale: return scale(e, a, b);
+  case TG_ALU_exponent: return piece1(e, tg_ir_exponent, a);
+  case TG_ALU_mantissa: return piece1(e, tg_ir_mantissa, a);
   case TG_ALU_lut: return lookup(e, a);
   default: return zero;
   }
@@ -259,6 +261,7 @@ static value alu(emitter *e, const tg_ucode *w) {
   case TG_ALU_mul: return float2(e, "fmul", a, b);
   case TG_ALU_min: return call2(e, "minimum", a, b);
   case TG_ALU_max: return call2(e, "maximum", a, b);
+  case TG_ALU_clamp: return call2(e, "minimum", call2(e, "maximum", a, b), c);
   case TG_ALU_cmplt: return compare_float(e, "olt", a, b);
   case TG_ALU_cmple: return compare_float(e, "ole", a, b);
   case TG_ALU_cmpeq: return compare_float(e, "oeq", a, b);
@@ -267,7 +270,7 @@ static value alu(emitter *e, const tg_ucode *w) {
   case TG_ALU_bcast: return shuffle(e, a, zero, broadcast, w->alu_c);
   case TG_ALU_tail: return tail(e, w->alu_c, a, b);
   case TG_ALU_rndbf16: return integer2(e, "shl", narrow_bits(e, a, true), "splat (i32 16)");
-  case TG_ALU_rndtf32: return round_tf32(e, a);
+  case TG_ALU_rndtf32: return piece1(e, tg_ir_tf32_round, a);
   case TG_ALU_rndfp16: return widen(e, truncate(e, narrow_bits(e, a, false)), false);
   default: return bits(e, w, canonical(e, a), canonical(e, b), canonical(e, c));
   }

@@ -49,6 +49,51 @@ static uint32_t rounded(uint32_t code, float x) {
   return tg_canonical(tg_widened(f, tg_rounded(f, x)));
 }
 
+/* Ten significant bits of y in [1/2, 1], times 2^k. */
+static uint32_t ten_bits(double y, int k) {
+  return tg_f32_bits((float)ldexp(nearbyint(ldexp(y, 10)), k - 10));
+}
+
+static uint32_t reciprocal_seed(uint32_t a) {
+  int k;
+  double x = (double)tg_bits_f32(a), m = 2 * frexp(fabs(x), &k);
+  if (isnan(x)) return 0x7fc00000u;
+  if (fabs(x) < 0x1p-126) return (a & 0x80000000u) | 0x7f800000u;
+  if (fabs(x) >= 0x1p126) return a & 0x80000000u;
+  return (a & 0x80000000u) | ten_bits(1 / ((floor(m * 256) + 0.5) / 256), 1 - k);
+}
+
+static uint32_t root_seed(uint32_t a) {
+  int k;
+  double x = (double)tg_bits_f32(a), m = 2 * frexp(fabs(x), &k);
+  if (isnan(x)) return 0x7fc00000u;
+  if (x == 0) return a | 0x7f800000u;
+  if (x < 0) return 0x7fc00000u;
+  if (x < 0x1p-126) return 0x7f800000u;
+  if (isinf(x)) return 0;
+  double middle = (floor(m * 128) + 0.5) / 128;
+  return k & 1 ? ten_bits(1 / sqrt(middle), (1 - k) / 2) : ten_bits(1 / sqrt(2 * middle), (2 - k) / 2);
+}
+
+static uint32_t clamp(float x, float low, float high) {
+  if (isnan(x) || isnan(low) || isnan(high)) return 0x7fc00000u;
+  float raised = x > low || (x == low && signbit(low)) ? x : low;
+  return tg_f32_bits(raised < high || (raised == high && signbit(raised)) ? raised : high);
+}
+
+static uint32_t scaled(float x, float by) {
+  if (isnan(x) || isnan(by)) return 0x7fc00000u;
+  float n = floorf(by);
+  return tg_f32_bits((float)ldexp((double)x, n < -512 ? -512 : n > 512 ? 512 : (int)n));
+}
+
+static uint32_t significand_of(float x) {
+  int k;
+  if (isnan(x)) return 0x7fc00000u;
+  if (x == 0 || isinf(x)) return tg_f32_bits(copysignf(1, x));
+  return tg_f32_bits(2 * frexpf(x, &k));
+}
+
 #define EXPECTED(name, value)                                                                                \
   static uint32_t expect_##name(const operands *o) { return value; }
 EXPECTED(nop, o->a) /* vx does not write it */
@@ -74,8 +119,8 @@ EXPECTED(iadd, (uint32_t)((uint64_t)o->a + o->b))
 EXPECTED(isub, (uint32_t)((uint64_t)o->a - o->b))
 EXPECTED(f2i, to_integer(o->x))
 EXPECTED(i2f, tg_f32_bits((float)(int32_t)o->a))
-EXPECTED(rcpseed, 0x7ef311c7u - o->a)
-EXPECTED(rsqseed, 0x5f3759dfu - (o->a >> 1))
+EXPECTED(rcpseed, reciprocal_seed(o->a))
+EXPECTED(rsqseed, root_seed(o->a))
 EXPECTED(rot, o->moved)
 EXPECTED(bcast, o->moved)
 EXPECTED(lut, o->moved)
@@ -83,6 +128,10 @@ EXPECTED(tail, o->tail ? o->a : o->b)
 EXPECTED(rndbf16, rounded(TG_FMT_BF16, o->x))
 EXPECTED(rndfp16, rounded(TG_FMT_FP16, o->x))
 EXPECTED(rndtf32, rounded(TG_FMT_TF32, o->x))
+EXPECTED(clamp, clamp(o->x, o->y, o->z))
+EXPECTED(scale, scaled(o->x, o->y))
+EXPECTED(exponent, canonical(logbf(o->x)))
+EXPECTED(mantissa, significand_of(o->x))
 
 static const struct {
   const char *name;
@@ -219,13 +268,14 @@ TG_TEST(rtl_alu, every_exponent_and_place) {
 }
 
 static uint32_t random_operand(tg_random *r, uint32_t other) {
-  switch (tg_below(r, 8)) {
+  switch (tg_below(r, 9)) {
   case 0: return other;
   case 1: return other ^ 0x80000000u;
   case 2: return other + tg_below(r, 5) - 2;
   case 3: return tg_draw(r) >> tg_below(r, 32);
   case 4: return other ^ 1u << tg_below(r, 32);
   case 5: return tg_draw(r);
+  case 6: return tg_f32_bits(ldexpf((float)(int32_t)tg_draw(r), -(int)tg_below(r, 30) - 16)); /* for scale */
   default: return tg_draw_f32(r);
   }
 }

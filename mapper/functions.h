@@ -1,0 +1,28 @@
+/* Functions as microprograms: fixed sequences of ALU operations, so that every engine has the same bits.
+ * Errors in docs/vector-functions.md, measured over all inputs; special values as in C99 Annex F. */
+#ifndef TEGULA_MAPPER_FUNCTIONS_H
+#define TEGULA_MAPPER_FUNCTIONS_H
+
+#include "mapper/microcode.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How good a result must be. NARROW: it is rounded to BF16 or FP16 next, so a relative error of 2^-13 is
+ * enough. */
+typedef enum tg_mc_accuracy { TG_MC_SINGLE, TG_MC_NARROW } tg_mc_accuracy;
+
+typedef tg_mc_ref tg_mc_function(tg_mc *mc, tg_mc_ref x, tg_mc_accuracy accuracy);
+tg_mc_function tg_mc_exp, tg_mc_log, tg_mc_sigmoid, tg_mc_tanh, tg_mc_erf, tg_mc_reciprocal, tg_mc_sqrt,
+    tg_mc_rsqrt;
+/* e^x for x <= 0 or NaN, so without the clamp above. */
+tg_mc_function tg_mc_exp_below_one;
+tg_mc_ref tg_mc_divide(tg_mc *mc, tg_mc_ref a, tg_mc_ref b, tg_mc_accuracy accuracy);
+/* 1/x of x in [2^-126, 2^126), infinity or NaN. */
+tg_mc_ref tg_mc_reciprocal_normal(tg_mc *mc, tg_mc_ref x);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

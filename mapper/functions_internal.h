@@ -1,0 +1,18 @@
+/* Shorthands of the files that write functions. */
+#ifndef TEGULA_MAPPER_FUNCTIONS_INTERNAL_H
+#define TEGULA_MAPPER_FUNCTIONS_INTERNAL_H
+
+#include "mapper/functions.h"
+
+#define ALU3(op, a, b, c) tg_mc_alu(mc, TG_ALU_##op, (a), (b), (c))
+#define ALU2(op, a, b)    tg_mc_alu(mc, TG_ALU_##op, (a), (b), TG_MC_NONE)
+#define ALU1(op, a)       tg_mc_alu(mc, TG_ALU_##op, (a), TG_MC_NONE, TG_MC_NONE)
+#define CONST(x)          tg_mc_const(mc, (x))
+#define BITS(x)           tg_mc_bits(mc, (x))
+#define SIGN              BITS(0x80000000u)
+/* Horner's rule: c[0] + x*(c[1] + x*(...)). */
+#define POLYNOMIAL(x, c) tg_mc_polynomial(mc, (x), (c), (int)(sizeof(c) / sizeof *(c)))
+
+tg_mc_ref tg_mc_polynomial(tg_mc *mc, tg_mc_ref x, const float *coefficients, int count);
+
+#endif
