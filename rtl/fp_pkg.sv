@@ -81,6 +81,13 @@ package fp_pkg;
     unpack32 = {upper, lower};
   endfunction
 
+  // Exponent and significand of an FP32 number, normalised; the leading one is missing for zero only.
+  function automatic logic [32:0] normalised(input logic [31:0] x);
+    half_t upper, lower;
+    {upper, lower} = unpack32(x);
+    normalised = {upper.exp, upper.sig, lower.sig};
+  endfunction
+
   // Sign, exponent and class of a*b. The significand's leading half decides which operand is zero.
   function automatic product_t product(input half_t a, input half_t b);
     logic a_zero, b_zero;

@@ -85,9 +85,9 @@ module vx_alu #(
   endfunction
 
   function automatic logic [31:0] rsq_seed(input logic [31:0] x);
-    logic [8:0] half;  // of the exponent, plus 64
-    half = ({1'b0, x[30:23]} + 9'd1) >> 1;
-    rsq_seed = {1'b0, 8'd190 - half[7:0], Rsq[{!x[23], x[22:16]}], 14'd0};
+    logic [7:0] half;  // of the exponent, plus 64
+    half = 8'(({1'b0, x[30:23]} + 9'd1) >> 1);
+    rsq_seed = {1'b0, 8'd190 - half, Rsq[{!x[23], x[22:16]}], 14'd0};
     if (x[30:0] == 31'd0) rsq_seed = {x[31], 31'h7F80_0000};
     else if (fp_pkg::is_nan(x) || x[31]) rsq_seed = fp_pkg::QuietNan;
     else if (x[30:23] == 8'd0) rsq_seed = 32'h7F80_0000;
@@ -101,46 +101,44 @@ module vx_alu #(
     if (fp_pkg::is_nan(x) || fp_pkg::is_nan(low) || fp_pkg::is_nan(high)) clamp = fp_pkg::QuietNan;
   endfunction
 
-  // x * 2^floor(by), one rounding; the multipliers' view of x has it normalised.
+  // x * 2^floor(by), one rounding.
   function automatic logic [31:0] scale(input logic [31:0] x, input logic [31:0] by);
-    fp_pkg::half_t upper, lower;
-    logic [23:0] sig, whole;
-    logic [47:0] frame;
+    logic [8:0]  exp_in, whole;
+    logic [23:0] sig, dropped;
+    logic [48:0] frame;
     logic [11:0] n, exp, drop;  // two's complement
-    logic [31:0] rounded;
-    {upper, lower} = fp_pkg::unpack32(x);
-    sig = {upper.sig, lower.sig};
-    whole = {1'b1, by[22:0]} >> (8'd150 - by[30:23]);
+    logic [30:0] rounded;
+    {exp_in, sig} = fp_pkg::normalised(x);
+    whole = 9'({1'b1, by[22:0]} >> (8'd150 - by[30:23]));
+    dropped = {1'b1, by[22:0]} << (by[30:23] - 8'd126);
     if (by[30:23] < 8'd127) n = {12{by[31] && by[30:0] != 31'd0}};
     else if (by[30:23] >= 8'd136) n = by[31] ? -12'd512 : 12'd512;
-    else if (!by[31]) n = {3'd0, whole[8:0]};
-    else n = -{3'd0, whole[8:0]} - {11'd0, ({1'b1, by[22:0]} << (by[30:23] - 8'd126)) != 24'd0};
-    exp = {{3{upper.exp[8]}}, upper.exp} + n;
+    else if (!by[31]) n = {3'd0, whole};
+    else n = -{3'd0, whole} - {11'd0, dropped != 24'd0};
+    exp = {{3{exp_in[8]}}, exp_in} + n;
     drop = 12'd1 - exp;
     if ($signed(drop) > 12'sd25) drop = 12'd25;
-    frame = {sig, 24'd0} >> drop[4:0];
-    rounded = {8'd0, frame[47:24]} + {31'd0, frame[23] && (frame[22:0] != 23'd0 || frame[24])};
+    frame = {1'b0, sig, 24'd0} >> drop[4:0];
+    rounded = {6'd0, frame[48:24]} + {30'd0, frame[23] && (frame[22:0] != 23'd0 || frame[24])};
     if (fp_pkg::is_nan(x) || fp_pkg::is_nan(by)) scale = fp_pkg::QuietNan;
-    else if (upper.inf || sig == 24'd0) scale = x;
+    else if (x[30:23] == 8'hFF || x[30:0] == 31'd0) scale = x;
     else if ($signed(exp) >= 12'sd255) scale = {x[31], 31'h7F80_0000};
     else if ($signed(exp) >= 12'sd1) scale = {x[31], exp[7:0], sig[22:0]};
-    else scale = {x[31], rounded[30:0]};
+    else scale = {x[31], rounded};
   endfunction
 
   function automatic logic [31:0] exponent(input logic [31:0] x);
-    fp_pkg::half_t upper, lower;
-    {upper, lower} = fp_pkg::unpack32(x);
-    exponent = from_int({{23{upper.exp[8]}}, upper.exp} - 32'd127);
-    if (upper.nan) exponent = fp_pkg::QuietNan;
-    else if (upper.inf) exponent = 32'h7F80_0000;
+    logic [8:0] exp;
+    exp = 9'(fp_pkg::normalised(x) >> 24);
+    exponent = from_int({{23{exp[8]}}, exp} - 32'd127);
+    if (fp_pkg::is_nan(x)) exponent = fp_pkg::QuietNan;
+    else if (x[30:23] == 8'hFF) exponent = 32'h7F80_0000;
     else if (x[30:0] == 31'd0) exponent = 32'hFF80_0000;
   endfunction
 
   function automatic logic [31:0] mantissa(input logic [31:0] x);
-    fp_pkg::half_t upper, lower;
-    {upper, lower} = fp_pkg::unpack32(x);
-    mantissa = {x[31], 8'd127, upper.sig[10:0], lower.sig};
-    if (upper.nan) mantissa = fp_pkg::QuietNan;
+    mantissa = {x[31], 8'd127, 23'(fp_pkg::normalised(x))};
+    if (fp_pkg::is_nan(x)) mantissa = fp_pkg::QuietNan;
   endfunction
 
   function automatic logic [31:0] simple(input logic [5:0] op, input logic [31:0] a, input logic [31:0] b,
