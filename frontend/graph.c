@@ -278,6 +278,8 @@ static void clone_node(tg_graph *copy, const tg_node *node) {
   *fresh = *node;
   fresh->name = tg_arena_strdup(arena, node->name);
   fresh->rule = node->rule ? tg_arena_strdup(arena, node->rule) : NULL;
+  fresh->casts = node->casts ? tg_arena_strdup(arena, node->casts) : NULL;
+  fresh->origin = node->origin ? tg_arena_strdup(arena, node->origin) : NULL;
   set_inputs(copy, fresh, inputs, node->input_count);
   fresh->outputs = TG_NEW_ARRAY(arena, tg_value *, (size_t)node->output_count);
   for (int i = 0; i < node->output_count; i++) {

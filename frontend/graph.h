@@ -86,9 +86,23 @@ struct tg_node {
   tg_attr *attrs; /* one for each of tg_op_get(op)->attrs, in that order */
   int attr_count;
   bool disable_graphamp; /* metadata tegula.disable_graphamp, or the builder's region */
-  const char *rule;      /* which precision rule decided, for `inspect`; NULL before the cast pass */
+  const char *origin; /* what a framework called it (add_, batch_matmul), metadata tegula.origin; or NULL */
+  const char
+      *casts; /* a cast rule of the model's own (precision/cast_rules.h), metadata tegula.casts; or NULL */
+  const char *rule; /* which precision rule decided, for `inspect`; NULL before the cast pass */
   tg_node *next, *previous;
 };
+
+/* What the precision pass decided on one operand or result. Texts live as long as the graph. */
+typedef struct tg_cast_record {
+  const char *node, *op; /* the model's node; of an output: its name and "output" */
+  int64_t id;            /* the node's; -1 for an output */
+  int operand;           /* -1: the node's result; of an output: which */
+  const char *tensor;
+  tg_dtype before, after;    /* as it arrived (of a result: as the model has it), and as it is now */
+  const char *rule, *source; /* what decided, and where that rule is from */
+  bool inserted;             /* a cast was made for it; false: none is needed, or it reads that of another */
+} tg_cast_record;
 
 /* A size that the model leaves open. */
 typedef struct tg_symbol {
@@ -110,6 +124,8 @@ struct tg_graph {
   int node_count;
   int64_t next_id;
   const char *disable_graphamp; /* model metadata of that key: node names, comma-separated; or NULL */
+  tg_cast_record *casts;        /* in order of the nodes, outputs last; NULL before the precision pass */
+  size_t cast_count, cast_capacity;
   tg_symbol *symbols;
   int symbol_count;
   size_t inputs_capacity, outputs_capacity, names_capacity, dtypes_capacity, values_capacity,

@@ -36,13 +36,16 @@ tg_status tg_frontend_lower(tg_graph *graph, const tg_frontend_options *options,
   if (tg_graph_infer(graph, diag)) return TG_INVALID;
   after(&p, "infer");
 
-  run(&p, "remove_identity");
+  /* Until the policy has spoken the operators stay the model's, also those that change nothing: a dropout or
+   * a conversion to the same type may be what a rule is about. */
   run(&p, "fold_constants");
   run(&p, "remove_dead");
-  run(&p, "lower_batch_normalization");
-
-  if (tg_precision_apply(graph, &options->precision, diag)) return TG_INVALID;
+  if (tg_precision_insert(graph, &options->precision, diag)) return TG_INVALID;
   after(&p, "precision");
+
+  run(&p, "lower_batch_normalization");
+  tg_precision_clean(graph);
+  after(&p, "clean_casts");
 
   run(&p, "lower_gemm");
   run(&p, "lower_shape");

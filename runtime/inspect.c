@@ -1,5 +1,6 @@
 #include "runtime/inspect.h"
 #include "frontend/text.h"
+#include "runtime/inspect_casts.h"
 #include "runtime/json_text.h"
 #include "runtime/occupancy.h"
 #include "runtime/report.h"
@@ -8,8 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Each node that computes, with the formats it reads and writes and the rule that chose them. */
-static json_t *casts(const tg_graph *graph) {
+/* Each node of the lowered graph that computes, with the formats it reads and writes and the rule behind
+ * them. */
+static json_t *formats(const tg_graph *graph) {
   json_t *list = json_array();
   TG_FOR_NODES(graph, node) {
     if (!node->rule && node->op != TG_OP_CAST) continue;
@@ -61,7 +63,15 @@ json_t *tg_inspect(const tg_session *session) {
   json_object_set_new(all, "precision", tg_report_precision(session->program));
   const tg_graph *graph = session->lowered;
   json_object_set_new(all, "graph", graph ? tg_json_text(tg_graph_print(graph, &arena)) : json_null());
-  json_object_set_new(all, "casts", graph ? casts(graph) : json_null());
+  json_object_set_new(all, "formats", graph ? formats(graph) : json_null());
+  if (session->decided) {
+    json_t *decisions = tg_inspect_casts(session);
+    json_object_set(all, "casts", json_object_get(decisions, "casts"));
+    json_object_set(all, "cast_counts", json_object_get(decisions, "counts"));
+    json_decref(decisions);
+  } else {
+    json_object_set_new(all, "casts", json_null());
+  }
   json_object_set_new(all, "mapping", mapping(session->program));
   char *listing = tg_program_print(session->program);
   json_object_set_new(all, "program", tg_json_text(listing));
@@ -95,10 +105,10 @@ static void print_mapping(const json_t *mapping, FILE *out) {
 
 void tg_inspect_print(const json_t *inspection, FILE *out) {
   size_t i, k;
-  json_t *item, *dtype, *casts = json_object_get(inspection, "casts");
+  json_t *item, *dtype, *formats = json_object_get(inspection, "formats");
   if (json_is_string(json_object_get(inspection, "graph"))) fprintf(out, "%s\n", string(inspection, "graph"));
-  if (json_array_size(casts)) fprintf(out, "formats:\n");
-  json_array_foreach(casts, i, item) {
+  if (json_array_size(formats)) fprintf(out, "formats:\n");
+  json_array_foreach(formats, i, item) {
     fprintf(out, "  %-20s ", string(item, "op"));
     json_array_foreach(json_object_get(item, "inputs"), k, dtype)
         fprintf(out, "%s%s", k ? "," : "", json_string_value(dtype));

@@ -17,6 +17,7 @@ enum { REPEATS = 0x100 };
 #define KIND_NUMBER     TG_OPTION_NUMBER
 #define KIND_TEXT       TG_OPTION_TEXT
 #define KIND_FILE       TG_OPTION_FILE
+#define KIND_MAYBE_FILE TG_OPTION_MAYBE_FILE
 #define KIND_FOLDER     TG_OPTION_FOLDER
 #define KIND_LIST(kind) (KIND_##kind | REPEATS)
 #define IN(command)     (1u << TG_COMMAND_##command)
@@ -88,7 +89,8 @@ static bool is_integer(const char *value, uint64_t lowest) {
 
 static tg_status check_value(tg_arena *arena, const tg_option_info *info, const char *value, tg_diag *diag) {
   switch (info->kind) {
-  case TG_OPTION_FLAG: return TG_OK;
+  case TG_OPTION_FLAG:
+  case TG_OPTION_MAYBE_FILE: return TG_OK;
   case TG_OPTION_CHOICE:
     if (is_choice(info->choices, value)) return TG_OK;
     if (comes_later(tg_arena_printf(arena, "--%s=%s", info->name, value)))
@@ -135,17 +137,19 @@ static tg_status bad_option(tg_arena *arena, const tg_options *options, poptCont
   return tg_fail(diag, TG_INVALID, "unknown option %s: see tegula %s --help", name, command);
 }
 
+static unsigned arguments_of(tg_option_kind kind) {
+  if (kind == TG_OPTION_FLAG) return POPT_ARG_NONE;
+  return kind == TG_OPTION_MAYBE_FILE ? POPT_ARG_STRING | POPT_ARGFLAG_OPTIONAL : POPT_ARG_STRING;
+}
+
 /* The rows of popt for one command; val is the option's id + 1. */
 static void fill_rows(struct poptOption *rows, tg_command_id command) {
   int count = 0;
   for (int i = 0; i < TG_OPTION_COUNT; i++) {
     const tg_option_info *info = &option_table[i];
     if (!(info->commands >> command & 1)) continue;
-    rows[count++] =
-        (struct poptOption){.longName = info->name,
-                            .shortName = info->letter,
-                            .argInfo = info->kind == TG_OPTION_FLAG ? POPT_ARG_NONE : POPT_ARG_STRING,
-                            .val = i + 1};
+    rows[count++] = (struct poptOption){
+        .longName = info->name, .shortName = info->letter, .argInfo = arguments_of(info->kind), .val = i + 1};
   }
   rows[count] = (struct poptOption)POPT_TABLEEND;
 }

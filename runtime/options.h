@@ -36,6 +36,7 @@ typedef enum tg_option_kind {
   TG_OPTION_NUMBER,
   TG_OPTION_TEXT,
   TG_OPTION_FILE,
+  TG_OPTION_MAYBE_FILE,
   TG_OPTION_FOLDER,
 } tg_option_kind;
 

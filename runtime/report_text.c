@@ -40,7 +40,8 @@ static void print_device(const json_t *report, FILE *out) {
            whole(arch, "rows"), whole(arch, "cols"), whole(arch, "p"), whole(arch, "clock_mhz"));
   row(out, "array", line);
   const json_t *precision = json_object_get(report, "precision");
-  snprintf(line, sizeof line, "%s, accumulation across K tiles %s", text(precision, "preset"),
+  snprintf(line, sizeof line, "%s, accumulation across K tiles %s",
+           text(precision, json_is_string(json_object_get(precision, "policy")) ? "policy" : "preset"),
            text(precision, "tiling_accum"));
   row(out, "precision", line);
   row(out, "engine", text(report, "engine"));

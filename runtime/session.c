@@ -4,6 +4,7 @@
 #include "frontend/pipeline.h"
 #include "mapper/mapper.h"
 #include "runtime/engines.h"
+#include "runtime/precision_options.h"
 #include "runtime/trace/watch.h"
 
 #include <assert.h>
@@ -156,39 +157,42 @@ static tg_status load_params(const tg_compile_options *options, tg_params *out_p
   return status ? status : tg_params_check(out_params, diag);
 }
 
-static tg_status precision_of(const tg_compile_options *options, tg_precision_options *out, tg_diag *diag) {
-  tg_precision_defaults(out);
-  out->disable_graphamp = options->disable_graphamp;
-  if (options->k_tile) out->k_tile = options->k_tile;
-  const char *accum = options->tiling_accum ? options->tiling_accum : "fp32";
-  if (strcmp(accum, "fp32") && strcmp(accum, "bf16sr"))
-    return tg_fail(diag, TG_INVALID, "tiling accumulation \"%s\" is none of fp32, bf16sr", accum);
-  out->tiling_accum = strcmp(accum, "fp32") ? TG_ACCUM_BF16SR : TG_ACCUM_FP32;
-  return options->preset ? tg_precision_preset_parse(options->preset, &out->preset, diag) : TG_OK;
+/* Keeps the graph as the policy left it: the model's operators, with casts between them. */
+static void keep_decided(void *user, const char *pass, const tg_graph *graph) {
+  tg_session *s = user;
+  if (strcmp(pass, "precision")) return;
+  s->decided = tg_graph_clone(graph, &s->arena);
+  s->decided->casts = graph->casts;
+  s->decided->cast_count = graph->cast_count;
 }
 
 static tg_status lower(tg_session *s, const tg_precision_options *precision, tg_graph **out_graph,
                        tg_diag *diag) {
   tg_frontend_options frontend;
   tg_frontend_defaults(&frontend);
-  if (precision) frontend.precision = *precision;
+  if (precision) {
+    frontend.precision = *precision;
+    frontend.observe = keep_decided;
+    frontend.observe_user = s;
+  }
   *out_graph = tg_graph_clone(s->model, &s->arena);
   tg_status status = tg_frontend_lower(*out_graph, &frontend, diag);
   if (status) tg_diag_prefix(diag, "%s", s->path);
   return status;
 }
 
-/* What the report says of precision, carried in the program. */
-static void note_options(tg_session *s, const tg_compile_options *options,
-                         const tg_precision_options *precision) {
-  json_t *note =
-      json_pack("{s:s, s:s?, s:s, s:i}", "preset", options->preset ? options->preset : "mp0",
-                "disable_graphamp", options->disable_graphamp, "tiling_accum",
-                options->tiling_accum ? options->tiling_accum : "fp32", "k_tile", precision->k_tile);
-  char *text = note ? json_dumps(note, JSON_COMPACT) : NULL; /* NULL: the expression is not UTF-8 */
-  s->program->options = tg_arena_strdup(&s->program->arena, text ? text : "{}");
-  free(text);
-  json_decref(note);
+tg_status tg_session_decide(tg_session *session, const tg_compile_options *options, tg_diag *diag) {
+  tg_precision_options precision;
+  tg_diag later = {""};
+  tg_status status = needs_model(session, diag);
+  if (!status) status = tg_precision_of(&session->arena, options, &precision, diag);
+  if (status) return status;
+  tg_graph *lowered = NULL;
+  status = lower(session, &precision, &lowered, &later);
+  if (!session->decided) return *diag = later, status;
+  session->lowered = status ? NULL : lowered; /* decided is decided, whatever the array makes of it */
+  session->precision = tg_precision_note(&session->arena, options);
+  return TG_OK;
 }
 
 tg_status tg_session_compile(tg_session *session, const tg_compile_options *options, tg_diag *diag) {
@@ -198,7 +202,7 @@ tg_status tg_session_compile(tg_session *session, const tg_compile_options *opti
   tg_params params;
   tg_precision_options precision;
   status = load_params(options, &params, diag);
-  if (!status) status = precision_of(options, &precision, diag);
+  if (!status) status = tg_precision_of(&session->arena, options, &precision, diag);
   if (!status) status = lower(session, &precision, &session->lowered, diag);
   if (!status) status = lower(session, NULL, &session->fp32, diag);
   if (status) return status;
@@ -210,7 +214,8 @@ tg_status tg_session_compile(tg_session *session, const tg_compile_options *opti
     tg_diag_prefix(diag, "%s", session->path);
     return status;
   }
-  note_options(session, options, &precision);
+  session->precision = tg_precision_note(&session->arena, options);
+  session->program->options = tg_arena_strdup(&session->program->arena, session->precision);
   describe_graph(session);
   session->compile_seconds = tg_host_seconds() - begin;
   return TG_OK;

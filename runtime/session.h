@@ -13,9 +13,11 @@ struct tg_session {
   tg_arena arena;
   const char *path;
   tg_graph *model;   /* as imported; NULL when a program was loaded */
+  tg_graph *decided; /* as the precision policy left it */
   tg_graph *lowered; /* what was mapped */
   tg_graph *fp32;    /* lowered without any precision policy, for the CPU and for errors */
   tg_program *program;
+  const char *precision; /* what the report says of it, as JSON; NULL before compiling */
   double compile_seconds;
 
   int input_count, output_count;
@@ -33,6 +35,9 @@ struct tg_session {
   bool has_cpu;
   tg_cpu_time cpu;
 };
+
+/* As far as the precision policy: fills `decided`, and `lowered` if the array can have it. */
+tg_status tg_session_decide(tg_session *session, const tg_compile_options *options, tg_diag *diag);
 
 /* Device memory with the constants and the session's inputs in place. TG_INVALID names an input that is not
  * set. */

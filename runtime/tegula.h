@@ -13,6 +13,7 @@
 #define TEGULA_RUNTIME_TEGULA_H
 
 #include "frontend/base/status.h"
+#include "frontend/precision/cast_rules.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -29,16 +30,35 @@ typedef struct tg_tensor_info {
   int64_t count; /* elements */
 } tg_tensor_info;
 
+/* One line of a compilation, without a newline. */
+typedef void tg_compile_log(void *user, bool warning, const char *line);
+
 /* Zeroed means every default. Strings are read during the call only. */
 typedef struct tg_compile_options {
   const char *arch;            /* preset or YAML file; NULL: edge */
   const char *const *settings; /* "key=value" of single parameters */
   size_t setting_count;
-  const char *preset;           /* mp0, mp1, mp4; NULL: mp0 */
-  const char *disable_graphamp; /* regular expression on node names, or NULL */
-  const char *tiling_accum;     /* fp32, bf16sr; NULL: fp32 */
-  int k_tile;                   /* 0: 128 */
-  uint64_t seed;                /* of stochastic rounding */
+  /* Precision (docs/precision.md); a preset and an amp policy exclude each other. */
+  const char *preset;              /* mp0, mp1, mp2, mp3, mp4, default; NULL: mp0 */
+  const char *disable_graphamp;    /* regular expression on node names, or NULL */
+  const char *amp;                 /* hmp, autocast, raf; NULL: none */
+  const char *amp_dtype;           /* bf16, fp16; NULL: bf16 */
+  const char *amp_out_dtype;       /* fp32, bf16, fp16; NULL: outputs as the model declares them */
+  const char *hmp_opt_level;       /* O1, O2; NULL: O1 */
+  const char *bf16_ops, *fp32_ops; /* files with operators for HMP; NULL: its lists */
+  const char *autocast_device;     /* cuda, cpu, hpu; NULL: cuda */
+  const char *matmul_precision;    /* highest, high, medium; NULL: highest */
+  const char *mixed_precision_ops; /* of gemm,softmax; NULL: none */
+  const char *cast_rules;          /* file, or NULL */
+  tg_cast_callback *cast_callback; /* asked about each node before all of these; or NULL */
+  void *cast_user;
+  tg_compile_log *log; /* warnings, and with `verbose` lists and decisions; or NULL */
+  void *log_user;
+  bool verbose;
+
+  const char *tiling_accum; /* fp32, bf16sr; NULL: fp32 */
+  int k_tile;               /* 0: 128 */
+  uint64_t seed;            /* of stochastic rounding */
 } tg_compile_options;
 
 typedef struct tg_session_run_options {

@@ -99,10 +99,45 @@ static tg_status build_lenet(tg_arena *arena, const tg_zoo_options *o, tg_graph 
   return tg_builder_finish(z.builder, out_graph, diag);
 }
 
+/* SambaFlow's example of GraphAMP; with a region, the second product is in the bf16 that the user wrote
+ * there. */
+static tg_status build_matmuls(tg_arena *arena, const tg_zoo_options *o, bool region, tg_graph **out_graph,
+                               tg_diag *diag) {
+  zoo z = begin(arena, region ? "two-matmuls-region" : "two-matmuls", o);
+  const int64_t square[] = {64, 64};
+  tg_value *a = tg_builder_input(z.builder, "a", TG_F32, 2, square);
+  tg_value *b = tg_builder_input(z.builder, "b", TG_F32, 2, square);
+  tg_value *c = tg_builder_input(z.builder, "c", TG_F32, 2, square);
+  tg_value *x = tg_builder_matmul(z.builder, "matmul_1", a, b);
+  x = tg_builder_unary(z.builder, TG_OP_RELU, "act_1", x);
+  if (region) {
+    tg_builder_begin_disable_graphamp(z.builder);
+    x = tg_builder_cast(z.builder, "act_1.bfloat16", x, TG_BF16);
+    c = tg_builder_cast(z.builder, "c.bfloat16", c, TG_BF16);
+  }
+  x = tg_builder_matmul(z.builder, "matmul_2", x, c);
+  tg_builder_output(z.builder, "out", tg_builder_unary(z.builder, TG_OP_RELU, "act_2", x));
+  if (region) tg_builder_end_disable_graphamp(z.builder);
+  return tg_builder_finish(z.builder, out_graph, diag);
+}
+
+static tg_status build_two_matmuls(tg_arena *arena, const tg_zoo_options *o, tg_graph **out_graph,
+                                   tg_diag *diag) {
+  return build_matmuls(arena, o, false, out_graph, diag);
+}
+
+static tg_status build_region(tg_arena *arena, const tg_zoo_options *o, tg_graph **out_graph, tg_diag *diag) {
+  return build_matmuls(arena, o, true, out_graph, diag);
+}
+
 const tg_zoo_entry tg_zoo[] = {
     {"gemm", "one matrix product C[m,n] = A[m,k] B[k,n]", build_gemm},
     {"mlp", "784-256-128-10 with ReLU and softmax", build_mlp},
     {"lenet", "LeNet-5 with ReLU and maximum pooling on 28 x 28 images", build_lenet},
+    {"two-matmuls", "the example of GraphAMP's documentation: two products, each with ReLU",
+     build_two_matmuls},
+    {"two-matmuls-region", "the same, the second product in a region that keeps the user's bf16",
+     build_region},
     {0},
 };
 

@@ -232,22 +232,35 @@ static tg_status add_attributes(export *e, Onnx__NodeProto *proto, const tg_node
 }
 
 /* metadata_props of a node is field 9, later than the onnx.proto we compile: written as an unknown field. */
-static void add_disable_graphamp(export *e, Onnx__NodeProto *proto) {
-  static const char key[] = "tegula.disable_graphamp";
-  uint8_t *data = tg_arena_alloc(e->arena, 64, 1);
-  size_t at = 1;
-  data[at++] = 1 << 3 | 2;
-  data[at++] = sizeof key - 1;
-  memcpy(data + at, key, sizeof key - 1);
-  at += sizeof key - 1;
-  data[at++] = 2 << 3 | 2;
-  data[at++] = 1;
-  data[at++] = '1';
-  data[0] = (uint8_t)(at - 1);
-  ProtobufCMessageUnknownField *field = TG_NEW(e->arena, ProtobufCMessageUnknownField);
-  *field = (ProtobufCMessageUnknownField){9, PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED, at, data};
-  proto->base.n_unknown_fields = 1;
-  proto->base.unknown_fields = field;
+static size_t put_varint(uint8_t *to, size_t value) {
+  size_t at = 0;
+  for (; value > 0x7f; value >>= 7) to[at++] = (uint8_t)(value | 0x80);
+  to[at++] = (uint8_t)value;
+  return at;
+}
+
+static size_t put_text(uint8_t *to, int field, const char *text) {
+  size_t at = 0;
+  to[at++] = (uint8_t)(field << 3 | 2);
+  at += put_varint(to + at, strlen(text));
+  for (; *text; text++) to[at++] = (uint8_t)*text;
+  return at;
+}
+
+static void add_metadata(export *e, Onnx__NodeProto *proto, const char *key, const char *value) {
+  uint8_t *entry = tg_arena_alloc(e->arena, strlen(key) + strlen(value) + 24, 1);
+  size_t length = put_text(entry, 1, key);
+  length += put_text(entry + length, 2, value);
+  uint8_t *data = tg_arena_alloc(e->arena, length + 10, 1);
+  size_t at = put_varint(data, length);
+  memcpy(data + at, entry, length);
+  unsigned count = proto->base.n_unknown_fields;
+  ProtobufCMessageUnknownField *fields =
+      TG_NEW_ARRAY(e->arena, ProtobufCMessageUnknownField, (size_t)count + 1);
+  if (count) memcpy(fields, proto->base.unknown_fields, count * sizeof *fields);
+  fields[count] = (ProtobufCMessageUnknownField){9, PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED, at + length, data};
+  proto->base.n_unknown_fields = count + 1;
+  proto->base.unknown_fields = fields;
   e->has_node_metadata = true;
 }
 
@@ -269,7 +282,10 @@ static tg_status add_nodes(export *e) {
     for (int i = 0; i < node->input_count; i++)
       add_input(e, proto, tg_in(node, i) ? e->names[tg_in(node, i)->index] : "");
     if (add_attributes(e, proto, node)) return TG_INVALID;
-    if (node->disable_graphamp) add_disable_graphamp(e, proto);
+    if (node->disable_graphamp) add_metadata(e, proto, "tegula.disable_graphamp", "1");
+    if (node->casts) add_metadata(e, proto, "tegula.casts", node->casts);
+    if (node->rule) add_metadata(e, proto, "tegula.rule", node->rule);
+    if (node->origin) add_metadata(e, proto, "tegula.origin", node->origin);
   }
   for (int i = 0; i < e->graph->output_count; i++) { /* outputs that are no result of that name */
     const char *from = e->names[e->graph->outputs[i]->index];

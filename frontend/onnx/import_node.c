@@ -97,8 +97,7 @@ static tg_status import_constant(tg_import *import, const Onnx__NodeProto *proto
 
 /* NodeProto.metadata_props is field 9 since IR version 10, later than the onnx.proto we compile: it arrives
  * unknown. */
-static bool disables_graphamp(const Onnx__NodeProto *proto) {
-  bool disabled = false;
+static void read_metadata(const Onnx__NodeProto *proto, tg_graph *graph, tg_node *node) {
   for (unsigned i = 0; i < proto->base.n_unknown_fields; i++) {
     const ProtobufCMessageUnknownField *field = &proto->base.unknown_fields[i];
     if (field->tag != 9 || field->wire_type != PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED) continue;
@@ -108,13 +107,13 @@ static bool disables_graphamp(const Onnx__NodeProto *proto) {
     Onnx__StringStringEntryProto *entry =
         onnx__string_string_entry_proto__unpack(NULL, field->len - prefix, field->data + prefix);
     if (!entry) continue;
-    if (entry->key && !strcmp(entry->key, "tegula.disable_graphamp")) {
-      const char *value = entry->value ? entry->value : "";
-      disabled = strcmp(value, "0") && strcmp(value, "false");
-    }
+    const char *key = entry->key ? entry->key : "", *value = entry->value ? entry->value : "";
+    if (!strcmp(key, "tegula.disable_graphamp"))
+      node->disable_graphamp = strcmp(value, "0") && strcmp(value, "false");
+    if (!strcmp(key, "tegula.casts") && *value) node->casts = tg_arena_strdup(graph->arena, value);
+    if (!strcmp(key, "tegula.origin") && *value) node->origin = tg_arena_strdup(graph->arena, value);
     onnx__string_string_entry_proto__free_unpacked(entry, NULL);
   }
-  return disabled;
 }
 
 /* --- the node --- */
@@ -140,7 +139,7 @@ static tg_status import_node(tg_import *import, const Onnx__NodeProto *proto, in
     return TG_INVALID;
   tg_node *node =
       tg_graph_add_node(import->graph, op, proto->name, inputs, (int)proto->n_input, NULL, position);
-  node->disable_graphamp = disables_graphamp(proto);
+  read_metadata(proto, import->graph, node);
   if (tg_import_attributes(import, proto, node) || tg_import_adapt(import, proto, node)) return TG_INVALID;
   return define_results(import, proto, node);
 }

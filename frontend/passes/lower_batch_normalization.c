@@ -4,18 +4,29 @@
 
 #include <math.h>
 
+/* The constant that the value is, or that the precision policy casts: what is computed from it is rounded
+ * once, at the end. NULL: none. */
+static const tg_value *constant_behind(const tg_value *value) {
+  if (value && value->producer && value->producer->op == TG_OP_CAST) value = tg_in(value->producer, 0);
+  return tg_is_constant(value) && !value->elided ? value : NULL;
+}
+
+static double element(const tg_value *value, int64_t index) {
+  const tg_value *constant = constant_behind(value);
+  return (double)tg_load_f32(constant->data, constant->dtype, (size_t)index);
+}
+
 /* factor and offset of channel c, in double, from constant statistics. */
 static void affine(const tg_node *node, int64_t c, double *factor, double *offset) {
   double v[5];
-  for (int i = 1; i < 5; i++)
-    v[i] = (double)tg_load_f32(tg_in(node, i)->data, tg_in(node, i)->dtype, (size_t)c);
+  for (int i = 1; i < 5; i++) v[i] = element(tg_in(node, i), c);
   *factor = v[1] / sqrt(v[4] + tg_attr_float(node, TG_ATTR_EPSILON));
   *offset = v[2] - v[3] * *factor;
 }
 
 static bool has_constant_statistics(const tg_node *node) {
   for (int i = 1; i < 5; i++)
-    if (!tg_is_constant(tg_in(node, i)) || tg_in(node, i)->elided) return false;
+    if (!constant_behind(tg_in(node, i))) return false;
   return true;
 }
 
@@ -27,8 +38,7 @@ static tg_node *foldable_conv(const tg_node *node) {
   tg_node *conv = x->producer;
   if (!conv || conv->op != TG_OP_CONV || x->use_count != 1 || x->output_count) return NULL;
   const tg_value *weights = tg_in(conv, 1), *bias = tg_in(conv, 2);
-  bool constant =
-      tg_is_constant(weights) && !weights->elided && (!bias || (tg_is_constant(bias) && !bias->elided));
+  bool constant = constant_behind(weights) && (!bias || constant_behind(bias));
   bool plain = !tg_attr_int(conv, TG_ATTR_CHANNELS_LAST) && conv->disable_graphamp == node->disable_graphamp;
   return constant && plain ? conv : NULL;
 }
@@ -40,22 +50,23 @@ static void fold_into_conv(tg_graph *graph, tg_node *node, tg_node *conv) {
   tg_value_sizes(weights, sizes);
   tg_value *new_weights =
       tg_graph_add_constant(graph, weights->name, weights->dtype, weights->rank, sizes, NULL, false);
-  tg_value *new_bias = tg_graph_add_constant(graph, bias ? bias->name : tg_in(node, 2)->name, weights->dtype,
-                                             1, &channels, NULL, false);
+  const tg_value *like = bias ? bias : tg_in(node, 2);
+  tg_value *new_bias = tg_graph_add_constant(graph, like->name, like->dtype, 1, &channels, NULL, false);
   for (int64_t c = 0; c < channels; c++) {
     double factor, offset;
     affine(node, c, &factor, &offset);
-    double old = bias ? (double)tg_load_f32(bias->data, bias->dtype, (size_t)c) : 0;
+    double old = bias ? element(bias, c) : 0;
     tg_store_f32((void *)new_bias->data, new_bias->dtype, (size_t)c, (float)(old * factor + offset));
     for (int64_t i = c * each; i < (c + 1) * each; i++) {
-      double w = (double)tg_load_f32(weights->data, weights->dtype, (size_t)i);
-      tg_store_f32((void *)new_weights->data, new_weights->dtype, (size_t)i, (float)(w * factor));
+      double w = element(weights, i) * factor;
+      tg_store_f32((void *)new_weights->data, new_weights->dtype, (size_t)i, (float)w);
     }
   }
   tg_value *operands[] = {tg_in(conv, 0), new_weights, new_bias};
   tg_node *folded = tg_graph_add_node(graph, TG_OP_CONV, conv->name, operands, 3, conv, conv->id);
   for (int i = 0; i < conv->attr_count; i++) folded->attrs[i] = conv->attrs[i];
   folded->disable_graphamp = conv->disable_graphamp;
+  folded->rule = conv->rule;
   tg_out(folded)->dtype = tg_out(node)->dtype;
   tg_rewrite_infer(graph, folded);
   tg_rewrite_replace(graph, node, tg_out(folded));
@@ -64,10 +75,14 @@ static void fold_into_conv(tg_graph *graph, tg_node *node, tg_node *conv) {
 /* --- alone
  * ----------------------------------------------------------------------------------------------------- */
 
+/* Operators compute in fp32: what stands between them stays there, whatever they read and write. */
+static tg_dtype between(const tg_node *node) { return tg_out(node)->dtype == TG_F64 ? TG_F64 : TG_F32; }
+
 static tg_value *binary(tg_graph *graph, tg_node *at, tg_op op, tg_value *a, tg_value *b) {
   tg_value *operands[] = {a, b};
-  tg_node *made = tg_rewrite_node(graph, op, at->name, operands, 2, TG_NONE, at, -1);
+  tg_node *made = tg_rewrite_node(graph, op, at->name, operands, 2, between(at), at, -1);
   made->disable_graphamp = at->disable_graphamp;
+  made->rule = at->rule;
   return tg_out(made);
 }
 
@@ -80,14 +95,13 @@ static tg_value *per_channel(tg_graph *graph, tg_node *node, tg_value *value) {
 static void constant_affine(tg_graph *graph, tg_node *node, tg_value **out_factor, tg_value **out_offset) {
   const tg_value *scale = tg_in(node, 1), *bias = tg_in(node, 2);
   int64_t channels = scale->dims[0].size;
-  tg_dtype dtype = tg_out(node)->dtype;
-  *out_factor = tg_graph_add_constant(graph, scale->name, dtype, 1, &channels, NULL, false);
-  *out_offset = tg_graph_add_constant(graph, bias->name, dtype, 1, &channels, NULL, false);
+  *out_factor = tg_graph_add_constant(graph, scale->name, scale->dtype, 1, &channels, NULL, false);
+  *out_offset = tg_graph_add_constant(graph, bias->name, bias->dtype, 1, &channels, NULL, false);
   for (int64_t c = 0; c < channels; c++) {
     double factor, offset;
     affine(node, c, &factor, &offset);
-    tg_store_f32((void *)(*out_factor)->data, dtype, (size_t)c, (float)factor);
-    tg_store_f32((void *)(*out_offset)->data, dtype, (size_t)c, (float)offset);
+    tg_store_f32((void *)(*out_factor)->data, scale->dtype, (size_t)c, (float)factor);
+    tg_store_f32((void *)(*out_offset)->data, bias->dtype, (size_t)c, (float)offset);
   }
 }
 
@@ -96,7 +110,8 @@ static void computed_affine(tg_graph *graph, tg_node *node, tg_value **out_facto
   tg_value *epsilon =
       tg_graph_add_scalar(graph, "epsilon", variance->dtype, tg_attr_float(node, TG_ATTR_EPSILON));
   tg_value *sum = binary(graph, node, TG_OP_ADD, variance, epsilon);
-  tg_value *root = tg_out(tg_rewrite_node(graph, TG_OP_SQRT, node->name, &sum, 1, TG_NONE, node, -1));
+  tg_value *root = tg_out(tg_rewrite_node(graph, TG_OP_SQRT, node->name, &sum, 1, between(node), node, -1));
+  root->producer->rule = node->rule;
   *out_factor = binary(graph, node, TG_OP_DIV, tg_in(node, 1), root);
   *out_offset = binary(graph, node, TG_OP_SUB, tg_in(node, 2),
                        binary(graph, node, TG_OP_MUL, tg_in(node, 3), *out_factor));
@@ -113,6 +128,7 @@ static void decompose(tg_graph *graph, tg_node *node) {
   tg_node *add =
       tg_rewrite_node(graph, TG_OP_ADD, node->name, operands, 2, tg_out(node)->dtype, node, node->id);
   add->disable_graphamp = node->disable_graphamp;
+  add->rule = node->rule;
   tg_rewrite_replace(graph, node, tg_out(add));
 }
 

@@ -1,146 +1,320 @@
+/* The pass: asks for a verdict on each node in topological order and inserts casts right before use. */
 #include "frontend/precision/precision.h"
 
 #include "frontend/names.h"
 #include "frontend/passes/passes.h"
 #include "frontend/passes/rewrite.h"
+#include "frontend/precision/policy.h"
 
 #include <regex.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 
-typedef enum need { KEEP, LOWER, FP32 } need;
-
-typedef struct policy_row {
-  tg_precision_preset preset;
-  unsigned flags; /* of tg_op_flag; 0: any operator */
-  need operands, others, result;
-  const char *rule;
-} policy_row;
-
-static const policy_row rows[] = {
-#define ANY          0
-#define FLAGS(flags) (flags)
-#define TG_POLICY(preset, applies, operands, others, result, rule)                                           \
-  {TG_PRESET_##preset, applies, operands, others, result, rule},
-#include "frontend/precision/policies.def"
-#undef TG_POLICY
-#undef FLAGS
-#undef ANY
-};
-
 static const char *const preset_names[] = {
-    [TG_PRESET_MP0] = "mp0", [TG_PRESET_MP1] = "mp1", [TG_PRESET_MP4] = "mp4"};
+    [TG_PRESET_MP0] = "mp0", [TG_PRESET_MP1] = "mp1", [TG_PRESET_MP2] = "mp2",
+    [TG_PRESET_MP3] = "mp3", [TG_PRESET_MP4] = "mp4", [TG_PRESET_DEFAULT] = "default"};
 
 void tg_precision_defaults(tg_precision_options *options) {
-  *options = (tg_precision_options){TG_PRESET_MP0, NULL, TG_ACCUM_FP32, 128};
+  *options = (tg_precision_options){.k_tile = 128, .amp_dtype = TG_BF16};
 }
 
 tg_status tg_precision_preset_parse(const char *name, tg_precision_preset *out_preset, tg_diag *diag) {
-  for (size_t i = 0; i < sizeof preset_names / sizeof *preset_names; i++) {
+  for (int i = 0; i < TG_PRESET_COUNT; i++) {
     if (strcmp(preset_names[i], name)) continue;
     *out_preset = (tg_precision_preset)i;
     return TG_OK;
   }
-  return tg_fail(diag, TG_INVALID, "no precision preset \"%s\" (mp0, mp1, mp4)", name);
+  return tg_fail(diag, TG_INVALID, "no precision preset \"%s\" (mp0, mp1, mp2, mp3, mp4, default)", name);
 }
 
-/* --- the pass
- * -------------------------------------------------------------------------------------------------- */
+const char *tg_precision_preset_name(tg_precision_preset preset) { return preset_names[preset]; }
 
-typedef struct cast_pass {
-  tg_graph *graph;
-  tg_precision_preset preset;
-  tg_dtype lower;
-  tg_dtype *written; /* by value->index: the dtype the model gave it */
-  int written_count;
-} cast_pass;
-
-static const policy_row *find_row(tg_precision_preset preset, const tg_node *node) {
-  const policy_row *row = rows;
-  while (row->preset != preset || (row->flags && !tg_op_is(node->op, row->flags))) row++;
-  return row;
+void tg_cast_say(const tg_cast_pass *p, bool warning, const char *format, ...) {
+  if (!p->options->log || !(warning || p->options->verbose)) return;
+  char line[4096];
+  va_list arguments;
+  va_start(arguments, format);
+  vsnprintf(line, sizeof line, format, arguments);
+  va_end(arguments);
+  p->options->log(p->options->log_user, warning, line);
 }
 
-/* Formats by what they hold; of two that do not hold each other, fp32 holds both. */
-static tg_dtype widest(tg_dtype a, tg_dtype b) {
-  if (a == b || b == TG_NONE) return a;
-  if (a == TG_NONE) return b;
-  return a == TG_F64 || b == TG_F64 ? TG_F64 : TG_F32;
+/* --- casts
+ * ----------------------------------------------------------------------------------------------------- */
+
+static void record(tg_cast_pass *p, const tg_node *node, int operand, const tg_value *tensor, tg_dtype before,
+                   tg_dtype after, const tg_verdict *verdict, bool inserted) {
+  tg_graph *graph = p->graph;
+  tg_cast_record row = {node ? node->name : "",
+                        node ? tg_op_get(node->op)->name : "output",
+                        node ? node->id : -1,
+                        operand,
+                        tensor->name,
+                        before,
+                        after,
+                        verdict->rule,
+                        verdict->source,
+                        inserted};
+  TG_PUSH(graph->arena, graph->casts, graph->cast_count, graph->cast_capacity, row);
+  if (before != after && operand >= 0)
+    tg_cast_say(p, false, "casting operand %d of %s \"%s\" from %s to %s: %s", operand, row.op, row.node,
+                tg_dtype_name(before), tg_dtype_name(after), row.rule);
 }
 
-static tg_dtype widest_operand(const tg_node *node, int count) {
-  tg_dtype wide = TG_NONE;
-  for (int i = 0; i < node->input_count && i < count; i++)
-    if (tg_in(node, i)) wide = widest(wide, tg_in(node, i)->dtype);
-  return wide;
+/* May the consumer read a cast that another made? As each system does it: RAF leaves casts to consumers that
+ * can fuse them, autocast keeps those of parameters. Those that say the same are merged later on (casts.c).
+ */
+static bool may_share(const tg_cast_pass *p, const tg_node *node, const tg_value *x, tg_dtype to) {
+  switch (p->options->family) {
+  case TG_FAMILY_RAF: return !tg_op_is(node->op, TG_IS_ELEMENTWISE | TG_IS_MOVE);
+  case TG_FAMILY_AUTOCAST: return tg_is_constant(x) && x->dtype == TG_F32 && to == p->lower;
+  case TG_FAMILY_HMP: return false;
+  default: return true;
+  }
 }
 
-static void require(cast_pass *p, tg_node *node, int input, tg_dtype dtype) {
+/* RAF takes what stands before a conversion of the model rather than convert back. */
+static tg_value *before_cast(const tg_cast_pass *p, tg_value *x, tg_dtype dtype) {
+  const tg_node *cast = x->producer;
+  bool back = p->options->family == TG_FAMILY_RAF && cast && cast->op == TG_OP_CAST;
+  return back && tg_in(cast, 0)->dtype == dtype ? tg_in(cast, 0) : NULL;
+}
+
+/* The operand in `dtype`, for that rule; true if it took a new cast. */
+static bool require(tg_cast_pass *p, tg_node *node, int input, tg_dtype dtype, const char *rule) {
   tg_value *x = tg_in(node, input);
-  if (!x || !tg_dtype_is_float(x->dtype) || x->dtype == dtype) return;
-  tg_node_set_input(node, input, tg_rewrite_cast(p->graph, x, dtype, node));
-}
-
-static tg_dtype dtype_for(const cast_pass *p, need what, tg_dtype current) {
-  return what == LOWER ? p->lower : what == FP32 ? TG_F32 : current;
-}
-
-static void cast_operands(cast_pass *p, tg_node *node, const policy_row *row) {
-  bool gemm = tg_op_is(node->op, TG_IS_GEMM);
-  for (int i = 0; i < node->input_count; i++)
-    if (tg_in(node, i))
-      require(p, node, i, dtype_for(p, gemm && i > 1 ? row->others : row->operands, tg_in(node, i)->dtype));
-  /* Operands that must agree and that nothing asked for: the matrix unit has one format at a time, a move
-   * none. */
-  int agree = gemm ? 2 : tg_op_is(node->op, TG_IS_MOVE) ? node->input_count : 0;
-  tg_dtype wide = widest_operand(node, agree);
-  for (int i = 0; i < agree; i++) require(p, node, i, wide);
-}
-
-static void set_result(cast_pass *p, tg_node *node, const policy_row *row) {
-  tg_value *y = tg_out(node);
-  if (!tg_dtype_is_float(y->dtype)) return;
-  tg_dtype dtype =
-      dtype_for(p, row->result, widest_operand(node, tg_op_is(node->op, TG_IS_GEMM) ? 2 : node->input_count));
-  if (node->op == TG_OP_CAST) {
-    if (row->result != KEEP) tg_attr_set_int(node, TG_ATTR_TO, dtype);
-    dtype = (tg_dtype)tg_attr_int(node, TG_ATTR_TO);
+  if (!x || !dtype || !tg_dtype_is_float(x->dtype) || x->dtype == dtype) return false;
+  tg_value *uncast = before_cast(p, x, dtype);
+  if (uncast) {
+    tg_node_set_input(node, input, uncast);
+    return false;
   }
-  y->dtype = dtype;
+  tg_value **shared = x->index < p->value_count ? &p->cast[(size_t)x->index * TG_DTYPE_COUNT + dtype] : NULL;
+  bool reuse = shared && *shared && may_share(p, node, x, dtype);
+  tg_value *cast = reuse ? *shared : tg_rewrite_cast(p->graph, x, dtype, node);
+  if (shared && !*shared) *shared = cast;
+  if (!reuse) cast->producer->rule = rule;
+  tg_node_set_input(node, input, cast);
+  return !reuse;
 }
 
-/* Inside a region operands and results have the dtypes that the model gave them. Values made by this pass
- * have none: they stand only in front of nodes that were visited already. */
-static void keep_as_written(cast_pass *p, tg_node *node) {
+/* Operands that must agree and that nothing asked for: the matrix unit has one format at a time, a move none.
+ */
+static void agree(const tg_node *node, tg_verdict *verdict) {
+  int count = tg_op_is(node->op, TG_IS_GEMM) ? 2 : tg_op_is(node->op, TG_IS_MOVE) ? node->input_count : 0;
+  tg_dtype wide = TG_NONE;
+  for (int i = 0; i < count && i < node->input_count; i++)
+    if (tg_in(node, i) && tg_dtype_is_float(tg_in(node, i)->dtype))
+      wide = tg_widest(wide, verdict->operands[i] ? verdict->operands[i] : tg_in(node, i)->dtype);
+  for (int i = 0; i < count && i < node->input_count; i++) verdict->operands[i] = wide;
+}
+
+static void apply(tg_cast_pass *p, tg_node *node, tg_verdict *verdict) {
+  agree(node, verdict);
+  tg_cast_say(p, false, "deciding %s \"%s\": %s", tg_op_get(node->op)->name, node->name, verdict->rule);
+  for (int i = 0; i < node->input_count; i++) {
+    const tg_value *x = tg_in(node, i);
+    if (!x) continue;
+    bool inserted = require(p, node, i, verdict->operands[i], verdict->rule);
+    record(p, node, i, x, x->dtype, tg_in(node, i)->dtype, verdict, inserted);
+  }
+  tg_dtype dtype = verdict->result ? verdict->result : tg_natural_result(node);
+  for (int i = 0; i < node->output_count; i++) {
+    tg_value *y = node->outputs[i];
+    tg_dtype before = y->dtype;
+    if (tg_dtype_is_float(before)) y->dtype = dtype;
+    if (node->op == TG_OP_CAST && tg_dtype_is_float(before)) tg_attr_set_int(node, TG_ATTR_TO, dtype);
+    record(p, node, -1, y, before, y->dtype, verdict, false);
+  }
+  node->rule = verdict->rule;
+}
+
+/* --- who decides
+ * ------------------------------------------------------------------------------------------------ */
+
+/* Inside a region operands and results have the dtypes that the model gave them. */
+static void as_written(tg_cast_pass *p, const tg_node *node, const char *rule, const char *source,
+                       tg_verdict *verdict) {
+  for (int i = 0; i < node->input_count; i++) {
+    const tg_value *x = tg_in(node, i);
+    if (x && x->index < p->value_count) verdict->operands[i] = p->written[x->index];
+  }
+  verdict->result = tg_out(node)->dtype;
+  verdict->rule = rule;
+  verdict->source = source;
+}
+
+static bool mixed_precision_op(const tg_cast_pass *p, const tg_node *node, tg_verdict *verdict) {
+  bool gemm = p->options->mixed_gemm && (node->op == TG_OP_MATMUL || node->op == TG_OP_GEMM);
+  if (!gemm && !(p->options->mixed_softmax && node->op == TG_OP_SOFTMAX)) return false;
+  for (int i = 0; i < node->input_count && i < (gemm ? 2 : 1); i++)
+    verdict->operands[i] = gemm ? p->lower : TG_F32;
+  verdict->result = gemm ? TG_F32 : p->lower;
+  verdict->rule = gemm ? "enable-mixed-precision-ops: gemm, bf16 in, fp32 out"
+                       : "enable-mixed-precision-ops: softmax, fp32 in, bf16 out";
+  verdict->source = "docs.sambanova.ai, mixed precision";
+  return true;
+}
+
+static tg_status ask_callback(tg_cast_pass *p, const tg_node *node, tg_verdict *verdict) {
+  if (!p->options->callback) return TG_OK;
+  const char **dtypes = TG_NEW_ARRAY(&p->scratch, const char *, (size_t)node->input_count);
   for (int i = 0; i < node->input_count; i++)
-    if (tg_in(node, i) && tg_in(node, i)->index < p->written_count)
-      require(p, node, i, p->written[tg_in(node, i)->index]);
+    dtypes[i] = tg_in(node, i) ? tg_dtype_name(tg_in(node, i)->dtype) : NULL;
+  const char *op = tg_op_get(node->op)->name;
+  const char *text =
+      p->options->callback(p->options->callback_user, node->name, op, node->input_count, dtypes);
+  tg_cast_spec spec;
+  if (!text) return TG_OK;
+  if (tg_cast_spec_parse(text, &spec, p->diag)) {
+    tg_diag_prefix(p->diag, "cast callback, node \"%s\" (%s)", node->name, op);
+    return TG_INVALID;
+  }
+  tg_verdict_fill(p, node, &spec, verdict);
+  verdict->rule = tg_arena_printf(p->graph->arena, "callback: %s", text);
+  verdict->source = "callback";
+  return TG_OK;
 }
 
-static void visit(cast_pass *p, tg_node *node) {
+static tg_status ask_model(tg_cast_pass *p, const tg_node *node, tg_verdict *verdict) {
+  tg_cast_spec spec;
+  if (!node->casts) return TG_OK;
+  if (tg_cast_spec_parse(node->casts, &spec, p->diag)) {
+    tg_diag_prefix(p->diag, "node \"%s\" (%s), metadata tegula.casts", node->name, tg_op_get(node->op)->name);
+    return TG_INVALID;
+  }
+  tg_verdict_fill(p, node, &spec, verdict);
+  verdict->rule = tg_arena_printf(p->graph->arena, "the model: %s", node->casts);
+  verdict->source = "metadata tegula.casts";
+  return TG_OK;
+}
+
+static void ask_rules(tg_cast_pass *p, const tg_node *node, tg_verdict *verdict) {
+  if (!p->options->rules) return;
+  const char *names[2 * TG_MAX_NAMES + 3] = {tg_op_get(node->op)->name};
+  tg_framework_names(node, TG_FRAMEWORK_TORCH, names + 1);
+  int count = 1;
+  while (names[count]) count++;
+  tg_framework_names(node, TG_FRAMEWORK_RAF, names + count);
+  int line;
+  const tg_cast_spec *spec = tg_cast_rules_find(p->options->rules, node->name, node->id, names, &line);
+  if (!spec) return;
+  tg_verdict_fill(p, node, spec, verdict);
+  verdict->source = tg_cast_rules_path(p->options->rules);
+  verdict->rule = tg_arena_printf(p->graph->arena, "cast-rules: %s line %d", verdict->source, line);
+}
+
+/* MatMul and Gemm whose operands the policy leaves in fp32; its convolutions have a switch of their own in
+ * PyTorch. */
+static void matmul_precision(const tg_cast_pass *p, const tg_node *node, tg_verdict *verdict) {
+  if (!p->options->matmul || (node->op != TG_OP_MATMUL && node->op != TG_OP_GEMM)) return;
+  for (int i = 0; i < 2; i++)
+    if ((verdict->operands[i] ? verdict->operands[i] : tg_in(node, i)->dtype) != TG_F32) return;
+  bool high = p->options->matmul == TG_MATMUL_HIGH;
+  for (int i = 0; i < 2; i++) verdict->operands[i] = high ? TG_TF32 : TG_BF16;
+  if (!verdict->result) verdict->result = TG_F32;
+  verdict->rule =
+      high ? "matmul-precision high: tf32 in, fp32 out" : "matmul-precision medium: bf16 in, fp32 out";
+  verdict->source = "PyTorch, set_float32_matmul_precision";
+}
+
+/* `default`: a conversion between floats ends the policy for all that is computed from its result. */
+static bool behind_conversion(tg_cast_pass *p, const tg_node *node) {
+  if (!p->converted) return false;
+  bool behind = false, conversion = node->op == TG_OP_CAST && tg_dtype_is_float(tg_in(node, 0)->dtype) &&
+                                    tg_dtype_is_float(tg_out(node)->dtype);
+  for (int i = 0; i < node->input_count; i++) behind |= tg_in(node, i) && p->converted[tg_in(node, i)->index];
+  for (int i = 0; i < node->output_count; i++) p->converted[node->outputs[i]->index] = behind || conversion;
+  return behind || conversion;
+}
+
+static bool touches_floats(const tg_node *node) {
+  bool any = false;
+  for (int i = 0; i < node->input_count; i++)
+    any |= tg_in(node, i) && tg_dtype_is_float(tg_in(node, i)->dtype);
+  for (int i = 0; i < node->output_count; i++) any |= tg_dtype_is_float(node->outputs[i]->dtype);
+  return any;
+}
+
+static tg_status decide(tg_cast_pass *p, const tg_node *node, tg_verdict *verdict) {
+  bool converted = behind_conversion(p, node);
+  if (mixed_precision_op(p, node, verdict)) return TG_OK;
   if (node->disable_graphamp) {
-    node->rule = "disable_graphamp: the model's dtypes";
-    keep_as_written(p, node);
-    return;
+    as_written(p, node, "disable_graphamp: the model's dtypes", "the region", verdict);
+    return TG_OK;
   }
-  const policy_row *row = find_row(p->preset, node);
-  node->rule = row->rule;
-  cast_operands(p, node, row);
-  set_result(p, node, row);
+  if (ask_callback(p, node, verdict)) return TG_INVALID;
+  if (!verdict->rule) ask_rules(p, node, verdict);
+  if (!verdict->rule && ask_model(p, node, verdict)) return TG_INVALID;
+  if (verdict->rule) return TG_OK;
+  if (converted && node->op == TG_OP_CAST) {
+    verdict->rule = "default: the model's conversion";
+    verdict->source = "docs.sambanova.ai, mixed precision";
+  } else if (converted) {
+    as_written(p, node, "default: behind a conversion, the model's dtypes",
+               "docs.sambanova.ai, mixed precision", verdict);
+  } else if (tg_family_decide(p, node, verdict)) {
+    return TG_INVALID;
+  }
+  matmul_precision(p, node, verdict);
+  return TG_OK;
 }
 
-/* Outputs keep the dtype that the model declares. */
-static void cast_outputs(cast_pass *p) {
+/* --- operators that a family has no rule for
+ * ------------------------------------------------------------------- */
+
+static tg_status refuse_unruled(tg_cast_pass *p, const int *unruled) {
+  const char *list = "";
+  for (int op = 0; op < TG_OP_COUNT; op++)
+    if (unruled[op])
+      list = tg_arena_printf(&p->scratch, "%s%s%s (%d)", list, *list ? ", " : "", tg_op_get((tg_op)op)->name,
+                             unruled[op]);
+  return *list ? tg_fail(p->diag, TG_INVALID, "raf has no cast rule for %s: give one with cast-rules", list)
+               : TG_OK;
+}
+
+static tg_status visit_all(tg_cast_pass *p) {
+  int *unruled = TG_NEW_ARRAY(&p->scratch, int, TG_OP_COUNT);
+  TG_FOR_NODES(p->graph, node) { /* casts stand before the node, so they are not visited */
+    if (!touches_floats(node)) continue;
+    tg_verdict verdict = {.operands = TG_NEW_ARRAY(&p->scratch, tg_dtype, (size_t)node->input_count)};
+    if (decide(p, node, &verdict)) return TG_INVALID;
+    if (!verdict.rule) {
+      unruled[node->op]++;
+      continue;
+    }
+    apply(p, node, &verdict);
+  }
+  return refuse_unruled(p, unruled);
+}
+
+/* Outputs keep the dtype that the model declares, unless those in the lower format were given another. */
+static void cast_outputs(tg_cast_pass *p) {
   tg_graph *graph = p->graph;
   for (int i = 0; i < graph->output_count; i++) {
     tg_value *value = graph->outputs[i];
-    if (value->dtype == graph->output_dtypes[i]) continue;
-    tg_value *cast = tg_rewrite_cast(graph, value, graph->output_dtypes[i], NULL);
-    cast->producer->rule = "output: as declared";
-    graph->outputs[i] = cast;
-    value->output_count--;
-    cast->output_count++;
+    tg_dtype before = value->dtype;
+    tg_verdict verdict = {.rule = "output: as declared", .source = "the model"};
+    if (p->options->amp_out_dtype && before == p->lower) {
+      graph->output_dtypes[i] = p->options->amp_out_dtype;
+      verdict = (tg_verdict){.rule = "output: amp-out-dtype", .source = "RAF, raf.amp.out_dtype"};
+    }
+    bool casts = before != graph->output_dtypes[i];
+    if (casts) {
+      tg_value *cast = tg_rewrite_cast(graph, value, graph->output_dtypes[i], NULL);
+      cast->producer->rule = verdict.rule;
+      graph->outputs[i] = cast;
+      value->output_count--;
+      cast->output_count++;
+    }
+    record(p, NULL, i, value, before, graph->output_dtypes[i], &verdict, casts);
+    graph->casts[graph->cast_count - 1].node = graph->output_names[i];
   }
 }
+
+/* --- regions
+ * ---------------------------------------------------------------------------------------------------- */
 
 static tg_status mark_region(tg_graph *graph, const char *pattern, tg_diag *diag) {
   if (!pattern) return TG_OK;
@@ -172,19 +346,56 @@ static void mark_listed(tg_graph *graph, const char *list) {
   tg_arena_release(&scratch);
 }
 
-tg_status tg_precision_apply(tg_graph *graph, const tg_precision_options *options, tg_diag *diag) {
+/* --- all of it
+ * -------------------------------------------------------------------------------------------------- */
+
+/* A rule for an operator that nothing is called by is a slip of the pen. */
+static void check_rules(const tg_cast_pass *p) {
+  for (int i = 0; p->options->rules && i < tg_cast_rules_count(p->options->rules); i++) {
+    int line;
+    const char *op = tg_cast_rules_op(p->options->rules, i, &line);
+    if (op && !tg_cast_name_is_known(op))
+      tg_cast_say(p, true, "%s: line %d: no operator \"%s\": skipped", tg_cast_rules_path(p->options->rules),
+                  line, op);
+  }
+}
+
+static void set_up(tg_cast_pass *p) {
+  tg_graph *graph = p->graph;
+  p->lower = p->options->amp_dtype ? p->options->amp_dtype : TG_BF16;
+  p->value_count = graph->value_count;
+  p->written = TG_NEW_ARRAY(&p->scratch, tg_dtype, (size_t)graph->value_count);
+  p->cast = TG_NEW_ARRAY(&p->scratch, tg_value *, (size_t)graph->value_count * TG_DTYPE_COUNT);
+  for (int i = 0; i < graph->value_count; i++) p->written[i] = graph->values[i]->dtype;
+  if (p->options->family == TG_FAMILY_GRAPHAMP && p->options->preset == TG_PRESET_DEFAULT)
+    p->converted = TG_NEW_ARRAY(&p->scratch, bool, (size_t)graph->value_count);
+  graph->casts = NULL;
+  graph->cast_count = graph->cast_capacity = 0;
+}
+
+tg_status tg_precision_insert(tg_graph *graph, const tg_precision_options *options, tg_diag *diag) {
   if (mark_region(graph, options->disable_graphamp, diag)) return TG_INVALID;
   mark_listed(graph, graph->disable_graphamp);
-  tg_arena scratch = {0};
-  cast_pass p = {graph, options->preset, TG_BF16, NULL, graph->value_count};
-  p.written = TG_NEW_ARRAY(&scratch, tg_dtype, (size_t)graph->value_count);
-  for (int i = 0; i < graph->value_count; i++) p.written[i] = graph->values[i]->dtype;
-  TG_FOR_NODES(graph, node) visit(&p, node); /* casts stand before the node, so they are not visited */
-  cast_outputs(&p);
-  tg_arena_release(&scratch);
+  tg_cast_pass p = {.graph = graph, .options = options, .diag = diag};
+  set_up(&p);
+  tg_find_upstream(&p);
+  check_rules(&p);
+  tg_status status = options->family == TG_FAMILY_HMP ? tg_hmp_check_lists(&p) : TG_OK;
+  if (!status) status = visit_all(&p);
+  if (!status) cast_outputs(&p);
+  tg_arena_release(&p.scratch);
+  return status;
+}
+
+void tg_precision_clean(tg_graph *graph) {
   tg_pass_share_casts(graph);
   tg_pass_fold_constants(graph);
   tg_pass_remove_identity(graph);
   tg_pass_remove_dead(graph);
-  return TG_OK;
+}
+
+tg_status tg_precision_apply(tg_graph *graph, const tg_precision_options *options, tg_diag *diag) {
+  tg_status status = tg_precision_insert(graph, options, diag);
+  if (!status) tg_precision_clean(graph);
+  return status;
 }

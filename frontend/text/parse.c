@@ -263,7 +263,8 @@ static bool parse_attr(parser *p, tg_node *node, const char *name) {
   }
 }
 
-/* What stands after the closing parenthesis: attributes, @id, "name", disable_graphamp, rule="...". */
+/* What stands after the closing parenthesis: attributes, @id, "name", disable_graphamp, casts="...",
+ * origin="...", rule="...". */
 static bool parse_properties(parser *p, tg_node *node) {
   for (skip_spaces(p); *p->at && *p->at != '\n'; skip_spaces(p)) {
     const char *name;
@@ -274,6 +275,10 @@ static bool parse_properties(parser *p, tg_node *node) {
       if (!parse_quoted(p, &node->name)) return false;
     } else if (accept(p, "disable_graphamp")) {
       node->disable_graphamp = true;
+    } else if (accept(p, "casts=")) {
+      if (!parse_quoted(p, &node->casts)) return false;
+    } else if (accept(p, "origin=")) {
+      if (!parse_quoted(p, &node->origin)) return false;
     } else if (accept(p, "rule=")) {
       if (!parse_quoted(p, &node->rule)) return false;
     } else if (!parse_name(p, &name) || !expect(p, "=") || !parse_attr(p, node, name)) {

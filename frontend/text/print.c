@@ -158,6 +158,14 @@ static void print_node(FILE *out, const tg_node *node) {
     print_quoted(out, node->name);
   }
   if (node->disable_graphamp) fputs(" disable_graphamp", out);
+  if (node->casts) {
+    fputs(" casts=", out);
+    print_quoted(out, node->casts);
+  }
+  if (node->origin) {
+    fputs(" origin=", out);
+    print_quoted(out, node->origin);
+  }
   if (node->rule) {
     fputs(" rule=", out);
     print_quoted(out, node->rule);

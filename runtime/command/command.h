@@ -36,6 +36,8 @@ tg_status tg_split_option(tg_context *context, tg_option_id option, const char *
 /* Loads the operand, fits open sizes to --dim, --batch and --input, and compiles a model as the options say.
  */
 tg_status tg_open_session(tg_context *context, tg_session **out_session);
+/* The same as far as the precision policy; the array is not asked. */
+tg_status tg_open_decided(tg_context *context, tg_session **out_session);
 /* Gives every input its values, of --input or --random-inputs. */
 tg_status tg_bind_inputs(tg_context *context, tg_session *session);
 

@@ -1,7 +1,9 @@
 /* tegula compile, inspect and zoo */
 #include "frontend/onnx/onnx.h"
 #include "runtime/command/command.h"
+#include "runtime/draw.h"
 #include "runtime/inspect.h"
+#include "runtime/inspect_casts.h"
 #include "runtime/report.h"
 #include "runtime/zoo.h"
 
@@ -41,7 +43,36 @@ tg_status tg_command_compile(tg_context *context) {
   return status;
 }
 
+/* --casts and the files: the policy alone, whether or not the array can have the model. */
+static tg_status inspect_decisions(tg_context *context) {
+  const tg_options *o = &context->options;
+  tg_session *session = NULL;
+  const char *rules = tg_option_text(o, TG_OPT_RULES_OUT, NULL),
+             *model = tg_option_text(o, TG_OPT_EXPORT, NULL);
+  const char *dot = tg_option_text(o, TG_OPT_DOT, NULL), *svg = tg_option_text(o, TG_OPT_SVG, NULL);
+  tg_status status = tg_open_decided(context, &session);
+  tg_progress(context, NULL);
+  if (!status && rules) status = tg_write_cast_rules(session, rules, &context->diag);
+  if (!status && model) status = tg_write_decided_model(session, model, &context->diag);
+  if (!status && dot) status = tg_draw_dot(session->decided, dot, &context->diag);
+  if (!status && svg) status = tg_draw_svg(session->decided, svg, &context->diag);
+  if (!status && tg_given(o, TG_OPT_CASTS)) {
+    json_t *casts = tg_inspect_casts(session);
+    if (context->json)
+      tg_print_json(casts);
+    else if (!context->quiet)
+      tg_inspect_casts_print(casts, stdout);
+    json_decref(casts);
+  }
+  tg_session_close(session);
+  return status;
+}
+
 tg_status tg_command_inspect(tg_context *context) {
+  static const tg_option_id decisions[] = {TG_OPT_CASTS, TG_OPT_RULES_OUT, TG_OPT_EXPORT, TG_OPT_DOT,
+                                           TG_OPT_SVG};
+  for (size_t i = 0; i < sizeof decisions / sizeof *decisions; i++)
+    if (tg_given(&context->options, decisions[i])) return inspect_decisions(context);
   tg_session *session = NULL;
   tg_status status = tg_open_session(context, &session);
   tg_progress(context, NULL);
@@ -60,7 +91,7 @@ tg_status tg_command_inspect(tg_context *context) {
 static tg_status list_zoo(const tg_context *context) {
   json_t *names = json_array();
   for (const tg_zoo_entry *entry = tg_zoo; entry->name; entry++) {
-    if (!context->json) printf("%-8s %s\n", entry->name, entry->summary);
+    if (!context->json) printf("%-18s %s\n", entry->name, entry->summary);
     json_array_append_new(names, json_string(entry->name));
   }
   if (context->json) tg_print_json(names);

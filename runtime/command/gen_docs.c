@@ -6,6 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+static bool is_file(const tg_option_info *info) {
+  return info->kind == TG_OPTION_FILE || info->kind == TG_OPTION_MAYBE_FILE;
+}
+
 static bool applies(int option, int command) { return tg_option_get(option)->commands >> command & 1; }
 
 /* roff reads a leading dot or quote, backslashes and hyphens as its own. */
@@ -72,7 +76,7 @@ static void bash(FILE *out) {
   fputs("\" -- \"$current\")); return; fi\n  case $previous in\n", out);
   for (int o = 0; o < TG_OPTION_COUNT; o++) {
     const tg_option_info *info = tg_option_get((tg_option_id)o);
-    if (info->kind == TG_OPTION_FLAG || info->kind == TG_OPTION_FILE) continue;
+    if (info->kind == TG_OPTION_FLAG || is_file(info)) continue;
     fprintf(out, "    --%s) COMPREPLY=($(compgen ", info->name);
     if (info->kind == TG_OPTION_FOLDER)
       fputs("-d", out);
@@ -112,7 +116,7 @@ static void zsh_option(FILE *out, const tg_option_info *info) {
   fputc(']', out);
   if (info->kind != TG_OPTION_FLAG) fprintf(out, ":%s:", info->argument);
   if (info->kind == TG_OPTION_CHOICE) fputc('(', out), spaced(out, info->choices), fputc(')', out);
-  if (info->kind == TG_OPTION_FILE) fputs("_files", out);
+  if (is_file(info)) fputs("_files", out);
   if (info->kind == TG_OPTION_FOLDER) fputs("_files -/", out);
   fputs("' \\\n", out);
 }

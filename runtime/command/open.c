@@ -2,15 +2,20 @@
 #include "frontend/dtype.h"
 #include "runtime/command/command.h"
 #include "runtime/npy.h"
+#include "runtime/session.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* Options that have an effect on compiling only. */
-static const tg_option_id compiling[] = {TG_OPT_PRESET, TG_OPT_DISABLE, TG_OPT_TILING_ACCUM,
-                                         TG_OPT_K_TILE, TG_OPT_SEED,    TG_OPT_ARCH,
-                                         TG_OPT_SET,    TG_OPT_BATCH,   TG_OPT_DIM};
+static const tg_option_id compiling[] = {
+    TG_OPT_PRESET,    TG_OPT_DISABLE,    TG_OPT_AMP,          TG_OPT_AMP_DTYPE, TG_OPT_AMP_OUT,
+    TG_OPT_HMP_LEVEL, TG_OPT_BF16_OPS,   TG_OPT_FP32_OPS,     TG_OPT_DEVICE,    TG_OPT_MATMUL,
+    TG_OPT_MIXED_OPS, TG_OPT_CAST_RULES, TG_OPT_TILING_ACCUM, TG_OPT_K_TILE,    TG_OPT_SEED,
+    TG_OPT_ARCH,      TG_OPT_SET,        TG_OPT_BATCH,        TG_OPT_DIM,       TG_OPT_CASTS,
+    TG_OPT_RULES_OUT, TG_OPT_EXPORT,     TG_OPT_DOT,          TG_OPT_SVG};
 
 static tg_status refuse_compiling(tg_context *context, const char *path) {
   for (size_t i = 0; i < sizeof compiling / sizeof *compiling; i++)
@@ -74,23 +79,60 @@ static tg_status bind_sizes(tg_context *context, tg_session *session) {
   return status ? status : for_inputs(context, session, fit_shape);
 }
 
-static tg_status compile(tg_context *context, tg_session *session) {
+static void say(void *user, bool warning, const char *line) {
+  const tg_context *context = user;
+  if (!context->quiet) fprintf(stderr, "tegula: %s%s\n", warning ? "warning: " : "", line);
+}
+
+/* Several expressions are one: what any of them matches. */
+static const char *any_of(tg_context *context, tg_option_id option) {
+  const tg_options *o = &context->options;
+  const char *all = NULL;
+  for (size_t i = 0; i < o->counts[option]; i++) {
+    const char *each = o->values[option][i];
+    all = !all ? each : tg_arena_printf(&context->arena, i == 1 ? "(%s)|(%s)" : "%s|(%s)", all, each);
+  }
+  return all;
+}
+
+static tg_status compile_options(tg_context *context, tg_compile_options *out_options) {
   const tg_options *o = &context->options;
   uint64_t k_tile = tg_option_number(o, TG_OPT_K_TILE, 0);
   if (k_tile > INT32_MAX) return tg_fail(&context->diag, TG_INVALID, "--k-tile: is too long");
-  tg_compile_options options = {.arch = tg_option_text(o, TG_OPT_ARCH, NULL),
-                                .settings = o->values[TG_OPT_SET],
-                                .setting_count = o->counts[TG_OPT_SET],
-                                .preset = tg_option_text(o, TG_OPT_PRESET, NULL),
-                                .disable_graphamp = tg_option_text(o, TG_OPT_DISABLE, NULL),
-                                .tiling_accum = tg_option_text(o, TG_OPT_TILING_ACCUM, NULL),
-                                .k_tile = (int)k_tile,
-                                .seed = tg_option_number(o, TG_OPT_SEED, 1)};
-  tg_progress(context, "compiling");
-  return tg_session_compile(session, &options, &context->diag);
+  *out_options = (tg_compile_options){.arch = tg_option_text(o, TG_OPT_ARCH, NULL),
+                                      .settings = o->values[TG_OPT_SET],
+                                      .setting_count = o->counts[TG_OPT_SET],
+                                      .preset = tg_option_text(o, TG_OPT_PRESET, NULL),
+                                      .disable_graphamp = any_of(context, TG_OPT_DISABLE),
+                                      .amp = tg_option_text(o, TG_OPT_AMP, NULL),
+                                      .amp_dtype = tg_option_text(o, TG_OPT_AMP_DTYPE, NULL),
+                                      .amp_out_dtype = tg_option_text(o, TG_OPT_AMP_OUT, NULL),
+                                      .hmp_opt_level = tg_option_text(o, TG_OPT_HMP_LEVEL, NULL),
+                                      .bf16_ops = tg_option_text(o, TG_OPT_BF16_OPS, NULL),
+                                      .fp32_ops = tg_option_text(o, TG_OPT_FP32_OPS, NULL),
+                                      .autocast_device = tg_option_text(o, TG_OPT_DEVICE, NULL),
+                                      .matmul_precision = tg_option_text(o, TG_OPT_MATMUL, NULL),
+                                      .mixed_precision_ops = tg_option_text(o, TG_OPT_MIXED_OPS, NULL),
+                                      .cast_rules = tg_option_text(o, TG_OPT_CAST_RULES, NULL),
+                                      .tiling_accum = tg_option_text(o, TG_OPT_TILING_ACCUM, NULL),
+                                      .k_tile = (int)k_tile,
+                                      .seed = tg_option_number(o, TG_OPT_SEED, 1),
+                                      .log = say,
+                                      .log_user = context,
+                                      .verbose = context->verbose};
+  return TG_OK;
 }
 
-tg_status tg_open_session(tg_context *context, tg_session **out_session) {
+static tg_status compile(tg_context *context, tg_session *session, bool map) {
+  tg_compile_options options;
+  tg_status status = compile_options(context, &options);
+  if (status) return status;
+  tg_progress(context, "compiling");
+  return map ? tg_session_compile(session, &options, &context->diag)
+             : tg_session_decide(session, &options, &context->diag);
+}
+
+static tg_status open_session(tg_context *context, bool map, tg_session **out_session) {
   const char *path;
   tg_session *session;
   tg_status status = tg_one_operand(context, &path);
@@ -99,12 +141,20 @@ tg_status tg_open_session(tg_context *context, tg_session **out_session) {
   if (tg_session_is_compiled(session))
     status = refuse_compiling(context, path);
   else if (!(status = bind_sizes(context, session)))
-    status = compile(context, session);
+    status = compile(context, session, map);
   if (status)
     tg_session_close(session);
   else
     *out_session = session;
   return status;
+}
+
+tg_status tg_open_session(tg_context *context, tg_session **out_session) {
+  return open_session(context, true, out_session);
+}
+
+tg_status tg_open_decided(tg_context *context, tg_session **out_session) {
+  return open_session(context, false, out_session);
 }
 
 static tg_status set_input(tg_context *context, tg_session *session, const char *name, const tg_npy *array) {

@@ -56,7 +56,8 @@ static void add_rows(const char *name, const char *path, chip which) {
       snprintf(r->path, sizeof r->path, "%s", path);
       r->chip = which;
       tg_precision_defaults(&r->precision);
-      r->precision.preset = (tg_precision_preset)p;
+      tg_diag diag = {""};
+      if (tg_precision_preset_parse(presets[p], &r->precision.preset, &diag)) abort();
       r->precision.tiling_accum = a ? TG_ACCUM_BF16SR : TG_ACCUM_FP32;
       r->precision.k_tile = 16;
       char label[160];

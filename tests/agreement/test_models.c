@@ -61,7 +61,8 @@ enum { PRESETS = 3, ACCUMULATIONS = 2, PRECISIONS = PRESETS * ACCUMULATIONS };
 static tg_precision_options precision_of(int index) {
   tg_precision_options precision;
   tg_precision_defaults(&precision);
-  precision.preset = (tg_precision_preset)(index / ACCUMULATIONS);
+  static const tg_precision_preset presets[PRESETS] = {TG_PRESET_MP0, TG_PRESET_MP1, TG_PRESET_MP4};
+  precision.preset = presets[index / ACCUMULATIONS];
   precision.tiling_accum = index % ACCUMULATIONS ? TG_ACCUM_BF16SR : TG_ACCUM_FP32;
   precision.k_tile = 8;
   return precision;

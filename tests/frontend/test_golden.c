@@ -1,6 +1,7 @@
 /* Passes, text in and text out: golden/<pass>/<case>.txt holds a graph, a line "---", and what the pass makes
  * of it. <pass> is a name of tg_pass_find, or `infer`, `precision`, `lower`. Lines "#! key=value" of the
- * input set options: preset, disable. A new case is a new file; TEGULA_UPDATE_GOLDEN=1 writes what is
+ * input set options: preset, disable, amp, amp_dtype, out_dtype, level, device, matmul, mixed; lines
+ * "#!! ..." are a rule file. A new case is a new file; TEGULA_UPDATE_GOLDEN=1 writes what is
  * expected.
  *
  * Every case is also run: the pass must keep the values of random inputs. */
@@ -76,12 +77,53 @@ static char *option(tg_arena *arena, const char *text, const char *key) {
   return tg_arena_strndup(arena, line, strcspn(line, "\n"));
 }
 
+/* The position of `value` in "a|b|c"; 0 for NULL. */
+static int choose(const char *value, const char *choices) {
+  int index = 0;
+  for (const char *at = choices; value && *at; index++) {
+    size_t length = strcspn(at, "|");
+    if (length == strlen(value) && !strncmp(at, value, length)) return index;
+    at += length + (at[length] == '|');
+  }
+  if (value) tg_test_fail(__FILE__, __LINE__, "%s is none of %s", value, choices);
+  return 0;
+}
+
+/* Lines "#!! ..." are a file of rules. */
+static const tg_cast_rules *rules_of(tg_arena *arena, const char *text) {
+  if (!strstr(text, "#!! ")) return NULL;
+  const char *path = "rules.txt"; /* short, since it is in the rules printed */
+  char here[512];
+  tg_cast_rules *rules = NULL;
+  tg_diag diag = {""};
+  if (!getcwd(here, sizeof here) || chdir(tg_test_dir())) abort();
+  FILE *file = fopen(path, "w");
+  for (const char *at = text; file && (at = strstr(at, "#!! ")); at += 4)
+    fprintf(file, "%.*s\n", (int)strcspn(at + 4, "\n"), at + 4);
+  if (file) fclose(file);
+  EXPECT_EQ(tg_cast_rules_read(arena, path, &rules, &diag), TG_OK);
+  EXPECT_STR(diag.message, "");
+  EXPECT(!chdir(here));
+  return rules;
+}
+
 static void read_options(tg_arena *arena, const char *text, tg_frontend_options *options) {
   tg_frontend_defaults(options);
-  const char *preset = option(arena, text, "preset");
-  options->precision.disable_graphamp = option(arena, text, "disable");
+  tg_precision_options *p = &options->precision;
+  const char *preset = option(arena, text, "preset"), *mixed = option(arena, text, "mixed");
+  p->disable_graphamp = option(arena, text, "disable");
   tg_diag diag = {""};
-  if (preset) EXPECT_EQ(tg_precision_preset_parse(preset, &options->precision.preset, &diag), TG_OK);
+  if (preset) EXPECT_EQ(tg_precision_preset_parse(preset, &p->preset, &diag), TG_OK);
+  p->family = (tg_precision_family)choose(option(arena, text, "amp"), "graphamp|hmp|autocast|raf");
+  if (choose(option(arena, text, "amp_dtype"), "bf16|f16")) p->amp_dtype = TG_F16;
+  if (option(arena, text, "out_dtype"))
+    p->amp_out_dtype = tg_dtype_from_name(option(arena, text, "out_dtype"));
+  p->hmp_level = (tg_hmp_level)choose(option(arena, text, "level"), "O1|O2");
+  p->device = (tg_autocast_device)choose(option(arena, text, "device"), "cuda|cpu|hpu");
+  p->matmul = (tg_matmul_precision)choose(option(arena, text, "matmul"), "highest|high|medium");
+  p->mixed_gemm = mixed && strstr(mixed, "gemm");
+  p->mixed_softmax = mixed && strstr(mixed, "softmax");
+  p->rules = rules_of(arena, text);
 }
 
 static void update(const golden_case *row, const char *input, const char *output) {
@@ -108,7 +150,8 @@ static void check_case(tg_arena *arena, const golden_case *row, char *text) {
   EXPECT_EQ(tg_graph_verify(graph, &diag), TG_OK);
   EXPECT_STR(diag.message, "");
   ASSERT(!diag.message[0]);
-  bool rounds = options.precision.preset != TG_PRESET_MP0;
+  const tg_precision_options *p = &options.precision;
+  bool rounds = p->preset || p->family || p->matmul || p->mixed_gemm || p->mixed_softmax || p->rules;
   compare_values(graph, before, run_reference(arena, graph), rounds ? 5e-2 : 1e-5);
   const char *got = tg_graph_print(graph, arena);
   EXPECT_EQ(tg_graph_parse(arena, got, &again, &diag), TG_OK);

@@ -40,7 +40,7 @@ static void lower_damaged(const char *bytes, size_t size, uint64_t seed) {
   tg_graph *graph;
   tg_frontend_options options;
   tg_frontend_defaults(&options);
-  options.precision.preset = (tg_precision_preset)(seed % 3);
+  options.precision.preset = (tg_precision_preset)(seed % TG_PRESET_COUNT);
   tg_status status = tg_onnx_read(&arena, path, &graph, &diag);
   if (!status) status = tg_frontend_lower(graph, &options, &diag);
   EXPECT((status == TG_OK) == !diag.message[0]);

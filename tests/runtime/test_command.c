@@ -69,8 +69,19 @@ TG_TEST(command, refusals_are_one_line_and_leave_no_file) {
       {"run", "needs MODEL.onnx"},
       {"run a b", "one too many"},
       {"run /no/such.onnx", "/no/such.onnx"},
-      {"run gemm.onnx --graphamp-preset mp2", "not supported yet"},
-      {"run gemm.onnx --amp hmp", "--amp is not supported yet"},
+      {"run gemm.onnx --graphamp-preset mp5", "mp5"},
+      {"run gemm.onnx --fp32-params", "--fp32-params is not supported yet"},
+      {"run gemm.onnx --amp unicorn", "unicorn"},
+      {"run gemm.onnx --amp hmp --graphamp-preset mp0", "two policies"},
+      {"run gemm.onnx --amp raf --enable-mixed-precision-ops gemm", "--enable-mixed-precision-ops"},
+      {"run gemm.onnx --enable-mixed-precision-ops gemm,norm", "norm"},
+      {"run gemm.onnx --amp-dtype fp16", "--amp-dtype needs --amp"},
+      {"run gemm.onnx --amp raf --hmp-opt-level O2", "--hmp-opt-level needs --amp hmp"},
+      {"run gemm.onnx --amp hmp --autocast-device cpu", "--autocast-device needs --amp autocast"},
+      {"run gemm.onnx --amp hmp --bf16-ops no-such.txt", "no-such.txt"},
+      {"run gemm.onnx --cast-rules gemm.onnx", "gemm.onnx: line"},
+      {"run gemm.onnx --matmul-precision lower", "lower"},
+      {"inspect gemm.tgb --casts", "--casts comes too late"},
       {"run gemm.onnx --wat", "--wat"},
       {"run gemm.onnx --arch moon", "moon"},
       {"run gemm.onnx --arch tiny --set rows", "rows"},
@@ -237,6 +248,107 @@ TG_TEST(command, inspect_prints_what_a_program_is) {
   EXPECT_HAS(o.out, "memory:");
   EXPECT_HAS(o.out, "section 0: MatMul");
   EXPECT_EQ(tegula("inspect gemm.tgb --json").status, 0);
+}
+
+/* What `inspect --casts --json` says of `arguments`, one line a row: node, operand, before, after. */
+static const char *decided(const char *arguments) {
+  static char text[8192];
+  char line[1024];
+  *text = 0;
+  snprintf(line, sizeof line, "inspect %s --casts --json", arguments);
+  outcome o = tegula(line);
+  EXPECT_EQ(o.status, 0);
+  EXPECT_STR(o.err, "");
+  json_t *object = json_loads(o.out, 0, NULL), *row;
+  size_t i, used = 0;
+  json_array_foreach(json_object_get(object, "casts"), i, row) {
+    const char *node, *before, *after, *rule, *source;
+    json_t *operand;
+    if (json_unpack(row, "{s:s, s:o, s:s, s:s, s:s, s:s}", "node", &node, "operand", &operand, "before",
+                    &before, "after", &after, "rule", &rule, "source", &source))
+      tg_test_fail(__FILE__, __LINE__, "a row is not as documented");
+    else
+      used += (size_t)snprintf(text + used, sizeof text - used, "%s %d %s %s\n", node,
+                               json_is_null(operand) ? -1 : (int)json_integer_value(operand), before, after);
+  }
+  json_decref(object);
+  return text;
+}
+
+TG_TEST(command, inspect_explains_casts) {
+  small_models();
+  EXPECT_STR(decided("gemm.onnx --amp hmp"),
+             "matmul 0 f32 bf16\nmatmul 1 f32 bf16\nmatmul -1 f32 bf16\nC 0 bf16 f32\n");
+  EXPECT_STR(decided("gemm.onnx --matmul-precision high"),
+             "matmul 0 f32 tf32\nmatmul 1 f32 tf32\nmatmul -1 f32 f32\nC 0 f32 f32\n");
+  EXPECT_STR(decided("gemm.onnx --amp raf --amp-dtype fp16 --amp-out-dtype fp16"),
+             "matmul 0 f32 f16\nmatmul 1 f32 f16\nmatmul -1 f32 f16\nC 0 f16 f16\n");
+  EXPECT_HAS(tegula("inspect gemm.onnx --casts --graphamp-preset mp1").out,
+             "mp1: gemm-like, bf16 in, fp32 out");
+}
+
+TG_TEST(command, decisions_replay_from_rules_and_from_the_model) {
+  small_models();
+  static const char *const policies[] = {"--graphamp-preset mp2",
+                                         "--graphamp-preset mp3",
+                                         "--amp hmp",
+                                         "--amp autocast --autocast-device cpu",
+                                         "--amp raf --amp-dtype fp16",
+                                         "--amp hmp --hmp-opt-level O2 --disable-graphamp fc1"};
+  for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
+    char line[512], first[8192];
+    snprintf(line, sizeof line, "mlp.onnx %s", policies[i]);
+    snprintf(first, sizeof first, "%s", decided(line));
+    snprintf(line, sizeof line, "inspect mlp.onnx %s --write-cast-rules rules.txt --export decided.onnx",
+             policies[i]);
+    EXPECT_EQ(tegula(line).status, 0);
+    EXPECT_STR(decided("mlp.onnx --cast-rules rules.txt"), first);
+    EXPECT_STR(decided("decided.onnx"), first);
+  }
+}
+
+TG_TEST(command, lists_of_operators_are_checked) {
+  small_models();
+  outcome o = tegula("inspect mlp.onnx --casts --amp hmp --bf16-ops /dev/null");
+  EXPECT_EQ(o.status, 0);
+  EXPECT_HAS(o.out, "hmp: in no list");
+  char path[512];
+  snprintf(path, sizeof path, "%s/ops.txt", tg_test_dir());
+  FILE *file = fopen(path, "w");
+  ASSERT(file);
+  fputs("# two\nsoftmax\n\nunicorn\n", file);
+  fclose(file);
+  o = tegula("inspect mlp.onnx --casts --amp hmp --bf16-ops ops.txt");
+  EXPECT_EQ(o.status, 0);
+  EXPECT_STR(o.err, "tegula: warning: ops.txt: line 4: no operator \"unicorn\": skipped\n");
+  EXPECT_HAS(o.out, "hmp: bf16 list of ops.txt (softmax)");
+  EXPECT_STR(tegula("inspect mlp.onnx --casts --amp hmp --bf16-ops ops.txt -q").err, "");
+  o = tegula("inspect mlp.onnx --casts --amp hmp --bf16-ops ops.txt --fp32-ops ops.txt");
+  EXPECT_EQ(o.status, 2);
+  EXPECT_HAS(o.err, "ops.txt: line 2: \"softmax\" is in the bf16 list");
+  o = tegula("inspect mlp.onnx --casts --amp hmp -v");
+  EXPECT_HAS(o.err, "hmp: fp32 list, built-in: binary_cross_entropy ");
+  EXPECT_HAS(o.err, "hmp: listed as multi-input too, which the other list beats: div");
+  EXPECT_HAS(o.err, "casting operand 2 of Gemm \"fc1\" from f32 to bf16");
+}
+
+TG_TEST(command, graphs_are_drawn) {
+  small_models();
+  outcome o = tegula("inspect gemm.onnx --amp hmp --dot");
+  EXPECT_EQ(o.status, 0);
+  EXPECT_HAS(o.out, "digraph");
+  EXPECT_HAS(o.out, "Cast f32 > bf16");
+  EXPECT_EQ(tegula("inspect gemm.onnx --amp hmp --dot g.dot").status, 0);
+  EXPECT(made("g.dot"));
+  o = tegula("inspect gemm.onnx --svg g.svg");
+  if (system("dot -V >/dev/null 2>&1")) {
+    EXPECT_EQ(o.status, 2);
+    EXPECT_HAS(o.err, "Graphviz");
+    EXPECT(!made("g.svg"));
+  } else {
+    EXPECT_EQ(o.status, 0);
+    EXPECT(made("g.svg"));
+  }
 }
 
 TG_TEST(command, fp_explains_numbers_and_operations) {

@@ -1,0 +1,22 @@
+/* What the precision policy decided: for people, for programs, as rules, and in the model's file. */
+#ifndef TEGULA_RUNTIME_INSPECT_CASTS_H
+#define TEGULA_RUNTIME_INSPECT_CASTS_H
+
+#include "runtime/session.h"
+
+#include <jansson.h>
+
+/* New reference, of a session that has decided: "precision"; "casts", a row for each float operand ("kind":
+ * "operand"), result and output of the model, in order, with the element type "before" and "after", "rule"
+ * and "source", and whether a cast was "inserted" for it; "counts": casts "inserted", how many of them
+ * "of_constants" (folded into narrow constants), and those "left" as nodes of the lowered graph (null: it
+ * cannot be lowered). */
+json_t *tg_inspect_casts(const tg_session *session);
+void tg_inspect_casts_print(const json_t *casts, FILE *out);
+
+/* The decisions as a file of rules that decides the same (frontend/precision/cast_rules.h). */
+tg_status tg_write_cast_rules(const tg_session *session, const char *path, tg_diag *diag);
+/* The model with the decisions as metadata tegula.casts of its nodes. */
+tg_status tg_write_decided_model(tg_session *session, const char *path, tg_diag *diag);
+
+#endif
