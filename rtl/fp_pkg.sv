@@ -158,11 +158,12 @@ package fp_pkg;
   function automatic logic [31:0] mix(input logic [31:0] x);
     logic [31:0] y;
     y = x ^ (x >> 16);
-    y = y + (y << 10);
-    y = y ^ (y >> 11);
-    y = y + (y << 3);
-    y = y ^ (y >> 17);
-    mix = y + (y << 13);
+    y = y + (y << 14);
+    y = y ^ (y >> 4);
+    y = y + (y << 8);
+    y = y ^ (y >> 2);
+    y = y + (y << 7);
+    mix = y ^ (y >> 15);
   endfunction
 
   // FP32 to BF16, up with the probability of the dropped fraction.

@@ -124,13 +124,14 @@ void tg_ir_mix(tg_text *t, unsigned n, const char *name, const char *in) {
   static const struct {
     const char *shift, *combine;
     unsigned by;
-  } steps[] = {{"lshr", "xor", 16}, {"shl", "add", 10},  {"lshr", "xor", 11},
-               {"shl", "add", 3},   {"lshr", "xor", 17}, {"shl", "add", 13}};
+  } steps[] = {{"lshr", "xor", 16}, {"shl", "add", 14}, {"lshr", "xor", 4}, {"shl", "add", 8},
+               {"lshr", "xor", 2},  {"shl", "add", 7},  {"lshr", "xor", 15}};
+  enum { STEPS = sizeof steps / sizeof *steps };
   char from[64];
   snprintf(from, sizeof from, "%s", in);
-  for (unsigned i = 0; i < 6; i++) {
+  for (unsigned i = 0; i < STEPS; i++) {
     char suffix[8] = "";
-    if (i < 5) snprintf(suffix, sizeof suffix, ".x%u", i);
+    if (i + 1 < STEPS) snprintf(suffix, sizeof suffix, ".x%u", i);
     tg_text_add(t, "  %%%s.y%u = %s <%u x i32> %s, splat (i32 %u)\n", name, i, steps[i].shift, n, from,
                 steps[i].by);
     tg_text_add(t, "  %%%s%s = %s <%u x i32> %s, %%%s.y%u\n", name, suffix, steps[i].combine, n, from, name,

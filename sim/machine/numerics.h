@@ -57,11 +57,12 @@ static inline uint32_t tg_mantissa(uint32_t a) {
 /* The mixer of stochastic rounding: shifts, xors and adds only. */
 static inline uint32_t tg_mix(uint32_t x) {
   x ^= x >> 16;
-  x += x << 10;
-  x ^= x >> 11;
-  x += x << 3;
-  x ^= x >> 17;
-  x += x << 13;
+  x += x << 14;
+  x ^= x >> 4;
+  x += x << 8;
+  x ^= x >> 2;
+  x += x << 7;
+  x ^= x >> 15;
   return x;
 }
 /* Key of a graph node in one training step; computed on the host, carried in the key table. */
