@@ -1,6 +1,8 @@
 #include "tests/mapper/run_graph.h"
 
+#include "frontend/pipeline.h"
 #include "frontend/reference.h"
+#include "frontend/text.h"
 #include "sim/machine/numerics.h"
 
 #include <math.h>
@@ -81,4 +83,39 @@ bool graph_agrees(const tg_graph *graph, const tg_params *params, const tg_map_o
   tg_program_destroy(program);
   tg_arena_release(&arena);
   return good;
+}
+
+tg_status run_text(const run_case *what, mapped *out, tg_arena *arena, tg_diag *diag) {
+  const tg_engine *engine = what->engine ? what->engine : &tg_engine_functional;
+  tg_params params;
+  tg_frontend_options options;
+  tg_run_result result = {0};
+  void *state = NULL;
+  *out = (mapped){0};
+  tg_frontend_defaults(&options);
+  options.precision.preset = what->preset;
+  tg_status status = tg_params_load(what->arch, &params, diag);
+  for (int i = 0; i < 4 && what->settings[i] && !status; i++)
+    status = tg_params_set(&params, what->settings[i], diag);
+  if (!status) status = tg_graph_parse(arena, what->text, &out->graph, diag);
+  if (!status) status = tg_frontend_lower(out->graph, &options, diag);
+  if (!status) status = tg_map(out->graph, &params, &what->map, &out->program, diag);
+  if (!status) status = tg_dram_create(out->program, &out->dram, diag);
+  if (!status) fill_inputs(out->graph, out->program, out->dram, 42, out->inputs, arena);
+  if (!status) status = engine->open(out->program, &what->run, &state, diag);
+  if (!status) status = engine->run(state, out->dram, &what->run, &result, diag);
+  if (state) engine->close(state);
+  tg_run_result_release(&result);
+  return status;
+}
+
+void release_mapped(mapped *m) {
+  tg_dram_destroy(m->dram);
+  tg_program_destroy(m->program);
+}
+
+const void *output_of(const mapped *m, int index, size_t *out_bytes) {
+  const tg_dram_tensor *tensor = find_tensor(m->program, m->graph->output_names[index], TG_ROLE_OUTPUT);
+  if (out_bytes) *out_bytes = tensor->bytes;
+  return m->dram->bytes + tensor->address;
 }

@@ -1,8 +1,6 @@
 /* Products against a plain C model of docs/numerics.md: chains in ascending k, stochastically rounded at the
  * end of each K tile in logical coordinates or not at all. The model knows no architecture, so equal bits on
  * several show that results depend on none. */
-#include "frontend/pipeline.h"
-#include "frontend/text.h"
 #include "sim/machine/numerics.h"
 #include "tests/harness.h"
 #include "tests/mapper/run_graph.h"
@@ -94,54 +92,23 @@ static const product products[] = {
       .stride = 1, .pad = 1, .oh = 6, .ow = 6}},
 };
 
-static const struct shape {
+typedef struct variant {
   const char *name, *arch, *settings[3];
-} shapes[] = {{"tiny", "tiny", {NULL}},
-              {"edge", "edge", {NULL}},
-              {"1x3", "tiny", {"rows=1", "cols=3", NULL}},
-              {"3x1 of 2 x 2", "tiny", {"rows=3", "cols=1", "p=2"}}};
+  const int *k_tiles; /* 0: fp32; up to a negative one */
+  const tg_engine *engine;
+} variant;
 
-/* 0: fp32. */
-static const int k_tiles[] = {0, 128, 16, 5};
-
-typedef struct mapped {
-  tg_graph *graph;
-  tg_program *program;
-  tg_dram *dram;
-  const void *inputs[2];
-} mapped;
-
-static tg_status run(const product *p, const struct shape *shape, bool narrow, int k_tile, mapped *out,
-                     tg_arena *arena, tg_diag *diag) {
-  tg_params params;
-  tg_frontend_options options;
-  tg_run_options run = {.threads = 1, .seed = SEED, .step = STEP};
-  tg_map_options map = {.accum_bf16sr = k_tile > 0, .k_tile = k_tile, .seed = SEED};
-  tg_run_result result = {0};
-  void *state = NULL;
-  tg_frontend_defaults(&options);
-  options.precision.preset = narrow ? TG_PRESET_MP1 : TG_PRESET_MP0;
-  tg_status status = tg_params_load(shape->arch, &params, diag);
-  for (int i = 0; i < 3 && shape->settings[i] && !status; i++)
-    status = tg_params_set(&params, shape->settings[i], diag);
-  if (!status) status = tg_graph_parse(arena, p->text, &out->graph, diag);
-  if (!status) status = tg_frontend_lower(out->graph, &options, diag);
-  if (!status) status = tg_map(out->graph, &params, &map, &out->program, diag);
-  if (!status) status = tg_dram_create(out->program, &out->dram, diag);
-  if (!status) fill_inputs(out->graph, out->program, out->dram, 42, out->inputs, arena);
-  if (!status) status = tg_engine_functional.open(out->program, &run, &state, diag);
-  if (!status) status = tg_engine_functional.run(state, out->dram, &run, &result, diag);
-  if (state) tg_engine_functional.close(state);
-  tg_run_result_release(&result);
-  return status;
-}
-
-static const float *output_of(const mapped *m) {
-  for (uint32_t t = 0; t < m->program->tensor_count; t++)
-    if (m->program->tensors[t].role == TG_ROLE_OUTPUT)
-      return (const float *)(const void *)(m->dram->bytes + m->program->tensors[t].address);
-  return NULL;
-}
+static const int usual[] = {0, 128, 16, 5, -1}, extreme[] = {1, 7, 1000, -1};
+static const variant variants[] = {
+    {"tiny", "tiny", {NULL}, usual, NULL},
+    {"tiny", "tiny", {NULL}, extreme, NULL},
+    {"edge", "edge", {NULL}, usual, NULL},
+    {"1x3", "tiny", {"rows=1", "cols=3", NULL}, usual, NULL},
+    {"3x1 of 2 x 2", "tiny", {"rows=3", "cols=1", "p=2"}, usual, NULL},
+#ifdef TEGULA_WITH_SYSTEMC
+    {"tiny on SystemC", "tiny", {NULL}, extreme, &tg_engine_systemc},
+#endif
+};
 
 /* The first difference between the model and what the machine left. */
 static void compare(const chains *c, const float *got, bool narrow, int k_tile, tg_diag *diag) {
@@ -155,27 +122,34 @@ static void compare(const chains *c, const float *got, bool narrow, int k_tile, 
     }
 }
 
+static void check_variant(const product *p, const variant *v, bool narrow, int k_tile) {
+  tg_diag diag = {""};
+  tg_arena arena = {0};
+  mapped m;
+  run_case what = {.text = p->text,
+                   .arch = v->arch,
+                   .preset = narrow ? TG_PRESET_MP1 : TG_PRESET_MP0,
+                   .map = {.accum_bf16sr = k_tile > 0, .k_tile = k_tile, .seed = SEED},
+                   .run = {.threads = 1, .seed = SEED, .step = STEP},
+                   .engine = v->engine};
+  memcpy(what.settings, v->settings, sizeof v->settings);
+  if (!run_text(&what, &m, &arena, &diag)) {
+    chains c = p->chains;
+    c.x = m.inputs[0];
+    c.w = m.inputs[1];
+    compare(&c, output_of(&m, 0, NULL), narrow, k_tile, &diag);
+  }
+  if (diag.message[0])
+    tg_test_fail(__FILE__, __LINE__, "%s, K tile %d, %s: %s", v->name, k_tile, narrow ? "mp1" : "mp0",
+                 diag.message);
+  release_mapped(&m);
+  tg_arena_release(&arena);
+}
+
 static void check_product(const void *user) {
-  const product *p = user;
-  for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++)
-    for (size_t k = 0; k < sizeof k_tiles / sizeof *k_tiles; k++)
-      for (int narrow = 0; narrow < 2; narrow++) {
-        tg_diag diag = {""};
-        tg_arena arena = {0};
-        mapped m = {0};
-        if (!run(p, &shapes[s], narrow, k_tiles[k], &m, &arena, &diag)) {
-          chains c = p->chains;
-          c.x = m.inputs[0];
-          c.w = m.inputs[1];
-          compare(&c, output_of(&m), narrow, k_tiles[k], &diag);
-        }
-        if (diag.message[0])
-          tg_test_fail(__FILE__, __LINE__, "%s, K tile %d, %s: %s", shapes[s].name, k_tiles[k],
-                       narrow ? "mp1" : "mp0", diag.message);
-        tg_dram_destroy(m.dram);
-        tg_program_destroy(m.program);
-        tg_arena_release(&arena);
-      }
+  for (size_t v = 0; v < sizeof variants / sizeof *variants; v++)
+    for (const int *k_tile = variants[v].k_tiles; *k_tile >= 0; k_tile++)
+      for (int narrow = 0; narrow < 2; narrow++) check_variant(user, &variants[v], narrow, *k_tile);
 }
 
 __attribute__((constructor)) static void register_products(void) {
