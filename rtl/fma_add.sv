@@ -57,18 +57,17 @@ module fma_add #(
       logic [10:0]       difference;
       logic [FrameW-1:0] frame_p, frame_c, major, minor, shifted;
       logic [ShiftW-1:0] shift;
-      logic              p_leads, c_nan, c_inf, subtract, negative;
+      logic              p_leads, c_special, subtract, negative;
       logic [FrameW:0]   sum;
 
       exp_c = {2'b0, addend1_q[30:24], addend1_q[23] || addend1_q[30:24] == 7'd0};
-      c_nan = addend1_q[30:23] == 8'hFF && addend1_q[22:0] != 23'd0;
-      c_inf = addend1_q[30:23] == 8'hFF && addend1_q[22:0] == 23'd0;
+      c_special = addend1_q[30:23] == 8'hFF;
       subtract = product1_q.sign ^ addend1_q[31];
 
       frame_p = {sig1_q, 4'd0};
       frame_c = {addend1_q[30:23] != 8'd0, addend1_q[22:0], {(FrameW - 24) {1'b0}}};
       difference = {product1_q.exp[9], product1_q.exp} - {1'b0, exp_c};
-      p_leads = sig1_q != {PRODUCT_W{1'b0}} && !difference[10] && difference != 11'd0;
+      p_leads = sig1_q != {PRODUCT_W{1'b0}} && !difference[10];
       distance = p_leads ? difference[9:0] : 10'd0 - difference[9:0];
       shift = (distance >> ShiftW) != 10'd0 ? {ShiftW{1'b1}} : distance[ShiftW-1:0];
       major = p_leads ? frame_p : frame_c;
@@ -79,12 +78,12 @@ module fma_add #(
       sum = subtract ? {1'b0, major} - {1'b0, shifted} : {1'b0, major} + {1'b0, shifted};
       negative = subtract && sum[FrameW];
 
-      nan2_q  <= product1_q.nan || c_nan || (product1_q.inf && c_inf && subtract);
-      inf2_q  <= product1_q.inf || c_inf;
+      nan2_q  <= product1_q.nan || (c_special && (addend1_q[22:0] != 23'd0 || (product1_q.inf && subtract)));
+      inf2_q  <= product1_q.inf || c_special;  // unless it is NaN
       exp2_q  <= p_leads ? product1_q.exp[8:0] : exp_c[8:0];
       sum2_q  <= negative ? {(FrameW + 1) {1'b0}} - sum : sum;
       if (product1_q.inf) sign2_q <= product1_q.sign;
-      else if (c_inf) sign2_q <= addend1_q[31];
+      else if (c_special) sign2_q <= addend1_q[31];
       else if (subtract && sum == {(FrameW + 1) {1'b0}}) sign2_q <= 1'b0;
       else sign2_q <= (p_leads ? product1_q.sign : addend1_q[31]) ^ negative;
     end

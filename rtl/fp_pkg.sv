@@ -88,12 +88,12 @@ package fp_pkg;
     normalised = {upper.exp, upper.sig, lower.sig};
   endfunction
 
-  // Sign, exponent and class of a*b. The significand's leading half decides which operand is zero.
+  // Sign, exponent and class of a*b. The leading bit tells zeros: it is set in all else, infinities and NaN too.
   function automatic product_t product(input half_t a, input half_t b);
     logic a_zero, b_zero;
     product_t p;
-    a_zero = !a.sig[11] && !a.nan && !a.inf;
-    b_zero = !b.sig[11] && !b.nan && !b.inf;
+    a_zero = !a.sig[11];
+    b_zero = !b.sig[11];
     p.nan = a.nan || b.nan || (a.inf && b_zero) || (b.inf && a_zero);
     p.inf = a.inf || b.inf;
     p.sign = a.sign ^ b.sign;

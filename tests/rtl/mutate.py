@@ -1,0 +1,252 @@
+#!/usr/bin/env python3
+"""Single-line faults in the arithmetic RTL: which of them do the tests at the pins notice?
+
+  tests/rtl/mutate.py BUILD [--seed N] [--share PERCENT] [--file NAME.sv]... [--only NUMBER]... [--list]
+
+BUILD is a build directory with test_rtl_arithmetic and test_rtl_mx built (`make mutation` does that). Takes a sample of all
+mutants of each file, verilates the modules that it is part of with the flags of the build, links them to the tests as they
+are, and runs these until one fails. Prints a line a mutant, and what survived; exit status 1 if less than 95 % are killed.
+mutants_equivalent.txt names mutants that change nothing that can be seen, with reasons; they are not counted, nor are those
+that do not compile. What no test at the pins notices is linted with the chip: "lint" is killed as well, as by `make test`.
+"""
+import argparse
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+EQUIVALENT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "mutants_equivalent.txt")
+VECTORS = "100000"
+ARITHMETIC = "test_rtl_arithmetic"
+
+# File: percentage of its mutants that a campaign takes, and the modules at whose pins it is tested, in this order.
+LANE = (ARITHMETIC, "lane3", "rtl_fma.*:-*latency_5")
+LANE5 = (ARITHMETIC, "lane5", "rtl_fma.*latency_5")
+PE = (ARITHMETIC, "pe_bench", "rtl_pe.*:-*without_sharing")
+FORMATS = (ARITHMETIC, "formats_bench", "rtl_formats.*")
+ALU = (ARITHMETIC, "alu", "rtl_alu.*")
+MX = ("test_rtl_mx", "mx_tiny", "*p4*")
+MX_ODD = ("test_rtl_mx", "mx_odd", "*p2*")
+FILES = {
+    "fp_pkg.sv": (10, [FORMATS, LANE, PE, ALU]),
+    "fp_unpack.sv": (100, [PE]),
+    "mul12.sv": (100, [LANE, PE]),
+    "fma_add.sv": (15, [LANE, LANE5, PE]),
+    "fma_lane.sv": (25, [LANE]),
+    "pe.sv": (15, [PE]),
+    "vx_alu.sv": (10, [ALU]),
+    "mx_write.sv": (10, [MX_ODD, MX]),
+}
+
+BINARY = [
+    (r"(?<![+\[(])\+(?![:+])", "-"), (r"(?<=[\w)\]}'] )-(?= ?[\w({'$])", "+"),
+    (r"&&", "||"), (r"\|\|", "&&"), (r"(?<!&)&(?!&)", "|"), (r"(?<!\|)\|(?!\|)", "&"), (r"\^", "|"), (r"\^", "&"),
+    (r"==", "!="), (r"!=", "=="), (r" < ", " <= "), (r" > ", " >= "), (r" >= ", " > "), (r" <= ", " < "),
+    (r"<<", ">>"), (r"(?<!>)>>(?!>)", "<<"), (r">>>", ">>"), (r"\*(?!\*)", "+"),
+]
+SKIP = re.compile(r"^\s*(//|input|output|module|endmodule|package|endpackage|endfunction|end\b|\)|`|typedef|import"
+                  r"|logic\b[^=]*;|parameter\b|function\b|\.\w+_i, |fp_pkg::\w+_t \w+(, \w+)*;)")
+
+
+def assignment_at(line):
+    """Where a nonblocking assignment's <= stands, or -1."""
+    match = re.match(r"^\s*(?:(?:if|else if) \(.*\) |else |for \(.*?\) (?:if \(.*?\) )?)?[\w.\[\]:+*-]+ +<= ", line)
+    return match.end() - 4 if match else -1
+
+
+def literals(line):
+    """Sized and plain constants, one more and one less."""
+    for match in re.finditer(r"(\d+)'([bdh])([0-9A-Fa-f_]+)", line):
+        width, base = int(match[1]), {"b": 2, "d": 10, "h": 16}[match[2]]
+        value, largest = int(match[3].replace("_", ""), base), (1 << int(match[1])) - 1
+        for other in {(value + 1) & largest, (value - 1) & largest} - {value}:
+            yield line[:match.start()] + f"{width}'h{other:x}" + line[match.end():]
+    for match in re.finditer(r"(?<![\w'.])\d+(?!['\w])", line):
+        for other in (int(match[0]) + 1, int(match[0]) - 1):
+            if other >= 0:
+                yield line[:match.start()] + str(other) + line[match.end():]
+
+
+def swapped_names(line):
+    """The right side's first two different names exchanged, and each used for the other."""
+    match = re.search(r"(?<![<>=!])(<?=)(?!=) ?(.*);", line) or re.search(r"\w+ \w+ (\()(.*)\);", line) \
+        or re.search(r"\.\w+ *(\()(.*)\)", line)
+    if not match or "(." in line and "=" in line:
+        return
+    names = [n for n in re.finditer(r"(?<![\w'.:$])[a-z_]\w*(?:\.\w+)*(?![\w(:]|\.)", match[2])]
+    for first in names:
+        for second in names:
+            if first.start() < second.start() and first[0] != second[0]:
+                text = match[2]
+                at = match.start(2)
+                yield line[:at] + text[:first.start()] + second[0] + text[first.end():] + line[match.end(2):]
+                yield line[:at] + text[:second.start()] + first[0] + text[second.end():] + line[match.end(2):]
+
+
+def mutants_of_line(line):
+    """Texts of the line with one fault each. How many zeros extend a number is not varied: the context decides."""
+    code = line.split("//")[0].rstrip()
+    keep = assignment_at(code)
+    for pattern, other in BINARY:
+        for match in re.finditer(pattern, code):
+            if match.start() - 1 <= keep + 1 and match.end() > keep:
+                continue
+            yield code[:match.start()] + other + code[match.end():]
+    yield from literals(code)
+    for match in re.finditer(r"[!~](?=[\w({])", code):  # a negation dropped
+        yield code[:match.start()] + code[match.end():]
+    for match in re.finditer(r"\bif \(", code):  # a condition negated, and always true
+        depth, end = 1, match.end()
+        while depth and end < len(code):
+            depth += {"(": 1, ")": -1}.get(code[end], 0)
+            end += 1
+        if not depth:
+            yield code[:match.end()] + "!(" + code[match.end():end - 1] + ")" + code[end - 1:]
+            yield code[:match.end()] + "1'b1" + code[end - 1:]
+    for match in re.finditer(r"(?<=[=(?:,{] )([^?=,;:({]+) \?", code):
+        yield code[:match.start()] + "!(" + match[1] + ") ?" + code[match.end():]
+    for match in re.finditer(r" (?:&&|\|\||\+|-|\^|\|) (?:[~!]?[\w.]+(?:\[[^\]]*\])?|\{[^{}]*\})(?=[ ;,)}])", code):  # a term dropped
+        yield code[:match.start()] + code[match.end():]
+    yield from swapped_names(code)
+    if re.match(r"^\s*(?!assign|localparam)[\w.\[\]:+*-]+ <?= .*;$", code):  # a statement dropped
+        yield ""
+
+
+def mutants_of_file(name):
+    with open(os.path.join(ROOT, "rtl", name)) as file:
+        lines = file.read().split("\n")
+    zeros = re.compile(r"\{\(?[^{}]*\)? ?\{1'b0\}\}")
+    for number, line in enumerate(lines):
+        if SKIP.match(line) or not line.strip():
+            continue
+        for other in dict.fromkeys(mutants_of_line(line)):
+            if zeros.sub("0", other).strip() != zeros.sub("0", line.split("//")[0]).strip():
+                yield number, line, other, lines
+
+
+def equivalents():
+    """{(file, line, mutated line)}: three lines each, and reasons as comments."""
+    entries = []
+    with open(EQUIVALENT) as file:
+        for line in file:
+            if line.startswith(("#", "reason: ")) or not line.strip():
+                continue
+            entries.append(line.rstrip("\n"))
+    result = set()
+    for i in range(0, len(entries), 3):
+        if not (entries[i + 1].startswith("- ") and entries[i + 2].startswith("+ ")):
+            sys.exit(f"{EQUIVALENT}: three lines a mutant: file, - line, + mutated line; not {entries[i:i + 3]}")
+        result.add((entries[i], entries[i + 1][2:].strip(), entries[i + 2][2:].strip()))
+    return result
+
+
+class Bench:
+    """The build's own commands, with one file and one directory exchanged."""
+
+    def __init__(self, build):
+        self.build = os.path.abspath(build)
+        self.commands = {}
+
+    def command(self, target):
+        if target not in self.commands:
+            out = subprocess.run(["ninja", "-t", "commands", target], cwd=self.build, capture_output=True, text=True)
+            if out.returncode:
+                sys.exit(f"mutate: {self.build} does not know {target}: {out.stderr.strip()}")
+            self.commands[target] = out.stdout.strip().split("\n")[-1]
+        return self.commands[target]
+
+    def run(self, folder, name, mutated, test, dut, tests):
+        """'killed', 'survived' or 'invalid' at the pins of one module."""
+        archive = f"tests/rtl/{dut}/V{dut}__ALL.a"
+        usual = os.path.join(self.build, "tests/rtl", dut)
+        mine = os.path.join(folder, dut)
+        os.makedirs(mine)
+        shutil.copy(os.path.join(usual, "tegula_pkg.sv"), mine)
+        verilate = self.command(archive).replace(usual, mine).replace(os.path.join(ROOT, "rtl", name), mutated)
+        verilate = verilate.replace("OPT_FAST=-O2", "OPT_FAST=-O1").replace("OPT_SLOW=-O1", "OPT_SLOW=-O0")
+        verilate = re.sub(r"OBJCACHE=\S*", "OBJCACHE=", verilate)
+        if subprocess.run(verilate, shell=True, cwd=self.build, capture_output=True).returncode:
+            return "invalid"
+        program = os.path.join(mine, "test")
+        link = self.command(f"tests/{test}").replace(archive, os.path.join(mine, f"V{dut}__ALL.a"))
+        link = link.replace(f"-o tests/{test}", f"-o {program}")
+        subprocess.run(link, shell=True, cwd=self.build, check=True, capture_output=True)
+        env = dict(os.environ, TEGULA_RTL_VECTORS="150" if test == "test_rtl_mx" else VECTORS)
+        try:
+            result = subprocess.run([program, f"--gtest_filter={tests}", "--gtest_fail_fast"], cwd=ROOT, env=env,
+                                    capture_output=True, timeout=120)
+        except subprocess.TimeoutExpired:
+            return "killed"
+        return "killed" if result.returncode else "survived"
+
+
+    def lint(self, name, mutated):
+        """Whether the chip with the mutant passes `verilator -Wall` with the waivers."""
+        package = os.path.join(self.build, "tests/rtl/mx_tiny/tegula_pkg.sv")
+        rtl = os.path.join(ROOT, "rtl")
+        first = ["fp_pkg.sv", "fabric_pkg.sv"]
+        files = first + sorted(f for f in os.listdir(rtl) if f.endswith(".sv") and f not in first)
+        paths = [mutated if f == name else os.path.join(rtl, f) for f in files]
+        return subprocess.run(["verilator", "--lint-only", "-Wall", "--top-module", "chip", os.path.join(rtl, "lint.vlt"),
+                               package, *paths], capture_output=True).returncode == 0
+
+
+def fate(bench, name, number, other, lines):
+    with tempfile.TemporaryDirectory() as folder:
+        mutated = os.path.join(folder, name)
+        with open(mutated, "w") as file:
+            file.write("\n".join(lines[:number] + [other] + lines[number + 1:]))
+        for index, (test, dut, tests) in enumerate(FILES[name][1]):
+            result = bench.run(folder, name, mutated, test, dut, tests)
+            if result != "survived":
+                return result
+        return "survived" if bench.lint(name, mutated) else "lint"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("build")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--share", type=float, help="per cent of the mutants of each file (each file has its own)")
+    parser.add_argument("--file", action="append", choices=FILES)
+    parser.add_argument("--only", action="append", type=int, help="numbers of mutants, with --file")
+    parser.add_argument("--list", action="store_true", help="print all mutants and stop")
+    options = parser.parse_args()
+    known, bench = equivalents(), Bench(options.build)
+    totals, survivors = {}, []
+    for name in options.file or FILES:
+        every = list(mutants_of_file(name))
+        share = options.share if options.share is not None else FILES[name][0]
+        chosen = random.Random(f"{options.seed} {name}").sample(range(len(every)), max(1, round(len(every) * share / 100)))
+        for index in sorted(options.only or (range(len(every)) if options.list else chosen)):
+            number, line, other, lines = every[index]
+            original, changed = line.split("//")[0].strip(), other.strip()
+            result = "listed" if options.list else \
+                "equivalent" if (name, original, changed) in known else fate(bench, name, number, other, lines)
+            count = totals.setdefault(name, {})
+            count[result] = count.get(result, 0) + 1
+            print(f"{result:10} {name} {index} line {number + 1}: {original}  ==>  {changed or '(nothing)'}", flush=True)
+            if result == "survived":
+                survivors.append(f"{name}\n- {original}\n+ {changed}")
+    if options.list:
+        return 0
+    print(f"\n{'file':14}{'mutants':>9}{'killed':>8}{'lint':>6}{'survived':>10}{'equivalent':>12}{'invalid':>9}")
+    sums = {}
+    for name, count in [*totals.items(), ("all", sums)]:
+        row = [count.get(k, 0) for k in ("killed", "lint", "survived", "equivalent", "invalid")]
+        print(f"{name:14}{sum(row):9}{row[0]:8}{row[1]:6}{row[2]:10}{row[3]:12}{row[4]:9}")
+        for key, value in count.items() if name != "all" else ():
+            sums[key] = sums.get(key, 0) + value
+    killed, alive = sums.get("killed", 0) + sums.get("lint", 0), sums.get("survived", 0)
+    print(f"\nkilled {killed} of {killed + alive}: {100 * killed / max(1, killed + alive):.1f} % (seed {options.seed})")
+    for text in survivors:
+        print(f"\n{text}")
+    return 0 if killed >= 0.95 * (killed + alive) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
