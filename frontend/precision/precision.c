@@ -300,6 +300,7 @@ static void cast_outputs(tg_cast_pass *p) {
       graph->output_dtypes[i] = p->options->amp_out_dtype;
       verdict = (tg_verdict){.rule = "output: amp-out-dtype", .source = "RAF, raf.amp.out_dtype"};
     }
+    if (!graph->output_dtypes[i]) graph->output_dtypes[i] = before;
     bool casts = before != graph->output_dtypes[i];
     if (casts) {
       tg_value *cast = tg_rewrite_cast(graph, value, graph->output_dtypes[i], NULL);

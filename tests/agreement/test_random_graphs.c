@@ -24,13 +24,22 @@ typedef struct drawn {
 } drawn;
 
 static tg_status draw(drawn *d, tg_arena *arena, tg_diag *diag) {
-  static const tg_precision_preset presets[] = {TG_PRESET_MP0, TG_PRESET_MP1, TG_PRESET_MP4};
+  static const tg_precision_preset presets[] = {TG_PRESET_MP0, TG_PRESET_MP0,    TG_PRESET_MP1,
+                                                TG_PRESET_MP1, TG_PRESET_MP2,    TG_PRESET_MP3,
+                                                TG_PRESET_MP4, TG_PRESET_DEFAULT};
+  static const tg_precision_family families[] = {TG_FAMILY_GRAPHAMP, TG_FAMILY_GRAPHAMP, TG_FAMILY_GRAPHAMP,
+                                                 TG_FAMILY_HMP,      TG_FAMILY_AUTOCAST, TG_FAMILY_RAF};
+  static const tg_dtype formats[] = {TG_BF16, TG_F16};
   static const int k_tiles[] = {128, 16, 8, 5};
   tg_random random = {d->seed};
   tg_params params;
   tg_graph *graph;
   d->chip = (chip)tg_random_range(&random, CHIP_TINY, CHIP_ODD);
-  d->precision.preset = presets[tg_random_range(&random, 0, 2)];
+  d->precision.preset = presets[tg_random_range(&random, 0, 7)];
+  d->precision.family = families[tg_random_range(&random, 0, 5)];
+  d->precision.device = (tg_autocast_device)tg_random_range(&random, TG_AUTOCAST_CUDA, TG_AUTOCAST_HPU);
+  d->precision.hmp_level = (tg_hmp_level)tg_random_range(&random, TG_HMP_O1, TG_HMP_O2);
+  if (d->precision.family) d->precision.amp_dtype = formats[tg_random_range(&random, 0, 1)];
   d->precision.tiling_accum = tg_random_range(&random, 0, 2) ? TG_ACCUM_FP32 : TG_ACCUM_BF16SR;
   d->precision.k_tile = k_tiles[tg_random_range(&random, 0, 3)];
   tg_status status = chip_params(d->chip, &params, diag);
@@ -41,9 +50,10 @@ static tg_status draw(drawn *d, tg_arena *arena, tg_diag *diag) {
 }
 
 static void report(const drawn *d, const char *what) {
-  tg_test_fail(__FILE__, __LINE__, "seed %llu, chip %s, preset %d, accum %d, k tile %d: %s\n%s",
-               (unsigned long long)d->seed, chip_names[d->chip], (int)d->precision.preset,
-               (int)d->precision.tiling_accum, d->precision.k_tile, what, d->text ? d->text : "");
+  tg_test_fail(__FILE__, __LINE__, "seed %llu, chip %s, family %d, preset %d, accum %d, k tile %d: %s\n%s",
+               (unsigned long long)d->seed, chip_names[d->chip], (int)d->precision.family,
+               (int)d->precision.preset, (int)d->precision.tiling_accum, d->precision.k_tile, what,
+               d->text ? d->text : "");
 }
 
 typedef engine_run run_function(const tg_engine *engine, const tg_program *program, tg_run_options options);

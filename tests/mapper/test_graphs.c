@@ -14,6 +14,7 @@ typedef struct row {
   char path[512];
   const char *arch, *settings[3];
   tg_precision_preset preset;
+  tg_precision_family family;
   struct row *next;
 } row;
 static row *rows; /* live as long as the process */
@@ -38,7 +39,7 @@ static void check_row(const void *user) {
   ASSERT(text != NULL);
   double tolerance = 0;
   sscanf(text, "# tolerance %lf", &tolerance);
-  if (r->preset != TG_PRESET_MP0 && tolerance)
+  if ((r->preset != TG_PRESET_MP0 || r->family) && tolerance)
     tolerance *= 16384; /* an ulp of bf16 for one of fp32, quartered */
   tg_status status = tg_params_load(r->arch, &params, &diag);
   for (int i = 0; i < 3 && r->settings[i] && !status; i++)
@@ -47,6 +48,8 @@ static void check_row(const void *user) {
   tg_frontend_options options;
   tg_frontend_defaults(&options);
   options.precision.preset = r->preset;
+  options.precision.family = r->family;
+  if (r->family == TG_FAMILY_RAF) options.precision.amp_dtype = TG_F16;
   if (!status) status = tg_frontend_lower(graph, &options, &diag);
   tg_map_options map = {.seed = 1};
   if (status || !graph_agrees(graph, &params, &map, tolerance, &diag))
@@ -58,15 +61,20 @@ static void add_rows(const char *folder, const char *name) {
   static const struct {
     const char *label, *arch, *settings[3];
     tg_precision_preset preset;
+    tg_precision_family family;
   } variants[] = {
-      {"tiny", "tiny", {NULL}, TG_PRESET_MP0},
-      {"tiny_mp1", "tiny", {NULL}, TG_PRESET_MP1},
-      {"tiny_mp4", "tiny", {NULL}, TG_PRESET_MP4},
-      {"row_of_3", "tiny", {"rows=1", "cols=3", "p=2"}, TG_PRESET_MP0},
-      {"column_of_2_mp1", "tiny", {"rows=2", "cols=1", NULL}, TG_PRESET_MP1},
-      {"edge", "edge", {NULL}, TG_PRESET_MP0},
-      {"edge_mp1", "edge", {NULL}, TG_PRESET_MP1},
-      {"rack_mp4", "rack", {"rows=3", "cols=5"}, TG_PRESET_MP4},
+      {"tiny", "tiny", {NULL}, TG_PRESET_MP0, TG_FAMILY_GRAPHAMP},
+      {"tiny_mp1", "tiny", {NULL}, TG_PRESET_MP1, TG_FAMILY_GRAPHAMP},
+      {"tiny_mp4", "tiny", {NULL}, TG_PRESET_MP4, TG_FAMILY_GRAPHAMP},
+      {"row_of_3", "tiny", {"rows=1", "cols=3", "p=2"}, TG_PRESET_MP0, TG_FAMILY_GRAPHAMP},
+      {"column_of_2_mp1", "tiny", {"rows=2", "cols=1", NULL}, TG_PRESET_MP1, TG_FAMILY_GRAPHAMP},
+      {"edge", "edge", {NULL}, TG_PRESET_MP0, TG_FAMILY_GRAPHAMP},
+      {"edge_mp1", "edge", {NULL}, TG_PRESET_MP1, TG_FAMILY_GRAPHAMP},
+      {"rack_mp4", "rack", {"rows=3", "cols=5"}, TG_PRESET_MP4, TG_FAMILY_GRAPHAMP},
+      {"tiny_mp2", "tiny", {NULL}, TG_PRESET_MP2, TG_FAMILY_GRAPHAMP},
+      {"tiny_hmp", "tiny", {NULL}, TG_PRESET_MP0, TG_FAMILY_HMP},
+      {"row_of_2_autocast", "tiny", {"rows=1"}, TG_PRESET_MP0, TG_FAMILY_AUTOCAST},
+      {"edge_raf_fp16", "edge", {NULL}, TG_PRESET_MP0, TG_FAMILY_RAF},
   };
   for (size_t v = 0; v < sizeof variants / sizeof *variants; v++) {
     row *r = calloc(1, sizeof *r);
@@ -77,6 +85,7 @@ static void add_rows(const char *folder, const char *name) {
     r->arch = variants[v].arch;
     memcpy(r->settings, variants[v].settings, sizeof r->settings);
     r->preset = variants[v].preset;
+    r->family = variants[v].family;
     char label[128];
     snprintf(label, sizeof label, "%.*s_%s", (int)strcspn(name, "."), name, variants[v].label);
     tg_test_register_row("graphs", label, __FILE__, __LINE__, check_row, r);
