@@ -4,7 +4,9 @@
 #include <inttypes.h>
 
 /* The array computes in these; whatever else a model computes in is refused here, by name. */
-static bool is_device_dtype(tg_dtype dtype) { return dtype == TG_F32 || dtype == TG_BF16 || dtype == TG_F16; }
+static bool is_device_dtype(tg_dtype dtype) {
+  return dtype == TG_F32 || dtype == TG_TF32 || dtype == TG_BF16 || dtype == TG_F16;
+}
 
 static const char *wrong_form(const tg_node *node) {
   const tg_value *x = tg_in(node, 0), *y = tg_out(node);
@@ -35,8 +37,8 @@ static tg_status check_node(const tg_node *node, tg_diag *diag) {
     const tg_value *value = i < 0 ? tg_out(node) : tg_in(node, i);
     if (value && !is_device_dtype(value->dtype))
       return tg_fail(diag, TG_INVALID,
-                     "node \"%s\" (%s): tensor \"%s\" is %s, the array has f32, bf16 and f16", node->name, op,
-                     value->name, tg_dtype_name(value->dtype));
+                     "node \"%s\" (%s): tensor \"%s\" is %s, the array has f32, tf32, bf16 and f16",
+                     node->name, op, value->name, tg_dtype_name(value->dtype));
   }
   return TG_OK;
 }

@@ -97,6 +97,15 @@ static tg_mc_ref emit_node(emitter *e, const tg_node *node, bool *out_exact) {
   }
 }
 
+tg_mc_ref tg_round_to(tg_mc *mc, tg_dtype dtype, tg_mc_ref value, bool stored) {
+  switch (dtype) {
+  case TG_TF32: return tg_mc_alu(mc, TG_ALU_rndtf32, value, TG_MC_NONE, TG_MC_NONE);
+  case TG_BF16: return stored ? value : tg_mc_alu(mc, TG_ALU_rndbf16, value, TG_MC_NONE, TG_MC_NONE);
+  case TG_F16: return stored ? value : tg_mc_alu(mc, TG_ALU_rndfp16, value, TG_MC_NONE, TG_MC_NONE);
+  default: return value;
+  }
+}
+
 static bool operands_have(const tg_node *node, tg_dtype dtype) {
   for (int i = 0; i < node->input_count; i++)
     if (tg_in(node, i)->dtype != dtype) return false;
@@ -118,12 +127,8 @@ tg_mc_ref tg_emit_expression(tg_mc *mc, const tg_compile *c, const tg_kernel *ke
       return TG_MC_NONE;
     }
     tg_dtype dtype = tg_out(node)->dtype;
-    /* The store of the last one rounds anyway; a constant as the result still needs a register. */
-    bool last = n + 1 == kernel->fused_count,
-         keep = last || dtype == TG_F32 || (exact && operands_have(node, dtype));
-    if (!keep)
-      result =
-          tg_mc_alu(mc, dtype == TG_BF16 ? TG_ALU_rndbf16 : TG_ALU_rndfp16, result, TG_MC_NONE, TG_MC_NONE);
+    if (!(exact && operands_have(node, dtype)))
+      result = tg_round_to(mc, dtype, result, n + 1 == kernel->fused_count);
     remember(&e, tg_out(node), result);
   }
   return result;

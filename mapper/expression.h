@@ -24,6 +24,10 @@ typedef struct tg_expression_need {
 } tg_expression_need;
 tg_expression_need tg_expression_need_of(tg_arena *arena, const tg_kernel *kernel, const tg_node *extra);
 
+/* `value` rounded to a node's dtype. `stored`: the next thing that happens to it is a store of that dtype,
+ * which rounds to 16-bit formats by itself. */
+tg_mc_ref tg_round_to(tg_mc *mc, tg_dtype dtype, tg_mc_ref value, bool stored);
+
 /* Kind of stream that reads or writes a value. */
 int tg_stream_kind(const tg_value *value);
 

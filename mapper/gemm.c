@@ -11,8 +11,8 @@ typedef struct emission {
   const tg_kernel *kernel;
   const tg_gemm *g;
   tg_gemm_tiling t;
-  uint32_t stationary, element; /* stationary rows; elements of a flit of A and B */
-  uint32_t pieces;              /* of a block */
+  uint32_t stationary; /* rows of a block */
+  uint32_t pieces;     /* of a block */
   uint32_t k_loops[3], piece_loops[3], pass_loops[3];
   tg_buffer a, b_block, out, externals[TG_GEMM_EXTERNALS];
   int a_full, b_full, acc_full, acc_free, vectors_full, blocks_full;     /* tile semaphores */
@@ -42,8 +42,8 @@ static int64_t cols_a_pass(const emission *e) {
 static bool allocate(emission *e) {
   const tg_gemm *g = e->g;
   const tg_params *m = e->b.m;
-  bool good = tg_build_buffer(&e->b, e->t.mt * ((e->t.kc + e->element - 1) / e->element), 2, &e->a);
-  good = good && tg_build_buffer(&e->b, e->t.kc * (e->t.nt / e->element), 2, &e->b_block);
+  bool good = tg_build_buffer(&e->b, (uint32_t)tg_gemm_a_rows(m, g, &e->t), 2, &e->a);
+  good = good && tg_build_buffer(&e->b, (uint32_t)tg_gemm_b_rows(m, g, &e->t), 2, &e->b_block);
   good =
       good && tg_build_buffer(&e->b, e->t.mr * tg_kind_flits(m, tg_stream_kind(g->out), e->t.nt), 2, &e->out);
   for (int x = 0; x < g->external_count && good; x++) {
@@ -110,6 +110,12 @@ static void set_arrival(tg_agcu_instr *load, int sem) {
   load->dst_sem[0] = sem;
 }
 
+/* Elements of a row to load: those that are needed, or as many as fill its bank rows where these are more. */
+static int64_t taken(const emission *e, uint32_t needed, uint32_t bank_rows) {
+  uint32_t element = tg_mx_elements(e->b.m, e->g->format);
+  return (needed + element - 1) / element == bank_rows ? needed : (int64_t)bank_rows * element;
+}
+
 static void load_a(emission *e, uint32_t r, uint32_t col, uint32_t mask) {
   const tg_gemm *g = e->g;
   int64_t z = tg_value_bytes_each(g->a);
@@ -120,25 +126,29 @@ static void load_a(emission *e, uint32_t r, uint32_t col, uint32_t mask) {
   set_arrival(load, e->a_full);
   load->base[0] = e->a_base;
   load->offset[0] = e->a_rest + g->a_origin * z;
-  load->rows[0] = e->t.mt;
-  load->take[0] = e->t.kc;
+  /* Of the two walks of a LOAD, rows and runs, which is m's and which k's? */
+  int m = g->a_turned ? 3 : 0, k = 3 - m;
+  int64_t *m_radix = g->a_turned ? load->k_radix : load->m_radix,
+          *k_radix = g->a_turned ? load->m_radix : load->k_radix;
   for (int d = 0; d < 3; d++) {
-    load->m_radix[d] = g->a_m_radix[d];
-    load->k_radix[d] = g->a_k_radix[d] ? g->a_k_radix[d] : 1;
-    load->stride[d] = g->a_m_stride[d] * z;
-    load->stride[3 + d] = g->a_k_stride[d] * z;
-    load->y_inc[d] = g->y_m[d];
-    load->y_inc[3 + d] = g->y_k[d];
-    load->x_inc[d] = g->x_m[d];
-    load->x_inc[3 + d] = g->x_k[d];
+    m_radix[d] = g->a_m_radix[d];
+    k_radix[d] = g->a_k_radix[d] ? g->a_k_radix[d] : 1;
+    load->stride[m + d] = g->a_m_stride[d] * z;
+    load->stride[k + d] = g->a_k_stride[d] * z;
+    load->y_inc[m + d] = g->y_m[d];
+    load->y_inc[k + d] = g->y_k[d];
+    load->x_inc[m + d] = g->x_m[d];
+    load->x_inc[k + d] = g->x_k[d];
   }
   load->y_org[0] = g->y_org;
   load->x_org[0] = g->x_org;
   load->y_size[0] = g->k ? g->y_size : 0; /* no k: nothing is read */
   load->x_size[0] = g->x_size;
-  load->m_first[0] = (int64_t)row_index(e, r, col) * e->t.mt;
-  load->m_delta[0] = rows_a_pass(e);
-  load->k_delta[2] = e->t.kc;
+  load->rows[0] = g->a_turned ? e->t.kc : e->t.mt;
+  load->take[0] = taken(e, g->a_turned ? e->t.mt : e->t.kc, tg_gemm_a_row(e->b.m, g, &e->t));
+  *(g->a_turned ? load->k_first : load->m_first) = (int64_t)row_index(e, r, col) * e->t.mt;
+  *(g->a_turned ? load->k_delta : load->m_delta) = rows_a_pass(e);
+  (g->a_turned ? load->m_delta : load->k_delta)[2] = e->t.kc;
   load->convert[0] = g->a_convert;
 }
 
@@ -150,18 +160,19 @@ static void load_b(emission *e, uint32_t col, uint32_t mask) {
   set_arrival(load, e->b_full);
   load->base[0] = e->b_base;
   load->offset[0] = e->b_rest;
-  load->rows[0] = e->t.kc;
-  load->take[0] = e->t.nt;
+  bool turned = g->b_turned; /* rows are n's, runs k's */
+  load->rows[0] = turned ? e->t.nt : e->t.kc;
+  load->take[0] = taken(e, turned ? e->t.kc : e->t.nt, tg_gemm_b_row(e->b.m, g, &e->t));
   load->m_radix[0] = load->m_radix[1] = load->k_radix[0] = load->k_radix[1] = 1;
-  load->m_radix[2] = g->k ? g->k : 1;
-  load->k_radix[2] = g->n;
+  (turned ? load->k_radix : load->m_radix)[2] = g->k ? g->k : 1;
+  (turned ? load->m_radix : load->k_radix)[2] = g->n;
   load->stride[2] = g->b_row * z;
   load->stride[5] = z;
   load->y_size[0] = g->k ? 1 : 0;
   load->x_size[0] = 1;
-  load->m_delta[2] = e->t.kc;
-  load->k_first[0] = (int64_t)col_index(e, col) * e->t.nt;
-  load->k_delta[1] = cols_a_pass(e);
+  (turned ? load->k_delta : load->m_delta)[2] = e->t.kc;
+  *(turned ? load->m_first : load->k_first) = (int64_t)col_index(e, col) * e->t.nt;
+  (turned ? load->m_delta : load->k_delta)[1] = cols_a_pass(e);
   load->convert[0] = g->b_convert;
 }
 
@@ -238,19 +249,23 @@ static void set_rounding(const emission *e, tg_mx_instr *mx, uint32_t r, uint32_
 
 static void emit_gemm(emission *e, uint32_t r, uint32_t col) {
   const tg_params *m = e->b.m;
-  uint32_t a_flits = (e->t.kc + e->element - 1) / e->element, b_flits = e->t.nt / e->element;
+  uint32_t a_row = tg_gemm_a_row(m, e->g, &e->t), b_row = tg_gemm_b_row(m, e->g, &e->t),
+           beats = tg_mx_beats(e->g->format);
   tg_instr *in = tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->mx, TG_OP_mx_gemm);
   tg_mx_instr *mx = &in->mx;
   mx->format[0] = e->g->format;
   mx->m_count[0] = 1;
   mx->m_count[1] = e->t.mt;
   tg_set_operand(mx->a_base, &e->a, false);
-  mx->a_m[1] = a_flits;
-  mx->a_blk[0] = 1;
+  mx->a_transposed[0] = e->g->a_turned;
+  mx->a_m[0] = e->g->a_turned ? beats : 0; /* from a group of rows to the next */
+  mx->a_m[1] = a_row;
+  mx->a_blk[0] = e->g->a_turned ? (int64_t)e->stationary * a_row : beats;
   mx->a_banks[0] = e->a.banks;
   tg_set_operand(mx->b_base, &e->b_block, false);
-  mx->b_row[0] = b_flits;
-  mx->b_blk[0] = (int64_t)e->stationary * b_flits;
+  mx->b_transposed[0] = e->g->b_turned;
+  mx->b_row[0] = b_row;
+  mx->b_blk[0] = e->g->b_turned ? beats : (int64_t)e->stationary * b_row;
   mx->b_banks[0] = e->b_block.banks;
   tg_buffer halves = {.stride = tg_acc_rows(m), .count = 2};
   tg_set_operand(mx->c_base, &halves, true);
@@ -260,8 +275,9 @@ static void emit_gemm(emission *e, uint32_t r, uint32_t col) {
   mx->blk_count[1] = e->t.nt / tg_lanes(m);
   mx->blk_count[2] = tg_lanes(m) / e->stationary;
   mx->blk_count[3] = 1;
-  mx->b_blk[1] = tg_lanes(m) / e->element;
-  mx->b_blk[2] = 1;
+  mx->b_blk[1] =
+      e->g->b_turned ? (int64_t)tg_lanes(m) * b_row : tg_lanes(m) / tg_mx_elements(m, e->g->format);
+  mx->b_blk[2] = e->g->b_turned ? (int64_t)e->stationary * b_row : 1;
   mx->c_blk[1] = e->t.mt;
   mx->h_blk[2] = 1;
   mx->sr_col_blk[1] = tg_lanes(m);
@@ -375,8 +391,7 @@ static tg_status pack_drain(emission *e, tg_vx_instr *out_microcode) {
         addend = tg_mc_load(&mc, streams[x].stream, g->externals[x].kind == TG_STREAM_FP32);
     y = tg_mc_alu(&mc, TG_ALU_add, y, addend, TG_MC_NONE);
   }
-  if (e->kernel->fused_count && root->dtype != TG_F32)
-    y = tg_mc_alu(&mc, root->dtype == TG_BF16 ? TG_ALU_rndbf16 : TG_ALU_rndfp16, y, TG_MC_NONE, TG_MC_NONE);
+  y = tg_round_to(&mc, root->dtype, y, !e->kernel->fused_count);
   if (e->kernel->fused_count) y = tg_emit_expression(&mc, c, e->kernel, root, y, streams, g->external_count);
   if (y == TG_MC_NONE) return TG_INVALID;
   tg_mc_store(&mc, 1 + g->external_count, tg_stream_kind(g->out) == TG_STREAM_FP32, y);
@@ -415,7 +430,7 @@ static tg_status emit_section(emission *e, const char *name, int64_t product) {
 static void invoke(emission *e, const char *name) {
   tg_invocation *invocation = tg_build_invoke(&e->b, name);
   uint64_t macs = (uint64_t)e->g->m * (uint64_t)e->g->n * (uint64_t)e->g->k;
-  *(e->g->format == TG_FMT_FP32 ? &invocation->macs_fp32 : &invocation->macs_narrow) = macs;
+  invocation->macs[e->g->format] = macs;
   invocation->key_nodes[0] = (uint32_t)e->g->node->id;
 }
 
@@ -438,8 +453,7 @@ tg_status tg_emit_gemm(tg_compile *c, const tg_kernel *kernel) {
   emission e = {.c = c, .kernel = kernel, .g = &g};
   if (!status) status = tg_tile_gemm(c, &g, &e.t);
   if (status) return status;
-  e.stationary = tg_stationary(c->m, g.format);
-  e.element = g.format == TG_FMT_FP32 ? c->m->p : 2 * c->m->p;
+  e.stationary = tg_mx_stationary(c->m, g.format);
   e.pieces = e.t.mt / e.t.mr;
   uint32_t inner[] = {e.t.chunks, e.pieces, 1}, *loops[] = {e.k_loops, e.piece_loops, e.pass_loops};
   for (int i = 0; i < 3; i++) loops[i][0] = e.t.passes_m, loops[i][1] = e.t.passes_n, loops[i][2] = inner[i];

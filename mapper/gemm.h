@@ -3,7 +3,9 @@
 #define TEGULA_MAPPER_GEMM_H
 
 #include "mapper/expression.h"
+#include "mapper/operand.h"
 #include "mapper/stream.h"
+#include "sim/machine/mx_shape.h"
 
 enum { TG_GEMM_EXTERNALS = 4 };
 
@@ -24,12 +26,14 @@ typedef struct tg_gemm {
   int format;            /* TG_FMT_* */
   tg_value *a, *b, *out; /* as they lie in DRAM */
   int a_convert, b_convert;
+  tg_operand a_operand, b_operand;
+  bool a_turned, b_turned;                        /* stored by k (A), by n (B) */
   int64_t a_m_radix[3], a_m_stride[3];            /* row digits of A and their strides, elements */
   int64_t a_k_radix[3], a_k_stride[3];            /* K digits */
   int64_t y_m[3], y_k[3], x_m[3], x_k[3];         /* spatial coordinates of the digits, for padding */
   int64_t y_org, x_org, y_size, x_size, a_origin; /* a_origin: elements from the product's A to digit 0 */
-  int64_t b_row, out_row;                         /* elements from row to row */
-  int64_t out_radix[3];                           /* row digits of the output, as the externals walk it */
+  int64_t b_row, out_row; /* elements from row to row as stored: of B by k, or n if turned */
+  int64_t out_radix[3];   /* row digits of the output, as the externals walk it */
   int64_t products, *a_offsets, *b_offsets, *out_offsets; /* elements */
   int64_t sr_row_step, sr_col_step;                       /* logical coordinates from product to product */
   tg_gemm_external externals[TG_GEMM_EXTERNALS];
@@ -52,7 +56,10 @@ typedef struct tg_gemm_tiling {
 /* The tiling of least estimated time that fits; TG_INVALID if none does. */
 tg_status tg_tile_gemm(const tg_compile *c, const tg_gemm *gemm, tg_gemm_tiling *out); /* gemm_tile.c */
 
-uint32_t tg_stationary(const tg_params *m, int format); /* S */
-uint32_t tg_gemm_pitch(const tg_params *m, int format, uint32_t rows);
+/* Bank rows of A's and B's blocks of a tile, and how far their rows are apart. */
+uint32_t tg_gemm_a_row(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+uint32_t tg_gemm_b_row(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+uint64_t tg_gemm_a_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+uint64_t tg_gemm_b_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 
 #endif

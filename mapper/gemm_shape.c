@@ -3,21 +3,39 @@
 
 #include <assert.h>
 
+static int format_of(tg_dtype dtype) {
+  switch (dtype) {
+  case TG_BF16: return TG_FMT_BF16;
+  case TG_F16: return TG_FMT_FP16;
+  case TG_TF32: return TG_FMT_TF32;
+  default: return TG_FMT_FP32;
+  }
+}
+
+static int conversion(const tg_value *source, const tg_value *operand) {
+  if (source->dtype == operand->dtype) return tg_value_bytes_each(operand) == 4 ? TG_CVT_32 : TG_CVT_16;
+  return operand->dtype == TG_BF16  ? TG_CVT_FP32_BF16
+         : operand->dtype == TG_F16 ? TG_CVT_FP32_FP16
+                                    : TG_CVT_FP32_TF32;
+}
+
 static tg_status set_formats(tg_compile *c, const tg_kernel *kernel, tg_gemm *g) {
   tg_value *a = tg_in(kernel->root, 0), *b = tg_in(kernel->root, 1);
   g->node = kernel->root;
-  g->a = tg_gemm_source(a);
-  g->b = tg_gemm_source(b);
+  g->a_operand = tg_gemm_operand(kernel->root, 0);
+  g->b_operand = tg_gemm_operand(kernel->root, 1);
+  g->a = g->a_operand.source;
+  g->b = g->b_operand.source;
+  g->a_turned = g->a_operand.turned;
+  g->b_turned = g->b_operand.turned;
   g->out = kernel->output;
-  if (a->dtype != b->dtype || a->dtype == TG_TF32)
+  if (a->dtype != b->dtype)
     return tg_fail(c->diag, TG_INVALID,
                    "node \"%s\": operands of types %s and %s cannot be multiplied on the array",
                    kernel->root->name, tg_dtype_name(a->dtype), tg_dtype_name(b->dtype));
-  g->format = a->dtype == TG_BF16 ? TG_FMT_BF16 : a->dtype == TG_F16 ? TG_FMT_FP16 : TG_FMT_FP32;
-  int plain = g->format == TG_FMT_FP32 ? TG_CVT_32 : TG_CVT_16,
-      cast = g->format == TG_FMT_BF16 ? TG_CVT_FP32_BF16 : TG_CVT_FP32_FP16;
-  g->a_convert = g->a == a ? plain : cast;
-  g->b_convert = g->b == b ? plain : cast;
+  g->format = format_of(a->dtype);
+  g->a_convert = conversion(g->a, a);
+  g->b_convert = conversion(g->b, b);
   return TG_OK;
 }
 
@@ -31,16 +49,33 @@ static int64_t dim_from_end(const tg_value *value, int d) {
   return value->rank > d ? value->dims[value->rank - 1 - d].size : 1;
 }
 
-/* Linear index of the batch element of `value` that batch element `index` of the output reads. */
-static int64_t batch_of(const tg_value *value, const tg_value *out, int64_t index) {
-  int64_t linear = 0, stride = 1;
+/* Elements from the operand's beginning to the batch element of it that batch element `index` of the output
+ * reads. */
+static int64_t batch_offset(const tg_value *value, const tg_operand *operand, const tg_value *out,
+                            int64_t index) {
+  int64_t offset = 0;
   for (int d = 2; d < out->rank; d++) {
     int64_t size = dim_from_end(value, d), digit = index % dim_from_end(out, d);
     index /= dim_from_end(out, d);
-    linear += (size == 1 ? 0 : digit) * stride;
-    stride *= size;
+    if (size > 1) offset += digit * operand->stride[value->rank - 1 - d];
   }
-  return linear;
+  return offset;
+}
+
+/* Rows of A as digits of a walk: those of one matrix, or of all batches, merged where they follow each other.
+ */
+static void set_a_rows(const tg_value *a, bool batches, tg_gemm *g) {
+  tg_space rows = {.operands = 1};
+  for (int d = batches ? 0 : a->rank - 2; d < a->rank - 1; d++) {
+    rows.dims[rows.rank] = a->dims[d].size;
+    rows.strides[0][rows.rank++] = g->a_operand.stride[d];
+  }
+  tg_space_merge(&rows);
+  for (int d = 0; d < 3; d++) {
+    int at = d - (3 - rows.rank);
+    g->a_m_radix[d] = at >= 0 ? rows.dims[at] : 1;
+    g->a_m_stride[d] = at >= 0 ? rows.strides[0][at] : 0;
+  }
 }
 
 static void describe_matmul(tg_compile *c, tg_gemm *g) {
@@ -55,19 +90,18 @@ static void describe_matmul(tg_compile *c, tg_gemm *g) {
   allocate_products(c, g);
   for (int64_t i = 0; i < g->products; i++) {
     if (shared_b) continue;
-    g->a_offsets[i] = batch_of(a, out, i) * m * g->k;
-    g->b_offsets[i] = batch_of(b, out, i) * g->k * g->n;
+    g->a_offsets[i] = batch_offset(a, &g->a_operand, out, i);
+    g->b_offsets[i] = batch_offset(b, &g->b_operand, out, i);
     g->out_offsets[i] = i * m * g->n;
   }
   g->sr_row_step = m;
-  g->a_m_radix[0] = g->a_m_radix[1] = 1;
-  g->a_m_radix[2] = g->m;
-  g->a_m_stride[2] = g->k;
+  set_a_rows(a, shared_b, g);
   g->a_k_radix[0] = g->a_k_radix[1] = 1;
   g->a_k_radix[2] = g->k;
-  g->a_k_stride[2] = 1;
+  g->a_k_stride[2] = g->a_operand.stride[a->rank - 1];
   g->y_size = g->x_size = 1;
-  g->b_row = g->out_row = g->n;
+  g->b_row = g->b_operand.stride[b->rank - (g->b_turned ? 1 : 2)];
+  g->out_row = g->n;
 }
 
 static void describe_conv(tg_compile *c, tg_gemm *g) {

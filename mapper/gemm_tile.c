@@ -7,13 +7,6 @@ enum { SPLITS = 48 }; /* ways to cut a dimension into passes */
 #define TRAFFIC_WEIGHT                                                                                       \
   0.05 /* of port cycles that hide behind computing: of equally fast tilings, the lighter one */
 
-uint32_t tg_stationary(const tg_params *m, int format) { return format == TG_FMT_FP32 ? m->p : 2 * m->p; }
-
-uint32_t tg_gemm_pitch(const tg_params *m, int format, uint32_t rows) {
-  uint32_t s = tg_stationary(m, format), least = s * m->fma_latency + s + (m->p > 3 ? m->p : 3);
-  return rows > least ? rows : least;
-}
-
 typedef struct search {
   const tg_compile *c;
   const tg_params *m;
@@ -31,12 +24,34 @@ static uint32_t kind_flits(const search *s, int kind, uint32_t elements) {
   return tg_kind_flits(s->m, kind, elements);
 }
 
+/* Blocks are whole stationary blocks deep: their last rows may be masked, but are read. */
+static uint32_t depth(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  uint32_t s = tg_mx_stationary(m, g->format);
+  return (t->kc + s - 1) / s * s;
+}
+
+uint32_t tg_gemm_a_row(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  uint32_t s = tg_mx_stationary(m, g->format);
+  return (g->a_turned ? (t->mt + s - 1) / s * s : depth(m, g, t)) / tg_mx_elements(m, g->format);
+}
+
+uint32_t tg_gemm_b_row(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  return (g->b_turned ? depth(m, g, t) : t->nt) / tg_mx_elements(m, g->format);
+}
+
+uint64_t tg_gemm_a_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  return (uint64_t)(g->a_turned ? depth(m, g, t) : t->mt) * tg_gemm_a_row(m, g, t);
+}
+
+uint64_t tg_gemm_b_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  return (uint64_t)(g->b_turned ? t->nt : depth(m, g, t)) * tg_gemm_b_row(m, g, t);
+}
+
 /* Scratchpad banks of a tiling. */
 static bool fits(const search *s, const tg_gemm_tiling *t) {
   const tg_params *m = s->m;
-  uint32_t element = s->g->format == TG_FMT_FP32 ? m->p : 2 * m->p;
-  uint64_t a_rows = (uint64_t)t->mt * up(t->kc, element), b_rows = (uint64_t)t->kc * (t->nt / element);
-  uint64_t rows[] = {a_rows, b_rows, (uint64_t)t->mr * kind_flits(s, tg_stream_kind(s->g->out), t->nt)};
+  uint64_t rows[] = {tg_gemm_a_rows(m, s->g, t), tg_gemm_b_rows(m, s->g, t),
+                     (uint64_t)t->mr * kind_flits(s, tg_stream_kind(s->g->out), t->nt)};
   uint64_t banks = 0;
   for (int i = 0; i < 3; i++) {
     if (rows[i] > tg_pad_rows(m)) return false;
@@ -58,10 +73,12 @@ static double port_cycles(const search *s, double rows, double bytes) {
 static double estimate(const search *s, const tg_gemm_tiling *t) {
   const tg_params *m = s->m;
   const tg_gemm *g = s->g;
-  uint32_t stationary = tg_stationary(m, g->format);
+  uint32_t stationary = tg_mx_stationary(m, g->format);
+  int64_t streamed = g->a_turned ? up(t->mt, stationary) * stationary : t->mt;
   double blocks = (double)up(t->kc, stationary) * (t->nt / stationary),
-         chunk = blocks * tg_gemm_pitch(m, g->format, t->mt);
-  double a_block = port_cycles(s, t->mt, (double)t->kc * tg_value_bytes_each(g->a)),
+         chunk = blocks * (double)tg_mx_pitch(m, g->format, (uint64_t)streamed);
+  double a_block = g->a_turned ? port_cycles(s, t->kc, (double)t->mt * tg_value_bytes_each(g->a))
+                               : port_cycles(s, t->mt, (double)t->kc * tg_value_bytes_each(g->a)),
          runs = (double)t->kc / (double)(g->a_k_radix[2] ? g->a_k_radix[2] : 1);
   if (runs > 1)
     a_block = port_cycles(s, t->mt * runs,
@@ -70,7 +87,8 @@ static double estimate(const search *s, const tg_gemm_tiling *t) {
   /* Row split: each tile's rows come alone, to half of them from the north. */
   double a = a_block * (t->split_rows ? (m->cols + 1) / 2 : 1),
          a_north = t->split_rows ? a_block * (m->rows / 2) : 0;
-  double b = port_cycles(s, t->kc, (double)t->nt * tg_value_bytes_each(g->b));
+  double b = g->b_turned ? port_cycles(s, t->nt, (double)t->kc * tg_value_bytes_each(g->b))
+                         : port_cycles(s, t->kc, (double)t->nt * tg_value_bytes_each(g->b));
   double out = port_cycles(s, t->mt, (double)t->nt * tg_value_bytes_each(g->out));
   double aux_west = 0, aux_north = 0;
   for (int e = 0; e < g->external_count; e++) {
@@ -104,7 +122,7 @@ static void consider(search *s, tg_gemm_tiling t) {
 /* K chunks: multiples of the stationary rows; where accumulation rounds at K tiles, of those, or one K tile
  * exactly. */
 static void consider_chunks(search *s, tg_gemm_tiling t) {
-  uint32_t stationary = tg_stationary(s->m, s->g->format);
+  uint32_t stationary = tg_mx_stationary(s->m, s->g->format);
   bool rounding = s->c->options.accum_bf16sr;
   int64_t tile = s->c->options.k_tile;
   bool aligned = rounding && tile % stationary == 0;

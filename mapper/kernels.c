@@ -2,6 +2,7 @@
  * inputs if nobody else needs that input and its other inputs exist before that kernel runs; otherwise it
  * begins a kernel. */
 #include "mapper/expression.h"
+#include "mapper/operand.h"
 
 #include <string.h>
 
@@ -9,6 +10,7 @@ enum {
   FUSED_OPERATIONS = 120, /* of fused nodes: microcode has 256 words, less what the kernel itself needs */
   ROOT_CONSTANTS = 12,    /* that a kernel may need beside those of its fused nodes: a softmax does */
   FUSED_INPUTS = 4, /* operands from DRAM of fused nodes: streams of a VOP less accumulator and result */
+  LOOK_THROUGH = 5, /* Reshapes and Transposes between a Cast and the product that loads before it */
 };
 
 typedef struct former {
@@ -18,14 +20,6 @@ typedef struct former {
 
 bool tg_is_scalar_constant(const tg_value *value) {
   return tg_is_constant(value) && tg_dtype_is_float(value->dtype) && tg_value_elements(value) == 1;
-}
-
-tg_value *tg_gemm_source(tg_value *operand) {
-  tg_value *value = operand;
-  while (value->producer && value->producer->op == TG_OP_RESHAPE) value = tg_in(value->producer, 0);
-  const tg_node *cast = value->producer;
-  if (!cast || cast->op != TG_OP_CAST || tg_in(cast, 0)->dtype != TG_F32) return operand;
-  return operand->dtype == TG_BF16 || operand->dtype == TG_F16 ? tg_in(cast, 0) : operand;
 }
 
 static tg_value *owner(const former *f, tg_value *value) {
@@ -147,19 +141,31 @@ static void form_root(former *f, int kind, tg_node *node) {
   tg_kernel *kernel = new_kernel(f, kind, node);
   for (int i = 0; i < node->input_count; i++)
     if (tg_in(node, i))
-      add_input(f, kernel, kind == TG_KERNEL_GEMM && i < 2 ? tg_gemm_source(tg_in(node, i)) : tg_in(node, i));
+      add_input(f, kernel,
+                kind == TG_KERNEL_GEMM && i < 2 ? tg_gemm_operand(node, i).source : tg_in(node, i));
   set_output(f, f->c->kernel_count - 1, tg_out(node));
 }
 
-/* Do all uses of a Cast's result, perhaps reshaped a few times, load what it casts? Then it needs no kernel.
- */
-static bool is_looked_through(const tg_value *value, int reshapes) {
-  if (value->output_count) return false;
+/* Is `value` made of `origin` by nothing but Reshapes and Transposes? */
+static bool rearranges(const tg_value *value, const tg_value *origin) {
+  while (value != origin) {
+    const tg_node *node = value->producer;
+    if (!node || (node->op != TG_OP_RESHAPE && node->op != TG_OP_TRANSPOSE)) return false;
+    value = tg_in(node, 0);
+  }
+  return true;
+}
+
+/* Is the result `origin` of a Cast or Transpose, as far as it reaches `value`, never read, since all products
+ * load what stands before it? Then it needs no kernel. */
+static bool is_looked_through(const tg_value *origin, const tg_value *value, int depth) {
+  if (value->output_count || depth == 0) return false;
   for (const tg_use *use = value->uses; use; use = use->next) {
-    if (use->node->op == TG_OP_RESHAPE && reshapes > 0) {
-      if (!is_looked_through(tg_out(use->node), reshapes - 1)) return false;
-    } else if (!tg_op_is(use->node->op, TG_IS_GEMM) || use->input > 1 ||
-               tg_gemm_source(use->value) == use->value)
+    const tg_node *node = use->node;
+    if (tg_op_is(node->op, TG_IS_GEMM)) {
+      if (use->input > 1 || rearranges(tg_gemm_operand(node, use->input).source, origin)) return false;
+    } else if ((node->op != TG_OP_RESHAPE && node->op != TG_OP_TRANSPOSE) ||
+               !is_looked_through(origin, tg_out(node), depth - 1))
       return false;
   }
   return true;
@@ -186,7 +192,9 @@ static tg_status form_node(former *f, tg_node *node) {
   case TG_OP_SOFTMAX: form_root(f, TG_KERNEL_SOFTMAX, node); return TG_OK;
   case TG_OP_MAX_POOL:
   case TG_OP_AVERAGE_POOL: form_root(f, TG_KERNEL_POOL, node); return TG_OK;
-  case TG_OP_TRANSPOSE: form_root(f, TG_KERNEL_MOVE, node); return TG_OK;
+  case TG_OP_TRANSPOSE:
+    if (!is_looked_through(out, out, LOOK_THROUGH)) form_root(f, TG_KERNEL_MOVE, node);
+    return TG_OK;
   case TG_OP_CONCAT:
     for (int i = 0; i < node->input_count; i++) {
       if (tg_value_elements(tg_in(node, i)) == 0) continue;
@@ -196,7 +204,7 @@ static tg_status form_node(former *f, tg_node *node) {
       set_output(f, c->kernel_count - 1, out);
     }
     return TG_OK;
-  case TG_OP_CAST: return is_looked_through(out, 4) ? TG_OK : form_elementwise(f, node);
+  case TG_OP_CAST: return is_looked_through(out, out, LOOK_THROUGH) ? TG_OK : form_elementwise(f, node);
   default: return form_elementwise(f, node);
   }
 }

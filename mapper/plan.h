@@ -54,9 +54,6 @@ tg_dram_tensor *tg_place_of(const tg_compile *c, const tg_value *value);
 bool tg_is_scalar_constant(const tg_value *value);
 float tg_scalar_value(const tg_value *value);
 
-/* The value that a GEMM operand is loaded from: looks through a Cast that the AGCU can do while loading. */
-tg_value *tg_gemm_source(tg_value *operand);
-
 /* Passes, in order. */
 tg_status tg_form_kernels(tg_compile *c);                         /* kernels.c: graph -> kernels */
 tg_status tg_plan_memory(tg_compile *c);                          /* memory.c: values -> DRAM tensors */

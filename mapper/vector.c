@@ -242,9 +242,7 @@ tg_status tg_emit_softmax(tg_compile *c, const tg_kernel *kernel) {
   e = tg_mc_exp_below_one(mc, tg_mc_alu(mc, TG_ALU_sub, tg_mc_load(mc, 0, halves), top, TG_MC_NONE),
                           accuracy);
   tg_mc_ref y = tg_mc_alu(mc, TG_ALU_mul, e, inverse, TG_MC_NONE);
-  if (kernel->fused_count && tg_out(kernel->root)->dtype != TG_F32)
-    y = tg_mc_alu(mc, tg_out(kernel->root)->dtype == TG_BF16 ? TG_ALU_rndbf16 : TG_ALU_rndfp16, y, TG_MC_NONE,
-                  TG_MC_NONE);
+  y = tg_round_to(mc, tg_out(kernel->root)->dtype, y, !kernel->fused_count);
   if (kernel->fused_count) y = tg_emit_expression(mc, c, kernel, tg_out(kernel->root), y, NULL, 0);
   if (y == TG_MC_NONE) return TG_INVALID;
   tg_mc_store(mc, 1, plan.output_kind == TG_STREAM_FP32, y);
@@ -401,9 +399,7 @@ tg_status tg_emit_pool(tg_compile *c, const tg_kernel *kernel) {
   if (average)
     y = tg_mc_alu(mc, TG_ALU_mul, sum, counts ? tg_mc_load(mc, 1, true) : tg_mc_const(mc, uniform),
                   TG_MC_NONE);
-  tg_dtype dtype = tg_out(node)->dtype;
-  if (kernel->fused_count && average && dtype != TG_F32)
-    y = tg_mc_alu(mc, dtype == TG_BF16 ? TG_ALU_rndbf16 : TG_ALU_rndfp16, y, TG_MC_NONE, TG_MC_NONE);
+  if (average) y = tg_round_to(mc, tg_out(node)->dtype, y, !kernel->fused_count);
   if (kernel->fused_count) y = tg_emit_expression(mc, c, kernel, tg_out(node), y, NULL, 0);
   if (y == TG_MC_NONE) return TG_INVALID;
   tg_mc_store(mc, plan.inputs, plan.output_kind == TG_STREAM_FP32, y);

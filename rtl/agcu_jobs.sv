@@ -98,13 +98,10 @@ module agcu_jobs (
       if (issue) begin : resolve
         fabric_pkg::job_t job;
         fabric_pkg::walk_t walk;
-        logic wide_memory, wide_chip; // 32-bit elements there
         logic [31:0] m, k, elements;
         job.store = in.op == tegula_pkg::OP_AGCU_STORE;
         job.convert = in.convert;
-        wide_memory = in.convert == 3'd0 || in.convert == 3'd2 || in.convert == 3'd3;
-        wide_chip = in.convert == 3'd0 || in.convert == 3'd4 || in.convert == 3'd5;
-        job.single = in.stride[5] != (wide_memory ? 40'd4 : 40'd2)
+        job.single = in.stride[5] != (fabric_pkg::wide_memory(in.convert) ? 40'd4 : 40'd2)
             || (in.x_inc[5] != 24'd0 && in.x_inc[5] != 24'd1) || in.y_inc[5] != 16'd0;
         job.take = in.take;
         job.m_radix = in.m_radix;
@@ -144,7 +141,7 @@ module agcu_jobs (
         job.dst_sem = in.dst_sem;
         job.posts = posts_o[c*fabric_pkg::POSTS_BITS+:fabric_pkg::POSTS_BITS];
         job.fill = in.fill;
-        elements = wide_chip ? E32 : E16;
+        elements = fabric_pkg::wide_chip(in.convert) ? E32 : E16;
         job_q[c] <= job;
         walk_q[c] <= walk;
         store_q[c] <= job.store;

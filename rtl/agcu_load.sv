@@ -99,7 +99,7 @@ module agcu_load (
   logic [W-1:0] converted, flit;
   logic [W-1:0] partial_q;
   logic wide; // 32-bit elements in the flit
-  assign wide = piece.convert == 3'd0 || piece.convert == 3'd4 || piece.convert == 3'd5;
+  assign wide = fabric_pkg::wide_chip(piece.convert);
   always_comb begin
     converted = '0;
     flit = '0;
@@ -109,6 +109,7 @@ module agcu_load (
         3'd3: for (int e = 0; e < 2 * P; e++) converted[e*16+:16] = fp_pkg::to_fp16(data_i[e*32+:32]);
         3'd4: for (int e = 0; e < P; e++) converted[e*32+:32] = fp_pkg::widen_bf16(data_i[e*16+:16]);
         3'd5: for (int e = 0; e < P; e++) converted[e*32+:32] = fp_pkg::widen_fp16(data_i[e*16+:16]);
+        3'd6: for (int e = 0; e < P; e++) converted[e*32+:32] = fp_pkg::to_tf32(data_i[e*32+:32]);
         default: converted = data_i[W-1:0];
       endcase
       if (piece.count != piece.length) begin

@@ -90,7 +90,7 @@ module agcu_port (
     end
   end
 
-  assign wide_o = job.convert == 3'd0 || job.convert == 3'd2 || job.convert == 3'd3;
+  assign wide_o = fabric_pkg::wide_memory(job.convert);
   assign piece_valid_o = go;
   assign piece_store_o = job.store;
   assign store_row_o = job.row + walk.flit[15:0];
@@ -121,7 +121,7 @@ module agcu_port (
     walk_o = walk;
     cost_d = cost;
     if (go) begin
-      elements = job.convert == 3'd0 || job.convert == 3'd4 || job.convert == 3'd5 ? E32 : E16;
+      elements = fabric_pkg::wide_chip(job.convert) ? E32 : E16;
       run_left = {8'd0, job.k_radix[2]} - walk.digit[5];
       lane_left = elements - walk.lane;
       take_left = job.take - walk.taken;

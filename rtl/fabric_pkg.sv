@@ -115,4 +115,12 @@ package fabric_pkg;
     logic [15:0] run_row; // first row of the run of consecutive rows
     logic [15:0] run_pos; // rows of that run already written
   } burst_t;
+
+  // Conversions of a job: are its elements 32 bits long in the memory, and in a flit?
+  function automatic logic wide_memory(input logic [2:0] convert);
+    wide_memory = convert != 3'd1 && convert != 3'd4 && convert != 3'd5;
+  endfunction
+  function automatic logic wide_chip(input logic [2:0] convert);
+    wide_chip = convert != 3'd1 && convert != 3'd2 && convert != 3'd3;
+  endfunction
 endpackage

@@ -29,7 +29,7 @@ module mx (
   localparam int unsigned P = tegula_pkg::P;
   localparam int unsigned RowW = $clog2(2 * tegula_pkg::ACC_ROWS);
 
-  logic busy, fp32, fp16, a_valid, a_set, w_valid, w_set, w_transposed;
+  logic busy, fp32, fp16, tf32, a_valid, a_set, turned, turn_in, turn_out, turn_last, w_valid, w_set, w_transposed;
   logic [$clog2(2*P)-1:0] w_index;
   logic [$clog2(2*P):0] w_depth;
   logic acc_valid, acc_init, acc_half;
@@ -59,6 +59,11 @@ module mx (
     .busy_o        (busy),
     .fp32_o        (fp32),
     .fp16_o        (fp16),
+    .tf32_o        (tf32),
+    .turned_o      (turned),
+    .turn_in_o     (turn_in),
+    .turn_out_o    (turn_out),
+    .turn_last_o   (turn_last),
     .a_valid_o     (a_valid),
     .a_set_o       (a_set),
     .w_valid_o     (w_valid),
@@ -81,14 +86,27 @@ module mx (
     .sr_col_o      (sr_col)
   );
 
+  logic [32*P-1:0] turned_row;
+  mx_transposer u_transposer (
+    .clk_i, .rst_ni,
+    .fp32_i     (fp32),
+    .tf32_i     (tf32),
+    .write_i    (turn_in),
+    .flit_i     (a_rdata_i),
+    .read_i     (turn_out),
+    .read_last_i(turn_last),
+    .flit_o     (turned_row)
+  );
+
   mx_array u_array (
     .clk_i, .rst_ni,
     .advance_i     (busy),
     .fp32_i        (fp32),
     .fp16_i        (fp16),
+    .tf32_i        (tf32),
     .a_valid_i     (a_valid),
     .a_set_i       (a_set),
-    .a_row_i       (a_rdata_i),
+    .a_row_i       (turned ? turned_row : a_rdata_i),
     .w_valid_i     (w_valid),
     .w_set_i       (w_set),
     .w_transposed_i(w_transposed),
@@ -105,6 +123,7 @@ module mx (
     .rows_i    (write_rows),
     .row_i     (write_row),
     .fp32_i    (fp32),
+    .tf32_i    (tf32),
     .half_i    (write_half),
     .last_i    (write_last),
     .round_i   (write_round),

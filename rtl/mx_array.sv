@@ -6,11 +6,12 @@ module mx_array (
   input  logic                                advance_i,  // tokens are under way
   input  logic                                fp32_i,
   input  logic                                fp16_i,
-  // A streamed row (in the cycle after its read) and the weight set of its block.
+  input  logic                                tf32_i,
+  // A streamed row (its last bank row, in the cycle after its read) and the weight set of its block.
   input  logic                                a_valid_i,
   input  logic                                a_set_i,
   input  logic [32*tegula_pkg::P-1:0]         a_row_i,
-  // A stationary row: number `w_index_i` of its block, which has `w_depth_i` valid k.
+  // A stationary row (its last bank row): number `w_index_i` of its block, which has `w_depth_i` valid k.
   input  logic                                w_valid_i,
   input  logic                                w_set_i,
   input  logic                                w_transposed_i,
@@ -25,12 +26,9 @@ module mx_array (
   localparam int unsigned L = tegula_pkg::FMA_LATENCY;
   localparam int unsigned HalfW = fp_pkg::HalfW;
 
-  logic [2*HalfW-1:0] a_halves [P];
-  logic [2*P*HalfW-1:0] w_halves;
-  for (genvar w = 0; w < P; w++) begin : gen_unpack
-    fp_unpack u_a (.word_i(a_row_i[32*w+:32]), .fp32_i, .fp16_i, .halves_o(a_halves[w]));
-    fp_unpack u_w (.word_i(w_row_i[32*w+:32]), .fp32_i, .fp16_i, .halves_o(w_halves[2*w*HalfW+:2*HalfW]));
-  end
+  logic [2*P*HalfW-1:0] a_halves, w_halves;
+  mx_collect u_a (.clk_i, .fp32_i, .fp16_i, .tf32_i, .flit_i(a_row_i), .halves_o(a_halves));
+  mx_collect u_w (.clk_i, .fp32_i, .fp16_i, .tf32_i, .flit_i(w_row_i), .halves_o(w_halves));
 
   for (genvar r = 0; r < P; r++) begin : gen_row
     logic [1:0] valid, set, w_row_en, w_on;
@@ -44,7 +42,7 @@ module mx_array (
       ) u_skew (
         .clk_i, .rst_ni, .advance_i, .fp32_i,
         .valid_i(a_valid_i),
-        .token_i({a_set_i, a_halves[r][i*HalfW+:HalfW]}),
+        .token_i({a_set_i, a_halves[(2*r+i)*HalfW+:HalfW]}),
         .valid_o(valid[i]),
         .token_o(token)
       );

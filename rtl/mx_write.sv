@@ -10,6 +10,7 @@ module mx_write (
   input  logic [25:0]                                      rows_i,
   input  logic [15:0]                                      row_i,
   input  logic                                             fp32_i,
+  input  logic                                             tf32_i,     // a row every other cycle
   input  logic                                             half_i,
   input  logic                                             last_i,     // block of its instruction
   input  logic                                             round_i,
@@ -26,7 +27,7 @@ module mx_write (
   localparam int unsigned RowW = $clog2(2 * tegula_pkg::ACC_ROWS);
 
   // The row whose results column 0 shows in the next cycle.
-  logic            busy_q, fp32_q, half_q, last_q, round_q, first_q;
+  logic            busy_q, fp32_q, half_q, last_q, round_q, first_q, beat_q;
   logic [25:0]     left_q;
   logic [15:0]     row_q;
   logic [31:0]     key_q, hash_row_q, col_q;
@@ -34,7 +35,7 @@ module mx_write (
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) busy_q <= 1'b0;
     else if (start_i) busy_q <= 1'b1;
-    else if (left_q == 26'd1) busy_q <= 1'b0;
+    else if (left_q == 26'd1 && !beat_q) busy_q <= 1'b0;
   end
   always_ff @(posedge clk_i) begin
     if (start_i) begin
@@ -45,10 +46,14 @@ module mx_write (
       last_q <= last_i;
       round_q <= round_i;
       first_q <= 1'b1;
+      beat_q <= 1'b0;
       key_q <= tile_key_i;
       hash_row_q <= sr_row_i;
       col_q <= sr_col_i;
+    end else if (busy_q && tf32_i && !beat_q) begin
+      beat_q <= 1'b1;
     end else if (busy_q) begin
+      beat_q <= 1'b0;
       left_q <= left_q - 26'd1;
       row_q <= row_q + 16'd1;
       hash_row_q <= hash_row_q + 32'd1;
@@ -70,7 +75,7 @@ module mx_write (
     logic        is_valid;
     logic [31:0] row_hash;  // meant from entry 1 on
     if (c == 0) begin : gen_head
-      assign is_valid = busy_q;
+      assign is_valid = busy_q && !beat_q;
       assign token.first = first_q;
       assign token.last = last_q && left_q == 26'd1;
       assign token.round = round_q;

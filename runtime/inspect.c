@@ -34,9 +34,9 @@ static json_t *mapping(const tg_program *program) {
     json_array_append_new(
         list, json_pack("{s:o, s:I, s:I, s:s, s:{s:I, s:I, s:I, s:I}}", "computes",
                         tg_json_text(invocation->name), "section", (json_int_t)invocation->section, "macs",
-                        (json_int_t)invocation->macs_fp32 + (json_int_t)invocation->macs_narrow, "bound_by",
-                        tg_occupancy_bound(&busy), "busy", "mx", (json_int_t)busy.mx, "vx",
-                        (json_int_t)busy.vx, "dram", (json_int_t)busy.dram, "lane", (json_int_t)busy.lane));
+                        (json_int_t)tg_invocation_macs(invocation), "bound_by", tg_occupancy_bound(&busy),
+                        "busy", "mx", (json_int_t)busy.mx, "vx", (json_int_t)busy.vx, "dram",
+                        (json_int_t)busy.dram, "lane", (json_int_t)busy.lane));
   }
   return list;
 }

@@ -1,4 +1,5 @@
 #include "runtime/occupancy.h"
+#include "sim/machine/mx_shape.h"
 #include "sim/machine/walk.h"
 
 #include <stdlib.h>
@@ -25,11 +26,8 @@ static uint64_t executions(const tg_queue *queue, uint32_t pc) {
 }
 
 static uint64_t mx_cycles(const tg_params *m, const tg_mx_instr *in) {
-  uint64_t s = in->format[0] == TG_FMT_FP32 ? m->p : 2 * m->p,
-           rows = (uint64_t)(in->m_count[0] * in->m_count[1]);
-  uint64_t shortest = s * m->fma_latency + s + (m->p > 3 ? m->p : 3), blocks = 1;
-  for (int l = 0; l < 4; l++) blocks *= (uint64_t)in->blk_count[l];
-  return blocks * (rows > shortest ? rows : shortest);
+  tg_mx_shape shape = tg_mx_shape_of(m, in);
+  return shape.blocks * shape.pitch;
 }
 
 static uint64_t vx_cycles(const tg_params *m, const tg_vx_instr *in) {

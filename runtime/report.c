@@ -2,6 +2,7 @@
 #include "runtime/json_text.h"
 #include "runtime/occupancy.h"
 #include "runtime/output_file.h"
+#include "sim/machine/mx_shape.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -56,23 +57,23 @@ json_t *tg_report_precision(const tg_program *program) {
   return json_is_object(options) ? options : (json_decref(options), json_object());
 }
 
-static void count_macs(const tg_program *program, uint64_t *out_fp32, uint64_t *out_narrow) {
-  *out_fp32 = *out_narrow = 0;
-  for (uint32_t i = 0; i < program->invocation_count; i++) {
-    *out_fp32 += program->invocations[i].macs_fp32;
-    *out_narrow += program->invocations[i].macs_narrow;
-  }
+static uint64_t count_macs(const tg_program *program) {
+  uint64_t sum = 0;
+  for (uint32_t i = 0; i < program->invocation_count; i++)
+    sum += tg_invocation_macs(&program->invocations[i]);
+  return sum;
 }
 
 double tg_mac_utilization(const tg_program *program, const tg_run_result *result) {
   if (!result->sections || !program->invocation_count) return 0;
-  uint64_t fp32, narrow;
-  count_macs(program, &fp32, &narrow);
-  double peak =
-      (double)tg_tiles(&program->params) * program->params.p * program->params.p; /* FP32, a cycle */
+  const tg_params *m = &program->params;
+  double cycles = 0; /* of all matrix units at their peak */
+  for (uint32_t i = 0; i < program->invocation_count; i++)
+    for (int f = 0; f < TG_FMT_COUNT; f++)
+      cycles += (double)program->invocations[i].macs[f] / ((double)tg_tiles(m) * tg_mx_rate(m, f));
   uint64_t first = result->sections[0].begin + result->sections[0].config;
   uint64_t last = result->sections[program->invocation_count - 1].end;
-  return last > first ? ((double)fp32 / peak + (double)narrow / (4 * peak)) / (double)(last - first) : 0;
+  return last > first ? cycles / (double)(last - first) : 0;
 }
 
 static json_t *section(const tg_program *program, const tg_run_result *result, uint32_t i,
@@ -82,9 +83,9 @@ static json_t *section(const tg_program *program, const tg_run_result *result, u
   return json_pack("{s:o, s:o, s:o, s:o, s:o, s:s, s:{s:o, s:o, s:o, s:o}}", "name",
                    tg_json_text(invocation->name), "begin", whole(time->begin), "cycles",
                    whole(time->end - time->begin), "config_cycles", whole(time->config), "macs",
-                   whole(invocation->macs_fp32 + invocation->macs_narrow), "bound_by",
-                   tg_occupancy_bound(busy), "busy", "mx", whole(busy->mx), "vx", whole(busy->vx), "dram",
-                   whole(busy->dram), "lane", whole(busy->lane));
+                   whole(tg_invocation_macs(invocation)), "bound_by", tg_occupancy_bound(busy), "busy", "mx",
+                   whole(busy->mx), "vx", whole(busy->vx), "dram", whole(busy->dram), "lane",
+                   whole(busy->lane));
 }
 
 static json_t *sections(const tg_program *program, const tg_run_result *result, const tg_profile *profile) {
@@ -176,8 +177,6 @@ static void put_time(json_t *report, const tg_session *s, int64_t samples) {
 
 json_t *tg_report(const tg_session *s) {
   const tg_program *program = s->program;
-  uint64_t fp32, narrow;
-  count_macs(program, &fp32, &narrow);
   int64_t samples = samples_of(s);
   json_t *report = json_object();
   json_object_set_new(report, "tegula", json_string(tg_version()));
@@ -187,7 +186,7 @@ json_t *tg_report(const tg_session *s) {
   json_object_set_new(report, "seed", whole(program->seed));
   json_object_set_new(report, "engine", json_string(s->engine));
   put_time(report, s, samples);
-  json_object_set_new(report, "macs", whole(fp32 + narrow));
+  json_object_set_new(report, "macs", whole(count_macs(program)));
   json_object_set_new(report, "mac_utilization",
                       s->result.cycles ? real(tg_mac_utilization(program, &s->result)) : json_null());
   json_object_set_new(

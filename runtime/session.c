@@ -414,7 +414,7 @@ tg_status tg_session_compare_golden(tg_session *s, const char *name, int rank, c
 
 static bool computes_narrow(const tg_program *program) {
   for (uint32_t i = 0; i < program->invocation_count; i++)
-    if (program->invocations[i].macs_narrow) return true;
+    if (program->invocations[i].macs[TG_FMT_BF16] || program->invocations[i].macs[TG_FMT_FP16]) return true;
   return false;
 }
 

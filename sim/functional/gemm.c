@@ -2,6 +2,7 @@
  * rounding at K-tile ends. Column blocks go in any order, since they write different accumulators; k always
  * ascends. */
 #include "sim/functional/gemm.h"
+#include "sim/machine/mx_shape.h"
 
 #include "sim/machine/numerics.h"
 
@@ -133,7 +134,7 @@ tg_gemm_plan *tg_gemm_plan_create(const tg_params *m, const tg_mx_instr *in, con
   if (blocks > MAX_BLOCKS || !k_moves_only_operands(in)) return NULL;
   tg_gemm_plan *plan = array(1, sizeof *plan);
   plan->in = in;
-  plan->s = in->format[0] == TG_FMT_FP32 ? m->p : 2 * m->p;
+  plan->s = tg_mx_stationary(m, in->format[0]);
   plan->row_bytes = tg_flit_bytes(m);
   plan->acc_lanes = tg_lanes(m);
   plan->kblocks = (uint32_t)ksteps;
@@ -184,10 +185,30 @@ static uint32_t valid_k(const run *r, uint32_t kb) {
 
 static const uint8_t *row_at(const run *r, int64_t row) { return r->pad + row * r->plan->row_bytes; }
 
+/* The same where A is stored by k: S elements of each k, turned. */
+static void pack_a_transposed(run *r, int64_t column_a) {
+  const tg_gemm_plan *plan = r->plan;
+  uint32_t s = plan->s, element = tg_mx_element_bytes(r->in->format[0]);
+  tg_gemm_widen *widen = plan->narrow->widen[r->in->format[0]];
+  float turned[TG_MAX_LANES * TG_MAX_LANES];
+  for (uint32_t kb = r->k0, valid; kb < r->k1 && (valid = valid_k(r, kb)) > 0; kb++) {
+    int64_t base = r->x->address[TG_AT_A] + column_a + plan->ksteps[kb].a;
+    for (uint32_t m = r->m0; m < r->m0 + r->rows; m += s) { /* whole groups: TG_GEMM_MC is a multiple of S */
+      uint32_t count = r->m0 + r->rows - m < s ? r->m0 + r->rows - m : s;
+      const uint8_t *from = row_at(r, base + m / s * r->in->a_m[0]);
+      float *to = r->a + (size_t)(m - r->m0) * TG_GEMM_LDA + (kb - r->k0) * s;
+      for (uint32_t piece = 0; piece < s; piece += plan->w)
+        widen(from + piece * element, r->in->a_m[1] * plan->row_bytes, turned + piece, s * 4, valid);
+      for (uint32_t i = 0; i < count; i++)
+        for (uint32_t k = 0; k < valid; k++) to[i * TG_GEMM_LDA + k] = turned[k * s + i];
+    }
+  }
+}
+
 /* Rows m0 .. of A, all k of the chunk: [m][k]. `column_a`: what the column blocks add to the address. */
 static void pack_a(run *r, int64_t column_a) {
   const tg_gemm_plan *plan = r->plan;
-  uint32_t inner = (uint32_t)r->in->m_count[1], element = r->in->format[0] == TG_FMT_FP32 ? 4 : 2;
+  uint32_t inner = (uint32_t)r->in->m_count[1], element = tg_mx_element_bytes(r->in->format[0]);
   tg_gemm_widen *widen = plan->narrow->widen[r->in->format[0]];
   for (uint32_t kb = r->k0; kb < r->k1 && valid_k(r, kb); kb++) {
     int64_t base = r->x->address[TG_AT_A] + column_a + plan->ksteps[kb].a;
@@ -206,9 +227,9 @@ static void pack_a(run *r, int64_t column_a) {
 static float widened(const uint8_t *from, int64_t format, uint32_t i) {
   uint32_t word;
   uint16_t half;
-  if (format == TG_FMT_FP32) {
+  if (tg_mx_element_bytes(format) == 4) {
     memcpy(&word, from + 4 * i, 4);
-    return tg_bits_f32(word);
+    return tg_bits_f32(format == TG_FMT_TF32 ? word & 0xffffe000u : word);
   }
   memcpy(&half, from + 2 * i, 2);
   return tg_bits_f32(format == TG_FMT_BF16 ? tg_bf16_to_f32(half) : tg_fp16_to_f32(half));
@@ -218,7 +239,7 @@ static float widened(const uint8_t *from, int64_t format, uint32_t i) {
 static void pack_block(const run *r, const column *c, uint32_t sub, uint32_t kb, float *to, uint32_t ldb) {
   const tg_gemm_plan *plan = r->plan;
   int64_t base = r->x->address[TG_AT_B] + c->b + plan->ksteps[kb].b, stride = r->in->b_row[0];
-  uint32_t valid = valid_k(r, kb), element = r->in->format[0] == TG_FMT_FP32 ? 4 : 2;
+  uint32_t valid = valid_k(r, kb), element = tg_mx_element_bytes(r->in->format[0]);
   if (!r->in->b_transposed[0]) {
     plan->narrow->widen[r->in->format[0]](row_at(r, base) + sub * element, stride * plan->row_bytes, to,
                                           ldb * 4, valid);
@@ -304,7 +325,7 @@ static void chunk(run *r, uint32_t first, uint32_t last, bool round) {
     tile_key = tg_sr_tile_key(r->g.sr_key, r->g.sr_tile + (r->k1 - 1) / (uint32_t)r->in->sr_blocks[0]);
     for (uint32_t m = 0; m < r->rows; m++) r->row_hash[m] = tg_sr_row_hash(tile_key, r->g.sr_row + r->m0 + m);
   }
-  pack_a(r, plan->columns[plan->units[first].column].a);
+  (r->in->a_transposed[0] ? pack_a_transposed : pack_a)(r, plan->columns[plan->units[first].column].a);
   for (uint32_t u = first; u < last; u += plan->block_units) {
     uint32_t count = last - u < plan->block_units ? last - u : plan->block_units;
     pack_b(r, &plan->units[u], count);

@@ -25,7 +25,7 @@ typedef void tg_gemm_widen(const uint8_t *from, int64_t from_stride, float *to, 
 typedef struct tg_gemm_kernels {
   tg_gemm_micro *micro[TG_GEMM_MAX_UNITS]; /* of 1, 2, 3 units */
   tg_gemm_round *round;
-  tg_gemm_widen *widen[3]; /* of each format: V elements */
+  tg_gemm_widen *widen[4]; /* of each format: V elements */
 } tg_gemm_kernels;
 
 /* What the host's registers allow. */

@@ -1,6 +1,7 @@
 /* Module text of the GEMM micro-kernels. */
 #include "sim/functional/gemm.h"
 #include "sim/functional/ir.h"
+#include "sim/machine/mx_shape.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -115,9 +116,11 @@ static void emit_widen(tg_text *t, uint32_t v, int format) {
   tg_text_add(
       t, "  %%fo = mul i64 %%i, %%fs\n  %%to1 = mul i64 %%i, %%ts\n"
          "  %%fp = getelementptr i8, ptr %%from, i64 %%fo\n  %%tp = getelementptr i8, ptr %%to, i64 %%to1\n");
-  tg_text_add(t, "  %%x = load <%u x %s>, ptr %%fp, align 2\n", v, format == TG_FMT_FP32 ? "i32" : "i16");
+  tg_text_add(t, "  %%x = load <%u x %s>, ptr %%fp, align 2\n", v,
+              tg_mx_element_bytes(format) == 4 ? "i32" : "i16");
   if (format == TG_FMT_BF16) tg_ir_bf16_widen(t, v, "w", "%x");
   if (format == TG_FMT_FP16) tg_ir_fp16_widen(t, v, "w", "%x");
+  if (format == TG_FMT_TF32) tg_text_add(t, "  %%w = and <%u x i32> %%x, splat (i32 -8192)\n", v);
   tg_text_add(t, "  store <%u x i32> %s, ptr %%tp, align 4\n", v, format == TG_FMT_FP32 ? "%x" : "%w");
   row_loop_end(t);
 }
@@ -147,7 +150,7 @@ static void emit_round(tg_text *t, uint32_t v, uint32_t acc_lanes) {
 
 void tg_gemm_emit(tg_text *t, const tg_gemm_blocking *blocking, uint32_t v, uint32_t acc_lanes) {
   for (uint32_t units = 1; units <= blocking->units; units++) emit_micro(t, blocking, units, v, acc_lanes);
-  for (int format = TG_FMT_FP32; format <= TG_FMT_FP16; format++) emit_widen(t, v, format);
+  for (int format = TG_FMT_FP32; format <= TG_FMT_TF32; format++) emit_widen(t, v, format);
   emit_round(t, v, acc_lanes);
 }
 
@@ -166,7 +169,7 @@ tg_status tg_gemm_lookup(tg_jit *jit, const tg_gemm_blocking *blocking, uint32_t
   tg_status status = find(jit, "round", v, UINT32_MAX, &out->round, diag);
   for (uint32_t units = 1; !status && units <= blocking->units; units++)
     status = find(jit, "micro", v, units, &out->micro[units - 1], diag);
-  for (uint32_t format = TG_FMT_FP32; !status && format <= TG_FMT_FP16; format++)
+  for (uint32_t format = TG_FMT_FP32; !status && format <= TG_FMT_TF32; format++)
     status = find(jit, "widen", v, format, &out->widen[format], diag);
   return status;
 }

@@ -9,9 +9,9 @@
 static uint32_t element(const uint8_t *flit, int64_t format, uint32_t i) {
   uint32_t word;
   uint16_t half;
-  if (format == TG_FMT_FP32) {
+  if (format == TG_FMT_FP32 || format == TG_FMT_TF32) {
     memcpy(&word, flit + 4 * i, 4);
-    return word;
+    return format == TG_FMT_TF32 ? word & 0xffffe000u : word;
   }
   memcpy(&half, flit + 2 * i, 2);
   return format == TG_FMT_BF16 ? tg_bf16_to_f32(half) : tg_fp16_to_f32(half);
@@ -51,6 +51,14 @@ static block block_of(const tg_machine_state *state, const tg_execution *x, cons
   return at;
 }
 
+/* Element k of streamed row m. */
+static uint32_t streamed(const tg_machine_state *state, uint32_t tile, const tg_mx_instr *in, int64_t a,
+                         uint32_t s, uint32_t m, uint32_t k) {
+  int64_t row = in->a_transposed[0] ? a + m / s * in->a_m[0] + k * in->a_m[1]
+                                    : a + m / in->m_count[1] * in->a_m[0] + m % in->m_count[1] * in->a_m[1];
+  return element(tg_pad_row(state, tile, (uint32_t)row), in->format[0], in->a_transposed[0] ? m % s : k);
+}
+
 static void gemm(const tg_kernels *kernels, tg_machine_state *state, uint32_t tile, const tg_execution *x) {
   (void)kernels;
   const tg_mx_instr *in = &x->in->mx;
@@ -60,15 +68,13 @@ static void gemm(const tg_kernels *kernels, tg_machine_state *state, uint32_t ti
     bool round = in->sr[0] && ((at.kb + 1) % in->sr_blocks[0] == 0 || at.kb + 1 == g.kblocks);
     uint32_t tile_key = round ? tg_sr_tile_key(g.sr_key, g.sr_tile + at.kb / (uint32_t)in->sr_blocks[0]) : 0;
     for (uint32_t m = 0; m < g.m; m++) {
-      int64_t a_row = at.a + m / in->m_count[1] * in->a_m[0] + m % in->m_count[1] * in->a_m[1];
-      const uint8_t *a = tg_pad_row(state, tile, (uint32_t)a_row);
       uint32_t *c = tg_acc_row(state, tile, (uint32_t)(at.c + m)) + at.lane;
       for (uint32_t n = 0; n < g.s; n++) {
         uint32_t acc = g.init && at.kb == 0 ? 0 : c[n];
         for (uint32_t k = 0; k < at.valid; k++) {
           uint32_t row = in->b_transposed[0] ? n : k, col = in->b_transposed[0] ? k : n;
           const uint8_t *b = tg_pad_row(state, tile, (uint32_t)(at.b + row * in->b_row[0]));
-          acc = fma32(element(a, in->format[0], k), element(b, in->format[0], col), acc);
+          acc = fma32(streamed(state, tile, in, at.a, g.s, m, k), element(b, in->format[0], col), acc);
         }
         if (round) {
           uint32_t r =

@@ -1,4 +1,5 @@
 #include "sim/functional/exec.h"
+#include "sim/machine/mx_shape.h"
 
 #include "sim/machine/numerics.h"
 
@@ -74,7 +75,7 @@ void tg_kernels_destroy(tg_kernels *kernels) {
 
 tg_gemm_setup tg_gemm_setup_of(const tg_machine_state *state, const tg_execution *x) {
   const tg_mx_instr *in = &x->in->mx;
-  tg_gemm_setup g = {.s = in->format[0] == TG_FMT_FP32 ? state->params.p : 2 * state->params.p,
+  tg_gemm_setup g = {.s = tg_mx_stationary(&state->params, in->format[0]),
                      .m = (uint32_t)(in->m_count[0] * in->m_count[1]),
                      .blocks = 1,
                      .kblocks = 1,

@@ -42,7 +42,7 @@ void tg_exec_send(tg_machine_state *state, uint32_t tile, const tg_execution *x,
   }
 }
 
-/* The four conversions, loops that compilers vectorise. Neither side need be aligned. */
+/* The conversions, loops that compilers vectorise. Neither side need be aligned. */
 #define CONVERSION(name, from_type, to_type, function)                                                       \
   static void name(const uint8_t *restrict from, uint8_t *restrict to, uint32_t count) {                     \
     for (uint32_t i = 0; i < count; i++) {                                                                   \
@@ -54,6 +54,7 @@ void tg_exec_send(tg_machine_state *state, uint32_t tile, const tg_execution *x,
   }
 CONVERSION(fp32_to_bf16, uint32_t, uint16_t, tg_bf16_from_f32)
 CONVERSION(fp32_to_fp16, uint32_t, uint16_t, tg_fp16_from_f32)
+CONVERSION(fp32_to_tf32, uint32_t, uint32_t, tg_tf32_from_f32)
 CONVERSION(bf16_to_fp32, uint16_t, uint32_t, tg_bf16_to_f32)
 CONVERSION(fp16_to_fp32, uint16_t, uint32_t, tg_fp16_to_f32)
 
@@ -64,6 +65,7 @@ static void convert(int64_t how, const uint8_t *from, uint8_t *to, uint32_t coun
   case TG_CVT_16: memcpy(to, from, 2 * count); return;
   case TG_CVT_FP32_BF16: fp32_to_bf16(from, to, count); return;
   case TG_CVT_FP32_FP16: fp32_to_fp16(from, to, count); return;
+  case TG_CVT_FP32_TF32: fp32_to_tf32(from, to, count); return;
   case TG_CVT_BF16_FP32: bf16_to_fp32(from, to, count); return;
   default: fp16_to_fp32(from, to, count);
   }

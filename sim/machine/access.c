@@ -1,4 +1,5 @@
 #include "sim/machine/access.h"
+#include "sim/machine/mx_shape.h"
 #include "sim/machine/walk.h"
 
 typedef struct range {
@@ -53,14 +54,18 @@ static void add_arrival(tg_accesses *out, int64_t mask, range r) {
 
 static void gemm_accesses(const tg_params *m, const tg_mx_instr *in, tg_accesses *out) {
   range a = {0, 0}, b = {0, 0}, c = {0, 0};
+  tg_mx_shape shape = tg_mx_shape_of(m, in);
   for (int l = 0; l < 4; l++) {
     steps(&a, in->blk_count[l], in->a_blk[l]);
     steps(&b, in->blk_count[l], in->b_blk[l]);
     steps(&c, in->blk_count[l], in->c_blk[l]);
   }
-  for (int l = 0; l < 2; l++) steps(&a, in->m_count[l], in->a_m[l]);
-  steps(&b, in->format[0] == TG_FMT_FP32 ? m->p : 2 * m->p, in->b_row[0]);
-  steps(&c, in->m_count[0] * in->m_count[1], 1);
+  steps(&a, shape.groups ? (int64_t)shape.groups : in->m_count[0], in->a_m[0]);
+  steps(&a, shape.groups ? shape.s : in->m_count[1], in->a_m[1]);
+  steps(&b, shape.s, in->b_row[0]);
+  steps(&a, shape.beats, 1);
+  steps(&b, shape.beats, 1);
+  steps(&c, (int64_t)shape.rows, 1);
   add(out, TG_MEM_PAD, TG_AT_A, "operand a", a);
   add(out, TG_MEM_PAD, TG_AT_B, "operand b", b);
   add(out, TG_MEM_ACC, TG_AT_C, "accumulator operand c", c);

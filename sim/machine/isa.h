@@ -39,9 +39,18 @@ typedef enum tg_alu {
 
 enum { TG_POST_NONE, TG_POST_LOCAL, TG_POST_ROW, TG_POST_COL };
 enum { TG_EAST, TG_WEST, TG_SOUTH, TG_NORTH };
-enum { TG_FMT_FP32, TG_FMT_BF16, TG_FMT_FP16, TG_FMT_TF32 };
+enum { TG_FMT_FP32, TG_FMT_BF16, TG_FMT_FP16, TG_FMT_TF32, TG_FMT_COUNT };
 enum { TG_STREAM_NONE, TG_STREAM_FP32, TG_STREAM_BF16, TG_STREAM_FP16, TG_STREAM_ACC, TG_STREAM_SPLAT32 };
-enum { TG_CVT_32, TG_CVT_16, TG_CVT_FP32_BF16, TG_CVT_FP32_FP16, TG_CVT_BF16_FP32, TG_CVT_FP16_FP32 };
+enum {
+  TG_CVT_32,
+  TG_CVT_16,
+  TG_CVT_FP32_BF16,
+  TG_CVT_FP32_FP16,
+  TG_CVT_BF16_FP32,
+  TG_CVT_FP16_FP32,
+  TG_CVT_FP32_TF32,
+  TG_CVT_COUNT
+};
 
 /* One struct a unit: tg_mx_instr, tg_vx_instr, tg_tx_instr, tg_agcu_instr. Every field is an array of int64_t
  * of its count, so that one table drives encoding, text and checks: in->flits[0], in->blk_count[3]. */

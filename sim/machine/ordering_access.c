@@ -1,4 +1,5 @@
 /* Banks, accumulator halves and store memory rows: the latest access to each must be known to have ended. */
+#include "sim/machine/mx_shape.h"
 #include "sim/machine/ordering_state.h"
 #include "sim/machine/walk.h"
 
@@ -78,15 +79,11 @@ static tg_status own_ports(const check *k, uint64_t both, const char *what) {
 static tg_status gemm_ports(check *k, accessor *by, uint64_t a, uint64_t b) {
   const tg_mx_instr *in = &by->x->in->mx;
   unit *u = by->u;
-  uint64_t p = k->m->p, stationary = in->format[0] == TG_FMT_FP32 ? p : 2 * p;
-  uint64_t rows = (uint64_t)(in->m_count[0] * in->m_count[1]),
-           least = stationary * k->m->fma_latency + stationary + (p > 3 ? p : 3),
-           pitch = rows > least ? rows : least, blocks = 1;
-  for (int l = 0; l < 4; l++) blocks *= (uint64_t)in->blk_count[l];
-  if ((a & b) && blocks > 1) return own_ports(k, a & b, "both operands of the GEMM");
+  tg_mx_shape shape = tg_mx_shape_of(k->m, in);
+  if ((a & b) && (shape.blocks > 1 || shape.groups)) return own_ports(k, a & b, "both operands of the GEMM");
   if ((u->a_banks & b) && u->known[u->component] < u->a_ordinal)
     return own_ports(k, u->a_banks & b, "operand a of the GEMM before and operand b");
-  u->a_banks = pitch - stationary < rows ? (uint32_t)a : 0;
+  u->a_banks = (int64_t)(shape.pitch - shape.lead) <= tg_mx_last_read(&shape) ? (uint32_t)a : 0;
   u->a_ordinal = u->executed;
   return TG_OK;
 }

@@ -58,9 +58,16 @@ typedef struct tg_invocation {
   const char *name; /* for reports: the graph nodes it computes */
   uint32_t section;
   uint64_t bases[TG_BASES];
-  uint32_t key_nodes[TG_BASES];    /* key table: key = tg_sr_key(seed, step, node) of numerics.h */
-  uint64_t macs_fp32, macs_narrow; /* useful multiply-adds, by the rate of the format */
+  uint32_t key_nodes[TG_BASES]; /* key table: key = tg_sr_key(seed, step, node) of numerics.h */
+  uint64_t macs[TG_FMT_COUNT];  /* useful multiply-adds in each format */
 } tg_invocation;
+
+/* Useful multiply-adds in all formats. */
+static inline uint64_t tg_invocation_macs(const tg_invocation *invocation) {
+  uint64_t sum = 0;
+  for (int f = 0; f < TG_FMT_COUNT; f++) sum += invocation->macs[f];
+  return sum;
+}
 
 typedef struct tg_program {
   tg_arena arena;

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 static const char magic[8] = {'T', 'E', 'G', 'U',
-                              'L', 'A', 0,   1}; /* the last byte is the version of the format */
+                              'L', 'A', 0,   2}; /* the last byte is the version of the format */
 
 /* FNV-1a over 64-bit words (the file is padded to them): detects damage, not malice. */
 static uint64_t checksum(const uint8_t *bytes, size_t size) {
@@ -92,8 +92,7 @@ static void put_program(FILE *out, const tg_program *program) {
     put_number(out, invocation->section);
     put_blob(out, invocation->bases, sizeof invocation->bases);
     put_blob(out, invocation->key_nodes, sizeof invocation->key_nodes);
-    put_number(out, invocation->macs_fp32);
-    put_number(out, invocation->macs_narrow);
+    for (int m = 0; m < TG_FMT_COUNT; m++) put_number(out, invocation->macs[m]);
   }
 }
 
@@ -256,8 +255,7 @@ static tg_status get_program(reader *r, tg_program *program, tg_diag *diag) {
     invocation->section = (uint32_t)get_number(r);
     get_fixed(r, invocation->bases, sizeof invocation->bases);
     get_fixed(r, invocation->key_nodes, sizeof invocation->key_nodes);
-    invocation->macs_fp32 = get_number(r);
-    invocation->macs_narrow = get_number(r);
+    for (int m = 0; m < TG_FMT_COUNT; m++) invocation->macs[m] = get_number(r);
   }
   return status;
 }

@@ -110,7 +110,9 @@ static void print_invocation(FILE *out, const tg_invocation *invocation) {
   fputs("\nkey", out);
   for (int b = 0; b < TG_BASES; b++)
     if (invocation->key_nodes[b]) fprintf(out, " %d=%u", b, invocation->key_nodes[b]);
-  fprintf(out, "\nmacs %" PRIu64 " %" PRIu64 "\n", invocation->macs_fp32, invocation->macs_narrow);
+  fprintf(out, "\nmacs");
+  for (int f = 0; f < TG_FMT_COUNT; f++) fprintf(out, " %" PRIu64, invocation->macs[f]);
+  fputc('\n', out);
 }
 
 char *tg_program_print(const tg_program *program) {
@@ -314,8 +316,9 @@ static tg_status parse_line(parser *p, const char *word, const char *text) {
   if (p->invocation && !p->section) {
     if (!strcmp(word, "base")) return parse_pairs(p, text, TG_BASES, set_base);
     if (!strcmp(word, "key")) return parse_pairs(p, text, TG_BASES, set_key);
-    if (!strcmp(word, "macs") &&
-        sscanf(text, "%" SCNu64 " %" SCNu64, &p->invocation->macs_fp32, &p->invocation->macs_narrow) == 2)
+    uint64_t *macs = p->invocation->macs; /* in the order of the formats' codes */
+    if (!strcmp(word, "macs") && sscanf(text, "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64, &macs[0],
+                                        &macs[1], &macs[2], &macs[3]) == TG_FMT_COUNT)
       return TG_OK;
     return bad(p, "not understood in an invocation");
   }

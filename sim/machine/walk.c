@@ -1,11 +1,11 @@
 #include "sim/machine/walk.h"
 
 uint32_t tg_convert_memory_bytes(int64_t convert) {
-  return convert == TG_CVT_32 || convert == TG_CVT_FP32_BF16 || convert == TG_CVT_FP32_FP16 ? 4 : 2;
+  return convert == TG_CVT_16 || convert == TG_CVT_BF16_FP32 || convert == TG_CVT_FP16_FP32 ? 2 : 4;
 }
 
 uint32_t tg_convert_chip_bytes(int64_t convert) {
-  return convert == TG_CVT_32 || convert == TG_CVT_BF16_FP32 || convert == TG_CVT_FP16_FP32 ? 4 : 2;
+  return convert == TG_CVT_16 || convert == TG_CVT_FP32_BF16 || convert == TG_CVT_FP32_FP16 ? 2 : 4;
 }
 
 uint32_t tg_agcu_flits(const tg_params *params, const tg_agcu_instr *in) {

@@ -83,6 +83,7 @@ typedef struct tg_unit_state {
   /* mx: the last GEMM */
   uint64_t gate, end; /* T_last + pitch, e */
   int64_t format;     /* -1: none before */
+  int64_t transposed;
 } tg_unit_state;
 
 /* A burst in a load buffer of an AGCU. */

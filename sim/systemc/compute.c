@@ -1,16 +1,15 @@
 /* Issue of GEMM and VOP: their cycles, what they own, what they touch (docs/machine.md, sections 4 and 5). */
+#include "sim/machine/mx_shape.h"
 #include "sim/systemc/chip.h"
-
-static int64_t stationary_rows(const tg_chip *chip, const tg_mx_instr *in) {
-  return in->format[0] == TG_FMT_FP32 ? chip->m->p : 2 * chip->m->p;
-}
 
 uint64_t tg_mx_earliest(const tg_chip *chip, const tg_unit_state *u) {
   const tg_mx_instr *in = &u->next.in->mx;
-  uint64_t issue = u->ready, rows = (uint64_t)stationary_rows(chip, in);
+  uint64_t issue = u->ready;
   if (in->op[0] == TG_OP_sync || u->format < 0) return issue;
-  if (issue + rows < u->gate) issue = u->gate - rows;
-  if (u->format != in->format[0] && issue <= u->end) issue = u->end + 1;
+  uint64_t lead = tg_mx_shape_of(chip->m, in).lead;
+  bool drains = u->format != in->format[0] || u->transposed != in->a_transposed[0];
+  if (issue + lead < u->gate) issue = u->gate - lead;
+  if (drains && issue <= u->end) issue = u->end + 1;
   return issue;
 }
 
@@ -22,23 +21,21 @@ static void gemm_values(tg_chip *chip, uint32_t tile, const tg_execution *x) {
 void tg_mx_issue(tg_chip *chip, uint32_t unit, const tg_execution *x) {
   tg_unit_state *u = &chip->unit[unit];
   const tg_mx_instr *in = &x->in->mx;
-  uint64_t p = chip->m->p, fma = chip->m->fma_latency, s = (uint64_t)stationary_rows(chip, in);
-  uint64_t rows = (uint64_t)(in->m_count[0] * in->m_count[1]), blocks = 1;
-  for (int l = 0; l < 4; l++) blocks *= (uint64_t)in->blk_count[l];
-  uint64_t pitch = s * fma + s + (p > 3 ? p : 3);
-  if (pitch < rows) pitch = rows;
-  uint64_t first = chip->now + s, last = first + (blocks - 1) * pitch; /* T_0, T_last */
-  uint64_t end = last + rows - 1 + s * fma + p + 1;
+  tg_mx_shape shape = tg_mx_shape_of(chip->m, in);
+  uint64_t first = chip->now + shape.lead, last = first + (shape.blocks - 1) * shape.pitch; /* T_0, T_last */
+  uint64_t end =
+      last + shape.beats * shape.rows - 1 + (uint64_t)shape.s * chip->m->fma_latency + chip->m->p + 1;
   if (TG_DEFECT(chip, TG_DEFECT_MX_LATENCY)) end++;
-  tg_bank_own_span(chip, u->endpoint, TG_PORT_MX_A, x->address[TG_AT_A], in->a_banks[0], first,
-                   last + rows - 1);
+  tg_bank_own_span(chip, u->endpoint, TG_PORT_MX_A, x->address[TG_AT_A], in->a_banks[0],
+                   shape.groups ? chip->now : first, last + (uint64_t)tg_mx_last_read(&shape));
   tg_bank_own_span(chip, u->endpoint, TG_PORT_MX_B, x->address[TG_AT_B], in->b_banks[0], chip->now, last - 1);
   uint32_t half = x->address[TG_AT_C] / tg_acc_rows(chip->m);
   tg_bank_own(chip, u->endpoint, chip->m->banks + half, TG_PORT_MX_ACC, first, end);
   if (chip->values) gemm_values(chip, u->endpoint, x);
-  u->gate = last + pitch;
+  u->gate = last + shape.pitch;
   u->end = end;
   u->format = in->format[0];
+  u->transposed = in->a_transposed[0];
   u->ready = chip->now + 1;
   tg_chip_complete(chip, unit, x, chip->now, end);
 }

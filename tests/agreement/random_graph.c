@@ -54,17 +54,38 @@ static tg_value *elementwise(maker *m, tg_value *x, const char *name) {
   return tg_builder_binary(m->b, binary[tg_random_range(m->random, 0, 5)], name, x, other);
 }
 
+/* A matrix (or one for each batch) of these sizes, perhaps stored the other way round, perhaps behind a Cast.
+ */
+static tg_value *matrix(maker *m, const char *name, bool constant, int rank, const int64_t *sizes,
+                        bool tf32) {
+  int64_t stored[3];
+  static const int64_t perms[2][3] = {{1, 0}, {0, 2, 1}};
+  bool turned = tg_random_range(m->random, 0, 2) == 0;
+  for (int d = 0; d < rank; d++) stored[d] = sizes[d];
+  if (turned) stored[rank - 1] = sizes[rank - 2], stored[rank - 2] = sizes[rank - 1];
+  tg_value *value = constant ? operand(m, name, rank, stored) : input(m, name, rank, stored);
+  if (tf32 && tg_random_range(m->random, 0, 1)) {
+    value = tg_builder_cast(m->b, name, value, TG_TF32);
+    tf32 = false;
+  }
+  if (turned) value = tg_builder_transpose(m->b, name, value, rank, perms[rank - 2]);
+  return tf32 ? tg_builder_cast(m->b, name, value, TG_TF32) : value;
+}
+
 static tg_value *matmul(maker *m) {
   int64_t rows = size(m->random, 40), k = size(m->random, 40), columns = size(m->random, 40);
+  bool tf32 = tg_random_range(m->random, 0, 3) == 0;
+  tg_value *a, *b;
   if (tg_random_range(m->random, 0, 3)) {
-    tg_value *a = input(m, "a", 2, (int64_t[]){rows, k});
-    return tg_builder_matmul(m->b, "matmul", a, operand(m, "b", 2, (int64_t[]){k, columns}));
+    a = matrix(m, "a", false, 2, (int64_t[]){rows, k}, tf32);
+    b = matrix(m, "b", true, 2, (int64_t[]){k, columns}, tf32);
+  } else {
+    int64_t batch = tg_random_range(m->random, 1, 3), own = tg_random_range(m->random, 0, 1) ? batch : 1;
+    a = matrix(m, "a", false, 3, (int64_t[]){batch, rows / 2 + 1, k}, tf32);
+    b = matrix(m, "b", true, 3, (int64_t[]){own, k, columns / 2 + 1}, tf32);
   }
-  int64_t batch = tg_random_range(m->random, 1, 3);
-  tg_value *a = input(m, "a", 3, (int64_t[]){batch, rows / 2 + 1, k});
-  return tg_builder_matmul(
-      m->b, "matmul", a,
-      operand(m, "b", 3, (int64_t[]){tg_random_range(m->random, 0, 1) ? batch : 1, k, columns / 2 + 1}));
+  tg_value *y = tg_builder_matmul(m->b, "matmul", a, b);
+  return tf32 ? tg_builder_cast(m->b, "widen", y, TG_F32) : y;
 }
 
 static tg_value *conv(maker *m) {

@@ -25,7 +25,7 @@ typedef struct tg_lane_pins {
 extern const tg_dut_ops tg_dut_lane3, tg_dut_lane5; /* fma_lane with latency 3, 5 */
 
 typedef struct tg_pe_pins {
-  uint8_t reset, fp32, fp16;
+  uint8_t reset, fp32, fp16, tf32;
   uint8_t w_transposed, w_set, w_row_en, w_col_en, w_on; /* two bits each but the first two */
   uint32_t w_row[2], w_col[2];                           /* words; half i of word i counts */
   uint8_t a_valid, a_set;                                /* two bits, one a sub-row */

@@ -6,6 +6,7 @@ module pe_bench #(
   input  logic        rst_ni,
   input  logic        fp32_i,
   input  logic        fp16_i,
+  input  logic        tf32_i,
   input  logic        w_transposed_i,
   input  logic        w_set_i,
   input  logic [1:0]  w_row_en_i,
@@ -27,9 +28,9 @@ module pe_bench #(
   logic [2*HalfW-1:0] w_row, w_col, a, a_out;
   for (genvar i = 0; i < 2; i++) begin : gen_half
     logic [2*HalfW-1:0] row_halves, col_halves, a_halves;
-    fp_unpack u_row (.word_i(w_row_i[32*i+:32]), .fp32_i, .fp16_i, .halves_o(row_halves));
-    fp_unpack u_col (.word_i(w_col_i[32*i+:32]), .fp32_i, .fp16_i, .halves_o(col_halves));
-    fp_unpack u_a (.word_i(a_i[32*i+:32]), .fp32_i, .fp16_i, .halves_o(a_halves));
+    fp_unpack u_row (.word_i(w_row_i[32*i+:32]), .fp32_i, .fp16_i, .tf32_i, .halves_o(row_halves));
+    fp_unpack u_col (.word_i(w_col_i[32*i+:32]), .fp32_i, .fp16_i, .tf32_i, .halves_o(col_halves));
+    fp_unpack u_a (.word_i(a_i[32*i+:32]), .fp32_i, .fp16_i, .tf32_i, .halves_o(a_halves));
     assign w_row[i*HalfW+:HalfW] = row_halves[i*HalfW+:HalfW];
     assign w_col[i*HalfW+:HalfW] = col_halves[i*HalfW+:HalfW];
     assign a[i*HalfW+:HalfW] = a_halves[i*HalfW+:HalfW];

@@ -8,6 +8,7 @@ template <typename Model> static void eval(void *dut, void *pins) {
   model.rst_ni = !p.reset;
   model.fp32_i = p.fp32;
   model.fp16_i = p.fp16;
+  model.tf32_i = p.tf32;
   model.w_transposed_i = p.w_transposed;
   model.w_set_i = p.w_set;
   model.w_row_en_i = p.w_row_en;

@@ -68,14 +68,19 @@ static int64_t place(bench *b, int64_t low, int64_t high, int64_t rows) {
   return -low + draw(b, (uint32_t)(rows - (high - low)));
 }
 
-/* `format`: 0..2, or 3 for any. */
-static bool random_gemm(bench *b, uint32_t format, tg_instr *out, tg_execution *x) {
+/* Bank rows of a row of S elements. */
+static uint32_t beats_of(const tg_mx_instr *in) { return in->format[0] == TG_FMT_TF32 ? 2 : 1; }
+
+/* `like`: of the same format and side, or NULL. */
+static bool random_gemm(bench *b, const tg_mx_instr *like, tg_instr *out, tg_execution *x) {
   const tg_params *m = &b->state->params;
   tg_mx_instr *in = &out->mx;
+  int64_t format = like ? like->format[0] : draw(b, 4), turned = like ? like->a_transposed[0] : draw(b, 2);
   memset(out, 0, sizeof *out);
   memset(x, 0, sizeof *x);
   in->op[0] = TG_OP_mx_gemm;
-  in->format[0] = format < 3 ? format : draw(b, 3);
+  in->format[0] = format;
+  in->a_transposed[0] = turned;
   uint32_t s = side_of(b, in);
   in->m_count[0] = 1 + draw(b, 3);
   in->m_count[1] = 1 + draw(b, draw(b, 4) ? 6 : C_STEP / (uint32_t)in->m_count[0]);
@@ -110,11 +115,13 @@ static bool random_gemm(bench *b, uint32_t format, tg_instr *out, tg_execution *
     in->sr_row_delta[l] = tg_draw(&b->random);
     in->sr_col_delta[l] = tg_draw(&b->random);
   }
-  int64_t low = 0, high = 0, rows = tg_pad_rows(m), a, w, c, reach = (int64_t)(s - 1) * in->b_row[0];
+  int64_t low = 0, high = beats_of(in) - 1, rows = tg_pad_rows(m), a, w, c,
+          reach = (int64_t)(s - 1) * in->b_row[0];
+  int64_t groups[] = {(in->m_count[0] * in->m_count[1] + s - 1) / s, s};
   extent(in->blk_count, in->a_blk, 4, &low, &high);
-  extent(in->m_count, in->a_m, 2, &low, &high);
+  extent(turned ? groups : in->m_count, in->a_m, 2, &low, &high);
   a = place(b, low, high, rows);
-  low = reach < 0 ? reach : 0, high = reach < 0 ? 0 : reach;
+  low = reach < 0 ? reach : 0, high = (reach < 0 ? 0 : reach) + beats_of(in) - 1;
   extent(in->blk_count, in->b_blk, 4, &low, &high);
   w = place(b, low, high, rows);
   low = 0, high = C_STEP - 1;
@@ -139,7 +146,8 @@ static uint32_t bank_mask(const tg_params *m, uint32_t row, int64_t banks) {
 /* Issues, ends and windows by the rules of section 4. */
 static void predict(bench *b, int count) {
   const tg_params *m = &b->state->params;
-  int64_t last_frame = -1, last_end = -1, last_format = -1; /* T_last + pitch, e and format before */
+  int64_t last_frame = -1, last_end = -1, last_format = -1,
+          last_turned = -1; /* T_last + pitch, e, ... before */
   memset(b->own_a, 0, sizeof b->own_a);
   memset(b->own_b, 0, sizeof b->own_b);
   memset(b->own_acc, 0, sizeof b->own_acc);
@@ -148,19 +156,23 @@ static void predict(bench *b, int count) {
     const tg_execution *x = &b->executions[i];
     int64_t s = side_of(b, in), l = m->fma_latency, p = m->p, rows = in->m_count[0] * in->m_count[1];
     int64_t blocks = in->blk_count[0] * in->blk_count[1] * in->blk_count[2] * in->blk_count[3];
-    int64_t pitch = s * l + s + (p > 3 ? p : 3);
-    if (rows > pitch) pitch = rows;
+    int64_t beats = beats_of(in), lead = beats * s, pitch = s * l + lead + (p > 3 ? p : 3);
+    bool turned = in->a_transposed[0];
+    int64_t fed = beats * (turned ? (rows + s - 1) / s * s : rows); /* cycles that A is read in */
+    if (fed > pitch) pitch = fed;
     int64_t at = b->ready[i];
     if (i && at <= b->issue[i - 1]) at = b->issue[i - 1] + 1;
-    if (i && at + s < last_frame) at = last_frame - s;
-    if (i && in->format[0] != last_format && at <= last_end) at = last_end + 1;
-    int64_t first = at + s, last = first + (blocks - 1) * pitch;
+    if (i && at + lead < last_frame) at = last_frame - lead;
+    if (i && (in->format[0] != last_format || turned != last_turned) && at <= last_end) at = last_end + 1;
+    int64_t first = at + lead, last = first + (blocks - 1) * pitch;
     b->issue[i] = at;
-    b->end[i] = last + rows - 1 + s * l + p + 1;
+    b->end[i] = last + beats * rows - 1 + s * l + p + 1;
     last_frame = last + pitch;
     last_end = b->end[i];
     last_format = in->format[0];
-    for (int64_t t = first; t <= last + rows - 1; t++)
+    last_turned = turned;
+    int64_t ahead = turned ? lead : 0;
+    for (int64_t t = first - ahead; t <= last - ahead + fed - 1; t++)
       b->own_a[t] |= bank_mask(m, x->address[TG_AT_A], in->a_banks[0]);
     for (int64_t t = at; t <= last - 1; t++) b->own_b[t] |= bank_mask(m, x->address[TG_AT_B], in->b_banks[0]);
     for (int64_t t = first; t <= b->end[i]; t++)
@@ -284,8 +296,8 @@ static void random_gemms(const tg_dut_ops *ops, const char *overrides[], uint64_
     for (int i = 0; i < TG_BASES; i++) b->state->keys[i] = tg_draw(&b->random);
     int64_t when = 0;
     for (int i = 0; i < BATCH; i++) {
-      uint32_t format = i && draw(b, 2) ? (uint32_t)b->instrs[i - 1].mx.format[0] : 3;
-      while (!random_gemm(b, format, &b->instrs[i], &b->executions[i])) {
+      const tg_mx_instr *like = i && draw(b, 2) ? &b->instrs[i - 1].mx : NULL;
+      while (!random_gemm(b, like, &b->instrs[i], &b->executions[i])) {
       }
       if (draw(b, 3) == 0) when += draw(b, 300); /* often late, often waiting already */
       b->ready[i] = when;

@@ -1,5 +1,6 @@
 #include "tests/sim/kernel_cases.h"
 
+#include "sim/machine/mx_shape.h"
 #include "sim/machine/numerics.h"
 
 #include <stdio.h>
@@ -63,7 +64,7 @@ static void gemm_blocks(tg_mx_instr *in, kernel_random *r, int64_t m) {
 }
 
 void kernel_add_gemm(tg_program *program, kernel_random *r, int format, unsigned style) {
-  uint32_t s = format == TG_FMT_FP32 ? program->params.p : 2 * program->params.p;
+  uint32_t s = tg_mx_stationary(&program->params, format);
   tg_mx_instr *in = &tg_queue_push(program, &program->sections[0].tiles[0].mx)->mx;
   in->op[0] = TG_OP_mx_gemm;
   in->format[0] = format;
@@ -79,6 +80,7 @@ void kernel_add_gemm(tg_program *program, kernel_random *r, int format, unsigned
   in->a_m[0] = between(r, -5, 60);
   in->a_m[1] = between(r, -2, 3);
   in->b_row[0] = between(r, 1, 3);
+  in->a_transposed[0] = between(r, 0, 2) == 0;
   in->b_transposed[0] = (style & KERNEL_TRANSPOSED) != 0;
   in->init[0] = between(r, 0, 1);
   in->init_levels[0] = between(r, 0, 7);
@@ -170,7 +172,7 @@ void kernel_fill(tg_machine_state *state, kernel_random *r, int format, bool any
   uint32_t *pad = (uint32_t *)(void *)state->tiles[0].pad;
   for (size_t i = 0; i < words; i++) {
     uint32_t bits = kernel_random_bits(r), a = ordinary(r), b = ordinary(r);
-    if (format == TG_FMT_FP32) pad[i] = a;
+    if (tg_mx_element_bytes(format) == 4) pad[i] = a;
     if (format == TG_FMT_BF16) pad[i] = tg_bf16_from_f32(a) | (uint32_t)tg_bf16_from_f32(b) << 16;
     if (format == TG_FMT_FP16) pad[i] = tg_fp16_from_f32(a) | (uint32_t)tg_fp16_from_f32(b) << 16;
     if (any_bits && kernel_random_below(r, 32) == 0) pad[i] = bits;

@@ -154,13 +154,9 @@ static void set_operand(tg_row_operand *o, const gen *g, const hop *h, bool stor
 /* ---- walks ---- */
 
 static void random_load_walk(gen *g, tg_agcu_instr *in) {
-  in->convert[0] = rnd(g, 6);
-  int64_t z =
-      in->convert[0] == TG_CVT_32 || in->convert[0] == TG_CVT_FP32_BF16 || in->convert[0] == TG_CVT_FP32_FP16
-          ? 4
-          : 2;
-  bool wide = in->convert[0] == TG_CVT_32 || in->convert[0] >= TG_CVT_BF16_FP32;
-  uint32_t elements = tg_flit_bytes(g->m) / (wide ? 4 : 2);
+  in->convert[0] = rnd(g, TG_CVT_COUNT);
+  int64_t z = tg_convert_memory_bytes(in->convert[0]);
+  uint32_t elements = tg_flit_bytes(g->m) / tg_convert_chip_bytes(in->convert[0]);
   in->offset[0] = LOAD_BASE + z * between(g, -50, 50);
   for (int l = 0; l < TG_LEVELS; l++) {
     in->offset_delta[l] = z * between(g, -40, 40);
@@ -321,8 +317,7 @@ static void load(gen *g, uint32_t agcu) {
   for (uint32_t pos = 1; pos <= (row ? g->m->cols : g->m->rows); pos++) mask |= chance(g, 60) << pos;
   tg_agcu_instr in = {.op = {TG_OP_agcu_load}};
   random_load_walk(g, &in);
-  uint32_t elements =
-      tg_flit_bytes(g->m) / (in.convert[0] == TG_CVT_32 || in.convert[0] >= TG_CVT_BF16_FP32 ? 4 : 2);
+  uint32_t elements = tg_flit_bytes(g->m) / tg_convert_chip_bytes(in.convert[0]);
   hop h = {.flits = (uint32_t)in.rows[0] * (((uint32_t)in.take[0] + elements - 1) / elements),
            .row_lane = row};
   if (!mask || !allocate(g, &h, endpoint, mask, false) || !take_queue(g, endpoint, context, queue)) return;

@@ -101,15 +101,18 @@ static void gemms(int format, unsigned style, bool any_bits, uint64_t seed) {
 TG_TEST(kernels, gemm_fp32_equals_the_reference) { gemms(TG_FMT_FP32, 0, false, 1); }
 TG_TEST(kernels, gemm_bf16_equals_the_reference) { gemms(TG_FMT_BF16, 0, false, 2); }
 TG_TEST(kernels, gemm_fp16_equals_the_reference) { gemms(TG_FMT_FP16, 0, false, 3); }
+TG_TEST(kernels, gemm_tf32_equals_the_reference) { gemms(TG_FMT_TF32, 0, false, 10); }
 TG_TEST(kernels, gemm_with_specials_and_subnormals) {
   gemms(TG_FMT_FP32, 0, true, 4);
   gemms(TG_FMT_BF16, 0, true, 5);
   gemms(TG_FMT_FP16, 0, true, 6);
+  gemms(TG_FMT_TF32, 0, true, 11);
 }
 TG_TEST(kernels, gemm_with_stochastic_rounding) {
   gemms(TG_FMT_FP32, KERNEL_SR, false, 7);
   gemms(TG_FMT_BF16, KERNEL_SR, true, 8);
   gemms(TG_FMT_FP16, KERNEL_SR, true, 9);
+  gemms(TG_FMT_TF32, KERNEL_SR, true, 12);
 }
 
 TG_TEST(kernels, random_microprograms_equal_the_reference) {

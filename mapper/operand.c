@@ -1,0 +1,48 @@
+#include "mapper/operand.h"
+#include "mapper/space.h"
+
+/* A Cast that the AGCU does while loading, perhaps behind Reshapes. */
+static tg_value *before_cast(tg_value *operand) {
+  tg_value *value = operand;
+  while (value->producer && value->producer->op == TG_OP_RESHAPE) value = tg_in(value->producer, 0);
+  const tg_node *cast = value->producer;
+  if (!cast || cast->op != TG_OP_CAST || tg_in(cast, 0)->dtype != TG_F32) return operand;
+  return operand->dtype == TG_BF16 || operand->dtype == TG_F16 || operand->dtype == TG_TF32 ? tg_in(cast, 0)
+                                                                                            : operand;
+}
+
+static tg_operand dense(tg_value *value) {
+  tg_operand operand = {.source = before_cast(value)};
+  int64_t sizes[TG_MAX_RANK];
+  tg_value_sizes(value, sizes);
+  tg_dense_strides(sizes, value->rank, operand.stride);
+  return operand;
+}
+
+/* The rows of all batches must be three digits at most: those of a walk. */
+static bool few_digits(const tg_value *value, const int64_t *stride) {
+  tg_space space = {.rank = value->rank - 1, .operands = 1};
+  for (int d = 0; d < space.rank; d++) {
+    space.dims[d] = value->dims[d].size;
+    space.strides[0][d] = stride[d];
+  }
+  tg_space_merge(&space);
+  return space.rank <= 3;
+}
+
+tg_operand tg_gemm_operand(const tg_node *node, int input) {
+  tg_value *value = tg_in(node, input);
+  tg_operand plain = dense(value);
+  const tg_node *transpose = value->producer;
+  if (node->op != TG_OP_MATMUL || value->rank < 2 || !transpose || transpose->op != TG_OP_TRANSPOSE)
+    return plain;
+  tg_operand before = dense(tg_in(transpose, 0)), moved = {.source = before.source};
+  const int64_t *perm = tg_attr_ints(transpose, TG_ATTR_PERM, NULL);
+  for (int d = 0; d < value->rank; d++) moved.stride[d] = before.stride[perm[d]];
+  int64_t row = moved.stride[value->rank - 2], column = moved.stride[value->rank - 1];
+  moved.turned = column != 1;
+  if ((moved.turned && row != 1) || (!moved.turned && value->dims[value->rank - 1].size == 1) ||
+      !few_digits(value, moved.stride))
+    return plain;
+  return moved;
+}

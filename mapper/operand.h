@@ -1,0 +1,19 @@
+/* Operands of a product as they lie in DRAM: what Casts and Transposes stand between costs nothing if the
+ * load can do it. */
+#ifndef TEGULA_MAPPER_OPERAND_H
+#define TEGULA_MAPPER_OPERAND_H
+
+#include "mapper/plan.h"
+
+/* Element [i0, .., in] of the operand is element sum i_d * stride[d] of `source`, converted to the operand's
+ * type. */
+typedef struct tg_operand {
+  tg_value *source;            /* owns memory, or shares it by Reshapes */
+  int64_t stride[TG_MAX_RANK]; /* elements, by the operand's dimensions */
+  bool turned;                 /* consecutive elements run along the last dimension but one */
+} tg_operand;
+
+/* Operand `input` (0 or 1) of a MatMul or Conv. */
+tg_operand tg_gemm_operand(const tg_node *node, int input);
+
+#endif
