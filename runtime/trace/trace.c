@@ -287,7 +287,7 @@ static void put_section(tg_trace *t, uint32_t invocation, uint64_t end) {
   next_line(t);
   fprintf(t->file.stream, "{\"name\":%s,", t->names[invocation]);
   slice(t, SECTIONS_PROCESS, 1, "section", s->begin, end);
-  fprintf(t->file.stream, "\"section\":%u,\"macs\":%" PRIu64 "}}", invocation, v->macs_fp32 + v->macs_narrow);
+  fprintf(t->file.stream, "\"section\":%u,\"macs\":%" PRIu64 "}}", invocation, tg_invocation_macs(v));
   if (!s->config || !visible(t, s->begin, s->begin + s->config - 1)) return;
   next_line(t);
   fputs("{\"name\":\"configuration\",", t->file.stream);

@@ -2,6 +2,7 @@
  * every queue that it uses, at most once in each: so no two accesses conflict, and nothing can wait in a
  * circle. */
 #include "tests/sim/random_fabric.h"
+#include "sim/machine/walk.h"
 
 #include <string.h>
 
@@ -186,7 +187,7 @@ static void random_load_walk(gen *g, tg_agcu_instr *in) {
   in->x_org[0] = between(g, -6, 10);
   in->y_size[0] = 1 + rnd(g, 20);
   in->x_size[0] = 1 + rnd(g, 40);
-  in->fill[0] = rnd(g, wide ? 1u << 31 : 1u << 16);
+  in->fill[0] = rnd(g, tg_convert_chip_bytes(in->convert[0]) == 4 ? 1u << 31 : 1u << 16);
 }
 
 /* `flits` flits into the chain's region; nothing that lands there is read again. */
