@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+enum { SECTION_CYCLES = 300 }; /* of loading a section, and of the wait between two, roughly */
+
 typedef struct emission {
   tg_build b;
   tg_compile *c;
@@ -25,18 +27,20 @@ typedef struct emission {
 
 /* Index of a tile among those that have rows (columns) of their own. */
 static uint32_t row_index(const emission *e, uint32_t r, uint32_t col) {
-  return e->t.split_rows ? r * e->b.m->cols + col : r;
+  return e->t.split == TG_SPLIT_OUTPUT ? r : r * e->b.m->cols + col;
 }
-static uint32_t col_index(const emission *e, uint32_t col) { return e->t.split_rows ? 0 : col; }
+static uint32_t col_index(const emission *e, uint32_t col) { return e->t.split == TG_SPLIT_OUTPUT ? col : 0; }
 /* Rows of its own come to every other tile from the north, so that both kinds of ports share the work. */
 static bool a_from_north(const emission *e, uint32_t r, uint32_t col) {
-  return e->t.split_rows && tg_exits_west(&e->b, r, col);
+  return e->t.split == TG_SPLIT_ROWS && tg_exits_west(&e->b, r, col);
 }
-static int64_t rows_a_pass(const emission *e) {
-  return (int64_t)e->t.mt * (e->t.split_rows ? tg_tiles(e->b.m) : e->b.m->rows);
+/* Tiles that have rows of their own. */
+static int64_t row_tiles(const emission *e) {
+  return e->t.split == TG_SPLIT_OUTPUT ? e->b.m->rows : tg_tiles(e->b.m);
 }
+static int64_t rows_a_pass(const emission *e) { return e->t.mt * row_tiles(e); }
 static int64_t cols_a_pass(const emission *e) {
-  return (int64_t)e->t.nt * (e->t.split_rows ? 1 : e->b.m->cols);
+  return (int64_t)e->t.nt * (e->t.split == TG_SPLIT_OUTPUT ? e->b.m->cols : 1);
 }
 
 static bool allocate(emission *e) {
@@ -116,6 +120,12 @@ static int64_t taken(const emission *e, uint32_t needed, uint32_t bank_rows) {
   return (needed + element - 1) / element == bank_rows ? needed : (int64_t)bank_rows * element;
 }
 
+/* Spread: where a tile's product begins among the rows of all, of which each product has `rows`. */
+static void set_product_rows(const emission *e, tg_agcu_instr *load, uint32_t index, int64_t rows) {
+  load->m_first[0] = index * rows;
+  load->m_delta[0] = row_tiles(e) * rows;
+}
+
 static void load_a(emission *e, uint32_t r, uint32_t col, uint32_t mask) {
   const tg_gemm *g = e->g;
   int64_t z = tg_value_bytes_each(g->a);
@@ -146,13 +156,17 @@ static void load_a(emission *e, uint32_t r, uint32_t col, uint32_t mask) {
   load->x_size[0] = g->x_size;
   load->rows[0] = g->a_turned ? e->t.kc : e->t.mt;
   load->take[0] = taken(e, g->a_turned ? e->t.mt : e->t.kc, tg_gemm_a_row(e->b.m, g, &e->t));
-  *(g->a_turned ? load->k_first : load->m_first) = (int64_t)row_index(e, r, col) * e->t.mt;
-  *(g->a_turned ? load->k_delta : load->m_delta) = rows_a_pass(e);
+  if (g->spread && g->a_turned)
+    set_product_rows(e, load, row_index(e, r, col), g->k);
+  else {
+    *(g->a_turned ? load->k_first : load->m_first) = (int64_t)row_index(e, r, col) * e->t.mt;
+    *(g->a_turned ? load->k_delta : load->m_delta) = rows_a_pass(e);
+  }
   (g->a_turned ? load->m_delta : load->k_delta)[2] = e->t.kc;
   load->convert[0] = g->a_convert;
 }
 
-static void load_b(emission *e, uint32_t col, uint32_t mask) {
+static void load_b(emission *e, uint32_t r, uint32_t col, uint32_t mask) {
   const tg_gemm *g = e->g;
   int64_t z = tg_value_bytes_each(g->b);
   tg_agcu_instr *load = push_load(e, tg_north_queue(&e->b, col, TG_CTX_LOAD), &e->b_block, mask);
@@ -171,8 +185,16 @@ static void load_b(emission *e, uint32_t col, uint32_t mask) {
   load->y_size[0] = g->k ? 1 : 0;
   load->x_size[0] = 1;
   (turned ? load->k_delta : load->m_delta)[2] = e->t.kc;
-  *(turned ? load->m_first : load->k_first) = (int64_t)col_index(e, col) * e->t.nt;
-  (turned ? load->m_delta : load->k_delta)[1] = cols_a_pass(e);
+  if (g->spread) {
+    set_product_rows(e, load, row_index(e, r, col), turned ? g->n : g->k);
+    for (int d = 0; d < 2; d++) {
+      load->m_radix[d] = g->b_lead_radix[d];
+      load->stride[d] = g->b_lead_stride[d] * z;
+    }
+  } else {
+    *(turned ? load->m_first : load->k_first) = (int64_t)col_index(e, col) * e->t.nt;
+    (turned ? load->m_delta : load->k_delta)[1] = cols_a_pass(e);
+  }
   load->convert[0] = g->b_convert;
 }
 
@@ -216,9 +238,9 @@ static void emit_loads(emission *e) {
   uint32_t all_cols = ((1u << m->cols) - 1) << 1, all_rows = ((1u << m->rows) - 1) << 1;
   for (uint32_t r = 0; r < m->rows; r++) {
     tg_queue *aux = tg_west_queue(&e->b, r, TG_CTX_AUX);
-    if (!e->t.split_rows) load_a(e, r, 0, all_cols);
+    if (e->t.split == TG_SPLIT_OUTPUT) load_a(e, r, 0, all_cols);
     for (uint32_t col = 0; col < m->cols; col++) {
-      if (e->t.split_rows && !a_from_north(e, r, col)) load_a(e, r, col, 1u << (col + 1));
+      if (e->t.split != TG_SPLIT_OUTPUT && !a_from_north(e, r, col)) load_a(e, r, col, 1u << (col + 1));
       load_externals(e, aux, false, r, col, 1u << (col + 1));
     }
     end_loops(tg_west_queue(&e->b, r, TG_CTX_LOAD), e->k_loops);
@@ -226,7 +248,9 @@ static void emit_loads(emission *e) {
   }
   for (uint32_t col = 0; col < m->cols; col++) {
     tg_queue *aux = tg_north_queue(&e->b, col, TG_CTX_AUX);
-    load_b(e, col, all_rows);
+    if (e->t.split != TG_SPLIT_PRODUCTS) load_b(e, 0, col, all_rows);
+    for (uint32_t r = 0; r < m->rows && e->t.split == TG_SPLIT_PRODUCTS; r++)
+      load_b(e, r, col, 1u << (r + 1));
     for (uint32_t r = 0; r < m->rows; r++)
       if (a_from_north(e, r, col)) load_a(e, r, col, 1u << (r + 1));
     load_externals(e, aux, true, 0, col, all_rows);
@@ -357,7 +381,7 @@ static void fill_store(const void *user, uint32_t r, uint32_t col, tg_agcu_instr
   const emission *e = user;
   const tg_gemm *g = e->g;
   tg_walk_plan walk = {.tensor = tg_place_of(e->c, g->out),
-                       .radix = {1, 1, g->m},
+                       .radix = {1, 1, g->m * (g->spread ? g->spread : 1)},
                        .stride = {0, 0, g->out_row},
                        .element_stride = 1,
                        .columns = g->n};
@@ -430,6 +454,7 @@ static tg_status emit_section(emission *e, const char *name, int64_t product) {
 static void invoke(emission *e, const char *name) {
   tg_invocation *invocation = tg_build_invoke(&e->b, name);
   uint64_t macs = (uint64_t)e->g->m * (uint64_t)e->g->n * (uint64_t)e->g->k;
+  if (e->g->spread) macs *= (uint64_t)e->g->spread;
   invocation->macs[e->g->format] = macs;
   invocation->key_nodes[0] = (uint32_t)e->g->node->id;
 }
@@ -447,18 +472,35 @@ static bool shares_section(emission *e, int64_t product) {
   return same;
 }
 
+/* Product after product, each over all tiles, or, where that is faster, a product a tile. */
+static tg_status choose(tg_compile *c, const tg_kernel *kernel, const tg_gemm *apart, tg_gemm *spread,
+                        emission *e) {
+  tg_gemm_tiling together;
+  tg_status status = tg_tile_gemm(c, apart, &e->t);
+  if (!tg_spread_gemm(c, kernel, spread)) return status;
+  tg_diag unused = {""};
+  tg_compile quiet = *c;
+  quiet.diag = &unused;
+  if (tg_tile_gemm(&quiet, spread, &together)) return status;
+  double sections = (double)apart->products * (e->t.cycles + SECTION_CYCLES);
+  if (!status && together.cycles + SECTION_CYCLES >= sections) return TG_OK;
+  e->t = together;
+  e->g = spread;
+  return TG_OK;
+}
+
 tg_status tg_emit_gemm(tg_compile *c, const tg_kernel *kernel) {
-  tg_gemm g;
-  tg_status status = tg_describe_gemm(c, kernel, &g);
-  emission e = {.c = c, .kernel = kernel, .g = &g};
-  if (!status) status = tg_tile_gemm(c, &g, &e.t);
+  tg_gemm apart, spread;
+  tg_status status = tg_describe_gemm(c, kernel, &apart);
+  emission e = {.c = c, .kernel = kernel, .g = &apart};
+  if (!status) status = choose(c, kernel, &apart, &spread, &e);
   if (status) return status;
-  e.stationary = tg_mx_stationary(c->m, g.format);
+  e.stationary = tg_mx_stationary(c->m, e.g->format);
   e.pieces = e.t.mt / e.t.mr;
   uint32_t inner[] = {e.t.chunks, e.pieces, 1}, *loops[] = {e.k_loops, e.piece_loops, e.pass_loops};
   for (int i = 0; i < 3; i++) loops[i][0] = e.t.passes_m, loops[i][1] = e.t.passes_n, loops[i][2] = inner[i];
   const char *name = tg_kernel_name(c, kernel);
-  for (int64_t product = 0; product < g.products; product++) {
+  for (int64_t product = 0; product < e.g->products; product++) {
     if (product == 0 || !shares_section(&e, product)) status = emit_section(&e, name, product);
     if (status) return status;
     invoke(&e, name);

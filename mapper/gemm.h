@@ -36,16 +36,27 @@ typedef struct tg_gemm {
   int64_t out_radix[3];   /* row digits of the output, as the externals walk it */
   int64_t products, *a_offsets, *b_offsets, *out_offsets; /* elements */
   int64_t sr_row_step, sr_col_step;                       /* logical coordinates from product to product */
+  int64_t spread; /* if not 0: so many products in one section, each on a tile of its own; `products` is 1 */
+  int64_t b_lead_radix[2],
+      b_lead_stride[2]; /* spread: product digits before B's rows (A's are in its walks) */
   tg_gemm_external externals[TG_GEMM_EXTERNALS];
   int external_count;
   int drain_words; /* microcode words of the drain, roughly */
 } tg_gemm;
 
 tg_status tg_describe_gemm(tg_compile *c, const tg_kernel *kernel, tg_gemm *out); /* gemm_shape.c */
+/* All products in one section; false if there is one only or if walks have too few digits for it. */
+bool tg_spread_gemm(tg_compile *c, const tg_kernel *kernel, tg_gemm *out);
+
+/* What tiles differ in. */
+typedef enum tg_split {
+  TG_SPLIT_OUTPUT,  /* rows over tile rows, columns over tile columns */
+  TG_SPLIT_ROWS,    /* every tile has rows of its own and all columns of a pass */
+  TG_SPLIT_PRODUCTS /* every tile has a product of its own (tg_gemm.spread) */
+} tg_split;
 
 typedef struct tg_gemm_tiling {
-  bool split_rows;     /* every tile has rows of its own and all columns of a pass (row split); else rows over
-                          tile rows and     columns over tile columns (output split) */
+  tg_split split;
   uint32_t mt, nt, kc; /* block of a tile in a pass; k of a chunk */
   uint32_t mr;         /* rows of the block that leave at once; divides mt */
   uint32_t passes_m, passes_n, chunks;

@@ -231,15 +231,8 @@ static tg_status set_digits(listing *l) {
   return TG_OK;
 }
 
-tg_status tg_describe_gemm(tg_compile *c, const tg_kernel *kernel, tg_gemm *out) {
-  *out = (tg_gemm){0};
-  tg_status status = set_formats(c, kernel, out);
-  if (status) return status;
+static tg_status describe_fused(tg_compile *c, const tg_kernel *kernel, tg_gemm *out) {
   bool conv = kernel->root->op == TG_OP_CONV;
-  if (conv)
-    describe_conv(c, out);
-  else
-    describe_matmul(c, out);
   listing l = {.c = c, .kernel = kernel, .g = out};
   if (conv && tg_in(kernel->root, 2) && !tg_is_scalar_constant(tg_in(kernel->root, 2)))
     add_external(&l, tg_in(kernel->root, 2));
@@ -249,4 +242,48 @@ tg_status tg_describe_gemm(tg_compile *c, const tg_kernel *kernel, tg_gemm *out)
     for (int i = 0; i < kernel->fused[n]->input_count; i++) add_external(&l, tg_in(kernel->fused[n], i));
   }
   return set_digits(&l);
+}
+
+tg_status tg_describe_gemm(tg_compile *c, const tg_kernel *kernel, tg_gemm *out) {
+  *out = (tg_gemm){0};
+  tg_status status = set_formats(c, kernel, out);
+  if (status) return status;
+  if (kernel->root->op == TG_OP_CONV)
+    describe_conv(c, out);
+  else
+    describe_matmul(c, out);
+  return describe_fused(c, kernel, out);
+}
+
+/* The batch dimensions of the output as an operand walks them: two digits at most. */
+static bool lead_digits(const tg_gemm *g, const tg_value *value, const tg_operand *operand, int64_t radix[2],
+                        int64_t stride[2]) {
+  const tg_value *out = tg_out(g->node);
+  tg_space space = {.rank = out->rank - 2, .operands = 1};
+  for (int d = 0; d < space.rank; d++) {
+    int own = d - (out->rank - value->rank);
+    space.dims[d] = out->dims[d].size;
+    space.strides[0][d] = own < 0 || value->dims[own].size == 1 ? 0 : operand->stride[own];
+  }
+  tg_space_merge(&space);
+  for (int d = 0; d < 2 && space.rank <= 2; d++) {
+    int at = d - (2 - space.rank);
+    radix[d] = at >= 0 ? space.dims[at] : 1;
+    stride[d] = at >= 0 ? space.strides[0][at] : 0;
+  }
+  return space.rank <= 2;
+}
+
+bool tg_spread_gemm(tg_compile *c, const tg_kernel *kernel, tg_gemm *out) {
+  *out = (tg_gemm){0};
+  if (kernel->root->op != TG_OP_MATMUL || set_formats(c, kernel, out)) return false;
+  describe_matmul(c, out);
+  if (out->products == 1) return false;
+  out->spread = out->products;
+  out->products = 1;
+  int64_t *radix = out->a_turned ? out->a_k_radix : out->a_m_radix,
+          *stride = out->a_turned ? out->a_k_stride : out->a_m_stride;
+  return lead_digits(out, tg_in(out->node, 0), &out->a_operand, radix, stride) &&
+         lead_digits(out, tg_in(out->node, 1), &out->b_operand, out->b_lead_radix, out->b_lead_stride) &&
+         !describe_fused(c, kernel, out);
 }

@@ -85,10 +85,15 @@ static double estimate(const search *s, const tg_gemm_tiling *t) {
                           (double)g->a_k_radix[2] *
                               tg_value_bytes_each(g->a)); /* each run of K has atoms of its own */
   /* Row split: each tile's rows come alone, to half of them from the north. */
-  double a = a_block * (t->split_rows ? (m->cols + 1) / 2 : 1),
-         a_north = t->split_rows ? a_block * (m->rows / 2) : 0;
+  double a = a_block, a_north = 0;
+  if (t->split == TG_SPLIT_ROWS) {
+    a *= (m->cols + 1) / 2;
+    a_north = a_block * (m->rows / 2);
+  } else if (t->split == TG_SPLIT_PRODUCTS)
+    a *= m->cols;
   double b = g->b_turned ? port_cycles(s, t->nt, (double)t->kc * tg_value_bytes_each(g->b))
                          : port_cycles(s, t->kc, (double)t->nt * tg_value_bytes_each(g->b));
+  if (t->split == TG_SPLIT_PRODUCTS) b *= m->rows;
   double out = port_cycles(s, t->mt, (double)t->nt * tg_value_bytes_each(g->out));
   double aux_west = 0, aux_north = 0;
   for (int e = 0; e < g->external_count; e++) {
@@ -159,9 +164,23 @@ static void consider_rows(search *s, tg_gemm_tiling t, int64_t tile_rows) {
   }
 }
 
-static void consider_split(search *s, bool split_rows) {
+/* A product a tile: all its rows and columns at once, so that the rows of the next product follow. */
+static void consider_products(search *s) {
   const tg_params *m = s->m;
-  tg_gemm_tiling t = {.split_rows = split_rows};
+  int64_t lanes = tg_lanes(m), nt = up(s->g->n, lanes) * lanes;
+  if (s->g->m > 4096 || nt > 65536) return;
+  tg_gemm_tiling t = {.split = TG_SPLIT_PRODUCTS, .mt = (uint32_t)s->g->m, .nt = (uint32_t)nt, .passes_n = 1};
+  t.passes_m = (uint32_t)up(s->g->spread, tg_tiles(m));
+  uint32_t rows = s->share / kind_flits(s, tg_stream_kind(s->g->out), t.nt);
+  for (t.mr = rows < t.mt ? rows : t.mt; t.mr > 0 && t.mt % t.mr; t.mr--) {
+  }
+  if (t.mr > 0) consider_chunks(s, t);
+}
+
+static void consider_split(search *s, tg_split split) {
+  const tg_params *m = s->m;
+  tg_gemm_tiling t = {.split = split};
+  bool split_rows = split == TG_SPLIT_ROWS;
   int64_t tile_rows = up(s->g->m, split_rows ? tg_tiles(m) : m->rows),
           tile_cols = up(s->g->n, split_rows ? 1 : m->cols);
   int64_t lanes = tg_lanes(m), last = 0;
@@ -188,8 +207,12 @@ tg_status tg_tile_gemm(const tg_compile *c, const tg_gemm *gemm, tg_gemm_tiling 
               .share = tg_exit_share(&exits),
               .west_exits = (c->m->cols + 1) / 2,
               .north_exits = (c->m->rows + 1) / 2};
-  consider_split(&s, false);
-  if (tg_tiles(c->m) > 1 && c->m->cols > 1) consider_split(&s, true);
+  if (gemm->spread) {
+    consider_products(&s);
+  } else {
+    consider_split(&s, TG_SPLIT_OUTPUT);
+    if (tg_tiles(c->m) > 1 && c->m->cols > 1) consider_split(&s, TG_SPLIT_ROWS);
+  }
   if (!s.found)
     return tg_fail(
         c->diag, TG_INVALID,

@@ -99,6 +99,54 @@ static tg_status build_lenet(tg_arena *arena, const tg_zoo_options *o, tg_graph 
   return tg_builder_finish(z.builder, out_graph, diag);
 }
 
+/* x[N, seq, width] W + b, W[width, out]. */
+static tg_value *project(zoo *z, const char *layer, tg_value *x, int64_t in, int64_t out) {
+  tg_value *w = weights(z, part(z, layer, "weight"), 2, (int64_t[]){in, out}, 6 * in);
+  tg_value *y = tg_builder_matmul(z->builder, part(z, layer, "matmul"), x, w);
+  return tg_builder_binary(z->builder, TG_OP_ADD, layer, y, bias(z, part(z, layer, "bias"), out));
+}
+
+/* [N, seq, hidden] to [N, heads, seq, hidden / heads], or with its two last dimensions swapped. */
+static tg_value *split_heads(zoo *z, const char *name, tg_value *x, const tg_zoo_options *o, bool keys) {
+  static const int64_t perms[2][4] = {{0, 2, 1, 3}, {0, 2, 3, 1}};
+  x = tg_builder_reshape(z->builder, part(z, name, "split"), x, 4,
+                         (int64_t[]){0, o->seq, o->heads, o->hidden / o->heads});
+  return tg_builder_transpose(z->builder, part(z, name, "heads"), x, 4, perms[keys]);
+}
+
+/* Multi-head self-attention: softmax(Q K^T / sqrt(d)) V, projected. */
+static tg_value *self_attention(zoo *z, tg_value *x, const tg_zoo_options *o) {
+  tg_builder *b = z->builder;
+  tg_value *q = split_heads(z, "query", project(z, "query", x, o->hidden, o->hidden), o, false);
+  tg_value *k = split_heads(z, "key", project(z, "key", x, o->hidden, o->hidden), o, true);
+  tg_value *v = split_heads(z, "value", project(z, "value", x, o->hidden, o->hidden), o, false);
+  tg_value *scale = tg_builder_scalar(b, "scale", TG_F32, 1 / sqrt((double)o->hidden / (double)o->heads));
+  tg_value *scores = tg_builder_binary(b, TG_OP_MUL, "scaled", tg_builder_matmul(b, "scores", q, k), scale);
+  tg_value *y = tg_builder_matmul(b, "context", tg_builder_softmax(b, "attention", scores, -1), v);
+  y = tg_builder_transpose(b, "context.heads", y, 4, (int64_t[]){0, 2, 1, 3});
+  y = tg_builder_reshape(b, "context.join", y, 3, (int64_t[]){0, o->seq, o->hidden});
+  return project(z, "output", y, o->hidden, o->hidden);
+}
+
+static tg_status check_attention(const tg_zoo_options *o, const char *name, tg_diag *diag) {
+  if (o->hidden % o->heads)
+    return tg_fail(diag, TG_INVALID, "%s: %" PRId64 " heads do not divide a width of %" PRId64, name,
+                   o->heads, o->hidden);
+  if (o->hidden > 16384 || o->seq > 65536) /* weights fit into an ONNX file, scores into a tensor */
+    return tg_fail(diag, TG_INVALID, "%s: a width of %" PRId64 " and %" PRId64 " tokens are too many", name,
+                   o->hidden, o->seq);
+  return TG_OK;
+}
+
+static tg_status build_attention(tg_arena *arena, const tg_zoo_options *o, tg_graph **out_graph,
+                                 tg_diag *diag) {
+  if (check_attention(o, "attention", diag)) return TG_INVALID;
+  zoo z = begin(arena, "attention", o);
+  tg_value *x = batched(&z, "x", o->batch, 3, (int64_t[]){o->seq, o->hidden});
+  tg_builder_output(z.builder, "y", self_attention(&z, x, o));
+  return tg_builder_finish(z.builder, out_graph, diag);
+}
+
 /* SambaFlow's example of GraphAMP; with a region, the second product is in the bf16 that the user wrote
  * there. */
 static tg_status build_matmuls(tg_arena *arena, const tg_zoo_options *o, bool region, tg_graph **out_graph,
@@ -134,6 +182,7 @@ const tg_zoo_entry tg_zoo[] = {
     {"gemm", "one matrix product C[m,n] = A[m,k] B[k,n]", build_gemm},
     {"mlp", "784-256-128-10 with ReLU and softmax", build_mlp},
     {"lenet", "LeNet-5 with ReLU and maximum pooling on 28 x 28 images", build_lenet},
+    {"attention", "multi-head self-attention of a transformer layer", build_attention},
     {"two-matmuls", "the example of GraphAMP's documentation: two products, each with ReLU",
      build_two_matmuls},
     {"two-matmuls-region", "the same, the second product in a region that keeps the user's bf16",
