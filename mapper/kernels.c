@@ -1,6 +1,7 @@
 /* Graph -> kernels. Walks the nodes in order; an elementwise node joins the kernel that makes one of its
  * inputs if nobody else needs that input and its other inputs exist before that kernel runs; otherwise it
- * begins a kernel. */
+ * begins a kernel. A cast that can join no kernel waits for those that read it: each takes it along, or loads
+ * what it casts; it is a kernel of its own only where one of them can do neither. */
 #include "mapper/expression.h"
 #include "mapper/operand.h"
 
@@ -15,7 +16,8 @@ enum {
 
 typedef struct former {
   tg_compile *c;
-  int *maker; /* by value->index: the kernel that makes it; -1: graph input or constant */
+  int *maker;  /* by value->index: the kernel that makes it; -1: graph input or constant */
+  bool *waits; /* by value->index: the result of a cast that its readers take along */
 } former;
 
 bool tg_is_scalar_constant(const tg_value *value) {
@@ -48,9 +50,29 @@ static void set_output(former *f, size_t kernel, tg_value *value) {
   f->maker[value->index] = (int)kernel;
 }
 
+static bool is_fused(const tg_kernel *kernel, const tg_value *value) {
+  for (size_t n = 0; n < kernel->fused_count; n++)
+    if (tg_out(kernel->fused[n]) == value) return true;
+  return false;
+}
+
+/* What the kernel has to load for `value`: of a cast that waits, what it casts. */
+static tg_value *loaded(const former *f, const tg_kernel *kernel, tg_value *value) {
+  return f->waits[value->index] && !is_fused(kernel, value) ? tg_in(value->producer, 0) : value;
+}
+
 /* Is `value` an operand from DRAM of a fused node of the kernel (not made by the kernel, not a number)? */
-static bool is_external(const former *f, size_t kernel, tg_value *value) {
-  return !tg_is_scalar_constant(value) && maker_of(f, value) != (int)kernel;
+static bool is_external(const former *f, size_t k, tg_value *value) {
+  const tg_kernel *kernel = &f->c->kernels[k];
+  if (f->waits[value->index] && is_fused(kernel, value)) return false;
+  value = loaded(f, kernel, value);
+  return !tg_is_scalar_constant(value) && maker_of(f, value) != (int)k;
+}
+
+static int count_waiting(const former *f, const tg_node *node) {
+  int count = 0;
+  for (int i = 0; i < node->input_count; i++) count += f->waits[tg_in(node, i)->index];
+  return count;
 }
 
 static int count_externals(const former *f, size_t k, const tg_node *extra) {
@@ -77,7 +99,8 @@ static bool microcode_fits(const former *f, const tg_kernel *kernel, const tg_no
   tg_expression_need need = tg_expression_need_of(f->c->arena, kernel, node);
   bool table = need.table || kernel->kind == TG_KERNEL_SOFTMAX;
   int constants = table ? TG_MC_TABLE : (int)f->c->m->vx_constants;
-  return need.operations <= FUSED_OPERATIONS && need.constants <= constants - ROOT_CONSTANTS;
+  return need.operations + count_waiting(f, node) <= FUSED_OPERATIONS &&
+         need.constants <= constants - ROOT_CONSTANTS;
 }
 
 /* The operand as the GEMM's drain walks it: rows of the output flattened to at most three dimensions.
@@ -99,7 +122,7 @@ static bool can_join(const former *f, const tg_node *node, size_t k, const tg_va
   if (!microcode_fits(f, kernel, node) || count_externals(f, k, node) > most_externals(f, kernel))
     return false;
   for (int i = 0; i < node->input_count; i++) {
-    tg_value *input = tg_in(node, i);
+    tg_value *input = loaded(f, kernel, tg_in(node, i));
     if (!is_external(f, k, input)) continue;
     if (kernel->kind == TG_KERNEL_SOFTMAX || kernel->kind == TG_KERNEL_POOL) return false;
     if (maker_of(f, input) >= (int)k) return false;
@@ -110,14 +133,20 @@ static bool can_join(const former *f, const tg_node *node, size_t k, const tg_va
 
 static void join(former *f, tg_node *node, size_t k) {
   tg_kernel *kernel = &f->c->kernels[k];
-  for (int i = 0; i < node->input_count; i++)
-    if (is_external(f, k, tg_in(node, i))) add_input(f, kernel, tg_in(node, i));
+  for (int i = 0; i < node->input_count; i++) {
+    tg_value *input = tg_in(node, i);
+    if (!is_external(f, k, input)) continue;
+    add_input(f, kernel, loaded(f, kernel, input));
+    if (f->waits[input->index])
+      TG_PUSH(f->c->arena, kernel->fused, kernel->fused_count, kernel->fused_capacity, input->producer);
+  }
   TG_PUSH(f->c->arena, kernel->fused, kernel->fused_count, kernel->fused_capacity, node);
   set_output(f, k, tg_out(node));
 }
 
-static tg_status form_elementwise(former *f, tg_node *node) {
-  /* The latest maker first: its result is then most likely still at hand. */
+/* The latest kernel that makes an operand of `node` and that it can join; its result is most likely still at
+ * hand. -1: none. */
+static int kernel_to_join(const former *f, const tg_node *node) {
   int best = -1;
   for (int i = 0; i < node->input_count; i++) {
     int k = maker_of(f, tg_in(node, i));
@@ -125,6 +154,11 @@ static tg_status form_elementwise(former *f, tg_node *node) {
         can_join(f, node, (size_t)k, tg_in(node, i)))
       best = k;
   }
+  return best;
+}
+
+static tg_status form_elementwise(former *f, tg_node *node) {
+  int best = kernel_to_join(f, node);
   if (best < 0) {
     new_kernel(f, TG_KERNEL_ELEMENTWISE, NULL);
     best = (int)f->c->kernel_count - 1;
@@ -143,6 +177,15 @@ static void form_root(former *f, int kind, tg_node *node) {
     if (tg_in(node, i))
       add_input(f, kernel,
                 kind == TG_KERNEL_GEMM && i < 2 ? tg_gemm_operand(node, i).source : tg_in(node, i));
+  set_output(f, f->c->kernel_count - 1, tg_out(node));
+}
+
+/* Operand `part` into its place in the result; a cast of it happens on the way. */
+static void form_move(former *f, tg_node *node, int part) {
+  tg_kernel *kernel = new_kernel(f, TG_KERNEL_MOVE, node);
+  kernel->part = part;
+  kernel->source = loaded(f, kernel, tg_in(node, part));
+  add_input(f, kernel, kernel->source);
   set_output(f, f->c->kernel_count - 1, tg_out(node));
 }
 
@@ -171,6 +214,41 @@ static bool is_looked_through(const tg_value *origin, const tg_value *value, int
   return true;
 }
 
+/* Does a product load the Cast's result by looking through the Transpose alone? */
+static bool loads_before(const tg_node *transpose, const tg_value *cast) {
+  for (const tg_use *use = tg_out(transpose)->uses; use; use = use->next)
+    if (tg_op_is(use->node->op, TG_IS_GEMM) && use->input < 2 &&
+        tg_gemm_operand(use->node, use->input).source == cast)
+      return true;
+  return false;
+}
+
+/* Do all that read the Cast's result take the cast along, as elementwise nodes and moves do, or load what it
+ * casts? */
+static bool can_wait(const tg_value *cast) {
+  if (cast->output_count) return false;
+  for (const tg_use *use = cast->uses; use; use = use->next) {
+    const tg_node *node = use->node;
+    bool takes = tg_op_is(node->op, TG_IS_ELEMENTWISE) || node->op == TG_OP_CONCAT ||
+                 (node->op == TG_OP_TRANSPOSE && !loads_before(node, cast));
+    bool loads = node->op == TG_OP_RESHAPE ? is_looked_through(cast, tg_out(node), LOOK_THROUGH - 1)
+                                           : tg_op_is(node->op, TG_IS_GEMM) && use->input < 2 &&
+                                                 !rearranges(tg_gemm_operand(node, use->input).source, cast);
+    if (!takes && !loads) return false;
+  }
+  return true;
+}
+
+static tg_status form_cast(former *f, tg_node *node) {
+  tg_value *out = tg_out(node);
+  if (is_looked_through(out, out, LOOK_THROUGH)) return TG_OK;
+  bool free =
+      kernel_to_join(f, node) < 0 && !f->waits[tg_in(node, 0)->index] && !tg_is_constant(tg_in(node, 0));
+  if (!free || !can_wait(out)) return form_elementwise(f, node);
+  f->waits[out->index] = true;
+  return TG_OK;
+}
+
 static tg_status form_node(former *f, tg_node *node) {
   tg_compile *c = f->c;
   tg_value *out = tg_out(node);
@@ -193,18 +271,15 @@ static tg_status form_node(former *f, tg_node *node) {
   case TG_OP_MAX_POOL:
   case TG_OP_AVERAGE_POOL: form_root(f, TG_KERNEL_POOL, node); return TG_OK;
   case TG_OP_TRANSPOSE:
-    if (!is_looked_through(out, out, LOOK_THROUGH)) form_root(f, TG_KERNEL_MOVE, node);
+    if (!is_looked_through(out, out, LOOK_THROUGH)) form_move(f, node, 0);
     return TG_OK;
   case TG_OP_CONCAT:
     for (int i = 0; i < node->input_count; i++) {
       if (tg_value_elements(tg_in(node, i)) == 0) continue;
-      tg_kernel *kernel = new_kernel(f, TG_KERNEL_MOVE, node);
-      kernel->part = i;
-      add_input(f, kernel, tg_in(node, i));
-      set_output(f, c->kernel_count - 1, out);
+      form_move(f, node, i);
     }
     return TG_OK;
-  case TG_OP_CAST: return is_looked_through(out, out, LOOK_THROUGH) ? TG_OK : form_elementwise(f, node);
+  case TG_OP_CAST: return form_cast(f, node);
   default: return form_elementwise(f, node);
   }
 }
@@ -229,6 +304,7 @@ static void form_output_copies(former *f) {
 
 tg_status tg_form_kernels(tg_compile *c) {
   former f = {.c = c, .maker = TG_NEW_ARRAY(c->arena, int, (size_t)c->graph->value_count + 1)};
+  f.waits = TG_NEW_ARRAY(c->arena, bool, (size_t)c->graph->value_count + 1);
   for (int i = 0; i < c->graph->value_count; i++) f.maker[i] = -1;
   TG_FOR_NODES(c->graph, node) {
     tg_status status = form_node(&f, node);

@@ -18,7 +18,7 @@ typedef struct tg_kernel {
   int part;        /* input of a Concat */
   tg_node **fused; /* elementwise nodes in order; each one's result is used by the next ones only */
   size_t fused_count, fused_capacity;
-  tg_value *source;  /* MOVE without a root: what is copied */
+  tg_value *source;  /* MOVE: what is moved */
   tg_value *output;  /* what is written to DRAM */
   tg_value **inputs; /* what is read from DRAM, each once; casts on GEMM operands are looked through */
   size_t input_count, input_capacity;

@@ -124,7 +124,7 @@ tg_status tg_emit_elementwise(tg_compile *c, const tg_kernel *kernel) {
 
 /* Input and output strides of a move over the elements that it moves. */
 static void move_strides(tg_compile *c, const tg_kernel *kernel, space_kernel *k) {
-  tg_value *in = kernel->root ? tg_in(kernel->root, kernel->part) : kernel->source;
+  tg_value *in = kernel->source;
   const tg_value *out = kernel->root ? tg_out(kernel->root) : kernel->source;
   int64_t in_sizes[TG_MAX_RANK], out_sizes[TG_MAX_RANK], in_dense[TG_MAX_RANK] = {0},
                                                          out_dense[TG_MAX_RANK] = {0};
@@ -145,7 +145,7 @@ static void move_strides(tg_compile *c, const tg_kernel *kernel, space_kernel *k
     tg_space_add_strided(&k->space, in_dense);
   }
   k->inputs = 1;
-  k->kinds[1] = k->kinds[0];
+  k->kinds[1] = tg_stream_kind(out);
   tg_space_add_strided(&k->space, out_dense);
   if (!kernel->root)
     k->tensors[1] = &c->program->tensors[c->output_tensors[kernel->part]];
@@ -164,8 +164,10 @@ tg_status tg_emit_move(tg_compile *c, const tg_kernel *kernel) {
   tg_mc_begin(&mc, c->arena);
   space_kernel k = {.kernel = kernel, .mc = &mc};
   move_strides(c, kernel, &k);
-  bool halves = k.kinds[0] == TG_STREAM_FP32;
-  tg_mc_store(&mc, 1, halves, tg_mc_load(&mc, 0, halves));
+  tg_mc_ref value = tg_mc_load(&mc, 0, k.kinds[0] == TG_STREAM_FP32);
+  if (kernel->root && tg_out(kernel->root)->dtype != kernel->source->dtype)
+    value = tg_round_to(&mc, tg_out(kernel->root)->dtype, value, true);
+  tg_mc_store(&mc, 1, k.kinds[1] == TG_STREAM_FP32, value);
   return emit_space(c, &k);
 }
 

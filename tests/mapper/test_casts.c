@@ -1,0 +1,133 @@
+/* No cast is a kernel of its own where a neighbour can take it: graphs with casts in every place, under every
+ * policy, and how many sections only cast. Where some must, the graph says why. Their values are compared
+ * with the evaluator. */
+#include "frontend/pipeline.h"
+#include "frontend/text.h"
+#include "mapper/mapper.h"
+#include "tests/harness.h"
+#include "tests/mapper/run_graph.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* A product with a residual: what is added back is cast for the product too. */
+static const char residual[] = "graph \"residual\"\n"
+                               "input %x: f32[9,16]\n"
+                               "const %w: f32[16,16] = seeded(1, 0.25)\n"
+                               "%h = MatMul(%x, %w) @0 \"fc\"\n"
+                               "%r = Relu(%h) @1 \"relu\"\n"
+                               "%a = Add(%r, %x) @2 \"add\"\n"
+                               "%b = Mul(%a, %x) @3 \"mul\"\n"
+                               "output \"b\" %b: none\n";
+
+/* One value for three readers, which policies want in different formats. */
+static const char shared[] = "graph \"shared\"\n"
+                             "input %x: f32[7,12]\n"
+                             "const %w: f32[12,5] = seeded(1, 0.25)\n"
+                             "%t = Tanh(%x) @0 \"tanh\"\n"
+                             "%h = MatMul(%t, %w) @1 \"fc\"\n"
+                             "%r = Relu(%t) @2 \"relu\"\n"
+                             "%m = Mul(%t, %t) @3 \"square\"\n"
+                             "%d = Div(%r, %m) @4 \"div\"\n"
+                             "output \"h\" %h: none\n"
+                             "output \"d\" %d: none\n";
+
+static const char attention[] = "graph \"attention\"\n"
+                                "input %q: f32[2,5,8]\n"
+                                "input %k: f32[2,8,5]\n"
+                                "input %v: f32[2,5,8]\n"
+                                "input %mask: f32[5,5]\n"
+                                "const %root: f32[] = [2.8284271247]\n"
+                                "%s = MatMul(%q, %k) @0 \"scores\"\n"
+                                "%d = Div(%s, %root) @1 \"scaled\"\n"
+                                "%m = Add(%d, %mask) @2 \"masked\"\n"
+                                "%p = Softmax(%m) @3 \"softmax\"\n"
+                                "%o = MatMul(%p, %v) @4 \"context\"\n"
+                                "output \"o\" %o: none\n";
+
+static const char convolution[] = "graph \"convolution\"\n"
+                                  "input %x: f32[1,4,6,6]\n"
+                                  "const %w: f32[4,4,3,3] = seeded(1, 0.25)\n"
+                                  "const %scale: f32[4] = seeded(2, 1)\n"
+                                  "const %bias: f32[4] = seeded(3, 1)\n"
+                                  "const %mean: f32[4] = seeded(4, 0.5)\n"
+                                  "const %variance: f32[4] = [1, 2, 0.5, 1]\n"
+                                  "%h = Conv(%x, %w) pads=[1,1,1,1] @0 \"conv\"\n"
+                                  "%n = BatchNormalization(%h, %scale, %bias, %mean, %variance) @1 \"norm\"\n"
+                                  "%r = LeakyRelu(%n) @2 \"relu\"\n"
+                                  "%a = Add(%r, %h) @3 \"add\"\n"
+                                  "%p = AveragePool(%a) kernel_shape=[2,2] @4 \"pool\"\n"
+                                  "output \"p\" %p: none\n";
+
+typedef struct policy {
+  const char *name;
+  tg_precision_family family;
+  tg_precision_preset preset;
+  tg_autocast_device device;
+  tg_hmp_level level;
+  tg_matmul_precision matmul;
+} policy;
+
+static const policy policies[] = {
+    {"mp1", TG_FAMILY_GRAPHAMP, TG_PRESET_MP1, 0, 0, 0},
+    {"mp2", TG_FAMILY_GRAPHAMP, TG_PRESET_MP2, 0, 0, 0},
+    {"mp3", TG_FAMILY_GRAPHAMP, TG_PRESET_MP3, 0, 0, 0},
+    {"mp4", TG_FAMILY_GRAPHAMP, TG_PRESET_MP4, 0, 0, 0},
+    {"hmp", TG_FAMILY_HMP, 0, 0, TG_HMP_O1, 0},
+    {"hmp_o2", TG_FAMILY_HMP, 0, 0, TG_HMP_O2, 0},
+    {"autocast_cuda", TG_FAMILY_AUTOCAST, 0, TG_AUTOCAST_CUDA, 0, 0},
+    {"autocast_cpu", TG_FAMILY_AUTOCAST, 0, TG_AUTOCAST_CPU, 0, 0},
+    {"autocast_hpu", TG_FAMILY_AUTOCAST, 0, TG_AUTOCAST_HPU, 0, 0},
+    {"raf", TG_FAMILY_RAF, 0, 0, 0, 0},
+    {"tf32", 0, 0, 0, 0, TG_MATMUL_HIGH},
+};
+enum { POLICIES = sizeof policies / sizeof *policies };
+
+/* A section's name begins with its operators, joined by plus signs. */
+static bool only_casts(const char *name) {
+  while (!strncmp(name, "Cast+", 5)) name += 5;
+  return !strncmp(name, "Cast ", 5) || !strcmp(name, "Cast");
+}
+
+static int sections_that_cast(const tg_program *program) {
+  int count = 0;
+  for (uint32_t i = 0; i < program->invocation_count; i++) count += only_casts(program->invocations[i].name);
+  return count;
+}
+
+/* `tolerance` 0: bit for bit. */
+static void check(const char *text, double tolerance) {
+  for (int p = 0; p < POLICIES; p++) {
+    tg_arena arena = {0};
+    tg_diag diag = {""};
+    tg_graph *graph;
+    tg_params params;
+    tg_program *program = NULL;
+    tg_frontend_options options;
+    tg_frontend_defaults(&options);
+    options.precision.family = policies[p].family;
+    options.precision.preset = policies[p].preset;
+    options.precision.device = policies[p].device;
+    options.precision.hmp_level = policies[p].level;
+    options.precision.matmul = policies[p].matmul;
+    tg_map_options map = {.seed = 1};
+    tg_status status = tg_params_load("tiny", &params, &diag);
+    if (!status) status = tg_graph_parse(&arena, text, &graph, &diag);
+    if (!status) status = tg_frontend_lower(graph, &options, &diag);
+    if (!status) status = tg_map(graph, &params, &map, &program, &diag);
+    if (status)
+      tg_test_fail(__FILE__, __LINE__, "%s: %s", policies[p].name, diag.message);
+    else if (sections_that_cast(program))
+      tg_test_fail(__FILE__, __LINE__, "%s: %d sections only cast\n%s", policies[p].name,
+                   sections_that_cast(program), tg_graph_print(graph, &arena));
+    tg_program_destroy(program);
+    if (!status && !graph_agrees(graph, &params, &map, tolerance, &diag))
+      tg_test_fail(__FILE__, __LINE__, "%s: %s", policies[p].name, diag.message);
+    tg_arena_release(&arena);
+  }
+}
+
+TG_TEST(casts, of_a_residual_have_no_kernel) { check(residual, 0); }
+TG_TEST(casts, of_a_shared_value_have_no_kernel) { check(shared, 0.02); }
+TG_TEST(casts, of_attention_have_no_kernel) { check(attention, 0.02); }
+TG_TEST(casts, around_a_convolution_have_no_kernel) { check(convolution, 1e-6); }
