@@ -2,10 +2,11 @@
 #   make demo    the demonstration, with the throughput report       make test      the whole test suite
 #   make         the command (build/tegula)                          make test-long exhaustive and long campaigns
 #   make area    what reconfiguration costs in gates (docs/area.md; needs nodejs and npm)
+#   make mutation  faults in the arithmetic RTL, and whether the tests notice (tests/rtl/mutate.py; about 15 minutes)
 BUILD ?= build
 GENERATE = cmake -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo $(CMAKE_FLAGS)
 
-.PHONY: all demo test test-long area sanitize lint format install packages clean
+.PHONY: all demo test test-long area mutation sanitize lint format install packages clean
 
 all: $(BUILD)/build.ninja
 	cmake --build $(BUILD)
@@ -35,6 +36,10 @@ test-long: | packages
 # Synthesises the PE and what it is compared with, and a tile.
 area: $(BUILD)/build.ninja
 	cmake --build $(BUILD) --target area
+
+mutation: $(BUILD)/build.ninja
+	cmake --build $(BUILD) --target test_rtl_arithmetic test_rtl_mx
+	tests/rtl/mutate.py $(BUILD)
 
 # The C code once more, with address and undefined-behaviour checks; engines that need no Verilator build.
 sanitize: | packages

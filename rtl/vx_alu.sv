@@ -52,14 +52,17 @@ module vx_alu #(
 
   // Starts of 1/a: of the middle of each 2^-8 of [1, 2); of 1/sqrt(a): of each 2^-7 of [1, 2) and 2^-6 of [2, 4). Ten
   // bits of which the first is one.
-  function automatic logic [255:0][8:0] rcp_table();
+  function automatic logic [9*256-1:0] rcp_table();
+    logic [9*256-1:0] entries;
     logic [31:0] middle;  // times 512
     for (int unsigned i = 0; i < 256; i++) begin
       middle = 2 * i + 513;
-      rcp_table[i] = 9'(((32'd1 << 20) + middle) / (2 * middle));
+      entries[9*i+:9] = 9'(((32'd1 << 20) + middle) / (2 * middle));
     end
+    rcp_table = entries;
   endfunction
-  function automatic logic [255:0][8:0] rsq_table();
+  function automatic logic [9*256-1:0] rsq_table();
+    logic [9*256-1:0] entries;
     logic [9:0]  root, next;
     logic [63:0] twice, middle;
     for (int unsigned i = 0; i < 256; i++) begin
@@ -71,14 +74,15 @@ module vx_alu #(
         twice = {53'd0, next, 1'b0} - 64'd1;
         if (twice * twice * middle <= 64'd1 << 30) root = next;
       end
-      rsq_table[i] = root[8:0];
+      entries[9*i+:9] = root[8:0];
     end
+    rsq_table = entries;
   endfunction
-  localparam logic [255:0][8:0] Rcp = rcp_table();
-  localparam logic [255:0][8:0] Rsq = rsq_table();
+  localparam logic [9*256-1:0] Rcp = rcp_table();
+  localparam logic [9*256-1:0] Rsq = rsq_table();
 
   function automatic logic [31:0] rcp_seed(input logic [31:0] x);
-    rcp_seed = {x[31], 8'd253 - x[30:23], Rcp[x[22:15]], 14'd0};
+    rcp_seed = {x[31], 8'd253 - x[30:23], Rcp[9*x[22:15]+:9], 14'd0};
     if (x[30:23] == 8'd0) rcp_seed = {x[31], 31'h7F80_0000};
     else if (fp_pkg::is_nan(x)) rcp_seed = fp_pkg::QuietNan;
     else if (x[30:23] >= 8'd253) rcp_seed = {x[31], 31'd0};
@@ -87,7 +91,7 @@ module vx_alu #(
   function automatic logic [31:0] rsq_seed(input logic [31:0] x);
     logic [7:0] half;  // of the exponent, plus 64
     half = 8'(({1'b0, x[30:23]} + 9'd1) >> 1);
-    rsq_seed = {1'b0, 8'd190 - half, Rsq[{!x[23], x[22:16]}], 14'd0};
+    rsq_seed = {1'b0, 8'd190 - half, Rsq[9*{!x[23], x[22:16]}+:9], 14'd0};
     if (x[30:0] == 31'd0) rsq_seed = {x[31], 31'h7F80_0000};
     else if (fp_pkg::is_nan(x) || x[31]) rsq_seed = fp_pkg::QuietNan;
     else if (x[30:23] == 8'd0) rsq_seed = 32'h7F80_0000;
