@@ -34,6 +34,7 @@ void tg_pe_open(tg_pe_bench *p, const tg_dut_ops *ops, uint32_t latency, const t
   p->dut = ops->create();
   p->pins.fp32 = format->code == TG_FMT_FP32;
   p->pins.fp16 = format->code == TG_FMT_FP16;
+  p->pins.tf32 = format->code == TG_FMT_TF32;
 }
 void tg_pe_close(tg_pe_bench *p) { p->ops->destroy(p->dut); }
 

@@ -1,7 +1,7 @@
 #!/bin/sh
 # check_fma.sh PROGRAM: vectors that it prints are right on every engine, and one that is wrong is found on each.
 check=$1
-for format in fp32 bf16 fp16; do
+for format in fp32 tf32 bf16 fp16; do
   "$check" --random 5000 $format | "$check" $format - || exit 1
 done
 wrong=$(echo "3c00 3c00 3f800000 40000001" | "$check" fp16 -) && { echo "a wrong vector passes"; exit 1; }

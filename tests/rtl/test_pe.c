@@ -29,7 +29,8 @@ static void cycle(run *t, const tg_pe_cycle *in) {
   const char *wrong = tg_pe_step(&t->bench, in);
   if (!wrong || !t->good) return;
   const tg_pipeline *s[2] = {tg_pe_output(&t->bench, 0), tg_pe_output(&t->bench, 1)};
-  const tg_fma_vector *v = &t->plans[(now - LATENCY) % TG_PIPELINE_MAX][t->format->bits == 16].vector;
+  const tg_fma_vector *v =
+      &t->plans[(now - LATENCY) % TG_PIPELINE_MAX][t->format->code != TG_FMT_FP32].vector;
   tg_test_fail(__FILE__, __LINE__,
                "%s, cycle %llu: %s: sums %08x %08x, expected %08x %08x (perhaps of %08x * %08x + %08x)",
                t->format->name, (unsigned long long)now, wrong, t->bench.pins.out[0], t->bench.pins.out[1],
@@ -68,7 +69,8 @@ static void load_weights(run *t, tg_pe_cycle *in, uint64_t now) {
   if (t->format->code == TG_FMT_FP32) in->w_on = next[0].masked ? 0 : 3;
   in->w_transposed = (next[1].valid && !next[1].masked) || tg_below(&t->random, 2);
   for (int k = 0; k < 2; k++) {
-    uint32_t used = tg_pe_word(t->format, next[in->w_transposed && t->format->bits == 16 ? k : 0].vector.b);
+    uint32_t used =
+        tg_pe_word(t->format, next[in->w_transposed && t->format->code != TG_FMT_FP32 ? k : 0].vector.b);
     uint32_t unused = tg_draw(&t->random);
     in->w_row[k] = in->w_transposed ? used : unused;
     in->w_col[k] = in->w_transposed ? unused : used;

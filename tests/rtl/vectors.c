@@ -10,6 +10,7 @@ const tg_rtl_format tg_rtl_formats[TG_RTL_FORMATS] = {
     {"fp32", TG_FMT_FP32, 32, 8, 23, 0},
     {"bf16", TG_FMT_BF16, 16, 8, 7, 0},
     {"fp16", TG_FMT_FP16, 16, 5, 10, 0},
+    {"tf32", TG_FMT_TF32, 32, 8, 10, 13},
 };
 const tg_rtl_format tg_rtl_fp32 = {"fp32", TG_FMT_FP32, 32, 8, 23, 0};
 

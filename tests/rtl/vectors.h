@@ -15,7 +15,7 @@ typedef struct tg_rtl_format {
   uint32_t ignored;                      /* ... and these are below the fraction */
 } tg_rtl_format;
 
-enum { TG_RTL_FORMATS = 3 };
+enum { TG_RTL_FORMATS = 4 };
 extern const tg_rtl_format tg_rtl_formats[TG_RTL_FORMATS];
 extern const tg_rtl_format tg_rtl_fp32;
 const tg_rtl_format *tg_rtl_format_named(const char *name); /* NULL: there is none */
