@@ -51,6 +51,7 @@ async function statistics(files, script) {
   };
   try {
     const result = await runYosys(['-q', '-s', 'run.ys'], { ...files, 'run.ys': script }, { stdout: keep, stderr: keep });
+    if (/implicitly declared/.test(log)) throw new Error('a name was not understood');
     return JSON.parse(result['stat.json']);
   } catch (error) {
     console.error(`${log}area: Yosys failed: ${error.message}`);
