@@ -186,6 +186,14 @@ void tg_graph_compact(tg_graph *graph);
 /* Changes the name if the new one is free, otherwise leaves it. */
 void tg_value_rename(tg_graph *graph, tg_value *value, const char *name);
 
+/* MatMul's attribute `accumulation`: as --tiling-accum says, FP32 whatever it says, or rounded to BF16
+ * stochastically after each k. */
+typedef enum tg_accumulation {
+  TG_ACCUMULATE_AS_ASKED,
+  TG_ACCUMULATE_FP32,
+  TG_ACCUMULATE_BF16SR_EACH,
+} tg_accumulation;
+
 /* --- attributes
  * ------------------------------------------------------------------------------------------------ */
 

@@ -41,6 +41,7 @@ enum {
   WINDOW = TG_IS_WINDOW,
   COMMUTES = TG_IS_COMMUTES,
   DEVICE = TG_IS_DEVICE,
+  INTERNAL = TG_IS_INTERNAL,
 };
 
 static tg_op_attr attr_list[ATTR_ROWS];

@@ -29,6 +29,7 @@ typedef enum tg_op_flag {
   TG_IS_WINDOW = 1 << 6,      /* has kernel_shape, strides, dilations, pads */
   TG_IS_COMMUTES = 1 << 7,    /* inputs may be exchanged */
   TG_IS_DEVICE = 1 << 8,      /* may be left in a lowered graph */
+  TG_IS_INTERNAL = 1 << 9,    /* of our own: not in ONNX files */
 } tg_op_flag;
 
 typedef enum tg_attr_kind { TG_KIND_INT, TG_KIND_FLOAT, TG_KIND_INTS, TG_KIND_TEXT } tg_attr_kind;

@@ -124,12 +124,20 @@ static void consider(search *s, tg_gemm_tiling t) {
   s->found = true;
 }
 
+/* Length of the K tiles that accumulation rounds at; 0: it does not. */
+static int64_t rounded_tile(const search *s) {
+  const tg_node *node = s->g->node;
+  int64_t own = node->op == TG_OP_MATMUL ? tg_attr_int(node, TG_ATTR_ACCUMULATION) : TG_ACCUMULATE_AS_ASKED;
+  if (own == TG_ACCUMULATE_BF16SR_EACH) return 1;
+  return own == TG_ACCUMULATE_AS_ASKED && s->c->options.accum_bf16sr ? s->c->options.k_tile : 0;
+}
+
 /* K chunks: multiples of the stationary rows; where accumulation rounds at K tiles, of those, or one K tile
  * exactly. */
 static void consider_chunks(search *s, tg_gemm_tiling t) {
   uint32_t stationary = tg_mx_stationary(s->m, s->g->format);
-  bool rounding = s->c->options.accum_bf16sr;
-  int64_t tile = s->c->options.k_tile;
+  int64_t tile = rounded_tile(s);
+  bool rounding = tile > 0;
   bool aligned = rounding && tile % stationary == 0;
   int64_t unit = !rounding ? stationary : tile, whole = up(s->g->k > 0 ? s->g->k : 1, unit) * unit;
   if (rounding && s->g->k <= tile) { /* one K tile, as long as the product is */

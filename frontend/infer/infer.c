@@ -199,6 +199,14 @@ static tg_status infer_gemm(tg_graph *graph, tg_node *node, tg_diag *diag) {
   return tg_infer_result(node, a->dtype, 2, sizes, diag);
 }
 
+static tg_status infer_reduce_partials(tg_node *node, tg_diag *diag) {
+  const tg_value *x = tg_in(node, 0);
+  int64_t sizes[TG_MAX_RANK];
+  if (!x->rank || x->dtype != TG_F32) return tg_fail(diag, TG_INVALID, "partial sums must be f32 tensors");
+  tg_value_sizes(x, sizes);
+  return tg_infer_result(node, TG_F32, x->rank - 1, sizes + 1, diag);
+}
+
 static tg_status infer_like_input(tg_node *node, tg_dtype dtype, tg_diag *diag) {
   int64_t sizes[TG_MAX_RANK];
   const tg_value *x = tg_in(node, 0);
@@ -237,6 +245,7 @@ static tg_status infer_shape(tg_graph *graph, tg_node *node, tg_diag *diag) {
   case TG_OP_GLOBAL_MAX_POOL: return tg_infer_global_pool(graph, node, diag);
   case TG_OP_SOFTMAX: return infer_softmax(node, diag);
   case TG_OP_BATCH_NORMALIZATION: return infer_batch_normalization(node, diag);
+  case TG_OP_REDUCE_PARTIALS: return infer_reduce_partials(node, diag);
   case TG_OP_RESHAPE: return tg_infer_reshape(graph, node, diag);
   case TG_OP_FLATTEN: return tg_infer_flatten(graph, node, diag);
   case TG_OP_SQUEEZE: return tg_infer_squeeze(graph, node, diag);

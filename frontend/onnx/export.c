@@ -210,6 +210,7 @@ static bool all_ones(const tg_attr *attr) {
 }
 
 static tg_status add_attributes(export *e, Onnx__NodeProto *proto, const tg_node *node) {
+  if (tg_op_is(node->op, TG_IS_INTERNAL)) return refuse(e, node, "an operator of our own");
   for (int i = 0; i < node->attr_count; i++) {
     const tg_attr *attr = &node->attrs[i];
     const tg_attr_info *info = tg_attr_get(attr->key);

@@ -123,7 +123,8 @@ static tg_status find_operator(tg_import *import, const Onnx__NodeProto *proto, 
   *out_op = proto->op_type ? tg_op_from_name(proto->op_type) : TG_OP_COUNT;
   if (*domain && strcmp(domain, "ai.onnx"))
     return tg_fail(import->diag, TG_INVALID, "domain \"%s\" is not supported", domain);
-  if (*out_op == TG_OP_COUNT) return tg_fail(import->diag, TG_INVALID, "the operator is not supported");
+  if (*out_op == TG_OP_COUNT || tg_op_is(*out_op, TG_IS_INTERNAL))
+    return tg_fail(import->diag, TG_INVALID, "the operator is not supported");
   return TG_OK;
 }
 

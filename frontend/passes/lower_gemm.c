@@ -1,4 +1,5 @@
-/* Gemm to MatMul and elementwise; vector operands of MatMul to matrices. */
+/* Gemm to MatMul and elementwise; sums of partial results to MatMul; vector operands of MatMul to matrices.
+ */
 #include "frontend/passes/passes.h"
 #include "frontend/passes/rewrite.h"
 
@@ -39,6 +40,23 @@ static void lower_gemm(tg_graph *graph, tg_node *gemm) {
   tg_rewrite_replace(graph, gemm, result);
 }
 
+/* A row of ones times the partial sums, each a row: fma(1, p, s) is s + p with one rounding, in ascending
+ * order; rounded at the accumulator's write port after each where stochastic. */
+static void lower_reduce_partials(tg_graph *graph, tg_node *node) {
+  const tg_value *y = tg_out(node);
+  int64_t sizes[TG_MAX_RANK], partials = tg_in(node, 0)->dims[0].size;
+  int64_t row[] = {1, partials}, matrix[] = {partials, tg_value_elements(y)};
+  int rank = y->rank;
+  tg_value_sizes(y, sizes);
+  tg_value *ones = tg_graph_add_constant(graph, "ones", TG_F32, 2, row, NULL, false);
+  for (int64_t i = 0; i < partials; i++) tg_store_f32((void *)ones->data, TG_F32, (size_t)i, 1);
+  tg_value *operands[] = {ones, tg_rewrite_reshape(graph, tg_in(node, 0), 2, matrix, node)};
+  tg_node *sum = tg_rewrite_node(graph, TG_OP_MATMUL, node->name, operands, 2, TG_F32, node, node->id);
+  tg_attr_set_int(sum, TG_ATTR_ACCUMULATION,
+                  tg_attr_int(node, TG_ATTR_STOCHASTIC) ? TG_ACCUMULATE_BF16SR_EACH : TG_ACCUMULATE_FP32);
+  tg_rewrite_replace(graph, node, tg_rewrite_reshape(graph, tg_out(sum), rank, sizes, node));
+}
+
 /* As numpy: a vector is a row on the left, a column on the right, and its dimension leaves the result. */
 static void lower_vector(tg_graph *graph, tg_node *node) {
   tg_value *a = tg_in(node, 0), *b = tg_in(node, 1), *y = tg_out(node);
@@ -57,6 +75,8 @@ void tg_pass_lower_gemm(tg_graph *graph) {
   TG_FOR_NODES_SAFE(graph, node) {
     if (node->op == TG_OP_GEMM)
       lower_gemm(graph, node);
+    else if (node->op == TG_OP_REDUCE_PARTIALS)
+      lower_reduce_partials(graph, node);
     else if (node->op == TG_OP_MATMUL)
       lower_vector(graph, node);
   }

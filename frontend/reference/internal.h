@@ -6,6 +6,7 @@
 
 void tg_reference_matmul(const tg_node *node, const void *const *inputs, void *output);
 void tg_reference_gemm(const tg_node *node, const void *const *inputs, void *output);
+void tg_reference_reduce_partials(const tg_node *node, const void *const *inputs, void *output);
 void tg_reference_conv(const tg_node *node, const void *const *inputs, void *output);
 void tg_reference_elementwise(const tg_node *node, const void *const *inputs, void *output);
 void tg_reference_pool(const tg_node *node, const void *const *inputs, void *output);

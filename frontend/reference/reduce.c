@@ -153,3 +153,15 @@ void tg_reference_batch_normalization(const tg_node *node, const void *const *in
                  (float)((value - mean) / sqrt(variance + epsilon) * scale + bias));
   }
 }
+
+/* In FP32 also where the machine rounds to BF16: its random numbers are the run's. */
+void tg_reference_reduce_partials(const tg_node *node, const void *const *inputs, void *output) {
+  const float *x = inputs[0];
+  float *y = output;
+  int64_t partials = tg_in(node, 0)->dims[0].size, elements = tg_value_elements(tg_out(node));
+  for (int64_t e = 0; e < elements; e++) {
+    float sum = 0;
+    for (int64_t i = 0; i < partials; i++) sum += x[i * elements + e];
+    y[e] = sum;
+  }
+}

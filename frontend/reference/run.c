@@ -22,6 +22,7 @@ void tg_reference_node(const tg_node *node, const void *const *inputs, void *con
   switch (node->op) {
   case TG_OP_MATMUL: tg_reference_matmul(node, inputs, y); break;
   case TG_OP_GEMM: tg_reference_gemm(node, inputs, y); break;
+  case TG_OP_REDUCE_PARTIALS: tg_reference_reduce_partials(node, inputs, y); break;
   case TG_OP_CONV: tg_reference_conv(node, inputs, y); break;
   case TG_OP_MAX_POOL:
   case TG_OP_AVERAGE_POOL: tg_reference_pool(node, inputs, y); break;
@@ -57,6 +58,8 @@ int64_t tg_reference_cost(const tg_node *node) {
     each = a->dims[a->rank - 1].size;
   else if (node->op == TG_OP_GEMM)
     each = a->dims[!tg_attr_int(node, TG_ATTR_TRANS_A)].size;
+  else if (node->op == TG_OP_REDUCE_PARTIALS)
+    each = a->dims[0].size;
   else if (node->op == TG_OP_CONV)
     each = window_elements(node) * w->dims[tg_attr_int(node, TG_ATTR_CHANNELS_LAST) ? w->rank - 2 : 1].size;
   else if (tg_op_is(node->op, TG_IS_WINDOW))

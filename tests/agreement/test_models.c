@@ -23,6 +23,9 @@ static const char *const digits = "runtime/demo/digits.onnx";
   "%c = Conv(%x, %w, %b) kernel_shape=[3,3] pads=[1,1,1,1] @0\n%r = Relu(%c) @1\n"                           \
   "%y = MaxPool(%r) kernel_shape=[2,2] strides=[2,2] @2\noutput \"y\" %y: f32\n"
 
+#define PARTIALS(rounding)                                                                                   \
+  "graph \"g\"\ninput %p: f32[5,3,13]\n%y = ReducePartials(%p)" rounding " @0\noutput \"y\" %y: f32\n"
+
 typedef struct row {
   const char *name;
   chip chip;
@@ -70,10 +73,19 @@ static tg_precision_options precision_of(int index) {
 
 __attribute__((constructor)) static void register_models(void) {
   static const row models[] = {
-      {"digits", CHIP_TINY, NULL, {0}}, {"gemm_17x13x17", CHIP_TINY, GEMM, {0}}, {"mlp", CHIP_TINY, MLP, {0}},
-      {"conv", CHIP_TINY, CONV, {0}},   {"gemm_17x13x17", CHIP_ROW, GEMM, {0}},  {"mlp", CHIP_ROW, MLP, {0}},
-      {"conv", CHIP_ROW, CONV, {0}},    {"gemm_17x13x17", CHIP_ODD, GEMM, {0}},  {"mlp", CHIP_ODD, MLP, {0}},
+      {"digits", CHIP_TINY, NULL, {0}},
+      {"gemm_17x13x17", CHIP_TINY, GEMM, {0}},
+      {"mlp", CHIP_TINY, MLP, {0}},
+      {"conv", CHIP_TINY, CONV, {0}},
+      {"gemm_17x13x17", CHIP_ROW, GEMM, {0}},
+      {"mlp", CHIP_ROW, MLP, {0}},
+      {"conv", CHIP_ROW, CONV, {0}},
+      {"gemm_17x13x17", CHIP_ODD, GEMM, {0}},
+      {"mlp", CHIP_ODD, MLP, {0}},
       {"conv", CHIP_ODD, CONV, {0}},
+      {"partials", CHIP_TINY, PARTIALS(""), {0}},
+      {"partials_rounded", CHIP_TINY, PARTIALS(" stochastic=1"), {0}},
+      {"partials_rounded", CHIP_ODD, PARTIALS(" stochastic=1"), {0}},
   };
   enum { MODELS = sizeof models / sizeof *models };
   static const char *const presets[] = {"mp0", "mp1", "mp4"}, *const accumulations[] = {"fp32", "bf16sr"};

@@ -48,6 +48,7 @@ static char *page(tg_arena *arena) {
         out);
   for (int op = 0; op < TG_OP_COUNT; op++) {
     const tg_op_info *info = tg_op_get((tg_op)op);
+    if (tg_op_is((tg_op)op, TG_IS_INTERNAL)) continue;
     fprintf(out, "| %s%s | ", info->name, tg_op_is((tg_op)op, TG_IS_DEVICE) ? " *" : "");
     print_count(out, info);
     fprintf(out, " | ");
