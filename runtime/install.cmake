@@ -31,7 +31,7 @@ install(TARGETS tegula_shared EXPORT tegula-targets)
 install(EXPORT tegula-targets NAMESPACE tegula:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tegula)
 
 foreach(header runtime/tegula.h frontend/builder.h frontend/graph.h frontend/dtype.h frontend/dtypes.def frontend/ops.h
-        frontend/ops.def frontend/attrs.def frontend/onnx/onnx.h frontend/base/status.h frontend/base/arena.h)
+        frontend/ops.def frontend/attrs.def frontend/onnx/onnx.h frontend/base/status.h frontend/base/arena.h frontend/precision/cast_rules.h)
   get_filename_component(folder ${header} DIRECTORY)
   install(FILES ${CMAKE_SOURCE_DIR}/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tegula/${folder})
 endforeach()

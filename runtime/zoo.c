@@ -129,7 +129,7 @@ static tg_value *self_attention(zoo *z, tg_value *x, const tg_zoo_options *o) {
 }
 
 static tg_status check_attention(const tg_zoo_options *o, const char *name, tg_diag *diag) {
-  if (o->hidden % o->heads)
+  if (o->heads < 1 || o->hidden % o->heads)
     return tg_fail(diag, TG_INVALID, "%s: %" PRId64 " heads do not divide a width of %" PRId64, name,
                    o->heads, o->hidden);
   if (o->hidden > 16384 || o->seq > 65536) /* weights fit into an ONNX file, scores into a tensor */

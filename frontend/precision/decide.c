@@ -134,14 +134,21 @@ static tg_dtype result_for(const tg_cast_pass *p, const tg_node *node, tg_need n
   return dtype_for(p, node, need, tg_out(node), joint_dtype(p, node, need, node->input_count));
 }
 
-void tg_verdict_fill(tg_cast_pass *p, const tg_node *node, const tg_cast_spec *spec, tg_verdict *verdict) {
+tg_status tg_verdict_fill(tg_cast_pass *p, const tg_node *node, const tg_cast_spec *spec,
+                          tg_verdict *verdict) {
+  bool product = tg_op_is(node->op, TG_IS_GEMM);
   for (int i = 0; i < node->input_count; i++) {
     const tg_value *x = tg_in(node, i);
     if (!x || !tg_dtype_is_float(x->dtype)) continue;
     tg_need need = spec->operands[i < spec->operand_count ? i : spec->operand_count - 1];
+    if (need == TG_NEED_TF32 && !product)
+      return tg_fail(p->diag, TG_INVALID, "node \"%s\" (%s): tf32 is a format of the operands of products",
+                     node->name, tg_op_get(node->op)->name);
+    if (need == TG_NEED_TF32 && i > 1) need = TG_NEED_KEEP; /* a bias is no operand of the product */
     verdict->operands[i] = dtype_for(p, node, need, x, joint_dtype(p, node, need, node->input_count));
   }
   verdict->result = result_for(p, node, spec->result);
+  return TG_OK;
 }
 
 /* --- the families

@@ -89,7 +89,9 @@ typedef struct tg_verdict {
 /* The family's tables; the operands that `verdict` has room for are TG_NONE. TG_INVALID: the family refuses.
  */
 tg_status tg_family_decide(tg_cast_pass *pass, const tg_node *node, tg_verdict *verdict);
-void tg_verdict_fill(tg_cast_pass *pass, const tg_node *node, const tg_cast_spec *spec, tg_verdict *verdict);
+/* From a rule of the user's. TG_INVALID: tf32 of what is no product. */
+tg_status tg_verdict_fill(tg_cast_pass *pass, const tg_node *node, const tg_cast_spec *spec,
+                          tg_verdict *verdict);
 /* Fills pass->wants_lower for a preset that asks for it. */
 void tg_find_upstream(tg_cast_pass *pass);
 

@@ -171,7 +171,7 @@ static tg_status ask_callback(tg_cast_pass *p, const tg_node *node, tg_verdict *
     tg_diag_prefix(p->diag, "cast callback, node \"%s\" (%s)", node->name, op);
     return TG_INVALID;
   }
-  tg_verdict_fill(p, node, &spec, verdict);
+  if (tg_verdict_fill(p, node, &spec, verdict)) return TG_INVALID;
   verdict->rule = tg_arena_printf(p->graph->arena, "callback: %s", text);
   verdict->source = "callback";
   return TG_OK;
@@ -184,14 +184,14 @@ static tg_status ask_model(tg_cast_pass *p, const tg_node *node, tg_verdict *ver
     tg_diag_prefix(p->diag, "node \"%s\" (%s), metadata tegula.casts", node->name, tg_op_get(node->op)->name);
     return TG_INVALID;
   }
-  tg_verdict_fill(p, node, &spec, verdict);
+  if (tg_verdict_fill(p, node, &spec, verdict)) return TG_INVALID;
   verdict->rule = tg_arena_printf(p->graph->arena, "the model: %s", node->casts);
   verdict->source = "metadata tegula.casts";
   return TG_OK;
 }
 
-static void ask_rules(tg_cast_pass *p, const tg_node *node, tg_verdict *verdict) {
-  if (!p->options->rules) return;
+static tg_status ask_rules(tg_cast_pass *p, const tg_node *node, tg_verdict *verdict) {
+  if (!p->options->rules) return TG_OK;
   const char *names[2 * TG_MAX_NAMES + 3] = {tg_op_get(node->op)->name};
   tg_framework_names(node, TG_FRAMEWORK_TORCH, names + 1);
   int count = 1;
@@ -199,10 +199,14 @@ static void ask_rules(tg_cast_pass *p, const tg_node *node, tg_verdict *verdict)
   tg_framework_names(node, TG_FRAMEWORK_RAF, names + count);
   int line;
   const tg_cast_spec *spec = tg_cast_rules_find(p->options->rules, node->name, node->id, names, &line);
-  if (!spec) return;
-  tg_verdict_fill(p, node, spec, verdict);
+  if (!spec) return TG_OK;
+  if (tg_verdict_fill(p, node, spec, verdict)) {
+    tg_diag_prefix(p->diag, "%s: line %d", tg_cast_rules_path(p->options->rules), line);
+    return TG_INVALID;
+  }
   verdict->source = tg_cast_rules_path(p->options->rules);
   verdict->rule = tg_arena_printf(p->graph->arena, "cast-rules: %s line %d", verdict->source, line);
+  return TG_OK;
 }
 
 /* MatMul and Gemm whose operands the policy leaves in fp32; its convolutions have a switch of their own in
@@ -245,7 +249,7 @@ static tg_status decide(tg_cast_pass *p, const tg_node *node, tg_verdict *verdic
     return TG_OK;
   }
   if (ask_callback(p, node, verdict)) return TG_INVALID;
-  if (!verdict->rule) ask_rules(p, node, verdict);
+  if (!verdict->rule && ask_rules(p, node, verdict)) return TG_INVALID;
   if (!verdict->rule && ask_model(p, node, verdict)) return TG_INVALID;
   if (verdict->rule) return TG_OK;
   if (converted && node->op == TG_OP_CAST) {

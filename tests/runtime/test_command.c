@@ -332,6 +332,28 @@ TG_TEST(command, lists_of_operators_are_checked) {
   EXPECT_HAS(o.err, "casting operand 2 of Gemm \"fc1\" from f32 to bf16");
 }
 
+TG_TEST(command, tf32_is_for_products) {
+  small_models();
+  char path[512];
+  snprintf(path, sizeof path, "%s/tf32.txt", tg_test_dir());
+  FILE *file = fopen(path, "w");
+  ASSERT(file);
+  fputs("op linear tf32\n", file);
+  fclose(file);
+  EXPECT_HAS(decided("mlp.onnx --cast-rules tf32.txt"),
+             "fc1 0 f32 tf32\nfc1 1 f32 tf32\nfc1 2 f32 f32\nfc1 -1 f32 f32\n");
+  EXPECT_EQ(tegula("verify mlp.onnx --arch tiny --engines functional,systemc --cast-rules tf32.txt").status,
+            0);
+  file = fopen(path, "w");
+  ASSERT(file);
+  fputs("op Relu tf32\n", file);
+  fclose(file);
+  outcome o = tegula("run mlp.onnx --cast-rules tf32.txt");
+  EXPECT_EQ(o.status, 2);
+  EXPECT_HAS(o.err,
+             "tf32.txt: line 1: node \"fc1.relu\" (Relu): tf32 is a format of the operands of products");
+}
+
 TG_TEST(command, graphs_are_drawn) {
   small_models();
   outcome o = tegula("inspect gemm.onnx --amp hmp --dot");

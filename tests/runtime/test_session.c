@@ -38,7 +38,9 @@ TG_TEST(session, every_model_of_the_zoo_runs_and_equals_the_cpu) {
     tg_arena arena = {0};
     tg_diag diag = {""};
     tg_session *session;
-    const char *path = zoo_file(&arena, entry->name, &(tg_zoo_options){.m = 20, .n = 30, .k = 40, .seed = 3});
+    const char *path =
+        zoo_file(&arena, entry->name,
+                 &(tg_zoo_options){.m = 20, .n = 30, .k = 40, .seq = 6, .hidden = 12, .heads = 3, .seed = 3});
     ASSERT(!tg_session_load(path, &session, &diag));
     ASSERT(!tg_session_compile(session, &tiny, &diag));
     tg_session_random_inputs(session, 1);
@@ -50,6 +52,47 @@ TG_TEST(session, every_model_of_the_zoo_runs_and_equals_the_cpu) {
     tg_session_close(session);
     tg_arena_release(&arena);
   }
+}
+
+typedef struct heard {
+  int asked, lines;
+  bool warned;
+} heard;
+
+static const char *only_the_first_in_fp16(void *user, const char *node, const char *op, int operand_count,
+                                          const char *const *dtypes) {
+  heard *h = user;
+  h->asked++;
+  EXPECT(operand_count >= 1 && !strcmp(dtypes[0], h->asked == 2 ? "f16" : "f32"));
+  return !strcmp(node, "fc1") && !strcmp(op, "Gemm") ? "fp16 -> fp16" : "fp32";
+}
+
+static void hear(void *user, bool warning, const char *line) {
+  heard *h = user;
+  h->lines++;
+  h->warned |= warning;
+  EXPECT(!strchr(line, '\n'));
+}
+
+TG_TEST(session, a_callback_decides_and_a_log_tells) {
+  tg_arena arena = {0};
+  tg_diag diag = {""};
+  tg_session *session;
+  heard h = {0};
+  ASSERT(!tg_session_load(zoo_file(&arena, "mlp", &(tg_zoo_options){.seed = 3}), &session, &diag));
+  tg_compile_options options = tiny;
+  options.cast_callback = only_the_first_in_fp16;
+  options.cast_user = &h;
+  options.log = hear;
+  options.log_user = &h;
+  options.verbose = true;
+  EXPECT_EQ(tg_session_compile(session, &options, &diag), TG_OK);
+  EXPECT_STR(diag.message, "");
+  EXPECT_EQ(h.asked, 6);
+  EXPECT(h.lines >= 6 && !h.warned);
+  EXPECT_STR(session->lowered->first->rule ? session->lowered->first->rule : "", "callback: fp16 -> fp16");
+  tg_session_close(session);
+  tg_arena_release(&arena);
 }
 
 TG_TEST(session, the_product_is_the_product) {
