@@ -25,13 +25,15 @@ static void put(FILE *out, const char *text) {
 
 static void put_findings(FILE *out, const tg_verdict *v, bool failures) {
   bool any = false;
+  tg_arena arena = {0};
   for (size_t i = 0; i < v->count; i++) {
     if (v->findings[i].failure != failures || (!failures && !strcmp(v->findings[i].kind, "baseline")))
       continue;
-    fprintf(out, "%s%s: ", any ? "; " : "", v->findings[i].kind);
+    fprintf(out, "%s%s", any ? "; " : "", tg_finding_head(&arena, &v->findings[i]));
     put(out, v->findings[i].text);
     any = true;
   }
+  tg_arena_release(&arena);
 }
 
 static const char *last_lines(const char *log) {

@@ -86,6 +86,11 @@ const char *tg_regression_summary(tg_arena *arena, const tg_regression *r) {
   return text;
 }
 
+const char *tg_finding_head(tg_arena *arena, const tg_finding *finding) {
+  if (!strcmp(finding->kind, "cycles")) return ""; /* its text begins with them */
+  return tg_arena_printf(arena, "%s: ", finding->kind);
+}
+
 const char *tg_case_line(tg_arena *arena, const tg_case *c, const tg_result *result, const tg_verdict *v) {
   const char *mark = v->failed ? "FAIL" : v->moved ? "moved" : v->fresh ? "new" : "ok";
   const json_t *cycles = json_object_get(result->run, "cycles");
@@ -95,6 +100,7 @@ const char *tg_case_line(tg_arena *arena, const tg_case *c, const tg_result *res
   for (int failures = 1; failures >= 0; failures--)
     for (size_t i = 0; i < v->count; i++)
       if (v->findings[i].failure == (bool)failures && (failures || strcmp(v->findings[i].kind, "baseline")))
-        line = tg_arena_printf(arena, "%s; %s: %s", line, v->findings[i].kind, v->findings[i].text);
+        line = tg_arena_printf(arena, "%s; %s%s", line, tg_finding_head(arena, &v->findings[i]),
+                               v->findings[i].text);
   return line;
 }

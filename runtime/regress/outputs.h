@@ -24,6 +24,8 @@ void tg_regression_junit(const tg_regression *regression, FILE *out);
 void tg_regression_markdown(const tg_regression *regression, FILE *out);
 /* A line for people: "3 of 40 cases failed, 1 new". */
 const char *tg_regression_summary(tg_arena *arena, const tg_regression *regression);
+/* What stands before a finding's text: "accuracy: ". */
+const char *tg_finding_head(tg_arena *arena, const tg_finding *finding);
 /* One line of a case: verdict, id, cycles, findings. */
 const char *tg_case_line(tg_arena *arena, const tg_case *c, const tg_result *result,
                          const tg_verdict *verdict);

@@ -22,14 +22,8 @@ static const char *quoted(tg_arena *arena, const char *word) {
   size_t length = strlen(word), at = 0;
   char *text = TG_NEW_ARRAY(arena, char, 4 * length + 3);
   text[at++] = '\'';
-  for (; *word; word++) {
-    if (*word == '\'') {
-      memcpy(text + at, "'\\''", 4);
-      at += 4;
-    } else {
-      text[at++] = *word;
-    }
-  }
+  for (; *word; word++)
+    for (const char *c = *word == '\'' ? "'\\''" : (const char[]){*word, 0}; *c; c++) text[at++] = *c;
   text[at] = '\'';
   return text;
 }

@@ -114,6 +114,8 @@ void tg_unit_plan(tg_chip *chip, uint32_t unit) {
     uint64_t visible = s->head ? chip->posts[s->head].visible : TG_NEVER;
     if (issue < visible) issue = visible;
   }
+  /* A post that is registered by now may have been applied before the unit's own turn in this cycle. */
+  if (issue < chip->now) issue = chip->now;
   if (issue != TG_NEVER) tg_chip_wake(chip, unit, issue);
 }
 

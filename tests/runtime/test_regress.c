@@ -268,7 +268,7 @@ TG_TEST(regress, planted_regressions_are_found_and_named) {
   json_decref(r);
   EXPECT_HAS(slurp(in_dir("j.xml")), "tests=\"9\" failures=\"3\" errors=\"4\"");
   EXPECT_HAS(slurp(in_dir("j.xml")), "<error type=\"crash\" message=\"ended by signal 11 (SIGSEGV)\">");
-  EXPECT_HAS(slurp(in_dir("s.md")), "- **a/mp0/systemc** cycles: +");
+  EXPECT_HAS(slurp(in_dir("s.md")), "- **a/mp0/systemc** +");
   EXPECT_EQ(shell("pgrep -f '[s]leep 1000' > /dev/null; test $? = 1"), 0); /* the group is gone */
 }
 
@@ -327,7 +327,7 @@ TG_TEST(regress, cycles_are_held_to_the_baseline) {
       outcome o = tegula("regress tol.yaml --resume");
       if (o.status != cases[i].status)
         tg_test_fail(__FILE__, __LINE__, "%s: status %d: %s", cases[i].tolerance, o.status, o.out);
-      EXPECT_HAS(o.out, faster ? "cycles: -" : "cycles: +");
+      EXPECT_HAS(o.out, faster ? " cycles; -" : " cycles; +");
     }
   }
   write_file("arch.yaml", "base: tiny\n");
