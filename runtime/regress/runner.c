@@ -125,10 +125,10 @@ static const char *read_log(work *w, const job *j) {
   FILE *file = fopen(j->log, "rb");
   if (!file) return "";
   fseek(file, 0, SEEK_END);
-  long size = ftell(file), from = size > MOST_LOG ? size - MOST_LOG : 0;
-  char *text = TG_NEW_ARRAY(w->arena, char, MOST_LOG + 1);
-  fseek(file, from, SEEK_SET);
-  text[fread(text, 1, MOST_LOG, file)] = 0;
+  long size = ftell(file), kept = size > MOST_LOG ? MOST_LOG : size < 0 ? 0 : size;
+  char *text = TG_NEW_ARRAY(w->arena, char, (size_t)kept + 1);
+  fseek(file, size - kept, SEEK_SET);
+  text[fread(text, 1, (size_t)kept, file)] = 0;
   fclose(file);
   size_t length = strlen(j->model);
   for (char *at = text; (at = strstr(at, j->model));) {

@@ -456,6 +456,17 @@ TG_TEST(regress, what_changed_is_run_again) {
   write_file("arch.yaml", "base: tiny\n");
 }
 
+/* A model's weights may lie in a file beside it. */
+TG_TEST(regress, external_data_is_part_of_a_model) {
+  write_file("ext.onnx", "junk\x0a\x08location\x12\x05w.binrest");
+  write_file("w.bin", "one");
+  write_file("ext.yaml", "models: [ext.onnx]\n");
+  EXPECT_EQ(tegula("regress ext.yaml").status, 1);
+  EXPECT_HAS(tegula("regress ext.yaml --resume").out, "1 kept");
+  write_file("w.bin", "two");
+  EXPECT(!strstr(tegula("regress ext.yaml --resume").out, "kept"));
+}
+
 TG_TEST(regress, limits_of_memory_end_a_case) {
 #if defined(__SANITIZE_ADDRESS__)
   SKIP("address sanitizers reserve more than any limit");
