@@ -2,6 +2,7 @@
 #include "mapper/functions.h"
 
 #include <assert.h>
+#include <string.h>
 
 float tg_scalar_value(const tg_value *value) { return tg_load_f32(value->data, value->dtype, 0); }
 
@@ -74,6 +75,13 @@ static tg_mc_ref emit_node(emitter *e, const tg_node *node, bool *out_exact) {
   case TG_OP_TANH: return tg_mc_tanh(mc, x, accuracy);
   case TG_OP_EXP: return tg_mc_exp(mc, x, accuracy);
   case TG_OP_SQRT: return tg_mc_sqrt(mc, x, accuracy);
+  case TG_OP_LOG: return tg_mc_log(mc, x, accuracy);
+  case TG_OP_ERF: return tg_mc_erf(mc, x, accuracy);
+  case TG_OP_RECIPROCAL: return tg_mc_reciprocal(mc, x, accuracy);
+  case TG_OP_POW: return tg_mc_power(mc, x, tg_scalar_value(tg_in(node, 1)), accuracy);
+  case TG_OP_GELU:
+    return strcmp(tg_attr_text(node, TG_ATTR_APPROXIMATE), "tanh") ? tg_mc_gelu(mc, x, accuracy)
+                                                                   : tg_mc_gelu_tanh(mc, x, accuracy);
   case TG_OP_NEG:
     *out_exact = true;
     return tg_mc_alu(mc, TG_ALU_xor, x, tg_mc_bits(mc, 0x80000000u), TG_MC_NONE);
@@ -86,12 +94,9 @@ static tg_mc_ref emit_node(emitter *e, const tg_node *node, bool *out_exact) {
     tg_mc_ref negative = tg_mc_alu(mc, TG_ALU_cmplt, x, tg_mc_const(mc, 0.0f), TG_MC_NONE);
     return tg_mc_alu(mc, TG_ALU_select, negative, scaled, x);
   }
-  case TG_OP_CLIP: {
-    tg_mc_ref low =
-        tg_mc_alu(mc, TG_ALU_max, x, tg_mc_const(mc, (float)tg_attr_float(node, TG_ATTR_MIN)), TG_MC_NONE);
-    return tg_mc_alu(mc, TG_ALU_min, low, tg_mc_const(mc, (float)tg_attr_float(node, TG_ATTR_MAX)),
-                     TG_MC_NONE);
-  }
+  case TG_OP_CLIP:
+    return tg_mc_alu(mc, TG_ALU_clamp, x, tg_mc_const(mc, (float)tg_attr_float(node, TG_ATTR_MIN)),
+                     tg_mc_const(mc, (float)tg_attr_float(node, TG_ATTR_MAX)));
   case TG_OP_CAST: return x;
   default: return TG_MC_NONE;
   }
@@ -142,5 +147,5 @@ tg_expression_need tg_expression_need_of(tg_arena *arena, const tg_kernel *kerne
   for (size_t n = 0; n < kernel->fused_count; n++)
     remember(&e, tg_out(kernel->fused[n]), emit_node(&e, kernel->fused[n], &exact));
   emit_node(&e, extra, &exact);
-  return (tg_expression_need){tg_mc_operations(&mc), mc.constant_count, mc.table != NULL};
+  return (tg_expression_need){tg_mc_operations(&mc), mc.constant_count, mc.table, mc.overflow};
 }

@@ -20,7 +20,8 @@ tg_mc_ref tg_emit_expression(tg_mc *mc, const tg_compile *c, const tg_kernel *ke
 /* What the microcode of the kernel's fused nodes and `extra` takes. */
 typedef struct tg_expression_need {
   int operations, constants;
-  bool table; /* constants beside a table are fewer */
+  const float *table; /* constants beside one are fewer */
+  bool impossible;    /* two tables, or far too many constants */
 } tg_expression_need;
 tg_expression_need tg_expression_need_of(tg_arena *arena, const tg_kernel *kernel, const tg_node *extra);
 

@@ -13,6 +13,8 @@ static const float powers[32] = {
     0x1.ae89fap+0f, 0x1.b7f770p+0f, 0x1.c199bep+0f, 0x1.cb720ep+0f, 0x1.d5818ep+0f, 0x1.dfc974p+0f,
     0x1.ea4afap+0f, 0x1.f50766p+0f};
 
+const float *tg_mc_exp_table(void) { return powers; }
+
 tg_mc_ref tg_mc_polynomial(tg_mc *mc, tg_mc_ref x, const float *coefficients, int count) {
   tg_mc_ref p = CONST(coefficients[count - 1]);
   for (int i = count - 2; i >= 0; i--) p = ALU3(fma, p, x, CONST(coefficients[i]));

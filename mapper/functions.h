@@ -14,10 +14,16 @@ extern "C" {
 typedef enum tg_mc_accuracy { TG_MC_SINGLE, TG_MC_NARROW } tg_mc_accuracy;
 
 typedef tg_mc_ref tg_mc_function(tg_mc *mc, tg_mc_ref x, tg_mc_accuracy accuracy);
-tg_mc_function tg_mc_exp, tg_mc_log, tg_mc_sigmoid, tg_mc_tanh, tg_mc_erf, tg_mc_reciprocal, tg_mc_sqrt,
-    tg_mc_rsqrt;
+tg_mc_function tg_mc_exp, tg_mc_log, tg_mc_sigmoid, tg_mc_tanh, tg_mc_erf, tg_mc_gelu, tg_mc_gelu_tanh,
+    tg_mc_reciprocal, tg_mc_sqrt, tg_mc_rsqrt;
+/* The table of all functions but gelu, which has its own: what is fused into one kernel can have one table.
+ */
+const float *tg_mc_exp_table(void);
 /* e^x for x <= 0 or NaN, so without the clamp above. */
 tg_mc_function tg_mc_exp_below_one;
+/* x^exponent; NONE unless tg_mc_has_power. */
+bool tg_mc_has_power(float exponent);
+tg_mc_ref tg_mc_power(tg_mc *mc, tg_mc_ref x, float exponent, tg_mc_accuracy accuracy);
 tg_mc_ref tg_mc_divide(tg_mc *mc, tg_mc_ref a, tg_mc_ref b, tg_mc_accuracy accuracy);
 /* 1/x of x in [2^-126, 2^126), infinity or NaN. */
 tg_mc_ref tg_mc_reciprocal_normal(tg_mc *mc, tg_mc_ref x);

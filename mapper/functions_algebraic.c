@@ -86,3 +86,31 @@ tg_mc_ref tg_mc_log(tg_mc *mc, tg_mc_ref x, tg_mc_accuracy accuracy) {
   y = ALU3(fma, k, CONST(0x1.62e4p-1f), ALU2(add, f, y));
   return ALU3(select, ALU2(cmplt, x, CONST(0.0f)), BITS(0x7fc00000u), y);
 }
+
+/* Infinity of a negative infinity and +0 of -0, as powers that are no integers have it. */
+static tg_mc_ref of_magnitude(tg_mc *mc, tg_mc_ref x) {
+  tg_mc_ref below = ALU2(cmpeq, x, BITS(0xff800000u));
+  return ALU3(select, below, BITS(0x7f800000u), ALU2(add, x, CONST(0.0f)));
+}
+
+bool tg_mc_has_power(float exponent) {
+  static const float powers[] = {-2, -1, -0.5f, 0, 0.5f, 1, 2, 3, 4};
+  for (size_t i = 0; i < sizeof powers / sizeof *powers; i++)
+    if (exponent == powers[i]) return true;
+  return false;
+}
+
+tg_mc_ref tg_mc_power(tg_mc *mc, tg_mc_ref x, float exponent, tg_mc_accuracy accuracy) {
+  if (!tg_mc_has_power(exponent)) return TG_MC_NONE;
+  if (exponent == 0.5f) return tg_mc_sqrt(mc, of_magnitude(mc, x), accuracy);
+  if (exponent == -0.5f) return tg_mc_rsqrt(mc, of_magnitude(mc, x), accuracy);
+  if (exponent == 0) return ALU1(mov, CONST(1.0f));
+  tg_mc_ref base = exponent < 0 ? tg_mc_reciprocal(mc, x, accuracy) : x;
+  if (exponent == 1 || exponent == -1) return base;
+  tg_mc_ref square = ALU2(mul, base, base);
+  switch ((int)exponent) {
+  case 3: return ALU2(mul, square, base);
+  case 4: return ALU2(mul, square, square);
+  default: return square;
+  }
+}

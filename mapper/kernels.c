@@ -3,6 +3,7 @@
  * begins a kernel. A cast that can join no kernel waits for those that read it: each takes it along, or loads
  * what it casts; it is a kernel of its own only where one of them can do neither. */
 #include "mapper/expression.h"
+#include "mapper/functions.h"
 #include "mapper/operand.h"
 
 #include <string.h>
@@ -97,7 +98,8 @@ static int most_externals(const former *f, const tg_kernel *kernel) {
 /* Does the microcode of the kernel's fused nodes and `node` leave room for what the kernel itself needs? */
 static bool microcode_fits(const former *f, const tg_kernel *kernel, const tg_node *node) {
   tg_expression_need need = tg_expression_need_of(f->c->arena, kernel, node);
-  bool table = need.table || kernel->kind == TG_KERNEL_SOFTMAX;
+  bool softmax = kernel->kind == TG_KERNEL_SOFTMAX, table = need.table || softmax;
+  if (need.impossible || (softmax && need.table && need.table != tg_mc_exp_table())) return false;
   int constants = table ? TG_MC_TABLE : (int)f->c->m->vx_constants;
   return need.operations + count_waiting(f, node) <= FUSED_OPERATIONS &&
          need.constants <= constants - ROOT_CONSTANTS;
@@ -264,6 +266,13 @@ static tg_status form_node(former *f, tg_node *node) {
     return TG_OK;
   }
   if (tg_value_elements(out) == 0) return TG_OK; /* nothing to compute */
+  if (node->op == TG_OP_POW &&
+      !(tg_is_scalar_constant(tg_in(node, 1)) && tg_mc_has_power(tg_scalar_value(tg_in(node, 1)))))
+    return tg_fail(c->diag, TG_INVALID,
+                   "node \"%s\": Pow runs on the array if its exponent is one of the numbers -2, -1, -0.5, "
+                   "0, 0.5, 1, 2, "
+                   "3 and 4",
+                   node->name);
   switch (node->op) {
   case TG_OP_MATMUL:
   case TG_OP_CONV: form_root(f, TG_KERNEL_GEMM, node); return TG_OK;

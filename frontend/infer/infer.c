@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 enum {
   SHAPE_ELEMENTS = 1024
@@ -80,6 +81,31 @@ static tg_status absorb_bound(tg_node *node, int input, tg_attr_key key, tg_diag
   return TG_OK;
 }
 
+/* An exponent may have a type of its own: a constant one takes that of the base, if it can. */
+static tg_status convert_exponent(tg_graph *graph, tg_node *node) {
+  tg_value *base = tg_in(node, 0), *exponent = tg_in(node, 1);
+  if (!tg_is_constant(exponent) || tg_value_elements(exponent) != 1 || !tg_dtype_is_float(base->dtype) ||
+      exponent->dtype == base->dtype || tg_out(node)->dtype)
+    return TG_OK;
+  bool integer = tg_dtype_is_integer(exponent->dtype);
+  if (!integer && !tg_dtype_is_float(exponent->dtype)) return TG_OK;
+  int64_t sizes[TG_MAX_RANK];
+  tg_value_sizes(exponent, sizes);
+  tg_value *converted =
+      tg_graph_add_constant(graph, exponent->name, base->dtype, exponent->rank, sizes, NULL, false);
+  tg_store_f32((void *)converted->data, base->dtype, 0,
+               integer ? (float)tg_load_i64(exponent->data, exponent->dtype, 0)
+                       : tg_load_f32(exponent->data, exponent->dtype, 0));
+  tg_node_set_input(node, 1, converted);
+  return TG_OK;
+}
+
+static tg_status check_approximation(const tg_node *node, tg_diag *diag) {
+  const char *text = tg_attr_text(node, TG_ATTR_APPROXIMATE);
+  if (!*text || !strcmp(text, "none") || !strcmp(text, "tanh")) return TG_OK;
+  return tg_fail(diag, TG_INVALID, "approximate \"%s\" is neither none nor tanh", text);
+}
+
 static tg_status absorb_operands(tg_graph *graph, tg_node *node, tg_diag *diag) {
   switch (node->op) {
   case TG_OP_RESHAPE: return absorb_ints(graph, node, TG_ATTR_SHAPE, diag);
@@ -90,6 +116,8 @@ static tg_status absorb_operands(tg_graph *graph, tg_node *node, tg_diag *diag) 
       return TG_INVALID;
     tg_node_truncate_inputs(node, 1);
     return TG_OK;
+  case TG_OP_POW: return convert_exponent(graph, node);
+  case TG_OP_GELU: return check_approximation(node, diag);
   default: return TG_OK;
   }
 }
@@ -99,7 +127,7 @@ static tg_status absorb_operands(tg_graph *graph, tg_node *node, tg_diag *diag) 
 
 static bool computes_integers(tg_op op) {
   return op == TG_OP_NEG || op == TG_OP_ABS || op == TG_OP_MAX || op == TG_OP_MIN ||
-         tg_op_is(op, TG_IS_BINARY);
+         (tg_op_is(op, TG_IS_BINARY) && op != TG_OP_POW);
 }
 
 /* While a result's dtype is open the model is as its author wrote it, and its operands must agree. Later the

@@ -1,4 +1,4 @@
-/* A graph to a model file of opset 17. */
+/* A graph to a model file of opset 17, or 20 if it has a Gelu. */
 #include "frontend/onnx/onnx.h"
 
 #include "frontend/names.h"
@@ -9,7 +9,7 @@
 #include <onnx.pb-c.h>
 #include <string.h>
 
-enum { OPSET = 17, IR = 8, IR_WITH_NODE_METADATA = 10 };
+enum { OPSET = 17, OPSET_WITH_GELU = 20, IR = 8, IR_WITH_NODE_METADATA = 10 };
 
 /* Messages live on a scratch arena; constants' data is pointed to, not copied. */
 typedef struct export {
@@ -305,6 +305,9 @@ static Onnx__ModelProto *new_model(export *e) {
   opset->domain = "";
   opset->has_version = true;
   opset->version = OPSET;
+  TG_FOR_NODES(e->graph, node) {
+    if (node->op == TG_OP_GELU) opset->version = OPSET_WITH_GELU;
+  }
   model->n_opset_import = 1;
   model->opset_import = TG_NEW(e->arena, Onnx__OperatorSetIdProto *);
   model->opset_import[0] = opset;

@@ -17,6 +17,14 @@ static float minimum(float a, float b) {
   return a < b ? a : b;
 }
 
+/* By erfc, which keeps the relative error small where x is far below zero; the limit there is -0. */
+static float gelu(float a, bool by_tanh) {
+  double x = (double)a;
+  if (isinf(a)) return a > 0 ? a : -0.0f;
+  if (by_tanh) return (float)(x / (1 + exp(-2 * 0.79788456080286536 * (x + 0.044715 * x * x * x))));
+  return (float)(0.5 * x * erfc(-x * 0.70710678118654752));
+}
+
 static float apply(const tg_node *node, float a, float b) {
   switch (node->op) {
   case TG_OP_ADD: return a + b;
@@ -30,6 +38,11 @@ static float apply(const tg_node *node, float a, float b) {
   case TG_OP_TANH: return (float)tanh((double)a);
   case TG_OP_EXP: return (float)exp((double)a);
   case TG_OP_SQRT: return sqrtf(a);
+  case TG_OP_LOG: return (float)log((double)a);
+  case TG_OP_ERF: return (float)erf((double)a);
+  case TG_OP_GELU: return gelu(a, !strcmp(tg_attr_text(node, TG_ATTR_APPROXIMATE), "tanh"));
+  case TG_OP_RECIPROCAL: return 1 / a;
+  case TG_OP_POW: return (float)pow((double)a, (double)b);
   case TG_OP_LEAKY_RELU: return a < 0 ? (float)tg_attr_float(node, TG_ATTR_ALPHA) * a : a;
   case TG_OP_CLIP:
     return minimum(maximum(a, (float)tg_attr_float(node, TG_ATTR_MIN)),

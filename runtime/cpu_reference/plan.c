@@ -108,6 +108,21 @@ bool tg_cpu_eltwise_of(const tg_node *node, tg_cpu_eltwise *out) {
   case TG_OP_TANH: *out = (tg_cpu_eltwise){dnnl_eltwise_tanh, 0, 0}; return true;
   case TG_OP_EXP: *out = (tg_cpu_eltwise){dnnl_eltwise_exp, 0, 0}; return true;
   case TG_OP_SQRT: *out = (tg_cpu_eltwise){dnnl_eltwise_sqrt, 0, 0}; return true;
+  case TG_OP_LOG: *out = (tg_cpu_eltwise){dnnl_eltwise_log, 0, 0}; return true;
+  case TG_OP_RECIPROCAL: *out = (tg_cpu_eltwise){dnnl_eltwise_pow, 1, -1}; return true;
+  case TG_OP_GELU: {
+    bool by_tanh = !strcmp(tg_attr_text(node, TG_ATTR_APPROXIMATE), "tanh");
+    *out = (tg_cpu_eltwise){by_tanh ? dnnl_eltwise_gelu_tanh : dnnl_eltwise_gelu_erf, 0, 0};
+    return true;
+  }
+  case TG_OP_POW: {
+    const tg_value *exponent = tg_in(node, 1);
+    if (!tg_is_constant(exponent) || tg_value_elements(exponent) != 1 ||
+        !tg_value_same_shape(tg_in(node, 0), tg_out(node)))
+      return false;
+    *out = (tg_cpu_eltwise){dnnl_eltwise_pow, 1, tg_load_f32(exponent->data, exponent->dtype, 0)};
+    return true;
+  }
   case TG_OP_NEG: *out = (tg_cpu_eltwise){dnnl_eltwise_linear, -1, 0}; return true;
   case TG_OP_ABS: *out = (tg_cpu_eltwise){dnnl_eltwise_abs, 0, 0}; return true;
   case TG_OP_LEAKY_RELU:

@@ -40,11 +40,13 @@ static tg_value *operand(maker *m, const char *name, int rank, const int64_t *si
 
 /* One elementwise operator on x, its other operand of x's shape or broadcast along some dimensions. */
 static tg_value *elementwise(maker *m, tg_value *x, const char *name) {
-  static const tg_op unary[] = {TG_OP_RELU, TG_OP_SIGMOID,    TG_OP_TANH, TG_OP_NEG,
-                                TG_OP_ABS,  TG_OP_LEAKY_RELU, TG_OP_CLIP, TG_OP_RELU};
+  static const tg_op unary[] = {TG_OP_RELU,       TG_OP_SIGMOID, TG_OP_TANH, TG_OP_NEG,       TG_OP_ABS,
+                                TG_OP_LEAKY_RELU, TG_OP_CLIP,    TG_OP_RELU, TG_OP_ERF,       TG_OP_GELU,
+                                TG_OP_EXP,        TG_OP_LOG,     TG_OP_SQRT, TG_OP_RECIPROCAL};
   static const tg_op binary[] = {TG_OP_ADD, TG_OP_SUB, TG_OP_MUL, TG_OP_MAX, TG_OP_MIN, TG_OP_DIV};
   if (tg_random_range(m->random, 0, 1))
-    return tg_builder_unary(m->b, unary[tg_random_range(m->random, 0, 7)], name, x);
+    return tg_builder_unary(m->b, unary[tg_random_range(m->random, 0, sizeof unary / sizeof *unary - 1)],
+                            name, x);
   int64_t sizes[TG_MAX_RANK];
   if (tg_graph_infer(tg_builder_graph(m->b), NULL)) return NULL;
   tg_value_sizes(x, sizes);

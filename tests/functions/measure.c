@@ -18,6 +18,10 @@ static double sigmoid(double x) {
   double e = exp(-fabs(x));
   return isnan(x) ? x : x < 0 ? e / (1 + e) : 1 / (1 + e);
 }
+static double gelu(double x) { return isinf(x) ? (x < 0 ? -0.0 : x) : x * 0.5 * erfc(-x * M_SQRT1_2); }
+static double gelu_tanh(double x) {
+  return isinf(x) ? (x < 0 ? -0.0 : x) : x / (1 + exp(-2 * 0.79788456080286536 * (x + 0.044715 * x * x * x)));
+}
 static double reciprocal(double x) { return 1 / x; }
 static double rsqrt(double x) { return 1 / sqrt(x); }
 
@@ -31,6 +35,36 @@ UNARY(exp, mpfr_exp(y, x, MPFR_RNDN))
 UNARY(log, mpfr_log(y, x, MPFR_RNDN))
 UNARY(tanh, mpfr_tanh(y, x, MPFR_RNDN))
 UNARY(erf, mpfr_erf(y, x, MPFR_RNDN))
+static void exact_gelu(void *to, const void *from) {
+  mpfr_ptr y = to;
+  mpfr_srcptr x = from;
+  mpfr_sqrt_ui(y, 2, MPFR_RNDN);
+  mpfr_div(y, x, y, MPFR_RNDN);
+  mpfr_neg(y, y, MPFR_RNDN);
+  mpfr_erfc(y, y, MPFR_RNDN);
+  mpfr_mul(y, y, x, MPFR_RNDN);
+  mpfr_div_ui(y, y, 2, MPFR_RNDN);
+}
+static void exact_gelu_tanh(void *to, const void *from) {
+  mpfr_ptr y = to;
+  mpfr_srcptr x = from;
+  mpfr_t root;
+  mpfr_init2(root, BITS);
+  mpfr_const_pi(root, MPFR_RNDN); /* sqrt(8/pi) */
+  mpfr_ui_div(root, 8, root, MPFR_RNDN);
+  mpfr_sqrt(root, root, MPFR_RNDN);
+  mpfr_sqr(y, x, MPFR_RNDN);
+  mpfr_mul_ui(y, y, 44715, MPFR_RNDN);
+  mpfr_div_ui(y, y, 1000000, MPFR_RNDN);
+  mpfr_add_ui(y, y, 1, MPFR_RNDN);
+  mpfr_mul(y, y, x, MPFR_RNDN);
+  mpfr_mul(y, y, root, MPFR_RNDN);
+  mpfr_neg(y, y, MPFR_RNDN);
+  mpfr_exp(y, y, MPFR_RNDN);
+  mpfr_add_ui(y, y, 1, MPFR_RNDN);
+  mpfr_div(y, x, y, MPFR_RNDN);
+  mpfr_clear(root);
+}
 UNARY(sqrt, mpfr_sqrt(y, x, MPFR_RNDN))
 UNARY(rsqrt, mpfr_rec_sqrt(y, x, MPFR_RNDN))
 UNARY(reciprocal, mpfr_ui_div(y, 1, x, MPFR_RNDN))

@@ -1,0 +1,88 @@
+/* gelu(x) = x Phi(x), Phi the normal distribution: with a = |x| it is max(x, 0) - a Q(a), Q = Phi(-a), which
+ * has no cancellation on either side. Q(a) = exp(-a^2/2) R(a), where R changes slowly: R(a) (a + c) is a
+ * polynomial in t = 1/(a + c). */
+#include "mapper/functions_internal.h"
+
+static const float thirty_seconds = 0x1.8p18f;
+
+/* 1.2446683 * 2^(j/32): with this factor no entry is further than 0.43 * 2^-24 from what it stands for. The
+ * polynomial has its reciprocal. */
+static const float powers[32] = {
+    0x1.3ea296p+0f, 0x1.459cc0p+0f, 0x1.4cbe06p+0f, 0x1.540744p+0f, 0x1.5b795ap+0f, 0x1.63152ep+0f,
+    0x1.6adba8p+0f, 0x1.72cdb8p+0f, 0x1.7aec52p+0f, 0x1.833870p+0f, 0x1.8bb312p+0f, 0x1.945d3ap+0f,
+    0x1.9d37f6p+0f, 0x1.a64454p+0f, 0x1.af836ap+0f, 0x1.b8f656p+0f, 0x1.c29e3ap+0f, 0x1.cc7c3ep+0f,
+    0x1.d69192p+0f, 0x1.e0df6cp+0f, 0x1.eb670ap+0f, 0x1.f629aep+0f, 0x1.009452p+1f, 0x1.06329ep+1f,
+    0x1.0bf06ap+1f, 0x1.11ce64p+1f, 0x1.17cd42p+1f, 0x1.1dedbcp+1f, 0x1.24308ep+1f, 0x1.2a967ap+1f,
+    0x1.312042p+1f, 0x1.37ceb2p+1f};
+
+/* exp(-a^2/2) = 2^k power (1 + q), k a multiple of 1/32: rest = a^2 + 2 ln2 k is exact but for its last
+ * rounding, since ln2's first part times k is exact and a^2 enters unrounded. */
+typedef struct bell {
+  tg_mc_ref k, power, rest;
+} bell;
+
+static bell bell_of(tg_mc *mc, tg_mc_ref a) {
+  tg_mc_ref square = ALU2(mul, a, a);
+  tg_mc_ref sum = ALU3(fma, square, CONST(-0x1.715476p-1f), CONST(thirty_seconds));
+  tg_mc_ref k = ALU2(sub, sum, CONST(thirty_seconds));
+  tg_mc_ref rest = ALU3(fma, a, a, ALU2(mul, k, CONST(0x1.62cp+0f)));
+  rest = ALU3(fma, k, CONST(0x1.217f7ep-11f), rest);
+  return (bell){k, tg_mc_lookup(mc, powers, sum), rest};
+}
+
+static tg_mc_ref minus_magnitude(tg_mc *mc, tg_mc_ref x) {
+  return ALU2(max, ALU2(or, x, SIGN), CONST(-15.0f));
+}
+
+/* -0 stays, and is what underflows. */
+static tg_mc_ref positive_part(tg_mc *mc, tg_mc_ref x) { return ALU2(max, x, BITS(0x80000000u)); }
+
+/* The product a power (R (a+c)) / (a+c) carries the low part of each of its roundings, so that what is left
+ * is the table's error and the last steps of the polynomial. Names with _n are negative. */
+static tg_mc_ref gelu_single(tg_mc *mc, tg_mc_ref x) {
+  static const float c = 3.5f;
+  /* R(a) (a + c) / 1.2446683 in t - 0.1484, a on [0, 14.5]: 2^-27.8 */
+  static const float center = 0.1484375f;
+  static const float series[] = {6.162256732e-01f, 3.322312841e+00f,  1.295913929e+01f,  3.270244503e+01f,
+                                 3.099733257e+01f, -9.748031507e+01f, -2.865910235e+02f, 4.120313828e+02f,
+                                 1.832874730e+03f, -3.853598513e+03f};
+  tg_mc_ref a_n = minus_magnitude(mc, x);
+  bell b = bell_of(mc, a_n);
+  tg_mc_ref y_n = ALU1(rcpseed, ALU2(sub, a_n, CONST(c))), y = ALU2(xor, y_n, SIGN);
+  tg_mc_ref e = ALU3(fma, a_n, y, ALU3(fma, y_n, CONST(c), CONST(1.0f)));
+  tg_mc_ref error = ALU3(fma, ALU3(fma, e, e, e), e, e), t = ALU3(fma, y, error, ALU2(sub, y, CONST(center)));
+  tg_mc_ref p = tg_mc_polynomial(mc, t, series + 1, 9);
+  tg_mc_ref z = ALU3(fma, p, t, CONST(series[0])), z_low = ALU3(fma, p, t, ALU2(sub, CONST(series[0]), z));
+  tg_mc_ref q = tg_mc_polynomial(mc, b.rest, (const float[]){-0.5f, 0.1250010133f, -0.02083350749f}, 3);
+  tg_mc_ref g = ALU3(fma, ALU3(fma, error, b.rest, b.rest), q, error);
+  /* y times the power, times z; a last, for it may be subnormal */
+  tg_mc_ref v = ALU2(mul, y, b.power), v_n = ALU2(mul, y_n, b.power), low = ALU3(fma, y, b.power, v_n);
+  tg_mc_ref w = ALU2(mul, v, z), w_low = ALU3(fma, v, z_low, ALU3(fma, v, z, ALU2(mul, v_n, z)));
+  low = ALU3(fma, w, g, ALU3(fma, low, z, w_low));
+  tg_mc_ref tail = ALU3(fma, a_n, w, ALU2(mul, a_n, low));
+  return ALU2(add, positive_part(mc, x), ALU2(scale, tail, b.k));
+}
+
+static tg_mc_ref gelu_narrow(tg_mc *mc, tg_mc_ref x) {
+  static const float c = 3;
+  /* R(a) (a + c) on [0, 14.5], 2^-15.8, over the factor of the table */
+  static const float series[] = {3.200276e-01f, 9.795373e-01f, 2.358068f, 6.249477f, 15.59780f, -30.97183f};
+  tg_mc_ref a_n = minus_magnitude(mc, x);
+  bell b = bell_of(mc, a_n);
+  tg_mc_ref d_n = ALU2(sub, a_n, CONST(c)), y = ALU2(xor, ALU1(rcpseed, d_n), SIGN);
+  tg_mc_ref t = ALU3(fma, y, ALU3(fma, d_n, y, CONST(1.0f)), y);
+  tg_mc_ref w = ALU2(mul, ALU2(mul, a_n, t), ALU2(mul, b.power, POLYNOMIAL(t, series)));
+  tg_mc_ref tail = ALU2(mul, w, ALU3(fma, b.rest, CONST(-0.5f), CONST(1.0f)));
+  return ALU2(add, positive_part(mc, x), ALU2(scale, tail, b.k));
+}
+
+tg_mc_ref tg_mc_gelu(tg_mc *mc, tg_mc_ref x, tg_mc_accuracy accuracy) {
+  return accuracy == TG_MC_SINGLE ? gelu_single(mc, x) : gelu_narrow(mc, x);
+}
+
+/* x / (1 + exp(-2 sqrt(2/pi) (x + 0.044715 x^3))). Below -12 it is -0, also where x times 0 would be NaN. */
+tg_mc_ref tg_mc_gelu_tanh(tg_mc *mc, tg_mc_ref x, tg_mc_accuracy accuracy) {
+  tg_mc_ref bounded = ALU2(max, x, CONST(-12.0f));
+  tg_mc_ref factor = ALU3(fma, ALU2(mul, bounded, bounded), CONST(0.07135481283f), CONST(1.595769122f));
+  return ALU2(mul, bounded, tg_mc_sigmoid(mc, ALU2(mul, bounded, factor), accuracy));
+}
