@@ -37,30 +37,61 @@ static tg_mc_ref minus_magnitude(tg_mc *mc, tg_mc_ref x) {
 /* -0 stays, and is what underflows. */
 static tg_mc_ref positive_part(tg_mc *mc, tg_mc_ref x) { return ALU2(max, x, BITS(0x80000000u)); }
 
+static const float shift = 3.5f, center = 0.1484375f; /* c, and what is subtracted from t */
+/* R(a) (a + c) / 1.2446683 in t - center, a on [0, 14.5]: 2^-27.8 */
+static const float series[] = {6.162256732e-01f, 3.322312841e+00f,  1.295913929e+01f,  3.270244503e+01f,
+                               3.099733257e+01f, -9.748031507e+01f, -2.865910235e+02f, 4.120313828e+02f,
+                               1.832874730e+03f, -3.853598513e+03f};
+
+/* 1/(a + c) = y (1 + error): y a seed, so short that 1 - y c is exact. */
+typedef struct quotient {
+  tg_mc_ref y, y_n, error;
+} quotient;
+
+static quotient quotient_of(tg_mc *mc, tg_mc_ref a_n) {
+  tg_mc_ref y_n = ALU1(rcpseed, ALU2(sub, a_n, CONST(shift))), y = ALU2(xor, y_n, SIGN);
+  tg_mc_ref e = ALU3(fma, a_n, y, ALU3(fma, y_n, CONST(shift), CONST(1.0f)));
+  return (quotient){y, y_n, ALU3(fma, ALU3(fma, e, e, e), e, e)};
+}
+
+static tg_mc_ref shifted(tg_mc *mc, quotient d) {
+  return ALU3(fma, d.y, d.error, ALU2(sub, d.y, CONST(center)));
+}
+
+/* (exp(-rest/2) - 1) / rest. */
+static tg_mc_ref expm1_of_half(tg_mc *mc, tg_mc_ref rest) {
+  return tg_mc_polynomial(mc, rest, (const float[]){-0.5f, 0.1250010133f, -0.02083350749f}, 3);
+}
+
 /* The product a power (R (a+c)) / (a+c) carries the low part of each of its roundings, so that what is left
  * is the table's error and the last steps of the polynomial. Names with _n are negative. */
 static tg_mc_ref gelu_single(tg_mc *mc, tg_mc_ref x) {
-  static const float c = 3.5f;
-  /* R(a) (a + c) / 1.2446683 in t - 0.1484, a on [0, 14.5]: 2^-27.8 */
-  static const float center = 0.1484375f;
-  static const float series[] = {6.162256732e-01f, 3.322312841e+00f,  1.295913929e+01f,  3.270244503e+01f,
-                                 3.099733257e+01f, -9.748031507e+01f, -2.865910235e+02f, 4.120313828e+02f,
-                                 1.832874730e+03f, -3.853598513e+03f};
   tg_mc_ref a_n = minus_magnitude(mc, x);
   bell b = bell_of(mc, a_n);
-  tg_mc_ref y_n = ALU1(rcpseed, ALU2(sub, a_n, CONST(c))), y = ALU2(xor, y_n, SIGN);
-  tg_mc_ref e = ALU3(fma, a_n, y, ALU3(fma, y_n, CONST(c), CONST(1.0f)));
-  tg_mc_ref error = ALU3(fma, ALU3(fma, e, e, e), e, e), t = ALU3(fma, y, error, ALU2(sub, y, CONST(center)));
-  tg_mc_ref p = tg_mc_polynomial(mc, t, series + 1, 9);
+  quotient d = quotient_of(mc, a_n);
+  tg_mc_ref t = shifted(mc, d), p = tg_mc_polynomial(mc, t, series + 1, 9);
   tg_mc_ref z = ALU3(fma, p, t, CONST(series[0])), z_low = ALU3(fma, p, t, ALU2(sub, CONST(series[0]), z));
-  tg_mc_ref q = tg_mc_polynomial(mc, b.rest, (const float[]){-0.5f, 0.1250010133f, -0.02083350749f}, 3);
-  tg_mc_ref g = ALU3(fma, ALU3(fma, error, b.rest, b.rest), q, error);
+  tg_mc_ref g = ALU3(fma, ALU3(fma, d.error, b.rest, b.rest), expm1_of_half(mc, b.rest), d.error);
   /* y times the power, times z; a last, for it may be subnormal */
-  tg_mc_ref v = ALU2(mul, y, b.power), v_n = ALU2(mul, y_n, b.power), low = ALU3(fma, y, b.power, v_n);
+  tg_mc_ref v = ALU2(mul, d.y, b.power), v_n = ALU2(mul, d.y_n, b.power), low = ALU3(fma, d.y, b.power, v_n);
   tg_mc_ref w = ALU2(mul, v, z), w_low = ALU3(fma, v, z_low, ALU3(fma, v, z, ALU2(mul, v_n, z)));
   low = ALU3(fma, w, g, ALU3(fma, low, z, w_low));
   tg_mc_ref tail = ALU3(fma, a_n, w, ALU2(mul, a_n, low));
   return ALU2(add, positive_part(mc, x), ALU2(scale, tail, b.k));
+}
+
+/* Phi(x) + x phi(x), phi the density: with W = exp(-a^2/2) (R(a) - a / sqrt(2 pi)) it is W below zero, 1 - W
+ * above. */
+tg_mc_ref tg_mc_gelu_gradient(tg_mc *mc, tg_mc_ref x, tg_mc_accuracy accuracy) {
+  (void)accuracy;
+  tg_mc_ref a_n = minus_magnitude(mc, x);
+  bell b = bell_of(mc, a_n);
+  quotient d = quotient_of(mc, a_n);
+  tg_mc_ref z = POLYNOMIAL(shifted(mc, d), series), t = ALU3(fma, d.y, d.error, d.y);
+  tg_mc_ref sum = ALU3(fma, a_n, CONST(3.205209496e-01f), ALU2(mul, z, t)); /* 1 / sqrt(2 pi) / 1.2446683 */
+  tg_mc_ref v = ALU2(mul, sum, b.power), q = ALU2(mul, b.rest, expm1_of_half(mc, b.rest));
+  tg_mc_ref w = ALU2(scale, ALU3(fma, v, q, v), b.k);
+  return ALU3(select, x, w, ALU2(sub, CONST(1.0f), w));
 }
 
 static tg_mc_ref gelu_narrow(tg_mc *mc, tg_mc_ref x) {
