@@ -169,7 +169,7 @@ static bool value_follows(const char *word, tg_command_id command) {
  * are operands, and the blank is dropped again. */
 static bool is_negative(const char *word) {
   return word[0] == '-' &&
-         (isdigit((unsigned char)word[1]) || word[1] == '.' || !strcasecmp(word + 1, "inf"));
+         (isdigit((unsigned char)word[1]) || word[1] == '.' || !strncasecmp(word + 1, "inf", 3));
 }
 static const char **hide_negatives(tg_arena *arena, int argc, const char *const *argv,
                                    tg_command_id command) {

@@ -40,6 +40,9 @@ TG_TEST(options, negative_numbers_are_operands) {
   EXPECT_STR(o.operands[0], "-1");
   EXPECT_STR(o.operands[2], "-.5");
   EXPECT_EQ(tg_option_number(&o, TG_OPT_SEED, 1), 3);
+  ASSERT(parse(&arena, "fp -Infinity -json", &o, &diag) == TG_INVALID);
+  ASSERT(parse(&arena, "fp -Infinity --json", &o, &diag) == TG_OK);
+  EXPECT_STR(o.operands[0], "-Infinity");
   EXPECT_EQ(parse(&arena, "fp 1 --seed -3", &o, &diag), TG_INVALID); /* a value stays one */
   tg_arena_release(&arena);
 }
