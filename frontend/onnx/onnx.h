@@ -15,9 +15,9 @@ extern "C" {
  * outside the file's own folder is read, and there only regular files named as external data. */
 tg_status tg_onnx_read(tg_arena *arena, const char *path, tg_graph **out_graph, tg_diag *diag);
 
-/* Writes a graph that holds only ONNX operators and attributes as a model of opset 17 (20 with a Gelu), beside `path` and then
- * renamed: a partial file is never seen. bf16, f16, f64 and integer types are kept; tf32 has no ONNX type.
- * TG_INVALID: the graph has no ONNX form, or the file cannot be written. */
+/* Writes a graph that holds only ONNX operators and attributes as a model of opset 17 (20 with a Gelu),
+ * beside `path` and then renamed: a partial file is never seen. bf16, f16, f64 and integer types are kept;
+ * tf32 has no ONNX type. TG_INVALID: the graph has no ONNX form, or the file cannot be written. */
 tg_status tg_onnx_write(const char *path, const tg_graph *graph, tg_diag *diag);
 
 #ifdef __cplusplus
