@@ -230,9 +230,9 @@ static tg_status infer_gemm(tg_graph *graph, tg_node *node, tg_diag *diag) {
 static tg_status infer_reduce_partials(tg_node *node, tg_diag *diag) {
   const tg_value *x = tg_in(node, 0);
   int64_t sizes[TG_MAX_RANK];
-  if (!x->rank || x->dtype != TG_F32) return tg_fail(diag, TG_INVALID, "partial sums must be f32 tensors");
+  if (!x->rank) return tg_fail(diag, TG_INVALID, "a scalar has no partial sums");
   tg_value_sizes(x, sizes);
-  return tg_infer_result(node, TG_F32, x->rank - 1, sizes + 1, diag);
+  return tg_infer_result(node, x->dtype, x->rank - 1, sizes + 1, diag);
 }
 
 static tg_status infer_like_input(tg_node *node, tg_dtype dtype, tg_diag *diag) {

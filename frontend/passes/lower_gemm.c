@@ -50,11 +50,13 @@ static void lower_reduce_partials(tg_graph *graph, tg_node *node) {
   tg_value_sizes(y, sizes);
   tg_value *ones = tg_graph_add_constant(graph, "ones", TG_F32, 2, row, NULL, false);
   for (int64_t i = 0; i < partials; i++) tg_store_f32((void *)ones->data, TG_F32, (size_t)i, 1);
-  tg_value *operands[] = {ones, tg_rewrite_reshape(graph, tg_in(node, 0), 2, matrix, node)};
+  tg_value *wide = tg_rewrite_cast(graph, tg_in(node, 0), TG_F32, node); /* a policy may have narrowed them */
+  tg_value *operands[] = {ones, tg_rewrite_reshape(graph, wide, 2, matrix, node)};
   tg_node *sum = tg_rewrite_node(graph, TG_OP_MATMUL, node->name, operands, 2, TG_F32, node, node->id);
   tg_attr_set_int(sum, TG_ATTR_ACCUMULATION,
                   tg_attr_int(node, TG_ATTR_STOCHASTIC) ? TG_ACCUMULATE_BF16SR_EACH : TG_ACCUMULATE_FP32);
-  tg_rewrite_replace(graph, node, tg_rewrite_reshape(graph, tg_out(sum), rank, sizes, node));
+  tg_value *result = tg_rewrite_reshape(graph, tg_out(sum), rank, sizes, node);
+  tg_rewrite_replace(graph, node, tg_rewrite_cast(graph, result, y->dtype, node));
 }
 
 /* As numpy: a vector is a row on the left, a column on the right, and its dimension leaves the result. */

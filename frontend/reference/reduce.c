@@ -156,12 +156,12 @@ void tg_reference_batch_normalization(const tg_node *node, const void *const *in
 
 /* In FP32 also where the machine rounds to BF16: its random numbers are the run's. */
 void tg_reference_reduce_partials(const tg_node *node, const void *const *inputs, void *output) {
-  const float *x = inputs[0];
-  float *y = output;
-  int64_t partials = tg_in(node, 0)->dims[0].size, elements = tg_value_elements(tg_out(node));
+  const tg_value *x = tg_in(node, 0), *y = tg_out(node);
+  int64_t partials = x->dims[0].size, elements = tg_value_elements(y);
   for (int64_t e = 0; e < elements; e++) {
     float sum = 0;
-    for (int64_t i = 0; i < partials; i++) sum += x[i * elements + e];
-    y[e] = sum;
+    for (int64_t i = 0; i < partials; i++)
+      sum += tg_load_f32(inputs[0], x->dtype, (size_t)(i * elements + e));
+    tg_store_f32(output, y->dtype, (size_t)e, sum);
   }
 }
