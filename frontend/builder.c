@@ -163,6 +163,15 @@ tg_value *tg_builder_batch_normalization(tg_builder *b, const char *name, tg_val
   return y;
 }
 
+tg_value *tg_builder_layer_normalization(tg_builder *b, const char *name, tg_value *x, tg_value *scale,
+                                         tg_value *bias, int axis, double epsilon) {
+  tg_value *y =
+      tg_builder_op(b, TG_OP_LAYER_NORMALIZATION, name, (tg_value *[]){x, scale, bias}, bias ? 3 : 2);
+  if (y) tg_attr_set_int(y->producer, TG_ATTR_AXIS, axis);
+  if (y) tg_attr_set_float(y->producer, TG_ATTR_EPSILON, epsilon);
+  return y;
+}
+
 tg_value *tg_builder_softmax(tg_builder *b, const char *name, tg_value *x, int axis) {
   tg_value *y = tg_builder_unary(b, TG_OP_SOFTMAX, name, x);
   if (y) tg_attr_set_int(y->producer, TG_ATTR_AXIS, axis);

@@ -72,6 +72,9 @@ tg_value *tg_builder_pool(tg_builder *builder, tg_op op, const char *name, tg_va
 /* inputs: x scale bias mean variance. */
 tg_value *tg_builder_batch_normalization(tg_builder *builder, const char *name, tg_value *const inputs[5],
                                          double epsilon);
+/* Over the dimensions from `axis` on; scale and bias have their shape, bias may be NULL. */
+tg_value *tg_builder_layer_normalization(tg_builder *builder, const char *name, tg_value *x, tg_value *scale,
+                                         tg_value *bias, int axis, double epsilon);
 tg_value *tg_builder_softmax(tg_builder *builder, const char *name, tg_value *x, int axis);
 /* Sizes as ONNX: 0 copies, one may be -1. */
 tg_value *tg_builder_reshape(tg_builder *builder, const char *name, tg_value *x, int rank,

@@ -50,6 +50,7 @@ tg_status tg_frontend_lower(tg_graph *graph, const tg_frontend_options *options,
   run(&p, "lower_gemm");
   run(&p, "lower_shape");
   run(&p, "lower_softmax");
+  run(&p, "lower_layer_normalization");
   run(&p, "lower_global_pool");
 
   run(&p, "channels_last");

@@ -20,6 +20,8 @@ static const char *wrong_form(const tg_node *node) {
     return tg_attr_int(node, TG_ATTR_FLATTEN) || tg_attr_int(node, TG_ATTR_AXIS) != y->rank - 1
                ? "its axis must be the last"
                : NULL;
+  case TG_OP_LAYER_NORMALIZATION:
+    return tg_attr_int(node, TG_ATTR_AXIS) != y->rank - 1 ? "its axis must be the last" : NULL;
   case TG_OP_MAX:
   case TG_OP_MIN: return node->input_count < 2 ? "it must have two inputs" : NULL;
   default: return NULL;

@@ -126,7 +126,7 @@ static bool can_join(const former *f, const tg_node *node, size_t k, const tg_va
   for (int i = 0; i < node->input_count; i++) {
     tg_value *input = loaded(f, kernel, tg_in(node, i));
     if (!is_external(f, k, input)) continue;
-    if (kernel->kind == TG_KERNEL_SOFTMAX || kernel->kind == TG_KERNEL_POOL) return false;
+    if (kernel->kind != TG_KERNEL_GEMM && kernel->kind != TG_KERNEL_ELEMENTWISE) return false;
     if (maker_of(f, input) >= (int)k) return false;
     if (kernel->kind == TG_KERNEL_GEMM && !drain_can_load(input, result)) return false;
   }
@@ -277,6 +277,7 @@ static tg_status form_node(former *f, tg_node *node) {
   case TG_OP_MATMUL:
   case TG_OP_CONV: form_root(f, TG_KERNEL_GEMM, node); return TG_OK;
   case TG_OP_SOFTMAX: form_root(f, TG_KERNEL_SOFTMAX, node); return TG_OK;
+  case TG_OP_LAYER_NORMALIZATION: form_root(f, TG_KERNEL_NORMALIZATION, node); return TG_OK;
   case TG_OP_MAX_POOL:
   case TG_OP_AVERAGE_POOL: form_root(f, TG_KERNEL_POOL, node); return TG_OK;
   case TG_OP_TRANSPOSE:

@@ -11,6 +11,7 @@ typedef struct tg_kernel {
     TG_KERNEL_GEMM,        /* root MatMul or Conv on mx; fused nodes drain the accumulator */
     TG_KERNEL_ELEMENTWISE, /* no root: only fused nodes */
     TG_KERNEL_SOFTMAX,
+    TG_KERNEL_NORMALIZATION, /* root LayerNormalization over the last dimension */
     TG_KERNEL_POOL,
     TG_KERNEL_MOVE, /* root Transpose, or one input of a Concat, or a plain copy (root NULL) */
   } kind;
@@ -61,6 +62,7 @@ tg_status tg_emit_kernel(tg_compile *c, const tg_kernel *kernel); /* dispatches 
 tg_status tg_emit_gemm(tg_compile *c, const tg_kernel *kernel);
 tg_status tg_emit_elementwise(tg_compile *c, const tg_kernel *kernel);
 tg_status tg_emit_softmax(tg_compile *c, const tg_kernel *kernel);
+tg_status tg_emit_normalization(tg_compile *c, const tg_kernel *kernel);
 tg_status tg_emit_pool(tg_compile *c, const tg_kernel *kernel);
 tg_status tg_emit_move(tg_compile *c, const tg_kernel *kernel);
 

@@ -60,8 +60,8 @@ typedef struct emission {
   uint32_t
       parts; /* pieces of a row that leave one by one: 1 unless a row exceeds the share of the store memory */
   uint32_t loops[3]; /* chunks, column blocks, 1 */
-  tg_buffer in[TG_STREAMS], out;
-  int in_full, credit, entry[TG_STREAMS + 1];
+  tg_buffer in[TG_STREAMS], out, vector[2];
+  int in_full, vectors_full, credit, entry[TG_STREAMS + 1];
   int64_t residue[TG_STREAMS + 1];
   uint32_t out_flits, piece_flits;
 } emission;
@@ -86,7 +86,11 @@ static bool size_chunks(emission *e) {
     e->piece_flits = per_part * vector_flits;
     limit = 1;
   }
-  uint32_t banks = m->banks / (2 * (uint32_t)(plan->inputs + 1));
+  uint32_t taken = 0;
+  for (int v = 0; v < plan->vectors; v++)
+    taken += tg_banks_for(m, tg_kind_flits(m, plan->vector_kind[v], plan->take));
+  if (taken >= m->banks) return false;
+  uint32_t banks = (m->banks - taken) / (2 * (uint32_t)(plan->inputs + 1));
   uint64_t room = (uint64_t)banks * tg_bank_rows(m);
   for (int i = 0; i < plan->inputs; i++) {
     uint64_t flits = (uint64_t)tg_kind_flits(m, plan->input_kind[i], plan->take) * plan->window[i];
@@ -112,6 +116,9 @@ static bool allocate(emission *e) {
     uint32_t flits = tg_kind_flits(e->b.m, plan->input_kind[i], plan->take);
     if (!tg_build_buffer(&e->b, e->chunk_rows * flits * plan->window[i], 2, &e->in[i])) return false;
   }
+  for (int v = 0; v < plan->vectors; v++)
+    if (!tg_build_buffer(&e->b, tg_kind_flits(e->b.m, plan->vector_kind[v], plan->take), 1, &e->vector[v]))
+      return false;
   uint32_t out = e->parts > 1 ? e->parts * e->piece_flits : e->chunk_rows * e->out_flits;
   return tg_build_buffer(&e->b, out, 2, &e->out);
 }
@@ -169,6 +176,24 @@ static void emit_loads(emission *e, uint32_t r, uint32_t col) {
   }
 }
 
+/* What every row reads, to all tiles of a row of the array; the last load tells them. */
+static void emit_vector_loads(emission *e, uint32_t r) {
+  const tg_stream_kernel *plan = e->plan;
+  for (int v = 0; v < plan->vectors; v++) {
+    tg_agcu_instr *load = &tg_build_push(&e->b, tg_west_queue(&e->b, r, TG_CTX_AUX), TG_OP_agcu_load)->agcu;
+    tg_fill_walk(load, &plan->vector[v], e->entry[plan->inputs + 1 + v], e->residue[plan->inputs + 1 + v]);
+    load->rows[0] = 1;
+    load->take[0] = plan->take;
+    load->convert[0] = plan->vector_kind[v] == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
+    tg_set_operand(load->dst_base, &e->vector[v], false);
+    load->dst_inner[0] = 65535;
+    load->dst_mask[0] = ((1 << e->b.m->cols) - 1) << 1;
+    if (v + 1 < plan->vectors) continue;
+    load->dst_post[0] = 1;
+    load->dst_sem[0] = e->vectors_full;
+  }
+}
+
 /* The streams of the VOP: a row of the VOP is a vector, or (whole_rows) a row of the kernel whose vectors
  * repeat by j. */
 static void set_stream(const emission *e, tg_stream *s, int kind, const tg_buffer *buffer, bool store,
@@ -186,10 +211,19 @@ static void set_stream(const emission *e, tg_stream *s, int kind, const tg_buffe
     s->j[1] = (int64_t)row * e->chunk_rows;
 }
 
+static void set_vector(const emission *e, tg_stream *s, int v) {
+  s->kind[0] = e->plan->vector_kind[v];
+  tg_set_operand(s->at.base, &e->vector[v], false);
+  s->banks[0] = e->vector[v].banks;
+  s->j[1] = tg_kind_flits(e->b.m, e->plan->vector_kind[v], tg_lanes(e->b.m));
+}
+
 static tg_status emit_vop(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode, int repeat,
                           const tg_exit *exit) {
   const tg_stream_kernel *plan = e->plan;
-  tg_instr *in = tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->vx, TG_OP_vx_vop);
+  tg_queue *queue = &tg_build_tile(&e->b, r, col)->vx;
+  if (plan->vectors) tg_set_wait(tg_build_push(&e->b, queue, TG_OP_vx_sync), 0, e->vectors_full, false);
+  tg_instr *in = tg_build_push(&e->b, queue, TG_OP_vx_vop);
   tg_vx_instr *vop = &in->vx;
   for (int q = 0; q < TG_SEGMENTS; q++) {
     vop->seg_begin[q] = microcode->seg_begin[q];
@@ -211,11 +245,13 @@ static tg_status emit_vop(emission *e, uint32_t r, uint32_t col, const tg_vx_ins
   for (int i = 0; i < plan->inputs; i++)
     set_stream(e, tg_stream_of_mut(vop, i), plan->input_kind[i], &e->in[i], false, plan->window[i]);
   set_stream(e, tg_stream_of_mut(vop, plan->inputs), plan->output_kind, &e->out, true, 1);
+  for (int v = 0; v < plan->vectors; v++) set_vector(e, tg_stream_of_mut(vop, plan->inputs + 1 + v), v);
   tg_set_wait(in, 0, e->in_full, false);
   tg_set_wait(in, 1, exit->out_free, false);
   tg_set_post(in, 0, TG_POST_LOCAL, 0, exit->out_full, false);
   tg_set_post(in, 1, TG_POST_ROW, 0, e->credit + (int)col + 1, false);
   tg_set_loops(in, e->loops);
+  for (int l = 0; l < TG_LEVELS && plan->vectors; l++) in->common.loop_begin[l] = 1; /* behind the SYNC */
   return TG_OK;
 }
 
@@ -243,13 +279,16 @@ tg_status tg_emit_stream_kernel(tg_compile *c, const tg_kernel *kernel, const tg
         c->diag, TG_INVALID,
         "%s: a row of %u elements (window %u) does not fit in the scratchpads of this architecture", name,
         plan->take, plan->window[0]);
-  for (int i = 0; i <= plan->inputs; i++) {
-    const tg_walk_plan *walk = i < plan->inputs ? &plan->input[i] : &plan->output;
+  for (int i = 0; i <= plan->inputs + plan->vectors; i++) {
+    const tg_walk_plan *walk = i < plan->inputs    ? &plan->input[i]
+                               : i == plan->inputs ? &plan->output
+                                                   : &plan->vector[i - plan->inputs - 1];
     e.entry[i] =
         tg_build_base(&e.b, walk->tensor, (uint64_t)(walk->offset * tg_storage_bytes(walk->tensor->storage)),
                       &e.residue[i]);
   }
   e.in_full = tg_tile_sem(&e.b, 0);
+  if (plan->vectors) e.vectors_full = tg_tile_sem(&e.b, 0);
   e.credit = tg_west_credits(&e.b, 2);
   tg_exit exit = {
       .flits = e.parts > 1 ? e.piece_flits : e.chunk_rows * e.out_flits, .pieces = e.parts, .buffer = e.out};
@@ -273,6 +312,7 @@ tg_status tg_emit_stream_kernel(tg_compile *c, const tg_kernel *kernel, const tg
     last->common.loop_count[0] = e.loops[0];
     last->common.loop_count[1] = e.loops[1];
   }
+  for (uint32_t r = 0; r < c->m->rows; r++) emit_vector_loads(&e, r);
   tg_exit_emit(&e.b, &exit, fill_store, &e);
   tg_build_invoke(&e.b, name);
   return TG_OK;

@@ -32,9 +32,12 @@ typedef struct tg_stream_kernel {
   tg_walk_plan input[TG_STREAMS];
   tg_walk_plan output;
   int input_kind[TG_STREAMS], output_kind; /* stream kinds */
-  int64_t rows;                            /* of the kernel */
-  uint32_t take;                           /* elements of a row block as loaded, a multiple of 2P */
-  uint32_t column_blocks;                  /* row blocks of a row: 1, or columns / take rounded up */
+  int vectors;                             /* read by every row, loaded once: streams after the output's */
+  tg_walk_plan vector[2];
+  int vector_kind[2];
+  int64_t rows;           /* of the kernel */
+  uint32_t take;          /* elements of a row block as loaded, a multiple of 2P */
+  uint32_t column_blocks; /* row blocks of a row: 1, or columns / take rounded up */
   uint32_t
       window[TG_STREAMS]; /* loads of an input a chunk: 1, or positions of a pooling window, repeated by j */
   int64_t window_step;    /* linear K index from one position to the next */

@@ -1,6 +1,7 @@
 /* Kernels of the vector unit: elementwise nodes, softmax, pooling, and moves. */
 #include "mapper/expression.h"
 #include "mapper/functions.h"
+#include "mapper/rows.h"
 #include "mapper/stream.h"
 
 #include <assert.h>
@@ -173,18 +174,6 @@ tg_status tg_emit_move(tg_compile *c, const tg_kernel *kernel) {
 
 /* ---- softmax ---- */
 
-/* Sum of 32 partial sums held in 32/2P registers: partials 16, 8, 4, 2, 1 apart are added, whatever the lanes
- * are. */
-static tg_mc_ref sum_tree(tg_mc *mc, tg_mc_ref *partial, int registers, int lanes) {
-  for (int apart = registers / 2; apart >= 1; apart /= 2)
-    for (int i = 0; i < apart; i++)
-      partial[i] = tg_mc_alu(mc, TG_ALU_add, partial[i], partial[i + apart], TG_MC_NONE);
-  tg_mc_ref sum = partial[0];
-  for (int apart = lanes / 2; apart >= 1; apart /= 2)
-    sum = tg_mc_alu(mc, TG_ALU_add, sum, tg_mc_alu_imm(mc, TG_ALU_rot, sum, TG_MC_NONE, apart), TG_MC_NONE);
-  return sum;
-}
-
 tg_status tg_emit_softmax(tg_compile *c, const tg_kernel *kernel) {
   tg_value *in = tg_in(kernel->root, 0), *out = kernel->output;
   int lanes = (int)tg_lanes(c->m), registers = 32 / lanes;
@@ -217,8 +206,8 @@ tg_status tg_emit_softmax(tg_compile *c, const tg_kernel *kernel) {
   tg_mc_ref partial[32] = {0}, zero = tg_mc_const(mc, 0.0f), lowest = tg_mc_bits(mc, 0xff800000u),
             top = tg_mc_new(mc);
   tg_mc_assign(mc, top, TG_ALU_mov, lowest, TG_MC_NONE, TG_MC_NONE);
-  for (int i = 0; i < registers; i++)
-    tg_mc_assign(mc, partial[i] = tg_mc_new(mc), TG_ALU_mov, zero, TG_MC_NONE, TG_MC_NONE);
+  for (int i = 0; i < registers; i++) partial[i] = tg_mc_new(mc);
+  tg_row_sum_begin(mc, partial, registers, zero);
 
   tg_mc_next_segment(mc); /* for each vector: the maximum */
   tg_mc_ref x = tg_mc_load(mc, 0, halves);
@@ -228,17 +217,14 @@ tg_status tg_emit_softmax(tg_compile *c, const tg_kernel *kernel) {
   for (int apart = lanes / 2; apart >= 1; apart /= 2)
     tg_mc_assign(mc, top, TG_ALU_max, top, tg_mc_alu_imm(mc, TG_ALU_rot, top, TG_MC_NONE, apart), TG_MC_NONE);
 
-  tg_mc_next_segment(mc); /* for each vector: add to the oldest partial, which becomes the youngest */
+  tg_mc_next_segment(mc); /* for each vector: into the sum */
   tg_mc_ref e = tg_mc_exp_below_one(mc, tg_mc_alu(mc, TG_ALU_sub, tg_mc_load(mc, 0, halves), top, TG_MC_NONE),
                                     accuracy);
-  tg_mc_ref sum =
-      tg_mc_alu_imm(mc, TG_ALU_tail, tg_mc_alu(mc, TG_ALU_add, partial[0], e, TG_MC_NONE), partial[0], 0);
-  for (int i = 0; i + 1 < registers; i++)
-    tg_mc_assign(mc, partial[i], TG_ALU_mov, partial[i + 1], TG_MC_NONE, TG_MC_NONE);
-  tg_mc_assign(mc, partial[registers - 1], TG_ALU_mov, sum, TG_MC_NONE, TG_MC_NONE);
+  tg_mc_ref sum = tg_mc_alu(mc, TG_ALU_add, partial[0], e, TG_MC_NONE);
+  tg_row_sum_add(mc, partial, registers, tg_mc_alu_imm(mc, TG_ALU_tail, sum, partial[0], 0));
 
   tg_mc_next_segment(mc);
-  tg_mc_ref inverse = tg_mc_reciprocal_normal(mc, sum_tree(mc, partial, registers, lanes));
+  tg_mc_ref inverse = tg_mc_reciprocal_normal(mc, tg_row_sum_end(mc, partial, registers, lanes));
 
   tg_mc_next_segment(mc); /* for each vector: the result */
   e = tg_mc_exp_below_one(mc, tg_mc_alu(mc, TG_ALU_sub, tg_mc_load(mc, 0, halves), top, TG_MC_NONE),

@@ -135,7 +135,8 @@ static bool computes_integers(tg_op op) {
 static tg_status check_dtypes(const tg_node *node, tg_diag *diag) {
   if (node->op == TG_OP_CAST) return TG_OK;
   tg_dtype first = tg_in(node, 0)->dtype;
-  bool moves = tg_op_is(node->op, TG_IS_MOVE), statistics = node->op == TG_OP_BATCH_NORMALIZATION;
+  bool moves = tg_op_is(node->op, TG_IS_MOVE),
+       statistics = node->op == TG_OP_BATCH_NORMALIZATION || node->op == TG_OP_LAYER_NORMALIZATION;
   for (int i = 0; i < node->input_count; i++) {
     const tg_value *x = tg_in(node, i);
     if (!x) continue;
@@ -259,6 +260,22 @@ static tg_status infer_batch_normalization(tg_node *node, tg_diag *diag) {
   return infer_like_input(node, x->dtype, diag);
 }
 
+static tg_status infer_layer_normalization(tg_node *node, tg_diag *diag) {
+  const tg_value *x = tg_in(node, 0);
+  if (!x->rank) return tg_fail(diag, TG_INVALID, "a scalar has no axis");
+  if (tg_infer_axis(node, x->rank, x->rank, diag)) return TG_INVALID;
+  int axis = (int)tg_attr_int(node, TG_ATTR_AXIS);
+  for (int i = 1; i < node->input_count; i++) {
+    const tg_value *other = tg_in(node, i);
+    if (!other) continue;
+    bool fits = other->rank == x->rank - axis;
+    for (int d = 0; fits && d < other->rank; d++) fits = other->dims[d].size == x->dims[axis + d].size;
+    if (!fits)
+      return tg_fail(diag, TG_INVALID, "input %d does not have the shape of the normalised dimensions", i);
+  }
+  return infer_like_input(node, x->dtype, diag);
+}
+
 /* --- one node, all nodes
  * --------------------------------------------------------------------------------------- */
 
@@ -274,6 +291,7 @@ static tg_status infer_shape(tg_graph *graph, tg_node *node, tg_diag *diag) {
   case TG_OP_SOFTMAX: return infer_softmax(node, diag);
   case TG_OP_BATCH_NORMALIZATION: return infer_batch_normalization(node, diag);
   case TG_OP_REDUCE_PARTIALS: return infer_reduce_partials(node, diag);
+  case TG_OP_LAYER_NORMALIZATION: return infer_layer_normalization(node, diag);
   case TG_OP_RESHAPE: return tg_infer_reshape(graph, node, diag);
   case TG_OP_FLATTEN: return tg_infer_flatten(graph, node, diag);
   case TG_OP_SQUEEZE: return tg_infer_squeeze(graph, node, diag);

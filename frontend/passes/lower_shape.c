@@ -58,6 +58,29 @@ void tg_pass_lower_softmax(tg_graph *graph) {
   }
 }
 
+/* The dimensions from the axis on are one. */
+static void lower_normalised(tg_graph *graph, tg_node *node) {
+  tg_value *x = tg_in(node, 0), *y = tg_out(node);
+  int axis = (int)tg_attr_int(node, TG_ATTR_AXIS), rank = x->rank;
+  if (axis == rank - 1) return;
+  int64_t sizes[TG_MAX_RANK], rows[TG_MAX_RANK];
+  tg_value_sizes(x, sizes);
+  tg_value_sizes(x, rows);
+  rows[axis] = tg_value_elements_between(x, axis, rank);
+  tg_node_set_input(node, 0, tg_rewrite_reshape(graph, x, axis + 1, rows, node));
+  for (int i = 1; i < node->input_count; i++)
+    if (tg_in(node, i))
+      tg_node_set_input(node, i, tg_rewrite_reshape(graph, tg_in(node, i), 1, &rows[axis], node));
+  tg_rewrite_infer(graph, node);
+  tg_value *shaped = tg_rewrite_reshape(graph, y, rank, sizes, node->next);
+  if (shaped != y) replace_result(graph, node, shaped);
+}
+
+void tg_pass_lower_layer_normalization(tg_graph *graph) {
+  TG_FOR_NODES_SAFE(graph, node)
+  if (node->op == TG_OP_LAYER_NORMALIZATION) lower_normalised(graph, node);
+}
+
 /* One window over all spatial dimensions; more than two of them are one long one. */
 static void lower_global(tg_graph *graph, tg_node *node) {
   tg_value *x = tg_in(node, 0);

@@ -165,3 +165,26 @@ void tg_reference_reduce_partials(const tg_node *node, const void *const *inputs
     tg_store_f32(output, y->dtype, (size_t)e, sum);
   }
 }
+
+void tg_reference_layer_normalization(const tg_node *node, const void *const *inputs, void *output) {
+  const tg_value *value = tg_in(node, 0), *y = tg_out(node), *bias = tg_in(node, 2);
+  int axis = (int)tg_attr_int(node, TG_ATTR_AXIS);
+  int64_t rows = tg_value_elements_between(value, 0, axis),
+          count = tg_value_elements_between(value, axis, value->rank);
+  double epsilon = tg_attr_float(node, TG_ATTR_EPSILON);
+  float *x = tg_reference_widen(value, inputs[0]);
+  for (int64_t r = 0; r < rows; r++) {
+    const float *row = x + r * count;
+    double mean = 0, variance = 0;
+    for (int64_t i = 0; i < count; i++) mean += (double)row[i] / (double)count;
+    for (int64_t i = 0; i < count; i++)
+      variance += ((double)row[i] - mean) * ((double)row[i] - mean) / (double)count;
+    for (int64_t i = 0; i < count; i++) {
+      double scale = (double)tg_load_f32(inputs[1], tg_in(node, 1)->dtype, (size_t)i),
+             shift = bias ? (double)tg_load_f32(inputs[2], bias->dtype, (size_t)i) : 0;
+      tg_store_f32(output, y->dtype, (size_t)(r * count + i),
+                   (float)(((double)row[i] - mean) / sqrt(variance + epsilon) * scale + shift));
+    }
+  }
+  free(x);
+}

@@ -29,6 +29,7 @@ void tg_reference_node(const tg_node *node, const void *const *inputs, void *con
   case TG_OP_GLOBAL_AVERAGE_POOL:
   case TG_OP_GLOBAL_MAX_POOL: tg_reference_global_pool(node, inputs, y); break;
   case TG_OP_SOFTMAX: tg_reference_softmax(node, inputs, y); break;
+  case TG_OP_LAYER_NORMALIZATION: tg_reference_layer_normalization(node, inputs, y); break;
   case TG_OP_BATCH_NORMALIZATION: tg_reference_batch_normalization(node, inputs, y); break;
   case TG_OP_RESHAPE:
   case TG_OP_FLATTEN:

@@ -138,8 +138,17 @@ static tg_value *move(maker *m) {
   return tg_builder_concat(m->b, "concat", parts, 2, axis);
 }
 
+static tg_value *layer_normalization(maker *m) {
+  int64_t sizes[] = {size(m->random, 5), size(m->random, 9), size(m->random, 40)};
+  int axis = (int)tg_random_range(m->random, 1, 2);
+  tg_value *x = input(m, "x", 3, sizes), *scale = operand(m, "scale", 3 - axis, sizes + axis);
+  tg_value *bias = tg_random_range(m->random, 0, 1) ? operand(m, "bias", 3 - axis, sizes + axis) : NULL;
+  return tg_builder_layer_normalization(m->b, "normalized", x, scale, bias, axis, 1e-5);
+}
+
 static tg_value *root(maker *m) {
-  switch (tg_random_range(m->random, 0, 9)) {
+  switch (tg_random_range(m->random, 0, 10)) {
+  case 10: return layer_normalization(m);
   case 0:
   case 1:
   case 2:

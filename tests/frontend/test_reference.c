@@ -83,6 +83,12 @@ static const hand_case cases[] = {
      {3, 3, 0, -INFINITY},
      4,
      {0.5f, 0.5f, 1, 0}},
+    {"layer_normalization_of_a_row_and_of_equals",
+     "graph \"g\"\ninput %x: f32[2,4]\nconst %s: f32[4] = [1, 2, 1, 1]\nconst %b: f32[4] = [0, 0, 0, 5]\n"
+     "%y = LayerNormalization(%x, %s, %b) epsilon=0.75 @0\noutput \"y\" %y: none",
+     {1, 2, 3, 4, 7, 7, 7, 7}, /* of 1 to 4: mean 2.5, variance 1.25, so divided by sqrt 2 */
+     8,
+     {-1.06066017f, -0.707106781f, 0.353553391f, 6.06066017f, 0, 0, 0, 5}},
     {"transpose_moves",
      "graph \"g\"\ninput %x: f32[2,3]\n%y = Transpose(%x) @0\noutput \"y\" %y: none",
      {1, 2, 3, 4, 5, 6},
