@@ -1,6 +1,6 @@
 /* Layer normalisation: three passes over a row that stays in the scratchpad. The mean, then the mean of
  * squared distances from it, then the result: no difference of large sums
- * (docs/decisions/008-two-pass-variance.md). */
+ * (docs/decisions/010-two-pass-variance.md). */
 #include "mapper/expression.h"
 #include "mapper/functions.h"
 #include "mapper/rows.h"

@@ -57,8 +57,8 @@ typedef struct emission {
   const tg_stream_kernel *plan;
   uint32_t vectors;    /* of 2P lanes in a row block */
   uint32_t chunk_rows; /* rows of a chunk */
-  uint32_t
-      parts; /* pieces of a row that leave one by one: 1 unless a row exceeds the share of the store memory */
+  uint32_t parts; /* pieces that leave one by one: 1 unless a chunk exceeds the share of the store memory */
+  bool run; /* the chunk leaves as one run of elements, cut anywhere: its rows follow each other in DRAM */
   uint32_t loops[3]; /* chunks, column blocks, 1 */
   tg_buffer in[TG_STREAMS], out, vector[2];
   int in_full, vectors_full, credit, entry[TG_STREAMS + 1];
@@ -68,8 +68,42 @@ typedef struct emission {
 
 static uint32_t least(uint64_t a, uint64_t b) { return (uint32_t)(a < b ? a : b); }
 
-/* Rows of a chunk: as many as the exit and the banks allow, fewer if that spreads the rows over more tiles.
- */
+/* Chunks of at most `limit` rows, fewer if that spreads the rows over more tiles. */
+static bool set_loops(emission *e, uint32_t limit) {
+  const tg_stream_kernel *plan = e->plan;
+  uint32_t tiles = tg_tiles(e->b.m);
+  uint64_t blocks = ((uint64_t)plan->rows + tiles - 1) / tiles;
+  if (!e->run) e->chunk_rows = least(limit, blocks);
+  uint64_t per_round = (uint64_t)e->chunk_rows * tiles,
+           chunks = ((uint64_t)plan->rows + per_round - 1) / per_round;
+  if (chunks >= 1u << 20 || (uint64_t)e->chunk_rows * e->vectors > 65535) return false;
+  e->loops[0] = (uint32_t)chunks;
+  e->loops[1] = plan->column_blocks;
+  e->loops[2] = 1;
+  return true;
+}
+
+/* A VOP over few rows takes as long as one over L. Where rows are whole vectors and lie behind each other, L
+ * of them can leave in equal pieces of which each fits the store memory. */
+static void cut_run(emission *e, uint32_t share, uint64_t room) {
+  const tg_stream_kernel *plan = e->plan;
+  const tg_walk_plan *out = &plan->output;
+  const tg_params *m = e->b.m;
+  uint32_t rows = m->fma_latency, flits = rows * e->out_flits, piece = share < flits ? share : flits;
+  bool dense =
+      out->radix[0] == 1 && out->radix[1] == 1 && out->stride[2] == out->columns && out->element_stride == 1;
+  if (!plan->whole_rows || !dense || plan->take != out->columns || flits > room) return;
+  if ((uint64_t)plan->rows < (uint64_t)rows * tg_tiles(m)) return; /* more tiles are better than full ones */
+  for (int i = 0; i < plan->inputs; i++)
+    if ((uint64_t)rows * tg_kind_flits(m, plan->input_kind[i], plan->take) * plan->window[i] > room) return;
+  while (flits % piece) piece--;
+  e->run = true;
+  e->chunk_rows = rows;
+  e->parts = flits / piece;
+  e->piece_flits = piece;
+}
+
+/* Rows of a chunk: as many as the exit and the banks allow. */
 static bool size_chunks(emission *e) {
   const tg_stream_kernel *plan = e->plan;
   const tg_params *m = e->b.m;
@@ -97,17 +131,11 @@ static bool size_chunks(emission *e) {
     if (flits > room) return false;
     limit = least(limit, room / flits);
   }
+  if (limit < m->fma_latency) cut_run(e, share, room);
+  if (e->run) return set_loops(e, e->chunk_rows);
   if ((uint64_t)e->parts * e->piece_flits > room) return false;
   if (e->parts == 1) limit = least(limit, room / e->out_flits);
-  uint64_t blocks = ((uint64_t)plan->rows + tg_tiles(m) - 1) / tg_tiles(m);
-  e->chunk_rows = least(limit, blocks);
-  uint64_t per_round = (uint64_t)e->chunk_rows * tg_tiles(m);
-  uint64_t chunks = ((uint64_t)plan->rows + per_round - 1) / per_round;
-  if (chunks >= 1u << 20 || (uint64_t)e->chunk_rows * e->vectors > 65535) return false;
-  e->loops[0] = (uint32_t)chunks;
-  e->loops[1] = plan->column_blocks;
-  e->loops[2] = 1;
-  return true;
+  return set_loops(e, limit);
 }
 
 static bool allocate(emission *e) {
@@ -261,7 +289,19 @@ static void fill_store(const void *user, uint32_t r, uint32_t col, tg_agcu_instr
   tg_fill_walk(store, &plan->output, e->entry[plan->inputs], e->residue[plan->inputs]);
   set_rows(e, store, r * e->b.m->cols + col);
   store->convert[0] = plan->output_kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
-  if (e->parts > 1) {
+  if (e->run) {
+    int64_t elements = (int64_t)e->chunk_rows * plan->take;
+    store->rows[0] = 1;
+    store->take[0] = elements / e->parts;
+    store->m_radix[2] = 1;
+    store->stride[2] = 0;
+    store->m_first[0] = store->m_delta[0] = store->k_delta[1] = 0;
+    store->k_radix[0] = plan->rows;
+    store->stride[3] = plan->take * (int64_t)tg_storage_bytes(plan->output.tensor->storage);
+    store->k_first[0] = (r * e->b.m->cols + col) * elements;
+    store->k_delta[0] = tg_tiles(e->b.m) * elements;
+    store->k_delta[2] = store->take[0];
+  } else if (e->parts > 1) {
     store->take[0] =
         e->piece_flits * (tg_flit_bytes(e->b.m) / tg_storage_bytes(plan->output.tensor->storage));
     store->k_delta[2] = store->take[0];

@@ -147,6 +147,29 @@ static tg_status build_attention(tg_arena *arena, const tg_zoo_options *o, tg_gr
   return tg_builder_finish(z.builder, out_graph, diag);
 }
 
+static tg_value *normalised(zoo *z, const char *name, tg_value *x, int64_t width) {
+  tg_value *scale = tg_builder_seeded(z->builder, part(z, name, "weight"), TG_F32, 1, &width, z->seed++, 1);
+  return tg_builder_layer_normalization(z->builder, name, x, scale, bias(z, part(z, name, "bias"), width), -1,
+                                        1e-12);
+}
+
+/* A layer of BERT: attention and a feed-forward network of four times the width, each added to its input and
+ * normalised. */
+static tg_status build_bert_layer(tg_arena *arena, const tg_zoo_options *o, tg_graph **out_graph,
+                                  tg_diag *diag) {
+  if (check_attention(o, "bert-layer", diag)) return TG_INVALID;
+  zoo z = begin(arena, "bert-layer", o);
+  tg_builder *b = z.builder;
+  int64_t width = o->hidden, inner = 4 * o->hidden;
+  tg_value *x = batched(&z, "x", o->batch, 3, (int64_t[]){o->seq, width});
+  tg_value *y = tg_builder_binary(b, TG_OP_ADD, "attention.residual", self_attention(&z, x, o), x);
+  y = normalised(&z, "attention.norm", y, width);
+  tg_value *h = tg_builder_unary(b, TG_OP_GELU, "gelu", project(&z, "intermediate", y, width, inner));
+  h = tg_builder_binary(b, TG_OP_ADD, "output.residual", project(&z, "feed_forward", h, inner, width), y);
+  tg_builder_output(b, "y", normalised(&z, "output.norm", h, width));
+  return tg_builder_finish(b, out_graph, diag);
+}
+
 /* SambaFlow's example of GraphAMP; with a region, the second product is in the bf16 that the user wrote
  * there. */
 static tg_status build_matmuls(tg_arena *arena, const tg_zoo_options *o, bool region, tg_graph **out_graph,
@@ -183,6 +206,8 @@ const tg_zoo_entry tg_zoo[] = {
     {"mlp", "784-256-128-10 with ReLU and softmax", build_mlp},
     {"lenet", "LeNet-5 with ReLU and maximum pooling on 28 x 28 images", build_lenet},
     {"attention", "multi-head self-attention of a transformer layer", build_attention},
+    {"bert-layer", "a transformer layer of BERT: attention, feed-forward network, normalisation",
+     build_bert_layer},
     {"two-matmuls", "the example of GraphAMP's documentation: two products, each with ReLU",
      build_two_matmuls},
     {"two-matmuls-region", "the same, the second product in a region that keeps the user's bf16",
