@@ -22,10 +22,6 @@ void tg_pass_absorb_casts(tg_graph *graph);   /* casts into the operators around
 void tg_pass_lower_batch_normalization(tg_graph *graph); /* into the convolution before, or Mul and Add */
 void tg_pass_lower_gemm(tg_graph *graph);  /* Gemm to MatMul, Mul, Add; ReducePartials; vectors to matrices */
 void tg_pass_lower_shape(tg_graph *graph); /* Flatten, Squeeze, Unsqueeze to Reshape */
-void tg_pass_lower_softmax(tg_graph *graph);     /* to the last axis */
-void tg_pass_lower_global_pool(tg_graph *graph); /* to a pool of one window */
-void tg_pass_lower_gemm(tg_graph *graph);                /* Gemm to MatMul, Mul, Add; ReducePartials; vectors to matrices */
-void tg_pass_lower_shape(tg_graph *graph);               /* Flatten, Squeeze, Unsqueeze to Reshape */
 void tg_pass_lower_layer_normalization(tg_graph *graph); /* over the last axis */
 void tg_pass_lower_softmax(tg_graph *graph);             /* to the last axis */
 void tg_pass_lower_global_pool(tg_graph *graph);         /* to a pool of one window */
