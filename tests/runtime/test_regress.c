@@ -64,8 +64,8 @@ static outcome tegula(const char *arguments) {
   return o;
 }
 
-/* A tegula that crashes on models named crash, never ends on those named hang, and leaves a line in `runs`
- * for each `run`. */
+/* A tegula that crashes on models named crash, never ends on those named hang, takes its time while there is
+ * a file `slow`, and leaves a line in `runs` for each `run`. */
 static void models_and_wrapper(void) {
   if (!access(in_dir("a.onnx"), R_OK)) return;
   EXPECT_EQ(tegula("zoo gemm --m 20 --n 16 --k 33 -o a.onnx").status, 0);
@@ -76,6 +76,7 @@ static void models_and_wrapper(void) {
   write_file("arch.yaml", "base: tiny\n");
   write_file("wrapper", "#!/bin/sh\n"
                         "case \"$1\" in run) echo \"$2\" >> \"${0%/*}/runs\" ;; esac\n"
+                        "if test -e \"${0%/*}/slow\"; then sleep 0.2; fi\n"
                         "case \"$*\" in *crash.onnx*) kill -SEGV $$ ;; *hang.onnx*) sleep 1000 ;; esac\n"
                         "exec '" TEGULA_COMMAND "' \"$@\"\n");
   EXPECT_EQ(chmod(in_dir("wrapper"), 0755), 0);
@@ -412,9 +413,10 @@ TG_TEST(regress, a_killed_run_resumes_where_it_was) {
   models_and_wrapper();
   write_file("many.yaml", many);
   EXPECT_EQ(tegula("regress many.yaml --command ./wrapper --results whole -q").status, 0);
-  unlink(in_dir("runs"));
+  write_file("slow", ""); /* so that a kill comes in time */
   EXPECT_EQ(kill_after("many.yaml", "killed", 3, SIGKILL), SIGKILL);
   EXPECT_EQ(kill_after("many.yaml", "killed", 6, SIGTERM), SIGTERM);
+  unlink(in_dir("slow"));
   int kept = count_results("killed/cases");
   write_file("killed/cases/torn.result.json.a1B2c3", "{\"half\":");
   EXPECT(kept >= 6 && kept < MANY);
