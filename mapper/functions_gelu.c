@@ -37,11 +37,11 @@ static tg_mc_ref minus_magnitude(tg_mc *mc, tg_mc_ref x) {
 /* -0 stays, and is what underflows. */
 static tg_mc_ref positive_part(tg_mc *mc, tg_mc_ref x) { return ALU2(max, x, BITS(0x80000000u)); }
 
-static const float shift = 3.5f, center = 0.1484375f; /* c, and what is subtracted from t */
-/* R(a) (a + c) / 1.2446683 in t - center, a on [0, 14.5]: 2^-27.8 */
-static const float series[] = {6.162256732e-01f, 3.322312841e+00f,  1.295913929e+01f,  3.270244503e+01f,
-                               3.099733257e+01f, -9.748031507e+01f, -2.865910235e+02f, 4.120313828e+02f,
-                               1.832874730e+03f, -3.853598513e+03f};
+static const float shift = 3.5f, center = 0.15625f; /* c, and what is subtracted from t */
+/* R(a) (a + c) / 1.2446683 in t - center, a on [0, 14.5]: 2^-26 as rounded */
+static const float series[] = {6.429879069e-01f, 3.530844688e+00f,  1.373647404e+01f,  3.360893250e+01f,
+                               2.693455124e+01f, -1.103393173e+02f, -2.610931702e+02f, 5.181831055e+02f,
+                               1.562697510e+03f, -3.858259033e+03f};
 
 /* 1/(a + c) = y (1 + error): y a seed, so short that 1 - y c is exact. */
 typedef struct quotient {
@@ -69,8 +69,11 @@ static tg_mc_ref gelu_single(tg_mc *mc, tg_mc_ref x) {
   tg_mc_ref a_n = minus_magnitude(mc, x);
   bell b = bell_of(mc, a_n);
   quotient d = quotient_of(mc, a_n);
-  tg_mc_ref t = shifted(mc, d), p = tg_mc_polynomial(mc, t, series + 1, 9);
+  /* the last two steps of Horner's rule with what their roundings lose */
+  tg_mc_ref t = shifted(mc, d), inner = tg_mc_polynomial(mc, t, series + 2, 8), one = CONST(series[1]);
+  tg_mc_ref p = ALU3(fma, inner, t, one), p_low = ALU3(fma, inner, t, ALU2(sub, one, p));
   tg_mc_ref z = ALU3(fma, p, t, CONST(series[0])), z_low = ALU3(fma, p, t, ALU2(sub, CONST(series[0]), z));
+  z_low = ALU3(fma, p_low, t, z_low);
   tg_mc_ref g = ALU3(fma, ALU3(fma, d.error, b.rest, b.rest), expm1_of_half(mc, b.rest), d.error);
   /* y times the power, times z; a last, for it may be subnormal */
   tg_mc_ref v = ALU2(mul, d.y, b.power), v_n = ALU2(mul, d.y_n, b.power), low = ALU3(fma, d.y, b.power, v_n);
