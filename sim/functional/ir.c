@@ -67,30 +67,35 @@ void tg_ir_fp16_widen(tg_text *t, unsigned n, const char *name, const char *in) 
   tg_text_add(t, "  %%%s = or <%u x i32> %%%s.v, %%%s.sh\n", name, n, name, name);
 }
 
-void tg_ir_bf16_round(tg_text *t, unsigned n, const char *name, const char *in) {
+/* %NAME.r: the bits plus what rounds the `drop` lowest of them to nearest even once they are cut off;
+ * %NAME.nan. */
+static void add_rounding(tg_text *t, unsigned n, const char *name, const char *in, unsigned drop) {
   OWN(own, name);
   with(t, n, name, ".m", "and", in, "", 0x7fffffff);
   compare(t, n, name, ".nan", "ugt", own, ".m", 0x7f800000);
-  with(t, n, name, ".h", "lshr", in, "", 16);
+  with(t, n, name, ".h", "lshr", in, "", drop);
   with(t, n, name, ".o", "and", own, ".h", 1);
-  with(t, n, name, ".b", "add", own, ".o", 0x7fff);
+  with(t, n, name, ".b", "add", own, ".o", (1u << (drop - 1)) - 1);
   tg_text_add(t, "  %%%s.r = add <%u x i32> %s, %%%s.b\n", name, n, in, name);
+}
+
+static void choose_nan(tg_text *t, unsigned n, const char *name, unsigned nan) {
+  tg_text_add(t, "  %%%s = select <%u x i1> %%%s.nan, <%u x i32> splat (i32 %u), <%u x i32> %%%s.v\n", name,
+              n, name, n, nan, n, name);
+}
+
+void tg_ir_bf16_round(tg_text *t, unsigned n, const char *name, const char *in) {
+  OWN(own, name);
+  add_rounding(t, n, name, in, 16);
   with(t, n, name, ".v", "lshr", own, ".r", 16);
-  tg_text_add(t, "  %%%s = select <%u x i1> %%%s.nan, <%u x i32> splat (i32 32704), <%u x i32> %%%s.v\n",
-              name, n, name, n, n, name);
+  choose_nan(t, n, name, 0x7fc0);
 }
 
 void tg_ir_tf32_round(tg_text *t, unsigned n, const char *name, const char *in) {
   OWN(own, name);
-  with(t, n, name, ".m", "and", in, "", 0x7fffffff);
-  compare(t, n, name, ".nan", "ugt", own, ".m", 0x7f800000);
-  with(t, n, name, ".h", "lshr", in, "", 13);
-  with(t, n, name, ".o", "and", own, ".h", 1);
-  with(t, n, name, ".b", "add", own, ".o", 0xfff);
-  tg_text_add(t, "  %%%s.r = add <%u x i32> %s, %%%s.b\n", name, n, in, name);
+  add_rounding(t, n, name, in, 13);
   with(t, n, name, ".v", "and", own, ".r", 0xffffe000u);
-  tg_text_add(t, "  %%%s = select <%u x i1> %%%s.nan, <%u x i32> splat (i32 2143289344), <%u x i32> %%%s.v\n",
-              name, n, name, n, n, name);
+  choose_nan(t, n, name, 0x7fc00000);
 }
 
 /* As tg_fp16_from_f32; subnormal results by adding 0.5, whose ulp is the smallest FP16. */
