@@ -47,6 +47,9 @@ static void add_input(former *f, tg_kernel *kernel, tg_value *value) {
 }
 
 static void set_output(former *f, size_t kernel, tg_value *value) {
+  const tg_value *before = f->c->kernels[kernel].output;
+  if (before) f->c->stored[before->index] = false;
+  f->c->stored[value->index] = true;
   f->c->kernels[kernel].output = value;
   f->maker[value->index] = (int)kernel;
 }
@@ -178,7 +181,8 @@ static void form_root(former *f, int kind, tg_node *node) {
   for (int i = 0; i < node->input_count; i++)
     if (tg_in(node, i))
       add_input(f, kernel,
-                kind == TG_KERNEL_GEMM && i < 2 ? tg_gemm_operand(node, i).source : tg_in(node, i));
+                kind == TG_KERNEL_GEMM && i < 2 ? tg_gemm_operand(f->c->stored, node, i).source
+                                                : tg_in(node, i));
   set_output(f, f->c->kernel_count - 1, tg_out(node));
 }
 
@@ -208,7 +212,7 @@ static bool is_looked_through(const tg_value *origin, const tg_value *value, int
   for (const tg_use *use = value->uses; use; use = use->next) {
     const tg_node *node = use->node;
     if (tg_op_is(node->op, TG_IS_GEMM)) {
-      if (use->input > 1 || rearranges(tg_gemm_operand(node, use->input).source, origin)) return false;
+      if (use->input > 1 || rearranges(tg_gemm_operand(NULL, node, use->input).source, origin)) return false;
     } else if ((node->op != TG_OP_RESHAPE && node->op != TG_OP_TRANSPOSE) ||
                !is_looked_through(origin, tg_out(node), depth - 1))
       return false;
@@ -220,7 +224,7 @@ static bool is_looked_through(const tg_value *origin, const tg_value *value, int
 static bool loads_before(const tg_node *transpose, const tg_value *cast) {
   for (const tg_use *use = tg_out(transpose)->uses; use; use = use->next)
     if (tg_op_is(use->node->op, TG_IS_GEMM) && use->input < 2 &&
-        tg_gemm_operand(use->node, use->input).source == cast)
+        tg_gemm_operand(NULL, use->node, use->input).source == cast)
       return true;
   return false;
 }
@@ -233,9 +237,10 @@ static bool can_wait(const tg_value *cast) {
     const tg_node *node = use->node;
     bool takes = tg_op_is(node->op, TG_IS_ELEMENTWISE) || node->op == TG_OP_CONCAT ||
                  (node->op == TG_OP_TRANSPOSE && !loads_before(node, cast));
-    bool loads = node->op == TG_OP_RESHAPE ? is_looked_through(cast, tg_out(node), LOOK_THROUGH - 1)
-                                           : tg_op_is(node->op, TG_IS_GEMM) && use->input < 2 &&
-                                                 !rearranges(tg_gemm_operand(node, use->input).source, cast);
+    bool loads = node->op == TG_OP_RESHAPE
+                     ? is_looked_through(cast, tg_out(node), LOOK_THROUGH - 1)
+                     : tg_op_is(node->op, TG_IS_GEMM) && use->input < 2 &&
+                           !rearranges(tg_gemm_operand(NULL, node, use->input).source, cast);
     if (!takes && !loads) return false;
   }
   return true;

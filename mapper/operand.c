@@ -1,18 +1,19 @@
 #include "mapper/operand.h"
 #include "mapper/space.h"
 
-/* A Cast that the AGCU does while loading, perhaps behind Reshapes. */
-static tg_value *before_cast(tg_value *operand) {
+/* A Cast that the AGCU does while loading, perhaps behind Reshapes; not one whose result a kernel stores. */
+static tg_value *before_cast(const bool *stored, tg_value *operand) {
   tg_value *value = operand;
   while (value->producer && value->producer->op == TG_OP_RESHAPE) value = tg_in(value->producer, 0);
   const tg_node *cast = value->producer;
   if (!cast || cast->op != TG_OP_CAST || tg_in(cast, 0)->dtype != TG_F32) return operand;
+  if (stored && stored[value->index]) return operand;
   return operand->dtype == TG_BF16 || operand->dtype == TG_F16 || operand->dtype == TG_TF32 ? tg_in(cast, 0)
                                                                                             : operand;
 }
 
-static tg_operand dense(tg_value *value) {
-  tg_operand operand = {.source = before_cast(value)};
+static tg_operand dense(const bool *stored, tg_value *value) {
+  tg_operand operand = {.source = before_cast(stored, value)};
   int64_t sizes[TG_MAX_RANK];
   tg_value_sizes(value, sizes);
   tg_dense_strides(sizes, value->rank, operand.stride);
@@ -30,13 +31,13 @@ static bool few_digits(const tg_value *value, const int64_t *stride) {
   return space.rank <= 3;
 }
 
-tg_operand tg_gemm_operand(const tg_node *node, int input) {
+tg_operand tg_gemm_operand(const bool *stored, const tg_node *node, int input) {
   tg_value *value = tg_in(node, input);
-  tg_operand plain = dense(value);
+  tg_operand plain = dense(stored, value);
   const tg_node *transpose = value->producer;
   if (node->op != TG_OP_MATMUL || value->rank < 2 || !transpose || transpose->op != TG_OP_TRANSPOSE)
     return plain;
-  tg_operand before = dense(tg_in(transpose, 0)), moved = {.source = before.source};
+  tg_operand before = dense(stored, tg_in(transpose, 0)), moved = {.source = before.source};
   const int64_t *perm = tg_attr_ints(transpose, TG_ATTR_PERM, NULL);
   for (int d = 0; d < value->rank; d++) moved.stride[d] = before.stride[perm[d]];
   int64_t row = moved.stride[value->rank - 2], column = moved.stride[value->rank - 1];

@@ -13,7 +13,8 @@ typedef struct tg_operand {
   bool turned;                 /* consecutive elements run along the last dimension but one */
 } tg_operand;
 
-/* Operand `input` (0 or 1) of a MatMul or Conv. */
-tg_operand tg_gemm_operand(const tg_node *node, int input);
+/* Operand `input` (0 or 1) of a MatMul or Conv. `stored`: by value->index, results that kernels store; NULL:
+ * none of them. */
+tg_operand tg_gemm_operand(const bool *stored, const tg_node *node, int input);
 
 #endif

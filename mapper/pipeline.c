@@ -50,6 +50,7 @@ tg_status tg_map(const tg_graph *graph, const tg_params *params, const tg_map_op
   c.program->seed = options->seed;
   c.program->model = tg_arena_strdup(&c.program->arena, graph->name ? graph->name : "");
   c.places = TG_NEW_ARRAY(&arena, tg_place, (size_t)graph->value_count + 1);
+  c.stored = TG_NEW_ARRAY(&arena, bool, (size_t)graph->value_count + 1);
   for (int i = 0; i < graph->value_count; i++) c.places[i].tensor = -1;
 
   tg_status status = tg_form_kernels(&c);

@@ -40,6 +40,7 @@ typedef struct tg_compile {
   tg_kernel *kernels;
   size_t kernel_count, kernel_capacity;
   tg_place *places;    /* by value->index */
+  bool *stored;        /* by value->index: the output of a kernel */
   int *output_tensors; /* by output of the graph */
   tg_diag *diag;
 } tg_compile;

@@ -21,6 +21,7 @@ tg_status tg_command_verify(tg_context *context);
 tg_status tg_command_inspect(tg_context *context);
 tg_status tg_command_zoo(tg_context *context);
 tg_status tg_command_regress(tg_context *context);
+tg_status tg_command_sweep(tg_context *context);
 tg_status tg_command_fp(tg_context *context);
 
 /* Shows a phase of long work on a terminal; NULL clears the line. */
@@ -36,6 +37,8 @@ tg_status tg_split_option(tg_context *context, tg_option_id option, const char *
 /* Loads the operand, fits open sizes to --dim, --batch and --input, and compiles a model as the options say.
  */
 tg_status tg_open_session(tg_context *context, tg_session **out_session);
+/* The same under a policy and accumulation: what they set of `precision` stands for what the options say. */
+tg_status tg_open_under(tg_context *context, const tg_compile_options *precision, tg_session **out_session);
 /* The same as far as the precision policy; the array is not asked. */
 tg_status tg_open_decided(tg_context *context, tg_session **out_session);
 /* Gives every input its values, of --input or --random-inputs. */

@@ -123,25 +123,38 @@ static tg_status compile_options(tg_context *context, tg_compile_options *out_op
   return TG_OK;
 }
 
-static tg_status compile(tg_context *context, tg_session *session, bool map) {
+static tg_status compile(tg_context *context, tg_session *session, bool map,
+                         const tg_compile_options *precision) {
   tg_compile_options options;
   tg_status status = compile_options(context, &options);
   if (status) return status;
+  if (precision) {
+    options.preset = precision->preset;
+    options.amp = precision->amp;
+    options.amp_dtype = precision->amp_dtype;
+    options.hmp_opt_level = precision->hmp_opt_level;
+    options.autocast_device = precision->autocast_device;
+    options.matmul_precision = precision->matmul_precision;
+    options.tiling_accum = precision->tiling_accum;
+  }
   tg_progress(context, "compiling");
   return map ? tg_session_compile(session, &options, &context->diag)
              : tg_session_decide(session, &options, &context->diag);
 }
 
-static tg_status open_session(tg_context *context, bool map, tg_session **out_session) {
+static tg_status open_session(tg_context *context, bool map, const tg_compile_options *precision,
+                              tg_session **out_session) {
   const char *path;
   tg_session *session;
   tg_status status = tg_one_operand(context, &path);
   if (!status) status = tg_session_load(path, &session, &context->diag);
   if (status) return status;
   if (tg_session_is_compiled(session))
-    status = refuse_compiling(context, path);
+    status = precision ? tg_fail(&context->diag, TG_INVALID,
+                                 "%s is a compiled program: only a model can be compiled anew", path)
+                       : refuse_compiling(context, path);
   else if (!(status = bind_sizes(context, session)))
-    status = compile(context, session, map);
+    status = compile(context, session, map, precision);
   if (status)
     tg_session_close(session);
   else
@@ -150,11 +163,15 @@ static tg_status open_session(tg_context *context, bool map, tg_session **out_se
 }
 
 tg_status tg_open_session(tg_context *context, tg_session **out_session) {
-  return open_session(context, true, out_session);
+  return open_session(context, true, NULL, out_session);
+}
+
+tg_status tg_open_under(tg_context *context, const tg_compile_options *precision, tg_session **out_session) {
+  return open_session(context, true, precision, out_session);
 }
 
 tg_status tg_open_decided(tg_context *context, tg_session **out_session) {
-  return open_session(context, false, out_session);
+  return open_session(context, false, NULL, out_session);
 }
 
 static tg_status set_input(tg_context *context, tg_session *session, const char *name, const tg_npy *array) {

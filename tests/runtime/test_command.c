@@ -64,7 +64,9 @@ TG_TEST(command, refusals_are_one_line_and_leave_no_file) {
   } cases[] = {
       {"", "no command"},
       {"train m.onnx", "not supported yet"},
-      {"sweep m.onnx", "not supported yet"},
+      {"sweep", "MODEL.onnx"},
+      {"sweep gemm.onnx --policy mp9", "mp9"},
+      {"sweep gemm.tgb", "compiled program"},
       {"regress s.yaml", "s.yaml"},
       {"run", "needs MODEL.onnx"},
       {"run a b", "one too many"},
@@ -389,6 +391,44 @@ TG_TEST(command, fp_explains_numbers_and_operations) {
   json_t *object = json_loads(o.out, 0, NULL);
   EXPECT_EQ(json_object_size(json_object_get(object, "formats")), 4);
   json_decref(object);
+}
+
+static const json_t *row_of(const json_t *rows, const char *policy, const char *accumulation) {
+  size_t i;
+  json_t *row;
+  json_array_foreach(rows, i, row) {
+    if (!strcmp(json_string_value(json_object_get(row, "policy")), policy) &&
+        !strcmp(json_string_value(json_object_get(row, "tiling_accum")), accumulation))
+      return row;
+  }
+  return NULL;
+}
+
+static double field(const json_t *row, const char *key) {
+  return json_number_value(json_object_get(row, key));
+}
+
+TG_TEST(command, sweep_compares_every_policy) {
+  EXPECT_EQ(tegula("zoo gemm --m 256 --n 256 --k 256 -o large.onnx").status, 0);
+  outcome o = tegula("sweep large.onnx --json --csv table.csv --plot plot.svg");
+  EXPECT_EQ(o.status, 0);
+  json_t *rows = json_loads(o.out, 0, NULL);
+  EXPECT_EQ(json_array_size(rows), 28);
+  const json_t *mp0 = row_of(rows, "mp0", "fp32"), *mp1 = row_of(rows, "mp1", "fp32"),
+               *rounded = row_of(rows, "mp1", "bf16sr"), *high = row_of(rows, "high", "fp32");
+  ASSERT(mp0 && mp1 && rounded && high);
+  EXPECT(field(mp0, "speedup_over_mp0") == 1 && json_is_true(json_object_get(mp0, "pareto")));
+  EXPECT(field(high, "speedup_over_mp0") > 1.2 &&
+         field(mp1, "speedup_over_mp0") > field(high, "speedup_over_mp0"));
+  EXPECT(field(mp1, "peak_device_bytes") > 0 && field(mp1, "cycles") > 0);
+  json_t *error = json_object_get(json_object_get(rounded, "error_vs_fp32"), "C");
+  EXPECT(field(error, "rms") > field(json_object_get(json_object_get(mp1, "error_vs_fp32"), "C"), "rms"));
+  json_decref(rows);
+  EXPECT(made("table.csv") && made("plot.svg"));
+  o = tegula("sweep large.onnx --policy mp4 --tiling-accum fp32 --timing-only");
+  EXPECT_EQ(o.status, 0);
+  EXPECT_HAS(o.out, "mp4");
+  EXPECT(!strstr(o.out, "mp1"));
 }
 
 TG_TEST(command, a_full_disk_is_an_error) {

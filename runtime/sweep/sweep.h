@@ -1,0 +1,34 @@
+/* Tables over precision policies: a row a policy and accumulation, as JSON, text, CSV and a plot. */
+#ifndef TEGULA_RUNTIME_SWEEP_SWEEP_H
+#define TEGULA_RUNTIME_SWEEP_SWEEP_H
+
+#include "runtime/tegula.h"
+
+#include <jansson.h>
+#include <stdio.h>
+
+typedef struct tg_sweep_policy {
+  const char *name;
+  tg_compile_options precision; /* only what a policy sets */
+} tg_sweep_policy;
+
+/* All of policies.def; ends with a NULL name. */
+extern const tg_sweep_policy tg_sweep_policies[];
+
+/* A row of the table: what of a run's report a comparison needs. The caller owns it. */
+json_t *tg_sweep_row(const tg_session *session, const char *policy, const char *accumulation);
+/* A row of a policy that could not run. */
+json_t *tg_sweep_failed_row(const char *policy, const char *accumulation, const char *why);
+/* Adds `speedup_over_mp0` (null without `mp0_cycles`) and `pareto`: no row is both faster and more accurate.
+ */
+void tg_sweep_finish(json_t *rows, uint64_t mp0_cycles);
+
+/* Of a row: the largest rms over its outputs; NaN if there is none. */
+double tg_sweep_error(const json_t *row);
+
+void tg_sweep_print(const json_t *rows, FILE *out);
+void tg_sweep_write_csv(const json_t *rows, FILE *out);
+/* Speed-up over rms error, the Pareto front joined by a line. */
+void tg_sweep_write_svg(const json_t *rows, const char *title, FILE *out);
+
+#endif

@@ -1,0 +1,64 @@
+/* The table for people and for spreadsheets. */
+#include "runtime/sweep/sweep.h"
+
+#include <math.h>
+
+static double number(const json_t *row, const char *key) {
+  const json_t *value = json_object_get(row, key);
+  return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+static const char *text(const json_t *row, const char *key) {
+  return json_string_value(json_object_get(row, key));
+}
+
+static void cell(FILE *out, const char *format, double value, int width) {
+  if (isnan(value))
+    fprintf(out, "%*s", width, "-");
+  else
+    fprintf(out, format, width, value);
+}
+
+void tg_sweep_print(const json_t *rows, FILE *out) {
+  fprintf(out, "  %-20s %-7s %12s %12s %8s %14s %12s\n", "policy", "accum", "cycles", "samples/s", "speed-up",
+          "device bytes", "rms error");
+  size_t i;
+  json_t *row;
+  json_array_foreach(rows, i, row) {
+    fprintf(out, "%c %-20s %-7s ", json_is_true(json_object_get(row, "pareto")) ? '*' : ' ',
+            text(row, "policy"), text(row, "tiling_accum"));
+    if (text(row, "refused")) {
+      fprintf(out, "%s\n", text(row, "refused"));
+      continue;
+    }
+    cell(out, "%*.0f", number(row, "cycles"), 12);
+    cell(out, " %*.4g", number(row, "samples_per_second"), 12);
+    cell(out, " %*.2f", number(row, "speedup_over_mp0"), 8);
+    cell(out, " %*.0f", number(row, "peak_device_bytes"), 14);
+    cell(out, " %*.3g", tg_sweep_error(row), 12);
+    fputc('\n', out);
+  }
+  fputs("* no other row is at once as fast and as accurate, and better in one of the two\n", out);
+}
+
+static void csv_number(FILE *out, double value) {
+  fputc(',', out);
+  if (!isnan(value)) fprintf(out, "%.9g", value);
+}
+
+void tg_sweep_write_csv(const json_t *rows, FILE *out) {
+  fputs("policy,tiling_accum,cycles,samples_per_second,speedup_over_mp0,mac_utilization,peak_device_bytes,"
+        "rms_error,"
+        "pareto\n",
+        out);
+  size_t i;
+  json_t *row;
+  json_array_foreach(rows, i, row) {
+    static const char *const keys[] = {"cycles", "samples_per_second", "speedup_over_mp0", "mac_utilization",
+                                       "peak_device_bytes"};
+    fprintf(out, "%s,%s", text(row, "policy"), text(row, "tiling_accum"));
+    for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) csv_number(out, number(row, keys[k]));
+    csv_number(out, tg_sweep_error(row));
+    fprintf(out, ",%d\n", json_is_true(json_object_get(row, "pareto")));
+  }
+}
