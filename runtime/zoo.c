@@ -1,61 +1,9 @@
 #include "runtime/zoo.h"
-#include "frontend/builder.h"
+#include "runtime/zoo_layers.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
-
-/* A model under construction: every weight has its own seed. */
-typedef struct zoo {
-  tg_builder *builder;
-  tg_arena *arena;
-  uint64_t seed;
-} zoo;
-
-/* Uniform with the variance that keeps activations of rectified layers in range: 2 / fan_in. */
-static tg_value *weights(zoo *z, const char *name, int rank, const int64_t *sizes, int64_t fan_in) {
-  return tg_builder_seeded(z->builder, name, TG_F32, rank, sizes, z->seed++, sqrtf(6.0f / (float)fan_in));
-}
-
-static tg_value *bias(zoo *z, const char *name, int64_t size) {
-  return tg_builder_seeded(z->builder, name, TG_F32, 1, &size, z->seed++, 0.1f);
-}
-
-static const char *part(zoo *z, const char *layer, const char *suffix) {
-  return tg_arena_printf(z->arena, "%s.%s", layer, suffix);
-}
-
-static tg_value *linear(zoo *z, const char *layer, tg_value *x, int64_t in, int64_t out) {
-  tg_value *w = weights(z, part(z, layer, "weight"), 2, (int64_t[]){out, in}, in);
-  return tg_builder_linear(z->builder, layer, x, w, bias(z, part(z, layer, "bias"), out));
-}
-
-static tg_value *conv(zoo *z, const char *layer, tg_value *x, int64_t in, int64_t out, int64_t kernel,
-                      int padding) {
-  tg_value *w =
-      weights(z, part(z, layer, "weight"), 4, (int64_t[]){out, in, kernel, kernel}, in * kernel * kernel);
-  return tg_builder_conv(z->builder, layer, x, w, bias(z, part(z, layer, "bias"), out),
-                         (tg_window){.stride = 1, .padding = padding});
-}
-
-static tg_value *relu(zoo *z, const char *layer, tg_value *x) {
-  return tg_builder_unary(z->builder, TG_OP_RELU, part(z, layer, "relu"), x);
-}
-
-static tg_value *pool(zoo *z, const char *layer, tg_value *x) {
-  return tg_builder_pool(z->builder, TG_OP_MAX_POOL, layer, x, (tg_window){.kernel = 2, .stride = 2});
-}
-
-/* An input whose first dimension is the batch. */
-static tg_value *batched(zoo *z, const char *name, int64_t batch, int rank, const int64_t *rest) {
-  tg_dim dims[TG_MAX_RANK] = {{batch ? batch : -1, batch ? NULL : "N"}};
-  for (int d = 1; d < rank; d++) dims[d].size = rest[d - 1];
-  return tg_builder_open_input(z->builder, name, TG_F32, rank, dims);
-}
-
-static zoo begin(tg_arena *arena, const char *name, const tg_zoo_options *options) {
-  return (zoo){.builder = tg_builder_create(arena, name), .arena = arena, .seed = options->seed * 1000 + 1};
-}
 
 static bool too_large(int64_t a, int64_t b) { return a > TG_MAX_ELEMENTS / b; }
 
@@ -67,7 +15,7 @@ static tg_status build_gemm(tg_arena *arena, const tg_zoo_options *o, tg_graph *
   if (o->constant_b && too_large(o->k, 32 * o->n)) /* protobuf ends at 2 GB */
     return tg_fail(diag, TG_INVALID,
                    "gemm: a weight of %" PRId64 " x %" PRId64 " does not fit into an ONNX file", o->k, o->n);
-  zoo z = begin(arena, "gemm", o);
+  tg_zoo_model z = tg_zoo_begin(arena, "gemm", o);
   tg_value *a = tg_builder_input(z.builder, "A", TG_F32, 2, (int64_t[]){o->m, o->k});
   int64_t sizes[] = {o->k, o->n};
   tg_value *b = o->constant_b
@@ -78,44 +26,51 @@ static tg_status build_gemm(tg_arena *arena, const tg_zoo_options *o, tg_graph *
 }
 
 static tg_status build_mlp(tg_arena *arena, const tg_zoo_options *o, tg_graph **out_graph, tg_diag *diag) {
-  zoo z = begin(arena, "mlp", o);
-  tg_value *x = batched(&z, "x", o->batch, 2, (int64_t[]){784});
-  x = relu(&z, "fc1", linear(&z, "fc1", x, 784, 256));
-  x = relu(&z, "fc2", linear(&z, "fc2", x, 256, 128));
-  x = linear(&z, "fc3", x, 128, 10);
+  tg_zoo_model z = tg_zoo_begin(arena, "mlp", o);
+  tg_value *x = tg_zoo_batched(&z, "x", o->batch, 2, (int64_t[]){784});
+  x = tg_zoo_relu(&z, "fc1", tg_zoo_linear(&z, "fc1", x, 784, 256));
+  x = tg_zoo_relu(&z, "fc2", tg_zoo_linear(&z, "fc2", x, 256, 128));
+  x = tg_zoo_linear(&z, "fc3", x, 128, 10);
   tg_builder_output(z.builder, "probabilities", tg_builder_softmax(z.builder, "softmax", x, 1));
   return tg_builder_finish(z.builder, out_graph, diag);
 }
 
 static tg_status build_lenet(tg_arena *arena, const tg_zoo_options *o, tg_graph **out_graph, tg_diag *diag) {
-  zoo z = begin(arena, "lenet", o);
-  tg_value *x = batched(&z, "image", o->batch, 4, (int64_t[]){1, 28, 28});
-  x = pool(&z, "pool1", relu(&z, "conv1", conv(&z, "conv1", x, 1, 6, 5, 2)));
-  x = pool(&z, "pool2", relu(&z, "conv2", conv(&z, "conv2", x, 6, 16, 5, 0)));
+  tg_zoo_model z = tg_zoo_begin(arena, "lenet", o);
+  tg_value *x = tg_zoo_batched(&z, "image", o->batch, 4, (int64_t[]){1, 28, 28});
+  x = tg_zoo_pool(
+      &z, "pool1",
+      tg_zoo_relu(&z, "conv1",
+                  tg_zoo_conv(&z, "conv1", x, 1, 6, (tg_window){.kernel = 5, .padding = 2}, true)));
+  x = tg_zoo_pool(
+      &z, "pool2",
+      tg_zoo_relu(&z, "conv2", tg_zoo_conv(&z, "conv2", x, 6, 16, (tg_window){.kernel = 5}, true)));
   x = tg_builder_reshape(z.builder, "flatten", x, 2, (int64_t[]){0, 400});
-  x = relu(&z, "fc1", linear(&z, "fc1", x, 400, 120));
-  x = relu(&z, "fc2", linear(&z, "fc2", x, 120, 84));
-  tg_builder_output(z.builder, "scores", linear(&z, "fc3", x, 84, 10));
+  x = tg_zoo_relu(&z, "fc1", tg_zoo_linear(&z, "fc1", x, 400, 120));
+  x = tg_zoo_relu(&z, "fc2", tg_zoo_linear(&z, "fc2", x, 120, 84));
+  tg_builder_output(z.builder, "scores", tg_zoo_linear(&z, "fc3", x, 84, 10));
   return tg_builder_finish(z.builder, out_graph, diag);
 }
 
 /* x[N, seq, width] W + b, W[width, out]. */
-static tg_value *project(zoo *z, const char *layer, tg_value *x, int64_t in, int64_t out) {
-  tg_value *w = weights(z, part(z, layer, "weight"), 2, (int64_t[]){in, out}, 6 * in);
-  tg_value *y = tg_builder_matmul(z->builder, part(z, layer, "matmul"), x, w);
-  return tg_builder_binary(z->builder, TG_OP_ADD, layer, y, bias(z, part(z, layer, "bias"), out));
+static tg_value *project(tg_zoo_model *z, const char *layer, tg_value *x, int64_t in, int64_t out) {
+  tg_value *w = tg_zoo_weights(z, tg_zoo_part(z, layer, "weight"), 2, (int64_t[]){in, out}, 6 * in);
+  tg_value *y = tg_builder_matmul(z->builder, tg_zoo_part(z, layer, "matmul"), x, w);
+  return tg_builder_binary(z->builder, TG_OP_ADD, layer, y,
+                           tg_zoo_bias(z, tg_zoo_part(z, layer, "bias"), out));
 }
 
 /* [N, seq, hidden] to [N, heads, seq, hidden / heads], or with its two last dimensions swapped. */
-static tg_value *split_heads(zoo *z, const char *name, tg_value *x, const tg_zoo_options *o, bool keys) {
+static tg_value *split_heads(tg_zoo_model *z, const char *name, tg_value *x, const tg_zoo_options *o,
+                             bool keys) {
   static const int64_t perms[2][4] = {{0, 2, 1, 3}, {0, 2, 3, 1}};
-  x = tg_builder_reshape(z->builder, part(z, name, "split"), x, 4,
+  x = tg_builder_reshape(z->builder, tg_zoo_part(z, name, "split"), x, 4,
                          (int64_t[]){0, o->seq, o->heads, o->hidden / o->heads});
-  return tg_builder_transpose(z->builder, part(z, name, "heads"), x, 4, perms[keys]);
+  return tg_builder_transpose(z->builder, tg_zoo_part(z, name, "heads"), x, 4, perms[keys]);
 }
 
 /* Multi-head self-attention: softmax(Q K^T / sqrt(d)) V, projected. */
-static tg_value *self_attention(zoo *z, tg_value *x, const tg_zoo_options *o) {
+static tg_value *self_attention(tg_zoo_model *z, tg_value *x, const tg_zoo_options *o) {
   tg_builder *b = z->builder;
   tg_value *q = split_heads(z, "query", project(z, "query", x, o->hidden, o->hidden), o, false);
   tg_value *k = split_heads(z, "key", project(z, "key", x, o->hidden, o->hidden), o, true);
@@ -128,8 +83,16 @@ static tg_value *self_attention(zoo *z, tg_value *x, const tg_zoo_options *o) {
   return project(z, "output", y, o->hidden, o->hidden);
 }
 
+static tg_zoo_options with_sizes(const tg_zoo_options *given) {
+  tg_zoo_options o = *given;
+  if (!o.seq) o.seq = 128;
+  if (!o.hidden) o.hidden = 768;
+  if (!o.heads) o.heads = 12;
+  return o;
+}
+
 static tg_status check_attention(const tg_zoo_options *o, const char *name, tg_diag *diag) {
-  if (o->heads < 1 || o->hidden % o->heads)
+  if (o->hidden % o->heads)
     return tg_fail(diag, TG_INVALID, "%s: %" PRId64 " heads do not divide a width of %" PRId64, name,
                    o->heads, o->hidden);
   if (o->hidden > 16384 || o->seq > 65536) /* weights fit into an ONNX file, scores into a tensor */
@@ -138,30 +101,33 @@ static tg_status check_attention(const tg_zoo_options *o, const char *name, tg_d
   return TG_OK;
 }
 
-static tg_status build_attention(tg_arena *arena, const tg_zoo_options *o, tg_graph **out_graph,
+static tg_status build_attention(tg_arena *arena, const tg_zoo_options *given, tg_graph **out_graph,
                                  tg_diag *diag) {
+  const tg_zoo_options sizes = with_sizes(given), *o = &sizes;
   if (check_attention(o, "attention", diag)) return TG_INVALID;
-  zoo z = begin(arena, "attention", o);
-  tg_value *x = batched(&z, "x", o->batch, 3, (int64_t[]){o->seq, o->hidden});
+  tg_zoo_model z = tg_zoo_begin(arena, "attention", o);
+  tg_value *x = tg_zoo_batched(&z, "x", o->batch, 3, (int64_t[]){o->seq, o->hidden});
   tg_builder_output(z.builder, "y", self_attention(&z, x, o));
   return tg_builder_finish(z.builder, out_graph, diag);
 }
 
-static tg_value *normalised(zoo *z, const char *name, tg_value *x, int64_t width) {
-  tg_value *scale = tg_builder_seeded(z->builder, part(z, name, "weight"), TG_F32, 1, &width, z->seed++, 1);
-  return tg_builder_layer_normalization(z->builder, name, x, scale, bias(z, part(z, name, "bias"), width), -1,
-                                        1e-12);
+static tg_value *normalised(tg_zoo_model *z, const char *name, tg_value *x, int64_t width) {
+  tg_value *scale =
+      tg_builder_seeded(z->builder, tg_zoo_part(z, name, "weight"), TG_F32, 1, &width, z->seed++, 1);
+  return tg_builder_layer_normalization(z->builder, name, x, scale,
+                                        tg_zoo_bias(z, tg_zoo_part(z, name, "bias"), width), -1, 1e-12);
 }
 
 /* A layer of BERT: attention and a feed-forward network of four times the width, each added to its input and
  * normalised. */
-static tg_status build_bert_layer(tg_arena *arena, const tg_zoo_options *o, tg_graph **out_graph,
+static tg_status build_bert_layer(tg_arena *arena, const tg_zoo_options *given, tg_graph **out_graph,
                                   tg_diag *diag) {
+  const tg_zoo_options sizes = with_sizes(given), *o = &sizes;
   if (check_attention(o, "bert-layer", diag)) return TG_INVALID;
-  zoo z = begin(arena, "bert-layer", o);
+  tg_zoo_model z = tg_zoo_begin(arena, "bert-layer", o);
   tg_builder *b = z.builder;
   int64_t width = o->hidden, inner = 4 * o->hidden;
-  tg_value *x = batched(&z, "x", o->batch, 3, (int64_t[]){o->seq, width});
+  tg_value *x = tg_zoo_batched(&z, "x", o->batch, 3, (int64_t[]){o->seq, width});
   tg_value *y = tg_builder_binary(b, TG_OP_ADD, "attention.residual", self_attention(&z, x, o), x);
   y = normalised(&z, "attention.norm", y, width);
   tg_value *h = tg_builder_unary(b, TG_OP_GELU, "gelu", project(&z, "intermediate", y, width, inner));
@@ -174,7 +140,7 @@ static tg_status build_bert_layer(tg_arena *arena, const tg_zoo_options *o, tg_g
  * there. */
 static tg_status build_matmuls(tg_arena *arena, const tg_zoo_options *o, bool region, tg_graph **out_graph,
                                tg_diag *diag) {
-  zoo z = begin(arena, region ? "two-matmuls-region" : "two-matmuls", o);
+  tg_zoo_model z = tg_zoo_begin(arena, region ? "two-matmuls-region" : "two-matmuls", o);
   const int64_t square[] = {64, 64};
   tg_value *a = tg_builder_input(z.builder, "a", TG_F32, 2, square);
   tg_value *b = tg_builder_input(z.builder, "b", TG_F32, 2, square);
@@ -208,6 +174,8 @@ const tg_zoo_entry tg_zoo[] = {
     {"attention", "multi-head self-attention of a transformer layer", build_attention},
     {"bert-layer", "a transformer layer of BERT: attention, feed-forward network, normalisation",
      build_bert_layer},
+    {"convmodel", "1 x 1 convolutions with batch normalisation on a grid", tg_zoo_convmodel},
+    {"resnet18", "ResNet-18 for 1000 classes", tg_zoo_resnet18},
     {"two-matmuls", "the example of GraphAMP's documentation: two products, each with ReLU",
      build_two_matmuls},
     {"two-matmuls-region", "the same, the second product in a region that keeps the user's bf16",

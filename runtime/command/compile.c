@@ -105,9 +105,10 @@ tg_status tg_command_zoo(tg_context *context) {
   tg_zoo_options options = {.m = (int64_t)tg_option_number(o, TG_OPT_M, 256),
                             .n = (int64_t)tg_option_number(o, TG_OPT_N, 256),
                             .k = (int64_t)tg_option_number(o, TG_OPT_K, 256),
-                            .seq = (int64_t)tg_option_number(o, TG_OPT_SEQ, 128),
-                            .hidden = (int64_t)tg_option_number(o, TG_OPT_HIDDEN, 768),
-                            .heads = (int64_t)tg_option_number(o, TG_OPT_HEADS, 12),
+                            .seq = (int64_t)tg_option_number(o, TG_OPT_SEQ, 0),
+                            .hidden = (int64_t)tg_option_number(o, TG_OPT_HIDDEN, 0),
+                            .heads = (int64_t)tg_option_number(o, TG_OPT_HEADS, 0),
+                            .size = (int64_t)tg_option_number(o, TG_OPT_SIZE, 0),
                             .constant_b = tg_given(o, TG_OPT_CONSTANT_B),
                             .batch = (int64_t)tg_option_number(o, TG_OPT_BATCH, 0),
                             .seed = tg_option_number(o, TG_OPT_SEED, 1)};

@@ -16,7 +16,8 @@ typedef struct plot {
   FILE *out;
   point points[MOST_POINTS];
   int count;
-  double low, high, top; /* decades shown, speed-up at the top */
+  int low, high; /* decades shown */
+  double top;    /* speed-up at the top */
 } plot;
 
 static void collect(plot *p, const json_t *rows) {
@@ -32,8 +33,8 @@ static void collect(plot *p, const json_t *rows) {
                   json_is_true(json_object_get(row, "pareto"))};
     if (p->top < speed) p->top = speed;
     if (isinf(at->x)) continue;
-    if (p->low > floor(at->x)) p->low = floor(at->x);
-    if (p->high < ceil(at->x)) p->high = ceil(at->x);
+    if (p->low > (int)floor(at->x)) p->low = (int)floor(at->x);
+    if (p->high < (int)ceil(at->x)) p->high = (int)ceil(at->x);
   }
   if (p->high <= p->low) p->high = p->low + 1;
   p->low -= 1; /* where exact results stand */
@@ -53,7 +54,7 @@ static void axes(const plot *p, const char *title) {
   for (const char *c = title; *c; c++)
     fputs(*c == '<' ? "&lt;" : *c == '&' ? "&amp;" : (char[]){*c, 0}, p->out);
   fprintf(p->out, "</text>\n");
-  for (double d = p->low; d <= p->high; d++) {
+  for (int d = p->low; d <= p->high; d++) {
     double x = across(p, d);
     fprintf(p->out, "<line x1=\"%.1f\" y1=\"%d\" x2=\"%.1f\" y2=\"%d\" stroke=\"#ddd\"/>\n", x, TOP, x,
             HEIGHT - BOTTOM);
@@ -61,10 +62,12 @@ static void axes(const plot *p, const char *title) {
       fprintf(p->out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">exact</text>\n", x,
               HEIGHT - BOTTOM + 18);
     else
-      fprintf(p->out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">1e%.0f</text>\n", x,
+      fprintf(p->out, "<text x=\"%.1f\" y=\"%d\" text-anchor=\"middle\">1e%d</text>\n", x,
               HEIGHT - BOTTOM + 18, d);
   }
-  for (double s = 0; s <= p->top; s += p->top > 3 ? 1 : 0.5) {
+  double step = p->top > 3 ? 1 : 0.5;
+  for (int i = 0; i * step <= p->top; i++) {
+    double s = i * step;
     fprintf(p->out, "<line x1=\"%d\" y1=\"%.1f\" x2=\"%d\" y2=\"%.1f\" stroke=\"#ddd\"/>\n", LEFT, up(p, s),
             WIDTH - RIGHT, up(p, s));
     fprintf(p->out, "<text x=\"%d\" y=\"%.1f\" text-anchor=\"end\">%g</text>\n", LEFT - 8, up(p, s) + 4, s);

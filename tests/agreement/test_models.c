@@ -23,6 +23,14 @@ static const char *const digits = "runtime/demo/digits.onnx";
   "%c = Conv(%x, %w, %b) kernel_shape=[3,3] pads=[1,1,1,1] @0\n%r = Relu(%c) @1\n"                           \
   "%y = MaxPool(%r) kernel_shape=[2,2] strides=[2,2] @2\noutput \"y\" %y: f32\n"
 
+/* Heads of a row beside each other, a normalisation, a gelu. */
+#define ATTENTION                                                                                            \
+  "graph \"g\"\ninput %x: f32[2,5,12]\nconst %w: f32[12,12] = seeded(1, 0.4)\n"                              \
+  "const %s: f32[12] = seeded(2, 1)\n%n = LayerNormalization(%x, %s) @0\n%p = MatMul(%n, %w) @1\n"           \
+  "%r = Reshape(%p) shape=[2,5,3,4] @2\n%q = Transpose(%r) perm=[0,2,1,3] @3\n"                              \
+  "%k = Transpose(%r) perm=[0,2,3,1] @4\n%a = MatMul(%q, %k) @5\n%b = Softmax(%a) axis=-1 @6\n"              \
+  "%c = MatMul(%b, %q) @7\n%y = Gelu(%c) @8\noutput \"y\" %y: f32\n"
+
 #define PARTIALS(rounding)                                                                                   \
   "graph \"g\"\ninput %p: f32[5,3,13]\n%y = ReducePartials(%p)" rounding " @0\noutput \"y\" %y: f32\n"
 
@@ -58,14 +66,39 @@ static void check_row(const void *user) {
   tg_program_destroy(program);
 }
 
-enum { PRESETS = 3, ACCUMULATIONS = 2, PRECISIONS = PRESETS * ACCUMULATIONS };
+typedef struct policy {
+  const char *name;
+  tg_precision_options precision;
+} policy;
+
+#define PRESET(label, which)                                                                                 \
+  {                                                                                                          \
+    label, { .preset = which }                                                                               \
+  }
+static const policy policies[] = {
+    PRESET("mp0", TG_PRESET_MP0),
+    PRESET("mp1", TG_PRESET_MP1),
+    PRESET("mp2", TG_PRESET_MP2),
+    PRESET("mp3", TG_PRESET_MP3),
+    PRESET("mp4", TG_PRESET_MP4),
+    PRESET("default", TG_PRESET_DEFAULT),
+    {"tf32", {.matmul = TG_MATMUL_HIGH}},
+    {"hmp_o1", {.family = TG_FAMILY_HMP, .hmp_level = TG_HMP_O1}},
+    {"hmp_o2", {.family = TG_FAMILY_HMP, .hmp_level = TG_HMP_O2}},
+    {"raf", {.family = TG_FAMILY_RAF}},
+    {"autocast_cuda", {.family = TG_FAMILY_AUTOCAST, .device = TG_AUTOCAST_CUDA}},
+    {"autocast_cpu", {.family = TG_FAMILY_AUTOCAST, .device = TG_AUTOCAST_CPU}},
+    {"autocast_fp16", {.family = TG_FAMILY_AUTOCAST, .device = TG_AUTOCAST_CUDA, .amp_dtype = TG_F16}},
+};
+enum {
+  POLICIES = sizeof policies / sizeof *policies,
+  ACCUMULATIONS = 2,
+  PRECISIONS = POLICIES * ACCUMULATIONS
+};
 
 /* The K tile is shorter than the products' K, so that rounding happens between K tiles. */
 static tg_precision_options precision_of(int index) {
-  tg_precision_options precision;
-  tg_precision_defaults(&precision);
-  static const tg_precision_preset presets[PRESETS] = {TG_PRESET_MP0, TG_PRESET_MP1, TG_PRESET_MP4};
-  precision.preset = presets[index / ACCUMULATIONS];
+  tg_precision_options precision = policies[index / ACCUMULATIONS].precision;
   precision.tiling_accum = index % ACCUMULATIONS ? TG_ACCUM_BF16SR : TG_ACCUM_FP32;
   precision.k_tile = 8;
   return precision;
@@ -83,12 +116,15 @@ __attribute__((constructor)) static void register_models(void) {
       {"gemm_17x13x17", CHIP_ODD, GEMM, {0}},
       {"mlp", CHIP_ODD, MLP, {0}},
       {"conv", CHIP_ODD, CONV, {0}},
+      {"attention", CHIP_TINY, ATTENTION, {0}},
+      {"attention", CHIP_ROW, ATTENTION, {0}},
+      {"attention", CHIP_ODD, ATTENTION, {0}},
       {"partials", CHIP_TINY, PARTIALS(""), {0}},
       {"partials_rounded", CHIP_TINY, PARTIALS(" stochastic=1"), {0}},
       {"partials_rounded", CHIP_ODD, PARTIALS(" stochastic=1"), {0}},
   };
   enum { MODELS = sizeof models / sizeof *models };
-  static const char *const presets[] = {"mp0", "mp1", "mp4"}, *const accumulations[] = {"fp32", "bf16sr"};
+  static const char *const accumulations[] = {"fp32", "bf16sr"};
   static row rows[MODELS * PRECISIONS];
   for (int m = 0; m < MODELS; m++)
     for (int p = 0; p < PRECISIONS; p++) {
@@ -96,8 +132,8 @@ __attribute__((constructor)) static void register_models(void) {
       char label[96];
       *r = models[m];
       r->precision = precision_of(p);
-      snprintf(label, sizeof label, "%s_%s_%s_%s", r->name, chip_names[r->chip], presets[p / ACCUMULATIONS],
-               accumulations[p % ACCUMULATIONS]);
+      snprintf(label, sizeof label, "%s_%s_%s_%s", r->name, chip_names[r->chip],
+               policies[p / ACCUMULATIONS].name, accumulations[p % ACCUMULATIONS]);
       tg_test_register_row("models", label, __FILE__, __LINE__, check_row, r);
     }
 }
