@@ -215,11 +215,11 @@ static tg_status run_cases(regress *r) {
                       .finished = finished,
                       .tick = tick,
                       .user = r};
-  for (size_t i = 0; i < r->wanted_count; i++) {
-    if (!r->results[r->wanted[i]].finished) continue;
-    judge(r, r->wanted[i]);
-    print_finished(r, r->wanted[i]);
-  }
+  for (size_t i = 0; i < r->wanted_count;
+       i++) /* all before a line of any: printing one may print those behind it */
+    if (r->results[r->wanted[i]].finished) judge(r, r->wanted[i]);
+  for (size_t i = 0; i < r->wanted_count; i++)
+    if (r->results[r->wanted[i]].finished) print_finished(r, r->wanted[i]);
   int number = 0;
   tg_status status =
       tg_runner_run(&runner, arena(r), r->missing, r->missing_count, r->results, &number, diag(r));

@@ -273,6 +273,25 @@ TG_TEST(regress, planted_regressions_are_found_and_named) {
   EXPECT_EQ(shell("pgrep -f '[s]leep 1000' > /dev/null; test $? = 1"), 0); /* the group is gone */
 }
 
+static int lines_with(const char *text, const char *mark) {
+  int count = 0;
+  for (const char *at = text; (at = strstr(at, mark)); at++) count++;
+  return count;
+}
+
+/* Whatever is kept and whatever is run, a case's line says the same. */
+TG_TEST(regress, kept_results_are_told_like_new_ones) {
+  models_and_wrapper();
+  write_file("told.yaml", planted);
+  outcome o = tegula("regress told.yaml --command ./wrapper");
+  int failed = lines_with(o.out, "FAIL ");
+  EXPECT(failed > 1);
+  o = tegula("regress told.yaml --command ./wrapper --resume");
+  EXPECT_HAS(o.out, "kept from before");
+  EXPECT_EQ(lines_with(o.out, "FAIL "), failed);
+  EXPECT_EQ(o.status, 1);
+}
+
 TG_TEST(regress, bounds_hold_on_both_sides) {
   models_and_wrapper();
   EXPECT_EQ(tegula("run a.onnx --arch tiny --random-inputs 1 --output-dir gold -q --no-cpu-reference").status,
