@@ -151,6 +151,7 @@ tg_node *tg_graph_add_node(tg_graph *graph, tg_op op, const char *name, tg_value
   tg_node *node = TG_NEW(graph->arena, tg_node);
   node->op = op;
   node->id = id >= 0 ? id : graph->next_id;
+  node->forward = node->forward_operand = -1;
   if (node->id >= graph->next_id) graph->next_id = node->id + 1;
   node->name = tg_arena_strdup(graph->arena, name ? name : "");
   set_inputs(graph, node, inputs, input_count);
@@ -177,6 +178,12 @@ void tg_graph_add_output(tg_graph *graph, tg_value *value, const char *name, tg_
   TG_PUSH(graph->arena, graph->output_dtypes, count, graph->dtypes_capacity, declared);
   graph->output_count++;
   value->output_count++;
+}
+
+void tg_graph_add_carry(tg_graph *graph, int input, int output) {
+  assert(input >= 0 && input < graph->input_count && output >= 0 && output < graph->output_count);
+  tg_carry carry = {input, output};
+  TG_PUSH(graph->arena, graph->carries, graph->carry_count, graph->carry_capacity, carry);
 }
 
 void tg_node_set_input(tg_node *node, int input, tg_value *value) {
@@ -317,5 +324,7 @@ tg_graph *tg_graph_clone(const tg_graph *graph, tg_arena *arena) {
   for (int i = 0; i < graph->output_count; i++)
     tg_graph_add_output(copy, copy->values[graph->outputs[i]->index], graph->output_names[i],
                         graph->output_dtypes[i]);
+  for (size_t i = 0; i < graph->carry_count; i++)
+    tg_graph_add_carry(copy, graph->carries[i].input, graph->carries[i].output);
   return copy;
 }

@@ -90,8 +90,19 @@ struct tg_node {
   const char
       *casts; /* a cast rule of the model's own (precision/cast_rules.h), metadata tegula.casts; or NULL */
   const char *rule; /* which precision rule decided, for `inspect`; NULL before the cast pass */
+  /* Of a backward node: the id of the node whose gradient it computes, whose formats it follows, and the
+   * operand of that node whose gradient its result is (-1: a step on the way). -1, -1: not backward. */
+  int64_t forward;
+  int forward_operand;
   tg_node *next, *previous;
 };
+
+/* A tensor that stays on the device from one run to the next: what a run leaves in output `output` the next
+ * one finds in input `input`. Parameters and optimizer state of a training step. Indices into graph->inputs
+ * and graph->outputs, of equal types; an input or an output belongs to at most one. */
+typedef struct tg_carry {
+  int input, output;
+} tg_carry;
 
 /* What the precision pass decided on one operand or result. Texts live as long as the graph. */
 typedef struct tg_cast_record {
@@ -120,6 +131,8 @@ struct tg_graph {
   tg_dtype *output_dtypes;   /* as the model declares them; TG_NONE: not declared */
   tg_value **values;         /* every value, also dead ones until tg_graph_compact */
   int value_count;
+  tg_carry *carries; /* empty but for training steps */
+  size_t carry_count, carry_capacity;
   tg_node *first, *last; /* topological order */
   int node_count;
   int64_t next_id;
@@ -166,6 +179,9 @@ tg_node *tg_graph_add_node(tg_graph *graph, tg_op op, const char *name, tg_value
 
 /* `name` is what the user sees. */
 void tg_graph_add_output(tg_graph *graph, tg_value *value, const char *name, tg_dtype declared);
+
+/* Input number `input` takes over output number `output` of the run before. */
+void tg_graph_add_carry(tg_graph *graph, int input, int output);
 
 /* --- change
  * ---------------------------------------------------------------------------------------------------- */

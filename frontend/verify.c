@@ -116,11 +116,28 @@ static tg_status verify(const verifier *v, int *out_nodes) {
   return TG_OK;
 }
 
+static tg_status check_carries(const verifier *v) {
+  const tg_graph *graph = v->graph;
+  for (size_t i = 0; i < graph->carry_count; i++) {
+    const tg_carry *carry = &graph->carries[i];
+    const tg_value *in = graph->inputs[carry->input], *out = graph->outputs[carry->output];
+    bool twice = false;
+    for (size_t j = 0; j < i; j++)
+      twice |= graph->carries[j].input == carry->input || graph->carries[j].output == carry->output;
+    if (twice || (in->dtype && out->dtype && in->dtype != out->dtype) ||
+        (tg_value_is_known(in) && tg_value_is_known(out) && !tg_value_same_shape(in, out)))
+      return tg_fail(v->diag, TG_INVALID, "illegal graph: output \"%s\" does not carry into input \"%s\"",
+                     graph->output_names[carry->output], in->name);
+  }
+  return TG_OK;
+}
+
 tg_status tg_graph_verify(const tg_graph *graph, tg_diag *diag) {
   verifier v = {graph, calloc((size_t)graph->value_count + 1, sizeof(bool)), diag};
   if (!v.defined) tg_die("out of memory");
   int nodes = 0;
   tg_status status = verify(&v, &nodes);
+  if (!status) status = check_carries(&v);
   if (!status && nodes != graph->node_count)
     status = tg_fail(diag, TG_INVALID, "illegal graph: it miscounts its nodes");
   free(v.defined);

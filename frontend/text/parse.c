@@ -1,6 +1,7 @@
 #include "frontend/text.h"
 
 #include <inttypes.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -263,8 +264,16 @@ static bool parse_attr(parser *p, tg_node *node, const char *name) {
   }
 }
 
-/* What stands after the closing parenthesis: attributes, @id, "name", disable_graphamp, casts="...",
- * origin="...", rule="...". */
+static bool parse_forward(parser *p, tg_node *node) {
+  int64_t operand;
+  if (!parse_int(p, &node->forward) || !expect(p, ":") || !parse_int(p, &operand)) return false;
+  if (operand < -1 || operand > INT_MAX) return expected(p, "the number of an operand");
+  node->forward_operand = (int)operand;
+  return true;
+}
+
+/* What stands after the closing parenthesis: attributes, @id, "name", disable_graphamp, forward=id:operand,
+ * casts="...", origin="...", rule="...". */
 static bool parse_properties(parser *p, tg_node *node) {
   for (skip_spaces(p); *p->at && *p->at != '\n'; skip_spaces(p)) {
     const char *name;
@@ -275,6 +284,8 @@ static bool parse_properties(parser *p, tg_node *node) {
       if (!parse_quoted(p, &node->name)) return false;
     } else if (accept(p, "disable_graphamp")) {
       node->disable_graphamp = true;
+    } else if (accept(p, "forward=")) {
+      if (!parse_forward(p, node)) return false;
     } else if (accept(p, "casts=")) {
       if (!parse_quoted(p, &node->casts)) return false;
     } else if (accept(p, "origin=")) {
@@ -320,6 +331,18 @@ static bool parse_node(parser *p) {
   return parse_properties(p, node);
 }
 
+/* Of the output parsed last: the input that it becomes. */
+static bool parse_carry(parser *p) {
+  tg_value *value;
+  if (!parse_value(p, &value)) return false;
+  for (int i = 0; i < p->graph->input_count; i++)
+    if (p->graph->inputs[i] == value) {
+      tg_graph_add_carry(p->graph, i, p->graph->output_count - 1);
+      return true;
+    }
+  return expected(p, "an input");
+}
+
 static bool parse_output(parser *p) {
   const char *name, *dtype;
   tg_value *value;
@@ -327,7 +350,7 @@ static bool parse_output(parser *p) {
     return false;
   if (!value) return expected(p, "a value");
   tg_graph_add_output(p->graph, value, name, tg_dtype_from_name(dtype));
-  return true;
+  return !accept(p, "->") || parse_carry(p);
 }
 
 static bool parse_header(parser *p) {

@@ -158,6 +158,7 @@ static void print_node(FILE *out, const tg_node *node) {
     print_quoted(out, node->name);
   }
   if (node->disable_graphamp) fputs(" disable_graphamp", out);
+  if (node->forward >= 0) fprintf(out, " forward=%" PRId64 ":%d", node->forward, node->forward_operand);
   if (node->casts) {
     fputs(" casts=", out);
     print_quoted(out, node->casts);
@@ -209,7 +210,13 @@ static void print_graph(FILE *out, const tg_graph *graph) {
     print_quoted(out, graph->output_names[i]);
     fputs(" %", out);
     print_name(out, graph->outputs[i]->name);
-    fprintf(out, ": %s\n", tg_dtype_name(graph->output_dtypes[i]));
+    fprintf(out, ": %s", tg_dtype_name(graph->output_dtypes[i]));
+    for (size_t c = 0; c < graph->carry_count; c++)
+      if (graph->carries[c].output == i) {
+        fputs(" -> %", out);
+        print_name(out, graph->inputs[graph->carries[c].input]->name);
+      }
+    fputc('\n', out);
   }
 }
 

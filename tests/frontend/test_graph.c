@@ -139,6 +139,33 @@ TG_TEST(text, constants_keep_every_bit) {
   tg_arena_release(&arena);
 }
 
+TG_TEST(text, keeps_what_a_training_step_needs) {
+  tg_arena arena = {0};
+  tg_diag diag = {""};
+  tg_graph *g;
+  const char *text = "graph \"step\" next=3\n"
+                     "input %x: f32[2]\n"
+                     "input %w: f32[2]\n"
+                     "%y: f32[2] = Mul(%x, %w) @0\n"
+                     "%d: f32[2] = Mul(%x, %x) @1 forward=0:1\n"
+                     "%w.next: f32[2] = Sub(%w, %d) @2 disable_graphamp\n"
+                     "output \"y\" %y: f32\n"
+                     "output \"w\" %w.next: f32 -> %w\n";
+  EXPECT_EQ(tg_graph_parse(&arena, text, &g, &diag), TG_OK);
+  EXPECT_EQ(tg_graph_verify(g, &diag), TG_OK);
+  tg_graph *copy = tg_graph_clone(g, &arena);
+  EXPECT_EQ(copy->carry_count, 1);
+  EXPECT_EQ(copy->carries[0].input, 1);
+  EXPECT_EQ(copy->carries[0].output, 1);
+  EXPECT_EQ(copy->first->forward, -1);
+  EXPECT_EQ(copy->first->next->forward, 0);
+  EXPECT_EQ(copy->first->next->forward_operand, 1);
+  EXPECT_STR(tg_graph_print(copy, &arena), text);
+  tg_graph_add_carry(copy, 1, 0);
+  EXPECT_EQ(tg_graph_verify(copy, &diag), TG_INVALID);
+  tg_arena_release(&arena);
+}
+
 TG_TEST(text, refuses_what_is_no_graph) {
   static const char *const wrong[] = {
       "nonsense",
@@ -147,6 +174,8 @@ TG_TEST(text, refuses_what_is_no_graph) {
       "graph \"g\"\ninput %x: f32[1,1,1,1,1,1,1,1,1]",
       "graph \"g\"\ninput %x: f32[99999999999,99999999999]",
       "graph \"g\"\ninput %x: f32[2]\ninput %x: f32[2]",
+      "graph \"g\"\ninput %x: f32[2]\n%y = Relu(%x) @0\noutput \"y\" %y: f32 -> %y",
+      "graph \"g\"\ninput %x: f32[2]\n%y = Relu(%x) @0 forward=1:-2",
       "graph \"g\"\n%y = Relu(%x)",
       "graph \"g\"\ninput %x: f32[2]\n%y = Rely(%x)",
       "graph \"g\"\ninput %x: f32[2]\n%y = Relu(%x) axis=1",
