@@ -7,7 +7,7 @@
 
 enum {
   MAX_BURST_FLITS = 64,
-  MAX_BURST_PIECES = MAX_BURST_FLITS * 64,
+  MAX_BURST_SPANS = MAX_BURST_FLITS * 64 / 2,
   MAX_BURST_BYTES = MAX_BURST_FLITS * 64
 };
 
@@ -61,8 +61,8 @@ CONVERSION(fp16_to_fp32, uint16_t, uint32_t, tg_fp16_to_f32)
 /* `count` elements from device memory into a flit. */
 static void convert(int64_t how, const uint8_t *from, uint8_t *to, uint32_t count) {
   switch (how) {
-  case TG_CVT_32: memcpy(to, from, 4 * count); return;
-  case TG_CVT_16: memcpy(to, from, 2 * count); return;
+  case TG_CVT_32: memcpy(to, from, 4ul * count); return;
+  case TG_CVT_16: memcpy(to, from, 2ul * count); return;
   case TG_CVT_FP32_BF16: fp32_to_bf16(from, to, count); return;
   case TG_CVT_FP32_FP16: fp32_to_fp16(from, to, count); return;
   case TG_CVT_FP32_TF32: fp32_to_tf32(from, to, count); return;
@@ -71,13 +71,15 @@ static void convert(int64_t how, const uint8_t *from, uint8_t *to, uint32_t coun
   }
 }
 
-static tg_status outside(const tg_piece *piece, uint32_t memory_bytes, const tg_dram *dram, tg_diag *diag) {
-  uint64_t bytes = (uint64_t)piece->valid_count * memory_bytes;
-  if (!piece->valid_count || (piece->address >= 0 && (uint64_t)piece->address <= dram->size &&
-                              bytes <= dram->size - (uint64_t)piece->address))
-    return TG_OK;
+/* TG_FAULT names the first element that does not lie in device memory. */
+static tg_status check_span(const tg_span *span, uint32_t memory_bytes, const tg_dram *dram, tg_diag *diag) {
+  uint64_t bytes = (uint64_t)span->valid_count * memory_bytes, start = (uint64_t)span->address;
+  bool begins = span->address >= 0 && start < dram->size;
+  if (!bytes || (begins && bytes <= dram->size - start)) return TG_OK;
+  int64_t bad = span->address;
+  if (begins) bad += (int64_t)((dram->size - start) / memory_bytes * memory_bytes);
   return tg_fail(diag, TG_FAULT, "device memory address %lld is outside the %llu bytes of the program",
-                 (long long)piece->address, (unsigned long long)dram->size);
+                 (long long)bad, (unsigned long long)dram->size);
 }
 
 /* Flits [first, first + count) of a LOAD, from `data`, to every destination, by runs of consecutive rows. */
@@ -96,7 +98,7 @@ static void deliver(tg_machine_state *state, uint32_t agcu, const tg_execution *
   }
 }
 
-/* Invalid elements of a piece get the fill value. */
+/* Invalid elements of a span get the fill value. */
 static void fill(const tg_agcu_instr *in, uint32_t chip_bytes, uint8_t *at, uint32_t count) {
   uint32_t word = (uint32_t)in->fill[0];
   uint16_t half = (uint16_t)word;
@@ -110,21 +112,22 @@ static void fill(const tg_agcu_instr *in, uint32_t chip_bytes, uint8_t *at, uint
 tg_status tg_exec_load(tg_machine_state *state, uint32_t agcu, const tg_execution *x, tg_walk *walk,
                        uint32_t *out_atoms, tg_diag *diag) {
   const tg_agcu_instr *in = &x->in->agcu;
-  tg_piece pieces[MAX_BURST_PIECES];
+  tg_span list[MAX_BURST_SPANS];
+  tg_spans spans = {.span = list};
   uint8_t burst[MAX_BURST_BYTES];
-  uint32_t first = walk->flit, bytes = tg_flit_bytes(&state->params), z = walk->chip_bytes;
-  uint32_t atoms, count = tg_walk_burst(walk, state->params.burst_flits, pieces, &atoms);
+  uint32_t first = walk->flit, bytes = tg_flit_bytes(&state->params), z = walk->chip_bytes, atoms;
+  tg_walk_burst(walk, state->params.burst_flits, &spans, &atoms);
   if (out_atoms) *out_atoms = atoms;
-  for (uint32_t i = 0; i < count; i++) {
-    const tg_piece *piece = &pieces[i];
-    tg_status status = outside(piece, walk->memory_bytes, state->dram, diag);
+  if (in->take[0] % walk->flit_elements) memset(burst, 0, (size_t)(walk->flit - first) * bytes);
+  for (uint32_t i = 0; i < spans.count; i++) {
+    const tg_span *span = &list[i];
+    tg_status status = check_span(span, walk->memory_bytes, state->dram, diag);
     if (status) return status;
-    uint8_t *flit = burst + (size_t)(piece->flit - first) * bytes, *at = flit + piece->lane * z;
-    if (!piece->lane && piece->length < walk->flit_elements) memset(flit, 0, bytes);
-    if (piece->valid_count < piece->length) fill(in, z, at, piece->length);
-    if (piece->valid_count)
-      convert(in->convert[0], state->dram->bytes + piece->address, at + piece->valid_first * z,
-              piece->valid_count);
+    uint8_t *at = burst + (size_t)(span->flit - first) * bytes + span->lane * z;
+    if (span->valid_count < span->length) fill(in, z, at, span->length);
+    if (span->valid_count)
+      convert(in->convert[0], state->dram->bytes + span->address, at + span->valid_first * z,
+              span->valid_count);
   }
   deliver(state, agcu, x, first, walk->flit - first, burst);
   return TG_OK;
@@ -132,19 +135,20 @@ tg_status tg_exec_load(tg_machine_state *state, uint32_t agcu, const tg_executio
 
 tg_status tg_exec_store(tg_machine_state *state, uint32_t agcu, const tg_execution *x, tg_walk *walk,
                         uint32_t *out_atoms, tg_diag *diag) {
-  tg_piece pieces[MAX_BURST_PIECES];
-  uint32_t atoms, z = walk->chip_bytes,
-                  count = tg_walk_burst(walk, state->params.burst_flits, pieces, &atoms);
+  tg_span list[MAX_BURST_SPANS];
+  tg_spans spans = {.span = list};
+  uint32_t atoms, z = walk->chip_bytes;
+  tg_walk_burst(walk, state->params.burst_flits, &spans, &atoms);
   if (out_atoms) *out_atoms = atoms;
-  for (uint32_t i = 0; i < count; i++) {
-    const tg_piece *piece = &pieces[i];
-    tg_status status = outside(piece, walk->memory_bytes, state->dram, diag);
+  for (uint32_t i = 0; i < spans.count; i++) {
+    const tg_span *span = &list[i];
+    tg_status status = check_span(span, walk->memory_bytes, state->dram, diag);
     if (status) return status;
-    size_t row = (size_t)x->address[TG_AT_SRC] + piece->flit;
+    size_t row = (size_t)x->address[TG_AT_SRC] + span->flit;
     const uint8_t *from = state->stores[agcu] + row * tg_flit_bytes(&state->params);
-    if (piece->valid_count)
-      memcpy(state->dram->bytes + piece->address, from + (piece->lane + piece->valid_first) * z,
-             piece->valid_count * z);
+    if (span->valid_count)
+      memcpy(state->dram->bytes + span->address, from + (span->lane + span->valid_first) * z,
+             (size_t)span->valid_count * z);
   }
   return TG_OK;
 }

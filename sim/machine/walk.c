@@ -69,8 +69,8 @@ static void next_run(tg_walk *walk) {
 
 static uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
 
-/* Address and bounds of the piece of `length` elements where the walk stands. */
-static void locate(const tg_walk *walk, uint32_t length, tg_piece *piece) {
+/* Address and bounds of the span of `length` elements where the walk stands. */
+static tg_span locate(const tg_walk *walk, uint32_t length) {
   const tg_agcu_instr *in = walk->in;
   int64_t address = walk->base, x = in->x_org[0], y = in->y_org[0];
   for (int d = 0; d < 6; d++) {
@@ -89,46 +89,48 @@ static void locate(const tg_walk *walk, uint32_t length, tg_piece *piece) {
     high = 0;
   if (high < low) high = low;
   if (low > (int64_t)length) low = high = 0;
-  piece->valid_first = (uint8_t)low;
-  piece->valid_count = (uint8_t)(high - low);
-  piece->address = address + low * walk->memory_bytes;
+  return (tg_span){.address = address + low * walk->memory_bytes,
+                   .flit = walk->flit,
+                   .lane = walk->lane,
+                   .length = length,
+                   .valid_first = (uint32_t)low,
+                   .valid_count = (uint32_t)(high - low)};
 }
 
-static uint32_t piece_atoms(const tg_walk *walk, uint32_t length) {
+/* Of a span: its pieces continue each other's atoms, so only its two ends count. */
+static uint32_t span_atoms(const tg_walk *walk, uint32_t length) {
   uint32_t offset = walk->digit[5] * walk->memory_bytes, end = offset + length * walk->memory_bytes - 1;
   return end / 64 - offset / 64 + (walk->fresh || walk->single || offset % 64 == 0);
 }
 
-uint32_t tg_walk_burst(tg_walk *walk, uint32_t flits, tg_piece *out_pieces, uint32_t *out_atoms) {
+static void pass(tg_walk *walk, uint32_t length) {
+  walk->fresh = false;
+  walk->taken += length;
+  walk->digit[5] += length;
+  walk->flit += (walk->lane + length) / walk->flit_elements;
+  walk->lane = (walk->lane + length) % walk->flit_elements;
+  if (walk->digit[5] == walk->in->k_radix[2]) next_run(walk);
+  if (walk->taken < walk->in->take[0]) return;
+  if (walk->lane) walk->flit++;
+  walk->lane = 0;
+  next_row(walk);
+}
+
+uint32_t tg_walk_burst(tg_walk *walk, uint32_t flits, tg_spans *out_spans, uint32_t *out_atoms) {
   const tg_agcu_instr *in = walk->in;
-  uint32_t count = 0, atoms = 0, last = least(walk->flit + flits, walk->flits),
+  uint32_t pieces = 0, atoms = 0, last = least(walk->flit + flits, walk->flits),
            run = (uint32_t)in->k_radix[2];
+  if (out_spans) out_spans->count = 0;
   walk->fresh = true;
   while (walk->flit < last) {
-    uint32_t length = least(least(run - walk->digit[5], walk->flit_elements - walk->lane),
-                            (uint32_t)in->take[0] - walk->taken);
+    uint32_t room = (last - walk->flit) * walk->flit_elements - walk->lane;
+    uint32_t length = least(least(run - walk->digit[5], (uint32_t)in->take[0] - walk->taken), room);
     if (walk->single) length = 1;
-    uint32_t cost = piece_atoms(walk, length);
-    if (out_pieces) {
-      tg_piece *piece = &out_pieces[count];
-      *piece = (tg_piece){
-          .flit = walk->flit, .lane = walk->lane, .length = (uint8_t)length, .atoms = (uint8_t)cost};
-      locate(walk, length, piece);
-    }
-    count++;
-    atoms += cost;
-    walk->fresh = false;
-    walk->taken += length;
-    walk->lane = (uint8_t)(walk->lane + length);
-    walk->digit[5] += length;
-    if (walk->digit[5] == run) next_run(walk);
-    bool row_done = walk->taken == in->take[0];
-    if (row_done || walk->lane == walk->flit_elements) {
-      walk->flit++;
-      walk->lane = 0;
-    }
-    if (row_done) next_row(walk);
+    if (out_spans) out_spans->span[out_spans->count++] = locate(walk, length);
+    pieces += (walk->lane + length - 1) / walk->flit_elements + 1;
+    atoms += span_atoms(walk, length);
+    pass(walk, length);
   }
   *out_atoms = atoms;
-  return count;
+  return pieces;
 }

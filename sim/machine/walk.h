@@ -9,16 +9,18 @@
 extern "C" {
 #endif
 
-/* Elements next to each other in DRAM and in a flit. */
-typedef struct tg_piece {
-  int64_t address;     /* of the first valid element; meaningless if valid_count is 0 */
-  uint32_t flit;       /* flit of the instruction, 0.. */
-  uint8_t lane;        /* element of the flit where the piece begins */
-  uint8_t length;      /* elements */
-  uint8_t valid_first; /* elements [valid_first, valid_first + valid_count) of the piece are in bounds */
-  uint8_t valid_count;
-  uint8_t atoms; /* 64-byte atoms it costs */
-} tg_piece;
+/* Elements next to each other in DRAM and, flit after flit, on the chip. */
+typedef struct tg_span {
+  int64_t address;                   /* of the first valid element; meaningless if valid_count is 0 */
+  uint32_t flit, lane;               /* flit of the instruction, and its element, where the span begins */
+  uint32_t length;                   /* elements */
+  uint32_t valid_first, valid_count; /* elements [valid_first, valid_first + valid_count) are in bounds */
+} tg_span;
+
+typedef struct tg_spans {
+  uint32_t count;
+  tg_span *span; /* room for as many as a burst has elements */
+} tg_spans;
 
 typedef struct tg_walk {
   const tg_agcu_instr *in;
@@ -31,7 +33,7 @@ typedef struct tg_walk {
   /* where it stands */
   uint32_t row, taken, flit;
   uint32_t digit[6]; /* m2 m1 m0 k2 k1 e; the last is the element of the run */
-  uint8_t lane;
+  uint32_t lane;
   bool fresh; /* the next piece is the first of its row, run or burst */
 } tg_walk;
 
@@ -40,9 +42,10 @@ typedef struct tg_walk {
 void tg_walk_begin(tg_walk *walk, const tg_params *params, const tg_agcu_instr *in,
                    const uint32_t index[TG_LEVELS], uint64_t base_address);
 
-/* The pieces of the next `flits` flits (fewer at the end), one burst. `out_pieces` has room for flits *
- * flit_elements or is NULL to get the cost only. Returns the number of pieces; `*out_atoms` is their sum. */
-uint32_t tg_walk_burst(tg_walk *walk, uint32_t flits, tg_piece *out_pieces, uint32_t *out_atoms);
+/* The next `flits` flits (fewer at the end), one burst. Returns its pieces, a span's part of a flit being
+ * one;
+ * `*out_atoms` is what they cost. `out_spans` may be NULL. */
+uint32_t tg_walk_burst(tg_walk *walk, uint32_t flits, tg_spans *out_spans, uint32_t *out_atoms);
 
 /* Port cycles of a burst. */
 static inline uint32_t tg_burst_cycles(const tg_params *params, uint32_t pieces, uint32_t atoms) {
