@@ -245,6 +245,7 @@ void tg_value_set_type(tg_value *value, tg_dtype dtype, int rank, const int64_t 
 /* "f32[N,3,224,224]", on `arena`. */
 const char *tg_value_type_text(const tg_value *value, tg_arena *arena);
 
+bool tg_graph_is_carried(const tg_graph *graph, const tg_value *input); /* an input that is carried into */
 tg_value *tg_graph_find_value(const tg_graph *graph, const char *name); /* NULL: there is none */
 
 /* --- symbols

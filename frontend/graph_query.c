@@ -133,3 +133,9 @@ void tg_graph_bind_rest(tg_graph *graph, int64_t size) {
   for (int i = 0; i < graph->symbol_count; i++)
     if (graph->symbols[i].size < 0) assign(graph, &graph->symbols[i], size);
 }
+
+bool tg_graph_is_carried(const tg_graph *graph, const tg_value *input) {
+  for (size_t i = 0; i < graph->carry_count; i++)
+    if (graph->inputs[graph->carries[i].input] == input) return true;
+  return false;
+}

@@ -67,16 +67,26 @@ const tg_graphamp_row *tg_graphamp_find(tg_precision_preset preset, const tg_nod
 /* --- one pass over a graph
  * ------------------------------------------------------------------------------------- */
 
+/* What the pass made of a node, for the backward nodes that follow it. */
+typedef struct tg_forward_formats {
+  tg_dtype computes;       /* of its operands as it now reads them; TG_NONE: no float */
+  const tg_dtype *arrived; /* of each operand, before its cast; NULL: not visited */
+  int operands;
+  bool product;
+} tg_forward_formats;
+
 typedef struct tg_cast_pass {
   tg_graph *graph;
   const tg_precision_options *options;
   tg_dtype lower;
   tg_arena scratch;
-  int value_count;   /* before the pass added values */
-  tg_dtype *written; /* by value->index: the dtype the model gave it */
-  bool *wants_lower; /* by value->index: all that read it take `lower` (upstream.c) */
-  bool *converted;   /* by value->index: behind a conversion of the model, under `default` */
-  tg_value **cast;   /* by value->index and dtype: the first cast of it, to be shared */
+  int value_count;             /* before the pass added values */
+  tg_dtype *written;           /* by value->index: the dtype the model gave it */
+  bool *wants_lower;           /* by value->index: all that read it take `lower` (upstream.c) */
+  bool *converted;             /* by value->index: behind a conversion of the model, under `default` */
+  tg_value **cast;             /* by value->index and dtype: the first cast of it, to be shared */
+  tg_forward_formats *forward; /* by node->id */
+  int64_t forward_count;
   tg_diag *diag;
 } tg_cast_pass;
 
@@ -92,6 +102,10 @@ tg_status tg_family_decide(tg_cast_pass *pass, const tg_node *node, tg_verdict *
 /* From a rule of the user's. TG_INVALID: tf32 of what is no product. */
 tg_status tg_verdict_fill(tg_cast_pass *pass, const tg_node *node, const tg_cast_spec *spec,
                           tg_verdict *verdict);
+/* Keeps what backward nodes will ask of `node`, once its operands are cast; `arrived` as long as the pass. */
+void tg_forward_record(tg_cast_pass *pass, const tg_node *node, const tg_dtype *arrived);
+/* The verdict on a backward node (follow.c). False: it is none. */
+bool tg_forward_decide(const tg_cast_pass *pass, const tg_node *node, tg_verdict *verdict);
 /* Fills pass->wants_lower for a preset that asks for it. */
 void tg_find_upstream(tg_cast_pass *pass);
 

@@ -68,7 +68,8 @@ static void record(tg_cast_pass *p, const tg_node *node, int operand, const tg_v
 static bool may_share(const tg_cast_pass *p, const tg_node *node, const tg_value *x, tg_dtype to) {
   switch (p->options->family) {
   case TG_FAMILY_RAF: return !tg_op_is(node->op, TG_IS_ELEMENTWISE | TG_IS_MOVE);
-  case TG_FAMILY_AUTOCAST: return tg_is_constant(x) && x->dtype == TG_F32 && to == p->lower;
+  case TG_FAMILY_AUTOCAST:
+    return (tg_is_constant(x) || tg_graph_is_carried(p->graph, x)) && x->dtype == TG_F32 && to == p->lower;
   case TG_FAMILY_HMP: return false;
   default: return true;
   }
@@ -113,12 +114,15 @@ static void agree(const tg_node *node, tg_verdict *verdict) {
 static void apply(tg_cast_pass *p, tg_node *node, tg_verdict *verdict) {
   agree(node, verdict);
   tg_cast_say(p, false, "deciding %s \"%s\": %s", tg_op_get(node->op)->name, node->name, verdict->rule);
+  tg_dtype *arrived = TG_NEW_ARRAY(&p->scratch, tg_dtype, (size_t)node->input_count + 1);
   for (int i = 0; i < node->input_count; i++) {
     const tg_value *x = tg_in(node, i);
     if (!x) continue;
+    arrived[i] = x->dtype;
     bool inserted = require(p, node, i, verdict->operands[i], verdict->rule);
     record(p, node, i, x, x->dtype, tg_in(node, i)->dtype, verdict, inserted);
   }
+  tg_forward_record(p, node, arrived);
   tg_dtype dtype = verdict->result ? verdict->result : tg_natural_result(node);
   for (int i = 0; i < node->output_count; i++) {
     tg_value *y = node->outputs[i];
@@ -243,6 +247,7 @@ static bool touches_floats(const tg_node *node) {
 
 static tg_status decide(tg_cast_pass *p, const tg_node *node, tg_verdict *verdict) {
   bool converted = behind_conversion(p, node);
+  if (!node->disable_graphamp && tg_forward_decide(p, node, verdict)) return TG_OK;
   if (mixed_precision_op(p, node, verdict)) return TG_OK;
   if (node->disable_graphamp) {
     as_written(p, node, "disable_graphamp: the model's dtypes", "the region", verdict);
@@ -371,6 +376,8 @@ static void set_up(tg_cast_pass *p) {
   p->value_count = graph->value_count;
   p->written = TG_NEW_ARRAY(&p->scratch, tg_dtype, (size_t)graph->value_count);
   p->cast = TG_NEW_ARRAY(&p->scratch, tg_value *, (size_t)graph->value_count * TG_DTYPE_COUNT);
+  p->forward_count = graph->next_id;
+  p->forward = TG_NEW_ARRAY(&p->scratch, tg_forward_formats, (size_t)graph->next_id + 1);
   for (int i = 0; i < graph->value_count; i++) p->written[i] = graph->values[i]->dtype;
   if (p->options->family == TG_FAMILY_GRAPHAMP && p->options->preset == TG_PRESET_DEFAULT)
     p->converted = TG_NEW_ARRAY(&p->scratch, bool, (size_t)graph->value_count);

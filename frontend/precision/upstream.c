@@ -5,6 +5,7 @@
 /* Does the node take its operand in the lower format, as far as the table alone tells? */
 static bool takes_lower(const tg_cast_pass *p, const tg_use *use) {
   const tg_node *node = use->node;
+  if (node->forward >= 0) return true; /* it follows a node that was asked */
   if (node->disable_graphamp) return p->written[use->value->index] == p->lower;
   if (node->op == TG_OP_CAST) return (tg_dtype)tg_attr_int(node, TG_ATTR_TO) == p->lower;
   const tg_graphamp_row *row = tg_graphamp_find(p->options->preset, node);
