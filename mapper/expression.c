@@ -38,7 +38,8 @@ static tg_mc_ref fetch(emitter *e, tg_value *value) {
     if (e->values[i] == value) return e->refs[i];
   for (int s = 0; s < e->stream_count; s++)
     if (e->streams[s].value == value) {
-      tg_mc_ref ref = tg_mc_load(e->mc, e->streams[s].stream, tg_stream_kind(value) == TG_STREAM_FP32);
+      tg_mc_ref ref = tg_mc_load(e->mc, e->streams[s].stream,
+                                 !e->streams[s].number && tg_stream_kind(value) == TG_STREAM_FP32);
       remember(e, value, ref);
       return ref;
     }

@@ -9,6 +9,7 @@
 typedef struct tg_operand_stream {
   tg_value *value; /* as the node names it (a reshape counts as itself) */
   int stream;
+  bool number; /* one number for all elements: a splat32 stream */
 } tg_operand_stream;
 
 /* Emits the nodes. `root` is the register of `root_value` (the kernel's own result), or unused with

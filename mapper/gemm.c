@@ -32,7 +32,7 @@ static uint32_t row_index(const emission *e, uint32_t r, uint32_t col) {
 static uint32_t col_index(const emission *e, uint32_t col) { return e->t.split == TG_SPLIT_OUTPUT ? col : 0; }
 /* Rows of its own come to every other tile from the north, so that both kinds of ports share the work. */
 static bool a_from_north(const emission *e, uint32_t r, uint32_t col) {
-  return e->t.split == TG_SPLIT_ROWS && tg_exits_west(&e->b, r, col);
+  return e->t.split == TG_SPLIT_ROWS && tg_exits_west(r, col);
 }
 /* Tiles that have rows of their own. */
 static int64_t row_tiles(const emission *e) {
@@ -377,8 +377,9 @@ static void emit_drain(emission *e, uint32_t r, uint32_t col, const tg_vx_instr 
   tg_set_loops(in, e->piece_loops);
 }
 
-static void fill_store(const void *user, uint32_t r, uint32_t col, tg_agcu_instr *store) {
+static void fill_store(const void *user, int exit, uint32_t r, uint32_t col, tg_agcu_instr *store) {
   const emission *e = user;
+  (void)exit; /* the only one */
   const tg_gemm *g = e->g;
   tg_walk_plan walk = {.tensor = tg_place_of(e->c, g->out),
                        .radix = {1, 1, g->m * (g->spread ? g->spread : 1)},
@@ -403,7 +404,8 @@ static tg_status pack_drain(emission *e, tg_vx_instr *out_microcode) {
   tg_mc mc;
   tg_mc_begin(&mc, c->arena);
   tg_operand_stream streams[TG_GEMM_EXTERNALS];
-  for (int x = 0; x < g->external_count; x++) streams[x] = (tg_operand_stream){g->externals[x].value, 1 + x};
+  for (int x = 0; x < g->external_count; x++)
+    streams[x] = (tg_operand_stream){g->externals[x].value, 1 + x, false};
   tg_value *root = tg_out(e->kernel->root),
            *bias = e->kernel->root->op == TG_OP_CONV ? tg_in(e->kernel->root, 2) : NULL;
   tg_mc_ref y = tg_mc_load(&mc, 0, false);
@@ -447,7 +449,7 @@ static tg_status emit_section(emission *e, const char *name, int64_t product) {
       emit_gemm(e, r, col);
       emit_drain(e, r, col, &microcode, &exit);
     }
-  tg_exit_emit(&e->b, &exit, fill_store, e);
+  tg_exit_emit(&e->b, &exit, 1, fill_store, e);
   return TG_OK;
 }
 

@@ -208,11 +208,10 @@ static void consider_split(search *s, tg_split split) {
 }
 
 tg_status tg_tile_gemm(const tg_compile *c, const tg_gemm *gemm, tg_gemm_tiling *out) {
-  tg_build exits = {.m = c->m};
   search s = {.c = c,
               .m = c->m,
               .g = gemm,
-              .share = tg_exit_share(&exits),
+              .share = tg_exit_share(c->m),
               .west_exits = (c->m->cols + 1) / 2,
               .north_exits = (c->m->rows + 1) / 2};
   if (gemm->spread) {

@@ -101,23 +101,21 @@ int tg_build_base(tg_build *b, const tg_dram_tensor *tensor, uint64_t offset, in
 
 /* ---- the way out ---- */
 
-bool tg_exits_west(const tg_build *b, uint32_t r, uint32_t col) {
-  return !b->exits_north_only && (r + col) % 2 == 0;
-}
+bool tg_exits_west(uint32_t r, uint32_t col) { return (r + col) % 2 == 0; }
 
-uint32_t tg_exit_share(const tg_build *b) {
+uint32_t tg_exit_share(const tg_params *m) {
   uint32_t most = 1;
-  for (uint32_t r = 0; r < b->m->rows; r++) {
+  for (uint32_t r = 0; r < m->rows; r++) {
     uint32_t n = 0;
-    for (uint32_t col = 0; col < b->m->cols; col++) n += tg_exits_west(b, r, col);
+    for (uint32_t col = 0; col < m->cols; col++) n += tg_exits_west(r, col);
     if (most < n) most = n;
   }
-  for (uint32_t col = 0; col < b->m->cols; col++) {
+  for (uint32_t col = 0; col < m->cols; col++) {
     uint32_t n = 0;
-    for (uint32_t r = 0; r < b->m->rows; r++) n += !tg_exits_west(b, r, col);
+    for (uint32_t r = 0; r < m->rows; r++) n += !tg_exits_west(r, col);
     if (most < n) most = n;
   }
-  return tg_store_rows(b->m) / most / 2;
+  return tg_store_rows(m) / most / 2;
 }
 
 void tg_exit_init(tg_build *b, tg_exit *exit, uint32_t initial_free) {
@@ -127,20 +125,20 @@ void tg_exit_init(tg_build *b, tg_exit *exit, uint32_t initial_free) {
 }
 
 /* Rank of the tile among those that use the same AGCU. */
-static uint32_t exit_rank(const tg_build *b, uint32_t r, uint32_t col, bool west) {
+static uint32_t exit_rank(uint32_t r, uint32_t col, bool west) {
   uint32_t rank = 0;
   if (west)
-    for (uint32_t k = 0; k < col; k++) rank += tg_exits_west(b, r, k);
+    for (uint32_t k = 0; k < col; k++) rank += tg_exits_west(r, k);
   else
-    for (uint32_t k = 0; k < r; k++) rank += !tg_exits_west(b, k, col);
+    for (uint32_t k = 0; k < r; k++) rank += !tg_exits_west(k, col);
   return rank;
 }
 
-static void emit_send(tg_build *b, const tg_exit *exit, uint32_t r, uint32_t col, bool west,
-                      const tg_buffer *at_agcu, int arrived) {
+static tg_instr *emit_send(tg_build *b, const tg_exit *exit, uint32_t r, uint32_t col,
+                           const tg_buffer *at_agcu, int arrived) {
   tg_instr *in = tg_build_push(b, &tg_build_tile(b, r, col)->tx, TG_OP_tx_send);
   tg_tx_instr *tx = &in->tx;
-  tx->dir[0] = west ? TG_WEST : TG_NORTH;
+  tx->dir[0] = tg_exits_west(r, col) ? TG_WEST : TG_NORTH;
   tx->flits[0] = exit->flits;
   tg_set_operand(tx->src_base, &exit->buffer, exit->pieces > 1);
   if (exit->pieces > 1) tx->src_delta[2] = exit->flits;
@@ -152,31 +150,38 @@ static void emit_send(tg_build *b, const tg_exit *exit, uint32_t r, uint32_t col
   tg_set_wait(in, 0, exit->out_full, exit->pieces > 1);
   tg_set_wait(in, 1, exit->credit, false);
   tg_set_post(in, 0, TG_POST_LOCAL, 0, exit->out_free, exit->pieces > 1);
-  tg_set_loops(in, exit->loops);
+  return in;
 }
 
-void tg_exit_emit(tg_build *b, const tg_exit *exit,
-                  void (*fill)(const void *user, uint32_t r, uint32_t col, tg_agcu_instr *store),
-                  const void *user) {
-  uint32_t share = tg_exit_share(b);
+/* The exits of one tile; each has its part of the tile's share of the AGCU's store memory. */
+static void emit_tile_exits(tg_build *b, const tg_exit *exits, int count, uint32_t r, uint32_t col,
+                            int arrivals, tg_exit_fill *fill, const void *user) {
+  bool west = tg_exits_west(r, col);
+  uint32_t share = tg_exit_share(b->m) / (uint32_t)count,
+           at = 2 * tg_exit_share(b->m) * exit_rank(r, col, west), position = (west ? col : r) + 1;
+  int arrived = arrivals + (int)position;
+  tg_queue *queue = west ? tg_west_queue(b, r, TG_CTX_STORE) : tg_north_queue(b, col, TG_CTX_STORE);
+  for (int x = 0; x < count; x++) {
+    tg_buffer at_agcu = {.base = at + 2 * share * (uint32_t)x, .stride = share, .rows = share, .count = 2};
+    tg_instr *send = emit_send(b, &exits[x], r, col, &at_agcu, arrived);
+    if (x + 1 == count) tg_set_loops(send, exits[x].loops);
+    tg_instr *in = tg_build_push(b, queue, TG_OP_agcu_store);
+    fill(user, x, r, col, &in->agcu);
+    tg_set_operand(in->agcu.src_base, &at_agcu, false);
+    tg_set_wait(in, 0, arrived, false);
+    tg_set_post(in, 0, west ? TG_POST_ROW : TG_POST_COL, position, exits[x].credit, false);
+  }
+}
+
+void tg_exit_emit(tg_build *b, const tg_exit *exits, int count, tg_exit_fill *fill, const void *user) {
   int west_arrived = tg_west_credits(b, 0), north_arrived = tg_north_credits(b, 0);
   for (uint32_t r = 0; r < b->m->rows; r++)
-    for (uint32_t col = 0; col < b->m->cols; col++) {
-      bool west = tg_exits_west(b, r, col);
-      int arrived = (west ? west_arrived : north_arrived) + 1 + (int)(west ? col : r);
-      tg_buffer at_agcu = {
-          .base = 2 * share * exit_rank(b, r, col, west), .stride = share, .rows = share, .count = 2};
-      emit_send(b, exit, r, col, west, &at_agcu, arrived);
-      tg_queue *queue = west ? tg_west_queue(b, r, TG_CTX_STORE) : tg_north_queue(b, col, TG_CTX_STORE);
-      tg_instr *in = tg_build_push(b, queue, TG_OP_agcu_store);
-      fill(user, r, col, &in->agcu);
-      tg_set_operand(in->agcu.src_base, &at_agcu, false);
-      tg_set_wait(in, 0, arrived, false);
-      tg_set_post(in, 0, west ? TG_POST_ROW : TG_POST_COL, (west ? col : r) + 1, exit->credit, false);
-    }
+    for (uint32_t col = 0; col < b->m->cols; col++)
+      emit_tile_exits(b, exits, count, r, col, tg_exits_west(r, col) ? west_arrived : north_arrived, fill,
+                      user);
   for (uint32_t a = 0; a < tg_agcus(b->m); a++) {
     tg_queue *queue = &tg_build_section(b)->agcus[a].contexts[TG_CTX_STORE];
-    if (queue->count) tg_set_loops(&queue->instrs[queue->count - 1], exit->loops);
+    if (queue->count) tg_set_loops(&queue->instrs[queue->count - 1], exits[0].loops);
   }
 }
 

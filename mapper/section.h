@@ -19,7 +19,6 @@ typedef struct tg_build {
   int bases;                                 /* entries of the base table in use */
   uint64_t base_address[TG_BASES];           /* of the first invocation */
   uint32_t exit_west, exit_north;            /* tiles that leave by each AGCU at most */
-  bool exits_north_only;
 } tg_build;
 
 /* Starts a section named after the kernel. */
@@ -70,14 +69,16 @@ typedef struct tg_exit {
   uint32_t pieces;        /* of a buffer: 1, or the count of level 2 */
   tg_buffer buffer;
 } tg_exit;
-uint32_t tg_exit_share(const tg_build *b); /* flits of a piece at most */
+uint32_t tg_exit_share(const tg_params *m); /* flits of a piece at most, of all exits together */
 void tg_exit_init(tg_build *b, tg_exit *exit, uint32_t initial_free);
-/* Emits the SENDs and STOREs. `fill` sets the walk of the STORE of tile (r, col); offsets etc. are its
- * business. */
-void tg_exit_emit(tg_build *b, const tg_exit *exit,
-                  void (*fill)(const void *user, uint32_t r, uint32_t col, tg_agcu_instr *store),
-                  const void *user);
-bool tg_exits_west(const tg_build *b, uint32_t r, uint32_t col);
+/* Sets the walk of the STORE of exit number `exit` of tile (r, col). */
+typedef void tg_exit_fill(const void *user, int exit, uint32_t r, uint32_t col, tg_agcu_instr *store);
+/* Emits the SENDs and STOREs of all exits, one after the other for each iteration of their loops, which are
+ * the same; several exits have one piece each. */
+void tg_exit_emit(tg_build *b, const tg_exit *exits, int count, tg_exit_fill *fill, const void *user);
+/* Results leave in a checkerboard: the tile's by the west AGCU of its row, or by the north one of its column.
+ */
+bool tg_exits_west(uint32_t r, uint32_t col);
 
 /* Adds an invocation of the section with the table as it stands. */
 tg_invocation *tg_build_invoke(tg_build *b, const char *name);

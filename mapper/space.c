@@ -1,7 +1,10 @@
 #include "mapper/space.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <string.h>
+
+enum { MOST_SPACES = 256 };
 
 void tg_dense_strides(const int64_t *dims, int rank, int64_t *out_strides) {
   int64_t stride = 1;
@@ -57,4 +60,36 @@ void tg_space_merge(tg_space *space) {
     rank = 1;
   }
   space->rank = rank;
+}
+
+static tg_status visit_from(const tg_space *space, const int64_t *offsets, tg_space_visit *visit,
+                            void *user) {
+  if (space->rank <= 4) return visit(user, space, offsets);
+  tg_space inner = *space;
+  inner.rank--;
+  for (int d = 0; d < inner.rank; d++) inner.dims[d] = space->dims[d + 1];
+  for (int o = 0; o < space->operands; o++)
+    for (int d = 0; d < inner.rank; d++) inner.strides[o][d] = space->strides[o][d + 1];
+  tg_status status = TG_OK;
+  for (int64_t i = 0; i < space->dims[0] && !status; i++) {
+    int64_t moved[TG_SPACE_OPERANDS] = {0};
+    for (int o = 0; o < space->operands; o++) moved[o] = offsets[o] + i * space->strides[o][0];
+    status = visit_from(&inner, moved, visit, user);
+  }
+  return status;
+}
+
+tg_status tg_space_in_fours(const tg_compile *c, const char *what, const tg_space *space,
+                            tg_space_visit *visit, void *user) {
+  int64_t spaces = 1;
+  for (int d = 0; d < space->rank - 4; d++) {
+    spaces *= space->dims[d];
+    if (spaces > MOST_SPACES)
+      return tg_fail(c->diag, TG_INVALID,
+                     "%s: more than four dimensions that cannot be merged, the first of %" PRId64
+                     ", are not supported",
+                     what, space->dims[0]);
+  }
+  const int64_t none[TG_SPACE_OPERANDS] = {0};
+  return visit_from(space, none, visit, user);
 }

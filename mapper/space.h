@@ -5,7 +5,7 @@
 
 #include "mapper/plan.h"
 
-enum { TG_SPACE_OPERANDS = 8 };
+enum { TG_SPACE_OPERANDS = 16 };
 
 typedef struct tg_space {
   int rank, operands;
@@ -21,6 +21,11 @@ int tg_space_add_strided(tg_space *space, const int64_t *strides);
 /* Drops dimensions of size 1 and merges neighbours that every operand walks as one. The rank is at least 1
  * after. */
 void tg_space_merge(tg_space *space);
+/* The space as spaces of at most four dimensions, one after the other; `offsets` of their operands, in
+ * elements. TG_INVALID, naming `what`, if those would be too many. */
+typedef tg_status tg_space_visit(void *user, const tg_space *space, const int64_t *offsets);
+tg_status tg_space_in_fours(const tg_compile *c, const char *what, const tg_space *space,
+                            tg_space_visit *visit, void *user);
 /* Row-major strides of a shape. */
 void tg_dense_strides(const int64_t *dims, int rank, int64_t *out_strides);
 

@@ -2,8 +2,12 @@
 
 #include <assert.h>
 
+enum { ROW_VECTORS = 4 };
+
+static bool is_wide(int kind) { return kind == TG_STREAM_FP32 || kind == TG_STREAM_SPLAT32; }
+
 uint32_t tg_kind_flits(const tg_params *m, int kind, uint32_t elements) {
-  uint32_t each = kind == TG_STREAM_FP32 ? m->p : 2 * m->p;
+  uint32_t each = is_wide(kind) ? m->p : 2 * m->p;
   return (elements + each - 1) / each;
 }
 
@@ -50,6 +54,24 @@ void tg_space_walk(const tg_space *space, int operand, const tg_dram_tensor *ten
   }
 }
 
+void tg_choose_columns(const tg_params *m, tg_stream_kernel *plan, int64_t columns) {
+  uint32_t lanes = tg_lanes(m), share = tg_exit_share(m) / (1 + (uint32_t)plan->more);
+  uint32_t most_vectors = share / 2 ? share / 2 : 1; /* two flits of fp32 a vector */
+  uint32_t room = m->banks / (2 * (uint32_t)(plan->inputs + 1 + plan->more)) * tg_bank_rows(m), window = 1;
+  for (int i = 0; i < plan->inputs; i++)
+    if (window < plan->window[i]) window = plan->window[i];
+  if (most_vectors > room / 2 / window) most_vectors = room / 2 / window;
+  if (!most_vectors) most_vectors = 1;
+  int64_t vectors = (columns + lanes - 1) / lanes;
+  plan->take = (uint32_t)(vectors < most_vectors ? vectors : most_vectors) * lanes;
+  plan->column_blocks = (uint32_t)((columns + plan->take - 1) / plan->take);
+}
+
+int64_t tg_space_block(const tg_params *m, const tg_space *space) {
+  int64_t block = (int64_t)tg_lanes(m) * ROW_VECTORS, size = space->dims[space->rank - 1];
+  return space->rank == 1 && size > block ? block : size;
+}
+
 /* ---- emission ---- */
 
 typedef struct emission {
@@ -60,13 +82,50 @@ typedef struct emission {
   uint32_t parts; /* pieces that leave one by one: 1 unless a chunk exceeds the share of the store memory */
   bool run; /* the chunk leaves as one run of elements, cut anywhere: its rows follow each other in DRAM */
   uint32_t loops[3]; /* chunks, column blocks, 1 */
-  tg_buffer in[TG_STREAMS], out, vector[2];
-  int in_full, vectors_full, credit, entry[TG_STREAMS + 1];
-  int64_t residue[TG_STREAMS + 1];
+  tg_buffer in[TG_STREAMS], vector[TG_STREAMS];
+  tg_exit exits[1 + TG_MORE_OUTPUTS];
+  int in_full, vectors_full, west_credit, north_credit;
+  int entry[2 * TG_STREAMS + 1]; /* of the base table, by number of the walk */
+  int64_t residue[2 * TG_STREAMS + 1];
   uint32_t out_flits, piece_flits;
 } emission;
 
+/* Walks by number, which is that of their streams: inputs, the output, vectors, further outputs. */
+static const tg_walk_plan *walk_of(const tg_stream_kernel *plan, int number) {
+  if (number < plan->inputs) return &plan->input[number];
+  if (number == plan->inputs) return &plan->output;
+  number -= plan->inputs + 1;
+  return number < plan->vectors ? &plan->vector[number] : &plan->more_output[number - plan->vectors];
+}
+
+static int walk_count(const tg_stream_kernel *plan) { return plan->inputs + 1 + plan->vectors + plan->more; }
+
+/* Number of the walk of result `x`. */
+static int result_number(const tg_stream_kernel *plan, int x) {
+  return x ? plan->inputs + plan->vectors + x : plan->inputs;
+}
+
+static int result_kind(const tg_stream_kernel *plan, int x) {
+  return x ? plan->more_kind[x - 1] : plan->output_kind;
+}
+
 static uint32_t least(uint64_t a, uint64_t b) { return (uint32_t)(a < b ? a : b); }
+
+/* The AGCU on the other side of the one that the tile's results leave by. */
+static bool loads_from_north(uint32_t r, uint32_t col) { return tg_exits_west(r, col); }
+
+static tg_queue *load_queue(const emission *e, uint32_t r, uint32_t col) {
+  return loads_from_north(r, col) ? tg_north_queue(&e->b, col, TG_CTX_LOAD)
+                                  : tg_west_queue(&e->b, r, TG_CTX_LOAD);
+}
+
+/* The tile on the lane that its loads come by. */
+static uint32_t load_position(uint32_t r, uint32_t col) { return (loads_from_north(r, col) ? r : col) + 1; }
+
+/* Elements of a vector as they lie in the scratchpad. */
+static uint32_t vector_elements(const tg_stream_kernel *plan, int v) {
+  return plan->vector_kind[v] == TG_STREAM_SPLAT32 ? 1 : plan->take;
+}
 
 /* Chunks of at most `limit` rows, fewer if that spreads the rows over more tiles. */
 static bool set_loops(emission *e, uint32_t limit) {
@@ -107,31 +166,35 @@ static void cut_run(emission *e, uint32_t share, uint64_t room) {
 static bool size_chunks(emission *e) {
   const tg_stream_kernel *plan = e->plan;
   const tg_params *m = e->b.m;
-  uint32_t share = tg_exit_share(&e->b);
+  uint32_t share = tg_exit_share(m) / (1 + (uint32_t)plan->more);
   e->vectors = plan->take / tg_lanes(m);
   e->out_flits = tg_kind_flits(m, plan->output_kind, plan->take);
+  for (int x = 1; x <= plan->more; x++) { /* the widest decides */
+    uint32_t flits = tg_kind_flits(m, plan->more_kind[x - 1], plan->take);
+    if (e->out_flits < flits) e->out_flits = flits;
+  }
   e->parts = 1;
   e->piece_flits = e->out_flits;
   uint32_t limit = share / e->out_flits;
   if (!limit) { /* a row leaves in parts of whole vectors */
     uint32_t vector_flits = e->out_flits / e->vectors, per_part = share / vector_flits;
-    if (!per_part || plan->column_blocks > 1) return false;
+    if (!per_part || plan->column_blocks > 1 || plan->more) return false;
     e->parts = (e->vectors + per_part - 1) / per_part;
     e->piece_flits = per_part * vector_flits;
     limit = 1;
   }
   uint32_t taken = 0;
   for (int v = 0; v < plan->vectors; v++)
-    taken += tg_banks_for(m, tg_kind_flits(m, plan->vector_kind[v], plan->take));
+    taken += tg_banks_for(m, tg_kind_flits(m, plan->vector_kind[v], vector_elements(plan, v)));
   if (taken >= m->banks) return false;
-  uint32_t banks = (m->banks - taken) / (2 * (uint32_t)(plan->inputs + 1));
+  uint32_t banks = (m->banks - taken) / (2 * (uint32_t)(plan->inputs + 1 + plan->more));
   uint64_t room = (uint64_t)banks * tg_bank_rows(m);
   for (int i = 0; i < plan->inputs; i++) {
     uint64_t flits = (uint64_t)tg_kind_flits(m, plan->input_kind[i], plan->take) * plan->window[i];
     if (flits > room) return false;
     limit = least(limit, room / flits);
   }
-  if (limit < m->fma_latency) cut_run(e, share, room);
+  if (limit < m->fma_latency && !plan->more) cut_run(e, share, room);
   if (e->run) return set_loops(e, e->chunk_rows);
   if ((uint64_t)e->parts * e->piece_flits > room) return false;
   if (e->parts == 1) limit = least(limit, room / e->out_flits);
@@ -145,10 +208,19 @@ static bool allocate(emission *e) {
     if (!tg_build_buffer(&e->b, e->chunk_rows * flits * plan->window[i], 2, &e->in[i])) return false;
   }
   for (int v = 0; v < plan->vectors; v++)
-    if (!tg_build_buffer(&e->b, tg_kind_flits(e->b.m, plan->vector_kind[v], plan->take), 1, &e->vector[v]))
+    if (!tg_build_buffer(&e->b, tg_kind_flits(e->b.m, plan->vector_kind[v], vector_elements(plan, v)), 1,
+                         &e->vector[v]))
       return false;
-  uint32_t out = e->parts > 1 ? e->parts * e->piece_flits : e->chunk_rows * e->out_flits;
-  return tg_build_buffer(&e->b, out, 2, &e->out);
+  for (int x = 0; x <= plan->more; x++) {
+    uint32_t flits = e->chunk_rows * tg_kind_flits(e->b.m, result_kind(plan, x), plan->take);
+    tg_exit *exit = &e->exits[x];
+    *exit = (tg_exit){.flits = e->parts > 1 ? e->piece_flits : flits,
+                      .pieces = e->parts,
+                      .loops = {e->loops[0], e->loops[1], e->parts}};
+    if (!tg_build_buffer(&e->b, e->parts * exit->flits, 2, &exit->buffer)) return false;
+    tg_exit_init(&e->b, exit, 2);
+  }
+  return true;
 }
 
 /* Rows of tile t in chunk i: (i*T + t) * chunk_rows on. Column block j: j*take on. */
@@ -162,14 +234,14 @@ static void set_rows(const emission *e, tg_agcu_instr *in, uint32_t tile) {
 
 static tg_agcu_instr *push_load(const emission *e, int input, uint32_t r, uint32_t col, bool last_window) {
   const tg_stream_kernel *plan = e->plan;
-  tg_instr *in = tg_build_push(&e->b, tg_west_queue(&e->b, r, TG_CTX_LOAD), TG_OP_agcu_load);
+  tg_instr *in = tg_build_push(&e->b, load_queue(e, r, col), TG_OP_agcu_load);
   tg_agcu_instr *load = &in->agcu;
   tg_fill_walk(load, &plan->input[input], e->entry[input], e->residue[input]);
   set_rows(e, load, r * e->b.m->cols + col);
   load->convert[0] = plan->input_kind[input] == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
   tg_set_operand(load->dst_base, &e->in[input], !last_window);
   load->dst_inner[0] = 65535;
-  load->dst_mask[0] = 1 << (col + 1);
+  load->dst_mask[0] = 1ll << load_position(r, col);
   if (plan->adjust_load) plan->adjust_load(plan->user, input, load);
   if (plan->window[input] > 1) {
     uint32_t step = e->chunk_rows * tg_kind_flits(e->b.m, plan->input_kind[input], plan->take);
@@ -187,10 +259,10 @@ static tg_agcu_instr *push_load(const emission *e, int input, uint32_t r, uint32
 /* Loads of one tile and chunk: credit first; the last load tells the tile that its chunk is complete. */
 static void emit_loads(emission *e, uint32_t r, uint32_t col) {
   const tg_stream_kernel *plan = e->plan;
-  tg_queue *queue = tg_west_queue(&e->b, r, TG_CTX_LOAD);
+  tg_queue *queue = load_queue(e, r, col);
   tg_instr *sync = tg_build_push(&e->b, queue, TG_OP_agcu_sync);
-  sync->common.credit_base[0] = e->credit;
-  sync->common.credit_mask[0] = 1 << (col + 1);
+  sync->common.credit_base[0] = loads_from_north(r, col) ? e->north_credit : e->west_credit;
+  sync->common.credit_mask[0] = 1ll << load_position(r, col);
   for (int i = 0; i < plan->inputs; i++) {
     if (plan->window[i] > 1) {
       tg_agcu_instr *load = push_load(e, i, r, col, false);
@@ -211,8 +283,8 @@ static void emit_vector_loads(emission *e, uint32_t r) {
     tg_agcu_instr *load = &tg_build_push(&e->b, tg_west_queue(&e->b, r, TG_CTX_AUX), TG_OP_agcu_load)->agcu;
     tg_fill_walk(load, &plan->vector[v], e->entry[plan->inputs + 1 + v], e->residue[plan->inputs + 1 + v]);
     load->rows[0] = 1;
-    load->take[0] = plan->take;
-    load->convert[0] = plan->vector_kind[v] == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
+    load->take[0] = vector_elements(plan, v);
+    load->convert[0] = is_wide(plan->vector_kind[v]) ? TG_CVT_32 : TG_CVT_16;
     tg_set_operand(load->dst_base, &e->vector[v], false);
     load->dst_inner[0] = 65535;
     load->dst_mask[0] = ((1 << e->b.m->cols) - 1) << 1;
@@ -243,11 +315,12 @@ static void set_vector(const emission *e, tg_stream *s, int v) {
   s->kind[0] = e->plan->vector_kind[v];
   tg_set_operand(s->at.base, &e->vector[v], false);
   s->banks[0] = e->vector[v].banks;
-  s->j[1] = tg_kind_flits(e->b.m, e->plan->vector_kind[v], tg_lanes(e->b.m));
+  if (e->plan->vector_kind[v] == TG_STREAM_SPLAT32) return;
+  *(e->plan->whole_rows ? &s->j[1] : &s->row[2]) =
+      tg_kind_flits(e->b.m, e->plan->vector_kind[v], tg_lanes(e->b.m));
 }
 
-static tg_status emit_vop(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode, int repeat,
-                          const tg_exit *exit) {
+static void emit_vop(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode, int repeat) {
   const tg_stream_kernel *plan = e->plan;
   tg_queue *queue = &tg_build_tile(&e->b, r, col)->vx;
   if (plan->vectors) tg_set_wait(tg_build_push(&e->b, queue, TG_OP_vx_sync), 0, e->vectors_full, false);
@@ -272,23 +345,29 @@ static tg_status emit_vop(emission *e, uint32_t r, uint32_t col, const tg_vx_ins
   vop->tail_n[0] = plan->tail_n;
   for (int i = 0; i < plan->inputs; i++)
     set_stream(e, tg_stream_of_mut(vop, i), plan->input_kind[i], &e->in[i], false, plan->window[i]);
-  set_stream(e, tg_stream_of_mut(vop, plan->inputs), plan->output_kind, &e->out, true, 1);
   for (int v = 0; v < plan->vectors; v++) set_vector(e, tg_stream_of_mut(vop, plan->inputs + 1 + v), v);
   tg_set_wait(in, 0, e->in_full, false);
-  tg_set_wait(in, 1, exit->out_free, false);
-  tg_set_post(in, 0, TG_POST_LOCAL, 0, exit->out_full, false);
-  tg_set_post(in, 1, TG_POST_ROW, 0, e->credit + (int)col + 1, false);
+  for (int x = 0; x <= plan->more; x++) {
+    set_stream(e, tg_stream_of_mut(vop, result_number(plan, x)), result_kind(plan, x), &e->exits[x].buffer,
+               true, 1);
+    tg_set_wait(in, 1 + x, e->exits[x].out_free, false);
+    tg_set_post(in, 1 + x, TG_POST_LOCAL, 0, e->exits[x].out_full, false);
+  }
+  if (loads_from_north(r, col))
+    tg_set_post(in, 0, TG_POST_COL, 0, e->north_credit + (int)r + 1, false);
+  else
+    tg_set_post(in, 0, TG_POST_ROW, 0, e->west_credit + (int)col + 1, false);
   tg_set_loops(in, e->loops);
   for (int l = 0; l < TG_LEVELS && plan->vectors; l++) in->common.loop_begin[l] = 1; /* behind the SYNC */
-  return TG_OK;
 }
 
-static void fill_store(const void *user, uint32_t r, uint32_t col, tg_agcu_instr *store) {
+static void fill_store(const void *user, int exit, uint32_t r, uint32_t col, tg_agcu_instr *store) {
   const emission *e = user;
   const tg_stream_kernel *plan = e->plan;
-  tg_fill_walk(store, &plan->output, e->entry[plan->inputs], e->residue[plan->inputs]);
+  int number = result_number(plan, exit);
+  tg_fill_walk(store, walk_of(plan, number), e->entry[number], e->residue[number]);
   set_rows(e, store, r * e->b.m->cols + col);
-  store->convert[0] = plan->output_kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
+  store->convert[0] = result_kind(plan, exit) == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
   if (e->run) {
     int64_t elements = (int64_t)e->chunk_rows * plan->take;
     store->rows[0] = 1;
@@ -313,27 +392,21 @@ tg_status tg_emit_stream_kernel(tg_compile *c, const tg_kernel *kernel, const tg
   emission e = {.plan = plan};
   const char *name = tg_kernel_name(c, kernel);
   tg_build_begin(&e.b, c, name);
-  e.b.exits_north_only = true;
   if (!size_chunks(&e) || !allocate(&e))
     return tg_fail(
         c->diag, TG_INVALID,
         "%s: a row of %u elements (window %u) does not fit in the scratchpads of this architecture", name,
         plan->take, plan->window[0]);
-  for (int i = 0; i <= plan->inputs + plan->vectors; i++) {
-    const tg_walk_plan *walk = i < plan->inputs    ? &plan->input[i]
-                               : i == plan->inputs ? &plan->output
-                                                   : &plan->vector[i - plan->inputs - 1];
+  for (int i = 0; i < walk_count(plan); i++) {
+    const tg_walk_plan *walk = walk_of(plan, i);
     e.entry[i] =
         tg_build_base(&e.b, walk->tensor, (uint64_t)(walk->offset * tg_storage_bytes(walk->tensor->storage)),
                       &e.residue[i]);
   }
   e.in_full = tg_tile_sem(&e.b, 0);
   if (plan->vectors) e.vectors_full = tg_tile_sem(&e.b, 0);
-  e.credit = tg_west_credits(&e.b, 2);
-  tg_exit exit = {
-      .flits = e.parts > 1 ? e.piece_flits : e.chunk_rows * e.out_flits, .pieces = e.parts, .buffer = e.out};
-  exit.loops[0] = e.loops[0], exit.loops[1] = e.loops[1], exit.loops[2] = e.parts;
-  tg_exit_init(&e.b, &exit, 2);
+  e.west_credit = tg_west_credits(&e.b, 2);
+  e.north_credit = tg_north_credits(&e.b, 2);
   tg_vx_instr microcode = {0};
   tg_status status = tg_mc_pack(mc, c->program, e.b.section, &microcode, c->diag);
   if (status) {
@@ -343,17 +416,17 @@ tg_status tg_emit_stream_kernel(tg_compile *c, const tg_kernel *kernel, const tg
   for (uint32_t r = 0; r < c->m->rows; r++)
     for (uint32_t col = 0; col < c->m->cols; col++) {
       emit_loads(&e, r, col);
-      status = emit_vop(&e, r, col, &microcode, repeat, &exit);
-      if (status) return status;
+      emit_vop(&e, r, col, &microcode, repeat);
     }
-  for (uint32_t r = 0; r < c->m->rows; r++) {
-    tg_queue *queue = tg_west_queue(&e.b, r, TG_CTX_LOAD);
+  for (uint32_t a = 0; a < tg_agcus(c->m); a++) {
+    tg_queue *queue = &tg_build_section(&e.b)->agcus[a].contexts[TG_CTX_LOAD];
+    if (!queue->count) continue;
     tg_instr *last = &queue->instrs[queue->count - 1];
     last->common.loop_count[0] = e.loops[0];
     last->common.loop_count[1] = e.loops[1];
   }
   for (uint32_t r = 0; r < c->m->rows; r++) emit_vector_loads(&e, r);
-  tg_exit_emit(&e.b, &exit, fill_store, &e);
+  tg_exit_emit(&e.b, e.exits, 1 + plan->more, fill_store, &e);
   tg_build_invoke(&e.b, name);
   return TG_OK;
 }

@@ -1,5 +1,6 @@
-/* Kernels that stream rows through the vector units: each tile takes every T-th chunk of rows, loaded by its
- * row's west AGCU, computed by one VOP a chunk, stored by its column's north AGCU. */
+/* Kernels that stream rows through the vector units: each tile takes every T-th chunk of rows, computed by
+ * one VOP a chunk. Every other tile loads from the west and stores to the north, those between the other way
+ * round, so that all DRAM ports have the same work, whatever a kernel reads and writes. */
 #ifndef TEGULA_MAPPER_STREAM_H
 #define TEGULA_MAPPER_STREAM_H
 
@@ -27,17 +28,22 @@ void tg_fill_walk(tg_agcu_instr *in, const tg_walk_plan *walk, int entry, int64_
 void tg_space_walk(const tg_space *space, int operand, const tg_dram_tensor *tensor, int64_t offset,
                    int64_t column_block, tg_walk_plan *out_walk);
 
+enum { TG_MORE_OUTPUTS = 2 };
+
 typedef struct tg_stream_kernel {
   int inputs;
   tg_walk_plan input[TG_STREAMS];
   tg_walk_plan output;
   int input_kind[TG_STREAMS], output_kind; /* stream kinds */
-  int vectors;                             /* read by every row, loaded once: streams after the output's */
-  tg_walk_plan vector[2];
-  int vector_kind[2];
-  int64_t rows;           /* of the kernel */
-  uint32_t take;          /* elements of a row block as loaded, a multiple of 2P */
-  uint32_t column_blocks; /* row blocks of a row: 1, or columns / take rounded up */
+  int more; /* further results, of the same shape as the first: streams after the vectors' */
+  tg_walk_plan more_output[TG_MORE_OUTPUTS];
+  int more_kind[TG_MORE_OUTPUTS];
+  int vectors; /* read by every row, loaded once: streams after the output's */
+  tg_walk_plan vector[TG_STREAMS];
+  int vector_kind[TG_STREAMS]; /* splat32: the vector is one number, for all elements */
+  int64_t rows;                /* of the kernel */
+  uint32_t take;               /* elements of a row block as loaded, a multiple of 2P */
+  uint32_t column_blocks;      /* row blocks of a row: 1, or columns / take rounded up */
   uint32_t
       window[TG_STREAMS]; /* loads of an input a chunk: 1, or positions of a pooling window, repeated by j */
   int64_t window_step;    /* linear K index from one position to the next */
@@ -52,6 +58,12 @@ typedef struct tg_stream_kernel {
  * stores, and one invocation. `repeat` is the VOP's seg_repeat. */
 tg_status tg_emit_stream_kernel(tg_compile *c, const tg_kernel *kernel, const tg_stream_kernel *plan,
                                 tg_mc *mc, int repeat);
+
+/* Columns of a block: the whole row if its flits fit the way out and a few buffers, else a part. Sets take
+ * and column_blocks from the plan's inputs and outputs. */
+void tg_choose_columns(const tg_params *m, tg_stream_kernel *plan, int64_t columns);
+/* Columns of a row of a space: of one dimension a few atoms, so that runs stay long, else the last one. */
+int64_t tg_space_block(const tg_params *m, const tg_space *space);
 
 /* Flits of a block of `elements` of a stream kind. */
 uint32_t tg_kind_flits(const tg_params *m, int kind, uint32_t elements);

@@ -1,4 +1,4 @@
-/* Kernels of the vector unit: elementwise nodes, softmax, pooling, and moves. */
+/* Kernels of the vector unit: softmax, pooling, and moves. */
 #include "mapper/expression.h"
 #include "mapper/functions.h"
 #include "mapper/rows.h"
@@ -7,120 +7,40 @@
 #include <assert.h>
 #include <stdlib.h>
 
-enum {
-  ROW_VECTORS = 4, /* vectors of a row of one-dimensional spaces: a few atoms, so that runs stay long */
-  OUTER_SECTIONS = 256
-};
-
 static uint32_t round_up(int64_t value, uint32_t unit) {
   return (uint32_t)((value + unit - 1) / unit * unit);
 }
 
-/* Columns of a block: the whole row if its flits fit the way out and a few buffers, else a part. */
-static void choose_columns(const tg_compile *c, tg_stream_kernel *plan, int64_t columns) {
-  uint32_t lanes = tg_lanes(c->m), share = tg_store_rows(c->m) / c->m->rows / 2;
-  uint32_t most_vectors = share / 2 ? share / 2 : 1; /* two flits of fp32 a vector */
-  uint32_t room = c->m->banks / (2 * (uint32_t)(plan->inputs + 1)) * tg_bank_rows(c->m), window = 1;
-  for (int i = 0; i < plan->inputs; i++)
-    if (window < plan->window[i]) window = plan->window[i];
-  if (most_vectors > room / 2 / window) most_vectors = room / 2 / window;
-  if (!most_vectors) most_vectors = 1;
-  int64_t vectors = (columns + lanes - 1) / lanes;
-  plan->take = (uint32_t)(vectors < most_vectors ? vectors : most_vectors) * lanes;
-  plan->column_blocks = (uint32_t)((columns + plan->take - 1) / plan->take);
-}
-
-/* ---- elementwise and moves: any space of four dimensions; more are cut into sections ---- */
+/* ---- moves ---- */
 
 typedef struct space_kernel {
+  tg_compile *c;
   const tg_kernel *kernel;
-  tg_space space; /* inputs in order, then the output */
-  int inputs;
-  const tg_dram_tensor *tensors[TG_STREAMS];
-  int kinds[TG_STREAMS];
-  int64_t offsets[TG_STREAMS]; /* elements */
+  tg_space space; /* input, output */
+  const tg_dram_tensor *tensors[2];
+  int kinds[2];
+  int64_t offsets[2]; /* elements */
   tg_mc *mc;
 } space_kernel;
 
-static tg_status emit_four(tg_compile *c, const space_kernel *k) {
-  tg_stream_kernel plan = {.inputs = k->inputs, .output_kind = k->kinds[k->inputs]};
-  for (int i = 0; i < k->inputs; i++) plan.window[i] = 1, plan.input_kind[i] = k->kinds[i];
-  int64_t block = (int64_t)tg_lanes(c->m) * ROW_VECTORS;
-  int64_t columns = k->space.rank == 1 && k->space.dims[0] > block ? block : k->space.dims[k->space.rank - 1];
-  choose_columns(c, &plan, columns);
-  if (k->space.rank == 1) block = plan.take, plan.column_blocks = 1;
-  for (int i = 0; i <= k->inputs; i++)
-    tg_space_walk(&k->space, i, k->tensors[i], k->offsets[i], block,
-                  i < k->inputs ? &plan.input[i] : &plan.output);
+static tg_status emit_four(void *user, const tg_space *space, const int64_t *offsets) {
+  const space_kernel *k = user;
+  const tg_params *m = k->c->m;
+  tg_stream_kernel plan = {
+      .inputs = 1, .window = {1}, .input_kind = {k->kinds[0]}, .output_kind = k->kinds[1]};
+  int64_t block = tg_space_block(m, space);
+  tg_choose_columns(m, &plan, block);
+  if (space->rank == 1) block = plan.take, plan.column_blocks = 1;
+  tg_space_walk(space, 0, k->tensors[0], k->offsets[0] + offsets[0], block, &plan.input[0]);
+  tg_space_walk(space, 1, k->tensors[1], k->offsets[1] + offsets[1], block, &plan.output);
   plan.rows = plan.output.radix[0] * plan.output.radix[1] * plan.output.radix[2];
-  return tg_emit_stream_kernel(c, k->kernel, &plan, k->mc, 0);
-}
-
-static tg_status emit_space(tg_compile *c, space_kernel *k) {
-  tg_space_merge(&k->space);
-  if (k->space.rank <= 4) return emit_four(c, k);
-  if (k->space.dims[0] > OUTER_SECTIONS)
-    return tg_fail(
-        c->diag, TG_INVALID,
-        "%s: more than four dimensions that cannot be merged, the first of %lld, are not supported",
-        tg_kernel_name(c, k->kernel), (long long)k->space.dims[0]);
-  for (int64_t i = 0; i < k->space.dims[0]; i++) {
-    space_kernel inner = *k;
-    inner.space.rank--;
-    for (int d = 0; d < inner.space.rank; d++) inner.space.dims[d] = k->space.dims[d + 1];
-    for (int o = 0; o <= k->inputs; o++) {
-      inner.offsets[o] += i * k->space.strides[o][0];
-      for (int d = 0; d < inner.space.rank; d++) inner.space.strides[o][d] = k->space.strides[o][d + 1];
-    }
-    tg_status status = emit_space(c, &inner);
-    if (status) return status;
-  }
-  return TG_OK;
+  return tg_emit_stream_kernel(k->c, k->kernel, &plan, k->mc, 0);
 }
 
 static void add_operand(const tg_compile *c, space_kernel *k, tg_value *value) {
   int index = k->space.operands;
   k->tensors[index] = tg_place_of(c, value);
   k->kinds[index] = tg_stream_kind(value);
-}
-
-static bool listed(const tg_operand_stream *streams, int count, const tg_value *value) {
-  for (int s = 0; s < count; s++)
-    if (streams[s].value == value) return true;
-  return false;
-}
-
-static bool made_inside(const tg_kernel *kernel, const tg_value *value) {
-  for (size_t n = 0; n < kernel->fused_count; n++)
-    if (tg_out(kernel->fused[n]) == value) return true;
-  return false;
-}
-
-tg_status tg_emit_elementwise(tg_compile *c, const tg_kernel *kernel) {
-  tg_operand_stream streams[TG_STREAMS];
-  int count = 0;
-  tg_mc mc;
-  tg_mc_begin(&mc, c->arena);
-  space_kernel k = {.kernel = kernel, .mc = &mc};
-  tg_space_begin(&k.space, kernel->output);
-  for (size_t n = 0; n < kernel->fused_count; n++)
-    for (int i = 0; i < kernel->fused[n]->input_count; i++) {
-      tg_value *value = tg_in(kernel->fused[n], i);
-      if (tg_is_scalar_constant(value) || made_inside(kernel, value) || listed(streams, count, value))
-        continue;
-      assert(count < TG_STREAMS - 1);
-      streams[count] = (tg_operand_stream){value, count};
-      add_operand(c, &k, value);
-      tg_space_add_broadcast(&k.space, value);
-      count++;
-    }
-  k.inputs = count;
-  add_operand(c, &k, kernel->output);
-  tg_space_add_broadcast(&k.space, kernel->output);
-  tg_mc_ref result = tg_emit_expression(&mc, c, kernel, NULL, TG_MC_NONE, streams, count);
-  if (result == TG_MC_NONE) return TG_INVALID;
-  tg_mc_store(&mc, count, k.kinds[count] == TG_STREAM_FP32, result);
-  return emit_space(c, &k);
 }
 
 /* Input and output strides of a move over the elements that it moves. */
@@ -145,7 +65,6 @@ static void move_strides(tg_compile *c, const tg_kernel *kernel, space_kernel *k
     add_operand(c, k, in);
     tg_space_add_strided(&k->space, in_dense);
   }
-  k->inputs = 1;
   k->kinds[1] = tg_stream_kind(out);
   tg_space_add_strided(&k->space, out_dense);
   if (!kernel->root)
@@ -163,13 +82,14 @@ static void move_strides(tg_compile *c, const tg_kernel *kernel, space_kernel *k
 tg_status tg_emit_move(tg_compile *c, const tg_kernel *kernel) {
   tg_mc mc;
   tg_mc_begin(&mc, c->arena);
-  space_kernel k = {.kernel = kernel, .mc = &mc};
+  space_kernel k = {.c = c, .kernel = kernel, .mc = &mc};
   move_strides(c, kernel, &k);
   tg_mc_ref value = tg_mc_load(&mc, 0, k.kinds[0] == TG_STREAM_FP32);
   if (kernel->root && tg_out(kernel->root)->dtype != kernel->source->dtype)
     value = tg_round_to(&mc, tg_out(kernel->root)->dtype, value, true);
   tg_mc_store(&mc, 1, k.kinds[1] == TG_STREAM_FP32, value);
-  return emit_space(c, &k);
+  tg_space_merge(&k.space);
+  return tg_space_in_fours(c, tg_kernel_name(c, kernel), &k.space, emit_four, &k);
 }
 
 /* ---- softmax ---- */
@@ -372,7 +292,7 @@ tg_status tg_emit_pool(tg_compile *c, const tg_kernel *kernel) {
                     : plan.input_kind[0] == TG_STREAM_BF16 ? 0xff80u
                                                            : 0xfc00u;
   p.fill = average ? 0 : lowest;
-  choose_columns(c, &plan, p.channels);
+  tg_choose_columns(c->m, &plan, p.channels);
 
   tg_mc code, *mc = &code;
   tg_mc_begin(mc, c->arena);

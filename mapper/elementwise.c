@@ -1,0 +1,131 @@
+/* Elementwise kernels: nodes of one shape in one pass over memory. Operands that are one number, or one row
+ * for all rows, are loaded once. */
+#include "mapper/expression.h"
+#include "mapper/stream.h"
+
+#include <assert.h>
+
+typedef struct elementwise {
+  tg_compile *c;
+  const tg_kernel *kernel;
+  tg_space space; /* operands, then results */
+  tg_value *values[TG_SPACE_OPERANDS];
+  int operands, results;
+  bool once[TG_SPACE_OPERANDS]; /* of operands: loaded once */
+  int stream[TG_SPACE_OPERANDS];
+  tg_mc *mc;
+} elementwise;
+
+static bool made_inside(const tg_kernel *kernel, const tg_value *value) {
+  for (size_t n = 0; n < kernel->fused_count; n++)
+    if (tg_out(kernel->fused[n]) == value) return true;
+  return false;
+}
+
+static void add(elementwise *e, tg_value *value) {
+  for (int i = 0; i < e->operands; i++)
+    if (e->values[i] == value) return;
+  assert(e->space.operands < TG_SPACE_OPERANDS);
+  e->values[e->space.operands] = value;
+  tg_space_add_broadcast(&e->space, value);
+}
+
+static void collect(elementwise *e) {
+  const tg_kernel *kernel = e->kernel;
+  tg_space_begin(&e->space, kernel->output);
+  for (size_t n = 0; n < kernel->fused_count; n++)
+    for (int i = 0; i < kernel->fused[n]->input_count; i++) {
+      tg_value *value = tg_in(kernel->fused[n], i);
+      if (tg_is_scalar_constant(value) || made_inside(kernel, value)) continue;
+      add(e, value);
+      e->operands = e->space.operands;
+    }
+  add(e, kernel->output);
+  e->results = 1;
+  tg_space_merge(&e->space);
+}
+
+static bool is_number(const elementwise *e, int operand) {
+  for (int d = 0; d < e->space.rank; d++)
+    if (e->space.strides[operand][d]) return false;
+  return tg_stream_kind(e->values[operand]) == TG_STREAM_FP32;
+}
+
+static bool is_row(const elementwise *e, int operand) {
+  int last = e->space.rank - 1;
+  for (int d = 0; d < last; d++)
+    if (e->space.strides[operand][d]) return false;
+  return last > 0 && e->space.strides[operand][last];
+}
+
+static tg_stream_kernel plan_of(const elementwise *e) {
+  tg_stream_kernel plan = {.output_kind = tg_stream_kind(e->kernel->output)};
+  for (int i = 0; i < e->operands; i++) {
+    int kind = tg_stream_kind(e->values[i]);
+    if (e->once[i])
+      plan.vector_kind[plan.vectors++] = is_number(e, i) ? TG_STREAM_SPLAT32 : kind;
+    else
+      plan.window[plan.inputs] = 1, plan.input_kind[plan.inputs++] = kind;
+  }
+  tg_choose_columns(e->c->m, &plan, tg_space_block(e->c->m, &e->space));
+  return plan;
+}
+
+/* Rows are loaded once where a block holds a whole one; spaces that are cut load everything as it comes. */
+static void choose_once(elementwise *e) {
+  bool cut = e->space.rank > 4;
+  for (int i = 0; i < e->operands; i++) e->once[i] = !cut && (is_number(e, i) || is_row(e, i));
+  if (plan_of(e).column_blocks == 1) return;
+  for (int i = 0; i < e->operands; i++) e->once[i] = !cut && is_number(e, i);
+}
+
+static void number_streams(elementwise *e) {
+  int inputs = 0, vectors = 0;
+  for (int i = 0; i < e->operands; i++) inputs += !e->once[i];
+  for (int i = 0, at = 0; i < e->operands; i++) e->stream[i] = e->once[i] ? inputs + 1 + vectors++ : at++;
+  e->stream[e->operands] = inputs;
+}
+
+static tg_walk_plan once_walk(const elementwise *e, int operand, int64_t offset) {
+  int last = e->space.rank - 1;
+  bool number = is_number(e, operand);
+  return (tg_walk_plan){.tensor = tg_place_of(e->c, e->values[operand]),
+                        .offset = offset,
+                        .radix = {1, 1, 1},
+                        .element_stride = number ? 1 : e->space.strides[operand][last],
+                        .columns = number ? 1 : e->space.dims[last]};
+}
+
+static tg_status emit_four(void *user, const tg_space *space, const int64_t *offsets) {
+  const elementwise *e = user;
+  tg_stream_kernel plan = plan_of(e);
+  int64_t block = tg_space_block(e->c->m, space);
+  if (space->rank != e->space.rank) tg_choose_columns(e->c->m, &plan, block);
+  if (space->rank == 1) block = plan.take, plan.column_blocks = 1;
+  int inputs = 0, vectors = 0;
+  for (int i = 0; i < e->operands; i++)
+    if (e->once[i])
+      plan.vector[vectors++] = once_walk(e, i, offsets[i]);
+    else
+      tg_space_walk(space, i, tg_place_of(e->c, e->values[i]), offsets[i], block, &plan.input[inputs++]);
+  tg_space_walk(space, e->operands, tg_place_of(e->c, e->kernel->output), offsets[e->operands], block,
+                &plan.output);
+  plan.rows = plan.output.radix[0] * plan.output.radix[1] * plan.output.radix[2];
+  return tg_emit_stream_kernel(e->c, e->kernel, &plan, e->mc, 0);
+}
+
+tg_status tg_emit_elementwise(tg_compile *c, const tg_kernel *kernel) {
+  tg_mc mc;
+  tg_mc_begin(&mc, c->arena);
+  elementwise e = {.c = c, .kernel = kernel, .mc = &mc};
+  collect(&e);
+  choose_once(&e);
+  number_streams(&e);
+  tg_operand_stream streams[TG_SPACE_OPERANDS];
+  for (int i = 0; i < e.operands; i++)
+    streams[i] = (tg_operand_stream){e.values[i], e.stream[i], e.once[i] && is_number(&e, i)};
+  tg_mc_ref result = tg_emit_expression(&mc, c, kernel, NULL, TG_MC_NONE, streams, e.operands);
+  if (result == TG_MC_NONE) return TG_INVALID;
+  tg_mc_store(&mc, e.stream[e.operands], tg_stream_kind(kernel->output) == TG_STREAM_FP32, result);
+  return tg_space_in_fours(c, tg_kernel_name(c, kernel), &e.space, emit_four, &e);
+}
