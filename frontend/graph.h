@@ -53,6 +53,7 @@ struct tg_value {
   tg_dtype dtype; /* TG_NONE until inferred; for a result, the dtype its producer rounds to */
   int rank;       /* -1 until inferred */
   tg_dim dims[TG_MAX_RANK];
+  bool literal;     /* constants: a number of the program (ONNX's Constant), never a parameter */
   const void *data; /* constants: elements of dtype, 64-byte aligned if the graph copied them; else NULL */
   uint64_t seed;    /* constants: tg_seeded_fill(seed, seed_scale) made the data; 0: it did not */
   float seed_scale;
@@ -75,6 +76,8 @@ typedef struct tg_attr {
   const char *text; /* "" when not given */
 } tg_attr;
 
+enum { TG_SUM_OF_GRADIENTS = -2 };
+
 struct tg_node {
   tg_op op;
   int64_t id; /* graph-node id of the stochastic-rounding hash: the same for the same model, kept by passes */
@@ -91,7 +94,8 @@ struct tg_node {
       *casts; /* a cast rule of the model's own (precision/cast_rules.h), metadata tegula.casts; or NULL */
   const char *rule; /* which precision rule decided, for `inspect`; NULL before the cast pass */
   /* Of a backward node: the id of the node whose gradient it computes, whose formats it follows, and the
-   * operand of that node whose gradient its result is (-1: a step on the way). -1, -1: not backward. */
+   * operand of that node whose gradient its result is (-1: a step on the way; TG_SUM_OF_GRADIENTS: gradients
+   * of one tensor added, in the format they have). -1, -1: not backward. */
   int64_t forward;
   int forward_operand;
   tg_node *next, *previous;

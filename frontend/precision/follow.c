@@ -19,6 +19,7 @@ void tg_forward_record(tg_cast_pass *p, const tg_node *node, const tg_dtype *arr
 
 /* The steps of a product's gradient that are no products (sums of a bias, factors) keep what they get. */
 static bool casts_operands(const tg_forward_formats *formats, const tg_node *node) {
+  if (node->forward_operand == TG_SUM_OF_GRADIENTS) return false;
   return formats->computes && (!formats->product || tg_op_is(node->op, TG_IS_GEMM));
 }
 

@@ -267,7 +267,7 @@ static bool parse_attr(parser *p, tg_node *node, const char *name) {
 static bool parse_forward(parser *p, tg_node *node) {
   int64_t operand;
   if (!parse_int(p, &node->forward) || !expect(p, ":") || !parse_int(p, &operand)) return false;
-  if (operand < -1 || operand > INT_MAX) return expected(p, "the number of an operand");
+  if (operand < TG_SUM_OF_GRADIENTS || operand > INT_MAX) return expected(p, "the number of an operand");
   node->forward_operand = (int)operand;
   return true;
 }

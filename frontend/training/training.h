@@ -6,7 +6,8 @@
  * The step graph's inputs are the model's own, the labels, a few numbers that change from step to step
  * (learning rate, bias corrections, loss scale) and what stays on the device: parameters, optimizer state and
  * running statistics, each carried from an output to the input it came from (tg_carry). Its outputs are the
- * model's, the loss and the carried tensors. The plan says which is which and where each begins.
+ * loss, the carried tensors and what else the options ask for. The plan says which is which and where each
+ * begins.
  *
  * Autodiff comes before the precision policy: backward nodes name the node they belong to (tg_node.forward)
  * and the policy lets them follow its formats. Optimizer and loss-scale nodes keep the formats they are
@@ -21,27 +22,30 @@ extern "C" {
 #endif
 
 typedef enum tg_loss {
-#define TG_LOSS(id, name, labels, formula) TG_LOSS_##id,
+#define TG_LOSS(id, name, labels, origin, formula) TG_LOSS_##id,
 #include "frontend/training/losses.def"
 #undef TG_LOSS
   TG_LOSS_COUNT
 } tg_loss;
 
 typedef enum tg_optimizer {
-#define TG_OPTIMIZER(id, name, state, update) TG_OPTIMIZER_##id,
+#define TG_OPTIMIZER(id, name, state, epsilon, weight_decay, update) TG_OPTIMIZER_##id,
 #include "frontend/training/optimizers.def"
 #undef TG_OPTIMIZER
   TG_OPTIMIZER_COUNT
 } tg_optimizer;
 
+#define TG_OF_OPTIMIZER (-1.0) /* epsilon, weight_decay: as optimizers.def has it for the optimizer */
+
 typedef struct tg_training_options {
   tg_loss loss;
   const char *loss_output; /* the model's output that the loss reads; NULL: its first */
   tg_optimizer optimizer;
-  double momentum, beta1, beta2, epsilon, weight_decay;
-  double clip_norm;   /* gradients scaled by min(1, clip_norm / (norm of all + 1e-6)); 0: not */
-  double clip_value;  /* each element of a gradient at most this far from 0; 0: not */
-  const char *frozen; /* extended regex: parameters whose names match are not trained; NULL: none */
+  double momentum, beta1, beta2;
+  double epsilon, weight_decay; /* or TG_OF_OPTIMIZER */
+  double clip_norm;             /* gradients scaled by min(1, clip_norm / (norm of all + 1e-6)); 0: not */
+  double clip_value;            /* each element of a gradient at most this far from 0; 0: not */
+  const char *frozen;           /* extended regex: parameters whose names match are not trained; NULL: none */
 
   int partials;        /* --data-parallel: partial sums of linear weight gradients; 1: none */
   bool reduce_bf16sr;  /* --weight-grad-reduce */
@@ -52,13 +56,20 @@ typedef struct tg_training_options {
   bool scale_loss;     /* --loss-scale: gradients carry the number LOSS_SCALE; a step that finds an infinity
                           or NaN in any of them leaves everything carried as it was */
   bool keep_gradients; /* the parameters' gradients (unscaled, before clipping) become outputs */
+  bool keep_outputs;   /* the model's outputs are the step's first; else it has none of them */
 } tg_training_options;
 
-/* sgd, cross_entropy, betas 0.9 0.999, epsilon 1e-8, FP32, no partials. */
+/* sgd, cross_entropy, momentum 0.9, betas 0.9 0.999, epsilon and weight decay of the optimizer, FP32, no
+ * partials. */
 void tg_training_defaults(tg_training_options *options);
+double tg_training_epsilon(const tg_training_options *options); /* that are in force */
+double tg_training_weight_decay(const tg_training_options *options);
 /* By name, as in the tables. TG_INVALID names those there are. */
 tg_status tg_loss_parse(const char *name, tg_loss *out_loss, tg_diag *diag);
 tg_status tg_optimizer_parse(const char *name, tg_optimizer *out_optimizer, tg_diag *diag);
+const char *tg_loss_name(tg_loss loss);
+const char *tg_optimizer_name(tg_optimizer optimizer);
+const char *tg_optimizer_state(tg_optimizer optimizer); /* words, as in optimizers.def */
 
 /* Numbers of one step, inputs of shape [1]. */
 typedef enum tg_step_number {
@@ -67,6 +78,7 @@ typedef enum tg_step_number {
   TG_STEP_ADAM_CORRECTION, /* 1 / sqrt(1 - beta2^t) */
   TG_STEP_LOSS_SCALE,
   TG_STEP_INVERSE_SCALE, /* 1 / loss scale, computed in double */
+  TG_STEP_NUMBER_COUNT
 } tg_step_number;
 
 typedef enum tg_step_role {
@@ -98,11 +110,12 @@ typedef struct tg_training_plan {
   int found_inf;     /* output: f32[1], 1 if the step was skipped; -1 without scale_loss */
   int labels;        /* input that takes the labels */
   bool classes;      /* labels are class indices */
-  int model_outputs; /* outputs 0 .. model_outputs - 1 are the model's */
+  int model_outputs; /* outputs 0 .. model_outputs - 1 are the model's (keep_outputs), else 0 */
 } tg_training_plan;
 
 /* `model` as imported, its sizes bound and inferred; it is not changed, and its constants' data is borrowed.
- * Trainable are the float constants that the loss depends on differentiably, but for those matching `frozen`.
+ * Trainable are the initializers of floats that the loss depends on differentiably, but for those of rank 0,
+ * results of ONNX's Constant (tg_value.literal) and those matching `frozen`.
  * The step graph and the plan live on `arena`. TG_INVALID: an operator on the way has no gradient (by name),
  * the loss's output does not fit, or nothing is trainable. */
 tg_status tg_training_build(const tg_graph *model, const tg_training_options *options, tg_arena *arena,

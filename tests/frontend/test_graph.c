@@ -175,7 +175,7 @@ TG_TEST(text, refuses_what_is_no_graph) {
       "graph \"g\"\ninput %x: f32[99999999999,99999999999]",
       "graph \"g\"\ninput %x: f32[2]\ninput %x: f32[2]",
       "graph \"g\"\ninput %x: f32[2]\n%y = Relu(%x) @0\noutput \"y\" %y: f32 -> %y",
-      "graph \"g\"\ninput %x: f32[2]\n%y = Relu(%x) @0 forward=1:-2",
+      "graph \"g\"\ninput %x: f32[2]\n%y = Relu(%x) @0 forward=1:-3",
       "graph \"g\"\n%y = Relu(%x)",
       "graph \"g\"\ninput %x: f32[2]\n%y = Rely(%x)",
       "graph \"g\"\ninput %x: f32[2]\n%y = Relu(%x) axis=1",

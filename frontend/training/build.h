@@ -1,0 +1,45 @@
+/* What the step is built with: typed nodes in one call, stamped with where they come from. */
+#ifndef TEGULA_FRONTEND_TRAINING_BUILD_H
+#define TEGULA_FRONTEND_TRAINING_BUILD_H
+
+#include "frontend/graph.h"
+
+typedef struct tg_build {
+  tg_graph *graph;
+  tg_node *before;    /* nodes are put before it; NULL: at the end */
+  const char *name;   /* of nodes and of their results; a suffix makes results unique */
+  int64_t forward;    /* tg_node.forward of what is built; -1: not backward */
+  const char *origin; /* tg_node.origin; or NULL */
+  bool keep_formats;  /* disable_graphamp */
+} tg_build;
+
+/* Result of arithmetic on floats: F32 until it is known to be a gradient; comparisons: BOOL. */
+tg_value *tg_build_op(tg_build *b, tg_op op, tg_value *const *inputs, int count);
+tg_value *tg_build_unary(tg_build *b, tg_op op, tg_value *x);
+tg_value *tg_build_binary(tg_build *b, tg_op op, tg_value *x, tg_value *y);
+/* With an F32 constant as the second operand. */
+tg_value *tg_build_with(tg_build *b, tg_op op, tg_value *x, double number);
+tg_value *tg_build_from(tg_build *b, tg_op op, double number, tg_value *x);
+tg_value *tg_build_number(tg_build *b, double number);
+/* min(max(x, low), high). */
+tg_value *tg_build_clip(tg_build *b, tg_value *x, double low, double high);
+
+/* A B with their last two dimensions as matrices, batch dimensions broadcast. */
+tg_value *tg_build_matmul(tg_build *b, tg_value *x, tg_value *y);
+
+/* Moves keep the element type; `x` itself where nothing changes. */
+tg_value *tg_build_reshape(tg_build *b, tg_value *x, int rank, const int64_t *sizes);
+tg_value *tg_build_reshape_like(tg_build *b, tg_value *x, const tg_value *like);
+tg_value *tg_build_transpose(tg_build *b, tg_value *x, const int64_t *perm);
+tg_value *tg_build_swap(tg_build *b, tg_value *x); /* the last two dimensions */
+tg_value *tg_build_cast(tg_build *b, tg_value *x, tg_dtype dtype);
+
+/* Sum over dimensions whose bit is set in `axes`; they stay as size 1. */
+tg_value *tg_build_sum(tg_build *b, tg_value *x, unsigned axes);
+/* Undoes broadcasting: sums what was repeated, to the shape of `like`. */
+tg_value *tg_build_sum_to(tg_build *b, tg_value *x, const tg_value *like);
+
+/* x where `condition` > 0, else 0. */
+tg_value *tg_build_where_positive(tg_build *b, tg_value *condition, tg_value *x);
+
+#endif

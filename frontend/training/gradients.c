@@ -1,0 +1,143 @@
+#include "frontend/training/gradients.h"
+
+#include "frontend/training/rules.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ALL      ~0u
+#define FIRST(n) ((1u << (n)) - 1)
+static const tg_gradient_info table[TG_OP_COUNT] = {
+#define TG_GRADIENT(op, operands, rule, formula) [TG_OP_##op] = {tg_gradient_##rule, operands, formula},
+#include "frontend/training/gradients.def"
+#undef TG_GRADIENT
+};
+#undef ALL
+#undef FIRST
+
+const tg_gradient_info *tg_gradient_get(tg_op op) { return &table[op]; }
+
+/* --- what depends on what
+ * -------------------------------------------------------------------------------------- */
+
+/* Operators without a gradient count with all their operands, so that the walk comes upon them and says so.
+ */
+static bool is_differentiable(const tg_node *node, int input) {
+  const tg_value *x = tg_in(node, input);
+  unsigned operands = table[node->op].rule ? table[node->op].operands : ~0u;
+  return x && tg_dtype_is_float(x->dtype) && (input >= 32 || operands >> input & 1);
+}
+
+static bool has_float_result(const tg_node *node) { return tg_dtype_is_float(tg_out(node)->dtype); }
+
+void tg_backward_reach(const tg_graph *graph, const tg_value *y, bool *out_reached) {
+  memset(out_reached, 0, (size_t)graph->value_count * sizeof *out_reached);
+  out_reached[y->index] = true;
+  for (const tg_node *node = graph->last; node; node = node->previous) {
+    bool reached = false;
+    for (int i = 0; i < node->output_count; i++) reached |= out_reached[node->outputs[i]->index];
+    for (int i = 0; reached && has_float_result(node) && i < node->input_count; i++)
+      if (is_differentiable(node, i)) out_reached[tg_in(node, i)->index] = true;
+  }
+}
+
+static void find_wanted(tg_backward *w, const tg_node *first, const tg_node *last, const bool *is_parameter) {
+  for (int i = 0; i < w->value_count; i++) w->wanted[i] = is_parameter[i];
+  for (const tg_node *node = first; node; node = node->next) {
+    bool any = false;
+    for (int i = 0; has_float_result(node) && i < node->input_count; i++)
+      any |= is_differentiable(node, i) && w->wanted[tg_in(node, i)->index];
+    for (int i = 0; i < node->output_count; i++) w->wanted[node->outputs[i]->index] = any;
+    if (node == last) break;
+  }
+}
+
+/* --- the walk
+ * -------------------------------------------------------------------------------------------------- */
+
+bool tg_backward_wants(const tg_backward *w, int input) {
+  const tg_value *x = tg_in(w->node, input);
+  return x && is_differentiable(w->node, input) && w->wanted[x->index];
+}
+
+tg_value *tg_backward_of(const tg_backward *w, int output) {
+  return w->gradient[w->node->outputs[output]->index];
+}
+
+/* A gradient has the element type of what it is the gradient of; what was just built for it is rounded to
+ * that, anything else converted. */
+static tg_value *with_dtype(tg_backward *w, tg_value *gradient, tg_dtype dtype) {
+  tg_node *producer = gradient->producer;
+  if (gradient->dtype == dtype) return gradient;
+  bool fresh = producer && producer->forward == w->node->id && producer->forward_operand == -1 &&
+               !gradient->use_count && !tg_op_is(producer->op, TG_IS_MOVE) && producer->op != TG_OP_CAST;
+  if (!fresh) return tg_build_cast(&w->build, gradient, dtype);
+  gradient->dtype = dtype;
+  return gradient;
+}
+
+void tg_backward_give(tg_backward *w, int input, tg_value *gradient) {
+  if (!tg_backward_wants(w, input)) return;
+  tg_value *x = tg_in(w->node, input);
+  gradient = with_dtype(w, tg_build_sum_to(&w->build, gradient, x), x->dtype);
+  tg_node *producer = gradient->producer;
+  if (producer && producer->forward == w->node->id && producer->forward_operand == -1)
+    producer->forward_operand = input;
+  tg_value **sum = &w->gradient[x->index];
+  if (*sum) {
+    gradient = tg_build_binary(&w->build, TG_OP_ADD, *sum, gradient);
+    gradient->dtype = x->dtype;
+    gradient->producer->forward_operand = TG_SUM_OF_GRADIENTS;
+  }
+  *sum = gradient;
+}
+
+static tg_status refuse(const tg_node *node, tg_diag *diag) {
+  const char *op = tg_op_get(node->op)->name;
+  if (*node->name)
+    return tg_fail(diag, TG_INVALID, "node \"%s\" (%s): the operator has no gradient", node->name, op);
+  return tg_fail(diag, TG_INVALID,
+                 "node %" PRId64 " (%s), which computes \"%s\": the operator has no gradient", node->id, op,
+                 tg_out(node)->name);
+}
+
+/* Gradients of a node's operands are named after the first operand that wants one. */
+static const char *gradient_name(const tg_backward *w, const tg_node *node) {
+  for (int i = node->input_count - 1; i >= 0; i--)
+    if (tg_backward_wants(w, i))
+      return tg_arena_printf(w->build.graph->arena, "%s.grad", tg_in(node, i)->name);
+  return NULL;
+}
+
+static tg_status step_back(tg_backward *w, const tg_node *node) {
+  bool reached = false, wanted = false;
+  w->node = node;
+  for (int i = 0; i < node->output_count; i++) reached |= w->gradient[node->outputs[i]->index] != NULL;
+  for (int i = 0; i < node->input_count; i++) wanted |= tg_backward_wants(w, i);
+  if (!reached || !wanted) return TG_OK;
+  if (!table[node->op].rule) return refuse(node, w->diag);
+  w->build.forward = node->id;
+  w->build.origin = node->origin;
+  w->build.keep_formats = node->disable_graphamp;
+  w->build.name = gradient_name(w, node);
+  table[node->op].rule(w, node, w->gradient[tg_out(node)->index]);
+  return TG_OK;
+}
+
+tg_status tg_backward_run(tg_graph *graph, const bool *is_parameter, int value_count, tg_node *last,
+                          tg_value *y, tg_value *dy, tg_value **out_gradients, tg_diag *diag) {
+  tg_backward w = {.build = {.graph = graph, .forward = -1},
+                   .gradient = out_gradients,
+                   .wanted = calloc((size_t)value_count + 1, sizeof(bool)),
+                   .value_count = value_count,
+                   .diag = diag};
+  if (!w.wanted) tg_die("out of memory");
+  find_wanted(&w, graph->first, last, is_parameter);
+  memset(out_gradients, 0, (size_t)value_count * sizeof *out_gradients);
+  out_gradients[y->index] = dy;
+  tg_status status = TG_OK;
+  for (tg_node *node = last; node && !status; node = node->previous) status = step_back(&w, node);
+  free(w.wanted);
+  return status;
+}

@@ -1,0 +1,43 @@
+/* Reverse mode: from the gradient of one value to those of the parameters it depends on. */
+#ifndef TEGULA_FRONTEND_TRAINING_GRADIENTS_H
+#define TEGULA_FRONTEND_TRAINING_GRADIENTS_H
+
+#include "frontend/training/build.h"
+
+/* The walk. A rule reads `node` and the gradients of its results, and gives those of its operands. */
+typedef struct tg_backward {
+  tg_build build; /* stamped for the node whose rule runs */
+  const tg_node *node;
+  tg_value **gradient; /* by value->index: the sum so far; NULL: none yet */
+  bool *wanted;        /* by value->index: it depends on a parameter */
+  int value_count;
+  tg_diag *diag;
+} tg_backward;
+
+/* Does operand `input` of the node at hand need a gradient? */
+bool tg_backward_wants(const tg_backward *w, int input);
+/* Adds `gradient`, of the broadcast shape or of the operand's, to that of operand `input`. */
+void tg_backward_give(tg_backward *w, int input, tg_value *gradient);
+/* Of a result of the node at hand; NULL: nothing depends on it. */
+tg_value *tg_backward_of(const tg_backward *w, int output);
+
+typedef void tg_gradient_rule(tg_backward *w, const tg_node *node, tg_value *dy);
+
+/* A row of gradients.def. */
+typedef struct tg_gradient_info {
+  tg_gradient_rule *rule; /* NULL: the operator has no gradient */
+  unsigned operands;      /* bit i: operand i may need one; the others are indices, sizes, conditions */
+  const char *text;
+} tg_gradient_info;
+const tg_gradient_info *tg_gradient_get(tg_op op);
+
+/* Walks back from `y`, whose gradient is `dy`, over the nodes up to `last`. `is_parameter` is by value->index
+ * (values made since have none); out_gradients has room for as many. The gradient of parameters that `y` does
+ * not depend on is NULL. TG_INVALID: a node on the way has no gradient. */
+tg_status tg_backward_run(tg_graph *graph, const bool *is_parameter, int value_count, tg_node *last,
+                          tg_value *y, tg_value *dy, tg_value **out_gradients, tg_diag *diag);
+
+/* Marks, by value->index, all that `y` depends on by operands that have gradients. */
+void tg_backward_reach(const tg_graph *graph, const tg_value *y, bool *out_reached);
+
+#endif

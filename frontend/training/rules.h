@@ -1,0 +1,27 @@
+/* The rules of gradients.def and what their files share. */
+#ifndef TEGULA_FRONTEND_TRAINING_RULES_H
+#define TEGULA_FRONTEND_TRAINING_RULES_H
+
+#include "frontend/training/gradients.h"
+
+#define TG_GRADIENT(op, operands, rule, formula) tg_gradient_rule tg_gradient_##rule;
+#include "frontend/training/gradients.def"
+#undef TG_GRADIENT
+
+static inline tg_value *tg_mul(tg_backward *w, tg_value *x, tg_value *y) {
+  return tg_build_binary(&w->build, TG_OP_MUL, x, y);
+}
+static inline tg_value *tg_sub(tg_backward *w, tg_value *x, tg_value *y) {
+  return tg_build_binary(&w->build, TG_OP_SUB, x, y);
+}
+static inline tg_value *tg_div(tg_backward *w, tg_value *x, tg_value *y) {
+  return tg_build_binary(&w->build, TG_OP_DIV, x, y);
+}
+static inline tg_value *tg_neg(tg_backward *w, tg_value *x) {
+  return tg_build_unary(&w->build, TG_OP_NEG, x);
+}
+static inline tg_value *tg_scaled(tg_backward *w, tg_value *x, double factor) {
+  return factor == 1 ? x : tg_build_with(&w->build, TG_OP_MUL, x, factor);
+}
+
+#endif
