@@ -7,6 +7,7 @@
 #ifndef TEGULA_FUNCTIONAL_EXEC_H
 #define TEGULA_FUNCTIONAL_EXEC_H
 
+#include "sim/machine/access.h"
 #include "sim/machine/dram.h"
 #include "sim/machine/sequencer.h"
 #include "sim/machine/walk.h"
@@ -54,6 +55,9 @@ static inline uint32_t *tg_acc_row(const tg_machine_state *state, uint32_t tile,
  * destinations); TG_FAULT names the operand and the address. `endpoint`: tile, or tiles + AGCU. */
 tg_status tg_exec_check(const tg_machine_state *state, uint32_t endpoint, tg_unit unit,
                         const tg_execution *execution, tg_diag *diag);
+/* The same, and what it accesses. */
+tg_status tg_exec_accesses(const tg_machine_state *state, uint32_t endpoint, tg_unit unit,
+                           const tg_execution *execution, tg_accesses *out_accesses, tg_diag *diag);
 
 /* The interchangeable part. `destroy` may be NULL. */
 typedef struct tg_kernels tg_kernels;
@@ -95,6 +99,10 @@ tg_status tg_exec_load(tg_machine_state *state, uint32_t agcu, const tg_executio
                        uint32_t *out_atoms, tg_diag *diag);
 tg_status tg_exec_store(tg_machine_state *state, uint32_t agcu, const tg_execution *x, tg_walk *walk,
                         uint32_t *out_atoms, tg_diag *diag);
+
+/* The same burst without its values: only the cost, and whether it reaches outside. */
+tg_status tg_exec_check_burst(const tg_machine_state *state, tg_walk *walk, uint32_t *out_atoms,
+                              tg_diag *diag);
 
 /* Derived from one execution of a GEMM: what both implementations need. */
 typedef struct tg_gemm_setup {

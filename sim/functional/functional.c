@@ -1,9 +1,8 @@
 /* Untimed interpretation in rounds: every unit whose waits are satisfied issues its next instruction; all of
- * them execute, tiles in parallel; all of them post. The rounds do not depend on the number of threads. */
+ * them execute; all of them post. Values are computed beside, in as many threads as wanted (values.h). */
 #include "sim/functional/functional.h"
 
-#include "sim/functional/exec.h"
-#include "sim/functional/pool.h"
+#include "sim/functional/values.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +17,7 @@ typedef struct unit {
   tg_execution next; /* unless done */
   uint32_t wait_count;
   uint16_t waits[TG_MAX_WAITS];
+  tg_accesses accesses; /* of an issued one */
 } unit;
 
 typedef struct functional {
@@ -25,10 +25,9 @@ typedef struct functional {
   const tg_kernels *kernels;
   tg_kernels *owned; /* NULL with the reference kernels */
   tg_machine_state *state;
-  tg_pool *pool;
-  uint32_t unit_count, invocation, job_count;
+  tg_values *values;
+  uint32_t unit_count, invocation;
   unit *units;         /* of tiles (mx, vx, tx), then of AGCUs (contexts) */
-  uint32_t *jobs;      /* tiles with a GEMM or VOP in this round */
   uint16_t *semaphore; /* params.semaphores an endpoint */
   tg_run_result *result;
   size_t event_capacity;
@@ -111,46 +110,38 @@ static uint32_t issue(functional *f) {
 }
 
 static tg_status check_issued(functional *f, tg_diag *diag) {
-  f->job_count = 0;
   for (uint32_t i = 0; i < f->unit_count; i++) {
-    const unit *u = &f->units[i];
-    if (!u->issued) continue;
-    if (tg_exec_check(f->state, u->endpoint, u->kind, &u->next, diag)) return fault_at(f, u, diag);
-    if (u->kind > TG_VX || u->next.in->common.op[0] == TG_OP_sync) continue;
-    if (!f->job_count || f->jobs[f->job_count - 1] != u->endpoint) f->jobs[f->job_count++] = u->endpoint;
+    unit *u = &f->units[i];
+    if (u->issued && tg_exec_accesses(f->state, u->endpoint, u->kind, &u->next, &u->accesses, diag))
+      return fault_at(f, u, diag);
   }
   return TG_OK;
 }
 
-/* The mx and vx work of a tile, in this order. */
-static void compute_tile(void *data, uint32_t job) {
-  functional *f = data;
-  uint32_t tile = f->jobs[job];
-  const unit *mx = &f->units[3 * tile], *vx = mx + 1;
-  if (mx->issued && mx->next.in->common.op[0] == TG_OP_mx_gemm)
-    tg_exec_gemm(f->kernels, f->state, tile, &mx->next);
-  if (vx->issued && vx->next.in->common.op[0] == TG_OP_vx_vop)
-    tg_exec_vop(f->kernels, f->state, tile, &vx->next);
-}
-
-static tg_status transfer_agcu(functional *f, const unit *u, tg_diag *diag) {
+/* What a LOAD or STORE costs the port, and whether it stays in device memory. */
+static tg_status count_bursts(functional *f, const unit *u, tg_diag *diag) {
   const tg_agcu_instr *in = &u->next.in->agcu;
-  uint32_t agcu = u->endpoint - tg_tiles(&f->program->params), atoms;
+  if (in->op[0] == TG_OP_sync) return TG_OK;
+  uint64_t *moved = in->op[0] == TG_OP_agcu_load ? &f->state->dram->read : &f->state->dram->written;
   tg_walk walk;
   tg_walk_begin(&walk, &f->program->params, in, u->next.index, f->state->bases[in->base[0]]);
   while (walk.flit < walk.flits) {
-    bool loads = in->op[0] == TG_OP_agcu_load;
-    tg_status status = (loads ? tg_exec_load : tg_exec_store)(f->state, agcu, &u->next, &walk, &atoms, diag);
-    if (status) return fault_at(f, u, diag);
-    *(loads ? &f->state->dram->read : &f->state->dram->written) += 64ull * atoms;
+    uint32_t atoms;
+    if (tg_exec_check_burst(f->state, &walk, &atoms, diag)) return fault_at(f, u, diag);
+    *moved += 64ull * atoms;
   }
   return TG_OK;
 }
 
-static tg_status transfer(functional *f, const unit *u, tg_diag *diag) {
-  if (u->next.in->common.op[0] == TG_OP_sync || u->kind < TG_TX) return TG_OK;
-  if (u->kind == TG_AGCU) return transfer_agcu(f, u, diag);
-  tg_exec_send(f->state, u->endpoint, &u->next, 0, (uint32_t)u->next.in->tx.flits[0]);
+/* Computing first, then what moves data. */
+static tg_status execute(functional *f, tg_diag *diag) {
+  for (int moving = 0; moving < 2; moving++)
+    for (uint32_t i = 0; i < f->unit_count; i++) {
+      const unit *u = &f->units[i];
+      if (!u->issued || (u->kind >= TG_TX) != moving) continue;
+      if (u->kind == TG_AGCU && count_bursts(f, u, diag)) return TG_FAULT;
+      tg_values_add(f->values, u->endpoint, u->kind, &u->next, &u->accesses);
+    }
   return TG_OK;
 }
 
@@ -222,13 +213,10 @@ static int order(const void *left, const void *right) {
   return a->start < b->start ? -1 : a->start > b->start;
 }
 
-/* One round. Parallel part first; transfers and posts follow in the order of the units. */
+/* One round. Posts are in the order of the units. */
 static tg_status perform(functional *f, tg_diag *diag) {
   tg_status status = check_issued(f, diag);
-  if (status) return status;
-  tg_pool_run(f->pool, f->job_count, compute_tile, f);
-  for (uint32_t i = 0; !status && i < f->unit_count; i++)
-    if (f->units[i].issued) status = transfer(f, &f->units[i], diag);
+  if (!status) status = execute(f, diag);
   for (uint32_t i = 0; !status && i < f->unit_count; i++) {
     unit *u = &f->units[i];
     if (!u->issued) continue;
@@ -293,10 +281,12 @@ static tg_status run(void *opened, tg_dram *dram, const tg_run_options *options,
   f->event_capacity = 0;
   f->record = options->record_events;
   tg_exec_thread_init();
+  tg_values_bind(f->values, f->kernels, f->state);
   tg_status status = TG_OK;
   for (f->invocation = 0; !status && f->invocation < f->program->invocation_count; f->invocation++) {
     tg_machine_begin(f->state, f->program, f->invocation, options->seed, options->step, dram);
     status = run_section(f, options->max_cycles, diag);
+    tg_values_finish(f->values);
   }
   if (out_result->event_count) qsort(out_result->events, out_result->event_count, sizeof(tg_event), order);
   for (size_t i = 0; i < out_result->event_count; i++) out_result->events[i].start = 0;
@@ -309,11 +299,10 @@ static tg_status run(void *opened, tg_dram *dram, const tg_run_options *options,
 static void close_engine(void *opened) {
   functional *f = opened;
   if (!f) return;
-  tg_pool_destroy(f->pool);
+  tg_values_destroy(f->values);
   tg_kernels_destroy(f->owned);
   tg_machine_destroy(f->state);
   free(f->units);
-  free(f->jobs);
   free(f->semaphore);
   free(f);
 }
@@ -325,11 +314,10 @@ static functional *open_engine(const tg_program *program, const tg_run_options *
   f->program = program;
   f->kernels = tg_kernels_reference();
   f->units = calloc(3 * tg_tiles(m) + tg_agcus(m) * m->agcu_contexts, sizeof *f->units);
-  f->jobs = calloc(tg_tiles(m), sizeof *f->jobs);
   f->semaphore = calloc((size_t)(tg_tiles(m) + tg_agcus(m)) * m->semaphores, sizeof *f->semaphore);
-  if (!f->units || !f->jobs || !f->semaphore) tg_die("out of memory");
+  if (!f->units || !f->semaphore) tg_die("out of memory");
   f->state = tg_machine_create(m);
-  f->pool = tg_pool_create(options->threads);
+  f->values = tg_values_create(options->threads);
   return f;
 }
 

@@ -74,11 +74,9 @@ void tg_pool_destroy(tg_pool *pool) {
   free(pool);
 }
 
-void tg_pool_run(tg_pool *pool, uint32_t count, void (*job)(void *data, uint32_t i), void *data) {
-  if (pool->thread_count == 0 || count < 2) {
-    for (uint32_t i = 0; i < count; i++) job(data, i);
-    return;
-  }
+uint32_t tg_pool_threads(const tg_pool *pool) { return pool->thread_count + 1; }
+
+void tg_pool_start(tg_pool *pool, uint32_t count, void (*job)(void *data, uint32_t i), void *data) {
   pthread_mutex_lock(&pool->lock);
   pool->job = job;
   pool->data = data;
@@ -88,8 +86,20 @@ void tg_pool_run(tg_pool *pool, uint32_t count, void (*job)(void *data, uint32_t
   pool->batch++;
   pthread_cond_broadcast(&pool->work);
   pthread_mutex_unlock(&pool->lock);
+}
+
+void tg_pool_finish(tg_pool *pool) {
   work(pool);
   pthread_mutex_lock(&pool->lock);
   while (pool->active) pthread_cond_wait(&pool->idle, &pool->lock);
   pthread_mutex_unlock(&pool->lock);
+}
+
+void tg_pool_run(tg_pool *pool, uint32_t count, void (*job)(void *data, uint32_t i), void *data) {
+  if (pool->thread_count == 0 || count < 2) {
+    for (uint32_t i = 0; i < count; i++) job(data, i);
+    return;
+  }
+  tg_pool_start(pool, count, job, data);
+  tg_pool_finish(pool);
 }

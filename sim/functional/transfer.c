@@ -109,6 +109,19 @@ static void fill(const tg_agcu_instr *in, uint32_t chip_bytes, uint8_t *at, uint
       memcpy(at + 2 * i, &half, 2);
 }
 
+tg_status tg_exec_check_burst(const tg_machine_state *state, tg_walk *walk, uint32_t *out_atoms,
+                              tg_diag *diag) {
+  tg_span list[MAX_BURST_SPANS];
+  tg_spans spans = {.span = list};
+  uint32_t atoms;
+  tg_status status = TG_OK;
+  tg_walk_burst(walk, state->params.burst_flits, &spans, &atoms);
+  if (out_atoms) *out_atoms = atoms;
+  for (uint32_t i = 0; !status && i < spans.count; i++)
+    status = check_span(&list[i], walk->memory_bytes, state->dram, diag);
+  return status;
+}
+
 tg_status tg_exec_load(tg_machine_state *state, uint32_t agcu, const tg_execution *x, tg_walk *walk,
                        uint32_t *out_atoms, tg_diag *diag) {
   const tg_agcu_instr *in = &x->in->agcu;

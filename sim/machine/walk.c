@@ -134,3 +134,37 @@ uint32_t tg_walk_burst(tg_walk *walk, uint32_t flits, tg_spans *out_spans, uint3
   *out_atoms = atoms;
   return pieces;
 }
+
+/* Smallest and largest digit of each place while a linear index goes from `first` on, `count` steps. Digits
+ * of the outermost place that its radix excludes are out of bounds. */
+static void digit_ranges(uint32_t first, uint32_t count, const int64_t radix[3], uint32_t low[3],
+                         uint32_t high[3]) {
+  digits(first, radix, low);
+  digits(first + count - 1, radix, high);
+  bool carried = high[0] != low[0];
+  if (high[0] >= radix[0]) high[0] = (uint32_t)radix[0] - 1;
+  for (int d = 1; d < 3; d++) {
+    bool carries = carried || high[d] != low[d];
+    if (carried) low[d] = 0, high[d] = (uint32_t)radix[d] - 1;
+    carried = carries;
+  }
+}
+
+void tg_walk_reach(const tg_walk *walk, int64_t *out_low, int64_t *out_high) {
+  const tg_agcu_instr *in = walk->in;
+  uint32_t low[6], high[6], row = walk->digit[0];
+  row = (row * (uint32_t)in->m_radix[1] + walk->digit[1]) * (uint32_t)in->m_radix[2] + walk->digit[2];
+  digit_ranges(row, (uint32_t)in->rows[0], in->m_radix, low, high);
+  digit_ranges(walk->k_first, (uint32_t)in->take[0], in->k_radix, low + 3, high + 3);
+  *out_low = walk->base;
+  *out_high = walk->base + walk->memory_bytes;
+  for (int d = 0; d < 6; d++) {
+    if (high[d] < low[d]) { /* nothing of it is in bounds */
+      *out_high = *out_low;
+      return;
+    }
+    int64_t a = low[d] * in->stride[d], b = high[d] * in->stride[d];
+    *out_low += a < b ? a : b;
+    *out_high += a < b ? b : a;
+  }
+}

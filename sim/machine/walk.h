@@ -47,6 +47,10 @@ void tg_walk_begin(tg_walk *walk, const tg_params *params, const tg_agcu_instr *
  * `*out_atoms` is what they cost. `out_spans` may be NULL. */
 uint32_t tg_walk_burst(tg_walk *walk, uint32_t flits, tg_spans *out_spans, uint32_t *out_atoms);
 
+/* Device memory from byte *out_low on and below *out_high holds every element in bounds of the whole
+ * instruction, and perhaps others. Of a walk that has just begun. */
+void tg_walk_reach(const tg_walk *walk, int64_t *out_low, int64_t *out_high);
+
 /* Port cycles of a burst. */
 static inline uint32_t tg_burst_cycles(const tg_params *params, uint32_t pieces, uint32_t atoms) {
   uint32_t cycles = atoms * tg_atom_cycles(params);

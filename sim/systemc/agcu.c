@@ -13,6 +13,15 @@ static uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 static bool is_store(const tg_unit_state *u) { return u->now.in->common.op[0] == TG_OP_agcu_store; }
 
+/* Addresses do not depend on time, but the fault of a wrong one belongs to the cycle of its burst. */
+static void look_ahead(tg_chip *chip, tg_unit_state *u) {
+  const tg_agcu_instr *in = &u->now.in->agcu;
+  tg_walk_begin(&u->walk, chip->m, in, u->now.index, chip->machine->bases[in->base[0]]);
+  int64_t low, high;
+  tg_walk_reach(&u->walk, &low, &high);
+  u->inside = low >= 0 && (uint64_t)high <= chip->dram->size;
+}
+
 void tg_agcu_issue(tg_chip *chip, uint32_t unit, const tg_execution *x) {
   tg_unit_state *u = &chip->unit[unit];
   const tg_agcu_instr *in = &x->in->agcu;
@@ -25,7 +34,7 @@ void tg_agcu_issue(tg_chip *chip, uint32_t unit, const tg_execution *x) {
   u->flits = tg_agcu_flits(chip->m, in);
   u->cost = tg_cost_of_row(&chip->costs, chip->m, in,
                            (uint32_t)in->k_first[0] + tg_execution_advance(x, in->k_delta));
-  if (chip->values) tg_walk_begin(&u->walk, chip->m, in, x->index, chip->machine->bases[in->base[0]]);
+  if (chip->values) look_ahead(chip, u);
   if (!is_store(u)) {
     u->transfer =
         tg_transfer_of(chip, u->endpoint, tg_is_west(chip->m, port) ? TG_EAST : TG_SOUTH, in->dst_mask[0]);
@@ -69,12 +78,10 @@ static void serve_load(tg_chip *chip, uint32_t port, uint32_t unit, uint32_t fli
   if (p->newest++ == p->leaving) request(chip, p);
 }
 
-static void move_values(tg_chip *chip, uint32_t port, tg_unit_state *u) {
+static void check_burst(tg_chip *chip, tg_unit_state *u) {
   tg_diag diag = {0};
-  tg_status status = is_store(u) ? tg_exec_store(chip->machine, port, &u->now, &u->walk, NULL, &diag)
-                                 : tg_exec_load(chip->machine, port, &u->now, &u->walk, NULL, &diag);
   char name[40];
-  if (status)
+  if (tg_exec_check_burst(chip->machine, &u->walk, NULL, &diag))
     tg_chip_fault(chip, chip->now, "%s context %u pc %u: %s", tg_endpoint_name(chip, u->endpoint, name),
                   u->context, u->now.pc, diag.message);
 }
@@ -88,7 +95,7 @@ static void serve(tg_chip *chip, uint32_t port, uint32_t unit) {
   if (chip->options.observer) tg_observe_port(chip, port, u, flits, cost.atoms, last, p->free_at, p->granted);
   u->asked = p->free_at = last + 1;
   p->granted = u->context;
-  if (chip->values) move_values(chip, port, u);
+  if (chip->values && !u->inside) check_burst(chip, u);
   bool store = is_store(u), done = flits == left;
   *(store ? &chip->dram->written : &chip->dram->read) += 64ull * cost.atoms;
   if (!store) serve_load(chip, port, unit, flits, last);

@@ -123,6 +123,7 @@ static const tg_queue *queue_of(const tg_chip *chip, const tg_section *section, 
 
 static void set_machine(tg_chip *chip, const tg_section *section) {
   if (chip->values) {
+    tg_values_finish(chip->computing); /* what is left of the section before */
     tg_machine_begin(chip->machine, chip->program, chip->invocation, chip->options.seed, chip->options.step,
                      chip->dram);
     return;
@@ -283,6 +284,7 @@ static int by_place(const void *left, const void *right) {
 }
 
 tg_status tg_chip_finish(tg_chip *chip, tg_run_result *result, tg_diag *diag) {
+  if (chip->values) tg_values_finish(chip->computing);
   bool done = chip->stopped && chip->fault_at == TG_NEVER;
   if (!chip->stopped) tg_chip_fault(chip, chip->now, "deadlock, nothing can happen any more");
   if (!done) {

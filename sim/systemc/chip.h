@@ -8,7 +8,7 @@
 #ifndef TEGULA_SYSTEMC_CHIP_H
 #define TEGULA_SYSTEMC_CHIP_H
 
-#include "sim/functional/exec.h"
+#include "sim/functional/values.h"
 #include "sim/machine/engine.h"
 #include "sim/machine/sequencer.h"
 #include "sim/systemc/cost.h"
@@ -79,7 +79,8 @@ typedef struct tg_unit_state {
   uint64_t asked;       /* AGCU: first cycle in which the port could grant the next burst */
   tg_transfer transfer;
   const tg_row_cost *cost;
-  tg_walk walk; /* of values */
+  bool inside;  /* no burst can leave device memory */
+  tg_walk walk; /* else: to find out */
   /* mx: the last GEMM */
   uint64_t gate, end; /* T_last + pitch, e */
   int64_t format;     /* -1: none before */
@@ -145,7 +146,7 @@ typedef struct tg_chip {
   tg_dram *dram;
   bool values;               /* else only time */
   tg_machine_state *machine; /* without memories if only time is wanted */
-  const tg_kernels *kernels;
+  tg_values *computing;      /* with values */
   void (*wake)(void *host, uint32_t agent, uint64_t cycle);
   void *host;
   tg_arena arena;

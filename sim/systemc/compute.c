@@ -13,11 +13,6 @@ uint64_t tg_mx_earliest(const tg_chip *chip, const tg_unit_state *u) {
   return issue;
 }
 
-static void gemm_values(tg_chip *chip, uint32_t tile, const tg_execution *x) {
-  tg_exec_gemm(chip->kernels, chip->machine, tile, x);
-  if (TG_DEFECT(chip, TG_DEFECT_VALUE_BIT)) *tg_acc_row(chip->machine, tile, x->address[TG_AT_C]) ^= 1u << 16;
-}
-
 void tg_mx_issue(tg_chip *chip, uint32_t unit, const tg_execution *x) {
   tg_unit_state *u = &chip->unit[unit];
   const tg_mx_instr *in = &x->in->mx;
@@ -31,7 +26,6 @@ void tg_mx_issue(tg_chip *chip, uint32_t unit, const tg_execution *x) {
   tg_bank_own_span(chip, u->endpoint, TG_PORT_MX_B, x->address[TG_AT_B], in->b_banks[0], chip->now, last - 1);
   uint32_t half = x->address[TG_AT_C] / tg_acc_rows(chip->m);
   tg_bank_own(chip, u->endpoint, chip->m->banks + half, TG_PORT_MX_ACC, first, end);
-  if (chip->values) gemm_values(chip, u->endpoint, x);
   u->gate = last + shape.pitch;
   u->end = end;
   u->format = in->format[0];
@@ -61,7 +55,6 @@ void tg_vx_issue(tg_chip *chip, uint32_t unit, const tg_execution *x) {
   for (int t = 0; t < TG_STREAMS; t++)
     if (tg_stream_of(in, t)->kind[0] != TG_STREAM_NONE)
       own_stream(chip, u->endpoint, tg_stream_of(in, t), x->address[t], end);
-  if (chip->values) tg_exec_vop(chip->kernels, chip->machine, u->endpoint, x);
   u->ready = end + 1;
   tg_chip_complete(chip, unit, x, chip->now, end);
 }

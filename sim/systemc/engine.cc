@@ -45,6 +45,8 @@ struct Engine {
   tg_machine_state *machine = nullptr; /* with memories, made when values are wanted */
   tg_machine_state timing = {};        /* without */
   tg_kernels *kernels = nullptr;       /* native code, made when values are wanted */
+  tg_values *values = nullptr;         /* the same */
+  uint32_t threads = 0;                /* that `values` was made for */
 
   explicit Engine(const tg_program *program) {
     tg::Kernel::Current current(kernel);
@@ -61,6 +63,7 @@ struct Engine {
       agents.clear();
     }
     tg_chip_destroy(clockwork.chip);
+    tg_values_destroy(values);
     tg_machine_destroy(machine);
     tg_kernels_destroy(kernels);
   }
@@ -76,18 +79,26 @@ struct Engine {
   }
 };
 
-/* The memories and the kernels, when values are wanted for the first time. */
-tg_status prepare_values(Engine *engine, tg_diag *diag) {
+/* Memories, kernels and threads, when values are wanted for the first time. */
+tg_status prepare_values(Engine *engine, uint32_t threads, tg_diag *diag) {
   const tg_program *program = engine->clockwork.chip->program;
   if (!engine->machine) engine->machine = tg_machine_create(&program->params);
+  if (engine->values && engine->threads != threads) {
+    tg_values_destroy(engine->values);
+    engine->values = nullptr;
+  }
+  engine->threads = threads;
+  if (!engine->values) engine->values = tg_values_create(threads);
   tg_exec_thread_init();
-  return engine->kernels ? TG_OK : tg_kernels_prepare(program, &engine->kernels, diag);
+  tg_status status = engine->kernels ? TG_OK : tg_kernels_prepare(program, &engine->kernels, diag);
+  if (!status) tg_values_bind(engine->values, engine->kernels, engine->machine);
+  return status;
 }
 
 tg_status open_engine(const tg_program *program, const tg_run_options *options, void **out_state,
                       tg_diag *diag) {
   auto engine = std::make_unique<Engine>(program);
-  tg_status status = options->timing_only ? TG_OK : prepare_values(engine.get(), diag);
+  tg_status status = options->timing_only ? TG_OK : prepare_values(engine.get(), options->threads, diag);
   *out_state = status ? nullptr : engine.release();
   return status;
 }
@@ -98,10 +109,10 @@ tg_status run_engine(void *state, tg_dram *dram, const tg_run_options *options, 
   tg_chip *chip = engine->clockwork.chip;
   *result = tg_run_result{};
   chip->values = !options->timing_only;
-  tg_status ready = chip->values ? prepare_values(engine, diag) : TG_OK;
+  tg_status ready = chip->values ? prepare_values(engine, options->threads, diag) : TG_OK;
   if (ready) return ready;
   chip->machine = chip->values ? engine->machine : &engine->timing;
-  chip->kernels = engine->kernels;
+  chip->computing = engine->values;
   auto begin = std::chrono::steady_clock::now();
   uint64_t read = dram->read, written = dram->written;
   {

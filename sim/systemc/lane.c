@@ -133,7 +133,6 @@ static void send(tg_chip *chip, uint32_t unit, uint64_t asked) {
                         .inner = (uint32_t)in->src_inner[0],
                         .stride = (int32_t)in->src_stride[0]};
   tg_bank_own_rows(chip, u->endpoint, TG_PORT_TX, &source, first, flits, chip->now + 1);
-  if (chip->values) tg_exec_send(chip->machine, u->endpoint, &u->now, first, flits);
   deliver(chip, &u->transfer, first, flits, last);
   u->flit += flits;
   if (!last) {

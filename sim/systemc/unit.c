@@ -129,10 +129,21 @@ static bool may_issue(tg_chip *chip, tg_unit_state *u) {
   return all;
 }
 
+/* What an instruction does to values may be done at any time between its issue and its end: semaphores order
+ * everything else that touches them. */
+static void compute(tg_chip *chip, const tg_unit_state *u, const tg_execution *x,
+                    const tg_accesses *accesses) {
+  tg_values_add(chip->computing, u->endpoint, u->kind, x, accesses);
+  if (!TG_DEFECT(chip, TG_DEFECT_VALUE_BIT) || u->kind != TG_MX) return;
+  tg_values_finish(chip->computing);
+  *tg_acc_row(chip->machine, u->endpoint, x->address[TG_AT_C]) ^= 1u << 16;
+}
+
 static void issue(tg_chip *chip, uint32_t unit, const tg_execution *x) {
   tg_unit_state *u = &chip->unit[unit];
   tg_diag reach = {0};
-  if (tg_exec_check(chip->machine, u->endpoint, u->kind, x, &reach)) {
+  tg_accesses accesses;
+  if (tg_exec_accesses(chip->machine, u->endpoint, u->kind, x, &accesses, &reach)) {
     char name[40];
     u->busy = true;
     tg_chip_fault(chip, chip->now, "%s %s pc %u: %s", tg_endpoint_name(chip, u->endpoint, name),
@@ -144,6 +155,7 @@ static void issue(tg_chip *chip, uint32_t unit, const tg_execution *x) {
     tg_chip_complete(chip, unit, x, chip->now, chip->now);
     return;
   }
+  if (chip->values) compute(chip, u, x, &accesses);
   switch (u->kind) {
   case TG_MX: tg_mx_issue(chip, unit, x); return;
   case TG_VX: tg_vx_issue(chip, unit, x); return;
