@@ -149,10 +149,11 @@ static json_t *digests(const tg_session *s) {
 static json_t *host(const tg_session *s) {
   json_t *object = json_object();
   json_object_set_new(object, "compile_seconds", real(s->compile_seconds));
-  json_object_set_new(object, "simulation_seconds", real(s->result.seconds));
+  json_object_set_new(object, "simulation_seconds", real(s->host_seconds));
+  json_object_set_new(object, "simulation_runs", json_integer(s->host_runs));
   json_object_set_new(object, "cpu_seconds", s->has_cpu ? real(s->cpu.seconds) : json_null());
   json_object_set_new(object, "slowdown_vs_cpu",
-                      s->has_cpu && s->cpu.seconds > 0 ? real(s->result.seconds / s->cpu.seconds)
+                      s->has_cpu && s->cpu.seconds > 0 ? real(s->host_seconds / s->cpu.seconds)
                                                        : json_null());
   return object;
 }

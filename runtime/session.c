@@ -5,6 +5,7 @@
 #include "mapper/mapper.h"
 #include "runtime/engines.h"
 #include "runtime/precision_options.h"
+#include "runtime/steady.h"
 #include "runtime/trace/watch.h"
 
 #include <assert.h>
@@ -321,8 +322,9 @@ static void read_outputs(tg_session *s, const tg_dram *dram) {
 /* --- running
  * ------------------------------------------------------------------------------------------------ */
 
+/* `steady`: the host's time of the run is that of further ones. */
 static tg_status run_engine(tg_session *s, const tg_engine *engine, const tg_run_options *options,
-                            tg_diag *diag) {
+                            bool steady, tg_diag *diag) {
   tg_dram *dram = NULL;
   void *state = NULL;
   tg_status status = tg_session_memory(s, &dram, diag);
@@ -330,9 +332,14 @@ static tg_status run_engine(tg_session *s, const tg_engine *engine, const tg_run
   status = engine->open(s->program, options, &state, diag);
   if (!status) {
     status = engine->run(state, dram, options, &s->result, diag);
+    if (!status && !options->timing_only) read_outputs(s, dram);
+    s->host_seconds = s->result.seconds;
+    s->host_runs = 1;
+    if (!status && steady)
+      status = tg_steady_seconds(engine, state, dram, options, s->result.seconds, &s->host_seconds,
+                                 &s->host_runs, diag);
     engine->close(state);
   }
-  if (!status && !options->timing_only) read_outputs(s, dram);
   tg_dram_destroy(dram);
   return status;
 }
@@ -358,7 +365,7 @@ tg_status tg_session_run(tg_session *session, const tg_session_run_options *opti
   status = tg_watch_begin(&watch, session->program, engine, options, diag);
   if (status) return status;
   run.observer = watch.observer;
-  status = run_engine(session, engine, &run, diag);
+  status = run_engine(session, engine, &run, options->steady, diag);
   status = tg_watch_end(&watch, engine->name, &session->result, status, &session->profile, diag);
   if (status) return status;
   session->engine = engine->name;

@@ -28,6 +28,8 @@ struct tg_session {
   bool has_run, timing_only;
   const char *engine;
   tg_run_result result;
+  double host_seconds; /* of a run: the median of host_runs */
+  int host_runs;
   tg_error_measure *errors;        /* one an output; NULL: not measured */
   tg_error_measure *golden_errors; /* one an output; NULL: none is compared */
   bool *has_golden;                /* by output */

@@ -69,6 +69,8 @@ typedef struct tg_session_run_options {
   uint64_t max_cycles;    /* 0: no limit */
   const char *wave_file;  /* rtl, or NULL */
   bool profile;           /* systemc, rtl: cycles busy and stalled of every section's units, in the report */
+  bool steady;            /* the report's host.simulation_seconds come from runs after the first, in which
+                             everything is loaded and touched already */
   const char *trace_file; /* systemc, rtl: Chrome trace events, or NULL */
   uint64_t trace_begin, trace_end; /* cycles that the trace shows; trace_end 0: to the end */
 } tg_session_run_options;

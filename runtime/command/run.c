@@ -144,6 +144,7 @@ tg_status tg_command_run(tg_context *context) {
                                 .timing_only = tg_given(o, TG_OPT_TIMING_ONLY),
                                 .max_cycles = tg_option_number(o, TG_OPT_MAX_CYCLES, 0),
                                 .wave_file = tg_option_text(o, TG_OPT_WAVE, NULL),
+                                .steady = strcmp(tg_option_text(o, TG_OPT_ENGINE, "systemc"), "rtl") != 0,
                                 .profile = tg_given(o, TG_OPT_PROFILE),
                                 .trace_file = tg_option_text(o, TG_OPT_TRACE, NULL)};
   tg_session *session = NULL;

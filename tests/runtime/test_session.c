@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static const char *zoo_file(tg_arena *arena, const char *name, const tg_zoo_options *options) {
   tg_graph *graph;
@@ -232,6 +233,37 @@ TG_TEST(report, has_the_keys_that_scripts_rely_on) {
   double expected = 315 / peak / (double)(time->end - time->begin - time->config);
   EXPECT(fabs(json_number_value(json_object_get(report, "mac_utilization")) - expected) < 1e-12);
   json_decref(report);
+  tg_session_close(session);
+  tg_arena_release(&arena);
+}
+
+/* Further runs are for the host's time alone: outputs and cycles stay those of the first. */
+TG_TEST(report, host_time_is_that_of_runs_after_the_first) {
+  tg_arena arena = {0};
+  tg_diag diag = {""};
+  tg_session *session = small_gemm(&arena);
+  static const char *const engines[] = {"functional", "systemc"};
+  for (int e = 0; e < 2; e++) {
+    float first[63];
+    tg_session_run_options run = {.engine = engines[e], .threads = 1, .record_events = true};
+    tg_session_random_inputs(session, 1);
+    ASSERT(!tg_session_run(session, &run, &diag));
+    EXPECT_EQ(session->host_runs, 1);
+    EXPECT(session->host_seconds == session->result.seconds);
+    uint64_t cycles = tg_session_cycles(session);
+    size_t events = session->result.event_count;
+    memcpy(first, tg_session_output_data(session, 0), sizeof first);
+    run.steady = true;
+    ASSERT(!tg_session_run(session, &run, &diag));
+    EXPECT(session->host_runs >= 3 && session->host_seconds > 0);
+    EXPECT_EQ(tg_session_cycles(session), cycles);
+    EXPECT(events && session->result.event_count == events);
+    EXPECT(!memcmp(first, tg_session_output_data(session, 0), sizeof first));
+    json_t *report = tg_report(session), *host = json_object_get(report, "host");
+    EXPECT_EQ(json_integer_value(json_object_get(host, "simulation_runs")), session->host_runs);
+    EXPECT(json_number_value(json_object_get(host, "simulation_seconds")) == session->host_seconds);
+    json_decref(report);
+  }
   tg_session_close(session);
   tg_arena_release(&arena);
 }
