@@ -1,5 +1,7 @@
 #include "frontend/ops.h"
 
+#include "frontend/dtype.h"
+
 #include <float.h>
 #include <math.h>
 #include <stddef.h>
@@ -42,6 +44,10 @@ enum {
   COMMUTES = TG_IS_COMMUTES,
   DEVICE = TG_IS_DEVICE,
   INTERNAL = TG_IS_INTERNAL,
+  COMPARE = TG_IS_COMPARE,
+  LOGIC = TG_IS_LOGIC,
+  REDUCE = TG_IS_REDUCE,
+  GENERATES = TG_IS_GENERATES,
 };
 
 static tg_op_attr attr_list[ATTR_ROWS];

@@ -30,6 +30,10 @@ typedef enum tg_op_flag {
   TG_IS_COMMUTES = 1 << 7,    /* inputs may be exchanged */
   TG_IS_DEVICE = 1 << 8,      /* may be left in a lowered graph */
   TG_IS_INTERNAL = 1 << 9,    /* of our own: not in ONNX files */
+  TG_IS_COMPARE = 1 << 10,    /* two numbers, the result is a bool */
+  TG_IS_LOGIC = 1 << 11,      /* bools in, a bool out */
+  TG_IS_REDUCE = 1 << 12,     /* over the dimensions AXES */
+  TG_IS_GENERATES = 1 << 13,  /* of shapes and constants: its result is known after inference */
 } tg_op_flag;
 
 typedef enum tg_attr_kind { TG_KIND_INT, TG_KIND_FLOAT, TG_KIND_INTS, TG_KIND_TEXT } tg_attr_kind;

@@ -47,16 +47,20 @@ tg_status tg_frontend_lower(tg_graph *graph, const tg_frontend_options *options,
   tg_precision_clean(graph);
   after(&p, "clean_casts");
 
+  run(&p, "lower_sum");
+  run(&p, "lower_logic");
   run(&p, "lower_gemm");
   run(&p, "lower_shape");
   run(&p, "lower_softmax");
   run(&p, "lower_layer_normalization");
   run(&p, "lower_global_pool");
+  run(&p, "lower_reduce");
 
   run(&p, "channels_last");
   run(&p, "hoist_casts");
   run(&p, "sink_transposes");
   run(&p, "merge_moves");
+  run(&p, "split_reduce");
   run(&p, "fold_constants");
   run(&p, "permute_weights");
   run(&p, "transpose_to_reshape");

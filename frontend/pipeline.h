@@ -34,11 +34,14 @@ void tg_frontend_defaults(tg_frontend_options *options);
  *   output size is already that of ceil_mode, whose windows may pass the end of the padding.
  * - elementwise: numpy broadcasting; computed in fp32, rounded once to the result's dtype. LeakyRelu and Clip
  *   carry their constants. Max and Min have two inputs or more.
- * - Softmax: over the last dimension, flatten=0.
+ * - comparisons, And, Or, Xor, Not give 0 or 1 in bf16; they and Where take what is not 0 for true.
+ * - Softmax, LogSoftmax: over the last dimension, flatten=0.
+ * - ReduceSum, ReduceMax, ReduceMin, ReduceProd, keepdims=1: over the last dimension of X[M,N] with block=0,
+ * or over blocks of the middle dimension of X[A,M,N] with block > 0, the last of which may be shorter.
  * - Transpose, Concat, Reshape, Cast.
  *
- * Operands of elementwise operators and Softmax may be of any of the formats, mixed, and differ from the
- * result's; so may an AveragePool's. */
+ * Operands of elementwise operators, Softmax and reductions may be of any of the formats, mixed, and differ
+ * from the result's; so may an AveragePool's. */
 tg_status tg_frontend_lower(tg_graph *graph, const tg_frontend_options *options, tg_diag *diag);
 
 #ifdef __cplusplus

@@ -8,6 +8,16 @@ static bool is_device_dtype(tg_dtype dtype) {
   return dtype == TG_F32 || dtype == TG_TF32 || dtype == TG_BF16 || dtype == TG_F16;
 }
 
+static const char *wrong_reduction(const tg_node *node) {
+  int count;
+  const int64_t *axes = tg_attr_ints(node, TG_ATTR_AXES, &count);
+  bool blocks = tg_attr_int(node, TG_ATTR_BLOCK) > 0;
+  if (count != 1 || !tg_attr_int(node, TG_ATTR_KEEPDIMS)) return "it must reduce one dimension and keep it";
+  if (tg_in(node, 0)->rank != (blocks ? 3 : 2) || axes[0] != 1)
+    return "it must reduce the rows of a matrix, or blocks of the middle of three dimensions";
+  return NULL;
+}
+
 static const char *wrong_form(const tg_node *node) {
   const tg_value *x = tg_in(node, 0), *y = tg_out(node);
   switch (node->op) {
@@ -17,11 +27,16 @@ static const char *wrong_form(const tg_node *node) {
   case TG_OP_AVERAGE_POOL:
     return x->rank != 4 || !tg_attr_int(node, TG_ATTR_CHANNELS_LAST) ? "data must be channels-last" : NULL;
   case TG_OP_SOFTMAX:
+  case TG_OP_LOG_SOFTMAX:
     return tg_attr_int(node, TG_ATTR_FLATTEN) || tg_attr_int(node, TG_ATTR_AXIS) != y->rank - 1
                ? "its axis must be the last"
                : NULL;
   case TG_OP_LAYER_NORMALIZATION:
     return tg_attr_int(node, TG_ATTR_AXIS) != y->rank - 1 ? "its axis must be the last" : NULL;
+  case TG_OP_REDUCE_SUM:
+  case TG_OP_REDUCE_MAX:
+  case TG_OP_REDUCE_MIN:
+  case TG_OP_REDUCE_PROD: return wrong_reduction(node);
   case TG_OP_MAX:
   case TG_OP_MIN: return node->input_count < 2 ? "it must have two inputs" : NULL;
   default: return NULL;

@@ -107,6 +107,8 @@ static tg_status check_approximation(const tg_node *node, tg_diag *diag) {
 }
 
 static tg_status absorb_operands(tg_graph *graph, tg_node *node, tg_diag *diag) {
+  if (tg_op_is(node->op, TG_IS_REDUCE))
+    return node->input_count > 1 ? absorb_ints(graph, node, TG_ATTR_AXES, diag) : TG_OK;
   switch (node->op) {
   case TG_OP_RESHAPE: return absorb_ints(graph, node, TG_ATTR_SHAPE, diag);
   case TG_OP_SQUEEZE:
@@ -120,37 +122,6 @@ static tg_status absorb_operands(tg_graph *graph, tg_node *node, tg_diag *diag) 
   case TG_OP_GELU: return check_approximation(node, diag);
   default: return TG_OK;
   }
-}
-
-/* --- dtypes
- * ---------------------------------------------------------------------------------------------------- */
-
-static bool computes_integers(tg_op op) {
-  return op == TG_OP_NEG || op == TG_OP_ABS || op == TG_OP_MAX || op == TG_OP_MIN ||
-         (tg_op_is(op, TG_IS_BINARY) && op != TG_OP_POW);
-}
-
-/* While a result's dtype is open the model is as its author wrote it, and its operands must agree. Later the
- * precision pass may mix float formats: every operand is widened exactly. */
-static tg_status check_dtypes(const tg_node *node, tg_diag *diag) {
-  if (node->op == TG_OP_CAST) return TG_OK;
-  tg_dtype first = tg_in(node, 0)->dtype;
-  bool moves = tg_op_is(node->op, TG_IS_MOVE),
-       statistics = node->op == TG_OP_BATCH_NORMALIZATION || node->op == TG_OP_LAYER_NORMALIZATION;
-  for (int i = 0; i < node->input_count; i++) {
-    const tg_value *x = tg_in(node, i);
-    if (!x) continue;
-    if (!moves && !tg_dtype_is_float(x->dtype) &&
-        !(computes_integers(node->op) && tg_dtype_is_integer(x->dtype)))
-      return tg_fail(diag, TG_INVALID, "input %d has element type %s, which is not supported here", i,
-                     tg_dtype_name(x->dtype));
-    bool agree = x->dtype == first || statistics;
-    bool mix = tg_out(node)->dtype && !moves && tg_dtype_is_float(first) && tg_dtype_is_float(x->dtype);
-    if (!agree && !mix)
-      return tg_fail(diag, TG_INVALID, "inputs have element types %s and %s", tg_dtype_name(first),
-                     tg_dtype_name(x->dtype));
-  }
-  return TG_OK;
 }
 
 /* --- shapes of what computes
@@ -174,6 +145,14 @@ static tg_status align_operand(tg_graph *graph, tg_node *node, tg_diag *diag) {
   return tg_node_infer(graph, unsqueeze, diag);
 }
 
+/* A slope broadcasts to the data, not the other way round. */
+static tg_status check_fits_first(const tg_node *node, int rank, const int64_t *sizes, tg_diag *diag) {
+  const tg_value *x = tg_in(node, 0);
+  bool fits = rank == x->rank;
+  for (int i = 0; fits && i < rank; i++) fits = sizes[i] == x->dims[i].size;
+  return fits ? TG_OK : tg_fail(diag, TG_INVALID, "the slope does not broadcast to the data");
+}
+
 static tg_status infer_elementwise(tg_graph *graph, tg_node *node, tg_diag *diag) {
   if (tg_attr_find(node, TG_ATTR_BROADCAST_AXIS) && tg_attr_int(node, TG_ATTR_BROADCAST_AXIS) != -1 &&
       align_operand(graph, node, diag))
@@ -187,7 +166,8 @@ static tg_status infer_elementwise(tg_graph *graph, tg_node *node, tg_diag *diag
       return tg_fail(diag, TG_INVALID, "shapes of its inputs do not broadcast (input %d is %s)", i,
                      tg_value_type_text(x, graph->arena));
   }
-  return tg_infer_result(node, tg_in(node, 0)->dtype, rank, sizes, diag);
+  if (node->op == TG_OP_PRELU && check_fits_first(node, rank, sizes, diag)) return TG_INVALID;
+  return tg_infer_result(node, tg_infer_elementwise_dtype(node), rank, sizes, diag);
 }
 
 static tg_status infer_matmul(tg_graph *graph, tg_node *node, tg_diag *diag) {
@@ -280,6 +260,7 @@ static tg_status infer_layer_normalization(tg_node *node, tg_diag *diag) {
  * --------------------------------------------------------------------------------------- */
 
 static tg_status infer_shape(tg_graph *graph, tg_node *node, tg_diag *diag) {
+  if (tg_op_is(node->op, TG_IS_REDUCE)) return tg_infer_reduce(graph, node, diag);
   switch (node->op) {
   case TG_OP_MATMUL: return infer_matmul(graph, node, diag);
   case TG_OP_GEMM: return infer_gemm(graph, node, diag);
@@ -288,7 +269,8 @@ static tg_status infer_shape(tg_graph *graph, tg_node *node, tg_diag *diag) {
   case TG_OP_AVERAGE_POOL: return tg_infer_pool(graph, node, diag);
   case TG_OP_GLOBAL_AVERAGE_POOL:
   case TG_OP_GLOBAL_MAX_POOL: return tg_infer_global_pool(graph, node, diag);
-  case TG_OP_SOFTMAX: return infer_softmax(node, diag);
+  case TG_OP_SOFTMAX:
+  case TG_OP_LOG_SOFTMAX: return infer_softmax(node, diag);
   case TG_OP_BATCH_NORMALIZATION: return infer_batch_normalization(node, diag);
   case TG_OP_REDUCE_PARTIALS: return infer_reduce_partials(node, diag);
   case TG_OP_LAYER_NORMALIZATION: return infer_layer_normalization(node, diag);
@@ -298,6 +280,10 @@ static tg_status infer_shape(tg_graph *graph, tg_node *node, tg_diag *diag) {
   case TG_OP_UNSQUEEZE: return tg_infer_unsqueeze(graph, node, diag);
   case TG_OP_TRANSPOSE: return tg_infer_transpose(graph, node, diag);
   case TG_OP_CONCAT: return tg_infer_concat(graph, node, diag);
+  case TG_OP_SHAPE: return tg_infer_shape_of(graph, node, diag);
+  case TG_OP_SIZE: return tg_infer_result(node, TG_I64, 0, NULL, diag);
+  case TG_OP_CONSTANT_OF_SHAPE: return tg_infer_constant_of_shape(graph, node, diag);
+  case TG_OP_RANGE: return tg_infer_range(graph, node, diag);
   case TG_OP_CAST: return infer_like_input(node, (tg_dtype)tg_attr_int(node, TG_ATTR_TO), diag);
   case TG_OP_IDENTITY:
   case TG_OP_DROPOUT: return infer_like_input(node, tg_in(node, 0)->dtype, diag);
@@ -313,31 +299,44 @@ static const char *where(const tg_graph *graph, const tg_node *node) {
 
 tg_status tg_node_infer(tg_graph *graph, tg_node *node, tg_diag *diag) {
   tg_status status = absorb_operands(graph, node, diag);
-  if (!status) status = check_dtypes(node, diag);
+  if (!status) status = tg_infer_check_dtypes(node, diag);
   if (!status) status = infer_shape(graph, node, diag);
   if (status) tg_diag_prefix(diag, "%s", where(graph, node));
   return status;
 }
 
 /* Models compute shapes from constants: what is integer, small and constant is folded at once, since the next
- * Reshape needs to know it. */
-static void fold_shape_arithmetic(tg_graph *graph, tg_node *node) {
-  tg_value *result = tg_out(node);
-  if (!tg_dtype_is_integer(result->dtype) || tg_value_elements(result) > SHAPE_ELEMENTS) return;
-  const void **inputs = TG_NEW_ARRAY(graph->arena, const void *, (size_t)node->input_count);
+ * Reshape needs to know it; so are the few floats and bools that such a computation goes through. */
+static bool is_shape_arithmetic(const tg_node *node) {
+  const tg_value *result = tg_out(node);
+  if (tg_op_is(node->op, TG_IS_GENERATES)) return true;
+  bool is_float = tg_dtype_is_float(result->dtype);
+  if (is_float && tg_op_is(node->op, TG_IS_GEMM | TG_IS_INTERNAL)) return false;
+  if (tg_value_elements(result) > (is_float ? TG_MAX_RANK : SHAPE_ELEMENTS)) return false;
   for (int i = 0; i < node->input_count; i++) {
-    tg_value *x = tg_in(node, i);
-    if (!tg_is_constant(x) || tg_value_elements(x) > SHAPE_ELEMENTS) return;
-    inputs[i] = x->data;
+    const tg_value *x = tg_in(node, i);
+    if (!x) continue;
+    if (!tg_is_constant(x) || x->elided || tg_value_elements(x) > SHAPE_ELEMENTS) return false;
   }
+  return true;
+}
+
+static void fold_shape_arithmetic(tg_graph *graph, tg_node *node) {
+  if (!is_shape_arithmetic(node)) return;
+  tg_value *result = tg_out(node);
+  const void **inputs = TG_NEW_ARRAY(graph->arena, const void *, (size_t)node->input_count);
+  for (int i = 0; i < node->input_count; i++) inputs[i] = tg_in(node, i) ? tg_in(node, i)->data : NULL;
   int64_t sizes[TG_MAX_RANK];
   tg_value_sizes(result, sizes);
   tg_value *folded =
       tg_graph_add_constant(graph, result->name, result->dtype, result->rank, sizes, NULL, false);
   void *data = (void *)folded->data;
   tg_reference_node(node, inputs, &data);
+  const char *name = result->name;
   tg_value_replace(graph, result, folded);
   tg_graph_remove_node(graph, node);
+  tg_value_rename(graph, result, tg_arena_printf(graph->arena, "%s.old", name));
+  tg_value_rename(graph, folded, name);
 }
 
 static tg_status check_input(const tg_graph *graph, const tg_value *value, tg_diag *diag) {

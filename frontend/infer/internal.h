@@ -10,6 +10,18 @@ tg_status tg_infer_result(tg_node *node, tg_dtype dtype, int rank, const int64_t
 /* Attribute AXIS in [0, limit), negative ones counted from `rank`. */
 tg_status tg_infer_axis(tg_node *node, int rank, int limit, tg_diag *diag);
 
+/* Operands of types that the operator takes, agreeing as long as the result's type is open. */
+tg_status tg_infer_check_dtypes(const tg_node *node, tg_diag *diag);
+tg_dtype tg_infer_elementwise_dtype(const tg_node *node);
+
+/* Attribute AXES as a set of positions in a shape of `rank`, written back ascending and from 0. */
+tg_status tg_infer_axes(tg_graph *graph, tg_node *node, int rank, bool out_set[TG_MAX_RANK], tg_diag *diag);
+
+tg_status tg_infer_reduce(tg_graph *graph, tg_node *node, tg_diag *diag);
+tg_status tg_infer_shape_of(tg_graph *graph, tg_node *node, tg_diag *diag);
+tg_status tg_infer_constant_of_shape(tg_graph *graph, tg_node *node, tg_diag *diag);
+tg_status tg_infer_range(tg_graph *graph, tg_node *node, tg_diag *diag);
+
 tg_status tg_infer_conv(tg_graph *graph, tg_node *node, tg_diag *diag);
 tg_status tg_infer_pool(tg_graph *graph, tg_node *node, tg_diag *diag);
 tg_status tg_infer_global_pool(tg_graph *graph, tg_node *node, tg_diag *diag);

@@ -64,27 +64,6 @@ tg_status tg_infer_flatten(tg_graph *graph, tg_node *node, tg_diag *diag) {
   return tg_infer_result(node, x->dtype, 2, sizes, diag);
 }
 
-/* AXES as a set of positions in a shape of `rank`, written back ascending. */
-static tg_status normalise_axes(tg_graph *graph, tg_node *node, int rank, bool out_set[TG_MAX_RANK],
-                                tg_diag *diag) {
-  int count, kept = 0;
-  const int64_t *axes = tg_attr_ints(node, TG_ATTR_AXES, &count);
-  int64_t sorted[TG_MAX_RANK];
-  memset(out_set, 0, TG_MAX_RANK * sizeof *out_set);
-  for (int i = 0; i < count; i++) {
-    int64_t axis = axes[i];
-    if (axis < -rank || axis >= rank)
-      return tg_fail(diag, TG_INVALID, "axis %" PRId64 " is outside rank %d", axis, rank);
-    if (axis < 0) axis += rank;
-    if (out_set[axis]) return tg_fail(diag, TG_INVALID, "axis %" PRId64 " stands twice", axis);
-    out_set[axis] = true;
-  }
-  for (int i = 0; i < rank; i++)
-    if (out_set[i]) sorted[kept++] = i;
-  tg_attr_set_ints(graph, node, TG_ATTR_AXES, sorted, kept);
-  return TG_OK;
-}
-
 tg_status tg_infer_squeeze(tg_graph *graph, tg_node *node, tg_diag *diag) {
   const tg_value *x = tg_in(node, 0);
   int64_t all[TG_MAX_RANK], sizes[TG_MAX_RANK];
@@ -94,7 +73,7 @@ tg_status tg_infer_squeeze(tg_graph *graph, tg_node *node, tg_diag *diag) {
   for (int i = 0; i < x->rank; i++)
     if (x->dims[i].size == 1) all[ones++] = i;
   if (!count) tg_attr_set_ints(graph, node, TG_ATTR_AXES, all, ones);
-  if (normalise_axes(graph, node, x->rank, drop, diag)) return TG_INVALID;
+  if (tg_infer_axes(graph, node, x->rank, drop, diag)) return TG_INVALID;
   for (int i = 0; i < x->rank; i++) {
     if (!drop[i])
       sizes[rank++] = x->dims[i].size;
@@ -113,7 +92,7 @@ tg_status tg_infer_unsqueeze(tg_graph *graph, tg_node *node, tg_diag *diag) {
     return tg_fail(diag, TG_INVALID, "the result's rank is above %d", TG_MAX_RANK);
   bool fresh[TG_MAX_RANK];
   int rank = x->rank + count;
-  if (normalise_axes(graph, node, rank, fresh, diag)) return TG_INVALID;
+  if (tg_infer_axes(graph, node, rank, fresh, diag)) return TG_INVALID;
   int64_t sizes[TG_MAX_RANK];
   for (int i = 0, from = 0; i < rank; i++) sizes[i] = fresh[i] ? 1 : x->dims[from++].size;
   return tg_infer_result(node, x->dtype, rank, sizes, diag);

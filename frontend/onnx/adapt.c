@@ -1,5 +1,6 @@
 /* Older meanings of operators, and values that need more than a copy. */
 #include "frontend/onnx/import.h"
+#include "frontend/onnx/tensor.h"
 
 #include <string.h>
 
@@ -64,16 +65,48 @@ static tg_status adapt_concat(tg_import *import, const Onnx__NodeProto *proto, t
   return TG_OK;
 }
 
+/* Its default constants had fewer digits before opset 6. */
+static void adapt_selu(tg_import *import, const Onnx__NodeProto *proto, tg_node *node) {
+  if (import->opset >= 6) return;
+  if (!find(proto, "alpha")) tg_attr_set_float(node, TG_ATTR_ALPHA, 1.6732);
+  if (!find(proto, "gamma")) tg_attr_set_float(node, TG_ATTR_GAMMA, 1.0507);
+}
+
+/* Before opset 7 a slope of several elements was one for each channel, dimension 1. */
+static tg_status adapt_prelu(tg_import *import, const tg_node *node) {
+  const tg_value *slope = tg_in(node, 1);
+  if (import->opset >= 7 || (tg_is_constant(slope) && tg_value_elements(slope) == 1)) return TG_OK;
+  return tg_fail(import->diag, TG_INVALID,
+                 "before opset 7 only a constant slope of one element is supported");
+}
+
+/* Its value is a tensor of one element. */
+static tg_status adapt_constant_of_shape(tg_import *import, const Onnx__NodeProto *proto, tg_node *node) {
+  const Onnx__AttributeProto *a = find(proto, "value");
+  tg_value *value;
+  if (!a) return TG_OK;
+  if (!a->t) return tg_fail(import->diag, TG_INVALID, "attribute \"value\" has the wrong type");
+  if (tg_onnx_tensor(import->graph, a->t, node->name, import->path, &value, import->diag)) return TG_INVALID;
+  if (tg_value_elements(value) != 1)
+    return tg_fail(import->diag, TG_INVALID, "attribute \"value\" does not have one element");
+  tg_attr_set_int(node, TG_ATTR_DTYPE, value->dtype);
+  tg_attr_set_float(node, TG_ATTR_VALUE,
+                    tg_dtype_is_float(value->dtype) ? (double)tg_load_f32(value->data, value->dtype, 0)
+                                                    : (double)tg_load_i64(value->data, value->dtype, 0));
+  return TG_OK;
+}
+
 tg_status tg_import_adapt(tg_import *import, const Onnx__NodeProto *proto, tg_node *node) {
+  if (tg_attr_find(node, TG_ATTR_BROADCAST_AXIS)) return adapt_binary(import, proto, node);
   switch (node->op) {
-  case TG_OP_ADD:
-  case TG_OP_SUB:
-  case TG_OP_MUL:
-  case TG_OP_DIV: return adapt_binary(import, proto, node);
   case TG_OP_CONCAT: return adapt_concat(import, proto, node);
   case TG_OP_CAST: return adapt_cast(import, proto, node);
   case TG_OP_DROPOUT: return adapt_dropout(import, node);
-  case TG_OP_SOFTMAX: return adapt_softmax(import, proto, node);
+  case TG_OP_SOFTMAX:
+  case TG_OP_LOG_SOFTMAX: return adapt_softmax(import, proto, node);
+  case TG_OP_SELU: adapt_selu(import, proto, node); return TG_OK;
+  case TG_OP_PRELU: return adapt_prelu(import, node);
+  case TG_OP_CONSTANT_OF_SHAPE: return adapt_constant_of_shape(import, proto, node);
   case TG_OP_BATCH_NORMALIZATION:
     if (import->opset < 7 && !find(proto, "is_test"))
       return tg_fail(import->diag, TG_INVALID, "training form (is_test = 0) is not supported");

@@ -1,4 +1,4 @@
-/* A graph to a model file of opset 17, or 20 if it has a Gelu. */
+/* A graph to a model file of opset 17, or the first that has all of its operators. */
 #include "frontend/onnx/onnx.h"
 
 #include "frontend/names.h"
@@ -9,7 +9,14 @@
 #include <onnx.pb-c.h>
 #include <string.h>
 
-enum { OPSET = 17, OPSET_WITH_GELU = 20, IR = 8, IR_WITH_NODE_METADATA = 10 };
+enum {
+  OPSET = 17,
+  OPSET_WITH_AXES_OPERANDS = 18,
+  OPSET_WITH_MISH = 18,
+  OPSET_WITH_GELU = 20,
+  IR = 8,
+  IR_WITH_NODE_METADATA = 10
+};
 
 /* Messages live on a scratch arena; constants' data is pointed to, not copied. */
 typedef struct export {
@@ -29,6 +36,19 @@ export;
 static tg_status refuse(export *e, const tg_node *node, const char *why) {
   return tg_fail(e->diag, TG_INVALID, "node \"%s\" (%s): %s has no form in ONNX opset %d", node->name,
                  tg_op_get(node->op)->name, why, OPSET);
+}
+
+static int opset_of(const export *e) {
+  int opset = OPSET;
+  TG_FOR_NODES(e->graph, node) {
+    int needed = OPSET;
+    if (node->op == TG_OP_GELU) needed = OPSET_WITH_GELU;
+    if (node->op == TG_OP_MISH) needed = OPSET_WITH_MISH;
+    if (tg_op_is(node->op, TG_IS_REDUCE) && tg_attr_int(node, TG_ATTR_NOOP_WITH_EMPTY_AXES))
+      needed = OPSET_WITH_AXES_OPERANDS;
+    if (opset < needed) opset = needed;
+  }
+  return opset;
 }
 
 /* --- names
@@ -209,12 +229,18 @@ static bool all_ones(const tg_attr *attr) {
   return true;
 }
 
+/* Axes are an operand in the opset that is written. */
+static bool takes_axes(const export *e, const tg_node *node, tg_attr_key key) {
+  bool reduces = tg_op_is(node->op, TG_IS_REDUCE) && node->op != TG_OP_REDUCE_SUM;
+  return key == TG_ATTR_AXES && (!reduces || opset_of(e) >= OPSET_WITH_AXES_OPERANDS);
+}
+
 static tg_status add_attributes(export *e, Onnx__NodeProto *proto, const tg_node *node) {
   if (tg_op_is(node->op, TG_IS_INTERNAL)) return refuse(e, node, "an operator of our own");
   for (int i = 0; i < node->attr_count; i++) {
     const tg_attr *attr = &node->attrs[i];
     const tg_attr_info *info = tg_attr_get(attr->key);
-    bool as_operand = attr->key == TG_ATTR_SHAPE || attr->key == TG_ATTR_AXES || node->op == TG_OP_CLIP;
+    bool as_operand = attr->key == TG_ATTR_SHAPE || takes_axes(e, node, attr->key) || node->op == TG_OP_CLIP;
     bool skipped = node->op == TG_OP_CLIP ? false : is_default(node, i);
     if (skipped) continue;
     if (info->internal) return refuse(e, node, info->name);
@@ -304,10 +330,7 @@ static Onnx__ModelProto *new_model(export *e) {
   Onnx__OperatorSetIdProto *opset = &MESSAGE(e, Onnx__OperatorSetIdProto, ONNX__OPERATOR_SET_ID_PROTO__INIT);
   opset->domain = "";
   opset->has_version = true;
-  opset->version = OPSET;
-  TG_FOR_NODES(e->graph, node) {
-    if (node->op == TG_OP_GELU) opset->version = OPSET_WITH_GELU;
-  }
+  opset->version = opset_of(e);
   model->n_opset_import = 1;
   model->opset_import = TG_NEW(e->arena, Onnx__OperatorSetIdProto *);
   model->opset_import[0] = opset;

@@ -49,8 +49,13 @@ void tg_pass_share_casts(tg_graph *graph) {
   tg_pass_remove_dead(graph);
 }
 
+/* Computes rows in fp32, of operands in any format. */
+static bool is_row_kernel(const tg_node *node) {
+  return node->op == TG_OP_SOFTMAX || node->op == TG_OP_LOG_SOFTMAX || tg_op_is(node->op, TG_IS_REDUCE);
+}
+
 static bool rounds_its_result(const tg_node *node) {
-  return tg_op_is(node->op, TG_IS_ELEMENTWISE | TG_IS_GEMM) || node->op == TG_OP_SOFTMAX ||
+  return tg_op_is(node->op, TG_IS_ELEMENTWISE | TG_IS_GEMM) || is_row_kernel(node) ||
          node->op == TG_OP_AVERAGE_POOL;
 }
 
@@ -75,7 +80,7 @@ static void absorb_into_consumers(tg_node *cast) {
   if (!widens(x->dtype, tg_out(cast)->dtype) || tg_out(cast)->dtype != TG_F32) return;
   for (tg_use *use = tg_out(cast)->uses, *next; use; use = next) {
     next = use->next;
-    if (tg_op_is(use->node->op, TG_IS_ELEMENTWISE) || use->node->op == TG_OP_SOFTMAX)
+    if (tg_op_is(use->node->op, TG_IS_ELEMENTWISE) || is_row_kernel(use->node))
       tg_node_set_input(use->node, use->input, x);
   }
 }

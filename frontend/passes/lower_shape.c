@@ -50,7 +50,7 @@ static void lower_axis(tg_graph *graph, tg_node *node) {
 
 void tg_pass_lower_softmax(tg_graph *graph) {
   TG_FOR_NODES_SAFE(graph, node) {
-    if (node->op != TG_OP_SOFTMAX) continue;
+    if (node->op != TG_OP_SOFTMAX && node->op != TG_OP_LOG_SOFTMAX) continue;
     if (tg_attr_int(node, TG_ATTR_FLATTEN))
       lower_flattened(graph, node);
     else

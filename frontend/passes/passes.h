@@ -24,7 +24,11 @@ void tg_pass_lower_gemm(tg_graph *graph);  /* Gemm to MatMul, Mul, Add; ReducePa
 void tg_pass_lower_shape(tg_graph *graph); /* Flatten, Squeeze, Unsqueeze to Reshape */
 void tg_pass_lower_layer_normalization(tg_graph *graph); /* over the last axis */
 void tg_pass_lower_softmax(tg_graph *graph);             /* to the last axis */
-void tg_pass_lower_global_pool(tg_graph *graph);         /* to a pool of one window */
+void tg_pass_lower_sum(tg_graph *graph);                 /* Sum and Mean to chains of Add */
+void tg_pass_lower_logic(tg_graph *graph);               /* bools to 0 and 1 in bf16 */
+void tg_pass_lower_reduce(tg_graph *graph); /* to sums, products, maxima and minima that keep dimensions */
+void tg_pass_split_reduce(tg_graph *graph); /* those to rows and to blocks of columns */
+void tg_pass_lower_global_pool(tg_graph *graph); /* to a pool of one window */
 
 /* Layout: convolution and pooling to channels-last, transposes moved until they meet. */
 void tg_pass_channels_last(tg_graph *graph);

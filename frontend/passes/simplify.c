@@ -48,7 +48,9 @@ static bool is_identity(const tg_node *node) {
   case TG_OP_CAST: return true;
   case TG_OP_CONCAT:
   case TG_OP_MAX:
-  case TG_OP_MIN: return node->input_count == 1;
+  case TG_OP_MIN:
+  case TG_OP_SUM:
+  case TG_OP_MEAN: return node->input_count == 1;
   case TG_OP_RESHAPE:
   case TG_OP_FLATTEN:
   case TG_OP_SQUEEZE:

@@ -1,4 +1,5 @@
-/* Transposes move below elementwise operators and Concat, towards the transpose that undoes them. */
+/* Transposes move below elementwise operators, reductions and Concat, towards the transpose that undoes them.
+ */
 #include "frontend/passes/passes.h"
 #include "frontend/passes/rewrite.h"
 
@@ -51,7 +52,8 @@ static tg_value *before_transpose(tg_graph *graph, tg_value *operand, const int6
 /* The permutation that a node could pass on, or NULL. */
 static const int64_t *perm_to_sink(const tg_node *node) {
   bool broadcasts = tg_op_is(node->op, TG_IS_ELEMENTWISE);
-  if (!broadcasts && node->op != TG_OP_CONCAT && node->op != TG_OP_CAST) return NULL;
+  bool reduces = tg_op_is(node->op, TG_IS_REDUCE) && tg_attr_int(node, TG_ATTR_KEEPDIMS);
+  if (!broadcasts && !reduces && node->op != TG_OP_CONCAT && node->op != TG_OP_CAST) return NULL;
   const tg_value *y = tg_out(node);
   const int64_t *perm = NULL;
   for (int i = 0; i < node->input_count && !perm; i++)
@@ -61,11 +63,20 @@ static const int64_t *perm_to_sink(const tg_node *node) {
   return perm;
 }
 
+static void permute_axes(tg_graph *graph, tg_node *node, const int64_t *perm) {
+  int count;
+  const int64_t *axes = tg_attr_ints(node, TG_ATTR_AXES, &count);
+  int64_t moved[TG_MAX_RANK];
+  for (int i = 0; i < count; i++) moved[i] = perm[axes[i]];
+  tg_attr_set_ints(graph, node, TG_ATTR_AXES, moved, count); /* inference sorts them */
+}
+
 static void sink(tg_graph *graph, tg_node *node, const int64_t *perm) {
   tg_value *y = tg_out(node);
   for (int i = 0; i < node->input_count; i++)
     tg_node_set_input(node, i, before_transpose(graph, tg_in(node, i), perm, y->rank, node));
   if (node->op == TG_OP_CONCAT) tg_attr_set_int(node, TG_ATTR_AXIS, perm[tg_attr_int(node, TG_ATTR_AXIS)]);
+  if (tg_op_is(node->op, TG_IS_REDUCE)) permute_axes(graph, node, perm);
   tg_rewrite_infer(graph, node);
   tg_value *result = tg_rewrite_transpose(graph, y, perm, node->next);
   tg_value_replace_except(graph, y, result, result->producer);

@@ -4,14 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* IEEE 754-2019 maximum and minimum: NaN wins, +0 is above -0. */
-static float maximum(float a, float b) {
+float tg_reference_maximum(float a, float b) {
   if (isnan(a) || isnan(b)) return NAN;
   if (a == b) return signbit(a) ? b : a;
   return a > b ? a : b;
 }
 
-static float minimum(float a, float b) {
+float tg_reference_minimum(float a, float b) {
   if (isnan(a) || isnan(b)) return NAN;
   if (a == b) return signbit(a) ? a : b;
   return a < b ? a : b;
@@ -27,13 +26,15 @@ static float gelu(float a, bool by_tanh) {
 
 static float apply(const tg_node *node, float a, float b) {
   switch (node->op) {
-  case TG_OP_ADD: return a + b;
+  case TG_OP_ADD:
+  case TG_OP_SUM:
+  case TG_OP_MEAN: return a + b;
   case TG_OP_SUB: return a - b;
   case TG_OP_MUL: return a * b;
   case TG_OP_DIV: return a / b;
-  case TG_OP_MAX: return maximum(a, b);
-  case TG_OP_MIN: return minimum(a, b);
-  case TG_OP_RELU: return maximum(a, 0.0f);
+  case TG_OP_MAX: return tg_reference_maximum(a, b);
+  case TG_OP_MIN: return tg_reference_minimum(a, b);
+  case TG_OP_RELU: return tg_reference_maximum(a, 0.0f);
   case TG_OP_SIGMOID: return (float)(1 / (1 + exp(-(double)a)));
   case TG_OP_TANH: return (float)tanh((double)a);
   case TG_OP_EXP: return (float)exp((double)a);
@@ -45,18 +46,19 @@ static float apply(const tg_node *node, float a, float b) {
   case TG_OP_POW: return (float)pow((double)a, (double)b);
   case TG_OP_LEAKY_RELU: return a < 0 ? (float)tg_attr_float(node, TG_ATTR_ALPHA) * a : a;
   case TG_OP_CLIP:
-    return minimum(maximum(a, (float)tg_attr_float(node, TG_ATTR_MIN)),
-                   (float)tg_attr_float(node, TG_ATTR_MAX));
+    return tg_reference_minimum(tg_reference_maximum(a, (float)tg_attr_float(node, TG_ATTR_MIN)),
+                                (float)tg_attr_float(node, TG_ATTR_MAX));
   case TG_OP_NEG: return -a;
   case TG_OP_ABS: return fabsf(a);
-  default: return NAN;
+  default: return tg_reference_activation(node, a, b);
   }
 }
 
 /* Shape arithmetic: two's complement, division by zero gives 0. */
 static int64_t apply_integer(tg_op op, int64_t a, int64_t b) {
   switch (op) {
-  case TG_OP_ADD: return (int64_t)((uint64_t)a + (uint64_t)b);
+  case TG_OP_ADD:
+  case TG_OP_SUM: return (int64_t)((uint64_t)a + (uint64_t)b);
   case TG_OP_SUB: return (int64_t)((uint64_t)a - (uint64_t)b);
   case TG_OP_MUL: return (int64_t)((uint64_t)a * (uint64_t)b);
   case TG_OP_DIV: return !b ? 0 : b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b;
@@ -64,12 +66,12 @@ static int64_t apply_integer(tg_op op, int64_t a, int64_t b) {
   case TG_OP_MIN: return a < b ? a : b;
   case TG_OP_NEG: return (int64_t)(0 - (uint64_t)a);
   case TG_OP_ABS: return a < 0 ? (int64_t)(0 - (uint64_t)a) : a;
+  case TG_OP_SIGN: return (a > 0) - (a < 0);
   default: return 0;
   }
 }
 
-/* Where element `linear` of the broadcast result lies in an operand. */
-static size_t operand_index(const tg_value *operand, const tg_value *result, int64_t linear) {
+size_t tg_reference_operand_index(const tg_value *operand, const tg_value *result, int64_t linear) {
   int64_t index = 0, step = 1;
   for (int i = 1; i <= operand->rank; i++) {
     int64_t size = operand->dims[operand->rank - i].size, whole = result->dims[result->rank - i].size;
@@ -85,12 +87,13 @@ static void integers(const tg_node *node, const void *const *inputs, void *outpu
   int64_t count = tg_value_elements(y);
   for (int64_t e = 0; e < count; e++) {
     const tg_value *x = tg_in(node, 0);
-    int64_t value = tg_load_i64(inputs[0], x->dtype, operand_index(x, y, e));
+    int64_t value = tg_load_i64(inputs[0], x->dtype, tg_reference_operand_index(x, y, e));
     if (node->input_count == 1)
       value = tg_op_is(node->op, TG_IS_UNARY) ? apply_integer(node->op, value, 0) : value;
     for (int i = 1; i < node->input_count; i++) {
       x = tg_in(node, i);
-      value = apply_integer(node->op, value, tg_load_i64(inputs[i], x->dtype, operand_index(x, y, e)));
+      value = apply_integer(node->op, value,
+                            tg_load_i64(inputs[i], x->dtype, tg_reference_operand_index(x, y, e)));
     }
     tg_store_i64(output, y->dtype, (size_t)e, value);
   }
@@ -110,6 +113,10 @@ static void change_sign(const tg_node *node, const void *input, void *output) {
 
 void tg_reference_elementwise(const tg_node *node, const void *const *inputs, void *output) {
   const tg_value *y = tg_out(node);
+  if (tg_op_is(node->op, TG_IS_COMPARE | TG_IS_LOGIC) || node->op == TG_OP_WHERE) {
+    tg_reference_logic(node, inputs, output);
+    return;
+  }
   if (tg_dtype_is_integer(y->dtype)) {
     integers(node, inputs, output);
     return;
@@ -122,12 +129,13 @@ void tg_reference_elementwise(const tg_node *node, const void *const *inputs, vo
   bool unary = tg_op_is(node->op, TG_IS_UNARY);
   for (int64_t e = 0; e < count; e++) {
     const tg_value *x = tg_in(node, 0);
-    float value = tg_load_f32(inputs[0], x->dtype, operand_index(x, y, e));
+    float value = tg_load_f32(inputs[0], x->dtype, tg_reference_operand_index(x, y, e));
     if (unary) value = apply(node, value, 0);
     for (int i = 1; i < node->input_count; i++) {
       x = tg_in(node, i);
-      value = apply(node, value, tg_load_f32(inputs[i], x->dtype, operand_index(x, y, e)));
+      value = apply(node, value, tg_load_f32(inputs[i], x->dtype, tg_reference_operand_index(x, y, e)));
     }
+    if (node->op == TG_OP_MEAN) value *= 1.0f / (float)node->input_count;
     tg_store_f32(output, y->dtype, (size_t)e, value);
   }
 }

@@ -9,6 +9,9 @@ void tg_reference_gemm(const tg_node *node, const void *const *inputs, void *out
 void tg_reference_reduce_partials(const tg_node *node, const void *const *inputs, void *output);
 void tg_reference_conv(const tg_node *node, const void *const *inputs, void *output);
 void tg_reference_elementwise(const tg_node *node, const void *const *inputs, void *output);
+void tg_reference_logic(const tg_node *node, const void *const *inputs, void *output);
+void tg_reference_reduction(const tg_node *node, const void *const *inputs, void *output);
+void tg_reference_generate(const tg_node *node, const void *const *inputs, void *output);
 void tg_reference_pool(const tg_node *node, const void *const *inputs, void *output);
 void tg_reference_global_pool(const tg_node *node, const void *const *inputs, void *output);
 void tg_reference_softmax(const tg_node *node, const void *const *inputs, void *output);
@@ -21,5 +24,15 @@ void tg_reference_cast(const tg_node *node, const void *const *inputs, void *out
 
 /* The elements of a tensor widened to fp32, in memory the caller frees. */
 float *tg_reference_widen(const tg_value *value, const void *data);
+
+/* IEEE 754-2019 maximum and minimum: NaN wins, +0 is above -0. */
+float tg_reference_maximum(float a, float b);
+float tg_reference_minimum(float a, float b);
+
+/* The activation functions of one operand, and PRelu, on one element. */
+float tg_reference_activation(const tg_node *node, float x, float slope);
+
+/* Where element `linear` of the broadcast result lies in an operand. */
+size_t tg_reference_operand_index(const tg_value *operand, const tg_value *result, int64_t linear);
 
 #endif

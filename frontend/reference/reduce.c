@@ -109,20 +109,21 @@ void tg_reference_global_pool(const tg_node *node, const void *const *inputs, vo
 }
 
 /* One row of `count` elements, `step` apart. */
-static void softmax_row(const float *x, int64_t count, int64_t step, void *output, tg_dtype dtype,
+static void softmax_row(const tg_node *node, const float *x, int64_t count, int64_t step, void *output,
                         int64_t first) {
   reduction r = {true, -INFINITY, 0, 0};
   for (int64_t i = 0; i < count; i++) add_element(&r, x[i * step]);
   double sum = 0;
   for (int64_t i = 0; i < count; i++) sum += exp((double)x[i * step] - (double)r.maximum);
   for (int64_t i = 0; i < count; i++) {
-    double value = exp((double)x[i * step] - (double)r.maximum) / sum;
-    tg_store_f32(output, dtype, (size_t)(first + i * step), (float)value);
+    double below = (double)x[i * step] - (double)r.maximum;
+    double value = node->op == TG_OP_LOG_SOFTMAX ? below - log(sum) : exp(below) / sum;
+    tg_store_f32(output, tg_out(node)->dtype, (size_t)(first + i * step), (float)value);
   }
 }
 
 void tg_reference_softmax(const tg_node *node, const void *const *inputs, void *output) {
-  const tg_value *value = tg_in(node, 0), *y = tg_out(node);
+  const tg_value *value = tg_in(node, 0);
   float *x = tg_reference_widen(value, inputs[0]);
   int axis = (int)tg_attr_int(node, TG_ATTR_AXIS);
   int end = tg_attr_int(node, TG_ATTR_FLATTEN) ? value->rank : axis + 1;
@@ -132,7 +133,7 @@ void tg_reference_softmax(const tg_node *node, const void *const *inputs, void *
   for (int64_t o = 0; o < outer; o++)
     for (int64_t i = 0; i < inner; i++) {
       int64_t first = o * count * inner + i;
-      softmax_row(x + first, count, inner, output, y->dtype, first);
+      softmax_row(node, x + first, count, inner, output, first);
     }
   free(x);
 }

@@ -19,6 +19,14 @@ float *tg_reference_widen(const tg_value *value, const void *data) {
 
 void tg_reference_node(const tg_node *node, const void *const *inputs, void *const *outputs) {
   void *y = outputs[0];
+  if (tg_op_is(node->op, TG_IS_REDUCE)) {
+    tg_reference_reduction(node, inputs, y);
+    return;
+  }
+  if (tg_op_is(node->op, TG_IS_GENERATES)) {
+    tg_reference_generate(node, inputs, y);
+    return;
+  }
   switch (node->op) {
   case TG_OP_MATMUL: tg_reference_matmul(node, inputs, y); break;
   case TG_OP_GEMM: tg_reference_gemm(node, inputs, y); break;
@@ -28,7 +36,8 @@ void tg_reference_node(const tg_node *node, const void *const *inputs, void *con
   case TG_OP_AVERAGE_POOL: tg_reference_pool(node, inputs, y); break;
   case TG_OP_GLOBAL_AVERAGE_POOL:
   case TG_OP_GLOBAL_MAX_POOL: tg_reference_global_pool(node, inputs, y); break;
-  case TG_OP_SOFTMAX: tg_reference_softmax(node, inputs, y); break;
+  case TG_OP_SOFTMAX:
+  case TG_OP_LOG_SOFTMAX: tg_reference_softmax(node, inputs, y); break;
   case TG_OP_LAYER_NORMALIZATION: tg_reference_layer_normalization(node, inputs, y); break;
   case TG_OP_BATCH_NORMALIZATION: tg_reference_batch_normalization(node, inputs, y); break;
   case TG_OP_RESHAPE:
@@ -65,6 +74,8 @@ int64_t tg_reference_cost(const tg_node *node) {
     each = window_elements(node) * w->dims[tg_attr_int(node, TG_ATTR_CHANNELS_LAST) ? w->rank - 2 : 1].size;
   else if (tg_op_is(node->op, TG_IS_WINDOW))
     each = window_elements(node);
+  else if (tg_op_is(node->op, TG_IS_REDUCE))
+    return tg_value_elements(a);
   else if (tg_op_is(node->op, TG_IS_POOL))
     each = tg_value_elements_between(a, 2, a->rank);
   if (__builtin_mul_overflow(each, tg_value_elements(tg_out(node)), &cost)) return INT64_MAX;
