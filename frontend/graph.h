@@ -214,6 +214,11 @@ typedef enum tg_accumulation {
   TG_ACCUMULATE_BF16SR_EACH,
 } tg_accumulation;
 
+/* MatMul's attribute `partials`, N: K is cut into N parts of ceil(K/N) (the last ones shorter or empty), each
+ * a chain of its own from +0; the results are added in ascending order, from +0 if there are several. */
+enum { TG_MOST_PARTIALS = 4096 };
+static inline int64_t tg_partial_length(int64_t k, int64_t partials) { return (k + partials - 1) / partials; }
+
 /* --- attributes
  * ------------------------------------------------------------------------------------------------ */
 

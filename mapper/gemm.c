@@ -1,33 +1,16 @@
 /* Emission of a product: A multicast along rows, B along columns, one GEMM a K chunk, one VOP a piece of the
- * drain. Loops of every unit: passes over m, passes over n, and inside them K chunks (loads, mx) or pieces of
- * the block (vx, tx, stores). */
-#include "mapper/gemm.h"
+ * drain (gemm_drain.c). Loops of every unit: passes over m, passes over n, and inside them K chunks (loads,
+ * mx) or pieces of the block (vx, tx, stores). Where a tile multiplies several parts of K of several chunks,
+ * the parts take the place of the passes over n, each of which is a section (a strip) then. */
+#include "mapper/gemm_emission.h"
 
 #include <string.h>
 
-enum { SECTION_CYCLES = 300 }; /* of loading a section, and of the wait between two, roughly */
-
-typedef struct emission {
-  tg_build b;
-  tg_compile *c;
-  const tg_kernel *kernel;
-  const tg_gemm *g;
-  tg_gemm_tiling t;
-  uint32_t stationary; /* rows of a block */
-  uint32_t pieces;     /* of a block */
-  uint32_t k_loops[3], piece_loops[3], pass_loops[3];
-  tg_buffer a, b_block, out, externals[TG_GEMM_EXTERNALS];
-  int a_full, b_full, acc_full, acc_free, vectors_full, blocks_full;     /* tile semaphores */
-  int a_credit, a_north_credit, b_credit, vectors_credit, blocks_credit; /* AGCU credits */
-  int vectors, blocks; /* externals that are row vectors, and those that are not */
-  int a_base, b_base, out_base, external_base[TG_GEMM_EXTERNALS];
-  int64_t a_rest, b_rest, out_rest, external_rest[TG_GEMM_EXTERNALS];
-  int64_t product; /* the first one that this section computes */
-} emission;
+typedef tg_gemm_emission emission;
 
 /* Index of a tile among those that have rows (columns) of their own. */
 static uint32_t row_index(const emission *e, uint32_t r, uint32_t col) {
-  return e->t.split == TG_SPLIT_OUTPUT ? r : r * e->b.m->cols + col;
+  return e->t.split == TG_SPLIT_OUTPUT ? r / e->t.members : r * e->b.m->cols + col;
 }
 static uint32_t col_index(const emission *e, uint32_t col) { return e->t.split == TG_SPLIT_OUTPUT ? col : 0; }
 /* Rows of its own come to every other tile from the north, so that both kinds of ports share the work. */
@@ -36,11 +19,31 @@ static bool a_from_north(const emission *e, uint32_t r, uint32_t col) {
 }
 /* Tiles that have rows of their own. */
 static int64_t row_tiles(const emission *e) {
-  return e->t.split == TG_SPLIT_OUTPUT ? e->b.m->rows : tg_tiles(e->b.m);
+  return e->t.split == TG_SPLIT_OUTPUT ? e->b.m->rows / e->t.members : tg_tiles(e->b.m);
 }
 static int64_t rows_a_pass(const emission *e) { return e->t.mt * row_tiles(e); }
 static int64_t cols_a_pass(const emission *e) {
   return (int64_t)e->t.nt * (e->t.split == TG_SPLIT_OUTPUT ? e->b.m->cols : 1);
+}
+/* Columns of a tile: the first, and from pass to pass. */
+static int64_t col_first(const emission *e, uint32_t col) {
+  return (int64_t)col_index(e, col) * e->t.nt + e->strip * cols_a_pass(e);
+}
+static int64_t col_delta(const emission *e) { return e->striped ? 0 : cols_a_pass(e); }
+
+/* Rows of tiles that a whole group of members has. */
+static uint32_t used_rows(const emission *e) { return e->b.m->rows / e->t.members * e->t.members; }
+
+/* The first k of a row of tiles. */
+static int64_t k_first(const emission *e, uint32_t r) { return r % e->t.members * e->g->part; }
+
+/* The level of the loops over K that goes from part to part. */
+static int part_level(const emission *e) { return e->t.chunks > 1 ? 1 : 2; }
+
+/* k by loop level: chunks, and parts if a tile has several. */
+static void set_k_delta(const emission *e, int64_t delta[3]) {
+  delta[2] = e->t.kc;
+  if (e->t.parts > 1) delta[part_level(e)] = e->t.members * e->g->part;
 }
 
 static bool allocate(emission *e) {
@@ -48,8 +51,11 @@ static bool allocate(emission *e) {
   const tg_params *m = e->b.m;
   bool good = tg_build_buffer(&e->b, (uint32_t)tg_gemm_a_rows(m, g, &e->t), 2, &e->a);
   good = good && tg_build_buffer(&e->b, (uint32_t)tg_gemm_b_rows(m, g, &e->t), 2, &e->b_block);
-  good =
-      good && tg_build_buffer(&e->b, e->t.mr * tg_kind_flits(m, tg_stream_kind(g->out), e->t.nt), 2, &e->out);
+  good = good && tg_build_buffer(&e->b, (uint32_t)tg_gemm_out_rows(m, g, &e->t), 2, &e->out);
+  if (e->t.members > 1)
+    good = good && tg_build_buffer(&e->b, (uint32_t)tg_gemm_received_rows(m, g, &e->t), 2, &e->received);
+  if (e->t.parts > 1)
+    good = good && tg_build_buffer(&e->b, (uint32_t)tg_gemm_sum_rows(m, g, &e->t), 2, &e->sums);
   for (int x = 0; x < g->external_count && good; x++) {
     const tg_gemm_external *external = &g->externals[x];
     uint32_t rows = external->row_vector ? 1 : e->t.mr;
@@ -71,6 +77,11 @@ static void allocate_sems(emission *e) {
   e->b_credit = tg_north_credits(&e->b, 2);
   e->vectors_credit = tg_north_credits(&e->b, 2);
   e->blocks_credit = tg_west_credits(&e->b, 2);
+  if (e->t.members == 1) return;
+  e->arrived = tg_tile_sem(&e->b, 0);
+  e->returned = tg_tile_sem(&e->b, 0);
+  e->sums_full = tg_tile_sem(&e->b, 0);
+  e->sums_free = tg_tile_sem(&e->b, 1);
 }
 
 static int64_t bytes_of(const tg_value *value, int64_t elements) {
@@ -161,8 +172,9 @@ static void load_a(emission *e, uint32_t r, uint32_t col, uint32_t mask) {
   else {
     *(g->a_turned ? load->k_first : load->m_first) = (int64_t)row_index(e, r, col) * e->t.mt;
     *(g->a_turned ? load->k_delta : load->m_delta) = rows_a_pass(e);
+    *(g->a_turned ? load->m_first : load->k_first) = k_first(e, r);
   }
-  (g->a_turned ? load->m_delta : load->k_delta)[2] = e->t.kc;
+  set_k_delta(e, g->a_turned ? load->m_delta : load->k_delta);
   load->convert[0] = g->a_convert;
 }
 
@@ -184,7 +196,7 @@ static void load_b(emission *e, uint32_t r, uint32_t col, uint32_t mask) {
   load->stride[5] = z;
   load->y_size[0] = g->k ? 1 : 0;
   load->x_size[0] = 1;
-  (turned ? load->k_delta : load->m_delta)[2] = e->t.kc;
+  set_k_delta(e, turned ? load->k_delta : load->m_delta);
   if (g->spread) {
     set_product_rows(e, load, row_index(e, r, col), turned ? g->n : g->k);
     for (int d = 0; d < 2; d++) {
@@ -192,8 +204,9 @@ static void load_b(emission *e, uint32_t r, uint32_t col, uint32_t mask) {
       load->stride[d] = g->b_lead_stride[d] * z;
     }
   } else {
-    *(turned ? load->m_first : load->k_first) = (int64_t)col_index(e, col) * e->t.nt;
-    (turned ? load->m_delta : load->k_delta)[1] = cols_a_pass(e);
+    *(turned ? load->m_first : load->k_first) = col_first(e, col);
+    *(turned ? load->k_first : load->m_first) = k_first(e, r);
+    if (!e->striped) (turned ? load->m_delta : load->k_delta)[1] = col_delta(e);
   }
   load->convert[0] = g->b_convert;
 }
@@ -219,8 +232,8 @@ static void load_externals(emission *e, tg_queue *queue, bool vectors, uint32_t 
     tg_fill_walk(load, &walk, e->external_base[x], e->external_rest[x]);
     load->rows[0] = vectors ? 1 : e->t.mr;
     load->take[0] = e->t.nt;
-    load->k_first[0] = (int64_t)col_index(e, col) * e->t.nt;
-    load->k_delta[1] = cols_a_pass(e);
+    load->k_first[0] = col_first(e, col);
+    load->k_delta[1] = col_delta(e);
     load->convert[0] = external->kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
     if (vectors) continue;
     load->m_first[0] = (int64_t)row_index(e, r, col) * e->t.mt;
@@ -233,30 +246,42 @@ static void end_loops(tg_queue *queue, const uint32_t loops[3]) {
   if (queue->count) tg_set_loops(&queue->instrs[queue->count - 1], loops);
 }
 
-static void emit_loads(emission *e) {
+/* Rows of tiles that have the same parts of K as row r. */
+static uint32_t rows_like(const emission *e, uint32_t r) {
+  uint32_t mask = 0;
+  for (; r < used_rows(e); r += e->t.members) mask |= 1u << (r + 1);
+  return mask;
+}
+
+static void emit_west_loads(emission *e, uint32_t r) {
+  uint32_t cols = e->b.m->cols;
+  tg_queue *aux = tg_west_queue(&e->b, r, TG_CTX_AUX);
+  if (e->t.split == TG_SPLIT_OUTPUT) load_a(e, r, 0, ((1u << cols) - 1) << 1);
+  for (uint32_t col = 0; col < cols; col++) {
+    if (e->t.split != TG_SPLIT_OUTPUT && !a_from_north(e, r, col)) load_a(e, r, col, 1u << (col + 1));
+    if (tg_gemm_finishes(e, r)) load_externals(e, aux, false, r, col, 1u << (col + 1));
+  }
+  end_loops(tg_west_queue(&e->b, r, TG_CTX_LOAD), e->k_loops);
+  end_loops(aux, e->piece_loops);
+}
+
+static void emit_north_loads(emission *e, uint32_t col) {
   const tg_params *m = e->b.m;
-  uint32_t all_cols = ((1u << m->cols) - 1) << 1, all_rows = ((1u << m->rows) - 1) << 1;
-  for (uint32_t r = 0; r < m->rows; r++) {
-    tg_queue *aux = tg_west_queue(&e->b, r, TG_CTX_AUX);
-    if (e->t.split == TG_SPLIT_OUTPUT) load_a(e, r, 0, all_cols);
-    for (uint32_t col = 0; col < m->cols; col++) {
-      if (e->t.split != TG_SPLIT_OUTPUT && !a_from_north(e, r, col)) load_a(e, r, col, 1u << (col + 1));
-      load_externals(e, aux, false, r, col, 1u << (col + 1));
-    }
-    end_loops(tg_west_queue(&e->b, r, TG_CTX_LOAD), e->k_loops);
-    end_loops(aux, e->piece_loops);
-  }
-  for (uint32_t col = 0; col < m->cols; col++) {
-    tg_queue *aux = tg_north_queue(&e->b, col, TG_CTX_AUX);
-    if (e->t.split != TG_SPLIT_PRODUCTS) load_b(e, 0, col, all_rows);
-    for (uint32_t r = 0; r < m->rows && e->t.split == TG_SPLIT_PRODUCTS; r++)
-      load_b(e, r, col, 1u << (r + 1));
-    for (uint32_t r = 0; r < m->rows; r++)
-      if (a_from_north(e, r, col)) load_a(e, r, col, 1u << (r + 1));
-    load_externals(e, aux, true, 0, col, all_rows);
-    end_loops(tg_north_queue(&e->b, col, TG_CTX_LOAD), e->k_loops);
-    end_loops(aux, e->pass_loops);
-  }
+  uint32_t all_rows = ((1u << m->rows) - 1) << 1;
+  tg_queue *aux = tg_north_queue(&e->b, col, TG_CTX_AUX);
+  for (uint32_t d = 0; d < e->t.members && e->t.split != TG_SPLIT_PRODUCTS; d++)
+    load_b(e, d, col, rows_like(e, d));
+  for (uint32_t r = 0; r < m->rows && e->t.split == TG_SPLIT_PRODUCTS; r++) load_b(e, r, col, 1u << (r + 1));
+  for (uint32_t r = 0; r < m->rows; r++)
+    if (a_from_north(e, r, col)) load_a(e, r, col, 1u << (r + 1));
+  load_externals(e, aux, true, 0, col, all_rows);
+  end_loops(tg_north_queue(&e->b, col, TG_CTX_LOAD), e->k_loops);
+  end_loops(aux, e->pass_loops);
+}
+
+static void emit_loads(emission *e) {
+  for (uint32_t r = 0; r < used_rows(e); r++) emit_west_loads(e, r);
+  for (uint32_t col = 0; col < e->b.m->cols; col++) emit_north_loads(e, col);
 }
 
 /* ---- matrix unit ---- */
@@ -265,13 +290,27 @@ static void set_rounding(const emission *e, tg_mx_instr *mx, uint32_t r, uint32_
   mx->sr[0] = 1;
   mx->sr_blocks[0] = e->t.sr_blocks;
   mx->sr_tile_delta[2] = (e->t.kc + e->stationary - 1) / e->stationary / e->t.sr_blocks;
+  if (e->g->partials > 1) { /* K tiles are counted through all parts */
+    int64_t tile = tg_gemm_rounded_tile(e->c, e->g), of_part = (e->g->part + tile - 1) / tile;
+    mx->sr_tile[0] = r % e->t.members * of_part;
+    if (e->t.parts > 1) mx->sr_tile_delta[part_level(e)] = e->t.members * of_part;
+  }
   mx->sr_row[0] = (int64_t)row_index(e, r, col) * e->t.mt + e->product * e->g->sr_row_step;
   mx->sr_row_delta[0] = rows_a_pass(e);
-  mx->sr_col[0] = (int64_t)col_index(e, col) * e->t.nt + e->product * e->g->sr_col_step;
-  mx->sr_col_delta[1] = cols_a_pass(e);
+  mx->sr_col[0] = col_first(e, col) + e->product * e->g->sr_col_step;
+  mx->sr_col_delta[1] = col_delta(e);
 }
 
-static void emit_gemm(emission *e, uint32_t r, uint32_t col) {
+/* How much of K the tiles of a row multiply: the chunks of one part, or parts up to the end of K. */
+static void set_k_total(const emission *e, tg_mx_instr *mx, uint32_t r) {
+  int64_t left = e->g->k - k_first(e, r);
+  if (left < 0) left = 0;
+  mx->k_total[0] = e->t.parts == 1 && left > e->g->part ? e->g->part : left;
+  set_k_delta(e, mx->k_delta);
+}
+
+/* One K chunk. */
+static tg_instr *push_gemm(emission *e, uint32_t r, uint32_t col) {
   const tg_params *m = e->b.m;
   uint32_t a_row = tg_gemm_a_row(m, e->g, &e->t), b_row = tg_gemm_b_row(m, e->g, &e->t),
            beats = tg_mx_beats(e->g->format);
@@ -307,75 +346,58 @@ static void emit_gemm(emission *e, uint32_t r, uint32_t col) {
   mx->sr_col_blk[1] = tg_lanes(m);
   mx->sr_col_blk[2] = e->stationary;
   mx->init[0] = 1;
-  mx->init_levels[0] = 1 << 2;
+  mx->init_levels[0] = e->t.parts > 1 && e->t.chunks == 1 ? 0 : 1 << 2;
   mx->k_chunk[0] = e->t.kc;
-  mx->k_total[0] = e->g->k;
-  mx->k_delta[2] = e->t.kc;
+  set_k_total(e, mx, r);
   if (e->t.sr_blocks) set_rounding(e, mx, r, col);
   tg_set_wait(in, 0, e->a_full, false);
   tg_set_wait(in, 1, e->b_full, false);
-  tg_set_wait(in, 2, e->acc_free, true);
   if (a_from_north(e, r, col))
     tg_set_post(in, 0, TG_POST_COL, 0, e->a_north_credit + (int)r + 1, false);
   else
     tg_set_post(in, 0, TG_POST_ROW, 0, e->a_credit + (int)col + 1, false);
   tg_set_post(in, 1, TG_POST_COL, 0, e->b_credit + (int)r + 1, false);
-  tg_set_post(in, 2, TG_POST_LOCAL, 0, e->acc_full, true);
+  return in;
+}
+
+/* Chunks `first` to `last` of each part, all but the last of which are whole. Each instruction turns its
+ * buffers by itself: chunk c of part n is in buffer n chunks + c, modulo 2. */
+static tg_instr *push_nested_gemm(emission *e, uint32_t r, uint32_t col, uint32_t first, uint32_t last) {
+  tg_instr *in = push_gemm(e, r, col);
+  tg_mx_instr *mx = &in->mx;
+  int64_t before = (int64_t)first * e->t.kc, length = e->g->part - before;
+  tg_turn turn = last > first ? TG_TURN_EACH : e->t.chunks % 2 ? TG_TURN_OUTER : TG_TURN_NEVER;
+  tg_set_turning(mx->a_base, &e->a, first % 2, turn);
+  tg_set_turning(mx->b_base, &e->b_block, first % 2, turn);
+  mx->init[0] = first == 0;
+  mx->init_levels[0] = 0;
+  if (length < mx->k_chunk[0]) mx->k_chunk[0] = length;
+  mx->blk_count[0] = (mx->k_chunk[0] + e->stationary - 1) / e->stationary;
+  mx->k_total[0] = mx->k_total[0] > before ? mx->k_total[0] - before : 0;
+  mx->sr_tile[0] += mx->sr_tile_delta[2] * first;
+  if (last > first) {
+    in->common.loop_count[2] = last - first + 1;
+    in->common.loop_begin[2] = tg_build_tile(&e->b, r, col)->mx.count - 1;
+  }
+  return in;
+}
+
+/* The GEMMs of a tile. Every part of K begins with a free half of the accumulator and ends with a full one.
+ */
+static void emit_gemm(emission *e, uint32_t r, uint32_t col) {
+  bool each = e->t.parts > 1 && e->t.chunks == 1; /* every execution is a part */
+  uint32_t last = e->t.chunks - 1;
+  tg_instr *in = e->nested ? push_nested_gemm(e, r, col, 0, 0) : push_gemm(e, r, col);
+  tg_set_wait(in, 2, e->acc_free, !each);
+  if (each) in->mx.c_rot_outer[0] = 0;
+  if (e->nested && last > 1) push_nested_gemm(e, r, col, 1, last - 1);
+  if (e->nested) in = push_nested_gemm(e, r, col, last, last);
+  tg_set_post(in, 2, TG_POST_LOCAL, 0, e->acc_full, !each);
   tg_set_loops(in, e->k_loops);
+  if (e->nested) in->common.loop_count[2] = 1;
 }
 
-/* ---- drain ---- */
-
-static void set_stream(const emission *e, tg_stream *s, int kind, const tg_buffer *buffer, bool row_vector,
-                       bool store) {
-  uint32_t vector = tg_kind_flits(e->b.m, kind, tg_lanes(e->b.m));
-  s->kind[0] = kind;
-  s->store[0] = store;
-  tg_set_operand(s->at.base, buffer, row_vector);
-  s->banks[0] = buffer->banks;
-  s->row[1] = row_vector ? 0 : (int64_t)vector * (e->t.nt / tg_lanes(e->b.m));
-  s->row[2] = vector;
-}
-
-/* Rows of the VOP: (row of the piece, group of 2P columns). Streams: accumulator, externals, result. */
-static void emit_drain(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
-                       const tg_exit *exit) {
-  const tg_gemm *g = e->g;
-  uint32_t groups = e->t.nt / tg_lanes(e->b.m);
-  tg_instr *in = tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->vx, TG_OP_vx_vop);
-  tg_vx_instr *vop = &in->vx;
-  vop->seg_begin[0] = microcode->seg_begin[0];
-  vop->seg_len[0] = microcode->seg_len[0];
-  vop->rows[0] = e->t.mr * groups;
-  vop->row_count[0] = 1;
-  vop->row_count[1] = e->t.mr;
-  vop->row_count[2] = groups;
-  vop->j_count[0] = vop->j_count[1] = 1;
-  tg_stream *acc = tg_stream_of_mut(vop, 0);
-  tg_buffer halves = {.stride = tg_acc_rows(e->b.m), .count = 2};
-  acc->kind[0] = TG_STREAM_ACC;
-  tg_set_operand(acc->at.base, &halves, true);
-  acc->at.delta[2] = e->t.mr;
-  acc->row[1] = 1;
-  acc->row[2] = e->t.mt;
-  for (int x = 0; x < g->external_count; x++)
-    set_stream(e, tg_stream_of_mut(vop, 1 + x), g->externals[x].kind, &e->externals[x],
-               g->externals[x].row_vector, false);
-  set_stream(e, tg_stream_of_mut(vop, 1 + g->external_count), tg_stream_kind(g->out), &e->out, false, true);
-  tg_set_wait(in, 0, e->acc_full, true);
-  tg_set_wait(in, 1, exit->out_free, false);
-  tg_set_post(in, 0, TG_POST_LOCAL, 0, exit->out_full, false);
-  tg_set_post(in, 1, TG_POST_LOCAL, 0, e->acc_free, true);
-  if (e->vectors) {
-    tg_set_wait(in, 2, e->vectors_full, true);
-    tg_set_post(in, 2, TG_POST_COL, 0, e->vectors_credit + (int)r + 1, true);
-  }
-  if (e->blocks) {
-    tg_set_wait(in, 3, e->blocks_full, false);
-    tg_set_post(in, 3, TG_POST_ROW, 0, e->blocks_credit + (int)col + 1, false);
-  }
-  tg_set_loops(in, e->piece_loops);
-}
+/* ---- stores ---- */
 
 static void fill_store(const void *user, int exit, uint32_t r, uint32_t col, tg_agcu_instr *store) {
   const emission *e = user;
@@ -392,44 +414,16 @@ static void fill_store(const void *user, int exit, uint32_t r, uint32_t col, tg_
   store->m_first[0] = (int64_t)row_index(e, r, col) * e->t.mt;
   store->m_delta[0] = rows_a_pass(e);
   store->m_delta[2] = e->t.mr;
-  store->k_first[0] = (int64_t)col_index(e, col) * e->t.nt;
-  store->k_delta[1] = cols_a_pass(e);
+  store->k_first[0] = col_first(e, col);
+  store->k_delta[1] = col_delta(e);
   store->convert[0] = tg_stream_kind(g->out) == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
-}
-
-/* The drain's microcode: accumulator, bias, rounding to the node's dtype, fused nodes. */
-static tg_status pack_drain(emission *e, tg_vx_instr *out_microcode) {
-  tg_compile *c = e->c;
-  const tg_gemm *g = e->g;
-  tg_mc mc;
-  tg_mc_begin(&mc, c->arena);
-  tg_operand_stream streams[TG_GEMM_EXTERNALS];
-  for (int x = 0; x < g->external_count; x++)
-    streams[x] = (tg_operand_stream){g->externals[x].value, 1 + x, false};
-  tg_value *root = tg_out(e->kernel->root),
-           *bias = e->kernel->root->op == TG_OP_CONV ? tg_in(e->kernel->root, 2) : NULL;
-  tg_mc_ref y = tg_mc_load(&mc, 0, false);
-  if (bias) {
-    tg_mc_ref addend = TG_MC_NONE;
-    if (tg_is_scalar_constant(bias)) addend = tg_mc_const(&mc, tg_scalar_value(bias));
-    for (int x = 0; x < g->external_count; x++)
-      if (streams[x].value == bias)
-        addend = tg_mc_load(&mc, streams[x].stream, g->externals[x].kind == TG_STREAM_FP32);
-    y = tg_mc_alu(&mc, TG_ALU_add, y, addend, TG_MC_NONE);
-  }
-  y = tg_round_to(&mc, root->dtype, y, !e->kernel->fused_count);
-  if (e->kernel->fused_count) y = tg_emit_expression(&mc, c, e->kernel, root, y, streams, g->external_count);
-  if (y == TG_MC_NONE) return TG_INVALID;
-  tg_mc_store(&mc, 1 + g->external_count, tg_stream_kind(g->out) == TG_STREAM_FP32, y);
-  tg_status status = tg_mc_pack(&mc, c->program, e->b.section, out_microcode, c->diag);
-  if (status) tg_diag_prefix(c->diag, "node \"%s\"", e->kernel->root->name);
-  return status;
 }
 
 /* ---- sections and invocations ---- */
 
 static tg_status emit_section(emission *e, const char *name, int64_t product) {
   tg_build_begin(&e->b, e->c, name);
+  e->b.members = e->t.members;
   e->vectors = e->blocks = 0;
   if (!allocate(e))
     return tg_fail(e->c->diag, TG_INVALID, "node \"%s\": the scratchpads are too small", e->g->node->name);
@@ -441,13 +435,13 @@ static tg_status emit_section(emission *e, const char *name, int64_t product) {
   memcpy(exit.loops, e->piece_loops, sizeof exit.loops);
   tg_exit_init(&e->b, &exit, 2);
   tg_vx_instr microcode = {0};
-  tg_status status = pack_drain(e, &microcode);
+  tg_status status = tg_gemm_pack_drain(e, &microcode);
   if (status) return status;
   emit_loads(e);
-  for (uint32_t r = 0; r < e->b.m->rows; r++)
+  for (uint32_t r = 0; r < used_rows(e); r++)
     for (uint32_t col = 0; col < e->b.m->cols; col++) {
       emit_gemm(e, r, col);
-      emit_drain(e, r, col, &microcode, &exit);
+      tg_gemm_emit_drain(e, r, col, &microcode, &exit);
     }
   tg_exit_emit(&e->b, &exit, 1, fill_store, e);
   return TG_OK;
@@ -455,7 +449,9 @@ static tg_status emit_section(emission *e, const char *name, int64_t product) {
 
 static void invoke(emission *e, const char *name) {
   tg_invocation *invocation = tg_build_invoke(&e->b, name);
-  uint64_t macs = (uint64_t)e->g->m * (uint64_t)e->g->n * (uint64_t)e->g->k;
+  int64_t cols = e->g->n - e->strip * cols_a_pass(e);
+  if (e->striped && cols > cols_a_pass(e)) cols = cols_a_pass(e);
+  uint64_t macs = (uint64_t)e->g->m * (uint64_t)cols * (uint64_t)e->g->k;
   if (e->g->spread) macs *= (uint64_t)e->g->spread;
   invocation->macs[e->g->format] = macs;
   invocation->key_nodes[0] = (uint32_t)e->g->node->id;
@@ -464,7 +460,7 @@ static void invoke(emission *e, const char *name) {
 /* Can `product` run in the section that was emitted for e->product, with another base table? Its addresses
  * must leave the same rest modulo 64, and rounding must not see the difference. */
 static bool shares_section(emission *e, int64_t product) {
-  if (e->t.sr_blocks) return false;
+  if (e->t.sr_blocks || e->striped) return false;
   emission other = *e;
   other.b.bases = 0;
   allocate_bases(&other, product);
@@ -484,11 +480,21 @@ static tg_status choose(tg_compile *c, const tg_kernel *kernel, const tg_gemm *a
   tg_compile quiet = *c;
   quiet.diag = &unused;
   if (tg_tile_gemm(&quiet, spread, &together)) return status;
-  double sections = (double)apart->products * (e->t.cycles + SECTION_CYCLES);
-  if (!status && together.cycles + SECTION_CYCLES >= sections) return TG_OK;
+  double sections = (double)apart->products * (e->t.cycles + TG_SECTION_CYCLES);
+  if (!status && together.cycles + TG_SECTION_CYCLES >= sections) return TG_OK;
   e->t = together;
   e->g = spread;
   return TG_OK;
+}
+
+static void set_loops(emission *e) {
+  const tg_gemm_tiling *t = &e->t;
+  uint32_t passes_n = e->striped ? 1 : t->passes_n;
+  uint32_t k[] = {t->passes_m, e->nested ? t->parts : passes_n, e->nested ? t->chunks : t->chunks * t->parts};
+  uint32_t pieces[] = {t->passes_m, passes_n, e->pieces}, passes[] = {t->passes_m, passes_n, 1};
+  memcpy(e->k_loops, k, sizeof k);
+  memcpy(e->piece_loops, pieces, sizeof pieces);
+  memcpy(e->pass_loops, passes, sizeof passes);
 }
 
 tg_status tg_emit_gemm(tg_compile *c, const tg_kernel *kernel) {
@@ -499,13 +505,15 @@ tg_status tg_emit_gemm(tg_compile *c, const tg_kernel *kernel) {
   if (status) return status;
   e.stationary = tg_mx_stationary(c->m, e.g->format);
   e.pieces = e.t.mt / e.t.mr;
-  uint32_t inner[] = {e.t.chunks, e.pieces, 1}, *loops[] = {e.k_loops, e.piece_loops, e.pass_loops};
-  for (int i = 0; i < 3; i++) loops[i][0] = e.t.passes_m, loops[i][1] = e.t.passes_n, loops[i][2] = inner[i];
+  e.nested = e.t.parts > 1 && e.t.chunks > 1;
+  e.striped = e.t.parts > 1 && (e.nested || e.t.members > 1);
+  set_loops(&e);
   const char *name = tg_kernel_name(c, kernel);
-  for (int64_t product = 0; product < e.g->products; product++) {
-    if (product == 0 || !shares_section(&e, product)) status = emit_section(&e, name, product);
-    if (status) return status;
-    invoke(&e, name);
-  }
+  for (int64_t product = 0; product < e.g->products; product++)
+    for (e.strip = 0; e.strip < tg_gemm_strips(&e.t); e.strip++) {
+      if (product == 0 || !shares_section(&e, product)) status = emit_section(&e, name, product);
+      if (status) return status;
+      invoke(&e, name);
+    }
   return TG_OK;
 }

@@ -7,7 +7,10 @@
 #include "mapper/stream.h"
 #include "sim/machine/mx_shape.h"
 
-enum { TG_GEMM_EXTERNALS = 4 };
+enum {
+  TG_GEMM_EXTERNALS = 4,
+  TG_SECTION_CYCLES = 300, /* of loading a section, and of the wait between two, roughly */
+};
 
 /* An operand of the fused nodes that comes from DRAM. */
 typedef struct tg_gemm_external {
@@ -23,8 +26,9 @@ typedef struct tg_gemm_external {
 typedef struct tg_gemm {
   const tg_node *node;
   int64_t m, n, k;
-  int format;            /* TG_FMT_* */
-  tg_value *a, *b, *out; /* as they lie in DRAM */
+  int64_t partials, part; /* chains whose sum is the product, 1: it is one; k of each, at least 1 */
+  int format;             /* TG_FMT_* */
+  tg_value *a, *b, *out;  /* as they lie in DRAM */
   int a_convert, b_convert;
   tg_operand a_operand, b_operand;
   bool a_turned, b_turned;                        /* stored by k (A), by n (B) */
@@ -42,6 +46,7 @@ typedef struct tg_gemm {
   tg_gemm_external externals[TG_GEMM_EXTERNALS];
   int external_count;
   int drain_words; /* microcode words of the drain, roughly */
+  int sum_kind;    /* stream kind of running sums of partials */
 } tg_gemm;
 
 tg_status tg_describe_gemm(tg_compile *c, const tg_kernel *kernel, tg_gemm *out); /* gemm_shape.c */
@@ -50,19 +55,31 @@ bool tg_spread_gemm(tg_compile *c, const tg_kernel *kernel, tg_gemm *out);
 
 /* What tiles differ in. */
 typedef enum tg_split {
-  TG_SPLIT_OUTPUT,  /* rows over tile rows, columns over tile columns */
+  TG_SPLIT_OUTPUT,  /* rows over tile rows, or over groups of them; columns over tile columns */
   TG_SPLIT_ROWS,    /* every tile has rows of its own and all columns of a pass */
   TG_SPLIT_PRODUCTS /* every tile has a product of its own (tg_gemm.spread) */
 } tg_split;
 
 typedef struct tg_gemm_tiling {
   tg_split split;
-  uint32_t mt, nt, kc; /* block of a tile in a pass; k of a chunk */
-  uint32_t mr;         /* rows of the block that leave at once; divides mt */
-  uint32_t passes_m, passes_n, chunks;
+  uint32_t mt, nt, kc;                 /* block of a tile in a pass; k of a chunk */
+  uint32_t mr;                         /* rows of the block that leave at once; divides mt */
+  uint32_t passes_m, passes_n, chunks; /* chunks: of K, or of a part of it */
+  uint32_t members; /* output split: rows of tiles in a group, among which K's parts are shared out */
+  uint32_t parts;   /* of K that a tile multiplies in turn: of D members, number i has parts i, i + D, i + 2D
+                       ..;   the last ones may be empty */
   uint32_t sr_blocks; /* k blocks of a K tile; 0: accumulation stays FP32 */
   double cycles;      /* estimate */
 } tg_gemm_tiling;
+
+/* Loops have three levels. Where a tile has several parts, of several chunks or to be added to sums that come
+ * from other rows, the loops over them leave one for passes, and each pass over columns is a section. */
+static inline uint32_t tg_gemm_strips(const tg_gemm_tiling *t) {
+  return t->parts > 1 && (t->chunks > 1 || t->members > 1) ? t->passes_n : 1;
+}
+
+/* Length of the K tiles at whose ends accumulation rounds; 0: it does not. */
+int64_t tg_gemm_rounded_tile(const tg_compile *c, const tg_gemm *gemm);
 
 /* The tiling of least estimated time that fits; TG_INVALID if none does. */
 tg_status tg_tile_gemm(const tg_compile *c, const tg_gemm *gemm, tg_gemm_tiling *out); /* gemm_tile.c */
@@ -72,5 +89,9 @@ uint32_t tg_gemm_a_row(const tg_params *m, const tg_gemm *gemm, const tg_gemm_ti
 uint32_t tg_gemm_b_row(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint64_t tg_gemm_a_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint64_t tg_gemm_b_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+/* Of a piece on its way out or to the next member, of one received, and of a block of running sums. */
+uint64_t tg_gemm_out_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+uint64_t tg_gemm_received_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+uint64_t tg_gemm_sum_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 
 #endif

@@ -83,6 +83,7 @@ static void describe_matmul(tg_compile *c, tg_gemm *g) {
   int64_t m = dim_from_end(a, 1), batches = tg_value_elements_between(out, 0, out->rank - 2);
   g->k = dim_from_end(a, 0);
   g->n = dim_from_end(b, 0);
+  g->partials = tg_attr_int(g->node, TG_ATTR_PARTIALS);
   bool shared_b =
       tg_value_elements_between(b, 0, b->rank - 2) == 1; /* rows of all batches are rows of one product */
   g->m = shared_b ? batches * m : m;
@@ -115,6 +116,7 @@ static void describe_conv(tg_compile *c, tg_gemm *g) {
   g->m = out->dims[0].size * out->dims[1].size * out->dims[2].size;
   g->n = cout / group;
   g->k = kh * kw * cin;
+  g->partials = 1;
   g->products = group;
   allocate_products(c, g);
   for (int64_t i = 0; i < group; i++) {
@@ -227,12 +229,17 @@ static tg_status set_digits(listing *l) {
     x->row_vector = true;
     for (int d = 0; d < 3; d++)
       if (x->stride[d] && g->out_radix[d] > 1) x->row_vector = false;
+    /* A drain of partial sums has no wait and no post left for vectors. */
+    if (g->partials > 1) x->row_vector = false;
   }
   return TG_OK;
 }
 
 static tg_status describe_fused(tg_compile *c, const tg_kernel *kernel, tg_gemm *out) {
   bool conv = kernel->root->op == TG_OP_CONV;
+  int64_t part = tg_partial_length(out->k, out->partials);
+  out->part = part ? part : 1;
+  out->sum_kind = TG_STREAM_FP32;
   listing l = {.c = c, .kernel = kernel, .g = out};
   if (conv && tg_in(kernel->root, 2) && !tg_is_scalar_constant(tg_in(kernel->root, 2)))
     add_external(&l, tg_in(kernel->root, 2));
@@ -278,7 +285,7 @@ bool tg_spread_gemm(tg_compile *c, const tg_kernel *kernel, tg_gemm *out) {
   *out = (tg_gemm){0};
   if (kernel->root->op != TG_OP_MATMUL || set_formats(c, kernel, out)) return false;
   describe_matmul(c, out);
-  if (out->products == 1) return false;
+  if (out->products == 1 || out->partials > 1) return false;
   out->spread = out->products;
   out->products = 1;
   int64_t *radix = out->a_turned ? out->a_k_radix : out->a_m_radix,

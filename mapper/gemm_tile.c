@@ -47,13 +47,27 @@ uint64_t tg_gemm_b_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tili
   return (uint64_t)(g->b_turned ? t->nt : depth(m, g, t)) * tg_gemm_b_row(m, g, t);
 }
 
+uint64_t tg_gemm_out_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  uint32_t result = tg_kind_flits(m, tg_stream_kind(g->out), t->nt),
+           sum = t->members > 1 ? tg_kind_flits(m, g->sum_kind, t->nt) : 0;
+  return (uint64_t)t->mr * (result > sum ? result : sum);
+}
+
+uint64_t tg_gemm_received_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  return t->members > 1 ? (uint64_t)t->mr * tg_kind_flits(m, g->sum_kind, t->nt) : 0;
+}
+
+uint64_t tg_gemm_sum_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  return t->parts > 1 ? (uint64_t)t->mt * tg_kind_flits(m, g->sum_kind, t->nt) : 0;
+}
+
 /* Scratchpad banks of a tiling. */
 static bool fits(const search *s, const tg_gemm_tiling *t) {
   const tg_params *m = s->m;
-  uint64_t rows[] = {tg_gemm_a_rows(m, s->g, t), tg_gemm_b_rows(m, s->g, t),
-                     (uint64_t)t->mr * kind_flits(s, tg_stream_kind(s->g->out), t->nt)};
+  uint64_t rows[] = {tg_gemm_a_rows(m, s->g, t), tg_gemm_b_rows(m, s->g, t), tg_gemm_out_rows(m, s->g, t),
+                     tg_gemm_received_rows(m, s->g, t), tg_gemm_sum_rows(m, s->g, t)};
   uint64_t banks = 0;
-  for (int i = 0; i < 3; i++) {
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     if (rows[i] > tg_pad_rows(m)) return false;
     banks += 2ull * tg_banks_for(m, (uint32_t)rows[i]);
   }
@@ -70,6 +84,42 @@ static double port_cycles(const search *s, double rows, double bytes) {
   return rows * (double)up((int64_t)bytes, 64) * tg_atom_cycles(s->m);
 }
 
+/* Cycles of the ports and lanes for one chunk. */
+typedef struct traffic {
+  double a_west, a_north, b;
+} traffic;
+
+static traffic chunk_traffic(const search *s, const tg_gemm_tiling *t) {
+  const tg_params *m = s->m;
+  const tg_gemm *g = s->g;
+  double a = g->a_turned ? port_cycles(s, t->kc, (double)t->mt * tg_value_bytes_each(g->a))
+                         : port_cycles(s, t->mt, (double)t->kc * tg_value_bytes_each(g->a)),
+         runs = (double)t->kc / (double)(g->a_k_radix[2] ? g->a_k_radix[2] : 1);
+  if (runs > 1)
+    a = port_cycles(s, t->mt * runs,
+                    (double)g->a_k_radix[2] *
+                        tg_value_bytes_each(g->a)); /* each run of K has atoms of its own */
+  traffic all = {.a_west = a};
+  /* Row split: each tile's rows come alone, to half of them from the north. */
+  if (t->split == TG_SPLIT_ROWS) {
+    all.a_west = a * ((m->cols + 1) / 2);
+    all.a_north = a * (m->rows / 2);
+  } else if (t->split == TG_SPLIT_PRODUCTS)
+    all.a_west = a * m->cols;
+  all.b = g->b_turned ? port_cycles(s, t->nt, (double)t->kc * tg_value_bytes_each(g->b))
+                      : port_cycles(s, t->kc, (double)t->nt * tg_value_bytes_each(g->b));
+  all.b *= t->split == TG_SPLIT_PRODUCTS ? m->rows : t->members;
+  return all;
+}
+
+/* Of the vector unit for a block. */
+static double drain_cycles(const search *s, const tg_gemm_tiling *t) {
+  double rows = (double)t->mt * (t->nt / tg_lanes(s->m)), sum = s->g->sum_kind == TG_STREAM_FP32 ? 2 : 1;
+  double words = s->g->drain_words;
+  if (s->g->partials > 1) words += sum + (t->parts - 1) * (2 * sum + 2); /* loads, accumulator, add, stores */
+  return rows * words;
+}
+
 static double estimate(const search *s, const tg_gemm_tiling *t) {
   const tg_params *m = s->m;
   const tg_gemm *g = s->g;
@@ -77,23 +127,7 @@ static double estimate(const search *s, const tg_gemm_tiling *t) {
   int64_t streamed = g->a_turned ? up(t->mt, stationary) * stationary : t->mt;
   double blocks = (double)up(t->kc, stationary) * (t->nt / stationary),
          chunk = blocks * (double)tg_mx_pitch(m, g->format, (uint64_t)streamed);
-  double a_block = g->a_turned ? port_cycles(s, t->kc, (double)t->mt * tg_value_bytes_each(g->a))
-                               : port_cycles(s, t->mt, (double)t->kc * tg_value_bytes_each(g->a)),
-         runs = (double)t->kc / (double)(g->a_k_radix[2] ? g->a_k_radix[2] : 1);
-  if (runs > 1)
-    a_block = port_cycles(s, t->mt * runs,
-                          (double)g->a_k_radix[2] *
-                              tg_value_bytes_each(g->a)); /* each run of K has atoms of its own */
-  /* Row split: each tile's rows come alone, to half of them from the north. */
-  double a = a_block, a_north = 0;
-  if (t->split == TG_SPLIT_ROWS) {
-    a *= (m->cols + 1) / 2;
-    a_north = a_block * (m->rows / 2);
-  } else if (t->split == TG_SPLIT_PRODUCTS)
-    a *= m->cols;
-  double b = g->b_turned ? port_cycles(s, t->nt, (double)t->kc * tg_value_bytes_each(g->b))
-                         : port_cycles(s, t->kc, (double)t->nt * tg_value_bytes_each(g->b));
-  if (t->split == TG_SPLIT_PRODUCTS) b *= m->rows;
+  traffic each = chunk_traffic(s, t);
   double out = port_cycles(s, t->mt, (double)t->nt * tg_value_bytes_each(g->out));
   double aux_west = 0, aux_north = 0;
   for (int e = 0; e < g->external_count; e++) {
@@ -105,18 +139,22 @@ static double estimate(const search *s, const tg_gemm_tiling *t) {
     else
       aux_west += port_cycles(s, t->mt, bytes) * m->cols;
   }
-  double vector = (double)t->mt * (t->nt / tg_lanes(m)) * g->drain_words;
-  double pass = most(t->chunks * chunk, vector);
-  pass = most(pass, t->chunks * a + s->west_exits * out + aux_west);
-  pass = most(pass, t->chunks * (b + a_north) + s->north_exits * out + aux_north);
-  double ends = 2 * m->dram_latency + most(a, b) + stationary * m->fma_latency;
-  double drain = vector + most(s->west_exits, s->north_exits) * out;
-  double passes = (double)t->passes_m * t->passes_n;
-  double traffic = passes * (t->chunks * (a + b) + (s->west_exits + s->north_exits) * out);
-  return passes * pass + ends + drain + passes * t->chunks * 8.0 + TRAFFIC_WEIGHT * traffic;
+  double chunks = (double)t->chunks * t->parts, vector = drain_cycles(s, t);
+  double pass = most(chunks * chunk, vector);
+  pass = most(pass, chunks * each.a_west + s->west_exits * out + aux_west);
+  pass = most(pass, chunks * (each.b + each.a_north) + s->north_exits * out + aux_north);
+  double ends = 2 * m->dram_latency + most(each.a_west, each.b) + stationary * m->fma_latency;
+  /* Sums follow each other down the column, a piece behind. */
+  double drain =
+      vector + most(s->west_exits, s->north_exits) * out + (t->members - 1) * vector * t->mr / t->mt;
+  double passes = (double)t->passes_m * t->passes_n, strips = tg_gemm_strips(t);
+  double weight = passes * (chunks * (each.a_west + each.b) + (s->west_exits + s->north_exits) * out);
+  return passes * pass + strips * (ends + drain) + (strips - 1) * TG_SECTION_CYCLES + passes * chunks * 8.0 +
+         TRAFFIC_WEIGHT * weight;
 }
 
 static void consider(search *s, tg_gemm_tiling t) {
+  if (s->g->partials > 1 && t.chunks == 1) t.kc = (uint32_t)s->g->part; /* not a row beyond the part */
   if (!fits(s, &t)) return;
   t.cycles = estimate(s, &t);
   if (s->found && t.cycles >= s->best.cycles) return;
@@ -124,25 +162,24 @@ static void consider(search *s, tg_gemm_tiling t) {
   s->found = true;
 }
 
-/* Length of the K tiles that accumulation rounds at; 0: it does not. */
-static int64_t rounded_tile(const search *s) {
-  const tg_node *node = s->g->node;
+int64_t tg_gemm_rounded_tile(const tg_compile *c, const tg_gemm *g) {
+  const tg_node *node = g->node;
   int64_t own = node->op == TG_OP_MATMUL ? tg_attr_int(node, TG_ATTR_ACCUMULATION) : TG_ACCUMULATE_AS_ASKED;
   if (own == TG_ACCUMULATE_BF16SR_EACH) return 1;
-  return own == TG_ACCUMULATE_AS_ASKED && s->c->options.accum_bf16sr ? s->c->options.k_tile : 0;
+  return own == TG_ACCUMULATE_AS_ASKED && c->options.accum_bf16sr ? c->options.k_tile : 0;
 }
 
 /* K chunks: multiples of the stationary rows; where accumulation rounds at K tiles, of those, or one K tile
  * exactly. */
 static void consider_chunks(search *s, tg_gemm_tiling t) {
   uint32_t stationary = tg_mx_stationary(s->m, s->g->format);
-  int64_t tile = rounded_tile(s);
+  int64_t tile = tg_gemm_rounded_tile(s->c, s->g), k = s->g->part;
   bool rounding = tile > 0;
   bool aligned = rounding && tile % stationary == 0;
-  int64_t unit = !rounding ? stationary : tile, whole = up(s->g->k > 0 ? s->g->k : 1, unit) * unit;
-  if (rounding && s->g->k <= tile) { /* one K tile, as long as the product is */
+  int64_t unit = !rounding ? stationary : tile, whole = up(k, unit) * unit;
+  if (rounding && k <= tile) { /* one K tile, as long as the product is */
     t.chunks = 1;
-    t.kc = (uint32_t)(up(s->g->k > 0 ? s->g->k : 1, stationary) * stationary);
+    t.kc = (uint32_t)(up(k, stationary) * stationary);
     t.sr_blocks = t.kc / stationary;
     consider(s, t);
     return;
@@ -164,6 +201,7 @@ static void consider_rows(search *s, tg_gemm_tiling t, int64_t tile_rows) {
     int64_t mt = up(tile_rows, i), rows = s->share / out_flits;
     if (mt > 4096) continue;
     int64_t pieces = up(mt, rows < mt ? rows : mt);
+    if (t.parts > 1 && t.members > 1) pieces = up(pieces, 2) * 2; /* all VOPs begin with the same buffers */
     t.mr = (uint32_t)up(mt, pieces);
     t.mt = (uint32_t)(t.mr * pieces);
     t.passes_m = (uint32_t)up(tile_rows, t.mt);
@@ -172,12 +210,24 @@ static void consider_rows(search *s, tg_gemm_tiling t, int64_t tile_rows) {
   }
 }
 
+static void set_exits(search *s, uint32_t members) {
+  const tg_params *m = s->m;
+  s->share = tg_exit_share(m, members);
+  s->west_exits = members > 1 ? 0 : (m->cols + 1) / 2;
+  s->north_exits = members > 1 ? m->rows / members : (m->rows + 1) / 2;
+}
+
 /* A product a tile: all its rows and columns at once, so that the rows of the next product follow. */
 static void consider_products(search *s) {
   const tg_params *m = s->m;
   int64_t lanes = tg_lanes(m), nt = up(s->g->n, lanes) * lanes;
   if (s->g->m > 4096 || nt > 65536) return;
-  tg_gemm_tiling t = {.split = TG_SPLIT_PRODUCTS, .mt = (uint32_t)s->g->m, .nt = (uint32_t)nt, .passes_n = 1};
+  tg_gemm_tiling t = {.split = TG_SPLIT_PRODUCTS,
+                      .mt = (uint32_t)s->g->m,
+                      .nt = (uint32_t)nt,
+                      .passes_n = 1,
+                      .members = 1,
+                      .parts = 1};
   t.passes_m = (uint32_t)up(s->g->spread, tg_tiles(m));
   uint32_t rows = s->share / kind_flits(s, tg_stream_kind(s->g->out), t.nt);
   for (t.mr = rows < t.mt ? rows : t.mt; t.mr > 0 && t.mt % t.mr; t.mr--) {
@@ -185,11 +235,14 @@ static void consider_products(search *s) {
   if (t.mr > 0) consider_chunks(s, t);
 }
 
-static void consider_split(search *s, tg_split split) {
+/* `members` rows of tiles in a group, each with some of K's parts. */
+static void consider_split(search *s, tg_split split, uint32_t members) {
   const tg_params *m = s->m;
-  tg_gemm_tiling t = {.split = split};
+  tg_gemm_tiling t = {.split = split, .members = members};
   bool split_rows = split == TG_SPLIT_ROWS;
-  int64_t tile_rows = up(s->g->m, split_rows ? tg_tiles(m) : m->rows),
+  t.parts = (uint32_t)up(s->g->partials, members);
+  set_exits(s, members);
+  int64_t tile_rows = up(s->g->m, split_rows ? tg_tiles(m) : m->rows / members),
           tile_cols = up(s->g->n, split_rows ? 1 : m->cols);
   int64_t lanes = tg_lanes(m), last = 0;
   for (int64_t j = 1; j <= SPLITS; j++) {
@@ -207,18 +260,25 @@ static void consider_split(search *s, tg_split split) {
   consider_rows(s, t, tile_rows);
 }
 
+/* Partial sums: K's parts over two rows of tiles or more, where there are as many. */
+static void consider_partials(search *s) {
+  uint32_t rows = s->m->rows;
+  for (uint32_t members = 2; members <= rows && members <= s->g->partials; members++)
+    if (up(s->g->partials, up(s->g->partials, members)) == members)
+      consider_split(s, TG_SPLIT_OUTPUT, members);
+  if (!s->found) consider_split(s, TG_SPLIT_OUTPUT, 1);
+}
+
 tg_status tg_tile_gemm(const tg_compile *c, const tg_gemm *gemm, tg_gemm_tiling *out) {
-  search s = {.c = c,
-              .m = c->m,
-              .g = gemm,
-              .share = tg_exit_share(c->m),
-              .west_exits = (c->m->cols + 1) / 2,
-              .north_exits = (c->m->rows + 1) / 2};
+  search s = {.c = c, .m = c->m, .g = gemm};
+  set_exits(&s, 1);
   if (gemm->spread) {
     consider_products(&s);
+  } else if (gemm->partials > 1) {
+    consider_partials(&s);
   } else {
-    consider_split(&s, TG_SPLIT_OUTPUT);
-    if (tg_tiles(c->m) > 1 && c->m->cols > 1) consider_split(&s, TG_SPLIT_ROWS);
+    consider_split(&s, TG_SPLIT_OUTPUT, 1);
+    if (tg_tiles(c->m) > 1 && c->m->cols > 1) consider_split(&s, TG_SPLIT_ROWS, 1);
   }
   if (!s.found)
     return tg_fail(

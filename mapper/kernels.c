@@ -92,10 +92,12 @@ static int count_externals(const former *f, size_t k, const tg_node *extra) {
 }
 
 /* Operands that fused nodes may load: each takes two banks, as do what the kernel itself loads and its
- * result. */
+ * result. The sum of partials is an operand more, and takes two pairs of banks. */
 static int most_externals(const former *f, const tg_kernel *kernel) {
-  int pairs = (int)f->c->m->banks / 2 - (kernel->kind == TG_KERNEL_GEMM ? 3 : 1);
-  return pairs < FUSED_INPUTS ? pairs : FUSED_INPUTS;
+  bool gemm = kernel->kind == TG_KERNEL_GEMM;
+  bool sums = gemm && kernel->root->op == TG_OP_MATMUL && tg_attr_int(kernel->root, TG_ATTR_PARTIALS) > 1;
+  int pairs = (int)f->c->m->banks / 2 - (sums ? 5 : gemm ? 3 : 1), inputs = FUSED_INPUTS - sums;
+  return pairs < inputs ? pairs : inputs;
 }
 
 /* Does the microcode of the kernel's fused nodes and `node` leave room for what the kernel itself needs? */

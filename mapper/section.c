@@ -72,6 +72,15 @@ void tg_set_operand(int64_t *base_field, const tg_buffer *buffer, bool rot_outer
   operand->rot_outer[0] = rot_outer && buffer->count > 1;
 }
 
+void tg_set_turning(int64_t *base_field, const tg_buffer *buffer, uint32_t first, tg_turn turn) {
+  tg_buffer from = *buffer;
+  from.base += first * from.stride;
+  if (turn == TG_TURN_NEVER) from.count = 1;
+  tg_set_operand(base_field, &from, turn == TG_TURN_OUTER);
+  tg_row_operand *operand = (tg_row_operand *)(void *)base_field;
+  if (first) operand->rot_stride[0] = -operand->rot_stride[0];
+}
+
 void tg_set_wait(tg_instr *in, int slot, int sem, bool first_only) {
   assert(slot < 4 && !in->common.wait_on[slot]);
   in->common.wait_on[slot] = 1;
@@ -103,16 +112,23 @@ int tg_build_base(tg_build *b, const tg_dram_tensor *tensor, uint64_t offset, in
 
 bool tg_exits_west(uint32_t r, uint32_t col) { return (r + col) % 2 == 0; }
 
-uint32_t tg_exit_share(const tg_params *m) {
+typedef enum way { STAYS, LEAVES_WEST, LEAVES_NORTH } way;
+
+static way way_out(const tg_params *m, uint32_t members, uint32_t r, uint32_t col) {
+  if (members <= 1) return tg_exits_west(r, col) ? LEAVES_WEST : LEAVES_NORTH;
+  return r % members + 1 == members && r < m->rows / members * members ? LEAVES_NORTH : STAYS;
+}
+
+uint32_t tg_exit_share(const tg_params *m, uint32_t members) {
   uint32_t most = 1;
   for (uint32_t r = 0; r < m->rows; r++) {
     uint32_t n = 0;
-    for (uint32_t col = 0; col < m->cols; col++) n += tg_exits_west(r, col);
+    for (uint32_t col = 0; col < m->cols; col++) n += way_out(m, members, r, col) == LEAVES_WEST;
     if (most < n) most = n;
   }
   for (uint32_t col = 0; col < m->cols; col++) {
     uint32_t n = 0;
-    for (uint32_t r = 0; r < m->rows; r++) n += !tg_exits_west(r, col);
+    for (uint32_t r = 0; r < m->rows; r++) n += way_out(m, members, r, col) == LEAVES_NORTH;
     if (most < n) most = n;
   }
   return tg_store_rows(m) / most / 2;
@@ -125,20 +141,20 @@ void tg_exit_init(tg_build *b, tg_exit *exit, uint32_t initial_free) {
 }
 
 /* Rank of the tile among those that use the same AGCU. */
-static uint32_t exit_rank(uint32_t r, uint32_t col, bool west) {
+static uint32_t exit_rank(const tg_build *b, uint32_t r, uint32_t col, bool west) {
   uint32_t rank = 0;
   if (west)
-    for (uint32_t k = 0; k < col; k++) rank += tg_exits_west(r, k);
+    for (uint32_t k = 0; k < col; k++) rank += way_out(b->m, b->members, r, k) == LEAVES_WEST;
   else
-    for (uint32_t k = 0; k < r; k++) rank += !tg_exits_west(k, col);
+    for (uint32_t k = 0; k < r; k++) rank += way_out(b->m, b->members, k, col) == LEAVES_NORTH;
   return rank;
 }
 
-static tg_instr *emit_send(tg_build *b, const tg_exit *exit, uint32_t r, uint32_t col,
+static tg_instr *emit_send(tg_build *b, const tg_exit *exit, uint32_t r, uint32_t col, bool west,
                            const tg_buffer *at_agcu, int arrived) {
   tg_instr *in = tg_build_push(b, &tg_build_tile(b, r, col)->tx, TG_OP_tx_send);
   tg_tx_instr *tx = &in->tx;
-  tx->dir[0] = tg_exits_west(r, col) ? TG_WEST : TG_NORTH;
+  tx->dir[0] = west ? TG_WEST : TG_NORTH;
   tx->flits[0] = exit->flits;
   tg_set_operand(tx->src_base, &exit->buffer, exit->pieces > 1);
   if (exit->pieces > 1) tx->src_delta[2] = exit->flits;
@@ -154,17 +170,20 @@ static tg_instr *emit_send(tg_build *b, const tg_exit *exit, uint32_t r, uint32_
 }
 
 /* The exits of one tile; each has its part of the tile's share of the AGCU's store memory. */
-static void emit_tile_exits(tg_build *b, const tg_exit *exits, int count, uint32_t r, uint32_t col,
+static void emit_tile_exits(tg_build *b, const tg_exit *exits, int count, uint32_t r, uint32_t col, bool west,
                             int arrivals, tg_exit_fill *fill, const void *user) {
-  bool west = tg_exits_west(r, col);
-  uint32_t share = tg_exit_share(b->m) / (uint32_t)count,
-           at = 2 * tg_exit_share(b->m) * exit_rank(r, col, west), position = (west ? col : r) + 1;
+  uint32_t whole = tg_exit_share(b->m, b->members), share = whole / (uint32_t)count,
+           at = 2 * whole * exit_rank(b, r, col, west), position = (west ? col : r) + 1,
+           first = tg_build_tile(b, r, col)->tx.count;
   int arrived = arrivals + (int)position;
   tg_queue *queue = west ? tg_west_queue(b, r, TG_CTX_STORE) : tg_north_queue(b, col, TG_CTX_STORE);
   for (int x = 0; x < count; x++) {
     tg_buffer at_agcu = {.base = at + 2 * share * (uint32_t)x, .stride = share, .rows = share, .count = 2};
-    tg_instr *send = emit_send(b, &exits[x], r, col, &at_agcu, arrived);
-    if (x + 1 == count) tg_set_loops(send, exits[x].loops);
+    tg_instr *send = emit_send(b, &exits[x], r, col, west, &at_agcu, arrived);
+    if (x + 1 == count) {
+      tg_set_loops(send, exits[x].loops);
+      send->common.loop_begin[2] = first; /* behind what is sent before in each pass */
+    }
     tg_instr *in = tg_build_push(b, queue, TG_OP_agcu_store);
     fill(user, x, r, col, &in->agcu);
     tg_set_operand(in->agcu.src_base, &at_agcu, false);
@@ -176,9 +195,12 @@ static void emit_tile_exits(tg_build *b, const tg_exit *exits, int count, uint32
 void tg_exit_emit(tg_build *b, const tg_exit *exits, int count, tg_exit_fill *fill, const void *user) {
   int west_arrived = tg_west_credits(b, 0), north_arrived = tg_north_credits(b, 0);
   for (uint32_t r = 0; r < b->m->rows; r++)
-    for (uint32_t col = 0; col < b->m->cols; col++)
-      emit_tile_exits(b, exits, count, r, col, tg_exits_west(r, col) ? west_arrived : north_arrived, fill,
-                      user);
+    for (uint32_t col = 0; col < b->m->cols; col++) {
+      way out = way_out(b->m, b->members, r, col);
+      if (out == STAYS) continue;
+      bool west = out == LEAVES_WEST;
+      emit_tile_exits(b, exits, count, r, col, west, west ? west_arrived : north_arrived, fill, user);
+    }
   for (uint32_t a = 0; a < tg_agcus(b->m); a++) {
     tg_queue *queue = &tg_build_section(b)->agcus[a].contexts[TG_CTX_STORE];
     if (queue->count) tg_set_loops(&queue->instrs[queue->count - 1], exits[0].loops);

@@ -19,6 +19,7 @@ typedef struct tg_build {
   int bases;                                 /* entries of the base table in use */
   uint64_t base_address[TG_BASES];           /* of the first invocation */
   uint32_t exit_west, exit_north;            /* tiles that leave by each AGCU at most */
+  uint32_t members; /* results leave from the last row of tiles of so many each; 0, 1: from all */
 } tg_build;
 
 /* Starts a section named after the kernel. */
@@ -48,6 +49,10 @@ uint32_t tg_banks_for(const tg_params *m, uint32_t rows);
 
 /* Fields of instructions. Pointers are to the first of the operand's members, e.g. in->a_base. */
 void tg_set_operand(int64_t *base_field, const tg_buffer *buffer, bool rot_outer);
+/* An operand of two buffers that begins with number `first` and goes on to the other one never, after each
+ * execution, or after each that ends level 2. */
+typedef enum tg_turn { TG_TURN_NEVER, TG_TURN_EACH, TG_TURN_OUTER } tg_turn;
+void tg_set_turning(int64_t *base_field, const tg_buffer *buffer, uint32_t first, tg_turn turn);
 void tg_set_wait(tg_instr *in, int slot, int sem, bool first_only);
 void tg_set_post(tg_instr *in, int slot, int kind, uint32_t pos, int sem, bool last_only);
 /* The instruction ends loops of all three levels, which begin at slot 0 of its queue. */
@@ -69,7 +74,8 @@ typedef struct tg_exit {
   uint32_t pieces;        /* of a buffer: 1, or the count of level 2 */
   tg_buffer buffer;
 } tg_exit;
-uint32_t tg_exit_share(const tg_params *m); /* flits of a piece at most, of all exits together */
+/* Flits of a piece at most, of all exits together. `members`: of tg_build. */
+uint32_t tg_exit_share(const tg_params *m, uint32_t members);
 void tg_exit_init(tg_build *b, tg_exit *exit, uint32_t initial_free);
 /* Sets the walk of the STORE of exit number `exit` of tile (r, col). */
 typedef void tg_exit_fill(const void *user, int exit, uint32_t r, uint32_t col, tg_agcu_instr *store);
@@ -77,7 +83,7 @@ typedef void tg_exit_fill(const void *user, int exit, uint32_t r, uint32_t col, 
  * the same; several exits have one piece each. */
 void tg_exit_emit(tg_build *b, const tg_exit *exits, int count, tg_exit_fill *fill, const void *user);
 /* Results leave in a checkerboard: the tile's by the west AGCU of its row, or by the north one of its column.
- */
+ * Where members give their sums to each other, all that leave do so by the north. */
 bool tg_exits_west(uint32_t r, uint32_t col);
 
 /* Adds an invocation of the section with the table as it stands. */

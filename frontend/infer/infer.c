@@ -173,6 +173,10 @@ static tg_status infer_elementwise(tg_graph *graph, tg_node *node, tg_diag *diag
 static tg_status infer_matmul(tg_graph *graph, tg_node *node, tg_diag *diag) {
   const tg_value *a = tg_in(node, 0), *b = tg_in(node, 1);
   if (!a->rank || !b->rank) return tg_fail(diag, TG_INVALID, "an operand is a scalar");
+  int64_t partials = tg_attr_int(node, TG_ATTR_PARTIALS);
+  if (partials < 1 || partials > TG_MOST_PARTIALS)
+    return tg_fail(diag, TG_INVALID, "%lld partials, where 1 to %d are possible", (long long)partials,
+                   TG_MOST_PARTIALS);
   int64_t da[TG_MAX_RANK + 1] = {1}, db[TG_MAX_RANK + 1], sizes[TG_MAX_RANK + 2];
   bool row = a->rank == 1,
        column = b->rank == 1; /* as numpy: a vector is a row on the left, a column on the right */

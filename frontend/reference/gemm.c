@@ -1,4 +1,5 @@
-/* MatMul, Gemm, Conv: each result element is one chain of fused multiply-adds from +0, k ascending. */
+/* MatMul, Gemm, Conv: each result element is one chain of fused multiply-adds from +0, k ascending; of a
+ * MatMul with partials the sum of several. */
 #include "frontend/reference/internal.h"
 
 #include <math.h>
@@ -9,6 +10,17 @@ static float chain(const float *a, int64_t a_step, const float *b, int64_t b_ste
   float acc = 0;
   for (int64_t k = 0; k < k_count; k++) acc = fmaf(a[k * a_step], b[k * b_step], acc);
   return acc;
+}
+
+/* The sum of the chains of `partials` parts of K, as tg_partial_length cuts it. */
+static float sum_of_chains(const float *a, const float *b, int64_t b_step, int64_t k_count,
+                           int64_t partials) {
+  if (partials == 1) return chain(a, 1, b, b_step, k_count);
+  int64_t length = tg_partial_length(k_count, partials);
+  float sum = 0;
+  for (int64_t k = 0; k < k_count; k += length)
+    sum += chain(a + k, 1, b + k * b_step, b_step, k_count - k < length ? k_count - k : length);
+  return sum;
 }
 
 /* Offset in matrices of the operand that batch index `batch` of the result reads, with broadcasting. */
@@ -31,6 +43,7 @@ void tg_reference_matmul(const tg_node *node, const void *const *inputs, void *o
   int64_t k_count = a->dims[a->rank - 1].size;
   int64_t m_count = a->rank > 1 ? a->dims[a->rank - 2].size : 1,
           n_count = b->rank > 1 ? b->dims[b->rank - 1].size : 1;
+  int64_t partials = tg_attr_int(node, TG_ATTR_PARTIALS);
   int batches = y->rank - (a->rank > 1) - (b->rank > 1);
   int64_t batch_count = tg_value_elements_between(y, 0, batches);
   size_t at = 0;
@@ -39,7 +52,8 @@ void tg_reference_matmul(const tg_node *node, const void *const *inputs, void *o
     const float *mb = wb + batch_offset(b, y, batches, batch) * k_count * n_count;
     for (int64_t m = 0; m < m_count; m++)
       for (int64_t n = 0; n < n_count; n++)
-        tg_store_f32(output, y->dtype, at++, chain(ma + m * k_count, 1, mb + n, n_count, k_count));
+        tg_store_f32(output, y->dtype, at++,
+                     sum_of_chains(ma + m * k_count, mb + n, n_count, k_count, partials));
   }
   free(wa);
   free(wb);

@@ -34,6 +34,19 @@ static const char *const digits = "runtime/demo/digits.onnx";
 #define PARTIALS(rounding)                                                                                   \
   "graph \"g\"\ninput %p: f32[5,3,13]\n%y = ReducePartials(%p)" rounding " @0\noutput \"y\" %y: f32\n"
 
+/* Weight gradients as sums of partial products: one part a row of tiles; several, of one K chunk and of many;
+ * parts that are empty. */
+#define SUMS                                                                                                 \
+  "graph \"g\"\ninput %x: f32[45,17]\ninput %dy: f32[45,21]\ninput %w: f32[17,21]\n"                         \
+  "const %rate: f32[] = [0.25]\n%xt = Transpose(%x) perm=[1,0] @0\n"                                         \
+  "%two = MatMul(%xt, %dy) partials=2 @1\n%s = Mul(%two, %rate) @2\n%u = Sub(%w, %s) @3\n"                   \
+  "%five = MatMul(%xt, %dy) partials=5 @4\n%t = Add(%five, %w) @5\n"                                         \
+  "%many = MatMul(%xt, %dy) partials=100 @6\noutput \"u\" %u: f32\noutput \"t\" %t: f32\n"                   \
+  "output \"many\" %many: f32\n"
+#define LONG_SUMS                                                                                            \
+  "graph \"g\"\ninput %a: f32[3,701]\ninput %b: f32[701,5]\n%y = MatMul(%a, %b) partials=4 @0\n"             \
+  "%z = MatMul(%a, %b) partials=3 @1\noutput \"y\" %y: f32\noutput \"z\" %z: f32\n"
+
 typedef struct row {
   const char *name;
   chip chip;
@@ -119,6 +132,12 @@ __attribute__((constructor)) static void register_models(void) {
       {"attention", CHIP_TINY, ATTENTION, {0}},
       {"attention", CHIP_ROW, ATTENTION, {0}},
       {"attention", CHIP_ODD, ATTENTION, {0}},
+      {"sums", CHIP_TINY, SUMS, {0}},
+      {"sums", CHIP_ROW, SUMS, {0}},
+      {"sums", CHIP_ODD, SUMS, {0}},
+      {"long_sums", CHIP_TINY, LONG_SUMS, {0}},
+      {"long_sums", CHIP_ROW, LONG_SUMS, {0}},
+      {"long_sums", CHIP_ODD, LONG_SUMS, {0}},
       {"partials", CHIP_TINY, PARTIALS(""), {0}},
       {"partials_rounded", CHIP_TINY, PARTIALS(" stochastic=1"), {0}},
       {"partials_rounded", CHIP_ODD, PARTIALS(" stochastic=1"), {0}},

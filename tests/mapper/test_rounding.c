@@ -17,14 +17,17 @@ typedef struct chains {
   void (*pair)(const struct chains *chains, int64_t row, int64_t column, int64_t k, float *a, float *b);
   int64_t (*place)(const struct chains *chains, int64_t row, int64_t column); /* in the output */
   const float *x, *w;
+  int64_t partials;   /* MatMul: parts of K, whose chains are added; 0: one chain */
   int64_t batch_rows; /* MatMul: rows of a batch element that has a B of its own; 0: one B for all */
   int64_t n, h, width, groups, cin, cout, kernel, stride, pad, oh, ow; /* Conv; cin, cout of a group */
 } chains;
 
-static float chain(const chains *c, int64_t row, int64_t column, bool narrow, int k_tile) {
+/* The chain of [k, end); its first K tile has number `tile`. */
+static float chain(const chains *c, int64_t row, int64_t column, int64_t k, int64_t end, int64_t tile,
+                   bool narrow, int k_tile) {
   float acc = 0;
   uint32_t key = tg_sr_key(SEED, STEP, NODE);
-  for (int64_t k = 0; k < c->k; k++) {
+  for (int64_t i = 1; k < end; k++, i++) {
     float a, b;
     c->pair(c, row, column, k, &a, &b);
     if (narrow) {
@@ -32,12 +35,26 @@ static float chain(const chains *c, int64_t row, int64_t column, bool narrow, in
       b = tg_bits_f32(tg_bf16_to_f32(tg_bf16_from_f32(tg_f32_bits(b))));
     }
     acc = fmaf(a, b, acc);
-    if (!k_tile || ((k + 1) % k_tile && k + 1 < c->k)) continue;
-    uint32_t tile = tg_sr_tile_key(key, (uint32_t)(k / k_tile));
-    uint32_t r16 = tg_sr_r16(tg_sr_row_hash(tile, (uint32_t)row), tg_sr_col_hash(tile, (uint32_t)column));
+    if (!k_tile || (i % k_tile && k + 1 < end)) continue;
+    uint32_t tkey = tg_sr_tile_key(key, (uint32_t)(tile + (i - 1) / k_tile));
+    uint32_t r16 = tg_sr_r16(tg_sr_row_hash(tkey, (uint32_t)row), tg_sr_col_hash(tkey, (uint32_t)column));
     acc = tg_bits_f32(tg_bf16_to_f32(tg_bf16_stochastic(tg_f32_bits(acc), r16)));
   }
   return acc;
+}
+
+/* Parts of ceil(K / partials), the last ones shorter or empty; K tiles are counted through all of them. */
+static float sum(const chains *c, int64_t row, int64_t column, bool narrow, int k_tile) {
+  if (!c->partials) return chain(c, row, column, 0, c->k, 0, narrow, k_tile);
+  int64_t length = (c->k + c->partials - 1) / c->partials;
+  int64_t tiles = k_tile ? (length + k_tile - 1) / k_tile : 0;
+  float all = 0;
+  for (int64_t i = 0; i < c->partials; i++) {
+    int64_t first = i * length < c->k ? i * length : c->k,
+            end = first + length < c->k ? first + length : c->k;
+    all += chain(c, row, column, first, end, i * tiles, narrow, k_tile);
+  }
+  return all;
 }
 
 static void matmul_pair(const chains *c, int64_t row, int64_t column, int64_t k, float *a, float *b) {
@@ -72,6 +89,9 @@ typedef struct product {
 #define CONV(x, w, attributes)                                                                               \
   "graph \"g\"\ninput %x: f32" x "\ninput %w: f32" w "\n%y = Conv(%x, %w) " attributes                       \
   " @9\noutput \"y\" %y: f32\n"
+#define SUM(a, b, partials)                                                                                  \
+  "graph \"g\"\ninput %x: f32" a "\ninput %w: f32" b "\n%y = MatMul(%x, %w) partials=" partials              \
+  " @9\noutput \"y\" %y: f32\n"
 #define AS_MATMUL .pair = matmul_pair, .place = matmul_place
 #define AS_CONV   .pair = conv_pair, .place = conv_place
 
@@ -82,6 +102,15 @@ static const product products[] = {
     {"one", MATMUL("[1,256]", "[256,1]"), {1, 1, 256, AS_MATMUL}},
     {"shared_b", MATMUL("[3,5,40]", "[40,6]"), {15, 6, 40, AS_MATMUL}},
     {"batched", MATMUL("[3,5,40]", "[3,40,6]"), {15, 6, 40, AS_MATMUL, .batch_rows = 5}},
+    {"sum_of_1", SUM("[7,30]", "[30,9]", "1"), {7, 9, 30, AS_MATMUL}},
+    {"sum_of_2", SUM("[17,37]", "[37,19]", "2"), {17, 19, 37, AS_MATMUL, .partials = 2}},
+    {"sum_of_3", SUM("[5,300]", "[300,70]", "3"), {5, 70, 300, AS_MATMUL, .partials = 3}},
+    {"sum_of_4", SUM("[70,129]", "[129,33]", "4"), {70, 33, 129, AS_MATMUL, .partials = 4}},
+    {"sum_of_5", SUM("[9,1301]", "[1301,11]", "5"), {9, 11, 1301, AS_MATMUL, .partials = 5}},
+    {"sum_of_more_than_k", SUM("[6,3]", "[3,5]", "5"), {6, 5, 3, AS_MATMUL, .partials = 5}},
+    {"sum_of_batches",
+     SUM("[3,5,40]", "[3,40,6]", "3"),
+     {15, 6, 40, AS_MATMUL, .batch_rows = 5, .partials = 3}},
     {"conv",
      CONV("[2,5,9,7]", "[11,5,3,3]", "kernel_shape=[3,3] strides=[2,2] pads=[1,1,1,1]"),
      {40, 11, 45, AS_CONV, .n = 2, .h = 9, .width = 7, .groups = 1, .cin = 5, .cout = 11, .kernel = 3,
@@ -114,7 +143,7 @@ static const variant variants[] = {
 static void compare(const chains *c, const float *got, bool narrow, int k_tile, tg_diag *diag) {
   for (int64_t row = 0; row < c->rows; row++)
     for (int64_t column = 0; column < c->columns; column++) {
-      float want = chain(c, row, column, narrow, k_tile), value = got[c->place(c, row, column)];
+      float want = sum(c, row, column, narrow, k_tile), value = got[c->place(c, row, column)];
       if (tg_f32_bits(value) == tg_f32_bits(want)) continue;
       tg_fail(diag, TG_MISMATCH, "row %lld, column %lld is %.9g, the model has %.9g", (long long)row,
               (long long)column, value, want);

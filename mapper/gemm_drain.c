@@ -1,0 +1,307 @@
+/* The vector unit's part of a product: it drains the accumulator, piece by piece of a block, through the
+ * nodes that are fused behind the product.
+ *
+ * Where K is cut into parts, sums run: p_0 to p_(D-1) are in the accumulators of the D members of a group,
+ * rows of tiles; the sum goes from each to the next, down the column lanes, in pieces. If a tile has several
+ * parts, the last member returns the sum to the first one, a block at a time. The last part's drain ends in
+ * the fused nodes. A group of one keeps the sum in its scratchpad. */
+#include "mapper/gemm_emission.h"
+
+#include <string.h>
+
+typedef tg_gemm_emission emission;
+
+/* Segments of the microcode. Streams: accumulator; then operands from DRAM, the result, and the sum so far.
+ */
+enum {
+  FINISH, /* + accumulator, bias, rounding to the node's dtype, fused nodes */
+  BEGIN,  /* +0 + accumulator */
+  ADD,    /* sum + accumulator */
+};
+enum { ACCUMULATOR, SUM_IN, SUM_OUT }; /* streams of BEGIN and ADD */
+
+static uint32_t member(const emission *e, uint32_t r) { return r % e->t.members; }
+bool tg_gemm_finishes(const emission *e, uint32_t r) { return member(e, r) + 1 == e->t.members; }
+
+/* ---- microcode ---- */
+
+static int finish_sum_stream(const emission *e) { return 2 + e->g->external_count; }
+
+static tg_mc_ref load_sum(tg_mc *mc, const emission *e, int stream) {
+  return tg_mc_load(mc, stream, e->g->sum_kind == TG_STREAM_FP32);
+}
+
+static void pack_sums(tg_mc *mc, const emission *e) {
+  bool halves = e->g->sum_kind == TG_STREAM_FP32;
+  tg_mc_next_segment(mc);
+  tg_mc_ref y = tg_mc_load(mc, ACCUMULATOR, false);
+  tg_mc_store(mc, SUM_OUT, halves, tg_mc_alu(mc, TG_ALU_add, y, tg_mc_const(mc, 0), TG_MC_NONE));
+  tg_mc_next_segment(mc);
+  tg_mc_ref sum = load_sum(mc, e, SUM_IN);
+  y = tg_mc_load(mc, ACCUMULATOR, false);
+  tg_mc_store(mc, SUM_OUT, halves, tg_mc_alu(mc, TG_ALU_add, sum, y, TG_MC_NONE));
+}
+
+tg_status tg_gemm_pack_drain(emission *e, tg_vx_instr *out_microcode) {
+  tg_compile *c = e->c;
+  const tg_gemm *g = e->g;
+  tg_mc mc;
+  tg_mc_begin(&mc, c->arena);
+  tg_operand_stream streams[TG_GEMM_EXTERNALS];
+  for (int x = 0; x < g->external_count; x++)
+    streams[x] = (tg_operand_stream){g->externals[x].value, 1 + x, false};
+  tg_value *root = tg_out(e->kernel->root),
+           *bias = e->kernel->root->op == TG_OP_CONV ? tg_in(e->kernel->root, 2) : NULL;
+  tg_mc_ref sum = g->partials > 1 ? load_sum(&mc, e, finish_sum_stream(e)) : TG_MC_NONE;
+  tg_mc_ref y = tg_mc_load(&mc, 0, false);
+  if (g->partials > 1) y = tg_mc_alu(&mc, TG_ALU_add, sum, y, TG_MC_NONE);
+  if (bias) {
+    tg_mc_ref addend = TG_MC_NONE;
+    if (tg_is_scalar_constant(bias)) addend = tg_mc_const(&mc, tg_scalar_value(bias));
+    for (int x = 0; x < g->external_count; x++)
+      if (streams[x].value == bias)
+        addend = tg_mc_load(&mc, streams[x].stream, g->externals[x].kind == TG_STREAM_FP32);
+    y = tg_mc_alu(&mc, TG_ALU_add, y, addend, TG_MC_NONE);
+  }
+  y = tg_round_to(&mc, root->dtype, y, !e->kernel->fused_count);
+  if (e->kernel->fused_count) y = tg_emit_expression(&mc, c, e->kernel, root, y, streams, g->external_count);
+  if (y == TG_MC_NONE) return TG_INVALID;
+  tg_mc_store(&mc, 1 + g->external_count, tg_stream_kind(g->out) == TG_STREAM_FP32, y);
+  if (g->partials > 1) pack_sums(&mc, e);
+  tg_status status = tg_mc_pack(&mc, c->program, e->b.section, out_microcode, c->diag);
+  if (status) tg_diag_prefix(c->diag, "node \"%s\"", e->kernel->root->name);
+  return status;
+}
+
+/* ---- VOPs ---- */
+
+typedef struct place {
+  const tg_buffer *buffer; /* NULL: none */
+  uint32_t first;          /* of its two halves */
+  tg_turn turn;
+  bool whole; /* holds a block, not a piece */
+} place;
+
+/* A VOP: over a block or over its pieces in turn, for each of `parts` parts of K. */
+typedef struct step {
+  int segment;
+  uint32_t parts;
+  bool in_pieces;
+  place accumulator, from, to;
+} step;
+
+static void set_place(int64_t *base_field, const place *at) {
+  tg_set_turning(base_field, at->buffer, at->first, at->turn);
+}
+
+static void set_stream(const emission *e, tg_stream *s, int kind, const place *at, const step *step) {
+  uint32_t vector = tg_kind_flits(e->b.m, kind, tg_lanes(e->b.m)),
+           row = vector * (e->t.nt / tg_lanes(e->b.m));
+  s->kind[0] = kind;
+  set_place(s->at.base, at);
+  s->banks[0] = at->buffer->banks;
+  s->row[1] = row;
+  s->row[2] = vector;
+  if (at->whole && step->in_pieces) s->at.delta[2] = (int64_t)row * e->t.mr;
+}
+
+static void set_accumulator(const emission *e, tg_stream *s, const step *step) {
+  s->kind[0] = TG_STREAM_ACC;
+  set_place(s->at.base, &step->accumulator);
+  if (step->in_pieces) s->at.delta[2] = e->t.mr;
+  s->row[1] = 1;
+  s->row[2] = e->t.mt;
+}
+
+static void set_externals(const emission *e, tg_vx_instr *vop, const step *step) {
+  for (int x = 0; x < e->g->external_count; x++) {
+    const tg_gemm_external *external = &e->g->externals[x];
+    place at = {.buffer = &e->externals[x], .turn = external->row_vector ? TG_TURN_OUTER : TG_TURN_EACH};
+    tg_stream *s = tg_stream_of_mut(vop, 1 + x);
+    set_stream(e, s, external->kind, &at, step);
+    if (external->row_vector) s->row[1] = 0;
+  }
+}
+
+/* Rows of the VOP: (row of the piece or block, group of 2P columns). */
+static tg_instr *push_step(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
+                           const step *step) {
+  uint32_t groups = e->t.nt / tg_lanes(e->b.m), rows = step->in_pieces ? e->t.mr : e->t.mt;
+  tg_instr *in = tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->vx, TG_OP_vx_vop);
+  tg_vx_instr *vop = &in->vx;
+  vop->seg_begin[0] = microcode->seg_begin[step->segment];
+  vop->seg_len[0] = microcode->seg_len[step->segment];
+  vop->rows[0] = rows * groups;
+  vop->row_count[0] = 1;
+  vop->row_count[1] = rows;
+  vop->row_count[2] = groups;
+  vop->j_count[0] = vop->j_count[1] = 1;
+  set_accumulator(e, tg_stream_of_mut(vop, ACCUMULATOR), step);
+  bool finish = step->segment == FINISH;
+  int result = finish ? 1 + e->g->external_count : SUM_OUT;
+  if (finish) set_externals(e, vop, step);
+  if (step->from.buffer)
+    set_stream(e, tg_stream_of_mut(vop, finish ? finish_sum_stream(e) : SUM_IN), e->g->sum_kind, &step->from,
+               step);
+  set_stream(e, tg_stream_of_mut(vop, result), finish ? tg_stream_kind(e->g->out) : e->g->sum_kind, &step->to,
+             step);
+  tg_stream_of_mut(vop, result)->store[0] = 1;
+  return in;
+}
+
+/* ---- waits and posts ---- */
+
+/* Adds to the next slot that is free. */
+static void wait_for(tg_instr *in, int sem, bool first_only) {
+  int slot = 0;
+  while (in->common.wait_on[slot]) slot++;
+  tg_set_wait(in, slot, sem, first_only);
+}
+static void post_to(tg_instr *in, int kind, uint32_t pos, int sem, bool last_only) {
+  int slot = 0;
+  while (in->common.post_kind[slot]) slot++;
+  tg_set_post(in, slot, kind, pos, sem, last_only);
+}
+
+/* The sum so far: a piece of it from the row above, which may send another one, or a block of it from the
+ * last member. Within a tile nobody has to tell. */
+static void take_sum(const emission *e, tg_instr *in, uint32_t r, const place *from, const tg_exit *exit) {
+  if (from->buffer == &e->received) {
+    wait_for(in, e->arrived, false);
+    post_to(in, TG_POST_COL, r, exit->credit, false); /* the row above has position r */
+  } else if (from->buffer && e->t.members > 1)
+    wait_for(in, e->returned, true);
+}
+
+static void take_externals(const emission *e, tg_instr *in, uint32_t r, uint32_t col) {
+  if (e->vectors) {
+    wait_for(in, e->vectors_full, true);
+    post_to(in, TG_POST_COL, 0, e->vectors_credit + (int)r + 1, true);
+  }
+  if (e->blocks) {
+    wait_for(in, e->blocks_full, false);
+    post_to(in, TG_POST_ROW, 0, e->blocks_credit + (int)col + 1, false);
+  }
+}
+
+static void give_result(const emission *e, tg_instr *in, const place *to, const tg_exit *exit) {
+  if (to->buffer == &e->out) {
+    wait_for(in, exit->out_free, false);
+    post_to(in, TG_POST_LOCAL, 0, exit->out_full, false);
+  } else if (e->t.members > 1) {
+    wait_for(in, e->sums_free, true);
+    post_to(in, TG_POST_LOCAL, 0, e->sums_full, true);
+  }
+}
+
+/* ---- a tile's VOPs and SENDs ---- */
+
+static tg_instr *emit_step(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
+                           const tg_exit *exit, const step *step) {
+  tg_instr *in = push_step(e, r, col, microcode, step);
+  uint32_t own = tg_build_tile(&e->b, r, col)->vx.count - 1;
+  wait_for(in, e->acc_full, step->in_pieces);
+  give_result(e, in, &step->to, exit);
+  post_to(in, TG_POST_LOCAL, 0, e->acc_free, step->in_pieces);
+  take_sum(e, in, r, &step->from, exit);
+  if (step->segment == FINISH) take_externals(e, in, r, col);
+  in->common.loop_count[2] = step->in_pieces ? e->pieces : step->parts;
+  in->common.loop_count[1] = step->in_pieces ? step->parts : 0;
+  in->common.loop_begin[2] = in->common.loop_begin[1] = own;
+  return in;
+}
+
+/* The last step of a block ends the loops over passes, too. */
+static void emit_last(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
+                      const tg_exit *exit, step last) {
+  last.segment = tg_gemm_finishes(e, r) ? FINISH : last.from.buffer ? ADD : BEGIN;
+  last.in_pieces = true;
+  last.to = (place){.buffer = &e->out, .turn = TG_TURN_EACH};
+  tg_instr *in = emit_step(e, r, col, microcode, exit, &last);
+  for (int l = 0; l < 2; l++) in->common.loop_count[l] = e->piece_loops[l], in->common.loop_begin[l] = 0;
+}
+
+/* A tile's parts of K in three steps: the first, those between, the last. What is in which buffer depends on
+ * how many blocks and parts were before, since each operand turns by itself: with n the number of blocks
+ * before, q parts, part i is in half n q + i of the accumulator, and its sum in buffer n (q - 2) + i,
+ * modulo 2. */
+static void emit_parts(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
+                       const tg_exit *exit, const tg_buffer *halves) {
+  bool odd = e->t.parts % 2, below = member(e, r) > 0, keeps = tg_gemm_finishes(e, r);
+  tg_turn turn = odd ? TG_TURN_OUTER : TG_TURN_NEVER;
+  place received = {&e->received, 0, TG_TURN_EACH, false}, sent = {&e->out, 0, TG_TURN_EACH, false};
+  tg_turn each = e->t.members > 1 ? TG_TURN_OUTER : TG_TURN_EACH; /* part */
+  step first = {.segment = below ? ADD : BEGIN,
+                .in_pieces = e->t.members > 1,
+                .accumulator = {halves, 0, turn, true},
+                .from = below ? received : (place){0},
+                .to = keeps ? (place){&e->sums, 0, turn, true} : sent};
+  step next = {.segment = ADD,
+               .parts = e->t.parts - 2,
+               .in_pieces = first.in_pieces,
+               .accumulator = {halves, 1, each, true},
+               .from = below ? received : (place){&e->sums, 0, each, true},
+               .to = keeps ? (place){&e->sums, 1, each, true} : sent};
+  step last = {.accumulator = {halves, odd ? 0 : 1, turn, true},
+               .from = below ? received : (place){&e->sums, odd, turn, true}};
+  emit_step(e, r, col, microcode, exit, &first);
+  if (next.parts) emit_step(e, r, col, microcode, exit, &next);
+  emit_last(e, r, col, microcode, exit, last);
+}
+
+static tg_tx_instr *push_send(emission *e, uint32_t r, uint32_t col, uint32_t to, uint32_t flits, int sem) {
+  tg_tx_instr *tx = &tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->tx, TG_OP_tx_send)->tx;
+  tx->dir[0] = to > r ? TG_SOUTH : TG_NORTH;
+  tx->flits[0] = flits;
+  tx->src_inner[0] = tx->dst_inner[0] = 65535;
+  tx->dst_mask[0] = 1u << (to + 1);
+  tx->dst_post[0] = 1;
+  tx->dst_sem[0] = sem;
+  return tx;
+}
+
+/* To the row below, piece by piece. */
+static void emit_send_down(emission *e, uint32_t r, uint32_t col, const tg_exit *exit) {
+  tg_tx_instr *tx = push_send(e, r, col, r + 1, e->received.rows, e->arrived);
+  tg_instr *in = (tg_instr *)(void *)tx;
+  tg_set_operand(tx->src_base, &e->out, false);
+  tg_set_operand(tx->dst_base, &e->received, false);
+  wait_for(in, exit->out_full, false);
+  wait_for(in, exit->credit, false);
+  post_to(in, TG_POST_LOCAL, 0, exit->out_free, false);
+  tg_set_loops(in, e->piece_loops);
+  if (e->t.parts > 1) in->common.loop_count[1] = e->t.parts;
+}
+
+/* To the first member, block by block: of the first part, then of those between. The first member has read
+ * what was there before, or this sum would not be here. */
+static void emit_returns(emission *e, uint32_t r, uint32_t col) {
+  bool odd = e->t.parts % 2;
+  for (uint32_t i = 0; i < 2 && i < e->t.parts - 1; i++) {
+    tg_tx_instr *tx = push_send(e, r, col, r + 1 - e->t.members, e->sums.rows, e->returned);
+    tg_instr *in = (tg_instr *)(void *)tx;
+    place at = {&e->sums, i, i || odd ? TG_TURN_EACH : TG_TURN_NEVER, true};
+    set_place(tx->src_base, &at);
+    set_place(tx->dst_base, &at);
+    wait_for(in, e->sums_full, false);
+    post_to(in, TG_POST_LOCAL, 0, e->sums_free, false);
+    if (!i) continue;
+    in->common.loop_count[2] = e->t.parts - 2;
+    in->common.loop_begin[2] = 1;
+  }
+}
+
+void tg_gemm_emit_drain(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
+                        const tg_exit *exit) {
+  tg_buffer halves = {.stride = tg_acc_rows(e->b.m), .count = 2};
+  step only = {.accumulator = {&halves, 0, TG_TURN_OUTER, true}};
+  if (e->t.parts == 1) {
+    if (member(e, r)) only.from = (place){.buffer = &e->received, .turn = TG_TURN_EACH};
+    emit_last(e, r, col, microcode, exit, only);
+  } else
+    emit_parts(e, r, col, microcode, exit, &halves);
+  if (!tg_gemm_finishes(e, r))
+    emit_send_down(e, r, col, exit);
+  else if (e->t.parts > 1 && e->t.members > 1)
+    emit_returns(e, r, col);
+}
