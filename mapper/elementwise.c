@@ -10,7 +10,7 @@ typedef struct elementwise {
   const tg_kernel *kernel;
   tg_space space; /* operands, then results */
   tg_value *values[TG_SPACE_OPERANDS];
-  int operands, results;
+  int operands;
   bool once[TG_SPACE_OPERANDS]; /* of operands: loaded once */
   int stream[TG_SPACE_OPERANDS];
   tg_mc *mc;
@@ -30,6 +30,11 @@ static void add(elementwise *e, tg_value *value) {
   tg_space_add_broadcast(&e->space, value);
 }
 
+static void add_result(elementwise *e, tg_value *value) {
+  e->values[e->space.operands] = value;
+  tg_space_add_broadcast(&e->space, value);
+}
+
 static void collect(elementwise *e) {
   const tg_kernel *kernel = e->kernel;
   tg_space_begin(&e->space, kernel->output);
@@ -40,8 +45,7 @@ static void collect(elementwise *e) {
       add(e, value);
       e->operands = e->space.operands;
     }
-  add(e, kernel->output);
-  e->results = 1;
+  for (int i = 0; i < tg_kernel_results(kernel); i++) add_result(e, tg_kernel_result(kernel, i));
   tg_space_merge(&e->space);
 }
 
@@ -59,7 +63,8 @@ static bool is_row(const elementwise *e, int operand) {
 }
 
 static tg_stream_kernel plan_of(const elementwise *e) {
-  tg_stream_kernel plan = {.output_kind = tg_stream_kind(e->kernel->output)};
+  tg_stream_kernel plan = {.output_kind = tg_stream_kind(e->kernel->output), .more = e->kernel->more_count};
+  for (int i = 0; i < plan.more; i++) plan.more_kind[i] = tg_stream_kind(e->kernel->more[i]);
   for (int i = 0; i < e->operands; i++) {
     int kind = tg_stream_kind(e->values[i]);
     if (e->once[i])
@@ -84,6 +89,7 @@ static void number_streams(elementwise *e) {
   for (int i = 0; i < e->operands; i++) inputs += !e->once[i];
   for (int i = 0, at = 0; i < e->operands; i++) e->stream[i] = e->once[i] ? inputs + 1 + vectors++ : at++;
   e->stream[e->operands] = inputs;
+  for (int i = 0; i < e->kernel->more_count; i++) e->stream[e->operands + 1 + i] = inputs + 1 + vectors + i;
 }
 
 static tg_walk_plan once_walk(const elementwise *e, int operand, int64_t offset) {
@@ -108,8 +114,9 @@ static tg_status emit_four(void *user, const tg_space *space, const int64_t *off
       plan.vector[vectors++] = once_walk(e, i, offsets[i]);
     else
       tg_space_walk(space, i, tg_place_of(e->c, e->values[i]), offsets[i], block, &plan.input[inputs++]);
-  tg_space_walk(space, e->operands, tg_place_of(e->c, e->kernel->output), offsets[e->operands], block,
-                &plan.output);
+  for (int i = e->operands; i < space->operands; i++)
+    tg_space_walk(space, i, tg_place_of(e->c, e->values[i]), offsets[i], block,
+                  i == e->operands ? &plan.output : &plan.more_output[i - e->operands - 1]);
   plan.rows = plan.output.radix[0] * plan.output.radix[1] * plan.output.radix[2];
   return tg_emit_stream_kernel(e->c, e->kernel, &plan, e->mc, 0);
 }
@@ -124,8 +131,10 @@ tg_status tg_emit_elementwise(tg_compile *c, const tg_kernel *kernel) {
   tg_operand_stream streams[TG_SPACE_OPERANDS];
   for (int i = 0; i < e.operands; i++)
     streams[i] = (tg_operand_stream){e.values[i], e.stream[i], e.once[i] && is_number(&e, i)};
-  tg_mc_ref result = tg_emit_expression(&mc, c, kernel, NULL, TG_MC_NONE, streams, e.operands);
-  if (result == TG_MC_NONE) return TG_INVALID;
-  tg_mc_store(&mc, e.stream[e.operands], tg_stream_kind(kernel->output) == TG_STREAM_FP32, result);
+  tg_mc_ref results[1 + TG_MORE_RESULTS];
+  if (!tg_emit_results(&mc, c, kernel, streams, e.operands, results)) return TG_INVALID;
+  for (int i = 0; i < tg_kernel_results(kernel); i++)
+    tg_mc_store(&mc, e.stream[e.operands + i], tg_stream_kind(tg_kernel_result(kernel, i)) == TG_STREAM_FP32,
+                results[i]);
   return tg_space_in_fours(c, tg_kernel_name(c, kernel), &e.space, emit_four, &e);
 }

@@ -44,7 +44,9 @@ static tg_mc_ref fetch(emitter *e, tg_value *value) {
       return ref;
     }
   assert(e->measuring); /* else an operand without a stream */
-  return tg_mc_new(e->mc);
+  tg_mc_ref ref = tg_mc_load(e->mc, 0, tg_stream_kind(value) == TG_STREAM_FP32);
+  remember(e, value, ref);
+  return ref;
 }
 
 static tg_mc_ref fold(emitter *e, const tg_node *node, tg_alu alu) {
@@ -118,26 +120,65 @@ static bool operands_have(const tg_node *node, tg_dtype dtype) {
   return true;
 }
 
-tg_mc_ref tg_emit_expression(tg_mc *mc, const tg_compile *c, const tg_kernel *kernel, tg_value *root_value,
-                             tg_mc_ref root, const tg_operand_stream *streams, int stream_count) {
-  emitter e = {.mc = mc, .kernel = kernel, .streams = streams, .stream_count = stream_count};
-  tg_mc_ref result = root;
-  if (root_value) remember(&e, root_value, root);
+static bool is_result(const tg_kernel *kernel, const tg_value *value) {
+  for (int i = 0; i < tg_kernel_results(kernel); i++)
+    if (tg_kernel_result(kernel, i) == value) return true;
+  return false;
+}
+
+static bool is_used_inside(const tg_kernel *kernel, const tg_value *value) {
+  for (size_t n = 0; n < kernel->fused_count; n++)
+    for (int i = 0; i < kernel->fused[n]->input_count; i++)
+      if (tg_in(kernel->fused[n], i) == value) return true;
+  return false;
+}
+
+/* All nodes; TG_MC_NONE with a diag if one has no microcode, else the last one's register. */
+static tg_mc_ref emit_nodes(emitter *e, tg_diag *diag) {
+  const tg_kernel *kernel = e->kernel;
+  tg_mc_ref result = TG_MC_NONE;
   for (size_t n = 0; n < kernel->fused_count; n++) {
     const tg_node *node = kernel->fused[n];
     bool exact;
-    result = emit_node(&e, node, &exact);
+    result = emit_node(e, node, &exact);
     if (result == TG_MC_NONE) {
-      tg_fail(c->diag, TG_INVALID, "node \"%s\": %s does not run on the array yet", node->name,
+      tg_fail(diag, TG_INVALID, "node \"%s\": %s does not run on the array yet", node->name,
               tg_op_get(node->op)->name);
       return TG_MC_NONE;
     }
-    tg_dtype dtype = tg_out(node)->dtype;
-    if (!(exact && operands_have(node, dtype)))
-      result = tg_round_to(mc, dtype, result, n + 1 == kernel->fused_count);
-    remember(&e, tg_out(node), result);
+    tg_value *value = tg_out(node);
+    if (!(exact && operands_have(node, value->dtype)))
+      result = tg_round_to(e->mc, value->dtype, result,
+                           is_result(kernel, value) && !is_used_inside(kernel, value));
+    remember(e, value, result);
   }
   return result;
+}
+
+tg_mc_ref tg_emit_expression(tg_mc *mc, const tg_compile *c, const tg_kernel *kernel, tg_value *root_value,
+                             tg_mc_ref root, const tg_operand_stream *streams, int stream_count) {
+  emitter e = {.mc = mc, .kernel = kernel, .streams = streams, .stream_count = stream_count};
+  if (root_value) remember(&e, root_value, root);
+  return kernel->fused_count ? emit_nodes(&e, c->diag) : root;
+}
+
+bool tg_emit_results(tg_mc *mc, const tg_compile *c, const tg_kernel *kernel,
+                     const tg_operand_stream *streams, int stream_count, tg_mc_ref *out_results) {
+  emitter e = {.mc = mc, .kernel = kernel, .streams = streams, .stream_count = stream_count};
+  if (emit_nodes(&e, c->diag) == TG_MC_NONE) return false;
+  for (int i = 0; i < tg_kernel_results(kernel); i++) out_results[i] = fetch(&e, tg_kernel_result(kernel, i));
+  return true;
+}
+
+bool tg_expression_fits(const tg_compile *c, const tg_kernel *kernel) {
+  tg_mc mc;
+  tg_diag unused = {""};
+  tg_mc_begin(&mc, c->arena);
+  emitter e = {.mc = &mc, .kernel = kernel, .measuring = true};
+  if (emit_nodes(&e, &unused) == TG_MC_NONE) return false;
+  for (int i = 0; i < tg_kernel_results(kernel); i++)
+    tg_mc_store(&mc, 1, true, fetch(&e, tg_kernel_result(kernel, i)));
+  return tg_mc_fits(&mc, c->m);
 }
 
 tg_expression_need tg_expression_need_of(tg_arena *arena, const tg_kernel *kernel, const tg_node *extra) {

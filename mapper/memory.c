@@ -124,22 +124,29 @@ static uint64_t first_fit(planner *p, uint64_t bytes, size_t now, size_t free_fr
   return at;
 }
 
+static tg_status place_temporary(planner *p, size_t k, tg_value *value, uint64_t base) {
+  tg_compile *c = p->c;
+  if (c->places[value->index].tensor != -1) return TG_OK;
+  int index;
+  tg_status status = new_tensor(c, value, TG_ROLE_TEMPORARY, value->name, &index);
+  if (status) return status;
+  tg_dram_tensor *tensor = &c->program->tensors[index];
+  size_t last = p->last_use[value->index] > k ? p->last_use[value->index] : k;
+  tensor->address = first_fit(p, align(tensor->bytes), k, last + 1, base);
+  if (c->program->dram_bytes < tensor->address + align(tensor->bytes))
+    c->program->dram_bytes = tensor->address + align(tensor->bytes);
+  c->places[value->index].tensor = index;
+  return TG_OK;
+}
+
 static tg_status place_temporaries(planner *p) {
   tg_compile *c = p->c;
   uint64_t base = c->program->dram_bytes;
-  for (size_t k = 0; k < c->kernel_count; k++) {
-    tg_value *value = c->kernels[k].output;
-    if (!value || c->places[value->index].tensor != -1) continue;
-    int index;
-    tg_status status = new_tensor(c, value, TG_ROLE_TEMPORARY, value->name, &index);
-    if (status) return status;
-    tg_dram_tensor *tensor = &c->program->tensors[index];
-    size_t last = p->last_use[value->index] > k ? p->last_use[value->index] : k;
-    tensor->address = first_fit(p, align(tensor->bytes), k, last + 1, base);
-    if (c->program->dram_bytes < tensor->address + align(tensor->bytes))
-      c->program->dram_bytes = tensor->address + align(tensor->bytes);
-    c->places[value->index].tensor = index;
-  }
+  for (size_t k = 0; k < c->kernel_count; k++)
+    for (int i = 0; i < tg_kernel_results(&c->kernels[k]); i++) {
+      tg_status status = place_temporary(p, k, tg_kernel_result(&c->kernels[k], i), base);
+      if (status) return status;
+    }
   return TG_OK;
 }
 

@@ -213,39 +213,57 @@ static void append_to_tiles(const tg_mc *mc, tg_program *program, uint32_t secti
   }
 }
 
-tg_status tg_mc_pack(tg_mc *mc, tg_program *program, uint32_t section, tg_vx_instr *vop, tg_diag *diag) {
-  const tg_params *m = &program->params;
+/* Where everything goes. */
+typedef struct layout {
+  life *lives; /* by virtual register */
+  int length[TG_SEGMENTS], words;
+} layout;
+
+static tg_status lay_out(tg_mc *mc, const tg_params *m, layout *out, tg_diag *diag) {
   int own = mc->table ? TG_MC_TABLE : (int)m->vx_constants;
   if (mc->overflow || mc->constant_count > own || (mc->table && m->vx_constants < MOST_CONSTANTS))
     return tg_fail(diag, TG_INVALID, "it needs more vector constants than there are");
-  life *lives = TG_NEW_ARRAY(mc->arena, life, (size_t)mc->registers + 1);
-  int *ready = TG_NEW_ARRAY(mc->arena, int, (size_t)mc->registers + 1), length[TG_SEGMENTS], total = 0,
-      globals = 0;
+  *out = (layout){.lives = TG_NEW_ARRAY(mc->arena, life, (size_t)mc->registers + 1)};
+  int *ready = TG_NEW_ARRAY(mc->arena, int, (size_t)mc->registers + 1), globals = 0;
   assert(mc->segment < TG_SEGMENTS);
-  note_lives(mc, lives);
+  note_lives(mc, out->lives);
   for (int q = 0; q <= mc->segment; q++) {
     memset(ready, 0, sizeof *ready * (size_t)(mc->registers + 1));
-    length[q] = place_segment(mc, q, ready, lives);
-    total += length[q];
+    out->length[q] = place_segment(mc, q, ready, out->lives);
+    out->words += out->length[q];
   }
-  if (total > (int)m->microcode_words)
-    return tg_fail(diag, TG_INVALID, "it needs %d microcode words of %u", total, m->microcode_words);
-  measure_lives(mc, lives);
+  if (out->words > (int)m->microcode_words)
+    return tg_fail(diag, TG_INVALID, "it needs %d microcode words of %u", out->words, m->microcode_words);
+  measure_lives(mc, out->lives);
   for (int r = 0; r < mc->registers; r++)
-    if (lives[r].global) lives[r].physical = globals++;
-  uint64_t *words = TG_NEW_ARRAY(mc->arena, uint64_t, (size_t)total + 1);
-  tg_ucode *decoded = TG_NEW_ARRAY(mc->arena, tg_ucode, (size_t)total + 1);
+    if (out->lives[r].global) out->lives[r].physical = globals++;
+  for (int q = 0; q <= mc->segment; q++)
+    if (globals >= TG_VX_REGS || !assign_registers(mc, out->lives, q, out->length[q], globals))
+      return tg_fail(diag, TG_INVALID, "it needs more than %d vector registers", TG_VX_REGS);
+  return TG_OK;
+}
+
+bool tg_mc_fits(tg_mc *mc, const tg_params *m) {
+  layout unused;
+  tg_diag diag = {""};
+  return lay_out(mc, m, &unused, &diag) == TG_OK;
+}
+
+tg_status tg_mc_pack(tg_mc *mc, tg_program *program, uint32_t section, tg_vx_instr *vop, tg_diag *diag) {
+  layout at;
+  tg_status status = lay_out(mc, &program->params, &at, diag);
+  if (status) return status;
+  uint64_t *words = TG_NEW_ARRAY(mc->arena, uint64_t, (size_t)at.words + 1);
+  tg_ucode *decoded = TG_NEW_ARRAY(mc->arena, tg_ucode, (size_t)at.words + 1);
   int begin = 0;
   for (int q = 0; q <= mc->segment; q++) {
-    if (globals >= TG_VX_REGS || !assign_registers(mc, lives, q, length[q], globals))
-      return tg_fail(diag, TG_INVALID, "it needs more than %d vector registers", TG_VX_REGS);
     for (size_t i = 0; i < mc->count; i++)
-      if (mc->ops[i].segment == q) write_op(&mc->ops[i], lives, &decoded[begin + mc->ops[i].word]);
+      if (mc->ops[i].segment == q) write_op(&mc->ops[i], at.lives, &decoded[begin + mc->ops[i].word]);
     vop->seg_begin[q] = begin;
-    vop->seg_len[q] = length[q];
-    begin += length[q];
+    vop->seg_len[q] = at.length[q];
+    begin += at.length[q];
   }
-  for (int w = 0; w < total; w++) words[w] = tg_ucode_encode(&decoded[w]);
-  append_to_tiles(mc, program, section, words, total);
+  for (int w = 0; w < at.words; w++) words[w] = tg_ucode_encode(&decoded[w]);
+  append_to_tiles(mc, program, section, words, at.words);
   return TG_OK;
 }

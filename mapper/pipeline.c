@@ -54,6 +54,7 @@ tg_status tg_map(const tg_graph *graph, const tg_params *params, const tg_map_op
   for (int i = 0; i < graph->value_count; i++) c.places[i].tensor = -1;
 
   tg_status status = tg_form_kernels(&c);
+  if (!status) tg_merge_kernels(&c);
   if (!status) status = tg_plan_memory(&c);
   if (!status) status = emit_kernels(&c);
   if (!status) status = tg_program_check(c.program, diag);

@@ -6,6 +6,7 @@
 
 /* Operations that run as one section (or several of the same kind): a root, then elementwise nodes fused
  * behind it. */
+enum { TG_MORE_RESULTS = 2 };
 typedef struct tg_kernel {
   enum {
     TG_KERNEL_GEMM,        /* root MatMul or Conv on mx; fused nodes drain the accumulator */
@@ -17,13 +18,24 @@ typedef struct tg_kernel {
   } kind;
   tg_node *root;
   int part;        /* input of a Concat */
-  tg_node **fused; /* elementwise nodes in order; each one's result is used by the next ones only */
+  tg_node **fused; /* elementwise nodes in order; what is not a result is used by the next ones only */
   size_t fused_count, fused_capacity;
-  tg_value *source;  /* MOVE: what is moved */
-  tg_value *output;  /* what is written to DRAM */
+  tg_value *source;                /* MOVE: what is moved */
+  tg_value *output;                /* what is written to DRAM */
+  tg_value *more[TG_MORE_RESULTS]; /* ELEMENTWISE: and what else is, of the same shape */
+  int more_count;
   tg_value **inputs; /* what is read from DRAM, each once; casts on GEMM operands are looked through */
   size_t input_count, input_capacity;
 } tg_kernel;
+
+/* What a kernel writes to DRAM: tg_kernel_result(kernel, 0 .. tg_kernel_results(kernel) - 1). None: a copy to
+ * an output of the graph. */
+static inline int tg_kernel_results(const tg_kernel *kernel) {
+  return kernel->output ? 1 + kernel->more_count : 0;
+}
+static inline tg_value *tg_kernel_result(const tg_kernel *kernel, int index) {
+  return index ? kernel->more[index - 1] : kernel->output;
+}
 
 /* Where a value lies in DRAM. Reshapes share the place of what they reshape. */
 typedef struct tg_place {
@@ -58,6 +70,7 @@ float tg_scalar_value(const tg_value *value);
 
 /* Passes, in order. */
 tg_status tg_form_kernels(tg_compile *c);                         /* kernels.c: graph -> kernels */
+void tg_merge_kernels(tg_compile *c);                             /* merge.c: elementwise ones that share */
 tg_status tg_plan_memory(tg_compile *c);                          /* memory.c: values -> DRAM tensors */
 tg_status tg_emit_kernel(tg_compile *c, const tg_kernel *kernel); /* dispatches to the four below */
 tg_status tg_emit_gemm(tg_compile *c, const tg_kernel *kernel);

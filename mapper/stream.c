@@ -83,7 +83,7 @@ typedef struct emission {
   bool run; /* the chunk leaves as one run of elements, cut anywhere: its rows follow each other in DRAM */
   uint32_t loops[3]; /* chunks, column blocks, 1 */
   tg_buffer in[TG_STREAMS], vector[TG_STREAMS];
-  tg_exit exits[1 + TG_MORE_OUTPUTS];
+  tg_exit exits[1 + TG_MORE_RESULTS];
   int in_full, vectors_full, west_credit, north_credit;
   int entry[2 * TG_STREAMS + 1]; /* of the base table, by number of the walk */
   int64_t residue[2 * TG_STREAMS + 1];

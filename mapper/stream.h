@@ -28,16 +28,14 @@ void tg_fill_walk(tg_agcu_instr *in, const tg_walk_plan *walk, int entry, int64_
 void tg_space_walk(const tg_space *space, int operand, const tg_dram_tensor *tensor, int64_t offset,
                    int64_t column_block, tg_walk_plan *out_walk);
 
-enum { TG_MORE_OUTPUTS = 2 };
-
 typedef struct tg_stream_kernel {
   int inputs;
   tg_walk_plan input[TG_STREAMS];
   tg_walk_plan output;
   int input_kind[TG_STREAMS], output_kind; /* stream kinds */
   int more; /* further results, of the same shape as the first: streams after the vectors' */
-  tg_walk_plan more_output[TG_MORE_OUTPUTS];
-  int more_kind[TG_MORE_OUTPUTS];
+  tg_walk_plan more_output[TG_MORE_RESULTS];
+  int more_kind[TG_MORE_RESULTS];
   int vectors; /* read by every row, loaded once: streams after the output's */
   tg_walk_plan vector[TG_STREAMS];
   int vector_kind[TG_STREAMS]; /* splat32: the vector is one number, for all elements */

@@ -1,0 +1,68 @@
+/* How many sections elementwise nodes take: those that share a tensor run in one pass over memory. */
+#include "frontend/pipeline.h"
+#include "frontend/text.h"
+#include "mapper/mapper.h"
+#include "tests/harness.h"
+
+static int sections_of(const char *text) {
+  tg_arena arena = {0};
+  tg_diag diag = {""};
+  tg_graph *graph;
+  tg_params params;
+  tg_program *program = NULL;
+  tg_frontend_options options;
+  tg_frontend_defaults(&options);
+  tg_map_options map = {.seed = 1};
+  tg_status status = tg_params_load("edge", &params, &diag);
+  if (!status) status = tg_graph_parse(&arena, text, &graph, &diag);
+  if (!status) status = tg_frontend_lower(graph, &options, &diag);
+  if (!status) status = tg_map(graph, &params, &map, &program, &diag);
+  if (status) tg_test_fail(__FILE__, __LINE__, "%s\n%s", diag.message, text);
+  int sections = program ? (int)program->invocation_count : -1;
+  tg_program_destroy(program);
+  tg_arena_release(&arena);
+  return sections;
+}
+
+#define INPUTS "graph \"g\" next=9\ninput %x: f32[64,32]\ninput %y: f32[64,32]\ninput %z: f32[64,32]\n"
+
+TG_TEST(merge, what_one_makes_and_another_reads_stays_in_registers) {
+  EXPECT_EQ(sections_of(INPUTS "%a = Mul(%x, %x) @0\n%b = Mul(%y, %y) @1\n%c = Add(%a, %b) @2\n"
+                               "output \"c\" %c: f32\n"),
+            1);
+}
+
+TG_TEST(merge, what_is_needed_outside_is_stored_as_well) {
+  EXPECT_EQ(sections_of(INPUTS "%a = Mul(%x, %y) @0\n%b = Relu(%a) @1\n%c = Sub(%a, %z) @2\n"
+                               "output \"a\" %a: f32\noutput \"b\" %b: f32\noutput \"c\" %c: f32\n"),
+            1);
+}
+
+TG_TEST(merge, a_common_operand_is_loaded_once) {
+  EXPECT_EQ(sections_of(INPUTS "%a = Mul(%x, %y) @0\n%b = Add(%x, %z) @1\n"
+                               "output \"a\" %a: f32\noutput \"b\" %b: f32\n"),
+            1);
+}
+
+/* A VOP posts three results at most. */
+TG_TEST(merge, four_results_take_two_passes) {
+  EXPECT_EQ(sections_of(INPUTS "%a = Mul(%x, %x) @0\n%b = Relu(%x) @1\n%c = Neg(%x) @2\n%d = Add(%x, %x) @3\n"
+                               "output \"a\" %a: f32\noutput \"b\" %b: f32\noutput \"c\" %c: f32\n"
+                               "output \"d\" %d: f32\n"),
+            2);
+}
+
+/* The product reads %a and makes what %c reads: between the two there is no one pass. */
+TG_TEST(merge, nothing_moves_across_what_needs_it) {
+  EXPECT_EQ(sections_of(INPUTS "input %w: f32[32,32]\n%a = Mul(%x, %y) @0\n%m = MatMul(%a, %w) @1\n"
+                               "%r = Softmax(%m) axis=-1 @2\n%c = Add(%a, %r) @3\n"
+                               "output \"a\" %a: f32\noutput \"c\" %c: f32\noutput \"r\" %r: f32\n"),
+            4);
+}
+
+/* Another shape of the same elements is no register. */
+TG_TEST(merge, reshaped_results_are_read_from_memory) {
+  EXPECT_EQ(sections_of(INPUTS "%a = Mul(%x, %y) @0\n%f = Reshape(%a) shape=[32,64] @1\n%b = Relu(%f) @2\n"
+                               "output \"b\" %b: f32\n"),
+            2);
+}
