@@ -148,6 +148,26 @@ tg_value *tg_builder_conv(tg_builder *b, const char *name, tg_value *x, tg_value
   return y;
 }
 
+tg_value *tg_builder_conv_input_gradient(tg_builder *b, const char *name, tg_value *dy, tg_value *weights,
+                                         tg_window window, const int64_t extents[2]) {
+  tg_value *dx = tg_builder_binary(b, TG_OP_CONV_INPUT_GRADIENT, name, dy, weights);
+  if (!dx) return NULL;
+  set_window(b, dx, window);
+  tg_attr_set_ints(b->graph, dx->producer, TG_ATTR_OUTPUT_SHAPE, extents, 2);
+  tg_attr_set_int(dx->producer, TG_ATTR_GROUP, window.group ? window.group : 1);
+  return dx;
+}
+
+tg_value *tg_builder_conv_weight_gradient(tg_builder *b, const char *name, tg_value *x, tg_value *dy,
+                                          tg_window window) {
+  tg_value *dw = tg_builder_binary(b, TG_OP_CONV_WEIGHT_GRADIENT, name, x, dy);
+  if (!dw) return NULL;
+  set_window(b, dw, window);
+  set_pair(b, dw, TG_ATTR_KERNEL_SHAPE, window.kernel ? window.kernel : 1);
+  tg_attr_set_int(dw->producer, TG_ATTR_GROUP, window.group ? window.group : 1);
+  return dw;
+}
+
 tg_value *tg_builder_pool(tg_builder *b, tg_op op, const char *name, tg_value *x, tg_window window) {
   tg_value *y = tg_builder_unary(b, op, name, x);
   if (!y) return NULL;

@@ -63,10 +63,15 @@ tg_value *tg_builder_linear(tg_builder *builder, const char *name, tg_value *x, 
 
 /* Window of a two-dimensional convolution or pool: the same in both directions; zeros mean 1 (padding: 0). */
 typedef struct tg_window {
-  int kernel, stride, padding, dilation, group; /* kernel: pools only; group: convolutions only */
+  int kernel, stride, padding, dilation, group; /* kernel: not of convolutions; group: convolutions only */
 } tg_window;
 tg_value *tg_builder_conv(tg_builder *builder, const char *name, tg_value *x, tg_value *weights,
                           tg_value *bias, tg_window window);
+/* Gradients of that convolution: of an input of extents[0] x extents[1], of weights of window.kernel. */
+tg_value *tg_builder_conv_input_gradient(tg_builder *builder, const char *name, tg_value *dy,
+                                         tg_value *weights, tg_window window, const int64_t extents[2]);
+tg_value *tg_builder_conv_weight_gradient(tg_builder *builder, const char *name, tg_value *x, tg_value *dy,
+                                          tg_window window);
 tg_value *tg_builder_pool(tg_builder *builder, tg_op op, const char *name, tg_value *x, tg_window window);
 
 /* inputs: x scale bias mean variance. */

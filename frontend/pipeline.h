@@ -30,6 +30,9 @@ void tg_frontend_defaults(tg_frontend_options *options);
  *   result's dtype is its own (bf16 in, f32 out under mp1). K may be 0: the result is +0.
  * - Conv: channels_last=1, X[N,H,W,Cin] W[KH,KW,Cin/group,Cout] and optional bias[Cout], which is added after
  *   the chain; strides, dilations [2], pads [top,left,bottom,right] explicit. W may be any value.
+ * - ConvInputGradient: channels_last=1, dY[N,OH,OW,Cout] W[KH,KW,Cin/group,Cout] and optional bias[Cin];
+ *   ConvWeightGradient: channels_last=1, X[N,H,W,Cin] dY[N,OH,OW,Cout], the result as the W of Conv.
+ * Attributes are those of the Conv, explicit; output_shape [H,W] of the former.
  * - MaxPool, AveragePool: channels_last=1, X[N,H,W,C]; kernel_shape, strides, dilations, pads explicit; the
  *   output size is already that of ceil_mode, whose windows may pass the end of the padding.
  * - elementwise: numpy broadcasting; computed in fp32, rounded once to the result's dtype. LeakyRelu and Clip

@@ -1,8 +1,8 @@
 /* The dumb evaluator: plain scalar C for every operator, in fp32, the arbiter of everything faster.
  * Operands of any dtype are widened to fp32, results rounded (RNE) to the result's dtype; elements that only
- * move keep their bits. GEMM and Conv are ascending-k fmaf chains from +0 (docs/numerics.md). exp, tanh,
- * sigmoid come from the C library in double precision: correctly rounded but for rare ties, so not the vector
- * unit's bits. */
+ * move keep their bits. GEMM, Conv and its gradients are ascending-k fmaf chains from +0 (docs/numerics.md).
+ * exp, tanh, sigmoid come from the C library in double precision: correctly rounded but for rare ties, so not
+ * the vector unit's bits. */
 #ifndef TEGULA_FRONTEND_REFERENCE_H
 #define TEGULA_FRONTEND_REFERENCE_H
 

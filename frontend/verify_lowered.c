@@ -23,6 +23,8 @@ static const char *wrong_form(const tg_node *node) {
   switch (node->op) {
   case TG_OP_MATMUL: return x->rank < 2 || tg_in(node, 1)->rank < 2 ? "operands must be matrices" : NULL;
   case TG_OP_CONV:
+  case TG_OP_CONV_INPUT_GRADIENT:
+  case TG_OP_CONV_WEIGHT_GRADIENT:
   case TG_OP_MAX_POOL:
   case TG_OP_AVERAGE_POOL:
     return x->rank != 4 || !tg_attr_int(node, TG_ATTR_CHANNELS_LAST) ? "data must be channels-last" : NULL;

@@ -189,20 +189,20 @@ static void load_b(emission *e, uint32_t r, uint32_t col, uint32_t mask) {
   bool turned = g->b_turned; /* rows are n's, runs k's */
   load->rows[0] = turned ? e->t.nt : e->t.kc;
   load->take[0] = taken(e, turned ? e->t.kc : e->t.nt, tg_gemm_b_row(e->b.m, g, &e->t));
-  load->m_radix[0] = load->m_radix[1] = load->k_radix[0] = load->k_radix[1] = 1;
-  (turned ? load->k_radix : load->m_radix)[2] = g->k ? g->k : 1;
-  (turned ? load->m_radix : load->k_radix)[2] = g->n;
-  load->stride[2] = g->b_row * z;
-  load->stride[5] = z;
+  int n = turned ? 0 : 3, k = 3 - n;
+  int64_t *n_radix = turned ? load->m_radix : load->k_radix,
+          *k_radix = turned ? load->k_radix : load->m_radix;
+  for (int d = 0; d < 3; d++) {
+    n_radix[d] = g->b_n_radix[d];
+    k_radix[d] = g->b_k_radix[d] ? g->b_k_radix[d] : 1;
+    load->stride[n + d] = g->b_n_stride[d] * z;
+    load->stride[k + d] = g->b_k_stride[d] * z;
+  }
   load->y_size[0] = g->k ? 1 : 0;
   load->x_size[0] = 1;
   set_k_delta(e, turned ? load->k_delta : load->m_delta);
   if (g->spread) {
     set_product_rows(e, load, row_index(e, r, col), turned ? g->n : g->k);
-    for (int d = 0; d < 2; d++) {
-      load->m_radix[d] = g->b_lead_radix[d];
-      load->stride[d] = g->b_lead_stride[d] * z;
-    }
   } else {
     *(turned ? load->m_first : load->k_first) = col_first(e, col);
     *(turned ? load->k_first : load->m_first) = k_first(e, r);
@@ -295,7 +295,7 @@ static void set_rounding(const emission *e, tg_mx_instr *mx, uint32_t r, uint32_
     mx->sr_tile[0] = r % e->t.members * of_part;
     if (e->t.parts > 1) mx->sr_tile_delta[part_level(e)] = e->t.members * of_part;
   }
-  mx->sr_row[0] = (int64_t)row_index(e, r, col) * e->t.mt + e->product * e->g->sr_row_step;
+  mx->sr_row[0] = e->g->sr_row + (int64_t)row_index(e, r, col) * e->t.mt + e->product * e->g->sr_row_step;
   mx->sr_row_delta[0] = rows_a_pass(e);
   mx->sr_col[0] = col_first(e, col) + e->product * e->g->sr_col_step;
   mx->sr_col_delta[1] = col_delta(e);
@@ -403,11 +403,8 @@ static void fill_store(const void *user, int exit, uint32_t r, uint32_t col, tg_
   const emission *e = user;
   (void)exit; /* the only one */
   const tg_gemm *g = e->g;
-  tg_walk_plan walk = {.tensor = tg_place_of(e->c, g->out),
-                       .radix = {1, 1, g->m * (g->spread ? g->spread : 1)},
-                       .stride = {0, 0, g->out_row},
-                       .element_stride = 1,
-                       .columns = g->n};
+  tg_walk_plan walk = {.tensor = tg_place_of(e->c, g->out), .element_stride = 1, .columns = g->n};
+  for (int d = 0; d < 3; d++) walk.radix[d] = g->out_radix[d], walk.stride[d] = g->out_stride[d];
   tg_fill_walk(store, &walk, e->out_base, e->out_rest);
   store->rows[0] = e->t.mr;
   store->take[0] = e->t.nt;
@@ -497,11 +494,12 @@ static void set_loops(emission *e) {
   memcpy(e->pass_loops, passes, sizeof passes);
 }
 
-tg_status tg_emit_gemm(tg_compile *c, const tg_kernel *kernel) {
+static tg_status emit_phase(tg_compile *c, const tg_kernel *kernel, int64_t phase) {
   tg_gemm apart, spread;
-  tg_status status = tg_describe_gemm(c, kernel, &apart);
+  tg_status status = tg_describe_gemm(c, kernel, phase, &apart);
   emission e = {.c = c, .kernel = kernel, .g = &apart};
-  if (!status) status = choose(c, kernel, &apart, &spread, &e);
+  if (status || !apart.m) return status;
+  status = choose(c, kernel, &apart, &spread, &e);
   if (status) return status;
   e.stationary = tg_mx_stationary(c->m, e.g->format);
   e.pieces = e.t.mt / e.t.mr;
@@ -515,5 +513,13 @@ tg_status tg_emit_gemm(tg_compile *c, const tg_kernel *kernel) {
       if (status) return status;
       invoke(&e, name);
     }
+  return TG_OK;
+}
+
+tg_status tg_emit_gemm(tg_compile *c, const tg_kernel *kernel) {
+  for (int64_t phase = 0; phase < tg_gemm_phases(kernel->root); phase++) {
+    tg_status status = emit_phase(c, kernel, phase);
+    if (status) return status;
+  }
   return TG_OK;
 }

@@ -1,4 +1,4 @@
-/* A MatMul or Conv as matrix products on mx: what is multiplied, how it is tiled. */
+/* A MatMul, a Conv or a gradient of one as matrix products on mx: what is multiplied, how it is tiled. */
 #ifndef TEGULA_MAPPER_GEMM_H
 #define TEGULA_MAPPER_GEMM_H
 
@@ -36,20 +36,29 @@ typedef struct tg_gemm {
   int64_t a_k_radix[3], a_k_stride[3];            /* K digits */
   int64_t y_m[3], y_k[3], x_m[3], x_k[3];         /* spatial coordinates of the digits, for padding */
   int64_t y_org, x_org, y_size, x_size, a_origin; /* a_origin: elements from the product's A to digit 0 */
-  int64_t b_row, out_row; /* elements from row to row as stored: of B by k, or n if turned */
-  int64_t out_radix[3];   /* row digits of the output, as the externals walk it */
+  int64_t b_k_radix[3], b_k_stride[3];            /* K digits of B; its N digits, of which it has one, */
+  int64_t b_n_radix[3], b_n_stride[3];            /* or, if turned and spread, product digits before it */
+  int64_t out_radix[3], out_stride[3];            /* row digits of the output, as the externals walk it */
   int64_t products, *a_offsets, *b_offsets, *out_offsets; /* elements */
-  int64_t sr_row_step, sr_col_step;                       /* logical coordinates from product to product */
+  int64_t sr_row, sr_row_step, sr_col_step; /* logical coordinates: first row, from product to product */
   int64_t spread; /* if not 0: so many products in one section, each on a tile of its own; `products` is 1 */
-  int64_t b_lead_radix[2],
-      b_lead_stride[2]; /* spread: product digits before B's rows (A's are in its walks) */
   tg_gemm_external externals[TG_GEMM_EXTERNALS];
   int external_count;
   int drain_words; /* microcode words of the drain, roughly */
   int sum_kind;    /* stream kind of running sums of partials */
 } tg_gemm;
 
-tg_status tg_describe_gemm(tg_compile *c, const tg_kernel *kernel, tg_gemm *out); /* gemm_shape.c */
+/* A node's products differ in shape from phase to phase; `out->m` 0: the phase is empty. gemm_shape.c */
+tg_status tg_describe_gemm(tg_compile *c, const tg_kernel *kernel, int64_t phase, tg_gemm *out);
+int64_t tg_gemm_phases(const tg_node *node);
+
+/* Convolutions (conv_shape.c). Results of one phase are rows of the output's image: `first` + i * `step`. */
+typedef struct tg_conv_rows {
+  int64_t rows[2], first[2], step[2];
+} tg_conv_rows;
+/* Offsets of g->products products, all 0. */
+void tg_gemm_allocate_products(tg_compile *c, tg_gemm *g);
+void tg_describe_conv(tg_compile *c, int64_t phase, tg_gemm *g, tg_conv_rows *out);
 /* All products in one section; false if there is one only or if walks have too few digits for it. */
 bool tg_spread_gemm(tg_compile *c, const tg_kernel *kernel, tg_gemm *out);
 

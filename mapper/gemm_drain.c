@@ -50,8 +50,7 @@ tg_status tg_gemm_pack_drain(emission *e, tg_vx_instr *out_microcode) {
   tg_operand_stream streams[TG_GEMM_EXTERNALS];
   for (int x = 0; x < g->external_count; x++)
     streams[x] = (tg_operand_stream){g->externals[x].value, 1 + x, false};
-  tg_value *root = tg_out(e->kernel->root),
-           *bias = e->kernel->root->op == TG_OP_CONV ? tg_in(e->kernel->root, 2) : NULL;
+  tg_value *root = tg_out(e->kernel->root), *bias = tg_in(e->kernel->root, 2);
   tg_mc_ref sum = g->partials > 1 ? load_sum(&mc, e, finish_sum_stream(e)) : TG_MC_NONE;
   tg_mc_ref y = tg_mc_load(&mc, 0, false);
   if (g->partials > 1) y = tg_mc_alu(&mc, TG_ALU_add, sum, y, TG_MC_NONE);

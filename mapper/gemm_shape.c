@@ -1,4 +1,4 @@
-/* MatMul and Conv nodes as products of matrices. */
+/* Nodes as products of matrices: MatMul, and what all have in common. */
 #include "mapper/gemm.h"
 
 #include <assert.h>
@@ -39,7 +39,7 @@ static tg_status set_formats(tg_compile *c, const tg_kernel *kernel, tg_gemm *g)
   return TG_OK;
 }
 
-static void allocate_products(tg_compile *c, tg_gemm *g) {
+void tg_gemm_allocate_products(tg_compile *c, tg_gemm *g) {
   g->a_offsets = TG_NEW_ARRAY(c->arena, int64_t, (size_t)g->products);
   g->b_offsets = TG_NEW_ARRAY(c->arena, int64_t, (size_t)g->products);
   g->out_offsets = TG_NEW_ARRAY(c->arena, int64_t, (size_t)g->products);
@@ -88,12 +88,11 @@ static void describe_matmul(tg_compile *c, tg_gemm *g) {
       tg_value_elements_between(b, 0, b->rank - 2) == 1; /* rows of all batches are rows of one product */
   g->m = shared_b ? batches * m : m;
   g->products = shared_b ? 1 : batches;
-  allocate_products(c, g);
+  tg_gemm_allocate_products(c, g);
   for (int64_t i = 0; i < g->products; i++) {
     if (shared_b) continue;
     g->a_offsets[i] = batch_offset(a, &g->a_operand, out, i);
     g->b_offsets[i] = batch_offset(b, &g->b_operand, out, i);
-    g->out_offsets[i] = i * m * g->n;
   }
   g->sr_row_step = m;
   set_a_rows(a, shared_b, g);
@@ -101,60 +100,11 @@ static void describe_matmul(tg_compile *c, tg_gemm *g) {
   g->a_k_radix[2] = g->k;
   g->a_k_stride[2] = g->a_operand.stride[a->rank - 1];
   g->y_size = g->x_size = 1;
-  g->b_row = g->b_operand.stride[b->rank - (g->b_turned ? 1 : 2)];
-  g->out_row = g->n;
-}
-
-static void describe_conv(tg_compile *c, tg_gemm *g) {
-  const tg_value *x = tg_in(g->node, 0), *w = tg_in(g->node, 1), *out = tg_out(g->node);
-  const int64_t *strides = tg_attr_ints(g->node, TG_ATTR_STRIDES, NULL),
-                *dilations = tg_attr_ints(g->node, TG_ATTR_DILATIONS, NULL);
-  const int64_t *pads = tg_attr_ints(g->node, TG_ATTR_PADS, NULL);
-  int64_t group = tg_attr_int(g->node, TG_ATTR_GROUP), width = x->dims[2].size, channels = x->dims[3].size;
-  int64_t kh = w->dims[0].size, kw = w->dims[1].size, cin = w->dims[2].size, cout = w->dims[3].size,
-          row = width * channels;
-  g->m = out->dims[0].size * out->dims[1].size * out->dims[2].size;
-  g->n = cout / group;
-  g->k = kh * kw * cin;
-  g->partials = 1;
-  g->products = group;
-  allocate_products(c, g);
-  for (int64_t i = 0; i < group; i++) {
-    g->a_offsets[i] = i * cin;
-    g->b_offsets[i] = g->out_offsets[i] = i * g->n;
-  }
-  g->sr_col_step = g->n;
-  for (int d = 0; d < 3; d++) g->a_m_radix[d] = out->dims[d].size;
-  g->a_m_stride[0] = x->dims[1].size * row;
-  g->a_m_stride[1] = strides[0] * row;
-  g->a_m_stride[2] = strides[1] * channels;
-  g->a_origin = -(pads[0] * row + pads[1] * channels);
-  g->y_m[1] = strides[0];
-  g->y_k[0] = dilations[0];
-  g->y_org = -pads[0];
-  g->y_size = x->dims[1].size;
-  g->a_k_radix[0] = kh;
-  g->a_k_stride[0] = dilations[0] * row;
-  g->a_k_stride[2] = 1;
-  if (group == 1 &&
-      dilations[1] ==
-          1) { /* pixels of a kernel row lie next to each other: x counts elements of an image row */
-    g->a_k_radix[1] = 1;
-    g->a_k_radix[2] = kw * cin;
-    g->x_m[2] = strides[1] * channels;
-    g->x_k[2] = 1;
-    g->x_org = -pads[1] * channels;
-    g->x_size = row;
-  } else { /* x counts pixels */
-    g->a_k_radix[1] = kw;
-    g->a_k_radix[2] = cin;
-    g->a_k_stride[1] = dilations[1] * channels;
-    g->x_m[2] = strides[1];
-    g->x_k[1] = dilations[1];
-    g->x_org = -pads[1];
-    g->x_size = width;
-  }
-  g->b_row = g->out_row = cout;
+  g->b_k_radix[0] = g->b_k_radix[1] = g->b_n_radix[0] = g->b_n_radix[1] = 1;
+  g->b_k_radix[2] = g->k;
+  g->b_n_radix[2] = g->n;
+  g->b_k_stride[2] = g->b_operand.stride[b->rank - 2];
+  g->b_n_stride[2] = g->b_operand.stride[b->rank - 1];
 }
 
 /* ---- operands of the fused nodes ---- */
@@ -163,7 +113,7 @@ typedef struct listing {
   tg_compile *c;
   const tg_kernel *kernel;
   tg_gemm *g;
-  tg_space space; /* row dimensions of one product's output, then its columns; operands: externals, output */
+  tg_conv_rows image; /* of a convolution: which rows of the output; step 0: it is none */
 } listing;
 
 static bool known(const listing *l, const tg_value *value) {
@@ -190,30 +140,33 @@ static tg_status set_digits(listing *l) {
   tg_gemm *g = l->g;
   const tg_value *out = l->g->out;
   int rank = out->rank, batch = g->node->op == TG_OP_MATMUL && g->products > 1 ? rank - 2 : 0;
-  int64_t strides[TG_GEMM_EXTERNALS][TG_MAX_RANK];
   tg_space full;
   tg_space_begin(&full, out);
-  for (int e = 0; e < g->external_count; e++) {
-    int index = tg_space_add_broadcast(&full, g->externals[e].value);
-    for (int d = 0; d < rank; d++) strides[e][d] = full.strides[index][d];
-    int64_t *offsets = TG_NEW_ARRAY(l->c->arena, int64_t, (size_t)g->products);
+  for (int e = 0; e < g->external_count; e++) tg_space_add_broadcast(&full, g->externals[e].value);
+  tg_space_add_broadcast(&full, out);
+  for (int e = 0; e <= g->external_count; e++) {
+    const int64_t *stride = full.strides[e];
+    int64_t *offsets =
+        e < g->external_count ? TG_NEW_ARRAY(l->c->arena, int64_t, (size_t)g->products) : g->out_offsets;
     for (int64_t i = 0; i < g->products; i++) {
-      int64_t rest = i;
-      for (int d = batch - 1; d >= 0; d--) {
-        offsets[i] += rest % full.dims[d] * strides[e][d];
-        rest /= full.dims[d];
-      }
-      if (g->node->op == TG_OP_CONV) offsets[i] = i * g->n * strides[e][rank - 1];
+      offsets[i] = 0;
+      for (int64_t d = batch - 1, rest = i; d >= 0; rest /= full.dims[d--])
+        offsets[i] += rest % full.dims[d] * stride[d];
+      if (g->node->op != TG_OP_MATMUL) offsets[i] = i * g->n * stride[rank - 1];
+      for (int d = 0; d < 2 && l->image.step[0]; d++) offsets[i] += l->image.first[d] * stride[1 + d];
     }
+    if (e == g->external_count) continue;
     g->externals[e].offsets = offsets;
-    g->externals[e].element_stride = strides[e][rank - 1];
+    g->externals[e].element_stride = stride[rank - 1];
   }
   tg_space rows = {.rank = rank - 1 - batch, .operands = g->external_count + 1};
   for (int d = 0; d < rows.rank; d++) {
-    rows.dims[d] = full.dims[batch + d];
-    for (int e = 0; e < g->external_count; e++) rows.strides[e][d] = strides[e][batch + d];
+    int at = batch + d - 1; /* dimension of the image */
+    bool stepped = l->image.step[0] && (at == 0 || at == 1);
+    rows.dims[d] = stepped ? l->image.rows[at] : full.dims[batch + d];
+    for (int e = 0; e < rows.operands; e++)
+      rows.strides[e][d] = full.strides[e][batch + d] * (stepped ? l->image.step[at] : 1);
   }
-  tg_dense_strides(rows.dims, rows.rank, rows.strides[g->external_count]);
   tg_space_merge(&rows);
   if (rows.rank > 3)
     return tg_fail(l->c->diag, TG_INVALID,
@@ -221,6 +174,7 @@ static tg_status set_digits(listing *l) {
   for (int d = 0; d < 3; d++) {
     int at = d - (3 - rows.rank);
     g->out_radix[d] = at >= 0 ? rows.dims[at] : 1;
+    g->out_stride[d] = at >= 0 ? rows.strides[g->external_count][at] : 0;
     for (int e = 0; e < g->external_count; e++) g->externals[e].stride[d] = at >= 0 ? rows.strides[e][at] : 0;
   }
   for (int e = 0; e < g->external_count; e++) {
@@ -235,15 +189,15 @@ static tg_status set_digits(listing *l) {
   return TG_OK;
 }
 
-static tg_status describe_fused(tg_compile *c, const tg_kernel *kernel, tg_gemm *out) {
-  bool conv = kernel->root->op == TG_OP_CONV;
+static tg_status describe_fused(tg_compile *c, const tg_kernel *kernel, const tg_conv_rows *image,
+                                tg_gemm *out) {
+  tg_value *bias = tg_in(kernel->root, 2);
   int64_t part = tg_partial_length(out->k, out->partials);
   out->part = part ? part : 1;
   out->sum_kind = TG_STREAM_FP32;
-  listing l = {.c = c, .kernel = kernel, .g = out};
-  if (conv && tg_in(kernel->root, 2) && !tg_is_scalar_constant(tg_in(kernel->root, 2)))
-    add_external(&l, tg_in(kernel->root, 2));
-  out->drain_words = 3 + (conv && tg_in(kernel->root, 2) ? 2 : 0);
+  listing l = {.c = c, .kernel = kernel, .g = out, .image = *image};
+  if (bias && !tg_is_scalar_constant(bias)) add_external(&l, bias);
+  out->drain_words = 3 + (bias ? 2 : 0);
   for (size_t n = 0; n < kernel->fused_count; n++) {
     out->drain_words += 1 + kernel->fused[n]->input_count;
     for (int i = 0; i < kernel->fused[n]->input_count; i++) add_external(&l, tg_in(kernel->fused[n], i));
@@ -251,15 +205,16 @@ static tg_status describe_fused(tg_compile *c, const tg_kernel *kernel, tg_gemm 
   return set_digits(&l);
 }
 
-tg_status tg_describe_gemm(tg_compile *c, const tg_kernel *kernel, tg_gemm *out) {
+tg_status tg_describe_gemm(tg_compile *c, const tg_kernel *kernel, int64_t phase, tg_gemm *out) {
+  tg_conv_rows image = {.step = {0}};
   *out = (tg_gemm){0};
   tg_status status = set_formats(c, kernel, out);
   if (status) return status;
-  if (kernel->root->op == TG_OP_CONV)
-    describe_conv(c, out);
-  else
+  if (kernel->root->op == TG_OP_MATMUL)
     describe_matmul(c, out);
-  return describe_fused(c, kernel, out);
+  else
+    tg_describe_conv(c, phase, out, &image);
+  return describe_fused(c, kernel, &image, out);
 }
 
 /* The batch dimensions of the output as an operand walks them: two digits at most. */
@@ -282,6 +237,7 @@ static bool lead_digits(const tg_gemm *g, const tg_value *value, const tg_operan
 }
 
 bool tg_spread_gemm(tg_compile *c, const tg_kernel *kernel, tg_gemm *out) {
+  static const tg_conv_rows none;
   *out = (tg_gemm){0};
   if (kernel->root->op != TG_OP_MATMUL || set_formats(c, kernel, out)) return false;
   describe_matmul(c, out);
@@ -291,6 +247,8 @@ bool tg_spread_gemm(tg_compile *c, const tg_kernel *kernel, tg_gemm *out) {
   int64_t *radix = out->a_turned ? out->a_k_radix : out->a_m_radix,
           *stride = out->a_turned ? out->a_k_stride : out->a_m_stride;
   return lead_digits(out, tg_in(out->node, 0), &out->a_operand, radix, stride) &&
-         lead_digits(out, tg_in(out->node, 1), &out->b_operand, out->b_lead_radix, out->b_lead_stride) &&
-         !describe_fused(c, kernel, out);
+         lead_digits(out, tg_in(out->node, 1), &out->b_operand,
+                     out->b_turned ? out->b_n_radix : out->b_k_radix,
+                     out->b_turned ? out->b_n_stride : out->b_k_stride) &&
+         !describe_fused(c, kernel, &none, out);
 }

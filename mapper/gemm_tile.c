@@ -84,6 +84,13 @@ static double port_cycles(const search *s, double rows, double bytes) {
   return rows * (double)up((int64_t)bytes, 64) * tg_atom_cycles(s->m);
 }
 
+/* Rows of `length` elements of a walk whose runs have atoms of their own. */
+static double load_cycles(const search *s, const tg_value *value, double rows, double length,
+                          const int64_t *radix) {
+  double run = radix[2] > 0 ? (double)radix[2] : 1, each = tg_value_bytes_each(value);
+  return length > run ? port_cycles(s, rows * length / run, run * each) : port_cycles(s, rows, length * each);
+}
+
 /* Cycles of the ports and lanes for one chunk. */
 typedef struct traffic {
   double a_west, a_north, b;
@@ -92,13 +99,8 @@ typedef struct traffic {
 static traffic chunk_traffic(const search *s, const tg_gemm_tiling *t) {
   const tg_params *m = s->m;
   const tg_gemm *g = s->g;
-  double a = g->a_turned ? port_cycles(s, t->kc, (double)t->mt * tg_value_bytes_each(g->a))
-                         : port_cycles(s, t->mt, (double)t->kc * tg_value_bytes_each(g->a)),
-         runs = (double)t->kc / (double)(g->a_k_radix[2] ? g->a_k_radix[2] : 1);
-  if (runs > 1)
-    a = port_cycles(s, t->mt * runs,
-                    (double)g->a_k_radix[2] *
-                        tg_value_bytes_each(g->a)); /* each run of K has atoms of its own */
+  double a = g->a_turned ? load_cycles(s, g->a, t->kc, t->mt, g->a_m_radix)
+                         : load_cycles(s, g->a, t->mt, t->kc, g->a_k_radix);
   traffic all = {.a_west = a};
   /* Row split: each tile's rows come alone, to half of them from the north. */
   if (t->split == TG_SPLIT_ROWS) {
@@ -106,8 +108,8 @@ static traffic chunk_traffic(const search *s, const tg_gemm_tiling *t) {
     all.a_north = a * (m->rows / 2);
   } else if (t->split == TG_SPLIT_PRODUCTS)
     all.a_west = a * m->cols;
-  all.b = g->b_turned ? port_cycles(s, t->nt, (double)t->kc * tg_value_bytes_each(g->b))
-                      : port_cycles(s, t->kc, (double)t->nt * tg_value_bytes_each(g->b));
+  all.b = g->b_turned ? load_cycles(s, g->b, t->nt, t->kc, g->b_k_radix)
+                      : load_cycles(s, g->b, t->kc, t->nt, g->b_n_radix);
   all.b *= t->split == TG_SPLIT_PRODUCTS ? m->rows : t->members;
   return all;
 }

@@ -87,7 +87,7 @@ static int count_externals(const former *f, size_t k, const tg_node *extra) {
     if (!node) continue;
     for (int i = 0; i < node->input_count; i++) count += is_external(f, k, tg_in(node, i));
   }
-  if (kernel->kind == TG_KERNEL_GEMM && kernel->root->op == TG_OP_CONV && tg_in(kernel->root, 2)) count++;
+  if (kernel->kind == TG_KERNEL_GEMM && tg_in(kernel->root, 2)) count++; /* bias */
   return count;
 }
 
@@ -282,7 +282,9 @@ static tg_status form_node(former *f, tg_node *node) {
                    node->name);
   switch (node->op) {
   case TG_OP_MATMUL:
-  case TG_OP_CONV: form_root(f, TG_KERNEL_GEMM, node); return TG_OK;
+  case TG_OP_CONV:
+  case TG_OP_CONV_INPUT_GRADIENT:
+  case TG_OP_CONV_WEIGHT_GRADIENT: form_root(f, TG_KERNEL_GEMM, node); return TG_OK;
   case TG_OP_SOFTMAX: form_root(f, TG_KERNEL_SOFTMAX, node); return TG_OK;
   case TG_OP_LAYER_NORMALIZATION: form_root(f, TG_KERNEL_NORMALIZATION, node); return TG_OK;
   case TG_OP_MAX_POOL:

@@ -1,24 +1,14 @@
 /* Shapes of convolution and pooling. */
-#include "frontend/infer/internal.h"
+#include "frontend/infer/window.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-enum { MAX_SPATIAL = 2 };
 #define MAX_EXTENT                                                                                           \
   ((int64_t)1 << 31) /* of kernel, stride, dilation and padding each: products stay in 64 bits */
 
-/* The spatial part of a window operator, in the attributes' order. */
-typedef struct window {
-  int rank;                                  /* spatial dimensions */
-  int first;                                 /* the first of them in the data */
-  int64_t in[MAX_SPATIAL], out[MAX_SPATIAL]; /* extents */
-  int64_t kernel[MAX_SPATIAL], stride[MAX_SPATIAL], dilation[MAX_SPATIAL];
-  int64_t begin[MAX_SPATIAL], end[MAX_SPATIAL]; /* padding */
-} window;
-
-static tg_status read_extents(const tg_node *node, tg_attr_key key, int rank, int64_t initial, int64_t fewest,
-                              int64_t *out, tg_diag *diag) {
+tg_status tg_window_read_extents(const tg_node *node, tg_attr_key key, int rank, int64_t initial,
+                                 int64_t fewest, int64_t *out, tg_diag *diag) {
   int count;
   const int64_t *given = tg_attr_ints(node, key, &count);
   const char *name = tg_attr_get(key)->name;
@@ -31,17 +21,17 @@ static tg_status read_extents(const tg_node *node, tg_attr_key key, int rank, in
   return TG_OK;
 }
 
-static tg_status read_window(const tg_node *node, window *w, tg_diag *diag) {
+tg_status tg_window_read(const tg_node *node, tg_window_shape *w, tg_diag *diag) {
   const tg_value *x = tg_in(node, 0);
-  if (x->rank < 3 || x->rank > 2 + MAX_SPATIAL)
+  if (x->rank < 3 || x->rank > 2 + TG_MAX_SPATIAL)
     return tg_fail(diag, TG_INVALID, "data of rank %d is not supported, only 3 and 4 are", x->rank);
   w->rank = x->rank - 2;
-  w->first = tg_attr_int(node, TG_ATTR_CHANNELS_LAST) ? 1 : 2;
+  w->first = tg_attr_find(node, TG_ATTR_CHANNELS_LAST) && tg_attr_int(node, TG_ATTR_CHANNELS_LAST) ? 1 : 2;
   for (int i = 0; i < w->rank; i++) w->in[i] = x->dims[w->first + i].size;
-  int64_t pads[2 * MAX_SPATIAL];
-  if (read_extents(node, TG_ATTR_STRIDES, w->rank, 1, 1, w->stride, diag) ||
-      read_extents(node, TG_ATTR_DILATIONS, w->rank, 1, 1, w->dilation, diag) ||
-      read_extents(node, TG_ATTR_PADS, 2 * w->rank, 0, 0, pads, diag))
+  int64_t pads[2 * TG_MAX_SPATIAL];
+  if (tg_window_read_extents(node, TG_ATTR_STRIDES, w->rank, 1, 1, w->stride, diag) ||
+      tg_window_read_extents(node, TG_ATTR_DILATIONS, w->rank, 1, 1, w->dilation, diag) ||
+      tg_window_read_extents(node, TG_ATTR_PADS, 2 * w->rank, 0, 0, pads, diag))
     return TG_INVALID;
   for (int i = 0; i < w->rank; i++) {
     w->begin[i] = pads[i];
@@ -50,9 +40,7 @@ static tg_status read_window(const tg_node *node, window *w, tg_diag *diag) {
   return TG_OK;
 }
 
-static int64_t extent(const window *w, int i) { return (w->kernel[i] - 1) * w->dilation[i] + 1; }
-
-static tg_status resolve_auto_pad(const tg_node *node, window *w, tg_diag *diag) {
+static tg_status resolve_auto_pad(const tg_node *node, tg_window_shape *w, tg_diag *diag) {
   const char *mode = tg_attr_text(node, TG_ATTR_AUTO_PAD);
   bool upper = !strcmp(mode, "SAME_UPPER"), lower = !strcmp(mode, "SAME_LOWER"),
        valid = !strcmp(mode, "VALID");
@@ -60,7 +48,7 @@ static tg_status resolve_auto_pad(const tg_node *node, window *w, tg_diag *diag)
   if (!upper && !lower && !valid) return tg_fail(diag, TG_INVALID, "auto_pad \"%s\" is not supported", mode);
   for (int i = 0; i < w->rank; i++) {
     int64_t out = (w->in[i] + w->stride[i] - 1) / w->stride[i];
-    int64_t total = valid ? 0 : (out - 1) * w->stride[i] + extent(w, i) - w->in[i];
+    int64_t total = valid ? 0 : (out - 1) * w->stride[i] + tg_window_extent(w, i) - w->in[i];
     if (total < 0) total = 0;
     w->begin[i] = upper ? total / 2 : total - total / 2;
     w->end[i] = total - w->begin[i];
@@ -68,23 +56,22 @@ static tg_status resolve_auto_pad(const tg_node *node, window *w, tg_diag *diag)
   return TG_OK;
 }
 
-static tg_status place_windows(const tg_node *node, window *w, bool ceil_mode, tg_diag *diag) {
+tg_status tg_window_place(tg_window_shape *w, bool ceil_mode, tg_diag *diag) {
   for (int i = 0; i < w->rank; i++) {
-    int64_t span = w->in[i] + w->begin[i] + w->end[i] - extent(w, i);
+    int64_t span = w->in[i] + w->begin[i] + w->end[i] - tg_window_extent(w, i);
     if (span < 0)
       return tg_fail(diag, TG_INVALID,
-                     "a window of %" PRId64 " does not fit into %" PRId64 " padded by %" PRId64, extent(w, i),
-                     w->in[i], w->begin[i] + w->end[i]);
+                     "a window of %" PRId64 " does not fit into %" PRId64 " padded by %" PRId64,
+                     tg_window_extent(w, i), w->in[i], w->begin[i] + w->end[i]);
     w->out[i] = (span + (ceil_mode ? w->stride[i] - 1 : 0)) / w->stride[i] + 1;
     /* A window of ceil_mode must begin inside the data or the padding before it. */
     if (ceil_mode && (w->out[i] - 1) * w->stride[i] >= w->in[i] + w->begin[i]) w->out[i]--;
   }
-  (void)node;
   return TG_OK;
 }
 
-static void write_window(tg_graph *graph, tg_node *node, const window *w) {
-  int64_t pads[2 * MAX_SPATIAL];
+void tg_window_write(tg_graph *graph, tg_node *node, const tg_window_shape *w) {
+  int64_t pads[2 * TG_MAX_SPATIAL];
   for (int i = 0; i < w->rank; i++) {
     pads[i] = w->begin[i];
     pads[w->rank + i] = w->end[i];
@@ -93,20 +80,21 @@ static void write_window(tg_graph *graph, tg_node *node, const window *w) {
   tg_attr_set_ints(graph, node, TG_ATTR_STRIDES, w->stride, w->rank);
   tg_attr_set_ints(graph, node, TG_ATTR_DILATIONS, w->dilation, w->rank);
   tg_attr_set_ints(graph, node, TG_ATTR_PADS, pads, 2 * w->rank);
-  tg_attr_set_text(graph, node, TG_ATTR_AUTO_PAD, "");
+  if (tg_attr_find(node, TG_ATTR_AUTO_PAD)) tg_attr_set_text(graph, node, TG_ATTR_AUTO_PAD, "");
 }
 
-static tg_status window_result(tg_node *node, const window *w, int64_t channels, tg_diag *diag) {
+tg_status tg_window_result(tg_node *node, const tg_window_shape *w, const int64_t *extents, int64_t channels,
+                           tg_diag *diag) {
   const tg_value *x = tg_in(node, 0);
   int64_t sizes[TG_MAX_RANK];
   sizes[0] = x->dims[0].size;
-  sizes[w->first == 1 ? w->rank + 1 : 1] = channels;
-  for (int i = 0; i < w->rank; i++) sizes[w->first + i] = w->out[i];
+  sizes[tg_window_channels(w)] = channels;
+  for (int i = 0; i < w->rank; i++) sizes[w->first + i] = extents[i];
   return tg_infer_result(node, x->dtype, x->rank, sizes, diag);
 }
 
-static tg_status check_groups(const tg_node *node, int64_t in, int64_t in_of_group, int64_t out,
-                              tg_diag *diag) {
+tg_status tg_window_check_groups(const tg_node *node, int64_t in, int64_t in_of_group, int64_t out,
+                                 int64_t biased, tg_diag *diag) {
   int64_t group = tg_attr_int(node, TG_ATTR_GROUP), channels;
   if (group < 1) return tg_fail(diag, TG_INVALID, "group is %" PRId64, group);
   if (__builtin_mul_overflow(group, in_of_group, &channels) || channels != in || out % group)
@@ -115,59 +103,66 @@ static tg_status check_groups(const tg_node *node, int64_t in, int64_t in_of_gro
                    " channels",
                    out, in_of_group, group, in);
   const tg_value *bias = tg_in(node, 2);
-  if (bias && (bias->rank != 1 || bias->dims[0].size != out))
-    return tg_fail(diag, TG_INVALID, "the bias does not have %" PRId64 " elements", out);
+  if (bias && (bias->rank != 1 || bias->dims[0].size != biased))
+    return tg_fail(diag, TG_INVALID, "the bias does not have %" PRId64 " elements", biased);
+  return TG_OK;
+}
+
+tg_status tg_window_read_kernel(const tg_node *node, const tg_value *weights, tg_window_shape *w,
+                                tg_diag *diag) {
+  int count;
+  int64_t given[TG_MAX_SPATIAL];
+  if (weights->rank != w->rank + 2)
+    return tg_fail(diag, TG_INVALID, "weights of rank %d for data of rank %d", weights->rank, w->rank + 2);
+  if (tg_window_read_extents(node, TG_ATTR_KERNEL_SHAPE, w->rank, 1, 1, given, diag)) return TG_INVALID;
+  tg_attr_ints(node, TG_ATTR_KERNEL_SHAPE, &count);
+  for (int i = 0; i < w->rank; i++) {
+    w->kernel[i] = weights->dims[w->first == 1 ? i : i + 2].size;
+    if (w->kernel[i] < 1 || w->kernel[i] > MAX_EXTENT || (count && given[i] != w->kernel[i]))
+      return tg_fail(diag, TG_INVALID, "kernel_shape does not fit weights of %" PRId64 " in dimension %d",
+                     w->kernel[i], i);
+  }
   return TG_OK;
 }
 
 tg_status tg_infer_conv(tg_graph *graph, tg_node *node, tg_diag *diag) {
-  window w;
-  if (read_window(node, &w, diag)) return TG_INVALID;
+  tg_window_shape w;
+  if (tg_window_read(node, &w, diag)) return TG_INVALID;
   const tg_value *x = tg_in(node, 0), *weights = tg_in(node, 1);
-  if (weights->rank != x->rank)
-    return tg_fail(diag, TG_INVALID, "weights of rank %d for data of rank %d", weights->rank, x->rank);
-  bool last = w.first == 1; /* weights [KH,KW,Cin/group,Cout], otherwise [Cout,Cin/group,KH,KW] */
-  for (int i = 0; i < w.rank; i++) w.kernel[i] = weights->dims[last ? i : i + 2].size;
-  int64_t given[MAX_SPATIAL];
-  if (read_extents(node, TG_ATTR_KERNEL_SHAPE, w.rank, 1, 1, given, diag)) return TG_INVALID;
-  int count;
-  tg_attr_ints(node, TG_ATTR_KERNEL_SHAPE, &count);
-  for (int i = 0; i < w.rank; i++)
-    if (w.kernel[i] < 1 || w.kernel[i] > MAX_EXTENT || (count && given[i] != w.kernel[i]))
-      return tg_fail(diag, TG_INVALID, "kernel_shape does not fit weights of %" PRId64 " in dimension %d",
-                     w.kernel[i], i);
+  if (tg_window_read_kernel(node, weights, &w, diag)) return TG_INVALID;
+  bool last = w.first == 1;
   int64_t out = weights->dims[last ? w.rank + 1 : 0].size,
           in_of_group = weights->dims[last ? w.rank : 1].size;
-  int64_t in = x->dims[last ? w.rank + 1 : 1].size;
-  if (check_groups(node, in, in_of_group, out, diag) || resolve_auto_pad(node, &w, diag) ||
-      place_windows(node, &w, false, diag))
+  int64_t in = x->dims[tg_window_channels(&w)].size;
+  if (tg_window_check_groups(node, in, in_of_group, out, out, diag) || resolve_auto_pad(node, &w, diag) ||
+      tg_window_place(&w, false, diag))
     return TG_INVALID;
-  write_window(graph, node, &w);
-  return window_result(node, &w, out, diag);
+  tg_window_write(graph, node, &w);
+  return tg_window_result(node, &w, w.out, out, diag);
 }
 
 /* Every window must hold an element of the data: the maximum of none is no number, nor is their mean. */
-static tg_status check_no_empty_window(const window *w, tg_diag *diag) {
+static tg_status check_no_empty_window(const tg_window_shape *w, tg_diag *diag) {
   for (int i = 0; i < w->rank; i++) {
     bool skips = w->begin[i] > 0 && w->dilation[i] > 1 && w->in[i] < w->dilation[i];
-    if (w->begin[i] >= extent(w, i) || w->end[i] >= extent(w, i) || w->in[i] < 1 || skips)
+    if (w->begin[i] >= tg_window_extent(w, i) || w->end[i] >= tg_window_extent(w, i) || w->in[i] < 1 || skips)
       return tg_fail(diag, TG_INVALID, "a window would hold padding only");
   }
   return TG_OK;
 }
 
 tg_status tg_infer_pool(tg_graph *graph, tg_node *node, tg_diag *diag) {
-  window w;
-  if (read_window(node, &w, diag)) return TG_INVALID;
+  tg_window_shape w;
+  if (tg_window_read(node, &w, diag)) return TG_INVALID;
   int count;
   tg_attr_ints(node, TG_ATTR_KERNEL_SHAPE, &count);
   if (!count) return tg_fail(diag, TG_INVALID, "kernel_shape is missing");
-  if (read_extents(node, TG_ATTR_KERNEL_SHAPE, w.rank, 1, 1, w.kernel, diag) ||
-      resolve_auto_pad(node, &w, diag) ||
-      place_windows(node, &w, tg_attr_int(node, TG_ATTR_CEIL_MODE), diag) || check_no_empty_window(&w, diag))
+  if (tg_window_read_extents(node, TG_ATTR_KERNEL_SHAPE, w.rank, 1, 1, w.kernel, diag) ||
+      resolve_auto_pad(node, &w, diag) || tg_window_place(&w, tg_attr_int(node, TG_ATTR_CEIL_MODE), diag) ||
+      check_no_empty_window(&w, diag))
     return TG_INVALID;
-  write_window(graph, node, &w);
-  return window_result(node, &w, tg_in(node, 0)->dims[w.first == 1 ? w.rank + 1 : 1].size, diag);
+  tg_window_write(graph, node, &w);
+  return tg_window_result(node, &w, w.out, tg_in(node, 0)->dims[tg_window_channels(&w)].size, diag);
 }
 
 tg_status tg_infer_global_pool(tg_graph *graph, tg_node *node, tg_diag *diag) {

@@ -1,4 +1,4 @@
-/* Operators that are a reshape, a transpose or a pool by another name. */
+/* Operators that are a reshape, a transpose, a pool or a gradient by another name. */
 #include "frontend/passes/passes.h"
 #include "frontend/passes/rewrite.h"
 
@@ -103,4 +103,29 @@ static void lower_global(tg_graph *graph, tg_node *node) {
 void tg_pass_lower_global_pool(tg_graph *graph) {
   TG_FOR_NODES_SAFE(graph, node)
   if (node->op == TG_OP_GLOBAL_AVERAGE_POOL || node->op == TG_OP_GLOBAL_MAX_POOL) lower_global(graph, node);
+}
+
+void tg_pass_lower_conv_transpose(tg_graph *graph) {
+  static const tg_attr_key extents[] = {TG_ATTR_KERNEL_SHAPE, TG_ATTR_STRIDES, TG_ATTR_DILATIONS,
+                                        TG_ATTR_PADS};
+  TG_FOR_NODES_SAFE(graph, node) {
+    if (node->op != TG_OP_CONV_TRANSPOSE) continue;
+    tg_value *operands[] = {tg_in(node, 0), tg_in(node, 1), tg_in(node, 2)};
+    tg_node *gradient = tg_graph_add_node(graph, TG_OP_CONV_INPUT_GRADIENT, node->name, operands,
+                                          node->input_count, node, node->id);
+    for (size_t i = 0; i < sizeof extents / sizeof *extents; i++) {
+      int count;
+      const int64_t *values = tg_attr_ints(node, extents[i], &count);
+      tg_attr_set_ints(graph, gradient, extents[i], values, count);
+    }
+    int64_t sizes[TG_MAX_RANK];
+    tg_value_sizes(tg_out(node), sizes);
+    tg_attr_set_ints(graph, gradient, TG_ATTR_OUTPUT_SHAPE, sizes + 2, tg_out(node)->rank - 2);
+    tg_attr_set_int(gradient, TG_ATTR_GROUP, tg_attr_int(node, TG_ATTR_GROUP));
+    tg_out(gradient)->dtype = tg_out(node)->dtype;
+    tg_rewrite_infer(graph, gradient);
+    gradient->rule = node->rule;
+    gradient->disable_graphamp = node->disable_graphamp;
+    tg_rewrite_replace(graph, node, tg_out(gradient));
+  }
 }

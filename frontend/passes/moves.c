@@ -2,6 +2,8 @@
 #include "frontend/passes/passes.h"
 #include "frontend/passes/rewrite.h"
 
+#include <string.h>
+
 enum { MAX_HOPS = 64 }; /* bounds the work on chains of thousands of moves and casts */
 
 /* Rounding is monotonic, so it may be done before a maximum as well as after. Worth it only where the
@@ -53,6 +55,19 @@ static void merge_reshapes(tg_node *node) {
   if (inner && inner->op == TG_OP_RESHAPE) tg_node_set_input(node, 0, tg_in(inner, 0));
 }
 
+/* The first of the transposes that move a value alike, in list order, serves for all. */
+static void share_transposes(tg_graph *graph, tg_node *node) {
+  const tg_value *x = tg_in(node, 0), *moved = tg_out(node);
+  const int64_t *perm = tg_attr_ints(node, TG_ATTR_PERM, NULL);
+  if (!moved->use_count && !moved->output_count) return; /* an earlier one serves */
+  for (const tg_use *use = x->uses; use; use = use->next) {
+    const tg_node *other = use->node;
+    if (other == node || other->op != TG_OP_TRANSPOSE || tg_out(other)->dtype != moved->dtype) continue;
+    if (!memcmp(perm, tg_attr_ints(other, TG_ATTR_PERM, NULL), (size_t)x->rank * sizeof *perm))
+      tg_value_replace(graph, tg_out(other), tg_out(node));
+  }
+}
+
 /* In list order the inner one of a pair is merged already, so one step a node is enough. */
 void tg_pass_merge_moves(tg_graph *graph) {
   TG_FOR_NODES(graph, node) {
@@ -61,6 +76,8 @@ void tg_pass_merge_moves(tg_graph *graph) {
     else if (node->op == TG_OP_RESHAPE)
       merge_reshapes(node);
   }
+  TG_FOR_NODES(graph, node)
+  if (node->op == TG_OP_TRANSPOSE) share_transposes(graph, node);
   tg_pass_remove_identity(graph);
   tg_pass_remove_dead(graph);
 }

@@ -28,13 +28,14 @@ void tg_pass_lower_sum(tg_graph *graph);                 /* Sum and Mean to chai
 void tg_pass_lower_logic(tg_graph *graph);               /* bools to 0 and 1 in bf16 */
 void tg_pass_lower_reduce(tg_graph *graph); /* to sums, products, maxima and minima that keep dimensions */
 void tg_pass_split_reduce(tg_graph *graph); /* those to rows and to blocks of columns */
-void tg_pass_lower_global_pool(tg_graph *graph); /* to a pool of one window */
+void tg_pass_lower_global_pool(tg_graph *graph);    /* to a pool of one window */
+void tg_pass_lower_conv_transpose(tg_graph *graph); /* to ConvInputGradient */
 
 /* Layout: convolution and pooling to channels-last, transposes moved until they meet. */
 void tg_pass_channels_last(tg_graph *graph);
 void tg_pass_hoist_casts(tg_graph *graph);     /* casts above moves, towards the producer */
 void tg_pass_sink_transposes(tg_graph *graph); /* below elementwise operators and Concat */
-void tg_pass_merge_moves(tg_graph *graph);     /* chains of transposes, chains of reshapes */
+void tg_pass_merge_moves(tg_graph *graph); /* chains of transposes or reshapes; like transposes of a value */
 void tg_pass_permute_weights(
     tg_graph *graph); /* Transpose, Reshape, MatMul: into the rows of constant weights */
 void tg_pass_transpose_to_reshape(tg_graph *graph); /* where only dimensions of size 1 move */

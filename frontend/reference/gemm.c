@@ -1,4 +1,4 @@
-/* MatMul, Gemm, Conv: each result element is one chain of fused multiply-adds from +0, k ascending; of a
+/* MatMul, Gemm: each result element is one chain of fused multiply-adds from +0, k ascending; of a
  * MatMul with partials the sum of several. */
 #include "frontend/reference/internal.h"
 
@@ -83,80 +83,4 @@ void tg_reference_gemm(const tg_node *node, const void *const *inputs, void *out
   free(wa);
   free(wb);
   free(wc);
-}
-
-/* A convolution with both layouts as strides: data [n][c][h][w], weights [out][in][kh][kw]. One spatial
- * dimension is two with a unit height. */
-typedef struct conv {
-  const float *x, *w;
-  int64_t xs[4], ws[4];
-  int64_t height, width, in_of_group, out_of_group, kh, kw;
-  int64_t stride[2], dilation[2], pad[2];
-} conv;
-
-static float conv_element(const conv *c, int64_t n, int64_t out, int64_t oh, int64_t ow) {
-  int64_t group = out / c->out_of_group;
-  float acc = 0;
-  for (int64_t kh = 0; kh < c->kh; kh++)
-    for (int64_t kw = 0; kw < c->kw; kw++)
-      for (int64_t i = 0; i < c->in_of_group; i++) {
-        int64_t h = oh * c->stride[0] - c->pad[0] + kh * c->dilation[0];
-        int64_t w = ow * c->stride[1] - c->pad[1] + kw * c->dilation[1];
-        bool inside = h >= 0 && h < c->height && w >= 0 && w < c->width;
-        int64_t channel = group * c->in_of_group + i;
-        float x = inside ? c->x[n * c->xs[0] + channel * c->xs[1] + h * c->xs[2] + w * c->xs[3]] : 0.0f;
-        acc = fmaf(x, c->w[out * c->ws[0] + i * c->ws[1] + kh * c->ws[2] + kw * c->ws[3]], acc);
-      }
-  return acc;
-}
-
-static void read_conv(const tg_node *node, conv *c) {
-  const tg_value *x = tg_in(node, 0), *w = tg_in(node, 1);
-  bool last = tg_attr_int(node, TG_ATTR_CHANNELS_LAST), flat = x->rank == 3;
-  int64_t dx[4], dw[4]; /* in the order n c h w, out in kh kw */
-  static const int nhwc[] = {0, 3, 1, 2}, kkio[] = {3, 2, 0, 1}, plain[] = {0, 1, 2, 3};
-  static const int nwc[] = {0, 2, -1, 1}, kio[] = {2, 1, -1, 0}, line[] = {0, 1, -1, 2};
-  const int *px = flat ? (last ? nwc : line) : last ? nhwc : plain;
-  const int *pw = flat ? (last ? kio : line) : last ? kkio : plain;
-  for (int i = 0; i < 4; i++) {
-    dx[i] = px[i] < 0 ? 1 : x->dims[px[i]].size;
-    dw[i] = pw[i] < 0 ? 1 : w->dims[pw[i]].size;
-    c->xs[i] = px[i] < 0 ? 0 : tg_value_elements_between(x, px[i] + 1, x->rank);
-    c->ws[i] = pw[i] < 0 ? 0 : tg_value_elements_between(w, pw[i] + 1, w->rank);
-  }
-  c->height = dx[2], c->width = dx[3], c->kh = dw[2], c->kw = dw[3], c->in_of_group = dw[1];
-  c->out_of_group = dw[0] / tg_attr_int(node, TG_ATTR_GROUP);
-  const int64_t *strides = tg_attr_ints(node, TG_ATTR_STRIDES, NULL);
-  const int64_t *dilations = tg_attr_ints(node, TG_ATTR_DILATIONS, NULL),
-                *pads = tg_attr_ints(node, TG_ATTR_PADS, NULL);
-  for (int i = 0; i < 2; i++) {
-    bool unit = flat && !i;
-    c->stride[i] = unit ? 1 : strides[i - flat];
-    c->dilation[i] = unit ? 1 : dilations[i - flat];
-    c->pad[i] = unit ? 0 : pads[i - flat];
-  }
-}
-
-void tg_reference_conv(const tg_node *node, const void *const *inputs, void *output) {
-  const tg_value *bias = tg_in(node, 2), *y = tg_out(node);
-  float *x = tg_reference_widen(tg_in(node, 0), inputs[0]),
-        *w = tg_reference_widen(tg_in(node, 1), inputs[1]);
-  conv c = {.x = x, .w = w};
-  read_conv(node, &c);
-  bool last = tg_attr_int(node, TG_ATTR_CHANNELS_LAST), flat = y->rank == 3;
-  int64_t batches = y->dims[0].size, outs = y->dims[last ? y->rank - 1 : 1].size;
-  int first = last ? 1 : 2;
-  int64_t rows = flat ? 1 : y->dims[first].size, columns = y->dims[first + !flat].size;
-  for (int64_t n = 0; n < batches; n++)
-    for (int64_t o = 0; o < outs; o++)
-      for (int64_t oh = 0; oh < rows; oh++)
-        for (int64_t ow = 0; ow < columns; ow++) {
-          float value = conv_element(&c, n, o, oh, ow);
-          if (bias) value += tg_load_f32(inputs[2], bias->dtype, (size_t)o);
-          int64_t at = last ? ((n * rows + oh) * columns + ow) * outs + o
-                            : ((n * outs + o) * rows + oh) * columns + ow;
-          tg_store_f32(output, y->dtype, (size_t)at, value);
-        }
-  free(x);
-  free(w);
 }

@@ -8,6 +8,8 @@ void tg_reference_matmul(const tg_node *node, const void *const *inputs, void *o
 void tg_reference_gemm(const tg_node *node, const void *const *inputs, void *output);
 void tg_reference_reduce_partials(const tg_node *node, const void *const *inputs, void *output);
 void tg_reference_conv(const tg_node *node, const void *const *inputs, void *output);
+void tg_reference_conv_input_gradient(const tg_node *node, const void *const *inputs, void *output);
+void tg_reference_conv_weight_gradient(const tg_node *node, const void *const *inputs, void *output);
 void tg_reference_elementwise(const tg_node *node, const void *const *inputs, void *output);
 void tg_reference_logic(const tg_node *node, const void *const *inputs, void *output);
 void tg_reference_reduction(const tg_node *node, const void *const *inputs, void *output);

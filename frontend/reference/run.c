@@ -32,6 +32,9 @@ void tg_reference_node(const tg_node *node, const void *const *inputs, void *con
   case TG_OP_GEMM: tg_reference_gemm(node, inputs, y); break;
   case TG_OP_REDUCE_PARTIALS: tg_reference_reduce_partials(node, inputs, y); break;
   case TG_OP_CONV: tg_reference_conv(node, inputs, y); break;
+  case TG_OP_CONV_TRANSPOSE:
+  case TG_OP_CONV_INPUT_GRADIENT: tg_reference_conv_input_gradient(node, inputs, y); break;
+  case TG_OP_CONV_WEIGHT_GRADIENT: tg_reference_conv_weight_gradient(node, inputs, y); break;
   case TG_OP_MAX_POOL:
   case TG_OP_AVERAGE_POOL: tg_reference_pool(node, inputs, y); break;
   case TG_OP_GLOBAL_AVERAGE_POOL:
@@ -61,17 +64,27 @@ static int64_t window_elements(const tg_node *node) {
   return product;
 }
 
+/* Multiply-adds of an element of a convolution or of one of its gradients. */
+static int64_t conv_cost(const tg_node *node) {
+  const tg_value *w = tg_in(node, 1);
+  bool last = tg_attr_find(node, TG_ATTR_CHANNELS_LAST) && tg_attr_int(node, TG_ATTR_CHANNELS_LAST);
+  if (node->op == TG_OP_CONV_WEIGHT_GRADIENT) /* w is dY */
+    return tg_value_elements_between(w, 0, 1) * tg_value_elements_between(w, last ? 1 : 2, w->rank - last);
+  if (node->op == TG_OP_CONV) return window_elements(node) * w->dims[last ? w->rank - 2 : 1].size;
+  return window_elements(node) * (w->dims[last ? w->rank - 1 : 0].size / tg_attr_int(node, TG_ATTR_GROUP));
+}
+
 int64_t tg_reference_cost(const tg_node *node) {
   int64_t each = 1, cost;
-  const tg_value *a = tg_in(node, 0), *w = tg_in(node, 1);
+  const tg_value *a = tg_in(node, 0);
   if (node->op == TG_OP_MATMUL)
     each = a->dims[a->rank - 1].size;
   else if (node->op == TG_OP_GEMM)
     each = a->dims[!tg_attr_int(node, TG_ATTR_TRANS_A)].size;
   else if (node->op == TG_OP_REDUCE_PARTIALS)
     each = a->dims[0].size;
-  else if (node->op == TG_OP_CONV)
-    each = window_elements(node) * w->dims[tg_attr_int(node, TG_ATTR_CHANNELS_LAST) ? w->rank - 2 : 1].size;
+  else if (tg_op_is(node->op, TG_IS_GEMM))
+    each = conv_cost(node);
   else if (tg_op_is(node->op, TG_IS_WINDOW))
     each = window_elements(node);
   else if (tg_op_is(node->op, TG_IS_REDUCE))

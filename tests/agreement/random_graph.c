@@ -111,6 +111,29 @@ static tg_value *conv(maker *m) {
   return tg_builder_conv(m->b, "conv", x, w, bias, window);
 }
 
+/* Of a convolution with as many windows as fit, and perhaps elements that none reads. */
+static tg_value *conv_gradient(maker *m) {
+  tg_random *r = m->random;
+  tg_window window = {.kernel = (int)tg_random_range(r, 1, 3),
+                      .stride = (int)tg_random_range(r, 1, 3),
+                      .dilation = (int)tg_random_range(r, 1, 2),
+                      .group = (int)tg_random_range(r, 1, 2)};
+  window.padding = (int)tg_random_range(r, 0, window.kernel - 1);
+  int extent = (window.kernel - 1) * window.dilation + 1;
+  int64_t n = tg_random_range(r, 1, 2), cin = window.group * tg_random_range(r, 1, 5),
+          cout = window.group * tg_random_range(r, 1, 9), in[2], out[2];
+  for (int d = 0; d < 2; d++) {
+    in[d] = extent + tg_random_range(r, 0, 6);
+    out[d] = (in[d] + 2 * window.padding - extent) / window.stride + 1;
+  }
+  tg_value *dy = input(m, "dy", 4, (int64_t[]){n, cout, out[0], out[1]});
+  if (tg_random_range(r, 0, 1))
+    return tg_builder_conv_weight_gradient(m->b, "dw", input(m, "x", 4, (int64_t[]){n, cin, in[0], in[1]}),
+                                           dy, window);
+  int64_t weights[] = {cout, cin / window.group, window.kernel, window.kernel};
+  return tg_builder_conv_input_gradient(m->b, "dx", dy, operand(m, "w", 4, weights), window, in);
+}
+
 static tg_value *pool(maker *m) {
   static const tg_op ops[] = {TG_OP_MAX_POOL, TG_OP_AVERAGE_POOL, TG_OP_GLOBAL_AVERAGE_POOL};
   tg_random *r = m->random;
@@ -149,7 +172,9 @@ static tg_value *layer_normalization(maker *m) {
 }
 
 static tg_value *root(maker *m) {
-  switch (tg_random_range(m->random, 0, 10)) {
+  switch (tg_random_range(m->random, 0, 12)) {
+  case 12:
+  case 11: return conv_gradient(m);
   case 10: return layer_normalization(m);
   case 0:
   case 1:

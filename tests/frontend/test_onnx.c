@@ -193,6 +193,7 @@ static const refusal refusals[] = {
     {"Cast", 13, NULL, 0, "attribute \"to\" is missing"},
     {"BatchNormalization", 6, NULL, 0, "inputs where 5 are needed"},
     {"LSTM", 13, NULL, 0, "node 0 (LSTM): the operator is not supported"},
+    {"ConvInputGradient", 13, NULL, 0, "the operator is not supported"},
     {"ReducePartials", 13, NULL, 0, "the operator is not supported"},
     {"LeakyRelu", 13, "alpha", 1, "attribute \"alpha\" has the wrong type"},
     {"AveragePool", 13, "dilations", 1, "attribute \"dilations\" is not supported in opset 13"},

@@ -27,6 +27,14 @@ static const model models[] = {
      "= seeded(2, 0.3)\n%a = Conv(%x, %w) kernel_shape=[3,3] strides=[2,2] pads=[1,1,1,1] @2\n%b = Relu(%a) "
      "@3\n%y = Conv(%b, %v) kernel_shape=[3,3] pads=[1,1,1,1] @4\noutput \"y\" %y: f32\n",
      TG_PRESET_MP4},
+    {"an_input_gradient",
+     "graph \"g\"\ninput %d: f32[2,12,5,4]\ninput %w: f32[12,5,3,3]\n%y = ConvInputGradient(%d, %w) "
+     "strides=[2,2] pads=[1,1,1,1] output_shape=[9,7] @4\noutput \"y\" %y: f32\n",
+     TG_PRESET_MP1},
+    {"a_weight_gradient",
+     "graph \"g\"\ninput %x: f32[2,5,9,7]\ninput %d: f32[2,12,5,4]\n%y = ConvWeightGradient(%x, %d) "
+     "kernel_shape=[3,3] strides=[2,2] pads=[1,1,1,1] @4\noutput \"y\" %y: f32\n",
+     TG_PRESET_MP1},
 };
 
 /* Arrays that differ in what could matter: number of tiles, P, memory, latency, host threads, engine. */

@@ -1,5 +1,5 @@
 // node record.mjs EXPORTED_DIR CASES_DIR
-// Runs the models that test_frontend_ort wrote (TEGULA_ORT_EXPORT=EXPORTED_DIR) in ONNX Runtime and writes the outputs
+// Runs the models that test_frontend_recorded wrote (TEGULA_RECORD_EXPORT=EXPORTED_DIR) in ONNX Runtime and writes the outputs
 // behind the "---" of each case. Needs onnxruntime-node in the current folder:
 //   npm install onnxruntime-node@1.30.0 --ignore-scripts
 import { createRequire } from 'node:module';

@@ -1,6 +1,7 @@
-/* The reference evaluator and the lowered graph against ONNX Runtime: ort/<case>.txt holds a graph, a line
- * "---", and what ONNX Runtime computed from seeded inputs, a line an output. ort/record.mjs makes them: with
- * TEGULA_ORT_EXPORT=DIR this program writes the models and inputs it needs. */
+/* The reference evaluator and the lowered graph against outside implementations: ort/<case>.txt and
+ * torch/<case>.txt hold a graph, a line "---", and what ONNX Runtime or PyTorch computed from seeded inputs,
+ * a line an output. ort/record.mjs and torch/record.py make them: with TEGULA_RECORD_EXPORT=DIR this program
+ * writes the models and inputs they need. */
 #include "frontend/infer.h"
 #include "frontend/onnx/onnx.h"
 #include "frontend/pipeline.h"
@@ -14,11 +15,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define FOLDER "tests/frontend/ort"
+#define FOLDER "tests/frontend/"
 
-typedef struct ort_case {
+typedef struct recorded_case {
+  const char *folder;
   char name[64];
-} ort_case;
+} recorded_case;
 
 static void write_npy(tg_arena *arena, const char *path, const tg_value *value, const float *data) {
   const char *shape = "";
@@ -37,12 +39,13 @@ static void write_npy(tg_arena *arena, const char *path, const tg_value *value, 
   fclose(file);
 }
 
-static void export_case(tg_arena *arena, const ort_case *row, const tg_graph *graph,
-                        const float *const *inputs) {
-  const char *dir = getenv("TEGULA_ORT_EXPORT");
+static void exprecorded_case(tg_arena *arena, const recorded_case *row, const tg_graph *graph,
+                             const float *const *inputs) {
+  const char *dir = getenv("TEGULA_RECORD_EXPORT");
   if (!dir) return;
   tg_diag diag = {""};
-  EXPECT_EQ(tg_onnx_write(tg_arena_printf(arena, "%s/%s.onnx", dir, row->name), graph, &diag), TG_OK);
+  if (!strcmp(row->folder, "ort")) /* gradients are no operators of ONNX */
+    EXPECT_EQ(tg_onnx_write(tg_arena_printf(arena, "%s/%s.onnx", dir, row->name), graph, &diag), TG_OK);
   EXPECT_STR(diag.message, "");
   for (int i = 0; i < graph->input_count; i++)
     write_npy(arena, tg_arena_printf(arena, "%s/%s.%s.npy", dir, row->name, graph->inputs[i]->name),
@@ -74,9 +77,9 @@ static void compare(const tg_graph *graph, float *const *got, const char *expect
   }
 }
 
-static void check(tg_arena *arena, const ort_case *row) {
+static void check(tg_arena *arena, const recorded_case *row) {
   tg_diag diag = {""};
-  char *text = read_text(arena, tg_arena_printf(arena, FOLDER "/%s.txt", row->name), NULL);
+  char *text = read_text(arena, tg_arena_printf(arena, FOLDER "%s/%s.txt", row->folder, row->name), NULL);
   ASSERT(text);
   char *expected = strstr(text, "---\n");
   if (expected) *expected = 0;
@@ -92,8 +95,8 @@ static void check(tg_arena *arena, const ort_case *row) {
     tg_seeded_fill(data, TG_F32, count, 100 + (uint64_t)i, 1);
     inputs[i] = data;
   }
-  export_case(arena, row, graph, inputs);
-  if (getenv("TEGULA_ORT_EXPORT")) return;
+  exprecorded_case(arena, row, graph, inputs);
+  if (getenv("TEGULA_RECORD_EXPORT")) return;
   ASSERT(expected);
   EXPECT_EQ(tg_graph_infer(graph, &diag), TG_OK);
   EXPECT_STR(diag.message, "");
@@ -114,17 +117,20 @@ static void agrees(const void *data) {
   tg_arena_release(&arena);
 }
 
-__attribute__((constructor)) static void register_cases(void) {
-  static ort_case cases[128];
-  int count = 0;
+static void register_folder(const char *folder, const char *oracle) {
+  static recorded_case cases[128];
+  static int count;
   struct dirent **files;
-  int n = scandir(FOLDER, &files, NULL, alphasort);
+  char path[128];
+  snprintf(path, sizeof path, FOLDER "%s", folder);
+  int n = scandir(path, &files, NULL, alphasort);
   for (int i = 0; i < n; i++) {
     char *dot = strrchr(files[i]->d_name, '.');
     if (dot && !strcmp(dot, ".txt") && count < 128) {
+      cases[count].folder = folder;
       snprintf(cases[count].name, sizeof cases[count].name, "%.*s", (int)(dot - files[i]->d_name),
                files[i]->d_name);
-      tg_test_register_row("onnx_runtime", cases[count].name, __FILE__, __LINE__, agrees, &cases[count]);
+      tg_test_register_row(oracle, cases[count].name, __FILE__, __LINE__, agrees, &cases[count]);
       count++;
     }
     free(files[i]);
@@ -132,4 +138,12 @@ __attribute__((constructor)) static void register_cases(void) {
   if (n >= 0) free(files);
 }
 
-TG_TEST(onnx_runtime, cases_are_found) { EXPECT(!access(FOLDER "/record.mjs", 0)); }
+__attribute__((constructor)) static void register_cases(void) {
+  register_folder("ort", "onnx_runtime");
+  register_folder("torch", "pytorch");
+}
+
+TG_TEST(recorded, cases_are_found) {
+  EXPECT(!access(FOLDER "ort/record.mjs", 0));
+  EXPECT(!access(FOLDER "torch/record.py", 0));
+}
