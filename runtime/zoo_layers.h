@@ -26,10 +26,16 @@ tg_value *tg_zoo_pool(tg_zoo_model *z, const char *layer, tg_value *x);
 tg_value *tg_zoo_batched(tg_zoo_model *z, const char *name, int64_t batch, int rank, const int64_t *rest);
 tg_zoo_model tg_zoo_begin(tg_arena *arena, const char *name, const tg_zoo_options *options);
 
-/* Models of zoo_images.c. */
+/* Models of zoo_images.c and zoo_transformers.c. */
 tg_status tg_zoo_convmodel(tg_arena *arena, const tg_zoo_options *options, tg_graph **out_graph,
                            tg_diag *diag);
 tg_status tg_zoo_resnet18(tg_arena *arena, const tg_zoo_options *options, tg_graph **out_graph,
+                          tg_diag *diag);
+tg_status tg_zoo_attention(tg_arena *arena, const tg_zoo_options *options, tg_graph **out_graph,
+                           tg_diag *diag);
+tg_status tg_zoo_bert_layer(tg_arena *arena, const tg_zoo_options *options, tg_graph **out_graph,
+                            tg_diag *diag);
+tg_status tg_zoo_bert_mlm(tg_arena *arena, const tg_zoo_options *options, tg_graph **out_graph,
                           tg_diag *diag);
 
 #endif

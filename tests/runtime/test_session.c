@@ -39,10 +39,16 @@ TG_TEST(session, every_model_of_the_zoo_runs_and_equals_the_cpu) {
     tg_arena arena = {0};
     tg_diag diag = {""};
     tg_session *session;
-    const char *path =
-        zoo_file(&arena, entry->name,
-                 &(tg_zoo_options){
-                     .m = 20, .n = 30, .k = 40, .seq = 6, .hidden = 12, .heads = 3, .size = 33, .seed = 3});
+    const char *path = zoo_file(&arena, entry->name,
+                                &(tg_zoo_options){.m = 20,
+                                                  .n = 30,
+                                                  .k = 40,
+                                                  .seq = 6,
+                                                  .hidden = 12,
+                                                  .heads = 3,
+                                                  .size = 33,
+                                                  .vocabulary = 43,
+                                                  .seed = 3});
     ASSERT(!tg_session_load(path, &session, &diag));
     ASSERT(!tg_session_compile(session, &tiny, &diag));
     tg_session_random_inputs(session, 1);
