@@ -304,7 +304,7 @@ static tg_status form_node(former *f, tg_node *node) {
 }
 
 /* A graph output needs memory of its own: one that only renames an input, a constant or another output is
- * copied. */
+ * copied. What is carried is settled later (carry.c). */
 static void form_output_copies(former *f) {
   const tg_graph *graph = f->c->graph;
   for (int i = 0; i < graph->output_count; i++) {
@@ -312,7 +312,7 @@ static void form_output_copies(former *f) {
     bool own = root->kind == TG_VALUE_RESULT && f->c->places[root->index].tensor == -1;
     if (own)
       f->c->places[root->index].tensor = -2 - i; /* claimed; memory.c makes the tensor */
-    else if (tg_value_elements(value) > 0) {
+    else if (tg_value_elements(value) > 0 && f->c->carried_into[i] < 0) {
       tg_kernel *kernel = new_kernel(f, TG_KERNEL_MOVE, NULL);
       kernel->source = value;
       kernel->part = i;

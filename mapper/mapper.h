@@ -16,7 +16,11 @@ typedef struct tg_map_options {
 } tg_map_options;
 
 /* TG_INVALID names the node that the array (or this version) cannot run. The program borrows nothing from the
- * graph. */
+ * graph.
+ *
+ * Its first tensors are the graph's inputs, in order, also those that nothing reads. Tensors of role OUTPUT
+ * are the outputs that are not carried, in order; a carried output ends up in the memory of its input, which
+ * has role STATE. */
 tg_status tg_map(const tg_graph *graph, const tg_params *params, const tg_map_options *options,
                  tg_program **out_program, tg_diag *diag);
 

@@ -1,5 +1,5 @@
-/* Values -> DRAM tensors. Inputs, constants and outputs have their places for the whole run; temporaries
- * share memory by liveness, first fit in the order of their makers. */
+/* Values -> DRAM tensors. Inputs, constants and outputs have their places for the whole run, a carried output
+ * that of its input; temporaries share memory by liveness, first fit in the order of their makers. */
 #include "mapper/plan.h"
 
 #include <string.h>
@@ -74,6 +74,13 @@ static tg_status place_constant(tg_compile *c, tg_value *value) {
   return TG_OK;
 }
 
+static bool is_state(const tg_compile *c, int input) {
+  for (size_t i = 0; i < c->graph->carry_count; i++)
+    if (c->graph->carries[i].input == input) return true;
+  return false;
+}
+
+/* Tensor i of the program is input i of the graph. */
 static tg_status place_inputs(tg_compile *c) {
   for (int i = 0; i < c->graph->input_count; i++) {
     tg_value *value = c->graph->inputs[i];
@@ -81,7 +88,8 @@ static tg_status place_inputs(tg_compile *c) {
       return tg_fail(c->diag, TG_INVALID, "input \"%s\" of type %s does not run on the array", value->name,
                      tg_dtype_name(value->dtype));
     int index;
-    tg_status status = new_tensor(c, value, TG_ROLE_INPUT, value->name, &index);
+    tg_status status =
+        new_tensor(c, value, is_state(c, i) ? TG_ROLE_STATE : TG_ROLE_INPUT, value->name, &index);
     if (status) return status;
     place_at_end(c, index);
     c->places[value->index].tensor = index;
@@ -89,16 +97,18 @@ static tg_status place_inputs(tg_compile *c) {
   return TG_OK;
 }
 
-/* Output tensors in the order of the graph. A claimed root (kernels.c) takes the first output's tensor. */
+/* Output tensors in the order of the graph. A claimed root (kernels.c, carry.c) takes its output's tensor. */
 static tg_status place_outputs(tg_compile *c) {
   c->output_tensors = TG_NEW_ARRAY(c->arena, int, (size_t)c->graph->output_count + 1);
   for (int i = 0; i < c->graph->output_count; i++) {
     tg_value *value = c->graph->outputs[i];
     tg_value *root = c->places[value->index].root ? c->places[value->index].root : value;
-    int index;
-    tg_status status = new_tensor(c, value, TG_ROLE_OUTPUT, c->graph->output_names[i], &index);
-    if (status) return status;
-    place_at_end(c, index);
+    int index = c->carried_into[i];
+    if (index < 0) {
+      tg_status status = new_tensor(c, value, TG_ROLE_OUTPUT, c->graph->output_names[i], &index);
+      if (status) return status;
+      place_at_end(c, index);
+    }
     c->output_tensors[i] = index;
     if (c->places[root->index].tensor == -2 - i) c->places[root->index].tensor = index;
   }

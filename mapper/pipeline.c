@@ -52,9 +52,14 @@ tg_status tg_map(const tg_graph *graph, const tg_params *params, const tg_map_op
   c.places = TG_NEW_ARRAY(&arena, tg_place, (size_t)graph->value_count + 1);
   c.stored = TG_NEW_ARRAY(&arena, bool, (size_t)graph->value_count + 1);
   for (int i = 0; i < graph->value_count; i++) c.places[i].tensor = -1;
+  c.carried_into = TG_NEW_ARRAY(&arena, int, (size_t)graph->output_count + 1);
+  for (int i = 0; i < graph->output_count; i++) c.carried_into[i] = -1;
+  for (size_t i = 0; i < graph->carry_count; i++)
+    c.carried_into[graph->carries[i].output] = graph->carries[i].input;
 
   tg_status status = tg_form_kernels(&c);
   if (!status) tg_merge_kernels(&c);
+  if (!status) status = tg_settle_carries(&c);
   if (!status) status = tg_plan_memory(&c);
   if (!status) status = emit_kernels(&c);
   if (!status) status = tg_program_check(c.program, diag);

@@ -54,6 +54,7 @@ typedef struct tg_compile {
   tg_place *places;    /* by value->index */
   bool *stored;        /* by value->index: the output of a kernel */
   int *output_tensors; /* by output of the graph */
+  int *carried_into;   /* by output of the graph: the input whose memory it ends up in, -1: none */
   tg_diag *diag;
 } tg_compile;
 
@@ -71,6 +72,7 @@ float tg_scalar_value(const tg_value *value);
 /* Passes, in order. */
 tg_status tg_form_kernels(tg_compile *c);                         /* kernels.c: graph -> kernels */
 void tg_merge_kernels(tg_compile *c);                             /* merge.c: elementwise ones that share */
+tg_status tg_settle_carries(tg_compile *c);                       /* carry.c: updates in place, or moved */
 tg_status tg_plan_memory(tg_compile *c);                          /* memory.c: values -> DRAM tensors */
 tg_status tg_emit_kernel(tg_compile *c, const tg_kernel *kernel); /* dispatches to the four below */
 tg_status tg_emit_gemm(tg_compile *c, const tg_kernel *kernel);

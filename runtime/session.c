@@ -48,9 +48,9 @@ static void describe_program(tg_session *s) {
   make_room(s, (int)s->program->tensor_count, (int)s->program->tensor_count);
   for (uint32_t t = 0; t < s->program->tensor_count; t++) {
     const tg_dram_tensor *tensor = &s->program->tensors[t];
-    if (tensor->role == TG_ROLE_INPUT)
+    if (tg_role_is_input(tensor->role))
       describe(s, &s->inputs[s->input_count++], tensor->name, (int)tensor->rank, tensor->dims);
-    if (tensor->role == TG_ROLE_OUTPUT)
+    if (tg_role_is_output(tensor->role))
       describe(s, &s->outputs[s->output_count++], tensor->name, (int)tensor->rank, tensor->dims);
   }
 }
@@ -285,10 +285,10 @@ static tg_dtype dtype_of(tg_storage storage) {
   return dtypes[storage];
 }
 
-/* The n-th tensor of a role that carries `name`: outputs may share one. */
-static const tg_dram_tensor *find_tensor(const tg_program *program, tg_role role, const char *name) {
+/* The first tensor of one side that carries `name`: outputs may share one. */
+static const tg_dram_tensor *find_tensor(const tg_program *program, bool (*side)(tg_role), const char *name) {
   for (uint32_t t = 0; t < program->tensor_count; t++)
-    if (program->tensors[t].role == role && !strcmp(program->tensors[t].name, name))
+    if (side(program->tensors[t].role) && !strcmp(program->tensors[t].name, name))
       return &program->tensors[t];
   return NULL;
 }
@@ -300,7 +300,7 @@ tg_status tg_session_memory(const tg_session *session, tg_dram **out_dram, tg_di
   tg_status status = tg_dram_create(session->program, out_dram, diag);
   if (status) return status;
   for (int i = 0; i < session->input_count; i++) {
-    const tg_dram_tensor *tensor = find_tensor(session->program, TG_ROLE_INPUT, session->inputs[i].name);
+    const tg_dram_tensor *tensor = find_tensor(session->program, tg_role_is_input, session->inputs[i].name);
     if (!tensor) continue; /* nothing reads it */
     uint8_t *target = (*out_dram)->bytes + tensor->address;
     for (int64_t e = 0; e < session->inputs[i].count; e++)
@@ -311,7 +311,7 @@ tg_status tg_session_memory(const tg_session *session, tg_dram **out_dram, tg_di
 
 static void read_outputs(tg_session *s, const tg_dram *dram) {
   for (int i = 0; i < s->output_count; i++) {
-    const tg_dram_tensor *tensor = find_tensor(s->program, TG_ROLE_OUTPUT, s->outputs[i].name);
+    const tg_dram_tensor *tensor = find_tensor(s->program, tg_role_is_output, s->outputs[i].name);
     if (!tensor) continue;
     if (!s->output_data[i]) s->output_data[i] = TG_NEW_ARRAY(&s->arena, float, (size_t)s->outputs[i].count);
     for (int64_t e = 0; e < s->outputs[i].count; e++)

@@ -43,8 +43,7 @@ static const char *element_place(tg_arena *arena, const tg_dram_tensor *tensor, 
              *rest ? "," : "", rest);
     element /= (uint64_t)tensor->dims[d];
   }
-  static const char *const roles[] = {"input", "output", "constant", "temporary"};
-  return tg_arena_printf(arena, "%s \"%s\"[%s]", roles[tensor->role], tensor->name, place);
+  return tg_arena_printf(arena, "%s \"%s\"[%s]", tg_role_name(tensor->role), tensor->name, place);
 }
 
 /* Inputs and constants count too: no engine may overwrite them. */
@@ -72,7 +71,7 @@ static bool compare_bits(verification *v, const outcome *a, const outcome *b, tg
   const tg_program *program = v->session->program;
   for (int outputs = 1; outputs >= 0; outputs--)
     for (uint32_t t = 0; t < program->tensor_count; t++)
-      if ((program->tensors[t].role == TG_ROLE_OUTPUT) == (bool)outputs &&
+      if (tg_role_is_output(program->tensors[t].role) == (bool)outputs &&
           !compare_tensor(v, a, b, &program->tensors[t], diag))
         return false;
   return true;

@@ -275,10 +275,10 @@ static void begin(void *user, uint32_t invocation, uint64_t begin, uint64_t conf
   fprintf(t->file.stream,
           "{\"name\":\"device memory\",\"ph\":\"C\",\"ts\":%" PRIu64
           ",\"pid\":%d,\"args\":{\"constants\":%" PRIu64 ",\"inputs and outputs\":%" PRIu64
-          ",\"temporaries\":%" PRIu64 "}}",
+          ",\"state\":%" PRIu64 ",\"temporaries\":%" PRIu64 "}}",
           begin, SECTIONS_PROCESS, tg_memory_of_role(program, TG_ROLE_CONSTANT),
           tg_memory_of_role(program, TG_ROLE_INPUT) + tg_memory_of_role(program, TG_ROLE_OUTPUT),
-          t->temporaries[invocation]);
+          tg_memory_of_role(program, TG_ROLE_STATE), t->temporaries[invocation]);
 }
 
 static void put_section(tg_trace *t, uint32_t invocation, uint64_t end) {

@@ -3,6 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *tg_role_name(tg_role role) {
+  static const char *const names[TG_ROLE_COUNT] = {"input", "output", "constant", "temporary", "state"};
+  return names[role];
+}
+
 tg_program *tg_program_create(const tg_params *params) {
   tg_program *program = calloc(1, sizeof *program);
   if (!program) tg_die("out of memory");

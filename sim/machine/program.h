@@ -17,10 +17,21 @@ static inline uint32_t tg_storage_bytes(tg_storage s) {
   return s == TG_STORE_BF16 || s == TG_STORE_FP16 ? 2 : 4;
 }
 
-typedef enum tg_role { TG_ROLE_INPUT, TG_ROLE_OUTPUT, TG_ROLE_CONSTANT, TG_ROLE_TEMPORARY } tg_role;
+typedef enum tg_role {
+  TG_ROLE_INPUT,
+  TG_ROLE_OUTPUT,
+  TG_ROLE_CONSTANT,
+  TG_ROLE_TEMPORARY,
+  TG_ROLE_STATE, /* input and output at once: what a run leaves there the next one finds */
+  TG_ROLE_COUNT
+} tg_role;
+const char *tg_role_name(tg_role role);
+/* Does a run need values there before it, does it leave any that a user reads? */
+static inline bool tg_role_is_input(tg_role role) { return role == TG_ROLE_INPUT || role == TG_ROLE_STATE; }
+static inline bool tg_role_is_output(tg_role role) { return role == TG_ROLE_OUTPUT || role == TG_ROLE_STATE; }
 
 typedef struct tg_dram_tensor {
-  const char *name; /* inputs and outputs: the model's names */
+  const char *name; /* inputs and outputs: the model's names; state: that of the input */
   tg_role role;
   tg_storage storage;
   uint32_t rank;

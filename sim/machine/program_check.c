@@ -195,7 +195,7 @@ static tg_status check_section(check *k, const tg_section *section) {
 
 static tg_status check_tensor(const check *k, const tg_dram_tensor *tensor) {
   uint64_t bytes = tg_storage_bytes(tensor->storage);
-  WANT(tensor->role <= TG_ROLE_TEMPORARY && tensor->storage <= TG_STORE_TF32 && tensor->rank <= 8,
+  WANT(tensor->role < TG_ROLE_COUNT && tensor->storage <= TG_STORE_TF32 && tensor->rank <= 8,
        "its type is not known");
   for (uint32_t d = 0; d < tensor->rank; d++)
     WANT(tensor->dims[d] >= 0 && !__builtin_mul_overflow(bytes, (uint64_t)tensor->dims[d], &bytes),

@@ -14,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const roles[] = {"input", "output", "constant", "temporary"};
 static const char *const storages[] = {"fp32", "bf16", "fp16", "tf32"};
 
 /* ---- printing ---- */
@@ -90,7 +89,7 @@ static void print_section(FILE *out, const tg_params *m, const tg_section *secti
 }
 
 static void print_tensor(FILE *out, const tg_dram_tensor *tensor) {
-  fprintf(out, "tensor %s %s 0x%" PRIx64 " ", roles[tensor->role], storages[tensor->storage],
+  fprintf(out, "tensor %s %s 0x%" PRIx64 " ", tg_role_name(tensor->role), storages[tensor->storage],
           tensor->address);
   for (uint32_t d = 0; d < tensor->rank; d++) fprintf(out, "%s%" PRId64, d ? "," : "", tensor->dims[d]);
   fputs(tensor->rank ? " " : "- ", out);
@@ -204,9 +203,10 @@ static tg_status parse_tensor(parser *p, const char *text) {
   tensor->name = unquote(p, text + n);
   tensor->address = address;
   int r = 0, s = 0;
-  while (r < 4 && strcmp(roles[r], role)) r++;
+  while (r < TG_ROLE_COUNT && strcmp(tg_role_name((tg_role)r), role)) r++;
   while (s < 4 && strcmp(storages[s], storage)) s++;
-  if (!tensor->name || r == 4 || s == 4) return bad(p, "wants: tensor ROLE STORAGE ADDRESS DIMS \"NAME\"");
+  if (!tensor->name || r == TG_ROLE_COUNT || s == 4)
+    return bad(p, "wants: tensor ROLE STORAGE ADDRESS DIMS \"NAME\"");
   tensor->role = (tg_role)r;
   tensor->storage = (tg_storage)s;
   uint64_t bytes = tg_storage_bytes(tensor->storage);

@@ -8,18 +8,25 @@
 #include <math.h>
 #include <string.h>
 
-static const tg_dram_tensor *find_tensor(const tg_program *program, const char *name, tg_role role) {
+static const tg_dram_tensor *find_tensor(const tg_program *program, const char *name, bool (*side)(tg_role)) {
   for (uint32_t t = 0; t < program->tensor_count; t++)
-    if (program->tensors[t].role == role && !strcmp(program->tensors[t].name, name))
+    if (side(program->tensors[t].role) && !strcmp(program->tensors[t].name, name))
       return &program->tensors[t];
   return NULL;
+}
+
+/* A carried output lies where its input does. */
+static const tg_dram_tensor *find_output(const tg_program *program, const tg_graph *graph, int output) {
+  for (size_t i = 0; i < graph->carry_count; i++)
+    if (graph->carries[i].output == output) return &program->tensors[graph->carries[i].input];
+  return find_tensor(program, graph->output_names[output], tg_role_is_output);
 }
 
 void fill_inputs(const tg_graph *graph, const tg_program *program, tg_dram *dram, uint64_t seed,
                  const void **out_inputs, tg_arena *arena) {
   for (int i = 0; i < graph->input_count; i++) {
     const tg_value *value = graph->inputs[i];
-    const tg_dram_tensor *tensor = find_tensor(program, value->name, TG_ROLE_INPUT);
+    const tg_dram_tensor *tensor = find_tensor(program, value->name, tg_role_is_input);
     size_t elements = (size_t)tg_value_elements(value);
     void *data = tg_arena_alloc(arena, elements + 1, tg_dtype_size(value->dtype));
     tg_seeded_fill(data, value->dtype, (int64_t)elements, seed + (uint64_t)i + 1, 2.0f);
@@ -51,7 +58,7 @@ static bool compare(const tg_graph *graph, const tg_program *program, const tg_d
                              tg_dtype_size(graph->outputs[o]->dtype));
   tg_reference_run(graph, inputs, want);
   for (int o = 0; o < graph->output_count; o++) {
-    const tg_dram_tensor *tensor = find_tensor(program, graph->output_names[o], TG_ROLE_OUTPUT);
+    const tg_dram_tensor *tensor = find_output(program, graph, o);
     if (!tensor) {
       tg_fail(diag, TG_MISMATCH, "the program has no output %s", graph->output_names[o]);
       return false;
@@ -115,7 +122,7 @@ void release_mapped(mapped *m) {
 }
 
 const void *output_of(const mapped *m, int index, size_t *out_bytes) {
-  const tg_dram_tensor *tensor = find_tensor(m->program, m->graph->output_names[index], TG_ROLE_OUTPUT);
+  const tg_dram_tensor *tensor = find_output(m->program, m->graph, index);
   if (out_bytes) *out_bytes = tensor->bytes;
   return m->dram->bytes + tensor->address;
 }

@@ -29,7 +29,7 @@ typedef struct mapped {
   tg_graph *graph; /* lowered */
   tg_program *program;
   tg_dram *dram; /* after the run */
-  const void *inputs[4];
+  const void *inputs[8];
 } mapped;
 
 /* Lowers, maps and runs; what was made is in *out, whatever the status. */

@@ -36,7 +36,7 @@ static engine_run run_program(const tg_engine *engine, const tg_program *program
   for (uint32_t t = 0; t < program->tensor_count; t++) {
     const tg_dram_tensor *tensor = &program->tensors[t];
     if (tensor->data) memcpy(run.dram->bytes + tensor->address, tensor->data, tensor->bytes);
-    if (numbers && tensor->role == TG_ROLE_INPUT) fill_numbers(run.dram, tensor);
+    if (numbers && tg_role_is_input(tensor->role)) fill_numbers(run.dram, tensor);
   }
   options.record_events = true;
   run.status = engine->open(program, &options, &state, &run.diag);
