@@ -145,6 +145,20 @@ static void set_default_attributes(tg_graph *graph, tg_node *node) {
   }
 }
 
+void tg_node_set_outputs(tg_graph *graph, tg_node *node, int count) {
+  assert(count >= node->output_count);
+  tg_value **outputs = TG_NEW_ARRAY(graph->arena, tg_value *, (size_t)count);
+  for (int i = 0; i < count; i++) {
+    bool fresh = i >= node->output_count;
+    const char *name = *node->name ? node->name : tg_op_get(node->op)->name;
+    outputs[i] = fresh ? new_value(graph, TG_VALUE_RESULT, name) : node->outputs[i];
+    outputs[i]->producer = node;
+    outputs[i]->producer_output = i;
+  }
+  node->outputs = outputs;
+  node->output_count = count;
+}
+
 tg_node *tg_graph_add_node(tg_graph *graph, tg_op op, const char *name, tg_value *const *inputs,
                            int input_count, tg_node *before, int64_t id) {
   const tg_op_info *info = tg_op_get(op);
@@ -155,13 +169,7 @@ tg_node *tg_graph_add_node(tg_graph *graph, tg_op op, const char *name, tg_value
   if (node->id >= graph->next_id) graph->next_id = node->id + 1;
   node->name = tg_arena_strdup(graph->arena, name ? name : "");
   set_inputs(graph, node, inputs, input_count);
-  node->output_count = info->outputs;
-  node->outputs = TG_NEW_ARRAY(graph->arena, tg_value *, (size_t)info->outputs);
-  for (int i = 0; i < info->outputs; i++) {
-    node->outputs[i] = new_value(graph, TG_VALUE_RESULT, name && *name ? name : info->name);
-    node->outputs[i]->producer = node;
-    node->outputs[i]->producer_output = i;
-  }
+  tg_node_set_outputs(graph, node, info->outputs == TG_ANY_COUNT ? 1 : info->outputs);
   set_default_attributes(graph, node);
   link_before(graph, node, before);
   graph->node_count++;

@@ -175,11 +175,13 @@ tg_value *tg_graph_add_constant(tg_graph *graph, const char *name, tg_dtype dtyp
                                 const int64_t *sizes, const void *data, bool borrow);
 tg_value *tg_graph_add_scalar(tg_graph *graph, const char *name, tg_dtype dtype, double value);
 
-/* A node with tg_op_get(op)->outputs fresh results of unknown type, the first named `name` (or "<op>" if NULL
- * or empty), and every attribute at its default. `before` NULL: at the end. `id` -1: the next free one;
- * passes that replace a node hand on its id. */
+/* A node with tg_op_get(op)->outputs (1 if that is any number) fresh results of unknown type, the first named
+ * `name` (or "<op>" if NULL or empty), and every attribute at its default. `before` NULL: at the end. `id`
+ * -1: the next free one; passes that replace a node hand on its id. */
 tg_node *tg_graph_add_node(tg_graph *graph, tg_op op, const char *name, tg_value *const *inputs,
                            int input_count, tg_node *before, int64_t id);
+/* Gives a fresh node of an operator with any number of results so many (one before). */
+void tg_node_set_outputs(tg_graph *graph, tg_node *node, int count);
 
 /* `name` is what the user sees. */
 void tg_graph_add_output(tg_graph *graph, tg_value *value, const char *name, tg_dtype declared);

@@ -48,6 +48,7 @@ enum {
   LOGIC = TG_IS_LOGIC,
   REDUCE = TG_IS_REDUCE,
   GENERATES = TG_IS_GENERATES,
+  BY_AXIS = TG_IS_BY_AXIS,
 };
 
 static tg_op_attr attr_list[ATTR_ROWS];

@@ -34,6 +34,7 @@ typedef enum tg_op_flag {
   TG_IS_LOGIC = 1 << 11,      /* bools in, a bool out */
   TG_IS_REDUCE = 1 << 12,     /* over the dimensions AXES */
   TG_IS_GENERATES = 1 << 13,  /* of shapes and constants: its result is known after inference */
+  TG_IS_BY_AXIS = 1 << 14,    /* a move whose source position along a dimension depends on that one alone */
 } tg_op_flag;
 
 typedef enum tg_attr_kind { TG_KIND_INT, TG_KIND_FLOAT, TG_KIND_INTS, TG_KIND_TEXT } tg_attr_kind;
@@ -58,7 +59,8 @@ typedef struct tg_op_attr {
 
 typedef struct tg_op_info {
   const char *name; /* ONNX's, also ours */
-  int fewest_inputs, most_inputs, outputs;
+  int fewest_inputs, most_inputs;
+  int outputs;    /* TG_ANY_COUNT: each node has its own number */
   unsigned flags; /* of tg_op_flag */
   const char *effect;
   const tg_op_attr *attrs;
@@ -72,6 +74,11 @@ const tg_attr_info *tg_attr_get(tg_attr_key key);
 /* TG_OP_COUNT, TG_ATTR_KEY_COUNT when there is none of that name. */
 tg_op tg_op_from_name(const char *name);
 tg_attr_key tg_attr_from_name(const char *name);
+
+/* The input that holds indices, of any integer type; -1: none does. */
+static inline int tg_op_index_operand(tg_op op) {
+  return op == TG_OP_GATHER || op == TG_OP_SCATTER_ADD ? 1 : -1;
+}
 
 static inline int tg_op_is(tg_op op, unsigned flags) { return (tg_op_get(op)->flags & flags) != 0; }
 

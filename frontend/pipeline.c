@@ -51,6 +51,7 @@ tg_status tg_frontend_lower(tg_graph *graph, const tg_frontend_options *options,
   run(&p, "lower_logic");
   run(&p, "lower_gemm");
   run(&p, "lower_shape");
+  run(&p, "lower_pieces");
   run(&p, "lower_softmax");
   run(&p, "lower_layer_normalization");
   run(&p, "lower_global_pool");
@@ -60,6 +61,7 @@ tg_status tg_frontend_lower(tg_graph *graph, const tg_frontend_options *options,
   run(&p, "channels_last");
   run(&p, "hoist_casts");
   run(&p, "sink_transposes");
+  run(&p, "lower_repeats");
   run(&p, "merge_moves");
   run(&p, "split_reduce");
   run(&p, "fold_constants");

@@ -42,6 +42,9 @@ void tg_frontend_defaults(tg_frontend_options *options);
  * - ReduceSum, ReduceMax, ReduceMin, ReduceProd, keepdims=1: over the last dimension of X[M,N] with block=0,
  * or over blocks of the middle dimension of X[A,M,N] with block > 0, the last of which may be shorter.
  * - Transpose, Concat, Reshape, Cast.
+ * - Slice: starts, steps explicit for all dimensions. Expand: of a tensor of the result's rank. Pad: mode
+ *   constant, a frame around two dimensions at most, no crops.
+ * - Gather, ScatterAdd: indices are i32 or i64, constants or graph inputs.
  *
  * Operands of elementwise operators, Softmax and reductions may be of any of the formats, mixed, and differ
  * from the result's; so may an AveragePool's. */

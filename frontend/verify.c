@@ -61,7 +61,9 @@ static tg_status check_inputs(const verifier *v, const tg_node *node) {
 }
 
 static tg_status check_results(const verifier *v, const tg_node *node) {
-  if (node->output_count != tg_op_get(node->op)->outputs) return illegal(v, node, "wrong number of results");
+  int wanted = tg_op_get(node->op)->outputs;
+  if (wanted == TG_ANY_COUNT ? node->output_count < 1 : node->output_count != wanted)
+    return illegal(v, node, "wrong number of results");
   for (int i = 0; i < node->output_count; i++) {
     const tg_value *y = node->outputs[i];
     if (check_value(v, y)) return TG_INVALID;

@@ -2,6 +2,7 @@
 #include "frontend/graph.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 /* The array computes in these; whatever else a model computes in is refused here, by name. */
 static bool is_device_dtype(tg_dtype dtype) {
@@ -39,6 +40,9 @@ static const char *wrong_form(const tg_node *node) {
   case TG_OP_REDUCE_MAX:
   case TG_OP_REDUCE_MIN:
   case TG_OP_REDUCE_PROD: return wrong_reduction(node);
+  case TG_OP_EXPAND: return x->rank != y->rank ? "data must have the result's rank" : NULL;
+  case TG_OP_PAD:
+    return strcmp(tg_attr_text(node, TG_ATTR_MODE), "constant") ? "its mode must be constant" : NULL;
   case TG_OP_MAX:
   case TG_OP_MIN: return node->input_count < 2 ? "it must have two inputs" : NULL;
   default: return NULL;
@@ -54,6 +58,7 @@ static tg_status check_node(const tg_node *node, tg_diag *diag) {
     return tg_fail(diag, TG_INVALID, "node %" PRId64 " \"%s\" (%s): %s", node->id, node->name, op, wrong);
   for (int i = -1; i < node->input_count; i++) {
     const tg_value *value = i < 0 ? tg_out(node) : tg_in(node, i);
+    if (i >= 0 && i == tg_op_index_operand(node->op)) continue;
     if (value && !is_device_dtype(value->dtype))
       return tg_fail(diag, TG_INVALID,
                      "node \"%s\" (%s): tensor \"%s\" is %s, the array has f32, tf32, bf16 and f16",

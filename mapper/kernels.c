@@ -231,6 +231,17 @@ static bool loads_before(const tg_node *transpose, const tg_value *cast) {
   return false;
 }
 
+/* Is it a Pad whose number is one of the format that the cast reads? Then it may be put around what is cast.
+ */
+static bool pads_after(const tg_node *node, const tg_value *cast) {
+  if (node->op != TG_OP_PAD) return false;
+  tg_dtype from = tg_in(cast->producer, 0)->dtype;
+  float value = (float)tg_attr_float(node, TG_ATTR_VALUE);
+  uint32_t cell;
+  tg_store_f32(&cell, from, 0, value);
+  return tg_load_f32(&cell, from, 0) == value;
+}
+
 /* Do all that read the Cast's result take the cast along, as elementwise nodes and moves do, or load what it
  * casts? */
 static bool can_wait(const tg_value *cast) {
@@ -238,6 +249,7 @@ static bool can_wait(const tg_value *cast) {
   for (const tg_use *use = cast->uses; use; use = use->next) {
     const tg_node *node = use->node;
     bool takes = tg_op_is(node->op, TG_IS_ELEMENTWISE) || node->op == TG_OP_CONCAT ||
+                 node->op == TG_OP_SLICE || node->op == TG_OP_EXPAND || pads_after(node, cast) ||
                  (node->op == TG_OP_TRANSPOSE && !loads_before(node, cast));
     bool loads = node->op == TG_OP_RESHAPE
                      ? is_looked_through(cast, tg_out(node), LOOK_THROUGH - 1)
@@ -299,6 +311,13 @@ static tg_status form_node(former *f, tg_node *node) {
     }
     return TG_OK;
   case TG_OP_CAST: return form_cast(f, node);
+  case TG_OP_SLICE:
+  case TG_OP_PAD:
+  case TG_OP_EXPAND: form_move(f, node, 0); return TG_OK;
+  case TG_OP_GATHER:
+  case TG_OP_SCATTER_ADD:
+    return tg_fail(c->diag, TG_INVALID, "node \"%s\" (%s): not on the array yet", node->name,
+                   tg_op_get(node->op)->name);
   default: return form_elementwise(f, node);
   }
 }

@@ -26,6 +26,10 @@ void tg_space_merge(tg_space *space);
 typedef tg_status tg_space_visit(void *user, const tg_space *space, const int64_t *offsets);
 tg_status tg_space_in_fours(const tg_compile *c, const char *what, const tg_space *space,
                             tg_space_visit *visit, void *user);
+/* Element [i0, .., in] of the result of a Transpose, Slice or Expand (of a Pad: inside the frame, whose
+ * origin the offset does not count) is element offset + sum i_d * stride[d] of its input. Strides may be
+ * negative. */
+void tg_view(const tg_node *node, int64_t *out_offset, int64_t *out_strides);
 /* Row-major strides of a shape. */
 void tg_dense_strides(const int64_t *dims, int rank, int64_t *out_strides);
 

@@ -24,6 +24,18 @@ void tg_fill_walk(tg_agcu_instr *in, const tg_walk_plan *walk, int entry, int64_
   in->stride[5] = walk->element_stride * bytes;
   in->y_size[0] = 1;
   in->x_size[0] = 1;
+  if (walk->bounded) {
+    static const int digit[] = {0, 1, 2, 5};
+    for (int d = 0; d < 4; d++) {
+      in->x_inc[digit[d]] = walk->x.step[d];
+      in->y_inc[digit[d]] = walk->y.step[d];
+    }
+    in->x_org[0] = walk->x.origin;
+    in->y_org[0] = walk->y.origin;
+    in->x_size[0] = walk->x.size;
+    in->y_size[0] = walk->y.size;
+    in->fill[0] = walk->fill;
+  }
   if (walk->linear_size) { /* x is the position in the run */
     in->x_inc[2] = walk->columns;
     in->x_inc[5] = 1;
@@ -399,9 +411,10 @@ tg_status tg_emit_stream_kernel(tg_compile *c, const tg_kernel *kernel, const tg
         plan->take, plan->window[0]);
   for (int i = 0; i < walk_count(plan); i++) {
     const tg_walk_plan *walk = walk_of(plan, i);
-    e.entry[i] =
-        tg_build_base(&e.b, walk->tensor, (uint64_t)(walk->offset * tg_storage_bytes(walk->tensor->storage)),
-                      &e.residue[i]);
+    int64_t bytes = walk->offset * (int64_t)tg_storage_bytes(walk->tensor->storage);
+    int64_t before = bytes < 0 ? bytes : 0; /* the origin of a frame */
+    e.entry[i] = tg_build_base(&e.b, walk->tensor, (uint64_t)(bytes - before), &e.residue[i]);
+    e.residue[i] += before;
   }
   e.in_full = tg_tile_sem(&e.b, 0);
   if (plan->vectors) e.vectors_full = tg_tile_sem(&e.b, 0);

@@ -8,6 +8,12 @@
 #include "mapper/section.h"
 #include "mapper/space.h"
 
+/* A coordinate of a walk: elements where it is outside [0, size) are not there. Steps by row digit m2 m1 m0,
+ * and by element. */
+typedef struct tg_coordinate {
+  int64_t origin, step[4], size;
+} tg_coordinate;
+
 /* One tensor's walk over [rows digits m2 m1 m0][element]; strides in elements. */
 typedef struct tg_walk_plan {
   const tg_dram_tensor *tensor;
@@ -17,6 +23,9 @@ typedef struct tg_walk_plan {
   int64_t element_stride; /* along a row */
   int64_t columns;        /* of a row; elements beyond are invalid */
   int64_t linear_size;    /* > 0: rows are slices of one run of so many elements, columns long; else 0 */
+  bool bounded;           /* x and y count, and what is not there loads as `fill`; then linear_size is 0 */
+  tg_coordinate x, y;
+  uint32_t fill; /* bits in the on-chip format */
 } tg_walk_plan;
 
 /* Fills the walk of an instruction: row r of the kernel is linear index r of the digits. Bases come from

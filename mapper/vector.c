@@ -1,4 +1,4 @@
-/* Kernels of the vector unit: softmax, pooling, and moves. */
+/* Kernels of the vector unit: softmax and pooling. */
 #include "mapper/expression.h"
 #include "mapper/functions.h"
 #include "mapper/rows.h"
@@ -9,87 +9,6 @@
 
 static uint32_t round_up(int64_t value, uint32_t unit) {
   return (uint32_t)((value + unit - 1) / unit * unit);
-}
-
-/* ---- moves ---- */
-
-typedef struct space_kernel {
-  tg_compile *c;
-  const tg_kernel *kernel;
-  tg_space space; /* input, output */
-  const tg_dram_tensor *tensors[2];
-  int kinds[2];
-  int64_t offsets[2]; /* elements */
-  tg_mc *mc;
-} space_kernel;
-
-static tg_status emit_four(void *user, const tg_space *space, const int64_t *offsets) {
-  const space_kernel *k = user;
-  const tg_params *m = k->c->m;
-  tg_stream_kernel plan = {
-      .inputs = 1, .window = {1}, .input_kind = {k->kinds[0]}, .output_kind = k->kinds[1]};
-  int64_t block = tg_space_block(m, space);
-  tg_choose_columns(m, &plan, block);
-  if (space->rank == 1) block = plan.take, plan.column_blocks = 1;
-  tg_space_walk(space, 0, k->tensors[0], k->offsets[0] + offsets[0], block, &plan.input[0]);
-  tg_space_walk(space, 1, k->tensors[1], k->offsets[1] + offsets[1], block, &plan.output);
-  plan.rows = plan.output.radix[0] * plan.output.radix[1] * plan.output.radix[2];
-  return tg_emit_stream_kernel(k->c, k->kernel, &plan, k->mc, 0);
-}
-
-static void add_operand(const tg_compile *c, space_kernel *k, tg_value *value) {
-  int index = k->space.operands;
-  k->tensors[index] = tg_place_of(c, value);
-  k->kinds[index] = tg_stream_kind(value);
-}
-
-/* Input and output strides of a move over the elements that it moves. */
-static void move_strides(tg_compile *c, const tg_kernel *kernel, space_kernel *k) {
-  tg_value *in = kernel->source;
-  const tg_value *out = kernel->root ? tg_out(kernel->root) : kernel->source;
-  int64_t in_sizes[TG_MAX_RANK], out_sizes[TG_MAX_RANK], in_dense[TG_MAX_RANK] = {0},
-                                                         out_dense[TG_MAX_RANK] = {0};
-  tg_value_sizes(in, in_sizes);
-  tg_value_sizes(out, out_sizes);
-  tg_dense_strides(in_sizes, in->rank, in_dense);
-  tg_dense_strides(out_sizes, out->rank, out_dense);
-  if (kernel->root && kernel->root->op == TG_OP_TRANSPOSE) {
-    const int64_t *perm = tg_attr_ints(kernel->root, TG_ATTR_PERM, NULL);
-    int64_t permuted[TG_MAX_RANK] = {0};
-    for (int d = 0; d < out->rank; d++) permuted[d] = in_dense[perm[d]];
-    tg_space_begin(&k->space, out);
-    add_operand(c, k, in);
-    tg_space_add_strided(&k->space, permuted);
-  } else {
-    tg_space_begin(&k->space, in);
-    add_operand(c, k, in);
-    tg_space_add_strided(&k->space, in_dense);
-  }
-  k->kinds[1] = tg_stream_kind(out);
-  tg_space_add_strided(&k->space, out_dense);
-  if (!kernel->root)
-    k->tensors[1] = &c->program->tensors[c->output_tensors[kernel->part]];
-  else
-    k->tensors[1] = tg_place_of(c, out);
-  if (kernel->root && kernel->root->op == TG_OP_CONCAT) {
-    int64_t axis = tg_attr_int(kernel->root, TG_ATTR_AXIS);
-    if (axis < 0) axis += out->rank;
-    for (int i = 0; i < kernel->part; i++)
-      k->offsets[1] += tg_in(kernel->root, i)->dims[axis].size * out_dense[axis];
-  }
-}
-
-tg_status tg_emit_move(tg_compile *c, const tg_kernel *kernel) {
-  tg_mc mc;
-  tg_mc_begin(&mc, c->arena);
-  space_kernel k = {.c = c, .kernel = kernel, .mc = &mc};
-  move_strides(c, kernel, &k);
-  tg_mc_ref value = tg_mc_load(&mc, 0, k.kinds[0] == TG_STREAM_FP32);
-  if (kernel->root && tg_out(kernel->root)->dtype != kernel->source->dtype)
-    value = tg_round_to(&mc, tg_out(kernel->root)->dtype, value, true);
-  tg_mc_store(&mc, 1, k.kinds[1] == TG_STREAM_FP32, value);
-  tg_space_merge(&k.space);
-  return tg_space_in_fours(c, tg_kernel_name(c, kernel), &k.space, emit_four, &k);
 }
 
 /* ---- softmax ---- */

@@ -7,8 +7,9 @@
 #include <string.h>
 
 enum {
-  SHAPE_ELEMENTS = 1024
-}; /* integer tensors up to this size are taken for shape arithmetic and folded */
+  SHAPE_ELEMENTS = 1024, /* integer tensors up to this size are taken for shape arithmetic and folded */
+  LIST_ELEMENTS = 256,   /* of a list of integers that is an operand */
+};
 
 bool tg_broadcast(int rank_a, const int64_t *a, int rank_b, const int64_t *b, int *out_rank,
                   int64_t *out_sizes) {
@@ -26,6 +27,11 @@ bool tg_broadcast(int rank_a, const int64_t *a, int rank_b, const int64_t *b, in
 }
 
 tg_status tg_infer_result(tg_node *node, tg_dtype dtype, int rank, const int64_t *sizes, tg_diag *diag) {
+  return tg_infer_result_at(node, 0, dtype, rank, sizes, diag);
+}
+
+tg_status tg_infer_result_at(tg_node *node, int output, tg_dtype dtype, int rank, const int64_t *sizes,
+                             tg_diag *diag) {
   int64_t count = 1;
   bool empty = false;
   if (rank > TG_MAX_RANK) return tg_fail(diag, TG_INVALID, "rank %d is above %d", rank, TG_MAX_RANK);
@@ -34,7 +40,7 @@ tg_status tg_infer_result(tg_node *node, tg_dtype dtype, int rank, const int64_t
     if (sizes[i] > TG_MAX_ELEMENTS ||
         (!empty && (__builtin_mul_overflow(count, sizes[i], &count) || count > TG_MAX_ELEMENTS)))
       return tg_fail(diag, TG_INVALID, "its result has more than %" PRId64 " elements", TG_MAX_ELEMENTS);
-  tg_value *result = tg_out(node);
+  tg_value *result = node->outputs[output];
   tg_value_set_type(result, result->dtype ? result->dtype : dtype, rank, sizes);
   return TG_OK;
 }
@@ -50,20 +56,28 @@ tg_status tg_infer_axis(tg_node *node, int rank, int limit, tg_diag *diag) {
 /* --- constant operands become attributes
  * ----------------------------------------------------------------------- */
 
-static tg_status absorb_ints(tg_graph *graph, tg_node *node, tg_attr_key key, tg_diag *diag) {
-  tg_value *operand = tg_in(node, 1);
+tg_status tg_infer_absorb(tg_graph *graph, tg_node *node, int input, tg_attr_key key, tg_diag *diag) {
+  const tg_value *operand = tg_in(node, input);
   const char *name = tg_attr_get(key)->name;
-  if (!operand) {
-    tg_node_truncate_inputs(node, 1);
-    return TG_OK;
-  }
+  bool number = tg_attr_get(key)->kind == TG_KIND_INT;
+  int most = number ? 1 : LIST_ELEMENTS;
+  if (!operand) return TG_OK;
   if (!tg_is_constant(operand)) return tg_fail(diag, TG_INVALID, "%s is not constant", name);
-  if (!tg_dtype_is_integer(operand->dtype) || operand->rank > 1 || tg_value_elements(operand) > TG_MAX_RANK)
-    return tg_fail(diag, TG_INVALID, "%s is no list of at most %d integers", name, TG_MAX_RANK);
-  int64_t ints[TG_MAX_RANK];
+  if (!tg_dtype_is_integer(operand->dtype) || operand->rank > 1 || tg_value_elements(operand) > most ||
+      (number && !tg_value_elements(operand)))
+    return tg_fail(diag, TG_INVALID, "%s is no list of at most %d integers", name, most);
+  int64_t ints[LIST_ELEMENTS];
   int count = (int)tg_value_elements(operand);
   for (int i = 0; i < count; i++) ints[i] = tg_load_i64(operand->data, operand->dtype, (size_t)i);
-  tg_attr_set_ints(graph, node, key, ints, count);
+  if (number)
+    tg_attr_set_int(node, key, ints[0]);
+  else
+    tg_attr_set_ints(graph, node, key, ints, count);
+  return TG_OK;
+}
+
+static tg_status absorb_ints(tg_graph *graph, tg_node *node, tg_attr_key key, tg_diag *diag) {
+  if (tg_infer_absorb(graph, node, 1, key, diag)) return TG_INVALID;
   tg_node_truncate_inputs(node, 1);
   return TG_OK;
 }
@@ -106,11 +120,26 @@ static tg_status check_approximation(const tg_node *node, tg_diag *diag) {
   return tg_fail(diag, TG_INVALID, "approximate \"%s\" is neither none nor tanh", text);
 }
 
+static tg_status absorb_slice(tg_graph *graph, tg_node *node, tg_diag *diag) {
+  static const tg_attr_key keys[] = {TG_ATTR_STARTS, TG_ATTR_ENDS, TG_ATTR_AXES, TG_ATTR_STEPS};
+  for (int i = 0; i < 4; i++)
+    if (tg_infer_absorb(graph, node, i + 1, keys[i], diag)) return TG_INVALID;
+  tg_node_truncate_inputs(node, 1);
+  return TG_OK;
+}
+
 static tg_status absorb_operands(tg_graph *graph, tg_node *node, tg_diag *diag) {
   if (tg_op_is(node->op, TG_IS_REDUCE))
     return node->input_count > 1 ? absorb_ints(graph, node, TG_ATTR_AXES, diag) : TG_OK;
   switch (node->op) {
-  case TG_OP_RESHAPE: return absorb_ints(graph, node, TG_ATTR_SHAPE, diag);
+  case TG_OP_RESHAPE:
+  case TG_OP_EXPAND: return absorb_ints(graph, node, TG_ATTR_SHAPE, diag);
+  case TG_OP_TILE: return absorb_ints(graph, node, TG_ATTR_REPEATS, diag);
+  case TG_OP_SPLIT: return absorb_ints(graph, node, TG_ATTR_SPLIT, diag);
+  case TG_OP_TRILU: return absorb_ints(graph, node, TG_ATTR_K, diag);
+  case TG_OP_SLICE: return absorb_slice(graph, node, diag);
+  case TG_OP_PAD: return tg_infer_absorb_pads(graph, node, diag);
+  case TG_OP_RESIZE: return tg_infer_absorb_factors(graph, node, diag);
   case TG_OP_SQUEEZE:
   case TG_OP_UNSQUEEZE: return absorb_ints(graph, node, TG_ATTR_AXES, diag);
   case TG_OP_CLIP:
@@ -291,6 +320,17 @@ static tg_status infer_shape(tg_graph *graph, tg_node *node, tg_diag *diag) {
   case TG_OP_SIZE: return tg_infer_result(node, TG_I64, 0, NULL, diag);
   case TG_OP_CONSTANT_OF_SHAPE: return tg_infer_constant_of_shape(graph, node, diag);
   case TG_OP_RANGE: return tg_infer_range(graph, node, diag);
+  case TG_OP_SPLIT: return tg_infer_split(graph, node, diag);
+  case TG_OP_SLICE: return tg_infer_slice(graph, node, diag);
+  case TG_OP_PAD: return tg_infer_pad(graph, node, diag);
+  case TG_OP_EXPAND: return tg_infer_expand(graph, node, diag);
+  case TG_OP_TILE: return tg_infer_tile(graph, node, diag);
+  case TG_OP_RESIZE: return tg_infer_resize(node, diag);
+  case TG_OP_DEPTH_TO_SPACE:
+  case TG_OP_SPACE_TO_DEPTH: return tg_infer_blocks(node, diag);
+  case TG_OP_TRILU: return tg_infer_trilu(graph, node, diag);
+  case TG_OP_GATHER: return tg_infer_gather(graph, node, diag);
+  case TG_OP_SCATTER_ADD: return tg_infer_scatter_add(graph, node, diag);
   case TG_OP_CAST: return infer_like_input(node, (tg_dtype)tg_attr_int(node, TG_ATTR_TO), diag);
   case TG_OP_IDENTITY:
   case TG_OP_DROPOUT: return infer_like_input(node, tg_in(node, 0)->dtype, diag);
@@ -316,6 +356,7 @@ tg_status tg_node_infer(tg_graph *graph, tg_node *node, tg_diag *diag) {
  * Reshape needs to know it; so are the few floats and bools that such a computation goes through. */
 static bool is_shape_arithmetic(const tg_node *node) {
   const tg_value *result = tg_out(node);
+  if (node->output_count != 1) return false;
   if (tg_op_is(node->op, TG_IS_GENERATES)) return true;
   bool is_float = tg_dtype_is_float(result->dtype);
   if (is_float && tg_op_is(node->op, TG_IS_GEMM | TG_IS_INTERNAL)) return false;

@@ -7,6 +7,10 @@
 /* The type of the first result. A dtype that is set already stays. */
 tg_status tg_infer_result(tg_node *node, tg_dtype dtype, int rank, const int64_t *sizes, tg_diag *diag);
 
+/* The same of result `output`. */
+tg_status tg_infer_result_at(tg_node *node, int output, tg_dtype dtype, int rank, const int64_t *sizes,
+                             tg_diag *diag);
+
 /* Attribute AXIS in [0, limit), negative ones counted from `rank`. */
 tg_status tg_infer_axis(tg_node *node, int rank, int limit, tg_diag *diag);
 
@@ -21,6 +25,11 @@ tg_status tg_infer_reduce(tg_graph *graph, tg_node *node, tg_diag *diag);
 tg_status tg_infer_shape_of(tg_graph *graph, tg_node *node, tg_diag *diag);
 tg_status tg_infer_constant_of_shape(tg_graph *graph, tg_node *node, tg_diag *diag);
 tg_status tg_infer_range(tg_graph *graph, tg_node *node, tg_diag *diag);
+/* Constant operand `input` becomes attribute `key`, of kind INTS (a list, or one number) or INT (one number).
+ * An absent operand leaves the attribute as it is. The operand stays in place: the caller truncates. */
+tg_status tg_infer_absorb(tg_graph *graph, tg_node *node, int input, tg_attr_key key, tg_diag *diag);
+tg_status tg_infer_absorb_pads(tg_graph *graph, tg_node *node, tg_diag *diag);    /* of Pad, all operands */
+tg_status tg_infer_absorb_factors(tg_graph *graph, tg_node *node, tg_diag *diag); /* of Resize */
 
 tg_status tg_infer_conv(tg_graph *graph, tg_node *node, tg_diag *diag);
 tg_status tg_infer_conv_transpose(tg_graph *graph, tg_node *node, tg_diag *diag);
@@ -35,5 +44,17 @@ tg_status tg_infer_squeeze(tg_graph *graph, tg_node *node, tg_diag *diag);
 tg_status tg_infer_unsqueeze(tg_graph *graph, tg_node *node, tg_diag *diag);
 tg_status tg_infer_transpose(tg_graph *graph, tg_node *node, tg_diag *diag);
 tg_status tg_infer_concat(tg_graph *graph, tg_node *node, tg_diag *diag);
+
+tg_status tg_infer_split(tg_graph *graph, tg_node *node, tg_diag *diag);
+tg_status tg_infer_slice(tg_graph *graph, tg_node *node, tg_diag *diag);
+tg_status tg_infer_pad(tg_graph *graph, tg_node *node, tg_diag *diag);
+tg_status tg_infer_gather(tg_graph *graph, tg_node *node, tg_diag *diag);
+tg_status tg_infer_scatter_add(tg_graph *graph, tg_node *node, tg_diag *diag);
+
+tg_status tg_infer_expand(tg_graph *graph, tg_node *node, tg_diag *diag);
+tg_status tg_infer_tile(tg_graph *graph, tg_node *node, tg_diag *diag);
+tg_status tg_infer_resize(tg_node *node, tg_diag *diag);
+tg_status tg_infer_blocks(tg_node *node, tg_diag *diag); /* DepthToSpace, SpaceToDepth */
+tg_status tg_infer_trilu(tg_graph *graph, tg_node *node, tg_diag *diag);
 
 #endif

@@ -96,6 +96,39 @@ static tg_status adapt_constant_of_shape(tg_import *import, const Onnx__NodeProt
   return TG_OK;
 }
 
+/* Opset 1 called pads paddings. */
+static tg_status adapt_pad(tg_import *import, const Onnx__NodeProto *proto, tg_node *node) {
+  const Onnx__AttributeProto *pads = find(proto, import->opset < 2 ? "paddings" : "pads");
+  if (import->opset < 11 && !pads) return tg_fail(import->diag, TG_INVALID, "attribute \"pads\" is missing");
+  if (import->opset < 2 && pads->n_ints <= (size_t)2 * TG_MAX_RANK)
+    tg_attr_set_ints(import->graph, node, TG_ATTR_PADS, pads->ints, (int)pads->n_ints);
+  return TG_OK;
+}
+
+/* Before opset 9 scales were an attribute, a list of floats. */
+static tg_status adapt_scales(tg_import *import, const Onnx__AttributeProto *scales, tg_node *node) {
+  int64_t factors[TG_MAX_RANK];
+  if (scales->n_floats > TG_MAX_RANK)
+    return tg_fail(import->diag, TG_INVALID, "attribute \"scales\" is no list of at most %d", TG_MAX_RANK);
+  for (size_t i = 0; i < scales->n_floats; i++) {
+    float scale = scales->floats[i];
+    factors[i] = scale >= 1 && scale < 1 << 20 ? (int64_t)scale : 0;
+    if ((float)factors[i] != scale)
+      return tg_fail(import->diag, TG_INVALID, "attribute \"scales\": %g is no whole factor", (double)scale);
+  }
+  tg_attr_set_ints(import->graph, node, TG_ATTR_FACTORS, factors, (int)scales->n_floats);
+  return TG_OK;
+}
+
+/* Upsample, and Resize of opset 10, have one way to count, which needed no attribute. */
+static tg_status adapt_resize(tg_import *import, const Onnx__NodeProto *proto, tg_node *node) {
+  if (import->opset > 10) return TG_OK;
+  const Onnx__AttributeProto *scales = find(proto, "scales");
+  tg_attr_set_text(import->graph, node, TG_ATTR_COORDINATE_MODE, "asymmetric");
+  tg_attr_set_text(import->graph, node, TG_ATTR_NEAREST_MODE, "floor");
+  return scales ? adapt_scales(import, scales, node) : TG_OK;
+}
+
 tg_status tg_import_adapt(tg_import *import, const Onnx__NodeProto *proto, tg_node *node) {
   if (tg_attr_find(node, TG_ATTR_BROADCAST_AXIS)) return adapt_binary(import, proto, node);
   switch (node->op) {
@@ -107,6 +140,8 @@ tg_status tg_import_adapt(tg_import *import, const Onnx__NodeProto *proto, tg_no
   case TG_OP_SELU: adapt_selu(import, proto, node); return TG_OK;
   case TG_OP_PRELU: return adapt_prelu(import, node);
   case TG_OP_CONSTANT_OF_SHAPE: return adapt_constant_of_shape(import, proto, node);
+  case TG_OP_PAD: return adapt_pad(import, proto, node);
+  case TG_OP_RESIZE: return adapt_resize(import, proto, node);
   case TG_OP_BATCH_NORMALIZATION:
     if (import->opset < 7 && !find(proto, "is_test"))
       return tg_fail(import->diag, TG_INVALID, "training form (is_test = 0) is not supported");

@@ -174,10 +174,24 @@ static tg_status add_operand(export *e, Onnx__NodeProto *proto, const tg_node *n
     tg_dim dim = {attr->count, NULL};
     return add_initializer(e, name, TG_I64, 1, &dim, attr->ints, (size_t)attr->count * sizeof(int64_t));
   }
+  if (tg_attr_get(attr->key)->kind == TG_KIND_INT)
+    return add_initializer(e, name, TG_I64, 0, NULL, &attr->i, sizeof attr->i);
   tg_dtype dtype = tg_in(node, 0)->dtype ? tg_in(node, 0)->dtype : TG_F32;
   void *cell = tg_arena_alloc(e->arena, 1, 8);
   tg_store_f32(cell, dtype, 0, (float)attr->f);
   return add_initializer(e, name, dtype, 0, NULL, cell, tg_dtype_size(dtype));
+}
+
+/* Whole factors as the scales they were: floats, the third operand of a Resize. */
+static tg_status add_scales(export *e, Onnx__NodeProto *proto, const tg_node *node, const tg_attr *attr) {
+  const char *name =
+      tg_name_set_add_fresh(e->taken, tg_arena_printf(e->arena, "%s.scales", tg_out(node)->name), e);
+  float *scales = TG_NEW_ARRAY(e->arena, float, (size_t)attr->count);
+  tg_dim dim = {attr->count, NULL};
+  for (int i = 0; i < attr->count; i++) scales[i] = (float)attr->ints[i];
+  add_input(e, proto, "");
+  add_input(e, proto, name);
+  return add_initializer(e, name, TG_F32, 1, &dim, scales, (size_t)attr->count * sizeof *scales);
 }
 
 static void add_attribute(export *e, Onnx__NodeProto *proto, const tg_attr *attr) {
@@ -235,14 +249,35 @@ static bool takes_axes(const export *e, const tg_node *node, tg_attr_key key) {
   return key == TG_ATTR_AXES && (!reduces || opset_of(e) >= OPSET_WITH_AXES_OPERANDS);
 }
 
+/* Does ONNX take the attribute as an operand? Those of an operator stand in the order of its operands. */
+static bool is_operand(const export *e, const tg_node *node, tg_attr_key key) {
+  switch (node->op) {
+  case TG_OP_CLIP:
+  case TG_OP_SLICE:
+  case TG_OP_TILE: return true;
+  case TG_OP_PAD: return key == TG_ATTR_PADS || key == TG_ATTR_VALUE;
+  case TG_OP_SPLIT: return key == TG_ATTR_SPLIT;
+  case TG_OP_TRILU: return key == TG_ATTR_K;
+  default: return key == TG_ATTR_SHAPE || takes_axes(e, node, key);
+  }
+}
+
 static tg_status add_attributes(export *e, Onnx__NodeProto *proto, const tg_node *node) {
   if (tg_op_is(node->op, TG_IS_INTERNAL)) return refuse(e, node, "an operator of our own");
+  int absent = 0; /* operands left out before one that is there */
   for (int i = 0; i < node->attr_count; i++) {
     const tg_attr *attr = &node->attrs[i];
     const tg_attr_info *info = tg_attr_get(attr->key);
-    bool as_operand = attr->key == TG_ATTR_SHAPE || takes_axes(e, node, attr->key) || node->op == TG_OP_CLIP;
+    bool as_operand = is_operand(e, node, attr->key);
     bool skipped = node->op == TG_OP_CLIP ? false : is_default(node, i);
-    if (skipped) continue;
+    if (skipped) {
+      absent += as_operand;
+      continue;
+    }
+    if (attr->key == TG_ATTR_FACTORS) {
+      if (add_scales(e, proto, node, attr)) return TG_INVALID;
+      continue;
+    }
     if (info->internal) return refuse(e, node, info->name);
     if (node->op == TG_OP_AVERAGE_POOL && attr->key == TG_ATTR_DILATIONS) {
       if (!all_ones(attr)) return refuse(e, node, "dilation");
@@ -250,10 +285,12 @@ static tg_status add_attributes(export *e, Onnx__NodeProto *proto, const tg_node
     }
     if (attr->key == TG_ATTR_TO && !tg_dtype_to_onnx((tg_dtype)attr->i))
       return refuse(e, node, "its element type");
-    if (!as_operand)
+    if (!as_operand) {
       add_attribute(e, proto, attr);
-    else if (node->input_count == 1 && add_operand(e, proto, node, attr))
-      return TG_INVALID;
+    } else if (node->input_count == 1) {
+      for (; absent; absent--) add_input(e, proto, "");
+      if (add_operand(e, proto, node, attr)) return TG_INVALID;
+    }
   }
   return TG_OK;
 }
@@ -302,10 +339,18 @@ static Onnx__NodeProto *new_node(export *e, const char *op, const char *name, co
   return proto;
 }
 
+static void add_output(export *e, Onnx__NodeProto *proto, const char *name) {
+  char **outputs = TG_NEW_ARRAY(e->arena, char *, proto->n_output + 1);
+  memcpy(outputs, proto->output, proto->n_output * sizeof *outputs);
+  outputs[proto->n_output++] = (char *)name;
+  proto->output = outputs;
+}
+
 static tg_status add_nodes(export *e) {
   TG_FOR_NODES(e->graph, node) {
     Onnx__NodeProto *proto =
         new_node(e, tg_op_get(node->op)->name, node->name, e->names[tg_out(node)->index]);
+    for (int i = 1; i < node->output_count; i++) add_output(e, proto, e->names[node->outputs[i]->index]);
     for (int i = 0; i < node->input_count; i++)
       add_input(e, proto, tg_in(node, i) ? e->names[tg_in(node, i)->index] : "");
     if (add_attributes(e, proto, node)) return TG_INVALID;

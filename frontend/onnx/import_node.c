@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+enum { MOST_OUTPUTS = 256 };
+
 tg_value tg_import_absent;
 
 const char *tg_import_where(const tg_import *import, const Onnx__NodeProto *proto, int64_t position) {
@@ -57,8 +59,11 @@ static tg_status define(tg_import *import, const char *name, tg_value *value) {
 }
 
 static tg_status define_results(tg_import *import, const Onnx__NodeProto *proto, const tg_node *node) {
-  if (!proto->n_output || !*proto->output[0]) return tg_fail(import->diag, TG_INVALID, "it has no output");
-  if (proto->n_output > 16) return tg_fail(import->diag, TG_INVALID, "%zu outputs", proto->n_output);
+  bool any = tg_op_get(node->op)->outputs == TG_ANY_COUNT; /* then the first is as good as the others */
+  if (!proto->n_output || (!any && !*proto->output[0]))
+    return tg_fail(import->diag, TG_INVALID, "it has no output");
+  if (proto->n_output > MOST_OUTPUTS)
+    return tg_fail(import->diag, TG_INVALID, "%zu outputs", proto->n_output);
   for (size_t i = 0; i < proto->n_output; i++) {
     tg_value *value = i < (size_t)node->output_count ? node->outputs[i] : &tg_import_absent;
     if (define(import, proto->output[i], value)) return TG_INVALID;
@@ -122,6 +127,8 @@ static void read_metadata(const Onnx__NodeProto *proto, tg_graph *graph, tg_node
 static tg_status find_operator(tg_import *import, const Onnx__NodeProto *proto, tg_op *out_op) {
   const char *domain = proto->domain ? proto->domain : "";
   *out_op = proto->op_type ? tg_op_from_name(proto->op_type) : TG_OP_COUNT;
+  if (proto->op_type && !strcmp(proto->op_type, "Upsample") && import->opset >= 7 && import->opset <= 9)
+    *out_op = TG_OP_RESIZE;
   if (*domain && strcmp(domain, "ai.onnx"))
     return tg_fail(import->diag, TG_INVALID, "domain \"%s\" is not supported", domain);
   if (*out_op == TG_OP_COUNT || tg_op_is(*out_op, TG_IS_INTERNAL))
@@ -141,6 +148,8 @@ static tg_status import_node(tg_import *import, const Onnx__NodeProto *proto, in
     return TG_INVALID;
   tg_node *node =
       tg_graph_add_node(import->graph, op, proto->name, inputs, (int)proto->n_input, NULL, position);
+  if (tg_op_get(op)->outputs == TG_ANY_COUNT && proto->n_output > 1 && proto->n_output <= MOST_OUTPUTS)
+    tg_node_set_outputs(import->graph, node, (int)proto->n_output);
   read_metadata(proto, import->graph, node);
   if (tg_import_attributes(import, proto, node) || tg_import_adapt(import, proto, node)) return TG_INVALID;
   return define_results(import, proto, node);

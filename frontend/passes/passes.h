@@ -22,6 +22,9 @@ void tg_pass_absorb_casts(tg_graph *graph);   /* casts into the operators around
 void tg_pass_lower_batch_normalization(tg_graph *graph); /* into the convolution before, or Mul and Add */
 void tg_pass_lower_gemm(tg_graph *graph);  /* Gemm to MatMul, Mul, Add; ReducePartials; vectors to matrices */
 void tg_pass_lower_shape(tg_graph *graph); /* Flatten, Squeeze, Unsqueeze to Reshape */
+void tg_pass_lower_pieces(tg_graph *graph); /* Split to Slices; DepthToSpace, SpaceToDepth to a Transpose */
+void tg_pass_lower_repeats(
+    tg_graph *graph); /* Tile, Resize to Expand; Pad's edge and reflect to Concat, its crops to Slice */
 void tg_pass_lower_layer_normalization(tg_graph *graph); /* over the last axis */
 void tg_pass_lower_softmax(tg_graph *graph);             /* to the last axis */
 void tg_pass_lower_sum(tg_graph *graph);                 /* Sum and Mean to chains of Add */
@@ -34,7 +37,7 @@ void tg_pass_lower_conv_transpose(tg_graph *graph); /* to ConvInputGradient */
 /* Layout: convolution and pooling to channels-last, transposes moved until they meet. */
 void tg_pass_channels_last(tg_graph *graph);
 void tg_pass_hoist_casts(tg_graph *graph);     /* casts above moves, towards the producer */
-void tg_pass_sink_transposes(tg_graph *graph); /* below elementwise operators and Concat */
+void tg_pass_sink_transposes(tg_graph *graph); /* below elementwise operators, Concat, moves by axis */
 void tg_pass_merge_moves(tg_graph *graph); /* chains of transposes or reshapes; like transposes of a value */
 void tg_pass_permute_weights(
     tg_graph *graph); /* Transpose, Reshape, MatMul: into the rows of constant weights */

@@ -39,6 +39,22 @@ void tg_pass_remove_dead(tg_graph *graph) {
   tg_graph_compact(graph);
 }
 
+static bool starts_at_zero(const tg_node *node) {
+  int rank;
+  const int64_t *starts = tg_attr_ints(node, TG_ATTR_STARTS, &rank);
+  for (int d = 0; d < rank; d++)
+    if (starts[d]) return false; /* backwards */
+  return true;
+}
+
+static bool pads_nothing(const tg_node *node) {
+  int count;
+  const int64_t *pads = tg_attr_ints(node, TG_ATTR_PADS, &count);
+  for (int i = 0; i < count; i++)
+    if (pads[i]) return false;
+  return true;
+}
+
 static bool is_identity(const tg_node *node) {
   const tg_value *x = tg_in(node, 0), *y = tg_out(node);
   if (x->dtype != y->dtype) return false;
@@ -55,6 +71,9 @@ static bool is_identity(const tg_node *node) {
   case TG_OP_FLATTEN:
   case TG_OP_SQUEEZE:
   case TG_OP_UNSQUEEZE: return tg_value_same_shape(x, y);
+  case TG_OP_SLICE: return tg_value_same_shape(x, y) && starts_at_zero(node);
+  case TG_OP_EXPAND: return tg_value_same_shape(x, y);
+  case TG_OP_PAD: return pads_nothing(node);
   case TG_OP_TRANSPOSE: return tg_perm_is_identity(tg_attr_ints(node, TG_ATTR_PERM, NULL), x->rank);
   default: return false;
   }
@@ -82,7 +101,7 @@ static bool is_foldable(const tg_node *node) {
 void tg_pass_fold_constants(tg_graph *graph) {
   fold_budget budget = budget_of(graph);
   TG_FOR_NODES_SAFE(graph, node) {
-    if (!is_foldable(node) || !spend(&budget, node)) continue;
+    if (node->output_count != 1 || !is_foldable(node) || !spend(&budget, node)) continue;
     const void **inputs = TG_NEW_ARRAY(graph->arena, const void *, (size_t)node->input_count);
     for (int i = 0; i < node->input_count; i++) inputs[i] = tg_in(node, i) ? tg_in(node, i)->data : NULL;
     tg_value *result = tg_out(node);

@@ -1,5 +1,5 @@
-/* Transposes move below elementwise operators, reductions and Concat, towards the transpose that undoes them.
- */
+/* Transposes move below elementwise operators, reductions, Concat and moves by axis, towards the transpose
+ * that undoes them. */
 #include "frontend/passes/passes.h"
 #include "frontend/passes/rewrite.h"
 
@@ -53,7 +53,8 @@ static tg_value *before_transpose(tg_graph *graph, tg_value *operand, const int6
 static const int64_t *perm_to_sink(const tg_node *node) {
   bool broadcasts = tg_op_is(node->op, TG_IS_ELEMENTWISE);
   bool reduces = tg_op_is(node->op, TG_IS_REDUCE) && tg_attr_int(node, TG_ATTR_KEEPDIMS);
-  if (!broadcasts && !reduces && node->op != TG_OP_CONCAT && node->op != TG_OP_CAST) return NULL;
+  bool by_axis = tg_op_is(node->op, TG_IS_BY_AXIS) && tg_in(node, 0)->rank == tg_out(node)->rank;
+  if (!broadcasts && !reduces && !by_axis && node->op != TG_OP_CONCAT && node->op != TG_OP_CAST) return NULL;
   const tg_value *y = tg_out(node);
   const int64_t *perm = NULL;
   for (int i = 0; i < node->input_count && !perm; i++)
@@ -71,12 +72,26 @@ static void permute_axes(tg_graph *graph, tg_node *node, const int64_t *perm) {
   tg_attr_set_ints(graph, node, TG_ATTR_AXES, moved, count); /* inference sorts them */
 }
 
+/* Lists with an element for each dimension, Pad's with two. */
+static void permute_lists(tg_graph *graph, tg_node *node, const int64_t *perm) {
+  int rank = tg_out(node)->rank, count;
+  int64_t moved[2 * TG_MAX_RANK];
+  for (int a = 0; a < node->attr_count; a++) {
+    const int64_t *list = node->attrs[a].ints;
+    count = node->attrs[a].count;
+    if (tg_attr_get(node->attrs[a].key)->kind != TG_KIND_INTS || node->attrs[a].key == TG_ATTR_AXES) continue;
+    for (int i = 0; i < count; i++) moved[i - i % rank + perm[i % rank]] = list[i];
+    tg_attr_set_ints(graph, node, node->attrs[a].key, moved, count);
+  }
+}
+
 static void sink(tg_graph *graph, tg_node *node, const int64_t *perm) {
   tg_value *y = tg_out(node);
   for (int i = 0; i < node->input_count; i++)
     tg_node_set_input(node, i, before_transpose(graph, tg_in(node, i), perm, y->rank, node));
   if (node->op == TG_OP_CONCAT) tg_attr_set_int(node, TG_ATTR_AXIS, perm[tg_attr_int(node, TG_ATTR_AXIS)]);
   if (tg_op_is(node->op, TG_IS_REDUCE)) permute_axes(graph, node, perm);
+  if (tg_op_is(node->op, TG_IS_BY_AXIS)) permute_lists(graph, node, perm);
   tg_rewrite_infer(graph, node);
   tg_value *result = tg_rewrite_transpose(graph, y, perm, node->next);
   tg_value_replace_except(graph, y, result, result->producer);

@@ -20,6 +20,7 @@ static const struct {
     PASS(permute_weights),   PASS(transpose_to_reshape),
     PASS(lower_logic),       PASS(lower_reduce),
     PASS(split_reduce),      PASS(lower_sum),
+    PASS(lower_pieces),      PASS(lower_repeats),
 };
 
 tg_pass *tg_pass_find(const char *name) {

@@ -22,6 +22,12 @@ void tg_reference_layer_normalization(const tg_node *node, const void *const *in
 void tg_reference_copy(const tg_node *node, const void *const *inputs, void *output);
 void tg_reference_transpose(const tg_node *node, const void *const *inputs, void *output);
 void tg_reference_concat(const tg_node *node, const void *const *inputs, void *output);
+void tg_reference_split(const tg_node *node, const void *const *inputs, void *const *outputs);
+void tg_reference_by_axis(const tg_node *node, const void *const *inputs, void *output);
+void tg_reference_blocks(const tg_node *node, const void *const *inputs, void *output);
+void tg_reference_trilu(const tg_node *node, const void *const *inputs, void *output);
+void tg_reference_gather(const tg_node *node, const void *const *inputs, void *output);
+void tg_reference_scatter_add(const tg_node *node, const void *const *inputs, void *output);
 void tg_reference_cast(const tg_node *node, const void *const *inputs, void *output);
 
 /* The elements of a tensor widened to fp32, in memory the caller frees. */

@@ -51,6 +51,17 @@ void tg_reference_node(const tg_node *node, const void *const *inputs, void *con
   case TG_OP_DROPOUT: tg_reference_copy(node, inputs, y); break;
   case TG_OP_TRANSPOSE: tg_reference_transpose(node, inputs, y); break;
   case TG_OP_CONCAT: tg_reference_concat(node, inputs, y); break;
+  case TG_OP_SPLIT: tg_reference_split(node, inputs, outputs); break;
+  case TG_OP_SLICE:
+  case TG_OP_PAD:
+  case TG_OP_EXPAND:
+  case TG_OP_TILE:
+  case TG_OP_RESIZE: tg_reference_by_axis(node, inputs, y); break;
+  case TG_OP_DEPTH_TO_SPACE:
+  case TG_OP_SPACE_TO_DEPTH: tg_reference_blocks(node, inputs, y); break;
+  case TG_OP_TRILU: tg_reference_trilu(node, inputs, y); break;
+  case TG_OP_GATHER: tg_reference_gather(node, inputs, y); break;
+  case TG_OP_SCATTER_ADD: tg_reference_scatter_add(node, inputs, y); break;
   case TG_OP_CAST: tg_reference_cast(node, inputs, y); break;
   default: assert(tg_op_is(node->op, TG_IS_ELEMENTWISE)); tg_reference_elementwise(node, inputs, y);
   }
@@ -119,15 +130,16 @@ static void run_node(run *r, const tg_node *node) {
   const void **inputs = scratch((size_t)node->input_count, sizeof *inputs);
   for (int i = 0; i < node->input_count; i++)
     if (tg_in(node, i)) inputs[i] = r->data[tg_in(node, i)->index];
-  tg_value *result = tg_out(node);
-  void *output = scratch(bytes_of(result), 1);
-  tg_reference_node(node, inputs, &output);
-  r->data[result->index] = output;
+  void **outputs = scratch((size_t)node->output_count, sizeof *outputs);
+  for (int i = 0; i < node->output_count; i++) outputs[i] = scratch(bytes_of(node->outputs[i]), 1);
+  tg_reference_node(node, inputs, outputs);
   for (int i = 0; i < node->input_count; i++) drop_operand(r, tg_in(node, i));
-  if (!r->uses_left[result->index]) {
-    free(output);
-    r->data[result->index] = NULL;
+  for (int i = 0; i < node->output_count; i++) {
+    bool used = r->uses_left[node->outputs[i]->index] > 0;
+    r->data[node->outputs[i]->index] = used ? outputs[i] : NULL;
+    if (!used) free(outputs[i]);
   }
+  free(outputs);
   free(inputs);
 }
 

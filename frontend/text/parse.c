@@ -311,10 +311,36 @@ static bool parse_inputs(parser *p, tg_value ***out_inputs, int *out_count) {
   return true;
 }
 
+typedef struct result {
+  const char *name;
+  type t;
+} result;
+
+/* "%a: f32[2], %b = " */
+static bool parse_results(parser *p, result **out_results, int *out_count) {
+  size_t count = 0, capacity = 0;
+  *out_results = NULL;
+  do {
+    result r = {NULL, {TG_NONE, -1, {{0}}}};
+    if (!parse_fresh_name(p, &r.name) || (accept(p, ":") && !parse_type(p, &r.t))) return false;
+    TG_PUSH(p->graph->arena, *out_results, count, capacity, r);
+  } while (accept(p, ","));
+  *out_count = (int)count;
+  return expect(p, "=");
+}
+
+static void set_result(parser *p, tg_value *value, const result *r) {
+  tg_value_rename(p->graph, value, r->name);
+  value->dtype = r->t.dtype;
+  value->rank = r->t.rank;
+  for (int i = 0; i < r->t.rank; i++) value->dims[i] = (tg_dim){r->t.dims[i].size, NULL};
+}
+
 static bool parse_node(parser *p) {
-  const char *name, *op_name;
-  type t = {TG_NONE, -1, {{0}}};
-  if (!parse_fresh_name(p, &name) || (accept(p, ":") && !parse_type(p, &t)) || !expect(p, "=")) return false;
+  const char *op_name;
+  result *results;
+  int result_count;
+  if (!parse_results(p, &results, &result_count)) return false;
   if (!parse_name(p, &op_name) || !expect(p, "(")) return false;
   tg_op op = tg_op_from_name(op_name);
   if (op == TG_OP_COUNT) return expected(p, "an operator");
@@ -324,10 +350,12 @@ static bool parse_node(parser *p) {
   int64_t next_id = p->graph->next_id;
   tg_node *node = tg_graph_add_node(p->graph, op, NULL, inputs, count, NULL, 0);
   p->graph->next_id = next_id;
-  tg_value_rename(p->graph, tg_out(node), name);
-  tg_out(node)->dtype = t.dtype;
-  tg_out(node)->rank = t.rank;
-  for (int i = 0; i < t.rank; i++) tg_out(node)->dims[i] = (tg_dim){t.dims[i].size, NULL};
+  int wanted = tg_op_get(op)->outputs;
+  if (wanted == TG_ANY_COUNT)
+    tg_node_set_outputs(p->graph, node, result_count);
+  else if (result_count != wanted)
+    return expected(p, "another number of results");
+  for (int i = 0; i < result_count; i++) set_result(p, node->outputs[i], &results[i]);
   return parse_properties(p, node);
 }
 

@@ -196,6 +196,16 @@ static const refusal refusals[] = {
     {"ConvInputGradient", 13, NULL, 0, "the operator is not supported"},
     {"ReducePartials", 13, NULL, 0, "the operator is not supported"},
     {"LeakyRelu", 13, "alpha", 1, "attribute \"alpha\" has the wrong type"},
+    {"Slice", 13, "starts", 1, "attribute \"starts\" is not supported in opset 13"},
+    {"Slice", 13, "steps", 1, "attribute \"steps\" is not supported in opset 13"},
+    {"Slice", 13, NULL, 0, "node 0 (Slice): starts are missing"},
+    {"Split", 11, "num_outputs", 1, "attribute \"num_outputs\" is not supported in opset 11"},
+    {"Pad", 9, NULL, 0, "attribute \"pads\" is missing"},
+    {"Pad", 13, NULL, 0, "0 pads for rank 3"},
+    {"DepthToSpace", 13, "blocksize", 2, "data of rank 3 is no image"},
+    {"Upsample", 10, NULL, 0, "node 0 (Upsample): the operator is not supported"},
+    {"Resize", 13, "antialias", 1, "attribute \"antialias\" is not supported in opset 13"},
+    {"ScatterAdd", 13, NULL, 0, "the operator is not supported"},
     {"AveragePool", 13, "dilations", 1, "attribute \"dilations\" is not supported in opset 13"},
 };
 
@@ -352,6 +362,67 @@ TG_TEST(onnx_export, keeps_every_operator_and_type) {
       "%y: bf16[12,12] = Add(%o, %b) @11\n"
       "output \"y\" %y: bf16\n",
       NULL);
+}
+
+TG_TEST(onnx_export, keeps_moves) {
+  round_trip(
+      "graph \"g\" next=9\n"
+      "input %x: f32[1,4,2,2]\n"
+      "input %i: i64[3]\n"
+      "%a: f32[1,1,2,2], %b: f32[1,3,2,2] = Split(%x) axis=1 split=[1,3] @0 \"split\"\n"
+      "%c: f32[1,2,2,2] = Slice(%b) starts=[0,2,0,0] ends=[1,-4,2,2] axes=[0,1,2,3] steps=[1,-2,1,1] @1\n"
+      "%d: f32[1,2,2,2] = Expand(%a) shape=[1,2,2,2] @2\n"
+      "%e: f32[1,4,2,4] = Tile(%c) repeats=[1,2,1,2] @3\n"
+      "%f: f32[1,4,4,4] = Resize(%e) mode=\"nearest\" coordinate_transformation_mode=\"asymmetric\" "
+      "nearest_mode=\"floor\" factors=[1,1,2,1] @4\n"
+      "%g: f32[1,1,8,8] = DepthToSpace(%f) blocksize=2 mode=\"CRD\" @5\n"
+      "%h: f32[1,4,4,4] = SpaceToDepth(%g) blocksize=2 @6\n"
+      "%p: f32[1,3,2,2] = Pad(%d) mode=\"constant\" pads=[0,1,0,-1,0,0,0,1] value=1.5 @7\n"
+      "%y: f32[1,4,3,4] = Gather(%h, %i) axis=2 @8\n"
+      "output \"y\" %y: f32\n"
+      "output \"p\" %p: f32\n",
+      NULL);
+}
+
+/* Files of opset 9 and 10. */
+TG_TEST(onnx, upsample_and_old_slices) {
+  for (int opset = 7; opset <= 8; opset++) {
+    tg_arena arena = {0};
+    tg_diag diag = {""};
+    one_node m;
+    float scales[] = {1, 2, 3};
+    init(&m, &arena, "Upsample", opset);
+    add_input(&m, &arena, 3, (int64_t[]){2, 3, 4});
+    Onnx__AttributeProto *a = add_attribute(&m, "scales", ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS);
+    a->n_floats = 3, a->floats = scales;
+    tg_graph *g = import(&arena, &m, &diag);
+    EXPECT_STR(diag.message, "");
+    ASSERT(g);
+    EXPECT_EQ(g->first->op, TG_OP_RESIZE);
+    EXPECT_EQ(tg_out(g->first)->dims[2].size, 12);
+    scales[2] = 1.5f;
+    EXPECT(!import(&arena, &m, &diag));
+    EXPECT_HAS(diag.message, "attribute \"scales\": 1.5 is no whole factor");
+    tg_arena_release(&arena);
+  }
+  for (int opset = 1; opset <= 9; opset += 8) {
+    tg_arena arena = {0};
+    tg_diag diag = {""};
+    one_node m;
+    int64_t starts[] = {1}, ends[] = {-1};
+    init(&m, &arena, "Slice", opset);
+    add_input(&m, &arena, 2, (int64_t[]){5, 4});
+    Onnx__AttributeProto *a = add_attribute(&m, "starts", ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS);
+    a->n_ints = 1, a->ints = starts;
+    a = add_attribute(&m, "ends", ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS);
+    a->n_ints = 1, a->ints = ends;
+    tg_graph *g = import(&arena, &m, &diag);
+    EXPECT_STR(diag.message, "");
+    ASSERT(g);
+    EXPECT_EQ(tg_out(g->first)->dims[0].size, 3);
+    EXPECT_EQ(tg_out(g->first)->dims[1].size, 4);
+    tg_arena_release(&arena);
+  }
 }
 
 TG_TEST(onnx_export, refuses_what_onnx_cannot_say) {

@@ -22,25 +22,29 @@ typedef struct recorded_case {
   char name[64];
 } recorded_case;
 
-static void write_npy(tg_arena *arena, const char *path, const tg_value *value, const float *data) {
+static void write_npy(tg_arena *arena, const char *path, const tg_value *value, const void *data) {
   const char *shape = "";
   for (int i = 0; i < value->rank; i++)
     shape = tg_arena_printf(arena, "%s%lld,", shape, (long long)value->dims[i].size);
   char header[128];
   memset(header, ' ', sizeof header);
-  int n = snprintf(header + 10, 118, "{'descr': '<f4', 'fortran_order': False, 'shape': (%s), }", shape);
+  int n = snprintf(header + 10, 118, "{'descr': '<%s', 'fortran_order': False, 'shape': (%s), }",
+                   value->dtype == TG_I64   ? "i8"
+                   : value->dtype == TG_I32 ? "i4"
+                                            : "f4",
+                   shape);
   header[10 + n] = ' ';
   memcpy(header, "\x93NUMPY\x01\x00\x76\x00", 10);
   header[127] = '\n';
   FILE *file = fopen(path, "wb");
   if (!file) abort();
   fwrite(header, 1, sizeof header, file);
-  fwrite(data, sizeof *data, (size_t)tg_value_elements(value), file);
+  fwrite(data, tg_dtype_size(value->dtype), (size_t)tg_value_elements(value), file);
   fclose(file);
 }
 
 static void exprecorded_case(tg_arena *arena, const recorded_case *row, const tg_graph *graph,
-                             const float *const *inputs) {
+                             const void *const *inputs) {
   const char *dir = getenv("TEGULA_RECORD_EXPORT");
   if (!dir) return;
   tg_diag diag = {""};
@@ -52,11 +56,11 @@ static void exprecorded_case(tg_arena *arena, const recorded_case *row, const tg
               graph->inputs[i], inputs[i]);
 }
 
-static void run(tg_arena *arena, const tg_graph *graph, const float *const *inputs, float **outputs) {
+static void run(tg_arena *arena, const tg_graph *graph, const void *const *inputs, float **outputs) {
   void **out = TG_NEW_ARRAY(arena, void *, (size_t)graph->output_count);
   for (int i = 0; i < graph->output_count; i++)
     out[i] = outputs[i] = TG_NEW_ARRAY(arena, float, (size_t)tg_value_elements(graph->outputs[i]));
-  tg_reference_run(graph, (const void *const *)inputs, out);
+  tg_reference_run(graph, inputs, out);
 }
 
 static void compare(const tg_graph *graph, float *const *got, const char *expected, const char *stage) {
@@ -77,6 +81,16 @@ static void compare(const tg_graph *graph, float *const *got, const char *expect
   }
 }
 
+/* Floats are seeded; integers are positions in a dimension of 4 or more, counted from either end. */
+static const void *fill_input(tg_arena *arena, const tg_value *input, int number) {
+  int64_t count = tg_value_elements(input);
+  void *data = tg_arena_alloc(arena, (size_t)count, tg_dtype_size(input->dtype));
+  if (tg_dtype_is_float(input->dtype)) tg_seeded_fill(data, TG_F32, count, 100 + (uint64_t)number, 1);
+  for (int64_t i = 0; i < count && tg_dtype_is_integer(input->dtype); i++)
+    tg_store_i64(data, input->dtype, (size_t)i, i * 5 % 7 - 3);
+  return data;
+}
+
 static void check(tg_arena *arena, const recorded_case *row) {
   tg_diag diag = {""};
   char *text = read_text(arena, tg_arena_printf(arena, FOLDER "%s/%s.txt", row->folder, row->name), NULL);
@@ -87,14 +101,9 @@ static void check(tg_arena *arena, const recorded_case *row) {
   EXPECT_EQ(tg_graph_parse(arena, text, &graph, &diag), TG_OK);
   EXPECT_STR(diag.message, "");
   ASSERT(graph);
-  const float **inputs = TG_NEW_ARRAY(arena, const float *, (size_t)graph->input_count);
+  const void **inputs = TG_NEW_ARRAY(arena, const void *, (size_t)graph->input_count);
   float **outputs = TG_NEW_ARRAY(arena, float *, (size_t)graph->output_count);
-  for (int i = 0; i < graph->input_count; i++) {
-    int64_t count = tg_value_elements(graph->inputs[i]);
-    float *data = TG_NEW_ARRAY(arena, float, (size_t)count);
-    tg_seeded_fill(data, TG_F32, count, 100 + (uint64_t)i, 1);
-    inputs[i] = data;
-  }
+  for (int i = 0; i < graph->input_count; i++) inputs[i] = fill_input(arena, graph->inputs[i], i);
   exprecorded_case(arena, row, graph, inputs);
   if (getenv("TEGULA_RECORD_EXPORT")) return;
   ASSERT(expected);

@@ -14,8 +14,11 @@ function readNpy(file) {
   const length = bytes.readUInt16LE(8);
   const shape = /'shape': \(([^)]*)\)/.exec(bytes.toString('latin1', 10, 10 + length))[1];
   const dims = shape.split(',').filter((d) => d.trim()).map(Number);
-  const data = new Float32Array(bytes.buffer.slice(bytes.byteOffset + 10 + length, bytes.byteOffset + bytes.length));
-  return new ort.Tensor('float32', data, dims);
+  const data = bytes.buffer.slice(bytes.byteOffset + 10 + length, bytes.byteOffset + bytes.length);
+  const descr = /'descr': '<(..)'/.exec(bytes.toString('latin1', 10, 10 + length))[1];
+  if (descr === 'i8') return new ort.Tensor('int64', new BigInt64Array(data), dims);
+  if (descr === 'i4') return new ort.Tensor('int32', new Int32Array(data), dims);
+  return new ort.Tensor('float32', new Float32Array(data), dims);
 }
 
 for (const file of fs.readdirSync(cases).filter((f) => f.endsWith('.txt')).sort()) {
