@@ -244,6 +244,14 @@ static inline tg_value *tg_in(const tg_node *node, int input) {
 }
 static inline tg_value *tg_out(const tg_node *node) { return node->outputs[0]; }
 static inline bool tg_is_constant(const tg_value *value) { return value && value->kind == TG_VALUE_CONSTANT; }
+/* A Cast that rounds stochastically stands for random numbers of its own: it is never shared, nor left out.
+ */
+static inline bool tg_is_stochastic_cast(const tg_node *node) {
+  return node && node->op == TG_OP_CAST && tg_attr_int(node, TG_ATTR_STOCHASTIC);
+}
+static inline bool tg_is_plain_cast(const tg_node *node) {
+  return node && node->op == TG_OP_CAST && !tg_attr_int(node, TG_ATTR_STOCHASTIC);
+}
 
 /* Elements of a value whose sizes are all known; of dimensions [from, to). */
 int64_t tg_value_elements(const tg_value *value);

@@ -85,6 +85,8 @@ static tg_status check_types(const verifier *v, const tg_node *node) {
   const tg_value *x = tg_in(node, 0);
   if (node->op == TG_OP_CAST && (tg_dtype)tg_attr_int(node, TG_ATTR_TO) != y->dtype)
     return illegal(v, node, "the result is not what it casts to");
+  if (tg_is_stochastic_cast(node) && (y->dtype != TG_BF16 || !tg_dtype_is_float(x->dtype)))
+    return illegal(v, node, "only floats are rounded stochastically, and only to bf16");
   if (tg_op_is(node->op, TG_IS_MOVE) && x->dtype != y->dtype)
     return illegal(v, node, "a move changes the element type");
   if (tg_op_is(node->op, TG_IS_GEMM) && (tg_in(node, 1)->dtype != x->dtype || !tg_dtype_is_float(y->dtype)))

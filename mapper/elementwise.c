@@ -63,8 +63,8 @@ static bool is_row(const elementwise *e, int operand) {
 }
 
 static tg_stream_kernel plan_of(const elementwise *e) {
-  tg_stream_kernel plan = {.output_kind = tg_stream_kind(e->kernel->output), .more = e->kernel->more_count};
-  for (int i = 0; i < plan.more; i++) plan.more_kind[i] = tg_stream_kind(e->kernel->more[i]);
+  tg_stream_kernel plan = {.output_kind = tg_result_kind(e->kernel->output), .more = e->kernel->more_count};
+  for (int i = 0; i < plan.more; i++) plan.more_kind[i] = tg_result_kind(e->kernel->more[i]);
   for (int i = 0; i < e->operands; i++) {
     int kind = tg_stream_kind(e->values[i]);
     if (e->once[i])

@@ -14,6 +14,17 @@ int tg_stream_kind(const tg_value *value) {
   }
 }
 
+int tg_result_kind(const tg_value *value) {
+  return tg_is_stochastic_cast(value->producer) ? TG_STREAM_BF16SR : tg_stream_kind(value);
+}
+
+const tg_node *tg_stochastic_store(const tg_kernel *kernel) {
+  for (int i = 0; i < tg_kernel_results(kernel); i++)
+    if (tg_is_stochastic_cast(tg_kernel_result(kernel, i)->producer))
+      return tg_kernel_result(kernel, i)->producer;
+  return NULL;
+}
+
 typedef struct emitter {
   tg_mc *mc;
   const tg_kernel *kernel;

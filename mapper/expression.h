@@ -36,7 +36,12 @@ tg_expression_need tg_expression_need_of(tg_arena *arena, const tg_kernel *kerne
  * which rounds to 16-bit formats by itself. */
 tg_mc_ref tg_round_to(tg_mc *mc, tg_dtype dtype, tg_mc_ref value, bool stored);
 
-/* Kind of stream that reads or writes a value. */
+/* Kind of stream that reads a value, or writes it rounded to nearest. */
 int tg_stream_kind(const tg_value *value);
+/* Kind of stream that writes a result of a kernel. */
+int tg_result_kind(const tg_value *value);
+/* The Cast of which the kernel's stores make the result, rounding stochastically, or NULL. There is one at
+ * most. */
+const tg_node *tg_stochastic_store(const tg_kernel *kernel);
 
 #endif

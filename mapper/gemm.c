@@ -288,6 +288,7 @@ static void emit_loads(emission *e) {
 
 static void set_rounding(const emission *e, tg_mx_instr *mx, uint32_t r, uint32_t col) {
   mx->sr[0] = 1;
+  mx->sr_key[0] = TG_KEY_PRODUCT;
   mx->sr_blocks[0] = e->t.sr_blocks;
   mx->sr_tile_delta[2] = (e->t.kc + e->stationary - 1) / e->stationary / e->t.sr_blocks;
   if (e->g->partials > 1) { /* K tiles are counted through all parts */
@@ -399,6 +400,13 @@ static void emit_gemm(emission *e, uint32_t r, uint32_t col) {
 
 /* ---- stores ---- */
 
+tg_gemm_place tg_gemm_place_of(const emission *e, uint32_t r, uint32_t col) {
+  return (tg_gemm_place){.row = (int64_t)row_index(e, r, col) * e->t.mt,
+                         .column = col_first(e, col),
+                         .row_delta = {rows_a_pass(e), 0, e->t.mr},
+                         .column_delta = {0, col_delta(e), 0}};
+}
+
 static void fill_store(const void *user, int exit, uint32_t r, uint32_t col, tg_agcu_instr *store) {
   const emission *e = user;
   (void)exit; /* the only one */
@@ -408,12 +416,12 @@ static void fill_store(const void *user, int exit, uint32_t r, uint32_t col, tg_
   tg_fill_walk(store, &walk, e->out_base, e->out_rest);
   store->rows[0] = e->t.mr;
   store->take[0] = e->t.nt;
-  store->m_first[0] = (int64_t)row_index(e, r, col) * e->t.mt;
-  store->m_delta[0] = rows_a_pass(e);
-  store->m_delta[2] = e->t.mr;
-  store->k_first[0] = col_first(e, col);
-  store->k_delta[1] = col_delta(e);
-  store->convert[0] = tg_stream_kind(g->out) == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
+  tg_gemm_place place = tg_gemm_place_of(e, r, col);
+  store->m_first[0] = place.row;
+  store->k_first[0] = place.column;
+  memcpy(store->m_delta, place.row_delta, sizeof place.row_delta);
+  memcpy(store->k_delta, place.column_delta, sizeof place.column_delta);
+  store->convert[0] = g->out_kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
 }
 
 /* ---- sections and invocations ---- */
@@ -426,9 +434,8 @@ static tg_status emit_section(emission *e, const char *name, int64_t product) {
     return tg_fail(e->c->diag, TG_INVALID, "node \"%s\": the scratchpads are too small", e->g->node->name);
   allocate_sems(e);
   allocate_bases(e, product);
-  tg_exit exit = {.flits = e->t.mr * tg_kind_flits(e->b.m, tg_stream_kind(e->g->out), e->t.nt),
-                  .pieces = 1,
-                  .buffer = e->out};
+  tg_exit exit = {
+      .flits = e->t.mr * tg_kind_flits(e->b.m, e->g->out_kind, e->t.nt), .pieces = 1, .buffer = e->out};
   memcpy(exit.loops, e->piece_loops, sizeof exit.loops);
   tg_exit_init(&e->b, &exit, 2);
   tg_vx_instr microcode = {0};
@@ -451,13 +458,15 @@ static void invoke(emission *e, const char *name) {
   uint64_t macs = (uint64_t)e->g->m * (uint64_t)cols * (uint64_t)e->g->k;
   if (e->g->spread) macs *= (uint64_t)e->g->spread;
   invocation->macs[e->g->format] = macs;
-  invocation->key_nodes[0] = (uint32_t)e->g->node->id;
+  invocation->key_nodes[TG_KEY_PRODUCT] = (uint32_t)e->g->node->id;
+  const tg_node *cast = tg_stochastic_store(e->kernel);
+  if (cast) invocation->key_nodes[TG_KEY_STORE] = (uint32_t)cast->id;
 }
 
 /* Can `product` run in the section that was emitted for e->product, with another base table? Its addresses
  * must leave the same rest modulo 64, and rounding must not see the difference. */
 static bool shares_section(emission *e, int64_t product) {
-  if (e->t.sr_blocks || e->striped) return false;
+  if (e->t.sr_blocks || e->striped || e->g->out_kind == TG_STREAM_BF16SR) return false;
   emission other = *e;
   other.b.bases = 0;
   allocate_bases(&other, product);

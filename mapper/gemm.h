@@ -29,6 +29,7 @@ typedef struct tg_gemm {
   int64_t partials, part; /* chains whose sum is the product, 1: it is one; k of each, at least 1 */
   int format;             /* TG_FMT_* */
   tg_value *a, *b, *out;  /* as they lie in DRAM */
+  int out_kind;           /* kind of stream */
   int a_convert, b_convert;
   tg_operand a_operand, b_operand;
   bool a_turned, b_turned;                        /* stored by k (A), by n (B) */

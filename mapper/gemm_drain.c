@@ -7,6 +7,7 @@
  * the fused nodes. A group of one keeps the sum in its scratchpad. */
 #include "mapper/gemm_emission.h"
 
+#include <assert.h>
 #include <string.h>
 
 typedef tg_gemm_emission emission;
@@ -65,7 +66,7 @@ tg_status tg_gemm_pack_drain(emission *e, tg_vx_instr *out_microcode) {
   y = tg_round_to(&mc, root->dtype, y, !e->kernel->fused_count);
   if (e->kernel->fused_count) y = tg_emit_expression(&mc, c, e->kernel, root, y, streams, g->external_count);
   if (y == TG_MC_NONE) return TG_INVALID;
-  tg_mc_store(&mc, 1 + g->external_count, tg_stream_kind(g->out) == TG_STREAM_FP32, y);
+  tg_mc_store(&mc, 1 + g->external_count, g->out_kind == TG_STREAM_FP32, y);
   if (g->partials > 1) pack_sums(&mc, e);
   tg_status status = tg_mc_pack(&mc, c->program, e->b.section, out_microcode, c->diag);
   if (status) tg_diag_prefix(c->diag, "node \"%s\"", e->kernel->root->name);
@@ -122,6 +123,21 @@ static void set_externals(const emission *e, tg_vx_instr *vop, const step *step)
   }
 }
 
+/* The place of an element in the result, as the STOREs walk it: rows follow each other. */
+static void set_rounding(const emission *e, tg_vx_instr *vop, uint32_t r, uint32_t col) {
+  int64_t row = e->g->out_stride[2];
+  for (int d = 2; d > 0; d--)
+    assert(e->g->out_radix[d - 1] == 1 ||
+           e->g->out_stride[d - 1] == e->g->out_stride[d] * e->g->out_radix[d]);
+  tg_gemm_place place = tg_gemm_place_of(e, r, col);
+  vop->sr_key[0] = TG_KEY_STORE;
+  vop->sr_col[0] = (uint32_t)(e->g->out_offsets[e->product] + place.row * row + place.column);
+  for (int l = 0; l < TG_LEVELS; l++)
+    vop->sr_col_delta[l] = (uint32_t)(place.row_delta[l] * row + place.column_delta[l]);
+  vop->sr_col_row[1] = (uint32_t)row;
+  vop->sr_col_row[2] = tg_lanes(e->b.m);
+}
+
 /* Rows of the VOP: (row of the piece or block, group of 2P columns). */
 static tg_instr *push_step(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
                            const step *step) {
@@ -139,11 +155,11 @@ static tg_instr *push_step(emission *e, uint32_t r, uint32_t col, const tg_vx_in
   bool finish = step->segment == FINISH;
   int result = finish ? 1 + e->g->external_count : SUM_OUT;
   if (finish) set_externals(e, vop, step);
+  if (finish && e->g->out_kind == TG_STREAM_BF16SR) set_rounding(e, vop, r, col);
   if (step->from.buffer)
     set_stream(e, tg_stream_of_mut(vop, finish ? finish_sum_stream(e) : SUM_IN), e->g->sum_kind, &step->from,
                step);
-  set_stream(e, tg_stream_of_mut(vop, result), finish ? tg_stream_kind(e->g->out) : e->g->sum_kind, &step->to,
-             step);
+  set_stream(e, tg_stream_of_mut(vop, result), finish ? e->g->out_kind : e->g->sum_kind, &step->to, step);
   tg_stream_of_mut(vop, result)->store[0] = 1;
   return in;
 }

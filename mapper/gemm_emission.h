@@ -30,6 +30,12 @@ typedef struct tg_gemm_emission {
   int64_t product; /* the first one that this section computes */
 } tg_gemm_emission;
 
+/* Where a tile's pieces begin in the result: the first one, and from index to index of each loop. */
+typedef struct tg_gemm_place {
+  int64_t row, column, row_delta[3], column_delta[3];
+} tg_gemm_place;
+tg_gemm_place tg_gemm_place_of(const tg_gemm_emission *e, uint32_t r, uint32_t col);
+
 /* Do tiles of row r have the whole sum? */
 bool tg_gemm_finishes(const tg_gemm_emission *e, uint32_t r);
 

@@ -29,6 +29,7 @@ static tg_status set_formats(tg_compile *c, const tg_kernel *kernel, tg_gemm *g)
   g->a_turned = g->a_operand.turned;
   g->b_turned = g->b_operand.turned;
   g->out = kernel->output;
+  g->out_kind = tg_result_kind(kernel->output);
   if (a->dtype != b->dtype)
     return tg_fail(c->diag, TG_INVALID,
                    "node \"%s\": operands of types %s and %s cannot be multiplied on the array",

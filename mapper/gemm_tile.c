@@ -48,7 +48,7 @@ uint64_t tg_gemm_b_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tili
 }
 
 uint64_t tg_gemm_out_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
-  uint32_t result = tg_kind_flits(m, tg_stream_kind(g->out), t->nt),
+  uint32_t result = tg_kind_flits(m, g->out_kind, t->nt),
            sum = t->members > 1 ? tg_kind_flits(m, g->sum_kind, t->nt) : 0;
   return (uint64_t)t->mr * (result > sum ? result : sum);
 }
@@ -197,7 +197,7 @@ static void consider_chunks(search *s, tg_gemm_tiling t) {
 }
 
 static void consider_rows(search *s, tg_gemm_tiling t, int64_t tile_rows) {
-  uint32_t out_flits = kind_flits(s, tg_stream_kind(s->g->out), t.nt);
+  uint32_t out_flits = kind_flits(s, s->g->out_kind, t.nt);
   if (out_flits > s->share) return;
   for (int64_t i = 1; i <= SPLITS; i++) {
     int64_t mt = up(tile_rows, i), rows = s->share / out_flits;
@@ -231,7 +231,7 @@ static void consider_products(search *s) {
                       .members = 1,
                       .parts = 1};
   t.passes_m = (uint32_t)up(s->g->spread, tg_tiles(m));
-  uint32_t rows = s->share / kind_flits(s, tg_stream_kind(s->g->out), t.nt);
+  uint32_t rows = s->share / kind_flits(s, s->g->out_kind, t.nt);
   for (t.mr = rows < t.mt ? rows : t.mt; t.mr > 0 && t.mt % t.mr; t.mr--) {
   }
   if (t.mr > 0) consider_chunks(s, t);

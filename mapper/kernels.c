@@ -4,6 +4,7 @@
  * what it casts; it is a kernel of its own only where one of them can do neither. */
 #include "mapper/expression.h"
 #include "mapper/functions.h"
+#include "mapper/gemm.h"
 #include "mapper/operand.h"
 
 #include <string.h>
@@ -123,6 +124,9 @@ static bool can_join(const former *f, const tg_node *node, size_t k, const tg_va
   const tg_kernel *kernel = &f->c->kernels[k];
   const tg_value *result = tg_out(node);
   if (kernel->kind == TG_KERNEL_MOVE || kernel->output != through) return false;
+  if (tg_is_stochastic_cast(through->producer)) return false;
+  bool scattered = kernel->kind == TG_KERNEL_GEMM && tg_gemm_phases(kernel->root) > 1;
+  if (scattered && tg_is_stochastic_cast(node)) return false; /* rows do not follow each other */
   if (through->output_count || !tg_value_same_shape(through, result)) return false;
   for (const tg_use *use = through->uses; use; use = use->next)
     if (use->node != node) return false;
@@ -262,6 +266,7 @@ static bool can_wait(const tg_value *cast) {
 
 static tg_status form_cast(former *f, tg_node *node) {
   tg_value *out = tg_out(node);
+  if (tg_is_stochastic_cast(node)) return form_elementwise(f, node); /* a store rounds, nothing else does */
   if (is_looked_through(out, out, LOOK_THROUGH)) return TG_OK;
   bool free =
       kernel_to_join(f, node) < 0 && !f->waits[tg_in(node, 0)->index] && !tg_is_constant(tg_in(node, 0));

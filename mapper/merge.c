@@ -59,6 +59,12 @@ static bool renames_a_result(const merger *m, const tg_kernel *reader, const tg_
   return false;
 }
 
+/* What a store rounds stochastically is in no register, and an instruction has one key. */
+static bool rounding_parts(const tg_kernel *a, const tg_kernel *b) {
+  const tg_node *first = tg_stochastic_store(a);
+  return first && (tg_stochastic_store(b) || reads(b, tg_out(first)));
+}
+
 /* May `a` run as late as kernel `to`? */
 static bool can_wait(const merger *m, size_t a, size_t to) {
   for (size_t k = a + 1; k < to; k++)
@@ -152,7 +158,7 @@ static bool are_partners(const merger *m, size_t a, size_t b) {
   const tg_kernel *first = &m->kernels[a], *second = &m->kernels[b];
   return first->kind == TG_KERNEL_ELEMENTWISE && tg_value_same_shape(first->output, second->output) &&
          share_a_tensor(first, second) && !renames_a_result(m, second, first) &&
-         (can_wait(m, a, b) || can_hurry(m, b, a));
+         !rounding_parts(first, second) && (can_wait(m, a, b) || can_hurry(m, b, a));
 }
 
 /* Merges kernel b with the nearest partner before it. */

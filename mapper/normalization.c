@@ -89,7 +89,7 @@ tg_status tg_emit_normalization(tg_compile *c, const tg_kernel *kernel) {
   tg_stream_kernel plan = {.inputs = 1,
                            .window = {1},
                            .input_kind = {tg_stream_kind(in)},
-                           .output_kind = tg_stream_kind(out),
+                           .output_kind = tg_result_kind(kernel->output),
                            .whole_rows = true,
                            .column_blocks = 1,
                            .rows = tg_value_elements(in) / columns,

@@ -6,7 +6,7 @@ static tg_value *before_cast(const bool *stored, tg_value *operand) {
   tg_value *value = operand;
   while (value->producer && value->producer->op == TG_OP_RESHAPE) value = tg_in(value->producer, 0);
   const tg_node *cast = value->producer;
-  if (!cast || cast->op != TG_OP_CAST || tg_in(cast, 0)->dtype != TG_F32) return operand;
+  if (!tg_is_plain_cast(cast) || tg_in(cast, 0)->dtype != TG_F32) return operand;
   if (stored && stored[value->index]) return operand;
   return operand->dtype == TG_BF16 || operand->dtype == TG_F16 || operand->dtype == TG_TF32 ? tg_in(cast, 0)
                                                                                             : operand;

@@ -10,6 +10,9 @@
 /* Contexts of an AGCU by use. */
 enum { TG_CTX_LOAD = 0, TG_CTX_AUX = 1, TG_CTX_STORE = 2 };
 
+/* Entries of the key table by use: accumulators of a product, results that a store rounds. */
+enum { TG_KEY_PRODUCT = 0, TG_KEY_STORE = 1 };
+
 typedef struct tg_build {
   tg_compile *c;
   const tg_params *m;

@@ -1,5 +1,7 @@
 #include "mapper/stream.h"
 
+#include "mapper/expression.h"
+
 #include <assert.h>
 
 enum { ROW_VECTORS = 4 };
@@ -332,6 +334,24 @@ static void set_vector(const emission *e, tg_stream *s, int v) {
       tg_kind_flits(e->b.m, e->plan->vector_kind[v], tg_lanes(e->b.m));
 }
 
+/* The output is dense, so the place of an element among all of it is an affine function of the loops. */
+static void set_rounding(const emission *e, tg_vx_instr *vop, uint32_t r, uint32_t col) {
+  const tg_stream_kernel *plan = e->plan;
+  const tg_walk_plan *out = &plan->output;
+  int64_t row = out->columns, lanes = tg_lanes(e->b.m), chunk = row * e->chunk_rows, dense = row;
+  for (int d = 2; d >= 0; d--) {
+    assert(out->element_stride == 1 && (out->stride[d] == dense || out->radix[d] == 1));
+    dense *= out->radix[d];
+  }
+  vop->sr_key[0] = TG_KEY_STORE;
+  vop->sr_col[0] = (uint32_t)(out->offset + (r * e->b.m->cols + col) * chunk);
+  vop->sr_col_delta[0] = (uint32_t)(tg_tiles(e->b.m) * chunk);
+  vop->sr_col_delta[1] = plan->take;
+  vop->sr_col_row[1] = (uint32_t)row;
+  vop->sr_col_row[2] = plan->whole_rows ? (uint32_t)row : lanes;
+  vop->sr_col_j[1] = plan->whole_rows ? lanes : 0;
+}
+
 static void emit_vop(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode, int repeat) {
   const tg_stream_kernel *plan = e->plan;
   tg_queue *queue = &tg_build_tile(&e->b, r, col)->vx;
@@ -362,6 +382,7 @@ static void emit_vop(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *m
   for (int x = 0; x <= plan->more; x++) {
     set_stream(e, tg_stream_of_mut(vop, result_number(plan, x)), result_kind(plan, x), &e->exits[x].buffer,
                true, 1);
+    if (result_kind(plan, x) == TG_STREAM_BF16SR) set_rounding(e, vop, r, col);
     tg_set_wait(in, 1 + x, e->exits[x].out_free, false);
     tg_set_post(in, 1 + x, TG_POST_LOCAL, 0, e->exits[x].out_full, false);
   }
@@ -440,6 +461,8 @@ tg_status tg_emit_stream_kernel(tg_compile *c, const tg_kernel *kernel, const tg
   }
   for (uint32_t r = 0; r < c->m->rows; r++) emit_vector_loads(&e, r);
   tg_exit_emit(&e.b, e.exits, 1 + plan->more, fill_store, &e);
-  tg_build_invoke(&e.b, name);
+  tg_invocation *invocation = tg_build_invoke(&e.b, name);
+  const tg_node *cast = tg_stochastic_store(kernel);
+  if (cast) invocation->key_nodes[TG_KEY_STORE] = (uint32_t)cast->id;
   return TG_OK;
 }

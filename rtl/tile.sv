@@ -192,7 +192,8 @@ module tile (
   vx u_vx (
       .clk_i, .rst_ni, .cfg_we_i(cfg_vx_word || cfg_vx_constant), .cfg_sel_i(cfg_vx_constant),
       .cfg_addr_i(cfg_slot_i), .cfg_data_i(cfg_data_i[63:0]), .head_valid_i(head_valid[1]), .head_i(vx_in),
-      .s_addr_i(vx_addr), .issue_o(issue[1]), .end_o(end_o[1]), .idle_for_sync_o(vx_idle),
+      .idx_i(vx_idx), .s_addr_i(vx_addr), .sr_key_i(keys_q[vx_in.sr_key]), .issue_o(issue[1]), .end_o(end_o[1]),
+      .idle_for_sync_o(vx_idle),
       .ld_req_o(req[2]), .ld_row_o(rows[2*16+:16]), .ld_rdata_i(rdata[2*W+:W]), .st_req_o(req[4]),
       .st_row_o(rows[4*16+:16]), .st_data_o(vx_wdata), .ld_own_o(own[2*NB+:NB]), .st_own_o(own[3*NB+:NB]),
       .acc_rd_req_o(acc_req), .acc_rd_row_o(acc_row), .acc_rd_data_i(acc_data), .acc_own_o(vx_acc_own)

@@ -1,8 +1,8 @@
 // The vector unit: 2P FP32 lanes, 32 registers for each of L rows in flight (docs/machine.md, section 5).
 //
 // In the cycle of a word-slot the operands are read, the ALU starts, a load requests its row and a store's operand is
-// converted; results of ALU and load are written L cycles later, in the cycle of the next word's same slot, which sees
-// them already.
+// converted (for stochastic rounding the columns are hashed, and the operand is converted in the next cycle); results of
+// ALU and load are written L cycles later, in the cycle of the next word's same slot, which sees them already.
 module vx (
   input  logic                                clk_i,
   input  logic                                rst_ni,
@@ -12,7 +12,9 @@ module vx (
   input  logic [63:0]                         cfg_data_i,
   input  logic                                head_valid_i,
   input  tegula_pkg::vx_instr_t               head_i,
+  input  logic [2:0][19:0]                    idx_i,
   input  logic [5:0][15:0]                    s_addr_i,
+  input  logic [31:0]                         sr_key_i,
   output logic                                issue_o,
   output logic                                end_o,
   output logic                                idle_for_sync_o,
@@ -39,6 +41,7 @@ module vx (
   localparam logic [2:0] KindBf16 = 3'd2;
   localparam logic [2:0] KindFp16 = 3'd3;
   localparam logic [2:0] KindAcc = 3'd4;
+  localparam logic [2:0] KindBf16Sr = 3'd6;
 
   // Configuration
   logic [tegula_pkg::UCODE_BITS-1:0] words_q [tegula_pkg::MICROCODE_WORDS];
@@ -58,10 +61,12 @@ module vx (
   logic [5:0][2:0] kind;
   logic [5:0][5:0] lane;
   logic [49:0] tail_left;
+  logic [31:0] sr_row_hash, sr_col;
   tegula_pkg::ucode_t word;
 
   vx_control u_control (
-    .clk_i, .rst_ni, .head_valid_i, .head_i, .s_addr_i, .issue_o, .end_o, .ld_own_o, .st_own_o, .acc_own_o,
+    .clk_i, .rst_ni, .head_valid_i, .head_i, .idx_i, .s_addr_i, .sr_key_i, .issue_o, .end_o, .ld_own_o, .st_own_o,
+    .acc_own_o,
     .idle_o     (idle_for_sync_o),
     .active_o   (active),
     .slot_o     (slot),
@@ -69,7 +74,9 @@ module vx (
     .address_o  (address),
     .kind_o     (kind),
     .lane_o     (lane),
-    .tail_left_o(tail_left)
+    .tail_left_o(tail_left),
+    .sr_row_hash_o(sr_row_hash),
+    .sr_col_o   (sr_col)
   );
   assign word = words_q[pc];
 
@@ -232,17 +239,34 @@ module vx (
   always_ff @(posedge clk_i) begin
     if (st_on) st_row_o <= address[word.st_stream] + {15'd0, st_kind == KindFp32 && word.st_half};
   end
+  logic st_sr_q;
+  logic [32*P-1:0] st_exact_q, st_drawn;
+  always_ff @(posedge clk_i) begin
+    if (st_on) st_sr_q <= st_kind == KindBf16Sr;
+  end
+  assign st_data_o = st_sr_q ? st_drawn : st_exact_q;
   for (genvar i = 0; i < P; i++) begin : gen_store
     logic [31:0] full;
     always_ff @(posedge clk_i) begin
       if (st_on) begin
         if (st_kind == KindBf16)
-          st_data_o[32*i+:32] <= {fp_pkg::to_bf16(value[3][32*(2*i+1)+:32]), fp_pkg::to_bf16(value[3][64*i+:32])};
+          st_exact_q[32*i+:32] <= {fp_pkg::to_bf16(value[3][32*(2*i+1)+:32]), fp_pkg::to_bf16(value[3][64*i+:32])};
         else if (st_kind == KindFp16)
-          st_data_o[32*i+:32] <= {fp_pkg::to_fp16(value[3][32*(2*i+1)+:32]), fp_pkg::to_fp16(value[3][64*i+:32])};
-        else st_data_o[32*i+:32] <= fp_pkg::is_nan(full) ? fp_pkg::QuietNan : full;
+          st_exact_q[32*i+:32] <= {fp_pkg::to_fp16(value[3][32*(2*i+1)+:32]), fp_pkg::to_fp16(value[3][64*i+:32])};
+        else st_exact_q[32*i+:32] <= fp_pkg::is_nan(full) ? fp_pkg::QuietNan : full;
       end
     end
     assign full = word.st_half ? value[3][32*(P+i)+:32] : value[3][32*i+:32];
+  end
+  for (genvar i = 0; i < N; i++) begin : gen_store_stochastic
+    logic [31:0] value_q, col_hash_q, mixed;
+    always_ff @(posedge clk_i) begin
+      if (st_on && st_kind == KindBf16Sr) begin
+        value_q <= value[3][32*i+:32];
+        col_hash_q <= fp_pkg::mix(sr_col + 32'(i));
+      end
+    end
+    assign mixed = fp_pkg::mix(sr_row_hash + col_hash_q);
+    assign st_drawn[16*i+:16] = fp_pkg::to_bf16_stochastic(value_q, mixed[31:16]);
   end
 endmodule

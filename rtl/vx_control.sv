@@ -1,12 +1,14 @@
 // Sequencing of a VOP (docs/machine.md, section 5): groups of L rows, segments, repeats, words, slots; the stream
 // addresses of each word-slot. One row's addresses are computed a cycle: of the first group while the VOP is set up, of
-// each next group during the last word of the group before it.
+// each next group during the last word of the group before it. So are the columns that stochastic rounding hashes.
 module vx_control (
   input  logic                                    clk_i,
   input  logic                                    rst_ni,
   input  logic                                    head_valid_i,
   input  tegula_pkg::vx_instr_t                   head_i,
+  input  logic [2:0][19:0]                        idx_i,
   input  logic [5:0][15:0]                        s_addr_i,
+  input  logic [31:0]                             sr_key_i,   // of head_i
   output logic                                    issue_o,
   output logic                                    end_o,
   output logic                                    idle_o,
@@ -20,7 +22,9 @@ module vx_control (
   output logic [6*16-1:0]                         address_o,  // of each stream, low half
   output logic [6*3-1:0]                          kind_o,
   output logic [6*6-1:0]                          lane_o,
-  output logic [49:0]                             tail_left_o // elements from this j on, signed
+  output logic [49:0]                             tail_left_o, // elements from this j on, signed
+  output logic [31:0]                             sr_row_hash_o,
+  output logic [31:0]                             sr_col_o     // column of lane 0 plus the key of the columns
 );
   localparam int unsigned L = tegula_pkg::FMA_LATENCY;
   localparam int unsigned NB = tegula_pkg::BANKS;
@@ -29,6 +33,7 @@ module vx_control (
   localparam int unsigned SlotW = $clog2(L);
   localparam int unsigned PcW = $clog2(tegula_pkg::MICROCODE_WORDS);
   localparam logic [2:0] KindAcc = 3'd4;
+  localparam logic [2:0] KindBf16Sr = 3'd6;
   localparam logic [SlotW-1:0] LastSlot = SlotW'(L - 1);
 
   // The streams as arrays
@@ -127,6 +132,8 @@ module vx_control (
       lane_q <= head_lane;
       row_step_q <= head_row;
       j_step_q <= head_j;
+      sr_col_row_q <= head_i.sr_col_row;
+      sr_col_j_q <= head_i.sr_col_j;
       ld_own_q <= ld_own;
       st_own_q <= st_own;
       acc_own_q <= acc_own;
@@ -135,12 +142,52 @@ module vx_control (
   assign kind_o = kind_q;
   assign lane_o = lane_q;
 
+  // Stochastic rounding: the tile key, then the row's hash and the columns' key, in the three cycles after the issue.
+  logic rounds;
+  logic [1:0] sr_step_q;
+  logic [2:0][19:0] idx_q;
+  logic [2:0][31:0] sr_col_delta_q, sr_col_row_q;
+  logic [1:0][31:0] sr_col_j_q;
+  logic [31:0] sr_key_q, sr_tile_q, sr_row_q, sr_col_q;
+  always_comb begin
+    rounds = 1'b0;
+    for (int unsigned t = 0; t < 6; t++) if (head_kind[t] == KindBf16Sr) rounds = 1'b1;
+  end
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) sr_step_q <= 2'd0;
+    else if (issue_o) sr_step_q <= {1'b0, rounds};
+    else if (sr_step_q != 2'd0) sr_step_q <= sr_step_q + 2'd1;
+  end
+  always_ff @(posedge clk_i) begin
+    if (issue_o && rounds) begin
+      idx_q <= idx_i;
+      sr_key_q <= sr_key_i;
+      sr_tile_q <= {8'd0, head_i.sr_tile};
+      sr_row_q <= head_i.sr_row;
+      sr_col_q <= head_i.sr_col;
+      sr_col_delta_q <= head_i.sr_col_delta;
+    end
+    if (sr_step_q == 2'd1) begin
+      sr_tile_q <= sr_key_q ^ fp_pkg::mix(sr_tile_q + 32'h9E37_79B9);
+      sr_col_q <= sr_col_q + {12'd0, idx_q[0]} * sr_col_delta_q[0] + {12'd0, idx_q[1]} * sr_col_delta_q[1] +
+                  {12'd0, idx_q[2]} * sr_col_delta_q[2];
+    end
+    if (sr_step_q == 2'd2) sr_tile_q <= fp_pkg::mix(sr_tile_q);
+    if (sr_step_q == 2'd3) begin
+      sr_row_q <= fp_pkg::mix(sr_tile_q + sr_row_q);
+      sr_col_q <= sr_col_q + (sr_tile_q ^ 32'h85EB_CA6B);
+    end
+  end
+  assign sr_row_hash_o = sr_row_q;
+
   // Rows: digits and addresses of the next row, kept for the start of each digit's current iteration; the rows of the
   // group by slot.
   logic [2:0][15:0] digit_q;
   logic [15:0] rows_left_q;  // not yet in a group
   logic [5:0][2:0][15:0] row_addr_q;
   logic [L-1:0][5:0][15:0] slot_addr_q;
+  logic [2:0][31:0] row_col_q;
+  logic [L-1:0][31:0] slot_col_q;
   logic [L-1:0] slot_used_q;
   logic take_row, inner_end, middle_end, group_end;
 
@@ -153,6 +200,7 @@ module vx_control (
       rows_left_q <= head_i.rows;
       digit_q <= '0;
       for (int unsigned t = 0; t < 6; t++) row_addr_q[t] <= {3{s_addr_i[t]}};
+      row_col_q <= '0;
     end else if (take_row) begin
       slot_used_q[slot_q] <= rows_left_q != 16'd0;
       if (rows_left_q != 16'd0) rows_left_q <= rows_left_q - 16'd1;
@@ -169,6 +217,15 @@ module vx_control (
           row_addr_q[t] <= {3{row_addr_q[t][0] + row_step_q[t][0]}};
         end
       end
+      slot_col_q[slot_q] <= row_col_q[2];
+      if (!inner_end) begin
+        row_col_q[2] <= row_col_q[2] + sr_col_row_q[2];
+      end else if (!middle_end) begin
+        row_col_q[2] <= row_col_q[1] + sr_col_row_q[1];
+        row_col_q[1] <= row_col_q[1] + sr_col_row_q[1];
+      end else begin
+        row_col_q <= {3{row_col_q[0] + sr_col_row_q[0]}};
+      end
     end
   end
 
@@ -177,6 +234,7 @@ module vx_control (
   logic [9:0] word_q;
   logic [1:0][15:0] j_q;
   logic [5:0][1:0][15:0] j_addr_q;
+  logic [1:0][31:0] j_col_q;
   logic [49:0] tail_left_q;
   logic [15:0] group_left_q;  // rows from this group on
   logic word_last, pass_last, j_inner_end, seg_last;
@@ -215,6 +273,7 @@ module vx_control (
           seg_q <= phase_q == Setup || seg_last ? seg_first : seg_next;
           j_q <= '0;
           j_addr_q <= '0;
+          j_col_q <= '0;
           tail_left_q <= {18'd0, tail_n_q};
         end else begin
           j_q[1] <= j_inner_end ? 16'd0 : j_q[1] + 16'd1;
@@ -224,6 +283,8 @@ module vx_control (
             j_addr_q[t][1] <= j_inner_end ? j_addr_q[t][0] + j_step_q[t][0] : j_addr_q[t][1] + j_step_q[t][1];
             if (j_inner_end) j_addr_q[t][0] <= j_addr_q[t][0] + j_step_q[t][0];
           end
+          j_col_q[1] <= j_inner_end ? j_col_q[0] + sr_col_j_q[0] : j_col_q[1] + sr_col_j_q[1];
+          if (j_inner_end) j_col_q[0] <= j_col_q[0] + sr_col_j_q[0];
         end
       end
     end
@@ -233,6 +294,7 @@ module vx_control (
   assign pc_o = pc[PcW-1:0];
   assign active_o = phase_q == Run && slot_used_q[slot_q];
   assign tail_left_o = tail_left_q;
+  assign sr_col_o = sr_col_q + slot_col_q[slot_q] + j_col_q[1];
   for (genvar t = 0; t < 6; t++) begin : gen_address
     assign address_o[16*t+:16] = slot_addr_q[slot_q][t] + j_addr_q[t][1];
   end

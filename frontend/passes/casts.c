@@ -13,7 +13,7 @@ static bool widens(tg_dtype from, tg_dtype to) {
 /* Cast(Cast(x, wide), to) is Cast(x, to) where the inner one lost nothing. */
 static void skip_widening(tg_node *node) {
   const tg_node *inner = tg_in(node, 0)->producer;
-  if (inner && inner->op == TG_OP_CAST && widens(tg_in(inner, 0)->dtype, tg_out(inner)->dtype))
+  if (tg_is_plain_cast(inner) && widens(tg_in(inner, 0)->dtype, tg_out(inner)->dtype))
     tg_node_set_input(node, 0, tg_in(inner, 0));
 }
 
@@ -22,6 +22,7 @@ static void skip_widening(tg_node *node) {
 static void share(tg_graph *graph, tg_node *node, tg_value **first, int value_count) {
   const tg_value *x = tg_in(node, 0);
   if (x->index >= value_count) return;
+  if (tg_is_stochastic_cast(node)) return;
   tg_value **slot = &first[(size_t)x->index * TG_DTYPE_COUNT + tg_out(node)->dtype];
   if (!*slot) {
     *slot = tg_out(node);
@@ -87,6 +88,6 @@ static void absorb_into_consumers(tg_node *cast) {
 
 void tg_pass_absorb_casts(tg_graph *graph) {
   TG_FOR_NODES_SAFE(graph, node)
-  if (node->op == TG_OP_CAST && !absorb_into_producer(graph, node)) absorb_into_consumers(node);
+  if (tg_is_plain_cast(node) && !absorb_into_producer(graph, node)) absorb_into_consumers(node);
   tg_pass_remove_dead(graph);
 }

@@ -7,7 +7,7 @@
 /* The constant that the value is, or that the precision policy casts: what is computed from it is rounded
  * once, at the end. NULL: none. */
 static const tg_value *constant_behind(const tg_value *value) {
-  if (value && value->producer && value->producer->op == TG_OP_CAST) value = tg_in(value->producer, 0);
+  if (value && tg_is_plain_cast(value->producer)) value = tg_in(value->producer, 0);
   return tg_is_constant(value) && !value->elided ? value : NULL;
 }
 

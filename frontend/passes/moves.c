@@ -23,6 +23,7 @@ static void hoist(tg_graph *graph, tg_node *cast) {
     tg_node *move = tg_in(cast, 0)->producer;
     bool alone = move && tg_in(cast, 0)->use_count == 1 && !tg_in(cast, 0)->output_count;
     if (!alone) return;
+    if (move->op != TG_OP_RESHAPE && tg_is_stochastic_cast(cast)) return; /* elements keep their places */
     if (move->op != TG_OP_RESHAPE && move->op != TG_OP_TRANSPOSE && !can_round_before(move, cast)) return;
     tg_value *from = tg_in(move, 0), *moved = tg_out(move), *result = tg_out(cast);
     tg_value_replace(graph, result, moved);

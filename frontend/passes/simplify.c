@@ -88,7 +88,7 @@ void tg_pass_remove_identity(tg_graph *graph) {
 }
 
 static bool is_foldable(const tg_node *node) {
-  if (node->op == TG_OP_REDUCE_PARTIALS && tg_attr_int(node, TG_ATTR_STOCHASTIC))
+  if (tg_attr_find(node, TG_ATTR_STOCHASTIC) && tg_attr_int(node, TG_ATTR_STOCHASTIC))
     return false; /* the run's seed */
   if (node->op == TG_OP_MATMUL && tg_attr_int(node, TG_ATTR_ACCUMULATION)) return false;
   for (int i = 0; i < node->input_count; i++) {

@@ -54,7 +54,7 @@ static const int64_t *perm_to_sink(const tg_node *node) {
   bool broadcasts = tg_op_is(node->op, TG_IS_ELEMENTWISE);
   bool reduces = tg_op_is(node->op, TG_IS_REDUCE) && tg_attr_int(node, TG_ATTR_KEEPDIMS);
   bool by_axis = tg_op_is(node->op, TG_IS_BY_AXIS) && tg_in(node, 0)->rank == tg_out(node)->rank;
-  if (!broadcasts && !reduces && !by_axis && node->op != TG_OP_CONCAT && node->op != TG_OP_CAST) return NULL;
+  if (!broadcasts && !reduces && !by_axis && node->op != TG_OP_CONCAT && !tg_is_plain_cast(node)) return NULL;
   const tg_value *y = tg_out(node);
   const int64_t *perm = NULL;
   for (int i = 0; i < node->input_count && !perm; i++)

@@ -65,7 +65,7 @@ static tg_dtype written_dtype(const tg_cast_pass *p, const tg_value *x) {
 /* RAF counts what stands before a conversion of the model. */
 static tg_dtype counted_dtype(const tg_cast_pass *p, const tg_value *x) {
   const tg_node *cast = x->producer;
-  bool looks = p->options->family == TG_FAMILY_RAF && cast && cast->op == TG_OP_CAST;
+  bool looks = p->options->family == TG_FAMILY_RAF && tg_is_plain_cast(cast);
   return looks && tg_dtype_is_float(tg_in(cast, 0)->dtype) ? tg_in(cast, 0)->dtype : x->dtype;
 }
 

@@ -78,7 +78,7 @@ static bool may_share(const tg_cast_pass *p, const tg_node *node, const tg_value
 /* RAF takes what stands before a conversion of the model rather than convert back. */
 static tg_value *before_cast(const tg_cast_pass *p, tg_value *x, tg_dtype dtype) {
   const tg_node *cast = x->producer;
-  bool back = p->options->family == TG_FAMILY_RAF && cast && cast->op == TG_OP_CAST;
+  bool back = p->options->family == TG_FAMILY_RAF && tg_is_plain_cast(cast);
   return back && tg_in(cast, 0)->dtype == dtype ? tg_in(cast, 0) : NULL;
 }
 
@@ -247,6 +247,10 @@ static bool touches_floats(const tg_node *node) {
 
 static tg_status decide(tg_cast_pass *p, const tg_node *node, tg_verdict *verdict) {
   bool converted = behind_conversion(p, node);
+  if (tg_is_stochastic_cast(node)) {
+    as_written(p, node, "rounded stochastically: as written", "docs/numerics.md", verdict);
+    return TG_OK;
+  }
   if (!node->disable_graphamp && tg_forward_decide(p, node, verdict)) return TG_OK;
   if (mixed_precision_op(p, node, verdict)) return TG_OK;
   if (node->disable_graphamp) {

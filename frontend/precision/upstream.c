@@ -7,7 +7,8 @@ static bool takes_lower(const tg_cast_pass *p, const tg_use *use) {
   const tg_node *node = use->node;
   if (node->forward >= 0) return true; /* it follows a node that was asked */
   if (node->disable_graphamp) return p->written[use->value->index] == p->lower;
-  if (node->op == TG_OP_CAST) return (tg_dtype)tg_attr_int(node, TG_ATTR_TO) == p->lower;
+  if (node->op == TG_OP_CAST)
+    return tg_is_plain_cast(node) && (tg_dtype)tg_attr_int(node, TG_ATTR_TO) == p->lower;
   const tg_graphamp_row *row = tg_graphamp_find(p->options->preset, node);
   tg_need need = tg_op_is(node->op, TG_IS_GEMM) && use->input > 1 ? row->others : row->operands;
   if (need == TG_NEED_UPSTREAM) return p->wants_lower[tg_out(node)->index];

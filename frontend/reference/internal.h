@@ -29,6 +29,8 @@ void tg_reference_trilu(const tg_node *node, const void *const *inputs, void *ou
 void tg_reference_gather(const tg_node *node, const void *const *inputs, void *output);
 void tg_reference_scatter_add(const tg_node *node, const void *const *inputs, void *output);
 void tg_reference_cast(const tg_node *node, const void *const *inputs, void *output);
+void tg_reference_stochastic_cast(const tg_node *node, const tg_reference_draw *draw,
+                                  const void *const *inputs, void *output);
 
 /* The elements of a tensor widened to fp32, in memory the caller frees. */
 float *tg_reference_widen(const tg_value *value, const void *data);

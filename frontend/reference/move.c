@@ -1,6 +1,9 @@
 /* Operators that move elements with their bits, and Cast. */
 #include "frontend/reference/internal.h"
 
+#include "frontend/base/float_formats.h"
+#include "frontend/base/stochastic.h"
+
 #include <string.h>
 
 void tg_reference_copy(const tg_node *node, const void *const *inputs, void *output) {
@@ -60,4 +63,16 @@ void tg_reference_cast(const tg_node *node, const void *const *inputs, void *out
   const tg_value *x = tg_in(node, 0), *y = tg_out(node);
   size_t count = (size_t)tg_value_elements(y);
   for (size_t i = 0; i < count; i++) cast_element(output, y->dtype, inputs[0], x->dtype, i);
+}
+
+/* Row 0 and the element's index as column (docs/numerics.md). */
+void tg_reference_stochastic_cast(const tg_node *node, const tg_reference_draw *draw,
+                                  const void *const *inputs, void *output) {
+  uint32_t key = tg_sr_tile_key(tg_sr_key(draw->seed, draw->step, (uint32_t)node->id), 0),
+           row = tg_sr_row_hash(key, 0);
+  size_t count = (size_t)tg_value_elements(tg_out(node));
+  uint16_t *bits = output;
+  for (size_t i = 0; i < count; i++)
+    bits[i] = tg_bf16_stochastic(tg_f32_bits(tg_load_f32(inputs[0], tg_in(node, 0)->dtype, i)),
+                                 tg_sr_r16(row, tg_sr_col_hash(key, (uint32_t)i)));
 }

@@ -17,7 +17,8 @@ float *tg_reference_widen(const tg_value *value, const void *data) {
   return wide;
 }
 
-void tg_reference_node(const tg_node *node, const void *const *inputs, void *const *outputs) {
+static void evaluate(const tg_node *node, const tg_reference_draw *draw, const void *const *inputs,
+                     void *const *outputs) {
   void *y = outputs[0];
   if (tg_op_is(node->op, TG_IS_REDUCE)) {
     tg_reference_reduction(node, inputs, y);
@@ -62,9 +63,18 @@ void tg_reference_node(const tg_node *node, const void *const *inputs, void *con
   case TG_OP_TRILU: tg_reference_trilu(node, inputs, y); break;
   case TG_OP_GATHER: tg_reference_gather(node, inputs, y); break;
   case TG_OP_SCATTER_ADD: tg_reference_scatter_add(node, inputs, y); break;
-  case TG_OP_CAST: tg_reference_cast(node, inputs, y); break;
+  case TG_OP_CAST:
+    if (tg_is_stochastic_cast(node))
+      tg_reference_stochastic_cast(node, draw, inputs, y);
+    else
+      tg_reference_cast(node, inputs, y);
+    break;
   default: assert(tg_op_is(node->op, TG_IS_ELEMENTWISE)); tg_reference_elementwise(node, inputs, y);
   }
+}
+
+void tg_reference_node(const tg_node *node, const void *const *inputs, void *const *outputs) {
+  evaluate(node, &(tg_reference_draw){0}, inputs, outputs);
 }
 
 static int64_t window_elements(const tg_node *node) {
@@ -112,6 +122,7 @@ int64_t tg_reference_cost(const tg_node *node) {
 /* Tensors by value->index; results are freed after their last use. */
 typedef struct run {
   const tg_graph *graph;
+  const tg_reference_draw *draw;
   const void **data;
   int *uses_left;
 } run;
@@ -132,7 +143,7 @@ static void run_node(run *r, const tg_node *node) {
     if (tg_in(node, i)) inputs[i] = r->data[tg_in(node, i)->index];
   void **outputs = scratch((size_t)node->output_count, sizeof *outputs);
   for (int i = 0; i < node->output_count; i++) outputs[i] = scratch(bytes_of(node->outputs[i]), 1);
-  tg_reference_node(node, inputs, outputs);
+  evaluate(node, r->draw, inputs, outputs);
   for (int i = 0; i < node->input_count; i++) drop_operand(r, tg_in(node, i));
   for (int i = 0; i < node->output_count; i++) {
     bool used = r->uses_left[node->outputs[i]->index] > 0;
@@ -144,7 +155,12 @@ static void run_node(run *r, const tg_node *node) {
 }
 
 void tg_reference_run(const tg_graph *graph, const void *const *inputs, void *const *outputs) {
-  run r = {graph, scratch((size_t)graph->value_count, sizeof *r.data),
+  tg_reference_run_drawing(graph, &(tg_reference_draw){0}, inputs, outputs);
+}
+
+void tg_reference_run_drawing(const tg_graph *graph, const tg_reference_draw *draw, const void *const *inputs,
+                              void *const *outputs) {
+  run r = {graph, draw, scratch((size_t)graph->value_count, sizeof *r.data),
            scratch((size_t)graph->value_count, sizeof *r.uses_left)};
   for (int i = 0; i < graph->value_count; i++) {
     r.data[i] = graph->values[i]->data;

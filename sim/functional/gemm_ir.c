@@ -136,14 +136,7 @@ static void emit_round(tg_text *t, uint32_t v, uint32_t acc_lanes) {
   tg_text_add(t, "  %%rv = shufflevector <%u x i32> %%ri, <%u x i32> poison, <%u x i32> zeroinitializer\n", v,
               v, v);
   tg_text_add(t, "  %%h = add <%u x i32> %%rv, %%col\n", v);
-  tg_ir_mix(t, v, "mx", "%h");
-  tg_text_add(t, "  %%r = lshr <%u x i32> %%mx, splat (i32 16)\n", v);
-  tg_text_add(t, "  %%sum = add <%u x i32> %%b, %%r\n", v);
-  tg_text_add(t, "  %%cut = and <%u x i32> %%sum, splat (i32 -65536)\n", v);
-  tg_text_add(t, "  %%mag = and <%u x i32> %%b, splat (i32 2147483647)\n", v);
-  tg_text_add(t, "  %%special = icmp uge <%u x i32> %%mag, splat (i32 2139095040)\n", v);
-  tg_text_add(t, "  %%kept = select <%u x i1> %%special, <%u x i32> %%b, <%u x i32> %%cut\n", v, v, v);
-  tg_ir_canonical(t, v, "q", "%kept");
+  tg_ir_bf16_stochastic(t, v, "q", "%b", "%h");
   tg_text_add(t, "  store <%u x i32> %%q, ptr %%cp, align 4\n", v);
   row_loop_end(t);
 }

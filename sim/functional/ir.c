@@ -144,3 +144,19 @@ void tg_ir_mix(tg_text *t, unsigned n, const char *name, const char *in) {
     snprintf(from, sizeof from, "%%%s%s", name, suffix);
   }
 }
+
+void tg_ir_bf16_stochastic(tg_text *t, unsigned n, const char *name, const char *in, const char *hashes) {
+  OWN(own, name);
+  char mixed[72], kept[72];
+  snprintf(mixed, sizeof mixed, "%s.x", name);
+  snprintf(kept, sizeof kept, "%s.k", own);
+  tg_ir_mix(t, n, mixed, hashes);
+  with(t, n, name, ".r", "lshr", own, ".x", 16);
+  tg_text_add(t, "  %%%s.s = add <%u x i32> %s, %%%s.r\n", name, n, in, name);
+  with(t, n, name, ".c", "and", own, ".s", 0xffff0000u);
+  with(t, n, name, ".m", "and", in, "", 0x7fffffff);
+  compare(t, n, name, ".e", "uge", own, ".m", 0x7f800000);
+  tg_text_add(t, "  %%%s.k = select <%u x i1> %%%s.e, <%u x i32> %s, <%u x i32> %%%s.c\n", name, n, name, n,
+              in, n, name);
+  tg_ir_canonical(t, n, name, kept);
+}

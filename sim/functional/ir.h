@@ -22,5 +22,8 @@ void tg_ir_exponent(tg_text *text, unsigned lanes, const char *name, const char 
 void tg_ir_mantissa(tg_text *text, unsigned lanes, const char *name, const char *in);
 void tg_ir_scale(tg_text *text, unsigned lanes, const char *name, const char *in, const char *by);
 void tg_ir_mix(tg_text *text, unsigned lanes, const char *name, const char *in); /* tg_mix */
+/* tg_bf16_stochastic, widened; `hashes` are the sums of row and column hashes. */
+void tg_ir_bf16_stochastic(tg_text *text, unsigned lanes, const char *name, const char *in,
+                           const char *hashes);
 
 #endif

@@ -208,6 +208,25 @@ static void load(const vop *v, slot *s, const tg_ucode *w, uint32_t rho, uint32_
   }
 }
 
+/* The random number of lane i in the row and j that store now. */
+static uint32_t drawn(const vop *v, uint32_t rho, uint32_t j, uint32_t i) {
+  const tg_vx_instr *in = v->in;
+  uint32_t r2 = rho % (uint32_t)in->row_count[2], rest = rho / (uint32_t)in->row_count[2];
+  uint32_t r1 = rest % (uint32_t)in->row_count[1], r0 = rest / (uint32_t)in->row_count[1];
+  uint32_t j1 = j % (uint32_t)in->j_count[1], j0 = j / (uint32_t)in->j_count[1];
+  uint32_t column = (uint32_t)in->sr_col[0] + tg_execution_advance(v->x, in->sr_col_delta) +
+                    r0 * (uint32_t)in->sr_col_row[0] + r1 * (uint32_t)in->sr_col_row[1] +
+                    r2 * (uint32_t)in->sr_col_row[2] + j0 * (uint32_t)in->sr_col_j[0] +
+                    j1 * (uint32_t)in->sr_col_j[1] + i;
+  uint32_t tile_key = tg_sr_tile_key(v->state->keys[in->sr_key[0]], (uint32_t)in->sr_tile[0]);
+  return tg_sr_r16(tg_sr_row_hash(tile_key, (uint32_t)in->sr_row[0]), tg_sr_col_hash(tile_key, column));
+}
+
+static uint16_t narrowed(const vop *v, int64_t kind, uint32_t value, uint32_t rho, uint32_t j, uint32_t i) {
+  if (kind == TG_STREAM_BF16SR) return tg_bf16_stochastic(value, drawn(v, rho, j, i));
+  return kind == TG_STREAM_BF16 ? tg_bf16_from_f32(value) : tg_fp16_from_f32(value);
+}
+
 static void store(const vop *v, const uint32_t *value, const tg_ucode *w, uint32_t rho, uint32_t j) {
   const tg_stream *stream = tg_stream_of(v->in, w->st_stream);
   uint8_t *flit = tg_pad_row(v->state, v->tile, stream_address(v, w->st_stream, rho, j, w->st_half));
@@ -217,8 +236,7 @@ static void store(const vop *v, const uint32_t *value, const tg_ucode *w, uint32
     memcpy(flit + 4 * i, &bits, 4);
   }
   for (uint32_t i = 0; stream->kind[0] != TG_STREAM_FP32 && i < v->lanes; i++) {
-    uint16_t half =
-        stream->kind[0] == TG_STREAM_BF16 ? tg_bf16_from_f32(value[i]) : tg_fp16_from_f32(value[i]);
+    uint16_t half = narrowed(v, stream->kind[0], value[i], rho, j, i);
     memcpy(flit + 2 * i, &half, 2);
   }
 }

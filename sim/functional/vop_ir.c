@@ -5,6 +5,7 @@
  * canonical before an operation that keeps bits sees it. */
 #include "sim/functional/ir.h"
 #include "sim/functional/vop.h"
+#include "sim/machine/numerics.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -150,15 +151,20 @@ static value splat_scalar(emitter *e, const char *scalar) {
   return v;
 }
 
+/* Lane 0, 1, 2 ... of a vector that begins with `first`. */
+static value count_up(emitter *e, const char *first) {
+  value all = splat_scalar(e, first), v = fresh(e);
+  tg_text_add(e->t, "  %s = add %s %s, <", v.name, type(e), all.name);
+  for (uint32_t i = 0; i < e->n; i++) tg_text_add(e->t, "%si32 %u", i ? ", " : "", i);
+  tg_text_add(e->t, ">\n");
+  return v;
+}
+
 static value tail(emitter *e, uint32_t c, value a, value b) {
   value product = fresh(e), first = fresh(e);
   tg_text_add(e->t, "  %s = mul i32 %s, %%tail.step\n", product.name, e->j);
   tg_text_add(e->t, "  %s = add i32 %s, %u\n", first.name, product.name, c * e->n);
-  value all = splat_scalar(e, first.name), element = fresh(e);
-  tg_text_add(e->t, "  %s = add %s %s, <", element.name, type(e), all.name);
-  for (uint32_t i = 0; i < e->n; i++) tg_text_add(e->t, "%si32 %u", i ? ", " : "", i);
-  tg_text_add(e->t, ">\n");
-  value limit = splat_scalar(e, "%tail.n");
+  value element = count_up(e, first.name), limit = splat_scalar(e, "%tail.n");
   return choose(e, compare_integer(e, "ult", element, limit), a, b);
 }
 
@@ -322,11 +328,28 @@ static value load(emitter *e, const tg_ucode *w) {
   }
 }
 
+/* BF16 bits in i32, rounded stochastically: row and j give the column of lane 0. */
+static value stochastic_bits(emitter *e, value a) {
+  value j0 = fresh(e), j1 = fresh(e), sum = fresh(e), wide = fresh(e), first = fresh(e), row = fresh(e);
+  tg_text_add(e->t, "  %s = mul i64 %s, %%sr.j0\n", j0.name, e->j0);
+  tg_text_add(e->t, "  %s = mul i64 %s, %%sr.j1\n", j1.name, e->j1);
+  tg_text_add(e->t, "  %s = add i64 %s, %s\n", sum.name, j0.name, j1.name);
+  tg_text_add(e->t, "  %s = add i64 %s, %%sr.at\n", wide.name, sum.name);
+  tg_text_add(e->t, "  %s = trunc i64 %s to i32\n", first.name, wide.name);
+  tg_text_add(e->t, "  %s = trunc i64 %%sr.hash to i32\n", row.name);
+  value column = piece1(e, tg_ir_mix, count_up(e, first.name)), v = fresh(e);
+  value hashes = integer2(e, "add", column, splat_scalar(e, row.name).name);
+  tg_ir_bf16_stochastic(e->t, e->n, v.name + 1, a.name, hashes.name);
+  return integer2(e, "lshr", v, "splat (i32 16)");
+}
+
 static void store(emitter *e, const tg_ucode *w, value a) {
   const tg_stream *s = tg_stream_of(e->in, w->st_stream);
   value at = stream_pointer(e, w->st_stream, w->st_half);
   if (s->kind[0] != TG_STREAM_FP32) {
-    value halves = truncate(e, narrow_bits(e, a, s->kind[0] == TG_STREAM_BF16));
+    value halves =
+        truncate(e, s->kind[0] == TG_STREAM_BF16SR ? stochastic_bits(e, a)
+                                                   : narrow_bits(e, a, s->kind[0] == TG_STREAM_BF16));
     tg_text_add(e->t, "  store <%u x i16> %s, ptr %s, align 2\n", e->n, halves.name, at.name);
     return;
   }
@@ -437,6 +460,14 @@ static void arguments(emitter *e) {
   argument(e, "tail.n.l", offsetof(tg_vop_arguments, tail_n));
   tg_text_add(e->t,
               "  %%tail.step = trunc i64 %%tail.step.l to i32\n  %%tail.n = trunc i64 %%tail.n.l to i32\n");
+  argument(e, "sr.hash", offsetof(tg_vop_arguments, row_hash));
+  argument(e, "sr.base", offsetof(tg_vop_arguments, col_key));
+  for (size_t d = 0; d < 3; d++) {
+    char name[] = {'s', 'r', '.', 'r', (char)('0' + d), 0};
+    argument(e, name, offsetof(tg_vop_arguments, col_row) + 8 * d);
+  }
+  argument(e, "sr.j0", offsetof(tg_vop_arguments, col_j[0]));
+  argument(e, "sr.j1", offsetof(tg_vop_arguments, col_j[1]));
   static const char *const members[] = {"base", "r0", "r1", "r2", "j0", "j1"};
   for (size_t s = 0; s < TG_STREAMS; s++)
     for (size_t i = 0; i < 6; i++) {
@@ -473,6 +504,9 @@ static void row_addresses(emitter *e) {
     tg_text_add(e->t, "  %%s%d.a1 = add i64 %%s%d.a0, %%s%d.m1\n", s, s, s);
     tg_text_add(e->t, "  %%s%d.at = add i64 %%s%d.a1, %%s%d.m2\n", s, s, s);
   }
+  for (int d = 0; d < 3; d++) tg_text_add(e->t, "  %%sr.m%d = mul i64 %%r%d, %%sr.r%d\n", d, d, d);
+  tg_text_add(e->t, "  %%sr.a0 = add i64 %%sr.base, %%sr.m0\n  %%sr.a1 = add i64 %%sr.a0, %%sr.m1\n"
+                    "  %%sr.at = add i64 %%sr.a1, %%sr.m2\n");
 }
 
 /* Counts r2, r1, r0 up; the outermost is not wrapped. */
@@ -503,6 +537,15 @@ void tg_vop_emit(tg_text *text, const char *name, const tg_params *params, const
   next_row(&e);
 }
 
+static void set_rounding(const tg_machine_state *state, const tg_execution *x, tg_vop_arguments *a) {
+  const tg_vx_instr *in = &x->in->vx;
+  uint32_t key = tg_sr_tile_key(state->keys[in->sr_key[0]], (uint32_t)in->sr_tile[0]);
+  a->row_hash = tg_sr_row_hash(key, (uint32_t)in->sr_row[0]);
+  a->col_key = (int64_t)tg_sr_col_key(key) + in->sr_col[0] + tg_execution_advance(x, in->sr_col_delta);
+  memcpy(a->col_row, in->sr_col_row, sizeof a->col_row);
+  memcpy(a->col_j, in->sr_col_j, sizeof a->col_j);
+}
+
 void tg_vop_run(tg_vop_function *function, tg_machine_state *state, uint32_t tile, const tg_execution *x) {
   const tg_vx_instr *in = &x->in->vx;
   tg_vop_arguments a = {.rows = in->rows[0],
@@ -516,5 +559,6 @@ void tg_vop_run(tg_vop_function *function, tg_machine_state *state, uint32_t til
     memcpy(a.stream[t].row, s->row, sizeof a.stream[t].row);
     memcpy(a.stream[t].j, s->j, sizeof a.stream[t].j);
   }
+  set_rounding(state, x, &a);
   function(state->tiles[tile].pad, state->tiles[tile].acc, state->tiles[tile].constants, &a);
 }

@@ -77,13 +77,14 @@ static tg_status check_word(const check *k, const tg_vx_instr *in, uint32_t inde
   if (w.ld_on) {
     WANT(w.ld_stream < TG_STREAMS, "word %u: there is no stream %u", index, w.ld_stream);
     const tg_stream *s = tg_stream_of(in, w.ld_stream);
-    WANT(s->kind[0] != TG_STREAM_NONE && !s->store[0],
+    WANT(s->kind[0] != TG_STREAM_NONE && s->kind[0] != TG_STREAM_BF16SR && !s->store[0],
          "word %u loads from stream %u, which is not a load stream", index, w.ld_stream);
   }
   if (w.st_on) {
     WANT(w.st_stream < TG_STREAMS, "word %u: there is no stream %u", index, w.st_stream);
     const tg_stream *s = tg_stream_of(in, w.st_stream);
-    WANT(s->store[0] && s->kind[0] >= TG_STREAM_FP32 && s->kind[0] <= TG_STREAM_FP16,
+    WANT(s->store[0] && ((s->kind[0] >= TG_STREAM_FP32 && s->kind[0] <= TG_STREAM_FP16) ||
+                         s->kind[0] == TG_STREAM_BF16SR),
          "word %u stores to stream %u, which is not a store stream", index, w.st_stream);
   }
   return TG_OK;
@@ -92,9 +93,10 @@ static tg_status check_word(const check *k, const tg_vx_instr *in, uint32_t inde
 static tg_status check_vx(const check *k, const tg_vx_instr *in) {
   for (int d = 0; d < 3; d++) WANT(in->row_count[d] >= 1, "row_count[%d] is 0", d);
   for (int d = 0; d < 2; d++) WANT(in->j_count[d] >= 1, "j_count[%d] is 0", d);
+  WANT(in->sr_key[0] < TG_BASES, "sr_key is out of range");
   for (int t = 0; t < TG_STREAMS; t++) {
     const tg_stream *s = tg_stream_of(in, t);
-    WANT(s->kind[0] <= TG_STREAM_SPLAT32, "s%d_kind: there is no kind %lld", t, (long long)s->kind[0]);
+    WANT(s->kind[0] < TG_STREAM_COUNT, "s%d_kind: there is no kind %lld", t, (long long)s->kind[0]);
     WANT(s->lane[0] < k->m->p, "s%d_lane is beyond a bank row", t);
   }
   for (int q = 0; q < TG_SEGMENTS; q++) {

@@ -47,6 +47,15 @@ static const char *const digits = "runtime/demo/digits.onnx";
   "graph \"g\"\ninput %a: f32[3,701]\ninput %b: f32[701,5]\n%y = MatMul(%a, %b) partials=4 @0\n"             \
   "%z = MatMul(%a, %b) partials=3 @1\noutput \"y\" %y: f32\noutput \"z\" %z: f32\n"
 
+/* Stores that round stochastically: behind a product, a softmax and an elementwise kernel of four dimensions.
+ */
+#define CASTS                                                                                                \
+  "graph \"g\"\ninput %a: f32[17,13]\ninput %b: f32[13,17]\ninput %x: f32[3,5,2,7]\ninput %y: f32[5,1,7]\n"  \
+  "%p = MatMul(%a, %b) @0\n%q = Cast(%p) to=bf16 stochastic=1 @1\n%s = Softmax(%a) axis=-1 @2\n"             \
+  "%t = Cast(%s) to=bf16 stochastic=1 @3\n%d = Sub(%x, %y) @4\n%u = Cast(%d) to=bf16 stochastic=1 @5\n"      \
+  "output \"q\" %q: bf16\noutput \"t\" %t: bf16\noutput \"u\" %u: bf16\n"                                    \
+  "output \"d\" %d: f32\n"
+
 typedef struct row {
   const char *name;
   chip chip;
@@ -74,7 +83,7 @@ static void check_row(const void *user) {
     status = r->text ? map_text(r->text, &params, &r->precision, &program, &diag)
                      : map_digits(&params, &r->precision, &program, &diag);
   const char *difference =
-      status ? diag.message : engines_differ(program, (tg_run_options){.threads = 1, .seed = 5});
+      status ? diag.message : engines_differ(program, (tg_run_options){.threads = 1, .seed = 5, .step = 6});
   if (difference) tg_test_fail(__FILE__, __LINE__, "%s", difference);
   tg_program_destroy(program);
 }
@@ -140,6 +149,9 @@ __attribute__((constructor)) static void register_models(void) {
       {"long_sums", CHIP_ODD, LONG_SUMS, {0}},
       {"partials", CHIP_TINY, PARTIALS(""), {0}},
       {"partials_rounded", CHIP_TINY, PARTIALS(" stochastic=1"), {0}},
+      {"casts", CHIP_TINY, CASTS, {0}},
+      {"casts", CHIP_ROW, CASTS, {0}},
+      {"casts", CHIP_ODD, CASTS, {0}},
       {"partials_rounded", CHIP_ODD, PARTIALS(" stochastic=1"), {0}},
   };
   enum { MODELS = sizeof models / sizeof *models };

@@ -66,3 +66,18 @@ TG_TEST(merge, reshaped_results_are_read_from_memory) {
                                "output \"b\" %b: f32\n"),
             2);
 }
+
+/* What is rounded by a store is read from memory, and an instruction draws for one tensor only. */
+TG_TEST(merge, stochastic_casts_end_a_pass) {
+  EXPECT_EQ(sections_of(INPUTS "%a = Mul(%x, %y) @0\n%b = Cast(%a) to=bf16 stochastic=1 @1\n%c = Neg(%a) @2\n"
+                               "output \"b\" %b: bf16\noutput \"c\" %c: f32\n"),
+            1);
+  EXPECT_EQ(sections_of(
+                INPUTS "%b = Cast(%x) to=bf16 stochastic=1 @1\n%w = Cast(%b) to=f32 @2\n%c = Add(%w, %x) @3\n"
+                       "output \"b\" %b: bf16\noutput \"c\" %c: f32\n"),
+            2);
+  EXPECT_EQ(sections_of(INPUTS
+                        "%b = Cast(%x) to=bf16 stochastic=1 @1\n%c = Cast(%x) to=bf16 stochastic=1 @2\n"
+                        "output \"b\" %b: bf16\noutput \"c\" %c: bf16\n"),
+            2);
+}

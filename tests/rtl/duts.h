@@ -75,7 +75,9 @@ typedef struct tg_vx_pins {
   uint64_t cfg_data;
   uint8_t head_valid;
   uint32_t head[64];
+  uint32_t index[3];
   uint16_t address[6];
+  uint32_t sr_key;
   uint32_t ld_rdata[32], acc_data[64];
   uint8_t issue, end, idle, ld_req, st_req, acc_req; /* out, and the rest */
   uint16_t ld_row, st_row, acc_row;

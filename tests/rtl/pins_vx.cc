@@ -15,6 +15,8 @@ template <typename Model> static void eval(void *dut, void *pins) {
                                p.address[2] | (uint32_t)p.address[3] << 16,
                                p.address[4] | (uint32_t)p.address[5] << 16};
   put(model.s_addr_i, address);
+  model.idx_i = p.index[0] | (uint64_t)p.index[1] << 20 | (uint64_t)p.index[2] << 40;
+  model.sr_key_i = p.sr_key;
   put(model.ld_rdata_i, p.ld_rdata);
   put(model.acc_rd_data_i, p.acc_data);
   model.eval();

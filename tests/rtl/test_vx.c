@@ -88,7 +88,8 @@ static void random_stream(bench *b, const tg_vx_instr *in, int t, tg_stream *str
   bool store = t >= LOADS;
   int64_t rows = tg_pad_rows(m) / 2, low, high;
   stream->store[0] = store;
-  stream->kind[0] = 1 + draw(b, store ? 3 : 5);
+  stream->kind[0] = 1 + draw(b, store ? 4 : 5);
+  if (store && stream->kind[0] > TG_STREAM_FP16) stream->kind[0] = TG_STREAM_BF16SR;
   stream->lane[0] = draw(b, m->p);
   stream->banks[0] = draw(b, 5);
   if (stream->kind[0] == TG_STREAM_ACC) rows = 2 * tg_acc_rows(m);
@@ -105,6 +106,19 @@ static void random_stream(bench *b, const tg_vx_instr *in, int t, tg_stream *str
   } while (high - low >= rows);
   int64_t at = -low + draw(b, (uint32_t)(rows - (high - low)));
   *address = (uint16_t)(at + (store ? tg_pad_rows(m) / 2 : 0));
+}
+
+static void random_rounding(bench *b, tg_vx_instr *in, tg_execution *x) {
+  in->sr_key[0] = draw(b, TG_BASES);
+  in->sr_tile[0] = draw(b, 1 << 24);
+  in->sr_row[0] = tg_draw(&b->random);
+  in->sr_col[0] = tg_draw(&b->random);
+  for (int l = 0; l < 3; l++) {
+    x->index[l] = draw(b, 1 << 20);
+    in->sr_col_delta[l] = tg_draw(&b->random);
+    in->sr_col_row[l] = tg_draw(&b->random);
+  }
+  for (int l = 0; l < 2; l++) in->sr_col_j[l] = tg_draw(&b->random);
 }
 
 static void random_vop(bench *b, tg_instr *out, tg_execution *x) {
@@ -124,6 +138,7 @@ static void random_vop(bench *b, tg_instr *out, tg_execution *x) {
   in->tail_step[0] = draw(b, 20);
   in->tail_n[0] = draw(b, 100);
   for (int t = 0; t < TG_STREAMS; t++) random_stream(b, in, t, tg_stream_of_mut(in, t), &x->address[t]);
+  random_rounding(b, in, x);
   x->in = out;
 }
 
@@ -176,6 +191,8 @@ static bool run(bench *b) {
       uint64_t words[TG_INSTR_BYTES / 8];
       tg_instr_encode(TG_VX, &b->instrs[issued], words);
       memcpy(pins->head, words, sizeof words);
+      memcpy(pins->index, b->executions[issued].index, sizeof pins->index);
+      pins->sr_key = b->state->keys[b->instrs[issued].vx.sr_key[0]];
       memcpy(pins->address, b->executions[issued].address, sizeof pins->address);
     }
     b->ops->eval(b->dut, pins);
@@ -243,6 +260,7 @@ static void random_vops(const tg_dut_ops *ops, const char *overrides[], uint64_t
   b->tile.word_count = params.microcode_words;
   b->section.tiles = &b->tile;
   b->state->section = &b->section;
+  for (uint32_t k = 0; k < TG_BASES; k++) b->state->keys[k] = tg_draw(&b->random);
   bool good = true;
   for (uint64_t batch = 0; good && batch < batches; batch++) {
     for (size_t i = 0; i < pad_bytes; i += 4) {

@@ -125,7 +125,8 @@ static void vop_streams(tg_vx_instr *in, kernel_random *r, uint32_t p) {
     s->lane[0] = between(r, 0, p - 1);
   }
   tg_stream *s = tg_stream_of_mut(in, 5);
-  s->kind[0] = between(r, TG_STREAM_FP32, TG_STREAM_FP16);
+  s->kind[0] =
+      (int64_t[]){TG_STREAM_FP32, TG_STREAM_BF16, TG_STREAM_FP16, TG_STREAM_BF16SR}[between(r, 0, 3)];
   s->store[0] = 1;
   s->at.base[0] = 800;
   s->j[1] = 2;
@@ -153,6 +154,13 @@ void kernel_add_vop(tg_program *program, kernel_random *r) {
   in->tail_step[0] = between(r, 0, 40);
   in->tail_n[0] = between(r, 0, 100);
   vop_streams(in, r, program->params.p);
+  in->sr_key[0] = between(r, 0, TG_BASES - 1);
+  in->sr_tile[0] = between(r, 0, 1000);
+  in->sr_row[0] = kernel_random_bits(r);
+  in->sr_col[0] = kernel_random_bits(r);
+  for (int d = 0; d < 3; d++)
+    in->sr_col_row[d] = between(r, 0, 1) ? between(r, 0, 99) : kernel_random_bits(r);
+  for (int d = 0; d < 2; d++) in->sr_col_j[d] = between(r, 0, 99);
   for (int q = 0; q < TG_SEGMENTS; q++) {
     in->seg_begin[q] = tile->word_count;
     in->seg_len[q] = between(r, 0, 4);
