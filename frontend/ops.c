@@ -49,6 +49,7 @@ enum {
   REDUCE = TG_IS_REDUCE,
   GENERATES = TG_IS_GENERATES,
   BY_AXIS = TG_IS_BY_AXIS,
+  RECURRENT = TG_IS_RECURRENT,
 };
 
 static tg_op_attr attr_list[ATTR_ROWS];

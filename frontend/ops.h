@@ -34,6 +34,7 @@ typedef enum tg_op_flag {
   TG_IS_LOGIC = 1 << 11,      /* bools in, a bool out */
   TG_IS_REDUCE = 1 << 12,     /* over the dimensions AXES */
   TG_IS_GENERATES = 1 << 13,  /* of shapes and constants: its result is known after inference */
+  TG_IS_RECURRENT = 1 << 15,  /* a layer over time, unrolled in inference */
   TG_IS_BY_AXIS = 1 << 14,    /* a move whose source position along a dimension depends on that one alone */
 } tg_op_flag;
 

@@ -293,6 +293,7 @@ static tg_status infer_layer_normalization(tg_node *node, tg_diag *diag) {
  * --------------------------------------------------------------------------------------- */
 
 static tg_status infer_shape(tg_graph *graph, tg_node *node, tg_diag *diag) {
+  if (tg_op_is(node->op, TG_IS_RECURRENT)) return tg_infer_recurrent(graph, node, diag);
   if (tg_op_is(node->op, TG_IS_REDUCE)) return tg_infer_reduce(graph, node, diag);
   switch (node->op) {
   case TG_OP_MATMUL: return infer_matmul(graph, node, diag);
@@ -417,7 +418,10 @@ tg_status tg_graph_infer(tg_graph *graph, tg_diag *diag) {
     if (check_input(graph, graph->inputs[i], diag)) return TG_INVALID;
   TG_FOR_NODES_SAFE(graph, node) {
     if (tg_node_infer(graph, node, diag)) return TG_INVALID;
-    fold_shape_arithmetic(graph, node);
+    if (tg_op_is(node->op, TG_IS_RECURRENT))
+      tg_unroll_recurrent(graph, node);
+    else
+      fold_shape_arithmetic(graph, node);
   }
   return check_outputs(graph, diag);
 }

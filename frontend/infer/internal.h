@@ -51,6 +51,10 @@ tg_status tg_infer_pad(tg_graph *graph, tg_node *node, tg_diag *diag);
 tg_status tg_infer_gather(tg_graph *graph, tg_node *node, tg_diag *diag);
 tg_status tg_infer_scatter_add(tg_graph *graph, tg_node *node, tg_diag *diag);
 
+tg_status tg_infer_recurrent(tg_graph *graph, tg_node *node, tg_diag *diag); /* RNN, GRU, LSTM */
+/* Replaces such a node, inferred, by one product of all inputs and the operators of each step. */
+void tg_unroll_recurrent(tg_graph *graph, tg_node *node);
+
 tg_status tg_infer_expand(tg_graph *graph, tg_node *node, tg_diag *diag);
 tg_status tg_infer_tile(tg_graph *graph, tg_node *node, tg_diag *diag);
 tg_status tg_infer_resize(tg_node *node, tg_diag *diag);

@@ -29,6 +29,7 @@ static bool takes_any_type(tg_op op) {
  * its bools. */
 static bool takes_type(const tg_node *node, int input, tg_dtype dtype) {
   bool open = !tg_out(node)->dtype;
+  if (tg_op_is(node->op, TG_IS_RECURRENT) && input == 4) return dtype == TG_I32; /* sequence_lens */
   if (input == tg_op_index_operand(node->op)) return tg_dtype_is_integer(dtype);
   if (tg_op_is(node->op, TG_IS_LOGIC) || (node->op == TG_OP_WHERE && !input))
     return dtype == TG_BOOL || (!open && tg_dtype_is_float(dtype));
@@ -50,6 +51,7 @@ tg_status tg_infer_check_dtypes(const tg_node *node, tg_diag *diag) {
     if (!takes_type(node, i, x->dtype))
       return tg_fail(diag, TG_INVALID, "input %d has element type %s, which is not supported here", i,
                      tg_dtype_name(x->dtype));
+    if (tg_op_is(node->op, TG_IS_RECURRENT) && i == 4) continue;
     if (alone || i < typed || i == tg_op_index_operand(node->op)) continue;
     bool mix = tg_out(node)->dtype && !tg_op_is(node->op, TG_IS_MOVE) && tg_dtype_is_float(first) &&
                tg_dtype_is_float(x->dtype);

@@ -129,8 +129,21 @@ static tg_status adapt_resize(tg_import *import, const Onnx__NodeProto *proto, t
   return scales ? adapt_scales(import, scales, node) : TG_OK;
 }
 
+/* Names of functions, one for each gate and direction; inference knows which it takes. */
+static tg_status adapt_recurrent(tg_import *import, const Onnx__NodeProto *proto, tg_node *node) {
+  const Onnx__AttributeProto *a = find(proto, "activations");
+  const char *list = "";
+  for (size_t i = 0; a && i < a->n_strings && i < 6; i++)
+    list = tg_arena_printf(import->graph->arena, "%s%s%.*s", list, i ? "," : "",
+                           (int)(a->strings[i].len < 32 ? a->strings[i].len : 32),
+                           (const char *)a->strings[i].data);
+  tg_attr_set_text(import->graph, node, TG_ATTR_ACTIVATIONS, list);
+  return TG_OK;
+}
+
 tg_status tg_import_adapt(tg_import *import, const Onnx__NodeProto *proto, tg_node *node) {
   if (tg_attr_find(node, TG_ATTR_BROADCAST_AXIS)) return adapt_binary(import, proto, node);
+  if (tg_op_is(node->op, TG_IS_RECURRENT)) return adapt_recurrent(import, proto, node);
   switch (node->op) {
   case TG_OP_CONCAT: return adapt_concat(import, proto, node);
   case TG_OP_CAST: return adapt_cast(import, proto, node);

@@ -194,6 +194,29 @@ static tg_status add_scales(export *e, Onnx__NodeProto *proto, const tg_node *no
   return add_initializer(e, name, TG_F32, 1, &dim, scales, (size_t)attr->count * sizeof *scales);
 }
 
+static void append_attribute(export *e, Onnx__NodeProto *proto, Onnx__AttributeProto *a) {
+  Onnx__AttributeProto **list = TG_NEW_ARRAY(e->arena, Onnx__AttributeProto *, proto->n_attribute + 1);
+  if (proto->n_attribute) memcpy(list, proto->attribute, proto->n_attribute * sizeof *list);
+  list[proto->n_attribute++] = a;
+  proto->attribute = list;
+}
+
+/* A list of texts, which is one text here. */
+static void add_activations(export *e, Onnx__NodeProto *proto, const tg_attr *attr) {
+  Onnx__AttributeProto *a = &MESSAGE(e, Onnx__AttributeProto, ONNX__ATTRIBUTE_PROTO__INIT);
+  a->name = "activations";
+  a->has_type = true;
+  a->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS;
+  size_t capacity = 0;
+  for (const char *at = attr->text; *at; at += strspn(at, ",")) {
+    size_t length = strcspn(at, ",");
+    ProtobufCBinaryData text = {length, (uint8_t *)(uintptr_t)at};
+    TG_PUSH(e->arena, a->strings, a->n_strings, capacity, text);
+    at += length;
+  }
+  append_attribute(e, proto, a);
+}
+
 static void add_attribute(export *e, Onnx__NodeProto *proto, const tg_attr *attr) {
   Onnx__AttributeProto *a = &MESSAGE(e, Onnx__AttributeProto, ONNX__ATTRIBUTE_PROTO__INIT);
   a->name = (char *)tg_attr_get(attr->key)->name;
@@ -220,10 +243,7 @@ static void add_attribute(export *e, Onnx__NodeProto *proto, const tg_attr *attr
     a->s = (ProtobufCBinaryData){strlen(attr->text), (uint8_t *)attr->text};
     break;
   }
-  Onnx__AttributeProto **list = TG_NEW_ARRAY(e->arena, Onnx__AttributeProto *, proto->n_attribute + 1);
-  if (proto->n_attribute) memcpy(list, proto->attribute, proto->n_attribute * sizeof *list);
-  list[proto->n_attribute++] = a;
-  proto->attribute = list;
+  append_attribute(e, proto, a);
 }
 
 static bool is_default(const tg_node *node, int i) {
@@ -272,6 +292,10 @@ static tg_status add_attributes(export *e, Onnx__NodeProto *proto, const tg_node
     bool skipped = node->op == TG_OP_CLIP ? false : is_default(node, i);
     if (skipped) {
       absent += as_operand;
+      continue;
+    }
+    if (attr->key == TG_ATTR_ACTIVATIONS) {
+      add_activations(e, proto, attr);
       continue;
     }
     if (attr->key == TG_ATTR_FACTORS) {

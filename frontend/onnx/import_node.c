@@ -59,7 +59,7 @@ static tg_status define(tg_import *import, const char *name, tg_value *value) {
 }
 
 static tg_status define_results(tg_import *import, const Onnx__NodeProto *proto, const tg_node *node) {
-  bool any = tg_op_get(node->op)->outputs == TG_ANY_COUNT; /* then the first is as good as the others */
+  bool any = node->output_count > 1; /* then the first may be left out, too */
   if (!proto->n_output || (!any && !*proto->output[0]))
     return tg_fail(import->diag, TG_INVALID, "it has no output");
   if (proto->n_output > MOST_OUTPUTS)

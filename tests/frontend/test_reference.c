@@ -204,3 +204,34 @@ TG_TEST(reference, rows_outside_read_zeros_and_write_nothing) {
   for (int e = 0; e < 12; e++) EXPECT(got[e] == want[e]);
   tg_arena_release(&arena);
 }
+
+/* [batch, steps] instead of [steps, batch], which ONNX Runtime does not have. */
+TG_TEST(reference, recurrent_layers_of_either_layout_agree) {
+  static const char *const ops[] = {"LSTM", "GRU", "RNN"};
+  static const int gates[] = {4, 3, 1};
+  for (int i = 0; i < 3; i++) {
+    tg_arena arena = {0};
+    const char *weights =
+        tg_arena_printf(&arena,
+                        "const %%w: f32[2,%d,3] = seeded(1, 1)\nconst %%r: f32[2,%d,2] = seeded(2, 1)\n"
+                        "const %%b: f32[2,%d] = seeded(3, 1)\nconst %%h: f32[2,5,2] = seeded(4, 1)\n"
+                        "%%k = Transpose(%%h) perm=[1,0,2] @0\n",
+                        gates[i] * 2, gates[i] * 2, gates[i] * 4);
+    const char *text = tg_arena_printf(
+        &arena,
+        "graph \"g\"\ninput %%x: f32[4,5,3]\n%s%%t = Transpose(%%x) perm=[1,0,2] @1\n"
+        "%%y, %%yh%s = %s(%%x, %%w, %%r, %%b, _, %%h) direction=\"bidirectional\" @2\n"
+        "%%z, %%zh%s = %s(%%t, %%w, %%r, %%b, _, %%k) direction=\"bidirectional\" layout=1 @3\n"
+        "%%q = Transpose(%%z) perm=[1,2,0,3] @4\n%%d = Sub(%%y, %%q) @5\n%%e = Transpose(%%zh) perm=[1,0,2] "
+        "@6\n"
+        "%%f = Sub(%%yh, %%e) @7\n%%p = Flatten(%%d) axis=0 @8\n%%n = Flatten(%%f) axis=0 @9\n"
+        "%%o = Concat(%%p, %%n) axis=1 @10\noutput \"o\" %%o: none",
+        weights, i ? "" : ", %yc", ops[i], i ? "" : ", %zc", ops[i]);
+    float x[60];
+    tg_seeded_fill(x, TG_F32, 60, 7, 1);
+    const float *got = evaluate(&arena, text, (const float *const[]){x});
+    ASSERT(got);
+    for (int e = 0; e < 100; e++) EXPECT(got[e] == 0);
+    tg_arena_release(&arena);
+  }
+}

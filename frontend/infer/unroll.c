@@ -1,0 +1,243 @@
+/* Recurrent layers as what they compute: one product of the inputs of all steps, then for each step the
+ * product of the state and the gates (ONNX operators RNN, GRU, LSTM). Precision policies, gradients and the
+ * array see only that. */
+#include "frontend/infer/internal.h"
+
+#include <assert.h>
+#include <string.h>
+
+typedef struct layer {
+  tg_graph *graph;
+  tg_node *node;
+  int64_t steps, batch, hidden;
+  int gates, directions, direction;
+  tg_value *x;       /* [steps * batch, inputs] */
+  tg_value **inputs; /* of each step [batch, gates * hidden]: the input's product and the biases */
+  tg_value *weights; /* R transposed [hidden, gates * hidden] */
+  tg_value *bias;    /* GRU with linear_before_reset: that of the recurrent product [hidden]; or NULL */
+  tg_value *h, *c;   /* the state [batch, hidden]; NULL: zeros */
+} layer;
+
+/* ---- nodes ---- */
+
+static tg_node *add_open(const layer *l, tg_op op, tg_value *const *inputs, int count) {
+  tg_node *node = tg_graph_add_node(l->graph, op, l->node->name, inputs, count, l->node, -1);
+  node->disable_graphamp = l->node->disable_graphamp;
+  if (op == TG_OP_MATMUL) node->origin = l->node->origin;
+  return node;
+}
+
+static tg_value *finish(const layer *l, tg_node *node) {
+  tg_diag diag = {""};
+  tg_status status = tg_node_infer(l->graph, node, &diag);
+  assert(!status); /* the layer's sizes were checked */
+  (void)status;
+  return tg_out(node);
+}
+
+static tg_value *add(const layer *l, tg_op op, tg_value *a, tg_value *b) {
+  return finish(l, add_open(l, op, (tg_value *[]){a, b}, b ? 2 : 1));
+}
+
+static tg_value *add_if(const layer *l, tg_op op, tg_value *a, tg_value *b) {
+  return !a ? b : !b ? a : add(l, op, a, b);
+}
+
+static tg_value *reshape(const layer *l, tg_value *x, int rank, const int64_t *sizes) {
+  tg_node *node = add_open(l, TG_OP_RESHAPE, &x, 1);
+  tg_attr_set_ints(l->graph, node, TG_ATTR_SHAPE, sizes, rank);
+  return finish(l, node);
+}
+
+static tg_value *transpose(const layer *l, tg_value *x, const int64_t *perm) {
+  tg_node *node = add_open(l, TG_OP_TRANSPOSE, &x, 1);
+  tg_attr_set_ints(l->graph, node, TG_ATTR_PERM, perm, x->rank);
+  return finish(l, node);
+}
+
+static tg_value *slice(const layer *l, tg_value *x, int64_t axis, int64_t start, int64_t size) {
+  if (!start && size == x->dims[axis].size) return x;
+  int64_t end = start + size;
+  tg_node *node = add_open(l, TG_OP_SLICE, &x, 1);
+  tg_attr_set_ints(l->graph, node, TG_ATTR_STARTS, &start, 1);
+  tg_attr_set_ints(l->graph, node, TG_ATTR_ENDS, &end, 1);
+  tg_attr_set_ints(l->graph, node, TG_ATTR_AXES, &axis, 1);
+  return finish(l, node);
+}
+
+/* Equal pieces along an axis. */
+static tg_value **split(const layer *l, tg_value *x, int64_t axis, int count) {
+  tg_value **pieces = TG_NEW_ARRAY(l->graph->arena, tg_value *, (size_t)count);
+  pieces[0] = x;
+  if (count == 1) return pieces;
+  tg_node *node = add_open(l, TG_OP_SPLIT, &x, 1);
+  tg_node_set_outputs(l->graph, node, count);
+  tg_attr_set_int(node, TG_ATTR_AXIS, axis);
+  finish(l, node);
+  memcpy(pieces, node->outputs, (size_t)count * sizeof(tg_value *));
+  return pieces;
+}
+
+static tg_value *concat(const layer *l, tg_value *const *parts, int count, int64_t axis) {
+  if (count == 1) return parts[0];
+  tg_node *node = add_open(l, TG_OP_CONCAT, parts, count);
+  tg_attr_set_int(node, TG_ATTR_AXIS, axis);
+  return finish(l, node);
+}
+
+/* ---- operands ---- */
+
+/* Of a stack [directions, rows, columns] that of this direction, transposed. */
+static tg_value *weights_of(const layer *l, tg_value *stack) {
+  int64_t sizes[] = {stack->dims[1].size, stack->dims[2].size};
+  return transpose(l, reshape(l, slice(l, stack, 0, l->direction, 1), 2, sizes), (int64_t[]){1, 0});
+}
+
+/* Initial state [directions, batch, hidden], or with layout 1 [batch, directions, hidden]. */
+static tg_value *state_of(const layer *l, tg_value *stack) {
+  int64_t axis = tg_attr_int(l->node, TG_ATTR_LAYOUT) ? 1 : 0, sizes[] = {l->batch, l->hidden};
+  return stack ? reshape(l, slice(l, stack, axis, l->direction, 1), 2, sizes) : NULL;
+}
+
+/* Both biases of this direction added, but for the one that a GRU may need apart. */
+static tg_value *bias_of(layer *l, tg_value *stack) {
+  int64_t width = l->gates * l->hidden;
+  l->bias = NULL;
+  if (!stack) return NULL;
+  tg_value *both = reshape(l, slice(l, stack, 0, l->direction, 1), 1, (int64_t[]){2 * width});
+  tg_value *of_x = slice(l, both, 0, 0, width), *of_h = slice(l, both, 0, width, width);
+  if (l->node->op != TG_OP_GRU || !tg_attr_int(l->node, TG_ATTR_LINEAR_BEFORE_RESET))
+    return add(l, TG_OP_ADD, of_x, of_h);
+  l->bias = slice(l, of_h, 0, 2 * l->hidden, l->hidden);
+  tg_value *parts[] = {
+      add(l, TG_OP_ADD, slice(l, of_x, 0, 0, 2 * l->hidden), slice(l, of_h, 0, 0, 2 * l->hidden)),
+      slice(l, of_x, 0, 2 * l->hidden, l->hidden)};
+  return concat(l, parts, 2, 0);
+}
+
+static void begin_direction(layer *l, int direction) {
+  const tg_node *node = l->node;
+  l->direction = direction;
+  tg_value *product = add(l, TG_OP_MATMUL, l->x, weights_of(l, tg_in(node, 1)));
+  l->inputs = split(l, add_if(l, TG_OP_ADD, product, bias_of(l, tg_in(node, 3))), 0, (int)l->steps);
+  l->weights = weights_of(l, tg_in(node, 2));
+  l->h = state_of(l, tg_in(node, 5));
+  l->c = node->op == TG_OP_LSTM ? state_of(l, tg_in(node, 6)) : NULL;
+}
+
+/* ---- steps ---- */
+
+/* Product of a state with columns [from, from + count) of R, in units of `hidden`. NULL of NULL. */
+static tg_value *recur(const layer *l, tg_value *h, int from, int count) {
+  return h ? add(l, TG_OP_MATMUL, h, slice(l, l->weights, 1, from * l->hidden, count * l->hidden)) : NULL;
+}
+
+static void step_rnn(layer *l, tg_value *input) {
+  bool relu = !strncmp(tg_attr_text(l->node, TG_ATTR_ACTIVATIONS), "Relu", 4);
+  l->h = add(l, relu ? TG_OP_RELU : TG_OP_TANH, add_if(l, TG_OP_ADD, recur(l, l->h, 0, 1), input), NULL);
+}
+
+/* Gates i o f c. */
+static void step_lstm(layer *l, tg_value *input) {
+  tg_value **gate = split(l, add_if(l, TG_OP_ADD, recur(l, l->h, 0, 4), input), 1, 4);
+  tg_value *fresh =
+      add(l, TG_OP_MUL, add(l, TG_OP_SIGMOID, gate[0], NULL), add(l, TG_OP_TANH, gate[3], NULL));
+  tg_value *kept = l->c ? add(l, TG_OP_MUL, add(l, TG_OP_SIGMOID, gate[2], NULL), l->c) : NULL;
+  l->c = add_if(l, TG_OP_ADD, kept, fresh);
+  l->h = add(l, TG_OP_MUL, add(l, TG_OP_SIGMOID, gate[1], NULL), add(l, TG_OP_TANH, l->c, NULL));
+}
+
+/* Gates z r h; h' = h~ + z (h - h~). */
+static void step_gru(layer *l, tg_value *input) {
+  bool before = tg_attr_int(l->node, TG_ATTR_LINEAR_BEFORE_RESET) != 0;
+  tg_value *in_gates = slice(l, input, 1, 0, 2 * l->hidden),
+           *in_new = slice(l, input, 1, 2 * l->hidden, l->hidden);
+  tg_value *both = add(l, TG_OP_SIGMOID, add_if(l, TG_OP_ADD, recur(l, l->h, 0, 2), in_gates), NULL);
+  tg_value **gate = split(l, both, 1, 2), *linear;
+  if (before) {
+    linear = add_if(l, TG_OP_ADD, recur(l, l->h, 2, 1), l->bias);
+    linear = linear ? add(l, TG_OP_MUL, gate[1], linear) : NULL;
+  } else {
+    linear = recur(l, l->h ? add(l, TG_OP_MUL, gate[1], l->h) : NULL, 2, 1);
+  }
+  tg_value *fresh = add(l, TG_OP_TANH, add_if(l, TG_OP_ADD, linear, in_new), NULL);
+  tg_value *change = l->h ? add(l, TG_OP_SUB, l->h, fresh) : add(l, TG_OP_NEG, fresh, NULL);
+  l->h = add(l, TG_OP_ADD, fresh, add(l, TG_OP_MUL, gate[0], change));
+}
+
+static void step(layer *l, tg_value *input) {
+  switch (l->node->op) {
+  case TG_OP_LSTM: step_lstm(l, input); break;
+  case TG_OP_GRU: step_gru(l, input); break;
+  default: step_rnn(l, input);
+  }
+}
+
+/* ---- results ---- */
+
+/* States of all directions, [directions, batch, hidden] or [batch, directions, hidden]. */
+static tg_value *join_states(const layer *l, tg_value *const *states) {
+  bool last = tg_attr_int(l->node, TG_ATTR_LAYOUT) != 0;
+  int64_t sizes[] = {last ? l->batch : 1, last ? 1 : l->batch, l->hidden};
+  tg_value *parts[2];
+  for (int d = 0; d < l->directions; d++) parts[d] = reshape(l, states[d], 3, sizes);
+  return concat(l, parts, l->directions, last ? 1 : 0);
+}
+
+/* `all`: by direction and step. */
+static tg_value *join_steps(const layer *l, tg_value *const *all) {
+  int64_t sizes[] = {l->steps, 1, l->batch, l->hidden};
+  tg_value *parts[2];
+  for (int d = 0; d < l->directions; d++)
+    parts[d] = reshape(l, concat(l, all + d * l->steps, (int)l->steps, 0), 4, sizes);
+  tg_value *y = concat(l, parts, l->directions, 1);
+  return tg_attr_int(l->node, TG_ATTR_LAYOUT) ? transpose(l, y, (int64_t[]){2, 0, 1, 3}) : y;
+}
+
+static void replace(tg_graph *graph, tg_value *from, tg_value *to) {
+  const char *name = from->name;
+  tg_value_replace(graph, from, to);
+  if (to->kind != TG_VALUE_RESULT) return;
+  tg_value_rename(graph, from, tg_arena_printf(graph->arena, "%s.old", name));
+  tg_value_rename(graph, to, name);
+}
+
+static bool is_used(const tg_value *value) { return value->use_count || value->output_count; }
+
+static layer begin(tg_graph *graph, tg_node *node) {
+  tg_value *x = tg_in(node, 0);
+  bool last = tg_attr_int(node, TG_ATTR_LAYOUT) != 0;
+  layer l = {.graph = graph,
+             .node = node,
+             .steps = x->dims[last].size,
+             .batch = x->dims[!last].size,
+             .hidden = tg_in(node, 2)->dims[2].size,
+             .gates = node->op == TG_OP_LSTM  ? 4
+                      : node->op == TG_OP_GRU ? 3
+                                              : 1,
+             .directions = (int)tg_in(node, 1)->dims[0].size};
+  int64_t rows[] = {l.steps * l.batch, x->dims[2].size};
+  l.x = reshape(&l, last ? transpose(&l, x, (int64_t[]){1, 0, 2}) : x, 2, rows);
+  return l;
+}
+
+void tg_unroll_recurrent(tg_graph *graph, tg_node *node) {
+  layer l = begin(graph, node);
+  bool reverse = !strcmp(tg_attr_text(node, TG_ATTR_DIRECTION), "reverse");
+  tg_value **all = TG_NEW_ARRAY(graph->arena, tg_value *, (size_t)(l.directions * l.steps)), *h[2], *c[2];
+  for (int d = 0; d < l.directions; d++) {
+    begin_direction(&l, d);
+    for (int64_t i = 0; i < l.steps; i++) {
+      int64_t t = reverse || d == 1 ? l.steps - 1 - i : i;
+      step(&l, l.inputs[t]);
+      all[d * l.steps + t] = l.h;
+    }
+    h[d] = l.h;
+    c[d] = l.c;
+  }
+  if (is_used(node->outputs[0])) replace(graph, node->outputs[0], join_steps(&l, all));
+  if (is_used(node->outputs[1])) replace(graph, node->outputs[1], join_states(&l, h));
+  if (node->output_count > 2 && is_used(node->outputs[2]))
+    replace(graph, node->outputs[2], join_states(&l, c));
+  tg_graph_remove_node(graph, node);
+}
