@@ -176,6 +176,25 @@ tg_value *tg_builder_pool(tg_builder *b, tg_op op, const char *name, tg_value *x
   return y;
 }
 
+tg_value *tg_builder_max_pool_gradient(tg_builder *b, const char *name, tg_value *x, tg_value *dy,
+                                       tg_window window) {
+  tg_value *dx = tg_builder_binary(b, TG_OP_MAX_POOL_GRADIENT, name, x, dy);
+  if (!dx) return NULL;
+  set_window(b, dx, window);
+  set_pair(b, dx, TG_ATTR_KERNEL_SHAPE, window.kernel ? window.kernel : 1);
+  return dx;
+}
+
+tg_value *tg_builder_average_pool_gradient(tg_builder *b, const char *name, tg_value *dy, tg_window window,
+                                           const int64_t extents[2]) {
+  tg_value *dx = tg_builder_unary(b, TG_OP_AVERAGE_POOL_GRADIENT, name, dy);
+  if (!dx) return NULL;
+  set_window(b, dx, window);
+  set_pair(b, dx, TG_ATTR_KERNEL_SHAPE, window.kernel ? window.kernel : 1);
+  tg_attr_set_ints(b->graph, dx->producer, TG_ATTR_OUTPUT_SHAPE, extents, 2);
+  return dx;
+}
+
 tg_value *tg_builder_batch_normalization(tg_builder *b, const char *name, tg_value *const inputs[5],
                                          double epsilon) {
   tg_value *y = tg_builder_op(b, TG_OP_BATCH_NORMALIZATION, name, inputs, 5);

@@ -73,6 +73,10 @@ tg_value *tg_builder_conv_input_gradient(tg_builder *builder, const char *name, 
 tg_value *tg_builder_conv_weight_gradient(tg_builder *builder, const char *name, tg_value *x, tg_value *dy,
                                           tg_window window);
 tg_value *tg_builder_pool(tg_builder *builder, tg_op op, const char *name, tg_value *x, tg_window window);
+tg_value *tg_builder_max_pool_gradient(tg_builder *builder, const char *name, tg_value *x, tg_value *dy,
+                                       tg_window window);
+tg_value *tg_builder_average_pool_gradient(tg_builder *builder, const char *name, tg_value *dy,
+                                           tg_window window, const int64_t extents[2]);
 
 /* inputs: x scale bias mean variance. */
 tg_value *tg_builder_batch_normalization(tg_builder *builder, const char *name, tg_value *const inputs[5],

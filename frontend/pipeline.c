@@ -57,6 +57,7 @@ tg_status tg_frontend_lower(tg_graph *graph, const tg_frontend_options *options,
   run(&p, "lower_global_pool");
   run(&p, "lower_reduce");
   run(&p, "lower_conv_transpose");
+  run(&p, "lower_pool_gradient");
 
   run(&p, "channels_last");
   run(&p, "hoist_casts");

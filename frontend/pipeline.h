@@ -35,6 +35,9 @@ void tg_frontend_defaults(tg_frontend_options *options);
  * Attributes are those of the Conv, explicit; output_shape [H,W] of the former.
  * - MaxPool, AveragePool: channels_last=1, X[N,H,W,C]; kernel_shape, strides, dilations, pads explicit; the
  *   output size is already that of ceil_mode, whose windows may pass the end of the padding.
+ * - MaxPoolIndex: as MaxPool, the result counts the kernel's positions row by row. WindowGradient:
+ * channels_last=1, dY[N,OH,OW,C] and perhaps positions of that shape; output_shape [H,W] explicit, also
+ * kernel_shape etc.
  * - elementwise: numpy broadcasting; computed in fp32, rounded once to the result's dtype. LeakyRelu and Clip
  *   carry their constants. Max and Min have two inputs or more.
  * - comparisons, And, Or, Xor, Not give 0 or 1 in bf16; they and Where take what is not 0 for true.

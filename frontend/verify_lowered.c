@@ -26,6 +26,8 @@ static const char *wrong_form(const tg_node *node) {
   case TG_OP_CONV:
   case TG_OP_CONV_INPUT_GRADIENT:
   case TG_OP_CONV_WEIGHT_GRADIENT:
+  case TG_OP_MAX_POOL_INDEX:
+  case TG_OP_WINDOW_GRADIENT:
   case TG_OP_MAX_POOL:
   case TG_OP_AVERAGE_POOL:
     return x->rank != 4 || !tg_attr_int(node, TG_ATTR_CHANNELS_LAST) ? "data must be channels-last" : NULL;

@@ -8,6 +8,7 @@
  *                       those positions of the kernel that reach them, last first, and with the channels
  *                       exchanged: B stored by n. A phase for each remainder. */
 #include "mapper/gemm.h"
+#include "mapper/reach.h"
 
 /* A convolution of `image` as walks see it. */
 typedef struct walks {
@@ -139,30 +140,6 @@ static void describe_weight_gradient(tg_compile *c, tg_gemm *g) {
   set_products(c, g, w.group, w.channels, g->n, 0);
 }
 
-/* The kernel positions that reach the input's elements of one remainder, in one dimension: element
- * first + i * stride is reached at position last - j * step by window origin + i + j * tap_step. */
-typedef struct reach {
-  int64_t first, count; /* elements */
-  int64_t taps, last, step;
-  int64_t origin, tap_step;
-} reach;
-
-static int64_t common_divisor(int64_t a, int64_t b) { return b ? common_divisor(b, a % b) : a; }
-
-static reach reach_of(int64_t remainder, int64_t size, int64_t kernel, int64_t stride, int64_t dilation,
-                      int64_t pad) {
-  reach p = {.first = remainder, .count = size > remainder ? (size - remainder + stride - 1) / stride : 0};
-  int64_t divisor = common_divisor(stride, dilation), k = 0;
-  p.step = stride / divisor;
-  p.tap_step = dilation / divisor;
-  while (k < kernel && k < p.step && (remainder + pad - k * dilation) % stride) k++;
-  if (k == kernel || k == p.step) return p; /* none: the elements are 0 */
-  p.taps = (kernel - 1 - k) / p.step + 1;
-  p.last = k + (p.taps - 1) * p.step;
-  p.origin = (remainder + pad - p.last * dilation) / stride;
-  return p;
-}
-
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
 
 /* Elements of `size` whose remainder is below `remainder`. */
@@ -177,15 +154,15 @@ static void describe_input_gradient(tg_compile *c, int64_t phase, tg_gemm *g, tg
                 *pads = tg_attr_ints(g->node, TG_ATTR_PADS, NULL);
   walks w = {
       .image = tg_in(g->node, 0), .group = tg_attr_int(g->node, TG_ATTR_GROUP), .pixels = {dx->dims[0].size}};
-  int64_t wide = least(strides[1], dx->dims[2].size), remainder[2] = {phase / wide, phase % wide};
+  int64_t wide = tg_reach_phases(dx->dims[2].size, strides[1]), remainder[2] = {phase / wide, phase % wide};
   int64_t in = weights->dims[2].size, columns = weights->dims[3].size;
   int64_t tap[2] = {weights->dims[1].size * in * columns, in * columns}, b_first = 0;
   w.channels = columns / w.group;
   g->n = in;
   g->b_turned = true;
   for (int d = 0; d < 2; d++) {
-    reach p = reach_of(remainder[d], dx->dims[1 + d].size, weights->dims[d].size, strides[d], dilations[d],
-                       pads[d]);
+    tg_reach p = tg_reach_of(remainder[d], dx->dims[1 + d].size, weights->dims[d].size, strides[d],
+                             dilations[d], pads[d]);
     w.pixels[1 + d] = out->rows[d] = p.count;
     w.taps[d] = p.taps;
     w.origin[d] = p.origin;
@@ -215,7 +192,8 @@ static void describe_input_gradient(tg_compile *c, int64_t phase, tg_gemm *g, tg
 int64_t tg_gemm_phases(const tg_node *node) {
   if (node->op != TG_OP_CONV_INPUT_GRADIENT) return 1;
   const int64_t *strides = tg_attr_ints(node, TG_ATTR_STRIDES, NULL);
-  return least(strides[0], tg_out(node)->dims[1].size) * least(strides[1], tg_out(node)->dims[2].size);
+  return tg_reach_phases(tg_out(node)->dims[1].size, strides[0]) *
+         tg_reach_phases(tg_out(node)->dims[2].size, strides[1]);
 }
 
 void tg_describe_conv(tg_compile *c, int64_t phase, tg_gemm *g, tg_conv_rows *out) {

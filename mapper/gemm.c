@@ -167,6 +167,12 @@ static void load_a(emission *e, uint32_t r, uint32_t col, uint32_t mask) {
   load->x_size[0] = g->x_size;
   load->rows[0] = g->a_turned ? e->t.kc : e->t.mt;
   load->take[0] = taken(e, g->a_turned ? e->t.mt : e->t.kc, tg_gemm_a_row(e->b.m, g, &e->t));
+  if (!g->a_turned && e->t.chunks * e->t.parts == 1 && g->k > 0 && g->k < load->take[0]) {
+    /* k beyond K is masked, whatever is there */
+    load->take[0] = g->k;
+    load->dst_inner[0] = (g->k - 1) / tg_mx_elements(e->b.m, g->format) + 1;
+    load->dst_stride[0] = tg_gemm_a_row(e->b.m, g, &e->t);
+  }
   if (g->spread && g->a_turned)
     set_product_rows(e, load, row_index(e, r, col), g->k);
   else {
@@ -407,6 +413,9 @@ tg_gemm_place tg_gemm_place_of(const emission *e, uint32_t r, uint32_t col) {
                          .column_delta = {0, col_delta(e), 0}};
 }
 
+/* Columns of a block that a tile stores: if N has fewer, it is one block. */
+static uint32_t stored_columns(const emission *e) { return e->g->n < e->t.nt ? (uint32_t)e->g->n : e->t.nt; }
+
 static void fill_store(const void *user, int exit, uint32_t r, uint32_t col, tg_agcu_instr *store) {
   const emission *e = user;
   (void)exit; /* the only one */
@@ -415,7 +424,7 @@ static void fill_store(const void *user, int exit, uint32_t r, uint32_t col, tg_
   for (int d = 0; d < 3; d++) walk.radix[d] = g->out_radix[d], walk.stride[d] = g->out_stride[d];
   tg_fill_walk(store, &walk, e->out_base, e->out_rest);
   store->rows[0] = e->t.mr;
-  store->take[0] = e->t.nt;
+  store->take[0] = stored_columns(e);
   tg_gemm_place place = tg_gemm_place_of(e, r, col);
   store->m_first[0] = place.row;
   store->k_first[0] = place.column;
@@ -434,8 +443,10 @@ static tg_status emit_section(emission *e, const char *name, int64_t product) {
     return tg_fail(e->c->diag, TG_INVALID, "node \"%s\": the scratchpads are too small", e->g->node->name);
   allocate_sems(e);
   allocate_bases(e, product);
-  tg_exit exit = {
-      .flits = e->t.mr * tg_kind_flits(e->b.m, e->g->out_kind, e->t.nt), .pieces = 1, .buffer = e->out};
+  int kind = e->g->out_kind;
+  uint32_t row = tg_kind_flits(e->b.m, kind, e->t.nt), sent = tg_kind_flits(e->b.m, kind, stored_columns(e));
+  tg_exit exit = {.flits = e->t.mr * sent, .pieces = 1, .buffer = e->out};
+  if (sent < row) exit.inner = sent, exit.stride = row;
   memcpy(exit.loops, e->piece_loops, sizeof exit.loops);
   tg_exit_init(&e->b, &exit, 2);
   tg_vx_instr microcode = {0};

@@ -3,7 +3,10 @@
  * exposed. */
 #include "mapper/gemm.h"
 
-enum { SPLITS = 48 }; /* ways to cut a dimension into passes */
+enum {
+  SPLITS = 48,      /* ways to cut a dimension into equal passes */
+  MOST_ROWS = 4096, /* of a block */
+};
 #define TRAFFIC_WEIGHT                                                                                       \
   0.05 /* of port cycles that hide behind computing: of equally fast tilings, the lighter one */
 
@@ -196,19 +199,29 @@ static void consider_chunks(search *s, tg_gemm_tiling t) {
   }
 }
 
+/* Blocks of at least `least` rows. */
+static void consider_block(search *s, tg_gemm_tiling t, int64_t tile_rows, int64_t least) {
+  int64_t rows = s->share / kind_flits(s, s->g->out_kind, t.nt);
+  int64_t pieces = up(least, rows < least ? rows : least);
+  if (t.parts > 1 && t.members > 1) pieces = up(pieces, 2) * 2; /* all VOPs begin with the same buffers */
+  t.mr = (uint32_t)up(least, pieces);
+  t.mt = (uint32_t)(t.mr * pieces);
+  t.passes_m = (uint32_t)up(tile_rows, t.mt);
+  consider_chunks(s, t);
+}
+
+/* Equal passes; of very many rows, blocks of powers of two and the sizes halfway between them. */
 static void consider_rows(search *s, tg_gemm_tiling t, int64_t tile_rows) {
-  uint32_t out_flits = kind_flits(s, s->g->out_kind, t.nt);
-  if (out_flits > s->share) return;
+  if (kind_flits(s, s->g->out_kind, t.nt) > s->share) return;
+  int64_t last = 1;
   for (int64_t i = 1; i <= SPLITS; i++) {
-    int64_t mt = up(tile_rows, i), rows = s->share / out_flits;
-    if (mt > 4096) continue;
-    int64_t pieces = up(mt, rows < mt ? rows : mt);
-    if (t.parts > 1 && t.members > 1) pieces = up(pieces, 2) * 2; /* all VOPs begin with the same buffers */
-    t.mr = (uint32_t)up(mt, pieces);
-    t.mt = (uint32_t)(t.mr * pieces);
-    t.passes_m = (uint32_t)up(tile_rows, t.mt);
-    consider_chunks(s, t);
-    if (mt == 1) return;
+    last = up(tile_rows, i);
+    if (last <= MOST_ROWS) consider_block(s, t, tile_rows, last);
+    if (last == 1) return;
+  }
+  for (int64_t rows = MOST_ROWS; rows >= 8; rows /= 2) {
+    if (rows < last) consider_block(s, t, tile_rows, rows);
+    if (rows / 4 * 3 < last) consider_block(s, t, tile_rows, rows / 4 * 3);
   }
 }
 
@@ -223,7 +236,7 @@ static void set_exits(search *s, uint32_t members) {
 static void consider_products(search *s) {
   const tg_params *m = s->m;
   int64_t lanes = tg_lanes(m), nt = up(s->g->n, lanes) * lanes;
-  if (s->g->m > 4096 || nt > 65536) return;
+  if (s->g->m > MOST_ROWS || nt > 65536) return;
   tg_gemm_tiling t = {.split = TG_SPLIT_PRODUCTS,
                       .mt = (uint32_t)s->g->m,
                       .nt = (uint32_t)nt,

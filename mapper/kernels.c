@@ -125,7 +125,8 @@ static bool can_join(const former *f, const tg_node *node, size_t k, const tg_va
   const tg_value *result = tg_out(node);
   if (kernel->kind == TG_KERNEL_MOVE || kernel->output != through) return false;
   if (tg_is_stochastic_cast(through->producer)) return false;
-  bool scattered = kernel->kind == TG_KERNEL_GEMM && tg_gemm_phases(kernel->root) > 1;
+  bool scattered = (kernel->kind == TG_KERNEL_GEMM && tg_gemm_phases(kernel->root) > 1) ||
+                   kernel->kind == TG_KERNEL_POOL_GRADIENT;
   if (scattered && tg_is_stochastic_cast(node)) return false; /* rows do not follow each other */
   if (through->output_count || !tg_value_same_shape(through, result)) return false;
   for (const tg_use *use = through->uses; use; use = use->next)
@@ -305,7 +306,9 @@ static tg_status form_node(former *f, tg_node *node) {
   case TG_OP_SOFTMAX: form_root(f, TG_KERNEL_SOFTMAX, node); return TG_OK;
   case TG_OP_LAYER_NORMALIZATION: form_root(f, TG_KERNEL_NORMALIZATION, node); return TG_OK;
   case TG_OP_MAX_POOL:
+  case TG_OP_MAX_POOL_INDEX:
   case TG_OP_AVERAGE_POOL: form_root(f, TG_KERNEL_POOL, node); return TG_OK;
+  case TG_OP_WINDOW_GRADIENT: form_root(f, TG_KERNEL_POOL_GRADIENT, node); return TG_OK;
   case TG_OP_TRANSPOSE:
     if (!is_looked_through(out, out, LOOK_THROUGH)) form_move(f, node, 0);
     return TG_OK;

@@ -14,7 +14,8 @@ typedef struct tg_kernel {
     TG_KERNEL_SOFTMAX,
     TG_KERNEL_NORMALIZATION, /* root LayerNormalization over the last dimension */
     TG_KERNEL_POOL,
-    TG_KERNEL_MOVE, /* root Transpose, or one input of a Concat, or a plain copy (root NULL) */
+    TG_KERNEL_POOL_GRADIENT, /* root WindowGradient */
+    TG_KERNEL_MOVE,          /* root Transpose, or one input of a Concat, or a plain copy (root NULL) */
   } kind;
   tg_node *root;
   int part;        /* input of a Concat */
@@ -80,6 +81,7 @@ tg_status tg_emit_elementwise(tg_compile *c, const tg_kernel *kernel);
 tg_status tg_emit_softmax(tg_compile *c, const tg_kernel *kernel);
 tg_status tg_emit_normalization(tg_compile *c, const tg_kernel *kernel);
 tg_status tg_emit_pool(tg_compile *c, const tg_kernel *kernel);
+tg_status tg_emit_pool_gradient(tg_compile *c, const tg_kernel *kernel);
 tg_status tg_emit_move(tg_compile *c, const tg_kernel *kernel);
 
 /* Text naming a kernel's nodes, for sections and diagnostics. */

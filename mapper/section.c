@@ -158,7 +158,9 @@ static tg_instr *emit_send(tg_build *b, const tg_exit *exit, uint32_t r, uint32_
   tx->flits[0] = exit->flits;
   tg_set_operand(tx->src_base, &exit->buffer, exit->pieces > 1);
   if (exit->pieces > 1) tx->src_delta[2] = exit->flits;
-  tx->src_inner[0] = tx->dst_inner[0] = 65535;
+  tx->src_inner[0] = exit->inner ? exit->inner : 65535;
+  tx->src_stride[0] = exit->stride;
+  tx->dst_inner[0] = 65535;
   tg_set_operand(tx->dst_base, at_agcu, false);
   tx->dst_mask[0] = 1; /* position 0 */
   tx->dst_post[0] = 1;

@@ -73,7 +73,8 @@ typedef struct tg_exit {
   int out_full, out_free; /* tile semaphores: VOPs post the first and wait for the second, once a buffer */
   int credit;             /* tile semaphore: room at the AGCU */
   uint32_t loops[3];      /* of the SEND; level 2 walks the pieces of a buffer if pieces > 1 */
-  uint32_t flits;         /* of a piece */
+  uint32_t flits;         /* of a piece, as it is sent */
+  uint32_t inner, stride; /* of it, so many flits lie next to each other, such runs so far apart; 0: all do */
   uint32_t pieces;        /* of a buffer: 1, or the count of level 2 */
   tg_buffer buffer;
 } tg_exit;

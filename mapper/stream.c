@@ -141,6 +141,14 @@ static uint32_t vector_elements(const tg_stream_kernel *plan, int v) {
   return plan->vector_kind[v] == TG_STREAM_SPLAT32 ? 1 : plan->take;
 }
 
+/* Elements of a row block that are loaded and stored: no more than there are columns, since what lies beyond
+ * costs a port as much as what counts. Whole rows are loaded with their zeros. */
+static uint32_t moved(const emission *e) {
+  const tg_stream_kernel *plan = e->plan;
+  bool part = plan->column_blocks == 1 && !plan->whole_rows && e->parts == 1 && !plan->output.linear_size;
+  return part && plan->output.columns < plan->take ? (uint32_t)plan->output.columns : plan->take;
+}
+
 /* Chunks of at most `limit` rows, fewer if that spreads the rows over more tiles. */
 static bool set_loops(emission *e, uint32_t limit) {
   const tg_stream_kernel *plan = e->plan;
@@ -226,12 +234,16 @@ static bool allocate(emission *e) {
                          &e->vector[v]))
       return false;
   for (int x = 0; x <= plan->more; x++) {
-    uint32_t flits = e->chunk_rows * tg_kind_flits(e->b.m, result_kind(plan, x), plan->take);
+    uint32_t row = tg_kind_flits(e->b.m, result_kind(plan, x), plan->take),
+             sent = tg_kind_flits(e->b.m, result_kind(plan, x), moved(e));
     tg_exit *exit = &e->exits[x];
-    *exit = (tg_exit){.flits = e->parts > 1 ? e->piece_flits : flits,
+    *exit = (tg_exit){.flits = e->parts > 1 ? e->piece_flits : e->chunk_rows * sent,
                       .pieces = e->parts,
                       .loops = {e->loops[0], e->loops[1], e->parts}};
-    if (!tg_build_buffer(&e->b, e->parts * exit->flits, 2, &exit->buffer)) return false;
+    if (sent < row) exit->inner = sent, exit->stride = row;
+    if (!tg_build_buffer(&e->b, e->parts > 1 ? e->parts * e->piece_flits : e->chunk_rows * row, 2,
+                         &exit->buffer))
+      return false;
     tg_exit_init(&e->b, exit, 2);
   }
   return true;
@@ -240,7 +252,7 @@ static bool allocate(emission *e) {
 /* Rows of tile t in chunk i: (i*T + t) * chunk_rows on. Column block j: j*take on. */
 static void set_rows(const emission *e, tg_agcu_instr *in, uint32_t tile) {
   in->rows[0] = e->chunk_rows;
-  in->take[0] = e->plan->take;
+  in->take[0] = moved(e);
   in->m_first[0] = (int64_t)tile * e->chunk_rows;
   in->m_delta[0] = (int64_t)tg_tiles(e->b.m) * e->chunk_rows;
   in->k_delta[1] = e->plan->take;
@@ -255,6 +267,10 @@ static tg_agcu_instr *push_load(const emission *e, int input, uint32_t r, uint32
   load->convert[0] = plan->input_kind[input] == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
   tg_set_operand(load->dst_base, &e->in[input], !last_window);
   load->dst_inner[0] = 65535;
+  if (moved(e) < plan->take) {
+    load->dst_inner[0] = tg_kind_flits(e->b.m, plan->input_kind[input], moved(e));
+    load->dst_stride[0] = tg_kind_flits(e->b.m, plan->input_kind[input], plan->take);
+  }
   load->dst_mask[0] = 1ll << load_position(r, col);
   if (plan->adjust_load) plan->adjust_load(plan->user, input, load);
   if (plan->window[input] > 1) {

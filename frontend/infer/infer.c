@@ -302,6 +302,10 @@ static tg_status infer_shape(tg_graph *graph, tg_node *node, tg_diag *diag) {
   case TG_OP_CONV_TRANSPOSE: return tg_infer_conv_transpose(graph, node, diag);
   case TG_OP_CONV_INPUT_GRADIENT: return tg_infer_conv_input_gradient(graph, node, diag);
   case TG_OP_CONV_WEIGHT_GRADIENT: return tg_infer_conv_weight_gradient(graph, node, diag);
+  case TG_OP_MAX_POOL_GRADIENT: return tg_infer_max_pool_gradient(graph, node, diag);
+  case TG_OP_AVERAGE_POOL_GRADIENT: return tg_infer_average_pool_gradient(graph, node, diag);
+  case TG_OP_WINDOW_GRADIENT: return tg_infer_window_gradient(graph, node, diag);
+  case TG_OP_MAX_POOL_INDEX:
   case TG_OP_MAX_POOL:
   case TG_OP_AVERAGE_POOL: return tg_infer_pool(graph, node, diag);
   case TG_OP_GLOBAL_AVERAGE_POOL:

@@ -35,6 +35,9 @@ tg_status tg_infer_conv(tg_graph *graph, tg_node *node, tg_diag *diag);
 tg_status tg_infer_conv_transpose(tg_graph *graph, tg_node *node, tg_diag *diag);
 tg_status tg_infer_conv_input_gradient(tg_graph *graph, tg_node *node, tg_diag *diag);
 tg_status tg_infer_conv_weight_gradient(tg_graph *graph, tg_node *node, tg_diag *diag);
+tg_status tg_infer_max_pool_gradient(tg_graph *graph, tg_node *node, tg_diag *diag);
+tg_status tg_infer_average_pool_gradient(tg_graph *graph, tg_node *node, tg_diag *diag);
+tg_status tg_infer_window_gradient(tg_graph *graph, tg_node *node, tg_diag *diag);
 tg_status tg_infer_pool(tg_graph *graph, tg_node *node, tg_diag *diag);
 tg_status tg_infer_global_pool(tg_graph *graph, tg_node *node, tg_diag *diag);
 

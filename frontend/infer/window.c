@@ -151,17 +151,22 @@ static tg_status check_no_empty_window(const tg_window_shape *w, tg_diag *diag) 
   return TG_OK;
 }
 
-tg_status tg_infer_pool(tg_graph *graph, tg_node *node, tg_diag *diag) {
-  tg_window_shape w;
-  if (tg_window_read(node, &w, diag)) return TG_INVALID;
+tg_status tg_window_place_pool(const tg_node *node, tg_window_shape *w, tg_diag *diag) {
   int count;
   tg_attr_ints(node, TG_ATTR_KERNEL_SHAPE, &count);
   if (!count) return tg_fail(diag, TG_INVALID, "kernel_shape is missing");
-  if (tg_window_read_extents(node, TG_ATTR_KERNEL_SHAPE, w.rank, 1, 1, w.kernel, diag) ||
-      resolve_auto_pad(node, &w, diag) || tg_window_place(&w, tg_attr_int(node, TG_ATTR_CEIL_MODE), diag) ||
-      check_no_empty_window(&w, diag))
+  if (tg_window_read_extents(node, TG_ATTR_KERNEL_SHAPE, w->rank, 1, 1, w->kernel, diag) ||
+      (tg_attr_find(node, TG_ATTR_AUTO_PAD) && resolve_auto_pad(node, w, diag)) ||
+      tg_window_place(w, tg_attr_int(node, TG_ATTR_CEIL_MODE), diag))
     return TG_INVALID;
+  return check_no_empty_window(w, diag);
+}
+
+tg_status tg_infer_pool(tg_graph *graph, tg_node *node, tg_diag *diag) {
+  tg_window_shape w;
+  if (tg_window_read(node, &w, diag) || tg_window_place_pool(node, &w, diag)) return TG_INVALID;
   tg_window_write(graph, node, &w);
+  if (node->op == TG_OP_MAX_POOL_INDEX && !tg_out(node)->dtype) tg_out(node)->dtype = TG_F32;
   return tg_window_result(node, &w, w.out, tg_in(node, 0)->dims[tg_window_channels(&w)].size, diag);
 }
 

@@ -26,6 +26,8 @@ tg_status tg_window_read_kernel(const tg_node *node, const tg_value *weights, tg
                                 tg_diag *diag);
 /* `out` from all others. */
 tg_status tg_window_place(tg_window_shape *w, bool ceil_mode, tg_diag *diag);
+/* kernel and `out` of a pool, from its attributes. */
+tg_status tg_window_place_pool(const tg_node *node, tg_window_shape *w, tg_diag *diag);
 /* Do weights of `out` channels, `in_of_group` inputs each, fit `in` channels? A bias (or NULL) must have
  * `biased` elements. */
 tg_status tg_window_check_groups(const tg_node *node, int64_t in, int64_t in_of_group, int64_t out,

@@ -1,4 +1,4 @@
-/* Shapes of what runs windows backwards: gradients of convolution, and ConvTranspose. */
+/* Shapes of what runs windows backwards: gradients of convolution and pooling, and ConvTranspose. */
 #include "frontend/infer/window.h"
 
 #include <inttypes.h>
@@ -141,4 +141,60 @@ tg_status tg_infer_conv_weight_gradient(tg_graph *graph, tg_node *node, tg_diag 
   sizes[last ? w.rank + 1 : 0] = out;
   for (int i = 0; i < w.rank; i++) sizes[last ? i : i + 2] = w.kernel[i];
   return tg_infer_result(node, x->dtype, w.rank + 2, sizes, diag);
+}
+
+/* Is `dy` a gradient of the windows' results, with the batch and channels of input 0? */
+static tg_status check_gradient(const tg_graph *graph, const tg_node *node, const tg_window_shape *w,
+                                const tg_value *dy, tg_diag *diag) {
+  const tg_value *x = tg_in(node, 0);
+  int at = tg_window_channels(w);
+  bool fits =
+      dy->rank == x->rank && dy->dims[0].size == x->dims[0].size && dy->dims[at].size == x->dims[at].size;
+  for (int i = 0; i < w->rank && fits; i++) fits = dy->dims[w->first + i].size == w->out[i];
+  if (fits) return TG_OK;
+  return tg_fail(diag, TG_INVALID, "the gradient %s is not that of these windows",
+                 tg_value_type_text(dy, graph->arena));
+}
+
+tg_status tg_infer_max_pool_gradient(tg_graph *graph, tg_node *node, tg_diag *diag) {
+  tg_window_shape w;
+  const tg_value *x = tg_in(node, 0);
+  if (tg_window_read(node, &w, diag) || tg_window_place_pool(node, &w, diag) ||
+      check_gradient(graph, node, &w, tg_in(node, 1), diag))
+    return TG_INVALID;
+  tg_window_write(graph, node, &w);
+  return tg_window_result(node, &w, w.in, x->dims[tg_window_channels(&w)].size, diag);
+}
+
+/* `in` from output_shape. */
+static tg_status read_input_shape(const tg_node *node, tg_window_shape *w, tg_diag *diag) {
+  int count;
+  if (tg_window_read(node, w, diag) ||
+      tg_window_read_extents(node, TG_ATTR_OUTPUT_SHAPE, w->rank, 0, 1, w->in, diag))
+    return TG_INVALID;
+  tg_attr_ints(node, TG_ATTR_OUTPUT_SHAPE, &count);
+  return count ? TG_OK : tg_fail(diag, TG_INVALID, "output_shape is missing");
+}
+
+tg_status tg_infer_average_pool_gradient(tg_graph *graph, tg_node *node, tg_diag *diag) {
+  tg_window_shape w;
+  const tg_value *dy = tg_in(node, 0);
+  if (read_input_shape(node, &w, diag) || tg_window_place_pool(node, &w, diag) ||
+      check_gradient(graph, node, &w, dy, diag))
+    return TG_INVALID;
+  tg_window_write(graph, node, &w);
+  return tg_window_result(node, &w, w.in, dy->dims[tg_window_channels(&w)].size, diag);
+}
+
+tg_status tg_infer_window_gradient(tg_graph *graph, tg_node *node, tg_diag *diag) {
+  tg_window_shape w;
+  const tg_value *dy = tg_in(node, 0), *index = tg_in(node, 1);
+  if (read_input_shape(node, &w, diag) ||
+      tg_window_read_extents(node, TG_ATTR_KERNEL_SHAPE, w.rank, 1, 1, w.kernel, diag))
+    return TG_INVALID;
+  if (index && !tg_value_same_shape(dy, index))
+    return tg_fail(diag, TG_INVALID, "gradient %s and positions %s do not fit",
+                   tg_value_type_text(dy, graph->arena), tg_value_type_text(index, graph->arena));
+  tg_window_write(graph, node, &w);
+  return tg_window_result(node, &w, w.in, dy->dims[tg_window_channels(&w)].size, diag);
 }

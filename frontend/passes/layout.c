@@ -53,7 +53,7 @@ static void convert(tg_graph *graph, tg_node *node) {
   int rank = y->rank;
   tg_node *after = node->next;
   tg_node_set_input(node, 0, data_in(graph, tg_in(node, 0), node));
-  if (node->op == TG_OP_CONV_WEIGHT_GRADIENT)
+  if (node->op == TG_OP_CONV_WEIGHT_GRADIENT || (node->op == TG_OP_WINDOW_GRADIENT && tg_in(node, 1)))
     tg_node_set_input(node, 1, data_in(graph, tg_in(node, 1), node));
   else if (tg_op_is(node->op, TG_IS_GEMM))
     tg_node_set_input(node, 1, weights_in(graph, tg_in(node, 1), node));

@@ -33,6 +33,7 @@ void tg_pass_lower_reduce(tg_graph *graph); /* to sums, products, maxima and min
 void tg_pass_split_reduce(tg_graph *graph); /* those to rows and to blocks of columns */
 void tg_pass_lower_global_pool(tg_graph *graph);    /* to a pool of one window */
 void tg_pass_lower_conv_transpose(tg_graph *graph); /* to ConvInputGradient */
+void tg_pass_lower_pool_gradient(tg_graph *graph);  /* to MaxPoolIndex, Mul, WindowGradient */
 
 /* Layout: convolution and pooling to channels-last, transposes moved until they meet. */
 void tg_pass_channels_last(tg_graph *graph);

@@ -9,18 +9,19 @@ static const struct {
   const char *name;
   tg_pass *run;
 } table[] = {
-    PASS(remove_dead),       PASS(remove_identity),
-    PASS(fold_constants),    PASS(share_casts),
-    PASS(absorb_casts),      PASS(lower_batch_normalization),
-    PASS(lower_gemm),        PASS(lower_shape),
-    PASS(lower_softmax),     PASS(lower_layer_normalization),
-    PASS(lower_global_pool), PASS(lower_conv_transpose),
-    PASS(channels_last),     PASS(hoist_casts),
-    PASS(sink_transposes),   PASS(merge_moves),
-    PASS(permute_weights),   PASS(transpose_to_reshape),
-    PASS(lower_logic),       PASS(lower_reduce),
-    PASS(split_reduce),      PASS(lower_sum),
-    PASS(lower_pieces),      PASS(lower_repeats),
+    PASS(remove_dead),         PASS(remove_identity),
+    PASS(fold_constants),      PASS(share_casts),
+    PASS(absorb_casts),        PASS(lower_batch_normalization),
+    PASS(lower_gemm),          PASS(lower_shape),
+    PASS(lower_softmax),       PASS(lower_layer_normalization),
+    PASS(lower_global_pool),   PASS(lower_conv_transpose),
+    PASS(channels_last),       PASS(hoist_casts),
+    PASS(sink_transposes),     PASS(merge_moves),
+    PASS(permute_weights),     PASS(transpose_to_reshape),
+    PASS(lower_logic),         PASS(lower_reduce),
+    PASS(split_reduce),        PASS(lower_sum),
+    PASS(lower_pool_gradient), PASS(lower_pieces),
+    PASS(lower_repeats),
 };
 
 tg_pass *tg_pass_find(const char *name) {

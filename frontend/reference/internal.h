@@ -10,6 +10,8 @@ void tg_reference_reduce_partials(const tg_node *node, const void *const *inputs
 void tg_reference_conv(const tg_node *node, const void *const *inputs, void *output);
 void tg_reference_conv_input_gradient(const tg_node *node, const void *const *inputs, void *output);
 void tg_reference_conv_weight_gradient(const tg_node *node, const void *const *inputs, void *output);
+void tg_reference_max_pool_index(const tg_node *node, const void *const *inputs, void *output);
+void tg_reference_pool_gradient(const tg_node *node, const void *const *inputs, void *output);
 void tg_reference_elementwise(const tg_node *node, const void *const *inputs, void *output);
 void tg_reference_logic(const tg_node *node, const void *const *inputs, void *output);
 void tg_reference_reduction(const tg_node *node, const void *const *inputs, void *output);

@@ -1,4 +1,4 @@
-#include "frontend/reference/internal.h"
+#include "frontend/reference/layout.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -36,6 +36,10 @@ static void evaluate(const tg_node *node, const tg_reference_draw *draw, const v
   case TG_OP_CONV_TRANSPOSE:
   case TG_OP_CONV_INPUT_GRADIENT: tg_reference_conv_input_gradient(node, inputs, y); break;
   case TG_OP_CONV_WEIGHT_GRADIENT: tg_reference_conv_weight_gradient(node, inputs, y); break;
+  case TG_OP_MAX_POOL_INDEX: tg_reference_max_pool_index(node, inputs, y); break;
+  case TG_OP_MAX_POOL_GRADIENT:
+  case TG_OP_AVERAGE_POOL_GRADIENT:
+  case TG_OP_WINDOW_GRADIENT: tg_reference_pool_gradient(node, inputs, y); break;
   case TG_OP_MAX_POOL:
   case TG_OP_AVERAGE_POOL: tg_reference_pool(node, inputs, y); break;
   case TG_OP_GLOBAL_AVERAGE_POOL:
@@ -88,7 +92,7 @@ static int64_t window_elements(const tg_node *node) {
 /* Multiply-adds of an element of a convolution or of one of its gradients. */
 static int64_t conv_cost(const tg_node *node) {
   const tg_value *w = tg_in(node, 1);
-  bool last = tg_attr_find(node, TG_ATTR_CHANNELS_LAST) && tg_attr_int(node, TG_ATTR_CHANNELS_LAST);
+  bool last = tg_is_channels_last(node);
   if (node->op == TG_OP_CONV_WEIGHT_GRADIENT) /* w is dY */
     return tg_value_elements_between(w, 0, 1) * tg_value_elements_between(w, last ? 1 : 2, w->rank - last);
   if (node->op == TG_OP_CONV) return window_elements(node) * w->dims[last ? w->rank - 2 : 1].size;

@@ -149,6 +149,24 @@ static tg_value *pool(maker *m) {
                                          : tg_builder_pool(m->b, op, "pool", x, window);
 }
 
+static tg_value *pool_gradient(maker *m) {
+  tg_random *r = m->random;
+  int kernel = (int)tg_random_range(r, 1, 3);
+  tg_window window = {.kernel = kernel,
+                      .stride = (int)tg_random_range(r, 1, 3),
+                      .padding = (int)tg_random_range(r, 0, kernel / 2)};
+  int64_t channels = tg_random_range(r, 1, 20), in[2], out[2];
+  for (int d = 0; d < 2; d++) {
+    in[d] = kernel + tg_random_range(r, 0, 6);
+    out[d] = (in[d] + 2 * window.padding - kernel) / window.stride + 1;
+  }
+  tg_value *dy = input(m, "dy", 4, (int64_t[]){1, channels, out[0], out[1]});
+  return tg_random_range(r, 0, 1)
+             ? tg_builder_max_pool_gradient(
+                   m->b, "dx", input(m, "x", 4, (int64_t[]){1, channels, in[0], in[1]}), dy, window)
+             : tg_builder_average_pool_gradient(m->b, "dx", dy, window, in);
+}
+
 static tg_value *move(maker *m) {
   tg_random *r = m->random;
   int64_t sizes[] = {size(r, 5), size(r, 6), size(r, 9)};
@@ -172,7 +190,8 @@ static tg_value *layer_normalization(maker *m) {
 }
 
 static tg_value *root(maker *m) {
-  switch (tg_random_range(m->random, 0, 12)) {
+  switch (tg_random_range(m->random, 0, 13)) {
+  case 13: return pool_gradient(m);
   case 12:
   case 11: return conv_gradient(m);
   case 10: return layer_normalization(m);

@@ -57,7 +57,32 @@ def conv_transpose(inputs, a):
     return y
 
 
-operators = {'ConvTranspose': conv_transpose,
+def max_pool_gradient(inputs, a):
+    x, dy = inputs
+    rank = x.dim() - 2
+    f = F.max_pool1d if rank == 1 else F.max_pool2d
+
+    def pool(x):
+        pads = pair(a.get('pads'), 2 * rank, 0)
+        x = F.pad(x, [p for d in reversed(range(rank)) for p in (pads[d], pads[rank + d])], value=-float('inf'))
+        return f(x, a['kernel_shape'], pair(a.get('strides'), rank, 1), 0, pair(a.get('dilations'), rank, 1),
+                 bool(a.get('ceil_mode', 0)))
+
+    return gradient(pool, x, dy)
+
+
+def average_pool_gradient(inputs, a):
+    dy = inputs[0]
+    rank = dy.dim() - 2
+    f = F.avg_pool1d if rank == 1 else F.avg_pool2d
+    pads = pair(a.get('pads'), 2 * rank, 0)
+    return gradient(lambda x: f(x, a['kernel_shape'], pair(a.get('strides'), rank, 1), pads[:rank],
+                                bool(a.get('ceil_mode', 0)), bool(a.get('count_include_pad', 0))),
+                    torch.zeros(list(dy.shape[:2]) + a['output_shape']), dy)
+
+
+operators = {'MaxPoolGradient': max_pool_gradient, 'AveragePoolGradient': average_pool_gradient,
+             'ConvTranspose': conv_transpose,
              'ConvInputGradient': conv_input_gradient, 'ConvWeightGradient': conv_weight_gradient}
 
 
