@@ -100,8 +100,7 @@ static size_t end_of_node(const tg_graph *graph, size_t first) {
   return end;
 }
 
-/* "bf16,bf16,keep -> fp32" of the node whose records begin at `first`. */
-static const char *spec_of(tg_arena *arena, const tg_graph *graph, size_t first) {
+const char *tg_decided_rule(tg_arena *arena, const tg_graph *graph, size_t first) {
   const char *text = "", *result = NULL;
   int next = 0;
   for (size_t i = first; i < end_of_node(graph, first); i++) {
@@ -135,11 +134,13 @@ static tg_name_set *ambiguous_names(tg_arena *arena, const tg_graph *graph) {
   return twice;
 }
 
-static void print_rules(FILE *out, const tg_session *session) {
+/* `note`: where the decisions are from, in place of the rule that decided each; or NULL. */
+static void print_rules(FILE *out, const tg_session *session, const char *note) {
   tg_arena arena = {0};
   const tg_graph *graph = session->decided;
   tg_name_set *twice = ambiguous_names(&arena, graph);
   fprintf(out, "# cast rules: what %s decided\n", session->path);
+  if (note) fprintf(out, "# %s\n", note);
   for (size_t i = 0; i < graph->cast_count; i = end_of_node(graph, i)) {
     const tg_cast_record *r = &graph->casts[i];
     if (r->id < 0) continue;
@@ -149,15 +150,16 @@ static void print_rules(FILE *out, const tg_session *session) {
     } else {
       fprintf(out, "id %" PRId64, r->id);
     }
-    fprintf(out, " %s  # %s; %s\n", spec_of(&arena, graph, i), r->op, r->rule);
+    fprintf(out, " %s  # %s%s%s\n", tg_decided_rule(&arena, graph, i), r->op, note ? "" : "; ",
+            note ? "" : r->rule);
   }
   tg_arena_release(&arena);
 }
 
-tg_status tg_write_cast_rules(const tg_session *session, const char *path, tg_diag *diag) {
+tg_status tg_write_cast_rules(const tg_session *session, const char *path, const char *note, tg_diag *diag) {
   tg_output_file file;
   if (tg_output_open(path, &file, diag)) return TG_INVALID;
-  print_rules(file.stream, session);
+  print_rules(file.stream, session, note);
   return tg_output_commit(&file, diag);
 }
 
@@ -169,7 +171,7 @@ tg_status tg_write_decided_model(tg_session *session, const char *path, tg_diag 
     if (decided->casts[i].id < 0) continue;
     for (tg_node *at = node; at; at = at->next) /* both are in the model's order */
       if (at->id == decided->casts[i].id) {
-        at->casts = spec_of(&session->arena, decided, i);
+        at->casts = tg_decided_rule(&session->arena, decided, i);
         at->rule = decided->casts[i].rule;
         node = at->next;
         break;

@@ -379,22 +379,31 @@ tg_status tg_session_run(tg_session *session, const tg_session_run_options *opti
 
 enum { CPU_BUDGET_SECONDS = 1 };
 
-static tg_status measure_errors(tg_session *s, int threads, tg_diag *diag) {
+tg_status tg_session_fp32_outputs(tg_session *s, int threads, float *const *out_data, tg_diag *diag) {
   tg_cpu_reference *reference;
   tg_status status = tg_cpu_reference_create(s->fp32, TG_F32, threads, &reference, diag);
   if (status) return status;
   for (int i = 0; i < s->input_count; i++) tg_cpu_reference_set_input(reference, i, s->input_data[i]);
   status = tg_cpu_reference_run(reference, diag);
-  tg_error_measure *errors = TG_NEW_ARRAY(&s->arena, tg_error_measure, (size_t)s->output_count);
-  for (int i = 0; !status && i < s->output_count; i++) {
-    tg_arena scratch = {0};
-    float *wanted = TG_NEW_ARRAY(&scratch, float, (size_t)s->outputs[i].count);
-    tg_cpu_reference_get_output(reference, i, wanted);
-    if (s->output_data[i]) errors[i] = tg_compare(s->output_data[i], wanted, s->outputs[i].count);
-    tg_arena_release(&scratch);
-  }
+  for (int i = 0; !status && i < s->output_count; i++) tg_cpu_reference_get_output(reference, i, out_data[i]);
   tg_cpu_reference_destroy(reference);
-  if (!status) s->errors = errors;
+  return status;
+}
+
+float **tg_session_output_buffers(const tg_session *s, tg_arena *arena) {
+  float **data = TG_NEW_ARRAY(arena, float *, (size_t)s->output_count + 1);
+  for (int i = 0; i < s->output_count; i++) data[i] = TG_NEW_ARRAY(arena, float, (size_t)s->outputs[i].count);
+  return data;
+}
+
+static tg_status measure_errors(tg_session *s, int threads, tg_diag *diag) {
+  tg_arena scratch = {0};
+  float **wanted = tg_session_output_buffers(s, &scratch);
+  tg_status status = tg_session_fp32_outputs(s, threads, wanted, diag);
+  if (!status) s->errors = TG_NEW_ARRAY(&s->arena, tg_error_measure, (size_t)s->output_count);
+  for (int i = 0; !status && i < s->output_count; i++)
+    if (s->output_data[i]) s->errors[i] = tg_compare(s->output_data[i], wanted[i], s->outputs[i].count);
+  tg_arena_release(&scratch);
   return status;
 }
 

@@ -44,6 +44,11 @@ tg_status tg_session_decide(tg_session *session, const tg_compile_options *optio
 /* Device memory with the constants and the session's inputs in place. TG_INVALID names an input that is not
  * set. */
 tg_status tg_session_memory(const tg_session *session, tg_dram **out_dram, tg_diag *diag);
+/* What the outputs are in FP32 on the host's CPU, of a compiled model with its inputs set. Fails as the CPU
+ * reference does. */
+tg_status tg_session_fp32_outputs(tg_session *session, int threads, float *const *out_data, tg_diag *diag);
+/* Room for each output, on `arena`. */
+float **tg_session_output_buffers(const tg_session *session, tg_arena *arena);
 double tg_host_seconds(void); /* monotonic */
 /* Whether a file begins as a .tgb file does. */
 bool tg_is_program_file(const char *path);

@@ -22,6 +22,7 @@ tg_status tg_command_inspect(tg_context *context);
 tg_status tg_command_zoo(tg_context *context);
 tg_status tg_command_regress(tg_context *context);
 tg_status tg_command_sweep(tg_context *context);
+tg_status tg_command_tune(tg_context *context);
 tg_status tg_command_fp(tg_context *context);
 
 /* Shows a phase of long work on a terminal; NULL clears the line. */
@@ -41,6 +42,12 @@ tg_status tg_open_session(tg_context *context, tg_session **out_session);
 tg_status tg_open_under(tg_context *context, const tg_compile_options *precision, tg_session **out_session);
 /* The same as far as the precision policy; the array is not asked. */
 tg_status tg_open_decided(tg_context *context, tg_session **out_session);
+/* The same under a preset. */
+tg_status tg_open_decided_under(tg_context *context, const char *preset, tg_session **out_session);
+/* Compiled, with rules for the nodes of ids below `count`, as metadata tegula.casts would have them; NULL:
+ * none. */
+tg_status tg_open_with_casts(tg_context *context, const char *const *casts, int64_t count,
+                             tg_session **out_session);
 /* Gives every input its values, of --input or --random-inputs. */
 tg_status tg_bind_inputs(tg_context *context, tg_session *session);
 

@@ -52,7 +52,7 @@ static tg_status inspect_decisions(tg_context *context) {
   const char *dot = tg_option_text(o, TG_OPT_DOT, NULL), *svg = tg_option_text(o, TG_OPT_SVG, NULL);
   tg_status status = tg_open_decided(context, &session);
   tg_progress(context, NULL);
-  if (!status && rules) status = tg_write_cast_rules(session, rules, &context->diag);
+  if (!status && rules) status = tg_write_cast_rules(session, rules, NULL, &context->diag);
   if (!status && model) status = tg_write_decided_model(session, model, &context->diag);
   if (!status && dot) status = tg_draw_dot(session->decided, dot, &context->diag);
   if (!status && svg) status = tg_draw_svg(session->decided, svg, &context->diag);

@@ -137,24 +137,56 @@ static tg_status compile(tg_context *context, tg_session *session, bool map,
     options.matmul_precision = precision->matmul_precision;
     options.tiling_accum = precision->tiling_accum;
   }
-  tg_progress(context, "compiling");
   return map ? tg_session_compile(session, &options, &context->diag)
              : tg_session_decide(session, &options, &context->diag);
 }
 
+/* Rules of the nodes by id, in place of the model's own. */
+static void put_casts(tg_session *session, const char *const *casts, int64_t count) {
+  TG_FOR_NODES(session->model, node)
+  if (node->id >= 0 && node->id < count && casts[node->id])
+    node->casts = tg_arena_strdup(&session->arena, casts[node->id]);
+}
+
+static tg_status load_session(tg_context *context, tg_session **out_session) {
+  const char *path;
+  tg_status status = tg_one_operand(context, &path);
+  return status ? status : tg_session_load(path, out_session, &context->diag);
+}
+
+tg_status tg_open_with_casts(tg_context *context, const char *const *casts, int64_t count,
+                             tg_session **out_session) {
+  tg_session *session;
+  tg_status status = load_session(context, &session);
+  if (status) return status;
+  if (tg_session_is_compiled(session))
+    status = tg_fail(&context->diag, TG_INVALID,
+                     "%s is a compiled program: only a model can be compiled anew", session->path);
+  if (!status) status = bind_sizes(context, session);
+  if (!status) {
+    put_casts(session, casts, count);
+    status = compile(context, session, true, NULL);
+  }
+  if (status)
+    tg_session_close(session);
+  else
+    *out_session = session;
+  return status;
+}
+
 static tg_status open_session(tg_context *context, bool map, const tg_compile_options *precision,
                               tg_session **out_session) {
-  const char *path;
   tg_session *session;
-  tg_status status = tg_one_operand(context, &path);
-  if (!status) status = tg_session_load(path, &session, &context->diag);
+  tg_status status = load_session(context, &session);
   if (status) return status;
   if (tg_session_is_compiled(session))
     status = precision ? tg_fail(&context->diag, TG_INVALID,
-                                 "%s is a compiled program: only a model can be compiled anew", path)
-                       : refuse_compiling(context, path);
-  else if (!(status = bind_sizes(context, session)))
+                                 "%s is a compiled program: only a model can be compiled anew", session->path)
+                       : refuse_compiling(context, session->path);
+  else if (!(status = bind_sizes(context, session))) {
+    tg_progress(context, "compiling");
     status = compile(context, session, map, precision);
+  }
   if (status)
     tg_session_close(session);
   else
@@ -172,6 +204,11 @@ tg_status tg_open_under(tg_context *context, const tg_compile_options *precision
 
 tg_status tg_open_decided(tg_context *context, tg_session **out_session) {
   return open_session(context, false, NULL, out_session);
+}
+
+tg_status tg_open_decided_under(tg_context *context, const char *preset, tg_session **out_session) {
+  tg_compile_options precision = {.preset = preset};
+  return open_session(context, false, &precision, out_session);
 }
 
 static tg_status set_input(tg_context *context, tg_session *session, const char *name, const tg_npy *array) {
