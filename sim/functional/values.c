@@ -176,7 +176,7 @@ static void carry_out(const tg_values *v, uint32_t endpoint, tg_unit unit, const
 }
 
 static void wait_a_little(uint32_t *spins) {
-  if (++*spins % SPINS == 0) sched_yield(); /* the other one may want this core */
+  if (++*spins > SPINS) sched_yield(); /* the other one may want this core */
 #if defined(__x86_64__)
   __builtin_ia32_pause();
 #endif
