@@ -29,11 +29,20 @@ static void run(const pipeline *p, const char *pass) {
   after(p, pass);
 }
 
+/* Batch statistics are training's: tg_training_build has replaced such nodes. */
+static tg_status check_inference(const tg_graph *graph, tg_diag *diag) {
+  TG_FOR_NODES(graph, node)
+  if (node->op == TG_OP_BATCH_NORMALIZATION && tg_attr_int(node, TG_ATTR_TRAINING_MODE))
+    return tg_fail(diag, TG_INVALID, "node \"%s\" (BatchNormalization): training_mode = 1 is for training",
+                   node->name);
+  return TG_OK;
+}
+
 tg_status tg_frontend_lower(tg_graph *graph, const tg_frontend_options *options, tg_diag *diag) {
   pipeline p = {graph, options};
 
   tg_graph_bind_rest(graph, 1);
-  if (tg_graph_infer(graph, diag)) return TG_INVALID;
+  if (tg_graph_infer(graph, diag) || check_inference(graph, diag)) return TG_INVALID;
   after(&p, "infer");
 
   /* Until the policy has spoken the operators stay the model's, also those that change nothing: a dropout or

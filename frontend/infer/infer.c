@@ -370,6 +370,7 @@ static bool is_shape_arithmetic(const tg_node *node) {
     const tg_value *x = tg_in(node, i);
     if (!x) continue;
     if (!tg_is_constant(x) || x->elided || tg_value_elements(x) > SHAPE_ELEMENTS) return false;
+    if (tg_dtype_is_float(x->dtype) && x->rank && !x->literal) return false; /* perhaps a parameter */
   }
   return true;
 }
@@ -383,6 +384,7 @@ static void fold_shape_arithmetic(tg_graph *graph, tg_node *node) {
   tg_value_sizes(result, sizes);
   tg_value *folded =
       tg_graph_add_constant(graph, result->name, result->dtype, result->rank, sizes, NULL, false);
+  folded->literal = true;
   void *data = (void *)folded->data;
   tg_reference_node(node, inputs, &data);
   const char *name = result->name;

@@ -16,8 +16,11 @@ static tg_value *stamped(const tg_build *b, tg_value *value, const tg_value *x) 
 }
 
 tg_value *tg_build_op(tg_build *b, tg_op op, tg_value *const *inputs, int count) {
-  tg_node *node = tg_graph_add_node(b->graph, op, b->name, inputs, count, b->before, -1);
-  if (tg_dtype_is_float(inputs[0]->dtype)) tg_out(node)->dtype = TG_F32;
+  return tg_build_finish(b, tg_graph_add_node(b->graph, op, b->name, inputs, count, b->before, -1));
+}
+
+tg_value *tg_build_finish(tg_build *b, tg_node *node) {
+  if (!tg_op_is(node->op, TG_IS_COMPARE | TG_IS_LOGIC)) tg_out(node)->dtype = TG_F32;
   tg_rewrite_infer(b->graph, node);
   return tg_out(stamp(b, node));
 }
@@ -79,24 +82,19 @@ tg_value *tg_build_cast(tg_build *b, tg_value *x, tg_dtype dtype) {
   return stamped(b, tg_rewrite_cast(b->graph, x, dtype, b->before), x);
 }
 
-/* The summed dimensions first, as one, then ReducePartials. */
-tg_value *tg_build_sum(tg_build *b, tg_value *x, unsigned axes) {
-  int64_t perm[TG_MAX_RANK], sizes[TG_MAX_RANK], kept[TG_MAX_RANK + 1] = {1};
-  int rank = 0, kept_rank = 1;
+tg_value *tg_build_reduce(tg_build *b, tg_op op, tg_value *x, unsigned axes) {
+  int64_t list[TG_MAX_RANK];
+  int count = 0;
   for (int i = 0; i < x->rank; i++)
-    if (axes >> i & 1) perm[rank++] = i;
-  for (int i = 0; i < x->rank; i++) {
-    sizes[i] = axes >> i & 1 ? 1 : x->dims[i].size;
-    if (axes >> i & 1) {
-      kept[0] *= x->dims[i].size;
-    } else {
-      perm[rank++] = i;
-      kept[kept_rank++] = x->dims[i].size;
-    }
-  }
-  if (!axes) return x;
-  tg_value *parts = tg_build_reshape(b, tg_build_transpose(b, x, perm), kept_rank, kept);
-  return tg_build_reshape(b, tg_build_unary(b, TG_OP_REDUCE_PARTIALS, parts), x->rank, sizes);
+    if (axes >> i & 1) list[count++] = i;
+  if (!count) return x;
+  tg_node *node = tg_graph_add_node(b->graph, op, b->name, &x, 1, b->before, -1);
+  tg_attr_set_ints(b->graph, node, TG_ATTR_AXES, list, count);
+  return tg_build_finish(b, node);
+}
+
+tg_value *tg_build_sum(tg_build *b, tg_value *x, unsigned axes) {
+  return tg_build_reduce(b, TG_OP_REDUCE_SUM, x, axes);
 }
 
 tg_value *tg_build_sum_to(tg_build *b, tg_value *x, const tg_value *like) {
@@ -107,8 +105,19 @@ tg_value *tg_build_sum_to(tg_build *b, tg_value *x, const tg_value *like) {
   return tg_build_reshape_like(b, tg_build_sum(b, x, axes), like);
 }
 
-/* Two factors of 2^100 take the smallest positive number above 1. */
+/* Times ones, until there is an Expand. */
+tg_value *tg_build_expand(tg_build *b, tg_value *x, int rank, const int64_t *sizes) {
+  tg_value *ones = tg_graph_add_constant(b->graph, "ones", TG_F32, rank, sizes, NULL, false);
+  int64_t count = tg_value_elements(ones);
+  for (int64_t i = 0; i < count; i++) tg_store_f32((void *)ones->data, TG_F32, (size_t)i, 1);
+  return tg_build_binary(b, TG_OP_MUL, x, ones);
+}
+
+tg_value *tg_build_where(tg_build *b, tg_value *condition, tg_value *x, tg_value *y) {
+  tg_value *operands[] = {condition, x, y};
+  return tg_build_op(b, TG_OP_WHERE, operands, 3);
+}
+
 tg_value *tg_build_where_positive(tg_build *b, tg_value *condition, tg_value *x) {
-  tg_value *large = tg_build_with(b, TG_OP_MUL, tg_build_with(b, TG_OP_MUL, condition, 0x1p100), 0x1p100);
-  return tg_build_binary(b, TG_OP_MUL, x, tg_build_clip(b, large, 0, 1));
+  return tg_build_where(b, tg_build_with(b, TG_OP_GREATER, condition, 0), x, tg_build_number(b, 0));
 }

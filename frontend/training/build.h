@@ -34,11 +34,19 @@ tg_value *tg_build_transpose(tg_build *b, tg_value *x, const int64_t *perm);
 tg_value *tg_build_swap(tg_build *b, tg_value *x); /* the last two dimensions */
 tg_value *tg_build_cast(tg_build *b, tg_value *x, tg_dtype dtype);
 
+/* x repeated to these sizes. */
+tg_value *tg_build_expand(tg_build *b, tg_value *x, int rank, const int64_t *sizes);
+/* Types a node whose attributes were set by hand, and stamps it. */
+tg_value *tg_build_finish(tg_build *b, tg_node *node);
+
+/* A reduction of ops.def over the dimensions whose bit is set in `axes`; they stay as size 1. */
+tg_value *tg_build_reduce(tg_build *b, tg_op op, tg_value *x, unsigned axes);
 /* Sum over dimensions whose bit is set in `axes`; they stay as size 1. */
 tg_value *tg_build_sum(tg_build *b, tg_value *x, unsigned axes);
 /* Undoes broadcasting: sums what was repeated, to the shape of `like`. */
 tg_value *tg_build_sum_to(tg_build *b, tg_value *x, const tg_value *like);
 
+tg_value *tg_build_where(tg_build *b, tg_value *condition, tg_value *x, tg_value *y);
 /* x where `condition` > 0, else 0. */
 tg_value *tg_build_where_positive(tg_build *b, tg_value *condition, tg_value *x);
 

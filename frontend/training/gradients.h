@@ -11,6 +11,7 @@ typedef struct tg_backward {
   tg_value **gradient; /* by value->index: the sum so far; NULL: none yet */
   bool *wanted;        /* by value->index: it depends on a parameter */
   int value_count;
+  int partials; /* of linear weight gradients: MatMul's attribute */
   tg_diag *diag;
 } tg_backward;
 
@@ -33,9 +34,10 @@ const tg_gradient_info *tg_gradient_get(tg_op op);
 
 /* Walks back from `y`, whose gradient is `dy`, over the nodes up to `last`. `is_parameter` is by value->index
  * (values made since have none); out_gradients has room for as many. The gradient of parameters that `y` does
- * not depend on is NULL. TG_INVALID: a node on the way has no gradient. */
+ * not depend on is NULL. Gradients of linear weights are sums of `partials` products. TG_INVALID: a node on
+ * the way has no gradient. */
 tg_status tg_backward_run(tg_graph *graph, const bool *is_parameter, int value_count, tg_node *last,
-                          tg_value *y, tg_value *dy, tg_value **out_gradients, tg_diag *diag);
+                          tg_value *y, tg_value *dy, int partials, tg_value **out_gradients, tg_diag *diag);
 
 /* Marks, by value->index, all that `y` depends on by operands that have gradients. */
 void tg_backward_reach(const tg_graph *graph, const tg_value *y, bool *out_reached);

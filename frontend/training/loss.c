@@ -1,5 +1,7 @@
 #include "frontend/training/loss.h"
 
+enum { CLASS_AXIS = 1 << 1 };
+
 static const struct {
   bool classes;
   const char *origin; /* torch's name of the operator, for the policies */
@@ -47,14 +49,17 @@ static tg_value *beside_classes(tg_build *b, tg_value *labels, const tg_value *y
   return tg_build_reshape(b, labels, y->rank, sizes);
 }
 
-/* 1 where the class is the label, else 0: 1 - |label - class| above 0, exact for whole numbers. */
-static tg_value *one_hot(tg_build *b, tg_value *labels, const tg_value *y) {
+/* Is the class the label's? Bools, of y's shape. */
+static tg_value *is_label(tg_build *b, tg_value *labels, const tg_value *y) {
   int64_t sizes[TG_MAX_RANK] = {y->dims[1].size, 1, 1, 1, 1, 1, 1, 1};
   tg_value *classes = tg_graph_add_constant(b->graph, "classes", TG_F32, y->rank - 1, sizes, NULL, false);
   for (int64_t i = 0; i < sizes[0]; i++) tg_store_f32((void *)classes->data, TG_F32, (size_t)i, (float)i);
-  tg_value *distance =
-      tg_build_unary(b, TG_OP_ABS, tg_build_binary(b, TG_OP_SUB, beside_classes(b, labels, y), classes));
-  return tg_build_unary(b, TG_OP_RELU, tg_build_from(b, TG_OP_SUB, 1, distance));
+  return tg_build_binary(b, TG_OP_EQUAL, beside_classes(b, labels, y), classes);
+}
+
+/* y[label] of each row, the class dimension kept. */
+static tg_value *picked(tg_build *b, tg_value *labels, tg_value *y) {
+  return tg_build_sum(b, tg_build_where(b, is_label(b, labels, y), y, tg_build_number(b, 0)), CLASS_AXIS);
 }
 
 /* --- losses
@@ -64,16 +69,20 @@ typedef struct loss_build {
   tg_build *b;
   tg_value *y, *labels;
   tg_value *value; /* of each element or row, to be averaged */
-  tg_value *slope; /* of each element of y, before the mean and the scale */
+  tg_value *slope; /* of each element of y, before the mean and the scale; its nodes follow b->forward, */
+  int operand;     /* whose operand y is */
 } loss_build;
 
+/* Without a tensor of probabilities or of ones: log(sum(exp y)) - y[label], and exp(y - log(sum(exp y))) less
+ * one at the label, each in one pass over y. */
 static void cross_entropy(loss_build *l) {
   tg_build *b = l->b;
-  tg_value *p = tg_build_unary(b, TG_OP_SOFTMAX, l->y), *hot = one_hot(b, l->labels, l->y);
-  tg_attr_set_int(p->producer, TG_ATTR_AXIS, 1);
-  tg_value *picked = tg_build_sum(b, tg_build_binary(b, TG_OP_MUL, p, hot), 2);
-  l->value = tg_build_unary(b, TG_OP_NEG, tg_build_unary(b, TG_OP_LOG, picked));
-  b->forward = p->producer->id;
+  tg_value *sum = tg_build_reduce(b, TG_OP_REDUCE_LOG_SUM_EXP, l->y, CLASS_AXIS);
+  l->value = tg_build_binary(b, TG_OP_SUB, sum, picked(b, l->labels, l->y));
+  b->forward = sum->producer->id;
+  tg_value *p = tg_build_unary(b, TG_OP_EXP, tg_build_binary(b, TG_OP_SUB, l->y, sum));
+  tg_value *hot =
+      tg_build_where(b, is_label(b, l->labels, l->y), tg_build_number(b, 1), tg_build_number(b, 0));
   l->slope = tg_build_binary(b, TG_OP_SUB, p, hot);
 }
 
@@ -90,10 +99,11 @@ static tg_value *sub(tg_build *b, tg_value *x, tg_value *y) { return tg_build_bi
 
 static void nll(loss_build *l) {
   tg_build *b = l->b;
-  tg_value *hot = one_hot(b, l->labels, l->y), *picked = mul(b, l->y, hot);
-  l->value = tg_build_unary(b, TG_OP_NEG, tg_build_sum(b, picked, 2));
-  b->forward = picked->producer->id;
-  l->slope = tg_build_unary(b, TG_OP_NEG, hot);
+  tg_value *zero = tg_build_number(b, 0), *y = tg_build_where(b, is_label(b, l->labels, l->y), l->y, zero);
+  l->value = tg_build_unary(b, TG_OP_NEG, tg_build_sum(b, y, CLASS_AXIS));
+  b->forward = y->producer->id;
+  l->operand = 1;
+  l->slope = tg_build_where(b, is_label(b, l->labels, l->y), tg_build_number(b, -1), zero);
 }
 
 static tg_value *bounded_log(tg_build *b, tg_value *x) {
@@ -122,26 +132,48 @@ static void bce_with_logits(loss_build *l) {
   l->slope = sub(b, tg_build_unary(b, TG_OP_SIGMOID, y), l->labels);
 }
 
-void tg_loss_build(tg_build *b, tg_loss loss, tg_value *y, tg_value *labels, tg_value *scale,
-                   tg_value **out_loss, tg_value **out_gradient) {
+/* 1 for rows that count, 0 for those that are to be ignored. */
+static tg_value *counted(tg_build *b, const tg_training_options *options, tg_value *labels,
+                         const tg_value *value) {
+  tg_value *ignored =
+      tg_build_with(b, TG_OP_EQUAL, tg_build_reshape_like(b, labels, value), options->ignore_index);
+  return tg_build_where(b, ignored, tg_build_number(b, 0), tg_build_number(b, 1));
+}
+
+/* The mean of l->value, and the gradient that l->slope is of each term of it, over the rows that count. */
+static void weigh(loss_build *l, const tg_training_options *options, tg_build *backward, tg_value **out_loss,
+                  tg_value **out_gradient) {
+  tg_build *b = l->b;
+  if (!options->ignore || !info[options->loss].classes) {
+    *out_loss = mean_of_all(b, l->value);
+    *out_gradient = tg_build_with(backward, TG_OP_MUL, l->slope, 1 / (double)tg_value_elements(l->value));
+    return;
+  }
+  tg_value *rows = counted(b, options, l->labels, l->value), *count = sum_of_all(b, rows);
+  tg_value *loss =
+      tg_build_where(b, tg_build_with(b, TG_OP_GREATER, rows, 0), l->value, tg_build_number(b, 0));
+  *out_loss = tg_build_binary(b, TG_OP_DIV, sum_of_all(b, loss), count);
+  *out_gradient = mul(backward, l->slope, tg_build_binary(backward, TG_OP_DIV, rows, count));
+}
+
+void tg_loss_build(tg_build *b, const tg_training_options *options, tg_value *y, tg_value *labels,
+                   tg_value *scale, tg_value **out_loss, tg_value **out_gradient) {
   static void (*const build[])(loss_build *) = {
       [TG_LOSS_CROSS_ENTROPY] = cross_entropy,     [TG_LOSS_NLL] = nll, [TG_LOSS_BCE] = bce,
       [TG_LOSS_BCE_WITH_LOGITS] = bce_with_logits, [TG_LOSS_MSE] = mse,
   };
   loss_build l = {.b = b, .y = y, .labels = labels};
   tg_build saved = *b;
-  b->origin = info[loss].origin;
+  b->origin = info[options->loss].origin;
   b->name = "loss";
-  build[loss](&l);
+  build[options->loss](&l);
   tg_build backward = *b;
   backward.name = tg_arena_printf(b->graph->arena, "%s.grad", y->name);
   backward.keep_formats = false;
-  tg_value *slope = tg_build_with(&backward, TG_OP_MUL, l.slope, 1 / (double)tg_value_elements(l.value));
-  if (scale) slope = mul(&backward, slope, scale);
-  slope->dtype = y->dtype;
-  slope->producer->forward_operand = 0;
   b->forward = -1;
-  *out_loss = mean_of_all(b, l.value);
-  *out_gradient = slope;
+  weigh(&l, options, &backward, out_loss, out_gradient);
+  if (scale) *out_gradient = mul(&backward, *out_gradient, scale);
+  (*out_gradient)->dtype = y->dtype;
+  (*out_gradient)->producer->forward_operand = l.operand;
   *b = saved;
 }

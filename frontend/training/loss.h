@@ -12,7 +12,7 @@ tg_status tg_loss_labels(tg_loss loss, const tg_value *y, bool *out_classes, int
 /* The loss, f32[1], and its gradient by `y`, of y's type. `scale`, f32[1], multiplies the gradient; NULL:
  * not.
  */
-void tg_loss_build(tg_build *b, tg_loss loss, tg_value *y, tg_value *labels, tg_value *scale,
-                   tg_value **out_loss, tg_value **out_gradient);
+void tg_loss_build(tg_build *b, const tg_training_options *options, tg_value *y, tg_value *labels,
+                   tg_value *scale, tg_value **out_loss, tg_value **out_gradient);
 
 #endif

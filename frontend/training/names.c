@@ -26,7 +26,8 @@ const char *tg_optimizer_name(tg_optimizer optimizer) { return optimizers[optimi
 const char *tg_optimizer_state(tg_optimizer optimizer) { return optimizers[optimizer].state; }
 
 void tg_training_defaults(tg_training_options *options) {
-  *options = (tg_training_options){.beta1 = 0.9,
+  *options = (tg_training_options){.ignore_index = -100,
+                                   .beta1 = 0.9,
                                    .beta2 = 0.999,
                                    .momentum = 0.9,
                                    .epsilon = TG_OF_OPTIMIZER,

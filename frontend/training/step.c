@@ -1,10 +1,12 @@
 /* The step graph, put together. */
 #include "frontend/infer.h"
 #include "frontend/passes/passes.h"
+#include "frontend/training/batch_statistics.h"
 #include "frontend/training/gradients.h"
 #include "frontend/training/loss.h"
 #include "frontend/training/optimizer.h"
 
+#include <math.h>
 #include <regex.h>
 #include <string.h>
 
@@ -26,7 +28,10 @@ typedef struct step {
   size_t parameter_count, parameter_capacity;
   size_t tensor_count, tensor_capacity;
   tg_value *numbers[TG_STEP_NUMBER_COUNT];
-  tg_value *clip; /* factor of gradients, f32[1]; NULL: none */
+  tg_statistic *statistics;
+  size_t statistic_count;
+  tg_value *clip;    /* factor of gradients, f32[1]; NULL: none */
+  tg_value *skipped; /* bool[1], an infinity or NaN was found; NULL: nobody looks */
 } step;
 
 /* --- inputs and outputs
@@ -167,7 +172,8 @@ static tg_status differentiate(step *s, tg_node *last, tg_value *y, tg_value *dy
   bool *is_parameter = TG_NEW_ARRAY(s->arena, bool, (size_t)count);
   tg_value **gradients = TG_NEW_ARRAY(s->arena, tg_value *, (size_t)count);
   for (size_t i = 0; i < s->parameter_count; i++) is_parameter[s->parameters[i].input->index] = true;
-  if (tg_backward_run(s->graph, is_parameter, count, last, y, dy, gradients, s->diag)) return TG_INVALID;
+  if (tg_backward_run(s->graph, is_parameter, count, last, y, dy, s->options->partials, gradients, s->diag))
+    return TG_INVALID;
   for (size_t i = 0; i < s->parameter_count; i++)
     s->parameters[i].gradient = gradients[s->parameters[i].input->index];
   return TG_OK;
@@ -181,6 +187,35 @@ static tg_value *unscaled(step *s, tg_value *gradient) {
   return s->options->scale_loss
              ? tg_build_binary(&s->update, TG_OP_MUL, wide, number(s, TG_STEP_INVERSE_SCALE))
              : wide;
+}
+
+/* The largest magnitude in any gradient; NaN if there is one. */
+static tg_value *largest_gradient(step *s) {
+  int64_t one = 1;
+  tg_build *b = &s->update;
+  tg_value *largest = NULL;
+  for (size_t i = 0; i < s->parameter_count; i++) {
+    tg_value *g = s->parameters[i].gradient;
+    if (!g) continue;
+    tg_value *size = tg_build_unary(b, TG_OP_ABS, tg_build_cast(b, g, TG_F32));
+    size = tg_build_reshape(b, tg_build_reduce(b, TG_OP_REDUCE_MAX, size, (1u << g->rank) - 1), 1, &one);
+    largest = largest ? tg_build_binary(b, TG_OP_MAX, largest, size) : size;
+  }
+  return largest;
+}
+
+static void look_for_infinities(step *s) {
+  tg_build *b = &s->update;
+  b->name = "found_inf";
+  tg_value *finite = tg_build_with(b, TG_OP_LESS, largest_gradient(s), INFINITY);
+  s->skipped = tg_build_unary(b, TG_OP_NOT, finite);
+  tg_value *number = tg_build_where(b, s->skipped, tg_build_number(b, 1), tg_build_number(b, 0));
+  s->plan->found_inf = add_output(s, number, "found_inf");
+}
+
+/* What is carried on: `next`, or in a step that is skipped what was there before. */
+static tg_value *unless_skipped(step *s, tg_value *before, tg_value *next) {
+  return s->skipped ? tg_build_where(&s->update, s->skipped, before, next) : next;
 }
 
 static tg_value *sum_of_squares(step *s, tg_value *gradient) {
@@ -222,9 +257,34 @@ static tg_value *input_of(const step *s, int tensor) {
   return s->graph->inputs[s->plan->tensors[tensor].input];
 }
 
+/* The parameter as forward reads it: FP32, or BF16 of the FP32 copy or of the sum itself. */
+static tg_value *written_back(step *s, const parameter *p, tg_value *before, tg_value *next) {
+  if (p->master < 0) next = unless_skipped(s, before, next);
+  return tg_build_cast(&s->update, next, s->options->parameters);
+}
+
+/* Behind all that reads the parameter or makes its gradient, so that new values may take the place of the old
+ * ones, and gradients live no longer than they must; at the end where the step first looks at all gradients.
+ */
+static tg_node *place_of_update(const step *s, const parameter *p) {
+  tg_node *last = NULL;
+  if (s->clip || s->skipped) return NULL;
+  TG_FOR_NODES(s->graph, node) {
+    bool reads = node == p->gradient->producer;
+    for (int i = 0; i < node->input_count; i++) {
+      const tg_value *x = tg_in(node, i);
+      bool converted = x && x->producer && x->producer->op == TG_OP_CAST && tg_in(x->producer, 0) == p->input;
+      reads |= x && (x == p->input || converted);
+    }
+    if (reads) last = node;
+  }
+  return last->next;
+}
+
 static void update_parameter(step *s, parameter *p) {
   tg_build *b = &s->update;
   int master = p->master >= 0 ? p->master : p->tensor, state[TG_MOST_STATE];
+  b->before = place_of_update(s, p);
   tg_update u = {.parameter = tg_build_cast(b, input_of(s, master), TG_F32)};
   b->name = tg_arena_printf(s->arena, "%s.update", p->name);
   u.gradient = clipped(s, p->gradient);
@@ -238,26 +298,52 @@ static void update_parameter(step *s, parameter *p) {
     u.state[count] = tg_build_cast(b, input_of(s, state[count]), TG_F32);
   }
   tg_optimizer_build(b, s->options, &u);
-  for (int k = 0; k < count; k++) carry(s, state[k], tg_build_cast(b, u.next_state[k], s->options->state));
-  tg_value *read = tg_build_cast(b, u.next, s->options->parameters);
-  if (p->master >= 0) carry(s, p->master, u.next);
-  carry(s, p->tensor, read);
+  for (int k = 0; k < count; k++) {
+    tg_value *next = unless_skipped(s, u.state[k], u.next_state[k]);
+    carry(s, state[k], tg_build_cast(b, next, s->options->state));
+  }
+  if (p->master >= 0) carry(s, p->master, u.next = unless_skipped(s, u.parameter, u.next));
+  carry(s, p->tensor, written_back(s, p, u.parameter, u.next));
+}
+
+/* Running statistics do not depend on gradients, but are left as they were in a step that is skipped. */
+static void update_statistic(step *s, const tg_statistic *statistic) {
+  tg_build *b = &s->update;
+  tg_value *constant = statistic->running;
+  const char *name = tg_arena_strdup(s->arena, constant->name);
+  const tg_value *initial = initial_of(s, constant);
+  tg_value_rename(s->graph, constant, tg_arena_printf(s->arena, "%s.initial", name));
+  tg_value *running = add_input(s, TG_ROLE_OF_STATISTIC, name, name, TG_F32, constant);
+  int tensor = s->plan->tensor_count - 1;
+  s->plan->tensors[tensor].initial = initial;
+  b->name = tg_arena_printf(s->arena, "%s.update", name);
+  tg_value *kept = tg_build_with(b, TG_OP_MUL, running, statistic->momentum);
+  tg_value *share =
+      tg_build_with(b, TG_OP_MUL, statistic->of_batch, (1 - statistic->momentum) * statistic->factor);
+  carry(s, tensor, unless_skipped(s, running, tg_build_binary(b, TG_OP_ADD, kept, share)));
+}
+
+static void take_gradient(step *s, parameter *p) {
+  s->update.name = tg_arena_printf(s->arena, "%s.grad", p->name);
+  s->update.before = p->gradient->producer ? p->gradient->producer->next : NULL;
+  if (s->options->scale_loss) s->update.before = NULL;
+  p->gradient = unscaled(s, p->gradient);
+  if (s->options->keep_gradients)
+    s->plan->tensors[p->tensor].gradient = add_output(s, p->gradient, s->update.name);
 }
 
 static void update_all(step *s) {
-  s->update = (tg_build){.graph = s->graph, .forward = -1, .keep_formats = true, .name = "update"};
-  for (size_t i = 0; i < s->parameter_count; i++) {
-    parameter *p = &s->parameters[i];
-    if (!p->gradient) continue;
-    s->update.name = tg_arena_printf(s->arena, "%s.grad", p->name);
-    p->gradient = unscaled(s, p->gradient);
-    if (s->options->keep_gradients)
-      s->plan->tensors[p->tensor].gradient = add_output(s, p->gradient, s->update.name);
-  }
+  s->update = (tg_build){.graph = s->graph, .forward = -1, .keep_formats = true};
+  if (s->options->scale_loss) look_for_infinities(s);
+  for (size_t i = 0; i < s->parameter_count; i++)
+    if (s->parameters[i].gradient) take_gradient(s, &s->parameters[i]);
+  s->update.before = NULL;
   s->update.name = "clip";
   if (s->options->clip_norm > 0) find_clip(s);
   for (size_t i = 0; i < s->parameter_count; i++)
     if (s->parameters[i].gradient) update_parameter(s, &s->parameters[i]);
+  s->update.before = NULL;
+  for (size_t i = 0; i < s->statistic_count; i++) update_statistic(s, &s->statistics[i]);
 }
 
 /* --- all of it
@@ -269,13 +355,14 @@ static tg_status assemble(step *s) {
   if (find_output(s, &loss_output)) return TG_INVALID;
   tg_value *y = graph->outputs[loss_output], *loss, *dy;
   for (int i = 0; i < graph->input_count; i++) add_tensor(s, TG_ROLE_OF_DATA, graph->inputs[i]->name, i);
+  if (tg_batch_statistics(graph, &s->statistics, &s->statistic_count, s->diag)) return TG_INVALID;
   if (add_labels(s, y) || find_parameters(s, y)) return TG_INVALID;
   if (!s->options->keep_outputs) drop_outputs(graph);
   s->plan->model_outputs = graph->output_count;
   tg_node *last = graph->last;
   tg_build b = {.graph = graph, .forward = -1, .keep_formats = true};
   tg_value *scale = s->options->scale_loss ? number(s, TG_STEP_LOSS_SCALE) : NULL;
-  tg_loss_build(&b, s->options->loss, y, graph->inputs[s->plan->labels], scale, &loss, &dy);
+  tg_loss_build(&b, s->options, y, graph->inputs[s->plan->labels], scale, &loss, &dy);
   s->plan->loss = add_output(s, loss, "loss");
   if (differentiate(s, last, y, dy)) return TG_INVALID;
   update_all(s);

@@ -40,6 +40,8 @@ typedef enum tg_optimizer {
 typedef struct tg_training_options {
   tg_loss loss;
   const char *loss_output; /* the model's output that the loss reads; NULL: its first */
+  bool ignore;             /* cross_entropy, nll: rows labelled ignore_index do not count, as in PyTorch */
+  double ignore_index;     /* a whole number; -100 by default */
   tg_optimizer optimizer;
   double momentum, beta1, beta2;
   double epsilon, weight_decay; /* or TG_OF_OPTIMIZER */

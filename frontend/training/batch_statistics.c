@@ -1,0 +1,64 @@
+#include "frontend/training/batch_statistics.h"
+
+#include "frontend/training/build.h"
+
+typedef struct collector {
+  tg_graph *graph;
+  tg_statistic *statistics;
+  size_t count, capacity;
+  tg_diag *diag;
+} collector;
+
+static tg_status check(const tg_node *node, int64_t n, tg_diag *diag) {
+  for (int i = 3; i < 5; i++)
+    if (!tg_is_constant(tg_in(node, i)))
+      return tg_fail(diag, TG_INVALID,
+                     "node \"%s\" (BatchNormalization): running statistic \"%s\" is not constant", node->name,
+                     tg_in(node, i)->name);
+  if (n > 1) return TG_OK;
+  return tg_fail(
+      diag, TG_INVALID,
+      "node \"%s\" (BatchNormalization): one element a channel has no variance: take a larger batch",
+      node->name);
+}
+
+/* The mean of x over all but the channels, as [1, C, 1, ..]. */
+static tg_value *mean(tg_build *b, tg_value *x, int64_t n) {
+  tg_value *sum = tg_build_sum(b, x, ((1u << x->rank) - 1) & ~2u);
+  return tg_build_with(b, TG_OP_MUL, sum, 1 / (double)n);
+}
+
+/* Two passes: the sum of squares is that of what is left after the mean. */
+static tg_status normalize_by_batch(collector *c, tg_node *node) {
+  tg_value *x = tg_in(node, 0);
+  int64_t channels = x->dims[1].size, n = channels ? tg_value_elements(x) / channels : 0;
+  if (check(node, n, c->diag)) return TG_INVALID;
+  tg_build b = {.graph = c->graph,
+                .before = node,
+                .name = tg_in(node, 3)->name,
+                .forward = -1,
+                .origin = "batch_norm",
+                .keep_formats = true};
+  tg_value *centre = mean(&b, x, n), *rest = tg_build_binary(&b, TG_OP_SUB, x, centre);
+  b.name = tg_in(node, 4)->name;
+  tg_value *of_batch[] = {centre, mean(&b, tg_build_binary(&b, TG_OP_MUL, rest, rest), n)};
+  for (int i = 0; i < 2; i++) {
+    tg_statistic statistic = {.running = tg_in(node, 3 + i),
+                              .of_batch = tg_build_reshape(&b, of_batch[i], 1, &channels),
+                              .momentum = tg_attr_float(node, TG_ATTR_MOMENTUM),
+                              .factor = i ? (double)n / (double)(n - 1) : 1};
+    tg_node_set_input(node, 3 + i, statistic.of_batch);
+    TG_PUSH(c->graph->arena, c->statistics, c->count, c->capacity, statistic);
+  }
+  return TG_OK;
+}
+
+tg_status tg_batch_statistics(tg_graph *graph, tg_statistic **out_statistics, size_t *out_count,
+                              tg_diag *diag) {
+  collector c = {.graph = graph, .diag = diag};
+  TG_FOR_NODES(graph, node)
+  if (node->op == TG_OP_BATCH_NORMALIZATION && normalize_by_batch(&c, node)) return TG_INVALID;
+  *out_statistics = c.statistics;
+  *out_count = c.count;
+  return TG_OK;
+}

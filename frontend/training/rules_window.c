@@ -1,0 +1,52 @@
+/* Gradients of convolutions and pools. */
+#include "frontend/training/rules.h"
+
+static void copy_window(tg_graph *graph, const tg_node *from, tg_node *to) {
+  static const tg_attr_key lists[] = {TG_ATTR_KERNEL_SHAPE, TG_ATTR_STRIDES, TG_ATTR_DILATIONS, TG_ATTR_PADS};
+  for (int i = 0; i < 4; i++) {
+    int count;
+    const int64_t *values = tg_attr_ints(from, lists[i], &count);
+    if (tg_attr_find(to, lists[i])) tg_attr_set_ints(graph, to, lists[i], values, count);
+  }
+}
+
+/* A node with the convolution's window, typed as a product with operands of one format is. */
+static tg_value *conv_gradient(tg_backward *w, const tg_node *conv, tg_op op, tg_value *a, tg_value *b) {
+  tg_graph *graph = w->build.graph;
+  tg_dtype dtype = a->dtype == b->dtype ? a->dtype : TG_F32;
+  tg_value *operands[] = {tg_build_cast(&w->build, a, dtype), tg_build_cast(&w->build, b, dtype)};
+  tg_node *node = tg_graph_add_node(graph, op, w->build.name, operands, 2, w->build.before, -1);
+  copy_window(graph, conv, node);
+  tg_attr_set_int(node, TG_ATTR_GROUP, tg_attr_int(conv, TG_ATTR_GROUP));
+  if (op == TG_OP_CONV_INPUT_GRADIENT) {
+    int64_t sizes[TG_MAX_RANK];
+    tg_value_sizes(tg_in(conv, 0), sizes);
+    tg_attr_set_ints(graph, node, TG_ATTR_OUTPUT_SHAPE, sizes + 2, tg_in(conv, 0)->rank - 2);
+  }
+  return tg_build_finish(&w->build, node);
+}
+
+void tg_gradient_conv(tg_backward *w, const tg_node *node, tg_value *dy) {
+  if (tg_backward_wants(w, 0))
+    tg_backward_give(w, 0, conv_gradient(w, node, TG_OP_CONV_INPUT_GRADIENT, dy, tg_in(node, 1)));
+  if (tg_backward_wants(w, 1))
+    tg_backward_give(w, 1, conv_gradient(w, node, TG_OP_CONV_WEIGHT_GRADIENT, tg_in(node, 0), dy));
+  if (!tg_backward_wants(w, 2)) return;
+  tg_value *sum = tg_build_sum(&w->build, dy, ((1u << dy->rank) - 1) & ~2u);
+  tg_backward_give(w, 2, tg_build_reshape_like(&w->build, sum, tg_in(node, 2)));
+}
+
+static unsigned spatial_axes(const tg_value *x) { return ((1u << x->rank) - 1) & ~3u; }
+
+void tg_gradient_global_average_pool(tg_backward *w, const tg_node *node, tg_value *dy) {
+  const tg_value *x = tg_in(node, 0);
+  int64_t sizes[TG_MAX_RANK];
+  tg_value_sizes(x, sizes);
+  double count = (double)tg_value_elements_between(x, 2, x->rank);
+  tg_backward_give(w, 0, tg_build_expand(&w->build, tg_scaled(w, dy, 1 / count), x->rank, sizes));
+}
+
+void tg_gradient_global_max_pool(tg_backward *w, const tg_node *node, tg_value *dy) {
+  tg_value *x = tg_in(node, 0);
+  tg_backward_give(w, 0, tg_gradient_among_equals(w, x, tg_out(node), dy, spatial_axes(x)));
+}

@@ -1,0 +1,232 @@
+#!/usr/bin/env python3
+"""record.py EXPORTED_DIR: what PyTorch gets for gradients/*.txt and steps/*.txt, beside this file.
+
+Reads the tensors that test_training_gradients and test_training_steps wrote (TEGULA_TORCH_EXPORT=EXPORTED_DIR) and writes
+behind the "---" of each case, all in double precision: of gradients, a line a parameter with its gradient under the mean
+squared error against the labels; of steps, the loss of each step and a line for each parameter and running statistic
+behind the last. Needs python3-torch. FORMULAS and MODELS say in PyTorch what the cases say in ONNX's operators.
+"""
+import glob
+import os
+import struct
+import sys
+
+import torch
+import torch.nn.functional as F
+
+
+def chain(**p):
+    return p['x'] * p['p'] + p['p']
+
+
+def unary(f):
+    return lambda **p: f(chain(**p))
+
+
+def reduction(f):
+    def y(x, p):
+        u = x * p
+        return f(u, (1,), False) * (f(u, (0, 2), True) * u).sum(1)
+    return y
+
+
+def positive_functions(x, p):
+    e = p.exp()
+    return e.log() + e.sqrt() + 1 / e + e ** 3 + e ** 0.5 + p ** 2 + e ** -2 + x
+
+
+def binary_broadcast(x, a, b, c, d):
+    return ((x * a - b) / d.exp() + c) ** 2
+
+
+def extrema(x, a, b):
+    m, n = torch.maximum(torch.maximum(x, a), b), torch.minimum(a, b)
+    return (m + n + b) / 3 * m
+
+
+def where_and_prelu(x, a, s, b):
+    m = x * a
+    return torch.where(x < a, torch.where(m < 0, s * m, m), b)
+
+
+def shared_parameter(x, w):
+    h = x @ w
+    return h.tanh() @ w.T + h
+
+
+def matmul_ranks(x, a, b, v, u, w):
+    k = x @ a @ b
+    return (k @ w) * (k @ v + u @ k).reshape(2, 3, 1)
+
+
+def gemm(ta, tb):
+    def y(x, a, b, c):
+        s = x + a
+        return 0.5 * (s.T if ta else s) @ (b.T if tb else b) + 2 * c
+    return y
+
+
+def softmax(x, p):
+    return F.softmax(x + p, 1) * F.log_softmax(x + p, 2)
+
+
+def layer_normalization(x, p, s, b, s2):
+    return F.layer_norm(F.layer_norm(x + p, (5,), s, b), (2, 5), s2, None, 0.01)
+
+
+def moves(x, p):
+    u = x * p
+    return u.permute(2, 0, 1).reshape(4, 6) * u.reshape(4, 6)
+
+
+def batch_normalization(x, p, s, b, s2, b2, **running):
+    t = F.batch_norm(x * p + p, None, None, s, b, training=True).tanh()
+    return F.batch_norm(t.reshape(6, 4, 5), None, None, s2, b2, training=True, eps=0.01)
+
+
+def convolution(x, w, b, d, g):
+    h = F.conv2d(F.pad(x, (0, 1, 1, 2)), w, b, stride=(2, 1)).tanh()
+    return F.conv2d(F.conv2d(h, d, groups=4, dilation=(1, 2)), g, groups=2, stride=(1, 2))
+
+
+def convolution_1d(x, w, b, v):
+    return F.conv1d(F.conv1d(x, w, b, stride=2, padding=1), v)
+
+
+def global_pools(x, p):
+    u = x * p
+    return u.mean((2, 3), True) + u.amax((2, 3), True)
+
+
+FORMULAS = {
+    'neg': unary(torch.neg), 'abs': unary(torch.abs), 'relu': unary(F.relu),
+    'leaky_relu': unary(lambda u: F.leaky_relu(u, 0.2)), 'thresholded_relu': unary(lambda u: F.threshold(u, 0.5, 0)),
+    'elu': unary(lambda u: F.elu(u, 0.7)), 'selu': unary(F.selu), 'celu': unary(lambda u: F.celu(u, 0.6)),
+    'clip': unary(lambda u: u.clamp(-0.75, 0.5)), 'hard_sigmoid': unary(lambda u: (0.2 * u + 0.5).clamp(0, 1)),
+    'hard_swish': unary(F.hardswish), 'sigmoid': unary(torch.sigmoid), 'tanh': unary(torch.tanh),
+    'softplus': unary(F.softplus), 'softsign': unary(F.softsign), 'mish': unary(F.mish), 'gelu': unary(F.gelu),
+    'gelu_tanh': unary(lambda u: F.gelu(u, approximate='tanh')), 'exp': unary(torch.exp), 'erf': unary(torch.erf),
+    'positive_functions': positive_functions, 'binary_broadcast': binary_broadcast, 'extrema': extrema,
+    'where_and_prelu': where_and_prelu, 'shared_parameter': shared_parameter, 'matmul_ranks': matmul_ranks,
+    'matmul_left_broadcast': lambda x, a: a @ x, 'gemm_00': gemm(0, 0), 'gemm_01': gemm(0, 1), 'gemm_10': gemm(1, 0),
+    'gemm_11': gemm(1, 1), 'softmax': softmax, 'layer_normalization': layer_normalization, 'moves': moves,
+    'batch_normalization': batch_normalization,
+    'reduce_sum': reduction(lambda u, d, k: u.sum(d, k)), 'reduce_mean': reduction(lambda u, d, k: u.mean(d, k)),
+    'reduce_max': reduction(lambda u, d, k: u.amax(d, k)), 'reduce_min': reduction(lambda u, d, k: u.amin(d, k)),
+    'reduce_l1': reduction(lambda u, d, k: u.abs().sum(d, k)),
+    'reduce_l2': reduction(lambda u, d, k: torch.linalg.vector_norm(u, 2, d, k)),
+    'reduce_sum_square': reduction(lambda u, d, k: (u * u).sum(d, k)),
+    'reduce_log_sum_exp': reduction(lambda u, d, k: u.logsumexp(d, k)),
+    'reduce_log_sum': reduction(lambda u, d, k: u.exp().sum(d, k).log()),
+    'reduce_prod': reduction(lambda u, d, k: u.prod(2, True).prod(0, True) if len(d) == 2 else u.prod(d[0], k)),
+    'convolution': convolution, 'convolution_1d': convolution_1d, 'global_pools': global_pools,
+}
+
+
+def read_npy(path):
+    with open(path, 'rb') as file:
+        data = file.read()
+    length = struct.unpack('<H', data[8:10])[0]
+    header = eval(data[10:10 + length])
+    values = struct.unpack('<%df' % ((len(data) - 10 - length) // 4), data[10 + length:])
+    return torch.tensor(values, dtype=torch.float64).reshape(header['shape'])
+
+
+def mlp(x, w1, b1, w2, b2):
+    return F.linear(x, w1, b1).tanh() @ w2 + b2
+
+
+def batch_statistics(x, w1, s, b, mean, variance):
+    return F.batch_norm(F.linear(x, w1), mean, variance, s, b, training=True, momentum=1 - 0.7)
+
+
+MODELS = {
+    'loss_cross_entropy_sequence': lambda x, w1: (x @ w1).permute(0, 2, 1),
+    'loss_nll': lambda **t: F.log_softmax(mlp(**t), 1),
+    'loss_bce': lambda **t: mlp(**t).sigmoid(),
+    'batch_statistics': batch_statistics,
+}
+
+
+def loss_of(options, y, labels):
+    name = options['loss']
+    if name in ('cross_entropy', 'nll'):
+        f = F.cross_entropy if name == 'cross_entropy' else F.nll_loss
+        return f(y, labels.long(), ignore_index=int(options.get('ignore_index', -100)))
+    return {'mse': F.mse_loss, 'bce': F.binary_cross_entropy,
+            'bce_with_logits': F.binary_cross_entropy_with_logits}[name](y, labels)
+
+
+def optimizer_of(options, parameters):
+    given = {'lr': float(options['lr'])}
+    for ours, theirs in (('weight_decay', 'weight_decay'), ('epsilon', 'eps')):
+        if ours in options:
+            given[theirs] = float(options[ours])
+    name = options['optimizer']
+    if name in ('adam', 'adamw'):
+        given['betas'] = (float(options.get('beta1', 0.9)), float(options.get('beta2', 0.999)))
+        return (torch.optim.Adam if name == 'adam' else torch.optim.AdamW)(parameters, **given)
+    if name == 'adagrad':
+        return torch.optim.Adagrad(parameters, **given)
+    if name != 'sgd':
+        given.update(momentum=float(options.get('momentum', 0.9)), nesterov=name == 'nesterov')
+    return torch.optim.SGD(parameters, **given)
+
+
+def write(path, lines):
+    text = open(path).read().split('---\n')[0]
+    open(path, 'w').write(text + '---\n' + '\n'.join(lines) + '\n')
+
+
+def numbers(name, tensor):
+    return name + ''.join(' %.8g' % v for v in tensor.flatten().tolist())
+
+
+def read_case(exported, name):
+    tensors = {}
+    for kind in ('input', 'parameter', 'statistic', 'constant'):
+        for file in sorted(glob.glob(os.path.join(exported, '%s.%s.*.npy' % (name, kind)))):
+            tensor = os.path.basename(file)[len(name) + len(kind) + 2:-4]
+            tensors[tensor] = read_npy(file).requires_grad_(kind == 'parameter')
+    return tensors, read_npy(os.path.join(exported, name + '.labels.npy'))
+
+
+def record_gradients(exported, path):
+    name = os.path.basename(path)[:-4]
+    tensors, labels = read_case(exported, name)
+    y = FORMULAS[name](**tensors)
+    assert y.shape == labels.shape, (name, y.shape, labels.shape)
+    F.mse_loss(y, labels).backward()
+    write(path, [numbers(n, t.grad) for n, t in tensors.items() if t.requires_grad])
+
+
+def record_steps(exported, path):
+    name = os.path.basename(path)[:-4]
+    options = dict(o.split('=') for o in open(path).readline()[2:].split())
+    tensors, labels = read_case(exported, name)
+    parameters = [t for t in tensors.values() if t.requires_grad]
+    optimizer, losses = optimizer_of(options, parameters), []
+    for _ in range(STEPS):
+        optimizer.zero_grad()
+        loss = loss_of(options, MODELS.get(name, mlp)(**tensors), labels)
+        loss.backward()
+        if 'clip_norm' in options:
+            torch.nn.utils.clip_grad_norm_(parameters, float(options['clip_norm']))
+        if 'clip_value' in options:
+            torch.nn.utils.clip_grad_value_(parameters, float(options['clip_value']))
+        optimizer.step()
+        losses.append(loss.detach())
+    write(path, [numbers('loss', torch.stack(losses))] + [numbers(n, t) for n, t in tensors.items() if n != 'x'])
+
+
+STEPS = 5
+
+
+def main(exported):
+    here = os.path.dirname(os.path.abspath(__file__))
+    for folder, record in (('gradients', record_gradients), ('steps', record_steps)):
+        for path in sorted(glob.glob(os.path.join(here, folder, '*.txt'))):
+            record(exported, path)
+
+
+main(*sys.argv[1:])
