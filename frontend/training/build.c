@@ -20,7 +20,7 @@ tg_value *tg_build_op(tg_build *b, tg_op op, tg_value *const *inputs, int count)
 }
 
 tg_value *tg_build_finish(tg_build *b, tg_node *node) {
-  if (!tg_op_is(node->op, TG_IS_COMPARE | TG_IS_LOGIC)) tg_out(node)->dtype = TG_F32;
+  if (!tg_op_is(node->op, TG_IS_COMPARE | TG_IS_LOGIC | TG_IS_MOVE)) tg_out(node)->dtype = TG_F32;
   tg_rewrite_infer(b->graph, node);
   return tg_out(stamp(b, node));
 }
@@ -105,12 +105,35 @@ tg_value *tg_build_sum_to(tg_build *b, tg_value *x, const tg_value *like) {
   return tg_build_reshape_like(b, tg_build_sum(b, x, axes), like);
 }
 
-/* Times ones, until there is an Expand. */
 tg_value *tg_build_expand(tg_build *b, tg_value *x, int rank, const int64_t *sizes) {
-  tg_value *ones = tg_graph_add_constant(b->graph, "ones", TG_F32, rank, sizes, NULL, false);
-  int64_t count = tg_value_elements(ones);
-  for (int64_t i = 0; i < count; i++) tg_store_f32((void *)ones->data, TG_F32, (size_t)i, 1);
-  return tg_build_binary(b, TG_OP_MUL, x, ones);
+  tg_node *node = tg_graph_add_node(b->graph, TG_OP_EXPAND, b->name, &x, 1, b->before, -1);
+  tg_attr_set_ints(b->graph, node, TG_ATTR_SHAPE, sizes, rank);
+  return tg_build_finish(b, node);
+}
+
+tg_value *tg_build_pad(tg_build *b, tg_value *x, const int64_t *pads) {
+  bool any = false;
+  for (int i = 0; i < 2 * x->rank; i++) any |= pads[i] != 0;
+  if (!any) return x;
+  tg_node *node = tg_graph_add_node(b->graph, TG_OP_PAD, b->name, &x, 1, b->before, -1);
+  tg_attr_set_ints(b->graph, node, TG_ATTR_PADS, pads, 2 * x->rank);
+  return tg_build_finish(b, node);
+}
+
+tg_value *tg_build_slice(tg_build *b, tg_value *x, int axis, int64_t start, int64_t end, int64_t step) {
+  int64_t along = axis;
+  tg_node *node = tg_graph_add_node(b->graph, TG_OP_SLICE, b->name, &x, 1, b->before, -1);
+  tg_attr_set_ints(b->graph, node, TG_ATTR_STARTS, &start, 1);
+  tg_attr_set_ints(b->graph, node, TG_ATTR_ENDS, &end, 1);
+  tg_attr_set_ints(b->graph, node, TG_ATTR_AXES, &along, 1);
+  tg_attr_set_ints(b->graph, node, TG_ATTR_STEPS, &step, 1);
+  return tg_build_finish(b, node);
+}
+
+tg_value *tg_build_concat(tg_build *b, tg_value *const *parts, int count, int axis) {
+  tg_node *node = tg_graph_add_node(b->graph, TG_OP_CONCAT, b->name, parts, count, b->before, -1);
+  tg_attr_set_int(node, TG_ATTR_AXIS, axis);
+  return tg_build_finish(b, node);
 }
 
 tg_value *tg_build_where(tg_build *b, tg_value *condition, tg_value *x, tg_value *y) {

@@ -34,8 +34,12 @@ tg_value *tg_build_transpose(tg_build *b, tg_value *x, const int64_t *perm);
 tg_value *tg_build_swap(tg_build *b, tg_value *x); /* the last two dimensions */
 tg_value *tg_build_cast(tg_build *b, tg_value *x, tg_dtype dtype);
 
-/* x repeated to these sizes. */
+/* x repeated to these sizes; x in a frame of zeros, as ONNX counts it (negative: cropped); a part of x, its
+ * end as ONNX counts it; parts, of one element type, joined. */
 tg_value *tg_build_expand(tg_build *b, tg_value *x, int rank, const int64_t *sizes);
+tg_value *tg_build_pad(tg_build *b, tg_value *x, const int64_t *pads);
+tg_value *tg_build_slice(tg_build *b, tg_value *x, int axis, int64_t start, int64_t end, int64_t step);
+tg_value *tg_build_concat(tg_build *b, tg_value *const *parts, int count, int axis);
 /* Types a node whose attributes were set by hand, and stamps it. */
 tg_value *tg_build_finish(tg_build *b, tg_node *node);
 

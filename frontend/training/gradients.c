@@ -93,13 +93,11 @@ void tg_backward_give(tg_backward *w, int input, tg_value *gradient) {
   *sum = gradient;
 }
 
-static tg_status refuse(const tg_node *node, tg_diag *diag) {
+static tg_status refuse(const tg_node *node, const char *why, tg_diag *diag) {
   const char *op = tg_op_get(node->op)->name;
-  if (*node->name)
-    return tg_fail(diag, TG_INVALID, "node \"%s\" (%s): the operator has no gradient", node->name, op);
-  return tg_fail(diag, TG_INVALID,
-                 "node %" PRId64 " (%s), which computes \"%s\": the operator has no gradient", node->id, op,
-                 tg_out(node)->name);
+  if (*node->name) return tg_fail(diag, TG_INVALID, "node \"%s\" (%s): %s", node->name, op, why);
+  return tg_fail(diag, TG_INVALID, "node %" PRId64 " (%s), which computes \"%s\": %s", node->id, op,
+                 tg_out(node)->name, why);
 }
 
 /* Gradients of a node's operands are named after the first operand that wants one. */
@@ -116,13 +114,13 @@ static tg_status step_back(tg_backward *w, const tg_node *node) {
   for (int i = 0; i < node->output_count; i++) reached |= w->gradient[node->outputs[i]->index] != NULL;
   for (int i = 0; i < node->input_count; i++) wanted |= tg_backward_wants(w, i);
   if (!reached || !wanted) return TG_OK;
-  if (!table[node->op].rule) return refuse(node, w->diag);
+  if (!table[node->op].rule) return refuse(node, "the operator has no gradient", w->diag);
   w->build.forward = node->id;
   w->build.origin = node->origin;
   w->build.keep_formats = node->disable_graphamp;
   w->build.name = gradient_name(w, node);
   table[node->op].rule(w, node, w->gradient[tg_out(node)->index]);
-  return TG_OK;
+  return w->refusal ? refuse(node, w->refusal, w->diag) : TG_OK;
 }
 
 tg_status tg_backward_run(tg_graph *graph, const bool *is_parameter, int value_count, tg_node *last,

@@ -4,14 +4,16 @@
 
 #include "frontend/training/build.h"
 
-/* The walk. A rule reads `node` and the gradients of its results, and gives those of its operands. */
+/* The walk. A rule reads `node` and the gradient of its result (of the first; NULL if only others have one),
+ * and gives those of its operands. */
 typedef struct tg_backward {
   tg_build build; /* stamped for the node whose rule runs */
   const tg_node *node;
   tg_value **gradient; /* by value->index: the sum so far; NULL: none yet */
   bool *wanted;        /* by value->index: it depends on a parameter */
   int value_count;
-  int partials; /* of linear weight gradients: MatMul's attribute */
+  const char *refusal; /* set by a rule that cannot: why */
+  int partials;        /* of linear weight gradients: MatMul's attribute */
   tg_diag *diag;
 } tg_backward;
 

@@ -98,6 +98,32 @@ def global_pools(x, p):
     return u.mean((2, 3), True) + u.amax((2, 3), True)
 
 
+def slices(x, p):
+    u = x * p
+    return u[0:3, 1:5, 2:5].flip(2) * u[1:4, [6, 4, 2, 0], 1:4]
+
+
+def joins(x, p, q):
+    u = x * p
+    b = F.pad(torch.cat((u, q, u), 1), (0, 0, 1, 0), value=0.5)
+    b = F.pad(F.pad(b[:, :, 1:], (0, 2), value=0.5), (0, 0, 0, 0, 0, 1), value=0.5)
+    e = q.expand(3, 2, 2, 4).tile(1, 1, 2, 3).sum((0, 2))
+    return b[:2].expand(2, 2, 9, 5).mean(2) * e[None, :, :5]
+
+
+def images(x, p):
+    u = x * p
+    dcr = u.reshape(2, 2, 2, 2, 2, 3).permute(0, 3, 4, 1, 5, 2).reshape(2, 2, 4, 6)
+    m = dcr * F.pixel_shuffle(u, 2)
+    c = m.reshape(2, 2, 2, 2, 3, 2).permute(0, 3, 5, 1, 2, 4).reshape(2, 8, 2, 3)
+    return F.interpolate(c, scale_factor=(2, 3), mode='nearest') ** 2
+
+
+def gather(x, e, w):
+    i = torch.tensor([[1, 6, 1, 6], [0, 3, 1, 2]])
+    return e[i][:, :3] * w[:, [4, 0, 4]]
+
+
 FORMULAS = {
     'neg': unary(torch.neg), 'abs': unary(torch.abs), 'relu': unary(F.relu),
     'leaky_relu': unary(lambda u: F.leaky_relu(u, 0.2)), 'thresholded_relu': unary(lambda u: F.threshold(u, 0.5, 0)),
@@ -109,7 +135,7 @@ FORMULAS = {
     'positive_functions': positive_functions, 'binary_broadcast': binary_broadcast, 'extrema': extrema,
     'where_and_prelu': where_and_prelu, 'shared_parameter': shared_parameter, 'matmul_ranks': matmul_ranks,
     'matmul_left_broadcast': lambda x, a: a @ x, 'gemm_00': gemm(0, 0), 'gemm_01': gemm(0, 1), 'gemm_10': gemm(1, 0),
-    'gemm_11': gemm(1, 1), 'softmax': softmax, 'layer_normalization': layer_normalization, 'moves': moves,
+    'gemm_11': gemm(1, 1), 'softmax': softmax, 'layer_normalization': layer_normalization, 'moves': moves, 'slices': slices, 'joins': joins, 'images': images, 'gather': gather,
     'batch_normalization': batch_normalization,
     'reduce_sum': reduction(lambda u, d, k: u.sum(d, k)), 'reduce_mean': reduction(lambda u, d, k: u.mean(d, k)),
     'reduce_max': reduction(lambda u, d, k: u.amax(d, k)), 'reduce_min': reduction(lambda u, d, k: u.amin(d, k)),

@@ -79,7 +79,7 @@ static void export_constants(recorded *r, const tg_graph *model) {
   const char *dir = getenv("TEGULA_TORCH_EXPORT");
   for (int i = 0; dir && i < model->value_count; i++) {
     const tg_value *value = model->values[i];
-    bool plain = value->kind == TG_VALUE_CONSTANT && value->rank > 0;
+    bool plain = value->kind == TG_VALUE_CONSTANT && value->rank > 0 && value->dtype == TG_F32;
     for (int k = 0; k < r->plan.tensor_count; k++) plain &= strcmp(r->plan.tensors[k].name, value->name) != 0;
     if (plain)
       write_npy(r, tg_arena_printf(&r->arena, "%s/%s.constant.%s.npy", dir, r->name, value->name), value,
