@@ -2,6 +2,7 @@
 #include "frontend/dtype.h"
 #include "frontend/ops.h"
 #include "frontend/passes/passes.h"
+#include "frontend/training/gradients.h"
 #include "tests/frontend/support.h"
 #include "tests/harness.h"
 
@@ -34,6 +35,24 @@ static void print_attributes(FILE *out, const tg_op_info *info) {
   }
 }
 
+/* In a cell of a table bars are escaped. */
+static void print_cell(FILE *out, const char *text) {
+  for (const char *c = text; *c; c++) {
+    if (*c == '|') fputc('\\', out);
+    fputc(*c, out);
+  }
+}
+
+static void print_gradient(FILE *out, tg_op op) {
+  const tg_gradient_info *gradient = tg_gradient_get(op);
+  if (gradient->rule)
+    print_cell(out, gradient->text);
+  else if (tg_op_is(op, TG_IS_RECURRENT))
+    fputs("of what it is unrolled to", out);
+  else
+    fputs(tg_op_is(op, TG_IS_COMPARE | TG_IS_LOGIC | TG_IS_GENERATES) ? "-" : "none", out);
+}
+
 static char *page(tg_arena *arena) {
   char *text = NULL;
   size_t size = 0;
@@ -44,7 +63,8 @@ static char *page(tg_arena *arena) {
         "lowered to them. "
         "Opsets 1 to 22;\n`Constant` nodes become constants. Anything else in a model is refused, naming "
         "node and "
-        "operator.\n\n| operator | inputs | effect | attributes |\n|---|---|---|---|\n",
+        "operator.\nGradients: g is that of the result Y; \"none\" is refused by `tegula train`.\n\n| "
+        "operator | inputs | effect | attributes | gradient |\n|---|---|---|---|---|\n",
         out);
   for (int op = 0; op < TG_OP_COUNT; op++) {
     const tg_op_info *info = tg_op_get((tg_op)op);
@@ -52,12 +72,11 @@ static char *page(tg_arena *arena) {
     fprintf(out, "| %s%s | ", info->name, tg_op_is((tg_op)op, TG_IS_DEVICE) ? " *" : "");
     print_count(out, info);
     fprintf(out, " | ");
-    for (const char *c = info->effect; *c; c++) {
-      if (*c == '|') fputc('\\', out);
-      fputc(*c, out);
-    }
+    print_cell(out, info->effect);
     fprintf(out, " | ");
     print_attributes(out, info);
+    fprintf(out, " | ");
+    print_gradient(out, (tg_op)op);
     fputs(" |\n", out);
   }
   fclose(out);
