@@ -462,6 +462,15 @@ static tg_status emit_section(emission *e, const char *name, int64_t product) {
   return TG_OK;
 }
 
+/* Bytes of running sums that go down the columns and back in one invocation. */
+static uint64_t sum_bytes(const emission *e) {
+  const tg_gemm_tiling *t = &e->t;
+  uint64_t blocks = (uint64_t)t->passes_m * (e->striped ? 1 : t->passes_n);
+  uint64_t down = (uint64_t)(t->members - 1) * t->parts * e->pieces * e->received.rows,
+           back = t->members > 1 ? (uint64_t)(t->parts - 1) * e->sums.rows : 0;
+  return blocks * (down + back) * row_tiles(e) * e->b.m->cols * tg_flit_bytes(e->b.m);
+}
+
 static void invoke(emission *e, const char *name) {
   tg_invocation *invocation = tg_build_invoke(&e->b, name);
   int64_t cols = e->g->n - e->strip * cols_a_pass(e);
@@ -469,6 +478,7 @@ static void invoke(emission *e, const char *name) {
   uint64_t macs = (uint64_t)e->g->m * (uint64_t)cols * (uint64_t)e->g->k;
   if (e->g->spread) macs *= (uint64_t)e->g->spread;
   invocation->macs[e->g->format] = macs;
+  if (e->t.members > 1) invocation->sum_bytes = sum_bytes(e);
   invocation->key_nodes[TG_KEY_PRODUCT] = (uint32_t)e->g->node->id;
   const tg_node *cast = tg_stochastic_store(e->kernel);
   if (cast) invocation->key_nodes[TG_KEY_STORE] = (uint32_t)cast->id;
@@ -533,6 +543,7 @@ static tg_status emit_phase(tg_compile *c, const tg_kernel *kernel, int64_t phas
       if (status) return status;
       invoke(&e, name);
     }
+  if (e.g->partials > 1) c->program->invocations[c->program->invocation_count - 1].sums = 1;
   return TG_OK;
 }
 

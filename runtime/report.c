@@ -64,6 +64,21 @@ static uint64_t count_macs(const tg_program *program) {
   return sum;
 }
 
+/* Sums of partial products across tiles (docs/numerics.md): how many tensors, what their running sums moved
+ * over the lanes, and how long the sections took that they were made in. */
+static json_t *reduction(const tg_program *program, const tg_run_result *result) {
+  uint64_t tensors = 0, bytes = 0, cycles = 0;
+  for (uint32_t i = 0; i < program->invocation_count; i++) {
+    const tg_invocation *invocation = &program->invocations[i];
+    tensors += invocation->sums;
+    bytes += invocation->sum_bytes;
+    if (result->sections && (invocation->sums || invocation->sum_bytes))
+      cycles += result->sections[i].end - result->sections[i].begin;
+  }
+  return json_pack("{s:o, s:o, s:o}", "tensors", whole(tensors), "lane_bytes", whole(bytes), "cycles",
+                   result->sections ? whole(cycles) : json_null());
+}
+
 double tg_mac_utilization(const tg_program *program, const tg_run_result *result) {
   if (!result->sections || !program->invocation_count) return 0;
   const tg_params *m = &program->params;
@@ -193,6 +208,7 @@ json_t *tg_report(const tg_session *s) {
   json_object_set_new(
       report, "dram_bytes",
       json_pack("{s:o, s:o}", "read", whole(s->result.dram_read), "write", whole(s->result.dram_written)));
+  json_object_set_new(report, "reduction", reduction(program, &s->result));
   json_object_set_new(report, "peak_device_bytes", whole(program->dram_bytes));
   json_object_set_new(report, "sections", sections(program, &s->result, s->profile));
   json_object_set_new(report, "cpu_reference", cpu(s, samples));

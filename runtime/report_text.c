@@ -60,6 +60,11 @@ static void print_device(const json_t *report, FILE *out) {
   snprintf(line, sizeof line, "%s read, %s written", scaled(a, number(bytes, "read"), "B"),
            scaled(b, number(bytes, "write"), "B"));
   row(out, "DRAM", line);
+  const json_t *sums = json_object_get(report, "reduction");
+  if (!whole(sums, "tensors")) return;
+  snprintf(line, sizeof line, "%lld sums of partial products, %s over lanes", whole(sums, "tensors"),
+           scaled(a, number(sums, "lane_bytes"), "B"));
+  row(out, "reduction", line);
 }
 
 static void print_host(const json_t *report, FILE *out) {

@@ -93,6 +93,8 @@ static void put_program(FILE *out, const tg_program *program) {
     put_blob(out, invocation->bases, sizeof invocation->bases);
     put_blob(out, invocation->key_nodes, sizeof invocation->key_nodes);
     for (int m = 0; m < TG_FMT_COUNT; m++) put_number(out, invocation->macs[m]);
+    put_number(out, invocation->sums);
+    put_number(out, invocation->sum_bytes);
   }
 }
 
@@ -256,6 +258,8 @@ static tg_status get_program(reader *r, tg_program *program, tg_diag *diag) {
     get_fixed(r, invocation->bases, sizeof invocation->bases);
     get_fixed(r, invocation->key_nodes, sizeof invocation->key_nodes);
     for (int m = 0; m < TG_FMT_COUNT; m++) invocation->macs[m] = get_number(r);
+    invocation->sums = get_number(r);
+    invocation->sum_bytes = get_number(r);
   }
   return status;
 }

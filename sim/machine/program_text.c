@@ -5,7 +5,8 @@
  *   tensor input fp32 0x40 2,3 "x"     role, storage, address, dims, name; then `data HEX` lines for
  * constants section "gemm" tile 0                             then: sem N=V ... | const HEX ... | word TEXT |
  * mx|vx|tx INSTRUCTION agcu 0                             then: sem N=V ... | ctx N INSTRUCTION invoke 0
- * "name"                    then: base N=ADDRESS ... | key N=NODE ... | macs FP32 NARROW */
+ * "name"                    then: base N=ADDRESS ... | key N=NODE ... | macs FP32 BF16 FP16 TF32 | sums
+ * TENSORS BYTES */
 #include "sim/machine/program.h"
 
 #include <ctype.h>
@@ -111,6 +112,8 @@ static void print_invocation(FILE *out, const tg_invocation *invocation) {
     if (invocation->key_nodes[b]) fprintf(out, " %d=%u", b, invocation->key_nodes[b]);
   fprintf(out, "\nmacs");
   for (int f = 0; f < TG_FMT_COUNT; f++) fprintf(out, " %" PRIu64, invocation->macs[f]);
+  if (invocation->sums || invocation->sum_bytes)
+    fprintf(out, "\nsums %" PRIu64 " %" PRIu64, invocation->sums, invocation->sum_bytes);
   fputc('\n', out);
 }
 
@@ -319,6 +322,9 @@ static tg_status parse_line(parser *p, const char *word, const char *text) {
     uint64_t *macs = p->invocation->macs; /* in the order of the formats' codes */
     if (!strcmp(word, "macs") && sscanf(text, "%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64, &macs[0],
                                         &macs[1], &macs[2], &macs[3]) == TG_FMT_COUNT)
+      return TG_OK;
+    if (!strcmp(word, "sums") &&
+        sscanf(text, "%" SCNu64 " %" SCNu64, &p->invocation->sums, &p->invocation->sum_bytes) == 2)
       return TG_OK;
     return bad(p, "not understood in an invocation");
   }

@@ -197,25 +197,11 @@ TG_TEST(session, open_sizes_follow_batch_symbol_and_input) {
  * --------------------------------------------------------------------------------------------- */
 
 TG_TEST(report, has_the_keys_that_scripts_rely_on) {
-  static const char *const keys[] = {"tegula",
-                                     "model",
-                                     "arch",
-                                     "precision",
-                                     "seed",
-                                     "engine",
-                                     "cycles",
-                                     "clock_hz",
-                                     "seconds",
-                                     "samples_per_second",
-                                     "macs",
-                                     "mac_utilization",
-                                     "dram_bytes",
-                                     "peak_device_bytes",
-                                     "sections",
-                                     "cpu_reference",
-                                     "speedup_vs_cpu",
-                                     "error_vs_fp32",
-                                     "host"};
+  static const char *const keys[] = {
+      "tegula",   "model",           "arch",           "precision",     "seed",
+      "engine",   "cycles",          "clock_hz",       "seconds",       "samples_per_second",
+      "macs",     "mac_utilization", "dram_bytes",     "reduction",     "peak_device_bytes",
+      "sections", "cpu_reference",   "speedup_vs_cpu", "error_vs_fp32", "host"};
   tg_arena arena = {0};
   tg_diag diag = {""};
   tg_session *session = small_gemm(&arena);
