@@ -221,6 +221,10 @@ typedef enum tg_accumulation {
 enum { TG_MOST_PARTIALS = 4096 };
 static inline int64_t tg_partial_length(int64_t k, int64_t partials) { return (k + partials - 1) / partials; }
 
+/* MatMul's attribute `reduce`: the running sum of partials in FP32, or rounded to BF16 stochastically after
+ * each addition. */
+typedef enum tg_reduction { TG_REDUCE_FP32, TG_REDUCE_BF16SR } tg_reduction;
+
 /* --- attributes
  * ------------------------------------------------------------------------------------------------ */
 
@@ -246,6 +250,9 @@ static inline tg_value *tg_out(const tg_node *node) { return node->outputs[0]; }
 static inline bool tg_is_constant(const tg_value *value) { return value && value->kind == TG_VALUE_CONSTANT; }
 /* A Cast that rounds stochastically stands for random numbers of its own: it is never shared, nor left out.
  */
+static inline bool tg_rounds_sums(const tg_node *matmul) {
+  return tg_attr_int(matmul, TG_ATTR_PARTIALS) > 1 && tg_attr_int(matmul, TG_ATTR_REDUCE) == TG_REDUCE_BF16SR;
+}
 static inline bool tg_is_stochastic_cast(const tg_node *node) {
   return node && node->op == TG_OP_CAST && tg_attr_int(node, TG_ATTR_STOCHASTIC);
 }

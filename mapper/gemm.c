@@ -56,6 +56,8 @@ static bool allocate(emission *e) {
     good = good && tg_build_buffer(&e->b, (uint32_t)tg_gemm_received_rows(m, g, &e->t), 2, &e->received);
   if (e->t.parts > 1)
     good = good && tg_build_buffer(&e->b, (uint32_t)tg_gemm_sum_rows(m, g, &e->t), 2, &e->sums);
+  if (g->sum_kind == TG_STREAM_BF16SR)
+    good = good && tg_build_buffer(&e->b, (uint32_t)tg_gemm_rounded_rows(m, g, &e->t), 1, &e->rounded);
   for (int x = 0; x < g->external_count && good; x++) {
     const tg_gemm_external *external = &g->externals[x];
     uint32_t rows = external->row_vector ? 1 : e->t.mr;
@@ -488,6 +490,7 @@ static void invoke(emission *e, const char *name) {
  * must leave the same rest modulo 64, and rounding must not see the difference. */
 static bool shares_section(emission *e, int64_t product) {
   if (e->t.sr_blocks || e->striped || e->g->out_kind == TG_STREAM_BF16SR) return false;
+  if (e->g->sum_kind == TG_STREAM_BF16SR) return false;
   emission other = *e;
   other.b.bases = 0;
   allocate_bases(&other, product);

@@ -46,7 +46,7 @@ typedef struct tg_gemm {
   tg_gemm_external externals[TG_GEMM_EXTERNALS];
   int external_count;
   int drain_words; /* microcode words of the drain, roughly */
-  int sum_kind;    /* stream kind of running sums of partials */
+  int sum_kind;    /* stream kind that stores running sums of partials: FP32 or BF16SR */
 } tg_gemm;
 
 /* A node's products differ in shape from phase to phase; `out->m` 0: the phase is empty. gemm_shape.c */
@@ -103,5 +103,7 @@ uint64_t tg_gemm_b_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_t
 uint64_t tg_gemm_out_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint64_t tg_gemm_received_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint64_t tg_gemm_sum_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+/* Of a block of whole sums that were rounded stochastically on their way to the fused nodes. */
+uint64_t tg_gemm_rounded_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 
 #endif

@@ -4,7 +4,10 @@
  * Where K is cut into parts, sums run: p_0 to p_(D-1) are in the accumulators of the D members of a group,
  * rows of tiles; the sum goes from each to the next, down the column lanes, in pieces. If a tile has several
  * parts, the last member returns the sum to the first one, a block at a time. The last part's drain ends in
- * the fused nodes. A group of one keeps the sum in its scratchpad. */
+ * the fused nodes. A group of one keeps the sum in its scratchpad.
+ *
+ * Sums that are rounded stochastically are so in stores, and the whole one is too before the fused nodes read
+ * it. */
 #include "mapper/gemm_emission.h"
 
 #include <assert.h>
@@ -15,7 +18,7 @@ typedef tg_gemm_emission emission;
 /* Segments of the microcode. Streams: accumulator; then operands from DRAM, the result, and the sum so far.
  */
 enum {
-  FINISH, /* + accumulator, bias, rounding to the node's dtype, fused nodes */
+  FINISH, /* sum + accumulator, or the rounded sum; bias, rounding to the node's dtype, fused nodes */
   BEGIN,  /* +0 + accumulator */
   ADD,    /* sum + accumulator */
 };
@@ -27,6 +30,8 @@ bool tg_gemm_finishes(const emission *e, uint32_t r) { return member(e, r) + 1 =
 /* ---- microcode ---- */
 
 static int finish_sum_stream(const emission *e) { return 2 + e->g->external_count; }
+
+static bool rounds_sums(const emission *e) { return e->g->sum_kind == TG_STREAM_BF16SR; }
 
 static tg_mc_ref load_sum(tg_mc *mc, const emission *e, int stream) {
   return tg_mc_load(mc, stream, e->g->sum_kind == TG_STREAM_FP32);
@@ -53,8 +58,8 @@ tg_status tg_gemm_pack_drain(emission *e, tg_vx_instr *out_microcode) {
     streams[x] = (tg_operand_stream){g->externals[x].value, 1 + x, false};
   tg_value *root = tg_out(e->kernel->root), *bias = tg_in(e->kernel->root, 2);
   tg_mc_ref sum = g->partials > 1 ? load_sum(&mc, e, finish_sum_stream(e)) : TG_MC_NONE;
-  tg_mc_ref y = tg_mc_load(&mc, 0, false);
-  if (g->partials > 1) y = tg_mc_alu(&mc, TG_ALU_add, sum, y, TG_MC_NONE);
+  tg_mc_ref y = rounds_sums(e) ? sum : tg_mc_load(&mc, ACCUMULATOR, false);
+  if (g->partials > 1 && !rounds_sums(e)) y = tg_mc_alu(&mc, TG_ALU_add, sum, y, TG_MC_NONE);
   if (bias) {
     tg_mc_ref addend = TG_MC_NONE;
     if (tg_is_scalar_constant(bias)) addend = tg_mc_const(&mc, tg_scalar_value(bias));
@@ -85,7 +90,7 @@ typedef struct place {
 /* A VOP: over a block or over its pieces in turn, for each of `parts` parts of K. */
 typedef struct step {
   int segment;
-  uint32_t parts;
+  uint32_t part, parts; /* the first of the tile's parts; 0: one */
   bool in_pieces;
   place accumulator, from, to;
 } step;
@@ -123,19 +128,30 @@ static void set_externals(const emission *e, tg_vx_instr *vop, const step *step)
   }
 }
 
-/* The place of an element in the result, as the STOREs walk it: rows follow each other. */
-static void set_rounding(const emission *e, tg_vx_instr *vop, uint32_t r, uint32_t col) {
+/* Random numbers belong to an element's place in the result, as the STOREs walk it: rows follow each other.
+ */
+static void set_rounding(const emission *e, tg_vx_instr *vop, uint32_t r, uint32_t col, int key,
+                         bool in_pieces) {
   int64_t row = e->g->out_stride[2];
   for (int d = 2; d > 0; d--)
     assert(e->g->out_radix[d - 1] == 1 ||
            e->g->out_stride[d - 1] == e->g->out_stride[d] * e->g->out_radix[d]);
   tg_gemm_place place = tg_gemm_place_of(e, r, col);
-  vop->sr_key[0] = TG_KEY_STORE;
+  vop->sr_key[0] = key;
   vop->sr_col[0] = (uint32_t)(e->g->out_offsets[e->product] + place.row * row + place.column);
   for (int l = 0; l < TG_LEVELS; l++)
     vop->sr_col_delta[l] = (uint32_t)(place.row_delta[l] * row + place.column_delta[l]);
+  if (!in_pieces) vop->sr_col_delta[2] = 0;
   vop->sr_col_row[1] = (uint32_t)row;
   vop->sr_col_row[2] = tg_lanes(e->b.m);
+}
+
+/* The reduction index is the number of the part. */
+static void set_sum_rounding(const emission *e, tg_vx_instr *vop, uint32_t r, uint32_t col,
+                             const step *step) {
+  set_rounding(e, vop, r, col, TG_KEY_PRODUCT, step->in_pieces);
+  vop->sr_tile[0] = member(e, r) + (int64_t)step->part * e->t.members;
+  if (step->parts) vop->sr_tile_delta[step->in_pieces ? 1 : 2] = e->t.members;
 }
 
 /* Rows of the VOP: (row of the piece or block, group of 2P columns). */
@@ -151,14 +167,15 @@ static tg_instr *push_step(emission *e, uint32_t r, uint32_t col, const tg_vx_in
   vop->row_count[1] = rows;
   vop->row_count[2] = groups;
   vop->j_count[0] = vop->j_count[1] = 1;
-  set_accumulator(e, tg_stream_of_mut(vop, ACCUMULATOR), step);
+  if (step->accumulator.buffer) set_accumulator(e, tg_stream_of_mut(vop, ACCUMULATOR), step);
   bool finish = step->segment == FINISH;
   int result = finish ? 1 + e->g->external_count : SUM_OUT;
   if (finish) set_externals(e, vop, step);
-  if (finish && e->g->out_kind == TG_STREAM_BF16SR) set_rounding(e, vop, r, col);
+  if (finish && e->g->out_kind == TG_STREAM_BF16SR) set_rounding(e, vop, r, col, TG_KEY_STORE, true);
+  if (!finish && rounds_sums(e)) set_sum_rounding(e, vop, r, col, step);
   if (step->from.buffer)
-    set_stream(e, tg_stream_of_mut(vop, finish ? finish_sum_stream(e) : SUM_IN), e->g->sum_kind, &step->from,
-               step);
+    set_stream(e, tg_stream_of_mut(vop, finish ? finish_sum_stream(e) : SUM_IN),
+               rounds_sums(e) ? TG_STREAM_BF16 : TG_STREAM_FP32, &step->from, step);
   set_stream(e, tg_stream_of_mut(vop, result), finish ? e->g->out_kind : e->g->sum_kind, &step->to, step);
   tg_stream_of_mut(vop, result)->store[0] = 1;
   return in;
@@ -184,7 +201,7 @@ static void take_sum(const emission *e, tg_instr *in, uint32_t r, const place *f
   if (from->buffer == &e->received) {
     wait_for(in, e->arrived, false);
     post_to(in, TG_POST_COL, r, exit->credit, false); /* the row above has position r */
-  } else if (from->buffer && e->t.members > 1)
+  } else if (from->buffer == &e->sums && e->t.members > 1)
     wait_for(in, e->returned, true);
 }
 
@@ -203,7 +220,7 @@ static void give_result(const emission *e, tg_instr *in, const place *to, const 
   if (to->buffer == &e->out) {
     wait_for(in, exit->out_free, false);
     post_to(in, TG_POST_LOCAL, 0, exit->out_full, false);
-  } else if (e->t.members > 1) {
+  } else if (to->buffer == &e->sums && e->t.members > 1) {
     wait_for(in, e->sums_free, true);
     post_to(in, TG_POST_LOCAL, 0, e->sums_full, true);
   }
@@ -215,9 +232,9 @@ static tg_instr *emit_step(emission *e, uint32_t r, uint32_t col, const tg_vx_in
                            const tg_exit *exit, const step *step) {
   tg_instr *in = push_step(e, r, col, microcode, step);
   uint32_t own = tg_build_tile(&e->b, r, col)->vx.count - 1;
-  wait_for(in, e->acc_full, step->in_pieces);
+  if (step->accumulator.buffer) wait_for(in, e->acc_full, step->in_pieces);
   give_result(e, in, &step->to, exit);
-  post_to(in, TG_POST_LOCAL, 0, e->acc_free, step->in_pieces);
+  if (step->accumulator.buffer) post_to(in, TG_POST_LOCAL, 0, e->acc_free, step->in_pieces);
   take_sum(e, in, r, &step->from, exit);
   if (step->segment == FINISH) take_externals(e, in, r, col);
   in->common.loop_count[2] = step->in_pieces ? e->pieces : step->parts;
@@ -226,11 +243,21 @@ static tg_instr *emit_step(emission *e, uint32_t r, uint32_t col, const tg_vx_in
   return in;
 }
 
-/* The last step of a block ends the loops over passes, too. */
+/* The last step of a block ends the loops over passes, too. A sum that is rounded is whole and rounded first.
+ */
 static void emit_last(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
                       const tg_exit *exit, step last) {
-  last.segment = tg_gemm_finishes(e, r) ? FINISH : last.from.buffer ? ADD : BEGIN;
+  bool finish = tg_gemm_finishes(e, r);
   last.in_pieces = true;
+  last.part = e->t.parts - 1;
+  if (finish && rounds_sums(e)) {
+    place rounded = {&e->rounded, 0, TG_TURN_NEVER, true};
+    last.segment = ADD;
+    last.to = rounded;
+    emit_step(e, r, col, microcode, exit, &last);
+    last = (step){.in_pieces = true, .from = rounded};
+  }
+  last.segment = finish ? FINISH : last.from.buffer ? ADD : BEGIN;
   last.to = (place){.buffer = &e->out, .turn = TG_TURN_EACH};
   tg_instr *in = emit_step(e, r, col, microcode, exit, &last);
   for (int l = 0; l < 2; l++) in->common.loop_count[l] = e->piece_loops[l], in->common.loop_begin[l] = 0;
@@ -252,6 +279,7 @@ static void emit_parts(emission *e, uint32_t r, uint32_t col, const tg_vx_instr 
                 .from = below ? received : (place){0},
                 .to = keeps ? (place){&e->sums, 0, turn, true} : sent};
   step next = {.segment = ADD,
+               .part = 1,
                .parts = e->t.parts - 2,
                .in_pieces = first.in_pieces,
                .accumulator = {halves, 1, each, true},

@@ -18,7 +18,7 @@ typedef struct tg_gemm_emission {
   uint32_t strip;
   uint32_t k_loops[3], piece_loops[3], pass_loops[3];
   tg_buffer a, b_block, out, externals[TG_GEMM_EXTERNALS];
-  tg_buffer received, sums;                                          /* running sums of partials */
+  tg_buffer received, sums, rounded; /* running sums of partials; whole ones, if they are rounded */
   int a_full, b_full, acc_full, acc_free, vectors_full, blocks_full; /* tile semaphores */
   int arrived;              /* a piece of the sum, from the row above */
   int returned;             /* first member: a block of the sum, from the last one */

@@ -195,7 +195,8 @@ static tg_status describe_fused(tg_compile *c, const tg_kernel *kernel, const tg
   tg_value *bias = tg_in(kernel->root, 2);
   int64_t part = tg_partial_length(out->k, out->partials);
   out->part = part ? part : 1;
-  out->sum_kind = TG_STREAM_FP32;
+  bool rounds = kernel->root->op == TG_OP_MATMUL && tg_rounds_sums(kernel->root);
+  out->sum_kind = rounds ? TG_STREAM_BF16SR : TG_STREAM_FP32;
   listing l = {.c = c, .kernel = kernel, .g = out, .image = *image};
   if (bias && !tg_is_scalar_constant(bias)) add_external(&l, bias);
   out->drain_words = 3 + (bias ? 2 : 0);

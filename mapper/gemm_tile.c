@@ -64,12 +64,17 @@ uint64_t tg_gemm_sum_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_ti
   return t->parts > 1 ? (uint64_t)t->mt * tg_kind_flits(m, g->sum_kind, t->nt) : 0;
 }
 
+uint64_t tg_gemm_rounded_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  return g->sum_kind == TG_STREAM_BF16SR ? (uint64_t)t->mt * tg_kind_flits(m, g->sum_kind, t->nt) : 0;
+}
+
 /* Scratchpad banks of a tiling. */
 static bool fits(const search *s, const tg_gemm_tiling *t) {
   const tg_params *m = s->m;
   uint64_t rows[] = {tg_gemm_a_rows(m, s->g, t), tg_gemm_b_rows(m, s->g, t), tg_gemm_out_rows(m, s->g, t),
                      tg_gemm_received_rows(m, s->g, t), tg_gemm_sum_rows(m, s->g, t)};
-  uint64_t banks = 0;
+  uint64_t rounded = tg_gemm_rounded_rows(m, s->g, t), banks = tg_banks_for(m, (uint32_t)rounded);
+  if (rounded > tg_pad_rows(m)) return false;
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     if (rows[i] > tg_pad_rows(m)) return false;
     banks += 2ull * tg_banks_for(m, (uint32_t)rows[i]);
@@ -121,6 +126,7 @@ static traffic chunk_traffic(const search *s, const tg_gemm_tiling *t) {
 static double drain_cycles(const search *s, const tg_gemm_tiling *t) {
   double rows = (double)t->mt * (t->nt / tg_lanes(s->m)), sum = s->g->sum_kind == TG_STREAM_FP32 ? 2 : 1;
   double words = s->g->drain_words;
+  if (s->g->sum_kind == TG_STREAM_BF16SR) words += 2;                    /* stored and loaded once more */
   if (s->g->partials > 1) words += sum + (t->parts - 1) * (2 * sum + 2); /* loads, accumulator, add, stores */
   return rows * words;
 }

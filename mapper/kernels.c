@@ -93,11 +93,14 @@ static int count_externals(const former *f, size_t k, const tg_node *extra) {
 }
 
 /* Operands that fused nodes may load: each takes two banks, as do what the kernel itself loads and its
- * result. The sum of partials is an operand more, and takes two pairs of banks. */
+ * result. The sum of partials is an operand more, and takes two pairs of banks; if it is rounded,
+ * one bank more. */
 static int most_externals(const former *f, const tg_kernel *kernel) {
   bool gemm = kernel->kind == TG_KERNEL_GEMM;
-  bool sums = gemm && kernel->root->op == TG_OP_MATMUL && tg_attr_int(kernel->root, TG_ATTR_PARTIALS) > 1;
-  int pairs = (int)f->c->m->banks / 2 - (sums ? 5 : gemm ? 3 : 1), inputs = FUSED_INPUTS - sums;
+  bool product = gemm && kernel->root->op == TG_OP_MATMUL;
+  bool sums = product && tg_attr_int(kernel->root, TG_ATTR_PARTIALS) > 1,
+       rounds = product && tg_rounds_sums(kernel->root);
+  int pairs = ((int)f->c->m->banks - rounds) / 2 - (sums ? 5 : gemm ? 3 : 1), inputs = FUSED_INPUTS - sums;
   return pairs < inputs ? pairs : inputs;
 }
 

@@ -162,7 +162,9 @@ module vx_control (
     if (issue_o && rounds) begin
       idx_q <= idx_i;
       sr_key_q <= sr_key_i;
-      sr_tile_q <= {8'd0, head_i.sr_tile};
+      sr_tile_q <= {8'd0, head_i.sr_tile} + {12'd0, idx_i[0]} * {8'd0, head_i.sr_tile_delta[0]} +
+                   {12'd0, idx_i[1]} * {8'd0, head_i.sr_tile_delta[1]} +
+                   {12'd0, idx_i[2]} * {8'd0, head_i.sr_tile_delta[2]};
       sr_row_q <= head_i.sr_row;
       sr_col_q <= head_i.sr_col;
       sr_col_delta_q <= head_i.sr_col_delta;

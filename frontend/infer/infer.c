@@ -206,6 +206,9 @@ static tg_status infer_matmul(tg_graph *graph, tg_node *node, tg_diag *diag) {
   if (partials < 1 || partials > TG_MOST_PARTIALS)
     return tg_fail(diag, TG_INVALID, "%lld partials, where 1 to %d are possible", (long long)partials,
                    TG_MOST_PARTIALS);
+  int64_t reduce = tg_attr_int(node, TG_ATTR_REDUCE);
+  if (reduce != TG_REDUCE_FP32 && reduce != TG_REDUCE_BF16SR)
+    return tg_fail(diag, TG_INVALID, "there is no reduction number %lld", (long long)reduce);
   int64_t da[TG_MAX_RANK + 1] = {1}, db[TG_MAX_RANK + 1], sizes[TG_MAX_RANK + 2];
   bool row = a->rank == 1,
        column = b->rank == 1; /* as numpy: a vector is a row on the left, a column on the right */

@@ -2,6 +2,9 @@
  * MatMul with partials the sum of several. */
 #include "frontend/reference/internal.h"
 
+#include "frontend/base/float_formats.h"
+#include "frontend/base/stochastic.h"
+
 #include <math.h>
 #include <stdlib.h>
 
@@ -12,14 +15,36 @@ static float chain(const float *a, int64_t a_step, const float *b, int64_t b_ste
   return acc;
 }
 
-/* The sum of the chains of `partials` parts of K, as tg_partial_length cuts it. */
-static float sum_of_chains(const float *a, const float *b, int64_t b_step, int64_t k_count,
-                           int64_t partials) {
-  if (partials == 1) return chain(a, 1, b, b_step, k_count);
-  int64_t length = tg_partial_length(k_count, partials);
+/* How a MatMul adds partial products. */
+typedef struct summing {
+  int64_t partials;
+  bool rounds;
+  uint32_t key;
+} summing;
+
+static summing summing_of(const tg_node *node, const tg_reference_draw *draw) {
+  return (summing){tg_attr_int(node, TG_ATTR_PARTIALS), tg_rounds_sums(node),
+                   tg_sr_key(draw->seed, draw->step, (uint32_t)node->id)};
+}
+
+/* s_i: the number drawn belongs to reduction index i, row 0, and the element's index as column. */
+static float rounded_sum(const summing *how, float sum, int64_t i, int64_t element) {
+  uint32_t tile = tg_sr_tile_key(how->key, (uint32_t)i);
+  uint32_t r = tg_sr_r16(tg_sr_row_hash(tile, 0), tg_sr_col_hash(tile, (uint32_t)element));
+  return tg_bits_f32(tg_bf16_to_f32(tg_bf16_stochastic(tg_f32_bits(sum), r)));
+}
+
+/* The sum of the chains of the parts of K, as tg_partial_length cuts it. */
+static float sum_of_chains(const summing *how, const float *a, const float *b, int64_t b_step,
+                           int64_t k_count, int64_t element) {
+  if (how->partials == 1) return chain(a, 1, b, b_step, k_count);
+  int64_t length = tg_partial_length(k_count, how->partials);
   float sum = 0;
-  for (int64_t k = 0; k < k_count; k += length)
-    sum += chain(a + k, 1, b + k * b_step, b_step, k_count - k < length ? k_count - k : length);
+  for (int64_t i = 0; i * length < k_count; i++) {
+    int64_t k = i * length, count = k_count - k < length ? k_count - k : length;
+    sum += chain(a + k, 1, b + k * b_step, b_step, count);
+    if (how->rounds) sum = rounded_sum(how, sum, i, element);
+  }
   return sum;
 }
 
@@ -37,13 +62,14 @@ static int64_t batch_offset(const tg_value *operand, const tg_value *result, int
   return offset;
 }
 
-void tg_reference_matmul(const tg_node *node, const void *const *inputs, void *output) {
+void tg_reference_matmul(const tg_node *node, const tg_reference_draw *draw, const void *const *inputs,
+                         void *output) {
   const tg_value *a = tg_in(node, 0), *b = tg_in(node, 1), *y = tg_out(node);
   float *wa = tg_reference_widen(a, inputs[0]), *wb = tg_reference_widen(b, inputs[1]);
   int64_t k_count = a->dims[a->rank - 1].size;
   int64_t m_count = a->rank > 1 ? a->dims[a->rank - 2].size : 1,
           n_count = b->rank > 1 ? b->dims[b->rank - 1].size : 1;
-  int64_t partials = tg_attr_int(node, TG_ATTR_PARTIALS);
+  summing how = summing_of(node, draw);
   int batches = y->rank - (a->rank > 1) - (b->rank > 1);
   int64_t batch_count = tg_value_elements_between(y, 0, batches);
   size_t at = 0;
@@ -51,9 +77,9 @@ void tg_reference_matmul(const tg_node *node, const void *const *inputs, void *o
     const float *ma = wa + batch_offset(a, y, batches, batch) * m_count * k_count;
     const float *mb = wb + batch_offset(b, y, batches, batch) * k_count * n_count;
     for (int64_t m = 0; m < m_count; m++)
-      for (int64_t n = 0; n < n_count; n++)
-        tg_store_f32(output, y->dtype, at++,
-                     sum_of_chains(ma + m * k_count, mb + n, n_count, k_count, partials));
+      for (int64_t n = 0; n < n_count; n++, at++)
+        tg_store_f32(output, y->dtype, at,
+                     sum_of_chains(&how, ma + m * k_count, mb + n, n_count, k_count, (int64_t)at));
   }
   free(wa);
   free(wb);

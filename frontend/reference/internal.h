@@ -4,7 +4,8 @@
 
 #include "frontend/reference.h"
 
-void tg_reference_matmul(const tg_node *node, const void *const *inputs, void *output);
+void tg_reference_matmul(const tg_node *node, const tg_reference_draw *draw, const void *const *inputs,
+                         void *output);
 void tg_reference_gemm(const tg_node *node, const void *const *inputs, void *output);
 void tg_reference_reduce_partials(const tg_node *node, const void *const *inputs, void *output);
 void tg_reference_conv(const tg_node *node, const void *const *inputs, void *output);

@@ -29,7 +29,7 @@ static void evaluate(const tg_node *node, const tg_reference_draw *draw, const v
     return;
   }
   switch (node->op) {
-  case TG_OP_MATMUL: tg_reference_matmul(node, inputs, y); break;
+  case TG_OP_MATMUL: tg_reference_matmul(node, draw, inputs, y); break;
   case TG_OP_GEMM: tg_reference_gemm(node, inputs, y); break;
   case TG_OP_REDUCE_PARTIALS: tg_reference_reduce_partials(node, inputs, y); break;
   case TG_OP_CONV: tg_reference_conv(node, inputs, y); break;

@@ -218,7 +218,8 @@ static uint32_t drawn(const vop *v, uint32_t rho, uint32_t j, uint32_t i) {
                     r0 * (uint32_t)in->sr_col_row[0] + r1 * (uint32_t)in->sr_col_row[1] +
                     r2 * (uint32_t)in->sr_col_row[2] + j0 * (uint32_t)in->sr_col_j[0] +
                     j1 * (uint32_t)in->sr_col_j[1] + i;
-  uint32_t tile_key = tg_sr_tile_key(v->state->keys[in->sr_key[0]], (uint32_t)in->sr_tile[0]);
+  uint32_t tile = (uint32_t)in->sr_tile[0] + tg_execution_advance(v->x, in->sr_tile_delta);
+  uint32_t tile_key = tg_sr_tile_key(v->state->keys[in->sr_key[0]], tile);
   return tg_sr_r16(tg_sr_row_hash(tile_key, (uint32_t)in->sr_row[0]), tg_sr_col_hash(tile_key, column));
 }
 

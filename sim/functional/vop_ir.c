@@ -539,7 +539,8 @@ void tg_vop_emit(tg_text *text, const char *name, const tg_params *params, const
 
 static void set_rounding(const tg_machine_state *state, const tg_execution *x, tg_vop_arguments *a) {
   const tg_vx_instr *in = &x->in->vx;
-  uint32_t key = tg_sr_tile_key(state->keys[in->sr_key[0]], (uint32_t)in->sr_tile[0]);
+  uint32_t tile = (uint32_t)in->sr_tile[0] + tg_execution_advance(x, in->sr_tile_delta);
+  uint32_t key = tg_sr_tile_key(state->keys[in->sr_key[0]], tile);
   a->row_hash = tg_sr_row_hash(key, (uint32_t)in->sr_row[0]);
   a->col_key = (int64_t)tg_sr_col_key(key) + in->sr_col[0] + tg_execution_advance(x, in->sr_col_delta);
   memcpy(a->col_row, in->sr_col_row, sizeof a->col_row);

@@ -87,8 +87,10 @@ static tg_value *matmul(maker *m) {
     b = matrix(m, "b", true, 3, (int64_t[]){own, k, columns / 2 + 1}, tf32);
   }
   tg_value *y = tg_builder_matmul(m->b, "matmul", a, b);
-  if (y && tg_random_range(m->random, 0, 3) == 0)
+  if (y && tg_random_range(m->random, 0, 3) == 0) {
     tg_attr_set_int(y->producer, TG_ATTR_PARTIALS, tg_random_range(m->random, 1, 7));
+    tg_attr_set_int(y->producer, TG_ATTR_REDUCE, tg_random_range(m->random, 0, 1));
+  }
   return tf32 ? tg_builder_cast(m->b, "widen", y, TG_F32) : y;
 }
 

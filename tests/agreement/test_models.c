@@ -36,16 +36,16 @@ static const char *const digits = "runtime/demo/digits.onnx";
 
 /* Weight gradients as sums of partial products: one part a row of tiles; several, of one K chunk and of many;
  * parts that are empty. */
-#define SUMS                                                                                                 \
+#define SUMS(rounding)                                                                                       \
   "graph \"g\"\ninput %x: f32[45,17]\ninput %dy: f32[45,21]\ninput %w: f32[17,21]\n"                         \
   "const %rate: f32[] = [0.25]\n%xt = Transpose(%x) perm=[1,0] @0\n"                                         \
-  "%two = MatMul(%xt, %dy) partials=2 @1\n%s = Mul(%two, %rate) @2\n%u = Sub(%w, %s) @3\n"                   \
-  "%five = MatMul(%xt, %dy) partials=5 @4\n%t = Add(%five, %w) @5\n"                                         \
-  "%many = MatMul(%xt, %dy) partials=100 @6\noutput \"u\" %u: f32\noutput \"t\" %t: f32\n"                   \
+  "%two = MatMul(%xt, %dy) partials=2" rounding " @1\n%s = Mul(%two, %rate) @2\n%u = Sub(%w, %s) @3\n"       \
+  "%five = MatMul(%xt, %dy) partials=5" rounding " @4\n%t = Add(%five, %w) @5\n"                             \
+  "%many = MatMul(%xt, %dy) partials=100" rounding " @6\noutput \"u\" %u: f32\noutput \"t\" %t: f32\n"       \
   "output \"many\" %many: f32\n"
-#define LONG_SUMS                                                                                            \
-  "graph \"g\"\ninput %a: f32[3,701]\ninput %b: f32[701,5]\n%y = MatMul(%a, %b) partials=4 @0\n"             \
-  "%z = MatMul(%a, %b) partials=3 @1\noutput \"y\" %y: f32\noutput \"z\" %z: f32\n"
+#define LONG_SUMS(rounding)                                                                                  \
+  "graph \"g\"\ninput %a: f32[3,701]\ninput %b: f32[701,5]\n%y = MatMul(%a, %b) partials=4" rounding         \
+  " @0\n%z = MatMul(%a, %b) partials=3" rounding " @1\noutput \"y\" %y: f32\noutput \"z\" %z: f32\n"
 
 /* Stores that round stochastically: behind a product, a softmax and an elementwise kernel of four dimensions.
  */
@@ -141,12 +141,18 @@ __attribute__((constructor)) static void register_models(void) {
       {"attention", CHIP_TINY, ATTENTION, {0}},
       {"attention", CHIP_ROW, ATTENTION, {0}},
       {"attention", CHIP_ODD, ATTENTION, {0}},
-      {"sums", CHIP_TINY, SUMS, {0}},
-      {"sums", CHIP_ROW, SUMS, {0}},
-      {"sums", CHIP_ODD, SUMS, {0}},
-      {"long_sums", CHIP_TINY, LONG_SUMS, {0}},
-      {"long_sums", CHIP_ROW, LONG_SUMS, {0}},
-      {"long_sums", CHIP_ODD, LONG_SUMS, {0}},
+      {"sums", CHIP_TINY, SUMS(""), {0}},
+      {"sums_rounded", CHIP_TINY, SUMS(" reduce=1"), {0}},
+      {"sums", CHIP_ROW, SUMS(""), {0}},
+      {"sums_rounded", CHIP_ROW, SUMS(" reduce=1"), {0}},
+      {"sums", CHIP_ODD, SUMS(""), {0}},
+      {"sums_rounded", CHIP_ODD, SUMS(" reduce=1"), {0}},
+      {"long_sums", CHIP_TINY, LONG_SUMS(""), {0}},
+      {"long_sums_rounded", CHIP_TINY, LONG_SUMS(" reduce=1"), {0}},
+      {"long_sums", CHIP_ROW, LONG_SUMS(""), {0}},
+      {"long_sums_rounded", CHIP_ROW, LONG_SUMS(" reduce=1"), {0}},
+      {"long_sums", CHIP_ODD, LONG_SUMS(""), {0}},
+      {"long_sums_rounded", CHIP_ODD, LONG_SUMS(" reduce=1"), {0}},
       {"partials", CHIP_TINY, PARTIALS(""), {0}},
       {"partials_rounded", CHIP_TINY, PARTIALS(" stochastic=1"), {0}},
       {"casts", CHIP_TINY, CASTS, {0}},

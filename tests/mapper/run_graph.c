@@ -56,7 +56,7 @@ static bool compare(const tg_graph *graph, const tg_program *program, const tg_d
   for (int o = 0; o < graph->output_count; o++)
     want[o] = tg_arena_alloc(arena, (size_t)tg_value_elements(graph->outputs[o]) + 1,
                              tg_dtype_size(graph->outputs[o]->dtype));
-  tg_reference_run(graph, inputs, want);
+  tg_reference_run_drawing(graph, &(tg_reference_draw){.seed = program->seed}, inputs, want);
   for (int o = 0; o < graph->output_count; o++) {
     const tg_dram_tensor *tensor = find_output(program, graph, o);
     if (!tensor) {
@@ -96,7 +96,6 @@ tg_status run_text(const run_case *what, mapped *out, tg_arena *arena, tg_diag *
   const tg_engine *engine = what->engine ? what->engine : &tg_engine_functional;
   tg_params params;
   tg_frontend_options options;
-  tg_run_result result = {0};
   void *state = NULL;
   *out = (mapped){0};
   tg_frontend_defaults(&options);
@@ -110,13 +109,13 @@ tg_status run_text(const run_case *what, mapped *out, tg_arena *arena, tg_diag *
   if (!status) status = tg_dram_create(out->program, &out->dram, diag);
   if (!status) fill_inputs(out->graph, out->program, out->dram, 42, out->inputs, arena);
   if (!status) status = engine->open(out->program, &what->run, &state, diag);
-  if (!status) status = engine->run(state, out->dram, &what->run, &result, diag);
+  if (!status) status = engine->run(state, out->dram, &what->run, &out->result, diag);
   if (state) engine->close(state);
-  tg_run_result_release(&result);
   return status;
 }
 
 void release_mapped(mapped *m) {
+  tg_run_result_release(&m->result);
   tg_dram_destroy(m->dram);
   tg_program_destroy(m->program);
 }

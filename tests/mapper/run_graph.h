@@ -30,6 +30,7 @@ typedef struct mapped {
   tg_program *program;
   tg_dram *dram; /* after the run */
   const void *inputs[8];
+  tg_run_result result;
 } mapped;
 
 /* Lowers, maps and runs; what was made is in *out, whatever the status. */

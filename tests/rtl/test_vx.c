@@ -115,6 +115,7 @@ static void random_rounding(bench *b, tg_vx_instr *in, tg_execution *x) {
   in->sr_col[0] = tg_draw(&b->random);
   for (int l = 0; l < 3; l++) {
     x->index[l] = draw(b, 1 << 20);
+    in->sr_tile_delta[l] = draw(b, 1 << 24);
     in->sr_col_delta[l] = tg_draw(&b->random);
     in->sr_col_row[l] = tg_draw(&b->random);
   }

@@ -158,6 +158,7 @@ void kernel_add_vop(tg_program *program, kernel_random *r) {
   in->sr_tile[0] = between(r, 0, 1000);
   in->sr_row[0] = kernel_random_bits(r);
   in->sr_col[0] = kernel_random_bits(r);
+  for (int l = 0; l < 3; l++) in->sr_tile_delta[l] = between(r, 0, 1000);
   for (int d = 0; d < 3; d++)
     in->sr_col_row[d] = between(r, 0, 1) ? between(r, 0, 99) : kernel_random_bits(r);
   for (int d = 0; d < 2; d++) in->sr_col_j[d] = between(r, 0, 99);
