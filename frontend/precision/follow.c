@@ -37,6 +37,9 @@ bool tg_forward_decide(const tg_cast_pass *p, const tg_node *node, tg_verdict *v
     verdict->result = formats->arrived[operand];
   else if (tg_op_is(node->op, TG_IS_GEMM))
     verdict->result = TG_F32; /* partial sums, not yet a gradient */
+  for (int i = 0; i < node->input_count && tg_op_is(node->op, TG_IS_MOVE) && verdict->result; i++)
+    if (tg_in(node, i) && tg_dtype_is_float(tg_in(node, i)->dtype))
+      verdict->operands[i] = verdict->result; /* a move converts nothing */
   verdict->rule = "backward: follows its forward";
   verdict->source = "docs/precision.md";
   return true;
