@@ -4,7 +4,7 @@ include(CMakePackageConfigHelpers)
 
 set(docs ${CMAKE_CURRENT_BINARY_DIR}/docs)
 set(pages ${docs}/tegula.1 ${docs}/tegula-compile.1 ${docs}/tegula-run.1 ${docs}/tegula-verify.1
-  ${docs}/tegula-inspect.1 ${docs}/tegula-zoo.1 ${docs}/tegula-fp.1 ${docs}/tegula-regress.1)
+  ${docs}/tegula-inspect.1 ${docs}/tegula-zoo.1 ${docs}/tegula-fp.1 ${docs}/tegula-regress.1 ${docs}/tegula-train.1)
 add_custom_command(OUTPUT ${pages} ${docs}/tegula.bash ${docs}/_tegula
   COMMAND ${CMAKE_COMMAND} -E make_directory ${docs}
   COMMAND gen_docs ${PROJECT_VERSION} ${docs}
@@ -30,7 +30,8 @@ set_target_properties(tegula_shared PROPERTIES EXPORT_NAME tegula)
 install(TARGETS tegula_shared EXPORT tegula-targets)
 install(EXPORT tegula-targets NAMESPACE tegula:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tegula)
 
-foreach(header runtime/tegula.h frontend/builder.h frontend/graph.h frontend/dtype.h frontend/dtypes.def frontend/ops.h
+foreach(header runtime/tegula.h runtime/training/trainer.h frontend/training/training.h frontend/training/losses.def
+        frontend/training/optimizers.def frontend/builder.h frontend/graph.h frontend/dtype.h frontend/dtypes.def frontend/ops.h
         frontend/ops.def frontend/attrs.def frontend/onnx/onnx.h frontend/base/status.h frontend/base/arena.h frontend/precision/cast_rules.h)
   get_filename_component(folder ${header} DIRECTORY)
   install(FILES ${CMAKE_SOURCE_DIR}/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tegula/${folder})

@@ -153,10 +153,7 @@ static bool product(const header *h, int64_t *out_count) {
   return true;
 }
 
-static tg_status read_array(FILE *file, tg_arena *arena, tg_npy *out, tg_diag *diag) {
-  struct stat info;
-  if (fstat(fileno(file), &info) || !S_ISREG(info.st_mode))
-    return tg_fail(diag, TG_INVALID, "is no regular file");
+tg_status tg_npy_read_stream(tg_arena *arena, FILE *file, uint64_t all, tg_npy *out, tg_diag *diag) {
   char *text = NULL;
   uint64_t before = 0;
   tg_status status = read_header(file, arena, &text, &before, diag);
@@ -170,9 +167,8 @@ static tg_status read_array(FILE *file, tg_arena *arena, tg_npy *out, tg_diag *d
   size_t size = tg_dtype_size(array.dtype);
   int64_t bytes;
   if (!product(&h, &array.count) || __builtin_mul_overflow(array.count, (int64_t)size, &bytes) ||
-      (uint64_t)info.st_size - before != (uint64_t)bytes)
-    return tg_fail(diag, TG_INVALID, "has a shape that does not fit its length of %" PRId64 " bytes",
-                   (int64_t)info.st_size);
+      all - before != (uint64_t)bytes)
+    return tg_fail(diag, TG_INVALID, "has a shape that does not fit its length of %" PRIu64 " bytes", all);
   array.data = tg_arena_alloc(arena, (size_t)array.count, size);
   char *raw = h.fortran && h.rank > 1 ? tg_arena_alloc(arena, (size_t)array.count, size) : array.data;
   if (fread(raw, 1, (size_t)bytes, file) != (size_t)bytes) return tg_fail(diag, TG_INVALID, "cannot be read");
@@ -189,7 +185,7 @@ tg_status tg_npy_read(tg_arena *arena, const char *path, tg_npy *out_array, tg_d
   FILE *file = fopen(path, "rb");
   if (!file) return tg_fail(diag, TG_INVALID, "%s: cannot be read: %s", path, strerror(errno));
   tg_diag inner = {""};
-  tg_status status = read_array(file, arena, out_array, &inner);
+  tg_status status = tg_npy_read_stream(arena, file, (uint64_t)info.st_size, out_array, &inner);
   fclose(file);
   if (status) tg_fail(diag, status, "%s: %s", path, inner.message);
   return status;

@@ -6,6 +6,8 @@
 #include "frontend/base/status.h"
 #include "frontend/dtype.h"
 
+#include <stdio.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -23,6 +25,9 @@ typedef struct tg_npy {
 /* TG_INVALID, one line naming the file: it cannot be read, is no .npy file, or holds what is not supported.
  * Memory and time are bounded by the file's size. */
 tg_status tg_npy_read(tg_arena *arena, const char *path, tg_npy *out_array, tg_diag *diag);
+
+/* The same from a stream that holds `size` bytes; the line does not name a file. */
+tg_status tg_npy_read_stream(tg_arena *arena, FILE *stream, uint64_t size, tg_npy *out_array, tg_diag *diag);
 
 /* The elements as FP32, on `arena`. */
 float *tg_npy_floats(tg_arena *arena, const tg_npy *array);

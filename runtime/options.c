@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <float.h>
 #include <popt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +16,7 @@ enum { REPEATS = 0x100 };
 #define KIND_CHOICE     TG_OPTION_CHOICE
 #define KIND_COUNT      TG_OPTION_COUNT_ARG
 #define KIND_NUMBER     TG_OPTION_NUMBER
+#define KIND_REAL       TG_OPTION_REAL
 #define KIND_TEXT       TG_OPTION_TEXT
 #define KIND_FILE       TG_OPTION_FILE
 #define KIND_MAYBE_FILE TG_OPTION_MAYBE_FILE
@@ -25,11 +27,9 @@ enum { REPEATS = 0x100 };
 static const tg_command_info commands[] = {
 #define COMMAND(id, name, operands, summary) {#name, operands, summary},
 #define OPTION(id, name, letter, kind, argument, choices, commands, help)
-#define LATER(name)
 #include "runtime/options.def"
 #undef COMMAND
 #undef OPTION
-#undef LATER
 };
 
 static const tg_option_info option_table[] = {
@@ -43,31 +43,13 @@ static const tg_option_info option_table[] = {
    choices,                                                                                                  \
    commands,                                                                                                 \
    help},
-#define LATER(name)
 #include "runtime/options.def"
 #undef COMMAND
 #undef OPTION
-#undef LATER
-};
-
-static const char *const later[] = {
-#define COMMAND(id, name, operands, summary)
-#define OPTION(id, name, letter, kind, argument, choices, commands, help)
-#define LATER(name) name,
-#include "runtime/options.def"
-#undef COMMAND
-#undef OPTION
-#undef LATER
 };
 
 const tg_command_info *tg_command_get(tg_command_id command) { return &commands[command]; }
 const tg_option_info *tg_option_get(tg_option_id option) { return &option_table[option]; }
-
-static bool comes_later(const char *name) {
-  for (size_t i = 0; i < sizeof later / sizeof *later; i++)
-    if (!strcmp(later[i], name)) return true;
-  return false;
-}
 
 /* --- parsing
  * ------------------------------------------------------------------------------------------------ */
@@ -87,21 +69,28 @@ static bool is_integer(const char *value, uint64_t lowest) {
   return !errno && !*end && number >= lowest && number <= INT64_MAX;
 }
 
-static tg_status check_value(tg_arena *arena, const tg_option_info *info, const char *value, tg_diag *diag) {
+static bool is_real(const char *value) {
+  if (*value != '.' && (*value < '0' || *value > '9')) return false;
+  char *end;
+  double number = strtod(value, &end);
+  return !*end && number <= DBL_MAX && strncasecmp(value, "0x", 2) != 0;
+}
+
+static tg_status check_value(const tg_option_info *info, const char *value, tg_diag *diag) {
   switch (info->kind) {
   case TG_OPTION_FLAG:
   case TG_OPTION_MAYBE_FILE: return TG_OK;
   case TG_OPTION_CHOICE:
     if (is_choice(info->choices, value)) return TG_OK;
-    if (comes_later(tg_arena_printf(arena, "--%s=%s", info->name, value)))
-      return tg_fail(diag, TG_INVALID, "--%s %s is not supported yet: choose %s", info->name, value,
-                     info->choices);
     return tg_fail(diag, TG_INVALID, "--%s: \"%s\" is none of %s", info->name, value, info->choices);
   case TG_OPTION_COUNT_ARG:
     if (is_integer(value, 1)) return TG_OK;
     return tg_fail(diag, TG_INVALID, "--%s: \"%s\" is no number from 1 on", info->name, value);
   case TG_OPTION_NUMBER:
     if (is_integer(value, 0)) return TG_OK;
+    return tg_fail(diag, TG_INVALID, "--%s: \"%s\" is no number from 0 on", info->name, value);
+  case TG_OPTION_REAL:
+    if (is_real(value)) return TG_OK;
     return tg_fail(diag, TG_INVALID, "--%s: \"%s\" is no number from 0 on", info->name, value);
   default:
     if (*value) return TG_OK;
@@ -114,7 +103,7 @@ static tg_status take_option(tg_arena *arena, tg_options *options, tg_option_id 
   const tg_option_info *info = &option_table[id];
   const char *copy = tg_arena_strdup(arena, value ? value : "");
   free(value);
-  tg_status status = check_value(arena, info, copy, diag);
+  tg_status status = check_value(info, copy, diag);
   if (status) return status;
   if (!info->repeats && info->kind != TG_OPTION_FLAG && options->counts[id])
     return tg_fail(diag, TG_INVALID, "--%s is given twice", info->name);
@@ -129,7 +118,6 @@ static tg_status bad_option(tg_arena *arena, const tg_options *options, poptCont
   name = equals ? tg_arena_strndup(arena, name, (size_t)(equals - name)) : tg_arena_strdup(arena, name);
   if (error == POPT_ERROR_NOARG) return tg_fail(diag, TG_INVALID, "%s needs a value", name);
   if (error != POPT_ERROR_BADOPT) return tg_fail(diag, TG_INVALID, "%s: %s", name, poptStrerror(error));
-  if (comes_later(name)) return tg_fail(diag, TG_INVALID, "%s is not supported yet", name);
   const char *command = commands[options->command].name;
   for (int i = 0; i < TG_OPTION_COUNT; i++)
     if (!strncmp(name, "--", 2) && !strcmp(name + 2, option_table[i].name))
@@ -199,7 +187,6 @@ static tg_status find_command(const char *name, tg_command_id *out_command, tg_d
       *out_command = (tg_command_id)i;
       return TG_OK;
     }
-  if (comes_later(name)) return tg_fail(diag, TG_INVALID, "tegula %s is not supported yet", name);
   return tg_fail(diag, TG_INVALID, "unknown command \"%s\": see tegula --help", name);
 }
 
@@ -226,6 +213,11 @@ const char *tg_option_text(const tg_options *options, tg_option_id option, const
 uint64_t tg_option_number(const tg_options *options, tg_option_id option, uint64_t otherwise) {
   const char *text = tg_option_text(options, option, NULL);
   return text ? strtoull(text, NULL, 10) : otherwise;
+}
+
+double tg_option_real(const tg_options *options, tg_option_id option, double otherwise) {
+  const char *text = tg_option_text(options, option, NULL);
+  return text ? strtod(text, NULL) : otherwise;
 }
 
 /* --- help

@@ -12,7 +12,6 @@ extern "C" {
 typedef enum tg_command_id {
 #define COMMAND(id, name, operands, summary) TG_COMMAND_##id,
 #define OPTION(id, name, letter, kind, argument, choices, commands, help)
-#define LATER(name)
 #include "runtime/options.def"
 #undef COMMAND
 #undef OPTION
@@ -25,7 +24,6 @@ typedef enum tg_option_id {
 #include "runtime/options.def"
 #undef COMMAND
 #undef OPTION
-#undef LATER
   TG_OPTION_COUNT
 } tg_option_id;
 
@@ -34,6 +32,7 @@ typedef enum tg_option_kind {
   TG_OPTION_CHOICE,
   TG_OPTION_COUNT_ARG,
   TG_OPTION_NUMBER,
+  TG_OPTION_REAL,
   TG_OPTION_TEXT,
   TG_OPTION_FILE,
   TG_OPTION_MAYBE_FILE,
@@ -77,6 +76,7 @@ static inline bool tg_given(const tg_options *options, tg_option_id option) {
 /* The value given last. Integers were checked by the parser. */
 const char *tg_option_text(const tg_options *options, tg_option_id option, const char *otherwise);
 uint64_t tg_option_number(const tg_options *options, tg_option_id option, uint64_t otherwise);
+double tg_option_real(const tg_options *options, tg_option_id option, double otherwise);
 
 /* Help text, on the arena. */
 const char *tg_help_overview(tg_arena *arena);

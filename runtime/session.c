@@ -55,6 +55,12 @@ static void describe_program(tg_session *s) {
   }
 }
 
+void tg_session_adopt(tg_session *session, const char *precision) {
+  session->precision = precision;
+  session->program->options = tg_arena_strdup(&session->program->arena, precision);
+  describe_program(session);
+}
+
 static void describe_graph(tg_session *s) {
   const tg_graph *graph = s->fp32;
   make_room(s, graph->input_count, graph->output_count);
@@ -151,7 +157,7 @@ tg_status tg_session_bind_shape(tg_session *session, const char *input, int rank
 /* --- compiling
  * ---------------------------------------------------------------------------------------------- */
 
-static tg_status load_params(const tg_compile_options *options, tg_params *out_params, tg_diag *diag) {
+tg_status tg_session_params(const tg_compile_options *options, tg_params *out_params, tg_diag *diag) {
   tg_status status = tg_params_load(options->arch ? options->arch : "edge", out_params, diag);
   for (size_t i = 0; !status && i < options->setting_count; i++)
     status = tg_params_set(out_params, options->settings[i], diag);
@@ -202,7 +208,7 @@ tg_status tg_session_compile(tg_session *session, const tg_compile_options *opti
   double begin = tg_host_seconds();
   tg_params params;
   tg_precision_options precision;
-  status = load_params(options, &params, diag);
+  status = tg_session_params(options, &params, diag);
   if (!status) status = tg_precision_of(&session->arena, options, &precision, diag);
   if (!status) status = lower(session, &precision, &session->lowered, diag);
   if (!status) status = lower(session, NULL, &session->fp32, diag);
@@ -277,7 +283,7 @@ void tg_session_random_inputs(tg_session *session, uint64_t seed) {
   }
 }
 
-static tg_dtype dtype_of(tg_storage storage) {
+tg_dtype tg_storage_dtype(tg_storage storage) {
   static const tg_dtype dtypes[] = {[TG_STORE_FP32] = TG_F32,
                                     [TG_STORE_BF16] = TG_BF16,
                                     [TG_STORE_FP16] = TG_F16,
@@ -304,7 +310,7 @@ tg_status tg_session_memory(const tg_session *session, tg_dram **out_dram, tg_di
     if (!tensor) continue; /* nothing reads it */
     uint8_t *target = (*out_dram)->bytes + tensor->address;
     for (int64_t e = 0; e < session->inputs[i].count; e++)
-      tg_store_f32(target, dtype_of(tensor->storage), (size_t)e, session->input_data[i][e]);
+      tg_store_f32(target, tg_storage_dtype(tensor->storage), (size_t)e, session->input_data[i][e]);
   }
   return TG_OK;
 }
@@ -315,7 +321,8 @@ static void read_outputs(tg_session *s, const tg_dram *dram) {
     if (!tensor) continue;
     if (!s->output_data[i]) s->output_data[i] = TG_NEW_ARRAY(&s->arena, float, (size_t)s->outputs[i].count);
     for (int64_t e = 0; e < s->outputs[i].count; e++)
-      s->output_data[i][e] = tg_load_f32(dram->bytes + tensor->address, dtype_of(tensor->storage), (size_t)e);
+      s->output_data[i][e] =
+          tg_load_f32(dram->bytes + tensor->address, tg_storage_dtype(tensor->storage), (size_t)e);
   }
 }
 

@@ -49,6 +49,12 @@ tg_status tg_session_memory(const tg_session *session, tg_dram **out_dram, tg_di
 tg_status tg_session_fp32_outputs(tg_session *session, int threads, float *const *out_data, tg_diag *diag);
 /* Room for each output, on `arena`. */
 float **tg_session_output_buffers(const tg_session *session, tg_arena *arena);
+/* The array that the options name. */
+tg_status tg_session_params(const tg_compile_options *options, tg_params *out_params, tg_diag *diag);
+/* Makes session->program, just compiled, the session's: its inputs and outputs. `precision` is its report's
+ * note. */
+void tg_session_adopt(tg_session *session, const char *precision);
+tg_dtype tg_storage_dtype(tg_storage storage);
 double tg_host_seconds(void); /* monotonic */
 /* Whether a file begins as a .tgb file does. */
 bool tg_is_program_file(const char *path);

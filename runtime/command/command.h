@@ -24,6 +24,7 @@ tg_status tg_command_regress(tg_context *context);
 tg_status tg_command_sweep(tg_context *context);
 tg_status tg_command_tune(tg_context *context);
 tg_status tg_command_fp(tg_context *context);
+tg_status tg_command_train(tg_context *context);
 
 /* Shows a phase of long work on a terminal; NULL clears the line. */
 void tg_progress(tg_context *context, const char *what);
@@ -34,6 +35,19 @@ tg_status tg_one_operand(tg_context *context, const char **out_operand);
 /* "name=value" at the first '='; TG_INVALID names the option. */
 tg_status tg_split_option(tg_context *context, tg_option_id option, const char *text, const char **out_name,
                           const char **out_value);
+
+/* Several expressions as one, which matches what any of them does; NULL: none is given. */
+const char *tg_any_of(tg_context *context, tg_option_id option);
+/* What the options say of array and precision. */
+tg_status tg_compile_options_of(tg_context *context, tg_compile_options *out_options);
+/* Gives sizes that a loaded model leaves open what --dim says. */
+tg_status tg_bind_dims(tg_context *context, tg_session *session);
+/* FOLDER/NAME.npy for a tensor's name, whose characters become safe; `taken[count]` receives the name, which
+ * differs from taken[0 .. count - 1]. */
+const char *tg_tensor_file(tg_arena *arena, const char *folder, const char *tensor, const char **taken,
+                           int count);
+/* Makes a folder that may be there. */
+tg_status tg_make_folder(tg_context *context, const char *folder);
 
 /* Loads the operand, fits open sizes to --dim, --batch and --input, and compiles a model as the options say.
  */

@@ -41,6 +41,7 @@ static tg_status run(tg_context *context) {
   case TG_COMMAND_ZOO: return tg_command_zoo(context);
   case TG_COMMAND_REGRESS: return tg_command_regress(context);
   case TG_COMMAND_FP: return tg_command_fp(context);
+  case TG_COMMAND_TRAIN: return tg_command_train(context);
   case TG_COMMAND_SWEEP: return tg_command_sweep(context);
   case TG_COMMAND_TUNE: return tg_command_tune(context);
   case TG_COMMAND_COUNT: break;

@@ -69,11 +69,17 @@ static tg_status fit_shape(tg_context *context, tg_session *session, const char 
   return tg_session_bind_shape(session, name, array->rank, array->dims, &context->diag);
 }
 
-static tg_status bind_sizes(tg_context *context, tg_session *session) {
+tg_status tg_bind_dims(tg_context *context, tg_session *session) {
   const tg_options *o = &context->options;
   tg_status status = TG_OK;
   for (size_t i = 0; !status && i < o->counts[TG_OPT_DIM]; i++)
     status = bind_dim(context, session, o->values[TG_OPT_DIM][i]);
+  return status;
+}
+
+static tg_status bind_sizes(tg_context *context, tg_session *session) {
+  const tg_options *o = &context->options;
+  tg_status status = tg_bind_dims(context, session);
   if (!status && tg_given(o, TG_OPT_BATCH))
     status = tg_session_bind_batch(session, (int64_t)tg_option_number(o, TG_OPT_BATCH, 1), &context->diag);
   return status ? status : for_inputs(context, session, fit_shape);
@@ -84,8 +90,7 @@ static void say(void *user, bool warning, const char *line) {
   if (!context->quiet) fprintf(stderr, "tegula: %s%s\n", warning ? "warning: " : "", line);
 }
 
-/* Several expressions are one: what any of them matches. */
-static const char *any_of(tg_context *context, tg_option_id option) {
+const char *tg_any_of(tg_context *context, tg_option_id option) {
   const tg_options *o = &context->options;
   const char *all = NULL;
   for (size_t i = 0; i < o->counts[option]; i++) {
@@ -95,7 +100,7 @@ static const char *any_of(tg_context *context, tg_option_id option) {
   return all;
 }
 
-static tg_status compile_options(tg_context *context, tg_compile_options *out_options) {
+tg_status tg_compile_options_of(tg_context *context, tg_compile_options *out_options) {
   const tg_options *o = &context->options;
   uint64_t k_tile = tg_option_number(o, TG_OPT_K_TILE, 0);
   if (k_tile > INT32_MAX) return tg_fail(&context->diag, TG_INVALID, "--k-tile: is too long");
@@ -103,7 +108,7 @@ static tg_status compile_options(tg_context *context, tg_compile_options *out_op
                                       .settings = o->values[TG_OPT_SET],
                                       .setting_count = o->counts[TG_OPT_SET],
                                       .preset = tg_option_text(o, TG_OPT_PRESET, NULL),
-                                      .disable_graphamp = any_of(context, TG_OPT_DISABLE),
+                                      .disable_graphamp = tg_any_of(context, TG_OPT_DISABLE),
                                       .amp = tg_option_text(o, TG_OPT_AMP, NULL),
                                       .amp_dtype = tg_option_text(o, TG_OPT_AMP_DTYPE, NULL),
                                       .amp_out_dtype = tg_option_text(o, TG_OPT_AMP_OUT, NULL),
@@ -126,7 +131,7 @@ static tg_status compile_options(tg_context *context, tg_compile_options *out_op
 static tg_status compile(tg_context *context, tg_session *session, bool map,
                          const tg_compile_options *precision) {
   tg_compile_options options;
-  tg_status status = compile_options(context, &options);
+  tg_status status = tg_compile_options_of(context, &options);
   if (status) return status;
   if (precision) {
     options.preset = precision->preset;

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static tg_status check(tg_context *context, const tg_session_run_options *run) {
   const tg_options *o = &context->options;
@@ -31,35 +30,16 @@ static tg_status check(tg_context *context, const tg_session_run_options *run) {
   return TG_OK;
 }
 
-/* A file name of a tensor name; `taken` are the names so far. */
-static const char *file_name(tg_arena *arena, const char *folder, const char *tensor, const char **taken,
-                             int count) {
-  char *base = tg_arena_strdup(arena, tensor);
-  for (char *c = base; *c; c++)
-    if (!isalnum((unsigned char)*c) && !strchr("._-", *c)) *c = '_';
-  if (*base == '.') *base = '_';
-  if (strlen(base) > 200) base[200] = 0;
-  const char *name = base;
-  for (int i = 0, suffix = 2; i < count; i++)
-    if (!strcmp(taken[i], name)) {
-      name = tg_arena_printf(arena, "%s_%d", base, suffix++);
-      i = -1; /* look again from the start */
-    }
-  taken[count] = name;
-  return tg_arena_printf(arena, "%s/%s.npy", folder, name);
-}
-
 static tg_status write_outputs(tg_context *context, const tg_session *session) {
   const char *folder = tg_option_text(&context->options, TG_OPT_OUTPUT_DIR, NULL);
   if (!folder) return TG_OK;
-  if (mkdir(folder, 0777) && errno != EEXIST)
-    return tg_fail(&context->diag, TG_INVALID, "%s: cannot be made: %s", folder, strerror(errno));
+  if (tg_make_folder(context, folder)) return TG_INVALID;
   int count = tg_session_output_count(session);
   const char **taken = TG_NEW_ARRAY(&context->arena, const char *, (size_t)count + 1);
   for (int i = 0; i < count; i++) {
     const tg_tensor_info *info = tg_session_output(session, i);
     const float *data = tg_session_output_data(session, i);
-    const char *path = file_name(&context->arena, folder, info->name, taken, i);
+    const char *path = tg_tensor_file(&context->arena, folder, info->name, taken, i);
     if (!data) continue;
     tg_status status = tg_npy_write(path, TG_F32, info->rank, info->dims, data, &context->diag);
     if (status) return status;

@@ -53,8 +53,11 @@ TG_TEST(options, wrong_lines_are_refused_with_what_and_where) {
   } cases[] = {
       {"", "no command"},
       {"paint", "paint"},
-      {"train m.onnx", "not supported yet"},
-      {"run --fp32-params", "--fp32-params is not supported yet"},
+      {"train --lr fast", "no number from 0 on"},
+      {"train --lr -1", "no number from 0 on"},
+      {"train --lr 0x10", "no number from 0 on"},
+      {"train --loss hinge", "none of cross_entropy|"},
+      {"run --lr 1", "no option of tegula run"},
       {"run --graphamp-preset mp9", "none of mp0|mp1|mp2|mp3|mp4|default"},
       {"run --graphamp-preset mp", "none of"},
       {"run --graphamp-preset mp0|mp1", "none of"},

@@ -1,0 +1,123 @@
+#include "frontend/onnx/rewrite.h"
+
+#include "frontend/graph.h"
+#include "frontend/onnx/file.h"
+#include "frontend/onnx/tensor.h"
+#include "frontend/onnx/wire.h"
+#include "frontend/onnx/write.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* The proto's own memory is protobuf-c's, whose allocator is malloc and free. */
+static void set_raw(Onnx__TensorProto *proto, const void *data, size_t bytes) {
+  free(proto->raw_data.data);
+  free(proto->float_data);
+  free(proto->int32_data);
+  free(proto->int64_data);
+  free(proto->double_data);
+  free(proto->uint64_data);
+  proto->float_data = NULL, proto->n_float_data = 0;
+  proto->int32_data = NULL, proto->n_int32_data = 0;
+  proto->int64_data = NULL, proto->n_int64_data = 0;
+  proto->double_data = NULL, proto->n_double_data = 0;
+  proto->uint64_data = NULL, proto->n_uint64_data = 0;
+  for (size_t i = 0; i < proto->n_external_data; i++) {
+    free(proto->external_data[i]->key);
+    free(proto->external_data[i]->value);
+    free(proto->external_data[i]);
+  }
+  free(proto->external_data);
+  proto->external_data = NULL, proto->n_external_data = 0;
+  proto->has_data_location = false;
+  proto->data_location = ONNX__TENSOR_PROTO__DATA_LOCATION__DEFAULT;
+  proto->raw_data.data = malloc(bytes ? bytes : 1);
+  if (!proto->raw_data.data) tg_die("out of memory");
+  if (bytes) memcpy(proto->raw_data.data, data, bytes);
+  proto->raw_data.len = bytes;
+  proto->has_raw_data = true;
+}
+
+static tg_status replace(Onnx__TensorProto *proto, const tg_onnx_values *values, tg_diag *diag) {
+  tg_dtype dtype = tg_dtype_from_onnx(proto->data_type);
+  int64_t count = 1;
+  for (size_t d = 0; d < proto->n_dims; d++) count *= proto->dims[d];
+  if (!tg_dtype_is_float(dtype) || count != values->count)
+    return tg_fail(diag, TG_INVALID, "constant \"%s\" is no float tensor of %lld elements", values->name,
+                   (long long)values->count);
+  size_t bytes = (size_t)count * tg_dtype_size(dtype);
+  void *data = malloc(bytes + 1);
+  if (!data) tg_die("out of memory");
+  for (int64_t i = 0; i < count; i++) tg_store_f32(data, dtype, (size_t)i, values->data[i]);
+  set_raw(proto, data, bytes);
+  free(data);
+  return TG_OK;
+}
+
+/* A tensor whose data lies in a file beside `path`. */
+static tg_status take_in(Onnx__TensorProto *proto, const char *path, tg_diag *diag) {
+  if (proto->data_location != ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL) return TG_OK;
+  tg_arena arena = {0};
+  tg_value *value;
+  tg_status status =
+      tg_onnx_tensor(tg_graph_create(&arena, ""), proto, proto->name ? proto->name : "", path, &value, diag);
+  if (!status) set_raw(proto, value->data, (size_t)tg_value_elements(value) * tg_dtype_size(value->dtype));
+  tg_arena_release(&arena);
+  return status;
+}
+
+static Onnx__TensorProto *find_initializer(const Onnx__GraphProto *graph, const char *name) {
+  for (size_t i = 0; i < graph->n_initializer; i++)
+    if (graph->initializer[i]->name && !strcmp(graph->initializer[i]->name, name))
+      return graph->initializer[i];
+  return NULL;
+}
+
+static Onnx__TensorProto *find_constant(const Onnx__GraphProto *graph, const char *name) {
+  for (size_t n = 0; n < graph->n_node; n++) {
+    const Onnx__NodeProto *node = graph->node[n];
+    if (!node->op_type || strcmp(node->op_type, "Constant") || node->n_output != 1 ||
+        strcmp(node->output[0], name))
+      continue;
+    for (size_t a = 0; a < node->n_attribute; a++)
+      if (node->attribute[a]->t) return node->attribute[a]->t;
+  }
+  return NULL;
+}
+
+static tg_status change(Onnx__GraphProto *graph, const char *path, const tg_onnx_values *values, size_t count,
+                        tg_diag *diag) {
+  for (size_t i = 0; i < count; i++) {
+    Onnx__TensorProto *proto = find_initializer(graph, values[i].name);
+    if (!proto) proto = find_constant(graph, values[i].name);
+    if (!proto) return tg_fail(diag, TG_INVALID, "%s: has no constant \"%s\"", path, values[i].name);
+    if (replace(proto, &values[i], diag)) {
+      tg_diag_prefix(diag, "%s", path);
+      return TG_INVALID;
+    }
+  }
+  for (size_t i = 0; i < graph->n_initializer; i++)
+    if (take_in(graph->initializer[i], path, diag)) {
+      tg_diag_prefix(diag, "%s", path);
+      return TG_INVALID;
+    }
+  return TG_OK;
+}
+
+tg_status tg_onnx_rewrite(const char *from, const char *to, const tg_onnx_values *values, size_t count,
+                          tg_diag *diag) {
+  tg_file file;
+  if (tg_file_map(from, &file, diag)) return TG_INVALID;
+  Onnx__ModelProto *model = NULL;
+  tg_status status = tg_wire_parse_model(file.data, file.size, &model, diag);
+  tg_file_unmap(&file);
+  if (status || !model->graph) {
+    tg_wire_free_model(model);
+    tg_diag_prefix(diag, "%s", from);
+    return TG_INVALID;
+  }
+  status = change(model->graph, from, values, count, diag);
+  if (!status && (status = tg_onnx_write_model(to, model, diag))) tg_diag_prefix(diag, "%s", to);
+  tg_wire_free_model(model);
+  return status;
+}

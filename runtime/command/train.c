@@ -1,0 +1,218 @@
+/* tegula train */
+#include "runtime/command/train_options.h"
+#include "runtime/output_file.h"
+#include "runtime/report.h"
+#include "runtime/training/trainer_state.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BAR = 24, LINES = 20 };
+
+typedef struct training {
+  tg_context *context;
+  tg_training_run run;
+  tg_array *eval_data, eval_labels;
+  tg_evaluation evaluation;
+  double shown;    /* host time of the last progress line */
+  uint64_t cycles; /* of a step, 0: not known */
+} training;
+
+/* --- progress
+ * ----------------------------------------------------------------------------------------------- */
+
+/* Samples a second on the array, or "". */
+static const char *array_rate(const training *t, char text[48]) {
+  double clock = 1e6 * t->run.trainer->params.clock_mhz;
+  uint64_t cycles = t->run.cycles ? t->run.cycles : t->cycles;
+  *text = 0;
+  if (cycles) snprintf(text, 48, ", array %.3g samples/s", (double)t->run.batch * clock / (double)cycles);
+  return text;
+}
+
+/* A bar on a terminal, ten times a second. */
+static void show_bar(training *t) {
+  const tg_training_run *run = &t->run;
+  double now = tg_host_seconds();
+  if (!t->context->terminal || (now - t->shown < 0.1 && run->done < run->steps)) return;
+  t->shown = now;
+  char bar[BAR + 1], rate[48];
+  for (int i = 0; i < BAR; i++) bar[i] = i * run->steps < BAR * run->done ? '#' : '.';
+  bar[BAR] = 0;
+  const tg_step_record *last = &run->records[run->done - 1];
+  fprintf(stderr, "\r\033[K[%s] %" PRId64 "/%" PRId64 "  loss %.4g%s  host %.3g samples/s%s", bar, run->done,
+          run->steps, (double)last->loss, last->skipped ? " (skipped)" : "",
+          (double)((run->done - run->resumed_at) * run->batch) / run->host_seconds, array_rate(t, rate));
+  fflush(stderr);
+}
+
+/* Plain lines at -v, a few dozen of them, and each step that was skipped. */
+static void show_line(const training *t) {
+  const tg_training_run *run = &t->run;
+  const tg_step_record *last = &run->records[run->done - 1];
+  int64_t every = run->steps / LINES ? run->steps / LINES : 1;
+  if (!t->context->verbose || (!last->skipped && run->done % every && run->done < run->steps)) return;
+  tg_progress(t->context, NULL);
+  fprintf(stderr, "tegula: step %" PRId64 ": loss %.6g, learning rate %.4g%s", run->done - 1,
+          (double)last->loss, tg_schedule_lr(&run->schedule, (uint64_t)run->done - 1),
+          last->skipped ? ", skipped" : "");
+  if (tg_trainer_options_of(run->trainer)->scale_loss)
+    fprintf(stderr, ", loss scale %.6g", (double)last->scale);
+  fputc('\n', stderr);
+}
+
+/* --- files
+ * -------------------------------------------------------------------------------------------------- */
+
+static tg_status write_gradients(training *t) {
+  tg_context *context = t->context;
+  const tg_trainer *trainer = t->run.trainer;
+  const char *folder = tg_option_text(&context->options, TG_OPT_SAVE_GRADS, NULL);
+  if (!folder) return TG_OK;
+  if (tg_make_folder(context, folder)) return TG_INVALID;
+  int count = tg_trainer_parameter_count(trainer), files = 0;
+  const char **taken = TG_NEW_ARRAY(&context->arena, const char *, (size_t)count + 1);
+  tg_status status = TG_OK;
+  for (int i = 0; i < count && !status; i++) {
+    const tg_tensor_info *info = tg_trainer_parameter(trainer, i);
+    tg_arena scratch = {0};
+    float *data = TG_NEW_ARRAY(&scratch, float, (size_t)info->count + 1);
+    if (tg_trainer_read_gradient(trainer, i, data)) {
+      const char *path = tg_tensor_file(&context->arena, folder, info->name, taken, files++);
+      status = tg_npy_write(path, TG_F32, info->rank, info->dims, data, &context->diag);
+    }
+    tg_arena_release(&scratch);
+  }
+  return status;
+}
+
+static tg_status write_report(const training *t, json_t *report) {
+  tg_context *context = t->context;
+  const tg_options *o = &context->options;
+  tg_status status = TG_OK;
+  for (size_t i = 0; !status && i < o->counts[TG_OPT_REPORT]; i++) {
+    tg_output_file file;
+    status = tg_output_open(o->values[TG_OPT_REPORT][i], &file, &context->diag);
+    if (status) break;
+    json_dumpf(report, file.stream, JSON_INDENT(2));
+    fputc('\n', file.stream);
+    status = tg_output_commit(&file, &context->diag);
+  }
+  return status;
+}
+
+static tg_status write_results(training *t) {
+  tg_context *context = t->context;
+  const tg_options *o = &context->options;
+  const char *losses = tg_option_text(o, TG_OPT_LOSSES, NULL), *csv = tg_option_text(o, TG_OPT_CSV, NULL),
+             *plot = tg_option_text(o, TG_OPT_PLOT, NULL), *save = tg_option_text(o, TG_OPT_SAVE, NULL);
+  tg_status status = TG_OK;
+  if (save) status = tg_trainer_save(t->run.trainer, save, &context->diag);
+  if (!status && losses) status = tg_run_write_losses(&t->run, losses, &context->diag);
+  if (!status && csv) status = tg_run_write_csv(&t->run, csv, &context->diag);
+  if (!status && plot) status = tg_run_write_svg(&t->run, plot, &context->diag);
+  return status;
+}
+
+static tg_status report(training *t) {
+  tg_context *context = t->context;
+  json_t *all = tg_run_report(&t->run, t->eval_data ? &t->evaluation : NULL);
+  tg_status status = write_report(t, all);
+  tg_progress(context, NULL);
+  if (!status && !context->quiet) {
+    if (context->json)
+      tg_print_json(all);
+    else
+      tg_run_print(all, context->verbose, stdout);
+  }
+  json_decref(all);
+  return status;
+}
+
+/* --- the run
+ * ------------------------------------------------------------------------------------------------ */
+
+static tg_status resume(training *t, const char *folder) {
+  bool found;
+  tg_context *context = t->context;
+  if (!tg_given(&context->options, TG_OPT_RESUME)) return TG_OK;
+  tg_status status = tg_checkpoint_read(&t->run, folder, &found, &context->diag);
+  if (!status && !found && !context->quiet)
+    fprintf(stderr, "tegula: %s holds no checkpoint: starting from the beginning\n", folder);
+  return status;
+}
+
+static tg_status run_steps(training *t) {
+  tg_context *context = t->context;
+  const tg_options *o = &context->options;
+  const char *folder = tg_option_text(o, TG_OPT_CHECKPOINT, NULL);
+  int64_t every = (int64_t)tg_option_number(o, TG_OPT_CHECKPOINT_EVERY, 100);
+  tg_status status = TG_OK;
+  while (!status && t->run.done < t->run.steps) {
+    status = tg_run_step(&t->run, &context->diag);
+    if (status) break;
+    show_bar(t);
+    show_line(t);
+    if (t->run.done == 1) status = write_gradients(t);
+    if (!status && folder && (t->run.done % every == 0 || t->run.done == t->run.steps))
+      status = tg_checkpoint_write(&t->run, folder, &context->diag);
+  }
+  return status;
+}
+
+static tg_status execute(training *t) {
+  tg_context *context = t->context;
+  const tg_options *o = &context->options;
+  tg_trainer *trainer = t->run.trainer;
+  tg_session_run_options run = {.engine = tg_option_text(o, TG_OPT_ENGINE, "functional"),
+                                .threads = (int)tg_option_number(o, TG_OPT_THREADS, 0),
+                                .max_cycles = tg_option_number(o, TG_OPT_MAX_CYCLES, 0)};
+  const char *program = tg_option_text(o, TG_OPT_OUTPUT, NULL);
+  tg_status status = program ? tg_session_save(trainer->session, program, &context->diag) : TG_OK;
+  if (!status) status = tg_trainer_start(trainer, &run, &context->diag);
+  if (!status) status = resume(t, tg_option_text(o, TG_OPT_CHECKPOINT, NULL));
+  if (!status && strcmp(run.engine, "functional") == 0) {
+    tg_progress(context, "timing a step");
+    status = tg_trainer_time_step(trainer, &context->diag);
+    t->cycles = trainer->session->result.cycles;
+  }
+  if (!status) status = run_steps(t);
+  if (!status && t->eval_data) {
+    tg_progress(context, "evaluating");
+    status = tg_run_evaluate(&t->run, t->eval_data, &t->eval_labels, &t->evaluation, &context->diag);
+  }
+  if (!status) status = write_results(t);
+  return status ? status : report(t);
+}
+
+static tg_status check(tg_context *context) {
+  const tg_options *o = &context->options;
+  if (tg_option_number(o, TG_OPT_THREADS, 0) > 1024)
+    return tg_fail(&context->diag, TG_INVALID, "--threads: at most 1024");
+  for (size_t i = 0; i < o->counts[TG_OPT_REPORT]; i++) {
+    const char *path = o->values[TG_OPT_REPORT][i], *dot = strrchr(path, '.');
+    if (!dot || strcmp(dot, ".json"))
+      return tg_fail(&context->diag, TG_INVALID, "--report: \"%s\" does not end in .json", path);
+  }
+  return TG_OK;
+}
+
+tg_status tg_command_train(tg_context *context) {
+  training t = {.context = context};
+  tg_session *session = NULL;
+  const char *path;
+  tg_status status = check(context);
+  if (!status) status = tg_one_operand(context, &path);
+  if (!status) status = tg_session_load(path, &session, &context->diag);
+  if (!status && tg_session_is_compiled(session))
+    status =
+        tg_fail(&context->diag, TG_INVALID, "%s is a compiled program: only a model can be trained", path);
+  if (!status) status = tg_train_set_up(context, session, &t.run);
+  if (!status) status = tg_train_eval_data(context, &t.run, &t.eval_data, &t.eval_labels);
+  if (!status) status = execute(&t);
+  tg_trainer_close(t.run.trainer);
+  tg_run_release(&t.run);
+  tg_session_close(session);
+  return status;
+}

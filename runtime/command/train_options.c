@@ -1,0 +1,385 @@
+#include "runtime/command/train_options.h"
+#include "runtime/training/trainer_state.h"
+
+#include <inttypes.h>
+#include <regex.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { DEFAULT_BATCH = 32 };
+
+/* --- data
+ * --------------------------------------------------------------------------------------------------- */
+
+/* The model's input that "[INPUT=]FILE" names; -1: there is none. */
+static int input_of(const tg_graph *model, const char *text, const char **out_file) {
+  const char *equals = strchr(text, '=');
+  *out_file = text;
+  for (int i = 0; equals && i < model->input_count; i++) {
+    const char *name = model->inputs[i]->name;
+    if (strlen(name) != (size_t)(equals - text) || strncmp(name, text, strlen(name))) continue;
+    *out_file = equals + 1;
+    return i;
+  }
+  return model->input_count == 1 ? 0 : -1;
+}
+
+/* Archives without a named array: one named like the input, or as it is usual. */
+static tg_status load_data(tg_context *context, tg_training_run *run, const tg_graph *model,
+                           tg_option_id option, tg_array **out_data) {
+  const tg_options *o = &context->options;
+  tg_array *data = *out_data = TG_NEW_ARRAY(&run->arena, tg_array, (size_t)model->input_count + 1);
+  for (size_t i = 0; i < o->counts[option]; i++) {
+    const char *file, *text = o->values[option][i];
+    int input = input_of(model, text, &file);
+    if (input < 0 && o->counts[option] == 1 && tg_given(o, option)) { /* one archive with an array an input */
+      for (int k = 0; k < model->input_count; k++) {
+        const char *names[] = {model->inputs[k]->name, NULL};
+        tg_status status = tg_array_load(&run->arena, file, names, &data[k], &context->diag);
+        if (status) return status;
+      }
+      return TG_OK;
+    }
+    if (input < 0)
+      return tg_fail(&context->diag, TG_INVALID, "--%s: \"%s\" names no input of the model",
+                     tg_option_get(option)->name, text);
+    const char *names[] = {model->inputs[input]->name, "x", "X", "data", "x_train", NULL};
+    tg_status status = tg_array_load(&run->arena, file, names, &data[input], &context->diag);
+    if (status) return status;
+  }
+  for (int i = 0; i < model->input_count; i++)
+    if (!data[i].path)
+      return tg_fail(&context->diag, TG_INVALID, "input \"%s\" of the model has no --%s",
+                     model->inputs[i]->name, tg_option_get(option)->name);
+  return TG_OK;
+}
+
+static tg_status load_labels(tg_context *context, tg_training_run *run, tg_option_id option,
+                             tg_array *out_labels) {
+  static const char *const names[] = {"labels", "y", "Y", "label", "y_train", NULL};
+  const char *file = tg_option_text(&context->options, option, NULL);
+  if (!file)
+    return tg_fail(&context->diag, TG_INVALID, "tegula train needs --%s", tg_option_get(option)->name);
+  return tg_array_load(&run->arena, file, names, out_labels, &context->diag);
+}
+
+static tg_status load_order(tg_context *context, tg_training_run *run, int64_t *out_batch,
+                            const int64_t **out_rows, int64_t *out_steps) {
+  const char *path = tg_option_text(&context->options, TG_OPT_ORDER, NULL);
+  tg_npy npy;
+  *out_rows = NULL;
+  if (!path) return TG_OK;
+  if (tg_given(&context->options, TG_OPT_SHUFFLE))
+    return tg_fail(&context->diag, TG_INVALID, "--order and --shuffle are two orders: choose one");
+  tg_status status = tg_npy_read(&run->arena, path, &npy, &context->diag);
+  if (status) return status;
+  if (npy.rank != 2 || !npy.count || !tg_dtype_is_integer(npy.dtype))
+    return tg_fail(&context->diag, TG_INVALID, "%s: is no array of integers [steps, batch]", path);
+  int64_t *rows = TG_NEW_ARRAY(&run->arena, int64_t, (size_t)npy.count);
+  for (int64_t i = 0; i < npy.count; i++) {
+    rows[i] = tg_load_i64(npy.data, npy.dtype, (size_t)i);
+    if (rows[i] < 0 || rows[i] >= run->labels.rows)
+      return tg_fail(&context->diag, TG_INVALID,
+                     "%s: step %" PRId64 " takes row %" PRId64 "; there are %" PRId64, path, i / npy.dims[1],
+                     rows[i], run->labels.rows);
+  }
+  *out_rows = rows;
+  *out_steps = npy.dims[0];
+  *out_batch = npy.dims[1];
+  return TG_OK;
+}
+
+/* --- sizes
+ * -------------------------------------------------------------------------------------------------- */
+
+static tg_status choose_batch(tg_context *context, const tg_graph *model, int64_t of_order,
+                              tg_training_run *run) {
+  const tg_options *o = &context->options;
+  int64_t asked = (int64_t)tg_option_number(o, TG_OPT_BATCH, 0), fixed = 0;
+  for (int i = 0; i < model->input_count; i++)
+    if (model->inputs[i]->rank > 0 && model->inputs[i]->dims[0].size >= 0)
+      fixed = model->inputs[i]->dims[0].size;
+  if (asked && of_order && asked != of_order)
+    return tg_fail(&context->diag, TG_INVALID,
+                   "--batch %" PRId64 ": the steps of --order have %" PRId64 " rows", asked, of_order);
+  run->batch = asked ? asked : of_order ? of_order : fixed ? fixed : DEFAULT_BATCH;
+  if (fixed && fixed != run->batch)
+    return tg_fail(&context->diag, TG_INVALID, "--batch %" PRId64 ": the model fixes its batch at %" PRId64,
+                   run->batch, fixed);
+  if (!asked && !of_order && !fixed && run->batch > run->labels.rows) run->batch = run->labels.rows;
+  if (run->batch > run->labels.rows && !of_order)
+    return tg_fail(&context->diag, TG_INVALID, "--batch %" PRId64 ": %s has %" PRId64 " rows", run->batch,
+                   run->labels.path, run->labels.rows);
+  return TG_OK;
+}
+
+static tg_status bind_sizes(tg_context *context, tg_session *session, const tg_training_run *run) {
+  tg_graph *model = session->model;
+  tg_status status = tg_bind_dims(context, session);
+  for (int i = 0; !status && i < model->input_count; i++) {
+    const tg_npy *npy = &run->data[i].npy;
+    int64_t dims[TG_NPY_MAX_RANK];
+    memcpy(dims, npy->dims, sizeof dims);
+    dims[0] = run->batch;
+    status = tg_session_bind_shape(session, model->inputs[i]->name, npy->rank, dims, &context->diag);
+    if (!status && model->inputs[i]->rank > 0 && model->inputs[i]->dims[0].size < 0)
+      status = tg_graph_bind_symbol(model, model->inputs[i]->dims[0].symbol, run->batch, &context->diag);
+  }
+  return status;
+}
+
+/* --- numbers
+ * ------------------------------------------------------------------------------------------------ */
+
+static tg_status parse_betas(tg_context *context, tg_training_options *step) {
+  const char *text = tg_option_text(&context->options, TG_OPT_BETAS, NULL);
+  if (!text) return TG_OK;
+  char *end;
+  step->beta1 = strtod(text, &end);
+  bool good = *end == ',';
+  if (good) step->beta2 = strtod(end + 1, &end);
+  if (!good || *end || !(step->beta1 >= 0 && step->beta1 < 1) || !(step->beta2 >= 0 && step->beta2 < 1))
+    return tg_fail(&context->diag, TG_INVALID, "--betas: \"%s\" is not F,F, each from 0 to below 1", text);
+  return TG_OK;
+}
+
+static tg_status parse_scale(tg_context *context, tg_training_run *run, tg_training_options *step) {
+  const char *text = tg_option_text(&context->options, TG_OPT_LOSS_SCALE, NULL);
+  run->scaler = tg_scaler_static(1);
+  if (!text) return TG_OK;
+  step->scale_loss = true;
+  run->scaler = tg_scaler_dynamic();
+  if (!strcmp(text, "dynamic")) return TG_OK;
+  char *end;
+  double scale = strtod(text, &end);
+  if (*end || !(scale >= 1e-30 && scale <= 1e30))
+    return tg_fail(&context->diag, TG_INVALID, "--loss-scale: \"%s\" is neither a number nor \"dynamic\"",
+                   text);
+  run->scaler = tg_scaler_static(scale);
+  return TG_OK;
+}
+
+static tg_status parse_frozen(tg_context *context, tg_training_options *step) {
+  regex_t regex;
+  step->frozen = tg_any_of(context, TG_OPT_FROZEN);
+  if (!step->frozen) return TG_OK;
+  int error = regcomp(&regex, step->frozen, REG_EXTENDED | REG_NOSUB);
+  if (error) {
+    char text[128];
+    regerror(error, &regex, text, sizeof text);
+    return tg_fail(&context->diag, TG_INVALID, "--frozen: \"%s\": %s", step->frozen, text);
+  }
+  regfree(&regex);
+  return TG_OK;
+}
+
+/* The rows of the array, or the most below it that cut the batch into equal parts. */
+static tg_status choose_partials(tg_context *context, const tg_training_run *run,
+                                 const tg_compile_options *compile, tg_training_options *step) {
+  tg_params params;
+  tg_status status = tg_session_params(compile, &params, &context->diag);
+  if (status) return status;
+  int64_t asked = (int64_t)tg_option_number(&context->options, TG_OPT_DATA_PARALLEL, 0);
+  if (asked && run->batch % asked)
+    return tg_fail(&context->diag, TG_INVALID,
+                   "--data-parallel %" PRId64 " does not divide the batch of %" PRId64, asked, run->batch);
+  int64_t partials = asked ? asked : params.rows;
+  while (run->batch % partials) partials--;
+  step->partials = (int)partials;
+  return TG_OK;
+}
+
+static tg_status training_options(tg_context *context, tg_training_run *run,
+                                  const tg_compile_options *compile, tg_training_options *step) {
+  const tg_options *o = &context->options;
+  tg_training_defaults(step);
+  tg_status status =
+      tg_loss_parse(tg_option_text(o, TG_OPT_LOSS, "cross_entropy"), &step->loss, &context->diag);
+  if (!status)
+    status = tg_optimizer_parse(tg_option_text(o, TG_OPT_OPTIMIZER, "sgd"), &step->optimizer, &context->diag);
+  if (!status) status = parse_betas(context, step);
+  if (!status) status = parse_scale(context, run, step);
+  if (!status) status = parse_frozen(context, step);
+  if (!status) status = choose_partials(context, run, compile, step);
+  step->loss_output = tg_option_text(o, TG_OPT_LOSS_OUTPUT, NULL);
+  step->momentum = tg_option_real(o, TG_OPT_MOMENTUM, step->momentum);
+  step->weight_decay = tg_option_real(o, TG_OPT_WEIGHT_DECAY, step->weight_decay);
+  step->epsilon = tg_option_real(o, TG_OPT_EPS, step->epsilon);
+  step->clip_norm = tg_option_real(o, TG_OPT_CLIP_NORM, 0);
+  step->clip_value = tg_option_real(o, TG_OPT_CLIP_VALUE, 0);
+  step->reduce_bf16sr = !strcmp(tg_option_text(o, TG_OPT_WEIGHT_GRAD_REDUCE, "fp32"), "bf16sr");
+  step->fp32_params = tg_given(o, TG_OPT_FP32_PARAMS);
+  step->stochastic = !strcmp(tg_option_text(o, TG_OPT_PARAM_ROUNDING, "nearest"), "sr");
+  step->state = tg_given(o, TG_OPT_BF16_OPTIMIZER) ? TG_BF16 : TG_F32;
+  step->keep_gradients = tg_given(o, TG_OPT_SAVE_GRADS);
+  if (step->optimizer == TG_OPTIMIZER_SGD && step->momentum > 0 && tg_given(o, TG_OPT_MOMENTUM))
+    step->optimizer = TG_OPTIMIZER_MOMENTUM;
+  return status;
+}
+
+static tg_status choose_schedule(tg_context *context, tg_training_run *run) {
+  const tg_options *o = &context->options;
+  tg_schedule *s = &run->schedule;
+  *s = (tg_schedule){.lr = tg_option_real(o, TG_OPT_LR, 0.01),
+                     .final = tg_option_real(o, TG_OPT_LR_FINAL, 0),
+                     .gamma = tg_option_real(o, TG_OPT_LR_GAMMA, 0.1),
+                     .every = tg_option_number(o, TG_OPT_LR_EVERY, 100),
+                     .warmup = tg_option_number(o, TG_OPT_LR_WARMUP, 0),
+                     .steps = (uint64_t)run->steps};
+  tg_schedule_parse(tg_option_text(o, TG_OPT_LR_SCHEDULE, "constant"), &s->kind);
+  return TG_OK;
+}
+
+static tg_status choose_steps(tg_context *context, tg_training_run *run, const int64_t *rows,
+                              int64_t order_steps) {
+  const tg_options *o = &context->options;
+  tg_order_begin(&run->order, run->labels.rows, run->batch);
+  if (rows) tg_order_fix(&run->order, rows, order_steps);
+  if (tg_given(o, TG_OPT_SHUFFLE))
+    tg_order_shuffle(&run->order, tg_option_number(o, TG_OPT_SHUFFLE, 0), &run->arena);
+  run->steps = (int64_t)tg_option_number(o, TG_OPT_STEPS,
+                                         (uint64_t)(rows ? order_steps : run->labels.rows / run->batch));
+  if (rows && run->steps > order_steps)
+    return tg_fail(&context->diag, TG_INVALID, "--steps %" PRId64 ": --order has %" PRId64 " steps",
+                   run->steps, order_steps);
+  if (run->steps > INT32_MAX) return tg_fail(&context->diag, TG_INVALID, "--steps: at most %d", INT32_MAX);
+  return TG_OK;
+}
+
+/* --- what a checkpoint compares
+ * ----------------------------------------------------------------------------- */
+
+static void note(json_t *options, tg_option_id id, const char *value) {
+  char key[64];
+  snprintf(key, sizeof key, "--%s", tg_option_get(id)->name);
+  json_object_set_new(options, key, json_string(value));
+}
+
+static void note_digest(tg_arena *arena, json_t *options, const char *what, uint64_t digest) {
+  json_object_set_new(options, what, json_string(tg_arena_printf(arena, "digest %016" PRIx64, digest)));
+}
+
+/* Options that change no bit of the result, or may change from one part of a run to the next. */
+static bool is_free(tg_option_id id) {
+  static const tg_option_id ids[] = {
+      TG_OPT_OUTPUT,     TG_OPT_ENGINE,     TG_OPT_THREADS,     TG_OPT_REPORT,
+      TG_OPT_MAX_CYCLES, TG_OPT_CSV,        TG_OPT_PLOT,        TG_OPT_LOSSES,
+      TG_OPT_SAVE,       TG_OPT_SAVE_GRADS, TG_OPT_CHECKPOINT,  TG_OPT_CHECKPOINT_EVERY,
+      TG_OPT_RESUME,     TG_OPT_EVAL_DATA,  TG_OPT_EVAL_LABELS, TG_OPT_QUIET,
+      TG_OPT_VERBOSE,    TG_OPT_JSON,       TG_OPT_HELP,        TG_OPT_DATA,
+      TG_OPT_LABELS,     TG_OPT_ORDER,      TG_OPT_BF16_OPS,    TG_OPT_FP32_OPS,
+      TG_OPT_CAST_RULES, TG_OPT_STEPS,      TG_OPT_BATCH,       TG_OPT_DATA_PARALLEL};
+  for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+    if (ids[i] == id) return true;
+  return false;
+}
+
+static uint64_t digest_of_file(const char *path) {
+  uint64_t sum = 0xcbf29ce484222325u;
+  FILE *file = fopen(path, "rb");
+  for (int c; file && (c = getc(file)) != EOF;) sum = (sum ^ (uint8_t)c) * 0x100000001b3u;
+  if (file) fclose(file);
+  return sum;
+}
+
+static void note_files(tg_context *context, json_t *options) {
+  static const tg_option_id ids[] = {TG_OPT_ORDER, TG_OPT_BF16_OPS, TG_OPT_FP32_OPS, TG_OPT_CAST_RULES};
+  const tg_options *o = &context->options;
+  for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+    if (tg_given(o, ids[i]))
+      note_digest(&context->arena, options,
+                  tg_arena_printf(&context->arena, "--%s", tg_option_get(ids[i])->name),
+                  digest_of_file(tg_option_text(o, ids[i], "")));
+  note_digest(&context->arena, options, "model", digest_of_file(o->operands[0]));
+}
+
+/* Everything that the result depends on, by the name of its option; where it has a default that depends on
+ * others, as it came out. */
+static json_t *note_options(tg_context *context, const tg_training_run *run,
+                            const tg_training_options *step) {
+  const tg_options *o = &context->options;
+  tg_arena *arena = &context->arena;
+  json_t *options = json_object();
+  for (int id = 0; id < TG_OPTION_COUNT; id++) {
+    const char *all = NULL;
+    if (is_free((tg_option_id)id)) continue;
+    for (size_t i = 0; i < o->counts[id]; i++)
+      all = all ? tg_arena_printf(arena, "%s %s", all, o->values[id][i]) : o->values[id][i];
+    if (all) note(options, (tg_option_id)id, *all ? all : "on");
+  }
+  note(options, TG_OPT_LOSS, tg_loss_name(step->loss));
+  note(options, TG_OPT_OPTIMIZER, tg_optimizer_name(step->optimizer));
+  note(options, TG_OPT_LR, tg_arena_printf(arena, "%.17g", run->schedule.lr));
+  note(options, TG_OPT_BATCH, tg_arena_printf(arena, "%" PRId64, run->batch));
+  note(options, TG_OPT_DATA_PARALLEL, tg_arena_printf(arena, "%d", step->partials));
+  if (run->schedule.kind == TG_SCHEDULE_COSINE || run->schedule.kind == TG_SCHEDULE_LINEAR)
+    note(options, TG_OPT_STEPS, tg_arena_printf(arena, "%" PRId64, run->steps));
+  note_files(context, options);
+  for (int i = 0; i < tg_trainer_input_count(run->trainer); i++)
+    note_digest(arena, options,
+                tg_arena_printf(arena, "data of \"%s\"", tg_trainer_input(run->trainer, i)->name),
+                tg_array_digest(&run->data[i]));
+  note_digest(arena, options, "--labels", tg_array_digest(&run->labels));
+  return options;
+}
+
+/* --- all of it
+ * ---------------------------------------------------------------------------------------------- */
+
+static void warn(tg_context *context, const tg_training_options *step) {
+  const tg_options *o = &context->options;
+  bool bf16 = step->parameters == TG_BF16;
+  if (context->quiet) return;
+  if (!bf16 && (tg_given(o, TG_OPT_PARAM_ROUNDING) || tg_given(o, TG_OPT_BF16_OPTIMIZER)))
+    fputs("tegula: warning: parameters are FP32 under this policy: --param-rounding and --bf16-optimizer "
+          "change "
+          "nothing\n",
+          stderr);
+  if (bf16 && step->fp32_params && (tg_given(o, TG_OPT_PARAM_ROUNDING) || tg_given(o, TG_OPT_BF16_OPTIMIZER)))
+    fputs("tegula: warning: with --fp32-params the update is FP32: --param-rounding and --bf16-optimizer "
+          "change "
+          "nothing\n",
+          stderr);
+  bool adam = step->optimizer == TG_OPTIMIZER_ADAM || step->optimizer == TG_OPTIMIZER_ADAMW;
+  if (bf16 && adam && step->state == TG_BF16)
+    fputs("tegula: warning: the second moment of Adam cannot move in BF16: 1 - beta2 is below half an ulp\n",
+          stderr);
+}
+
+tg_status tg_train_set_up(tg_context *context, tg_session *session, tg_training_run *run) {
+  const tg_options *o = &context->options;
+  int64_t of_order = 0, order_steps = 0;
+  const int64_t *rows = NULL;
+  if (!tg_given(o, TG_OPT_DATA)) return tg_fail(&context->diag, TG_INVALID, "tegula train needs --data");
+  if (tg_given(o, TG_OPT_RESUME) && !tg_given(o, TG_OPT_CHECKPOINT))
+    return tg_fail(&context->diag, TG_INVALID, "--resume needs --checkpoint");
+  tg_status status = load_data(context, run, session->model, TG_OPT_DATA, &run->data);
+  if (!status) status = load_labels(context, run, TG_OPT_LABELS, &run->labels);
+  if (!status) status = load_order(context, run, &of_order, &rows, &order_steps);
+  if (!status) status = choose_batch(context, session->model, of_order, run);
+  if (!status) status = bind_sizes(context, session, run);
+  tg_trainer_options options = {0};
+  if (!status) status = tg_compile_options_of(context, &options.compile);
+  if (!status) status = training_options(context, run, &options.compile, &options.step);
+  if (!status) status = choose_steps(context, run, rows, order_steps);
+  if (!status) status = choose_schedule(context, run);
+  tg_progress(context, "compiling");
+  if (!status) status = tg_trainer_open(session, &options, &run->trainer, &context->diag);
+  if (!status) status = tg_run_check(run, &context->diag);
+  if (status) return status;
+  warn(context, tg_trainer_options_of(run->trainer));
+  run->options = note_options(context, run, tg_trainer_options_of(run->trainer));
+  tg_run_prepare(run);
+  return TG_OK;
+}
+
+tg_status tg_train_eval_data(tg_context *context, tg_training_run *run, tg_array **out_data,
+                             tg_array *out_labels) {
+  const tg_options *o = &context->options;
+  *out_data = NULL;
+  if (tg_given(o, TG_OPT_EVAL_DATA) != tg_given(o, TG_OPT_EVAL_LABELS))
+    return tg_fail(&context->diag, TG_INVALID, "--eval-data and --eval-labels need each other");
+  if (!tg_given(o, TG_OPT_EVAL_DATA)) return TG_OK;
+  tg_status status = load_data(context, run, run->trainer->model, TG_OPT_EVAL_DATA, out_data);
+  return status ? status : load_labels(context, run, TG_OPT_EVAL_LABELS, out_labels);
+}

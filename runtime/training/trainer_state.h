@@ -1,0 +1,53 @@
+/* What is inside a trainer; for the parts of the runtime that share it. */
+#ifndef TEGULA_RUNTIME_TRAINING_TRAINER_STATE_H
+#define TEGULA_RUNTIME_TRAINING_TRAINER_STATE_H
+
+#include "frontend/precision/precision.h"
+#include "mapper/mapper.h"
+#include "runtime/session.h"
+#include "runtime/training/trainer.h"
+
+struct tg_trainer {
+  tg_session *session;
+  tg_arena arena;
+  tg_graph *model; /* as imported, sizes bound and inferred: what forward is */
+  tg_trainer_options options;
+  tg_params params;
+  tg_precision_options precision;
+  tg_map_options map;
+  tg_graph *step; /* before lowering */
+  tg_training_plan plan;
+  const char *policy; /* row of formats.def */
+
+  int input_count;
+  int *inputs;  /* by input of the model: input of the step */
+  int *outputs; /* by output of the step: tensor of the program */
+  int parameter_count;
+  int *parameters, *gradients; /* by parameter: input of the step; output of it, -1: none */
+  tg_tensor_info *infos;       /* inputs, labels, parameters */
+
+  const tg_engine *engine;
+  void *state;
+  tg_dram *dram;
+  tg_run_options run;
+  uint32_t steps, updates;
+};
+
+static inline const tg_dram_tensor *tg_trainer_tensor(const tg_trainer *t, int step_input) {
+  return &t->session->program->tensors[step_input];
+}
+
+/* Is what input `step_input` holds carried from step to step? */
+static inline bool tg_trainer_is_carried(const tg_trainer *t, int step_input) {
+  return t->plan.tensors[step_input].output >= 0;
+}
+
+/* Puts the model's values and zeros into all that is carried. */
+void tg_trainer_reset(tg_trainer *trainer);
+
+/* Cycles, sections and bytes of one step into the session's result, from a run of the SystemC engine without
+ * values: time depends on neither. Nothing happens where the steps themselves have time, or this build has no
+ * such engine. */
+tg_status tg_trainer_time_step(tg_trainer *trainer, tg_diag *diag);
+
+#endif

@@ -1,0 +1,141 @@
+#include "tests/training/support.h"
+
+#include "frontend/onnx/onnx.h"
+#include "frontend/text.h"
+#include "runtime/npy.h"
+#include "tests/harness.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static void slurp(const char *name, char *text, size_t size) {
+  char path[512];
+  snprintf(path, sizeof path, "%s/%s", tg_test_dir(), name);
+  FILE *file = fopen(path, "rb");
+  size_t got = file ? fread(text, 1, size - 1, file) : 0;
+  text[got] = 0;
+  if (file) fclose(file);
+}
+
+const outcome *tegula(const char *format, ...) {
+  static outcome o;
+  char arguments[4096], line[8192];
+  va_list list;
+  va_start(list, format);
+  vsnprintf(arguments, sizeof arguments, format, list);
+  va_end(list);
+  snprintf(line, sizeof line, "cd %s && '%s' %s >.out 2>.err </dev/null", tg_test_dir(), TEGULA_COMMAND,
+           arguments);
+  int status = system(line);
+  o.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  slurp(".out", o.out, sizeof o.out);
+  slurp(".err", o.err, sizeof o.err);
+  return &o;
+}
+
+void shell(const char *line) {
+  char all[4096];
+  snprintf(all, sizeof all, "cd %s && %s", tg_test_dir(), line);
+  EXPECT_EQ(system(all), 0);
+}
+
+const char *here(tg_arena *arena, const char *name) {
+  return tg_arena_printf(arena, "%s/%s", tg_test_dir(), name);
+}
+
+const char *recorded(tg_arena *arena, const char *folder, const char *name) {
+  const char *root = getenv("TEGULA_SHARED");
+  char absolute[4096];
+  if (!realpath(root ? root : "../shared", absolute)) return NULL;
+  const char *path = tg_arena_printf(arena, "%s/corpus/train/%s/%s", absolute, folder, name);
+  return access(path, R_OK) ? NULL : path;
+}
+
+float *read_floats(tg_arena *arena, const char *path, int64_t *out_count) {
+  tg_diag diag = {""};
+  tg_npy npy;
+  if (tg_npy_read(arena, path, &npy, &diag)) {
+    tg_test_fail(__FILE__, __LINE__, "%s", diag.message);
+    return NULL;
+  }
+  *out_count = npy.count;
+  return tg_npy_floats(arena, &npy);
+}
+
+void write_npy(const char *name, tg_dtype dtype, int rank, const int64_t *dims, const void *data) {
+  tg_arena arena = {0};
+  tg_diag diag = {""};
+  EXPECT_EQ(tg_npy_write(here(&arena, name), dtype, rank, dims, data, &diag), TG_OK);
+  tg_arena_release(&arena);
+}
+
+float *read_constant(tg_arena *arena, const char *model, const char *name, int64_t *out_count) {
+  tg_diag diag = {""};
+  tg_graph *graph;
+  if (tg_onnx_read(arena, model, &graph, &diag)) {
+    tg_test_fail(__FILE__, __LINE__, "%s", diag.message);
+    return NULL;
+  }
+  const tg_value *value = tg_graph_find_value(graph, name);
+  if (!tg_is_constant(value)) {
+    tg_test_fail(__FILE__, __LINE__, "%s has no constant %s", model, name);
+    return NULL;
+  }
+  *out_count = tg_value_elements(value);
+  float *data = TG_NEW_ARRAY(arena, float, (size_t)*out_count + 1);
+  for (int64_t i = 0; i < *out_count; i++) data[i] = tg_load_f32(value->data, value->dtype, (size_t)i);
+  return data;
+}
+
+void *read_bytes(tg_arena *arena, const char *path, size_t *out_size) {
+  FILE *file = fopen(path, "rb");
+  if (!file) return NULL;
+  fseek(file, 0, SEEK_END);
+  *out_size = (size_t)ftell(file);
+  rewind(file);
+  void *data = tg_arena_alloc(arena, *out_size + 1, 1);
+  if (fread(data, 1, *out_size, file) != *out_size) data = NULL;
+  fclose(file);
+  return data;
+}
+
+static void write_model(tg_arena *arena) {
+  static const char text[] =
+      "graph \"mlp\"\ninput %x: f32[N,784]\n"
+      "const %w1: f32[784,24] = seeded(1, 0.06)\nconst %b1: f32[24] = seeded(2, 0.06)\n"
+      "const %w2: f32[24,10] = seeded(3, 0.3)\nconst %b2: f32[10] = seeded(4, 0.3)\n"
+      "%h = Gemm(%x, %w1, %b1) @0 \"hidden\"\n%r = Relu(%h) @1 \"relu\"\n"
+      "%y = Gemm(%r, %w2, %b2) @2 \"scores\"\noutput \"y\" %y: f32\n";
+  tg_diag diag = {""};
+  tg_graph *graph;
+  tg_status status = tg_graph_parse(arena, text, &graph, &diag);
+  if (!status) status = tg_onnx_write(here(arena, "mlp.onnx"), graph, &diag);
+  EXPECT_STR(diag.message, "");
+}
+
+void make_digits(void) {
+  tg_arena arena = {0};
+  int64_t count;
+  if (!access(here(&arena, "mlp.onnx"), R_OK)) {
+    tg_arena_release(&arena);
+    return;
+  }
+  float *pixels = read_floats(&arena, "runtime/demo/digits.npy", &count);
+  for (int64_t i = 0; pixels && i < count; i++) pixels[i] /= 255;
+  if (pixels) write_npy("digits_x.npy", TG_F32, 2, (int64_t[]){count / 784, 784}, pixels);
+  float *labels = read_floats(&arena, "runtime/demo/labels.npy", &count);
+  int64_t *classes = TG_NEW_ARRAY(&arena, int64_t, (size_t)count + 1);
+  for (int64_t i = 0; labels && i < count; i++) classes[i] = (int64_t)labels[i];
+  write_npy("digits_y.npy", TG_I64, 1, &count, classes);
+  write_model(&arena);
+  tg_arena_release(&arena);
+}
+
+const char *missing_operator(void) {
+  make_digits();
+  const outcome *o = tegula("train mlp.onnx --data digits_x.npy --labels digits_y.npy --steps 1 -q");
+  return o->status == 2 && strstr(o->err, "does not run on the array yet") ? o->err : NULL;
+}

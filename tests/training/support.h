@@ -1,0 +1,44 @@
+/* What the tests of `tegula train` share: the command as a user runs it, and its files. */
+#ifndef TEGULA_TESTS_TRAINING_SUPPORT_H
+#define TEGULA_TESTS_TRAINING_SUPPORT_H
+
+#include "frontend/base/arena.h"
+#include "frontend/dtype.h"
+
+#include <jansson.h>
+
+typedef struct outcome {
+  int status; /* exit status, -1: killed */
+  char out[65536], err[4096];
+} outcome;
+
+/* Runs `tegula ARGUMENTS` through the shell, in the tests' folder. The result is overwritten by the next. */
+const outcome *tegula(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* A line for the shell, in the tests' folder. */
+void shell(const char *line);
+
+/* Path of a file in the tests' folder, on the arena. */
+const char *here(tg_arena *arena, const char *name);
+
+/* "<shared>/corpus/train/<folder>/<name>" on the arena, or NULL where the folder of shared data is not. */
+const char *recorded(tg_arena *arena, const char *folder, const char *name);
+
+/* Elements of an .npy file as FP32; NULL, with a failure of the test: it cannot be read. */
+float *read_floats(tg_arena *arena, const char *path, int64_t *out_count);
+void write_npy(const char *name, tg_dtype dtype, int rank, const int64_t *dims, const void *data);
+
+/* A float constant of a model file. */
+float *read_constant(tg_arena *arena, const char *model, const char *name, int64_t *out_count);
+
+/* The whole file; *out_size bytes. NULL: there is none. */
+void *read_bytes(tg_arena *arena, const char *path, size_t *out_size);
+
+/* NULL, or the line that says which operator of the network's training step the array does not run yet. */
+const char *missing_operator(void);
+
+/* The repository's own data: 160 images of digits of 28 x 28 and their labels as rows of 784 numbers, in
+ * digits_x.npy and digits_y.npy, and mlp.onnx, an untrained network for them, in the tests' folder. */
+void make_digits(void);
+
+#endif

@@ -1,0 +1,237 @@
+/* `tegula train` as a user runs it: what it refuses, what it writes, what it reports. */
+#include "tests/harness.h"
+#include "tests/training/support.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DIGITS "train mlp.onnx --data digits_x.npy --labels digits_y.npy "
+
+static void extra_files(void) {
+  make_digits();
+  int64_t two[] = {2, 16}, order[32];
+  for (int i = 0; i < 32; i++) order[i] = i == 21 ? 160 : i;
+  write_npy("bad_order.npy", TG_I64, 2, two, order);
+  order[21] = 3;
+  write_npy("order.npy", TG_I64, 2, two, order);
+  float label[160] = {0};
+  int64_t rows = 160, few = 40;
+  label[77] = 10;
+  write_npy("bad_y.npy", TG_F32, 1, &rows, label);
+  label[77] = 0;
+  write_npy("few_y.npy", TG_F32, 1, &few, label);
+  write_npy("narrow_x.npy", TG_F32, 1, &rows, label);
+}
+
+TG_TEST(train, refusals_are_one_line_before_anything_runs) {
+  if (missing_operator()) SKIP(missing_operator());
+  static const struct {
+    const char *line, *says;
+  } cases[] = {
+      {"train", "needs MODEL.onnx"},
+      {"train no.onnx --data digits_x.npy", "no.onnx"},
+      {"train mlp.onnx", "needs --data"},
+      {"train mlp.onnx --data digits_x.npy", "needs --labels"},
+      {"train mlp.onnx --data no.npy --labels digits_y.npy", "no.npy"},
+      {"train mlp.onnx --data digits_x.npy --labels bad_y.npy", "bad_y.npy: row 77 has label 10"},
+      {"train mlp.onnx --data digits_x.npy --labels few_y.npy", "few_y.npy 40"},
+      {"train mlp.onnx --data narrow_x.npy --labels digits_y.npy", "narrow_x.npy: a row has 1 elements"},
+      {DIGITS "--order bad_order.npy", "bad_order.npy: step 1 takes row 160; there are 160"},
+      {DIGITS "--order order.npy --shuffle 1", "two orders"},
+      {DIGITS "--order order.npy --batch 8", "16 rows"},
+      {DIGITS "--order order.npy --steps 3", "--order has 2 steps"},
+      {DIGITS "--order digits_x.npy", "no array of integers"},
+      {DIGITS "--batch 161", "--batch 161"},
+      {DIGITS "--batch 32 --data-parallel 5", "--data-parallel 5 does not divide"},
+      {DIGITS "--betas 0.9", "--betas"},
+      {DIGITS "--betas 0.9,1", "--betas"},
+      {DIGITS "--loss-scale big", "--loss-scale"},
+      {DIGITS "--frozen '('", "--frozen"},
+      {DIGITS "--frozen '.'", "mlp.onnx"},
+      {DIGITS "--loss-output z", "z"},
+      {DIGITS "--resume", "--resume needs --checkpoint"},
+      {DIGITS "--eval-data digits_x.npy", "need each other"},
+      {DIGITS "--report r.html", "r.html"},
+      {DIGITS "--engine rtl --arch edge", "engine"},
+      {DIGITS "--steps 1 --save no/dir.onnx", "no/dir.onnx"},
+  };
+  extra_files();
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const outcome *o = tegula("%s", cases[i].line);
+    const char *newline = strchr(o->err, '\n');
+    if (o->status != 2 || *o->out || !newline || newline[1] || !strstr(o->err, cases[i].says))
+      tg_test_fail(__FILE__, __LINE__, "%s: exit %d, says %s", cases[i].line, o->status, o->err);
+  }
+}
+
+static double number(const json_t *object, const char *key) {
+  const json_t *value = json_object_get(object, key);
+  return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+TG_TEST(train, learns_the_digits_of_the_demo) {
+  if (missing_operator()) SKIP(missing_operator());
+  tg_arena arena = {0};
+  make_digits();
+  const outcome *o =
+      tegula(DIGITS "--optimizer adam --lr 0.003 --batch 32 --shuffle 7 --steps 100 --save out.onnx "
+                    "--losses l.npy --csv l.csv --plot l.svg --report r.json --save-grads g --json "
+                    "--eval-data digits_x.npy --eval-labels digits_y.npy");
+  EXPECT_STR(o->err, "");
+  ASSERT(o->status == 0);
+  json_t *all = json_loads(o->out, 0, NULL), *loss = json_object_get(all, "loss");
+  EXPECT_EQ(number(all, "steps"), 100);
+  EXPECT_EQ(number(all, "samples"), 32);
+  EXPECT_EQ(number(all, "skipped_steps"), 0);
+  EXPECT(number(loss, "first") > 2.2 && number(loss, "mean_last_20") < 0.3);
+  EXPECT(number(json_object_get(all, "evaluation"), "accuracy") > 0.95);
+  EXPECT(number(all, "cycles") > 1000);
+  EXPECT_STR(json_string_value(json_object_get(all, "cycles_from")), "systemc");
+  EXPECT_STR(json_string_value(json_object_get(all, "engine")), "functional");
+  EXPECT(number(all, "samples_per_second") > 0 && number(all, "peak_device_bytes") > 0);
+  json_t *section = json_array_get(json_object_get(all, "sections"), 0);
+  EXPECT(json_is_string(json_object_get(section, "bound_by")));
+  json_decref(all);
+  int64_t count;
+  float *losses = read_floats(&arena, here(&arena, "l.npy"), &count);
+  EXPECT_EQ(count, 100);
+  EXPECT(losses && losses[0] > 2.2f && losses[99] < 0.5f);
+  float *grads = read_floats(&arena, here(&arena, "g/b2.npy"), &count);
+  EXPECT_EQ(count, 10);
+  EXPECT(grads && fabsf(grads[0]) > 1e-6f);
+  size_t size;
+  EXPECT_HAS(read_bytes(&arena, here(&arena, "l.csv"), &size),
+             "step,loss,learning_rate,loss_scale,skipped\n0,2.");
+  EXPECT_HAS(read_bytes(&arena, here(&arena, "l.svg"), &size), "<polyline");
+  EXPECT_HAS(read_bytes(&arena, here(&arena, "r.json"), &size), "\"evaluation\"");
+  EXPECT_EQ(tegula("run out.onnx --batch 2 --engine functional --no-cpu-reference -q")->status, 0);
+  tg_arena_release(&arena);
+}
+
+TG_TEST(train, frozen_parameters_stay) {
+  if (missing_operator()) SKIP(missing_operator());
+  tg_arena arena = {0};
+  make_digits();
+  EXPECT_EQ(tegula(DIGITS "--lr 0.1 --steps 3 --frozen '^w1$' --frozen '^b1$' --save frozen.onnx -q")->status,
+            0);
+  static const char *const names[] = {"w1", "b1", "w2", "b2"};
+  for (int i = 0; i < 4; i++) {
+    int64_t count;
+    float *before = read_constant(&arena, here(&arena, "mlp.onnx"), names[i], &count);
+    float *after = read_constant(&arena, here(&arena, "frozen.onnx"), names[i], &count);
+    ASSERT(before && after);
+    EXPECT_EQ(!memcmp(before, after, (size_t)count * sizeof *before), i < 2);
+  }
+  tg_arena_release(&arena);
+}
+
+static void expect_same(const char *a, const char *b, bool same) {
+  tg_arena arena = {0};
+  size_t size_a = 0, size_b = 0;
+  void *x = read_bytes(&arena, here(&arena, a), &size_a), *y = read_bytes(&arena, here(&arena, b), &size_b);
+  bool equal = x && y && size_a == size_b && !memcmp(x, y, size_a);
+  if (!x || !y || equal != same)
+    tg_test_fail(__FILE__, __LINE__, "%s and %s: %s", a, b, equal ? "equal" : "differ");
+  tg_arena_release(&arena);
+}
+
+/* One step as a program: all engines of the build, every bit and cycle. The trained bits do not depend on the
+ * engine either. */
+TG_TEST(train, engines_agree) {
+  if (missing_operator()) SKIP(missing_operator());
+  make_digits();
+  EXPECT_EQ(tegula(DIGITS "--arch tiny --steps 1 --batch 4 -o step.tgb -q")->status, 0);
+  const outcome *o = tegula("verify step.tgb --engines available");
+  EXPECT_STR(o->err, "");
+  EXPECT_EQ(o->status, 0);
+  EXPECT_HAS(tegula("inspect step.tgb")->out, "state");
+  EXPECT_EQ(tegula(DIGITS "--arch tiny --steps 3 --batch 4 --lr 0.1 --save f.onnx -q")->status, 0);
+  EXPECT_EQ(
+      tegula(DIGITS "--arch tiny --steps 3 --batch 4 --lr 0.1 --engine systemc --save s.onnx -q")->status, 0);
+  expect_same("f.onnx", "s.onnx", true);
+}
+
+TG_TEST(train, checkpoints_hold_under_their_options_only) {
+  if (missing_operator()) SKIP(missing_operator());
+  make_digits();
+  shell("rm -rf ck");
+  EXPECT_EQ(tegula(DIGITS "--steps 4 --batch 16 --checkpoint ck -q")->status, 0);
+  static const struct {
+    const char *more, *says;
+  } cases[] = {
+      {"--lr 0.5", "--lr 0.01"},
+      {"--batch 8", "--batch"},
+      {"--batch 16 --optimizer adam", "--optimizer sgd"},
+      {"--batch 16 --graphamp-preset mp1", "--graphamp-preset"},
+      {"--batch 16 --steps 3", "--steps 3"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const outcome *o = tegula(DIGITS "--steps 6 --checkpoint ck --resume %s", cases[i].more);
+    if (strstr(cases[i].more, "--steps")) o = tegula(DIGITS "--checkpoint ck --resume %s", cases[i].more);
+    EXPECT_EQ(o->status, 2);
+    EXPECT_HAS(o->err, cases[i].says);
+  }
+  EXPECT_EQ(tegula(DIGITS "--steps 9 --batch 16 --save whole.onnx -q")->status, 0);
+  EXPECT_EQ(tegula(DIGITS "--steps 9 --batch 16 --checkpoint ck --resume --save on.onnx -q")->status, 0);
+  expect_same("whole.onnx", "on.onnx", true);
+  shell("printf x >> ck/checkpoint");
+  EXPECT_HAS(tegula(DIGITS "--steps 9 --batch 16 --checkpoint ck --resume")->err, "damaged");
+}
+
+/* Pixels so large that scaled gradients overflow: the steps are skipped whole. */
+TG_TEST(train, overflowing_steps_are_skipped) {
+  if (missing_operator()) SKIP(missing_operator());
+  tg_arena arena = {0};
+  int64_t count;
+  make_digits();
+  float *pixels = read_floats(&arena, here(&arena, "digits_x.npy"), &count);
+  for (int64_t i = 0; pixels && i < count; i++) pixels[i] *= 1e20f;
+  write_npy("large_x.npy", TG_F32, 2, (int64_t[]){count / 784, 784}, pixels);
+  const outcome *o = tegula("train mlp.onnx --data large_x.npy --labels digits_y.npy --optimizer adam "
+                            "--loss-scale dynamic --steps 3 --save same.onnx --csv skipped.csv --json");
+  EXPECT_STR(o->err, "");
+  json_t *all = json_loads(o->out, 0, NULL);
+  EXPECT_EQ(number(all, "skipped_steps"), 0); /* 1e20 times 65536 is no infinity yet */
+  json_decref(all);
+  o = tegula("train mlp.onnx --data large_x.npy --labels digits_y.npy --optimizer adam "
+             "--loss-scale 1e25 --steps 3 --save same.onnx --csv skipped.csv --json");
+  all = json_loads(o->out, 0, NULL);
+  EXPECT_EQ(number(all, "skipped_steps"), 3);
+  json_decref(all);
+  float *before = read_constant(&arena, here(&arena, "mlp.onnx"), "w2", &count),
+        *after = read_constant(&arena, here(&arena, "same.onnx"), "w2", &count);
+  EXPECT(before && after && !memcmp(before, after, (size_t)count * sizeof *before));
+  size_t size;
+  EXPECT_HAS(read_bytes(&arena, here(&arena, "skipped.csv"), &size), ",1\n2,");
+  tg_arena_release(&arena);
+}
+
+TG_TEST(train, every_policy_learns) {
+  if (missing_operator()) SKIP(missing_operator());
+  static const char *const policies[] = {
+      "--graphamp-preset mp1",
+      "--graphamp-preset mp2",
+      "--graphamp-preset mp3",
+      "--graphamp-preset mp4",
+      "--graphamp-preset mp4 --param-rounding sr",
+      "--graphamp-preset mp4 --fp32-params",
+      "--graphamp-preset default --bf16-optimizer",
+      "--amp hmp",
+      "--amp autocast",
+      "--amp raf",
+      "--matmul-precision high",
+      "--graphamp-preset mp1 --weight-grad-reduce bf16sr",
+  };
+  make_digits();
+  for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
+    const outcome *o =
+        tegula(DIGITS "%s --optimizer momentum --lr 0.05 --shuffle 1 --steps 40 --json", policies[i]);
+    json_t *all = json_loads(o->out, 0, NULL);
+    double last = number(json_object_get(all, "loss"), "mean_last_20");
+    if (o->status || !(last < 1))
+      tg_test_fail(__FILE__, __LINE__, "%s: exit %d, loss %g, says %s", policies[i], o->status, last, o->err);
+    json_decref(all);
+  }
+}
