@@ -1,5 +1,7 @@
 #include "sim/machine/walk.h"
 
+#include <string.h>
+
 uint32_t tg_convert_memory_bytes(int64_t convert) {
   return convert == TG_CVT_16 || convert == TG_CVT_BF16_FP32 || convert == TG_CVT_FP16_FP32 ? 2 : 4;
 }
@@ -34,6 +36,7 @@ void tg_walk_begin(tg_walk *walk, const tg_params *params, const tg_agcu_instr *
   walk->memory_bytes = tg_convert_memory_bytes(in->convert[0]);
   walk->chip_bytes = tg_convert_chip_bytes(in->convert[0]);
   walk->flit_elements = tg_flit_bytes(params) / walk->chip_bytes;
+  walk->flit_shift = (uint32_t)__builtin_ctz(walk->flit_elements);
   walk->row_flits = ((uint32_t)in->take[0] + walk->flit_elements - 1) / walk->flit_elements;
   walk->flits = tg_agcu_flits(params, in);
   walk->single = in->stride[5] != (int64_t)walk->memory_bytes || (in->x_inc[5] != 0 && in->x_inc[5] != 1) ||
@@ -42,7 +45,8 @@ void tg_walk_begin(tg_walk *walk, const tg_params *params, const tg_agcu_instr *
   for (int l = 0; l < TG_LEVELS; l++) walk->base += (int64_t)index[l] * in->offset_delta[l];
   digits(advance(in->m_first[0], in->m_delta, index), in->m_radix, walk->digit);
   walk->k_first = advance(in->k_first[0], in->k_delta, index);
-  digits(walk->k_first, in->k_radix, walk->digit + 3);
+  digits(walk->k_first, in->k_radix, walk->k_start);
+  memcpy(walk->digit + 3, walk->k_start, sizeof walk->k_start);
 }
 
 static void next_row(tg_walk *walk) {
@@ -50,7 +54,7 @@ static void next_row(tg_walk *walk) {
   walk->row++;
   walk->taken = 0;
   walk->fresh = true;
-  digits(walk->k_first, in->k_radix, walk->digit + 3);
+  memcpy(walk->digit + 3, walk->k_start, sizeof walk->k_start);
   if (++walk->digit[2] < in->m_radix[2]) return;
   walk->digit[2] = 0;
   if (++walk->digit[1] < in->m_radix[1]) return;
@@ -107,8 +111,8 @@ static void pass(tg_walk *walk, uint32_t length) {
   walk->fresh = false;
   walk->taken += length;
   walk->digit[5] += length;
-  walk->flit += (walk->lane + length) / walk->flit_elements;
-  walk->lane = (walk->lane + length) % walk->flit_elements;
+  walk->flit += (walk->lane + length) >> walk->flit_shift;
+  walk->lane = (walk->lane + length) & (walk->flit_elements - 1);
   if (walk->digit[5] == walk->in->k_radix[2]) next_run(walk);
   if (walk->taken < walk->in->take[0]) return;
   if (walk->lane) walk->flit++;
@@ -127,7 +131,7 @@ uint32_t tg_walk_burst(tg_walk *walk, uint32_t flits, tg_spans *out_spans, uint3
     uint32_t length = least(least(run - walk->digit[5], (uint32_t)in->take[0] - walk->taken), room);
     if (walk->single) length = 1;
     if (out_spans) out_spans->span[out_spans->count++] = locate(walk, length);
-    pieces += (walk->lane + length - 1) / walk->flit_elements + 1;
+    pieces += ((walk->lane + length - 1) >> walk->flit_shift) + 1;
     atoms += span_atoms(walk, length);
     pass(walk, length);
   }

@@ -24,12 +24,13 @@ typedef struct tg_spans {
 
 typedef struct tg_walk {
   const tg_agcu_instr *in;
-  uint32_t memory_bytes, chip_bytes; /* of an element in DRAM and in a flit */
-  uint32_t flit_elements;
-  uint32_t row_flits, flits; /* flits of a row, of the instruction */
-  bool single;               /* one element a piece */
-  int64_t base;              /* address with every digit 0 */
-  uint32_t k_first;          /* linear start of the K walk */
+  uint32_t memory_bytes, chip_bytes;  /* of an element in DRAM and in a flit */
+  uint32_t flit_elements, flit_shift; /* a power of two, and which */
+  uint32_t row_flits, flits;          /* flits of a row, of the instruction */
+  bool single;                        /* one element a piece */
+  int64_t base;                       /* address with every digit 0 */
+  uint32_t k_first;                   /* linear start of the K walk */
+  uint32_t k_start[3];                /* its digits */
   /* where it stands */
   uint32_t row, taken, flit;
   uint32_t digit[6]; /* m2 m1 m0 k2 k1 e; the last is the element of the run */
