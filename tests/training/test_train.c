@@ -208,6 +208,20 @@ TG_TEST(train, overflowing_steps_are_skipped) {
   tg_arena_release(&arena);
 }
 
+/* FP16 products with the scale that PyTorch begins with: at most a few steps overflow. */
+TG_TEST(train, fp16_learns_under_a_loss_scale) {
+  if (missing_operator()) SKIP(missing_operator());
+  make_digits();
+  const outcome *o = tegula(DIGITS "--amp autocast --amp-dtype fp16 --loss-scale dynamic --lr 0.1 --steps 60 "
+                                   "--shuffle 2 --json");
+  EXPECT_STR(o->err, "");
+  ASSERT(o->status == 0);
+  json_t *all = json_loads(o->out, 0, NULL);
+  EXPECT(number(all, "loss_scale") <= 65536 && number(all, "loss_scale") >= 256);
+  EXPECT(number(json_object_get(all, "loss"), "mean_last_20") < 1);
+  json_decref(all);
+}
+
 TG_TEST(train, every_policy_learns) {
   if (missing_operator()) SKIP(missing_operator());
   static const char *const policies[] = {
@@ -220,6 +234,7 @@ TG_TEST(train, every_policy_learns) {
       "--graphamp-preset default --bf16-optimizer",
       "--amp hmp",
       "--amp autocast",
+      "--amp autocast --amp-dtype fp16 --loss-scale dynamic",
       "--amp raf",
       "--matmul-precision high",
       "--graphamp-preset mp1 --weight-grad-reduce bf16sr",
