@@ -1,33 +1,63 @@
-/* Emission of a product: A multicast along rows, B along columns, one GEMM a K chunk, one VOP a piece of the
- * drain (gemm_drain.c). Loops of every unit: passes over m, passes over n, and inside them K chunks (loads,
- * mx) or pieces of the block (vx, tx, stores). Where a tile multiplies several parts of K of several chunks,
- * the parts take the place of the passes over n, each of which is a section (a strip) then. */
+/* Emission of a product: A multicast along rows, B along columns, where tiles share them; one GEMM a K chunk,
+ * one VOP a piece of the drain (gemm_drain.c). Loops of every unit: passes over m, passes over n, and inside
+ * them K chunks (loads, mx) or pieces of the block (vx, tx, stores). Where a tile multiplies several parts of
+ * K of several chunks, the parts take the place of the passes over n, each of which is a section (a strip)
+ * then. */
 #include "mapper/gemm_emission.h"
 
 #include <string.h>
 
 typedef tg_gemm_emission emission;
 
-/* Index of a tile among those that have rows (columns) of their own. */
+/* Index of a tile among those that have rows (columns) of their own, and how many those are. */
 static uint32_t row_index(const emission *e, uint32_t r, uint32_t col) {
-  return e->t.split == TG_SPLIT_OUTPUT ? r / e->t.members : r * e->b.m->cols + col;
+  switch (e->t.split) {
+  case TG_SPLIT_OUTPUT: return r / e->t.members;
+  case TG_SPLIT_COLUMNS: return 0;
+  default: return r * e->b.m->cols + col;
+  }
 }
-static uint32_t col_index(const emission *e, uint32_t col) { return e->t.split == TG_SPLIT_OUTPUT ? col : 0; }
-/* Rows of its own come to every other tile from the north, so that both kinds of ports share the work. */
+static int64_t row_tiles(const emission *e) {
+  switch (e->t.split) {
+  case TG_SPLIT_OUTPUT: return e->b.m->rows / e->t.members;
+  case TG_SPLIT_COLUMNS: return 1;
+  default: return tg_tiles(e->b.m);
+  }
+}
+static uint32_t col_index(const emission *e, uint32_t r, uint32_t col) {
+  switch (e->t.split) {
+  case TG_SPLIT_OUTPUT: return col;
+  case TG_SPLIT_COLUMNS: return r * e->b.m->cols + col;
+  default: return 0;
+  }
+}
+static int64_t col_tiles(const emission *e) {
+  switch (e->t.split) {
+  case TG_SPLIT_OUTPUT: return e->b.m->cols;
+  case TG_SPLIT_COLUMNS: return tg_tiles(e->b.m);
+  default: return 1;
+  }
+}
+/* Is A (B) the same for all tiles of a row (column)? Then it is multicast. */
+static bool shares_a(const emission *e) {
+  return e->t.split == TG_SPLIT_OUTPUT || e->t.split == TG_SPLIT_COLUMNS;
+}
+static bool shares_b(const emission *e) {
+  return e->t.split == TG_SPLIT_OUTPUT || e->t.split == TG_SPLIT_ROWS;
+}
+/* Rows of its own come to every other tile from the north, and columns of its own from the west, so that both
+ * kinds of ports share the work. */
 static bool a_from_north(const emission *e, uint32_t r, uint32_t col) {
   return e->t.split == TG_SPLIT_ROWS && tg_exits_west(r, col);
 }
-/* Tiles that have rows of their own. */
-static int64_t row_tiles(const emission *e) {
-  return e->t.split == TG_SPLIT_OUTPUT ? e->b.m->rows / e->t.members : tg_tiles(e->b.m);
+static bool b_from_west(const emission *e, uint32_t r, uint32_t col) {
+  return e->t.split == TG_SPLIT_COLUMNS && !tg_exits_west(r, col);
 }
 static int64_t rows_a_pass(const emission *e) { return e->t.mt * row_tiles(e); }
-static int64_t cols_a_pass(const emission *e) {
-  return (int64_t)e->t.nt * (e->t.split == TG_SPLIT_OUTPUT ? e->b.m->cols : 1);
-}
+static int64_t cols_a_pass(const emission *e) { return e->t.nt * col_tiles(e); }
 /* Columns of a tile: the first, and from pass to pass. */
-static int64_t col_first(const emission *e, uint32_t col) {
-  return (int64_t)col_index(e, col) * e->t.nt + e->strip * cols_a_pass(e);
+static int64_t col_first(const emission *e, uint32_t r, uint32_t col) {
+  return (int64_t)col_index(e, r, col) * e->t.nt + e->strip * cols_a_pass(e);
 }
 static int64_t col_delta(const emission *e) { return e->striped ? 0 : cols_a_pass(e); }
 
@@ -77,6 +107,7 @@ static void allocate_sems(emission *e) {
   e->a_credit = tg_west_credits(&e->b, 2);
   e->a_north_credit = tg_north_credits(&e->b, 2);
   e->b_credit = tg_north_credits(&e->b, 2);
+  e->b_west_credit = tg_west_credits(&e->b, 2);
   e->vectors_credit = tg_north_credits(&e->b, 2);
   e->blocks_credit = tg_west_credits(&e->b, 2);
   if (e->t.members == 1) return;
@@ -189,8 +220,10 @@ static void load_a(emission *e, uint32_t r, uint32_t col, uint32_t mask) {
 static void load_b(emission *e, uint32_t r, uint32_t col, uint32_t mask) {
   const tg_gemm *g = e->g;
   int64_t z = tg_value_bytes_each(g->b);
-  tg_agcu_instr *load = push_load(e, tg_north_queue(&e->b, col, TG_CTX_LOAD), &e->b_block, mask);
-  set_credit(load, e->b_credit);
+  bool west = b_from_west(e, r, col);
+  tg_queue *queue = west ? tg_west_queue(&e->b, r, TG_CTX_LOAD) : tg_north_queue(&e->b, col, TG_CTX_LOAD);
+  tg_agcu_instr *load = push_load(e, queue, &e->b_block, mask);
+  set_credit(load, west ? e->b_west_credit : e->b_credit);
   set_arrival(load, e->b_full);
   load->base[0] = e->b_base;
   load->offset[0] = e->b_rest;
@@ -212,7 +245,7 @@ static void load_b(emission *e, uint32_t r, uint32_t col, uint32_t mask) {
   if (g->spread) {
     set_product_rows(e, load, row_index(e, r, col), turned ? g->n : g->k);
   } else {
-    *(turned ? load->m_first : load->k_first) = col_first(e, col);
+    *(turned ? load->m_first : load->k_first) = col_first(e, r, col);
     *(turned ? load->k_first : load->m_first) = k_first(e, r);
     if (!e->striped) (turned ? load->m_delta : load->k_delta)[1] = col_delta(e);
   }
@@ -240,7 +273,7 @@ static void load_externals(emission *e, tg_queue *queue, bool vectors, uint32_t 
     tg_fill_walk(load, &walk, e->external_base[x], e->external_rest[x]);
     load->rows[0] = vectors ? 1 : e->t.mr;
     load->take[0] = e->t.nt;
-    load->k_first[0] = col_first(e, col);
+    load->k_first[0] = col_first(e, r, col);
     load->k_delta[1] = col_delta(e);
     load->convert[0] = external->kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
     if (vectors) continue;
@@ -264,9 +297,10 @@ static uint32_t rows_like(const emission *e, uint32_t r) {
 static void emit_west_loads(emission *e, uint32_t r) {
   uint32_t cols = e->b.m->cols;
   tg_queue *aux = tg_west_queue(&e->b, r, TG_CTX_AUX);
-  if (e->t.split == TG_SPLIT_OUTPUT) load_a(e, r, 0, ((1u << cols) - 1) << 1);
+  if (shares_a(e)) load_a(e, r, 0, ((1u << cols) - 1) << 1);
   for (uint32_t col = 0; col < cols; col++) {
-    if (e->t.split != TG_SPLIT_OUTPUT && !a_from_north(e, r, col)) load_a(e, r, col, 1u << (col + 1));
+    if (!shares_a(e) && !a_from_north(e, r, col)) load_a(e, r, col, 1u << (col + 1));
+    if (b_from_west(e, r, col)) load_b(e, r, col, 1u << (col + 1));
     if (tg_gemm_finishes(e, r)) load_externals(e, aux, false, r, col, 1u << (col + 1));
   }
   end_loops(tg_west_queue(&e->b, r, TG_CTX_LOAD), e->k_loops);
@@ -277,12 +311,13 @@ static void emit_north_loads(emission *e, uint32_t col) {
   const tg_params *m = e->b.m;
   uint32_t all_rows = ((1u << m->rows) - 1) << 1;
   tg_queue *aux = tg_north_queue(&e->b, col, TG_CTX_AUX);
-  for (uint32_t d = 0; d < e->t.members && e->t.split != TG_SPLIT_PRODUCTS; d++)
-    load_b(e, d, col, rows_like(e, d));
-  for (uint32_t r = 0; r < m->rows && e->t.split == TG_SPLIT_PRODUCTS; r++) load_b(e, r, col, 1u << (r + 1));
-  for (uint32_t r = 0; r < m->rows; r++)
+  for (uint32_t d = 0; d < e->t.members && shares_b(e); d++) load_b(e, d, col, rows_like(e, d));
+  for (uint32_t r = 0; r < m->rows; r++) {
+    if (!shares_b(e) && !b_from_west(e, r, col)) load_b(e, r, col, 1u << (r + 1));
     if (a_from_north(e, r, col)) load_a(e, r, col, 1u << (r + 1));
-  load_externals(e, aux, true, 0, col, all_rows);
+    if (e->t.split == TG_SPLIT_COLUMNS) load_externals(e, aux, true, r, col, 1u << (r + 1));
+  }
+  if (e->t.split != TG_SPLIT_COLUMNS) load_externals(e, aux, true, 0, col, all_rows);
   end_loops(tg_north_queue(&e->b, col, TG_CTX_LOAD), e->k_loops);
   end_loops(aux, e->pass_loops);
 }
@@ -306,7 +341,7 @@ static void set_rounding(const emission *e, tg_mx_instr *mx, uint32_t r, uint32_
   }
   mx->sr_row[0] = e->g->sr_row + (int64_t)row_index(e, r, col) * e->t.mt + e->product * e->g->sr_row_step;
   mx->sr_row_delta[0] = rows_a_pass(e);
-  mx->sr_col[0] = col_first(e, col) + e->product * e->g->sr_col_step;
+  mx->sr_col[0] = col_first(e, r, col) + e->product * e->g->sr_col_step;
   mx->sr_col_delta[1] = col_delta(e);
 }
 
@@ -365,7 +400,10 @@ static tg_instr *push_gemm(emission *e, uint32_t r, uint32_t col) {
     tg_set_post(in, 0, TG_POST_COL, 0, e->a_north_credit + (int)r + 1, false);
   else
     tg_set_post(in, 0, TG_POST_ROW, 0, e->a_credit + (int)col + 1, false);
-  tg_set_post(in, 1, TG_POST_COL, 0, e->b_credit + (int)r + 1, false);
+  if (b_from_west(e, r, col))
+    tg_set_post(in, 1, TG_POST_ROW, 0, e->b_west_credit + (int)col + 1, false);
+  else
+    tg_set_post(in, 1, TG_POST_COL, 0, e->b_credit + (int)r + 1, false);
   return in;
 }
 
@@ -410,7 +448,7 @@ static void emit_gemm(emission *e, uint32_t r, uint32_t col) {
 
 tg_gemm_place tg_gemm_place_of(const emission *e, uint32_t r, uint32_t col) {
   return (tg_gemm_place){.row = (int64_t)row_index(e, r, col) * e->t.mt,
-                         .column = col_first(e, col),
+                         .column = col_first(e, r, col),
                          .row_delta = {rows_a_pass(e), 0, e->t.mr},
                          .column_delta = {0, col_delta(e), 0}};
 }

@@ -67,6 +67,7 @@ bool tg_spread_gemm(tg_compile *c, const tg_kernel *kernel, tg_gemm *out);
 typedef enum tg_split {
   TG_SPLIT_OUTPUT,  /* rows over tile rows, or over groups of them; columns over tile columns */
   TG_SPLIT_ROWS,    /* every tile has rows of its own and all columns of a pass */
+  TG_SPLIT_COLUMNS, /* every tile has columns of its own and all rows of a pass: products of few rows */
   TG_SPLIT_PRODUCTS /* every tile has a product of its own (tg_gemm.spread) */
 } tg_split;
 

@@ -23,7 +23,7 @@ typedef struct tg_gemm_emission {
   int arrived;              /* a piece of the sum, from the row above */
   int returned;             /* first member: a block of the sum, from the last one */
   int sums_full, sums_free; /* last member: such a block */
-  int a_credit, a_north_credit, b_credit, vectors_credit, blocks_credit; /* AGCU credits */
+  int a_credit, a_north_credit, b_credit, b_west_credit, vectors_credit, blocks_credit; /* AGCU credits */
   int vectors, blocks; /* externals that are row vectors, and those that are not */
   int a_base, b_base, out_base, external_base[TG_GEMM_EXTERNALS];
   int64_t a_rest, b_rest, out_rest, external_rest[TG_GEMM_EXTERNALS];

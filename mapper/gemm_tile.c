@@ -118,7 +118,11 @@ static traffic chunk_traffic(const search *s, const tg_gemm_tiling *t) {
     all.a_west = a * m->cols;
   all.b = g->b_turned ? load_cycles(s, g->b, t->nt, t->kc, g->b_k_radix)
                       : load_cycles(s, g->b, t->kc, t->nt, g->b_n_radix);
-  all.b *= t->split == TG_SPLIT_PRODUCTS ? m->rows : t->members;
+  if (t->split == TG_SPLIT_COLUMNS) { /* to half of the tiles from the west */
+    all.a_west += all.b * (m->cols / 2);
+    all.b *= (m->rows + 1) / 2;
+  } else
+    all.b *= t->split == TG_SPLIT_PRODUCTS ? m->rows : t->members;
   return all;
 }
 
@@ -146,7 +150,7 @@ static double estimate(const search *s, const tg_gemm_tiling *t) {
     double bytes = (double)t->nt * tg_value_bytes_each(x->value);
     if (x->element_stride != 1) bytes *= 64.0 / tg_value_bytes_each(x->value); /* an atom an element */
     if (x->row_vector)
-      aux_north += port_cycles(s, 1, bytes);
+      aux_north += port_cycles(s, 1, bytes) * (t->split == TG_SPLIT_COLUMNS ? m->rows : 1);
     else
       aux_west += port_cycles(s, t->mt, bytes) * m->cols;
   }
@@ -260,11 +264,12 @@ static void consider_products(search *s) {
 static void consider_split(search *s, tg_split split, uint32_t members) {
   const tg_params *m = s->m;
   tg_gemm_tiling t = {.split = split, .members = members};
-  bool split_rows = split == TG_SPLIT_ROWS;
+  uint32_t tiles = tg_tiles(m), row_tiles = m->rows / members, col_tiles = m->cols;
+  if (split == TG_SPLIT_ROWS) row_tiles = tiles, col_tiles = 1;
+  if (split == TG_SPLIT_COLUMNS) row_tiles = 1, col_tiles = tiles;
   t.parts = (uint32_t)up(s->g->partials, members);
   set_exits(s, members);
-  int64_t tile_rows = up(s->g->m, split_rows ? tg_tiles(m) : m->rows / members),
-          tile_cols = up(s->g->n, split_rows ? 1 : m->cols);
+  int64_t tile_rows = up(s->g->m, row_tiles), tile_cols = up(s->g->n, col_tiles);
   int64_t lanes = tg_lanes(m), last = 0;
   for (int64_t j = 1; j <= SPLITS; j++) {
     int64_t nt = up(up(tile_cols, j), lanes) * lanes;
@@ -300,6 +305,7 @@ tg_status tg_tile_gemm(const tg_compile *c, const tg_gemm *gemm, tg_gemm_tiling 
   } else {
     consider_split(&s, TG_SPLIT_OUTPUT, 1);
     if (tg_tiles(c->m) > 1 && c->m->cols > 1) consider_split(&s, TG_SPLIT_ROWS, 1);
+    if (tg_tiles(c->m) > 1 && c->m->rows > 1) consider_split(&s, TG_SPLIT_COLUMNS, 1);
   }
   if (!s.found)
     return tg_fail(
