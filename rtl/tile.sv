@@ -47,6 +47,7 @@ module tile (
   localparam int unsigned W = tegula_pkg::FLIT_BITS;
   localparam int unsigned PB = fabric_pkg::POSTS_BITS;
   localparam int unsigned SB = fabric_pkg::SIDE_BITS;
+  localparam int unsigned VS = tegula_pkg::VX_STREAMS;
 
   logic [2:0] cfg_instr, cfg_length;
   always_comb begin
@@ -102,45 +103,30 @@ module tile (
   logic [tegula_pkg::VX_INSTR_BITS-1:0] vx_head;
   tegula_pkg::vx_instr_t vx_in;
   logic [2:0][19:0] vx_idx;
-  logic [6*8-1:0] vx_rot;
-  logic [5:0][15:0] vx_addr;
+  logic [VS*8-1:0] vx_rot;
+  logic [VS-1:0][15:0] vx_addr;
+  logic [VS-1:0][7:0] vx_rot_count;
+  logic [VS-1:0] vx_rot_outer;
   logic vx_idle;
   assign vx_in = vx_head;
-  sequencer #(.BITS(tegula_pkg::VX_INSTR_BITS), .OPERANDS(6)) u_vx_sequencer (
+  sequencer #(.BITS(tegula_pkg::VX_INSTR_BITS), .OPERANDS(VS)) u_vx_sequencer (
       .clk_i, .rst_ni, .start_i, .run_i, .cfg_instr_we_i(cfg_instr[1]), .cfg_length_we_i(cfg_length[1]),
       .cfg_slot_i(cfg_slot_i[7:0]), .cfg_data_i, .fault_i, .nonzero_i(nonzero_o), .need_o(need[1*NS+:NS]),
       .head_valid_o(head_valid[1]), .head_o(vx_head), .idx_o(vx_idx), .rot_o(vx_rot),
-      .rot_count_i({vx_in.s5_rot_count, vx_in.s4_rot_count, vx_in.s3_rot_count, vx_in.s2_rot_count,
-          vx_in.s1_rot_count, vx_in.s0_rot_count}),
-      .rot_outer_i({vx_in.s5_rot_outer, vx_in.s4_rot_outer, vx_in.s3_rot_outer, vx_in.s2_rot_outer,
-          vx_in.s1_rot_outer, vx_in.s0_rot_outer}), .posts_o(head_posts[1*PB+:PB]),
+      .rot_count_i(vx_rot_count), .rot_outer_i(vx_rot_outer), .posts_o(head_posts[1*PB+:PB]),
       .issue_i(issue[1]), .idle_for_sync_i(vx_idle), .issue_o(issue_o[1]), .sync_o(sync[1]), .pc_o(pc_o[8+:8]),
       .finished_o(finished[1])
   );
-  row_operand u_vx_s0 (
-      .base_i(vx_in.s0_base), .delta_i(vx_in.s0_delta), .rot_stride_i(vx_in.s0_rot_stride), .idx_i(vx_idx),
-      .rot_i(vx_rot[0+:8]), .row_o(vx_addr[0])
-  );
-  row_operand u_vx_s1 (
-      .base_i(vx_in.s1_base), .delta_i(vx_in.s1_delta), .rot_stride_i(vx_in.s1_rot_stride), .idx_i(vx_idx),
-      .rot_i(vx_rot[8+:8]), .row_o(vx_addr[1])
-  );
-  row_operand u_vx_s2 (
-      .base_i(vx_in.s2_base), .delta_i(vx_in.s2_delta), .rot_stride_i(vx_in.s2_rot_stride), .idx_i(vx_idx),
-      .rot_i(vx_rot[16+:8]), .row_o(vx_addr[2])
-  );
-  row_operand u_vx_s3 (
-      .base_i(vx_in.s3_base), .delta_i(vx_in.s3_delta), .rot_stride_i(vx_in.s3_rot_stride), .idx_i(vx_idx),
-      .rot_i(vx_rot[24+:8]), .row_o(vx_addr[3])
-  );
-  row_operand u_vx_s4 (
-      .base_i(vx_in.s4_base), .delta_i(vx_in.s4_delta), .rot_stride_i(vx_in.s4_rot_stride), .idx_i(vx_idx),
-      .rot_i(vx_rot[32+:8]), .row_o(vx_addr[4])
-  );
-  row_operand u_vx_s5 (
-      .base_i(vx_in.s5_base), .delta_i(vx_in.s5_delta), .rot_stride_i(vx_in.s5_rot_stride), .idx_i(vx_idx),
-      .rot_i(vx_rot[40+:8]), .row_o(vx_addr[5])
-  );
+  for (genvar t = 0; t < VS; t++) begin : gen_vx_stream
+    tegula_pkg::vx_stream_t stream;
+    assign stream = vx_head[tegula_pkg::VX_STREAM_LSB+t*tegula_pkg::VX_STREAM_BITS+:tegula_pkg::VX_STREAM_BITS];
+    assign vx_rot_count[t] = stream.rot_count;
+    assign vx_rot_outer[t] = stream.rot_outer;
+    row_operand u_row (
+        .base_i(stream.base), .delta_i(stream.delta), .rot_stride_i(stream.rot_stride), .idx_i(vx_idx),
+        .rot_i(vx_rot[t*8+:8]), .row_o(vx_addr[t])
+    );
+  end
 
   // tx
   logic [tegula_pkg::TX_INSTR_BITS-1:0] tx_head;

@@ -13,7 +13,7 @@ module vx (
   input  logic                                head_valid_i,
   input  tegula_pkg::vx_instr_t               head_i,
   input  logic [2:0][19:0]                    idx_i,
-  input  logic [5:0][15:0]                    s_addr_i,
+  input  logic [tegula_pkg::VX_STREAMS-1:0][15:0] s_addr_i,
   input  logic [31:0]                         sr_key_i,
   output logic                                issue_o,
   output logic                                end_o,
@@ -57,9 +57,9 @@ module vx (
   logic active;
   logic [SlotW-1:0] slot;
   logic [$clog2(tegula_pkg::MICROCODE_WORDS)-1:0] pc;
-  logic [5:0][15:0] address;
-  logic [5:0][2:0] kind;
-  logic [5:0][5:0] lane;
+  logic [tegula_pkg::VX_STREAMS-1:0][15:0] address;
+  logic [tegula_pkg::VX_STREAMS-1:0][2:0] kind;
+  logic [tegula_pkg::VX_STREAMS-1:0][5:0] lane;
   logic [49:0] tail_left;
   logic [31:0] sr_row_hash, sr_col;
   tegula_pkg::ucode_t word;

@@ -7,7 +7,7 @@ module vx_control (
   input  logic                                    head_valid_i,
   input  tegula_pkg::vx_instr_t                   head_i,
   input  logic [2:0][19:0]                        idx_i,
-  input  logic [5:0][15:0]                        s_addr_i,
+  input  logic [tegula_pkg::VX_STREAMS-1:0][15:0]    s_addr_i,
   input  logic [31:0]                             sr_key_i,   // of head_i
   output logic                                    issue_o,
   output logic                                    end_o,
@@ -19,15 +19,16 @@ module vx_control (
   output logic                                    active_o,   // the slot has a row
   output logic [$clog2(tegula_pkg::FMA_LATENCY)-1:0] slot_o,
   output logic [$clog2(tegula_pkg::MICROCODE_WORDS)-1:0] pc_o,
-  output logic [6*16-1:0]                         address_o,  // of each stream, low half
-  output logic [6*3-1:0]                          kind_o,
-  output logic [6*6-1:0]                          lane_o,
+  output logic [tegula_pkg::VX_STREAMS*16-1:0]       address_o,  // of each stream, low half
+  output logic [tegula_pkg::VX_STREAMS*3-1:0]        kind_o,
+  output logic [tegula_pkg::VX_STREAMS*6-1:0]        lane_o,
   output logic [49:0]                             tail_left_o, // elements from this j on, signed
   output logic [31:0]                             sr_row_hash_o,
   output logic [31:0]                             sr_col_o     // column of lane 0 plus the key of the columns
 );
   localparam int unsigned L = tegula_pkg::FMA_LATENCY;
   localparam int unsigned NB = tegula_pkg::BANKS;
+  localparam int unsigned NS = tegula_pkg::VX_STREAMS;
   localparam int unsigned BankShift = $clog2(tegula_pkg::BANK_ROWS);
   localparam int unsigned AccShift = $clog2(tegula_pkg::ACC_ROWS);
   localparam int unsigned SlotW = $clog2(L);
@@ -37,19 +38,23 @@ module vx_control (
   localparam logic [SlotW-1:0] LastSlot = SlotW'(L - 1);
 
   // The streams as arrays
-  logic [5:0][2:0] head_kind;
-  logic [5:0][5:0] head_lane, head_banks;
-  logic [5:0] head_store;
-  logic [5:0][2:0][15:0] head_row;
-  logic [5:0][1:0][15:0] head_j;
-  assign head_kind = {head_i.s5_kind, head_i.s4_kind, head_i.s3_kind, head_i.s2_kind, head_i.s1_kind, head_i.s0_kind};
-  assign head_lane = {head_i.s5_lane, head_i.s4_lane, head_i.s3_lane, head_i.s2_lane, head_i.s1_lane, head_i.s0_lane};
-  assign head_banks = {head_i.s5_banks, head_i.s4_banks, head_i.s3_banks, head_i.s2_banks, head_i.s1_banks,
-                       head_i.s0_banks};
-  assign head_store = {head_i.s5_store, head_i.s4_store, head_i.s3_store, head_i.s2_store, head_i.s1_store,
-                       head_i.s0_store};
-  assign head_row = {head_i.s5_row, head_i.s4_row, head_i.s3_row, head_i.s2_row, head_i.s1_row, head_i.s0_row};
-  assign head_j = {head_i.s5_j, head_i.s4_j, head_i.s3_j, head_i.s2_j, head_i.s1_j, head_i.s0_j};
+  logic [NS-1:0][2:0] head_kind;
+  logic [NS-1:0][5:0] head_lane, head_banks;
+  logic [NS-1:0] head_store;
+  logic [NS-1:0][2:0][15:0] head_row;
+  logic [NS-1:0][1:0][15:0] head_j;
+  logic [tegula_pkg::VX_INSTR_BITS-1:0] head_bits;
+  assign head_bits = head_i;
+  for (genvar t = 0; t < NS; t++) begin : gen_stream
+    tegula_pkg::vx_stream_t stream;
+    assign stream = head_bits[tegula_pkg::VX_STREAM_LSB+t*tegula_pkg::VX_STREAM_BITS+:tegula_pkg::VX_STREAM_BITS];
+    assign head_kind[t] = stream.kind;
+    assign head_lane[t] = stream.lane;
+    assign head_banks[t] = stream.banks;
+    assign head_store[t] = stream.store;
+    assign head_row[t] = stream.row;
+    assign head_j[t] = stream.j;
+  end
 
   // Issue, phases, end
   typedef enum logic [1:0] {Idle, Setup, Run, Drain} phase_t;
@@ -85,10 +90,10 @@ module vx_control (
   logic [5:0] seg_repeat_q, seg_used, seg_used_q;
   logic [15:0] tail_step_q;
   logic [31:0] tail_n_q;
-  logic [5:0][2:0] kind_q;
-  logic [5:0][5:0] lane_q;
-  logic [5:0][2:0][15:0] row_step_q;
-  logic [5:0][1:0][15:0] j_step_q;
+  logic [NS-1:0][2:0] kind_q;
+  logic [NS-1:0][5:0] lane_q;
+  logic [NS-1:0][2:0][15:0] row_step_q;
+  logic [NS-1:0][1:0][15:0] j_step_q;
   logic [NB-1:0] ld_own, st_own, ld_own_q, st_own_q;
   logic [1:0] acc_own, acc_own_q;
 
@@ -96,7 +101,7 @@ module vx_control (
     ld_own = '0;
     st_own = '0;
     acc_own = '0;
-    for (int unsigned t = 0; t < 6; t++) begin
+    for (int unsigned t = 0; t < NS; t++) begin
       if (head_kind[t] == KindAcc) acc_own[s_addr_i[t][AccShift]] = 1'b1;
       else if (head_kind[t] != 3'd0) begin
         for (int unsigned b = 0; b < NB; b++) begin
@@ -151,7 +156,7 @@ module vx_control (
   logic [31:0] sr_key_q, sr_tile_q, sr_row_q, sr_col_q;
   always_comb begin
     rounds = 1'b0;
-    for (int unsigned t = 0; t < 6; t++) if (head_kind[t] == KindBf16Sr) rounds = 1'b1;
+    for (int unsigned t = 0; t < NS; t++) if (head_kind[t] == KindBf16Sr) rounds = 1'b1;
   end
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) sr_step_q <= 2'd0;
@@ -186,8 +191,8 @@ module vx_control (
   // group by slot.
   logic [2:0][15:0] digit_q;
   logic [15:0] rows_left_q;  // not yet in a group
-  logic [5:0][2:0][15:0] row_addr_q;
-  logic [L-1:0][5:0][15:0] slot_addr_q;
+  logic [NS-1:0][2:0][15:0] row_addr_q;
+  logic [L-1:0][NS-1:0][15:0] slot_addr_q;
   logic [2:0][31:0] row_col_q;
   logic [L-1:0][31:0] slot_col_q;
   logic [L-1:0] slot_used_q;
@@ -201,14 +206,14 @@ module vx_control (
     if (issue_o) begin
       rows_left_q <= head_i.rows;
       digit_q <= '0;
-      for (int unsigned t = 0; t < 6; t++) row_addr_q[t] <= {3{s_addr_i[t]}};
+      for (int unsigned t = 0; t < NS; t++) row_addr_q[t] <= {3{s_addr_i[t]}};
       row_col_q <= '0;
     end else if (take_row) begin
       slot_used_q[slot_q] <= rows_left_q != 16'd0;
       if (rows_left_q != 16'd0) rows_left_q <= rows_left_q - 16'd1;
       digit_q[2] <= inner_end ? 16'd0 : digit_q[2] + 16'd1;
       if (inner_end) digit_q[1] <= middle_end ? 16'd0 : digit_q[1] + 16'd1;
-      for (int unsigned t = 0; t < 6; t++) begin
+      for (int unsigned t = 0; t < NS; t++) begin
         slot_addr_q[slot_q][t] <= row_addr_q[t][2];
         if (!inner_end) begin
           row_addr_q[t][2] <= row_addr_q[t][2] + row_step_q[t][2];
@@ -235,7 +240,7 @@ module vx_control (
   logic [2:0] seg_q, seg_first, seg_next;
   logic [9:0] word_q;
   logic [1:0][15:0] j_q;
-  logic [5:0][1:0][15:0] j_addr_q;
+  logic [NS-1:0][1:0][15:0] j_addr_q;
   logic [1:0][31:0] j_col_q;
   logic [49:0] tail_left_q;
   logic [15:0] group_left_q;  // rows from this group on
@@ -281,7 +286,7 @@ module vx_control (
           j_q[1] <= j_inner_end ? 16'd0 : j_q[1] + 16'd1;
           if (j_inner_end) j_q[0] <= j_q[0] + 16'd1;
           tail_left_q <= tail_left_q - {34'd0, tail_step_q};
-          for (int unsigned t = 0; t < 6; t++) begin
+          for (int unsigned t = 0; t < NS; t++) begin
             j_addr_q[t][1] <= j_inner_end ? j_addr_q[t][0] + j_step_q[t][0] : j_addr_q[t][1] + j_step_q[t][1];
             if (j_inner_end) j_addr_q[t][0] <= j_addr_q[t][0] + j_step_q[t][0];
           end
@@ -297,7 +302,7 @@ module vx_control (
   assign active_o = phase_q == Run && slot_used_q[slot_q];
   assign tail_left_o = tail_left_q;
   assign sr_col_o = sr_col_q + slot_col_q[slot_q] + j_col_q[1];
-  for (genvar t = 0; t < 6; t++) begin : gen_address
+  for (genvar t = 0; t < NS; t++) begin : gen_address
     assign address_o[16*t+:16] = slot_addr_q[slot_q][t] + j_addr_q[t][1];
   end
 endmodule

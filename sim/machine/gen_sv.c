@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <string.h>
 
 static void print_upper(const char *text) {
   for (; *text; text++) putchar(toupper((unsigned char)*text));
@@ -46,6 +47,23 @@ static void print_unit(tg_unit unit) {
   printf("  localparam int unsigned ");
   print_upper(tg_unit_name(unit));
   printf("_INSTR_BITS = %u;\n\n", tg_unit_bits(unit));
+}
+
+/* The streams of a VOP are alike and follow each other: one struct for their fields, without the "s0_". */
+static void print_streams(void) {
+  enum { PREFIX = 3 };
+  size_t count, first = 0, members = 0;
+  const tg_field *all = tg_unit_fields(TG_VX, &count);
+  tg_field fields[sizeof(tg_stream) / sizeof(int64_t)];
+  while (strncmp(all[first].name, "s0_", PREFIX)) first++;
+  for (; !strncmp(all[first + members].name, "s0_", PREFIX); members++) {
+    fields[members] = all[first + members];
+    fields[members].name += PREFIX;
+  }
+  print_struct("vx_stream_t", fields, members);
+  printf("  localparam int unsigned VX_STREAMS = %d;\n", TG_STREAMS);
+  printf("  localparam int unsigned VX_STREAM_LSB = %u; // of s0 in vx_instr_t\n", all[first].bit);
+  printf("  localparam int unsigned VX_STREAM_BITS = %u;\n\n", all[first + members].bit - all[first].bit);
 }
 
 static void print_common(void) {
@@ -104,6 +122,7 @@ int main(int argc, char **argv) {
   print_parameters(&params);
   print_common();
   for (tg_unit unit = TG_MX; unit <= TG_AGCU; unit++) print_unit(unit);
+  print_streams();
   print_codes();
   print_ucode();
   printf("endpackage\n");

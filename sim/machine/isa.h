@@ -10,10 +10,11 @@ extern "C" {
 #endif
 
 enum {
-  TG_INSTR_BYTES = 256,
-  TG_LEVELS = 3,   /* loop levels of a sequencer */
-  TG_BASES = 32,   /* entries of the base table and of the key table */
-  TG_STREAMS = 6,  /* streams of a VOP */
+  TG_INSTR_BYTES = 384,  /* as encoded: room for the longest */
+  TG_CONFIG_BYTES = 256, /* that an instruction counts for when a section is loaded: about what one takes */
+  TG_LEVELS = 3,         /* loop levels of a sequencer */
+  TG_BASES = 32,         /* entries of the base table and of the key table */
+  TG_STREAMS = 10, /* streams of a VOP: an optimizer reads and writes a parameter and two tensors of state */
   TG_SEGMENTS = 6, /* segments of a VOP */
   TG_VX_REGS = 32,
 };
@@ -117,7 +118,8 @@ uint64_t tg_ucode_encode(const tg_ucode *word);
 tg_ucode tg_ucode_decode(uint64_t bits);
 enum { TG_CONST0 = 64 }; /* operand number of constant 0 */
 
-/* Encoding: 32 words of 64 bits, little-endian, unused bits zero. Encode asserts nothing: check first. */
+/* Encoding: TG_INSTR_BYTES / 8 words of 64 bits, little-endian, unused bits zero. Encode asserts nothing:
+ * check first. */
 void tg_instr_encode(tg_unit unit, const tg_instr *instr, uint64_t out_words[TG_INSTR_BYTES / 8]);
 /* Fails on set bits outside the fields. */
 tg_status tg_instr_decode(tg_unit unit, const uint64_t words[TG_INSTR_BYTES / 8], tg_instr *out_instr,

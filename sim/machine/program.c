@@ -73,15 +73,15 @@ uint64_t tg_section_config_cycles(const tg_params *params, const tg_section *sec
   for (uint32_t t = 0; t < tg_tiles(params); t++) {
     const tg_tile_program *tile = &section->tiles[t];
     uint64_t vx =
-        (uint64_t)tile->vx.count * TG_INSTR_BYTES + 8ull * tile->word_count + 4ull * tile->constant_count;
-    uint64_t mx = (uint64_t)tile->mx.count * TG_INSTR_BYTES, tx = (uint64_t)tile->tx.count * TG_INSTR_BYTES;
+        (uint64_t)tile->vx.count * TG_CONFIG_BYTES + 8ull * tile->word_count + 4ull * tile->constant_count;
+    uint64_t mx = (uint64_t)tile->mx.count * TG_CONFIG_BYTES, tx = (uint64_t)tile->tx.count * TG_CONFIG_BYTES;
     if (bytes < vx) bytes = vx;
     if (bytes < mx) bytes = mx;
     if (bytes < tx) bytes = tx;
   }
   for (uint32_t a = 0; a < tg_agcus(params); a++)
     for (uint32_t c = 0; c < params->agcu_contexts; c++) {
-      uint64_t context = (uint64_t)section->agcus[a].contexts[c].count * TG_INSTR_BYTES;
+      uint64_t context = (uint64_t)section->agcus[a].contexts[c].count * TG_CONFIG_BYTES;
       if (bytes < context) bytes = context;
     }
   return params->config_cycles + (bytes + tg_flit_bytes(params) - 1) / tg_flit_bytes(params);

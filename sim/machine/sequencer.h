@@ -10,9 +10,9 @@ extern "C" {
 #endif
 
 enum {
-  TG_MAX_QUEUE = 256,   /* largest queue_depth */
-  TG_OPERANDS = 6,      /* most row operands of an instruction */
-  TG_MAX_WAITS = 4 + 17 /* waits and credits */
+  TG_MAX_QUEUE = 256,       /* largest queue_depth */
+  TG_OPERANDS = TG_STREAMS, /* most row operands of an instruction: those of a VOP */
+  TG_MAX_WAITS = 4 + 17     /* waits and credits */
 };
 /* Places in tg_execution.address; VOP stream t is place t. */
 enum { TG_AT_A, TG_AT_B, TG_AT_C };

@@ -81,3 +81,16 @@ TG_TEST(merge, stochastic_casts_end_a_pass) {
                         "output \"b\" %b: bf16\noutput \"c\" %c: bf16\n"),
             2);
 }
+
+/* Adam reads a parameter, its gradient and two tensors of state, and writes three of them. */
+TG_TEST(merge, an_optimizer_is_one_pass) {
+  EXPECT_EQ(sections_of(INPUTS "input %p: f32[64,32]\ninput %rate: f32[1]\ninput %correction: f32[1]\n"
+                               "const %k: f32[] = [0.9]\nconst %l: f32[] = [0.1]\n"
+                               "%a = Mul(%x, %k) @0\n%b = Mul(%z, %l) @1\n%m = Add(%a, %b) @2\n"
+                               "%c = Mul(%z, %z) @3\n%d = Mul(%c, %l) @4\n%e = Mul(%y, %k) @5\n"
+                               "%v = Add(%e, %d) @6\n%f = Sqrt(%v) @7\n%g = Mul(%f, %correction) @8\n"
+                               "%h = Add(%g, %l) @9\n%i = Mul(%m, %rate) @10\n%j = Div(%i, %h) @11\n"
+                               "%q = Sub(%p, %j) @12\n"
+                               "output \"m\" %m: f32\noutput \"v\" %v: f32\noutput \"p\" %q: f32\n"),
+            1);
+}

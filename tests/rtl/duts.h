@@ -3,6 +3,8 @@
 #ifndef TEGULA_TESTS_RTL_DUTS_H
 #define TEGULA_TESTS_RTL_DUTS_H
 
+#include "sim/machine/isa.h"
+
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -74,9 +76,9 @@ typedef struct tg_vx_pins {
   uint16_t cfg_addr;
   uint64_t cfg_data;
   uint8_t head_valid;
-  uint32_t head[64];
+  uint32_t head[128];
   uint32_t index[3];
-  uint16_t address[6];
+  uint16_t address[TG_STREAMS];
   uint32_t sr_key;
   uint32_t ld_rdata[32], acc_data[64];
   uint8_t issue, end, idle, ld_req, st_req, acc_req; /* out, and the rest */

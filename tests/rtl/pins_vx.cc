@@ -11,9 +11,9 @@ template <typename Model> static void eval(void *dut, void *pins) {
   model.cfg_data_i = p.cfg_data;
   model.head_valid_i = p.head_valid;
   put(model.head_i, p.head);
-  const uint32_t address[3] = {p.address[0] | (uint32_t)p.address[1] << 16,
-                               p.address[2] | (uint32_t)p.address[3] << 16,
-                               p.address[4] | (uint32_t)p.address[5] << 16};
+  uint32_t address[TG_STREAMS / 2];
+  for (int i = 0; i < TG_STREAMS / 2; i++)
+    address[i] = p.address[2 * i] | (uint32_t)p.address[2 * i + 1] << 16;
   put(model.s_addr_i, address);
   model.idx_i = p.index[0] | (uint64_t)p.index[1] << 20 | (uint64_t)p.index[2] << 40;
   model.sr_key_i = p.sr_key;
