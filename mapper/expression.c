@@ -25,34 +25,53 @@ const tg_node *tg_stochastic_store(const tg_kernel *kernel) {
   return NULL;
 }
 
+/* A value in a register: as a number (NONE: not yet), or, what comparisons give, as a mask whose bit 31 tells
+ * true, or false if `inverted`. */
+typedef struct held {
+  const tg_value *value;
+  tg_mc_ref number, mask;
+  bool inverted;
+} held;
+
 typedef struct emitter {
   tg_mc *mc;
   const tg_kernel *kernel;
-  tg_value **values; /* what is in registers */
-  tg_mc_ref *refs;
-  size_t count, capacity, refs_capacity;
+  held *held;
+  size_t count, capacity;
   const tg_operand_stream *streams;
   int stream_count;
   bool measuring; /* operands come from nowhere */
 } emitter;
 
-static void remember(emitter *e, tg_value *value, tg_mc_ref ref) {
-  size_t index = e->count;
-  e->refs = tg_arena_grow(e->mc->arena, e->refs, index, &e->refs_capacity, sizeof *e->refs);
-  e->refs[index] = ref;
-  TG_PUSH(e->mc->arena, e->values, e->count, e->capacity, value);
+static held *remember(emitter *e, const tg_value *value, tg_mc_ref number) {
+  held fresh = {value, number, TG_MC_NONE, false};
+  TG_PUSH(e->mc->arena, e->held, e->count, e->capacity, fresh);
+  return &e->held[e->count - 1];
+}
+
+static held *find(emitter *e, const tg_value *value) {
+  for (size_t i = e->count; i-- > 0;)
+    if (e->held[i].value == value) return &e->held[i];
+  return NULL;
+}
+
+/* A mask as 1 or 0. */
+static tg_mc_ref number_of(emitter *e, held *h) {
+  if (h->number != TG_MC_NONE) return h->number;
+  tg_mc_ref one = tg_mc_const(e->mc, 1.0f);
+  h->number = h->inverted ? tg_mc_alu(e->mc, TG_ALU_select, h->mask, tg_mc_const(e->mc, 0.0f), one)
+                          : tg_mc_alu(e->mc, TG_ALU_and, h->mask, one, TG_MC_NONE);
+  return h->number;
 }
 
 static tg_mc_ref fetch(emitter *e, tg_value *value) {
   if (tg_is_scalar_constant(value)) return tg_mc_const(e->mc, tg_scalar_value(value));
-  for (size_t i = e->count; i-- > 0;)
-    if (e->values[i] == value) return e->refs[i];
+  held *h = find(e, value);
+  if (h) return number_of(e, h);
   for (int s = 0; s < e->stream_count; s++)
     if (e->streams[s].value == value) {
-      tg_mc_ref ref = tg_mc_load(e->mc, e->streams[s].stream,
-                                 !e->streams[s].number && tg_stream_kind(value) == TG_STREAM_FP32);
-      remember(e, value, ref);
-      return ref;
+      bool halves = !e->streams[s].number && tg_stream_kind(value) == TG_STREAM_FP32;
+      return remember(e, value, tg_mc_load(e->mc, e->streams[s].stream, halves))->number;
     }
   assert(e->measuring); /* else an operand without a stream */
   tg_mc_ref ref = tg_mc_load(e->mc, 0, tg_stream_kind(value) == TG_STREAM_FP32);
@@ -60,11 +79,80 @@ static tg_mc_ref fetch(emitter *e, tg_value *value) {
   return ref;
 }
 
+/* Is the value not 0? */
+static tg_mc_ref truth(emitter *e, tg_value *value, bool *out_inverted) {
+  held *h = find(e, value);
+  if (!h || h->mask == TG_MC_NONE) {
+    tg_mc_ref x = fetch(e, value);
+    tg_mc_ref mask = tg_mc_alu(e->mc, TG_ALU_cmpeq, x, tg_mc_const(e->mc, 0.0f), TG_MC_NONE);
+    *out_inverted = true;
+    if ((h = find(e, value))) h->mask = mask, h->inverted = true;
+    return mask;
+  }
+  *out_inverted = h->inverted;
+  return h->mask;
+}
+
+static tg_mc_ref upright_truth(emitter *e, tg_value *value) {
+  bool inverted;
+  tg_mc_ref mask = truth(e, value, &inverted);
+  return inverted ? tg_mc_alu(e->mc, TG_ALU_xor, mask, tg_mc_bits(e->mc, 0xffffffffu), TG_MC_NONE) : mask;
+}
+
+/* Comparisons and logic. */
+static tg_mc_ref mask_of(emitter *e, const tg_node *node, bool *out_inverted) {
+  static const tg_alu alu[] = {[TG_OP_EQUAL] = TG_ALU_cmpeq,   [TG_OP_LESS] = TG_ALU_cmplt,
+                               [TG_OP_GREATER] = TG_ALU_cmplt, [TG_OP_LESS_OR_EQUAL] = TG_ALU_cmple,
+                               [TG_OP_AND] = TG_ALU_and,       [TG_OP_GREATER_OR_EQUAL] = TG_ALU_cmple,
+                               [TG_OP_OR] = TG_ALU_or,         [TG_OP_XOR] = TG_ALU_xor};
+  *out_inverted = false;
+  if (node->op == TG_OP_NOT) {
+    tg_mc_ref mask = truth(e, tg_in(node, 0), out_inverted);
+    *out_inverted = !*out_inverted;
+    return mask;
+  }
+  bool logic = tg_op_is(node->op, TG_IS_LOGIC);
+  bool swapped = node->op == TG_OP_GREATER || node->op == TG_OP_GREATER_OR_EQUAL;
+  tg_mc_ref a = logic ? upright_truth(e, tg_in(node, 0)) : fetch(e, tg_in(node, 0));
+  tg_mc_ref b = logic ? upright_truth(e, tg_in(node, 1)) : fetch(e, tg_in(node, 1));
+  return tg_mc_alu(e->mc, alu[node->op], swapped ? b : a, swapped ? a : b, TG_MC_NONE);
+}
+
+static tg_mc_ref choose(emitter *e, const tg_node *node) {
+  bool inverted;
+  tg_mc_ref mask = truth(e, tg_in(node, 0), &inverted), x = fetch(e, tg_in(node, 1)),
+            y = fetch(e, tg_in(node, 2));
+  return tg_mc_alu(e->mc, TG_ALU_select, mask, inverted ? y : x, inverted ? x : y);
+}
+
 static tg_mc_ref fold(emitter *e, const tg_node *node, tg_alu alu) {
   tg_mc_ref result = fetch(e, tg_in(node, 0));
   for (int i = 1; i < node->input_count; i++)
     result = tg_mc_alu(e->mc, alu, result, fetch(e, tg_in(node, i)), TG_MC_NONE);
   return result;
+}
+
+static tg_mc_ref alpha_of(tg_mc *mc, const tg_node *node) {
+  return tg_mc_const(mc, (float)tg_attr_float(node, TG_ATTR_ALPHA));
+}
+
+/* x < 0 ? value : x */
+static tg_mc_ref below_zero(tg_mc *mc, tg_mc_ref x, tg_mc_ref value) {
+  tg_mc_ref negative = tg_mc_alu(mc, TG_ALU_cmplt, x, tg_mc_const(mc, 0.0f), TG_MC_NONE);
+  return tg_mc_alu(mc, TG_ALU_select, negative, value, x);
+}
+
+/* Elu, Selu, Celu: alpha (exp(x / scale) - 1) below zero. */
+static tg_mc_ref exponential_unit(tg_mc *mc, const tg_node *node, tg_mc_ref x, tg_mc_accuracy accuracy) {
+  float alpha = (float)tg_attr_float(node, TG_ATTR_ALPHA);
+  tg_mc_ref inner = x;
+  if (node->op == TG_OP_CELU && alpha != 1)
+    inner = tg_mc_alu(mc, TG_ALU_mul, x, tg_mc_const(mc, 1 / alpha), TG_MC_NONE);
+  tg_mc_ref y = tg_mc_expm1_below_zero(mc, inner, accuracy);
+  if (alpha != 1) y = tg_mc_alu(mc, TG_ALU_mul, y, tg_mc_const(mc, alpha), TG_MC_NONE);
+  y = below_zero(mc, x, y);
+  if (node->op != TG_OP_SELU) return y;
+  return tg_mc_alu(mc, TG_ALU_mul, y, tg_mc_const(mc, (float)tg_attr_float(node, TG_ATTR_GAMMA)), TG_MC_NONE);
 }
 
 /* Microcode of one node; `*out_exact`: the result is one of its operands, perhaps with another sign, so that
@@ -78,6 +166,7 @@ static tg_mc_ref emit_node(emitter *e, const tg_node *node, bool *out_exact) {
   case TG_OP_ADD: return fold(e, node, TG_ALU_add);
   case TG_OP_SUB: return fold(e, node, TG_ALU_sub);
   case TG_OP_MUL: return fold(e, node, TG_ALU_mul);
+  case TG_OP_WHERE: *out_exact = true; return choose(e, node);
   default: break;
   }
   tg_mc_ref x = fetch(e, tg_in(node, 0));
@@ -102,12 +191,29 @@ static tg_mc_ref emit_node(emitter *e, const tg_node *node, bool *out_exact) {
   case TG_OP_ABS:
     *out_exact = true;
     return tg_mc_alu(mc, TG_ALU_and, x, tg_mc_bits(mc, 0x7fffffffu), TG_MC_NONE);
-  case TG_OP_LEAKY_RELU: {
-    tg_mc_ref scaled =
-        tg_mc_alu(mc, TG_ALU_mul, x, tg_mc_const(mc, (float)tg_attr_float(node, TG_ATTR_ALPHA)), TG_MC_NONE);
-    tg_mc_ref negative = tg_mc_alu(mc, TG_ALU_cmplt, x, tg_mc_const(mc, 0.0f), TG_MC_NONE);
-    return tg_mc_alu(mc, TG_ALU_select, negative, scaled, x);
-  }
+  case TG_OP_LEAKY_RELU:
+    return below_zero(mc, x, tg_mc_alu(mc, TG_ALU_mul, x, alpha_of(mc, node), TG_MC_NONE));
+  case TG_OP_PRELU:
+    return below_zero(mc, x, tg_mc_alu(mc, TG_ALU_mul, fetch(e, tg_in(node, 1)), x, TG_MC_NONE));
+  case TG_OP_THRESHOLDED_RELU:
+    *out_exact = true;
+    return tg_mc_alu(mc, TG_ALU_select, tg_mc_alu(mc, TG_ALU_cmplt, alpha_of(mc, node), x, TG_MC_NONE), x,
+                     tg_mc_const(mc, 0.0f));
+  case TG_OP_SIGN: return tg_mc_sign(mc, x, accuracy);
+  case TG_OP_FLOOR: return tg_mc_floor(mc, x, accuracy);
+  case TG_OP_CEIL: return tg_mc_ceil(mc, x, accuracy);
+  case TG_OP_ROUND: return tg_mc_round(mc, x, accuracy);
+  case TG_OP_HARD_SIGMOID:
+    return tg_mc_hard_sigmoid(mc, x, (float)tg_attr_float(node, TG_ATTR_ALPHA),
+                              (float)tg_attr_float(node, TG_ATTR_BETA));
+  case TG_OP_HARD_SWISH:
+    return tg_mc_alu(mc, TG_ALU_mul, x, tg_mc_hard_sigmoid(mc, x, 1.0f / 6, 0.5f), TG_MC_NONE);
+  case TG_OP_ELU:
+  case TG_OP_SELU:
+  case TG_OP_CELU: return exponential_unit(mc, node, x, accuracy);
+  case TG_OP_SOFTPLUS: return tg_mc_softplus(mc, x, accuracy);
+  case TG_OP_SOFTSIGN: return tg_mc_softsign(mc, x, accuracy);
+  case TG_OP_MISH: return tg_mc_mish(mc, x, accuracy);
   case TG_OP_CLIP:
     return tg_mc_alu(mc, TG_ALU_clamp, x, tg_mc_const(mc, (float)tg_attr_float(node, TG_ATTR_MIN)),
                      tg_mc_const(mc, (float)tg_attr_float(node, TG_ATTR_MAX)));
@@ -144,39 +250,51 @@ static bool is_used_inside(const tg_kernel *kernel, const tg_value *value) {
   return false;
 }
 
-/* All nodes; TG_MC_NONE with a diag if one has no microcode, else the last one's register. */
-static tg_mc_ref emit_nodes(emitter *e, tg_diag *diag) {
+/* The node's result into a register, rounded to its dtype. False: there is no microcode for it. */
+static bool emit(emitter *e, const tg_node *node, bool stored) {
+  tg_dtype dtype = tg_out(node)->dtype;
+  if (tg_op_is(node->op, TG_IS_COMPARE | TG_IS_LOGIC)) { /* 1 and 0 need no rounding */
+    bool inverted;
+    tg_mc_ref mask = mask_of(e, node, &inverted);
+    held *h = remember(e, tg_out(node), TG_MC_NONE);
+    h->mask = mask;
+    h->inverted = inverted;
+    return true;
+  }
+  bool exact;
+  tg_mc_ref result = emit_node(e, node, &exact);
+  if (result == TG_MC_NONE) return false;
+  if (!(exact && operands_have(node, dtype))) result = tg_round_to(e->mc, dtype, result, stored);
+  remember(e, tg_out(node), result);
+  return true;
+}
+
+/* All nodes; false with a diag if one has no microcode. */
+static bool emit_nodes(emitter *e, tg_diag *diag) {
   const tg_kernel *kernel = e->kernel;
-  tg_mc_ref result = TG_MC_NONE;
   for (size_t n = 0; n < kernel->fused_count; n++) {
     const tg_node *node = kernel->fused[n];
-    bool exact;
-    result = emit_node(e, node, &exact);
-    if (result == TG_MC_NONE) {
-      tg_fail(diag, TG_INVALID, "node \"%s\": %s does not run on the array yet", node->name,
-              tg_op_get(node->op)->name);
-      return TG_MC_NONE;
-    }
-    tg_value *value = tg_out(node);
-    if (!(exact && operands_have(node, value->dtype)))
-      result = tg_round_to(e->mc, value->dtype, result,
-                           is_result(kernel, value) && !is_used_inside(kernel, value));
-    remember(e, value, result);
+    const tg_value *value = tg_out(node);
+    if (emit(e, node, is_result(kernel, value) && !is_used_inside(kernel, value))) continue;
+    tg_fail(diag, TG_INVALID, "node \"%s\": %s does not run on the array yet", node->name,
+            tg_op_get(node->op)->name);
+    return false;
   }
-  return result;
+  return true;
 }
 
 tg_mc_ref tg_emit_expression(tg_mc *mc, const tg_compile *c, const tg_kernel *kernel, tg_value *root_value,
                              tg_mc_ref root, const tg_operand_stream *streams, int stream_count) {
   emitter e = {.mc = mc, .kernel = kernel, .streams = streams, .stream_count = stream_count};
   if (root_value) remember(&e, root_value, root);
-  return kernel->fused_count ? emit_nodes(&e, c->diag) : root;
+  if (!kernel->fused_count) return root;
+  return emit_nodes(&e, c->diag) ? number_of(&e, &e.held[e.count - 1]) : TG_MC_NONE;
 }
 
 bool tg_emit_results(tg_mc *mc, const tg_compile *c, const tg_kernel *kernel,
                      const tg_operand_stream *streams, int stream_count, tg_mc_ref *out_results) {
   emitter e = {.mc = mc, .kernel = kernel, .streams = streams, .stream_count = stream_count};
-  if (emit_nodes(&e, c->diag) == TG_MC_NONE) return false;
+  if (!emit_nodes(&e, c->diag)) return false;
   for (int i = 0; i < tg_kernel_results(kernel); i++) out_results[i] = fetch(&e, tg_kernel_result(kernel, i));
   return true;
 }
@@ -186,7 +304,7 @@ bool tg_expression_fits(const tg_compile *c, const tg_kernel *kernel) {
   tg_diag unused = {""};
   tg_mc_begin(&mc, c->arena);
   emitter e = {.mc = &mc, .kernel = kernel, .measuring = true};
-  if (emit_nodes(&e, &unused) == TG_MC_NONE) return false;
+  if (!emit_nodes(&e, &unused)) return false;
   for (int i = 0; i < tg_kernel_results(kernel); i++)
     tg_mc_store(&mc, 1, true, fetch(&e, tg_kernel_result(kernel, i)));
   return tg_mc_fits(&mc, c->m);
@@ -196,9 +314,7 @@ tg_expression_need tg_expression_need_of(tg_arena *arena, const tg_kernel *kerne
   tg_mc mc;
   tg_mc_begin(&mc, arena);
   emitter e = {.mc = &mc, .kernel = kernel, .measuring = true};
-  bool exact;
-  for (size_t n = 0; n < kernel->fused_count; n++)
-    remember(&e, tg_out(kernel->fused[n]), emit_node(&e, kernel->fused[n], &exact));
-  emit_node(&e, extra, &exact);
+  for (size_t n = 0; n < kernel->fused_count; n++) emit(&e, kernel->fused[n], false);
+  if (emit(&e, extra, true)) number_of(&e, &e.held[e.count - 1]);
   return (tg_expression_need){tg_mc_operations(&mc), mc.constant_count, mc.table, mc.overflow};
 }

@@ -33,26 +33,22 @@ static tg_mc_ref expm1_small(tg_mc *mc, tg_mc_ref r, int terms) {
   return terms == 1 ? r : ALU2(mul, tg_mc_polynomial(mc, r, expm1_over_r[terms - 1], terms), r);
 }
 
-/* 2^k (power + power * more) is e^x for x in [-104, 89]: x = k ln2 + r with k a multiple of 1/32; for more
- * than one term with ln2 in two parts of which the first times k is exact. */
-typedef struct parts {
-  tg_mc_ref k, power, more;
-} parts;
-
-static parts exp_parts(tg_mc *mc, tg_mc_ref x, int terms) {
+tg_mc_parts tg_mc_exp_parts(tg_mc *mc, tg_mc_ref x, int terms) {
   tg_mc_ref sum = ALU3(fma, x, CONST(0x1.715476p+0f), CONST(thirty_seconds));
   tg_mc_ref k = ALU2(sub, sum, CONST(thirty_seconds)), r;
   if (terms > 1)
     r = ALU3(fma, k, CONST(-0x1.217f7ep-12f), ALU3(fma, k, CONST(-0x1.62cp-1f), x));
   else
     r = ALU3(fma, k, CONST(-0x1.62e430p-1f), x);
-  return (parts){k, tg_mc_lookup(mc, powers, sum), expm1_small(mc, r, terms)};
+  return (tg_mc_parts){k, tg_mc_lookup(mc, powers, sum), expm1_small(mc, r, terms)};
 }
 
-static tg_mc_ref joined(tg_mc *mc, parts e) { return ALU2(scale, ALU3(fma, e.power, e.more, e.power), e.k); }
+static tg_mc_ref joined(tg_mc *mc, tg_mc_parts e) {
+  return ALU2(scale, ALU3(fma, e.power, e.more, e.power), e.k);
+}
 
 static tg_mc_ref exp_clamped(tg_mc *mc, tg_mc_ref x, int terms) {
-  return joined(mc, exp_parts(mc, x, terms));
+  return joined(mc, tg_mc_exp_parts(mc, x, terms));
 }
 
 /* Beyond the clamps the result is +0 or infinity. */
@@ -88,7 +84,7 @@ static tg_mc_ref over_one_plus(tg_mc *mc, tg_mc_ref n, tg_mc_ref e, tg_mc_accura
  * rounding is made good. */
 tg_mc_ref tg_mc_sigmoid(tg_mc *mc, tg_mc_ref x, tg_mc_accuracy accuracy) {
   tg_mc_ref minus = ALU2(max, ALU2(or, x, SIGN), CONST(-104.0f)), zero = CONST(0.0f);
-  parts e = exp_parts(mc, minus, accuracy == TG_MC_SINGLE ? THREE_TERMS : ONE_TERM);
+  tg_mc_parts e = tg_mc_exp_parts(mc, minus, accuracy == TG_MC_SINGLE ? THREE_TERMS : ONE_TERM);
   tg_mc_ref whole = joined(mc, e);
   if (accuracy == TG_MC_NARROW)
     return over_one_plus(mc, ALU3(select, x, whole, CONST(1.0f)), whole, accuracy);
@@ -136,7 +132,7 @@ tg_mc_ref tg_mc_erf(tg_mc *mc, tg_mc_ref x, tg_mc_accuracy accuracy) {
   tg_mc_ref q = single ? POLYNOMIAL(magnitude, high_single) : POLYNOMIAL(magnitude, high_narrow);
   tg_mc_ref sum = ALU2(add, q, CONST(thirty_seconds)), k = ALU2(sub, sum, CONST(thirty_seconds));
   tg_mc_ref r = ALU2(mul, ALU2(sub, q, k), CONST(0x1.62e430p-1f));
-  parts e = {k, tg_mc_lookup(mc, powers, sum), expm1_small(mc, r, terms_for(accuracy))};
+  tg_mc_parts e = {k, tg_mc_lookup(mc, powers, sum), expm1_small(mc, r, terms_for(accuracy))};
   tg_mc_ref high = ALU2(sub, CONST(1.0f), joined(mc, e));
   high = ALU2(or, high, ALU2(and, x, SIGN));
   tg_mc_ref is_low = ALU2(cmplt, magnitude, CONST(single ? 0.9f : 0.6f));

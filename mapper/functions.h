@@ -21,7 +21,17 @@ tg_mc_function tg_mc_exp, tg_mc_log, tg_mc_sigmoid, tg_mc_tanh, tg_mc_erf, tg_mc
 const float *tg_mc_exp_table(void);
 /* e^x for x <= 0 or NaN, so without the clamp above. */
 tg_mc_function tg_mc_exp_below_one;
-/* x^exponent; NONE unless tg_mc_has_power. */
+/* e^x - 1 for x < 0 or NaN; for others some number. */
+tg_mc_function tg_mc_expm1_below_zero;
+/* x < 0 ? e^x - 1 : x. */
+tg_mc_function tg_mc_elu;
+tg_mc_function tg_mc_softplus, tg_mc_softsign, tg_mc_mish;
+/* min(max(alpha x + beta, 0), 1) with one rounding. */
+tg_mc_ref tg_mc_hard_sigmoid(tg_mc *mc, tg_mc_ref x, float alpha, float beta);
+/* Exact, whatever the accuracy: to integers as IEEE 754 has it, -0 and NaN kept; the sign as 1, -1 or 0, NaN
+ * kept. */
+tg_mc_function tg_mc_round, tg_mc_floor, tg_mc_ceil, tg_mc_sign;
+/* x^exponent, an exponent that tg_mc_has_power: any finite one. */
 bool tg_mc_has_power(float exponent);
 tg_mc_ref tg_mc_power(tg_mc *mc, tg_mc_ref x, float exponent, tg_mc_accuracy accuracy);
 tg_mc_ref tg_mc_divide(tg_mc *mc, tg_mc_ref a, tg_mc_ref b, tg_mc_accuracy accuracy);

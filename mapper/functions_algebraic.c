@@ -70,47 +70,22 @@ tg_mc_ref tg_mc_sqrt(tg_mc *mc, tg_mc_ref x, tg_mc_accuracy accuracy) {
   return ALU3(select, ALU2(cmpeq, y, y), y, special);
 }
 
-/* With x = 2^k (1 + f), f in [sqrt(1/2) - 1, sqrt 2 - 1): k ln2 + f + f^2 p(f), ln2 in two parts, both
- * positive, so that an infinite k stays. */
-tg_mc_ref tg_mc_log(tg_mc *mc, tg_mc_ref x, tg_mc_accuracy accuracy) {
+/* k ln2 + f + f^2 p(f), ln2 in two parts, both positive, so that an infinite k stays. */
+tg_mc_ref tg_mc_log_of_parts(tg_mc *mc, tg_mc_ref k, tg_mc_ref f, tg_mc_accuracy accuracy) {
   static const float series[] = {-4.999998835e-01f, 3.333332570e-01f,  -2.500158289e-01f,
                                  2.000197389e-01f,  -1.660908363e-01f, 1.418182452e-01f,
                                  -1.324297968e-01f, 1.290444247e-01f,  -7.621813048e-02f}; /* 2^-28 of log */
   static const float narrow[] = {-4.995359691e-01f, 3.357073160e-01f, -2.699139110e-01f, 1.784049859e-01f};
+  tg_mc_ref p = accuracy == TG_MC_SINGLE ? POLYNOMIAL(f, series) : POLYNOMIAL(f, narrow);
+  tg_mc_ref y = ALU3(fma, ALU2(mul, f, f), p, ALU2(mul, k, CONST(0x1.7f7d1cp-20f)));
+  return ALU3(fma, k, CONST(0x1.62e4p-1f), ALU2(add, f, y));
+}
+
+/* x = 2^k (1 + f) */
+tg_mc_ref tg_mc_log(tg_mc *mc, tg_mc_ref x, tg_mc_accuracy accuracy) {
   tg_mc_ref m = ALU1(mantissa, x), above = ALU2(cmplt, CONST(0x1.6a09e6p+0f), m);
   m = ALU2(mul, m, ALU3(select, above, CONST(0.5f), CONST(1.0f)));
   tg_mc_ref k = ALU2(add, ALU1(exponent, x), ALU2(and, above, CONST(1.0f)));
-  tg_mc_ref f = ALU2(sub, m, CONST(1.0f));
-  tg_mc_ref p = accuracy == TG_MC_SINGLE ? POLYNOMIAL(f, series) : POLYNOMIAL(f, narrow);
-  tg_mc_ref y = ALU3(fma, ALU2(mul, f, f), p, ALU2(mul, k, CONST(0x1.7f7d1cp-20f)));
-  y = ALU3(fma, k, CONST(0x1.62e4p-1f), ALU2(add, f, y));
+  tg_mc_ref y = tg_mc_log_of_parts(mc, k, ALU2(sub, m, CONST(1.0f)), accuracy);
   return ALU3(select, ALU2(cmplt, x, CONST(0.0f)), BITS(0x7fc00000u), y);
-}
-
-/* Infinity of a negative infinity and +0 of -0, as powers that are no integers have it. */
-static tg_mc_ref of_magnitude(tg_mc *mc, tg_mc_ref x) {
-  tg_mc_ref below = ALU2(cmpeq, x, BITS(0xff800000u));
-  return ALU3(select, below, BITS(0x7f800000u), ALU2(add, x, CONST(0.0f)));
-}
-
-bool tg_mc_has_power(float exponent) {
-  static const float powers[] = {-2, -1, -0.5f, 0, 0.5f, 1, 2, 3, 4};
-  for (size_t i = 0; i < sizeof powers / sizeof *powers; i++)
-    if (exponent == powers[i]) return true;
-  return false;
-}
-
-tg_mc_ref tg_mc_power(tg_mc *mc, tg_mc_ref x, float exponent, tg_mc_accuracy accuracy) {
-  if (!tg_mc_has_power(exponent)) return TG_MC_NONE;
-  if (exponent == 0.5f) return tg_mc_sqrt(mc, of_magnitude(mc, x), accuracy);
-  if (exponent == -0.5f) return tg_mc_rsqrt(mc, of_magnitude(mc, x), accuracy);
-  if (exponent == 0) return ALU1(mov, CONST(1.0f));
-  tg_mc_ref base = exponent < 0 ? tg_mc_reciprocal(mc, x, accuracy) : x;
-  if (exponent == 1 || exponent == -1) return base;
-  tg_mc_ref square = ALU2(mul, base, base);
-  switch ((int)exponent) {
-  case 3: return ALU2(mul, square, base);
-  case 4: return ALU2(mul, square, square);
-  default: return square;
-  }
 }

@@ -10,8 +10,9 @@
 #include <string.h>
 
 enum {
-  FUSED_OPERATIONS = 120, /* of fused nodes: microcode has 256 words, less what the kernel itself needs */
-  ROOT_CONSTANTS = 12,    /* that a kernel may need beside those of its fused nodes: a softmax does */
+  FUSED_OPERATIONS = 120,  /* of fused nodes: microcode has 256 words, less what the kernel itself needs */
+  ROOT_CONSTANTS = 12,     /* that a kernel may need beside those of its fused nodes: a softmax does */
+  LOG_ROOT_CONSTANTS = 24, /* and one with a logarithm */
   FUSED_INPUTS = 4, /* operands from DRAM of fused nodes: streams of a VOP less accumulator and result */
   LOOK_THROUGH = 5, /* Reshapes and Transposes between a Cast and the product that loads before it */
 };
@@ -107,11 +108,12 @@ static int most_externals(const former *f, const tg_kernel *kernel) {
 /* Does the microcode of the kernel's fused nodes and `node` leave room for what the kernel itself needs? */
 static bool microcode_fits(const former *f, const tg_kernel *kernel, const tg_node *node) {
   tg_expression_need need = tg_expression_need_of(f->c->arena, kernel, node);
+  bool logarithm = kernel->root && kernel->root->op == TG_OP_LOG_SOFTMAX;
   bool softmax = kernel->kind == TG_KERNEL_SOFTMAX, table = need.table || softmax;
   if (need.impossible || (softmax && need.table && need.table != tg_mc_exp_table())) return false;
   int constants = table ? TG_MC_TABLE : (int)f->c->m->vx_constants;
   return need.operations + count_waiting(f, node) <= FUSED_OPERATIONS &&
-         need.constants <= constants - ROOT_CONSTANTS;
+         need.constants <= constants - (logarithm ? LOG_ROOT_CONSTANTS : ROOT_CONSTANTS);
 }
 
 /* The operand as the GEMM's drain walks it: rows of the output flattened to at most three dimensions.
@@ -128,8 +130,8 @@ static bool can_join(const former *f, const tg_node *node, size_t k, const tg_va
   const tg_value *result = tg_out(node);
   if (kernel->kind == TG_KERNEL_MOVE || kernel->output != through) return false;
   if (tg_is_stochastic_cast(through->producer)) return false;
-  bool scattered = (kernel->kind == TG_KERNEL_GEMM && tg_gemm_phases(kernel->root) > 1) ||
-                   kernel->kind == TG_KERNEL_POOL_GRADIENT;
+  bool scattered = kernel->kind == TG_KERNEL_REDUCE || kernel->kind == TG_KERNEL_POOL_GRADIENT ||
+                   (kernel->kind == TG_KERNEL_GEMM && tg_gemm_phases(kernel->root) > 1);
   if (scattered && tg_is_stochastic_cast(node)) return false; /* rows do not follow each other */
   if (through->output_count || !tg_value_same_shape(through, result)) return false;
   for (const tg_use *use = through->uses; use; use = use->next)
@@ -296,17 +298,21 @@ static tg_status form_node(former *f, tg_node *node) {
   if (tg_value_elements(out) == 0) return TG_OK; /* nothing to compute */
   if (node->op == TG_OP_POW &&
       !(tg_is_scalar_constant(tg_in(node, 1)) && tg_mc_has_power(tg_scalar_value(tg_in(node, 1)))))
-    return tg_fail(c->diag, TG_INVALID,
-                   "node \"%s\": Pow runs on the array if its exponent is one of the numbers -2, -1, -0.5, "
-                   "0, 0.5, 1, 2, "
-                   "3 and 4",
-                   node->name);
+    return tg_fail(
+        c->diag, TG_INVALID,
+        "node \"%s\": Pow runs on the array if its exponent is one finite number, known at compile time",
+        node->name);
   switch (node->op) {
   case TG_OP_MATMUL:
   case TG_OP_CONV:
   case TG_OP_CONV_INPUT_GRADIENT:
   case TG_OP_CONV_WEIGHT_GRADIENT: form_root(f, TG_KERNEL_GEMM, node); return TG_OK;
-  case TG_OP_SOFTMAX: form_root(f, TG_KERNEL_SOFTMAX, node); return TG_OK;
+  case TG_OP_REDUCE_SUM:
+  case TG_OP_REDUCE_MAX:
+  case TG_OP_REDUCE_MIN:
+  case TG_OP_REDUCE_PROD: form_root(f, TG_KERNEL_REDUCE, node); return TG_OK;
+  case TG_OP_SOFTMAX:
+  case TG_OP_LOG_SOFTMAX: form_root(f, TG_KERNEL_SOFTMAX, node); return TG_OK;
   case TG_OP_LAYER_NORMALIZATION: form_root(f, TG_KERNEL_NORMALIZATION, node); return TG_OK;
   case TG_OP_MAX_POOL:
   case TG_OP_MAX_POOL_INDEX:

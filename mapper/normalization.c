@@ -6,23 +6,23 @@
 #include "mapper/rows.h"
 #include "mapper/stream.h"
 
-void tg_row_sum_begin(tg_mc *mc, const tg_mc_ref *partial, int registers, tg_mc_ref zero) {
+void tg_row_begin(tg_mc *mc, const tg_mc_ref *partial, int registers, tg_mc_ref zero) {
   for (int i = 0; i < registers; i++) tg_mc_assign(mc, partial[i], TG_ALU_mov, zero, TG_MC_NONE, TG_MC_NONE);
 }
 
-void tg_row_sum_add(tg_mc *mc, const tg_mc_ref *partial, int registers, tg_mc_ref sum) {
+void tg_row_next(tg_mc *mc, const tg_mc_ref *partial, int registers, tg_mc_ref sum) {
   for (int i = 0; i + 1 < registers; i++)
     tg_mc_assign(mc, partial[i], TG_ALU_mov, partial[i + 1], TG_MC_NONE, TG_MC_NONE);
   tg_mc_assign(mc, partial[registers - 1], TG_ALU_mov, sum, TG_MC_NONE, TG_MC_NONE);
 }
 
-tg_mc_ref tg_row_sum_end(tg_mc *mc, tg_mc_ref *partial, int registers, int lanes) {
+tg_mc_ref tg_row_end(tg_mc *mc, tg_alu alu, tg_mc_ref *partial, int registers, int lanes) {
   for (int apart = registers / 2; apart >= 1; apart /= 2)
     for (int i = 0; i < apart; i++)
-      partial[i] = tg_mc_alu(mc, TG_ALU_add, partial[i], partial[i + apart], TG_MC_NONE);
+      partial[i] = tg_mc_alu(mc, alu, partial[i], partial[i + apart], TG_MC_NONE);
   tg_mc_ref sum = partial[0];
   for (int apart = lanes / 2; apart >= 1; apart /= 2)
-    sum = tg_mc_alu(mc, TG_ALU_add, sum, tg_mc_alu_imm(mc, TG_ALU_rot, sum, TG_MC_NONE, apart), TG_MC_NONE);
+    sum = tg_mc_alu(mc, alu, sum, tg_mc_alu_imm(mc, TG_ALU_rot, sum, TG_MC_NONE, apart), TG_MC_NONE);
   return sum;
 }
 
@@ -49,26 +49,26 @@ static tg_mc_ref normalise(tg_mc *mc, const tg_stream_kernel *plan, int lanes, f
       zero = tg_mc_const(mc, 0.0f), share = tg_mc_const(mc, 1.0f / (float)plan->tail_n), mean = tg_mc_new(mc),
       inverse = tg_mc_new(mc);
   for (int i = 0; i < registers; i++) partial[i] = tg_mc_new(mc);
-  tg_row_sum_begin(mc, partial, registers, zero);
+  tg_row_begin(mc, partial, registers, zero);
 
   tg_mc_next_segment(mc);
   tg_mc_ref sum = tg_mc_alu(mc, TG_ALU_add, partial[0], tg_mc_load(mc, 0, halves), TG_MC_NONE);
-  tg_row_sum_add(mc, partial, registers, tg_mc_alu_imm(mc, TG_ALU_tail, sum, partial[0], 0));
+  tg_row_next(mc, partial, registers, tg_mc_alu_imm(mc, TG_ALU_tail, sum, partial[0], 0));
 
   tg_mc_next_segment(mc);
   for (int i = 0; i < registers; i++) tree[i] = partial[i];
-  tg_mc_assign(mc, mean, TG_ALU_mul, tg_row_sum_end(mc, tree, registers, lanes), share, TG_MC_NONE);
-  tg_row_sum_begin(mc, partial, registers, zero);
+  tg_mc_assign(mc, mean, TG_ALU_mul, tg_row_end(mc, TG_ALU_add, tree, registers, lanes), share, TG_MC_NONE);
+  tg_row_begin(mc, partial, registers, zero);
 
   tg_mc_next_segment(mc);
   tg_mc_ref distance = tg_mc_alu(mc, TG_ALU_sub, tg_mc_load(mc, 0, halves), mean, TG_MC_NONE);
   sum = tg_mc_alu(mc, TG_ALU_fma, distance, distance, partial[0]);
-  tg_row_sum_add(mc, partial, registers, tg_mc_alu_imm(mc, TG_ALU_tail, sum, partial[0], 0));
+  tg_row_next(mc, partial, registers, tg_mc_alu_imm(mc, TG_ALU_tail, sum, partial[0], 0));
 
   tg_mc_next_segment(mc);
   for (int i = 0; i < registers; i++) tree[i] = partial[i];
-  tg_mc_ref variance =
-      tg_mc_alu(mc, TG_ALU_fma, tg_row_sum_end(mc, tree, registers, lanes), share, tg_mc_const(mc, epsilon));
+  tg_mc_ref variance = tg_mc_alu(mc, TG_ALU_fma, tg_row_end(mc, TG_ALU_add, tree, registers, lanes), share,
+                                 tg_mc_const(mc, epsilon));
   tg_mc_assign(mc, inverse, TG_ALU_mov, tg_mc_rsqrt(mc, variance, TG_MC_SINGLE), TG_MC_NONE, TG_MC_NONE);
 
   tg_mc_next_segment(mc);

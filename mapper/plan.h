@@ -9,10 +9,11 @@
 enum { TG_MORE_RESULTS = 2 };
 typedef struct tg_kernel {
   enum {
-    TG_KERNEL_GEMM,        /* root MatMul or Conv on mx; fused nodes drain the accumulator */
-    TG_KERNEL_ELEMENTWISE, /* no root: only fused nodes */
-    TG_KERNEL_SOFTMAX,
+    TG_KERNEL_GEMM,          /* root MatMul or Conv on mx; fused nodes drain the accumulator */
+    TG_KERNEL_ELEMENTWISE,   /* no root: only fused nodes */
+    TG_KERNEL_SOFTMAX,       /* root Softmax or LogSoftmax */
     TG_KERNEL_NORMALIZATION, /* root LayerNormalization over the last dimension */
+    TG_KERNEL_REDUCE,        /* root ReduceSum, ReduceMax, ReduceMin or ReduceProd */
     TG_KERNEL_POOL,
     TG_KERNEL_POOL_GRADIENT, /* root WindowGradient */
     TG_KERNEL_MOVE,          /* root Transpose, or one input of a Concat, or a plain copy (root NULL) */
@@ -75,11 +76,12 @@ tg_status tg_form_kernels(tg_compile *c);                         /* kernels.c: 
 void tg_merge_kernels(tg_compile *c);                             /* merge.c: elementwise ones that share */
 tg_status tg_settle_carries(tg_compile *c);                       /* carry.c: updates in place, or moved */
 tg_status tg_plan_memory(tg_compile *c);                          /* memory.c: values -> DRAM tensors */
-tg_status tg_emit_kernel(tg_compile *c, const tg_kernel *kernel); /* dispatches to the four below */
+tg_status tg_emit_kernel(tg_compile *c, const tg_kernel *kernel); /* dispatches to those below */
 tg_status tg_emit_gemm(tg_compile *c, const tg_kernel *kernel);
 tg_status tg_emit_elementwise(tg_compile *c, const tg_kernel *kernel);
 tg_status tg_emit_softmax(tg_compile *c, const tg_kernel *kernel);
 tg_status tg_emit_normalization(tg_compile *c, const tg_kernel *kernel);
+tg_status tg_emit_reduce(tg_compile *c, const tg_kernel *kernel);
 tg_status tg_emit_pool(tg_compile *c, const tg_kernel *kernel);
 tg_status tg_emit_pool_gradient(tg_compile *c, const tg_kernel *kernel);
 tg_status tg_emit_move(tg_compile *c, const tg_kernel *kernel);

@@ -123,6 +123,10 @@ static int result_kind(const tg_stream_kernel *plan, int x) {
   return x ? plan->more_kind[x - 1] : plan->output_kind;
 }
 
+static uint32_t out_take(const tg_stream_kernel *plan) {
+  return plan->out_take ? plan->out_take : plan->take;
+}
+
 static uint32_t least(uint64_t a, uint64_t b) { return (uint32_t)(a < b ? a : b); }
 
 /* The AGCU on the other side of the one that the tile's results leave by. */
@@ -173,7 +177,7 @@ static void cut_run(emission *e, uint32_t share, uint64_t room) {
   uint32_t rows = m->fma_latency, flits = rows * e->out_flits, piece = share < flits ? share : flits;
   bool dense =
       out->radix[0] == 1 && out->radix[1] == 1 && out->stride[2] == out->columns && out->element_stride == 1;
-  if (!plan->whole_rows || !dense || plan->take != out->columns || flits > room) return;
+  if (!plan->whole_rows || plan->out_take || !dense || plan->take != out->columns || flits > room) return;
   if ((uint64_t)plan->rows < (uint64_t)rows * tg_tiles(m)) return; /* more tiles are better than full ones */
   for (int i = 0; i < plan->inputs; i++)
     if ((uint64_t)rows * tg_kind_flits(m, plan->input_kind[i], plan->take) * plan->window[i] > room) return;
@@ -190,7 +194,7 @@ static bool size_chunks(emission *e) {
   const tg_params *m = e->b.m;
   uint32_t share = tg_exit_share(m, 1) / (1 + (uint32_t)plan->more);
   e->vectors = plan->take / tg_lanes(m);
-  e->out_flits = tg_kind_flits(m, plan->output_kind, plan->take);
+  e->out_flits = tg_kind_flits(m, plan->output_kind, out_take(plan));
   for (int x = 1; x <= plan->more; x++) { /* the widest decides */
     uint32_t flits = tg_kind_flits(m, plan->more_kind[x - 1], plan->take);
     if (e->out_flits < flits) e->out_flits = flits;
@@ -200,7 +204,7 @@ static bool size_chunks(emission *e) {
   uint32_t limit = share / e->out_flits;
   if (!limit) { /* a row leaves in parts of whole vectors */
     uint32_t vector_flits = e->out_flits / e->vectors, per_part = share / vector_flits;
-    if (!per_part || plan->column_blocks > 1 || plan->more) return false;
+    if (!per_part || plan->column_blocks > 1 || plan->more || plan->out_take) return false;
     e->parts = (e->vectors + per_part - 1) / per_part;
     e->piece_flits = per_part * vector_flits;
     limit = 1;
@@ -234,8 +238,8 @@ static bool allocate(emission *e) {
                          &e->vector[v]))
       return false;
   for (int x = 0; x <= plan->more; x++) {
-    uint32_t row = tg_kind_flits(e->b.m, result_kind(plan, x), plan->take),
-             sent = tg_kind_flits(e->b.m, result_kind(plan, x), moved(e));
+    uint32_t row = tg_kind_flits(e->b.m, result_kind(plan, x), out_take(plan)),
+             sent = plan->out_take ? row : tg_kind_flits(e->b.m, result_kind(plan, x), moved(e));
     tg_exit *exit = &e->exits[x];
     *exit = (tg_exit){.flits = e->parts > 1 ? e->piece_flits : e->chunk_rows * sent,
                       .pieces = e->parts,
@@ -250,9 +254,9 @@ static bool allocate(emission *e) {
 }
 
 /* Rows of tile t in chunk i: (i*T + t) * chunk_rows on. Column block j: j*take on. */
-static void set_rows(const emission *e, tg_agcu_instr *in, uint32_t tile) {
+static void set_rows(const emission *e, tg_agcu_instr *in, uint32_t tile, uint32_t take) {
   in->rows[0] = e->chunk_rows;
-  in->take[0] = moved(e);
+  in->take[0] = take;
   in->m_first[0] = (int64_t)tile * e->chunk_rows;
   in->m_delta[0] = (int64_t)tg_tiles(e->b.m) * e->chunk_rows;
   in->k_delta[1] = e->plan->take;
@@ -263,7 +267,7 @@ static tg_agcu_instr *push_load(const emission *e, int input, uint32_t r, uint32
   tg_instr *in = tg_build_push(&e->b, load_queue(e, r, col), TG_OP_agcu_load);
   tg_agcu_instr *load = &in->agcu;
   tg_fill_walk(load, &plan->input[input], e->entry[input], e->residue[input]);
-  set_rows(e, load, r * e->b.m->cols + col);
+  set_rows(e, load, r * e->b.m->cols + col, moved(e));
   load->convert[0] = plan->input_kind[input] == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
   tg_set_operand(load->dst_base, &e->in[input], !last_window);
   load->dst_inner[0] = 65535;
@@ -329,6 +333,7 @@ static void emit_vector_loads(emission *e, uint32_t r) {
 static void set_stream(const emission *e, tg_stream *s, int kind, const tg_buffer *buffer, bool store,
                        uint32_t window) {
   uint32_t vector = tg_kind_flits(e->b.m, kind, tg_lanes(e->b.m)), row = vector * e->vectors;
+  if (store && e->plan->out_take) row = e->out_flits;
   s->kind[0] = kind;
   s->store[0] = store;
   tg_set_operand(s->at.base, buffer, false);
@@ -415,7 +420,7 @@ static void fill_store(const void *user, int exit, uint32_t r, uint32_t col, tg_
   const tg_stream_kernel *plan = e->plan;
   int number = result_number(plan, exit);
   tg_fill_walk(store, walk_of(plan, number), e->entry[number], e->residue[number]);
-  set_rows(e, store, r * e->b.m->cols + col);
+  set_rows(e, store, r * e->b.m->cols + col, plan->out_take ? plan->out_take : moved(e));
   store->convert[0] = result_kind(plan, exit) == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
   if (e->run) {
     int64_t elements = (int64_t)e->chunk_rows * plan->take;

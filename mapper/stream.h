@@ -50,7 +50,8 @@ typedef struct tg_stream_kernel {
   int vector_kind[TG_STREAMS]; /* splat32: the vector is one number, for all elements */
   int64_t rows;                /* of the kernel */
   uint32_t take;               /* elements of a row block as loaded, a multiple of 2P */
-  uint32_t column_blocks;      /* row blocks of a row: 1, or columns / take rounded up */
+  uint32_t out_take; /* elements of a row as stored where they are not `take`; one block a row, one result */
+  uint32_t column_blocks; /* row blocks of a row: 1, or columns / take rounded up */
   uint32_t
       window[TG_STREAMS]; /* loads of an input a chunk: 1, or positions of a pooling window, repeated by j */
   int64_t window_step;    /* linear K index from one position to the next */

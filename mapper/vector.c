@@ -11,7 +11,7 @@ static uint32_t round_up(int64_t value, uint32_t unit) {
   return (uint32_t)((value + unit - 1) / unit * unit);
 }
 
-/* ---- softmax ---- */
+/* ---- softmax, and its logarithm ---- */
 
 tg_status tg_emit_softmax(tg_compile *c, const tg_kernel *kernel) {
   tg_value *in = tg_in(kernel->root, 0), *out = kernel->output;
@@ -40,13 +40,13 @@ tg_status tg_emit_softmax(tg_compile *c, const tg_kernel *kernel) {
 
   tg_mc code, *mc = &code;
   tg_mc_begin(mc, c->arena);
-  bool halves = plan.input_kind[0] == TG_STREAM_FP32;
+  bool halves = plan.input_kind[0] == TG_STREAM_FP32, logarithmic = kernel->root->op == TG_OP_LOG_SOFTMAX;
   tg_mc_accuracy accuracy = tg_out(kernel->root)->dtype == TG_F32 ? TG_MC_SINGLE : TG_MC_NARROW;
   tg_mc_ref partial[32] = {0}, zero = tg_mc_const(mc, 0.0f), lowest = tg_mc_bits(mc, 0xff800000u),
             top = tg_mc_new(mc);
   tg_mc_assign(mc, top, TG_ALU_mov, lowest, TG_MC_NONE, TG_MC_NONE);
   for (int i = 0; i < registers; i++) partial[i] = tg_mc_new(mc);
-  tg_row_sum_begin(mc, partial, registers, zero);
+  tg_row_begin(mc, partial, registers, zero);
 
   tg_mc_next_segment(mc); /* for each vector: the maximum */
   tg_mc_ref x = tg_mc_load(mc, 0, halves);
@@ -60,15 +60,17 @@ tg_status tg_emit_softmax(tg_compile *c, const tg_kernel *kernel) {
   tg_mc_ref e = tg_mc_exp_below_one(mc, tg_mc_alu(mc, TG_ALU_sub, tg_mc_load(mc, 0, halves), top, TG_MC_NONE),
                                     accuracy);
   tg_mc_ref sum = tg_mc_alu(mc, TG_ALU_add, partial[0], e, TG_MC_NONE);
-  tg_row_sum_add(mc, partial, registers, tg_mc_alu_imm(mc, TG_ALU_tail, sum, partial[0], 0));
+  tg_row_next(mc, partial, registers, tg_mc_alu_imm(mc, TG_ALU_tail, sum, partial[0], 0));
 
   tg_mc_next_segment(mc);
-  tg_mc_ref inverse = tg_mc_reciprocal_normal(mc, tg_row_sum_end(mc, partial, registers, lanes));
+  tg_mc_ref total = tg_row_end(mc, TG_ALU_add, partial, registers, lanes);
+  tg_mc_ref scale = logarithmic ? tg_mc_log(mc, total, accuracy) : tg_mc_reciprocal_normal(mc, total);
 
   tg_mc_next_segment(mc); /* for each vector: the result */
-  e = tg_mc_exp_below_one(mc, tg_mc_alu(mc, TG_ALU_sub, tg_mc_load(mc, 0, halves), top, TG_MC_NONE),
-                          accuracy);
-  tg_mc_ref y = tg_mc_alu(mc, TG_ALU_mul, e, inverse, TG_MC_NONE);
+  tg_mc_ref below = tg_mc_alu(mc, TG_ALU_sub, tg_mc_load(mc, 0, halves), top, TG_MC_NONE);
+  tg_mc_ref y = logarithmic
+                    ? tg_mc_alu(mc, TG_ALU_sub, below, scale, TG_MC_NONE)
+                    : tg_mc_alu(mc, TG_ALU_mul, tg_mc_exp_below_one(mc, below, accuracy), scale, TG_MC_NONE);
   y = tg_round_to(mc, tg_out(kernel->root)->dtype, y, !kernel->fused_count);
   if (kernel->fused_count) y = tg_emit_expression(mc, c, kernel, tg_out(kernel->root), y, NULL, 0);
   if (y == TG_MC_NONE) return TG_INVALID;

@@ -42,6 +42,8 @@ void tg_pass_lower_logic(tg_graph *graph) {
   TG_FOR_NODES_SAFE(graph, node)
   if (node->op == TG_OP_CAST && tg_out(node)->dtype == TG_BOOL) lower_cast(graph, node);
   convert_constants(graph);
+  for (int i = 0; i < graph->input_count; i++)
+    if (graph->inputs[i]->dtype == TG_BOOL) graph->inputs[i]->dtype = TG_BF16;
   TG_FOR_NODES(graph, node) {
     if (tg_out(node)->dtype != TG_BOOL) continue;
     tg_out(node)->dtype = TG_BF16;

@@ -247,6 +247,7 @@ void tg_pass_split_reduce(tg_graph *graph) {
     }
     tg_rewrite_replace(graph, node, tg_rewrite_reshape(graph, result, y->rank, sizes, node));
   }
+  tg_pass_sink_reshapes(graph);
   tg_pass_remove_dead(graph);
 }
 

@@ -104,3 +104,63 @@ void tg_pass_sink_transposes(tg_graph *graph) {
   }
   tg_pass_remove_dead(graph);
 }
+
+/* --- reshapes of what is reduced
+ * -------------------------------------------------------------------------------- */
+
+/* Elementwise, with numbers beside its one tensor. */
+static bool scales(const tg_node *node, const tg_value *tensor) {
+  if (!tg_op_is(node->op, TG_IS_ELEMENTWISE) || !tg_value_same_shape(tg_out(node), tensor)) return false;
+  for (int i = 0; i < node->input_count; i++) {
+    const tg_value *x = tg_in(node, i);
+    if (x != tensor && !(tg_is_constant(x) && tg_value_elements(x) == 1 && x->rank == 0)) return false;
+  }
+  return true;
+}
+
+/* Is the value a reduction, or computed from one by nodes that can join its kernel? */
+static bool comes_of_reduction(const tg_value *value) {
+  enum { MAX_HOPS = 16 };
+  const tg_node *node = value->producer;
+  for (int hops = 0; node && hops < MAX_HOPS; hops++) {
+    if (tg_op_is(node->op, TG_IS_REDUCE)) return true;
+    if (!tg_op_is(node->op, TG_IS_ELEMENTWISE) || !scales(node, tg_in(node, 0))) return false;
+    node = tg_in(node, 0)->producer;
+  }
+  return false;
+}
+
+static tg_value *reshaped_operand(const tg_node *node) {
+  for (int i = 0; i < node->input_count; i++) {
+    tg_value *x = tg_in(node, i);
+    if (x && x->producer && x->producer->op == TG_OP_RESHAPE) return x;
+  }
+  return NULL;
+}
+
+static bool serves_alone(const tg_value *value, const tg_node *node) {
+  if (value->output_count) return false;
+  for (const tg_use *use = value->uses; use; use = use->next)
+    if (use->node != node) return false;
+  return true;
+}
+
+/* f(Reshape(reduction)) to Reshape(f(reduction)), where the kernel that reduces can take f along. */
+void tg_pass_sink_reshapes(tg_graph *graph) {
+  TG_FOR_NODES_SAFE(graph, node) {
+    tg_value *moved = reshaped_operand(node), *y = tg_out(node);
+    if (!moved || !scales(node, moved) || !serves_alone(moved, node)) continue;
+    tg_value *x = tg_in(moved->producer, 0);
+    while (x->producer && x->producer->op == TG_OP_RESHAPE) x = tg_in(x->producer, 0);
+    if (!comes_of_reduction(x)) continue;
+    int64_t sizes[TG_MAX_RANK];
+    int rank = y->rank;
+    tg_value_sizes(y, sizes);
+    for (int i = 0; i < node->input_count; i++)
+      if (tg_in(node, i) == moved) tg_node_set_input(node, i, x);
+    tg_rewrite_infer(graph, node);
+    tg_value *result = tg_rewrite_reshape(graph, y, rank, sizes, node->next);
+    if (result != y) tg_value_replace_except(graph, y, result, result->producer);
+  }
+  tg_pass_remove_dead(graph);
+}

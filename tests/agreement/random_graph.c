@@ -40,10 +40,22 @@ static tg_value *operand(maker *m, const char *name, int rank, const int64_t *si
 
 /* One elementwise operator on x, its other operand of x's shape or broadcast along some dimensions. */
 static tg_value *elementwise(maker *m, tg_value *x, const char *name) {
-  static const tg_op unary[] = {TG_OP_RELU,       TG_OP_SIGMOID, TG_OP_TANH, TG_OP_NEG,       TG_OP_ABS,
-                                TG_OP_LEAKY_RELU, TG_OP_CLIP,    TG_OP_RELU, TG_OP_ERF,       TG_OP_GELU,
-                                TG_OP_EXP,        TG_OP_LOG,     TG_OP_SQRT, TG_OP_RECIPROCAL};
-  static const tg_op binary[] = {TG_OP_ADD, TG_OP_SUB, TG_OP_MUL, TG_OP_MAX, TG_OP_MIN, TG_OP_DIV};
+  static const tg_op unary[] = {TG_OP_RELU,       TG_OP_SIGMOID,
+                                TG_OP_TANH,       TG_OP_NEG,
+                                TG_OP_ABS,        TG_OP_LEAKY_RELU,
+                                TG_OP_CLIP,       TG_OP_RELU,
+                                TG_OP_ERF,        TG_OP_GELU,
+                                TG_OP_EXP,        TG_OP_LOG,
+                                TG_OP_SQRT,       TG_OP_RECIPROCAL,
+                                TG_OP_FLOOR,      TG_OP_CEIL,
+                                TG_OP_ROUND,      TG_OP_SIGN,
+                                TG_OP_ELU,        TG_OP_SELU,
+                                TG_OP_SOFTPLUS,   TG_OP_SOFTSIGN,
+                                TG_OP_MISH,       TG_OP_HARD_SIGMOID,
+                                TG_OP_HARD_SWISH, TG_OP_THRESHOLDED_RELU};
+  static const tg_op binary[] = {TG_OP_ADD, TG_OP_SUB, TG_OP_MUL,  TG_OP_MAX,
+                                 TG_OP_MIN, TG_OP_DIV, TG_OP_PRELU};
+  static const tg_op comparison[] = {TG_OP_LESS, TG_OP_LESS_OR_EQUAL, TG_OP_GREATER, TG_OP_EQUAL};
   if (tg_random_range(m->random, 0, 1))
     return tg_builder_unary(m->b, unary[tg_random_range(m->random, 0, sizeof unary / sizeof *unary - 1)],
                             name, x);
@@ -53,7 +65,11 @@ static tg_value *elementwise(maker *m, tg_value *x, const char *name) {
   for (int d = 0; d < x->rank; d++)
     if (tg_random_range(m->random, 0, 2) == 0) sizes[d] = 1;
   tg_value *other = operand(m, "operand", x->rank, sizes);
-  return tg_builder_binary(m->b, binary[tg_random_range(m->random, 0, 5)], name, x, other);
+  if (tg_random_range(m->random, 0, 3))
+    return tg_builder_binary(m->b, binary[tg_random_range(m->random, 0, 6)], name, x, other);
+  tg_value *is = tg_builder_binary(m->b, comparison[tg_random_range(m->random, 0, 3)], name, x, other);
+  if (tg_random_range(m->random, 0, 1)) is = tg_builder_unary(m->b, TG_OP_NOT, name, is);
+  return tg_builder_op(m->b, TG_OP_WHERE, name, (tg_value *[]){is, x, other}, 3);
 }
 
 /* A matrix (or one for each batch) of these sizes, perhaps stored the other way round, perhaps behind a Cast.
@@ -191,9 +207,31 @@ static tg_value *layer_normalization(maker *m) {
   return tg_builder_layer_normalization(m->b, "normalized", x, scale, bias, axis, 1e-5);
 }
 
+static tg_value *reduction(maker *m) {
+  static const tg_op ops[] = {TG_OP_REDUCE_SUM, TG_OP_REDUCE_MEAN, TG_OP_REDUCE_MAX,
+                              TG_OP_REDUCE_MIN, TG_OP_REDUCE_L2,   TG_OP_REDUCE_LOG_SUM_EXP};
+  int64_t sizes[] = {size(m->random, 4), size(m->random, 33), size(m->random, 37)}, axes[3];
+  int count = 0;
+  for (int d = 0; d < 3; d++)
+    if (tg_random_range(m->random, 0, 1)) axes[count++] = d;
+  tg_value *y =
+      tg_builder_unary(m->b, ops[tg_random_range(m->random, 0, 5)], "reduction", input(m, "x", 3, sizes));
+  if (!y) return NULL;
+  tg_attr_set_ints(tg_builder_graph(m->b), y->producer, TG_ATTR_AXES, axes, count);
+  tg_attr_set_int(y->producer, TG_ATTR_KEEPDIMS, tg_random_range(m->random, 0, 1));
+  return y;
+}
+
+static tg_value *softmax(maker *m) {
+  tg_value *x = input(m, "x", 2, (int64_t[]){size(m->random, 19), size(m->random, 70)});
+  return tg_builder_unary(m->b, tg_random_range(m->random, 0, 1) ? TG_OP_SOFTMAX : TG_OP_LOG_SOFTMAX,
+                          "softmax", x);
+}
+
 static tg_value *root(maker *m) {
-  switch (tg_random_range(m->random, 0, 13)) {
+  switch (tg_random_range(m->random, 0, 14)) {
   case 13: return pool_gradient(m);
+  case 14: return reduction(m);
   case 12:
   case 11: return conv_gradient(m);
   case 10: return layer_normalization(m);
@@ -205,9 +243,7 @@ static tg_value *root(maker *m) {
   case 5: return conv(m);
   case 6: return pool(m);
   case 7: return move(m);
-  case 8:
-    return tg_builder_softmax(m->b, "softmax",
-                              input(m, "x", 2, (int64_t[]){size(m->random, 19), size(m->random, 70)}), -1);
+  case 8: return softmax(m);
   default:
     return elementwise(
         m, input(m, "x", 3, (int64_t[]){size(m->random, 4), size(m->random, 9), size(m->random, 33)}),

@@ -207,6 +207,14 @@ static const refusal refusals[] = {
     {"Upsample", 10, NULL, 0, "node 0 (Upsample): the operator is not supported"},
     {"Resize", 13, "antialias", 1, "attribute \"antialias\" is not supported in opset 13"},
     {"ScatterAdd", 13, NULL, 0, "the operator is not supported"},
+    {"ReduceMax", 18, "axes", 1, "attribute \"axes\" is not supported in opset 18"},
+    {"ReduceMax", 17, "noop_with_empty_axes", 1, "\"noop_with_empty_axes\" is not supported in opset 17"},
+    {"ReduceSum", 13, "block", 1, "attribute \"block\" is not supported"},
+    {"Shape", 13, "start", 1, "attribute \"start\" is not supported in opset 13"},
+    {"ConstantOfShape", 9, "value", 1, "attribute \"value\" has the wrong type"},
+    {"ConstantOfShape", 9, NULL, 0, "node 0 (ConstantOfShape): shape is not constant"},
+    {"Not", 13, NULL, 0, "input 0 has element type f32, which is not supported here"},
+    {"Sin", 13, NULL, 0, "node 0 (Sin): the operator is not supported"},
     {"AveragePool", 13, "dilations", 1, "attribute \"dilations\" is not supported in opset 13"},
 };
 

@@ -119,6 +119,41 @@ static const hand_case cases[] = {
      {0.00390625f, 0.01171875f}, /* a tie to even down, a tie to even up */
      2,
      {1, 1.015625f}},
+    {"comparisons_are_false_of_nan",
+     "graph \"g\"\ninput %x: f32[3]\nconst %k: f32[] = [1]\nconst %yes: f32[] = [1]\nconst %no: f32[] = [0]\n"
+     "%l = Less(%x, %k) @0\n%g = GreaterOrEqual(%x, %k) @1\n%n = Not(%l) @2\n%o = Or(%l, %g) @3\n"
+     "%a = Where(%l, %yes, %no) @4\n%b = Where(%n, %yes, %no) @5\n%c = Where(%o, %yes, %no) @6\n"
+     "%y = Concat(%a, %b, %c) axis=0 @7\noutput \"y\" %y: none",
+     {0, 1, NAN},
+     9,
+     {1, 0, 0, 0, 1, 1, 1, 1, 0}},
+    {"reductions_over_axes",
+     "graph \"g\"\ninput %x: f32[2,3]\n%a = ReduceSum(%x) axes=[0] keepdims=0 @0\n"
+     "%b = ReduceMean(%x) axes=[-1] keepdims=0 @1\n%c = ReduceMax(%x) axes=[0,1] @2\n%d = Reshape(%c) "
+     "shape=[1] @3\n"
+     "%e = ReduceSumSquare(%x) keepdims=0 @4\n%f = Reshape(%e) shape=[1] @5\n"
+     "%y = Concat(%a, %b, %d, %f) axis=0 @6\noutput \"y\" %y: none",
+     {1, 2, 3, 4, 5, 9},
+     7,
+     {5, 7, 12, 2, 6, 9, 136}},
+    {"sums_and_products_of_nothing",
+     "graph \"g\"\ninput %x: f32[2,0]\n%a = ReduceSum(%x) axes=[1] @0\n%b = ReduceProd(%x) axes=[1] @1\n"
+     "%y = Concat(%a, %b) axis=0 @2\noutput \"y\" %y: none",
+     {0},
+     4,
+     {0, 0, 1, 1}},
+    {"log_sum_exp_of_infinities",
+     "graph \"g\"\ninput %x: f32[3,2]\n%y = ReduceLogSumExp(%x) axes=[1] @0\noutput \"y\" %y: none",
+     {-INFINITY, -INFINITY, INFINITY, 0, 1000, -INFINITY},
+     3,
+     {-INFINITY, INFINITY, 1000}},
+    {"roundings_to_integers",
+     "graph \"g\"\ninput %x: f32[3]\n%a = Round(%x) @0\n%b = Floor(%x) @1\n%c = Ceil(%x) @2\n%d = Sign(%x) "
+     "@3\n"
+     "%y = Concat(%a, %b, %c, %d) axis=0 @4\noutput \"y\" %y: none",
+     {2.5f, -1.25f, 0},
+     12,
+     {2, -1, 0, 2, -2, 0, 3, -1, 0, 1, -1, 0}},
     {"max_of_three_broadcasts",
      "graph \"g\"\ninput %x: f32[2,1]\nconst %a: f32[2] = [0, 5]\nconst %b: f32[] = [2]\n%y = Max(%x, %a, "
      "%b) @0\n"
@@ -234,4 +269,39 @@ TG_TEST(reference, recurrent_layers_of_either_layout_agree) {
     for (int e = 0; e < 100; e++) EXPECT(got[e] == 0);
     tg_arena_release(&arena);
   }
+}
+
+/* Partial i mod 32 takes element i: 2^24 in partial 0 loses each 1 that partial 0 is given, and no other. */
+TG_TEST(reference, rows_are_summed_by_32_partials) {
+  tg_arena arena = {0};
+  float x[64];
+  for (int i = 0; i < 64; i++) x[i] = 1;
+  x[0] = 16777216;
+  const float *inputs[] = {x};
+  const float *y = evaluate(&arena,
+                            "graph \"g\"\ninput %x: f32[1,64]\n%y = ReduceSum(%x) axes=[1] @0\n"
+                            "output \"y\" %y: none",
+                            inputs);
+  ASSERT(y);
+  EXPECT_EQ(y[0], 16777216.0f + 62);
+  tg_arena_release(&arena);
+}
+
+/* In ascending order every 1 is lost; blocks of two lose those of the first block only. */
+TG_TEST(reference, blocks_are_summed_in_ascending_order) {
+  tg_arena arena = {0};
+  static const float x[] = {16777216, 1, 1, 1, 1};
+  const float *inputs[] = {x};
+  for (int block = 2; block <= 8; block += 6) {
+    const char *text = tg_arena_printf(&arena,
+                                       "graph \"g\"\ninput %%x: f32[1,5,1]\n%%y = ReduceSum(%%x) axes=[1] "
+                                       "block=%d @0\noutput \"y\" %%y: none",
+                                       block);
+    const float *y = evaluate(&arena, text, inputs);
+    ASSERT(y);
+    EXPECT_EQ(y[0], 16777216.0f);
+    if (block == 2) EXPECT_EQ(y[1], 2.0f);
+    if (block == 2) EXPECT_EQ(y[2], 1.0f);
+  }
+  tg_arena_release(&arena);
 }

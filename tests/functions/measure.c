@@ -26,6 +26,32 @@ static double density(double x) { return 0.39894228040143268 * exp(-0.5 * x * x)
 static double gelu_gradient(double x) {
   return isinf(x) ? (x < 0 ? -0.0 : 1) : 0.5 * erfc(-x * M_SQRT1_2) + x * density(x);
 }
+static double elu(double x) { return x < 0 ? expm1(x) : x; }
+static double softplus(double x) { return isnan(x) ? x : fmax(x, 0) + log1p(exp(-fabs(x))); }
+static double softsign(double x) { return x / (1 + fabs(x)); }
+static double mish(double x) {
+  double e = exp(x), n = e * (e + 2);
+  return isinf(x) ? (x < 0 ? -0.0 : x) : x > 30 ? x : x * (n / (n + 2));
+}
+static double sign(double x) { return isnan(x) ? x : (x > 0) - (x < 0); }
+/* Powers by a few exponents; the microprogram takes the exponent as a number. */
+#define POWER(name, exponent)                                                                                \
+  static double pow_##name(double x) { return pow(x, (double)(exponent)); }                                  \
+  static tg_mc_ref power_##name(tg_mc *mc, tg_mc_ref x, tg_mc_accuracy accuracy) {                           \
+    return tg_mc_power(mc, x, exponent, accuracy);                                                           \
+  }                                                                                                          \
+  static void exact_pow_##name(void *to, const void *from) {                                                 \
+    mpfr_t y;                                                                                                \
+    mpfr_init2(y, BITS);                                                                                     \
+    mpfr_set_flt(y, exponent, MPFR_RNDN);                                                                    \
+    mpfr_pow(to, from, y, MPFR_RNDN);                                                                        \
+    mpfr_clear(y);                                                                                           \
+  }
+POWER(third, 1.0f / 3)
+POWER(minus_1_5, -1.5f)
+POWER(5, 5.0f)
+POWER(100_5, 100.5f)
+
 static double reciprocal(double x) { return 1 / x; }
 static double rsqrt(double x) { return 1 / sqrt(x); }
 
@@ -39,6 +65,15 @@ UNARY(exp, mpfr_exp(y, x, MPFR_RNDN))
 UNARY(log, mpfr_log(y, x, MPFR_RNDN))
 UNARY(tanh, mpfr_tanh(y, x, MPFR_RNDN))
 UNARY(erf, mpfr_erf(y, x, MPFR_RNDN))
+UNARY(elu, mpfr_sgn(x) < 0 ? mpfr_expm1(y, x, MPFR_RNDN) : mpfr_set(y, x, MPFR_RNDN))
+UNARY(softsign, (mpfr_abs(y, x, MPFR_RNDN), mpfr_add_ui(y, y, 1, MPFR_RNDN), mpfr_div(y, x, y, MPFR_RNDN)))
+UNARY(softplus, (mpfr_exp(y, x, MPFR_RNDN), mpfr_log1p(y, y, MPFR_RNDN)))
+UNARY(mish, (mpfr_exp(y, x, MPFR_RNDN), mpfr_log1p(y, y, MPFR_RNDN), mpfr_tanh(y, y, MPFR_RNDN),
+             mpfr_mul(y, y, x, MPFR_RNDN)))
+UNARY(sign, mpfr_set_si(y, mpfr_sgn(x), MPFR_RNDN))
+UNARY(floor, mpfr_floor(y, x))
+UNARY(ceil, mpfr_ceil(y, x))
+UNARY(round, mpfr_roundeven(y, x))
 static void exact_gelu(void *to, const void *from) {
   mpfr_ptr y = to;
   mpfr_srcptr x = from;
