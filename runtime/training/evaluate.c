@@ -128,12 +128,14 @@ static void tally_batch(const forward *f, const tg_array *labels, int64_t first,
   for (int64_t e = 0; e < count; e++)
     y[e] = tg_load_f32(f->dram->bytes + tensor->address, tg_storage_dtype(tensor->storage), (size_t)e);
   tg_array_gather(labels, rows, batch, f->run->label_rows);
-  for (int64_t i = 0; i < batch && first + i < labels->rows; i++) {
-    const float *row = y + i * (count / batch), *label = f->run->label_rows + i * labels->width;
+  int64_t each = tensor->dims[0] / batch; /* rows of the output that one of the data makes */
+  for (int64_t i = 0; i < batch * each && first + i / each < labels->rows; i++) {
+    int64_t size = count / batch / each, answers = labels->width / each;
+    const float *row = y + i * size, *label = f->run->label_rows + i * answers;
     if (t->plan.classes)
       tally_classes(sum, row, label, tensor->dims[1], inner, t->options.step.loss == TG_LOSS_CROSS_ENTROPY);
     else
-      tally_values(sum, t->options.step.loss, row, label, count / batch);
+      tally_values(sum, t->options.step.loss, row, label, size);
   }
   tg_arena_release(&scratch);
 }

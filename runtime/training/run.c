@@ -5,9 +5,9 @@
 #include <math.h>
 #include <string.h>
 
-static tg_status check_width(const tg_array *array, const tg_tensor_info *info, const char *what,
-                             tg_diag *diag) {
-  int64_t batch = info->rank ? info->dims[0] : 1, width = batch ? info->count / batch : 0;
+static tg_status check_width(const tg_array *array, int64_t batch, const tg_tensor_info *info,
+                             const char *what, tg_diag *diag) {
+  int64_t width = info->count / batch;
   if (array->width == width) return TG_OK;
   return tg_fail(diag, TG_INVALID, "%s: a row has %" PRId64 " elements, %s \"%s\" takes %" PRId64,
                  array->path, array->width, what, info->name, width);
@@ -21,15 +21,16 @@ tg_status tg_run_check(tg_training_run *run, tg_diag *diag) {
     if (!info->rank || info->dims[0] != run->batch)
       return tg_fail(diag, TG_INVALID, "input \"%s\" has %" PRId64 " rows where the batch has %" PRId64,
                      info->name, info->rank ? info->dims[0] : 0, run->batch);
-    if (check_width(&run->data[i], info, "input", diag)) return TG_INVALID;
+    if (check_width(&run->data[i], run->batch, info, "input", diag)) return TG_INVALID;
     if (run->data[i].rows != run->labels.rows)
       return tg_fail(diag, TG_INVALID, "%s has %" PRId64 " rows, %s %" PRId64, run->data[i].path,
                      run->data[i].rows, run->labels.path, run->labels.rows);
   }
-  if (!labels->rank || labels->dims[0] != run->batch)
+  /* A row of the data may make several that the loss reads: the tokens of a sequence. */
+  if (!labels->rank || labels->dims[0] % run->batch)
     return tg_fail(diag, TG_INVALID, "the loss reads %" PRId64 " rows where the batch has %" PRId64,
                    labels->rank ? labels->dims[0] : 1, run->batch);
-  if (check_width(&run->labels, labels, "the loss's", diag)) return TG_INVALID;
+  if (check_width(&run->labels, run->batch, labels, "the loss's", diag)) return TG_INVALID;
   int64_t classes = tg_trainer_classes(t);
   return classes ? tg_array_check_classes(&run->labels, classes, diag) : TG_OK;
 }
