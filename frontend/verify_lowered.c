@@ -12,9 +12,9 @@ static bool is_device_dtype(tg_dtype dtype) {
 static const char *wrong_reduction(const tg_node *node) {
   int count;
   const int64_t *axes = tg_attr_ints(node, TG_ATTR_AXES, &count);
-  bool blocks = tg_attr_int(node, TG_ATTR_BLOCK) > 0;
+  int rank = tg_in(node, 0)->rank;
   if (count != 1 || !tg_attr_int(node, TG_ATTR_KEEPDIMS)) return "it must reduce one dimension and keep it";
-  if (tg_in(node, 0)->rank != (blocks ? 3 : 2) || axes[0] != 1)
+  if (axes[0] != 1 || !(rank == 2 || (rank == 3 && tg_attr_int(node, TG_ATTR_BLOCK) > 0)))
     return "it must reduce the rows of a matrix, or blocks of the middle of three dimensions";
   return NULL;
 }

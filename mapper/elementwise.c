@@ -62,6 +62,12 @@ static bool is_row(const elementwise *e, int operand) {
   return last > 0 && e->space.strides[operand][last];
 }
 
+/* One number a row. */
+static bool is_column(const elementwise *e, int operand) {
+  return e->space.rank > 1 && !e->space.strides[operand][e->space.rank - 1] && !is_number(e, operand) &&
+         tg_stream_kind(e->values[operand]) == TG_STREAM_FP32;
+}
+
 static tg_stream_kernel plan_of(const elementwise *e) {
   tg_stream_kernel plan = {.output_kind = tg_result_kind(e->kernel->output), .more = e->kernel->more_count};
   for (int i = 0; i < plan.more; i++) plan.more_kind[i] = tg_result_kind(e->kernel->more[i]);
@@ -70,7 +76,8 @@ static tg_stream_kernel plan_of(const elementwise *e) {
     if (e->once[i])
       plan.vector_kind[plan.vectors++] = is_number(e, i) ? TG_STREAM_SPLAT32 : kind;
     else
-      plan.window[plan.inputs] = 1, plan.input_kind[plan.inputs++] = kind;
+      plan.window[plan.inputs] = 1,
+      plan.input_kind[plan.inputs++] = is_column(e, i) ? TG_STREAM_SPLAT32 : kind;
   }
   tg_choose_columns(e->c->m, &plan, tg_space_block(e->c->m, &e->space));
   return plan;
@@ -130,7 +137,8 @@ tg_status tg_emit_elementwise(tg_compile *c, const tg_kernel *kernel) {
   number_streams(&e);
   tg_operand_stream streams[TG_SPACE_OPERANDS];
   for (int i = 0; i < e.operands; i++)
-    streams[i] = (tg_operand_stream){e.values[i], e.stream[i], e.once[i] && is_number(&e, i)};
+    streams[i] =
+        (tg_operand_stream){e.values[i], e.stream[i], is_column(&e, i) || (e.once[i] && is_number(&e, i))};
   tg_mc_ref results[1 + TG_MORE_RESULTS];
   if (!tg_emit_results(&mc, c, kernel, streams, e.operands, results)) return TG_INVALID;
   for (int i = 0; i < tg_kernel_results(kernel); i++)

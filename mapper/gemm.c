@@ -91,7 +91,8 @@ static bool allocate(emission *e) {
   for (int x = 0; x < g->external_count && good; x++) {
     const tg_gemm_external *external = &g->externals[x];
     uint32_t rows = external->row_vector ? 1 : e->t.mr;
-    good = tg_build_buffer(&e->b, rows * tg_kind_flits(m, external->kind, e->t.nt), 2, &e->externals[x]);
+    uint32_t flits = tg_kind_flits(m, external->kind, tg_gemm_external_take(external, e->t.nt));
+    good = tg_build_buffer(&e->b, rows * flits, 2, &e->externals[x]);
     *(external->row_vector ? &e->vectors : &e->blocks) += 1;
   }
   return good;
@@ -272,10 +273,11 @@ static void load_externals(emission *e, tg_queue *queue, bool vectors, uint32_t 
     for (int d = 0; d < 3; d++) walk.radix[d] = g->out_radix[d], walk.stride[d] = external->stride[d];
     tg_fill_walk(load, &walk, e->external_base[x], e->external_rest[x]);
     load->rows[0] = vectors ? 1 : e->t.mr;
-    load->take[0] = e->t.nt;
-    load->k_first[0] = col_first(e, r, col);
-    load->k_delta[1] = col_delta(e);
-    load->convert[0] = external->kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
+    bool number = external->kind == TG_STREAM_SPLAT32;
+    load->take[0] = tg_gemm_external_take(external, e->t.nt);
+    load->k_first[0] = number ? 0 : col_first(e, r, col);
+    load->k_delta[1] = number ? 0 : col_delta(e);
+    load->convert[0] = number || external->kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
     if (vectors) continue;
     load->m_first[0] = (int64_t)row_index(e, r, col) * e->t.mt;
     load->m_delta[0] = rows_a_pass(e);

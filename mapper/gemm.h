@@ -22,6 +22,11 @@ typedef struct tg_gemm_external {
   const int64_t *offsets; /* elements, for each product */
 } tg_gemm_external;
 
+/* Elements of a row of `nt` that are loaded of it: of one number a row (splat32) that one. */
+static inline uint32_t tg_gemm_external_take(const tg_gemm_external *external, uint32_t nt) {
+  return external->kind == TG_STREAM_SPLAT32 ? 1 : nt;
+}
+
 /* Products C[m, n] = A[m, k] B[k, n] of one shape, one for each batch element or group. */
 typedef struct tg_gemm {
   const tg_node *node;

@@ -55,7 +55,7 @@ tg_status tg_gemm_pack_drain(emission *e, tg_vx_instr *out_microcode) {
   tg_mc_begin(&mc, c->arena);
   tg_operand_stream streams[TG_GEMM_EXTERNALS];
   for (int x = 0; x < g->external_count; x++)
-    streams[x] = (tg_operand_stream){g->externals[x].value, 1 + x, false};
+    streams[x] = (tg_operand_stream){g->externals[x].value, 1 + x, g->externals[x].kind == TG_STREAM_SPLAT32};
   tg_value *root = tg_out(e->kernel->root), *bias = tg_in(e->kernel->root, 2);
   tg_mc_ref sum = g->partials > 1 ? load_sum(&mc, e, finish_sum_stream(e)) : TG_MC_NONE;
   tg_mc_ref y = rounds_sums(e) ? sum : tg_mc_load(&mc, ACCUMULATOR, false);
@@ -124,6 +124,7 @@ static void set_externals(const emission *e, tg_vx_instr *vop, const step *step)
     place at = {.buffer = &e->externals[x], .turn = external->row_vector ? TG_TURN_OUTER : TG_TURN_EACH};
     tg_stream *s = tg_stream_of_mut(vop, 1 + x);
     set_stream(e, s, external->kind, &at, step);
+    if (external->kind == TG_STREAM_SPLAT32) s->row[1] = 1, s->row[2] = 0;
     if (external->row_vector) s->row[1] = 0;
   }
 }

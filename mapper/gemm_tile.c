@@ -81,7 +81,8 @@ static bool fits(const search *s, const tg_gemm_tiling *t) {
   }
   for (int e = 0; e < s->g->external_count; e++) {
     const tg_gemm_external *x = &s->g->externals[e];
-    uint64_t flits = (uint64_t)kind_flits(s, x->kind, t->nt) * (x->row_vector ? 1 : t->mr);
+    uint64_t flits =
+        (uint64_t)kind_flits(s, x->kind, tg_gemm_external_take(x, t->nt)) * (x->row_vector ? 1 : t->mr);
     if (flits > tg_pad_rows(m)) return false;
     banks += 2ull * tg_banks_for(m, (uint32_t)flits);
   }
@@ -147,8 +148,8 @@ static double estimate(const search *s, const tg_gemm_tiling *t) {
   double aux_west = 0, aux_north = 0;
   for (int e = 0; e < g->external_count; e++) {
     const tg_gemm_external *x = &g->externals[e];
-    double bytes = (double)t->nt * tg_value_bytes_each(x->value);
-    if (x->element_stride != 1) bytes *= 64.0 / tg_value_bytes_each(x->value); /* an atom an element */
+    double bytes = (double)tg_gemm_external_take(x, t->nt) * tg_value_bytes_each(x->value);
+    if (x->element_stride > 1) bytes *= 64.0 / tg_value_bytes_each(x->value); /* an atom an element */
     if (x->row_vector)
       aux_north += port_cycles(s, 1, bytes) * (t->split == TG_SPLIT_COLUMNS ? m->rows : 1);
     else

@@ -29,6 +29,12 @@ static float identity_of(const tg_node *node) {
   }
 }
 
+/* The bits of an identity in the format that is loaded. */
+static int64_t bits_as(float value, int kind) {
+  if (kind == TG_STREAM_BF16) return tg_f32_to_bf16(value);
+  return kind == TG_STREAM_FP16 ? tg_f32_to_f16(value) : (int64_t)tg_f32_bits(value);
+}
+
 /* The result to its format, through the fused nodes, to stream 1. */
 static tg_status finish(tg_compile *c, const tg_kernel *kernel, const tg_stream_kernel *plan, tg_mc *mc,
                         tg_mc_ref y) {
@@ -43,27 +49,39 @@ static tg_status finish(tg_compile *c, const tg_kernel *kernel, const tg_stream_
 
 /* ---- rows ---- */
 
+/* What lies behind the end of a row, where its last part is shorter, loads as what changes nothing. */
+static void fill_part(const void *user, int input, tg_agcu_instr *load) {
+  (void)input;
+  load->fill[0] = *(const int64_t *)user;
+}
+
+/* Rows of a matrix; with a block, rows of each so many elements of them. */
 static tg_status emit_rows(tg_compile *c, const tg_kernel *kernel) {
   const tg_node *node = kernel->root;
   const tg_value *in = tg_in(node, 0);
-  int lanes = (int)tg_lanes(c->m), registers = TG_ROW_PARTIALS / lanes;
-  int64_t rows = in->dims[0].size, columns = in->dims[1].size;
+  int lanes = (int)tg_lanes(c->m), registers = TG_ROW_PARTIALS / lanes, kind = tg_stream_kind(in);
+  int64_t size = in->dims[1].size, block = tg_attr_int(node, TG_ATTR_BLOCK), columns = block ? block : size,
+          parts = (size + columns - 1) / columns, rows = in->dims[0].size * parts,
+          fill = bits_as(identity_of(node), kind);
   tg_stream_kernel plan = {
       .inputs = 1,
       .window = {1},
-      .input_kind = {tg_stream_kind(in)},
+      .input_kind = {kind},
       .output_kind = tg_stream_kind(kernel->output),
       .whole_rows = true,
       .column_blocks = 1,
       .rows = rows,
       .take = (uint32_t)((columns + TG_ROW_PARTIALS - 1) / TG_ROW_PARTIALS * TG_ROW_PARTIALS),
       .out_take = (uint32_t)lanes,
-      .tail_n = (uint32_t)columns};
+      .tail_n = (uint32_t)columns,
+      .adjust_load = fill_part,
+      .user = &fill};
   plan.input[0] = (tg_walk_plan){.tensor = tg_place_of(c, in),
-                                 .radix = {1, 1, rows},
-                                 .stride = {0, 0, columns},
+                                 .radix = {1, in->dims[0].size, parts},
+                                 .stride = {0, size, columns},
                                  .element_stride = 1,
-                                 .columns = columns};
+                                 .columns = columns,
+                                 .linear_size = parts > 1 ? size : 0};
   plan.output = (tg_walk_plan){.tensor = tg_place_of(c, kernel->output),
                                .radix = {1, 1, rows},
                                .stride = {0, 0, 1},
@@ -105,12 +123,6 @@ static void walk_block(const void *user, int input, tg_agcu_instr *load) {
   load->y_inc[4] = 1;
   load->y_size[0] = b->size;
   load->fill[0] = b->fill;
-}
-
-/* The bits of an identity in the format that is loaded. */
-static int64_t bits_as(float value, int kind) {
-  if (kind == TG_STREAM_BF16) return tg_f32_to_bf16(value);
-  return kind == TG_STREAM_FP16 ? tg_f32_to_f16(value) : (int64_t)tg_f32_bits(value);
 }
 
 /* [A, M, N] as rows of a part of N each, which all tiles share. */
@@ -161,5 +173,5 @@ static tg_status emit_blocks(tg_compile *c, const tg_kernel *kernel) {
 }
 
 tg_status tg_emit_reduce(tg_compile *c, const tg_kernel *kernel) {
-  return tg_attr_int(kernel->root, TG_ATTR_BLOCK) ? emit_blocks(c, kernel) : emit_rows(c, kernel);
+  return tg_in(kernel->root, 0)->rank == 3 ? emit_blocks(c, kernel) : emit_rows(c, kernel);
 }

@@ -145,6 +145,15 @@ static uint32_t vector_elements(const tg_stream_kernel *plan, int v) {
   return plan->vector_kind[v] == TG_STREAM_SPLAT32 ? 1 : plan->take;
 }
 
+/* Elements of a row block of an input: one that is one number a row has nothing else. */
+static uint32_t input_take(const tg_stream_kernel *plan, int input) {
+  return plan->input_kind[input] == TG_STREAM_SPLAT32 ? 1 : plan->take;
+}
+
+static uint32_t input_flits(const tg_params *m, const tg_stream_kernel *plan, int input) {
+  return tg_kind_flits(m, plan->input_kind[input], input_take(plan, input));
+}
+
 /* Elements of a row block that are loaded and stored: no more than there are columns, since what lies beyond
  * costs a port as much as what counts. Whole rows are loaded with their zeros. */
 static uint32_t moved(const emission *e) {
@@ -180,7 +189,7 @@ static void cut_run(emission *e, uint32_t share, uint64_t room) {
   if (!plan->whole_rows || plan->out_take || !dense || plan->take != out->columns || flits > room) return;
   if ((uint64_t)plan->rows < (uint64_t)rows * tg_tiles(m)) return; /* more tiles are better than full ones */
   for (int i = 0; i < plan->inputs; i++)
-    if ((uint64_t)rows * tg_kind_flits(m, plan->input_kind[i], plan->take) * plan->window[i] > room) return;
+    if ((uint64_t)rows * input_flits(m, plan, i) * plan->window[i] > room) return;
   while (flits % piece) piece--;
   e->run = true;
   e->chunk_rows = rows;
@@ -216,7 +225,7 @@ static bool size_chunks(emission *e) {
   uint32_t banks = (m->banks - taken) / (2 * (uint32_t)(plan->inputs + 1 + plan->more));
   uint64_t room = (uint64_t)banks * tg_bank_rows(m);
   for (int i = 0; i < plan->inputs; i++) {
-    uint64_t flits = (uint64_t)tg_kind_flits(m, plan->input_kind[i], plan->take) * plan->window[i];
+    uint64_t flits = (uint64_t)input_flits(m, plan, i) * plan->window[i];
     if (flits > room) return false;
     limit = least(limit, room / flits);
   }
@@ -230,7 +239,7 @@ static bool size_chunks(emission *e) {
 static bool allocate(emission *e) {
   const tg_stream_kernel *plan = e->plan;
   for (int i = 0; i < plan->inputs; i++) {
-    uint32_t flits = tg_kind_flits(e->b.m, plan->input_kind[i], plan->take);
+    uint32_t flits = input_flits(e->b.m, plan, i);
     if (!tg_build_buffer(&e->b, e->chunk_rows * flits * plan->window[i], 2, &e->in[i])) return false;
   }
   for (int v = 0; v < plan->vectors; v++)
@@ -267,11 +276,13 @@ static tg_agcu_instr *push_load(const emission *e, int input, uint32_t r, uint32
   tg_instr *in = tg_build_push(&e->b, load_queue(e, r, col), TG_OP_agcu_load);
   tg_agcu_instr *load = &in->agcu;
   tg_fill_walk(load, &plan->input[input], e->entry[input], e->residue[input]);
-  set_rows(e, load, r * e->b.m->cols + col, moved(e));
-  load->convert[0] = plan->input_kind[input] == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
+  bool number = plan->input_kind[input] == TG_STREAM_SPLAT32;
+  set_rows(e, load, r * e->b.m->cols + col, number ? 1 : moved(e));
+  if (number) load->k_delta[1] = 0;
+  load->convert[0] = is_wide(plan->input_kind[input]) ? TG_CVT_32 : TG_CVT_16;
   tg_set_operand(load->dst_base, &e->in[input], !last_window);
   load->dst_inner[0] = 65535;
-  if (moved(e) < plan->take) {
+  if (moved(e) < plan->take && !number) {
     load->dst_inner[0] = tg_kind_flits(e->b.m, plan->input_kind[input], moved(e));
     load->dst_stride[0] = tg_kind_flits(e->b.m, plan->input_kind[input], plan->take);
   }
@@ -338,6 +349,10 @@ static void set_stream(const emission *e, tg_stream *s, int kind, const tg_buffe
   s->store[0] = store;
   tg_set_operand(s->at.base, buffer, false);
   s->banks[0] = buffer->banks;
+  if (kind == TG_STREAM_SPLAT32) {
+    s->row[e->plan->whole_rows ? 2 : 1] = 1;
+    return;
+  }
   s->row[1] = row;
   s->row[2] = e->plan->whole_rows ? row : vector;
   if (e->plan->whole_rows)

@@ -103,7 +103,7 @@ void tg_pass_lower_reduce(tg_graph *graph) {
 
 enum {
   MOST_OF_ROW = 2048, /* elements of a row that is reduced at once: every array has room for it */
-  LEAST_OF_ROW = 64,  /* worth cutting a longer row into */
+  ROW_UNIT = 32,      /* partial results of a row */
   MOST_OF_BLOCK = 64,
 };
 
@@ -168,24 +168,15 @@ static tg_value *reduce_columns(tg_graph *graph, tg_node *node, tg_value *x, int
   return x;
 }
 
-/* The largest divisor of a long row that is no longer than a row may be; 0: none worth it. */
-static int64_t row_within(int64_t size) {
-  for (int64_t part = MOST_OF_ROW; part >= LEAST_OF_ROW; part--)
-    if (size % part == 0) return part;
-  return 0;
-}
-
-/* [rows, size] over the last. */
+/* [rows, size] over the last; a long row in parts of about equal size, whole times the partial results. */
 static tg_value *reduce_rows(tg_graph *graph, tg_node *node, tg_value *x, int64_t rows, int64_t size) {
-  while (size > MOST_OF_ROW) {
-    int64_t part = row_within(size);
-    if (!part) return reduce_columns(graph, node, x, rows, size, 1);
-    int64_t shape[] = {rows * (size / part), part};
-    x = reduce_axis(graph, node, tg_rewrite_reshape(graph, x, 2, shape, node), 1, 0);
-    size /= part;
+  while (size > 1) {
+    int64_t parts = (size + MOST_OF_ROW - 1) / MOST_OF_ROW, each = (size + parts - 1) / parts,
+            block = parts > 1 ? (each + ROW_UNIT - 1) / ROW_UNIT * ROW_UNIT : 0, shape[] = {rows, size};
+    x = reduce_axis(graph, node, tg_rewrite_reshape(graph, x, 2, shape, node), 1, block);
+    size = block ? (size + block - 1) / block : 1;
   }
-  int64_t shape[] = {rows, size};
-  return size == 1 ? x : reduce_axis(graph, node, tg_rewrite_reshape(graph, x, 2, shape, node), 1, 0);
+  return x;
 }
 
 /* The last group that is reduced goes first: rows need no second pass over the tensor. */

@@ -131,8 +131,9 @@ static order order_of(const tg_node *node) {
   int count;
   const int64_t *axes = tg_attr_ints(node, TG_ATTR_AXES, &count);
   if (!block) return IN_DOUBLE; /* the array has no such operator */
-  if (block->i) return ASCENDING;
-  return count == 1 && axes[0] == tg_in(node, 0)->rank - 1 ? BY_PARTIALS : IN_DOUBLE;
+  int rank = tg_in(node, 0)->rank;
+  if (block->i) return rank == 2 ? BY_PARTIALS : ASCENDING; /* parts of rows; blocks of the middle */
+  return count == 1 && axes[0] == rank - 1 ? BY_PARTIALS : IN_DOUBLE;
 }
 
 static void reduce_integers(const tg_node *node, const void *input, const int64_t *offsets, int64_t count,
