@@ -42,8 +42,9 @@ void tg_frontend_defaults(tg_frontend_options *options);
  *   carry their constants. Max and Min have two inputs or more.
  * - comparisons, And, Or, Xor, Not give 0 or 1 in bf16; they and Where take what is not 0 for true.
  * - Softmax, LogSoftmax: over the last dimension, flatten=0.
- * - ReduceSum, ReduceMax, ReduceMin, ReduceProd, keepdims=1: over the last dimension of X[M,N] with block=0,
- * or over blocks of the middle dimension of X[A,M,N] with block > 0, the last of which may be shorter.
+ * - ReduceSum, ReduceMax, ReduceMin, ReduceProd, keepdims=1: over the last dimension of X[M,N], with
+ * block > 0 so many elements of a row to a result; or over blocks of the middle dimension of X[A,M,N] with
+ * block > 0, the last of which may be shorter.
  * - Transpose, Concat, Reshape, Cast.
  * - Slice: starts, steps explicit for all dimensions. Expand: of a tensor of the result's rank. Pad: mode
  *   constant, a frame around two dimensions at most, no crops.
