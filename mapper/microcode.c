@@ -216,7 +216,7 @@ static void append_to_tiles(const tg_mc *mc, tg_program *program, uint32_t secti
 /* Where everything goes. */
 typedef struct layout {
   life *lives; /* by virtual register */
-  int length[TG_SEGMENTS], words;
+  int length[2 * TG_SEGMENTS], words;
 } layout;
 
 static tg_status lay_out(tg_mc *mc, const tg_params *m, layout *out, tg_diag *diag) {
@@ -225,7 +225,7 @@ static tg_status lay_out(tg_mc *mc, const tg_params *m, layout *out, tg_diag *di
     return tg_fail(diag, TG_INVALID, "it needs more vector constants than there are");
   *out = (layout){.lives = TG_NEW_ARRAY(mc->arena, life, (size_t)mc->registers + 1)};
   int *ready = TG_NEW_ARRAY(mc->arena, int, (size_t)mc->registers + 1), globals = 0;
-  assert(mc->segment < TG_SEGMENTS);
+  assert(mc->segment < 2 * TG_SEGMENTS);
   note_lives(mc, out->lives);
   for (int q = 0; q <= mc->segment; q++) {
     memset(ready, 0, sizeof *ready * (size_t)(mc->registers + 1));
@@ -250,6 +250,14 @@ bool tg_mc_fits(tg_mc *mc, const tg_params *m) {
 }
 
 tg_status tg_mc_pack(tg_mc *mc, tg_program *program, uint32_t section, tg_vx_instr *vop, tg_diag *diag) {
+  tg_vx_instr both[2] = {*vop};
+  tg_status status = tg_mc_pack_two(mc, TG_SEGMENTS, program, section, both, diag);
+  *vop = both[0];
+  return status;
+}
+
+tg_status tg_mc_pack_two(tg_mc *mc, int split, tg_program *program, uint32_t section, tg_vx_instr vops[2],
+                         tg_diag *diag) {
   layout at;
   tg_status status = lay_out(mc, &program->params, &at, diag);
   if (status) return status;
@@ -259,8 +267,11 @@ tg_status tg_mc_pack(tg_mc *mc, tg_program *program, uint32_t section, tg_vx_ins
   for (int q = 0; q <= mc->segment; q++) {
     for (size_t i = 0; i < mc->count; i++)
       if (mc->ops[i].segment == q) write_op(&mc->ops[i], at.lives, &decoded[begin + mc->ops[i].word]);
-    vop->seg_begin[q] = begin;
-    vop->seg_len[q] = at.length[q];
+    tg_vx_instr *vop = &vops[q >= split];
+    int own = q < split ? q : q - split;
+    assert(own < TG_SEGMENTS);
+    vop->seg_begin[own] = begin;
+    vop->seg_len[own] = at.length[q];
     begin += at.length[q];
   }
   for (int w = 0; w < at.words; w++) words[w] = tg_ucode_encode(&decoded[w]);

@@ -3,6 +3,7 @@
 #include "mapper/expression.h"
 
 #include <assert.h>
+#include <string.h>
 
 enum { ROW_VECTORS = 4 };
 
@@ -36,8 +37,8 @@ void tg_fill_walk(tg_agcu_instr *in, const tg_walk_plan *walk, int entry, int64_
     in->y_org[0] = walk->y.origin;
     in->x_size[0] = walk->x.size;
     in->y_size[0] = walk->y.size;
-    in->fill[0] = walk->fill;
   }
+  in->fill[0] = walk->fill;
   if (walk->linear_size) { /* x is the position in the run */
     in->x_inc[2] = walk->columns;
     in->x_inc[5] = 1;
@@ -97,6 +98,7 @@ typedef struct emission {
   bool run; /* the chunk leaves as one run of elements, cut anywhere: its rows follow each other in DRAM */
   uint32_t loops[3]; /* chunks, column blocks, 1 */
   tg_buffer in[TG_STREAMS], vector[TG_STREAMS];
+  tg_buffer kept, number; /* what the VOP before leaves: rows, and a vector for each */
   tg_exit exits[1 + TG_MORE_RESULTS];
   int in_full, vectors_full, west_credit, north_credit;
   int entry[2 * TG_STREAMS + 1]; /* of the base table, by number of the walk */
@@ -186,6 +188,9 @@ static void cut_run(emission *e, uint32_t share, uint64_t room) {
   uint32_t rows = m->fma_latency, flits = rows * e->out_flits, piece = share < flits ? share : flits;
   bool dense =
       out->radix[0] == 1 && out->radix[1] == 1 && out->stride[2] == out->columns && out->element_stride == 1;
+  if (plan->first_segments &&
+      ((uint64_t)rows * tg_kind_flits(m, TG_STREAM_FP32, plan->take) > room || 2 * rows > tg_bank_rows(m)))
+    return;
   if (!plan->whole_rows || plan->out_take || !dense || plan->take != out->columns || flits > room) return;
   if ((uint64_t)plan->rows < (uint64_t)rows * tg_tiles(m)) return; /* more tiles are better than full ones */
   for (int i = 0; i < plan->inputs; i++)
@@ -221,9 +226,16 @@ static bool size_chunks(emission *e) {
   uint32_t taken = 0;
   for (int v = 0; v < plan->vectors; v++)
     taken += tg_banks_for(m, tg_kind_flits(m, plan->vector_kind[v], vector_elements(plan, v)));
+  bool keeps = plan->first_segments > 0;
+  taken += keeps; /* the vectors of rows: one bank */
   if (taken >= m->banks) return false;
-  uint32_t banks = (m->banks - taken) / (2 * (uint32_t)(plan->inputs + 1 + plan->more));
+  uint32_t banks = (m->banks - taken) / (2 * (uint32_t)(plan->inputs + 1 + plan->more) + keeps);
   uint64_t room = (uint64_t)banks * tg_bank_rows(m);
+  if (keeps) {
+    uint32_t flits = tg_kind_flits(m, TG_STREAM_FP32, plan->take);
+    if (flits > room || tg_bank_rows(m) < 2) return false;
+    limit = least(least(limit, room / flits), tg_bank_rows(m) / 2);
+  }
   for (int i = 0; i < plan->inputs; i++) {
     uint64_t flits = (uint64_t)input_flits(m, plan, i) * plan->window[i];
     if (flits > room) return false;
@@ -236,8 +248,17 @@ static bool size_chunks(emission *e) {
   return set_loops(e, limit);
 }
 
+bool tg_stream_kernel_fits(const tg_compile *c, const tg_stream_kernel *plan) {
+  emission e = {.plan = plan, .b.m = c->m};
+  return size_chunks(&e);
+}
+
 static bool allocate(emission *e) {
   const tg_stream_kernel *plan = e->plan;
+  uint32_t kept = e->chunk_rows * tg_kind_flits(e->b.m, TG_STREAM_FP32, plan->take);
+  if (plan->first_segments && (!tg_build_buffer(&e->b, kept, 1, &e->kept) ||
+                               !tg_build_buffer(&e->b, 2 * e->chunk_rows, 1, &e->number)))
+    return false;
   for (int i = 0; i < plan->inputs; i++) {
     uint32_t flits = input_flits(e->b.m, plan, i);
     if (!tg_build_buffer(&e->b, e->chunk_rows * flits * plan->window[i], 2, &e->in[i])) return false;
@@ -388,16 +409,34 @@ static void set_rounding(const emission *e, tg_vx_instr *vop, uint32_t r, uint32
   vop->sr_col_j[1] = plan->whole_rows ? lanes : 0;
 }
 
-static void emit_vop(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode, int repeat) {
+/* Vectors u, u + unroll .. of each row as stream first + u. */
+static void set_unrolled(const emission *e, tg_vx_instr *vop, int first, int kind, const tg_buffer *buffer,
+                         bool store, uint32_t window, int unroll) {
+  for (int u = 0; u < unroll; u++) {
+    tg_stream *s = tg_stream_of_mut(vop, first + u);
+    set_stream(e, s, kind, buffer, store, window);
+    if (unroll == 1) continue;
+    s->at.base[0] += u * s->j[1];
+    s->j[1] *= unroll;
+  }
+}
+
+static void set_number(const emission *e, tg_vx_instr *vop, int stream, bool store) {
+  tg_stream *s = tg_stream_of_mut(vop, stream);
+  s->kind[0] = TG_STREAM_FP32;
+  s->store[0] = store;
+  tg_set_operand(s->at.base, &e->number, false);
+  s->banks[0] = e->number.banks;
+  s->row[2] = tg_kind_flits(e->b.m, TG_STREAM_FP32, tg_lanes(e->b.m));
+}
+
+static tg_instr *push_vop(const emission *e, tg_queue *queue, const tg_vx_instr *microcode, int repeat,
+                          int unroll) {
   const tg_stream_kernel *plan = e->plan;
-  tg_queue *queue = &tg_build_tile(&e->b, r, col)->vx;
-  if (plan->vectors) tg_set_wait(tg_build_push(&e->b, queue, TG_OP_vx_sync), 0, e->vectors_full, false);
   tg_instr *in = tg_build_push(&e->b, queue, TG_OP_vx_vop);
   tg_vx_instr *vop = &in->vx;
-  for (int q = 0; q < TG_SEGMENTS; q++) {
-    vop->seg_begin[q] = microcode->seg_begin[q];
-    vop->seg_len[q] = microcode->seg_len[q];
-  }
+  memcpy(vop->seg_begin, microcode->seg_begin, sizeof vop->seg_begin);
+  memcpy(vop->seg_len, microcode->seg_len, sizeof vop->seg_len);
   vop->seg_repeat[0] = repeat;
   vop->rows[0] = plan->whole_rows ? e->chunk_rows : e->chunk_rows * e->vectors;
   vop->row_count[0] = 1;
@@ -408,24 +447,55 @@ static void emit_vop(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *m
   uint32_t window = 1;
   for (int i = 0; i < plan->inputs; i++)
     if (window < plan->window[i]) window = plan->window[i];
-  vop->j_count[1] = plan->whole_rows ? e->vectors : window;
+  vop->j_count[1] = plan->whole_rows ? e->vectors / (uint32_t)unroll : window;
   vop->tail_step[0] = tg_lanes(e->b.m);
   vop->tail_n[0] = plan->tail_n;
-  for (int i = 0; i < plan->inputs; i++)
-    set_stream(e, tg_stream_of_mut(vop, i), plan->input_kind[i], &e->in[i], false, plan->window[i]);
-  for (int v = 0; v < plan->vectors; v++) set_vector(e, tg_stream_of_mut(vop, plan->inputs + 1 + v), v);
+  return in;
+}
+
+/* Takes a chunk, and gives its place back. */
+static void take_chunk(const emission *e, tg_instr *in, uint32_t r, uint32_t col) {
   tg_set_wait(in, 0, e->in_full, false);
-  for (int x = 0; x <= plan->more; x++) {
-    set_stream(e, tg_stream_of_mut(vop, result_number(plan, x)), result_kind(plan, x), &e->exits[x].buffer,
-               true, 1);
-    if (result_kind(plan, x) == TG_STREAM_BF16SR) set_rounding(e, vop, r, col);
-    tg_set_wait(in, 1 + x, e->exits[x].out_free, false);
-    tg_set_post(in, 1 + x, TG_POST_LOCAL, 0, e->exits[x].out_full, false);
-  }
   if (loads_from_north(r, col))
     tg_set_post(in, 0, TG_POST_COL, 0, e->north_credit + (int)r + 1, false);
   else
     tg_set_post(in, 0, TG_POST_ROW, 0, e->west_credit + (int)col + 1, false);
+}
+
+static void emit_first_vop(const emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode) {
+  const tg_stream_kernel *plan = e->plan;
+  int unroll = plan->first_unroll;
+  tg_instr *in = push_vop(e, &tg_build_tile(&e->b, r, col)->vx, microcode, plan->first_repeat, unroll);
+  set_unrolled(e, &in->vx, 0, plan->input_kind[0], &e->in[0], false, 1, unroll);
+  set_unrolled(e, &in->vx, unroll, TG_STREAM_FP32, &e->kept, true, 1, unroll);
+  set_number(e, &in->vx, 2 * unroll, true);
+  take_chunk(e, in, r, col);
+}
+
+static void emit_vop(emission *e, uint32_t r, uint32_t col, const tg_vx_instr microcode[2], int repeat) {
+  const tg_stream_kernel *plan = e->plan;
+  bool second = plan->first_segments > 0;
+  int unroll = plan->unroll ? plan->unroll : 1;
+  tg_queue *queue = &tg_build_tile(&e->b, r, col)->vx;
+  if (plan->vectors) tg_set_wait(tg_build_push(&e->b, queue, TG_OP_vx_sync), 0, e->vectors_full, false);
+  if (second) emit_first_vop(e, r, col, &microcode[0]);
+  tg_instr *in = push_vop(e, queue, &microcode[second], repeat, unroll);
+  tg_vx_instr *vop = &in->vx;
+  if (second) {
+    set_unrolled(e, vop, 0, TG_STREAM_FP32, &e->kept, false, 1, unroll);
+    set_number(e, vop, 2 * unroll, false);
+  } else
+    take_chunk(e, in, r, col);
+  for (int i = 0; i < plan->inputs && !second; i++)
+    set_stream(e, tg_stream_of_mut(vop, i), plan->input_kind[i], &e->in[i], false, plan->window[i]);
+  for (int v = 0; v < plan->vectors; v++) set_vector(e, tg_stream_of_mut(vop, plan->inputs + 1 + v), v);
+  for (int x = 0; x <= plan->more; x++) {
+    int number = unroll > 1 ? unroll : result_number(plan, x);
+    set_unrolled(e, vop, number, result_kind(plan, x), &e->exits[x].buffer, true, 1, unroll);
+    if (result_kind(plan, x) == TG_STREAM_BF16SR) set_rounding(e, vop, r, col);
+    tg_set_wait(in, 1 + x, e->exits[x].out_free, false);
+    tg_set_post(in, 1 + x, TG_POST_LOCAL, 0, e->exits[x].out_full, false);
+  }
   tg_set_loops(in, e->loops);
   for (int l = 0; l < TG_LEVELS && plan->vectors; l++) in->common.loop_begin[l] = 1; /* behind the SYNC */
 }
@@ -477,8 +547,9 @@ tg_status tg_emit_stream_kernel(tg_compile *c, const tg_kernel *kernel, const tg
   if (plan->vectors) e.vectors_full = tg_tile_sem(&e.b, 0);
   e.west_credit = tg_west_credits(&e.b, 2);
   e.north_credit = tg_north_credits(&e.b, 2);
-  tg_vx_instr microcode = {0};
-  tg_status status = tg_mc_pack(mc, c->program, e.b.section, &microcode, c->diag);
+  tg_vx_instr microcode[2] = {0};
+  tg_status status = tg_mc_pack_two(mc, plan->first_segments ? plan->first_segments : TG_SEGMENTS, c->program,
+                                    e.b.section, microcode, c->diag);
   if (status) {
     tg_diag_prefix(c->diag, "%s", name);
     return status;
@@ -486,7 +557,7 @@ tg_status tg_emit_stream_kernel(tg_compile *c, const tg_kernel *kernel, const tg
   for (uint32_t r = 0; r < c->m->rows; r++)
     for (uint32_t col = 0; col < c->m->cols; col++) {
       emit_loads(&e, r, col);
-      emit_vop(&e, r, col, &microcode, repeat);
+      emit_vop(&e, r, col, microcode, repeat);
     }
   for (uint32_t a = 0; a < tg_agcus(c->m); a++) {
     tg_queue *queue = &tg_build_section(&e.b)->agcus[a].contexts[TG_CTX_LOAD];

@@ -23,9 +23,9 @@ typedef struct tg_walk_plan {
   int64_t element_stride; /* along a row */
   int64_t columns;        /* of a row; elements beyond are invalid */
   int64_t linear_size;    /* > 0: rows are slices of one run of so many elements, columns long; else 0 */
-  bool bounded;           /* x and y count, and what is not there loads as `fill`; then linear_size is 0 */
+  bool bounded;           /* x and y count, and what is not there is invalid; then linear_size is 0 */
   tg_coordinate x, y;
-  uint32_t fill; /* bits in the on-chip format */
+  uint32_t fill; /* what invalid elements load as: bits in the on-chip format */
 } tg_walk_plan;
 
 /* Fills the walk of an instruction: row r of the kernel is linear index r of the digits. Bases come from
@@ -58,6 +58,13 @@ typedef struct tg_stream_kernel {
   bool whole_rows; /* the VOP needs a row in one piece (softmax): columns repeat by j, else each vector is a
                       row of the VOP */
   uint32_t tail_n; /* elements of a row for TAIL */
+  int first_segments; /* > 0: a VOP before runs so many segments of the microcode. It reads the input, as
+                         `unroll` streams of every unroll-th vector, and leaves an FP32 row of the same size,
+                         as many streams, and an FP32 vector for each row: the last stream. The other VOP
+                         reads these instead of the input: streams after the output's. One input, whole rows.
+                       */
+  int first_repeat, first_unroll; /* of the VOP before: seg_repeat; 1 or 2 */
+  int unroll;                     /* of the VOP: 2 only after another one; 0 counts as 1 */
   void (*adjust_load)(const void *user, int input, tg_agcu_instr *load); /* or NULL */
   const void *user;
 } tg_stream_kernel;
@@ -66,6 +73,9 @@ typedef struct tg_stream_kernel {
  * stores, and one invocation. `repeat` is the VOP's seg_repeat. */
 tg_status tg_emit_stream_kernel(tg_compile *c, const tg_kernel *kernel, const tg_stream_kernel *plan,
                                 tg_mc *mc, int repeat);
+
+/* Do the plan's blocks fit the scratchpads and the way out? */
+bool tg_stream_kernel_fits(const tg_compile *c, const tg_stream_kernel *plan);
 
 /* Columns of a block: the whole row if its flits fit the way out and a few buffers, else a part. Sets take
  * and column_blocks from the plan's inputs and outputs. */

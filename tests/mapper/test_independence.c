@@ -18,6 +18,10 @@ static const model models[] = {
      "seeded(2, 0.3)\nconst %w2: f32[37,41] = seeded(3, 0.3)\n%h = Gemm(%x, %w1, %b1) @0\n%r = Tanh(%h) @1\n"
      "%o = MatMul(%r, %w2) @2\n%y = Softmax(%o) axis=-1 @3\noutput \"y\" %y: f32\n",
      TG_PRESET_MP0},
+    {"a_softmax_of_long_rows",
+     "graph \"g\"\ninput %x: f32[2,70]\ninput %w: f32[70,1800]\n%m = MatMul(%x, %w) @4\n"
+     "%y = Softmax(%m) axis=-1 @3\noutput \"y\" %y: f32\n",
+     TG_PRESET_MP0},
     {"a_long_k",
      "graph \"g\"\ninput %x: f32[5,600]\ninput %w: f32[600,19]\n%y = MatMul(%x, %w) @4\noutput \"y\" %y: "
      "f32\n",
