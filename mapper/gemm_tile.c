@@ -4,6 +4,7 @@
 #include "mapper/gemm.h"
 
 enum {
+  HOPS = 24,        /* cycles of credits, requests and lanes on the way of a chunk, roughly */
   SPLITS = 48,      /* ways to cut a dimension into equal passes */
   MOST_ROWS = 4096, /* of a block */
 };
@@ -136,6 +137,14 @@ static double drain_cycles(const search *s, const tg_gemm_tiling *t) {
   return rows * words;
 }
 
+/* A chunk's buffer is free when mx has read it; the next chunk but one is there a DRAM access later. Of short
+ * chunks, two in flight do not hide that. */
+static double chunk_period(const search *s, const tg_gemm_tiling *t, double mx, double load) {
+  double chunks = (double)t->passes_m * t->passes_n * t->chunks * t->parts;
+  double round_trip = s->m->dram_latency + load + 2 * tg_mx_stationary(s->m, s->g->format) + HOPS;
+  return chunks > 2 ? most(mx, (mx + round_trip) / 2) : mx;
+}
+
 static double estimate(const search *s, const tg_gemm_tiling *t) {
   const tg_params *m = s->m;
   const tg_gemm *g = s->g;
@@ -156,7 +165,7 @@ static double estimate(const search *s, const tg_gemm_tiling *t) {
       aux_west += port_cycles(s, t->mt, bytes) * m->cols;
   }
   double chunks = (double)t->chunks * t->parts, vector = drain_cycles(s, t);
-  double pass = most(chunks * chunk, vector);
+  double pass = most(chunks * chunk_period(s, t, chunk, most(each.a_west, each.b)), vector);
   pass = most(pass, chunks * each.a_west + s->west_exits * out + aux_west);
   pass = most(pass, chunks * (each.b + each.a_north) + s->north_exits * out + aux_north);
   double ends = 2 * m->dram_latency + most(each.a_west, each.b) + stationary * m->fma_latency;

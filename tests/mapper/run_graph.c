@@ -39,9 +39,9 @@ static bool close_enough(const void *got, const void *want, tg_dtype dtype, int6
                          double tolerance, const char *name, tg_diag *diag) {
   for (int64_t i = 0; i < elements; i++) {
     float a = tg_load_f32(got, dtype, (size_t)i), b = tg_load_f32(want, dtype, (size_t)i);
-    bool same = tolerance == 0
-                    ? tg_f32_bits(a) == tg_f32_bits(b) || (isnan(a) && isnan(b))
-                    : fabs((double)a - b) <= tolerance * (1 + fabs(b)) || (isnan(a) && isnan(b)) || a == b;
+    bool same = tolerance == 0 ? tg_f32_bits(a) == tg_f32_bits(b) || (isnan(a) && isnan(b))
+                               : fabs((double)a - b) <= tolerance * (1 + fabs((double)b)) ||
+                                     (isnan(a) && isnan(b)) || a == b;
     if (!same) {
       tg_fail(diag, TG_MISMATCH, "output %s[%lld] is %.9g, the reference has %.9g", name, (long long)i, a, b);
       return false;
