@@ -193,8 +193,8 @@ static void form_root(former *f, int kind, tg_node *node) {
   for (int i = 0; i < node->input_count; i++)
     if (tg_in(node, i))
       add_input(f, kernel,
-                kind == TG_KERNEL_GEMM && i < 2 ? tg_gemm_operand(f->c->stored, node, i).source
-                                                : tg_in(node, i));
+                tg_op_is(node->op, TG_IS_GEMM) && i < 2 ? tg_gemm_operand(f->c->stored, node, i).source
+                                                        : tg_in(node, i));
   set_output(f, f->c->kernel_count - 1, tg_out(node));
 }
 
@@ -303,8 +303,10 @@ static tg_status form_node(former *f, tg_node *node) {
         "node \"%s\": Pow runs on the array if its exponent is one finite number, known at compile time",
         node->name);
   switch (node->op) {
-  case TG_OP_MATMUL:
   case TG_OP_CONV:
+    form_root(f, tg_is_depthwise(c, node) ? TG_KERNEL_DEPTHWISE : TG_KERNEL_GEMM, node);
+    return TG_OK;
+  case TG_OP_MATMUL:
   case TG_OP_CONV_INPUT_GRADIENT:
   case TG_OP_CONV_WEIGHT_GRADIENT: form_root(f, TG_KERNEL_GEMM, node); return TG_OK;
   case TG_OP_REDUCE_SUM:

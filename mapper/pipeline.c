@@ -28,6 +28,7 @@ tg_status tg_emit_kernel(tg_compile *c, const tg_kernel *kernel) {
   case TG_KERNEL_NORMALIZATION: return tg_emit_normalization(c, kernel);
   case TG_KERNEL_REDUCE: return tg_emit_reduce(c, kernel);
   case TG_KERNEL_POOL: return tg_emit_pool(c, kernel);
+  case TG_KERNEL_DEPTHWISE: return tg_emit_depthwise(c, kernel);
   case TG_KERNEL_POOL_GRADIENT: return tg_emit_pool_gradient(c, kernel);
   case TG_KERNEL_MOVE: return tg_emit_move(c, kernel);
   }

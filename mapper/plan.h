@@ -16,6 +16,7 @@ typedef struct tg_kernel {
     TG_KERNEL_REDUCE,        /* root ReduceSum, ReduceMax, ReduceMin or ReduceProd */
     TG_KERNEL_POOL,
     TG_KERNEL_POOL_GRADIENT, /* root WindowGradient */
+    TG_KERNEL_DEPTHWISE,     /* root Conv with a channel a group */
     TG_KERNEL_MOVE,          /* root Transpose, or one input of a Concat, or a plain copy (root NULL) */
   } kind;
   tg_node *root;
@@ -84,6 +85,9 @@ tg_status tg_emit_normalization(tg_compile *c, const tg_kernel *kernel);
 tg_status tg_emit_reduce(tg_compile *c, const tg_kernel *kernel);
 tg_status tg_emit_pool(tg_compile *c, const tg_kernel *kernel);
 tg_status tg_emit_pool_gradient(tg_compile *c, const tg_kernel *kernel);
+/* Does the vector unit compute the Conv? It accumulates in FP32, and multiplies as exactly as mx. */
+bool tg_is_depthwise(const tg_compile *c, const tg_node *node);
+tg_status tg_emit_depthwise(tg_compile *c, const tg_kernel *kernel);
 tg_status tg_emit_move(tg_compile *c, const tg_kernel *kernel);
 
 /* Text naming a kernel's nodes, for sections and diagnostics. */

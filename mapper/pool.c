@@ -1,6 +1,7 @@
-/* Pooling and its gradients on the vector units: the walk that loads goes over the positions of windows, a
- * load each. */
+/* Windows on the vector units: pooling, depthwise convolution, and the gradients of pooling. The walk that
+ * loads goes over the positions of windows, a load each. */
 #include "mapper/expression.h"
+#include "mapper/operand.h"
 #include "mapper/reach.h"
 #include "mapper/stream.h"
 
@@ -13,11 +14,18 @@ typedef struct windows {
   int64_t rows[2]; /* of the kernel's output, by image row and column */
   int64_t taps[2], origin[2], tap_step[2], row_step[2];
   int64_t fill[TG_STREAMS];
-  int inputs; /* the first ones that are images of this kind */
+  int64_t weight_step[2]; /* elements from position to position of a depthwise convolution's weights */
+  int inputs;             /* the first ones that are images of this kind */
 } windows;
+
+enum { IMAGE, WEIGHTS, BIAS }; /* inputs of a depthwise convolution */
 
 static void walk_window(const void *user, int input, tg_agcu_instr *load) {
   const windows *w = user;
+  for (int d = 0; d < 2 && w->weight_step[1] && input == WEIGHTS; d++) {
+    load->k_radix[d] = w->taps[d];
+    load->stride[3 + d] = w->weight_step[d] * load->stride[5];
+  }
   if (input >= w->inputs) return;
   int64_t channels = w->image->dims[3].size, row = w->image->dims[2].size * channels,
           bytes = load->stride[5]; /* of an element */
@@ -38,13 +46,12 @@ static void walk_window(const void *user, int input, tg_agcu_instr *load) {
   load->fill[0] = w->fill[input];
 }
 
-/* Of an input that windows go over. */
-static tg_walk_plan window_walk(const tg_compile *c, const windows *w, const tg_value *image) {
-  int64_t channels = image->dims[3].size, row = image->dims[2].size * channels;
+/* Of an input that windows go over; its tensor is left open. */
+static tg_walk_plan window_walk(const windows *w) {
+  int64_t channels = w->image->dims[3].size, row = w->image->dims[2].size * channels;
   return (tg_walk_plan){
-      .tensor = tg_place_of(c, image),
-      .radix = {image->dims[0].size, w->rows[0], w->rows[1]},
-      .stride = {image->dims[1].size * row, w->row_step[0] * row, w->row_step[1] * channels},
+      .radix = {w->image->dims[0].size, w->rows[0], w->rows[1]},
+      .stride = {w->image->dims[1].size * row, w->row_step[0] * row, w->row_step[1] * channels},
       .element_stride = 1,
       .columns = channels};
 }
@@ -58,7 +65,8 @@ static void plan_windows(const tg_compile *c, const windows *w, const tg_node *n
   for (int i = 0; i < w->inputs; i++) {
     plan->window[i] = positions ? (uint32_t)positions : 1;
     plan->input_kind[i] = tg_stream_kind(tg_in(node, i));
-    plan->input[i] = window_walk(c, w, tg_in(node, i));
+    plan->input[i] = window_walk(w);
+    plan->input[i].tensor = tg_place_of(c, tg_in(node, i));
   }
   plan->rows = w->image->dims[0].size * w->rows[0] * w->rows[1];
 }
@@ -305,4 +313,72 @@ tg_status tg_emit_pool_gradient(tg_compile *c, const tg_kernel *kernel) {
       if (status) return status;
     }
   return TG_OK;
+}
+
+/* ---- depthwise convolution: chains of multiply-adds over the positions, a channel a lane ---- */
+
+/* Input `i` of the node as it lies in memory, before a Cast that happens on the way. */
+static tg_value *source_of(const tg_compile *c, const tg_node *node, int i) {
+  return i == BIAS ? tg_in(node, i) : tg_gemm_operand(c->stored, node, i).source;
+}
+
+static tg_mc_ref load_operand(tg_mc *mc, const tg_compile *c, const tg_node *node, int i) {
+  const tg_value *source = source_of(c, node, i);
+  tg_mc_ref value = tg_mc_load(mc, i, tg_stream_kind(source) == TG_STREAM_FP32);
+  return source->dtype == tg_in(node, i)->dtype ? value
+                                                : tg_round_to(mc, tg_in(node, i)->dtype, value, false);
+}
+
+static tg_mc_ref emit_chain(tg_mc *mc, const tg_compile *c, const tg_node *node) {
+  tg_mc_ref sum = tg_mc_new(mc);
+  tg_mc_assign(mc, sum, TG_ALU_mov, tg_mc_const(mc, 0.0f), TG_MC_NONE, TG_MC_NONE);
+  tg_mc_next_segment(mc);
+  tg_mc_ref x = load_operand(mc, c, node, IMAGE), w = load_operand(mc, c, node, WEIGHTS);
+  tg_mc_assign(mc, sum, TG_ALU_fma, x, w, sum);
+  tg_mc_next_segment(mc);
+  return tg_in(node, BIAS) ? tg_mc_alu(mc, TG_ALU_add, sum, load_operand(mc, c, node, BIAS), TG_MC_NONE)
+                           : sum;
+}
+
+tg_status tg_emit_depthwise(tg_compile *c, const tg_kernel *kernel) {
+  const tg_node *node = kernel->root;
+  windows w = forward_windows(node);
+  int64_t channels = w.image->dims[3].size, columns = w.rows[1] * channels;
+  w.weight_step[0] = w.taps[1] * channels;
+  w.weight_step[1] = channels;
+  tg_stream_kernel plan = {.inputs = tg_in(node, BIAS) ? 3 : 2,
+                           .output_kind = tg_result_kind(kernel->output),
+                           .rows = w.image->dims[0].size * w.rows[0] * w.rows[1],
+                           .window_step = channels,
+                           .adjust_load = walk_window,
+                           .user = &w};
+  for (int i = 0; i < plan.inputs; i++) {
+    plan.input[i] = window_walk(&w);
+    for (int d = 0; d < 3 && i != IMAGE; d++) plan.input[i].stride[d] = 0; /* the same for all rows */
+    plan.input[i].tensor = tg_place_of(c, source_of(c, node, i));
+    plan.input_kind[i] = tg_stream_kind(source_of(c, node, i));
+    plan.window[i] = i == BIAS ? 1 : (uint32_t)(w.taps[0] * w.taps[1]);
+  }
+  plan.output = window_walk(&w);
+  plan.output.tensor = tg_place_of(c, kernel->output);
+  plan.output.stride[0] = w.rows[0] * columns;
+  plan.output.stride[1] = columns;
+  plan.output.stride[2] = channels;
+  tg_choose_columns(c->m, &plan, channels);
+  tg_mc code, *mc = &code;
+  tg_mc_begin(mc, c->arena);
+  tg_mc_ref y = emit_chain(mc, c, node);
+  y = tg_round_to(mc, tg_out(node)->dtype, y, !kernel->fused_count);
+  if (kernel->fused_count) y = tg_emit_expression(mc, c, kernel, tg_out(node), y, NULL, 0);
+  if (y == TG_MC_NONE) return TG_INVALID;
+  tg_mc_store(mc, plan.inputs, plan.output_kind == TG_STREAM_FP32, y);
+  return tg_emit_stream_kernel(c, kernel, &plan, mc, 1 << 1);
+}
+
+bool tg_is_depthwise(const tg_compile *c, const tg_node *node) {
+  int64_t group = tg_attr_int(node, TG_ATTR_GROUP);
+  const int64_t *kernel = tg_attr_ints(node, TG_ATTR_KERNEL_SHAPE, NULL);
+  return node->op == TG_OP_CONV && !c->options.accum_bf16sr && group > 1 &&
+         group == tg_in(node, 0)->dims[3].size && group == tg_out(node)->dims[3].size &&
+         kernel[0] <= POSITIONS && kernel[0] * kernel[1] <= POSITIONS;
 }

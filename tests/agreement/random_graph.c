@@ -119,6 +119,8 @@ static tg_value *conv(maker *m) {
                       .group = group};
   int64_t cin = group * tg_random_range(r, 1, 5), cout = group * tg_random_range(r, 1, 9),
           extent = (kernel - 1) * window.dilation + 1;
+  if (tg_random_range(r, 0, 4) == 0)
+    window.group = group = (int)tg_random_range(r, 2, 20), cin = cout = group;
   tg_value *x = input(m, "x", 4,
                       (int64_t[]){tg_random_range(r, 1, 2), cin, extent + tg_random_range(r, 0, 6),
                                   extent + tg_random_range(r, 0, 6)});
