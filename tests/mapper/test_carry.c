@@ -59,6 +59,12 @@ static const struct example {
      "input %g: f32[8,3]\ninput %v: f32[8,3]\ninput %w: f32[8,3]\nconst %mu: f32[1] = [0.5]\n"
      "%s = Mul(%v, %mu) @0\n%v2 = Add(%s, %g) @1\n%w2 = Sub(%w, %v2) @2\n"
      "output \"v2\" %v2: f32 -> %v\noutput \"w2\" %w2: f32 -> %w\n"},
+    {"an update of a single element", 0,
+     "input %g: f32[1]\ninput %m: f32[1]\ninput %v: f32[1]\ninput %w: f32[1]\ninput %lr: f32[1]\n"
+     "input %c: f32[1]\nconst %b: f32[1] = [0.5]\n%m1 = Mul(%m, %b) @0\n%g1 = Mul(%g, %b) @1\n"
+     "%m2 = Add(%m1, %g1) @2\n%gg = Mul(%g, %g) @3\n%v1 = Mul(%v, %b) @4\n%v2 = Add(%v1, %gg) @5\n"
+     "%d = Mul(%v2, %c) @6\n%u = Mul(%m2, %lr) @7\n%q = Sub(%u, %d) @8\n%w2 = Sub(%w, %q) @9\n"
+     "output \"m2\" %m2: f32 -> %m\noutput \"v2\" %v2: f32 -> %v\noutput \"w2\" %w2: f32 -> %w\n"},
     {"a concatenation writes in parts", 0,
      "input %a: f32[3,4]\ninput %x: f32[3,2]\n%h = Mul(%x, %x) @0\n%c = Concat(%h, %h) axis=1 @1\n"
      "%s = Add(%c, %a) @2\n%d = Concat(%x, %h) axis=1 @3\noutput \"s\" %s: f32\noutput \"a2\" %d: f32 -> "

@@ -133,9 +133,3 @@ void make_digits(void) {
   write_model(&arena);
   tg_arena_release(&arena);
 }
-
-const char *missing_operator(void) {
-  make_digits();
-  const outcome *o = tegula("train mlp.onnx --data digits_x.npy --labels digits_y.npy --steps 1 -q");
-  return o->status == 2 && strstr(o->err, "does not run on the array yet") ? o->err : NULL;
-}

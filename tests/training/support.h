@@ -34,9 +34,6 @@ float *read_constant(tg_arena *arena, const char *model, const char *name, int64
 /* The whole file; *out_size bytes. NULL: there is none. */
 void *read_bytes(tg_arena *arena, const char *path, size_t *out_size);
 
-/* NULL, or the line that says which operator of the network's training step the array does not run yet. */
-const char *missing_operator(void);
-
 /* The repository's own data: 160 images of digits of 28 x 28 and their labels as rows of 784 numbers, in
  * digits_x.npy and digits_y.npy, and mlp.onnx, an untrained network for them, in the tests' folder. */
 void make_digits(void);

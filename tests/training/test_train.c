@@ -26,7 +26,6 @@ static void extra_files(void) {
 }
 
 TG_TEST(train, refusals_are_one_line_before_anything_runs) {
-  if (missing_operator()) SKIP(missing_operator());
   static const struct {
     const char *line, *says;
   } cases[] = {
@@ -72,7 +71,6 @@ static double number(const json_t *object, const char *key) {
 }
 
 TG_TEST(train, learns_the_digits_of_the_demo) {
-  if (missing_operator()) SKIP(missing_operator());
   tg_arena arena = {0};
   make_digits();
   const outcome *o =
@@ -111,7 +109,6 @@ TG_TEST(train, learns_the_digits_of_the_demo) {
 }
 
 TG_TEST(train, frozen_parameters_stay) {
-  if (missing_operator()) SKIP(missing_operator());
   tg_arena arena = {0};
   make_digits();
   EXPECT_EQ(tegula(DIGITS "--lr 0.1 --steps 3 --frozen '^w1$' --frozen '^b1$' --save frozen.onnx -q")->status,
@@ -140,7 +137,6 @@ static void expect_same(const char *a, const char *b, bool same) {
 /* One step as a program: all engines of the build, every bit and cycle. The trained bits do not depend on the
  * engine either. */
 TG_TEST(train, engines_agree) {
-  if (missing_operator()) SKIP(missing_operator());
   make_digits();
   EXPECT_EQ(tegula(DIGITS "--arch tiny --steps 1 --batch 4 -o step.tgb -q")->status, 0);
   const outcome *o = tegula("verify step.tgb --engines available");
@@ -154,7 +150,6 @@ TG_TEST(train, engines_agree) {
 }
 
 TG_TEST(train, checkpoints_hold_under_their_options_only) {
-  if (missing_operator()) SKIP(missing_operator());
   make_digits();
   shell("rm -rf ck");
   EXPECT_EQ(tegula(DIGITS "--steps 4 --batch 16 --checkpoint ck -q")->status, 0);
@@ -182,7 +177,6 @@ TG_TEST(train, checkpoints_hold_under_their_options_only) {
 
 /* Pixels so large that scaled gradients overflow: the steps are skipped whole. */
 TG_TEST(train, overflowing_steps_are_skipped) {
-  if (missing_operator()) SKIP(missing_operator());
   tg_arena arena = {0};
   int64_t count;
   make_digits();
@@ -210,7 +204,6 @@ TG_TEST(train, overflowing_steps_are_skipped) {
 
 /* FP16 products with the scale that PyTorch begins with: at most a few steps overflow. */
 TG_TEST(train, fp16_learns_under_a_loss_scale) {
-  if (missing_operator()) SKIP(missing_operator());
   make_digits();
   const outcome *o = tegula(DIGITS "--amp autocast --amp-dtype fp16 --loss-scale dynamic --lr 0.1 --steps 60 "
                                    "--shuffle 2 --json");
@@ -223,7 +216,6 @@ TG_TEST(train, fp16_learns_under_a_loss_scale) {
 }
 
 TG_TEST(train, every_policy_learns) {
-  if (missing_operator()) SKIP(missing_operator());
   static const char *const policies[] = {
       "--graphamp-preset mp1",
       "--graphamp-preset mp2",

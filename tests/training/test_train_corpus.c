@@ -82,7 +82,6 @@ static void check_accuracy(const char *report, double wanted) {
 
 static void check_case(const void *row) {
   const run_case *c = row;
-  if (missing_operator()) SKIP(missing_operator());
   tg_arena arena = {0};
   if (!recorded(&arena, c->folder, "model.onnx")) SKIP("the recorded training runs are not here");
   const outcome *o = train(&arena, c, "--steps 10 --save out.onnx --save-grads grads0 -q");
@@ -113,7 +112,6 @@ __attribute__((constructor)) static void register_cases(void) {
 
 /* MNIST's images are not recorded with its run: without them, only what does not depend on them. */
 TG_TEST(train_corpus, mnist_model_trains) {
-  if (missing_operator()) SKIP(missing_operator());
   tg_arena arena = {0};
   const char *model = recorded(&arena, "mnist_mlp_sgd", "model.onnx");
   if (!model) SKIP("the recorded training runs are not here");

@@ -97,13 +97,9 @@ static void killed_and_resumed(const char *more) {
   compare_files("part.npy", "whole.npy");
 }
 
-TG_TEST(train_kill, resumes_to_the_same_bits) {
-  if (missing_operator()) SKIP(missing_operator());
-  killed_and_resumed("");
-}
+TG_TEST(train_kill, resumes_to_the_same_bits) { killed_and_resumed(""); }
 
 TG_TEST(train_kill, also_with_rounding_and_loss_scale) {
-  if (missing_operator()) SKIP(missing_operator());
   killed_and_resumed("--graphamp-preset mp4 --param-rounding sr --loss-scale dynamic --lr-schedule cosine "
                      "--lr-warmup 5 --clip-norm 1");
 }
