@@ -217,6 +217,8 @@ tg_status tg_describe_gemm(tg_compile *c, const tg_kernel *kernel, int64_t phase
     describe_matmul(c, out);
   else
     tg_describe_conv(c, phase, out, &image);
+  /* A single column whose elements follow each other is a row: one run instead of an atom an element. */
+  if (out->n == 1 && out->b_k_stride[2] == 1) out->b_turned = true;
   return describe_fused(c, kernel, &image, out);
 }
 
