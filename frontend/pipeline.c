@@ -56,8 +56,10 @@ tg_status tg_frontend_lower(tg_graph *graph, const tg_frontend_options *options,
   tg_precision_clean(graph);
   after(&p, "clean_casts");
 
+  run(&p, "lower_integers");
   run(&p, "lower_sum");
   run(&p, "lower_logic");
+  run(&p, "lower_gather");
   run(&p, "lower_gemm");
   run(&p, "lower_shape");
   run(&p, "lower_pieces");

@@ -48,7 +48,7 @@ void tg_frontend_defaults(tg_frontend_options *options);
  * - Transpose, Concat, Reshape, Cast.
  * - Slice: starts, steps explicit for all dimensions. Expand: of a tensor of the result's rank. Pad: mode
  *   constant, a frame around two dimensions at most, no crops.
- * - Gather, ScatterAdd: indices are i32 or i64, constants or graph inputs.
+ * - Integers: graph inputs alone, read by Casts to f32.
  *
  * Operands of elementwise operators, Softmax and reductions may be of any of the formats, mixed, and differ
  * from the result's; so may an AveragePool's. */

@@ -60,7 +60,9 @@ static tg_status check_node(const tg_node *node, tg_diag *diag) {
     return tg_fail(diag, TG_INVALID, "node %" PRId64 " \"%s\" (%s): %s", node->id, node->name, op, wrong);
   for (int i = -1; i < node->input_count; i++) {
     const tg_value *value = i < 0 ? tg_out(node) : tg_in(node, i);
-    if (i >= 0 && i == tg_op_index_operand(node->op)) continue;
+    if (i == 0 && node->op == TG_OP_CAST && value->kind == TG_VALUE_INPUT &&
+        tg_dtype_is_integer(value->dtype))
+      continue; /* in memory it is the float already */
     if (value && !is_device_dtype(value->dtype))
       return tg_fail(diag, TG_INVALID,
                      "node \"%s\" (%s): tensor \"%s\" is %s, the array has f32, tf32, bf16 and f16",

@@ -281,9 +281,19 @@ static tg_status form_cast(former *f, tg_node *node) {
   return TG_OK;
 }
 
+/* Integers that arrive with a run lie in memory as the floats that the graph makes of them. */
+static bool reads_integers(const tg_node *node) {
+  return node->op == TG_OP_CAST && tg_in(node, 0)->kind == TG_VALUE_INPUT &&
+         tg_dtype_is_integer(tg_in(node, 0)->dtype) && tg_out(node)->dtype == TG_F32;
+}
+
 static tg_status form_node(former *f, tg_node *node) {
   tg_compile *c = f->c;
   tg_value *out = tg_out(node);
+  if (reads_integers(node)) {
+    c->places[out->index].root = tg_in(node, 0);
+    return TG_OK;
+  }
   if (!tg_dtype_is_float(out->dtype) || out->dtype == TG_F64)
     return tg_fail(c->diag, TG_INVALID, "node \"%s\": %s with a result of type %s does not run on the array",
                    node->name, tg_op_get(node->op)->name, tg_dtype_name(out->dtype));
@@ -333,10 +343,6 @@ static tg_status form_node(former *f, tg_node *node) {
   case TG_OP_SLICE:
   case TG_OP_PAD:
   case TG_OP_EXPAND: form_move(f, node, 0); return TG_OK;
-  case TG_OP_GATHER:
-  case TG_OP_SCATTER_ADD:
-    return tg_fail(c->diag, TG_INVALID, "node \"%s\" (%s): not on the array yet", node->name,
-                   tg_op_get(node->op)->name);
   default: return form_elementwise(f, node);
   }
 }

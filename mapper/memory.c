@@ -84,7 +84,8 @@ static bool is_state(const tg_compile *c, int input) {
 static tg_status place_inputs(tg_compile *c) {
   for (int i = 0; i < c->graph->input_count; i++) {
     tg_value *value = c->graph->inputs[i];
-    if (!tg_dtype_is_float(value->dtype) || value->dtype == TG_F64)
+    bool runs = tg_dtype_is_float(value->dtype) || tg_dtype_is_integer(value->dtype);
+    if (!runs || value->dtype == TG_F64)
       return tg_fail(c->diag, TG_INVALID, "input \"%s\" of type %s does not run on the array", value->name,
                      tg_dtype_name(value->dtype));
     int index;

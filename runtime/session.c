@@ -1,9 +1,11 @@
 /* Loading, binding, compiling, running. */
 #include "runtime/session.h"
+#include "frontend/infer.h"
 #include "frontend/onnx/onnx.h"
 #include "frontend/pipeline.h"
 #include "mapper/mapper.h"
 #include "runtime/engines.h"
+#include "runtime/indices.h"
 #include "runtime/precision_options.h"
 #include "runtime/steady.h"
 #include "runtime/trace/watch.h"
@@ -61,18 +63,33 @@ void tg_session_adopt(tg_session *session, const char *precision) {
   describe_program(session);
 }
 
+/* Lowered graphs have no Gathers left: the model's own knows what its integers are. */
+static void find_rows(tg_session *s) {
+  tg_arena scratch = {0};
+  tg_diag ignored;
+  tg_graph *graph = tg_graph_clone(s->model, &scratch);
+  tg_graph_bind_rest(graph, 1);
+  if (!tg_graph_infer(graph, &ignored))
+    for (int i = 0; i < s->input_count; i++)
+      if (s->inputs[i].integer) s->inputs[i].rows = tg_index_rows(graph->inputs[i]);
+  tg_arena_release(&scratch);
+}
+
 static void describe_graph(tg_session *s) {
   const tg_graph *graph = s->fp32;
   make_room(s, graph->input_count, graph->output_count);
   int64_t sizes[TG_MAX_RANK];
   for (int i = 0; i < graph->input_count; i++) {
     tg_value_sizes(graph->inputs[i], sizes);
-    describe(s, &s->inputs[s->input_count++], graph->inputs[i]->name, graph->inputs[i]->rank, sizes);
+    tg_tensor_info *info = &s->inputs[s->input_count++];
+    describe(s, info, graph->inputs[i]->name, graph->inputs[i]->rank, sizes);
+    info->integer = tg_dtype_is_integer(graph->inputs[i]->dtype);
   }
   for (int i = 0; i < graph->output_count; i++) {
     tg_value_sizes(graph->outputs[i], sizes);
     describe(s, &s->outputs[s->output_count++], graph->output_names[i], graph->outputs[i]->rank, sizes);
   }
+  find_rows(s);
 }
 
 /* What cannot be read is left to the reader of models to refuse. */
@@ -268,6 +285,7 @@ tg_status tg_session_set_input(tg_session *session, const char *name, int rank, 
     if (info->rank != rank || (rank > 0 && memcmp(info->dims, dims, (size_t)rank * sizeof *dims)))
       return tg_fail(diag, TG_INVALID, "input \"%s\" has shape %s, given is %s", name,
                      shape_text(wanted, info->rank, info->dims), shape_text(given, rank, dims));
+    if (info->integer && tg_indices_check(name, data, info->count, info->rows, diag)) return TG_INVALID;
     session->input_data[i] = TG_NEW_ARRAY(&session->arena, float, (size_t)info->count);
     memcpy(session->input_data[i], data, (size_t)info->count * sizeof *data);
     return TG_OK;
@@ -279,7 +297,11 @@ void tg_session_random_inputs(tg_session *session, uint64_t seed) {
   for (int i = 0; i < session->input_count; i++) {
     if (session->input_data[i]) continue;
     session->input_data[i] = TG_NEW_ARRAY(&session->arena, float, (size_t)session->inputs[i].count);
-    tg_seeded_fill(session->input_data[i], TG_F32, session->inputs[i].count, seed + (uint64_t)i, 1);
+    const tg_tensor_info *info = &session->inputs[i];
+    if (info->integer)
+      tg_indices_random(session->input_data[i], info->count, info->rows, seed + (uint64_t)i);
+    else
+      tg_seeded_fill(session->input_data[i], TG_F32, info->count, seed + (uint64_t)i, 1);
   }
 }
 

@@ -28,6 +28,8 @@ typedef struct tg_tensor_info {
   int rank;
   int64_t dims[TG_TENSOR_MAX_RANK];
   int64_t count; /* elements */
+  bool integer;  /* of a model's input: an integer type, given as floats here */
+  int64_t rows;  /* ... and it numbers rows of a table of so many (an embedding); 0: not so */
 } tg_tensor_info;
 
 /* One line of a compilation, without a newline. */
@@ -101,10 +103,12 @@ int tg_session_output_count(const tg_session *session);
 const tg_tensor_info *tg_session_input(const tg_session *session, int index);
 const tg_tensor_info *tg_session_output(const tg_session *session, int index);
 
-/* Copies `data`. TG_INVALID: there is no such input, or its shape differs. */
+/* Copies `data`. TG_INVALID: there is no such input, its shape differs, or a row number is not whole or
+ * outside the rows that there are (of a session loaded from a program this is not known: such a row reads
+ * zeros). */
 tg_status tg_session_set_input(tg_session *session, const char *name, int rank, const int64_t *dims,
                                const float *data, tg_diag *diag);
-/* Values uniform in [-1, 1) for every input not set. */
+/* Values uniform in [-1, 1), or row numbers, for every input not set. */
 void tg_session_random_inputs(tg_session *session, uint64_t seed);
 
 /* Runs the program once. TG_INVALID: an input is not set, or the engine cannot run this program. TG_FAULT:

@@ -88,6 +88,7 @@ const tg_zoo_entry tg_zoo[] = {
     {"mlp", "784-256-128-10 with ReLU and softmax", build_mlp},
     {"lenet", "LeNet-5 with ReLU and maximum pooling on 28 x 28 images", build_lenet},
     {"attention", "multi-head self-attention of a transformer layer", tg_zoo_attention},
+    {"bert-base", "BERT on token ids: embeddings and layers, without a head", tg_zoo_bert_base},
     {"bert-layer", "a transformer layer of BERT: attention, feed-forward network, normalisation",
      tg_zoo_bert_layer},
     {"bert-mlm", "that layer with BERT's masked-language-model head: scores of a vocabulary for each token",

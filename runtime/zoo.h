@@ -5,8 +5,8 @@
 #include "frontend/graph.h"
 
 typedef struct tg_zoo_options {
-  int64_t m, n, k;                              /* gemm */
-  int64_t seq, hidden, heads, size, vocabulary; /* of transformers and images; 0: as published */
+  int64_t m, n, k;                                      /* gemm */
+  int64_t seq, hidden, heads, size, vocabulary, layers; /* of transformers and images; 0: as published */
   bool constant_b;
   int64_t batch; /* 0: left open */
   uint64_t seed;

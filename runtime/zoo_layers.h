@@ -35,6 +35,8 @@ tg_status tg_zoo_attention(tg_arena *arena, const tg_zoo_options *options, tg_gr
                            tg_diag *diag);
 tg_status tg_zoo_bert_layer(tg_arena *arena, const tg_zoo_options *options, tg_graph **out_graph,
                             tg_diag *diag);
+tg_status tg_zoo_bert_base(tg_arena *arena, const tg_zoo_options *options, tg_graph **out_graph,
+                           tg_diag *diag);
 tg_status tg_zoo_bert_mlm(tg_arena *arena, const tg_zoo_options *options, tg_graph **out_graph,
                           tg_diag *diag);
 

@@ -115,3 +115,33 @@ tg_status tg_zoo_bert_mlm(tg_arena *arena, const tg_zoo_options *given, tg_graph
   tg_builder_output(z.builder, "logits", language_head(&z, bert_layer(&z, x, o), o));
   return tg_builder_finish(z.builder, out_graph, diag);
 }
+
+/* Vectors of words and of positions added and normalised: token ids [N, seq] to [N, seq, hidden]. */
+static tg_value *embedding(tg_zoo_model *z, const tg_zoo_options *o) {
+  tg_builder *b = z->builder;
+  tg_dim dims[] = {{o->batch ? o->batch : -1, o->batch ? NULL : "N"}, {o->seq, NULL}};
+  tg_value *ids = tg_builder_open_input(b, "ids", TG_I64, 2, dims);
+  tg_value *words =
+      tg_builder_seeded(b, "words", TG_F32, 2, (int64_t[]){o->vocabulary, o->hidden}, z->seed++, 1);
+  tg_value *positions =
+      tg_builder_seeded(b, "positions", TG_F32, 2, (int64_t[]){o->seq, o->hidden}, z->seed++, 1);
+  tg_value *x = tg_builder_binary(b, TG_OP_GATHER, "embedding", words, ids);
+  return normalised(z, "embedding.norm", tg_builder_binary(b, TG_OP_ADD, "embedding.sum", x, positions),
+                    o->hidden);
+}
+
+tg_status tg_zoo_bert_base(tg_arena *arena, const tg_zoo_options *given, tg_graph **out_graph,
+                           tg_diag *diag) {
+  const tg_zoo_options sizes = with_sizes(given), *o = &sizes;
+  int64_t layers = o->layers ? o->layers : 12, of_layer = 12 * o->hidden * o->hidden;
+  if (check_attention(o, "bert-base", diag)) return TG_INVALID;
+  if (o->vocabulary > MOST_SCORE_WEIGHTS / o->hidden || layers > MOST_SCORE_WEIGHTS / of_layer)
+    return tg_fail(diag, TG_INVALID,
+                   "bert-base: %" PRId64 " layers or a vocabulary of %" PRId64 " are too many", layers,
+                   o->vocabulary);
+  tg_zoo_model z = tg_zoo_begin(arena, "bert-base", o);
+  tg_value *x = embedding(&z, o);
+  for (int64_t i = 0; i < layers; i++) x = bert_layer(&z, x, o);
+  tg_builder_output(z.builder, "y", x);
+  return tg_builder_finish(z.builder, out_graph, diag);
+}

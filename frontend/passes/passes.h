@@ -22,7 +22,9 @@ void tg_pass_absorb_casts(tg_graph *graph);   /* casts into the operators around
 void tg_pass_lower_batch_normalization(tg_graph *graph); /* into the convolution before, or Mul and Add */
 void tg_pass_lower_gemm(tg_graph *graph);  /* Gemm to MatMul, Mul, Add; ReducePartials; vectors to matrices */
 void tg_pass_lower_shape(tg_graph *graph); /* Flatten, Squeeze, Unsqueeze to Reshape */
-void tg_pass_lower_pieces(tg_graph *graph); /* Split to Slices; DepthToSpace, SpaceToDepth to a Transpose */
+void tg_pass_lower_integers(tg_graph *graph); /* integers that arrive with a run to fp32 */
+void tg_pass_lower_gather(tg_graph *graph);   /* Gather, ScatterAdd to Slices or a product */
+void tg_pass_lower_pieces(tg_graph *graph);   /* Split to Slices; DepthToSpace, SpaceToDepth to a Transpose */
 void tg_pass_lower_repeats(
     tg_graph *graph); /* Tile, Resize to Expand; Pad's edge and reflect to Concat, its crops to Slice */
 void tg_pass_lower_layer_normalization(tg_graph *graph); /* over the last axis */

@@ -21,7 +21,8 @@ static const struct {
     PASS(lower_logic),         PASS(lower_reduce),
     PASS(split_reduce),        PASS(lower_sum),
     PASS(lower_pool_gradient), PASS(lower_pieces),
-    PASS(lower_repeats),
+    PASS(lower_repeats),       PASS(lower_integers),
+    PASS(lower_gather),
 };
 
 tg_pass *tg_pass_find(const char *name) {

@@ -32,12 +32,14 @@ void tg_reference_scatter_add(const tg_node *node, const void *const *inputs, vo
   const tg_value *x = tg_in(node, 0), *indices = tg_in(node, 1), *updates = tg_in(node, 2);
   int64_t size = x->dims[0].size, count = tg_value_elements(indices), total = tg_value_elements(x),
           row = tg_value_elements_between(x, 1, x->rank);
-  float *sum = tg_reference_widen(x, inputs[0]);
+  float *data = tg_reference_widen(x, inputs[0]), *sum = calloc((size_t)total + 1, sizeof *sum);
+  if (!sum) tg_die("out of memory");
   for (int64_t i = 0; i < count; i++) {
     int64_t to = index_at(indices, inputs[1], i, size);
     for (int64_t e = 0; to >= 0 && e < row; e++)
       sum[to * row + e] += tg_load_f32(inputs[2], updates->dtype, (size_t)(i * row + e));
   }
-  for (int64_t e = 0; e < total; e++) tg_store_f32(output, tg_out(node)->dtype, (size_t)e, sum[e]);
+  for (int64_t e = 0; e < total; e++) tg_store_f32(output, tg_out(node)->dtype, (size_t)e, data[e] + sum[e]);
+  free(data);
   free(sum);
 }

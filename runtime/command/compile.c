@@ -110,6 +110,7 @@ tg_status tg_command_zoo(tg_context *context) {
                             .heads = (int64_t)tg_option_number(o, TG_OPT_HEADS, 0),
                             .size = (int64_t)tg_option_number(o, TG_OPT_SIZE, 0),
                             .vocabulary = (int64_t)tg_option_number(o, TG_OPT_VOCABULARY, 0),
+                            .layers = (int64_t)tg_option_number(o, TG_OPT_LAYERS, 0),
                             .constant_b = tg_given(o, TG_OPT_CONSTANT_B),
                             .batch = (int64_t)tg_option_number(o, TG_OPT_BATCH, 0),
                             .seed = tg_option_number(o, TG_OPT_SEED, 1)};

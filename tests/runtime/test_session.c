@@ -48,6 +48,7 @@ TG_TEST(session, every_model_of_the_zoo_runs_and_equals_the_cpu) {
                                                   .heads = 3,
                                                   .size = 33,
                                                   .vocabulary = 43,
+                                                  .layers = 2,
                                                   .seed = 3});
     ASSERT(!tg_session_load(path, &session, &diag));
     ASSERT(!tg_session_compile(session, &tiny, &diag));
@@ -306,4 +307,46 @@ TG_TEST(compare, measures_by_hand) {
   EXPECT(e.max_abs == 0 && e.max_rel == 0 && e.rms == 0 && e.cosine == 1);
   EXPECT(isinf(tg_compare(bad, reference, 4).max_abs));
   EXPECT(tg_compare(infinite, infinite, 2).max_abs == 0);
+}
+
+/* y[n] = table[ids[n]], the table 0 1, 2 3, .. */
+static tg_session *lookup(tg_arena *arena) {
+  tg_builder *b = tg_builder_create(arena, "lookup");
+  tg_graph *graph;
+  tg_diag diag = {""};
+  tg_session *session;
+  float table[10];
+  const char *path = tg_arena_printf(arena, "%s/lookup.onnx", tg_test_dir());
+  for (int i = 0; i < 10; i++) table[i] = (float)i;
+  tg_value *rows = tg_builder_constant(b, "table", TG_F32, 2, (int64_t[]){5, 2}, table);
+  tg_value *ids = tg_builder_input(b, "ids", TG_I64, 1, (int64_t[]){3});
+  tg_builder_output(b, "y", tg_builder_binary(b, TG_OP_GATHER, "lookup", rows, ids));
+  if (tg_builder_finish(b, &graph, &diag) || tg_onnx_write(path, graph, &diag) ||
+      tg_session_load(path, &session, &diag) || tg_session_compile(session, &tiny, &diag)) {
+    tg_test_fail(__FILE__, __LINE__, "%s", diag.message);
+    abort();
+  }
+  return session;
+}
+
+TG_TEST(session, row_numbers_select_rows_and_are_checked) {
+  tg_arena arena = {0};
+  tg_diag diag = {""};
+  tg_session *session = lookup(&arena);
+  EXPECT(tg_session_input(session, 0)->integer);
+  EXPECT_EQ(tg_session_input(session, 0)->rows, 5);
+  EXPECT_EQ(tg_session_set_input(session, "ids", 1, (int64_t[]){3}, (float[]){0, 5, 1}, &diag), TG_INVALID);
+  EXPECT_STR(diag.message, "input \"ids\": element 1 is 5, outside [-5, 5)");
+  diag.message[0] = 0;
+  EXPECT_EQ(tg_session_set_input(session, "ids", 1, (int64_t[]){3}, (float[]){0, 0, -6}, &diag), TG_INVALID);
+  diag.message[0] = 0;
+  EXPECT_EQ(tg_session_set_input(session, "ids", 1, (int64_t[]){3}, (float[]){0, 0.5f, 1}, &diag),
+            TG_INVALID);
+  EXPECT_STR(diag.message, "input \"ids\": element 1 is 0.5, not a whole number");
+  ASSERT(!tg_session_set_input(session, "ids", 1, (int64_t[]){3}, (float[]){4, -5, -1}, &diag));
+  ASSERT(!tg_session_run(session, &(tg_session_run_options){.engine = "systemc"}, &diag));
+  const float *y = tg_session_output_data(session, 0), want[] = {8, 9, 0, 1, 8, 9};
+  for (int i = 0; i < 6; i++) EXPECT(y[i] == want[i]);
+  tg_session_close(session);
+  tg_arena_release(&arena);
 }

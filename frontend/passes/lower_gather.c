@@ -1,0 +1,217 @@
+/* Rows by their numbers. Constant numbers are Slices; numbers that arrive with a run are compared with all
+ * rows' numbers, and the rows are a product with what is 1 at the row meant and 0 elsewhere: exact, since the
+ * chain of a product adds nothing but zeros to the row. Integers of the graph become fp32 on the way, exact
+ * below 2^24. */
+#include "frontend/passes/passes.h"
+#include "frontend/passes/rewrite.h"
+
+enum { MOST_SLICES = 64 };
+
+/* ---- integers */
+
+static bool keeps_integers(tg_op op) {
+  switch (op) {
+  case TG_OP_ADD:
+  case TG_OP_SUB:
+  case TG_OP_MUL:
+  case TG_OP_NEG:
+  case TG_OP_ABS:
+  case TG_OP_MAX:
+  case TG_OP_MIN:
+  case TG_OP_WHERE: return true;
+  default: return tg_op_is(op, TG_IS_MOVE | TG_IS_COMPARE);
+  }
+}
+
+static tg_value *as_float(tg_graph *graph, const tg_value *constant) {
+  int64_t sizes[TG_MAX_RANK], count = tg_value_elements(constant);
+  tg_value_sizes(constant, sizes);
+  tg_value *made = tg_graph_add_constant(graph, constant->name, TG_F32, constant->rank, sizes, NULL, false);
+  for (int64_t i = 0; i < count; i++)
+    tg_store_f32((void *)made->data, TG_F32, (size_t)i,
+                 (float)tg_load_i64(constant->data, constant->dtype, (size_t)i));
+  return made;
+}
+
+/* A node that some integers reach as floats computes with floats altogether. */
+static void follow(tg_graph *graph, tg_node *node) {
+  bool any = false;
+  int index = tg_op_index_operand(node->op);
+  for (int i = 0; i < node->input_count; i++)
+    any |= tg_in(node, i) && tg_in(node, i)->dtype == TG_F32 && i != index;
+  bool integers = tg_dtype_is_integer(tg_out(node)->dtype) || tg_op_is(node->op, TG_IS_COMPARE);
+  if (!any || !integers) return;
+  if (node->op == TG_OP_CAST) {
+    tg_attr_set_int(node, TG_ATTR_TO, TG_F32);
+  } else if (!keeps_integers(node->op)) {
+    return;
+  }
+  for (int i = 0; i < node->input_count; i++) {
+    const tg_value *x = tg_in(node, i);
+    if (i != index && tg_is_constant(x) && tg_dtype_is_integer(x->dtype))
+      tg_node_set_input(node, i, as_float(graph, x));
+  }
+  for (int i = 0; i < node->output_count; i++)
+    if (tg_dtype_is_integer(node->outputs[i]->dtype)) node->outputs[i]->dtype = TG_F32;
+}
+
+void tg_pass_lower_integers(tg_graph *graph) {
+  for (int i = 0; i < graph->input_count; i++) {
+    tg_value *input = graph->inputs[i];
+    if (!tg_dtype_is_integer(input->dtype) || !input->use_count) continue;
+    tg_value *cast = tg_rewrite_cast(graph, input, TG_F32, graph->first);
+    for (tg_use *use = input->uses, *next; use; use = next) {
+      next = use->next;
+      if (use->node != cast->producer) tg_node_set_input(use->node, use->input, cast);
+    }
+  }
+  TG_FOR_NODES(graph, node) follow(graph, node);
+}
+
+/* ---- constant numbers: runs of equal steps */
+
+static tg_value *slice_run(tg_graph *graph, tg_value *x, int64_t axis, int64_t start, int64_t count,
+                           int64_t step, tg_node *before) {
+  int64_t end = start + (count - 1) * step + (step > 0 ? 1 : -1);
+  if (end < 0) end = -x->dims[axis].size - 1;
+  tg_node *node = tg_graph_add_node(graph, TG_OP_SLICE, x->name, &x, 1, before, -1);
+  tg_attr_set_ints(graph, node, TG_ATTR_STARTS, &start, 1);
+  tg_attr_set_ints(graph, node, TG_ATTR_ENDS, &end, 1);
+  tg_attr_set_ints(graph, node, TG_ATTR_AXES, &axis, 1);
+  tg_attr_set_ints(graph, node, TG_ATTR_STEPS, &step, 1);
+  tg_rewrite_infer(graph, node);
+  return tg_out(node);
+}
+
+/* Elements of the longest run of equal steps, none of them 0, from element `at` on. */
+static int64_t run_length(const int64_t *index, int64_t count, int64_t at) {
+  int64_t length = count - at < 2 ? count - at : 2;
+  if (length == 2 && index[at + 1] == index[at]) return 1;
+  while (length >= 2 && at + length < count &&
+         index[at + length] - index[at + length - 1] == index[at + 1] - index[at])
+    length++;
+  return length;
+}
+
+/* The slices joined along the axis; NULL: there would be too many. */
+static tg_value *select_constant(tg_graph *graph, tg_node *node, const int64_t *index, int64_t count) {
+  int64_t axis = tg_attr_int(node, TG_ATTR_AXIS), length;
+  tg_value *parts[MOST_SLICES];
+  int runs = 0;
+  for (int64_t at = 0; at < count; at += run_length(index, count, at))
+    if (++runs > MOST_SLICES) return NULL;
+  runs = 0;
+  for (int64_t at = 0; at < count; at += length) {
+    length = run_length(index, count, at);
+    parts[runs++] = slice_run(graph, tg_in(node, 0), axis, index[at], length,
+                              length > 1 ? index[at + 1] - index[at] : 1, node);
+  }
+  if (runs == 1) return parts[0];
+  tg_node *concat = tg_graph_add_node(graph, TG_OP_CONCAT, node->name, parts, runs, node, -1);
+  tg_attr_set_int(concat, TG_ATTR_AXIS, axis);
+  tg_rewrite_infer(graph, concat);
+  return tg_out(concat);
+}
+
+static bool gather_constant(tg_graph *graph, tg_node *node) {
+  const tg_value *indices = tg_in(node, 1);
+  int64_t count = tg_value_elements(indices), sizes[TG_MAX_RANK],
+          size = tg_in(node, 0)->dims[tg_attr_int(node, TG_ATTR_AXIS)].size;
+  if (!tg_is_constant(indices) || indices->elided || !tg_dtype_is_integer(indices->dtype) || !count)
+    return false;
+  int64_t *index = TG_NEW_ARRAY(graph->arena, int64_t, (size_t)count);
+  for (int64_t i = 0; i < count; i++) {
+    index[i] = tg_load_i64(indices->data, indices->dtype, (size_t)i);
+    if (index[i] < 0) index[i] += size;
+  }
+  tg_value *selected = select_constant(graph, node, index, count);
+  if (!selected) return false;
+  tg_value_sizes(tg_out(node), sizes);
+  tg_rewrite_replace(graph, node, tg_rewrite_reshape(graph, selected, tg_out(node)->rank, sizes, node));
+  return true;
+}
+
+/* ---- numbers of a run */
+
+static tg_value *binary(tg_graph *graph, tg_op op, tg_value *a, tg_value *b, tg_dtype dtype,
+                        tg_node *before) {
+  return tg_out(tg_rewrite_node(graph, op, before->name, (tg_value *[]){a, b}, 2, dtype, before, -1));
+}
+
+static tg_value *unary(tg_graph *graph, tg_op op, tg_value *x, tg_dtype dtype, tg_node *before) {
+  return tg_out(tg_rewrite_node(graph, op, before->name, &x, 1, dtype, before, -1));
+}
+
+/* 1 where column v is the number of row n, else 0: [count, size]; of whole numbers that is max(1 - |n - v|,
+ * 0). Negative numbers count from the end. */
+static tg_value *one_hot(tg_graph *graph, tg_value *indices, int64_t size, tg_dtype dtype, tg_node *before) {
+  int64_t column[] = {tg_value_elements(indices), 1}, row[] = {size};
+  if (tg_dtype_is_integer(indices->dtype))
+    indices =
+        tg_is_constant(indices) ? as_float(graph, indices) : tg_rewrite_cast(graph, indices, TG_F32, before);
+  tg_value *ids = tg_rewrite_reshape(graph, indices, 2, column, before);
+  tg_value *numbers = tg_graph_add_constant(graph, "rows", TG_F32, 1, row, NULL, false);
+  for (int64_t i = 0; i < size; i++) ((float *)numbers->data)[i] = (float)i;
+  tg_value *one = tg_graph_add_scalar(graph, "one", TG_F32, 1),
+           *whole = tg_graph_add_scalar(graph, "rows", TG_F32, (double)size);
+  tg_value *negative = unary(graph, TG_OP_CLIP, unary(graph, TG_OP_NEG, ids, TG_F32, before), TG_F32, before);
+  tg_attr_set_float(negative->producer, TG_ATTR_MIN, 0);
+  tg_attr_set_float(negative->producer, TG_ATTR_MAX, 1);
+  ids = binary(graph, TG_OP_ADD, ids, binary(graph, TG_OP_MUL, negative, whole, TG_F32, before), TG_F32,
+               before);
+  tg_value *apart =
+      unary(graph, TG_OP_ABS, binary(graph, TG_OP_SUB, ids, numbers, TG_F32, before), TG_F32, before);
+  return unary(graph, TG_OP_RELU, binary(graph, TG_OP_SUB, one, apart, TG_F32, before), dtype, before);
+}
+
+/* The axis in front, the others as one: [size, rest]. */
+static tg_value *as_table(tg_graph *graph, tg_value *x, int axis, tg_node *before) {
+  int64_t perm[TG_MAX_RANK], size = x->dims[axis].size;
+  for (int d = 0; d < x->rank; d++) perm[d] = d == 0 ? axis : d <= axis ? d - 1 : d;
+  int64_t matrix[] = {size, tg_value_elements_between(x, 0, axis) *
+                                tg_value_elements_between(x, axis + 1, x->rank)};
+  return tg_rewrite_reshape(graph, tg_rewrite_transpose(graph, x, perm, before), 2, matrix, before);
+}
+
+static void gather(tg_graph *graph, tg_node *node) {
+  tg_value *x = tg_in(node, 0), *indices = tg_in(node, 1);
+  int axis = (int)tg_attr_int(node, TG_ATTR_AXIS), many = indices->rank, rank = 0;
+  tg_value *table = as_table(graph, x, axis, node);
+  tg_value *hot = one_hot(graph, indices, x->dims[axis].size, x->dtype, node);
+  tg_node *product = tg_rewrite_node(graph, TG_OP_MATMUL, node->name, (tg_value *[]){hot, table}, 2, x->dtype,
+                                     node, node->id);
+  product->rule = node->rule;
+  int64_t sizes[TG_MAX_RANK], perm[TG_MAX_RANK];
+  for (int d = 0; d < many; d++) sizes[rank++] = indices->dims[d].size;
+  for (int d = 0; d < x->rank; d++)
+    if (d != axis) sizes[rank++] = x->dims[d].size;
+  for (int d = 0; d < rank; d++) perm[d] = d < axis ? many + d : d < axis + many ? d - axis : d;
+  tg_value *rows = tg_rewrite_reshape(graph, tg_out(product), rank, sizes, node);
+  tg_rewrite_replace(graph, node, tg_rewrite_transpose(graph, rows, perm, node));
+}
+
+/* The transposed product: each row's chain adds the updates in their order. */
+static void scatter_add(tg_graph *graph, tg_node *node) {
+  tg_value *x = tg_in(node, 0), *updates = tg_in(node, 2);
+  int64_t size = x->dims[0].size, count = tg_value_elements(tg_in(node, 1)), sizes[TG_MAX_RANK];
+  int64_t matrix[] = {count, tg_value_elements_between(x, 1, x->rank)};
+  tg_value_sizes(x, sizes);
+  tg_value *hot = one_hot(graph, tg_in(node, 1), size, updates->dtype, node);
+  tg_value *turned = tg_rewrite_transpose(graph, hot, (int64_t[]){1, 0}, node);
+  tg_value *rows = tg_rewrite_reshape(graph, updates, 2, matrix, node);
+  tg_value *sum = binary(graph, TG_OP_MATMUL, turned, rows, TG_F32, node);
+  tg_value *operands[] = {x, tg_rewrite_reshape(graph, sum, x->rank, sizes, node)};
+  tg_node *add =
+      tg_rewrite_node(graph, TG_OP_ADD, node->name, operands, 2, tg_out(node)->dtype, node, node->id);
+  add->rule = node->rule;
+  tg_rewrite_replace(graph, node, tg_out(add));
+}
+
+void tg_pass_lower_gather(tg_graph *graph) {
+  TG_FOR_NODES_SAFE(graph, node) {
+    if (node->op == TG_OP_GATHER && !gather_constant(graph, node))
+      gather(graph, node);
+    else if (node->op == TG_OP_SCATTER_ADD)
+      scatter_add(graph, node);
+  }
+}

@@ -1,0 +1,19 @@
+/* Inputs that are row numbers: token ids and their like. */
+#ifndef TEGULA_RUNTIME_INDICES_H
+#define TEGULA_RUNTIME_INDICES_H
+
+#include "frontend/graph.h"
+
+/* Rows that input `value` of an inferred graph chooses among, by way of moves alone: the fewest of the
+ * Gathers and ScatterAdds that it numbers rows of. 0: it chooses none. */
+int64_t tg_index_rows(const tg_value *value);
+
+/* TG_INVALID, naming input and element: a number is not whole, or outside [-rows, rows). rows 0: any whole
+ * number.
+ */
+tg_status tg_indices_check(const char *input, const float *data, int64_t count, int64_t rows, tg_diag *diag);
+
+/* `count` numbers in [0, rows), a function of the seed. */
+void tg_indices_random(float *data, int64_t count, int64_t rows, uint64_t seed);
+
+#endif
