@@ -330,6 +330,7 @@ static tg_status infer_shape(tg_graph *graph, tg_node *node, tg_diag *diag) {
   case TG_OP_SIZE: return tg_infer_result(node, TG_I64, 0, NULL, diag);
   case TG_OP_CONSTANT_OF_SHAPE: return tg_infer_constant_of_shape(graph, node, diag);
   case TG_OP_RANGE: return tg_infer_range(graph, node, diag);
+  case TG_OP_EINSUM: return tg_infer_einsum(node, diag);
   case TG_OP_SPLIT: return tg_infer_split(graph, node, diag);
   case TG_OP_SLICE: return tg_infer_slice(graph, node, diag);
   case TG_OP_PAD: return tg_infer_pad(graph, node, diag);
@@ -431,6 +432,8 @@ tg_status tg_graph_infer(tg_graph *graph, tg_diag *diag) {
     if (tg_node_infer(graph, node, diag)) return TG_INVALID;
     if (tg_op_is(node->op, TG_IS_RECURRENT))
       tg_unroll_recurrent(graph, node);
+    else if (node->op == TG_OP_EINSUM)
+      tg_expand_einsum(graph, node);
     else
       fold_shape_arithmetic(graph, node);
   }

@@ -54,6 +54,9 @@ tg_status tg_infer_pad(tg_graph *graph, tg_node *node, tg_diag *diag);
 tg_status tg_infer_gather(tg_graph *graph, tg_node *node, tg_diag *diag);
 tg_status tg_infer_scatter_add(tg_graph *graph, tg_node *node, tg_diag *diag);
 
+/* Einsum; the second replaces such a node, inferred, by a transpose or a product. */
+tg_status tg_infer_einsum(tg_node *node, tg_diag *diag);
+void tg_expand_einsum(tg_graph *graph, tg_node *node);
 tg_status tg_infer_recurrent(tg_graph *graph, tg_node *node, tg_diag *diag); /* RNN, GRU, LSTM */
 /* Replaces such a node, inferred, by one product of all inputs and the operators of each step. */
 void tg_unroll_recurrent(tg_graph *graph, tg_node *node);

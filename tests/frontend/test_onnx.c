@@ -193,6 +193,7 @@ static const refusal refusals[] = {
     {"Cast", 13, NULL, 0, "attribute \"to\" is missing"},
     {"BatchNormalization", 6, NULL, 0, "inputs where 5 are needed"},
     {"Det", 13, NULL, 0, "node 0 (Det): the operator is not supported"},
+    {"Einsum", 13, NULL, 0, "operand 0 has rank 3, not that of \"\""},
     {"LSTM", 13, NULL, 0, "node 0 (LSTM): 1 inputs where 3 are needed"},
     {"ConvInputGradient", 13, NULL, 0, "the operator is not supported"},
     {"ReducePartials", 13, NULL, 0, "the operator is not supported"},
