@@ -124,7 +124,29 @@ def gather(x, e, w):
     return e[i][:, :3] * w[:, [4, 0, 4]]
 
 
+def gates(w, order):
+    parts = w.chunk(len(order))
+    return torch.cat([parts[i] for i in order])
+
+
+def recurrent(run, order):
+    """ONNX's stacks of weights, one of each direction, in PyTorch's order of gates; Y[steps, directions, batch, hidden]."""
+    def y(x, w, r, b, **state):
+        weights, directions, hidden = [], w.shape[0], r.shape[2]
+        for d in range(directions):
+            weights += [gates(t, order) for t in (w[d], r[d], *b[d].chunk(2))]
+        start = [state.get(s, torch.zeros(directions, x.shape[1], hidden, dtype=x.dtype)) for s in 'hc']
+        out = run(x, start, weights, directions == 2)[0]
+        return out.reshape(*out.shape[:2], directions, hidden).permute(0, 2, 1, 3)
+    return y
+
+
+lstm = recurrent(lambda x, s, w, both: torch.lstm(x, s, w, True, 1, 0, False, both, False), (0, 2, 3, 1))
+gru = recurrent(lambda x, s, w, both: torch.gru(x, s[0], w, True, 1, 0, False, both, False), (1, 0, 2))
+rnn = recurrent(lambda x, s, w, both: torch.rnn_tanh(x, s[0], w, True, 1, 0, False, both, False), (0,))
+
 FORMULAS = {
+    'lstm': lstm, 'gru': gru, 'rnn': rnn, 'einsum': lambda x, p: torch.einsum('bqd,dbk->kbq', x, p),
     'neg': unary(torch.neg), 'abs': unary(torch.abs), 'relu': unary(F.relu),
     'leaky_relu': unary(lambda u: F.leaky_relu(u, 0.2)), 'thresholded_relu': unary(lambda u: F.threshold(u, 0.5, 0)),
     'elu': unary(lambda u: F.elu(u, 0.7)), 'selu': unary(F.selu), 'celu': unary(lambda u: F.celu(u, 0.6)),
