@@ -150,7 +150,8 @@ static tg_status absorb_operands(tg_graph *graph, tg_node *node, tg_diag *diag) 
   case TG_OP_POW: return convert_exponent(graph, node);
   case TG_OP_GELU: return check_approximation(node, diag);
   case TG_OP_CELU:
-    return tg_attr_float(node, TG_ATTR_ALPHA) > 0 ? TG_OK : tg_fail(diag, TG_INVALID, "alpha is not positive");
+    return tg_attr_float(node, TG_ATTR_ALPHA) > 0 ? TG_OK
+                                                  : tg_fail(diag, TG_INVALID, "alpha is not positive");
   default: return TG_OK;
   }
 }
