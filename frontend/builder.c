@@ -58,13 +58,17 @@ tg_value *tg_builder_input(tg_builder *b, const char *name, tg_dtype dtype, int 
 tg_value *tg_builder_constant(tg_builder *b, const char *name, tg_dtype dtype, int rank, const int64_t *sizes,
                               const void *data) {
   if (!check_sizes(b, name, dtype, rank, sizes)) return NULL;
-  return tg_graph_add_constant(b->graph, name, dtype, rank, sizes, data, false);
+  tg_value *value = tg_graph_add_constant(b->graph, name, dtype, rank, sizes, data, false);
+  value->initializer = true;
+  return value;
 }
 
 tg_value *tg_builder_seeded(tg_builder *b, const char *name, tg_dtype dtype, int rank, const int64_t *sizes,
                             uint64_t seed, float scale) {
   if (!check_sizes(b, name, dtype, rank, sizes)) return NULL;
-  return tg_graph_add_seeded(b->graph, name, dtype, rank, sizes, seed, scale);
+  tg_value *value = tg_graph_add_seeded(b->graph, name, dtype, rank, sizes, seed, scale);
+  value->initializer = true;
+  return value;
 }
 
 tg_value *tg_builder_scalar(tg_builder *b, const char *name, tg_dtype dtype, double value) {

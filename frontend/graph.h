@@ -53,7 +53,8 @@ struct tg_value {
   tg_dtype dtype; /* TG_NONE until inferred; for a result, the dtype its producer rounds to */
   int rank;       /* -1 until inferred */
   tg_dim dims[TG_MAX_RANK];
-  bool literal;     /* constants: a number of the program (ONNX's Constant), never a parameter */
+  bool initializer; /* constants: given by the model as such, perhaps a parameter; others are numbers of the
+                       program: ONNX's Constant, or made by a pass */
   const void *data; /* constants: elements of dtype, 64-byte aligned if the graph copied them; else NULL */
   uint64_t seed;    /* constants: tg_seeded_fill(seed, seed_scale) made the data; 0: it did not */
   float seed_scale;

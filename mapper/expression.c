@@ -185,6 +185,7 @@ static tg_mc_ref emit_node(emitter *e, const tg_node *node, bool *out_exact) {
   case TG_OP_GELU:
     return strcmp(tg_attr_text(node, TG_ATTR_APPROXIMATE), "tanh") ? tg_mc_gelu(mc, x, accuracy)
                                                                    : tg_mc_gelu_tanh(mc, x, accuracy);
+  case TG_OP_GELU_DERIVATIVE: return tg_mc_gelu_gradient(mc, x, accuracy);
   case TG_OP_NEG:
     *out_exact = true;
     return tg_mc_alu(mc, TG_ALU_xor, x, tg_mc_bits(mc, 0x80000000u), TG_MC_NONE);

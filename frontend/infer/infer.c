@@ -377,7 +377,7 @@ static bool is_shape_arithmetic(const tg_node *node) {
     const tg_value *x = tg_in(node, i);
     if (!x) continue;
     if (!tg_is_constant(x) || x->elided || tg_value_elements(x) > SHAPE_ELEMENTS) return false;
-    if (tg_dtype_is_float(x->dtype) && x->rank && !x->literal) return false; /* perhaps a parameter */
+    if (tg_dtype_is_float(x->dtype) && x->rank && x->initializer) return false;
   }
   return true;
 }
@@ -391,7 +391,6 @@ static void fold_shape_arithmetic(tg_graph *graph, tg_node *node) {
   tg_value_sizes(result, sizes);
   tg_value *folded =
       tg_graph_add_constant(graph, result->name, result->dtype, result->rank, sizes, NULL, false);
-  folded->literal = true;
   void *data = (void *)folded->data;
   tg_reference_node(node, inputs, &data);
   const char *name = result->name;

@@ -39,6 +39,7 @@ static tg_status import_constants(tg_import *import, const Onnx__GraphProto *pro
     tg_value *value;
     if (tg_onnx_tensor(import->graph, proto->initializer[i], name, import->path, &value, import->diag))
       return TG_INVALID;
+    value->initializer = true;
     if (!tg_name_set_add(import->names, name, value))
       return tg_fail(import->diag, TG_INVALID, "tensor \"%s\" is defined twice", name);
   }

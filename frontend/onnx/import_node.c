@@ -95,7 +95,6 @@ static tg_status import_constant(tg_import *import, const Onnx__NodeProto *proto
   } else {
     return tg_fail(import->diag, TG_INVALID, "attribute \"%s\" is not supported", kind);
   }
-  value->literal = true;
   return define(import, name, value);
 }
 

@@ -24,6 +24,11 @@ static float gelu(float a, bool by_tanh) {
   return (float)(0.5 * x * erfc(-x * 0.70710678118654752));
 }
 
+static float gelu_derivative(float a) {
+  double x = (double)a, density = 0.39894228040143268 * exp(-0.5 * x * x);
+  return (float)(0.5 * erfc(-x * 0.70710678118654752) + (density > 0 ? x * density : 0));
+}
+
 static float apply(const tg_node *node, float a, float b) {
   switch (node->op) {
   case TG_OP_ADD:
@@ -42,6 +47,7 @@ static float apply(const tg_node *node, float a, float b) {
   case TG_OP_LOG: return (float)log((double)a);
   case TG_OP_ERF: return (float)erf((double)a);
   case TG_OP_GELU: return gelu(a, !strcmp(tg_attr_text(node, TG_ATTR_APPROXIMATE), "tanh"));
+  case TG_OP_GELU_DERIVATIVE: return gelu_derivative(a);
   case TG_OP_RECIPROCAL: return 1 / a;
   case TG_OP_POW: return (float)pow((double)a, (double)b);
   case TG_OP_LEAKY_RELU: return a < 0 ? (float)tg_attr_float(node, TG_ATTR_ALPHA) * a : a;

@@ -219,7 +219,9 @@ static bool parse_const(parser *p) {
     if (t.dims[i].symbol) return expected(p, "sizes");
     sizes[i] = t.dims[i].size;
   }
-  return parse_data(p, tg_graph_add_constant(p->graph, name, t.dtype, t.rank, sizes, NULL, false));
+  tg_value *value = tg_graph_add_constant(p->graph, name, t.dtype, t.rank, sizes, NULL, false);
+  value->initializer = true;
+  return parse_data(p, value);
 }
 
 static bool parse_ints(parser *p, tg_node *node, tg_attr_key key) {

@@ -145,7 +145,5 @@ void tg_gradient_gelu(tg_backward *w, const tg_node *node, tg_value *dy) {
     give_product(w, dy, gelu_tanh_slope(w, x));
     return;
   }
-  tg_value *half = tg_scaled(w, tg_unary(w, TG_OP_ERF, tg_scaled(w, x, M_SQRT1_2)), 0.5);
-  tg_value *density = bell(w, x, 0.5, 0.5 * M_2_SQRTPI * M_SQRT1_2);
-  give_product(w, dy, tg_add(w, tg_plus(w, half, 0.5), tg_mul(w, x, density)));
+  give_product(w, dy, tg_unary(w, TG_OP_GELU_DERIVATIVE, x));
 }

@@ -10,6 +10,12 @@ static void copy_window(tg_graph *graph, const tg_node *from, tg_node *to) {
   }
 }
 
+static void set_output_shape(tg_graph *graph, tg_node *node, const tg_value *x) {
+  int64_t sizes[TG_MAX_RANK];
+  tg_value_sizes(x, sizes);
+  tg_attr_set_ints(graph, node, TG_ATTR_OUTPUT_SHAPE, sizes + 2, x->rank - 2);
+}
+
 /* A node with the convolution's window, typed as a product with operands of one format is. */
 static tg_value *conv_gradient(tg_backward *w, const tg_node *conv, tg_op op, tg_value *a, tg_value *b) {
   tg_graph *graph = w->build.graph;
@@ -18,11 +24,7 @@ static tg_value *conv_gradient(tg_backward *w, const tg_node *conv, tg_op op, tg
   tg_node *node = tg_graph_add_node(graph, op, w->build.name, operands, 2, w->build.before, -1);
   copy_window(graph, conv, node);
   tg_attr_set_int(node, TG_ATTR_GROUP, tg_attr_int(conv, TG_ATTR_GROUP));
-  if (op == TG_OP_CONV_INPUT_GRADIENT) {
-    int64_t sizes[TG_MAX_RANK];
-    tg_value_sizes(tg_in(conv, 0), sizes);
-    tg_attr_set_ints(graph, node, TG_ATTR_OUTPUT_SHAPE, sizes + 2, tg_in(conv, 0)->rank - 2);
-  }
+  if (op == TG_OP_CONV_INPUT_GRADIENT) set_output_shape(graph, node, tg_in(conv, 0));
   return tg_build_finish(&w->build, node);
 }
 
@@ -34,6 +36,30 @@ void tg_gradient_conv(tg_backward *w, const tg_node *node, tg_value *dy) {
   if (!tg_backward_wants(w, 2)) return;
   tg_value *sum = tg_build_sum(&w->build, dy, ((1u << dy->rank) - 1) & ~2u);
   tg_backward_give(w, 2, tg_build_reshape_like(&w->build, sum, tg_in(node, 2)));
+}
+
+/* --- pools
+ * ------------------------------------------------------------------------------------------------------ */
+
+void tg_gradient_max_pool(tg_backward *w, const tg_node *node, tg_value *dy) {
+  tg_graph *graph = w->build.graph;
+  tg_value *operands[] = {tg_in(node, 0), dy};
+  tg_node *made =
+      tg_graph_add_node(graph, TG_OP_MAX_POOL_GRADIENT, w->build.name, operands, 2, w->build.before, -1);
+  copy_window(graph, node, made);
+  tg_attr_set_int(made, TG_ATTR_CEIL_MODE, tg_attr_int(node, TG_ATTR_CEIL_MODE));
+  tg_backward_give(w, 0, tg_build_finish(&w->build, made));
+}
+
+void tg_gradient_average_pool(tg_backward *w, const tg_node *node, tg_value *dy) {
+  tg_graph *graph = w->build.graph;
+  tg_node *made =
+      tg_graph_add_node(graph, TG_OP_AVERAGE_POOL_GRADIENT, w->build.name, &dy, 1, w->build.before, -1);
+  copy_window(graph, node, made);
+  set_output_shape(graph, made, tg_in(node, 0));
+  tg_attr_set_int(made, TG_ATTR_CEIL_MODE, tg_attr_int(node, TG_ATTR_CEIL_MODE));
+  tg_attr_set_int(made, TG_ATTR_COUNT_INCLUDE_PAD, tg_attr_int(node, TG_ATTR_COUNT_INCLUDE_PAD));
+  tg_backward_give(w, 0, tg_build_finish(&w->build, made));
 }
 
 static unsigned spatial_axes(const tg_value *x) { return ((1u << x->rank) - 1) & ~3u; }

@@ -97,9 +97,18 @@ static void drop_outputs(tg_graph *graph) {
   graph->output_count = 0;
 }
 
+/* Masks are added to scores, and hold numbers that no parameter has. */
+static bool is_mask(const tg_value *value) {
+  int64_t count = tg_value_elements(value);
+  for (int64_t i = 0; i < count; i++)
+    if (!(fabsf(tg_load_f32(value->data, value->dtype, (size_t)i)) < 1e4f)) return true;
+  return false;
+}
+
 static bool may_train(const tg_value *value) {
   return value->kind == TG_VALUE_CONSTANT && tg_dtype_is_float(value->dtype) && value->dtype != TG_F64 &&
-         value->rank > 0 && !value->literal && !value->elided && tg_value_elements(value) > 0;
+         value->rank > 0 && value->initializer && !value->elided && tg_value_elements(value) > 0 &&
+         !is_mask(value);
 }
 
 /* The constant in FP32, as the plan promises it; constants of the model's other formats are widened. */
@@ -260,7 +269,10 @@ static tg_value *input_of(const step *s, int tensor) {
 /* The parameter as forward reads it: FP32, or BF16 of the FP32 copy or of the sum itself. */
 static tg_value *written_back(step *s, const parameter *p, tg_value *before, tg_value *next) {
   if (p->master < 0) next = unless_skipped(s, before, next);
-  return tg_build_cast(&s->update, next, s->options->parameters);
+  tg_value *written = tg_build_cast(&s->update, next, s->options->parameters);
+  bool rounds = s->options->stochastic && p->master < 0 && s->options->parameters == TG_BF16;
+  if (rounds) tg_attr_set_int(written->producer, TG_ATTR_STOCHASTIC, 1);
+  return written;
 }
 
 /* Behind all that reads the parameter or makes its gradient, so that new values may take the place of the old

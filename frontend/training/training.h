@@ -116,10 +116,10 @@ typedef struct tg_training_plan {
 } tg_training_plan;
 
 /* `model` as imported, its sizes bound and inferred; it is not changed, and its constants' data is borrowed.
- * Trainable are the initializers of floats that the loss depends on differentiably, but for those of rank 0,
- * results of ONNX's Constant (tg_value.literal) and those matching `frozen`.
- * The step graph and the plan live on `arena`. TG_INVALID: an operator on the way has no gradient (by name),
- * the loss's output does not fit, or nothing is trainable. */
+ * Trainable are the initializers of floats (tg_value.initializer) that the loss depends on differentiably,
+ * but for those of rank 0, those that hold a number of 1e4 or more (masks), and those matching `frozen`. The
+ * step graph and the plan live on `arena`. TG_INVALID: an operator on the way has no gradient (by name), the
+ * loss's output does not fit, or nothing is trainable. */
 tg_status tg_training_build(const tg_graph *model, const tg_training_options *options, tg_arena *arena,
                             tg_graph **out_step, tg_training_plan *out_plan, tg_diag *diag);
 

@@ -145,6 +145,14 @@ lstm = recurrent(lambda x, s, w, both: torch.lstm(x, s, w, True, 1, 0, False, bo
 gru = recurrent(lambda x, s, w, both: torch.gru(x, s[0], w, True, 1, 0, False, both, False), (1, 0, 2))
 rnn = recurrent(lambda x, s, w, both: torch.rnn_tanh(x, s[0], w, True, 1, 0, False, both, False), (0,))
 
+def pools(x, p):
+    u = x * p
+    a = F.max_pool2d(F.pad(u, (0, 1, 1, 0), value=-1e9), (3, 2), (2, 1), dilation=(1, 2))
+    ones = F.avg_pool2d(F.pad(torch.ones_like(u), (0, 0, 1, 0)), (3, 2), (2, 1))
+    b = F.avg_pool2d(F.pad(u, (0, 0, 1, 0)), (3, 2), (2, 1)) / ones
+    return F.max_pool2d(b, 2, 1, padding=1)[:, :, :4, :6] * F.avg_pool2d(a, 2, 1, padding=1)[:, :, :4, :6]
+
+
 FORMULAS = {
     'lstm': lstm, 'gru': gru, 'rnn': rnn, 'einsum': lambda x, p: torch.einsum('bqd,dbk->kbq', x, p),
     'neg': unary(torch.neg), 'abs': unary(torch.abs), 'relu': unary(F.relu),
@@ -157,7 +165,7 @@ FORMULAS = {
     'positive_functions': positive_functions, 'binary_broadcast': binary_broadcast, 'extrema': extrema,
     'where_and_prelu': where_and_prelu, 'shared_parameter': shared_parameter, 'matmul_ranks': matmul_ranks,
     'matmul_left_broadcast': lambda x, a: a @ x, 'gemm_00': gemm(0, 0), 'gemm_01': gemm(0, 1), 'gemm_10': gemm(1, 0),
-    'gemm_11': gemm(1, 1), 'softmax': softmax, 'layer_normalization': layer_normalization, 'moves': moves, 'slices': slices, 'joins': joins, 'images': images, 'gather': gather,
+    'gemm_11': gemm(1, 1), 'softmax': softmax, 'layer_normalization': layer_normalization, 'moves': moves, 'pools': pools, 'slices': slices, 'joins': joins, 'images': images, 'gather': gather,
     'batch_normalization': batch_normalization,
     'reduce_sum': reduction(lambda u, d, k: u.sum(d, k)), 'reduce_mean': reduction(lambda u, d, k: u.mean(d, k)),
     'reduce_max': reduction(lambda u, d, k: u.amax(d, k)), 'reduce_min': reduction(lambda u, d, k: u.amin(d, k)),

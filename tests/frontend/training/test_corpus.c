@@ -164,6 +164,7 @@ __attribute__((constructor)) static void register_cases(void) {
   static const corpus_case cases[] = {
       {"iris_softmax_sgd", TG_LOSS_CROSS_ENTROPY, TG_OPTIMIZER_SGD, 0.1, 16},
       {"digits_mlp_sgd", TG_LOSS_CROSS_ENTROPY, TG_OPTIMIZER_SGD, 0.1, 32},
+      {"digits_cnn_sgd", TG_LOSS_CROSS_ENTROPY, TG_OPTIMIZER_SGD, 0.1, 32},
       {"bcancer_mlp_adam", TG_LOSS_BCE_WITH_LOGITS, TG_OPTIMIZER_ADAM, 0.002, 32},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
