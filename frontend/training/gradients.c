@@ -77,13 +77,22 @@ static tg_value *with_dtype(tg_backward *w, tg_value *gradient, tg_dtype dtype) 
   return gradient;
 }
 
+/* Says whose gradient it is: on what computes it, and on the moves behind that. */
+static void mark(const tg_backward *w, int input, const tg_value *gradient) {
+  for (tg_node *node = gradient->producer;
+       node && node->forward == w->node->id && node->forward_operand == -1;) {
+    const tg_value *x = tg_in(node, 0);
+    node->forward_operand = input;
+    bool moved = tg_op_is(node->op, TG_IS_MOVE) && node->input_count == 1 && x->use_count == 1;
+    node = moved ? x->producer : NULL;
+  }
+}
+
 void tg_backward_give(tg_backward *w, int input, tg_value *gradient) {
   if (!tg_backward_wants(w, input)) return;
   tg_value *x = tg_in(w->node, input);
   gradient = with_dtype(w, tg_build_sum_to(&w->build, gradient, x), x->dtype);
-  tg_node *producer = gradient->producer;
-  if (producer && producer->forward == w->node->id && producer->forward_operand == -1)
-    producer->forward_operand = input;
+  mark(w, input, gradient);
   tg_value **sum = &w->gradient[x->index];
   if (*sum) {
     gradient = tg_build_binary(&w->build, TG_OP_ADD, *sum, gradient);

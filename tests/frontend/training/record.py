@@ -153,6 +153,22 @@ def pools(x, p):
     return F.max_pool2d(b, 2, 1, padding=1)[:, :, :4, :6] * F.avg_pool2d(a, 2, 1, padding=1)[:, :, :4, :6]
 
 
+def lstm_states(x, w, r, b, h0):
+    """Gates in ONNX's order: input, output, forget, cell."""
+    sequences, hs, cs = [], [], []
+    for d in range(2):
+        h, c, outputs = h0[d], torch.zeros_like(h0[d]), []
+        for row in (x.flip(0) if d else x):
+            i, o, f, g = (row @ w[d].T + h @ r[d].T + b[d, :16] + b[d, 16:]).chunk(4, 1)
+            c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+            h = o.sigmoid() * c.tanh()
+            outputs.append(h)
+        sequences.append(torch.stack(outputs[::-1] if d else outputs))
+        hs.append(h)
+        cs.append(c)
+    return sum(sequences) * (torch.stack(hs) * torch.stack(cs)).sum(0, True)
+
+
 FORMULAS = {
     'lstm': lstm, 'gru': gru, 'rnn': rnn, 'einsum': lambda x, p: torch.einsum('bqd,dbk->kbq', x, p),
     'neg': unary(torch.neg), 'abs': unary(torch.abs), 'relu': unary(F.relu),
@@ -165,7 +181,7 @@ FORMULAS = {
     'positive_functions': positive_functions, 'binary_broadcast': binary_broadcast, 'extrema': extrema,
     'where_and_prelu': where_and_prelu, 'shared_parameter': shared_parameter, 'matmul_ranks': matmul_ranks,
     'matmul_left_broadcast': lambda x, a: a @ x, 'gemm_00': gemm(0, 0), 'gemm_01': gemm(0, 1), 'gemm_10': gemm(1, 0),
-    'gemm_11': gemm(1, 1), 'softmax': softmax, 'layer_normalization': layer_normalization, 'moves': moves, 'pools': pools, 'slices': slices, 'joins': joins, 'images': images, 'gather': gather,
+    'gemm_11': gemm(1, 1), 'softmax': softmax, 'layer_normalization': layer_normalization, 'moves': moves, 'lstm_states': lstm_states, 'pools': pools, 'slices': slices, 'joins': joins, 'images': images, 'gather': gather,
     'batch_normalization': batch_normalization,
     'reduce_sum': reduction(lambda u, d, k: u.sum(d, k)), 'reduce_mean': reduction(lambda u, d, k: u.mean(d, k)),
     'reduce_max': reduction(lambda u, d, k: u.amax(d, k)), 'reduce_min': reduction(lambda u, d, k: u.amin(d, k)),
