@@ -5,6 +5,7 @@
 #include "frontend/training/gradients.h"
 #include "frontend/training/loss.h"
 #include "frontend/training/optimizer.h"
+#include "frontend/training/recompute.h"
 
 #include <math.h>
 #include <regex.h>
@@ -371,12 +372,14 @@ static tg_status assemble(step *s) {
   if (add_labels(s, y) || find_parameters(s, y)) return TG_INVALID;
   if (!s->options->keep_outputs) drop_outputs(graph);
   s->plan->model_outputs = graph->output_count;
+  TG_FOR_NODES(graph, node) s->plan->dropouts += node->op == TG_OP_DROPOUT;
   tg_node *last = graph->last;
   tg_build b = {.graph = graph, .forward = -1, .keep_formats = true};
   tg_value *scale = s->options->scale_loss ? number(s, TG_STEP_LOSS_SCALE) : NULL;
   tg_loss_build(&b, s->options, y, graph->inputs[s->plan->labels], scale, &loss, &dy);
   s->plan->loss = add_output(s, loss, "loss");
   if (differentiate(s, last, y, dy)) return TG_INVALID;
+  if (s->options->recompute) s->plan->recomputed = tg_recompute(graph, last);
   update_all(s);
   tg_pass_remove_dead(graph);
   return tg_graph_verify(graph, s->diag);

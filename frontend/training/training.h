@@ -57,6 +57,7 @@ typedef struct tg_training_options {
   tg_dtype state;      /* of optimizer state: TG_F32, or TG_BF16 (--bf16-optimizer) */
   bool scale_loss;     /* --loss-scale: gradients carry the number LOSS_SCALE; a step that finds an infinity
                           or NaN in any of them leaves everything carried as it was */
+  bool recompute;      /* activations that are cheap to compute anew from kept ones are not kept */
   bool keep_gradients; /* the parameters' gradients (unscaled, before clipping) become outputs */
   bool keep_outputs;   /* the model's outputs are the step's first; else it has none of them */
 } tg_training_options;
@@ -112,6 +113,8 @@ typedef struct tg_training_plan {
   int found_inf;     /* output: f32[1], 1 if the step was skipped; -1 without scale_loss */
   int labels;        /* input that takes the labels */
   bool classes;      /* labels are class indices */
+  int dropouts;      /* Dropout nodes of the model: the identity, in training too */
+  int recomputed;    /* nodes that backward computes anew */
   int model_outputs; /* outputs 0 .. model_outputs - 1 are the model's (keep_outputs), else 0 */
 } tg_training_plan;
 
