@@ -56,9 +56,15 @@ static void find_wanted(tg_backward *w, const tg_node *first, const tg_node *las
 /* --- the walk
  * -------------------------------------------------------------------------------------------------- */
 
-bool tg_backward_wants(const tg_backward *w, int input) {
+static bool is_wanted(const tg_backward *w, int input) {
   const tg_value *x = tg_in(w->node, input);
   return x && is_differentiable(w->node, input) && w->wanted[x->index];
+}
+
+bool tg_backward_wants(tg_backward *w, int input) {
+  if (!is_wanted(w, input)) return false;
+  w->build.name = tg_arena_printf(w->build.graph->arena, "%s.grad", tg_in(w->node, input)->name);
+  return true;
 }
 
 tg_value *tg_backward_of(const tg_backward *w, int output) {
@@ -109,36 +115,31 @@ static tg_status refuse(const tg_node *node, const char *why, tg_diag *diag) {
                  tg_out(node)->name, why);
 }
 
-/* Gradients of a node's operands are named after the first operand that wants one. */
-static const char *gradient_name(const tg_backward *w, const tg_node *node) {
-  for (int i = node->input_count - 1; i >= 0; i--)
-    if (tg_backward_wants(w, i))
-      return tg_arena_printf(w->build.graph->arena, "%s.grad", tg_in(node, i)->name);
-  return NULL;
-}
-
 static tg_status step_back(tg_backward *w, const tg_node *node) {
   bool reached = false, wanted = false;
   w->node = node;
   for (int i = 0; i < node->output_count; i++) reached |= w->gradient[node->outputs[i]->index] != NULL;
-  for (int i = 0; i < node->input_count; i++) wanted |= tg_backward_wants(w, i);
+  for (int i = 0; i < node->input_count; i++) wanted |= is_wanted(w, i);
   if (!reached || !wanted) return TG_OK;
   if (!table[node->op].rule) return refuse(node, "the operator has no gradient", w->diag);
   w->build.forward = node->id;
   w->build.origin = node->origin;
   w->build.keep_formats = node->disable_graphamp;
-  w->build.name = gradient_name(w, node);
+  for (int i = node->input_count - 1; i >= 0; i--)
+    tg_backward_wants(w, i); /* the first one's name to begin with */
   table[node->op].rule(w, node, w->gradient[tg_out(node)->index]);
   return w->refusal ? refuse(node, w->refusal, w->diag) : TG_OK;
 }
 
 tg_status tg_backward_run(tg_graph *graph, const bool *is_parameter, int value_count, tg_node *last,
-                          tg_value *y, tg_value *dy, int partials, tg_value **out_gradients, tg_diag *diag) {
+                          tg_value *y, tg_value *dy, int partials, tg_reduction reduction,
+                          tg_value **out_gradients, tg_diag *diag) {
   tg_backward w = {.build = {.graph = graph, .forward = -1},
                    .gradient = out_gradients,
                    .wanted = calloc((size_t)value_count + 1, sizeof(bool)),
                    .value_count = value_count,
                    .partials = partials,
+                   .reduction = reduction,
                    .diag = diag};
   if (!w.wanted) tg_die("out of memory");
   find_wanted(&w, graph->first, last, is_parameter);

@@ -13,12 +13,13 @@ typedef struct tg_backward {
   bool *wanted;        /* by value->index: it depends on a parameter */
   int value_count;
   const char *refusal; /* set by a rule that cannot: why */
-  int partials;        /* of linear weight gradients: MatMul's attribute */
+  int partials;        /* of linear weight gradients: MatMul's attributes */
+  tg_reduction reduction;
   tg_diag *diag;
 } tg_backward;
 
-/* Does operand `input` of the node at hand need a gradient? */
-bool tg_backward_wants(const tg_backward *w, int input);
+/* Does operand `input` of the node at hand need a gradient? Then what is built next is named after it. */
+bool tg_backward_wants(tg_backward *w, int input);
 /* Adds `gradient`, of the broadcast shape or of the operand's, to that of operand `input`. */
 void tg_backward_give(tg_backward *w, int input, tg_value *gradient);
 /* Of a result of the node at hand; NULL: nothing depends on it. */
@@ -36,10 +37,11 @@ const tg_gradient_info *tg_gradient_get(tg_op op);
 
 /* Walks back from `y`, whose gradient is `dy`, over the nodes up to `last`. `is_parameter` is by value->index
  * (values made since have none); out_gradients has room for as many. The gradient of parameters that `y` does
- * not depend on is NULL. Gradients of linear weights are sums of `partials` products. TG_INVALID: a node on
- * the way has no gradient. */
+ * not depend on is NULL. Gradients of linear weights are sums of `partials` products, added as `reduction`
+ * says. TG_INVALID: a node on the way has no gradient. */
 tg_status tg_backward_run(tg_graph *graph, const bool *is_parameter, int value_count, tg_node *last,
-                          tg_value *y, tg_value *dy, int partials, tg_value **out_gradients, tg_diag *diag);
+                          tg_value *y, tg_value *dy, int partials, tg_reduction reduction,
+                          tg_value **out_gradients, tg_diag *diag);
 
 /* Marks, by value->index, all that `y` depends on by operands that have gradients. */
 void tg_backward_reach(const tg_graph *graph, const tg_value *y, bool *out_reached);

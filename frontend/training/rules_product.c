@@ -21,8 +21,10 @@ static bool is_weight(const tg_backward *w, const tg_value *x) {
 static void give_product(tg_backward *w, int input, tg_value *product) {
   const tg_value *x = tg_in(w->node, input);
   bool matrix = product->rank == 2 && product->producer->op == TG_OP_MATMUL;
-  if (matrix && w->partials > 1 && is_weight(w, x))
+  if (matrix && w->partials > 1 && is_weight(w, x)) {
     tg_attr_set_int(product->producer, TG_ATTR_PARTIALS, w->partials);
+    tg_attr_set_int(product->producer, TG_ATTR_REDUCE, w->reduction);
+  }
   if (x->rank == 1) { /* it was a row [1, K] or a column [K, 1] */
     tg_value like = {.rank = 2, .dims = {{1, NULL}, {1, NULL}}};
     like.dims[!input].size = x->dims[0].size;

@@ -182,7 +182,9 @@ static tg_status differentiate(step *s, tg_node *last, tg_value *y, tg_value *dy
   bool *is_parameter = TG_NEW_ARRAY(s->arena, bool, (size_t)count);
   tg_value **gradients = TG_NEW_ARRAY(s->arena, tg_value *, (size_t)count);
   for (size_t i = 0; i < s->parameter_count; i++) is_parameter[s->parameters[i].input->index] = true;
-  if (tg_backward_run(s->graph, is_parameter, count, last, y, dy, s->options->partials, gradients, s->diag))
+  tg_reduction reduction = s->options->reduce_bf16sr ? TG_REDUCE_BF16SR : TG_REDUCE_FP32;
+  if (tg_backward_run(s->graph, is_parameter, count, last, y, dy, s->options->partials, reduction, gradients,
+                      s->diag))
     return TG_INVALID;
   for (size_t i = 0; i < s->parameter_count; i++)
     s->parameters[i].gradient = gradients[s->parameters[i].input->index];

@@ -152,12 +152,14 @@ TG_TEST(step, gradients_of_linear_weights_are_sums_of_partials) {
   recorded r = {0};
   begin(&r, mlp);
   r.options.partials = 3;
+  r.options.reduce_bf16sr = true;
   ASSERT(recorded_build(&r));
   int split = 0, whole = 0;
   TG_FOR_NODES(r.graph, node) {
     if (node->op != TG_OP_MATMUL || node->forward < 0) continue;
     bool weights = node->forward_operand == 1;
     EXPECT_EQ(tg_attr_int(node, TG_ATTR_PARTIALS), weights ? 3 : 1);
+    EXPECT_EQ(tg_attr_int(node, TG_ATTR_REDUCE), weights ? TG_REDUCE_BF16SR : TG_REDUCE_FP32);
     split += weights;
     whole += !weights;
   }
