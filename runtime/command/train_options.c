@@ -211,6 +211,7 @@ static tg_status training_options(tg_context *context, tg_training_run *run,
   step->fp32_params = tg_given(o, TG_OPT_FP32_PARAMS);
   step->stochastic = !strcmp(tg_option_text(o, TG_OPT_PARAM_ROUNDING, "nearest"), "sr");
   step->state = tg_given(o, TG_OPT_BF16_OPTIMIZER) ? TG_BF16 : TG_F32;
+  step->recompute = tg_given(o, TG_OPT_RECOMPUTE);
   step->keep_gradients = tg_given(o, TG_OPT_SAVE_GRADS);
   if (step->optimizer == TG_OPTIMIZER_SGD && step->momentum > 0 && tg_given(o, TG_OPT_MOMENTUM))
     step->optimizer = TG_OPTIMIZER_MOMENTUM;
