@@ -16,26 +16,48 @@ static void set_output_shape(tg_graph *graph, tg_node *node, const tg_value *x) 
   tg_attr_set_ints(graph, node, TG_ATTR_OUTPUT_SHAPE, sizes + 2, x->rank - 2);
 }
 
-/* A node with the convolution's window, typed as a product with operands of one format is. */
-static tg_value *conv_gradient(tg_backward *w, const tg_node *conv, tg_op op, tg_value *a, tg_value *b) {
+/* A node with the window of `like`, typed as a product with operands of one format is; `x`: whose spatial
+ * sizes an input gradient has. */
+static tg_value *conv_gradient(tg_backward *w, const tg_node *like, tg_op op, tg_value *a, tg_value *b,
+                               const tg_value *x) {
   tg_graph *graph = w->build.graph;
   tg_dtype dtype = a->dtype == b->dtype ? a->dtype : TG_F32;
   tg_value *operands[] = {tg_build_cast(&w->build, a, dtype), tg_build_cast(&w->build, b, dtype)};
   tg_node *node = tg_graph_add_node(graph, op, w->build.name, operands, 2, w->build.before, -1);
-  copy_window(graph, conv, node);
-  tg_attr_set_int(node, TG_ATTR_GROUP, tg_attr_int(conv, TG_ATTR_GROUP));
-  if (op == TG_OP_CONV_INPUT_GRADIENT) set_output_shape(graph, node, tg_in(conv, 0));
+  copy_window(graph, like, node);
+  tg_attr_set_int(node, TG_ATTR_GROUP, tg_attr_int(like, TG_ATTR_GROUP));
+  if (op == TG_OP_CONV_INPUT_GRADIENT) set_output_shape(graph, node, x);
   return tg_build_finish(&w->build, node);
 }
 
-void tg_gradient_conv(tg_backward *w, const tg_node *node, tg_value *dy) {
-  if (tg_backward_wants(w, 0))
-    tg_backward_give(w, 0, conv_gradient(w, node, TG_OP_CONV_INPUT_GRADIENT, dy, tg_in(node, 1)));
-  if (tg_backward_wants(w, 1))
-    tg_backward_give(w, 1, conv_gradient(w, node, TG_OP_CONV_WEIGHT_GRADIENT, tg_in(node, 0), dy));
+static void give_bias(tg_backward *w, const tg_node *node, tg_value *dy) {
   if (!tg_backward_wants(w, 2)) return;
   tg_value *sum = tg_build_sum(&w->build, dy, ((1u << dy->rank) - 1) & ~2u);
   tg_backward_give(w, 2, tg_build_reshape_like(&w->build, sum, tg_in(node, 2)));
+}
+
+void tg_gradient_conv(tg_backward *w, const tg_node *node, tg_value *dy) {
+  tg_value *x = tg_in(node, 0), *weights = tg_in(node, 1);
+  if (tg_backward_wants(w, 0))
+    tg_backward_give(w, 0, conv_gradient(w, node, TG_OP_CONV_INPUT_GRADIENT, dy, weights, x));
+  if (tg_backward_wants(w, 1))
+    tg_backward_give(w, 1, conv_gradient(w, node, TG_OP_CONV_WEIGHT_GRADIENT, x, dy, NULL));
+  give_bias(w, node, dy);
+}
+
+/* It is the input gradient of a convolution, so X is that convolution's g, and the other way round. */
+void tg_gradient_conv_transpose(tg_backward *w, const tg_node *node, tg_value *dy) {
+  tg_value *x = tg_in(node, 0), *weights = tg_in(node, 1);
+  int count;
+  const int64_t *added = tg_attr_ints(node, TG_ATTR_OUTPUT_PADDING, &count);
+  const int64_t *strides = tg_attr_ints(node, TG_ATTR_STRIDES, NULL);
+  for (int i = 0; i < count; i++)
+    if (added[i] >= strides[i]) w->refusal = "output_padding of a stride or more has no gradient";
+  if (w->refusal) return;
+  if (tg_backward_wants(w, 0)) tg_backward_give(w, 0, conv_gradient(w, node, TG_OP_CONV, dy, weights, NULL));
+  if (tg_backward_wants(w, 1))
+    tg_backward_give(w, 1, conv_gradient(w, node, TG_OP_CONV_WEIGHT_GRADIENT, dy, x, NULL));
+  give_bias(w, node, dy);
 }
 
 /* --- pools

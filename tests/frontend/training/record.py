@@ -93,6 +93,11 @@ def convolution_1d(x, w, b, v):
     return F.conv1d(F.conv1d(x, w, b, stride=2, padding=1), v)
 
 
+def conv_transpose(x, w, b, v):
+    h = F.conv_transpose2d(x, w, b, stride=(2, 1), padding=(1, 0), output_padding=(1, 0), groups=2)[..., :-1]
+    return F.conv_transpose2d(h.tanh(), v, stride=(1, 2), dilation=(2, 1))
+
+
 def global_pools(x, p):
     u = x * p
     return u.mean((2, 3), True) + u.amax((2, 3), True)
@@ -181,7 +186,9 @@ FORMULAS = {
     'positive_functions': positive_functions, 'binary_broadcast': binary_broadcast, 'extrema': extrema,
     'where_and_prelu': where_and_prelu, 'shared_parameter': shared_parameter, 'matmul_ranks': matmul_ranks,
     'matmul_left_broadcast': lambda x, a: a @ x, 'gemm_00': gemm(0, 0), 'gemm_01': gemm(0, 1), 'gemm_10': gemm(1, 0),
-    'gemm_11': gemm(1, 1), 'softmax': softmax, 'layer_normalization': layer_normalization, 'moves': moves, 'lstm_states': lstm_states, 'pools': pools, 'slices': slices, 'joins': joins, 'images': images, 'gather': gather,
+    'gemm_11': gemm(1, 1), 'softmax': softmax, 'layer_normalization': layer_normalization, 'moves': moves,
+    'conv_transpose': conv_transpose, 'lstm_states': lstm_states, 'pools': pools, 'slices': slices, 'joins': joins,
+    'images': images, 'gather': gather,
     'batch_normalization': batch_normalization,
     'reduce_sum': reduction(lambda u, d, k: u.sum(d, k)), 'reduce_mean': reduction(lambda u, d, k: u.mean(d, k)),
     'reduce_max': reduction(lambda u, d, k: u.amax(d, k)), 'reduce_min': reduction(lambda u, d, k: u.amin(d, k)),
