@@ -201,25 +201,34 @@ static tg_value *unscaled(step *s, tg_value *gradient) {
              : wide;
 }
 
-/* The largest magnitude in any gradient; NaN if there is one. */
-static tg_value *largest_gradient(step *s) {
+/* One number of all gradients, f32[1]: `op` over the elements that `element` makes of each. */
+static tg_value *over_gradients(step *s, tg_op op, tg_value *(*element)(step *s, tg_value *gradient)) {
   int64_t one = 1;
+  int count = 0;
   tg_build *b = &s->update;
-  tg_value *largest = NULL;
+  tg_value **each = TG_NEW_ARRAY(s->arena, tg_value *, s->parameter_count);
   for (size_t i = 0; i < s->parameter_count; i++) {
     tg_value *g = s->parameters[i].gradient;
     if (!g) continue;
-    tg_value *size = tg_build_unary(b, TG_OP_ABS, tg_build_cast(b, g, TG_F32));
-    size = tg_build_reshape(b, tg_build_reduce(b, TG_OP_REDUCE_MAX, size, (1u << g->rank) - 1), 1, &one);
-    largest = largest ? tg_build_binary(b, TG_OP_MAX, largest, size) : size;
+    tg_value *reduced = tg_build_reduce(b, op, element(s, g), (1u << g->rank) - 1);
+    each[count++] = tg_build_reshape(b, reduced, 1, &one);
   }
-  return largest;
+  return count == 1 ? each[0] : tg_build_reduce(b, op, tg_build_concat(b, each, count, 0), 1);
 }
 
+static tg_value *magnitude(step *s, tg_value *gradient) {
+  return tg_build_unary(&s->update, TG_OP_ABS, tg_build_cast(&s->update, gradient, TG_F32));
+}
+
+static tg_value *square(step *s, tg_value *gradient) {
+  return tg_build_binary(&s->update, TG_OP_MUL, gradient, gradient);
+}
+
+/* The largest magnitude is NaN if there is one. */
 static void look_for_infinities(step *s) {
   tg_build *b = &s->update;
   b->name = "found_inf";
-  tg_value *finite = tg_build_with(b, TG_OP_LESS, largest_gradient(s), INFINITY);
+  tg_value *finite = tg_build_with(b, TG_OP_LESS, over_gradients(s, TG_OP_REDUCE_MAX, magnitude), INFINITY);
   s->skipped = tg_build_unary(b, TG_OP_NOT, finite);
   tg_value *number = tg_build_where(b, s->skipped, tg_build_number(b, 1), tg_build_number(b, 0));
   s->plan->found_inf = add_output(s, number, "found_inf");
@@ -230,22 +239,10 @@ static tg_value *unless_skipped(step *s, tg_value *before, tg_value *next) {
   return s->skipped ? tg_build_where(&s->update, s->skipped, before, next) : next;
 }
 
-static tg_value *sum_of_squares(step *s, tg_value *gradient) {
-  int64_t one = 1;
-  tg_build *b = &s->update;
-  tg_value *square = tg_build_binary(b, TG_OP_MUL, gradient, gradient);
-  return tg_build_reshape(b, tg_build_sum(b, square, (1u << gradient->rank) - 1), 1, &one);
-}
-
 /* min(1, clip_norm / (norm + 1e-6)), as torch.nn.utils.clip_grad_norm_. */
 static void find_clip(step *s) {
   tg_build *b = &s->update;
-  tg_value *sum = NULL;
-  for (size_t i = 0; i < s->parameter_count; i++) {
-    if (!s->parameters[i].gradient) continue;
-    tg_value *squares = sum_of_squares(s, s->parameters[i].gradient);
-    sum = sum ? tg_build_binary(b, TG_OP_ADD, sum, squares) : squares;
-  }
+  tg_value *sum = over_gradients(s, TG_OP_REDUCE_SUM, square);
   tg_value *norm = tg_build_with(b, TG_OP_ADD, tg_build_unary(b, TG_OP_SQRT, sum), 1e-6);
   s->clip = tg_build_binary(b, TG_OP_MIN, tg_build_from(b, TG_OP_DIV, s->options->clip_norm, norm),
                             tg_build_number(b, 1));
