@@ -123,15 +123,17 @@ static void add_inputs(const merger *m, tg_kernel *to, size_t from, size_t a, si
       TG_PUSH(m->c->arena, to->inputs, to->input_count, to->input_capacity, kernel->inputs[i]);
 }
 
-/* Streams, banks, semaphores of the VOP and microcode suffice. A number is loaded once, into one bank, unless
+/* Streams, banks, semaphores of the VOP and microcode suffice. A number of FP32 is loaded once, into one bank, unless
  * all operands are numbers. */
 static bool fits(const merger *m, const tg_kernel *kernel) {
   const tg_params *p = m->c->m;
   int results = tg_kernel_results(kernel), banks = 2 * results;
   if (results + 1 > WAITS || kernel->input_count > MOST_OPERANDS) return false;
   bool numbers = tg_value_elements(tg_kernel_result(kernel, 0)) == 1;
-  for (size_t i = 0; i < kernel->input_count; i++)
-    banks += !numbers && tg_value_elements(kernel->inputs[i]) == 1 ? 1 : 2;
+  for (size_t i = 0; i < kernel->input_count; i++) {
+    const tg_value *x = kernel->inputs[i];
+    banks += !numbers && tg_value_elements(x) == 1 && tg_stream_kind(x) == TG_STREAM_FP32 ? 1 : 2;
+  }
   return (int)kernel->input_count + results <= TG_STREAMS && banks <= (int)p->banks &&
          tg_expression_fits(m->c, kernel);
 }
