@@ -32,7 +32,7 @@ typedef struct step {
   tg_statistic *statistics;
   size_t statistic_count;
   tg_value *clip;    /* factor of gradients, f32[1]; NULL: none */
-  tg_value *skipped; /* bool[1], an infinity or NaN was found; NULL: nobody looks */
+  tg_value *skipped; /* f32[1], 1 if an infinity or NaN was found, else 0; NULL: nobody looks */
 } step;
 
 /* --- inputs and outputs
@@ -229,14 +229,14 @@ static void look_for_infinities(step *s) {
   tg_build *b = &s->update;
   b->name = "found_inf";
   tg_value *finite = tg_build_with(b, TG_OP_LESS, over_gradients(s, TG_OP_REDUCE_MAX, magnitude), INFINITY);
-  s->skipped = tg_build_unary(b, TG_OP_NOT, finite);
-  tg_value *number = tg_build_where(b, s->skipped, tg_build_number(b, 1), tg_build_number(b, 0));
-  s->plan->found_inf = add_output(s, number, "found_inf");
+  s->skipped = tg_build_where(b, finite, tg_build_number(b, 0), tg_build_number(b, 1));
+  s->plan->found_inf = add_output(s, s->skipped, "found_inf");
 }
 
 /* What is carried on: `next`, or in a step that is skipped what was there before. */
 static tg_value *unless_skipped(step *s, tg_value *before, tg_value *next) {
-  return s->skipped ? tg_build_where(&s->update, s->skipped, before, next) : next;
+  if (!s->skipped) return next;
+  return tg_build_where(&s->update, tg_build_with(&s->update, TG_OP_GREATER, s->skipped, 0), before, next);
 }
 
 /* min(1, clip_norm / (norm + 1e-6)), as torch.nn.utils.clip_grad_norm_. */
