@@ -123,8 +123,8 @@ static void add_inputs(const merger *m, tg_kernel *to, size_t from, size_t a, si
       TG_PUSH(m->c->arena, to->inputs, to->input_count, to->input_capacity, kernel->inputs[i]);
 }
 
-/* Streams, banks, semaphores of the VOP and microcode suffice. A number of FP32 is loaded once, into one bank, unless
- * all operands are numbers. */
+/* Streams, banks, semaphores of the VOP and microcode suffice. A number of FP32 is loaded once, into one
+ * bank, unless all operands are numbers. */
 static bool fits(const merger *m, const tg_kernel *kernel) {
   const tg_params *p = m->c->m;
   int results = tg_kernel_results(kernel), banks = 2 * results;
