@@ -400,6 +400,7 @@ static void set_rounding(const emission *e, tg_vx_instr *vop, uint32_t r, uint32
     assert(out->element_stride == 1 && (out->stride[d] == dense || out->radix[d] == 1));
     dense *= out->radix[d];
   }
+  (void)dense; /* of the assertion only */
   vop->sr_key[0] = TG_KEY_STORE;
   vop->sr_col[0] = (uint32_t)(out->offset + (r * e->b.m->cols + col) * chunk);
   vop->sr_col_delta[0] = (uint32_t)(tg_tiles(e->b.m) * chunk);

@@ -23,6 +23,12 @@ typedef struct run_case {
 static const run_case cases[] = {
     {"iris_softmax_sgd", "--lr 0.1", {"weight", "bias"}, 120, 1, 0.9},
     {"digits_mlp_sgd", "--lr 0.1", {"0.weight", "0.bias", "2.weight", "2.bias"}, 1437, 1, 0.9222222},
+    {"digits_cnn_sgd",
+     "--lr 0.1",
+     {"c1.weight", "c1.bias", "c2.weight", "c2.bias", "fc.weight", "fc.bias"},
+     1437,
+     1,
+     0.9305556},
     {"bcancer_mlp_adam",
      "--lr 0.002 --optimizer adam --loss bce_with_logits",
      {"0.weight", "0.bias", "2.weight", "2.bias"},
