@@ -61,7 +61,7 @@ static void print_device(const json_t *report, FILE *out) {
            scaled(b, number(bytes, "write"), "B"));
   row(out, "DRAM", line);
   const json_t *sums = json_object_get(report, "reduction");
-  if (!whole(sums, "tensors")) return;
+  if (!whole(sums, "tensors") || json_object_get(report, "training")) return; /* a step's account says more */
   snprintf(line, sizeof line, "%lld sums of partial products, %s over lanes", whole(sums, "tensors"),
            scaled(a, number(sums, "lane_bytes"), "B"));
   row(out, "reduction", line);
