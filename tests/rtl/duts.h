@@ -56,7 +56,7 @@ extern const tg_dut_ops tg_dut_alu; /* vx_alu, latency 4 */
 
 typedef struct tg_mx_pins {
   uint8_t head_valid;
-  uint32_t head[64];
+  uint32_t head[TG_INSTR_BYTES / 4];
   uint32_t index[3];
   uint16_t a_addr, b_addr, c_addr;
   uint32_t sr_key;
@@ -76,7 +76,7 @@ typedef struct tg_vx_pins {
   uint16_t cfg_addr;
   uint64_t cfg_data;
   uint8_t head_valid;
-  uint32_t head[128];
+  uint32_t head[TG_INSTR_BYTES / 4];
   uint32_t index[3];
   uint16_t address[TG_STREAMS];
   uint32_t sr_key;
