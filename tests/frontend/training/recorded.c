@@ -128,14 +128,17 @@ float *recorded_numbers(recorded *r, const char *name, int64_t count) {
   return numbers;
 }
 
+static tg_arena names; /* of registered tests: until the end */
+
 void recorded_register(const char *suite, const char *folder, void (*body)(const void *name)) {
   struct dirent **files;
   int n = scandir(folder, &files, NULL, alphasort);
   for (int i = 0; i < n; i++) {
     char *dot = strrchr(files[i]->d_name, '.');
-    char *name =
-        dot && !strcmp(dot, ".txt") ? strndup(files[i]->d_name, (size_t)(dot - files[i]->d_name)) : NULL;
-    if (name) tg_test_register_row(suite, name, __FILE__, __LINE__, body, name); /* kept until the end */
+    if (dot && !strcmp(dot, ".txt")) {
+      const char *name = tg_arena_strndup(&names, files[i]->d_name, (size_t)(dot - files[i]->d_name));
+      tg_test_register_row(suite, name, __FILE__, __LINE__, body, name);
+    }
     free(files[i]);
   }
   if (n >= 0) free(files);
