@@ -1,41 +1,13 @@
 /* The command as a user runs it: exit status, one line on stderr, no partial files. */
 #include "runtime/npy.h"
+#include "tests/command.h"
 #include "tests/harness.h"
 
 #include <dirent.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-typedef struct outcome {
-  int status;
-  char out[65536], err[4096];
-} outcome;
-
-static void slurp(const char *path, char *text, size_t size) {
-  FILE *file = fopen(path, "rb");
-  size_t got = file ? fread(text, 1, size - 1, file) : 0;
-  text[got] = 0;
-  if (file) fclose(file);
-}
-
-/* Runs `tegula ARGUMENTS` through the shell, in the tests' folder. */
-static outcome tegula(const char *arguments) {
-  static outcome o;
-  char line[4096];
-  snprintf(line, sizeof line, "cd %s && '%s' %s >.out 2>.err </dev/null", tg_test_dir(), TEGULA_COMMAND,
-           arguments);
-  int status = system(line);
-  o.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  char path[512];
-  snprintf(path, sizeof path, "%s/.out", tg_test_dir());
-  slurp(path, o.out, sizeof o.out);
-  snprintf(path, sizeof path, "%s/.err", tg_test_dir());
-  slurp(path, o.err, sizeof o.err);
-  return o;
-}
 
 static int files_here(void) {
   DIR *folder = opendir(tg_test_dir());
@@ -53,9 +25,9 @@ static bool made(const char *name) {
 
 static void small_models(void) {
   if (made("gemm.onnx")) return;
-  EXPECT_EQ(tegula("zoo gemm --m 12 --n 8 --k 20 -o gemm.onnx").status, 0);
-  EXPECT_EQ(tegula("zoo mlp -o mlp.onnx").status, 0);
-  EXPECT_EQ(tegula("compile gemm.onnx --arch tiny -o gemm.tgb -q").status, 0);
+  EXPECT_EQ(tegula("zoo gemm --m 12 --n 8 --k 20 -o gemm.onnx")->status, 0);
+  EXPECT_EQ(tegula("zoo mlp -o mlp.onnx")->status, 0);
+  EXPECT_EQ(tegula("compile gemm.onnx --arch tiny -o gemm.tgb -q")->status, 0);
 }
 
 TG_TEST(command, refusals_are_one_line_and_leave_no_file) {
@@ -138,12 +110,13 @@ TG_TEST(command, refusals_are_one_line_and_leave_no_file) {
   small_models();
   int files = files_here();
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    outcome o = tegula(cases[i].line);
-    const char *newline = strchr(o.err, '\n');
-    if (o.status != 2 || !strstr(o.err, cases[i].says) || strncmp(o.err, "tegula: ", 8) || !newline ||
+    const outcome *o = tegula("%s", cases[i].line);
+    const char *newline = strchr(o->err, '\n');
+    if (o->status != 2 || !strstr(o->err, cases[i].says) || strncmp(o->err, "tegula: ", 8) || !newline ||
         newline[1])
-      tg_test_fail(__FILE__, __LINE__, "tegula %s: status %d, stderr \"%s\"", cases[i].line, o.status, o.err);
-    EXPECT_STR(o.out, "");
+      tg_test_fail(__FILE__, __LINE__, "tegula %s: status %d, stderr \"%s\"", cases[i].line, o->status,
+                   o->err);
+    EXPECT_STR(o->out, "");
   }
   EXPECT_EQ(files_here(), files);
 }
@@ -160,34 +133,35 @@ TG_TEST(command, bad_models_are_refused) {
     char line[3000];
     snprintf(line, sizeof line, "compile '%s%s%s/%s.onnx' --arch tiny -o bad.tgb", *folder == '/' ? "" : here,
              *folder == '/' ? "" : "/", folder, names[i]);
-    outcome o = tegula(line);
-    EXPECT_EQ(o.status, 2);
-    EXPECT_HAS(o.err, names[i]);
+    const outcome *o = tegula("%s", line);
+    EXPECT_EQ(o->status, 2);
+    EXPECT_HAS(o->err, names[i]);
     EXPECT(!made("bad.tgb"));
   }
 }
 
 TG_TEST(command, help_version_and_list) {
-  outcome o = tegula("--help");
-  EXPECT_EQ(o.status, 0);
-  EXPECT_HAS(o.out, "compile");
+  const outcome *o = tegula("--help");
+  EXPECT_EQ(o->status, 0);
+  EXPECT_HAS(o->out, "compile");
   o = tegula("run --help");
-  EXPECT_EQ(o.status, 0);
-  EXPECT_HAS(o.out, "--graphamp-preset");
+  EXPECT_EQ(o->status, 0);
+  EXPECT_HAS(o->out, "--graphamp-preset");
   o = tegula("--version");
-  EXPECT_EQ(o.status, 0);
-  EXPECT_HAS(o.out, "tegula ");
+  EXPECT_EQ(o->status, 0);
+  EXPECT_HAS(o->out, "tegula ");
   o = tegula("zoo --list");
-  EXPECT_HAS(o.out, "lenet");
+  EXPECT_HAS(o->out, "lenet");
 }
 
 TG_TEST(command, run_writes_outputs_and_reports_and_prints_json) {
   small_models();
-  outcome o = tegula("run gemm.onnx --arch tiny --graphamp-preset mp1 --json --output-dir outs --report "
-                     "r.json --report r.html");
-  EXPECT_EQ(o.status, 0);
-  EXPECT_STR(o.err, ""); /* no progress in a pipe */
-  json_t *report = json_loads(o.out, 0, NULL);
+  const outcome *o =
+      tegula("run gemm.onnx --arch tiny --graphamp-preset mp1 --json --output-dir outs --report "
+             "r.json --report r.html");
+  EXPECT_EQ(o->status, 0);
+  EXPECT_STR(o->err, ""); /* no progress in a pipe */
+  json_t *report = json_loads(o->out, 0, NULL);
   EXPECT_STR(json_string_value(json_object_get(json_object_get(report, "precision"), "preset")), "mp1");
   EXPECT(json_integer_value(json_object_get(report, "cycles")) > 0);
   json_decref(report);
@@ -200,7 +174,7 @@ TG_TEST(command, run_writes_outputs_and_reports_and_prints_json) {
   ASSERT(!tg_npy_read(&arena, path, &array, &diag));
   EXPECT(array.rank == 2 && array.dims[0] == 12 && array.dims[1] == 8 && array.dtype == TG_F32);
   tg_arena_release(&arena);
-  EXPECT_STR(tegula("run gemm.tgb -q").out, "");
+  EXPECT_STR(tegula("run gemm.tgb -q")->out, "");
 }
 
 TG_TEST(command, inputs_open_the_batch) {
@@ -210,10 +184,10 @@ TG_TEST(command, inputs_open_the_batch) {
   snprintf(path, sizeof path, "%s/x.npy", tg_test_dir());
   tg_diag diag = {""};
   ASSERT(!tg_npy_write(path, TG_F32, 2, (int64_t[]){3, 784}, x, &diag));
-  outcome o =
+  const outcome *o =
       tegula("run mlp.onnx --arch tiny --engine functional --input x=x.npy --json --no-cpu-reference");
-  EXPECT_EQ(o.status, 0);
-  json_t *report = json_loads(o.out, 0, NULL);
+  EXPECT_EQ(o->status, 0);
+  json_t *report = json_loads(o->out, 0, NULL);
   EXPECT_EQ(json_integer_value(json_object_get(report, "samples")), 3);
   EXPECT(json_is_null(json_object_get(report, "cpu_reference")));
   EXPECT(json_is_object(json_object_get(report, "error_vs_fp32")));
@@ -222,16 +196,16 @@ TG_TEST(command, inputs_open_the_batch) {
 
 TG_TEST(command, a_cycle_limit_is_a_fault) {
   small_models();
-  outcome o = tegula("run gemm.onnx --arch tiny --max-cycles 100");
-  EXPECT_EQ(o.status, 3);
-  EXPECT_HAS(o.err, "tegula: ");
+  const outcome *o = tegula("run gemm.onnx --arch tiny --max-cycles 100");
+  EXPECT_EQ(o->status, 3);
+  EXPECT_HAS(o->err, "tegula: ");
 }
 
 TG_TEST(command, verify_says_equal) {
   small_models();
-  outcome o = tegula("verify gemm.onnx --arch tiny --engines functional,systemc --json");
-  EXPECT_EQ(o.status, 0);
-  json_t *result = json_loads(o.out, 0, NULL);
+  const outcome *o = tegula("verify gemm.onnx --arch tiny --engines functional,systemc --json");
+  EXPECT_EQ(o->status, 0);
+  json_t *result = json_loads(o->out, 0, NULL);
   EXPECT(json_is_true(json_object_get(result, "equal_bits")) &&
          json_is_true(json_object_get(result, "equal_cycles")));
   EXPECT(json_is_null(json_object_get(result, "first_difference")));
@@ -242,12 +216,12 @@ TG_TEST(command, verify_says_equal) {
 
 TG_TEST(command, inspect_prints_what_a_program_is) {
   small_models();
-  outcome o = tegula("inspect gemm.onnx --arch tiny --graphamp-preset mp1");
-  EXPECT_EQ(o.status, 0);
-  EXPECT_HAS(o.out, "MatMul");
-  EXPECT_HAS(o.out, "memory:");
-  EXPECT_HAS(o.out, "section 0: MatMul");
-  EXPECT_EQ(tegula("inspect gemm.tgb --json").status, 0);
+  const outcome *o = tegula("inspect gemm.onnx --arch tiny --graphamp-preset mp1");
+  EXPECT_EQ(o->status, 0);
+  EXPECT_HAS(o->out, "MatMul");
+  EXPECT_HAS(o->out, "memory:");
+  EXPECT_HAS(o->out, "section 0: MatMul");
+  EXPECT_EQ(tegula("inspect gemm.tgb --json")->status, 0);
 }
 
 /* What `inspect --casts --json` says of `arguments`, one line a row: node, operand, before, after. */
@@ -256,10 +230,10 @@ static const char *decided(const char *arguments) {
   char line[1024];
   *text = 0;
   snprintf(line, sizeof line, "inspect %s --casts --json", arguments);
-  outcome o = tegula(line);
-  EXPECT_EQ(o.status, 0);
-  EXPECT_STR(o.err, "");
-  json_t *object = json_loads(o.out, 0, NULL), *row;
+  const outcome *o = tegula("%s", line);
+  EXPECT_EQ(o->status, 0);
+  EXPECT_STR(o->err, "");
+  json_t *object = json_loads(o->out, 0, NULL), *row;
   size_t i, used = 0;
   json_array_foreach(json_object_get(object, "casts"), i, row) {
     const char *node, *before, *after, *rule, *source;
@@ -283,7 +257,7 @@ TG_TEST(command, inspect_explains_casts) {
              "matmul 0 f32 tf32\nmatmul 1 f32 tf32\nmatmul -1 f32 f32\nC 0 f32 f32\n");
   EXPECT_STR(decided("gemm.onnx --amp raf --amp-dtype fp16 --amp-out-dtype fp16"),
              "matmul 0 f32 f16\nmatmul 1 f32 f16\nmatmul -1 f32 f16\nC 0 f16 f16\n");
-  EXPECT_HAS(tegula("inspect gemm.onnx --casts --graphamp-preset mp1").out,
+  EXPECT_HAS(tegula("inspect gemm.onnx --casts --graphamp-preset mp1")->out,
              "mp1: gemm-like, bf16 in, fp32 out");
 }
 
@@ -301,7 +275,7 @@ TG_TEST(command, decisions_replay_from_rules_and_from_the_model) {
     snprintf(first, sizeof first, "%s", decided(line));
     snprintf(line, sizeof line, "inspect mlp.onnx %s --write-cast-rules rules.txt --export decided.onnx",
              policies[i]);
-    EXPECT_EQ(tegula(line).status, 0);
+    EXPECT_EQ(tegula("%s", line)->status, 0);
     EXPECT_STR(decided("mlp.onnx --cast-rules rules.txt"), first);
     EXPECT_STR(decided("decided.onnx"), first);
   }
@@ -309,9 +283,9 @@ TG_TEST(command, decisions_replay_from_rules_and_from_the_model) {
 
 TG_TEST(command, lists_of_operators_are_checked) {
   small_models();
-  outcome o = tegula("inspect mlp.onnx --casts --amp hmp --bf16-ops /dev/null");
-  EXPECT_EQ(o.status, 0);
-  EXPECT_HAS(o.out, "hmp: in no list");
+  const outcome *o = tegula("inspect mlp.onnx --casts --amp hmp --bf16-ops /dev/null");
+  EXPECT_EQ(o->status, 0);
+  EXPECT_HAS(o->out, "hmp: in no list");
   char path[512];
   snprintf(path, sizeof path, "%s/ops.txt", tg_test_dir());
   FILE *file = fopen(path, "w");
@@ -319,17 +293,17 @@ TG_TEST(command, lists_of_operators_are_checked) {
   fputs("# two\nsoftmax\n\nunicorn\n", file);
   fclose(file);
   o = tegula("inspect mlp.onnx --casts --amp hmp --bf16-ops ops.txt");
-  EXPECT_EQ(o.status, 0);
-  EXPECT_STR(o.err, "tegula: warning: ops.txt: line 4: no operator \"unicorn\": skipped\n");
-  EXPECT_HAS(o.out, "hmp: bf16 list of ops.txt (softmax)");
-  EXPECT_STR(tegula("inspect mlp.onnx --casts --amp hmp --bf16-ops ops.txt -q").err, "");
+  EXPECT_EQ(o->status, 0);
+  EXPECT_STR(o->err, "tegula: warning: ops.txt: line 4: no operator \"unicorn\": skipped\n");
+  EXPECT_HAS(o->out, "hmp: bf16 list of ops.txt (softmax)");
+  EXPECT_STR(tegula("inspect mlp.onnx --casts --amp hmp --bf16-ops ops.txt -q")->err, "");
   o = tegula("inspect mlp.onnx --casts --amp hmp --bf16-ops ops.txt --fp32-ops ops.txt");
-  EXPECT_EQ(o.status, 2);
-  EXPECT_HAS(o.err, "ops.txt: line 2: \"softmax\" is in the bf16 list");
+  EXPECT_EQ(o->status, 2);
+  EXPECT_HAS(o->err, "ops.txt: line 2: \"softmax\" is in the bf16 list");
   o = tegula("inspect mlp.onnx --casts --amp hmp -v");
-  EXPECT_HAS(o.err, "hmp: fp32 list, built-in: binary_cross_entropy ");
-  EXPECT_HAS(o.err, "hmp: listed as multi-input too, which the other list beats: div");
-  EXPECT_HAS(o.err, "casting operand 2 of Gemm \"fc1\" from f32 to bf16");
+  EXPECT_HAS(o->err, "hmp: fp32 list, built-in: binary_cross_entropy ");
+  EXPECT_HAS(o->err, "hmp: listed as multi-input too, which the other list beats: div");
+  EXPECT_HAS(o->err, "casting operand 2 of Gemm \"fc1\" from f32 to bf16");
 }
 
 TG_TEST(command, tf32_is_for_products) {
@@ -342,51 +316,51 @@ TG_TEST(command, tf32_is_for_products) {
   fclose(file);
   EXPECT_HAS(decided("mlp.onnx --cast-rules tf32.txt"),
              "fc1 0 f32 tf32\nfc1 1 f32 tf32\nfc1 2 f32 f32\nfc1 -1 f32 f32\n");
-  EXPECT_EQ(tegula("verify mlp.onnx --arch tiny --engines functional,systemc --cast-rules tf32.txt").status,
+  EXPECT_EQ(tegula("verify mlp.onnx --arch tiny --engines functional,systemc --cast-rules tf32.txt")->status,
             0);
   file = fopen(path, "w");
   ASSERT(file);
   fputs("op Relu tf32\n", file);
   fclose(file);
-  outcome o = tegula("run mlp.onnx --cast-rules tf32.txt");
-  EXPECT_EQ(o.status, 2);
-  EXPECT_HAS(o.err,
+  const outcome *o = tegula("run mlp.onnx --cast-rules tf32.txt");
+  EXPECT_EQ(o->status, 2);
+  EXPECT_HAS(o->err,
              "tf32.txt: line 1: node \"fc1.relu\" (Relu): tf32 is a format of the operands of products");
 }
 
 TG_TEST(command, graphs_are_drawn) {
   small_models();
-  outcome o = tegula("inspect gemm.onnx --amp hmp --dot");
-  EXPECT_EQ(o.status, 0);
-  EXPECT_HAS(o.out, "digraph");
-  EXPECT_HAS(o.out, "Cast f32 > bf16");
-  EXPECT_EQ(tegula("inspect gemm.onnx --amp hmp --dot g.dot").status, 0);
+  const outcome *o = tegula("inspect gemm.onnx --amp hmp --dot");
+  EXPECT_EQ(o->status, 0);
+  EXPECT_HAS(o->out, "digraph");
+  EXPECT_HAS(o->out, "Cast f32 > bf16");
+  EXPECT_EQ(tegula("inspect gemm.onnx --amp hmp --dot g.dot")->status, 0);
   EXPECT(made("g.dot"));
   o = tegula("inspect gemm.onnx --svg g.svg");
   if (system("dot -V >/dev/null 2>&1")) {
-    EXPECT_EQ(o.status, 2);
-    EXPECT_HAS(o.err, "Graphviz");
+    EXPECT_EQ(o->status, 2);
+    EXPECT_HAS(o->err, "Graphviz");
     EXPECT(!made("g.svg"));
   } else {
-    EXPECT_EQ(o.status, 0);
+    EXPECT_EQ(o->status, 0);
     EXPECT(made("g.svg"));
   }
 }
 
 TG_TEST(command, fp_explains_numbers_and_operations) {
-  outcome o = tegula("fp 0.1");
-  EXPECT_EQ(o.status, 0);
-  EXPECT_HAS(o.out, "0x3dcccccd  0.1  0|01111011|10011001100110011001101  normal");
-  EXPECT_HAS(o.out, "0.100000001490116119384765625");
-  EXPECT_HAS(tegula("fp -0.25 --format fp16").out, "0xb400  -0.25");
-  EXPECT_HAS(tegula("fp 3 - -.5 --format=fp32").out, "0x40600000  3.5");
-  EXPECT_HAS(tegula("fp mul 3e38 10 --format bf16").out, "overflow");
-  EXPECT_HAS(tegula("fp --format bf16 0x3f80").out, "0x3f80  1  0|01111111|0000000  normal");
-  EXPECT_HAS(tegula("fp fma 0.1 3 -0.3 --format bf16").out, "fp32 acc.");
-  EXPECT_HAS(tegula("fp 0.1 --seed 3 --col 2").out, "drawn");
-  EXPECT_STR(tegula("fp 0.1 -q").out, "");
+  const outcome *o = tegula("fp 0.1");
+  EXPECT_EQ(o->status, 0);
+  EXPECT_HAS(o->out, "0x3dcccccd  0.1  0|01111011|10011001100110011001101  normal");
+  EXPECT_HAS(o->out, "0.100000001490116119384765625");
+  EXPECT_HAS(tegula("fp -0.25 --format fp16")->out, "0xb400  -0.25");
+  EXPECT_HAS(tegula("fp 3 - -.5 --format=fp32")->out, "0x40600000  3.5");
+  EXPECT_HAS(tegula("fp mul 3e38 10 --format bf16")->out, "overflow");
+  EXPECT_HAS(tegula("fp --format bf16 0x3f80")->out, "0x3f80  1  0|01111111|0000000  normal");
+  EXPECT_HAS(tegula("fp fma 0.1 3 -0.3 --format bf16")->out, "fp32 acc.");
+  EXPECT_HAS(tegula("fp 0.1 --seed 3 --col 2")->out, "drawn");
+  EXPECT_STR(tegula("fp 0.1 -q")->out, "");
   o = tegula("fp 1 / 3 --json");
-  json_t *object = json_loads(o.out, 0, NULL);
+  json_t *object = json_loads(o->out, 0, NULL);
   EXPECT_EQ(json_object_size(json_object_get(object, "formats")), 4);
   json_decref(object);
 }
@@ -407,10 +381,10 @@ static double field(const json_t *row, const char *key) {
 }
 
 TG_TEST(command, sweep_compares_every_policy) {
-  EXPECT_EQ(tegula("zoo gemm --m 256 --n 256 --k 256 -o large.onnx").status, 0);
-  outcome o = tegula("sweep large.onnx --json --csv table.csv --plot plot.svg");
-  EXPECT_EQ(o.status, 0);
-  json_t *rows = json_loads(o.out, 0, NULL);
+  EXPECT_EQ(tegula("zoo gemm --m 256 --n 256 --k 256 -o large.onnx")->status, 0);
+  const outcome *o = tegula("sweep large.onnx --json --csv table.csv --plot plot.svg");
+  EXPECT_EQ(o->status, 0);
+  json_t *rows = json_loads(o->out, 0, NULL);
   EXPECT_EQ(json_array_size(rows), 28);
   const json_t *mp0 = row_of(rows, "mp0", "fp32"), *mp1 = row_of(rows, "mp1", "fp32"),
                *rounded = row_of(rows, "mp1", "bf16sr"), *high = row_of(rows, "high", "fp32");
@@ -424,17 +398,17 @@ TG_TEST(command, sweep_compares_every_policy) {
   json_decref(rows);
   EXPECT(made("table.csv") && made("plot.svg"));
   o = tegula("sweep large.onnx --policy mp4 --tiling-accum fp32 --timing-only");
-  EXPECT_EQ(o.status, 0);
-  EXPECT_HAS(o.out, "mp4");
-  EXPECT(!strstr(o.out, "mp1"));
+  EXPECT_EQ(o->status, 0);
+  EXPECT_HAS(o->out, "mp4");
+  EXPECT(!strstr(o->out, "mp1"));
 }
 
 TG_TEST(command, a_full_disk_is_an_error) {
   small_models();
   if (access("/dev/full", W_OK)) SKIP("no /dev/full here");
-  outcome o = tegula(
+  const outcome *o = tegula(
       "run gemm.onnx --arch tiny --no-cpu-reference -q --output-dir outs2 && ln -s /dev/full full.json && "
       "" TEGULA_COMMAND " run gemm.onnx --arch tiny --no-cpu-reference -q --report full.json");
-  EXPECT_EQ(o.status, 2);
-  EXPECT_HAS(o.err, "full.json");
+  EXPECT_EQ(o->status, 2);
+  EXPECT_HAS(o->err, "full.json");
 }

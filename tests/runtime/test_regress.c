@@ -1,6 +1,7 @@
 /* `tegula regress` as a user runs it: suites, planted regressions, kills and what is left after them. */
 #include "runtime/options.h"
 #include "runtime/regress/bounds.h"
+#include "tests/command.h"
 #include "tests/harness.h"
 
 #include <dirent.h>
@@ -16,11 +17,6 @@
 
 /* --- files and processes
  * ------------------------------------------------------------------------------------ */
-
-typedef struct outcome {
-  int status;
-  char out[1 << 17], err[4096];
-} outcome;
 
 static const char *in_dir(const char *name) {
   static char path[8][600];
@@ -47,32 +43,15 @@ static void write_file(const char *name, const char *text) {
     tg_test_fail(__FILE__, __LINE__, "%s: not written", name);
 }
 
-static int shell(const char *line) {
-  char command[4096];
-  snprintf(command, sizeof command, "cd %s && %s", tg_test_dir(), line);
-  int status = system(command);
-  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-}
-
-static outcome tegula(const char *arguments) {
-  static outcome o;
-  char line[3000];
-  snprintf(line, sizeof line, "'%s' %s >.out 2>.err </dev/null", TEGULA_COMMAND, arguments);
-  o.status = shell(line);
-  snprintf(o.out, sizeof o.out, "%s", slurp(in_dir(".out")));
-  snprintf(o.err, sizeof o.err, "%s", slurp(in_dir(".err")));
-  return o;
-}
-
 /* A tegula that crashes on models named crash, never ends on those named hang, takes its time while there is
  * a file `slow`, and leaves a line in `runs` for each `run`. */
 static void models_and_wrapper(void) {
   if (!access(in_dir("a.onnx"), R_OK)) return;
-  EXPECT_EQ(tegula("zoo gemm --m 20 --n 16 --k 33 -o a.onnx").status, 0);
-  EXPECT_EQ(tegula("zoo mlp --batch 2 -o b.onnx").status, 0);
+  EXPECT_EQ(tegula("zoo gemm --m 20 --n 16 --k 33 -o a.onnx")->status, 0);
+  EXPECT_EQ(tegula("zoo mlp --batch 2 -o b.onnx")->status, 0);
   EXPECT_EQ(
       shell("cp a.onnx crash.onnx && cp a.onnx hang.onnx && cp a.onnx c.onnx && printf junk > bad.onnx"), 0);
-  EXPECT_EQ(tegula("compile a.onnx --arch tiny -o a.tgb -q").status, 0);
+  EXPECT_EQ(tegula("compile a.onnx --arch tiny -o a.tgb -q")->status, 0);
   write_file("arch.yaml", "base: tiny\n");
   write_file("wrapper", "#!/bin/sh\n"
                         "case \"$1\" in run) echo \"$2\" >> \"${0%/*}/runs\" ;; esac\n"
@@ -158,10 +137,10 @@ TG_TEST(regress, wrong_suites_are_refused_with_their_line) {
   models_and_wrapper();
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     write_file("bad.yaml", cases[i].text);
-    outcome o = tegula("regress bad.yaml --results bad");
-    const char *newline = strchr(o.err, '\n');
-    if (o.status != 2 || !strstr(o.err, cases[i].says) || !newline || newline[1])
-      tg_test_fail(__FILE__, __LINE__, "%s\nstatus %d, stderr \"%s\"", cases[i].text, o.status, o.err);
+    const outcome *o = tegula("regress bad.yaml --results bad");
+    const char *newline = strchr(o->err, '\n');
+    if (o->status != 2 || !strstr(o->err, cases[i].says) || !newline || newline[1])
+      tg_test_fail(__FILE__, __LINE__, "%s\nstatus %d, stderr \"%s\"", cases[i].text, o->status, o->err);
   }
   EXPECT(access(in_dir("bad"), F_OK) != 0);
 }
@@ -192,9 +171,9 @@ TG_TEST(regress, wrong_options_are_refused) {
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char line[300];
     snprintf(line, sizeof line, "regress %s", cases[i].line);
-    outcome o = tegula(line);
-    if (o.status != 2 || !strstr(o.err, cases[i].says))
-      tg_test_fail(__FILE__, __LINE__, "tegula %s: status %d, stderr \"%s\"", line, o.status, o.err);
+    const outcome *o = tegula("%s", line);
+    if (o->status != 2 || !strstr(o->err, cases[i].says))
+      tg_test_fail(__FILE__, __LINE__, "tegula %s: status %d, stderr \"%s\"", line, o->status, o->err);
   }
 }
 
@@ -209,17 +188,17 @@ TG_TEST(regress, a_matrix_makes_the_cases_it_says) {
              "  - tiny: [--arch, tiny]\n"
              "engines: [systemc, functional]\n"
              "exclude: ['b/two*']\n");
-  outcome o = tegula("regress m.yaml --list");
-  EXPECT_EQ(o.status, 0);
+  const outcome *o = tegula("regress m.yaml --list");
+  EXPECT_EQ(o->status, 0);
   EXPECT_STR(
-      o.out,
+      o->out,
       "a/one+tiny/systemc\na/one+tiny/functional\na/two+tiny/systemc\na/two+tiny/functional\n"
       "b/one+tiny/systemc\nb/one+tiny/functional\ng-n4/two+tiny/functional\ng-n5/two+tiny/functional\n");
   o = tegula("regress m.yaml --list --shard 2/3 --filter '*/systemc'");
-  EXPECT_STR(o.out, "a/two+tiny/systemc\n");
+  EXPECT_STR(o->out, "a/two+tiny/systemc\n");
   o = tegula("regress m.yaml --list -v --filter 'g-n5*'");
   EXPECT_HAS(
-      o.out,
+      o->out,
       "tegula run {model} --engine functional --graphamp-preset mp1 --arch tiny --random-inputs 1 --seed 1");
 }
 
@@ -248,12 +227,12 @@ static const char planted[] = "seed: 7\n"
 TG_TEST(regress, planted_regressions_are_found_and_named) {
   models_and_wrapper();
   write_file("p.yaml", planted);
-  EXPECT_EQ(tegula("regress p.yaml --command ./wrapper --update-baseline -q").status, 1);
+  EXPECT_EQ(tegula("regress p.yaml --command ./wrapper --update-baseline -q")->status, 1);
   write_file("arch.yaml", "base: tiny\ndram_latency: 200\n");
-  outcome o = tegula("regress p.yaml --command ./wrapper --json --junit j.xml --markdown s.md");
+  const outcome *o = tegula("regress p.yaml --command ./wrapper --json --junit j.xml --markdown s.md");
   write_file("arch.yaml", "base: tiny\n");
-  EXPECT_EQ(o.status, 1);
-  json_t *r = json_loads(o.out, 0, NULL);
+  EXPECT_EQ(o->status, 1);
+  json_t *r = json_loads(o->out, 0, NULL);
   ASSERT(r);
   EXPECT_HAS(failure_of(r, "a/mp0/systemc", "cycles"), "section MatMul \"C\" +");
   EXPECT_HAS(failure_of(r, "b/mp1/systemc", "accuracy"), "max_abs of output probabilities against FP32");
@@ -283,19 +262,19 @@ static int lines_with(const char *text, const char *mark) {
 TG_TEST(regress, kept_results_are_told_like_new_ones) {
   models_and_wrapper();
   write_file("told.yaml", planted);
-  outcome o = tegula("regress told.yaml --command ./wrapper");
-  int failed = lines_with(o.out, "FAIL ");
+  const outcome *o = tegula("regress told.yaml --command ./wrapper");
+  int failed = lines_with(o->out, "FAIL ");
   EXPECT(failed > 1);
   o = tegula("regress told.yaml --command ./wrapper --resume");
-  EXPECT_HAS(o.out, "kept from before");
-  EXPECT_EQ(lines_with(o.out, "FAIL "), failed);
-  EXPECT_EQ(o.status, 1);
+  EXPECT_HAS(o->out, "kept from before");
+  EXPECT_EQ(lines_with(o->out, "FAIL "), failed);
+  EXPECT_EQ(o->status, 1);
 }
 
 TG_TEST(regress, bounds_hold_on_both_sides) {
   models_and_wrapper();
-  EXPECT_EQ(tegula("run a.onnx --arch tiny --random-inputs 1 --output-dir gold -q --no-cpu-reference").status,
-            0);
+  EXPECT_EQ(
+      tegula("run a.onnx --arch tiny --random-inputs 1 --output-dir gold -q --no-cpu-reference")->status, 0);
   static const struct {
     const char *bounds;
     int status;
@@ -318,9 +297,9 @@ TG_TEST(regress, bounds_hold_on_both_sides) {
     snprintf(text, sizeof text, "models: [a.onnx]\nflags: {tiny: --arch tiny}\nbounds: %s\n",
              cases[i].bounds);
     write_file("bounds.yaml", text);
-    outcome o = tegula("regress bounds.yaml");
-    if (o.status != cases[i].status)
-      tg_test_fail(__FILE__, __LINE__, "%s: status %d: %s%s", cases[i].bounds, o.status, o.out, o.err);
+    const outcome *o = tegula("regress bounds.yaml");
+    if (o->status != cases[i].status)
+      tg_test_fail(__FILE__, __LINE__, "%s: status %d: %s%s", cases[i].bounds, o->status, o->out, o->err);
   }
 }
 
@@ -334,8 +313,8 @@ TG_TEST(regress, cycles_are_held_to_the_baseline) {
   write_file("cyc.yaml", "models: [a.onnx]\nflags: {t: --arch arch.yaml}\n");
   for (int faster = 0; faster < 2; faster++) {
     write_file("arch.yaml", faster ? "base: tiny\ndram_latency: 100\n" : "base: tiny\n");
-    EXPECT_EQ(tegula("regress cyc.yaml --update-baseline -q").status, 0);
-    EXPECT_EQ(tegula("regress cyc.yaml --require-baseline -q").status, 0);
+    EXPECT_EQ(tegula("regress cyc.yaml --update-baseline -q")->status, 0);
+    EXPECT_EQ(tegula("regress cyc.yaml --require-baseline -q")->status, 0);
     write_file("arch.yaml", faster ? "base: tiny\n" : "base: tiny\ndram_latency: 100\n");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
       char text[300];
@@ -344,16 +323,16 @@ TG_TEST(regress, cycles_are_held_to_the_baseline) {
                "cyc.baseline.json\n",
                cases[i].tolerance);
       write_file("tol.yaml", text);
-      outcome o = tegula("regress tol.yaml --resume");
-      if (o.status != cases[i].status)
-        tg_test_fail(__FILE__, __LINE__, "%s: status %d: %s", cases[i].tolerance, o.status, o.out);
-      EXPECT_HAS(o.out, faster ? " cycles; -" : " cycles; +");
+      const outcome *o = tegula("regress tol.yaml --resume");
+      if (o->status != cases[i].status)
+        tg_test_fail(__FILE__, __LINE__, "%s: status %d: %s", cases[i].tolerance, o->status, o->out);
+      EXPECT_HAS(o->out, faster ? " cycles; -" : " cycles; +");
     }
   }
   write_file("arch.yaml", "base: tiny\n");
   write_file("fresh.yaml", "models: [a.onnx]\n");
-  EXPECT_EQ(tegula("regress fresh.yaml -q").status, 0);
-  EXPECT_EQ(tegula("regress fresh.yaml -q --require-baseline").status, 1);
+  EXPECT_EQ(tegula("regress fresh.yaml -q")->status, 0);
+  EXPECT_EQ(tegula("regress fresh.yaml -q --require-baseline")->status, 1);
 }
 
 /* --- many at once, kills
@@ -384,15 +363,15 @@ static bool same_outputs(const char *a, const char *b) {
 TG_TEST(regress, outputs_do_not_depend_on_jobs_or_shards) {
   models_and_wrapper();
   write_file("many.yaml", many);
-  EXPECT_EQ(tegula("regress many.yaml -j 1 --results one -q").status, 0);
-  outcome o = tegula("regress many.yaml -j 3 --results three");
-  EXPECT_EQ(o.status, 0);
+  EXPECT_EQ(tegula("regress many.yaml -j 1 --results one -q")->status, 0);
+  const outcome *o = tegula("regress many.yaml -j 3 --results three");
+  EXPECT_EQ(o->status, 0);
   EXPECT(same_outputs("one", "three"));
-  const char *first = strstr(o.out, "gemm-m5-n8-k10/mp0"), *last = strstr(o.out, "gemm-m7-n9-k10/mp1");
+  const char *first = strstr(o->out, "gemm-m5-n8-k10/mp0"), *last = strstr(o->out, "gemm-m7-n9-k10/mp1");
   EXPECT(first && last && first < last); /* lines come in the order of the suite */
-  EXPECT_EQ(tegula("regress many.yaml --results shards --shard 1/2 -q").status, 0);
-  EXPECT_EQ(tegula("regress many.yaml --results shards --shard 2/2 -q").status, 0);
-  EXPECT_HAS(tegula("regress many.yaml --results shards --resume").out, "12 kept from before");
+  EXPECT_EQ(tegula("regress many.yaml --results shards --shard 1/2 -q")->status, 0);
+  EXPECT_EQ(tegula("regress many.yaml --results shards --shard 2/2 -q")->status, 0);
+  EXPECT_HAS(tegula("regress many.yaml --results shards --resume")->out, "12 kept from before");
   EXPECT(same_outputs("one", "shards"));
 }
 
@@ -431,7 +410,7 @@ static int kill_after(const char *suite, const char *folder, int wanted, int num
 TG_TEST(regress, a_killed_run_resumes_where_it_was) {
   models_and_wrapper();
   write_file("many.yaml", many);
-  EXPECT_EQ(tegula("regress many.yaml --command ./wrapper --results whole -q").status, 0);
+  EXPECT_EQ(tegula("regress many.yaml --command ./wrapper --results whole -q")->status, 0);
   write_file("slow", ""); /* so that a kill comes in time */
   EXPECT_EQ(kill_after("many.yaml", "killed", 3, SIGKILL), SIGKILL);
   EXPECT_EQ(kill_after("many.yaml", "killed", 6, SIGTERM), SIGTERM);
@@ -440,7 +419,7 @@ TG_TEST(regress, a_killed_run_resumes_where_it_was) {
   write_file("killed/cases/torn.result.json.a1B2c3", "{\"half\":");
   EXPECT(kept >= 6 && kept < MANY);
   unlink(in_dir("runs"));
-  EXPECT_EQ(tegula("regress many.yaml --command ./wrapper --results killed --resume -q").status, 0);
+  EXPECT_EQ(tegula("regress many.yaml --command ./wrapper --results killed --resume -q")->status, 0);
   EXPECT(same_outputs("whole", "killed"));
   int ran = 0;
   for (const char *c = slurp(in_dir("runs")); *c; c++) ran += *c == '\n';
@@ -453,26 +432,26 @@ TG_TEST(regress, a_child_that_somebody_kills_is_run_again) {
   write_file("victim", "#!/bin/sh\ntest -e ./spared || kill -KILL $$\nexec '" TEGULA_COMMAND "' \"$@\"\n");
   EXPECT_EQ(chmod(in_dir("victim"), 0755), 0);
   write_file("one.yaml", "models: [a.onnx]\nflags: {t: --arch tiny}\n");
-  outcome o = tegula("regress one.yaml --command ./victim");
-  EXPECT_EQ(o.status, 1);
-  EXPECT_HAS(o.out, "killed: ended by signal 9");
+  const outcome *o = tegula("regress one.yaml --command ./victim");
+  EXPECT_EQ(o->status, 1);
+  EXPECT_HAS(o->out, "killed: ended by signal 9");
   write_file("spared", "");
-  EXPECT_EQ(tegula("regress one.yaml --command ./victim --resume").status, 0);
+  EXPECT_EQ(tegula("regress one.yaml --command ./victim --resume")->status, 0);
 }
 
 TG_TEST(regress, what_changed_is_run_again) {
   models_and_wrapper();
   write_file("arch.yaml", "base: tiny\n");
   write_file("ch.yaml", "models: [a.onnx, c.onnx]\nflags: {t: --arch arch.yaml, u: --arch tiny}\n");
-  EXPECT_EQ(tegula("regress ch.yaml -q").status, 0);
-  EXPECT_HAS(tegula("regress ch.yaml --resume").out, "4 kept");
+  EXPECT_EQ(tegula("regress ch.yaml -q")->status, 0);
+  EXPECT_HAS(tegula("regress ch.yaml --resume")->out, "4 kept");
   write_file("arch.yaml", "base: tiny\ndram_latency: 61\n");
-  EXPECT_HAS(tegula("regress ch.yaml --resume").out, "2 kept");
+  EXPECT_HAS(tegula("regress ch.yaml --resume")->out, "2 kept");
   EXPECT_EQ(shell("cp c.onnx old.onnx && cp b.onnx c.onnx"), 0);
-  EXPECT_HAS(tegula("regress ch.yaml --resume").out, "2 kept");
+  EXPECT_HAS(tegula("regress ch.yaml --resume")->out, "2 kept");
   EXPECT_EQ(shell("mv old.onnx c.onnx"), 0);
-  EXPECT_HAS(tegula("regress ch.yaml --resume --seed 5").out, "4 cases passed, 4 without a baseline\n");
-  EXPECT_HAS(tegula("regress ch.yaml --resume --seed 5 --command ./wrapper").out,
+  EXPECT_HAS(tegula("regress ch.yaml --resume --seed 5")->out, "4 cases passed, 4 without a baseline\n");
+  EXPECT_HAS(tegula("regress ch.yaml --resume --seed 5 --command ./wrapper")->out,
              "4 cases passed, 4 without a baseline\n");
   write_file("arch.yaml", "base: tiny\n");
 }
@@ -482,10 +461,10 @@ TG_TEST(regress, external_data_is_part_of_a_model) {
   write_file("ext.onnx", "junk\x0a\x08location\x12\x05w.binrest");
   write_file("w.bin", "one");
   write_file("ext.yaml", "models: [ext.onnx]\n");
-  EXPECT_EQ(tegula("regress ext.yaml").status, 1);
-  EXPECT_HAS(tegula("regress ext.yaml --resume").out, "1 kept");
+  EXPECT_EQ(tegula("regress ext.yaml")->status, 1);
+  EXPECT_HAS(tegula("regress ext.yaml --resume")->out, "1 kept");
   write_file("w.bin", "two");
-  EXPECT(!strstr(tegula("regress ext.yaml --resume").out, "kept"));
+  EXPECT(!strstr(tegula("regress ext.yaml --resume")->out, "kept"));
 }
 
 TG_TEST(regress, limits_of_memory_end_a_case) {
@@ -494,9 +473,9 @@ TG_TEST(regress, limits_of_memory_end_a_case) {
 #endif
   models_and_wrapper();
   write_file("mem.yaml", "memory_limit: 60M\nmodels: [{zoo: gemm, sizes: {m: 3000, n: 3000, k: 3000}}]\n");
-  outcome o = tegula("regress mem.yaml");
-  EXPECT_EQ(o.status, 1);
-  EXPECT_HAS(o.out, "memory: over its memory limit of 60M");
+  const outcome *o = tegula("regress mem.yaml");
+  EXPECT_EQ(o->status, 1);
+  EXPECT_HAS(o->out, "memory: over its memory limit of 60M");
 }
 
 /* --- baselines, explanations
@@ -505,19 +484,19 @@ TG_TEST(regress, limits_of_memory_end_a_case) {
 TG_TEST(regress, baselines_are_stable_and_keep_what_did_not_run) {
   models_and_wrapper();
   write_file("base.yaml", "models: [c.onnx, a.onnx]\nflags: {u: --arch tiny, t: --arch arch.yaml}\n");
-  EXPECT_EQ(tegula("regress base.yaml --update-baseline -q").status, 0);
+  EXPECT_EQ(tegula("regress base.yaml --update-baseline -q")->status, 0);
   EXPECT_EQ(shell("cp base.baseline.json first.json"), 0);
-  EXPECT_EQ(tegula("regress base.yaml --update-baseline -q --filter 'a/*'").status, 0);
+  EXPECT_EQ(tegula("regress base.yaml --update-baseline -q --filter 'a/*'")->status, 0);
   EXPECT(same_file("base.baseline.json", "first.json"));
   write_file("base.yaml", "models: [a.onnx, c.onnx]\nflags: {t: --arch arch.yaml, u: --arch tiny}\n");
-  EXPECT_EQ(tegula("regress base.yaml --update-baseline -q -j 4").status, 0);
+  EXPECT_EQ(tegula("regress base.yaml --update-baseline -q -j 4")->status, 0);
   EXPECT(same_file("base.baseline.json", "first.json"));
   write_file("base.yaml", "models: [a.onnx]\nflags: {t: --arch arch.yaml}\n");
-  outcome o = tegula("regress base.yaml --json");
-  json_t *r = json_loads(o.out, 0, NULL);
+  const outcome *o = tegula("regress base.yaml --json");
+  json_t *r = json_loads(o->out, 0, NULL);
   EXPECT_EQ(json_array_size(json_object_get(r, "only_in_baseline")), 3);
   json_decref(r);
-  EXPECT_EQ(tegula("regress base.yaml --update-baseline -q").status, 0);
+  EXPECT_EQ(tegula("regress base.yaml --update-baseline -q")->status, 0);
   EXPECT(strstr(slurp(in_dir("base.baseline.json")), "\"a/t/systemc\"") != NULL);
   EXPECT(strstr(slurp(in_dir("base.baseline.json")), "c/") == NULL);
 }
@@ -525,14 +504,14 @@ TG_TEST(regress, baselines_are_stable_and_keep_what_did_not_run) {
 TG_TEST(regress, outputs_that_moved_are_told) {
   models_and_wrapper();
   write_file("out.yaml", "models: [a.onnx]\nflags: {t: --arch tiny}\n");
-  EXPECT_EQ(tegula("regress out.yaml --update-baseline -q").status, 0);
-  outcome o = tegula("regress out.yaml --seed 2");
-  EXPECT_EQ(o.status, 0);
-  EXPECT_HAS(o.out, "moved a/t/systemc");
-  EXPECT_HAS(o.out, "bits of the outputs moved");
+  EXPECT_EQ(tegula("regress out.yaml --update-baseline -q")->status, 0);
+  const outcome *o = tegula("regress out.yaml --seed 2");
+  EXPECT_EQ(o->status, 0);
+  EXPECT_HAS(o->out, "moved a/t/systemc");
+  EXPECT_HAS(o->out, "bits of the outputs moved");
   write_file("out.yaml", "models: [a.onnx]\nflags: {t: --arch tiny}\nbounds: {outputs_equal: true}\n");
-  EXPECT_EQ(tegula("regress out.yaml --seed 2").status, 1);
-  EXPECT_EQ(tegula("regress out.yaml").status, 0);
+  EXPECT_EQ(tegula("regress out.yaml --seed 2")->status, 1);
+  EXPECT_EQ(tegula("regress out.yaml")->status, 0);
 }
 
 TG_TEST(regress, explain_names_section_unit_and_cause) {
@@ -541,13 +520,13 @@ TG_TEST(regress, explain_names_section_unit_and_cause) {
   write_file(
       "ex.yaml",
       "models: [b.onnx]\nflags: {t: --arch arch.yaml, u: --arch edge}\nengines: [systemc, functional]\n");
-  EXPECT_EQ(tegula("regress ex.yaml --update-baseline -q").status, 0);
-  EXPECT_HAS(tegula("regress ex.yaml --explain b/t/systemc").out, "no cycle moved");
+  EXPECT_EQ(tegula("regress ex.yaml --update-baseline -q")->status, 0);
+  EXPECT_HAS(tegula("regress ex.yaml --explain b/t/systemc")->out, "no cycle moved");
   write_file("arch.yaml", "base: tiny\nport_bytes: 4\n");
-  outcome o = tegula("regress ex.yaml --explain b/t/systemc --json");
+  const outcome *o = tegula("regress ex.yaml --explain b/t/systemc --json");
   write_file("arch.yaml", "base: tiny\n");
-  EXPECT_EQ(o.status, 0);
-  json_t *e = json_loads(o.out, 0, NULL), *most = json_array_get(json_object_get(e, "sections"), 0);
+  EXPECT_EQ(o->status, 0);
+  json_t *e = json_loads(o->out, 0, NULL), *most = json_array_get(json_object_get(e, "sections"), 0);
   EXPECT_HAS(json_string_value(json_object_get(e, "text")), "dram-bound now");
   EXPECT_STR(json_string_value(json_object_get(most, "bound_now")), "dram");
   EXPECT(json_integer_value(json_object_get(most, "moved")) > 0);
@@ -556,10 +535,10 @@ TG_TEST(regress, explain_names_section_unit_and_cause) {
   json_decref(e);
   EXPECT_EQ(shell("cp ex.results/cases/b_t_systemc-*.trace.json then.json"), 0);
   o = tegula("regress ex.yaml --explain b/t/systemc --against then.json");
-  EXPECT_EQ(o.status, 0);
-  EXPECT_HAS(o.out, "b/t/systemc: -");
-  EXPECT_HAS(tegula("regress ex.yaml --explain b/t/systemc --against b/u/systemc").out, "b/u/systemc");
-  EXPECT_HAS(tegula("regress ex.yaml --explain b/t/functional").err, "no time to explain");
+  EXPECT_EQ(o->status, 0);
+  EXPECT_HAS(o->out, "b/t/systemc: -");
+  EXPECT_HAS(tegula("regress ex.yaml --explain b/t/systemc --against b/u/systemc")->out, "b/u/systemc");
+  EXPECT_HAS(tegula("regress ex.yaml --explain b/t/functional")->err, "no time to explain");
 }
 
 /* --- pages

@@ -5,42 +5,9 @@
 #include "runtime/npy.h"
 #include "tests/harness.h"
 
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <unistd.h>
-
-static void slurp(const char *name, char *text, size_t size) {
-  char path[512];
-  snprintf(path, sizeof path, "%s/%s", tg_test_dir(), name);
-  FILE *file = fopen(path, "rb");
-  size_t got = file ? fread(text, 1, size - 1, file) : 0;
-  text[got] = 0;
-  if (file) fclose(file);
-}
-
-const outcome *tegula(const char *format, ...) {
-  static outcome o;
-  char arguments[4096], line[8192];
-  va_list list;
-  va_start(list, format);
-  vsnprintf(arguments, sizeof arguments, format, list);
-  va_end(list);
-  snprintf(line, sizeof line, "cd %s && '%s' %s >.out 2>.err </dev/null", tg_test_dir(), TEGULA_COMMAND,
-           arguments);
-  int status = system(line);
-  o.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-  slurp(".out", o.out, sizeof o.out);
-  slurp(".err", o.err, sizeof o.err);
-  return &o;
-}
-
-void shell(const char *line) {
-  char all[4096];
-  snprintf(all, sizeof all, "cd %s && %s", tg_test_dir(), line);
-  EXPECT_EQ(system(all), 0);
-}
 
 const char *here(tg_arena *arena, const char *name) {
   return tg_arena_printf(arena, "%s/%s", tg_test_dir(), name);

@@ -1,22 +1,12 @@
-/* What the tests of `tegula train` share: the command as a user runs it, and its files. */
+/* What the tests of `tegula train` share: its files, and the command. */
 #ifndef TEGULA_TESTS_TRAINING_SUPPORT_H
 #define TEGULA_TESTS_TRAINING_SUPPORT_H
 
 #include "frontend/base/arena.h"
 #include "frontend/dtype.h"
+#include "tests/command.h"
 
 #include <jansson.h>
-
-typedef struct outcome {
-  int status; /* exit status, -1: killed */
-  char out[65536], err[4096];
-} outcome;
-
-/* Runs `tegula ARGUMENTS` through the shell, in the tests' folder. The result is overwritten by the next. */
-const outcome *tegula(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-/* A line for the shell, in the tests' folder. */
-void shell(const char *line);
 
 /* Path of a file in the tests' folder, on the arena. */
 const char *here(tg_arena *arena, const char *name);

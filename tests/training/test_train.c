@@ -151,7 +151,7 @@ TG_TEST(train, engines_agree) {
 
 TG_TEST(train, checkpoints_hold_under_their_options_only) {
   make_digits();
-  shell("rm -rf ck");
+  EXPECT_EQ(shell("rm -rf ck"), 0);
   EXPECT_EQ(tegula(DIGITS "--steps 4 --batch 16 --checkpoint ck -q")->status, 0);
   static const struct {
     const char *more, *says;
@@ -171,7 +171,7 @@ TG_TEST(train, checkpoints_hold_under_their_options_only) {
   EXPECT_EQ(tegula(DIGITS "--steps 9 --batch 16 --save whole.onnx -q")->status, 0);
   EXPECT_EQ(tegula(DIGITS "--steps 9 --batch 16 --checkpoint ck --resume --save on.onnx -q")->status, 0);
   expect_same("whole.onnx", "on.onnx", true);
-  shell("printf x >> ck/checkpoint");
+  EXPECT_EQ(shell("printf x >> ck/checkpoint"), 0);
   EXPECT_HAS(tegula(DIGITS "--steps 9 --batch 16 --checkpoint ck --resume")->err, "damaged");
 }
 

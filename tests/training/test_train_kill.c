@@ -82,7 +82,7 @@ static void killed_and_resumed(const char *more) {
   snprintf(part, sizeof part,
            "train mlp.onnx %s %s --save part.onnx --losses part.npy --checkpoint ck_part --resume -q",
            options, more);
-  shell("rm -rf ck_whole ck_part part.onnx part.npy");
+  EXPECT_EQ(shell("rm -rf ck_whole ck_part part.onnx part.npy"), 0);
   EXPECT_EQ(tegula("%s", whole)->status, 0);
   uint32_t random = 2463534242u;
   int kills = 0;
