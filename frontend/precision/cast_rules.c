@@ -211,8 +211,18 @@ const tg_cast_spec *tg_cast_rules_find(const tg_cast_rules *rules, const char *n
 
 const char *tg_cast_rules_path(const tg_cast_rules *rules) { return rules->path; }
 int tg_cast_rules_count(const tg_cast_rules *rules) { return (int)rules->count; }
+static const rule *rule_at(const tg_cast_rules *rules, int index, int *out_line) {
+  *out_line = rules->rules[index].line;
+  return &rules->rules[index];
+}
 const char *tg_cast_rules_op(const tg_cast_rules *rules, int index, int *out_line) {
-  const rule *r = &rules->rules[index];
-  *out_line = r->line;
+  const rule *r = rule_at(rules, index, out_line);
   return r->selector == BY_OP ? r->name : NULL;
+}
+const char *tg_cast_rules_node(const tg_cast_rules *rules, int index, int *out_line) {
+  const rule *r = rule_at(rules, index, out_line);
+  return r->selector == BY_NODE ? r->name : NULL;
+}
+int64_t tg_cast_rules_id(const tg_cast_rules *rules, int index, int *out_line) {
+  return rule_at(rules, index, out_line)->id;
 }

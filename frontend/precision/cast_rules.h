@@ -59,9 +59,11 @@ tg_status tg_cast_rules_read(tg_arena *arena, const char *path, tg_cast_rules **
 const tg_cast_spec *tg_cast_rules_find(const tg_cast_rules *rules, const char *node, int64_t id,
                                        const char *const *names, int *out_line);
 const char *tg_cast_rules_path(const tg_cast_rules *rules);
-/* Operators named by no node of any model and by no table: reported by who applies the rules. */
+/* What rule 0 .. count - 1 names, and its line: who applies the rules reports what nothing is called by. */
 int tg_cast_rules_count(const tg_cast_rules *rules);
-const char *tg_cast_rules_op(const tg_cast_rules *rules, int index, int *out_line); /* NULL: not an op rule */
+const char *tg_cast_rules_op(const tg_cast_rules *rules, int index, int *out_line);   /* NULL: no op rule */
+const char *tg_cast_rules_node(const tg_cast_rules *rules, int index, int *out_line); /* NULL: no node rule */
+int64_t tg_cast_rules_id(const tg_cast_rules *rules, int index, int *out_line);       /* -1: no id rule */
 
 /* Decides one node: NULL leaves it to rules and policy, otherwise a text as of tg_cast_spec_parse, read
  * before the next call. `node` and `op` are the model's; `dtypes` those of the operands as they arrive

@@ -6,6 +6,7 @@
 #include "frontend/passes/rewrite.h"
 #include "frontend/precision/policy.h"
 
+#include <inttypes.h>
 #include <regex.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -330,18 +331,20 @@ static void cast_outputs(tg_cast_pass *p) {
 /* --- regions
  * ---------------------------------------------------------------------------------------------------- */
 
-static tg_status mark_region(tg_graph *graph, const char *pattern, tg_diag *diag) {
+static tg_status mark_region(const tg_cast_pass *p, const char *pattern) {
   if (!pattern) return TG_OK;
   regex_t regex;
   int error = regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB);
   if (error) {
     char reason[128];
     regerror(error, &regex, reason, sizeof reason);
-    return tg_fail(diag, TG_INVALID, "disable-graphamp \"%s\": %s", pattern, reason);
+    return tg_fail(p->diag, TG_INVALID, "disable-graphamp \"%s\": %s", pattern, reason);
   }
-  TG_FOR_NODES(graph, node)
-  if (!regexec(&regex, node->name, 0, NULL, 0)) node->disable_graphamp = true;
+  bool any = false;
+  TG_FOR_NODES(p->graph, node)
+  if (!regexec(&regex, node->name, 0, NULL, 0)) node->disable_graphamp = any = true;
   regfree(&regex);
+  if (!any) tg_cast_say(p, true, "disable-graphamp \"%s\": no node's name matches", pattern);
   return TG_OK;
 }
 
@@ -363,15 +366,30 @@ static void mark_listed(tg_graph *graph, const char *list) {
 /* --- all of it
  * -------------------------------------------------------------------------------------------------- */
 
-/* A rule for an operator that nothing is called by is a slip of the pen. */
-static void check_rules(const tg_cast_pass *p) {
-  for (int i = 0; p->options->rules && i < tg_cast_rules_count(p->options->rules); i++) {
-    int line;
-    const char *op = tg_cast_rules_op(p->options->rules, i, &line);
-    if (op && !tg_cast_name_is_known(op))
-      tg_cast_say(p, true, "%s: line %d: no operator \"%s\": skipped", tg_cast_rules_path(p->options->rules),
-                  line, op);
+/* A rule for what nothing is called by is a slip of the pen. */
+static void check_rule(const tg_cast_pass *p, int index, const tg_name_set *nodes, const bool *ids) {
+  const tg_cast_rules *rules = p->options->rules;
+  const char *path = tg_cast_rules_path(rules);
+  int line;
+  const char *op = tg_cast_rules_op(rules, index, &line), *node = tg_cast_rules_node(rules, index, &line);
+  int64_t id = tg_cast_rules_id(rules, index, &line);
+  if (op && !tg_cast_name_is_known(op))
+    tg_cast_say(p, true, "%s: line %d: no operator \"%s\": skipped", path, line, op);
+  if (node && !tg_name_set_find(nodes, node))
+    tg_cast_say(p, true, "%s: line %d: no node \"%s\": skipped", path, line, node);
+  if (!op && !node && (id >= p->graph->next_id || !ids[id]))
+    tg_cast_say(p, true, "%s: line %d: no node at position %" PRId64 ": skipped", path, line, id);
+}
+
+static void check_rules(tg_cast_pass *p) {
+  if (!p->options->rules) return;
+  tg_name_set *nodes = tg_name_set_create(&p->scratch);
+  bool *ids = TG_NEW_ARRAY(&p->scratch, bool, (size_t)p->graph->next_id + 1);
+  TG_FOR_NODES(p->graph, node) {
+    tg_name_set_add(nodes, node->name, node);
+    ids[node->id] = true;
   }
+  for (int i = 0; i < tg_cast_rules_count(p->options->rules); i++) check_rule(p, i, nodes, ids);
 }
 
 static void set_up(tg_cast_pass *p) {
@@ -390,9 +408,9 @@ static void set_up(tg_cast_pass *p) {
 }
 
 tg_status tg_precision_insert(tg_graph *graph, const tg_precision_options *options, tg_diag *diag) {
-  if (mark_region(graph, options->disable_graphamp, diag)) return TG_INVALID;
-  mark_listed(graph, graph->disable_graphamp);
   tg_cast_pass p = {.graph = graph, .options = options, .diag = diag};
+  if (mark_region(&p, options->disable_graphamp)) return TG_INVALID;
+  mark_listed(graph, graph->disable_graphamp);
   set_up(&p);
   tg_find_upstream(&p);
   check_rules(&p);
