@@ -29,12 +29,15 @@ static void run(const pipeline *p, const char *pass) {
   after(p, pass);
 }
 
-/* Batch statistics are training's: tg_training_build has replaced such nodes. */
+/* Batch statistics and masks are training's: tg_training_build has replaced such nodes. */
 static tg_status check_inference(const tg_graph *graph, tg_diag *diag) {
-  TG_FOR_NODES(graph, node)
-  if (node->op == TG_OP_BATCH_NORMALIZATION && tg_attr_int(node, TG_ATTR_TRAINING_MODE))
-    return tg_fail(diag, TG_INVALID, "node \"%s\" (BatchNormalization): training_mode = 1 is for training",
-                   node->name);
+  TG_FOR_NODES(graph, node) {
+    bool trains = (node->op == TG_OP_BATCH_NORMALIZATION && tg_attr_int(node, TG_ATTR_TRAINING_MODE)) ||
+                  (node->op == TG_OP_DROPOUT && tg_attr_float(node, TG_ATTR_RATIO) > 0);
+    if (trains)
+      return tg_fail(diag, TG_INVALID, "node \"%s\" (%s): training_mode = 1 is for training", node->name,
+                     tg_op_get(node->op)->name);
+  }
   return TG_OK;
 }
 

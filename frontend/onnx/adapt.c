@@ -42,12 +42,20 @@ static tg_status adapt_cast(tg_import *import, const Onnx__NodeProto *proto, tg_
   return TG_OK;
 }
 
-/* Inputs ratio and training_mode came with opset 12: inference ignores the one and needs the other false. */
+/* Inputs ratio and training_mode came with opset 12: together they are our ratio. */
 static tg_status adapt_dropout(tg_import *import, tg_node *node) {
-  const tg_value *training = tg_in(node, 2);
-  if (training && !(tg_is_constant(training) && training->dtype == TG_BOOL &&
-                    tg_value_elements(training) == 1 && !*(const uint8_t *)training->data))
-    return tg_fail(import->diag, TG_INVALID, "training_mode must be a constant false");
+  const tg_value *ratio = tg_in(node, 1), *training = tg_in(node, 2);
+  if (training &&
+      !(tg_is_constant(training) && training->dtype == TG_BOOL && tg_value_elements(training) == 1))
+    return tg_fail(import->diag, TG_INVALID, "training_mode must be a constant");
+  if (training && *(const uint8_t *)training->data) {
+    if (ratio && !(tg_is_constant(ratio) && tg_dtype_is_float(ratio->dtype) && tg_value_elements(ratio) == 1))
+      return tg_fail(import->diag, TG_INVALID, "ratio must be a constant");
+    double share = ratio ? (double)tg_load_f32(ratio->data, ratio->dtype, 0) : 0.5;
+    if (!(share >= 0 && share <= 1))
+      return tg_fail(import->diag, TG_INVALID, "ratio = %g is not from 0 to 1", share);
+    tg_attr_set_float(node, TG_ATTR_RATIO, share);
+  }
   tg_node_truncate_inputs(node, 1);
   return TG_OK;
 }

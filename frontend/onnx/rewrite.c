@@ -85,11 +85,53 @@ static Onnx__TensorProto *find_constant(const Onnx__GraphProto *graph, const cha
   return NULL;
 }
 
+static void remove_node(Onnx__GraphProto *graph, size_t position) {
+  onnx__node_proto__free_unpacked(graph->node[position], NULL);
+  graph->n_node--;
+  memmove(&graph->node[position], &graph->node[position + 1],
+          (graph->n_node - position) * sizeof *graph->node);
+}
+
+/* An initializer like `like`, without data. */
+static Onnx__TensorProto *add_initializer(Onnx__GraphProto *graph, const char *name,
+                                          const Onnx__TensorProto *like) {
+  Onnx__TensorProto **list =
+      realloc(graph->initializer, (graph->n_initializer + 1) * sizeof *graph->initializer);
+  Onnx__TensorProto *proto = malloc(sizeof *proto);
+  if (!list || !proto) tg_die("out of memory");
+  onnx__tensor_proto__init(proto);
+  proto->name = strdup(name);
+  proto->dims = malloc(like->n_dims * sizeof *proto->dims + 1);
+  if (!proto->name || !proto->dims) tg_die("out of memory");
+  if (like->n_dims) memcpy(proto->dims, like->dims, like->n_dims * sizeof *proto->dims);
+  proto->n_dims = like->n_dims;
+  proto->has_data_type = true;
+  proto->data_type = like->data_type;
+  graph->initializer = list;
+  return list[graph->n_initializer++] = proto;
+}
+
+/* Where an Identity of an initializer makes `name`, an initializer takes its place. */
+static Onnx__TensorProto *separate(Onnx__GraphProto *graph, const char *name) {
+  for (size_t n = 0; n < graph->n_node; n++) {
+    const Onnx__NodeProto *node = graph->node[n];
+    if (!node->op_type || strcmp(node->op_type, "Identity") || node->n_input != 1 || node->n_output != 1 ||
+        strcmp(node->output[0], name))
+      continue;
+    const Onnx__TensorProto *shared = find_initializer(graph, node->input[0]);
+    if (!shared) return NULL;
+    remove_node(graph, n);
+    return add_initializer(graph, name, shared);
+  }
+  return NULL;
+}
+
 static tg_status change(Onnx__GraphProto *graph, const char *path, const tg_onnx_values *values, size_t count,
                         tg_diag *diag) {
   for (size_t i = 0; i < count; i++) {
     Onnx__TensorProto *proto = find_initializer(graph, values[i].name);
     if (!proto) proto = find_constant(graph, values[i].name);
+    if (!proto) proto = separate(graph, values[i].name);
     if (!proto) return tg_fail(diag, TG_INVALID, "%s: has no constant \"%s\"", path, values[i].name);
     if (replace(proto, &values[i], diag)) {
       tg_diag_prefix(diag, "%s", path);

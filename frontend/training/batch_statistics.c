@@ -62,3 +62,8 @@ tg_status tg_batch_statistics(tg_graph *graph, tg_statistic **out_statistics, si
   *out_count = c.count;
   return TG_OK;
 }
+
+void tg_normalize_as_given(tg_graph *graph) {
+  TG_FOR_NODES(graph, node)
+  if (node->op == TG_OP_BATCH_NORMALIZATION) tg_attr_set_int(node, TG_ATTR_TRAINING_MODE, 0);
+}

@@ -56,7 +56,7 @@ void tg_gradient_layer_normalization(tg_backward *w, const tg_node *node, tg_val
   tg_backward_give(w, 2, dy);
 }
 
-/* In training form: mean and variance are those of the batch (batch_statistics.c), and depend on X. */
+/* Mean and variance are those of the batch (batch_statistics.c), and depend on X; or constants. */
 void tg_gradient_batch_normalization(tg_backward *w, const tg_node *node, tg_value *dy) {
   tg_value *x = tg_in(node, 0);
   unsigned axes = ((1u << x->rank) - 1) & ~2u;
@@ -72,7 +72,10 @@ void tg_gradient_batch_normalization(tg_backward *w, const tg_node *node, tg_val
            *product = tg_build_sum(&w->build, tg_mul(w, dy, z), axes);
   tg_value *flat_sum = tg_build_reshape(&w->build, sum, 1, sizes);
   tg_value *flat_product = tg_build_reshape(&w->build, product, 1, sizes);
-  if (tg_backward_wants(w, 0)) {
+  bool frozen = tg_is_constant(tg_in(node, 3)) && tg_is_constant(tg_in(node, 4));
+  if (frozen) {
+    tg_backward_give(w, 0, tg_mul(w, tg_mul(w, statistic[0], r), dy));
+  } else if (tg_backward_wants(w, 0)) {
     tg_value *pull = tg_add(w, tg_scaled(w, sum, share), tg_mul(w, z, tg_scaled(w, product, share)));
     tg_backward_give(w, 0, tg_mul(w, tg_mul(w, statistic[0], r), tg_sub(w, dy, pull)));
   }

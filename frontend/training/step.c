@@ -2,6 +2,7 @@
 #include "frontend/infer.h"
 #include "frontend/passes/passes.h"
 #include "frontend/training/batch_statistics.h"
+#include "frontend/training/dropout.h"
 #include "frontend/training/gradients.h"
 #include "frontend/training/loss.h"
 #include "frontend/training/optimizer.h"
@@ -106,10 +107,29 @@ static bool is_mask(const tg_value *value) {
   return false;
 }
 
+/* Positions as sines and cosines, interleaved or one half after the other: the first row is of 0 and 1, and
+ * the squares of each pair add up to 1. No parameter looks like that. */
+static bool is_position_table(const tg_value *value, int64_t apart) {
+  int64_t width = value->dims[value->rank - 1].size, count = tg_value_elements(value);
+  for (int64_t i = 0; i < count; i++) {
+    if (i % width / apart % 2) continue; /* a cosine */
+    double s = (double)tg_load_f32(value->data, value->dtype, (size_t)i),
+           c = (double)tg_load_f32(value->data, value->dtype, (size_t)(i + apart));
+    if ((i < width && (s != 0 || c != 1)) || !(fabs(s * s + c * c - 1) < 1e-3)) return false;
+  }
+  return true;
+}
+
+static bool has_positions(const tg_value *value) {
+  int64_t width = value->dims[value->rank - 1].size;
+  if (width < 4 || width % 2 || tg_value_elements(value) < 2 * width) return false;
+  return is_position_table(value, 1) || is_position_table(value, width / 2);
+}
+
 static bool may_train(const tg_value *value) {
   return value->kind == TG_VALUE_CONSTANT && tg_dtype_is_float(value->dtype) && value->dtype != TG_F64 &&
          value->rank > 0 && value->initializer && !value->elided && tg_value_elements(value) > 0 &&
-         !is_mask(value);
+         !is_mask(value) && !has_positions(value);
 }
 
 /* The constant in FP32, as the plan promises it; constants of the model's other formats are widened. */
@@ -364,14 +384,16 @@ static void update_all(step *s) {
 static tg_status assemble(step *s) {
   tg_graph *graph = s->graph;
   int loss_output;
+  s->plan->dropouts = tg_dropout_expand(graph);
   if (find_output(s, &loss_output)) return TG_INVALID;
   tg_value *y = graph->outputs[loss_output], *loss, *dy;
   for (int i = 0; i < graph->input_count; i++) add_tensor(s, TG_ROLE_OF_DATA, graph->inputs[i]->name, i);
-  if (tg_batch_statistics(graph, &s->statistics, &s->statistic_count, s->diag)) return TG_INVALID;
+  if (!s->options->frozen_norms && tg_batch_statistics(graph, &s->statistics, &s->statistic_count, s->diag))
+    return TG_INVALID;
+  tg_normalize_as_given(graph);
   if (add_labels(s, y) || find_parameters(s, y)) return TG_INVALID;
   if (!s->options->keep_outputs) drop_outputs(graph);
   s->plan->model_outputs = graph->output_count;
-  TG_FOR_NODES(graph, node) s->plan->dropouts += node->op == TG_OP_DROPOUT;
   tg_node *last = graph->last;
   tg_build b = {.graph = graph, .forward = -1, .keep_formats = true};
   tg_value *scale = s->options->scale_loss ? number(s, TG_STEP_LOSS_SCALE) : NULL;

@@ -47,7 +47,8 @@ typedef struct tg_training_options {
   double epsilon, weight_decay; /* or TG_OF_OPTIMIZER */
   double clip_norm;             /* gradients scaled by min(1, clip_norm / (norm of all + 1e-6)); 0: not */
   double clip_value;            /* each element of a gradient at most this far from 0; 0: not */
-  const char *frozen;           /* extended regex: parameters whose names match are not trained; NULL: none */
+  bool frozen_norms;  /* BatchNormalization normalises by its running statistics, which stay as they are */
+  const char *frozen; /* extended regex: parameters whose names match are not trained; NULL: none */
 
   int partials;        /* --data-parallel: partial sums of linear weight gradients; 1: none */
   bool reduce_bf16sr;  /* --weight-grad-reduce */
@@ -113,16 +114,16 @@ typedef struct tg_training_plan {
   int found_inf;     /* output: f32[1], 1 if the step was skipped; -1 without scale_loss */
   int labels;        /* input that takes the labels */
   bool classes;      /* labels are class indices */
-  int dropouts;      /* Dropout nodes of the model: the identity, in training too */
+  int dropouts;      /* Dropout nodes in inference form: the identity */
   int recomputed;    /* nodes that backward computes anew */
   int model_outputs; /* outputs 0 .. model_outputs - 1 are the model's (keep_outputs), else 0 */
 } tg_training_plan;
 
 /* `model` as imported, its sizes bound and inferred; it is not changed, and its constants' data is borrowed.
  * Trainable are the initializers of floats (tg_value.initializer) that the loss depends on differentiably,
- * but for those of rank 0, those that hold a number of 1e4 or more (masks), and those matching `frozen`. The
- * step graph and the plan live on `arena`. TG_INVALID: an operator on the way has no gradient (by name), the
- * loss's output does not fit, or nothing is trainable. */
+ * but for those of rank 0, those that hold a number of 1e4 or more (masks), tables of sines and cosines
+ * (positions), and those matching `frozen`. The step graph and the plan live on `arena`. TG_INVALID: an
+ * operator on the way has no gradient (by name), the loss's output does not fit, or nothing is trainable. */
 tg_status tg_training_build(const tg_graph *model, const tg_training_options *options, tg_arena *arena,
                             tg_graph **out_step, tg_training_plan *out_plan, tg_diag *diag);
 

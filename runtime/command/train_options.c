@@ -143,6 +143,21 @@ static tg_status parse_betas(tg_context *context, tg_training_options *step) {
   return TG_OK;
 }
 
+static tg_status parse_ignored(tg_context *context, tg_training_options *step) {
+  const char *text = tg_option_text(&context->options, TG_OPT_IGNORE_INDEX, NULL);
+  if (!text) return TG_OK;
+  char *end;
+  long number = strtol(text, &end, 10);
+  if (end == text || *end || labs(number) > 1 << 24)
+    return tg_fail(&context->diag, TG_INVALID, "--ignore-index: \"%s\" is no integer of at most 2^24", text);
+  if (step->loss != TG_LOSS_CROSS_ENTROPY && step->loss != TG_LOSS_NLL)
+    return tg_fail(&context->diag, TG_INVALID, "--ignore-index: the labels of loss %s are no classes",
+                   tg_loss_name(step->loss));
+  step->ignore = true;
+  step->ignore_index = (double)number;
+  return TG_OK;
+}
+
 static tg_status parse_scale(tg_context *context, tg_training_run *run, tg_training_options *step) {
   const char *text = tg_option_text(&context->options, TG_OPT_LOSS_SCALE, NULL);
   run->scaler = tg_scaler_static(1);
@@ -198,6 +213,7 @@ static tg_status training_options(tg_context *context, tg_training_run *run,
   if (!status)
     status = tg_optimizer_parse(tg_option_text(o, TG_OPT_OPTIMIZER, "sgd"), &step->optimizer, &context->diag);
   if (!status) status = parse_betas(context, step);
+  if (!status) status = parse_ignored(context, step);
   if (!status) status = parse_scale(context, run, step);
   if (!status) status = parse_frozen(context, step);
   if (!status) status = choose_partials(context, run, compile, step);
@@ -211,6 +227,7 @@ static tg_status training_options(tg_context *context, tg_training_run *run,
   step->fp32_params = tg_given(o, TG_OPT_FP32_PARAMS);
   step->stochastic = !strcmp(tg_option_text(o, TG_OPT_PARAM_ROUNDING, "nearest"), "sr");
   step->state = tg_given(o, TG_OPT_BF16_OPTIMIZER) ? TG_BF16 : TG_F32;
+  step->frozen_norms = tg_given(o, TG_OPT_FROZEN_NORMS);
   step->recompute = tg_given(o, TG_OPT_RECOMPUTE);
   step->keep_gradients = tg_given(o, TG_OPT_SAVE_GRADS);
   if (step->optimizer == TG_OPTIMIZER_SGD && step->momentum > 0 && tg_given(o, TG_OPT_MOMENTUM))
@@ -327,7 +344,8 @@ static json_t *note_options(tg_context *context, const tg_training_run *run,
 /* --- all of it
  * ---------------------------------------------------------------------------------------------- */
 
-static void warn(tg_context *context, const tg_training_options *step) {
+static void warn(tg_context *context, const tg_training_run *run) {
+  const tg_training_options *step = tg_trainer_options_of(run->trainer);
   const tg_options *o = &context->options;
   bool bf16 = step->parameters == TG_BF16;
   if (context->quiet) return;
@@ -341,6 +359,11 @@ static void warn(tg_context *context, const tg_training_options *step) {
           "change "
           "nothing\n",
           stderr);
+  int dropouts = run->trainer->plan.dropouts;
+  if (dropouts)
+    fprintf(stderr,
+            "tegula: warning: %d Dropout node%s exported for inference (training_mode 0) drop%s nothing\n",
+            dropouts, dropouts == 1 ? "" : "s", dropouts == 1 ? "s" : "");
   bool adam = step->optimizer == TG_OPTIMIZER_ADAM || step->optimizer == TG_OPTIMIZER_ADAMW;
   if (bf16 && adam && step->state == TG_BF16)
     fputs("tegula: warning: the second moment of Adam cannot move in BF16: 1 - beta2 is below half an ulp\n",
@@ -368,7 +391,7 @@ tg_status tg_train_set_up(tg_context *context, tg_session *session, tg_training_
   if (!status) status = tg_trainer_open(session, &options, &run->trainer, &context->diag);
   if (!status) status = tg_run_check(run, &context->diag);
   if (status) return status;
-  warn(context, tg_trainer_options_of(run->trainer));
+  warn(context, run);
   run->options = note_options(context, run, tg_trainer_options_of(run->trainer));
   tg_run_prepare(run);
   return TG_OK;

@@ -45,7 +45,8 @@ void tg_array_gather(const tg_array *a, const int64_t *rows, int64_t count, floa
   }
 }
 
-static bool is_class(const tg_array *a, int64_t element, int64_t classes) {
+static bool is_class(const tg_array *a, int64_t element, int64_t classes, const double *ignored) {
+  if (ignored && (double)tg_load_f32(a->npy.data, a->npy.dtype, (size_t)element) == *ignored) return true;
   if (tg_dtype_is_float(a->npy.dtype)) {
     float value = tg_load_f32(a->npy.data, a->npy.dtype, (size_t)element);
     return value >= 0 && value < (float)classes && value == floorf(value);
@@ -54,9 +55,9 @@ static bool is_class(const tg_array *a, int64_t element, int64_t classes) {
   return value >= 0 && value < classes;
 }
 
-tg_status tg_array_check_classes(const tg_array *a, int64_t classes, tg_diag *diag) {
+tg_status tg_array_check_classes(const tg_array *a, int64_t classes, const double *ignored, tg_diag *diag) {
   for (int64_t i = 0; i < a->npy.count; i++)
-    if (!is_class(a, i, classes))
+    if (!is_class(a, i, classes, ignored))
       return tg_fail(diag, TG_INVALID,
                      "%s: row %" PRId64 " has label %g, which is none of the classes 0 to %" PRId64, a->path,
                      i / a->width, (double)tg_load_f32(a->npy.data, a->npy.dtype, (size_t)i), classes - 1);

@@ -23,8 +23,10 @@ tg_status tg_array_load(tg_arena *arena, const char *file, const char *const *pr
 /* Rows as FP32: out[count][width]. */
 void tg_array_gather(const tg_array *array, const int64_t *rows, int64_t count, float *out);
 
-/* TG_INVALID, naming file and row: an element is no integer from 0 to classes - 1. */
-tg_status tg_array_check_classes(const tg_array *array, int64_t classes, tg_diag *diag);
+/* TG_INVALID, naming file and row: an element is no integer from 0 to classes - 1, nor `*ignored` (NULL:
+ * none). */
+tg_status tg_array_check_classes(const tg_array *array, int64_t classes, const double *ignored,
+                                 tg_diag *diag);
 
 /* FNV-1a over type, shape and elements: are these the same data? */
 uint64_t tg_array_digest(const tg_array *array);

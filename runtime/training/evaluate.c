@@ -1,5 +1,6 @@
 /* The trained model on data that it has not seen: forward only, compiled like the step. */
 #include "frontend/pipeline.h"
+#include "frontend/training/batch_statistics.h"
 #include "mapper/mapper.h"
 #include "runtime/training/run.h"
 #include "runtime/training/trainer_state.h"
@@ -14,10 +15,13 @@ typedef struct tally {
   int64_t terms, right, answers;
 } tally;
 
-/* -log softmax(y)[label], or -y[label], over dimension 1 of y[row][classes][inner]. */
-static void tally_classes(tally *sum, const float *y, const float *labels, int64_t classes, int64_t inner,
-                          bool logits) {
+/* -log softmax(y)[label], or -y[label], over dimension 1 of y[row][classes][inner]; ignored labels do not
+ * count. */
+static void tally_classes(tally *sum, const tg_training_options *options, const float *y, const float *labels,
+                          int64_t classes, int64_t inner) {
+  bool logits = options->loss == TG_LOSS_CROSS_ENTROPY;
   for (int64_t i = 0; i < inner; i++) {
+    if (options->ignore && (double)labels[i] == options->ignore_index) continue;
     int64_t label = (int64_t)labels[i], best = 0;
     double top = -INFINITY, all = 0;
     for (int64_t c = 0; c < classes; c++)
@@ -54,6 +58,13 @@ typedef struct forward {
   int output; /* of the model, that the loss reads */
 } forward;
 
+/* Normalises by running statistics, drops nothing. */
+static void make_inference(tg_graph *model) {
+  tg_normalize_as_given(model);
+  TG_FOR_NODES(model, node)
+  if (node->op == TG_OP_DROPOUT) tg_attr_set_float(node, TG_ATTR_RATIO, 0);
+}
+
 /* The model with the trained values as its constants. */
 static tg_graph *trained_model(forward *f) {
   const tg_trainer *t = f->run->trainer;
@@ -74,6 +85,7 @@ static tg_graph *trained_model(forward *f) {
 static tg_status open_forward(forward *f, tg_diag *diag) {
   const tg_trainer *t = f->run->trainer;
   tg_graph *model = trained_model(f);
+  make_inference(model);
   const char *name = t->options.step.loss_output;
   for (int i = 0; name && i < model->output_count; i++)
     if (!strcmp(model->output_names[i], name)) f->output = i;
@@ -133,7 +145,7 @@ static void tally_batch(const forward *f, const tg_array *labels, int64_t first,
     int64_t size = count / batch / each, answers = labels->width / each;
     const float *row = y + i * size, *label = f->run->label_rows + i * answers;
     if (t->plan.classes)
-      tally_classes(sum, row, label, tensor->dims[1], inner, t->options.step.loss == TG_LOSS_CROSS_ENTROPY);
+      tally_classes(sum, &t->options.step, row, label, tensor->dims[1], inner);
     else
       tally_values(sum, t->options.step.loss, row, label, size);
   }

@@ -32,7 +32,9 @@ tg_status tg_run_check(tg_training_run *run, tg_diag *diag) {
                    labels->rank ? labels->dims[0] : 1, run->batch);
   if (check_width(&run->labels, run->batch, labels, "the loss's", diag)) return TG_INVALID;
   int64_t classes = tg_trainer_classes(t);
-  return classes ? tg_array_check_classes(&run->labels, classes, diag) : TG_OK;
+  const tg_training_options *step = tg_trainer_options_of(t);
+  const double *ignored = step->ignore ? &step->ignore_index : NULL;
+  return classes ? tg_array_check_classes(&run->labels, classes, ignored, diag) : TG_OK;
 }
 
 void tg_run_prepare(tg_training_run *run) {

@@ -1,6 +1,7 @@
 #include "frontend/infer.h"
 #include "frontend/onnx/rewrite.h"
 #include "frontend/pipeline.h"
+#include "frontend/training/separate.h"
 #include "mapper/mapper.h"
 #include "runtime/engines.h"
 #include "runtime/precision_options.h"
@@ -40,6 +41,7 @@ static void choose_formats(tg_trainer *t) {
 static tg_status infer_model(tg_trainer *t, tg_diag *diag) {
   t->model = tg_graph_clone(t->session->model, &t->arena);
   tg_graph_bind_rest(t->model, 1);
+  tg_separate_parameters(t->model);
   return tg_graph_infer(t->model, diag);
 }
 

@@ -244,13 +244,13 @@ TG_TEST(dataset, rows_and_classes) {
   float out[6];
   tg_array_gather(&x, (int64_t[]){1, 0}, 2, out);
   EXPECT(out[0] == 3 && out[3] == 0 && out[5] == 2);
-  EXPECT_EQ(tg_array_check_classes(&y, 2, &diag), TG_OK);
-  EXPECT_EQ(tg_array_check_classes(&y, 1, &diag), TG_INVALID);
+  EXPECT_EQ(tg_array_check_classes(&y, 2, NULL, &diag), TG_OK);
+  EXPECT_EQ(tg_array_check_classes(&y, 1, NULL, &diag), TG_INVALID);
   EXPECT_HAS(diag.message, "two.npz: row 0 has label 1");
-  EXPECT_EQ(tg_array_check_classes(&x, 6, &diag), TG_OK);
+  EXPECT_EQ(tg_array_check_classes(&x, 6, NULL, &diag), TG_OK);
   diag = (tg_diag){""};
   ((float *)x.npy.data)[4] = 1.5f;
-  EXPECT_EQ(tg_array_check_classes(&x, 6, &diag), TG_INVALID);
+  EXPECT_EQ(tg_array_check_classes(&x, 6, NULL, &diag), TG_INVALID);
   EXPECT_HAS(diag.message, "row 1 has label 1.5");
   EXPECT(tg_array_digest(&x) != tg_array_digest(&y));
   tg_arena_release(&arena);

@@ -1,5 +1,6 @@
 /* What a step graph is made of, and what it refuses. */
 #include "frontend/infer.h"
+#include "frontend/reference.h"
 #include "frontend/text.h"
 #include "tests/frontend/support.h"
 #include "tests/frontend/training/recorded.h"
@@ -166,6 +167,81 @@ TG_TEST(step, gradients_of_linear_weights_are_sums_of_partials) {
   EXPECT_EQ(split, 2);
   EXPECT_EQ(whole, 1);
   tg_arena_release(&r.arena);
+}
+
+/* --- dropout
+ * ----------------------------------------------------------------------------------------------------- */
+
+enum { DROPPED_ROWS = 48, DROPPED_COLUMNS = 64 };
+
+/* The share of elements that are 0; all others are what they were, divided by what is left. */
+static double share_dropped(const recorded *r) {
+  const tg_step_tensor *x = find(r, TG_ROLE_OF_DATA, "x"), *w = find(r, TG_ROLE_OF_PARAMETER, "w");
+  const float *data = r->inputs[x->input], *weights = r->inputs[w->input], *y = r->outputs[0],
+              *gradient = r->outputs[w->gradient];
+  int zeros = 0, count = DROPPED_ROWS * DROPPED_COLUMNS;
+  for (int i = 0; i < count; i++) {
+    float kept = data[i] * weights[i] * (float)(1 / (1 - 0.3));
+    if (y[i] != 0 && y[i] != kept) tg_test_fail(__FILE__, __LINE__, "element %d", i);
+    EXPECT((y[i] == 0) == (gradient[i] == 0));
+    zeros += y[i] == 0;
+  }
+  return (double)zeros / count;
+}
+
+TG_TEST(step, dropout_draws_another_mask_in_each_step_and_backward_has_the_same) {
+  recorded r = {0};
+  begin(&r, "graph \"drop\" next=9\ninput %x: f32[48,64]\nconst %w: f32[48,64] = seeded(1, 1)\n"
+            "%h = Mul(%x, %w) @0\n%y = Dropout(%h) ratio=0.3 @1\noutput \"y\" %y: f32\n");
+  r.options.keep_outputs = r.options.keep_gradients = true;
+  ASSERT(recorded_build(&r));
+  EXPECT_EQ(r.plan.dropouts, 0);
+  set_numbers(&r, 1);
+  float first[DROPPED_ROWS * DROPPED_COLUMNS];
+  for (uint32_t step = 0; step < 2; step++) {
+    tg_reference_draw draw = {.seed = 7, .step = step};
+    tg_reference_run_drawing(r.graph, &draw, (const void *const *)r.inputs, r.outputs);
+    EXPECT(fabs(share_dropped(&r) - 0.3) < 0.04); /* five standard deviations */
+    if (step) EXPECT(memcmp(first, r.outputs[0], sizeof first));
+    memcpy(first, r.outputs[0], sizeof first);
+  }
+  tg_arena_release(&r.arena);
+}
+
+TG_TEST(step, dropout_in_inference_form_is_the_identity) {
+  recorded r = {0};
+  begin(&r, "graph \"drop\" next=9\ninput %x: f32[4,6]\nconst %w: f32[4,6] = seeded(1, 1)\n"
+            "%h = Mul(%x, %w) @0\n%y = Dropout(%h) @1\noutput \"y\" %y: f32\n");
+  ASSERT(recorded_build(&r));
+  EXPECT_EQ(r.plan.dropouts, 1);
+  tg_arena_release(&r.arena);
+}
+
+/* --- what is trained
+ * --------------------------------------------------------------------------------------------- */
+
+static const char positions[] = "graph \"positions\" next=9\ninput %%x: f32[2,4]\n"
+                                "const %%w: f32[2,4] = seeded(1, 1)\nconst %%t: f32[2,4] = [%s]\n"
+                                "%%h = Mul(%%x, %%w) @0\n%%y = Add(%%h, %%t) @1\noutput \"y\" %%y: f32\n";
+
+TG_TEST(step, tables_of_sines_are_no_parameters) {
+  static const struct {
+    const char *numbers;
+    bool trained;
+  } cases[] = {
+      {"0, 1, 0, 1, 0.84147098, 0.54030231, 0.00999983, 0.99995", false},
+      {"0, 0, 1, 1, 0.84147098, 0.00999983, 0.54030231, 0.99995", false},
+      {"0, 1, 0, 1, 0.84147098, 0.54030231, 0.00999983, 0.5", true},
+      {"1, 0, 0, 0, 0, 1, 0, 0", true},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    recorded r = {0};
+    begin(&r, tg_arena_printf(&r.arena, positions, cases[i].numbers));
+    ASSERT(recorded_build(&r));
+    EXPECT_EQ(find(&r, TG_ROLE_OF_PARAMETER, "t") != NULL, cases[i].trained);
+    EXPECT(find(&r, TG_ROLE_OF_PARAMETER, "w") != NULL);
+    tg_arena_release(&r.arena);
+  }
 }
 
 /* --- refusals
