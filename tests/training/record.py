@@ -1,8 +1,14 @@
 #!/usr/bin/env python3
-# Records tests/training/recorded.def: losses of PyTorch's optimizers on the network and the digits of support.c, in FP32.
-# Run in the root of the tree; needs torch and numpy. A row: name, options of `tegula train`, losses of the steps.
+# python3 tests/training/record.py > tests/training/recorded.def
+# Losses of PyTorch in FP32, on the digits and the table of support.c: of its optimizers on the network made there
+# (RECORDED), and of models that it writes to models/ in the form that its exporter gives them (EXPORTED). Run in the root
+# of the tree; needs torch, onnx and numpy (Debian: python3-torch, python3-onnx). A row: name, options of `tegula train`,
+# losses of the steps.
+import warnings
+
 import numpy as np
 import torch
+from torch import nn
 
 STEPS, BATCH = 24, 16
 MASK = (1 << 64) - 1
@@ -47,9 +53,13 @@ def run(name, options, make, clip_norm=None, clip_value=None, schedule=None):
         optimizer.step()
         if scheduler:
             scheduler.step()
+    write_row("RECORDED", name, options, losses)
+
+
+def write_row(kind, name, options, losses):
     numbers = [f"{loss:.9g}" for loss in losses]
     lines = [", ".join(numbers[i : i + 8]) for i in range(0, STEPS, 8)]
-    print(f'RECORDED({name}, "{options}",\n         ' + ",\n         ".join(lines) + ")")
+    print(f'{kind}({name}, "{options}",\n         ' + ",\n         ".join(lines) + ")")
 
 
 optim, rates = torch.optim, torch.optim.lr_scheduler
@@ -71,3 +81,124 @@ run("cosine", "--lr 0.1 --lr-schedule cosine", lambda p: optim.SGD(p, 0.1),
     schedule=lambda o: rates.CosineAnnealingLR(o, STEPS))
 run("step", "--lr 0.1 --lr-schedule step --lr-every 5 --lr-gamma 0.5", lambda p: optim.SGD(p, 0.1),
     schedule=lambda o: rates.StepLR(o, 5, 0.5))
+
+
+# --- models as PyTorch exports them
+
+TRAINING, EVAL = torch.onnx.TrainingMode.TRAINING, torch.onnx.TrainingMode.EVAL
+DIGITS = "--data digits_x.npy --labels digits_y.npy"
+table = seeded(31, 1.0, 96, 6)  # support.c, make_table
+kinds = torch.tensor((np.arange(96) * 7 % 5).astype(np.int64)).reshape(96, 1)
+prices = (table[:, :1] * table[:, 1:2] + 0.5 * kinds)
+sold = (prices > 1).float()
+
+
+def export(name, options, model, inputs, labels, loss, make, mode, batch=BATCH, opset=14, clip_norm=None):
+    torch.manual_seed(0)
+    model, rows = model(), len(labels)
+    torch.onnx.export(model, tuple(t[:batch] for t in inputs), f"tests/training/models/{name}.onnx",
+                      opset_version=opset, training=mode, input_names=["x", "kind"][: len(inputs)],
+                      dynamic_axes={"x": {0: "N"}, "kind": {0: "N"}, "y": {0: "N"}}, output_names=["y"])
+    model.train()
+    optimizer, losses = make(model.parameters()), []
+    for step in range(STEPS):
+        first = step % (rows // batch) * batch
+        optimizer.zero_grad()
+        value = loss(model(*(t[first : first + batch] for t in inputs)), labels[first : first + batch])
+        losses.append(value.item())
+        value.backward()
+        if clip_norm:
+            torch.nn.utils.clip_grad_norm_(model.parameters(), clip_norm)
+        optimizer.step()
+    write_row("EXPORTED", name, options, losses)
+
+
+def image(x):
+    return nn.functional.avg_pool2d(x.view(-1, 1, 28, 28), 2)
+
+
+class Recurrent(nn.Module):  # a row of the image a step
+    def __init__(self):
+        super().__init__()
+        self.lstm, self.out = nn.LSTM(14, 12, batch_first=True), nn.Linear(12, 10)
+
+    def forward(self, x):
+        return self.out(self.lstm(image(x).view(-1, 14, 14))[0][:, -1])
+
+
+class Attention(nn.Module):  # biases and scales that begin equal are one initializer in the file; no dropout
+    def __init__(self):
+        super().__init__()
+        self.embed, self.out = nn.Linear(14, 16), nn.Linear(16, 10)
+        layer = nn.TransformerEncoderLayer(16, 2, 24, dropout=0.0, activation="gelu", batch_first=True)
+        self.layers = nn.TransformerEncoder(layer, 2)
+        angles = torch.arange(14.0)[:, None] * torch.exp(torch.arange(0, 16, 2) * -0.5)
+        self.register_buffer("positions", torch.stack([angles.sin(), angles.cos()], 2).reshape(14, 16))
+
+    def forward(self, x):
+        return self.out(self.layers(self.embed(image(x).view(-1, 14, 14)) + self.positions).mean(1))
+
+
+class Depthwise(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.Sequential(
+            nn.Conv2d(1, 6, 3, stride=2, bias=False), nn.BatchNorm2d(6), nn.ReLU6(),
+            nn.Conv2d(6, 6, 3, padding=1, groups=6, bias=False), nn.BatchNorm2d(6), nn.ReLU6(),
+            nn.Conv2d(6, 12, 1, bias=False), nn.BatchNorm2d(12), nn.Hardswish(),
+            nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(12, 10))
+
+    def forward(self, x):
+        return self.layers(image(x))
+
+
+class Autoencoder(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.encode = nn.Sequential(nn.Conv2d(1, 4, 3, stride=2, padding=1), nn.Tanh(),
+                                    nn.Conv2d(4, 6, 3, stride=2, padding=1), nn.Tanh())
+        self.decode = nn.Sequential(nn.ConvTranspose2d(6, 4, 2, stride=2), nn.ELU(),
+                                    nn.ConvTranspose2d(4, 1, 2, stride=2), nn.Sigmoid())
+
+    def forward(self, x):
+        return self.decode(self.encode(x.view(-1, 1, 28, 28))).flatten(1)
+
+
+class Regression(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(6, 13), nn.BatchNorm1d(13), nn.SiLU(), nn.Dropout(0.0),
+                                    nn.Linear(13, 7), nn.LayerNorm(7), nn.LeakyReLU(), nn.Linear(7, 1))
+
+    def forward(self, x):
+        return self.layers(x)
+
+
+class Classifier(nn.Module):  # numbers and a category, wide and deep
+    def __init__(self):
+        super().__init__()
+        self.kinds, self.wide = nn.Embedding(5, 3), nn.Linear(9, 1)
+        self.deep = nn.Sequential(nn.Linear(9, 11), nn.GELU(), nn.Linear(11, 1))
+
+    def forward(self, x, kind):
+        x = torch.cat([x, self.kinds(kind[:, 0])], 1)
+        return self.wide(x) + self.deep(x)
+
+
+functional = nn.functional
+warnings.filterwarnings("ignore")
+export("lstm_momentum", DIGITS + " --batch 16 --optimizer momentum --lr 0.1", Recurrent, [x], y, functional.cross_entropy,
+       lambda p: optim.SGD(p, 0.1, momentum=0.9), TRAINING)
+export("attention_adamw", DIGITS + " --batch 16 --optimizer adamw --lr 0.003 --weight-decay 0.1", Attention, [x], y,
+       functional.cross_entropy, lambda p: optim.AdamW(p, 0.003, weight_decay=0.1), EVAL)
+export("depthwise_adagrad", DIGITS + " --batch 16 --optimizer adagrad --lr 0.02", Depthwise, [x], y,
+       functional.cross_entropy, lambda p: optim.Adagrad(p, 0.02), TRAINING)
+export("autoencoder_adam", "--data digits_x.npy --labels digits_x.npy --batch 12 --loss bce --optimizer adam --lr 0.005",
+       Autoencoder, [x], x, functional.binary_cross_entropy, lambda p: optim.Adam(p, 0.005), EVAL, batch=12)
+export("regression_nesterov", "--data table_x.npy --labels table_price.npy --batch 20 --loss mse --optimizer nesterov --lr 0.02",
+       Regression, [table], prices, functional.mse_loss,
+       lambda p: optim.SGD(p, 0.02, momentum=0.9, nesterov=True), TRAINING, batch=20, opset=15)
+export("classifier_clipped", "--data x=table_x.npy --data kind=table_kind.npy --labels table_sold.npy --batch 16 "
+       "--loss bce_with_logits --optimizer momentum --lr 0.1 --weight-decay 0.01 --clip-norm 0.3", Classifier, [table, kinds],
+       sold, functional.binary_cross_entropy_with_logits,
+       lambda p: optim.SGD(p, 0.1, momentum=0.9, weight_decay=0.01), EVAL, clip_norm=0.3)

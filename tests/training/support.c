@@ -1,5 +1,6 @@
 #include "tests/training/support.h"
 
+#include "frontend/graph.h"
 #include "frontend/onnx/onnx.h"
 #include "frontend/text.h"
 #include "runtime/npy.h"
@@ -99,4 +100,20 @@ void make_digits(void) {
   write_npy("digits_y.npy", TG_I64, 1, &count, classes);
   write_model(&arena);
   tg_arena_release(&arena);
+}
+
+void make_table(void) {
+  enum { ROWS = 96, WIDTH = 6, KINDS = 5 };
+  float x[ROWS][WIDTH], price[ROWS], sold[ROWS];
+  int64_t kind[ROWS];
+  tg_seeded_fill(x, TG_F32, ROWS * WIDTH, 31, 1);
+  for (int i = 0; i < ROWS; i++) {
+    kind[i] = i * 7 % KINDS;
+    price[i] = x[i][0] * x[i][1] + 0.5f * (float)kind[i];
+    sold[i] = price[i] > 1;
+  }
+  write_npy("table_x.npy", TG_F32, 2, (int64_t[]){ROWS, WIDTH}, x);
+  write_npy("table_kind.npy", TG_I64, 2, (int64_t[]){ROWS, 1}, kind);
+  write_npy("table_price.npy", TG_F32, 2, (int64_t[]){ROWS, 1}, price);
+  write_npy("table_sold.npy", TG_F32, 2, (int64_t[]){ROWS, 1}, sold);
 }

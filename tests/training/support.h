@@ -28,4 +28,8 @@ void *read_bytes(tg_arena *arena, const char *path, size_t *out_size);
  * digits_x.npy and digits_y.npy, and mlp.onnx, an untrained network for them, in the tests' folder. */
 void make_digits(void);
 
+/* A table of 96 rows with six numbers and one of five kinds each: table_x.npy, table_kind.npy; a number and
+ * an answer that follow from them: table_price.npy, table_sold.npy. */
+void make_table(void);
+
 #endif
