@@ -308,7 +308,7 @@ bool tg_expression_fits(const tg_compile *c, const tg_kernel *kernel) {
   if (!emit_nodes(&e, &unused)) return false;
   for (int i = 0; i < tg_kernel_results(kernel); i++)
     tg_mc_store(&mc, 1, true, fetch(&e, tg_kernel_result(kernel, i)));
-  return tg_mc_fits(&mc, c->m);
+  return tg_mc_fits(&mc, c->m, NULL);
 }
 
 tg_expression_need tg_expression_need_of(tg_arena *arena, const tg_kernel *kernel, const tg_node *extra) {

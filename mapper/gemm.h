@@ -12,11 +12,20 @@ enum {
   TG_SECTION_CYCLES = 300, /* of loading a section, and of the wait between two, roughly */
 };
 
+/* What the vector unit does to a row of 2P results, by segment of its microcode. */
+typedef enum tg_gemm_drain {
+  TG_DRAIN_FINISH, /* sum + accumulator, or the rounded sum; bias, rounding to the node's dtype, fused nodes
+                    */
+  TG_DRAIN_BEGIN,  /* +0 + accumulator */
+  TG_DRAIN_ADD,    /* sum + accumulator */
+  TG_GEMM_DRAINS
+} tg_gemm_drain;
+
 /* An operand of the fused nodes that comes from DRAM. */
 typedef struct tg_gemm_external {
   tg_value *value;
   int kind;          /* stream kind */
-  bool row_vector;   /* the same for every row: loaded once a pass */
+  bool row_vector;   /* the same for every row */
   int64_t stride[3]; /* elements per row digit of the output */
   int64_t element_stride;
   const int64_t *offsets; /* elements, for each product */
@@ -50,13 +59,17 @@ typedef struct tg_gemm {
   int64_t spread; /* if not 0: so many products in one section, each on a tile of its own; `products` is 1 */
   tg_gemm_external externals[TG_GEMM_EXTERNALS];
   int external_count;
-  int drain_words; /* microcode words of the drain, roughly */
-  int sum_kind;    /* stream kind that stores running sums of partials: FP32 or BF16SR */
+  int drain_words[TG_GEMM_DRAINS]; /* microcode words of the drain's segments */
+  int sum_kind;                    /* stream kind that stores running sums of partials: FP32 or BF16SR */
 } tg_gemm;
 
 /* A node's products differ in shape from phase to phase; `out->m` 0: the phase is empty. gemm_shape.c */
 tg_status tg_describe_gemm(tg_compile *c, const tg_kernel *kernel, int64_t phase, tg_gemm *out);
 int64_t tg_gemm_phases(const tg_node *node);
+
+/* The drain's microcode, and its words into g->drain_words. gemm_drain.c */
+tg_status tg_gemm_write_drain(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g, tg_mc *mc);
+tg_status tg_gemm_measure_drain(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g);
 
 /* Convolutions (conv_shape.c). Results of one phase are rows of the output's image: `first` + i * `step`. */
 typedef struct tg_conv_rows {
@@ -84,18 +97,34 @@ typedef struct tg_gemm_tiling {
   uint32_t members; /* output split: rows of tiles in a group, among which K's parts are shared out */
   uint32_t parts;   /* of K that a tile multiplies in turn: of D members, number i has parts i, i + D, i + 2D
                        ..;   the last ones may be empty */
-  uint32_t sr_blocks; /* k blocks of a K tile; 0: accumulation stays FP32 */
-  double cycles;      /* estimate */
+  uint32_t sr_blocks;  /* k blocks of a K tile; 0: accumulation stays FP32 */
+  bool externals_west; /* blocks of externals come from the west to all tiles, or to half of them */
+  double cycles;       /* estimate */
 } tg_gemm_tiling;
 
-/* Loops have three levels. Where a tile has several parts, of several chunks or to be added to sums that come
- * from other rows, the loops over them leave one for passes, and each pass over columns is a section. */
+/* Is the operand loaded once a pass, not with each piece? A VOP that waits for sums from another row has no
+ * wait left for that. */
+static inline bool tg_gemm_loads_once(const tg_gemm_tiling *t, const tg_gemm_external *external) {
+  return external->row_vector && t->members == 1;
+}
+
+/* Loops have three levels. Where a tile has several parts, all of K's, and no more chunks of each than these,
+ * every chunk has an instruction of its own, and two levels remain for passes. */
+enum { TG_GEMM_UNROLLED = 8 };
+static inline bool tg_gemm_unrolls(const tg_gemm_tiling *t) {
+  return t->parts > 1 && t->members == 1 && t->chunks <= TG_GEMM_UNROLLED;
+}
+/* Loops over chunks in loops over parts, or over pieces of sums that come from other rows, leave one level,
+ * and each pass over columns is a section. */
 static inline uint32_t tg_gemm_strips(const tg_gemm_tiling *t) {
-  return t->parts > 1 && (t->chunks > 1 || t->members > 1) ? t->passes_n : 1;
+  return t->parts > 1 && !tg_gemm_unrolls(t) ? t->passes_n : 1;
 }
 
 /* Length of the K tiles at whose ends accumulation rounds; 0: it does not. */
 int64_t tg_gemm_rounded_tile(const tg_compile *c, const tg_gemm *gemm);
+
+/* Estimated cycles of all passes. gemm_time.c */
+double tg_gemm_cycles(const tg_compile *c, const tg_gemm *gemm, const tg_gemm_tiling *t);
 
 /* The tiling of least estimated time that fits; TG_INVALID if none does. */
 tg_status tg_tile_gemm(const tg_compile *c, const tg_gemm *gemm, tg_gemm_tiling *out); /* gemm_tile.c */
@@ -109,6 +138,12 @@ uint64_t tg_gemm_b_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_t
 uint64_t tg_gemm_out_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint64_t tg_gemm_received_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint64_t tg_gemm_sum_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+/* Of what is loaded for the fused nodes, once a pass or not: of operand number `external`, or of those before
+ * it together. */
+uint64_t tg_gemm_external_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t,
+                               int external);
+uint64_t tg_gemm_externals_before(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t, bool once,
+                                  int external);
 /* Of a block of whole sums that were rounded stochastically on their way to the fused nodes. */
 uint64_t tg_gemm_rounded_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 

@@ -15,66 +15,73 @@
 
 typedef tg_gemm_emission emission;
 
-/* Segments of the microcode. Streams: accumulator; then operands from DRAM, the result, and the sum so far.
- */
-enum {
-  FINISH, /* sum + accumulator, or the rounded sum; bias, rounding to the node's dtype, fused nodes */
-  BEGIN,  /* +0 + accumulator */
-  ADD,    /* sum + accumulator */
-};
-enum { ACCUMULATOR, SUM_IN, SUM_OUT }; /* streams of BEGIN and ADD */
+/* Streams of the last drain: accumulator; then operands from DRAM, the result, and the sum so far. Of the
+ * others: */
+enum { ACCUMULATOR, SUM_IN, SUM_OUT };
 
 static uint32_t member(const emission *e, uint32_t r) { return r % e->t.members; }
 bool tg_gemm_finishes(const emission *e, uint32_t r) { return member(e, r) + 1 == e->t.members; }
 
 /* ---- microcode ---- */
 
-static int finish_sum_stream(const emission *e) { return 2 + e->g->external_count; }
+static int finish_sum_stream(const tg_gemm *g) { return 2 + g->external_count; }
 
-static bool rounds_sums(const emission *e) { return e->g->sum_kind == TG_STREAM_BF16SR; }
+static bool rounds_sums(const tg_gemm *g) { return g->sum_kind == TG_STREAM_BF16SR; }
 
-static tg_mc_ref load_sum(tg_mc *mc, const emission *e, int stream) {
-  return tg_mc_load(mc, stream, e->g->sum_kind == TG_STREAM_FP32);
+static tg_mc_ref load_sum(tg_mc *mc, const tg_gemm *g, int stream) {
+  return tg_mc_load(mc, stream, g->sum_kind == TG_STREAM_FP32);
 }
 
-static void pack_sums(tg_mc *mc, const emission *e) {
-  bool halves = e->g->sum_kind == TG_STREAM_FP32;
+static void write_sums(tg_mc *mc, const tg_gemm *g) {
+  bool halves = g->sum_kind == TG_STREAM_FP32;
   tg_mc_next_segment(mc);
   tg_mc_ref y = tg_mc_load(mc, ACCUMULATOR, false);
   tg_mc_store(mc, SUM_OUT, halves, tg_mc_alu(mc, TG_ALU_add, y, tg_mc_const(mc, 0), TG_MC_NONE));
   tg_mc_next_segment(mc);
-  tg_mc_ref sum = load_sum(mc, e, SUM_IN);
+  tg_mc_ref sum = load_sum(mc, g, SUM_IN);
   y = tg_mc_load(mc, ACCUMULATOR, false);
   tg_mc_store(mc, SUM_OUT, halves, tg_mc_alu(mc, TG_ALU_add, sum, y, TG_MC_NONE));
 }
 
-tg_status tg_gemm_pack_drain(emission *e, tg_vx_instr *out_microcode) {
-  tg_compile *c = e->c;
-  const tg_gemm *g = e->g;
-  tg_mc mc;
-  tg_mc_begin(&mc, c->arena);
+static tg_mc_ref load_bias(tg_mc *mc, const tg_gemm *g, const tg_value *bias) {
+  if (tg_is_scalar_constant(bias)) return tg_mc_const(mc, tg_scalar_value(bias));
+  int x = 0;
+  while (g->externals[x].value != bias) x++;
+  return tg_mc_load(mc, 1 + x, g->externals[x].kind == TG_STREAM_FP32);
+}
+
+tg_status tg_gemm_write_drain(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g, tg_mc *mc) {
   tg_operand_stream streams[TG_GEMM_EXTERNALS];
   for (int x = 0; x < g->external_count; x++)
     streams[x] = (tg_operand_stream){g->externals[x].value, 1 + x, g->externals[x].kind == TG_STREAM_SPLAT32};
-  tg_value *root = tg_out(e->kernel->root), *bias = tg_in(e->kernel->root, 2);
-  tg_mc_ref sum = g->partials > 1 ? load_sum(&mc, e, finish_sum_stream(e)) : TG_MC_NONE;
-  tg_mc_ref y = rounds_sums(e) ? sum : tg_mc_load(&mc, ACCUMULATOR, false);
-  if (g->partials > 1 && !rounds_sums(e)) y = tg_mc_alu(&mc, TG_ALU_add, sum, y, TG_MC_NONE);
-  if (bias) {
-    tg_mc_ref addend = TG_MC_NONE;
-    if (tg_is_scalar_constant(bias)) addend = tg_mc_const(&mc, tg_scalar_value(bias));
-    for (int x = 0; x < g->external_count; x++)
-      if (streams[x].value == bias)
-        addend = tg_mc_load(&mc, streams[x].stream, g->externals[x].kind == TG_STREAM_FP32);
-    y = tg_mc_alu(&mc, TG_ALU_add, y, addend, TG_MC_NONE);
-  }
-  y = tg_round_to(&mc, root->dtype, y, !e->kernel->fused_count);
-  if (e->kernel->fused_count) y = tg_emit_expression(&mc, c, e->kernel, root, y, streams, g->external_count);
+  tg_value *root = tg_out(kernel->root), *bias = tg_in(kernel->root, 2);
+  tg_mc_ref sum = g->partials > 1 ? load_sum(mc, g, finish_sum_stream(g)) : TG_MC_NONE;
+  tg_mc_ref y = rounds_sums(g) ? sum : tg_mc_load(mc, ACCUMULATOR, false);
+  if (g->partials > 1 && !rounds_sums(g)) y = tg_mc_alu(mc, TG_ALU_add, sum, y, TG_MC_NONE);
+  if (bias) y = tg_mc_alu(mc, TG_ALU_add, y, load_bias(mc, g, bias), TG_MC_NONE);
+  y = tg_round_to(mc, root->dtype, y, !kernel->fused_count);
+  if (kernel->fused_count) y = tg_emit_expression(mc, c, kernel, root, y, streams, g->external_count);
   if (y == TG_MC_NONE) return TG_INVALID;
-  tg_mc_store(&mc, 1 + g->external_count, g->out_kind == TG_STREAM_FP32, y);
-  if (g->partials > 1) pack_sums(&mc, e);
-  tg_status status = tg_mc_pack(&mc, c->program, e->b.section, out_microcode, c->diag);
-  if (status) tg_diag_prefix(c->diag, "node \"%s\"", e->kernel->root->name);
+  tg_mc_store(mc, 1 + g->external_count, g->out_kind == TG_STREAM_FP32, y);
+  if (g->partials > 1) write_sums(mc, g);
+  return TG_OK;
+}
+
+tg_status tg_gemm_measure_drain(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g) {
+  tg_mc mc;
+  tg_mc_begin(&mc, c->arena);
+  tg_status status = tg_gemm_write_drain(c, kernel, g, &mc);
+  if (!status) (void)tg_mc_fits(&mc, c->m, g->drain_words); /* if not, packing will say why */
+  return status;
+}
+
+tg_status tg_gemm_pack_drain(emission *e, tg_vx_instr *out_microcode) {
+  tg_mc mc;
+  tg_mc_begin(&mc, e->c->arena);
+  tg_status status = tg_gemm_write_drain(e->c, e->kernel, e->g, &mc);
+  if (status) return status;
+  status = tg_mc_pack(&mc, e->c->program, e->b.section, out_microcode, e->c->diag);
+  if (status) tg_diag_prefix(e->c->diag, "node \"%s\"", e->kernel->root->name);
   return status;
 }
 
@@ -121,11 +128,12 @@ static void set_accumulator(const emission *e, tg_stream *s, const step *step) {
 static void set_externals(const emission *e, tg_vx_instr *vop, const step *step) {
   for (int x = 0; x < e->g->external_count; x++) {
     const tg_gemm_external *external = &e->g->externals[x];
-    place at = {.buffer = &e->externals[x], .turn = external->row_vector ? TG_TURN_OUTER : TG_TURN_EACH};
+    bool once = tg_gemm_loads_once(&e->t, external);
+    place at = {.buffer = &e->externals[x], .turn = once ? TG_TURN_OUTER : TG_TURN_EACH};
     tg_stream *s = tg_stream_of_mut(vop, 1 + x);
     set_stream(e, s, external->kind, &at, step);
     if (external->kind == TG_STREAM_SPLAT32) s->row[1] = 1, s->row[2] = 0;
-    if (external->row_vector) s->row[1] = 0;
+    if (once) s->row[1] = 0;
   }
 }
 
@@ -169,14 +177,14 @@ static tg_instr *push_step(emission *e, uint32_t r, uint32_t col, const tg_vx_in
   vop->row_count[2] = groups;
   vop->j_count[0] = vop->j_count[1] = 1;
   if (step->accumulator.buffer) set_accumulator(e, tg_stream_of_mut(vop, ACCUMULATOR), step);
-  bool finish = step->segment == FINISH;
+  bool finish = step->segment == TG_DRAIN_FINISH;
   int result = finish ? 1 + e->g->external_count : SUM_OUT;
   if (finish) set_externals(e, vop, step);
   if (finish && e->g->out_kind == TG_STREAM_BF16SR) set_rounding(e, vop, r, col, TG_KEY_STORE, true);
-  if (!finish && rounds_sums(e)) set_sum_rounding(e, vop, r, col, step);
+  if (!finish && rounds_sums(e->g)) set_sum_rounding(e, vop, r, col, step);
   if (step->from.buffer)
-    set_stream(e, tg_stream_of_mut(vop, finish ? finish_sum_stream(e) : SUM_IN),
-               rounds_sums(e) ? TG_STREAM_BF16 : TG_STREAM_FP32, &step->from, step);
+    set_stream(e, tg_stream_of_mut(vop, finish ? finish_sum_stream(e->g) : SUM_IN),
+               rounds_sums(e->g) ? TG_STREAM_BF16 : TG_STREAM_FP32, &step->from, step);
   set_stream(e, tg_stream_of_mut(vop, result), finish ? e->g->out_kind : e->g->sum_kind, &step->to, step);
   tg_stream_of_mut(vop, result)->store[0] = 1;
   return in;
@@ -213,7 +221,10 @@ static void take_externals(const emission *e, tg_instr *in, uint32_t r, uint32_t
   }
   if (e->blocks) {
     wait_for(in, e->blocks_full, false);
-    post_to(in, TG_POST_ROW, 0, e->blocks_credit + (int)col + 1, false);
+    if (tg_gemm_externals_west(e, r, col))
+      post_to(in, TG_POST_ROW, 0, e->blocks_credit + (int)col + 1, false);
+    else
+      post_to(in, TG_POST_COL, 0, e->blocks_north_credit + (int)r + 1, false);
   }
 }
 
@@ -237,7 +248,7 @@ static tg_instr *emit_step(emission *e, uint32_t r, uint32_t col, const tg_vx_in
   give_result(e, in, &step->to, exit);
   if (step->accumulator.buffer) post_to(in, TG_POST_LOCAL, 0, e->acc_free, step->in_pieces);
   take_sum(e, in, r, &step->from, exit);
-  if (step->segment == FINISH) take_externals(e, in, r, col);
+  if (step->segment == TG_DRAIN_FINISH) take_externals(e, in, r, col);
   in->common.loop_count[2] = step->in_pieces ? e->pieces : step->parts;
   in->common.loop_count[1] = step->in_pieces ? step->parts : 0;
   in->common.loop_begin[2] = in->common.loop_begin[1] = own;
@@ -251,14 +262,14 @@ static void emit_last(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *
   bool finish = tg_gemm_finishes(e, r);
   last.in_pieces = true;
   last.part = e->t.parts - 1;
-  if (finish && rounds_sums(e)) {
+  if (finish && rounds_sums(e->g)) {
     place rounded = {&e->rounded, 0, TG_TURN_NEVER, true};
-    last.segment = ADD;
+    last.segment = TG_DRAIN_ADD;
     last.to = rounded;
     emit_step(e, r, col, microcode, exit, &last);
     last = (step){.in_pieces = true, .from = rounded};
   }
-  last.segment = finish ? FINISH : last.from.buffer ? ADD : BEGIN;
+  last.segment = finish ? TG_DRAIN_FINISH : last.from.buffer ? TG_DRAIN_ADD : TG_DRAIN_BEGIN;
   last.to = (place){.buffer = &e->out, .turn = TG_TURN_EACH};
   tg_instr *in = emit_step(e, r, col, microcode, exit, &last);
   for (int l = 0; l < 2; l++) in->common.loop_count[l] = e->piece_loops[l], in->common.loop_begin[l] = 0;
@@ -274,12 +285,12 @@ static void emit_parts(emission *e, uint32_t r, uint32_t col, const tg_vx_instr 
   tg_turn turn = odd ? TG_TURN_OUTER : TG_TURN_NEVER;
   place received = {&e->received, 0, TG_TURN_EACH, false}, sent = {&e->out, 0, TG_TURN_EACH, false};
   tg_turn each = e->t.members > 1 ? TG_TURN_OUTER : TG_TURN_EACH; /* part */
-  step first = {.segment = below ? ADD : BEGIN,
+  step first = {.segment = below ? TG_DRAIN_ADD : TG_DRAIN_BEGIN,
                 .in_pieces = e->t.members > 1,
                 .accumulator = {halves, 0, turn, true},
                 .from = below ? received : (place){0},
                 .to = keeps ? (place){&e->sums, 0, turn, true} : sent};
-  step next = {.segment = ADD,
+  step next = {.segment = TG_DRAIN_ADD,
                .part = 1,
                .parts = e->t.parts - 2,
                .in_pieces = first.in_pieces,

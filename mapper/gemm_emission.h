@@ -1,5 +1,5 @@
-/* A product's section while it is emitted: gemm.c has loads, products and stores, gemm_drain.c what lies
- * between the accumulator and the way out. */
+/* A product's section while it is emitted: gemm.c has products and stores, gemm_load.c loads, gemm_drain.c
+ * what lies between the accumulator and the way out, gemm_place.c what each tile has of the matrices. */
 #ifndef TEGULA_MAPPER_GEMM_EMISSION_H
 #define TEGULA_MAPPER_GEMM_EMISSION_H
 
@@ -14,6 +14,7 @@ typedef struct tg_gemm_emission {
   uint32_t stationary; /* rows of a block */
   uint32_t pieces;     /* of a block */
   bool nested;         /* loops over parts of K hold loops over chunks */
+  uint32_t unrolled;   /* instructions for the chunks of a part, 1: a loop or a single one */
   bool striped;        /* each pass over columns is a section: tg_gemm_strips */
   uint32_t strip;
   uint32_t k_loops[3], piece_loops[3], pass_loops[3];
@@ -23,12 +24,38 @@ typedef struct tg_gemm_emission {
   int arrived;              /* a piece of the sum, from the row above */
   int returned;             /* first member: a block of the sum, from the last one */
   int sums_full, sums_free; /* last member: such a block */
-  int a_credit, a_north_credit, b_credit, b_west_credit, vectors_credit, blocks_credit; /* AGCU credits */
-  int vectors, blocks; /* externals that are row vectors, and those that are not */
+  int a_credit, a_north_credit, b_credit, b_west_credit, vectors_credit, blocks_credit,
+      blocks_north_credit; /* AGCU credits */
+  int vectors, blocks;     /* externals that are row vectors, and those that are not */
   int a_base, b_base, out_base, external_base[TG_GEMM_EXTERNALS];
   int64_t a_rest, b_rest, out_rest, external_rest[TG_GEMM_EXTERNALS];
   int64_t product; /* the first one that this section computes */
 } tg_gemm_emission;
+
+/* Index of a tile among those that have rows of their own, how many those are, and rows of all in a pass. */
+uint32_t tg_gemm_row_index(const tg_gemm_emission *e, uint32_t r, uint32_t col);
+int64_t tg_gemm_row_tiles(const tg_gemm_emission *e);
+int64_t tg_gemm_rows_a_pass(const tg_gemm_emission *e);
+int64_t tg_gemm_cols_a_pass(const tg_gemm_emission *e);
+/* Columns of a tile: the first, and from pass to pass. */
+int64_t tg_gemm_col_first(const tg_gemm_emission *e, uint32_t r, uint32_t col);
+int64_t tg_gemm_col_delta(const tg_gemm_emission *e);
+/* Rows of its own come to every other tile from the north, and columns of its own from the west, so that both
+ * kinds of ports share the work. */
+bool tg_gemm_a_from_north(const tg_gemm_emission *e, uint32_t r, uint32_t col);
+bool tg_gemm_b_from_west(const tg_gemm_emission *e, uint32_t r, uint32_t col);
+/* Do blocks of externals come from the west? */
+bool tg_gemm_externals_west(const tg_gemm_emission *e, uint32_t r, uint32_t col);
+/* Rows of tiles that a whole group of members has. */
+uint32_t tg_gemm_used_rows(const tg_gemm_emission *e);
+/* The first k of a row of tiles, and k by loop level: chunks, or parts if a tile has several. */
+int64_t tg_gemm_k_first(const tg_gemm_emission *e, uint32_t r);
+void tg_gemm_set_k_delta(const tg_gemm_emission *e, int64_t delta[3]);
+/* The level of the loops over K that goes from part to part. */
+int tg_gemm_part_level(const tg_gemm_emission *e);
+/* Which half of its buffer the instruction of a chunk begins with, and how it goes on. */
+void tg_gemm_set_chunk(const tg_gemm_emission *e, int64_t *base_field, const tg_buffer *buffer,
+                       uint32_t chunk);
 
 /* Where a tile's pieces begin in the result: the first one, and from index to index of each loop. */
 typedef struct tg_gemm_place {
@@ -38,6 +65,8 @@ tg_gemm_place tg_gemm_place_of(const tg_gemm_emission *e, uint32_t r, uint32_t c
 
 /* Do tiles of row r have the whole sum? */
 bool tg_gemm_finishes(const tg_gemm_emission *e, uint32_t r);
+
+void tg_gemm_emit_loads(tg_gemm_emission *e);
 
 /* Writes the microcode of the section: see the segments in gemm_drain.c. */
 tg_status tg_gemm_pack_drain(tg_gemm_emission *e, tg_vx_instr *out_microcode);

@@ -185,8 +185,6 @@ static tg_status set_digits(listing *l) {
     x->row_vector = true;
     for (int d = 0; d < 3; d++)
       if (x->stride[d] && g->out_radix[d] > 1) x->row_vector = false;
-    /* A drain of partial sums has no wait and no post left for vectors. */
-    if (g->partials > 1) x->row_vector = false;
   }
   return TG_OK;
 }
@@ -200,12 +198,10 @@ static tg_status describe_fused(tg_compile *c, const tg_kernel *kernel, const tg
   out->sum_kind = rounds ? TG_STREAM_BF16SR : TG_STREAM_FP32;
   listing l = {.c = c, .kernel = kernel, .g = out, .image = *image};
   if (bias && !tg_is_scalar_constant(bias)) add_external(&l, bias);
-  out->drain_words = 3 + (bias ? 2 : 0);
-  for (size_t n = 0; n < kernel->fused_count; n++) {
-    out->drain_words += 1 + kernel->fused[n]->input_count;
+  for (size_t n = 0; n < kernel->fused_count; n++)
     for (int i = 0; i < kernel->fused[n]->input_count; i++) add_external(&l, tg_in(kernel->fused[n], i));
-  }
-  return set_digits(&l);
+  tg_status status = set_digits(&l);
+  return status ? status : tg_gemm_measure_drain(c, kernel, out);
 }
 
 tg_status tg_describe_gemm(tg_compile *c, const tg_kernel *kernel, int64_t phase, tg_gemm *out) {

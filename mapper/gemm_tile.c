@@ -1,28 +1,22 @@
-/* Tiling of a product by exhaustive search over a simple model of time: of the matrix unit, the vector unit
- * and the two kinds of DRAM ports, the slowest sets the time of a pass; the first load and the last drain are
- * exposed. */
+/* Tiling of a product by exhaustive search under the model of time of gemm_time.c. */
 #include "mapper/gemm.h"
 
 enum {
-  HOPS = 24,        /* cycles of credits, requests and lanes on the way of a chunk, roughly */
-  SPLITS = 48,      /* ways to cut a dimension into equal passes */
-  MOST_ROWS = 4096, /* of a block */
+  SPLITS = 48,        /* ways to cut a dimension into equal passes */
+  MOST_ROWS = 4096,   /* of a block */
+  MOST_COLUMNS = 256, /* of a block of very many columns */
 };
-#define TRAFFIC_WEIGHT                                                                                       \
-  0.05 /* of port cycles that hide behind computing: of equally fast tilings, the lighter one */
 
 typedef struct search {
   const tg_compile *c;
   const tg_params *m;
   const tg_gemm *g;
-  uint32_t share;                   /* flits that leave at once */
-  uint32_t west_exits, north_exits; /* tiles that leave by an AGCU, at most */
+  uint32_t share; /* flits that leave at once */
   tg_gemm_tiling best;
   bool found;
 } search;
 
 static int64_t up(int64_t value, int64_t unit) { return (value + unit - 1) / unit; }
-static double most(double a, double b) { return a > b ? a : b; }
 
 static uint32_t kind_flits(const search *s, int kind, uint32_t elements) {
   return tg_kind_flits(s->m, kind, elements);
@@ -69,122 +63,49 @@ uint64_t tg_gemm_rounded_rows(const tg_params *m, const tg_gemm *g, const tg_gem
   return g->sum_kind == TG_STREAM_BF16SR ? (uint64_t)t->mt * tg_kind_flits(m, g->sum_kind, t->nt) : 0;
 }
 
+uint64_t tg_gemm_external_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t, int external) {
+  const tg_gemm_external *x = &g->externals[external];
+  return (uint64_t)tg_kind_flits(m, x->kind, tg_gemm_external_take(x, t->nt)) *
+         (tg_gemm_loads_once(t, x) ? 1 : t->mr);
+}
+
+uint64_t tg_gemm_externals_before(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t, bool once,
+                                  int external) {
+  uint64_t rows = 0;
+  for (int x = 0; x < external; x++)
+    if (tg_gemm_loads_once(t, &g->externals[x]) == once) rows += tg_gemm_external_rows(m, g, t, x);
+  return rows;
+}
+
 /* Scratchpad banks of a tiling. */
 static bool fits(const search *s, const tg_gemm_tiling *t) {
   const tg_params *m = s->m;
-  uint64_t rows[] = {tg_gemm_a_rows(m, s->g, t), tg_gemm_b_rows(m, s->g, t), tg_gemm_out_rows(m, s->g, t),
-                     tg_gemm_received_rows(m, s->g, t), tg_gemm_sum_rows(m, s->g, t)};
+  uint64_t rows[] = {tg_gemm_a_rows(m, s->g, t),
+                     tg_gemm_b_rows(m, s->g, t),
+                     tg_gemm_out_rows(m, s->g, t),
+                     tg_gemm_received_rows(m, s->g, t),
+                     tg_gemm_sum_rows(m, s->g, t),
+                     tg_gemm_externals_before(m, s->g, t, true, s->g->external_count),
+                     tg_gemm_externals_before(m, s->g, t, false, s->g->external_count)};
   uint64_t rounded = tg_gemm_rounded_rows(m, s->g, t), banks = tg_banks_for(m, (uint32_t)rounded);
   if (rounded > tg_pad_rows(m)) return false;
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     if (rows[i] > tg_pad_rows(m)) return false;
     banks += 2ull * tg_banks_for(m, (uint32_t)rows[i]);
   }
-  for (int e = 0; e < s->g->external_count; e++) {
-    const tg_gemm_external *x = &s->g->externals[e];
-    uint64_t flits =
-        (uint64_t)kind_flits(s, x->kind, tg_gemm_external_take(x, t->nt)) * (x->row_vector ? 1 : t->mr);
-    if (flits > tg_pad_rows(m)) return false;
-    banks += 2ull * tg_banks_for(m, (uint32_t)flits);
-  }
   return banks <= m->banks && (uint64_t)t->mt * (t->nt / tg_lanes(m)) <= tg_acc_rows(m);
-}
-
-static double port_cycles(const search *s, double rows, double bytes) {
-  return rows * (double)up((int64_t)bytes, 64) * tg_atom_cycles(s->m);
-}
-
-/* Rows of `length` elements of a walk whose runs have atoms of their own. */
-static double load_cycles(const search *s, const tg_value *value, double rows, double length,
-                          const int64_t *radix) {
-  double run = radix[2] > 0 ? (double)radix[2] : 1, each = tg_value_bytes_each(value);
-  return length > run ? port_cycles(s, rows * length / run, run * each) : port_cycles(s, rows, length * each);
-}
-
-/* Cycles of the ports and lanes for one chunk. */
-typedef struct traffic {
-  double a_west, a_north, b;
-} traffic;
-
-static traffic chunk_traffic(const search *s, const tg_gemm_tiling *t) {
-  const tg_params *m = s->m;
-  const tg_gemm *g = s->g;
-  double a = g->a_turned ? load_cycles(s, g->a, t->kc, t->mt, g->a_m_radix)
-                         : load_cycles(s, g->a, t->mt, t->kc, g->a_k_radix);
-  traffic all = {.a_west = a};
-  /* Row split: each tile's rows come alone, to half of them from the north. */
-  if (t->split == TG_SPLIT_ROWS) {
-    all.a_west = a * ((m->cols + 1) / 2);
-    all.a_north = a * (m->rows / 2);
-  } else if (t->split == TG_SPLIT_PRODUCTS)
-    all.a_west = a * m->cols;
-  all.b = g->b_turned ? load_cycles(s, g->b, t->nt, t->kc, g->b_k_radix)
-                      : load_cycles(s, g->b, t->kc, t->nt, g->b_n_radix);
-  if (t->split == TG_SPLIT_COLUMNS) { /* to half of the tiles from the west */
-    all.a_west += all.b * (m->cols / 2);
-    all.b *= (m->rows + 1) / 2;
-  } else
-    all.b *= t->split == TG_SPLIT_PRODUCTS ? m->rows : t->members;
-  return all;
-}
-
-/* Of the vector unit for a block. */
-static double drain_cycles(const search *s, const tg_gemm_tiling *t) {
-  double rows = (double)t->mt * (t->nt / tg_lanes(s->m)), sum = s->g->sum_kind == TG_STREAM_FP32 ? 2 : 1;
-  double words = s->g->drain_words;
-  if (s->g->sum_kind == TG_STREAM_BF16SR) words += 2;                    /* stored and loaded once more */
-  if (s->g->partials > 1) words += sum + (t->parts - 1) * (2 * sum + 2); /* loads, accumulator, add, stores */
-  return rows * words;
-}
-
-/* A chunk's buffer is free when mx has read it; the next chunk but one is there a DRAM access later. Of short
- * chunks, two in flight do not hide that. */
-static double chunk_period(const search *s, const tg_gemm_tiling *t, double mx, double load) {
-  double chunks = (double)t->passes_m * t->passes_n * t->chunks * t->parts;
-  double round_trip = s->m->dram_latency + load + 2 * tg_mx_stationary(s->m, s->g->format) + HOPS;
-  return chunks > 2 ? most(mx, (mx + round_trip) / 2) : mx;
-}
-
-static double estimate(const search *s, const tg_gemm_tiling *t) {
-  const tg_params *m = s->m;
-  const tg_gemm *g = s->g;
-  uint32_t stationary = tg_mx_stationary(m, g->format);
-  int64_t streamed = g->a_turned ? up(t->mt, stationary) * stationary : t->mt;
-  double blocks = (double)up(t->kc, stationary) * (t->nt / stationary),
-         chunk = blocks * (double)tg_mx_pitch(m, g->format, (uint64_t)streamed);
-  traffic each = chunk_traffic(s, t);
-  double out = port_cycles(s, t->mt, (double)t->nt * tg_value_bytes_each(g->out));
-  double aux_west = 0, aux_north = 0;
-  for (int e = 0; e < g->external_count; e++) {
-    const tg_gemm_external *x = &g->externals[e];
-    double bytes = (double)tg_gemm_external_take(x, t->nt) * tg_value_bytes_each(x->value);
-    if (x->element_stride > 1) bytes *= 64.0 / tg_value_bytes_each(x->value); /* an atom an element */
-    if (x->row_vector)
-      aux_north += port_cycles(s, 1, bytes) * (t->split == TG_SPLIT_COLUMNS ? m->rows : 1);
-    else
-      aux_west += port_cycles(s, t->mt, bytes) * m->cols;
-  }
-  double chunks = (double)t->chunks * t->parts, vector = drain_cycles(s, t);
-  double pass = most(chunks * chunk_period(s, t, chunk, most(each.a_west, each.b)), vector);
-  pass = most(pass, chunks * each.a_west + s->west_exits * out + aux_west);
-  pass = most(pass, chunks * (each.b + each.a_north) + s->north_exits * out + aux_north);
-  double ends = 2 * m->dram_latency + most(each.a_west, each.b) + stationary * m->fma_latency;
-  /* Sums follow each other down the column, a piece behind. */
-  double drain =
-      vector + most(s->west_exits, s->north_exits) * out + (t->members - 1) * vector * t->mr / t->mt;
-  double passes = (double)t->passes_m * t->passes_n, strips = tg_gemm_strips(t);
-  double weight = passes * (chunks * (each.a_west + each.b) + (s->west_exits + s->north_exits) * out);
-  return passes * pass + strips * (ends + drain) + (strips - 1) * TG_SECTION_CYCLES + passes * chunks * 8.0 +
-         TRAFFIC_WEIGHT * weight;
 }
 
 static void consider(search *s, tg_gemm_tiling t) {
   if (s->g->partials > 1 && t.chunks == 1) t.kc = (uint32_t)s->g->part; /* not a row beyond the part */
   if (!fits(s, &t)) return;
-  t.cycles = estimate(s, &t);
-  if (s->found && t.cycles >= s->best.cycles) return;
-  s->best = t;
-  s->found = true;
+  for (int west = 0; west < 2; west++) {
+    t.externals_west = west;
+    t.cycles = tg_gemm_cycles(s->c, s->g, &t);
+    if (s->found && t.cycles >= s->best.cycles) continue;
+    s->best = t;
+    s->found = true;
+  }
 }
 
 int64_t tg_gemm_rounded_tile(const tg_compile *c, const tg_gemm *g) {
@@ -245,13 +166,6 @@ static void consider_rows(search *s, tg_gemm_tiling t, int64_t tile_rows) {
   }
 }
 
-static void set_exits(search *s, uint32_t members) {
-  const tg_params *m = s->m;
-  s->share = tg_exit_share(m, members);
-  s->west_exits = members > 1 ? 0 : (m->cols + 1) / 2;
-  s->north_exits = members > 1 ? m->rows / members : (m->rows + 1) / 2;
-}
-
 /* A product a tile: all its rows and columns at once, so that the rows of the next product follow. */
 static void consider_products(search *s) {
   const tg_params *m = s->m;
@@ -278,7 +192,7 @@ static void consider_split(search *s, tg_split split, uint32_t members) {
   if (split == TG_SPLIT_ROWS) row_tiles = tiles, col_tiles = 1;
   if (split == TG_SPLIT_COLUMNS) row_tiles = 1, col_tiles = tiles;
   t.parts = (uint32_t)up(s->g->partials, members);
-  set_exits(s, members);
+  s->share = tg_exit_share(m, members);
   int64_t tile_rows = up(s->g->m, row_tiles), tile_cols = up(s->g->n, col_tiles);
   int64_t lanes = tg_lanes(m), last = 0;
   for (int64_t j = 1; j <= SPLITS; j++) {
@@ -290,24 +204,25 @@ static void consider_split(search *s, tg_split split, uint32_t members) {
     consider_rows(s, t, tile_rows);
     if (nt == lanes) return;
   }
-  /* A dimension too long for SPLITS passes of any length that fits: one vector at a time. */
-  t.nt = (uint32_t)lanes;
-  t.passes_n = (uint32_t)up(tile_cols, lanes);
-  consider_rows(s, t, tile_rows);
+  /* A dimension too long for SPLITS equal passes of any length that fits. */
+  for (int64_t nt = last - lanes < MOST_COLUMNS ? last - lanes : MOST_COLUMNS; nt > 0; nt -= lanes) {
+    t.nt = (uint32_t)nt;
+    t.passes_n = (uint32_t)up(tile_cols, nt);
+    consider_rows(s, t, tile_rows);
+  }
 }
 
-/* Partial sums: K's parts over two rows of tiles or more, where there are as many. */
+/* Partial sums: K's parts over two rows of tiles or more, where there are as many, or all in one tile. */
 static void consider_partials(search *s) {
   uint32_t rows = s->m->rows;
   for (uint32_t members = 2; members <= rows && members <= s->g->partials; members++)
     if (up(s->g->partials, up(s->g->partials, members)) == members)
       consider_split(s, TG_SPLIT_OUTPUT, members);
-  if (!s->found) consider_split(s, TG_SPLIT_OUTPUT, 1);
+  consider_split(s, TG_SPLIT_OUTPUT, 1);
 }
 
 tg_status tg_tile_gemm(const tg_compile *c, const tg_gemm *gemm, tg_gemm_tiling *out) {
-  search s = {.c = c, .m = c->m, .g = gemm};
-  set_exits(&s, 1);
+  search s = {.c = c, .m = c->m, .g = gemm, .share = tg_exit_share(c->m, 1)};
   if (gemm->spread) {
     consider_products(&s);
   } else if (gemm->partials > 1) {

@@ -243,10 +243,12 @@ static tg_status lay_out(tg_mc *mc, const tg_params *m, layout *out, tg_diag *di
   return TG_OK;
 }
 
-bool tg_mc_fits(tg_mc *mc, const tg_params *m) {
-  layout unused;
+bool tg_mc_fits(tg_mc *mc, const tg_params *m, int *out_lengths) {
+  layout at;
   tg_diag diag = {""};
-  return lay_out(mc, m, &unused, &diag) == TG_OK;
+  if (lay_out(mc, m, &at, &diag)) return false;
+  for (int q = 0; q <= mc->segment && out_lengths; q++) out_lengths[q] = at.length[q];
+  return true;
 }
 
 tg_status tg_mc_pack(tg_mc *mc, tg_program *program, uint32_t section, tg_vx_instr *vop, tg_diag *diag) {

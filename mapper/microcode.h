@@ -56,8 +56,8 @@ int tg_mc_operations(const tg_mc *mc);
 tg_mc_ref tg_mc_load(tg_mc *mc, int stream, bool halves);
 void tg_mc_store(tg_mc *mc, int stream, bool halves, tg_mc_ref value);
 
-/* Would tg_mc_pack find room? */
-bool tg_mc_fits(tg_mc *mc, const tg_params *m);
+/* Would tg_mc_pack find room? `out_lengths`, if not NULL: words of each segment. */
+bool tg_mc_fits(tg_mc *mc, const tg_params *m, int *out_lengths);
 
 /* Packs into words, assigns registers and appends to every tile of the section, setting seg_begin and seg_len
  * of `vop`. TG_INVALID if registers, words or constants do not suffice. */

@@ -64,6 +64,14 @@ bool tg_build_buffer(tg_build *b, uint32_t rows, uint32_t count, tg_buffer *out)
   return true;
 }
 
+tg_buffer tg_buffer_part(const tg_params *m, const tg_buffer *whole, uint32_t first, uint32_t rows) {
+  tg_buffer part = *whole;
+  part.base += first;
+  part.rows = rows;
+  part.banks = tg_banks_for(m, first % tg_bank_rows(m) + rows);
+  return part;
+}
+
 void tg_set_operand(int64_t *base_field, const tg_buffer *buffer, bool rot_outer) {
   tg_row_operand *operand = (tg_row_operand *)(void *)base_field;
   operand->base[0] = buffer->base;

@@ -49,6 +49,8 @@ typedef struct tg_buffer {
 /* False if the banks do not suffice. */
 bool tg_build_buffer(tg_build *b, uint32_t rows, uint32_t count, tg_buffer *out);
 uint32_t tg_banks_for(const tg_params *m, uint32_t rows);
+/* Rows first .. first + rows - 1 of each of a buffer's copies. */
+tg_buffer tg_buffer_part(const tg_params *m, const tg_buffer *whole, uint32_t first, uint32_t rows);
 
 /* Fields of instructions. Pointers are to the first of the operand's members, e.g. in->a_base. */
 void tg_set_operand(int64_t *base_field, const tg_buffer *buffer, bool rot_outer);

@@ -1,0 +1,213 @@
+/* Loads of a product's section: A along the rows and B down the columns, where tiles share them, and what its
+ * fused nodes read. */
+#include "mapper/gemm_emission.h"
+
+typedef tg_gemm_emission emission;
+
+/* Is A (B) the same for all tiles of a row (column)? Then it is multicast. */
+static bool shares_a(const emission *e) {
+  return e->t.split == TG_SPLIT_OUTPUT || e->t.split == TG_SPLIT_COLUMNS;
+}
+static bool shares_b(const emission *e) {
+  return e->t.split == TG_SPLIT_OUTPUT || e->t.split == TG_SPLIT_ROWS;
+}
+static tg_agcu_instr *push_load(emission *e, tg_queue *queue, const tg_buffer *buffer, uint32_t mask) {
+  tg_agcu_instr *load = &tg_build_push(&e->b, queue, TG_OP_agcu_load)->agcu;
+  tg_set_operand(load->dst_base, buffer, false);
+  load->dst_inner[0] = 65535;
+  load->dst_mask[0] = mask;
+  return load;
+}
+
+static void set_credit(tg_agcu_instr *load, int base) {
+  load->credit_base[0] = base;
+  load->credit_mask[0] = load->dst_mask[0];
+}
+
+static void set_arrival(tg_agcu_instr *load, int sem) {
+  load->dst_post[0] = 1;
+  load->dst_sem[0] = sem;
+}
+
+/* Elements of a row to load: those that are needed, or as many as fill its bank rows where these are more. */
+static int64_t taken(const emission *e, uint32_t needed, uint32_t bank_rows) {
+  uint32_t element = tg_mx_elements(e->b.m, e->g->format);
+  return (needed + element - 1) / element == bank_rows ? needed : (int64_t)bank_rows * element;
+}
+
+/* Spread: where a tile's product begins among the rows of all, of which each product has `rows`. */
+static void set_product_rows(const emission *e, tg_agcu_instr *load, uint32_t index, int64_t rows) {
+  load->m_first[0] = index * rows;
+  load->m_delta[0] = tg_gemm_row_tiles(e) * rows;
+}
+
+/* `chunk`: of those that have instructions of their own. */
+static void load_a(emission *e, uint32_t r, uint32_t col, uint32_t mask, uint32_t chunk) {
+  const tg_gemm *g = e->g;
+  int64_t z = tg_value_bytes_each(g->a);
+  bool north = tg_gemm_a_from_north(e, r, col);
+  tg_queue *queue = north ? tg_north_queue(&e->b, col, TG_CTX_LOAD) : tg_west_queue(&e->b, r, TG_CTX_LOAD);
+  tg_agcu_instr *load = push_load(e, queue, &e->a, mask);
+  tg_gemm_set_chunk(e, load->dst_base, &e->a, chunk);
+  set_credit(load, north ? e->a_north_credit : e->a_credit);
+  set_arrival(load, e->a_full);
+  load->base[0] = e->a_base;
+  load->offset[0] = e->a_rest + g->a_origin * z;
+  /* Of the two walks of a LOAD, rows and runs, which is m's and which k's? */
+  int m = g->a_turned ? 3 : 0, k = 3 - m;
+  int64_t *m_radix = g->a_turned ? load->k_radix : load->m_radix,
+          *k_radix = g->a_turned ? load->m_radix : load->k_radix;
+  for (int d = 0; d < 3; d++) {
+    m_radix[d] = g->a_m_radix[d];
+    k_radix[d] = g->a_k_radix[d] ? g->a_k_radix[d] : 1;
+    load->stride[m + d] = g->a_m_stride[d] * z;
+    load->stride[k + d] = g->a_k_stride[d] * z;
+    load->y_inc[m + d] = g->y_m[d];
+    load->y_inc[k + d] = g->y_k[d];
+    load->x_inc[m + d] = g->x_m[d];
+    load->x_inc[k + d] = g->x_k[d];
+  }
+  load->y_org[0] = g->y_org;
+  load->x_org[0] = g->x_org;
+  load->y_size[0] = g->k ? g->y_size : 0; /* no k: nothing is read */
+  load->x_size[0] = g->x_size;
+  load->rows[0] = g->a_turned ? e->t.kc : e->t.mt;
+  load->take[0] = taken(e, g->a_turned ? e->t.mt : e->t.kc, tg_gemm_a_row(e->b.m, g, &e->t));
+  if (!g->a_turned && e->t.chunks * e->t.parts == 1 && g->k > 0 && g->k < load->take[0]) {
+    /* k beyond K is masked, whatever is there */
+    load->take[0] = g->k;
+    load->dst_inner[0] = (g->k - 1) / tg_mx_elements(e->b.m, g->format) + 1;
+    load->dst_stride[0] = tg_gemm_a_row(e->b.m, g, &e->t);
+  }
+  if (g->spread && g->a_turned)
+    set_product_rows(e, load, tg_gemm_row_index(e, r, col), g->k);
+  else {
+    *(g->a_turned ? load->k_first : load->m_first) = (int64_t)tg_gemm_row_index(e, r, col) * e->t.mt;
+    *(g->a_turned ? load->k_delta : load->m_delta) = tg_gemm_rows_a_pass(e);
+    *(g->a_turned ? load->m_first : load->k_first) = tg_gemm_k_first(e, r) + (int64_t)chunk * e->t.kc;
+  }
+  tg_gemm_set_k_delta(e, g->a_turned ? load->m_delta : load->k_delta);
+  load->convert[0] = g->a_convert;
+}
+
+static void load_b(emission *e, uint32_t r, uint32_t col, uint32_t mask, uint32_t chunk) {
+  const tg_gemm *g = e->g;
+  int64_t z = tg_value_bytes_each(g->b);
+  bool west = tg_gemm_b_from_west(e, r, col);
+  tg_queue *queue = west ? tg_west_queue(&e->b, r, TG_CTX_LOAD) : tg_north_queue(&e->b, col, TG_CTX_LOAD);
+  tg_agcu_instr *load = push_load(e, queue, &e->b_block, mask);
+  tg_gemm_set_chunk(e, load->dst_base, &e->b_block, chunk);
+  set_credit(load, west ? e->b_west_credit : e->b_credit);
+  set_arrival(load, e->b_full);
+  load->base[0] = e->b_base;
+  load->offset[0] = e->b_rest;
+  bool turned = g->b_turned; /* rows are n's, runs k's */
+  load->rows[0] = turned ? e->t.nt : e->t.kc;
+  load->take[0] = taken(e, turned ? e->t.kc : e->t.nt, tg_gemm_b_row(e->b.m, g, &e->t));
+  int n = turned ? 0 : 3, k = 3 - n;
+  int64_t *n_radix = turned ? load->m_radix : load->k_radix,
+          *k_radix = turned ? load->k_radix : load->m_radix;
+  for (int d = 0; d < 3; d++) {
+    n_radix[d] = g->b_n_radix[d];
+    k_radix[d] = g->b_k_radix[d] ? g->b_k_radix[d] : 1;
+    load->stride[n + d] = g->b_n_stride[d] * z;
+    load->stride[k + d] = g->b_k_stride[d] * z;
+  }
+  load->y_size[0] = g->k ? 1 : 0;
+  load->x_size[0] = 1;
+  tg_gemm_set_k_delta(e, turned ? load->k_delta : load->m_delta);
+  if (g->spread) {
+    set_product_rows(e, load, tg_gemm_row_index(e, r, col), turned ? g->n : g->k);
+  } else {
+    *(turned ? load->m_first : load->k_first) = tg_gemm_col_first(e, r, col);
+    *(turned ? load->k_first : load->m_first) = tg_gemm_k_first(e, r) + (int64_t)chunk * e->t.kc;
+    if (!e->striped) (turned ? load->m_delta : load->k_delta)[1] = tg_gemm_col_delta(e);
+  }
+  load->convert[0] = g->b_convert;
+}
+
+/* Row vectors come down the columns once a pass; blocks, once a piece, from the west, or to half
+ * of the tiles from the north. The last of each kind tells the tile. */
+static void load_externals(emission *e, tg_queue *queue, bool vectors, uint32_t r, uint32_t col,
+                           uint32_t mask) {
+  const tg_gemm *g = e->g;
+  int left = vectors ? e->vectors : e->blocks;
+  bool west = tg_gemm_externals_west(e, r, col);
+  int credit = vectors ? e->vectors_credit : west ? e->blocks_credit : e->blocks_north_credit;
+  bool first = true;
+  for (int x = 0; x < g->external_count; x++) {
+    const tg_gemm_external *external = &g->externals[x];
+    if (tg_gemm_loads_once(&e->t, external) != vectors) continue;
+    tg_agcu_instr *load = push_load(e, queue, &e->externals[x], mask);
+    if (first) set_credit(load, credit);
+    if (--left == 0) set_arrival(load, vectors ? e->vectors_full : e->blocks_full);
+    first = false;
+    tg_walk_plan walk = {.tensor = tg_place_of(e->c, external->value),
+                         .element_stride = external->element_stride,
+                         .columns = g->n};
+    for (int d = 0; d < 3; d++) walk.radix[d] = g->out_radix[d], walk.stride[d] = external->stride[d];
+    tg_fill_walk(load, &walk, e->external_base[x], e->external_rest[x]);
+    load->rows[0] = vectors ? 1 : e->t.mr;
+    bool number = external->kind == TG_STREAM_SPLAT32;
+    load->take[0] = tg_gemm_external_take(external, e->t.nt);
+    load->k_first[0] = number ? 0 : tg_gemm_col_first(e, r, col);
+    load->k_delta[1] = number ? 0 : tg_gemm_col_delta(e);
+    load->convert[0] = number || external->kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
+    if (vectors) continue;
+    load->m_first[0] = (int64_t)tg_gemm_row_index(e, r, col) * e->t.mt;
+    load->m_delta[0] = tg_gemm_rows_a_pass(e);
+    load->m_delta[2] = e->t.mr;
+  }
+}
+
+static void end_loops(tg_queue *queue, const uint32_t loops[3]) {
+  if (queue->count) tg_set_loops(&queue->instrs[queue->count - 1], loops);
+}
+
+/* Rows of tiles that have the same parts of K as row r. */
+static uint32_t rows_like(const emission *e, uint32_t r) {
+  uint32_t mask = 0;
+  for (; r < tg_gemm_used_rows(e); r += e->t.members) mask |= 1u << (r + 1);
+  return mask;
+}
+
+static void emit_west_loads(emission *e, uint32_t r) {
+  uint32_t cols = e->b.m->cols;
+  tg_queue *aux = tg_west_queue(&e->b, r, TG_CTX_AUX);
+  for (uint32_t chunk = 0; chunk < e->unrolled && shares_a(e); chunk++)
+    load_a(e, r, 0, ((1u << cols) - 1) << 1, chunk);
+  for (uint32_t col = 0; col < cols; col++) {
+    if (!shares_a(e) && !tg_gemm_a_from_north(e, r, col)) load_a(e, r, col, 1u << (col + 1), 0);
+    if (tg_gemm_b_from_west(e, r, col)) load_b(e, r, col, 1u << (col + 1), 0);
+    if (tg_gemm_finishes(e, r) && tg_gemm_externals_west(e, r, col))
+      load_externals(e, aux, false, r, col, 1u << (col + 1));
+  }
+  end_loops(tg_west_queue(&e->b, r, TG_CTX_LOAD), e->k_loops);
+  end_loops(aux, e->piece_loops);
+}
+
+static void emit_north_loads(emission *e, uint32_t col) {
+  const tg_params *m = e->b.m;
+  uint32_t all_rows = ((1u << m->rows) - 1) << 1;
+  tg_queue *aux = tg_north_queue(&e->b, col, TG_CTX_AUX);
+  for (uint32_t chunk = 0; chunk < e->unrolled; chunk++)
+    for (uint32_t d = 0; d < e->t.members && shares_b(e); d++) load_b(e, d, col, rows_like(e, d), chunk);
+  for (uint32_t r = 0; r < m->rows; r++) {
+    if (!shares_b(e) && !tg_gemm_b_from_west(e, r, col)) load_b(e, r, col, 1u << (r + 1), 0);
+    if (tg_gemm_a_from_north(e, r, col)) load_a(e, r, col, 1u << (r + 1), 0);
+    if (e->t.split == TG_SPLIT_COLUMNS) load_externals(e, aux, true, r, col, 1u << (r + 1));
+  }
+  if (e->t.split != TG_SPLIT_COLUMNS) load_externals(e, aux, true, 0, col, all_rows);
+  end_loops(tg_north_queue(&e->b, col, TG_CTX_LOAD), e->k_loops);
+  uint32_t vectors = aux->count;
+  for (uint32_t r = 0; r < tg_gemm_used_rows(e); r++)
+    if (tg_gemm_finishes(e, r) && !tg_gemm_externals_west(e, r, col))
+      load_externals(e, aux, false, r, col, 1u << (r + 1));
+  end_loops(aux, aux->count > vectors ? e->piece_loops : e->pass_loops);
+  if (aux->count > vectors) aux->instrs[aux->count - 1].common.loop_begin[2] = vectors;
+}
+
+void tg_gemm_emit_loads(emission *e) {
+  for (uint32_t r = 0; r < tg_gemm_used_rows(e); r++) emit_west_loads(e, r);
+  for (uint32_t col = 0; col < e->b.m->cols; col++) emit_north_loads(e, col);
+}

@@ -1,0 +1,71 @@
+/* Which rows, columns and k of a product the tiles of its section have. */
+#include "mapper/gemm_emission.h"
+
+typedef tg_gemm_emission emission;
+
+uint32_t tg_gemm_row_index(const emission *e, uint32_t r, uint32_t col) {
+  switch (e->t.split) {
+  case TG_SPLIT_OUTPUT: return r / e->t.members;
+  case TG_SPLIT_COLUMNS: return 0;
+  default: return r * e->b.m->cols + col;
+  }
+}
+int64_t tg_gemm_row_tiles(const emission *e) {
+  switch (e->t.split) {
+  case TG_SPLIT_OUTPUT: return e->b.m->rows / e->t.members;
+  case TG_SPLIT_COLUMNS: return 1;
+  default: return tg_tiles(e->b.m);
+  }
+}
+static uint32_t col_index(const emission *e, uint32_t r, uint32_t col) {
+  switch (e->t.split) {
+  case TG_SPLIT_OUTPUT: return col;
+  case TG_SPLIT_COLUMNS: return r * e->b.m->cols + col;
+  default: return 0;
+  }
+}
+static int64_t col_tiles(const emission *e) {
+  switch (e->t.split) {
+  case TG_SPLIT_OUTPUT: return e->b.m->cols;
+  case TG_SPLIT_COLUMNS: return tg_tiles(e->b.m);
+  default: return 1;
+  }
+}
+bool tg_gemm_a_from_north(const emission *e, uint32_t r, uint32_t col) {
+  return e->t.split == TG_SPLIT_ROWS && tg_exits_west(r, col);
+}
+bool tg_gemm_b_from_west(const emission *e, uint32_t r, uint32_t col) {
+  return e->t.split == TG_SPLIT_COLUMNS && !tg_exits_west(r, col);
+}
+bool tg_gemm_externals_west(const emission *e, uint32_t r, uint32_t col) {
+  return e->t.externals_west || tg_exits_west(r, col);
+}
+int64_t tg_gemm_rows_a_pass(const emission *e) { return e->t.mt * tg_gemm_row_tiles(e); }
+int64_t tg_gemm_cols_a_pass(const emission *e) { return e->t.nt * col_tiles(e); }
+int64_t tg_gemm_col_first(const emission *e, uint32_t r, uint32_t col) {
+  return (int64_t)col_index(e, r, col) * e->t.nt + e->strip * tg_gemm_cols_a_pass(e);
+}
+int64_t tg_gemm_col_delta(const emission *e) { return e->striped ? 0 : tg_gemm_cols_a_pass(e); }
+
+uint32_t tg_gemm_used_rows(const emission *e) { return e->b.m->rows / e->t.members * e->t.members; }
+
+int64_t tg_gemm_k_first(const emission *e, uint32_t r) { return r % e->t.members * e->g->part; }
+
+int tg_gemm_part_level(const emission *e) { return e->nested ? 1 : 2; }
+
+void tg_gemm_set_k_delta(const emission *e, int64_t delta[3]) {
+  delta[2] = e->t.kc;
+  if (e->t.parts > 1) delta[tg_gemm_part_level(e)] = e->t.members * e->g->part;
+}
+
+void tg_gemm_set_chunk(const emission *e, int64_t *base_field, const tg_buffer *buffer, uint32_t chunk) {
+  bool even = e->unrolled > 1 && e->t.chunks % 2 == 0;
+  tg_set_turning(base_field, buffer, chunk % 2, even ? TG_TURN_NEVER : TG_TURN_EACH);
+}
+
+tg_gemm_place tg_gemm_place_of(const emission *e, uint32_t r, uint32_t col) {
+  return (tg_gemm_place){.row = (int64_t)tg_gemm_row_index(e, r, col) * e->t.mt,
+                         .column = tg_gemm_col_first(e, r, col),
+                         .row_delta = {tg_gemm_rows_a_pass(e), 0, e->t.mr},
+                         .column_delta = {0, tg_gemm_col_delta(e), 0}};
+}

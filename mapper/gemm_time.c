@@ -1,0 +1,168 @@
+/* A simple model of a product's time: of the matrix unit, the vector unit and the two kinds of DRAM ports,
+ * the slowest sets the time of a pass; the first load and the last drain are exposed. Contexts of a port take
+ * turns burst by burst, so that a drain, as long as it lasts, takes from the loads of the next block what is
+ * over their share. */
+#include "mapper/gemm.h"
+
+enum {
+  HOPS = 24, /* cycles of credits, requests and lanes on the way of a chunk, roughly */
+};
+#define TRAFFIC_WEIGHT                                                                                       \
+  0.05 /* of port cycles that hide behind computing: of equally fast tilings, the lighter one */
+
+typedef struct model {
+  const tg_params *m;
+  const tg_gemm *g;
+  const tg_gemm_tiling *t;
+} model;
+
+static int64_t up(int64_t value, int64_t unit) { return (value + unit - 1) / unit; }
+static double most(double a, double b) { return a > b ? a : b; }
+
+/* Runs of `bytes` that are `stride` bytes apart, in atoms: if they are not all aligned alike, what a run of
+ * elements of `each` bytes touches on average. */
+static double port_cycles(const model *s, double runs, double bytes, int64_t stride, double each) {
+  double atoms = stride % 64 ? (bytes - each) / 64 + 1 : (double)up((int64_t)bytes, 64);
+  return runs * atoms * tg_atom_cycles(s->m);
+}
+
+/* Rows of `length` elements of a walk whose runs have atoms of their own. */
+static double load_cycles(const model *s, const tg_value *value, double rows, double length,
+                          const int64_t radix[3], const int64_t row_stride[3]) {
+  double run = radix[2] > 0 ? (double)radix[2] : 1, each = tg_value_bytes_each(value);
+  int64_t stride = row_stride[2] * (int64_t)tg_value_bytes_each(value);
+  return length > run ? port_cycles(s, rows * length / run, run * each, stride, each)
+                      : port_cycles(s, rows, length * each, stride, each);
+}
+
+/* Cycles of a west and of a north port at most: for one chunk, and for the drain of a block, in which so many
+ * contexts take turns with the one that loads. */
+typedef struct side {
+  double load, drain;
+  int drains;
+} side;
+typedef struct traffic {
+  side west, north;
+  double out; /* of a tile's result */
+} traffic;
+
+static void add_chunk(const model *s, traffic *all) {
+  const tg_params *m = s->m;
+  const tg_gemm *g = s->g;
+  const tg_gemm_tiling *t = s->t;
+  double a = g->a_turned ? load_cycles(s, g->a, t->kc, t->mt, g->a_m_radix, g->a_k_stride)
+                         : load_cycles(s, g->a, t->mt, t->kc, g->a_k_radix, g->a_m_stride);
+  double b = g->b_turned ? load_cycles(s, g->b, t->nt, t->kc, g->b_k_radix, g->b_n_stride)
+                         : load_cycles(s, g->b, t->kc, t->nt, g->b_n_radix, g->b_k_stride);
+  switch (t->split) {
+  case TG_SPLIT_OUTPUT: all->west.load = a, all->north.load = b * t->members; break;
+  case TG_SPLIT_PRODUCTS: all->west.load = a * m->cols, all->north.load = b * m->rows; break;
+  case TG_SPLIT_ROWS: /* each tile's rows come alone, to half of them from the north */
+    all->west.load = a * ((m->cols + 1) / 2);
+    all->north.load = b + a * (m->rows / 2);
+    break;
+  case TG_SPLIT_COLUMNS: /* to half of the tiles from the west */
+    all->west.load = a + b * (m->cols / 2);
+    all->north.load = b * ((m->rows + 1) / 2);
+    break;
+  }
+}
+
+static void add_drain(const model *s, traffic *all) {
+  const tg_params *m = s->m;
+  const tg_gemm *g = s->g;
+  const tg_gemm_tiling *t = s->t;
+  double blocks = 0, vectors = 0, each = tg_value_bytes_each(g->out);
+  for (int e = 0; e < g->external_count; e++) {
+    const tg_gemm_external *x = &g->externals[e];
+    double z = tg_value_bytes_each(x->value), bytes = (double)tg_gemm_external_take(x, t->nt) * z;
+    int64_t stride = x->stride[2] * (int64_t)tg_value_bytes_each(x->value);
+    if (x->element_stride > 1) bytes *= 64.0 / z; /* an atom an element */
+    if (tg_gemm_loads_once(t, x))
+      vectors += port_cycles(s, 1, bytes, 0, z) * (t->split == TG_SPLIT_COLUMNS ? m->rows : 1);
+    else
+      blocks += port_cycles(s, t->mt, bytes, stride, z);
+  }
+  all->out = port_cycles(s, t->mt, (double)t->nt * each, g->out_stride[2] * (int64_t)each, each);
+  uint32_t finishing = m->rows / t->members, to_west = t->externals_west ? m->cols : (m->cols + 1) / 2,
+           to_north = t->externals_west ? 0 : (finishing + 1) / 2;
+  uint32_t west_exits = t->members > 1 ? 0 : (m->cols + 1) / 2,
+           north_exits = t->members > 1 ? finishing : (finishing + 1) / 2;
+  all->west.drain = west_exits * all->out + to_west * blocks;
+  all->north.drain = north_exits * all->out + to_north * blocks + vectors;
+  all->west.drains = (west_exits > 0) + (blocks > 0);
+  all->north.drains = 1 + (to_north * blocks > 0);
+}
+
+/* The share of a port that loads for `cycles` of the matrix unit take. */
+static double wanted(double loads, double cycles) { return loads < cycles ? loads / cycles : 1; }
+
+/* How long the drain of a block, that takes the vector unit `vector` cycles, lasts beside loads that want
+ * such a share of the port. */
+static double drain_time(const side *port, double vector, double want) {
+  double turn = 1.0 / (port->drains + 1), left = 1 - (want < turn ? want : turn);
+  return port->drains ? most(vector, port->drain / left) : vector;
+}
+
+/* What these loads lose to a drain of that length. */
+static double lost(const side *port, double want, double drain) {
+  double left = 1 - port->drain / most(drain, 1);
+  return left < want ? drain * (1 - left / want) : 0;
+}
+
+/* Of the vector unit for a block: the last part, and one that is only added. */
+static double finish_cycles(const model *s) {
+  bool apart = s->g->sum_kind == TG_STREAM_BF16SR; /* the whole sum is stored and loaded once more */
+  return (double)s->t->mt * (s->t->nt / tg_lanes(s->m)) *
+         (s->g->drain_words[TG_DRAIN_FINISH] + (apart ? s->g->drain_words[TG_DRAIN_ADD] : 0));
+}
+static double sum_cycles(const model *s) {
+  return (double)s->t->mt * (s->t->nt / tg_lanes(s->m)) * s->g->drain_words[TG_DRAIN_ADD];
+}
+
+/* A chunk's buffer is free when mx has read it; the next chunk but one is there a DRAM access later. Of short
+ * chunks, two in flight do not hide that. */
+static double chunk_period(const model *s, double load) {
+  const tg_gemm_tiling *t = s->t;
+  uint32_t stationary = tg_mx_stationary(s->m, s->g->format);
+  int64_t streamed = s->g->a_turned ? up(t->mt, stationary) * stationary : t->mt;
+  double blocks = (double)up(t->kc, stationary) * (t->nt / stationary),
+         mx = blocks * (double)tg_mx_pitch(s->m, s->g->format, (uint64_t)streamed);
+  double chunks = (double)t->passes_m * t->passes_n * t->chunks * t->parts;
+  double round_trip = s->m->dram_latency + load + 2 * stationary + HOPS;
+  return chunks > 2 ? most(mx, (mx + round_trip) / 2) : mx;
+}
+
+/* One half of the accumulator is drained while the next part is multiplied into the other; so the last drain
+ * of several must end in the time of one. */
+static double pass_cycles(const model *s, const traffic *all) {
+  const tg_gemm_tiling *t = s->t;
+  double chunks = (double)t->chunks * t->parts, vector = finish_cycles(s);
+  double part = t->chunks * chunk_period(s, most(all->west.load, all->north.load)), whole = part * t->parts;
+  double from_west = wanted(chunks * all->west.load, whole),
+         from_north = wanted(chunks * all->north.load, whole);
+  double west = drain_time(&all->west, vector, from_west),
+         north = drain_time(&all->north, vector, from_north);
+  double less = most(lost(&all->west, from_west, west), lost(&all->north, from_north, north));
+  double last = most(part + less, t->parts > 1 ? most(west, north) : vector);
+  double pass = (t->parts - 1) * most(part, sum_cycles(s)) + last;
+  pass = most(pass, chunks * all->west.load + all->west.drain);
+  return most(pass, chunks * all->north.load + all->north.drain);
+}
+
+double tg_gemm_cycles(const tg_compile *c, const tg_gemm *g, const tg_gemm_tiling *t) {
+  const tg_params *m = c->m;
+  model s = {m, g, t};
+  traffic all = {.out = 0};
+  add_chunk(&s, &all);
+  add_drain(&s, &all);
+  double vector = finish_cycles(&s), chunks = (double)t->chunks * t->parts;
+  double ends = 2 * m->dram_latency + most(all.west.load, all.north.load) +
+                tg_mx_stationary(m, g->format) * m->fma_latency;
+  /* Sums follow each other down the column, a piece behind. */
+  double drain = vector + most(all.west.drain, all.north.drain) + (t->members - 1) * vector * t->mr / t->mt;
+  double passes = (double)t->passes_m * t->passes_n, strips = tg_gemm_strips(t);
+  double weight = passes * (chunks * (all.west.load + all.north.load) + all.west.drain + all.north.drain);
+  return passes * pass_cycles(&s, &all) + strips * (ends + drain) + (strips - 1) * TG_SECTION_CYCLES +
+         passes * chunks * 8.0 + TRAFFIC_WEIGHT * weight;
+}
