@@ -140,7 +140,7 @@ tg_status tg_emit_elementwise(tg_compile *c, const tg_kernel *kernel) {
     streams[i] =
         (tg_operand_stream){e.values[i], e.stream[i], is_column(&e, i) || (e.once[i] && is_number(&e, i))};
   tg_mc_ref results[1 + TG_MORE_RESULTS];
-  if (!tg_emit_results(&mc, c, kernel, streams, e.operands, results)) return TG_INVALID;
+  if (!tg_emit_results(&mc, c, kernel, NULL, TG_MC_NONE, streams, e.operands, results)) return TG_INVALID;
   for (int i = 0; i < tg_kernel_results(kernel); i++)
     tg_mc_store(&mc, e.stream[e.operands + i], tg_stream_kind(tg_kernel_result(kernel, i)) == TG_STREAM_FP32,
                 results[i]);

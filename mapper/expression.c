@@ -292,23 +292,35 @@ tg_mc_ref tg_emit_expression(tg_mc *mc, const tg_compile *c, const tg_kernel *ke
   return emit_nodes(&e, c->diag) ? number_of(&e, &e.held[e.count - 1]) : TG_MC_NONE;
 }
 
-bool tg_emit_results(tg_mc *mc, const tg_compile *c, const tg_kernel *kernel,
-                     const tg_operand_stream *streams, int stream_count, tg_mc_ref *out_results) {
+bool tg_emit_results(tg_mc *mc, const tg_compile *c, const tg_kernel *kernel, tg_value *root_value,
+                     tg_mc_ref root, const tg_operand_stream *streams, int stream_count,
+                     tg_mc_ref *out_results) {
   emitter e = {.mc = mc, .kernel = kernel, .streams = streams, .stream_count = stream_count};
+  if (root_value) remember(&e, root_value, root);
   if (!emit_nodes(&e, c->diag)) return false;
   for (int i = 0; i < tg_kernel_results(kernel); i++) out_results[i] = fetch(&e, tg_kernel_result(kernel, i));
   return true;
 }
 
-bool tg_expression_fits(const tg_compile *c, const tg_kernel *kernel) {
-  tg_mc mc;
+/* The microcode of an elementwise kernel whose operands come from nowhere. */
+static bool measure(const tg_compile *c, const tg_kernel *kernel, tg_mc *mc) {
   tg_diag unused = {""};
-  tg_mc_begin(&mc, c->arena);
-  emitter e = {.mc = &mc, .kernel = kernel, .measuring = true};
+  tg_mc_begin(mc, c->arena);
+  emitter e = {.mc = mc, .kernel = kernel, .measuring = true};
   if (!emit_nodes(&e, &unused)) return false;
   for (int i = 0; i < tg_kernel_results(kernel); i++)
-    tg_mc_store(&mc, 1, true, fetch(&e, tg_kernel_result(kernel, i)));
-  return tg_mc_fits(&mc, c->m, NULL);
+    tg_mc_store(mc, 1, true, fetch(&e, tg_kernel_result(kernel, i)));
+  return true;
+}
+
+bool tg_expression_fits(const tg_compile *c, const tg_kernel *kernel) {
+  tg_mc mc;
+  return measure(c, kernel, &mc) && tg_mc_fits(&mc, c->m, NULL);
+}
+
+int tg_expression_operations(const tg_compile *c, const tg_kernel *kernel) {
+  tg_mc mc;
+  return measure(c, kernel, &mc) ? tg_mc_operations(&mc) : 0;
 }
 
 tg_expression_need tg_expression_need_of(tg_arena *arena, const tg_kernel *kernel, const tg_node *extra) {

@@ -18,11 +18,15 @@ typedef struct tg_operand_stream {
 tg_mc_ref tg_emit_expression(tg_mc *mc, const tg_compile *c, const tg_kernel *kernel, tg_value *root_value,
                              tg_mc_ref root, const tg_operand_stream *streams, int stream_count);
 
-/* The same for an elementwise kernel, with the register of each result of it. */
-bool tg_emit_results(tg_mc *mc, const tg_compile *c, const tg_kernel *kernel,
-                     const tg_operand_stream *streams, int stream_count, tg_mc_ref *out_results);
+/* The same with the register of each result of the kernel. */
+bool tg_emit_results(tg_mc *mc, const tg_compile *c, const tg_kernel *kernel, tg_value *root_value,
+                     tg_mc_ref root, const tg_operand_stream *streams, int stream_count,
+                     tg_mc_ref *out_results);
 /* Does the kernel's microcode fit the words, registers and constants there are? */
 bool tg_expression_fits(const tg_compile *c, const tg_kernel *kernel);
+
+/* ALU operations of the kernel's microcode. */
+int tg_expression_operations(const tg_compile *c, const tg_kernel *kernel);
 
 /* What the microcode of the kernel's fused nodes and `extra` takes. */
 typedef struct tg_expression_need {

@@ -33,6 +33,9 @@ static bool allocate(emission *e) {
   bool good = tg_build_buffer(&e->b, (uint32_t)tg_gemm_a_rows(m, g, &e->t), 2, &e->a);
   good = good && tg_build_buffer(&e->b, (uint32_t)tg_gemm_b_rows(m, g, &e->t), 2, &e->b_block);
   good = good && tg_build_buffer(&e->b, (uint32_t)tg_gemm_out_rows(m, g, &e->t), 2, &e->out);
+  for (int k = 0; k < g->outs; k++)
+    e->results[k] = tg_buffer_part(m, &e->out, (uint32_t)tg_gemm_results_before(m, g, &e->t, k),
+                                   (uint32_t)tg_gemm_result_rows(m, g, &e->t, k));
   if (e->t.members > 1)
     good = good && tg_build_buffer(&e->b, (uint32_t)tg_gemm_received_rows(m, g, &e->t), 2, &e->received);
   if (e->t.parts > 1)
@@ -74,8 +77,9 @@ static void allocate_bases(emission *e, int64_t product) {
                             &e->a_rest);
   e->b_base = tg_build_base(&e->b, tg_place_of(e->c, g->b), (uint64_t)bytes_of(g->b, g->b_offsets[product]),
                             &e->b_rest);
-  e->out_base = tg_build_base(&e->b, tg_place_of(e->c, g->out),
-                              (uint64_t)bytes_of(g->out, g->out_offsets[product]), &e->out_rest);
+  for (int k = 0; k < g->outs; k++)
+    e->out_base[k] = tg_build_base(&e->b, tg_place_of(e->c, g->out[k]),
+                                   (uint64_t)bytes_of(g->out[k], g->out_offsets[product]), &e->out_rest[k]);
   for (int x = 0; x < g->external_count; x++) {
     tg_value *value = g->externals[x].value;
     e->external_base[x] =
@@ -219,11 +223,10 @@ static uint32_t stored_columns(const emission *e) { return e->g->n < e->t.nt ? (
 
 static void fill_store(const void *user, int exit, uint32_t r, uint32_t col, tg_agcu_instr *store) {
   const emission *e = user;
-  (void)exit; /* the only one */
   const tg_gemm *g = e->g;
-  tg_walk_plan walk = {.tensor = tg_place_of(e->c, g->out), .element_stride = 1, .columns = g->n};
+  tg_walk_plan walk = {.tensor = tg_place_of(e->c, g->out[exit]), .element_stride = 1, .columns = g->n};
   for (int d = 0; d < 3; d++) walk.radix[d] = g->out_radix[d], walk.stride[d] = g->out_stride[d];
-  tg_fill_walk(store, &walk, e->out_base, e->out_rest);
+  tg_fill_walk(store, &walk, e->out_base[exit], e->out_rest[exit]);
   store->rows[0] = e->t.mr;
   store->take[0] = stored_columns(e);
   tg_gemm_place place = tg_gemm_place_of(e, r, col);
@@ -231,10 +234,32 @@ static void fill_store(const void *user, int exit, uint32_t r, uint32_t col, tg_
   store->k_first[0] = place.column;
   memcpy(store->m_delta, place.row_delta, sizeof place.row_delta);
   memcpy(store->k_delta, place.column_delta, sizeof place.column_delta);
-  store->convert[0] = g->out_kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
+  store->convert[0] = g->out_kind[exit] == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
 }
 
 /* ---- sections and invocations ---- */
+
+/* The results of a piece are full, and free, together: the first SEND waits for it, and the last one tells.
+ * `out_drain`: the semaphores of both. */
+static void set_exits(emission *e, tg_exit *exits, tg_exit *out_drain) {
+  const tg_gemm *g = e->g;
+  tg_exit all;
+  tg_exit_init(&e->b, &all, 2);
+  *out_drain = all;
+  for (int k = 0; k < g->outs; k++) {
+    uint32_t row = tg_kind_flits(e->b.m, g->out_kind[k], e->t.nt),
+             sent = tg_kind_flits(e->b.m, g->out_kind[k], stored_columns(e));
+    tg_exit *exit = &exits[k];
+    *exit = (tg_exit){.out_full = k ? TG_NO_SEM : all.out_full,
+                      .out_free = k + 1 < g->outs ? TG_NO_SEM : all.out_free,
+                      .credit = k ? tg_tile_sem(&e->b, 2) : all.credit,
+                      .flits = e->t.mr * sent,
+                      .pieces = 1,
+                      .buffer = e->results[k]};
+    if (sent < row) exit->inner = sent, exit->stride = row;
+    memcpy(exit->loops, e->piece_loops, sizeof exit->loops);
+  }
+}
 
 static tg_status emit_section(emission *e, const char *name, int64_t product) {
   tg_build_begin(&e->b, e->c, name);
@@ -244,12 +269,8 @@ static tg_status emit_section(emission *e, const char *name, int64_t product) {
     return tg_fail(e->c->diag, TG_INVALID, "node \"%s\": the scratchpads are too small", e->g->node->name);
   allocate_sems(e);
   allocate_bases(e, product);
-  int kind = e->g->out_kind;
-  uint32_t row = tg_kind_flits(e->b.m, kind, e->t.nt), sent = tg_kind_flits(e->b.m, kind, stored_columns(e));
-  tg_exit exit = {.flits = e->t.mr * sent, .pieces = 1, .buffer = e->out};
-  if (sent < row) exit.inner = sent, exit.stride = row;
-  memcpy(exit.loops, e->piece_loops, sizeof exit.loops);
-  tg_exit_init(&e->b, &exit, 2);
+  tg_exit exits[TG_GEMM_RESULTS], drain;
+  set_exits(e, exits, &drain);
   tg_vx_instr microcode = {0};
   tg_status status = tg_gemm_pack_drain(e, &microcode);
   if (status) return status;
@@ -257,9 +278,9 @@ static tg_status emit_section(emission *e, const char *name, int64_t product) {
   for (uint32_t r = 0; r < tg_gemm_used_rows(e); r++)
     for (uint32_t col = 0; col < e->b.m->cols; col++) {
       emit_gemm(e, r, col);
-      tg_gemm_emit_drain(e, r, col, &microcode, &exit);
+      tg_gemm_emit_drain(e, r, col, &microcode, &drain);
     }
-  tg_exit_emit(&e->b, &exit, 1, fill_store, e);
+  tg_exit_emit(&e->b, exits, e->g->outs, fill_store, e);
   return TG_OK;
 }
 
@@ -288,12 +309,13 @@ static void invoke(emission *e, const char *name) {
 /* Can `product` run in the section that was emitted for e->product, with another base table? Its addresses
  * must leave the same rest modulo 64, and rounding must not see the difference. */
 static bool shares_section(emission *e, int64_t product) {
-  if (e->t.sr_blocks || e->striped || e->g->out_kind == TG_STREAM_BF16SR) return false;
+  if (e->t.sr_blocks || e->striped || tg_gemm_rounds_results(e->g)) return false;
   if (e->g->sum_kind == TG_STREAM_BF16SR) return false;
   emission other = *e;
   other.b.bases = 0;
   allocate_bases(&other, product);
-  bool same = other.a_rest == e->a_rest && other.b_rest == e->b_rest && other.out_rest == e->out_rest;
+  bool same = other.a_rest == e->a_rest && other.b_rest == e->b_rest;
+  for (int k = 0; k < e->g->outs; k++) same = same && other.out_rest[k] == e->out_rest[k];
   for (int x = 0; x < e->g->external_count; x++) same = same && other.external_rest[x] == e->external_rest[x];
   if (same) memcpy(e->b.base_address, other.b.base_address, sizeof e->b.base_address);
   return same;

@@ -8,7 +8,8 @@
 #include "sim/machine/mx_shape.h"
 
 enum {
-  TG_GEMM_EXTERNALS = 4,
+  TG_GEMM_EXTERNALS = 6,
+  TG_GEMM_RESULTS = 1 + TG_MORE_RESULTS,
   TG_SECTION_CYCLES = 300, /* of loading a section, and of the wait between two, roughly */
 };
 
@@ -42,8 +43,9 @@ typedef struct tg_gemm {
   int64_t m, n, k;
   int64_t partials, part; /* chains whose sum is the product, 1: it is one; k of each, at least 1 */
   int format;             /* TG_FMT_* */
-  tg_value *a, *b, *out;  /* as they lie in DRAM */
-  int out_kind;           /* kind of stream */
+  tg_value *a, *b;        /* as they lie in DRAM */
+  tg_value *out[TG_GEMM_RESULTS];
+  int out_kind[TG_GEMM_RESULTS], outs; /* kinds of streams; how many results there are */
   int a_convert, b_convert;
   tg_operand a_operand, b_operand;
   bool a_turned, b_turned;                        /* stored by k (A), by n (B) */
@@ -63,11 +65,19 @@ typedef struct tg_gemm {
   int sum_kind;                    /* stream kind that stores running sums of partials: FP32 or BF16SR */
 } tg_gemm;
 
+/* Is one of the results rounded stochastically? */
+static inline bool tg_gemm_rounds_results(const tg_gemm *gemm) {
+  for (int k = 0; k < gemm->outs; k++)
+    if (gemm->out_kind[k] == TG_STREAM_BF16SR) return true;
+  return false;
+}
+
 /* A node's products differ in shape from phase to phase; `out->m` 0: the phase is empty. gemm_shape.c */
 tg_status tg_describe_gemm(tg_compile *c, const tg_kernel *kernel, int64_t phase, tg_gemm *out);
 int64_t tg_gemm_phases(const tg_node *node);
 
-/* The drain's microcode, and its words into g->drain_words. gemm_drain.c */
+/* The drain's microcode, and its words into g->drain_words; no words of the last segment: it does not fit.
+ * gemm_drain.c */
 tg_status tg_gemm_write_drain(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g, tg_mc *mc);
 tg_status tg_gemm_measure_drain(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g);
 
@@ -134,6 +144,9 @@ uint32_t tg_gemm_a_row(const tg_params *m, const tg_gemm *gemm, const tg_gemm_ti
 uint32_t tg_gemm_b_row(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint64_t tg_gemm_a_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint64_t tg_gemm_b_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+/* Of a piece of result number `result`, or of those before it together. */
+uint64_t tg_gemm_result_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t, int result);
+uint64_t tg_gemm_results_before(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t, int result);
 /* Of a piece on its way out or to the next member, of one received, and of a block of running sums. */
 uint64_t tg_gemm_out_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint64_t tg_gemm_received_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);

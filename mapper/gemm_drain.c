@@ -25,6 +25,9 @@ bool tg_gemm_finishes(const emission *e, uint32_t r) { return member(e, r) + 1 =
 /* ---- microcode ---- */
 
 static int finish_sum_stream(const tg_gemm *g) { return 2 + g->external_count; }
+static int result_stream(const tg_gemm *g, int k) {
+  return 1 + g->external_count + (k ? k + (g->partials > 1) : 0);
+}
 
 static bool rounds_sums(const tg_gemm *g) { return g->sum_kind == TG_STREAM_BF16SR; }
 
@@ -56,13 +59,14 @@ tg_status tg_gemm_write_drain(const tg_compile *c, const tg_kernel *kernel, cons
     streams[x] = (tg_operand_stream){g->externals[x].value, 1 + x, g->externals[x].kind == TG_STREAM_SPLAT32};
   tg_value *root = tg_out(kernel->root), *bias = tg_in(kernel->root, 2);
   tg_mc_ref sum = g->partials > 1 ? load_sum(mc, g, finish_sum_stream(g)) : TG_MC_NONE;
+  tg_mc_ref results[TG_GEMM_RESULTS];
   tg_mc_ref y = rounds_sums(g) ? sum : tg_mc_load(mc, ACCUMULATOR, false);
   if (g->partials > 1 && !rounds_sums(g)) y = tg_mc_alu(mc, TG_ALU_add, sum, y, TG_MC_NONE);
   if (bias) y = tg_mc_alu(mc, TG_ALU_add, y, load_bias(mc, g, bias), TG_MC_NONE);
   y = tg_round_to(mc, root->dtype, y, !kernel->fused_count);
-  if (kernel->fused_count) y = tg_emit_expression(mc, c, kernel, root, y, streams, g->external_count);
-  if (y == TG_MC_NONE) return TG_INVALID;
-  tg_mc_store(mc, 1 + g->external_count, g->out_kind == TG_STREAM_FP32, y);
+  if (!tg_emit_results(mc, c, kernel, root, y, streams, g->external_count, results)) return TG_INVALID;
+  for (int k = 0; k < g->outs; k++)
+    tg_mc_store(mc, result_stream(g, k), g->out_kind[k] == TG_STREAM_FP32, results[k]);
   if (g->partials > 1) write_sums(mc, g);
   return TG_OK;
 }
@@ -71,7 +75,7 @@ tg_status tg_gemm_measure_drain(const tg_compile *c, const tg_kernel *kernel, tg
   tg_mc mc;
   tg_mc_begin(&mc, c->arena);
   tg_status status = tg_gemm_write_drain(c, kernel, g, &mc);
-  if (!status) (void)tg_mc_fits(&mc, c->m, g->drain_words); /* if not, packing will say why */
+  if (!status && !tg_mc_fits(&mc, c->m, g->drain_words)) g->drain_words[TG_DRAIN_FINISH] = 0;
   return status;
 }
 
@@ -178,15 +182,19 @@ static tg_instr *push_step(emission *e, uint32_t r, uint32_t col, const tg_vx_in
   vop->j_count[0] = vop->j_count[1] = 1;
   if (step->accumulator.buffer) set_accumulator(e, tg_stream_of_mut(vop, ACCUMULATOR), step);
   bool finish = step->segment == TG_DRAIN_FINISH;
-  int result = finish ? 1 + e->g->external_count : SUM_OUT;
   if (finish) set_externals(e, vop, step);
-  if (finish && e->g->out_kind == TG_STREAM_BF16SR) set_rounding(e, vop, r, col, TG_KEY_STORE, true);
+  if (finish && tg_gemm_rounds_results(e->g)) set_rounding(e, vop, r, col, TG_KEY_STORE, true);
   if (!finish && rounds_sums(e->g)) set_sum_rounding(e, vop, r, col, step);
   if (step->from.buffer)
     set_stream(e, tg_stream_of_mut(vop, finish ? finish_sum_stream(e->g) : SUM_IN),
                rounds_sums(e->g) ? TG_STREAM_BF16 : TG_STREAM_FP32, &step->from, step);
-  set_stream(e, tg_stream_of_mut(vop, result), finish ? e->g->out_kind : e->g->sum_kind, &step->to, step);
-  tg_stream_of_mut(vop, result)->store[0] = 1;
+  for (int k = 0; k < (finish ? e->g->outs : 1); k++) {
+    place to = step->to;
+    if (finish) to.buffer = &e->results[k];
+    tg_stream *s = tg_stream_of_mut(vop, finish ? result_stream(e->g, k) : SUM_OUT);
+    set_stream(e, s, finish ? e->g->out_kind[k] : e->g->sum_kind, &to, step);
+    s->store[0] = 1;
+  }
   return in;
 }
 

@@ -19,7 +19,8 @@ typedef struct tg_gemm_emission {
   uint32_t strip;
   uint32_t k_loops[3], piece_loops[3], pass_loops[3];
   tg_buffer a, b_block, out, externals[TG_GEMM_EXTERNALS];
-  tg_buffer received, sums, rounded; /* running sums of partials; whole ones, if they are rounded */
+  tg_buffer results[TG_GEMM_RESULTS]; /* parts of `out` */
+  tg_buffer received, sums, rounded;  /* running sums of partials; whole ones, if they are rounded */
   int a_full, b_full, acc_full, acc_free, vectors_full, blocks_full; /* tile semaphores */
   int arrived;              /* a piece of the sum, from the row above */
   int returned;             /* first member: a block of the sum, from the last one */
@@ -27,8 +28,8 @@ typedef struct tg_gemm_emission {
   int a_credit, a_north_credit, b_credit, b_west_credit, vectors_credit, blocks_credit,
       blocks_north_credit; /* AGCU credits */
   int vectors, blocks;     /* externals that are row vectors, and those that are not */
-  int a_base, b_base, out_base, external_base[TG_GEMM_EXTERNALS];
-  int64_t a_rest, b_rest, out_rest, external_rest[TG_GEMM_EXTERNALS];
+  int a_base, b_base, out_base[TG_GEMM_RESULTS], external_base[TG_GEMM_EXTERNALS];
+  int64_t a_rest, b_rest, out_rest[TG_GEMM_RESULTS], external_rest[TG_GEMM_EXTERNALS];
   int64_t product; /* the first one that this section computes */
 } tg_gemm_emission;
 

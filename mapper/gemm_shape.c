@@ -28,8 +28,11 @@ static tg_status set_formats(tg_compile *c, const tg_kernel *kernel, tg_gemm *g)
   g->b = g->b_operand.source;
   g->a_turned = g->a_operand.turned;
   g->b_turned = g->b_operand.turned;
-  g->out = kernel->output;
-  g->out_kind = tg_result_kind(kernel->output);
+  g->outs = tg_kernel_results(kernel);
+  for (int k = 0; k < g->outs; k++) {
+    g->out[k] = tg_kernel_result(kernel, k);
+    g->out_kind[k] = tg_result_kind(g->out[k]);
+  }
   if (a->dtype != b->dtype)
     return tg_fail(c->diag, TG_INVALID,
                    "node \"%s\": operands of types %s and %s cannot be multiplied on the array",
@@ -114,6 +117,7 @@ typedef struct listing {
   tg_compile *c;
   const tg_kernel *kernel;
   tg_gemm *g;
+  bool full;          /* more operands than there is room for */
   tg_conv_rows image; /* of a convolution: which rows of the output; step 0: it is none */
 } listing;
 
@@ -131,7 +135,10 @@ static bool made_inside(const tg_kernel *kernel, const tg_value *value) {
 
 static void add_external(listing *l, tg_value *value) {
   if (known(l, value) || made_inside(l->kernel, value)) return;
-  assert(l->g->external_count < TG_GEMM_EXTERNALS);
+  if (l->g->external_count == TG_GEMM_EXTERNALS) {
+    l->full = true;
+    return;
+  }
   l->g->externals[l->g->external_count++] = (tg_gemm_external){.value = value, .kind = tg_stream_kind(value)};
 }
 
@@ -139,7 +146,7 @@ static void add_external(listing *l, tg_value *value) {
  * of kernels.c. */
 static tg_status set_digits(listing *l) {
   tg_gemm *g = l->g;
-  const tg_value *out = l->g->out;
+  const tg_value *out = l->g->out[0];
   int rank = out->rank, batch = g->node->op == TG_OP_MATMUL && g->products > 1 ? rank - 2 : 0;
   tg_space full;
   tg_space_begin(&full, out);
@@ -200,6 +207,10 @@ static tg_status describe_fused(tg_compile *c, const tg_kernel *kernel, const tg
   if (bias && !tg_is_scalar_constant(bias)) add_external(&l, bias);
   for (size_t n = 0; n < kernel->fused_count; n++)
     for (int i = 0; i < kernel->fused[n]->input_count; i++) add_external(&l, tg_in(kernel->fused[n], i));
+  int streams = 1 + out->external_count + out->outs + (out->partials > 1);
+  if (l.full || streams > TG_STREAMS)
+    return tg_fail(c->diag, TG_INVALID, "node \"%s\": what follows it reads too many tensors",
+                   out->node->name);
   tg_status status = set_digits(&l);
   return status ? status : tg_gemm_measure_drain(c, kernel, out);
 }

@@ -18,10 +18,6 @@ typedef struct search {
 
 static int64_t up(int64_t value, int64_t unit) { return (value + unit - 1) / unit; }
 
-static uint32_t kind_flits(const search *s, int kind, uint32_t elements) {
-  return tg_kind_flits(s->m, kind, elements);
-}
-
 /* Blocks are whole stationary blocks deep: their last rows may be masked, but are read. */
 static uint32_t depth(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
   uint32_t s = tg_mx_stationary(m, g->format);
@@ -45,10 +41,19 @@ uint64_t tg_gemm_b_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tili
   return (uint64_t)(g->b_turned ? t->nt : depth(m, g, t)) * tg_gemm_b_row(m, g, t);
 }
 
+uint64_t tg_gemm_result_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t, int result) {
+  return (uint64_t)t->mr * tg_kind_flits(m, g->out_kind[result], t->nt);
+}
+
+uint64_t tg_gemm_results_before(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t, int result) {
+  uint64_t rows = 0;
+  for (int k = 0; k < result; k++) rows += tg_gemm_result_rows(m, g, t, k);
+  return rows;
+}
+
 uint64_t tg_gemm_out_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
-  uint32_t result = tg_kind_flits(m, g->out_kind, t->nt),
-           sum = t->members > 1 ? tg_kind_flits(m, g->sum_kind, t->nt) : 0;
-  return (uint64_t)t->mr * (result > sum ? result : sum);
+  uint64_t results = tg_gemm_results_before(m, g, t, g->outs), sum = tg_gemm_received_rows(m, g, t);
+  return results > sum ? results : sum;
 }
 
 uint64_t tg_gemm_received_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
@@ -140,9 +145,19 @@ static void consider_chunks(search *s, tg_gemm_tiling t) {
   }
 }
 
+/* Rows of `nt` elements that leave at once; each result has its part of the room at the AGCU. */
+static uint32_t most_rows_out(const search *s, uint32_t nt) {
+  uint32_t widest = 1;
+  for (int k = 0; k < s->g->outs; k++) {
+    uint32_t flits = tg_kind_flits(s->m, s->g->out_kind[k], nt);
+    if (widest < flits) widest = flits;
+  }
+  return s->share / (uint32_t)s->g->outs / widest;
+}
+
 /* Blocks of at least `least` rows. */
 static void consider_block(search *s, tg_gemm_tiling t, int64_t tile_rows, int64_t least) {
-  int64_t rows = s->share / kind_flits(s, s->g->out_kind, t.nt);
+  int64_t rows = most_rows_out(s, t.nt);
   int64_t pieces = up(least, rows < least ? rows : least);
   if (t.parts > 1 && t.members > 1) pieces = up(pieces, 2) * 2; /* all VOPs begin with the same buffers */
   t.mr = (uint32_t)up(least, pieces);
@@ -153,7 +168,7 @@ static void consider_block(search *s, tg_gemm_tiling t, int64_t tile_rows, int64
 
 /* Equal passes; of very many rows, blocks of powers of two and the sizes halfway between them. */
 static void consider_rows(search *s, tg_gemm_tiling t, int64_t tile_rows) {
-  if (kind_flits(s, s->g->out_kind, t.nt) > s->share) return;
+  if (!most_rows_out(s, t.nt)) return;
   int64_t last = 1;
   for (int64_t i = 1; i <= SPLITS; i++) {
     last = up(tile_rows, i);
@@ -178,7 +193,7 @@ static void consider_products(search *s) {
                       .members = 1,
                       .parts = 1};
   t.passes_m = (uint32_t)up(s->g->spread, tg_tiles(m));
-  uint32_t rows = s->share / kind_flits(s, s->g->out_kind, t.nt);
+  uint32_t rows = most_rows_out(s, t.nt);
   for (t.mr = rows < t.mt ? rows : t.mt; t.mr > 0 && t.mt % t.mr; t.mr--) {
   }
   if (t.mr > 0) consider_chunks(s, t);

@@ -43,7 +43,6 @@ typedef struct side {
 } side;
 typedef struct traffic {
   side west, north;
-  double out; /* of a tile's result */
 } traffic;
 
 static void add_chunk(const model *s, traffic *all) {
@@ -72,7 +71,7 @@ static void add_drain(const model *s, traffic *all) {
   const tg_params *m = s->m;
   const tg_gemm *g = s->g;
   const tg_gemm_tiling *t = s->t;
-  double blocks = 0, vectors = 0, each = tg_value_bytes_each(g->out);
+  double blocks = 0, vectors = 0, out = 0;
   for (int e = 0; e < g->external_count; e++) {
     const tg_gemm_external *x = &g->externals[e];
     double z = tg_value_bytes_each(x->value), bytes = (double)tg_gemm_external_take(x, t->nt) * z;
@@ -83,13 +82,16 @@ static void add_drain(const model *s, traffic *all) {
     else
       blocks += port_cycles(s, t->mt, bytes, stride, z);
   }
-  all->out = port_cycles(s, t->mt, (double)t->nt * each, g->out_stride[2] * (int64_t)each, each);
+  for (int k = 0; k < g->outs; k++) {
+    double z = tg_value_bytes_each(g->out[k]);
+    out += port_cycles(s, t->mt, t->nt * z, g->out_stride[2] * (int64_t)z, z);
+  }
   uint32_t finishing = m->rows / t->members, to_west = t->externals_west ? m->cols : (m->cols + 1) / 2,
            to_north = t->externals_west ? 0 : (finishing + 1) / 2;
   uint32_t west_exits = t->members > 1 ? 0 : (m->cols + 1) / 2,
            north_exits = t->members > 1 ? finishing : (finishing + 1) / 2;
-  all->west.drain = west_exits * all->out + to_west * blocks;
-  all->north.drain = north_exits * all->out + to_north * blocks + vectors;
+  all->west.drain = west_exits * out + to_west * blocks;
+  all->north.drain = north_exits * out + to_north * blocks + vectors;
   all->west.drains = (west_exits > 0) + (blocks > 0);
   all->north.drains = 1 + (to_north * blocks > 0);
 }
@@ -153,7 +155,7 @@ static double pass_cycles(const model *s, const traffic *all) {
 double tg_gemm_cycles(const tg_compile *c, const tg_gemm *g, const tg_gemm_tiling *t) {
   const tg_params *m = c->m;
   model s = {m, g, t};
-  traffic all = {.out = 0};
+  traffic all = {.west = {0}};
   add_chunk(&s, &all);
   add_drain(&s, &all);
   double vector = finish_cycles(&s), chunks = (double)t->chunks * t->parts;

@@ -1,6 +1,7 @@
 /* Elementwise kernels of one shape that share a tensor become one kernel with several results: what one makes
  * and the other reads stays in registers, and what both read is loaded once. An optimizer's update of a
- * parameter and its state is one pass over memory so. */
+ * parameter and its state is one pass over memory so; where it pays, it joins the product that makes the
+ * gradient. */
 #include "mapper/expression.h"
 
 #include <string.h>
@@ -138,16 +139,19 @@ static bool fits(const merger *m, const tg_kernel *kernel) {
          tg_expression_fits(m->c, kernel);
 }
 
-/* `a` comes before `b`, also in the order of the nodes. */
+/* `a`, elementwise or a product, comes before `b`, also in the order of the nodes. A product stays where it
+ * is, so that its operands need memory no longer. */
 static bool merge(merger *m, size_t a, size_t b) {
-  tg_kernel both = {.kind = TG_KERNEL_ELEMENTWISE};
+  bool product = m->kernels[a].kind == TG_KERNEL_GEMM;
+  tg_kernel both = {.kind = m->kernels[a].kind, .root = m->kernels[a].root};
   add_nodes(m->c->arena, &both, &m->kernels[a]);
   add_nodes(m->c->arena, &both, &m->kernels[b]);
   if (!add_results(m, &both, b, a, b) || !add_results(m, &both, a, a, b) || !both.output) return false;
   add_inputs(m, &both, a, a, b);
   add_inputs(m, &both, b, a, b);
-  if (!fits(m, &both)) return false;
-  size_t at = can_wait(m, a, b) ? b : a, other = a + b - at;
+  if (!(product ? tg_product_gains(m->c, &m->kernels[a], &m->kernels[b], &both) : fits(m, &both)))
+    return false;
+  size_t at = !product && can_wait(m, a, b) ? b : a, other = a + b - at;
   for (int i = 0; i < tg_kernel_results(&m->kernels[a]); i++)
     m->c->stored[tg_kernel_result(&m->kernels[a], i)->index] =
         makes(&both, tg_kernel_result(&m->kernels[a], i));
@@ -175,6 +179,21 @@ static bool merge_backwards(merger *m, size_t b) {
   return false;
 }
 
+/* Merges kernel b into the product whose result it reads. */
+static bool merge_into_product(merger *m, size_t b) {
+  const tg_kernel *second = &m->kernels[b];
+  if (second->kind != TG_KERNEL_ELEMENTWISE) return false;
+  size_t from = b > WINDOW ? b - WINDOW : 0;
+  for (size_t a = b; a-- > from;) {
+    const tg_kernel *first = &m->kernels[a];
+    if (first->kind == TG_KERNEL_GEMM && reads_any_result(second, first) &&
+        tg_value_same_shape(first->output, second->output) && !renames_a_result(m, second, first) &&
+        !rounding_parts(first, second) && can_hurry(m, b, a))
+      return merge(m, a, b);
+  }
+  return false;
+}
+
 void tg_merge_kernels(tg_compile *c) {
   merger m = {.c = c, .kernels = c->kernels, .count = c->kernel_count};
   for (size_t b = 0; b < m.count;)
@@ -182,5 +201,7 @@ void tg_merge_kernels(tg_compile *c) {
       b -= b > 0;
     else
       b++;
+  for (size_t b = 0; b < m.count;)
+    if (!merge_into_product(&m, b)) b++;
   c->kernel_count = m.count;
 }

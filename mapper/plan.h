@@ -25,7 +25,7 @@ typedef struct tg_kernel {
   size_t fused_count, fused_capacity;
   tg_value *source;                /* MOVE: what is moved */
   tg_value *output;                /* what is written to DRAM */
-  tg_value *more[TG_MORE_RESULTS]; /* ELEMENTWISE: and what else is, of the same shape */
+  tg_value *more[TG_MORE_RESULTS]; /* GEMM, ELEMENTWISE: and what else is, of the same shape */
   int more_count;
   tg_value **inputs; /* what is read from DRAM, each once; casts on GEMM operands are looked through */
   size_t input_count, input_capacity;
@@ -73,8 +73,11 @@ bool tg_is_scalar_constant(const tg_value *value);
 float tg_scalar_value(const tg_value *value);
 
 /* Passes, in order. */
-tg_status tg_form_kernels(tg_compile *c);                         /* kernels.c: graph -> kernels */
-void tg_merge_kernels(tg_compile *c);                             /* merge.c: elementwise ones that share */
+tg_status tg_form_kernels(tg_compile *c); /* kernels.c: graph -> kernels */
+void tg_merge_kernels(tg_compile *c);     /* merge.c: elementwise ones that share */
+/* Is `both`, `update` done in the drain of `product`, faster than one after the other? gemm_merge.c */
+bool tg_product_gains(tg_compile *c, const tg_kernel *product, const tg_kernel *update,
+                      const tg_kernel *both);
 tg_status tg_settle_carries(tg_compile *c);                       /* carry.c: updates in place, or moved */
 tg_status tg_plan_memory(tg_compile *c);                          /* memory.c: values -> DRAM tensors */
 tg_status tg_emit_kernel(tg_compile *c, const tg_kernel *kernel); /* dispatches to those below */

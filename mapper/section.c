@@ -173,9 +173,9 @@ static tg_instr *emit_send(tg_build *b, const tg_exit *exit, uint32_t r, uint32_
   tx->dst_mask[0] = 1; /* position 0 */
   tx->dst_post[0] = 1;
   tx->dst_sem[0] = arrived;
-  tg_set_wait(in, 0, exit->out_full, exit->pieces > 1);
+  if (exit->out_full != TG_NO_SEM) tg_set_wait(in, 0, exit->out_full, exit->pieces > 1);
   tg_set_wait(in, 1, exit->credit, false);
-  tg_set_post(in, 0, TG_POST_LOCAL, 0, exit->out_free, exit->pieces > 1);
+  if (exit->out_free != TG_NO_SEM) tg_set_post(in, 0, TG_POST_LOCAL, 0, exit->out_free, exit->pieces > 1);
   return in;
 }
 

@@ -71,8 +71,10 @@ int tg_build_base(tg_build *b, const tg_dram_tensor *tensor, uint64_t offset, in
  *
  * The vector unit makes `pieces` pieces of `flits` flits for each iteration of the outer loops, in a buffer
  * of pieces_per_buffer pieces twice over. */
+enum { TG_NO_SEM = -1 };
 typedef struct tg_exit {
-  int out_full, out_free; /* tile semaphores: VOPs post the first and wait for the second, once a buffer */
+  int out_full, out_free; /* tile semaphores: VOPs post the first and wait for the second, once a buffer; or
+                             TG_NO_SEM, if the exit before has waited, and one behind will post */
   int credit;             /* tile semaphore: room at the AGCU */
   uint32_t loops[3];      /* of the SEND; level 2 walks the pieces of a buffer if pieces > 1 */
   uint32_t flits;         /* of a piece, as it is sent */

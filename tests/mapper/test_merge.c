@@ -83,14 +83,26 @@ TG_TEST(merge, stochastic_casts_end_a_pass) {
 }
 
 /* Adam reads a parameter, its gradient and two tensors of state, and writes three of them. */
+#define ADAM                                                                                                 \
+  "const %k: f32[] = [0.9]\nconst %l: f32[] = [0.1]\n"                                                       \
+  "%a = Mul(%x, %k) @0\n%b = Mul(%z, %l) @1\n%m = Add(%a, %b) @2\n"                                          \
+  "%c = Mul(%z, %z) @3\n%d = Mul(%c, %l) @4\n%e = Mul(%y, %k) @5\n"                                          \
+  "%v = Add(%e, %d) @6\n%f = Sqrt(%v) @7\n%g = Mul(%f, %correction) @8\n"                                    \
+  "%h = Add(%g, %l) @9\n%i = Mul(%m, %rate) @10\n%j = Div(%i, %h) @11\n"                                     \
+  "%q = Sub(%p, %j) @12\n"                                                                                   \
+  "output \"m\" %m: f32\noutput \"v\" %v: f32\noutput \"p\" %q: f32\n"
+#define NUMBERS "input %rate: f32[1]\ninput %correction: f32[1]\n"
+
 TG_TEST(merge, an_optimizer_is_one_pass) {
-  EXPECT_EQ(sections_of(INPUTS "input %p: f32[64,32]\ninput %rate: f32[1]\ninput %correction: f32[1]\n"
-                               "const %k: f32[] = [0.9]\nconst %l: f32[] = [0.1]\n"
-                               "%a = Mul(%x, %k) @0\n%b = Mul(%z, %l) @1\n%m = Add(%a, %b) @2\n"
-                               "%c = Mul(%z, %z) @3\n%d = Mul(%c, %l) @4\n%e = Mul(%y, %k) @5\n"
-                               "%v = Add(%e, %d) @6\n%f = Sqrt(%v) @7\n%g = Mul(%f, %correction) @8\n"
-                               "%h = Add(%g, %l) @9\n%i = Mul(%m, %rate) @10\n%j = Div(%i, %h) @11\n"
-                               "%q = Sub(%p, %j) @12\n"
-                               "output \"m\" %m: f32\noutput \"v\" %v: f32\noutput \"p\" %q: f32\n"),
-            1);
+  EXPECT_EQ(sections_of(INPUTS "input %p: f32[64,32]\n" NUMBERS ADAM), 1);
 }
+
+/* It is done where the product's accumulator is drained, if the product has gone on before that is over. */
+#define GRADIENT(k, partials)                                                                                \
+  sections_of("graph \"g\" next=9\ninput %x: f32[256,512]\ninput %y: f32[256,512]\n"                         \
+              "input %p: f32[256,512]\n" NUMBERS "input %w: f32[256," k "]\n"                                \
+              "input %u: f32[" k ",512]\n%z = MatMul(%w, %u) partials=" partials " @13\n" ADAM)
+
+TG_TEST(merge, an_optimizer_joins_the_product_before_it) { EXPECT_EQ(GRADIENT("512", "1"), 1); }
+
+TG_TEST(merge, the_last_of_short_parts_has_no_time_for_an_optimizer) { EXPECT_EQ(GRADIENT("256", "8"), 2); }
