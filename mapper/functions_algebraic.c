@@ -19,55 +19,54 @@ tg_mc_ref tg_mc_reciprocal(tg_mc *mc, tg_mc_ref x, tg_mc_accuracy accuracy) {
   return ALU2(scale, refine(mc, ALU2(xor, m, SIGN), ALU1(rcpseed, m), accuracy), k);
 }
 
-/* The quotient of the significands by reciprocal, for single precision with its remainder. */
+/* The seed y of 1/n and e = n y - 1: m/n is m y (1 - e + e^2). The product m y, of which y has ten bits, is
+ * rounded once, with all that is added to it. The constant beside -e is minimax for the errors of the seed:
+ * 2^-28. */
 tg_mc_ref tg_mc_divide(tg_mc *mc, tg_mc_ref a, tg_mc_ref b, tg_mc_accuracy accuracy) {
-  tg_mc_ref m = ALU1(mantissa, a), n = ALU2(xor, ALU1(mantissa, b), SIGN);
+  tg_mc_ref m = ALU1(mantissa, a), n = ALU1(mantissa, b);
   tg_mc_ref k = ALU2(sub, ALU1(exponent, a), ALU1(exponent, b));
-  tg_mc_ref y = refine(mc, n, ALU2(xor, ALU1(rcpseed, n), SIGN), accuracy), q = ALU2(mul, m, y);
-  if (accuracy == TG_MC_SINGLE) q = ALU3(fma, ALU3(fma, n, q, m), y, q);
-  return ALU2(scale, q, k);
+  tg_mc_ref y = ALU1(rcpseed, n), e = ALU3(fma, n, y, CONST(-1.0f)), q = ALU2(mul, m, y);
+  if (accuracy == TG_MC_NARROW) return ALU2(scale, ALU2(mul, q, ALU2(sub, CONST(1.0f), e)), k);
+  tg_mc_ref more = ALU2(mul, e, ALU2(sub, e, CONST(0x1.000044p+0f)));
+  return ALU2(scale, ALU3(fma, m, y, ALU2(mul, q, more)), k);
 }
 
-/* What square root and reciprocal root share: x = m 4^h, m in [1/2, 4), y the seed of 1/sqrt m with f = 1 - m
- * y^2, and g with 1/sqrt m = y + y g. The square of the seed's ten bits is exact. */
+/* What square root and reciprocal root share: t = x 2^h and m = x 4^h in [1, 4), so sqrt x = t / sqrt m and
+ * 1/sqrt x = 2^h / sqrt m; the seed y of 1/sqrt m and n = m y^2 - 1. The square of y's ten bits is exact. */
 typedef struct root {
-  tg_mc_ref h, minus_h, m, y, g;
+  tg_mc_ref h, t, y, n;
 } root;
 
-static root root_of(tg_mc *mc, tg_mc_ref x, tg_mc_accuracy accuracy) {
-  root r;
-  tg_mc_ref magic = CONST(0x1.8p23f), sum = ALU3(fma, ALU1(exponent, x), CONST(0.5f), magic);
-  r.h = ALU2(sub, sum, magic);
-  r.minus_h = ALU2(sub, magic, sum);
-  r.m = ALU2(scale, x, ALU2(add, r.minus_h, r.minus_h));
-  r.y = ALU1(rsqseed, r.m);
-  tg_mc_ref f = ALU3(fma, ALU2(xor, ALU2(mul, r.y, r.y), SIGN), r.m, CONST(1.0f));
-  if (accuracy == TG_MC_NARROW) {
-    r.g = ALU2(mul, f, CONST(0.5f));
-    return r;
-  }
-  tg_mc_ref p = ALU3(fma, f, CONST(0.3125f), CONST(0.375f)); /* (1 - f)^(-1/2) */
-  r.g = ALU2(mul, ALU3(fma, p, f, CONST(0.5f)), f);
+/* `low` and `high` bound the seed, unless they are TG_MC_NONE. */
+static root root_of(tg_mc *mc, tg_mc_ref x, tg_mc_ref low, tg_mc_ref high) {
+  root r = {.h = ALU2(mul, ALU1(exponent, x), CONST(-0.5f))}; /* scale takes the floor of it */
+  r.t = ALU2(scale, x, r.h);
+  tg_mc_ref m = ALU2(scale, r.t, r.h);
+  r.y = ALU1(rsqseed, m);
+  if (low != TG_MC_NONE) r.y = ALU3(clamp, r.y, low, high);
+  r.n = ALU3(fma, ALU2(mul, r.y, r.y), m, CONST(-1.0f));
   return r;
 }
 
-/* The seed has the right answer wherever the way above gives NaN. */
-tg_mc_ref tg_mc_rsqrt(tg_mc *mc, tg_mc_ref x, tg_mc_accuracy accuracy) {
-  root r = root_of(mc, x, accuracy);
-  tg_mc_ref y = ALU2(scale, ALU3(fma, r.y, r.g, r.y), r.minus_h);
-  return ALU3(select, ALU2(cmpeq, y, y), y, ALU1(rsqseed, x));
+/* (1 + n)^(-1/2) - 1, minimax for the errors of the seed: 2^-26.7. */
+static tg_mc_ref root_series(tg_mc *mc, tg_mc_ref n) {
+  return ALU2(mul, ALU3(fma, n, CONST(0x1.8006b4p-2f), CONST(-0x1.0000b8p-1f)), n);
 }
 
+/* The seed has the right answer wherever the rest gives NaN. */
+tg_mc_ref tg_mc_rsqrt(tg_mc *mc, tg_mc_ref x, tg_mc_accuracy accuracy) {
+  root r = root_of(mc, x, TG_MC_NONE, TG_MC_NONE);
+  tg_mc_ref g = accuracy == TG_MC_SINGLE ? root_series(mc, r.n) : ALU2(mul, r.n, CONST(-0.5f));
+  tg_mc_ref y = ALU2(scale, ALU3(fma, r.y, g, r.y), r.h);
+  return ALU3(select, ALU2(cmpeq, y, y), y, r.y);
+}
+
+/* With a bounded seed zero and infinity, of which the series is positive too, go through all of it. */
 tg_mc_ref tg_mc_sqrt(tg_mc *mc, tg_mc_ref x, tg_mc_accuracy accuracy) {
-  root r = root_of(mc, x, accuracy);
-  tg_mc_ref s = ALU2(mul, r.m, r.y), y = ALU3(fma, s, r.g, s);
-  if (accuracy == TG_MC_SINGLE) {
-    tg_mc_ref half = ALU2(mul, r.y, CONST(0.5f));
-    y = ALU3(fma, ALU3(fma, ALU2(xor, y, SIGN), y, r.m), half, y);
-  }
-  y = ALU2(scale, y, r.h);
-  tg_mc_ref special = ALU3(select, ALU2(cmplt, x, CONST(0.0f)), BITS(0x7fc00000u), x);
-  return ALU3(select, ALU2(cmpeq, y, y), y, special);
+  root r = root_of(mc, x, CONST(0x1p-32f), CONST(0x1p32f));
+  tg_mc_ref s = ALU2(mul, r.t, r.y), g = root_series(mc, r.n);
+  if (accuracy == TG_MC_NARROW) return ALU3(fma, s, g, s);
+  return ALU3(fma, r.t, r.y, ALU2(mul, s, g));
 }
 
 /* k ln2 + f + f^2 p(f), ln2 in two parts, both positive, so that an infinite k stays. */
