@@ -16,29 +16,12 @@ typedef struct settler {
   bool *in_place;    /* by input of the graph */
 } settler;
 
-static tg_value *owner(const tg_compile *c, tg_value *value) {
-  tg_value *root = c->places[value->index].root;
-  return root ? root : value;
-}
-
-static bool makes(const tg_kernel *kernel, const tg_value *value) {
-  for (int i = 0; i < tg_kernel_results(kernel); i++)
-    if (tg_kernel_result(kernel, i) == value) return true;
-  return false;
-}
-
-static bool reads(const tg_kernel *kernel, const tg_value *value) {
-  for (size_t i = 0; i < kernel->input_count; i++)
-    if (kernel->inputs[i] == value) return true;
-  return false;
-}
-
 /* The kernels that write `value` stand side by side; *out_last: the last of them. */
 static size_t first_writer(const tg_compile *c, const tg_value *value, size_t *out_last) {
   size_t first = 0;
-  while (!makes(&c->kernels[first], value)) first++;
+  while (!tg_kernel_makes(&c->kernels[first], value)) first++;
   *out_last = first;
-  while (*out_last + 1 < c->kernel_count && makes(&c->kernels[*out_last + 1], value)) ++*out_last;
+  while (*out_last + 1 < c->kernel_count && tg_kernel_makes(&c->kernels[*out_last + 1], value)) ++*out_last;
   return first;
 }
 
@@ -46,7 +29,7 @@ static size_t first_writer(const tg_compile *c, const tg_value *value, size_t *o
 static ptrdiff_t last_reader(const tg_compile *c, const tg_value *value) {
   ptrdiff_t last = -1;
   for (size_t k = 0; k < c->kernel_count; k++)
-    if (reads(&c->kernels[k], value)) last = (ptrdiff_t)k;
+    if (tg_kernel_reads(&c->kernels[k], value)) last = (ptrdiff_t)k;
   return last;
 }
 
@@ -55,13 +38,13 @@ static bool reads_in_place(const tg_compile *c, const tg_kernel *kernel, const t
   bool product = kernel->kind == TG_KERNEL_GEMM;
   if (!product && kernel->kind != TG_KERNEL_ELEMENTWISE) return false;
   for (int i = 0; product && i < kernel->root->input_count; i++)
-    if (tg_in(kernel->root, i) &&
-        owner(c, i < 2 ? tg_gemm_operand(c->stored, kernel->root, i).source : tg_in(kernel->root, i)) == old)
+    if (tg_in(kernel->root, i) && tg_owner(c, i < 2 ? tg_gemm_operand(c->stored, kernel->root, i).source
+                                                    : tg_in(kernel->root, i)) == old)
       return false;
   for (size_t n = 0; n < kernel->fused_count; n++)
     for (int i = 0; i < kernel->fused[n]->input_count; i++) {
       tg_value *operand = tg_in(kernel->fused[n], i);
-      if (owner(c, operand) == old && !tg_value_same_shape(operand, kernel->output)) return false;
+      if (tg_owner(c, operand) == old && !tg_value_same_shape(operand, kernel->output)) return false;
     }
   return true;
 }
@@ -70,10 +53,10 @@ static bool reads_in_place(const tg_compile *c, const tg_kernel *kernel, const t
 static bool feeds(const settler *s, const tg_kernel *maker, const tg_kernel *reader) {
   const tg_compile *c = s->c;
   for (int i = 0; i < tg_kernel_results(maker); i++)
-    if (reads(reader, tg_kernel_result(maker, i))) return true;
+    if (tg_kernel_reads(reader, tg_kernel_result(maker, i))) return true;
   for (int i = 0; i < c->graph->input_count; i++)
-    if (s->in_place[i] && reads(reader, c->graph->inputs[i]) &&
-        makes(maker, owner(c, c->graph->outputs[s->copy_of[i]])))
+    if (s->in_place[i] && tg_kernel_reads(reader, c->graph->inputs[i]) &&
+        tg_kernel_makes(maker, tg_owner(c, c->graph->outputs[s->copy_of[i]])))
       return true;
   return false;
 }
@@ -106,7 +89,7 @@ static bool settle_in_place(settler *s, int input, int output, tg_value *root) {
   size_t last, first = first_writer(c, root, &last);
   ptrdiff_t reader = last_reader(c, old);
   for (size_t k = first; k <= last; k++)
-    if (reads(&c->kernels[k], old) && (first != last || !reads_in_place(c, &c->kernels[k], old)))
+    if (tg_kernel_reads(&c->kernels[k], old) && (first != last || !reads_in_place(c, &c->kernels[k], old)))
       return false;
   if (reader > (ptrdiff_t)last) {
     if (!can_move(s, first, last, (size_t)reader)) return false;
@@ -160,7 +143,7 @@ tg_status tg_settle_carries(tg_compile *c) {
   for (int results = 0; results < 2; results++) /* what is copied whatever happens comes first */
     for (size_t i = 0; i < graph->carry_count; i++) {
       int input = graph->carries[i].input, output = graph->carries[i].output;
-      tg_value *root = owner(c, graph->outputs[output]);
+      tg_value *root = tg_owner(c, graph->outputs[output]);
       bool stays = root == graph->inputs[input] || !tg_value_elements(root);
       if ((root->kind == TG_VALUE_RESULT) != (bool)results || stays) continue;
       if (settle_in_place(&s, input, output, root)) continue;

@@ -3,8 +3,6 @@
 #include "mapper/expression.h"
 #include "mapper/stream.h"
 
-#include <assert.h>
-
 typedef struct elementwise {
   tg_compile *c;
   const tg_kernel *kernel;
@@ -16,37 +14,38 @@ typedef struct elementwise {
   tg_mc *mc;
 } elementwise;
 
-static bool made_inside(const tg_kernel *kernel, const tg_value *value) {
+static bool made_inside(const tg_compile *c, const tg_kernel *kernel, tg_value *value) {
   for (size_t n = 0; n < kernel->fused_count; n++)
-    if (tg_out(kernel->fused[n]) == value) return true;
+    if (tg_out(kernel->fused[n]) == tg_owner(c, value)) return true;
   return false;
 }
 
 static void add(elementwise *e, tg_value *value) {
+  e->values[e->space.operands] = value;
+  tg_space_add_broadcast(&e->space, value);
+}
+
+static bool is_known(const elementwise *e, const tg_value *value) {
   for (int i = 0; i < e->operands; i++)
-    if (e->values[i] == value) return;
-  assert(e->space.operands < TG_SPACE_OPERANDS);
-  e->values[e->space.operands] = value;
-  tg_space_add_broadcast(&e->space, value);
+    if (e->values[i] == value) return true;
+  return false;
 }
 
-static void add_result(elementwise *e, tg_value *value) {
-  e->values[e->space.operands] = value;
-  tg_space_add_broadcast(&e->space, value);
-}
-
-static void collect(elementwise *e) {
+/* False: more than a VOP has streams for. */
+static bool collect(elementwise *e) {
   const tg_kernel *kernel = e->kernel;
   tg_space_begin(&e->space, kernel->output);
   for (size_t n = 0; n < kernel->fused_count; n++)
     for (int i = 0; i < kernel->fused[n]->input_count; i++) {
       tg_value *value = tg_in(kernel->fused[n], i);
-      if (tg_is_scalar_constant(value) || made_inside(kernel, value)) continue;
+      if (tg_is_scalar_constant(value) || made_inside(e->c, kernel, value) || is_known(e, value)) continue;
+      if (e->operands + tg_kernel_results(kernel) == TG_STREAMS) return false;
       add(e, value);
-      e->operands = e->space.operands;
+      e->operands++;
     }
-  for (int i = 0; i < tg_kernel_results(kernel); i++) add_result(e, tg_kernel_result(kernel, i));
+  for (int i = 0; i < tg_kernel_results(kernel); i++) add(e, tg_kernel_result(kernel, i));
   tg_space_merge(&e->space);
+  return true;
 }
 
 static bool is_number(const elementwise *e, int operand) {
@@ -128,17 +127,29 @@ static tg_status emit_four(void *user, const tg_space *space, const int64_t *off
   return tg_emit_stream_kernel(e->c, e->kernel, &plan, e->mc, 0);
 }
 
+bool tg_elementwise_fits(tg_compile *c, const tg_kernel *kernel) {
+  elementwise e = {.c = c, .kernel = kernel};
+  if (!collect(&e) || !tg_expression_fits(c, kernel)) return false;
+  choose_once(&e);
+  tg_stream_kernel plan = plan_of(&e);
+  plan.rows = tg_value_elements(kernel->output) / tg_space_block(c->m, &e.space) + 1;
+  return tg_stream_kernel_fits(c, &plan);
+}
+
 tg_status tg_emit_elementwise(tg_compile *c, const tg_kernel *kernel) {
   tg_mc mc;
   tg_mc_begin(&mc, c->arena);
   elementwise e = {.c = c, .kernel = kernel, .mc = &mc};
-  collect(&e);
+  if (!collect(&e))
+    return tg_fail(c->diag, TG_INVALID, "node \"%s\": %s of so many tensors is not supported",
+                   kernel->fused[0]->name, tg_op_get(kernel->fused[0]->op)->name);
   choose_once(&e);
   number_streams(&e);
   tg_operand_stream streams[TG_SPACE_OPERANDS];
   for (int i = 0; i < e.operands; i++)
-    streams[i] =
-        (tg_operand_stream){e.values[i], e.stream[i], is_column(&e, i) || (e.once[i] && is_number(&e, i))};
+    streams[i] = (tg_operand_stream){.value = e.values[i],
+                                     .stream = e.stream[i],
+                                     .number = is_column(&e, i) || (e.once[i] && is_number(&e, i))};
   tg_mc_ref results[1 + TG_MORE_RESULTS];
   if (!tg_emit_results(&mc, c, kernel, NULL, TG_MC_NONE, streams, e.operands, results)) return TG_INVALID;
   for (int i = 0; i < tg_kernel_results(kernel); i++)

@@ -31,11 +31,14 @@ typedef struct held {
   const tg_value *value;
   tg_mc_ref number, mask;
   bool inverted;
+  bool made; /* here, not loaded */
 } held;
 
 typedef struct emitter {
   tg_mc *mc;
-  const tg_kernel *kernel;
+  const tg_compile *c;
+  tg_node *const *nodes;
+  size_t node_count;
   held *held;
   size_t count, capacity;
   const tg_operand_stream *streams;
@@ -44,14 +47,22 @@ typedef struct emitter {
 } emitter;
 
 static held *remember(emitter *e, const tg_value *value, tg_mc_ref number) {
-  held fresh = {value, number, TG_MC_NONE, false};
+  held fresh = {value, number, TG_MC_NONE, false, false};
   TG_PUSH(e->mc->arena, e->held, e->count, e->capacity, fresh);
   return &e->held[e->count - 1];
 }
 
-static held *find(emitter *e, const tg_value *value) {
+static held *remember_made(emitter *e, const tg_value *value, tg_mc_ref number) {
+  held *h = remember(e, value, number);
+  h->made = true;
+  return h;
+}
+
+/* What is made here keeps its register whatever shape it is read by: its elements lie in the same order. */
+static held *find(emitter *e, tg_value *value) {
+  const tg_value *made = e->c ? tg_owner(e->c, value) : value;
   for (size_t i = e->count; i-- > 0;)
-    if (e->held[i].value == value) return &e->held[i];
+    if (e->held[i].value == value || (e->held[i].made && e->held[i].value == made)) return &e->held[i];
   return NULL;
 }
 
@@ -70,6 +81,7 @@ static tg_mc_ref fetch(emitter *e, tg_value *value) {
   if (h) return number_of(e, h);
   for (int s = 0; s < e->stream_count; s++)
     if (e->streams[s].value == value) {
+      if (e->streams[s].loaded) return remember(e, value, e->streams[s].held)->number;
       bool halves = !e->streams[s].number && tg_stream_kind(value) == TG_STREAM_FP32;
       return remember(e, value, tg_mc_load(e->mc, e->streams[s].stream, halves))->number;
     }
@@ -238,26 +250,13 @@ static bool operands_have(const tg_node *node, tg_dtype dtype) {
   return true;
 }
 
-static bool is_result(const tg_kernel *kernel, const tg_value *value) {
-  for (int i = 0; i < tg_kernel_results(kernel); i++)
-    if (tg_kernel_result(kernel, i) == value) return true;
-  return false;
-}
-
-static bool is_used_inside(const tg_kernel *kernel, const tg_value *value) {
-  for (size_t n = 0; n < kernel->fused_count; n++)
-    for (int i = 0; i < kernel->fused[n]->input_count; i++)
-      if (tg_in(kernel->fused[n], i) == value) return true;
-  return false;
-}
-
 /* The node's result into a register, rounded to its dtype. False: there is no microcode for it. */
 static bool emit(emitter *e, const tg_node *node, bool stored) {
   tg_dtype dtype = tg_out(node)->dtype;
   if (tg_op_is(node->op, TG_IS_COMPARE | TG_IS_LOGIC)) { /* 1 and 0 need no rounding */
     bool inverted;
     tg_mc_ref mask = mask_of(e, node, &inverted);
-    held *h = remember(e, tg_out(node), TG_MC_NONE);
+    held *h = remember_made(e, tg_out(node), TG_MC_NONE);
     h->mask = mask;
     h->inverted = inverted;
     return true;
@@ -266,17 +265,25 @@ static bool emit(emitter *e, const tg_node *node, bool stored) {
   tg_mc_ref result = emit_node(e, node, &exact);
   if (result == TG_MC_NONE) return false;
   if (!(exact && operands_have(node, dtype))) result = tg_round_to(e->mc, dtype, result, stored);
-  remember(e, tg_out(node), result);
+  remember_made(e, tg_out(node), result);
   return true;
 }
 
-/* All nodes; false with a diag if one has no microcode. */
-static bool emit_nodes(emitter *e, tg_diag *diag) {
-  const tg_kernel *kernel = e->kernel;
-  for (size_t n = 0; n < kernel->fused_count; n++) {
-    const tg_node *node = kernel->fused[n];
-    const tg_value *value = tg_out(node);
-    if (emit(e, node, is_result(kernel, value) && !is_used_inside(kernel, value))) continue;
+/* Does a node use the value? */
+static bool is_used(const emitter *e, tg_value *value) {
+  for (size_t n = 0; n < e->node_count; n++)
+    for (int i = 0; i < e->nodes[n]->input_count; i++)
+      if (tg_owner(e->c, tg_in(e->nodes[n], i)) == value) return true;
+  return false;
+}
+
+/* All nodes; `kernel`: stores its results; NULL: nothing is stored. False with a diag if one has no
+ * microcode. */
+static bool emit_nodes(emitter *e, const tg_kernel *kernel, tg_diag *diag) {
+  for (size_t n = 0; n < e->node_count; n++) {
+    const tg_node *node = e->nodes[n];
+    tg_value *value = tg_out(node);
+    if (emit(e, node, kernel && tg_kernel_makes(kernel, value) && !is_used(e, value))) continue;
     tg_fail(diag, TG_INVALID, "node \"%s\": %s does not run on the array yet", node->name,
             tg_op_get(node->op)->name);
     return false;
@@ -284,20 +291,43 @@ static bool emit_nodes(emitter *e, tg_diag *diag) {
   return true;
 }
 
+static emitter of_fused(tg_mc *mc, const tg_compile *c, const tg_kernel *kernel,
+                        const tg_operand_stream *streams, int stream_count) {
+  return (emitter){.mc = mc,
+                   .c = c,
+                   .nodes = kernel->fused,
+                   .node_count = kernel->fused_count,
+                   .streams = streams,
+                   .stream_count = stream_count};
+}
+
 tg_mc_ref tg_emit_expression(tg_mc *mc, const tg_compile *c, const tg_kernel *kernel, tg_value *root_value,
                              tg_mc_ref root, const tg_operand_stream *streams, int stream_count) {
-  emitter e = {.mc = mc, .kernel = kernel, .streams = streams, .stream_count = stream_count};
-  if (root_value) remember(&e, root_value, root);
+  emitter e = of_fused(mc, c, kernel, streams, stream_count);
+  if (root_value) remember_made(&e, root_value, root);
   if (!kernel->fused_count) return root;
-  return emit_nodes(&e, c->diag) ? number_of(&e, &e.held[e.count - 1]) : TG_MC_NONE;
+  return emit_nodes(&e, kernel, c->diag) ? number_of(&e, &e.held[e.count - 1]) : TG_MC_NONE;
+}
+
+bool tg_emit_front(tg_mc *mc, const tg_compile *c, const tg_front *front, const tg_operand_stream *streams,
+                   int stream_count, tg_value *const *values, int count, tg_mc_ref *out_registers) {
+  emitter e = {.mc = mc,
+               .c = c,
+               .nodes = front->nodes,
+               .node_count = front->count,
+               .streams = streams,
+               .stream_count = stream_count};
+  if (!emit_nodes(&e, NULL, c->diag)) return false;
+  for (int i = 0; i < count; i++) out_registers[i] = fetch(&e, values[i]);
+  return true;
 }
 
 bool tg_emit_results(tg_mc *mc, const tg_compile *c, const tg_kernel *kernel, tg_value *root_value,
                      tg_mc_ref root, const tg_operand_stream *streams, int stream_count,
                      tg_mc_ref *out_results) {
-  emitter e = {.mc = mc, .kernel = kernel, .streams = streams, .stream_count = stream_count};
-  if (root_value) remember(&e, root_value, root);
-  if (!emit_nodes(&e, c->diag)) return false;
+  emitter e = of_fused(mc, c, kernel, streams, stream_count);
+  if (root_value) remember_made(&e, root_value, root);
+  if (!emit_nodes(&e, kernel, c->diag)) return false;
   for (int i = 0; i < tg_kernel_results(kernel); i++) out_results[i] = fetch(&e, tg_kernel_result(kernel, i));
   return true;
 }
@@ -306,8 +336,9 @@ bool tg_emit_results(tg_mc *mc, const tg_compile *c, const tg_kernel *kernel, tg
 static bool measure(const tg_compile *c, const tg_kernel *kernel, tg_mc *mc) {
   tg_diag unused = {""};
   tg_mc_begin(mc, c->arena);
-  emitter e = {.mc = mc, .kernel = kernel, .measuring = true};
-  if (!emit_nodes(&e, &unused)) return false;
+  emitter e = of_fused(mc, c, kernel, NULL, 0);
+  e.measuring = true;
+  if (!emit_nodes(&e, kernel, &unused)) return false;
   for (int i = 0; i < tg_kernel_results(kernel); i++)
     tg_mc_store(mc, 1, true, fetch(&e, tg_kernel_result(kernel, i)));
   return true;
@@ -323,11 +354,12 @@ int tg_expression_operations(const tg_compile *c, const tg_kernel *kernel) {
   return measure(c, kernel, &mc) ? tg_mc_operations(&mc) : 0;
 }
 
-tg_expression_need tg_expression_need_of(tg_arena *arena, const tg_kernel *kernel, const tg_node *extra) {
+tg_expression_need tg_expression_need_of(const tg_compile *c, const tg_kernel *kernel, const tg_node *extra) {
   tg_mc mc;
-  tg_mc_begin(&mc, arena);
-  emitter e = {.mc = &mc, .kernel = kernel, .measuring = true};
-  for (size_t n = 0; n < kernel->fused_count; n++) emit(&e, kernel->fused[n], false);
+  tg_mc_begin(&mc, c->arena);
+  emitter e = of_fused(&mc, c, kernel, NULL, 0);
+  e.measuring = true;
+  for (size_t n = 0; n < e.node_count; n++) emit(&e, e.nodes[n], false);
   if (emit(&e, extra, true)) number_of(&e, &e.held[e.count - 1]);
   return (tg_expression_need){tg_mc_operations(&mc), mc.constant_count, mc.table, mc.overflow};
 }

@@ -10,6 +10,8 @@ typedef struct tg_operand_stream {
   tg_value *value; /* as the node names it (a reshape counts as itself) */
   int stream;
   bool number; /* one number for all elements: a splat32 stream */
+  bool loaded; /* it stands in a register already: */
+  tg_mc_ref held;
 } tg_operand_stream;
 
 /* Emits the nodes. `root` is the register of `root_value` (the kernel's own result), or unused with
@@ -17,6 +19,11 @@ typedef struct tg_operand_stream {
  * a diag if a node has no microcode. */
 tg_mc_ref tg_emit_expression(tg_mc *mc, const tg_compile *c, const tg_kernel *kernel, tg_value *root_value,
                              tg_mc_ref root, const tg_operand_stream *streams, int stream_count);
+
+/* The nodes in front of a root, and the registers of `count` values that roots read: results of the nodes,
+ * perhaps reshaped, or operands from DRAM. False with a diag if a node has no microcode. */
+bool tg_emit_front(tg_mc *mc, const tg_compile *c, const tg_front *front, const tg_operand_stream *streams,
+                   int stream_count, tg_value *const *values, int count, tg_mc_ref *out_registers);
 
 /* The same with the register of each result of the kernel. */
 bool tg_emit_results(tg_mc *mc, const tg_compile *c, const tg_kernel *kernel, tg_value *root_value,
@@ -34,7 +41,7 @@ typedef struct tg_expression_need {
   const float *table; /* constants beside one are fewer */
   bool impossible;    /* two tables, or far too many constants */
 } tg_expression_need;
-tg_expression_need tg_expression_need_of(tg_arena *arena, const tg_kernel *kernel, const tg_node *extra);
+tg_expression_need tg_expression_need_of(const tg_compile *c, const tg_kernel *kernel, const tg_node *extra);
 
 /* `value` rounded to a node's dtype. `stored`: the next thing that happens to it is a store of that dtype,
  * which rounds to 16-bit formats by itself. */

@@ -56,7 +56,8 @@ static tg_mc_ref load_bias(tg_mc *mc, const tg_gemm *g, const tg_value *bias) {
 tg_status tg_gemm_write_drain(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g, tg_mc *mc) {
   tg_operand_stream streams[TG_GEMM_EXTERNALS];
   for (int x = 0; x < g->external_count; x++)
-    streams[x] = (tg_operand_stream){g->externals[x].value, 1 + x, g->externals[x].kind == TG_STREAM_SPLAT32};
+    streams[x] = (tg_operand_stream){
+        .value = g->externals[x].value, .stream = 1 + x, .number = g->externals[x].kind == TG_STREAM_SPLAT32};
   tg_value *root = tg_out(kernel->root), *bias = tg_in(kernel->root, 2);
   tg_mc_ref sum = g->partials > 1 ? load_sum(mc, g, finish_sum_stream(g)) : TG_MC_NONE;
   tg_mc_ref results[TG_GEMM_RESULTS];

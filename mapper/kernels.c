@@ -27,25 +27,13 @@ bool tg_is_scalar_constant(const tg_value *value) {
   return tg_is_constant(value) && tg_dtype_is_float(value->dtype) && tg_value_elements(value) == 1;
 }
 
-static tg_value *owner(const former *f, tg_value *value) {
-  const tg_place *place = &f->c->places[value->index];
-  return place->root ? place->root : value;
-}
-
-static int maker_of(const former *f, tg_value *value) { return f->maker[owner(f, value)->index]; }
+static int maker_of(const former *f, tg_value *value) { return f->maker[tg_owner(f->c, value)->index]; }
 
 static tg_kernel *new_kernel(former *f, int kind, tg_node *root) {
   tg_compile *c = f->c;
   tg_kernel kernel = {.kind = kind, .root = root};
   TG_PUSH(c->arena, c->kernels, c->kernel_count, c->kernel_capacity, kernel);
   return &c->kernels[c->kernel_count - 1];
-}
-
-static void add_input(former *f, tg_kernel *kernel, tg_value *value) {
-  value = owner(f, value);
-  for (size_t i = 0; i < kernel->input_count; i++)
-    if (kernel->inputs[i] == value) return;
-  TG_PUSH(f->c->arena, kernel->inputs, kernel->input_count, kernel->input_capacity, value);
 }
 
 static void set_output(former *f, size_t kernel, tg_value *value) {
@@ -107,7 +95,7 @@ static int most_externals(const former *f, const tg_kernel *kernel) {
 
 /* Does the microcode of the kernel's fused nodes and `node` leave room for what the kernel itself needs? */
 static bool microcode_fits(const former *f, const tg_kernel *kernel, const tg_node *node) {
-  tg_expression_need need = tg_expression_need_of(f->c->arena, kernel, node);
+  tg_expression_need need = tg_expression_need_of(f->c, kernel, node);
   bool logarithm = kernel->root && kernel->root->op == TG_OP_LOG_SOFTMAX;
   bool softmax = kernel->kind == TG_KERNEL_SOFTMAX, table = need.table || softmax;
   if (need.impossible || (softmax && need.table && need.table != tg_mc_exp_table())) return false;
@@ -153,7 +141,7 @@ static void join(former *f, tg_node *node, size_t k) {
   for (int i = 0; i < node->input_count; i++) {
     tg_value *input = tg_in(node, i);
     if (!is_external(f, k, input)) continue;
-    add_input(f, kernel, loaded(f, kernel, input));
+    tg_kernel_add_input(f->c, kernel, loaded(f, kernel, input));
     if (f->waits[input->index])
       TG_PUSH(f->c->arena, kernel->fused, kernel->fused_count, kernel->fused_capacity, input->producer);
   }
@@ -167,7 +155,7 @@ static int kernel_to_join(const former *f, const tg_node *node) {
   int best = -1;
   for (int i = 0; i < node->input_count; i++) {
     int k = maker_of(f, tg_in(node, i));
-    if (k > best && owner(f, tg_in(node, i)) == tg_in(node, i) &&
+    if (k > best && tg_owner(f->c, tg_in(node, i)) == tg_in(node, i) &&
         can_join(f, node, (size_t)k, tg_in(node, i)))
       best = k;
   }
@@ -192,9 +180,10 @@ static void form_root(former *f, int kind, tg_node *node) {
   tg_kernel *kernel = new_kernel(f, kind, node);
   for (int i = 0; i < node->input_count; i++)
     if (tg_in(node, i))
-      add_input(f, kernel,
-                tg_op_is(node->op, TG_IS_GEMM) && i < 2 ? tg_gemm_operand(f->c->stored, node, i).source
-                                                        : tg_in(node, i));
+      tg_kernel_add_input(f->c, kernel,
+                          tg_op_is(node->op, TG_IS_GEMM) && i < 2
+                              ? tg_gemm_operand(f->c->stored, node, i).source
+                              : tg_in(node, i));
   set_output(f, f->c->kernel_count - 1, tg_out(node));
 }
 
@@ -203,7 +192,7 @@ static void form_move(former *f, tg_node *node, int part) {
   tg_kernel *kernel = new_kernel(f, TG_KERNEL_MOVE, node);
   kernel->part = part;
   kernel->source = loaded(f, kernel, tg_in(node, part));
-  add_input(f, kernel, kernel->source);
+  tg_kernel_add_input(f->c, kernel, kernel->source);
   set_output(f, f->c->kernel_count - 1, tg_out(node));
 }
 
@@ -302,7 +291,7 @@ static tg_status form_node(former *f, tg_node *node) {
       return tg_fail(c->diag, TG_INVALID, "node \"%s\": tensor \"%s\" of type %s does not run on the array",
                      node->name, tg_in(node, i)->name, tg_dtype_name(tg_in(node, i)->dtype));
   if (node->op == TG_OP_RESHAPE) {
-    c->places[out->index].root = owner(f, tg_in(node, 0));
+    c->places[out->index].root = tg_owner(f->c, tg_in(node, 0));
     return TG_OK;
   }
   if (tg_value_elements(out) == 0) return TG_OK; /* nothing to compute */
@@ -352,7 +341,7 @@ static tg_status form_node(former *f, tg_node *node) {
 static void form_output_copies(former *f) {
   const tg_graph *graph = f->c->graph;
   for (int i = 0; i < graph->output_count; i++) {
-    tg_value *value = graph->outputs[i], *root = owner(f, value);
+    tg_value *value = graph->outputs[i], *root = tg_owner(f->c, value);
     bool own = root->kind == TG_VALUE_RESULT && f->c->places[root->index].tensor == -1;
     if (own)
       f->c->places[root->index].tensor = -2 - i; /* claimed; memory.c makes the tensor */
@@ -360,7 +349,7 @@ static void form_output_copies(former *f) {
       tg_kernel *kernel = new_kernel(f, TG_KERNEL_MOVE, NULL);
       kernel->source = value;
       kernel->part = i;
-      add_input(f, kernel, value);
+      tg_kernel_add_input(f->c, kernel, value);
     }
   }
 }

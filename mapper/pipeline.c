@@ -5,19 +5,33 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Operators of a kernel as far as there is room: "Sub+Mul+ReduceSum". */
+typedef struct op_list {
+  char text[192];
+  size_t used;
+} op_list;
+
+static void add_op(op_list *list, const char *op) {
+  if (list->used >= sizeof list->text - 1) return;
+  int wrote =
+      snprintf(list->text + list->used, sizeof list->text - list->used, "%s%s", list->used ? "+" : "", op);
+  list->used += wrote < 0 ? 0 : (size_t)wrote;
+}
+
+static void add_nodes(op_list *list, tg_node *const *nodes, size_t count) {
+  for (size_t n = 0; n < count; n++) add_op(list, tg_op_get(nodes[n]->op)->name);
+}
+
 const char *tg_kernel_name(const tg_compile *c, const tg_kernel *kernel) {
-  const char *root = kernel->root                     ? tg_op_get(kernel->root->op)->name
-                     : kernel->kind == TG_KERNEL_MOVE ? "Copy"
-                                                      : NULL;
+  op_list list = {.used = 0};
+  for (int i = 0; i < TG_FRONTS; i++) add_nodes(&list, kernel->front[i].nodes, kernel->front[i].count);
+  if (kernel->root) add_nodes(&list, &kernel->root, 1);
+  if (kernel->root && kernel->kind == TG_KERNEL_REDUCE)
+    add_nodes(&list, kernel->more_roots, (size_t)kernel->more_count);
+  if (kernel->kind == TG_KERNEL_MOVE && !kernel->root) add_op(&list, "Copy");
+  add_nodes(&list, kernel->fused, kernel->fused_count);
   const tg_value *named = kernel->output ? kernel->output : kernel->source;
-  char list[160] = "";
-  size_t used = 0;
-  for (size_t n = 0; n < kernel->fused_count && used < sizeof list - 1; n++) {
-    const char *op = tg_op_get(kernel->fused[n]->op)->name;
-    int wrote = snprintf(list + used, sizeof list - used, "%s%s", n || root ? "+" : "", op);
-    used += wrote < 0 ? 0 : (size_t)wrote;
-  }
-  return tg_arena_printf(c->arena, "%s%s \"%s\"", root ? root : "", list, named->name);
+  return tg_arena_printf(c->arena, "%s \"%s\"", list.text, named->name);
 }
 
 tg_status tg_emit_kernel(tg_compile *c, const tg_kernel *kernel) {
@@ -61,6 +75,7 @@ tg_status tg_map(const tg_graph *graph, const tg_params *params, const tg_map_op
     c.carried_into[graph->carries[i].output] = graph->carries[i].input;
 
   tg_status status = tg_form_kernels(&c);
+  if (!status) tg_form_fronts(&c);
   if (!status) tg_merge_kernels(&c);
   if (!status) status = tg_settle_carries(&c);
   if (!status) status = tg_plan_memory(&c);

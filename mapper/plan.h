@@ -4,9 +4,16 @@
 
 #include "mapper/mapper.h"
 
-/* Operations that run as one section (or several of the same kind): a root, then elementwise nodes fused
- * behind it. */
-enum { TG_MORE_RESULTS = 2 };
+/* Elementwise nodes that a kernel computes while it loads an operand of its root, in order. Only the kernel
+ * sees their results; the root reads one of them, perhaps by another shape. */
+typedef struct tg_front {
+  tg_node **nodes;
+  size_t count, capacity;
+} tg_front;
+
+/* Operations that run as one section (or several of the same kind): elementwise nodes in front of a root, the
+ * root, then elementwise nodes fused behind it. */
+enum { TG_MORE_RESULTS = 2, TG_FRONTS = 2 };
 typedef struct tg_kernel {
   enum {
     TG_KERNEL_GEMM,          /* root MatMul or Conv on mx; fused nodes drain the accumulator */
@@ -20,12 +27,14 @@ typedef struct tg_kernel {
     TG_KERNEL_MOVE,          /* root Transpose, or one input of a Concat, or a plain copy (root NULL) */
   } kind;
   tg_node *root;
-  int part;        /* input of a Concat */
+  tg_node *more_roots[TG_MORE_RESULTS]; /* REDUCE: of the same shapes, each of which makes one of `more` */
+  tg_front front[TG_FRONTS]; /* by operand of the root; REDUCE: the first, for all roots together */
+  int part;                  /* input of a Concat */
   tg_node **fused; /* elementwise nodes in order; what is not a result is used by the next ones only */
   size_t fused_count, fused_capacity;
   tg_value *source;                /* MOVE: what is moved */
   tg_value *output;                /* what is written to DRAM */
-  tg_value *more[TG_MORE_RESULTS]; /* GEMM, ELEMENTWISE: and what else is, of the same shape */
+  tg_value *more[TG_MORE_RESULTS]; /* GEMM, ELEMENTWISE, REDUCE: and what else is, of the same shape */
   int more_count;
   tg_value **inputs; /* what is read from DRAM, each once; casts on GEMM operands are looked through */
   size_t input_count, input_capacity;
@@ -38,6 +47,10 @@ static inline int tg_kernel_results(const tg_kernel *kernel) {
 }
 static inline tg_value *tg_kernel_result(const tg_kernel *kernel, int index) {
   return index ? kernel->more[index - 1] : kernel->output;
+}
+
+static inline tg_node *tg_kernel_root(const tg_kernel *kernel, int index) {
+  return index ? kernel->more_roots[index - 1] : kernel->root;
 }
 
 /* Where a value lies in DRAM. Reshapes share the place of what they reshape. */
@@ -68,12 +81,32 @@ static inline uint32_t tg_value_bytes_each(const tg_value *value) {
 /* The tensor of a placed value. */
 tg_dram_tensor *tg_place_of(const tg_compile *c, const tg_value *value);
 
+/* The value whose memory it has: that which Reshapes made it of, or itself. */
+static inline tg_value *tg_owner(const tg_compile *c, tg_value *value) {
+  tg_value *root = c->places[value->index].root;
+  return root ? root : value;
+}
+
+/* What kernels have to do with each other (kernel.c). */
+bool tg_kernel_reads(const tg_kernel *kernel, const tg_value *value);
+bool tg_kernel_makes(const tg_kernel *kernel, const tg_value *value);
+bool tg_kernel_reads_any_of(const tg_kernel *reader, const tg_kernel *maker);
+/* May kernel `a` run as late as kernel `to`, kernel `b` as early as kernel `to`? */
+bool tg_kernel_can_wait(const tg_compile *c, size_t a, size_t to);
+bool tg_kernel_can_hurry(const tg_compile *c, size_t b, size_t to);
+/* Is the value still needed in memory when kernels a and b are none? */
+bool tg_needed_beside(const tg_compile *c, const tg_value *value, size_t a, size_t b);
+void tg_kernel_remove(tg_compile *c, size_t k);
+/* The kernel reads `value` from DRAM, or what it reshapes. */
+void tg_kernel_add_input(tg_compile *c, tg_kernel *kernel, tg_value *value);
+
 /* An elementwise operand that is one number: a constant of one element. */
 bool tg_is_scalar_constant(const tg_value *value);
 float tg_scalar_value(const tg_value *value);
 
 /* Passes, in order. */
 tg_status tg_form_kernels(tg_compile *c); /* kernels.c: graph -> kernels */
+void tg_form_fronts(tg_compile *c);       /* front.c: nodes in front of reductions */
 void tg_merge_kernels(tg_compile *c);     /* merge.c: elementwise ones that share */
 /* Is `both`, `update` done in the drain of `product`, faster than one after the other? gemm_merge.c */
 bool tg_product_gains(tg_compile *c, const tg_kernel *product, const tg_kernel *update,
@@ -86,6 +119,9 @@ tg_status tg_emit_elementwise(tg_compile *c, const tg_kernel *kernel);
 tg_status tg_emit_softmax(tg_compile *c, const tg_kernel *kernel);
 tg_status tg_emit_normalization(tg_compile *c, const tg_kernel *kernel);
 tg_status tg_emit_reduce(tg_compile *c, const tg_kernel *kernel);
+/* Do streams, scratchpads and microcode suffice for a kernel of this kind? */
+bool tg_elementwise_fits(tg_compile *c, const tg_kernel *kernel);
+bool tg_reduce_fits(tg_compile *c, const tg_kernel *kernel);
 tg_status tg_emit_pool(tg_compile *c, const tg_kernel *kernel);
 tg_status tg_emit_pool_gradient(tg_compile *c, const tg_kernel *kernel);
 /* Does the vector unit compute the Conv? It accumulates in FP32, and multiplies as exactly as mx. */

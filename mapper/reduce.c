@@ -1,14 +1,53 @@
 /* Reductions: rows of a matrix, by 32 partial results and a fixed tree; blocks of the middle of three
- * dimensions, ascending. Neither order depends on the array (docs/numerics.md). */
+ * dimensions, ascending. Neither order depends on the array (docs/numerics.md). Elementwise nodes in front
+ * are computed while a row or a block passes, for up to three reductions of the same shape. */
 #include "mapper/expression.h"
 #include "mapper/rows.h"
+#include "mapper/space.h"
 #include "mapper/stream.h"
 
 #include "sim/machine/numerics.h"
 
 #include <math.h>
+#include <string.h>
 
-enum { BLOCK_VECTORS = 4 }; /* vectors of a column block: a few atoms, so that runs stay long */
+enum {
+  BLOCK_VECTORS = 4, /* vectors of a column block: a few atoms, so that runs stay long */
+  MOST_PIECES = 32,  /* sections of a reduction */
+  MOST_NAMES = 2 * TG_STREAMS
+};
+
+/* How an operand of the nodes in front goes along with [A, M, N]. */
+typedef enum role {
+  FULL,   /* its own element for each that is reduced */
+  ROW,    /* one for each n */
+  COLUMN, /* one for each m */
+  NUMBER
+} role;
+
+typedef struct operand {
+  tg_value *value; /* that owns the memory */
+  role role;
+  int64_t stride[3];
+  int stream;
+} operand;
+
+typedef struct reduction {
+  tg_compile *c;
+  const tg_kernel *kernel;
+  int roots;
+  bool rows;
+  int64_t dims[3];        /* [A, M, N]; over N, with A = 1, if rows, else over M */
+  int64_t block, results; /* elements of a result, and how many there are of a row, or a column */
+  operand operands[TG_STREAMS];
+  int operand_count;
+  tg_operand_stream names[MOST_NAMES]; /* of operands: one may be read by several shapes */
+  int owner[MOST_NAMES];               /* number of the operand */
+  int name_count;
+  tg_stream_kernel plan;
+  int64_t length; /* elements of the results at hand */
+  tg_mc mc;
+} reduction;
 
 static tg_alu alu_of(const tg_node *node) {
   switch (node->op) {
@@ -35,143 +74,346 @@ static int64_t bits_as(float value, int kind) {
   return kind == TG_STREAM_FP16 ? tg_f32_to_f16(value) : (int64_t)tg_f32_bits(value);
 }
 
-/* The result to its format, through the fused nodes, to stream 1. */
-static tg_status finish(tg_compile *c, const tg_kernel *kernel, const tg_stream_kernel *plan, tg_mc *mc,
-                        tg_mc_ref y) {
-  y = tg_round_to(mc, tg_out(kernel->root)->dtype, y, !kernel->fused_count);
-  if (kernel->fused_count) y = tg_emit_expression(mc, c, kernel, tg_out(kernel->root), y, NULL, 0);
-  if (y == TG_MC_NONE) return TG_INVALID;
-  bool halves =
-      plan->output_kind == TG_STREAM_FP32 && plan->out_take != c->m->p; /* a row's result is one element */
-  tg_mc_store(mc, 1, halves, y);
-  return tg_emit_stream_kernel(c, kernel, plan, mc, 1 << 1);
+/* ---- operands ---- */
+
+/* Nothing is computed in front, so what is not there may load as what changes nothing. */
+static bool is_plain(const reduction *r) { return r->roots == 1 && !r->kernel->front[0].count; }
+
+static bool find_role(const reduction *r, operand *o) {
+  const int64_t *s = o->stride;
+  bool wide = tg_stream_kind(o->value) == TG_STREAM_FP32;
+  if (s[2] == 1 && (s[1] || r->dims[1] == 1))
+    o->role = FULL;
+  else if (s[2] == 1)
+    o->role = ROW;
+  else if (s[2] == 0 && s[1] && r->rows && wide)
+    o->role = COLUMN;
+  else if (s[2] == 0 && s[1] == 0 && s[0] == 0 && wide)
+    o->role = NUMBER;
+  else
+    return false;
+  return true;
 }
 
-/* ---- rows ---- */
-
-/* What lies behind the end of a row, where its last part is shorter, loads as what changes nothing. */
-static void fill_part(const void *user, int input, tg_agcu_instr *load) {
-  (void)input;
-  load->fill[0] = *(const int64_t *)user;
+static bool is_same(const operand *a, const operand *b) {
+  return a->value == b->value && !memcmp(a->stride, b->stride, sizeof a->stride);
 }
 
-/* Rows of a matrix; with a block, rows of each so many elements of them. */
-static tg_status emit_rows(tg_compile *c, const tg_kernel *kernel) {
-  const tg_node *node = kernel->root;
-  const tg_value *in = tg_in(node, 0);
-  int lanes = (int)tg_lanes(c->m), registers = TG_ROW_PARTIALS / lanes, kind = tg_stream_kind(in);
-  int64_t size = in->dims[1].size, block = tg_attr_int(node, TG_ATTR_BLOCK), columns = block ? block : size,
-          parts = (size + columns - 1) / columns, rows = in->dims[0].size * parts,
-          fill = bits_as(identity_of(node), kind);
-  tg_stream_kernel plan = {
-      .inputs = 1,
-      .window = {1},
-      .input_kind = {kind},
-      .output_kind = tg_stream_kind(kernel->output),
-      .whole_rows = true,
-      .column_blocks = 1,
-      .rows = rows,
-      .take = (uint32_t)((columns + TG_ROW_PARTIALS - 1) / TG_ROW_PARTIALS * TG_ROW_PARTIALS),
-      .out_take = (uint32_t)lanes,
-      .tail_n = (uint32_t)columns,
-      .adjust_load = fill_part,
-      .user = &fill};
-  plan.input[0] = (tg_walk_plan){.tensor = tg_place_of(c, in),
-                                 .radix = {1, in->dims[0].size, parts},
-                                 .stride = {0, size, columns},
-                                 .element_stride = 1,
-                                 .columns = columns,
-                                 .linear_size = parts > 1 ? size : 0};
-  plan.output = (tg_walk_plan){.tensor = tg_place_of(c, kernel->output),
-                               .radix = {1, 1, rows},
-                               .stride = {0, 0, 1},
-                               .element_stride = 1,
-                               .columns = plan.out_take, /* a run of one flit, of which one element counts */
-                               .bounded = true,
-                               .x = {.step = {0, 0, 0, 1}, .size = 1},
-                               .y = {.size = 1}};
-  tg_mc code, *mc = &code;
-  tg_mc_begin(mc, c->arena);
-  tg_mc_ref partial[TG_ROW_PARTIALS];
-  for (int i = 0; i < registers; i++) partial[i] = tg_mc_new(mc);
-  tg_row_begin(mc, partial, registers, tg_mc_const(mc, identity_of(node)));
+/* The operand `value` of a node whose result has the shape of `shape`. False: there is no room for it. */
+static bool add_operand(reduction *r, tg_value *value, const tg_value *shape) {
+  for (int n = 0; n < r->name_count; n++)
+    if (r->names[n].value == value) return true;
+  operand o = {.value = tg_owner(r->c, value)};
+  if (!tg_space_strides_as(value, shape, r->dims, 3, o.stride) || !find_role(r, &o)) return false;
+  int at = 0;
+  while (at < r->operand_count && !is_same(&r->operands[at], &o)) at++;
+  if (at + r->roots >= TG_STREAMS || r->name_count == MOST_NAMES) return false;
+  if (at == r->operand_count) r->operands[r->operand_count++] = o;
+  r->owner[r->name_count] = at;
+  r->names[r->name_count++] = (tg_operand_stream){.value = value};
+  return true;
+}
 
+static bool made_in_front(const reduction *r, tg_value *value) {
+  const tg_front *front = &r->kernel->front[0];
+  for (size_t n = 0; n < front->count; n++)
+    if (tg_out(front->nodes[n]) == tg_owner(r->c, value)) return true;
+  return false;
+}
+
+static bool collect(reduction *r) {
+  const tg_front *front = &r->kernel->front[0];
+  for (size_t n = 0; n < front->count; n++)
+    for (int i = 0; i < front->nodes[n]->input_count; i++) {
+      tg_value *value = tg_in(front->nodes[n], i);
+      if (tg_is_scalar_constant(value) || made_in_front(r, value)) continue;
+      if (!add_operand(r, value, tg_out(front->nodes[n]))) return false;
+    }
+  for (int i = 0; i < r->roots; i++) {
+    tg_value *value = tg_in(tg_kernel_root(r->kernel, i), 0);
+    if (!made_in_front(r, value) && !add_operand(r, value, value)) return false;
+  }
+  return true;
+}
+
+/* Rows of the last dimension are loaded once, and so are numbers; what else there is comes with each row, or
+ * block. False: a VOP would have no row to repeat for. */
+static bool number_streams(reduction *r) {
+  int inputs = 0, vectors = 0;
+  bool full = false;
+  for (int i = 0; i < r->operand_count; i++) {
+    operand *o = &r->operands[i];
+    bool once = o->role == NUMBER || (r->rows && o->role == ROW);
+    o->stream = once ? -1 : inputs++;
+    full |= o->role == FULL || o->role == COLUMN;
+  }
+  for (int i = 0; i < r->operand_count; i++)
+    if (r->operands[i].stream < 0) r->operands[i].stream = inputs + 1 + vectors++;
+  r->plan.inputs = inputs;
+  r->plan.vectors = vectors;
+  r->plan.more = r->roots - 1;
+  for (int n = 0; n < r->name_count; n++) {
+    const operand *o = &r->operands[r->owner[n]];
+    r->names[n].stream = o->stream;
+    r->names[n].number = o->role == COLUMN || o->role == NUMBER;
+  }
+  return full;
+}
+
+static bool begin(reduction *r, tg_compile *c, const tg_kernel *kernel) {
+  const tg_value *in = tg_in(kernel->root, 0), *out = tg_out(kernel->root);
+  *r = (reduction){.c = c, .kernel = kernel, .roots = tg_kernel_results(kernel), .rows = in->rank == 2};
+  for (int d = 0; d < 3; d++) r->dims[d] = r->rows ? (d ? in->dims[d - 1].size : 1) : in->dims[d].size;
+  r->block = tg_attr_int(kernel->root, TG_ATTR_BLOCK);
+  if (!r->block) r->block = r->dims[2]; /* rows that are not cut */
+  r->results = out->dims[1].size;
+  return collect(r) && number_streams(r);
+}
+
+/* ---- microcode ---- */
+
+static int result_stream(const reduction *r, int root) {
+  return root ? r->plan.inputs + r->plan.vectors + root : r->plan.inputs;
+}
+
+/* What does not change along a row, or a block, is loaded before it. */
+static void load_ahead(reduction *r) {
+  for (int n = 0; n < r->name_count; n++) {
+    const operand *o = &r->operands[r->owner[n]];
+    if (o->role == FULL || (r->rows && o->role == ROW)) continue;
+    bool halves = !r->names[n].number && tg_stream_kind(o->value) == TG_STREAM_FP32;
+    r->names[n].loaded = true;
+    r->names[n].held = tg_mc_load(&r->mc, o->stream, halves);
+  }
+}
+
+/* What the roots read, into registers. */
+static bool emit_front(reduction *r, tg_mc_ref *out_registers) {
+  tg_value *values[1 + TG_MORE_RESULTS];
+  for (int i = 0; i < r->roots; i++) values[i] = tg_in(tg_kernel_root(r->kernel, i), 0);
+  return tg_emit_front(&r->mc, r->c, &r->kernel->front[0], r->names, r->name_count, values, r->roots,
+                       out_registers);
+}
+
+/* A result to its format, through the fused nodes, to its stream. */
+static bool finish(reduction *r, int root, tg_mc_ref y) {
+  tg_value *value = tg_out(tg_kernel_root(r->kernel, root));
+  y = tg_round_to(&r->mc, value->dtype, y, !r->kernel->fused_count);
+  if (r->kernel->fused_count) y = tg_emit_expression(&r->mc, r->c, r->kernel, value, y, NULL, 0);
+  if (y == TG_MC_NONE) return false;
+  bool halves = tg_stream_kind(tg_kernel_result(r->kernel, root)) == TG_STREAM_FP32;
+  tg_mc_store(&r->mc, result_stream(r, root), halves, y);
+  return true;
+}
+
+static bool emit_row_code(reduction *r) {
+  tg_mc *mc = &r->mc;
+  int lanes = (int)tg_lanes(r->c->m), registers = TG_ROW_PARTIALS / lanes;
+  tg_mc_ref partial[1 + TG_MORE_RESULTS][TG_ROW_PARTIALS], x[1 + TG_MORE_RESULTS];
+  for (int i = 0; i < r->roots; i++) {
+    for (int p = 0; p < registers; p++) partial[i][p] = tg_mc_new(mc);
+    tg_row_begin(mc, partial[i], registers, tg_mc_const(mc, identity_of(tg_kernel_root(r->kernel, i))));
+  }
+  load_ahead(r);
   tg_mc_next_segment(mc); /* for each vector */
-  tg_mc_ref x = tg_mc_load(mc, 0, plan.input_kind[0] == TG_STREAM_FP32);
-  tg_mc_ref next = tg_mc_alu(mc, alu_of(node), partial[0], x, TG_MC_NONE);
-  tg_row_next(mc, partial, registers, tg_mc_alu_imm(mc, TG_ALU_tail, next, partial[0], 0));
-
+  if (!emit_front(r, x)) return false;
+  for (int i = 0; i < r->roots; i++) {
+    tg_mc_ref next = tg_mc_alu(mc, alu_of(tg_kernel_root(r->kernel, i)), partial[i][0], x[i], TG_MC_NONE);
+    if (r->length % TG_ROW_PARTIALS) next = tg_mc_alu_imm(mc, TG_ALU_tail, next, partial[i][0], 0);
+    tg_row_next(mc, partial[i], registers, next);
+  }
   tg_mc_next_segment(mc);
-  return finish(c, kernel, &plan, mc, tg_row_end(mc, alu_of(node), partial, registers, lanes));
+  for (int i = 0; i < r->roots; i++)
+    if (!finish(r, i, tg_row_end(mc, alu_of(tg_kernel_root(r->kernel, i)), partial[i], registers, lanes)))
+      return false;
+  return true;
 }
 
-/* ---- blocks ---- */
-
-typedef struct blocks {
-  int64_t size, block, inner; /* of the middle dimension, of a block of it, of the last dimension */
-  int64_t fill;
-  uint32_t bytes;
-} blocks;
-
-/* The K walk goes down the block; positions behind the end of the dimension load the identity. */
-static void walk_block(const void *user, int input, tg_agcu_instr *load) {
-  const blocks *b = user;
-  (void)input;
-  load->k_radix[1] = b->block;
-  load->stride[4] = b->inner * b->bytes;
-  load->y_inc[1] = b->block;
-  load->y_inc[4] = 1;
-  load->y_size[0] = b->size;
-  load->fill[0] = b->fill;
-}
-
-/* [A, M, N] as rows of a part of N each, which all tiles share. */
-static tg_status emit_blocks(tg_compile *c, const tg_kernel *kernel) {
-  const tg_node *node = kernel->root;
-  const tg_value *in = tg_in(node, 0), *out = tg_out(node);
-  blocks b = {.size = in->dims[1].size,
-              .block = tg_attr_int(node, TG_ATTR_BLOCK),
-              .inner = in->dims[2].size,
-              .bytes = tg_value_bytes_each(in)};
-  int kind = tg_stream_kind(in);
-  b.fill = bits_as(identity_of(node), kind);
-  if (b.block > 65535)
-    return tg_fail(c->diag, TG_INVALID, "node \"%s\": a block of %lld is not supported", node->name,
-                   (long long)b.block);
-  int64_t most = (int64_t)tg_lanes(c->m) * BLOCK_VECTORS, outer = in->dims[0].size,
-          results = out->dims[1].size;
-  tg_stream_kernel plan = {.inputs = 1,
-                           .window = {(uint32_t)b.block},
-                           .input_kind = {kind},
-                           .output_kind = tg_stream_kind(kernel->output),
-                           .adjust_load = walk_block,
-                           .user = &b};
-  tg_choose_columns(c->m, &plan, b.inner < most ? b.inner : most);
-  int64_t columns = plan.take < b.inner ? plan.take : b.inner, parts = (b.inner + columns - 1) / columns;
-  plan.column_blocks = 1;
-  plan.window_step = columns;
-  plan.rows = outer * results * parts;
-  plan.input[0] = (tg_walk_plan){.tensor = tg_place_of(c, in),
-                                 .radix = {outer, results, parts},
-                                 .stride = {b.size * b.inner, b.block * b.inner, columns},
-                                 .element_stride = 1,
-                                 .columns = columns,
-                                 .linear_size = b.inner};
-  plan.output = plan.input[0];
-  plan.output.tensor = tg_place_of(c, kernel->output);
-  plan.output.stride[0] = results * b.inner;
-  plan.output.stride[1] = b.inner;
-
-  tg_mc code, *mc = &code;
-  tg_mc_begin(mc, c->arena);
-  tg_mc_ref result = tg_mc_new(mc);
-  tg_mc_assign(mc, result, TG_ALU_mov, tg_mc_const(mc, identity_of(node)), TG_MC_NONE, TG_MC_NONE);
+static bool emit_block_code(reduction *r) {
+  tg_mc *mc = &r->mc;
+  tg_mc_ref result[1 + TG_MORE_RESULTS], x[1 + TG_MORE_RESULTS];
+  for (int i = 0; i < r->roots; i++) {
+    result[i] = tg_mc_new(mc);
+    tg_mc_assign(mc, result[i], TG_ALU_mov, tg_mc_const(mc, identity_of(tg_kernel_root(r->kernel, i))),
+                 TG_MC_NONE, TG_MC_NONE);
+  }
+  load_ahead(r);
   tg_mc_next_segment(mc); /* for each of the block */
-  tg_mc_assign(mc, result, alu_of(node), result, tg_mc_load(mc, 0, kind == TG_STREAM_FP32), TG_MC_NONE);
+  if (!emit_front(r, x)) return false;
+  for (int i = 0; i < r->roots; i++)
+    tg_mc_assign(mc, result[i], alu_of(tg_kernel_root(r->kernel, i)), result[i], x[i], TG_MC_NONE);
   tg_mc_next_segment(mc);
-  return finish(c, kernel, &plan, mc, result);
+  for (int i = 0; i < r->roots; i++)
+    if (!finish(r, i, result[i])) return false;
+  return true;
+}
+
+static bool emit_code(reduction *r) {
+  tg_mc_begin(&r->mc, r->c->arena);
+  return r->rows ? emit_row_code(r) : emit_block_code(r);
+}
+
+/* ---- walks ---- */
+
+/* Where an input is not dense along a row: what is behind the end, and the way down a block. */
+static void adjust_load(const void *user, int input, tg_agcu_instr *load) {
+  const reduction *r = user;
+  const operand *o = r->operands;
+  while (o->stream != input) o++;
+  if (is_plain(r)) load->fill[0] = bits_as(identity_of(r->kernel->root), r->plan.input_kind[input]);
+  if (r->rows || o->role != FULL) return;
+  load->k_radix[1] = r->length;
+  load->stride[4] = o->stride[1] * tg_value_bytes_each(o->value);
+  if (!is_plain(r)) return;
+  load->y_inc[1] = r->block;
+  load->y_inc[4] = 1;
+  load->y_size[0] = r->dims[1];
+}
+
+static void set_kinds(reduction *r) {
+  tg_stream_kernel *plan = &r->plan;
+  plan->output_kind = tg_stream_kind(r->kernel->output);
+  for (int i = 0; i < plan->more; i++) plan->more_kind[i] = tg_stream_kind(r->kernel->more[i]);
+  for (int i = 0; i < r->operand_count; i++) {
+    const operand *o = &r->operands[i];
+    bool number = o->role == COLUMN || o->role == NUMBER;
+    int kind = number ? TG_STREAM_SPLAT32 : tg_stream_kind(o->value);
+    if (o->stream > plan->inputs)
+      plan->vector_kind[o->stream - plan->inputs - 1] = kind;
+    else
+      plan->input_kind[o->stream] = kind;
+  }
+}
+
+static tg_walk_plan *walk_of(reduction *r, const operand *o) {
+  return o->stream > r->plan.inputs ? &r->plan.vector[o->stream - r->plan.inputs - 1]
+                                    : &r->plan.input[o->stream];
+}
+
+static void set_output(reduction *r, const tg_walk_plan *walk) {
+  r->plan.output = *walk;
+  for (int i = 0; i < r->plan.more; i++) r->plan.more_output[i] = *walk;
+}
+
+/* Results first .. first + count - 1 of each row, of `length` elements each. */
+static void plan_rows(reduction *r, int64_t first, int64_t count, int64_t length) {
+  tg_stream_kernel *plan = &r->plan;
+  int64_t m = r->dims[1];
+  plan->whole_rows = true;
+  plan->column_blocks = 1;
+  plan->rows = m * count;
+  plan->take = (uint32_t)((length + TG_ROW_PARTIALS - 1) / TG_ROW_PARTIALS * TG_ROW_PARTIALS);
+  plan->out_take = (uint32_t)tg_lanes(r->c->m);
+  plan->tail_n = (uint32_t)length;
+  for (int i = 0; i < r->operand_count; i++) {
+    const operand *o = &r->operands[i];
+    bool number = o->role == COLUMN || o->role == NUMBER, once = o->role == ROW || o->role == NUMBER;
+    *walk_of(r, o) = (tg_walk_plan){.offset = number ? 0 : first * r->block,
+                                    .radix = {1, once ? 1 : m, once ? 1 : count},
+                                    .stride = {0, o->stride[1], number ? 0 : r->block},
+                                    .element_stride = 1,
+                                    .columns = number ? 1 : length};
+    if (!once) plan->window[o->stream] = 1;
+  }
+  if (is_plain(r) && r->results > 1) plan->input[0].linear_size = r->dims[2];
+  set_output(r,
+             &(tg_walk_plan){.offset = first,
+                             .radix = {1, m, count},
+                             .stride = {0, r->results, 1},
+                             .element_stride = 1,
+                             .columns = plan->out_take, /* a run of one flit, of which one element counts */
+                             .bounded = true,
+                             .x = {.step = {0, 0, 0, 1}, .size = 1},
+                             .y = {.size = 1}});
+}
+
+/* The same of [A, M, N], as rows of a part of N each, which all tiles share. */
+static void plan_blocks(reduction *r, int64_t first, int64_t count, int64_t length) {
+  tg_stream_kernel *plan = &r->plan;
+  int64_t most = (int64_t)tg_lanes(r->c->m) * BLOCK_VECTORS, a = r->dims[0], n = r->dims[2];
+  for (int i = 0; i < r->operand_count; i++)
+    if (r->operands[i].role != NUMBER)
+      plan->window[r->operands[i].stream] = r->operands[i].role == FULL ? (uint32_t)length : 1;
+  tg_choose_columns(r->c->m, plan, n < most ? n : most);
+  int64_t columns = plan->take < n ? plan->take : n, parts = (n + columns - 1) / columns;
+  plan->column_blocks = 1;
+  plan->window_step = columns;
+  plan->rows = a * count * parts;
+  for (int i = 0; i < r->operand_count; i++) {
+    const operand *o = &r->operands[i];
+    tg_walk_plan *walk = walk_of(r, o);
+    if (o->role == NUMBER)
+      *walk = (tg_walk_plan){.radix = {1, 1, 1}, .element_stride = 1, .columns = 1};
+    else
+      *walk = (tg_walk_plan){.offset = first * r->block * o->stride[1],
+                             .radix = {a, count, parts},
+                             .stride = {o->stride[0], r->block * o->stride[1], columns},
+                             .element_stride = 1,
+                             .columns = columns,
+                             .linear_size = n};
+  }
+  set_output(r, &(tg_walk_plan){.offset = first * n,
+                                .radix = {a, count, parts},
+                                .stride = {r->results * n, n, columns},
+                                .element_stride = 1,
+                                .columns = columns,
+                                .linear_size = n});
+}
+
+static void plan_piece(reduction *r, int64_t first, int64_t count, int64_t length) {
+  r->length = length;
+  r->plan.adjust_load = adjust_load;
+  r->plan.user = r;
+  set_kinds(r);
+  (r->rows ? plan_rows : plan_blocks)(r, first, count, length);
+}
+
+/* ---- pieces ---- */
+
+/* Results of one section: an expression of what fills up the last one, where it is shorter, is not what
+ * changes nothing, so that one is by itself; and a row that is loaded once is that of one result. */
+static int64_t piece_after(const reduction *r, int64_t first, int64_t *out_length) {
+  int64_t size = r->dims[r->rows ? 2 : 1], whole = size / r->block;
+  *out_length = r->block;
+  if (is_plain(r)) return r->results;
+  if (first == whole) *out_length = size - whole * r->block;
+  for (int i = 0; i < r->operand_count; i++)
+    if (r->rows && r->operands[i].role == ROW) return 1;
+  return first < whole ? whole - first : 1;
+}
+
+bool tg_reduce_fits(tg_compile *c, const tg_kernel *kernel) {
+  reduction r;
+  if (!begin(&r, c, kernel)) return false;
+  int pieces = 0;
+  for (int64_t first = 0, count, length; first < r.results; first += count) {
+    count = piece_after(&r, first, &length);
+    plan_piece(&r, first, count, length);
+    if (++pieces > MOST_PIECES || !tg_stream_kernel_fits(c, &r.plan)) return false;
+    if (!emit_code(&r) || !tg_mc_fits(&r.mc, c->m, NULL)) return false;
+  }
+  return true;
+}
+
+static void set_tensors(reduction *r) {
+  for (int i = 0; i < r->operand_count; i++)
+    walk_of(r, &r->operands[i])->tensor = tg_place_of(r->c, r->operands[i].value);
+  r->plan.output.tensor = tg_place_of(r->c, r->kernel->output);
+  for (int i = 0; i < r->plan.more; i++)
+    r->plan.more_output[i].tensor = tg_place_of(r->c, r->kernel->more[i]);
 }
 
 tg_status tg_emit_reduce(tg_compile *c, const tg_kernel *kernel) {
-  return tg_in(kernel->root, 0)->rank == 3 ? emit_blocks(c, kernel) : emit_rows(c, kernel);
+  reduction r;
+  if (!begin(&r, c, kernel) || r.block > 65535)
+    return tg_fail(c->diag, TG_INVALID, "node \"%s\": a block of %lld is not supported", kernel->root->name,
+                   (long long)r.block);
+  tg_status status = TG_OK;
+  for (int64_t first = 0, count, length; first < r.results && !status; first += count) {
+    count = piece_after(&r, first, &length);
+    plan_piece(&r, first, count, length);
+    set_tensors(&r);
+    status = emit_code(&r) ? tg_emit_stream_kernel(c, kernel, &r.plan, &r.mc, 1 << 1) : TG_INVALID;
+  }
+  return status;
 }

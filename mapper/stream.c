@@ -210,7 +210,7 @@ static bool size_chunks(emission *e) {
   e->vectors = plan->take / tg_lanes(m);
   e->out_flits = tg_kind_flits(m, plan->output_kind, out_take(plan));
   for (int x = 1; x <= plan->more; x++) { /* the widest decides */
-    uint32_t flits = tg_kind_flits(m, plan->more_kind[x - 1], plan->take);
+    uint32_t flits = tg_kind_flits(m, plan->more_kind[x - 1], out_take(plan));
     if (e->out_flits < flits) e->out_flits = flits;
   }
   e->parts = 1;
@@ -248,9 +248,16 @@ static bool size_chunks(emission *e) {
   return set_loops(e, limit);
 }
 
+/* An AGCU loads for every other tile of its lane. */
+static bool loads_fit(const tg_params *m, const tg_stream_kernel *plan) {
+  uint32_t lane = m->rows > m->cols ? m->rows : m->cols, loads = 1;
+  for (int i = 0; i < plan->inputs; i++) loads += plan->window[i] > 1 ? 2 : 1;
+  return (lane + 1) / 2 * loads <= m->queue_depth;
+}
+
 bool tg_stream_kernel_fits(const tg_compile *c, const tg_stream_kernel *plan) {
   emission e = {.plan = plan, .b.m = c->m};
-  return size_chunks(&e);
+  return loads_fit(c->m, plan) && size_chunks(&e);
 }
 
 static bool allocate(emission *e) {
@@ -365,7 +372,7 @@ static void emit_vector_loads(emission *e, uint32_t r) {
 static void set_stream(const emission *e, tg_stream *s, int kind, const tg_buffer *buffer, bool store,
                        uint32_t window) {
   uint32_t vector = tg_kind_flits(e->b.m, kind, tg_lanes(e->b.m)), row = vector * e->vectors;
-  if (store && e->plan->out_take) row = e->out_flits;
+  if (store && e->plan->out_take) row = tg_kind_flits(e->b.m, kind, e->plan->out_take);
   s->kind[0] = kind;
   s->store[0] = store;
   tg_set_operand(s->at.base, buffer, false);

@@ -1,4 +1,5 @@
-/* How many sections elementwise nodes take: those that share a tensor run in one pass over memory. */
+/* How many sections elementwise nodes take: those that share a tensor run in one pass over memory, and those
+ * in front of a reduction run in its. */
 #include "frontend/pipeline.h"
 #include "frontend/text.h"
 #include "mapper/mapper.h"
@@ -106,3 +107,46 @@ TG_TEST(merge, an_optimizer_is_one_pass) {
 TG_TEST(merge, an_optimizer_joins_the_product_before_it) { EXPECT_EQ(GRADIENT("512", "1"), 1); }
 
 TG_TEST(merge, the_last_of_short_parts_has_no_time_for_an_optimizer) { EXPECT_EQ(GRADIENT("256", "8"), 2); }
+
+#define PIXELS "graph \"g\" next=9\ninput %x: f32[2,64,32,48]\ninput %y: f32[2,64,32,48]\ninput %m: f32[48]\n"
+
+/* [2,64,32,48] over all but the last dimension is [1,4096,48] by blocks of 64, twice. */
+TG_TEST(front, a_reduction_computes_what_it_reads) {
+  EXPECT_EQ(sections_of(PIXELS "%a = Sub(%x, %m) @0\n%b = Mul(%a, %a) @1\n"
+                               "%s = ReduceSum(%b) axes=[0,1,2] keepdims=0 @2\noutput \"s\" %s: f32\n"),
+            2);
+}
+
+/* The gradients of a batch normalisation: sum g and sum g * xhat, of 4096 elements a channel, and dx; g and
+ * xhat are nowhere in memory. */
+TG_TEST(front, reductions_that_share_a_tensor_are_one_pass) {
+  EXPECT_EQ(sections_of(PIXELS "const %o: f32[] = [0]\n%c = Greater(%x, %o) @0\n%g = Where(%c, %y, %o) @1\n"
+                               "%h = Sub(%x, %m) @2\n%k = Mul(%g, %h) @3\n"
+                               "%s = ReduceSum(%g) axes=[0,1,2] keepdims=0 @4\n"
+                               "%t = ReduceSum(%k) axes=[0,1,2] keepdims=0 @5\n"
+                               "%u = Mul(%h, %t) @6\n%v = Sub(%g, %s) @7\n%d = Add(%u, %v) @8\n"
+                               "output \"d\" %d: f32\n"),
+            1 + 2 + 1);
+}
+
+/* A row of 4000 elements is cut in two; the row vector comes once for each part. */
+TG_TEST(front, rows_that_are_cut_take_a_section_a_part) {
+  EXPECT_EQ(sections_of("graph \"g\" next=9\ninput %x: f32[64,4000]\ninput %t: f32[64,1]\n"
+                        "%a = Sub(%x, %t) @0\n%e = Exp(%a) @1\n%s = ReduceSum(%e) axes=[1] @2\n"
+                        "output \"s\" %s: f32\n"),
+            2 + 1);
+}
+
+/* What takes many operations is rather stored than computed twice. */
+TG_TEST(front, what_takes_long_is_computed_once) {
+  EXPECT_EQ(sections_of(PIXELS "%e = Gelu(%x) @0\n%s = ReduceSum(%e) axes=[0,1,2] keepdims=0 @1\n"
+                               "%d = Mul(%e, %y) @2\noutput \"s\" %s: f32\noutput \"d\" %d: f32\n"),
+            1 + 2);
+}
+
+/* A sum and a maximum of one tensor; further passes over what is left are apart. */
+TG_TEST(front, reductions_of_different_kinds_share_their_loads) {
+  EXPECT_EQ(sections_of("graph \"g\" next=9\ninput %x: f32[64,300]\n%s = ReduceSum(%x) axes=[1] @0\n"
+                        "%t = ReduceMax(%x) axes=[1] @1\noutput \"s\" %s: f32\noutput \"t\" %t: f32\n"),
+            1);
+}

@@ -1,0 +1,215 @@
+/* Elementwise nodes in front of reductions: what an elementwise kernel makes and a reduction reads is
+ * computed while the reduction loads, so that no tensor is written only to be read. Where others need it,
+ * too, they compute it themselves if that is less to move than storing and reading it. Reductions of one
+ * shape that share a tensor become one kernel with several results. */
+#include "mapper/expression.h"
+
+enum {
+  OPERATION = 1,
+  BYTE = 2
+}; /* costs: an operation of the vector units takes less than half of what a
+      byte does */
+
+static bool has_node(tg_node *const *nodes, size_t count, const tg_node *node) {
+  for (size_t n = 0; n < count; n++)
+    if (nodes[n] == node) return true;
+  return false;
+}
+
+static void add_nodes(tg_arena *arena, tg_front *to, tg_node *const *nodes, size_t count) {
+  for (size_t n = 0; n < count; n++)
+    if (!has_node(to->nodes, to->count, nodes[n]))
+      TG_PUSH(arena, to->nodes, to->count, to->capacity, nodes[n]);
+}
+
+static void add_inputs_of(tg_compile *c, tg_kernel *kernel, tg_node *const *nodes, size_t count,
+                          const tg_node *node) {
+  for (int i = 0; i < node->input_count; i++) {
+    const tg_node *maker = tg_owner(c, tg_in(node, i))->producer;
+    if (!tg_is_scalar_constant(tg_in(node, i)) && !(maker && has_node(nodes, count, maker)))
+      tg_kernel_add_input(c, kernel, tg_in(node, i));
+  }
+}
+
+/* Sets the nodes, before the roots or without any, and with them what is loaded. */
+static void set_nodes(tg_compile *c, tg_kernel *kernel, const tg_front *nodes) {
+  if (kernel->kind == TG_KERNEL_REDUCE)
+    kernel->front[0] = *nodes;
+  else
+    kernel->fused = nodes->nodes, kernel->fused_count = nodes->count,
+    kernel->fused_capacity = nodes->capacity;
+  kernel->inputs = NULL;
+  kernel->input_count = kernel->input_capacity = 0;
+  for (size_t n = 0; n < nodes->count; n++)
+    add_inputs_of(c, kernel, nodes->nodes, nodes->count, nodes->nodes[n]);
+  if (kernel->kind != TG_KERNEL_REDUCE) return;
+  for (int i = 0; i < tg_kernel_results(kernel); i++)
+    add_inputs_of(c, kernel, nodes->nodes, nodes->count, tg_kernel_root(kernel, i));
+}
+
+/* ---- reductions that share a tensor ---- */
+
+static bool is_alike(const tg_kernel *a, const tg_kernel *b) {
+  return a->kind == TG_KERNEL_REDUCE && b->kind == TG_KERNEL_REDUCE && !a->fused_count && !b->fused_count &&
+         tg_value_same_shape(tg_in(a->root, 0), tg_in(b->root, 0)) &&
+         tg_value_same_shape(a->output, b->output) &&
+         tg_kernel_results(a) + tg_kernel_results(b) <= 1 + TG_MORE_RESULTS;
+}
+
+static bool share_a_tensor(const tg_kernel *a, const tg_kernel *b) {
+  for (size_t i = 0; i < a->input_count; i++)
+    if (tg_value_elements(a->inputs[i]) == tg_value_elements(tg_in(a->root, 0)) &&
+        tg_kernel_reads(b, a->inputs[i]))
+      return true;
+  return false;
+}
+
+/* Kernel `a` comes before `b`. */
+static bool merge(tg_compile *c, size_t a, size_t b) {
+  const tg_kernel *second = &c->kernels[b];
+  if (!is_alike(&c->kernels[a], second) || !share_a_tensor(&c->kernels[a], second) ||
+      tg_kernel_reads_any_of(second, &c->kernels[a]))
+    return false;
+  bool waits = tg_kernel_can_wait(c, a, b);
+  if (!waits && !tg_kernel_can_hurry(c, b, a)) return false;
+  tg_kernel both = c->kernels[a];
+  tg_front front = {0};
+  for (int i = 0; i < tg_kernel_results(second); i++) {
+    both.more_roots[both.more_count] = tg_kernel_root(second, i);
+    both.more[both.more_count++] = tg_kernel_result(second, i);
+  }
+  add_nodes(c->arena, &front, both.front[0].nodes, both.front[0].count);
+  add_nodes(c->arena, &front, second->front[0].nodes, second->front[0].count);
+  set_nodes(c, &both, &front);
+  if (!tg_reduce_fits(c, &both)) return false;
+  c->kernels[waits ? b : a] = both;
+  tg_kernel_remove(c, waits ? a : b);
+  return true;
+}
+
+/* Merges the reduction that makes `value` with another one. */
+static bool merge_with_another(tg_compile *c, const tg_value *value) {
+  size_t own = 0;
+  while (!tg_kernel_makes(&c->kernels[own], value)) own++;
+  for (size_t k = 0; k < c->kernel_count; k++)
+    if (k != own && merge(c, k < own ? k : own, k < own ? own : k)) return true;
+  return false;
+}
+
+static void merge_with_others(tg_compile *c, const tg_value *value) {
+  while (merge_with_another(c, value)) {
+  }
+}
+
+/* ---- what is computed by its readers ---- */
+
+/* Costs of an element of `value`: all bytes that the kernel loads and a share of them, so that they compare
+ * as whole numbers. */
+static int64_t cost_of_loads(const tg_kernel *kernel) {
+  int64_t cost = 0;
+  for (size_t i = 0; i < kernel->input_count; i++)
+    cost += tg_value_elements(kernel->inputs[i]) * tg_value_bytes_each(kernel->inputs[i]) * BYTE;
+  return cost;
+}
+
+static int64_t cost_of_value(const tg_value *value) {
+  return tg_value_elements(value) * tg_value_bytes_each(value) * BYTE;
+}
+
+static int64_t cost_of_operations(const tg_compile *c, const tg_kernel *kernel) {
+  return tg_value_elements(kernel->output) * tg_expression_operations(c, kernel) * OPERATION;
+}
+
+/* The reader as it computes what kernel `maker` makes. False: it cannot. */
+static bool with_front(tg_compile *c, const tg_kernel *reader, const tg_kernel *maker, tg_kernel *out) {
+  const tg_value *value = maker->output;
+  tg_front nodes = {0};
+  *out = *reader;
+  add_nodes(c->arena, &nodes, maker->fused, maker->fused_count);
+  if (reader->kind == TG_KERNEL_REDUCE) {
+    if (tg_value_elements(tg_in(reader->root, 0)) != tg_value_elements(value)) return false;
+    add_nodes(c->arena, &nodes, reader->front[0].nodes, reader->front[0].count);
+    set_nodes(c, out, &nodes);
+    return tg_reduce_fits(c, out);
+  }
+  if (reader->kind != TG_KERNEL_ELEMENTWISE || !tg_value_same_shape(reader->output, value)) return false;
+  add_nodes(c->arena, &nodes, reader->fused, reader->fused_count);
+  set_nodes(c, out, &nodes);
+  return tg_elementwise_fits(c, out);
+}
+
+static bool is_reduced(const tg_compile *c, const tg_value *value) {
+  for (size_t k = 0; k < c->kernel_count; k++)
+    if (c->kernels[k].kind == TG_KERNEL_REDUCE && tg_kernel_reads(&c->kernels[k], value)) return true;
+  return false;
+}
+
+typedef struct readers {
+  size_t at[TG_STREAMS];
+  tg_kernel with[TG_STREAMS];
+  bool can[TG_STREAMS];
+  int count;
+  bool all; /* of them can */
+} readers;
+
+/* False: they are too many to look at. */
+static bool find_readers(tg_compile *c, size_t k, readers *out) {
+  const tg_kernel *maker = &c->kernels[k];
+  *out = (readers){.all = c->places[maker->output->index].tensor > -2};
+  for (size_t r = k + 1; r < c->kernel_count; r++) {
+    if (!tg_kernel_reads(&c->kernels[r], maker->output)) continue;
+    if (out->count == TG_STREAMS) return false;
+    out->at[out->count] = r;
+    out->can[out->count] = with_front(c, &c->kernels[r], maker, &out->with[out->count]);
+    out->all &= out->can[out->count];
+    out->count++;
+  }
+  return true;
+}
+
+static bool is_less_to_move(const tg_compile *c, size_t k, const readers *r) {
+  const tg_kernel *maker = &c->kernels[k];
+  int64_t stored = cost_of_loads(maker) + cost_of_value(maker->output) + cost_of_operations(c, maker),
+          computed = 0;
+  for (int i = 0; i < r->count; i++) {
+    stored += cost_of_loads(&c->kernels[r->at[i]]);
+    computed += cost_of_loads(&r->with[i]) + cost_of_operations(c, maker);
+  }
+  return computed <= stored;
+}
+
+/* Puts the nodes of kernel k in front of those that read its result, or of some. */
+static bool move_into_readers(tg_compile *c, size_t k) {
+  const tg_kernel *maker = &c->kernels[k];
+  if (maker->kind != TG_KERNEL_ELEMENTWISE || tg_kernel_results(maker) != 1 || tg_stochastic_store(maker) ||
+      !is_reduced(c, maker->output))
+    return false;
+  readers r;
+  if (!find_readers(c, k, &r)) return false;
+  bool all = r.all && is_less_to_move(c, k, &r), any = false;
+  const tg_value *reduced[TG_STREAMS];
+  int count = 0;
+  for (int i = 0; i < r.count; i++) {
+    tg_kernel *reader = &c->kernels[r.at[i]];
+    if (!all && (!r.can[i] || reader->kind != TG_KERNEL_REDUCE ||
+                 cost_of_loads(&r.with[i]) + cost_of_operations(c, maker) >= cost_of_loads(reader)))
+      continue;
+    *reader = r.with[i];
+    any = true;
+    if (reader->kind == TG_KERNEL_REDUCE) reduced[count++] = reader->output;
+  }
+  if (all) {
+    c->stored[maker->output->index] = false;
+    tg_kernel_remove(c, k);
+  }
+  for (int i = 0; i < count; i++) merge_with_others(c, reduced[i]);
+  return any;
+}
+
+void tg_form_fronts(tg_compile *c) {
+  for (size_t k = c->kernel_count; k-- > 0;) {
+    if (k >= c->kernel_count) continue;
+    if (c->kernels[k].kind == TG_KERNEL_REDUCE) merge_with_others(c, c->kernels[k].output);
+    if (k < c->kernel_count && move_into_readers(c, k) && k < c->kernel_count) k++;
+  }
+}

@@ -1,0 +1,52 @@
+/* What kernels have to do with each other: who reads what another one makes, and what may change places. */
+#include "mapper/plan.h"
+
+#include <string.h>
+
+bool tg_kernel_reads(const tg_kernel *kernel, const tg_value *value) {
+  for (size_t i = 0; i < kernel->input_count; i++)
+    if (kernel->inputs[i] == value) return true;
+  return false;
+}
+
+bool tg_kernel_makes(const tg_kernel *kernel, const tg_value *value) {
+  for (int i = 0; i < tg_kernel_results(kernel); i++)
+    if (tg_kernel_result(kernel, i) == value) return true;
+  return false;
+}
+
+bool tg_kernel_reads_any_of(const tg_kernel *reader, const tg_kernel *maker) {
+  for (int i = 0; i < tg_kernel_results(maker); i++)
+    if (tg_kernel_reads(reader, tg_kernel_result(maker, i))) return true;
+  return false;
+}
+
+bool tg_kernel_can_wait(const tg_compile *c, size_t a, size_t to) {
+  for (size_t k = a + 1; k < to; k++)
+    if (tg_kernel_reads_any_of(&c->kernels[k], &c->kernels[a])) return false;
+  return true;
+}
+
+bool tg_kernel_can_hurry(const tg_compile *c, size_t b, size_t to) {
+  for (size_t k = to + 1; k < b; k++)
+    if (tg_kernel_reads_any_of(&c->kernels[b], &c->kernels[k])) return false;
+  return true;
+}
+
+bool tg_needed_beside(const tg_compile *c, const tg_value *value, size_t a, size_t b) {
+  if (c->places[value->index].tensor <= -2) return true; /* an output of the graph */
+  for (size_t k = 0; k < c->kernel_count; k++)
+    if (k != a && k != b && tg_kernel_reads(&c->kernels[k], value)) return true;
+  return false;
+}
+
+void tg_kernel_remove(tg_compile *c, size_t k) {
+  memmove(&c->kernels[k], &c->kernels[k + 1], (c->kernel_count - k - 1) * sizeof *c->kernels);
+  c->kernel_count--;
+}
+
+void tg_kernel_add_input(tg_compile *c, tg_kernel *kernel, tg_value *value) {
+  value = tg_owner(c, value);
+  if (!tg_kernel_reads(kernel, value))
+    TG_PUSH(c->arena, kernel->inputs, kernel->input_count, kernel->input_capacity, value);
+}
