@@ -12,6 +12,7 @@ typedef struct elementwise {
   bool once[TG_SPACE_OPERANDS]; /* of operands: loaded once */
   int stream[TG_SPACE_OPERANDS];
   tg_mc *mc;
+  bool across; /* its second segment repeats for the rows of a chunk */
 } elementwise;
 
 static bool made_inside(const tg_compile *c, const tg_kernel *kernel, tg_value *value) {
@@ -98,6 +99,43 @@ static void number_streams(elementwise *e) {
   for (int i = 0; i < e->kernel->more_count; i++) e->stream[e->operands + 1 + i] = inputs + 1 + vectors + i;
 }
 
+/* `ahead`: what is loaded once goes to registers in a segment of its own, before the rows. */
+static bool write_code(const elementwise *e, tg_mc *mc, bool ahead) {
+  tg_operand_stream streams[TG_SPACE_OPERANDS];
+  tg_mc_begin(mc, e->c->arena);
+  for (int i = 0; i < e->operands; i++) {
+    bool number = is_column(e, i) || (e->once[i] && is_number(e, i));
+    streams[i] = (tg_operand_stream){.value = e->values[i], .stream = e->stream[i], .number = number};
+    if (!ahead || !e->once[i]) continue;
+    bool halves = !number && tg_stream_kind(e->values[i]) == TG_STREAM_FP32;
+    streams[i].loaded = true;
+    streams[i].held = tg_mc_load(mc, e->stream[i], halves);
+  }
+  if (ahead) tg_mc_next_segment(mc);
+  tg_mc_ref results[1 + TG_MORE_RESULTS];
+  if (!tg_emit_results(mc, e->c, e->kernel, NULL, TG_MC_NONE, streams, e->operands, results)) return false;
+  for (int i = 0; i < tg_kernel_results(e->kernel); i++)
+    tg_mc_store(mc, e->stream[e->operands + i],
+                tg_stream_kind(tg_kernel_result(e->kernel, i)) == TG_STREAM_FP32, results[i]);
+  return true;
+}
+
+/* Rows that are loaded once are loaded from the scratchpad again for each row of a chunk, unless the VOP goes
+ * down the chunk a vector at a time. Groups of vectors that are not full are the price. */
+static void consider_across(elementwise *e) {
+  bool rows = false;
+  for (int i = 0; i < e->operands; i++) rows |= e->once[i] && !is_number(e, i);
+  tg_mc *down = TG_NEW(e->c->arena, tg_mc);
+  int words[TG_SEGMENTS], words_down[TG_SEGMENTS];
+  if (!rows || e->space.rank > 4 || !tg_mc_fits(e->mc, e->c->m, words) || !write_code(e, down, true) ||
+      !tg_mc_fits(down, e->c->m, words_down))
+    return;
+  int64_t depth = e->c->m->fma_latency, vectors = plan_of(e).take / tg_lanes(e->c->m),
+          padded = (vectors + depth - 1) / depth * depth;
+  e->across = padded * words_down[1] < vectors * words[0];
+  if (e->across) e->mc = down;
+}
+
 static tg_walk_plan once_walk(const elementwise *e, int operand, int64_t offset) {
   int last = e->space.rank - 1;
   bool number = is_number(e, operand);
@@ -124,7 +162,8 @@ static tg_status emit_four(void *user, const tg_space *space, const int64_t *off
     tg_space_walk(space, i, tg_place_of(e->c, e->values[i]), offsets[i], block,
                   i == e->operands ? &plan.output : &plan.more_output[i - e->operands - 1]);
   plan.rows = plan.output.radix[0] * plan.output.radix[1] * plan.output.radix[2];
-  return tg_emit_stream_kernel(e->c, e->kernel, &plan, e->mc, 0);
+  plan.across = e->across;
+  return tg_emit_stream_kernel(e->c, e->kernel, &plan, e->mc, e->across ? 1 << 1 : 0);
 }
 
 bool tg_elementwise_fits(tg_compile *c, const tg_kernel *kernel) {
@@ -138,22 +177,13 @@ bool tg_elementwise_fits(tg_compile *c, const tg_kernel *kernel) {
 
 tg_status tg_emit_elementwise(tg_compile *c, const tg_kernel *kernel) {
   tg_mc mc;
-  tg_mc_begin(&mc, c->arena);
   elementwise e = {.c = c, .kernel = kernel, .mc = &mc};
   if (!collect(&e))
     return tg_fail(c->diag, TG_INVALID, "node \"%s\": %s of so many tensors is not supported",
                    kernel->fused[0]->name, tg_op_get(kernel->fused[0]->op)->name);
   choose_once(&e);
   number_streams(&e);
-  tg_operand_stream streams[TG_SPACE_OPERANDS];
-  for (int i = 0; i < e.operands; i++)
-    streams[i] = (tg_operand_stream){.value = e.values[i],
-                                     .stream = e.stream[i],
-                                     .number = is_column(&e, i) || (e.once[i] && is_number(&e, i))};
-  tg_mc_ref results[1 + TG_MORE_RESULTS];
-  if (!tg_emit_results(&mc, c, kernel, NULL, TG_MC_NONE, streams, e.operands, results)) return TG_INVALID;
-  for (int i = 0; i < tg_kernel_results(kernel); i++)
-    tg_mc_store(&mc, e.stream[e.operands + i], tg_stream_kind(tg_kernel_result(kernel, i)) == TG_STREAM_FP32,
-                results[i]);
+  if (!write_code(&e, &mc, false)) return TG_INVALID;
+  consider_across(&e);
   return tg_space_in_fours(c, tg_kernel_name(c, kernel), &e.space, emit_four, &e);
 }

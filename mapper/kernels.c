@@ -1,7 +1,8 @@
 /* Graph -> kernels. Walks the nodes in order; an elementwise node joins the kernel that makes one of its
  * inputs if nobody else needs that input and its other inputs exist before that kernel runs; otherwise it
  * begins a kernel. A cast that can join no kernel waits for those that read it: each takes it along, or loads
- * what it casts; it is a kernel of its own only where one of them can do neither. */
+ * what it casts; it is a kernel of its own only where one of them can do neither. A comparison with a number
+ * waits for the choice that alone reads it. */
 #include "mapper/expression.h"
 #include "mapper/functions.h"
 #include "mapper/gemm.h"
@@ -20,7 +21,7 @@ enum {
 typedef struct former {
   tg_compile *c;
   int *maker;  /* by value->index: the kernel that makes it; -1: graph input or constant */
-  bool *waits; /* by value->index: the result of a cast that its readers take along */
+  bool *waits; /* by value->index: the result of a node of one operand that its readers take along */
 } former;
 
 bool tg_is_scalar_constant(const tg_value *value) {
@@ -50,7 +51,7 @@ static bool is_fused(const tg_kernel *kernel, const tg_value *value) {
   return false;
 }
 
-/* What the kernel has to load for `value`: of a cast that waits, what it casts. */
+/* What the kernel has to load for `value`: of a node that waits, its operand. */
 static tg_value *loaded(const former *f, const tg_kernel *kernel, tg_value *value) {
   return f->waits[value->index] && !is_fused(kernel, value) ? tg_in(value->producer, 0) : value;
 }
@@ -270,6 +271,18 @@ static tg_status form_cast(former *f, tg_node *node) {
   return TG_OK;
 }
 
+/* The choice may follow the product whose result it takes, where there was no such comparison yet: so a
+ * relu's gradient does. */
+static tg_status form_comparison(former *f, tg_node *node) {
+  tg_value *x = tg_in(node, 0), *out = tg_out(node);
+  const tg_node *reader = out->use_count == 1 && !out->output_count ? out->uses->node : NULL;
+  bool chosen = reader && reader->op == TG_OP_WHERE && tg_value_same_shape(out, tg_out(reader)),
+       alone = tg_is_scalar_constant(tg_in(node, 1)) && !tg_is_constant(x) && !f->waits[x->index];
+  if (!chosen || !alone || kernel_to_join(f, node) >= 0) return form_elementwise(f, node);
+  f->waits[out->index] = true;
+  return TG_OK;
+}
+
 /* Integers that arrive with a run lie in memory as the floats that the graph makes of them. */
 static bool reads_integers(const tg_node *node) {
   return node->op == TG_OP_CAST && tg_in(node, 0)->kind == TG_VALUE_INPUT &&
@@ -332,7 +345,7 @@ static tg_status form_node(former *f, tg_node *node) {
   case TG_OP_SLICE:
   case TG_OP_PAD:
   case TG_OP_EXPAND: form_move(f, node, 0); return TG_OK;
-  default: return form_elementwise(f, node);
+  default: return tg_op_is(node->op, TG_IS_COMPARE) ? form_comparison(f, node) : form_elementwise(f, node);
   }
 }
 

@@ -368,7 +368,7 @@ static void emit_vector_loads(emission *e, uint32_t r) {
 }
 
 /* The streams of the VOP: a row of the VOP is a vector, or (whole_rows) a row of the kernel whose vectors
- * repeat by j. */
+ * repeat by j, or (across) a vector of all rows, which repeat by j. */
 static void set_stream(const emission *e, tg_stream *s, int kind, const tg_buffer *buffer, bool store,
                        uint32_t window) {
   uint32_t vector = tg_kind_flits(e->b.m, kind, tg_lanes(e->b.m)), row = vector * e->vectors;
@@ -378,13 +378,15 @@ static void set_stream(const emission *e, tg_stream *s, int kind, const tg_buffe
   tg_set_operand(s->at.base, buffer, false);
   s->banks[0] = buffer->banks;
   if (kind == TG_STREAM_SPLAT32) {
-    s->row[e->plan->whole_rows ? 2 : 1] = 1;
+    *(e->plan->across ? &s->j[1] : &s->row[e->plan->whole_rows ? 2 : 1]) = 1;
     return;
   }
-  s->row[1] = row;
+  s->row[1] = e->plan->across ? 0 : row;
   s->row[2] = e->plan->whole_rows ? row : vector;
   if (e->plan->whole_rows)
     s->j[1] = vector;
+  else if (e->plan->across)
+    s->j[1] = row;
   else if (window > 1)
     s->j[1] = (int64_t)row * e->chunk_rows;
 }
@@ -412,9 +414,9 @@ static void set_rounding(const emission *e, tg_vx_instr *vop, uint32_t r, uint32
   vop->sr_col[0] = (uint32_t)(out->offset + (r * e->b.m->cols + col) * chunk);
   vop->sr_col_delta[0] = (uint32_t)(tg_tiles(e->b.m) * chunk);
   vop->sr_col_delta[1] = plan->take;
-  vop->sr_col_row[1] = (uint32_t)row;
+  vop->sr_col_row[1] = plan->across ? 0 : (uint32_t)row;
   vop->sr_col_row[2] = plan->whole_rows ? (uint32_t)row : lanes;
-  vop->sr_col_j[1] = plan->whole_rows ? lanes : 0;
+  vop->sr_col_j[1] = plan->whole_rows ? lanes : plan->across ? (uint32_t)row : 0;
 }
 
 /* Vectors u, u + unroll .. of each row as stream first + u. */
@@ -446,16 +448,15 @@ static tg_instr *push_vop(const emission *e, tg_queue *queue, const tg_vx_instr 
   memcpy(vop->seg_begin, microcode->seg_begin, sizeof vop->seg_begin);
   memcpy(vop->seg_len, microcode->seg_len, sizeof vop->seg_len);
   vop->seg_repeat[0] = repeat;
-  vop->rows[0] = plan->whole_rows ? e->chunk_rows : e->chunk_rows * e->vectors;
   vop->row_count[0] = 1;
-  vop->row_count[1] = e->chunk_rows;
-  vop->row_count[2] = plan->whole_rows ? 1 : e->vectors;
-  if (plan->whole_rows) vop->row_count[1] = 1, vop->row_count[2] = e->chunk_rows;
+  vop->row_count[1] = plan->whole_rows || plan->across ? 1 : e->chunk_rows;
+  vop->row_count[2] = plan->whole_rows ? e->chunk_rows : e->vectors;
+  vop->rows[0] = vop->row_count[1] * vop->row_count[2];
   vop->j_count[0] = 1;
   uint32_t window = 1;
   for (int i = 0; i < plan->inputs; i++)
     if (window < plan->window[i]) window = plan->window[i];
-  vop->j_count[1] = plan->whole_rows ? e->vectors / (uint32_t)unroll : window;
+  vop->j_count[1] = plan->whole_rows ? e->vectors / (uint32_t)unroll : plan->across ? e->chunk_rows : window;
   vop->tail_step[0] = tg_lanes(e->b.m);
   vop->tail_n[0] = plan->tail_n;
   return in;

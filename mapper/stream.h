@@ -57,7 +57,8 @@ typedef struct tg_stream_kernel {
   int64_t window_step;    /* linear K index from one position to the next */
   bool whole_rows; /* the VOP needs a row in one piece (softmax): columns repeat by j, else each vector is a
                       row of the VOP */
-  uint32_t tail_n; /* elements of a row for TAIL */
+  bool across; /* not whole_rows: vectors of a row are rows of the VOP, and the chunk's rows repeat by j */
+  uint32_t tail_n;    /* elements of a row for TAIL */
   int first_segments; /* > 0: a VOP before runs so many segments of the microcode. It reads the input, as
                          `unroll` streams of every unroll-th vector, and leaves an FP32 row of the same size,
                          as many streams, and an FP32 vector for each row: the last stream. The other VOP
