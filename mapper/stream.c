@@ -202,6 +202,28 @@ static void cut_run(emission *e, uint32_t share, uint64_t room) {
   e->piece_flits = piece;
 }
 
+/* Banks of all buffers with chunks of so many rows; `taken` by what is loaded once. */
+static uint32_t banks_of(const emission *e, uint32_t taken, uint32_t rows) {
+  const tg_stream_kernel *plan = e->plan;
+  const tg_params *m = e->b.m;
+  for (int i = 0; i < plan->inputs; i++)
+    taken += 2 * tg_banks_for(m, rows * input_flits(m, plan, i) * plan->window[i]);
+  for (int x = 0; x <= plan->more; x++)
+    taken += 2 * tg_banks_for(m, rows * tg_kind_flits(m, result_kind(plan, x), out_take(plan)));
+  return taken;
+}
+
+/* Rows that make a load at least half a burst; a window has a load for each position. */
+static uint32_t rows_of_half_a_burst(const emission *e) {
+  const tg_stream_kernel *plan = e->plan;
+  uint32_t rows = 1;
+  for (int i = 0; i < plan->inputs; i++) {
+    uint32_t flits = input_flits(e->b.m, plan, i), half = (e->b.m->burst_flits / 2 + flits - 1) / flits;
+    if (plan->window[i] > 1 && rows < half) rows = half;
+  }
+  return rows;
+}
+
 /* Rows of a chunk: as many as the exit and the banks allow. */
 static bool size_chunks(emission *e) {
   const tg_stream_kernel *plan = e->plan;
@@ -236,16 +258,20 @@ static bool size_chunks(emission *e) {
     if (flits > room || tg_bank_rows(m) < 2) return false;
     limit = least(least(limit, room / flits), tg_bank_rows(m) / 2);
   }
-  for (int i = 0; i < plan->inputs; i++) {
-    uint64_t flits = (uint64_t)input_flits(m, plan, i) * plan->window[i];
-    if (flits > room) return false;
-    limit = least(limit, room / flits);
-  }
+  uint32_t most = limit;
+  for (int i = 0; i < plan->inputs; i++)
+    limit = least(limit, room / ((uint64_t)input_flits(m, plan, i) * plan->window[i]));
+  if (!limit && (keeps || e->parts > 1)) return false;
   if (limit < m->fma_latency && !plan->more) cut_run(e, share, room);
   if (e->run) return set_loops(e, e->chunk_rows);
-  if ((uint64_t)e->parts * e->piece_flits > room) return false;
-  if (e->parts == 1) limit = least(limit, room / e->out_flits);
-  return set_loops(e, limit);
+  if (e->parts > 1) return (uint64_t)e->parts * e->piece_flits <= room && set_loops(e, limit);
+  limit = least(limit, room / e->out_flits);
+  if (!keeps) { /* where rows of inputs differ in size, their shares of the banks may as well */
+    most = least(most, rows_of_half_a_burst(e));
+    while (most > limit && banks_of(e, taken, most) > m->banks) most--;
+    if (limit < most) limit = most;
+  }
+  return limit && set_loops(e, limit);
 }
 
 /* An AGCU loads for every other tile of its lane. */
