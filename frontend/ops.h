@@ -35,7 +35,10 @@ typedef enum tg_op_flag {
   TG_IS_REDUCE = 1 << 12,     /* over the dimensions AXES */
   TG_IS_GENERATES = 1 << 13,  /* of shapes and constants: its result is known after inference */
   TG_IS_RECURRENT = 1 << 15,  /* a layer over time, unrolled in inference */
-  TG_IS_BY_AXIS = 1 << 14,    /* a move whose source position along a dimension depends on that one alone */
+  TG_IS_EXPANDED =
+      1 << 16, /* made of other operators, into which inference turns it; FP32 under every policy */
+  TG_IS_TRAINING = 1 << 17, /* of ONNX's domain ai.onnx.preview.training */
+  TG_IS_BY_AXIS = 1 << 14,  /* a move whose source position along a dimension depends on that one alone */
 } tg_op_flag;
 
 typedef enum tg_attr_kind { TG_KIND_INT, TG_KIND_FLOAT, TG_KIND_INTS, TG_KIND_TEXT } tg_attr_kind;
@@ -78,7 +81,17 @@ tg_attr_key tg_attr_from_name(const char *name);
 
 /* The input that holds indices, of any integer type; -1: none does. */
 static inline int tg_op_index_operand(tg_op op) {
-  return op == TG_OP_GATHER || op == TG_OP_SCATTER_ADD ? 1 : -1;
+  switch (op) {
+  case TG_OP_GATHER:
+  case TG_OP_GATHER_ELEMENTS:
+  case TG_OP_SCATTER_ADD:
+  case TG_OP_SOFTMAX_CROSS_ENTROPY_LOSS:
+  case TG_OP_NEGATIVE_LOG_LIKELIHOOD_LOSS: return 1; /* labels */
+  case TG_OP_ADAM:
+  case TG_OP_ADAGRAD:
+  case TG_OP_MOMENTUM: return 1; /* the step */
+  default: return -1;
+  }
 }
 
 static inline int tg_op_is(tg_op op, unsigned flags) { return (tg_op_get(op)->flags & flags) != 0; }

@@ -299,6 +299,7 @@ static tg_status infer_layer_normalization(tg_node *node, tg_diag *diag) {
  * --------------------------------------------------------------------------------------- */
 
 static tg_status infer_shape(tg_graph *graph, tg_node *node, tg_diag *diag) {
+  if (tg_op_is(node->op, TG_IS_EXPANDED)) return tg_infer_expanded(node, diag);
   if (tg_op_is(node->op, TG_IS_RECURRENT)) return tg_infer_recurrent(graph, node, diag);
   if (tg_op_is(node->op, TG_IS_REDUCE)) return tg_infer_reduce(graph, node, diag);
   switch (node->op) {
@@ -434,8 +435,10 @@ tg_status tg_graph_infer(tg_graph *graph, tg_diag *diag) {
       tg_unroll_recurrent(graph, node);
     else if (node->op == TG_OP_EINSUM)
       tg_expand_einsum(graph, node);
-    else
+    else if (!tg_op_is(node->op, TG_IS_EXPANDED))
       fold_shape_arithmetic(graph, node);
+    else if (tg_expand(graph, node, diag))
+      return TG_INVALID;
   }
   return check_outputs(graph, diag);
 }

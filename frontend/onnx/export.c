@@ -284,6 +284,7 @@ static bool is_operand(const export *e, const tg_node *node, tg_attr_key key) {
 
 static tg_status add_attributes(export *e, Onnx__NodeProto *proto, const tg_node *node) {
   if (tg_op_is(node->op, TG_IS_INTERNAL)) return refuse(e, node, "an operator of our own");
+  if (tg_op_is(node->op, TG_IS_TRAINING)) return refuse(e, node, "an operator of the training domain");
   int absent = 0; /* operands left out before one that is there */
   for (int i = 0; i < node->attr_count; i++) {
     const tg_attr *attr = &node->attrs[i];

@@ -19,6 +19,8 @@ static tg_status check_versions(tg_import *import, const Onnx__ModelProto *model
   import->opset = ir < 3 ? 1 : 0; /* opset_import came with IR version 3 */
   for (size_t i = 0; i < model->n_opset_import; i++) {
     const Onnx__OperatorSetIdProto *set = model->opset_import[i];
+    if (set->domain && !strcmp(set->domain, "ai.onnx.preview.training") && !import->opset)
+      import->opset = NEWEST_OPSET; /* of a model that has no other operators, or one that follows */
     if (set->domain && *set->domain && strcmp(set->domain, "ai.onnx"))
       continue; /* refused where it is used */
     import->opset = set->has_version ? set->version : 0;

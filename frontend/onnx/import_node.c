@@ -71,6 +71,38 @@ static tg_status define_results(tg_import *import, const Onnx__NodeProto *proto,
   return TG_OK;
 }
 
+/* --- Gradient: attributes that name tensors --- */
+
+/* Are operands [first, first + n) the tensors that the attribute names? */
+static bool are_named(const Onnx__NodeProto *proto, const Onnx__AttributeProto *list, size_t first) {
+  for (size_t i = 0; list && i < list->n_strings; i++) {
+    const char *name = first + i < proto->n_input ? proto->input[first + i] : "";
+    const ProtobufCBinaryData *text = &list->strings[i];
+    if (strlen(name) != text->len || memcmp(name, text->data, text->len)) return false;
+  }
+  return true;
+}
+
+/* Operands xs and zs, then y. Other values for xs or zs than those that y was computed from would need y
+ * anew. */
+static tg_status find_gradient_operands(tg_import *import, const Onnx__NodeProto *proto, tg_value ***values) {
+  const Onnx__AttributeProto *xs = tg_import_find_attribute(proto, "xs"),
+                             *zs = tg_import_find_attribute(proto, "zs"),
+                             *y = tg_import_find_attribute(proto, "y");
+  size_t count = xs ? xs->n_strings : 0, others = zs ? zs->n_strings : 0;
+  if (!count || !y || !y->has_s) return tg_fail(import->diag, TG_INVALID, "attributes xs and y are needed");
+  if (proto->n_input != count + others || !are_named(proto, xs, 0) || !are_named(proto, zs, count))
+    return tg_fail(import->diag, TG_INVALID, "inputs other than the tensors xs and zs are not supported");
+  if (proto->n_output != count)
+    return tg_fail(import->diag, TG_INVALID, "%zu outputs for %zu tensors xs", proto->n_output, count);
+  const char *name = tg_arena_strndup(import->graph->arena, (const char *)y->s.data, y->s.len);
+  tg_value **list = TG_NEW_ARRAY(import->graph->arena, tg_value *, proto->n_input + 1);
+  memcpy(list, *values, proto->n_input * sizeof *list);
+  *values = list;
+  if (find_operand(import, name, &list[proto->n_input])) return TG_INVALID;
+  return *name ? TG_OK : tg_fail(import->diag, TG_INVALID, "attribute y names no tensor");
+}
+
 /* --- Constant: no node, a constant --- */
 
 static tg_status import_constant(tg_import *import, const Onnx__NodeProto *proto) {
@@ -128,7 +160,8 @@ static tg_status find_operator(tg_import *import, const Onnx__NodeProto *proto, 
   *out_op = proto->op_type ? tg_op_from_name(proto->op_type) : TG_OP_COUNT;
   if (proto->op_type && !strcmp(proto->op_type, "Upsample") && import->opset >= 7 && import->opset <= 9)
     *out_op = TG_OP_RESIZE;
-  if (*domain && strcmp(domain, "ai.onnx"))
+  bool trains = *out_op != TG_OP_COUNT && tg_op_is(*out_op, TG_IS_TRAINING);
+  if (trains ? strcmp(domain, "ai.onnx.preview.training") : *domain && strcmp(domain, "ai.onnx"))
     return tg_fail(import->diag, TG_INVALID, "domain \"%s\" is not supported", domain);
   if (*out_op == TG_OP_COUNT || tg_op_is(*out_op, TG_IS_INTERNAL))
     return tg_fail(import->diag, TG_INVALID, "the operator is not supported");
@@ -145,8 +178,9 @@ static tg_status import_node(tg_import *import, const Onnx__NodeProto *proto, in
   tg_value **inputs = NULL;
   if (find_operands(import, proto, most, &inputs) || check_present(import, op, inputs, proto->n_input))
     return TG_INVALID;
-  tg_node *node =
-      tg_graph_add_node(import->graph, op, proto->name, inputs, (int)proto->n_input, NULL, position);
+  if (op == TG_OP_GRADIENT && find_gradient_operands(import, proto, &inputs)) return TG_INVALID;
+  int count = (int)proto->n_input + (op == TG_OP_GRADIENT);
+  tg_node *node = tg_graph_add_node(import->graph, op, proto->name, inputs, count, NULL, position);
   if (tg_op_get(op)->outputs == TG_ANY_COUNT && proto->n_output > 1 && proto->n_output <= MOST_OUTPUTS)
     tg_node_set_outputs(import->graph, node, (int)proto->n_output);
   read_metadata(proto, import->graph, node);

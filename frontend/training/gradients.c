@@ -132,9 +132,9 @@ static tg_status step_back(tg_backward *w, const tg_node *node) {
 }
 
 tg_status tg_backward_run(tg_graph *graph, const bool *is_parameter, int value_count, tg_node *last,
-                          tg_value *y, tg_value *dy, int partials, tg_reduction reduction,
+                          tg_node *before, tg_value *y, tg_value *dy, int partials, tg_reduction reduction,
                           tg_value **out_gradients, tg_diag *diag) {
-  tg_backward w = {.build = {.graph = graph, .forward = -1},
+  tg_backward w = {.build = {.graph = graph, .before = before, .forward = -1},
                    .gradient = out_gradients,
                    .wanted = calloc((size_t)value_count + 1, sizeof(bool)),
                    .value_count = value_count,

@@ -38,9 +38,10 @@ const tg_gradient_info *tg_gradient_get(tg_op op);
 /* Walks back from `y`, whose gradient is `dy`, over the nodes up to `last`. `is_parameter` is by value->index
  * (values made since have none); out_gradients has room for as many. The gradient of parameters that `y` does
  * not depend on is NULL. Gradients of linear weights are sums of `partials` products, added as `reduction`
- * says. TG_INVALID: a node on the way has no gradient. */
+ * says. What is built stands before `before` (NULL: at the end). TG_INVALID: a node on the way has no
+ * gradient. */
 tg_status tg_backward_run(tg_graph *graph, const bool *is_parameter, int value_count, tg_node *last,
-                          tg_value *y, tg_value *dy, int partials, tg_reduction reduction,
+                          tg_node *before, tg_value *y, tg_value *dy, int partials, tg_reduction reduction,
                           tg_value **out_gradients, tg_diag *diag);
 
 /* Marks, by value->index, all that `y` depends on by operands that have gradients. */

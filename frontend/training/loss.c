@@ -2,22 +2,28 @@
 
 enum { CLASS_AXIS = 1 << 1 };
 
+typedef enum label_kind { OF_VALUES, OF_CLASSES, OF_NOTHING } label_kind;
+
 static const struct {
-  bool classes;
+  label_kind labels;
   const char *origin; /* torch's name of the operator, for the policies */
 } info[] = {
-#define CLASSES                                    true
-#define VALUES                                     false
+#define CLASSES                                    OF_CLASSES
+#define VALUES                                     OF_VALUES
+#define NOTHING                                    OF_NOTHING
 #define TG_LOSS(id, name, labels, origin, formula) {labels, origin},
 #include "frontend/training/losses.def"
 #undef TG_LOSS
 #undef CLASSES
 #undef VALUES
+#undef NOTHING
 };
+
+bool tg_loss_has_labels(tg_loss loss) { return info[loss].labels != OF_NOTHING; }
 
 tg_status tg_loss_labels(tg_loss loss, const tg_value *y, bool *out_classes, int *out_rank, tg_dim *out_dims,
                          tg_diag *diag) {
-  bool classes = *out_classes = info[loss].classes;
+  bool classes = *out_classes = info[loss].labels == OF_CLASSES;
   if (classes && y->rank < 2)
     return tg_fail(diag, TG_INVALID, "output \"%s\": loss %s needs classes along dimension 1, its rank is %d",
                    y->name, tg_loss_name(loss), y->rank);
@@ -49,17 +55,16 @@ static tg_value *beside_classes(tg_build *b, tg_value *labels, const tg_value *y
   return tg_build_reshape(b, labels, y->rank, sizes);
 }
 
-/* Is the class the label's? Bools, of y's shape. */
-static tg_value *is_label(tg_build *b, tg_value *labels, const tg_value *y) {
+tg_value *tg_loss_is_label(tg_build *b, tg_value *labels, const tg_value *y) {
   int64_t sizes[TG_MAX_RANK] = {y->dims[1].size, 1, 1, 1, 1, 1, 1, 1};
   tg_value *classes = tg_graph_add_constant(b->graph, "classes", TG_F32, y->rank - 1, sizes, NULL, false);
   for (int64_t i = 0; i < sizes[0]; i++) tg_store_f32((void *)classes->data, TG_F32, (size_t)i, (float)i);
   return tg_build_binary(b, TG_OP_EQUAL, beside_classes(b, labels, y), classes);
 }
 
-/* y[label] of each row, the class dimension kept. */
-static tg_value *picked(tg_build *b, tg_value *labels, tg_value *y) {
-  return tg_build_sum(b, tg_build_where(b, is_label(b, labels, y), y, tg_build_number(b, 0)), CLASS_AXIS);
+tg_value *tg_loss_picked(tg_build *b, tg_value *labels, tg_value *y) {
+  return tg_build_sum(b, tg_build_where(b, tg_loss_is_label(b, labels, y), y, tg_build_number(b, 0)),
+                      CLASS_AXIS);
 }
 
 /* --- losses
@@ -78,11 +83,11 @@ typedef struct loss_build {
 static void cross_entropy(loss_build *l) {
   tg_build *b = l->b;
   tg_value *sum = tg_build_reduce(b, TG_OP_REDUCE_LOG_SUM_EXP, l->y, CLASS_AXIS);
-  l->value = tg_build_binary(b, TG_OP_SUB, sum, picked(b, l->labels, l->y));
+  l->value = tg_build_binary(b, TG_OP_SUB, sum, tg_loss_picked(b, l->labels, l->y));
   b->forward = sum->producer->id;
   tg_value *p = tg_build_unary(b, TG_OP_EXP, tg_build_binary(b, TG_OP_SUB, l->y, sum));
   tg_value *hot =
-      tg_build_where(b, is_label(b, l->labels, l->y), tg_build_number(b, 1), tg_build_number(b, 0));
+      tg_build_where(b, tg_loss_is_label(b, l->labels, l->y), tg_build_number(b, 1), tg_build_number(b, 0));
   l->slope = tg_build_binary(b, TG_OP_SUB, p, hot);
 }
 
@@ -99,11 +104,12 @@ static tg_value *sub(tg_build *b, tg_value *x, tg_value *y) { return tg_build_bi
 
 static void nll(loss_build *l) {
   tg_build *b = l->b;
-  tg_value *zero = tg_build_number(b, 0), *y = tg_build_where(b, is_label(b, l->labels, l->y), l->y, zero);
+  tg_value *zero = tg_build_number(b, 0),
+           *y = tg_build_where(b, tg_loss_is_label(b, l->labels, l->y), l->y, zero);
   l->value = tg_build_unary(b, TG_OP_NEG, tg_build_sum(b, y, CLASS_AXIS));
   b->forward = y->producer->id;
   l->operand = 1;
-  l->slope = tg_build_where(b, is_label(b, l->labels, l->y), tg_build_number(b, -1), zero);
+  l->slope = tg_build_where(b, tg_loss_is_label(b, l->labels, l->y), tg_build_number(b, -1), zero);
 }
 
 static tg_value *bounded_log(tg_build *b, tg_value *x) {
@@ -144,7 +150,7 @@ static tg_value *counted(tg_build *b, const tg_training_options *options, tg_val
 static void weigh(loss_build *l, const tg_training_options *options, tg_build *backward, tg_value **out_loss,
                   tg_value **out_gradient) {
   tg_build *b = l->b;
-  if (!options->ignore || !info[options->loss].classes) {
+  if (!options->ignore || info[options->loss].labels != OF_CLASSES) {
     *out_loss = mean_of_all(b, l->value);
     *out_gradient = tg_build_with(backward, TG_OP_MUL, l->slope, 1 / (double)tg_value_elements(l->value));
     return;
@@ -156,12 +162,28 @@ static void weigh(loss_build *l, const tg_training_options *options, tg_build *b
   *out_gradient = mul(backward, l->slope, tg_build_binary(backward, TG_OP_DIV, rows, count));
 }
 
+/* The output is the loss. */
+static void of_model(tg_build *b, tg_value *y, tg_value *scale, tg_value **out_loss,
+                     tg_value **out_gradient) {
+  int64_t one = 1;
+  tg_build parts = *b;
+  parts.name = "loss";
+  *out_loss = tg_build_reshape(&parts, tg_build_cast(&parts, y, TG_F32), 1, &one);
+  parts.name = tg_arena_printf(b->graph->arena, "%s.grad", y->name);
+  tg_value *gradient = scale ? scale : tg_build_number(&parts, 1);
+  *out_gradient = tg_build_cast(&parts, tg_build_reshape_like(&parts, gradient, y), y->dtype);
+}
+
 void tg_loss_build(tg_build *b, const tg_training_options *options, tg_value *y, tg_value *labels,
                    tg_value *scale, tg_value **out_loss, tg_value **out_gradient) {
   static void (*const build[])(loss_build *) = {
       [TG_LOSS_CROSS_ENTROPY] = cross_entropy,     [TG_LOSS_NLL] = nll, [TG_LOSS_BCE] = bce,
       [TG_LOSS_BCE_WITH_LOGITS] = bce_with_logits, [TG_LOSS_MSE] = mse,
   };
+  if (options->loss == TG_LOSS_MODEL) {
+    of_model(b, y, scale, out_loss, out_gradient);
+    return;
+  }
   loss_build l = {.b = b, .y = y, .labels = labels};
   tg_build saved = *b;
   b->origin = info[options->loss].origin;

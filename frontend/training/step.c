@@ -186,6 +186,10 @@ static tg_status find_parameters(step *s, const tg_value *y) {
 }
 
 static tg_status add_labels(step *s, const tg_value *y) {
+  if (!tg_loss_has_labels(s->options->loss)) {
+    if (tg_value_elements(y) == 1) return TG_OK;
+    return tg_fail(s->diag, TG_INVALID, "output \"%s\" is no loss: it is not one number", y->name);
+  }
   tg_value like = {0};
   if (tg_loss_labels(s->options->loss, y, &s->plan->classes, &like.rank, like.dims, s->diag))
     return TG_INVALID;
@@ -203,8 +207,8 @@ static tg_status differentiate(step *s, tg_node *last, tg_value *y, tg_value *dy
   tg_value **gradients = TG_NEW_ARRAY(s->arena, tg_value *, (size_t)count);
   for (size_t i = 0; i < s->parameter_count; i++) is_parameter[s->parameters[i].input->index] = true;
   tg_reduction reduction = s->options->reduce_bf16sr ? TG_REDUCE_BF16SR : TG_REDUCE_FP32;
-  if (tg_backward_run(s->graph, is_parameter, count, last, y, dy, s->options->partials, reduction, gradients,
-                      s->diag))
+  if (tg_backward_run(s->graph, is_parameter, count, last, NULL, y, dy, s->options->partials, reduction,
+                      gradients, s->diag))
     return TG_INVALID;
   for (size_t i = 0; i < s->parameter_count; i++)
     s->parameters[i].gradient = gradients[s->parameters[i].input->index];
@@ -397,7 +401,8 @@ static tg_status assemble(step *s) {
   tg_node *last = graph->last;
   tg_build b = {.graph = graph, .forward = -1, .keep_formats = true};
   tg_value *scale = s->options->scale_loss ? number(s, TG_STEP_LOSS_SCALE) : NULL;
-  tg_loss_build(&b, s->options, y, graph->inputs[s->plan->labels], scale, &loss, &dy);
+  tg_value *labels = s->plan->labels >= 0 ? graph->inputs[s->plan->labels] : NULL;
+  tg_loss_build(&b, s->options, y, labels, scale, &loss, &dy);
   s->plan->loss = add_output(s, loss, "loss");
   if (differentiate(s, last, y, dy)) return TG_INVALID;
   if (s->options->recompute) s->plan->recomputed = tg_recompute(graph, last);

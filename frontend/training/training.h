@@ -22,7 +22,7 @@ extern "C" {
 #endif
 
 typedef enum tg_loss {
-#define TG_LOSS(id, name, labels, origin, formula) TG_LOSS_##id,
+#define TG_LOSS(id, name, labels, origin, formula) TG_LOSS_##id, /* TG_LOSS_MODEL: no labels */
 #include "frontend/training/losses.def"
 #undef TG_LOSS
   TG_LOSS_COUNT
@@ -72,6 +72,7 @@ double tg_training_weight_decay(const tg_training_options *options);
 tg_status tg_loss_parse(const char *name, tg_loss *out_loss, tg_diag *diag);
 tg_status tg_optimizer_parse(const char *name, tg_optimizer *out_optimizer, tg_diag *diag);
 const char *tg_loss_name(tg_loss loss);
+bool tg_loss_has_labels(tg_loss loss); /* does it compare with labels? Else it is an output of the model */
 const char *tg_optimizer_name(tg_optimizer optimizer);
 const char *tg_optimizer_state(tg_optimizer optimizer); /* words, as in optimizers.def */
 
@@ -112,7 +113,7 @@ typedef struct tg_training_plan {
   int tensor_count;
   int loss;          /* output: f32[1], mean over the batch, before the update, not scaled */
   int found_inf;     /* output: f32[1], 1 if the step was skipped; -1 without scale_loss */
-  int labels;        /* input that takes the labels */
+  int labels;        /* input that takes the labels; -1: the model reads them itself */
   bool classes;      /* labels are class indices */
   int dropouts;      /* Dropout nodes in inference form: the identity */
   int recomputed;    /* nodes that backward computes anew */

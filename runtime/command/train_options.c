@@ -47,10 +47,50 @@ static tg_status load_data(tg_context *context, tg_training_run *run, const tg_g
     tg_status status = tg_array_load(&run->arena, file, names, &data[input], &context->diag);
     if (status) return status;
   }
+  return TG_OK;
+}
+
+static tg_status check_data(tg_context *context, const tg_graph *model, tg_option_id option,
+                            const tg_array *data) {
   for (int i = 0; i < model->input_count; i++)
     if (!data[i].path)
       return tg_fail(&context->diag, TG_INVALID, "input \"%s\" of the model has no --%s",
                      model->inputs[i]->name, tg_option_get(option)->name);
+  return TG_OK;
+}
+
+/* The model's output that one of ONNX's losses makes, the one asked for or else the first; NULL: there is
+ * none. */
+static const char *loss_in_model(const tg_graph *model, const char *asked) {
+  for (int i = 0; i < model->output_count; i++) {
+    const tg_node *node = model->outputs[i]->producer;
+    bool is_loss =
+        node &&
+        (node->op == TG_OP_SOFTMAX_CROSS_ENTROPY_LOSS || node->op == TG_OP_NEGATIVE_LOG_LIKELIHOOD_LOSS) &&
+        model->outputs[i] == tg_out(node);
+    if (is_loss && (!asked || !strcmp(asked, model->output_names[i]))) return model->output_names[i];
+  }
+  return NULL;
+}
+
+static tg_status choose_loss(tg_context *context, const tg_graph *model, tg_training_options *step) {
+  const tg_options *o = &context->options;
+  step->loss_output = tg_option_text(o, TG_OPT_LOSS_OUTPUT, NULL);
+  const char *name = tg_option_text(o, TG_OPT_LOSS, NULL), *inside = loss_in_model(model, step->loss_output);
+  bool of_model = name ? !strcmp(name, "model") : inside != NULL;
+  if (of_model && inside) step->loss_output = inside;
+  return tg_loss_parse(of_model ? "model" : name ? name : "cross_entropy", &step->loss, &context->diag);
+}
+
+/* Labels of a loss in the model are the input that no --data names. */
+static tg_status load_model_labels(tg_context *context, tg_training_run *run, const tg_graph *model) {
+  static const char *const names[] = {"labels", "y", "Y", "label", "y_train", NULL};
+  const char *file = tg_option_text(&context->options, TG_OPT_LABELS, NULL);
+  for (int i = 0; file && i < model->input_count; i++)
+    if (!run->data[i].path) return tg_array_load(&run->arena, file, names, &run->data[i], &context->diag);
+  if (file)
+    return tg_fail(&context->diag, TG_INVALID,
+                   "--labels: the loss stands in the model, whose inputs all have --data");
   return TG_OK;
 }
 
@@ -61,6 +101,15 @@ static tg_status load_labels(tg_context *context, tg_training_run *run, tg_optio
   if (!file)
     return tg_fail(&context->diag, TG_INVALID, "tegula train needs --%s", tg_option_get(option)->name);
   return tg_array_load(&run->arena, file, names, out_labels, &context->diag);
+}
+
+static tg_status load_labels_of(tg_context *context, tg_training_run *run, const tg_graph *model,
+                                tg_loss loss) {
+  tg_status status = tg_loss_has_labels(loss) ? load_labels(context, run, TG_OPT_LABELS, &run->labels)
+                                              : load_model_labels(context, run, model);
+  if (!status) status = check_data(context, model, TG_OPT_DATA, run->data);
+  if (!status && !tg_loss_has_labels(loss)) run->labels = run->data[0];
+  return status;
 }
 
 static tg_status load_order(tg_context *context, tg_training_run *run, int64_t *out_batch,
@@ -207,17 +256,13 @@ static tg_status choose_partials(tg_context *context, const tg_training_run *run
 static tg_status training_options(tg_context *context, tg_training_run *run,
                                   const tg_compile_options *compile, tg_training_options *step) {
   const tg_options *o = &context->options;
-  tg_training_defaults(step);
   tg_status status =
-      tg_loss_parse(tg_option_text(o, TG_OPT_LOSS, "cross_entropy"), &step->loss, &context->diag);
-  if (!status)
-    status = tg_optimizer_parse(tg_option_text(o, TG_OPT_OPTIMIZER, "sgd"), &step->optimizer, &context->diag);
+      tg_optimizer_parse(tg_option_text(o, TG_OPT_OPTIMIZER, "sgd"), &step->optimizer, &context->diag);
   if (!status) status = parse_betas(context, step);
   if (!status) status = parse_ignored(context, step);
   if (!status) status = parse_scale(context, run, step);
   if (!status) status = parse_frozen(context, step);
   if (!status) status = choose_partials(context, run, compile, step);
-  step->loss_output = tg_option_text(o, TG_OPT_LOSS_OUTPUT, NULL);
   step->momentum = tg_option_real(o, TG_OPT_MOMENTUM, step->momentum);
   step->weight_decay = tg_option_real(o, TG_OPT_WEIGHT_DECAY, step->weight_decay);
   step->epsilon = tg_option_real(o, TG_OPT_EPS, step->epsilon);
@@ -377,12 +422,14 @@ tg_status tg_train_set_up(tg_context *context, tg_session *session, tg_training_
   if (!tg_given(o, TG_OPT_DATA)) return tg_fail(&context->diag, TG_INVALID, "tegula train needs --data");
   if (tg_given(o, TG_OPT_RESUME) && !tg_given(o, TG_OPT_CHECKPOINT))
     return tg_fail(&context->diag, TG_INVALID, "--resume needs --checkpoint");
-  tg_status status = load_data(context, run, session->model, TG_OPT_DATA, &run->data);
-  if (!status) status = load_labels(context, run, TG_OPT_LABELS, &run->labels);
+  tg_trainer_options options = {0};
+  tg_training_defaults(&options.step);
+  tg_status status = choose_loss(context, session->model, &options.step);
+  if (!status) status = load_data(context, run, session->model, TG_OPT_DATA, &run->data);
+  if (!status) status = load_labels_of(context, run, session->model, options.step.loss);
   if (!status) status = load_order(context, run, &of_order, &rows, &order_steps);
   if (!status) status = choose_batch(context, session->model, of_order, run);
   if (!status) status = bind_sizes(context, session, run);
-  tg_trainer_options options = {0};
   if (!status) status = tg_compile_options_of(context, &options.compile);
   if (!status) status = training_options(context, run, &options.compile, &options.step);
   if (!status) status = choose_steps(context, run, rows, order_steps);
@@ -404,6 +451,11 @@ tg_status tg_train_eval_data(tg_context *context, tg_training_run *run, tg_array
   if (tg_given(o, TG_OPT_EVAL_DATA) != tg_given(o, TG_OPT_EVAL_LABELS))
     return tg_fail(&context->diag, TG_INVALID, "--eval-data and --eval-labels need each other");
   if (!tg_given(o, TG_OPT_EVAL_DATA)) return TG_OK;
-  tg_status status = load_data(context, run, run->trainer->model, TG_OPT_EVAL_DATA, out_data);
+  if (!tg_loss_has_labels(tg_trainer_options_of(run->trainer)->loss))
+    return tg_fail(&context->diag, TG_INVALID,
+                   "--eval-data: the loss stands in the model: there is nothing to compare");
+  const tg_graph *model = run->trainer->model;
+  tg_status status = load_data(context, run, model, TG_OPT_EVAL_DATA, out_data);
+  if (!status) status = check_data(context, model, TG_OPT_EVAL_DATA, *out_data);
   return status ? status : load_labels(context, run, TG_OPT_EVAL_LABELS, out_labels);
 }

@@ -26,6 +26,7 @@ tg_status tg_run_check(tg_training_run *run, tg_diag *diag) {
       return tg_fail(diag, TG_INVALID, "%s has %" PRId64 " rows, %s %" PRId64, run->data[i].path,
                      run->data[i].rows, run->labels.path, run->labels.rows);
   }
+  if (!labels->count) return TG_OK;
   /* A row of the data may make several that the loss reads: the tokens of a sequence. */
   if (!labels->rank || labels->dims[0] % run->batch)
     return tg_fail(diag, TG_INVALID, "the loss reads %" PRId64 " rows where the batch has %" PRId64,
@@ -53,7 +54,8 @@ tg_status tg_run_step(tg_training_run *run, tg_diag *diag) {
   tg_order_rows(&run->order, run->done, rows);
   for (int i = 0; i < tg_trainer_input_count(run->trainer); i++)
     tg_array_gather(&run->data[i], rows, run->batch, run->rows[i]);
-  tg_array_gather(&run->labels, rows, run->batch, run->label_rows);
+  if (tg_trainer_labels(run->trainer)->count)
+    tg_array_gather(&run->labels, rows, run->batch, run->label_rows);
   tg_arena_release(&scratch);
   tg_batch batch = {(const float *const *)run->rows, run->label_rows};
   tg_step_outcome outcome;

@@ -19,7 +19,7 @@ typedef struct tg_step_record {
 typedef struct tg_training_run {
   tg_arena arena;
   tg_trainer *trainer;
-  tg_array *data, labels; /* data: one an input of the model */
+  tg_array *data, labels; /* data: one an input of the model; labels: or the first of them, for its rows */
   tg_order order;
   tg_schedule schedule;
   tg_scaler scaler;

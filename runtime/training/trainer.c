@@ -114,7 +114,8 @@ static void list_tensors(tg_trainer *t) {
   int info = 0;
   for (int i = 0; i < t->input_count; i++, info++)
     t->infos[info] = describe(t, t->plan.tensors[t->inputs[i]].name, t->inputs[i]);
-  t->infos[info++] = describe(t, "labels", t->plan.labels);
+  t->infos[info++] =
+      t->plan.labels < 0 ? (tg_tensor_info){.name = "labels"} : describe(t, "labels", t->plan.labels);
   for (int i = 0; i < t->parameter_count; i++, info++)
     t->infos[info] = describe(t, t->plan.tensors[t->parameters[i]].name, t->parameters[i]);
 }
@@ -232,7 +233,7 @@ tg_status tg_trainer_start(tg_trainer *t, const tg_session_run_options *run, tg_
 
 static void write_inputs(tg_trainer *t, const tg_batch *batch, double learning_rate, double loss_scale) {
   for (int i = 0; i < t->input_count; i++) write_floats(t, t->inputs[i], batch->inputs[i], t->infos[i].count);
-  write_floats(t, t->plan.labels, batch->labels, tg_trainer_labels(t)->count);
+  if (t->plan.labels >= 0) write_floats(t, t->plan.labels, batch->labels, tg_trainer_labels(t)->count);
   for (int i = 0; i < t->plan.tensor_count; i++) {
     const tg_step_tensor *tensor = &t->plan.tensors[i];
     if (tensor->role != TG_ROLE_OF_NUMBER) continue;

@@ -40,6 +40,7 @@ tg_status tg_trainer_start(tg_trainer *trainer, const tg_session_run_options *ru
 const tg_training_options *tg_trainer_options_of(const tg_trainer *trainer);
 
 /* The model's inputs, in its order, as they were bound, and the labels: dense FP32, class indices as numbers.
+ * Labels of count 0: the loss stands in the model, its labels are one of the inputs.
  */
 int tg_trainer_input_count(const tg_trainer *trainer);
 const tg_tensor_info *tg_trainer_input(const tg_trainer *trainer, int index);

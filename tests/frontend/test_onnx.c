@@ -215,6 +215,9 @@ static const refusal refusals[] = {
     {"ConstantOfShape", 9, "value", 1, "attribute \"value\" has the wrong type"},
     {"ConstantOfShape", 9, NULL, 0, "node 0 (ConstantOfShape): shape is not constant"},
     {"Not", 13, NULL, 0, "input 0 has element type f32, which is not supported here"},
+    {"Adam", 13, NULL, 0, "node 0 (Adam): domain \"\" is not supported"},
+    {"Gradient", 13, NULL, 0, "node 0 (Gradient): domain \"\" is not supported"},
+    {"SoftmaxCrossEntropyLoss", 13, NULL, 0, "node 0 (SoftmaxCrossEntropyLoss): 1 inputs where 2 are needed"},
     {"Sin", 13, NULL, 0, "node 0 (Sin): the operator is not supported"},
     {"AveragePool", 13, "dilations", 1, "attribute \"dilations\" is not supported in opset 13"},
 };

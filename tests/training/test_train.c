@@ -1,4 +1,6 @@
 /* `tegula train` as a user runs it: what it refuses, what it writes, what it reports. */
+#include "frontend/onnx/onnx.h"
+#include "frontend/text.h"
 #include "tests/harness.h"
 #include "tests/training/support.h"
 
@@ -23,6 +25,49 @@ static void extra_files(void) {
   label[77] = 0;
   write_npy("few_y.npy", TG_F32, 1, &few, label);
   write_npy("narrow_x.npy", TG_F32, 1, &rows, label);
+}
+
+/* A model that ends in the loss itself, labels an input of it: the same steps as with the loss beside it. */
+TG_TEST(train, a_loss_may_stand_in_the_model) {
+  static const char text[] =
+      "graph \"inside\"\ninput %x: f32[16,784]\ninput %t: i64[16]\n"
+      "const %w1: f32[784,24] = seeded(1, 0.06)\nconst %b1: f32[24] = seeded(2, 0.06)\n"
+      "const %w2: f32[24,10] = seeded(3, 0.3)\nconst %b2: f32[10] = seeded(4, 0.3)\n"
+      "%h = Gemm(%x, %w1, %b1) @0 \"hidden\"\n%r = Relu(%h) @1 \"relu\"\n%y = Gemm(%r, %w2, %b2) @2 "
+      "\"scores\"\n"
+      "%l, %p = SoftmaxCrossEntropyLoss(%y, %t) @3\noutput \"scores\" %y: f32\noutput \"loss\" %l: f32\n";
+  tg_arena arena = {0};
+  tg_diag diag = {""};
+  tg_graph *graph;
+  int64_t count;
+  make_digits();
+  ASSERT(!tg_graph_parse(&arena, text, &graph, &diag));
+  ASSERT(!tg_onnx_write(here(&arena, "inside.onnx"), graph, &diag));
+  EXPECT_EQ(tegula(DIGITS "--batch 16 --steps 4 --lr 0.1 --losses beside.npy -q")->status, 0);
+  const outcome *o =
+      tegula("train inside.onnx --data x=digits_x.npy --labels digits_y.npy --steps 4 --lr 0.1 "
+             "--losses inside.npy -q");
+  EXPECT_STR(o->err, "");
+  ASSERT(!o->status);
+  const float *beside = read_floats(&arena, here(&arena, "beside.npy"), &count),
+              *inside = read_floats(&arena, here(&arena, "inside.npy"), &count);
+  EXPECT_EQ(count, 4);
+  for (int64_t i = 0; beside && inside && i < count; i++) EXPECT(fabsf(beside[i] - inside[i]) < 1e-6f);
+  static const struct {
+    const char *more, *says;
+  } cases[] = {
+      {"--data x=digits_x.npy", "input \"t\" of the model has no --data"},
+      {"--data x=digits_x.npy --data t=digits_y.npy --labels digits_y.npy", "whose inputs all have --data"},
+      {"--data x=digits_x.npy --labels digits_y.npy --loss model --loss-output scores", "is no loss"},
+      {"--data x=digits_x.npy --labels digits_y.npy --eval-data x.npy --eval-labels y.npy",
+       "stands in the model"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    o = tegula("train inside.onnx %s", cases[i].more);
+    EXPECT_EQ(o->status, 2);
+    EXPECT_HAS(o->err, cases[i].says);
+  }
+  tg_arena_release(&arena);
 }
 
 TG_TEST(train, refusals_are_one_line_before_anything_runs) {

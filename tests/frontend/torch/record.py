@@ -81,7 +81,72 @@ def average_pool_gradient(inputs, a):
                     torch.zeros(list(dy.shape[:2]) + a['output_shape']), dy)
 
 
-operators = {'MaxPoolGradient': max_pool_gradient, 'AveragePoolGradient': average_pool_gradient,
+def class_loss(inputs, a, loss):
+    x, labels = inputs[0].double(), inputs[1].long()
+    weights = inputs[2].detach().double() if len(inputs) > 2 else None
+    return loss(x, labels, weights, reduction=a.get('reduction', 'mean'), ignore_index=a.get('ignore_index', -100))
+
+
+def softmax_cross_entropy(inputs, a):
+    return class_loss(inputs, a, F.cross_entropy), F.log_softmax(inputs[0].double(), 1)
+
+
+# The training domain's operators as ONNX describes them: inputs R, T, then the tensors' X, G and states.
+def each_tensor(inputs, states, a, update):
+    r, t, tensors = inputs[0].double(), int(inputs[1]), [v.double() for v in inputs[2:]]
+    count = len(tensors) // (2 + states)
+    results = []
+    for i in range(count):
+        x, g, *state = tensors[i::count]
+        results.append(update(r, t, x, a.get('norm_coefficient', 0) * x + g, state))
+    return [results[i][k] for k in range(1 + states) for i in range(count)]
+
+
+def adam(inputs, a):
+    def update(r, t, x, g, state):
+        alpha, beta = a.get('alpha', 0.9), a.get('beta', 0.999)
+        v, h = alpha * state[0] + (1 - alpha) * g, beta * state[1] + (1 - beta) * g * g
+        r = r * (1 - beta**t)**0.5 / (1 - alpha**t) if t > 0 else r
+        x = x - r * v / (h.sqrt() + a.get('epsilon', 1e-6))
+        return (1 - a.get('norm_coefficient_post', 0)) * x, v, h
+    return each_tensor(inputs, 2, a, update)
+
+
+def adagrad(inputs, a):
+    def update(r, t, x, g, state):
+        h = state[0] + g * g
+        return x - r / (1 + t * a.get('decay_factor', 0)) * g / (h.sqrt() + a.get('epsilon', 1e-6)), h
+    return each_tensor(inputs, 1, a, update)
+
+
+def momentum(inputs, a):
+    def update(r, t, x, g, state):
+        v = a['alpha'] * state[0] + (a['beta'] if t > 0 else 1) * g
+        return x - r * (g + a['alpha'] * v if a['mode'] == 'nesterov' else v), v
+    return each_tensor(inputs, 1, a, update)
+
+
+def multiply(inputs, a):
+    return inputs[0] * inputs[1]
+
+
+def add(inputs, a):
+    return inputs[0] + inputs[1]
+
+
+def gradient_of(inputs, a):
+    return torch.autograd.grad(inputs[-1].sum(), inputs[:-1], retain_graph=True)
+
+
+def gather_elements(inputs, a):
+    x, i = inputs[0], inputs[1].long()
+    return torch.gather(x, a['axis'], torch.where(i < 0, i + x.shape[a['axis']], i))
+
+
+operators = {'GatherElements': gather_elements, 'SoftmaxCrossEntropyLoss': softmax_cross_entropy,
+             'NegativeLogLikelihoodLoss': lambda inputs, a: class_loss(inputs, a, F.nll_loss),
+             'Adam': adam, 'Adagrad': adagrad, 'Momentum': momentum, 'Gradient': gradient_of, 'Mul': multiply, 'Add': add,
+             'MaxPoolGradient': max_pool_gradient, 'AveragePoolGradient': average_pool_gradient,
              'ConvTranspose': conv_transpose,
              'ConvInputGradient': conv_input_gradient, 'ConvWeightGradient': conv_weight_gradient}
 
@@ -89,7 +154,12 @@ operators = {'MaxPoolGradient': max_pool_gradient, 'AveragePoolGradient': averag
 def attributes(text):
     found = {}
     for name, value in re.findall(r'(\w+)=(\[[^]]*\]|\S+)', text):
-        found[name] = [int(v) for v in value[1:-1].split(',') if v] if value[0] == '[' else int(value)
+        if value[0] == '[':
+            found[name] = [int(v) for v in value[1:-1].split(',') if v]
+        elif value[0] == '"':
+            found[name] = value[1:-1]
+        else:
+            found[name] = float(value) if re.search('[.e]', value) else int(value)
     return found
 
 
@@ -99,11 +169,18 @@ for file in sorted(glob.glob(os.path.join(cases, '*.txt'))):
     values, lines = {}, []
     for line in text.splitlines():
         if match := re.match(r'input %(\w+):', line):
-            values[match[1]] = torch.from_numpy(numpy.load(os.path.join(exported, f'{name}.{match[1]}.npy')))
-        elif match := re.match(r'%(\w+) = (\w+)\(([^)]*)\)(.*)', line):
+            data = torch.from_numpy(numpy.load(os.path.join(exported, f'{name}.{match[1]}.npy')))
+            values[match[1]] = data.requires_grad_(data.is_floating_point())
+        elif match := re.match(r'const %(\w+): (\w+)\[([0-9,]*)\] = \[(.*)\]', line):
+            kind = torch.float32 if match[2] == 'f32' else torch.int64
+            shape = [int(v) for v in match[3].split(',') if v]
+            values[match[1]] = torch.tensor([float(v) for v in match[4].split(',')]).to(kind).reshape(shape)
+        elif match := re.match(r'%([\w, %]+) = (\w+)\(([^)]*)\)(.*)', line):
             inputs = [values[v.strip()[1:]] for v in match[3].split(',')]
-            values[match[1]] = operators[match[2]](inputs, attributes(match[4].split('@')[0]))
+            results = operators[match[2]](inputs, attributes(match[4].split('@')[0]))
+            for result, value in zip(match[1].split(', %'), [results] if torch.is_tensor(results) else results):
+                values[result] = value
         elif match := re.match(r'output "\w+" %(\w+)', line):
-            lines.append(' '.join(repr(v) for v in values[match[1]].float().flatten().tolist()))
+            lines.append(' '.join(repr(v) for v in values[match[1]].detach().float().flatten().tolist()))
     with open(file, 'w') as out:
         out.write(text + '---\n' + '\n'.join(lines) + '\n')

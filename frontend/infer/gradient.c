@@ -1,0 +1,70 @@
+/* Gradient of ai.onnx.preview.training: reverse mode over the nodes before it. Its last operand is the tensor
+ * y. And what turns operators into others as soon as their types are known. */
+#include "frontend/infer/internal.h"
+#include "frontend/training/build.h"
+#include "frontend/training/gradients.h"
+
+tg_status tg_infer_expanded(tg_node *node, tg_diag *diag) {
+  if (node->op == TG_OP_GRADIENT) return tg_infer_gradient(node, diag);
+  if (node->op == TG_OP_GATHER_ELEMENTS) return tg_infer_gather_elements(node, diag);
+  return tg_op_is(node->op, TG_IS_TRAINING) ? tg_infer_optimizer(node, diag) : tg_infer_loss(node, diag);
+}
+
+tg_status tg_expand(tg_graph *graph, tg_node *node, tg_diag *diag) {
+  if (node->op == TG_OP_GRADIENT) return tg_expand_gradient(graph, node, diag);
+  if (node->op == TG_OP_GATHER_ELEMENTS)
+    tg_expand_gather_elements(graph, node);
+  else if (tg_op_is(node->op, TG_IS_TRAINING))
+    tg_expand_optimizer(graph, node);
+  else
+    tg_expand_loss(graph, node);
+  return TG_OK;
+}
+
+void tg_expand_result(tg_graph *graph, tg_value *result, tg_value *value) {
+  const char *name = result->name;
+  tg_value_replace(graph, result, value);
+  if (value->kind != TG_VALUE_RESULT) return;
+  tg_value_rename(graph, result, tg_arena_printf(graph->arena, "%s.old", name));
+  tg_value_rename(graph, value, name);
+}
+
+tg_status tg_infer_gradient(tg_node *node, tg_diag *diag) {
+  const tg_value *y = tg_in(node, node->input_count - 1);
+  int64_t sizes[TG_MAX_RANK];
+  if (!tg_dtype_is_float(y->dtype)) return tg_fail(diag, TG_INVALID, "y is not computed in floats");
+  for (int i = 0; i < node->output_count; i++) {
+    const tg_value *x = tg_in(node, i);
+    tg_value_sizes(x, sizes);
+    if (tg_infer_result_at(node, i, x->dtype, x->rank, sizes, diag)) return TG_INVALID;
+  }
+  return TG_OK;
+}
+
+static tg_value *filled(tg_graph *graph, const tg_value *like, float number) {
+  int64_t sizes[TG_MAX_RANK], count = tg_value_elements(like);
+  tg_value_sizes(like, sizes);
+  tg_value *value = tg_graph_add_constant(graph, "number", like->dtype, like->rank, sizes, NULL, false);
+  for (int64_t i = 0; number != 0 && i < count; i++)
+    tg_store_f32((void *)value->data, like->dtype, (size_t)i, number);
+  return value;
+}
+
+tg_status tg_expand_gradient(tg_graph *graph, tg_node *node, tg_diag *diag) {
+  int count = graph->value_count;
+  bool *wanted = TG_NEW_ARRAY(graph->arena, bool, (size_t)count);
+  tg_value **gradients = TG_NEW_ARRAY(graph->arena, tg_value *, (size_t)count);
+  tg_value *y = tg_in(node, node->input_count - 1), *dy = filled(graph, y, 1);
+  for (int i = 0; i < node->output_count; i++) wanted[tg_in(node, i)->index] = true;
+  if (node->previous &&
+      tg_backward_run(graph, wanted, count, node->previous, node, y, dy, 1, TG_REDUCE_FP32, gradients, diag))
+    return TG_INVALID;
+  if (!node->previous) gradients[y->index] = dy;
+  for (int i = 0; i < node->output_count; i++) {
+    const tg_value *x = tg_in(node, i);
+    tg_value *gradient = gradients[x->index];
+    tg_expand_result(graph, node->outputs[i], gradient ? gradient : filled(graph, x, 0));
+  }
+  tg_graph_remove_node(graph, node);
+  return TG_OK;
+}
