@@ -44,11 +44,14 @@ static const char model[] = "graph \"small\" next=99\n"
                             "%y = Transpose(%y2) perm=[0,2,1] @17\n"
                             "output \"y\" %y: f32\n";
 
+enum { ATTENTION_SCORES = 9, ATTENTION_SUMS = 11 };
+
 typedef struct policy_case {
   const char *name;
   tg_precision_family family;
   tg_precision_preset preset;
   tg_dtype lower;      /* of the operands of products */
+  tg_dtype dw;         /* what products make of weights' gradients */
   tg_dtype parameters; /* of the step */
   bool master;
   double cosine;
@@ -94,6 +97,32 @@ static void check_products(const recorded *r, const policy_case *row) {
                    tg_dtype_name(tg_in(node, 0)->dtype));
   }
   EXPECT(products >= 6 + 11); /* forward, and both gradients of each but the data's */
+}
+
+/* As runtime/training/formats.def has them. */
+static void check_weight_gradients(const recorded *r, const policy_case *row) {
+  int found = 0;
+  TG_FOR_NODES(r->graph, node) {
+    if (!tg_op_is(node->op, TG_IS_GEMM) || node->forward < 0 || node->forward_operand != 1) continue;
+    if (node->forward == ATTENTION_SCORES || node->forward == ATTENTION_SUMS) continue; /* of activations */
+    found++;
+    if (tg_out(node)->dtype != row->dw)
+      tg_test_fail(__FILE__, __LINE__, "product \"%s\" makes %s", tg_out(node)->name,
+                   tg_dtype_name(tg_out(node)->dtype));
+  }
+  EXPECT_EQ(found, 4);
+}
+
+/* The loss computes in FP32 under every policy; what leaves it backwards has the format of the output. */
+static void check_loss(const recorded *r) {
+  int sums = 0;
+  TG_FOR_NODES(r->graph, node) {
+    if (strncmp(tg_out(node)->name, "loss", 4) || !tg_op_is(node->op, TG_IS_REDUCE)) continue;
+    EXPECT_EQ(tg_out(node)->dtype, TG_F32);
+    sums++;
+  }
+  EXPECT(sums > 0);
+  EXPECT_EQ(r->graph->outputs[r->plan.loss]->dtype, TG_F32);
 }
 
 static void check_carries(const recorded *r) {
@@ -147,6 +176,8 @@ static void check(recorded *r, recorded *fp32, const policy_case *row) {
   set_numbers(r);
   ASSERT(lower(r, row));
   check_products(r, row);
+  check_weight_gradients(r, row);
+  check_loss(r);
   check_carries(r);
   narrow_inputs(r);
   recorded_run(r);
@@ -162,16 +193,16 @@ static void works(const void *row) {
 
 __attribute__((constructor)) static void register_cases(void) {
   static const policy_case cases[] = {
-      {"mp0", TG_FAMILY_GRAPHAMP, TG_PRESET_MP0, TG_F32, TG_F32, false, 0.999999},
-      {"mp1", TG_FAMILY_GRAPHAMP, TG_PRESET_MP1, TG_BF16, TG_F32, false, 0.995},
-      {"mp2", TG_FAMILY_GRAPHAMP, TG_PRESET_MP2, TG_BF16, TG_F32, false, 0.98},
-      {"mp3", TG_FAMILY_GRAPHAMP, TG_PRESET_MP3, TG_BF16, TG_F32, false, 0.98},
-      {"mp4", TG_FAMILY_GRAPHAMP, TG_PRESET_MP4, TG_BF16, TG_BF16, false, 0.98},
-      {"mp4_fp32_params", TG_FAMILY_GRAPHAMP, TG_PRESET_MP4, TG_BF16, TG_BF16, true, 0.98},
-      {"hmp", TG_FAMILY_HMP, TG_PRESET_MP0, TG_BF16, TG_F32, false, 0.98},
-      {"raf", TG_FAMILY_RAF, TG_PRESET_MP0, TG_BF16, TG_F32, false, 0.98},
-      {"autocast", TG_FAMILY_AUTOCAST, TG_PRESET_MP0, TG_BF16, TG_F32, false, 0.98},
-      {"autocast_fp16", TG_FAMILY_AUTOCAST, TG_PRESET_MP0, TG_F16, TG_F32, false, 0.999},
+      {"mp0", TG_FAMILY_GRAPHAMP, TG_PRESET_MP0, TG_F32, TG_F32, TG_F32, false, 0.999999},
+      {"mp1", TG_FAMILY_GRAPHAMP, TG_PRESET_MP1, TG_BF16, TG_F32, TG_F32, false, 0.995},
+      {"mp2", TG_FAMILY_GRAPHAMP, TG_PRESET_MP2, TG_BF16, TG_F32, TG_F32, false, 0.98},
+      {"mp3", TG_FAMILY_GRAPHAMP, TG_PRESET_MP3, TG_BF16, TG_F32, TG_F32, false, 0.98},
+      {"mp4", TG_FAMILY_GRAPHAMP, TG_PRESET_MP4, TG_BF16, TG_BF16, TG_BF16, false, 0.98},
+      {"mp4_fp32_params", TG_FAMILY_GRAPHAMP, TG_PRESET_MP4, TG_BF16, TG_BF16, TG_BF16, true, 0.98},
+      {"hmp", TG_FAMILY_HMP, TG_PRESET_MP0, TG_BF16, TG_F32, TG_F32, false, 0.98},
+      {"raf", TG_FAMILY_RAF, TG_PRESET_MP0, TG_BF16, TG_F32, TG_F32, false, 0.98},
+      {"autocast", TG_FAMILY_AUTOCAST, TG_PRESET_MP0, TG_BF16, TG_F32, TG_F32, false, 0.98},
+      {"autocast_fp16", TG_FAMILY_AUTOCAST, TG_PRESET_MP0, TG_F16, TG_F32, TG_F32, false, 0.999},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
     tg_test_register_row("training_policy", cases[i].name, __FILE__, __LINE__, works, &cases[i]);
