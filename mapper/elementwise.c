@@ -3,6 +3,8 @@
 #include "mapper/expression.h"
 #include "mapper/stream.h"
 
+#include <string.h>
+
 typedef struct elementwise {
   tg_compile *c;
   const tg_kernel *kernel;
@@ -21,30 +23,35 @@ static bool made_inside(const tg_compile *c, const tg_kernel *kernel, tg_value *
   return false;
 }
 
-static void add(elementwise *e, tg_value *value) {
-  e->values[e->space.operands] = value;
-  tg_space_add_broadcast(&e->space, value);
-}
-
-static bool is_known(const elementwise *e, const tg_value *value) {
+/* `value` as it goes along with a tensor of the shape of `shape`. False: a VOP has no stream, or no stride,
+ * for it. */
+static bool add(elementwise *e, tg_value *value, const tg_value *shape) {
+  int64_t strides[TG_MAX_RANK];
+  if (!tg_space_strides_as(value, shape, e->space.dims, e->space.rank, strides)) return false;
   for (int i = 0; i < e->operands; i++)
-    if (e->values[i] == value) return true;
-  return false;
+    if (e->values[i] == value)
+      return !memcmp(e->space.strides[i], strides, sizeof *strides * (size_t)e->space.rank);
+  if (e->space.operands == TG_STREAMS) return false;
+  e->values[e->space.operands] = value;
+  tg_space_add_strided(&e->space, strides);
+  return true;
 }
 
-/* False: more than a VOP has streams for. */
 static bool collect(elementwise *e) {
   const tg_kernel *kernel = e->kernel;
   tg_space_begin(&e->space, kernel->output);
-  for (size_t n = 0; n < kernel->fused_count; n++)
+  for (size_t n = 0; n < kernel->fused_count; n++) {
+    const tg_value *shape =
+        tg_shape_around(kernel->fused, kernel->fused_count, n, tg_value_elements(kernel->output));
     for (int i = 0; i < kernel->fused[n]->input_count; i++) {
       tg_value *value = tg_in(kernel->fused[n], i);
-      if (tg_is_scalar_constant(value) || made_inside(e->c, kernel, value) || is_known(e, value)) continue;
-      if (e->operands + tg_kernel_results(kernel) == TG_STREAMS) return false;
-      add(e, value);
-      e->operands++;
+      if (tg_is_scalar_constant(value) || made_inside(e->c, kernel, value)) continue;
+      if (!add(e, value, shape)) return false;
+      e->operands = e->space.operands;
     }
-  for (int i = 0; i < tg_kernel_results(kernel); i++) add(e, tg_kernel_result(kernel, i));
+  }
+  for (int i = 0; i < tg_kernel_results(kernel); i++)
+    if (!add(e, tg_kernel_result(kernel, i), tg_kernel_result(kernel, i))) return false;
   tg_space_merge(&e->space);
   return true;
 }

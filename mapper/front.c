@@ -132,7 +132,8 @@ static bool with_front(tg_compile *c, const tg_kernel *reader, const tg_kernel *
     set_nodes(c, out, &nodes);
     return tg_reduce_fits(c, out);
   }
-  if (reader->kind != TG_KERNEL_ELEMENTWISE || !tg_value_same_shape(reader->output, value)) return false;
+  if (reader->kind != TG_KERNEL_ELEMENTWISE || tg_value_elements(reader->output) != tg_value_elements(value))
+    return false;
   add_nodes(c->arena, &nodes, reader->fused, reader->fused_count);
   set_nodes(c, out, &nodes);
   return tg_elementwise_fits(c, out);

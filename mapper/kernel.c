@@ -40,6 +40,16 @@ bool tg_needed_beside(const tg_compile *c, const tg_value *value, size_t a, size
   return false;
 }
 
+const tg_value *tg_shape_around(tg_node *const *nodes, size_t count, size_t n, int64_t elements) {
+  for (size_t user = n + 1; user < count && tg_value_elements(tg_out(nodes[n])) != elements; user++)
+    for (int i = 0; i < nodes[user]->input_count; i++)
+      if (tg_in(nodes[user], i) == tg_out(nodes[n])) {
+        n = user;
+        break;
+      }
+  return tg_out(nodes[n]);
+}
+
 void tg_kernel_remove(tg_compile *c, size_t k) {
   memmove(&c->kernels[k], &c->kernels[k + 1], (c->kernel_count - k - 1) * sizeof *c->kernels);
   c->kernel_count--;

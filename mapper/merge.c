@@ -1,7 +1,7 @@
 /* Elementwise kernels of one shape that share a tensor become one kernel with several results: what one makes
- * and the other reads stays in registers, and what both read is loaded once. An optimizer's update of a
- * parameter and its state is one pass over memory so; where it pays, it joins the product that makes the
- * gradient. */
+ * and the other reads, also by another shape, stays in registers, and what both read is loaded once. An
+ * optimizer's update of a parameter and its state is one pass over memory so; where it pays, it joins the
+ * product that makes the gradient. */
 #include "mapper/expression.h"
 
 enum { WINDOW = 256 }; /* kernels back in which a partner is looked for: bounds the time for huge graphs */
@@ -15,7 +15,7 @@ static bool share_a_tensor(const tg_kernel *a, const tg_kernel *b) {
   return false;
 }
 
-/* A result that is read in another shape is no register. */
+/* Does the reader take a result by another shape? */
 static bool renames_a_result(tg_compile *c, const tg_kernel *reader, const tg_kernel *maker) {
   for (size_t n = 0; n < reader->fused_count; n++)
     for (int i = 0; i < reader->fused[n]->input_count; i++) {
@@ -92,9 +92,10 @@ static bool merge(tg_compile *c, size_t a, size_t b) {
 
 static bool are_partners(tg_compile *c, size_t a, size_t b) {
   const tg_kernel *first = &c->kernels[a], *second = &c->kernels[b];
-  return first->kind == TG_KERNEL_ELEMENTWISE && tg_value_same_shape(first->output, second->output) &&
-         share_a_tensor(first, second) && !renames_a_result(c, second, first) &&
-         !rounding_parts(first, second) && (tg_kernel_can_wait(c, a, b) || tg_kernel_can_hurry(c, b, a));
+  return first->kind == TG_KERNEL_ELEMENTWISE &&
+         tg_value_elements(first->output) == tg_value_elements(second->output) &&
+         share_a_tensor(first, second) && !rounding_parts(first, second) &&
+         (tg_kernel_can_wait(c, a, b) || tg_kernel_can_hurry(c, b, a));
 }
 
 /* Merges kernel b with the nearest partner before it. */

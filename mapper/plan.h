@@ -96,6 +96,9 @@ bool tg_kernel_can_wait(const tg_compile *c, size_t a, size_t to);
 bool tg_kernel_can_hurry(const tg_compile *c, size_t b, size_t to);
 /* Is the value still needed in memory when kernels a and b are none? */
 bool tg_needed_beside(const tg_compile *c, const tg_value *value, size_t a, size_t b);
+/* The shape, of `elements` elements, by which the operands of nodes[n] go along with a kernel: a cast of a
+ * row is broadcast as the node is that uses it. */
+const tg_value *tg_shape_around(tg_node *const *nodes, size_t count, size_t n, int64_t elements);
 void tg_kernel_remove(tg_compile *c, size_t k);
 /* The kernel reads `value` from DRAM, or what it reshapes. */
 void tg_kernel_add_input(tg_compile *c, tg_kernel *kernel, tg_value *value);

@@ -123,12 +123,15 @@ static bool made_in_front(const reduction *r, tg_value *value) {
 
 static bool collect(reduction *r) {
   const tg_front *front = &r->kernel->front[0];
-  for (size_t n = 0; n < front->count; n++)
+  int64_t elements = r->dims[0] * r->dims[1] * r->dims[2];
+  for (size_t n = 0; n < front->count; n++) {
+    const tg_value *shape = tg_shape_around(front->nodes, front->count, n, elements);
     for (int i = 0; i < front->nodes[n]->input_count; i++) {
       tg_value *value = tg_in(front->nodes[n], i);
-      if (tg_is_scalar_constant(value) || made_in_front(r, value)) continue;
-      if (!add_operand(r, value, tg_out(front->nodes[n]))) return false;
+      if (!tg_is_scalar_constant(value) && !made_in_front(r, value) && !add_operand(r, value, shape))
+        return false;
     }
+  }
   for (int i = 0; i < r->roots; i++) {
     tg_value *value = tg_in(tg_kernel_root(r->kernel, i), 0);
     if (!made_in_front(r, value) && !add_operand(r, value, value)) return false;
@@ -152,6 +155,8 @@ static bool number_streams(reduction *r) {
   r->plan.inputs = inputs;
   r->plan.vectors = vectors;
   r->plan.more = r->roots - 1;
+  int registers = TG_ROW_PARTIALS / (int)tg_lanes(r->c->m);
+  if (r->rows && registers * (inputs + vectors) + r->roots <= TG_STREAMS) r->plan.unroll = registers;
   for (int n = 0; n < r->name_count; n++) {
     const operand *o = &r->operands[r->owner[n]];
     r->names[n].stream = o->stream;
@@ -187,11 +192,17 @@ static void load_ahead(reduction *r) {
   }
 }
 
-/* What the roots read, into registers. */
-static bool emit_front(reduction *r, tg_mc_ref *out_registers) {
+/* What the roots read, into registers, of vector u of an iteration. */
+static bool emit_front(reduction *r, int u, tg_mc_ref *out_registers) {
   tg_value *values[1 + TG_MORE_RESULTS];
+  tg_operand_stream names[MOST_NAMES];
+  int sources = r->plan.inputs + r->plan.vectors;
   for (int i = 0; i < r->roots; i++) values[i] = tg_in(tg_kernel_root(r->kernel, i), 0);
-  return tg_emit_front(&r->mc, r->c, &r->kernel->front[0], r->names, r->name_count, values, r->roots,
+  for (int n = 0; n < r->name_count; n++) {
+    names[n] = r->names[n];
+    if (u) names[n].stream += (names[n].stream < r->plan.inputs ? 1 : 0) + r->plan.more + u * sources;
+  }
+  return tg_emit_front(&r->mc, r->c, &r->kernel->front[0], names, r->name_count, values, r->roots,
                        out_registers);
 }
 
@@ -206,6 +217,24 @@ static bool finish(reduction *r, int root, tg_mc_ref y) {
   return true;
 }
 
+/* Where an iteration has a vector for each register of partial results, each takes its own; else the oldest
+ * takes what comes. */
+static void add_to_partials(reduction *r, int root, int u, const tg_mc_ref *partial, tg_mc_ref x) {
+  tg_mc *mc = &r->mc;
+  tg_alu alu = alu_of(tg_kernel_root(r->kernel, root));
+  bool ragged = r->length % TG_ROW_PARTIALS;
+  if (r->plan.unroll && !ragged) {
+    tg_mc_assign(mc, partial[u], alu, partial[u], x, TG_MC_NONE);
+    return;
+  }
+  tg_mc_ref next = tg_mc_alu(mc, alu, partial[u], x, TG_MC_NONE);
+  if (ragged) next = tg_mc_alu_imm(mc, TG_ALU_tail, next, partial[u], u);
+  if (r->plan.unroll)
+    tg_mc_assign(mc, partial[u], TG_ALU_mov, next, TG_MC_NONE, TG_MC_NONE);
+  else
+    tg_row_next(mc, partial, TG_ROW_PARTIALS / (int)tg_lanes(r->c->m), next);
+}
+
 static bool emit_row_code(reduction *r) {
   tg_mc *mc = &r->mc;
   int lanes = (int)tg_lanes(r->c->m), registers = TG_ROW_PARTIALS / lanes;
@@ -216,11 +245,9 @@ static bool emit_row_code(reduction *r) {
   }
   load_ahead(r);
   tg_mc_next_segment(mc); /* for each vector */
-  if (!emit_front(r, x)) return false;
-  for (int i = 0; i < r->roots; i++) {
-    tg_mc_ref next = tg_mc_alu(mc, alu_of(tg_kernel_root(r->kernel, i)), partial[i][0], x[i], TG_MC_NONE);
-    if (r->length % TG_ROW_PARTIALS) next = tg_mc_alu_imm(mc, TG_ALU_tail, next, partial[i][0], 0);
-    tg_row_next(mc, partial[i], registers, next);
+  for (int u = 0; u < (r->plan.unroll ? r->plan.unroll : 1); u++) {
+    if (!emit_front(r, u, x)) return false;
+    for (int i = 0; i < r->roots; i++) add_to_partials(r, i, u, partial[i], x[i]);
   }
   tg_mc_next_segment(mc);
   for (int i = 0; i < r->roots; i++)
@@ -239,7 +266,7 @@ static bool emit_block_code(reduction *r) {
   }
   load_ahead(r);
   tg_mc_next_segment(mc); /* for each of the block */
-  if (!emit_front(r, x)) return false;
+  if (!emit_front(r, 0, x)) return false;
   for (int i = 0; i < r->roots; i++)
     tg_mc_assign(mc, result[i], alu_of(tg_kernel_root(r->kernel, i)), result[i], x[i], TG_MC_NONE);
   tg_mc_next_segment(mc);

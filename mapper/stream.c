@@ -445,15 +445,19 @@ static void set_rounding(const emission *e, tg_vx_instr *vop, uint32_t r, uint32
   vop->sr_col_j[1] = plan->whole_rows ? lanes : plan->across ? (uint32_t)row : 0;
 }
 
+/* The stream takes vectors u, u + unroll .. of a row. */
+static void take_every(tg_stream *s, int u, int unroll) {
+  s->at.base[0] += u * s->j[1];
+  s->j[1] *= unroll;
+}
+
 /* Vectors u, u + unroll .. of each row as stream first + u. */
 static void set_unrolled(const emission *e, tg_vx_instr *vop, int first, int kind, const tg_buffer *buffer,
                          bool store, uint32_t window, int unroll) {
   for (int u = 0; u < unroll; u++) {
     tg_stream *s = tg_stream_of_mut(vop, first + u);
     set_stream(e, s, kind, buffer, store, window);
-    if (unroll == 1) continue;
-    s->at.base[0] += u * s->j[1];
-    s->j[1] *= unroll;
+    if (unroll > 1) take_every(s, u, unroll);
   }
 }
 
@@ -483,7 +487,7 @@ static tg_instr *push_vop(const emission *e, tg_queue *queue, const tg_vx_instr 
   for (int i = 0; i < plan->inputs; i++)
     if (window < plan->window[i]) window = plan->window[i];
   vop->j_count[1] = plan->whole_rows ? e->vectors / (uint32_t)unroll : plan->across ? e->chunk_rows : window;
-  vop->tail_step[0] = tg_lanes(e->b.m);
+  vop->tail_step[0] = tg_lanes(e->b.m) * (plan->first_segments ? 1 : (uint32_t)unroll);
   vop->tail_n[0] = plan->tail_n;
   return in;
 }
@@ -507,6 +511,22 @@ static void emit_first_vop(const emission *e, uint32_t r, uint32_t col, const tg
   take_chunk(e, in, r, col);
 }
 
+/* Inputs, and what is loaded once: each as one stream, or as one for each vector of an iteration. */
+static void set_sources(const emission *e, tg_vx_instr *vop, int unroll) {
+  const tg_stream_kernel *plan = e->plan;
+  int sources = plan->inputs + plan->vectors;
+  for (int u = 0; u < unroll; u++)
+    for (int i = 0; i < sources; i++) {
+      int number = u ? walk_count(plan) + (u - 1) * sources + i : i < plan->inputs ? i : i + 1;
+      tg_stream *s = tg_stream_of_mut(vop, number);
+      if (i < plan->inputs)
+        set_stream(e, s, plan->input_kind[i], &e->in[i], false, plan->window[i]);
+      else
+        set_vector(e, s, i - plan->inputs);
+      if (unroll > 1) take_every(s, u, unroll);
+    }
+}
+
 static void emit_vop(emission *e, uint32_t r, uint32_t col, const tg_vx_instr microcode[2], int repeat) {
   const tg_stream_kernel *plan = e->plan;
   bool second = plan->first_segments > 0;
@@ -519,14 +539,13 @@ static void emit_vop(emission *e, uint32_t r, uint32_t col, const tg_vx_instr mi
   if (second) {
     set_unrolled(e, vop, 0, TG_STREAM_FP32, &e->kept, false, 1, unroll);
     set_number(e, vop, 2 * unroll, false);
-  } else
+  } else {
     take_chunk(e, in, r, col);
-  for (int i = 0; i < plan->inputs && !second; i++)
-    set_stream(e, tg_stream_of_mut(vop, i), plan->input_kind[i], &e->in[i], false, plan->window[i]);
-  for (int v = 0; v < plan->vectors; v++) set_vector(e, tg_stream_of_mut(vop, plan->inputs + 1 + v), v);
+    set_sources(e, vop, unroll);
+  }
   for (int x = 0; x <= plan->more; x++) {
-    int number = unroll > 1 ? unroll : result_number(plan, x);
-    set_unrolled(e, vop, number, result_kind(plan, x), &e->exits[x].buffer, true, 1, unroll);
+    int number = second && unroll > 1 ? unroll : result_number(plan, x);
+    set_unrolled(e, vop, number, result_kind(plan, x), &e->exits[x].buffer, true, 1, second ? unroll : 1);
     if (result_kind(plan, x) == TG_STREAM_BF16SR) set_rounding(e, vop, r, col);
     tg_set_wait(in, 1 + x, e->exits[x].out_free, false);
     tg_set_post(in, 1 + x, TG_POST_LOCAL, 0, e->exits[x].out_full, false);

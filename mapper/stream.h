@@ -65,7 +65,9 @@ typedef struct tg_stream_kernel {
                          reads these instead of the input: streams after the output's. One input, whole rows.
                        */
   int first_repeat, first_unroll; /* of the VOP before: seg_repeat; 1 or 2 */
-  int unroll;                     /* of the VOP: 2 only after another one; 0 counts as 1 */
+  int unroll; /* of the VOP, which takes so many vectors of a row at a time; 0 counts as 1. Without one
+                 before, vectors u = 1 .. of inputs and of rows loaded once are streams after all others:
+                 inputs + vectors of them for each u. TAIL counts from the first one. */
   void (*adjust_load)(const void *user, int input, tg_agcu_instr *load); /* or NULL */
   const void *user;
 } tg_stream_kernel;

@@ -61,10 +61,14 @@ TG_TEST(merge, nothing_moves_across_what_needs_it) {
             4);
 }
 
-/* Another shape of the same elements is no register. */
-TG_TEST(merge, reshaped_results_are_read_from_memory) {
+/* Another shape of the same elements stays in the register; a row of either shape is no walk of the other. */
+TG_TEST(merge, reshaped_results_stay_in_registers) {
   EXPECT_EQ(sections_of(INPUTS "%a = Mul(%x, %y) @0\n%f = Reshape(%a) shape=[32,64] @1\n%b = Relu(%f) @2\n"
                                "output \"b\" %b: f32\n"),
+            1);
+  EXPECT_EQ(sections_of(INPUTS
+                        "input %r: f32[32]\ninput %s: f32[64]\n%a = Mul(%x, %r) @0\n"
+                        "%f = Reshape(%a) shape=[32,64] @1\n%b = Add(%f, %s) @2\noutput \"b\" %b: f32\n"),
             2);
 }
 
