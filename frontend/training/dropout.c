@@ -14,6 +14,7 @@ static tg_value *drops(tg_build *b, tg_value *x, double ratio) {
   return tg_build_with(b, TG_OP_GREATER, tg_build_cast(b, mask, TG_F32), 1);
 }
 
+/* Policies see the product and the selection as such: no system has a name for these parts of its dropout. */
 static void expand(tg_graph *graph, tg_node *node) {
   tg_value *x = tg_in(node, 0), *y = tg_out(node);
   double ratio = tg_attr_float(node, TG_ATTR_RATIO);
@@ -21,7 +22,6 @@ static void expand(tg_graph *graph, tg_node *node) {
                 .before = node,
                 .name = tg_arena_printf(graph->arena, "%s.mask", y->name),
                 .forward = -1,
-                .origin = "dropout",
                 .keep_formats = true};
   tg_value *dropped = drops(&b, x, ratio);
   b.name = y->name;

@@ -79,8 +79,8 @@ static void write_model(tg_arena *arena) {
       "%y = Gemm(%r, %w2, %b2) @2 \"scores\"\noutput \"y\" %y: f32\n";
   tg_diag diag = {""};
   tg_graph *graph;
-  tg_status status = tg_graph_parse(arena, text, &graph, &diag);
-  if (!status) status = tg_onnx_write(here(arena, "mlp.onnx"), graph, &diag);
+  EXPECT(!tg_graph_parse(arena, text, &graph, &diag) &&
+         !tg_onnx_write(here(arena, "mlp.onnx"), graph, &diag));
   EXPECT_STR(diag.message, "");
 }
 

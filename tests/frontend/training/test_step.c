@@ -197,13 +197,18 @@ TG_TEST(step, dropout_draws_another_mask_in_each_step_and_backward_has_the_same)
   ASSERT(recorded_build(&r));
   EXPECT_EQ(r.plan.dropouts, 0);
   set_numbers(&r, 1);
-  float first[DROPPED_ROWS * DROPPED_COLUMNS];
+  float first[DROPPED_ROWS * DROPPED_COLUMNS] = {0};
   for (uint32_t step = 0; step < 2; step++) {
     tg_reference_draw draw = {.seed = 7, .step = step};
     tg_reference_run_drawing(r.graph, &draw, (const void *const *)r.inputs, r.outputs);
     EXPECT(fabs(share_dropped(&r) - 0.3) < 0.04); /* five standard deviations */
-    if (step) EXPECT(memcmp(first, r.outputs[0], sizeof first));
-    memcpy(first, r.outputs[0], sizeof first);
+    int moved = 0;
+    for (int i = 0; i < DROPPED_ROWS * DROPPED_COLUMNS; i++) {
+      float now = ((float *)r.outputs[0])[i];
+      moved += (now == 0) != (first[i] == 0);
+      first[i] = now;
+    }
+    if (step) EXPECT(moved > 1000); /* 2 * 0.3 * 0.7 of them */
   }
   tg_arena_release(&r.arena);
 }
