@@ -407,8 +407,9 @@ static void warn(tg_context *context, const tg_training_run *run) {
   int dropouts = run->trainer->plan.dropouts;
   if (dropouts)
     fprintf(stderr,
-            "tegula: warning: %d Dropout node%s exported for inference (training_mode 0) drop%s nothing\n",
-            dropouts, dropouts == 1 ? "" : "s", dropouts == 1 ? "s" : "");
+            "tegula: warning: %d Dropout node%s exported for inference, or with ratio 0: nothing is dropped "
+            "there\n",
+            dropouts, dropouts == 1 ? "" : "s");
   bool adam = step->optimizer == TG_OPTIMIZER_ADAM || step->optimizer == TG_OPTIMIZER_ADAMW;
   if (bf16 && adam && step->state == TG_BF16)
     fputs("tegula: warning: the second moment of Adam cannot move in BF16: 1 - beta2 is below half an ulp\n",
@@ -430,6 +431,7 @@ tg_status tg_train_set_up(tg_context *context, tg_session *session, tg_training_
   if (!status) status = load_order(context, run, &of_order, &rows, &order_steps);
   if (!status) status = choose_batch(context, session->model, of_order, run);
   if (!status) status = bind_sizes(context, session, run);
+  options.classes_last = tg_given(o, TG_OPT_CLASSES_LAST);
   if (!status) status = tg_compile_options_of(context, &options.compile);
   if (!status) status = training_options(context, run, &options.compile, &options.step);
   if (!status) status = choose_steps(context, run, rows, order_steps);

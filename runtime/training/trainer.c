@@ -1,5 +1,6 @@
 #include "frontend/infer.h"
 #include "frontend/onnx/rewrite.h"
+#include "frontend/passes/rewrite.h"
 #include "frontend/pipeline.h"
 #include "frontend/training/separate.h"
 #include "mapper/mapper.h"
@@ -38,11 +39,35 @@ static void choose_formats(tg_trainer *t) {
 /* --- compiling
  * ---------------------------------------------------------------------------------------------- */
 
+/* The output that the loss reads. */
+static int loss_output(const tg_trainer *t) {
+  const char *name = t->options.step.loss_output;
+  int output = 0;
+  for (int i = 0; name && i < t->model->output_count; i++)
+    if (!strcmp(t->model->output_names[i], name)) output = i;
+  return output;
+}
+
+/* [N, d.., C] to [N, C, d..], where losses have their classes. */
+static void move_classes(tg_trainer *t) {
+  int output = loss_output(t);
+  tg_value *y = output < t->model->output_count ? t->model->outputs[output] : NULL;
+  if (!t->options.classes_last || !y || y->rank < 3) return;
+  int64_t perm[TG_MAX_RANK] = {0, y->rank - 1};
+  for (int i = 2; i < y->rank; i++) perm[i] = i - 1;
+  tg_value *turned = tg_rewrite_transpose(t->model, y, perm, NULL);
+  t->model->outputs[output] = turned;
+  turned->output_count++;
+  y->output_count--;
+}
+
 static tg_status infer_model(tg_trainer *t, tg_diag *diag) {
   t->model = tg_graph_clone(t->session->model, &t->arena);
   tg_graph_bind_rest(t->model, 1);
   tg_separate_parameters(t->model);
-  return tg_graph_infer(t->model, diag);
+  tg_status status = tg_graph_infer(t->model, diag);
+  if (!status) move_classes(t);
+  return status;
 }
 
 static tg_status build_and_map(tg_trainer *t, tg_diag *diag) {
@@ -306,11 +331,7 @@ const tg_tensor_info *tg_trainer_parameter(const tg_trainer *t, int index) {
 
 int64_t tg_trainer_classes(const tg_trainer *t) {
   if (!t->plan.classes) return 0;
-  const char *name = t->options.step.loss_output;
-  int output = 0;
-  for (int i = 0; name && i < t->model->output_count; i++)
-    if (!strcmp(t->model->output_names[i], name)) output = i;
-  return t->model->outputs[output]->dims[1].size;
+  return t->model->outputs[loss_output(t)]->dims[1].size;
 }
 
 void tg_trainer_read_parameter(const tg_trainer *t, int index, float *out) {

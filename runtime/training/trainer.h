@@ -24,6 +24,7 @@ typedef struct tg_trainer_options {
   /* Of these, the trainer decides `parameters`, from the policy, and what follows from it: fp32_params,
    * stochastic and a narrow `state` hold for BF16 parameters only. */
   tg_training_options step;
+  bool classes_last; /* the loss's classes are the last dimension of its output, not dimension 1 */
 } tg_trainer_options;
 
 /* Compiles the training step of a loaded model whose sizes are bound. The session becomes that of the step's

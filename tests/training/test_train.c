@@ -27,32 +27,54 @@ static void extra_files(void) {
   write_npy("narrow_x.npy", TG_F32, 1, &rows, label);
 }
 
-/* A model that ends in the loss itself, labels an input of it: the same steps as with the loss beside it. */
-TG_TEST(train, a_loss_may_stand_in_the_model) {
-  static const char text[] =
-      "graph \"inside\"\ninput %x: f32[16,784]\ninput %t: i64[16]\n"
-      "const %w1: f32[784,24] = seeded(1, 0.06)\nconst %b1: f32[24] = seeded(2, 0.06)\n"
-      "const %w2: f32[24,10] = seeded(3, 0.3)\nconst %b2: f32[10] = seeded(4, 0.3)\n"
-      "%h = Gemm(%x, %w1, %b1) @0 \"hidden\"\n%r = Relu(%h) @1 \"relu\"\n%y = Gemm(%r, %w2, %b2) @2 "
-      "\"scores\"\n"
-      "%l, %p = SoftmaxCrossEntropyLoss(%y, %t) @3\noutput \"scores\" %y: f32\noutput \"loss\" %l: f32\n";
-  tg_arena arena = {0};
+/* Losses of four steps of the digits' network, whose model and options are these. */
+static float *losses_of(tg_arena *arena, const char *arguments) {
+  int64_t count;
+  const outcome *o = tegula("train %s --batch 16 --steps 4 --lr 0.1 --losses four.npy -q", arguments);
+  EXPECT_STR(o->err, "");
+  float *losses = o->status ? NULL : read_floats(arena, here(arena, "four.npy"), &count);
+  if (losses) EXPECT_EQ(count, 4);
+  return losses && count == 4 ? losses : NULL;
+}
+
+static void expect_same_losses(tg_arena *arena, const char *a, const char *b) {
+  const float *first = losses_of(arena, a), *second = losses_of(arena, b);
+  EXPECT(first && second);
+  for (int i = 0; first && second && i < 4; i++) EXPECT(fabsf(first[i] - second[i]) < 1e-6f);
+}
+
+#define NETWORK                                                                                              \
+  "const %w1: f32[784,24] = seeded(1, 0.06)\nconst %b1: f32[24] = seeded(2, 0.06)\n"                         \
+  "const %w2: f32[24,10] = seeded(3, 0.3)\nconst %b2: f32[10] = seeded(4, 0.3)\n"                            \
+  "%h = Gemm(%x, %w1, %b1) @0\n%r = Relu(%h) @1\n%y = Gemm(%r, %w2, %b2) @2\n"
+
+static void write_network(tg_arena *arena, const char *file, const char *text) {
   tg_diag diag = {""};
   tg_graph *graph;
-  int64_t count;
   make_digits();
-  ASSERT(!tg_graph_parse(&arena, text, &graph, &diag));
-  ASSERT(!tg_onnx_write(here(&arena, "inside.onnx"), graph, &diag));
-  EXPECT_EQ(tegula(DIGITS "--batch 16 --steps 4 --lr 0.1 --losses beside.npy -q")->status, 0);
-  const outcome *o =
-      tegula("train inside.onnx --data x=digits_x.npy --labels digits_y.npy --steps 4 --lr 0.1 "
-             "--losses inside.npy -q");
-  EXPECT_STR(o->err, "");
-  ASSERT(!o->status);
-  const float *beside = read_floats(&arena, here(&arena, "beside.npy"), &count),
-              *inside = read_floats(&arena, here(&arena, "inside.npy"), &count);
-  EXPECT_EQ(count, 4);
-  for (int64_t i = 0; beside && inside && i < count; i++) EXPECT(fabsf(beside[i] - inside[i]) < 1e-6f);
+  EXPECT(!tg_graph_parse(arena, text, &graph, &diag) && !tg_onnx_write(here(arena, file), graph, &diag));
+  EXPECT_STR(diag.message, "");
+}
+
+TG_TEST(train, classes_may_come_last) {
+  tg_arena arena = {0};
+  write_network(&arena, "last.onnx",
+                "graph \"last\"\ninput %x: f32[16,784]\n" NETWORK
+                "%z = Reshape(%y) shape=[16,1,10] @3\noutput \"z\" %z: f32\n");
+  expect_same_losses(&arena, "last.onnx --data digits_x.npy --labels digits_y.npy --classes-last",
+                     "mlp.onnx --data digits_x.npy --labels digits_y.npy");
+  tg_arena_release(&arena);
+}
+
+/* A model that ends in the loss itself, labels an input of it: the same steps as with the loss beside it. */
+TG_TEST(train, a_loss_may_stand_in_the_model) {
+  tg_arena arena = {0};
+  write_network(&arena, "inside.onnx",
+                "graph \"inside\"\ninput %x: f32[16,784]\ninput %t: i64[16]\n" NETWORK
+                "%l, %p = SoftmaxCrossEntropyLoss(%y, %t) @3\n"
+                "output \"scores\" %y: f32\noutput \"loss\" %l: f32\n");
+  expect_same_losses(&arena, "inside.onnx --data x=digits_x.npy --labels digits_y.npy",
+                     "mlp.onnx --data digits_x.npy --labels digits_y.npy");
   static const struct {
     const char *more, *says;
   } cases[] = {
@@ -63,7 +85,7 @@ TG_TEST(train, a_loss_may_stand_in_the_model) {
        "stands in the model"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    o = tegula("train inside.onnx %s", cases[i].more);
+    const outcome *o = tegula("train inside.onnx %s", cases[i].more);
     EXPECT_EQ(o->status, 2);
     EXPECT_HAS(o->err, cases[i].says);
   }
