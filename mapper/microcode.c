@@ -252,31 +252,35 @@ bool tg_mc_fits(tg_mc *mc, const tg_params *m, int *out_lengths) {
 }
 
 tg_status tg_mc_pack(tg_mc *mc, tg_program *program, uint32_t section, tg_vx_instr *vop, tg_diag *diag) {
-  tg_vx_instr both[2] = {*vop};
-  tg_status status = tg_mc_pack_two(mc, TG_SEGMENTS, program, section, both, diag);
-  *vop = both[0];
-  return status;
+  return tg_mc_pack_parts(mc, NULL, 0, program, section, vop, diag);
 }
 
-tg_status tg_mc_pack_two(tg_mc *mc, int split, tg_program *program, uint32_t section, tg_vx_instr vops[2],
-                         tg_diag *diag) {
+tg_status tg_mc_pack_parts(tg_mc *mc, const int *splits, int count, tg_program *program, uint32_t section,
+                           tg_vx_instr *vops, tg_diag *diag) {
   layout at;
   tg_status status = lay_out(mc, &program->params, &at, diag);
   if (status) return status;
   uint64_t *words = TG_NEW_ARRAY(mc->arena, uint64_t, (size_t)at.words + 1);
   tg_ucode *decoded = TG_NEW_ARRAY(mc->arena, tg_ucode, (size_t)at.words + 1);
-  int begin = 0;
+  int begin = 0, part = 0, first = 0;
   for (int q = 0; q <= mc->segment; q++) {
     for (size_t i = 0; i < mc->count; i++)
       if (mc->ops[i].segment == q) write_op(&mc->ops[i], at.lives, &decoded[begin + mc->ops[i].word]);
-    tg_vx_instr *vop = &vops[q >= split];
-    int own = q < split ? q : q - split;
-    assert(own < TG_SEGMENTS);
-    vop->seg_begin[own] = begin;
-    vop->seg_len[own] = at.length[q];
+    if (part < count && q == splits[part]) part++, first = q;
+    assert(q - first < TG_SEGMENTS);
+    vops[part].seg_begin[q - first] = begin;
+    vops[part].seg_len[q - first] = at.length[q];
     begin += at.length[q];
   }
   for (int w = 0; w < at.words; w++) words[w] = tg_ucode_encode(&decoded[w]);
   append_to_tiles(mc, program, section, words, at.words);
   return TG_OK;
+}
+
+bool tg_mc_lengths(tg_mc *mc, const tg_params *m, int *out_words) {
+  layout at;
+  tg_diag diag = {""};
+  if (lay_out(mc, m, &at, &diag)) return false;
+  memcpy(out_words, at.length, sizeof *out_words * (size_t)(mc->segment + 1));
+  return true;
 }

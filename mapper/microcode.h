@@ -62,10 +62,12 @@ bool tg_mc_fits(tg_mc *mc, const tg_params *m, int *out_lengths);
 /* Packs into words, assigns registers and appends to every tile of the section, setting seg_begin and seg_len
  * of `vop`. TG_INVALID if registers, words or constants do not suffice. */
 tg_status tg_mc_pack(tg_mc *mc, tg_program *program, uint32_t section, tg_vx_instr *vop, tg_diag *diag);
-/* The same for two VOPs: the segments before `split`, and the others. No register lives from one to the
- * other. */
-tg_status tg_mc_pack_two(tg_mc *mc, int split, tg_program *program, uint32_t section, tg_vx_instr vops[2],
-                         tg_diag *diag);
+/* The same for 1 + count VOPs: number i begins with segment splits[i - 1]. No register lives from one to the
+ * next. */
+tg_status tg_mc_pack_parts(tg_mc *mc, const int *splits, int count, tg_program *program, uint32_t section,
+                           tg_vx_instr *vops, tg_diag *diag);
+/* Words of each segment so far, of which there are at most 2 * TG_SEGMENTS; false if it does not fit. */
+bool tg_mc_lengths(tg_mc *mc, const tg_params *m, int *out_words);
 
 #ifdef __cplusplus
 }

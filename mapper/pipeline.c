@@ -22,14 +22,22 @@ static void add_nodes(op_list *list, tg_node *const *nodes, size_t count) {
   for (size_t n = 0; n < count; n++) add_op(list, tg_op_get(nodes[n]->op)->name);
 }
 
+static void add_kernel(op_list *list, const tg_kernel *kernel) {
+  for (int i = 0; i < TG_FRONTS; i++) add_nodes(list, kernel->front[i].nodes, kernel->front[i].count);
+  if (kernel->root) add_nodes(list, &kernel->root, 1);
+  if (kernel->root && kernel->kind == TG_KERNEL_REDUCE)
+    add_nodes(list, kernel->more_roots, (size_t)kernel->more_count);
+  if (kernel->kind == TG_KERNEL_MOVE && !kernel->root) add_op(list, "Copy");
+  add_nodes(list, kernel->fused, kernel->fused_count);
+}
+
 const char *tg_kernel_name(const tg_compile *c, const tg_kernel *kernel) {
   op_list list = {.used = 0};
-  for (int i = 0; i < TG_FRONTS; i++) add_nodes(&list, kernel->front[i].nodes, kernel->front[i].count);
-  if (kernel->root) add_nodes(&list, &kernel->root, 1);
-  if (kernel->root && kernel->kind == TG_KERNEL_REDUCE)
-    add_nodes(&list, kernel->more_roots, (size_t)kernel->more_count);
-  if (kernel->kind == TG_KERNEL_MOVE && !kernel->root) add_op(&list, "Copy");
-  add_nodes(&list, kernel->fused, kernel->fused_count);
+  if (kernel->kind == TG_KERNEL_ATTENTION) {
+    add_kernel(&list, kernel->scores);
+    add_kernel(&list, kernel->softmax);
+  }
+  add_kernel(&list, kernel);
   const tg_value *named = kernel->output ? kernel->output : kernel->source;
   return tg_arena_printf(c->arena, "%s \"%s\"", list.text, named->name);
 }
@@ -37,6 +45,7 @@ const char *tg_kernel_name(const tg_compile *c, const tg_kernel *kernel) {
 tg_status tg_emit_kernel(tg_compile *c, const tg_kernel *kernel) {
   switch (kernel->kind) {
   case TG_KERNEL_GEMM: return tg_emit_gemm(c, kernel);
+  case TG_KERNEL_ATTENTION: return tg_emit_attention(c, kernel);
   case TG_KERNEL_ELEMENTWISE: return tg_emit_elementwise(c, kernel);
   case TG_KERNEL_SOFTMAX: return tg_emit_softmax(c, kernel);
   case TG_KERNEL_NORMALIZATION: return tg_emit_normalization(c, kernel);
@@ -75,6 +84,7 @@ tg_status tg_map(const tg_graph *graph, const tg_params *params, const tg_map_op
     c.carried_into[graph->carries[i].output] = graph->carries[i].input;
 
   tg_status status = tg_form_kernels(&c);
+  if (!status) tg_fuse_attention(&c);
   if (!status) tg_form_fronts(&c);
   if (!status) tg_merge_kernels(&c);
   if (!status) status = tg_settle_carries(&c);

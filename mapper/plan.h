@@ -24,6 +24,7 @@ typedef struct tg_kernel {
     TG_KERNEL_POOL,
     TG_KERNEL_POOL_GRADIENT, /* root WindowGradient */
     TG_KERNEL_DEPTHWISE,     /* root Conv with a channel a group */
+    TG_KERNEL_ATTENTION,     /* root MatMul, of what `softmax` makes of the product `scores` */
     TG_KERNEL_MOVE,          /* root Transpose, or one input of a Concat, or a plain copy (root NULL) */
   } kind;
   tg_node *root;
@@ -38,6 +39,7 @@ typedef struct tg_kernel {
   int more_count;
   tg_value **inputs; /* what is read from DRAM, each once; casts on GEMM operands are looked through */
   size_t input_count, input_capacity;
+  const struct tg_kernel *scores, *softmax; /* ATTENTION: kernels that would be alone, outputs and all */
 } tg_kernel;
 
 /* What a kernel writes to DRAM: tg_kernel_result(kernel, 0 .. tg_kernel_results(kernel) - 1). None: a copy to
@@ -131,6 +133,9 @@ tg_status tg_emit_pool_gradient(tg_compile *c, const tg_kernel *kernel);
 bool tg_is_depthwise(const tg_compile *c, const tg_node *node);
 tg_status tg_emit_depthwise(tg_compile *c, const tg_kernel *kernel);
 tg_status tg_emit_move(tg_compile *c, const tg_kernel *kernel);
+/* Products with a softmax between them, as one kernel: before tg_merge_kernels. */
+void tg_fuse_attention(tg_compile *c);
+tg_status tg_emit_attention(tg_compile *c, const tg_kernel *kernel);
 
 /* Text naming a kernel's nodes, for sections and diagnostics. */
 const char *tg_kernel_name(const tg_compile *c, const tg_kernel *kernel);

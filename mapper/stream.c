@@ -602,8 +602,8 @@ tg_status tg_emit_stream_kernel(tg_compile *c, const tg_kernel *kernel, const tg
   e.west_credit = tg_west_credits(&e.b, 2);
   e.north_credit = tg_north_credits(&e.b, 2);
   tg_vx_instr microcode[2] = {0};
-  tg_status status = tg_mc_pack_two(mc, plan->first_segments ? plan->first_segments : TG_SEGMENTS, c->program,
-                                    e.b.section, microcode, c->diag);
+  tg_status status = tg_mc_pack_parts(mc, &plan->first_segments, plan->first_segments > 0, c->program,
+                                      e.b.section, microcode, c->diag);
   if (status) {
     tg_diag_prefix(c->diag, "%s", name);
     return status;

@@ -31,6 +31,13 @@ static const char *const digits = "runtime/demo/digits.onnx";
   "%k = Transpose(%r) perm=[0,2,3,1] @4\n%a = MatMul(%q, %k) @5\n%b = Softmax(%a) axis=-1 @6\n"              \
   "%c = MatMul(%b, %q) @7\n%y = Gelu(%c) @8\noutput \"y\" %y: f32\n"
 
+/* What lies between the products stays on the chip, in several blocks of rows for a tile; a mask. */
+#define ATTENTION_ON_CHIP                                                                                    \
+  "graph \"g\"\ninput %q: f32[5,3,21,7]\ninput %k: f32[5,3,35,7]\ninput %v: f32[5,3,35,9]\n"                 \
+  "input %m: f32[5,1,1,35]\nconst %s: f32[] = [0.375]\n%t = Transpose(%k) perm=[0,1,3,2]\n"                  \
+  "%a = MatMul(%q, %t) @0\n%b = Mul(%a, %s) @1\n%c = Add(%b, %m) @2\n%p = Softmax(%c) axis=-1 @3\n"          \
+  "%o = MatMul(%p, %v) @4\n%y = Transpose(%o) perm=[0,2,1,3]\noutput \"y\" %y: f32\n"
+
 #define PARTIALS(rounding)                                                                                   \
   "graph \"g\"\ninput %p: f32[5,3,13]\n%y = ReducePartials(%p)" rounding " @0\noutput \"y\" %y: f32\n"
 
@@ -141,6 +148,9 @@ __attribute__((constructor)) static void register_models(void) {
       {"attention", CHIP_TINY, ATTENTION, {0}},
       {"attention", CHIP_ROW, ATTENTION, {0}},
       {"attention", CHIP_ODD, ATTENTION, {0}},
+      {"attention_on_chip", CHIP_TINY, ATTENTION_ON_CHIP, {0}},
+      {"attention_on_chip", CHIP_ROW, ATTENTION_ON_CHIP, {0}},
+      {"attention_on_chip", CHIP_ODD, ATTENTION_ON_CHIP, {0}},
       {"sums", CHIP_TINY, SUMS(""), {0}},
       {"sums_rounded", CHIP_TINY, SUMS(" reduce=1"), {0}},
       {"sums", CHIP_ROW, SUMS(""), {0}},

@@ -339,6 +339,11 @@ TG_TEST(ordering, every_wait_of_a_mapped_program_is_needed) {
       {"softmax",
        "graph \"g\"\ninput %x: f32[700,45]\n%y = Softmax(%x) axis=-1 @0\noutput \"y\" %y: f32\n",
        {0, 0}},
+      {"attention",
+       "graph \"g\"\ninput %q: f32[13,90,6]\ninput %k: f32[13,6,33]\ninput %v: f32[13,33,5]\n"
+       "input %m: f32[13,90,33]\n%s = MatMul(%q, %k) @0\n%a = Add(%s, %m) @1\n%p = Softmax(%a) axis=-1 @2\n"
+       "%y = MatMul(%p, %v) @3\noutput \"y\" %y: f32\n",
+       {0, 0}},
       {"pool",
        "graph \"g\"\ninput %x: f32[1,8,49,48]\n"
        "%m = MaxPool(%x) kernel_shape=[3,3] strides=[1,1] pads=[1,1,1,1] @0\noutput \"m\" %m: f32\n",
