@@ -152,30 +152,18 @@ static bool set_microcode(const tg_compile *c, tg_attention *a) {
   tg_softmax_begin(&s, c, a->kernel->softmax, &mc);
   a->own_unroll = tg_softmax_unroll(&s);
   for (a->unroll = tg_softmax_first_unroll(&s); a->unroll > 0; a->unroll--)
-    if (tg_attention_microcode(c, a, &mc) && tg_mc_lengths(&mc, c->m, a->words)) return true;
+    if (tg_attention_microcode(c, a, &mc) && tg_mc_fits(&mc, c->m, a->words)) return true;
   return false;
 }
 
 /* ---- worth it? ---- */
-
-static double product_cycles(tg_compile *c, const tg_kernel *kernel) {
-  tg_gemm apart, spread;
-  tg_gemm_tiling t;
-  double best = 1e30;
-  if (!tg_describe_gemm(c, kernel, 0, &apart) && !tg_tile_gemm(c, &apart, &t))
-    best = (double)apart.products * (t.cycles + TG_SECTION_CYCLES);
-  if (tg_spread_gemm(c, kernel, &spread) && !tg_tile_gemm(c, &spread, &t) &&
-      t.cycles + TG_SECTION_CYCLES < best)
-    best = t.cycles + TG_SECTION_CYCLES;
-  return best;
-}
 
 static double bytes_of(const tg_value *value) {
   return (double)tg_value_elements(value) * tg_value_bytes_each(value);
 }
 
 /* Estimate of the three kernels, and of the move behind them. */
-static double apart_cycles(tg_compile *c, const tg_attention *a) {
+static double apart_cycles(const tg_compile *c, const tg_attention *a) {
   const tg_kernel *kernel = a->kernel;
   double vectors = (double)tg_attention_keys(a) / tg_lanes(c->m), words = 0,
          rows = (double)a->products * (double)a->queries / tg_tiles(c->m),
@@ -191,7 +179,7 @@ static double apart_cycles(tg_compile *c, const tg_attention *a) {
   double move = kernel->output->producer->op != TG_OP_TRANSPOSE
                     ? 0
                     : TG_SECTION_CYCLES + 2 * bytes_of(kernel->output) / port;
-  return product_cycles(c, kernel->scores) + softmax + product_cycles(c, kernel) + move;
+  return tg_product_cycles(c, kernel->scores) + softmax + tg_product_cycles(c, kernel) + move;
 }
 
 bool tg_describe_attention(const tg_compile *c, const tg_kernel *kernel, tg_attention *out) {
@@ -214,7 +202,7 @@ bool tg_describe_attention(const tg_compile *c, const tg_kernel *kernel, tg_atte
     return false;
   return view_operands(a) && view_result(kernel, a) && set_rounding(c, &a->scores, &a->sr_blocks[0]) &&
          set_rounding(c, &a->context, &a->sr_blocks[1]) && set_microcode(&quiet, a) &&
-         tg_tile_attention(c, a) && a->cycles + TG_SECTION_CYCLES < apart_cycles(&quiet, a);
+         tg_tile_attention(c, a) && a->cycles + TG_SECTION_CYCLES < apart_cycles(c, a);
 }
 
 /* ---- forming the kernel ---- */
@@ -235,20 +223,6 @@ static tg_kernel *reader_of(const tg_compile *c, const tg_kernel *softmax) {
   tg_node *node = only_reader(softmax->output);
   if (node && tg_is_plain_cast(node)) node = only_reader(tg_out(node));
   return kernel_of(c, TG_KERNEL_GEMM, node && node->op == TG_OP_MATMUL ? node : NULL);
-}
-
-static void add_inputs(tg_arena *arena, tg_kernel *to, const tg_kernel *from, const tg_value *but) {
-  for (size_t i = 0; i < from->input_count; i++) {
-    bool known = from->inputs[i] == but;
-    for (size_t j = 0; j < to->input_count; j++) known = known || to->inputs[j] == from->inputs[i];
-    if (!known) TG_PUSH(arena, to->inputs, to->input_count, to->input_capacity, from->inputs[i]);
-  }
-}
-
-static void remove_kernel(tg_compile *c, const tg_kernel *kernel) {
-  size_t k = (size_t)(kernel - c->kernels);
-  memmove(&c->kernels[k], &c->kernels[k + 1], (c->kernel_count - k - 1) * sizeof *c->kernels);
-  c->kernel_count--;
 }
 
 static const tg_kernel *copy_of(tg_arena *arena, const tg_kernel *kernel) {
@@ -286,16 +260,17 @@ static bool fuse(tg_compile *c, size_t k) {
                     .scores = copy_of(c->arena, first),
                     .softmax = copy_of(c->arena, softmax),
                     .output = last->output};
-  add_inputs(c->arena, &both, first, NULL);
-  add_inputs(c->arena, &both, last, softmax->output);
+  for (size_t i = 0; i < first->input_count; i++) tg_kernel_add_input(c, &both, first->inputs[i]);
+  for (size_t i = 0; i < last->input_count; i++)
+    if (last->inputs[i] != softmax->output) tg_kernel_add_input(c, &both, last->inputs[i]);
   tg_kernel *move = move_of(c, last->output);
   if (move) both.output = move->output;
   tg_attention unused;
   if (!tg_describe_attention(c, &both, &unused)) return false;
   *last = both;
-  if (move) remove_kernel(c, move); /* they stand in this order */
-  remove_kernel(c, softmax);
-  remove_kernel(c, first);
+  if (move) tg_kernel_remove(c, (size_t)(move - c->kernels)); /* they stand in this order */
+  tg_kernel_remove(c, k);
+  tg_kernel_remove(c, (size_t)(first - c->kernels));
   return true;
 }
 

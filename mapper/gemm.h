@@ -160,4 +160,8 @@ uint64_t tg_gemm_externals_before(const tg_params *m, const tg_gemm *gemm, const
 /* Of a block of whole sums that were rounded stochastically on their way to the fused nodes. */
 uint64_t tg_gemm_rounded_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 
+/* Estimate of all sections of the kernel's product, with what lies between them; TG_NEVER: none fits. */
+#define TG_NEVER 1e30
+double tg_product_cycles(const tg_compile *c, const tg_kernel *kernel); /* gemm_estimate.c */
+
 #endif

@@ -276,11 +276,3 @@ tg_status tg_mc_pack_parts(tg_mc *mc, const int *splits, int count, tg_program *
   append_to_tiles(mc, program, section, words, at.words);
   return TG_OK;
 }
-
-bool tg_mc_lengths(tg_mc *mc, const tg_params *m, int *out_words) {
-  layout at;
-  tg_diag diag = {""};
-  if (lay_out(mc, m, &at, &diag)) return false;
-  memcpy(out_words, at.length, sizeof *out_words * (size_t)(mc->segment + 1));
-  return true;
-}

@@ -66,8 +66,6 @@ tg_status tg_mc_pack(tg_mc *mc, tg_program *program, uint32_t section, tg_vx_ins
  * next. */
 tg_status tg_mc_pack_parts(tg_mc *mc, const int *splits, int count, tg_program *program, uint32_t section,
                            tg_vx_instr *vops, tg_diag *diag);
-/* Words of each segment so far, of which there are at most 2 * TG_SEGMENTS; false if it does not fit. */
-bool tg_mc_lengths(tg_mc *mc, const tg_params *m, int *out_words);
 
 #ifdef __cplusplus
 }

@@ -84,6 +84,7 @@ tg_status tg_map(const tg_graph *graph, const tg_params *params, const tg_map_op
     c.carried_into[graph->carries[i].output] = graph->carries[i].input;
 
   tg_status status = tg_form_kernels(&c);
+  if (!status) tg_store_casts(&c);
   if (!status) tg_fuse_attention(&c);
   if (!status) tg_form_fronts(&c);
   if (!status) tg_merge_kernels(&c);

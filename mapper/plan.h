@@ -133,6 +133,8 @@ tg_status tg_emit_pool_gradient(tg_compile *c, const tg_kernel *kernel);
 bool tg_is_depthwise(const tg_compile *c, const tg_node *node);
 tg_status tg_emit_depthwise(tg_compile *c, const tg_kernel *kernel);
 tg_status tg_emit_move(tg_compile *c, const tg_kernel *kernel);
+/* Casts that products load through, as kernels where that is faster (stored_casts.c); before the next. */
+void tg_store_casts(tg_compile *c);
 /* Products with a softmax between them, as one kernel: before tg_merge_kernels. */
 void tg_fuse_attention(tg_compile *c);
 tg_status tg_emit_attention(tg_compile *c, const tg_kernel *kernel);

@@ -1,6 +1,6 @@
-/* No cast is a kernel of its own where a neighbour can take it: graphs with casts in every place, under every
- * policy, and how many sections only cast. Where some must, the graph says why. Their values are compared
- * with the evaluator. */
+/* No cast is a kernel of its own where a neighbour can take it, unless that is faster: graphs with casts in
+ * every place, under every policy, and how many sections only cast. Where some must, the graph says why.
+ * Their values are compared with the evaluator. */
 #include "frontend/pipeline.h"
 #include "frontend/text.h"
 #include "mapper/mapper.h"
@@ -131,3 +131,38 @@ TG_TEST(casts, of_a_residual_have_no_kernel) { check(residual, 0); }
 TG_TEST(casts, of_a_shared_value_have_no_kernel) { check(shared, 0.02); }
 TG_TEST(casts, of_attention_have_no_kernel) { check(attention, 0.02); }
 TG_TEST(casts, around_a_convolution_have_no_kernel) { check(convolution, 1e-6); }
+
+/* Products of few rows read their operand on every row of tiles: there a cast is stored, once for all three.
+ * The last one's operand is read too little. */
+TG_TEST(casts, are_stored_where_products_read_them_much) {
+  static const char text[] = "graph \"wide\"\n"
+                             "input %x: f32[64,512]\n"
+                             "input %z: f32[4,96]\n"
+                             "const %a: f32[512,768] = seeded(1, 0.25)\n"
+                             "const %b: f32[512,768] = seeded(2, 0.25)\n"
+                             "const %c: f32[512,768] = seeded(3, 0.25)\n"
+                             "const %d: f32[96,8] = seeded(4, 0.25)\n"
+                             "%q = MatMul(%x, %a) @0\n"
+                             "%k = MatMul(%x, %b) @1\n"
+                             "%v = MatMul(%x, %c) @2\n"
+                             "%y = MatMul(%z, %d) @3\n"
+                             "output \"q\" %q: f32\noutput \"k\" %k: f32\noutput \"v\" %v: f32\n"
+                             "output \"y\" %y: f32\n";
+  tg_arena arena = {0};
+  tg_diag diag = {""};
+  tg_graph *graph;
+  tg_params params;
+  tg_program *program = NULL;
+  tg_frontend_options options;
+  tg_frontend_defaults(&options);
+  options.precision.preset = TG_PRESET_MP1;
+  tg_map_options map = {.seed = 1};
+  ASSERT(!tg_params_load("edge", &params, &diag) && !tg_graph_parse(&arena, text, &graph, &diag) &&
+         !tg_frontend_lower(graph, &options, &diag) && !tg_map(graph, &params, &map, &program, &diag));
+  EXPECT_EQ(sections_that_cast(program), 1);
+  EXPECT(!strncmp(program->invocations[0].name, "Cast ", 5));
+  EXPECT_EQ(program->invocation_count, 5);
+  EXPECT(graph_agrees(graph, &params, &map, 0, &diag));
+  tg_program_destroy(program);
+  tg_arena_release(&arena);
+}

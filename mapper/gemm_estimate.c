@@ -1,0 +1,25 @@
+/* What a kernel of a product would take. */
+#include "mapper/gemm.h"
+
+static double phase_cycles(tg_compile *c, const tg_kernel *kernel, int64_t phase) {
+  tg_gemm apart, spread;
+  tg_gemm_tiling t;
+  double best = TG_NEVER;
+  if (tg_describe_gemm(c, kernel, phase, &apart)) return best;
+  if (!apart.m) return 0;
+  if (!tg_tile_gemm(c, &apart, &t)) best = (double)apart.products * (t.cycles + TG_SECTION_CYCLES);
+  if (tg_spread_gemm(c, kernel, &spread) && !tg_tile_gemm(c, &spread, &t) &&
+      t.cycles + TG_SECTION_CYCLES < best)
+    best = t.cycles + TG_SECTION_CYCLES;
+  return best;
+}
+
+double tg_product_cycles(const tg_compile *c, const tg_kernel *kernel) {
+  tg_diag unused = {""};
+  tg_compile quiet = *c;
+  quiet.diag = &unused;
+  double sum = 0;
+  for (int64_t phase = 0; phase < tg_gemm_phases(kernel->root); phase++)
+    sum += phase_cycles(&quiet, kernel, phase);
+  return sum;
+}
