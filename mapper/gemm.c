@@ -59,6 +59,7 @@ static void allocate_sems(emission *e) {
   e->vectors_credit = tg_north_credits(&e->b, 2);
   e->blocks_credit = tg_west_credits(&e->b, 2);
   e->blocks_north_credit = tg_north_credits(&e->b, 2);
+  if (tg_gemm_a_both_ways(e->g, &e->t)) e->a_north_full = tg_tile_sem(&e->b, 0);
   if (e->t.members == 1) return;
   e->arrived = tg_tile_sem(&e->b, 0);
   e->returned = tg_tile_sem(&e->b, 0);
@@ -135,6 +136,11 @@ static tg_instr *push_gemm(emission *e, uint32_t r, uint32_t col) {
   mx->a_m[0] = e->g->a_turned ? beats : 0; /* from a group of rows to the next */
   mx->a_m[1] = a_row;
   mx->a_blk[0] = e->g->a_turned ? (int64_t)e->stationary * a_row : beats;
+  if (tg_gemm_a_both_ways(e->g, &e->t)) {
+    mx->m_count[0] = 2;
+    mx->m_count[1] = e->t.mt / 2;
+    mx->a_m[0] = (int64_t)tg_gemm_a_half(m, e->g, &e->t);
+  }
   mx->a_banks[0] = e->a.banks;
   tg_set_operand(mx->b_base, &e->b_block, false);
   mx->b_transposed[0] = e->g->b_turned;
@@ -212,6 +218,10 @@ static void emit_gemm(emission *e, uint32_t r, uint32_t col) {
   if (e->nested && last > 1) push_chunks(e, r, col, 1, last - 1);
   if (e->nested) in = push_chunks(e, r, col, last, last);
   tg_set_post(in, 2, TG_POST_LOCAL, 0, e->acc_full, !each);
+  if (tg_gemm_a_both_ways(e->g, &e->t)) {
+    tg_set_wait(in, 3, e->a_north_full, false);
+    tg_set_post(in, 3, TG_POST_COL, 0, e->a_north_credit + (int)r + 1, false);
+  }
   tg_set_loops(in, e->k_loops);
   if (e->nested) in->common.loop_count[2] = 1;
 }

@@ -112,6 +112,12 @@ typedef struct tg_gemm_tiling {
   double cycles;       /* estimate */
 } tg_gemm_tiling;
 
+/* Where all tiles have all of A, half of its rows comes along the rows of tiles, and half down the columns.
+ */
+static inline bool tg_gemm_a_both_ways(const tg_gemm *gemm, const tg_gemm_tiling *t) {
+  return t->split == TG_SPLIT_COLUMNS && !gemm->a_turned && t->mt % 2 == 0;
+}
+
 /* Is the operand loaded once a pass, not with each piece? A VOP that waits for sums from another row has no
  * wait left for that. */
 static inline bool tg_gemm_loads_once(const tg_gemm_tiling *t, const tg_gemm_external *external) {
@@ -143,6 +149,8 @@ tg_status tg_tile_gemm(const tg_compile *c, const tg_gemm *gemm, tg_gemm_tiling 
 uint32_t tg_gemm_a_row(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint32_t tg_gemm_b_row(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint64_t tg_gemm_a_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+/* From one half of A's rows to the other, which has banks of its own: two lanes cannot write to one. */
+uint64_t tg_gemm_a_half(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint64_t tg_gemm_b_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 /* Of a piece of result number `result`, or of those before it together. */
 uint64_t tg_gemm_result_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t, int result);

@@ -21,6 +21,7 @@ typedef struct tg_gemm_emission {
   tg_buffer a, b_block, out, externals[TG_GEMM_EXTERNALS];
   tg_buffer results[TG_GEMM_RESULTS]; /* parts of `out` */
   tg_buffer received, sums, rounded;  /* running sums of partials; whole ones, if they are rounded */
+  int a_north_full;                   /* A's rows from the north, where it comes both ways */
   int a_full, b_full, acc_full, acc_free, vectors_full, blocks_full; /* tile semaphores */
   int arrived;              /* a piece of the sum, from the row above */
   int returned;             /* first member: a block of the sum, from the last one */

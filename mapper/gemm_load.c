@@ -42,10 +42,10 @@ static void set_product_rows(const emission *e, tg_agcu_instr *load, uint32_t in
 }
 
 /* `chunk`: of those that have instructions of their own. */
-static void load_a(emission *e, uint32_t r, uint32_t col, uint32_t mask, uint32_t chunk) {
+static tg_agcu_instr *load_a(emission *e, bool north, uint32_t r, uint32_t col, uint32_t mask,
+                             uint32_t chunk) {
   const tg_gemm *g = e->g;
   int64_t z = tg_value_bytes_each(g->a);
-  bool north = tg_gemm_a_from_north(e, r, col);
   tg_queue *queue = north ? tg_north_queue(&e->b, col, TG_CTX_LOAD) : tg_west_queue(&e->b, r, TG_CTX_LOAD);
   tg_agcu_instr *load = push_load(e, queue, &e->a, mask);
   tg_gemm_set_chunk(e, load->dst_base, &e->a, chunk);
@@ -88,6 +88,20 @@ static void load_a(emission *e, uint32_t r, uint32_t col, uint32_t mask, uint32_
   }
   tg_gemm_set_k_delta(e, g->a_turned ? load->m_delta : load->k_delta);
   load->convert[0] = g->a_convert;
+  return load;
+}
+
+/* All that the tiles share of A, along the row or down the column: half of its rows, if it comes both ways.
+ */
+static void load_shared_a(emission *e, bool north, uint32_t lane, uint32_t chunk) {
+  uint32_t tiles = north ? e->b.m->rows : e->b.m->cols, mask = ((1u << tiles) - 1) << 1;
+  tg_agcu_instr *load = load_a(e, north, north ? 0 : lane, north ? lane : 0, mask, chunk);
+  if (!tg_gemm_a_both_ways(e->g, &e->t)) return;
+  load->rows[0] = e->t.mt / 2;
+  if (!north) return;
+  load->m_first[0] += e->t.mt / 2;
+  load->dst_base[0] += (int64_t)tg_gemm_a_half(e->b.m, e->g, &e->t);
+  set_arrival(load, e->a_north_full);
 }
 
 static void load_b(emission *e, uint32_t r, uint32_t col, uint32_t mask, uint32_t chunk) {
@@ -174,10 +188,9 @@ static uint32_t rows_like(const emission *e, uint32_t r) {
 static void emit_west_loads(emission *e, uint32_t r) {
   uint32_t cols = e->b.m->cols;
   tg_queue *aux = tg_west_queue(&e->b, r, TG_CTX_AUX);
-  for (uint32_t chunk = 0; chunk < e->unrolled && shares_a(e); chunk++)
-    load_a(e, r, 0, ((1u << cols) - 1) << 1, chunk);
+  for (uint32_t chunk = 0; chunk < e->unrolled && shares_a(e); chunk++) load_shared_a(e, false, r, chunk);
   for (uint32_t col = 0; col < cols; col++) {
-    if (!shares_a(e) && !tg_gemm_a_from_north(e, r, col)) load_a(e, r, col, 1u << (col + 1), 0);
+    if (!shares_a(e) && !tg_gemm_a_from_north(e, r, col)) load_a(e, false, r, col, 1u << (col + 1), 0);
     if (tg_gemm_b_from_west(e, r, col)) load_b(e, r, col, 1u << (col + 1), 0);
     if (tg_gemm_finishes(e, r) && tg_gemm_externals_west(e, r, col))
       load_externals(e, aux, false, r, col, 1u << (col + 1));
@@ -192,9 +205,10 @@ static void emit_north_loads(emission *e, uint32_t col) {
   tg_queue *aux = tg_north_queue(&e->b, col, TG_CTX_AUX);
   for (uint32_t chunk = 0; chunk < e->unrolled; chunk++)
     for (uint32_t d = 0; d < e->t.members && shares_b(e); d++) load_b(e, d, col, rows_like(e, d), chunk);
+  if (tg_gemm_a_both_ways(e->g, &e->t)) load_shared_a(e, true, col, 0);
   for (uint32_t r = 0; r < m->rows; r++) {
     if (!shares_b(e) && !tg_gemm_b_from_west(e, r, col)) load_b(e, r, col, 1u << (r + 1), 0);
-    if (tg_gemm_a_from_north(e, r, col)) load_a(e, r, col, 1u << (r + 1), 0);
+    if (tg_gemm_a_from_north(e, r, col)) load_a(e, true, r, col, 1u << (r + 1), 0);
     if (e->t.split == TG_SPLIT_COLUMNS) load_externals(e, aux, true, r, col, 1u << (r + 1));
   }
   if (e->t.split != TG_SPLIT_COLUMNS) load_externals(e, aux, true, 0, col, all_rows);

@@ -33,7 +33,13 @@ uint32_t tg_gemm_b_row(const tg_params *m, const tg_gemm *g, const tg_gemm_tilin
   return (g->b_turned ? depth(m, g, t) : t->nt) / tg_mx_elements(m, g->format);
 }
 
+uint64_t tg_gemm_a_half(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  uint64_t rows = (uint64_t)t->mt / 2 * tg_gemm_a_row(m, g, t), bank = tg_bank_rows(m);
+  return (rows + bank - 1) / bank * bank;
+}
+
 uint64_t tg_gemm_a_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  if (tg_gemm_a_both_ways(g, t)) return 2 * tg_gemm_a_half(m, g, t);
   return (uint64_t)(g->a_turned ? depth(m, g, t) : t->mt) * tg_gemm_a_row(m, g, t);
 }
 
@@ -159,7 +165,9 @@ static uint32_t most_rows_out(const search *s, uint32_t nt) {
 static void consider_block(search *s, tg_gemm_tiling t, int64_t tile_rows, int64_t least) {
   int64_t rows = most_rows_out(s, t.nt);
   int64_t pieces = up(least, rows < least ? rows : least);
-  if (t.parts > 1 && t.members > 1) pieces = up(pieces, 2) * 2; /* all VOPs begin with the same buffers */
+  bool halves = t.split == TG_SPLIT_COLUMNS && pieces > 1; /* of A, which come from two sides */
+  /* all VOPs of partial sums begin with the same buffers */
+  if (halves || (t.parts > 1 && t.members > 1)) pieces = up(pieces, 2) * 2;
   t.mr = (uint32_t)up(least, pieces);
   t.mt = (uint32_t)(t.mr * pieces);
   t.passes_m = (uint32_t)up(tile_rows, t.mt);

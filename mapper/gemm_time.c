@@ -61,8 +61,9 @@ static void add_chunk(const model *s, traffic *all) {
     all->north.load = b + a * (m->rows / 2);
     break;
   case TG_SPLIT_COLUMNS: /* to half of the tiles from the west */
-    all->west.load = a + b * (m->cols / 2);
-    all->north.load = b * ((m->rows + 1) / 2);
+    all->north.load = tg_gemm_a_both_ways(g, t) ? a / 2 : 0;
+    all->west.load = a - all->north.load + b * (m->cols / 2);
+    all->north.load += b * ((m->rows + 1) / 2);
     break;
   }
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 enum { OPERANDS = 2 };
+#define MARGIN 1.5 /* the pass costs what it costs, what products gain is estimated */
 
 /* The Cast that operand `input` of the kernel's product is loaded through, or NULL. */
 static tg_node *loaded_through(const tg_compile *c, const tg_kernel *kernel, int input) {
@@ -84,7 +85,7 @@ static void consider(tg_compile *c, tg_node *cast, size_t first) {
   }
   double converting = readers_cycles(c, reads);
   c->stored[tg_out(cast)->index] = true;
-  if (readers_cycles(c, reads) + cast_cycles(c, cast) >= converting) {
+  if (readers_cycles(c, reads) + MARGIN * cast_cycles(c, cast) >= converting) {
     c->stored[tg_out(cast)->index] = false;
     return;
   }
