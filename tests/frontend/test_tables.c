@@ -30,7 +30,7 @@ static void print_attributes(FILE *out, const tg_op_info *info) {
     fprintf(out, "%s%s", printed++ ? ", " : "", attr->name);
     if (isnan(initial))
       fputs(" (required)", out);
-    else if (attr->kind == TG_KIND_INT || attr->kind == TG_KIND_FLOAT)
+    else if (initial != INT32_MIN && (attr->kind == TG_KIND_INT || attr->kind == TG_KIND_FLOAT))
       fprintf(out, " = %g", initial);
   }
 }
@@ -49,6 +49,8 @@ static void print_gradient(FILE *out, tg_op op) {
     print_cell(out, gradient->text);
   else if (tg_op_is(op, TG_IS_RECURRENT))
     fputs("of what it is unrolled to", out);
+  else if (tg_op_is(op, TG_IS_EXPANDED) || op == TG_OP_EINSUM)
+    fputs("of what it is made of", out);
   else
     fputs(tg_op_is(op, TG_IS_COMPARE | TG_IS_LOGIC | TG_IS_GENERATES) ? "-" : "none", out);
 }
