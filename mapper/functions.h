@@ -16,8 +16,8 @@ typedef enum tg_mc_accuracy { TG_MC_SINGLE, TG_MC_NARROW } tg_mc_accuracy;
 typedef tg_mc_ref tg_mc_function(tg_mc *mc, tg_mc_ref x, tg_mc_accuracy accuracy);
 tg_mc_function tg_mc_exp, tg_mc_log, tg_mc_sigmoid, tg_mc_tanh, tg_mc_erf, tg_mc_gelu, tg_mc_gelu_tanh,
     tg_mc_gelu_gradient, tg_mc_reciprocal, tg_mc_sqrt, tg_mc_rsqrt;
-/* The table of all functions but gelu, which has its own: what is fused into one kernel can have one table.
- */
+/* The table of all functions but gelu and its gradient in single precision, which have their own: what is
+ * fused into one kernel can have one table. */
 const float *tg_mc_exp_table(void);
 /* e^x for x <= 0 or NaN, so without the clamp above. */
 tg_mc_function tg_mc_exp_below_one;
