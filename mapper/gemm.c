@@ -372,6 +372,7 @@ static tg_status emit_phase(tg_compile *c, const tg_kernel *kernel, int64_t phas
   e.nested = e.t.parts > 1 && e.t.chunks > 1 && !unrolls;
   e.striped = e.t.parts > 1 && !unrolls;
   set_loops(&e);
+  if (tg_gemm_b_in_blocks(c->m, e.g, &e.t)) tg_gemm_order_b(c, e.g, &e.t);
   const char *name = tg_kernel_name(c, kernel);
   for (int64_t product = 0; product < e.g->products; product++)
     for (e.strip = 0; e.strip < tg_gemm_strips(&e.t); e.strip++) {

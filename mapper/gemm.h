@@ -48,9 +48,10 @@ typedef struct tg_gemm {
   int out_kind[TG_GEMM_RESULTS], outs; /* kinds of streams; how many results there are */
   int a_convert, b_convert;
   tg_operand a_operand, b_operand;
-  bool a_turned, b_turned;                        /* stored by k (A), by n (B) */
-  int64_t a_m_radix[3], a_m_stride[3];            /* row digits of A and their strides, elements */
-  int64_t a_k_radix[3], a_k_stride[3];            /* K digits */
+  bool a_turned, b_turned;             /* stored by k (A), by n (B) */
+  bool b_alone;                        /* B is a constant that nobody else reads: it may lie in any order */
+  int64_t a_m_radix[3], a_m_stride[3]; /* row digits of A and their strides, elements */
+  int64_t a_k_radix[3], a_k_stride[3]; /* K digits */
   int64_t y_m[3], y_k[3], x_m[3], x_k[3];         /* spatial coordinates of the digits, for padding */
   int64_t y_org, x_org, y_size, x_size, a_origin; /* a_origin: elements from the product's A to digit 0 */
   int64_t b_k_radix[3], b_k_stride[3];            /* K digits of B; its N digits, of which it has one, */
@@ -117,6 +118,16 @@ typedef struct tg_gemm_tiling {
 static inline bool tg_gemm_a_both_ways(const tg_gemm *gemm, const tg_gemm_tiling *t) {
   return t->split == TG_SPLIT_COLUMNS && !gemm->a_turned && t->mt % 2 == 0;
 }
+
+/* Does B lie in the order in which its blocks are loaded, block by block of columns? Each chunk is one run
+ * then, where rows of a block would touch atoms that they do not fill. */
+static inline bool tg_gemm_b_in_blocks(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t) {
+  return gemm->b_alone && t->split == TG_SPLIT_COLUMNS && t->nt * tg_mx_element_bytes(gemm->format) % 64 &&
+         (int64_t)t->chunks * t->kc == gemm->k && (int64_t)t->passes_n * t->nt * tg_tiles(m) == gemm->n &&
+         gemm->k * gemm->n < 1 << 24;
+}
+/* Puts it into this order. gemm_blocks.c */
+void tg_gemm_order_b(const tg_compile *c, const tg_gemm *gemm, const tg_gemm_tiling *t);
 
 /* Is the operand loaded once a pass, not with each piece? A VOP that waits for sums from another row has no
  * wait left for that. */

@@ -2,6 +2,8 @@
  * fused nodes read. */
 #include "mapper/gemm_emission.h"
 
+#include <string.h>
+
 typedef tg_gemm_emission emission;
 
 /* Is A (B) the same for all tiles of a row (column)? Then it is multicast. */
@@ -104,6 +106,23 @@ static void load_shared_a(emission *e, bool north, uint32_t lane, uint32_t chunk
   set_arrival(load, e->a_north_full);
 }
 
+/* A chunk of a block as one run. */
+static void set_run(const emission *e, tg_agcu_instr *load, uint32_t r, uint32_t col) {
+  const tg_gemm *g = e->g;
+  load->rows[0] = 1;
+  load->take[0] = (int64_t)e->t.kc * e->t.nt;
+  for (int d = 0; d < 3; d++) load->m_radix[d] = load->k_radix[d] = 1;
+  load->k_radix[2] = g->k * g->n;
+  memset(load->stride, 0, sizeof load->stride);
+  load->stride[5] = tg_value_bytes_each(g->b);
+  load->m_first[0] = 0;
+  memset(load->m_delta, 0, sizeof load->m_delta);
+  load->k_first[0] = tg_gemm_col_first(e, r, col) * g->k;
+  load->k_delta[0] = 0;
+  load->k_delta[1] = tg_gemm_col_delta(e) * g->k;
+  load->k_delta[2] = (int64_t)e->t.kc * e->t.nt;
+}
+
 static void load_b(emission *e, uint32_t r, uint32_t col, uint32_t mask, uint32_t chunk) {
   const tg_gemm *g = e->g;
   int64_t z = tg_value_bytes_each(g->b);
@@ -137,6 +156,7 @@ static void load_b(emission *e, uint32_t r, uint32_t col, uint32_t mask, uint32_
     *(turned ? load->k_first : load->m_first) = tg_gemm_k_first(e, r) + (int64_t)chunk * e->t.kc;
     if (!e->striped) (turned ? load->m_delta : load->k_delta)[1] = tg_gemm_col_delta(e);
   }
+  if (tg_gemm_b_in_blocks(e->b.m, g, &e->t)) set_run(e, load, r, col);
   load->convert[0] = g->b_convert;
 }
 

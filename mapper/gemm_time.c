@@ -53,6 +53,10 @@ static void add_chunk(const model *s, traffic *all) {
                          : load_cycles(s, g->a, t->mt, t->kc, g->a_k_radix, g->a_m_stride);
   double b = g->b_turned ? load_cycles(s, g->b, t->nt, t->kc, g->b_k_radix, g->b_n_stride)
                          : load_cycles(s, g->b, t->kc, t->nt, g->b_n_radix, g->b_k_stride);
+  if (tg_gemm_b_in_blocks(m, g, t)) {
+    double z = tg_value_bytes_each(g->b);
+    b = port_cycles(s, 1, (double)t->kc * t->nt * z, 0, z);
+  }
   switch (t->split) {
   case TG_SPLIT_OUTPUT: all->west.load = a, all->north.load = b * t->members; break;
   case TG_SPLIT_PRODUCTS: all->west.load = a * m->cols, all->north.load = b * m->rows; break;
