@@ -38,11 +38,15 @@ static bool allocate(emission *e) {
                                    (uint32_t)tg_gemm_result_rows(m, g, &e->t, k));
   if (e->t.members > 1)
     good = good && tg_build_buffer(&e->b, (uint32_t)tg_gemm_received_rows(m, g, &e->t), 2, &e->received);
+  good = good && allocate_externals(e, true) && allocate_externals(e, false);
+  /* Sums are last: a VOP may own a bank behind them, see tg_gemm_spare. */
   if (e->t.parts > 1)
-    good = good && tg_build_buffer(&e->b, (uint32_t)tg_gemm_sum_rows(m, g, &e->t), 2, &e->sums);
+    good = good &&
+           tg_build_buffer(&e->b, (uint32_t)tg_gemm_sum_rows(m, g, &e->t), tg_gemm_sums(&e->t), &e->sums);
+  e->b.bank += tg_gemm_spare(m, g, &e->t);
   if (g->sum_kind == TG_STREAM_BF16SR)
     good = good && tg_build_buffer(&e->b, (uint32_t)tg_gemm_rounded_rows(m, g, &e->t), 1, &e->rounded);
-  return good && allocate_externals(e, true) && allocate_externals(e, false);
+  return good;
 }
 
 static void allocate_sems(emission *e) {
@@ -106,8 +110,7 @@ static void set_rounding(const emission *e, tg_mx_instr *mx, uint32_t r, uint32_
     mx->sr_tile[0] = r % e->t.members * of_part;
     if (e->t.parts > 1) mx->sr_tile_delta[tg_gemm_part_level(e)] = e->t.members * of_part;
   }
-  mx->sr_row[0] =
-      e->g->sr_row + (int64_t)tg_gemm_row_index(e, r, col) * e->t.mt + e->product * e->g->sr_row_step;
+  mx->sr_row[0] = e->g->sr_row + tg_gemm_row_first(e, r, col) + e->product * e->g->sr_row_step;
   mx->sr_row_delta[0] = tg_gemm_rows_a_pass(e);
   mx->sr_col[0] = tg_gemm_col_first(e, r, col) + e->product * e->g->sr_col_step;
   mx->sr_col_delta[1] = tg_gemm_col_delta(e);
@@ -297,17 +300,24 @@ static tg_status emit_section(emission *e, const char *name, int64_t product) {
 /* Bytes of running sums that go down the columns and back in one invocation. */
 static uint64_t sum_bytes(const emission *e) {
   const tg_gemm_tiling *t = &e->t;
-  uint64_t blocks = (uint64_t)t->passes_m * (e->striped ? 1 : t->passes_n);
+  uint64_t blocks = (uint64_t)t->passes_m * t->passes_n / tg_gemm_strips(t);
   uint64_t down = (uint64_t)(t->members - 1) * t->parts * e->pieces * e->received.rows,
            back = t->members > 1 ? (uint64_t)(t->parts - 1) * e->sums.rows : 0;
   return blocks * (down + back) * tg_gemm_row_tiles(e) * e->b.m->cols * tg_flit_bytes(e->b.m);
 }
 
+/* Of `whole`, what strip number `strip` of `length` has. */
+static int64_t strip_length(int64_t whole, uint32_t strip, int64_t length) {
+  int64_t left = whole - strip * length;
+  return left < 0 ? 0 : left < length ? left : length;
+}
+
 static void invoke(emission *e, const char *name) {
   tg_invocation *invocation = tg_build_invoke(&e->b, name);
-  int64_t cols = e->g->n - e->strip * tg_gemm_cols_a_pass(e);
-  if (e->striped && cols > tg_gemm_cols_a_pass(e)) cols = tg_gemm_cols_a_pass(e);
-  uint64_t macs = (uint64_t)e->g->m * (uint64_t)cols * (uint64_t)e->g->k;
+  int64_t rows = e->g->m, cols = e->g->n;
+  if (tg_gemm_strips_rows(&e->t)) rows = strip_length(rows, e->strip_m, tg_gemm_rows_a_pass(e));
+  if (tg_gemm_strips_columns(&e->t)) cols = strip_length(cols, e->strip_n, tg_gemm_cols_a_pass(e));
+  uint64_t macs = (uint64_t)rows * (uint64_t)cols * (uint64_t)e->g->k;
   if (e->g->spread) macs *= (uint64_t)e->g->spread;
   invocation->macs[e->g->format] = macs;
   if (e->t.members > 1) invocation->sum_bytes = sum_bytes(e);
@@ -319,7 +329,7 @@ static void invoke(emission *e, const char *name) {
 /* Can `product` run in the section that was emitted for e->product, with another base table? Its addresses
  * must leave the same rest modulo 64, and rounding must not see the difference. */
 static bool shares_section(emission *e, int64_t product) {
-  if (e->t.sr_blocks || e->striped || tg_gemm_rounds_results(e->g)) return false;
+  if (e->t.sr_blocks || tg_gemm_strips(&e->t) > 1 || tg_gemm_rounds_results(e->g)) return false;
   if (e->g->sum_kind == TG_STREAM_BF16SR) return false;
   emission other = *e;
   other.b.bases = 0;
@@ -350,9 +360,10 @@ static tg_status choose(tg_compile *c, const tg_kernel *kernel, const tg_gemm *a
 
 static void set_loops(emission *e) {
   const tg_gemm_tiling *t = &e->t;
-  uint32_t passes_n = e->striped ? 1 : t->passes_n, chunks = t->chunks * t->parts;
-  uint32_t k[] = {t->passes_m, e->nested ? t->parts : passes_n, e->nested ? t->chunks : chunks / e->unrolled};
-  uint32_t pieces[] = {t->passes_m, passes_n, e->pieces}, passes[] = {t->passes_m, passes_n, 1};
+  uint32_t passes_m = tg_gemm_strips_rows(t) ? 1 : t->passes_m, chunks = t->chunks * t->parts;
+  uint32_t passes_n = tg_gemm_strips_columns(t) ? 1 : t->passes_n;
+  uint32_t k[] = {passes_m, e->nested ? t->parts : passes_n, e->nested ? t->chunks : chunks / e->unrolled};
+  uint32_t pieces[] = {passes_m, passes_n, e->pieces}, passes[] = {passes_m, passes_n, 1};
   memcpy(e->k_loops, k, sizeof k);
   memcpy(e->piece_loops, pieces, sizeof pieces);
   memcpy(e->pass_loops, passes, sizeof passes);
@@ -370,12 +381,12 @@ static tg_status emit_phase(tg_compile *c, const tg_kernel *kernel, int64_t phas
   bool unrolls = tg_gemm_unrolls(&e.t);
   e.unrolled = unrolls ? e.t.chunks : 1;
   e.nested = e.t.parts > 1 && e.t.chunks > 1 && !unrolls;
-  e.striped = e.t.parts > 1 && !unrolls;
   set_loops(&e);
   if (tg_gemm_b_in_blocks(c->m, e.g, &e.t)) tg_gemm_order_b(c, e.g, &e.t);
   const char *name = tg_kernel_name(c, kernel);
   for (int64_t product = 0; product < e.g->products; product++)
-    for (e.strip = 0; e.strip < tg_gemm_strips(&e.t); e.strip++) {
+    for (uint32_t strip = 0; strip < tg_gemm_strips(&e.t); strip++) {
+      *(tg_gemm_strips_rows(&e.t) ? &e.strip_m : &e.strip_n) = strip;
       if (product == 0 || !shares_section(&e, product)) status = emit_section(&e, name, product);
       if (status) return status;
       invoke(&e, name);

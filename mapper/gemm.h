@@ -79,7 +79,8 @@ int64_t tg_gemm_phases(const tg_node *node);
 
 /* The drain's microcode, and its words into g->drain_words; no words of the last segment: it does not fit.
  * gemm_drain.c */
-tg_status tg_gemm_write_drain(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g, tg_mc *mc);
+tg_status tg_gemm_write_drain(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g, bool late,
+                              tg_mc *mc);
 tg_status tg_gemm_measure_drain(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g);
 
 /* Convolutions (conv_shape.c). Results of one phase are rows of the output's image: `first` + i * `step`. */
@@ -108,6 +109,7 @@ typedef struct tg_gemm_tiling {
   uint32_t members; /* output split: rows of tiles in a group, among which K's parts are shared out */
   uint32_t parts;   /* of K that a tile multiplies in turn: of D members, number i has parts i, i + D, i + 2D
                        ..;   the last ones may be empty */
+  bool late;        /* a group of one: the fused nodes of a block run between the sums of the next one */
   uint32_t sr_blocks;  /* k blocks of a K tile; 0: accumulation stays FP32 */
   bool externals_west; /* blocks of externals come from the west to all tiles, or to half of them */
   double cycles;       /* estimate */
@@ -137,15 +139,24 @@ static inline bool tg_gemm_loads_once(const tg_gemm_tiling *t, const tg_gemm_ext
 
 /* Loops have three levels. Where a tile has several parts, all of K's, and no more chunks of each than these,
  * every chunk has an instruction of its own, and two levels remain for passes. */
-enum { TG_GEMM_UNROLLED = 8 };
+enum { TG_GEMM_UNROLLED = 8, TG_GEMM_LATE_PARTS = 8 };
 static inline bool tg_gemm_unrolls(const tg_gemm_tiling *t) {
   return t->parts > 1 && t->members == 1 && t->chunks <= TG_GEMM_UNROLLED;
 }
 /* Loops over chunks in loops over parts, or over pieces of sums that come from other rows, leave one level,
- * and each pass over columns is a section. */
-static inline uint32_t tg_gemm_strips(const tg_gemm_tiling *t) {
-  return t->parts > 1 && !tg_gemm_unrolls(t) ? t->passes_n : 1;
+ * and each pass over columns is a section. Where fused nodes come late, loops must be of one level, the
+ * longer one: each pass over rows is a section, or over columns. */
+static inline bool tg_gemm_strips_rows(const tg_gemm_tiling *t) {
+  return t->late && t->passes_m <= t->passes_n;
 }
+static inline bool tg_gemm_strips_columns(const tg_gemm_tiling *t) {
+  return t->late ? !tg_gemm_strips_rows(t) : t->parts > 1 && !tg_gemm_unrolls(t);
+}
+static inline uint32_t tg_gemm_strips(const tg_gemm_tiling *t) {
+  return tg_gemm_strips_rows(t) ? t->passes_m : tg_gemm_strips_columns(t) ? t->passes_n : 1;
+}
+/* Blocks of running sums: two that take turns, and with late fused nodes, whole sums until they have run. */
+static inline uint32_t tg_gemm_sums(const tg_gemm_tiling *t) { return t->late && t->parts > 2 ? 3 : 2; }
 
 /* Length of the K tiles at whose ends accumulation rounds; 0: it does not. */
 int64_t tg_gemm_rounded_tile(const tg_compile *c, const tg_gemm *gemm);
@@ -176,6 +187,9 @@ uint64_t tg_gemm_external_rows(const tg_params *m, const tg_gemm *gemm, const tg
                                int external);
 uint64_t tg_gemm_externals_before(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t, bool once,
                                   int external);
+/* A bank between running sums and rounded ones, which one VOP reads and writes in pieces: for each piece it
+ * owns as many banks as the one that lies in most of them. */
+uint32_t tg_gemm_spare(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 /* Of a block of whole sums that were rounded stochastically on their way to the fused nodes. */
 uint64_t tg_gemm_rounded_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 

@@ -53,7 +53,8 @@ static tg_mc_ref load_bias(tg_mc *mc, const tg_gemm *g, const tg_value *bias) {
   return tg_mc_load(mc, 1 + x, g->externals[x].kind == TG_STREAM_FP32);
 }
 
-tg_status tg_gemm_write_drain(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g, tg_mc *mc) {
+tg_status tg_gemm_write_drain(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g, bool late,
+                              tg_mc *mc) {
   tg_operand_stream streams[TG_GEMM_EXTERNALS];
   for (int x = 0; x < g->external_count; x++)
     streams[x] = (tg_operand_stream){
@@ -61,8 +62,9 @@ tg_status tg_gemm_write_drain(const tg_compile *c, const tg_kernel *kernel, cons
   tg_value *root = tg_out(kernel->root), *bias = tg_in(kernel->root, 2);
   tg_mc_ref sum = g->partials > 1 ? load_sum(mc, g, finish_sum_stream(g)) : TG_MC_NONE;
   tg_mc_ref results[TG_GEMM_RESULTS];
-  tg_mc_ref y = rounds_sums(g) ? sum : tg_mc_load(mc, ACCUMULATOR, false);
-  if (g->partials > 1 && !rounds_sums(g)) y = tg_mc_alu(mc, TG_ALU_add, sum, y, TG_MC_NONE);
+  bool whole = rounds_sums(g) || late; /* nothing is left in the accumulator */
+  tg_mc_ref y = whole ? sum : tg_mc_load(mc, ACCUMULATOR, false);
+  if (g->partials > 1 && !whole) y = tg_mc_alu(mc, TG_ALU_add, sum, y, TG_MC_NONE);
   if (bias) y = tg_mc_alu(mc, TG_ALU_add, y, load_bias(mc, g, bias), TG_MC_NONE);
   y = tg_round_to(mc, root->dtype, y, !kernel->fused_count);
   if (!tg_emit_results(mc, c, kernel, root, y, streams, g->external_count, results)) return TG_INVALID;
@@ -75,7 +77,7 @@ tg_status tg_gemm_write_drain(const tg_compile *c, const tg_kernel *kernel, cons
 tg_status tg_gemm_measure_drain(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g) {
   tg_mc mc;
   tg_mc_begin(&mc, c->arena);
-  tg_status status = tg_gemm_write_drain(c, kernel, g, &mc);
+  tg_status status = tg_gemm_write_drain(c, kernel, g, false, &mc);
   if (!status && !tg_mc_fits(&mc, c->m, g->drain_words)) g->drain_words[TG_DRAIN_FINISH] = 0;
   return status;
 }
@@ -83,7 +85,7 @@ tg_status tg_gemm_measure_drain(const tg_compile *c, const tg_kernel *kernel, tg
 tg_status tg_gemm_pack_drain(emission *e, tg_vx_instr *out_microcode) {
   tg_mc mc;
   tg_mc_begin(&mc, e->c->arena);
-  tg_status status = tg_gemm_write_drain(e->c, e->kernel, e->g, &mc);
+  tg_status status = tg_gemm_write_drain(e->c, e->kernel, e->g, e->t.late, &mc);
   if (status) return status;
   status = tg_mc_pack(&mc, e->c->program, e->b.section, out_microcode, e->c->diag);
   if (status) tg_diag_prefix(e->c->diag, "node \"%s\"", e->kernel->root->name);
@@ -94,7 +96,7 @@ tg_status tg_gemm_pack_drain(emission *e, tg_vx_instr *out_microcode) {
 
 typedef struct place {
   const tg_buffer *buffer; /* NULL: none */
-  uint32_t first;          /* of its two halves */
+  uint32_t first;          /* of its copies */
   tg_turn turn;
   bool whole; /* holds a block, not a piece */
 } place;
@@ -104,6 +106,8 @@ typedef struct step {
   int segment;
   uint32_t part, parts; /* the first of the tile's parts; 0: one */
   bool in_pieces;
+  uint32_t first_piece, pieces; /* not all of a block; 0: all */
+  uint32_t block;               /* the first one, if it is not 0 */
   place accumulator, from, to;
 } step;
 
@@ -119,7 +123,12 @@ static void set_stream(const emission *e, tg_stream *s, int kind, const place *a
   s->banks[0] = at->buffer->banks;
   s->row[1] = row;
   s->row[2] = vector;
-  if (at->whole && step->in_pieces) s->at.delta[2] = (int64_t)row * e->t.mr;
+  if (!at->whole || !step->in_pieces) return;
+  uint32_t piece = row * e->t.mr, bank = tg_bank_rows(e->b.m);
+  s->at.base[0] += (int64_t)step->first_piece * piece;
+  s->at.delta[2] = piece;
+  uint32_t most = piece % bank && bank % piece ? (piece + bank - 2) / bank + 1 : tg_banks_for(e->b.m, piece);
+  if (most < at->buffer->banks) s->banks[0] = most;
 }
 
 static void set_accumulator(const emission *e, tg_stream *s, const step *step) {
@@ -135,6 +144,7 @@ static void set_externals(const emission *e, tg_vx_instr *vop, const step *step)
     const tg_gemm_external *external = &e->g->externals[x];
     bool once = tg_gemm_loads_once(&e->t, external);
     place at = {.buffer = &e->externals[x], .turn = once ? TG_TURN_OUTER : TG_TURN_EACH};
+    if (once) at.first = step->block % 2;
     tg_stream *s = tg_stream_of_mut(vop, 1 + x);
     set_stream(e, s, external->kind, &at, step);
     if (external->kind == TG_STREAM_SPLAT32) s->row[1] = 1, s->row[2] = 0;
@@ -223,11 +233,10 @@ static void take_sum(const emission *e, tg_instr *in, uint32_t r, const place *f
     wait_for(in, e->returned, true);
 }
 
-static void take_externals(const emission *e, tg_instr *in, uint32_t r, uint32_t col) {
-  if (e->vectors) {
-    wait_for(in, e->vectors_full, true);
-    post_to(in, TG_POST_COL, 0, e->vectors_credit + (int)r + 1, true);
-  }
+static void take_externals(const emission *e, tg_instr *in, uint32_t r, uint32_t col, const step *step) {
+  uint32_t behind = step->pieces ? step->first_piece + step->pieces : e->pieces;
+  if (e->vectors && !step->first_piece) wait_for(in, e->vectors_full, true);
+  if (e->vectors && behind == e->pieces) post_to(in, TG_POST_COL, 0, e->vectors_credit + (int)r + 1, true);
   if (e->blocks) {
     wait_for(in, e->blocks_full, false);
     if (tg_gemm_externals_west(e, r, col))
@@ -257,8 +266,9 @@ static tg_instr *emit_step(emission *e, uint32_t r, uint32_t col, const tg_vx_in
   give_result(e, in, &step->to, exit);
   if (step->accumulator.buffer) post_to(in, TG_POST_LOCAL, 0, e->acc_free, step->in_pieces);
   take_sum(e, in, r, &step->from, exit);
-  if (step->segment == TG_DRAIN_FINISH) take_externals(e, in, r, col);
-  in->common.loop_count[2] = step->in_pieces ? e->pieces : step->parts;
+  if (step->segment == TG_DRAIN_FINISH) take_externals(e, in, r, col, step);
+  uint32_t pieces = step->pieces ? step->pieces : e->pieces;
+  in->common.loop_count[2] = step->in_pieces ? pieces : step->parts;
   in->common.loop_count[1] = step->in_pieces ? step->parts : 0;
   in->common.loop_begin[2] = in->common.loop_begin[1] = own;
   return in;
@@ -313,6 +323,49 @@ static void emit_parts(emission *e, uint32_t r, uint32_t col, const tg_vx_instr 
   emit_last(e, r, col, microcode, exit, last);
 }
 
+/* A part of K of a block, from number `block` on, in a tile whose fused nodes come late. Part i is in half
+ * n q + i of the accumulator, n the number of the block, q parts. */
+static tg_instr *emit_late_sum(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
+                               const tg_exit *exit, uint32_t block, uint32_t i) {
+  tg_buffer halves = {.stride = tg_acc_rows(e->b.m), .count = 2};
+  uint32_t q = e->t.parts, whole = tg_gemm_sums(&e->t) - 1;
+  step sum = {.segment = i ? TG_DRAIN_ADD : TG_DRAIN_BEGIN,
+              .accumulator = {&halves, (block * q + i) % 2, q % 2 ? TG_TURN_EACH : TG_TURN_NEVER, true},
+              .to = {&e->sums, i + 1 < q ? i % 2 : whole, TG_TURN_NEVER, true}};
+  if (i) sum.from = (place){&e->sums, (i - 1) % 2, TG_TURN_NEVER, true};
+  return emit_step(e, r, col, microcode, exit, &sum);
+}
+
+/* The fused nodes of pieces of the block before. */
+static void emit_late_pieces(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
+                             const tg_exit *exit, uint32_t block, uint32_t first, uint32_t pieces) {
+  step finish = {.segment = TG_DRAIN_FINISH,
+                 .in_pieces = true,
+                 .first_piece = first,
+                 .pieces = pieces,
+                 .block = block,
+                 .from = {&e->sums, tg_gemm_sums(&e->t) - 1, TG_TURN_NEVER, true},
+                 .to = {.buffer = &e->out, .turn = TG_TURN_EACH}};
+  emit_step(e, r, col, microcode, exit, &finish);
+}
+
+/* The sums of the first block; then, block by block, a share of the fused nodes of the block before and a sum
+ * in turn; the fused nodes of the last block. The whole sums of a block are read before the next ones are
+ * there. */
+static void emit_late(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
+                      const tg_exit *exit) {
+  uint32_t q = e->t.parts, level = tg_gemm_strips_rows(&e->t) ? 1 : 0, blocks = e->piece_loops[level];
+  for (uint32_t i = 0; i < q; i++) emit_late_sum(e, r, col, microcode, exit, 0, i);
+  for (uint32_t i = 0; i < q; i++) {
+    emit_late_pieces(e, r, col, microcode, exit, 0, i * (e->pieces / q), e->pieces / q);
+    tg_instr *in = emit_late_sum(e, r, col, microcode, exit, 1, i);
+    if (i + 1 < q) continue;
+    in->common.loop_count[level] = blocks - 1;
+    in->common.loop_begin[level] = q;
+  }
+  emit_late_pieces(e, r, col, microcode, exit, blocks - 1, 0, e->pieces);
+}
+
 static tg_tx_instr *push_send(emission *e, uint32_t r, uint32_t col, uint32_t to, uint32_t flits, int sem) {
   tg_tx_instr *tx = &tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->tx, TG_OP_tx_send)->tx;
   tx->dir[0] = to > r ? TG_SOUTH : TG_NORTH;
@@ -359,7 +412,9 @@ void tg_gemm_emit_drain(emission *e, uint32_t r, uint32_t col, const tg_vx_instr
                         const tg_exit *exit) {
   tg_buffer halves = {.stride = tg_acc_rows(e->b.m), .count = 2};
   step only = {.accumulator = {&halves, 0, TG_TURN_OUTER, true}};
-  if (e->t.parts == 1) {
+  if (e->t.late) {
+    emit_late(e, r, col, microcode, exit);
+  } else if (e->t.parts == 1) {
     if (member(e, r)) only.from = (place){.buffer = &e->received, .turn = TG_TURN_EACH};
     emit_last(e, r, col, microcode, exit, only);
   } else

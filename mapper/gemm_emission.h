@@ -11,12 +11,11 @@ typedef struct tg_gemm_emission {
   const tg_kernel *kernel;
   const tg_gemm *g;
   tg_gemm_tiling t;
-  uint32_t stationary; /* rows of a block */
-  uint32_t pieces;     /* of a block */
-  bool nested;         /* loops over parts of K hold loops over chunks */
-  uint32_t unrolled;   /* instructions for the chunks of a part, 1: a loop or a single one */
-  bool striped;        /* each pass over columns is a section: tg_gemm_strips */
-  uint32_t strip;
+  uint32_t stationary;       /* rows of a block */
+  uint32_t pieces;           /* of a block */
+  bool nested;               /* loops over parts of K hold loops over chunks */
+  uint32_t unrolled;         /* instructions for the chunks of a part, 1: a loop or a single one */
+  uint32_t strip_m, strip_n; /* the section's pass over rows, over columns: tg_gemm_strips */
   uint32_t k_loops[3], piece_loops[3], pass_loops[3];
   tg_buffer a, b_block, out, externals[TG_GEMM_EXTERNALS];
   tg_buffer results[TG_GEMM_RESULTS]; /* parts of `out` */
@@ -39,7 +38,8 @@ uint32_t tg_gemm_row_index(const tg_gemm_emission *e, uint32_t r, uint32_t col);
 int64_t tg_gemm_row_tiles(const tg_gemm_emission *e);
 int64_t tg_gemm_rows_a_pass(const tg_gemm_emission *e);
 int64_t tg_gemm_cols_a_pass(const tg_gemm_emission *e);
-/* Columns of a tile: the first, and from pass to pass. */
+/* Rows of a tile: the first, and columns: the first, and from pass to pass. */
+int64_t tg_gemm_row_first(const tg_gemm_emission *e, uint32_t r, uint32_t col);
 int64_t tg_gemm_col_first(const tg_gemm_emission *e, uint32_t r, uint32_t col);
 int64_t tg_gemm_col_delta(const tg_gemm_emission *e);
 /* Rows of its own come to every other tile from the north, and columns of its own from the west, so that both

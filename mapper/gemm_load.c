@@ -84,7 +84,7 @@ static tg_agcu_instr *load_a(emission *e, bool north, uint32_t r, uint32_t col, 
   if (g->spread && g->a_turned)
     set_product_rows(e, load, tg_gemm_row_index(e, r, col), g->k);
   else {
-    *(g->a_turned ? load->k_first : load->m_first) = (int64_t)tg_gemm_row_index(e, r, col) * e->t.mt;
+    *(g->a_turned ? load->k_first : load->m_first) = tg_gemm_row_first(e, r, col);
     *(g->a_turned ? load->k_delta : load->m_delta) = tg_gemm_rows_a_pass(e);
     *(g->a_turned ? load->m_first : load->k_first) = tg_gemm_k_first(e, r) + (int64_t)chunk * e->t.kc;
   }
@@ -154,7 +154,7 @@ static void load_b(emission *e, uint32_t r, uint32_t col, uint32_t mask, uint32_
   } else {
     *(turned ? load->m_first : load->k_first) = tg_gemm_col_first(e, r, col);
     *(turned ? load->k_first : load->m_first) = tg_gemm_k_first(e, r) + (int64_t)chunk * e->t.kc;
-    if (!e->striped) (turned ? load->m_delta : load->k_delta)[1] = tg_gemm_col_delta(e);
+    if (!tg_gemm_strips_columns(&e->t)) (turned ? load->m_delta : load->k_delta)[1] = tg_gemm_col_delta(e);
   }
   if (tg_gemm_b_in_blocks(e->b.m, g, &e->t)) set_run(e, load, r, col);
   load->convert[0] = g->b_convert;
@@ -188,7 +188,7 @@ static void load_externals(emission *e, tg_queue *queue, bool vectors, uint32_t 
     load->k_delta[1] = number ? 0 : tg_gemm_col_delta(e);
     load->convert[0] = number || external->kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
     if (vectors) continue;
-    load->m_first[0] = (int64_t)tg_gemm_row_index(e, r, col) * e->t.mt;
+    load->m_first[0] = tg_gemm_row_first(e, r, col);
     load->m_delta[0] = tg_gemm_rows_a_pass(e);
     load->m_delta[2] = e->t.mr;
   }

@@ -42,10 +42,15 @@ bool tg_gemm_externals_west(const emission *e, uint32_t r, uint32_t col) {
 }
 int64_t tg_gemm_rows_a_pass(const emission *e) { return e->t.mt * tg_gemm_row_tiles(e); }
 int64_t tg_gemm_cols_a_pass(const emission *e) { return e->t.nt * col_tiles(e); }
-int64_t tg_gemm_col_first(const emission *e, uint32_t r, uint32_t col) {
-  return (int64_t)col_index(e, r, col) * e->t.nt + e->strip * tg_gemm_cols_a_pass(e);
+int64_t tg_gemm_row_first(const emission *e, uint32_t r, uint32_t col) {
+  return (int64_t)tg_gemm_row_index(e, r, col) * e->t.mt + e->strip_m * tg_gemm_rows_a_pass(e);
 }
-int64_t tg_gemm_col_delta(const emission *e) { return e->striped ? 0 : tg_gemm_cols_a_pass(e); }
+int64_t tg_gemm_col_first(const emission *e, uint32_t r, uint32_t col) {
+  return (int64_t)col_index(e, r, col) * e->t.nt + e->strip_n * tg_gemm_cols_a_pass(e);
+}
+int64_t tg_gemm_col_delta(const emission *e) {
+  return tg_gemm_strips_columns(&e->t) ? 0 : tg_gemm_cols_a_pass(e); /* parts may take the level */
+}
 
 uint32_t tg_gemm_used_rows(const emission *e) { return e->b.m->rows / e->t.members * e->t.members; }
 
@@ -64,7 +69,7 @@ void tg_gemm_set_chunk(const emission *e, int64_t *base_field, const tg_buffer *
 }
 
 tg_gemm_place tg_gemm_place_of(const emission *e, uint32_t r, uint32_t col) {
-  return (tg_gemm_place){.row = (int64_t)tg_gemm_row_index(e, r, col) * e->t.mt,
+  return (tg_gemm_place){.row = tg_gemm_row_first(e, r, col),
                          .column = tg_gemm_col_first(e, r, col),
                          .row_delta = {tg_gemm_rows_a_pass(e), 0, e->t.mr},
                          .column_delta = {0, tg_gemm_col_delta(e), 0}};

@@ -88,6 +88,11 @@ uint64_t tg_gemm_externals_before(const tg_params *m, const tg_gemm *g, const tg
   return rows;
 }
 
+uint32_t tg_gemm_spare(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  return t->parts > 1 && g->sum_kind == TG_STREAM_BF16SR &&
+         tg_banks_for(m, (uint32_t)tg_gemm_sum_rows(m, g, t)) > 1;
+}
+
 /* Scratchpad banks of a tiling. */
 static bool fits(const search *s, const tg_gemm_tiling *t) {
   const tg_params *m = s->m;
@@ -95,11 +100,12 @@ static bool fits(const search *s, const tg_gemm_tiling *t) {
                      tg_gemm_b_rows(m, s->g, t),
                      tg_gemm_out_rows(m, s->g, t),
                      tg_gemm_received_rows(m, s->g, t),
-                     tg_gemm_sum_rows(m, s->g, t),
                      tg_gemm_externals_before(m, s->g, t, true, s->g->external_count),
                      tg_gemm_externals_before(m, s->g, t, false, s->g->external_count)};
-  uint64_t rounded = tg_gemm_rounded_rows(m, s->g, t), banks = tg_banks_for(m, (uint32_t)rounded);
-  if (rounded > tg_pad_rows(m)) return false;
+  uint64_t rounded = tg_gemm_rounded_rows(m, s->g, t), sums = tg_gemm_sum_rows(m, s->g, t);
+  if (rounded > tg_pad_rows(m) || sums > tg_pad_rows(m)) return false;
+  uint64_t banks = tg_banks_for(m, (uint32_t)rounded) + tg_gemm_spare(m, s->g, t) +
+                   (uint64_t)tg_gemm_sums(t) * tg_banks_for(m, (uint32_t)sums);
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     if (rows[i] > tg_pad_rows(m)) return false;
     banks += 2ull * tg_banks_for(m, (uint32_t)rows[i]);
@@ -108,6 +114,7 @@ static bool fits(const search *s, const tg_gemm_tiling *t) {
 }
 
 static void consider(search *s, tg_gemm_tiling t) {
+  if (t.late && (!tg_gemm_unrolls(&t) || (t.passes_m == 1 && t.passes_n == 1))) return;
   if (s->g->partials > 1 && t.chunks == 1) t.kc = (uint32_t)s->g->part; /* not a row beyond the part */
   if (!fits(s, &t)) return;
   for (int west = 0; west < 2; west++) {
@@ -168,6 +175,7 @@ static void consider_block(search *s, tg_gemm_tiling t, int64_t tile_rows, int64
   bool halves = t.split == TG_SPLIT_COLUMNS && pieces > 1; /* of A, which come from two sides */
   /* all VOPs of partial sums begin with the same buffers */
   if (halves || (t.parts > 1 && t.members > 1)) pieces = up(pieces, 2) * 2;
+  if (t.late) pieces = up(pieces, 2 * t.parts) * 2 * t.parts;
   t.mr = (uint32_t)up(least, pieces);
   t.mt = (uint32_t)(t.mr * pieces);
   t.passes_m = (uint32_t)up(tile_rows, t.mt);
@@ -208,9 +216,9 @@ static void consider_products(search *s) {
 }
 
 /* `members` rows of tiles in a group, each with some of K's parts. */
-static void consider_split(search *s, tg_split split, uint32_t members) {
+static void consider_split(search *s, tg_split split, uint32_t members, bool late) {
   const tg_params *m = s->m;
-  tg_gemm_tiling t = {.split = split, .members = members};
+  tg_gemm_tiling t = {.split = split, .members = members, .late = late};
   uint32_t tiles = tg_tiles(m), row_tiles = m->rows / members, col_tiles = m->cols;
   if (split == TG_SPLIT_ROWS) row_tiles = tiles, col_tiles = 1;
   if (split == TG_SPLIT_COLUMNS) row_tiles = 1, col_tiles = tiles;
@@ -240,8 +248,11 @@ static void consider_partials(search *s) {
   uint32_t rows = s->m->rows;
   for (uint32_t members = 2; members <= rows && members <= s->g->partials; members++)
     if (up(s->g->partials, up(s->g->partials, members)) == members)
-      consider_split(s, TG_SPLIT_OUTPUT, members);
-  consider_split(s, TG_SPLIT_OUTPUT, 1);
+      consider_split(s, TG_SPLIT_OUTPUT, members, false);
+  consider_split(s, TG_SPLIT_OUTPUT, 1, false);
+  bool rounds = s->g->sum_kind == TG_STREAM_BF16SR || tg_gemm_rounds_results(s->g);
+  if (!rounds && s->g->partials <= TG_GEMM_LATE_PARTS && s->g->partials * 3 + 1 <= s->m->queue_depth)
+    consider_split(s, TG_SPLIT_OUTPUT, 1, true);
 }
 
 tg_status tg_tile_gemm(const tg_compile *c, const tg_gemm *gemm, tg_gemm_tiling *out) {
@@ -251,9 +262,9 @@ tg_status tg_tile_gemm(const tg_compile *c, const tg_gemm *gemm, tg_gemm_tiling 
   } else if (gemm->partials > 1) {
     consider_partials(&s);
   } else {
-    consider_split(&s, TG_SPLIT_OUTPUT, 1);
-    if (tg_tiles(c->m) > 1 && c->m->cols > 1) consider_split(&s, TG_SPLIT_ROWS, 1);
-    if (tg_tiles(c->m) > 1 && c->m->rows > 1) consider_split(&s, TG_SPLIT_COLUMNS, 1);
+    consider_split(&s, TG_SPLIT_OUTPUT, 1, false);
+    if (tg_tiles(c->m) > 1 && c->m->cols > 1) consider_split(&s, TG_SPLIT_ROWS, 1, false);
+    if (tg_tiles(c->m) > 1 && c->m->rows > 1) consider_split(&s, TG_SPLIT_COLUMNS, 1, false);
   }
   if (!s.found)
     return tg_fail(

@@ -151,8 +151,10 @@ static double pass_cycles(const model *s, const traffic *all) {
   double west = drain_time(&all->west, vector, from_west),
          north = drain_time(&all->north, vector, from_north);
   double less = most(lost(&all->west, from_west, west), lost(&all->north, from_north, north));
-  double last = most(part + less, t->parts > 1 ? most(west, north) : vector);
+  double last = part + less;
+  if (!t->late) last = most(last, t->parts > 1 ? most(west, north) : vector);
   double pass = (t->parts - 1) * most(part, sum_cycles(s)) + last;
+  if (t->late) pass = most(pass, vector + t->parts * sum_cycles(s));
   pass = most(pass, chunks * all->west.load + all->west.drain);
   return most(pass, chunks * all->north.load + all->north.drain);
 }

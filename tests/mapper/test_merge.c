@@ -110,7 +110,7 @@ TG_TEST(merge, an_optimizer_is_one_pass) {
 
 TG_TEST(merge, an_optimizer_joins_the_product_before_it) { EXPECT_EQ(GRADIENT("512", "1"), 1); }
 
-TG_TEST(merge, the_last_of_short_parts_has_no_time_for_an_optimizer) { EXPECT_EQ(GRADIENT("256", "8"), 2); }
+TG_TEST(merge, the_last_of_short_parts_has_no_time_for_an_optimizer) { EXPECT_EQ(GRADIENT("128", "16"), 2); }
 
 #define PIXELS "graph \"g\" next=9\ninput %x: f32[2,64,32,48]\ninput %y: f32[2,64,32,48]\ninput %m: f32[48]\n"
 
