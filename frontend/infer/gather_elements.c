@@ -4,9 +4,13 @@
 
 #include <inttypes.h>
 
+enum { EXACT = 1 << 24 /* positions are compared in FP32 */ };
+
 /* Elements before the sum: those of the result, for each of the positions that they may be taken from. */
 static tg_status check_size(const tg_value *x, const tg_value *indices, int axis, tg_diag *diag) {
   int64_t elements = x->dims[axis].size;
+  if (elements > EXACT)
+    return tg_fail(diag, TG_INVALID, "%" PRId64 " positions are more than 2^24", elements);
   for (int d = 0; d < indices->rank; d++)
     if (__builtin_mul_overflow(elements, indices->dims[d].size, &elements) || elements > TG_MAX_ELEMENTS)
       return tg_fail(diag, TG_INVALID, "%" PRId64 " positions for each result are too many",

@@ -41,29 +41,33 @@ tg_status tg_infer_gradient(tg_node *node, tg_diag *diag) {
   return TG_OK;
 }
 
-static tg_value *filled(tg_graph *graph, const tg_value *like, float number) {
-  int64_t sizes[TG_MAX_RANK], count = tg_value_elements(like);
+static tg_value *filled(tg_build *b, const tg_value *like, double number) {
+  int64_t sizes[TG_MAX_RANK];
   tg_value_sizes(like, sizes);
-  tg_value *value = tg_graph_add_constant(graph, "number", like->dtype, like->rank, sizes, NULL, false);
-  for (int64_t i = 0; number != 0 && i < count; i++)
-    tg_store_f32((void *)value->data, like->dtype, (size_t)i, number);
-  return value;
+  tg_value *one = tg_graph_add_scalar(b->graph, "number", like->dtype, number);
+  return tg_build_expand(b, one, like->rank, sizes);
 }
 
 tg_status tg_expand_gradient(tg_graph *graph, tg_node *node, tg_diag *diag) {
   int count = graph->value_count;
   bool *wanted = TG_NEW_ARRAY(graph->arena, bool, (size_t)count);
   tg_value **gradients = TG_NEW_ARRAY(graph->arena, tg_value *, (size_t)count);
-  tg_value *y = tg_in(node, node->input_count - 1), *dy = filled(graph, y, 1);
+  tg_value *y = tg_in(node, node->input_count - 1);
+  tg_node *last = node->previous;
+  tg_build b = {.graph = graph,
+                .before = node,
+                .name = tg_arena_printf(graph->arena, "%s.grad", y->name),
+                .forward = -1};
+  tg_value *dy = filled(&b, y, 1);
   for (int i = 0; i < node->output_count; i++) wanted[tg_in(node, i)->index] = true;
   if (node->previous &&
       tg_backward_run(graph, wanted, count, node->previous, node, y, dy, 1, TG_REDUCE_FP32, gradients, diag))
     return TG_INVALID;
-  if (!node->previous) gradients[y->index] = dy;
+  if (!last) gradients[y->index] = dy;
   for (int i = 0; i < node->output_count; i++) {
     const tg_value *x = tg_in(node, i);
     tg_value *gradient = gradients[x->index];
-    tg_expand_result(graph, node->outputs[i], gradient ? gradient : filled(graph, x, 0));
+    tg_expand_result(graph, node->outputs[i], gradient ? gradient : filled(&b, x, 0));
   }
   tg_graph_remove_node(graph, node);
   return TG_OK;

@@ -31,6 +31,8 @@ static tg_status check(const tg_node *node, tg_diag *diag) {
   if (weights && (weights->rank != 1 || weights->dims[0].size != x->dims[1].size))
     return tg_fail(diag, TG_INVALID, "there is not one weight for each of %" PRId64 " classes",
                    x->dims[1].size);
+  if (x->dims[1].size > EXACT)
+    return tg_fail(diag, TG_INVALID, "%" PRId64 " classes are more than 2^24", x->dims[1].size);
   if (!tg_value_elements(x)) return tg_fail(diag, TG_INVALID, "the scores are empty");
   if (reduction_of(node) == UNKNOWN)
     return tg_fail(diag, TG_INVALID, "reduction \"%s\" is not known", tg_attr_text(node, TG_ATTR_REDUCTION));

@@ -78,7 +78,7 @@ static bool are_named(const Onnx__NodeProto *proto, const Onnx__AttributeProto *
   for (size_t i = 0; list && i < list->n_strings; i++) {
     const char *name = first + i < proto->n_input ? proto->input[first + i] : "";
     const ProtobufCBinaryData *text = &list->strings[i];
-    if (strlen(name) != text->len || memcmp(name, text->data, text->len)) return false;
+    if (!text->len || strlen(name) != text->len || memcmp(name, text->data, text->len)) return false;
   }
   return true;
 }
@@ -90,7 +90,8 @@ static tg_status find_gradient_operands(tg_import *import, const Onnx__NodeProto
                              *zs = tg_import_find_attribute(proto, "zs"),
                              *y = tg_import_find_attribute(proto, "y");
   size_t count = xs ? xs->n_strings : 0, others = zs ? zs->n_strings : 0;
-  if (!count || !y || !y->has_s) return tg_fail(import->diag, TG_INVALID, "attributes xs and y are needed");
+  if (!count || !y || !y->has_s || !y->s.len)
+    return tg_fail(import->diag, TG_INVALID, "attributes xs and y are needed");
   if (proto->n_input != count + others || !are_named(proto, xs, 0) || !are_named(proto, zs, count))
     return tg_fail(import->diag, TG_INVALID, "inputs other than the tensors xs and zs are not supported");
   if (proto->n_output != count)
@@ -99,8 +100,7 @@ static tg_status find_gradient_operands(tg_import *import, const Onnx__NodeProto
   tg_value **list = TG_NEW_ARRAY(import->graph->arena, tg_value *, proto->n_input + 1);
   memcpy(list, *values, proto->n_input * sizeof *list);
   *values = list;
-  if (find_operand(import, name, &list[proto->n_input])) return TG_INVALID;
-  return *name ? TG_OK : tg_fail(import->diag, TG_INVALID, "attribute y names no tensor");
+  return find_operand(import, name, &list[proto->n_input]);
 }
 
 /* --- Constant: no node, a constant --- */
