@@ -32,6 +32,8 @@ void tg_expand_result(tg_graph *graph, tg_value *result, tg_value *value) {
 tg_status tg_infer_gradient(tg_node *node, tg_diag *diag) {
   const tg_value *y = tg_in(node, node->input_count - 1);
   int64_t sizes[TG_MAX_RANK];
+  if (node->output_count >= node->input_count)
+    return tg_fail(diag, TG_INVALID, "%d outputs for %d tensors", node->output_count, node->input_count - 1);
   if (!tg_dtype_is_float(y->dtype)) return tg_fail(diag, TG_INVALID, "y is not computed in floats");
   for (int i = 0; i < node->output_count; i++) {
     const tg_value *x = tg_in(node, i);
