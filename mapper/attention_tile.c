@@ -143,7 +143,8 @@ static void consider(const tg_params *m, const tg_attention *at, tg_attention *b
 
 /* Blocks of at most as many rows as can leave in equal pieces. */
 static void consider_group(const tg_params *m, tg_attention a, tg_attention *best) {
-  uint32_t share = tg_exit_share(m, 1) / tg_kind_flits(m, a.out_kind, tg_attention_width(m, &a));
+  uint32_t share =
+      tg_exit_share(m, TG_EXITS_BOTH, 1) / tg_kind_flits(m, a.out_kind, tg_attention_width(m, &a));
   int64_t tile_rows = up(a.queries, a.group), last = 0;
   a.passes = up(a.products, tg_attention_at_a_time(m, &a));
   for (int64_t n = 1; n <= BLOCKS && share; n++) {

@@ -1,6 +1,8 @@
 /* Emission of a product: A multicast along rows, B along columns, where tiles share them; one GEMM a K chunk,
  * one VOP a piece of the drain (gemm_drain.c). Loops of every unit: passes over m, passes over n, and inside
- * them K chunks (loads, mx) or pieces of the block (vx, tx, stores). Where a tile multiplies all parts of K
+ * them K chunks (loads, mx) or pieces of the block (vx, tx, stores). Where a chunk is all of K, the operand
+ * of the outer loop over passes, either one, is loaded once for all passes of the inner one: its GEMMs wait
+ * for it where the inner loop begins and give it back where it ends. Where a tile multiplies all parts of K
  * in turn, parts take the place of chunks, each of which has instructions of its own; where it multiplies
  * some of them, or parts of too many chunks, parts take the place of the passes over n, each of which is a
  * section (a strip) then. */
@@ -30,8 +32,9 @@ static bool allocate_externals(emission *e, bool once) {
 static bool allocate(emission *e) {
   const tg_gemm *g = e->g;
   const tg_params *m = e->b.m;
-  bool good = tg_build_buffer(&e->b, (uint32_t)tg_gemm_a_rows(m, g, &e->t), 2, &e->a);
-  good = good && tg_build_buffer(&e->b, (uint32_t)tg_gemm_b_rows(m, g, &e->t), 2, &e->b_block);
+  bool good = tg_build_buffer(&e->b, (uint32_t)tg_gemm_a_rows(m, g, &e->t), tg_gemm_a_blocks(&e->t), &e->a);
+  good = good &&
+         tg_build_buffer(&e->b, (uint32_t)tg_gemm_b_rows(m, g, &e->t), tg_gemm_b_blocks(&e->t), &e->b_block);
   good = good && tg_build_buffer(&e->b, (uint32_t)tg_gemm_out_rows(m, g, &e->t), 2, &e->out);
   for (int k = 0; k < g->outs; k++)
     e->results[k] = tg_buffer_part(m, &e->out, (uint32_t)tg_gemm_results_before(m, g, &e->t, k),
@@ -104,16 +107,16 @@ static void set_rounding(const emission *e, tg_mx_instr *mx, uint32_t r, uint32_
   mx->sr[0] = 1;
   mx->sr_key[0] = TG_KEY_PRODUCT;
   mx->sr_blocks[0] = e->t.sr_blocks;
-  mx->sr_tile_delta[2] = tiles_a_chunk(e);
+  if (!e->t.keep) mx->sr_tile_delta[2] = tiles_a_chunk(e);
   if (e->g->partials > 1) { /* K tiles are counted through all parts */
     int64_t tile = tg_gemm_rounded_tile(e->c, e->g), of_part = (e->g->part + tile - 1) / tile;
     mx->sr_tile[0] = r % e->t.members * of_part;
     if (e->t.parts > 1) mx->sr_tile_delta[tg_gemm_part_level(e)] = e->t.members * of_part;
   }
   mx->sr_row[0] = e->g->sr_row + tg_gemm_row_first(e, r, col) + e->product * e->g->sr_row_step;
-  mx->sr_row_delta[0] = tg_gemm_rows_a_pass(e);
+  mx->sr_row_delta[e->m_k_level] = tg_gemm_rows_a_pass(e);
   mx->sr_col[0] = tg_gemm_col_first(e, r, col) + e->product * e->g->sr_col_step;
-  mx->sr_col_delta[1] = tg_gemm_col_delta(e);
+  mx->sr_col_delta[e->n_k_level] = tg_gemm_col_delta(e);
 }
 
 /* How much of K the tiles of a row multiply: the chunks of one part, or parts up to the end of K. */
@@ -134,7 +137,8 @@ static tg_instr *push_gemm(emission *e, uint32_t r, uint32_t col) {
   mx->format[0] = e->g->format;
   mx->m_count[0] = 1;
   mx->m_count[1] = e->t.mt;
-  tg_set_operand(mx->a_base, &e->a, false);
+  bool keeps_a = e->t.keep == TG_KEEP_A, keeps_b = e->t.keep == TG_KEEP_B;
+  tg_set_operand(mx->a_base, &e->a, keeps_a);
   mx->a_transposed[0] = e->g->a_turned;
   mx->a_m[0] = e->g->a_turned ? beats : 0; /* from a group of rows to the next */
   mx->a_m[1] = a_row;
@@ -145,13 +149,13 @@ static tg_instr *push_gemm(emission *e, uint32_t r, uint32_t col) {
     mx->a_m[0] = (int64_t)tg_gemm_a_half(m, e->g, &e->t);
   }
   mx->a_banks[0] = e->a.banks;
-  tg_set_operand(mx->b_base, &e->b_block, false);
+  tg_set_operand(mx->b_base, &e->b_block, keeps_b);
   mx->b_transposed[0] = e->g->b_turned;
   mx->b_row[0] = b_row;
   mx->b_blk[0] = e->g->b_turned ? beats : (int64_t)e->stationary * b_row;
   mx->b_banks[0] = e->b_block.banks;
   tg_buffer halves = {.stride = tg_acc_rows(m), .count = 2};
-  tg_set_operand(mx->c_base, &halves, true);
+  tg_set_operand(mx->c_base, &halves, !e->t.keep);
   /* blocks: k, then groups of 2P columns, then (fp32) their two halves */
   mx->blk_count[0] = (e->t.kc + e->stationary - 1) / e->stationary;
   mx->k_loops[0] = 1;
@@ -166,20 +170,20 @@ static tg_instr *push_gemm(emission *e, uint32_t r, uint32_t col) {
   mx->sr_col_blk[1] = tg_lanes(m);
   mx->sr_col_blk[2] = e->stationary;
   mx->init[0] = 1;
-  mx->init_levels[0] = 1 << 2;
+  mx->init_levels[0] = e->t.keep ? 0 : 1 << 2;
   mx->k_chunk[0] = e->t.kc;
   set_k_total(e, mx, r);
   if (e->t.sr_blocks) set_rounding(e, mx, r, col);
-  tg_set_wait(in, 0, e->a_full, false);
-  tg_set_wait(in, 1, e->b_full, false);
+  tg_set_wait(in, 0, e->a_full, keeps_a);
+  tg_set_wait(in, 1, e->b_full, keeps_b);
   if (tg_gemm_a_from_north(e, r, col))
-    tg_set_post(in, 0, TG_POST_COL, 0, e->a_north_credit + (int)r + 1, false);
+    tg_set_post(in, 0, TG_POST_COL, 0, e->a_north_credit + (int)r + 1, keeps_a);
   else
-    tg_set_post(in, 0, TG_POST_ROW, 0, e->a_credit + (int)col + 1, false);
+    tg_set_post(in, 0, TG_POST_ROW, 0, e->a_credit + (int)col + 1, keeps_a);
   if (tg_gemm_b_from_west(e, r, col))
-    tg_set_post(in, 1, TG_POST_ROW, 0, e->b_west_credit + (int)col + 1, false);
+    tg_set_post(in, 1, TG_POST_ROW, 0, e->b_west_credit + (int)col + 1, keeps_b);
   else
-    tg_set_post(in, 1, TG_POST_COL, 0, e->b_credit + (int)r + 1, false);
+    tg_set_post(in, 1, TG_POST_COL, 0, e->b_credit + (int)r + 1, keeps_b);
   return in;
 }
 
@@ -210,9 +214,9 @@ static tg_instr *push_chunks(emission *e, uint32_t r, uint32_t col, uint32_t fir
 static void emit_gemm(emission *e, uint32_t r, uint32_t col) {
   bool each = e->t.parts > 1 && !e->nested; /* every execution is one of a part */
   uint32_t last = e->t.chunks - 1;
-  bool apart = e->nested || each;
+  bool apart = e->nested || each, whole = each || e->t.keep; /* every execution ends a chain */
   tg_instr *in = apart ? push_chunks(e, r, col, 0, 0) : push_gemm(e, r, col);
-  tg_set_wait(in, 2, e->acc_free, !each);
+  tg_set_wait(in, 2, e->acc_free, !whole);
   if (each) in->mx.c_rot_outer[0] = 0;
   for (uint32_t chunk = 1; each && chunk <= last; chunk++) {
     in = push_chunks(e, r, col, chunk, chunk);
@@ -220,10 +224,10 @@ static void emit_gemm(emission *e, uint32_t r, uint32_t col) {
   }
   if (e->nested && last > 1) push_chunks(e, r, col, 1, last - 1);
   if (e->nested) in = push_chunks(e, r, col, last, last);
-  tg_set_post(in, 2, TG_POST_LOCAL, 0, e->acc_full, !each);
+  tg_set_post(in, 2, TG_POST_LOCAL, 0, e->acc_full, !whole);
   if (tg_gemm_a_both_ways(e->g, &e->t)) {
-    tg_set_wait(in, 3, e->a_north_full, false);
-    tg_set_post(in, 3, TG_POST_COL, 0, e->a_north_credit + (int)r + 1, false);
+    tg_set_wait(in, 3, e->a_north_full, e->t.keep == TG_KEEP_A);
+    tg_set_post(in, 3, TG_POST_COL, 0, e->a_north_credit + (int)r + 1, e->t.keep == TG_KEEP_A);
   }
   tg_set_loops(in, e->k_loops);
   if (e->nested) in->common.loop_count[2] = 1;
@@ -276,6 +280,7 @@ static void set_exits(emission *e, tg_exit *exits, tg_exit *out_drain) {
 
 static tg_status emit_section(emission *e, const char *name, int64_t product) {
   tg_build_begin(&e->b, e->c, name);
+  e->b.exits = e->t.exits;
   e->b.members = e->t.members;
   e->vectors = e->blocks = 0;
   if (!allocate(e))
@@ -360,10 +365,22 @@ static tg_status choose(tg_compile *c, const tg_kernel *kernel, const tg_gemm *a
 
 static void set_loops(emission *e) {
   const tg_gemm_tiling *t = &e->t;
-  uint32_t passes_m = tg_gemm_strips_rows(t) ? 1 : t->passes_m, chunks = t->chunks * t->parts;
+  bool keeps_b = t->keep == TG_KEEP_B;
+  uint32_t passes_m = tg_gemm_strips_rows(t) ? 1 : t->passes_m, chunks = t->chunks * t->parts / e->unrolled;
   uint32_t passes_n = tg_gemm_strips_columns(t) ? 1 : t->passes_n;
-  uint32_t k[] = {passes_m, e->nested ? t->parts : passes_n, e->nested ? t->chunks : chunks / e->unrolled};
-  uint32_t pieces[] = {passes_m, passes_n, e->pieces}, passes[] = {passes_m, passes_n, 1};
+  uint32_t outer = keeps_b ? passes_n : passes_m, inner = keeps_b ? passes_m : passes_n;
+  e->m_level = keeps_b ? 1 : 0;
+  e->n_level = keeps_b ? 0 : 1;
+  e->m_k_level = keeps_b ? 2 : 0;
+  e->n_k_level = keeps_b ? 0 : t->keep ? 2 : 1;
+  uint32_t k[] = {outer,
+                  t->keep     ? 1
+                  : e->nested ? t->parts
+                              : inner,
+                  t->keep     ? inner
+                  : e->nested ? t->chunks
+                              : chunks};
+  uint32_t pieces[] = {outer, inner, e->pieces}, passes[] = {outer, inner, 1};
   memcpy(e->k_loops, k, sizeof k);
   memcpy(e->piece_loops, pieces, sizeof pieces);
   memcpy(e->pass_loops, passes, sizeof passes);

@@ -101,15 +101,27 @@ typedef enum tg_split {
   TG_SPLIT_PRODUCTS /* every tile has a product of its own (tg_gemm.spread) */
 } tg_split;
 
+/* Which operand stays while the blocks of the other one go by, where a chunk is all of K: that of the outer
+ * loop over passes. Else both are loaded for each block. */
+typedef enum tg_keep {
+  TG_KEEP_NONE,
+  TG_KEEP_A, /* passes over columns are the inner loop */
+  TG_KEEP_B  /* passes over rows are */
+} tg_keep;
+
 typedef struct tg_gemm_tiling {
   tg_split split;
+  tg_exits exits;
+  tg_keep keep;
   uint32_t mt, nt, kc;                 /* block of a tile in a pass; k of a chunk */
   uint32_t mr;                         /* rows of the block that leave at once; divides mt */
   uint32_t passes_m, passes_n, chunks; /* chunks: of K, or of a part of it */
   uint32_t members; /* output split: rows of tiles in a group, among which K's parts are shared out */
-  uint32_t parts;   /* of K that a tile multiplies in turn: of D members, number i has parts i, i + D, i + 2D
-                       ..;   the last ones may be empty */
-  bool late;        /* a group of one: the fused nodes of a block run between the sums of the next one */
+  uint32_t alike; /* output split: rows of tiles side by side that have the same rows of C, each with columns
+                     of its own; 1 if there are several members */
+  uint32_t parts; /* of K that a tile multiplies in turn: of D members, number i has parts i, i + D, i + 2D
+                     ..;   the last ones may be empty */
+  bool late;      /* a group of one: the fused nodes of a block run between the sums of the next one */
   uint32_t sr_blocks;  /* k blocks of a K tile; 0: accumulation stays FP32 */
   bool externals_west; /* blocks of externals come from the west to all tiles, or to half of them */
   double cycles;       /* estimate */
@@ -177,6 +189,13 @@ uint64_t tg_gemm_b_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_t
 /* Of a piece of result number `result`, or of those before it together. */
 uint64_t tg_gemm_result_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t, int result);
 uint64_t tg_gemm_results_before(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t, int result);
+/* Blocks of A and B that there is room for: two, or one of an operand that is loaded only once. */
+static inline uint32_t tg_gemm_a_blocks(const tg_gemm_tiling *t) {
+  return t->keep == TG_KEEP_A && t->passes_m == 1 ? 1 : 2;
+}
+static inline uint32_t tg_gemm_b_blocks(const tg_gemm_tiling *t) {
+  return t->keep == TG_KEEP_B && t->passes_n == 1 ? 1 : 2;
+}
 /* Of a piece on its way out or to the next member, of one received, and of a block of running sums. */
 uint64_t tg_gemm_out_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint64_t tg_gemm_received_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);

@@ -17,6 +17,9 @@ typedef struct tg_gemm_emission {
   uint32_t unrolled;         /* instructions for the chunks of a part, 1: a loop or a single one */
   uint32_t strip_m, strip_n; /* the section's pass over rows, over columns: tg_gemm_strips */
   uint32_t k_loops[3], piece_loops[3], pass_loops[3];
+  int m_level, n_level;     /* of the passes in loops over pieces: 0 and 1, or the other way round */
+  int m_k_level, n_k_level; /* and in loops over K, where the inner one takes the place of chunks that there
+                               are none of */
   tg_buffer a, b_block, out, externals[TG_GEMM_EXTERNALS];
   tg_buffer results[TG_GEMM_RESULTS]; /* parts of `out` */
   tg_buffer received, sums, rounded;  /* running sums of partials; whole ones, if they are rounded */

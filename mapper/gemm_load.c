@@ -85,7 +85,7 @@ static tg_agcu_instr *load_a(emission *e, bool north, uint32_t r, uint32_t col, 
     set_product_rows(e, load, tg_gemm_row_index(e, r, col), g->k);
   else {
     *(g->a_turned ? load->k_first : load->m_first) = tg_gemm_row_first(e, r, col);
-    *(g->a_turned ? load->k_delta : load->m_delta) = tg_gemm_rows_a_pass(e);
+    (g->a_turned ? load->k_delta : load->m_delta)[e->m_k_level] = tg_gemm_rows_a_pass(e);
     *(g->a_turned ? load->m_first : load->k_first) = tg_gemm_k_first(e, r) + (int64_t)chunk * e->t.kc;
   }
   tg_gemm_set_k_delta(e, g->a_turned ? load->m_delta : load->k_delta);
@@ -118,9 +118,9 @@ static void set_run(const emission *e, tg_agcu_instr *load, uint32_t r, uint32_t
   load->m_first[0] = 0;
   memset(load->m_delta, 0, sizeof load->m_delta);
   load->k_first[0] = tg_gemm_col_first(e, r, col) * g->k;
-  load->k_delta[0] = 0;
-  load->k_delta[1] = tg_gemm_col_delta(e) * g->k;
-  load->k_delta[2] = (int64_t)e->t.kc * e->t.nt;
+  memset(load->k_delta, 0, sizeof load->k_delta);
+  if (!e->t.keep) load->k_delta[2] = (int64_t)e->t.kc * e->t.nt;
+  load->k_delta[e->n_k_level] = tg_gemm_col_delta(e) * g->k;
 }
 
 static void load_b(emission *e, uint32_t r, uint32_t col, uint32_t mask, uint32_t chunk) {
@@ -154,7 +154,8 @@ static void load_b(emission *e, uint32_t r, uint32_t col, uint32_t mask, uint32_
   } else {
     *(turned ? load->m_first : load->k_first) = tg_gemm_col_first(e, r, col);
     *(turned ? load->k_first : load->m_first) = tg_gemm_k_first(e, r) + (int64_t)chunk * e->t.kc;
-    if (!tg_gemm_strips_columns(&e->t)) (turned ? load->m_delta : load->k_delta)[1] = tg_gemm_col_delta(e);
+    if (!tg_gemm_strips_columns(&e->t))
+      (turned ? load->m_delta : load->k_delta)[e->n_k_level] = tg_gemm_col_delta(e);
   }
   if (tg_gemm_b_in_blocks(e->b.m, g, &e->t)) set_run(e, load, r, col);
   load->convert[0] = g->b_convert;
@@ -185,11 +186,11 @@ static void load_externals(emission *e, tg_queue *queue, bool vectors, uint32_t 
     bool number = external->kind == TG_STREAM_SPLAT32;
     load->take[0] = tg_gemm_external_take(external, e->t.nt);
     load->k_first[0] = number ? 0 : tg_gemm_col_first(e, r, col);
-    load->k_delta[1] = number ? 0 : tg_gemm_col_delta(e);
+    load->k_delta[e->n_level] = number ? 0 : tg_gemm_col_delta(e);
     load->convert[0] = number || external->kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
     if (vectors) continue;
     load->m_first[0] = tg_gemm_row_first(e, r, col);
-    load->m_delta[0] = tg_gemm_rows_a_pass(e);
+    load->m_delta[e->m_level] = tg_gemm_rows_a_pass(e);
     load->m_delta[2] = e->t.mr;
   }
 }
@@ -198,41 +199,74 @@ static void end_loops(tg_queue *queue, const uint32_t loops[3]) {
   if (queue->count) tg_set_loops(&queue->instrs[queue->count - 1], loops);
 }
 
-/* Rows of tiles that have the same parts of K as row r. */
+/* Rows of tiles that have the same parts of K and the same columns as row r. */
 static uint32_t rows_like(const emission *e, uint32_t r) {
   uint32_t mask = 0;
-  for (; r < tg_gemm_used_rows(e); r += e->t.members) mask |= 1u << (r + 1);
+  for (; r < tg_gemm_used_rows(e); r += e->t.members * e->t.alike) mask |= 1u << (r + 1);
   return mask;
 }
 
-static void emit_west_loads(emission *e, uint32_t r) {
+static void load_a_west(emission *e, uint32_t r) {
   uint32_t cols = e->b.m->cols;
-  tg_queue *aux = tg_west_queue(&e->b, r, TG_CTX_AUX);
   for (uint32_t chunk = 0; chunk < e->unrolled && shares_a(e); chunk++) load_shared_a(e, false, r, chunk);
-  for (uint32_t col = 0; col < cols; col++) {
-    if (!shares_a(e) && !tg_gemm_a_from_north(e, r, col)) load_a(e, false, r, col, 1u << (col + 1), 0);
+  for (uint32_t col = 0; col < cols && !shares_a(e); col++)
+    if (!tg_gemm_a_from_north(e, r, col)) load_a(e, false, r, col, 1u << (col + 1), 0);
+}
+static void load_b_west(emission *e, uint32_t r) {
+  for (uint32_t col = 0; col < e->b.m->cols; col++)
     if (tg_gemm_b_from_west(e, r, col)) load_b(e, r, col, 1u << (col + 1), 0);
-    if (tg_gemm_finishes(e, r) && tg_gemm_externals_west(e, r, col))
-      load_externals(e, aux, false, r, col, 1u << (col + 1));
-  }
-  end_loops(tg_west_queue(&e->b, r, TG_CTX_LOAD), e->k_loops);
+}
+static void load_a_north(emission *e, uint32_t col) {
+  if (tg_gemm_a_both_ways(e->g, &e->t)) load_shared_a(e, true, col, 0);
+  for (uint32_t r = 0; r < e->b.m->rows; r++)
+    if (tg_gemm_a_from_north(e, r, col)) load_a(e, true, r, col, 1u << (r + 1), 0);
+}
+static void load_b_north(emission *e, uint32_t col) {
+  for (uint32_t chunk = 0; chunk < e->unrolled; chunk++)
+    for (uint32_t d = 0; d < e->t.members * e->t.alike && shares_b(e); d++)
+      load_b(e, d, col, rows_like(e, d), chunk);
+  for (uint32_t r = 0; r < e->b.m->rows && !shares_b(e); r++)
+    if (!tg_gemm_b_from_west(e, r, col)) load_b(e, r, col, 1u << (r + 1), 0);
+}
+
+/* What an AGCU loads for `first`, then for `second`. An operand that is kept comes first, and only the other
+ * one is in the inner loop. */
+typedef void operand_loads(emission *e, uint32_t at);
+static void load_operands(emission *e, tg_queue *queue, uint32_t at, operand_loads *first,
+                          operand_loads *second, bool keeps_first) {
+  first(e, at);
+  uint32_t kept = keeps_first ? queue->count : 0;
+  second(e, at);
+  if (!queue->count) return;
+  end_loops(queue, e->k_loops);
+  tg_common_instr *last = &queue->instrs[queue->count - 1].common;
+  if (queue->count > kept)
+    last->loop_begin[2] = kept;
+  else
+    last->loop_count[2] = 1;
+}
+
+static void emit_west_loads(emission *e, uint32_t r) {
+  tg_queue *queue = tg_west_queue(&e->b, r, TG_CTX_LOAD), *aux = tg_west_queue(&e->b, r, TG_CTX_AUX);
+  bool b_first = e->t.keep == TG_KEEP_B;
+  load_operands(e, queue, r, b_first ? load_b_west : load_a_west, b_first ? load_a_west : load_b_west,
+                e->t.keep);
+  for (uint32_t col = 0; col < e->b.m->cols && tg_gemm_finishes(e, r); col++)
+    if (tg_gemm_externals_west(e, r, col)) load_externals(e, aux, false, r, col, 1u << (col + 1));
   end_loops(aux, e->piece_loops);
 }
 
 static void emit_north_loads(emission *e, uint32_t col) {
   const tg_params *m = e->b.m;
   uint32_t all_rows = ((1u << m->rows) - 1) << 1;
-  tg_queue *aux = tg_north_queue(&e->b, col, TG_CTX_AUX);
-  for (uint32_t chunk = 0; chunk < e->unrolled; chunk++)
-    for (uint32_t d = 0; d < e->t.members && shares_b(e); d++) load_b(e, d, col, rows_like(e, d), chunk);
-  if (tg_gemm_a_both_ways(e->g, &e->t)) load_shared_a(e, true, col, 0);
-  for (uint32_t r = 0; r < m->rows; r++) {
-    if (!shares_b(e) && !tg_gemm_b_from_west(e, r, col)) load_b(e, r, col, 1u << (r + 1), 0);
-    if (tg_gemm_a_from_north(e, r, col)) load_a(e, true, r, col, 1u << (r + 1), 0);
-    if (e->t.split == TG_SPLIT_COLUMNS) load_externals(e, aux, true, r, col, 1u << (r + 1));
-  }
-  if (e->t.split != TG_SPLIT_COLUMNS) load_externals(e, aux, true, 0, col, all_rows);
-  end_loops(tg_north_queue(&e->b, col, TG_CTX_LOAD), e->k_loops);
+  tg_queue *queue = tg_north_queue(&e->b, col, TG_CTX_LOAD), *aux = tg_north_queue(&e->b, col, TG_CTX_AUX);
+  bool a_first = e->t.keep == TG_KEEP_A || (e->t.keep == TG_KEEP_NONE && e->t.split == TG_SPLIT_COLUMNS);
+  load_operands(e, queue, col, a_first ? load_a_north : load_b_north, a_first ? load_b_north : load_a_north,
+                e->t.keep);
+  for (uint32_t r = 0; r < m->rows && e->t.split == TG_SPLIT_COLUMNS; r++)
+    load_externals(e, aux, true, r, col, 1u << (r + 1));
+  for (uint32_t d = 0; d < e->t.alike && e->t.split != TG_SPLIT_COLUMNS; d++)
+    load_externals(e, aux, true, d, col, e->t.alike > 1 ? rows_like(e, d) : all_rows);
   uint32_t vectors = aux->count;
   for (uint32_t r = 0; r < tg_gemm_used_rows(e); r++)
     if (tg_gemm_finishes(e, r) && !tg_gemm_externals_west(e, r, col))

@@ -5,28 +5,28 @@ typedef tg_gemm_emission emission;
 
 uint32_t tg_gemm_row_index(const emission *e, uint32_t r, uint32_t col) {
   switch (e->t.split) {
-  case TG_SPLIT_OUTPUT: return r / e->t.members;
+  case TG_SPLIT_OUTPUT: return r / (e->t.members * e->t.alike);
   case TG_SPLIT_COLUMNS: return 0;
   default: return r * e->b.m->cols + col;
   }
 }
 int64_t tg_gemm_row_tiles(const emission *e) {
   switch (e->t.split) {
-  case TG_SPLIT_OUTPUT: return e->b.m->rows / e->t.members;
+  case TG_SPLIT_OUTPUT: return e->b.m->rows / (e->t.members * e->t.alike);
   case TG_SPLIT_COLUMNS: return 1;
   default: return tg_tiles(e->b.m);
   }
 }
 static uint32_t col_index(const emission *e, uint32_t r, uint32_t col) {
   switch (e->t.split) {
-  case TG_SPLIT_OUTPUT: return col;
+  case TG_SPLIT_OUTPUT: return col * e->t.alike + r % e->t.alike;
   case TG_SPLIT_COLUMNS: return r * e->b.m->cols + col;
   default: return 0;
   }
 }
 static int64_t col_tiles(const emission *e) {
   switch (e->t.split) {
-  case TG_SPLIT_OUTPUT: return e->b.m->cols;
+  case TG_SPLIT_OUTPUT: return (int64_t)e->b.m->cols * e->t.alike;
   case TG_SPLIT_COLUMNS: return tg_tiles(e->b.m);
   default: return 1;
   }
@@ -59,7 +59,7 @@ int64_t tg_gemm_k_first(const emission *e, uint32_t r) { return r % e->t.members
 int tg_gemm_part_level(const emission *e) { return e->nested ? 1 : 2; }
 
 void tg_gemm_set_k_delta(const emission *e, int64_t delta[3]) {
-  delta[2] = e->t.kc;
+  if (!e->t.keep) delta[2] = e->t.kc;
   if (e->t.parts > 1) delta[tg_gemm_part_level(e)] = e->t.members * e->g->part;
 }
 
@@ -69,8 +69,10 @@ void tg_gemm_set_chunk(const emission *e, int64_t *base_field, const tg_buffer *
 }
 
 tg_gemm_place tg_gemm_place_of(const emission *e, uint32_t r, uint32_t col) {
-  return (tg_gemm_place){.row = tg_gemm_row_first(e, r, col),
+  tg_gemm_place place = {.row = tg_gemm_row_first(e, r, col),
                          .column = tg_gemm_col_first(e, r, col),
-                         .row_delta = {tg_gemm_rows_a_pass(e), 0, e->t.mr},
-                         .column_delta = {0, tg_gemm_col_delta(e), 0}};
+                         .row_delta = {0, 0, e->t.mr}};
+  place.row_delta[e->m_level] = tg_gemm_rows_a_pass(e);
+  place.column_delta[e->n_level] = tg_gemm_col_delta(e);
+  return place;
 }

@@ -96,16 +96,17 @@ uint32_t tg_gemm_spare(const tg_params *m, const tg_gemm *g, const tg_gemm_tilin
 /* Scratchpad banks of a tiling. */
 static bool fits(const search *s, const tg_gemm_tiling *t) {
   const tg_params *m = s->m;
-  uint64_t rows[] = {tg_gemm_a_rows(m, s->g, t),
-                     tg_gemm_b_rows(m, s->g, t),
-                     tg_gemm_out_rows(m, s->g, t),
-                     tg_gemm_received_rows(m, s->g, t),
+  uint64_t a = tg_gemm_a_rows(m, s->g, t), b = tg_gemm_b_rows(m, s->g, t);
+  uint64_t rows[] = {tg_gemm_out_rows(m, s->g, t), tg_gemm_received_rows(m, s->g, t),
                      tg_gemm_externals_before(m, s->g, t, true, s->g->external_count),
                      tg_gemm_externals_before(m, s->g, t, false, s->g->external_count)};
   uint64_t rounded = tg_gemm_rounded_rows(m, s->g, t), sums = tg_gemm_sum_rows(m, s->g, t);
-  if (rounded > tg_pad_rows(m) || sums > tg_pad_rows(m)) return false;
+  if (rounded > tg_pad_rows(m) || sums > tg_pad_rows(m) || a > tg_pad_rows(m) || b > tg_pad_rows(m))
+    return false;
   uint64_t banks = tg_banks_for(m, (uint32_t)rounded) + tg_gemm_spare(m, s->g, t) +
-                   (uint64_t)tg_gemm_sums(t) * tg_banks_for(m, (uint32_t)sums);
+                   (uint64_t)tg_gemm_sums(t) * tg_banks_for(m, (uint32_t)sums) +
+                   tg_gemm_a_blocks(t) * tg_banks_for(m, (uint32_t)a) +
+                   tg_gemm_b_blocks(t) * tg_banks_for(m, (uint32_t)b);
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     if (rows[i] > tg_pad_rows(m)) return false;
     banks += 2ull * tg_banks_for(m, (uint32_t)rows[i]);
@@ -113,9 +114,8 @@ static bool fits(const search *s, const tg_gemm_tiling *t) {
   return banks <= m->banks && (uint64_t)t->mt * (t->nt / tg_lanes(m)) <= tg_acc_rows(m);
 }
 
-static void consider(search *s, tg_gemm_tiling t) {
-  if (t.late && (!tg_gemm_unrolls(&t) || (t.passes_m == 1 && t.passes_n == 1))) return;
-  if (s->g->partials > 1 && t.chunks == 1) t.kc = (uint32_t)s->g->part; /* not a row beyond the part */
+static void consider_kept(search *s, tg_gemm_tiling t, tg_keep keep) {
+  t.keep = keep;
   if (!fits(s, &t)) return;
   for (int west = 0; west < 2; west++) {
     t.externals_west = west;
@@ -124,6 +124,15 @@ static void consider(search *s, tg_gemm_tiling t) {
     s->best = t;
     s->found = true;
   }
+}
+
+static void consider(search *s, tg_gemm_tiling t) {
+  if (t.late && (!tg_gemm_unrolls(&t) || (t.passes_m == 1 && t.passes_n == 1))) return;
+  if (s->g->partials > 1 && t.chunks == 1) t.kc = (uint32_t)s->g->part; /* not a row beyond the part */
+  consider_kept(s, t, TG_KEEP_NONE);
+  if (t.chunks * t.parts > 1 || s->g->spread) return;
+  if (t.passes_n > 1) consider_kept(s, t, TG_KEEP_A);
+  if (t.passes_m > 1) consider_kept(s, t, TG_KEEP_B);
 }
 
 int64_t tg_gemm_rounded_tile(const tg_compile *c, const tg_gemm *g) {
@@ -207,6 +216,7 @@ static void consider_products(search *s) {
                       .nt = (uint32_t)nt,
                       .passes_n = 1,
                       .members = 1,
+                      .alike = 1,
                       .parts = 1};
   t.passes_m = (uint32_t)up(s->g->spread, tg_tiles(m));
   uint32_t rows = most_rows_out(s, t.nt);
@@ -215,15 +225,17 @@ static void consider_products(search *s) {
   if (t.mr > 0) consider_chunks(s, t);
 }
 
-/* `members` rows of tiles in a group, each with some of K's parts. */
-static void consider_split(search *s, tg_split split, uint32_t members, bool late) {
+/* `t`: the split and the way out; `members` rows of tiles in a group, each with some of K's parts, or `alike`
+ * ones, each with some columns. */
+static void consider_split(search *s, tg_gemm_tiling t) {
   const tg_params *m = s->m;
-  tg_gemm_tiling t = {.split = split, .members = members, .late = late};
-  uint32_t tiles = tg_tiles(m), row_tiles = m->rows / members, col_tiles = m->cols;
+  tg_split split = t.split;
+  uint32_t tiles = tg_tiles(m), members = t.members, row_tiles = m->rows / (members * t.alike),
+           col_tiles = m->cols * t.alike;
   if (split == TG_SPLIT_ROWS) row_tiles = tiles, col_tiles = 1;
   if (split == TG_SPLIT_COLUMNS) row_tiles = 1, col_tiles = tiles;
   t.parts = (uint32_t)up(s->g->partials, members);
-  s->share = tg_exit_share(m, members);
+  s->share = tg_exit_share(m, t.exits, members);
   int64_t tile_rows = up(s->g->m, row_tiles), tile_cols = up(s->g->n, col_tiles);
   int64_t lanes = tg_lanes(m), last = 0;
   for (int64_t j = 1; j <= SPLITS; j++) {
@@ -248,23 +260,30 @@ static void consider_partials(search *s) {
   uint32_t rows = s->m->rows;
   for (uint32_t members = 2; members <= rows && members <= s->g->partials; members++)
     if (up(s->g->partials, up(s->g->partials, members)) == members)
-      consider_split(s, TG_SPLIT_OUTPUT, members, false);
-  consider_split(s, TG_SPLIT_OUTPUT, 1, false);
+      consider_split(s, (tg_gemm_tiling){.exits = TG_EXITS_NORTH, .members = members, .alike = 1});
+  tg_gemm_tiling one = {.members = 1, .alike = 1};
+  consider_split(s, one);
   bool rounds = s->g->sum_kind == TG_STREAM_BF16SR || tg_gemm_rounds_results(s->g);
+  one.late = true;
   if (!rounds && s->g->partials <= TG_GEMM_LATE_PARTS && s->g->partials * 3 + 1 <= s->m->queue_depth)
-    consider_split(s, TG_SPLIT_OUTPUT, 1, true);
+    consider_split(s, one);
 }
 
 tg_status tg_tile_gemm(const tg_compile *c, const tg_gemm *gemm, tg_gemm_tiling *out) {
-  search s = {.c = c, .m = c->m, .g = gemm, .share = tg_exit_share(c->m, 1)};
+  search s = {.c = c, .m = c->m, .g = gemm, .share = tg_exit_share(c->m, TG_EXITS_BOTH, 1)};
   if (gemm->spread) {
     consider_products(&s);
   } else if (gemm->partials > 1) {
     consider_partials(&s);
   } else {
-    consider_split(&s, TG_SPLIT_OUTPUT, 1, false);
-    if (tg_tiles(c->m) > 1 && c->m->cols > 1) consider_split(&s, TG_SPLIT_ROWS, 1, false);
-    if (tg_tiles(c->m) > 1 && c->m->rows > 1) consider_split(&s, TG_SPLIT_COLUMNS, 1, false);
+    tg_gemm_tiling t = {.members = 1, .alike = 1};
+    for (t.exits = TG_EXITS_BOTH; t.exits <= TG_EXITS_NORTH; t.exits++)
+      for (t.alike = 1; t.alike <= c->m->rows; t.alike *= 2)
+        if (c->m->rows % t.alike == 0) consider_split(&s, t);
+    t = (tg_gemm_tiling){.split = TG_SPLIT_ROWS, .members = 1, .alike = 1};
+    if (tg_tiles(c->m) > 1 && c->m->cols > 1) consider_split(&s, t);
+    t.split = TG_SPLIT_COLUMNS;
+    if (tg_tiles(c->m) > 1 && c->m->rows > 1) consider_split(&s, t);
   }
   if (!s.found)
     return tg_fail(

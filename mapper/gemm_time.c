@@ -45,20 +45,24 @@ typedef struct traffic {
   side west, north;
 } traffic;
 
-static void add_chunk(const model *s, traffic *all) {
+/* `keeps`: an operand that is kept counts as part of each chunk that it is kept for. */
+static void add_chunk(const model *s, bool keeps, traffic *all) {
   const tg_params *m = s->m;
   const tg_gemm *g = s->g;
   const tg_gemm_tiling *t = s->t;
-  double a = g->a_turned ? load_cycles(s, g->a, t->kc, t->mt, g->a_m_radix, g->a_k_stride)
-                         : load_cycles(s, g->a, t->mt, t->kc, g->a_k_radix, g->a_m_stride);
-  double b = g->b_turned ? load_cycles(s, g->b, t->nt, t->kc, g->b_k_radix, g->b_n_stride)
-                         : load_cycles(s, g->b, t->kc, t->nt, g->b_n_radix, g->b_k_stride);
+  double k = (double)(g->part < t->kc ? g->part : t->kc); /* the rest is masked */
+  double a = g->a_turned ? load_cycles(s, g->a, k, t->mt, g->a_m_radix, g->a_k_stride)
+                         : load_cycles(s, g->a, t->mt, k, g->a_k_radix, g->a_m_stride);
+  double b = g->b_turned ? load_cycles(s, g->b, t->nt, k, g->b_k_radix, g->b_n_stride)
+                         : load_cycles(s, g->b, k, t->nt, g->b_n_radix, g->b_k_stride);
   if (tg_gemm_b_in_blocks(m, g, t)) {
     double z = tg_value_bytes_each(g->b);
-    b = port_cycles(s, 1, (double)t->kc * t->nt * z, 0, z);
+    b = port_cycles(s, 1, k * t->nt * z, 0, z);
   }
+  if (keeps && t->keep == TG_KEEP_A) a /= t->passes_n;
+  if (keeps && t->keep == TG_KEEP_B) b /= t->passes_m;
   switch (t->split) {
-  case TG_SPLIT_OUTPUT: all->west.load = a, all->north.load = b * t->members; break;
+  case TG_SPLIT_OUTPUT: all->west.load = a, all->north.load = b * t->members * t->alike; break;
   case TG_SPLIT_PRODUCTS: all->west.load = a * m->cols, all->north.load = b * m->rows; break;
   case TG_SPLIT_ROWS: /* each tile's rows come alone, to half of them from the north */
     all->west.load = a * ((m->cols + 1) / 2);
@@ -93,12 +97,11 @@ static void add_drain(const model *s, traffic *all) {
   }
   uint32_t finishing = m->rows / t->members, to_west = t->externals_west ? m->cols : (m->cols + 1) / 2,
            to_north = t->externals_west ? 0 : (finishing + 1) / 2;
-  uint32_t west_exits = t->members > 1 ? 0 : (m->cols + 1) / 2,
-           north_exits = t->members > 1 ? finishing : (finishing + 1) / 2;
+  uint32_t west_exits = tg_west_exits(m, t->exits), north_exits = tg_north_exits(m, t->exits, t->members);
   all->west.drain = west_exits * out + to_west * blocks;
   all->north.drain = north_exits * out + to_north * blocks + vectors;
   all->west.drains = (west_exits > 0) + (blocks > 0);
-  all->north.drains = 1 + (to_north * blocks > 0);
+  all->north.drains = (north_exits > 0) + (to_north * blocks > 0);
 }
 
 /* The share of a port that loads for `cycles` of the matrix unit take. */
@@ -162,11 +165,12 @@ static double pass_cycles(const model *s, const traffic *all) {
 double tg_gemm_cycles(const tg_compile *c, const tg_gemm *g, const tg_gemm_tiling *t) {
   const tg_params *m = c->m;
   model s = {m, g, t};
-  traffic all = {.west = {0}};
-  add_chunk(&s, &all);
+  traffic all = {.west = {0}}, first = all;
+  add_chunk(&s, true, &all);
+  add_chunk(&s, false, &first);
   add_drain(&s, &all);
   double vector = finish_cycles(&s), chunks = (double)t->chunks * t->parts;
-  double ends = 2 * m->dram_latency + most(all.west.load, all.north.load) +
+  double ends = 2 * m->dram_latency + most(first.west.load, first.north.load) +
                 tg_mx_stationary(m, g->format) * m->fma_latency;
   /* Sums follow each other down the column, a piece behind. */
   double drain = vector + most(all.west.drain, all.north.drain) + (t->members - 1) * vector * t->mr / t->mt;

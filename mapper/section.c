@@ -122,24 +122,26 @@ bool tg_exits_west(uint32_t r, uint32_t col) { return (r + col) % 2 == 0; }
 
 typedef enum way { STAYS, LEAVES_WEST, LEAVES_NORTH } way;
 
-static way way_out(const tg_params *m, uint32_t members, uint32_t r, uint32_t col) {
-  if (members <= 1) return tg_exits_west(r, col) ? LEAVES_WEST : LEAVES_NORTH;
-  return r % members + 1 == members && r < m->rows / members * members ? LEAVES_NORTH : STAYS;
+static way way_out(const tg_build *b, uint32_t r, uint32_t col) {
+  uint32_t members = b->members ? b->members : 1;
+  switch (b->exits) {
+  case TG_EXITS_BOTH: return tg_exits_west(r, col) ? LEAVES_WEST : LEAVES_NORTH;
+  case TG_EXITS_WEST: return LEAVES_WEST;
+  default: return r % members + 1 == members && r < b->m->rows / members * members ? LEAVES_NORTH : STAYS;
+  }
 }
 
-uint32_t tg_exit_share(const tg_params *m, uint32_t members) {
-  uint32_t most = 1;
-  for (uint32_t r = 0; r < m->rows; r++) {
-    uint32_t n = 0;
-    for (uint32_t col = 0; col < m->cols; col++) n += way_out(m, members, r, col) == LEAVES_WEST;
-    if (most < n) most = n;
-  }
-  for (uint32_t col = 0; col < m->cols; col++) {
-    uint32_t n = 0;
-    for (uint32_t r = 0; r < m->rows; r++) n += way_out(m, members, r, col) == LEAVES_NORTH;
-    if (most < n) most = n;
-  }
-  return tg_store_rows(m) / most / 2;
+uint32_t tg_west_exits(const tg_params *m, tg_exits exits) {
+  return exits == TG_EXITS_BOTH ? (m->cols + 1) / 2 : exits == TG_EXITS_WEST ? m->cols : 0;
+}
+
+uint32_t tg_north_exits(const tg_params *m, tg_exits exits, uint32_t members) {
+  return exits == TG_EXITS_BOTH ? (m->rows + 1) / 2 : exits == TG_EXITS_NORTH ? m->rows / members : 0;
+}
+
+uint32_t tg_exit_share(const tg_params *m, tg_exits exits, uint32_t members) {
+  uint32_t west = tg_west_exits(m, exits), north = tg_north_exits(m, exits, members);
+  return tg_store_rows(m) / (west > north ? west : north) / 2;
 }
 
 void tg_exit_init(tg_build *b, tg_exit *exit, uint32_t initial_free) {
@@ -152,9 +154,9 @@ void tg_exit_init(tg_build *b, tg_exit *exit, uint32_t initial_free) {
 static uint32_t exit_rank(const tg_build *b, uint32_t r, uint32_t col, bool west) {
   uint32_t rank = 0;
   if (west)
-    for (uint32_t k = 0; k < col; k++) rank += way_out(b->m, b->members, r, k) == LEAVES_WEST;
+    for (uint32_t k = 0; k < col; k++) rank += way_out(b, r, k) == LEAVES_WEST;
   else
-    for (uint32_t k = 0; k < r; k++) rank += way_out(b->m, b->members, k, col) == LEAVES_NORTH;
+    for (uint32_t k = 0; k < r; k++) rank += way_out(b, k, col) == LEAVES_NORTH;
   return rank;
 }
 
@@ -182,7 +184,7 @@ static tg_instr *emit_send(tg_build *b, const tg_exit *exit, uint32_t r, uint32_
 /* The exits of one tile; each has its part of the tile's share of the AGCU's store memory. */
 static void emit_tile_exits(tg_build *b, const tg_exit *exits, int count, uint32_t r, uint32_t col, bool west,
                             int arrivals, tg_exit_fill *fill, const void *user) {
-  uint32_t whole = tg_exit_share(b->m, b->members), share = whole / (uint32_t)count,
+  uint32_t whole = tg_exit_share(b->m, b->exits, b->members), share = whole / (uint32_t)count,
            at = 2 * whole * exit_rank(b, r, col, west), position = (west ? col : r) + 1,
            first = tg_build_tile(b, r, col)->tx.count;
   int arrived = arrivals + (int)position;
@@ -206,7 +208,7 @@ void tg_exit_emit(tg_build *b, const tg_exit *exits, int count, tg_exit_fill *fi
   int west_arrived = tg_west_credits(b, 0), north_arrived = tg_north_credits(b, 0);
   for (uint32_t r = 0; r < b->m->rows; r++)
     for (uint32_t col = 0; col < b->m->cols; col++) {
-      way out = way_out(b->m, b->members, r, col);
+      way out = way_out(b, r, col);
       if (out == STAYS) continue;
       bool west = out == LEAVES_WEST;
       emit_tile_exits(b, exits, count, r, col, west, west ? west_arrived : north_arrived, fill, user);

@@ -13,6 +13,10 @@ enum { TG_CTX_LOAD = 0, TG_CTX_AUX = 1, TG_CTX_STORE = 2 };
 /* Entries of the key table by use: accumulators of a product, results that a store rounds. */
 enum { TG_KEY_PRODUCT = 0, TG_KEY_STORE = 1 };
 
+/* By which AGCUs results leave: a tile's by the west one of its row or the north one of its column, in a
+ * checkerboard, or all by one kind of AGCU, while the other kind has more to load. */
+typedef enum tg_exits { TG_EXITS_BOTH, TG_EXITS_WEST, TG_EXITS_NORTH } tg_exits;
+
 typedef struct tg_build {
   tg_compile *c;
   const tg_params *m;
@@ -21,8 +25,8 @@ typedef struct tg_build {
   uint32_t bank;                             /* scratchpad banks given out so far */
   int bases;                                 /* entries of the base table in use */
   uint64_t base_address[TG_BASES];           /* of the first invocation */
-  uint32_t exit_west, exit_north;            /* tiles that leave by each AGCU at most */
-  uint32_t members; /* results leave from the last row of tiles of so many each; 0, 1: from all */
+  tg_exits exits;                            /* how results leave */
+  uint32_t members; /* north: results leave from the last row of tiles of so many each; 0, 1: from all */
 } tg_build;
 
 /* Starts a section named after the kernel. */
@@ -82,16 +86,18 @@ typedef struct tg_exit {
   uint32_t pieces;        /* of a buffer: 1, or the count of level 2 */
   tg_buffer buffer;
 } tg_exit;
-/* Flits of a piece at most, of all exits together. `members`: of tg_build. */
-uint32_t tg_exit_share(const tg_params *m, uint32_t members);
+/* Tiles whose results leave by one west, or north, AGCU at most. `exits`, `members`: of tg_build. */
+uint32_t tg_west_exits(const tg_params *m, tg_exits exits);
+uint32_t tg_north_exits(const tg_params *m, tg_exits exits, uint32_t members);
+/* Flits of a piece at most, of all exits together. */
+uint32_t tg_exit_share(const tg_params *m, tg_exits exits, uint32_t members);
 void tg_exit_init(tg_build *b, tg_exit *exit, uint32_t initial_free);
 /* Sets the walk of the STORE of exit number `exit` of tile (r, col). */
 typedef void tg_exit_fill(const void *user, int exit, uint32_t r, uint32_t col, tg_agcu_instr *store);
 /* Emits the SENDs and STOREs of all exits, one after the other for each iteration of their loops, which are
  * the same; several exits have one piece each. */
 void tg_exit_emit(tg_build *b, const tg_exit *exits, int count, tg_exit_fill *fill, const void *user);
-/* Results leave in a checkerboard: the tile's by the west AGCU of its row, or by the north one of its column.
- * Where members give their sums to each other, all that leave do so by the north. */
+/* Does a tile of the checkerboard use the west AGCU? */
 bool tg_exits_west(uint32_t r, uint32_t col);
 
 /* Adds an invocation of the section with the table as it stands. */

@@ -70,7 +70,7 @@ void tg_space_walk(const tg_space *space, int operand, const tg_dram_tensor *ten
 }
 
 void tg_choose_columns(const tg_params *m, tg_stream_kernel *plan, int64_t columns) {
-  uint32_t lanes = tg_lanes(m), share = tg_exit_share(m, 1) / (1 + (uint32_t)plan->more);
+  uint32_t lanes = tg_lanes(m), share = tg_exit_share(m, TG_EXITS_BOTH, 1) / (1 + (uint32_t)plan->more);
   uint32_t most_vectors = share / 2 ? share / 2 : 1; /* two flits of fp32 a vector */
   uint32_t room = m->banks / (2 * (uint32_t)(plan->inputs + 1 + plan->more)) * tg_bank_rows(m), window = 1;
   for (int i = 0; i < plan->inputs; i++)
@@ -228,7 +228,7 @@ static uint32_t rows_of_half_a_burst(const emission *e) {
 static bool size_chunks(emission *e) {
   const tg_stream_kernel *plan = e->plan;
   const tg_params *m = e->b.m;
-  uint32_t share = tg_exit_share(m, 1) / (1 + (uint32_t)plan->more);
+  uint32_t share = tg_exit_share(m, TG_EXITS_BOTH, 1) / (1 + (uint32_t)plan->more);
   e->vectors = plan->take / tg_lanes(m);
   e->out_flits = tg_kind_flits(m, plan->output_kind, out_take(plan));
   for (int x = 1; x <= plan->more; x++) { /* the widest decides */

@@ -333,9 +333,9 @@ TG_TEST(ordering, every_wait_of_a_mapped_program_is_needed) {
        "const %b: f32[25] = seeded(4, 1)\n"
        "%c = Conv(%x, %w, %b) kernel_shape=[3,3] strides=[1,1] pads=[1,1,1,1] @0\n"
        "output \"y\" %c: f32\n",
-       /* In a row split some rows of A come behind B in one context of a north AGCU, and the
-        * GEMM that gives back B's credit gives back A's. */
-       {2, 2}},
+       /* In a row split of several passes some rows of A come behind B in one context of a north AGCU, and
+        * the GEMM that gives back B's credit gives back A's. On the square, weights are loaded once. */
+       {0, 2}},
       {"softmax",
        "graph \"g\"\ninput %x: f32[700,45]\n%y = Softmax(%x) axis=-1 @0\noutput \"y\" %y: f32\n",
        {0, 0}},
