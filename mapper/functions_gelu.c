@@ -49,7 +49,8 @@ typedef struct quotient {
 
 static quotient quotient_of(tg_mc *mc, tg_mc_ref a_n) {
   tg_mc_ref y = ALU1(rcpseed, ALU2(sub, CONST(shift), a_n));
-  tg_mc_ref e = ALU3(fma, a_n, y, ALU3(fma, y, CONST(-shift), CONST(1.0f))), more = ALU3(fma, e, e, e);
+  tg_mc_ref e = ALU3(fma, a_n, y, ALU3(fma, y, CONST(-shift), CONST(1.0f)));
+  tg_mc_ref more = ALU3(fma, ALU3(fma, e, e, e), e, e);
   return (quotient){y, more, ALU3(fma, y, more, ALU2(sub, y, CONST(center)))};
 }
 
