@@ -60,15 +60,18 @@ static tg_mc_ref expm1_of_half(tg_mc *mc, tg_mc_ref rest) {
 }
 
 /* a power y z, with what each of y, z and the power lacks in one sum. z is rounded to 11 bits, so that its
- * product with the seed is exact, and the last step of its polynomial gives what that takes from it. The
+ * product with the seed is exact, and the last two steps of its polynomial give what that takes from it. The
  * power of two goes to a, so that the last operation is the only one that rounds a subnormal result. */
 static tg_mc_ref gelu_single(tg_mc *mc, tg_mc_ref x) {
   tg_mc_ref a_n = minus_magnitude(mc, x);
   bell b = bell_of(mc, a_n);
   quotient d = quotient_of(mc, a_n);
-  tg_mc_ref p = tg_mc_polynomial(mc, d.t, series + 1, 9), first = CONST(series[0]);
-  tg_mc_ref z = ALU3(fma, p, d.t, first), z_short = ALU1(rndtf32, z);
-  tg_mc_ref z_low = ALU3(fma, p, d.t, ALU2(sub, first, z_short));
+  tg_mc_ref inner = tg_mc_polynomial(mc, d.t, series + 2, 8);
+  tg_mc_ref p = ALU3(fma, inner, d.t, CONST(series[1]));
+  tg_mc_ref p_low = ALU3(fma, inner, d.t, ALU2(sub, CONST(series[1]), p));
+  tg_mc_ref z = ALU3(fma, p, d.t, CONST(series[0])), z_short = ALU1(rndtf32, z);
+  tg_mc_ref z_low = ALU3(fma, p, d.t, ALU2(sub, CONST(series[0]), z_short));
+  z_low = ALU3(fma, p_low, d.t, z_low);
   tg_mc_ref g = ALU3(fma, ALU3(fma, b.rest, d.more, b.rest), expm1_of_half(mc, b.rest), d.more);
   tg_mc_ref low = ALU2(mul, ALU2(mul, d.y, b.power), ALU3(fma, z, g, z_low));
   tg_mc_ref q = ALU3(fma, ALU2(mul, d.y, z_short), b.power, low);
