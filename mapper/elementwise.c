@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+enum { ROWS_A_TILE = 4 }; /* that make it worth to load a row that all read before the first of them */
+
 typedef struct elementwise {
   tg_compile *c;
   const tg_kernel *kernel;
@@ -90,11 +92,17 @@ static tg_stream_kernel plan_of(const elementwise *e) {
   return plan;
 }
 
-/* Rows are loaded once where a block holds a whole one; spaces that are cut load everything as it comes. */
+/* Rows are loaded once where a block holds a whole one, or where they fit beside the blocks and the tiles
+ * have some rows each; spaces that are cut load everything as it comes. */
 static void choose_once(elementwise *e) {
+  const tg_params *m = e->c->m;
   bool cut = e->space.rank > 4;
+  int64_t rows = 1;
+  for (int d = 0; d + 1 < e->space.rank; d++) rows *= e->space.dims[d];
   for (int i = 0; i < e->operands; i++) e->once[i] = !cut && (is_number(e, i) || is_row(e, i));
-  if (plan_of(e).column_blocks == 1) return;
+  tg_stream_kernel plan = plan_of(e);
+  if (plan.column_blocks == 1) return;
+  if (rows >= ROWS_A_TILE * (int64_t)tg_tiles(m) && tg_stream_vectors_fit(m, &plan)) return;
   for (int i = 0; i < e->operands; i++) e->once[i] = !cut && is_number(e, i);
 }
 

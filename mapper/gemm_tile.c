@@ -4,6 +4,7 @@
 enum {
   SPLITS = 48,        /* ways to cut a dimension into equal passes */
   MOST_ROWS = 4096,   /* of a block */
+  SHORT_PIECE = 16,   /* rows of a piece that are worth halving */
   MOST_COLUMNS = 256, /* of a block of very many columns */
 };
 
@@ -188,6 +189,9 @@ static void consider_block(search *s, tg_gemm_tiling t, int64_t tile_rows, int64
   t.mr = (uint32_t)up(least, pieces);
   t.mt = (uint32_t)(t.mr * pieces);
   t.passes_m = (uint32_t)up(tile_rows, t.mt);
+  consider_chunks(s, t);
+  if (t.split != TG_SPLIT_COLUMNS || t.mr % 2 || t.mr < SHORT_PIECE) return;
+  t.mr /= 2; /* one pass or few: the last piece's way out counts */
   consider_chunks(s, t);
 }
 

@@ -172,8 +172,9 @@ double tg_gemm_cycles(const tg_compile *c, const tg_gemm *g, const tg_gemm_tilin
   double vector = finish_cycles(&s), chunks = (double)t->chunks * t->parts;
   double ends = 2 * m->dram_latency + most(first.west.load, first.north.load) +
                 tg_mx_stationary(m, g->format) * m->fma_latency;
-  /* Sums follow each other down the column, a piece behind. */
-  double drain = vector + most(all.west.drain, all.north.drain) + (t->members - 1) * vector * t->mr / t->mt;
+  /* Ports and vector unit work on pieces in turn; sums follow each other down the column, a piece behind. */
+  double ports = most(all.west.drain, all.north.drain), piece = (double)t->mr / t->mt;
+  double drain = most(vector, ports) + piece * (vector + ports) + (t->members - 1) * vector * piece;
   double passes = (double)t->passes_m * t->passes_n, strips = tg_gemm_strips(t);
   double weight = passes * (chunks * (all.west.load + all.north.load) + all.west.drain + all.north.drain);
   return passes * pass_cycles(&s, &all) + strips * (ends + drain) + (strips - 1) * TG_SECTION_CYCLES +

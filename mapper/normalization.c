@@ -41,42 +41,130 @@ static void add_vector(const tg_compile *c, tg_stream_kernel *plan, const tg_val
   plan->vector_kind[plan->vectors++] = tg_stream_kind(value);
 }
 
+/* A row's sums while its vectors pass: where an iteration has a vector for each register of partial sums,
+ * each takes its own; else the oldest takes what comes. */
+typedef struct sums {
+  tg_mc *mc;
+  tg_mc_ref partial[TG_ROW_PARTIALS];
+  int registers, unroll;
+  bool ragged; /* the last vectors are not full */
+} sums;
+
+/* Adds a op b (op c) to the partial sums of vector u of the iteration. */
+static void add_to(sums *s, int u, tg_alu alu, tg_mc_ref a, tg_mc_ref b, tg_mc_ref c) {
+  tg_mc *mc = s->mc;
+  bool own = s->unroll == s->registers;
+  if (own && !s->ragged) {
+    tg_mc_assign(mc, s->partial[u], alu, a, b, c);
+    return;
+  }
+  tg_mc_ref next = tg_mc_alu(mc, alu, a, b, c);
+  if (s->ragged) next = tg_mc_alu_imm(mc, TG_ALU_tail, next, s->partial[u], u);
+  if (own)
+    tg_mc_assign(mc, s->partial[u], TG_ALU_mov, next, TG_MC_NONE, TG_MC_NONE);
+  else
+    tg_row_next(mc, s->partial, s->registers, next);
+}
+
+static tg_mc_ref end_of(const sums *s, int lanes) {
+  tg_mc_ref tree[TG_ROW_PARTIALS];
+  for (int i = 0; i < s->registers; i++) tree[i] = s->partial[i];
+  return tg_row_end(s->mc, TG_ALU_add, tree, s->registers, lanes);
+}
+
+typedef struct normalization {
+  tg_compile *c;
+  const tg_kernel *kernel;
+  tg_stream_kernel plan;
+  tg_mc mc;
+} normalization;
+
+static int unroll_of(const normalization *n) { return n->plan.unroll ? n->plan.unroll : 1; }
+
+/* Streams of vector u of an iteration: the input, scale and bias, the result. */
+static int source_stream(const normalization *n, int source, int u) {
+  const tg_stream_kernel *plan = &n->plan;
+  int sources = plan->inputs + plan->vectors;
+  return u ? sources + 1 + (u - 1) * sources + source : source ? source + 1 : 0;
+}
+static int result_stream(const normalization *n, int u) {
+  int sources = n->plan.inputs + n->plan.vectors;
+  return u ? sources + 1 + (unroll_of(n) - 1) * sources + u - 1 : 1;
+}
+
+static tg_mc_ref load_source(normalization *n, int source, int u) {
+  int kind = source ? n->plan.vector_kind[source - 1] : n->plan.input_kind[0];
+  return tg_mc_load(&n->mc, source_stream(n, source, u), kind == TG_STREAM_FP32);
+}
+
+/* Vector u of the row, from its distance to the mean on. */
+static bool finish_vector(normalization *n, int u, tg_mc_ref mean, tg_mc_ref inverse) {
+  tg_mc *mc = &n->mc;
+  tg_value *value = tg_out(n->kernel->root);
+  tg_mc_ref y = tg_mc_alu(mc, TG_ALU_sub, load_source(n, 0, u), mean, TG_MC_NONE);
+  y = tg_mc_alu(mc, TG_ALU_mul, y, inverse, TG_MC_NONE);
+  tg_mc_ref scale = load_source(n, 1, u);
+  y = n->plan.vectors == 1 ? tg_mc_alu(mc, TG_ALU_mul, y, scale, TG_MC_NONE)
+                           : tg_mc_alu(mc, TG_ALU_fma, y, scale, load_source(n, 2, u));
+  y = tg_round_to(mc, value->dtype, y, !n->kernel->fused_count);
+  if (n->kernel->fused_count) y = tg_emit_expression(mc, n->c, n->kernel, value, y, NULL, 0);
+  if (y == TG_MC_NONE) return false;
+  tg_mc_store(mc, result_stream(n, u), n->plan.output_kind == TG_STREAM_FP32, y);
+  return true;
+}
+
 /* The microcode, in segments of which every other one repeats over the vectors of the row. */
-static tg_mc_ref normalise(tg_mc *mc, const tg_stream_kernel *plan, int lanes, float epsilon) {
-  int registers = TG_ROW_PARTIALS / lanes;
-  bool halves = plan->input_kind[0] == TG_STREAM_FP32;
-  tg_mc_ref partial[TG_ROW_PARTIALS], tree[TG_ROW_PARTIALS],
-      zero = tg_mc_const(mc, 0.0f), share = tg_mc_const(mc, 1.0f / (float)plan->tail_n), mean = tg_mc_new(mc),
-      inverse = tg_mc_new(mc);
-  for (int i = 0; i < registers; i++) partial[i] = tg_mc_new(mc);
-  tg_row_begin(mc, partial, registers, zero);
+static bool normalise(normalization *n, float epsilon) {
+  tg_mc *mc = &n->mc;
+  tg_mc_begin(mc, n->c->arena);
+  int lanes = (int)tg_lanes(n->c->m), unroll = unroll_of(n);
+  sums s = {.mc = mc,
+            .registers = TG_ROW_PARTIALS / lanes,
+            .unroll = unroll,
+            .ragged = n->plan.tail_n % TG_ROW_PARTIALS};
+  tg_mc_ref zero = tg_mc_const(mc, 0.0f), share = tg_mc_const(mc, 1.0f / (float)n->plan.tail_n),
+            mean = tg_mc_new(mc), inverse = tg_mc_new(mc);
+  for (int i = 0; i < s.registers; i++) s.partial[i] = tg_mc_new(mc);
+  tg_row_begin(mc, s.partial, s.registers, zero);
 
   tg_mc_next_segment(mc);
-  tg_mc_ref sum = tg_mc_alu(mc, TG_ALU_add, partial[0], tg_mc_load(mc, 0, halves), TG_MC_NONE);
-  tg_row_next(mc, partial, registers, tg_mc_alu_imm(mc, TG_ALU_tail, sum, partial[0], 0));
+  for (int u = 0; u < unroll; u++) add_to(&s, u, TG_ALU_add, s.partial[u], load_source(n, 0, u), TG_MC_NONE);
 
   tg_mc_next_segment(mc);
-  for (int i = 0; i < registers; i++) tree[i] = partial[i];
-  tg_mc_assign(mc, mean, TG_ALU_mul, tg_row_end(mc, TG_ALU_add, tree, registers, lanes), share, TG_MC_NONE);
-  tg_row_begin(mc, partial, registers, zero);
+  tg_mc_assign(mc, mean, TG_ALU_mul, end_of(&s, lanes), share, TG_MC_NONE);
+  tg_row_begin(mc, s.partial, s.registers, zero);
 
   tg_mc_next_segment(mc);
-  tg_mc_ref distance = tg_mc_alu(mc, TG_ALU_sub, tg_mc_load(mc, 0, halves), mean, TG_MC_NONE);
-  sum = tg_mc_alu(mc, TG_ALU_fma, distance, distance, partial[0]);
-  tg_row_next(mc, partial, registers, tg_mc_alu_imm(mc, TG_ALU_tail, sum, partial[0], 0));
+  for (int u = 0; u < unroll; u++) {
+    tg_mc_ref distance = tg_mc_alu(mc, TG_ALU_sub, load_source(n, 0, u), mean, TG_MC_NONE);
+    add_to(&s, u, TG_ALU_fma, distance, distance, s.partial[u]);
+  }
 
   tg_mc_next_segment(mc);
-  for (int i = 0; i < registers; i++) tree[i] = partial[i];
-  tg_mc_ref variance = tg_mc_alu(mc, TG_ALU_fma, tg_row_end(mc, TG_ALU_add, tree, registers, lanes), share,
-                                 tg_mc_const(mc, epsilon));
+  tg_mc_ref variance = tg_mc_alu(mc, TG_ALU_fma, end_of(&s, lanes), share, tg_mc_const(mc, epsilon));
   tg_mc_assign(mc, inverse, TG_ALU_mov, tg_mc_rsqrt(mc, variance, TG_MC_SINGLE), TG_MC_NONE, TG_MC_NONE);
 
   tg_mc_next_segment(mc);
-  distance = tg_mc_alu(mc, TG_ALU_sub, tg_mc_load(mc, 0, halves), mean, TG_MC_NONE);
-  tg_mc_ref y = tg_mc_alu(mc, TG_ALU_mul, distance, inverse, TG_MC_NONE);
-  tg_mc_ref scale = tg_mc_load(mc, 2, plan->vector_kind[0] == TG_STREAM_FP32);
-  if (plan->vectors == 1) return tg_mc_alu(mc, TG_ALU_mul, y, scale, TG_MC_NONE);
-  return tg_mc_alu(mc, TG_ALU_fma, y, scale, tg_mc_load(mc, 3, plan->vector_kind[1] == TG_STREAM_FP32));
+  for (int u = 0; u < unroll; u++)
+    if (!finish_vector(n, u, mean, inverse)) return false;
+  return true;
+}
+
+/* Several vectors an iteration if there are streams for them, and if the code, which fused nodes are written
+ * into as often, fits. Random numbers know one stream of results. */
+static bool write_code(normalization *n, float epsilon) {
+  int registers = TG_ROW_PARTIALS / (int)tg_lanes(n->c->m);
+  bool several = registers > 1 && registers * (n->plan.inputs + n->plan.vectors + 1) <= TG_STREAMS &&
+                 !tg_stochastic_store(n->kernel);
+  if (several) {
+    n->plan.unroll = registers;
+    n->plan.unrolled_result = true;
+    if (!normalise(n, epsilon)) return false;
+    if (tg_mc_fits(&n->mc, n->c->m, NULL)) return true;
+    n->plan.unroll = 0;
+    n->plan.unrolled_result = false;
+  }
+  return normalise(n, epsilon);
 }
 
 tg_status tg_emit_normalization(tg_compile *c, const tg_kernel *kernel) {
@@ -86,25 +174,21 @@ tg_status tg_emit_normalization(tg_compile *c, const tg_kernel *kernel) {
   if (columns > 1 << 20)
     return tg_fail(c->diag, TG_INVALID, "node \"%s\": a row of %lld elements does not fit on the array",
                    node->name, (long long)columns);
-  tg_stream_kernel plan = {.inputs = 1,
-                           .window = {1},
-                           .input_kind = {tg_stream_kind(in)},
-                           .output_kind = tg_result_kind(kernel->output),
-                           .whole_rows = true,
-                           .column_blocks = 1,
-                           .rows = tg_value_elements(in) / columns,
-                           .take = round_up(columns, TG_ROW_PARTIALS),
-                           .tail_n = (uint32_t)columns};
-  plan.input[0] = rows_of(c, in, plan.rows, columns);
-  plan.output = rows_of(c, out, plan.rows, columns);
-  add_vector(c, &plan, tg_in(node, 1), columns);
-  if (tg_in(node, 2)) add_vector(c, &plan, tg_in(node, 2), columns);
-  tg_mc mc;
-  tg_mc_begin(&mc, c->arena);
-  tg_mc_ref y = normalise(&mc, &plan, (int)tg_lanes(c->m), (float)tg_attr_float(node, TG_ATTR_EPSILON));
-  y = tg_round_to(&mc, tg_out(node)->dtype, y, !kernel->fused_count);
-  if (kernel->fused_count) y = tg_emit_expression(&mc, c, kernel, tg_out(kernel->root), y, NULL, 0);
-  if (y == TG_MC_NONE) return TG_INVALID;
-  tg_mc_store(&mc, 1, plan.output_kind == TG_STREAM_FP32, y);
-  return tg_emit_stream_kernel(c, kernel, &plan, &mc, 1 << 1 | 1 << 3 | 1 << 5);
+  normalization n = {.c = c,
+                     .kernel = kernel,
+                     .plan = {.inputs = 1,
+                              .window = {1},
+                              .input_kind = {tg_stream_kind(in)},
+                              .output_kind = tg_result_kind(kernel->output),
+                              .whole_rows = true,
+                              .column_blocks = 1,
+                              .rows = tg_value_elements(in) / columns,
+                              .take = round_up(columns, TG_ROW_PARTIALS),
+                              .tail_n = (uint32_t)columns}};
+  n.plan.input[0] = rows_of(c, in, n.plan.rows, columns);
+  n.plan.output = rows_of(c, out, n.plan.rows, columns);
+  add_vector(c, &n.plan, tg_in(node, 1), columns);
+  if (tg_in(node, 2)) add_vector(c, &n.plan, tg_in(node, 2), columns);
+  if (!write_code(&n, (float)tg_attr_float(node, TG_ATTR_EPSILON))) return TG_INVALID;
+  return tg_emit_stream_kernel(c, kernel, &n.plan, &n.mc, 1 << 1 | 1 << 3 | 1 << 5);
 }

@@ -5,7 +5,10 @@
 #include <assert.h>
 #include <string.h>
 
-enum { ROW_VECTORS = 4 };
+enum {
+  ROW_VECTORS = 4,
+  MOST_TAKEN = 65535 /* elements of a row of a load */
+};
 
 static bool is_wide(int kind) { return kind == TG_STREAM_FP32 || kind == TG_STREAM_SPLAT32; }
 
@@ -142,9 +145,9 @@ static tg_queue *load_queue(const emission *e, uint32_t r, uint32_t col) {
 /* The tile on the lane that its loads come by. */
 static uint32_t load_position(uint32_t r, uint32_t col) { return (loads_from_north(r, col) ? r : col) + 1; }
 
-/* Elements of a vector as they lie in the scratchpad. */
+/* Elements of a vector as they lie in the scratchpad: those of all column blocks. */
 static uint32_t vector_elements(const tg_stream_kernel *plan, int v) {
-  return plan->vector_kind[v] == TG_STREAM_SPLAT32 ? 1 : plan->take;
+  return plan->vector_kind[v] == TG_STREAM_SPLAT32 ? 1 : plan->take * plan->column_blocks;
 }
 
 /* Elements of a row block of an input: one that is one number a row has nothing else. */
@@ -213,10 +216,11 @@ static uint32_t banks_of(const emission *e, uint32_t taken, uint32_t rows) {
   return taken;
 }
 
-/* Rows that make a load at least half a burst; a window has a load for each position. */
-static uint32_t rows_of_half_a_burst(const emission *e) {
+/* Rows that make a load at least half a burst, of a window, which has a load for each position; and, of whole
+ * rows, as many as hide the latency of the ALU. */
+static uint32_t rows_wanted(const emission *e) {
   const tg_stream_kernel *plan = e->plan;
-  uint32_t rows = 1;
+  uint32_t rows = plan->whole_rows ? e->b.m->fma_latency : 1;
   for (int i = 0; i < plan->inputs; i++) {
     uint32_t flits = input_flits(e->b.m, plan, i), half = (e->b.m->burst_flits / 2 + flits - 1) / flits;
     if (plan->window[i] > 1 && rows < half) rows = half;
@@ -267,7 +271,7 @@ static bool size_chunks(emission *e) {
   if (e->parts > 1) return (uint64_t)e->parts * e->piece_flits <= room && set_loops(e, limit);
   limit = least(limit, room / e->out_flits);
   if (!keeps) { /* where rows of inputs differ in size, their shares of the banks may as well */
-    most = least(most, rows_of_half_a_burst(e));
+    most = least(most, rows_wanted(e));
     while (most > limit && banks_of(e, taken, most) > m->banks) most--;
     if (limit < most) limit = most;
   }
@@ -279,6 +283,20 @@ static bool loads_fit(const tg_params *m, const tg_stream_kernel *plan) {
   uint32_t lane = m->rows > m->cols ? m->rows : m->cols, loads = 1;
   for (int i = 0; i < plan->inputs; i++) loads += plan->window[i] > 1 ? 2 : 1;
   return (lane + 1) / 2 * loads <= m->queue_depth;
+}
+
+/* A block of a vector lies in banks that hold whole blocks, or in whole banks: the VOP owns no others. */
+bool tg_stream_vectors_fit(const tg_params *m, const tg_stream_kernel *plan) {
+  emission e = {.plan = plan, .b.m = m};
+  uint64_t taken = 0;
+  if ((uint64_t)plan->take * plan->column_blocks > MOST_TAKEN) return false;
+  for (int v = 0; v < plan->vectors; v++) {
+    uint32_t block = tg_kind_flits(m, plan->vector_kind[v], plan->take);
+    if (plan->vector_kind[v] != TG_STREAM_SPLAT32 && tg_bank_rows(m) % block && block % tg_bank_rows(m))
+      return false;
+    taken += tg_banks_for(m, tg_kind_flits(m, plan->vector_kind[v], vector_elements(plan, v)));
+  }
+  return banks_of(&e, (uint32_t)taken, 1) <= m->banks;
 }
 
 bool tg_stream_kernel_fits(const tg_compile *c, const tg_stream_kernel *plan) {
@@ -424,6 +442,10 @@ static void set_vector(const emission *e, tg_stream *s, int v) {
   if (e->plan->vector_kind[v] == TG_STREAM_SPLAT32) return;
   *(e->plan->whole_rows ? &s->j[1] : &s->row[2]) =
       tg_kind_flits(e->b.m, e->plan->vector_kind[v], tg_lanes(e->b.m));
+  if (e->plan->column_blocks == 1) return;
+  uint32_t block = tg_kind_flits(e->b.m, e->plan->vector_kind[v], e->plan->take);
+  s->at.delta[1] = block;
+  s->banks[0] = tg_banks_for(e->b.m, block);
 }
 
 /* The output is dense, so the place of an element among all of it is an affine function of the loops. */
@@ -527,6 +549,17 @@ static void set_sources(const emission *e, tg_vx_instr *vop, int unroll) {
     }
 }
 
+/* Each vector of an iteration of the one result. */
+static void set_unrolled_result(const emission *e, tg_vx_instr *vop, int unroll) {
+  const tg_stream_kernel *plan = e->plan;
+  int first = walk_count(plan) + (unroll - 1) * (plan->inputs + plan->vectors);
+  for (int u = 0; u < unroll; u++) {
+    tg_stream *s = tg_stream_of_mut(vop, u ? first + u - 1 : result_number(plan, 0));
+    set_stream(e, s, result_kind(plan, 0), &e->exits[0].buffer, true, 1);
+    take_every(s, u, unroll);
+  }
+}
+
 static void emit_vop(emission *e, uint32_t r, uint32_t col, const tg_vx_instr microcode[2], int repeat) {
   const tg_stream_kernel *plan = e->plan;
   bool second = plan->first_segments > 0;
@@ -546,6 +579,7 @@ static void emit_vop(emission *e, uint32_t r, uint32_t col, const tg_vx_instr mi
   for (int x = 0; x <= plan->more; x++) {
     int number = second && unroll > 1 ? unroll : result_number(plan, x);
     set_unrolled(e, vop, number, result_kind(plan, x), &e->exits[x].buffer, true, 1, second ? unroll : 1);
+    if (plan->unrolled_result) set_unrolled_result(e, vop, unroll);
     if (result_kind(plan, x) == TG_STREAM_BF16SR) set_rounding(e, vop, r, col);
     tg_set_wait(in, 1 + x, e->exits[x].out_free, false);
     tg_set_post(in, 1 + x, TG_POST_LOCAL, 0, e->exits[x].out_full, false);

@@ -45,7 +45,7 @@ typedef struct tg_stream_kernel {
   int more; /* further results, of the same shape as the first: streams after the vectors' */
   tg_walk_plan more_output[TG_MORE_RESULTS];
   int more_kind[TG_MORE_RESULTS];
-  int vectors; /* read by every row, loaded once: streams after the output's */
+  int vectors; /* read by every row, loaded once and whole: streams after the output's */
   tg_walk_plan vector[TG_STREAMS];
   int vector_kind[TG_STREAMS]; /* splat32: the vector is one number, for all elements */
   int64_t rows;                /* of the kernel */
@@ -68,6 +68,7 @@ typedef struct tg_stream_kernel {
   int unroll; /* of the VOP, which takes so many vectors of a row at a time; 0 counts as 1. Without one
                  before, vectors u = 1 .. of inputs and of rows loaded once are streams after all others:
                  inputs + vectors of them for each u. TAIL counts from the first one. */
+  bool unrolled_result; /* without a VOP before: vectors u = 1 .. of the one result are streams after those */
   void (*adjust_load)(const void *user, int input, tg_agcu_instr *load); /* or NULL */
   const void *user;
 } tg_stream_kernel;
@@ -77,6 +78,8 @@ typedef struct tg_stream_kernel {
 tg_status tg_emit_stream_kernel(tg_compile *c, const tg_kernel *kernel, const tg_stream_kernel *plan,
                                 tg_mc *mc, int repeat);
 
+/* Do the vectors fit, whole, beside one row of all others? The plan needs no walks yet. */
+bool tg_stream_vectors_fit(const tg_params *m, const tg_stream_kernel *plan);
 /* Do the plan's blocks fit the scratchpads and the way out? */
 bool tg_stream_kernel_fits(const tg_compile *c, const tg_stream_kernel *plan);
 
