@@ -8,6 +8,9 @@ enum {
   MOST_COLUMNS = 256, /* of a block of very many columns */
 };
 
+#define CLEARLY                                                                                              \
+  0.9 /* of its time: a tile adds alone what rows of tiles could only if that is so much faster */
+
 typedef struct search {
   const tg_compile *c;
   const tg_params *m;
@@ -265,12 +268,14 @@ static void consider_partials(search *s) {
   for (uint32_t members = 2; members <= rows && members <= s->g->partials; members++)
     if (up(s->g->partials, up(s->g->partials, members)) == members)
       consider_split(s, (tg_gemm_tiling){.exits = TG_EXITS_NORTH, .members = members, .alike = 1});
-  tg_gemm_tiling one = {.members = 1, .alike = 1};
+  bool shared = s->found;
+  tg_gemm_tiling lanes = s->best, one = {.members = 1, .alike = 1};
   consider_split(s, one);
   bool rounds = s->g->sum_kind == TG_STREAM_BF16SR || tg_gemm_rounds_results(s->g);
   one.late = true;
   if (!rounds && s->g->partials <= TG_GEMM_LATE_PARTS && s->g->partials * 3 + 1 <= s->m->queue_depth)
     consider_split(s, one);
+  if (shared && s->best.cycles > CLEARLY * lanes.cycles) s->best = lanes;
 }
 
 tg_status tg_tile_gemm(const tg_compile *c, const tg_gemm *gemm, tg_gemm_tiling *out) {

@@ -46,39 +46,22 @@ static void put_rates(json_t *report, const tg_training_run *run) {
   json_object_set_new(host, "samples_per_second", real((double)(steps * run->batch) / run->host_seconds));
 }
 
-/* Cycles of the section that computes `product`, which may end in nodes fused behind it; 0: not known. */
-static uint64_t cycles_of(const tg_session *s, const tg_node *product) {
-  const tg_value *value = tg_out(product);
-  while (s->result.sections) {
-    for (uint32_t i = 0; i < s->program->invocation_count; i++) {
-      const char *name = s->program->invocations[i].name, *quote = strchr(name, '"');
-      size_t length = strlen(value->name);
-      if (!strncmp(name, "MatMul", 6) && quote && !strncmp(quote + 1, value->name, length) &&
-          !strcmp(quote + 1 + length, "\""))
-        return s->result.sections[i].end - s->result.sections[i].begin;
-    }
-    if (value->use_count != 1) break;
-    value = tg_out(value->uses->node);
-  }
-  return 0;
-}
-
-/* Sums of partial weight gradients: tensors, bytes of the sums that go from part to part, and cycles of the
- * sections that make them, products included. */
-static json_t *reduction(const tg_training_run *run) {
+/* Sums of partial weight gradients: tensors, bytes of the sums that go from part to part. Of the program:
+ * bytes of those that cross lanes, and cycles of the sections that make them, products included. */
+static json_t *reduction(const tg_training_run *run, const json_t *of_program) {
   const tg_training_options *o = &run->trainer->options.step;
   const tg_session *s = run->trainer->session;
-  uint64_t tensors = 0, bytes = 0, cycles = 0;
+  uint64_t tensors = 0, bytes = 0;
   TG_FOR_NODES(s->lowered, node) {
     if (node->op != TG_OP_MATMUL || tg_attr_int(node, TG_ATTR_PARTIALS) < 2) continue;
     uint64_t sums = (uint64_t)tg_attr_int(node, TG_ATTR_PARTIALS) - 1;
     tensors++;
     bytes += sums * (uint64_t)tg_value_elements(tg_out(node)) * (o->reduce_bf16sr ? 2 : 4);
-    cycles += cycles_of(s, node);
   }
-  return json_pack("{s:I, s:i, s:s, s:I, s:o}", "tensors", (json_int_t)tensors, "partials", o->partials,
-                   "precision", o->reduce_bf16sr ? "bf16sr" : "fp32", "bytes", (json_int_t)bytes, "cycles",
-                   s->result.sections ? json_integer((json_int_t)cycles) : json_null());
+  return json_pack("{s:I, s:i, s:s, s:I, s:O, s:O}", "tensors", (json_int_t)tensors, "partials", o->partials,
+                   "precision", o->reduce_bf16sr ? "bf16sr" : "fp32", "bytes", (json_int_t)bytes,
+                   "lane_bytes", json_object_get(of_program, "lane_bytes"), "cycles",
+                   json_object_get(of_program, "cycles"));
 }
 
 json_t *tg_run_report(const tg_training_run *run, const tg_evaluation *evaluation) {
@@ -99,7 +82,8 @@ json_t *tg_run_report(const tg_training_run *run, const tg_evaluation *evaluatio
   json_object_set_new(report, "loss_scale",
                       t->options.step.scale_loss ? real(run->scaler.scale) : json_null());
   json_object_set_new(report, "loss", losses(run));
-  json_object_set_new(report, "reduction", reduction(run));
+  json_t *sums = reduction(run, json_object_get(report, "reduction"));
+  json_object_set_new(report, "reduction", sums);
   json_object_set_new(report, "evaluation",
                       !evaluation
                           ? json_null()
