@@ -43,6 +43,8 @@ static bool collect(elementwise *e) {
   const tg_kernel *kernel = e->kernel;
   tg_space_begin(&e->space, kernel->output);
   for (size_t n = 0; n < kernel->fused_count; n++) {
+    if (!tg_goes_along_one_way(e->c, kernel->fused, kernel->fused_count, n, e->space.dims, e->space.rank))
+      return false;
     const tg_value *shape =
         tg_shape_around(kernel->fused, kernel->fused_count, n, tg_value_elements(kernel->output));
     for (int i = 0; i < kernel->fused[n]->input_count; i++) {

@@ -101,6 +101,10 @@ bool tg_needed_beside(const tg_compile *c, const tg_value *value, size_t a, size
 /* The shape, of `elements` elements, by which the operands of nodes[n] go along with a kernel: a cast of a
  * row is broadcast as the node is that uses it. */
 const tg_value *tg_shape_around(tg_node *const *nodes, size_t count, size_t n, int64_t elements);
+/* Do all that use nodes[n] take its result along with `dims`, the kernel's elements, by the same strides? Two
+ * shapes may broadcast a cast of a row in two ways, and there is one register. */
+bool tg_goes_along_one_way(const tg_compile *c, tg_node *const *nodes, size_t count, size_t n,
+                           const int64_t *dims, int rank);
 void tg_kernel_remove(tg_compile *c, size_t k);
 /* The kernel reads `value` from DRAM, or what it reshapes. */
 void tg_kernel_add_input(tg_compile *c, tg_kernel *kernel, tg_value *value);

@@ -99,12 +99,13 @@ static bool is_same(const operand *a, const operand *b) {
   return a->value == b->value && !memcmp(a->stride, b->stride, sizeof a->stride);
 }
 
-/* The operand `value` of a node whose result has the shape of `shape`. False: there is no room for it. */
+/* The operand `value` of a node whose result has the shape of `shape`. False: there is no room for it, or it
+ * goes along in two ways. */
 static bool add_operand(reduction *r, tg_value *value, const tg_value *shape) {
-  for (int n = 0; n < r->name_count; n++)
-    if (r->names[n].value == value) return true;
   operand o = {.value = tg_owner(r->c, value)};
   if (!tg_space_strides_as(value, shape, r->dims, 3, o.stride) || !find_role(r, &o)) return false;
+  for (int n = 0; n < r->name_count; n++)
+    if (r->names[n].value == value) return is_same(&r->operands[r->owner[n]], &o);
   int at = 0;
   while (at < r->operand_count && !is_same(&r->operands[at], &o)) at++;
   if (at + r->roots >= TG_STREAMS || r->name_count == MOST_NAMES) return false;
@@ -125,6 +126,7 @@ static bool collect(reduction *r) {
   const tg_front *front = &r->kernel->front[0];
   int64_t elements = r->dims[0] * r->dims[1] * r->dims[2];
   for (size_t n = 0; n < front->count; n++) {
+    if (!tg_goes_along_one_way(r->c, front->nodes, front->count, n, r->dims, 3)) return false;
     const tg_value *shape = tg_shape_around(front->nodes, front->count, n, elements);
     for (int i = 0; i < front->nodes[n]->input_count; i++) {
       tg_value *value = tg_in(front->nodes[n], i);
