@@ -192,16 +192,21 @@ static tg_status parse_betas(tg_context *context, tg_training_options *step) {
   return TG_OK;
 }
 
+static tg_status needs_classes(tg_context *context, tg_option_id option, const tg_training_options *step) {
+  if (step->loss == TG_LOSS_CROSS_ENTROPY || step->loss == TG_LOSS_NLL) return TG_OK;
+  return tg_fail(&context->diag, TG_INVALID, "--%s: the labels of loss %s are no classes",
+                 tg_option_get(option)->name, tg_loss_name(step->loss));
+}
+
 static tg_status parse_ignored(tg_context *context, tg_training_options *step) {
+  enum { EXACT = 1 << 24 };
   const char *text = tg_option_text(&context->options, TG_OPT_IGNORE_INDEX, NULL);
   if (!text) return TG_OK;
   char *end;
   long number = strtol(text, &end, 10);
-  if (end == text || *end || labs(number) > 1 << 24)
+  if (end == text || *end || number < -EXACT || number > EXACT)
     return tg_fail(&context->diag, TG_INVALID, "--ignore-index: \"%s\" is no integer of at most 2^24", text);
-  if (step->loss != TG_LOSS_CROSS_ENTROPY && step->loss != TG_LOSS_NLL)
-    return tg_fail(&context->diag, TG_INVALID, "--ignore-index: the labels of loss %s are no classes",
-                   tg_loss_name(step->loss));
+  if (needs_classes(context, TG_OPT_IGNORE_INDEX, step)) return TG_INVALID;
   step->ignore = true;
   step->ignore_index = (double)number;
   return TG_OK;
@@ -260,6 +265,7 @@ static tg_status training_options(tg_context *context, tg_training_run *run,
       tg_optimizer_parse(tg_option_text(o, TG_OPT_OPTIMIZER, "sgd"), &step->optimizer, &context->diag);
   if (!status) status = parse_betas(context, step);
   if (!status) status = parse_ignored(context, step);
+  if (!status && tg_given(o, TG_OPT_CLASSES_LAST)) status = needs_classes(context, TG_OPT_CLASSES_LAST, step);
   if (!status) status = parse_scale(context, run, step);
   if (!status) status = parse_frozen(context, step);
   if (!status) status = choose_partials(context, run, compile, step);
