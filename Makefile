@@ -2,7 +2,7 @@
 #   make demo    the demonstration, with the throughput report       make test      the whole test suite
 #   make         the command (build/tegula)                          make test-long exhaustive and long campaigns
 #   make area    what reconfiguration costs in gates (docs/area.md; needs nodejs and npm)
-#   make mutation  faults in the arithmetic RTL, and whether the tests notice (tests/rtl/mutate.py; about 15 minutes)
+#   make mutation  faults in the arithmetic RTL and the vector unit: do the tests notice? (tests/rtl/mutate.py)
 BUILD ?= build
 GENERATE = cmake -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo $(CMAKE_FLAGS)
 
@@ -38,7 +38,7 @@ area: $(BUILD)/build.ninja
 	cmake --build $(BUILD) --target area
 
 mutation: $(BUILD)/build.ninja
-	cmake --build $(BUILD) --target test_rtl_arithmetic test_rtl_mx
+	cmake --build $(BUILD) --target test_rtl_arithmetic test_rtl_mx test_rtl_vx
 	tests/rtl/mutate.py $(BUILD)
 
 # The C code once more, with address and undefined-behaviour checks; engines that need no Verilator build.

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Single-line faults in the arithmetic RTL: which of them do the tests at the pins notice?
+"""Single-line faults in the arithmetic RTL and the vector unit: which of them do the tests at the pins notice?
 
   tests/rtl/mutate.py BUILD [--seed N] [--share PERCENT] [--file NAME.sv]... [--only NUMBER]... [--list]
 
-BUILD is a build directory with test_rtl_arithmetic and test_rtl_mx built (`make mutation` does that). Takes a sample of all
-mutants of each file, verilates the modules that it is part of with the flags of the build, links them to the tests as they
-are, and runs these until one fails. Prints a line a mutant, and what survived; exit status 1 if less than 95 % are killed.
+BUILD is a build directory with test_rtl_arithmetic, test_rtl_mx and test_rtl_vx built (`make mutation` does that). Takes a
+sample of all mutants of each file, verilates the modules that it is part of with the flags of the build, links them to the
+tests as they are, and runs these until one fails. Prints a line a mutant, and what survived; exit status 1 if less than 95 %
+are killed.
 mutants_equivalent.txt names mutants that change nothing that can be seen, with reasons; they are not counted, nor are those
 that do not compile. What no test at the pins notices is linted with the chip: "lint" is killed as well, as by `make test`.
 """
@@ -20,8 +21,8 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 EQUIVALENT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "mutants_equivalent.txt")
-VECTORS = "100000"
 ARITHMETIC = "test_rtl_arithmetic"
+VECTORS = {ARITHMETIC: "100000", "test_rtl_mx": "150", "test_rtl_vx": "30"}  # the units' are batches
 
 # File: percentage of its mutants that a campaign takes, and the modules at whose pins it is tested, in this order.
 LANE = (ARITHMETIC, "lane3", "rtl_fma.*:-*latency_5")
@@ -31,6 +32,8 @@ FORMATS = (ARITHMETIC, "formats_bench", "rtl_formats.*")
 ALU = (ARITHMETIC, "alu", "rtl_alu.*")
 MX = ("test_rtl_mx", "mx_tiny", "*p4*")
 MX_ODD = ("test_rtl_mx", "mx_odd", "*p2*")
+VX = ("test_rtl_vx", "vx_tiny", "*p4*")
+VX_ODD = ("test_rtl_vx", "vx_odd", "*p2*")
 FILES = {
     "fp_pkg.sv": (10, [FORMATS, LANE, PE, ALU]),
     "fp_unpack.sv": (100, [PE]),
@@ -40,6 +43,8 @@ FILES = {
     "pe.sv": (15, [PE]),
     "vx_alu.sv": (10, [ALU]),
     "mx_write.sv": (10, [MX_ODD, MX]),
+    "vx.sv": (4, [VX_ODD, VX]),
+    "vx_control.sv": (4, [VX_ODD, VX]),
 }
 
 BINARY = [
@@ -167,7 +172,8 @@ class Bench:
         os.makedirs(mine)
         shutil.copy(os.path.join(usual, "tegula_pkg.sv"), mine)
         verilate = self.command(archive).replace(usual, mine).replace(os.path.join(ROOT, "rtl", name), mutated)
-        verilate = verilate.replace("OPT_FAST=-O2", "OPT_FAST=-O1").replace("OPT_SLOW=-O1", "OPT_SLOW=-O0")
+        # One compilation of all of a module's files takes a quarter of the time of one each: they are mostly headers.
+        verilate = verilate.replace("OPT_FAST=-O2", "OPT_FAST=-O1 VM_PARALLEL_BUILDS=0").replace("OPT_SLOW=-O1", "OPT_SLOW=-O0")
         verilate = re.sub(r"OBJCACHE=\S*", "OBJCACHE=", verilate)
         if subprocess.run(verilate, shell=True, cwd=self.build, capture_output=True).returncode:
             return "invalid"
@@ -175,7 +181,7 @@ class Bench:
         link = self.command(f"tests/{test}").replace(archive, os.path.join(mine, f"V{dut}__ALL.a"))
         link = link.replace(f"-o tests/{test}", f"-o {program}")
         subprocess.run(link, shell=True, cwd=self.build, check=True, capture_output=True)
-        env = dict(os.environ, TEGULA_RTL_VECTORS="150" if test == "test_rtl_mx" else VECTORS)
+        env = dict(os.environ, TEGULA_RTL_VECTORS=VECTORS[test])
         try:
             result = subprocess.run([program, f"--gtest_filter={tests}", "--gtest_fail_fast"], cwd=ROOT, env=env,
                                     capture_output=True, timeout=120)

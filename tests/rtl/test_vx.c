@@ -29,7 +29,8 @@ static uint32_t draw(bench *b, uint32_t n) { return tg_below(&b->random, n); }
 
 static uint8_t draw_operand(bench *b) {
   if (draw(b, 4) == 0) return (uint8_t)(TG_CONST0 + draw(b, b->state->params.vx_constants));
-  return (uint8_t)(5 * draw(b, REGS)); /* registers 0, 5, .. 25 */
+  if (draw(b, 16) == 0) return (uint8_t)(32 + draw(b, 32)); /* zero */
+  return (uint8_t)(5 * draw(b, REGS));                      /* registers 0, 5, .. 25 */
 }
 
 /* Words 0..REGS-1 define the registers; the rest is random. */
@@ -60,17 +61,29 @@ static void random_microcode(bench *b) {
   for (uint32_t i = 0; i < m->vx_constants; i++) b->state->tiles[0].constants[i] = tg_draw_f32(&b->random);
 }
 
+static void write_configuration(bench *b, bool we, bool sel, uint32_t addr, uint64_t data) {
+  b->pins.cfg_we = we;
+  b->pins.cfg_sel = sel;
+  b->pins.cfg_addr = (uint16_t)addr;
+  b->pins.cfg_data = data;
+  b->ops->eval(b->dut, &b->pins);
+  b->ops->clock(b->dut);
+  b->pins.cfg_we = 0;
+}
+
+/* Then writes that must not arrive: past the end of each memory, and without the write enable. */
 static void configure(bench *b) {
   const tg_params *m = &b->state->params;
-  b->pins.cfg_we = 1;
-  for (uint32_t i = 0; i < m->microcode_words + m->vx_constants; i++) {
-    b->pins.cfg_sel = i >= m->microcode_words;
-    b->pins.cfg_addr = (uint16_t)(b->pins.cfg_sel ? i - m->microcode_words : i);
-    b->pins.cfg_data = b->pins.cfg_sel ? b->state->tiles[0].constants[b->pins.cfg_addr] : b->words[i];
-    b->ops->eval(b->dut, &b->pins);
-    b->ops->clock(b->dut);
+  for (uint32_t i = 0; i < m->microcode_words; i++) write_configuration(b, true, false, i, b->words[i]);
+  for (uint32_t i = 0; i < m->vx_constants; i++)
+    write_configuration(b, true, true, i, b->state->tiles[0].constants[i]);
+  for (uint32_t sel = 0; sel < 2; sel++) {
+    uint32_t n = sel ? m->vx_constants : m->microcode_words;
+    for (uint32_t i = 0; i < 8; i++) {
+      write_configuration(b, true, sel, n + i, ~0ull);
+      write_configuration(b, false, sel, i, ~0ull);
+    }
   }
-  b->pins.cfg_we = 0;
 }
 
 static void extent(const int64_t *counts, const int64_t *strides, int loops, int64_t *low, int64_t *high) {
@@ -122,6 +135,20 @@ static void random_rounding(bench *b, tg_vx_instr *in, tg_execution *x) {
   for (int l = 0; l < 2; l++) in->sr_col_j[l] = tg_draw(&b->random);
 }
 
+/* Now and then no row, no word, or nothing but repeated segments that never run. */
+static void random_emptiness(bench *b, tg_vx_instr *in) {
+  switch (draw(b, 12)) {
+  case 0: in->rows[0] = 0; break;
+  case 1: memset(in->seg_len, 0, sizeof in->seg_len); break;
+  case 2: in->j_count[0] = 0; break;
+  case 3:
+    in->j_count[draw(b, 2)] = 0;
+    in->seg_repeat[0] = 63;
+    break;
+  default: break;
+  }
+}
+
 static void random_vop(bench *b, tg_instr *out, tg_execution *x) {
   tg_vx_instr *in = &out->vx;
   memset(out, 0, sizeof *out);
@@ -138,6 +165,11 @@ static void random_vop(bench *b, tg_instr *out, tg_execution *x) {
   in->seg_repeat[0] = draw(b, 64) & ~1u;
   in->tail_step[0] = draw(b, 20);
   in->tail_n[0] = draw(b, 100);
+  if (draw(b, 3) == 0) {
+    in->tail_step[0] = draw(b, 1 << 16);
+    in->tail_n[0] = draw(b, 4) ? in->tail_step[0] * draw(b, 16) + draw(b, 16) : tg_draw(&b->random);
+  }
+  random_emptiness(b, in);
   for (int t = 0; t < TG_STREAMS; t++) random_stream(b, in, t, tg_stream_of_mut(in, t), &x->address[t]);
   random_rounding(b, in, x);
   x->in = out;
@@ -175,6 +207,14 @@ static void windows(const bench *b, int64_t t, uint32_t *load, uint32_t *store, 
   }
 }
 
+/* What stands at the head without being valid is anything. */
+static void leave_head(bench *b) {
+  for (size_t i = 0; i < sizeof b->pins.head / 4; i++) b->pins.head[i] = tg_draw(&b->random);
+  for (int l = 0; l < 3; l++) b->pins.index[l] = draw(b, 1 << 20);
+  for (int t = 0; t < TG_STREAMS; t++) b->pins.address[t] = (uint16_t)draw(b, 1 << 16);
+  b->pins.sr_key = tg_draw(&b->random);
+}
+
 static bool run(bench *b) {
   const tg_params *m = &b->state->params;
   tg_vx_pins *pins = &b->pins;
@@ -195,6 +235,8 @@ static bool run(bench *b) {
       memcpy(pins->index, b->executions[issued].index, sizeof pins->index);
       pins->sr_key = b->state->keys[b->instrs[issued].vx.sr_key[0]];
       memcpy(pins->address, b->executions[issued].address, sizeof pins->address);
+    } else {
+      leave_head(b);
     }
     b->ops->eval(b->dut, pins);
     bool due_issue = issued < BATCH && b->issue[issued] == t, due_end = b->end[ended] == t;
@@ -212,6 +254,11 @@ static bool run(bench *b) {
                    (long long)t, pins->ld_own, load, pins->st_own, store, pins->acc_own, acc);
       return false;
     }
+    if (pins->idle != (issued == ended)) {
+      tg_test_fail(__FILE__, __LINE__, "cycle %lld: idle %d with %d of %d ended", (long long)t, pins->idle,
+                   ended, issued);
+      return false;
+    }
     issued += pins->issue;
     ended += pins->end;
     bool ld = pins->ld_req, from_acc = pins->acc_req;
@@ -225,6 +272,27 @@ static bool run(bench *b) {
   pins->head_valid = 0;
   b->ops->eval(b->dut, pins);
   b->ops->clock(b->dut);
+  return true;
+}
+
+/* A SYNC at the head is none of the unit's business, and neither is a VOP that is not valid. */
+static bool waits_for_vops(bench *b) {
+  tg_instr sync = {0};
+  uint64_t words[TG_INSTR_BYTES / 8];
+  for (int i = 0; i < 20; i++) {
+    b->pins.head_valid = i < 10;
+    sync.vx.op[0] = i < 10 ? TG_OP_sync : TG_OP_vx_vop;
+    tg_instr_encode(TG_VX, &sync, words);
+    memcpy(b->pins.head, words, sizeof words);
+    b->ops->eval(b->dut, &b->pins);
+    if (b->pins.issue || b->pins.end || !b->pins.idle || b->pins.ld_req || b->pins.acc_req ||
+        b->pins.st_req) {
+      tg_test_fail(__FILE__, __LINE__, "the unit starts without a VOP");
+      return false;
+    }
+    b->ops->clock(b->dut);
+  }
+  b->pins.head_valid = 0;
   return true;
 }
 
@@ -279,7 +347,7 @@ static void random_vops(const tg_dut_ops *ops, const char *overrides[], uint64_t
       if (draw(b, 3) == 0) when += draw(b, 500);
       b->ready[i] = when;
     }
-    good = run(b) && compare(b, (int)batch);
+    good = waits_for_vops(b) && run(b) && compare(b, (int)batch);
   }
   ops->destroy(b->dut);
   tg_machine_destroy(b->state);
