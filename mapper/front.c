@@ -4,6 +4,8 @@
  * shape that share a tensor become one kernel with several results. */
 #include "mapper/expression.h"
 
+#include <string.h>
+
 enum {
   OPERATION = 1,
   BYTE = 2
@@ -22,6 +24,25 @@ static void add_nodes(tg_arena *arena, tg_front *to, tg_node *const *nodes, size
       TG_PUSH(arena, to->nodes, to->count, to->capacity, nodes[n]);
 }
 
+/* Is nodes[n] computed from what a later one makes? */
+static bool is_too_early(const tg_compile *c, const tg_front *f, size_t n) {
+  for (int i = 0; i < f->nodes[n]->input_count; i++) {
+    const tg_node *maker = tg_owner(c, tg_in(f->nodes[n], i))->producer;
+    if (maker && has_node(f->nodes + n, f->count - n, maker)) return true;
+  }
+  return false;
+}
+
+/* What one kernel loaded the other one may compute: each node goes behind those whose results it uses. */
+static void put_in_order(const tg_compile *c, tg_front *f) {
+  for (size_t n = 0; n < f->count; n++)
+    for (size_t left = f->count - n; is_too_early(c, f, n) && left > 0; left--) {
+      tg_node *node = f->nodes[n];
+      memmove(&f->nodes[n], &f->nodes[n + 1], (f->count - 1 - n) * sizeof node);
+      f->nodes[f->count - 1] = node;
+    }
+}
+
 static void add_inputs_of(tg_compile *c, tg_kernel *kernel, tg_node *const *nodes, size_t count,
                           const tg_node *node) {
   for (int i = 0; i < node->input_count; i++) {
@@ -32,7 +53,8 @@ static void add_inputs_of(tg_compile *c, tg_kernel *kernel, tg_node *const *node
 }
 
 /* Sets the nodes, before the roots or without any, and with them what is loaded. */
-static void set_nodes(tg_compile *c, tg_kernel *kernel, const tg_front *nodes) {
+static void set_nodes(tg_compile *c, tg_kernel *kernel, tg_front *nodes) {
+  put_in_order(c, nodes);
   if (kernel->kind == TG_KERNEL_REDUCE)
     kernel->front[0] = *nodes;
   else
