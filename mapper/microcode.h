@@ -34,7 +34,7 @@ typedef struct tg_mc {
   uint32_t constants[64]; /* at most 32 of them beside a table */
   int constant_count;
   const float *table; /* of 32, for lookups; NULL without */
-  bool overflow;      /* too many constants, or tables: tg_mc_pack will fail */
+  bool overflow;      /* too many constants or tables, or an operand from nowhere: tg_mc_pack will fail */
 } tg_mc;
 
 void tg_mc_begin(tg_mc *mc, tg_arena *arena);
