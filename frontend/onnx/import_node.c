@@ -98,7 +98,7 @@ static tg_status find_gradient_operands(tg_import *import, const Onnx__NodeProto
     return tg_fail(import->diag, TG_INVALID, "%zu outputs for %zu tensors xs", proto->n_output, count);
   const char *name = tg_arena_strndup(import->graph->arena, (const char *)y->s.data, y->s.len);
   tg_value **list = TG_NEW_ARRAY(import->graph->arena, tg_value *, proto->n_input + 1);
-  memcpy(list, *values, proto->n_input * sizeof *list);
+  for (size_t i = 0; i < proto->n_input; i++) list[i] = (*values)[i];
   *values = list;
   return find_operand(import, name, &list[proto->n_input]);
 }
