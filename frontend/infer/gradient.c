@@ -62,8 +62,7 @@ tg_status tg_expand_gradient(tg_graph *graph, tg_node *node, tg_diag *diag) {
                 .forward = -1};
   tg_value *dy = filled(&b, y, 1);
   for (int i = 0; i < node->output_count; i++) wanted[tg_in(node, i)->index] = true;
-  if (node->previous &&
-      tg_backward_run(graph, wanted, count, node->previous, node, y, dy, 1, TG_REDUCE_FP32, gradients, diag))
+  if (last && tg_backward_run(graph, wanted, count, last, node, y, dy, 1, TG_REDUCE_FP32, gradients, diag))
     return TG_INVALID;
   if (!last) gradients[y->index] = dy;
   for (int i = 0; i < node->output_count; i++) {
