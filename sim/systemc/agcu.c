@@ -139,8 +139,10 @@ void tg_port_granted(tg_chip *chip, uint32_t port) {
   load->freed = chip->now + load->flits + 1;
   if (load->last) tg_chip_complete(chip, load->unit, &load->execution, load->start, chip->now + load->flits);
   if (p->leaving != p->newest) request(chip, p);
-  /* the port may have found no buffer free; with one or none free it looks again */
+  /* the port may have found no buffer free; with one or none free it looks again, and if the oldest is free
+   * already, in the next cycle */
+  uint64_t look = later(p->free_at, chip->now + 1);
   if (p->newest - p->oldest == chip->m->agcu_buffers)
     tg_chip_wake(chip, tg_agent_of_port(chip, port),
-                 later(p->free_at, p->loads[p->oldest % chip->m->agcu_buffers].freed));
+                 later(look, p->loads[p->oldest % chip->m->agcu_buffers].freed));
 }
