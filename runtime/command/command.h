@@ -67,5 +67,8 @@ tg_status tg_bind_inputs(tg_context *context, tg_session *session);
 
 /* Prints an object to stdout, indented, with a newline. */
 void tg_print_json(const json_t *object);
+/* A command's answer: prints it under --json, which was asked for and so is no noise to --quiet. Returns
+ * whether it is to be printed as text instead. */
+bool tg_answer_as_text(const tg_context *context, const json_t *answer);
 
 #endif

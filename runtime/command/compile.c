@@ -58,10 +58,7 @@ static tg_status inspect_decisions(tg_context *context) {
   if (!status && svg) status = tg_draw_svg(session->decided, svg, &context->diag);
   if (!status && tg_given(o, TG_OPT_CASTS)) {
     json_t *casts = tg_inspect_casts(session);
-    if (context->json)
-      tg_print_json(casts);
-    else if (!context->quiet)
-      tg_inspect_casts_print(casts, stdout);
+    if (tg_answer_as_text(context, casts)) tg_inspect_casts_print(casts, stdout);
     json_decref(casts);
   }
   tg_session_close(session);
@@ -78,10 +75,7 @@ tg_status tg_command_inspect(tg_context *context) {
   tg_progress(context, NULL);
   if (!status) {
     json_t *inspection = tg_inspect(session);
-    if (context->json)
-      tg_print_json(inspection);
-    else if (!context->quiet)
-      tg_inspect_print(inspection, stdout);
+    if (tg_answer_as_text(context, inspection)) tg_inspect_print(inspection, stdout);
     json_decref(inspection);
   }
   tg_session_close(session);

@@ -63,10 +63,7 @@ tg_status tg_command_fp(tg_context *context) {
   tg_status status = read_question(context, &question);
   if (!status) status = read_options(context, &question);
   if (!status) status = tg_fp_explain(&question, &answer, &context->diag);
-  if (!status && context->json)
-    tg_print_json(answer);
-  else if (!status && !context->quiet)
-    tg_fp_print(answer, stdout);
+  if (!status && tg_answer_as_text(context, answer)) tg_fp_print(answer, stdout);
   json_decref(answer);
   return status;
 }

@@ -32,6 +32,11 @@ void tg_print_json(const json_t *object) {
   putchar('\n');
 }
 
+bool tg_answer_as_text(const tg_context *context, const json_t *answer) {
+  if (context->json) tg_print_json(answer);
+  return !context->json && !context->quiet;
+}
+
 static tg_status run(tg_context *context) {
   switch (context->options.command) {
   case TG_COMMAND_COMPILE: return tg_command_compile(context);

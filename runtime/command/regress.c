@@ -412,9 +412,7 @@ static tg_status explain(regress *r) {
     json_t *explanation = tg_explain(&before, &now, r->context->verbose);
     json_object_set_new(explanation, "case", tg_json_text(r->suite.cases[index].id));
     json_object_set_new(explanation, "trace", tg_json_text(trace));
-    if (r->context->json) {
-      tg_print_json(explanation);
-    } else if (!r->context->quiet) {
+    if (tg_answer_as_text(r->context, explanation)) {
       printf("%s: ", r->suite.cases[index].id);
       tg_explain_print(explanation, stdout);
       printf("trace: %s\n", trace);

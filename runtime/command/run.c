@@ -53,12 +53,9 @@ static tg_status show(tg_context *context, const tg_session *session) {
   for (size_t i = 0; !status && i < o->counts[TG_OPT_REPORT]; i++)
     status = tg_session_write_report(session, o->values[TG_OPT_REPORT][i], &context->diag);
   tg_progress(context, NULL);
-  if (status || context->quiet) return status;
+  if (status) return status;
   json_t *report = tg_report(session);
-  if (context->json)
-    tg_print_json(report);
-  else
-    tg_report_print(report, context->verbose, stdout);
+  if (tg_answer_as_text(context, report)) tg_report_print(report, context->verbose, stdout);
   json_decref(report);
   return TG_OK;
 }

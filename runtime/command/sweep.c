@@ -102,12 +102,7 @@ tg_status tg_command_sweep(tg_context *context) {
   }
   if (!status) status = write_file(context, TG_OPT_PLOT, PLOT, rows);
   tg_progress(context, NULL);
-  if (!status && !context->quiet) {
-    if (context->json)
-      tg_print_json(rows);
-    else
-      tg_sweep_print(rows, stdout);
-  }
+  if (!status && tg_answer_as_text(context, rows)) tg_sweep_print(rows, stdout);
   json_decref(rows);
   return status;
 }

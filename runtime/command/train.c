@@ -120,12 +120,7 @@ static tg_status report(training *t) {
   json_t *all = tg_run_report(&t->run, t->eval_data ? &t->evaluation : NULL);
   tg_status status = write_report(t, all);
   tg_progress(context, NULL);
-  if (!status && !context->quiet) {
-    if (context->json)
-      tg_print_json(all);
-    else
-      tg_run_print(all, context->verbose, stdout);
-  }
+  if (!status && tg_answer_as_text(context, all)) tg_run_print(all, context->verbose, stdout);
   json_decref(all);
   return status;
 }

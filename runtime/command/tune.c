@@ -130,12 +130,7 @@ tg_status tg_command_tune(tg_context *context) {
   if (!status) status = tg_tune(&context->arena, &request, &tuned, &context->diag);
   if (!status && tuned.met) status = write_rules(context, &tuned);
   tg_progress(context, NULL);
-  if (!status && !context->quiet) {
-    if (context->json)
-      tg_print_json(tuned.report);
-    else
-      tg_tune_print(tuned.report, stdout);
-  }
+  if (!status && tg_answer_as_text(context, tuned.report)) tg_tune_print(tuned.report, stdout);
   if (!status && !tuned.met) status = missed(context, &tuned);
   json_decref(tuned.report);
   return status;

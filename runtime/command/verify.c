@@ -42,12 +42,7 @@ tg_status tg_command_verify(tg_context *context) {
     status = tg_verify(session, &options, &result, &context->diag);
   }
   tg_progress(context, NULL);
-  if (result && !context->quiet) {
-    if (context->json)
-      tg_print_json(result);
-    else
-      print(result);
-  }
+  if (result && tg_answer_as_text(context, result)) print(result);
   json_decref(result);
   tg_session_close(session);
   return status;

@@ -157,7 +157,7 @@ TG_TEST(command, help_version_and_list) {
 TG_TEST(command, run_writes_outputs_and_reports_and_prints_json) {
   small_models();
   const outcome *o =
-      tegula("run gemm.onnx --arch tiny --graphamp-preset mp1 --json --output-dir outs --report "
+      tegula("run gemm.onnx --arch tiny --graphamp-preset mp1 --json -q --output-dir outs --report "
              "r.json --report r.html");
   EXPECT_EQ(o->status, 0);
   EXPECT_STR(o->err, ""); /* no progress in a pipe */
