@@ -57,8 +57,7 @@ static bool view_operands(tg_attention *a) {
     tg_dense_strides(sizes, value->rank, dense);
     good = view(s, value, dense, a->queries, a->keys, &a->external[x]);
     a->external[x].value = value;
-    bool number = !a->external[x].column_stride && tg_stream_kind(value) == TG_STREAM_FP32;
-    a->external_kind[x] = number ? TG_STREAM_SPLAT32 : tg_stream_kind(value);
+    a->external_kind[x] = a->external[x].column_stride ? tg_stream_kind(value) : TG_STREAM_SPLAT32;
     if (!a->external[x].row_stride) a->external[x].rows = 1;
   }
   return good;

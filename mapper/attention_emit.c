@@ -202,12 +202,12 @@ static void load_externals(emission *e, uint32_t r, uint32_t col) {
   const tg_attention *a = e->a;
   bool west = own_from_west(e, r, col);
   for (int x = 0; x < a->scores.external_count; x++) {
-    bool one = a->external[x].rows == 1, number = a->external_kind[x] == TG_STREAM_SPLAT32;
+    bool one = a->external[x].rows == 1;
     tg_agcu_instr *load =
         push_load(e, west, TG_CTX_LOAD, r, col, 1, &e->external[x], one ? 1 : tg_attention_padded(a));
     if (!one) set_block(e, load, r, col);
     load->take[0] = tg_attention_external_take(a, x);
-    load->convert[0] = number || a->external_kind[x] == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
+    load->convert[0] = tg_stream_convert(tg_place_of(e->c, a->external[x].value), a->external_kind[x]);
     if (x == 0) take_credit(load, &e->externals_credit, west);
     if (x + 1 == a->scores.external_count) tell(load, e->externals_full);
   }

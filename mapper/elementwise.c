@@ -63,7 +63,7 @@ static bool collect(elementwise *e) {
 static bool is_number(const elementwise *e, int operand) {
   for (int d = 0; d < e->space.rank; d++)
     if (e->space.strides[operand][d]) return false;
-  return tg_stream_kind(e->values[operand]) == TG_STREAM_FP32;
+  return true;
 }
 
 static bool is_row(const elementwise *e, int operand) {
@@ -75,8 +75,7 @@ static bool is_row(const elementwise *e, int operand) {
 
 /* One number a row. */
 static bool is_column(const elementwise *e, int operand) {
-  return e->space.rank > 1 && !e->space.strides[operand][e->space.rank - 1] && !is_number(e, operand) &&
-         tg_stream_kind(e->values[operand]) == TG_STREAM_FP32;
+  return e->space.rank > 1 && !e->space.strides[operand][e->space.rank - 1] && !is_number(e, operand);
 }
 
 static tg_stream_kernel plan_of(const elementwise *e) {

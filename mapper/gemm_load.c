@@ -187,7 +187,7 @@ static void load_externals(emission *e, tg_queue *queue, bool vectors, uint32_t 
     load->take[0] = tg_gemm_external_take(external, e->t.nt);
     load->k_first[0] = number ? 0 : tg_gemm_col_first(e, r, col);
     load->k_delta[e->n_level] = number ? 0 : tg_gemm_col_delta(e);
-    load->convert[0] = number || external->kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
+    load->convert[0] = tg_stream_convert(walk.tensor, external->kind);
     if (vectors) continue;
     load->m_first[0] = tg_gemm_row_first(e, r, col);
     load->m_delta[e->m_level] = tg_gemm_rows_a_pass(e);

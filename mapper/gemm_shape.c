@@ -189,7 +189,7 @@ static tg_status set_digits(listing *l) {
   }
   for (int e = 0; e < g->external_count; e++) {
     tg_gemm_external *x = &g->externals[e];
-    if (!x->element_stride && x->kind == TG_STREAM_FP32) x->kind = TG_STREAM_SPLAT32;
+    if (!x->element_stride) x->kind = TG_STREAM_SPLAT32;
     /* A row digit of radix 1 moves nothing whatever its stride. */
     x->row_vector = true;
     for (int d = 0; d < 3; d++)

@@ -81,14 +81,13 @@ static bool is_plain(const reduction *r) { return r->roots == 1 && !r->kernel->f
 
 static bool find_role(const reduction *r, operand *o) {
   const int64_t *s = o->stride;
-  bool wide = tg_stream_kind(o->value) == TG_STREAM_FP32;
   if (s[2] == 1 && (s[1] || r->dims[1] == 1))
     o->role = FULL;
   else if (s[2] == 1)
     o->role = ROW;
-  else if (s[2] == 0 && s[1] && r->rows && wide)
+  else if (s[2] == 0 && s[1] && r->rows)
     o->role = COLUMN;
-  else if (s[2] == 0 && s[1] == 0 && s[0] == 0 && wide)
+  else if (s[2] == 0 && s[1] == 0 && s[0] == 0)
     o->role = NUMBER;
   else
     return false;

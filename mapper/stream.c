@@ -17,6 +17,13 @@ uint32_t tg_kind_flits(const tg_params *m, int kind, uint32_t elements) {
   return (elements + each - 1) / each;
 }
 
+int tg_stream_convert(const tg_dram_tensor *tensor, int kind) {
+  if (!is_wide(kind)) return TG_CVT_16;
+  return tensor->storage == TG_STORE_BF16   ? TG_CVT_BF16_FP32
+         : tensor->storage == TG_STORE_FP16 ? TG_CVT_FP16_FP32
+                                            : TG_CVT_32;
+}
+
 void tg_fill_walk(tg_agcu_instr *in, const tg_walk_plan *walk, int entry, int64_t residue) {
   int64_t bytes = tg_storage_bytes(walk->tensor->storage);
   in->base[0] = entry;
@@ -351,7 +358,7 @@ static tg_agcu_instr *push_load(const emission *e, int input, uint32_t r, uint32
   bool number = plan->input_kind[input] == TG_STREAM_SPLAT32;
   set_rows(e, load, r * e->b.m->cols + col, number ? 1 : moved(e));
   if (number) load->k_delta[1] = 0;
-  load->convert[0] = is_wide(plan->input_kind[input]) ? TG_CVT_32 : TG_CVT_16;
+  load->convert[0] = tg_stream_convert(plan->input[input].tensor, plan->input_kind[input]);
   tg_set_operand(load->dst_base, &e->in[input], !last_window);
   load->dst_inner[0] = 65535;
   if (moved(e) < plan->take && !number) {
@@ -401,7 +408,7 @@ static void emit_vector_loads(emission *e, uint32_t r) {
     tg_fill_walk(load, &plan->vector[v], e->entry[plan->inputs + 1 + v], e->residue[plan->inputs + 1 + v]);
     load->rows[0] = 1;
     load->take[0] = vector_elements(plan, v);
-    load->convert[0] = is_wide(plan->vector_kind[v]) ? TG_CVT_32 : TG_CVT_16;
+    load->convert[0] = tg_stream_convert(plan->vector[v].tensor, plan->vector_kind[v]);
     tg_set_operand(load->dst_base, &e->vector[v], false);
     load->dst_inner[0] = 65535;
     load->dst_mask[0] = ((1 << e->b.m->cols) - 1) << 1;

@@ -91,5 +91,8 @@ int64_t tg_space_block(const tg_params *m, const tg_space *space);
 
 /* Flits of a block of `elements` of a stream kind. */
 uint32_t tg_kind_flits(const tg_params *m, int kind, uint32_t elements);
+/* What a load does to elements of `tensor` on their way to a stream of this kind: splat32 has words of 32
+ * bits only, so narrow numbers are widened. */
+int tg_stream_convert(const tg_dram_tensor *tensor, int kind);
 
 #endif
