@@ -12,23 +12,11 @@ enum {
 }; /* costs: an operation of the vector units takes less than half of what a
       byte does */
 
-static bool has_node(tg_node *const *nodes, size_t count, const tg_node *node) {
-  for (size_t n = 0; n < count; n++)
-    if (nodes[n] == node) return true;
-  return false;
-}
-
-static void add_nodes(tg_arena *arena, tg_front *to, tg_node *const *nodes, size_t count) {
-  for (size_t n = 0; n < count; n++)
-    if (!has_node(to->nodes, to->count, nodes[n]))
-      TG_PUSH(arena, to->nodes, to->count, to->capacity, nodes[n]);
-}
-
 /* Is nodes[n] computed from what a later one makes? */
 static bool is_too_early(const tg_compile *c, const tg_front *f, size_t n) {
   for (int i = 0; i < f->nodes[n]->input_count; i++) {
     const tg_node *maker = tg_owner(c, tg_in(f->nodes[n], i))->producer;
-    if (maker && has_node(f->nodes + n, f->count - n, maker)) return true;
+    if (maker && tg_has_node(f->nodes + n, f->count - n, maker)) return true;
   }
   return false;
 }
@@ -47,7 +35,7 @@ static void add_inputs_of(tg_compile *c, tg_kernel *kernel, tg_node *const *node
                           const tg_node *node) {
   for (int i = 0; i < node->input_count; i++) {
     const tg_node *maker = tg_owner(c, tg_in(node, i))->producer;
-    if (!tg_is_scalar_constant(tg_in(node, i)) && !(maker && has_node(nodes, count, maker)))
+    if (!tg_is_scalar_constant(tg_in(node, i)) && !(maker && tg_has_node(nodes, count, maker)))
       tg_kernel_add_input(c, kernel, tg_in(node, i));
   }
 }
@@ -58,8 +46,7 @@ static void set_nodes(tg_compile *c, tg_kernel *kernel, tg_front *nodes) {
   if (kernel->kind == TG_KERNEL_REDUCE)
     kernel->front[0] = *nodes;
   else
-    kernel->fused = nodes->nodes, kernel->fused_count = nodes->count,
-    kernel->fused_capacity = nodes->capacity;
+    tg_set_fused(kernel, nodes);
   kernel->inputs = NULL;
   kernel->input_count = kernel->input_capacity = 0;
   for (size_t n = 0; n < nodes->count; n++)
@@ -79,11 +66,7 @@ static bool is_alike(const tg_kernel *a, const tg_kernel *b) {
 }
 
 static bool share_a_tensor(const tg_kernel *a, const tg_kernel *b) {
-  for (size_t i = 0; i < a->input_count; i++)
-    if (tg_value_elements(a->inputs[i]) == tg_value_elements(tg_in(a->root, 0)) &&
-        tg_kernel_reads(b, a->inputs[i]))
-      return true;
-  return false;
+  return tg_kernels_share_input(a, b, tg_value_elements(tg_in(a->root, 0)));
 }
 
 /* Kernel `a` comes before `b`. */
@@ -100,8 +83,8 @@ static bool merge(tg_compile *c, size_t a, size_t b) {
     both.more_roots[both.more_count] = tg_kernel_root(second, i);
     both.more[both.more_count++] = tg_kernel_result(second, i);
   }
-  add_nodes(c->arena, &front, both.front[0].nodes, both.front[0].count);
-  add_nodes(c->arena, &front, second->front[0].nodes, second->front[0].count);
+  tg_add_nodes(c->arena, &front, both.front[0].nodes, both.front[0].count);
+  tg_add_nodes(c->arena, &front, second->front[0].nodes, second->front[0].count);
   set_nodes(c, &both, &front);
   if (!tg_reduce_fits(c, &both)) return false;
   c->kernels[waits ? b : a] = both;
@@ -147,16 +130,16 @@ static bool with_front(tg_compile *c, const tg_kernel *reader, const tg_kernel *
   const tg_value *value = maker->output;
   tg_front nodes = {0};
   *out = *reader;
-  add_nodes(c->arena, &nodes, maker->fused, maker->fused_count);
+  tg_add_nodes(c->arena, &nodes, maker->fused, maker->fused_count);
   if (reader->kind == TG_KERNEL_REDUCE) {
     if (tg_value_elements(tg_in(reader->root, 0)) != tg_value_elements(value)) return false;
-    add_nodes(c->arena, &nodes, reader->front[0].nodes, reader->front[0].count);
+    tg_add_nodes(c->arena, &nodes, reader->front[0].nodes, reader->front[0].count);
     set_nodes(c, out, &nodes);
     return tg_reduce_fits(c, out);
   }
   if (reader->kind != TG_KERNEL_ELEMENTWISE || tg_value_elements(reader->output) != tg_value_elements(value))
     return false;
-  add_nodes(c->arena, &nodes, reader->fused, reader->fused_count);
+  tg_add_nodes(c->arena, &nodes, reader->fused, reader->fused_count);
   set_nodes(c, out, &nodes);
   return tg_elementwise_fits(c, out);
 }

@@ -22,6 +22,12 @@ bool tg_kernel_reads_any_of(const tg_kernel *reader, const tg_kernel *maker) {
   return false;
 }
 
+bool tg_kernels_share_input(const tg_kernel *a, const tg_kernel *b, int64_t elements) {
+  for (size_t i = 0; i < a->input_count; i++)
+    if (tg_value_elements(a->inputs[i]) == elements && tg_kernel_reads(b, a->inputs[i])) return true;
+  return false;
+}
+
 bool tg_kernel_can_wait(const tg_compile *c, size_t a, size_t to) {
   for (size_t k = a + 1; k < to; k++)
     if (tg_kernel_reads_any_of(&c->kernels[k], &c->kernels[a])) return false;
@@ -69,6 +75,24 @@ bool tg_goes_along_one_way(const tg_compile *c, tg_node *const *nodes, size_t co
         return false;
     }
   return true;
+}
+
+bool tg_has_node(tg_node *const *nodes, size_t count, const tg_node *node) {
+  for (size_t n = 0; n < count; n++)
+    if (nodes[n] == node) return true;
+  return false;
+}
+
+void tg_add_nodes(tg_arena *arena, tg_front *to, tg_node *const *nodes, size_t count) {
+  for (size_t n = 0; n < count; n++)
+    if (!tg_has_node(to->nodes, to->count, nodes[n]))
+      TG_PUSH(arena, to->nodes, to->count, to->capacity, nodes[n]);
+}
+
+void tg_set_fused(tg_kernel *kernel, const tg_front *nodes) {
+  kernel->fused = nodes->nodes;
+  kernel->fused_count = nodes->count;
+  kernel->fused_capacity = nodes->capacity;
 }
 
 void tg_kernel_remove(tg_compile *c, size_t k) {

@@ -8,11 +8,7 @@ enum { WINDOW = 256 }; /* kernels back in which a partner is looked for: bounds 
 
 /* Do the two touch a tensor of their own shape in common? */
 static bool share_a_tensor(const tg_kernel *a, const tg_kernel *b) {
-  if (tg_kernel_reads_any_of(b, a)) return true;
-  for (size_t i = 0; i < a->input_count; i++)
-    if (tg_value_elements(a->inputs[i]) == tg_value_elements(a->output) && tg_kernel_reads(b, a->inputs[i]))
-      return true;
-  return false;
+  return tg_kernel_reads_any_of(b, a) || tg_kernels_share_input(a, b, tg_value_elements(a->output));
 }
 
 /* Does the reader take a result by another shape? */
@@ -32,18 +28,6 @@ static bool rounding_parts(const tg_kernel *a, const tg_kernel *b) {
 }
 
 /* ---- the merged kernel ---- */
-
-static bool has_node(const tg_kernel *kernel, const tg_node *node) {
-  for (size_t n = 0; n < kernel->fused_count; n++)
-    if (kernel->fused[n] == node) return true;
-  return false;
-}
-
-static void add_nodes(tg_arena *arena, tg_kernel *to, const tg_kernel *from) {
-  for (size_t n = 0; n < from->fused_count; n++)
-    if (!has_node(to, from->fused[n]))
-      TG_PUSH(arena, to->fused, to->fused_count, to->fused_capacity, from->fused[n]);
-}
 
 static bool add_results(tg_compile *c, tg_kernel *to, size_t from, size_t a, size_t b) {
   for (int i = 0; i < tg_kernel_results(&c->kernels[from]); i++) {
@@ -72,8 +56,10 @@ static void add_inputs(tg_compile *c, tg_kernel *to, size_t from, size_t a, size
 static bool merge(tg_compile *c, size_t a, size_t b) {
   bool product = c->kernels[a].kind == TG_KERNEL_GEMM;
   tg_kernel both = {.kind = c->kernels[a].kind, .root = c->kernels[a].root};
-  add_nodes(c->arena, &both, &c->kernels[a]);
-  add_nodes(c->arena, &both, &c->kernels[b]);
+  tg_front nodes = {0};
+  tg_add_nodes(c->arena, &nodes, c->kernels[a].fused, c->kernels[a].fused_count);
+  tg_add_nodes(c->arena, &nodes, c->kernels[b].fused, c->kernels[b].fused_count);
+  tg_set_fused(&both, &nodes);
   if (!add_results(c, &both, b, a, b) || !add_results(c, &both, a, a, b) || !both.output) return false;
   add_inputs(c, &both, a, a, b);
   add_inputs(c, &both, b, a, b);

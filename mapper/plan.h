@@ -93,6 +93,8 @@ static inline tg_value *tg_owner(const tg_compile *c, tg_value *value) {
 bool tg_kernel_reads(const tg_kernel *kernel, const tg_value *value);
 bool tg_kernel_makes(const tg_kernel *kernel, const tg_value *value);
 bool tg_kernel_reads_any_of(const tg_kernel *reader, const tg_kernel *maker);
+/* Do both read a tensor of so many elements in common? */
+bool tg_kernels_share_input(const tg_kernel *a, const tg_kernel *b, int64_t elements);
 /* May kernel `a` run as late as kernel `to`, kernel `b` as early as kernel `to`? */
 bool tg_kernel_can_wait(const tg_compile *c, size_t a, size_t to);
 bool tg_kernel_can_hurry(const tg_compile *c, size_t b, size_t to);
@@ -105,6 +107,11 @@ const tg_value *tg_shape_around(tg_node *const *nodes, size_t count, size_t n, i
  * shapes may broadcast a cast of a row in two ways, and there is one register. */
 bool tg_goes_along_one_way(const tg_compile *c, tg_node *const *nodes, size_t count, size_t n,
                            const int64_t *dims, int rank);
+bool tg_has_node(tg_node *const *nodes, size_t count, const tg_node *node);
+/* Those that are not there yet, in order, behind those that are. */
+void tg_add_nodes(tg_arena *arena, tg_front *to, tg_node *const *nodes, size_t count);
+/* The nodes are the kernel's fused ones. */
+void tg_set_fused(tg_kernel *kernel, const tg_front *nodes);
 void tg_kernel_remove(tg_compile *c, size_t k);
 /* The kernel reads `value` from DRAM, or what it reshapes. */
 void tg_kernel_add_input(tg_compile *c, tg_kernel *kernel, tg_value *value);
