@@ -22,7 +22,7 @@ static const struct {
     PASS(split_reduce),        PASS(lower_sum),
     PASS(lower_pool_gradient), PASS(lower_pieces),
     PASS(lower_repeats),       PASS(lower_integers),
-    PASS(lower_gather),
+    PASS(lower_gather),        PASS(turn_products),
 };
 
 tg_pass *tg_pass_find(const char *name) {
