@@ -65,16 +65,9 @@ static bool view_operands(tg_attention *a) {
 
 /* The result, or what a Transpose makes of it, which the stores do. */
 static bool view_result(const tg_kernel *kernel, tg_attention *a) {
-  const tg_value *y = tg_out(kernel->root), *out = kernel->output;
-  int64_t sizes[TG_MAX_RANK], dense[TG_MAX_RANK], stride[TG_MAX_RANK];
-  tg_value_sizes(out, sizes);
-  tg_dense_strides(sizes, out->rank, dense);
-  memcpy(stride, dense, sizeof stride);
-  const tg_node *move = out->producer;
-  if (move->op == TG_OP_TRANSPOSE) {
-    const int64_t *perm = tg_attr_ints(move, TG_ATTR_PERM, NULL);
-    for (int d = 0; d < out->rank; d++) stride[perm[d]] = dense[d];
-  }
+  const tg_value *y = tg_out(kernel->root);
+  int64_t stride[TG_MAX_RANK];
+  tg_stored_strides(kernel, stride);
   a->out.value = kernel->output;
   a->out_kind = tg_result_kind(kernel->output);
   return view(y, y, stride, a->queries, a->context.n, &a->out);
@@ -175,9 +168,7 @@ static double apart_cycles(const tg_compile *c, const tg_attention *a) {
   }
   double ports = (bytes_of(kernel->scores->output) + bytes_of(kernel->softmax->output)) / port;
   double softmax = TG_SECTION_CYCLES + (words * rows > ports ? words * rows : ports);
-  double move = kernel->output->producer->op != TG_OP_TRANSPOSE
-                    ? 0
-                    : TG_SECTION_CYCLES + 2 * bytes_of(kernel->output) / port;
+  double move = tg_kernel_computes(kernel, 0) == kernel->output ? 0 : tg_move_cycles(c, kernel->output);
   return tg_product_cycles(c, kernel->scores) + softmax + tg_product_cycles(c, kernel) + move;
 }
 
@@ -230,15 +221,6 @@ static const tg_kernel *copy_of(tg_arena *arena, const tg_kernel *kernel) {
   return copy;
 }
 
-/* A move behind the result that keeps its rows, so that the stores do it. */
-static tg_kernel *move_of(const tg_compile *c, const tg_value *result) {
-  tg_kernel *move = kernel_of(c, TG_KERNEL_MOVE, only_reader(result));
-  if (!move || move->root->op != TG_OP_TRANSPOSE || move->source != result ||
-      move->output->dtype != result->dtype)
-    return NULL;
-  return tg_attr_ints(move->root, TG_ATTR_PERM, NULL)[result->rank - 1] == result->rank - 1 ? move : NULL;
-}
-
 /* The kernels around softmax number k as one, in the place of the last. */
 static bool fuse(tg_compile *c, size_t k) {
   tg_kernel *softmax = &c->kernels[k];
@@ -262,7 +244,7 @@ static bool fuse(tg_compile *c, size_t k) {
   for (size_t i = 0; i < first->input_count; i++) tg_kernel_add_input(c, &both, first->inputs[i]);
   for (size_t i = 0; i < last->input_count; i++)
     if (last->inputs[i] != softmax->output) tg_kernel_add_input(c, &both, last->inputs[i]);
-  tg_kernel *move = move_of(c, last->output);
+  tg_kernel *move = tg_storable_move(c, last->output);
   if (move) both.output = move->output;
   tg_attention unused;
   if (!tg_describe_attention(c, &both, &unused)) return false;

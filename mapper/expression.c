@@ -327,7 +327,8 @@ bool tg_emit_results(tg_mc *mc, const tg_compile *c, const tg_kernel *kernel, tg
   emitter e = of_fused(mc, c, kernel, streams, stream_count);
   if (root_value) remember_made(&e, root_value, root);
   if (!emit_nodes(&e, kernel, c->diag)) return false;
-  for (int i = 0; i < tg_kernel_results(kernel); i++) out_results[i] = fetch(&e, tg_kernel_result(kernel, i));
+  for (int i = 0; i < tg_kernel_results(kernel); i++)
+    out_results[i] = fetch(&e, tg_kernel_computes(kernel, i));
   return true;
 }
 

@@ -148,12 +148,14 @@ static void add_external(listing *l, tg_value *value) {
  * of kernels.c. */
 static tg_status set_digits(listing *l) {
   tg_gemm *g = l->g;
-  const tg_value *out = l->g->out[0];
+  const tg_value *out = tg_kernel_computes(l->kernel, 0);
+  int64_t stored[TG_MAX_RANK];
+  tg_stored_strides(l->kernel, stored);
   int rank = out->rank, batch = g->node->op == TG_OP_MATMUL && g->products > 1 ? rank - 2 : 0;
   tg_space full;
   tg_space_begin(&full, out);
   for (int e = 0; e < g->external_count; e++) tg_space_add_broadcast(&full, g->externals[e].value);
-  tg_space_add_broadcast(&full, out);
+  tg_space_add_strided(&full, stored);
   for (int e = 0; e <= g->external_count; e++) {
     const int64_t *stride = full.strides[e];
     int64_t *offsets =

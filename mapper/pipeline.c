@@ -88,6 +88,7 @@ tg_status tg_map(const tg_graph *graph, const tg_params *params, const tg_map_op
   if (!status) tg_fuse_attention(&c);
   if (!status) tg_form_fronts(&c);
   if (!status) tg_merge_kernels(&c);
+  if (!status) tg_store_moves(&c);
   if (!status) status = tg_settle_carries(&c);
   if (!status) status = tg_plan_memory(&c);
   if (!status) status = emit_kernels(&c);

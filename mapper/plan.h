@@ -51,6 +51,14 @@ static inline tg_value *tg_kernel_result(const tg_kernel *kernel, int index) {
   return index ? kernel->more[index - 1] : kernel->output;
 }
 
+/* What a product, or attention, computes for the result: itself, or what the Transpose reads that the stores
+ * do. */
+static inline tg_value *tg_kernel_computes(const tg_kernel *kernel, int index) {
+  tg_value *result = tg_kernel_result(kernel, index);
+  bool moved = kernel->kind != TG_KERNEL_MOVE && result->producer->op == TG_OP_TRANSPOSE;
+  return moved ? tg_in(result->producer, 0) : result;
+}
+
 static inline tg_node *tg_kernel_root(const tg_kernel *kernel, int index) {
   return index ? kernel->more_roots[index - 1] : kernel->root;
 }
@@ -146,6 +154,14 @@ tg_status tg_emit_depthwise(tg_compile *c, const tg_kernel *kernel);
 tg_status tg_emit_move(tg_compile *c, const tg_kernel *kernel);
 /* Casts that products load through, as kernels where that is faster (stored_casts.c); before the next. */
 void tg_store_casts(tg_compile *c);
+/* Transposes behind products, done by their stores where that is faster (stored_moves.c). */
+void tg_store_moves(tg_compile *c);
+/* The kernel of a Transpose that keeps the rows of `result`, which nothing else reads; or NULL. */
+tg_kernel *tg_storable_move(const tg_compile *c, const tg_value *result);
+/* Where the elements of what a kernel computes are stored, by its dimensions. */
+void tg_stored_strides(const tg_kernel *kernel, int64_t *out_strides);
+/* Estimate of a pass over memory that moves runs of `value`. */
+double tg_move_cycles(const tg_compile *c, const tg_value *value);
 /* Products with a softmax between them, as one kernel: before tg_merge_kernels. */
 void tg_fuse_attention(tg_compile *c);
 tg_status tg_emit_attention(tg_compile *c, const tg_kernel *kernel);
