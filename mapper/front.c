@@ -40,8 +40,7 @@ static void add_inputs_of(tg_compile *c, tg_kernel *kernel, tg_node *const *node
   }
 }
 
-/* Sets the nodes, before the roots or without any, and with them what is loaded. */
-static void set_nodes(tg_compile *c, tg_kernel *kernel, tg_front *nodes) {
+void tg_kernel_set_nodes(tg_compile *c, tg_kernel *kernel, tg_front *nodes) {
   put_in_order(c, nodes);
   if (kernel->kind == TG_KERNEL_REDUCE)
     kernel->front[0] = *nodes;
@@ -85,7 +84,7 @@ static bool merge(tg_compile *c, size_t a, size_t b) {
   }
   tg_add_nodes(c->arena, &front, both.front[0].nodes, both.front[0].count);
   tg_add_nodes(c->arena, &front, second->front[0].nodes, second->front[0].count);
-  set_nodes(c, &both, &front);
+  tg_kernel_set_nodes(c, &both, &front);
   if (!tg_reduce_fits(c, &both)) return false;
   c->kernels[waits ? b : a] = both;
   tg_kernel_remove(c, waits ? a : b);
@@ -134,13 +133,13 @@ static bool with_front(tg_compile *c, const tg_kernel *reader, const tg_kernel *
   if (reader->kind == TG_KERNEL_REDUCE) {
     if (tg_value_elements(tg_in(reader->root, 0)) != tg_value_elements(value)) return false;
     tg_add_nodes(c->arena, &nodes, reader->front[0].nodes, reader->front[0].count);
-    set_nodes(c, out, &nodes);
+    tg_kernel_set_nodes(c, out, &nodes);
     return tg_reduce_fits(c, out);
   }
   if (reader->kind != TG_KERNEL_ELEMENTWISE || tg_value_elements(reader->output) != tg_value_elements(value))
     return false;
   tg_add_nodes(c->arena, &nodes, reader->fused, reader->fused_count);
-  set_nodes(c, out, &nodes);
+  tg_kernel_set_nodes(c, out, &nodes);
   return tg_elementwise_fits(c, out);
 }
 

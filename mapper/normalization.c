@@ -26,32 +26,12 @@ tg_mc_ref tg_row_end(tg_mc *mc, tg_alu alu, tg_mc_ref *partial, int registers, i
   return sum;
 }
 
-static uint32_t round_up(int64_t value, int64_t unit) { return (uint32_t)((value + unit - 1) / unit * unit); }
-
-static tg_walk_plan rows_of(const tg_compile *c, const tg_value *value, int64_t rows, int64_t columns) {
-  return (tg_walk_plan){.tensor = tg_place_of(c, value),
-                        .radix = {1, 1, rows},
-                        .stride = {0, 0, columns},
-                        .element_stride = 1,
-                        .columns = columns};
+void tg_row_sums_begin(tg_row_sums *s, tg_mc_ref identity) {
+  for (int i = 0; i < s->registers; i++) s->partial[i] = tg_mc_new(s->mc);
+  tg_row_begin(s->mc, s->partial, s->registers, identity);
 }
 
-static void add_vector(const tg_compile *c, tg_stream_kernel *plan, const tg_value *value, int64_t columns) {
-  plan->vector[plan->vectors] = rows_of(c, value, 1, columns);
-  plan->vector_kind[plan->vectors++] = tg_stream_kind(value);
-}
-
-/* A row's sums while its vectors pass: where an iteration has a vector for each register of partial sums,
- * each takes its own; else the oldest takes what comes. */
-typedef struct sums {
-  tg_mc *mc;
-  tg_mc_ref partial[TG_ROW_PARTIALS];
-  int registers, unroll;
-  bool ragged; /* the last vectors are not full */
-} sums;
-
-/* Adds a op b (op c) to the partial sums of vector u of the iteration. */
-static void add_to(sums *s, int u, tg_alu alu, tg_mc_ref a, tg_mc_ref b, tg_mc_ref c) {
+void tg_row_sums_add(tg_row_sums *s, int u, tg_alu alu, tg_mc_ref a, tg_mc_ref b, tg_mc_ref c) {
   tg_mc *mc = s->mc;
   bool own = s->unroll == s->registers;
   if (own && !s->ragged) {
@@ -66,10 +46,25 @@ static void add_to(sums *s, int u, tg_alu alu, tg_mc_ref a, tg_mc_ref b, tg_mc_r
     tg_row_next(mc, s->partial, s->registers, next);
 }
 
-static tg_mc_ref end_of(const sums *s, int lanes) {
+tg_mc_ref tg_row_sums_end(const tg_row_sums *s, int lanes) {
   tg_mc_ref tree[TG_ROW_PARTIALS];
   for (int i = 0; i < s->registers; i++) tree[i] = s->partial[i];
-  return tg_row_end(s->mc, TG_ALU_add, tree, s->registers, lanes);
+  return tg_row_end(s->mc, s->alu, tree, s->registers, lanes);
+}
+
+static uint32_t round_up(int64_t value, int64_t unit) { return (uint32_t)((value + unit - 1) / unit * unit); }
+
+static tg_walk_plan rows_of(const tg_compile *c, const tg_value *value, int64_t rows, int64_t columns) {
+  return (tg_walk_plan){.tensor = tg_place_of(c, value),
+                        .radix = {1, 1, rows},
+                        .stride = {0, 0, columns},
+                        .element_stride = 1,
+                        .columns = columns};
+}
+
+static void add_vector(const tg_compile *c, tg_stream_kernel *plan, const tg_value *value, int64_t columns) {
+  plan->vector[plan->vectors] = rows_of(c, value, 1, columns);
+  plan->vector_kind[plan->vectors++] = tg_stream_kind(value);
 }
 
 typedef struct normalization {
@@ -118,30 +113,31 @@ static bool normalise(normalization *n, float epsilon) {
   tg_mc *mc = &n->mc;
   tg_mc_begin(mc, n->c->arena);
   int lanes = (int)tg_lanes(n->c->m), unroll = unroll_of(n);
-  sums s = {.mc = mc,
-            .registers = TG_ROW_PARTIALS / lanes,
-            .unroll = unroll,
-            .ragged = n->plan.tail_n % TG_ROW_PARTIALS};
+  tg_row_sums s = {.mc = mc,
+                   .alu = TG_ALU_add,
+                   .registers = TG_ROW_PARTIALS / lanes,
+                   .unroll = unroll,
+                   .ragged = n->plan.tail_n % TG_ROW_PARTIALS};
   tg_mc_ref zero = tg_mc_const(mc, 0.0f), share = tg_mc_const(mc, 1.0f / (float)n->plan.tail_n),
             mean = tg_mc_new(mc), inverse = tg_mc_new(mc);
-  for (int i = 0; i < s.registers; i++) s.partial[i] = tg_mc_new(mc);
-  tg_row_begin(mc, s.partial, s.registers, zero);
+  tg_row_sums_begin(&s, zero);
 
   tg_mc_next_segment(mc);
-  for (int u = 0; u < unroll; u++) add_to(&s, u, TG_ALU_add, s.partial[u], load_source(n, 0, u), TG_MC_NONE);
+  for (int u = 0; u < unroll; u++)
+    tg_row_sums_add(&s, u, TG_ALU_add, s.partial[u], load_source(n, 0, u), TG_MC_NONE);
 
   tg_mc_next_segment(mc);
-  tg_mc_assign(mc, mean, TG_ALU_mul, end_of(&s, lanes), share, TG_MC_NONE);
+  tg_mc_assign(mc, mean, TG_ALU_mul, tg_row_sums_end(&s, lanes), share, TG_MC_NONE);
   tg_row_begin(mc, s.partial, s.registers, zero);
 
   tg_mc_next_segment(mc);
   for (int u = 0; u < unroll; u++) {
     tg_mc_ref distance = tg_mc_alu(mc, TG_ALU_sub, load_source(n, 0, u), mean, TG_MC_NONE);
-    add_to(&s, u, TG_ALU_fma, distance, distance, s.partial[u]);
+    tg_row_sums_add(&s, u, TG_ALU_fma, distance, distance, s.partial[u]);
   }
 
   tg_mc_next_segment(mc);
-  tg_mc_ref variance = tg_mc_alu(mc, TG_ALU_fma, end_of(&s, lanes), share, tg_mc_const(mc, epsilon));
+  tg_mc_ref variance = tg_mc_alu(mc, TG_ALU_fma, tg_row_sums_end(&s, lanes), share, tg_mc_const(mc, epsilon));
   tg_mc_assign(mc, inverse, TG_ALU_mov, tg_mc_rsqrt(mc, variance, TG_MC_SINGLE), TG_MC_NONE, TG_MC_NONE);
 
   tg_mc_next_segment(mc);

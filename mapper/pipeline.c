@@ -50,6 +50,7 @@ tg_status tg_emit_kernel(tg_compile *c, const tg_kernel *kernel) {
   case TG_KERNEL_SOFTMAX: return tg_emit_softmax(c, kernel);
   case TG_KERNEL_NORMALIZATION: return tg_emit_normalization(c, kernel);
   case TG_KERNEL_REDUCE: return tg_emit_reduce(c, kernel);
+  case TG_KERNEL_ROWWISE: return tg_emit_rowwise(c, kernel);
   case TG_KERNEL_POOL: return tg_emit_pool(c, kernel);
   case TG_KERNEL_DEPTHWISE: return tg_emit_depthwise(c, kernel);
   case TG_KERNEL_POOL_GRADIENT: return tg_emit_pool_gradient(c, kernel);
@@ -87,7 +88,9 @@ tg_status tg_map(const tg_graph *graph, const tg_params *params, const tg_map_op
   if (!status) tg_store_casts(&c);
   if (!status) tg_fuse_attention(&c);
   if (!status) tg_form_fronts(&c);
-  if (!status) tg_merge_kernels(&c);
+  if (!status) tg_merge_elementwise(&c);
+  if (!status) tg_merge_rowwise(&c);
+  if (!status) tg_merge_into_products(&c);
   if (!status) tg_store_moves(&c);
   if (!status) status = tg_settle_carries(&c);
   if (!status) status = tg_plan_memory(&c);

@@ -21,6 +21,7 @@ typedef struct tg_kernel {
     TG_KERNEL_SOFTMAX,       /* root Softmax or LogSoftmax */
     TG_KERNEL_NORMALIZATION, /* root LayerNormalization over the last dimension */
     TG_KERNEL_REDUCE,        /* root ReduceSum, ReduceMax, ReduceMin or ReduceProd */
+    TG_KERNEL_ROWWISE,       /* no root: fused nodes, reductions of rows among them */
     TG_KERNEL_POOL,
     TG_KERNEL_POOL_GRADIENT, /* root WindowGradient */
     TG_KERNEL_DEPTHWISE,     /* root Conv with a channel a group */
@@ -33,9 +34,10 @@ typedef struct tg_kernel {
   int part;                  /* input of a Concat */
   tg_node **fused; /* elementwise nodes in order; what is not a result is used by the next ones only */
   size_t fused_count, fused_capacity;
-  tg_value *source;                /* MOVE: what is moved */
-  tg_value *output;                /* what is written to DRAM */
-  tg_value *more[TG_MORE_RESULTS]; /* GEMM, ELEMENTWISE, REDUCE: and what else is, of the same shape */
+  tg_value *source; /* MOVE: what is moved */
+  tg_value *output; /* what is written to DRAM */
+  tg_value
+      *more[TG_MORE_RESULTS]; /* GEMM, ELEMENTWISE, REDUCE, ROWWISE: and what else is, of the same shape */
   int more_count;
   tg_value **inputs; /* what is read from DRAM, each once; casts on GEMM operands are looked through */
   size_t input_count, input_capacity;
@@ -121,6 +123,8 @@ void tg_add_nodes(tg_arena *arena, tg_front *to, tg_node *const *nodes, size_t c
 /* The nodes are the kernel's fused ones. */
 void tg_set_fused(tg_kernel *kernel, const tg_front *nodes);
 void tg_kernel_remove(tg_compile *c, size_t k);
+/* Sets the nodes of a kernel, before its roots or without any, in order, and with them what is loaded. */
+void tg_kernel_set_nodes(tg_compile *c, tg_kernel *kernel, tg_front *nodes); /* front.c */
 /* The kernel reads `value` from DRAM, or what it reshapes. */
 void tg_kernel_add_input(tg_compile *c, tg_kernel *kernel, tg_value *value);
 
@@ -129,9 +133,11 @@ bool tg_is_scalar_constant(const tg_value *value);
 float tg_scalar_value(const tg_value *value);
 
 /* Passes, in order. */
-tg_status tg_form_kernels(tg_compile *c); /* kernels.c: graph -> kernels */
-void tg_form_fronts(tg_compile *c);       /* front.c: nodes in front of reductions */
-void tg_merge_kernels(tg_compile *c);     /* merge.c: elementwise ones that share */
+tg_status tg_form_kernels(tg_compile *c);   /* kernels.c: graph -> kernels */
+void tg_form_fronts(tg_compile *c);         /* front.c: nodes in front of reductions */
+void tg_merge_elementwise(tg_compile *c);   /* merge.c: those that share */
+void tg_merge_rowwise(tg_compile *c);       /* row_merge.c: reductions of rows and what goes with them */
+void tg_merge_into_products(tg_compile *c); /* merge.c: elementwise ones that read their results */
 /* Is `both`, `update` done in the drain of `product`, faster than one after the other? gemm_merge.c */
 bool tg_product_gains(tg_compile *c, const tg_kernel *product, const tg_kernel *update,
                       const tg_kernel *both);
@@ -143,6 +149,7 @@ tg_status tg_emit_elementwise(tg_compile *c, const tg_kernel *kernel);
 tg_status tg_emit_softmax(tg_compile *c, const tg_kernel *kernel);
 tg_status tg_emit_normalization(tg_compile *c, const tg_kernel *kernel);
 tg_status tg_emit_reduce(tg_compile *c, const tg_kernel *kernel);
+tg_status tg_emit_rowwise(tg_compile *c, const tg_kernel *kernel);
 /* Do streams, scratchpads and microcode suffice for a kernel of this kind? */
 bool tg_elementwise_fits(tg_compile *c, const tg_kernel *kernel);
 bool tg_reduce_fits(tg_compile *c, const tg_kernel *kernel);
@@ -162,7 +169,7 @@ tg_kernel *tg_storable_move(const tg_compile *c, const tg_value *result);
 void tg_stored_strides(const tg_kernel *kernel, int64_t *out_strides);
 /* Estimate of a pass over memory that moves runs of `value`. */
 double tg_move_cycles(const tg_compile *c, const tg_value *value);
-/* Products with a softmax between them, as one kernel: before tg_merge_kernels. */
+/* Products with a softmax between them, as one kernel: before tg_merge_elementwise. */
 void tg_fuse_attention(tg_compile *c);
 tg_status tg_emit_attention(tg_compile *c, const tg_kernel *kernel);
 

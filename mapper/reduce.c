@@ -49,7 +49,7 @@ typedef struct reduction {
   tg_mc mc;
 } reduction;
 
-static tg_alu alu_of(const tg_node *node) {
+tg_alu tg_reduction_alu(const tg_node *node) {
   switch (node->op) {
   case TG_OP_REDUCE_MAX: return TG_ALU_max;
   case TG_OP_REDUCE_MIN: return TG_ALU_min;
@@ -58,8 +58,7 @@ static tg_alu alu_of(const tg_node *node) {
   }
 }
 
-/* What changes nothing. */
-static float identity_of(const tg_node *node) {
+float tg_reduction_identity(const tg_node *node) {
   switch (node->op) {
   case TG_OP_REDUCE_MAX: return -INFINITY;
   case TG_OP_REDUCE_MIN: return INFINITY;
@@ -222,7 +221,7 @@ static bool finish(reduction *r, int root, tg_mc_ref y) {
  * takes what comes. */
 static void add_to_partials(reduction *r, int root, int u, const tg_mc_ref *partial, tg_mc_ref x) {
   tg_mc *mc = &r->mc;
-  tg_alu alu = alu_of(tg_kernel_root(r->kernel, root));
+  tg_alu alu = tg_reduction_alu(tg_kernel_root(r->kernel, root));
   bool ragged = r->length % TG_ROW_PARTIALS;
   if (r->plan.unroll && !ragged) {
     tg_mc_assign(mc, partial[u], alu, partial[u], x, TG_MC_NONE);
@@ -242,7 +241,8 @@ static bool emit_row_code(reduction *r) {
   tg_mc_ref partial[1 + TG_MORE_RESULTS][TG_ROW_PARTIALS], x[1 + TG_MORE_RESULTS];
   for (int i = 0; i < r->roots; i++) {
     for (int p = 0; p < registers; p++) partial[i][p] = tg_mc_new(mc);
-    tg_row_begin(mc, partial[i], registers, tg_mc_const(mc, identity_of(tg_kernel_root(r->kernel, i))));
+    tg_row_begin(mc, partial[i], registers,
+                 tg_mc_const(mc, tg_reduction_identity(tg_kernel_root(r->kernel, i))));
   }
   load_ahead(r);
   tg_mc_next_segment(mc); /* for each vector */
@@ -252,7 +252,8 @@ static bool emit_row_code(reduction *r) {
   }
   tg_mc_next_segment(mc);
   for (int i = 0; i < r->roots; i++)
-    if (!finish(r, i, tg_row_end(mc, alu_of(tg_kernel_root(r->kernel, i)), partial[i], registers, lanes)))
+    if (!finish(r, i,
+                tg_row_end(mc, tg_reduction_alu(tg_kernel_root(r->kernel, i)), partial[i], registers, lanes)))
       return false;
   return true;
 }
@@ -262,14 +263,15 @@ static bool emit_block_code(reduction *r) {
   tg_mc_ref result[1 + TG_MORE_RESULTS], x[1 + TG_MORE_RESULTS];
   for (int i = 0; i < r->roots; i++) {
     result[i] = tg_mc_new(mc);
-    tg_mc_assign(mc, result[i], TG_ALU_mov, tg_mc_const(mc, identity_of(tg_kernel_root(r->kernel, i))),
-                 TG_MC_NONE, TG_MC_NONE);
+    tg_mc_assign(mc, result[i], TG_ALU_mov,
+                 tg_mc_const(mc, tg_reduction_identity(tg_kernel_root(r->kernel, i))), TG_MC_NONE,
+                 TG_MC_NONE);
   }
   load_ahead(r);
   tg_mc_next_segment(mc); /* for each of the block */
   if (!emit_front(r, 0, x)) return false;
   for (int i = 0; i < r->roots; i++)
-    tg_mc_assign(mc, result[i], alu_of(tg_kernel_root(r->kernel, i)), result[i], x[i], TG_MC_NONE);
+    tg_mc_assign(mc, result[i], tg_reduction_alu(tg_kernel_root(r->kernel, i)), result[i], x[i], TG_MC_NONE);
   tg_mc_next_segment(mc);
   for (int i = 0; i < r->roots; i++)
     if (!finish(r, i, result[i])) return false;
@@ -288,7 +290,7 @@ static void adjust_load(const void *user, int input, tg_agcu_instr *load) {
   const reduction *r = user;
   const operand *o = r->operands;
   while (o->stream != input) o++;
-  if (is_plain(r)) load->fill[0] = bits_as(identity_of(r->kernel->root), r->plan.input_kind[input]);
+  if (is_plain(r)) load->fill[0] = bits_as(tg_reduction_identity(r->kernel->root), r->plan.input_kind[input]);
   if (r->rows || o->role != FULL) return;
   load->k_radix[1] = r->length;
   load->stride[4] = o->stride[1] * tg_value_bytes_each(o->value);

@@ -306,9 +306,13 @@ bool tg_stream_vectors_fit(const tg_params *m, const tg_stream_kernel *plan) {
   return banks_of(&e, (uint32_t)taken, 1) <= m->banks;
 }
 
-bool tg_stream_kernel_fits(const tg_compile *c, const tg_stream_kernel *plan) {
+uint32_t tg_stream_chunk_rows(const tg_compile *c, const tg_stream_kernel *plan) {
   emission e = {.plan = plan, .b.m = c->m};
-  return loads_fit(c->m, plan) && size_chunks(&e);
+  return loads_fit(c->m, plan) && size_chunks(&e) ? e.chunk_rows : 0;
+}
+
+bool tg_stream_kernel_fits(const tg_compile *c, const tg_stream_kernel *plan) {
+  return tg_stream_chunk_rows(c, plan) > 0;
 }
 
 static bool allocate(emission *e) {

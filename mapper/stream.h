@@ -82,6 +82,8 @@ tg_status tg_emit_stream_kernel(tg_compile *c, const tg_kernel *kernel, const tg
 bool tg_stream_vectors_fit(const tg_params *m, const tg_stream_kernel *plan);
 /* Do the plan's blocks fit the scratchpads and the way out? */
 bool tg_stream_kernel_fits(const tg_compile *c, const tg_stream_kernel *plan);
+/* Rows that a VOP has at a time; 0: they do not. */
+uint32_t tg_stream_chunk_rows(const tg_compile *c, const tg_stream_kernel *plan);
 
 /* Columns of a block: the whole row if its flits fit the way out and a few buffers, else a part. Sets take
  * and column_blocks from the plan's inputs and outputs. */

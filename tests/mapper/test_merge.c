@@ -154,3 +154,51 @@ TG_TEST(front, reductions_of_different_kinds_share_their_loads) {
                         "%t = ReduceMax(%x) axes=[1] @1\noutput \"s\" %s: f32\noutput \"t\" %t: f32\n"),
             1);
 }
+
+/* ---- reductions of rows and what goes with them ---- */
+
+#define ROWS                                                                                                 \
+  "graph \"g\" next=99\ninput %y: f32[256,128]\ninput %d: f32[256,128]\ninput %m: f32[128]\n"                \
+  "input %z: f32[256,1]\n"
+
+TG_TEST(rowwise, a_softmax_s_gradient_is_one_kernel) {
+  EXPECT_EQ(sections_of(ROWS "%a = Mul(%y, %d) @0\n%b = ReduceSum(%a) axes=[1] @1\n%c = Sub(%d, %b) @2\n"
+                             "%e = Mul(%c, %y) @3\n%f = Mul(%e, %m) @4\noutput \"f\" %f: f32\n"),
+            1);
+}
+
+/* The variance needs the mean, and the result both: two passes end by a reduction, a third stores. */
+TG_TEST(rowwise, three_passes_take_a_row_once) {
+  EXPECT_EQ(sections_of(ROWS "%a = ReduceSum(%y) axes=[1] @0\n%b = Sub(%y, %a) @1\n%c = Mul(%b, %b) @2\n"
+                             "%e = ReduceSum(%c) axes=[1] @3\n%f = Mul(%b, %e) @4\noutput \"f\" %f: f32\n"),
+            1);
+}
+
+/* A VOP has six segments: a third reduction that waits for the second, and a result, are one too many. */
+TG_TEST(rowwise, four_passes_take_two_kernels) {
+  EXPECT_EQ(sections_of(ROWS "%a = ReduceSum(%y) axes=[1] @0\n%b = Sub(%y, %a) @1\n%c = Mul(%b, %b) @2\n"
+                             "%e = ReduceSum(%c) axes=[1] @3\n%f = Mul(%b, %e) @4\n%g = Abs(%f) @5\n"
+                             "%h = ReduceMax(%g) axes=[1] @6\n%i = Div(%f, %h) @7\noutput \"i\" %i: f32\n"),
+            2);
+}
+
+TG_TEST(rowwise, numbers_of_rows_are_stored_together) {
+  EXPECT_EQ(sections_of(ROWS "%a = ReduceMax(%y) axes=[1] @0\n%b = Sub(%y, %a) @1\n%c = Exp(%b) @2\n"
+                             "%e = ReduceSum(%c) axes=[1] @3\n%f = Log(%e) @4\noutput \"a\" %a: f32\n"
+                             "output \"f\" %f: f32\n"),
+            1);
+}
+
+/* Results of a kernel are of one size. */
+TG_TEST(rowwise, rows_and_numbers_are_not_stored_together) {
+  EXPECT_EQ(sections_of(ROWS "%a = ReduceMax(%y) axes=[1] @0\n%b = Sub(%y, %a) @1\noutput \"a\" %a: f32\n"
+                             "output \"b\" %b: f32\n"),
+            2);
+}
+
+/* Rows that the scratchpads have no room for are read again. */
+TG_TEST(rowwise, long_rows_are_read_twice) {
+  EXPECT_EQ(sections_of("graph \"g\" next=9\ninput %y: f32[64,30000]\n%a = ReduceMax(%y) axes=[1] @0\n"
+                        "%b = Sub(%y, %a) @1\noutput \"b\" %b: f32\n") > 1,
+            1);
+}

@@ -1,0 +1,105 @@
+/* Reductions of rows and elementwise kernels that share a tensor with them, or read what they make, become
+ * one kernel where that is faster: the gradients of a softmax and of a layer normalisation load each tensor
+ * once.
+ */
+#include "mapper/expression.h"
+#include "mapper/rowwise.h"
+
+enum { WINDOW = 64 }; /* kernels back in which a partner is looked for */
+
+/* The nodes of the kernel in order, as those of a row kernel. */
+static void add_nodes_of(tg_compile *c, const tg_kernel *kernel, tg_front *to) {
+  tg_add_nodes(c->arena, to, kernel->front[0].nodes, kernel->front[0].count);
+  for (int i = 0; kernel->kind == TG_KERNEL_REDUCE && i < tg_kernel_results(kernel); i++) {
+    tg_node *root = tg_kernel_root(kernel, i);
+    tg_add_nodes(c->arena, to, &root, 1);
+  }
+  tg_add_nodes(c->arena, to, kernel->fused, kernel->fused_count);
+}
+
+/* At least so much: what is no row kernel, but an elementwise one, waits for its ports. */
+static double cycles_alone(tg_compile *c, const tg_kernel *kernel, const int64_t dims[2]) {
+  tg_kernel alone = *kernel;
+  tg_front nodes = {0};
+  add_nodes_of(c, kernel, &nodes);
+  alone.fused = nodes.nodes;
+  alone.fused_count = nodes.count;
+  double cycles = tg_rowwise_cycles(c, &alone, dims);
+  return cycles < 0 ? tg_port_cycles(c, kernel) : cycles;
+}
+
+static bool share_rows(const tg_kernel *a, const tg_kernel *b, const int64_t dims[2]) {
+  if (tg_kernel_reads_any_of(b, a)) return true;
+  for (size_t i = 0; i < a->input_count; i++)
+    if (tg_value_elements(a->inputs[i]) == dims[0] * dims[1] && tg_kernel_reads(b, a->inputs[i])) return true;
+  return false;
+}
+
+static bool goes_over(const tg_kernel *kernel, const int64_t dims[2]) {
+  int64_t own[2];
+  if (kernel->kind == TG_KERNEL_ELEMENTWISE)
+    return tg_value_elements(kernel->output) == dims[0] * dims[1] && !tg_stochastic_store(kernel);
+  return tg_rowwise_dims(kernel, own) && own[0] == dims[0] && own[1] == dims[1];
+}
+
+static bool add_results(tg_compile *c, tg_kernel *to, size_t from, size_t a, size_t b) {
+  const tg_kernel *kernel = &c->kernels[from];
+  for (int i = 0; i < tg_kernel_results(kernel); i++) {
+    tg_value *value = tg_kernel_result(kernel, i);
+    if (!tg_needed_beside(c, value, a, b)) continue;
+    if (!to->output)
+      to->output = value;
+    else if (to->more_count == TG_MORE_RESULTS)
+      return false;
+    else
+      to->more[to->more_count++] = value;
+  }
+  return true;
+}
+
+/* Kernel `a` comes before `b`. */
+static bool merge(tg_compile *c, size_t a, size_t b, const int64_t dims[2]) {
+  tg_kernel both = {.kind = TG_KERNEL_ROWWISE};
+  const tg_kernel first = c->kernels[a];
+  tg_front nodes = {0};
+  if (!add_results(c, &both, a, a, b) || !add_results(c, &both, b, a, b) || !both.output) return false;
+  add_nodes_of(c, &first, &nodes);
+  add_nodes_of(c, &c->kernels[b], &nodes);
+  tg_kernel_set_nodes(c, &both, &nodes);
+  double before = cycles_alone(c, &first, dims), own = cycles_alone(c, &c->kernels[b], dims),
+         together = tg_rowwise_cycles(c, &both, dims);
+  if (together < 0 || together >= before + own) return false;
+  size_t at = tg_kernel_can_wait(c, a, b) ? b : a, other = a + b - at;
+  for (int i = 0; i < tg_kernel_results(&first); i++) {
+    const tg_value *value = tg_kernel_result(&first, i);
+    c->stored[value->index] = tg_kernel_makes(&both, value);
+  }
+  c->kernels[at] = both;
+  tg_kernel_remove(c, other);
+  return true;
+}
+
+static bool are_partners(const tg_compile *c, size_t a, size_t b, int64_t dims[2]) {
+  const tg_kernel *first = &c->kernels[a], *second = &c->kernels[b];
+  if (!tg_rowwise_dims(first, dims) && !tg_rowwise_dims(second, dims)) return false;
+  return goes_over(first, dims) && goes_over(second, dims) && share_rows(first, second, dims) &&
+         (tg_kernel_can_wait(c, a, b) || tg_kernel_can_hurry(c, b, a));
+}
+
+/* Merges kernel b with the nearest partner before it. */
+static bool merge_backwards(tg_compile *c, size_t b) {
+  int64_t dims[2];
+  int kind = c->kernels[b].kind;
+  if (kind != TG_KERNEL_ELEMENTWISE && kind != TG_KERNEL_REDUCE && kind != TG_KERNEL_ROWWISE) return false;
+  for (size_t a = b, from = b > WINDOW ? b - WINDOW : 0; a-- > from;)
+    if (are_partners(c, a, b, dims) && merge(c, a, b, dims)) return true;
+  return false;
+}
+
+void tg_merge_rowwise(tg_compile *c) {
+  for (size_t b = 0; b < c->kernel_count;)
+    if (merge_backwards(c, b))
+      b -= b > 0;
+    else
+      b++;
+}
