@@ -1,6 +1,7 @@
 /* Moves: Transpose, Slice, Expand, Pad, an input of a Concat, a copy. The load of each row walks the input as
  * the result's dimensions want it; the vector unit passes rows on, converting where a cast is taken along. */
 #include "mapper/expression.h"
+#include "mapper/interleave.h"
 #include "mapper/stream.h"
 
 #include <string.h>
@@ -146,5 +147,13 @@ tg_status tg_emit_move(tg_compile *c, const tg_kernel *kernel) {
   if (out->dtype != kernel->source->dtype) value = tg_round_to(&mc, out->dtype, value, true);
   tg_mc_store(&mc, 1, v.kinds[OUTPUT] == TG_STREAM_FP32, value);
   tg_space_merge(&v.space);
+  tg_interleave runs = {.c = c,
+                        .kernel = kernel,
+                        .space = v.space,
+                        .tensors = {v.tensors[INPUT], v.tensors[OUTPUT]},
+                        .kinds = {v.kinds[INPUT], v.kinds[OUTPUT]},
+                        .offsets = {v.offsets[INPUT], v.offsets[OUTPUT]},
+                        .rounded = out->dtype != kernel->source->dtype ? out->dtype : TG_NONE};
+  if (tg_interleave_gains(&runs)) return tg_emit_interleave(&runs);
   return tg_space_in_fours(c, tg_kernel_name(c, kernel), &v.space, emit_four, &v);
 }

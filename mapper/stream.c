@@ -560,14 +560,13 @@ static void set_sources(const emission *e, tg_vx_instr *vop, int unroll) {
     }
 }
 
-/* Each vector of an iteration of the one result. */
-static void set_unrolled_result(const emission *e, tg_vx_instr *vop, int unroll) {
+/* Each of `count` vectors of an iteration of the one result; number u = 1 .. is stream first + u - 1. */
+static void set_result_vectors(const emission *e, tg_vx_instr *vop, int first, int count) {
   const tg_stream_kernel *plan = e->plan;
-  int first = walk_count(plan) + (unroll - 1) * (plan->inputs + plan->vectors);
-  for (int u = 0; u < unroll; u++) {
+  for (int u = 0; u < count; u++) {
     tg_stream *s = tg_stream_of_mut(vop, u ? first + u - 1 : result_number(plan, 0));
     set_stream(e, s, result_kind(plan, 0), &e->exits[0].buffer, true, 1);
-    take_every(s, u, unroll);
+    take_every(s, u, count);
   }
 }
 
@@ -590,7 +589,9 @@ static void emit_vop(emission *e, uint32_t r, uint32_t col, const tg_vx_instr mi
   for (int x = 0; x <= plan->more; x++) {
     int number = second && unroll > 1 ? unroll : result_number(plan, x);
     set_unrolled(e, vop, number, result_kind(plan, x), &e->exits[x].buffer, true, 1, second ? unroll : 1);
-    if (plan->unrolled_result) set_unrolled_result(e, vop, unroll);
+    int sources = plan->inputs + plan->vectors;
+    if (plan->unrolled_result) set_result_vectors(e, vop, walk_count(plan) + (unroll - 1) * sources, unroll);
+    if (plan->out_vectors > 1) set_result_vectors(e, vop, walk_count(plan), plan->out_vectors);
     if (result_kind(plan, x) == TG_STREAM_BF16SR) set_rounding(e, vop, r, col);
     tg_set_wait(in, 1 + x, e->exits[x].out_free, false);
     tg_set_post(in, 1 + x, TG_POST_LOCAL, 0, e->exits[x].out_full, false);

@@ -68,6 +68,9 @@ typedef struct tg_stream_kernel {
   int unroll; /* of the VOP, which takes so many vectors of a row at a time; 0 counts as 1. Without one
                  before, vectors u = 1 .. of inputs and of rows loaded once are streams after all others:
                  inputs + vectors of them for each u. TAIL counts from the first one. */
+  /* > 1: the VOP makes so many vectors of the one result of one of each input, whole rows; u = 1 .. are
+   * streams after the output's. */
+  int out_vectors;
   bool unrolled_result; /* without a VOP before: vectors u = 1 .. of the one result are streams after those */
   void (*adjust_load)(const void *user, int input, tg_agcu_instr *load); /* or NULL */
   const void *user;
