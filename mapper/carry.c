@@ -36,7 +36,8 @@ static ptrdiff_t last_reader(const tg_compile *c, const tg_value *value) {
 /* Does the kernel, which writes the new values, read the old ones element by element where it writes? */
 static bool reads_in_place(const tg_compile *c, const tg_kernel *kernel, const tg_value *old) {
   bool product = kernel->kind == TG_KERNEL_GEMM;
-  if ((!product && kernel->kind != TG_KERNEL_ELEMENTWISE) || tg_kernel_computes(kernel, 0) != kernel->output)
+  if ((!product && kernel->kind != TG_KERNEL_ELEMENTWISE) ||
+      tg_kernel_computes(kernel, 0) != kernel->output || kernel->totals)
     return false;
   for (int i = 0; product && i < kernel->root->input_count; i++)
     if (tg_in(kernel->root, i) && tg_owner(c, i < 2 ? tg_gemm_operand(c->stored, kernel->root, i).source
@@ -53,8 +54,7 @@ static bool reads_in_place(const tg_compile *c, const tg_kernel *kernel, const t
 /* Does kernel `maker` write to a place that `reader` reads, in place or not? */
 static bool feeds(const settler *s, const tg_kernel *maker, const tg_kernel *reader) {
   const tg_compile *c = s->c;
-  for (int i = 0; i < tg_kernel_results(maker); i++)
-    if (tg_kernel_reads(reader, tg_kernel_result(maker, i))) return true;
+  if (tg_kernel_reads_any_of(reader, maker)) return true;
   for (int i = 0; i < c->graph->input_count; i++)
     if (s->in_place[i] && tg_kernel_reads(reader, c->graph->inputs[i]) &&
         tg_kernel_makes(maker, tg_owner(c, c->graph->outputs[s->copy_of[i]])))

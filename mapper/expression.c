@@ -321,15 +321,23 @@ bool tg_emit_front(tg_mc *mc, const tg_compile *c, const tg_front *front, const 
   return true;
 }
 
-bool tg_emit_results(tg_mc *mc, const tg_compile *c, const tg_kernel *kernel, tg_value *root_value,
-                     tg_mc_ref root, const tg_operand_stream *streams, int stream_count,
-                     tg_mc_ref *out_results) {
+bool tg_emit_values(tg_mc *mc, const tg_compile *c, const tg_kernel *kernel, tg_value *root_value,
+                    tg_mc_ref root, const tg_operand_stream *streams, int stream_count,
+                    tg_value *const *values, int count, tg_mc_ref *out_registers) {
   emitter e = of_fused(mc, c, kernel, streams, stream_count);
   if (root_value) remember_made(&e, root_value, root);
   if (!emit_nodes(&e, kernel, c->diag)) return false;
-  for (int i = 0; i < tg_kernel_results(kernel); i++)
-    out_results[i] = fetch(&e, tg_kernel_computes(kernel, i));
+  for (int i = 0; i < count; i++) out_registers[i] = fetch(&e, values[i]);
   return true;
+}
+
+bool tg_emit_results(tg_mc *mc, const tg_compile *c, const tg_kernel *kernel, tg_value *root_value,
+                     tg_mc_ref root, const tg_operand_stream *streams, int stream_count,
+                     tg_mc_ref *out_results) {
+  tg_value *values[1 + TG_MORE_RESULTS];
+  int count = tg_kernel_results(kernel);
+  for (int i = 0; i < count; i++) values[i] = tg_kernel_computes(kernel, i);
+  return tg_emit_values(mc, c, kernel, root_value, root, streams, stream_count, values, count, out_results);
 }
 
 /* The microcode of an elementwise kernel whose operands come from nowhere. */

@@ -25,6 +25,11 @@ tg_mc_ref tg_emit_expression(tg_mc *mc, const tg_compile *c, const tg_kernel *ke
 bool tg_emit_front(tg_mc *mc, const tg_compile *c, const tg_front *front, const tg_operand_stream *streams,
                    int stream_count, tg_value *const *values, int count, tg_mc_ref *out_registers);
 
+/* The same for the nodes behind a root, whose result they may be as well. */
+bool tg_emit_values(tg_mc *mc, const tg_compile *c, const tg_kernel *kernel, tg_value *root_value,
+                    tg_mc_ref root, const tg_operand_stream *streams, int stream_count,
+                    tg_value *const *values, int count, tg_mc_ref *out_registers);
+
 /* The same with the register of each result of the kernel. */
 bool tg_emit_results(tg_mc *mc, const tg_compile *c, const tg_kernel *kernel, tg_value *root_value,
                      tg_mc_ref root, const tg_operand_stream *streams, int stream_count,
@@ -46,6 +51,10 @@ tg_expression_need tg_expression_need_of(const tg_compile *c, const tg_kernel *k
 /* `value` rounded to a node's dtype. `stored`: the next thing that happens to it is a store of that dtype,
  * which rounds to 16-bit formats by itself. */
 tg_mc_ref tg_round_to(tg_mc *mc, tg_dtype dtype, tg_mc_ref value, bool stored);
+
+/* What a ReduceSum, -Max, -Min or -Prod does with each element, and what changes nothing (reduce.c). */
+tg_alu tg_reduction_alu(const tg_node *node);
+float tg_reduction_identity(const tg_node *node);
 
 /* Kind of stream that reads a value, or writes it rounded to nearest. */
 int tg_stream_kind(const tg_value *value);

@@ -39,6 +39,11 @@ static bool allocate(emission *e) {
   for (int k = 0; k < g->outs; k++)
     e->results[k] = tg_buffer_part(m, &e->out, (uint32_t)tg_gemm_results_before(m, g, &e->t, k),
                                    (uint32_t)tg_gemm_result_rows(m, g, &e->t, k));
+  uint32_t total = tg_gemm_totals_a_piece(g, &e->t) * tg_gemm_total_flits(m, &e->t);
+  for (int i = 0; i < g->totals.count; i++)
+    e->totals[i] = tg_buffer_part(
+        m, &e->out, (uint32_t)tg_gemm_results_before(m, g, &e->t, g->outs) + total * (uint32_t)i, total);
+  good = good && tg_build_buffer(&e->b, (uint32_t)tg_gemm_running_rows(m, g, &e->t), 2, &e->running);
   if (e->t.members > 1)
     good = good && tg_build_buffer(&e->b, (uint32_t)tg_gemm_received_rows(m, g, &e->t), 2, &e->received);
   good = good && allocate_externals(e, true) && allocate_externals(e, false);
@@ -88,6 +93,8 @@ static void allocate_bases(emission *e, int64_t product) {
   for (int k = 0; k < g->outs; k++)
     e->out_base[k] = tg_build_base(&e->b, tg_place_of(e->c, g->out[k]),
                                    (uint64_t)bytes_of(g->out[k], g->out_offsets[product]), &e->out_rest[k]);
+  for (int i = 0; i < g->totals.count; i++)
+    e->total_base[i] = tg_build_base(&e->b, tg_place_of(e->c, g->totals.out[i]), 0, &e->total_rest[i]);
   for (int x = 0; x < g->external_count; x++) {
     tg_value *value = g->externals[x].value;
     e->external_base[x] =
@@ -238,41 +245,52 @@ static void emit_gemm(emission *e, uint32_t r, uint32_t col) {
 /* Columns of a block that a tile stores: if N has fewer, it is one block. */
 static uint32_t stored_columns(const emission *e) { return e->g->n < e->t.nt ? (uint32_t)e->g->n : e->t.nt; }
 
-static void fill_store(const void *user, int exit, uint32_t r, uint32_t col, tg_agcu_instr *store) {
-  const emission *e = user;
+static void fill_result(const emission *e, int k, uint32_t r, uint32_t col, tg_agcu_instr *store) {
   const tg_gemm *g = e->g;
-  tg_walk_plan walk = {.tensor = tg_place_of(e->c, g->out[exit]), .element_stride = 1, .columns = g->n};
+  tg_walk_plan walk = {.tensor = tg_place_of(e->c, g->out[k]), .element_stride = 1, .columns = g->n};
   for (int d = 0; d < 3; d++) walk.radix[d] = g->out_radix[d], walk.stride[d] = g->out_stride[d];
-  tg_fill_walk(store, &walk, e->out_base[exit], e->out_rest[exit]);
+  tg_fill_walk(store, &walk, e->out_base[k], e->out_rest[k]);
   store->rows[0] = e->t.mr;
-  store->take[0] = stored_columns(e);
   tg_gemm_place place = tg_gemm_place_of(e, r, col);
   store->m_first[0] = place.row;
-  store->k_first[0] = place.column;
   memcpy(store->m_delta, place.row_delta, sizeof place.row_delta);
+  store->convert[0] = g->out_kind[k] == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
+}
+
+static void fill_store(const void *user, int exit, uint32_t r, uint32_t col, tg_agcu_instr *store) {
+  const emission *e = user;
+  if (exit < e->g->outs)
+    fill_result(e, exit, r, col, store);
+  else
+    tg_gemm_fill_totals(e, exit - e->g->outs, r, col, store);
+  tg_gemm_place place = tg_gemm_place_of(e, r, col);
+  store->take[0] = stored_columns(e);
+  store->k_first[0] = place.column;
   memcpy(store->k_delta, place.column_delta, sizeof place.column_delta);
-  store->convert[0] = g->out_kind[exit] == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
 }
 
 /* ---- sections and invocations ---- */
 
-/* The results of a piece are full, and free, together: the first SEND waits for it, and the last one tells.
- * `out_drain`: the semaphores of both. */
+/* The results of a piece are full, and free, together, and with them its totals: the first SEND waits for it,
+ * and the last one tells. `out_drain`: the semaphores of both. */
 static void set_exits(emission *e, tg_exit *exits, tg_exit *out_drain) {
   const tg_gemm *g = e->g;
   tg_exit all;
   tg_exit_init(&e->b, &all, 2);
   *out_drain = all;
-  for (int k = 0; k < g->outs; k++) {
-    uint32_t row = tg_kind_flits(e->b.m, g->out_kind[k], e->t.nt),
-             sent = tg_kind_flits(e->b.m, g->out_kind[k], stored_columns(e));
+  int all_exits = g->outs + g->totals.count;
+  for (int k = 0; k < all_exits; k++) {
+    bool total = k >= g->outs;
+    int kind = total ? TG_STREAM_FP32 : g->out_kind[k];
+    uint32_t row = tg_kind_flits(e->b.m, kind, e->t.nt),
+             sent = tg_kind_flits(e->b.m, kind, stored_columns(e));
     tg_exit *exit = &exits[k];
     *exit = (tg_exit){.out_full = k ? TG_NO_SEM : all.out_full,
-                      .out_free = k + 1 < g->outs ? TG_NO_SEM : all.out_free,
+                      .out_free = k + 1 == g->outs || k + 1 == all_exits ? all.out_free : TG_NO_SEM,
                       .credit = k ? tg_tile_sem(&e->b, 2) : all.credit,
-                      .flits = e->t.mr * sent,
+                      .flits = (total ? tg_gemm_totals_a_piece(g, &e->t) : e->t.mr) * sent,
                       .pieces = 1,
-                      .buffer = e->results[k]};
+                      .buffer = total ? e->totals[k - g->outs] : e->results[k]};
     if (sent < row) exit->inner = sent, exit->stride = row;
     memcpy(exit->loops, e->piece_loops, sizeof exit->loops);
   }
@@ -287,7 +305,7 @@ static tg_status emit_section(emission *e, const char *name, int64_t product) {
     return tg_fail(e->c->diag, TG_INVALID, "node \"%s\": the scratchpads are too small", e->g->node->name);
   allocate_sems(e);
   allocate_bases(e, product);
-  tg_exit exits[TG_GEMM_RESULTS], drain;
+  tg_exit exits[2 * TG_GEMM_RESULTS], drain;
   set_exits(e, exits, &drain);
   tg_vx_instr microcode = {0};
   tg_status status = tg_gemm_pack_drain(e, &microcode);
@@ -298,7 +316,12 @@ static tg_status emit_section(emission *e, const char *name, int64_t product) {
       emit_gemm(e, r, col);
       tg_gemm_emit_drain(e, r, col, &microcode, &drain);
     }
-  tg_exit_emit(&e->b, exits, e->g->outs, fill_store, e);
+  tg_exits_plan plan = {.exits = exits,
+                        .count = e->g->outs + e->g->totals.count,
+                        .often = e->g->outs,
+                        .every = tg_gemm_pieces_of_total(e->g, &e->t),
+                        .steps = e->steps};
+  tg_exits_emit(&e->b, &plan, fill_store, e);
   return TG_OK;
 }
 
@@ -395,6 +418,7 @@ static tg_status emit_phase(tg_compile *c, const tg_kernel *kernel, int64_t phas
   if (status) return status;
   e.stationary = tg_mx_stationary(c->m, e.g->format);
   e.pieces = e.t.mt / e.t.mr;
+  e.steps = tg_gemm_pieces_of_total(e.g, &e.t) > 1 ? e.pieces : 1;
   bool unrolls = tg_gemm_unrolls(&e.t);
   e.unrolled = unrolls ? e.t.chunks : 1;
   e.nested = e.t.parts > 1 && e.t.chunks > 1 && !unrolls;

@@ -30,7 +30,21 @@ typedef struct tg_gemm_external {
   int64_t stride[3]; /* elements per row digit of the output */
   int64_t element_stride;
   const int64_t *offsets; /* elements, for each product */
+  const tg_value *shape;  /* that it broadcasts to, of as many elements as the result; NULL: the result's */
 } tg_gemm_external;
+
+/* Reductions of the result by blocks of rows, which the drain computes (gemm_totals.c). */
+typedef struct tg_gemm_totals {
+  int count;                      /* 0: none */
+  int64_t block;                  /* rows of a block, of which the product has a whole number */
+  tg_value *out[TG_GEMM_RESULTS]; /* FP32: a row for each block */
+  int words; /* of microcode before and after the rows of a block, or of a piece of one */
+  struct {
+    tg_value *value; /* as a node in front of them names external number `external` */
+    int external;
+  } names[TG_GEMM_EXTERNALS];
+  int name_count;
+} tg_gemm_totals;
 
 /* Elements of a row of `nt` that are loaded of it: of one number a row (splat32) that one. */
 static inline uint32_t tg_gemm_external_take(const tg_gemm_external *external, uint32_t nt) {
@@ -64,6 +78,7 @@ typedef struct tg_gemm {
   int external_count;
   int drain_words[TG_GEMM_DRAINS]; /* microcode words of the drain's segments */
   int sum_kind;                    /* stream kind that stores running sums of partials: FP32 or BF16SR */
+  tg_gemm_totals totals;
 } tg_gemm;
 
 /* Is one of the results rounded stochastically? */
@@ -72,6 +87,19 @@ static inline bool tg_gemm_rounds_results(const tg_gemm *gemm) {
     if (gemm->out_kind[k] == TG_STREAM_BF16SR) return true;
   return false;
 }
+
+/* Adds the reductions of kernel->totals and what the nodes in front of them read. TG_INVALID: a drain cannot
+ * compute them. */
+tg_status tg_gemm_describe_totals(tg_compile *c, const tg_kernel *kernel, tg_gemm *g);
+/* The drain's microcode with them, and its words into g->drain_words and g->totals.words. */
+tg_status tg_gemm_write_totals(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g, tg_mc *mc);
+tg_status tg_gemm_measure_totals(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g);
+/* The operands of the drain's nodes; returns their number, 2 * TG_GEMM_EXTERNALS at most. */
+int tg_gemm_operand_streams(const tg_gemm *g, tg_operand_stream *out);
+/* The result of the chain of multiply-adds in `y`, with bias, rounded to its dtype. `stored`: nothing else
+ * happens to it. */
+tg_mc_ref tg_gemm_add_bias(tg_mc *mc, const tg_kernel *kernel, const tg_operand_stream *streams, int count,
+                           tg_mc_ref y, bool stored);
 
 /* A node's products differ in shape from phase to phase; `out->m` 0: the phase is empty. gemm_shape.c */
 tg_status tg_describe_gemm(tg_compile *c, const tg_kernel *kernel, int64_t phase, tg_gemm *out);
@@ -126,6 +154,16 @@ typedef struct tg_gemm_tiling {
   bool externals_west; /* blocks of externals come from the west to all tiles, or to half of them */
   double cycles;       /* estimate */
 } tg_gemm_tiling;
+
+/* Pieces of a block of rows that totals are of: if there are several, each has instructions of its own. */
+static inline uint32_t tg_gemm_pieces_of_total(const tg_gemm *gemm, const tg_gemm_tiling *t) {
+  return gemm->totals.count && gemm->totals.block > t->mr ? (uint32_t)gemm->totals.block / t->mr : 1;
+}
+/* Totals of a piece that has any. */
+static inline uint32_t tg_gemm_totals_a_piece(const tg_gemm *gemm, const tg_gemm_tiling *t) {
+  if (!gemm->totals.count) return 0;
+  return gemm->totals.block > t->mr ? 1 : t->mr / (uint32_t)gemm->totals.block;
+}
 
 /* Where all tiles have all of A, half of its rows comes along the rows of tiles, and half down the columns.
  */
@@ -196,7 +234,11 @@ static inline uint32_t tg_gemm_a_blocks(const tg_gemm_tiling *t) {
 static inline uint32_t tg_gemm_b_blocks(const tg_gemm_tiling *t) {
   return t->keep == TG_KEEP_B && t->passes_n == 1 ? 1 : 2;
 }
-/* Of a piece on its way out or to the next member, of one received, and of a block of running sums. */
+/* Of a row of totals, of one of them, and of all that go on from piece to piece. */
+uint32_t tg_gemm_total_flits(const tg_params *m, const tg_gemm_tiling *t);
+uint64_t tg_gemm_running_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+/* Of a piece on its way out, with its totals, or to the next member, of one received, and of a block of
+ * running sums. */
 uint64_t tg_gemm_out_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint64_t tg_gemm_received_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint64_t tg_gemm_sum_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);

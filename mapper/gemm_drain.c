@@ -46,28 +46,46 @@ static void write_sums(tg_mc *mc, const tg_gemm *g) {
   tg_mc_store(mc, SUM_OUT, halves, tg_mc_alu(mc, TG_ALU_add, sum, y, TG_MC_NONE));
 }
 
-static tg_mc_ref load_bias(tg_mc *mc, const tg_gemm *g, const tg_value *bias) {
+static tg_mc_ref load_bias(tg_mc *mc, const tg_operand_stream *streams, int count, const tg_value *bias) {
   if (tg_is_scalar_constant(bias)) return tg_mc_const(mc, tg_scalar_value(bias));
-  int x = 0;
-  while (g->externals[x].value != bias) x++;
-  return tg_mc_load(mc, 1 + x, g->externals[x].kind == TG_STREAM_FP32);
+  int s = 0;
+  while (s < count && streams[s].value != bias) s++;
+  assert(s < count);
+  if (streams[s].loaded) return streams[s].held;
+  return tg_mc_load(mc, streams[s].stream, !streams[s].number && tg_stream_kind(bias) == TG_STREAM_FP32);
+}
+
+int tg_gemm_operand_streams(const tg_gemm *g, tg_operand_stream *out) {
+  int count = 0;
+  for (int x = 0; x < g->external_count; x++)
+    out[count++] = (tg_operand_stream){
+        .value = g->externals[x].value, .stream = 1 + x, .number = g->externals[x].kind == TG_STREAM_SPLAT32};
+  for (int i = 0; i < g->totals.name_count; i++) {
+    out[count] = out[g->totals.names[i].external];
+    out[count++].value = g->totals.names[i].value;
+  }
+  return count;
+}
+
+tg_mc_ref tg_gemm_add_bias(tg_mc *mc, const tg_kernel *kernel, const tg_operand_stream *streams, int count,
+                           tg_mc_ref y, bool stored) {
+  const tg_value *bias = tg_in(kernel->root, 2);
+  if (bias) y = tg_mc_alu(mc, TG_ALU_add, y, load_bias(mc, streams, count, bias), TG_MC_NONE);
+  return tg_round_to(mc, tg_out(kernel->root)->dtype, y, stored);
 }
 
 tg_status tg_gemm_write_drain(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g, bool late,
                               tg_mc *mc) {
+  if (g->totals.count) return tg_gemm_write_totals(c, kernel, g, mc);
   tg_operand_stream streams[TG_GEMM_EXTERNALS];
-  for (int x = 0; x < g->external_count; x++)
-    streams[x] = (tg_operand_stream){
-        .value = g->externals[x].value, .stream = 1 + x, .number = g->externals[x].kind == TG_STREAM_SPLAT32};
-  tg_value *root = tg_out(kernel->root), *bias = tg_in(kernel->root, 2);
+  int count = tg_gemm_operand_streams(g, streams);
   tg_mc_ref sum = g->partials > 1 ? load_sum(mc, g, finish_sum_stream(g)) : TG_MC_NONE;
   tg_mc_ref results[TG_GEMM_RESULTS];
   bool whole = rounds_sums(g) || late; /* nothing is left in the accumulator */
   tg_mc_ref y = whole ? sum : tg_mc_load(mc, ACCUMULATOR, false);
   if (g->partials > 1 && !whole) y = tg_mc_alu(mc, TG_ALU_add, sum, y, TG_MC_NONE);
-  if (bias) y = tg_mc_alu(mc, TG_ALU_add, y, load_bias(mc, g, bias), TG_MC_NONE);
-  y = tg_round_to(mc, root->dtype, y, !kernel->fused_count);
-  if (!tg_emit_results(mc, c, kernel, root, y, streams, g->external_count, results)) return TG_INVALID;
+  y = tg_gemm_add_bias(mc, kernel, streams, count, y, !kernel->fused_count);
+  if (!tg_emit_results(mc, c, kernel, tg_out(kernel->root), y, streams, count, results)) return TG_INVALID;
   for (int k = 0; k < g->outs; k++)
     tg_mc_store(mc, result_stream(g, k), g->out_kind[k] == TG_STREAM_FP32, results[k]);
   if (g->partials > 1) write_sums(mc, g);
@@ -75,6 +93,7 @@ tg_status tg_gemm_write_drain(const tg_compile *c, const tg_kernel *kernel, cons
 }
 
 tg_status tg_gemm_measure_drain(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g) {
+  if (g->totals.count) return tg_gemm_measure_totals(c, kernel, g);
   tg_mc mc;
   tg_mc_begin(&mc, c->arena);
   tg_status status = tg_gemm_write_drain(c, kernel, g, false, &mc);
@@ -412,6 +431,10 @@ void tg_gemm_emit_drain(emission *e, uint32_t r, uint32_t col, const tg_vx_instr
                         const tg_exit *exit) {
   tg_buffer halves = {.stride = tg_acc_rows(e->b.m), .count = 2};
   step only = {.accumulator = {&halves, 0, TG_TURN_OUTER, true}};
+  if (e->g->totals.count) {
+    tg_gemm_emit_totals(e, r, col, microcode, exit);
+    return;
+  }
   if (e->t.late) {
     emit_late(e, r, col, microcode, exit);
   } else if (e->t.parts == 1) {

@@ -13,6 +13,7 @@ typedef struct tg_gemm_emission {
   tg_gemm_tiling t;
   uint32_t stationary;       /* rows of a block */
   uint32_t pieces;           /* of a block */
+  uint32_t steps;            /* pieces that have instructions of their own: 1, or all */
   bool nested;               /* loops over parts of K hold loops over chunks */
   uint32_t unrolled;         /* instructions for the chunks of a part, 1: a loop or a single one */
   uint32_t strip_m, strip_n; /* the section's pass over rows, over columns: tg_gemm_strips */
@@ -23,6 +24,8 @@ typedef struct tg_gemm_emission {
   tg_buffer a, b_block, out, externals[TG_GEMM_EXTERNALS];
   tg_buffer results[TG_GEMM_RESULTS]; /* parts of `out` */
   tg_buffer received, sums, rounded;  /* running sums of partials; whole ones, if they are rounded */
+  tg_buffer totals[TG_GEMM_RESULTS];  /* parts of `out` */
+  tg_buffer running;                  /* what there is of them, from piece to piece of a block */
   int a_north_full;                   /* A's rows from the north, where it comes both ways */
   int a_full, b_full, acc_full, acc_free, vectors_full, blocks_full; /* tile semaphores */
   int arrived;              /* a piece of the sum, from the row above */
@@ -33,6 +36,8 @@ typedef struct tg_gemm_emission {
   int vectors, blocks;     /* externals that are row vectors, and those that are not */
   int a_base, b_base, out_base[TG_GEMM_RESULTS], external_base[TG_GEMM_EXTERNALS];
   int64_t a_rest, b_rest, out_rest[TG_GEMM_RESULTS], external_rest[TG_GEMM_EXTERNALS];
+  int total_base[TG_GEMM_RESULTS];
+  int64_t total_rest[TG_GEMM_RESULTS];
   int64_t product; /* the first one that this section computes */
 } tg_gemm_emission;
 
@@ -78,5 +83,9 @@ tg_status tg_gemm_pack_drain(tg_gemm_emission *e, tg_vx_instr *out_microcode);
 /* The VOPs of a tile, and the SENDs of its sums to the row below. */
 void tg_gemm_emit_drain(tg_gemm_emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
                         const tg_exit *exit);
+/* The same with totals, and the walk of a STORE of total number i. gemm_totals.c */
+void tg_gemm_emit_totals(tg_gemm_emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
+                         const tg_exit *exit);
+void tg_gemm_fill_totals(const tg_gemm_emission *e, int i, uint32_t r, uint32_t col, tg_agcu_instr *store);
 
 #endif

@@ -144,6 +144,15 @@ static void add_external(listing *l, tg_value *value) {
   l->g->externals[l->g->external_count++] = (tg_gemm_external){.value = value, .kind = tg_stream_kind(value)};
 }
 
+static void add_strides(tg_space *space, const tg_gemm_external *external, const tg_value *out) {
+  int64_t dims[TG_MAX_RANK], strides[TG_MAX_RANK];
+  tg_value_sizes(out, dims);
+  if (external->shape && tg_space_strides_as(external->value, external->shape, dims, out->rank, strides))
+    tg_space_add_strided(space, strides);
+  else
+    tg_space_add_broadcast(space, external->value);
+}
+
 /* Row digits: dimensions of the output that vary within a product, merged; at most three by the fusion rule
  * of kernels.c. */
 static tg_status set_digits(listing *l) {
@@ -154,7 +163,7 @@ static tg_status set_digits(listing *l) {
   int rank = out->rank, batch = g->node->op == TG_OP_MATMUL && g->products > 1 ? rank - 2 : 0;
   tg_space full;
   tg_space_begin(&full, out);
-  for (int e = 0; e < g->external_count; e++) tg_space_add_broadcast(&full, g->externals[e].value);
+  for (int e = 0; e < g->external_count; e++) add_strides(&full, &g->externals[e], out);
   tg_space_add_strided(&full, stored);
   for (int e = 0; e <= g->external_count; e++) {
     const int64_t *stride = full.strides[e];
@@ -211,7 +220,9 @@ static tg_status describe_fused(tg_compile *c, const tg_kernel *kernel, const tg
   if (bias && !tg_is_scalar_constant(bias)) add_external(&l, bias);
   for (size_t n = 0; n < kernel->fused_count; n++)
     for (int i = 0; i < kernel->fused[n]->input_count; i++) add_external(&l, tg_in(kernel->fused[n], i));
-  int streams = 1 + out->external_count + out->outs + (out->partials > 1);
+  tg_status described = kernel->totals ? tg_gemm_describe_totals(c, kernel, out) : TG_OK;
+  if (described) return described;
+  int streams = 1 + out->external_count + out->outs + (out->partials > 1) + 2 * out->totals.count;
   if (l.full || streams > TG_STREAMS)
     return tg_fail(c->diag, TG_INVALID, "node \"%s\": what follows it reads too many tensors",
                    out->node->name);

@@ -61,8 +61,17 @@ uint64_t tg_gemm_results_before(const tg_params *m, const tg_gemm *g, const tg_g
   return rows;
 }
 
+uint32_t tg_gemm_total_flits(const tg_params *m, const tg_gemm_tiling *t) {
+  return tg_kind_flits(m, TG_STREAM_FP32, t->nt);
+}
+
+uint64_t tg_gemm_running_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  return tg_gemm_pieces_of_total(g, t) > 1 ? (uint64_t)g->totals.count * tg_gemm_total_flits(m, t) : 0;
+}
+
 uint64_t tg_gemm_out_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
-  uint64_t results = tg_gemm_results_before(m, g, t, g->outs), sum = tg_gemm_received_rows(m, g, t);
+  uint64_t totals = (uint64_t)g->totals.count * tg_gemm_totals_a_piece(g, t) * tg_gemm_total_flits(m, t),
+           results = tg_gemm_results_before(m, g, t, g->outs) + totals, sum = tg_gemm_received_rows(m, g, t);
   return results > sum ? results : sum;
 }
 
@@ -102,6 +111,7 @@ static bool fits(const search *s, const tg_gemm_tiling *t) {
   const tg_params *m = s->m;
   uint64_t a = tg_gemm_a_rows(m, s->g, t), b = tg_gemm_b_rows(m, s->g, t);
   uint64_t rows[] = {tg_gemm_out_rows(m, s->g, t), tg_gemm_received_rows(m, s->g, t),
+                     tg_gemm_running_rows(m, s->g, t),
                      tg_gemm_externals_before(m, s->g, t, true, s->g->external_count),
                      tg_gemm_externals_before(m, s->g, t, false, s->g->external_count)};
   uint64_t rounded = tg_gemm_rounded_rows(m, s->g, t), sums = tg_gemm_sum_rows(m, s->g, t);
@@ -171,6 +181,19 @@ static void consider_chunks(search *s, tg_gemm_tiling t) {
   }
 }
 
+/* The same in whole blocks that totals are of, or the largest part of one that all of it consists of, of
+ * rows of `flits` in all results. */
+static uint32_t whole_blocks_out(const search *s, uint32_t nt, uint32_t flits) {
+  const tg_gemm_totals *totals = &s->g->totals;
+  uint32_t block = (uint32_t)totals->block,
+           total = (uint32_t)totals->count * tg_kind_flits(s->m, TG_STREAM_FP32, nt);
+  if (s->share < total + flits) return 0;
+  uint32_t rows = (s->share - total) / flits;
+  if (rows >= block) return s->share / (total + block * flits) * block;
+  while (block % rows) rows--;
+  return rows;
+}
+
 /* Rows of `nt` elements that leave at once; each result has its part of the room at the AGCU. */
 static uint32_t most_rows_out(const search *s, uint32_t nt) {
   uint32_t widest = 1;
@@ -178,12 +201,29 @@ static uint32_t most_rows_out(const search *s, uint32_t nt) {
     uint32_t flits = tg_kind_flits(s->m, s->g->out_kind[k], nt);
     if (widest < flits) widest = flits;
   }
-  return s->share / (uint32_t)s->g->outs / widest;
+  uint32_t outs = (uint32_t)s->g->outs;
+  return s->g->totals.count ? whole_blocks_out(s, nt, widest * outs) : s->share / outs / widest;
+}
+
+/* Of whole blocks that totals are of; where those have pieces, each piece of all has its instructions. */
+static void consider_totals(search *s, tg_gemm_tiling t, int64_t tile_rows, int64_t least) {
+  int64_t block = s->g->totals.block, blocks = up(least, block), rows = most_rows_out(s, t.nt);
+  int64_t pieces = rows < block ? blocks * (block / rows) : up(blocks, rows / block);
+  int64_t sends = pieces * s->g->outs + blocks * s->g->totals.count;
+  if (rows < block && sends > s->m->queue_depth) return;
+  t.mr = (uint32_t)(rows < block ? rows : up(blocks, pieces) * block);
+  t.mt = (uint32_t)(t.mr * pieces);
+  t.passes_m = (uint32_t)up(tile_rows, t.mt);
+  consider_chunks(s, t);
 }
 
 /* Blocks of at least `least` rows. */
 static void consider_block(search *s, tg_gemm_tiling t, int64_t tile_rows, int64_t least) {
   int64_t rows = most_rows_out(s, t.nt);
+  if (s->g->totals.count) {
+    consider_totals(s, t, tile_rows, least);
+    return;
+  }
   int64_t pieces = up(least, rows < least ? rows : least);
   bool halves = t.split == TG_SPLIT_COLUMNS && pieces > 1; /* of A, which come from two sides */
   /* all VOPs of partial sums begin with the same buffers */

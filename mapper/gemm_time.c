@@ -91,6 +91,10 @@ static void add_drain(const model *s, traffic *all) {
     else
       blocks += port_cycles(s, t->mt, bytes, stride, z);
   }
+  if (g->totals.count) {
+    double rows = (double)t->mt / (double)g->totals.block, z = 4;
+    out += g->totals.count * port_cycles(s, rows, t->nt * z, g->n * (int64_t)z, z);
+  }
   for (int k = 0; k < g->outs; k++) {
     double z = tg_value_bytes_each(g->out[k]);
     out += port_cycles(s, t->mt, t->nt * z, g->out_stride[2] * (int64_t)z, z);
@@ -120,8 +124,19 @@ static double lost(const side *port, double want, double drain) {
   return left < want ? drain * (1 - left / want) : 0;
 }
 
+/* Of VOPs that go down the rows of a piece: groups of rows in flight may not be full, and the first one waits
+ * for the instruction, the last one for its last operation. */
+static double totals_cycles(const model *s) {
+  const tg_gemm_tiling *t = s->t;
+  uint32_t blocks = tg_gemm_totals_a_piece(s->g, t), latency = s->m->fma_latency;
+  int64_t rows = up((int64_t)blocks * t->nt / tg_lanes(s->m), latency) * latency;
+  double words = s->g->totals.words + (double)(t->mr / blocks) * s->g->drain_words[TG_DRAIN_FINISH];
+  return (double)t->mt / t->mr * ((double)rows * words + 2 * latency + 2);
+}
+
 /* Of the vector unit for a block: the last part, and one that is only added. */
 static double finish_cycles(const model *s) {
+  if (s->g->totals.count) return totals_cycles(s);
   bool apart = s->g->sum_kind == TG_STREAM_BF16SR; /* the whole sum is stored and loaded once more */
   return (double)s->t->mt * (s->t->nt / tg_lanes(s->m)) *
          (s->g->drain_words[TG_DRAIN_FINISH] + (apart ? s->g->drain_words[TG_DRAIN_ADD] : 0));

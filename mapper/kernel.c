@@ -11,14 +11,14 @@ bool tg_kernel_reads(const tg_kernel *kernel, const tg_value *value) {
 }
 
 bool tg_kernel_makes(const tg_kernel *kernel, const tg_value *value) {
-  for (int i = 0; i < tg_kernel_results(kernel); i++)
-    if (tg_kernel_result(kernel, i) == value) return true;
+  for (int i = 0; i < tg_kernel_writes(kernel); i++)
+    if (tg_kernel_written(kernel, i) == value) return true;
   return false;
 }
 
 bool tg_kernel_reads_any_of(const tg_kernel *reader, const tg_kernel *maker) {
-  for (int i = 0; i < tg_kernel_results(maker); i++)
-    if (tg_kernel_reads(reader, tg_kernel_result(maker, i))) return true;
+  for (int i = 0; i < tg_kernel_writes(maker); i++)
+    if (tg_kernel_reads(reader, tg_kernel_written(maker, i))) return true;
   return false;
 }
 

@@ -154,8 +154,8 @@ static tg_status place_temporaries(planner *p) {
   tg_compile *c = p->c;
   uint64_t base = c->program->dram_bytes;
   for (size_t k = 0; k < c->kernel_count; k++)
-    for (int i = 0; i < tg_kernel_results(&c->kernels[k]); i++) {
-      tg_status status = place_temporary(p, k, tg_kernel_result(&c->kernels[k], i), base);
+    for (int i = 0; i < tg_kernel_writes(&c->kernels[k]); i++) {
+      tg_status status = place_temporary(p, k, tg_kernel_written(&c->kernels[k], i), base);
       if (status) return status;
     }
   return TG_OK;

@@ -29,6 +29,7 @@ static void add_kernel(op_list *list, const tg_kernel *kernel) {
     add_nodes(list, kernel->more_roots, (size_t)kernel->more_count);
   if (kernel->kind == TG_KERNEL_MOVE && !kernel->root) add_op(list, "Copy");
   add_nodes(list, kernel->fused, kernel->fused_count);
+  if (kernel->totals) add_kernel(list, kernel->totals);
 }
 
 const char *tg_kernel_name(const tg_compile *c, const tg_kernel *kernel) {
@@ -92,6 +93,7 @@ tg_status tg_map(const tg_graph *graph, const tg_params *params, const tg_map_op
   if (!status) tg_merge_rowwise(&c);
   if (!status) tg_merge_into_products(&c);
   if (!status) tg_store_moves(&c);
+  if (!status) tg_join_totals(&c);
   if (!status) status = tg_settle_carries(&c);
   if (!status) status = tg_plan_memory(&c);
   if (!status) status = emit_kernels(&c);

@@ -41,11 +41,13 @@ typedef struct tg_kernel {
   int more_count;
   tg_value **inputs; /* what is read from DRAM, each once; casts on GEMM operands are looked through */
   size_t input_count, input_capacity;
+  const struct tg_kernel *totals; /* GEMM: reductions of its results by blocks of rows, computed with it: the
+                                     kernel that would be alone, or NULL */
   const struct tg_kernel *scores, *softmax; /* ATTENTION: kernels that would be alone, outputs and all */
 } tg_kernel;
 
-/* What a kernel writes to DRAM: tg_kernel_result(kernel, 0 .. tg_kernel_results(kernel) - 1). None: a copy to
- * an output of the graph. */
+/* Results of a kernel, of one shape, that it writes to DRAM: tg_kernel_result(kernel, i) with i less than
+ * tg_kernel_results(kernel). None: a copy to an output of the graph. */
 static inline int tg_kernel_results(const tg_kernel *kernel) {
   return kernel->output ? 1 + kernel->more_count : 0;
 }
@@ -59,6 +61,15 @@ static inline tg_value *tg_kernel_computes(const tg_kernel *kernel, int index) {
   tg_value *result = tg_kernel_result(kernel, index);
   bool moved = kernel->kind != TG_KERNEL_MOVE && result->producer->op == TG_OP_TRANSPOSE;
   return moved ? tg_in(result->producer, 0) : result;
+}
+
+/* All that it writes: its results, then those of `totals`. */
+static inline int tg_kernel_writes(const tg_kernel *kernel) {
+  return tg_kernel_results(kernel) + (kernel->totals ? tg_kernel_results(kernel->totals) : 0);
+}
+static inline tg_value *tg_kernel_written(const tg_kernel *kernel, int index) {
+  int own = tg_kernel_results(kernel);
+  return index < own ? tg_kernel_result(kernel, index) : tg_kernel_result(kernel->totals, index - own);
 }
 
 static inline tg_node *tg_kernel_root(const tg_kernel *kernel, int index) {
@@ -141,6 +152,7 @@ void tg_merge_into_products(tg_compile *c); /* merge.c: elementwise ones that re
 /* Is `both`, `update` done in the drain of `product`, faster than one after the other? gemm_merge.c */
 bool tg_product_gains(tg_compile *c, const tg_kernel *product, const tg_kernel *update,
                       const tg_kernel *both);
+void tg_join_totals(tg_compile *c); /* totals.c: reductions join the products that make what they read */
 tg_status tg_settle_carries(tg_compile *c);                       /* carry.c: updates in place, or moved */
 tg_status tg_plan_memory(tg_compile *c);                          /* memory.c: values -> DRAM tensors */
 tg_status tg_emit_kernel(tg_compile *c, const tg_kernel *kernel); /* dispatches to those below */

@@ -3,6 +3,8 @@
 #include <assert.h>
 #include <string.h>
 
+enum { MOST_EXITS = 2 * (1 + TG_MORE_RESULTS) };
+
 void tg_build_begin(tg_build *b, tg_compile *c, const char *name) {
   *b = (tg_build){.c = c, .m = c->m};
   tg_program_add_section(c->program, name);
@@ -160,63 +162,131 @@ static uint32_t exit_rank(const tg_build *b, uint32_t r, uint32_t col, bool west
   return rank;
 }
 
+/* Which of two buffers the instruction of piece number `piece` begins with, where so many pieces in turn have
+ * instructions of their own. */
+void tg_set_turn(int64_t *base_field, const tg_buffer *buffer, uint32_t piece, uint32_t pieces) {
+  tg_set_turning(base_field, buffer, piece % 2, pieces % 2 ? TG_TURN_EACH : TG_TURN_NEVER);
+}
+
+/* SEND number `turn` of `turns` that each have an instruction of their own. */
 static tg_instr *emit_send(tg_build *b, const tg_exit *exit, uint32_t r, uint32_t col, bool west,
-                           const tg_buffer *at_agcu, int arrived) {
+                           uint32_t turn, uint32_t turns) {
   tg_instr *in = tg_build_push(b, &tg_build_tile(b, r, col)->tx, TG_OP_tx_send);
   tg_tx_instr *tx = &in->tx;
   tx->dir[0] = west ? TG_WEST : TG_NORTH;
   tx->flits[0] = exit->flits;
-  tg_set_operand(tx->src_base, &exit->buffer, exit->pieces > 1);
-  if (exit->pieces > 1) tx->src_delta[2] = exit->flits;
+  if (exit->pieces > 1) {
+    tg_set_operand(tx->src_base, &exit->buffer, true);
+    tx->src_delta[2] = exit->flits;
+  } else
+    tg_set_turn(tx->src_base, &exit->buffer, turn, turns);
   tx->src_inner[0] = exit->inner ? exit->inner : 65535;
   tx->src_stride[0] = exit->stride;
   tx->dst_inner[0] = 65535;
-  tg_set_operand(tx->dst_base, at_agcu, false);
   tx->dst_mask[0] = 1; /* position 0 */
   tx->dst_post[0] = 1;
-  tx->dst_sem[0] = arrived;
   if (exit->out_full != TG_NO_SEM) tg_set_wait(in, 0, exit->out_full, exit->pieces > 1);
   tg_set_wait(in, 1, exit->credit, false);
-  if (exit->out_free != TG_NO_SEM) tg_set_post(in, 0, TG_POST_LOCAL, 0, exit->out_free, exit->pieces > 1);
   return in;
 }
 
-/* The exits of one tile; each has its part of the tile's share of the AGCU's store memory. */
-static void emit_tile_exits(tg_build *b, const tg_exit *exits, int count, uint32_t r, uint32_t col, bool west,
-                            int arrivals, tg_exit_fill *fill, const void *user) {
-  uint32_t whole = tg_exit_share(b->m, b->exits, b->members), share = whole / (uint32_t)count,
-           at = 2 * whole * exit_rank(b, r, col, west), position = (west ? col : r) + 1,
-           first = tg_build_tile(b, r, col)->tx.count;
-  int arrived = arrivals + (int)position;
-  tg_queue *queue = west ? tg_west_queue(b, r, TG_CTX_STORE) : tg_north_queue(b, col, TG_CTX_STORE);
-  for (int x = 0; x < count; x++) {
-    tg_buffer at_agcu = {.base = at + 2 * share * (uint32_t)x, .stride = share, .rows = share, .count = 2};
-    tg_instr *send = emit_send(b, &exits[x], r, col, west, &at_agcu, arrived);
-    if (x + 1 == count) {
-      tg_set_loops(send, exits[x].loops);
-      send->common.loop_begin[2] = first; /* behind what is sent before in each pass */
-    }
-    tg_instr *in = tg_build_push(b, queue, TG_OP_agcu_store);
-    fill(user, x, r, col, &in->agcu);
-    tg_set_operand(in->agcu.src_base, &at_agcu, false);
-    tg_set_wait(in, 0, arrived, false);
-    tg_set_post(in, 0, west ? TG_POST_ROW : TG_POST_COL, position, exits[x].credit, false);
+/* The exits of one tile, each of which has its part of the tile's share of the AGCU's store memory. */
+typedef struct tile_exits {
+  tg_build *b;
+  const tg_exits_plan *plan;
+  uint32_t r, col;
+  bool west;
+  tg_buffer at_agcu[MOST_EXITS];
+  int arrived[2]; /* semaphores of the AGCU, often and seldom */
+} tile_exits;
+
+static void place_at_agcu(tile_exits *t) {
+  const tg_exits_plan *plan = t->plan;
+  uint32_t whole = tg_exit_share(t->b->m, t->b->exits, t->b->members), rest = whole,
+           at = 2 * whole * exit_rank(t->b, t->r, t->col, t->west);
+  for (int x = plan->often; x < plan->count; x++) rest -= plan->exits[x].flits;
+  for (int x = 0; x < plan->count; x++) {
+    uint32_t share = x < plan->often ? rest / (uint32_t)plan->often : plan->exits[x].flits;
+    t->at_agcu[x] = (tg_buffer){.base = at, .stride = share, .rows = share, .count = 2};
+    at += 2 * share;
   }
 }
 
-void tg_exit_emit(tg_build *b, const tg_exit *exits, int count, tg_exit_fill *fill, const void *user) {
-  int west_arrived = tg_west_credits(b, 0), north_arrived = tg_north_credits(b, 0);
+/* Of piece number `step`. What is sent seldom leaves with the last piece of `every`. */
+static tg_instr *emit_sends(const tile_exits *t, uint32_t step) {
+  const tg_exits_plan *plan = t->plan;
+  bool all = (step + 1) % plan->every == 0;
+  int count = all ? plan->count : plan->often;
+  tg_instr *in = NULL;
+  for (int x = 0; x < count; x++) {
+    const tg_exit *exit = &plan->exits[x];
+    bool often = x < plan->often;
+    in = emit_send(t->b, exit, t->r, t->col, t->west, step, plan->steps);
+    tg_set_turn(in->tx.dst_base, &t->at_agcu[x], often ? step : step / plan->every,
+                often ? plan->steps : (plan->steps + plan->every - 1) / plan->every);
+    in->tx.dst_sem[0] = t->arrived[often ? 0 : 1];
+    if (exit->out_free != TG_NO_SEM && (x + 1 == count || x + 1 != plan->often))
+      tg_set_post(in, 0, TG_POST_LOCAL, 0, exit->out_free, exit->pieces > 1);
+  }
+  return in;
+}
+
+static void emit_stores(const tile_exits *t, tg_exit_fill *fill, const void *user) {
+  uint32_t position = (t->west ? t->col : t->r) + 1;
+  for (int x = 0; x < t->plan->count; x++) {
+    bool often = x < t->plan->often;
+    int context = often ? TG_CTX_STORE : TG_CTX_TOTALS;
+    tg_queue *queue = t->west ? tg_west_queue(t->b, t->r, context) : tg_north_queue(t->b, t->col, context);
+    tg_instr *in = tg_build_push(t->b, queue, TG_OP_agcu_store);
+    fill(user, x, t->r, t->col, &in->agcu);
+    tg_set_operand(in->agcu.src_base, &t->at_agcu[x], false);
+    tg_set_wait(in, 0, t->arrived[often ? 0 : 1], false);
+    tg_set_post(in, 0, t->west ? TG_POST_ROW : TG_POST_COL, position, t->plan->exits[x].credit, false);
+  }
+}
+
+static void emit_tile_exits(tile_exits *t, tg_exit_fill *fill, const void *user) {
+  const tg_exits_plan *plan = t->plan;
+  uint32_t first = tg_build_tile(t->b, t->r, t->col)->tx.count;
+  tg_instr *last = NULL;
+  place_at_agcu(t);
+  for (uint32_t step = 0; step < plan->steps; step++) last = emit_sends(t, step);
+  tg_set_loops(last, plan->exits[0].loops);
+  last->common.loop_count[2] /= plan->steps;
+  last->common.loop_begin[2] = first; /* behind what is sent before in each pass */
+  emit_stores(t, fill, user);
+}
+
+static void end_loops(const tg_build *b, const tg_exits_plan *plan, int context, uint32_t every) {
+  for (uint32_t a = 0; a < tg_agcus(b->m); a++) {
+    tg_queue *queue = &tg_build_section(b)->agcus[a].contexts[context];
+    if (!queue->count) continue;
+    tg_set_loops(&queue->instrs[queue->count - 1], plan->exits[0].loops);
+    queue->instrs[queue->count - 1].common.loop_count[2] /= every;
+  }
+}
+
+void tg_exits_emit(tg_build *b, const tg_exits_plan *plan, tg_exit_fill *fill, const void *user) {
+  int arrived[2][2] = {{tg_west_credits(b, 0), tg_north_credits(b, 0)}};
+  bool seldom = plan->count > plan->often;
+  for (int north = 0; seldom && north < 2; north++)
+    arrived[1][north] = north ? tg_north_credits(b, 0) : tg_west_credits(b, 0);
   for (uint32_t r = 0; r < b->m->rows; r++)
     for (uint32_t col = 0; col < b->m->cols; col++) {
       way out = way_out(b, r, col);
       if (out == STAYS) continue;
-      bool west = out == LEAVES_WEST;
-      emit_tile_exits(b, exits, count, r, col, west, west ? west_arrived : north_arrived, fill, user);
+      tile_exits t = {.b = b, .plan = plan, .r = r, .col = col, .west = out == LEAVES_WEST};
+      int position = (int)(t.west ? col : r) + 1;
+      for (int s = 0; s < 2; s++) t.arrived[s] = arrived[s][t.west ? 0 : 1] + position;
+      emit_tile_exits(&t, fill, user);
     }
-  for (uint32_t a = 0; a < tg_agcus(b->m); a++) {
-    tg_queue *queue = &tg_build_section(b)->agcus[a].contexts[TG_CTX_STORE];
-    if (queue->count) tg_set_loops(&queue->instrs[queue->count - 1], exits[0].loops);
-  }
+  end_loops(b, plan, TG_CTX_STORE, 1);
+  if (seldom) end_loops(b, plan, TG_CTX_TOTALS, plan->every);
+}
+
+void tg_exit_emit(tg_build *b, const tg_exit *exits, int count, tg_exit_fill *fill, const void *user) {
+  tg_exits_plan plan = {.exits = exits, .count = count, .often = count, .every = 1, .steps = 1};
+  tg_exits_emit(b, &plan, fill, user);
 }
 
 tg_invocation *tg_build_invoke(tg_build *b, const char *name) {

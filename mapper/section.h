@@ -8,7 +8,7 @@
 #include "mapper/plan.h"
 
 /* Contexts of an AGCU by use. */
-enum { TG_CTX_LOAD = 0, TG_CTX_AUX = 1, TG_CTX_STORE = 2 };
+enum { TG_CTX_LOAD = 0, TG_CTX_AUX = 1, TG_CTX_STORE = 2, TG_CTX_TOTALS = 3 };
 
 /* Entries of the key table by use: accumulators of a product, results that a store rounds. */
 enum { TG_KEY_PRODUCT = 0, TG_KEY_STORE = 1 };
@@ -62,6 +62,8 @@ void tg_set_operand(int64_t *base_field, const tg_buffer *buffer, bool rot_outer
  * execution, or after each that ends level 2. */
 typedef enum tg_turn { TG_TURN_NEVER, TG_TURN_EACH, TG_TURN_OUTER } tg_turn;
 void tg_set_turning(int64_t *base_field, const tg_buffer *buffer, uint32_t first, tg_turn turn);
+/* The same of instruction number `piece` of so many pieces that take turns. */
+void tg_set_turn(int64_t *base_field, const tg_buffer *buffer, uint32_t piece, uint32_t pieces);
 void tg_set_wait(tg_instr *in, int slot, int sem, bool first_only);
 void tg_set_post(tg_instr *in, int slot, int kind, uint32_t pos, int sem, bool last_only);
 /* The instruction ends loops of all three levels, which begin at slot 0 of its queue. */
@@ -94,6 +96,14 @@ uint32_t tg_exit_share(const tg_params *m, tg_exits exits, uint32_t members);
 void tg_exit_init(tg_build *b, tg_exit *exit, uint32_t initial_free);
 /* Sets the walk of the STORE of exit number `exit` of tile (r, col). */
 typedef void tg_exit_fill(const void *user, int exit, uint32_t r, uint32_t col, tg_agcu_instr *store);
+/* Exits of which the first `often` leave with each piece, the others with the last one of `every`. */
+typedef struct tg_exits_plan {
+  const tg_exit *exits;
+  int count, often;
+  uint32_t every;
+  uint32_t steps; /* pieces whose SENDs are instructions of their own; a multiple of `every` */
+} tg_exits_plan;
+void tg_exits_emit(tg_build *b, const tg_exits_plan *plan, tg_exit_fill *fill, const void *user);
 /* Emits the SENDs and STOREs of all exits, one after the other for each iteration of their loops, which are
  * the same; several exits have one piece each. */
 void tg_exit_emit(tg_build *b, const tg_exit *exits, int count, tg_exit_fill *fill, const void *user);

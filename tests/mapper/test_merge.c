@@ -1,5 +1,6 @@
-/* How many sections elementwise nodes take: those that share a tensor run in one pass over memory, and those
- * in front of a reduction run in its. */
+/* How many sections elementwise nodes and reductions take: those that share a tensor run in one pass over
+ * memory, those in front of a reduction run in its, and reductions by blocks in the product that they read.
+ */
 #include "frontend/pipeline.h"
 #include "frontend/text.h"
 #include "mapper/mapper.h"
@@ -202,3 +203,40 @@ TG_TEST(rowwise, long_rows_are_read_twice) {
                         "%b = Sub(%y, %a) @1\noutput \"b\" %b: f32\n") > 1,
             1);
 }
+
+/* ---- reductions that products compute ---- */
+
+#define PRODUCT(rows, columns)                                                                               \
+  "graph \"g\" next=20\ninput %a: f32[" rows ",64]\ninput %b: f32[64," columns "]\n"
+#define SUM "%s = ReduceSum(%y) axes=[0] keepdims=0 @1\noutput \"s\" %s: f32\noutput \"y\" %y: f32\n"
+
+/* 4096 rows are 64 blocks of 64, and those are one. */
+TG_TEST(totals, the_first_pass_of_a_reduction_joins_the_product) {
+  EXPECT_EQ(sections_of(PRODUCT("4096", "96") "%y = MatMul(%a, %b) @0\n" SUM), 1 + 1);
+}
+
+TG_TEST(totals, a_shorter_last_block_is_summed_apart) {
+  EXPECT_EQ(sections_of(PRODUCT("4090", "96") "%y = MatMul(%a, %b) @0\n" SUM), 1 + 2);
+}
+
+TG_TEST(totals, sums_of_partial_products_are_reduced_apart) {
+  EXPECT_EQ(sections_of(PRODUCT("4096", "96") "%y = MatMul(%a, %b) partials=2 @0\n" SUM), 1 + 2);
+}
+
+/* What a store rounds is in no register. */
+TG_TEST(totals, what_is_rounded_stochastically_is_reduced_apart) {
+  EXPECT_EQ(
+      sections_of(PRODUCT("4096", "96") "%p = MatMul(%a, %b) @0\n%q = Cast(%p) to=bf16 stochastic=1 @2\n"
+                                        "%y = Cast(%q) to=f32 @3\n" SUM),
+      1 + 1 + 2);
+}
+
+/* sum g and sum g * xhat, g behind a relu, and each once more by a second pass. */
+#define RELU_GRADIENT                                                                                        \
+  PRODUCT("4096", "96")                                                                                      \
+  "input %x: f32[4096,96]\ninput %m: f32[96]\nconst %o: f32[] = [0]\n"                                       \
+  "%d = MatMul(%a, %b) @0\n%c = Greater(%x, %o) @2\n%y = Where(%c, %d, %o) @3\n"                             \
+  "%h = Sub(%x, %m) @4\n%k = Mul(%y, %h) @5\n%t = ReduceSum(%k) axes=[0] keepdims=0 @6\n"                    \
+  "output \"t\" %t: f32\n" SUM
+
+TG_TEST(totals, sums_of_expressions_join_as_well) { EXPECT_EQ(sections_of(RELU_GRADIENT), 1 + 2); }
