@@ -3,6 +3,7 @@
 #include "mapper/expression.h"
 #include "mapper/stream.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { ROWS_A_TILE = 4 }; /* that make it worth to load a row that all read before the first of them */
@@ -182,13 +183,30 @@ static tg_status emit_four(void *user, const tg_space *space, const int64_t *off
   return tg_emit_stream_kernel(e->c, e->kernel, &plan, e->mc, e->across ? 1 << 1 : 0);
 }
 
+static tg_stream_kernel plan_in_rows(const elementwise *e) {
+  tg_stream_kernel plan = plan_of(e);
+  plan.rows = tg_value_elements(e->kernel->output) / tg_space_block(e->c->m, &e->space) + 1;
+  return plan;
+}
+
 bool tg_elementwise_fits(tg_compile *c, const tg_kernel *kernel) {
   elementwise e = {.c = c, .kernel = kernel};
   if (!collect(&e) || !tg_expression_fits(c, kernel)) return false;
   choose_once(&e);
-  tg_stream_kernel plan = plan_of(&e);
-  plan.rows = tg_value_elements(kernel->output) / tg_space_block(c->m, &e.space) + 1;
+  tg_stream_kernel plan = plan_in_rows(&e);
   return tg_stream_kernel_fits(c, &plan);
+}
+
+double tg_elementwise_cycles(tg_compile *c, const tg_kernel *kernel) {
+  tg_mc mc;
+  elementwise e = {.c = c, .kernel = kernel, .mc = &mc};
+  int words[TG_SEGMENTS] = {0};
+  if (!collect(&e)) return INFINITY;
+  choose_once(&e);
+  number_streams(&e);
+  if (!write_code(&e, &mc, false) || !tg_mc_fits(&mc, c->m, words)) return INFINITY;
+  tg_stream_kernel plan = plan_in_rows(&e);
+  return tg_stream_cycles(c, &plan, words, 0);
 }
 
 tg_status tg_emit_elementwise(tg_compile *c, const tg_kernel *kernel) {

@@ -309,14 +309,15 @@ tg_mc_ref tg_emit_expression(tg_mc *mc, const tg_compile *c, const tg_kernel *ke
 }
 
 bool tg_emit_front(tg_mc *mc, const tg_compile *c, const tg_front *front, const tg_operand_stream *streams,
-                   int stream_count, tg_value *const *values, int count, tg_mc_ref *out_registers) {
+                   int stream_count, const tg_kernel *storing, tg_value *const *values, int count,
+                   tg_mc_ref *out_registers) {
   emitter e = {.mc = mc,
                .c = c,
                .nodes = front->nodes,
                .node_count = front->count,
                .streams = streams,
                .stream_count = stream_count};
-  if (!emit_nodes(&e, NULL, c->diag)) return false;
+  if (!emit_nodes(&e, storing, c->diag)) return false;
   for (int i = 0; i < count; i++) out_registers[i] = fetch(&e, values[i]);
   return true;
 }

@@ -21,9 +21,11 @@ tg_mc_ref tg_emit_expression(tg_mc *mc, const tg_compile *c, const tg_kernel *ke
                              tg_mc_ref root, const tg_operand_stream *streams, int stream_count);
 
 /* The nodes in front of a root, and the registers of `count` values that roots read: results of the nodes,
- * perhaps reshaped, or operands from DRAM. False with a diag if a node has no microcode. */
+ * perhaps reshaped, or operands from DRAM. `storing`: the kernel, if it
+ * stores results of nodes that no root reads; else NULL. False with a diag if a node has no microcode. */
 bool tg_emit_front(tg_mc *mc, const tg_compile *c, const tg_front *front, const tg_operand_stream *streams,
-                   int stream_count, tg_value *const *values, int count, tg_mc_ref *out_registers);
+                   int stream_count, const tg_kernel *storing, tg_value *const *values, int count,
+                   tg_mc_ref *out_registers);
 
 /* The same for the nodes behind a root, whose result they may be as well. */
 bool tg_emit_values(tg_mc *mc, const tg_compile *c, const tg_kernel *kernel, tg_value *root_value,

@@ -1,7 +1,8 @@
 /* Elementwise nodes in front of reductions: what an elementwise kernel makes and a reduction reads is
  * computed while the reduction loads, so that no tensor is written only to be read. Where others need it,
  * too, they compute it themselves if that is less to move than storing and reading it. Reductions of one
- * shape that share a tensor become one kernel with several results. */
+ * shape that share a tensor become one kernel with several results. What must be stored in any case is stored
+ * by the reduction that computes it, if that is faster. */
 #include "mapper/expression.h"
 
 #include <string.h>
@@ -9,8 +10,9 @@
 enum {
   OPERATION = 1,
   BYTE = 2
-}; /* costs: an operation of the vector units takes less than half of what a
-      byte does */
+};                     /* costs: an operation of the vector units takes less than half of what a
+                          byte does */
+enum { WINDOW = 256 }; /* kernels on in which a reduction is looked for */
 
 /* Is nodes[n] computed from what a later one makes? */
 static bool is_too_early(const tg_compile *c, const tg_front *f, size_t n) {
@@ -51,7 +53,7 @@ void tg_kernel_set_nodes(tg_compile *c, tg_kernel *kernel, tg_front *nodes) {
   for (size_t n = 0; n < nodes->count; n++)
     add_inputs_of(c, kernel, nodes->nodes, nodes->count, nodes->nodes[n]);
   if (kernel->kind != TG_KERNEL_REDUCE) return;
-  for (int i = 0; i < tg_kernel_results(kernel); i++)
+  for (int i = 0; i < tg_kernel_roots(kernel); i++)
     add_inputs_of(c, kernel, nodes->nodes, nodes->count, tg_kernel_root(kernel, i));
 }
 
@@ -59,7 +61,7 @@ void tg_kernel_set_nodes(tg_compile *c, tg_kernel *kernel, tg_front *nodes) {
 
 static bool is_alike(const tg_kernel *a, const tg_kernel *b) {
   return a->kind == TG_KERNEL_REDUCE && b->kind == TG_KERNEL_REDUCE && !a->fused_count && !b->fused_count &&
-         tg_value_same_shape(tg_in(a->root, 0), tg_in(b->root, 0)) &&
+         !a->beside && !b->beside && tg_value_same_shape(tg_in(a->root, 0), tg_in(b->root, 0)) &&
          tg_value_same_shape(a->output, b->output) &&
          tg_kernel_results(a) + tg_kernel_results(b) <= 1 + TG_MORE_RESULTS;
 }
@@ -78,7 +80,7 @@ static bool merge(tg_compile *c, size_t a, size_t b) {
   if (!waits && !tg_kernel_can_hurry(c, b, a)) return false;
   tg_kernel both = c->kernels[a];
   tg_front front = {0};
-  for (int i = 0; i < tg_kernel_results(second); i++) {
+  for (int i = 0; i < tg_kernel_roots(second); i++) {
     both.more_roots[both.more_count] = tg_kernel_root(second, i);
     both.more[both.more_count++] = tg_kernel_result(second, i);
   }
@@ -186,9 +188,6 @@ static bool is_less_to_move(const tg_compile *c, size_t k, const readers *r) {
 /* Puts the nodes of kernel k in front of those that read its result, or of some. */
 static bool move_into_readers(tg_compile *c, size_t k) {
   const tg_kernel *maker = &c->kernels[k];
-  if (maker->kind != TG_KERNEL_ELEMENTWISE || tg_kernel_results(maker) != 1 || tg_stochastic_store(maker) ||
-      !is_reduced(c, maker->output))
-    return false;
   readers r;
   if (!find_readers(c, k, &r)) return false;
   bool all = r.all && is_less_to_move(c, k, &r), any = false;
@@ -211,10 +210,85 @@ static bool move_into_readers(tg_compile *c, size_t k) {
   return any;
 }
 
+/* ---- what is reduced and stored ---- */
+
+/* Is the value an output that takes an input's place? In place is better. */
+static bool is_carried(const tg_compile *c, const tg_value *value) {
+  int claimed = c->places[value->index].tensor;
+  return claimed <= -2 && c->carried_into[-2 - claimed] >= 0;
+}
+
+/* The Cast that all kernels but number `reduction` load `value` through, if it makes less to store, or NULL.
+ */
+static tg_node *cast_of_all(const tg_compile *c, const tg_value *value, size_t reduction) {
+  tg_node *cast = NULL;
+  if (c->places[value->index].tensor <= -2) return NULL; /* an output */
+  for (size_t k = 0; k < c->kernel_count; k++) {
+    if (k == reduction || !tg_kernel_reads(&c->kernels[k], value)) continue;
+    tg_node *own = tg_cast_of_loads(c, &c->kernels[k], value);
+    if (!own || (cast && own != cast)) return NULL;
+    cast = own;
+  }
+  return cast && tg_value_bytes_each(tg_out(cast)) < tg_value_bytes_each(value) ? cast : NULL;
+}
+
+/* The products load what the Cast makes. */
+static void store_cast(tg_compile *c, tg_node *cast, tg_value *value, size_t reduction) {
+  c->stored[value->index] = false;
+  c->stored[tg_out(cast)->index] = true;
+  for (size_t k = 0; k < c->kernel_count; k++)
+    if (k != reduction && tg_kernel_reads(&c->kernels[k], value))
+      tg_load_stored_cast(c, &c->kernels[k], cast);
+}
+
+/* Elementwise kernel k, whose result is stored in any case, and reduction `at` behind it as one, if that is
+ * faster. */
+static bool reduce_and_store(tg_compile *c, size_t k, size_t at) {
+  const tg_kernel *maker = &c->kernels[k], *reader = &c->kernels[at];
+  tg_value *value = maker->output;
+  bool hurries = tg_kernel_can_hurry(c, at, k); /* so that operands need memory no longer */
+  tg_kernel both;
+  if (reader->beside || (!hurries && !tg_kernel_can_wait(c, k, at)) || !with_front(c, reader, maker, &both))
+    return false;
+  tg_node *cast = cast_of_all(c, value, at);
+  if (cast) tg_add_nodes(c->arena, &both.front[0], &cast, 1);
+  both.beside = cast ? tg_out(cast) : value;
+  if (!tg_reduce_fits(c, &both) ||
+      tg_reduce_cycles(c, &both) >= tg_elementwise_cycles(c, maker) + tg_reduce_cycles(c, reader))
+    return false;
+  if (cast) store_cast(c, cast, value, at);
+  c->kernels[hurries ? k : at] = both;
+  tg_kernel_remove(c, hurries ? at : k);
+  return true;
+}
+
+static bool reduce_and_store_any(tg_compile *c, size_t k) {
+  if (is_carried(c, c->kernels[k].output)) return false;
+  size_t end = c->kernel_count - k > WINDOW ? k + WINDOW : c->kernel_count;
+  for (size_t at = k + 1; at < end; at++)
+    if (c->kernels[at].kind == TG_KERNEL_REDUCE && tg_kernel_reads(&c->kernels[at], c->kernels[k].output) &&
+        reduce_and_store(c, k, at))
+      return true;
+  return false;
+}
+
+/* ---- all of it ---- */
+
+static bool can_be_in_front(const tg_compile *c, const tg_kernel *kernel) {
+  return kernel->kind == TG_KERNEL_ELEMENTWISE && tg_kernel_results(kernel) == 1 &&
+         !tg_stochastic_store(kernel) && is_reduced(c, kernel->output);
+}
+
 void tg_form_fronts(tg_compile *c) {
   for (size_t k = c->kernel_count; k-- > 0;) {
     if (k >= c->kernel_count) continue;
     if (c->kernels[k].kind == TG_KERNEL_REDUCE) merge_with_others(c, c->kernels[k].output);
-    if (k < c->kernel_count && move_into_readers(c, k) && k < c->kernel_count) k++;
+    if (k >= c->kernel_count || !can_be_in_front(c, &c->kernels[k])) continue;
+    if (move_into_readers(c, k) && k < c->kernel_count) k++;
   }
+}
+
+void tg_reduce_and_store(tg_compile *c) {
+  for (size_t k = c->kernel_count; k-- > 0;)
+    if (k < c->kernel_count && can_be_in_front(c, &c->kernels[k])) reduce_and_store_any(c, k);
 }

@@ -150,15 +150,17 @@ static tg_status place_temporary(planner *p, size_t k, tg_value *value, uint64_t
   return TG_OK;
 }
 
+/* What a reduction reads and stores is larger than what it makes, and finds its place first. */
 static tg_status place_temporaries(planner *p) {
   tg_compile *c = p->c;
   uint64_t base = c->program->dram_bytes;
-  for (size_t k = 0; k < c->kernel_count; k++)
-    for (int i = 0; i < tg_kernel_writes(&c->kernels[k]); i++) {
-      tg_status status = place_temporary(p, k, tg_kernel_written(&c->kernels[k], i), base);
-      if (status) return status;
-    }
-  return TG_OK;
+  tg_status status = TG_OK;
+  for (size_t k = 0; k < c->kernel_count && !status; k++) {
+    if (c->kernels[k].beside) status = place_temporary(p, k, c->kernels[k].beside, base);
+    for (int i = 0; i < tg_kernel_writes(&c->kernels[k]) && !status; i++)
+      status = place_temporary(p, k, tg_kernel_written(&c->kernels[k], i), base);
+  }
+  return status;
 }
 
 tg_status tg_plan_memory(tg_compile *c) {

@@ -92,6 +92,7 @@ tg_status tg_map(const tg_graph *graph, const tg_params *params, const tg_map_op
   if (!status) tg_merge_elementwise(&c);
   if (!status) tg_merge_rowwise(&c);
   if (!status) tg_merge_into_products(&c);
+  if (!status) tg_reduce_and_store(&c);
   if (!status) tg_store_moves(&c);
   if (!status) tg_join_totals(&c);
   if (!status) status = tg_settle_carries(&c);

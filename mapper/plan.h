@@ -39,6 +39,7 @@ typedef struct tg_kernel {
   tg_value
       *more[TG_MORE_RESULTS]; /* GEMM, ELEMENTWISE, REDUCE, ROWWISE: and what else is, of the same shape */
   int more_count;
+  tg_value *beside;  /* REDUCE: what a node in front makes and is written as well, or NULL */
   tg_value **inputs; /* what is read from DRAM, each once; casts on GEMM operands are looked through */
   size_t input_count, input_capacity;
   const struct tg_kernel *totals; /* GEMM: reductions of its results by blocks of rows, computed with it: the
@@ -49,9 +50,10 @@ typedef struct tg_kernel {
 /* Results of a kernel, of one shape, that it writes to DRAM: tg_kernel_result(kernel, i) with i less than
  * tg_kernel_results(kernel). None: a copy to an output of the graph. */
 static inline int tg_kernel_results(const tg_kernel *kernel) {
-  return kernel->output ? 1 + kernel->more_count : 0;
+  return kernel->output ? 1 + kernel->more_count + (kernel->beside != NULL) : 0;
 }
 static inline tg_value *tg_kernel_result(const tg_kernel *kernel, int index) {
+  if (index > kernel->more_count) return kernel->beside;
   return index ? kernel->more[index - 1] : kernel->output;
 }
 
@@ -72,6 +74,8 @@ static inline tg_value *tg_kernel_written(const tg_kernel *kernel, int index) {
   return index < own ? tg_kernel_result(kernel, index) : tg_kernel_result(kernel->totals, index - own);
 }
 
+/* REDUCE: the reductions, each of which makes the result of its number. */
+static inline int tg_kernel_roots(const tg_kernel *kernel) { return 1 + kernel->more_count; }
 static inline tg_node *tg_kernel_root(const tg_kernel *kernel, int index) {
   return index ? kernel->more_roots[index - 1] : kernel->root;
 }
@@ -149,6 +153,8 @@ void tg_form_fronts(tg_compile *c);         /* front.c: nodes in front of reduct
 void tg_merge_elementwise(tg_compile *c);   /* merge.c: those that share */
 void tg_merge_rowwise(tg_compile *c);       /* row_merge.c: reductions of rows and what goes with them */
 void tg_merge_into_products(tg_compile *c); /* merge.c: elementwise ones that read their results */
+/* front.c: nodes in front of a reduction, whose result is stored, too */
+void tg_reduce_and_store(tg_compile *c);
 /* Is `both`, `update` done in the drain of `product`, faster than one after the other? gemm_merge.c */
 bool tg_product_gains(tg_compile *c, const tg_kernel *product, const tg_kernel *update,
                       const tg_kernel *both);
@@ -165,6 +171,9 @@ tg_status tg_emit_rowwise(tg_compile *c, const tg_kernel *kernel);
 /* Do streams, scratchpads and microcode suffice for a kernel of this kind? */
 bool tg_elementwise_fits(tg_compile *c, const tg_kernel *kernel);
 bool tg_reduce_fits(tg_compile *c, const tg_kernel *kernel);
+/* Estimates; infinite if it does not fit. Of reductions those over blocks. */
+double tg_elementwise_cycles(tg_compile *c, const tg_kernel *kernel);
+double tg_reduce_cycles(tg_compile *c, const tg_kernel *kernel);
 tg_status tg_emit_pool(tg_compile *c, const tg_kernel *kernel);
 tg_status tg_emit_pool_gradient(tg_compile *c, const tg_kernel *kernel);
 /* Does the vector unit compute the Conv? It accumulates in FP32, and multiplies as exactly as mx. */
@@ -181,6 +190,10 @@ tg_kernel *tg_storable_move(const tg_compile *c, const tg_value *result);
 void tg_stored_strides(const tg_kernel *kernel, int64_t *out_strides);
 /* Estimate of a pass over memory that moves runs of `value`. */
 double tg_move_cycles(const tg_compile *c, const tg_value *value);
+/* The Cast that the kernel, a product, loads `value` through, if it reads it in no other way, or NULL; and
+ * the kernel as it loads what the Cast makes, which c->stored tells to be stored. */
+tg_node *tg_cast_of_loads(const tg_compile *c, const tg_kernel *kernel, const tg_value *value);
+void tg_load_stored_cast(tg_compile *c, tg_kernel *kernel, tg_node *cast);
 /* Products with a softmax between them, as one kernel: before tg_merge_elementwise. */
 void tg_fuse_attention(tg_compile *c);
 tg_status tg_emit_attention(tg_compile *c, const tg_kernel *kernel);

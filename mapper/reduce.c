@@ -1,6 +1,7 @@
 /* Reductions: rows of a matrix, by 32 partial results and a fixed tree; blocks of the middle of three
  * dimensions, ascending. Neither order depends on the array (docs/numerics.md). Elementwise nodes in front
- * are computed while a row or a block passes, for up to three reductions of the same shape. */
+ * are computed while a row or a block passes, for up to three reductions of the same shape; a block's may be
+ * stored, too. */
 #include "mapper/expression.h"
 #include "mapper/rows.h"
 #include "mapper/space.h"
@@ -13,6 +14,7 @@
 
 enum {
   BLOCK_VECTORS = 4, /* vectors of a column block: a few atoms, so that runs stay long */
+  PARTS_A_TILE = 8,  /* that share out well */
   MOST_PIECES = 32,  /* sections of a reduction */
   MOST_NAMES = 2 * TG_STREAMS
 };
@@ -35,7 +37,7 @@ typedef struct operand {
 typedef struct reduction {
   tg_compile *c;
   const tg_kernel *kernel;
-  int roots;
+  int roots, outs; /* results: of the roots, and perhaps what they read */
   bool rows;
   int64_t dims[3];        /* [A, M, N]; over N, with A = 1, if rows, else over M */
   int64_t block, results; /* elements of a result, and how many there are of a row, or a column */
@@ -84,7 +86,7 @@ static bool find_role(const reduction *r, operand *o) {
     o->role = FULL;
   else if (s[2] == 1)
     o->role = ROW;
-  else if (s[2] == 0 && s[1] && r->rows)
+  else if (s[2] == 0 && s[1])
     o->role = COLUMN;
   else if (s[2] == 0 && s[1] == 0 && s[0] == 0)
     o->role = NUMBER;
@@ -106,7 +108,7 @@ static bool add_operand(reduction *r, tg_value *value, const tg_value *shape) {
     if (r->names[n].value == value) return is_same(&r->operands[r->owner[n]], &o);
   int at = 0;
   while (at < r->operand_count && !is_same(&r->operands[at], &o)) at++;
-  if (at + r->roots >= TG_STREAMS || r->name_count == MOST_NAMES) return false;
+  if (at + r->outs >= TG_STREAMS || r->name_count == MOST_NAMES) return false;
   if (at == r->operand_count) r->operands[r->operand_count++] = o;
   r->owner[r->name_count] = at;
   r->names[r->name_count++] = (tg_operand_stream){.value = value};
@@ -154,7 +156,7 @@ static bool number_streams(reduction *r) {
     if (r->operands[i].stream < 0) r->operands[i].stream = inputs + 1 + vectors++;
   r->plan.inputs = inputs;
   r->plan.vectors = vectors;
-  r->plan.more = r->roots - 1;
+  r->plan.more = r->outs - 1;
   int registers = TG_ROW_PARTIALS / (int)tg_lanes(r->c->m);
   if (r->rows && registers * (inputs + vectors) + r->roots <= TG_STREAMS) r->plan.unroll = registers;
   for (int n = 0; n < r->name_count; n++) {
@@ -167,12 +169,14 @@ static bool number_streams(reduction *r) {
 
 static bool begin(reduction *r, tg_compile *c, const tg_kernel *kernel) {
   const tg_value *in = tg_in(kernel->root, 0), *out = tg_out(kernel->root);
-  *r = (reduction){.c = c, .kernel = kernel, .roots = tg_kernel_results(kernel), .rows = in->rank == 2};
+  *r = (reduction){.c = c, .kernel = kernel, .rows = in->rank == 2};
+  r->roots = tg_kernel_roots(kernel);
+  r->outs = tg_kernel_results(kernel);
   for (int d = 0; d < 3; d++) r->dims[d] = r->rows ? (d ? in->dims[d - 1].size : 1) : in->dims[d].size;
   r->block = tg_attr_int(kernel->root, TG_ATTR_BLOCK);
   if (!r->block) r->block = r->dims[2]; /* rows that are not cut */
   r->results = out->dims[1].size;
-  return collect(r) && number_streams(r);
+  return !(r->rows && kernel->beside) && collect(r) && number_streams(r);
 }
 
 /* ---- microcode ---- */
@@ -181,29 +185,41 @@ static int result_stream(const reduction *r, int root) {
   return root ? r->plan.inputs + r->plan.vectors + root : r->plan.inputs;
 }
 
+/* Does the operand's vector, or number, change along a row, or down a block? */
+static bool changes(const reduction *r, const operand *o) {
+  return o->role == FULL || o->role == (r->rows ? ROW : COLUMN);
+}
+
 /* What does not change along a row, or a block, is loaded before it. */
 static void load_ahead(reduction *r) {
   for (int n = 0; n < r->name_count; n++) {
     const operand *o = &r->operands[r->owner[n]];
-    if (o->role == FULL || (r->rows && o->role == ROW)) continue;
+    if (changes(r, o)) continue;
     bool halves = !r->names[n].number && tg_stream_kind(o->value) == TG_STREAM_FP32;
     r->names[n].loaded = true;
     r->names[n].held = tg_mc_load(&r->mc, o->stream, halves);
   }
 }
 
-/* What the roots read, into registers, of vector u of an iteration. */
+static bool roots_read_beside(const reduction *r) {
+  for (int i = 0; i < r->roots; i++)
+    if (tg_owner(r->c, tg_in(tg_kernel_root(r->kernel, i), 0)) == r->kernel->beside) return true;
+  return false;
+}
+
+/* What the roots read, and what is stored as it is, into registers, of vector u of an iteration. */
 static bool emit_front(reduction *r, int u, tg_mc_ref *out_registers) {
   tg_value *values[1 + TG_MORE_RESULTS];
   tg_operand_stream names[MOST_NAMES];
   int sources = r->plan.inputs + r->plan.vectors;
   for (int i = 0; i < r->roots; i++) values[i] = tg_in(tg_kernel_root(r->kernel, i), 0);
+  if (r->kernel->beside) values[r->roots] = r->kernel->beside;
   for (int n = 0; n < r->name_count; n++) {
     names[n] = r->names[n];
     if (u) names[n].stream += (names[n].stream < r->plan.inputs ? 1 : 0) + r->plan.more + u * sources;
   }
-  return tg_emit_front(&r->mc, r->c, &r->kernel->front[0], names, r->name_count, values, r->roots,
-                       out_registers);
+  return tg_emit_front(&r->mc, r->c, &r->kernel->front[0], names, r->name_count,
+                       roots_read_beside(r) ? NULL : r->kernel, values, r->outs, out_registers);
 }
 
 /* A result to its format, through the fused nodes, to its stream. */
@@ -270,6 +286,9 @@ static bool emit_block_code(reduction *r) {
   load_ahead(r);
   tg_mc_next_segment(mc); /* for each of the block */
   if (!emit_front(r, 0, x)) return false;
+  if (r->outs > r->roots)
+    tg_mc_store(mc, result_stream(r, r->roots), tg_stream_kind(r->kernel->beside) == TG_STREAM_FP32,
+                x[r->roots]);
   for (int i = 0; i < r->roots; i++)
     tg_mc_assign(mc, result[i], tg_reduction_alu(tg_kernel_root(r->kernel, i)), result[i], x[i], TG_MC_NONE);
   tg_mc_next_segment(mc);
@@ -285,15 +304,27 @@ static bool emit_code(reduction *r) {
 
 /* ---- walks ---- */
 
+/* A position of a block after the other. */
+static void go_down(const reduction *r, const int64_t *stride, const tg_value *value, tg_agcu_instr *in) {
+  in->k_radix[1] = r->length;
+  in->stride[4] = stride[1] * tg_value_bytes_each(value);
+}
+
+static void adjust_store(const void *user, int more, tg_agcu_instr *store) {
+  const reduction *r = user;
+  const int64_t dense[] = {r->dims[1] * r->dims[2], r->dims[2], 1};
+  go_down(r, dense, r->kernel->beside, store);
+  (void)more;
+}
+
 /* Where an input is not dense along a row: what is behind the end, and the way down a block. */
 static void adjust_load(const void *user, int input, tg_agcu_instr *load) {
   const reduction *r = user;
   const operand *o = r->operands;
   while (o->stream != input) o++;
   if (is_plain(r)) load->fill[0] = bits_as(tg_reduction_identity(r->kernel->root), r->plan.input_kind[input]);
-  if (r->rows || o->role != FULL) return;
-  load->k_radix[1] = r->length;
-  load->stride[4] = o->stride[1] * tg_value_bytes_each(o->value);
+  if (r->rows || !changes(r, o)) return;
+  go_down(r, o->stride, o->value, load);
   if (!is_plain(r)) return;
   load->y_inc[1] = r->block;
   load->y_inc[4] = 1;
@@ -303,7 +334,8 @@ static void adjust_load(const void *user, int input, tg_agcu_instr *load) {
 static void set_kinds(reduction *r) {
   tg_stream_kernel *plan = &r->plan;
   plan->output_kind = tg_stream_kind(r->kernel->output);
-  for (int i = 0; i < plan->more; i++) plan->more_kind[i] = tg_stream_kind(r->kernel->more[i]);
+  for (int i = 0; i < plan->more; i++)
+    plan->more_kind[i] = tg_stream_kind(tg_kernel_result(r->kernel, 1 + i));
   for (int i = 0; i < r->operand_count; i++) {
     const operand *o = &r->operands[i];
     bool number = o->role == COLUMN || o->role == NUMBER;
@@ -357,37 +389,61 @@ static void plan_rows(reduction *r, int64_t first, int64_t count, int64_t length
                              .y = {.size = 1}});
 }
 
+/* Vectors of a part of N: numbers that go down a block are loaded for each part, so there are few parts if
+ * they suffice for all tiles. */
+static int64_t part_vectors(const reduction *r, int64_t count) {
+  int64_t vectors = BLOCK_VECTORS, lanes = tg_lanes(r->c->m), wanted = PARTS_A_TILE * tg_tiles(r->c->m);
+  bool numbers = false;
+  for (int i = 0; i < r->operand_count; i++) numbers |= r->operands[i].role == COLUMN;
+  while (numbers && vectors < 4 * BLOCK_VECTORS &&
+         r->dims[0] * count * (r->dims[2] / (2 * vectors * lanes)) >= wanted)
+    vectors *= 2;
+  return vectors;
+}
+
+/* Results and what they are made of, as rows of a part of N. */
+static tg_walk_plan block_walk(const reduction *r, const int64_t *stride, int64_t first, const int64_t *radix,
+                               int64_t columns) {
+  return (tg_walk_plan){.offset = first * stride[1],
+                        .radix = {radix[0], radix[1], radix[2]},
+                        .stride = {stride[0], stride[1], columns},
+                        .element_stride = 1,
+                        .columns = columns,
+                        .linear_size = r->dims[2]};
+}
+
 /* The same of [A, M, N], as rows of a part of N each, which all tiles share. */
 static void plan_blocks(reduction *r, int64_t first, int64_t count, int64_t length) {
   tg_stream_kernel *plan = &r->plan;
-  int64_t most = (int64_t)tg_lanes(r->c->m) * BLOCK_VECTORS, a = r->dims[0], n = r->dims[2];
-  for (int i = 0; i < r->operand_count; i++)
-    if (r->operands[i].role != NUMBER)
-      plan->window[r->operands[i].stream] = r->operands[i].role == FULL ? (uint32_t)length : 1;
+  int64_t most = (int64_t)tg_lanes(r->c->m) * part_vectors(r, count), a = r->dims[0], n = r->dims[2];
+  for (int i = 0; i < r->operand_count; i++) {
+    const operand *o = &r->operands[i];
+    if (o->role == NUMBER) continue;
+    plan->window[o->stream] = changes(r, o) ? (uint32_t)length : 1;
+    plan->beside[o->stream] = o->role != FULL;
+  }
   tg_choose_columns(r->c->m, plan, n < most ? n : most);
-  int64_t columns = plan->take < n ? plan->take : n, parts = (n + columns - 1) / columns;
+  int64_t columns = plan->take < n ? plan->take : n, parts = (n + columns - 1) / columns,
+          radix[] = {a, count, parts};
   plan->column_blocks = 1;
   plan->window_step = columns;
   plan->rows = a * count * parts;
   for (int i = 0; i < r->operand_count; i++) {
     const operand *o = &r->operands[i];
+    const int64_t stride[] = {o->stride[0], r->block * o->stride[1]};
     tg_walk_plan *walk = walk_of(r, o);
-    if (o->role == NUMBER)
-      *walk = (tg_walk_plan){.radix = {1, 1, 1}, .element_stride = 1, .columns = 1};
-    else
-      *walk = (tg_walk_plan){.offset = first * r->block * o->stride[1],
-                             .radix = {a, count, parts},
-                             .stride = {o->stride[0], r->block * o->stride[1], columns},
-                             .element_stride = 1,
-                             .columns = columns,
-                             .linear_size = n};
+    *walk = block_walk(r, stride, first, radix, columns);
+    if (o->role == COLUMN) walk->stride[2] = 0;
+    if (o->role == NUMBER) *walk = (tg_walk_plan){.radix = {1, 1, 1}, .element_stride = 1};
+    if (o->role == COLUMN || o->role == NUMBER) walk->columns = 1, walk->linear_size = 0;
   }
-  set_output(r, &(tg_walk_plan){.offset = first * n,
-                                .radix = {a, count, parts},
-                                .stride = {r->results * n, n, columns},
-                                .element_stride = 1,
-                                .columns = columns,
-                                .linear_size = n});
+  const int64_t result[] = {r->results * n, n}, beside[] = {r->dims[1] * n, r->block * n};
+  tg_walk_plan walk = block_walk(r, result, first, radix, columns);
+  set_output(r, &walk);
+  if (!r->kernel->beside) return;
+  plan->more_output[plan->more - 1] = block_walk(r, beside, first, radix, columns);
+  plan->more_window[plan->more - 1] = (uint32_t)length;
+  plan->adjust_store = adjust_store;
 }
 
 static void plan_piece(reduction *r, int64_t first, int64_t count, int64_t length) {
@@ -425,12 +481,26 @@ bool tg_reduce_fits(tg_compile *c, const tg_kernel *kernel) {
   return true;
 }
 
+double tg_reduce_cycles(tg_compile *c, const tg_kernel *kernel) {
+  reduction r;
+  double cycles = 0;
+  if (!begin(&r, c, kernel)) return INFINITY;
+  for (int64_t first = 0, count, length; first < r.results; first += count) {
+    int words[TG_SEGMENTS] = {0};
+    count = piece_after(&r, first, &length);
+    plan_piece(&r, first, count, length);
+    if (!emit_code(&r) || !tg_mc_fits(&r.mc, c->m, words)) return INFINITY;
+    cycles += tg_stream_cycles(c, &r.plan, words, 1 << 1);
+  }
+  return cycles;
+}
+
 static void set_tensors(reduction *r) {
   for (int i = 0; i < r->operand_count; i++)
     walk_of(r, &r->operands[i])->tensor = tg_place_of(r->c, r->operands[i].value);
   r->plan.output.tensor = tg_place_of(r->c, r->kernel->output);
   for (int i = 0; i < r->plan.more; i++)
-    r->plan.more_output[i].tensor = tg_place_of(r->c, r->kernel->more[i]);
+    r->plan.more_output[i].tensor = tg_place_of(r->c, tg_kernel_result(r->kernel, 1 + i));
 }
 
 tg_status tg_emit_reduce(tg_compile *c, const tg_kernel *kernel) {

@@ -10,7 +10,7 @@ enum { WINDOW = 64 }; /* kernels back in which a partner is looked for */
 /* The nodes of the kernel in order, as those of a row kernel. */
 static void add_nodes_of(tg_compile *c, const tg_kernel *kernel, tg_front *to) {
   tg_add_nodes(c->arena, to, kernel->front[0].nodes, kernel->front[0].count);
-  for (int i = 0; kernel->kind == TG_KERNEL_REDUCE && i < tg_kernel_results(kernel); i++) {
+  for (int i = 0; kernel->kind == TG_KERNEL_REDUCE && i < tg_kernel_roots(kernel); i++) {
     tg_node *root = tg_kernel_root(kernel, i);
     tg_add_nodes(c->arena, to, &root, 1);
   }
@@ -29,10 +29,7 @@ static double cycles_alone(tg_compile *c, const tg_kernel *kernel, const int64_t
 }
 
 static bool share_rows(const tg_kernel *a, const tg_kernel *b, const int64_t dims[2]) {
-  if (tg_kernel_reads_any_of(b, a)) return true;
-  for (size_t i = 0; i < a->input_count; i++)
-    if (tg_value_elements(a->inputs[i]) == dims[0] * dims[1] && tg_kernel_reads(b, a->inputs[i])) return true;
-  return false;
+  return tg_kernel_reads_any_of(b, a) || tg_kernels_share_input(a, b, dims[0] * dims[1]);
 }
 
 static bool goes_over(const tg_kernel *kernel, const int64_t dims[2]) {

@@ -345,7 +345,7 @@ static bool emit_marked(rowwise *r, const bool *marked, int u, tg_value *const *
     else
       streams[n].stream = source_stream(r, o, u);
   }
-  return tg_emit_front(&r->mc, r->c, &front, streams, r->name_count, values, count, out_registers);
+  return tg_emit_front(&r->mc, r->c, &front, streams, r->name_count, NULL, values, count, out_registers);
 }
 
 /* Is it done in this pass: reduced, or stored? */

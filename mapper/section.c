@@ -231,6 +231,24 @@ static tg_instr *emit_sends(const tile_exits *t, uint32_t step) {
   return in;
 }
 
+/* All pieces of the first exit, then the others. */
+static void emit_looped_sends(const tile_exits *t) {
+  tg_instr *in = NULL;
+  for (int x = 0; x < t->plan->count; x++) {
+    const tg_exit *exit = &t->plan->exits[x];
+    uint32_t slot = tg_build_tile(t->b, t->r, t->col)->tx.count;
+    in = emit_send(t->b, exit, t->r, t->col, t->west, 0, 1);
+    tg_set_operand(in->tx.dst_base, &t->at_agcu[x], false);
+    in->tx.dst_sem[0] = t->arrived[x ? 1 : 0];
+    tg_set_post(in, 0, TG_POST_LOCAL, 0, exit->out_free, exit->pieces > 1);
+    if (x) continue;
+    in->common.loop_count[2] = exit->pieces;
+    in->common.loop_begin[2] = slot;
+  }
+  in->common.loop_count[0] = t->plan->exits[0].loops[0];
+  in->common.loop_count[1] = t->plan->exits[0].loops[1];
+}
+
 static void emit_stores(const tile_exits *t, tg_exit_fill *fill, const void *user) {
   uint32_t position = (t->west ? t->col : t->r) + 1;
   for (int x = 0; x < t->plan->count; x++) {
@@ -245,15 +263,22 @@ static void emit_stores(const tile_exits *t, tg_exit_fill *fill, const void *use
   }
 }
 
-static void emit_tile_exits(tile_exits *t, tg_exit_fill *fill, const void *user) {
+static void emit_all_sends(const tile_exits *t) {
   const tg_exits_plan *plan = t->plan;
   uint32_t first = tg_build_tile(t->b, t->r, t->col)->tx.count;
   tg_instr *last = NULL;
-  place_at_agcu(t);
   for (uint32_t step = 0; step < plan->steps; step++) last = emit_sends(t, step);
   tg_set_loops(last, plan->exits[0].loops);
   last->common.loop_count[2] /= plan->steps;
   last->common.loop_begin[2] = first; /* behind what is sent before in each pass */
+}
+
+static void emit_tile_exits(tile_exits *t, tg_exit_fill *fill, const void *user) {
+  place_at_agcu(t);
+  if (t->plan->steps)
+    emit_all_sends(t);
+  else
+    emit_looped_sends(t);
   emit_stores(t, fill, user);
 }
 

@@ -101,7 +101,8 @@ typedef struct tg_exits_plan {
   const tg_exit *exits;
   int count, often;
   uint32_t every;
-  uint32_t steps; /* pieces whose SENDs are instructions of their own; a multiple of `every` */
+  uint32_t steps; /* pieces whose SENDs are instructions of their own; a multiple of `every`. 0: the one exit
+                     that leaves often has a loop of its own for its pieces, behind which the others leave */
 } tg_exits_plan;
 void tg_exits_emit(tg_build *b, const tg_exits_plan *plan, tg_exit_fill *fill, const void *user);
 /* Emits the SENDs and STOREs of all exits, one after the other for each iteration of their loops, which are

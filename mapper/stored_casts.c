@@ -56,13 +56,27 @@ static bool needs(const tg_compile *c, const tg_kernel *kernel, const tg_value *
   return false;
 }
 
-static void read_stored(tg_compile *c, tg_kernel *kernel, tg_node *cast) {
+void tg_load_stored_cast(tg_compile *c, tg_kernel *kernel, tg_node *cast) {
   const tg_value *source = tg_owner(c, tg_in(cast, 0));
   size_t count = 0;
   for (size_t i = 0; i < kernel->input_count; i++)
     if (kernel->inputs[i] != source || needs(c, kernel, source)) kernel->inputs[count++] = kernel->inputs[i];
   kernel->input_count = count;
   tg_kernel_add_input(c, kernel, tg_out(cast));
+}
+
+tg_node *tg_cast_of_loads(const tg_compile *c, const tg_kernel *kernel, const tg_value *value) {
+  tg_node *cast = NULL;
+  for (int i = 0; i < OPERANDS && is_product(kernel); i++) {
+    tg_node *through = loaded_through(c, kernel, i);
+    if (through && tg_owner(c, tg_in(through, 0)) == value) cast = through;
+  }
+  if (!cast) return NULL;
+  bool *stored = &c->stored[tg_out(cast)->index];
+  *stored = true;
+  bool needed = needs(c, kernel, value);
+  *stored = false;
+  return needed ? NULL : cast;
 }
 
 /* A kernel of the cast alone, in front of kernel `at`. */
@@ -90,7 +104,7 @@ static void consider(tg_compile *c, tg_node *cast, size_t first) {
     return;
   }
   for (size_t k = first; k < c->kernel_count; k++)
-    if (reads[k]) read_stored(c, &c->kernels[k], cast);
+    if (reads[k]) tg_load_stored_cast(c, &c->kernels[k], cast);
   add_kernel(c, cast, first);
 }
 

@@ -3,6 +3,7 @@
 #include "mapper/expression.h"
 
 #include <assert.h>
+#include <math.h>
 #include <string.h>
 
 enum {
@@ -79,10 +80,21 @@ void tg_space_walk(const tg_space *space, int operand, const tg_dram_tensor *ten
   }
 }
 
+/* Pairs of buffers: of inputs, of those side by side, of results. */
+static uint32_t buffer_pairs(const tg_stream_kernel *plan) {
+  uint32_t alone = 0, beside = 0;
+  for (int i = 0; i < plan->inputs; i++)
+    if (plan->beside[i])
+      beside = 1;
+    else
+      alone++;
+  return alone + beside + 1 + (uint32_t)plan->more;
+}
+
 void tg_choose_columns(const tg_params *m, tg_stream_kernel *plan, int64_t columns) {
   uint32_t lanes = tg_lanes(m), share = tg_exit_share(m, TG_EXITS_BOTH, 1) / (1 + (uint32_t)plan->more);
   uint32_t most_vectors = share / 2 ? share / 2 : 1; /* two flits of fp32 a vector */
-  uint32_t room = m->banks / (2 * (uint32_t)(plan->inputs + 1 + plan->more)) * tg_bank_rows(m), window = 1;
+  uint32_t room = m->banks / (2 * buffer_pairs(plan)) * tg_bank_rows(m), window = 1;
   for (int i = 0; i < plan->inputs; i++)
     if (window < plan->window[i]) window = plan->window[i];
   if (most_vectors > room / 2 / window) most_vectors = room / 2 / window;
@@ -135,6 +147,23 @@ static int result_kind(const tg_stream_kernel *plan, int x) {
   return x ? plan->more_kind[x - 1] : plan->output_kind;
 }
 
+/* Stores of result `x` a chunk. */
+static uint32_t result_window(const tg_stream_kernel *plan, int x) {
+  return x && plan->more_window[x - 1] ? plan->more_window[x - 1] : 1;
+}
+
+/* Is the last result one of many stores a chunk? Then it leaves first, and often; the others do seldom. */
+static bool is_windowed(const tg_stream_kernel *plan) { return result_window(plan, plan->more) > 1; }
+
+/* Number of the exit of result `x`, and the other way round. */
+static int exit_of(const tg_stream_kernel *plan, int x) {
+  return !is_windowed(plan) ? x : x == plan->more ? 0 : x + 1;
+}
+
+static int result_of(const tg_stream_kernel *plan, int exit) {
+  return !is_windowed(plan) ? exit : exit ? exit - 1 : plan->more;
+}
+
 static uint32_t out_take(const tg_stream_kernel *plan) {
   return plan->out_take ? plan->out_take : plan->take;
 }
@@ -164,6 +193,22 @@ static uint32_t input_take(const tg_stream_kernel *plan, int input) {
 
 static uint32_t input_flits(const tg_params *m, const tg_stream_kernel *plan, int input) {
   return tg_kind_flits(m, plan->input_kind[input], input_take(plan, input));
+}
+
+/* Flits of a row in the scratchpad: of input `i` by itself, of all inputs side by side, of result `x`. */
+static uint64_t alone_flits(const tg_params *m, const tg_stream_kernel *plan, int i) {
+  return plan->beside[i] ? 0 : (uint64_t)input_flits(m, plan, i) * plan->window[i];
+}
+
+static uint64_t beside_flits(const tg_params *m, const tg_stream_kernel *plan) {
+  uint64_t flits = 0;
+  for (int i = 0; i < plan->inputs; i++)
+    if (plan->beside[i]) flits += (uint64_t)input_flits(m, plan, i) * plan->window[i];
+  return flits;
+}
+
+static uint64_t result_flits(const tg_params *m, const tg_stream_kernel *plan, int x) {
+  return (uint64_t)tg_kind_flits(m, result_kind(plan, x), out_take(plan)) * result_window(plan, x);
 }
 
 /* Elements of a row block that are loaded and stored: no more than there are columns, since what lies beyond
@@ -217,9 +262,10 @@ static uint32_t banks_of(const emission *e, uint32_t taken, uint32_t rows) {
   const tg_stream_kernel *plan = e->plan;
   const tg_params *m = e->b.m;
   for (int i = 0; i < plan->inputs; i++)
-    taken += 2 * tg_banks_for(m, rows * input_flits(m, plan, i) * plan->window[i]);
+    taken += 2 * tg_banks_for(m, rows * (uint32_t)alone_flits(m, plan, i));
+  taken += 2 * tg_banks_for(m, rows * (uint32_t)beside_flits(m, plan));
   for (int x = 0; x <= plan->more; x++)
-    taken += 2 * tg_banks_for(m, rows * tg_kind_flits(m, result_kind(plan, x), out_take(plan)));
+    taken += 2 * tg_banks_for(m, rows * (uint32_t)result_flits(m, plan, x));
   return taken;
 }
 
@@ -262,7 +308,7 @@ static bool size_chunks(emission *e) {
   bool keeps = plan->first_segments > 0;
   taken += keeps; /* the vectors of rows: one bank */
   if (taken >= m->banks) return false;
-  uint32_t banks = (m->banks - taken) / (2 * (uint32_t)(plan->inputs + 1 + plan->more) + keeps);
+  uint32_t banks = (m->banks - taken) / (2 * buffer_pairs(plan) + keeps);
   uint64_t room = (uint64_t)banks * tg_bank_rows(m);
   if (keeps) {
     uint32_t flits = tg_kind_flits(m, TG_STREAM_FP32, plan->take);
@@ -270,13 +316,15 @@ static bool size_chunks(emission *e) {
     limit = least(least(limit, room / flits), tg_bank_rows(m) / 2);
   }
   uint32_t most = limit;
+  uint64_t beside = beside_flits(m, plan);
   for (int i = 0; i < plan->inputs; i++)
-    limit = least(limit, room / ((uint64_t)input_flits(m, plan, i) * plan->window[i]));
+    if (!plan->beside[i]) limit = least(limit, room / alone_flits(m, plan, i));
+  if (beside) limit = least(limit, room / beside);
   if (!limit && (keeps || e->parts > 1)) return false;
   if (limit < m->fma_latency && !plan->more) cut_run(e, share, room);
   if (e->run) return set_loops(e, e->chunk_rows);
   if (e->parts > 1) return (uint64_t)e->parts * e->piece_flits <= room && set_loops(e, limit);
-  limit = least(limit, room / e->out_flits);
+  for (int x = 0; x <= plan->more; x++) limit = least(limit, room / result_flits(m, plan, x));
   if (!keeps) { /* where rows of inputs differ in size, their shares of the banks may as well */
     most = least(most, rows_wanted(e));
     while (most > limit && banks_of(e, taken, most) > m->banks) most--;
@@ -315,29 +363,70 @@ bool tg_stream_kernel_fits(const tg_compile *c, const tg_stream_kernel *plan) {
   return tg_stream_chunk_rows(c, plan) > 0;
 }
 
+/* Cycles of a port for rows of a chunk. */
+static double row_cycles(const emission *e, int kind, uint32_t elements, uint32_t window) {
+  uint32_t bytes = elements * (is_wide(kind) ? 4 : 2);
+  return (double)e->chunk_rows * window * ((bytes + 63) / 64) * tg_atom_cycles(e->b.m);
+}
+
+double tg_stream_cycles(const tg_compile *c, const tg_stream_kernel *plan, const int *words, int repeat) {
+  emission e = {.plan = plan, .b.m = c->m};
+  if (!size_chunks(&e)) return INFINITY;
+  double loads = 0, stores = 0, tiles_a_port = (double)tg_tiles(c->m) / tg_agcus(c->m), vx = 0;
+  uint32_t j = 1, depth = c->m->fma_latency;
+  for (int i = 0; i < plan->inputs; i++) {
+    loads += row_cycles(&e, plan->input_kind[i], input_take(plan, i), plan->window[i]);
+    if (j < plan->window[i]) j = plan->window[i];
+  }
+  for (int x = 0; x <= plan->more; x++)
+    stores += row_cycles(&e, result_kind(plan, x), out_take(plan), result_window(plan, x));
+  for (int q = 0; q < TG_SEGMENTS; q++) vx += (double)words[q] * (repeat >> q & 1 ? j : 1);
+  vx *= (e.chunk_rows * e.vectors + depth - 1) / depth * depth;
+  double port = (loads + stores) * tiles_a_port;
+  return (double)e.loops[0] * e.loops[1] * (port > vx ? port : vx) + (loads + stores) * tiles_a_port;
+}
+
+static bool allocate_inputs(emission *e) {
+  const tg_stream_kernel *plan = e->plan;
+  uint64_t beside = e->chunk_rows * beside_flits(e->b.m, plan);
+  uint32_t at = 0;
+  tg_buffer shared;
+  for (int i = 0; i < plan->inputs; i++)
+    if (!plan->beside[i] &&
+        !tg_build_buffer(&e->b, e->chunk_rows * (uint32_t)alone_flits(e->b.m, plan, i), 2, &e->in[i]))
+      return false;
+  if (!beside) return true;
+  if (!tg_build_buffer(&e->b, (uint32_t)beside, 2, &shared)) return false;
+  for (int i = 0; i < plan->inputs; i++) {
+    if (!plan->beside[i]) continue;
+    uint32_t rows = e->chunk_rows * input_flits(e->b.m, plan, i) * plan->window[i];
+    e->in[i] = tg_buffer_part(e->b.m, &shared, at, rows);
+    at += rows;
+  }
+  return true;
+}
+
 static bool allocate(emission *e) {
   const tg_stream_kernel *plan = e->plan;
   uint32_t kept = e->chunk_rows * tg_kind_flits(e->b.m, TG_STREAM_FP32, plan->take);
   if (plan->first_segments && (!tg_build_buffer(&e->b, kept, 1, &e->kept) ||
                                !tg_build_buffer(&e->b, 2 * e->chunk_rows, 1, &e->number)))
     return false;
-  for (int i = 0; i < plan->inputs; i++) {
-    uint32_t flits = input_flits(e->b.m, plan, i);
-    if (!tg_build_buffer(&e->b, e->chunk_rows * flits * plan->window[i], 2, &e->in[i])) return false;
-  }
+  if (!allocate_inputs(e)) return false;
   for (int v = 0; v < plan->vectors; v++)
     if (!tg_build_buffer(&e->b, tg_kind_flits(e->b.m, plan->vector_kind[v], vector_elements(plan, v)), 1,
                          &e->vector[v]))
       return false;
   for (int x = 0; x <= plan->more; x++) {
     uint32_t row = tg_kind_flits(e->b.m, result_kind(plan, x), out_take(plan)),
-             sent = plan->out_take ? row : tg_kind_flits(e->b.m, result_kind(plan, x), moved(e));
-    tg_exit *exit = &e->exits[x];
+             sent = plan->out_take ? row : tg_kind_flits(e->b.m, result_kind(plan, x), moved(e)),
+             pieces = e->parts > 1 ? e->parts : result_window(plan, x);
+    tg_exit *exit = &e->exits[exit_of(plan, x)];
     *exit = (tg_exit){.flits = e->parts > 1 ? e->piece_flits : e->chunk_rows * sent,
-                      .pieces = e->parts,
-                      .loops = {e->loops[0], e->loops[1], e->parts}};
+                      .pieces = pieces,
+                      .loops = {e->loops[0], e->loops[1], pieces}};
     if (sent < row) exit->inner = sent, exit->stride = row;
-    if (!tg_build_buffer(&e->b, e->parts > 1 ? e->parts * e->piece_flits : e->chunk_rows * row, 2,
+    if (!tg_build_buffer(&e->b, pieces * (e->parts > 1 ? e->piece_flits : e->chunk_rows * row), 2,
                          &exit->buffer))
       return false;
     tg_exit_init(&e->b, exit, 2);
@@ -372,13 +461,14 @@ static tg_agcu_instr *push_load(const emission *e, int input, uint32_t r, uint32
   load->dst_mask[0] = 1ll << load_position(r, col);
   if (plan->adjust_load) plan->adjust_load(plan->user, input, load);
   if (plan->window[input] > 1) {
-    uint32_t step = e->chunk_rows * tg_kind_flits(e->b.m, plan->input_kind[input], plan->take);
+    uint32_t step = e->chunk_rows * input_flits(e->b.m, plan, input);
+    int64_t elements = number ? 1 : plan->window_step;
     if (last_window) {
       load->dst_base[0] += (int64_t)step * (plan->window[input] - 1);
-      load->k_first[0] += plan->window_step * (plan->window[input] - 1);
+      load->k_first[0] += elements * (plan->window[input] - 1);
     } else {
       load->dst_delta[2] = step;
-      load->k_delta[2] = plan->window_step;
+      load->k_delta[2] = elements;
     }
   }
   return load;
@@ -434,6 +524,7 @@ static void set_stream(const emission *e, tg_stream *s, int kind, const tg_buffe
   s->banks[0] = buffer->banks;
   if (kind == TG_STREAM_SPLAT32) {
     *(e->plan->across ? &s->j[1] : &s->row[e->plan->whole_rows ? 2 : 1]) = 1;
+    if (window > 1) s->j[1] = e->chunk_rows;
     return;
   }
   s->row[1] = e->plan->across ? 0 : row;
@@ -587,14 +678,16 @@ static void emit_vop(emission *e, uint32_t r, uint32_t col, const tg_vx_instr mi
     set_sources(e, vop, unroll);
   }
   for (int x = 0; x <= plan->more; x++) {
+    const tg_exit *exit = &e->exits[exit_of(plan, x)];
     int number = second && unroll > 1 ? unroll : result_number(plan, x);
-    set_unrolled(e, vop, number, result_kind(plan, x), &e->exits[x].buffer, true, 1, second ? unroll : 1);
+    set_unrolled(e, vop, number, result_kind(plan, x), &exit->buffer, true, result_window(plan, x),
+                 second ? unroll : 1);
     int sources = plan->inputs + plan->vectors;
     if (plan->unrolled_result) set_result_vectors(e, vop, walk_count(plan) + (unroll - 1) * sources, unroll);
     if (plan->out_vectors > 1) set_result_vectors(e, vop, walk_count(plan), plan->out_vectors);
     if (result_kind(plan, x) == TG_STREAM_BF16SR) set_rounding(e, vop, r, col);
-    tg_set_wait(in, 1 + x, e->exits[x].out_free, false);
-    tg_set_post(in, 1 + x, TG_POST_LOCAL, 0, e->exits[x].out_full, false);
+    tg_set_wait(in, 1 + x, exit->out_free, false);
+    tg_set_post(in, 1 + x, TG_POST_LOCAL, 0, exit->out_full, false);
   }
   tg_set_loops(in, e->loops);
   for (int l = 0; l < TG_LEVELS && plan->vectors; l++) in->common.loop_begin[l] = 1; /* behind the SYNC */
@@ -603,10 +696,10 @@ static void emit_vop(emission *e, uint32_t r, uint32_t col, const tg_vx_instr mi
 static void fill_store(const void *user, int exit, uint32_t r, uint32_t col, tg_agcu_instr *store) {
   const emission *e = user;
   const tg_stream_kernel *plan = e->plan;
-  int number = result_number(plan, exit);
+  int x = result_of(plan, exit), number = result_number(plan, x);
   tg_fill_walk(store, walk_of(plan, number), e->entry[number], e->residue[number]);
   set_rows(e, store, r * e->b.m->cols + col, plan->out_take ? plan->out_take : moved(e));
-  store->convert[0] = result_kind(plan, exit) == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
+  store->convert[0] = result_kind(plan, x) == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
   if (e->run) {
     int64_t elements = (int64_t)e->chunk_rows * plan->take;
     store->rows[0] = 1;
@@ -623,7 +716,20 @@ static void fill_store(const void *user, int exit, uint32_t r, uint32_t col, tg_
     store->take[0] =
         e->piece_flits * (tg_flit_bytes(e->b.m) / tg_storage_bytes(plan->output.tensor->storage));
     store->k_delta[2] = store->take[0];
+  } else if (result_window(plan, x) > 1) {
+    store->k_delta[2] = plan->window_step;
+    plan->adjust_store(plan->user, x - 1, store);
   }
+}
+
+static void emit_exits(emission *e) {
+  const tg_stream_kernel *plan = e->plan;
+  tg_exits_plan windowed = {
+      .exits = e->exits, .count = 1 + plan->more, .often = 1, .every = result_window(plan, plan->more)};
+  if (is_windowed(plan))
+    tg_exits_emit(&e->b, &windowed, fill_store, e);
+  else
+    tg_exit_emit(&e->b, e->exits, 1 + plan->more, fill_store, e);
 }
 
 tg_status tg_emit_stream_kernel(tg_compile *c, const tg_kernel *kernel, const tg_stream_kernel *plan,
@@ -667,7 +773,7 @@ tg_status tg_emit_stream_kernel(tg_compile *c, const tg_kernel *kernel, const tg
     last->common.loop_count[1] = e.loops[1];
   }
   for (uint32_t r = 0; r < c->m->rows; r++) emit_vector_loads(&e, r);
-  tg_exit_emit(&e.b, e.exits, 1 + plan->more, fill_store, &e);
+  emit_exits(&e);
   tg_invocation *invocation = tg_build_invoke(&e.b, name);
   const tg_node *cast = tg_stochastic_store(kernel);
   if (cast) invocation->key_nodes[TG_KEY_STORE] = (uint32_t)cast->id;

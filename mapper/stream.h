@@ -45,6 +45,8 @@ typedef struct tg_stream_kernel {
   int more; /* further results, of the same shape as the first: streams after the vectors' */
   tg_walk_plan more_output[TG_MORE_RESULTS];
   int more_kind[TG_MORE_RESULTS];
+  uint32_t more_window[TG_MORE_RESULTS]; /* > 1: of the last one, a row for each position of a window, stored
+                                            one by one */
   int vectors; /* read by every row, loaded once and whole: streams after the output's */
   tg_walk_plan vector[TG_STREAMS];
   int vector_kind[TG_STREAMS]; /* splat32: the vector is one number, for all elements */
@@ -53,8 +55,9 @@ typedef struct tg_stream_kernel {
   uint32_t out_take; /* elements of a row as stored where they are not `take`; one block a row, one result */
   uint32_t column_blocks; /* row blocks of a row: 1, or columns / take rounded up */
   uint32_t
-      window[TG_STREAMS]; /* loads of an input a chunk: 1, or positions of a pooling window, repeated by j */
-  int64_t window_step;    /* linear K index from one position to the next */
+      window[TG_STREAMS];  /* loads of an input a chunk: 1, or positions of a pooling window, repeated by j */
+  int64_t window_step;     /* linear K index from one position to the next; of numbers, 1 */
+  bool beside[TG_STREAMS]; /* inputs that lie side by side in one pair of banks: those of few flits */
   bool whole_rows; /* the VOP needs a row in one piece (softmax): columns repeat by j, else each vector is a
                       row of the VOP */
   bool across; /* not whole_rows: vectors of a row are rows of the VOP, and the chunk's rows repeat by j */
@@ -72,7 +75,8 @@ typedef struct tg_stream_kernel {
    * streams after the output's. */
   int out_vectors;
   bool unrolled_result; /* without a VOP before: vectors u = 1 .. of the one result are streams after those */
-  void (*adjust_load)(const void *user, int input, tg_agcu_instr *load); /* or NULL */
+  void (*adjust_load)(const void *user, int input, tg_agcu_instr *load);  /* or NULL */
+  void (*adjust_store)(const void *user, int more, tg_agcu_instr *store); /* of more_window > 1 */
   const void *user;
 } tg_stream_kernel;
 
@@ -87,6 +91,10 @@ bool tg_stream_vectors_fit(const tg_params *m, const tg_stream_kernel *plan);
 bool tg_stream_kernel_fits(const tg_compile *c, const tg_stream_kernel *plan);
 /* Rows that a VOP has at a time; 0: they do not. */
 uint32_t tg_stream_chunk_rows(const tg_compile *c, const tg_stream_kernel *plan);
+
+/* About what the section takes, of a plan that fits; `words` of each segment of its microcode, of which those
+ * of `repeat` run for each j. */
+double tg_stream_cycles(const tg_compile *c, const tg_stream_kernel *plan, const int *words, int repeat);
 
 /* Columns of a block: the whole row if its flits fit the way out and a few buffers, else a part. Sets take
  * and column_blocks from the plan's inputs and outputs. */

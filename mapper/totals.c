@@ -53,7 +53,7 @@ static bool join(tg_compile *c, size_t a, size_t b) {
 }
 
 static bool find_product(tg_compile *c, size_t b) {
-  if (c->kernels[b].kind != TG_KERNEL_REDUCE) return false;
+  if (c->kernels[b].kind != TG_KERNEL_REDUCE || c->kernels[b].beside) return false;
   for (size_t a = b; a-- > 0 && b - a <= WINDOW;) {
     const tg_kernel *product = &c->kernels[a];
     if (product->kind == TG_KERNEL_GEMM && !product->totals &&

@@ -63,6 +63,12 @@ static const char *const digits = "runtime/demo/digits.onnx";
   "output \"q\" %q: bf16\noutput \"t\" %t: bf16\noutput \"u\" %u: bf16\n"                                    \
   "output \"d\" %d: f32\n"
 
+/* A tensor that is reduced and stored, by pieces, beside the sums; blocks of which the last is shorter. */
+#define BESIDE                                                                                               \
+  "graph \"g\"\ninput %x: f32[57,21]\ninput %v: f32[57,1]\ninput %r: f32[21]\ninput %w: f32[21,6]\n"         \
+  "%a = Sub(%x, %v) @0\n%b = Mul(%a, %r) @1\n%s = ReduceSum(%b) axes=[0] @2\n%y = MatMul(%b, %w) @3\n"       \
+  "output \"s\" %s: f32\noutput \"y\" %y: f32\n"
+
 typedef struct row {
   const char *name;
   chip chip;
@@ -163,6 +169,9 @@ __attribute__((constructor)) static void register_models(void) {
       {"long_sums_rounded", CHIP_ROW, LONG_SUMS(" reduce=1"), {0}},
       {"long_sums", CHIP_ODD, LONG_SUMS(""), {0}},
       {"long_sums_rounded", CHIP_ODD, LONG_SUMS(" reduce=1"), {0}},
+      {"beside", CHIP_TINY, BESIDE, {0}},
+      {"beside", CHIP_ROW, BESIDE, {0}},
+      {"beside", CHIP_ODD, BESIDE, {0}},
       {"partials", CHIP_TINY, PARTIALS(""), {0}},
       {"partials_rounded", CHIP_TINY, PARTIALS(" stochastic=1"), {0}},
       {"casts", CHIP_TINY, CASTS, {0}},

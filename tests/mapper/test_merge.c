@@ -156,6 +156,26 @@ TG_TEST(front, reductions_of_different_kinds_share_their_loads) {
             1);
 }
 
+/* Two sections for the sum of 4096, of which the first stores what it sums up. */
+TG_TEST(front, what_is_reduced_is_stored_on_the_way) {
+  EXPECT_EQ(sections_of(PIXELS "%a = Sub(%x, %m) @0\n%b = Mul(%a, %y) @1\n"
+                               "%s = ReduceSum(%b) axes=[0,1,2] keepdims=0 @2\noutput \"b\" %b: f32\n"
+                               "output \"s\" %s: f32\n"),
+            2);
+}
+
+/* The gradient of a cross entropy, which a bias and two products read: numbers of rows go down the blocks,
+ * and the store does the cast. */
+TG_TEST(front, numbers_go_down_a_block) {
+  EXPECT_EQ(sections_of("graph \"g\" next=9\ninput %x: f32[1024,640]\ninput %l: f32[1024,1]\n"
+                        "input %g: f32[1024,1]\ninput %w: bf16[640,64]\ninput %h: bf16[1024,64]\n"
+                        "%a = Sub(%x, %l) @0\n%e = Exp(%a) @1\n%d = Mul(%e, %g) @2\n"
+                        "%b = ReduceSum(%d) axes=[0] keepdims=0 @3\n%c = Cast(%d) to=bf16 @4\n"
+                        "%t = Transpose(%c) perm=[1,0] @5\n%p = MatMul(%c, %w) @6\n%q = MatMul(%t, %h) @7\n"
+                        "output \"b\" %b: f32\noutput \"p\" %p: bf16\noutput \"q\" %q: bf16\n"),
+            2 + 2);
+}
+
 /* ---- reductions of rows and what goes with them ---- */
 
 #define ROWS                                                                                                 \
