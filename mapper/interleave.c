@@ -1,9 +1,9 @@
-#include "mapper/interleave.h"
+#include "mapper/vector_move.h"
 
 #include "mapper/expression.h"
 #include "mapper/gemm.h"
 
-enum { SOURCE, RESULT };
+enum { SOURCE = TG_MOVE_SOURCE, RESULT = TG_MOVE_RESULT };
 enum {
   MOST_RUNS = TG_STREAMS / 2, /* a stream for each, and one for each vector that a vector of each makes */
   PERIOD = 8,                 /* lanes that are put together before these groups are */
@@ -65,7 +65,7 @@ static tg_mc_ref mix(const mixer *x, tg_mc *mc, const tg_mc_ref *sources, int w)
   return all;
 }
 
-static void write_code(const tg_interleave *v, tg_mc *mc) {
+static void write_code(const tg_vector_move *v, tg_mc *mc) {
   int lanes = (int)tg_lanes(v->c->m), period = lanes < PERIOD ? lanes : PERIOD;
   mixer x = {.lanes = lanes, .period = period, .groups = lanes / period, .runs = (int)runs_of(&v->space)};
   tg_mc_ref sources[MOST_RUNS];
@@ -84,17 +84,17 @@ static void write_code(const tg_interleave *v, tg_mc *mc) {
 
 /* Vectors of a run in a row of a chunk: as many as leave at once from as many rows as hide the latency of the
  * ALU, but no more than give all tiles such rows. */
-static int64_t vectors_of(const tg_interleave *v) {
+static int64_t vectors_of(const tg_vector_move *v) {
   const tg_params *m = v->c->m;
   int64_t flits = tg_kind_flits(m, v->kinds[RESULT], tg_lanes(m)) * runs_of(&v->space), length = 1;
   for (int d = 0; d < v->space.rank - 1; d++) length *= v->space.dims[d];
   int64_t most = tg_exit_share(m, TG_EXITS_BOTH, 1) / (flits * m->fma_latency),
-          each = length / ((int64_t)m->fma_latency * tg_tiles(m) * tg_lanes(m));
+          all = (int64_t)m->fma_latency * tg_tiles(m) * tg_lanes(m), each = (length + all - 1) / all;
   if (most > each) most = each;
   return most > 0 ? most : 1;
 }
 
-static tg_walk_plan walk(const tg_interleave *v, int operand, int64_t offset, int64_t take, int64_t length) {
+static tg_walk_plan walk(const tg_vector_move *v, int operand, int64_t offset, int64_t take, int64_t length) {
   const tg_space *s = &v->space;
   tg_walk_plan w = {.tensor = v->tensors[operand],
                     .offset = v->offsets[operand] + offset,
@@ -110,7 +110,7 @@ static tg_walk_plan walk(const tg_interleave *v, int operand, int64_t offset, in
   return w;
 }
 
-static tg_stream_kernel plan_of(const tg_interleave *v) {
+static tg_stream_kernel plan_of(const tg_vector_move *v) {
   const tg_space *s = &v->space;
   int64_t runs = runs_of(s), length = length_of(s), take = vectors_of(v) * tg_lanes(v->c->m);
   tg_stream_kernel plan = {.inputs = (int)runs,
@@ -133,7 +133,7 @@ static tg_stream_kernel plan_of(const tg_interleave *v) {
 
 /* ---- worth it? ---- */
 
-bool tg_interleave_gains(const tg_interleave *v) {
+bool tg_interleave_gains(const tg_vector_move *v) {
   const tg_params *m = v->c->m;
   if (!has_runs(&v->space)) return false;
   tg_mc mc;
@@ -141,18 +141,16 @@ bool tg_interleave_gains(const tg_interleave *v) {
   write_code(v, &mc);
   tg_stream_kernel plan = plan_of(v);
   if (!tg_mc_fits(&mc, m, words) || !tg_stream_kernel_fits(v->c, &plan)) return false;
-  double elements = 1, agcus = tg_agcus(m), atom = 64.0 / m->port_bytes, runs = (double)runs_of(&v->space);
-  for (int d = 0; d < v->space.rank; d++) elements *= (double)v->space.dims[d];
+  double elements = (double)tg_value_elements(v->kernel->output);
   double bytes =
       tg_storage_bytes(v->tensors[SOURCE]->storage) + tg_storage_bytes(v->tensors[RESULT]->storage);
-  double ports = elements * bytes / (agcus * m->port_bytes);
+  double ports = elements * bytes / (tg_agcus(m) * m->port_bytes);
   double slots = m->fma_latency, groups = (double)plan.rows / tg_tiles(m) / slots;
   double vector = (groups < 1 ? 1 : groups) * slots * (words[0] + words[1] * (double)plan.take / tg_lanes(m));
-  double walked = elements * (1 + 1 / runs) * atom / agcus; /* an atom an element, and one a row */
-  return TG_SECTION_CYCLES + (vector > ports ? vector : ports) < walked;
+  return TG_SECTION_CYCLES + (vector > ports ? vector : ports) < tg_walked_cycles(v);
 }
 
-tg_status tg_emit_interleave(const tg_interleave *v) {
+tg_status tg_emit_interleave(const tg_vector_move *v) {
   tg_mc mc;
   write_code(v, &mc);
   tg_stream_kernel plan = plan_of(v);

@@ -42,10 +42,14 @@ tg_mc_ref tg_mc_alu(tg_mc *mc, tg_alu alu, tg_mc_ref a, tg_mc_ref b, tg_mc_ref c
   return dst;
 }
 
-tg_mc_ref tg_mc_alu_imm(tg_mc *mc, tg_alu alu, tg_mc_ref a, tg_mc_ref b, int immediate) {
-  int dst = tg_mc_new(mc);
+void tg_mc_assign_imm(tg_mc *mc, tg_mc_ref dst, tg_alu alu, tg_mc_ref a, tg_mc_ref b, int immediate) {
   push(mc, (tg_mc_op){
                .kind = TG_MC_ALU, .alu = alu, .dst = dst, .a = {a, b, TG_MC_NONE}, .immediate = immediate});
+}
+
+tg_mc_ref tg_mc_alu_imm(tg_mc *mc, tg_alu alu, tg_mc_ref a, tg_mc_ref b, int immediate) {
+  int dst = tg_mc_new(mc);
+  tg_mc_assign_imm(mc, dst, alu, a, b, immediate);
   return dst;
 }
 

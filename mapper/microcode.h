@@ -48,6 +48,7 @@ tg_mc_ref tg_mc_new(tg_mc *mc); /* a register to assign with tg_mc_assign, for v
 tg_mc_ref tg_mc_alu(tg_mc *mc, tg_alu alu, tg_mc_ref a, tg_mc_ref b, tg_mc_ref c);
 tg_mc_ref tg_mc_alu_imm(tg_mc *mc, tg_alu alu, tg_mc_ref a, tg_mc_ref b, int immediate);
 void tg_mc_assign(tg_mc *mc, tg_mc_ref dst, tg_alu alu, tg_mc_ref a, tg_mc_ref b, tg_mc_ref c);
+void tg_mc_assign_imm(tg_mc *mc, tg_mc_ref dst, tg_alu alu, tg_mc_ref a, tg_mc_ref b, int immediate);
 /* Entry `index` mod 32 of a table of 32 values, static; a VOP has one table. */
 tg_mc_ref tg_mc_lookup(tg_mc *mc, const float *table, tg_mc_ref index);
 /* ALU operations so far. */

@@ -1,8 +1,9 @@
 /* Moves: Transpose, Slice, Expand, Pad, an input of a Concat, a copy. The load of each row walks the input as
  * the result's dimensions want it; the vector unit passes rows on, converting where a cast is taken along. */
 #include "mapper/expression.h"
-#include "mapper/interleave.h"
+#include "mapper/gemm.h"
 #include "mapper/stream.h"
+#include "mapper/vector_move.h"
 
 #include <string.h>
 
@@ -137,6 +138,16 @@ static tg_status emit_four(void *user, const tg_space *space, const int64_t *off
   return tg_emit_stream_kernel(v->c, v->kernel, &plan, v->mc, 0);
 }
 
+double tg_walked_cycles(const tg_vector_move *move) {
+  const tg_params *m = move->c->m;
+  const tg_space *space = &move->space;
+  double elements = 1, run = (double)space->dims[space->rank - 1],
+         bytes = run * tg_storage_bytes(move->tensors[TG_MOVE_RESULT]->storage);
+  for (int d = 0; d < space->rank; d++) elements *= (double)space->dims[d];
+  double atoms = elements + elements / run * (bytes < 64 ? 1 : bytes / 64);
+  return TG_SECTION_CYCLES + atoms * 64 / m->port_bytes / tg_agcus(m);
+}
+
 tg_status tg_emit_move(tg_compile *c, const tg_kernel *kernel) {
   tg_mc mc;
   tg_mc_begin(&mc, c->arena);
@@ -147,13 +158,14 @@ tg_status tg_emit_move(tg_compile *c, const tg_kernel *kernel) {
   if (out->dtype != kernel->source->dtype) value = tg_round_to(&mc, out->dtype, value, true);
   tg_mc_store(&mc, 1, v.kinds[OUTPUT] == TG_STREAM_FP32, value);
   tg_space_merge(&v.space);
-  tg_interleave runs = {.c = c,
-                        .kernel = kernel,
-                        .space = v.space,
-                        .tensors = {v.tensors[INPUT], v.tensors[OUTPUT]},
-                        .kinds = {v.kinds[INPUT], v.kinds[OUTPUT]},
-                        .offsets = {v.offsets[INPUT], v.offsets[OUTPUT]},
-                        .rounded = out->dtype != kernel->source->dtype ? out->dtype : TG_NONE};
-  if (tg_interleave_gains(&runs)) return tg_emit_interleave(&runs);
+  tg_vector_move by_vectors = {.c = c,
+                               .kernel = kernel,
+                               .space = v.space,
+                               .tensors = {v.tensors[INPUT], v.tensors[OUTPUT]},
+                               .kinds = {v.kinds[INPUT], v.kinds[OUTPUT]},
+                               .offsets = {v.offsets[INPUT], v.offsets[OUTPUT]},
+                               .rounded = out->dtype != kernel->source->dtype ? out->dtype : TG_NONE};
+  if (tg_interleave_gains(&by_vectors)) return tg_emit_interleave(&by_vectors);
+  if (tg_turn_gains(&by_vectors)) return tg_emit_turn(&by_vectors);
   return tg_space_in_fours(c, tg_kernel_name(c, kernel), &v.space, emit_four, &v);
 }

@@ -69,6 +69,17 @@ static const char *const digits = "runtime/demo/digits.onnx";
   "%a = Sub(%x, %v) @0\n%b = Mul(%a, %r) @1\n%s = ReduceSum(%b) axes=[0] @2\n%y = MatMul(%b, %w) @3\n"       \
   "output \"s\" %s: f32\noutput \"y\" %y: f32\n"
 
+/* Channels of an image side by side, transposed matrices, products whose transposed result is stored, rows
+ * that numbers of 16 bits scale. */
+#define MOVES                                                                                                \
+  "graph \"g\"\ninput %x: f32[1,3,20,20]\ninput %m: f32[40,36]\ninput %n: bf16[2,33,40]\n"                   \
+  "input %a: f32[2,9,12]\ninput %b: f32[2,9,10]\ninput %s: bf16[2,10,1]\n"                                   \
+  "%xt = Transpose(%x) perm=[0,2,3,1] @0\n%mt = Transpose(%m) perm=[1,0] @1\n"                               \
+  "%nt = Transpose(%n) perm=[0,2,1] @2\n%at = Transpose(%a) perm=[0,2,1] @3\n%p = MatMul(%at, %b) @4\n"      \
+  "%q = Transpose(%p) perm=[2,0,1] @5\n%o = MatMul(%at, %b) @9\n%r = Transpose(%o) perm=[0,2,1] @6\n"        \
+  "%w: f32[2,10,1] = Cast(%s) to=f32 @7\n%y = Mul(%r, %w) @8\noutput \"xt\" %xt: f32\n"                      \
+  "output \"mt\" %mt: f32\noutput \"nt\" %nt: bf16\noutput \"q\" %q: f32\noutput \"y\" %y: f32\n"
+
 typedef struct row {
   const char *name;
   chip chip;
@@ -178,6 +189,9 @@ __attribute__((constructor)) static void register_models(void) {
       {"casts", CHIP_ROW, CASTS, {0}},
       {"casts", CHIP_ODD, CASTS, {0}},
       {"partials_rounded", CHIP_ODD, PARTIALS(" stochastic=1"), {0}},
+      {"moves", CHIP_TINY, MOVES, {0}},
+      {"moves", CHIP_ROW, MOVES, {0}},
+      {"moves", CHIP_ODD, MOVES, {0}},
   };
   enum { MODELS = sizeof models / sizeof *models };
   static const char *const accumulations[] = {"fp32", "bf16sr"};
