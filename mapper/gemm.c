@@ -35,7 +35,8 @@ static bool allocate(emission *e) {
   bool good = tg_build_buffer(&e->b, (uint32_t)tg_gemm_a_rows(m, g, &e->t), tg_gemm_a_blocks(&e->t), &e->a);
   good = good &&
          tg_build_buffer(&e->b, (uint32_t)tg_gemm_b_rows(m, g, &e->t), tg_gemm_b_blocks(&e->t), &e->b_block);
-  good = good && tg_build_buffer(&e->b, (uint32_t)tg_gemm_out_rows(m, g, &e->t), 2, &e->out);
+  good =
+      good && tg_build_buffer(&e->b, (uint32_t)tg_gemm_out_rows(m, g, &e->t), e->t.in_turn ? 1 : 2, &e->out);
   for (int k = 0; k < g->outs; k++)
     e->results[k] = tg_buffer_part(m, &e->out, (uint32_t)tg_gemm_results_before(m, g, &e->t, k),
                                    (uint32_t)tg_gemm_result_rows(m, g, &e->t, k));
@@ -45,12 +46,15 @@ static bool allocate(emission *e) {
         m, &e->out, (uint32_t)tg_gemm_results_before(m, g, &e->t, g->outs) + total * (uint32_t)i, total);
   good = good && tg_build_buffer(&e->b, (uint32_t)tg_gemm_running_rows(m, g, &e->t), 2, &e->running);
   if (e->t.members > 1)
-    good = good && tg_build_buffer(&e->b, (uint32_t)tg_gemm_received_rows(m, g, &e->t), 2, &e->received);
+    good = good && tg_build_buffer(&e->b, (uint32_t)tg_gemm_received_rows(m, g, &e->t), e->t.in_turn ? 1 : 2,
+                                   &e->received);
+  if (e->t.in_turn)
+    good = good && tg_build_buffer(&e->b, (uint32_t)tg_gemm_sent_rows(m, g, &e->t), 1, &e->sent) &&
+           tg_build_buffer(&e->b, 2 * (uint32_t)tg_gemm_whole_rows(m, g, &e->t), 1, &e->whole);
   good = good && allocate_externals(e, true) && allocate_externals(e, false);
   /* Sums are last: a VOP may own a bank behind them, see tg_gemm_spare. */
   if (e->t.parts > 1)
-    good = good &&
-           tg_build_buffer(&e->b, (uint32_t)tg_gemm_sum_rows(m, g, &e->t), tg_gemm_sums(&e->t), &e->sums);
+    good = good && tg_build_buffer(&e->b, (uint32_t)tg_gemm_sum_rows(m, g, &e->t), 2, &e->sums);
   e->b.bank += tg_gemm_spare(m, g, &e->t);
   if (g->sum_kind == TG_STREAM_BF16SR)
     good = good && tg_build_buffer(&e->b, (uint32_t)tg_gemm_rounded_rows(m, g, &e->t), 1, &e->rounded);
@@ -77,6 +81,13 @@ static void allocate_sems(emission *e) {
   e->returned = tg_tile_sem(&e->b, 0);
   e->sums_full = tg_tile_sem(&e->b, 0);
   e->sums_free = tg_tile_sem(&e->b, 1);
+  if (!e->t.in_turn) return;
+  e->below_free = tg_tile_sem(&e->b, 1);
+  e->whole_full = tg_tile_sem(&e->b, 0);
+  for (uint32_t i = 0; i + 1 < e->t.members; i++) {
+    int sem = tg_tile_sem(&e->b, 1);
+    if (!i) e->whole_free = sem;
+  }
 }
 
 static int64_t bytes_of(const tg_value *value, int64_t elements) {
@@ -201,8 +212,8 @@ static tg_instr *push_chunks(emission *e, uint32_t r, uint32_t col, uint32_t fir
   tg_mx_instr *mx = &in->mx;
   int64_t before = (int64_t)first * e->t.kc, length = e->g->part - before;
   tg_turn turn = last > first || e->t.chunks % 2 ? TG_TURN_EACH : TG_TURN_NEVER;
-  tg_set_turning(mx->a_base, &e->a, first % 2, turn);
-  tg_set_turning(mx->b_base, &e->b_block, first % 2, turn);
+  if (e->t.keep != TG_KEEP_A) tg_set_turning(mx->a_base, &e->a, first % 2, turn);
+  if (e->t.keep != TG_KEEP_B) tg_set_turning(mx->b_base, &e->b_block, first % 2, turn);
   mx->init[0] = first == 0;
   mx->init_levels[0] = 0;
   if (length < mx->k_chunk[0]) mx->k_chunk[0] = length;
@@ -214,6 +225,50 @@ static tg_instr *push_chunks(emission *e, uint32_t r, uint32_t col, uint32_t fir
     in->common.loop_begin[2] = tg_build_tile(&e->b, r, col)->mx.count - 1;
   }
   return in;
+}
+
+/* The operand that is kept is there with all its chunks, in buffer number `copy`; the first one waits for it,
+ * the last one gives it back. */
+static void set_kept_chunk(const emission *e, tg_instr *in, uint32_t chunk, uint32_t copy) {
+  int slot = e->t.keep == TG_KEEP_A ? 0 : 1;
+  tg_buffer buffer = slot ? e->b_block : e->a;
+  uint32_t each = e->t.kc / e->stationary * (uint32_t)(slot ? in->mx.b_blk[0] : in->mx.a_blk[0]);
+  buffer.base += copy * buffer.stride + chunk * each;
+  buffer.count = 1;
+  uint32_t rows = buffer.base % tg_bank_rows(e->b.m) + buffer.rows - (e->t.chunks - 1) * each;
+  tg_set_operand(slot ? in->mx.b_base : in->mx.a_base, &buffer, false);
+  *(slot ? in->mx.b_banks : in->mx.a_banks) = tg_banks_for(e->b.m, rows);
+  if (chunk > 0) in->common.wait_on[slot] = 0;
+  if (chunk + 1 < e->t.chunks) in->common.post_kind[slot] = TG_POST_NONE;
+}
+
+/* The inner passes, a GEMM a chunk. */
+static tg_instr *push_kept_passes(emission *e, uint32_t r, uint32_t col, uint32_t copy) {
+  uint32_t begin = tg_build_tile(&e->b, r, col)->mx.count;
+  tg_instr *in = NULL;
+  for (uint32_t chunk = 0; chunk < e->t.chunks; chunk++) {
+    in = push_chunks(e, r, col, chunk, chunk);
+    set_kept_chunk(e, in, chunk, copy);
+    in->mx.c_rot_outer[0] = 0;
+    if (!chunk) tg_set_wait(in, 2, e->acc_free, false);
+  }
+  tg_set_post(in, 2, TG_POST_LOCAL, 0, e->acc_full, false);
+  in->common.loop_count[2] = e->k_loops[2];
+  in->common.loop_begin[2] = begin;
+  return in;
+}
+
+/* Chunks beside an operand that is kept. It lies in either of two buffers in turn, from outer pass to outer
+ * pass: buffers turn with each execution of an instruction, or where it ends a loop, which of several only
+ * the last one does; so there are instructions for either. */
+static void emit_kept_chunks(emission *e, uint32_t r, uint32_t col) {
+  uint32_t outer = e->k_loops[0];
+  if (outer > 1) {
+    push_kept_passes(e, r, col, 0);
+    tg_instr *in = push_kept_passes(e, r, col, 1);
+    in->common.loop_count[0] = outer / 2;
+  }
+  if (outer % 2) push_kept_passes(e, r, col, 0);
 }
 
 /* The GEMMs of a tile. Every part of K begins with a free half of the accumulator and ends with a full one.
@@ -276,7 +331,7 @@ static void fill_store(const void *user, int exit, uint32_t r, uint32_t col, tg_
 static void set_exits(emission *e, tg_exit *exits, tg_exit *out_drain) {
   const tg_gemm *g = e->g;
   tg_exit all;
-  tg_exit_init(&e->b, &all, 2);
+  tg_exit_init(&e->b, &all, e->out.count);
   *out_drain = all;
   int all_exits = g->outs + g->totals.count;
   for (int k = 0; k < all_exits; k++) {
@@ -299,7 +354,7 @@ static void set_exits(emission *e, tg_exit *exits, tg_exit *out_drain) {
 static tg_status emit_section(emission *e, const char *name, int64_t product) {
   tg_build_begin(&e->b, e->c, name);
   e->b.exits = e->t.exits;
-  e->b.members = e->t.members;
+  e->b.members = e->t.in_turn ? 1 : e->t.members;
   e->vectors = e->blocks = 0;
   if (!allocate(e))
     return tg_fail(e->c->diag, TG_INVALID, "node \"%s\": the scratchpads are too small", e->g->node->name);
@@ -313,7 +368,10 @@ static tg_status emit_section(emission *e, const char *name, int64_t product) {
   tg_gemm_emit_loads(e);
   for (uint32_t r = 0; r < tg_gemm_used_rows(e); r++)
     for (uint32_t col = 0; col < e->b.m->cols; col++) {
-      emit_gemm(e, r, col);
+      if (tg_gemm_keeps_chunks(&e->t))
+        emit_kept_chunks(e, r, col);
+      else
+        emit_gemm(e, r, col);
       tg_gemm_emit_drain(e, r, col, &microcode, &drain);
     }
   tg_exits_plan plan = {.exits = exits,
@@ -322,6 +380,7 @@ static tg_status emit_section(emission *e, const char *name, int64_t product) {
                         .every = tg_gemm_pieces_of_total(e->g, &e->t),
                         .steps = e->steps};
   tg_exits_emit(&e->b, &plan, fill_store, e);
+  if (e->t.in_turn) tg_gemm_skew_exits(e);
   return TG_OK;
 }
 
@@ -329,8 +388,10 @@ static tg_status emit_section(emission *e, const char *name, int64_t product) {
 static uint64_t sum_bytes(const emission *e) {
   const tg_gemm_tiling *t = &e->t;
   uint64_t blocks = (uint64_t)t->passes_m * t->passes_n / tg_gemm_strips(t);
-  uint64_t down = (uint64_t)(t->members - 1) * t->parts * e->pieces * e->received.rows,
-           back = t->members > 1 ? (uint64_t)(t->parts - 1) * e->sums.rows : 0;
+  uint64_t down = (uint64_t)(t->members - 1) * t->parts * e->turns * e->received.rows,
+           back = t->in_turn       ? (uint64_t)(t->members - 1) * e->turns * (e->whole.rows / 2)
+                  : t->members > 1 ? (uint64_t)(t->parts - 1) * e->sums.rows
+                                   : 0;
   return blocks * (down + back) * tg_gemm_row_tiles(e) * e->b.m->cols * tg_flit_bytes(e->b.m);
 }
 
@@ -343,8 +404,7 @@ static int64_t strip_length(int64_t whole, uint32_t strip, int64_t length) {
 static void invoke(emission *e, const char *name) {
   tg_invocation *invocation = tg_build_invoke(&e->b, name);
   int64_t rows = e->g->m, cols = e->g->n;
-  if (tg_gemm_strips_rows(&e->t)) rows = strip_length(rows, e->strip_m, tg_gemm_rows_a_pass(e));
-  if (tg_gemm_strips_columns(&e->t)) cols = strip_length(cols, e->strip_n, tg_gemm_cols_a_pass(e));
+  if (tg_gemm_strips_columns(&e->t)) cols = strip_length(cols, e->strip, tg_gemm_cols_a_pass(e));
   uint64_t macs = (uint64_t)rows * (uint64_t)cols * (uint64_t)e->g->k;
   if (e->g->spread) macs *= (uint64_t)e->g->spread;
   invocation->macs[e->g->format] = macs;
@@ -389,8 +449,8 @@ static tg_status choose(tg_compile *c, const tg_kernel *kernel, const tg_gemm *a
 static void set_loops(emission *e) {
   const tg_gemm_tiling *t = &e->t;
   bool keeps_b = t->keep == TG_KEEP_B;
-  uint32_t passes_m = tg_gemm_strips_rows(t) ? 1 : t->passes_m, chunks = t->chunks * t->parts / e->unrolled;
-  uint32_t passes_n = tg_gemm_strips_columns(t) ? 1 : t->passes_n;
+  uint32_t passes_m = t->passes_m, chunks = t->chunks * t->parts / e->unrolled;
+  uint32_t passes_n = t->passes_n / tg_gemm_strips(t);
   uint32_t outer = keeps_b ? passes_n : passes_m, inner = keeps_b ? passes_m : passes_n;
   e->m_level = keeps_b ? 1 : 0;
   e->n_level = keeps_b ? 0 : 1;
@@ -403,9 +463,11 @@ static void set_loops(emission *e) {
                   t->keep     ? inner
                   : e->nested ? t->chunks
                               : chunks};
-  uint32_t pieces[] = {outer, inner, e->pieces}, passes[] = {outer, inner, 1};
+  uint32_t pieces[] = {outer, inner, e->pieces}, turns[] = {outer, inner, e->turns},
+           passes[] = {outer, inner, 1};
   memcpy(e->k_loops, k, sizeof k);
   memcpy(e->piece_loops, pieces, sizeof pieces);
+  memcpy(e->turn_loops, turns, sizeof turns);
   memcpy(e->pass_loops, passes, sizeof passes);
 }
 
@@ -417,17 +479,17 @@ static tg_status emit_phase(tg_compile *c, const tg_kernel *kernel, int64_t phas
   status = choose(c, kernel, &apart, &spread, &e);
   if (status) return status;
   e.stationary = tg_mx_stationary(c->m, e.g->format);
-  e.pieces = e.t.mt / e.t.mr;
+  e.pieces = e.t.mt / e.t.mr / (e.t.in_turn ? e.t.members : 1);
+  e.turns = e.t.in_turn ? e.pieces / e.t.turn : e.pieces;
   e.steps = tg_gemm_pieces_of_total(e.g, &e.t) > 1 ? e.pieces : 1;
   bool unrolls = tg_gemm_unrolls(&e.t);
-  e.unrolled = unrolls ? e.t.chunks : 1;
+  e.unrolled = unrolls || tg_gemm_keeps_chunks(&e.t) ? e.t.chunks : 1;
   e.nested = e.t.parts > 1 && e.t.chunks > 1 && !unrolls;
   set_loops(&e);
   if (tg_gemm_b_in_blocks(c->m, e.g, &e.t)) tg_gemm_order_b(c, e.g, &e.t);
   const char *name = tg_kernel_name(c, kernel);
   for (int64_t product = 0; product < e.g->products; product++)
-    for (uint32_t strip = 0; strip < tg_gemm_strips(&e.t); strip++) {
-      *(tg_gemm_strips_rows(&e.t) ? &e.strip_m : &e.strip_n) = strip;
+    for (e.strip = 0; e.strip < tg_gemm_strips(&e.t); e.strip++) {
       if (product == 0 || !shares_section(&e, product)) status = emit_section(&e, name, product);
       if (status) return status;
       invoke(&e, name);

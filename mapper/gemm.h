@@ -107,7 +107,7 @@ int64_t tg_gemm_phases(const tg_node *node);
 
 /* The drain's microcode, and its words into g->drain_words; no words of the last segment: it does not fit.
  * gemm_drain.c */
-tg_status tg_gemm_write_drain(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g, bool late,
+tg_status tg_gemm_write_drain(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g, bool in_turn,
                               tg_mc *mc);
 tg_status tg_gemm_measure_drain(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g);
 
@@ -129,8 +129,8 @@ typedef enum tg_split {
   TG_SPLIT_PRODUCTS /* every tile has a product of its own (tg_gemm.spread) */
 } tg_split;
 
-/* Which operand stays while the blocks of the other one go by, where a chunk is all of K: that of the outer
- * loop over passes. Else both are loaded for each block. */
+/* Which operand stays while the blocks of the other one go by, where a chunk is all of K, or members finish
+ * in turn: that of the outer loop over passes. Else both are loaded for each block. */
 typedef enum tg_keep {
   TG_KEEP_NONE,
   TG_KEEP_A, /* passes over columns are the inner loop */
@@ -149,7 +149,8 @@ typedef struct tg_gemm_tiling {
                      of its own; 1 if there are several members */
   uint32_t parts; /* of K that a tile multiplies in turn: of D members, number i has parts i, i + D, i + 2D
                      ..;   the last ones may be empty */
-  bool late;      /* a group of one: the fused nodes of a block run between the sums of the next one */
+  bool in_turn;   /* members have one part each, and each runs the fused nodes of some rows: gemm_turns.c */
+  uint32_t turn;  /* pieces of a turn */
   uint32_t sr_blocks;  /* k blocks of a K tile; 0: accumulation stays FP32 */
   bool externals_west; /* blocks of externals come from the west to all tiles, or to half of them */
   double cycles;       /* estimate */
@@ -188,25 +189,32 @@ static inline bool tg_gemm_loads_once(const tg_gemm_tiling *t, const tg_gemm_ext
 }
 
 /* Loops have three levels. Where a tile has several parts, all of K's, and no more chunks of each than these,
- * every chunk has an instruction of its own, and two levels remain for passes. */
-enum { TG_GEMM_UNROLLED = 8, TG_GEMM_LATE_PARTS = 8 };
+ * every chunk has an instruction of its own, and two levels remain for passes; and so beside an operand that
+ * is kept. */
+enum { TG_GEMM_UNROLLED = 8 };
 static inline bool tg_gemm_unrolls(const tg_gemm_tiling *t) {
   return t->parts > 1 && t->members == 1 && t->chunks <= TG_GEMM_UNROLLED;
 }
 /* Loops over chunks in loops over parts, or over pieces of sums that come from other rows, leave one level,
- * and each pass over columns is a section. Where fused nodes come late, loops must be of one level, the
- * longer one: each pass over rows is a section, or over columns. */
-static inline bool tg_gemm_strips_rows(const tg_gemm_tiling *t) {
-  return t->late && t->passes_m <= t->passes_n;
-}
+ * and each pass over columns is a section. */
 static inline bool tg_gemm_strips_columns(const tg_gemm_tiling *t) {
-  return t->late ? !tg_gemm_strips_rows(t) : t->parts > 1 && !tg_gemm_unrolls(t);
+  return t->parts > 1 && !tg_gemm_unrolls(t);
 }
 static inline uint32_t tg_gemm_strips(const tg_gemm_tiling *t) {
-  return tg_gemm_strips_rows(t) ? t->passes_m : tg_gemm_strips_columns(t) ? t->passes_n : 1;
+  return tg_gemm_strips_columns(t) ? t->passes_n : 1;
 }
-/* Blocks of running sums: two that take turns, and with late fused nodes, whole sums until they have run. */
-static inline uint32_t tg_gemm_sums(const tg_gemm_tiling *t) { return t->late && t->parts > 2 ? 3 : 2; }
+
+/* Are a part's chunks instructions of their own beside an operand that is kept? */
+static inline bool tg_gemm_keeps_chunks(const tg_gemm_tiling *t) { return t->keep && t->chunks > 1; }
+/* Rows that a tile finishes in a turn: what it loads for the fused nodes at once. */
+static inline uint32_t tg_gemm_turn_rows(const tg_gemm_tiling *t) {
+  return t->in_turn ? t->mr * t->turn : t->mr;
+}
+/* Where members finish in turn, a member adds so many turns ahead of the one that it finishes: the whole sum
+ * is then there when it is wanted. */
+static inline uint32_t tg_gemm_ahead(const tg_gemm_tiling *t, uint32_t member) {
+  return t->members - member + 1;
+}
 
 /* Length of the K tiles at whose ends accumulation rounds; 0: it does not. */
 int64_t tg_gemm_rounded_tile(const tg_compile *c, const tg_gemm *gemm);
@@ -241,6 +249,10 @@ uint64_t tg_gemm_running_rows(const tg_params *m, const tg_gemm *gemm, const tg_
  * running sums. */
 uint64_t tg_gemm_out_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint64_t tg_gemm_received_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+/* In turn: of the whole sums of a turn; and of what is sent: at most two turns of each member but the last,
+ * or one of all. */
+uint64_t tg_gemm_whole_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+uint64_t tg_gemm_sent_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint64_t tg_gemm_sum_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 /* Of what is loaded for the fused nodes, once a pass or not: of operand number `external`, or of those before
  * it together. */

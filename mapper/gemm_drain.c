@@ -4,7 +4,7 @@
  * Where K is cut into parts, sums run: p_0 to p_(D-1) are in the accumulators of the D members of a group,
  * rows of tiles; the sum goes from each to the next, down the column lanes, in pieces. If a tile has several
  * parts, the last member returns the sum to the first one, a block at a time. The last part's drain ends in
- * the fused nodes. A group of one keeps the sum in its scratchpad.
+ * the fused nodes; or members finish in turn (gemm_turns.c). A group of one keeps the sum in its scratchpad.
  *
  * Sums that are rounded stochastically are so in stores, and the whole one is too before the fused nodes read
  * it. */
@@ -20,7 +20,9 @@ typedef tg_gemm_emission emission;
 enum { ACCUMULATOR, SUM_IN, SUM_OUT };
 
 static uint32_t member(const emission *e, uint32_t r) { return r % e->t.members; }
-bool tg_gemm_finishes(const emission *e, uint32_t r) { return member(e, r) + 1 == e->t.members; }
+bool tg_gemm_finishes(const emission *e, uint32_t r) {
+  return e->t.in_turn || member(e, r) + 1 == e->t.members;
+}
 
 /* ---- microcode ---- */
 
@@ -74,14 +76,14 @@ tg_mc_ref tg_gemm_add_bias(tg_mc *mc, const tg_kernel *kernel, const tg_operand_
   return tg_round_to(mc, tg_out(kernel->root)->dtype, y, stored);
 }
 
-tg_status tg_gemm_write_drain(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g, bool late,
+tg_status tg_gemm_write_drain(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g, bool in_turn,
                               tg_mc *mc) {
   if (g->totals.count) return tg_gemm_write_totals(c, kernel, g, mc);
   tg_operand_stream streams[TG_GEMM_EXTERNALS];
   int count = tg_gemm_operand_streams(g, streams);
   tg_mc_ref sum = g->partials > 1 ? load_sum(mc, g, finish_sum_stream(g)) : TG_MC_NONE;
   tg_mc_ref results[TG_GEMM_RESULTS];
-  bool whole = rounds_sums(g) || late; /* nothing is left in the accumulator */
+  bool whole = rounds_sums(g) || in_turn; /* nothing is left in the accumulator */
   tg_mc_ref y = whole ? sum : tg_mc_load(mc, ACCUMULATOR, false);
   if (g->partials > 1 && !whole) y = tg_mc_alu(mc, TG_ALU_add, sum, y, TG_MC_NONE);
   y = tg_gemm_add_bias(mc, kernel, streams, count, y, !kernel->fused_count);
@@ -104,7 +106,7 @@ tg_status tg_gemm_measure_drain(const tg_compile *c, const tg_kernel *kernel, tg
 tg_status tg_gemm_pack_drain(emission *e, tg_vx_instr *out_microcode) {
   tg_mc mc;
   tg_mc_begin(&mc, e->c->arena);
-  tg_status status = tg_gemm_write_drain(e->c, e->kernel, e->g, e->t.late, &mc);
+  tg_status status = tg_gemm_write_drain(e->c, e->kernel, e->g, e->t.in_turn, &mc);
   if (status) return status;
   status = tg_mc_pack(&mc, e->c->program, e->b.section, out_microcode, e->c->diag);
   if (status) tg_diag_prefix(e->c->diag, "node \"%s\"", e->kernel->root->name);
@@ -113,22 +115,8 @@ tg_status tg_gemm_pack_drain(emission *e, tg_vx_instr *out_microcode) {
 
 /* ---- VOPs ---- */
 
-typedef struct place {
-  const tg_buffer *buffer; /* NULL: none */
-  uint32_t first;          /* of its copies */
-  tg_turn turn;
-  bool whole; /* holds a block, not a piece */
-} place;
-
-/* A VOP: over a block or over its pieces in turn, for each of `parts` parts of K. */
-typedef struct step {
-  int segment;
-  uint32_t part, parts; /* the first of the tile's parts; 0: one */
-  bool in_pieces;
-  uint32_t first_piece, pieces; /* not all of a block; 0: all */
-  uint32_t block;               /* the first one, if it is not 0 */
-  place accumulator, from, to;
-} step;
+typedef tg_gemm_buffer place;
+typedef tg_gemm_step step;
 
 static void set_place(int64_t *base_field, const place *at) {
   tg_set_turning(base_field, at->buffer, at->first, at->turn);
@@ -144,7 +132,6 @@ static void set_stream(const emission *e, tg_stream *s, int kind, const place *a
   s->row[2] = vector;
   if (!at->whole || !step->in_pieces) return;
   uint32_t piece = row * e->t.mr, bank = tg_bank_rows(e->b.m);
-  s->at.base[0] += (int64_t)step->first_piece * piece;
   s->at.delta[2] = piece;
   uint32_t most = piece % bank && bank % piece ? (piece + bank - 2) / bank + 1 : tg_banks_for(e->b.m, piece);
   if (most < at->buffer->banks) s->banks[0] = most;
@@ -153,7 +140,9 @@ static void set_stream(const emission *e, tg_stream *s, int kind, const place *a
 static void set_accumulator(const emission *e, tg_stream *s, const step *step) {
   s->kind[0] = TG_STREAM_ACC;
   set_place(s->at.base, &step->accumulator);
-  if (step->in_pieces) s->at.delta[2] = e->t.mr;
+  uint32_t each = tg_gemm_turn_rows(&e->t);
+  s->at.base[0] += (int64_t)step->first * each;
+  if (step->in_pieces) s->at.delta[2] = each;
   s->row[1] = 1;
   s->row[2] = e->t.mt;
 }
@@ -162,12 +151,14 @@ static void set_externals(const emission *e, tg_vx_instr *vop, const step *step)
   for (int x = 0; x < e->g->external_count; x++) {
     const tg_gemm_external *external = &e->g->externals[x];
     bool once = tg_gemm_loads_once(&e->t, external);
-    place at = {.buffer = &e->externals[x], .turn = once ? TG_TURN_OUTER : TG_TURN_EACH};
-    if (once) at.first = step->block % 2;
+    place at = step->externals;
+    at.buffer = &e->externals[x];
+    if (!e->t.in_turn) at.turn = once ? TG_TURN_OUTER : TG_TURN_EACH;
     tg_stream *s = tg_stream_of_mut(vop, 1 + x);
     set_stream(e, s, external->kind, &at, step);
     if (external->kind == TG_STREAM_SPLAT32) s->row[1] = 1, s->row[2] = 0;
-    if (once) s->row[1] = 0;
+    if (once || (e->t.in_turn && external->row_vector)) s->row[1] = 0;
+    s->at.base[0] += step->first_row * s->row[1];
   }
 }
 
@@ -198,9 +189,11 @@ static void set_sum_rounding(const emission *e, tg_vx_instr *vop, uint32_t r, ui
 }
 
 /* Rows of the VOP: (row of the piece or block, group of 2P columns). */
-static tg_instr *push_step(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
-                           const step *step) {
-  uint32_t groups = e->t.nt / tg_lanes(e->b.m), rows = step->in_pieces ? e->t.mr : e->t.mt;
+tg_instr *tg_gemm_push_step(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
+                            const step *step) {
+  uint32_t groups = e->t.nt / tg_lanes(e->b.m), rows = step->rows        ? step->rows
+                                                       : step->in_pieces ? e->t.mr
+                                                                         : e->t.mt;
   tg_instr *in = tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->vx, TG_OP_vx_vop);
   tg_vx_instr *vop = &in->vx;
   vop->seg_begin[0] = microcode->seg_begin[step->segment];
@@ -230,13 +223,12 @@ static tg_instr *push_step(emission *e, uint32_t r, uint32_t col, const tg_vx_in
 
 /* ---- waits and posts ---- */
 
-/* Adds to the next slot that is free. */
-static void wait_for(tg_instr *in, int sem, bool first_only) {
+void tg_gemm_wait_for(tg_instr *in, int sem, bool first_only) {
   int slot = 0;
   while (in->common.wait_on[slot]) slot++;
   tg_set_wait(in, slot, sem, first_only);
 }
-static void post_to(tg_instr *in, int kind, uint32_t pos, int sem, bool last_only) {
+void tg_gemm_post_to(tg_instr *in, int kind, uint32_t pos, int sem, bool last_only) {
   int slot = 0;
   while (in->common.post_kind[slot]) slot++;
   tg_set_post(in, slot, kind, pos, sem, last_only);
@@ -246,32 +238,31 @@ static void post_to(tg_instr *in, int kind, uint32_t pos, int sem, bool last_onl
  * last member. Within a tile nobody has to tell. */
 static void take_sum(const emission *e, tg_instr *in, uint32_t r, const place *from, const tg_exit *exit) {
   if (from->buffer == &e->received) {
-    wait_for(in, e->arrived, false);
-    post_to(in, TG_POST_COL, r, exit->credit, false); /* the row above has position r */
+    tg_gemm_wait_for(in, e->arrived, false);
+    tg_gemm_post_to(in, TG_POST_COL, r, exit->credit, false); /* the row above has position r */
   } else if (from->buffer == &e->sums && e->t.members > 1)
-    wait_for(in, e->returned, true);
+    tg_gemm_wait_for(in, e->returned, true);
 }
 
-static void take_externals(const emission *e, tg_instr *in, uint32_t r, uint32_t col, const step *step) {
-  uint32_t behind = step->pieces ? step->first_piece + step->pieces : e->pieces;
-  if (e->vectors && !step->first_piece) wait_for(in, e->vectors_full, true);
-  if (e->vectors && behind == e->pieces) post_to(in, TG_POST_COL, 0, e->vectors_credit + (int)r + 1, true);
-  if (e->blocks) {
-    wait_for(in, e->blocks_full, false);
-    if (tg_gemm_externals_west(e, r, col))
-      post_to(in, TG_POST_ROW, 0, e->blocks_credit + (int)col + 1, false);
-    else
-      post_to(in, TG_POST_COL, 0, e->blocks_north_credit + (int)r + 1, false);
-  }
+void tg_gemm_take_externals(const emission *e, tg_instr *in, uint32_t r, uint32_t col, bool first,
+                            bool last) {
+  if (e->vectors) tg_gemm_wait_for(in, e->vectors_full, true);
+  if (e->vectors) tg_gemm_post_to(in, TG_POST_COL, 0, e->vectors_credit + (int)r + 1, true);
+  if (e->blocks && first) tg_gemm_wait_for(in, e->blocks_full, false);
+  if (!e->blocks || !last) return;
+  if (tg_gemm_externals_west(e, r, col))
+    tg_gemm_post_to(in, TG_POST_ROW, 0, e->blocks_credit + (int)col + 1, false);
+  else
+    tg_gemm_post_to(in, TG_POST_COL, 0, e->blocks_north_credit + (int)r + 1, false);
 }
 
 static void give_result(const emission *e, tg_instr *in, const place *to, const tg_exit *exit) {
   if (to->buffer == &e->out) {
-    wait_for(in, exit->out_free, false);
-    post_to(in, TG_POST_LOCAL, 0, exit->out_full, false);
+    tg_gemm_wait_for(in, exit->out_free, false);
+    tg_gemm_post_to(in, TG_POST_LOCAL, 0, exit->out_full, false);
   } else if (to->buffer == &e->sums && e->t.members > 1) {
-    wait_for(in, e->sums_free, true);
-    post_to(in, TG_POST_LOCAL, 0, e->sums_full, true);
+    tg_gemm_wait_for(in, e->sums_free, true);
+    tg_gemm_post_to(in, TG_POST_LOCAL, 0, e->sums_full, true);
   }
 }
 
@@ -279,15 +270,14 @@ static void give_result(const emission *e, tg_instr *in, const place *to, const 
 
 static tg_instr *emit_step(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
                            const tg_exit *exit, const step *step) {
-  tg_instr *in = push_step(e, r, col, microcode, step);
+  tg_instr *in = tg_gemm_push_step(e, r, col, microcode, step);
   uint32_t own = tg_build_tile(&e->b, r, col)->vx.count - 1;
-  if (step->accumulator.buffer) wait_for(in, e->acc_full, step->in_pieces);
+  if (step->accumulator.buffer) tg_gemm_wait_for(in, e->acc_full, step->in_pieces);
   give_result(e, in, &step->to, exit);
-  if (step->accumulator.buffer) post_to(in, TG_POST_LOCAL, 0, e->acc_free, step->in_pieces);
+  if (step->accumulator.buffer) tg_gemm_post_to(in, TG_POST_LOCAL, 0, e->acc_free, step->in_pieces);
   take_sum(e, in, r, &step->from, exit);
-  if (step->segment == TG_DRAIN_FINISH) take_externals(e, in, r, col, step);
-  uint32_t pieces = step->pieces ? step->pieces : e->pieces;
-  in->common.loop_count[2] = step->in_pieces ? pieces : step->parts;
+  if (step->segment == TG_DRAIN_FINISH) tg_gemm_take_externals(e, in, r, col, true, true);
+  in->common.loop_count[2] = step->in_pieces ? e->pieces : step->parts;
   in->common.loop_count[1] = step->in_pieces ? step->parts : 0;
   in->common.loop_begin[2] = in->common.loop_begin[1] = own;
   return in;
@@ -342,50 +332,7 @@ static void emit_parts(emission *e, uint32_t r, uint32_t col, const tg_vx_instr 
   emit_last(e, r, col, microcode, exit, last);
 }
 
-/* A part of K of a block, from number `block` on, in a tile whose fused nodes come late. Part i is in half
- * n q + i of the accumulator, n the number of the block, q parts. */
-static tg_instr *emit_late_sum(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
-                               const tg_exit *exit, uint32_t block, uint32_t i) {
-  tg_buffer halves = {.stride = tg_acc_rows(e->b.m), .count = 2};
-  uint32_t q = e->t.parts, whole = tg_gemm_sums(&e->t) - 1;
-  step sum = {.segment = i ? TG_DRAIN_ADD : TG_DRAIN_BEGIN,
-              .accumulator = {&halves, (block * q + i) % 2, q % 2 ? TG_TURN_EACH : TG_TURN_NEVER, true},
-              .to = {&e->sums, i + 1 < q ? i % 2 : whole, TG_TURN_NEVER, true}};
-  if (i) sum.from = (place){&e->sums, (i - 1) % 2, TG_TURN_NEVER, true};
-  return emit_step(e, r, col, microcode, exit, &sum);
-}
-
-/* The fused nodes of pieces of the block before. */
-static void emit_late_pieces(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
-                             const tg_exit *exit, uint32_t block, uint32_t first, uint32_t pieces) {
-  step finish = {.segment = TG_DRAIN_FINISH,
-                 .in_pieces = true,
-                 .first_piece = first,
-                 .pieces = pieces,
-                 .block = block,
-                 .from = {&e->sums, tg_gemm_sums(&e->t) - 1, TG_TURN_NEVER, true},
-                 .to = {.buffer = &e->out, .turn = TG_TURN_EACH}};
-  emit_step(e, r, col, microcode, exit, &finish);
-}
-
-/* The sums of the first block; then, block by block, a share of the fused nodes of the block before and a sum
- * in turn; the fused nodes of the last block. The whole sums of a block are read before the next ones are
- * there. */
-static void emit_late(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
-                      const tg_exit *exit) {
-  uint32_t q = e->t.parts, level = tg_gemm_strips_rows(&e->t) ? 1 : 0, blocks = e->piece_loops[level];
-  for (uint32_t i = 0; i < q; i++) emit_late_sum(e, r, col, microcode, exit, 0, i);
-  for (uint32_t i = 0; i < q; i++) {
-    emit_late_pieces(e, r, col, microcode, exit, 0, i * (e->pieces / q), e->pieces / q);
-    tg_instr *in = emit_late_sum(e, r, col, microcode, exit, 1, i);
-    if (i + 1 < q) continue;
-    in->common.loop_count[level] = blocks - 1;
-    in->common.loop_begin[level] = q;
-  }
-  emit_late_pieces(e, r, col, microcode, exit, blocks - 1, 0, e->pieces);
-}
-
-static tg_tx_instr *push_send(emission *e, uint32_t r, uint32_t col, uint32_t to, uint32_t flits, int sem) {
+tg_tx_instr *tg_gemm_push_send(emission *e, uint32_t r, uint32_t col, uint32_t to, uint32_t flits, int sem) {
   tg_tx_instr *tx = &tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->tx, TG_OP_tx_send)->tx;
   tx->dir[0] = to > r ? TG_SOUTH : TG_NORTH;
   tx->flits[0] = flits;
@@ -398,13 +345,13 @@ static tg_tx_instr *push_send(emission *e, uint32_t r, uint32_t col, uint32_t to
 
 /* To the row below, piece by piece. */
 static void emit_send_down(emission *e, uint32_t r, uint32_t col, const tg_exit *exit) {
-  tg_tx_instr *tx = push_send(e, r, col, r + 1, e->received.rows, e->arrived);
+  tg_tx_instr *tx = tg_gemm_push_send(e, r, col, r + 1, e->received.rows, e->arrived);
   tg_instr *in = (tg_instr *)(void *)tx;
   tg_set_operand(tx->src_base, &e->out, false);
   tg_set_operand(tx->dst_base, &e->received, false);
-  wait_for(in, exit->out_full, false);
-  wait_for(in, exit->credit, false);
-  post_to(in, TG_POST_LOCAL, 0, exit->out_free, false);
+  tg_gemm_wait_for(in, exit->out_full, false);
+  tg_gemm_wait_for(in, exit->credit, false);
+  tg_gemm_post_to(in, TG_POST_LOCAL, 0, exit->out_free, false);
   tg_set_loops(in, e->piece_loops);
   if (e->t.parts > 1) in->common.loop_count[1] = e->t.parts;
 }
@@ -414,13 +361,13 @@ static void emit_send_down(emission *e, uint32_t r, uint32_t col, const tg_exit 
 static void emit_returns(emission *e, uint32_t r, uint32_t col) {
   bool odd = e->t.parts % 2;
   for (uint32_t i = 0; i < 2 && i < e->t.parts - 1; i++) {
-    tg_tx_instr *tx = push_send(e, r, col, r + 1 - e->t.members, e->sums.rows, e->returned);
+    tg_tx_instr *tx = tg_gemm_push_send(e, r, col, r + 1 - e->t.members, e->sums.rows, e->returned);
     tg_instr *in = (tg_instr *)(void *)tx;
     place at = {&e->sums, i, i || odd ? TG_TURN_EACH : TG_TURN_NEVER, true};
     set_place(tx->src_base, &at);
     set_place(tx->dst_base, &at);
-    wait_for(in, e->sums_full, false);
-    post_to(in, TG_POST_LOCAL, 0, e->sums_free, false);
+    tg_gemm_wait_for(in, e->sums_full, false);
+    tg_gemm_post_to(in, TG_POST_LOCAL, 0, e->sums_free, false);
     if (!i) continue;
     in->common.loop_count[2] = e->t.parts - 2;
     in->common.loop_begin[2] = 1;
@@ -435,9 +382,11 @@ void tg_gemm_emit_drain(emission *e, uint32_t r, uint32_t col, const tg_vx_instr
     tg_gemm_emit_totals(e, r, col, microcode, exit);
     return;
   }
-  if (e->t.late) {
-    emit_late(e, r, col, microcode, exit);
-  } else if (e->t.parts == 1) {
+  if (e->t.in_turn) {
+    tg_gemm_emit_turns(e, r, col, microcode, exit);
+    return;
+  }
+  if (e->t.parts == 1) {
     if (member(e, r)) only.from = (place){.buffer = &e->received, .turn = TG_TURN_EACH};
     emit_last(e, r, col, microcode, exit, only);
   } else

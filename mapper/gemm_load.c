@@ -51,6 +51,7 @@ static tg_agcu_instr *load_a(emission *e, bool north, uint32_t r, uint32_t col, 
   tg_queue *queue = north ? tg_north_queue(&e->b, col, TG_CTX_LOAD) : tg_west_queue(&e->b, r, TG_CTX_LOAD);
   tg_agcu_instr *load = push_load(e, queue, &e->a, mask);
   tg_gemm_set_chunk(e, load->dst_base, &e->a, chunk);
+  if (e->t.keep == TG_KEEP_A) tg_set_operand(load->dst_base, &e->a, false);
   set_credit(load, north ? e->a_north_credit : e->a_credit);
   set_arrival(load, e->a_full);
   load->base[0] = e->a_base;
@@ -73,8 +74,9 @@ static tg_agcu_instr *load_a(emission *e, bool north, uint32_t r, uint32_t col, 
   load->x_org[0] = g->x_org;
   load->y_size[0] = g->k ? g->y_size : 0; /* no k: nothing is read */
   load->x_size[0] = g->x_size;
-  load->rows[0] = g->a_turned ? e->t.kc : e->t.mt;
-  load->take[0] = taken(e, g->a_turned ? e->t.mt : e->t.kc, tg_gemm_a_row(e->b.m, g, &e->t));
+  uint32_t length = e->t.kc * (e->t.keep == TG_KEEP_A ? e->t.chunks : 1);
+  load->rows[0] = g->a_turned ? length : e->t.mt;
+  load->take[0] = taken(e, g->a_turned ? e->t.mt : length, tg_gemm_a_row(e->b.m, g, &e->t));
   if (!g->a_turned && e->t.chunks * e->t.parts == 1 && g->k > 0 && g->k < load->take[0]) {
     /* k beyond K is masked, whatever is there */
     load->take[0] = g->k;
@@ -130,13 +132,15 @@ static void load_b(emission *e, uint32_t r, uint32_t col, uint32_t mask, uint32_
   tg_queue *queue = west ? tg_west_queue(&e->b, r, TG_CTX_LOAD) : tg_north_queue(&e->b, col, TG_CTX_LOAD);
   tg_agcu_instr *load = push_load(e, queue, &e->b_block, mask);
   tg_gemm_set_chunk(e, load->dst_base, &e->b_block, chunk);
+  if (e->t.keep == TG_KEEP_B) tg_set_operand(load->dst_base, &e->b_block, false);
   set_credit(load, west ? e->b_west_credit : e->b_credit);
   set_arrival(load, e->b_full);
   load->base[0] = e->b_base;
   load->offset[0] = e->b_rest;
   bool turned = g->b_turned; /* rows are n's, runs k's */
-  load->rows[0] = turned ? e->t.nt : e->t.kc;
-  load->take[0] = taken(e, turned ? e->t.kc : e->t.nt, tg_gemm_b_row(e->b.m, g, &e->t));
+  uint32_t length = e->t.kc * (e->t.keep == TG_KEEP_B ? e->t.chunks : 1);
+  load->rows[0] = turned ? e->t.nt : length;
+  load->take[0] = taken(e, turned ? length : e->t.nt, tg_gemm_b_row(e->b.m, g, &e->t));
   int n = turned ? 0 : 3, k = 3 - n;
   int64_t *n_radix = turned ? load->m_radix : load->k_radix,
           *k_radix = turned ? load->k_radix : load->m_radix;
@@ -182,16 +186,17 @@ static void load_externals(emission *e, tg_queue *queue, bool vectors, uint32_t 
                          .columns = g->n};
     for (int d = 0; d < 3; d++) walk.radix[d] = g->out_radix[d], walk.stride[d] = external->stride[d];
     tg_fill_walk(load, &walk, e->external_base[x], e->external_rest[x]);
-    load->rows[0] = vectors ? 1 : e->t.mr;
+    load->rows[0] = vectors || (e->t.in_turn && external->row_vector) ? 1 : tg_gemm_turn_rows(&e->t);
     bool number = external->kind == TG_STREAM_SPLAT32;
     load->take[0] = tg_gemm_external_take(external, e->t.nt);
     load->k_first[0] = number ? 0 : tg_gemm_col_first(e, r, col);
     load->k_delta[e->n_level] = number ? 0 : tg_gemm_col_delta(e);
     load->convert[0] = tg_stream_convert(walk.tensor, external->kind);
     if (vectors) continue;
-    load->m_first[0] = tg_gemm_row_first(e, r, col);
-    load->m_delta[e->m_level] = tg_gemm_rows_a_pass(e);
-    load->m_delta[2] = e->t.mr;
+    tg_gemm_place place = tg_gemm_place_of(e, r, col);
+    load->m_first[0] = place.row;
+    memcpy(load->m_delta, place.row_delta, sizeof place.row_delta);
+    load->m_delta[2] = tg_gemm_turn_rows(&e->t);
   }
 }
 
@@ -208,7 +213,8 @@ static uint32_t rows_like(const emission *e, uint32_t r) {
 
 static void load_a_west(emission *e, uint32_t r) {
   uint32_t cols = e->b.m->cols;
-  for (uint32_t chunk = 0; chunk < e->unrolled && shares_a(e); chunk++) load_shared_a(e, false, r, chunk);
+  uint32_t chunks = e->t.keep == TG_KEEP_A ? 1 : e->unrolled;
+  for (uint32_t chunk = 0; chunk < chunks && shares_a(e); chunk++) load_shared_a(e, false, r, chunk);
   for (uint32_t col = 0; col < cols && !shares_a(e); col++)
     if (!tg_gemm_a_from_north(e, r, col)) load_a(e, false, r, col, 1u << (col + 1), 0);
 }
@@ -222,7 +228,8 @@ static void load_a_north(emission *e, uint32_t col) {
     if (tg_gemm_a_from_north(e, r, col)) load_a(e, true, r, col, 1u << (r + 1), 0);
 }
 static void load_b_north(emission *e, uint32_t col) {
-  for (uint32_t chunk = 0; chunk < e->unrolled; chunk++)
+  uint32_t chunks = e->t.keep == TG_KEEP_B ? 1 : e->unrolled;
+  for (uint32_t chunk = 0; chunk < chunks; chunk++)
     for (uint32_t d = 0; d < e->t.members * e->t.alike && shares_b(e); d++)
       load_b(e, d, col, rows_like(e, d), chunk);
   for (uint32_t r = 0; r < e->b.m->rows && !shares_b(e); r++)
@@ -253,7 +260,7 @@ static void emit_west_loads(emission *e, uint32_t r) {
                 e->t.keep);
   for (uint32_t col = 0; col < e->b.m->cols && tg_gemm_finishes(e, r); col++)
     if (tg_gemm_externals_west(e, r, col)) load_externals(e, aux, false, r, col, 1u << (col + 1));
-  end_loops(aux, e->piece_loops);
+  end_loops(aux, e->turn_loops);
 }
 
 static void emit_north_loads(emission *e, uint32_t col) {
@@ -271,7 +278,7 @@ static void emit_north_loads(emission *e, uint32_t col) {
   for (uint32_t r = 0; r < tg_gemm_used_rows(e); r++)
     if (tg_gemm_finishes(e, r) && !tg_gemm_externals_west(e, r, col))
       load_externals(e, aux, false, r, col, 1u << (r + 1));
-  end_loops(aux, aux->count > vectors ? e->piece_loops : e->pass_loops);
+  end_loops(aux, aux->count > vectors ? e->turn_loops : e->pass_loops);
   if (aux->count > vectors) aux->instrs[aux->count - 1].common.loop_begin[2] = vectors;
 }
 

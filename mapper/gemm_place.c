@@ -43,10 +43,10 @@ bool tg_gemm_externals_west(const emission *e, uint32_t r, uint32_t col) {
 int64_t tg_gemm_rows_a_pass(const emission *e) { return e->t.mt * tg_gemm_row_tiles(e); }
 int64_t tg_gemm_cols_a_pass(const emission *e) { return e->t.nt * col_tiles(e); }
 int64_t tg_gemm_row_first(const emission *e, uint32_t r, uint32_t col) {
-  return (int64_t)tg_gemm_row_index(e, r, col) * e->t.mt + e->strip_m * tg_gemm_rows_a_pass(e);
+  return (int64_t)tg_gemm_row_index(e, r, col) * e->t.mt;
 }
 int64_t tg_gemm_col_first(const emission *e, uint32_t r, uint32_t col) {
-  return (int64_t)col_index(e, r, col) * e->t.nt + e->strip_n * tg_gemm_cols_a_pass(e);
+  return (int64_t)col_index(e, r, col) * e->t.nt + e->strip * tg_gemm_cols_a_pass(e);
 }
 int64_t tg_gemm_col_delta(const emission *e) {
   return tg_gemm_strips_columns(&e->t) ? 0 : tg_gemm_cols_a_pass(e); /* parts may take the level */
@@ -68,8 +68,13 @@ void tg_gemm_set_chunk(const emission *e, int64_t *base_field, const tg_buffer *
   tg_set_turning(base_field, buffer, chunk % 2, even ? TG_TURN_NEVER : TG_TURN_EACH);
 }
 
+/* Rows of a block in front of those that a tile finishes. */
+static int64_t first_piece(const emission *e, uint32_t r) {
+  return e->t.in_turn ? (int64_t)(r % e->t.members) * (e->t.mt / e->t.members) : 0;
+}
+
 tg_gemm_place tg_gemm_place_of(const emission *e, uint32_t r, uint32_t col) {
-  tg_gemm_place place = {.row = tg_gemm_row_first(e, r, col),
+  tg_gemm_place place = {.row = tg_gemm_row_first(e, r, col) + first_piece(e, r),
                          .column = tg_gemm_col_first(e, r, col),
                          .row_delta = {0, 0, e->t.mr}};
   place.row_delta[e->m_level] = tg_gemm_rows_a_pass(e);

@@ -6,6 +6,7 @@ enum {
   MOST_ROWS = 4096,   /* of a block */
   SHORT_PIECE = 16,   /* rows of a piece that are worth halving */
   MOST_COLUMNS = 256, /* of a block of very many columns */
+  MOST_TURN = 4,      /* pieces */
 };
 
 #define CLEARLY                                                                                              \
@@ -22,19 +23,20 @@ typedef struct search {
 
 static int64_t up(int64_t value, int64_t unit) { return (value + unit - 1) / unit; }
 
-/* Blocks are whole stationary blocks deep: their last rows may be masked, but are read. */
-static uint32_t depth(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+/* Blocks are whole stationary blocks deep: their last rows may be masked, but are read. An operand that is
+ * kept is there with all its chunks. */
+static uint32_t depth(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t, tg_keep operand) {
   uint32_t s = tg_mx_stationary(m, g->format);
-  return (t->kc + s - 1) / s * s;
+  return (t->kc + s - 1) / s * s * (t->keep == operand ? t->chunks : 1);
 }
 
 uint32_t tg_gemm_a_row(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
   uint32_t s = tg_mx_stationary(m, g->format);
-  return (g->a_turned ? (t->mt + s - 1) / s * s : depth(m, g, t)) / tg_mx_elements(m, g->format);
+  return (g->a_turned ? (t->mt + s - 1) / s * s : depth(m, g, t, TG_KEEP_A)) / tg_mx_elements(m, g->format);
 }
 
 uint32_t tg_gemm_b_row(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
-  return (g->b_turned ? depth(m, g, t) : t->nt) / tg_mx_elements(m, g->format);
+  return (g->b_turned ? depth(m, g, t, TG_KEEP_B) : t->nt) / tg_mx_elements(m, g->format);
 }
 
 uint64_t tg_gemm_a_half(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
@@ -44,11 +46,11 @@ uint64_t tg_gemm_a_half(const tg_params *m, const tg_gemm *g, const tg_gemm_tili
 
 uint64_t tg_gemm_a_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
   if (tg_gemm_a_both_ways(g, t)) return 2 * tg_gemm_a_half(m, g, t);
-  return (uint64_t)(g->a_turned ? depth(m, g, t) : t->mt) * tg_gemm_a_row(m, g, t);
+  return (uint64_t)(g->a_turned ? depth(m, g, t, TG_KEEP_A) : t->mt) * tg_gemm_a_row(m, g, t);
 }
 
 uint64_t tg_gemm_b_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
-  return (uint64_t)(g->b_turned ? t->nt : depth(m, g, t)) * tg_gemm_b_row(m, g, t);
+  return (uint64_t)(g->b_turned ? t->nt : depth(m, g, t, TG_KEEP_B)) * tg_gemm_b_row(m, g, t);
 }
 
 uint64_t tg_gemm_result_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t, int result) {
@@ -72,11 +74,21 @@ uint64_t tg_gemm_running_rows(const tg_params *m, const tg_gemm *g, const tg_gem
 uint64_t tg_gemm_out_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
   uint64_t totals = (uint64_t)g->totals.count * tg_gemm_totals_a_piece(g, t) * tg_gemm_total_flits(m, t),
            results = tg_gemm_results_before(m, g, t, g->outs) + totals, sum = tg_gemm_received_rows(m, g, t);
-  return results > sum ? results : sum;
+  return results > sum || t->in_turn ? results : sum;
 }
 
 uint64_t tg_gemm_received_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
-  return t->members > 1 ? (uint64_t)t->mr * tg_kind_flits(m, g->sum_kind, t->nt) : 0;
+  return t->in_turn       ? t->members * tg_gemm_whole_rows(m, g, t)
+         : t->members > 1 ? (uint64_t)t->mr * tg_kind_flits(m, g->sum_kind, t->nt)
+                          : 0;
+}
+
+uint64_t tg_gemm_whole_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  return t->in_turn ? (uint64_t)tg_gemm_turn_rows(t) * tg_kind_flits(m, g->sum_kind, t->nt) : 0;
+}
+
+uint64_t tg_gemm_sent_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  return 2 * (t->members - 1) * tg_gemm_whole_rows(m, g, t);
 }
 
 uint64_t tg_gemm_sum_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
@@ -90,7 +102,7 @@ uint64_t tg_gemm_rounded_rows(const tg_params *m, const tg_gemm *g, const tg_gem
 uint64_t tg_gemm_external_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t, int external) {
   const tg_gemm_external *x = &g->externals[external];
   return (uint64_t)tg_kind_flits(m, x->kind, tg_gemm_external_take(x, t->nt)) *
-         (tg_gemm_loads_once(t, x) ? 1 : t->mr);
+         (tg_gemm_loads_once(t, x) || (t->in_turn && x->row_vector) ? 1 : tg_gemm_turn_rows(t));
 }
 
 uint64_t tg_gemm_externals_before(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t, bool once,
@@ -110,20 +122,22 @@ uint32_t tg_gemm_spare(const tg_params *m, const tg_gemm *g, const tg_gemm_tilin
 static bool fits(const search *s, const tg_gemm_tiling *t) {
   const tg_params *m = s->m;
   uint64_t a = tg_gemm_a_rows(m, s->g, t), b = tg_gemm_b_rows(m, s->g, t);
-  uint64_t rows[] = {tg_gemm_out_rows(m, s->g, t), tg_gemm_received_rows(m, s->g, t),
-                     tg_gemm_running_rows(m, s->g, t),
-                     tg_gemm_externals_before(m, s->g, t, true, s->g->external_count),
-                     tg_gemm_externals_before(m, s->g, t, false, s->g->external_count)};
+  uint64_t once[] = {2 * tg_gemm_whole_rows(m, s->g, t), tg_gemm_sent_rows(m, s->g, t), 0},
+           twice[] = {tg_gemm_externals_before(m, s->g, t, true, s->g->external_count),
+                      tg_gemm_externals_before(m, s->g, t, false, s->g->external_count),
+                      tg_gemm_running_rows(m, s->g, t)},
+           either[] = {tg_gemm_out_rows(m, s->g, t), tg_gemm_received_rows(m, s->g, t), 0};
   uint64_t rounded = tg_gemm_rounded_rows(m, s->g, t), sums = tg_gemm_sum_rows(m, s->g, t);
   if (rounded > tg_pad_rows(m) || sums > tg_pad_rows(m) || a > tg_pad_rows(m) || b > tg_pad_rows(m))
     return false;
   uint64_t banks = tg_banks_for(m, (uint32_t)rounded) + tg_gemm_spare(m, s->g, t) +
-                   (uint64_t)tg_gemm_sums(t) * tg_banks_for(m, (uint32_t)sums) +
+                   2ull * tg_banks_for(m, (uint32_t)sums) +
                    tg_gemm_a_blocks(t) * tg_banks_for(m, (uint32_t)a) +
                    tg_gemm_b_blocks(t) * tg_banks_for(m, (uint32_t)b);
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    if (rows[i] > tg_pad_rows(m)) return false;
-    banks += 2ull * tg_banks_for(m, (uint32_t)rows[i]);
+  for (int i = 0; i < 3; i++) {
+    if (once[i] > tg_pad_rows(m) || twice[i] > tg_pad_rows(m) || either[i] > tg_pad_rows(m)) return false;
+    banks += tg_banks_for(m, (uint32_t)once[i]) + 2ull * tg_banks_for(m, (uint32_t)twice[i]) +
+             (t->in_turn ? 1 : 2) * tg_banks_for(m, (uint32_t)either[i]);
   }
   return banks <= m->banks && (uint64_t)t->mt * (t->nt / tg_lanes(m)) <= tg_acc_rows(m);
 }
@@ -131,7 +145,7 @@ static bool fits(const search *s, const tg_gemm_tiling *t) {
 static void consider_kept(search *s, tg_gemm_tiling t, tg_keep keep) {
   t.keep = keep;
   if (!fits(s, &t)) return;
-  for (int west = 0; west < 2; west++) {
+  for (int west = t.in_turn; west < 2; west++) {
     t.externals_west = west;
     t.cycles = tg_gemm_cycles(s->c, s->g, &t);
     if (s->found && t.cycles >= s->best.cycles) continue;
@@ -140,13 +154,20 @@ static void consider_kept(search *s, tg_gemm_tiling t, tg_keep keep) {
   }
 }
 
+/* May a part's chunks be loaded one by one beside an operand that is kept? All buffers of two begin anew with
+ * each outer pass. */
+static bool keeps_chunks(const search *s, const tg_gemm_tiling *t) {
+  return t->in_turn && t->chunks % 2 == 0 && t->chunks <= TG_GEMM_UNROLLED && !t->sr_blocks &&
+         (int64_t)t->chunks * t->kc == s->g->part && t->kc % tg_mx_stationary(s->m, s->g->format) == 0;
+}
+
 static void consider(search *s, tg_gemm_tiling t) {
-  if (t.late && (!tg_gemm_unrolls(&t) || (t.passes_m == 1 && t.passes_n == 1))) return;
   if (s->g->partials > 1 && t.chunks == 1) t.kc = (uint32_t)s->g->part; /* not a row beyond the part */
   consider_kept(s, t, TG_KEEP_NONE);
-  if (t.chunks * t.parts > 1 || s->g->spread) return;
-  if (t.passes_n > 1) consider_kept(s, t, TG_KEEP_A);
-  if (t.passes_m > 1) consider_kept(s, t, TG_KEEP_B);
+  bool apart = keeps_chunks(s, &t);
+  if ((t.chunks * t.parts > 1 && !apart) || s->g->spread) return;
+  if (t.passes_n > 1 && (!apart || t.passes_m == 1 || t.passes_n % 2 == 0)) consider_kept(s, t, TG_KEEP_A);
+  if (t.passes_m > 1 && (!apart || t.passes_n == 1 || t.passes_m % 2 == 0)) consider_kept(s, t, TG_KEEP_B);
 }
 
 int64_t tg_gemm_rounded_tile(const tg_compile *c, const tg_gemm *g) {
@@ -217,8 +238,26 @@ static void consider_totals(search *s, tg_gemm_tiling t, int64_t tile_rows, int6
   consider_chunks(s, t);
 }
 
+/* Turns of a block are even, since buffers of two begin anew with each, and more than a member is ahead. */
+static void consider_turns(search *s, tg_gemm_tiling t, int64_t tile_rows, int64_t least) {
+  int64_t rows = most_rows_out(s, t.nt), each = up(least, t.members),
+          fewest = tg_gemm_ahead(&t, 0) / 2 * 2 + 2;
+  for (t.turn = 2; t.turn <= MOST_TURN && 8 + 8 * t.turn <= s->m->queue_depth; t.turn *= 2) {
+    int64_t turns = up(each, 2 * t.turn * rows) * 2;
+    if (turns < fewest) turns = fewest;
+    t.mr = (uint32_t)up(each, turns * t.turn);
+    t.mt = (uint32_t)(t.members * turns * t.turn * t.mr);
+    t.passes_m = (uint32_t)up(tile_rows, t.mt);
+    if ((uint64_t)turns * t.passes_m * t.passes_n < 1 << 20) consider_chunks(s, t); /* one loop of SENDs */
+  }
+}
+
 /* Blocks of at least `least` rows. */
 static void consider_block(search *s, tg_gemm_tiling t, int64_t tile_rows, int64_t least) {
+  if (t.in_turn) {
+    consider_turns(s, t, tile_rows, least);
+    return;
+  }
   int64_t rows = most_rows_out(s, t.nt);
   if (s->g->totals.count) {
     consider_totals(s, t, tile_rows, least);
@@ -228,7 +267,6 @@ static void consider_block(search *s, tg_gemm_tiling t, int64_t tile_rows, int64
   bool halves = t.split == TG_SPLIT_COLUMNS && pieces > 1; /* of A, which come from two sides */
   /* all VOPs of partial sums begin with the same buffers */
   if (halves || (t.parts > 1 && t.members > 1)) pieces = up(pieces, 2) * 2;
-  if (t.late) pieces = up(pieces, 2 * t.parts) * 2 * t.parts;
   t.mr = (uint32_t)up(least, pieces);
   t.mt = (uint32_t)(t.mr * pieces);
   t.passes_m = (uint32_t)up(tile_rows, t.mt);
@@ -282,7 +320,7 @@ static void consider_split(search *s, tg_gemm_tiling t) {
   if (split == TG_SPLIT_ROWS) row_tiles = tiles, col_tiles = 1;
   if (split == TG_SPLIT_COLUMNS) row_tiles = 1, col_tiles = tiles;
   t.parts = (uint32_t)up(s->g->partials, members);
-  s->share = tg_exit_share(m, t.exits, members);
+  s->share = tg_exit_share(m, t.exits, t.in_turn ? 1 : members);
   int64_t tile_rows = up(s->g->m, row_tiles), tile_cols = up(s->g->n, col_tiles);
   int64_t lanes = tg_lanes(m), last = 0;
   for (int64_t j = 1; j <= SPLITS; j++) {
@@ -308,13 +346,15 @@ static void consider_partials(search *s) {
   for (uint32_t members = 2; members <= rows && members <= s->g->partials; members++)
     if (up(s->g->partials, up(s->g->partials, members)) == members)
       consider_split(s, (tg_gemm_tiling){.exits = TG_EXITS_NORTH, .members = members, .alike = 1});
-  bool shared = s->found;
-  tg_gemm_tiling lanes = s->best, one = {.members = 1, .alike = 1};
-  consider_split(s, one);
+  int64_t partials = s->g->partials;
   bool rounds = s->g->sum_kind == TG_STREAM_BF16SR || tg_gemm_rounds_results(s->g);
-  one.late = true;
-  if (!rounds && s->g->partials <= TG_GEMM_LATE_PARTS && s->g->partials * 3 + 1 <= s->m->queue_depth)
-    consider_split(s, one);
+  if (!rounds && partials <= rows && rows % partials == 0)
+    consider_split(s,
+                   (tg_gemm_tiling){
+                       .exits = TG_EXITS_NORTH, .members = (uint32_t)partials, .alike = 1, .in_turn = true});
+  bool shared = s->found;
+  tg_gemm_tiling lanes = s->best;
+  consider_split(s, (tg_gemm_tiling){.members = 1, .alike = 1});
   if (shared && s->best.cycles > CLEARLY * lanes.cycles) s->best = lanes;
 }
 

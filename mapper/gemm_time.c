@@ -99,9 +99,11 @@ static void add_drain(const model *s, traffic *all) {
     double z = tg_value_bytes_each(g->out[k]);
     out += port_cycles(s, t->mt, t->nt * z, g->out_stride[2] * (int64_t)z, z);
   }
-  uint32_t finishing = m->rows / t->members, to_west = t->externals_west ? m->cols : (m->cols + 1) / 2,
+  if (t->in_turn) blocks /= t->members, out /= t->members; /* of the block, so much is a tile's */
+  uint32_t group = t->in_turn ? 1 : t->members;
+  uint32_t finishing = m->rows / group, to_west = t->externals_west ? m->cols : (m->cols + 1) / 2,
            to_north = t->externals_west ? 0 : (finishing + 1) / 2;
-  uint32_t west_exits = tg_west_exits(m, t->exits), north_exits = tg_north_exits(m, t->exits, t->members);
+  uint32_t west_exits = tg_west_exits(m, t->exits), north_exits = tg_north_exits(m, t->exits, group);
   all->west.drain = west_exits * out + to_west * blocks;
   all->north.drain = north_exits * out + to_north * blocks + vectors;
   all->west.drains = (west_exits > 0) + (blocks > 0);
@@ -134,9 +136,23 @@ static double totals_cycles(const model *s) {
   return (double)t->mt / t->mr * ((double)rows * words + 2 * latency + 2);
 }
 
+/* Of the vector unit for a block, where members finish in turn: rows go in groups, and of every VOP the way
+ * in and out of the pipeline, and semaphores, are seen. */
+static double turn_cycles(const model *s) {
+  const tg_gemm_tiling *t = s->t;
+  uint32_t latency = s->m->fma_latency, rows = tg_gemm_turn_rows(t);
+  double columns = t->nt / tg_lanes(s->m), vop = 2 * latency + 4;
+  double add = (double)up((int64_t)(t->members * rows * columns), latency) * latency *
+               s->g->drain_words[TG_DRAIN_ADD],
+         finish =
+             (double)up((int64_t)(t->mr * columns), latency) * latency * s->g->drain_words[TG_DRAIN_FINISH];
+  return (double)t->mt / (t->members * rows) * (add + vop + t->turn * (finish + vop));
+}
+
 /* Of the vector unit for a block: the last part, and one that is only added. */
 static double finish_cycles(const model *s) {
   if (s->g->totals.count) return totals_cycles(s);
+  if (s->t->in_turn) return turn_cycles(s);
   bool apart = s->g->sum_kind == TG_STREAM_BF16SR; /* the whole sum is stored and loaded once more */
   return (double)s->t->mt * (s->t->nt / tg_lanes(s->m)) *
          (s->g->drain_words[TG_DRAIN_FINISH] + (apart ? s->g->drain_words[TG_DRAIN_ADD] : 0));
@@ -170,9 +186,8 @@ static double pass_cycles(const model *s, const traffic *all) {
          north = drain_time(&all->north, vector, from_north);
   double less = most(lost(&all->west, from_west, west), lost(&all->north, from_north, north));
   double last = part + less;
-  if (!t->late) last = most(last, t->parts > 1 ? most(west, north) : vector);
+  last = most(last, t->parts > 1 ? most(west, north) : vector);
   double pass = (t->parts - 1) * most(part, sum_cycles(s)) + last;
-  if (t->late) pass = most(pass, vector + t->parts * sum_cycles(s));
   pass = most(pass, chunks * all->west.load + all->west.drain);
   return most(pass, chunks * all->north.load + all->north.drain);
 }
@@ -189,7 +204,8 @@ double tg_gemm_cycles(const tg_compile *c, const tg_gemm *g, const tg_gemm_tilin
                 tg_mx_stationary(m, g->format) * m->fma_latency;
   /* Ports and vector unit work on pieces in turn; sums follow each other down the column, a piece behind. */
   double ports = most(all.west.drain, all.north.drain), piece = (double)t->mr / t->mt;
-  double drain = most(vector, ports) + piece * (vector + ports) + (t->members - 1) * vector * piece;
+  double drain =
+      most(vector, ports) + piece * (vector + ports) + (t->in_turn ? 0 : (t->members - 1) * vector * piece);
   double passes = (double)t->passes_m * t->passes_n, strips = tg_gemm_strips(t);
   double weight = passes * (chunks * (all.west.load + all.north.load) + all.west.drain + all.north.drain);
   return passes * pass_cycles(&s, &all) + strips * (ends + drain) + (strips - 1) * TG_SECTION_CYCLES +
