@@ -32,8 +32,4 @@ void tg_row_sums_begin(tg_row_sums *s, tg_mc_ref identity);
 void tg_row_sums_add(tg_row_sums *s, int u, tg_alu alu, tg_mc_ref a, tg_mc_ref b, tg_mc_ref c);
 tg_mc_ref tg_row_sums_end(const tg_row_sums *s, int lanes);
 
-/* Of a ReduceSum, ReduceMax, ReduceMin or ReduceProd: what it combines by, and what changes nothing. */
-tg_alu tg_reduction_alu(const tg_node *node);
-float tg_reduction_identity(const tg_node *node);
-
 #endif
