@@ -291,12 +291,15 @@ static void consider_rows(search *s, tg_gemm_tiling t, int64_t tile_rows) {
   }
 }
 
-/* A product a tile: all its rows and columns at once, so that the rows of the next product follow. */
-static void consider_products(search *s) {
+/* A product a tile: all its rows and columns at once, so that the rows of the next product follow. A comes
+ * from the west and B from the north, so that of the two kinds of ports one may have more time for results.
+ */
+static void consider_products(search *s, tg_exits exits) {
   const tg_params *m = s->m;
   int64_t lanes = tg_lanes(m), nt = up(s->g->n, lanes) * lanes;
   if (s->g->m > MOST_ROWS || nt > 65536) return;
   tg_gemm_tiling t = {.split = TG_SPLIT_PRODUCTS,
+                      .exits = exits,
                       .mt = (uint32_t)s->g->m,
                       .nt = (uint32_t)nt,
                       .passes_n = 1,
@@ -304,6 +307,7 @@ static void consider_products(search *s) {
                       .alike = 1,
                       .parts = 1};
   t.passes_m = (uint32_t)up(s->g->spread, tg_tiles(m));
+  s->share = tg_exit_share(m, exits, 1);
   uint32_t rows = most_rows_out(s, t.nt);
   for (t.mr = rows < t.mt ? rows : t.mt; t.mr > 0 && t.mt % t.mr; t.mr--) {
   }
@@ -361,7 +365,7 @@ static void consider_partials(search *s) {
 tg_status tg_tile_gemm(const tg_compile *c, const tg_gemm *gemm, tg_gemm_tiling *out) {
   search s = {.c = c, .m = c->m, .g = gemm, .share = tg_exit_share(c->m, TG_EXITS_BOTH, 1)};
   if (gemm->spread) {
-    consider_products(&s);
+    for (tg_exits exits = TG_EXITS_BOTH; exits <= TG_EXITS_NORTH; exits++) consider_products(&s, exits);
   } else if (gemm->partials > 1) {
     consider_partials(&s);
   } else {
