@@ -76,20 +76,9 @@ typedef struct normalization {
 
 static int unroll_of(const normalization *n) { return n->plan.unroll ? n->plan.unroll : 1; }
 
-/* Streams of vector u of an iteration: the input, scale and bias, the result. */
-static int source_stream(const normalization *n, int source, int u) {
-  const tg_stream_kernel *plan = &n->plan;
-  int sources = plan->inputs + plan->vectors;
-  return u ? sources + 1 + (u - 1) * sources + source : source ? source + 1 : 0;
-}
-static int result_stream(const normalization *n, int u) {
-  int sources = n->plan.inputs + n->plan.vectors;
-  return u ? sources + 1 + (unroll_of(n) - 1) * sources + u - 1 : 1;
-}
-
 static tg_mc_ref load_source(normalization *n, int source, int u) {
   int kind = source ? n->plan.vector_kind[source - 1] : n->plan.input_kind[0];
-  return tg_mc_load(&n->mc, source_stream(n, source, u), kind == TG_STREAM_FP32);
+  return tg_mc_load(&n->mc, tg_source_stream(&n->plan, source, u), kind == TG_STREAM_FP32);
 }
 
 /* Vector u of the row, from its distance to the mean on. */
@@ -104,7 +93,7 @@ static bool finish_vector(normalization *n, int u, tg_mc_ref mean, tg_mc_ref inv
   y = tg_round_to(mc, value->dtype, y, !n->kernel->fused_count);
   if (n->kernel->fused_count) y = tg_emit_expression(mc, n->c, n->kernel, value, y, NULL, 0);
   if (y == TG_MC_NONE) return false;
-  tg_mc_store(mc, result_stream(n, u), n->plan.output_kind == TG_STREAM_FP32, y);
+  tg_mc_store(mc, tg_result_stream(&n->plan, 0, u), n->plan.output_kind == TG_STREAM_FP32, y);
   return true;
 }
 

@@ -31,7 +31,7 @@ typedef struct operand {
   tg_value *value; /* that owns the memory */
   role role;
   int64_t stride[3];
-  int stream;
+  int source; /* number among inputs, and what is loaded once behind them */
 } operand;
 
 typedef struct reduction {
@@ -149,19 +149,16 @@ static bool number_streams(reduction *r) {
   for (int i = 0; i < r->operand_count; i++) {
     operand *o = &r->operands[i];
     bool once = o->role == NUMBER || (r->rows && o->role == ROW);
-    o->stream = once ? -1 : inputs++;
+    o->source = once ? -1 : inputs++;
     full |= o->role == FULL || o->role == COLUMN;
   }
   for (int i = 0; i < r->operand_count; i++)
-    if (r->operands[i].stream < 0) r->operands[i].stream = inputs + 1 + vectors++;
+    if (r->operands[i].source < 0) r->operands[i].source = inputs + vectors++;
   r->plan.inputs = inputs;
   r->plan.vectors = vectors;
   r->plan.more = r->outs - 1;
-  int registers = TG_ROW_PARTIALS / (int)tg_lanes(r->c->m);
-  if (r->rows && registers * (inputs + vectors) + r->roots <= TG_STREAMS) r->plan.unroll = registers;
   for (int n = 0; n < r->name_count; n++) {
     const operand *o = &r->operands[r->owner[n]];
-    r->names[n].stream = o->stream;
     r->names[n].number = o->role == COLUMN || o->role == NUMBER;
   }
   return full;
@@ -181,9 +178,7 @@ static bool begin(reduction *r, tg_compile *c, const tg_kernel *kernel) {
 
 /* ---- microcode ---- */
 
-static int result_stream(const reduction *r, int root) {
-  return root ? r->plan.inputs + r->plan.vectors + root : r->plan.inputs;
-}
+static int unroll_of(const reduction *r) { return r->plan.unroll ? r->plan.unroll : 1; }
 
 /* Does the operand's vector, or number, change along a row, or down a block? */
 static bool changes(const reduction *r, const operand *o) {
@@ -197,7 +192,7 @@ static void load_ahead(reduction *r) {
     if (changes(r, o)) continue;
     bool halves = !r->names[n].number && tg_stream_kind(o->value) == TG_STREAM_FP32;
     r->names[n].loaded = true;
-    r->names[n].held = tg_mc_load(&r->mc, o->stream, halves);
+    r->names[n].held = tg_mc_load(&r->mc, tg_source_stream(&r->plan, o->source, 0), halves);
   }
 }
 
@@ -211,12 +206,11 @@ static bool roots_read_beside(const reduction *r) {
 static bool emit_front(reduction *r, int u, tg_mc_ref *out_registers) {
   tg_value *values[1 + TG_MORE_RESULTS];
   tg_operand_stream names[MOST_NAMES];
-  int sources = r->plan.inputs + r->plan.vectors;
   for (int i = 0; i < r->roots; i++) values[i] = tg_in(tg_kernel_root(r->kernel, i), 0);
   if (r->kernel->beside) values[r->roots] = r->kernel->beside;
   for (int n = 0; n < r->name_count; n++) {
     names[n] = r->names[n];
-    if (u) names[n].stream += (names[n].stream < r->plan.inputs ? 1 : 0) + r->plan.more + u * sources;
+    names[n].stream = tg_source_stream(&r->plan, r->operands[r->owner[n]].source, u);
   }
   return tg_emit_front(&r->mc, r->c, &r->kernel->front[0], names, r->name_count,
                        roots_read_beside(r) ? NULL : r->kernel, values, r->outs, out_registers);
@@ -229,48 +223,34 @@ static bool finish(reduction *r, int root, tg_mc_ref y) {
   if (r->kernel->fused_count) y = tg_emit_expression(&r->mc, r->c, r->kernel, value, y, NULL, 0);
   if (y == TG_MC_NONE) return false;
   bool halves = tg_stream_kind(tg_kernel_result(r->kernel, root)) == TG_STREAM_FP32;
-  tg_mc_store(&r->mc, result_stream(r, root), halves, y);
+  tg_mc_store(&r->mc, tg_result_stream(&r->plan, root, 0), halves, y);
   return true;
-}
-
-/* Where an iteration has a vector for each register of partial results, each takes its own; else the oldest
- * takes what comes. */
-static void add_to_partials(reduction *r, int root, int u, const tg_mc_ref *partial, tg_mc_ref x) {
-  tg_mc *mc = &r->mc;
-  tg_alu alu = tg_reduction_alu(tg_kernel_root(r->kernel, root));
-  bool ragged = r->length % TG_ROW_PARTIALS;
-  if (r->plan.unroll && !ragged) {
-    tg_mc_assign(mc, partial[u], alu, partial[u], x, TG_MC_NONE);
-    return;
-  }
-  tg_mc_ref next = tg_mc_alu(mc, alu, partial[u], x, TG_MC_NONE);
-  if (ragged) next = tg_mc_alu_imm(mc, TG_ALU_tail, next, partial[u], u);
-  if (r->plan.unroll)
-    tg_mc_assign(mc, partial[u], TG_ALU_mov, next, TG_MC_NONE, TG_MC_NONE);
-  else
-    tg_row_next(mc, partial, TG_ROW_PARTIALS / (int)tg_lanes(r->c->m), next);
 }
 
 static bool emit_row_code(reduction *r) {
   tg_mc *mc = &r->mc;
-  int lanes = (int)tg_lanes(r->c->m), registers = TG_ROW_PARTIALS / lanes;
-  tg_mc_ref partial[1 + TG_MORE_RESULTS][TG_ROW_PARTIALS], x[1 + TG_MORE_RESULTS];
+  int lanes = (int)tg_lanes(r->c->m);
+  tg_row_sums sums[1 + TG_MORE_RESULTS];
+  tg_mc_ref x[1 + TG_MORE_RESULTS];
   for (int i = 0; i < r->roots; i++) {
-    for (int p = 0; p < registers; p++) partial[i][p] = tg_mc_new(mc);
-    tg_row_begin(mc, partial[i], registers,
-                 tg_mc_const(mc, tg_reduction_identity(tg_kernel_root(r->kernel, i))));
+    const tg_node *root = tg_kernel_root(r->kernel, i);
+    sums[i] = (tg_row_sums){.mc = mc,
+                            .alu = tg_reduction_alu(root),
+                            .registers = TG_ROW_PARTIALS / lanes,
+                            .unroll = unroll_of(r),
+                            .ragged = r->length % TG_ROW_PARTIALS};
+    tg_row_sums_begin(&sums[i], tg_mc_const(mc, tg_reduction_identity(root)));
   }
   load_ahead(r);
   tg_mc_next_segment(mc); /* for each vector */
-  for (int u = 0; u < (r->plan.unroll ? r->plan.unroll : 1); u++) {
+  for (int u = 0; u < unroll_of(r); u++) {
     if (!emit_front(r, u, x)) return false;
-    for (int i = 0; i < r->roots; i++) add_to_partials(r, i, u, partial[i], x[i]);
+    for (int i = 0; i < r->roots; i++)
+      tg_row_sums_add(&sums[i], u, sums[i].alu, sums[i].partial[u], x[i], TG_MC_NONE);
   }
   tg_mc_next_segment(mc);
   for (int i = 0; i < r->roots; i++)
-    if (!finish(r, i,
-                tg_row_end(mc, tg_reduction_alu(tg_kernel_root(r->kernel, i)), partial[i], registers, lanes)))
-      return false;
+    if (!finish(r, i, tg_row_sums_end(&sums[i], lanes))) return false;
   return true;
 }
 
@@ -285,21 +265,32 @@ static bool emit_block_code(reduction *r) {
   }
   load_ahead(r);
   tg_mc_next_segment(mc); /* for each of the block */
-  if (!emit_front(r, 0, x)) return false;
-  if (r->outs > r->roots)
-    tg_mc_store(mc, result_stream(r, r->roots), tg_stream_kind(r->kernel->beside) == TG_STREAM_FP32,
-                x[r->roots]);
-  for (int i = 0; i < r->roots; i++)
-    tg_mc_assign(mc, result[i], tg_reduction_alu(tg_kernel_root(r->kernel, i)), result[i], x[i], TG_MC_NONE);
+  for (int u = 0; u < unroll_of(r); u++) {
+    if (!emit_front(r, u, x)) return false;
+    if (r->outs > r->roots)
+      tg_mc_store(mc, tg_result_stream(&r->plan, r->roots, u),
+                  tg_stream_kind(r->kernel->beside) == TG_STREAM_FP32, x[r->roots]);
+    for (int i = 0; i < r->roots; i++)
+      tg_mc_assign(mc, result[i], tg_reduction_alu(tg_kernel_root(r->kernel, i)), result[i], x[i],
+                   TG_MC_NONE);
+  }
   tg_mc_next_segment(mc);
   for (int i = 0; i < r->roots; i++)
     if (!finish(r, i, result[i])) return false;
   return true;
 }
 
-static bool emit_code(reduction *r) {
+static bool write_code(reduction *r) {
   tg_mc_begin(&r->mc, r->c->arena);
   return r->rows ? emit_row_code(r) : emit_block_code(r);
+}
+
+/* Several vectors an iteration if the code fits. */
+static bool emit_code(reduction *r) {
+  if (!write_code(r)) return false;
+  if (unroll_of(r) == 1 || tg_mc_fits(&r->mc, r->c->m, NULL)) return true;
+  r->plan.unroll = 0;
+  return write_code(r);
 }
 
 /* ---- walks ---- */
@@ -321,7 +312,7 @@ static void adjust_store(const void *user, int more, tg_agcu_instr *store) {
 static void adjust_load(const void *user, int input, tg_agcu_instr *load) {
   const reduction *r = user;
   const operand *o = r->operands;
-  while (o->stream != input) o++;
+  while (o->source != input) o++;
   if (is_plain(r)) load->fill[0] = bits_as(tg_reduction_identity(r->kernel->root), r->plan.input_kind[input]);
   if (r->rows || !changes(r, o)) return;
   go_down(r, o->stride, o->value, load);
@@ -340,16 +331,16 @@ static void set_kinds(reduction *r) {
     const operand *o = &r->operands[i];
     bool number = o->role == COLUMN || o->role == NUMBER;
     int kind = number ? TG_STREAM_SPLAT32 : tg_stream_kind(o->value);
-    if (o->stream > plan->inputs)
-      plan->vector_kind[o->stream - plan->inputs - 1] = kind;
+    if (o->source >= plan->inputs)
+      plan->vector_kind[o->source - plan->inputs] = kind;
     else
-      plan->input_kind[o->stream] = kind;
+      plan->input_kind[o->source] = kind;
   }
 }
 
 static tg_walk_plan *walk_of(reduction *r, const operand *o) {
-  return o->stream > r->plan.inputs ? &r->plan.vector[o->stream - r->plan.inputs - 1]
-                                    : &r->plan.input[o->stream];
+  return o->source >= r->plan.inputs ? &r->plan.vector[o->source - r->plan.inputs]
+                                     : &r->plan.input[o->source];
 }
 
 static void set_output(reduction *r, const tg_walk_plan *walk) {
@@ -375,7 +366,7 @@ static void plan_rows(reduction *r, int64_t first, int64_t count, int64_t length
                                     .stride = {0, o->stride[1], number ? 0 : r->block},
                                     .element_stride = 1,
                                     .columns = number ? 1 : length};
-    if (!once) plan->window[o->stream] = 1;
+    if (!once) plan->window[o->source] = 1;
   }
   if (is_plain(r) && r->results > 1) plan->input[0].linear_size = r->dims[2];
   set_output(r,
@@ -419,8 +410,8 @@ static void plan_blocks(reduction *r, int64_t first, int64_t count, int64_t leng
   for (int i = 0; i < r->operand_count; i++) {
     const operand *o = &r->operands[i];
     if (o->role == NUMBER) continue;
-    plan->window[o->stream] = changes(r, o) ? (uint32_t)length : 1;
-    plan->beside[o->stream] = o->role != FULL;
+    plan->window[o->source] = changes(r, o) ? (uint32_t)length : 1;
+    plan->beside[o->source] = o->role != FULL;
   }
   tg_choose_columns(r->c->m, plan, n < most ? n : most);
   int64_t columns = plan->take < n ? plan->take : n, parts = (n + columns - 1) / columns,
@@ -446,12 +437,21 @@ static void plan_blocks(reduction *r, int64_t first, int64_t count, int64_t leng
   plan->adjust_store = adjust_store;
 }
 
+/* Of a row, a vector for each register of partial results; of a block, two positions, so that loads and
+ * stores of one go along with the operations of the other; if there are streams. */
+static void choose_unroll(reduction *r) {
+  r->plan.unroll = r->rows ? TG_ROW_PARTIALS / (int)tg_lanes(r->c->m) : r->length % 2 ? 1 : 2;
+  r->plan.unrolled_result = !r->rows;
+  if (tg_stream_count(&r->plan) > TG_STREAMS) r->plan.unroll = 0;
+}
+
 static void plan_piece(reduction *r, int64_t first, int64_t count, int64_t length) {
   r->length = length;
   r->plan.adjust_load = adjust_load;
   r->plan.user = r;
   set_kinds(r);
   (r->rows ? plan_rows : plan_blocks)(r, first, count, length);
+  choose_unroll(r);
 }
 
 /* ---- pieces ---- */

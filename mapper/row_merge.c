@@ -5,7 +5,12 @@
 #include "mapper/expression.h"
 #include "mapper/rowwise.h"
 
-enum { WINDOW = 64 }; /* kernels back in which a partner is looked for */
+#include <math.h>
+
+enum {
+  WINDOW = 64, /* kernels back in which a partner is looked for */
+  START = 300  /* cycles of a section before its first row and behind its last one, roughly */
+};
 
 /* The nodes of the kernel in order, as those of a row kernel. */
 static void add_nodes_of(tg_compile *c, const tg_kernel *kernel, tg_front *to) {
@@ -17,15 +22,11 @@ static void add_nodes_of(tg_compile *c, const tg_kernel *kernel, tg_front *to) {
   tg_add_nodes(c->arena, to, kernel->fused, kernel->fused_count);
 }
 
-/* At least so much: what is no row kernel, but an elementwise one, waits for its ports. */
-static double cycles_alone(tg_compile *c, const tg_kernel *kernel, const int64_t dims[2]) {
-  tg_kernel alone = *kernel;
-  tg_front nodes = {0};
-  add_nodes_of(c, kernel, &nodes);
-  alone.fused = nodes.nodes;
-  alone.fused_count = nodes.count;
-  double cycles = tg_rowwise_cycles(c, &alone, dims);
-  return cycles < 0 ? tg_port_cycles(c, kernel) : cycles;
+static double cycles_of(tg_compile *c, const tg_kernel *kernel) {
+  double cycles = kernel->kind == TG_KERNEL_ELEMENTWISE ? tg_elementwise_cycles(c, kernel)
+                  : kernel->kind == TG_KERNEL_REDUCE    ? tg_reduce_cycles(c, kernel)
+                                                        : tg_rowwise_cycles(c, kernel);
+  return cycles + START;
 }
 
 static bool share_rows(const tg_kernel *a, const tg_kernel *b, const int64_t dims[2]) {
@@ -55,7 +56,7 @@ static bool add_results(tg_compile *c, tg_kernel *to, size_t from, size_t a, siz
 }
 
 /* Kernel `a` comes before `b`. */
-static bool merge(tg_compile *c, size_t a, size_t b, const int64_t dims[2]) {
+static bool merge(tg_compile *c, size_t a, size_t b) {
   tg_kernel both = {.kind = TG_KERNEL_ROWWISE};
   const tg_kernel first = c->kernels[a];
   tg_front nodes = {0};
@@ -63,9 +64,8 @@ static bool merge(tg_compile *c, size_t a, size_t b, const int64_t dims[2]) {
   add_nodes_of(c, &first, &nodes);
   add_nodes_of(c, &c->kernels[b], &nodes);
   tg_kernel_set_nodes(c, &both, &nodes);
-  double before = cycles_alone(c, &first, dims), own = cycles_alone(c, &c->kernels[b], dims),
-         together = tg_rowwise_cycles(c, &both, dims);
-  if (together < 0 || together >= before + own) return false;
+  double together = cycles_of(c, &both);
+  if (isinf(together) || together >= cycles_of(c, &first) + cycles_of(c, &c->kernels[b])) return false;
   size_t at = tg_kernel_can_wait(c, a, b) ? b : a, other = a + b - at;
   for (int i = 0; i < tg_kernel_results(&first); i++) {
     const tg_value *value = tg_kernel_result(&first, i);
@@ -89,7 +89,7 @@ static bool merge_backwards(tg_compile *c, size_t b) {
   int kind = c->kernels[b].kind;
   if (kind != TG_KERNEL_ELEMENTWISE && kind != TG_KERNEL_REDUCE && kind != TG_KERNEL_ROWWISE) return false;
   for (size_t a = b, from = b > WINDOW ? b - WINDOW : 0; a-- > from;)
-    if (are_partners(c, a, b, dims) && merge(c, a, b, dims)) return true;
+    if (are_partners(c, a, b, dims) && merge(c, a, b)) return true;
   return false;
 }
 

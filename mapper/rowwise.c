@@ -10,13 +10,14 @@
 #include "mapper/space.h"
 #include "mapper/stream.h"
 
+#include <math.h>
 #include <string.h>
 
 enum {
   MOST_STEPS = 64,
   MOST_NAMES = 2 * TG_STREAMS,
   MOST_TARGETS = MOST_STEPS,
-  START = 300 /* cycles of a section before its first row and behind its last one, roughly */
+  REPEAT = 1 << 1 | 1 << 3 | 1 << 5 /* segments: the passes */
 };
 
 /* A node of the kernel. */
@@ -39,7 +40,7 @@ typedef struct operand {
   tg_value *value; /* that owns the memory */
   role role;
   int64_t stride[2];
-  int stream;
+  int source;     /* number among inputs, and what is loaded once behind them */
   tg_mc_ref held; /* COLUMN, ONE */
 } operand;
 
@@ -246,9 +247,9 @@ static bool is_once(const operand *o) { return o->role == ROW || o->role == ONE;
 static void number_streams(rowwise *r) {
   tg_stream_kernel *plan = &r->plan;
   for (int i = 0; i < r->operand_count; i++)
-    if (!is_once(&r->operands[i])) r->operands[i].stream = plan->inputs++;
+    if (!is_once(&r->operands[i])) r->operands[i].source = plan->inputs++;
   for (int i = 0; i < r->operand_count; i++)
-    if (is_once(&r->operands[i])) r->operands[i].stream = plan->inputs + 1 + plan->vectors++;
+    if (is_once(&r->operands[i])) r->operands[i].source = plan->inputs + plan->vectors++;
 }
 
 static tg_walk_plan walk_of(const rowwise *r, const operand *o) {
@@ -276,11 +277,11 @@ static void plan_streams(rowwise *r) {
   number_streams(r);
   for (int i = 0; i < r->operand_count; i++) {
     const operand *o = &r->operands[i];
-    int kind = is_number(o) ? TG_STREAM_SPLAT32 : tg_stream_kind(o->value), v = o->stream - plan->inputs - 1;
+    int kind = is_number(o) ? TG_STREAM_SPLAT32 : tg_stream_kind(o->value), v = o->source - plan->inputs;
     if (is_once(o))
       plan->vector_kind[v] = kind, plan->vector[v] = walk_of(r, o);
     else
-      plan->input_kind[o->stream] = kind, plan->window[o->stream] = 1, plan->input[o->stream] = walk_of(r, o);
+      plan->input_kind[o->source] = kind, plan->window[o->source] = 1, plan->input[o->source] = walk_of(r, o);
   }
   plan->more = r->kernel->more_count;
   plan->output_kind = tg_stream_kind(r->kernel->output);
@@ -310,21 +311,10 @@ static bool begin(rowwise *r, tg_compile *c, const tg_kernel *kernel, const int6
 
 static int unroll_of(const rowwise *r) { return r->plan.unroll ? r->plan.unroll : 1; }
 
-static int source_stream(const rowwise *r, const operand *o, int u) {
-  int sources = r->plan.inputs + r->plan.vectors;
-  return u ? o->stream + (o->stream < r->plan.inputs) + r->plan.more + u * sources : o->stream;
-}
-
-static int result_stream(const rowwise *r, int x, int u) {
-  const tg_stream_kernel *plan = &r->plan;
-  int sources = plan->inputs + plan->vectors;
-  if (u) return sources + 1 + plan->more + (unroll_of(r) - 1) * sources + u - 1;
-  return x ? sources + x : plan->inputs;
-}
-
 static void load_ahead(rowwise *r) {
   for (int i = 0; i < r->operand_count; i++)
-    if (is_number(&r->operands[i])) r->operands[i].held = tg_mc_load(&r->mc, r->operands[i].stream, false);
+    if (is_number(&r->operands[i]))
+      r->operands[i].held = tg_mc_load(&r->mc, tg_source_stream(&r->plan, r->operands[i].source, 0), false);
 }
 
 /* Computes the marked steps from vector u of an iteration, and puts `values` into registers. */
@@ -343,7 +333,7 @@ static bool emit_marked(rowwise *r, const bool *marked, int u, tg_value *const *
     if (loaded)
       streams[n].held = o ? o->held : r->steps[from->step].held;
     else
-      streams[n].stream = source_stream(r, o, u);
+      streams[n].stream = tg_source_stream(&r->plan, o->source, u);
   }
   return tg_emit_front(&r->mc, r->c, &front, streams, r->name_count, NULL, values, count, out_registers);
 }
@@ -388,7 +378,8 @@ static bool emit_numbers(rowwise *r, int pass) {
     tg_value *result = tg_kernel_result(r->kernel, x);
     const step *s = &r->steps[maker_of(r, result)];
     if (s->gap == pass)
-      tg_mc_store(&r->mc, result_stream(r, x, 0), tg_stream_kind(result) == TG_STREAM_FP32, s->held);
+      tg_mc_store(&r->mc, tg_result_stream(&r->plan, x, 0), tg_stream_kind(result) == TG_STREAM_FP32,
+                  s->held);
   }
   return true;
 }
@@ -422,7 +413,7 @@ static bool emit_vector(rowwise *r, int pass, int u, const bool *marked) {
     if (r->steps[at[i]].kind == REDUCTION)
       tg_row_sums_add(s, u, s->alu, s->partial[u], x[i], TG_MC_NONE);
     else
-      tg_mc_store(&r->mc, result_stream(r, 0, u), r->plan.output_kind == TG_STREAM_FP32, x[i]);
+      tg_mc_store(&r->mc, tg_result_stream(&r->plan, 0, u), r->plan.output_kind == TG_STREAM_FP32, x[i]);
   }
   return true;
 }
@@ -448,48 +439,21 @@ static bool write_code(rowwise *r) {
 /* A vector for each register of partial sums at a time, if there are streams for them, and if the code fits.
  */
 static bool write_fitting_code(rowwise *r, int *out_lengths) {
-  int registers = TG_ROW_PARTIALS / (int)tg_lanes(r->c->m), results = tg_kernel_results(r->kernel);
-  if (registers > 1 && registers * r->operand_count + (r->numbers ? results : registers) <= TG_STREAMS) {
-    r->plan.unroll = registers;
-    r->plan.unrolled_result = !r->numbers;
-    if (write_code(r) && tg_mc_fits(&r->mc, r->c->m, out_lengths)) return true;
-    r->plan.unroll = 0;
-    r->plan.unrolled_result = false;
-  }
+  r->plan.unroll = TG_ROW_PARTIALS / (int)tg_lanes(r->c->m);
+  r->plan.unrolled_result = !r->numbers;
+  if (tg_stream_count(&r->plan) <= TG_STREAMS && write_code(r) && tg_mc_fits(&r->mc, r->c->m, out_lengths))
+    return true;
+  r->plan.unroll = 0;
   return write_code(r) && tg_mc_fits(&r->mc, r->c->m, out_lengths);
 }
 
-/* ---- time ---- */
-
-double tg_port_cycles(const tg_compile *c, const tg_kernel *kernel) {
-  double bytes = 0;
-  for (size_t i = 0; i < kernel->input_count; i++)
-    bytes += (double)tg_value_elements(kernel->inputs[i]) * tg_value_bytes_each(kernel->inputs[i]);
-  for (int x = 0; x < tg_kernel_results(kernel); x++) {
-    const tg_value *result = tg_kernel_result(kernel, x);
-    bytes += (double)tg_value_elements(result) * tg_value_bytes_each(result);
-  }
-  return START + bytes / ((double)c->m->port_bytes * tg_agcus(c->m));
-}
-
-/* `rows` of each L in flight have work. */
-static double cycles_of_words(const rowwise *r, const int *lengths, uint32_t rows) {
-  const tg_params *m = r->c->m;
-  double words = 0, vectors = (double)r->plan.take / tg_lanes(m) / unroll_of(r);
-  for (int q = 0; q <= r->mc.segment; q++) words += lengths[q] * (q % 2 ? vectors : 1);
-  double idle = rows && rows < m->fma_latency ? (double)m->fma_latency / rows : 1;
-  return words * idle * (double)r->dims[0] / tg_tiles(m);
-}
-
-double tg_rowwise_cycles(tg_compile *c, const tg_kernel *kernel, const int64_t dims[2]) {
+double tg_rowwise_cycles(tg_compile *c, const tg_kernel *kernel) {
   rowwise row, *r = &row;
-  int lengths[2 * TG_SEGMENTS];
-  if (!begin(r, c, kernel, dims) || !write_fitting_code(r, lengths)) return -1;
-  bool streams = kernel->kind == TG_KERNEL_ELEMENTWISE; /* as it is, it need not hold rows */
-  uint32_t rows = streams ? 0 : tg_stream_chunk_rows(c, &r->plan);
-  if (!streams && !rows) return -1;
-  double ports = tg_port_cycles(c, kernel), words = START + cycles_of_words(r, lengths, rows);
-  return ports > words ? ports : words;
+  int64_t dims[2];
+  int words[2 * TG_SEGMENTS] = {0};
+  if (!tg_rowwise_dims(kernel, dims) || !begin(r, c, kernel, dims) || !write_fitting_code(r, words))
+    return INFINITY;
+  return tg_stream_cycles(c, &r->plan, words, REPEAT);
 }
 
 tg_status tg_emit_rowwise(tg_compile *c, const tg_kernel *kernel) {
@@ -500,10 +464,10 @@ tg_status tg_emit_rowwise(tg_compile *c, const tg_kernel *kernel) {
   tg_stream_kernel *plan = &r->plan;
   for (int i = 0; i < r->operand_count; i++) {
     const operand *o = &r->operands[i];
-    tg_walk_plan *walk = is_once(o) ? &plan->vector[o->stream - plan->inputs - 1] : &plan->input[o->stream];
+    tg_walk_plan *walk = is_once(o) ? &plan->vector[o->source - plan->inputs] : &plan->input[o->source];
     walk->tensor = tg_place_of(c, o->value);
   }
   plan->output.tensor = tg_place_of(c, kernel->output);
   for (int x = 0; x < plan->more; x++) plan->more_output[x].tensor = tg_place_of(c, kernel->more[x]);
-  return tg_emit_stream_kernel(c, kernel, plan, &r->mc, 1 << 1 | 1 << 3 | 1 << 5);
+  return tg_emit_stream_kernel(c, kernel, plan, &r->mc, REPEAT);
 }

@@ -138,9 +138,48 @@ static const tg_walk_plan *walk_of(const tg_stream_kernel *plan, int number) {
 
 static int walk_count(const tg_stream_kernel *plan) { return plan->inputs + 1 + plan->vectors + plan->more; }
 
-/* Number of the walk of result `x`. */
-static int result_number(const tg_stream_kernel *plan, int x) {
-  return x ? plan->inputs + plan->vectors + x : plan->inputs;
+static int unroll_of(const tg_stream_kernel *plan) { return plan->unroll ? plan->unroll : 1; }
+
+/* Does j change where the source, or the result, stands? */
+static bool source_moves(const tg_stream_kernel *plan, int source) {
+  if (source >= plan->inputs)
+    return plan->whole_rows && plan->vector_kind[source - plan->inputs] != TG_STREAM_SPLAT32;
+  return plan->whole_rows ? plan->input_kind[source] != TG_STREAM_SPLAT32 : plan->window[source] > 1;
+}
+
+static bool result_moves(const tg_stream_kernel *plan, int x) {
+  if (plan->out_vectors > 1) return true;
+  if (!plan->unrolled_result) return false;
+  return plan->whole_rows || (x && plan->more_window[x - 1] > 1);
+}
+
+static int moving_sources(const tg_stream_kernel *plan, int before) {
+  int count = 0;
+  for (int i = 0; i < before; i++) count += source_moves(plan, i);
+  return count;
+}
+
+static int moving_results(const tg_stream_kernel *plan, int before) {
+  int count = 0;
+  for (int x = 0; x < before; x++) count += result_moves(plan, x);
+  return count;
+}
+
+int tg_source_stream(const tg_stream_kernel *plan, int source, int u) {
+  if (!u || !source_moves(plan, source)) return source < plan->inputs ? source : source + 1;
+  return walk_count(plan) + (u - 1) * moving_sources(plan, plan->inputs + plan->vectors) +
+         moving_sources(plan, source);
+}
+
+int tg_result_stream(const tg_stream_kernel *plan, int x, int u) {
+  if (!u || !result_moves(plan, x)) return x ? plan->inputs + plan->vectors + x : plan->inputs;
+  return walk_count(plan) + (unroll_of(plan) - 1) * moving_sources(plan, plan->inputs + plan->vectors) +
+         (u - 1) * moving_results(plan, 1 + plan->more) + moving_results(plan, x);
+}
+
+int tg_stream_count(const tg_stream_kernel *plan) {
+  return walk_count(plan) + (unroll_of(plan) - 1) * (moving_sources(plan, plan->inputs + plan->vectors) +
+                                                     moving_results(plan, 1 + plan->more));
 }
 
 static int result_kind(const tg_stream_kernel *plan, int x) {
@@ -219,12 +258,14 @@ static uint32_t moved(const emission *e) {
   return part && plan->output.columns < plan->take ? (uint32_t)plan->output.columns : plan->take;
 }
 
-/* Chunks of at most `limit` rows, fewer if that spreads the rows over more tiles. */
+/* Chunks of at most `limit` rows, fewer if that spreads the rows over more tiles; of whole rows, as many as
+ * fill the groups of the vector unit. */
 static bool set_loops(emission *e, uint32_t limit) {
   const tg_stream_kernel *plan = e->plan;
-  uint32_t tiles = tg_tiles(e->b.m);
+  uint32_t tiles = tg_tiles(e->b.m), depth = e->b.m->fma_latency;
   uint64_t blocks = ((uint64_t)plan->rows + tiles - 1) / tiles;
   if (!e->run) e->chunk_rows = least(limit, blocks);
+  if (plan->whole_rows && e->chunk_rows > depth) e->chunk_rows -= e->chunk_rows % depth;
   uint64_t per_round = (uint64_t)e->chunk_rows * tiles,
            chunks = ((uint64_t)plan->rows + per_round - 1) / per_round;
   if (chunks >= 1u << 20 || (uint64_t)e->chunk_rows * e->vectors > 65535) return false;
@@ -354,13 +395,9 @@ bool tg_stream_vectors_fit(const tg_params *m, const tg_stream_kernel *plan) {
   return banks_of(&e, (uint32_t)taken, 1) <= m->banks;
 }
 
-uint32_t tg_stream_chunk_rows(const tg_compile *c, const tg_stream_kernel *plan) {
-  emission e = {.plan = plan, .b.m = c->m};
-  return loads_fit(c->m, plan) && size_chunks(&e) ? e.chunk_rows : 0;
-}
-
 bool tg_stream_kernel_fits(const tg_compile *c, const tg_stream_kernel *plan) {
-  return tg_stream_chunk_rows(c, plan) > 0;
+  emission e = {.plan = plan, .b.m = c->m};
+  return loads_fit(c->m, plan) && size_chunks(&e);
 }
 
 /* Cycles of a port for rows of a chunk. */
@@ -371,7 +408,7 @@ static double row_cycles(const emission *e, int kind, uint32_t elements, uint32_
 
 double tg_stream_cycles(const tg_compile *c, const tg_stream_kernel *plan, const int *words, int repeat) {
   emission e = {.plan = plan, .b.m = c->m};
-  if (!size_chunks(&e)) return INFINITY;
+  if (!loads_fit(c->m, plan) || !size_chunks(&e)) return INFINITY;
   double loads = 0, stores = 0, tiles_a_port = (double)tg_tiles(c->m) / tg_agcus(c->m), vx = 0;
   uint32_t j = 1, depth = c->m->fma_latency;
   for (int i = 0; i < plan->inputs; i++) {
@@ -380,8 +417,11 @@ double tg_stream_cycles(const tg_compile *c, const tg_stream_kernel *plan, const
   }
   for (int x = 0; x <= plan->more; x++)
     stores += row_cycles(&e, result_kind(plan, x), out_take(plan), result_window(plan, x));
+  if (plan->whole_rows) j = e.vectors;
+  j /= (uint32_t)unroll_of(plan);
   for (int q = 0; q < TG_SEGMENTS; q++) vx += (double)words[q] * (repeat >> q & 1 ? j : 1);
-  vx *= (e.chunk_rows * e.vectors + depth - 1) / depth * depth;
+  uint32_t rows = e.chunk_rows * (plan->whole_rows ? 1 : e.vectors);
+  vx *= (rows + depth - 1) / depth * depth;
   double port = (loads + stores) * tiles_a_port;
   return (double)e.loops[0] * e.loops[1] * (port > vx ? port : vx) + (loads + stores) * tiles_a_port;
 }
@@ -577,10 +617,10 @@ static void take_every(tg_stream *s, int u, int unroll) {
 
 /* Vectors u, u + unroll .. of each row as stream first + u. */
 static void set_unrolled(const emission *e, tg_vx_instr *vop, int first, int kind, const tg_buffer *buffer,
-                         bool store, uint32_t window, int unroll) {
+                         bool store, int unroll) {
   for (int u = 0; u < unroll; u++) {
     tg_stream *s = tg_stream_of_mut(vop, first + u);
-    set_stream(e, s, kind, buffer, store, window);
+    set_stream(e, s, kind, buffer, store, 1);
     if (unroll > 1) take_every(s, u, unroll);
   }
 }
@@ -610,7 +650,9 @@ static tg_instr *push_vop(const emission *e, tg_queue *queue, const tg_vx_instr 
   uint32_t window = 1;
   for (int i = 0; i < plan->inputs; i++)
     if (window < plan->window[i]) window = plan->window[i];
-  vop->j_count[1] = plan->whole_rows ? e->vectors / (uint32_t)unroll : plan->across ? e->chunk_rows : window;
+  vop->j_count[1] = plan->whole_rows ? e->vectors / (uint32_t)unroll
+                    : plan->across   ? e->chunk_rows
+                                     : window / (uint32_t)unroll;
   vop->tail_step[0] = tg_lanes(e->b.m) * (plan->first_segments ? 1 : (uint32_t)unroll);
   vop->tail_n[0] = plan->tail_n;
   return in;
@@ -629,35 +671,35 @@ static void emit_first_vop(const emission *e, uint32_t r, uint32_t col, const tg
   const tg_stream_kernel *plan = e->plan;
   int unroll = plan->first_unroll;
   tg_instr *in = push_vop(e, &tg_build_tile(&e->b, r, col)->vx, microcode, plan->first_repeat, unroll);
-  set_unrolled(e, &in->vx, 0, plan->input_kind[0], &e->in[0], false, 1, unroll);
-  set_unrolled(e, &in->vx, unroll, TG_STREAM_FP32, &e->kept, true, 1, unroll);
+  set_unrolled(e, &in->vx, 0, plan->input_kind[0], &e->in[0], false, unroll);
+  set_unrolled(e, &in->vx, unroll, TG_STREAM_FP32, &e->kept, true, unroll);
   set_number(e, &in->vx, 2 * unroll, true);
   take_chunk(e, in, r, col);
 }
 
-/* Inputs, and what is loaded once: each as one stream, or as one for each vector of an iteration. */
+/* Inputs, and what is loaded once. */
 static void set_sources(const emission *e, tg_vx_instr *vop, int unroll) {
   const tg_stream_kernel *plan = e->plan;
-  int sources = plan->inputs + plan->vectors;
   for (int u = 0; u < unroll; u++)
-    for (int i = 0; i < sources; i++) {
-      int number = u ? walk_count(plan) + (u - 1) * sources + i : i < plan->inputs ? i : i + 1;
-      tg_stream *s = tg_stream_of_mut(vop, number);
+    for (int i = 0; i < plan->inputs + plan->vectors; i++) {
+      bool moves = source_moves(plan, i);
+      if (u && !moves) continue;
+      tg_stream *s = tg_stream_of_mut(vop, tg_source_stream(plan, i, u));
       if (i < plan->inputs)
         set_stream(e, s, plan->input_kind[i], &e->in[i], false, plan->window[i]);
       else
         set_vector(e, s, i - plan->inputs);
-      if (unroll > 1) take_every(s, u, unroll);
+      if (unroll > 1 && moves) take_every(s, u, unroll);
     }
 }
 
-/* Each of `count` vectors of an iteration of the one result; number u = 1 .. is stream first + u - 1. */
-static void set_result_vectors(const emission *e, tg_vx_instr *vop, int first, int count) {
+static void set_result(const emission *e, tg_vx_instr *vop, int x, int unroll) {
   const tg_stream_kernel *plan = e->plan;
+  int count = plan->out_vectors > 1 ? plan->out_vectors : result_moves(plan, x) ? unroll : 1;
   for (int u = 0; u < count; u++) {
-    tg_stream *s = tg_stream_of_mut(vop, u ? first + u - 1 : result_number(plan, 0));
-    set_stream(e, s, result_kind(plan, 0), &e->exits[0].buffer, true, 1);
-    take_every(s, u, count);
+    tg_stream *s = tg_stream_of_mut(vop, tg_result_stream(plan, x, u));
+    set_stream(e, s, result_kind(plan, x), &e->exits[exit_of(plan, x)].buffer, true, result_window(plan, x));
+    if (count > 1) take_every(s, u, count);
   }
 }
 
@@ -671,7 +713,7 @@ static void emit_vop(emission *e, uint32_t r, uint32_t col, const tg_vx_instr mi
   tg_instr *in = push_vop(e, queue, &microcode[second], repeat, unroll);
   tg_vx_instr *vop = &in->vx;
   if (second) {
-    set_unrolled(e, vop, 0, TG_STREAM_FP32, &e->kept, false, 1, unroll);
+    set_unrolled(e, vop, 0, TG_STREAM_FP32, &e->kept, false, unroll);
     set_number(e, vop, 2 * unroll, false);
   } else {
     take_chunk(e, in, r, col);
@@ -679,12 +721,10 @@ static void emit_vop(emission *e, uint32_t r, uint32_t col, const tg_vx_instr mi
   }
   for (int x = 0; x <= plan->more; x++) {
     const tg_exit *exit = &e->exits[exit_of(plan, x)];
-    int number = second && unroll > 1 ? unroll : result_number(plan, x);
-    set_unrolled(e, vop, number, result_kind(plan, x), &exit->buffer, true, result_window(plan, x),
-                 second ? unroll : 1);
-    int sources = plan->inputs + plan->vectors;
-    if (plan->unrolled_result) set_result_vectors(e, vop, walk_count(plan) + (unroll - 1) * sources, unroll);
-    if (plan->out_vectors > 1) set_result_vectors(e, vop, walk_count(plan), plan->out_vectors);
+    if (second)
+      set_unrolled(e, vop, unroll, result_kind(plan, x), &exit->buffer, true, unroll);
+    else
+      set_result(e, vop, x, unroll);
     if (result_kind(plan, x) == TG_STREAM_BF16SR) set_rounding(e, vop, r, col);
     tg_set_wait(in, 1 + x, exit->out_free, false);
     tg_set_post(in, 1 + x, TG_POST_LOCAL, 0, exit->out_full, false);
@@ -696,7 +736,7 @@ static void emit_vop(emission *e, uint32_t r, uint32_t col, const tg_vx_instr mi
 static void fill_store(const void *user, int exit, uint32_t r, uint32_t col, tg_agcu_instr *store) {
   const emission *e = user;
   const tg_stream_kernel *plan = e->plan;
-  int x = result_of(plan, exit), number = result_number(plan, x);
+  int x = result_of(plan, exit), number = tg_result_stream(plan, x, 0);
   tg_fill_walk(store, walk_of(plan, number), e->entry[number], e->residue[number]);
   set_rows(e, store, r * e->b.m->cols + col, plan->out_take ? plan->out_take : moved(e));
   store->convert[0] = result_kind(plan, x) == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;

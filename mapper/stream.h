@@ -68,13 +68,13 @@ typedef struct tg_stream_kernel {
                          reads these instead of the input: streams after the output's. One input, whole rows.
                        */
   int first_repeat, first_unroll; /* of the VOP before: seg_repeat; 1 or 2 */
-  int unroll; /* of the VOP, which takes so many vectors of a row at a time; 0 counts as 1. Without one
-                 before, vectors u = 1 .. of inputs and of rows loaded once are streams after all others:
-                 inputs + vectors of them for each u. TAIL counts from the first one. */
+  int unroll; /* of the VOP, which takes so many vectors of a row, or positions of a window, at a time; 0
+                 counts as 1. Without one before, what j changes has a stream for each: tg_source_stream,
+                 tg_result_stream. TAIL counts from the first vector. */
   /* > 1: the VOP makes so many vectors of the one result of one of each input, whole rows; u = 1 .. are
    * streams after the output's. */
   int out_vectors;
-  bool unrolled_result; /* without a VOP before: vectors u = 1 .. of the one result are streams after those */
+  bool unrolled_result; /* without a VOP before: of results, too */
   void (*adjust_load)(const void *user, int input, tg_agcu_instr *load);  /* or NULL */
   void (*adjust_store)(const void *user, int more, tg_agcu_instr *store); /* of more_window > 1 */
   const void *user;
@@ -89,12 +89,17 @@ tg_status tg_emit_stream_kernel(tg_compile *c, const tg_kernel *kernel, const tg
 bool tg_stream_vectors_fit(const tg_params *m, const tg_stream_kernel *plan);
 /* Do the plan's blocks fit the scratchpads and the way out? */
 bool tg_stream_kernel_fits(const tg_compile *c, const tg_stream_kernel *plan);
-/* Rows that a VOP has at a time; 0: they do not. */
-uint32_t tg_stream_chunk_rows(const tg_compile *c, const tg_stream_kernel *plan);
 
-/* About what the section takes, of a plan that fits; `words` of each segment of its microcode, of which those
- * of `repeat` run for each j. */
+/* About what the section takes, INFINITY if it does not fit; `words` of each segment of its microcode, of
+ * which those of `repeat` run for each j. */
 double tg_stream_cycles(const tg_compile *c, const tg_stream_kernel *plan, const int *words, int repeat);
+
+/* The stream of vector, or position, `u` of an iteration: of input number `source`, or behind them of what is
+ * loaded once; of result `x`. What does not change along a row, or down a window, has one stream. */
+int tg_source_stream(const tg_stream_kernel *plan, int source, int u);
+int tg_result_stream(const tg_stream_kernel *plan, int x, int u);
+/* All streams of the VOP. */
+int tg_stream_count(const tg_stream_kernel *plan);
 
 /* Columns of a block: the whole row if its flits fit the way out and a few buffers, else a part. Sets take
  * and column_blocks from the plan's inputs and outputs. */
