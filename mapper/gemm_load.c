@@ -37,6 +37,15 @@ static int64_t taken(const emission *e, uint32_t needed, uint32_t bank_rows) {
   return (needed + element - 1) / element == bank_rows ? needed : (int64_t)bank_rows * element;
 }
 
+/* Runs along k, in rows of `row` bank rows: k beyond K is masked, whatever is there. */
+static void leave_out_masked(const emission *e, tg_agcu_instr *load, uint32_t row) {
+  const tg_gemm *g = e->g;
+  if (e->t.chunks * e->t.parts > 1 || g->k == 0 || g->k >= load->take[0]) return;
+  load->take[0] = g->k;
+  load->dst_inner[0] = (g->k - 1) / tg_mx_elements(e->b.m, g->format) + 1;
+  load->dst_stride[0] = row;
+}
+
 /* Spread: where a tile's product begins among the rows of all, of which each product has `rows`. */
 static void set_product_rows(const emission *e, tg_agcu_instr *load, uint32_t index, int64_t rows) {
   load->m_first[0] = index * rows;
@@ -77,12 +86,7 @@ static tg_agcu_instr *load_a(emission *e, bool north, uint32_t r, uint32_t col, 
   uint32_t length = e->t.kc * (e->t.keep == TG_KEEP_A ? e->t.chunks : 1);
   load->rows[0] = g->a_turned ? length : e->t.mt;
   load->take[0] = taken(e, g->a_turned ? e->t.mt : length, tg_gemm_a_row(e->b.m, g, &e->t));
-  if (!g->a_turned && e->t.chunks * e->t.parts == 1 && g->k > 0 && g->k < load->take[0]) {
-    /* k beyond K is masked, whatever is there */
-    load->take[0] = g->k;
-    load->dst_inner[0] = (g->k - 1) / tg_mx_elements(e->b.m, g->format) + 1;
-    load->dst_stride[0] = tg_gemm_a_row(e->b.m, g, &e->t);
-  }
+  if (!g->a_turned) leave_out_masked(e, load, tg_gemm_a_row(e->b.m, g, &e->t));
   if (g->spread && g->a_turned)
     set_product_rows(e, load, tg_gemm_row_index(e, r, col), g->k);
   else {
@@ -141,6 +145,7 @@ static void load_b(emission *e, uint32_t r, uint32_t col, uint32_t mask, uint32_
   uint32_t length = e->t.kc * (e->t.keep == TG_KEEP_B ? e->t.chunks : 1);
   load->rows[0] = turned ? e->t.nt : length;
   load->take[0] = taken(e, turned ? length : e->t.nt, tg_gemm_b_row(e->b.m, g, &e->t));
+  if (turned) leave_out_masked(e, load, tg_gemm_b_row(e->b.m, g, &e->t));
   int n = turned ? 0 : 3, k = 3 - n;
   int64_t *n_radix = turned ? load->m_radix : load->k_radix,
           *k_radix = turned ? load->k_radix : load->m_radix;

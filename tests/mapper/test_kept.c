@@ -42,4 +42,23 @@ __attribute__((constructor)) static void register_products(void) {
   for (size_t i = 0; i < sizeof products / sizeof *products; i++)
     tg_test_register_row("kept", products[i].name, __FILE__, __LINE__, loads_once, &products[i]);
 }
+
+/* Weights of three k each: a run along k is no longer than K, though the matrix unit takes a whole block. */
+TG_TEST(kept, runs_along_k_end_where_k_does) {
+  tg_arena arena = {0};
+  tg_diag diag = {""};
+  mapped m;
+  run_case what = {.text = "graph \"g\"\ninput %a: f32[64,3]\ninput %b: f32[4096,3]\n"
+                           "%t = Transpose(%b) perm=[1,0] @0\n%y = MatMul(%a, %t) @1\noutput \"y\" %y: f32\n",
+                   .arch = "edge",
+                   .preset = TG_PRESET_MP1,
+                   .run = {.threads = 1, .timing_only = true},
+                   .engine = &tg_engine_systemc};
+  if (run_text(&what, &m, &arena, &diag))
+    tg_test_fail(__FILE__, __LINE__, "%s", diag.message);
+  else if (m.result.cycles > 15000) /* storing takes 8192 */
+    tg_test_fail(__FILE__, __LINE__, "%llu cycles", (unsigned long long)m.result.cycles);
+  release_mapped(&m);
+  tg_arena_release(&arena);
+}
 #endif
