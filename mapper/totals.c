@@ -4,21 +4,6 @@
 
 enum { WINDOW = 256 }; /* kernels back in which the product is looked for */
 
-static double most(double a, double b) { return a > b ? a : b; }
-
-/* Of the reduction alone: of what it loads, or of its operations. */
-static double reduction_cycles(const tg_compile *c, const tg_kernel *kernel) {
-  const tg_params *m = c->m;
-  tg_kernel front = {.kind = TG_KERNEL_ELEMENTWISE, .fused = kernel->front[0].nodes};
-  front.fused_count = kernel->front[0].count;
-  double elements = (double)tg_value_elements(tg_in(kernel->root, 0)), bytes = 0,
-         operations = tg_expression_operations(c, &front) + tg_kernel_results(kernel);
-  for (size_t i = 0; i < kernel->input_count; i++)
-    bytes += (double)tg_value_elements(kernel->inputs[i]) * tg_value_bytes_each(kernel->inputs[i]);
-  return most(elements * operations / tg_lanes(m) / tg_tiles(m),
-              bytes / 64 * tg_atom_cycles(m) / tg_agcus(m));
-}
-
 static bool gains(tg_compile *c, const tg_kernel *product, const tg_kernel *both) {
   tg_diag unused = {""};
   tg_compile quiet = *c;
@@ -30,7 +15,7 @@ static bool gains(tg_compile *c, const tg_kernel *product, const tg_kernel *both
   if (!after.drain_words[TG_DRAIN_FINISH] || tg_tile_gemm(&quiet, &before, &alone) ||
       tg_tile_gemm(&quiet, &after, &together))
     return false;
-  return together.cycles < alone.cycles + reduction_cycles(c, both->totals) + TG_SECTION_CYCLES;
+  return together.cycles < alone.cycles + tg_reduce_cycles(&quiet, both->totals) + TG_SECTION_CYCLES;
 }
 
 /* Reduction `b` and product `a`, where either may change its place. */
