@@ -145,7 +145,7 @@ static bool fits(const search *s, const tg_gemm_tiling *t) {
 static void consider_kept(search *s, tg_gemm_tiling t, tg_keep keep) {
   t.keep = keep;
   if (!fits(s, &t)) return;
-  for (int west = t.in_turn; west < 2; west++) {
+  for (int west = 0; west < 2; west++) {
     t.externals_west = west;
     t.cycles = tg_gemm_cycles(s->c, s->g, &t);
     if (s->found && t.cycles >= s->best.cycles) continue;
@@ -352,10 +352,9 @@ static void consider_partials(search *s) {
       consider_split(s, (tg_gemm_tiling){.exits = TG_EXITS_NORTH, .members = members, .alike = 1});
   int64_t partials = s->g->partials;
   bool rounds = s->g->sum_kind == TG_STREAM_BF16SR || tg_gemm_rounds_results(s->g);
-  if (!rounds && partials <= rows && rows % partials == 0)
-    consider_split(s,
-                   (tg_gemm_tiling){
-                       .exits = TG_EXITS_NORTH, .members = (uint32_t)partials, .alike = 1, .in_turn = true});
+  tg_gemm_tiling turns = {.members = (uint32_t)partials, .alike = 1, .in_turn = true};
+  for (turns.exits = TG_EXITS_BOTH; turns.exits <= TG_EXITS_NORTH; turns.exits++)
+    if (!rounds && partials <= rows && rows % partials == 0) consider_split(s, turns);
   bool shared = s->found;
   tg_gemm_tiling lanes = s->best;
   consider_split(s, (tg_gemm_tiling){.members = 1, .alike = 1});

@@ -86,13 +86,15 @@ tg_status tg_map(const tg_graph *graph, const tg_params *params, const tg_map_op
     c.carried_into[graph->carries[i].output] = graph->carries[i].input;
 
   tg_status status = tg_form_kernels(&c);
-  if (!status) tg_store_casts(&c);
+  bool training = graph->carry_count > 0;
+  if (!status && !training) tg_store_casts(&c);
   if (!status) tg_fuse_attention(&c);
   if (!status) tg_form_fronts(&c);
   if (!status) tg_merge_elementwise(&c);
   if (!status) tg_merge_rowwise(&c);
   if (!status) tg_merge_into_products(&c);
   if (!status) tg_reduce_and_store(&c);
+  if (!status && training) tg_store_casts(&c); /* updates are in their products now, which may want them */
   if (!status) tg_store_moves(&c);
   if (!status) tg_join_totals(&c);
   if (!status) status = tg_settle_carries(&c);

@@ -6,7 +6,8 @@
 #include <string.h>
 
 enum { OPERANDS = 2 };
-#define MARGIN 1.5 /* the pass costs what it costs, what products gain is estimated */
+#define MARGIN      1.5 /* the pass costs what it costs, what products gain is estimated */
+#define KEPT_MARGIN 8   /* where it may stay for the backward pass: there memory comes first */
 
 /* The Cast that operand `input` of the kernel's product is loaded through, or NULL. */
 static tg_node *loaded_through(const tg_compile *c, const tg_kernel *kernel, int input) {
@@ -99,7 +100,8 @@ static void consider(tg_compile *c, tg_node *cast, size_t first) {
   }
   double converting = readers_cycles(c, reads);
   c->stored[tg_out(cast)->index] = true;
-  if (readers_cycles(c, reads) + MARGIN * cast_cycles(c, cast) >= converting) {
+  double margin = c->graph->carry_count ? KEPT_MARGIN : MARGIN;
+  if (readers_cycles(c, reads) + margin * cast_cycles(c, cast) >= converting) {
     c->stored[tg_out(cast)->index] = false;
     return;
   }
@@ -108,10 +110,9 @@ static void consider(tg_compile *c, tg_node *cast, size_t first) {
   add_kernel(c, cast, first);
 }
 
-/* A training step keeps what it stores for the backward pass, so there memory comes first. */
 void tg_store_casts(tg_compile *c) {
   bool *known = TG_NEW_ARRAY(c->arena, bool, (size_t)c->graph->value_count + 1);
-  for (size_t k = 0; k < c->kernel_count && !c->graph->carry_count; k++)
+  for (size_t k = 0; k < c->kernel_count; k++)
     for (int i = 0; i < OPERANDS && is_product(&c->kernels[k]); i++) {
       tg_node *cast = loaded_through(c, &c->kernels[k], i);
       if (!cast || known[tg_out(cast)->index] || tg_value_bytes_each(tg_out(cast)) == 4) continue;

@@ -170,3 +170,38 @@ TG_TEST(casts, are_stored_where_products_read_them_much) {
   tg_program_destroy(program);
   tg_arena_release(&arena);
 }
+
+/* In a training step only what gains much: the operand of a wide weight gradient, which stays for no pass. */
+static int stored_in_training(int columns) {
+  char text[800];
+  snprintf(
+      text, sizeof text,
+      "graph \"step\"\ninput %%x: f32[1024,768]\ninput %%y: f32[1024,%d]\ninput %%p: f32[768,%d]\n"
+      "input %%m: f32[768,%d]\ninput %%v: f32[768,%d]\n%%n = Tanh(%%x) @0\n"
+      "%%t = Transpose(%%n) perm=[1,0] @1\n%%g = MatMul(%%t, %%y) partials=4 @2\n%%s = Mul(%%g, %%g) @3\n"
+      "%%w = Add(%%v, %%s) @4\n%%z = Add(%%m, %%g) @5\n%%u = Mul(%%w, %%z) @6\n%%q = Sub(%%p, %%u) @7\n"
+      "output \"p\" %%q: f32 -> %%p\noutput \"m\" %%z: f32 -> %%m\noutput \"v\" %%w: f32 -> %%v\n"
+      "output \"n\" %%n: f32\n",
+      columns, columns, columns, columns);
+  tg_arena arena = {0};
+  tg_diag diag = {""};
+  tg_graph *graph;
+  tg_params params;
+  tg_program *program = NULL;
+  tg_frontend_options options;
+  tg_frontend_defaults(&options);
+  options.precision.preset = TG_PRESET_MP1;
+  tg_map_options map = {.seed = 1};
+  int count = -1;
+  if (!tg_params_load("edge", &params, &diag) && !tg_graph_parse(&arena, text, &graph, &diag) &&
+      !tg_frontend_lower(graph, &options, &diag) && !tg_map(graph, &params, &map, &program, &diag))
+    count = sections_that_cast(program);
+  tg_program_destroy(program);
+  tg_arena_release(&arena);
+  return count;
+}
+
+TG_TEST(casts, are_stored_in_training_for_much) {
+  EXPECT_EQ(stored_in_training(30522), 1);
+  EXPECT_EQ(stored_in_training(768), 0);
+}
