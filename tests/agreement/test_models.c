@@ -69,6 +69,15 @@ static const char *const digits = "runtime/demo/digits.onnx";
   "%a = Sub(%x, %v) @0\n%b = Mul(%a, %r) @1\n%s = ReduceSum(%b) axes=[0] @2\n%y = MatMul(%b, %w) @3\n"       \
   "output \"s\" %s: f32\noutput \"y\" %y: f32\n"
 
+/* Reductions that the product computes, its blocks of rows in one piece or in several; not on a chip whose
+ * AGCUs have three contexts. */
+#define TOTALS                                                                                               \
+  "graph \"g\"\ninput %a: f32[256,24]\ninput %b: f32[24,13]\ninput %x: f32[256,13]\n"                        \
+  "const %o: f32[] = [0]\n%d = MatMul(%a, %b) @0\n%c = Greater(%x, %o) @1\n%y = Where(%c, %d, %o) @2\n"      \
+  "%k = Mul(%y, %x) @3\n%t = ReduceSum(%k) axes=[0] keepdims=0 @4\n"                                         \
+  "%s = ReduceSum(%y) axes=[0] keepdims=0 @5\n"                                                              \
+  "output \"s\" %s: f32\noutput \"t\" %t: f32\noutput \"y\" %y: f32\n"
+
 /* Channels of an image side by side, transposed matrices, products whose transposed result is stored, rows
  * that numbers of 16 bits scale. */
 #define MOVES                                                                                                \
@@ -183,6 +192,9 @@ __attribute__((constructor)) static void register_models(void) {
       {"beside", CHIP_TINY, BESIDE, {0}},
       {"beside", CHIP_ROW, BESIDE, {0}},
       {"beside", CHIP_ODD, BESIDE, {0}},
+      {"totals", CHIP_TINY, TOTALS, {0}},
+      {"totals", CHIP_ROW, TOTALS, {0}},
+      {"totals", CHIP_ODD, TOTALS, {0}},
       {"partials", CHIP_TINY, PARTIALS(""), {0}},
       {"partials_rounded", CHIP_TINY, PARTIALS(" stochastic=1"), {0}},
       {"casts", CHIP_TINY, CASTS, {0}},
