@@ -503,5 +503,5 @@ tg_status tg_emit_gemm(tg_compile *c, const tg_kernel *kernel) {
     tg_status status = emit_phase(c, kernel, phase);
     if (status) return status;
   }
-  return TG_OK;
+  return kernel->totals ? tg_emit_rest(c, kernel->totals) : TG_OK;
 }

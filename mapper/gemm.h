@@ -35,8 +35,8 @@ typedef struct tg_gemm_external {
 
 /* Reductions of the result by blocks of rows, which the drain computes (gemm_totals.c). */
 typedef struct tg_gemm_totals {
-  int count;                      /* 0: none */
-  int64_t block;                  /* rows of a block, of which the product has a whole number */
+  int count;     /* 0: none */
+  int64_t block; /* rows of a block; rows behind the last whole one are another section's (tg_emit_rest) */
   tg_value *out[TG_GEMM_RESULTS]; /* FP32: a row for each block */
   int words; /* of microcode before and after the rows of a block, or of a piece of one */
   struct {

@@ -15,12 +15,14 @@ enum { HOLD, BEGIN, GO_ON, ROWS, END };
 
 /* ---- what is reduced ---- */
 
-/* Is it a reduction over rows of the result, by whole blocks, whose totals are numbers of FP32? */
+/* Is it a reduction over rows of the result, by blocks, the last of which may be shorter, whose totals are
+ * numbers of FP32? */
 static bool is_by_blocks(const tg_gemm *g, const tg_node *root) {
   const tg_value *in = tg_in(root, 0);
   int64_t block = tg_attr_int(root, TG_ATTR_BLOCK);
   return in->rank == 3 && in->dims[2].size == g->n && in->dims[0].size * in->dims[1].size == g->m &&
-         block > 0 && block <= UINT16_MAX && in->dims[1].size % block == 0 && in->dtype == TG_F32 &&
+         block > 0 && block <= UINT16_MAX && block <= in->dims[1].size &&
+         (in->dims[0].size == 1 || in->dims[1].size % block == 0) && in->dtype == TG_F32 &&
          tg_out(root)->dtype == TG_F32;
 }
 

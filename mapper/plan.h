@@ -174,6 +174,9 @@ bool tg_reduce_fits(tg_compile *c, const tg_kernel *kernel);
 /* Estimates; infinite if it does not fit. Of reductions those over blocks. */
 double tg_elementwise_cycles(tg_compile *c, const tg_kernel *kernel);
 double tg_reduce_cycles(tg_compile *c, const tg_kernel *kernel);
+/* Of a reduction of [1, M, N] by blocks, the last one alone, which is shorter. */
+double tg_rest_cycles(tg_compile *c, const tg_kernel *kernel);
+tg_status tg_emit_rest(tg_compile *c, const tg_kernel *kernel);
 tg_status tg_emit_pool(tg_compile *c, const tg_kernel *kernel);
 tg_status tg_emit_pool_gradient(tg_compile *c, const tg_kernel *kernel);
 /* Does the vector unit compute the Conv? It accumulates in FP32, and multiplies as exactly as mx. */

@@ -41,6 +41,7 @@ typedef struct reduction {
   bool rows;
   int64_t dims[3];        /* [A, M, N]; over N, with A = 1, if rows, else over M */
   int64_t block, results; /* elements of a result, and how many there are of a row, or a column */
+  int64_t from;           /* the first of them that is computed */
   operand operands[TG_STREAMS];
   int operand_count;
   tg_operand_stream names[MOST_NAMES]; /* of operands: one may be read by several shapes */
@@ -78,7 +79,7 @@ static int64_t bits_as(float value, int kind) {
 /* ---- operands ---- */
 
 /* Nothing is computed in front, so what is not there may load as what changes nothing. */
-static bool is_plain(const reduction *r) { return r->roots == 1 && !r->kernel->front[0].count; }
+static bool is_plain(const reduction *r) { return r->roots == 1 && !r->kernel->front[0].count && !r->from; }
 
 static bool find_role(const reduction *r, operand *o) {
   const int64_t *s = o->stride;
@@ -481,11 +482,15 @@ bool tg_reduce_fits(tg_compile *c, const tg_kernel *kernel) {
   return true;
 }
 
-double tg_reduce_cycles(tg_compile *c, const tg_kernel *kernel) {
+/* The first result that is left: all blocks before it are whole. */
+static int64_t first_left(const reduction *r, bool rest) { return rest ? r->dims[1] / r->block : 0; }
+
+static double estimate(tg_compile *c, const tg_kernel *kernel, bool rest) {
   reduction r;
   double cycles = 0;
   if (!begin(&r, c, kernel)) return INFINITY;
-  for (int64_t first = 0, count, length; first < r.results; first += count) {
+  r.from = first_left(&r, rest);
+  for (int64_t first = r.from, count, length; first < r.results; first += count) {
     int words[TG_SEGMENTS] = {0};
     count = piece_after(&r, first, &length);
     plan_piece(&r, first, count, length);
@@ -495,6 +500,9 @@ double tg_reduce_cycles(tg_compile *c, const tg_kernel *kernel) {
   return cycles;
 }
 
+double tg_reduce_cycles(tg_compile *c, const tg_kernel *kernel) { return estimate(c, kernel, false); }
+double tg_rest_cycles(tg_compile *c, const tg_kernel *kernel) { return estimate(c, kernel, true); }
+
 static void set_tensors(reduction *r) {
   for (int i = 0; i < r->operand_count; i++)
     walk_of(r, &r->operands[i])->tensor = tg_place_of(r->c, r->operands[i].value);
@@ -503,13 +511,14 @@ static void set_tensors(reduction *r) {
     r->plan.more_output[i].tensor = tg_place_of(r->c, tg_kernel_result(r->kernel, 1 + i));
 }
 
-tg_status tg_emit_reduce(tg_compile *c, const tg_kernel *kernel) {
+static tg_status emit(tg_compile *c, const tg_kernel *kernel, bool rest) {
   reduction r;
   if (!begin(&r, c, kernel) || r.block > 65535)
     return tg_fail(c->diag, TG_INVALID, "node \"%s\": a block of %lld is not supported", kernel->root->name,
                    (long long)r.block);
   tg_status status = TG_OK;
-  for (int64_t first = 0, count, length; first < r.results && !status; first += count) {
+  r.from = first_left(&r, rest);
+  for (int64_t first = r.from, count, length; first < r.results && !status; first += count) {
     count = piece_after(&r, first, &length);
     plan_piece(&r, first, count, length);
     set_tensors(&r);
@@ -517,3 +526,6 @@ tg_status tg_emit_reduce(tg_compile *c, const tg_kernel *kernel) {
   }
   return status;
 }
+
+tg_status tg_emit_reduce(tg_compile *c, const tg_kernel *kernel) { return emit(c, kernel, false); }
+tg_status tg_emit_rest(tg_compile *c, const tg_kernel *kernel) { return emit(c, kernel, true); }

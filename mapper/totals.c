@@ -15,7 +15,8 @@ static bool gains(tg_compile *c, const tg_kernel *product, const tg_kernel *both
   if (!after.drain_words[TG_DRAIN_FINISH] || tg_tile_gemm(&quiet, &before, &alone) ||
       tg_tile_gemm(&quiet, &after, &together))
     return false;
-  return together.cycles < alone.cycles + tg_reduce_cycles(&quiet, both->totals) + TG_SECTION_CYCLES;
+  double rest = after.m % after.totals.block ? tg_rest_cycles(&quiet, both->totals) + TG_SECTION_CYCLES : 0;
+  return together.cycles + rest < alone.cycles + tg_reduce_cycles(&quiet, both->totals) + TG_SECTION_CYCLES;
 }
 
 /* Reduction `b` and product `a`, where either may change its place. */

@@ -38,11 +38,12 @@ static void expect_same_bits(const char *text, const char *arch, const char *set
   tg_arena_release(&arena);
 }
 
-/* Blocks of several pieces, of one, and pieces of several blocks. */
+/* Blocks of several pieces, of one, and pieces of several blocks; a shorter last block. */
 TG_TEST(totals, run_with_time) {
   expect_same_bits(PRODUCT("4096", "96"), "edge", NULL);
   expect_same_bits(PRODUCT("256", "24"), "edge", NULL);
   expect_same_bits(PRODUCT("100", "640"), "edge", NULL);
+  expect_same_bits(PRODUCT("2007", "96"), "edge", NULL);
   expect_same_bits(PRODUCT("36", "1024"), "edge", NULL);
   expect_same_bits(PRODUCT("256", "20"), "tiny", "p=2");
 }
