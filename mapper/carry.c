@@ -37,7 +37,7 @@ static ptrdiff_t last_reader(const tg_compile *c, const tg_value *value) {
 static bool reads_in_place(const tg_compile *c, const tg_kernel *kernel, const tg_value *old) {
   bool product = kernel->kind == TG_KERNEL_GEMM;
   if ((!product && kernel->kind != TG_KERNEL_ELEMENTWISE) ||
-      tg_kernel_computes(kernel, 0) != kernel->output || kernel->totals)
+      tg_kernel_computes(kernel, 0) != kernel->output || kernel->totals || kernel->front_result)
     return false;
   for (int i = 0; product && i < kernel->root->input_count; i++)
     if (tg_in(kernel->root, i) && tg_owner(c, i < 2 ? tg_gemm_operand(c->stored, kernel->root, i).source

@@ -33,6 +33,7 @@ static bool allocate(emission *e) {
   const tg_gemm *g = e->g;
   const tg_params *m = e->b.m;
   bool good = tg_build_buffer(&e->b, (uint32_t)tg_gemm_a_rows(m, g, &e->t), tg_gemm_a_blocks(&e->t), &e->a);
+  if (tg_gemm_has_front(e)) good = good && tg_gemm_allocate_front(e);
   good = good &&
          tg_build_buffer(&e->b, (uint32_t)tg_gemm_b_rows(m, g, &e->t), tg_gemm_b_blocks(&e->t), &e->b_block);
   good =
@@ -76,6 +77,7 @@ static void allocate_sems(emission *e) {
   e->blocks_credit = tg_west_credits(&e->b, 2);
   e->blocks_north_credit = tg_north_credits(&e->b, 2);
   if (tg_gemm_a_both_ways(e->g, &e->t)) e->a_north_full = tg_tile_sem(&e->b, 0);
+  if (tg_gemm_has_front(e)) tg_gemm_allocate_front_sems(e);
   if (e->t.members == 1) return;
   e->arrived = tg_tile_sem(&e->b, 0);
   e->returned = tg_tile_sem(&e->b, 0);
@@ -101,6 +103,7 @@ static void allocate_bases(emission *e, int64_t product) {
                             &e->a_rest);
   e->b_base = tg_build_base(&e->b, tg_place_of(e->c, g->b), (uint64_t)bytes_of(g->b, g->b_offsets[product]),
                             &e->b_rest);
+  if (tg_gemm_has_front(e)) tg_gemm_allocate_front_bases(e);
   for (int k = 0; k < g->outs; k++)
     e->out_base[k] = tg_build_base(&e->b, tg_place_of(e->c, g->out[k]),
                                    (uint64_t)bytes_of(g->out[k], g->out_offsets[product]), &e->out_rest[k]);
@@ -193,12 +196,16 @@ static tg_instr *push_gemm(emission *e, uint32_t r, uint32_t col) {
   set_k_total(e, mx, r);
   if (e->t.sr_blocks) set_rounding(e, mx, r, col);
   tg_set_wait(in, 0, e->a_full, keeps_a);
-  tg_set_wait(in, 1, e->b_full, keeps_b);
-  if (tg_gemm_a_from_north(e, r, col))
+  if (!e->t.whole_b) tg_set_wait(in, 1, e->b_full, keeps_b);
+  if (tg_gemm_has_front(e))
+    tg_set_post(in, 0, TG_POST_LOCAL, 0, e->a_free, false);
+  else if (tg_gemm_a_from_north(e, r, col))
     tg_set_post(in, 0, TG_POST_COL, 0, e->a_north_credit + (int)r + 1, keeps_a);
   else
     tg_set_post(in, 0, TG_POST_ROW, 0, e->a_credit + (int)col + 1, keeps_a);
-  if (tg_gemm_b_from_west(e, r, col))
+  if (e->t.whole_b)
+    tg_gemm_take_part_of_b(e, mx);
+  else if (tg_gemm_b_from_west(e, r, col))
     tg_set_post(in, 1, TG_POST_ROW, 0, e->b_west_credit + (int)col + 1, keeps_b);
   else
     tg_set_post(in, 1, TG_POST_COL, 0, e->b_credit + (int)r + 1, keeps_b);
@@ -276,6 +283,9 @@ static void emit_kept_chunks(emission *e, uint32_t r, uint32_t col) {
 static void emit_gemm(emission *e, uint32_t r, uint32_t col) {
   bool each = e->t.parts > 1 && !e->nested; /* every execution is one of a part */
   uint32_t last = e->t.chunks - 1;
+  uint32_t begin = e->t.whole_b; /* which is there once for all */
+  if (begin)
+    tg_set_wait(tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->mx, TG_OP_mx_sync), 0, e->b_full, false);
   bool apart = e->nested || each, whole = each || e->t.keep; /* every execution ends a chain */
   tg_instr *in = apart ? push_chunks(e, r, col, 0, 0) : push_gemm(e, r, col);
   tg_set_wait(in, 2, e->acc_free, !whole);
@@ -292,6 +302,8 @@ static void emit_gemm(emission *e, uint32_t r, uint32_t col) {
     tg_set_post(in, 3, TG_POST_COL, 0, e->a_north_credit + (int)r + 1, e->t.keep == TG_KEEP_A);
   }
   tg_set_loops(in, e->k_loops);
+  if (begin)
+    for (int l = 0; l < 3; l++) in->common.loop_begin[l] = begin;
   if (e->nested) in->common.loop_count[2] = 1;
 }
 
@@ -305,7 +317,7 @@ static void fill_result(const emission *e, int k, uint32_t r, uint32_t col, tg_a
   tg_walk_plan walk = {.tensor = tg_place_of(e->c, g->out[k]), .element_stride = 1, .columns = g->n};
   for (int d = 0; d < 3; d++) walk.radix[d] = g->out_radix[d], walk.stride[d] = g->out_stride[d];
   tg_fill_walk(store, &walk, e->out_base[k], e->out_rest[k]);
-  store->rows[0] = e->t.mr;
+  store->rows[0] = e->t.sent ? e->t.sent : e->t.mr;
   tg_gemm_place place = tg_gemm_place_of(e, r, col);
   store->m_first[0] = place.row;
   memcpy(store->m_delta, place.row_delta, sizeof place.row_delta);
@@ -322,6 +334,7 @@ static void fill_store(const void *user, int exit, uint32_t r, uint32_t col, tg_
   store->take[0] = stored_columns(e);
   store->k_first[0] = place.column;
   memcpy(store->k_delta, place.column_delta, sizeof place.column_delta);
+  if (e->t.sent) store->m_delta[1] = e->t.mr, store->m_delta[2] = e->t.sent, store->k_delta[1] = 0;
 }
 
 /* ---- sections and invocations ---- */
@@ -343,11 +356,15 @@ static void set_exits(emission *e, tg_exit *exits, tg_exit *out_drain) {
     *exit = (tg_exit){.out_full = k ? TG_NO_SEM : all.out_full,
                       .out_free = k + 1 == g->outs || k + 1 == all_exits ? all.out_free : TG_NO_SEM,
                       .credit = k ? tg_tile_sem(&e->b, 2) : all.credit,
-                      .flits = (total ? tg_gemm_totals_a_piece(g, &e->t) : e->t.mr) * sent,
-                      .pieces = 1,
+                      .flits = (total       ? tg_gemm_totals_a_piece(g, &e->t)
+                                : e->t.sent ? e->t.sent
+                                            : e->t.mr) *
+                               sent,
+                      .pieces = e->t.sent ? e->t.mr / e->t.sent : 1,
                       .buffer = total ? e->totals[k - g->outs] : e->results[k]};
     if (sent < row) exit->inner = sent, exit->stride = row;
     memcpy(exit->loops, e->piece_loops, sizeof exit->loops);
+    if (e->t.sent) exit->loops[1] = e->pieces, exit->loops[2] = exit->pieces;
   }
 }
 
@@ -355,6 +372,7 @@ static tg_status emit_section(emission *e, const char *name, int64_t product) {
   tg_build_begin(&e->b, e->c, name);
   e->b.exits = e->t.exits;
   e->b.members = e->t.in_turn ? 1 : e->t.members;
+  e->b.half_store = e->g->front.stored;
   e->vectors = e->blocks = 0;
   if (!allocate(e))
     return tg_fail(e->c->diag, TG_INVALID, "node \"%s\": the scratchpads are too small", e->g->node->name);
@@ -372,7 +390,10 @@ static tg_status emit_section(emission *e, const char *name, int64_t product) {
         emit_kept_chunks(e, r, col);
       else
         emit_gemm(e, r, col);
-      tg_gemm_emit_drain(e, r, col, &microcode, &drain);
+      if (tg_gemm_has_front(e))
+        tg_gemm_emit_nodes(e, r, col, &microcode, &drain);
+      else
+        tg_gemm_emit_drain(e, r, col, &microcode, &drain);
     }
   tg_exits_plan plan = {.exits = exits,
                         .count = e->g->outs + e->g->totals.count,
@@ -381,6 +402,7 @@ static tg_status emit_section(emission *e, const char *name, int64_t product) {
                         .steps = e->steps};
   tg_exits_emit(&e->b, &plan, fill_store, e);
   if (e->t.in_turn) tg_gemm_skew_exits(e);
+  if (e->g->front.stored) tg_gemm_emit_front_stores(e);
   return TG_OK;
 }
 

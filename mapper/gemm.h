@@ -51,6 +51,21 @@ static inline uint32_t tg_gemm_external_take(const tg_gemm_external *external, u
   return external->kind == TG_STREAM_SPLAT32 ? 1 : nt;
 }
 
+/* Elementwise nodes in front of A, computed on the tiles that multiply it: of one tensor of A's elements, in
+ * whose place in DRAM A is loaded, and of vectors along k. What they make is stored, if others read it
+ * (gemm_front.c). */
+enum { TG_FRONT_VECTORS = 4, TG_FRONT_NAMES = 8, TG_FRONT_UNROLL = 2 };
+typedef struct tg_gemm_front {
+  tg_value *result; /* NULL: there are none */
+  bool stored;
+  int raw_kind, a_kind, result_kind;   /* stream kinds: of what is loaded, of A's blocks, of the result */
+  tg_value *vectors[TG_FRONT_VECTORS]; /* that own the memory */
+  int vector_count;
+  tg_operand_stream names[TG_FRONT_NAMES]; /* operands as the nodes name them */
+  int name_count;
+  int words[2]; /* of microcode: before the rows, and for a vector of each of TG_FRONT_UNROLL rows */
+} tg_gemm_front;
+
 /* Products C[m, n] = A[m, k] B[k, n] of one shape, one for each batch element or group. */
 typedef struct tg_gemm {
   const tg_node *node;
@@ -79,6 +94,7 @@ typedef struct tg_gemm {
   int drain_words[TG_GEMM_DRAINS]; /* microcode words of the drain's segments */
   int sum_kind;                    /* stream kind that stores running sums of partials: FP32 or BF16SR */
   tg_gemm_totals totals;
+  tg_gemm_front front;
 } tg_gemm;
 
 /* Is one of the results rounded stochastically? */
@@ -124,7 +140,8 @@ bool tg_spread_gemm(tg_compile *c, const tg_kernel *kernel, tg_gemm *out);
 /* What tiles differ in. */
 typedef enum tg_split {
   TG_SPLIT_OUTPUT,  /* rows over tile rows, or over groups of them; columns over tile columns */
-  TG_SPLIT_ROWS,    /* every tile has rows of its own and all columns of a pass */
+  TG_SPLIT_ROWS,    /* every tile has rows of its own and all columns of a pass; with nodes in front, `alike`
+                       tiles side by side have the same rows, and each some columns */
   TG_SPLIT_COLUMNS, /* every tile has columns of its own and all rows of a pass: products of few rows */
   TG_SPLIT_PRODUCTS /* every tile has a product of its own (tg_gemm.spread) */
 } tg_split;
@@ -147,6 +164,10 @@ typedef struct tg_gemm_tiling {
   uint32_t members; /* output split: rows of tiles in a group, among which K's parts are shared out */
   uint32_t alike; /* output split: rows of tiles side by side that have the same rows of C, each with columns
                      of its own; 1 if there are several members */
+  uint32_t sent;  /* rows of a piece that leave at once, where it does not leave as a whole: with nodes in
+                     front, there are as many pieces as chunks; else 0 */
+  uint32_t front_sent; /* and of a chunk of what they make */
+  bool whole_b;        /* all chunks of B stay, with nodes in front */
   uint32_t parts; /* of K that a tile multiplies in turn: of D members, number i has parts i, i + D, i + 2D
                      ..;   the last ones may be empty */
   bool in_turn;   /* members have one part each, and each runs the fused nodes of some rows: gemm_turns.c */
@@ -240,7 +261,7 @@ static inline uint32_t tg_gemm_a_blocks(const tg_gemm_tiling *t) {
   return t->keep == TG_KEEP_A && t->passes_m == 1 ? 1 : 2;
 }
 static inline uint32_t tg_gemm_b_blocks(const tg_gemm_tiling *t) {
-  return t->keep == TG_KEEP_B && t->passes_n == 1 ? 1 : 2;
+  return t->whole_b ? 1 : t->keep == TG_KEEP_B && t->passes_n == 1 ? 1 : 2;
 }
 /* Of a row of totals, of one of them, and of all that go on from piece to piece. */
 uint32_t tg_gemm_total_flits(const tg_params *m, const tg_gemm_tiling *t);
@@ -265,6 +286,29 @@ uint64_t tg_gemm_externals_before(const tg_params *m, const tg_gemm *gemm, const
 uint32_t tg_gemm_spare(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 /* Of a block of whole sums that were rounded stochastically on their way to the fused nodes. */
 uint64_t tg_gemm_rounded_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+
+/* ---- nodes in front (gemm_front.c) ---- */
+
+/* Can the product do with them? Sets g->front. */
+tg_status tg_gemm_describe_front(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g);
+tg_status tg_gemm_write_front(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g, tg_mc *mc);
+/* Parts of a chunk's rows that pass the vector unit side by side, so that it has as many rows in flight as it
+ * can; 0: none are possible. */
+uint32_t tg_gemm_front_parts(const tg_params *m, const tg_gemm_tiling *t);
+/* Cycles of the vector unit for a chunk. */
+double tg_gemm_front_cycles(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+/* Rows of a chunk as it is loaded, of what the nodes make of it, and of the vectors. */
+uint32_t tg_gemm_raw_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+uint32_t tg_gemm_given_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+uint32_t tg_gemm_front_vector_rows(const tg_params *m, const tg_gemm *gemm);
+/* Can all chunks of B stay? Then no two that a bank divides lie in it. */
+bool tg_gemm_can_keep_b(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+/* Its results leave by both kinds of AGCU, or, if the west has all of A to load, by the north one. */
+static inline tg_exits tg_gemm_front_exits(const tg_gemm_tiling *t) {
+  return t->alike > 1 ? TG_EXITS_NORTH : TG_EXITS_BOTH;
+}
+/* Flits that leave at once of these results: all that leave so share half of an AGCU's memory. */
+uint32_t tg_gemm_front_share(const tg_params *m, const tg_gemm_tiling *t);
 
 /* Estimate of all sections of the kernel's product, with what lies between them; TG_NEVER: none fits. */
 #define TG_NEVER 1e30

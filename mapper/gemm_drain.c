@@ -108,7 +108,14 @@ tg_status tg_gemm_pack_drain(emission *e, tg_vx_instr *out_microcode) {
   tg_mc_begin(&mc, e->c->arena);
   tg_status status = tg_gemm_write_drain(e->c, e->kernel, e->g, e->t.in_turn, &mc);
   if (status) return status;
-  status = tg_mc_pack(&mc, e->c->program, e->b.section, out_microcode, e->c->diag);
+  tg_vx_instr codes[2] = {0};
+  int split = mc.segment + 1;
+  if (tg_gemm_has_front(e)) status = tg_gemm_write_front(e->c, e->kernel, e->g, &mc);
+  if (status) return status;
+  status =
+      tg_mc_pack_parts(&mc, &split, tg_gemm_has_front(e), e->c->program, e->b.section, codes, e->c->diag);
+  *out_microcode = codes[0];
+  e->front_code = codes[1];
   if (status) tg_diag_prefix(e->c->diag, "node \"%s\"", e->kernel->root->name);
   return status;
 }
@@ -372,6 +379,17 @@ static void emit_returns(emission *e, uint32_t r, uint32_t col) {
     in->common.loop_count[2] = e->t.parts - 2;
     in->common.loop_begin[2] = 1;
   }
+}
+
+tg_instr *tg_gemm_emit_block_drain(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
+                                   const tg_exit *exit, uint32_t block) {
+  tg_buffer halves = {.stride = tg_acc_rows(e->b.m), .count = 2};
+  step all = {.segment = TG_DRAIN_FINISH,
+              .in_pieces = true,
+              .externals = {.first = block % 2},
+              .accumulator = {&halves, block % 2, TG_TURN_OUTER, true},
+              .to = {&e->out, block * e->pieces % 2, TG_TURN_EACH}};
+  return emit_step(e, r, col, microcode, exit, &all);
 }
 
 void tg_gemm_emit_drain(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,

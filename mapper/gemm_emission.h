@@ -22,10 +22,11 @@ typedef struct tg_gemm_emission {
   int m_k_level, n_k_level; /* and in loops over K, where the inner one takes the place of chunks that there
                                are none of */
   tg_buffer a, b_block, out, externals[TG_GEMM_EXTERNALS];
-  tg_buffer results[TG_GEMM_RESULTS]; /* parts of `out` */
-  tg_buffer received, sums, rounded;  /* running sums of partials; whole ones, if they are rounded */
-  tg_buffer totals[TG_GEMM_RESULTS];  /* parts of `out` */
-  tg_buffer running;                  /* what there is of them, from piece to piece of a block */
+  tg_buffer results[TG_GEMM_RESULTS];  /* parts of `out` */
+  tg_buffer raw, given, front_vectors; /* what nodes in front read, make, and share by all rows */
+  tg_buffer received, sums, rounded;   /* running sums of partials; whole ones, if they are rounded */
+  tg_buffer totals[TG_GEMM_RESULTS];   /* parts of `out` */
+  tg_buffer running;                   /* what there is of them, from piece to piece of a block */
   tg_buffer sent, whole; /* of members that finish in turn: sums for the next one, and whole ones */
   int a_north_full;      /* A's rows from the north, where it comes both ways */
   int a_full, b_full, acc_full, acc_free, vectors_full, blocks_full; /* tile semaphores */
@@ -43,6 +44,11 @@ typedef struct tg_gemm_emission {
   int total_base[TG_GEMM_RESULTS];
   int64_t total_rest[TG_GEMM_RESULTS];
   int64_t product; /* the first one that this section computes */
+  int raw_full, a_free, front_vectors_full, given_west, given_north; /* semaphores of nodes in front */
+  tg_exit given_exit;                                                /* what they make: semaphores alone */
+  int given_base, front_base[TG_FRONT_VECTORS];
+  int64_t given_rest, front_rest[TG_FRONT_VECTORS];
+  tg_vx_instr front_code; /* segments of their microcode */
 } tg_gemm_emission;
 
 /* Index of a tile among those that have rows of their own, how many those are, and rows of all in a pass. */
@@ -128,5 +134,23 @@ tg_tx_instr *tg_gemm_push_send(tg_gemm_emission *e, uint32_t r, uint32_t col, ui
 void tg_gemm_emit_turns(tg_gemm_emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
                         const tg_exit *exit);
 void tg_gemm_skew_exits(tg_gemm_emission *e);
+
+/* The VOP that drains a block, in a loop over its pieces, from block number `block` on. */
+tg_instr *tg_gemm_emit_block_drain(tg_gemm_emission *e, uint32_t r, uint32_t col,
+                                   const tg_vx_instr *microcode, const tg_exit *exit, uint32_t block);
+
+/* Nodes in front of A (gemm_front.c), part by part as gemm.c and gemm_load.c emit a section. */
+static inline bool tg_gemm_has_front(const tg_gemm_emission *e) { return e->g->front.result != NULL; }
+bool tg_gemm_allocate_front(tg_gemm_emission *e);
+void tg_gemm_allocate_front_sems(tg_gemm_emission *e);
+void tg_gemm_allocate_front_bases(tg_gemm_emission *e);
+/* B is there as a whole: of each chunk, the GEMM owns its banks alone. */
+void tg_gemm_take_part_of_b(const tg_gemm_emission *e, tg_mx_instr *mx);
+void tg_gemm_load_front_vectors(tg_gemm_emission *e, tg_queue *queue);
+/* All VOPs of a tile, and its SENDs of what the nodes make. */
+void tg_gemm_emit_nodes(tg_gemm_emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
+                        const tg_exit *exit);
+/* When the SENDs of the product's results are there. */
+void tg_gemm_emit_front_stores(tg_gemm_emission *e);
 
 #endif

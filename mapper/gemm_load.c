@@ -58,11 +58,12 @@ static tg_agcu_instr *load_a(emission *e, bool north, uint32_t r, uint32_t col, 
   const tg_gemm *g = e->g;
   int64_t z = tg_value_bytes_each(g->a);
   tg_queue *queue = north ? tg_north_queue(&e->b, col, TG_CTX_LOAD) : tg_west_queue(&e->b, r, TG_CTX_LOAD);
-  tg_agcu_instr *load = push_load(e, queue, &e->a, mask);
-  tg_gemm_set_chunk(e, load->dst_base, &e->a, chunk);
+  const tg_buffer *buffer = tg_gemm_has_front(e) ? &e->raw : &e->a;
+  tg_agcu_instr *load = push_load(e, queue, buffer, mask);
+  tg_gemm_set_chunk(e, load->dst_base, buffer, chunk);
   if (e->t.keep == TG_KEEP_A) tg_set_operand(load->dst_base, &e->a, false);
   set_credit(load, north ? e->a_north_credit : e->a_credit);
-  set_arrival(load, e->a_full);
+  set_arrival(load, tg_gemm_has_front(e) ? e->raw_full : e->a_full);
   load->base[0] = e->a_base;
   load->offset[0] = e->a_rest + g->a_origin * z;
   /* Of the two walks of a LOAD, rows and runs, which is m's and which k's? */
@@ -86,7 +87,10 @@ static tg_agcu_instr *load_a(emission *e, bool north, uint32_t r, uint32_t col, 
   uint32_t length = e->t.kc * (e->t.keep == TG_KEEP_A ? e->t.chunks : 1);
   load->rows[0] = g->a_turned ? length : e->t.mt;
   load->take[0] = taken(e, g->a_turned ? e->t.mt : length, tg_gemm_a_row(e->b.m, g, &e->t));
-  if (!g->a_turned) leave_out_masked(e, load, tg_gemm_a_row(e->b.m, g, &e->t));
+  if (tg_gemm_has_front(e))
+    load->take[0] = e->t.kc; /* whole flits of any format */
+  else if (!g->a_turned)
+    leave_out_masked(e, load, tg_gemm_a_row(e->b.m, g, &e->t));
   if (g->spread && g->a_turned)
     set_product_rows(e, load, tg_gemm_row_index(e, r, col), g->k);
   else {
@@ -167,6 +171,7 @@ static void load_b(emission *e, uint32_t r, uint32_t col, uint32_t mask, uint32_
       (turned ? load->m_delta : load->k_delta)[e->n_k_level] = tg_gemm_col_delta(e);
   }
   if (tg_gemm_b_in_blocks(e->b.m, g, &e->t)) set_run(e, load, r, col);
+  if (e->t.whole_b) load->rows[0] = (int64_t)e->t.chunks * e->t.kc;
   load->convert[0] = g->b_convert;
 }
 
@@ -209,10 +214,14 @@ static void end_loops(tg_queue *queue, const uint32_t loops[3]) {
   if (queue->count) tg_set_loops(&queue->instrs[queue->count - 1], loops);
 }
 
+/* Rows of tiles one after the other that have different parts of K, or different columns. */
+static uint32_t rows_apart(const emission *e) {
+  return e->t.split == TG_SPLIT_OUTPUT ? e->t.members * e->t.alike : 1;
+}
 /* Rows of tiles that have the same parts of K and the same columns as row r. */
 static uint32_t rows_like(const emission *e, uint32_t r) {
   uint32_t mask = 0;
-  for (; r < tg_gemm_used_rows(e); r += e->t.members * e->t.alike) mask |= 1u << (r + 1);
+  for (; r < tg_gemm_used_rows(e); r += rows_apart(e)) mask |= 1u << (r + 1);
   return mask;
 }
 
@@ -220,8 +229,9 @@ static void load_a_west(emission *e, uint32_t r) {
   uint32_t cols = e->b.m->cols;
   uint32_t chunks = e->t.keep == TG_KEEP_A ? 1 : e->unrolled;
   for (uint32_t chunk = 0; chunk < chunks && shares_a(e); chunk++) load_shared_a(e, false, r, chunk);
-  for (uint32_t col = 0; col < cols && !shares_a(e); col++)
-    if (!tg_gemm_a_from_north(e, r, col)) load_a(e, false, r, col, 1u << (col + 1), 0);
+  uint32_t mates = e->t.split == TG_SPLIT_ROWS ? e->t.alike : 1, mask = ((1u << mates) - 1) << 1;
+  for (uint32_t col = 0; col < cols && !shares_a(e); col += mates)
+    if (!tg_gemm_a_from_north(e, r, col)) load_a(e, false, r, col, mask << col, 0);
 }
 static void load_b_west(emission *e, uint32_t r) {
   for (uint32_t col = 0; col < e->b.m->cols; col++)
@@ -233,10 +243,10 @@ static void load_a_north(emission *e, uint32_t col) {
     if (tg_gemm_a_from_north(e, r, col)) load_a(e, true, r, col, 1u << (r + 1), 0);
 }
 static void load_b_north(emission *e, uint32_t col) {
+  if (e->t.whole_b) return;
   uint32_t chunks = e->t.keep == TG_KEEP_B ? 1 : e->unrolled;
   for (uint32_t chunk = 0; chunk < chunks; chunk++)
-    for (uint32_t d = 0; d < e->t.members * e->t.alike && shares_b(e); d++)
-      load_b(e, d, col, rows_like(e, d), chunk);
+    for (uint32_t d = 0; d < rows_apart(e) && shares_b(e); d++) load_b(e, d, col, rows_like(e, d), chunk);
   for (uint32_t r = 0; r < e->b.m->rows && !shares_b(e); r++)
     if (!tg_gemm_b_from_west(e, r, col)) load_b(e, r, col, 1u << (r + 1), 0);
 }
@@ -246,12 +256,14 @@ static void load_b_north(emission *e, uint32_t col) {
 typedef void operand_loads(emission *e, uint32_t at);
 static void load_operands(emission *e, tg_queue *queue, uint32_t at, operand_loads *first,
                           operand_loads *second, bool keeps_first) {
+  uint32_t begin = queue->count;
   first(e, at);
-  uint32_t kept = keeps_first ? queue->count : 0;
+  uint32_t kept = keeps_first ? queue->count : begin;
   second(e, at);
-  if (!queue->count) return;
+  if (queue->count == begin) return;
   end_loops(queue, e->k_loops);
   tg_common_instr *last = &queue->instrs[queue->count - 1].common;
+  last->loop_begin[0] = last->loop_begin[1] = begin;
   if (queue->count > kept)
     last->loop_begin[2] = kept;
   else
@@ -272,13 +284,16 @@ static void emit_north_loads(emission *e, uint32_t col) {
   const tg_params *m = e->b.m;
   uint32_t all_rows = ((1u << m->rows) - 1) << 1;
   tg_queue *queue = tg_north_queue(&e->b, col, TG_CTX_LOAD), *aux = tg_north_queue(&e->b, col, TG_CTX_AUX);
+  if (tg_gemm_has_front(e)) tg_gemm_load_front_vectors(e, queue);
+  if (e->t.whole_b) load_b(e, 0, col, all_rows, 0);
   bool a_first = e->t.keep == TG_KEEP_A || (e->t.keep == TG_KEEP_NONE && e->t.split == TG_SPLIT_COLUMNS);
   load_operands(e, queue, col, a_first ? load_a_north : load_b_north, a_first ? load_b_north : load_a_north,
                 e->t.keep);
   for (uint32_t r = 0; r < m->rows && e->t.split == TG_SPLIT_COLUMNS; r++)
     load_externals(e, aux, true, r, col, 1u << (r + 1));
-  for (uint32_t d = 0; d < e->t.alike && e->t.split != TG_SPLIT_COLUMNS; d++)
-    load_externals(e, aux, true, d, col, e->t.alike > 1 ? rows_like(e, d) : all_rows);
+  bool apart = e->t.split == TG_SPLIT_OUTPUT && e->t.alike > 1;
+  for (uint32_t d = 0; d < (apart ? e->t.alike : 1) && e->t.split != TG_SPLIT_COLUMNS; d++)
+    load_externals(e, aux, true, d, col, apart ? rows_like(e, d) : all_rows);
   uint32_t vectors = aux->count;
   for (uint32_t r = 0; r < tg_gemm_used_rows(e); r++)
     if (tg_gemm_finishes(e, r) && !tg_gemm_externals_west(e, r, col))

@@ -7,32 +7,32 @@ uint32_t tg_gemm_row_index(const emission *e, uint32_t r, uint32_t col) {
   switch (e->t.split) {
   case TG_SPLIT_OUTPUT: return r / (e->t.members * e->t.alike);
   case TG_SPLIT_COLUMNS: return 0;
-  default: return r * e->b.m->cols + col;
+  default: return (r * e->b.m->cols + col) / e->t.alike;
   }
 }
 int64_t tg_gemm_row_tiles(const emission *e) {
   switch (e->t.split) {
   case TG_SPLIT_OUTPUT: return e->b.m->rows / (e->t.members * e->t.alike);
   case TG_SPLIT_COLUMNS: return 1;
-  default: return tg_tiles(e->b.m);
+  default: return tg_tiles(e->b.m) / e->t.alike;
   }
 }
 static uint32_t col_index(const emission *e, uint32_t r, uint32_t col) {
   switch (e->t.split) {
   case TG_SPLIT_OUTPUT: return col * e->t.alike + r % e->t.alike;
   case TG_SPLIT_COLUMNS: return r * e->b.m->cols + col;
-  default: return 0;
+  default: return col % e->t.alike;
   }
 }
 static int64_t col_tiles(const emission *e) {
   switch (e->t.split) {
   case TG_SPLIT_OUTPUT: return (int64_t)e->b.m->cols * e->t.alike;
   case TG_SPLIT_COLUMNS: return tg_tiles(e->b.m);
-  default: return 1;
+  default: return e->t.alike;
   }
 }
 bool tg_gemm_a_from_north(const emission *e, uint32_t r, uint32_t col) {
-  return e->t.split == TG_SPLIT_ROWS && tg_exits_west(r, col);
+  return e->t.split == TG_SPLIT_ROWS && e->t.alike == 1 && tg_exits_west(r, col);
 }
 bool tg_gemm_b_from_west(const emission *e, uint32_t r, uint32_t col) {
   return e->t.split == TG_SPLIT_COLUMNS && !tg_exits_west(r, col);

@@ -50,7 +50,8 @@ uint64_t tg_gemm_a_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tili
 }
 
 uint64_t tg_gemm_b_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
-  return (uint64_t)(g->b_turned ? t->nt : depth(m, g, t, TG_KEEP_B)) * tg_gemm_b_row(m, g, t);
+  uint64_t rows = (uint64_t)(g->b_turned ? t->nt : depth(m, g, t, TG_KEEP_B)) * tg_gemm_b_row(m, g, t);
+  return t->whole_b ? rows * t->chunks : rows;
 }
 
 uint64_t tg_gemm_result_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t, int result) {
@@ -130,7 +131,12 @@ static bool fits(const search *s, const tg_gemm_tiling *t) {
   uint64_t rounded = tg_gemm_rounded_rows(m, s->g, t), sums = tg_gemm_sum_rows(m, s->g, t);
   if (rounded > tg_pad_rows(m) || sums > tg_pad_rows(m) || a > tg_pad_rows(m) || b > tg_pad_rows(m))
     return false;
-  uint64_t banks = tg_banks_for(m, (uint32_t)rounded) + tg_gemm_spare(m, s->g, t) +
+  uint64_t front = 0;
+  if (s->g->front.result)
+    front = 2 * tg_banks_for(m, tg_gemm_raw_rows(m, s->g, t)) +
+            2 * tg_banks_for(m, tg_gemm_given_rows(m, s->g, t)) +
+            tg_banks_for(m, tg_gemm_front_vector_rows(m, s->g));
+  uint64_t banks = front + tg_banks_for(m, (uint32_t)rounded) + tg_gemm_spare(m, s->g, t) +
                    2ull * tg_banks_for(m, (uint32_t)sums) +
                    tg_gemm_a_blocks(t) * tg_banks_for(m, (uint32_t)a) +
                    tg_gemm_b_blocks(t) * tg_banks_for(m, (uint32_t)b);
@@ -361,9 +367,54 @@ static void consider_partials(search *s) {
   if (shared && s->best.cycles > CLEARLY * lanes.cycles) s->best = lanes;
 }
 
+/* The longest pieces of `rows` rows that leave in at most `most` flits; 0: there are none. */
+static uint32_t pieces_of(uint32_t rows, uint32_t row_flits, uint32_t most) {
+  for (uint32_t piece = rows; piece > 0; piece--)
+    if (rows % piece == 0 && piece * row_flits <= most) return piece;
+  return 0;
+}
+
+static void consider_front(search *s, tg_gemm_tiling t) {
+  const tg_params *m = s->m;
+  t.mr = t.mt / t.chunks;
+  t.passes_m = (uint32_t)up(up(s->g->m, tg_tiles(m) / t.alike), t.mt);
+  t.sent = pieces_of(t.mr, tg_kind_flits(m, s->g->out_kind[0], t.nt),
+                     tg_exit_share(m, t.exits, 1) >> s->g->front.stored);
+  t.front_sent =
+      pieces_of(t.mt / t.alike, tg_kind_flits(m, s->g->front.result_kind, t.kc), tg_gemm_front_share(m, &t));
+  if (t.passes_m < 2 || !t.sent || !t.front_sent || !tg_gemm_front_parts(m, &t)) return;
+  for (int whole = 0; whole <= tg_gemm_can_keep_b(m, s->g, &t); whole++) {
+    t.whole_b = whole;
+    consider_kept(s, t, TG_KEEP_NONE);
+  }
+}
+
+/* Nodes in front: some tiles side by side, or each by itself, have rows of their own, and all columns at
+ * once. Chunks are whole, and a block has as many pieces. */
+static void consider_fronts(search *s) {
+  const tg_params *m = s->m;
+  uint32_t lanes = tg_lanes(m);
+  for (uint32_t alike = 1; alike <= m->cols; alike *= 2) {
+    int64_t nt = up(up(s->g->n, alike), lanes) * lanes;
+    if (m->cols % alike || nt > 65536) continue;
+    tg_gemm_tiling t = {
+        .split = TG_SPLIT_ROWS, .members = 1, .alike = alike, .parts = 1, .nt = (uint32_t)nt, .passes_n = 1};
+    for (int64_t kc = lanes; kc <= s->g->k && kc < 1 << 16; kc += lanes) {
+      if (s->g->k % kc || s->g->k / kc > SPLITS) continue;
+      t.kc = (uint32_t)kc;
+      t.chunks = (uint32_t)(s->g->k / kc);
+      uint32_t unit = t.chunks * alike;
+      for (t.mt = unit; t.mt <= MOST_ROWS && t.mt * (t.nt / lanes) <= tg_acc_rows(m); t.mt += unit)
+        consider_front(s, t);
+    }
+  }
+}
+
 tg_status tg_tile_gemm(const tg_compile *c, const tg_gemm *gemm, tg_gemm_tiling *out) {
   search s = {.c = c, .m = c->m, .g = gemm, .share = tg_exit_share(c->m, TG_EXITS_BOTH, 1)};
-  if (gemm->spread) {
+  if (gemm->front.result) {
+    consider_fronts(&s);
+  } else if (gemm->spread) {
     for (tg_exits exits = TG_EXITS_BOTH; exits <= TG_EXITS_NORTH; exits++) consider_products(&s, exits);
   } else if (gemm->partials > 1) {
     consider_partials(&s);

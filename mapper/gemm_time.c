@@ -45,6 +45,15 @@ typedef struct traffic {
   side west, north;
 } traffic;
 
+/* What nodes in front make of a chunk leaves beside the loads. */
+static void add_front(const model *s, traffic *all) {
+  double z = tg_value_bytes_each(s->g->front.result),
+         out = port_cycles(s, s->t->mt / s->t->alike, s->t->kc * z, s->g->k * (int64_t)z, z);
+  tg_exits exits = tg_gemm_front_exits(s->t);
+  all->west.load += tg_west_exits(s->m, exits) * out;
+  all->north.load += tg_north_exits(s->m, exits, 1) * out;
+}
+
 /* `keeps`: an operand that is kept counts as part of each chunk that it is kept for. */
 static void add_chunk(const model *s, bool keeps, traffic *all) {
   const tg_params *m = s->m;
@@ -60,13 +69,14 @@ static void add_chunk(const model *s, bool keeps, traffic *all) {
     b = port_cycles(s, 1, k * t->nt * z, 0, z);
   }
   if (keeps && t->keep == TG_KEEP_A) a /= t->passes_n;
-  if (keeps && t->keep == TG_KEEP_B) b /= t->passes_m;
+  if (keeps && (t->keep == TG_KEEP_B || t->whole_b)) b /= t->passes_m;
   switch (t->split) {
   case TG_SPLIT_OUTPUT: all->west.load = a, all->north.load = b * t->members * t->alike; break;
   case TG_SPLIT_PRODUCTS: all->west.load = a * m->cols, all->north.load = b * m->rows; break;
   case TG_SPLIT_ROWS: /* each tile's rows come alone, to half of them from the north */
-    all->west.load = a * ((m->cols + 1) / 2);
-    all->north.load = b + a * (m->rows / 2);
+    all->west.load = a * (t->alike > 1 ? m->cols / t->alike : (m->cols + 1) / 2);
+    all->north.load = b + a * (t->alike > 1 ? 0 : m->rows / 2);
+    if (g->front.stored) add_front(s, all);
     break;
   case TG_SPLIT_COLUMNS: /* to half of the tiles from the west */
     all->north.load = tg_gemm_a_both_ways(g, t) ? a / 2 : 0;
@@ -188,6 +198,7 @@ static double pass_cycles(const model *s, const traffic *all) {
   double last = part + less;
   last = most(last, t->parts > 1 ? most(west, north) : vector);
   double pass = (t->parts - 1) * most(part, sum_cycles(s)) + last;
+  if (s->g->front.result) pass = most(pass, vector + chunks * tg_gemm_front_cycles(s->m, s->g, t));
   pass = most(pass, chunks * all->west.load + all->west.drain);
   return most(pass, chunks * all->north.load + all->north.drain);
 }

@@ -96,6 +96,7 @@ tg_status tg_map(const tg_graph *graph, const tg_params *params, const tg_map_op
   if (!status) tg_reduce_and_store(&c);
   if (!status && training) tg_store_casts(&c); /* updates are in their products now, which may want them */
   if (!status) tg_store_moves(&c);
+  if (!status) tg_front_products(&c);
   if (!status) tg_join_totals(&c);
   if (!status) status = tg_settle_carries(&c);
   if (!status) status = tg_plan_memory(&c);

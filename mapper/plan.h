@@ -31,6 +31,8 @@ typedef struct tg_kernel {
   tg_node *root;
   tg_node *more_roots[TG_MORE_RESULTS]; /* REDUCE: of the same shapes, each of which makes one of `more` */
   tg_front front[TG_FRONTS]; /* by operand of the root; REDUCE: the first, for all roots together */
+  tg_value *front_result;    /* GEMM: what the nodes in front of A make; NULL: there are none */
+  bool stores_front;         /* others read it, too */
   int part;                  /* input of a Concat */
   tg_node **fused; /* elementwise nodes in order; what is not a result is used by the next ones only */
   size_t fused_count, fused_capacity;
@@ -65,13 +67,15 @@ static inline tg_value *tg_kernel_computes(const tg_kernel *kernel, int index) {
   return moved ? tg_in(result->producer, 0) : result;
 }
 
-/* All that it writes: its results, then those of `totals`. */
+/* All that it writes: its results, then those of `totals`, then what nodes in front make. */
 static inline int tg_kernel_writes(const tg_kernel *kernel) {
-  return tg_kernel_results(kernel) + (kernel->totals ? tg_kernel_results(kernel->totals) : 0);
+  return tg_kernel_results(kernel) + (kernel->totals ? tg_kernel_results(kernel->totals) : 0) +
+         kernel->stores_front;
 }
 static inline tg_value *tg_kernel_written(const tg_kernel *kernel, int index) {
-  int own = tg_kernel_results(kernel);
-  return index < own ? tg_kernel_result(kernel, index) : tg_kernel_result(kernel->totals, index - own);
+  int own = tg_kernel_results(kernel), totals = kernel->totals ? tg_kernel_results(kernel->totals) : 0;
+  if (index < own) return tg_kernel_result(kernel, index);
+  return index < own + totals ? tg_kernel_result(kernel->totals, index - own) : kernel->front_result;
 }
 
 /* REDUCE: the reductions, each of which makes the result of its number. */
@@ -158,6 +162,8 @@ void tg_reduce_and_store(tg_compile *c);
 /* Is `both`, `update` done in the drain of `product`, faster than one after the other? gemm_merge.c */
 bool tg_product_gains(tg_compile *c, const tg_kernel *product, const tg_kernel *update,
                       const tg_kernel *both);
+/* Elementwise nodes in front of products: product_front.c. */
+void tg_front_products(tg_compile *c);
 void tg_join_totals(tg_compile *c); /* totals.c: reductions join the products that make what they read */
 tg_status tg_settle_carries(tg_compile *c);                       /* carry.c: updates in place, or moved */
 tg_status tg_plan_memory(tg_compile *c);                          /* memory.c: values -> DRAM tensors */

@@ -177,7 +177,7 @@ static tg_instr *emit_send(tg_build *b, const tg_exit *exit, uint32_t r, uint32_
   tx->flits[0] = exit->flits;
   if (exit->pieces > 1) {
     tg_set_operand(tx->src_base, &exit->buffer, true);
-    tx->src_delta[2] = exit->flits;
+    tx->src_delta[2] = exit->inner ? exit->flits / exit->inner * exit->stride : exit->flits;
   } else
     tg_set_turn(tx->src_base, &exit->buffer, turn, turns);
   tx->src_inner[0] = exit->inner ? exit->inner : 65535;
@@ -202,7 +202,7 @@ typedef struct tile_exits {
 
 static void place_at_agcu(tile_exits *t) {
   const tg_exits_plan *plan = t->plan;
-  uint32_t whole = tg_exit_share(t->b->m, t->b->exits, t->b->members), rest = whole,
+  uint32_t whole = tg_exit_share(t->b->m, t->b->exits, t->b->members) >> t->b->half_store, rest = whole,
            at = 2 * whole * exit_rank(t->b, t->r, t->col, t->west);
   for (int x = plan->often; x < plan->count; x++) rest -= plan->exits[x].flits;
   for (int x = 0; x < plan->count; x++) {

@@ -8,7 +8,13 @@
 #include "mapper/plan.h"
 
 /* Contexts of an AGCU by use. */
-enum { TG_CTX_LOAD = 0, TG_CTX_AUX = 1, TG_CTX_STORE = 2, TG_CTX_TOTALS = 3 };
+enum {
+  TG_CTX_LOAD = 0,
+  TG_CTX_AUX = 1,
+  TG_CTX_STORE = 2,
+  TG_CTX_TOTALS = 3, /* of a product, or */
+  TG_CTX_FRONT = 3   /* what nodes in front of one make */
+};
 
 /* Entries of the key table by use: accumulators of a product, results that a store rounds. */
 enum { TG_KEY_PRODUCT = 0, TG_KEY_STORE = 1 };
@@ -27,6 +33,7 @@ typedef struct tg_build {
   uint64_t base_address[TG_BASES];           /* of the first invocation */
   tg_exits exits;                            /* how results leave */
   uint32_t members; /* north: results leave from the last row of tiles of so many each; 0, 1: from all */
+  bool half_store;  /* the exits share the first half of each AGCU's store memory */
 } tg_build;
 
 /* Starts a section named after the kernel. */

@@ -261,3 +261,16 @@ TG_TEST(totals, what_is_rounded_stochastically_is_reduced_apart) {
   "output \"t\" %t: f32\n" SUM
 
 TG_TEST(totals, sums_of_expressions_join_as_well) { EXPECT_EQ(sections_of(RELU_GRADIENT), 1 + 2); }
+
+/* Products of many rows compute what they read on their tiles, and store it if others read it; the gradient
+ * of the weights, which reads it by columns, does not. */
+#define FRONT_PRODUCT                                                                                        \
+  "graph \"g\" next=9\ninput %x: f32[9000,64]\ninput %s: f32[64]\ninput %w: f32[64,64]\n"                    \
+  "input %g: f32[9000,64]\n%a = Mul(%x, %s) @0\n%r = Relu(%a) @1\n%y = MatMul(%r, %w) @2\n"                  \
+  "output \"y\" %y: f32\n"
+TG_TEST(front, what_a_product_reads_is_computed_on_its_tiles) {
+  EXPECT_EQ(sections_of(FRONT_PRODUCT), 1);
+  EXPECT_EQ(sections_of(FRONT_PRODUCT
+                        "%t = Transpose(%r) perm=[1,0] @3\n%d = MatMul(%t, %g) @4\noutput \"d\" %d: f32\n"),
+            1 + 1);
+}

@@ -344,6 +344,13 @@ TG_TEST(ordering, every_wait_of_a_mapped_program_is_needed) {
        "input %m: f32[13,90,33]\n%s = MatMul(%q, %k) @0\n%a = Add(%s, %m) @1\n%p = Softmax(%a) axis=-1 @2\n"
        "%y = MatMul(%p, %v) @3\noutput \"y\" %y: f32\n",
        {0, 0}},
+      {"nodes in front of a product",
+       "graph \"g\"\ninput %x: f32[700,64]\ninput %s: f32[64]\ninput %w: f32[64,40]\n%a = Mul(%x, %s) @0\n"
+       "%y = MatMul(%a, %w) @1\n%m = Transpose(%a) perm=[1,0] @2\noutput \"y\" %y: f32\noutput \"m\" %m: "
+       "f32\n",
+       /* The vector unit's order implies that the accumulator is free when a block of A is full; and what an
+        * AGCU loads of A and B in one context shares credits, as in `conv`. */
+       {10, 9}},
       {"pool",
        "graph \"g\"\ninput %x: f32[1,8,49,48]\n"
        "%m = MaxPool(%x) kernel_shape=[3,3] strides=[1,1] pads=[1,1,1,1] @0\noutput \"m\" %m: f32\n",

@@ -1,0 +1,453 @@
+/* Elementwise nodes in front of a product, computed on its tiles. A chunk of the tensor that they read is
+ * loaded where A would be; the vector unit makes a block of A of it, which mx waits for, and, beside it, what
+ * others read of the result. Between two chunks it drains a piece of the block before:
+ *
+ *   vx   nodes of block 0;  then for each block, chunk by chunk: nodes of the next one, a piece of its drain;
+ *        the last block's drain
+ *   tx   the same order: what the nodes made, then what the product made
+ *
+ * Stores of what the nodes make have a context and half of the store memory of their own, so that neither of
+ * the two waits for the other. */
+#include "mapper/gemm_emission.h"
+
+#include <string.h>
+
+typedef tg_gemm_emission emission;
+
+enum { UNROLL = TG_FRONT_UNROLL, RAW = 0, BLOCK = UNROLL, RESULT = 2 * UNROLL, VECTORS = 3 * UNROLL };
+
+/* ---- what they read ---- */
+
+static bool is_plain_kind(const tg_value *value) {
+  return value->dtype == TG_F32 || value->dtype == TG_BF16 || value->dtype == TG_F16;
+}
+
+/* Are the rows of A one behind the other, all of the tensor? */
+static bool is_dense(const tg_gemm *g) {
+  if (g->a_turned || g->products != 1 || g->spread || g->a_origin || g->a_k_stride[2] != 1) return false;
+  if (g->a_k_radix[0] > 1 || g->a_k_radix[1] > 1 || g->a_k_radix[2] != g->k) return false;
+  int64_t stride = g->k;
+  for (int d = 2; d >= 0; d--) {
+    if (g->a_m_radix[d] > 1 && g->a_m_stride[d] != stride) return false;
+    stride *= g->a_m_radix[d];
+  }
+  return stride == tg_value_elements(g->a);
+}
+
+static bool add_vector(tg_gemm_front *f, tg_value *owner, int *out_stream) {
+  int at = 0;
+  while (at < f->vector_count && f->vectors[at] != owner) at++;
+  if (at == TG_FRONT_VECTORS) return false;
+  if (at == f->vector_count) f->vectors[f->vector_count++] = owner;
+  *out_stream = VECTORS + at;
+  return true;
+}
+
+/* The operand `value` of a node whose result has the shape of `shape`. */
+static bool add_operand(const tg_compile *c, tg_gemm *g, tg_value **raw, tg_value *value,
+                        const tg_value *shape) {
+  tg_gemm_front *f = &g->front;
+  int64_t dims[2] = {g->m, g->k}, stride[2];
+  tg_value *owner = tg_owner(c, value);
+  int stream = RAW;
+  if (!is_plain_kind(value) || !tg_space_strides_as(value, shape, dims, 2, stride) || stride[1] != 1)
+    return false;
+  if (stride[0] == g->k) {
+    if (*raw && *raw != owner) return false;
+    *raw = owner;
+  } else if (stride[0] || tg_value_elements(value) != g->k || !add_vector(f, owner, &stream))
+    return false;
+  for (int n = 0; n < f->name_count; n++)
+    if (f->names[n].value == value) return f->names[n].stream == stream;
+  if (f->name_count == TG_FRONT_NAMES) return false;
+  f->names[f->name_count++] = (tg_operand_stream){.value = value, .stream = stream};
+  return true;
+}
+
+static bool collect(const tg_compile *c, const tg_front *nodes, tg_gemm *g, tg_value **raw) {
+  int64_t dims[2] = {g->m, g->k};
+  for (size_t n = 0; n < nodes->count; n++) {
+    if (!tg_goes_along_one_way(c, nodes->nodes, nodes->count, n, dims, 2)) return false;
+    const tg_value *shape = tg_shape_around(nodes->nodes, nodes->count, n, g->m * g->k);
+    for (int i = 0; i < nodes->nodes[n]->input_count; i++) {
+      tg_value *value = tg_in(nodes->nodes[n], i);
+      const tg_node *maker = tg_owner(c, value)->producer;
+      if (tg_is_scalar_constant(value) || (maker && tg_has_node(nodes->nodes, nodes->count, maker))) continue;
+      if (!add_operand(c, g, raw, value, shape)) return false;
+    }
+  }
+  return *raw != NULL;
+}
+
+/* The drain beside them takes what is loaded once for all rows, and nothing draws random numbers. */
+static bool drain_suits(const tg_compile *c, const tg_gemm *g) {
+  for (int x = 0; x < g->external_count; x++)
+    if (!g->externals[x].row_vector) return false;
+  return g->outs == 1 && g->partials == 1 && !tg_gemm_rounds_results(g) && !tg_gemm_rounded_tile(c, g);
+}
+
+static tg_status measure(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g) {
+  tg_mc mc;
+  int lengths[2 * TG_SEGMENTS];
+  tg_mc_begin(&mc, c->arena);
+  tg_status status = tg_gemm_write_drain(c, kernel, g, false, &mc);
+  int first = mc.segment + 1;
+  if (!status) status = tg_gemm_write_front(c, kernel, g, &mc);
+  if (status || !tg_mc_fits(&mc, c->m, lengths)) return TG_INVALID;
+  for (int i = 0; i < 2; i++) g->front.words[i] = lengths[first + i];
+  return TG_OK;
+}
+
+tg_status tg_gemm_describe_front(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g) {
+  tg_value *raw = NULL, *result = kernel->front_result;
+  bool turns = g->format == TG_FMT_TF32 || c->m->agcu_contexts <= TG_CTX_FRONT;
+  if (turns || tg_owner(c, g->a) != result || !is_plain_kind(result) || !is_dense(g) || !drain_suits(c, g) ||
+      !collect(c, &kernel->front[0], g, &raw))
+    return tg_fail(c->diag, TG_INVALID, "node \"%s\": what is in front of it does not run on its tiles",
+                   g->node->name);
+  tg_gemm_front *f = &g->front;
+  f->result = result;
+  f->stored = kernel->stores_front;
+  f->raw_kind = tg_stream_kind(raw);
+  f->result_kind = tg_stream_kind(result);
+  f->a_kind = tg_stream_kind(tg_in(g->node, 0));
+  g->a = raw;
+  g->a_convert = f->raw_kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
+  if (tg_banks_for(c->m, tg_gemm_front_vector_rows(c->m, g)) > 1)
+    return tg_fail(c->diag, TG_INVALID, "node \"%s\": rows of what is in front of it are too long",
+                   g->node->name);
+  return measure(c, kernel, g);
+}
+
+/* ---- microcode ---- */
+
+/* Vectors once, then a row of each of UNROLL. */
+tg_status tg_gemm_write_front(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g, tg_mc *mc) {
+  const tg_gemm_front *f = &g->front;
+  tg_operand_stream names[TG_FRONT_NAMES];
+  tg_mc_ref held[TG_FRONT_VECTORS];
+  memcpy(names, f->names, sizeof names);
+  tg_mc_next_segment(mc);
+  for (int v = 0; v < f->vector_count; v++)
+    held[v] = tg_mc_load(mc, VECTORS + v, tg_stream_kind(f->vectors[v]) == TG_STREAM_FP32);
+  for (int n = 0; n < f->name_count; n++) {
+    names[n].loaded = names[n].stream >= VECTORS;
+    if (names[n].loaded) names[n].held = held[names[n].stream - VECTORS];
+  }
+  tg_mc_next_segment(mc);
+  for (int u = 0; u < UNROLL; u++) {
+    tg_value *value = f->result;
+    tg_mc_ref x;
+    for (int n = 0; n < f->name_count; n++)
+      if (!names[n].loaded) names[n].stream = RAW + u;
+    if (!tg_emit_front(mc, c, &kernel->front[0], names, f->name_count, NULL, &value, 1, &x))
+      return TG_INVALID;
+    tg_mc_store(mc, BLOCK + u, f->a_kind == TG_STREAM_FP32, x);
+    if (f->stored) tg_mc_store(mc, RESULT + u, f->result_kind == TG_STREAM_FP32, x);
+  }
+  return TG_OK;
+}
+
+/* ---- sizes ---- */
+
+uint32_t tg_gemm_raw_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  return t->mt * tg_kind_flits(m, g->front.raw_kind, t->kc);
+}
+
+uint32_t tg_gemm_given_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  return g->front.stored ? t->mt * tg_kind_flits(m, g->front.result_kind, t->kc) : 0;
+}
+
+static uint32_t vectors_before(const tg_params *m, const tg_gemm *g, int vector) {
+  uint32_t rows = 0;
+  for (int v = 0; v < vector; v++)
+    rows += tg_kind_flits(m, tg_stream_kind(g->front.vectors[v]), (uint32_t)g->k);
+  return rows;
+}
+
+uint32_t tg_gemm_front_vector_rows(const tg_params *m, const tg_gemm *g) {
+  return vectors_before(m, g, g->front.vector_count);
+}
+
+uint32_t tg_gemm_front_parts(const tg_params *m, const tg_gemm_tiling *t) {
+  uint32_t vectors = t->kc / tg_lanes(m);
+  for (uint32_t parts = m->fma_latency; parts > 0; parts--)
+    if (parts * vectors <= m->fma_latency && t->mt % (parts * UNROLL) == 0) return parts;
+  return t->mt % UNROLL == 0;
+}
+
+double tg_gemm_front_cycles(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  uint32_t parts = tg_gemm_front_parts(m, t), rows = parts * (t->kc / tg_lanes(m)), l = m->fma_latency;
+  double groups = (rows + l - 1) / l;
+  return groups * l * (g->front.words[0] + (double)g->front.words[1] * t->mt / (parts * UNROLL)) + 3.0 * l;
+}
+
+uint32_t tg_gemm_front_share(const tg_params *m, const tg_gemm_tiling *t) {
+  uint32_t west = tg_west_exits(m, tg_gemm_front_exits(t)),
+           north = tg_north_exits(m, tg_gemm_front_exits(t), 1);
+  return tg_store_rows(m) / 2 / (west > north ? west : north) / 2;
+}
+
+bool tg_gemm_can_keep_b(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  uint32_t chunk = t->kc * tg_gemm_b_row(m, g, t), bank = tg_bank_rows(m);
+  return !g->b_turned && (chunk % bank == 0 || bank % chunk == 0);
+}
+
+/* ---- the vector unit ---- */
+
+static void set_stream(const tg_params *m, tg_vx_instr *vop, int stream, int kind, const tg_buffer *buffer,
+                       uint32_t first, const tg_gemm_tiling *t) {
+  uint32_t row = tg_kind_flits(m, kind, t->kc), parts = tg_gemm_front_parts(m, t);
+  for (uint32_t u = 0; u < UNROLL; u++) {
+    tg_stream *s = tg_stream_of_mut(vop, stream + (int)u);
+    s->kind[0] = kind;
+    tg_set_turning(s->at.base, buffer, first, TG_TURN_EACH);
+    s->at.base[0] += (int64_t)u * row;
+    s->banks[0] = buffer->banks;
+    s->row[1] = (int64_t)t->mt / parts * row;
+    s->row[2] = tg_kind_flits(m, kind, tg_lanes(m));
+    s->j[1] = (int64_t)UNROLL * row;
+    s->store[0] = stream != RAW;
+  }
+}
+
+static void set_vectors(const emission *e, tg_vx_instr *vop) {
+  const tg_params *m = e->b.m;
+  for (int v = 0; v < e->g->front.vector_count; v++) {
+    int kind = tg_stream_kind(e->g->front.vectors[v]);
+    uint32_t before = vectors_before(m, e->g, v);
+    tg_buffer vector = tg_buffer_part(m, &e->front_vectors, before, vectors_before(m, e->g, v + 1) - before);
+    tg_stream *s = tg_stream_of_mut(vop, VECTORS + v);
+    s->kind[0] = kind;
+    tg_set_operand(s->at.base, &vector, false);
+    s->at.delta[2] = tg_kind_flits(m, kind, e->t.kc);
+    s->banks[0] = vector.banks;
+    s->row[2] = tg_kind_flits(m, kind, tg_lanes(m));
+  }
+}
+
+/* A chunk, the first of which is in buffer number `first`. */
+static tg_instr *push_nodes(emission *e, uint32_t r, uint32_t col, uint32_t first) {
+  const tg_gemm_front *f = &e->g->front;
+  tg_instr *in = tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->vx, TG_OP_vx_vop);
+  tg_vx_instr *vop = &in->vx;
+  uint32_t parts = tg_gemm_front_parts(e->b.m, &e->t), vectors = e->t.kc / tg_lanes(e->b.m);
+  memcpy(vop->seg_begin, e->front_code.seg_begin, sizeof vop->seg_begin);
+  memcpy(vop->seg_len, e->front_code.seg_len, sizeof vop->seg_len);
+  vop->seg_repeat[0] = 1 << 1;
+  vop->rows[0] = parts * vectors;
+  vop->row_count[0] = 1;
+  vop->row_count[1] = parts;
+  vop->row_count[2] = vectors;
+  vop->j_count[0] = 1;
+  vop->j_count[1] = e->t.mt / (parts * UNROLL);
+  set_stream(e->b.m, vop, RAW, f->raw_kind, &e->raw, first, &e->t);
+  set_stream(e->b.m, vop, BLOCK, f->a_kind, &e->a, first, &e->t);
+  if (f->stored) set_stream(e->b.m, vop, RESULT, f->result_kind, &e->given, first, &e->t);
+  set_vectors(e, vop);
+  tg_set_wait(in, 0, e->raw_full, false);
+  tg_set_wait(in, 1, e->a_free, false);
+  if (f->stored) tg_set_wait(in, 2, e->given_exit.out_free, false);
+  if (tg_gemm_a_from_north(e, r, col))
+    tg_set_post(in, 0, TG_POST_COL, 0, e->a_north_credit + (int)r + 1, false);
+  else
+    tg_set_post(in, 0, TG_POST_ROW, 0, e->a_credit + (int)col + 1, false);
+  tg_set_post(in, 1, TG_POST_LOCAL, 0, e->a_full, false);
+  if (f->stored) tg_set_post(in, 2, TG_POST_LOCAL, 0, e->given_exit.out_full, false);
+  return in;
+}
+
+static void end_loop(tg_instr *in, int level, uint32_t count, uint32_t begin) {
+  in->common.loop_count[level] = count;
+  in->common.loop_begin[level] = begin;
+}
+
+/* ---- ways out ---- */
+
+/* Rows of a chunk that a tile stores: of those that several tiles have, each has a share. */
+static uint32_t stored_rows(const emission *e) { return e->t.mt / e->t.alike; }
+
+static uint32_t position_of(const emission *e, uint32_t r, uint32_t col, bool west) {
+  uint32_t position = 0;
+  if (tg_gemm_front_exits(&e->t) == TG_EXITS_NORTH) return r;
+  for (uint32_t k = 0; k < (west ? col : r); k++)
+    position += tg_exits_west(west ? r : k, west ? k : col) == west;
+  return position;
+}
+
+static bool leaves_west(const emission *e, uint32_t r, uint32_t col) {
+  return tg_gemm_front_exits(&e->t) == TG_EXITS_BOTH && tg_exits_west(r, col);
+}
+
+static tg_buffer place_at_agcu(const emission *e, uint32_t r, uint32_t col) {
+  uint32_t share = tg_gemm_front_share(e->b.m, &e->t);
+  return (tg_buffer){.base = tg_store_rows(e->b.m) / 2 +
+                             2 * share * position_of(e, r, col, leaves_west(e, r, col)),
+                     .stride = share,
+                     .rows = share,
+                     .count = 2};
+}
+
+static uint32_t row_flits(const emission *e) {
+  return tg_kind_flits(e->b.m, e->g->front.result_kind, e->t.kc);
+}
+
+/* A chunk of what the nodes make, the first from buffer number `first`, in pieces. */
+static tg_instr *push_send(emission *e, uint32_t r, uint32_t col, uint32_t first) {
+  tg_buffer at_agcu = place_at_agcu(e, r, col);
+  bool west = leaves_west(e, r, col);
+  uint32_t pieces = stored_rows(e) / e->t.front_sent;
+  tg_queue *queue = &tg_build_tile(&e->b, r, col)->tx;
+  tg_instr *in = tg_build_push(&e->b, queue, TG_OP_tx_send);
+  tg_tx_instr *tx = &in->tx;
+  tx->dir[0] = west ? TG_WEST : TG_NORTH;
+  tx->flits[0] = e->t.front_sent * row_flits(e);
+  tg_set_turning(tx->src_base, &e->given, first, TG_TURN_OUTER);
+  tx->src_base[0] += (int64_t)(col % e->t.alike) * stored_rows(e) * row_flits(e);
+  tx->src_delta[2] = tx->flits[0];
+  tx->src_inner[0] = tx->dst_inner[0] = 65535;
+  tg_set_turning(tx->dst_base, &at_agcu, first * pieces % 2, TG_TURN_EACH);
+  tx->dst_mask[0] = 1;
+  tx->dst_post[0] = 1;
+  tx->dst_sem[0] = (west ? e->given_west : e->given_north) + (int)(west ? col : r) + 1;
+  tg_set_wait(in, 0, e->given_exit.out_full, true);
+  tg_set_wait(in, 1, e->given_exit.credit, false);
+  tg_set_post(in, 0, TG_POST_LOCAL, 0, e->given_exit.out_free, true);
+  end_loop(in, 2, pieces, queue->count - 1);
+  return in;
+}
+
+/* Before the SENDs of the product's results: those of block 0, and of a chunk in the loop. */
+static void emit_first_sends(emission *e, uint32_t r, uint32_t col) {
+  end_loop(push_send(e, r, col, 0), 1, e->t.chunks, 0);
+  push_send(e, r, col, e->t.chunks % 2);
+}
+
+/* The SEND of the product's results, which goes over all blocks, into one for all but the last block, in a
+ * loop with what is before it, and another one. */
+static void split_last_send(emission *e, uint32_t r, uint32_t col) {
+  tg_queue *queue = &tg_build_tile(&e->b, r, col)->tx;
+  uint32_t chunks = e->t.chunks, before = (e->t.passes_m - 1) * chunks, pieces = e->t.mr / e->t.sent,
+           own = queue->count;
+  tg_instr *last = tg_build_push(&e->b, queue, TG_OP_tx_send), *loop = &queue->instrs[own - 1];
+  *last = *loop;
+  end_loop(loop, 1, chunks, own - 2);
+  end_loop(loop, 0, e->t.passes_m - 1, own - 2);
+  end_loop(last, 2, pieces, own);
+  end_loop(last, 1, chunks, own);
+  end_loop(last, 0, 0, 0);
+  tg_row_operand *from = (tg_row_operand *)(void *)last->tx.src_base,
+                 *to = (tg_row_operand *)(void *)last->tx.dst_base;
+  if (before % 2) from->base[0] += from->rot_stride[0], from->rot_stride[0] = -from->rot_stride[0];
+  if (before * pieces % 2) to->base[0] += to->rot_stride[0], to->rot_stride[0] = -to->rot_stride[0];
+}
+
+static void emit_store(emission *e, uint32_t r, uint32_t col) {
+  const tg_gemm *g = e->g;
+  bool west = leaves_west(e, r, col);
+  uint32_t position = (west ? col : r) + 1, rows = stored_rows(e);
+  tg_queue *queue = west ? tg_west_queue(&e->b, r, TG_CTX_FRONT) : tg_north_queue(&e->b, col, TG_CTX_FRONT);
+  tg_instr *in = tg_build_push(&e->b, queue, TG_OP_agcu_store);
+  tg_agcu_instr *store = &in->agcu;
+  tg_walk_plan walk = {.tensor = tg_place_of(e->c, g->front.result),
+                       .radix = {1, 1, g->m},
+                       .stride = {0, 0, g->k},
+                       .element_stride = 1,
+                       .columns = g->k};
+  tg_buffer at_agcu = place_at_agcu(e, r, col);
+
+  tg_fill_walk(store, &walk, e->given_base, e->given_rest);
+  store->rows[0] = e->t.front_sent;
+  store->take[0] = e->t.kc;
+  store->m_first[0] = tg_gemm_row_first(e, r, col) + (int64_t)(col % e->t.alike) * rows;
+  store->m_delta[0] = tg_gemm_rows_a_pass(e);
+  store->m_delta[2] = e->t.front_sent;
+  store->k_delta[1] = e->t.kc;
+  store->convert[0] = g->front.result_kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
+  tg_set_operand(store->src_base, &at_agcu, false);
+  tg_set_wait(in, 0, (west ? e->given_west : e->given_north) + (int)position, false);
+  tg_set_post(in, 0, west ? TG_POST_ROW : TG_POST_COL, position, e->given_exit.credit, false);
+}
+
+void tg_gemm_emit_front_stores(emission *e) {
+  const uint32_t loops[3] = {e->t.passes_m, e->t.chunks, stored_rows(e) / e->t.front_sent};
+  for (uint32_t r = 0; r < e->b.m->rows; r++)
+    for (uint32_t col = 0; col < e->b.m->cols; col++) {
+      split_last_send(e, r, col);
+      emit_store(e, r, col);
+    }
+  for (uint32_t a = 0; a < tg_agcus(e->b.m); a++) {
+    tg_queue *queue = &tg_build_section(&e->b)->agcus[a].contexts[TG_CTX_FRONT];
+    if (queue->count) tg_set_loops(&queue->instrs[queue->count - 1], loops);
+  }
+}
+
+/* ---- the section ---- */
+
+void tg_gemm_emit_nodes(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
+                        const tg_exit *exit) {
+  uint32_t chunks = e->t.chunks, blocks = e->t.passes_m;
+  tg_instr *in = tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->vx, TG_OP_vx_sync);
+  if (e->g->front.vector_count) tg_set_wait(in, 0, e->front_vectors_full, false);
+  end_loop(push_nodes(e, r, col, 0), 2, chunks, 1);
+  push_nodes(e, r, col, chunks % 2);
+  in = tg_gemm_emit_block_drain(e, r, col, microcode, exit, 0);
+  end_loop(in, 2, chunks, 2);
+  end_loop(in, 0, blocks - 1, 2);
+  in = tg_gemm_emit_block_drain(e, r, col, microcode, exit, blocks - 1);
+  end_loop(in, 2, chunks, 4);
+  if (e->g->front.stored) emit_first_sends(e, r, col);
+}
+
+bool tg_gemm_allocate_front(emission *e) {
+  const tg_params *m = e->b.m;
+  return tg_build_buffer(&e->b, tg_gemm_raw_rows(m, e->g, &e->t), 2, &e->raw) &&
+         tg_build_buffer(&e->b, tg_gemm_given_rows(m, e->g, &e->t), 2, &e->given) &&
+         tg_build_buffer(&e->b, tg_gemm_front_vector_rows(m, e->g), 1, &e->front_vectors);
+}
+
+void tg_gemm_allocate_front_sems(emission *e) {
+  e->raw_full = tg_tile_sem(&e->b, 0);
+  e->a_free = tg_tile_sem(&e->b, 2);
+  e->front_vectors_full = tg_tile_sem(&e->b, 0);
+  tg_exit_init(&e->b, &e->given_exit, 2);
+  e->given_west = tg_west_credits(&e->b, 0);
+  e->given_north = tg_north_credits(&e->b, 0);
+}
+
+void tg_gemm_allocate_front_bases(emission *e) {
+  const tg_gemm_front *f = &e->g->front;
+  if (f->stored) e->given_base = tg_build_base(&e->b, tg_place_of(e->c, f->result), 0, &e->given_rest);
+  for (int v = 0; v < f->vector_count; v++)
+    e->front_base[v] = tg_build_base(&e->b, tg_place_of(e->c, f->vectors[v]), 0, &e->front_rest[v]);
+}
+
+void tg_gemm_take_part_of_b(const emission *e, tg_mx_instr *mx) {
+  tg_row_operand *b = (tg_row_operand *)(void *)mx->b_base;
+  b->delta[2] = (int64_t)e->t.kc * tg_gemm_b_row(e->b.m, e->g, &e->t);
+  mx->b_banks[0] = tg_banks_for(e->b.m, (uint32_t)b->delta[2]);
+}
+
+/* Vectors come down the columns once. */
+void tg_gemm_load_front_vectors(emission *e, tg_queue *queue) {
+  const tg_gemm_front *f = &e->g->front;
+  for (int v = 0; v < f->vector_count; v++) {
+    tg_agcu_instr *load = &tg_build_push(&e->b, queue, TG_OP_agcu_load)->agcu;
+    tg_buffer vector = e->front_vectors;
+    tg_walk_plan walk = {.tensor = tg_place_of(e->c, f->vectors[v]),
+                         .radix = {1, 1, 1},
+                         .element_stride = 1,
+                         .columns = e->g->k};
+    vector.base += vectors_before(e->b.m, e->g, v);
+    tg_set_operand(load->dst_base, &vector, false);
+    load->dst_inner[0] = 65535;
+    load->dst_mask[0] = ((1 << e->b.m->rows) - 1) << 1;
+    tg_fill_walk(load, &walk, e->front_base[v], e->front_rest[v]);
+    load->rows[0] = 1;
+    load->take[0] = e->g->k;
+    load->convert[0] = tg_stream_kind(f->vectors[v]) == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
+    if (v + 1 < f->vector_count) continue;
+    load->dst_post[0] = 1;
+    load->dst_sem[0] = e->front_vectors_full;
+  }
+}
