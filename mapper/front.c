@@ -10,9 +10,10 @@
 enum {
   OPERATION = 1,
   BYTE = 2
-};                     /* costs: an operation of the vector units takes less than half of what a
-                          byte does */
-enum { WINDOW = 256 }; /* kernels on in which a reduction is looked for */
+}; /* costs: an operation of the vector units takes less than half of what a
+      byte does */
+/* Kernels on in which a reduction that stores is looked for, and how many of those are tried. */
+enum { WINDOW = 256, TRIES = 8 };
 
 /* Is nodes[n] computed from what a later one makes? */
 static bool is_too_early(const tg_compile *c, const tg_front *f, size_t n) {
@@ -265,10 +266,13 @@ static bool reduce_and_store(tg_compile *c, size_t k, size_t at) {
 static bool reduce_and_store_any(tg_compile *c, size_t k) {
   if (is_carried(c, c->kernels[k].output)) return false;
   size_t end = c->kernel_count - k > WINDOW ? k + WINDOW : c->kernel_count;
-  for (size_t at = k + 1; at < end; at++)
-    if (c->kernels[at].kind == TG_KERNEL_REDUCE && tg_kernel_reads(&c->kernels[at], c->kernels[k].output) &&
-        reduce_and_store(c, k, at))
-      return true;
+  int tries = 0;
+  for (size_t at = k + 1; at < end && tries < TRIES; at++) {
+    if (c->kernels[at].kind != TG_KERNEL_REDUCE || !tg_kernel_reads(&c->kernels[at], c->kernels[k].output))
+      continue;
+    if (reduce_and_store(c, k, at)) return true;
+    tries++;
+  }
   return false;
 }
 

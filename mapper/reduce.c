@@ -39,6 +39,7 @@ typedef struct reduction {
   const tg_kernel *kernel;
   int roots, outs; /* results: of the roots, and perhaps what they read */
   bool rows;
+  bool keeps_rows;        /* blocks: vectors along N are loaded once, and parts of N are column blocks */
   int64_t dims[3];        /* [A, M, N]; over N, with A = 1, if rows, else over M */
   int64_t block, results; /* elements of a result, and how many there are of a row, or a column */
   int64_t from;           /* the first of them that is computed */
@@ -149,7 +150,7 @@ static bool number_streams(reduction *r) {
   bool full = false;
   for (int i = 0; i < r->operand_count; i++) {
     operand *o = &r->operands[i];
-    bool once = o->role == NUMBER || (r->rows && o->role == ROW);
+    bool once = o->role == NUMBER || (o->role == ROW && (r->rows || r->keeps_rows));
     o->source = once ? -1 : inputs++;
     full |= o->role == FULL || o->role == COLUMN;
   }
@@ -165,6 +166,29 @@ static bool number_streams(reduction *r) {
   return full;
 }
 
+/* Are there vectors along N that all blocks read, whole parts of N, and blocks for all tiles? */
+static bool wants_rows_kept(const reduction *r) {
+  const tg_params *m = r->c->m;
+  bool vectors = false;
+  for (int i = 0; i < r->operand_count; i++) {
+    const operand *o = &r->operands[i];
+    if (o->role == ROW && o->stride[0] && r->dims[0] > 1) return false;
+    if (o->role == COLUMN) return false; /* would be loaded for each part of N, which are wider so */
+    vectors |= o->role == ROW;
+  }
+  return !r->rows && vectors && r->dims[2] % (tg_lanes(m) * BLOCK_VECTORS) == 0 &&
+         r->dims[0] * (r->dims[1] / r->block) >= PARTS_A_TILE * (int64_t)tg_tiles(m);
+}
+
+static void plan_piece(reduction *r, int64_t first, int64_t count, int64_t length);
+
+/* Do the vectors fit beside blocks of as many columns as there would be without them? */
+static bool rows_fit(reduction *r) {
+  plan_piece(r, 0, 1, r->block);
+  return r->plan.take == tg_lanes(r->c->m) * BLOCK_VECTORS && tg_stream_vectors_fit(r->c->m, &r->plan) &&
+         tg_stream_kernel_fits(r->c, &r->plan);
+}
+
 static bool begin(reduction *r, tg_compile *c, const tg_kernel *kernel) {
   const tg_value *in = tg_in(kernel->root, 0), *out = tg_out(kernel->root);
   *r = (reduction){.c = c, .kernel = kernel, .rows = in->rank == 2};
@@ -174,7 +198,14 @@ static bool begin(reduction *r, tg_compile *c, const tg_kernel *kernel) {
   r->block = tg_attr_int(kernel->root, TG_ATTR_BLOCK);
   if (!r->block) r->block = r->dims[2]; /* rows that are not cut */
   r->results = out->dims[1].size;
-  return !(r->rows && kernel->beside) && collect(r) && number_streams(r);
+  if ((r->rows && kernel->beside) || !collect(r)) return false;
+  r->keeps_rows = wants_rows_kept(r);
+  if (!number_streams(r)) return false;
+  if (r->keeps_rows && !rows_fit(r)) {
+    r->keeps_rows = false;
+    return number_streams(r);
+  }
+  return true;
 }
 
 /* ---- microcode ---- */
@@ -393,47 +424,61 @@ static int64_t part_vectors(const reduction *r, int64_t count) {
   return vectors;
 }
 
-/* Results and what they are made of, as rows of a part of N. */
-static tg_walk_plan block_walk(const reduction *r, const int64_t *stride, int64_t first, const int64_t *radix,
-                               int64_t columns) {
-  return (tg_walk_plan){.offset = first * stride[1],
-                        .radix = {radix[0], radix[1], radix[2]},
-                        .stride = {stride[0], stride[1], columns},
+/* Blocks first .. first + count - 1 in `parts` parts of N, of so many columns. */
+typedef struct block_rows {
+  int64_t first, count, parts, columns;
+} block_rows;
+
+/* Parts follow each other as rows, or as column blocks. */
+static tg_walk_plan block_walk(const reduction *r, const block_rows *rows, int64_t outer, int64_t block) {
+  int64_t a = r->dims[0], n = r->dims[2], first = rows->first * block;
+  if (r->keeps_rows)
+    return (tg_walk_plan){.offset = first,
+                          .radix = {1, a, rows->count},
+                          .stride = {0, outer, block},
+                          .element_stride = 1,
+                          .columns = n};
+  return (tg_walk_plan){.offset = first,
+                        .radix = {a, rows->count, rows->parts},
+                        .stride = {outer, block, rows->columns},
                         .element_stride = 1,
-                        .columns = columns,
-                        .linear_size = r->dims[2]};
+                        .columns = rows->columns,
+                        .linear_size = n};
+}
+
+static tg_walk_plan operand_walk(const reduction *r, const operand *o, const block_rows *rows) {
+  tg_walk_plan walk = block_walk(r, rows, o->stride[0], r->block * o->stride[1]);
+  if (o->role == NUMBER || (o->role == ROW && r->keeps_rows)) {
+    const int64_t columns = o->role == NUMBER ? 1 : r->dims[2];
+    return (tg_walk_plan){.radix = {1, 1, 1}, .element_stride = 1, .columns = columns};
+  }
+  if (o->role == COLUMN) walk.stride[2] = 0, walk.columns = 1, walk.linear_size = 0;
+  return walk;
 }
 
 /* The same of [A, M, N], as rows of a part of N each, which all tiles share. */
 static void plan_blocks(reduction *r, int64_t first, int64_t count, int64_t length) {
   tg_stream_kernel *plan = &r->plan;
-  int64_t most = (int64_t)tg_lanes(r->c->m) * part_vectors(r, count), a = r->dims[0], n = r->dims[2];
+  int64_t most = (int64_t)tg_lanes(r->c->m) * part_vectors(r, count), n = r->dims[2];
+  plan->vectors_beside = r->keeps_rows;
   for (int i = 0; i < r->operand_count; i++) {
     const operand *o = &r->operands[i];
-    if (o->role == NUMBER) continue;
+    if (o->source >= plan->inputs) continue;
     plan->window[o->source] = changes(r, o) ? (uint32_t)length : 1;
     plan->beside[o->source] = o->role != FULL;
   }
   tg_choose_columns(r->c->m, plan, n < most ? n : most);
-  int64_t columns = plan->take < n ? plan->take : n, parts = (n + columns - 1) / columns,
-          radix[] = {a, count, parts};
-  plan->column_blocks = 1;
-  plan->window_step = columns;
-  plan->rows = a * count * parts;
-  for (int i = 0; i < r->operand_count; i++) {
-    const operand *o = &r->operands[i];
-    const int64_t stride[] = {o->stride[0], r->block * o->stride[1]};
-    tg_walk_plan *walk = walk_of(r, o);
-    *walk = block_walk(r, stride, first, radix, columns);
-    if (o->role == COLUMN) walk->stride[2] = 0;
-    if (o->role == NUMBER) *walk = (tg_walk_plan){.radix = {1, 1, 1}, .element_stride = 1};
-    if (o->role == COLUMN || o->role == NUMBER) walk->columns = 1, walk->linear_size = 0;
-  }
-  const int64_t result[] = {r->results * n, n}, beside[] = {r->dims[1] * n, r->block * n};
-  tg_walk_plan walk = block_walk(r, result, first, radix, columns);
-  set_output(r, &walk);
+  int64_t columns = plan->take < n ? plan->take : n;
+  block_rows rows = {first, count, (n + columns - 1) / columns, columns};
+  plan->column_blocks = r->keeps_rows ? (uint32_t)rows.parts : 1;
+  plan->window_step = r->keeps_rows ? n : columns;
+  plan->rows = r->dims[0] * count * (r->keeps_rows ? 1 : rows.parts);
+  for (int i = 0; i < r->operand_count; i++)
+    *walk_of(r, &r->operands[i]) = operand_walk(r, &r->operands[i], &rows);
+  tg_walk_plan result = block_walk(r, &rows, r->results * n, n);
+  set_output(r, &result);
   if (!r->kernel->beside) return;
-  plan->more_output[plan->more - 1] = block_walk(r, beside, first, radix, columns);
+  plan->more_output[plan->more - 1] = block_walk(r, &rows, r->dims[1] * n, r->block * n);
   plan->more_window[plan->more - 1] = (uint32_t)length;
   plan->adjust_store = adjust_store;
 }

@@ -225,6 +225,22 @@ static uint32_t vector_elements(const tg_stream_kernel *plan, int v) {
   return plan->vector_kind[v] == TG_STREAM_SPLAT32 ? 1 : plan->take * plan->column_blocks;
 }
 
+/* Flits that a vector takes; beside others, whole blocks, so that none lies across two banks. */
+static uint32_t vector_flits(const tg_params *m, const tg_stream_kernel *plan, int v) {
+  uint32_t flits = tg_kind_flits(m, plan->vector_kind[v], vector_elements(plan, v)),
+           block = tg_kind_flits(m, TG_STREAM_FP32, plan->take);
+  return plan->vectors_beside ? (flits + block - 1) / block * block : flits;
+}
+
+static uint32_t vector_banks(const tg_params *m, const tg_stream_kernel *plan) {
+  uint32_t banks = 0, flits = 0;
+  for (int v = 0; v < plan->vectors; v++) {
+    flits += vector_flits(m, plan, v);
+    banks += tg_banks_for(m, vector_flits(m, plan, v));
+  }
+  return plan->vectors_beside ? tg_banks_for(m, flits) : banks;
+}
+
 /* Elements of a row block of an input: one that is one number a row has nothing else. */
 static uint32_t input_take(const tg_stream_kernel *plan, int input) {
   return plan->input_kind[input] == TG_STREAM_SPLAT32 ? 1 : plan->take;
@@ -343,9 +359,7 @@ static bool size_chunks(emission *e) {
     e->piece_flits = per_part * vector_flits;
     limit = 1;
   }
-  uint32_t taken = 0;
-  for (int v = 0; v < plan->vectors; v++)
-    taken += tg_banks_for(m, tg_kind_flits(m, plan->vector_kind[v], vector_elements(plan, v)));
+  uint32_t taken = vector_banks(m, plan);
   bool keeps = plan->first_segments > 0;
   taken += keeps; /* the vectors of rows: one bank */
   if (taken >= m->banks) return false;
@@ -374,30 +388,29 @@ static bool size_chunks(emission *e) {
   return limit && set_loops(e, limit);
 }
 
-/* An AGCU loads for every other tile of its lane. */
-static bool loads_fit(const tg_params *m, const tg_stream_kernel *plan) {
+/* An AGCU loads for every other tile of its lane, and what is stored seldom has a context of its own. */
+static bool queues_fit(const tg_params *m, const tg_stream_kernel *plan) {
   uint32_t lane = m->rows > m->cols ? m->rows : m->cols, loads = 1;
   for (int i = 0; i < plan->inputs; i++) loads += plan->window[i] > 1 ? 2 : 1;
+  if (is_windowed(plan) && m->agcu_contexts <= TG_CTX_TOTALS) return false;
   return (lane + 1) / 2 * loads <= m->queue_depth;
 }
 
 /* A block of a vector lies in banks that hold whole blocks, or in whole banks: the VOP owns no others. */
 bool tg_stream_vectors_fit(const tg_params *m, const tg_stream_kernel *plan) {
   emission e = {.plan = plan, .b.m = m};
-  uint64_t taken = 0;
   if ((uint64_t)plan->take * plan->column_blocks > MOST_TAKEN) return false;
   for (int v = 0; v < plan->vectors; v++) {
     uint32_t block = tg_kind_flits(m, plan->vector_kind[v], plan->take);
     if (plan->vector_kind[v] != TG_STREAM_SPLAT32 && tg_bank_rows(m) % block && block % tg_bank_rows(m))
       return false;
-    taken += tg_banks_for(m, tg_kind_flits(m, plan->vector_kind[v], vector_elements(plan, v)));
   }
-  return banks_of(&e, (uint32_t)taken, 1) <= m->banks;
+  return banks_of(&e, vector_banks(m, plan), 1) <= m->banks;
 }
 
 bool tg_stream_kernel_fits(const tg_compile *c, const tg_stream_kernel *plan) {
   emission e = {.plan = plan, .b.m = c->m};
-  return loads_fit(c->m, plan) && size_chunks(&e);
+  return queues_fit(c->m, plan) && size_chunks(&e);
 }
 
 /* Cycles of a port for rows of a chunk. */
@@ -408,7 +421,7 @@ static double row_cycles(const emission *e, int kind, uint32_t elements, uint32_
 
 double tg_stream_cycles(const tg_compile *c, const tg_stream_kernel *plan, const int *words, int repeat) {
   emission e = {.plan = plan, .b.m = c->m};
-  if (!loads_fit(c->m, plan) || !size_chunks(&e)) return INFINITY;
+  if (!queues_fit(c->m, plan) || !size_chunks(&e)) return INFINITY;
   double loads = 0, stores = 0, tiles_a_port = (double)tg_tiles(c->m) / tg_agcus(c->m), vx = 0;
   uint32_t j = 1, depth = c->m->fma_latency;
   for (int i = 0; i < plan->inputs; i++) {
@@ -446,17 +459,30 @@ static bool allocate_inputs(emission *e) {
   return true;
 }
 
+static bool allocate_vectors(emission *e) {
+  const tg_stream_kernel *plan = e->plan;
+  const tg_params *m = e->b.m;
+  uint32_t all = 0, at = 0;
+  tg_buffer shared;
+  for (int v = 0; v < plan->vectors; v++) all += vector_flits(m, plan, v);
+  if (plan->vectors_beside && !tg_build_buffer(&e->b, all, 1, &shared)) return false;
+  for (int v = 0; v < plan->vectors; v++) {
+    uint32_t flits = vector_flits(m, plan, v);
+    if (plan->vectors_beside)
+      e->vector[v] = tg_buffer_part(m, &shared, at, flits), at += flits;
+    else if (!tg_build_buffer(&e->b, flits, 1, &e->vector[v]))
+      return false;
+  }
+  return true;
+}
+
 static bool allocate(emission *e) {
   const tg_stream_kernel *plan = e->plan;
   uint32_t kept = e->chunk_rows * tg_kind_flits(e->b.m, TG_STREAM_FP32, plan->take);
   if (plan->first_segments && (!tg_build_buffer(&e->b, kept, 1, &e->kept) ||
                                !tg_build_buffer(&e->b, 2 * e->chunk_rows, 1, &e->number)))
     return false;
-  if (!allocate_inputs(e)) return false;
-  for (int v = 0; v < plan->vectors; v++)
-    if (!tg_build_buffer(&e->b, tg_kind_flits(e->b.m, plan->vector_kind[v], vector_elements(plan, v)), 1,
-                         &e->vector[v]))
-      return false;
+  if (!allocate_inputs(e) || !allocate_vectors(e)) return false;
   for (int x = 0; x <= plan->more; x++) {
     uint32_t row = tg_kind_flits(e->b.m, result_kind(plan, x), out_take(plan)),
              sent = plan->out_take ? row : tg_kind_flits(e->b.m, result_kind(plan, x), moved(e)),

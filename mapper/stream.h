@@ -49,6 +49,7 @@ typedef struct tg_stream_kernel {
                                             one by one */
   int vectors; /* read by every row, loaded once and whole: streams after the output's */
   tg_walk_plan vector[TG_STREAMS];
+  bool vectors_beside;         /* they lie side by side */
   int vector_kind[TG_STREAMS]; /* splat32: the vector is one number, for all elements */
   int64_t rows;                /* of the kernel */
   uint32_t take;               /* elements of a row block as loaded, a multiple of 2P */

@@ -89,6 +89,11 @@ static const char *const digits = "runtime/demo/digits.onnx";
   "%w: f32[2,10,1] = Cast(%s) to=f32 @7\n%y = Mul(%r, %w) @8\noutput \"xt\" %xt: f32\n"                      \
   "output \"mt\" %mt: f32\noutput \"nt\" %nt: bf16\noutput \"q\" %q: f32\noutput \"y\" %y: f32\n"
 
+/* A vector that is loaded once for all blocks, whose parts are column blocks. */
+#define KEPT                                                                                                 \
+  "graph \"g\"\ninput %x: f32[6,90,64]\ninput %r: f32[64]\n%a = Sub(%x, %r) @0\n"                            \
+  "%s = ReduceSum(%a) axes=[1] @1\noutput \"s\" %s: f32\noutput \"a\" %a: f32\n"
+
 typedef struct row {
   const char *name;
   chip chip;
@@ -195,6 +200,9 @@ __attribute__((constructor)) static void register_models(void) {
       {"totals", CHIP_TINY, TOTALS, {0}},
       {"totals", CHIP_ROW, TOTALS, {0}},
       {"totals", CHIP_ODD, TOTALS, {0}},
+      {"kept", CHIP_TINY, KEPT, {0}},
+      {"kept", CHIP_ROW, KEPT, {0}},
+      {"kept", CHIP_ODD, KEPT, {0}},
       {"partials", CHIP_TINY, PARTIALS(""), {0}},
       {"partials_rounded", CHIP_TINY, PARTIALS(" stochastic=1"), {0}},
       {"casts", CHIP_TINY, CASTS, {0}},
