@@ -78,6 +78,14 @@ static const char *const digits = "runtime/demo/digits.onnx";
   "%s = ReduceSum(%y) axes=[0] keepdims=0 @5\n"                                                              \
   "output \"s\" %s: f32\noutput \"t\" %t: f32\noutput \"y\" %y: f32\n"
 
+/* Rows that are reduced and used again: numbers of a row, sums that wait for them, ragged rows. */
+#define ROWS                                                                                                 \
+  "graph \"g\"\ninput %x: f32[37,45]\ninput %y: f32[37,45]\ninput %r: f32[45]\ninput %v: f32[37,1]\n"        \
+  "%a = Mul(%x, %y) @0\n%b = ReduceSum(%a) axes=[1] @1\n%c = Sub(%y, %b) @2\n%d = Mul(%c, %r) @3\n"          \
+  "%e = ReduceMax(%d) axes=[1] @4\n%f = Sub(%d, %e) @5\n%g = Mul(%f, %v) @6\n%h = Abs(%x) @7\n"              \
+  "%i = ReduceMin(%h) axes=[1] @8\n%j = Add(%h, %i) @9\n%k = ReduceSum(%j) axes=[1] @10\n"                   \
+  "output \"g\" %g: f32\noutput \"i\" %i: f32\noutput \"k\" %k: f32\n"
+
 /* Channels of an image side by side, transposed matrices, products whose transposed result is stored, rows
  * that numbers of 16 bits scale. */
 #define MOVES                                                                                                \
@@ -209,6 +217,9 @@ __attribute__((constructor)) static void register_models(void) {
       {"casts", CHIP_ROW, CASTS, {0}},
       {"casts", CHIP_ODD, CASTS, {0}},
       {"partials_rounded", CHIP_ODD, PARTIALS(" stochastic=1"), {0}},
+      {"rows", CHIP_TINY, ROWS, {0}},
+      {"rows", CHIP_ROW, ROWS, {0}},
+      {"rows", CHIP_ODD, ROWS, {0}},
       {"moves", CHIP_TINY, MOVES, {0}},
       {"moves", CHIP_ROW, MOVES, {0}},
       {"moves", CHIP_ODD, MOVES, {0}},
