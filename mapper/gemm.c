@@ -37,7 +37,7 @@ static bool allocate(emission *e) {
   good = good &&
          tg_build_buffer(&e->b, (uint32_t)tg_gemm_b_rows(m, g, &e->t), tg_gemm_b_blocks(&e->t), &e->b_block);
   good =
-      good && tg_build_buffer(&e->b, (uint32_t)tg_gemm_out_rows(m, g, &e->t), e->t.in_turn ? 1 : 2, &e->out);
+      good && tg_build_buffer(&e->b, (uint32_t)tg_gemm_out_rows(m, g, &e->t), e->t.one_out ? 1 : 2, &e->out);
   for (int k = 0; k < g->outs; k++)
     e->results[k] = tg_buffer_part(m, &e->out, (uint32_t)tg_gemm_results_before(m, g, &e->t, k),
                                    (uint32_t)tg_gemm_result_rows(m, g, &e->t, k));

@@ -21,6 +21,9 @@ typedef enum tg_gemm_drain {
   TG_DRAIN_ADD,    /* sum + accumulator */
   TG_GEMM_DRAINS
 } tg_gemm_drain;
+/* Where members finish in turn, VOPs that add take so many rows at a time: one's loads go beside the other's
+ * stores. */
+enum { TG_ADDS_AT_ONCE = 2 };
 
 /* An operand of the fused nodes that comes from DRAM. */
 typedef struct tg_gemm_external {
@@ -92,6 +95,7 @@ typedef struct tg_gemm {
   tg_gemm_external externals[TG_GEMM_EXTERNALS];
   int external_count;
   int drain_words[TG_GEMM_DRAINS]; /* microcode words of the drain's segments */
+  int turn_words[TG_GEMM_DRAINS];  /* where members finish in turn, of TG_ADDS_AT_ONCE rows */
   int sum_kind;                    /* stream kind that stores running sums of partials: FP32 or BF16SR */
   tg_gemm_totals totals;
   tg_gemm_front front;
@@ -124,7 +128,7 @@ int64_t tg_gemm_phases(const tg_node *node);
 /* The drain's microcode, and its words into g->drain_words; no words of the last segment: it does not fit.
  * gemm_drain.c */
 tg_status tg_gemm_write_drain(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g, bool in_turn,
-                              tg_mc *mc);
+                              uint32_t at_once, tg_mc *mc);
 tg_status tg_gemm_measure_drain(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g);
 
 /* Convolutions (conv_shape.c). Results of one phase are rows of the output's image: `first` + i * `step`. */
@@ -172,6 +176,7 @@ typedef struct tg_gemm_tiling {
                      ..;   the last ones may be empty */
   bool in_turn;   /* members have one part each, and each runs the fused nodes of some rows: gemm_turns.c */
   uint32_t turn;  /* pieces of a turn */
+  bool one_out;   /* in turn: one piece on its way out has room, not two */
   uint32_t sr_blocks;  /* k blocks of a K tile; 0: accumulation stays FP32 */
   bool externals_west; /* blocks of externals come from the west to all tiles, or to half of them */
   double cycles;       /* estimate */
@@ -230,6 +235,10 @@ static inline bool tg_gemm_keeps_chunks(const tg_gemm_tiling *t) { return t->kee
 /* Rows that a tile finishes in a turn: what it loads for the fused nodes at once. */
 static inline uint32_t tg_gemm_turn_rows(const tg_gemm_tiling *t) {
   return t->in_turn ? t->mr * t->turn : t->mr;
+}
+/* Groups of 2P columns that a VOP which adds handles at once. */
+static inline uint32_t tg_gemm_at_once(const tg_params *m, const tg_gemm_tiling *t) {
+  return t->in_turn && t->nt / tg_lanes(m) % TG_ADDS_AT_ONCE == 0 ? TG_ADDS_AT_ONCE : 1;
 }
 /* Where members finish in turn, a member adds so many turns ahead of the one that it finishes: the whole sum
  * is then there when it is wanted. */

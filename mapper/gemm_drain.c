@@ -37,15 +37,21 @@ static tg_mc_ref load_sum(tg_mc *mc, const tg_gemm *g, int stream) {
   return tg_mc_load(mc, stream, g->sum_kind == TG_STREAM_FP32);
 }
 
-static void write_sums(tg_mc *mc, const tg_gemm *g) {
+/* Rows that are handled at once have three streams each. */
+enum { SUM_STREAMS = SUM_OUT + 1 };
+
+static void write_sums(tg_mc *mc, const tg_gemm *g, uint32_t at_once) {
   bool halves = g->sum_kind == TG_STREAM_FP32;
   tg_mc_next_segment(mc);
-  tg_mc_ref y = tg_mc_load(mc, ACCUMULATOR, false);
-  tg_mc_store(mc, SUM_OUT, halves, tg_mc_alu(mc, TG_ALU_add, y, tg_mc_const(mc, 0), TG_MC_NONE));
+  for (int i = 0; i < (int)at_once * SUM_STREAMS; i += SUM_STREAMS) {
+    tg_mc_ref y = tg_mc_load(mc, i + ACCUMULATOR, false);
+    tg_mc_store(mc, i + SUM_OUT, halves, tg_mc_alu(mc, TG_ALU_add, y, tg_mc_const(mc, 0), TG_MC_NONE));
+  }
   tg_mc_next_segment(mc);
-  tg_mc_ref sum = load_sum(mc, g, SUM_IN);
-  y = tg_mc_load(mc, ACCUMULATOR, false);
-  tg_mc_store(mc, SUM_OUT, halves, tg_mc_alu(mc, TG_ALU_add, sum, y, TG_MC_NONE));
+  for (int i = 0; i < (int)at_once * SUM_STREAMS; i += SUM_STREAMS) {
+    tg_mc_ref sum = load_sum(mc, g, i + SUM_IN), y = tg_mc_load(mc, i + ACCUMULATOR, false);
+    tg_mc_store(mc, i + SUM_OUT, halves, tg_mc_alu(mc, TG_ALU_add, sum, y, TG_MC_NONE));
+  }
 }
 
 static tg_mc_ref load_bias(tg_mc *mc, const tg_operand_stream *streams, int count, const tg_value *bias) {
@@ -77,7 +83,7 @@ tg_mc_ref tg_gemm_add_bias(tg_mc *mc, const tg_kernel *kernel, const tg_operand_
 }
 
 tg_status tg_gemm_write_drain(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g, bool in_turn,
-                              tg_mc *mc) {
+                              uint32_t at_once, tg_mc *mc) {
   if (g->totals.count) return tg_gemm_write_totals(c, kernel, g, mc);
   tg_operand_stream streams[TG_GEMM_EXTERNALS];
   int count = tg_gemm_operand_streams(g, streams);
@@ -90,7 +96,7 @@ tg_status tg_gemm_write_drain(const tg_compile *c, const tg_kernel *kernel, cons
   if (!tg_emit_results(mc, c, kernel, tg_out(kernel->root), y, streams, count, results)) return TG_INVALID;
   for (int k = 0; k < g->outs; k++)
     tg_mc_store(mc, result_stream(g, k), g->out_kind[k] == TG_STREAM_FP32, results[k]);
-  if (g->partials > 1) write_sums(mc, g);
+  if (g->partials > 1) write_sums(mc, g, at_once);
   return TG_OK;
 }
 
@@ -98,15 +104,20 @@ tg_status tg_gemm_measure_drain(const tg_compile *c, const tg_kernel *kernel, tg
   if (g->totals.count) return tg_gemm_measure_totals(c, kernel, g);
   tg_mc mc;
   tg_mc_begin(&mc, c->arena);
-  tg_status status = tg_gemm_write_drain(c, kernel, g, false, &mc);
+  tg_status status = tg_gemm_write_drain(c, kernel, g, false, 1, &mc);
   if (!status && !tg_mc_fits(&mc, c->m, g->drain_words)) g->drain_words[TG_DRAIN_FINISH] = 0;
+  if (status || g->partials == 1) return status;
+  tg_mc_begin(&mc, c->arena);
+  status = tg_gemm_write_drain(c, kernel, g, true, TG_ADDS_AT_ONCE, &mc);
+  if (!status && !tg_mc_fits(&mc, c->m, g->turn_words)) g->turn_words[TG_DRAIN_FINISH] = 0;
   return status;
 }
 
 tg_status tg_gemm_pack_drain(emission *e, tg_vx_instr *out_microcode) {
   tg_mc mc;
   tg_mc_begin(&mc, e->c->arena);
-  tg_status status = tg_gemm_write_drain(e->c, e->kernel, e->g, e->t.in_turn, &mc);
+  tg_status status =
+      tg_gemm_write_drain(e->c, e->kernel, e->g, e->t.in_turn, tg_gemm_at_once(e->b.m, &e->t), &mc);
   if (status) return status;
   tg_vx_instr codes[2] = {0};
   int split = mc.segment + 1;

@@ -128,6 +128,7 @@ static bool fits(const search *s, const tg_gemm_tiling *t) {
                       tg_gemm_externals_before(m, s->g, t, false, s->g->external_count),
                       tg_gemm_running_rows(m, s->g, t)},
            either[] = {tg_gemm_out_rows(m, s->g, t), tg_gemm_received_rows(m, s->g, t), 0};
+  bool one[] = {t->one_out, t->in_turn, false};
   uint64_t rounded = tg_gemm_rounded_rows(m, s->g, t), sums = tg_gemm_sum_rows(m, s->g, t);
   if (rounded > tg_pad_rows(m) || sums > tg_pad_rows(m) || a > tg_pad_rows(m) || b > tg_pad_rows(m))
     return false;
@@ -143,13 +144,15 @@ static bool fits(const search *s, const tg_gemm_tiling *t) {
   for (int i = 0; i < 3; i++) {
     if (once[i] > tg_pad_rows(m) || twice[i] > tg_pad_rows(m) || either[i] > tg_pad_rows(m)) return false;
     banks += tg_banks_for(m, (uint32_t)once[i]) + 2ull * tg_banks_for(m, (uint32_t)twice[i]) +
-             (t->in_turn ? 1 : 2) * tg_banks_for(m, (uint32_t)either[i]);
+             (one[i] ? 1 : 2) * tg_banks_for(m, (uint32_t)either[i]);
   }
   return banks <= m->banks && (uint64_t)t->mt * (t->nt / tg_lanes(m)) <= tg_acc_rows(m);
 }
 
 static void consider_kept(search *s, tg_gemm_tiling t, tg_keep keep) {
   t.keep = keep;
+  t.one_out = false;
+  if (t.in_turn) t.one_out = !fits(s, &t);
   if (!fits(s, &t)) return;
   for (int west = 0; west < 2; west++) {
     t.externals_west = west;
@@ -357,10 +360,12 @@ static void consider_partials(search *s) {
     if (up(s->g->partials, up(s->g->partials, members)) == members)
       consider_split(s, (tg_gemm_tiling){.exits = TG_EXITS_NORTH, .members = members, .alike = 1});
   int64_t partials = s->g->partials;
-  bool rounds = s->g->sum_kind == TG_STREAM_BF16SR || tg_gemm_rounds_results(s->g);
+  bool rounds = s->g->sum_kind == TG_STREAM_BF16SR || tg_gemm_rounds_results(s->g),
+       turns_fit =
+           !rounds && partials <= rows && rows % partials == 0 && s->g->turn_words[TG_DRAIN_FINISH] > 0;
   tg_gemm_tiling turns = {.members = (uint32_t)partials, .alike = 1, .in_turn = true};
   for (turns.exits = TG_EXITS_BOTH; turns.exits <= TG_EXITS_NORTH; turns.exits++)
-    if (!rounds && partials <= rows && rows % partials == 0) consider_split(s, turns);
+    if (turns_fit) consider_split(s, turns);
   bool shared = s->found;
   tg_gemm_tiling lanes = s->best;
   consider_split(s, (tg_gemm_tiling){.members = 1, .alike = 1});

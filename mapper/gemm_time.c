@@ -147,16 +147,18 @@ static double totals_cycles(const model *s) {
 }
 
 /* Of the vector unit for a block, where members finish in turn: rows go in groups, and of every VOP the way
- * in and out of the pipeline, and semaphores, are seen. */
+ * in and out of the pipeline, and semaphores, are seen; and so is the way out of a piece, if there is room
+ * for one only. */
 static double turn_cycles(const model *s) {
   const tg_gemm_tiling *t = s->t;
-  uint32_t latency = s->m->fma_latency, rows = tg_gemm_turn_rows(t);
-  double columns = t->nt / tg_lanes(s->m), vop = 2 * latency + 4;
-  double add = (double)up((int64_t)(t->members * rows * columns), latency) * latency *
-               s->g->drain_words[TG_DRAIN_ADD],
-         finish =
-             (double)up((int64_t)(t->mr * columns), latency) * latency * s->g->drain_words[TG_DRAIN_FINISH];
-  return (double)t->mt / (t->members * rows) * (add + vop + t->turn * (finish + vop));
+  uint32_t latency = s->m->fma_latency, rows = tg_gemm_turn_rows(t), at_once = tg_gemm_at_once(s->m, t);
+  const int *words = at_once > 1 ? s->g->turn_words : s->g->drain_words;
+  double columns = t->nt / tg_lanes(s->m), vop = 2 * latency + 4, out = 0;
+  double add = (double)up((int64_t)(t->members * rows * columns / at_once), latency) * latency *
+               words[TG_DRAIN_ADD],
+         finish = (double)up((int64_t)(t->mr * columns), latency) * latency * words[TG_DRAIN_FINISH];
+  if (t->one_out) out = (double)tg_gemm_results_before(s->m, s->g, t, s->g->outs) + HOPS;
+  return (double)t->mt / (t->members * rows) * (add + vop + t->turn * (finish + vop + out));
 }
 
 /* Of the vector unit for a block: the last part, and one that is only added. */

@@ -6,8 +6,9 @@
  * first turns of a block are added while the last ones of the block before are finished.
  *
  * A VOP reads the accumulator only where it ends a loop, since halves turn there. The last member keeps its
- * own rows: the sums that it stores end in `whole`. All buffers but those that loads fill are single ones:
- * a unit has done with one while another works on the other. */
+ * own rows: the sums that it stores end in `whole`. Buffers of sums are single ones: a unit has done with one
+ * while another works on the other. So may be those of results, if there is no room for two: then a piece
+ * waits until the one before has left. */
 #include "mapper/gemm_emission.h"
 
 #include <string.h>
@@ -44,6 +45,23 @@ static void end_loop(tg_instr *in, int level, uint32_t count, uint32_t begin) {
   in->common.loop_begin[level] = begin;
 }
 
+/* Of the groups of columns of a VOP that adds, the second half is handled along with the first, by streams of
+ * its own. */
+static void split_groups(const emission *e, tg_vx_instr *vop) {
+  if (tg_gemm_at_once(e->b.m, &e->t) == 1) return;
+  uint32_t half = (uint32_t)vop->row_count[2] / 2, bank = tg_bank_rows(e->b.m);
+  vop->rows[0] /= 2;
+  vop->row_count[2] = half;
+  for (int k = 0; k < 3; k++) {
+    const tg_stream *first = tg_stream_of(vop, k);
+    tg_stream *second = tg_stream_of_mut(vop, 3 + k);
+    *second = *first;
+    second->at.base[0] += half * first->row[2];
+    if (first->kind[0] != TG_STREAM_ACC)
+      second->banks[0] -= second->at.base[0] / bank - first->at.base[0] / bank;
+  }
+}
+
 /* Turns first .. first + count - 1 of block number `block`, or of that and all behind it if the VOP is in a
  * loop over blocks. */
 static tg_instr *emit_add(const turns *s, uint32_t block, uint32_t first, uint32_t count) {
@@ -64,6 +82,7 @@ static tg_instr *emit_add(const turns *s, uint32_t block, uint32_t first, uint32
   tg_stream_of_mut(&in->vx, 0)->row[0] = e->t.mt / e->t.members;
   tg_stream_of_mut(&in->vx, 1)->row[0] = share_rows(e);
   tg_stream_of_mut(&in->vx, 2)->row[0] = is_last(s) ? 2 * share_rows(e) : share_rows(e);
+  split_groups(e, &in->vx);
   tg_gemm_wait_for(in, e->sums_free, false);
   tg_gemm_post_to(in, TG_POST_LOCAL, 0, e->sums_full, false);
   if (!first) tg_gemm_wait_for(in, e->acc_full, true);
@@ -87,7 +106,7 @@ static tg_instr *finish_piece(const turns *s, uint32_t first, uint32_t count, ui
                          .first_row = piece * e->t.mr,
                          .externals = {.first = first % 2, .turn = turn},
                          .from = {&whole, 0, TG_TURN_NEVER, false},
-                         .to = {.buffer = &e->out, .turn = TG_TURN_NEVER}};
+                         .to = {&e->out, piece % e->out.count, TG_TURN_NEVER, false}};
   if (is_last(s)) {
     whole.stride = share_rows(e);
     whole.count = 2;
@@ -185,8 +204,8 @@ static tg_instr *emit_results(const turns *s, const tg_instr *results, uint32_t 
     in = tg_build_push(&s->e->b, queue, TG_OP_tx_send);
     *in = results[k];
     for (int l = 0; l < TG_LEVELS; l++) end_loop(in, l, 0, 0);
-    if (odd) in->tx.dst_base[0] += in->tx.dst_rot_stride[0];
-    if (count == 1) in->tx.dst_rot_count[0] = 0;
+    if (odd) in->tx.dst_base[0] += in->tx.dst_rot_stride[0], in->tx.src_base[0] += in->tx.src_rot_stride[0];
+    if (count == 1) in->tx.dst_rot_count[0] = in->tx.src_rot_count[0] = 0;
   }
   end_loop(in, 2, count, begin);
   return in;
