@@ -15,6 +15,7 @@
 typedef tg_gemm_emission emission;
 
 enum { UNROLL = TG_FRONT_UNROLL, RAW = 0, BLOCK = UNROLL, RESULT = 2 * UNROLL, VECTORS = 3 * UNROLL };
+enum { ENDPOINT_SEMS = 6, TILE_SEMS = 16 };
 
 /* ---- what they read ---- */
 
@@ -86,6 +87,13 @@ static bool drain_suits(const tg_compile *c, const tg_gemm *g) {
   return g->outs == 1 && g->partials == 1 && !tg_gemm_rounds_results(g) && !tg_gemm_rounded_tile(c, g);
 }
 
+/* Are there semaphores, of an AGCU a group of each for all positions of its lane, and slots of queues? */
+static bool has_room(const tg_params *m) {
+  uint32_t longest = m->rows > m->cols ? m->rows : m->cols;
+  return ENDPOINT_SEMS * (longest + 1) <= m->semaphores && m->semaphores >= TILE_SEMS &&
+         longest + TG_FRONT_VECTORS + 1 <= m->queue_depth && m->agcu_contexts > TG_CTX_FRONT;
+}
+
 static tg_status measure(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g) {
   tg_mc mc;
   int lengths[2 * TG_SEGMENTS];
@@ -100,9 +108,8 @@ static tg_status measure(const tg_compile *c, const tg_kernel *kernel, tg_gemm *
 
 tg_status tg_gemm_describe_front(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g) {
   tg_value *raw = NULL, *result = kernel->front_result;
-  bool turns = g->format == TG_FMT_TF32 || c->m->agcu_contexts <= TG_CTX_FRONT;
-  if (turns || tg_owner(c, g->a) != result || !is_plain_kind(result) || !is_dense(g) || !drain_suits(c, g) ||
-      !collect(c, &kernel->front[0], g, &raw))
+  if (g->format == TG_FMT_TF32 || !has_room(c->m) || tg_owner(c, g->a) != result || !is_plain_kind(result) ||
+      !is_dense(g) || !drain_suits(c, g) || !collect(c, &kernel->front[0], g, &raw))
     return tg_fail(c->diag, TG_INVALID, "node \"%s\": what is in front of it does not run on its tiles",
                    g->node->name);
   tg_gemm_front *f = &g->front;

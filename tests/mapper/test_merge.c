@@ -6,7 +6,7 @@
 #include "mapper/mapper.h"
 #include "tests/harness.h"
 
-static int sections_of(const char *text) {
+static int sections_on(const char *setting, const char *text) {
   tg_arena arena = {0};
   tg_diag diag = {""};
   tg_graph *graph;
@@ -16,6 +16,7 @@ static int sections_of(const char *text) {
   tg_frontend_defaults(&options);
   tg_map_options map = {.seed = 1};
   tg_status status = tg_params_load("edge", &params, &diag);
+  if (!status && setting) status = tg_params_set(&params, setting, &diag);
   if (!status) status = tg_graph_parse(&arena, text, &graph, &diag);
   if (!status) status = tg_frontend_lower(graph, &options, &diag);
   if (!status) status = tg_map(graph, &params, &map, &program, &diag);
@@ -25,6 +26,8 @@ static int sections_of(const char *text) {
   tg_arena_release(&arena);
   return sections;
 }
+
+static int sections_of(const char *text) { return sections_on(NULL, text); }
 
 #define INPUTS "graph \"g\" next=9\ninput %x: f32[64,32]\ninput %y: f32[64,32]\ninput %z: f32[64,32]\n"
 
@@ -273,4 +276,9 @@ TG_TEST(front, what_a_product_reads_is_computed_on_its_tiles) {
   EXPECT_EQ(sections_of(FRONT_PRODUCT
                         "%t = Transpose(%r) perm=[1,0] @3\n%d = MatMul(%t, %g) @4\noutput \"d\" %d: f32\n"),
             1 + 1);
+}
+
+TG_TEST(front, arrays_with_little_room_keep_nodes_and_product_apart) {
+  EXPECT_EQ(sections_on("semaphores=28", FRONT_PRODUCT), 2);
+  EXPECT_EQ(sections_on("agcu_contexts=3", FRONT_PRODUCT), 2);
 }
