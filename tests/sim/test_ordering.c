@@ -219,7 +219,10 @@ static tg_program *map_text(const char *text, const char *arch, const char *cons
 
 static const struct shape {
   const char *arch, *settings[3];
-} shapes[] = {{"tiny", {NULL}}, {"tiny", {"rows=1", "cols=3", "p=2"}}, {"edge", {NULL}}};
+} shapes[] = {{"tiny", {NULL}},
+              {"tiny", {"rows=1", "cols=3", "p=2"}},
+              {"tiny", {"rows=1", "agcu_contexts=3"}},
+              {"edge", {NULL}}};
 
 static void check_graph(const char *name, const char *text) {
   for (size_t v = 0; v < sizeof shapes / sizeof *shapes; v++)
