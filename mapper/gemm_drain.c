@@ -399,7 +399,7 @@ tg_instr *tg_gemm_emit_block_drain(emission *e, uint32_t r, uint32_t col, const 
               .in_pieces = true,
               .externals = {.first = block % 2},
               .accumulator = {&halves, block % 2, TG_TURN_OUTER, true},
-              .to = {&e->out, block * e->pieces % 2, TG_TURN_EACH}};
+              .to = {&e->out, block * e->pieces % 2, TG_TURN_EACH, false}};
   return emit_step(e, r, col, microcode, exit, &all);
 }
 

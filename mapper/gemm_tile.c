@@ -149,6 +149,18 @@ static bool fits(const search *s, const tg_gemm_tiling *t) {
   return banks <= m->banks && (uint64_t)t->mt * (t->nt / tg_lanes(m)) <= tg_acc_rows(m);
 }
 
+/* An AGCU loads blocks of externals for each tile of its row or column that it serves, with an instruction
+ * each. */
+static bool externals_fit(const search *s, const tg_gemm_tiling *t) {
+  const tg_params *m = s->m;
+  uint32_t count = (uint32_t)s->g->external_count, vectors = 0;
+  for (uint32_t x = 0; x < count; x++) vectors += tg_gemm_loads_once(t, &s->g->externals[x]);
+  uint32_t blocks = count - vectors, by_west = t->externals_west ? m->cols : (m->cols + 1) / 2,
+           by_north = t->externals_west ? 0 : (m->rows + 1) / 2,
+           shares = t->split == TG_SPLIT_COLUMNS ? m->rows : t->alike;
+  return blocks * by_west <= m->queue_depth && blocks * by_north + vectors * shares <= m->queue_depth;
+}
+
 static void consider_kept(search *s, tg_gemm_tiling t, tg_keep keep) {
   t.keep = keep;
   t.one_out = false;
@@ -156,6 +168,7 @@ static void consider_kept(search *s, tg_gemm_tiling t, tg_keep keep) {
   if (!fits(s, &t)) return;
   for (int west = 0; west < 2; west++) {
     t.externals_west = west;
+    if (!externals_fit(s, &t)) continue;
     t.cycles = tg_gemm_cycles(s->c, s->g, &t);
     if (s->found && t.cycles >= s->best.cycles) continue;
     s->best = t;
@@ -167,7 +180,8 @@ static void consider_kept(search *s, tg_gemm_tiling t, tg_keep keep) {
  * each outer pass. */
 static bool keeps_chunks(const search *s, const tg_gemm_tiling *t) {
   return t->in_turn && t->chunks % 2 == 0 && t->chunks <= TG_GEMM_UNROLLED && !t->sr_blocks &&
-         (int64_t)t->chunks * t->kc == s->g->part && t->kc % tg_mx_stationary(s->m, s->g->format) == 0;
+         t->chunks * t->members <= s->m->queue_depth && (int64_t)t->chunks * t->kc == s->g->part &&
+         t->kc % tg_mx_stationary(s->m, s->g->format) == 0;
 }
 
 static void consider(search *s, tg_gemm_tiling t) {
