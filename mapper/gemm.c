@@ -235,7 +235,7 @@ static tg_instr *push_chunks(emission *e, uint32_t r, uint32_t col, uint32_t fir
 }
 
 /* The operand that is kept is there with all its chunks, in buffer number `copy`; the first one waits for it,
- * the last one gives it back. */
+ * or each for its own chunk, and the last one gives it back. */
 static void set_kept_chunk(const emission *e, tg_instr *in, uint32_t chunk, uint32_t copy) {
   int slot = e->t.keep == TG_KEEP_A ? 0 : 1;
   tg_buffer buffer = slot ? e->b_block : e->a;
@@ -245,7 +245,7 @@ static void set_kept_chunk(const emission *e, tg_instr *in, uint32_t chunk, uint
   uint32_t rows = buffer.base % tg_bank_rows(e->b.m) + buffer.rows - (e->t.chunks - 1) * each;
   tg_set_operand(slot ? in->mx.b_base : in->mx.a_base, &buffer, false);
   *(slot ? in->mx.b_banks : in->mx.a_banks) = tg_banks_for(e->b.m, rows);
-  if (chunk > 0) in->common.wait_on[slot] = 0;
+  if (chunk > 0 && !tg_gemm_loads_kept_chunks(e->b.m, e->g, &e->t)) in->common.wait_on[slot] = 0;
   if (chunk + 1 < e->t.chunks) in->common.post_kind[slot] = TG_POST_NONE;
 }
 

@@ -265,6 +265,14 @@ uint64_t tg_gemm_b_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_t
 /* Of a piece of result number `result`, or of those before it together. */
 uint64_t tg_gemm_result_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t, int result);
 uint64_t tg_gemm_results_before(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t, int result);
+/* Is an operand that is kept loaded chunk by chunk, too? Its chunks must have banks of their own: one is read
+ * while the next one comes. */
+static inline bool tg_gemm_loads_kept_chunks(const tg_params *m, const tg_gemm *gemm,
+                                             const tg_gemm_tiling *t) {
+  bool a = t->keep == TG_KEEP_A;
+  uint32_t rows = t->kc * (a ? tg_gemm_a_row(m, gemm, t) : tg_gemm_b_row(m, gemm, t));
+  return tg_gemm_keeps_chunks(t) && (a ? gemm->a_turned : !gemm->b_turned) && rows % tg_bank_rows(m) == 0;
+}
 /* Blocks of A and B that there is room for: two, or one of an operand that is loaded only once. */
 static inline uint32_t tg_gemm_a_blocks(const tg_gemm_tiling *t) {
   return t->keep == TG_KEEP_A && t->passes_m == 1 ? 1 : 2;

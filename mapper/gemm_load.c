@@ -52,6 +52,19 @@ static void set_product_rows(const emission *e, tg_agcu_instr *load, uint32_t in
   load->m_delta[0] = tg_gemm_row_tiles(e) * rows;
 }
 
+/* Of an operand that is kept: one, or each of its chunks. */
+static uint32_t kept_loads(const emission *e) {
+  return tg_gemm_loads_kept_chunks(e->b.m, e->g, &e->t) ? e->t.chunks : 1;
+}
+
+/* Chunk `chunk` of it, whose k's are `row` bank rows each, goes where the whole operand has room: the first
+ * one has asked. */
+static void set_kept(const emission *e, tg_agcu_instr *load, const tg_buffer *buffer, uint32_t chunk,
+                     uint32_t row) {
+  tg_set_operand(load->dst_base, buffer, false);
+  load->dst_base[0] += (int64_t)chunk * e->t.kc * row;
+}
+
 /* `chunk`: of those that have instructions of their own. */
 static tg_agcu_instr *load_a(emission *e, bool north, uint32_t r, uint32_t col, uint32_t mask,
                              uint32_t chunk) {
@@ -61,8 +74,8 @@ static tg_agcu_instr *load_a(emission *e, bool north, uint32_t r, uint32_t col, 
   const tg_buffer *buffer = tg_gemm_has_front(e) ? &e->raw : &e->a;
   tg_agcu_instr *load = push_load(e, queue, buffer, mask);
   tg_gemm_set_chunk(e, load->dst_base, buffer, chunk);
-  if (e->t.keep == TG_KEEP_A) tg_set_operand(load->dst_base, &e->a, false);
-  set_credit(load, north ? e->a_north_credit : e->a_credit);
+  if (e->t.keep == TG_KEEP_A) set_kept(e, load, &e->a, chunk, tg_gemm_a_row(e->b.m, g, &e->t));
+  if (e->t.keep != TG_KEEP_A || !chunk) set_credit(load, north ? e->a_north_credit : e->a_credit);
   set_arrival(load, tg_gemm_has_front(e) ? e->raw_full : e->a_full);
   load->base[0] = e->a_base;
   load->offset[0] = e->a_rest + g->a_origin * z;
@@ -84,7 +97,7 @@ static tg_agcu_instr *load_a(emission *e, bool north, uint32_t r, uint32_t col, 
   load->x_org[0] = g->x_org;
   load->y_size[0] = g->k ? g->y_size : 0; /* no k: nothing is read */
   load->x_size[0] = g->x_size;
-  uint32_t length = e->t.kc * (e->t.keep == TG_KEEP_A ? e->t.chunks : 1);
+  uint32_t length = e->t.kc * (e->t.keep == TG_KEEP_A ? e->t.chunks / kept_loads(e) : 1);
   load->rows[0] = g->a_turned ? length : e->t.mt;
   load->take[0] = taken(e, g->a_turned ? e->t.mt : length, tg_gemm_a_row(e->b.m, g, &e->t));
   if (tg_gemm_has_front(e))
@@ -140,13 +153,13 @@ static void load_b(emission *e, uint32_t r, uint32_t col, uint32_t mask, uint32_
   tg_queue *queue = west ? tg_west_queue(&e->b, r, TG_CTX_LOAD) : tg_north_queue(&e->b, col, TG_CTX_LOAD);
   tg_agcu_instr *load = push_load(e, queue, &e->b_block, mask);
   tg_gemm_set_chunk(e, load->dst_base, &e->b_block, chunk);
-  if (e->t.keep == TG_KEEP_B) tg_set_operand(load->dst_base, &e->b_block, false);
-  set_credit(load, west ? e->b_west_credit : e->b_credit);
+  if (e->t.keep == TG_KEEP_B) set_kept(e, load, &e->b_block, chunk, tg_gemm_b_row(e->b.m, g, &e->t));
+  if (e->t.keep != TG_KEEP_B || !chunk) set_credit(load, west ? e->b_west_credit : e->b_credit);
   set_arrival(load, e->b_full);
   load->base[0] = e->b_base;
   load->offset[0] = e->b_rest;
   bool turned = g->b_turned; /* rows are n's, runs k's */
-  uint32_t length = e->t.kc * (e->t.keep == TG_KEEP_B ? e->t.chunks : 1);
+  uint32_t length = e->t.kc * (e->t.keep == TG_KEEP_B ? e->t.chunks / kept_loads(e) : 1);
   load->rows[0] = turned ? e->t.nt : length;
   load->take[0] = taken(e, turned ? length : e->t.nt, tg_gemm_b_row(e->b.m, g, &e->t));
   if (turned) leave_out_masked(e, load, tg_gemm_b_row(e->b.m, g, &e->t));
@@ -227,7 +240,7 @@ static uint32_t rows_like(const emission *e, uint32_t r) {
 
 static void load_a_west(emission *e, uint32_t r) {
   uint32_t cols = e->b.m->cols;
-  uint32_t chunks = e->t.keep == TG_KEEP_A ? 1 : e->unrolled;
+  uint32_t chunks = e->t.keep == TG_KEEP_A ? kept_loads(e) : e->unrolled;
   for (uint32_t chunk = 0; chunk < chunks && shares_a(e); chunk++) load_shared_a(e, false, r, chunk);
   uint32_t mates = e->t.split == TG_SPLIT_ROWS ? e->t.alike : 1, mask = ((1u << mates) - 1) << 1;
   for (uint32_t col = 0; col < cols && !shares_a(e); col += mates)
@@ -244,7 +257,7 @@ static void load_a_north(emission *e, uint32_t col) {
 }
 static void load_b_north(emission *e, uint32_t col) {
   if (e->t.whole_b) return;
-  uint32_t chunks = e->t.keep == TG_KEEP_B ? 1 : e->unrolled;
+  uint32_t chunks = e->t.keep == TG_KEEP_B ? kept_loads(e) : e->unrolled;
   for (uint32_t chunk = 0; chunk < chunks; chunk++)
     for (uint32_t d = 0; d < rows_apart(e) && shares_b(e); d++) load_b(e, d, col, rows_like(e, d), chunk);
   for (uint32_t r = 0; r < e->b.m->rows && !shares_b(e); r++)

@@ -68,6 +68,9 @@ static void add_chunk(const model *s, bool keeps, traffic *all) {
     double z = tg_value_bytes_each(g->b);
     b = port_cycles(s, 1, k * t->nt * z, 0, z);
   }
+  bool whole =
+      !keeps && t->keep && !tg_gemm_loads_kept_chunks(m, g, t); /* the first chunk comes with all of them */
+  if (whole) *(t->keep == TG_KEEP_A ? &a : &b) *= t->chunks;
   if (keeps && t->keep == TG_KEEP_A) a /= t->passes_n;
   if (keeps && (t->keep == TG_KEEP_B || t->whole_b)) b /= t->passes_m;
   switch (t->split) {

@@ -170,8 +170,8 @@ static void moved(const void *user) {
 static void run_update(const char *rows, mapped *m, tg_arena *arena) {
   tg_diag diag = {""};
   run_case what = {.text =
-                       "graph \"g\"\ninput %x: f32[1021,200]\ninput %y: f32[1021,523]\n"
-                       "input %p: f32[200,523]\ninput %v: f32[200,523]\n%t = Transpose(%x) perm=[1,0] @1\n"
+                       "graph \"g\"\ninput %x: f32[1021,200]\ninput %y: f32[1021,1023]\n"
+                       "input %p: f32[200,1023]\ninput %v: f32[200,1023]\n%t = Transpose(%x) perm=[1,0] @1\n"
                        "%g = MatMul(%t, %y) partials=4 @2\n%s = Mul(%g, %g) @3\n%w = Add(%v, %s) @4\n"
                        "%u = Mul(%w, %g) @6\n%q = Sub(%p, %u) @7\n"
                        "output \"p\" %q: f32 -> %p\noutput \"v\" %w: f32 -> %v\n",
