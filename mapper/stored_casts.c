@@ -7,7 +7,7 @@
 
 enum { OPERANDS = 2 };
 #define MARGIN      1.5 /* the pass costs what it costs, what products gain is estimated */
-#define KEPT_MARGIN 8   /* where it may stay for the backward pass: there memory comes first */
+#define KEPT_MARGIN 3   /* where it may stay for the backward pass: there memory comes first */
 
 /* The Cast that operand `input` of the kernel's product is loaded through, or NULL. */
 static tg_node *loaded_through(const tg_compile *c, const tg_kernel *kernel, int input) {
