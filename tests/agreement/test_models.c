@@ -102,6 +102,24 @@ static const char *const digits = "runtime/demo/digits.onnx";
   "graph \"g\"\ninput %x: f32[6,90,64]\ninput %r: f32[64]\n%a = Sub(%x, %r) @0\n"                            \
   "%s = ReduceSum(%a) axes=[1] @1\noutput \"s\" %s: f32\noutput \"a\" %a: f32\n"
 
+/* Nodes in front of products: vectors along k, numbers, results that others read. */
+#define FRONTS                                                                                               \
+  "graph \"g\"\ninput %x: f32[300,64]\ninput %scale: f32[64]\ninput %offset: f32[64]\n"                      \
+  "input %w: f32[64,40]\ninput %bias: f32[40]\ninput %t: f32[400,32]\ninput %row: f32[32]\n"                 \
+  "input %v: f32[32,7]\nconst %half: f32[] = [0.5]\n%m = Mul(%x, %scale) @0\n%n = Add(%m, %offset) @1\n"     \
+  "%r = Relu(%n) @2\n%p = MatMul(%r, %w) @3\n%y = Add(%p, %bias) @4\n"                                       \
+  "%s = ReduceMax(%r) axes=[0] keepdims=0 @5\n%a = Sub(%t, %row) @6\n%b = Mul(%a, %a) @7\n"                  \
+  "%c = Mul(%b, %half) @8\n%d = MatMul(%c, %v) @9\noutput \"y\" %y: f32\noutput \"s\" %s: f32\n"             \
+  "output \"d\" %d: f32\n"
+
+/* Updates behind sums of partial products that the members of a column finish in turn. */
+#define TURNS                                                                                                \
+  "graph \"g\"\ninput %x: f32[200,45]\ninput %dy: f32[200,70]\ninput %p: f32[45,70]\n"                       \
+  "input %v: f32[45,70]\ninput %size: f32[1]\n%xt = Transpose(%x) perm=[1,0] @0\n"                           \
+  "%g = MatMul(%xt, %dy) partials=2 @1\n%s = Mul(%g, %g) @2\n%w = Add(%v, %s) @3\n"                          \
+  "%u = Mul(%w, %g) @4\n%t = Mul(%u, %size) @5\n%q = Sub(%p, %t) @6\n"                                       \
+  "output \"p\" %q: f32 -> %p\noutput \"v\" %w: f32 -> %v\n"
+
 typedef struct row {
   const char *name;
   chip chip;
@@ -223,6 +241,12 @@ __attribute__((constructor)) static void register_models(void) {
       {"moves", CHIP_TINY, MOVES, {0}},
       {"moves", CHIP_ROW, MOVES, {0}},
       {"moves", CHIP_ODD, MOVES, {0}},
+      {"fronts", CHIP_TINY, FRONTS, {0}},
+      {"fronts", CHIP_ROW, FRONTS, {0}},
+      {"fronts", CHIP_ODD, FRONTS, {0}},
+      {"turns", CHIP_TINY, TURNS, {0}},
+      {"turns", CHIP_ROW, TURNS, {0}},
+      {"turns", CHIP_ODD, TURNS, {0}},
   };
   enum { MODELS = sizeof models / sizeof *models };
   static const char *const accumulations[] = {"fp32", "bf16sr"};
