@@ -330,5 +330,7 @@ uint32_t tg_gemm_front_share(const tg_params *m, const tg_gemm_tiling *t);
 /* Estimate of all sections of the kernel's product, with what lies between them; TG_NEVER: none fits. */
 #define TG_NEVER 1e30
 double tg_product_cycles(const tg_compile *c, const tg_kernel *kernel); /* gemm_estimate.c */
+/* Is `both`, the product and what takes so many cycles apart from it, faster than one after the other? */
+bool tg_product_gains(const tg_compile *c, const tg_kernel *product, const tg_kernel *both, double apart);
 
 #endif

@@ -5,7 +5,7 @@ static double phase_cycles(tg_compile *c, const tg_kernel *kernel, int64_t phase
   tg_gemm apart, spread;
   tg_gemm_tiling t;
   double best = TG_NEVER;
-  if (tg_describe_gemm(c, kernel, phase, &apart)) return best;
+  if (tg_describe_gemm(c, kernel, phase, &apart) || !apart.drain_words[TG_DRAIN_FINISH]) return best;
   if (!apart.m) return 0;
   if (!tg_tile_gemm(c, &apart, &t)) best = (double)apart.products * (t.cycles + TG_SECTION_CYCLES);
   if (tg_spread_gemm(c, kernel, &spread) && !tg_tile_gemm(c, &spread, &t) &&
@@ -22,4 +22,9 @@ double tg_product_cycles(const tg_compile *c, const tg_kernel *kernel) {
   for (int64_t phase = 0; phase < tg_gemm_phases(kernel->root); phase++)
     sum += phase_cycles(&quiet, kernel, phase);
   return sum;
+}
+
+bool tg_product_gains(const tg_compile *c, const tg_kernel *product, const tg_kernel *both, double apart) {
+  double together = tg_product_cycles(c, both);
+  return together < TG_NEVER && together < tg_product_cycles(c, product) + apart;
 }

@@ -18,17 +18,10 @@ static double update_cycles(const tg_compile *c, const tg_kernel *kernel) {
               bytes / 64 * tg_atom_cycles(m) / tg_agcus(m));
 }
 
-bool tg_product_gains(tg_compile *c, const tg_kernel *product, const tg_kernel *update,
-                      const tg_kernel *both) {
-  if (tg_gemm_phases(product->root) != 1) return false;
-  tg_diag unused = {""};
-  tg_compile quiet = *c;
-  quiet.diag = &unused;
-  tg_gemm before, after;
-  tg_gemm_tiling alone, together;
-  if (tg_describe_gemm(&quiet, product, 0, &before) || tg_describe_gemm(&quiet, both, 0, &after))
-    return false;
-  if (!before.m || before.products != 1 || !after.drain_words[TG_DRAIN_FINISH]) return false;
-  if (tg_tile_gemm(&quiet, &before, &alone) || tg_tile_gemm(&quiet, &after, &together)) return false;
-  return together.cycles < alone.cycles + update_cycles(c, update) + TG_SECTION_CYCLES;
+bool tg_update_gains(tg_compile *c, const tg_kernel *product, const tg_kernel *update,
+                     const tg_kernel *both) {
+  tg_gemm alone;
+  return tg_gemm_phases(product->root) == 1 && !tg_describe_gemm(c, product, 0, &alone) &&
+         alone.products == 1 &&
+         tg_product_gains(c, product, both, update_cycles(c, update) + TG_SECTION_CYCLES);
 }

@@ -63,7 +63,7 @@ static bool merge(tg_compile *c, size_t a, size_t b) {
   if (!add_results(c, &both, b, a, b) || !add_results(c, &both, a, a, b) || !both.output) return false;
   add_inputs(c, &both, a, a, b);
   add_inputs(c, &both, b, a, b);
-  if (!(product ? tg_product_gains(c, &c->kernels[a], &c->kernels[b], &both) : tg_elementwise_fits(c, &both)))
+  if (!(product ? tg_update_gains(c, &c->kernels[a], &c->kernels[b], &both) : tg_elementwise_fits(c, &both)))
     return false;
   size_t at = !product && tg_kernel_can_wait(c, a, b) ? b : a, other = a + b - at;
   for (int i = 0; i < tg_kernel_results(&c->kernels[a]); i++)

@@ -160,8 +160,7 @@ void tg_merge_into_products(tg_compile *c); /* merge.c: elementwise ones that re
 /* front.c: nodes in front of a reduction, whose result is stored, too */
 void tg_reduce_and_store(tg_compile *c);
 /* Is `both`, `update` done in the drain of `product`, faster than one after the other? gemm_merge.c */
-bool tg_product_gains(tg_compile *c, const tg_kernel *product, const tg_kernel *update,
-                      const tg_kernel *both);
+bool tg_update_gains(tg_compile *c, const tg_kernel *product, const tg_kernel *update, const tg_kernel *both);
 /* Elementwise nodes in front of products: product_front.c. */
 void tg_front_products(tg_compile *c);
 void tg_join_totals(tg_compile *c); /* totals.c: reductions join the products that make what they read */

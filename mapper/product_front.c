@@ -43,8 +43,7 @@ static bool move_into_product(tg_compile *c, size_t k) {
   tg_kernel both = with_front(c, product, maker);
   both.front_result = maker->output;
   both.stores_front = tg_needed_beside(c, maker->output, k, p);
-  double apart = tg_product_cycles(c, product) + tg_elementwise_cycles(c, maker) + TG_SECTION_CYCLES;
-  if (tg_product_cycles(c, &both) >= apart) return false;
+  if (!tg_product_gains(c, product, &both, tg_elementwise_cycles(c, maker) + TG_SECTION_CYCLES)) return false;
   c->kernels[p] = both;
   tg_kernel_remove(c, k);
   return true;

@@ -45,8 +45,7 @@ void tg_store_moves(tg_compile *c) {
     if (!may_store(product) || !(move = tg_storable_move(c, product->output))) continue;
     tg_kernel both = *product;
     both.output = move->output;
-    if (tg_product_cycles(c, &both) >= tg_product_cycles(c, product) + tg_move_cycles(c, move->output))
-      continue;
+    if (!tg_product_gains(c, product, &both, tg_move_cycles(c, move->output))) continue;
     c->stored[product->output->index] = false;
     *product = both;
     tg_kernel_remove(c, (size_t)(move - c->kernels));

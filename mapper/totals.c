@@ -5,18 +5,9 @@
 enum { WINDOW = 256 }; /* kernels back in which the product is looked for */
 
 static bool gains(tg_compile *c, const tg_kernel *product, const tg_kernel *both) {
-  tg_diag unused = {""};
-  tg_compile quiet = *c;
-  quiet.diag = &unused;
-  tg_gemm before, after;
-  tg_gemm_tiling alone, together;
-  if (tg_describe_gemm(&quiet, product, 0, &before) || tg_describe_gemm(&quiet, both, 0, &after))
-    return false;
-  if (!after.drain_words[TG_DRAIN_FINISH] || tg_tile_gemm(&quiet, &before, &alone) ||
-      tg_tile_gemm(&quiet, &after, &together))
-    return false;
-  double rest = after.m % after.totals.block ? tg_rest_cycles(&quiet, both->totals) + TG_SECTION_CYCLES : 0;
-  return together.cycles + rest < alone.cycles + tg_reduce_cycles(&quiet, both->totals) + TG_SECTION_CYCLES;
+  double apart = tg_reduce_cycles(c, both->totals) + TG_SECTION_CYCLES,
+         rest = tg_rest_cycles(c, both->totals);
+  return tg_product_gains(c, product, both, apart - (rest > 0 ? rest + TG_SECTION_CYCLES : 0));
 }
 
 /* Reduction `b` and product `a`, where either may change its place. */
