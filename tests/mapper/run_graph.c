@@ -31,20 +31,22 @@ static void fill_integers(void *data, tg_dtype dtype, size_t count, float *devic
   }
 }
 
-void fill_inputs(const tg_graph *graph, const tg_program *program, tg_dram *dram, uint64_t seed,
-                 const void **out_inputs, tg_arena *arena) {
-  for (int i = 0; i < graph->input_count; i++) {
-    const tg_value *value = graph->inputs[i];
-    const tg_dram_tensor *tensor = find_tensor(program, value->name, tg_role_is_input);
+/* Into the device memory, as the program stores them, and as the reference wants them. */
+static void fill_inputs(mapped *m, uint64_t seed, tg_arena *arena) {
+  m->inputs = TG_NEW_ARRAY(arena, const void *, (size_t)m->graph->input_count + 1);
+  for (int i = 0; i < m->graph->input_count; i++) {
+    const tg_value *value = m->graph->inputs[i];
+    const tg_dram_tensor *tensor = find_tensor(m->program, value->name, tg_role_is_input);
     size_t elements = (size_t)tg_value_elements(value);
-    void *data = tg_arena_alloc(arena, elements + 1, tg_dtype_size(value->dtype));
-    out_inputs[i] = data;
+    void *data = tg_arena_alloc(arena, elements + 1, tg_dtype_size(value->dtype)),
+         *device = tensor ? m->dram->bytes + tensor->address : NULL;
+    m->inputs[i] = data;
     if (tg_dtype_is_integer(value->dtype)) {
-      fill_integers(data, value->dtype, elements, tensor ? (float *)(dram->bytes + tensor->address) : NULL);
+      fill_integers(data, value->dtype, elements, device);
       continue;
     }
     tg_seeded_fill(data, value->dtype, (int64_t)elements, seed + (uint64_t)i + 1, 2.0f);
-    if (tensor && tensor->bytes) memcpy(dram->bytes + tensor->address, data, tensor->bytes);
+    if (tensor && tensor->bytes) memcpy(device, data, tensor->bytes);
   }
 }
 
@@ -63,64 +65,26 @@ static bool close_enough(const void *got, const void *want, tg_dtype dtype, int6
   return true;
 }
 
-static bool compare(const tg_graph *graph, const tg_program *program, const tg_dram *dram,
-                    const void **inputs, double tolerance, tg_diag *diag, tg_arena *arena) {
-  void **want = TG_NEW_ARRAY(arena, void *, (size_t)graph->output_count);
-  for (int o = 0; o < graph->output_count; o++)
-    want[o] = tg_arena_alloc(arena, (size_t)tg_value_elements(graph->outputs[o]) + 1,
-                             tg_dtype_size(graph->outputs[o]->dtype));
-  tg_reference_run_drawing(graph, &(tg_reference_draw){.seed = program->seed}, inputs, want);
-  for (int o = 0; o < graph->output_count; o++) {
-    const tg_dram_tensor *tensor = find_output(program, graph, o);
-    if (!tensor) {
-      tg_fail(diag, TG_MISMATCH, "the program has no output %s", graph->output_names[o]);
-      return false;
-    }
-    if (!close_enough(dram->bytes + tensor->address, want[o], graph->outputs[o]->dtype,
-                      tg_value_elements(graph->outputs[o]), tolerance, graph->output_names[o], diag))
-      return false;
-  }
-  return true;
-}
-
-bool graph_agrees(const tg_graph *graph, const tg_params *params, const tg_map_options *options,
-                  double tolerance, tg_diag *diag) {
-  tg_program *program = NULL;
-  tg_dram *dram = NULL;
-  void *state = NULL;
-  tg_arena arena = {0};
-  tg_run_options run = {.threads = 1, .seed = options->seed};
-  tg_run_result result = {0};
-  const void **inputs = TG_NEW_ARRAY(&arena, const void *, (size_t)graph->input_count + 1);
-  bool good = !tg_map(graph, params, options, &program, diag) && !tg_dram_create(program, &dram, diag);
-  if (good) fill_inputs(graph, program, dram, 42, inputs, &arena);
-  good = good && !tg_engine_functional.open(program, &run, &state, diag);
-  good = good && !tg_engine_functional.run(state, dram, &run, &result, diag);
-  good = good && compare(graph, program, dram, inputs, tolerance, diag, &arena);
-  if (state) tg_engine_functional.close(state);
-  tg_run_result_release(&result);
-  tg_dram_destroy(dram);
-  tg_program_destroy(program);
-  tg_arena_release(&arena);
-  return good;
-}
-
-tg_status run_text(const run_case *what, mapped *out, tg_arena *arena, tg_diag *diag) {
-  const tg_engine *engine = what->engine ? what->engine : &tg_engine_functional;
+tg_status map_text(const run_case *what, mapped *out, tg_arena *arena, tg_diag *diag) {
   tg_params params;
   tg_frontend_options options;
-  void *state = NULL;
   *out = (mapped){0};
   tg_frontend_defaults(&options);
-  options.precision.preset = what->preset;
+  options.precision = what->precision;
   tg_status status = tg_params_load(what->arch, &params, diag);
   for (int i = 0; i < 4 && what->settings[i] && !status; i++)
     status = tg_params_set(&params, what->settings[i], diag);
   if (!status) status = tg_graph_parse(arena, what->text, &out->graph, diag);
   if (!status) status = tg_frontend_lower(out->graph, &options, diag);
-  if (!status) status = tg_map(out->graph, &params, &what->map, &out->program, diag);
+  return status ? status : tg_map(out->graph, &params, &what->map, &out->program, diag);
+}
+
+tg_status run_text(const run_case *what, mapped *out, tg_arena *arena, tg_diag *diag) {
+  const tg_engine *engine = what->engine ? what->engine : &tg_engine_functional;
+  void *state = NULL;
+  tg_status status = map_text(what, out, arena, diag);
   if (!status) status = tg_dram_create(out->program, &out->dram, diag);
-  if (!status) fill_inputs(out->graph, out->program, out->dram, 42, out->inputs, arena);
+  if (!status) fill_inputs(out, 42, arena);
   if (!status) status = engine->open(out->program, &what->run, &state, diag);
   if (!status) status = engine->run(state, out->dram, &what->run, &out->result, diag);
   if (state) engine->close(state);
@@ -137,4 +101,24 @@ const void *output_of(const mapped *m, int index, size_t *out_bytes) {
   const tg_dram_tensor *tensor = find_output(m->program, m->graph, index);
   if (out_bytes) *out_bytes = tensor->bytes;
   return m->dram->bytes + tensor->address;
+}
+
+bool outputs_agree(const mapped *m, double tolerance, tg_diag *diag) {
+  const tg_graph *graph = m->graph;
+  tg_arena arena = {0};
+  void **want = TG_NEW_ARRAY(&arena, void *, (size_t)graph->output_count);
+  for (int o = 0; o < graph->output_count; o++)
+    want[o] = tg_arena_alloc(&arena, (size_t)tg_value_elements(graph->outputs[o]) + 1,
+                             tg_dtype_size(graph->outputs[o]->dtype));
+  tg_reference_run_drawing(graph, &(tg_reference_draw){.seed = m->program->seed}, m->inputs, want);
+  bool good = true;
+  for (int o = 0; o < graph->output_count && good; o++) {
+    const tg_dram_tensor *tensor = find_output(m->program, graph, o);
+    if (!tensor) tg_fail(diag, TG_MISMATCH, "the program has no output %s", graph->output_names[o]);
+    good =
+        tensor && close_enough(m->dram->bytes + tensor->address, want[o], graph->outputs[o]->dtype,
+                               tg_value_elements(graph->outputs[o]), tolerance, graph->output_names[o], diag);
+  }
+  tg_arena_release(&arena);
+  return good;
 }

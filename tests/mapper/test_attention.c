@@ -75,7 +75,7 @@ static const void *run(const model *m, const place *p, tg_precision_preset prese
   mapped run;
   run_case what = {.text = m->text,
                    .arch = p->arch,
-                   .preset = preset,
+                   .precision.preset = preset,
                    .map = map,
                    .run = {.threads = 1, .seed = map.seed}};
 #ifdef TEGULA_WITH_SYSTEMC

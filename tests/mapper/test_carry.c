@@ -2,7 +2,6 @@
  * program makes at its end; memory that an update in place does not take. */
 #include "frontend/pipeline.h"
 #include "frontend/reference.h"
-#include "frontend/text.h"
 #include "tests/harness.h"
 #include "tests/mapper/run_graph.h"
 
@@ -73,8 +72,7 @@ static const struct example {
 
 typedef struct run_of {
   tg_arena arena;
-  tg_graph *graph;
-  tg_program *program;
+  mapped m;
   void *inputs[MOST], *outputs[MOST];
 } run_of;
 
@@ -83,19 +81,19 @@ static size_t bytes_of(const tg_value *value) {
 }
 
 static void make_values(run_of *r) {
-  for (int i = 0; i < r->graph->input_count; i++) {
-    const tg_value *value = r->graph->inputs[i];
+  for (int i = 0; i < r->m.graph->input_count; i++) {
+    const tg_value *value = r->m.graph->inputs[i];
     r->inputs[i] = tg_arena_alloc(&r->arena, bytes_of(value) + 1, 1);
     tg_seeded_fill(r->inputs[i], value->dtype, tg_value_elements(value), (uint64_t)i + 1, 2.0f);
   }
-  for (int o = 0; o < r->graph->output_count; o++)
-    r->outputs[o] = tg_arena_alloc(&r->arena, bytes_of(r->graph->outputs[o]) + 1, 1);
+  for (int o = 0; o < r->m.graph->output_count; o++)
+    r->outputs[o] = tg_arena_alloc(&r->arena, bytes_of(r->m.graph->outputs[o]) + 1, 1);
 }
 
 static void carry_values(run_of *r) {
-  for (size_t c = 0; c < r->graph->carry_count; c++) {
-    int input = r->graph->carries[c].input;
-    memcpy(r->inputs[input], r->outputs[r->graph->carries[c].output], bytes_of(r->graph->inputs[input]));
+  for (size_t c = 0; c < r->m.graph->carry_count; c++) {
+    int input = r->m.graph->carries[c].input;
+    memcpy(r->inputs[input], r->outputs[r->m.graph->carries[c].output], bytes_of(r->m.graph->inputs[input]));
   }
 }
 
@@ -104,23 +102,23 @@ static const tg_dram_tensor *tensor_of(const run_of *r, int output) {
   int before = 0;
   for (int o = 0; o <= output; o++) {
     int input = -1;
-    for (size_t c = 0; c < r->graph->carry_count; c++)
-      if (r->graph->carries[c].output == o) input = r->graph->carries[c].input;
-    if (o == output && input >= 0) return &r->program->tensors[input];
+    for (size_t c = 0; c < r->m.graph->carry_count; c++)
+      if (r->m.graph->carries[c].output == o) input = r->m.graph->carries[c].input;
+    if (o == output && input >= 0) return &r->m.program->tensors[input];
     before += input < 0;
   }
-  for (uint32_t t = 0; t < r->program->tensor_count; t++)
-    if (r->program->tensors[t].role == TG_ROLE_OUTPUT && --before == 0) return &r->program->tensors[t];
+  for (uint32_t t = 0; t < r->m.program->tensor_count; t++)
+    if (r->m.program->tensors[t].role == TG_ROLE_OUTPUT && --before == 0) return &r->m.program->tensors[t];
   return NULL;
 }
 
 static void compare(const run_of *r, const tg_dram *dram, const char *name, int run) {
-  for (int o = 0; o < r->graph->output_count; o++) {
+  for (int o = 0; o < r->m.graph->output_count; o++) {
     const tg_dram_tensor *tensor = tensor_of(r, o);
     ASSERT(tensor != NULL);
     if (memcmp(dram->bytes + tensor->address, r->outputs[o], tensor->bytes))
-      tg_test_fail(__FILE__, __LINE__, "%s: output %s differs after run %d", name, r->graph->output_names[o],
-                   run);
+      tg_test_fail(__FILE__, __LINE__, "%s: output %s differs after run %d", name,
+                   r->m.graph->output_names[o], run);
   }
 }
 
@@ -129,11 +127,11 @@ static void check_runs(run_of *r, const tg_engine *engine, const char *name) {
   tg_dram *dram = NULL;
   void *state = NULL;
   tg_run_options options = {.threads = 1};
-  tg_status status = tg_dram_create(r->program, &dram, &diag);
-  if (!status) status = engine->open(r->program, &options, &state, &diag);
-  for (int i = 0; !status && i < r->graph->input_count; i++) {
-    const tg_dram_tensor *tensor = &r->program->tensors[i];
-    EXPECT_STR(tensor->name, r->graph->inputs[i]->name);
+  tg_status status = tg_dram_create(r->m.program, &dram, &diag);
+  if (!status) status = engine->open(r->m.program, &options, &state, &diag);
+  for (int i = 0; !status && i < r->m.graph->input_count; i++) {
+    const tg_dram_tensor *tensor = &r->m.program->tensors[i];
+    EXPECT_STR(tensor->name, r->m.graph->inputs[i]->name);
     memcpy(dram->bytes + tensor->address, r->inputs[i], tensor->bytes);
   }
   for (int run = 1; run <= RUNS && !status; run++) {
@@ -141,7 +139,7 @@ static void check_runs(run_of *r, const tg_engine *engine, const char *name) {
     status = engine->run(state, dram, &options, &result, &diag);
     tg_run_result_release(&result);
     if (status) break;
-    tg_reference_run(r->graph, (const void *const *)r->inputs, r->outputs);
+    tg_reference_run(r->m.graph, (const void *const *)r->inputs, r->outputs);
     compare(r, dram, name, run);
     carry_values(r);
   }
@@ -157,22 +155,15 @@ static int count_copies(const tg_program *program) {
   return copies;
 }
 
-static tg_status map_text(run_of *r, const char *text, const char *arch, tg_diag *diag) {
-  tg_params params;
-  tg_frontend_options options;
-  tg_map_options map = {.seed = 1};
-  tg_frontend_defaults(&options);
+static tg_status map_step(run_of *r, const char *text, const char *arch, tg_diag *diag) {
   *r = (run_of){0};
-  tg_status status = tg_params_load(arch, &params, diag);
-  if (!status)
-    status = tg_graph_parse(&r->arena, tg_arena_printf(&r->arena, "graph \"g\"\n%s", text), &r->graph, diag);
-  if (!status) status = tg_frontend_lower(r->graph, &options, diag);
-  if (!status) status = tg_map(r->graph, &params, &map, &r->program, diag);
-  return status;
+  run_case what = {
+      .text = tg_arena_printf(&r->arena, "graph \"g\"\n%s", text), .arch = arch, .map = {.seed = 1}};
+  return map_text(&what, &r->m, &r->arena, diag);
 }
 
 static void release(run_of *r) {
-  tg_program_destroy(r->program);
+  release_mapped(&r->m);
   tg_arena_release(&r->arena);
 }
 
@@ -189,7 +180,7 @@ static void check_example(const void *row) {
     for (size_t n = 0; n < sizeof engines / sizeof *engines; n++) {
       run_of r;
       tg_diag diag = {""};
-      tg_status status = map_text(&r, e->text, archs[a], &diag);
+      tg_status status = map_step(&r, e->text, archs[a], &diag);
       if (status) {
         tg_test_fail(__FILE__, __LINE__, "%s: %s", e->name, diag.message);
         release(&r);
@@ -198,9 +189,9 @@ static void check_example(const void *row) {
       make_values(&r);
       check_runs(&r, engines[n], e->name);
       int extra = 0; /* plain outputs that rename an input are copied, too */
-      for (int o = 0; o < r.graph->output_count; o++)
-        extra += tensor_of(&r, o)->role == TG_ROLE_OUTPUT && r.graph->outputs[o]->kind == TG_VALUE_INPUT;
-      EXPECT_EQ(count_copies(r.program), e->copies + extra);
+      for (int o = 0; o < r.m.graph->output_count; o++)
+        extra += tensor_of(&r, o)->role == TG_ROLE_OUTPUT && r.m.graph->outputs[o]->kind == TG_VALUE_INPUT;
+      EXPECT_EQ(count_copies(r.m.program), e->copies + extra);
       release(&r);
     }
 }
@@ -218,17 +209,17 @@ __attribute__((constructor)) static void register_examples(void) {
 TG_TEST(carry, state_is_in_memory_once) {
   run_of r;
   tg_diag diag = {""};
-  ASSERT(!map_text(&r, examples[0].text, "tiny", &diag));
-  EXPECT_EQ(r.program->dram_bytes, (7 * 5 * 4 + 63) / 64 * 64);
-  EXPECT_EQ(r.program->tensor_count, 1);
-  EXPECT_STR(tg_role_name(r.program->tensors[0].role), "state");
+  ASSERT(!map_step(&r, examples[0].text, "tiny", &diag));
+  EXPECT_EQ(r.m.program->dram_bytes, (7 * 5 * 4 + 63) / 64 * 64);
+  EXPECT_EQ(r.m.program->tensor_count, 1);
+  EXPECT_STR(tg_role_name(r.m.program->tensors[0].role), "state");
   release(&r);
 }
 
 TG_TEST(carry, inputs_that_exchange_values_are_refused) {
   run_of r;
   tg_diag diag = {""};
-  EXPECT_EQ(map_text(&r,
+  EXPECT_EQ(map_step(&r,
                      "input %a: f32[3]\ninput %b: f32[3]\noutput \"a2\" %b: f32 -> %a\n"
                      "output \"b2\" %a: f32 -> %b\n",
                      "tiny", &diag),
@@ -242,11 +233,11 @@ TG_TEST(carry, survives_the_program_file) {
   tg_diag diag = {""};
   tg_program *again = NULL;
   char path[512];
-  ASSERT(!map_text(&r, examples[9].text, "tiny", &diag));
+  ASSERT(!map_step(&r, examples[9].text, "tiny", &diag));
   snprintf(path, sizeof path, "%s/step.tgb", tg_test_dir());
-  EXPECT_EQ(tg_program_write(r.program, path, &diag), TG_OK);
+  EXPECT_EQ(tg_program_write(r.m.program, path, &diag), TG_OK);
   EXPECT_EQ(tg_program_read(path, &again, &diag), TG_OK);
-  char *wanted = tg_program_print(r.program), *got = again ? tg_program_print(again) : NULL;
+  char *wanted = tg_program_print(r.m.program), *got = again ? tg_program_print(again) : NULL;
   EXPECT_STR(got, wanted);
   EXPECT_HAS(wanted, "tensor state fp32");
   free(wanted);

@@ -1,9 +1,7 @@
 /* No cast is a kernel of its own where a neighbour can take it, unless that is faster: graphs with casts in
  * every place, under every policy, and how many sections only cast. Where some must, the graph says why.
  * Their values are compared with the evaluator. */
-#include "frontend/pipeline.h"
 #include "frontend/text.h"
-#include "mapper/mapper.h"
 #include "tests/harness.h"
 #include "tests/mapper/run_graph.h"
 
@@ -59,29 +57,22 @@ static const char convolution[] = "graph \"convolution\"\n"
                                   "%p = AveragePool(%a) kernel_shape=[2,2] @4 \"pool\"\n"
                                   "output \"p\" %p: none\n";
 
-typedef struct policy {
+static const struct policy {
   const char *name;
-  tg_precision_family family;
-  tg_precision_preset preset;
-  tg_autocast_device device;
-  tg_hmp_level level;
-  tg_matmul_precision matmul;
-} policy;
-
-static const policy policies[] = {
-    {"mp1", TG_FAMILY_GRAPHAMP, TG_PRESET_MP1, 0, 0, 0},
-    {"mp2", TG_FAMILY_GRAPHAMP, TG_PRESET_MP2, 0, 0, 0},
-    {"mp3", TG_FAMILY_GRAPHAMP, TG_PRESET_MP3, 0, 0, 0},
-    {"mp4", TG_FAMILY_GRAPHAMP, TG_PRESET_MP4, 0, 0, 0},
-    {"hmp", TG_FAMILY_HMP, 0, 0, TG_HMP_O1, 0},
-    {"hmp_o2", TG_FAMILY_HMP, 0, 0, TG_HMP_O2, 0},
-    {"autocast_cuda", TG_FAMILY_AUTOCAST, 0, TG_AUTOCAST_CUDA, 0, 0},
-    {"autocast_cpu", TG_FAMILY_AUTOCAST, 0, TG_AUTOCAST_CPU, 0, 0},
-    {"autocast_hpu", TG_FAMILY_AUTOCAST, 0, TG_AUTOCAST_HPU, 0, 0},
-    {"raf", TG_FAMILY_RAF, 0, 0, 0, 0},
-    {"tf32", 0, 0, 0, 0, TG_MATMUL_HIGH},
+  tg_precision_options precision;
+} policies[] = {
+    {"mp1", {.preset = TG_PRESET_MP1}},
+    {"mp2", {.preset = TG_PRESET_MP2}},
+    {"mp3", {.preset = TG_PRESET_MP3}},
+    {"mp4", {.preset = TG_PRESET_MP4}},
+    {"hmp", {.family = TG_FAMILY_HMP, .hmp_level = TG_HMP_O1}},
+    {"hmp_o2", {.family = TG_FAMILY_HMP, .hmp_level = TG_HMP_O2}},
+    {"autocast_cuda", {.family = TG_FAMILY_AUTOCAST, .device = TG_AUTOCAST_CUDA}},
+    {"autocast_cpu", {.family = TG_FAMILY_AUTOCAST, .device = TG_AUTOCAST_CPU}},
+    {"autocast_hpu", {.family = TG_FAMILY_AUTOCAST, .device = TG_AUTOCAST_HPU}},
+    {"raf", {.family = TG_FAMILY_RAF}},
+    {"tf32", {.matmul = TG_MATMUL_HIGH}},
 };
-enum { POLICIES = sizeof policies / sizeof *policies };
 
 /* A section's name begins with its operators, joined by plus signs. */
 static bool only_casts(const char *name) {
@@ -97,32 +88,22 @@ static int sections_that_cast(const tg_program *program) {
 
 /* `tolerance` 0: bit for bit. */
 static void check(const char *text, double tolerance) {
-  for (int p = 0; p < POLICIES; p++) {
+  for (size_t p = 0; p < sizeof policies / sizeof *policies; p++) {
     tg_arena arena = {0};
     tg_diag diag = {""};
-    tg_graph *graph;
-    tg_params params;
-    tg_program *program = NULL;
-    tg_frontend_options options;
-    tg_frontend_defaults(&options);
-    options.precision.family = policies[p].family;
-    options.precision.preset = policies[p].preset;
-    options.precision.device = policies[p].device;
-    options.precision.hmp_level = policies[p].level;
-    options.precision.matmul = policies[p].matmul;
-    tg_map_options map = {.seed = 1};
-    tg_status status = tg_params_load("tiny", &params, &diag);
-    if (!status) status = tg_graph_parse(&arena, text, &graph, &diag);
-    if (!status) status = tg_frontend_lower(graph, &options, &diag);
-    if (!status) status = tg_map(graph, &params, &map, &program, &diag);
-    if (status)
-      tg_test_fail(__FILE__, __LINE__, "%s: %s", policies[p].name, diag.message);
-    else if (sections_that_cast(program))
+    mapped m;
+    run_case what = {.text = text,
+                     .arch = "tiny",
+                     .precision = policies[p].precision,
+                     .map = {.seed = 1},
+                     .run = {.threads = 1, .seed = 1}};
+    tg_status status = run_text(&what, &m, &arena, &diag);
+    if (!status && sections_that_cast(m.program))
       tg_test_fail(__FILE__, __LINE__, "%s: %d sections only cast\n%s", policies[p].name,
-                   sections_that_cast(program), tg_graph_print(graph, &arena));
-    tg_program_destroy(program);
-    if (!status && !graph_agrees(graph, &params, &map, tolerance, &diag))
+                   sections_that_cast(m.program), tg_graph_print(m.graph, &arena));
+    if (status || !outputs_agree(&m, tolerance, &diag))
       tg_test_fail(__FILE__, __LINE__, "%s: %s", policies[p].name, diag.message);
+    release_mapped(&m);
     tg_arena_release(&arena);
   }
 }
@@ -150,15 +131,14 @@ TG_TEST(casts, are_stored_where_products_read_them_much) {
                              "output \"y\" %y: f32\n";
   tg_arena arena = {0};
   tg_diag diag = {""};
-  tg_graph *graph;
-  tg_params params;
-  tg_program *program = NULL;
-  tg_frontend_options options;
-  tg_frontend_defaults(&options);
-  options.precision.preset = TG_PRESET_MP1;
-  tg_map_options map = {.seed = 1};
-  ASSERT(!tg_params_load("edge", &params, &diag) && !tg_graph_parse(&arena, text, &graph, &diag) &&
-         !tg_frontend_lower(graph, &options, &diag) && !tg_map(graph, &params, &map, &program, &diag));
+  mapped m;
+  run_case what = {.text = text,
+                   .arch = "edge",
+                   .precision.preset = TG_PRESET_MP1,
+                   .map = {.seed = 1},
+                   .run = {.threads = 1, .seed = 1}};
+  ASSERT(!run_text(&what, &m, &arena, &diag));
+  const tg_program *program = m.program;
   EXPECT_EQ(sections_that_cast(program), 1);
   EXPECT(!strncmp(program->invocations[0].name, "Cast ", 5));
   EXPECT_EQ(program->invocation_count, 5);
@@ -166,8 +146,8 @@ TG_TEST(casts, are_stored_where_products_read_them_much) {
    */
   const tg_section *section = &program->sections[program->invocations[1].section];
   EXPECT_EQ(section->agcus[0].contexts[0].instrs[1].agcu.rows[0], 1);
-  EXPECT(graph_agrees(graph, &params, &map, 0, &diag));
-  tg_program_destroy(program);
+  EXPECT(outputs_agree(&m, 0, &diag));
+  release_mapped(&m);
   tg_arena_release(&arena);
 }
 
@@ -185,18 +165,10 @@ static int stored_in_training(int columns) {
       columns, columns, columns, columns);
   tg_arena arena = {0};
   tg_diag diag = {""};
-  tg_graph *graph;
-  tg_params params;
-  tg_program *program = NULL;
-  tg_frontend_options options;
-  tg_frontend_defaults(&options);
-  options.precision.preset = TG_PRESET_MP1;
-  tg_map_options map = {.seed = 1};
-  int count = -1;
-  if (!tg_params_load("edge", &params, &diag) && !tg_graph_parse(&arena, text, &graph, &diag) &&
-      !tg_frontend_lower(graph, &options, &diag) && !tg_map(graph, &params, &map, &program, &diag))
-    count = sections_that_cast(program);
-  tg_program_destroy(program);
+  mapped m;
+  run_case what = {.text = text, .arch = "edge", .precision.preset = TG_PRESET_MP1, .map = {.seed = 1}};
+  int count = map_text(&what, &m, &arena, &diag) ? -1 : sections_that_cast(m.program);
+  release_mapped(&m);
   tg_arena_release(&arena);
   return count;
 }

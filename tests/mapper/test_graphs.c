@@ -1,8 +1,6 @@
 /* Every graph of graphs/, lowered under each preset, on architectures of several shapes: the functional
  * engine must give the reference's bits, or values within the tolerance that the file's first line states ("#
  * tolerance 1e-5"). */
-#include "frontend/pipeline.h"
-#include "frontend/text.h"
 #include "tests/harness.h"
 #include "tests/mapper/run_graph.h"
 
@@ -33,27 +31,24 @@ static void check_row(const void *user) {
   const row *r = user;
   tg_arena arena = {0};
   tg_diag diag = {""};
-  tg_graph *graph;
-  tg_params params;
+  mapped m;
   char *text = read_file(r->path, &arena);
   ASSERT(text != NULL);
   double tolerance = 0;
   sscanf(text, "# tolerance %lf", &tolerance);
   if ((r->preset != TG_PRESET_MP0 || r->family) && tolerance)
     tolerance *= 16384; /* an ulp of bf16 for one of fp32, quartered */
-  tg_status status = tg_params_load(r->arch, &params, &diag);
-  for (int i = 0; i < 3 && r->settings[i] && !status; i++)
-    status = tg_params_set(&params, r->settings[i], &diag);
-  if (!status) status = tg_graph_parse(&arena, text, &graph, &diag);
-  tg_frontend_options options;
-  tg_frontend_defaults(&options);
-  options.precision.preset = r->preset;
-  options.precision.family = r->family;
-  if (r->family == TG_FAMILY_RAF) options.precision.amp_dtype = TG_F16;
-  if (!status) status = tg_frontend_lower(graph, &options, &diag);
-  tg_map_options map = {.seed = 1};
-  if (status || !graph_agrees(graph, &params, &map, tolerance, &diag))
+  run_case what = {.text = text,
+                   .arch = r->arch,
+                   .precision = {.preset = r->preset,
+                                 .family = r->family,
+                                 .amp_dtype = r->family == TG_FAMILY_RAF ? TG_F16 : TG_BF16},
+                   .map = {.seed = 1},
+                   .run = {.threads = 1, .seed = 1}};
+  memcpy(what.settings, r->settings, sizeof r->settings);
+  if (run_text(&what, &m, &arena, &diag) || !outputs_agree(&m, tolerance, &diag))
     tg_test_fail(r->path, 1, "%s", diag.message);
+  release_mapped(&m);
   tg_arena_release(&arena);
 }
 

@@ -67,7 +67,7 @@ static const void *outputs(const model *m, const place *p, tg_map_options map, u
   mapped run;
   run_case what = {.text = text,
                    .arch = p->arch,
-                   .preset = m->preset,
+                   .precision.preset = m->preset,
                    .map = map,
                    .run = {.threads = p->threads, .seed = map.seed, .step = step},
 #ifdef TEGULA_WITH_SYSTEMC

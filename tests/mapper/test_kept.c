@@ -51,7 +51,7 @@ TG_TEST(kept, runs_along_k_end_where_k_does) {
   run_case what = {.text = "graph \"g\"\ninput %a: f32[64,3]\ninput %b: f32[4096,3]\n"
                            "%t = Transpose(%b) perm=[1,0] @0\n%y = MatMul(%a, %t) @1\noutput \"y\" %y: f32\n",
                    .arch = "edge",
-                   .preset = TG_PRESET_MP1,
+                   .precision.preset = TG_PRESET_MP1,
                    .run = {.threads = 1, .timing_only = true},
                    .engine = &tg_engine_systemc};
   if (run_text(&what, &m, &arena, &diag))

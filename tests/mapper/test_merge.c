@@ -1,28 +1,18 @@
 /* How many sections elementwise nodes and reductions take: those that share a tensor run in one pass over
  * memory, those in front of a reduction run in its, and reductions by blocks in the product that they read.
  */
-#include "frontend/pipeline.h"
-#include "frontend/text.h"
-#include "mapper/mapper.h"
 #include "tests/harness.h"
+#include "tests/mapper/run_graph.h"
 
 static int sections_on(const char *setting, const char *text) {
   tg_arena arena = {0};
   tg_diag diag = {""};
-  tg_graph *graph;
-  tg_params params;
-  tg_program *program = NULL;
-  tg_frontend_options options;
-  tg_frontend_defaults(&options);
-  tg_map_options map = {.seed = 1};
-  tg_status status = tg_params_load("edge", &params, &diag);
-  if (!status && setting) status = tg_params_set(&params, setting, &diag);
-  if (!status) status = tg_graph_parse(&arena, text, &graph, &diag);
-  if (!status) status = tg_frontend_lower(graph, &options, &diag);
-  if (!status) status = tg_map(graph, &params, &map, &program, &diag);
+  mapped m;
+  run_case what = {.text = text, .arch = "edge", .settings = {setting}, .map = {.seed = 1}};
+  tg_status status = map_text(&what, &m, &arena, &diag);
   if (status) tg_test_fail(__FILE__, __LINE__, "%s\n%s", diag.message, text);
-  int sections = program ? (int)program->invocation_count : -1;
-  tg_program_destroy(program);
+  int sections = m.program ? (int)m.program->invocation_count : -1;
+  release_mapped(&m);
   tg_arena_release(&arena);
   return sections;
 }

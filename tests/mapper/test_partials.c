@@ -177,7 +177,7 @@ static void run_update(const char *rows, mapped *m, tg_arena *arena) {
                        "output \"p\" %q: f32 -> %p\noutput \"v\" %w: f32 -> %v\n",
                    .arch = "edge",
                    .settings = {rows},
-                   .preset = TG_PRESET_MP1,
+                   .precision.preset = TG_PRESET_MP1,
                    .run = {.threads = 1}};
   if (run_text(&what, m, arena, &diag)) tg_test_fail(__FILE__, __LINE__, "%s", diag.message);
 }

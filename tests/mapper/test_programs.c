@@ -1,10 +1,8 @@
 /* Mapping as text: each file of golden/ holds a graph, a line "---", and the program that it maps to for
  * `tiny`. Where they differ on purpose, TEGULA_UPDATE_GOLDEN=1 writes what is printed now; read the
  * difference before committing it. */
-#include "frontend/pipeline.h"
-#include "frontend/text.h"
-#include "mapper/mapper.h"
 #include "tests/harness.h"
+#include "tests/mapper/run_graph.h"
 
 #include <dirent.h>
 #include <stdio.h>
@@ -20,27 +18,21 @@ static void update(const char *path, const char *graph, const char *program) {
   fclose(file);
 }
 
-static char *map_text(const char *text, tg_arena *arena, tg_diag *diag) {
-  tg_graph *graph;
-  tg_params params;
-  tg_program *program;
-  tg_frontend_options options;
-  tg_frontend_defaults(&options);
-  options.precision.preset = strstr(text, "# mp1") ? TG_PRESET_MP1 : TG_PRESET_MP0;
-  tg_map_options map = {.seed = 1};
-  tg_status status = tg_params_load("tiny", &params, diag);
-  if (!status) status = tg_graph_parse(arena, text, &graph, diag);
-  if (!status) status = tg_frontend_lower(graph, &options, diag);
-  if (!status) status = tg_map(graph, &params, &map, &program, diag);
-  if (status) return NULL;
-  char *printed = tg_program_print(program);
+static char *print_mapped(const char *text, tg_arena *arena, tg_diag *diag) {
+  mapped m;
+  run_case what = {.text = text,
+                   .arch = "tiny",
+                   .precision.preset = strstr(text, "# mp1") ? TG_PRESET_MP1 : TG_PRESET_MP0,
+                   .map = {.seed = 1}};
+  if (map_text(&what, &m, arena, diag)) return NULL;
+  char *printed = tg_program_print(m.program);
   tg_program *again;
-  status = tg_program_parse(printed, &again, diag);
+  tg_status status = tg_program_parse(printed, &again, diag);
   char *reprinted = status ? NULL : tg_program_print(again);
   if (!status) EXPECT_STR(reprinted, printed);
   free(reprinted);
   if (!status) tg_program_destroy(again);
-  tg_program_destroy(program);
+  release_mapped(&m);
   return printed;
 }
 
@@ -54,7 +46,7 @@ static void check_file(const char *name) {
   fclose(file);
   char *split = strstr(text, rule), *expected = split ? split + sizeof rule - 1 : "";
   if (split) *split = 0;
-  char *program = map_text(text, &arena, &diag);
+  char *program = print_mapped(text, &arena, &diag);
   if (!program)
     tg_test_fail(path, 1, "%s", diag.message);
   else if (getenv("TEGULA_UPDATE_GOLDEN"))

@@ -53,7 +53,7 @@ static void check_run(const sum *s, size_t p, bool stochastic, tg_precision_pres
            s->shape, stochastic ? " stochastic=1" : "", NODE);
   run_case what = {.text = text,
                    .arch = places[p].arch,
-                   .preset = preset,
+                   .precision.preset = preset,
                    /* must not matter: the reduction has a precision of its own */
                    .map = {.accum_bf16sr = !stochastic, .k_tile = 3, .seed = SEED},
                    .run = {.threads = 1, .seed = SEED, .step = STEP},

@@ -157,7 +157,7 @@ static void check_variant(const product *p, const variant *v, bool narrow, int k
   mapped m;
   run_case what = {.text = p->text,
                    .arch = v->arch,
-                   .preset = narrow ? TG_PRESET_MP1 : TG_PRESET_MP0,
+                   .precision.preset = narrow ? TG_PRESET_MP1 : TG_PRESET_MP0,
                    .map = {.accum_bf16sr = k_tile > 0, .k_tile = k_tile, .seed = SEED},
                    .run = {.threads = 1, .seed = SEED, .step = STEP},
                    .engine = v->engine};
