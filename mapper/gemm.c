@@ -148,6 +148,15 @@ static void set_k_total(const emission *e, tg_mx_instr *mx, uint32_t r) {
   tg_gemm_set_k_delta(e, mx->k_delta);
 }
 
+/* B is there as a whole, chunk behind chunk, or, turned, along its rows. */
+static void take_part_of_b(const emission *e, tg_mx_instr *mx) {
+  tg_row_operand *b = (tg_row_operand *)(void *)mx->b_base;
+  bool turned = e->g->b_turned;
+  b->delta[2] = turned ? e->t.kc / tg_mx_elements(e->b.m, e->g->format)
+                       : (int64_t)e->t.kc * tg_gemm_b_row(e->b.m, e->g, &e->t);
+  if (!turned) mx->b_banks[0] = tg_banks_for(e->b.m, (uint32_t)b->delta[2]);
+}
+
 /* One K chunk. */
 static tg_instr *push_gemm(emission *e, uint32_t r, uint32_t col) {
   const tg_params *m = e->b.m;
@@ -204,7 +213,7 @@ static tg_instr *push_gemm(emission *e, uint32_t r, uint32_t col) {
   else
     tg_set_post(in, 0, TG_POST_ROW, 0, e->a_credit + (int)col + 1, keeps_a);
   if (e->t.whole_b)
-    tg_gemm_take_part_of_b(e, mx);
+    take_part_of_b(e, mx);
   else if (tg_gemm_b_from_west(e, r, col))
     tg_set_post(in, 1, TG_POST_ROW, 0, e->b_west_credit + (int)col + 1, keeps_b);
   else

@@ -171,7 +171,7 @@ typedef struct tg_gemm_tiling {
   uint32_t sent;  /* rows of a piece that leave at once, where it does not leave as a whole: with nodes in
                      front, there are as many pieces as chunks; else 0 */
   uint32_t front_sent; /* and of a chunk of what they make */
-  bool whole_b;        /* all chunks of B stay, with nodes in front */
+  bool whole_b;        /* all chunks of B stay, while those of A come anew with each pass */
   uint32_t parts; /* of K that a tile multiplies in turn: of D members, number i has parts i, i + D, i + 2D
                      ..;   the last ones may be empty */
   bool in_turn;   /* members have one part each, and each runs the fused nodes of some rows: gemm_turns.c */
@@ -318,8 +318,6 @@ double tg_gemm_front_cycles(const tg_params *m, const tg_gemm *gemm, const tg_ge
 uint32_t tg_gemm_raw_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint32_t tg_gemm_given_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint32_t tg_gemm_front_vector_rows(const tg_params *m, const tg_gemm *gemm);
-/* Can all chunks of B stay? Then no two that a bank divides lie in it. */
-bool tg_gemm_can_keep_b(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 /* Its results leave by both kinds of AGCU, or, if the west has all of A to load, by the north one. */
 static inline tg_exits tg_gemm_front_exits(const tg_gemm_tiling *t) {
   return t->alike > 1 ? TG_EXITS_NORTH : TG_EXITS_BOTH;

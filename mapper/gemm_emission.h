@@ -144,8 +144,6 @@ static inline bool tg_gemm_has_front(const tg_gemm_emission *e) { return e->g->f
 bool tg_gemm_allocate_front(tg_gemm_emission *e);
 void tg_gemm_allocate_front_sems(tg_gemm_emission *e);
 void tg_gemm_allocate_front_bases(tg_gemm_emission *e);
-/* B is there as a whole: of each chunk, the GEMM owns its banks alone. */
-void tg_gemm_take_part_of_b(const tg_gemm_emission *e, tg_mx_instr *mx);
 void tg_gemm_load_front_vectors(tg_gemm_emission *e, tg_queue *queue);
 /* All VOPs of a tile, and its SENDs of what the nodes make. */
 void tg_gemm_emit_nodes(tg_gemm_emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,

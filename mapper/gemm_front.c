@@ -195,11 +195,6 @@ uint32_t tg_gemm_front_share(const tg_params *m, const tg_gemm_tiling *t) {
   return tg_store_rows(m) / 2 / (west > north ? west : north) / 2;
 }
 
-bool tg_gemm_can_keep_b(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
-  uint32_t chunk = t->kc * tg_gemm_b_row(m, g, t), bank = tg_bank_rows(m);
-  return !g->b_turned && (chunk % bank == 0 || bank % chunk == 0);
-}
-
 /* ---- the vector unit ---- */
 
 static void set_stream(const tg_params *m, tg_vx_instr *vop, int stream, int kind, const tg_buffer *buffer,
@@ -427,12 +422,6 @@ void tg_gemm_allocate_front_bases(emission *e) {
   if (f->stored) e->given_base = tg_build_base(&e->b, tg_place_of(e->c, f->result), 0, &e->given_rest);
   for (int v = 0; v < f->vector_count; v++)
     e->front_base[v] = tg_build_base(&e->b, tg_place_of(e->c, f->vectors[v]), 0, &e->front_rest[v]);
-}
-
-void tg_gemm_take_part_of_b(const emission *e, tg_mx_instr *mx) {
-  tg_row_operand *b = (tg_row_operand *)(void *)mx->b_base;
-  b->delta[2] = (int64_t)e->t.kc * tg_gemm_b_row(e->b.m, e->g, &e->t);
-  mx->b_banks[0] = tg_banks_for(e->b.m, (uint32_t)b->delta[2]);
 }
 
 /* Vectors come down the columns once. */

@@ -159,7 +159,9 @@ static void load_b(emission *e, uint32_t r, uint32_t col, uint32_t mask, uint32_
   load->base[0] = e->b_base;
   load->offset[0] = e->b_rest;
   bool turned = g->b_turned; /* rows are n's, runs k's */
-  uint32_t length = e->t.kc * (e->t.keep == TG_KEEP_B ? e->t.chunks / kept_loads(e) : 1);
+  uint32_t length = e->t.kc * (e->t.whole_b             ? e->t.chunks
+                               : e->t.keep == TG_KEEP_B ? e->t.chunks / kept_loads(e)
+                                                        : 1);
   load->rows[0] = turned ? e->t.nt : length;
   load->take[0] = taken(e, turned ? length : e->t.nt, tg_gemm_b_row(e->b.m, g, &e->t));
   if (turned) leave_out_masked(e, load, tg_gemm_b_row(e->b.m, g, &e->t));
@@ -184,7 +186,6 @@ static void load_b(emission *e, uint32_t r, uint32_t col, uint32_t mask, uint32_
       (turned ? load->m_delta : load->k_delta)[e->n_k_level] = tg_gemm_col_delta(e);
   }
   if (tg_gemm_b_in_blocks(e->b.m, g, &e->t)) set_run(e, load, r, col);
-  if (e->t.whole_b) load->rows[0] = (int64_t)e->t.chunks * e->t.kc;
   load->convert[0] = g->b_convert;
 }
 

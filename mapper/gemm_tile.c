@@ -27,7 +27,8 @@ static int64_t up(int64_t value, int64_t unit) { return (value + unit - 1) / uni
  * kept is there with all its chunks. */
 static uint32_t depth(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t, tg_keep operand) {
   uint32_t s = tg_mx_stationary(m, g->format);
-  return (t->kc + s - 1) / s * s * (t->keep == operand ? t->chunks : 1);
+  bool whole = t->keep == operand || (operand == TG_KEEP_B && t->whole_b);
+  return (t->kc + s - 1) / s * s * (whole ? t->chunks : 1);
 }
 
 uint32_t tg_gemm_a_row(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
@@ -50,8 +51,7 @@ uint64_t tg_gemm_a_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tili
 }
 
 uint64_t tg_gemm_b_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
-  uint64_t rows = (uint64_t)(g->b_turned ? t->nt : depth(m, g, t, TG_KEEP_B)) * tg_gemm_b_row(m, g, t);
-  return t->whole_b ? rows * t->chunks : rows;
+  return (uint64_t)(g->b_turned ? t->nt : depth(m, g, t, TG_KEEP_B)) * tg_gemm_b_row(m, g, t);
 }
 
 uint64_t tg_gemm_result_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t, int result) {
@@ -184,9 +184,29 @@ static bool keeps_chunks(const search *s, const tg_gemm_tiling *t) {
          t->kc % tg_mx_stationary(s->m, s->g->format) == 0;
 }
 
+/* Is there room in banks for all chunks of B behind each other, so that of each the GEMM owns its own? */
+static bool chunks_share_out(const search *s, const tg_gemm_tiling *t) {
+  uint32_t chunk = t->kc * tg_gemm_b_row(s->m, s->g, t), bank = tg_bank_rows(s->m);
+  return s->g->b_turned || chunk % bank == 0 || bank % chunk == 0;
+}
+
+/* May all chunks of B stay, while those of A come anew with each pass? They are loaded before the first one,
+ * down the columns. */
+static bool may_keep_whole_b(const search *s, const tg_gemm_tiling *t) {
+  return (t->split == TG_SPLIT_OUTPUT || t->split == TG_SPLIT_ROWS) &&
+         t->members * t->alike * t->parts == 1 && t->chunks > 1 && t->passes_n == 1 && t->passes_m > 1 &&
+         !t->sr_blocks && !s->g->spread && (int64_t)t->chunks * t->kc == s->g->k &&
+         t->kc % tg_mx_stationary(s->m, s->g->format) == 0 && chunks_share_out(s, t);
+}
+
 static void consider(search *s, tg_gemm_tiling t) {
   if (s->g->partials > 1 && t.chunks == 1) t.kc = (uint32_t)s->g->part; /* not a row beyond the part */
   consider_kept(s, t, TG_KEEP_NONE);
+  if (may_keep_whole_b(s, &t)) {
+    t.whole_b = true;
+    consider_kept(s, t, TG_KEEP_NONE);
+    t.whole_b = false;
+  }
   bool apart = keeps_chunks(s, &t);
   if ((t.chunks * t.parts > 1 && !apart) || s->g->spread) return;
   if (t.passes_n > 1 && (!apart || t.passes_m == 1 || t.passes_n % 2 == 0)) consider_kept(s, t, TG_KEEP_A);
@@ -402,7 +422,7 @@ static void consider_front(search *s, tg_gemm_tiling t) {
   t.front_sent =
       pieces_of(t.mt / t.alike, tg_kind_flits(m, s->g->front.result_kind, t.kc), tg_gemm_front_share(m, &t));
   if (t.passes_m < 2 || !t.sent || !t.front_sent || !tg_gemm_front_parts(m, &t)) return;
-  for (int whole = 0; whole <= tg_gemm_can_keep_b(m, s->g, &t); whole++) {
+  for (int whole = 0; whole <= chunks_share_out(s, &t); whole++) {
     t.whole_b = whole;
     consider_kept(s, t, TG_KEEP_NONE);
   }

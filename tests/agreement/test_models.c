@@ -102,6 +102,13 @@ static const char *const digits = "runtime/demo/digits.onnx";
   "graph \"g\"\ninput %x: f32[6,90,64]\ninput %r: f32[64]\n%a = Sub(%x, %r) @0\n"                            \
   "%s = ReduceSum(%a) axes=[1] @1\noutput \"s\" %s: f32\noutput \"a\" %a: f32\n"
 
+/* Products whose second operand stays with all its chunks, as it lies and turned, beside totals. */
+#define WHOLE                                                                                                \
+  "graph \"g\"\ninput %a: f32[300,64]\ninput %b: f32[64,32]\ninput %c: f32[32,64]\n"                         \
+  "%y = MatMul(%a, %b) @0\n%s = ReduceSum(%y) axes=[0] keepdims=0 @1\n%ct = Transpose(%c) perm=[1,0] @2\n"   \
+  "%z = MatMul(%a, %ct) @3\n%r = ReduceMax(%z) axes=[0] keepdims=0 @4\noutput \"y\" %y: f32\n"               \
+  "output \"z\" %z: f32\noutput \"s\" %s: f32\noutput \"r\" %r: f32\n"
+
 /* Nodes in front of products: vectors along k, numbers, results that others read. */
 #define FRONTS                                                                                               \
   "graph \"g\"\ninput %x: f32[300,64]\ninput %scale: f32[64]\ninput %offset: f32[64]\n"                      \
@@ -241,6 +248,8 @@ __attribute__((constructor)) static void register_models(void) {
       {"moves", CHIP_TINY, MOVES, {0}},
       {"moves", CHIP_ROW, MOVES, {0}},
       {"moves", CHIP_ODD, MOVES, {0}},
+      {"whole", CHIP_TINY, WHOLE, {0}},
+      {"whole", CHIP_ODD, WHOLE, {0}},
       {"fronts", CHIP_TINY, FRONTS, {0}},
       {"fronts", CHIP_ROW, FRONTS, {0}},
       {"fronts", CHIP_ODD, FRONTS, {0}},

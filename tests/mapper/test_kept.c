@@ -12,6 +12,7 @@ typedef struct product {
 static const product products[] = {
     {"weights", 12288, 64, 64},
     {"rows", 64, 12288, 64},
+    {"deep_weights", 24576, 256, 512},
 };
 
 #ifdef TEGULA_WITH_SYSTEMC
