@@ -100,6 +100,30 @@ void tg_kernel_remove(tg_compile *c, size_t k) {
   c->kernel_count--;
 }
 
+bool tg_kernel_add_results(tg_compile *c, tg_kernel *to, size_t from, size_t a, size_t b) {
+  const tg_kernel *kernel = &c->kernels[from];
+  for (int i = 0; i < tg_kernel_results(kernel); i++) {
+    tg_value *value = tg_kernel_result(kernel, i);
+    if (!tg_needed_beside(c, value, a, b)) continue;
+    if (!to->output)
+      to->output = value;
+    else if (to->more_count == TG_MORE_RESULTS)
+      return false;
+    else
+      to->more[to->more_count++] = value;
+  }
+  return true;
+}
+
+void tg_kernels_become(tg_compile *c, size_t a, size_t b, size_t at, const tg_kernel *both) {
+  for (int i = 0; i < tg_kernel_results(&c->kernels[a]); i++) {
+    const tg_value *value = tg_kernel_result(&c->kernels[a], i);
+    c->stored[value->index] = tg_kernel_makes(both, value);
+  }
+  c->kernels[at] = *both;
+  tg_kernel_remove(c, a + b - at);
+}
+
 void tg_kernel_add_input(tg_compile *c, tg_kernel *kernel, tg_value *value) {
   value = tg_owner(c, value);
   if (!tg_kernel_reads(kernel, value))

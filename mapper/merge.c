@@ -29,20 +29,6 @@ static bool rounding_parts(const tg_kernel *a, const tg_kernel *b) {
 
 /* ---- the merged kernel ---- */
 
-static bool add_results(tg_compile *c, tg_kernel *to, size_t from, size_t a, size_t b) {
-  for (int i = 0; i < tg_kernel_results(&c->kernels[from]); i++) {
-    tg_value *value = tg_kernel_result(&c->kernels[from], i);
-    if (!tg_needed_beside(c, value, a, b)) continue;
-    if (!to->output) {
-      to->output = value;
-      continue;
-    }
-    if (to->more_count == TG_MORE_RESULTS) return false;
-    to->more[to->more_count++] = value;
-  }
-  return true;
-}
-
 static void add_inputs(tg_compile *c, tg_kernel *to, size_t from, size_t a, size_t b) {
   const tg_kernel *kernel = &c->kernels[from];
   for (size_t i = 0; i < kernel->input_count; i++)
@@ -60,17 +46,13 @@ static bool merge(tg_compile *c, size_t a, size_t b) {
   tg_add_nodes(c->arena, &nodes, c->kernels[a].fused, c->kernels[a].fused_count);
   tg_add_nodes(c->arena, &nodes, c->kernels[b].fused, c->kernels[b].fused_count);
   tg_set_fused(&both, &nodes);
-  if (!add_results(c, &both, b, a, b) || !add_results(c, &both, a, a, b) || !both.output) return false;
+  if (!tg_kernel_add_results(c, &both, b, a, b) || !tg_kernel_add_results(c, &both, a, a, b) || !both.output)
+    return false;
   add_inputs(c, &both, a, a, b);
   add_inputs(c, &both, b, a, b);
   if (!(product ? tg_update_gains(c, &c->kernels[a], &c->kernels[b], &both) : tg_elementwise_fits(c, &both)))
     return false;
-  size_t at = !product && tg_kernel_can_wait(c, a, b) ? b : a, other = a + b - at;
-  for (int i = 0; i < tg_kernel_results(&c->kernels[a]); i++)
-    c->stored[tg_kernel_result(&c->kernels[a], i)->index] =
-        tg_kernel_makes(&both, tg_kernel_result(&c->kernels[a], i));
-  c->kernels[at] = both;
-  tg_kernel_remove(c, other);
+  tg_kernels_become(c, a, b, !product && tg_kernel_can_wait(c, a, b) ? b : a, &both);
   return true;
 }
 

@@ -142,6 +142,12 @@ void tg_add_nodes(tg_arena *arena, tg_front *to, tg_node *const *nodes, size_t c
 /* The nodes are the kernel's fused ones. */
 void tg_set_fused(tg_kernel *kernel, const tg_front *nodes);
 void tg_kernel_remove(tg_compile *c, size_t k);
+/* What others than kernels a and b need of the results of kernel `from` are results of `to` as well. False:
+ * they are too many. */
+bool tg_kernel_add_results(tg_compile *c, tg_kernel *to, size_t from, size_t a, size_t b);
+/* Kernel `a` and kernel `b`, one of which is `at`, become `both` in that one's place; what it does not make
+ * is stored no longer. */
+void tg_kernels_become(tg_compile *c, size_t a, size_t b, size_t at, const tg_kernel *both);
 /* Sets the nodes of a kernel, before its roots or without any, in order, and with them what is loaded. */
 void tg_kernel_set_nodes(tg_compile *c, tg_kernel *kernel, tg_front *nodes); /* front.c */
 /* The kernel reads `value` from DRAM, or what it reshapes. */

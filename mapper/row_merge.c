@@ -40,39 +40,19 @@ static bool goes_over(const tg_kernel *kernel, const int64_t dims[2]) {
   return tg_rowwise_dims(kernel, own) && own[0] == dims[0] && own[1] == dims[1];
 }
 
-static bool add_results(tg_compile *c, tg_kernel *to, size_t from, size_t a, size_t b) {
-  const tg_kernel *kernel = &c->kernels[from];
-  for (int i = 0; i < tg_kernel_results(kernel); i++) {
-    tg_value *value = tg_kernel_result(kernel, i);
-    if (!tg_needed_beside(c, value, a, b)) continue;
-    if (!to->output)
-      to->output = value;
-    else if (to->more_count == TG_MORE_RESULTS)
-      return false;
-    else
-      to->more[to->more_count++] = value;
-  }
-  return true;
-}
-
 /* Kernel `a` comes before `b`. */
 static bool merge(tg_compile *c, size_t a, size_t b) {
   tg_kernel both = {.kind = TG_KERNEL_ROWWISE};
-  const tg_kernel first = c->kernels[a];
   tg_front nodes = {0};
-  if (!add_results(c, &both, a, a, b) || !add_results(c, &both, b, a, b) || !both.output) return false;
-  add_nodes_of(c, &first, &nodes);
+  if (!tg_kernel_add_results(c, &both, a, a, b) || !tg_kernel_add_results(c, &both, b, a, b) || !both.output)
+    return false;
+  add_nodes_of(c, &c->kernels[a], &nodes);
   add_nodes_of(c, &c->kernels[b], &nodes);
   tg_kernel_set_nodes(c, &both, &nodes);
   double together = cycles_of(c, &both);
-  if (isinf(together) || together >= cycles_of(c, &first) + cycles_of(c, &c->kernels[b])) return false;
-  size_t at = tg_kernel_can_wait(c, a, b) ? b : a, other = a + b - at;
-  for (int i = 0; i < tg_kernel_results(&first); i++) {
-    const tg_value *value = tg_kernel_result(&first, i);
-    c->stored[value->index] = tg_kernel_makes(&both, value);
-  }
-  c->kernels[at] = both;
-  tg_kernel_remove(c, other);
+  if (isinf(together) || together >= cycles_of(c, &c->kernels[a]) + cycles_of(c, &c->kernels[b]))
+    return false;
+  tg_kernels_become(c, a, b, tg_kernel_can_wait(c, a, b) ? b : a, &both);
   return true;
 }
 

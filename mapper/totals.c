@@ -24,8 +24,7 @@ static bool join(tg_compile *c, size_t a, size_t b) {
   for (size_t i = 0; i < totals->input_count; i++)
     if (!tg_kernel_makes(&both, totals->inputs[i])) tg_kernel_add_input(c, &both, totals->inputs[i]);
   if (!gains(c, &c->kernels[a], &both)) return false;
-  c->kernels[hurries ? a : b] = both;
-  tg_kernel_remove(c, hurries ? b : a);
+  tg_kernels_become(c, a, b, hurries ? a : b, &both);
   return true;
 }
 
