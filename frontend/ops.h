@@ -35,10 +35,9 @@ typedef enum tg_op_flag {
   TG_IS_REDUCE = 1 << 12,     /* over the dimensions AXES */
   TG_IS_GENERATES = 1 << 13,  /* of shapes and constants: its result is known after inference */
   TG_IS_RECURRENT = 1 << 15,  /* a layer over time, unrolled in inference */
-  TG_IS_EXPANDED =
-      1 << 16, /* made of other operators, into which inference turns it; FP32 under every policy */
-  TG_IS_TRAINING = 1 << 17, /* of ONNX's domain ai.onnx.preview.training */
-  TG_IS_BY_AXIS = 1 << 14,  /* a move whose source position along a dimension depends on that one alone */
+  TG_IS_EXPANDED = 1 << 16,   /* made of other operators, into which inference turns it */
+  TG_IS_TRAINING = 1 << 17,   /* of ONNX's domain ai.onnx.preview.training */
+  TG_IS_BY_AXIS = 1 << 14,    /* a move whose source position along a dimension depends on that one alone */
 } tg_op_flag;
 
 typedef enum tg_attr_kind { TG_KIND_INT, TG_KIND_FLOAT, TG_KIND_INTS, TG_KIND_TEXT } tg_attr_kind;

@@ -5,19 +5,28 @@
 #include "frontend/training/gradients.h"
 
 tg_status tg_infer_expanded(tg_node *node, tg_diag *diag) {
-  if (node->op == TG_OP_GRADIENT) return tg_infer_gradient(node, diag);
-  if (node->op == TG_OP_GATHER_ELEMENTS) return tg_infer_gather_elements(node, diag);
-  return tg_op_is(node->op, TG_IS_TRAINING) ? tg_infer_optimizer(node, diag) : tg_infer_loss(node, diag);
+  switch (node->op) {
+  case TG_OP_GRADIENT: return tg_infer_gradient(node, diag);
+  case TG_OP_GATHER_ELEMENTS: return tg_infer_gather_elements(node, diag);
+  case TG_OP_INSTANCE_NORMALIZATION:
+  case TG_OP_GROUP_NORMALIZATION: return tg_infer_grouped_normalization(node, diag);
+  default:
+    return tg_op_is(node->op, TG_IS_TRAINING) ? tg_infer_optimizer(node, diag) : tg_infer_loss(node, diag);
+  }
 }
 
 tg_status tg_expand(tg_graph *graph, tg_node *node, tg_diag *diag) {
-  if (node->op == TG_OP_GRADIENT) return tg_expand_gradient(graph, node, diag);
-  if (node->op == TG_OP_GATHER_ELEMENTS)
-    tg_expand_gather_elements(graph, node);
-  else if (tg_op_is(node->op, TG_IS_TRAINING))
-    tg_expand_optimizer(graph, node);
-  else
-    tg_expand_loss(graph, node);
+  switch (node->op) {
+  case TG_OP_GRADIENT: return tg_expand_gradient(graph, node, diag);
+  case TG_OP_GATHER_ELEMENTS: tg_expand_gather_elements(graph, node); break;
+  case TG_OP_INSTANCE_NORMALIZATION:
+  case TG_OP_GROUP_NORMALIZATION: tg_expand_grouped_normalization(graph, node); break;
+  default:
+    if (tg_op_is(node->op, TG_IS_TRAINING))
+      tg_expand_optimizer(graph, node);
+    else
+      tg_expand_loss(graph, node);
+  }
   return TG_OK;
 }
 

@@ -60,15 +60,17 @@ void tg_expand_einsum(tg_graph *graph, tg_node *node);
 tg_status tg_infer_recurrent(tg_graph *graph, tg_node *node, tg_diag *diag); /* RNN, GRU, LSTM */
 /* Replaces such a node, inferred, by one product of all inputs and the operators of each step. */
 void tg_unroll_recurrent(tg_graph *graph, tg_node *node);
-/* GatherElements (gather_elements.c), losses (losses.c) and operators of the training domain (optimizers.c,
- * gradient.c), and what they are made of. */
+/* GatherElements (gather_elements.c), normalisations of channels (normalizations.c), losses (losses.c) and
+ * operators of the training domain (optimizers.c, gradient.c), and what they are made of. */
 tg_status tg_infer_expanded(tg_node *node, tg_diag *diag);
 tg_status tg_infer_gather_elements(tg_node *node, tg_diag *diag);
+tg_status tg_infer_grouped_normalization(tg_node *node, tg_diag *diag);
 tg_status tg_infer_loss(tg_node *node, tg_diag *diag);
 tg_status tg_infer_optimizer(tg_node *node, tg_diag *diag);
 tg_status tg_infer_gradient(tg_node *node, tg_diag *diag);
 tg_status tg_expand(tg_graph *graph, tg_node *node, tg_diag *diag);
 void tg_expand_gather_elements(tg_graph *graph, tg_node *node);
+void tg_expand_grouped_normalization(tg_graph *graph, tg_node *node);
 void tg_expand_loss(tg_graph *graph, tg_node *node);
 void tg_expand_optimizer(tg_graph *graph, tg_node *node);
 /* TG_INVALID: an operator on the way has no gradient. */

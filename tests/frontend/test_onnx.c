@@ -202,6 +202,7 @@ static const refusal refusals[] = {
     {"Slice", 13, "steps", 1, "attribute \"steps\" is not supported in opset 13"},
     {"Slice", 13, NULL, 0, "node 0 (Slice): starts are missing"},
     {"Split", 11, "num_outputs", 1, "attribute \"num_outputs\" is not supported in opset 11"},
+    {"InstanceNormalization", 6, NULL, 0, "node 0 (InstanceNormalization): 1 inputs where 3 are needed"},
     {"Pad", 9, NULL, 0, "attribute \"pads\" is missing"},
     {"Pad", 13, NULL, 0, "0 pads for rank 3"},
     {"DepthToSpace", 13, "blocksize", 2, "data of rank 3 is no image"},

@@ -143,7 +143,14 @@ def gather_elements(inputs, a):
     return torch.gather(x, a['axis'], torch.where(i < 0, i + x.shape[a['axis']], i))
 
 
-operators = {'GatherElements': gather_elements, 'SoftmaxCrossEntropyLoss': softmax_cross_entropy,
+def group_norm(x, scale, bias, groups, epsilon):
+    scale, bias = (t.repeat_interleave(x.shape[1] // len(t)) for t in (scale, bias))
+    return F.group_norm(x, groups, scale, bias, epsilon)
+
+
+operators = {'InstanceNormalization': lambda inputs, a: group_norm(*inputs, inputs[0].shape[1], a.get('epsilon', 1e-5)),
+             'GroupNormalization': lambda inputs, a: group_norm(*inputs, a['num_groups'], a.get('epsilon', 1e-5)),
+             'GatherElements': gather_elements, 'SoftmaxCrossEntropyLoss': softmax_cross_entropy,
              'NegativeLogLikelihoodLoss': lambda inputs, a: class_loss(inputs, a, F.nll_loss),
              'Adam': adam, 'Adagrad': adagrad, 'Momentum': momentum, 'Gradient': gradient_of, 'Mul': multiply, 'Add': add,
              'MaxPoolGradient': max_pool_gradient, 'AveragePoolGradient': average_pool_gradient,

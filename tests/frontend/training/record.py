@@ -74,6 +74,11 @@ def layer_normalization(x, p, s, b, s2):
     return F.layer_norm(F.layer_norm(x + p, (5,), s, b), (2, 5), s2, None, 0.01)
 
 
+def group_normalization(x, p, s, b, t, c, i, d):
+    w = F.instance_norm(F.group_norm(x * p, 2, s, b).tanh(), None, None, i, d, eps=0.01)
+    return F.group_norm(w.tanh(), 2, t.repeat_interleave(2), c.repeat_interleave(2), 0.001)
+
+
 def moves(x, p):
     u = x * p
     return u.permute(2, 0, 1).reshape(4, 6) * u.reshape(4, 6)
@@ -189,7 +194,7 @@ FORMULAS = {
     'gemm_11': gemm(1, 1), 'softmax': softmax, 'layer_normalization': layer_normalization, 'moves': moves,
     'conv_transpose': conv_transpose, 'lstm_states': lstm_states, 'pools': pools, 'slices': slices, 'joins': joins,
     'images': images, 'gather': gather,
-    'batch_normalization': batch_normalization,
+    'batch_normalization': batch_normalization, 'group_normalization': group_normalization,
     'reduce_sum': reduction(lambda u, d, k: u.sum(d, k)), 'reduce_mean': reduction(lambda u, d, k: u.mean(d, k)),
     'reduce_max': reduction(lambda u, d, k: u.amax(d, k)), 'reduce_min': reduction(lambda u, d, k: u.amin(d, k)),
     'reduce_l1': reduction(lambda u, d, k: u.abs().sum(d, k)),
