@@ -1,5 +1,6 @@
-/* A product's section while it is emitted: gemm.c has products and stores, gemm_load.c loads, gemm_drain.c
- * what lies between the accumulator and the way out, gemm_place.c what each tile has of the matrices. */
+/* A product's section while it is emitted: gemm.c has buffers and stores, gemm_load.c loads, gemm_mx.c
+ * products, gemm_drain.c what lies between the accumulator and the way out, gemm_place.c what each tile has
+ * of the matrices. */
 #ifndef TEGULA_MAPPER_GEMM_EMISSION_H
 #define TEGULA_MAPPER_GEMM_EMISSION_H
 
@@ -87,6 +88,8 @@ tg_gemm_place tg_gemm_place_of(const tg_gemm_emission *e, uint32_t r, uint32_t c
 bool tg_gemm_finishes(const tg_gemm_emission *e, uint32_t r);
 
 void tg_gemm_emit_loads(tg_gemm_emission *e);
+/* The GEMMs of a tile. gemm_mx.c */
+void tg_gemm_emit_mx(tg_gemm_emission *e, uint32_t r, uint32_t col);
 
 /* Writes the microcode of the section: see the segments in gemm_drain.c. */
 tg_status tg_gemm_pack_drain(tg_gemm_emission *e, tg_vx_instr *out_microcode);
