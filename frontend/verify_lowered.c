@@ -38,6 +38,9 @@ static const char *wrong_form(const tg_node *node) {
                : NULL;
   case TG_OP_LAYER_NORMALIZATION:
     return tg_attr_int(node, TG_ATTR_AXIS) != y->rank - 1 ? "its axis must be the last" : NULL;
+  case TG_OP_REDUCE_MOMENT:
+    if (x->rank != 3) return "it must reduce blocks of the middle of three dimensions";
+    return wrong_reduction(node);
   case TG_OP_REDUCE_SUM:
   case TG_OP_REDUCE_MAX:
   case TG_OP_REDUCE_MIN:

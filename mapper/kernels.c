@@ -322,6 +322,7 @@ static tg_status form_node(former *f, tg_node *node) {
   case TG_OP_CONV_INPUT_GRADIENT:
   case TG_OP_CONV_WEIGHT_GRADIENT: form_root(f, TG_KERNEL_GEMM, node); return TG_OK;
   case TG_OP_REDUCE_SUM:
+  case TG_OP_REDUCE_MOMENT:
   case TG_OP_REDUCE_MAX:
   case TG_OP_REDUCE_MIN:
   case TG_OP_REDUCE_PROD: form_root(f, TG_KERNEL_REDUCE, node); return TG_OK;

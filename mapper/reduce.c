@@ -3,6 +3,7 @@
  * are computed while a row or a block passes, for up to three reductions of the same shape; a block's may be
  * stored, too. */
 #include "mapper/expression.h"
+#include "mapper/moments.h"
 #include "mapper/rows.h"
 #include "mapper/space.h"
 #include "mapper/stream.h"
@@ -39,6 +40,7 @@ typedef struct reduction {
   const tg_kernel *kernel;
   int roots, outs; /* results: of the roots, and perhaps what they read */
   bool rows;
+  bool moments;           /* a root at least is a moment */
   bool keeps_rows;        /* blocks: vectors along N are loaded once, and parts of N are column blocks */
   int64_t dims[3];        /* [A, M, N]; over N, with A = 1, if rows, else over M */
   int64_t block, results; /* elements of a result, and how many there are of a row, or a column */
@@ -80,7 +82,13 @@ static int64_t bits_as(float value, int kind) {
 /* ---- operands ---- */
 
 /* Nothing is computed in front, so what is not there may load as what changes nothing. */
-static bool is_plain(const reduction *r) { return r->roots == 1 && !r->kernel->front[0].count && !r->from; }
+static bool is_plain(const reduction *r) {
+  return r->roots == 1 && !r->kernel->front[0].count && !r->from && !r->moments;
+}
+
+static bool is_moment(const reduction *r, int root) {
+  return tg_kernel_root(r->kernel, root)->op == TG_OP_REDUCE_MOMENT;
+}
 
 static bool find_role(const reduction *r, operand *o) {
   const int64_t *s = o->stride;
@@ -194,11 +202,12 @@ static bool begin(reduction *r, tg_compile *c, const tg_kernel *kernel) {
   *r = (reduction){.c = c, .kernel = kernel, .rows = in->rank == 2};
   r->roots = tg_kernel_roots(kernel);
   r->outs = tg_kernel_results(kernel);
+  for (int i = 0; i < r->roots; i++) r->moments |= is_moment(r, i);
   for (int d = 0; d < 3; d++) r->dims[d] = r->rows ? (d ? in->dims[d - 1].size : 1) : in->dims[d].size;
   r->block = tg_attr_int(kernel->root, TG_ATTR_BLOCK);
   if (!r->block) r->block = r->dims[2]; /* rows that are not cut */
   r->results = out->dims[1].size;
-  if ((r->rows && kernel->beside) || !collect(r)) return false;
+  if (((r->rows || r->moments) && kernel->beside) || !collect(r)) return false;
   r->keeps_rows = wants_rows_kept(r);
   if (!number_streams(r)) return false;
   if (r->keeps_rows && !rows_fit(r)) {
@@ -286,29 +295,81 @@ static bool emit_row_code(reduction *r) {
   return true;
 }
 
-static bool emit_block_code(reduction *r) {
-  tg_mc *mc = &r->mc;
-  tg_mc_ref result[1 + TG_MORE_RESULTS], x[1 + TG_MORE_RESULTS];
+/* What is kept of a block for each root while its elements pass. */
+typedef union total {
+  tg_mc_ref reduced;
+  tg_moment moment;
+} total;
+
+/* The root before it, if any, of whose moments it takes another. */
+static int twin_of(const reduction *r, int root) {
+  for (int i = 0; i < root; i++)
+    if (is_moment(r, i) && is_moment(r, root) &&
+        tg_owner(r->c, tg_in(tg_kernel_root(r->kernel, i), 0)) ==
+            tg_owner(r->c, tg_in(tg_kernel_root(r->kernel, root), 0)))
+      return i;
+  return -1;
+}
+
+static void begin_reduced(reduction *r, total *totals) {
   for (int i = 0; i < r->roots; i++) {
-    result[i] = tg_mc_new(mc);
-    tg_mc_assign(mc, result[i], TG_ALU_mov,
-                 tg_mc_const(mc, tg_reduction_identity(tg_kernel_root(r->kernel, i))), TG_MC_NONE,
+    if (is_moment(r, i)) continue;
+    totals[i].reduced = tg_mc_new(&r->mc);
+    tg_mc_assign(&r->mc, totals[i].reduced, TG_ALU_mov,
+                 tg_mc_const(&r->mc, tg_reduction_identity(tg_kernel_root(r->kernel, i))), TG_MC_NONE,
                  TG_MC_NONE);
   }
+}
+
+static bool begin_moments(reduction *r, total *totals) {
+  tg_mc_ref x[TG_MOMENT_FIRST][1 + TG_MORE_RESULTS], first[TG_MOMENT_FIRST];
+  int count = tg_moment_first(r->length);
+  for (int u = 0; r->moments && u < count; u++)
+    if (!emit_front(r, u, x[u])) return false;
+  for (int i = 0; i < r->roots; i++) {
+    if (!is_moment(r, i) || twin_of(r, i) >= 0) continue;
+    for (int u = 0; u < count; u++) first[u] = x[u][i];
+    totals[i].moment = tg_moment_begin(&r->mc, first, r->length);
+  }
+  return true;
+}
+
+static void add_to_totals(reduction *r, const total *totals, const tg_mc_ref *x) {
+  for (int i = 0; i < r->roots; i++) {
+    if (twin_of(r, i) >= 0) continue;
+    if (is_moment(r, i))
+      tg_moment_add(&r->mc, &totals[i].moment, x[i]);
+    else
+      tg_mc_assign(&r->mc, totals[i].reduced, tg_reduction_alu(tg_kernel_root(r->kernel, i)),
+                   totals[i].reduced, x[i], TG_MC_NONE);
+  }
+}
+
+static tg_mc_ref end_total(reduction *r, const total *totals, int root) {
+  int twin = twin_of(r, root);
+  if (!is_moment(r, root)) return totals[root].reduced;
+  return tg_moment_end(&r->mc, &totals[twin < 0 ? root : twin].moment, tg_kernel_root(r->kernel, root),
+                       r->length);
+}
+
+static bool emit_block_code(reduction *r) {
+  tg_mc *mc = &r->mc;
+  tg_mc_ref x[1 + TG_MORE_RESULTS];
+  total totals[1 + TG_MORE_RESULTS];
+  begin_reduced(r, totals);
   load_ahead(r);
+  if (!begin_moments(r, totals)) return false;
   tg_mc_next_segment(mc); /* for each of the block */
   for (int u = 0; u < unroll_of(r); u++) {
     if (!emit_front(r, u, x)) return false;
     if (r->outs > r->roots)
       tg_mc_store(mc, tg_result_stream(&r->plan, r->roots, u),
                   tg_stream_kind(r->kernel->beside) == TG_STREAM_FP32, x[r->roots]);
-    for (int i = 0; i < r->roots; i++)
-      tg_mc_assign(mc, result[i], tg_reduction_alu(tg_kernel_root(r->kernel, i)), result[i], x[i],
-                   TG_MC_NONE);
+    add_to_totals(r, totals, x);
   }
   tg_mc_next_segment(mc);
   for (int i = 0; i < r->roots; i++)
-    if (!finish(r, i, result[i])) return false;
+    if (!finish(r, i, end_total(r, totals, i))) return false;
   return true;
 }
 
@@ -319,8 +380,8 @@ static bool write_code(reduction *r) {
 
 /* Several vectors an iteration if the code fits. */
 static bool emit_code(reduction *r) {
-  if (!write_code(r)) return false;
-  if (unroll_of(r) == 1 || tg_mc_fits(&r->mc, r->c->m, NULL)) return true;
+  if ((r->moments && unroll_of(r) < tg_moment_first(r->length)) || !write_code(r)) return false;
+  if (unroll_of(r) == 1 || r->moments || tg_mc_fits(&r->mc, r->c->m, NULL)) return true;
   r->plan.unroll = 0;
   return write_code(r);
 }
@@ -484,9 +545,13 @@ static void plan_blocks(reduction *r, int64_t first, int64_t count, int64_t leng
 }
 
 /* Of a row, a vector for each register of partial results; of a block, two positions, so that loads and
- * stores of one go along with the operations of the other; if there are streams. */
+ * stores of one go along with the operations of the other; if there are streams. Moments begin with as many
+ * as they take at a time. */
 static void choose_unroll(reduction *r) {
-  r->plan.unroll = r->rows ? TG_ROW_PARTIALS / (int)tg_lanes(r->c->m) : r->length % 2 ? 1 : 2;
+  r->plan.unroll = r->rows         ? TG_ROW_PARTIALS / (int)tg_lanes(r->c->m)
+                   : r->moments    ? tg_moment_first(r->length)
+                   : r->length % 2 ? 1
+                                   : 2;
   r->plan.unrolled_result = !r->rows;
   if (tg_stream_count(&r->plan) > TG_STREAMS) r->plan.unroll = 0;
 }

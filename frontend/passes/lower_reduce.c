@@ -2,6 +2,7 @@
  * those into what the array runs: over the last dimension of rows, or over blocks of the dimension before it.
  */
 #include "frontend/passes/passes.h"
+#include "frontend/passes/reductions.h"
 #include "frontend/passes/rewrite.h"
 
 #include <float.h>
@@ -10,8 +11,8 @@
 /* --- composites
  * ------------------------------------------------------------------------------------------------ */
 
-static tg_value *step(tg_graph *graph, const tg_node *like, tg_op op, tg_value *a, tg_value *b,
-                      tg_node *before) {
+tg_value *tg_reduce_step(tg_graph *graph, const tg_node *like, tg_op op, tg_value *a, tg_value *b,
+                         tg_node *before) {
   tg_value *operands[] = {a, b};
   tg_node *made = tg_rewrite_node(graph, op, like->name, operands, b ? 2 : 1, TG_F32, before, -1);
   made->disable_graphamp = like->disable_graphamp;
@@ -26,6 +27,7 @@ static tg_value *reduced(tg_graph *graph, tg_node *node, tg_op op, tg_value *x, 
   tg_node *made = tg_graph_add_node(graph, op, node->name, &x, 1, node, id);
   tg_attr_set_ints(graph, made, TG_ATTR_AXES, axes, count);
   tg_attr_set_int(made, TG_ATTR_NOOP_WITH_EMPTY_AXES, count == 0);
+  if (op == TG_OP_REDUCE_MOMENT) tg_attr_set_int(made, TG_ATTR_ORDER, tg_attr_int(node, TG_ATTR_ORDER));
   made->disable_graphamp = node->disable_graphamp;
   made->rule = node->rule;
   tg_out(made)->dtype = dtype;
@@ -40,10 +42,11 @@ static tg_value *sum(tg_graph *graph, tg_node *node, tg_value *x) {
 /* max + log(sum(exp(x - max))), with a finite maximum: infinities come out of the exponentials. */
 static tg_value *log_sum_exp(tg_graph *graph, tg_node *node, tg_value *x) {
   tg_value *top = reduced(graph, node, TG_OP_REDUCE_MAX, x, TG_F32, -1);
-  tg_value *finite = step(graph, node, TG_OP_CLIP, top, NULL, node);
-  tg_value *below = step(graph, node, TG_OP_SUB, x, finite, node);
-  tg_value *total = sum(graph, node, step(graph, node, TG_OP_EXP, below, NULL, node));
-  return step(graph, node, TG_OP_ADD, step(graph, node, TG_OP_LOG, total, NULL, node), finite, node);
+  tg_value *finite = tg_reduce_step(graph, node, TG_OP_CLIP, top, NULL, node);
+  tg_value *below = tg_reduce_step(graph, node, TG_OP_SUB, x, finite, node);
+  tg_value *total = sum(graph, node, tg_reduce_step(graph, node, TG_OP_EXP, below, NULL, node));
+  return tg_reduce_step(graph, node, TG_OP_ADD, tg_reduce_step(graph, node, TG_OP_LOG, total, NULL, node),
+                        finite, node);
 }
 
 static int64_t elements_reduced(const tg_node *node) {
@@ -60,14 +63,14 @@ static tg_value *composed(tg_graph *graph, tg_node *node) {
   case TG_OP_REDUCE_MEAN: {
     tg_value *share =
         tg_graph_add_scalar(graph, "share", TG_F32, (double)(1.0f / (float)elements_reduced(node)));
-    return step(graph, node, TG_OP_MUL, sum(graph, node, x), share, node);
+    return tg_reduce_step(graph, node, TG_OP_MUL, sum(graph, node, x), share, node);
   }
-  case TG_OP_REDUCE_L1: return sum(graph, node, step(graph, node, TG_OP_ABS, x, NULL, node));
-  case TG_OP_REDUCE_SUM_SQUARE: return sum(graph, node, step(graph, node, TG_OP_MUL, x, x, node));
+  case TG_OP_REDUCE_L1: return sum(graph, node, tg_reduce_step(graph, node, TG_OP_ABS, x, NULL, node));
+  case TG_OP_REDUCE_SUM_SQUARE: return sum(graph, node, tg_reduce_step(graph, node, TG_OP_MUL, x, x, node));
   case TG_OP_REDUCE_L2:
-    return step(graph, node, TG_OP_SQRT, sum(graph, node, step(graph, node, TG_OP_MUL, x, x, node)), NULL,
-                node);
-  case TG_OP_REDUCE_LOG_SUM: return step(graph, node, TG_OP_LOG, sum(graph, node, x), NULL, node);
+    return tg_reduce_step(graph, node, TG_OP_SQRT,
+                          sum(graph, node, tg_reduce_step(graph, node, TG_OP_MUL, x, x, node)), NULL, node);
+  case TG_OP_REDUCE_LOG_SUM: return tg_reduce_step(graph, node, TG_OP_LOG, sum(graph, node, x), NULL, node);
   case TG_OP_REDUCE_LOG_SUM_EXP: return log_sum_exp(graph, node, x);
   default: return reduced(graph, node, node->op, x, TG_F32, node->id);
   }
@@ -144,9 +147,9 @@ static groups without(const groups *g, int gone) {
   return rest;
 }
 
-static tg_value *reduce_axis(tg_graph *graph, tg_node *node, tg_value *x, int64_t axis, int64_t block) {
-  tg_node *made = tg_graph_add_node(graph, node->op, node->name, &x, 1, node, -1);
-  tg_attr_set_ints(graph, made, TG_ATTR_AXES, &axis, 1);
+tg_value *tg_reduce_axis(tg_graph *graph, tg_node *node, tg_op op, tg_value *x, int64_t block) {
+  tg_node *made = tg_graph_add_node(graph, op, node->name, &x, 1, node, -1);
+  tg_attr_set_ints(graph, made, TG_ATTR_AXES, &(int64_t){1}, 1);
   tg_attr_set_int(made, TG_ATTR_BLOCK, block);
   made->disable_graphamp = node->disable_graphamp;
   made->rule = node->rule;
@@ -155,43 +158,58 @@ static tg_value *reduce_axis(tg_graph *graph, tg_node *node, tg_value *x, int64_
   return tg_out(made);
 }
 
-/* [outer, size, inner] over the middle, by blocks of about equal size. */
-static tg_value *reduce_columns(tg_graph *graph, tg_node *node, tg_value *x, int64_t outer, int64_t size,
-                                int64_t inner) {
+int64_t tg_reduce_block_of(int64_t size) {
   int stages = 1;
   for (int64_t reach = MOST_OF_BLOCK; reach < size; reach *= MOST_OF_BLOCK) stages++;
-  for (; stages; stages--) {
-    int64_t block = (int64_t)ceil(pow((double)size, 1.0 / stages) - 1e-9), shape[] = {outer, size, inner};
-    x = reduce_axis(graph, node, tg_rewrite_reshape(graph, x, 3, shape, node), 1, block);
+  return (int64_t)ceil(pow((double)size, 1.0 / stages) - 1e-9);
+}
+
+tg_value *tg_reduce_columns(tg_graph *graph, tg_node *node, tg_op op, tg_value *x, const int64_t dims[3]) {
+  int64_t size = dims[1];
+  do {
+    int64_t block = tg_reduce_block_of(size), shape[] = {dims[0], size, dims[2]};
+    x = tg_reduce_axis(graph, node, op, tg_rewrite_reshape(graph, x, 3, shape, node), block);
     size = (size + block - 1) / block;
-  }
+  } while (size > 1);
   return x;
 }
 
 /* [rows, size] over the last; a long row in parts of about equal size, whole times the partial results. */
-static tg_value *reduce_rows(tg_graph *graph, tg_node *node, tg_value *x, int64_t rows, int64_t size) {
+static tg_value *reduce_rows(tg_graph *graph, tg_node *node, tg_op op, tg_value *x, int64_t rows,
+                             int64_t size) {
   while (size > 1) {
     int64_t parts = (size + MOST_OF_ROW - 1) / MOST_OF_ROW, each = (size + parts - 1) / parts,
             block = parts > 1 ? (each + ROW_UNIT - 1) / ROW_UNIT * ROW_UNIT : 0, shape[] = {rows, size};
-    x = reduce_axis(graph, node, tg_rewrite_reshape(graph, x, 2, shape, node), 1, block);
+    x = tg_reduce_axis(graph, node, op, tg_rewrite_reshape(graph, x, 2, shape, node), block);
     size = block ? (size + block - 1) / block : 1;
   }
   return x;
 }
 
 /* The last group that is reduced goes first: rows need no second pass over the tensor. */
-static tg_value *reduce_groups(tg_graph *graph, tg_node *node, groups g, tg_value *x) {
+tg_value *tg_reduce_as(tg_graph *graph, tg_node *node, tg_op op, tg_value *x) {
+  groups g = groups_of(node);
   for (int last = g.count - 1; last >= 0; last--) {
     if (!g.reduced[last]) continue;
-    int64_t outer = 1, inner = 1;
-    for (int i = 0; i < last; i++) outer *= g.size[i];
-    for (int i = last + 1; i < g.count; i++) inner *= g.size[i];
-    x = inner == 1 ? reduce_rows(graph, node, x, outer, g.size[last])
-                   : reduce_columns(graph, node, x, outer, g.size[last], inner);
+    int64_t dims[] = {1, g.size[last], 1};
+    for (int i = 0; i < last; i++) dims[0] *= g.size[i];
+    for (int i = last + 1; i < g.count; i++) dims[2] *= g.size[i];
+    x = dims[2] == 1 ? reduce_rows(graph, node, op, x, dims[0], dims[1])
+                     : tg_reduce_columns(graph, node, op, x, dims);
     g = without(&g, last);
     last = g.count;
   }
   return x;
+}
+
+bool tg_reduces_columns(const tg_node *node, int64_t out_dims[3]) {
+  groups g = groups_of(node);
+  int at = g.count - 2; /* the last group is kept */
+  if (at < 0 || !g.reduced[at] || at > 1) return false;
+  out_dims[0] = at ? g.size[0] : 1;
+  out_dims[1] = g.size[at];
+  out_dims[2] = g.size[at + 1];
+  return true;
 }
 
 static double identity_of(tg_op op) {
@@ -220,6 +238,7 @@ static bool is_in_form(const tg_node *node) {
 }
 
 void tg_pass_split_reduce(tg_graph *graph) {
+  tg_split_moments(graph);
   TG_FOR_NODES_SAFE(graph, node) {
     if (!tg_op_is(node->op, TG_IS_REDUCE) || !computes_floats(node) || is_in_form(node)) continue;
     tg_value *x = tg_in(node, 0), *y = tg_out(node);
@@ -229,7 +248,7 @@ void tg_pass_split_reduce(tg_graph *graph) {
       tg_rewrite_replace(graph, node, of_nothing(graph, node));
       continue;
     }
-    tg_value *result = reduce_groups(graph, node, groups_of(node), x);
+    tg_value *result = tg_reduce_as(graph, node, node->op, x);
     if (result == x)
       result = tg_rewrite_cast(graph, x, y->dtype, node);
     else {
@@ -250,10 +269,10 @@ static void lower_sum(tg_graph *graph, tg_node *node) {
   tg_value *result = tg_in(node, 0);
   tg_dtype between = tg_out(node)->dtype == TG_F64 ? TG_F64 : TG_F32;
   for (int i = 1; i < node->input_count; i++)
-    result = step(graph, node, TG_OP_ADD, result, tg_in(node, i), node);
+    result = tg_reduce_step(graph, node, TG_OP_ADD, result, tg_in(node, i), node);
   if (node->op == TG_OP_MEAN && node->input_count > 1) {
     tg_value *share = tg_graph_add_scalar(graph, "share", between, (double)(1.0f / (float)node->input_count));
-    result = step(graph, node, TG_OP_MUL, result, share, node);
+    result = tg_reduce_step(graph, node, TG_OP_MUL, result, share, node);
   }
   if (result == tg_in(node, 0))
     result = tg_rewrite_cast(graph, result, tg_out(node)->dtype, node);

@@ -75,6 +75,32 @@ static float in_double(tg_op op, const float *x, int64_t count) {
   }
 }
 
+/* Sum, or sum of squared distances from the mean, from distances to the mean of the first four, two or one.
+ */
+static float moment_of_block(int64_t order, const float *x, int64_t count) {
+  float pivot = count % 4 == 0   ? ((x[0] + x[1]) + (x[2] + x[3])) * 0.25f
+                : count % 2 == 0 ? (x[0] + x[1]) * 0.5f
+                                 : x[0];
+  float sum = 0, squares = 0, number = (float)count;
+  for (int64_t i = 0; i < count; i++) {
+    float distance = x[i] - pivot;
+    sum += distance;
+    squares = fmaf(distance, distance, squares);
+  }
+  return order == 1 ? fmaf(pivot, number, sum) : fmaf(sum, sum * (-1 / number), squares);
+}
+
+static float moment_in_double(int64_t order, const float *x, int64_t count) {
+  double sum = sum_of(TG_OP_REDUCE_SUM, x, count, 0), mean = sum / (double)count, squares = 0;
+  for (int64_t i = 0; i < count; i++) squares += ((double)x[i] - mean) * ((double)x[i] - mean);
+  return (float)(order == 1 ? sum : squares);
+}
+
+static float moment(const tg_node *node, order by, const float *x, int64_t count) {
+  int64_t order = tg_attr_int(node, TG_ATTR_ORDER);
+  return by == ASCENDING ? moment_of_block(order, x, count) : moment_in_double(order, x, count);
+}
+
 static int64_t combine_integers(tg_op op, int64_t a, int64_t b) {
   switch (op) {
   case TG_OP_REDUCE_MAX: return a > b ? a : b;
@@ -171,9 +197,10 @@ void tg_reference_reduction(const tg_node *node, const void *const *inputs, void
       continue;
     }
     for (int64_t i = 0; i < count; i++) values[i] = tg_load_f32(inputs[0], x->dtype, (size_t)offsets[i]);
-    float result = order == BY_PARTIALS ? by_partials(node->op, values, count)
-                   : order == ASCENDING ? ascending(node->op, values, count)
-                                        : in_double(node->op, values, count);
+    float result = node->op == TG_OP_REDUCE_MOMENT ? moment(node, order, values, count)
+                   : order == BY_PARTIALS          ? by_partials(node->op, values, count)
+                   : order == ASCENDING            ? ascending(node->op, values, count)
+                                                   : in_double(node->op, values, count);
     tg_store_f32(output, y->dtype, (size_t)e, result);
   }
   free(offsets);

@@ -22,13 +22,13 @@ static tg_status check(const tg_node *node, int64_t n, tg_diag *diag) {
       node->name);
 }
 
-/* The mean of x over all but the channels, as [1, C, 1, ..]. */
-static tg_value *mean(tg_build *b, tg_value *x, int64_t n) {
-  tg_value *sum = tg_build_sum(b, x, ((1u << x->rank) - 1) & ~2u);
+/* A moment of x over all but the channels, divided by their n elements, as [1, C, 1, ..]. */
+static tg_value *moment(tg_build *b, tg_value *x, int order, int64_t n) {
+  tg_value *sum = tg_build_reduce(b, TG_OP_REDUCE_MOMENT, x, ((1u << x->rank) - 1) & ~2u);
+  tg_attr_set_int(sum->producer, TG_ATTR_ORDER, order);
   return tg_build_with(b, TG_OP_MUL, sum, 1 / (double)n);
 }
 
-/* Two passes: the sum of squares is that of what is left after the mean. */
 static tg_status normalize_by_batch(collector *c, tg_node *node) {
   tg_value *x = tg_in(node, 0);
   int64_t channels = x->dims[1].size, n = channels ? tg_value_elements(x) / channels : 0;
@@ -39,9 +39,9 @@ static tg_status normalize_by_batch(collector *c, tg_node *node) {
                 .forward = -1,
                 .origin = "batch_norm",
                 .keep_formats = true};
-  tg_value *centre = mean(&b, x, n), *rest = tg_build_binary(&b, TG_OP_SUB, x, centre);
+  tg_value *of_batch[] = {moment(&b, x, 1, n), NULL};
   b.name = tg_in(node, 4)->name;
-  tg_value *of_batch[] = {centre, mean(&b, tg_build_binary(&b, TG_OP_MUL, rest, rest), n)};
+  of_batch[1] = moment(&b, x, 2, n);
   for (int i = 0; i < 2; i++) {
     tg_statistic statistic = {.running = tg_in(node, 3 + i),
                               .of_batch = tg_build_reshape(&b, of_batch[i], 1, &channels),
