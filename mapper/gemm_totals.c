@@ -20,10 +20,10 @@ enum { HOLD, BEGIN, GO_ON, ROWS, END };
 static bool is_by_blocks(const tg_gemm *g, const tg_node *root) {
   const tg_value *in = tg_in(root, 0);
   int64_t block = tg_attr_int(root, TG_ATTR_BLOCK);
-  return root->op != TG_OP_REDUCE_MOMENT && in->rank == 3 && in->dims[2].size == g->n && in->dims[0].size * in->dims[1].size == g->m &&
-         block > 0 && block <= UINT16_MAX && block <= in->dims[1].size &&
-         (in->dims[0].size == 1 || in->dims[1].size % block == 0) && in->dtype == TG_F32 &&
-         tg_out(root)->dtype == TG_F32;
+  return root->op != TG_OP_REDUCE_MOMENT && in->rank == 3 && in->dims[2].size == g->n &&
+         in->dims[0].size * in->dims[1].size == g->m && block > 0 && block <= UINT16_MAX &&
+         block <= in->dims[1].size && (in->dims[0].size == 1 || in->dims[1].size % block == 0) &&
+         in->dtype == TG_F32 && tg_out(root)->dtype == TG_F32;
 }
 
 static bool made_inside(const tg_compile *c, const tg_kernel *kernel, tg_value *value) {

@@ -69,6 +69,12 @@ static const char *const digits = "runtime/demo/digits.onnx";
   "%a = Sub(%x, %v) @0\n%b = Mul(%a, %r) @1\n%s = ReduceSum(%b) axes=[0] @2\n%y = MatMul(%b, %w) @3\n"       \
   "output \"s\" %s: f32\noutput \"y\" %y: f32\n"
 
+/* Moments of a batch: blocks that are merged, a shorter last one, a node in front. */
+#define MOMENTS                                                                                              \
+  "graph \"g\"\ninput %x: bf16[139,21]\ninput %r: f32[21]\n%c: f32[139,21] = Cast(%x) to=f32 @0\n"           \
+  "%a = Mul(%c, %r) @1\n%s = ReduceMoment(%a) axes=[0] order=1 @2\n"                                         \
+  "%q = ReduceMoment(%a) axes=[0] order=2 @3\noutput \"s\" %s: f32\noutput \"q\" %q: f32\n"
+
 /* Reductions that the product computes, its blocks of rows in one piece or in several; not on a chip whose
  * AGCUs have three contexts. */
 #define TOTALS                                                                                               \
@@ -230,6 +236,9 @@ __attribute__((constructor)) static void register_models(void) {
       {"beside", CHIP_TINY, BESIDE, {0}},
       {"beside", CHIP_ROW, BESIDE, {0}},
       {"beside", CHIP_ODD, BESIDE, {0}},
+      {"moments", CHIP_TINY, MOMENTS, {0}},
+      {"moments", CHIP_ROW, MOMENTS, {0}},
+      {"moments", CHIP_ODD, MOMENTS, {0}},
       {"totals", CHIP_TINY, TOTALS, {0}},
       {"totals", CHIP_ROW, TOTALS, {0}},
       {"totals", CHIP_ODD, TOTALS, {0}},
