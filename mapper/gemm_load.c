@@ -46,6 +46,13 @@ static void leave_out_masked(const emission *e, tg_agcu_instr *load, uint32_t ro
   load->dst_stride[0] = row;
 }
 
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* Rows of `length` k's: no atoms for those beyond K, which are masked, whatever is there. */
+static int64_t rows_along_k(const emission *e, uint32_t length) {
+  return e->t.chunks * e->t.parts == 1 && e->g->k > 0 ? least(e->g->k, length) : length;
+}
+
 /* Spread: where a tile's product begins among the rows of all, of which each product has `rows`. */
 static void set_product_rows(const emission *e, tg_agcu_instr *load, uint32_t index, int64_t rows) {
   load->m_first[0] = index * rows;
@@ -98,7 +105,7 @@ static tg_agcu_instr *load_a(emission *e, bool north, uint32_t r, uint32_t col, 
   load->y_size[0] = g->k ? g->y_size : 0; /* no k: nothing is read */
   load->x_size[0] = g->x_size;
   uint32_t length = e->t.kc * (e->t.keep == TG_KEEP_A ? e->t.chunks / kept_loads(e) : 1);
-  load->rows[0] = g->a_turned ? length : e->t.mt;
+  load->rows[0] = g->a_turned ? rows_along_k(e, length) : e->t.mt;
   load->take[0] = taken(e, g->a_turned ? e->t.mt : length, tg_gemm_a_row(e->b.m, g, &e->t));
   if (tg_gemm_has_front(e))
     load->take[0] = e->t.kc; /* whole flits of any format */
@@ -162,7 +169,7 @@ static void load_b(emission *e, uint32_t r, uint32_t col, uint32_t mask, uint32_
   uint32_t length = e->t.kc * (e->t.whole_b             ? e->t.chunks
                                : e->t.keep == TG_KEEP_B ? e->t.chunks / kept_loads(e)
                                                         : 1);
-  load->rows[0] = turned ? e->t.nt : length;
+  load->rows[0] = turned ? least(g->n, e->t.nt) : rows_along_k(e, length);
   load->take[0] = taken(e, turned ? length : e->t.nt, tg_gemm_b_row(e->b.m, g, &e->t));
   if (turned) leave_out_masked(e, load, tg_gemm_b_row(e->b.m, g, &e->t));
   int n = turned ? 0 : 3, k = 3 - n;

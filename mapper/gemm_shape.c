@@ -239,8 +239,10 @@ tg_status tg_describe_gemm(tg_compile *c, const tg_kernel *kernel, int64_t phase
     describe_matmul(c, out);
   else
     tg_describe_conv(c, phase, out, &image);
-  /* A single column whose elements follow each other is a row: one run instead of an atom an element. */
+  /* A single column whose elements follow each other is a row: one run instead of an atom an element. Nodes
+   * in front make rows of A. */
   if (out->n == 1 && out->b_k_stride[2] == 1) out->b_turned = true;
+  if (out->k == 1 && out->a_m_stride[2] == 1 && !kernel->front[0].count) out->a_turned = true;
   status = describe_fused(c, kernel, &image, out);
   return status || !kernel->front[0].count ? status : tg_gemm_describe_front(c, kernel, out);
 }

@@ -62,7 +62,7 @@ static void add_chunk(const model *s, bool keeps, traffic *all) {
   double k = (double)(g->part < t->kc ? g->part : t->kc); /* the rest is masked */
   double a = g->a_turned ? load_cycles(s, g->a, k, t->mt, g->a_m_radix, g->a_k_stride)
                          : load_cycles(s, g->a, t->mt, k, g->a_k_radix, g->a_m_stride);
-  double b = g->b_turned ? load_cycles(s, g->b, t->nt, k, g->b_k_radix, g->b_n_stride)
+  double b = g->b_turned ? load_cycles(s, g->b, g->n < t->nt ? g->n : t->nt, k, g->b_k_radix, g->b_n_stride)
                          : load_cycles(s, g->b, k, t->nt, g->b_n_radix, g->b_k_stride);
   if (tg_gemm_b_in_blocks(m, g, t)) {
     double z = tg_value_bytes_each(g->b);

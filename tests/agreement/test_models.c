@@ -103,6 +103,13 @@ static const char *const digits = "runtime/demo/digits.onnx";
   "%w: f32[2,10,1] = Cast(%s) to=f32 @7\n%y = Mul(%r, %w) @8\noutput \"xt\" %xt: f32\n"                      \
   "output \"mt\" %mt: f32\noutput \"nt\" %nt: bf16\noutput \"q\" %q: f32\noutput \"y\" %y: f32\n"
 
+/* A of one column, loaded as a row, also of an image's border. */
+#define ONES                                                                                                 \
+  "graph \"g\"\ninput %a: f32[45,1]\ninput %b: f32[1,37]\ninput %x: f32[1,1,9,11]\n"                         \
+  "const %v: f32[20,1,1,1] = seeded(3, 0.2)\n%y = MatMul(%a, %b) @0\n"                                       \
+  "%c = Conv(%x, %v) kernel_shape=[1,1] pads=[1,0,2,1] @1\n"                                                 \
+  "output \"y\" %y: f32\noutput \"c\" %c: f32\n"
+
 /* A vector that is loaded once for all blocks, whose parts are column blocks. */
 #define KEPT                                                                                                 \
   "graph \"g\"\ninput %x: f32[6,90,64]\ninput %r: f32[64]\n%a = Sub(%x, %r) @0\n"                            \
@@ -242,6 +249,9 @@ __attribute__((constructor)) static void register_models(void) {
       {"totals", CHIP_TINY, TOTALS, {0}},
       {"totals", CHIP_ROW, TOTALS, {0}},
       {"totals", CHIP_ODD, TOTALS, {0}},
+      {"ones", CHIP_TINY, ONES, {0}},
+      {"ones", CHIP_ROW, ONES, {0}},
+      {"ones", CHIP_ODD, ONES, {0}},
       {"kept", CHIP_TINY, KEPT, {0}},
       {"kept", CHIP_ROW, KEPT, {0}},
       {"kept", CHIP_ODD, KEPT, {0}},
