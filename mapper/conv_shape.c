@@ -72,6 +72,20 @@ static void set_a(const walks *w, tg_gemm *g) {
   join_taps(w, g, taps, pixel_x, tap_x);
 }
 
+/* An image of which each channel lies by itself. */
+static void set_planes(tg_gemm *g, bool pixels_are_rows) {
+  const tg_value *image = tg_in(g->node, 0);
+  const int64_t *stride = g->a_operand.stride;
+  g->a_turned = pixels_are_rows;
+  tg_gemm_merge_rows(image, stride, 0, pixels_are_rows ? g->a_m_radix : g->a_k_radix,
+                     pixels_are_rows ? g->a_m_stride : g->a_k_stride);
+  int64_t *radix = pixels_are_rows ? g->a_k_radix : g->a_m_radix;
+  radix[0] = radix[1] = 1;
+  radix[2] = image->dims[3].size;
+  (pixels_are_rows ? g->a_k_stride : g->a_m_stride)[2] = stride[3];
+  g->y_size = g->x_size = 1;
+}
+
 /* The walks of the forward convolution over the node's input 0. */
 static walks forward_walks(const tg_node *node, const tg_value *result) {
   const int64_t *strides = tg_attr_ints(node, TG_ATTR_STRIDES, NULL),
@@ -122,7 +136,10 @@ static void describe_forward(tg_compile *c, tg_gemm *g) {
   g->m = w.pixels[0] * w.pixels[1] * w.pixels[2];
   g->n = columns / w.group;
   g->k = w.taps[0] * w.taps[1] * w.channels;
-  set_a(&w, g);
+  if (g->a_operand.turned)
+    set_planes(g, true);
+  else
+    set_a(&w, g);
   set_b(g, 1, 1, g->k, columns);
   set_products(c, g, w.group, w.channels, g->n, 0);
 }
@@ -135,7 +152,10 @@ static void describe_weight_gradient(tg_compile *c, tg_gemm *g) {
   g->n = columns / w.group;
   g->k = w.pixels[0] * w.pixels[1] * w.pixels[2];
   g->a_turned = true;
-  set_a(&w, g);
+  if (g->a_operand.turned)
+    set_planes(g, false);
+  else
+    set_a(&w, g);
   set_b(g, w.pixels[0], w.pixels[1], w.pixels[2], columns);
   set_products(c, g, w.group, w.channels, g->n, 0);
 }

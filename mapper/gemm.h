@@ -131,6 +131,11 @@ tg_status tg_gemm_write_drain(const tg_compile *c, const tg_kernel *kernel, cons
                               uint32_t at_once, tg_mc *mc);
 tg_status tg_gemm_measure_drain(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g);
 
+/* Rows of A, from dimension `first` to the last but one, as digits of a walk: those of one matrix, or of all
+ * batches, merged where they follow each other. */
+void tg_gemm_merge_rows(const tg_value *a, const int64_t *stride, int first, int64_t out_radix[3],
+                        int64_t out_stride[3]);
+
 /* Convolutions (conv_shape.c). Results of one phase are rows of the output's image: `first` + i * `step`. */
 typedef struct tg_conv_rows {
   int64_t rows[2], first[2], step[2];

@@ -66,19 +66,18 @@ static int64_t batch_offset(const tg_value *value, const tg_operand *operand, co
   return offset;
 }
 
-/* Rows of A as digits of a walk: those of one matrix, or of all batches, merged where they follow each other.
- */
-static void set_a_rows(const tg_value *a, bool batches, tg_gemm *g) {
+void tg_gemm_merge_rows(const tg_value *a, const int64_t *stride, int first, int64_t out_radix[3],
+                        int64_t out_stride[3]) {
   tg_space rows = {.operands = 1};
-  for (int d = batches ? 0 : a->rank - 2; d < a->rank - 1; d++) {
+  for (int d = first; d < a->rank - 1; d++) {
     rows.dims[rows.rank] = a->dims[d].size;
-    rows.strides[0][rows.rank++] = g->a_operand.stride[d];
+    rows.strides[0][rows.rank++] = stride[d];
   }
   tg_space_merge(&rows);
   for (int d = 0; d < 3; d++) {
     int at = d - (3 - rows.rank);
-    g->a_m_radix[d] = at >= 0 ? rows.dims[at] : 1;
-    g->a_m_stride[d] = at >= 0 ? rows.strides[0][at] : 0;
+    out_radix[d] = at >= 0 ? rows.dims[at] : 1;
+    out_stride[d] = at >= 0 ? rows.strides[0][at] : 0;
   }
 }
 
@@ -101,7 +100,7 @@ static void describe_matmul(tg_compile *c, tg_gemm *g) {
     g->b_offsets[i] = batch_offset(b, &g->b_operand, out, i);
   }
   g->sr_row_step = m;
-  set_a_rows(a, shared_b, g);
+  tg_gemm_merge_rows(a, g->a_operand.stride, shared_b ? 0 : a->rank - 2, g->a_m_radix, g->a_m_stride);
   g->a_k_radix[0] = g->a_k_radix[1] = 1;
   g->a_k_radix[2] = g->k;
   g->a_k_stride[2] = g->a_operand.stride[a->rank - 1];

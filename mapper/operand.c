@@ -31,12 +31,26 @@ static bool few_digits(const tg_value *value, const int64_t *stride) {
   return space.rank <= 3;
 }
 
+static bool all_are(const int64_t *values, int count, int64_t wanted) {
+  for (int i = 0; i < count; i++)
+    if (values[i] != wanted) return false;
+  return true;
+}
+
+bool tg_gemm_is_pointwise(const tg_node *node) {
+  return (node->op == TG_OP_CONV || node->op == TG_OP_CONV_WEIGHT_GRADIENT) &&
+         tg_attr_int(node, TG_ATTR_GROUP) == 1 &&
+         all_are(tg_attr_ints(node, TG_ATTR_KERNEL_SHAPE, NULL), 2, 1) &&
+         all_are(tg_attr_ints(node, TG_ATTR_STRIDES, NULL), 2, 1) &&
+         all_are(tg_attr_ints(node, TG_ATTR_PADS, NULL), 4, 0);
+}
+
 tg_operand tg_gemm_operand(const bool *stored, const tg_node *node, int input) {
   tg_value *value = tg_in(node, input);
   tg_operand plain = dense(stored, value);
   const tg_node *transpose = value->producer;
-  if (node->op != TG_OP_MATMUL || value->rank < 2 || !transpose || transpose->op != TG_OP_TRANSPOSE)
-    return plain;
+  bool matrix = node->op == TG_OP_MATMUL || (input == 0 && tg_gemm_is_pointwise(node));
+  if (!matrix || value->rank < 2 || !transpose || transpose->op != TG_OP_TRANSPOSE) return plain;
   tg_operand before = dense(stored, tg_in(transpose, 0)), moved = {.source = before.source};
   const int64_t *perm = tg_attr_ints(transpose, TG_ATTR_PERM, NULL);
   for (int d = 0; d < value->rank; d++) moved.stride[d] = before.stride[perm[d]];

@@ -110,6 +110,13 @@ static const char *const digits = "runtime/demo/digits.onnx";
   "%c = Conv(%x, %v) kernel_shape=[1,1] pads=[1,0,2,1] @1\n"                                                 \
   "output \"y\" %y: f32\noutput \"c\" %c: f32\n"
 
+/* Convolutions of one position and their weights' gradient, of an image that is read channel by channel. */
+#define PLANES                                                                                               \
+  "graph \"g\"\ninput %x: f32[2,5,6,7]\ninput %dy: f32[2,9,6,7]\n"                                           \
+  "const %w: f32[9,5,1,1] = seeded(3, 0.2)\n%c = Conv(%x, %w) kernel_shape=[1,1] @0\n"                       \
+  "%g = ConvWeightGradient(%x, %dy) kernel_shape=[1,1] @1\n"                                                 \
+  "output \"c\" %c: f32\noutput \"g\" %g: f32\n"
+
 /* A vector that is loaded once for all blocks, whose parts are column blocks. */
 #define KEPT                                                                                                 \
   "graph \"g\"\ninput %x: f32[6,90,64]\ninput %r: f32[64]\n%a = Sub(%x, %r) @0\n"                            \
@@ -252,6 +259,9 @@ __attribute__((constructor)) static void register_models(void) {
       {"ones", CHIP_TINY, ONES, {0}},
       {"ones", CHIP_ROW, ONES, {0}},
       {"ones", CHIP_ODD, ONES, {0}},
+      {"planes", CHIP_TINY, PLANES, {0}},
+      {"planes", CHIP_ROW, PLANES, {0}},
+      {"planes", CHIP_ODD, PLANES, {0}},
       {"kept", CHIP_TINY, KEPT, {0}},
       {"kept", CHIP_ROW, KEPT, {0}},
       {"kept", CHIP_ODD, KEPT, {0}},
