@@ -48,6 +48,15 @@ tg_status tg_output_open(const char *path, tg_output_file *out_file, tg_diag *di
   return TG_OK;
 }
 
+tg_status tg_output_check(const char *path, tg_diag *diag) {
+  struct stat there;
+  tg_output_file file;
+  if (stat(path, &there) == 0 && !S_ISREG(there.st_mode) && !S_ISDIR(there.st_mode)) return TG_OK;
+  tg_status status = tg_output_open(path, &file, diag);
+  if (!status) tg_output_abandon(&file);
+  return status;
+}
+
 tg_status tg_output_commit(tg_output_file *file, tg_diag *diag) {
   bool good = !ferror(file->stream) && fflush(file->stream) == 0;
   good = fclose(file->stream) == 0 && good;

@@ -236,20 +236,25 @@ static bool ends_with(const char *path, const char *end) {
   return length > tail && !strcmp(path + length - tail, end);
 }
 
-tg_status tg_session_write_report(const tg_session *session, const char *path, tg_diag *diag) {
+tg_status tg_report_write(const json_t *report, const char *path, tg_diag *diag) {
   bool html = ends_with(path, ".html");
   if (!html && !ends_with(path, ".json"))
     return tg_fail(diag, TG_INVALID, "%s: a report is a .json or an .html file", path);
   tg_output_file file;
   tg_status status = tg_output_open(path, &file, diag);
   if (status) return status;
-  json_t *report = tg_report(session);
   if (html) {
     tg_report_html(report, file.stream);
   } else {
     json_dumpf(report, file.stream, JSON_INDENT(2));
     fputc('\n', file.stream);
   }
-  json_decref(report);
   return tg_output_commit(&file, diag);
+}
+
+tg_status tg_session_write_report(const tg_session *session, const char *path, tg_diag *diag) {
+  json_t *report = tg_report(session);
+  tg_status status = tg_report_write(report, path, diag);
+  json_decref(report);
+  return status;
 }

@@ -23,5 +23,7 @@ double tg_mac_utilization(const tg_program *program, const tg_run_result *result
 void tg_report_print(const json_t *report, bool verbose, FILE *out);
 /* A file that needs nothing else. */
 void tg_report_html(const json_t *report, FILE *out);
+/* Either, or the object itself: as the end of `path` asks, .json or .html. */
+tg_status tg_report_write(const json_t *report, const char *path, tg_diag *diag);
 
 #endif

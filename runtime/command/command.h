@@ -46,6 +46,8 @@ tg_status tg_bind_dims(tg_context *context, tg_session *session);
  * differs from taken[0 .. count - 1]. */
 const char *tg_tensor_file(tg_arena *arena, const char *folder, const char *tensor, const char **taken,
                            int count);
+/* --report says what it is by its end, and is refused now, not after hours of simulation. */
+tg_status tg_check_reports(tg_context *context);
 /* Makes a folder that may be there. */
 tg_status tg_make_folder(tg_context *context, const char *folder);
 

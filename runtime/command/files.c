@@ -23,7 +23,21 @@ const char *tg_tensor_file(tg_arena *arena, const char *folder, const char *tens
   return tg_arena_printf(arena, "%s/%s.npy", folder, name);
 }
 
+tg_status tg_check_reports(tg_context *context) {
+  const tg_options *o = &context->options;
+  for (size_t i = 0; i < o->counts[TG_OPT_REPORT]; i++) {
+    const char *path = o->values[TG_OPT_REPORT][i], *dot = strrchr(path, '.');
+    if (!dot || (strcmp(dot, ".json") && strcmp(dot, ".html")))
+      return tg_fail(&context->diag, TG_INVALID, "--report: \"%s\" ends neither in .json nor in .html", path);
+  }
+  return TG_OK;
+}
+
 tg_status tg_make_folder(tg_context *context, const char *folder) {
-  if (!mkdir(folder, 0777) || errno == EEXIST) return TG_OK;
+  struct stat there;
+  if (!mkdir(folder, 0777)) return TG_OK;
+  if (errno == EEXIST && !stat(folder, &there) && !S_ISDIR(there.st_mode))
+    return tg_fail(&context->diag, TG_INVALID, "%s: is no folder", folder);
+  if (errno == EEXIST) return TG_OK;
   return tg_fail(&context->diag, TG_INVALID, "%s: cannot be made: %s", folder, strerror(errno));
 }

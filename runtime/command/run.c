@@ -22,12 +22,7 @@ static tg_status check(tg_context *context, const tg_session_run_options *run) {
                    run->trace_file ? "trace" : "profile");
   if (run->wave_file && strcmp(engine, "rtl"))
     return tg_fail(&context->diag, TG_INVALID, "--wave needs --engine rtl");
-  for (size_t i = 0; i < o->counts[TG_OPT_REPORT]; i++) { /* now, not after hours of simulation */
-    const char *path = o->values[TG_OPT_REPORT][i], *dot = strrchr(path, '.');
-    if (!dot || (strcmp(dot, ".json") && strcmp(dot, ".html")))
-      return tg_fail(&context->diag, TG_INVALID, "--report: \"%s\" ends neither in .json nor in .html", path);
-  }
-  return TG_OK;
+  return tg_check_reports(context);
 }
 
 static tg_status write_outputs(tg_context *context, const tg_session *session) {

@@ -70,7 +70,6 @@ static tg_status write_gradients(training *t) {
   const tg_trainer *trainer = t->run.trainer;
   const char *folder = tg_option_text(&context->options, TG_OPT_SAVE_GRADS, NULL);
   if (!folder) return TG_OK;
-  if (tg_make_folder(context, folder)) return TG_INVALID;
   int count = tg_trainer_parameter_count(trainer), files = 0;
   const char **taken = TG_NEW_ARRAY(&context->arena, const char *, (size_t)count + 1);
   tg_status status = TG_OK;
@@ -91,15 +90,25 @@ static tg_status write_report(const training *t, json_t *report) {
   tg_context *context = t->context;
   const tg_options *o = &context->options;
   tg_status status = TG_OK;
-  for (size_t i = 0; !status && i < o->counts[TG_OPT_REPORT]; i++) {
-    tg_output_file file;
-    status = tg_output_open(o->values[TG_OPT_REPORT][i], &file, &context->diag);
-    if (status) break;
-    json_dumpf(report, file.stream, JSON_INDENT(2));
-    fputc('\n', file.stream);
-    status = tg_output_commit(&file, &context->diag);
-  }
+  for (size_t i = 0; !status && i < o->counts[TG_OPT_REPORT]; i++)
+    status = tg_report_write(report, o->values[TG_OPT_REPORT][i], &context->diag);
   return status;
+}
+
+/* Said before the first step, not after the last one. */
+static tg_status check_outputs(tg_context *context) {
+  static const tg_option_id files[] = {TG_OPT_OUTPUT, TG_OPT_SAVE, TG_OPT_LOSSES,
+                                       TG_OPT_CSV,    TG_OPT_PLOT, TG_OPT_REPORT};
+  static const tg_option_id folders[] = {TG_OPT_CHECKPOINT, TG_OPT_SAVE_GRADS};
+  const tg_options *o = &context->options;
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+    for (size_t k = 0; k < o->counts[files[i]]; k++)
+      if (tg_output_check(o->values[files[i]][k], &context->diag)) return TG_INVALID;
+  for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+    const char *folder = tg_option_text(o, folders[i], NULL);
+    if (folder && tg_make_folder(context, folder)) return TG_INVALID;
+  }
+  return TG_OK;
 }
 
 static tg_status write_results(training *t) {
@@ -164,7 +173,8 @@ static tg_status execute(training *t) {
                                 .threads = (int)tg_option_number(o, TG_OPT_THREADS, 0),
                                 .max_cycles = tg_option_number(o, TG_OPT_MAX_CYCLES, 0)};
   const char *program = tg_option_text(o, TG_OPT_OUTPUT, NULL);
-  tg_status status = program ? tg_session_save(trainer->session, program, &context->diag) : TG_OK;
+  tg_status status = check_outputs(context);
+  if (!status && program) status = tg_session_save(trainer->session, program, &context->diag);
   if (!status) status = tg_trainer_start(trainer, &run, &context->diag);
   if (!status) status = resume(t, tg_option_text(o, TG_OPT_CHECKPOINT, NULL));
   if (!status && strcmp(run.engine, "functional") == 0) {
@@ -185,12 +195,7 @@ static tg_status check(tg_context *context) {
   const tg_options *o = &context->options;
   if (tg_option_number(o, TG_OPT_THREADS, 0) > 1024)
     return tg_fail(&context->diag, TG_INVALID, "--threads: at most 1024");
-  for (size_t i = 0; i < o->counts[TG_OPT_REPORT]; i++) {
-    const char *path = o->values[TG_OPT_REPORT][i], *dot = strrchr(path, '.');
-    if (!dot || strcmp(dot, ".json"))
-      return tg_fail(&context->diag, TG_INVALID, "--report: \"%s\" does not end in .json", path);
-  }
-  return TG_OK;
+  return tg_check_reports(context);
 }
 
 tg_status tg_command_train(tg_context *context) {

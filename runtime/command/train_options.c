@@ -43,6 +43,9 @@ static tg_status load_data(tg_context *context, tg_training_run *run, const tg_g
     if (input < 0)
       return tg_fail(&context->diag, TG_INVALID, "--%s: \"%s\" names no input of the model",
                      tg_option_get(option)->name, text);
+    if (data[input].path)
+      return tg_fail(&context->diag, TG_INVALID, "--%s is given twice for input \"%s\"",
+                     tg_option_get(option)->name, model->inputs[input]->name);
     const char *names[] = {model->inputs[input]->name, "x", "X", "data", "x_train", NULL};
     tg_status status = tg_array_load(&run->arena, file, names, &data[input], &context->diag);
     if (status) return status;

@@ -169,6 +169,8 @@ static tg_status read_run(reader *r, tg_training_run *run) {
   if (status) return status;
   const uint8_t *records = take_blob(r, &size);
   if (!records || size != c.done * sizeof *run->records || r->at != r->end) return damaged(r);
+  run->record_capacity = (size_t)c.done;
+  run->records = TG_NEW_ARRAY(&run->arena, tg_step_record, run->record_capacity);
   memcpy(run->records, records, (size_t)size);
   run->done = run->resumed_at = (int64_t)c.done;
   run->trainer->steps = (uint32_t)c.done;

@@ -40,7 +40,6 @@ tg_status tg_run_check(tg_training_run *run, tg_diag *diag) {
 
 void tg_run_prepare(tg_training_run *run) {
   const tg_trainer *t = run->trainer;
-  run->records = TG_NEW_ARRAY(&run->arena, tg_step_record, (size_t)run->steps + 1);
   run->rows = TG_NEW_ARRAY(&run->arena, float *, (size_t)tg_trainer_input_count(t) + 1);
   for (int i = 0; i < tg_trainer_input_count(t); i++)
     run->rows[i] = TG_NEW_ARRAY(&run->arena, float, (size_t)tg_trainer_input(t, i)->count + 1);
@@ -63,7 +62,8 @@ tg_status tg_run_step(tg_training_run *run, tg_diag *diag) {
       tg_trainer_step(run->trainer, &batch, tg_schedule_lr(&run->schedule, (uint64_t)run->done),
                       run->scaler.scale, &outcome, diag);
   if (status) return status;
-  run->records[run->done++] = (tg_step_record){outcome.loss, (float)run->scaler.scale, outcome.found_inf};
+  tg_step_record record = {outcome.loss, (float)run->scaler.scale, outcome.found_inf};
+  TG_PUSH(&run->arena, run->records, run->done, run->record_capacity, record);
   tg_scaler_update(&run->scaler, outcome.found_inf);
   run->cycles = outcome.cycles;
   run->engine_seconds += outcome.seconds;

@@ -23,8 +23,9 @@ typedef struct tg_training_run {
   tg_order order;
   tg_schedule schedule;
   tg_scaler scaler;
-  int64_t batch, steps;                /* of the whole run */
-  tg_step_record *records;             /* [steps], those before `done` are filled */
+  int64_t batch, steps;    /* of the whole run */
+  tg_step_record *records; /* [done] */
+  size_t record_capacity;
   int64_t done, resumed_at;            /* steps; resumed_at: where this process began */
   json_t *options;                     /* "--flag": text, as a checkpoint keeps and compares them; owned */
   uint64_t cycles;                     /* of the last step, 0: not known */

@@ -124,9 +124,14 @@ TG_TEST(train, refusals_are_one_line_before_anything_runs) {
       {DIGITS "--loss-output z", "z"},
       {DIGITS "--resume", "--resume needs --checkpoint"},
       {DIGITS "--eval-data digits_x.npy", "need each other"},
-      {DIGITS "--report r.html", "r.html"},
+      {DIGITS "--report r.txt", "r.txt"},
+      {DIGITS "--data x=digits_x.npy", "--data is given twice for input \"x\""},
       {DIGITS "--engine rtl --arch edge", "build"}, /* it has no RTL, or none of this size */
-      {DIGITS "--steps 1 --save no/dir.onnx", "no/dir.onnx"},
+      {DIGITS "--steps 2000000000 --save no/dir.onnx", "no/dir.onnx"},
+      {DIGITS "--steps 2000000000 --losses no/dir.npy", "no/dir.npy"},
+      {DIGITS "--steps 2000000000 --report no/dir.html", "no/dir.html"},
+      {DIGITS "--steps 2000000000 --checkpoint no/dir", "no/dir"},
+      {DIGITS "--save-grads mlp.onnx", "mlp.onnx: is no folder"},
   };
   extra_files();
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -145,10 +150,10 @@ static double number(const json_t *object, const char *key) {
 TG_TEST(train, learns_the_digits_of_the_demo) {
   tg_arena arena = {0};
   make_digits();
-  const outcome *o =
-      tegula(DIGITS "--optimizer adam --lr 0.003 --batch 32 --shuffle 7 --steps 100 --save out.onnx "
-                    "--losses l.npy --csv l.csv --plot l.svg --report r.json --save-grads g --json "
-                    "--eval-data digits_x.npy --eval-labels digits_y.npy");
+  const outcome *o = tegula(
+      DIGITS "--optimizer adam --lr 0.003 --batch 32 --shuffle 7 --steps 100 --save out.onnx "
+             "--losses l.npy --csv l.csv --plot l.svg --report r.json --report r.html --save-grads g --json "
+             "--eval-data digits_x.npy --eval-labels digits_y.npy");
   EXPECT_STR(o->err, "");
   ASSERT(o->status == 0);
   json_t *all = json_loads(o->out, 0, NULL), *loss = json_object_get(all, "loss");
@@ -176,6 +181,7 @@ TG_TEST(train, learns_the_digits_of_the_demo) {
              "step,loss,learning_rate,loss_scale,skipped\n0,2.");
   EXPECT_HAS(read_bytes(&arena, here(&arena, "l.svg"), &size), "<polyline");
   EXPECT_HAS(read_bytes(&arena, here(&arena, "r.json"), &size), "\"evaluation\"");
+  EXPECT_HAS(read_bytes(&arena, here(&arena, "r.html"), &size), "<h2>evaluation</h2>");
   EXPECT_EQ(tegula("run out.onnx --batch 2 --engine functional --no-cpu-reference -q")->status, 0);
   tg_arena_release(&arena);
 }
