@@ -8,14 +8,23 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-typedef struct row {
-  char path[512];
-  const char *arch, *settings[3];
-  tg_precision_preset preset;
-  tg_precision_family family;
-  struct row *next;
-} row;
-static row *rows; /* live as long as the process */
+static const struct variant {
+  const char *label, *arch, *settings[3];
+  tg_precision_options precision;
+} variants[] = {
+    {"tiny", "tiny", {NULL}, {.preset = TG_PRESET_MP0}},
+    {"tiny, mp1", "tiny", {NULL}, {.preset = TG_PRESET_MP1}},
+    {"tiny, mp4", "tiny", {NULL}, {.preset = TG_PRESET_MP4}},
+    {"a row of 3", "tiny", {"rows=1", "cols=3", "p=2"}, {.preset = TG_PRESET_MP0}},
+    {"a column of 2, mp1", "tiny", {"rows=2", "cols=1", NULL}, {.preset = TG_PRESET_MP1}},
+    {"edge", "edge", {NULL}, {.preset = TG_PRESET_MP0}},
+    {"edge, mp1", "edge", {NULL}, {.preset = TG_PRESET_MP1}},
+    {"rack, mp4", "rack", {"rows=3", "cols=5"}, {.preset = TG_PRESET_MP4}},
+    {"tiny, mp2", "tiny", {NULL}, {.preset = TG_PRESET_MP2}},
+    {"tiny, hmp", "tiny", {NULL}, {.family = TG_FAMILY_HMP}},
+    {"a row of 2, autocast", "tiny", {"rows=1"}, {.family = TG_FAMILY_AUTOCAST}},
+    {"edge, raf in fp16", "edge", {NULL}, {.family = TG_FAMILY_RAF, .amp_dtype = TG_F16}},
+};
 
 static char *read_file(const char *path, tg_arena *arena) {
   FILE *file = fopen(path, "rb");
@@ -27,71 +36,45 @@ static char *read_file(const char *path, tg_arena *arena) {
   return text;
 }
 
-static void check_row(const void *user) {
-  const row *r = user;
+static void check(const char *path, const char *text, const struct variant *v) {
   tg_arena arena = {0};
   tg_diag diag = {""};
   mapped m;
-  char *text = read_file(r->path, &arena);
-  ASSERT(text != NULL);
   double tolerance = 0;
   sscanf(text, "# tolerance %lf", &tolerance);
-  if ((r->preset != TG_PRESET_MP0 || r->family) && tolerance)
+  if ((v->precision.preset != TG_PRESET_MP0 || v->precision.family) && tolerance)
     tolerance *= 16384; /* an ulp of bf16 for one of fp32, quartered */
   run_case what = {.text = text,
-                   .arch = r->arch,
-                   .precision = {.preset = r->preset,
-                                 .family = r->family,
-                                 .amp_dtype = r->family == TG_FAMILY_RAF ? TG_F16 : TG_BF16},
+                   .arch = v->arch,
+                   .precision = v->precision,
                    .map = {.seed = 1},
                    .run = {.threads = 1, .seed = 1}};
-  memcpy(what.settings, r->settings, sizeof r->settings);
+  memcpy(what.settings, v->settings, sizeof v->settings);
   if (run_text(&what, &m, &arena, &diag) || !outputs_agree(&m, tolerance, &diag))
-    tg_test_fail(r->path, 1, "%s", diag.message);
+    tg_test_fail(path, 1, "%s: %s", v->label, diag.message);
   release_mapped(&m);
   tg_arena_release(&arena);
 }
 
-static void add_rows(const char *folder, const char *name) {
-  static const struct {
-    const char *label, *arch, *settings[3];
-    tg_precision_preset preset;
-    tg_precision_family family;
-  } variants[] = {
-      {"tiny", "tiny", {NULL}, TG_PRESET_MP0, TG_FAMILY_GRAPHAMP},
-      {"tiny_mp1", "tiny", {NULL}, TG_PRESET_MP1, TG_FAMILY_GRAPHAMP},
-      {"tiny_mp4", "tiny", {NULL}, TG_PRESET_MP4, TG_FAMILY_GRAPHAMP},
-      {"row_of_3", "tiny", {"rows=1", "cols=3", "p=2"}, TG_PRESET_MP0, TG_FAMILY_GRAPHAMP},
-      {"column_of_2_mp1", "tiny", {"rows=2", "cols=1", NULL}, TG_PRESET_MP1, TG_FAMILY_GRAPHAMP},
-      {"edge", "edge", {NULL}, TG_PRESET_MP0, TG_FAMILY_GRAPHAMP},
-      {"edge_mp1", "edge", {NULL}, TG_PRESET_MP1, TG_FAMILY_GRAPHAMP},
-      {"rack_mp4", "rack", {"rows=3", "cols=5"}, TG_PRESET_MP4, TG_FAMILY_GRAPHAMP},
-      {"tiny_mp2", "tiny", {NULL}, TG_PRESET_MP2, TG_FAMILY_GRAPHAMP},
-      {"tiny_hmp", "tiny", {NULL}, TG_PRESET_MP0, TG_FAMILY_HMP},
-      {"row_of_2_autocast", "tiny", {"rows=1"}, TG_PRESET_MP0, TG_FAMILY_AUTOCAST},
-      {"edge_raf_fp16", "edge", {NULL}, TG_PRESET_MP0, TG_FAMILY_RAF},
-  };
-  for (size_t v = 0; v < sizeof variants / sizeof *variants; v++) {
-    row *r = calloc(1, sizeof *r);
-    if (!r) abort();
-    r->next = rows;
-    rows = r;
-    snprintf(r->path, sizeof r->path, "%s/%s", folder, name);
-    r->arch = variants[v].arch;
-    memcpy(r->settings, variants[v].settings, sizeof r->settings);
-    r->preset = variants[v].preset;
-    r->family = variants[v].family;
-    char label[128];
-    snprintf(label, sizeof label, "%.*s_%s", (int)strcspn(name, "."), name, variants[v].label);
-    tg_test_register_row("graphs", label, __FILE__, __LINE__, check_row, r);
-  }
+static void check_graph(const void *row) {
+  const char *path = row;
+  tg_arena arena = {0};
+  char *text = read_file(path, &arena);
+  ASSERT(text != NULL);
+  for (size_t v = 0; v < sizeof variants / sizeof *variants; v++) check(path, text, &variants[v]);
+  tg_arena_release(&arena);
 }
 
 __attribute__((constructor)) static void register_graphs(void) {
+  static tg_arena arena; /* lives as long as the process */
   const char *folder = "tests/mapper/graphs";
   DIR *dir = opendir(folder);
   if (!dir) return;
-  for (struct dirent *entry; (entry = readdir(dir));)
-    if (strstr(entry->d_name, ".txt")) add_rows(folder, entry->d_name);
+  for (struct dirent *entry; (entry = readdir(dir));) {
+    if (!strstr(entry->d_name, ".txt")) continue;
+    char *path = tg_arena_printf(&arena, "%s/%s", folder, entry->d_name),
+         *label = tg_arena_printf(&arena, "%.*s", (int)strcspn(entry->d_name, "."), entry->d_name);
+    tg_test_register_row("graphs", label, __FILE__, __LINE__, check_graph, path);
+  }
   closedir(dir);
 }
