@@ -39,10 +39,7 @@ static bool reads_in_place(const tg_compile *c, const tg_kernel *kernel, const t
   if ((!product && kernel->kind != TG_KERNEL_ELEMENTWISE) ||
       tg_kernel_computes(kernel, 0) != kernel->output || kernel->totals || kernel->front_result)
     return false;
-  for (int i = 0; product && i < kernel->root->input_count; i++)
-    if (tg_in(kernel->root, i) && tg_owner(c, i < 2 ? tg_gemm_operand(c->stored, kernel->root, i).source
-                                                    : tg_in(kernel->root, i)) == old)
-      return false;
+  if (product && tg_product_loads(c, kernel->root, 0, old)) return false;
   for (size_t n = 0; n < kernel->fused_count; n++)
     for (int i = 0; i < kernel->fused[n]->input_count; i++) {
       tg_value *operand = tg_in(kernel->fused[n], i);

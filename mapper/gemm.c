@@ -150,7 +150,8 @@ static void fill_store(const void *user, int exit, uint32_t r, uint32_t col, tg_
 /* ---- sections and invocations ---- */
 
 /* The results of a piece are full, and free, together, and with them its totals: the first SEND waits for it,
- * and the last one tells. `out_drain`: the semaphores of both. */
+ * and the last one tells. `out_drain`: the semaphores of both. A piece that does not leave as a whole has the
+ * innermost loop, and its totals leave behind it. */
 static void set_exits(emission *e, tg_exit *exits, tg_exit *out_drain) {
   const tg_gemm *g = e->g;
   tg_exit all;
@@ -162,19 +163,20 @@ static void set_exits(emission *e, tg_exit *exits, tg_exit *out_drain) {
     int kind = total ? TG_STREAM_FP32 : g->out_kind[k];
     uint32_t row = tg_kind_flits(e->b.m, kind, e->t.nt),
              sent = tg_kind_flits(e->b.m, kind, stored_columns(e));
+    bool last = k + 1 == all_exits || (k + 1 == g->outs && !e->t.sent);
     tg_exit *exit = &exits[k];
     *exit = (tg_exit){.out_full = k ? TG_NO_SEM : all.out_full,
-                      .out_free = k + 1 == g->outs || k + 1 == all_exits ? all.out_free : TG_NO_SEM,
+                      .out_free = last ? all.out_free : TG_NO_SEM,
                       .credit = k ? tg_tile_sem(&e->b, 2) : all.credit,
                       .flits = (total       ? tg_gemm_totals_a_piece(g, &e->t)
                                 : e->t.sent ? e->t.sent
                                             : e->t.mr) *
                                sent,
-                      .pieces = e->t.sent ? e->t.mr / e->t.sent : 1,
+                      .pieces = e->t.sent && !total ? e->t.mr / e->t.sent : 1,
                       .buffer = total ? e->totals[k - g->outs] : e->results[k]};
     if (sent < row) exit->inner = sent, exit->stride = row;
     memcpy(exit->loops, e->piece_loops, sizeof exit->loops);
-    if (e->t.sent) exit->loops[1] = e->pieces, exit->loops[2] = exit->pieces;
+    if (e->t.sent) exit->loops[1] = e->pieces, exit->loops[2] = e->t.mr / e->t.sent;
   }
 }
 
@@ -207,6 +209,7 @@ static tg_status emit_section(emission *e, const char *name, int64_t product) {
                         .often = e->g->outs,
                         .every = tg_gemm_pieces_of_total(e->g, &e->t),
                         .steps = e->steps};
+  if (e->t.sent && e->g->totals.count) plan.every = e->t.mr / e->t.sent, plan.steps = 0;
   tg_exits_emit(&e->b, &plan, fill_store, e);
   if (e->t.in_turn) tg_gemm_skew_exits(e);
   if (e->g->front.stored) tg_gemm_emit_front_stores(e);

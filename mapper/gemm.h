@@ -41,7 +41,8 @@ typedef struct tg_gemm_totals {
   int count;     /* 0: none */
   int64_t block; /* rows of a block; rows behind the last whole one are another section's (tg_emit_rest) */
   tg_value *out[TG_GEMM_RESULTS]; /* FP32: a row for each block */
-  int words; /* of microcode before and after the rows of a block, or of a piece of one */
+  int words;  /* of microcode before and after the rows of a block, or of a piece of one */
+  bool whole; /* there are streams for whole blocks only, not for totals that go on from piece to piece */
   struct {
     tg_value *value; /* as a node in front of them names external number `external` */
     int external;
@@ -174,7 +175,7 @@ typedef struct tg_gemm_tiling {
   uint32_t alike; /* output split: rows of tiles side by side that have the same rows of C, each with columns
                      of its own; 1 if there are several members */
   uint32_t sent;  /* rows of a piece that leave at once, where it does not leave as a whole: with nodes in
-                     front, there are as many pieces as chunks; else 0 */
+                     front, there are as many pieces as chunks; or a piece is a block of totals; else 0 */
   uint32_t front_sent; /* and of a chunk of what they make */
   bool whole_b;        /* all chunks of B stay, while those of A come anew with each pass */
   uint32_t parts; /* of K that a tile multiplies in turn: of D members, number i has parts i, i + D, i + 2D

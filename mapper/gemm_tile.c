@@ -194,8 +194,8 @@ static bool chunks_share_out(const search *s, const tg_gemm_tiling *t) {
  * down the columns. */
 static bool may_keep_whole_b(const search *s, const tg_gemm_tiling *t) {
   return (t->split == TG_SPLIT_OUTPUT || t->split == TG_SPLIT_ROWS) &&
-         t->members * t->alike * t->parts == 1 && t->chunks > 1 && t->passes_n == 1 && t->passes_m > 1 &&
-         !t->sr_blocks && !s->g->spread && (int64_t)t->chunks * t->kc == s->g->k &&
+         t->members * t->alike * t->parts == 1 && (t->chunks > 1 || t->sent) && t->passes_n == 1 &&
+         t->passes_m > 1 && !t->sr_blocks && !s->g->spread && (int64_t)t->chunks * t->kc == s->g->k &&
          t->kc % tg_mx_stationary(s->m, s->g->format) == 0 && chunks_share_out(s, t);
 }
 
@@ -208,7 +208,7 @@ static void consider(search *s, tg_gemm_tiling t) {
     t.whole_b = false;
   }
   bool apart = keeps_chunks(s, &t);
-  if ((t.chunks * t.parts > 1 && !apart) || s->g->spread) return;
+  if ((t.chunks * t.parts > 1 && !apart) || s->g->spread || t.sent) return;
   if (t.passes_n > 1 && (!apart || t.passes_m == 1 || t.passes_n % 2 == 0)) consider_kept(s, t, TG_KEEP_A);
   if (t.passes_m > 1 && (!apart || t.passes_n == 1 || t.passes_m % 2 == 0)) consider_kept(s, t, TG_KEEP_B);
 }
@@ -269,12 +269,34 @@ static uint32_t most_rows_out(const search *s, uint32_t nt) {
   return s->g->totals.count ? whole_blocks_out(s, nt, widest * outs) : s->share / outs / widest;
 }
 
+/* The longest pieces of `rows` rows that leave in at most `most` flits; 0: there are none. */
+static uint32_t pieces_of(uint32_t rows, uint32_t row_flits, uint32_t most) {
+  for (uint32_t piece = rows; piece > 0; piece--)
+    if (rows % piece == 0 && piece * row_flits <= most) return piece;
+  return 0;
+}
+
+/* Pieces that are blocks, but leave bit by bit, behind them their totals. */
+static void consider_totals_whole(search *s, tg_gemm_tiling t, int64_t tile_rows, int64_t least) {
+  const tg_gemm *g = s->g;
+  uint32_t block = (uint32_t)g->totals.block,
+           totals = (uint32_t)g->totals.count * tg_gemm_total_flits(s->m, &t);
+  if (g->outs > 1 || t.passes_n > 1 || s->share <= totals) return;
+  t.sent = pieces_of(block, tg_kind_flits(s->m, g->out_kind[0], t.nt), s->share - totals);
+  if (!t.sent || t.sent == block) return;
+  t.mr = block;
+  t.mt = (uint32_t)(up(least, block) * block);
+  t.passes_m = (uint32_t)up(tile_rows, t.mt);
+  consider_chunks(s, t);
+}
+
 /* Of whole blocks that totals are of; where those have pieces, each piece of all has its instructions. */
 static void consider_totals(search *s, tg_gemm_tiling t, int64_t tile_rows, int64_t least) {
   int64_t block = s->g->totals.block, blocks = up(least, block), rows = most_rows_out(s, t.nt);
   int64_t pieces = rows < block ? blocks * (block / rows) : up(blocks, rows / block);
   int64_t sends = pieces * s->g->outs + blocks * s->g->totals.count;
-  if (rows < block && sends > s->m->queue_depth) return;
+  if (rows < block) consider_totals_whole(s, t, tile_rows, least);
+  if (rows < block && (s->g->totals.whole || sends > s->m->queue_depth)) return;
   t.mr = (uint32_t)(rows < block ? rows : up(blocks, pieces) * block);
   t.mt = (uint32_t)(t.mr * pieces);
   t.passes_m = (uint32_t)up(tile_rows, t.mt);
@@ -404,13 +426,6 @@ static void consider_partials(search *s) {
   tg_gemm_tiling lanes = s->best;
   consider_split(s, (tg_gemm_tiling){.members = 1, .alike = 1});
   if (shared && s->best.cycles > CLEARLY * lanes.cycles) s->best = lanes;
-}
-
-/* The longest pieces of `rows` rows that leave in at most `most` flits; 0: there are none. */
-static uint32_t pieces_of(uint32_t rows, uint32_t row_flits, uint32_t most) {
-  for (uint32_t piece = rows; piece > 0; piece--)
-    if (rows % piece == 0 && piece * row_flits <= most) return piece;
-  return 0;
 }
 
 static void consider_front(search *s, tg_gemm_tiling t) {

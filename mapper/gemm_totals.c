@@ -118,8 +118,8 @@ tg_status tg_gemm_describe_totals(tg_compile *c, const tg_kernel *kernel, tg_gem
 /* ---- microcode ---- */
 
 static int result_stream(const tg_gemm *g, int k) { return 1 + g->external_count + k; }
-static int before_stream(const tg_gemm *g, int i) { return result_stream(g, g->outs) + i; }
-static int after_stream(const tg_gemm *g, int i) { return before_stream(g, g->totals.count) + i; }
+static int after_stream(const tg_gemm *g, int i) { return result_stream(g, g->outs) + i; }
+static int before_stream(const tg_gemm *g, int i) { return after_stream(g, g->totals.count) + i; }
 
 /* The fused nodes, and then those in front of the reductions. */
 static tg_kernel with_front(const tg_compile *c, const tg_kernel *kernel) {
@@ -161,7 +161,7 @@ tg_status tg_gemm_write_totals(const tg_compile *c, const tg_kernel *kernel, con
                  TG_MC_NONE);
   }
   tg_mc_next_segment(mc); /* GO_ON */
-  for (int i = 0; i < roots; i++)
+  for (int i = 0; i < roots && !g->totals.whole; i++)
     tg_mc_assign(mc, total[i], TG_ALU_mov, tg_mc_load(mc, before_stream(g, i), true), TG_MC_NONE, TG_MC_NONE);
   tg_mc_next_segment(mc); /* ROWS */
   for (int k = 0; k < g->outs; k++) values[k] = g->out[k];
@@ -326,5 +326,5 @@ void tg_gemm_fill_totals(const emission *e, int i, uint32_t r, uint32_t col, tg_
   store->rows[0] = tg_gemm_totals_a_piece(g, &e->t);
   store->m_first[0] = place.row / g->totals.block;
   for (int l = 0; l < 2; l++) store->m_delta[l] = place.row_delta[l] / g->totals.block;
-  store->m_delta[2] = store->rows[0];
+  store->m_delta[e->t.sent ? 1 : 2] = store->rows[0];
 }

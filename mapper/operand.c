@@ -61,3 +61,12 @@ tg_operand tg_gemm_operand(const bool *stored, const tg_node *node, int input) {
     return plain;
   return moved;
 }
+
+bool tg_product_loads(const tg_compile *c, const tg_node *product, int first, const tg_value *value) {
+  for (int i = first; i < product->input_count; i++) {
+    tg_value *operand = tg_in(product, i);
+    if (operand && tg_owner(c, i < 2 ? tg_gemm_operand(c->stored, product, i).source : operand) == value)
+      return true;
+  }
+  return false;
+}

@@ -21,4 +21,7 @@ bool tg_gemm_is_pointwise(const tg_node *node);
  * none of them. */
 tg_operand tg_gemm_operand(const bool *stored, const tg_node *node, int input);
 
+/* Does the product load `value`, which owns its memory, as operand number `first` or one behind it? */
+bool tg_product_loads(const tg_compile *c, const tg_node *product, int first, const tg_value *value);
+
 #endif

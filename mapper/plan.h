@@ -170,6 +170,7 @@ bool tg_update_gains(tg_compile *c, const tg_kernel *product, const tg_kernel *u
 /* Elementwise nodes in front of products: product_front.c. */
 void tg_front_products(tg_compile *c);
 void tg_join_totals(tg_compile *c); /* totals.c: reductions join the products that make what they read */
+void tg_recompute_in_products(tg_compile *c);                     /* recompute.c: what they would load */
 tg_status tg_settle_carries(tg_compile *c);                       /* carry.c: updates in place, or moved */
 tg_status tg_plan_memory(tg_compile *c);                          /* memory.c: values -> DRAM tensors */
 tg_status tg_emit_kernel(tg_compile *c, const tg_kernel *kernel); /* dispatches to those below */

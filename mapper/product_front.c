@@ -3,10 +3,7 @@
 #include "mapper/gemm.h"
 
 static bool reads_beside(const tg_compile *c, const tg_kernel *product, const tg_value *value) {
-  for (int i = 1; i < product->root->input_count; i++)
-    if (tg_in(product->root, i) && tg_owner(c, i < 2 ? tg_gemm_operand(c->stored, product->root, i).source
-                                                     : tg_in(product->root, i)) == value)
-      return true;
+  if (tg_product_loads(c, product->root, 1, value)) return true;
   for (size_t n = 0; n < product->fused_count; n++)
     for (int i = 0; i < product->fused[n]->input_count; i++)
       if (tg_owner(c, tg_in(product->fused[n], i)) == value) return true;

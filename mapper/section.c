@@ -240,7 +240,7 @@ static void emit_looped_sends(const tile_exits *t) {
     in = emit_send(t->b, exit, t->r, t->col, t->west, 0, 1);
     tg_set_operand(in->tx.dst_base, &t->at_agcu[x], false);
     in->tx.dst_sem[0] = t->arrived[x ? 1 : 0];
-    tg_set_post(in, 0, TG_POST_LOCAL, 0, exit->out_free, exit->pieces > 1);
+    if (exit->out_free != TG_NO_SEM) tg_set_post(in, 0, TG_POST_LOCAL, 0, exit->out_free, exit->pieces > 1);
     if (x) continue;
     in->common.loop_count[2] = exit->pieces;
     in->common.loop_begin[2] = slot;

@@ -1,0 +1,83 @@
+/* What the drain of a product loads, it may compute: a mask of what a normalisation and a relu made, where
+ * the drain loads what the normalisation read anyway, is a few operations of the vector unit instead of a
+ * tensor to load. The tensor is stored as it was, for others. The estimates decide. */
+#include "mapper/gemm.h"
+
+enum { MOST_NODES = 6 };
+
+/* Nodes by which a product computes `value`, in order. */
+typedef struct chain {
+  const tg_compile *c;
+  const tg_kernel *product;
+  const tg_value *value, *shape;
+  tg_front nodes;
+} chain;
+
+static bool is_in_memory(const tg_compile *c, const tg_value *value) {
+  return !value->producer || c->stored[value->index];
+}
+
+/* Can the drain load it without moving more? A tensor, if it does so already; or rows and numbers. */
+static bool is_at_hand(const chain *ch, tg_value *value) {
+  const tg_value *owner = tg_owner(ch->c, value);
+  if (owner == ch->value || !is_in_memory(ch->c, owner)) return false;
+  return tg_kernel_reads(ch->product, owner) ||
+         tg_value_elements(value) <= ch->shape->dims[ch->shape->rank - 1].size;
+}
+
+static bool add_maker(chain *ch, tg_value *value) {
+  tg_node *node = value->producer;
+  if (!node || !tg_op_is(node->op, TG_IS_ELEMENTWISE) || tg_is_stochastic_cast(node) ||
+      !tg_value_same_shape(value, ch->shape) || ch->nodes.count == MOST_NODES)
+    return false;
+  for (int i = 0; i < node->input_count; i++) {
+    tg_value *operand = tg_in(node, i);
+    if (!tg_is_scalar_constant(operand) && !is_at_hand(ch, operand) && !add_maker(ch, operand)) return false;
+  }
+  tg_add_nodes(ch->c->arena, &ch->nodes, &node, 1);
+  return true;
+}
+
+/* The product with the nodes of the chain before its own, and without the tensor. */
+static tg_kernel with_chain(tg_compile *c, const chain *ch) {
+  tg_kernel both = *ch->product;
+  tg_front nodes = ch->nodes;
+  tg_add_nodes(c->arena, &nodes, both.fused, both.fused_count);
+  tg_set_fused(&both, &nodes);
+  both.inputs = NULL;
+  both.input_count = both.input_capacity = 0;
+  for (size_t i = 0; i < ch->product->input_count; i++)
+    if (ch->product->inputs[i] != ch->value) tg_kernel_add_input(c, &both, ch->product->inputs[i]);
+  for (size_t n = 0; n < ch->nodes.count; n++)
+    for (int i = 0; i < ch->nodes.nodes[n]->input_count; i++) {
+      tg_value *operand = tg_in(ch->nodes.nodes[n], i);
+      const tg_node *maker = tg_owner(c, operand)->producer;
+      if (!tg_is_scalar_constant(operand) && !(maker && tg_has_node(ch->nodes.nodes, ch->nodes.count, maker)))
+        tg_kernel_add_input(c, &both, operand);
+    }
+  return both;
+}
+
+/* Does kernel k no longer load `value`? Others must: what nobody reads had better not be stored. */
+static bool compute(tg_compile *c, size_t k, tg_value *value) {
+  tg_kernel *product = &c->kernels[k];
+  chain ch = {.c = c, .product = product, .value = value, .shape = tg_kernel_computes(product, 0)};
+  if (!value->producer || tg_value_elements(value) != tg_value_elements(ch.shape) ||
+      tg_product_loads(c, product->root, 0, value) || !tg_needed_beside(c, value, k, k) ||
+      !add_maker(&ch, value))
+    return false;
+  tg_kernel both = with_chain(c, &ch);
+  if (!tg_product_gains(c, product, &both, 0)) return false;
+  *product = both;
+  return true;
+}
+
+void tg_recompute_in_products(tg_compile *c) {
+  for (size_t k = 0; k < c->kernel_count; k++) {
+    const tg_kernel *product = &c->kernels[k];
+    if (product->kind != TG_KERNEL_GEMM || product->front_result || tg_gemm_phases(product->root) != 1)
+      continue;
+    for (size_t i = 0; i < product->input_count;)
+      if (!compute(c, k, product->inputs[i])) i++;
+  }
+}
