@@ -90,16 +90,50 @@ void tg_gradient_slice(tg_backward *w, const tg_node *node, tg_value *dy) {
   tg_backward_give(w, 0, tg_build_pad(&w->build, g, pads));
 }
 
+/* g between zeros: from position `at` of `size` along the axis on. */
+static tg_value *moved(tg_backward *w, tg_value *g, int axis, int64_t at, int64_t size) {
+  int64_t pads[2 * TG_MAX_RANK] = {0};
+  pads[axis] = at;
+  pads[g->rank + axis] = size - at - g->dims[axis].size;
+  return tg_build_pad(&w->build, g, pads);
+}
+
+/* The gradient of what the `count` positions of a frame from `start` on were copied from: the neighbours of
+ * the edge, the last first; or the edge alone. */
+static tg_value *copied(tg_backward *w, tg_value *g, int axis, int64_t start, int64_t count, int64_t size,
+                        bool before, bool reflects) {
+  tg_value *part = tg_build_slice(&w->build, g, axis, start, start + count, 1);
+  if (!reflects)
+    return moved(w, tg_build_sum(&w->build, part, 1u << axis), axis, before ? 0 : size - 1, size);
+  part = tg_build_slice(&w->build, part, axis, count - 1, -count - 1, -1);
+  return moved(w, part, axis, before ? 1 : size - 1 - count, size);
+}
+
+/* A frame of copies along one dimension, of `size` elements without it. */
+static tg_value *without_frame(tg_backward *w, tg_value *g, int axis, int64_t before, int64_t after,
+                               int64_t size, bool reflects) {
+  tg_value *sum = tg_build_slice(&w->build, g, axis, before, before + size, 1);
+  if (before) sum = tg_add(w, sum, copied(w, g, axis, 0, before, size, true, reflects));
+  if (after) sum = tg_add(w, sum, copied(w, g, axis, before + size, after, size, false, reflects));
+  return sum;
+}
+
 void tg_gradient_pad(tg_backward *w, const tg_node *node, tg_value *dy) {
-  int count;
+  int count, rank = dy->rank;
   const int64_t *pads = tg_attr_ints(node, TG_ATTR_PADS, &count);
+  const char *mode = tg_attr_text(node, TG_ATTR_MODE);
   int64_t back[2 * TG_MAX_RANK];
-  if (strcmp(tg_attr_text(node, TG_ATTR_MODE), "constant")) {
-    w->refusal = "only mode \"constant\" has a gradient";
+  tg_value *g = dy;
+  for (int i = 0; i < count; i++) back[i] = -pads[i];
+  if (!strcmp(mode, "constant")) {
+    tg_backward_give(w, 0, tg_build_pad(&w->build, dy, back));
     return;
   }
-  for (int i = 0; i < count; i++) back[i] = -pads[i];
-  tg_backward_give(w, 0, tg_build_pad(&w->build, dy, back));
+  for (int d = 0; d < rank; d++)
+    if (pads[d] || pads[rank + d])
+      g = without_frame(w, g, d, pads[d], pads[rank + d], tg_in(node, 0)->dims[d].size,
+                        !strcmp(mode, "reflect"));
+  tg_backward_give(w, 0, g);
 }
 
 /* --- repeating

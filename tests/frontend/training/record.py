@@ -113,6 +113,12 @@ def slices(x, p):
     return u[0:3, 1:5, 2:5].flip(2) * u[1:4, [6, 4, 2, 0], 1:4]
 
 
+def pads(x, p):
+    u = F.pad(x * p, (2, 1, 0, 3), 'reflect').tanh()
+    u = F.pad(u, (3, 0, 1, 2), 'replicate').tanh()
+    return F.pad(F.pad(u, (1, 0, 0, 0), 'reflect'), (0, 0, 1, 1), 'replicate')
+
+
 def joins(x, p, q):
     u = x * p
     b = F.pad(torch.cat((u, q, u), 1), (0, 0, 1, 0), value=0.5)
@@ -192,7 +198,7 @@ FORMULAS = {
     'where_and_prelu': where_and_prelu, 'shared_parameter': shared_parameter, 'matmul_ranks': matmul_ranks,
     'matmul_left_broadcast': lambda x, a: a @ x, 'gemm_00': gemm(0, 0), 'gemm_01': gemm(0, 1), 'gemm_10': gemm(1, 0),
     'gemm_11': gemm(1, 1), 'softmax': softmax, 'layer_normalization': layer_normalization, 'moves': moves,
-    'conv_transpose': conv_transpose, 'lstm_states': lstm_states, 'pools': pools, 'slices': slices, 'joins': joins,
+    'conv_transpose': conv_transpose, 'lstm_states': lstm_states, 'pools': pools, 'slices': slices, 'joins': joins, 'pads': pads,
     'images': images, 'gather': gather,
     'batch_normalization': batch_normalization, 'group_normalization': group_normalization,
     'reduce_sum': reduction(lambda u, d, k: u.sum(d, k)), 'reduce_mean': reduction(lambda u, d, k: u.mean(d, k)),
