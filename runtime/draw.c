@@ -1,6 +1,6 @@
 #include "runtime/draw.h"
 
-#include "runtime/output_file.h"
+#include "frontend/base/output_file.h"
 
 #include <errno.h>
 #include <spawn.h>

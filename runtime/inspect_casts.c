@@ -1,9 +1,9 @@
 #include "runtime/inspect_casts.h"
 
+#include "frontend/base/output_file.h"
 #include "frontend/names.h"
 #include "frontend/onnx/onnx.h"
 #include "runtime/json_text.h"
-#include "runtime/output_file.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 #include "runtime/npy.h"
-#include "runtime/output_file.h"
+#include "frontend/base/output_file.h"
 
 #include <ctype.h>
 #include <errno.h>

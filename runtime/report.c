@@ -1,7 +1,7 @@
 #include "runtime/report.h"
+#include "frontend/base/output_file.h"
 #include "runtime/json_text.h"
 #include "runtime/occupancy.h"
-#include "runtime/output_file.h"
 #include "sim/machine/mx_shape.h"
 
 #include <math.h>

@@ -427,11 +427,12 @@ tg_status tg_onnx_write(const char *path, const tg_graph *graph, tg_diag *diag) 
   tg_status status = choose_names(&e);
   if (!status) status = add_constants(&e);
   if (!status) status = add_nodes(&e);
-  if (!status) {
+  if (status) {
+    tg_diag_prefix(diag, "%s", path);
+  } else {
     add_interface(&e);
     status = tg_onnx_write_model(path, new_model(&e), diag);
   }
-  if (status) tg_diag_prefix(diag, "%s", path);
   tg_arena_release(&arena);
   return status;
 }

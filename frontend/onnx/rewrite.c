@@ -159,7 +159,7 @@ tg_status tg_onnx_rewrite(const char *from, const char *to, const tg_onnx_values
     return TG_INVALID;
   }
   status = change(model->graph, from, values, count, diag);
-  if (!status && (status = tg_onnx_write_model(to, model, diag))) tg_diag_prefix(diag, "%s", to);
+  if (!status) status = tg_onnx_write_model(to, model, diag);
   tg_wire_free_model(model);
   return status;
 }

@@ -6,8 +6,7 @@
 
 #include <onnx.pb-c.h>
 
-/* Written beside `path`, then renamed. TG_INVALID: above the 2 GiB of a protobuf message, or the file system
- * refuses. */
+/* TG_INVALID, naming `path`: above the 2 GiB of a protobuf message, or the file system refuses. */
 tg_status tg_onnx_write_model(const char *path, const Onnx__ModelProto *model, tg_diag *diag);
 
 #endif

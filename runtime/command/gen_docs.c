@@ -1,6 +1,6 @@
 /* Writes man pages and shell completions from the option table: gen_docs VERSION FOLDER. Run by the build. */
+#include "frontend/base/output_file.h"
 #include "runtime/options.h"
-#include "runtime/output_file.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* tegula regress */
+#include "frontend/base/output_file.h"
 #include "runtime/command/command.h"
 #include "runtime/json_text.h"
-#include "runtime/output_file.h"
 #include "runtime/regress/explain.h"
 #include "runtime/regress/fingerprint.h"
 #include "runtime/regress/outputs.h"

@@ -1,7 +1,7 @@
 /* tegula sweep: a model under every precision policy, with both accumulations. */
 #include "runtime/sweep/sweep.h"
+#include "frontend/base/output_file.h"
 #include "runtime/command/command.h"
-#include "runtime/output_file.h"
 
 #include <string.h>
 

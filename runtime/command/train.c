@@ -1,6 +1,6 @@
 /* tegula train */
+#include "frontend/base/output_file.h"
 #include "runtime/command/train_options.h"
-#include "runtime/output_file.h"
 #include "runtime/report.h"
 #include "runtime/training/trainer_state.h"
 

@@ -1,6 +1,6 @@
 #include "runtime/regress/result.h"
+#include "frontend/base/output_file.h"
 #include "runtime/json_text.h"
-#include "runtime/output_file.h"
 
 #include <ctype.h>
 #include <dirent.h>

@@ -1,6 +1,6 @@
 #include "runtime/trace/trace.h"
+#include "frontend/base/output_file.h"
 #include "runtime/json_text.h"
-#include "runtime/output_file.h"
 #include "runtime/trace/memory_use.h"
 #include "runtime/trace/posters.h"
 #include "runtime/trace/profile.h"

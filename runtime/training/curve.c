@@ -1,5 +1,5 @@
 /* The losses of a run as .npy, CSV, and a curve in SVG. */
-#include "runtime/output_file.h"
+#include "frontend/base/output_file.h"
 #include "runtime/training/run.h"
 
 #include <inttypes.h>

@@ -2,12 +2,13 @@
  * before it. */
 #include "sim/machine/program.h"
 
+#include "frontend/base/output_file.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 static const char magic[8] = {'T', 'E', 'G', 'U',
                               'L', 'A', 0,   6}; /* the last byte is the version of the format */
@@ -107,19 +108,14 @@ tg_status tg_program_write(const tg_program *program, const char *path, tg_diag 
   fflush(memory);
   put_number(memory, checksum((const uint8_t *)image, size));
   if (fclose(memory)) tg_die("out of memory");
-  size_t room = strlen(path) + 32;
-  char *beside = malloc(room);
-  if (!beside) tg_die("out of memory");
-  snprintf(beside, room, "%s.%ld.part", path, (long)getpid());
-  FILE *file = fopen(beside, "wb");
-  bool good = file && fwrite(image, 1, size, file) == size;
-  if (file && fclose(file)) good = false;
-  if (good && rename(beside, path)) good = false;
-  int error = errno;
-  if (!good) unlink(beside);
-  free(beside);
+  tg_output_file file;
+  tg_status status = tg_output_open(path, &file, diag);
+  if (!status) {
+    fwrite(image, 1, size, file.stream);
+    status = tg_output_commit(&file, diag);
+  }
   free(image);
-  return good ? TG_OK : tg_fail(diag, TG_INVALID, "%s: cannot write: %s", path, strerror(error));
+  return status;
 }
 
 /* ---- reading ---- */

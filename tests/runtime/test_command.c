@@ -4,9 +4,12 @@
 #include "tests/harness.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static int files_here(void) {
@@ -297,6 +300,26 @@ TG_TEST(command, rules_for_nothing_are_reported_and_skipped) {
   o = tegula("inspect mlp.onnx --casts --graphamp-preset mp1 --disable-graphamp nowhere");
   EXPECT_EQ(o->status, 0);
   EXPECT_STR(o->err, "tegula: warning: disable-graphamp \"nowhere\": no node's name matches\n");
+}
+
+/* Not replaced by a file of that name: /dev/null must stay what it is. */
+TG_TEST(command, pipes_and_devices_are_written_as_they_are) {
+  static const char *const lines[] = {"zoo gemm --m 12 --n 8 --k 20 -o pipe -q",
+                                      "compile gemm.onnx --arch tiny -o pipe -q",
+                                      "run gemm.onnx --arch tiny --no-cpu-reference --report pipe.json -q"};
+  small_models();
+  for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+    char path[512], bytes[8];
+    struct stat there;
+    snprintf(path, sizeof path, "%s/%s", tg_test_dir(), strstr(lines[i], "json") ? "pipe.json" : "pipe");
+    (void)!mkfifo(path, 0600);
+    int reader = open(path, O_RDONLY | O_NONBLOCK);
+    EXPECT_EQ(tegula("%s", lines[i])->status, 0);
+    EXPECT(!stat(path, &there) && S_ISFIFO(there.st_mode));
+    EXPECT_EQ(read(reader, bytes, sizeof bytes), sizeof bytes);
+    close(reader);
+    unlink(path);
+  }
 }
 
 TG_TEST(command, lists_of_operators_are_checked) {

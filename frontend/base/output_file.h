@@ -1,6 +1,6 @@
 /* Output files that are never seen half written: written beside, then renamed. */
-#ifndef TEGULA_RUNTIME_OUTPUT_FILE_H
-#define TEGULA_RUNTIME_OUTPUT_FILE_H
+#ifndef TEGULA_BASE_OUTPUT_FILE_H
+#define TEGULA_BASE_OUTPUT_FILE_H
 
 #include "frontend/base/status.h"
 

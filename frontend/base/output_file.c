@@ -1,4 +1,4 @@
-#include "runtime/output_file.h"
+#include "frontend/base/output_file.h"
 
 #include <errno.h>
 #include <stdlib.h>
