@@ -3,6 +3,7 @@
 #include "frontend/infer.h"
 #include "frontend/onnx/onnx.h"
 #include "frontend/pipeline.h"
+#include "frontend/training/batch_statistics.h"
 #include "mapper/mapper.h"
 #include "runtime/engines.h"
 #include "runtime/indices.h"
@@ -190,6 +191,19 @@ static void keep_decided(void *user, const char *pass, const tg_graph *graph) {
   s->decided->cast_count = graph->cast_count;
 }
 
+/* A model that was exported for training, and trained, runs as what it is meant for. */
+static void make_inference(const tg_session *s, const tg_precision_options *precision, tg_graph *graph) {
+  char line[256];
+  int count = tg_make_inference(graph);
+  if (!count || !precision || !precision->log) return;
+  snprintf(line, sizeof line,
+           "%s: %d BatchNormalization or Dropout node%s in training form: in inference, statistics are the "
+           "running "
+           "ones and nothing is dropped",
+           s->path, count, count == 1 ? "" : "s");
+  precision->log(precision->log_user, true, line);
+}
+
 static tg_status lower(tg_session *s, const tg_precision_options *precision, tg_graph **out_graph,
                        tg_diag *diag) {
   tg_frontend_options frontend;
@@ -200,6 +214,7 @@ static tg_status lower(tg_session *s, const tg_precision_options *precision, tg_
     frontend.observe_user = s;
   }
   *out_graph = tg_graph_clone(s->model, &s->arena);
+  make_inference(s, precision, *out_graph);
   tg_status status = tg_frontend_lower(*out_graph, &frontend, diag);
   if (status) tg_diag_prefix(diag, "%s", s->path);
   return status;

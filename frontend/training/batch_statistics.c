@@ -63,7 +63,16 @@ tg_status tg_batch_statistics(tg_graph *graph, tg_statistic **out_statistics, si
   return TG_OK;
 }
 
-void tg_normalize_as_given(tg_graph *graph) {
-  TG_FOR_NODES(graph, node)
-  if (node->op == TG_OP_BATCH_NORMALIZATION) tg_attr_set_int(node, TG_ATTR_TRAINING_MODE, 0);
+int tg_make_inference(tg_graph *graph) {
+  int count = 0;
+  TG_FOR_NODES(graph, node) {
+    if (node->op == TG_OP_BATCH_NORMALIZATION) {
+      count += tg_attr_int(node, TG_ATTR_TRAINING_MODE) != 0;
+      tg_attr_set_int(node, TG_ATTR_TRAINING_MODE, 0);
+    } else if (node->op == TG_OP_DROPOUT) {
+      count += tg_attr_float(node, TG_ATTR_RATIO) > 0;
+      tg_attr_set_float(node, TG_ATTR_RATIO, 0);
+    }
+  }
+  return count;
 }

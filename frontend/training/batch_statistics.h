@@ -18,8 +18,8 @@ typedef struct tg_statistic {
 tg_status tg_batch_statistics(tg_graph *graph, tg_statistic **out_statistics, size_t *out_count,
                               tg_diag *diag);
 
-/* Every BatchNormalization normalises by the operands that it has, also where its model was exported for
- * training. */
-void tg_normalize_as_given(tg_graph *graph);
+/* Every BatchNormalization normalises by the operands that it has, and no Dropout drops, also where the model
+ * was exported for training. How many nodes that changed. */
+int tg_make_inference(tg_graph *graph);
 
 #endif

@@ -394,7 +394,7 @@ static tg_status assemble(step *s) {
   for (int i = 0; i < graph->input_count; i++) add_tensor(s, TG_ROLE_OF_DATA, graph->inputs[i]->name, i);
   if (!s->options->frozen_norms && tg_batch_statistics(graph, &s->statistics, &s->statistic_count, s->diag))
     return TG_INVALID;
-  tg_normalize_as_given(graph);
+  tg_make_inference(graph); /* what is left of training is in nodes of its own */
   if (add_labels(s, y) || find_parameters(s, y)) return TG_INVALID;
   if (!s->options->keep_outputs) drop_outputs(graph);
   s->plan->model_outputs = graph->output_count;

@@ -58,13 +58,6 @@ typedef struct forward {
   int output; /* of the model, that the loss reads */
 } forward;
 
-/* Normalises by running statistics, drops nothing. */
-static void make_inference(tg_graph *model) {
-  tg_normalize_as_given(model);
-  TG_FOR_NODES(model, node)
-  if (node->op == TG_OP_DROPOUT) tg_attr_set_float(node, TG_ATTR_RATIO, 0);
-}
-
 /* The model with the trained values as its constants. */
 static tg_graph *trained_model(forward *f) {
   const tg_trainer *t = f->run->trainer;
@@ -85,7 +78,7 @@ static tg_graph *trained_model(forward *f) {
 static tg_status open_forward(forward *f, tg_diag *diag) {
   const tg_trainer *t = f->run->trainer;
   tg_graph *model = trained_model(f);
-  make_inference(model);
+  tg_make_inference(model);
   const char *name = t->options.step.loss_output;
   for (int i = 0; name && i < model->output_count; i++)
     if (!strcmp(model->output_names[i], name)) f->output = i;

@@ -66,6 +66,30 @@ TG_TEST(train, classes_may_come_last) {
   tg_arena_release(&arena);
 }
 
+#define NORMED(form)                                                                                         \
+  "graph \"normed\"\ninput %x: f32[16,784]\nconst %w1: f32[784,4] = seeded(1, 0.06)\n"                       \
+  "const %s: f32[4] = seeded(2, 1)\nconst %b: f32[4] = seeded(3, 1)\nconst %m: f32[4] = seeded(4, 0.1)\n"    \
+  "const %v: f32[4] = [1, 2, 0.5, 3]\nconst %w2: f32[4,10] = seeded(5, 0.3)\n%h = MatMul(%x, %w1) @0\n"      \
+  "%n = BatchNormalization(%h, %s, %b, %m, %v)" form " @1\n%y = MatMul(%n, %w2) @2\noutput \"y\" %y: f32\n"
+
+/* Exported for training or not, trained it runs as in inference. */
+TG_TEST(train, models_in_training_form_run_when_they_are_trained) {
+  tg_arena arena = {0};
+  static const char *const forms[] = {NORMED(""), NORMED(" training_mode=1")};
+  float *results[2] = {NULL};
+  int64_t count = 0;
+  for (int i = 0; i < 2; i++) {
+    write_network(&arena, "form.onnx", forms[i]);
+    EXPECT(losses_of(&arena, "form.onnx --data digits_x.npy --labels digits_y.npy --save trained.onnx"));
+    const outcome *o = tegula("run trained.onnx --engine functional --random-inputs 3 --output-dir out");
+    EXPECT_EQ(o->status, 0);
+    EXPECT_EQ(strstr(o->err, "1 BatchNormalization or Dropout node in training form") != NULL, i == 1);
+    results[i] = read_floats(&arena, here(&arena, "out/y.npy"), &count);
+  }
+  EXPECT(count == 160 && results[0] && results[1] && !memcmp(results[0], results[1], 160 * sizeof(float)));
+  tg_arena_release(&arena);
+}
+
 /* A model that ends in the loss itself, labels an input of it: the same steps as with the loss beside it. */
 TG_TEST(train, a_loss_may_stand_in_the_model) {
   tg_arena arena = {0};
