@@ -45,7 +45,7 @@ mutation: $(BUILD)/build.ninja
 sanitize: | packages
 	cmake -B $(BUILD)-sanitize -G Ninja -DCMAKE_BUILD_TYPE=Debug -DTEGULA_SANITIZE=ON -DTEGULA_RTL=OFF $(CMAKE_FLAGS)
 	cmake --build $(BUILD)-sanitize
-	ctest --test-dir $(BUILD)-sanitize --output-on-failure --no-tests=error -j 2 -LE "long|slow"
+	ctest --test-dir $(BUILD)-sanitize --output-on-failure --no-tests=error -j 2 -LE "long|statistics"
 
 lint: $(BUILD)/build.ninja
 	cmake --build $(BUILD) --target lint

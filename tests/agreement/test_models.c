@@ -1,5 +1,6 @@
-/* Whole models in every precision: presets, accumulations. On `tiny` the demonstration's network among them,
- * on the other RTL configurations of the tests smaller graphs. */
+/* Whole models in many precisions: policies, accumulations. On `tiny` all of them, the demonstration's
+ * network among the models; on the other RTL configurations of the tests smaller graphs, and one policy of a
+ * kind unless TEGULA_ALL_PRECISIONS is set. */
 #include "frontend/onnx/onnx.h"
 #include "frontend/text.h"
 #include "mapper/mapper.h"
@@ -7,6 +8,8 @@
 #include "tests/harness.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 static const char *const digits = "runtime/demo/digits.onnx";
 
@@ -161,7 +164,6 @@ typedef struct row {
   const char *name;
   chip chip;
   const char *text; /* NULL: the digits */
-  tg_precision_options precision;
 } row;
 
 static tg_status map_digits(const tg_params *params, const tg_precision_options *precision,
@@ -174,44 +176,26 @@ static tg_status map_digits(const tg_params *params, const tg_precision_options 
   return status;
 }
 
-static void check_row(const void *user) {
-  const row *r = user;
-  tg_diag diag = {""};
-  tg_params params;
-  tg_program *program = NULL;
-  tg_status status = chip_params(r->chip, &params, &diag);
-  if (!status)
-    status = r->text ? map_text(r->text, &params, &r->precision, &program, &diag)
-                     : map_digits(&params, &r->precision, &program, &diag);
-  const char *difference =
-      status ? diag.message : engines_differ(program, (tg_run_options){.threads = 1, .seed = 5, .step = 6});
-  if (difference) tg_test_fail(__FILE__, __LINE__, "%s", difference);
-  tg_program_destroy(program);
-}
-
 typedef struct policy {
   const char *name;
+  bool everywhere;
   tg_precision_options precision;
 } policy;
 
-#define PRESET(label, which)                                                                                 \
-  {                                                                                                          \
-    label, { .preset = which }                                                                               \
-  }
 static const policy policies[] = {
-    PRESET("mp0", TG_PRESET_MP0),
-    PRESET("mp1", TG_PRESET_MP1),
-    PRESET("mp2", TG_PRESET_MP2),
-    PRESET("mp3", TG_PRESET_MP3),
-    PRESET("mp4", TG_PRESET_MP4),
-    PRESET("default", TG_PRESET_DEFAULT),
-    {"tf32", {.matmul = TG_MATMUL_HIGH}},
-    {"hmp_o1", {.family = TG_FAMILY_HMP, .hmp_level = TG_HMP_O1}},
-    {"hmp_o2", {.family = TG_FAMILY_HMP, .hmp_level = TG_HMP_O2}},
-    {"raf", {.family = TG_FAMILY_RAF}},
-    {"autocast_cuda", {.family = TG_FAMILY_AUTOCAST, .device = TG_AUTOCAST_CUDA}},
-    {"autocast_cpu", {.family = TG_FAMILY_AUTOCAST, .device = TG_AUTOCAST_CPU}},
-    {"autocast_fp16", {.family = TG_FAMILY_AUTOCAST, .device = TG_AUTOCAST_CUDA, .amp_dtype = TG_F16}},
+    {"mp0", true, {.preset = TG_PRESET_MP0}},
+    {"mp1", true, {.preset = TG_PRESET_MP1}},
+    {"mp2", false, {.preset = TG_PRESET_MP2}},
+    {"mp3", false, {.preset = TG_PRESET_MP3}},
+    {"mp4", true, {.preset = TG_PRESET_MP4}},
+    {"default", false, {.preset = TG_PRESET_DEFAULT}},
+    {"tf32", false, {.matmul = TG_MATMUL_HIGH}},
+    {"hmp_o1", false, {.family = TG_FAMILY_HMP, .hmp_level = TG_HMP_O1}},
+    {"hmp_o2", true, {.family = TG_FAMILY_HMP, .hmp_level = TG_HMP_O2}},
+    {"raf", true, {.family = TG_FAMILY_RAF}},
+    {"autocast_cuda", true, {.family = TG_FAMILY_AUTOCAST, .device = TG_AUTOCAST_CUDA}},
+    {"autocast_cpu", false, {.family = TG_FAMILY_AUTOCAST, .device = TG_AUTOCAST_CPU}},
+    {"autocast_fp16", true, {.family = TG_FAMILY_AUTOCAST, .device = TG_AUTOCAST_CUDA, .amp_dtype = TG_F16}},
 };
 enum {
   POLICIES = sizeof policies / sizeof *policies,
@@ -227,88 +211,125 @@ static tg_precision_options precision_of(int index) {
   return precision;
 }
 
-__attribute__((constructor)) static void register_models(void) {
-  static const row models[] = {
-      {"digits", CHIP_TINY, NULL, {0}},
-      {"gemm_17x13x17", CHIP_TINY, GEMM, {0}},
-      {"mlp", CHIP_TINY, MLP, {0}},
-      {"conv", CHIP_TINY, CONV, {0}},
-      {"gemm_17x13x17", CHIP_ROW, GEMM, {0}},
-      {"mlp", CHIP_ROW, MLP, {0}},
-      {"conv", CHIP_ROW, CONV, {0}},
-      {"gemm_17x13x17", CHIP_ODD, GEMM, {0}},
-      {"mlp", CHIP_ODD, MLP, {0}},
-      {"conv", CHIP_ODD, CONV, {0}},
-      {"attention", CHIP_TINY, ATTENTION, {0}},
-      {"attention", CHIP_ROW, ATTENTION, {0}},
-      {"attention", CHIP_ODD, ATTENTION, {0}},
-      {"attention_on_chip", CHIP_TINY, ATTENTION_ON_CHIP, {0}},
-      {"attention_on_chip", CHIP_ROW, ATTENTION_ON_CHIP, {0}},
-      {"attention_on_chip", CHIP_ODD, ATTENTION_ON_CHIP, {0}},
-      {"sums", CHIP_TINY, SUMS(""), {0}},
-      {"sums_rounded", CHIP_TINY, SUMS(" reduce=1"), {0}},
-      {"sums", CHIP_ROW, SUMS(""), {0}},
-      {"sums_rounded", CHIP_ROW, SUMS(" reduce=1"), {0}},
-      {"sums", CHIP_ODD, SUMS(""), {0}},
-      {"sums_rounded", CHIP_ODD, SUMS(" reduce=1"), {0}},
-      {"long_sums", CHIP_TINY, LONG_SUMS(""), {0}},
-      {"long_sums_rounded", CHIP_TINY, LONG_SUMS(" reduce=1"), {0}},
-      {"long_sums", CHIP_ROW, LONG_SUMS(""), {0}},
-      {"long_sums_rounded", CHIP_ROW, LONG_SUMS(" reduce=1"), {0}},
-      {"long_sums", CHIP_ODD, LONG_SUMS(""), {0}},
-      {"long_sums_rounded", CHIP_ODD, LONG_SUMS(" reduce=1"), {0}},
-      {"beside", CHIP_TINY, BESIDE, {0}},
-      {"beside", CHIP_ROW, BESIDE, {0}},
-      {"beside", CHIP_ODD, BESIDE, {0}},
-      {"moments", CHIP_TINY, MOMENTS, {0}},
-      {"moments", CHIP_ROW, MOMENTS, {0}},
-      {"moments", CHIP_ODD, MOMENTS, {0}},
-      {"totals", CHIP_TINY, TOTALS, {0}},
-      {"totals", CHIP_ROW, TOTALS, {0}},
-      {"totals", CHIP_ODD, TOTALS, {0}},
-      {"ones", CHIP_TINY, ONES, {0}},
-      {"ones", CHIP_ROW, ONES, {0}},
-      {"ones", CHIP_ODD, ONES, {0}},
-      {"planes", CHIP_TINY, PLANES, {0}},
-      {"planes", CHIP_ROW, PLANES, {0}},
-      {"planes", CHIP_ODD, PLANES, {0}},
-      {"kept", CHIP_TINY, KEPT, {0}},
-      {"kept", CHIP_ROW, KEPT, {0}},
-      {"kept", CHIP_ODD, KEPT, {0}},
-      {"partials", CHIP_TINY, PARTIALS(""), {0}},
-      {"partials_rounded", CHIP_TINY, PARTIALS(" stochastic=1"), {0}},
-      {"casts", CHIP_TINY, CASTS, {0}},
-      {"casts", CHIP_ROW, CASTS, {0}},
-      {"casts", CHIP_ODD, CASTS, {0}},
-      {"partials_rounded", CHIP_ODD, PARTIALS(" stochastic=1"), {0}},
-      {"rows", CHIP_TINY, ROWS, {0}},
-      {"rows", CHIP_ROW, ROWS, {0}},
-      {"rows", CHIP_ODD, ROWS, {0}},
-      {"moves", CHIP_TINY, MOVES, {0}},
-      {"moves", CHIP_ROW, MOVES, {0}},
-      {"moves", CHIP_ODD, MOVES, {0}},
-      {"whole", CHIP_TINY, WHOLE, {0}},
-      {"whole", CHIP_ODD, WHOLE, {0}},
-      {"recomputed", CHIP_TINY, RECOMPUTED, {0}},
-      {"recomputed", CHIP_ROW, RECOMPUTED, {0}},
-      {"fronts", CHIP_TINY, FRONTS, {0}},
-      {"fronts", CHIP_ROW, FRONTS, {0}},
-      {"fronts", CHIP_ODD, FRONTS, {0}},
-      {"turns", CHIP_TINY, TURNS, {0}},
-      {"turns", CHIP_ROW, TURNS, {0}},
-      {"turns", CHIP_ODD, TURNS, {0}},
-  };
-  enum { MODELS = sizeof models / sizeof *models };
-  static const char *const accumulations[] = {"fp32", "bf16sr"};
-  static row rows[MODELS * PRECISIONS];
-  for (int m = 0; m < MODELS; m++)
-    for (int p = 0; p < PRECISIONS; p++) {
-      row *r = &rows[m * PRECISIONS + p];
-      char label[96];
-      *r = models[m];
-      r->precision = precision_of(p);
-      snprintf(label, sizeof label, "%s_%s_%s_%s", r->name, chip_names[r->chip],
-               policies[p / ACCUMULATIONS].name, accumulations[p % ACCUMULATIONS]);
-      tg_test_register_row("models", label, __FILE__, __LINE__, check_row, r);
+/* Programs that have run already: many precisions make the same one of a model. */
+typedef struct seen {
+  char *texts[PRECISIONS];
+  int count;
+} seen;
+
+/* Takes the text. */
+static bool is_new(seen *before, char *text) {
+  for (int i = 0; i < before->count; i++)
+    if (!strcmp(before->texts[i], text)) {
+      free(text);
+      return false;
     }
+  before->texts[before->count++] = text;
+  return true;
+}
+
+static void check_precision(const row *r, const tg_params *params, int index, seen *before) {
+  tg_diag diag = {""};
+  tg_program *program = NULL;
+  tg_precision_options precision = precision_of(index);
+  tg_status status = r->text ? map_text(r->text, params, &precision, &program, &diag)
+                             : map_digits(params, &precision, &program, &diag);
+  const char *difference = status ? diag.message : NULL;
+  if (!status && is_new(before, tg_program_print(program)))
+    difference = engines_differ(program, (tg_run_options){.threads = 1, .seed = 5, .step = 6});
+  if (difference)
+    tg_test_fail(__FILE__, __LINE__, "%s, sums in %s: %s", policies[index / ACCUMULATIONS].name,
+                 index % ACCUMULATIONS ? "bf16sr" : "fp32", difference);
+  tg_program_destroy(program);
+}
+
+static void check_row(const void *user) {
+  const row *r = user;
+  tg_diag diag = {""};
+  tg_params params;
+  seen before = {.count = 0};
+  ASSERT(!chip_params(r->chip, &params, &diag));
+  bool all = r->chip == CHIP_TINY || getenv("TEGULA_ALL_PRECISIONS");
+  for (int p = 0; p < PRECISIONS; p++)
+    if (all || policies[p / ACCUMULATIONS].everywhere) check_precision(r, &params, p, &before);
+  while (before.count) free(before.texts[--before.count]);
+}
+
+__attribute__((constructor)) static void register_models(void) {
+  static const row rows[] = {
+      {"digits", CHIP_TINY, NULL},
+      {"gemm_17x13x17", CHIP_TINY, GEMM},
+      {"mlp", CHIP_TINY, MLP},
+      {"conv", CHIP_TINY, CONV},
+      {"gemm_17x13x17", CHIP_ROW, GEMM},
+      {"mlp", CHIP_ROW, MLP},
+      {"conv", CHIP_ROW, CONV},
+      {"gemm_17x13x17", CHIP_ODD, GEMM},
+      {"mlp", CHIP_ODD, MLP},
+      {"conv", CHIP_ODD, CONV},
+      {"attention", CHIP_TINY, ATTENTION},
+      {"attention", CHIP_ROW, ATTENTION},
+      {"attention", CHIP_ODD, ATTENTION},
+      {"attention_on_chip", CHIP_TINY, ATTENTION_ON_CHIP},
+      {"attention_on_chip", CHIP_ROW, ATTENTION_ON_CHIP},
+      {"attention_on_chip", CHIP_ODD, ATTENTION_ON_CHIP},
+      {"sums", CHIP_TINY, SUMS("")},
+      {"sums_rounded", CHIP_TINY, SUMS(" reduce=1")},
+      {"sums", CHIP_ROW, SUMS("")},
+      {"sums_rounded", CHIP_ROW, SUMS(" reduce=1")},
+      {"sums", CHIP_ODD, SUMS("")},
+      {"sums_rounded", CHIP_ODD, SUMS(" reduce=1")},
+      {"long_sums", CHIP_TINY, LONG_SUMS("")},
+      {"long_sums_rounded", CHIP_TINY, LONG_SUMS(" reduce=1")},
+      {"long_sums", CHIP_ROW, LONG_SUMS("")},
+      {"long_sums_rounded", CHIP_ROW, LONG_SUMS(" reduce=1")},
+      {"long_sums", CHIP_ODD, LONG_SUMS("")},
+      {"long_sums_rounded", CHIP_ODD, LONG_SUMS(" reduce=1")},
+      {"beside", CHIP_TINY, BESIDE},
+      {"beside", CHIP_ROW, BESIDE},
+      {"beside", CHIP_ODD, BESIDE},
+      {"moments", CHIP_TINY, MOMENTS},
+      {"moments", CHIP_ROW, MOMENTS},
+      {"moments", CHIP_ODD, MOMENTS},
+      {"totals", CHIP_TINY, TOTALS},
+      {"totals", CHIP_ROW, TOTALS},
+      {"totals", CHIP_ODD, TOTALS},
+      {"ones", CHIP_TINY, ONES},
+      {"ones", CHIP_ROW, ONES},
+      {"ones", CHIP_ODD, ONES},
+      {"planes", CHIP_TINY, PLANES},
+      {"planes", CHIP_ROW, PLANES},
+      {"planes", CHIP_ODD, PLANES},
+      {"kept", CHIP_TINY, KEPT},
+      {"kept", CHIP_ROW, KEPT},
+      {"kept", CHIP_ODD, KEPT},
+      {"partials", CHIP_TINY, PARTIALS("")},
+      {"partials_rounded", CHIP_TINY, PARTIALS(" stochastic=1")},
+      {"casts", CHIP_TINY, CASTS},
+      {"casts", CHIP_ROW, CASTS},
+      {"casts", CHIP_ODD, CASTS},
+      {"partials_rounded", CHIP_ODD, PARTIALS(" stochastic=1")},
+      {"rows", CHIP_TINY, ROWS},
+      {"rows", CHIP_ROW, ROWS},
+      {"rows", CHIP_ODD, ROWS},
+      {"moves", CHIP_TINY, MOVES},
+      {"moves", CHIP_ROW, MOVES},
+      {"moves", CHIP_ODD, MOVES},
+      {"whole", CHIP_TINY, WHOLE},
+      {"whole", CHIP_ODD, WHOLE},
+      {"recomputed", CHIP_TINY, RECOMPUTED},
+      {"recomputed", CHIP_ROW, RECOMPUTED},
+      {"fronts", CHIP_TINY, FRONTS},
+      {"fronts", CHIP_ROW, FRONTS},
+      {"fronts", CHIP_ODD, FRONTS},
+      {"turns", CHIP_TINY, TURNS},
+      {"turns", CHIP_ROW, TURNS},
+      {"turns", CHIP_ODD, TURNS},
+  };
+  enum { COUNT = sizeof rows / sizeof *rows };
+  for (int i = 0; i < COUNT; i++) {
+    char label[96];
+    snprintf(label, sizeof label, "%s_%s", rows[i].name, chip_names[rows[i].chip]);
+    tg_test_register_row("models", label, __FILE__, __LINE__, check_row, &rows[i]);
+  }
 }
