@@ -1,5 +1,6 @@
 /* Distances are from the mean of a few elements of the block, which one pass knows when it begins: of n
- * elements the mean of k is so near that of all that no more than n / k of the sum of squares cancels. */
+ * elements the mean of k is so near that of all that the sum of squares is at most n / k times that of the
+ * distances from the mean of all, which is what is left. */
 #include "mapper/moments.h"
 
 int tg_moment_first(int64_t count) { return count % 4 == 0 ? 4 : count % 2 == 0 ? 2 : 1; }
