@@ -59,13 +59,9 @@ static tg_value *as_column(tg_build *b, tg_value *value) {
 
 /* Statistics are FP32 under every policy; the rows that go in, scale and bias are as the policy has it. */
 void tg_expand_grouped_normalization(tg_graph *graph, tg_node *node) {
-  bool instance = node->op == TG_OP_INSTANCE_NORMALIZATION, keep_formats = node->disable_graphamp;
-  tg_build b = {.graph = graph,
-                .before = node,
-                .name = node->name,
-                .forward = -1,
-                .origin = instance ? "instance_norm" : "group_norm",
-                .keep_formats = keep_formats};
+  bool keep_formats = node->disable_graphamp;
+  tg_build b = {
+      .graph = graph, .before = node, .name = node->name, .forward = -1, .keep_formats = keep_formats};
   tg_value *x = tg_in(node, 0), *scale = tg_in(node, 1), *bias = tg_in(node, 2);
   int64_t batch = x->dims[0].size, count = tg_value_elements(x), each = scale->dims[0].size;
   int64_t rows[] = {batch * groups_of(node), count / batch / groups_of(node)};
