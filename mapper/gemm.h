@@ -174,6 +174,8 @@ typedef struct tg_gemm_tiling {
   uint32_t members; /* output split: rows of tiles in a group, among which K's parts are shared out */
   uint32_t alike; /* output split: rows of tiles side by side that have the same rows of C, each with columns
                      of its own; 1 if there are several members */
+  bool paired;    /* row and column split: two tiles side by side load the blocks of both, of which each reads
+                     its own, since rows of one block do not fill their atoms */
   uint32_t sent;  /* rows of a piece that leave at once, where it does not leave as a whole: with nodes in
                      front, there are as many pieces as chunks; or a piece is a block of totals; else 0 */
   uint32_t front_sent; /* and of a chunk of what they make */
@@ -204,12 +206,20 @@ static inline bool tg_gemm_a_both_ways(const tg_gemm *gemm, const tg_gemm_tiling
   return t->split == TG_SPLIT_COLUMNS && !gemm->a_turned && t->mt % 2 == 0;
 }
 
+/* Tiles whose rows of A, or columns of B, one load brings. */
+static inline uint32_t tg_gemm_a_mates(const tg_gemm_tiling *t) {
+  return t->split == TG_SPLIT_ROWS && t->paired ? 2 : 1;
+}
+static inline uint32_t tg_gemm_b_mates(const tg_gemm_tiling *t) {
+  return t->split == TG_SPLIT_COLUMNS && t->paired ? 2 : 1;
+}
+
 /* Does B lie in the order in which its blocks are loaded, block by block of columns? Each chunk is one run
  * then, where rows of a block would touch atoms that they do not fill. */
 static inline bool tg_gemm_b_in_blocks(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t) {
-  return gemm->b_alone && t->split == TG_SPLIT_COLUMNS && t->nt * tg_mx_element_bytes(gemm->format) % 64 &&
-         (int64_t)t->chunks * t->kc == gemm->k && (int64_t)t->passes_n * t->nt * tg_tiles(m) == gemm->n &&
-         gemm->k * gemm->n < 1 << 24;
+  return gemm->b_alone && t->split == TG_SPLIT_COLUMNS && !t->paired &&
+         t->nt * tg_mx_element_bytes(gemm->format) % 64 && (int64_t)t->chunks * t->kc == gemm->k &&
+         (int64_t)t->passes_n * t->nt * tg_tiles(m) == gemm->n && gemm->k * gemm->n < 1 << 24;
 }
 /* Puts it into this order. gemm_blocks.c */
 void tg_gemm_order_b(const tg_compile *c, const tg_gemm *gemm, const tg_gemm_tiling *t);

@@ -67,6 +67,8 @@ bool tg_gemm_a_from_north(const tg_gemm_emission *e, uint32_t r, uint32_t col);
 bool tg_gemm_b_from_west(const tg_gemm_emission *e, uint32_t r, uint32_t col);
 /* Do blocks of externals come from the west? */
 bool tg_gemm_externals_west(const tg_gemm_emission *e, uint32_t r, uint32_t col);
+/* Which of two tiles that load their blocks together; 0 if they do not. */
+uint32_t tg_gemm_mate(const tg_gemm_emission *e, uint32_t r, uint32_t col);
 /* Rows of tiles that a whole group of members has. */
 uint32_t tg_gemm_used_rows(const tg_gemm_emission *e);
 /* The first k of a row of tiles, and k by loop level: chunks, or parts if a tile has several. */

@@ -106,7 +106,8 @@ static tg_agcu_instr *load_a(emission *e, bool north, uint32_t r, uint32_t col, 
   load->x_size[0] = g->x_size;
   uint32_t length = e->t.kc * (e->t.keep == TG_KEEP_A ? e->t.chunks / kept_loads(e) : 1);
   load->rows[0] = g->a_turned ? rows_along_k(e, length) : e->t.mt;
-  load->take[0] = taken(e, g->a_turned ? e->t.mt : length, tg_gemm_a_row(e->b.m, g, &e->t));
+  load->take[0] =
+      taken(e, g->a_turned ? e->t.mt * tg_gemm_a_mates(&e->t) : length, tg_gemm_a_row(e->b.m, g, &e->t));
   if (tg_gemm_has_front(e))
     load->take[0] = e->t.kc; /* whole flits of any format */
   else if (!g->a_turned)
@@ -170,7 +171,8 @@ static void load_b(emission *e, uint32_t r, uint32_t col, uint32_t mask, uint32_
                                : e->t.keep == TG_KEEP_B ? e->t.chunks / kept_loads(e)
                                                         : 1);
   load->rows[0] = turned ? least(g->n, e->t.nt) : rows_along_k(e, length);
-  load->take[0] = taken(e, turned ? length : e->t.nt, tg_gemm_b_row(e->b.m, g, &e->t));
+  load->take[0] =
+      taken(e, turned ? length : e->t.nt * tg_gemm_b_mates(&e->t), tg_gemm_b_row(e->b.m, g, &e->t));
   if (turned) leave_out_masked(e, load, tg_gemm_b_row(e->b.m, g, &e->t));
   int n = turned ? 0 : 3, k = 3 - n;
   int64_t *n_radix = turned ? load->m_radix : load->k_radix,
@@ -250,26 +252,30 @@ static void load_a_west(emission *e, uint32_t r) {
   uint32_t cols = e->b.m->cols;
   uint32_t chunks = e->t.keep == TG_KEEP_A ? kept_loads(e) : e->unrolled;
   for (uint32_t chunk = 0; chunk < chunks && shares_a(e); chunk++) load_shared_a(e, false, r, chunk);
-  uint32_t mates = e->t.split == TG_SPLIT_ROWS ? e->t.alike : 1, mask = ((1u << mates) - 1) << 1;
+  uint32_t mates = e->t.split == TG_SPLIT_ROWS ? e->t.alike * tg_gemm_a_mates(&e->t) : 1,
+           mask = ((1u << mates) - 1) << 1;
   for (uint32_t col = 0; col < cols && !shares_a(e); col += mates)
     if (!tg_gemm_a_from_north(e, r, col)) load_a(e, false, r, col, mask << col, 0);
 }
 static void load_b_west(emission *e, uint32_t r) {
-  for (uint32_t col = 0; col < e->b.m->cols; col++)
-    if (tg_gemm_b_from_west(e, r, col)) load_b(e, r, col, 1u << (col + 1), 0);
+  uint32_t mates = tg_gemm_b_mates(&e->t), mask = ((1u << mates) - 1) << 1;
+  for (uint32_t col = 0; col < e->b.m->cols; col += mates)
+    if (tg_gemm_b_from_west(e, r, col)) load_b(e, r, col, mask << col, 0);
 }
 static void load_a_north(emission *e, uint32_t col) {
   if (tg_gemm_a_both_ways(e->g, &e->t)) load_shared_a(e, true, col, 0);
-  for (uint32_t r = 0; r < e->b.m->rows; r++)
-    if (tg_gemm_a_from_north(e, r, col)) load_a(e, true, r, col, 1u << (r + 1), 0);
+  uint32_t mates = tg_gemm_a_mates(&e->t), mask = ((1u << mates) - 1) << 1;
+  for (uint32_t r = 0; r < e->b.m->rows; r += mates)
+    if (tg_gemm_a_from_north(e, r, col)) load_a(e, true, r, col, mask << r, 0);
 }
 static void load_b_north(emission *e, uint32_t col) {
   if (e->t.whole_b) return;
   uint32_t chunks = e->t.keep == TG_KEEP_B ? kept_loads(e) : e->unrolled;
   for (uint32_t chunk = 0; chunk < chunks; chunk++)
     for (uint32_t d = 0; d < rows_apart(e) && shares_b(e); d++) load_b(e, d, col, rows_like(e, d), chunk);
-  for (uint32_t r = 0; r < e->b.m->rows && !shares_b(e); r++)
-    if (!tg_gemm_b_from_west(e, r, col)) load_b(e, r, col, 1u << (r + 1), 0);
+  uint32_t mates = tg_gemm_b_mates(&e->t), mask = ((1u << mates) - 1) << 1;
+  for (uint32_t r = 0; r < e->b.m->rows && !shares_b(e); r += mates)
+    if (!tg_gemm_b_from_west(e, r, col)) load_b(e, r, col, mask << r, 0);
 }
 
 /* What an AGCU loads for `first`, then for `second`. An operand that is kept comes first, and only the other

@@ -72,6 +72,13 @@ static void set_b(const emission *e, tg_mx_instr *mx) {
   if (e->t.whole_b) take_part_of_b(e, mx);
 }
 
+/* The blocks of two tiles lie beside each other. */
+static void take_second(const emission *e, tg_mx_instr *mx) {
+  uint32_t elements = tg_mx_elements(e->b.m, e->g->format);
+  if (tg_gemm_a_mates(&e->t) > 1) mx->a_base[0] += e->t.mt / elements;
+  if (tg_gemm_b_mates(&e->t) > 1) mx->b_base[0] += e->t.nt / elements;
+}
+
 /* Blocks: k, then groups of 2P columns, then (fp32) their two halves. */
 static void set_blocks(const emission *e, tg_mx_instr *mx) {
   const tg_params *m = e->b.m;
@@ -113,6 +120,7 @@ static tg_instr *push_gemm(emission *e, uint32_t r, uint32_t col) {
   mx->format[0] = e->g->format;
   set_a(e, mx);
   set_b(e, mx);
+  if (tg_gemm_mate(e, r, col)) take_second(e, mx);
   set_blocks(e, mx);
   tg_set_operand(mx->c_base, &halves, !e->t.keep);
   mx->init[0] = 1;

@@ -3,11 +3,24 @@
 
 typedef tg_gemm_emission emission;
 
+/* Pairs lie along the row and down the column in a checkerboard of squares of two by two tiles. */
+static bool pair_from_west(uint32_t r, uint32_t col) { return (r / 2 + col / 2) % 2 == 0; }
+
+/* Of all tiles: mates follow each other. */
+static uint32_t tile_index(const emission *e, uint32_t r, uint32_t col) {
+  if (!e->t.paired) return r * e->b.m->cols + col;
+  uint32_t square = r / 2 * (e->b.m->cols / 2) + col / 2;
+  return 4 * square + (pair_from_west(r, col) ? 2 * (r % 2) + col % 2 : 2 * (col % 2) + r % 2);
+}
+uint32_t tg_gemm_mate(const emission *e, uint32_t r, uint32_t col) {
+  return e->t.paired ? tile_index(e, r, col) % 2 : 0;
+}
+
 uint32_t tg_gemm_row_index(const emission *e, uint32_t r, uint32_t col) {
   switch (e->t.split) {
   case TG_SPLIT_OUTPUT: return r / (e->t.members * e->t.alike);
   case TG_SPLIT_COLUMNS: return 0;
-  default: return (r * e->b.m->cols + col) / e->t.alike;
+  default: return tile_index(e, r, col) / e->t.alike;
   }
 }
 int64_t tg_gemm_row_tiles(const emission *e) {
@@ -20,7 +33,7 @@ int64_t tg_gemm_row_tiles(const emission *e) {
 static uint32_t col_index(const emission *e, uint32_t r, uint32_t col) {
   switch (e->t.split) {
   case TG_SPLIT_OUTPUT: return col * e->t.alike + r % e->t.alike;
-  case TG_SPLIT_COLUMNS: return r * e->b.m->cols + col;
+  case TG_SPLIT_COLUMNS: return tile_index(e, r, col);
   default: return col % e->t.alike;
   }
 }
@@ -31,11 +44,14 @@ static int64_t col_tiles(const emission *e) {
   default: return e->t.alike;
   }
 }
+static bool own_from_west(const emission *e, uint32_t r, uint32_t col) {
+  return e->t.paired ? pair_from_west(r, col) : !tg_exits_west(r, col);
+}
 bool tg_gemm_a_from_north(const emission *e, uint32_t r, uint32_t col) {
-  return e->t.split == TG_SPLIT_ROWS && e->t.alike == 1 && tg_exits_west(r, col);
+  return e->t.split == TG_SPLIT_ROWS && e->t.alike == 1 && !own_from_west(e, r, col);
 }
 bool tg_gemm_b_from_west(const emission *e, uint32_t r, uint32_t col) {
-  return e->t.split == TG_SPLIT_COLUMNS && !tg_exits_west(r, col);
+  return e->t.split == TG_SPLIT_COLUMNS && own_from_west(e, r, col);
 }
 bool tg_gemm_externals_west(const emission *e, uint32_t r, uint32_t col) {
   return e->t.externals_west || tg_exits_west(r, col);

@@ -33,11 +33,13 @@ static uint32_t depth(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling
 
 uint32_t tg_gemm_a_row(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
   uint32_t s = tg_mx_stationary(m, g->format);
-  return (g->a_turned ? (t->mt + s - 1) / s * s : depth(m, g, t, TG_KEEP_A)) / tg_mx_elements(m, g->format);
+  return (g->a_turned ? (t->mt + s - 1) / s * s * tg_gemm_a_mates(t) : depth(m, g, t, TG_KEEP_A)) /
+         tg_mx_elements(m, g->format);
 }
 
 uint32_t tg_gemm_b_row(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
-  return (g->b_turned ? depth(m, g, t, TG_KEEP_B) : t->nt) / tg_mx_elements(m, g->format);
+  return (g->b_turned ? depth(m, g, t, TG_KEEP_B) : t->nt * tg_gemm_b_mates(t)) /
+         tg_mx_elements(m, g->format);
 }
 
 uint64_t tg_gemm_a_half(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
@@ -199,6 +201,17 @@ static bool may_keep_whole_b(const search *s, const tg_gemm_tiling *t) {
          t->kc % tg_mx_stationary(s->m, s->g->format) == 0 && chunks_share_out(s, t);
 }
 
+/* Do tiles side by side gain from loading their blocks together? Those must begin with whole stationary
+ * blocks. */
+static bool gains_from_pairs(const search *s, const tg_gemm_tiling *t) {
+  const tg_gemm *g = s->g;
+  if (s->m->rows % 2 || s->m->cols % 2) return false;
+  if (t->split == TG_SPLIT_ROWS)
+    return g->a_turned && t->mt % tg_mx_stationary(s->m, g->format) == 0 &&
+           t->mt * tg_value_bytes_each(g->a) < 64;
+  return t->split == TG_SPLIT_COLUMNS && !g->b_turned && t->nt * tg_value_bytes_each(g->b) < 64;
+}
+
 static void consider(search *s, tg_gemm_tiling t) {
   if (s->g->partials > 1 && t.chunks == 1) t.kc = (uint32_t)s->g->part; /* not a row beyond the part */
   consider_kept(s, t, TG_KEEP_NONE);
@@ -207,6 +220,9 @@ static void consider(search *s, tg_gemm_tiling t) {
     consider_kept(s, t, TG_KEEP_NONE);
     t.whole_b = false;
   }
+  t.paired = gains_from_pairs(s, &t);
+  if (t.paired) consider_kept(s, t, TG_KEEP_NONE);
+  t.paired = false;
   bool apart = keeps_chunks(s, &t);
   if ((t.chunks * t.parts > 1 && !apart) || s->g->spread || t.sent) return;
   if (t.passes_n > 1 && (!apart || t.passes_m == 1 || t.passes_n % 2 == 0)) consider_kept(s, t, TG_KEEP_A);

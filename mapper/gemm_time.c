@@ -54,16 +54,26 @@ static void add_front(const model *s, traffic *all) {
   all->north.load += tg_north_exits(s->m, exits, 1) * out;
 }
 
+/* Pairs of tiles that a port loads for at most: of one row, or column, of squares of two by two tiles every
+ * other one. */
+typedef struct pairs_of_port {
+  uint32_t west, north;
+} pairs_of_port;
+static pairs_of_port most_pairs(const tg_params *m) {
+  return (pairs_of_port){.west = (m->cols / 2 + 1) / 2, .north = (m->rows / 2 + (m->cols > 2)) / 2};
+}
+
 /* `keeps`: an operand that is kept counts as part of each chunk that it is kept for. */
 static void add_chunk(const model *s, bool keeps, traffic *all) {
   const tg_params *m = s->m;
   const tg_gemm *g = s->g;
   const tg_gemm_tiling *t = s->t;
   double k = (double)(g->part < t->kc ? g->part : t->kc); /* the rest is masked */
-  double a = g->a_turned ? load_cycles(s, g->a, k, t->mt, g->a_m_radix, g->a_k_stride)
+  uint32_t mates_a = tg_gemm_a_mates(t), mates_b = tg_gemm_b_mates(t);
+  double a = g->a_turned ? load_cycles(s, g->a, k, t->mt * mates_a, g->a_m_radix, g->a_k_stride)
                          : load_cycles(s, g->a, t->mt, k, g->a_k_radix, g->a_m_stride);
   double b = g->b_turned ? load_cycles(s, g->b, g->n < t->nt ? g->n : t->nt, k, g->b_k_radix, g->b_n_stride)
-                         : load_cycles(s, g->b, k, t->nt, g->b_n_radix, g->b_k_stride);
+                         : load_cycles(s, g->b, k, t->nt * mates_b, g->b_n_radix, g->b_k_stride);
   if (tg_gemm_b_in_blocks(m, g, t)) {
     double z = tg_value_bytes_each(g->b);
     b = port_cycles(s, 1, k * t->nt * z, 0, z);
@@ -73,18 +83,19 @@ static void add_chunk(const model *s, bool keeps, traffic *all) {
   if (whole) *(t->keep == TG_KEEP_A ? &a : &b) *= t->chunks;
   if (keeps && t->keep == TG_KEEP_A) a /= t->passes_n;
   if (keeps && (t->keep == TG_KEEP_B || t->whole_b)) b /= t->passes_m;
+  pairs_of_port pairs = most_pairs(m);
   switch (t->split) {
   case TG_SPLIT_OUTPUT: all->west.load = a, all->north.load = b * t->members * t->alike; break;
   case TG_SPLIT_PRODUCTS: all->west.load = a * m->cols, all->north.load = b * m->rows; break;
   case TG_SPLIT_ROWS: /* each tile's rows come alone, to half of them from the north */
-    all->west.load = a * (t->alike > 1 ? m->cols / t->alike : (m->cols + 1) / 2);
-    all->north.load = b + a * (t->alike > 1 ? 0 : m->rows / 2);
+    all->west.load = a * (t->paired ? pairs.west : t->alike > 1 ? m->cols / t->alike : (m->cols + 1) / 2);
+    all->north.load = b + a * (t->paired ? pairs.north : t->alike > 1 ? 0 : m->rows / 2);
     if (g->front.stored) add_front(s, all);
     break;
   case TG_SPLIT_COLUMNS: /* to half of the tiles from the west */
     all->north.load = tg_gemm_a_both_ways(g, t) ? a / 2 : 0;
-    all->west.load = a - all->north.load + b * (m->cols / 2);
-    all->north.load += b * ((m->rows + 1) / 2);
+    all->west.load = a - all->north.load + b * (t->paired ? pairs.west : m->cols / 2);
+    all->north.load += b * (t->paired ? pairs.north : (m->rows + 1) / 2);
     break;
   }
 }

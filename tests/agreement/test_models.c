@@ -160,6 +160,13 @@ static const char *const digits = "runtime/demo/digits.onnx";
   "%u = Mul(%w, %g) @4\n%t = Mul(%u, %size) @5\n%q = Sub(%p, %t) @6\n"                                       \
   "output \"p\" %q: f32 -> %p\noutput \"v\" %w: f32 -> %v\n"
 
+/* Long products of few rows or columns: blocks that two tiles load together, rows of A, and columns of B. */
+#define NARROW                                                                                               \
+  "graph \"g\"\ninput %z: bf16[500,64]\ninput %e: bf16[500,1]\ninput %a: f32[3,500]\n"                       \
+  "input %b: f32[500,30]\n%t = Transpose(%z) perm=[1,0]\n%u: f32[64,1] = MatMul(%t, %e) @0\n"                \
+  "%v: f32[64,64] = MatMul(%t, %z) @1\n%w = MatMul(%a, %b) @2\n"                                             \
+  "output \"u\" %u: f32\noutput \"v\" %v: f32\noutput \"w\" %w: f32\n"
+
 typedef struct row {
   const char *name;
   chip chip;
@@ -322,6 +329,7 @@ __attribute__((constructor)) static void register_models(void) {
       {"fronts", CHIP_TINY, FRONTS},
       {"fronts", CHIP_ROW, FRONTS},
       {"fronts", CHIP_ODD, FRONTS},
+      {"narrow", CHIP_TINY, NARROW},
       {"turns", CHIP_TINY, TURNS},
       {"turns", CHIP_ROW, TURNS},
       {"turns", CHIP_ODD, TURNS},
