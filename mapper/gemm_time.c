@@ -81,6 +81,7 @@ static void add_chunk(const model *s, bool keeps, traffic *all) {
   bool whole =
       !keeps && t->keep && !tg_gemm_loads_kept_chunks(m, g, t); /* the first chunk comes with all of them */
   if (whole) *(t->keep == TG_KEEP_A ? &a : &b) *= t->chunks;
+  if (!keeps && t->whole_b) b *= t->chunks;
   if (keeps && t->keep == TG_KEEP_A) a /= t->passes_n;
   if (keeps && (t->keep == TG_KEEP_B || t->whole_b)) b /= t->passes_m;
   pairs_of_port pairs = most_pairs(m);
