@@ -2,7 +2,6 @@
 #include "frontend/onnx/rewrite.h"
 #include "frontend/passes/rewrite.h"
 #include "frontend/pipeline.h"
-#include "frontend/training/separate.h"
 #include "mapper/mapper.h"
 #include "runtime/engines.h"
 #include "runtime/precision_options.h"
@@ -65,6 +64,7 @@ static tg_status infer_model(tg_trainer *t, tg_diag *diag) {
   t->model = tg_graph_clone(t->session->model, &t->arena);
   tg_graph_bind_rest(t->model, 1);
   tg_separate_parameters(t->model);
+  t->twin_count = tg_join_transposes(t->model, &t->twins);
   tg_status status = tg_graph_infer(t->model, diag);
   if (!status) move_classes(t);
   return status;
@@ -344,16 +344,33 @@ bool tg_trainer_read_gradient(const tg_trainer *t, int index, float *out) {
   return true;
 }
 
+/* Twins of parameter `index`, whose values these are. */
+static size_t save_twins(const tg_trainer *t, tg_arena *arena, int index, const float *data,
+                         tg_onnx_values *out) {
+  const tg_tensor_info *info = tg_trainer_parameter(t, index);
+  size_t count = 0;
+  for (int i = 0; i < t->twin_count; i++) {
+    if (strcmp(t->twins[i].of, info->name) != 0) continue;
+    int64_t rows = info->dims[0], columns = info->dims[1];
+    float *turned = TG_NEW_ARRAY(arena, float, (size_t)info->count);
+    for (int64_t e = 0; e < info->count; e++) turned[e % columns * rows + e / columns] = data[e];
+    out[count++] = (tg_onnx_values){t->twins[i].name, turned, info->count};
+  }
+  return count;
+}
+
 tg_status tg_trainer_save(const tg_trainer *t, const char *path, tg_diag *diag) {
   tg_arena arena = {0};
-  tg_onnx_values *values = TG_NEW_ARRAY(&arena, tg_onnx_values, (size_t)t->parameter_count + 1);
+  size_t count = 0, most = (size_t)(t->parameter_count + t->twin_count) + 1;
+  tg_onnx_values *values = TG_NEW_ARRAY(&arena, tg_onnx_values, most);
   for (int i = 0; i < t->parameter_count; i++) {
     const tg_tensor_info *info = tg_trainer_parameter(t, i);
     float *data = TG_NEW_ARRAY(&arena, float, (size_t)info->count + 1);
     tg_trainer_read_parameter(t, i, data);
-    values[i] = (tg_onnx_values){info->name, data, info->count};
+    values[count++] = (tg_onnx_values){info->name, data, info->count};
+    count += save_twins(t, &arena, i, data, values + count);
   }
-  tg_status status = tg_onnx_rewrite(t->session->path, path, values, (size_t)t->parameter_count, diag);
+  tg_status status = tg_onnx_rewrite(t->session->path, path, values, count, diag);
   tg_arena_release(&arena);
   return status;
 }

@@ -3,6 +3,7 @@
 #define TEGULA_RUNTIME_TRAINING_TRAINER_STATE_H
 
 #include "frontend/precision/precision.h"
+#include "frontend/training/separate.h"
 #include "mapper/mapper.h"
 #include "runtime/session.h"
 #include "runtime/training/trainer.h"
@@ -11,6 +12,8 @@ struct tg_trainer {
   tg_session *session;
   tg_arena arena;
   tg_graph *model; /* as imported, sizes bound and inferred: what forward is */
+  tg_twin *twins;  /* initializers of the file that are transposes of others */
+  int twin_count;
   tg_trainer_options options;
   tg_params params;
   tg_precision_options precision;

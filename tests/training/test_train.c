@@ -226,6 +226,31 @@ TG_TEST(train, frozen_parameters_stay) {
   tg_arena_release(&arena);
 }
 
+#define SHARED                                                                                               \
+  "graph \"shared\"\ninput %x: f32[16,784]\nconst %w1: f32[784,2] = seeded(1, 0.06)\n"                       \
+  "const %a: f32[2,3] = [1, 2, 3, 4, 5, 6]\nconst %b: f32[3,2] = [1, 4, 2, 5, 3, 6]\n"                       \
+  "const %s: f32[2,2] = [1, 2, 2, 1]\nconst %t: f32[2,2] = [1, 2, 2, 1]\n"                                   \
+  "const %w2: f32[2,10] = seeded(5, 0.3)\n%h = MatMul(%x, %w1) @0\n%k = MatMul(%h, %a) @1\n"                 \
+  "%l = Tanh(%k) @2\n%m = MatMul(%l, %b) @3\n%n = MatMul(%m, %s) @4\n%o = Tanh(%n) @5\n"                     \
+  "%p = MatMul(%o, %t) @6\n%y = MatMul(%p, %w2) @7\noutput \"y\" %y: f32\n"
+
+/* Transposed copies are one parameter; matrices that are their own transpose are not taken for such. */
+TG_TEST(train, transposes_of_a_shared_weight_stay_its_transposes) {
+  tg_arena arena = {0};
+  float *values[4];
+  write_network(&arena, "shared.onnx", SHARED);
+  EXPECT(losses_of(&arena, "shared.onnx --data digits_x.npy --labels digits_y.npy --save shared_t.onnx"));
+  static const char *const names[] = {"a", "b", "s", "t"};
+  for (int i = 0; i < 4; i++) {
+    int64_t count;
+    ASSERT(values[i] = read_constant(&arena, here(&arena, "shared_t.onnx"), names[i], &count));
+  }
+  EXPECT(values[0][1] != 2);
+  for (int i = 0; i < 6; i++) EXPECT_EQ(values[0][i], values[1][i % 3 * 2 + i / 3]);
+  EXPECT(memcmp(values[2], values[3], 4 * sizeof(float)) != 0);
+  tg_arena_release(&arena);
+}
+
 static void expect_same(const char *a, const char *b, bool same) {
   tg_arena arena = {0};
   size_t size_a = 0, size_b = 0;
