@@ -48,14 +48,14 @@ static bool are_transposed(const tg_value *a, const tg_value *b) {
   if (b->dims[0].size != columns || b->dims[1].size != rows) return false;
   for (int64_t r = 0; r < rows; r++)
     for (int64_t c = 0; c < columns; c++)
-      if (memcmp(&x[r * columns + c], &y[c * rows + r], sizeof *x) != 0) return false;
+      if (x[r * columns + c] != y[c * rows + r]) return false;
   return true;
 }
 
 static bool has_one_value(const tg_value *a) {
   const float *x = a->data;
   for (int64_t i = 1; i < tg_value_elements(a); i++)
-    if (memcmp(&x[i], x, sizeof *x) != 0) return false;
+    if (x[i] != *x) return false;
   return true;
 }
 
