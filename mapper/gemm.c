@@ -69,10 +69,11 @@ static void allocate_sems(emission *e) {
   e->acc_free = tg_tile_sem(&e->b, 2);
   e->vectors_full = tg_tile_sem(&e->b, 0);
   e->blocks_full = tg_tile_sem(&e->b, 0);
-  e->a_credit = tg_west_credits(&e->b, 2);
-  e->a_north_credit = tg_north_credits(&e->b, 2);
-  e->b_credit = tg_north_credits(&e->b, 2);
-  e->b_west_credit = tg_west_credits(&e->b, 2);
+  int a = (int)tg_gemm_a_blocks(&e->t), b = (int)tg_gemm_b_blocks(&e->t);
+  e->a_credit = tg_west_credits(&e->b, a);
+  e->a_north_credit = tg_north_credits(&e->b, a);
+  e->b_credit = tg_north_credits(&e->b, b);
+  e->b_west_credit = tg_west_credits(&e->b, b);
   e->vectors_credit = tg_north_credits(&e->b, 2);
   e->blocks_credit = tg_west_credits(&e->b, 2);
   e->blocks_north_credit = tg_north_credits(&e->b, 2);

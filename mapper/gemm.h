@@ -179,6 +179,7 @@ typedef struct tg_gemm_tiling {
   uint32_t sent;  /* rows of a piece that leave at once, where it does not leave as a whole: with nodes in
                      front, there are as many pieces as chunks; or a piece is a block of totals; else 0 */
   uint32_t front_sent; /* and of a chunk of what they make */
+  bool ahead;          /* a third block of A and B is loaded while one is multiplied and the next one waits */
   bool whole_b;        /* all chunks of B stay, while those of A come anew with each pass */
   uint32_t parts; /* of K that a tile multiplies in turn: of D members, number i has parts i, i + D, i + 2D
                      ..;   the last ones may be empty */
@@ -289,12 +290,15 @@ static inline bool tg_gemm_loads_kept_chunks(const tg_params *m, const tg_gemm *
   uint32_t rows = t->kc * (a ? tg_gemm_a_row(m, gemm, t) : tg_gemm_b_row(m, gemm, t));
   return tg_gemm_keeps_chunks(t) && (a ? gemm->a_turned : !gemm->b_turned) && rows % tg_bank_rows(m) == 0;
 }
-/* Blocks of A and B that there is room for: two, or one of an operand that is loaded only once. */
+/* Blocks of A and B that there is room for: two, or one of an operand that is loaded only once, or three
+ * where the ports have as much to do as mx, so that they need not wait for a block to be read. */
 static inline uint32_t tg_gemm_a_blocks(const tg_gemm_tiling *t) {
-  return t->keep == TG_KEEP_A && t->passes_m == 1 ? 1 : 2;
+  if (t->keep == TG_KEEP_A) return t->passes_m == 1 ? 1 : 2;
+  return 2 + t->ahead;
 }
 static inline uint32_t tg_gemm_b_blocks(const tg_gemm_tiling *t) {
-  return t->whole_b ? 1 : t->keep == TG_KEEP_B && t->passes_n == 1 ? 1 : 2;
+  if (t->keep == TG_KEEP_B) return t->passes_n == 1 ? 1 : 2;
+  return t->whole_b ? 1 : 2 + t->ahead;
 }
 /* Of a row of totals, of one of them, and of all that go on from piece to piece. */
 uint32_t tg_gemm_total_flits(const tg_params *m, const tg_gemm_tiling *t);

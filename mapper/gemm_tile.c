@@ -212,21 +212,34 @@ static bool gains_from_pairs(const search *s, const tg_gemm_tiling *t) {
   return t->split == TG_SPLIT_COLUMNS && !g->b_turned && t->nt * tg_value_bytes_each(g->b) < 64;
 }
 
+/* May chunks be loaded one more ahead? One instruction multiplies them all. */
+static bool may_load_ahead(const tg_gemm_tiling *t) {
+  return (uint64_t)t->passes_m * t->passes_n * t->chunks > 2 && t->members * t->parts == 1 && !t->sr_blocks &&
+         (!t->keep || t->chunks == 1);
+}
+
+static void consider_ahead(search *s, tg_gemm_tiling t, tg_keep keep) {
+  consider_kept(s, t, keep);
+  t.keep = keep;
+  t.ahead = may_load_ahead(&t);
+  if (t.ahead) consider_kept(s, t, keep);
+}
+
 static void consider(search *s, tg_gemm_tiling t) {
   if (s->g->partials > 1 && t.chunks == 1) t.kc = (uint32_t)s->g->part; /* not a row beyond the part */
-  consider_kept(s, t, TG_KEEP_NONE);
+  consider_ahead(s, t, TG_KEEP_NONE);
   if (may_keep_whole_b(s, &t)) {
     t.whole_b = true;
-    consider_kept(s, t, TG_KEEP_NONE);
+    consider_ahead(s, t, TG_KEEP_NONE);
     t.whole_b = false;
   }
   t.paired = gains_from_pairs(s, &t);
-  if (t.paired) consider_kept(s, t, TG_KEEP_NONE);
+  if (t.paired) consider_ahead(s, t, TG_KEEP_NONE);
   t.paired = false;
   bool apart = keeps_chunks(s, &t);
   if ((t.chunks * t.parts > 1 && !apart) || s->g->spread || t.sent) return;
-  if (t.passes_n > 1 && (!apart || t.passes_m == 1 || t.passes_n % 2 == 0)) consider_kept(s, t, TG_KEEP_A);
-  if (t.passes_m > 1 && (!apart || t.passes_n == 1 || t.passes_m % 2 == 0)) consider_kept(s, t, TG_KEEP_B);
+  if (t.passes_n > 1 && (!apart || t.passes_m == 1 || t.passes_n % 2 == 0)) consider_ahead(s, t, TG_KEEP_A);
+  if (t.passes_m > 1 && (!apart || t.passes_n == 1 || t.passes_m % 2 == 0)) consider_ahead(s, t, TG_KEEP_B);
 }
 
 int64_t tg_gemm_rounded_tile(const tg_compile *c, const tg_gemm *g) {

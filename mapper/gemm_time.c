@@ -188,8 +188,8 @@ static double sum_cycles(const model *s) {
   return (double)s->t->mt * (s->t->nt / tg_lanes(s->m)) * s->g->drain_words[TG_DRAIN_ADD];
 }
 
-/* A chunk's buffer is free when mx has read it; the next chunk but one is there a DRAM access later. Of short
- * chunks, two in flight do not hide that. */
+/* A chunk's buffer is free when mx has read it; the chunk that it is for is there a DRAM access later. Of
+ * short chunks, or if the ports have as much to do as mx, two in flight do not hide that. */
 static double chunk_period(const model *s, double load) {
   const tg_gemm_tiling *t = s->t;
   uint32_t stationary = tg_mx_stationary(s->m, s->g->format);
@@ -198,7 +198,7 @@ static double chunk_period(const model *s, double load) {
          mx = blocks * (double)tg_mx_pitch(s->m, s->g->format, (uint64_t)streamed);
   double chunks = (double)t->passes_m * t->passes_n * t->chunks * t->parts;
   double round_trip = s->m->dram_latency + load + 2 * stationary + HOPS;
-  return chunks > 2 ? most(mx, (mx + round_trip) / 2) : mx;
+  return chunks > 2 ? most(mx, (mx + round_trip) / (2 + t->ahead)) : mx;
 }
 
 /* One half of the accumulator is drained while the next part is multiplied into the other; so the last drain
