@@ -1,18 +1,24 @@
 /* Values -> DRAM tensors. Inputs, constants and outputs have their places for the whole run, a carried output
- * that of its input; temporaries share memory by liveness, first fit in the order of their makers. */
+ * that of its input; temporaries share memory by liveness, the largest first, each where it first fits beside
+ * those that live at the same time (the greedy planner by size of Pisarchyk and Lee, "Efficient Memory
+ * Management for Deep Neural Net Inference", 2020): what is small and lives shortly leaves no hole under what
+ * is large and lives long. */
 #include "mapper/plan.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+/* A temporary: its kernels, from the one that makes it to the last one that reads it, and its memory. */
 typedef struct block {
-  uint64_t begin, end;
-  size_t free_from; /* kernel from which on the memory may be used again */
+  int tensor;
+  size_t first, last;
+  uint64_t begin, bytes;
 } block;
 
 typedef struct planner {
   tg_compile *c;
   size_t *last_use; /* by value->index: the last kernel that reads it */
-  block *blocks;    /* live temporaries by address */
+  block *blocks;
   size_t block_count, block_capacity;
 } planner;
 
@@ -116,51 +122,66 @@ static tg_status place_outputs(tg_compile *c) {
   return TG_OK;
 }
 
-/* First fit among the live blocks, which stay sorted by address; blocks free before `now` are dropped. */
-static uint64_t first_fit(planner *p, uint64_t bytes, size_t now, size_t free_from, uint64_t base) {
-  size_t kept = 0;
-  for (size_t b = 0; b < p->block_count; b++)
-    if (p->blocks[b].free_from > now) p->blocks[kept++] = p->blocks[b];
-  p->block_count = kept;
-  uint64_t at = base;
-  size_t slot = 0;
-  while (slot < p->block_count && p->blocks[slot].begin < at + bytes) {
-    if (p->blocks[slot].end > at) at = p->blocks[slot].end;
-    slot++;
-  }
-  block fresh = {at, at + bytes, free_from};
-  TG_PUSH(p->c->arena, p->blocks, p->block_count, p->block_capacity, fresh);
-  for (size_t b = p->block_count - 1; b > slot; b--) p->blocks[b] = p->blocks[b - 1];
-  p->blocks[slot] = fresh;
-  return at;
-}
-
-static tg_status place_temporary(planner *p, size_t k, tg_value *value, uint64_t base) {
+static tg_status add_temporary(planner *p, size_t k, const tg_value *value) {
   tg_compile *c = p->c;
-  if (c->places[value->index].tensor != -1) return TG_OK;
-  int index;
-  tg_status status = new_tensor(c, value, TG_ROLE_TEMPORARY, value->name, &index);
+  tg_place *place = &c->places[value->index];
+  if (place->tensor != -1) return TG_OK;
+  tg_status status = new_tensor(c, value, TG_ROLE_TEMPORARY, value->name, &place->tensor);
   if (status) return status;
-  tg_dram_tensor *tensor = &c->program->tensors[index];
-  size_t last = p->last_use[value->index] > k ? p->last_use[value->index] : k;
-  tensor->address = first_fit(p, align(tensor->bytes), k, last + 1, base);
-  if (c->program->dram_bytes < tensor->address + align(tensor->bytes))
-    c->program->dram_bytes = tensor->address + align(tensor->bytes);
-  c->places[value->index].tensor = index;
+  size_t last = p->last_use[value->index];
+  block fresh = {.tensor = place->tensor,
+                 .first = k,
+                 .last = last > k ? last : k,
+                 .bytes = align(c->program->tensors[place->tensor].bytes)};
+  TG_PUSH(c->arena, p->blocks, p->block_count, p->block_capacity, fresh);
   return TG_OK;
 }
 
-/* What a reduction reads and stores is larger than what it makes, and finds its place first. */
+/* The largest first, of equal ones the first. */
+static int by_size(const void *a, const void *b) {
+  const block *x = a, *y = b;
+  if (x->bytes != y->bytes) return x->bytes < y->bytes ? 1 : -1;
+  return (x->tensor > y->tensor) - (x->tensor < y->tensor);
+}
+
+static int by_address(const void *a, const void *b) {
+  const block *x = *(block *const *)a, *y = *(block *const *)b;
+  return (x->begin > y->begin) - (x->begin < y->begin);
+}
+
+/* The first gap that block number n fits in, among those before it that live at the same time. `beside`: room
+ * for as many. */
+static uint64_t first_fit(const planner *p, size_t n, uint64_t base, const block **beside) {
+  const block *own = &p->blocks[n];
+  size_t count = 0;
+  for (size_t b = 0; b < n; b++)
+    if (p->blocks[b].first <= own->last && own->first <= p->blocks[b].last) beside[count++] = &p->blocks[b];
+  qsort(beside, count, sizeof *beside, by_address);
+  uint64_t at = base;
+  for (size_t b = 0; b < count && beside[b]->begin < at + own->bytes; b++)
+    if (beside[b]->begin + beside[b]->bytes > at) at = beside[b]->begin + beside[b]->bytes;
+  return at;
+}
+
 static tg_status place_temporaries(planner *p) {
   tg_compile *c = p->c;
   uint64_t base = c->program->dram_bytes;
   tg_status status = TG_OK;
   for (size_t k = 0; k < c->kernel_count && !status; k++) {
-    if (c->kernels[k].beside) status = place_temporary(p, k, c->kernels[k].beside, base);
+    if (c->kernels[k].beside) status = add_temporary(p, k, c->kernels[k].beside);
     for (int i = 0; i < tg_kernel_writes(&c->kernels[k]) && !status; i++)
-      status = place_temporary(p, k, tg_kernel_written(&c->kernels[k], i), base);
+      status = add_temporary(p, k, tg_kernel_written(&c->kernels[k], i));
   }
-  return status;
+  if (status || !p->block_count) return status;
+  const block **beside = TG_NEW_ARRAY(c->arena, const block *, p->block_count);
+  qsort(p->blocks, p->block_count, sizeof *p->blocks, by_size);
+  for (size_t n = 0; n < p->block_count; n++) {
+    block *own = &p->blocks[n];
+    own->begin = first_fit(p, n, base, beside);
+    c->program->tensors[own->tensor].address = own->begin;
+    if (c->program->dram_bytes < own->begin + own->bytes) c->program->dram_bytes = own->begin + own->bytes;
+  }
+  return TG_OK;
 }
 
 tg_status tg_plan_memory(tg_compile *c) {
