@@ -5,6 +5,7 @@
 #include "runtime/training/trainer_state.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -17,6 +18,7 @@ typedef struct training {
   tg_evaluation evaluation;
   double shown;    /* host time of the last progress line */
   uint64_t cycles; /* of a step, 0: not known */
+  bool warned;     /* of a loss that is no number */
 } training;
 
 /* --- progress
@@ -60,6 +62,16 @@ static void show_line(const training *t) {
   if (tg_trainer_options_of(run->trainer)->scale_loss)
     fprintf(stderr, ", loss scale %.6g", (double)last->scale);
   fputc('\n', stderr);
+}
+
+/* Once, in good time: what follows is lost. Steps that a loss scale skips are none of it. */
+static void warn_of_loss(training *t) {
+  const tg_step_record *last = &t->run.records[t->run.done - 1];
+  if (t->warned || t->context->quiet || last->skipped || isfinite(last->loss)) return;
+  t->warned = true;
+  tg_progress(t->context, NULL);
+  fprintf(stderr, "tegula: warning: the loss of step %" PRId64 " is %g: the learning rate may be too large\n",
+          t->run.done - 1, (double)last->loss);
 }
 
 /* --- files
@@ -158,6 +170,7 @@ static tg_status run_steps(training *t) {
     if (status) break;
     show_bar(t);
     show_line(t);
+    warn_of_loss(t);
     if (t->run.done == 1) status = write_gradients(t);
     if (!status && folder && (t->run.done % every == 0 || t->run.done == t->run.steps))
       status = tg_checkpoint_write(&t->run, folder, &context->diag);

@@ -210,6 +210,15 @@ TG_TEST(train, learns_the_digits_of_the_demo) {
   tg_arena_release(&arena);
 }
 
+TG_TEST(train, a_loss_that_is_no_number_is_warned_of_once) {
+  make_digits();
+  const char *err = tegula(DIGITS "--lr 1e30 --steps 6 --batch 16")->err;
+  const char *first = strstr(err, "warning: the loss of step");
+  EXPECT(first != NULL);
+  EXPECT(first && !strstr(first + 1, "warning: the loss of step"));
+  EXPECT(!strstr(tegula(DIGITS "--lr 0.1 --steps 2 --batch 16")->err, "warning"));
+}
+
 TG_TEST(train, frozen_parameters_stay) {
   tg_arena arena = {0};
   make_digits();
