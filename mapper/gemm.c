@@ -132,6 +132,7 @@ static void fill_result(const emission *e, int k, uint32_t r, uint32_t col, tg_a
   tg_gemm_place place = tg_gemm_place_of(e, r, col);
   store->m_first[0] = place.row;
   memcpy(store->m_delta, place.row_delta, sizeof place.row_delta);
+  if (e->t.sent) store->m_delta[1] = e->t.mr, store->m_delta[2] = e->t.sent;
   store->convert[0] = g->out_kind[k] == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
 }
 
@@ -145,7 +146,7 @@ static void fill_store(const void *user, int exit, uint32_t r, uint32_t col, tg_
   store->take[0] = stored_columns(e);
   store->k_first[0] = place.column;
   memcpy(store->k_delta, place.column_delta, sizeof place.column_delta);
-  if (e->t.sent) store->m_delta[1] = e->t.mr, store->m_delta[2] = e->t.sent, store->k_delta[1] = 0;
+  if (e->t.sent) store->k_delta[1] = 0; /* the level is that of pieces */
 }
 
 /* ---- sections and invocations ---- */
