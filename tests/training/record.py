@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # python3 tests/training/record.py > tests/training/recorded.def
 # Losses of PyTorch in FP32, on the digits and the table of support.c: of its optimizers on the network made there
-# (RECORDED), and of models that it writes to models/ in the form that its exporter gives them (EXPORTED). Run in the root
-# of the tree; needs torch, onnx and numpy (Debian: python3-torch, python3-onnx). A row: name, options of `tegula train`,
-# losses of the steps.
+# (RECORDED), of models that it writes to models/ in the form that its exporter gives them (EXPORTED), and of models of
+# models/NAME.txt (WRITTEN) whose programs are like those of real size. Run in the root of the tree; needs torch, onnx and numpy
+# (Debian: python3-torch, python3-onnx). A row: name, options of `tegula train`, losses of the steps; of WRITTEN ones, the
+# model and the relative tolerance, too.
+import re
 import warnings
 
 import numpy as np
@@ -11,19 +13,18 @@ import torch
 from torch import nn
 
 STEPS, BATCH = 24, 16
-MASK = (1 << 64) - 1
 
 
 def mix(x):
-    x = (x + 0x9E3779B97F4A7C15) & MASK
-    x = ((x ^ x >> 30) * 0xBF58476D1CE4E5B9) & MASK
-    x = ((x ^ x >> 27) * 0x94D049BB133111EB) & MASK
-    return x ^ x >> 31
+    x = x + np.uint64(0x9E3779B97F4A7C15)
+    x = (x ^ x >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ x >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
+    return x ^ x >> np.uint64(31)
 
 
 def seeded(seed, scale, *shape):  # frontend/seeded.c
-    key, count = mix(seed), int(np.prod(shape))
-    unit = np.array([(mix((key + i) & MASK) >> 40) * 2.0**-23 - 1 for i in range(count)], np.float32)
+    key, count = mix(np.array([seed], np.uint64)), int(np.prod(shape))
+    unit = ((mix(key + np.arange(count, dtype=np.uint64)) >> np.uint64(40)) * 2.0**-23 - 1).astype(np.float32)
     return torch.tensor((unit * np.float32(scale)).reshape(shape))
 
 
@@ -58,7 +59,7 @@ def run(name, options, make, clip_norm=None, clip_value=None, schedule=None):
 
 def write_row(kind, name, options, losses):
     numbers = [f"{loss:.9g}" for loss in losses]
-    lines = [", ".join(numbers[i : i + 8]) for i in range(0, STEPS, 8)]
+    lines = [", ".join(numbers[i : i + 8]) for i in range(0, len(losses), 8)]
     print(f'{kind}({name}, "{options}",\n         ' + ",\n         ".join(lines) + ")")
 
 
@@ -202,3 +203,65 @@ export("classifier_clipped", "--data x=table_x.npy --data kind=table_kind.npy --
        "--loss bce_with_logits --optimizer momentum --lr 0.1 --weight-decay 0.01 --clip-norm 0.3", Classifier, [table, kinds],
        sold, functional.binary_cross_entropy_with_logits,
        lambda p: optim.SGD(p, 0.1, momentum=0.9, weight_decay=0.01), EVAL, clip_norm=0.3)
+
+
+# --- models of models/NAME.txt, of larger sizes
+
+def written(model):  # its parameters
+    def value(shape, text):
+        seed, _, scale = text.removeprefix("seeded(").removesuffix(")").partition(", ")
+        if text.startswith("seeded("):
+            return seeded(int(seed), float(scale), *shape)
+        return torch.full(shape, float(text.removeprefix("splat(").removesuffix(")")))
+
+    lines = re.findall(r"^const %(\w+): f32\[(.+)\] = (s.*)$", open(f"tests/training/models/{model}.txt").read(), re.M)
+    return {name: value(tuple(map(int, shape.split(","))), text) for name, shape, text in lines}
+
+
+def convmodel(p, x):
+    for i in "123":
+        x = functional.conv2d(x, p["w" + i], p["b" + i])
+        x = torch.relu(functional.batch_norm(x, None, None, p["scale" + i], p["offset" + i], training=True))
+    return functional.conv2d(x, p["w4"], p["b4"])
+
+
+def encoder(p, ids):
+    split = lambda t: t.view(-1, 128, 4, 34).transpose(1, 2)
+    x = p["words"][ids] + p["places"]
+    q, k, v = (split(x @ p["w" + n] + p["b" + n]) for n in "qkv")
+    a = torch.softmax(q @ k.transpose(2, 3) * 34**-0.5, -1) @ v
+    x = x + a.transpose(1, 2).reshape(x.shape) @ p["wo"] + p["bo"]
+    x = functional.layer_norm(x, (136,), p["scale1"], p["offset1"])
+    x = x + functional.gelu(x @ p["w1"] + p["b1"]) @ p["w2"] + p["b2"]
+    return functional.layer_norm(x, (136,), p["scale2"], p["offset2"]) @ p["wy"] + p["by"]
+
+
+def train(model, forward, x, y, loss, make, batch, steps):
+    parameters = {name: value.requires_grad_() for name, value in written(model).items() if not re.match("mean|variance", name)}
+    optimizer, losses = make(list(parameters.values())), []
+    for step in range(steps):
+        rows = slice(step * batch % len(x), step * batch % len(x) + batch)
+        optimizer.zero_grad()
+        value = loss(forward(parameters, x[rows]), y[rows])
+        losses.append(value.item())
+        value.backward()
+        optimizer.step()
+    return losses
+
+
+def write_policies(model, options, losses, policies):
+    for policy, flags, tolerance in policies:
+        write_row("WRITTEN", f"{model}_{policy}, {model}, {tolerance}", options + flags, losses)
+
+
+image = seeded(41, 1, 2, 2, 128, 128)
+write_policies("convmodel", "--data image_x.npy --labels image_y.npy --batch 1 --loss mse --optimizer adam --lr 0.0005",
+               train("convmodel", convmodel, image, image[:, :1] * image[:, 1:], functional.mse_loss,
+                     lambda p: optim.Adam(p, 0.0005), 1, 10),
+               [("fp32", "", 1e-5), ("mp1", " --graphamp-preset mp1", 0.01), ("autocast", " --amp autocast", 0.01)])
+index = np.arange(16 * 128)
+words = torch.tensor((index * index // 3 + 5 * index) % 700).view(16, 128)
+write_policies("encoder", "--data words_x.npy --labels words_y.npy --batch 4 --classes-last --optimizer adam --lr 0.001",
+               train("encoder", encoder, words, words * 11 % 700,
+                     lambda y, t: functional.cross_entropy(y.flatten(0, 1), t.flatten()), lambda p: optim.Adam(p, 0.001), 4, 8),
+               [("fp32", "", 1e-5), ("mp1", " --graphamp-preset mp1", 0.01), ("autocast", " --amp autocast", 0.01)])

@@ -70,21 +70,33 @@ void *read_bytes(tg_arena *arena, const char *path, size_t *out_size) {
   return data;
 }
 
-static void write_model(tg_arena *arena) {
+static void write_model(tg_arena *arena, const char *name, const char *text) {
+  tg_diag diag = {""};
+  tg_graph *graph;
+  EXPECT(!tg_graph_parse(arena, text, &graph, &diag) && !tg_onnx_write(here(arena, name), graph, &diag));
+  EXPECT_STR(diag.message, "");
+}
+
+const char *make_model(tg_arena *arena, const char *name) {
+  size_t size;
+  char *text = read_bytes(arena, tg_arena_printf(arena, "tests/training/models/%s.txt", name), &size);
+  const char *file = tg_arena_printf(arena, "%s.onnx", name);
+  if (!text) {
+    tg_test_fail(__FILE__, __LINE__, "no tests/training/models/%s.txt", name);
+    return file;
+  }
+  text[size] = 0;
+  write_model(arena, file, text);
+  return file;
+}
+
+void make_digits(void) {
   static const char text[] =
       "graph \"mlp\"\ninput %x: f32[N,784]\n"
       "const %w1: f32[784,24] = seeded(1, 0.06)\nconst %b1: f32[24] = seeded(2, 0.06)\n"
       "const %w2: f32[24,10] = seeded(3, 0.3)\nconst %b2: f32[10] = seeded(4, 0.3)\n"
       "%h = Gemm(%x, %w1, %b1) @0 \"hidden\"\n%r = Relu(%h) @1 \"relu\"\n"
       "%y = Gemm(%r, %w2, %b2) @2 \"scores\"\noutput \"y\" %y: f32\n";
-  tg_diag diag = {""};
-  tg_graph *graph;
-  EXPECT(!tg_graph_parse(arena, text, &graph, &diag) &&
-         !tg_onnx_write(here(arena, "mlp.onnx"), graph, &diag));
-  EXPECT_STR(diag.message, "");
-}
-
-void make_digits(void) {
   tg_arena arena = {0};
   int64_t count;
   if (!access(here(&arena, "mlp.onnx"), R_OK)) {
@@ -98,7 +110,7 @@ void make_digits(void) {
   int64_t *classes = TG_NEW_ARRAY(&arena, int64_t, (size_t)count + 1);
   for (int64_t i = 0; labels && i < count; i++) classes[i] = (int64_t)labels[i];
   write_npy("digits_y.npy", TG_I64, 1, &count, classes);
-  write_model(&arena);
+  write_model(&arena, "mlp.onnx", text);
   tg_arena_release(&arena);
 }
 
@@ -116,4 +128,25 @@ void make_table(void) {
   write_npy("table_kind.npy", TG_I64, 2, (int64_t[]){ROWS, 1}, kind);
   write_npy("table_price.npy", TG_F32, 2, (int64_t[]){ROWS, 1}, price);
   write_npy("table_sold.npy", TG_F32, 2, (int64_t[]){ROWS, 1}, sold);
+}
+
+void make_image(void) {
+  enum { SIDE = 128 };
+  static float x[2][2][SIDE * SIDE], y[2][SIDE * SIDE];
+  tg_seeded_fill(x, TG_F32, sizeof x / sizeof(float), 41, 1);
+  for (int n = 0; n < 2; n++)
+    for (int i = 0; i < SIDE * SIDE; i++) y[n][i] = x[n][0][i] * x[n][1][i];
+  write_npy("image_x.npy", TG_F32, 4, (int64_t[]){2, 2, SIDE, SIDE}, x);
+  write_npy("image_y.npy", TG_F32, 4, (int64_t[]){2, 1, SIDE, SIDE}, y);
+}
+
+void make_words(void) {
+  enum { ROWS = 16, LENGTH = 128, WORDS = 700 };
+  static int64_t x[ROWS * LENGTH], y[ROWS * LENGTH];
+  for (int i = 0; i < ROWS * LENGTH; i++) {
+    x[i] = (i * i / 3 + 5 * i) % WORDS;
+    y[i] = x[i] * 11 % WORDS;
+  }
+  write_npy("words_x.npy", TG_I64, 2, (int64_t[]){ROWS, LENGTH}, x);
+  write_npy("words_y.npy", TG_I64, 2, (int64_t[]){ROWS, LENGTH}, y);
 }

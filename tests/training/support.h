@@ -28,6 +28,16 @@ void *read_bytes(tg_arena *arena, const char *path, size_t *out_size);
  * digits_x.npy and digits_y.npy, and mlp.onnx, an untrained network for them, in the tests' folder. */
 void make_digits(void);
 
+/* NAME.onnx in the tests' folder, of the graph in tests/training/models/NAME.txt; the file's name on the
+ * arena. */
+const char *make_model(tg_arena *arena, const char *name);
+
+/* Two images of two channels and their product: image_x.npy, image_y.npy. */
+void make_image(void);
+
+/* 16 texts of 128 words each, and the word that each of these calls for: words_x.npy, words_y.npy. */
+void make_words(void);
+
 /* A table of 96 rows with six numbers and one of five kinds each: table_x.npy, table_kind.npy; a number and
  * an answer that follow from them: table_price.npy, table_sold.npy. */
 void make_table(void);
