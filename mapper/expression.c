@@ -243,9 +243,20 @@ tg_mc_ref tg_round_to(tg_mc *mc, tg_dtype dtype, tg_mc_ref value, bool stored) {
   }
 }
 
+/* Is it of that type, or a number that rounding to it leaves as it is? */
+static bool has(const tg_value *value, tg_dtype dtype) {
+  if (value->dtype == dtype) return true;
+  if (!tg_is_scalar_constant(value)) return false;
+  float number = tg_scalar_value(value);
+  uint64_t rounded = 0;
+  tg_store_f32(&rounded, dtype, 0, number);
+  return tg_load_f32(&rounded, dtype, 0) == number;
+}
+
+/* Have all that it may return? What Where asks is none of that. */
 static bool operands_have(const tg_node *node, tg_dtype dtype) {
-  for (int i = 0; i < node->input_count; i++)
-    if (tg_in(node, i)->dtype != dtype) return false;
+  for (int i = node->op == TG_OP_WHERE; i < node->input_count; i++)
+    if (!has(tg_in(node, i), dtype)) return false;
   return true;
 }
 

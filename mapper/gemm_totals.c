@@ -145,37 +145,85 @@ static void hold_vectors(tg_mc *mc, const tg_gemm *g, tg_operand_stream *streams
   }
 }
 
+/* Totals in registers. The elements of one of them, `late`, are taken a row later, in the word in which the
+ * ALU would wait for the loads of the next row: the element before is in a register that begins with what
+ * changes nothing. -1: none. */
+typedef struct totals_code {
+  tg_mc *mc;
+  const tg_kernel *reduction;
+  int late;
+  tg_mc_ref total[TG_GEMM_RESULTS], before;
+} totals_code;
+
+/* The last root of what the drain computes rather than loads. */
+static int late_root(const tg_compile *c, const tg_kernel *all) {
+  for (int i = tg_kernel_results(all->totals) - 1; i >= 0; i--) {
+    const tg_node *maker = tg_owner(c, tg_in(tg_kernel_root(all->totals, i), 0))->producer;
+    if (maker && maker->op != TG_OP_CAST && tg_has_node(all->fused, all->fused_count, maker)) return i;
+  }
+  return -1;
+}
+
+static void set_identity(totals_code *t, int i, tg_mc_ref dst) {
+  tg_mc_ref identity = tg_mc_const(t->mc, tg_reduction_identity(tg_kernel_root(t->reduction, i)));
+  tg_mc_assign(t->mc, dst, TG_ALU_mov, identity, TG_MC_NONE, TG_MC_NONE);
+}
+
+static void take(totals_code *t, int i, tg_mc_ref element) {
+  tg_mc_assign(t->mc, t->total[i], tg_reduction_alu(tg_kernel_root(t->reduction, i)), t->total[i], element,
+               TG_MC_NONE);
+}
+
+/* Segments BEGIN and GO_ON. */
+static void begin_totals(totals_code *t, const tg_gemm *g) {
+  tg_mc_next_segment(t->mc);
+  t->before = tg_mc_new(t->mc);
+  for (int i = 0; i < g->totals.count; i++) {
+    t->total[i] = tg_mc_new(t->mc);
+    set_identity(t, i, t->total[i]);
+  }
+  if (t->late >= 0) set_identity(t, t->late, t->before);
+  tg_mc_next_segment(t->mc);
+  if (g->totals.whole) return;
+  for (int i = 0; i < g->totals.count; i++)
+    tg_mc_assign(t->mc, t->total[i], TG_ALU_mov, tg_mc_load(t->mc, before_stream(g, i), true), TG_MC_NONE,
+                 TG_MC_NONE);
+  if (t->late >= 0) set_identity(t, t->late, t->before);
+}
+
+/* The roots' elements of a row. */
+static void take_row(totals_code *t, const tg_gemm *g, tg_mc_ref *made) {
+  for (int i = 0; i < g->totals.count; i++)
+    if (i != t->late) take(t, i, made[g->outs + i]);
+  if (t->late < 0) return;
+  tg_mc_ref element = made[g->outs + t->late];
+  if (!tg_mc_make_in(t->mc, t->before, element)) return;
+  for (int k = 0; k < g->outs; k++)
+    if (made[k] == element) made[k] = t->before;
+}
+
 tg_status tg_gemm_write_totals(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g, tg_mc *mc) {
-  const tg_kernel *reduction = kernel->totals;
   tg_kernel all = with_front(c, kernel);
   tg_operand_stream streams[2 * TG_GEMM_EXTERNALS];
-  tg_mc_ref total[TG_GEMM_RESULTS], made[2 * TG_GEMM_RESULTS];
+  tg_mc_ref made[2 * TG_GEMM_RESULTS];
   tg_value *values[2 * TG_GEMM_RESULTS];
   int count = tg_gemm_operand_streams(g, streams), roots = g->totals.count;
+  totals_code t = {.mc = mc, .reduction = kernel->totals, .late = late_root(c, &all)};
   hold_vectors(mc, g, streams, count);
-  tg_mc_next_segment(mc); /* BEGIN */
-  for (int i = 0; i < roots; i++) {
-    total[i] = tg_mc_new(mc);
-    tg_mc_assign(mc, total[i], TG_ALU_mov,
-                 tg_mc_const(mc, tg_reduction_identity(tg_kernel_root(reduction, i))), TG_MC_NONE,
-                 TG_MC_NONE);
-  }
-  tg_mc_next_segment(mc); /* GO_ON */
-  for (int i = 0; i < roots && !g->totals.whole; i++)
-    tg_mc_assign(mc, total[i], TG_ALU_mov, tg_mc_load(mc, before_stream(g, i), true), TG_MC_NONE, TG_MC_NONE);
+  begin_totals(&t, g);
   tg_mc_next_segment(mc); /* ROWS */
+  if (t.late >= 0) take(&t, t.late, t.before);
   for (int k = 0; k < g->outs; k++) values[k] = g->out[k];
-  for (int i = 0; i < roots; i++) values[g->outs + i] = tg_in(tg_kernel_root(reduction, i), 0);
+  for (int i = 0; i < roots; i++) values[g->outs + i] = tg_in(tg_kernel_root(t.reduction, i), 0);
   tg_mc_ref y = tg_gemm_add_bias(mc, kernel, streams, count, tg_mc_load(mc, 0, false), !all.fused_count);
   if (!tg_emit_values(mc, c, &all, tg_out(kernel->root), y, streams, count, values, g->outs + roots, made))
     return TG_INVALID;
-  for (int i = 0; i < roots; i++)
-    tg_mc_assign(mc, total[i], tg_reduction_alu(tg_kernel_root(reduction, i)), total[i], made[g->outs + i],
-                 TG_MC_NONE);
+  take_row(&t, g, made);
   for (int k = 0; k < g->outs; k++)
     tg_mc_store(mc, result_stream(g, k), g->out_kind[k] == TG_STREAM_FP32, made[k]);
   tg_mc_next_segment(mc); /* END */
-  for (int i = 0; i < roots; i++) tg_mc_store(mc, after_stream(g, i), true, total[i]);
+  if (t.late >= 0) take(&t, t.late, t.before);
+  for (int i = 0; i < roots; i++) tg_mc_store(mc, after_stream(g, i), true, t.total[i]);
   return TG_OK;
 }
 

@@ -85,6 +85,28 @@ void tg_mc_store(tg_mc *mc, int stream, bool halves, tg_mc_ref value) {
                         .a = {value, TG_MC_NONE, TG_MC_NONE}});
 }
 
+/* Is it the result of one ALU operation of this segment, and of nothing else? */
+static bool is_made_here(const tg_mc *mc, tg_mc_ref ref) {
+  int alone = 0;
+  for (size_t i = 0; i < mc->count; i++)
+    if (mc->ops[i].dst == ref)
+      alone += mc->ops[i].kind == TG_MC_ALU && mc->ops[i].segment == mc->segment ? 1 : 2;
+  return ref >= 0 && alone == 1;
+}
+
+bool tg_mc_make_in(tg_mc *mc, tg_mc_ref out, tg_mc_ref made) {
+  if (!is_made_here(mc, made)) {
+    tg_mc_assign(mc, out, TG_ALU_mov, made, TG_MC_NONE, TG_MC_NONE);
+    return false;
+  }
+  for (size_t i = 0; i < mc->count; i++) {
+    if (mc->ops[i].dst == made) mc->ops[i].dst = out;
+    for (int s = 0; s < 3; s++)
+      if (mc->ops[i].a[s] == made) mc->ops[i].a[s] = out;
+  }
+  return true;
+}
+
 /* ---- packing ---- */
 
 /* Life of a virtual register: in one segment from its first definition to its last use; `global` ones, which
@@ -227,6 +249,7 @@ static tg_status lay_out(tg_mc *mc, const tg_params *m, layout *out, tg_diag *di
   int own = mc->table ? TG_MC_TABLE : (int)m->vx_constants;
   if (mc->overflow || mc->constant_count > own || (mc->table && m->vx_constants < MOST_CONSTANTS))
     return tg_fail(diag, TG_INVALID, "it needs more vector constants than there are");
+  tg_mc_simplify_comparisons(mc, own);
   *out = (layout){.lives = TG_NEW_ARRAY(mc->arena, life, (size_t)mc->registers + 1)};
   int *ready = TG_NEW_ARRAY(mc->arena, int, (size_t)mc->registers + 1), globals = 0;
   assert(mc->segment < 2 * TG_SEGMENTS);

@@ -57,6 +57,13 @@ int tg_mc_operations(const tg_mc *mc);
 tg_mc_ref tg_mc_load(tg_mc *mc, int stream, bool halves);
 void tg_mc_store(tg_mc *mc, int stream, bool halves, tg_mc_ref value);
 
+/* Puts `made` into `out`, a register that loops carry. True: the operation of this segment that made it
+ * writes there now, and `made` is no more; false: it was loaded, or is a constant, and is moved. */
+bool tg_mc_make_in(tg_mc *mc, tg_mc_ref out, tg_mc_ref made);
+
+/* Comparisons with constants look through relus and roundings (comparisons.c); with `constants` at most. */
+void tg_mc_simplify_comparisons(tg_mc *mc, int constants);
+
 /* Would tg_mc_pack find room? `out_lengths`, if not NULL: words of each segment. */
 bool tg_mc_fits(tg_mc *mc, const tg_params *m, int *out_lengths);
 
