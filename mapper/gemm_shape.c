@@ -128,28 +128,33 @@ static bool known(const listing *l, const tg_value *value) {
   return value == tg_out(l->kernel->root) || tg_is_scalar_constant(value);
 }
 
-static bool made_inside(const tg_kernel *kernel, const tg_value *value) {
-  for (size_t n = 0; n < kernel->fused_count; n++)
-    if (tg_out(kernel->fused[n]) == value) return true;
-  return false;
+static bool made_inside(const listing *l, tg_value *value) {
+  const tg_node *maker = tg_owner(l->c, value)->producer;
+  return maker && tg_has_node(l->kernel->fused, l->kernel->fused_count, maker);
 }
 
-static void add_external(listing *l, tg_value *value) {
-  if (known(l, value) || made_inside(l->kernel, value)) return;
+/* An operand of a node whose result goes along with the product's as one of the shape of `shape`. */
+static void add_external(listing *l, tg_value *value, const tg_value *shape) {
+  if (known(l, value) || made_inside(l, value)) return;
   if (l->g->external_count == TG_GEMM_EXTERNALS) {
     l->full = true;
     return;
   }
-  l->g->externals[l->g->external_count++] = (tg_gemm_external){.value = value, .kind = tg_stream_kind(value)};
+  l->g->externals[l->g->external_count++] =
+      (tg_gemm_external){.value = value, .kind = tg_stream_kind(value), .shape = shape};
 }
 
-static void add_strides(tg_space *space, const tg_gemm_external *external, const tg_value *out) {
+/* False: it does not go along with the result by strides. */
+static bool add_strides(tg_space *space, const tg_gemm_external *external, const tg_value *out) {
   int64_t dims[TG_MAX_RANK], strides[TG_MAX_RANK];
   tg_value_sizes(out, dims);
-  if (external->shape && tg_space_strides_as(external->value, external->shape, dims, out->rank, strides))
-    tg_space_add_strided(space, strides);
-  else
+  if (!external->shape || tg_value_same_shape(external->shape, out)) {
     tg_space_add_broadcast(space, external->value);
+    return true;
+  }
+  if (!tg_space_strides_as(external->value, external->shape, dims, out->rank, strides)) return false;
+  tg_space_add_strided(space, strides);
+  return true;
 }
 
 /* Row digits: dimensions of the output that vary within a product, merged; at most three by the fusion rule
@@ -162,7 +167,10 @@ static tg_status set_digits(listing *l) {
   int rank = out->rank, batch = g->node->op == TG_OP_MATMUL && g->products > 1 ? rank - 2 : 0;
   tg_space full;
   tg_space_begin(&full, out);
-  for (int e = 0; e < g->external_count; e++) add_strides(&full, &g->externals[e], out);
+  for (int e = 0; e < g->external_count; e++)
+    if (!add_strides(&full, &g->externals[e], out))
+      return tg_fail(l->c->diag, TG_INVALID, "node \"%s\": an operand of what follows it has another shape",
+                     g->node->name);
   tg_space_add_strided(&full, stored);
   for (int e = 0; e <= g->external_count; e++) {
     const int64_t *stride = full.strides[e];
@@ -216,9 +224,13 @@ static tg_status describe_fused(tg_compile *c, const tg_kernel *kernel, const tg
   bool rounds = kernel->root->op == TG_OP_MATMUL && tg_rounds_sums(kernel->root);
   out->sum_kind = rounds ? TG_STREAM_BF16SR : TG_STREAM_FP32;
   listing l = {.c = c, .kernel = kernel, .g = out, .image = *image};
-  if (bias && !tg_is_scalar_constant(bias)) add_external(&l, bias);
-  for (size_t n = 0; n < kernel->fused_count; n++)
-    for (int i = 0; i < kernel->fused[n]->input_count; i++) add_external(&l, tg_in(kernel->fused[n], i));
+  if (bias && !tg_is_scalar_constant(bias)) add_external(&l, bias, NULL);
+  for (size_t n = 0; n < kernel->fused_count; n++) {
+    const tg_value *shape =
+        tg_shape_around(kernel->fused, kernel->fused_count, n, tg_value_elements(tg_out(out->node)));
+    for (int i = 0; i < kernel->fused[n]->input_count; i++)
+      add_external(&l, tg_in(kernel->fused[n], i), shape);
+  }
   tg_status described = kernel->totals ? tg_gemm_describe_totals(c, kernel, out) : TG_OK;
   if (described) return described;
   int streams = 1 + out->external_count + out->outs + (out->partials > 1) + 2 * out->totals.count;
