@@ -251,9 +251,12 @@ static void set_rounding(const emission *e, tg_vx_instr *vop, uint32_t r, uint32
   vop->sr_col_j[1] = plan->whole_rows ? lanes : plan->across ? (uint32_t)row : 0;
 }
 
-/* The stream takes vectors u, u + unroll .. of a row. */
-static void take_every(tg_stream *s, int u, int unroll) {
+/* The stream takes vectors u, u + unroll .. of a row. It has nothing to do with the banks before the first.
+ */
+static void take_every(const tg_params *m, tg_stream *s, int u, int unroll) {
+  int64_t first = s->at.base[0] / tg_bank_rows(m);
   s->at.base[0] += u * s->j[1];
+  s->banks[0] -= s->at.base[0] / tg_bank_rows(m) - first;
   s->j[1] *= unroll;
 }
 
@@ -263,7 +266,7 @@ static void set_unrolled(const emission *e, tg_vx_instr *vop, int first, int kin
   for (int u = 0; u < unroll; u++) {
     tg_stream *s = tg_stream_of_mut(vop, first + u);
     set_stream(e, s, kind, buffer, store, 1);
-    if (unroll > 1) take_every(s, u, unroll);
+    if (unroll > 1) take_every(e->b.m, s, u, unroll);
   }
 }
 
@@ -331,7 +334,7 @@ static void set_sources(const emission *e, tg_vx_instr *vop, int unroll) {
         set_stream(e, s, plan->input_kind[i], &e->in[i], false, plan->window[i]);
       else
         set_vector(e, s, i - plan->inputs);
-      if (unroll > 1 && moves) take_every(s, u, unroll);
+      if (unroll > 1 && moves) take_every(e->b.m, s, u, unroll);
     }
 }
 
@@ -342,7 +345,7 @@ static void set_result(const emission *e, tg_vx_instr *vop, int x, int unroll) {
     tg_stream *s = tg_stream_of_mut(vop, tg_result_stream(plan, x, u));
     set_stream(e, s, tg_stream_result_kind(plan, x), &e->exits[exit_of(plan, x)].buffer, true,
                tg_stream_result_window(plan, x));
-    if (count > 1) take_every(s, u, count);
+    if (count > 1) take_every(e->b.m, s, u, count);
   }
 }
 
