@@ -81,6 +81,43 @@ void tg_pass_lower_layer_normalization(tg_graph *graph) {
   if (node->op == TG_OP_LAYER_NORMALIZATION) lower_normalised(graph, node);
 }
 
+/* Elements of a window that every array has room for. */
+enum { MOST_OF_WINDOW = 512 };
+
+static bool is_global(const tg_node *node) {
+  return node->op == TG_OP_GLOBAL_AVERAGE_POOL || node->op == TG_OP_GLOBAL_MAX_POOL;
+}
+
+/* Is the window all of the image, and nothing else? */
+static bool is_one_window(const tg_node *node) {
+  if (node->op != TG_OP_AVERAGE_POOL && node->op != TG_OP_MAX_POOL) return false;
+  const tg_value *x = tg_in(node, 0), *y = tg_out(node);
+  int count;
+  const int64_t *kernel = tg_attr_ints(node, TG_ATTR_KERNEL_SHAPE, &count);
+  for (int i = 0; i < count; i++)
+    if (kernel[i] != x->dims[2 + i].size || y->dims[2 + i].size != 1) return false;
+  const int64_t *pads = tg_attr_ints(node, TG_ATTR_PADS, &count);
+  for (int i = 0; i < count; i++)
+    if (pads[i]) return false;
+  return node->output_count == 1;
+}
+
+/* A reduction, which takes a large window in parts. */
+static void lower_to_reduction(tg_graph *graph, tg_node *node) {
+  tg_value *x = tg_in(node, 0);
+  int64_t axes[TG_MAX_RANK];
+  bool mean = node->op == TG_OP_GLOBAL_AVERAGE_POOL || node->op == TG_OP_AVERAGE_POOL;
+  for (int d = 2; d < x->rank; d++) axes[d - 2] = d;
+  tg_node *made = tg_graph_add_node(graph, mean ? TG_OP_REDUCE_MEAN : TG_OP_REDUCE_MAX, node->name, &x, 1,
+                                    node, node->id);
+  tg_attr_set_ints(graph, made, TG_ATTR_AXES, axes, x->rank - 2);
+  tg_out(made)->dtype = tg_out(node)->dtype;
+  tg_rewrite_infer(graph, made);
+  made->rule = node->rule;
+  made->disable_graphamp = node->disable_graphamp;
+  tg_rewrite_replace(graph, node, tg_out(made));
+}
+
 /* One window over all spatial dimensions; more than two of them are one long one. */
 static void lower_global(tg_graph *graph, tg_node *node) {
   tg_value *x = tg_in(node, 0);
@@ -101,8 +138,13 @@ static void lower_global(tg_graph *graph, tg_node *node) {
 }
 
 void tg_pass_lower_global_pool(tg_graph *graph) {
-  TG_FOR_NODES_SAFE(graph, node)
-  if (node->op == TG_OP_GLOBAL_AVERAGE_POOL || node->op == TG_OP_GLOBAL_MAX_POOL) lower_global(graph, node);
+  TG_FOR_NODES_SAFE(graph, node) {
+    if (!is_global(node) && !is_one_window(node)) continue;
+    if (tg_value_elements_between(tg_in(node, 0), 2, tg_in(node, 0)->rank) > MOST_OF_WINDOW)
+      lower_to_reduction(graph, node);
+    else if (is_global(node))
+      lower_global(graph, node);
+  }
 }
 
 void tg_pass_lower_conv_transpose(tg_graph *graph) {
