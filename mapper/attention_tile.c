@@ -131,18 +131,21 @@ static void estimate(const tg_params *m, tg_attention *a) {
 
 /* ---- search ---- */
 
-static void consider(const tg_params *m, const tg_attention *at, tg_attention *best) {
+static void consider(const tg_compile *c, const tg_attention *at, tg_attention *best) {
+  const tg_params *m = c->m;
   tg_attention a = *at;
   for (a.copies = 2; a.copies > 0 && !fits(m, &a); a.copies--) {
   }
   /* Random numbers go by rows: from unit to unit, all steps must be the same. */
   if (!a.copies || ((a.sr_blocks[0] || a.sr_blocks[1]) && a.blocks > 1 && a.passes > 1)) return;
   estimate(m, &a);
+  if (c->options.any_tiling) a.cycles = tg_drawn_cycles(c, a.rows, a.group, a.blocks);
   if (!best->copies || a.cycles < best->cycles) *best = a;
 }
 
 /* Blocks of at most as many rows as can leave in equal pieces. */
-static void consider_group(const tg_params *m, tg_attention a, tg_attention *best) {
+static void consider_group(const tg_compile *c, tg_attention a, tg_attention *best) {
+  const tg_params *m = c->m;
   uint32_t share =
       tg_exit_share(m, TG_EXITS_BOTH, 1) / tg_kind_flits(m, a.out_kind, tg_attention_width(m, &a));
   int64_t tile_rows = up(a.queries, a.group), last = 0;
@@ -154,7 +157,7 @@ static void consider_group(const tg_params *m, tg_attention a, tg_attention *bes
     a.piece = up(rows, pieces);
     a.rows = a.piece * pieces;
     a.blocks = up(tile_rows, a.rows);
-    consider(m, &a, best);
+    consider(c, &a, best);
   }
 }
 
@@ -164,9 +167,9 @@ bool tg_tile_attention(const tg_compile *c, tg_attention *a) {
   best.copies = 0;
   if (!has_endpoints(m, a)) return false;
   for (a->group = 1; a->group <= m->cols; a->group++)
-    if (m->cols % a->group == 0) consider_group(m, *a, &best);
+    if (m->cols % a->group == 0) consider_group(c, *a, &best);
   a->group = tg_tiles(m);
-  if (m->rows > 1) consider_group(m, *a, &best);
+  if (m->rows > 1) consider_group(c, *a, &best);
   *a = best;
   return best.copies > 0;
 }

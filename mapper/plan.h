@@ -2,6 +2,7 @@
 #ifndef TEGULA_MAPPER_PLAN_H
 #define TEGULA_MAPPER_PLAN_H
 
+#include "frontend/base/stochastic.h"
 #include "mapper/mapper.h"
 
 /* Elementwise nodes that a kernel computes while it loads an operand of its root, in order. Only the kernel
@@ -104,6 +105,13 @@ typedef struct tg_compile {
   int *carried_into;   /* by output of the graph: the input whose memory it ends up in, -1: none */
   tg_diag *diag;
 } tg_compile;
+
+/* In place of an estimate of cycles, where tilings are drawn (tg_map_options.any_tiling): from 0 to 2^24, of
+ * a product of m x n, for the tiling considered as number `index`. */
+static inline double tg_drawn_cycles(const tg_compile *c, uint32_t m, uint32_t n, uint32_t index) {
+  uint32_t seed = tg_mix((uint32_t)c->options.any_tiling ^ (uint32_t)(c->options.any_tiling >> 32));
+  return tg_mix(tg_mix(tg_mix(seed + m) + n) + index) >> 8;
+}
 
 tg_storage tg_value_storage(const tg_value *value);
 static inline uint32_t tg_value_bytes_each(const tg_value *value) {

@@ -115,7 +115,9 @@ void tg_store_casts(tg_compile *c) {
   for (size_t k = 0; k < c->kernel_count; k++)
     for (int i = 0; i < OPERANDS && is_product(&c->kernels[k]); i++) {
       tg_node *cast = loaded_through(c, &c->kernels[k], i);
-      if (!cast || known[tg_out(cast)->index] || tg_value_bytes_each(tg_out(cast)) == 4) continue;
+      if (!cast || known[tg_out(cast)->index] || tg_value_bytes_each(tg_out(cast)) == 4 ||
+          !tg_value_elements(tg_out(cast)))
+        continue;
       known[tg_out(cast)->index] = true;
       consider(c, cast, k);
     }

@@ -247,7 +247,8 @@ tg_status tg_session_compile(tg_session *session, const tg_compile_options *opti
   if (status) return status;
   tg_map_options map = {.accum_bf16sr = precision.tiling_accum == TG_ACCUM_BF16SR,
                         .k_tile = precision.k_tile,
-                        .seed = options->seed};
+                        .seed = options->seed,
+                        .any_tiling = options->any_tiling};
   status = tg_map(session->lowered, &params, &map, &session->program, diag);
   if (status) {
     tg_diag_prefix(diag, "%s", session->path);

@@ -61,6 +61,7 @@ typedef struct tg_compile_options {
   const char *tiling_accum; /* fp32, bf16sr; NULL: fp32 */
   int k_tile;               /* 0: 128 */
   uint64_t seed;            /* of stochastic rounding */
+  uint64_t any_tiling;      /* not 0: draws tilings in place of the fastest ones */
 } tg_compile_options;
 
 typedef struct tg_session_run_options {

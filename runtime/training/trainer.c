@@ -152,7 +152,8 @@ static tg_status compile(tg_trainer *t, tg_diag *diag) {
   if (status) return status;
   t->map = (tg_map_options){.accum_bf16sr = t->precision.tiling_accum == TG_ACCUM_BF16SR,
                             .k_tile = t->precision.k_tile,
-                            .seed = compile->seed};
+                            .seed = compile->seed,
+                            .any_tiling = compile->any_tiling};
   choose_formats(t);
   status = build_and_map(t, diag);
   if (status) {
