@@ -23,13 +23,15 @@ tg_status chip_params(chip which, tg_params *out_params, tg_diag *diag) {
 }
 
 tg_status map_graph(tg_graph *graph, const tg_params *params, const tg_precision_options *precision,
-                    uint64_t seed, tg_program **out_program, tg_diag *diag) {
+                    uint64_t seed, uint64_t any_tiling, tg_program **out_program, tg_diag *diag) {
   tg_frontend_options options;
   tg_frontend_defaults(&options);
   options.precision = *precision;
   tg_status status = tg_frontend_lower(graph, &options, diag);
-  tg_map_options map = {
-      .accum_bf16sr = precision->tiling_accum == TG_ACCUM_BF16SR, .k_tile = precision->k_tile, .seed = seed};
+  tg_map_options map = {.accum_bf16sr = precision->tiling_accum == TG_ACCUM_BF16SR,
+                        .k_tile = precision->k_tile,
+                        .seed = seed,
+                        .any_tiling = any_tiling};
   return status ? status : tg_map(graph, params, &map, out_program, diag);
 }
 
@@ -38,7 +40,7 @@ tg_status map_text(const char *text, const tg_params *params, const tg_precision
   tg_arena arena = {0};
   tg_graph *graph;
   tg_status status = tg_graph_parse(&arena, text, &graph, diag);
-  if (!status) status = map_graph(graph, params, precision, 5, out_program, diag);
+  if (!status) status = map_graph(graph, params, precision, 5, 0, out_program, diag);
   tg_arena_release(&arena);
   return status;
 }

@@ -12,9 +12,10 @@ typedef enum chip { CHIP_TINY, CHIP_ROW, CHIP_ODD, CHIP_EDGE, CHIPS } chip;
 extern const char *const chip_names[CHIPS];
 tg_status chip_params(chip which, tg_params *out_params, tg_diag *diag);
 
-/* Lowers `graph` in place and maps it. `seed` is that of stochastic rounding. */
+/* Lowers `graph` in place and maps it. `seed` is that of stochastic rounding; `any_tiling` as in
+ * tg_map_options. */
 tg_status map_graph(tg_graph *graph, const tg_params *params, const tg_precision_options *precision,
-                    uint64_t seed, tg_program **out_program, tg_diag *diag);
+                    uint64_t seed, uint64_t any_tiling, tg_program **out_program, tg_diag *diag);
 /* The text of a graph, mapped. */
 tg_status map_text(const char *text, const tg_params *params, const tg_precision_options *precision,
                    tg_program **out_program, tg_diag *diag);

@@ -178,7 +178,7 @@ static tg_status map_digits(const tg_params *params, const tg_precision_options 
   tg_arena arena = {0};
   tg_graph *graph;
   tg_status status = tg_onnx_read(&arena, digits, &graph, diag);
-  if (!status) status = map_graph(graph, params, precision, 5, out_program, diag);
+  if (!status) status = map_graph(graph, params, precision, 5, 0, out_program, diag);
   tg_arena_release(&arena);
   return status;
 }

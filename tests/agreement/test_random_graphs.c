@@ -1,6 +1,7 @@
-/* Random graphs, each in a random precision on one of the RTL configurations of the tests: the functional
- * engine, SystemC and the RTL must leave the same memory, and SystemC and the RTL the same start and end of
- * every instruction. The proof of ordering must accept every program.
+/* Random graphs, each in a random precision on one of the RTL configurations of the tests, half of them with
+ * tilings drawn among all that fit: the functional engine, SystemC and the RTL must leave the same memory,
+ * and SystemC and the RTL the same start and end of every instruction. The proof of ordering must accept
+ * every program.
  *
  * TEGULA_RANDOM_SEED=N draws other graphs (printed with every failure), TEGULA_RANDOM_GRAPHS=N more or fewer.
  */
@@ -19,6 +20,7 @@ typedef struct drawn {
   uint64_t seed;
   chip chip;
   tg_precision_options precision;
+  uint64_t any_tiling; /* of every second one */
   tg_program *program;
   char *text; /* on the arena, for failures */
 } drawn;
@@ -45,15 +47,17 @@ static tg_status draw(drawn *d, tg_arena *arena, tg_diag *diag) {
   tg_status status = chip_params(d->chip, &params, diag);
   if (!status) status = tg_random_graph(&random, arena, &graph, diag);
   if (!status) d->text = tg_graph_print(graph, arena);
-  if (!status) status = map_graph(graph, &params, &d->precision, d->seed, &d->program, diag);
+  d->any_tiling = tg_random_range(&random, 0, 1) ? d->seed : 0;
+  if (!status) status = map_graph(graph, &params, &d->precision, d->seed, d->any_tiling, &d->program, diag);
   return status ? status : tg_check_ordering(d->program, diag);
 }
 
 static void report(const drawn *d, const char *what) {
-  tg_test_fail(__FILE__, __LINE__, "seed %llu, chip %s, family %d, preset %d, accum %d, k tile %d: %s\n%s",
+  tg_test_fail(__FILE__, __LINE__,
+               "seed %llu, chip %s, family %d, preset %d, accum %d, k tile %d, any tiling %llu: %s\n%s",
                (unsigned long long)d->seed, chip_names[d->chip], (int)d->precision.family,
-               (int)d->precision.preset, (int)d->precision.tiling_accum, d->precision.k_tile, what,
-               d->text ? d->text : "");
+               (int)d->precision.preset, (int)d->precision.tiling_accum, d->precision.k_tile,
+               (unsigned long long)d->any_tiling, what, d->text ? d->text : "");
 }
 
 typedef engine_run run_function(const tg_engine *engine, const tg_program *program, tg_run_options options);

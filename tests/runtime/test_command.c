@@ -204,6 +204,24 @@ TG_TEST(command, a_cycle_limit_is_a_fault) {
   EXPECT_HAS(o->err, "tegula: ");
 }
 
+static long long cycles_of(const outcome *o) {
+  json_t *report = json_loads(o->out, 0, NULL);
+  long long cycles = json_integer_value(json_object_get(report, "cycles"));
+  json_decref(report);
+  return cycles;
+}
+
+/* They take other cycles, for the same bits. */
+TG_TEST(command, tilings_can_be_drawn) {
+  small_models();
+  long long best = cycles_of(tegula("run mlp.onnx --no-cpu-reference -q --json --output-dir best")),
+            any = cycles_of(
+                tegula("run mlp.onnx --no-cpu-reference -q --json --output-dir any --any-tiling 3"));
+  EXPECT(best > 0 && any > best);
+  EXPECT_EQ(shell("diff -r best any"), 0);
+  EXPECT_HAS(tegula("run gemm.tgb --any-tiling 3")->err, "--any-tiling comes too late");
+}
+
 TG_TEST(command, verify_says_equal) {
   small_models();
   const outcome *o = tegula("verify gemm.onnx --arch tiny --engines functional,systemc --json");
