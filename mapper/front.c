@@ -219,29 +219,6 @@ static bool is_carried(const tg_compile *c, const tg_value *value) {
   return claimed <= -2 && c->carried_into[-2 - claimed] >= 0;
 }
 
-/* The Cast that all kernels but number `reduction` load `value` through, if it makes less to store, or NULL.
- */
-static tg_node *cast_of_all(const tg_compile *c, const tg_value *value, size_t reduction) {
-  tg_node *cast = NULL;
-  if (c->places[value->index].tensor <= -2) return NULL; /* an output */
-  for (size_t k = 0; k < c->kernel_count; k++) {
-    if (k == reduction || !tg_kernel_reads(&c->kernels[k], value)) continue;
-    tg_node *own = tg_cast_of_loads(c, &c->kernels[k], value);
-    if (!own || (cast && own != cast)) return NULL;
-    cast = own;
-  }
-  return cast && tg_value_bytes_each(tg_out(cast)) < tg_value_bytes_each(value) ? cast : NULL;
-}
-
-/* The products load what the Cast makes. */
-static void store_cast(tg_compile *c, tg_node *cast, tg_value *value, size_t reduction) {
-  c->stored[value->index] = false;
-  c->stored[tg_out(cast)->index] = true;
-  for (size_t k = 0; k < c->kernel_count; k++)
-    if (k != reduction && tg_kernel_reads(&c->kernels[k], value))
-      tg_load_stored_cast(c, &c->kernels[k], cast);
-}
-
 /* Elementwise kernel k, whose result is stored in any case, and reduction `at` behind it as one, if that is
  * faster. */
 static bool reduce_and_store(tg_compile *c, size_t k, size_t at) {
@@ -251,13 +228,13 @@ static bool reduce_and_store(tg_compile *c, size_t k, size_t at) {
   tg_kernel both;
   if (reader->beside || (!hurries && !tg_kernel_can_wait(c, k, at)) || !with_front(c, reader, maker, &both))
     return false;
-  tg_node *cast = cast_of_all(c, value, at);
+  tg_node *cast = tg_cast_of_all_loads(c, value, at);
   if (cast) tg_add_nodes(c->arena, &both.front[0], &cast, 1);
   both.beside = cast ? tg_out(cast) : value;
   if (!tg_reduce_fits(c, &both) ||
       tg_reduce_cycles(c, &both) >= tg_elementwise_cycles(c, maker) + tg_reduce_cycles(c, reader))
     return false;
-  if (cast) store_cast(c, cast, value, at);
+  if (cast) tg_store_cast_only(c, cast, value, at);
   c->kernels[hurries ? k : at] = both;
   tg_kernel_remove(c, hurries ? at : k);
   return true;

@@ -178,9 +178,10 @@ bool tg_update_gains(tg_compile *c, const tg_kernel *product, const tg_kernel *u
 /* Elementwise nodes in front of products: product_front.c. */
 void tg_front_products(tg_compile *c);
 void tg_join_totals(tg_compile *c); /* totals.c: reductions join the products that make what they read */
-void tg_recompute_in_products(tg_compile *c);                     /* recompute.c: what they would load */
-tg_status tg_settle_carries(tg_compile *c);                       /* carry.c: updates in place, or moved */
-tg_status tg_plan_memory(tg_compile *c);                          /* memory.c: values -> DRAM tensors */
+void tg_recompute_in_products(tg_compile *c); /* recompute.c: what they would load */
+void tg_narrow_stores(tg_compile *c);         /* narrow.c: what is loaded through a Cast only */
+tg_status tg_settle_carries(tg_compile *c);   /* carry.c: updates in place, or moved */
+tg_status tg_plan_memory(tg_compile *c);      /* memory.c: values -> DRAM tensors */
 tg_status tg_emit_kernel(tg_compile *c, const tg_kernel *kernel); /* dispatches to those below */
 tg_status tg_emit_gemm(tg_compile *c, const tg_kernel *kernel);
 tg_status tg_emit_elementwise(tg_compile *c, const tg_kernel *kernel);
@@ -217,6 +218,10 @@ double tg_move_cycles(const tg_compile *c, const tg_value *value);
  * the kernel as it loads what the Cast makes, which c->stored tells to be stored. */
 tg_node *tg_cast_of_loads(const tg_compile *c, const tg_kernel *kernel, const tg_value *value);
 void tg_load_stored_cast(tg_compile *c, tg_kernel *kernel, tg_node *cast);
+/* The Cast that all kernels but number `except` load `value` through, if it makes less to store, or NULL; and
+ * they load what it makes, which is stored in place of the value. */
+tg_node *tg_cast_of_all_loads(const tg_compile *c, const tg_value *value, size_t except);
+void tg_store_cast_only(tg_compile *c, tg_node *cast, const tg_value *value, size_t except);
 /* Products with a softmax between them, as one kernel: before tg_merge_elementwise. */
 void tg_fuse_attention(tg_compile *c);
 tg_status tg_emit_attention(tg_compile *c, const tg_kernel *kernel);

@@ -80,6 +80,25 @@ tg_node *tg_cast_of_loads(const tg_compile *c, const tg_kernel *kernel, const tg
   return needed ? NULL : cast;
 }
 
+tg_node *tg_cast_of_all_loads(const tg_compile *c, const tg_value *value, size_t except) {
+  tg_node *cast = NULL;
+  if (c->places[value->index].tensor <= -2) return NULL; /* an output */
+  for (size_t k = 0; k < c->kernel_count; k++) {
+    if (k == except || !tg_kernel_reads(&c->kernels[k], value)) continue;
+    tg_node *own = tg_cast_of_loads(c, &c->kernels[k], value);
+    if (!own || (cast && own != cast)) return NULL;
+    cast = own;
+  }
+  return cast && tg_value_bytes_each(tg_out(cast)) < tg_value_bytes_each(value) ? cast : NULL;
+}
+
+void tg_store_cast_only(tg_compile *c, tg_node *cast, const tg_value *value, size_t except) {
+  c->stored[value->index] = false;
+  c->stored[tg_out(cast)->index] = true;
+  for (size_t k = 0; k < c->kernel_count; k++)
+    if (k != except && tg_kernel_reads(&c->kernels[k], value)) tg_load_stored_cast(c, &c->kernels[k], cast);
+}
+
 /* A kernel of the cast alone, in front of kernel `at`. */
 static void add_kernel(tg_compile *c, tg_node *cast, size_t at) {
   tg_kernel kernel = {.kind = TG_KERNEL_ELEMENTWISE, .output = tg_out(cast)};

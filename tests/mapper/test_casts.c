@@ -177,3 +177,40 @@ TG_TEST(casts, are_stored_in_training_for_much) {
   EXPECT_EQ(stored_in_training(30522), 1);
   EXPECT_EQ(stored_in_training(768), 0);
 }
+
+/* An activation that both products load through a cast, and of which the third one computes the mask anew:
+ * bytes of what is neither input nor output. */
+static uint64_t bytes_between(tg_precision_preset preset) {
+  static const char text[] = "graph \"step\"\n"
+                             "input %dy: f32[4096,192]\ninput %w: f32[192,64]\ninput %c: f32[4096,64]\n"
+                             "input %scale: f32[64]\ninput %offset: f32[64]\ninput %v: f32[64,48]\n"
+                             "input %z: f32[4096,48]\nconst %zero: f32[] = [0]\n"
+                             "%m = Mul(%c, %scale) @0\n%n = Add(%m, %offset) @1\n%x = Relu(%n) @2\n"
+                             "%p = MatMul(%x, %v) @3\n%t = Transpose(%x) perm=[1,0] @4\n"
+                             "%dv = MatMul(%t, %z) @5\n%d = MatMul(%dy, %w) @6\n%k = Greater(%x, %zero) @7\n"
+                             "%g = Where(%k, %d, %zero) @8\n%u = Mul(%g, %c) @9\n"
+                             "output \"p\" %p: f32\noutput \"dv\" %dv: f32\noutput \"u\" %u: f32\n";
+  tg_arena arena = {0};
+  tg_diag diag = {""};
+  mapped m;
+  uint64_t bytes = 0;
+  run_case what = {.text = text,
+                   .arch = "edge",
+                   .precision.preset = preset,
+                   .map = {.seed = 1},
+                   .run = {.threads = 1, .seed = 1}};
+  if (run_text(&what, &m, &arena, &diag) || !outputs_agree(&m, 0, &diag))
+    tg_test_fail(__FILE__, __LINE__, "%s", diag.message);
+  for (uint32_t t = 0; m.program && t < m.program->tensor_count; t++) {
+    const tg_dram_tensor *tensor = &m.program->tensors[t];
+    if (tensor->role == TG_ROLE_TEMPORARY) bytes += tensor->bytes;
+  }
+  release_mapped(&m);
+  tg_arena_release(&arena);
+  return bytes;
+}
+
+TG_TEST(casts, are_stored_in_place_of_what_is_loaded_through_them_only) {
+  EXPECT_EQ(bytes_between(TG_PRESET_MP0), 4096 * 64 * 4);
+  EXPECT(bytes_between(TG_PRESET_MP1) < 4096 * 64 * 3); /* and a cast of weights */
+}
