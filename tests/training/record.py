@@ -186,6 +186,15 @@ class Classifier(nn.Module):  # numbers and a category, wide and deep
         return self.wide(x) + self.deep(x)
 
 
+class Narrow(nn.Module):  # weights of one row or column
+    def __init__(self):
+        super().__init__()
+        self.blur, self.spread, self.gather = nn.Conv2d(1, 1, (1, 3)), nn.Linear(1, 13), nn.Linear(13, 1)
+
+    def forward(self, x):
+        return self.gather(torch.tanh(self.spread(self.blur(x.view(-1, 1, 1, 6)).mean((2, 3)))))
+
+
 functional = nn.functional
 warnings.filterwarnings("ignore")
 export("lstm_momentum", DIGITS + " --batch 16 --optimizer momentum --lr 0.1", Recurrent, [x], y, functional.cross_entropy,
@@ -199,6 +208,9 @@ export("autoencoder_adam", "--data digits_x.npy --labels digits_x.npy --batch 12
 export("regression_nesterov", "--data table_x.npy --labels table_price.npy --batch 20 --loss mse --optimizer nesterov --lr 0.02",
        Regression, [table], prices, functional.mse_loss,
        lambda p: optim.SGD(p, 0.02, momentum=0.9, nesterov=True), TRAINING, batch=20, opset=15)
+export("narrow_momentum", "--data table_x.npy --labels table_price.npy --batch 16 --loss mse --optimizer momentum --lr 0.02 "
+       "--weight-decay 0.1", Narrow, [table], prices, functional.mse_loss,
+       lambda p: optim.SGD(p, 0.02, momentum=0.9, weight_decay=0.1), EVAL)
 export("classifier_clipped", "--data x=table_x.npy --data kind=table_kind.npy --labels table_sold.npy --batch 16 "
        "--loss bce_with_logits --optimizer momentum --lr 0.1 --weight-decay 0.01 --clip-norm 0.3", Classifier, [table, kinds],
        sold, functional.binary_cross_entropy_with_logits,
