@@ -3,6 +3,8 @@
  * long, give what the reference has. What a tiling is drawn for is seldom the fastest, so shapes in which a
  * tiling is wrong need not be met by chance.
  *
+ * What does not fit in the scratchpads of a small array does not count.
+ *
  * TEGULA_RANDOM_SEED=N draws others (printed with every failure), TEGULA_DRAWS=N more or fewer of each graph.
  */
 #include "frontend/base/stochastic.h"
@@ -67,6 +69,11 @@ static const char *run_and_compare(const run_case *what, double tolerance, tg_ar
   return good ? NULL : diag->message;
 }
 
+static bool is_excused(const char *wrong, const struct place *place) {
+  return strstr(wrong, "cycle limit") ||
+         (!strcmp(place->arch, "tiny") && strstr(wrong, "in the scratchpads"));
+}
+
 static void check_draw(const char *path, const char *text, double tolerance, uint64_t seed) {
   uint32_t key = tg_mix((uint32_t)seed * 64);
   const struct place *place = &places[key % (sizeof places / sizeof *places)];
@@ -86,10 +93,9 @@ static void check_draw(const char *path, const char *text, double tolerance, uin
     what.engine = &tg_engine_systemc;
     what.run.max_cycles = MOST_CYCLES;
     wrong = run_and_compare(&what, tolerance, &arena, &diag);
-    if (wrong && strstr(wrong, "cycle limit")) wrong = NULL;
   }
 #endif
-  if (wrong)
+  if (wrong && !is_excused(wrong, place))
     tg_test_fail(path, 1, "%s, draw %llu: %s\n%s", place->label, (unsigned long long)seed, wrong, what.text);
   tg_arena_release(&arena);
 }
