@@ -81,9 +81,6 @@ void tg_pass_lower_layer_normalization(tg_graph *graph) {
   if (node->op == TG_OP_LAYER_NORMALIZATION) lower_normalised(graph, node);
 }
 
-/* Elements of a window that every array has room for. */
-enum { MOST_OF_WINDOW = 512 };
-
 static bool is_global(const tg_node *node) {
   return node->op == TG_OP_GLOBAL_AVERAGE_POOL || node->op == TG_OP_GLOBAL_MAX_POOL;
 }
@@ -102,7 +99,7 @@ static bool is_one_window(const tg_node *node) {
   return node->output_count == 1;
 }
 
-/* A reduction, which takes a large window in parts. */
+/* A reduction, which takes a large window in parts, and moves no element twice. */
 static void lower_to_reduction(tg_graph *graph, tg_node *node) {
   tg_value *x = tg_in(node, 0);
   int64_t axes[TG_MAX_RANK];
@@ -118,33 +115,9 @@ static void lower_to_reduction(tg_graph *graph, tg_node *node) {
   tg_rewrite_replace(graph, node, tg_out(made));
 }
 
-/* One window over all spatial dimensions; more than two of them are one long one. */
-static void lower_global(tg_graph *graph, tg_node *node) {
-  tg_value *x = tg_in(node, 0);
-  int64_t sizes[TG_MAX_RANK],
-      flat[4] = {x->dims[0].size, x->dims[1].size, 1, tg_value_elements_between(x, 2, x->rank)};
-  tg_value_sizes(tg_out(node), sizes);
-  tg_value *data = x->rank > 4 ? tg_rewrite_reshape(graph, x, 4, flat, node) : x;
-  int64_t kernel[2];
-  for (int i = 2; i < data->rank; i++) kernel[i - 2] = data->dims[i].size;
-  tg_op op = node->op == TG_OP_GLOBAL_AVERAGE_POOL ? TG_OP_AVERAGE_POOL : TG_OP_MAX_POOL;
-  tg_node *pool = tg_graph_add_node(graph, op, node->name, &data, 1, node, node->id);
-  tg_attr_set_ints(graph, pool, TG_ATTR_KERNEL_SHAPE, kernel, data->rank - 2);
-  tg_out(pool)->dtype = tg_out(node)->dtype;
-  tg_rewrite_infer(graph, pool);
-  pool->rule = node->rule;
-  pool->disable_graphamp = node->disable_graphamp;
-  tg_rewrite_replace(graph, node, tg_rewrite_reshape(graph, tg_out(pool), tg_out(node)->rank, sizes, node));
-}
-
 void tg_pass_lower_global_pool(tg_graph *graph) {
-  TG_FOR_NODES_SAFE(graph, node) {
-    if (!is_global(node) && !is_one_window(node)) continue;
-    if (tg_value_elements_between(tg_in(node, 0), 2, tg_in(node, 0)->rank) > MOST_OF_WINDOW)
-      lower_to_reduction(graph, node);
-    else if (is_global(node))
-      lower_global(graph, node);
-  }
+  TG_FOR_NODES_SAFE(graph, node)
+  if (is_global(node) || is_one_window(node)) lower_to_reduction(graph, node);
 }
 
 void tg_pass_lower_conv_transpose(tg_graph *graph) {

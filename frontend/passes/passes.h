@@ -33,7 +33,7 @@ void tg_pass_lower_sum(tg_graph *graph);                 /* Sum and Mean to chai
 void tg_pass_lower_logic(tg_graph *graph);               /* bools to 0 and 1 in bf16 */
 void tg_pass_lower_reduce(tg_graph *graph); /* to sums, products, maxima and minima that keep dimensions */
 void tg_pass_split_reduce(tg_graph *graph); /* those to rows and to blocks of columns */
-void tg_pass_lower_global_pool(tg_graph *graph);    /* to a pool of one window */
+void tg_pass_lower_global_pool(tg_graph *graph);    /* to ReduceMean, ReduceMax */
 void tg_pass_lower_conv_transpose(tg_graph *graph); /* to ConvInputGradient */
 void tg_pass_lower_pool_gradient(tg_graph *graph);  /* to MaxPoolIndex, Mul, WindowGradient */
 
