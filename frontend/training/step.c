@@ -128,8 +128,32 @@ static bool has_positions(const tg_value *value) {
 
 static bool may_train(const tg_value *value) {
   return value->kind == TG_VALUE_CONSTANT && tg_dtype_is_float(value->dtype) && value->dtype != TG_F64 &&
-         value->rank > 0 && value->initializer && !value->elided && tg_value_elements(value) > 0 &&
-         !is_mask(value) && !has_positions(value);
+         value->initializer && !value->elided && tg_value_elements(value) > 0;
+}
+
+/* Most initializers like these are no parameters: a root of the head's size, a mask, a table of positions. */
+static bool looks_constant(const tg_value *value) {
+  return value->rank == 0 || is_mask(value) || has_positions(value);
+}
+
+typedef struct pattern {
+  bool given;
+  regex_t regex;
+} pattern;
+
+static tg_status compile_pattern(const step *s, const char *text, pattern *out) {
+  *out = (pattern){.given = text != NULL};
+  if (!text || !regcomp(&out->regex, text, REG_EXTENDED | REG_NOSUB)) return TG_OK;
+  out->given = false;
+  return tg_fail(s->diag, TG_INVALID, "\"%s\" is no regular expression", text);
+}
+
+static bool matches(const pattern *p, const char *name) {
+  return p->given && !regexec(&p->regex, name, 0, NULL, 0);
+}
+
+static void free_pattern(pattern *p) {
+  if (p->given) regfree(&p->regex);
 }
 
 /* The constant in FP32, as the plan promises it; constants of the model's other formats are widened. */
@@ -145,44 +169,54 @@ static const tg_value *initial_of(step *s, const tg_value *constant) {
   return wide;
 }
 
-/* The constant becomes an input, read by forward through a cast where their formats differ. */
+/* The constant becomes an input, read by forward through a cast where their formats differ. A single number
+ * is a row of one, since so are the numbers of the update. */
 static void make_parameter(step *s, tg_value *constant) {
+  tg_value like = *constant;
+  if (!constant->rank) like.rank = 1, like.dims[0] = (tg_dim){1, NULL};
   parameter p = {.name = constant->name, .master = -1};
   p.name = tg_arena_strdup(s->arena, constant->name);
   const tg_value *initial = initial_of(s, constant);
   tg_value_rename(s->graph, constant, tg_arena_printf(s->arena, "%s.initial", p.name));
-  p.input = add_input(s, TG_ROLE_OF_PARAMETER, p.name, p.name, s->options->parameters, constant);
+  p.input = add_input(s, TG_ROLE_OF_PARAMETER, p.name, p.name, s->options->parameters, &like);
   p.tensor = s->plan->tensor_count - 1;
   s->plan->tensors[p.tensor].initial = initial;
   if (s->options->parameters != TG_F32 && s->options->fp32_params) {
-    add_input(s, TG_ROLE_OF_MASTER, p.name, tg_arena_printf(s->arena, "%s.master", p.name), TG_F32, constant);
+    add_input(s, TG_ROLE_OF_MASTER, p.name, tg_arena_printf(s->arena, "%s.master", p.name), TG_F32, &like);
     p.master = s->plan->tensor_count - 1;
     s->plan->tensors[p.master].initial = initial;
   }
   tg_build read = {.graph = s->graph, .before = s->graph->first, .name = p.name, .forward = -1};
-  tg_value_replace(s->graph, constant, tg_build_cast(&read, p.input, constant->dtype));
+  tg_value *cast = tg_build_cast(&read, p.input, constant->dtype);
+  tg_value_replace(s->graph, constant, constant->rank ? cast : tg_build_reshape(&read, cast, 0, NULL));
   TG_PUSH(s->arena, s->parameters, s->parameter_count, s->parameter_capacity, p);
 }
 
-static tg_status find_parameters(step *s, const tg_value *y) {
+static void make_parameters(step *s, const tg_value *y, const pattern *frozen, const pattern *trained) {
   tg_graph *graph = s->graph;
   int count = graph->value_count;
   bool *reached = TG_NEW_ARRAY(s->arena, bool, (size_t)count);
-  regex_t frozen;
-  const char *pattern = s->options->frozen;
-  if (pattern && regcomp(&frozen, pattern, REG_EXTENDED | REG_NOSUB))
-    return tg_fail(s->diag, TG_INVALID, "\"%s\" is no regular expression", pattern);
   tg_backward_reach(graph, y, reached);
   for (int i = 0; i < count; i++) {
     tg_value *value = graph->values[i];
-    if (!reached[i] || !may_train(value)) continue;
-    if (pattern && !regexec(&frozen, value->name, 0, NULL, 0)) continue;
-    make_parameter(s, value);
+    if (!reached[i] || !may_train(value) || matches(frozen, value->name)) continue;
+    if (!looks_constant(value) || matches(trained, value->name))
+      make_parameter(s, value);
+    else if (value->rank == 0 && !s->plan->number)
+      s->plan->number = tg_arena_strdup(s->arena, value->name);
   }
-  if (pattern) regfree(&frozen);
-  if (s->parameter_count) return TG_OK;
+}
+
+static tg_status find_parameters(step *s, const tg_value *y) {
+  pattern frozen, trained = {.given = false};
+  tg_status status = compile_pattern(s, s->options->frozen, &frozen);
+  if (!status) status = compile_pattern(s, s->options->trained, &trained);
+  if (!status) make_parameters(s, y, &frozen, &trained);
+  free_pattern(&frozen);
+  free_pattern(&trained);
+  if (status || s->parameter_count) return status;
   return tg_fail(s->diag, TG_INVALID, "nothing to train: output \"%s\" depends on no parameter%s", y->name,
-                 pattern ? " that is not frozen" : "");
+                 s->options->frozen ? " that is not frozen" : "");
 }
 
 static tg_status add_labels(step *s, const tg_value *y) {

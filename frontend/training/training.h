@@ -47,8 +47,9 @@ typedef struct tg_training_options {
   double epsilon, weight_decay; /* or TG_OF_OPTIMIZER */
   double clip_norm;             /* gradients scaled by min(1, clip_norm / (norm of all + 1e-6)); 0: not */
   double clip_value;            /* each element of a gradient at most this far from 0; 0: not */
-  bool frozen_norms;  /* BatchNormalization normalises by its running statistics, which stay as they are */
-  const char *frozen; /* extended regex: parameters whose names match are not trained; NULL: none */
+  bool frozen_norms;   /* BatchNormalization normalises by its running statistics, which stay as they are */
+  const char *frozen;  /* extended regex: parameters whose names match are not trained; NULL: none */
+  const char *trained; /* and what is trained though it looks like a constant of the model; NULL: nothing */
 
   int partials;        /* --data-parallel: partial sums of linear weight gradients; 1: none */
   bool reduce_bf16sr;  /* --weight-grad-reduce */
@@ -111,20 +112,22 @@ typedef struct tg_step_tensor {
 typedef struct tg_training_plan {
   tg_step_tensor *tensors; /* one an input of the step graph, in that order */
   int tensor_count;
-  int loss;          /* output: f32[1], mean over the batch, before the update, not scaled */
-  int found_inf;     /* output: f32[1], 1 if the step was skipped; -1 without scale_loss */
-  int labels;        /* input that takes the labels; -1: the model reads them itself */
-  bool classes;      /* labels are class indices */
-  int dropouts;      /* Dropout nodes in inference form: the identity */
-  int recomputed;    /* nodes that backward computes anew */
-  int model_outputs; /* outputs 0 .. model_outputs - 1 are the model's (keep_outputs), else 0 */
+  int loss;           /* output: f32[1], mean over the batch, before the update, not scaled */
+  int found_inf;      /* output: f32[1], 1 if the step was skipped; -1 without scale_loss */
+  int labels;         /* input that takes the labels; -1: the model reads them itself */
+  bool classes;       /* labels are class indices */
+  int dropouts;       /* Dropout nodes in inference form: the identity */
+  const char *number; /* an initializer of rank 0 that the loss depends on and is not trained; NULL: none */
+  int recomputed;     /* nodes that backward computes anew */
+  int model_outputs;  /* outputs 0 .. model_outputs - 1 are the model's (keep_outputs), else 0 */
 } tg_training_plan;
 
 /* `model` as imported, its sizes bound and inferred; it is not changed, and its constants' data is borrowed.
  * Trainable are the initializers of floats (tg_value.initializer) that the loss depends on differentiably,
  * but for those of rank 0, those that hold a number of 1e4 or more (masks), tables of sines and cosines
- * (positions), and those matching `frozen`. The step graph and the plan live on `arena`. TG_INVALID: an
- * operator on the way has no gradient (by name), the loss's output does not fit, or nothing is trainable. */
+ * (positions), which only are if they match `trained`, and those matching `frozen`. The step graph and the
+ * plan live on `arena`. TG_INVALID: an operator on the way has no gradient (by name), the loss's output does
+ * not fit, or nothing is trainable. */
 tg_status tg_training_build(const tg_graph *model, const tg_training_options *options, tg_arena *arena,
                             tg_graph **out_step, tg_training_plan *out_plan, tg_diag *diag);
 

@@ -231,15 +231,16 @@ static tg_status parse_scale(tg_context *context, tg_training_run *run, tg_train
   return TG_OK;
 }
 
-static tg_status parse_frozen(tg_context *context, tg_training_options *step) {
+static tg_status parse_names(tg_context *context, tg_option_id option, const char **out_pattern) {
   regex_t regex;
-  step->frozen = tg_any_of(context, TG_OPT_FROZEN);
-  if (!step->frozen) return TG_OK;
-  int error = regcomp(&regex, step->frozen, REG_EXTENDED | REG_NOSUB);
+  *out_pattern = tg_any_of(context, option);
+  if (!*out_pattern) return TG_OK;
+  int error = regcomp(&regex, *out_pattern, REG_EXTENDED | REG_NOSUB);
   if (error) {
     char text[128];
     regerror(error, &regex, text, sizeof text);
-    return tg_fail(&context->diag, TG_INVALID, "--frozen: \"%s\": %s", step->frozen, text);
+    return tg_fail(&context->diag, TG_INVALID, "--%s: \"%s\": %s", tg_option_get(option)->name, *out_pattern,
+                   text);
   }
   regfree(&regex);
   return TG_OK;
@@ -270,7 +271,8 @@ static tg_status training_options(tg_context *context, tg_training_run *run,
   if (!status) status = parse_ignored(context, step);
   if (!status && tg_given(o, TG_OPT_CLASSES_LAST)) status = needs_classes(context, TG_OPT_CLASSES_LAST, step);
   if (!status) status = parse_scale(context, run, step);
-  if (!status) status = parse_frozen(context, step);
+  if (!status) status = parse_names(context, TG_OPT_FROZEN, &step->frozen);
+  if (!status) status = parse_names(context, TG_OPT_TRAINED, &step->trained);
   if (!status) status = choose_partials(context, run, compile, step);
   step->momentum = tg_option_real(o, TG_OPT_MOMENTUM, step->momentum);
   step->weight_decay = tg_option_real(o, TG_OPT_WEIGHT_DECAY, step->weight_decay);
@@ -419,6 +421,12 @@ static void warn(tg_context *context, const tg_training_run *run) {
             "tegula: warning: %d Dropout node%s exported for inference, or with ratio 0: nothing is dropped "
             "there\n",
             dropouts, dropouts == 1 ? "" : "s");
+  const char *number = run->trainer->plan.number;
+  if (number)
+    fprintf(
+        stderr,
+        "tegula: warning: single numbers, as \"%s\", are not trained: --trained REGEX names those that are\n",
+        number);
   bool adam = step->optimizer == TG_OPTIMIZER_ADAM || step->optimizer == TG_OPTIMIZER_ADAMW;
   if (bf16 && adam && step->state == TG_BF16)
     fputs("tegula: warning: the second moment of Adam cannot move in BF16: 1 - beta2 is below half an ulp\n",

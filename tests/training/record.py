@@ -186,6 +186,16 @@ class Classifier(nn.Module):  # numbers and a category, wide and deep
         return self.wide(x) + self.deep(x)
 
 
+class Temperature(nn.Module):  # a parameter of rank 0
+    def __init__(self):
+        super().__init__()
+        self.first, self.last = nn.Linear(6, 12), nn.Linear(12, 1)
+        self.temperature = nn.Parameter(torch.tensor(1.5))
+
+    def forward(self, x):
+        return self.last(torch.tanh(self.first(x) / self.temperature))
+
+
 class Narrow(nn.Module):  # weights of one row or column
     def __init__(self):
         super().__init__()
@@ -211,6 +221,8 @@ export("regression_nesterov", "--data table_x.npy --labels table_price.npy --bat
 export("narrow_momentum", "--data table_x.npy --labels table_price.npy --batch 16 --loss mse --optimizer momentum --lr 0.02 "
        "--weight-decay 0.1", Narrow, [table], prices, functional.mse_loss,
        lambda p: optim.SGD(p, 0.02, momentum=0.9, weight_decay=0.1), EVAL)
+export("temperature_adam", "--data table_x.npy --labels table_price.npy --batch 16 --loss mse --optimizer adam --lr 0.02 "
+       "--trained ^temperature$", Temperature, [table], prices, functional.mse_loss, lambda p: optim.Adam(p, 0.02), EVAL)
 export("classifier_clipped", "--data x=table_x.npy --data kind=table_kind.npy --labels table_sold.npy --batch 16 "
        "--loss bce_with_logits --optimizer momentum --lr 0.1 --weight-decay 0.01 --clip-norm 0.3", Classifier, [table, kinds],
        sold, functional.binary_cross_entropy_with_logits,

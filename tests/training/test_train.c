@@ -144,6 +144,7 @@ TG_TEST(train, refusals_are_one_line_before_anything_runs) {
       {DIGITS "--classes-last --loss mse", "--classes-last: the labels of loss mse are no classes"},
       {"train mlp.onnx --data digits_x.npy --labels bad_y.npy --ignore-index 9", "row 77 has label 10"},
       {DIGITS "--frozen '('", "--frozen"},
+      {DIGITS "--trained '('", "--trained"},
       {DIGITS "--frozen '.'", "mlp.onnx"},
       {DIGITS "--loss-output z", "z"},
       {DIGITS "--resume", "--resume needs --checkpoint"},
