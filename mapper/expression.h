@@ -57,6 +57,9 @@ tg_mc_ref tg_round_to(tg_mc *mc, tg_dtype dtype, tg_mc_ref value, bool stored);
 /* What a ReduceSum, -Max, -Min or -Prod does with each element, and what changes nothing (reduce.c). */
 tg_alu tg_reduction_alu(const tg_node *node);
 float tg_reduction_identity(const tg_node *node);
+static inline bool tg_is_moment(const tg_node *node) { return node->op == TG_OP_REDUCE_MOMENT; }
+/* The root of a reduction before root number `root` of whose moments that one takes another; -1: none. */
+int tg_moment_twin(const tg_compile *c, const tg_kernel *kernel, int root);
 
 /* Kind of stream that reads a value, or writes it rounded to nearest. */
 int tg_stream_kind(const tg_value *value);

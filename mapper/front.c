@@ -64,6 +64,7 @@ static bool is_alike(const tg_kernel *a, const tg_kernel *b) {
   return a->kind == TG_KERNEL_REDUCE && b->kind == TG_KERNEL_REDUCE && !a->fused_count && !b->fused_count &&
          !a->beside && !b->beside && tg_value_same_shape(tg_in(a->root, 0), tg_in(b->root, 0)) &&
          tg_value_same_shape(a->output, b->output) &&
+         tg_attr_int(a->root, TG_ATTR_BLOCK) == tg_attr_int(b->root, TG_ATTR_BLOCK) &&
          tg_kernel_results(a) + tg_kernel_results(b) <= 1 + TG_MORE_RESULTS;
 }
 

@@ -41,6 +41,8 @@ typedef struct tg_gemm_totals {
   int count;     /* 0: none */
   int64_t block; /* rows of a block; rows behind the last whole one are another section's (tg_emit_rest) */
   tg_value *out[TG_GEMM_RESULTS]; /* FP32: a row for each block */
+  int first;                      /* rows of a block that moments begin with; 0: there are none among them */
+  int unroll;                     /* rows of an iteration of the microcode */
   int words;  /* of microcode before and after the rows of a block, or of a piece of one */
   bool whole; /* there are streams for whole blocks only, not for totals that go on from piece to piece */
   struct {
@@ -112,6 +114,9 @@ static inline bool tg_gemm_rounds_results(const tg_gemm *gemm) {
 /* Adds the reductions of kernel->totals and what the nodes in front of them read. TG_INVALID: a drain cannot
  * compute them. */
 tg_status tg_gemm_describe_totals(tg_compile *c, const tg_kernel *kernel, tg_gemm *g);
+/* Decides on whole blocks and rows of an iteration, where so many streams are left; returns how many it
+ * takes. */
+int tg_gemm_fit_totals(tg_gemm *g, int left);
 /* The drain's microcode with them, and its words into g->drain_words and g->totals.words. */
 tg_status tg_gemm_write_totals(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g, tg_mc *mc);
 tg_status tg_gemm_measure_totals(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g);

@@ -103,6 +103,16 @@ void tg_gemm_emit_totals(tg_gemm_emission *e, uint32_t r, uint32_t col, const tg
                          const tg_exit *exit);
 void tg_gemm_fill_totals(const tg_gemm_emission *e, int i, uint32_t r, uint32_t col, tg_agcu_instr *store);
 
+/* Segments of its microcode, of which a VOP has one of BEGIN and GO_ON, and streams: of result k, and of the
+ * accumulator, row `row` of an iteration, or of the rows that moments begin with; of total i, as it goes on
+ * from a piece, and as one takes it up. gemm_totals_code.c */
+enum { TG_TOTALS_HOLD, TG_TOTALS_BEGIN, TG_TOTALS_GO_ON, TG_TOTALS_ROWS, TG_TOTALS_END };
+int tg_gemm_result_stream(const tg_gemm *g, int k, int row);
+int tg_gemm_accumulator_stream(const tg_gemm *g, int row);
+int tg_gemm_after_stream(const tg_gemm *g, int i);
+int tg_gemm_before_stream(const tg_gemm *g, int i);
+static inline int tg_gemm_first_rows(const tg_gemm *g) { return g->totals.first ? g->totals.first : 1; }
+
 /* Parts of a VOP of the drain (gemm_drain.c). */
 typedef struct tg_gemm_buffer {
   const tg_buffer *buffer; /* NULL: none */

@@ -233,9 +233,8 @@ static tg_status describe_fused(tg_compile *c, const tg_kernel *kernel, const tg
   }
   tg_status described = kernel->totals ? tg_gemm_describe_totals(c, kernel, out) : TG_OK;
   if (described) return described;
-  int streams = 1 + out->external_count + out->outs + (out->partials > 1) + 2 * out->totals.count;
-  out->totals.whole = out->totals.count && streams > TG_STREAMS;
-  if (out->totals.whole) streams -= out->totals.count;
+  int streams = 1 + out->external_count + out->outs + (out->partials > 1);
+  if (kernel->totals) streams += tg_gemm_fit_totals(out, TG_STREAMS - streams);
   if (l.full || streams > TG_STREAMS)
     return tg_fail(c->diag, TG_INVALID, "node \"%s\": what follows it reads too many tensors",
                    out->node->name);

@@ -157,7 +157,8 @@ static double totals_cycles(const model *s) {
   const tg_gemm_tiling *t = s->t;
   uint32_t blocks = tg_gemm_totals_a_piece(s->g, t), latency = s->m->fma_latency;
   int64_t rows = up((int64_t)blocks * t->nt / tg_lanes(s->m), latency) * latency;
-  double words = s->g->totals.words + (double)(t->mr / blocks) * s->g->drain_words[TG_DRAIN_FINISH];
+  double iterations = (double)(t->mr / blocks) / s->g->totals.unroll,
+         words = s->g->totals.words + iterations * s->g->drain_words[TG_DRAIN_FINISH];
   return (double)t->mt / t->mr * ((double)rows * words + 2 * latency + 2);
 }
 

@@ -5,13 +5,11 @@
  * the total behind the results of its piece. Blocks and their order come from the graph, so no tiling changes
  * a bit. */
 #include "mapper/gemm_emission.h"
+#include "mapper/moments.h"
 
 #include <string.h>
 
 typedef tg_gemm_emission emission;
-
-/* Segments of the microcode. A VOP has one of BEGIN and GO_ON. */
-enum { HOLD, BEGIN, GO_ON, ROWS, END };
 
 /* ---- what is reduced ---- */
 
@@ -20,10 +18,10 @@ enum { HOLD, BEGIN, GO_ON, ROWS, END };
 static bool is_by_blocks(const tg_gemm *g, const tg_node *root) {
   const tg_value *in = tg_in(root, 0);
   int64_t block = tg_attr_int(root, TG_ATTR_BLOCK);
-  return root->op != TG_OP_REDUCE_MOMENT && in->rank == 3 && in->dims[2].size == g->n &&
-         in->dims[0].size * in->dims[1].size == g->m && block > 0 && block <= UINT16_MAX &&
-         block <= in->dims[1].size && (in->dims[0].size == 1 || in->dims[1].size % block == 0) &&
-         in->dtype == TG_F32 && tg_out(root)->dtype == TG_F32;
+  return in->rank == 3 && in->dims[2].size == g->n && in->dims[0].size * in->dims[1].size == g->m &&
+         block > 0 && block <= UINT16_MAX && block <= in->dims[1].size &&
+         (in->dims[0].size == 1 || in->dims[1].size % block == 0) && in->dtype == TG_F32 &&
+         tg_out(root)->dtype == TG_F32;
 }
 
 static bool made_inside(const tg_compile *c, const tg_kernel *kernel, tg_value *value) {
@@ -105,137 +103,16 @@ static bool is_plain(const tg_compile *c, const tg_kernel *kernel, const tg_gemm
 tg_status tg_gemm_describe_totals(tg_compile *c, const tg_kernel *kernel, tg_gemm *g) {
   const tg_kernel *reduction = kernel->totals;
   bool good = is_plain(c, kernel, g) && !reduction->fused_count;
-  g->totals = (tg_gemm_totals){.count = tg_kernel_results(reduction)};
+  int64_t block = tg_attr_int(reduction->root, TG_ATTR_BLOCK);
+  g->totals = (tg_gemm_totals){.count = tg_kernel_results(reduction), .block = block};
   for (int i = 0; i < g->totals.count; i++) {
-    good = good && is_by_blocks(g, tg_kernel_root(reduction, i));
+    const tg_node *root = tg_kernel_root(reduction, i);
+    good = good && is_by_blocks(g, root) && tg_attr_int(root, TG_ATTR_BLOCK) == block;
+    if (good && tg_is_moment(root)) g->totals.first = tg_moment_first(block);
     g->totals.out[i] = tg_kernel_result(reduction, i);
   }
-  g->totals.block = tg_attr_int(reduction->root, TG_ATTR_BLOCK);
   if (good && add_operands(c, kernel, g)) return TG_OK;
   return tg_fail(c->diag, TG_INVALID, "node \"%s\": its reductions are not computed with it", g->node->name);
-}
-
-/* ---- microcode ---- */
-
-static int result_stream(const tg_gemm *g, int k) { return 1 + g->external_count + k; }
-static int after_stream(const tg_gemm *g, int i) { return result_stream(g, g->outs) + i; }
-static int before_stream(const tg_gemm *g, int i) { return after_stream(g, g->totals.count) + i; }
-
-/* The fused nodes, and then those in front of the reductions. */
-static tg_kernel with_front(const tg_compile *c, const tg_kernel *kernel) {
-  const tg_front *front = &kernel->totals->front[0];
-  tg_kernel all = *kernel;
-  tg_front nodes = {0};
-  tg_add_nodes(c->arena, &nodes, kernel->fused, kernel->fused_count);
-  tg_add_nodes(c->arena, &nodes, front->nodes, front->count);
-  tg_set_fused(&all, &nodes);
-  return all;
-}
-
-/* Row vectors are the same for all rows of a VOP. */
-static void hold_vectors(tg_mc *mc, const tg_gemm *g, tg_operand_stream *streams, int count) {
-  tg_mc_ref held[TG_GEMM_EXTERNALS];
-  for (int x = 0; x < g->external_count; x++)
-    if (g->externals[x].row_vector) held[x] = tg_mc_load(mc, 1 + x, g->externals[x].kind == TG_STREAM_FP32);
-  for (int s = 0; s < count; s++) {
-    int x = streams[s].stream - 1;
-    if (!g->externals[x].row_vector) continue;
-    streams[s].loaded = true;
-    streams[s].held = held[x];
-  }
-}
-
-/* Totals in registers. The elements of one of them, `late`, are taken a row later, in the word in which the
- * ALU would wait for the loads of the next row: the element before is in a register that begins with what
- * changes nothing. -1: none. */
-typedef struct totals_code {
-  tg_mc *mc;
-  const tg_kernel *reduction;
-  int late;
-  tg_mc_ref total[TG_GEMM_RESULTS], before;
-} totals_code;
-
-/* The last root of what the drain computes rather than loads. */
-static int late_root(const tg_compile *c, const tg_kernel *all) {
-  for (int i = tg_kernel_results(all->totals) - 1; i >= 0; i--) {
-    const tg_node *maker = tg_owner(c, tg_in(tg_kernel_root(all->totals, i), 0))->producer;
-    if (maker && maker->op != TG_OP_CAST && tg_has_node(all->fused, all->fused_count, maker)) return i;
-  }
-  return -1;
-}
-
-static void set_identity(totals_code *t, int i, tg_mc_ref dst) {
-  tg_mc_ref identity = tg_mc_const(t->mc, tg_reduction_identity(tg_kernel_root(t->reduction, i)));
-  tg_mc_assign(t->mc, dst, TG_ALU_mov, identity, TG_MC_NONE, TG_MC_NONE);
-}
-
-static void take(totals_code *t, int i, tg_mc_ref element) {
-  tg_mc_assign(t->mc, t->total[i], tg_reduction_alu(tg_kernel_root(t->reduction, i)), t->total[i], element,
-               TG_MC_NONE);
-}
-
-/* Segments BEGIN and GO_ON. */
-static void begin_totals(totals_code *t, const tg_gemm *g) {
-  tg_mc_next_segment(t->mc);
-  t->before = tg_mc_new(t->mc);
-  for (int i = 0; i < g->totals.count; i++) {
-    t->total[i] = tg_mc_new(t->mc);
-    set_identity(t, i, t->total[i]);
-  }
-  if (t->late >= 0) set_identity(t, t->late, t->before);
-  tg_mc_next_segment(t->mc);
-  if (g->totals.whole) return;
-  for (int i = 0; i < g->totals.count; i++)
-    tg_mc_assign(t->mc, t->total[i], TG_ALU_mov, tg_mc_load(t->mc, before_stream(g, i), true), TG_MC_NONE,
-                 TG_MC_NONE);
-  if (t->late >= 0) set_identity(t, t->late, t->before);
-}
-
-/* The roots' elements of a row. */
-static void take_row(totals_code *t, const tg_gemm *g, tg_mc_ref *made) {
-  for (int i = 0; i < g->totals.count; i++)
-    if (i != t->late) take(t, i, made[g->outs + i]);
-  if (t->late < 0) return;
-  tg_mc_ref element = made[g->outs + t->late];
-  if (!tg_mc_make_in(t->mc, t->before, element)) return;
-  for (int k = 0; k < g->outs; k++)
-    if (made[k] == element) made[k] = t->before;
-}
-
-tg_status tg_gemm_write_totals(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g, tg_mc *mc) {
-  tg_kernel all = with_front(c, kernel);
-  tg_operand_stream streams[2 * TG_GEMM_EXTERNALS];
-  tg_mc_ref made[2 * TG_GEMM_RESULTS];
-  tg_value *values[2 * TG_GEMM_RESULTS];
-  int count = tg_gemm_operand_streams(g, streams), roots = g->totals.count;
-  totals_code t = {.mc = mc, .reduction = kernel->totals, .late = late_root(c, &all)};
-  hold_vectors(mc, g, streams, count);
-  begin_totals(&t, g);
-  tg_mc_next_segment(mc); /* ROWS */
-  if (t.late >= 0) take(&t, t.late, t.before);
-  for (int k = 0; k < g->outs; k++) values[k] = g->out[k];
-  for (int i = 0; i < roots; i++) values[g->outs + i] = tg_in(tg_kernel_root(t.reduction, i), 0);
-  tg_mc_ref y = tg_gemm_add_bias(mc, kernel, streams, count, tg_mc_load(mc, 0, false), !all.fused_count);
-  if (!tg_emit_values(mc, c, &all, tg_out(kernel->root), y, streams, count, values, g->outs + roots, made))
-    return TG_INVALID;
-  take_row(&t, g, made);
-  for (int k = 0; k < g->outs; k++)
-    tg_mc_store(mc, result_stream(g, k), g->out_kind[k] == TG_STREAM_FP32, made[k]);
-  tg_mc_next_segment(mc); /* END */
-  if (t.late >= 0) take(&t, t.late, t.before);
-  for (int i = 0; i < roots; i++) tg_mc_store(mc, after_stream(g, i), true, t.total[i]);
-  return TG_OK;
-}
-
-tg_status tg_gemm_measure_totals(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g) {
-  tg_mc mc;
-  int words[2 * TG_SEGMENTS] = {0};
-  tg_mc_begin(&mc, c->arena);
-  tg_status status = tg_gemm_write_totals(c, kernel, g, &mc);
-  bool fits = !status && tg_mc_fits(&mc, c->m, words);
-  g->drain_words[TG_DRAIN_FINISH] = fits ? words[ROWS] : 0;
-  g->totals.words = words[HOLD] + (words[BEGIN] > words[GO_ON] ? words[BEGIN] : words[GO_ON]) + words[END];
-  return status;
 }
 
 /* ---- VOPs ---- */
@@ -254,16 +131,20 @@ static tg_stream *set_stream(const emission *e, tg_instr *in, int stream, int ki
   return s;
 }
 
+/* Rows of an iteration, and those that moments begin with. */
 static void set_accumulator(const emission *e, tg_instr *in, uint32_t p, uint32_t down) {
   tg_buffer halves = {.stride = tg_acc_rows(e->b.m), .count = 2};
-  tg_stream *s = tg_stream_of_mut(&in->vx, 0);
-  s->kind[0] = TG_STREAM_ACC;
-  tg_set_turning(s->at.base, &halves, 0, TG_TURN_OUTER);
-  s->at.base[0] += (int64_t)p * e->t.mr;
-  s->at.delta[2] = e->t.mr;
-  s->row[1] = down;
-  s->row[2] = e->t.mt;
-  s->j[1] = 1;
+  int rows = tg_gemm_first_rows(e->g);
+  for (int u = 0; u < rows; u++) {
+    tg_stream *s = tg_stream_of_mut(&in->vx, tg_gemm_accumulator_stream(e->g, u));
+    s->kind[0] = TG_STREAM_ACC;
+    tg_set_turning(s->at.base, &halves, 0, TG_TURN_OUTER);
+    s->at.base[0] += (int64_t)p * e->t.mr + u;
+    s->at.delta[2] = e->t.mr;
+    s->row[1] = down;
+    s->row[2] = e->t.mt;
+    s->j[1] = u < e->g->totals.unroll ? e->g->totals.unroll : 0;
+  }
 }
 
 static void set_externals(const emission *e, tg_instr *in, uint32_t p, uint32_t down) {
@@ -285,9 +166,9 @@ static void set_totals(emission *e, tg_instr *in, uint32_t p, uint32_t pieces) {
     tg_buffer before = tg_buffer_part(e->b.m, &e->running, row * (uint32_t)i, row), after = before;
     if (at + 1 == pieces) after = e->totals[i];
     if (at)
-      tg_set_turning(set_stream(e, in, before_stream(e->g, i), TG_STREAM_FP32, &before, 1)->at.base, &before,
-                     (at - 1) % 2, TG_TURN_NEVER);
-    tg_stream *s = set_stream(e, in, after_stream(e->g, i), TG_STREAM_FP32, &after, 1);
+      tg_set_turning(set_stream(e, in, tg_gemm_before_stream(e->g, i), TG_STREAM_FP32, &before, 1)->at.base,
+                     &before, (at - 1) % 2, TG_TURN_NEVER);
+    tg_stream *s = set_stream(e, in, tg_gemm_after_stream(e->g, i), TG_STREAM_FP32, &after, 1);
     s->store[0] = 1;
     if (at + 1 == pieces)
       tg_set_turn(s->at.base, &after, p, e->steps);
@@ -297,11 +178,15 @@ static void set_totals(emission *e, tg_instr *in, uint32_t p, uint32_t pieces) {
 }
 
 static void set_results(const emission *e, tg_instr *in, uint32_t p, uint32_t down) {
-  for (int k = 0; k < e->g->outs; k++) {
-    tg_stream *s = set_stream(e, in, result_stream(e->g, k), e->g->out_kind[k], &e->results[k], down);
-    s->store[0] = 1;
-    tg_set_turn(s->at.base, &e->results[k], p, e->steps);
-  }
+  for (int k = 0; k < e->g->outs; k++)
+    for (int u = 0; u < e->g->totals.unroll; u++) {
+      int stream = tg_gemm_result_stream(e->g, k, u);
+      tg_stream *s = set_stream(e, in, stream, e->g->out_kind[k], &e->results[k], down);
+      s->store[0] = 1;
+      tg_set_turn(s->at.base, &e->results[k], p, e->steps);
+      s->at.base[0] += u * s->j[1];
+      s->j[1] *= e->g->totals.unroll;
+    }
 }
 
 /* Rows of the VOP: (block, group of 2P columns), of which each goes down the rows. */
@@ -309,7 +194,8 @@ static tg_instr *push_piece(emission *e, uint32_t r, uint32_t col, const tg_vx_i
                             uint32_t pieces) {
   uint32_t groups = e->t.nt / tg_lanes(e->b.m), blocks = tg_gemm_totals_a_piece(e->g, &e->t),
            down = e->t.mr / blocks;
-  int segments[] = {HOLD, p % pieces ? GO_ON : BEGIN, ROWS, END};
+  int segments[] = {TG_TOTALS_HOLD, p % pieces ? TG_TOTALS_GO_ON : TG_TOTALS_BEGIN, TG_TOTALS_ROWS,
+                    TG_TOTALS_END};
   tg_instr *in = tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->vx, TG_OP_vx_vop);
   for (int q = 0; q < 4; q++) {
     in->vx.seg_begin[q] = microcode->seg_begin[segments[q]];
@@ -321,7 +207,7 @@ static tg_instr *push_piece(emission *e, uint32_t r, uint32_t col, const tg_vx_i
   in->vx.row_count[1] = blocks;
   in->vx.row_count[2] = groups;
   in->vx.j_count[0] = 1;
-  in->vx.j_count[1] = down;
+  in->vx.j_count[1] = down / (uint32_t)e->g->totals.unroll;
   set_accumulator(e, in, p, down);
   set_externals(e, in, p, down);
   set_results(e, in, p, down);

@@ -27,10 +27,19 @@ tg_moment tg_moment_begin(tg_mc *mc, const tg_mc_ref *first, int64_t count) {
   return (tg_moment){pivot_of(mc, first, tg_moment_first(count)), held(mc, zero), held(mc, zero)};
 }
 
-void tg_moment_add(tg_mc *mc, const tg_moment *m, tg_mc_ref x) {
-  tg_mc_ref distance = tg_mc_alu(mc, TG_ALU_sub, x, m->pivot, TG_MC_NONE);
+void tg_moment_add_distance(tg_mc *mc, const tg_moment *m, tg_mc_ref x, tg_mc_ref distance) {
+  tg_mc_assign(mc, distance, TG_ALU_sub, x, m->pivot, TG_MC_NONE);
   tg_mc_assign(mc, m->sum, TG_ALU_add, m->sum, distance, TG_MC_NONE);
+}
+
+void tg_moment_add_square(tg_mc *mc, const tg_moment *m, tg_mc_ref distance) {
   tg_mc_assign(mc, m->squares, TG_ALU_fma, distance, distance, m->squares);
+}
+
+void tg_moment_add(tg_mc *mc, const tg_moment *m, tg_mc_ref x) {
+  tg_mc_ref distance = tg_mc_new(mc);
+  tg_moment_add_distance(mc, m, x, distance);
+  tg_moment_add_square(mc, m, distance);
 }
 
 tg_mc_ref tg_moment_end(tg_mc *mc, const tg_moment *m, const tg_node *node, int64_t count) {

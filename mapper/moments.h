@@ -19,6 +19,9 @@ typedef struct tg_moment {
 /* `first`: registers of the first tg_moment_first(count) elements. */
 tg_moment tg_moment_begin(tg_mc *mc, const tg_mc_ref *first, int64_t count);
 void tg_moment_add(tg_mc *mc, const tg_moment *m, tg_mc_ref x);
+/* The same in two parts: the distance, into a register of the caller's, and the sum; then its square. */
+void tg_moment_add_distance(tg_mc *mc, const tg_moment *m, tg_mc_ref x, tg_mc_ref distance);
+void tg_moment_add_square(tg_mc *mc, const tg_moment *m, tg_mc_ref distance);
 /* The result of ReduceMoment `node` for a block of `count` elements. */
 tg_mc_ref tg_moment_end(tg_mc *mc, const tg_moment *m, const tg_node *node, int64_t count);
 

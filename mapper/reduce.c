@@ -73,6 +73,15 @@ float tg_reduction_identity(const tg_node *node) {
   }
 }
 
+int tg_moment_twin(const tg_compile *c, const tg_kernel *kernel, int root) {
+  const tg_node *own = tg_kernel_root(kernel, root);
+  for (int i = 0; i < root && tg_is_moment(own); i++) {
+    const tg_node *other = tg_kernel_root(kernel, i);
+    if (tg_is_moment(other) && tg_owner(c, tg_in(other, 0)) == tg_owner(c, tg_in(own, 0))) return i;
+  }
+  return -1;
+}
+
 /* The bits of an identity in the format that is loaded. */
 static int64_t bits_as(float value, int kind) {
   if (kind == TG_STREAM_BF16) return tg_f32_to_bf16(value);
@@ -86,9 +95,8 @@ static bool is_plain(const reduction *r) {
   return r->roots == 1 && !r->kernel->front[0].count && !r->from && !r->moments;
 }
 
-static bool is_moment(const reduction *r, int root) {
-  return tg_kernel_root(r->kernel, root)->op == TG_OP_REDUCE_MOMENT;
-}
+static bool is_moment(const reduction *r, int root) { return tg_is_moment(tg_kernel_root(r->kernel, root)); }
+static int twin_of(const reduction *r, int root) { return tg_moment_twin(r->c, r->kernel, root); }
 
 static bool find_role(const reduction *r, operand *o) {
   const int64_t *s = o->stride;
@@ -300,16 +308,6 @@ typedef union total {
   tg_mc_ref reduced;
   tg_moment moment;
 } total;
-
-/* The root before it, if any, of whose moments it takes another. */
-static int twin_of(const reduction *r, int root) {
-  for (int i = 0; i < root; i++)
-    if (is_moment(r, i) && is_moment(r, root) &&
-        tg_owner(r->c, tg_in(tg_kernel_root(r->kernel, i), 0)) ==
-            tg_owner(r->c, tg_in(tg_kernel_root(r->kernel, root), 0)))
-      return i;
-  return -1;
-}
 
 static void begin_reduced(reduction *r, total *totals) {
   for (int i = 0; i < r->roots; i++) {

@@ -87,6 +87,14 @@ static const char *const digits = "runtime/demo/digits.onnx";
   "%s = ReduceSum(%y) axes=[0] keepdims=0 @5\n"                                                              \
   "output \"s\" %s: f32\noutput \"t\" %t: f32\noutput \"y\" %y: f32\n"
 
+/* The same of moments: blocks of twelve rows, the last one of four; one block of an even number. */
+#define PRODUCT_MOMENTS                                                                                      \
+  "graph \"g\"\ninput %a: f32[124,9]\ninput %b: f32[9,20]\ninput %r: f32[20]\ninput %c: f32[50,9]\n"         \
+  "%d = MatMul(%a, %b) @0\n%y = Add(%d, %r) @1\n%s = ReduceMoment(%y) axes=[0] order=1 @2\n"                 \
+  "%q = ReduceMoment(%y) axes=[0] order=2 @3\n%z = MatMul(%c, %b) @4\n"                                      \
+  "%t = ReduceMoment(%z) axes=[0] order=2 @5\noutput \"s\" %s: f32\noutput \"q\" %q: f32\n"                  \
+  "output \"y\" %y: f32\noutput \"z\" %z: f32\noutput \"t\" %t: f32\n"
+
 /* Rows that are reduced and used again: numbers of a row, sums that wait for them, ragged rows. */
 #define ROWS                                                                                                 \
   "graph \"g\"\ninput %x: f32[37,45]\ninput %y: f32[37,45]\ninput %r: f32[45]\ninput %v: f32[37,1]\n"        \
@@ -301,6 +309,9 @@ __attribute__((constructor)) static void register_models(void) {
       {"totals", CHIP_TINY, TOTALS},
       {"totals", CHIP_ROW, TOTALS},
       {"totals", CHIP_ODD, TOTALS},
+      {"product_moments", CHIP_TINY, PRODUCT_MOMENTS},
+      {"product_moments", CHIP_ROW, PRODUCT_MOMENTS},
+      {"product_moments", CHIP_ODD, PRODUCT_MOMENTS},
       {"ones", CHIP_TINY, ONES},
       {"ones", CHIP_ROW, ONES},
       {"ones", CHIP_ODD, ONES},

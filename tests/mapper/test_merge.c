@@ -228,6 +228,15 @@ TG_TEST(totals, the_first_pass_of_a_reduction_joins_the_product) {
   EXPECT_EQ(sections_of(PRODUCT("4096", "96") "%y = MatMul(%a, %b) @0\n" SUM), 1 + 1);
 }
 
+TG_TEST(totals, so_do_moments) {
+  EXPECT_EQ(sections_of(PRODUCT("4096", "96") "%y = MatMul(%a, %b) @0\n"
+                                              "%s = ReduceMoment(%y) axes=[0] order=1 keepdims=0 @1\n"
+                                              "%t = ReduceMoment(%y) axes=[0] order=2 keepdims=0 @2\n"
+                                              "output \"s\" %s: f32\noutput \"t\" %t: f32\n"
+                                              "output \"y\" %y: f32\n"),
+            1 + 3); /* the blocks' means, their sum and distances */
+}
+
 /* The product reduces whole blocks only. */
 TG_TEST(totals, a_shorter_last_block_is_a_section) {
   EXPECT_EQ(sections_of(PRODUCT("4090", "96") "%y = MatMul(%a, %b) @0\n" SUM), 1 + 1 + 1);

@@ -25,6 +25,16 @@
   "%s = " reduce "(%f) axes=[0] keepdims=0 @8\n%t = " reduce "(%k) axes=[0] keepdims=0 @9\n"                 \
   "output \"s\" %s: f32\noutput \"t\" %t: f32\noutput \"y\" %y: bf16\n"
 
+/* Moments of a relu of the result, and of a result that is stored in BF16. */
+#define MOMENTS(rows, columns, type, nodes)                                                                  \
+  "graph \"g\" next=20\ninput %a: " type "[" rows ",3]\ninput %b: " type "[3," columns "]\n"                 \
+  "input %m: f32[" columns "]\n%d = MatMul(%a, %b) @0\n" nodes                                               \
+  "%s = ReduceMoment(%f) axes=[0] order=1 keepdims=0 @1\n"                                                   \
+  "%t = ReduceMoment(%f) axes=[0] order=2 keepdims=0 @2\n"                                                   \
+  "output \"s\" %s: f32\noutput \"t\" %t: f32\noutput \"y\" %y: " type "\n"
+#define OF_RELU "%y = Add(%d, %m) @3\n%f = Relu(%y) @4\n"
+#define OF_BF16 "%y = Relu(%d) @3\n%f = Cast(%y) to=f32 @6\n"
+
 /* On both engines, and with AGCUs that have no context for totals, so that reductions are passes of their
  * own. */
 enum { FUNCTIONAL, TIMED, APART, WAYS };
@@ -78,5 +88,16 @@ TG_TEST(totals, of_a_gradient) {
   expect_same_bits(GRADIENT("ReduceSum"), "edge", NULL);
   expect_same_bits(GRADIENT("ReduceMax"), "edge", NULL);
   expect_same_bits(GRADIENT("ReduceProd"), "edge", NULL);
+}
+
+/* Of blocks of a multiple of four, and a shorter last one; a single block of an even, and of an odd size. */
+TG_TEST(totals, of_moments) {
+  expect_same_bits(MOMENTS("4096", "96", "f32", OF_RELU), "edge", NULL);
+  expect_same_bits(MOMENTS("2007", "96", "f32", OF_RELU), "edge", NULL);
+  expect_same_bits(MOMENTS("4096", "256", "bf16", OF_BF16), "edge", NULL);
+  expect_same_bits(MOMENTS("2007", "256", "bf16", OF_BF16), "edge", NULL);
+  expect_same_bits(MOMENTS("50", "96", "f32", OF_RELU), "edge", NULL);
+  expect_same_bits(MOMENTS("63", "96", "f32", OF_RELU), "edge", NULL);
+  expect_same_bits(MOMENTS("256", "20", "f32", OF_RELU), "tiny", "p=2");
 }
 #endif
