@@ -1,6 +1,7 @@
 #include "frontend/training/build.h"
 
 #include "frontend/passes/rewrite.h"
+#include "frontend/training/centred.h"
 
 static tg_node *stamp(const tg_build *b, tg_node *node) {
   node->forward = b->forward;
@@ -57,7 +58,9 @@ tg_value *tg_build_matmul(tg_build *b, tg_value *x, tg_value *y) {
 }
 
 tg_value *tg_build_reshape(tg_build *b, tg_value *x, int rank, const int64_t *sizes) {
-  return stamped(b, tg_rewrite_reshape(b->graph, x, rank, sizes, b->before), x);
+  tg_value *y = stamped(b, tg_rewrite_reshape(b->graph, x, rank, sizes, b->before), x);
+  tg_centred_reshaped(b, x, y);
+  return y;
 }
 
 tg_value *tg_build_reshape_like(tg_build *b, tg_value *x, const tg_value *like) {
@@ -67,7 +70,9 @@ tg_value *tg_build_reshape_like(tg_build *b, tg_value *x, const tg_value *like) 
 }
 
 tg_value *tg_build_transpose(tg_build *b, tg_value *x, const int64_t *perm) {
-  return stamped(b, tg_rewrite_transpose(b->graph, x, perm, b->before), x);
+  tg_value *y = stamped(b, tg_rewrite_transpose(b->graph, x, perm, b->before), x);
+  tg_centred_transposed(b, x, perm, y);
+  return y;
 }
 
 tg_value *tg_build_swap(tg_build *b, tg_value *x) {
@@ -79,7 +84,9 @@ tg_value *tg_build_swap(tg_build *b, tg_value *x) {
 }
 
 tg_value *tg_build_cast(tg_build *b, tg_value *x, tg_dtype dtype) {
-  return stamped(b, tg_rewrite_cast(b->graph, x, dtype, b->before), x);
+  tg_value *y = stamped(b, tg_rewrite_cast(b->graph, x, dtype, b->before), x);
+  tg_centred_cast(b, x, y);
+  return y;
 }
 
 tg_value *tg_build_reduce(tg_build *b, tg_op op, tg_value *x, unsigned axes) {
@@ -93,7 +100,14 @@ tg_value *tg_build_reduce(tg_build *b, tg_op op, tg_value *x, unsigned axes) {
   return tg_build_finish(b, node);
 }
 
+static tg_value *zeros_reduced(const tg_build *b, const tg_value *x, unsigned axes) {
+  int64_t sizes[TG_MAX_RANK];
+  for (int i = 0; i < x->rank; i++) sizes[i] = axes >> i & 1 ? 1 : x->dims[i].size;
+  return tg_graph_add_constant(b->graph, "zeros", TG_F32, x->rank, sizes, NULL, false);
+}
+
 tg_value *tg_build_sum(tg_build *b, tg_value *x, unsigned axes) {
+  if (tg_centred_sums_to_zero(b, x, axes)) return zeros_reduced(b, x, axes);
   return tg_build_reduce(b, TG_OP_REDUCE_SUM, x, axes);
 }
 

@@ -4,6 +4,12 @@
 
 #include "frontend/graph.h"
 
+/* centred.h */
+typedef struct tg_centred {
+  const tg_value *value;
+  unsigned axes;
+} tg_centred;
+
 typedef struct tg_build {
   tg_graph *graph;
   tg_node *before;    /* nodes are put before it; NULL: at the end */
@@ -11,6 +17,8 @@ typedef struct tg_build {
   int64_t forward;    /* tg_node.forward of what is built; -1: not backward */
   const char *origin; /* tg_node.origin; or NULL */
   bool keep_formats;  /* disable_graphamp */
+  tg_centred *centred;
+  size_t centred_count, centred_capacity;
 } tg_build;
 
 /* Result of arithmetic on floats: F32 until it is known to be a gradient; comparisons: BOOL. */
@@ -45,7 +53,7 @@ tg_value *tg_build_finish(tg_build *b, tg_node *node);
 
 /* A reduction of ops.def over the dimensions whose bit is set in `axes`; they stay as size 1. */
 tg_value *tg_build_reduce(tg_build *b, tg_op op, tg_value *x, unsigned axes);
-/* Sum over dimensions whose bit is set in `axes`; they stay as size 1. */
+/* Sum over dimensions whose bit is set in `axes`; they stay as size 1. Zeros where it is known to be 0. */
 tg_value *tg_build_sum(tg_build *b, tg_value *x, unsigned axes);
 /* Undoes broadcasting: sums what was repeated, to the shape of `like`. */
 tg_value *tg_build_sum_to(tg_build *b, tg_value *x, const tg_value *like);

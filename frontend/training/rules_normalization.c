@@ -1,4 +1,5 @@
 /* Gradients of softmax and the normalisations. */
+#include "frontend/training/centred.h"
 #include "frontend/training/rules.h"
 
 /* The dimensions that a softmax runs over. */
@@ -77,7 +78,9 @@ void tg_gradient_batch_normalization(tg_backward *w, const tg_node *node, tg_val
     tg_backward_give(w, 0, tg_mul(w, tg_mul(w, statistic[0], r), dy));
   } else if (tg_backward_wants(w, 0)) {
     tg_value *pull = tg_add(w, tg_scaled(w, sum, share), tg_mul(w, z, tg_scaled(w, product, share)));
-    tg_backward_give(w, 0, tg_mul(w, tg_mul(w, statistic[0], r), tg_sub(w, dy, pull)));
+    tg_value *dx = tg_mul(w, tg_mul(w, statistic[0], r), tg_sub(w, dy, pull));
+    tg_centred_note(&w->build, dx, axes);
+    tg_backward_give(w, 0, dx);
   }
   tg_backward_give(w, 1, flat_product);
   tg_backward_give(w, 2, flat_sum);

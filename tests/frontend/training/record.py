@@ -89,6 +89,19 @@ def batch_normalization(x, p, s, b, s2, b2, **running):
     return F.batch_norm(t.reshape(6, 4, 5), None, None, s2, b2, training=True, eps=0.01)
 
 
+def centred_images(x, w, b, s, o, d, e, s2, o2, v, c, s3, o3, t, **running):
+    u = F.batch_norm(F.conv2d(x, w, b), None, None, s, o, training=True).tanh()
+    u = F.batch_norm(F.conv2d(u, d, groups=4) + e, None, None, s2, o2, training=True).tanh()
+    u = F.conv1d(u.reshape(2, 4, 6), v, c, padding=1)
+    return F.batch_norm(u, None, None, s3, o3, training=True) * t.reshape(3, 1)
+
+
+def centred_rows(x, w, b, s, o, v, c, s2, o2, p, q, s3, o3, t, **running):
+    u = F.batch_norm((x @ w + b).permute(0, 2, 1), None, None, s, o, training=True).tanh().permute(0, 2, 1)
+    u = F.batch_norm(F.linear(u.reshape(18, 4), v, 0.5 * c), None, None, s2, o2, training=True).tanh()
+    return F.batch_norm(u @ p - q, None, None, s3, o3, training=True) * t + u
+
+
 def convolution(x, w, b, d, g):
     h = F.conv2d(F.pad(x, (0, 1, 1, 2)), w, b, stride=(2, 1)).tanh()
     return F.conv2d(F.conv2d(h, d, groups=4, dilation=(1, 2)), g, groups=2, stride=(1, 2))
@@ -200,7 +213,8 @@ FORMULAS = {
     'gemm_11': gemm(1, 1), 'softmax': softmax, 'layer_normalization': layer_normalization, 'moves': moves,
     'conv_transpose': conv_transpose, 'lstm_states': lstm_states, 'pools': pools, 'slices': slices, 'joins': joins, 'pads': pads,
     'images': images, 'gather': gather,
-    'batch_normalization': batch_normalization, 'group_normalization': group_normalization,
+    'batch_normalization': batch_normalization, 'centred_images': centred_images, 'centred_rows': centred_rows,
+    'group_normalization': group_normalization,
     'reduce_sum': reduction(lambda u, d, k: u.sum(d, k)), 'reduce_mean': reduction(lambda u, d, k: u.mean(d, k)),
     'reduce_max': reduction(lambda u, d, k: u.amax(d, k)), 'reduce_min': reduction(lambda u, d, k: u.amin(d, k)),
     'reduce_l1': reduction(lambda u, d, k: u.abs().sum(d, k)),

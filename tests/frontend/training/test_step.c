@@ -222,6 +222,41 @@ TG_TEST(step, dropout_in_inference_form_is_the_identity) {
   tg_arena_release(&r.arena);
 }
 
+/* --- what a normalisation takes away again
+ * ----------------------------------------------------------------------------------------------- */
+
+static const char biased[] =
+    "graph \"biased\" next=9\ninput %%x: f32[4,3,5,5]\n"
+    "const %%w: f32[6,3,3,3] = seeded(1, 1)\nconst %%b: f32[6] = seeded(2, 1)\n"
+    "const %%s: f32[6] = seeded(3, 1)\nconst %%o: f32[6] = seeded(4, 1)\n"
+    "const %%m: f32[6] = [0, 0, 0, 0, 0, 0]\nconst %%v: f32[6] = [1, 1, 1, 1, 1, 1]\n"
+    "%%h = Conv(%%x, %%w, %%b) @0\n%%n = BatchNormalization(%%h, %%s, %%o, %%m, %%v) @1\n"
+    "%%y = %s @2\noutput \"y\" %%y: f32\n";
+
+TG_TEST(step, a_bias_in_front_of_the_statistics_of_a_batch_stays) {
+  static const struct {
+    const char *last;
+    bool frozen, stays;
+  } cases[] = {{"Tanh(%n)", false, true}, {"Tanh(%n)", true, false}, {"Mul(%n, %h)", false, false}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    recorded r = {0};
+    begin(&r, tg_arena_printf(&r.arena, biased, cases[i].last));
+    r.options.keep_gradients = true;
+    r.options.frozen_norms = cases[i].frozen;
+    r.options.optimizer = TG_OPTIMIZER_ADAM;
+    ASSERT(recorded_build(&r));
+    set_numbers(&r, 1);
+    recorded_run(&r);
+    const tg_step_tensor *b = find(&r, TG_ROLE_OF_PARAMETER, "b");
+    ASSERT(b && b->output >= 0 && b->gradient >= 0);
+    size_t bytes = (size_t)recorded_elements(&r, b) * sizeof(float);
+    EXPECT_EQ(!memcmp(r.inputs[b->input], r.outputs[b->output], bytes), cases[i].stays);
+    for (int64_t k = 0; k < recorded_elements(&r, b); k++)
+      EXPECT_EQ(((float *)r.outputs[b->gradient])[k] == 0, cases[i].stays);
+    tg_arena_release(&r.arena);
+  }
+}
+
 /* --- what is trained
  * --------------------------------------------------------------------------------------------- */
 
