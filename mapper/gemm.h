@@ -183,9 +183,10 @@ typedef struct tg_gemm_tiling {
                      its own, since rows of one block do not fill their atoms */
   uint32_t sent;  /* rows of a piece that leave at once, where it does not leave as a whole: with nodes in
                      front, there are as many pieces as chunks; or a piece is a block of totals; else 0 */
-  uint32_t front_sent; /* and of a chunk of what they make */
-  bool ahead;          /* a third block of A and B is loaded while one is multiplied and the next one waits */
-  bool whole_b;        /* all chunks of B stay, while those of A come anew with each pass */
+  uint32_t front_sent;  /* and of a chunk of what they make */
+  tg_exits front_exits; /* how that leaves */
+  bool ahead;     /* a third block of A and B is loaded while one is multiplied and the next one waits */
+  bool whole_b;   /* all chunks of B stay, while those of A come anew with each pass */
   uint32_t parts; /* of K that a tile multiplies in turn: of D members, number i has parts i, i + D, i + 2D
                      ..;   the last ones may be empty */
   bool in_turn;   /* members have one part each, and each runs the fused nodes of some rows: gemm_turns.c */
@@ -273,6 +274,8 @@ int64_t tg_gemm_rounded_tile(const tg_compile *c, const tg_gemm *gemm);
 
 /* Estimated cycles of all passes. gemm_time.c */
 double tg_gemm_cycles(const tg_compile *c, const tg_gemm *gemm, const tg_gemm_tiling *t);
+/* At least so many, however the operands come and the results leave. */
+double tg_gemm_least_cycles(const tg_compile *c, const tg_gemm *gemm, const tg_gemm_tiling *t);
 
 /* The tiling of least estimated time that fits; TG_INVALID if none does. */
 tg_status tg_tile_gemm(const tg_compile *c, const tg_gemm *gemm, tg_gemm_tiling *out); /* gemm_tile.c */
@@ -343,10 +346,6 @@ double tg_gemm_front_cycles(const tg_params *m, const tg_gemm *gemm, const tg_ge
 uint32_t tg_gemm_raw_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint32_t tg_gemm_given_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint32_t tg_gemm_front_vector_rows(const tg_params *m, const tg_gemm *gemm);
-/* Its results leave by both kinds of AGCU, or, if the west has all of A to load, by the north one. */
-static inline tg_exits tg_gemm_front_exits(const tg_gemm_tiling *t) {
-  return t->alike > 1 ? TG_EXITS_NORTH : TG_EXITS_BOTH;
-}
 /* Flits that leave at once of these results: all that leave so share half of an AGCU's memory. */
 uint32_t tg_gemm_front_share(const tg_params *m, const tg_gemm_tiling *t);
 

@@ -190,9 +190,7 @@ double tg_gemm_front_cycles(const tg_params *m, const tg_gemm *g, const tg_gemm_
 }
 
 uint32_t tg_gemm_front_share(const tg_params *m, const tg_gemm_tiling *t) {
-  uint32_t west = tg_west_exits(m, tg_gemm_front_exits(t)),
-           north = tg_north_exits(m, tg_gemm_front_exits(t), 1);
-  return tg_store_rows(m) / 2 / (west > north ? west : north) / 2;
+  return tg_exit_share(m, t->front_exits, 1) / 2;
 }
 
 /* ---- the vector unit ---- */
@@ -269,22 +267,9 @@ static void end_loop(tg_instr *in, int level, uint32_t count, uint32_t begin) {
 /* Rows of a chunk that a tile stores: of those that several tiles have, each has a share. */
 static uint32_t stored_rows(const emission *e) { return e->t.mt / e->t.alike; }
 
-static uint32_t position_of(const emission *e, uint32_t r, uint32_t col, bool west) {
-  uint32_t position = 0;
-  if (tg_gemm_front_exits(&e->t) == TG_EXITS_NORTH) return r;
-  for (uint32_t k = 0; k < (west ? col : r); k++)
-    position += tg_exits_west(west ? r : k, west ? k : col) == west;
-  return position;
-}
-
-static bool leaves_west(const emission *e, uint32_t r, uint32_t col) {
-  return tg_gemm_front_exits(&e->t) == TG_EXITS_BOTH && tg_exits_west(r, col);
-}
-
 static tg_buffer place_at_agcu(const emission *e, uint32_t r, uint32_t col) {
   uint32_t share = tg_gemm_front_share(e->b.m, &e->t);
-  return (tg_buffer){.base = tg_store_rows(e->b.m) / 2 +
-                             2 * share * position_of(e, r, col, leaves_west(e, r, col)),
+  return (tg_buffer){.base = tg_store_rows(e->b.m) / 2 + 2 * share * tg_exit_rank(e->t.front_exits, r, col),
                      .stride = share,
                      .rows = share,
                      .count = 2};
@@ -297,7 +282,7 @@ static uint32_t row_flits(const emission *e) {
 /* A chunk of what the nodes make, the first from buffer number `first`, in pieces. */
 static tg_instr *push_send(emission *e, uint32_t r, uint32_t col, uint32_t first) {
   tg_buffer at_agcu = place_at_agcu(e, r, col);
-  bool west = leaves_west(e, r, col);
+  bool west = tg_leaves_west(e->t.front_exits, r, col);
   uint32_t pieces = stored_rows(e) / e->t.front_sent;
   tg_queue *queue = &tg_build_tile(&e->b, r, col)->tx;
   tg_instr *in = tg_build_push(&e->b, queue, TG_OP_tx_send);
@@ -346,7 +331,7 @@ static void split_last_send(emission *e, uint32_t r, uint32_t col) {
 
 static void emit_store(emission *e, uint32_t r, uint32_t col) {
   const tg_gemm *g = e->g;
-  bool west = leaves_west(e, r, col);
+  bool west = tg_leaves_west(e->t.front_exits, r, col);
   uint32_t position = (west ? col : r) + 1, rows = stored_rows(e);
   tg_queue *queue = west ? tg_west_queue(&e->b, r, TG_CTX_FRONT) : tg_north_queue(&e->b, col, TG_CTX_FRONT);
   tg_instr *in = tg_build_push(&e->b, queue, TG_OP_agcu_store);

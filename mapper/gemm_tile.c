@@ -170,6 +170,11 @@ static double rank(search *s, const tg_gemm_tiling *t) {
   return tg_drawn_cycles(s->c, (uint32_t)s->g->m, (uint32_t)s->g->n, s->considered++);
 }
 
+/* Is the best one so far faster, whatever else of the tiling is chosen? */
+static bool is_slower(const search *s, const tg_gemm_tiling *t) {
+  return s->found && !s->c->options.any_tiling && tg_gemm_least_cycles(s->c, s->g, t) >= s->best.cycles;
+}
+
 static void consider_kept(search *s, tg_gemm_tiling t, tg_keep keep) {
   t.keep = keep;
   t.one_out = false;
@@ -234,6 +239,7 @@ static void consider_ahead(search *s, tg_gemm_tiling t, tg_keep keep) {
 
 static void consider(search *s, tg_gemm_tiling t) {
   if (s->g->partials > 1 && t.chunks == 1) t.kc = (uint32_t)s->g->part; /* not a row beyond the part */
+  if (is_slower(s, &t)) return;
   consider_ahead(s, t, TG_KEEP_NONE);
   if (may_keep_whole_b(s, &t)) {
     t.whole_b = true;
@@ -456,26 +462,40 @@ static void consider_partials(search *s) {
        turns_fit =
            !rounds && partials <= rows && rows % partials == 0 && s->g->turn_words[TG_DRAIN_FINISH] > 0;
   tg_gemm_tiling turns = {.members = (uint32_t)partials, .alike = 1, .in_turn = true};
-  for (turns.exits = TG_EXITS_BOTH; turns.exits <= TG_EXITS_NORTH; turns.exits++)
-    if (turns_fit) consider_split(s, turns);
+  for (turns.exits = TG_EXITS_BOTH; turns.exits < TG_EXITS_COUNT; turns.exits++)
+    if (turns_fit && tg_exits_possible(s->m, turns.exits)) consider_split(s, turns);
   bool shared = s->found;
   tg_gemm_tiling lanes = s->best;
   consider_split(s, (tg_gemm_tiling){.members = 1, .alike = 1});
   if (shared && s->best.cycles > CLEARLY * lanes.cycles) s->best = lanes;
 }
 
-static void consider_front(search *s, tg_gemm_tiling t) {
+static void consider_front_exits(search *s, tg_gemm_tiling t) {
   const tg_params *m = s->m;
-  t.mr = t.mt / t.chunks;
-  t.passes_m = (uint32_t)up(up(s->g->m, tg_tiles(m) / t.alike), t.mt);
   t.sent = pieces_of(t.mr, tg_kind_flits(m, s->g->out_kind[0], t.nt),
                      tg_exit_share(m, t.exits, 1) >> s->g->front.stored);
   t.front_sent =
       pieces_of(t.mt / t.alike, tg_kind_flits(m, s->g->front.result_kind, t.kc), tg_gemm_front_share(m, &t));
-  if (t.passes_m < 2 || !t.sent || !t.front_sent || !tg_gemm_front_parts(m, &t)) return;
+  if (!t.sent || !t.front_sent) return;
   for (int whole = 0; whole <= chunks_share_out(s, &t); whole++) {
     t.whole_b = whole;
     consider_kept(s, t, TG_KEEP_NONE);
+  }
+}
+
+/* Tiles that have all of their rows to themselves load by both kinds of ports, and store so; else the west
+ * loads, and of what leaves there are shares that balance that. */
+static void consider_front(search *s, tg_gemm_tiling t) {
+  bool shares = t.alike > 1;
+  t.mr = t.mt / t.chunks;
+  t.passes_m = (uint32_t)up(up(s->g->m, tg_tiles(s->m) / t.alike), t.mt);
+  if (t.passes_m < 2 || !tg_gemm_front_parts(s->m, &t) || is_slower(s, &t)) return;
+  for (t.exits = TG_EXITS_BOTH; t.exits < (shares ? TG_EXITS_COUNT : TG_EXITS_WEST); t.exits++) {
+    if (!tg_exits_possible(s->m, t.exits)) continue;
+    t.front_exits = shares ? TG_EXITS_NORTH : TG_EXITS_BOTH;
+    consider_front_exits(s, t);
+    t.front_exits = TG_EXITS_BOTH;
+    if (shares && s->g->front.stored) consider_front_exits(s, t);
   }
 }
 
@@ -505,14 +525,15 @@ tg_status tg_tile_gemm(const tg_compile *c, const tg_gemm *gemm, tg_gemm_tiling 
   if (gemm->front.result) {
     consider_fronts(&s);
   } else if (gemm->spread) {
-    for (tg_exits exits = TG_EXITS_BOTH; exits <= TG_EXITS_NORTH; exits++) consider_products(&s, exits);
+    for (tg_exits exits = TG_EXITS_BOTH; exits < TG_EXITS_COUNT; exits++)
+      if (tg_exits_possible(c->m, exits)) consider_products(&s, exits);
   } else if (gemm->partials > 1) {
     consider_partials(&s);
   } else {
     tg_gemm_tiling t = {.members = 1, .alike = 1};
-    for (t.exits = TG_EXITS_BOTH; t.exits <= TG_EXITS_NORTH; t.exits++)
+    for (t.exits = TG_EXITS_BOTH; t.exits < TG_EXITS_COUNT; t.exits++)
       for (t.alike = 1; t.alike <= c->m->rows; t.alike *= 2)
-        if (c->m->rows % t.alike == 0) consider_split(&s, t);
+        if (c->m->rows % t.alike == 0 && tg_exits_possible(c->m, t.exits)) consider_split(&s, t);
     t = (tg_gemm_tiling){.split = TG_SPLIT_ROWS, .members = 1, .alike = 1};
     if (tg_tiles(c->m) > 1 && c->m->cols > 1) consider_split(&s, t);
     t.split = TG_SPLIT_COLUMNS;

@@ -7,6 +7,7 @@
 enum {
   HOPS = 24, /* cycles of credits, requests and lanes on the way of a chunk, roughly */
 };
+#define CHUNK_CYCLES 8.0 /* of each chunk, over what its units take */
 #define TRAFFIC_WEIGHT                                                                                       \
   0.05 /* of port cycles that hide behind computing: of equally fast tilings, the lighter one */
 
@@ -49,9 +50,8 @@ typedef struct traffic {
 static void add_front(const model *s, traffic *all) {
   double z = tg_value_bytes_each(s->g->front.result),
          out = port_cycles(s, s->t->mt / s->t->alike, s->t->kc * z, s->g->k * (int64_t)z, z);
-  tg_exits exits = tg_gemm_front_exits(s->t);
-  all->west.load += tg_west_exits(s->m, exits) * out;
-  all->north.load += tg_north_exits(s->m, exits, 1) * out;
+  all->west.load += tg_west_exits(s->m, s->t->front_exits) * out;
+  all->north.load += tg_north_exits(s->m, s->t->front_exits, 1) * out;
 }
 
 /* Pairs of tiles that a port loads for at most: of one row, or column, of squares of two by two tiles every
@@ -189,15 +189,20 @@ static double sum_cycles(const model *s) {
   return (double)s->t->mt * (s->t->nt / tg_lanes(s->m)) * s->g->drain_words[TG_DRAIN_ADD];
 }
 
+/* Of the matrix unit for a chunk. */
+static double chunk_cycles(const model *s) {
+  uint32_t stationary = tg_mx_stationary(s->m, s->g->format);
+  int64_t streamed = s->g->a_turned ? up(s->t->mt, stationary) * stationary : s->t->mt;
+  double blocks = (double)up(s->t->kc, stationary) * (s->t->nt / stationary);
+  return blocks * (double)tg_mx_pitch(s->m, s->g->format, (uint64_t)streamed);
+}
+
 /* A chunk's buffer is free when mx has read it; the chunk that it is for is there a DRAM access later. Of
  * short chunks, or if the ports have as much to do as mx, two in flight do not hide that. */
 static double chunk_period(const model *s, double load) {
   const tg_gemm_tiling *t = s->t;
   uint32_t stationary = tg_mx_stationary(s->m, s->g->format);
-  int64_t streamed = s->g->a_turned ? up(t->mt, stationary) * stationary : t->mt;
-  double blocks = (double)up(t->kc, stationary) * (t->nt / stationary),
-         mx = blocks * (double)tg_mx_pitch(s->m, s->g->format, (uint64_t)streamed);
-  double chunks = (double)t->passes_m * t->passes_n * t->chunks * t->parts;
+  double mx = chunk_cycles(s), chunks = (double)t->passes_m * t->passes_n * t->chunks * t->parts;
   double round_trip = s->m->dram_latency + load + 2 * stationary + HOPS;
   return chunks > 2 ? most(mx, (mx + round_trip) / (2 + t->ahead)) : mx;
 }
@@ -221,6 +226,13 @@ static double pass_cycles(const model *s, const traffic *all) {
   return most(pass, chunks * all->north.load + all->north.drain);
 }
 
+double tg_gemm_least_cycles(const tg_compile *c, const tg_gemm *g, const tg_gemm_tiling *t) {
+  model s = {c->m, g, t};
+  double chunks = (double)t->chunks * t->parts;
+  return (double)t->passes_m * t->passes_n *
+         (most(chunks * chunk_cycles(&s), finish_cycles(&s)) + chunks * CHUNK_CYCLES);
+}
+
 double tg_gemm_cycles(const tg_compile *c, const tg_gemm *g, const tg_gemm_tiling *t) {
   const tg_params *m = c->m;
   model s = {m, g, t};
@@ -238,5 +250,5 @@ double tg_gemm_cycles(const tg_compile *c, const tg_gemm *g, const tg_gemm_tilin
   double passes = (double)t->passes_m * t->passes_n, strips = tg_gemm_strips(t);
   double weight = passes * (chunks * (all.west.load + all.north.load) + all.west.drain + all.north.drain);
   return passes * pass_cycles(&s, &all) + strips * (ends + drain) + (strips - 1) * TG_SECTION_CYCLES +
-         passes * chunks * 8.0 + TRAFFIC_WEIGHT * weight;
+         passes * chunks * CHUNK_CYCLES + TRAFFIC_WEIGHT * weight;
 }

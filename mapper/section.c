@@ -6,7 +6,7 @@
 enum { MOST_EXITS = 2 * (1 + TG_MORE_RESULTS) };
 
 void tg_build_begin(tg_build *b, tg_compile *c, const char *name) {
-  *b = (tg_build){.c = c, .m = c->m};
+  *b = (tg_build){.c = c, .m = c->m, .members = 1};
   tg_program_add_section(c->program, name);
   b->section = c->program->section_count - 1;
 }
@@ -120,25 +120,38 @@ int tg_build_base(tg_build *b, const tg_dram_tensor *tensor, uint64_t offset, in
 
 /* ---- the way out ---- */
 
-bool tg_exits_west(uint32_t r, uint32_t col) { return (r + col) % 2 == 0; }
+/* Of four diagonals, one behind the other, those whose tiles' results leave west, and how many these are. */
+static const struct {
+  uint8_t diagonals, count;
+} leaves_west[TG_EXITS_COUNT] = {
+    [TG_EXITS_BOTH] = {0x5, 2},      [TG_EXITS_WEST] = {0xf, 4},       [TG_EXITS_NORTH] = {0x0, 0},
+    [TG_EXITS_MOST_WEST] = {0x7, 3}, [TG_EXITS_MOST_NORTH] = {0x1, 1},
+};
+
+bool tg_exits_possible(const tg_params *m, tg_exits exits) {
+  return leaves_west[exits].count % 2 == 0 || (m->rows % 4 == 0 && m->cols % 4 == 0);
+}
+
+bool tg_leaves_west(tg_exits exits, uint32_t r, uint32_t col) {
+  return leaves_west[exits].diagonals >> (r + col) % 4 & 1;
+}
+
+bool tg_exits_west(uint32_t r, uint32_t col) { return tg_leaves_west(TG_EXITS_BOTH, r, col); }
 
 typedef enum way { STAYS, LEAVES_WEST, LEAVES_NORTH } way;
 
 static way way_out(const tg_build *b, uint32_t r, uint32_t col) {
-  uint32_t members = b->members ? b->members : 1;
-  switch (b->exits) {
-  case TG_EXITS_BOTH: return tg_exits_west(r, col) ? LEAVES_WEST : LEAVES_NORTH;
-  case TG_EXITS_WEST: return LEAVES_WEST;
-  default: return r % members + 1 == members && r < b->m->rows / members * members ? LEAVES_NORTH : STAYS;
-  }
+  uint32_t members = b->members;
+  if (tg_leaves_west(b->exits, r, col)) return LEAVES_WEST;
+  return r % members + 1 == members && r < b->m->rows / members * members ? LEAVES_NORTH : STAYS;
 }
 
 uint32_t tg_west_exits(const tg_params *m, tg_exits exits) {
-  return exits == TG_EXITS_BOTH ? (m->cols + 1) / 2 : exits == TG_EXITS_WEST ? m->cols : 0;
+  return (m->cols * leaves_west[exits].count + 3) / 4;
 }
 
 uint32_t tg_north_exits(const tg_params *m, tg_exits exits, uint32_t members) {
-  return exits == TG_EXITS_BOTH ? (m->rows + 1) / 2 : exits == TG_EXITS_NORTH ? m->rows / members : 0;
+  return (m->rows / members * (4u - leaves_west[exits].count) + 3) / 4;
 }
 
 uint32_t tg_exit_share(const tg_params *m, tg_exits exits, uint32_t members) {
@@ -152,13 +165,11 @@ void tg_exit_init(tg_build *b, tg_exit *exit, uint32_t initial_free) {
   exit->credit = tg_tile_sem(b, 2);
 }
 
-/* Rank of the tile among those that use the same AGCU. */
-static uint32_t exit_rank(const tg_build *b, uint32_t r, uint32_t col, bool west) {
+uint32_t tg_exit_rank(tg_exits exits, uint32_t r, uint32_t col) {
   uint32_t rank = 0;
-  if (west)
-    for (uint32_t k = 0; k < col; k++) rank += way_out(b, r, k) == LEAVES_WEST;
-  else
-    for (uint32_t k = 0; k < r; k++) rank += way_out(b, k, col) == LEAVES_NORTH;
+  bool west = tg_leaves_west(exits, r, col);
+  for (uint32_t k = 0; k < (west ? col : r); k++)
+    rank += tg_leaves_west(exits, west ? r : k, west ? k : col) == west;
   return rank;
 }
 
@@ -203,7 +214,7 @@ typedef struct tile_exits {
 static void place_at_agcu(tile_exits *t) {
   const tg_exits_plan *plan = t->plan;
   uint32_t whole = tg_exit_share(t->b->m, t->b->exits, t->b->members) >> t->b->half_store, rest = whole,
-           at = 2 * whole * exit_rank(t->b, t->r, t->col, t->west);
+           at = 2 * whole * (tg_exit_rank(t->b->exits, t->r, t->col) / t->b->members);
   for (int x = plan->often; x < plan->count; x++) rest -= plan->exits[x].flits;
   for (int x = 0; x < plan->count; x++) {
     uint32_t share = x < plan->often ? rest / (uint32_t)plan->often : plan->exits[x].flits;

@@ -20,8 +20,15 @@ enum {
 enum { TG_KEY_PRODUCT = 0, TG_KEY_STORE = 1 };
 
 /* By which AGCUs results leave: a tile's by the west one of its row or the north one of its column, in a
- * checkerboard, or all by one kind of AGCU, while the other kind has more to load. */
-typedef enum tg_exits { TG_EXITS_BOTH, TG_EXITS_WEST, TG_EXITS_NORTH } tg_exits;
+ * checkerboard, or all or three of four by one kind of AGCU, while the other kind has more to load. */
+typedef enum tg_exits {
+  TG_EXITS_BOTH,
+  TG_EXITS_WEST,
+  TG_EXITS_NORTH,
+  TG_EXITS_MOST_WEST, /* these on arrays whose rows and columns come in fours */
+  TG_EXITS_MOST_NORTH,
+  TG_EXITS_COUNT
+} tg_exits;
 
 typedef struct tg_build {
   tg_compile *c;
@@ -32,7 +39,7 @@ typedef struct tg_build {
   int bases;                                 /* entries of the base table in use */
   uint64_t base_address[TG_BASES];           /* of the first invocation */
   tg_exits exits;                            /* how results leave */
-  uint32_t members; /* north: results leave from the last row of tiles of so many each; 0, 1: from all */
+  uint32_t members; /* north: results leave from the last row of tiles of so many each; 1: from all */
   bool half_store;  /* the exits share the first half of each AGCU's store memory */
 } tg_build;
 
@@ -95,6 +102,11 @@ typedef struct tg_exit {
   uint32_t pieces;        /* of a buffer: 1, or the count of level 2 */
   tg_buffer buffer;
 } tg_exit;
+/* Does an array of this size share results out so? */
+bool tg_exits_possible(const tg_params *m, tg_exits exits);
+/* Does a tile's result leave by the west AGCU, and how many of its lane use the same AGCU before it? */
+bool tg_leaves_west(tg_exits exits, uint32_t r, uint32_t col);
+uint32_t tg_exit_rank(tg_exits exits, uint32_t r, uint32_t col);
 /* Tiles whose results leave by one west, or north, AGCU at most. `exits`, `members`: of tg_build. */
 uint32_t tg_west_exits(const tg_params *m, tg_exits exits);
 uint32_t tg_north_exits(const tg_params *m, tg_exits exits, uint32_t members);

@@ -1,0 +1,61 @@
+/* Products that the DRAM ports bound: those of both kinds have the same work, though one kind loads more than
+ * the other, since results leave by it in the share that is left. */
+#include "tests/harness.h"
+#include "tests/mapper/run_graph.h"
+
+#include <string.h>
+
+#ifdef TEGULA_WITH_SYSTEMC
+enum { PORTS = 8, PORT_BYTES = 16 /* a cycle, of `edge` */ };
+
+typedef struct product {
+  const char *name, *text, *section;
+  double bytes; /* loaded and stored, but for what all tiles share */
+} product;
+
+/* Of 16384 rows of 256 numbers: what is loaded in front of the product, behind it, and stored. */
+#define FP32(times) ((times)*16384.0 * 256 * 4)
+static const product products[] = {
+    {"behind",
+     "graph \"g\"\ninput %a: bf16[16384,256]\ninput %b: bf16[256,256]\ninput %x: f32[16384,256]\n"
+     "%p = MatMul(%a, %b) @0\n%y = Cast(%p) to=f32 @1\n%z = Mul(%y, %x) @2\noutput \"z\" %z: f32\n",
+     "MatMul+Mul", FP32(2.5)},
+    {"in_front",
+     "graph \"g\"\ninput %x: f32[16384,256]\ninput %s: f32[256]\ninput %b: bf16[256,256]\n"
+     "%m = Mul(%x, %s) @0\n%r = Relu(%m) @1\n%n = Cast(%r) to=bf16 @2\n%p = MatMul(%n, %b) @3\n"
+     "%y = Cast(%p) to=f32 @4\n%q = Transpose(%n) perm=[1,0] @5\noutput \"y\" %y: f32\noutput \"q\" %q: "
+     "bf16\n",
+     "Mul+Relu+MatMul", FP32(2.5)},
+};
+
+static void expect_balanced(const mapped *m, const product *p) {
+  double cycles = 0, all_ports = p->bytes / (PORTS * PORT_BYTES);
+  for (size_t i = 0; i < m->program->invocation_count; i++)
+    if (!strncmp(m->program->invocations[i].name, p->section, strlen(p->section)))
+      cycles += (double)(m->result.sections[i].end - m->result.sections[i].begin);
+  if (!cycles || cycles > 1.08 * all_ports)
+    tg_test_fail(__FILE__, __LINE__, "%.0f cycles, where all ports together take %.0f", cycles, all_ports);
+}
+
+static void is_balanced(const void *user) {
+  const product *p = user;
+  tg_arena arena = {0};
+  tg_diag diag = {""};
+  mapped m;
+  run_case what = {.text = p->text,
+                   .arch = "edge",
+                   .run = {.threads = 1, .timing_only = true},
+                   .engine = &tg_engine_systemc};
+  if (run_text(&what, &m, &arena, &diag))
+    tg_test_fail(__FILE__, __LINE__, "%s", diag.message);
+  else
+    expect_balanced(&m, p);
+  release_mapped(&m);
+  tg_arena_release(&arena);
+}
+
+__attribute__((constructor)) static void register_products(void) {
+  for (size_t i = 0; i < sizeof products / sizeof *products; i++)
+    tg_test_register_row("exits", products[i].name, __FILE__, __LINE__, is_balanced, &products[i]);
+}
+#endif
