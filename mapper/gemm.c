@@ -17,8 +17,11 @@ static bool allocate_externals(emission *e, bool once) {
   const tg_gemm *g = e->g;
   const tg_params *m = e->b.m;
   tg_buffer all;
-  if (!tg_build_buffer(&e->b, (uint32_t)tg_gemm_externals_before(m, g, &e->t, once, g->external_count), 2,
-                       &all))
+  uint32_t rows = (uint32_t)tg_gemm_externals_before(m, g, &e->t, once, g->external_count);
+  bool in_front = once && tg_gemm_has_front(e);
+  if (in_front)
+    all = tg_buffer_part(m, &e->front_vectors, tg_gemm_front_vector_rows(m, g), rows);
+  else if (!tg_build_buffer(&e->b, rows, 2, &all))
     return false;
   for (int x = 0; x < g->external_count; x++) {
     if (tg_gemm_loads_once(&e->t, &g->externals[x]) != once) continue;
@@ -42,9 +45,13 @@ static bool allocate(emission *e) {
     e->results[k] = tg_buffer_part(m, &e->out, (uint32_t)tg_gemm_results_before(m, g, &e->t, k),
                                    (uint32_t)tg_gemm_result_rows(m, g, &e->t, k));
   uint32_t total = tg_gemm_totals_a_piece(g, &e->t) * tg_gemm_total_flits(m, &e->t);
+  uint32_t apart = (uint32_t)tg_gemm_totals_apart(m, g, &e->t);
+  tg_buffer totals = e->out;
+  if (apart) good = good && tg_build_buffer(&e->b, apart, 1, &totals);
   for (int i = 0; i < g->totals.count; i++)
     e->totals[i] = tg_buffer_part(
-        m, &e->out, (uint32_t)tg_gemm_results_before(m, g, &e->t, g->outs) + total * (uint32_t)i, total);
+        m, &totals,
+        (apart ? 0 : (uint32_t)tg_gemm_results_before(m, g, &e->t, g->outs)) + total * (uint32_t)i, total);
   good = good && tg_build_buffer(&e->b, (uint32_t)tg_gemm_running_rows(m, g, &e->t), 2, &e->running);
   if (e->t.members > 1)
     good = good && tg_build_buffer(&e->b, (uint32_t)tg_gemm_received_rows(m, g, &e->t), e->t.in_turn ? 1 : 2,
@@ -153,21 +160,23 @@ static void fill_store(const void *user, int exit, uint32_t r, uint32_t col, tg_
 
 /* The results of a piece are full, and free, together, and with them its totals: the first SEND waits for it,
  * and the last one tells. `out_drain`: the semaphores of both. A piece that does not leave as a whole has the
- * innermost loop, and its totals leave behind it. */
+ * innermost loop, and its totals leave behind it; or, if they have a buffer of their own, that is soon free,
+ * before. */
 static void set_exits(emission *e, tg_exit *exits, tg_exit *out_drain) {
   const tg_gemm *g = e->g;
   tg_exit all;
   tg_exit_init(&e->b, &all, e->out.count);
   *out_drain = all;
-  int all_exits = g->outs + g->totals.count;
+  int all_exits = g->outs + g->totals.count, first = tg_gemm_has_front(e) && g->totals.count ? g->outs : 0;
+  if (first) e->totals_free = tg_tile_sem(&e->b, 1);
   for (int k = 0; k < all_exits; k++) {
     bool total = k >= g->outs;
     int kind = total ? TG_STREAM_FP32 : g->out_kind[k];
     uint32_t row = tg_kind_flits(e->b.m, kind, e->t.nt),
              sent = tg_kind_flits(e->b.m, kind, stored_columns(e));
-    bool last = k + 1 == all_exits || (k + 1 == g->outs && !e->t.sent);
+    bool last = first ? k + 1 == first : k + 1 == all_exits || (k + 1 == g->outs && !e->t.sent);
     tg_exit *exit = &exits[k];
-    *exit = (tg_exit){.out_full = k ? TG_NO_SEM : all.out_full,
+    *exit = (tg_exit){.out_full = k == first ? all.out_full : TG_NO_SEM,
                       .out_free = last ? all.out_free : TG_NO_SEM,
                       .credit = k ? tg_tile_sem(&e->b, 2) : all.credit,
                       .flits = (total       ? tg_gemm_totals_a_piece(g, &e->t)
@@ -177,6 +186,7 @@ static void set_exits(emission *e, tg_exit *exits, tg_exit *out_drain) {
                       .pieces = e->t.sent && !total ? e->t.mr / e->t.sent : 1,
                       .buffer = total ? e->totals[k - g->outs] : e->results[k]};
     if (sent < row) exit->inner = sent, exit->stride = row;
+    if (first && k + 1 == all_exits) exit->out_free = e->totals_free;
     memcpy(exit->loops, e->piece_loops, sizeof exit->loops);
     if (e->t.sent) exit->loops[1] = e->pieces, exit->loops[2] = e->t.mr / e->t.sent;
   }
@@ -210,7 +220,8 @@ static tg_status emit_section(emission *e, const char *name, int64_t product) {
                         .count = e->g->outs + e->g->totals.count,
                         .often = e->g->outs,
                         .every = tg_gemm_pieces_of_total(e->g, &e->t),
-                        .steps = e->steps};
+                        .steps = e->steps,
+                        .together = tg_gemm_has_front(e)};
   if (e->t.sent && e->g->totals.count) plan.every = e->t.mr / e->t.sent, plan.steps = 0;
   tg_exits_emit(&e->b, &plan, fill_store, e);
   if (e->t.in_turn) tg_gemm_skew_exits(e);

@@ -308,8 +308,10 @@ static inline uint32_t tg_gemm_b_blocks(const tg_gemm_tiling *t) {
   if (t->keep == TG_KEEP_B) return t->passes_n == 1 ? 1 : 2;
   return t->whole_b ? 1 : 2 + t->ahead;
 }
-/* Of a row of totals, of one of them, and of all that go on from piece to piece. */
+/* Of a row of totals, of one of them; of all of a piece that have a buffer of their own, and of all that go
+ * on from piece to piece. */
 uint32_t tg_gemm_total_flits(const tg_params *m, const tg_gemm_tiling *t);
+uint64_t tg_gemm_totals_apart(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint64_t tg_gemm_running_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 /* Of a piece on its way out, with its totals, or to the next member, of one received, and of a block of
  * running sums. */
@@ -342,10 +344,16 @@ tg_status tg_gemm_write_front(const tg_compile *c, const tg_kernel *kernel, cons
 uint32_t tg_gemm_front_parts(const tg_params *m, const tg_gemm_tiling *t);
 /* Cycles of the vector unit for a chunk. */
 double tg_gemm_front_cycles(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
-/* Rows of a chunk as it is loaded, of what the nodes make of it, and of the vectors. */
+/* Rows of a chunk as it is loaded, of what the nodes make of it, and of the vectors; of those and what the
+ * drain reads for all rows, which a tile loads once. */
 uint32_t tg_gemm_raw_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint32_t tg_gemm_given_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint32_t tg_gemm_front_vector_rows(const tg_params *m, const tg_gemm *gemm);
+uint64_t tg_gemm_front_once(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+/* Chunks whose nodes are computed for each piece that is drained. */
+static inline uint32_t tg_gemm_chunks_a_piece(const tg_gemm_tiling *t) { return t->chunks / (t->mt / t->mr); }
+/* Can SENDs of what they make take turns between two buffers, and have slots enough? */
+bool tg_gemm_front_sends_fit(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 /* Flits that leave at once of these results: all that leave so share half of an AGCU's memory. */
 uint32_t tg_gemm_front_share(const tg_params *m, const tg_gemm_tiling *t);
 

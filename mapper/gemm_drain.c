@@ -264,8 +264,9 @@ static void take_sum(const emission *e, tg_instr *in, uint32_t r, const place *f
 
 void tg_gemm_take_externals(const emission *e, tg_instr *in, uint32_t r, uint32_t col, bool first,
                             bool last) {
-  if (e->vectors) tg_gemm_wait_for(in, e->vectors_full, true);
-  if (e->vectors) tg_gemm_post_to(in, TG_POST_COL, 0, e->vectors_credit + (int)r + 1, true);
+  bool vectors = e->vectors && !tg_gemm_has_front(e); /* else they are there before the first nodes */
+  if (vectors) tg_gemm_wait_for(in, e->vectors_full, true);
+  if (vectors) tg_gemm_post_to(in, TG_POST_COL, 0, e->vectors_credit + (int)r + 1, true);
   if (e->blocks && first) tg_gemm_wait_for(in, e->blocks_full, false);
   if (!e->blocks || !last) return;
   if (tg_gemm_externals_west(e, r, col))
@@ -394,10 +395,10 @@ static void emit_returns(emission *e, uint32_t r, uint32_t col) {
 
 tg_instr *tg_gemm_emit_block_drain(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
                                    const tg_exit *exit, uint32_t block) {
+  if (e->g->totals.count) return tg_gemm_emit_block_totals(e, r, col, microcode, exit, block);
   tg_buffer halves = {.stride = tg_acc_rows(e->b.m), .count = 2};
   step all = {.segment = TG_DRAIN_FINISH,
               .in_pieces = true,
-              .externals = {.first = block % 2},
               .accumulator = {&halves, block % 2, TG_TURN_OUTER, true},
               .to = {&e->out, block * e->pieces % 2, TG_TURN_EACH, false}};
   return emit_step(e, r, col, microcode, exit, &all);

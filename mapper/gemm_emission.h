@@ -26,7 +26,7 @@ typedef struct tg_gemm_emission {
   tg_buffer results[TG_GEMM_RESULTS];  /* parts of `out` */
   tg_buffer raw, given, front_vectors; /* what nodes in front read, make, and share by all rows */
   tg_buffer received, sums, rounded;   /* running sums of partials; whole ones, if they are rounded */
-  tg_buffer totals[TG_GEMM_RESULTS];   /* parts of `out` */
+  tg_buffer totals[TG_GEMM_RESULTS];   /* parts of `out`, or with nodes in front of a buffer of their own */
   tg_buffer running;                   /* what there is of them, from piece to piece of a block */
   tg_buffer sent, whole; /* of members that finish in turn: sums for the next one, and whole ones */
   int a_north_full;      /* A's rows from the north, where it comes both ways */
@@ -42,6 +42,7 @@ typedef struct tg_gemm_emission {
   int vectors, blocks;     /* externals that are row vectors, and those that are not */
   int a_base, b_base, out_base[TG_GEMM_RESULTS], external_base[TG_GEMM_EXTERNALS];
   int64_t a_rest, b_rest, out_rest[TG_GEMM_RESULTS], external_rest[TG_GEMM_EXTERNALS];
+  int totals_free; /* where they have a buffer of their own */
   int total_base[TG_GEMM_RESULTS];
   int64_t total_rest[TG_GEMM_RESULTS];
   int64_t product; /* the first one that this section computes */
@@ -101,6 +102,9 @@ void tg_gemm_emit_drain(tg_gemm_emission *e, uint32_t r, uint32_t col, const tg_
 /* The same with totals, and the walk of a STORE of total number i. gemm_totals.c */
 void tg_gemm_emit_totals(tg_gemm_emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
                          const tg_exit *exit);
+/* The VOP of block number `block` and those behind it, in a loop over its pieces: with nodes in front. */
+tg_instr *tg_gemm_emit_block_totals(tg_gemm_emission *e, uint32_t r, uint32_t col,
+                                    const tg_vx_instr *microcode, const tg_exit *exit, uint32_t block);
 void tg_gemm_fill_totals(const tg_gemm_emission *e, int i, uint32_t r, uint32_t col, tg_agcu_instr *store);
 
 /* Segments of its microcode, of which a VOP has one of BEGIN and GO_ON, and streams: of result k, and of the

@@ -88,9 +88,10 @@ static bool drain_suits(const tg_compile *c, const tg_gemm *g) {
 }
 
 /* Are there semaphores, of an AGCU a group of each for all positions of its lane, and slots of queues? */
-static bool has_room(const tg_params *m) {
+static bool has_room(const tg_params *m, uint32_t totals) {
   uint32_t longest = m->rows > m->cols ? m->rows : m->cols;
-  return ENDPOINT_SEMS * (longest + 1) <= m->semaphores && m->semaphores >= TILE_SEMS &&
+  return (ENDPOINT_SEMS + (totals > 0)) * (longest + 1) <= m->semaphores &&
+         m->semaphores >= TILE_SEMS + totals + (totals > 0) &&
          longest + TG_FRONT_VECTORS + 1 <= m->queue_depth && m->agcu_contexts > TG_CTX_FRONT;
 }
 
@@ -108,8 +109,8 @@ static tg_status measure(const tg_compile *c, const tg_kernel *kernel, tg_gemm *
 
 tg_status tg_gemm_describe_front(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g) {
   tg_value *raw = NULL, *result = kernel->front_result;
-  if (g->format == TG_FMT_TF32 || !has_room(c->m) || tg_owner(c, g->a) != result || !is_plain_kind(result) ||
-      !is_dense(g) || !drain_suits(c, g) || !collect(c, &kernel->front[0], g, &raw))
+  if (g->format == TG_FMT_TF32 || !has_room(c->m, (uint32_t)g->totals.count) || tg_owner(c, g->a) != result ||
+      !is_plain_kind(result) || !is_dense(g) || !drain_suits(c, g) || !collect(c, &kernel->front[0], g, &raw))
     return tg_fail(c->diag, TG_INVALID, "node \"%s\": what is in front of it does not run on its tiles",
                    g->node->name);
   tg_gemm_front *f = &g->front;
@@ -183,6 +184,16 @@ uint32_t tg_gemm_front_parts(const tg_params *m, const tg_gemm_tiling *t) {
   return t->mt % UNROLL == 0;
 }
 
+uint64_t tg_gemm_front_once(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  return tg_gemm_front_vector_rows(m, g) + tg_gemm_externals_before(m, g, t, true, g->external_count);
+}
+
+bool tg_gemm_front_sends_fit(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  uint32_t chunks = tg_gemm_chunks_a_piece(t), sends = t->mt / t->alike / t->front_sent,
+           slots = 1 + chunks + 2 * (1 + (uint32_t)g->totals.count);
+  return !g->front.stored || (slots <= m->queue_depth && (chunks % 2 || sends % 2 == 0 || sends == 1));
+}
+
 double tg_gemm_front_cycles(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
   uint32_t parts = tg_gemm_front_parts(m, t), rows = parts * (t->kc / tg_lanes(m)), l = m->fma_latency;
   double groups = (rows + l - 1) / l;
@@ -211,7 +222,8 @@ static void set_stream(const tg_params *m, tg_vx_instr *vop, int stream, int kin
   }
 }
 
-static void set_vectors(const emission *e, tg_vx_instr *vop) {
+/* Chunks go on with level 1 in loops of `chunks`, else with level 2. */
+static void set_vectors(const emission *e, tg_vx_instr *vop, uint32_t chunks) {
   const tg_params *m = e->b.m;
   for (int v = 0; v < e->g->front.vector_count; v++) {
     int kind = tg_stream_kind(e->g->front.vectors[v]);
@@ -220,14 +232,17 @@ static void set_vectors(const emission *e, tg_vx_instr *vop) {
     tg_stream *s = tg_stream_of_mut(vop, VECTORS + v);
     s->kind[0] = kind;
     tg_set_operand(s->at.base, &vector, false);
-    s->at.delta[2] = tg_kind_flits(m, kind, e->t.kc);
+    int64_t chunk = tg_kind_flits(m, kind, e->t.kc);
+    s->at.delta[2] = chunk * chunks;
+    if (chunks > 1) s->at.delta[1] = chunk;
     s->banks[0] = vector.banks;
     s->row[2] = tg_kind_flits(m, kind, tg_lanes(m));
   }
 }
 
-/* A chunk, the first of which is in buffer number `first`. */
-static tg_instr *push_nodes(emission *e, uint32_t r, uint32_t col, uint32_t first) {
+/* Chunks, the first of which is in buffer number `first`: those of a block in a loop of level 2, or so many
+ * in one of level 1. */
+static tg_instr *push_nodes(emission *e, uint32_t r, uint32_t col, uint32_t first, uint32_t chunks) {
   const tg_gemm_front *f = &e->g->front;
   tg_instr *in = tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->vx, TG_OP_vx_vop);
   tg_vx_instr *vop = &in->vx;
@@ -244,7 +259,7 @@ static tg_instr *push_nodes(emission *e, uint32_t r, uint32_t col, uint32_t firs
   set_stream(e->b.m, vop, RAW, f->raw_kind, &e->raw, first, &e->t);
   set_stream(e->b.m, vop, BLOCK, f->a_kind, &e->a, first, &e->t);
   if (f->stored) set_stream(e->b.m, vop, RESULT, f->result_kind, &e->given, first, &e->t);
-  set_vectors(e, vop);
+  set_vectors(e, vop, chunks);
   tg_set_wait(in, 0, e->raw_full, false);
   tg_set_wait(in, 1, e->a_free, false);
   if (f->stored) tg_set_wait(in, 2, e->given_exit.out_free, false);
@@ -279,8 +294,9 @@ static uint32_t row_flits(const emission *e) {
   return tg_kind_flits(e->b.m, e->g->front.result_kind, e->t.kc);
 }
 
-/* A chunk of what the nodes make, the first from buffer number `first`, in pieces. */
-static tg_instr *push_send(emission *e, uint32_t r, uint32_t col, uint32_t first) {
+/* Chunk number `chunk` of what the nodes make, in pieces, in turn with others: of so many instructions for
+ * each piece of the product's results it is one. */
+static tg_instr *push_send(emission *e, uint32_t r, uint32_t col, uint32_t chunk, uint32_t turns) {
   tg_buffer at_agcu = place_at_agcu(e, r, col);
   bool west = tg_leaves_west(e->t.front_exits, r, col);
   uint32_t pieces = stored_rows(e) / e->t.front_sent;
@@ -289,11 +305,12 @@ static tg_instr *push_send(emission *e, uint32_t r, uint32_t col, uint32_t first
   tg_tx_instr *tx = &in->tx;
   tx->dir[0] = west ? TG_WEST : TG_NORTH;
   tx->flits[0] = e->t.front_sent * row_flits(e);
-  tg_set_turning(tx->src_base, &e->given, first, TG_TURN_OUTER);
+  tg_set_turning(tx->src_base, &e->given, chunk % 2, turns % 2 ? TG_TURN_OUTER : TG_TURN_NEVER);
   tx->src_base[0] += (int64_t)(col % e->t.alike) * stored_rows(e) * row_flits(e);
   tx->src_delta[2] = tx->flits[0];
   tx->src_inner[0] = tx->dst_inner[0] = 65535;
-  tg_set_turning(tx->dst_base, &at_agcu, first * pieces % 2, TG_TURN_EACH);
+  tg_set_turning(tx->dst_base, &at_agcu, chunk * pieces % 2,
+                 turns % 2 || pieces % 2 == 0 ? TG_TURN_EACH : TG_TURN_NEVER);
   tx->dst_mask[0] = 1;
   tx->dst_post[0] = 1;
   tx->dst_sem[0] = (west ? e->given_west : e->given_north) + (int)(west ? col : r) + 1;
@@ -304,29 +321,40 @@ static tg_instr *push_send(emission *e, uint32_t r, uint32_t col, uint32_t first
   return in;
 }
 
-/* Before the SENDs of the product's results: those of block 0, and of a chunk in the loop. */
+/* Before the SENDs of the product's results: those of block 0, and of chunks in the loop. */
 static void emit_first_sends(emission *e, uint32_t r, uint32_t col) {
-  end_loop(push_send(e, r, col, 0), 1, e->t.chunks, 0);
-  push_send(e, r, col, e->t.chunks % 2);
+  uint32_t turns = tg_gemm_chunks_a_piece(&e->t);
+  end_loop(push_send(e, r, col, 0, 1), 1, e->t.chunks, 0);
+  for (uint32_t i = 0; i < turns; i++) push_send(e, r, col, e->t.chunks + i, turns);
 }
 
-/* The SEND of the product's results, which goes over all blocks, into one for all but the last block, in a
- * loop with what is before it, and another one. */
-static void split_last_send(emission *e, uint32_t r, uint32_t col) {
+/* Goes on where `before` executions have left an operand of two buffers. */
+static void go_on(int64_t *base_field, uint32_t before) {
+  tg_row_operand *operand = (tg_row_operand *)(void *)base_field;
+  if (before % 2 == 0) return;
+  operand->base[0] += operand->rot_stride[0];
+  operand->rot_stride[0] = -operand->rot_stride[0];
+}
+
+/* The SENDs of the product's results, and totals, which go over all blocks, into those for all but the last
+ * block, in a loop with what is before them, and others. */
+static void split_last_sends(emission *e, uint32_t r, uint32_t col) {
   tg_queue *queue = &tg_build_tile(&e->b, r, col)->tx;
-  uint32_t chunks = e->t.chunks, before = (e->t.passes_m - 1) * chunks, pieces = e->t.mr / e->t.sent,
-           own = queue->count;
-  tg_instr *last = tg_build_push(&e->b, queue, TG_OP_tx_send), *loop = &queue->instrs[own - 1];
-  *last = *loop;
-  end_loop(loop, 1, chunks, own - 2);
-  end_loop(loop, 0, e->t.passes_m - 1, own - 2);
-  end_loop(last, 2, pieces, own);
-  end_loop(last, 1, chunks, own);
+  uint32_t count = 1 + (uint32_t)e->g->totals.count, own = queue->count, pieces = e->pieces,
+           before = (e->t.passes_m - 1) * pieces, sends = e->t.mr / e->t.sent,
+           begin = own - count - tg_gemm_chunks_a_piece(&e->t);
+  for (uint32_t i = 0; i < count; i++) {
+    tg_instr *last = tg_build_push(&e->b, queue, TG_OP_tx_send);
+    *last = queue->instrs[own - count + i];
+    go_on(last->tx.src_base, before);
+    go_on(last->tx.dst_base, i + 1 < count ? before : before * sends);
+  }
+  tg_instr *loop = &queue->instrs[own - 1], *last = &queue->instrs[own + count - 1];
+  end_loop(loop, 1, pieces, begin);
+  end_loop(loop, 0, e->t.passes_m - 1, begin);
+  end_loop(last, 2, sends, own + count - 1);
+  end_loop(last, 1, pieces, own);
   end_loop(last, 0, 0, 0);
-  tg_row_operand *from = (tg_row_operand *)(void *)last->tx.src_base,
-                 *to = (tg_row_operand *)(void *)last->tx.dst_base;
-  if (before % 2) from->base[0] += from->rot_stride[0], from->rot_stride[0] = -from->rot_stride[0];
-  if (before * pieces % 2) to->base[0] += to->rot_stride[0], to->rot_stride[0] = -to->rot_stride[0];
 }
 
 static void emit_store(emission *e, uint32_t r, uint32_t col) {
@@ -360,7 +388,7 @@ void tg_gemm_emit_front_stores(emission *e) {
   const uint32_t loops[3] = {e->t.passes_m, e->t.chunks, stored_rows(e) / e->t.front_sent};
   for (uint32_t r = 0; r < e->b.m->rows; r++)
     for (uint32_t col = 0; col < e->b.m->cols; col++) {
-      split_last_send(e, r, col);
+      split_last_sends(e, r, col);
       emit_store(e, r, col);
     }
   for (uint32_t a = 0; a < tg_agcus(e->b.m); a++) {
@@ -373,16 +401,18 @@ void tg_gemm_emit_front_stores(emission *e) {
 
 void tg_gemm_emit_nodes(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
                         const tg_exit *exit) {
-  uint32_t chunks = e->t.chunks, blocks = e->t.passes_m;
+  uint32_t chunks = e->t.chunks, blocks = e->t.passes_m, between = tg_gemm_chunks_a_piece(&e->t);
   tg_instr *in = tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->vx, TG_OP_vx_sync);
   if (e->g->front.vector_count) tg_set_wait(in, 0, e->front_vectors_full, false);
-  end_loop(push_nodes(e, r, col, 0), 2, chunks, 1);
-  push_nodes(e, r, col, chunks % 2);
+  if (e->vectors) tg_set_wait(in, 1, e->vectors_full, false);
+  end_loop(push_nodes(e, r, col, 0, 1), 2, chunks, 1);
+  in = push_nodes(e, r, col, chunks % 2, between);
+  if (between > 1) end_loop(in, 1, between, 2);
   in = tg_gemm_emit_block_drain(e, r, col, microcode, exit, 0);
-  end_loop(in, 2, chunks, 2);
+  end_loop(in, 2, e->pieces, 2);
   end_loop(in, 0, blocks - 1, 2);
   in = tg_gemm_emit_block_drain(e, r, col, microcode, exit, blocks - 1);
-  end_loop(in, 2, chunks, 4);
+  end_loop(in, 2, e->pieces, 4);
   if (e->g->front.stored) emit_first_sends(e, r, col);
 }
 
@@ -390,7 +420,7 @@ bool tg_gemm_allocate_front(emission *e) {
   const tg_params *m = e->b.m;
   return tg_build_buffer(&e->b, tg_gemm_raw_rows(m, e->g, &e->t), 2, &e->raw) &&
          tg_build_buffer(&e->b, tg_gemm_given_rows(m, e->g, &e->t), 2, &e->given) &&
-         tg_build_buffer(&e->b, tg_gemm_front_vector_rows(m, e->g), 1, &e->front_vectors);
+         tg_build_buffer(&e->b, (uint32_t)tg_gemm_front_once(m, e->g, &e->t), 1, &e->front_vectors);
 }
 
 void tg_gemm_allocate_front_sems(emission *e) {

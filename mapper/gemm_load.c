@@ -311,7 +311,9 @@ static void emit_north_loads(emission *e, uint32_t col) {
   const tg_params *m = e->b.m;
   uint32_t all_rows = ((1u << m->rows) - 1) << 1;
   tg_queue *queue = tg_north_queue(&e->b, col, TG_CTX_LOAD), *aux = tg_north_queue(&e->b, col, TG_CTX_AUX);
-  if (tg_gemm_has_front(e)) tg_gemm_load_front_vectors(e, queue);
+  bool front = tg_gemm_has_front(e);
+  if (front) tg_gemm_load_front_vectors(e, queue);
+  if (front) load_externals(e, queue, true, 0, col, all_rows);
   if (e->t.whole_b) load_b(e, 0, col, all_rows, 0);
   bool a_first = e->t.keep == TG_KEEP_A || (e->t.keep == TG_KEEP_NONE && e->t.split == TG_SPLIT_COLUMNS);
   load_operands(e, queue, col, a_first ? load_a_north : load_b_north, a_first ? load_b_north : load_a_north,
@@ -319,7 +321,7 @@ static void emit_north_loads(emission *e, uint32_t col) {
   for (uint32_t r = 0; r < m->rows && e->t.split == TG_SPLIT_COLUMNS; r++)
     load_externals(e, aux, true, r, col, 1u << (r + 1));
   bool apart = e->t.split == TG_SPLIT_OUTPUT && e->t.alike > 1;
-  for (uint32_t d = 0; d < (apart ? e->t.alike : 1) && e->t.split != TG_SPLIT_COLUMNS; d++)
+  for (uint32_t d = 0; d < (apart ? e->t.alike : 1) && e->t.split != TG_SPLIT_COLUMNS && !front; d++)
     load_externals(e, aux, true, d, col, apart ? rows_like(e, d) : all_rows);
   uint32_t vectors = aux->count;
   for (uint32_t r = 0; r < tg_gemm_used_rows(e); r++)

@@ -78,7 +78,13 @@ uint64_t tg_gemm_running_rows(const tg_params *m, const tg_gemm *g, const tg_gem
 uint64_t tg_gemm_out_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
   uint64_t totals = (uint64_t)g->totals.count * tg_gemm_totals_a_piece(g, t) * tg_gemm_total_flits(m, t),
            results = tg_gemm_results_before(m, g, t, g->outs) + totals, sum = tg_gemm_received_rows(m, g, t);
+  results -= tg_gemm_totals_apart(m, g, t);
   return results > sum || t->in_turn ? results : sum;
+}
+
+uint64_t tg_gemm_totals_apart(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  if (!g->front.result) return 0;
+  return (uint64_t)g->totals.count * tg_gemm_totals_a_piece(g, t) * tg_gemm_total_flits(m, t);
 }
 
 uint64_t tg_gemm_received_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
@@ -136,10 +142,13 @@ static bool fits(const search *s, const tg_gemm_tiling *t) {
   if (rounded > tg_pad_rows(m) || sums > tg_pad_rows(m) || a > tg_pad_rows(m) || b > tg_pad_rows(m))
     return false;
   uint64_t front = 0;
-  if (s->g->front.result)
+  if (s->g->front.result) {
     front = 2 * tg_banks_for(m, tg_gemm_raw_rows(m, s->g, t)) +
             2 * tg_banks_for(m, tg_gemm_given_rows(m, s->g, t)) +
-            tg_banks_for(m, tg_gemm_front_vector_rows(m, s->g));
+            tg_banks_for(m, (uint32_t)tg_gemm_front_once(m, s->g, t)) +
+            tg_banks_for(m, (uint32_t)tg_gemm_totals_apart(m, s->g, t));
+    twice[0] = 0; /* with the vectors in front */
+  }
   uint64_t banks = front + tg_banks_for(m, (uint32_t)rounded) + tg_gemm_spare(m, s->g, t) +
                    2ull * tg_banks_for(m, (uint32_t)sums) +
                    tg_gemm_a_blocks(t) * tg_banks_for(m, (uint32_t)a) +
@@ -472,11 +481,13 @@ static void consider_partials(search *s) {
 
 static void consider_front_exits(search *s, tg_gemm_tiling t) {
   const tg_params *m = s->m;
-  t.sent = pieces_of(t.mr, tg_kind_flits(m, s->g->out_kind[0], t.nt),
-                     tg_exit_share(m, t.exits, 1) >> s->g->front.stored);
+  uint32_t totals = (uint32_t)s->g->totals.count * tg_gemm_total_flits(m, &t),
+           share = tg_exit_share(m, t.exits, 1) >> s->g->front.stored;
+  if (share <= totals) return;
+  t.sent = pieces_of(t.mr, tg_kind_flits(m, s->g->out_kind[0], t.nt), share - totals);
   t.front_sent =
       pieces_of(t.mt / t.alike, tg_kind_flits(m, s->g->front.result_kind, t.kc), tg_gemm_front_share(m, &t));
-  if (!t.sent || !t.front_sent) return;
+  if (!t.sent || !t.front_sent || !tg_gemm_front_sends_fit(m, s->g, &t)) return;
   for (int whole = 0; whole <= chunks_share_out(s, &t); whole++) {
     t.whole_b = whole;
     consider_kept(s, t, TG_KEEP_NONE);
@@ -487,9 +498,10 @@ static void consider_front_exits(search *s, tg_gemm_tiling t) {
  * loads, and of what leaves there are shares that balance that. */
 static void consider_front(search *s, tg_gemm_tiling t) {
   bool shares = t.alike > 1;
-  t.mr = t.mt / t.chunks;
+  t.mr = s->g->totals.count ? (uint32_t)s->g->totals.block : t.mt / t.chunks;
   t.passes_m = (uint32_t)up(up(s->g->m, tg_tiles(s->m) / t.alike), t.mt);
-  if (t.passes_m < 2 || !tg_gemm_front_parts(s->m, &t) || is_slower(s, &t)) return;
+  if (t.passes_m < 2 || t.chunks % (t.mt / t.mr) || !tg_gemm_front_parts(s->m, &t) || is_slower(s, &t))
+    return;
   for (t.exits = TG_EXITS_BOTH; t.exits < (shares ? TG_EXITS_COUNT : TG_EXITS_WEST); t.exits++) {
     if (!tg_exits_possible(s->m, t.exits)) continue;
     t.front_exits = shares ? TG_EXITS_NORTH : TG_EXITS_BOTH;
@@ -500,7 +512,7 @@ static void consider_front(search *s, tg_gemm_tiling t) {
 }
 
 /* Nodes in front: some tiles side by side, or each by itself, have rows of their own, and all columns at
- * once. Chunks are whole, and a block has as many pieces. */
+ * once. Chunks are whole, and a block has as many pieces, or pieces that totals are of. */
 static void consider_fronts(search *s) {
   const tg_params *m = s->m;
   uint32_t lanes = tg_lanes(m);
@@ -513,9 +525,9 @@ static void consider_fronts(search *s) {
       if (s->g->k % kc || s->g->k / kc > SPLITS) continue;
       t.kc = (uint32_t)kc;
       t.chunks = (uint32_t)(s->g->k / kc);
-      uint32_t unit = t.chunks * alike;
+      uint32_t block = (uint32_t)s->g->totals.block, unit = block ? block : t.chunks * alike;
       for (t.mt = unit; t.mt <= MOST_ROWS && t.mt * (t.nt / lanes) <= tg_acc_rows(m); t.mt += unit)
-        consider_front(s, t);
+        if (t.mt % alike == 0) consider_front(s, t);
     }
   }
 }

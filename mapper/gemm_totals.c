@@ -132,13 +132,13 @@ static tg_stream *set_stream(const emission *e, tg_instr *in, int stream, int ki
 }
 
 /* Rows of an iteration, and those that moments begin with. */
-static void set_accumulator(const emission *e, tg_instr *in, uint32_t p, uint32_t down) {
+static void set_accumulator(const emission *e, tg_instr *in, uint32_t p, uint32_t down, uint32_t block) {
   tg_buffer halves = {.stride = tg_acc_rows(e->b.m), .count = 2};
   int rows = tg_gemm_first_rows(e->g);
   for (int u = 0; u < rows; u++) {
     tg_stream *s = tg_stream_of_mut(&in->vx, tg_gemm_accumulator_stream(e->g, u));
     s->kind[0] = TG_STREAM_ACC;
-    tg_set_turning(s->at.base, &halves, 0, TG_TURN_OUTER);
+    tg_set_turning(s->at.base, &halves, block % 2, TG_TURN_OUTER);
     s->at.base[0] += (int64_t)p * e->t.mr + u;
     s->at.delta[2] = e->t.mr;
     s->row[1] = down;
@@ -177,21 +177,22 @@ static void set_totals(emission *e, tg_instr *in, uint32_t p, uint32_t pieces) {
   }
 }
 
-static void set_results(const emission *e, tg_instr *in, uint32_t p, uint32_t down) {
+static void set_results(const emission *e, tg_instr *in, uint32_t p, uint32_t down, uint32_t block) {
   for (int k = 0; k < e->g->outs; k++)
     for (int u = 0; u < e->g->totals.unroll; u++) {
       int stream = tg_gemm_result_stream(e->g, k, u);
       tg_stream *s = set_stream(e, in, stream, e->g->out_kind[k], &e->results[k], down);
       s->store[0] = 1;
-      tg_set_turn(s->at.base, &e->results[k], p, e->steps);
+      tg_set_turn(s->at.base, &e->results[k], block * e->pieces + p, e->steps);
       s->at.base[0] += u * s->j[1];
       s->j[1] *= e->g->totals.unroll;
     }
 }
 
-/* Rows of the VOP: (block, group of 2P columns), of which each goes down the rows. */
+/* Rows of the VOP: (block of rows, group of 2P columns), of which each goes down the rows. The first is of
+ * the tile's block number `block`. */
 static tg_instr *push_piece(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode, uint32_t p,
-                            uint32_t pieces) {
+                            uint32_t pieces, uint32_t block) {
   uint32_t groups = e->t.nt / tg_lanes(e->b.m), blocks = tg_gemm_totals_a_piece(e->g, &e->t),
            down = e->t.mr / blocks;
   int segments[] = {TG_TOTALS_HOLD, p % pieces ? TG_TOTALS_GO_ON : TG_TOTALS_BEGIN, TG_TOTALS_ROWS,
@@ -208,9 +209,9 @@ static tg_instr *push_piece(emission *e, uint32_t r, uint32_t col, const tg_vx_i
   in->vx.row_count[2] = groups;
   in->vx.j_count[0] = 1;
   in->vx.j_count[1] = down / (uint32_t)e->g->totals.unroll;
-  set_accumulator(e, in, p, down);
+  set_accumulator(e, in, p, down, block);
   set_externals(e, in, p, down);
-  set_results(e, in, p, down);
+  set_results(e, in, p, down, block);
   set_totals(e, in, p, pieces);
   return in;
 }
@@ -221,11 +222,13 @@ static void set_meetings(const emission *e, tg_instr *in, uint32_t r, uint32_t c
   bool last = p + 1 == e->steps;
   if (p == 0) tg_set_wait(in, 0, e->acc_full, true);
   tg_set_wait(in, 1, exit->out_free, false);
-  if (e->vectors && p == 0) tg_set_wait(in, 2, e->vectors_full, true);
+  bool vectors = e->vectors && !tg_gemm_has_front(e);
+  if (vectors && p == 0) tg_set_wait(in, 2, e->vectors_full, true);
+  if (tg_gemm_has_front(e)) tg_set_wait(in, 2, e->totals_free, false);
   if (e->blocks) tg_set_wait(in, 3, e->blocks_full, false);
   if (last) tg_set_post(in, 0, TG_POST_LOCAL, 0, e->acc_free, true);
   tg_set_post(in, 1, TG_POST_LOCAL, 0, exit->out_full, false);
-  if (e->vectors && last) tg_set_post(in, 2, TG_POST_COL, 0, e->vectors_credit + (int)r + 1, true);
+  if (vectors && last) tg_set_post(in, 2, TG_POST_COL, 0, e->vectors_credit + (int)r + 1, true);
   if (!e->blocks) return;
   if (tg_gemm_externals_west(e, r, col))
     tg_set_post(in, 3, TG_POST_ROW, 0, e->blocks_credit + (int)col + 1, false);
@@ -238,11 +241,18 @@ void tg_gemm_emit_totals(emission *e, uint32_t r, uint32_t col, const tg_vx_inst
   uint32_t pieces = tg_gemm_pieces_of_total(e->g, &e->t);
   tg_instr *in = NULL;
   for (uint32_t p = 0; p < e->steps; p++) {
-    in = push_piece(e, r, col, microcode, p, pieces);
+    in = push_piece(e, r, col, microcode, p, pieces, 0);
     set_meetings(e, in, r, col, p, exit);
   }
   tg_set_loops(in, e->piece_loops);
   in->common.loop_count[2] = e->pieces / e->steps;
+}
+
+tg_instr *tg_gemm_emit_block_totals(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
+                                    const tg_exit *exit, uint32_t block) {
+  tg_instr *in = push_piece(e, r, col, microcode, 0, 1, block);
+  set_meetings(e, in, r, col, 0, exit);
+  return in;
 }
 
 /* ---- the way out ---- */

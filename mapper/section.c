@@ -242,10 +242,11 @@ static tg_instr *emit_sends(const tile_exits *t, uint32_t step) {
   return in;
 }
 
-/* All pieces of the first exit, then the others. */
+/* All pieces of the first exit, and the others behind them, or, where one context stores them all, before. */
 static void emit_looped_sends(const tile_exits *t) {
   tg_instr *in = NULL;
-  for (int x = 0; x < t->plan->count; x++) {
+  for (int n = 0; n < t->plan->count; n++) {
+    int x = t->plan->together ? (n + 1) % t->plan->count : n;
     const tg_exit *exit = &t->plan->exits[x];
     uint32_t slot = tg_build_tile(t->b, t->r, t->col)->tx.count;
     in = emit_send(t->b, exit, t->r, t->col, t->west, 0, 1);
@@ -260,11 +261,11 @@ static void emit_looped_sends(const tile_exits *t) {
   in->common.loop_count[1] = t->plan->exits[0].loops[1];
 }
 
-static void emit_stores(const tile_exits *t, tg_exit_fill *fill, const void *user) {
+static void emit_stores(const tile_exits *t, bool often, tg_exit_fill *fill, const void *user) {
   uint32_t position = (t->west ? t->col : t->r) + 1;
-  for (int x = 0; x < t->plan->count; x++) {
-    bool often = x < t->plan->often;
-    int context = often ? TG_CTX_STORE : TG_CTX_TOTALS;
+  int first = often ? 0 : t->plan->often, end = often ? t->plan->often : t->plan->count;
+  for (int x = first; x < end; x++) {
+    int context = often || t->plan->together ? TG_CTX_STORE : TG_CTX_TOTALS;
     tg_queue *queue = t->west ? tg_west_queue(t->b, t->r, context) : tg_north_queue(t->b, t->col, context);
     tg_instr *in = tg_build_push(t->b, queue, TG_OP_agcu_store);
     fill(user, x, t->r, t->col, &in->agcu);
@@ -284,22 +285,35 @@ static void emit_all_sends(const tile_exits *t) {
   last->common.loop_begin[2] = first; /* behind what is sent before in each pass */
 }
 
-static void emit_tile_exits(tile_exits *t, tg_exit_fill *fill, const void *user) {
-  place_at_agcu(t);
+static void emit_tile_sends(const tile_exits *t) {
   if (t->plan->steps)
     emit_all_sends(t);
   else
     emit_looped_sends(t);
-  emit_stores(t, fill, user);
 }
 
 static void end_loops(const tg_build *b, const tg_exits_plan *plan, int context, uint32_t every) {
   for (uint32_t a = 0; a < tg_agcus(b->m); a++) {
     tg_queue *queue = &tg_build_section(b)->agcus[a].contexts[context];
     if (!queue->count) continue;
+    tg_common_instr *last = &queue->instrs[queue->count - 1].common;
     tg_set_loops(&queue->instrs[queue->count - 1], plan->exits[0].loops);
-    queue->instrs[queue->count - 1].common.loop_count[2] /= every;
+    last->loop_count[2] /= every;
+    if (plan->together)
+      last->loop_begin[2] = queue->count / (uint32_t)plan->count * (uint32_t)(plan->count - plan->often);
   }
+}
+
+/* The exits of tile (r, col). False: it has none. */
+static bool begin_tile(tg_build *b, const tg_exits_plan *plan, uint32_t r, uint32_t col, int arrived[2][2],
+                       tile_exits *out) {
+  way way_of = way_out(b, r, col);
+  if (way_of == STAYS) return false;
+  *out = (tile_exits){.b = b, .plan = plan, .r = r, .col = col, .west = way_of == LEAVES_WEST};
+  int position = (int)(out->west ? col : r) + 1;
+  for (int s = 0; s < 2; s++) out->arrived[s] = arrived[s][out->west ? 0 : 1] + position;
+  place_at_agcu(out);
+  return true;
 }
 
 void tg_exits_emit(tg_build *b, const tg_exits_plan *plan, tg_exit_fill *fill, const void *user) {
@@ -307,17 +321,15 @@ void tg_exits_emit(tg_build *b, const tg_exits_plan *plan, tg_exit_fill *fill, c
   bool seldom = plan->count > plan->often;
   for (int north = 0; seldom && north < 2; north++)
     arrived[1][north] = north ? tg_north_credits(b, 0) : tg_west_credits(b, 0);
-  for (uint32_t r = 0; r < b->m->rows; r++)
-    for (uint32_t col = 0; col < b->m->cols; col++) {
-      way out = way_out(b, r, col);
-      if (out == STAYS) continue;
-      tile_exits t = {.b = b, .plan = plan, .r = r, .col = col, .west = out == LEAVES_WEST};
-      int position = (int)(t.west ? col : r) + 1;
-      for (int s = 0; s < 2; s++) t.arrived[s] = arrived[s][t.west ? 0 : 1] + position;
-      emit_tile_exits(&t, fill, user);
+  for (int often = 0; often < 2; often++)
+    for (uint32_t i = 0; i < tg_tiles(b->m); i++) {
+      tile_exits t;
+      if (!begin_tile(b, plan, i / b->m->cols, i % b->m->cols, arrived, &t)) continue;
+      if (!often) emit_tile_sends(&t);
+      emit_stores(&t, often, fill, user);
     }
   end_loops(b, plan, TG_CTX_STORE, 1);
-  if (seldom) end_loops(b, plan, TG_CTX_TOTALS, plan->every);
+  if (seldom && !plan->together) end_loops(b, plan, TG_CTX_TOTALS, plan->every);
 }
 
 void tg_exit_emit(tg_build *b, const tg_exit *exits, int count, tg_exit_fill *fill, const void *user) {

@@ -32,7 +32,7 @@ static bool find_product(tg_compile *c, size_t b) {
   if (c->kernels[b].kind != TG_KERNEL_REDUCE || c->kernels[b].beside) return false;
   for (size_t a = b; a-- > 0 && b - a <= WINDOW;) {
     const tg_kernel *product = &c->kernels[a];
-    if (product->kind == TG_KERNEL_GEMM && !product->totals && !product->front_result &&
+    if (product->kind == TG_KERNEL_GEMM && !product->totals &&
         tg_kernel_reads_any_of(&c->kernels[b], product) && join(c, a, b))
       return true;
   }

@@ -160,6 +160,14 @@ static const char *const digits = "runtime/demo/digits.onnx";
   "%c = Mul(%b, %half) @8\n%d = MatMul(%c, %v) @9\noutput \"y\" %y: f32\noutput \"s\" %s: f32\n"             \
   "output \"d\" %d: f32\n"
 
+/* The same with moments of the result, blocks of twenty rows, with what is in front stored for others. */
+#define FRONTS_REDUCED                                                                                       \
+  "graph \"g\"\ninput %x: f32[390,64]\ninput %scale: f32[64]\ninput %w: f32[64,16]\ninput %bias: f32[16]\n"  \
+  "%m = Mul(%x, %scale) @0\n%r = Relu(%m) @1\n%p = MatMul(%r, %w) @2\n%y = Add(%p, %bias) @3\n"              \
+  "%a = ReduceMoment(%y) axes=[0] order=1 @4\n%b = ReduceMoment(%y) axes=[0] order=2 @5\n"                   \
+  "%s = ReduceMax(%r) axes=[0] keepdims=0 @6\noutput \"y\" %y: f32\noutput \"a\" %a: f32\n"                  \
+  "output \"b\" %b: f32\noutput \"s\" %s: f32\n"
+
 /* Updates behind sums of partial products that the members of a column finish in turn. */
 #define TURNS                                                                                                \
   "graph \"g\"\ninput %x: f32[200,45]\ninput %dy: f32[200,70]\ninput %p: f32[45,70]\n"                       \
@@ -340,6 +348,9 @@ __attribute__((constructor)) static void register_models(void) {
       {"fronts", CHIP_TINY, FRONTS},
       {"fronts", CHIP_ROW, FRONTS},
       {"fronts", CHIP_ODD, FRONTS},
+      {"fronts_reduced", CHIP_TINY, FRONTS_REDUCED},
+      {"fronts_reduced", CHIP_ROW, FRONTS_REDUCED},
+      {"fronts_reduced", CHIP_ODD, FRONTS_REDUCED},
       {"narrow", CHIP_TINY, NARROW},
       {"turns", CHIP_TINY, TURNS},
       {"turns", CHIP_ROW, TURNS},

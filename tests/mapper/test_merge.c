@@ -277,6 +277,14 @@ TG_TEST(front, what_a_product_reads_is_computed_on_its_tiles) {
             1 + 1);
 }
 
+#define FRONT_MOMENTS                                                                                        \
+  FRONT_PRODUCT "%m = ReduceMoment(%y) axes=[0] order=1 keepdims=0 @3\n"                                     \
+                "%v = ReduceMoment(%y) axes=[0] order=2 keepdims=0 @4\n"                                     \
+                "output \"m\" %m: f32\noutput \"v\" %v: f32\n"
+TG_TEST(front, such_a_product_reduces_its_rows) {
+  EXPECT_EQ(sections_of(FRONT_MOMENTS), sections_on("agcu_contexts=3", FRONT_MOMENTS) - 2);
+}
+
 TG_TEST(front, arrays_with_little_room_keep_nodes_and_product_apart) {
   EXPECT_EQ(sections_on("semaphores=28", FRONT_PRODUCT), 2);
   EXPECT_EQ(sections_on("agcu_contexts=3", FRONT_PRODUCT), 2);

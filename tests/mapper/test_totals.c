@@ -35,6 +35,16 @@
 #define OF_RELU "%y = Add(%d, %m) @3\n%f = Relu(%y) @4\n"
 #define OF_BF16 "%y = Relu(%d) @3\n%f = Cast(%y) to=f32 @6\n"
 
+/* Moments of a product that computes what it reads; `others` may read it, too. */
+#define FRONT(rows, columns, others)                                                                         \
+  "graph \"g\" next=20\ninput %x: f32[" rows ",64]\ninput %o: f32[64]\ninput %w: f32[64," columns "]\n"      \
+  "input %m: f32[" columns "]\n%a = Mul(%x, %o) @0\n%r = Relu(%a) @1\n%d = MatMul(%r, %w) @2\n"              \
+  "%y = Add(%d, %m) @3\n%s = ReduceMoment(%y) axes=[0] order=1 keepdims=0 @4\n"                              \
+  "%t = ReduceMoment(%y) axes=[0] order=2 keepdims=0 @5\n"                                                   \
+  "output \"s\" %s: f32\noutput \"t\" %t: f32\noutput \"y\" %y: f32\n" others
+#define NOBODY              ""
+#define GRADIENT_OF_WEIGHTS "%z = Transpose(%r) perm=[1,0] @6\n%g = MatMul(%z, %x) @7\noutput \"g\" %g: f32\n"
+
 /* On both engines, and with AGCUs that have no context for totals, so that reductions are passes of their
  * own. */
 enum { FUNCTIONAL, TIMED, APART, WAYS };
@@ -99,5 +109,12 @@ TG_TEST(totals, of_moments) {
   expect_same_bits(MOMENTS("50", "96", "f32", OF_RELU), "edge", NULL);
   expect_same_bits(MOMENTS("63", "96", "f32", OF_RELU), "edge", NULL);
   expect_same_bits(MOMENTS("256", "20", "f32", OF_RELU), "tiny", "p=2");
+}
+
+TG_TEST(totals, of_a_product_with_nodes_in_front) {
+  expect_same_bits(FRONT("8192", "64", NOBODY), "edge", NULL);
+  expect_same_bits(FRONT("9000", "64", GRADIENT_OF_WEIGHTS), "edge", NULL);
+  expect_same_bits(FRONT("8192", "128", GRADIENT_OF_WEIGHTS), "edge", NULL);
+  expect_same_bits(FRONT("4096", "32", GRADIENT_OF_WEIGHTS), "tiny", NULL);
 }
 #endif
