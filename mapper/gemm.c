@@ -18,9 +18,9 @@ static bool allocate_externals(emission *e, bool once) {
   const tg_params *m = e->b.m;
   tg_buffer all;
   uint32_t rows = (uint32_t)tg_gemm_externals_before(m, g, &e->t, once, g->external_count);
-  bool in_front = once && tg_gemm_has_front(e);
+  bool in_front = once && tg_gemm_makes_a(e);
   if (in_front)
-    all = tg_buffer_part(m, &e->front_vectors, tg_gemm_front_vector_rows(m, g), rows);
+    all = tg_buffer_part(m, &e->front_vectors, tg_gemm_front_vector_rows(m, g, &e->t), rows);
   else if (!tg_build_buffer(&e->b, rows, 2, &all))
     return false;
   for (int x = 0; x < g->external_count; x++) {
@@ -71,7 +71,10 @@ static bool allocate(emission *e) {
 
 static void allocate_sems(emission *e) {
   e->a_full = tg_tile_sem(&e->b, 0);
-  e->b_full = tg_tile_sem(&e->b, 0);
+  if (tg_gemm_makes_b(e))
+    tg_gemm_allocate_maker_sems(e);
+  else
+    e->b_full = tg_tile_sem(&e->b, 0);
   e->acc_full = tg_tile_sem(&e->b, 0);
   e->acc_free = tg_tile_sem(&e->b, 2);
   e->vectors_full = tg_tile_sem(&e->b, 0);
@@ -109,8 +112,9 @@ static void allocate_bases(emission *e, int64_t product) {
   e->product = product;
   e->a_base = tg_build_base(&e->b, tg_place_of(e->c, g->a), (uint64_t)bytes_of(g->a, g->a_offsets[product]),
                             &e->a_rest);
-  e->b_base = tg_build_base(&e->b, tg_place_of(e->c, g->b), (uint64_t)bytes_of(g->b, g->b_offsets[product]),
-                            &e->b_rest);
+  if (!tg_gemm_makes_b(e))
+    e->b_base = tg_build_base(&e->b, tg_place_of(e->c, g->b), (uint64_t)bytes_of(g->b, g->b_offsets[product]),
+                              &e->b_rest);
   if (tg_gemm_has_front(e)) tg_gemm_allocate_front_bases(e);
   for (int k = 0; k < g->outs; k++)
     e->out_base[k] = tg_build_base(&e->b, tg_place_of(e->c, g->out[k]),
@@ -178,7 +182,7 @@ static void set_exits(emission *e, tg_exit *exits, tg_exit *out_drain) {
     tg_exit *exit = &exits[k];
     *exit = (tg_exit){.out_full = k == first ? all.out_full : TG_NO_SEM,
                       .out_free = last ? all.out_free : TG_NO_SEM,
-                      .credit = k ? tg_tile_sem(&e->b, first ? 1 : 2) : all.credit,
+                      .credit = k ? tg_tile_sem(&e->b, 2) : all.credit,
                       .flits = (total       ? tg_gemm_totals_a_piece(g, &e->t)
                                 : e->t.sent ? e->t.sent
                                             : e->t.mr) *
@@ -211,7 +215,8 @@ static tg_status emit_section(emission *e, const char *name, int64_t product) {
   for (uint32_t r = 0; r < tg_gemm_used_rows(e); r++)
     for (uint32_t col = 0; col < e->b.m->cols; col++) {
       tg_gemm_emit_mx(e, r, col);
-      if (tg_gemm_has_front(e))
+      if (tg_gemm_makes_b(e)) tg_gemm_emit_making(e, r, col);
+      if (tg_gemm_makes_a(e))
         tg_gemm_emit_nodes(e, r, col, &microcode, &drain);
       else
         tg_gemm_emit_drain(e, r, col, &microcode, &drain);
@@ -221,11 +226,12 @@ static tg_status emit_section(emission *e, const char *name, int64_t product) {
                         .often = e->g->outs,
                         .every = tg_gemm_pieces_of_total(e->g, &e->t),
                         .steps = e->steps,
-                        .together = tg_gemm_has_front(e)};
+                        .together = tg_gemm_makes_a(e)};
   if (e->t.sent && e->g->totals.count) plan.every = e->t.mr / e->t.sent, plan.steps = 0;
   tg_exits_emit(&e->b, &plan, fill_store, e);
   if (e->t.in_turn) tg_gemm_skew_exits(e);
-  if (e->g->front.stored) tg_gemm_emit_front_stores(e);
+  if (e->g->front.stored && tg_gemm_makes_a(e)) tg_gemm_emit_front_stores(e);
+  if (e->g->front.stored && tg_gemm_makes_b(e)) tg_gemm_emit_maker_stores(e);
   return TG_OK;
 }
 

@@ -57,19 +57,24 @@ static inline uint32_t tg_gemm_external_take(const tg_gemm_external *external, u
   return external->kind == TG_STREAM_SPLAT32 ? 1 : nt;
 }
 
-/* Elementwise nodes in front of A, computed on the tiles that multiply it: of one tensor of A's elements, in
- * whose place in DRAM A is loaded, and of vectors along k. What they make is stored, if others read it
- * (gemm_front.c). */
-enum { TG_FRONT_VECTORS = 4, TG_FRONT_NAMES = 8, TG_FRONT_UNROLL = 2 };
+/* Elementwise nodes in front of an operand, computed on the tiles that multiply it: in front of A of one
+ * tensor of its elements, in whose place in DRAM A is loaded, and of vectors along k (gemm_front.c); in front
+ * of B of two such tensors at most and of vectors along n (gemm_makers.c). What they make is stored, if
+ * others read it. */
+enum { TG_FRONT_VECTORS = 6, TG_FRONT_NAMES = 10, TG_FRONT_UNROLL = 2, TG_FRONT_RAWS = 2 };
 typedef struct tg_gemm_front {
   tg_value *result; /* NULL: there are none */
+  bool of_b;
   bool stored;
-  int raw_kind, a_kind, result_kind;   /* stream kinds: of what is loaded, of A's blocks, of the result */
+  int block_kind, result_kind;   /* stream kinds: of the operand's blocks, of the result */
+  tg_value *raws[TG_FRONT_RAWS]; /* what is loaded in place of the operand */
+  int raw_kinds[TG_FRONT_RAWS], raw_count;
+  uint32_t unroll;                     /* rows that the microcode handles at once */
   tg_value *vectors[TG_FRONT_VECTORS]; /* that own the memory */
   int vector_count;
   tg_operand_stream names[TG_FRONT_NAMES]; /* operands as the nodes name them */
   int name_count;
-  int words[2]; /* of microcode: before the rows, and for a vector of each of TG_FRONT_UNROLL rows */
+  int words[2]; /* of microcode: before the rows, and for a vector of each of `unroll` rows */
 } tg_gemm_front;
 
 /* Products C[m, n] = A[m, k] B[k, n] of one shape, one for each batch element or group. */
@@ -185,13 +190,17 @@ typedef struct tg_gemm_tiling {
                      front, there are as many pieces as chunks; or a piece is a block of totals; else 0 */
   uint32_t front_sent;  /* and of a chunk of what they make */
   tg_exits front_exits; /* how that leaves */
-  bool ahead;     /* a third block of A and B is loaded while one is multiplied and the next one waits */
-  bool whole_b;   /* all chunks of B stay, while those of A come anew with each pass */
-  uint32_t parts; /* of K that a tile multiplies in turn: of D members, number i has parts i, i + D, i + 2D
-                     ..;   the last ones may be empty */
-  bool in_turn;   /* members have one part each, and each runs the fused nodes of some rows: gemm_turns.c */
-  uint32_t turn;  /* pieces of a turn */
-  bool one_out;   /* in turn: one piece on its way out has room, not two */
+  bool ahead;      /* a third block of A and B is loaded while one is multiplied and the next one waits */
+  uint32_t makers; /* tiles above each other that make chunks of B in turn, by nodes in front of it; 0: it is
+                      loaded. `ahead`: so many blocks of A, too */
+  uint32_t made;   /* chunks of each of them that there is room for */
+  tg_exits raws;   /* by which AGCUs comes what they are made of */
+  bool whole_b;    /* all chunks of B stay, while those of A come anew with each pass */
+  uint32_t parts;  /* of K that a tile multiplies in turn: of D members, number i has parts i, i + D, i + 2D
+                      ..;   the last ones may be empty */
+  bool in_turn;    /* members have one part each, and each runs the fused nodes of some rows: gemm_turns.c */
+  uint32_t turn;   /* pieces of a turn */
+  bool one_out;    /* in turn: one piece on its way out has room, not two */
   uint32_t sr_blocks;  /* k blocks of a K tile; 0: accumulation stays FP32 */
   bool externals_west; /* blocks of externals come from the west to all tiles, or to half of them */
   double cycles;       /* estimate */
@@ -302,10 +311,12 @@ static inline bool tg_gemm_loads_kept_chunks(const tg_params *m, const tg_gemm *
  * where the ports have as much to do as mx, so that they need not wait for a block to be read. */
 static inline uint32_t tg_gemm_a_blocks(const tg_gemm_tiling *t) {
   if (t->keep == TG_KEEP_A) return t->passes_m == 1 ? 1 : 2;
+  if (t->makers) return t->ahead ? t->makers : 2;
   return 2 + t->ahead;
 }
 static inline uint32_t tg_gemm_b_blocks(const tg_gemm_tiling *t) {
   if (t->keep == TG_KEEP_B) return t->passes_n == 1 ? 1 : 2;
+  if (t->makers) return t->makers * t->made;
   return t->whole_b ? 1 : 2 + t->ahead;
 }
 /* Of a row of totals, of one of them; of all of a piece that have a buffer of their own, and of all that go
@@ -341,19 +352,28 @@ tg_status tg_gemm_describe_front(const tg_compile *c, const tg_kernel *kernel, t
 tg_status tg_gemm_write_front(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g, tg_mc *mc);
 /* Parts of a chunk's rows that pass the vector unit side by side, so that it has as many rows in flight as it
  * can; 0: none are possible. */
-uint32_t tg_gemm_front_parts(const tg_params *m, const tg_gemm_tiling *t);
+uint32_t tg_gemm_front_parts(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 /* Cycles of the vector unit for a chunk. */
 double tg_gemm_front_cycles(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
-/* Rows of a chunk as it is loaded, of what the nodes make of it, and of the vectors; of those and what the
- * drain reads for all rows, which a tile loads once. */
+/* Bank rows of a chunk as it is loaded, of what the nodes make of it, and of the vectors; of those and what
+ * the drain reads for all rows, which a tile loads once. */
 uint32_t tg_gemm_raw_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint32_t tg_gemm_given_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
-uint32_t tg_gemm_front_vector_rows(const tg_params *m, const tg_gemm *gemm);
+uint32_t tg_gemm_front_vector_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint64_t tg_gemm_front_once(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 /* Chunks whose nodes are computed for each piece that is drained. */
 static inline uint32_t tg_gemm_chunks_a_piece(const tg_gemm_tiling *t) { return t->chunks / (t->mt / t->mr); }
 /* Can SENDs of what they make take turns between two buffers, and have slots enough? */
 bool tg_gemm_front_sends_fit(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+/* A chunk as the nodes see it: rows, and elements of one. */
+static inline uint32_t tg_gemm_front_rows(const tg_gemm *gemm, const tg_gemm_tiling *t) {
+  return gemm->front.of_b ? t->kc : t->mt;
+}
+static inline uint32_t tg_gemm_front_width(const tg_gemm *gemm, const tg_gemm_tiling *t) {
+  return gemm->front.of_b ? t->nt : t->kc;
+}
+/* How raw number `raw` is converted as it is loaded: not. */
+int tg_gemm_raw_convert(const tg_gemm_front *front, int raw);
 /* Flits that leave at once of these results: all that leave so share half of an AGCU's memory. */
 uint32_t tg_gemm_front_share(const tg_params *m, const tg_gemm_tiling *t);
 

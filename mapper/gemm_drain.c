@@ -264,7 +264,7 @@ static void take_sum(const emission *e, tg_instr *in, uint32_t r, const place *f
 
 void tg_gemm_take_externals(const emission *e, tg_instr *in, uint32_t r, uint32_t col, bool first,
                             bool last) {
-  bool vectors = e->vectors && !tg_gemm_has_front(e); /* else they are there before the first nodes */
+  bool vectors = e->vectors && !tg_gemm_makes_a(e); /* else they are there before the first nodes */
   if (vectors) tg_gemm_wait_for(in, e->vectors_full, true);
   if (vectors) tg_gemm_post_to(in, TG_POST_COL, 0, e->vectors_credit + (int)r + 1, true);
   if (e->blocks && first) tg_gemm_wait_for(in, e->blocks_full, false);

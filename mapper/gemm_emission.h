@@ -48,8 +48,11 @@ typedef struct tg_gemm_emission {
   int64_t product; /* the first one that this section computes */
   int raw_full, a_free, front_vectors_full, given_west, given_north; /* semaphores of nodes in front */
   tg_exit given_exit;                                                /* what they make: semaphores alone */
-  int given_base, front_base[TG_FRONT_VECTORS];
-  int64_t given_rest, front_rest[TG_FRONT_VECTORS];
+  int given_base, front_base[TG_FRONT_VECTORS], raw_base[TG_FRONT_RAWS];
+  int64_t given_rest, front_rest[TG_FRONT_VECTORS], raw_rest[TG_FRONT_RAWS];
+  /* Tiles that make chunks of B in turn: a tile's own chunk is there, its banks are free, and other tiles'
+   * are (by position in the column); b_full is the first of a semaphore for each of them. */
+  int made_full, made_free, made_credit, raw_west_credit, raw_north_credit;
   tg_vx_instr front_code; /* segments of their microcode */
 } tg_gemm_emission;
 
@@ -158,16 +161,40 @@ void tg_gemm_skew_exits(tg_gemm_emission *e);
 tg_instr *tg_gemm_emit_block_drain(tg_gemm_emission *e, uint32_t r, uint32_t col,
                                    const tg_vx_instr *microcode, const tg_exit *exit, uint32_t block);
 
-/* Nodes in front of A (gemm_front.c), part by part as gemm.c and gemm_load.c emit a section. */
+/* Nodes in front of A or B (gemm_front.c), part by part as gemm.c and gemm_load.c emit a section. */
 static inline bool tg_gemm_has_front(const tg_gemm_emission *e) { return e->g->front.result != NULL; }
+static inline bool tg_gemm_makes_a(const tg_gemm_emission *e) {
+  return tg_gemm_has_front(e) && !e->g->front.of_b;
+}
 bool tg_gemm_allocate_front(tg_gemm_emission *e);
 void tg_gemm_allocate_front_sems(tg_gemm_emission *e);
 void tg_gemm_allocate_front_bases(tg_gemm_emission *e);
-void tg_gemm_load_front_vectors(tg_gemm_emission *e, tg_queue *queue);
+void tg_gemm_load_front_vectors(tg_gemm_emission *e, tg_queue *queue, uint32_t col);
+/* The buffers of raw number `raw`, of which a chunk lies beside those of the others. */
+tg_buffer tg_gemm_raw_buffer(const tg_gemm_emission *e, int raw);
+/* The VOP that makes a chunk in `block`, without waits and posts. What it reads and writes is in buffer
+ * number `first` at first; `chunks`: of those in a loop of level 1, as in push_nodes. */
+tg_instr *tg_gemm_push_front(tg_gemm_emission *e, uint32_t r, uint32_t col, const tg_buffer *block,
+                             uint32_t first, uint32_t chunks);
 /* All VOPs of a tile, and its SENDs of what the nodes make. */
 void tg_gemm_emit_nodes(tg_gemm_emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
                         const tg_exit *exit);
 /* When the SENDs of the product's results are there. */
 void tg_gemm_emit_front_stores(tg_gemm_emission *e);
+
+/* Chunks of B that rows of tiles make in turn (gemm_makers.c). */
+static inline bool tg_gemm_makes_b(const tg_gemm_emission *e) { return e->t.makers > 0; }
+void tg_gemm_allocate_maker_sems(tg_gemm_emission *e);
+/* Which of the makers of its columns a tile of row r is, and the row of another one. */
+uint32_t tg_gemm_maker(const tg_gemm_emission *e, uint32_t r);
+uint32_t tg_gemm_maker_row(const tg_gemm_emission *e, uint32_t r, uint32_t maker);
+/* The banks of the chunks that a maker makes. */
+tg_buffer tg_gemm_made_buffer(const tg_gemm_emission *e, uint32_t maker);
+/* Loads of what the nodes read, before all others of the queue. */
+void tg_gemm_load_raws_west(tg_gemm_emission *e, uint32_t r);
+void tg_gemm_load_raws_north(tg_gemm_emission *e, uint32_t col);
+/* A tile's VOPs and SENDs of chunks, before those of the drain; and STOREs of what the chunks are made of. */
+void tg_gemm_emit_making(tg_gemm_emission *e, uint32_t r, uint32_t col);
+void tg_gemm_emit_maker_stores(tg_gemm_emission *e);
 
 #endif

@@ -14,8 +14,18 @@
 
 typedef tg_gemm_emission emission;
 
-enum { UNROLL = TG_FRONT_UNROLL, RAW = 0, BLOCK = UNROLL, RESULT = 2 * UNROLL, VECTORS = 3 * UNROLL };
 enum { ENDPOINT_SEMS = 6, TILE_SEMS = 16 };
+
+/* Streams: what is loaded, tensor by tensor, for each row that is handled at once; blocks; the result; then
+ * vectors. */
+static int raw_stream(const tg_gemm_front *f, int raw, uint32_t u) { return raw * (int)f->unroll + (int)u; }
+static int block_stream(const tg_gemm_front *f, uint32_t u) { return raw_stream(f, f->raw_count, u); }
+static int result_stream(const tg_gemm_front *f, uint32_t u) { return raw_stream(f, f->raw_count + 1, u); }
+static int vector_stream(const tg_gemm_front *f, int vector) {
+  return (f->stored ? result_stream(f, f->unroll) : result_stream(f, 0)) + vector;
+}
+/* Of an operand of the nodes: of the raws, or, behind them, of the vectors. */
+static bool names_vector(const tg_operand_stream *name) { return name->stream >= TG_FRONT_RAWS; }
 
 /* ---- what they read ---- */
 
@@ -23,16 +33,28 @@ static bool is_plain_kind(const tg_value *value) {
   return value->dtype == TG_F32 || value->dtype == TG_BF16 || value->dtype == TG_F16;
 }
 
-/* Are the rows of A one behind the other, all of the tensor? */
-static bool is_dense(const tg_gemm *g) {
-  if (g->a_turned || g->products != 1 || g->spread || g->a_origin || g->a_k_stride[2] != 1) return false;
-  if (g->a_k_radix[0] > 1 || g->a_k_radix[1] > 1 || g->a_k_radix[2] != g->k) return false;
-  int64_t stride = g->k;
+/* Are rows of `length` elements one behind the other, all of the tensor? */
+static bool follow_each_other(const tg_value *tensor, const int64_t radix[3], const int64_t row_stride[3],
+                              int64_t length) {
+  int64_t stride = length;
   for (int d = 2; d >= 0; d--) {
-    if (g->a_m_radix[d] > 1 && g->a_m_stride[d] != stride) return false;
-    stride *= g->a_m_radix[d];
+    if (radix[d] > 1 && row_stride[d] != stride) return false;
+    stride *= radix[d] ? radix[d] : 1;
   }
-  return stride == tg_value_elements(g->a);
+  return stride == tg_value_elements(tensor);
+}
+
+static bool is_one_run(const int64_t radix[3], const int64_t stride[3], int64_t length) {
+  return radix[0] <= 1 && radix[1] <= 1 && radix[2] == length && stride[2] == 1;
+}
+
+static bool is_dense(const tg_gemm *g) {
+  if (g->products != 1 || g->spread) return false;
+  if (g->front.of_b)
+    return !g->b_turned && is_one_run(g->b_n_radix, g->b_n_stride, g->n) &&
+           follow_each_other(g->b, g->b_k_radix, g->b_k_stride, g->n);
+  return !g->a_turned && !g->a_origin && is_one_run(g->a_k_radix, g->a_k_stride, g->k) &&
+         follow_each_other(g->a, g->a_m_radix, g->a_m_stride, g->k);
 }
 
 static bool add_vector(tg_gemm_front *f, tg_value *owner, int *out_stream) {
@@ -40,23 +62,34 @@ static bool add_vector(tg_gemm_front *f, tg_value *owner, int *out_stream) {
   while (at < f->vector_count && f->vectors[at] != owner) at++;
   if (at == TG_FRONT_VECTORS) return false;
   if (at == f->vector_count) f->vectors[f->vector_count++] = owner;
-  *out_stream = VECTORS + at;
+  *out_stream = TG_FRONT_RAWS + at;
+  return true;
+}
+
+static bool add_raw(tg_gemm_front *f, tg_value *owner, int *out_stream) {
+  int at = 0;
+  while (at < f->raw_count && f->raws[at] != owner) at++;
+  if (at == (f->of_b ? TG_FRONT_RAWS : 1)) return false;
+  if (at == f->raw_count) {
+    f->raw_kinds[at] = tg_stream_kind(owner);
+    f->raws[f->raw_count++] = owner;
+  }
+  *out_stream = at;
   return true;
 }
 
 /* The operand `value` of a node whose result has the shape of `shape`. */
-static bool add_operand(const tg_compile *c, tg_gemm *g, tg_value **raw, tg_value *value,
+static bool add_operand(const tg_compile *c, tg_gemm *g, const int64_t dims[2], tg_value *value,
                         const tg_value *shape) {
   tg_gemm_front *f = &g->front;
-  int64_t dims[2] = {g->m, g->k}, stride[2];
+  int64_t stride[2];
   tg_value *owner = tg_owner(c, value);
-  int stream = RAW;
+  int stream;
   if (!is_plain_kind(value) || !tg_space_strides_as(value, shape, dims, 2, stride) || stride[1] != 1)
     return false;
-  if (stride[0] == g->k) {
-    if (*raw && *raw != owner) return false;
-    *raw = owner;
-  } else if (stride[0] || tg_value_elements(value) != g->k || !add_vector(f, owner, &stream))
+  if (stride[0] == dims[1]) {
+    if (!add_raw(f, owner, &stream)) return false;
+  } else if (stride[0] || tg_value_elements(value) != dims[1] || !add_vector(f, owner, &stream))
     return false;
   for (int n = 0; n < f->name_count; n++)
     if (f->names[n].value == value) return f->names[n].stream == stream;
@@ -65,34 +98,46 @@ static bool add_operand(const tg_compile *c, tg_gemm *g, tg_value **raw, tg_valu
   return true;
 }
 
-static bool collect(const tg_compile *c, const tg_front *nodes, tg_gemm *g, tg_value **raw) {
-  int64_t dims[2] = {g->m, g->k};
+static bool collect(const tg_compile *c, const tg_front *nodes, tg_gemm *g) {
+  const int64_t dims[2] = {g->front.of_b ? g->k : g->m, g->front.of_b ? g->n : g->k};
   for (size_t n = 0; n < nodes->count; n++) {
     if (!tg_goes_along_one_way(c, nodes->nodes, nodes->count, n, dims, 2)) return false;
-    const tg_value *shape = tg_shape_around(nodes->nodes, nodes->count, n, g->m * g->k);
+    const tg_value *shape = tg_shape_around(nodes->nodes, nodes->count, n, dims[0] * dims[1]);
     for (int i = 0; i < nodes->nodes[n]->input_count; i++) {
       tg_value *value = tg_in(nodes->nodes[n], i);
       const tg_node *maker = tg_owner(c, value)->producer;
       if (tg_is_scalar_constant(value) || (maker && tg_has_node(nodes->nodes, nodes->count, maker))) continue;
-      if (!add_operand(c, g, raw, value, shape)) return false;
+      if (!add_operand(c, g, dims, value, shape)) return false;
     }
   }
-  return *raw != NULL;
+  return g->front.raw_count > 0;
 }
 
-/* The drain beside them takes what is loaded once for all rows, and nothing draws random numbers. */
+/* The drain beside those of A takes what is loaded once for all rows; that behind all of B's, anything. And
+ * nothing draws random numbers. */
 static bool drain_suits(const tg_compile *c, const tg_gemm *g) {
-  for (int x = 0; x < g->external_count; x++)
+  for (int x = 0; x < g->external_count && !g->front.of_b; x++)
     if (!g->externals[x].row_vector) return false;
-  return g->outs == 1 && g->partials == 1 && !tg_gemm_rounds_results(g) && !tg_gemm_rounded_tile(c, g);
+  bool results_suit = g->front.of_b ? !g->totals.count : g->outs == 1;
+  return results_suit && g->partials == 1 && !tg_gemm_rounds_results(g) && !tg_gemm_rounded_tile(c, g);
 }
 
 /* Are there semaphores, of an AGCU a group of each for all positions of its lane, and slots of queues? */
-static bool has_room(const tg_params *m, uint32_t totals) {
+static bool has_room(const tg_params *m, const tg_gemm *g) {
+  const tg_gemm_front *f = &g->front;
+  uint32_t totals = (uint32_t)g->totals.count;
   uint32_t longest = m->rows > m->cols ? m->rows : m->cols;
   return (ENDPOINT_SEMS + (totals > 0)) * (longest + 1) <= m->semaphores &&
          m->semaphores >= TILE_SEMS + totals + (totals > 0) &&
-         longest + TG_FRONT_VECTORS + 1 <= m->queue_depth && m->agcu_contexts > TG_CTX_FRONT;
+         longest + (f->of_b ? m->rows : 1) * (uint32_t)f->vector_count + 1 <= m->queue_depth &&
+         m->agcu_contexts > TG_CTX_FRONT;
+}
+
+/* As many rows at once as there are streams for; false: not even one. */
+static bool set_unroll(tg_gemm_front *f) {
+  for (f->unroll = TG_FRONT_UNROLL; f->unroll > 0; f->unroll--)
+    if (vector_stream(f, f->vector_count) <= TG_STREAMS) return true;
+  return false;
 }
 
 static tg_status measure(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g) {
@@ -107,21 +152,28 @@ static tg_status measure(const tg_compile *c, const tg_kernel *kernel, tg_gemm *
   return TG_OK;
 }
 
+static tg_status refuse(const tg_compile *c, const tg_gemm *g) {
+  return tg_fail(c->diag, TG_INVALID, "node \"%s\": what is in front of it does not run on its tiles",
+                 g->node->name);
+}
+
 tg_status tg_gemm_describe_front(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g) {
-  tg_value *raw = NULL, *result = kernel->front_result;
-  if (g->format == TG_FMT_TF32 || !has_room(c->m, (uint32_t)g->totals.count) || tg_owner(c, g->a) != result ||
-      !is_plain_kind(result) || !is_dense(g) || !drain_suits(c, g) || !collect(c, &kernel->front[0], g, &raw))
-    return tg_fail(c->diag, TG_INVALID, "node \"%s\": what is in front of it does not run on its tiles",
-                   g->node->name);
   tg_gemm_front *f = &g->front;
-  f->result = result;
+  f->of_b = kernel->front[1].count > 0;
+  f->result = kernel->front_result;
   f->stored = kernel->stores_front;
-  f->raw_kind = tg_stream_kind(raw);
-  f->result_kind = tg_stream_kind(result);
-  f->a_kind = tg_stream_kind(tg_in(g->node, 0));
-  g->a = raw;
-  g->a_convert = f->raw_kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
-  if (tg_banks_for(c->m, tg_gemm_front_vector_rows(c->m, g)) > 1)
+  if (g->format == TG_FMT_TF32 || tg_owner(c, f->of_b ? g->b : g->a) != f->result ||
+      !is_plain_kind(f->result) || !is_dense(g) || !drain_suits(c, g) ||
+      !collect(c, &kernel->front[f->of_b], g))
+    return refuse(c, g);
+  f->result_kind = tg_stream_kind(f->result);
+  f->block_kind = tg_stream_kind(tg_in(g->node, f->of_b));
+  if (!set_unroll(f) || !has_room(c->m, g)) return refuse(c, g);
+  if (f->of_b) return measure(c, kernel, g);
+  g->a = f->raws[0];
+  g->a_convert = tg_gemm_raw_convert(f, 0);
+  tg_gemm_tiling all = {.kc = (uint32_t)g->k};
+  if (tg_banks_for(c->m, tg_gemm_front_vector_rows(c->m, g, &all)) > 1)
     return tg_fail(c->diag, TG_INVALID, "node \"%s\": rows of what is in front of it are too long",
                    g->node->name);
   return measure(c, kernel, g);
@@ -129,83 +181,98 @@ tg_status tg_gemm_describe_front(const tg_compile *c, const tg_kernel *kernel, t
 
 /* ---- microcode ---- */
 
-/* Vectors once, then a row of each of UNROLL. */
+/* Vectors once, then a row of each of those that are handled at once. */
 tg_status tg_gemm_write_front(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g, tg_mc *mc) {
   const tg_gemm_front *f = &g->front;
   tg_operand_stream names[TG_FRONT_NAMES];
   tg_mc_ref held[TG_FRONT_VECTORS];
-  memcpy(names, f->names, sizeof names);
   tg_mc_next_segment(mc);
   for (int v = 0; v < f->vector_count; v++)
-    held[v] = tg_mc_load(mc, VECTORS + v, tg_stream_kind(f->vectors[v]) == TG_STREAM_FP32);
-  for (int n = 0; n < f->name_count; n++) {
-    names[n].loaded = names[n].stream >= VECTORS;
-    if (names[n].loaded) names[n].held = held[names[n].stream - VECTORS];
-  }
+    held[v] = tg_mc_load(mc, vector_stream(f, v), tg_stream_kind(f->vectors[v]) == TG_STREAM_FP32);
   tg_mc_next_segment(mc);
-  for (int u = 0; u < UNROLL; u++) {
+  for (uint32_t u = 0; u < f->unroll; u++) {
     tg_value *value = f->result;
     tg_mc_ref x;
-    for (int n = 0; n < f->name_count; n++)
-      if (!names[n].loaded) names[n].stream = RAW + u;
-    if (!tg_emit_front(mc, c, &kernel->front[0], names, f->name_count, NULL, &value, 1, &x))
+    for (int n = 0; n < f->name_count; n++) {
+      names[n] = f->names[n];
+      names[n].loaded = names_vector(&names[n]);
+      if (names[n].loaded)
+        names[n].held = held[names[n].stream - TG_FRONT_RAWS];
+      else
+        names[n].stream = raw_stream(f, names[n].stream, u);
+    }
+    if (!tg_emit_front(mc, c, &kernel->front[f->of_b], names, f->name_count, NULL, &value, 1, &x))
       return TG_INVALID;
-    tg_mc_store(mc, BLOCK + u, f->a_kind == TG_STREAM_FP32, x);
-    if (f->stored) tg_mc_store(mc, RESULT + u, f->result_kind == TG_STREAM_FP32, x);
+    tg_mc_store(mc, block_stream(f, u), f->block_kind == TG_STREAM_FP32, x);
+    if (f->stored) tg_mc_store(mc, result_stream(f, u), f->result_kind == TG_STREAM_FP32, x);
   }
   return TG_OK;
 }
 
 /* ---- sizes ---- */
 
-uint32_t tg_gemm_raw_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
-  return t->mt * tg_kind_flits(m, g->front.raw_kind, t->kc);
+static uint32_t chunk_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t, int kind) {
+  return tg_gemm_front_rows(g, t) * tg_kind_flits(m, kind, tg_gemm_front_width(g, t));
 }
 
-uint32_t tg_gemm_given_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
-  return g->front.stored ? t->mt * tg_kind_flits(m, g->front.result_kind, t->kc) : 0;
-}
-
-static uint32_t vectors_before(const tg_params *m, const tg_gemm *g, int vector) {
+static uint32_t raws_before(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t, int raw) {
   uint32_t rows = 0;
-  for (int v = 0; v < vector; v++)
-    rows += tg_kind_flits(m, tg_stream_kind(g->front.vectors[v]), (uint32_t)g->k);
+  for (int i = 0; i < raw; i++) rows += chunk_rows(m, g, t, g->front.raw_kinds[i]);
   return rows;
 }
 
-uint32_t tg_gemm_front_vector_rows(const tg_params *m, const tg_gemm *g) {
-  return vectors_before(m, g, g->front.vector_count);
+uint32_t tg_gemm_raw_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  return raws_before(m, g, t, g->front.raw_count);
 }
 
-uint32_t tg_gemm_front_parts(const tg_params *m, const tg_gemm_tiling *t) {
-  uint32_t vectors = t->kc / tg_lanes(m);
+uint32_t tg_gemm_given_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  return g->front.stored ? chunk_rows(m, g, t, g->front.result_kind) : 0;
+}
+
+/* Elements of a vector that a tile needs: of those along k all. */
+static uint32_t vector_length(const tg_gemm *g, const tg_gemm_tiling *t) {
+  return g->front.of_b ? t->nt : (uint32_t)g->k;
+}
+
+static uint32_t vectors_before(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t, int vector) {
+  uint32_t rows = 0;
+  for (int v = 0; v < vector; v++)
+    rows += tg_kind_flits(m, tg_stream_kind(g->front.vectors[v]), vector_length(g, t));
+  return rows;
+}
+
+uint32_t tg_gemm_front_vector_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  return vectors_before(m, g, t, g->front.vector_count);
+}
+
+uint32_t tg_gemm_front_parts(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  uint32_t vectors = tg_gemm_front_width(g, t) / tg_lanes(m), rows = tg_gemm_front_rows(g, t);
   for (uint32_t parts = m->fma_latency; parts > 0; parts--)
-    if (parts * vectors <= m->fma_latency && t->mt % (parts * UNROLL) == 0) return parts;
-  return t->mt % UNROLL == 0;
+    if (parts * vectors <= m->fma_latency && rows % (parts * g->front.unroll) == 0) return parts;
+  return rows % g->front.unroll == 0;
 }
 
 uint64_t tg_gemm_front_once(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
-  return tg_gemm_front_vector_rows(m, g) + tg_gemm_externals_before(m, g, t, true, g->external_count);
-}
-
-/* Of instructions that take turns between two buffers, each with so many SENDs of its own. */
-static bool can_turn(uint32_t instructions, uint32_t sends) {
-  return instructions % 2 || sends % 2 == 0 || sends == 1;
+  uint32_t vectors = tg_gemm_front_vector_rows(m, g, t);
+  if (g->front.of_b) return vectors;
+  return vectors + tg_gemm_externals_before(m, g, t, true, g->external_count);
 }
 
 bool tg_gemm_front_sends_fit(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
-  uint32_t chunks = tg_gemm_chunks_a_piece(t), sends = t->mr / t->sent,
-           slots = 3 * (chunks + (uint32_t)g->totals.count + 1);
-  if (!g->front.stored) return true;
-  return slots <= m->queue_depth && (uint64_t)t->passes_m * (t->mt / t->mr) < 1 << 20 &&
-         sends % chunks == 0 && can_turn(chunks, sends / chunks) &&
-         can_turn(chunks, t->mt / t->alike / t->front_sent);
+  uint32_t chunks = tg_gemm_chunks_a_piece(t), sends = t->mt / t->alike / t->front_sent,
+           slots = 1 + chunks + 2 * (1 + (uint32_t)g->totals.count);
+  return !g->front.stored || (slots <= m->queue_depth && (chunks % 2 || sends % 2 == 0 || sends == 1));
 }
 
 double tg_gemm_front_cycles(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
-  uint32_t parts = tg_gemm_front_parts(m, t), rows = parts * (t->kc / tg_lanes(m)), l = m->fma_latency;
-  double groups = (rows + l - 1) / l;
-  return groups * l * (g->front.words[0] + (double)g->front.words[1] * t->mt / (parts * UNROLL)) + 3.0 * l;
+  uint32_t parts = tg_gemm_front_parts(m, g, t), rows = parts * (tg_gemm_front_width(g, t) / tg_lanes(m)),
+           l = m->fma_latency;
+  double groups = (rows + l - 1) / l, each = (double)tg_gemm_front_rows(g, t) / (parts * g->front.unroll);
+  return groups * l * (g->front.words[0] + g->front.words[1] * each) + 3.0 * l;
+}
+
+int tg_gemm_raw_convert(const tg_gemm_front *f, int raw) {
+  return f->raw_kinds[raw] == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
 }
 
 uint32_t tg_gemm_front_share(const tg_params *m, const tg_gemm_tiling *t) {
@@ -214,33 +281,43 @@ uint32_t tg_gemm_front_share(const tg_params *m, const tg_gemm_tiling *t) {
 
 /* ---- the vector unit ---- */
 
-static void set_stream(const tg_params *m, tg_vx_instr *vop, int stream, int kind, const tg_buffer *buffer,
-                       uint32_t first, const tg_gemm_tiling *t) {
-  uint32_t row = tg_kind_flits(m, kind, t->kc), parts = tg_gemm_front_parts(m, t);
-  for (uint32_t u = 0; u < UNROLL; u++) {
+/* A chunk of rows in `buffer`, one of as many as are handled at once, in stream `stream` and those behind. */
+static void set_streams(const emission *e, tg_vx_instr *vop, int stream, int kind, const tg_buffer *buffer,
+                        uint32_t first) {
+  const tg_params *m = e->b.m;
+  uint32_t row = tg_kind_flits(m, kind, tg_gemm_front_width(e->g, &e->t)),
+           parts = tg_gemm_front_parts(m, e->g, &e->t);
+  for (uint32_t u = 0; u < e->g->front.unroll; u++) {
     tg_stream *s = tg_stream_of_mut(vop, stream + (int)u);
     s->kind[0] = kind;
     tg_set_turning(s->at.base, buffer, first, TG_TURN_EACH);
     s->at.base[0] += (int64_t)u * row;
     s->banks[0] = buffer->banks;
-    s->row[1] = (int64_t)t->mt / parts * row;
+    s->row[1] = (int64_t)tg_gemm_front_rows(e->g, &e->t) / parts * row;
     s->row[2] = tg_kind_flits(m, kind, tg_lanes(m));
-    s->j[1] = (int64_t)UNROLL * row;
-    s->store[0] = stream != RAW;
+    s->j[1] = (int64_t)e->g->front.unroll * row;
+    s->store[0] = stream >= block_stream(&e->g->front, 0);
   }
 }
 
-/* Chunks go on with level 1 in loops of `chunks`, else with level 2. */
+tg_buffer tg_gemm_raw_buffer(const emission *e, int raw) {
+  uint32_t before = raws_before(e->b.m, e->g, &e->t, raw);
+  return tg_buffer_part(e->b.m, &e->raw, before, raws_before(e->b.m, e->g, &e->t, raw + 1) - before);
+}
+
+/* Those along k: chunks go on with level 1 in loops of `chunks`, else with level 2. */
 static void set_vectors(const emission *e, tg_vx_instr *vop, uint32_t chunks) {
   const tg_params *m = e->b.m;
-  for (int v = 0; v < e->g->front.vector_count; v++) {
-    int kind = tg_stream_kind(e->g->front.vectors[v]);
-    uint32_t before = vectors_before(m, e->g, v);
-    tg_buffer vector = tg_buffer_part(m, &e->front_vectors, before, vectors_before(m, e->g, v + 1) - before);
-    tg_stream *s = tg_stream_of_mut(vop, VECTORS + v);
+  const tg_gemm_front *f = &e->g->front;
+  for (int v = 0; v < f->vector_count; v++) {
+    int kind = tg_stream_kind(f->vectors[v]);
+    uint32_t before = vectors_before(m, e->g, &e->t, v);
+    tg_buffer vector =
+        tg_buffer_part(m, &e->front_vectors, before, vectors_before(m, e->g, &e->t, v + 1) - before);
+    tg_stream *s = tg_stream_of_mut(vop, vector_stream(f, v));
     s->kind[0] = kind;
     tg_set_operand(s->at.base, &vector, false);
-    int64_t chunk = tg_kind_flits(m, kind, e->t.kc);
+    int64_t chunk = f->of_b ? 0 : tg_kind_flits(m, kind, e->t.kc);
     s->at.delta[2] = chunk * chunks;
     if (chunks > 1) s->at.delta[1] = chunk;
     s->banks[0] = vector.banks;
@@ -248,13 +325,13 @@ static void set_vectors(const emission *e, tg_vx_instr *vop, uint32_t chunks) {
   }
 }
 
-/* Chunks, the first of which is in buffer number `first`: those of a block in a loop of level 2, or so many
- * in one of level 1. */
-static tg_instr *push_nodes(emission *e, uint32_t r, uint32_t col, uint32_t first, uint32_t chunks) {
+tg_instr *tg_gemm_push_front(emission *e, uint32_t r, uint32_t col, const tg_buffer *block, uint32_t first,
+                             uint32_t chunks) {
   const tg_gemm_front *f = &e->g->front;
   tg_instr *in = tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->vx, TG_OP_vx_vop);
   tg_vx_instr *vop = &in->vx;
-  uint32_t parts = tg_gemm_front_parts(e->b.m, &e->t), vectors = e->t.kc / tg_lanes(e->b.m);
+  uint32_t parts = tg_gemm_front_parts(e->b.m, e->g, &e->t),
+           vectors = tg_gemm_front_width(e->g, &e->t) / tg_lanes(e->b.m);
   memcpy(vop->seg_begin, e->front_code.seg_begin, sizeof vop->seg_begin);
   memcpy(vop->seg_len, e->front_code.seg_len, sizeof vop->seg_len);
   vop->seg_repeat[0] = 1 << 1;
@@ -263,11 +340,22 @@ static tg_instr *push_nodes(emission *e, uint32_t r, uint32_t col, uint32_t firs
   vop->row_count[1] = parts;
   vop->row_count[2] = vectors;
   vop->j_count[0] = 1;
-  vop->j_count[1] = e->t.mt / (parts * UNROLL);
-  set_stream(e->b.m, vop, RAW, f->raw_kind, &e->raw, first, &e->t);
-  set_stream(e->b.m, vop, BLOCK, f->a_kind, &e->a, first, &e->t);
-  if (f->stored) set_stream(e->b.m, vop, RESULT, f->result_kind, &e->given, first, &e->t);
+  vop->j_count[1] = tg_gemm_front_rows(e->g, &e->t) / (parts * f->unroll);
+  for (int i = 0; i < f->raw_count; i++) {
+    tg_buffer raw = tg_gemm_raw_buffer(e, i);
+    set_streams(e, vop, raw_stream(f, i, 0), f->raw_kinds[i], &raw, first);
+  }
+  set_streams(e, vop, block_stream(f, 0), f->block_kind, block, first);
+  if (f->stored) set_streams(e, vop, result_stream(f, 0), f->result_kind, &e->given, first);
   set_vectors(e, vop, chunks);
+  return in;
+}
+
+/* Chunks, the first of which is in buffer number `first`: those of a block in a loop of level 2, or so many
+ * in one of level 1. */
+static tg_instr *push_nodes(emission *e, uint32_t r, uint32_t col, uint32_t first, uint32_t chunks) {
+  const tg_gemm_front *f = &e->g->front;
+  tg_instr *in = tg_gemm_push_front(e, r, col, &e->a, first, chunks);
   tg_set_wait(in, 0, e->raw_full, false);
   tg_set_wait(in, 1, e->a_free, false);
   if (f->stored) tg_set_wait(in, 2, e->given_exit.out_free, false);
@@ -329,8 +417,7 @@ static tg_instr *push_send(emission *e, uint32_t r, uint32_t col, uint32_t chunk
   return in;
 }
 
-/* Before the SENDs of the product's results: those of block 0, and of chunks that come before the first
- * piece. */
+/* Before the SENDs of the product's results: those of block 0, and of chunks in the loop. */
 static void emit_first_sends(emission *e, uint32_t r, uint32_t col) {
   uint32_t turns = tg_gemm_chunks_a_piece(&e->t);
   end_loop(push_send(e, r, col, 0, 1), 1, e->t.chunks, 0);
@@ -345,58 +432,25 @@ static void go_on(int64_t *base_field, uint32_t before) {
   operand->rot_stride[0] = -operand->rot_stride[0];
 }
 
-/* SENDs of a piece of the product's results: part number `part` of so many equal ones, from piece number
- * `piece` on. The last one gives the buffer back. */
-static tg_instr *push_results(emission *e, uint32_t r, uint32_t col, const tg_instr *all, uint32_t piece,
-                              uint32_t part, uint32_t parts) {
+/* The SENDs of the product's results, and totals, which go over all blocks, into those for all but the last
+ * block, in a loop with what is before them, and others. */
+static void split_last_sends(emission *e, uint32_t r, uint32_t col) {
   tg_queue *queue = &tg_build_tile(&e->b, r, col)->tx;
-  uint32_t sends = e->t.mr / e->t.sent, own = sends / parts;
-  tg_instr *in = tg_build_push(&e->b, queue, TG_OP_tx_send);
-  *in = *all;
-  go_on(in->tx.src_base, piece);
-  in->tx.src_base[0] += (int64_t)part * own * in->tx.src_delta[2];
-  go_on(in->tx.dst_base, piece * sends + part * own);
-  if (own % 2 && parts % 2 == 0) in->tx.dst_rot_count[0] = in->tx.dst_rot_stride[0] = 0;
-  if (part + 1 < parts) in->common.post_kind[0] = in->common.post_sem[0] = in->common.post_last[0] = 0;
-  for (int l = 0; l < 2; l++) end_loop(in, l, 0, 0);
-  end_loop(in, 2, own, queue->count - 1);
-  return in;
-}
-
-static tg_instr *push_totals(emission *e, uint32_t r, uint32_t col, const tg_instr *all, uint32_t piece) {
-  tg_instr *in = NULL;
-  for (int i = 0; i < e->g->totals.count; i++) {
-    in = tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->tx, TG_OP_tx_send);
-    *in = all[i];
-    go_on(in->tx.dst_base, piece);
+  uint32_t count = 1 + (uint32_t)e->g->totals.count, own = queue->count, pieces = e->pieces,
+           before = (e->t.passes_m - 1) * pieces, sends = e->t.mr / e->t.sent,
+           begin = own - count - tg_gemm_chunks_a_piece(&e->t);
+  for (uint32_t i = 0; i < count; i++) {
+    tg_instr *last = tg_build_push(&e->b, queue, TG_OP_tx_send);
+    *last = queue->instrs[own - count + i];
+    go_on(last->tx.src_base, before);
+    go_on(last->tx.dst_base, i + 1 < count ? before : before * sends);
   }
-  return in;
-}
-
-/* In place of the SENDs of the product's results, and totals, which go over all blocks: those of all but the
- * last block, in a loop with what the nodes make, and others. Pieces with totals are long: each leaves
- * between the chunks that come before the next one, so that the nodes need not wait for all of it. */
-static void share_sends(emission *e, uint32_t r, uint32_t col) {
-  tg_queue *queue = &tg_build_tile(&e->b, r, col)->tx;
-  tg_instr all[1 + TG_GEMM_RESULTS];
-  uint32_t totals = (uint32_t)e->g->totals.count, turns = tg_gemm_chunks_a_piece(&e->t), pieces = e->pieces,
-           steps = (e->t.passes_m - 1) * pieces, begin;
-  queue->count -= totals + 1;
-  memcpy(all, &queue->instrs[queue->count], sizeof *all * (totals + 1));
-  const tg_instr *results = &all[totals];
-  begin = queue->count;
-  push_totals(e, r, col, all, 0);
-  if (totals) begin = queue->count;
-  for (uint32_t i = 0; i < turns && steps > 1; i++) {
-    push_results(e, r, col, results, 0, i, turns);
-    tg_instr *last = push_send(e, r, col, e->t.chunks + turns + i, turns);
-    if (!totals && i + 1 == turns) end_loop(last, 1, steps - 1, begin);
-  }
-  if (totals && steps > 1) end_loop(push_totals(e, r, col, all, 1), 1, steps - 1, begin);
-  push_results(e, r, col, results, steps - 1, 0, 1);
-  begin = queue->count;
-  push_totals(e, r, col, all, steps);
-  end_loop(push_results(e, r, col, results, steps, 0, 1), 1, pieces, begin);
+  tg_instr *loop = &queue->instrs[own - 1], *last = &queue->instrs[own + count - 1];
+  end_loop(loop, 1, pieces, begin);
+  end_loop(loop, 0, e->t.passes_m - 1, begin);
+  end_loop(last, 2, sends, own + count - 1);
+  end_loop(last, 1, pieces, own);
+  end_loop(last, 0, 0, 0);
 }
 
 static void emit_store(emission *e, uint32_t r, uint32_t col) {
@@ -430,7 +484,7 @@ void tg_gemm_emit_front_stores(emission *e) {
   const uint32_t loops[3] = {e->t.passes_m, e->t.chunks, stored_rows(e) / e->t.front_sent};
   for (uint32_t r = 0; r < e->b.m->rows; r++)
     for (uint32_t col = 0; col < e->b.m->cols; col++) {
-      share_sends(e, r, col);
+      split_last_sends(e, r, col);
       emit_store(e, r, col);
     }
   for (uint32_t a = 0; a < tg_agcus(e->b.m); a++) {
@@ -477,30 +531,43 @@ void tg_gemm_allocate_front_sems(emission *e) {
 void tg_gemm_allocate_front_bases(emission *e) {
   const tg_gemm_front *f = &e->g->front;
   if (f->stored) e->given_base = tg_build_base(&e->b, tg_place_of(e->c, f->result), 0, &e->given_rest);
+  for (int i = 0; f->of_b && i < f->raw_count; i++)
+    e->raw_base[i] = tg_build_base(&e->b, tg_place_of(e->c, f->raws[i]), 0, &e->raw_rest[i]);
   for (int v = 0; v < f->vector_count; v++)
     e->front_base[v] = tg_build_base(&e->b, tg_place_of(e->c, f->vectors[v]), 0, &e->front_rest[v]);
 }
 
-/* Vectors come down the columns once. */
-void tg_gemm_load_front_vectors(emission *e, tg_queue *queue) {
+/* For the tiles of `mask`, which have the columns from number `first` on. */
+static void load_vector(emission *e, tg_queue *queue, int v, uint32_t mask, int64_t first) {
   const tg_gemm_front *f = &e->g->front;
-  for (int v = 0; v < f->vector_count; v++) {
-    tg_agcu_instr *load = &tg_build_push(&e->b, queue, TG_OP_agcu_load)->agcu;
-    tg_buffer vector = e->front_vectors;
-    tg_walk_plan walk = {.tensor = tg_place_of(e->c, f->vectors[v]),
-                         .radix = {1, 1, 1},
-                         .element_stride = 1,
-                         .columns = e->g->k};
-    vector.base += vectors_before(e->b.m, e->g, v);
-    tg_set_operand(load->dst_base, &vector, false);
-    load->dst_inner[0] = 65535;
-    load->dst_mask[0] = ((1 << e->b.m->rows) - 1) << 1;
-    tg_fill_walk(load, &walk, e->front_base[v], e->front_rest[v]);
-    load->rows[0] = 1;
-    load->take[0] = e->g->k;
-    load->convert[0] = tg_stream_kind(f->vectors[v]) == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
-    if (v + 1 < f->vector_count) continue;
-    load->dst_post[0] = 1;
-    load->dst_sem[0] = e->front_vectors_full;
+  tg_agcu_instr *load = &tg_build_push(&e->b, queue, TG_OP_agcu_load)->agcu;
+  tg_buffer vector = e->front_vectors;
+  tg_walk_plan walk = {.tensor = tg_place_of(e->c, f->vectors[v]),
+                       .radix = {1, 1, 1},
+                       .element_stride = 1,
+                       .columns = f->of_b ? e->g->n : e->g->k};
+  vector.base += vectors_before(e->b.m, e->g, &e->t, v);
+  tg_set_operand(load->dst_base, &vector, false);
+  load->dst_inner[0] = 65535;
+  load->dst_mask[0] = mask;
+  tg_fill_walk(load, &walk, e->front_base[v], e->front_rest[v]);
+  load->rows[0] = 1;
+  load->take[0] = vector_length(e->g, &e->t);
+  load->k_first[0] = first;
+  load->convert[0] = tg_stream_kind(f->vectors[v]) == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
+  if (v + 1 < f->vector_count) return;
+  load->dst_post[0] = 1;
+  load->dst_sem[0] = e->front_vectors_full;
+}
+
+/* Vectors come down the columns once: of those along n a tile needs its columns. */
+void tg_gemm_load_front_vectors(emission *e, tg_queue *queue, uint32_t col) {
+  const tg_gemm_front *f = &e->g->front;
+  uint32_t apart = f->of_b ? e->t.alike : 1;
+  for (uint32_t d = 0; d < apart; d++) {
+    uint32_t mask = 0;
+    for (uint32_t r = d; r < e->b.m->rows; r += apart) mask |= 2u << r;
+    for (int v = 0; v < f->vector_count; v++)
+      load_vector(e, queue, v, mask, f->of_b ? tg_gemm_col_first(e, d, col) : 0);
   }
 }

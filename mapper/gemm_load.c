@@ -78,12 +78,12 @@ static tg_agcu_instr *load_a(emission *e, bool north, uint32_t r, uint32_t col, 
   const tg_gemm *g = e->g;
   int64_t z = tg_value_bytes_each(g->a);
   tg_queue *queue = north ? tg_north_queue(&e->b, col, TG_CTX_LOAD) : tg_west_queue(&e->b, r, TG_CTX_LOAD);
-  const tg_buffer *buffer = tg_gemm_has_front(e) ? &e->raw : &e->a;
+  const tg_buffer *buffer = tg_gemm_makes_a(e) ? &e->raw : &e->a;
   tg_agcu_instr *load = push_load(e, queue, buffer, mask);
   tg_gemm_set_chunk(e, load->dst_base, buffer, chunk);
   if (e->t.keep == TG_KEEP_A) set_kept(e, load, &e->a, chunk, tg_gemm_a_row(e->b.m, g, &e->t));
   if (e->t.keep != TG_KEEP_A || !chunk) set_credit(load, north ? e->a_north_credit : e->a_credit);
-  set_arrival(load, tg_gemm_has_front(e) ? e->raw_full : e->a_full);
+  set_arrival(load, tg_gemm_makes_a(e) ? e->raw_full : e->a_full);
   load->base[0] = e->a_base;
   load->offset[0] = e->a_rest + g->a_origin * z;
   /* Of the two walks of a LOAD, rows and runs, which is m's and which k's? */
@@ -108,7 +108,7 @@ static tg_agcu_instr *load_a(emission *e, bool north, uint32_t r, uint32_t col, 
   load->rows[0] = g->a_turned ? rows_along_k(e, length) : e->t.mt;
   load->take[0] =
       taken(e, g->a_turned ? e->t.mt * tg_gemm_a_mates(&e->t) : length, tg_gemm_a_row(e->b.m, g, &e->t));
-  if (tg_gemm_has_front(e))
+  if (tg_gemm_makes_a(e))
     load->take[0] = e->t.kc; /* whole flits of any format */
   else if (!g->a_turned)
     leave_out_masked(e, load, tg_gemm_a_row(e->b.m, g, &e->t));
@@ -269,7 +269,7 @@ static void load_a_north(emission *e, uint32_t col) {
     if (tg_gemm_a_from_north(e, r, col)) load_a(e, true, r, col, mask << r, 0);
 }
 static void load_b_north(emission *e, uint32_t col) {
-  if (e->t.whole_b) return;
+  if (e->t.whole_b || tg_gemm_makes_b(e)) return;
   uint32_t chunks = e->t.keep == TG_KEEP_B ? kept_loads(e) : e->unrolled;
   for (uint32_t chunk = 0; chunk < chunks; chunk++)
     for (uint32_t d = 0; d < rows_apart(e) && shares_b(e); d++) load_b(e, d, col, rows_like(e, d), chunk);
@@ -297,27 +297,40 @@ static void load_operands(emission *e, tg_queue *queue, uint32_t at, operand_loa
     last->loop_count[2] = 1;
 }
 
+/* Loads of externals, row vectors from slot `first` on and blocks from slot `blocks` on. */
+static void end_externals(const emission *e, tg_queue *queue, uint32_t first, uint32_t blocks) {
+  if (queue->count == first) return;
+  tg_common_instr *last = &queue->instrs[queue->count - 1].common;
+  end_loops(queue, queue->count > blocks ? e->turn_loops : e->pass_loops);
+  last->loop_begin[0] = last->loop_begin[1] = first;
+  last->loop_begin[2] = queue->count > blocks ? blocks : first;
+}
+
 static void emit_west_loads(emission *e, uint32_t r) {
   tg_queue *queue = tg_west_queue(&e->b, r, TG_CTX_LOAD), *aux = tg_west_queue(&e->b, r, TG_CTX_AUX);
   bool b_first = e->t.keep == TG_KEEP_B;
   load_operands(e, queue, r, b_first ? load_b_west : load_a_west, b_first ? load_a_west : load_b_west,
                 e->t.keep);
+  if (tg_gemm_makes_b(e)) tg_gemm_load_raws_west(e, r);
+  uint32_t raws = aux->count;
   for (uint32_t col = 0; col < e->b.m->cols && tg_gemm_finishes(e, r); col++)
     if (tg_gemm_externals_west(e, r, col)) load_externals(e, aux, false, r, col, 1u << (col + 1));
-  end_loops(aux, e->turn_loops);
+  end_externals(e, aux, raws, raws);
 }
 
 static void emit_north_loads(emission *e, uint32_t col) {
   const tg_params *m = e->b.m;
   uint32_t all_rows = ((1u << m->rows) - 1) << 1;
   tg_queue *queue = tg_north_queue(&e->b, col, TG_CTX_LOAD), *aux = tg_north_queue(&e->b, col, TG_CTX_AUX);
-  bool front = tg_gemm_has_front(e);
-  if (front) tg_gemm_load_front_vectors(e, queue);
+  bool front = tg_gemm_makes_a(e);
+  if (tg_gemm_has_front(e)) tg_gemm_load_front_vectors(e, queue, col);
   if (front) load_externals(e, queue, true, 0, col, all_rows);
   if (e->t.whole_b) load_b(e, 0, col, all_rows, 0);
   bool a_first = e->t.keep == TG_KEEP_A || (e->t.keep == TG_KEEP_NONE && e->t.split == TG_SPLIT_COLUMNS);
   load_operands(e, queue, col, a_first ? load_a_north : load_b_north, a_first ? load_b_north : load_a_north,
                 e->t.keep);
+  if (tg_gemm_makes_b(e)) tg_gemm_load_raws_north(e, col);
+  uint32_t raws = aux->count;
   for (uint32_t r = 0; r < m->rows && e->t.split == TG_SPLIT_COLUMNS; r++)
     load_externals(e, aux, true, r, col, 1u << (r + 1));
   bool apart = e->t.split == TG_SPLIT_OUTPUT && e->t.alike > 1;
@@ -327,8 +340,7 @@ static void emit_north_loads(emission *e, uint32_t col) {
   for (uint32_t r = 0; r < tg_gemm_used_rows(e); r++)
     if (tg_gemm_finishes(e, r) && !tg_gemm_externals_west(e, r, col))
       load_externals(e, aux, false, r, col, 1u << (r + 1));
-  end_loops(aux, aux->count > vectors ? e->turn_loops : e->pass_loops);
-  if (aux->count > vectors) aux->instrs[aux->count - 1].common.loop_begin[2] = vectors;
+  end_externals(e, aux, raws, vectors);
 }
 
 void tg_gemm_emit_loads(emission *e) {

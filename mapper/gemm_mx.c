@@ -98,13 +98,13 @@ static void set_blocks(const emission *e, tg_mx_instr *mx) {
 static void take_operands(const emission *e, tg_instr *in, uint32_t r, uint32_t col) {
   bool keeps_a = e->t.keep == TG_KEEP_A, keeps_b = e->t.keep == TG_KEEP_B;
   tg_set_wait(in, 0, e->a_full, keeps_a);
-  if (tg_gemm_has_front(e))
+  if (tg_gemm_makes_a(e))
     tg_set_post(in, 0, TG_POST_LOCAL, 0, e->a_free, false);
   else if (tg_gemm_a_from_north(e, r, col))
     tg_set_post(in, 0, TG_POST_COL, 0, e->a_north_credit + (int)r + 1, keeps_a);
   else
     tg_set_post(in, 0, TG_POST_ROW, 0, e->a_credit + (int)col + 1, keeps_a);
-  if (e->t.whole_b) return;
+  if (e->t.whole_b || tg_gemm_makes_b(e)) return;
   tg_set_wait(in, 1, e->b_full, keeps_b);
   if (tg_gemm_b_from_west(e, r, col))
     tg_set_post(in, 1, TG_POST_ROW, 0, e->b_west_credit + (int)col + 1, keeps_b);
@@ -225,8 +225,42 @@ static void emit_gemm(emission *e, uint32_t r, uint32_t col) {
   if (e->nested) in->common.loop_count[2] = 1;
 }
 
+/* The chunk of a maker, which each round has one of. */
+static tg_instr *push_made(emission *e, uint32_t r, uint32_t col, uint32_t maker) {
+  tg_instr *in = push_gemm(e, r, col);
+  tg_mx_instr *mx = &in->mx;
+  tg_buffer made = tg_gemm_made_buffer(e, maker), a = e->a, half = {.count = 1};
+  a.base += maker % a.count * a.stride;
+  if (e->t.makers > 1) a.count = 1; /* there are as many, or half as many */
+  tg_set_operand(mx->a_base, &a, false);
+  tg_set_operand(mx->b_base, &made, false);
+  tg_set_operand(mx->c_base, &half, false);
+  mx->init[0] = maker == 0;
+  mx->k_total[0] = e->t.kc;
+  for (int l = 0; l < TG_LEVELS; l++) mx->k_delta[l] = 0;
+  tg_set_wait(in, 1, e->b_full + (int)maker, false);
+  uint32_t row = tg_gemm_maker_row(e, r, maker);
+  if (row == r)
+    tg_set_post(in, 1, TG_POST_LOCAL, 0, e->made_free, false);
+  else
+    tg_set_post(in, 1, TG_POST_COL, row + 1, e->made_credit + (int)r + 1, false);
+  return in;
+}
+
+static void emit_rounds(emission *e, uint32_t r, uint32_t col) {
+  tg_instr *in = NULL;
+  for (uint32_t maker = 0; maker < e->t.makers; maker++) {
+    in = push_made(e, r, col, maker);
+    if (!maker) tg_set_wait(in, 2, e->acc_free, true);
+  }
+  tg_set_post(in, 2, TG_POST_LOCAL, 0, e->acc_full, true);
+  in->common.loop_count[2] = e->t.chunks / e->t.makers;
+}
+
 void tg_gemm_emit_mx(tg_gemm_emission *e, uint32_t r, uint32_t col) {
-  if (tg_gemm_keeps_chunks(&e->t))
+  if (tg_gemm_makes_b(e))
+    emit_rounds(e, r, col);
+  else if (tg_gemm_keeps_chunks(&e->t))
     emit_kept_chunks(e, r, col);
   else
     emit_gemm(e, r, col);

@@ -256,7 +256,7 @@ tg_status tg_describe_gemm(tg_compile *c, const tg_kernel *kernel, int64_t phase
   if (out->n == 1 && out->b_k_stride[2] == 1) out->b_turned = true;
   if (out->k == 1 && out->a_m_stride[2] == 1 && !kernel->front[0].count) out->a_turned = true;
   status = describe_fused(c, kernel, &image, out);
-  return status || !kernel->front[0].count ? status : tg_gemm_describe_front(c, kernel, out);
+  return status || !kernel->front_result ? status : tg_gemm_describe_front(c, kernel, out);
 }
 
 /* The batch dimensions of the output as an operand walks them: two digits at most. */
@@ -281,7 +281,7 @@ static bool lead_digits(const tg_gemm *g, const tg_value *value, const tg_operan
 bool tg_spread_gemm(tg_compile *c, const tg_kernel *kernel, tg_gemm *out) {
   static const tg_conv_rows none;
   *out = (tg_gemm){0};
-  if (kernel->root->op != TG_OP_MATMUL || kernel->front[0].count || set_formats(c, kernel, out)) return false;
+  if (kernel->root->op != TG_OP_MATMUL || kernel->front_result || set_formats(c, kernel, out)) return false;
   describe_matmul(c, out);
   if (out->products == 1 || out->partials > 1) return false;
   out->spread = out->products;

@@ -147,7 +147,7 @@ static bool fits(const search *s, const tg_gemm_tiling *t) {
             2 * tg_banks_for(m, tg_gemm_given_rows(m, s->g, t)) +
             tg_banks_for(m, (uint32_t)tg_gemm_front_once(m, s->g, t)) +
             tg_banks_for(m, (uint32_t)tg_gemm_totals_apart(m, s->g, t));
-    twice[0] = 0; /* with the vectors in front */
+    if (!s->g->front.of_b) twice[0] = 0; /* with the vectors in front */
   }
   uint64_t banks = front + tg_banks_for(m, (uint32_t)rounded) + tg_gemm_spare(m, s->g, t) +
                    2ull * tg_banks_for(m, (uint32_t)sums) +
@@ -482,11 +482,9 @@ static void consider_partials(search *s) {
 static void consider_front_exits(search *s, tg_gemm_tiling t) {
   const tg_params *m = s->m;
   uint32_t totals = (uint32_t)s->g->totals.count * tg_gemm_total_flits(m, &t),
-           share = tg_exit_share(m, t.exits, 1) >> s->g->front.stored,
-           row = tg_kind_flits(m, s->g->out_kind[0], t.nt), most = t.mr / tg_gemm_chunks_a_piece(&t) * row;
-  if (2 * share <= totals) return;
-  if (most > (2 * share - totals) / 2) most = (2 * share - totals) / 2;
-  t.sent = pieces_of(t.mr, row, most);
+           share = tg_exit_share(m, t.exits, 1) >> s->g->front.stored;
+  if (share <= totals) return;
+  t.sent = pieces_of(t.mr, tg_kind_flits(m, s->g->out_kind[0], t.nt), share - totals);
   t.front_sent =
       pieces_of(t.mt / t.alike, tg_kind_flits(m, s->g->front.result_kind, t.kc), tg_gemm_front_share(m, &t));
   if (!t.sent || !t.front_sent || !tg_gemm_front_sends_fit(m, s->g, &t)) return;
@@ -502,7 +500,7 @@ static void consider_front(search *s, tg_gemm_tiling t) {
   bool shares = t.alike > 1;
   t.mr = s->g->totals.count ? (uint32_t)s->g->totals.block : t.mt / t.chunks;
   t.passes_m = (uint32_t)up(up(s->g->m, tg_tiles(s->m) / t.alike), t.mt);
-  if (t.passes_m < 2 || t.chunks % (t.mt / t.mr) || !tg_gemm_front_parts(s->m, &t) || is_slower(s, &t))
+  if (t.passes_m < 2 || t.chunks % (t.mt / t.mr) || !tg_gemm_front_parts(s->m, s->g, &t) || is_slower(s, &t))
     return;
   for (t.exits = TG_EXITS_BOTH; t.exits < (shares ? TG_EXITS_COUNT : TG_EXITS_WEST); t.exits++) {
     if (!tg_exits_possible(s->m, t.exits)) continue;
@@ -534,9 +532,63 @@ static void consider_fronts(search *s) {
   }
 }
 
+static void consider_raws(search *s, tg_gemm_tiling t) {
+  for (t.raws = TG_EXITS_BOTH; t.raws < TG_EXITS_COUNT; t.raws++)
+    if (tg_exits_possible(s->m, t.raws)) consider_kept(s, t, TG_KEEP_NONE);
+}
+
+/* Chunks of which all makers make the same number. */
+static void consider_made_chunks(search *s, tg_gemm_tiling t) {
+  const tg_params *m = s->m;
+  uint32_t stationary = tg_mx_stationary(m, s->g->format),
+           row = tg_kind_flits(m, s->g->front.result_kind, t.nt);
+  for (int64_t kc = stationary; kc * t.makers <= s->g->k && kc <= MOST_ROWS; kc *= 2) {
+    t.kc = (uint32_t)kc;
+    if (s->g->k % (kc * t.makers) || s->g->k / kc >= 1 << 20 || !tg_gemm_front_parts(m, s->g, &t)) continue;
+    t.chunks = (uint32_t)(s->g->k / kc);
+    t.front_sent = pieces_of(t.kc, row, tg_gemm_front_share(m, &t));
+    if (!t.front_sent) continue;
+    for (t.made = t.makers > 1 ? 1 : 2; t.made <= 2; t.made++) {
+      t.ahead = false;
+      if (t.makers == 1 || t.makers % 2 == 0) consider_raws(s, t);
+      t.ahead = true;
+      if (t.makers > 2) consider_raws(s, t);
+    }
+  }
+}
+
+/* Nodes in front of B, which rows of tiles compute in turn, all of them or every one of `alike`: one pass, in
+ * which each tile has rows and columns of its own, and whole chunks of all. */
+static void consider_makers(search *s, uint32_t alike) {
+  const tg_params *m = s->m;
+  int64_t blocks = m->cols * alike, nt = s->g->n / blocks, least = up(s->g->m, m->rows / alike);
+  if (s->g->n % (blocks * tg_lanes(m)) || nt > 65536 || least > MOST_ROWS) return;
+  tg_gemm_tiling t = {.members = 1,
+                      .alike = alike,
+                      .parts = 1,
+                      .makers = m->rows / alike,
+                      .front_exits = TG_EXITS_NORTH,
+                      .nt = (uint32_t)nt,
+                      .passes_m = 1,
+                      .passes_n = 1};
+  for (t.exits = TG_EXITS_BOTH; t.exits < TG_EXITS_COUNT; t.exits++) {
+    if (!tg_exits_possible(m, t.exits)) continue;
+    s->share = tg_exit_share(m, t.exits, 1) >> s->g->front.stored;
+    int64_t rows = most_rows_out(s, t.nt);
+    if (!rows) continue;
+    int64_t pieces = up(least, rows < least ? rows : least);
+    t.mr = (uint32_t)up(least, pieces);
+    t.mt = (uint32_t)(t.mr * pieces);
+    consider_made_chunks(s, t);
+  }
+}
+
 tg_status tg_tile_gemm(const tg_compile *c, const tg_gemm *gemm, tg_gemm_tiling *out) {
   search s = {.c = c, .m = c->m, .g = gemm, .share = tg_exit_share(c->m, TG_EXITS_BOTH, 1)};
-  if (gemm->front.result) {
+  if (gemm->front.of_b) {
+    for (uint32_t alike = 1; alike <= c->m->rows; alike *= 2)
+      if (c->m->rows % alike == 0) consider_makers(&s, alike);
+  } else if (gemm->front.result) {
     consider_fronts(&s);
   } else if (gemm->spread) {
     for (tg_exits exits = TG_EXITS_BOTH; exits < TG_EXITS_COUNT; exits++)

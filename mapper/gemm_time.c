@@ -7,7 +7,8 @@
 enum {
   HOPS = 24, /* cycles of credits, requests and lanes on the way of a chunk, roughly */
 };
-#define CHUNK_CYCLES 8.0 /* of each chunk, over what its units take */
+#define CHUNK_CYCLES 8.0  /* of each chunk, over what its units take */
+#define HELD_UP      1.15 /* of its time: a way through three units, each of which waits for others, too */
 #define TRAFFIC_WEIGHT                                                                                       \
   0.05 /* of port cycles that hide behind computing: of equally fast tilings, the lighter one */
 
@@ -54,6 +55,23 @@ static void add_front(const model *s, traffic *all) {
   all->north.load += tg_north_exits(s->m, s->t->front_exits, 1) * out;
 }
 
+/* What nodes in front of B read, and others do of what they make, of a chunk: each tile makes one of as many
+ * as there are makers. */
+static void add_made(const model *s, traffic *all) {
+  const tg_gemm_front *f = &s->g->front;
+  double raws = 0, out = 0, makers = s->t->makers;
+  for (int i = 0; i < f->raw_count; i++) {
+    double z = tg_value_bytes_each(f->raws[i]);
+    raws += port_cycles(s, s->t->kc, s->t->nt * z, s->g->n * (int64_t)z, z);
+  }
+  if (f->stored) {
+    double z = tg_value_bytes_each(f->result);
+    out = port_cycles(s, s->t->kc, s->t->nt * z, s->g->n * (int64_t)z, z);
+  }
+  all->west.load += tg_west_exits(s->m, s->t->raws) * raws / makers;
+  all->north.load += (tg_north_exits(s->m, s->t->raws, 1) * raws + s->m->rows * out) / makers;
+}
+
 /* Pairs of tiles that a port loads for at most: of one row, or column, of squares of two by two tiles every
  * other one. */
 typedef struct pairs_of_port {
@@ -72,8 +90,9 @@ static void add_chunk(const model *s, bool keeps, traffic *all) {
   uint32_t mates_a = tg_gemm_a_mates(t), mates_b = tg_gemm_b_mates(t);
   double a = g->a_turned ? load_cycles(s, g->a, k, t->mt * mates_a, g->a_m_radix, g->a_k_stride)
                          : load_cycles(s, g->a, t->mt, k, g->a_k_radix, g->a_m_stride);
-  double b = g->b_turned ? load_cycles(s, g->b, g->n < t->nt ? g->n : t->nt, k, g->b_k_radix, g->b_n_stride)
-                         : load_cycles(s, g->b, k, t->nt * mates_b, g->b_n_radix, g->b_k_stride);
+  double b = t->makers     ? 0
+             : g->b_turned ? load_cycles(s, g->b, g->n < t->nt ? g->n : t->nt, k, g->b_k_radix, g->b_n_stride)
+                           : load_cycles(s, g->b, k, t->nt * mates_b, g->b_n_radix, g->b_k_stride);
   if (tg_gemm_b_in_blocks(m, g, t)) {
     double z = tg_value_bytes_each(g->b);
     b = port_cycles(s, 1, k * t->nt * z, 0, z);
@@ -86,7 +105,10 @@ static void add_chunk(const model *s, bool keeps, traffic *all) {
   if (keeps && (t->keep == TG_KEEP_B || t->whole_b)) b /= t->passes_m;
   pairs_of_port pairs = most_pairs(m);
   switch (t->split) {
-  case TG_SPLIT_OUTPUT: all->west.load = a, all->north.load = b * t->members * t->alike; break;
+  case TG_SPLIT_OUTPUT:
+    all->west.load = a, all->north.load = b * t->members * t->alike;
+    if (t->makers) add_made(s, all);
+    break;
   case TG_SPLIT_PRODUCTS: all->west.load = a * m->cols, all->north.load = b * m->rows; break;
   case TG_SPLIT_ROWS: /* each tile's rows come alone, to half of them from the north */
     all->west.load = a * (t->paired ? pairs.west : t->alike > 1 ? m->cols / t->alike : (m->cols + 1) / 2);
@@ -197,6 +219,17 @@ static double chunk_cycles(const model *s) {
   return blocks * (double)tg_mx_pitch(s->m, s->g->format, (uint64_t)streamed);
 }
 
+/* Of a round of chunks that tiles make in turn, from one to the next in the same banks: they are the maker's,
+ * then on their way, then mx's. */
+static double way_of_chunk(const model *s) {
+  uint32_t sends = s->t->makers > 2 ? 2 : s->t->makers - 1;
+  double sending = (double)sends * s->t->kc * tg_kind_flits(s->m, s->g->front.block_kind, s->t->nt);
+  return tg_gemm_front_cycles(s->m, s->g, s->t) + sending + chunk_cycles(s) + 2 * HOPS;
+}
+static double round_cycles(const model *s) {
+  return most(tg_gemm_front_cycles(s->m, s->g, s->t), HELD_UP * way_of_chunk(s) / s->t->made);
+}
+
 /* A chunk's buffer is free when mx has read it; the chunk that it is for is there a DRAM access later. Of
  * short chunks, or if the ports have as much to do as mx, two in flight do not hide that. */
 static double chunk_period(const model *s, double load) {
@@ -204,7 +237,8 @@ static double chunk_period(const model *s, double load) {
   uint32_t stationary = tg_mx_stationary(s->m, s->g->format);
   double mx = chunk_cycles(s), chunks = (double)t->passes_m * t->passes_n * t->chunks * t->parts;
   double round_trip = s->m->dram_latency + load + 2 * stationary + HOPS;
-  return chunks > 2 ? most(mx, (mx + round_trip) / (2 + t->ahead)) : mx;
+  return chunks > 2 ? most(mx, (mx + round_trip) / (double)(t->makers ? tg_gemm_a_blocks(t) : 2u + t->ahead))
+                    : mx;
 }
 
 /* One half of the accumulator is drained while the next part is multiplied into the other; so the last drain
@@ -221,7 +255,10 @@ static double pass_cycles(const model *s, const traffic *all) {
   double last = part + less;
   last = most(last, t->parts > 1 ? most(west, north) : vector);
   double pass = (t->parts - 1) * most(part, sum_cycles(s)) + last;
-  if (s->g->front.result) pass = most(pass, vector + chunks * tg_gemm_front_cycles(s->m, s->g, t));
+  if (t->makers)
+    pass = most(pass, chunks / t->makers * round_cycles(s) + vector);
+  else if (s->g->front.result)
+    pass = most(pass, vector + chunks * tg_gemm_front_cycles(s->m, s->g, t));
   pass = most(pass, chunks * all->west.load + all->west.drain);
   return most(pass, chunks * all->north.load + all->north.drain);
 }
@@ -243,6 +280,7 @@ double tg_gemm_cycles(const tg_compile *c, const tg_gemm *g, const tg_gemm_tilin
   double vector = finish_cycles(&s), chunks = (double)t->chunks * t->parts;
   double ends = 2 * m->dram_latency + most(first.west.load, first.north.load) +
                 tg_mx_stationary(m, g->format) * m->fma_latency;
+  if (t->makers) ends += way_of_chunk(&s);
   /* Ports and vector unit work on pieces in turn; sums follow each other down the column, a piece behind. */
   double ports = most(all.west.drain, all.north.drain), piece = (double)t->mr / t->mt;
   double drain =

@@ -16,7 +16,7 @@ static tg_value *stored_by(const tg_kernel *maker) {
 static tg_kernel with_cast(tg_compile *c, const tg_kernel *maker, tg_node *cast) {
   tg_kernel narrow = *maker;
   if (maker->kind == TG_KERNEL_GEMM) {
-    tg_add_nodes(c->arena, &narrow.front[0], &cast, 1);
+    tg_add_nodes(c->arena, &narrow.front[maker->front[1].count > 0], &cast, 1);
     narrow.front_result = tg_out(cast);
     return narrow;
   }

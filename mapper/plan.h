@@ -32,7 +32,7 @@ typedef struct tg_kernel {
   tg_node *root;
   tg_node *more_roots[TG_MORE_RESULTS]; /* REDUCE: of the same shapes, each of which makes one of `more` */
   tg_front front[TG_FRONTS]; /* by operand of the root; REDUCE: the first, for all roots together */
-  tg_value *front_result;    /* GEMM: what the nodes in front of A make; NULL: there are none */
+  tg_value *front_result;    /* GEMM: what the nodes in front of A or B make; NULL: there are none */
   bool stores_front;         /* others read it, too */
   int part;                  /* input of a Concat */
   tg_node **fused; /* elementwise nodes in order; what is not a result is used by the next ones only */

@@ -160,6 +160,13 @@ static const char *const digits = "runtime/demo/digits.onnx";
   "%c = Mul(%b, %half) @8\n%d = MatMul(%c, %v) @9\noutput \"y\" %y: f32\noutput \"s\" %s: f32\n"             \
   "output \"d\" %d: f32\n"
 
+/* Nodes in front of the gradient of weights, which rows of tiles make in turn, and what another product reads
+ * of them. */
+#define FRONTS_OF_WEIGHTS                                                                                    \
+  "graph \"g\"\ninput %x: f32[768,64]\ninput %h: f32[768,96]\ninput %dy: f32[768,96]\n"                      \
+  "input %mean: f32[96]\ninput %scale: f32[96]\ninput %w: f32[96,8]\n%d = Sub(%h, %mean) @0\n"               \
+  "%e = Sub(%dy, %d) @1\n%g = Mul(%e, %scale) @2\n%u = MatMul(%g, %w) @3\n"                                  \
+  "%z = Transpose(%x) perm=[1,0] @4\n%v = MatMul(%z, %g) @5\noutput \"u\" %u: f32\noutput \"v\" %v: f32\n"
 /* The same with moments of the result, blocks of twenty rows, with what is in front stored for others. */
 #define FRONTS_REDUCED                                                                                       \
   "graph \"g\"\ninput %x: f32[390,64]\ninput %scale: f32[64]\ninput %w: f32[64,16]\ninput %bias: f32[16]\n"  \
@@ -348,6 +355,9 @@ __attribute__((constructor)) static void register_models(void) {
       {"fronts", CHIP_TINY, FRONTS},
       {"fronts", CHIP_ROW, FRONTS},
       {"fronts", CHIP_ODD, FRONTS},
+      {"fronts_of_weights", CHIP_TINY, FRONTS_OF_WEIGHTS},
+      {"fronts_of_weights", CHIP_ROW, FRONTS_OF_WEIGHTS},
+      {"fronts_of_weights", CHIP_ODD, FRONTS_OF_WEIGHTS},
       {"fronts_reduced", CHIP_TINY, FRONTS_REDUCED},
       {"fronts_reduced", CHIP_ROW, FRONTS_REDUCED},
       {"fronts_reduced", CHIP_ODD, FRONTS_REDUCED},

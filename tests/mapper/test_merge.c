@@ -285,6 +285,19 @@ TG_TEST(front, such_a_product_reduces_its_rows) {
   EXPECT_EQ(sections_of(FRONT_MOMENTS), sections_on("agcu_contexts=3", FRONT_MOMENTS) - 2);
 }
 
+/* The gradient of weights of a tensor that two are made into, and what another product makes of it. */
+#define WEIGHTS                                                                                              \
+  "graph \"g\" next=9\ninput %x: f32[8192,64]\ninput %h: f32[8192,64]\ninput %d: f32[8192,64]\n"             \
+  "input %s: f32[64]\ninput %w: f32[64,64]\n%a = Mul(%h, %s) @0\n%g = Sub(%d, %a) @1\n"                      \
+  "%z = Transpose(%x) perm=[1,0] @2\n%v = MatMul(%z, %g) @3\noutput \"v\" %v: f32\n"
+#define WEIGHTS_AND_INPUT WEIGHTS "%u = MatMul(%g, %w) @4\noutput \"u\" %u: f32\n"
+TG_TEST(front, gradients_of_weights_compute_what_they_read) {
+  EXPECT_EQ(sections_of(WEIGHTS), 1);
+  EXPECT_EQ(sections_of(WEIGHTS_AND_INPUT), 2);
+  EXPECT_EQ(sections_on("agcu_contexts=3", WEIGHTS_AND_INPUT), 3);
+  EXPECT_EQ(sections_on("banks=10", WEIGHTS_AND_INPUT), 3);
+}
+
 TG_TEST(front, arrays_with_little_room_keep_nodes_and_product_apart) {
   EXPECT_EQ(sections_on("semaphores=28", FRONT_PRODUCT), 2);
   EXPECT_EQ(sections_on("agcu_contexts=3", FRONT_PRODUCT), 2);
