@@ -182,7 +182,7 @@ static void set_exits(emission *e, tg_exit *exits, tg_exit *out_drain) {
     tg_exit *exit = &exits[k];
     *exit = (tg_exit){.out_full = k == first ? all.out_full : TG_NO_SEM,
                       .out_free = last ? all.out_free : TG_NO_SEM,
-                      .credit = k ? tg_tile_sem(&e->b, 2) : all.credit,
+                      .credit = k ? tg_tile_sem(&e->b, first ? 1 : 2) : all.credit,
                       .flits = (total       ? tg_gemm_totals_a_piece(g, &e->t)
                                 : e->t.sent ? e->t.sent
                                             : e->t.mr) *

@@ -258,10 +258,18 @@ uint64_t tg_gemm_front_once(const tg_params *m, const tg_gemm *g, const tg_gemm_
   return vectors + tg_gemm_externals_before(m, g, t, true, g->external_count);
 }
 
+/* Of instructions that take turns between two buffers, each with so many SENDs of its own. */
+static bool can_turn(uint32_t instructions, uint32_t sends) {
+  return instructions % 2 || sends % 2 == 0 || sends == 1;
+}
+
 bool tg_gemm_front_sends_fit(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
-  uint32_t chunks = tg_gemm_chunks_a_piece(t), sends = t->mt / t->alike / t->front_sent,
-           slots = 1 + chunks + 2 * (1 + (uint32_t)g->totals.count);
-  return !g->front.stored || (slots <= m->queue_depth && (chunks % 2 || sends % 2 == 0 || sends == 1));
+  uint32_t chunks = tg_gemm_chunks_a_piece(t), sends = t->mr / t->sent,
+           slots = 3 * (chunks + (uint32_t)g->totals.count + 1);
+  if (!g->front.stored) return true;
+  return slots <= m->queue_depth && (uint64_t)t->passes_m * (t->mt / t->mr) < 1 << 20 &&
+         sends % chunks == 0 && can_turn(chunks, sends / chunks) &&
+         can_turn(chunks, t->mt / t->alike / t->front_sent);
 }
 
 double tg_gemm_front_cycles(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
@@ -417,7 +425,8 @@ static tg_instr *push_send(emission *e, uint32_t r, uint32_t col, uint32_t chunk
   return in;
 }
 
-/* Before the SENDs of the product's results: those of block 0, and of chunks in the loop. */
+/* Before the SENDs of the product's results: those of block 0, and of chunks that come before the first
+ * piece. */
 static void emit_first_sends(emission *e, uint32_t r, uint32_t col) {
   uint32_t turns = tg_gemm_chunks_a_piece(&e->t);
   end_loop(push_send(e, r, col, 0, 1), 1, e->t.chunks, 0);
@@ -432,25 +441,58 @@ static void go_on(int64_t *base_field, uint32_t before) {
   operand->rot_stride[0] = -operand->rot_stride[0];
 }
 
-/* The SENDs of the product's results, and totals, which go over all blocks, into those for all but the last
- * block, in a loop with what is before them, and others. */
-static void split_last_sends(emission *e, uint32_t r, uint32_t col) {
+/* SENDs of a piece of the product's results: part number `part` of so many equal ones, from piece number
+ * `piece` on. The last one gives the buffer back. */
+static tg_instr *push_results(emission *e, uint32_t r, uint32_t col, const tg_instr *all, uint32_t piece,
+                              uint32_t part, uint32_t parts) {
   tg_queue *queue = &tg_build_tile(&e->b, r, col)->tx;
-  uint32_t count = 1 + (uint32_t)e->g->totals.count, own = queue->count, pieces = e->pieces,
-           before = (e->t.passes_m - 1) * pieces, sends = e->t.mr / e->t.sent,
-           begin = own - count - tg_gemm_chunks_a_piece(&e->t);
-  for (uint32_t i = 0; i < count; i++) {
-    tg_instr *last = tg_build_push(&e->b, queue, TG_OP_tx_send);
-    *last = queue->instrs[own - count + i];
-    go_on(last->tx.src_base, before);
-    go_on(last->tx.dst_base, i + 1 < count ? before : before * sends);
+  uint32_t sends = e->t.mr / e->t.sent, own = sends / parts;
+  tg_instr *in = tg_build_push(&e->b, queue, TG_OP_tx_send);
+  *in = *all;
+  go_on(in->tx.src_base, piece);
+  in->tx.src_base[0] += (int64_t)part * own * in->tx.src_delta[2];
+  go_on(in->tx.dst_base, piece * sends + part * own);
+  if (own % 2 && parts % 2 == 0) in->tx.dst_rot_count[0] = in->tx.dst_rot_stride[0] = 0;
+  if (part + 1 < parts) in->common.post_kind[0] = in->common.post_sem[0] = in->common.post_last[0] = 0;
+  for (int l = 0; l < 2; l++) end_loop(in, l, 0, 0);
+  end_loop(in, 2, own, queue->count - 1);
+  return in;
+}
+
+static tg_instr *push_totals(emission *e, uint32_t r, uint32_t col, const tg_instr *all, uint32_t piece) {
+  tg_instr *in = NULL;
+  for (int i = 0; i < e->g->totals.count; i++) {
+    in = tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->tx, TG_OP_tx_send);
+    *in = all[i];
+    go_on(in->tx.dst_base, piece);
   }
-  tg_instr *loop = &queue->instrs[own - 1], *last = &queue->instrs[own + count - 1];
-  end_loop(loop, 1, pieces, begin);
-  end_loop(loop, 0, e->t.passes_m - 1, begin);
-  end_loop(last, 2, sends, own + count - 1);
-  end_loop(last, 1, pieces, own);
-  end_loop(last, 0, 0, 0);
+  return in;
+}
+
+/* In place of the SENDs of the product's results, and totals, which go over all blocks: those of all but the
+ * last block, in a loop with what the nodes make, and others. Pieces with totals are long: each leaves
+ * between the chunks that come before the next one, so that the nodes need not wait for all of it. */
+static void share_sends(emission *e, uint32_t r, uint32_t col) {
+  tg_queue *queue = &tg_build_tile(&e->b, r, col)->tx;
+  tg_instr all[1 + TG_GEMM_RESULTS];
+  uint32_t totals = (uint32_t)e->g->totals.count, turns = tg_gemm_chunks_a_piece(&e->t), pieces = e->pieces,
+           steps = (e->t.passes_m - 1) * pieces, begin;
+  queue->count -= totals + 1;
+  memcpy(all, &queue->instrs[queue->count], sizeof *all * (totals + 1));
+  const tg_instr *results = &all[totals];
+  begin = queue->count;
+  push_totals(e, r, col, all, 0);
+  if (totals) begin = queue->count;
+  for (uint32_t i = 0; i < turns && steps > 1; i++) {
+    push_results(e, r, col, results, 0, i, turns);
+    tg_instr *last = push_send(e, r, col, e->t.chunks + turns + i, turns);
+    if (!totals && i + 1 == turns) end_loop(last, 1, steps - 1, begin);
+  }
+  if (totals && steps > 1) end_loop(push_totals(e, r, col, all, 1), 1, steps - 1, begin);
+  push_results(e, r, col, results, steps - 1, 0, 1);
+  begin = queue->count;
+  push_totals(e, r, col, all, steps);
+  end_loop(push_results(e, r, col, results, steps, 0, 1), 1, pieces, begin);
 }
 
 static void emit_store(emission *e, uint32_t r, uint32_t col) {
@@ -484,7 +526,7 @@ void tg_gemm_emit_front_stores(emission *e) {
   const uint32_t loops[3] = {e->t.passes_m, e->t.chunks, stored_rows(e) / e->t.front_sent};
   for (uint32_t r = 0; r < e->b.m->rows; r++)
     for (uint32_t col = 0; col < e->b.m->cols; col++) {
-      split_last_sends(e, r, col);
+      share_sends(e, r, col);
       emit_store(e, r, col);
     }
   for (uint32_t a = 0; a < tg_agcus(e->b.m); a++) {

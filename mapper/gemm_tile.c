@@ -482,9 +482,11 @@ static void consider_partials(search *s) {
 static void consider_front_exits(search *s, tg_gemm_tiling t) {
   const tg_params *m = s->m;
   uint32_t totals = (uint32_t)s->g->totals.count * tg_gemm_total_flits(m, &t),
-           share = tg_exit_share(m, t.exits, 1) >> s->g->front.stored;
-  if (share <= totals) return;
-  t.sent = pieces_of(t.mr, tg_kind_flits(m, s->g->out_kind[0], t.nt), share - totals);
+           share = tg_exit_share(m, t.exits, 1) >> s->g->front.stored,
+           row = tg_kind_flits(m, s->g->out_kind[0], t.nt), most = t.mr / tg_gemm_chunks_a_piece(&t) * row;
+  if (2 * share <= totals) return;
+  if (most > (2 * share - totals) / 2) most = (2 * share - totals) / 2;
+  t.sent = pieces_of(t.mr, row, most);
   t.front_sent =
       pieces_of(t.mt / t.alike, tg_kind_flits(m, s->g->front.result_kind, t.kc), tg_gemm_front_share(m, &t));
   if (!t.sent || !t.front_sent || !tg_gemm_front_sends_fit(m, s->g, &t)) return;

@@ -213,13 +213,15 @@ typedef struct tile_exits {
 
 static void place_at_agcu(tile_exits *t) {
   const tg_exits_plan *plan = t->plan;
-  uint32_t whole = tg_exit_share(t->b->m, t->b->exits, t->b->members) >> t->b->half_store, rest = whole,
-           at = 2 * whole * (tg_exit_rank(t->b->exits, t->r, t->col) / t->b->members);
-  for (int x = plan->often; x < plan->count; x++) rest -= plan->exits[x].flits;
+  uint32_t room = 2 * (tg_exit_share(t->b->m, t->b->exits, t->b->members) >> t->b->half_store),
+           at = room * (tg_exit_rank(t->b->exits, t->r, t->col) / t->b->members),
+           copies = plan->together ? 1 : 2;
+  for (int x = plan->often; x < plan->count; x++) room -= copies * plan->exits[x].flits;
   for (int x = 0; x < plan->count; x++) {
-    uint32_t share = x < plan->often ? rest / (uint32_t)plan->often : plan->exits[x].flits;
-    t->at_agcu[x] = (tg_buffer){.base = at, .stride = share, .rows = share, .count = 2};
-    at += 2 * share;
+    bool often = x < plan->often;
+    uint32_t share = often ? room / 2 / (uint32_t)plan->often : plan->exits[x].flits;
+    t->at_agcu[x] = (tg_buffer){.base = at, .stride = share, .rows = share, .count = often ? 2 : copies};
+    at += t->at_agcu[x].count * share;
   }
 }
 

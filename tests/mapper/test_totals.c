@@ -115,6 +115,6 @@ TG_TEST(totals, of_a_product_with_nodes_in_front) {
   expect_same_bits(FRONT("8192", "64", NOBODY), "edge", NULL);
   expect_same_bits(FRONT("9000", "64", GRADIENT_OF_WEIGHTS), "edge", NULL);
   expect_same_bits(FRONT("8192", "128", GRADIENT_OF_WEIGHTS), "edge", NULL);
-  expect_same_bits(FRONT("4096", "32", GRADIENT_OF_WEIGHTS), "tiny", NULL);
+  expect_same_bits(FRONT("4096", "32", GRADIENT_OF_WEIGHTS), "tiny", "queue_depth=64");
 }
 #endif
