@@ -9,6 +9,7 @@ enum {
 };
 #define CHUNK_CYCLES 8.0  /* of each chunk, over what its units take */
 #define HELD_UP      1.15 /* of its time: a way through three units, each of which waits for others, too */
+#define HANDING_ON   2.0  /* of each piece whose totals go on: its short buffers ride out less */
 #define TRAFFIC_WEIGHT                                                                                       \
   0.05 /* of port cycles that hide behind computing: of equally fast tilings, the lighter one */
 
@@ -287,6 +288,7 @@ double tg_gemm_cycles(const tg_compile *c, const tg_gemm *g, const tg_gemm_tilin
       most(vector, ports) + piece * (vector + ports) + (t->in_turn ? 0 : (t->members - 1) * vector * piece);
   double passes = (double)t->passes_m * t->passes_n, strips = tg_gemm_strips(t);
   double weight = passes * (chunks * (all.west.load + all.north.load) + all.west.drain + all.north.drain);
+  double handing_on = tg_gemm_pieces_of_total(g, t) > 1 ? passes * t->mt / t->mr * HANDING_ON : 0;
   return passes * pass_cycles(&s, &all) + strips * (ends + drain) + (strips - 1) * TG_SECTION_CYCLES +
-         passes * chunks * CHUNK_CYCLES + TRAFFIC_WEIGHT * weight;
+         passes * chunks * CHUNK_CYCLES + handing_on + TRAFFIC_WEIGHT * weight;
 }

@@ -57,7 +57,9 @@ void tg_gradient_layer_normalization(tg_backward *w, const tg_node *node, tg_val
   tg_backward_give(w, 2, dy);
 }
 
-/* Mean and variance are those of the batch (batch_statistics.c), and depend on X; or constants. */
+/* Mean and variance are those of the batch (batch_statistics.c), and depend on X; or constants. Of each
+ * element as little as goes without taking its distance from the mean apart: factors are those of channels.
+ */
 void tg_gradient_batch_normalization(tg_backward *w, const tg_node *node, tg_value *dy) {
   tg_value *x = tg_in(node, 0);
   unsigned axes = ((1u << x->rank) - 1) & ~2u;
@@ -67,17 +69,18 @@ void tg_gradient_batch_normalization(tg_backward *w, const tg_node *node, tg_val
   for (int i = 0; i < 3; i++)
     statistic[i] = tg_build_reshape(&w->build, tg_in(node, operand[i]), x->rank - 1, sizes);
   tg_value *r = inverse_deviation(w, statistic[2], tg_attr_float(node, TG_ATTR_EPSILON));
-  tg_value *z = tg_mul(w, tg_sub(w, x, statistic[1]), r);
+  tg_value *d = tg_sub(w, x, statistic[1]);
   double share = 1 / elements_over(x, axes);
   tg_value *sum = tg_build_sum(&w->build, dy, axes),
-           *product = tg_build_sum(&w->build, tg_mul(w, dy, z), axes);
+           *product = tg_mul(w, tg_build_sum(&w->build, tg_mul(w, dy, d), axes), r);
   tg_value *flat_sum = tg_build_reshape(&w->build, sum, 1, sizes);
   tg_value *flat_product = tg_build_reshape(&w->build, product, 1, sizes);
   bool frozen = tg_is_constant(tg_in(node, 3)) && tg_is_constant(tg_in(node, 4));
   if (frozen) {
     tg_backward_give(w, 0, tg_mul(w, tg_mul(w, statistic[0], r), dy));
   } else if (tg_backward_wants(w, 0)) {
-    tg_value *pull = tg_add(w, tg_scaled(w, sum, share), tg_mul(w, z, tg_scaled(w, product, share)));
+    tg_value *slope = tg_mul(w, r, tg_scaled(w, product, share));
+    tg_value *pull = tg_add(w, tg_scaled(w, sum, share), tg_mul(w, d, slope));
     tg_value *dx = tg_mul(w, tg_mul(w, statistic[0], r), tg_sub(w, dy, pull));
     tg_centred_note(&w->build, dx, axes);
     tg_backward_give(w, 0, dx);
