@@ -6,6 +6,10 @@
  *        the last block's drain
  *   tx   the same order: what the nodes made, then what the product made
  *
+ * A piece that totals are of is as long as several chunks, whose nodes come before it. Its totals leave
+ * first, and the rest in parts, before the chunks of the next piece, so that these need not wait for all of
+ * it.
+ *
  * Stores of what the nodes make have a context and half of the store memory of their own, so that neither of
  * the two waits for the other. */
 #include "mapper/gemm_emission.h"
