@@ -58,8 +58,8 @@ static inline uint32_t tg_gemm_external_take(const tg_gemm_external *external, u
 }
 
 /* Elementwise nodes in front of an operand, computed on the tiles that multiply it: in front of A of one
- * tensor of its elements, in whose place in DRAM A is loaded, and of vectors along k (gemm_front.c); in front
- * of B of two such tensors at most and of vectors along n (gemm_makers.c). What they make is stored, if
+ * tensor of its elements, in whose place in DRAM A is loaded, and of vectors along k (gemm_front_emit.c); in
+ * front of B of two such tensors at most and of vectors along n (gemm_makers.c). What they make is stored, if
  * others read it. */
 enum { TG_FRONT_VECTORS = 6, TG_FRONT_NAMES = 10, TG_FRONT_UNROLL = 2, TG_FRONT_RAWS = 2 };
 typedef struct tg_gemm_front {
@@ -76,6 +76,21 @@ typedef struct tg_gemm_front {
   int name_count;
   int words[2]; /* of microcode: before the rows, and for a vector of each of `unroll` rows */
 } tg_gemm_front;
+
+/* Streams: what is loaded, tensor by tensor, for each row that is handled at once; blocks; the result; then
+ * vectors. */
+static inline int tg_front_raw_stream(const tg_gemm_front *f, int raw, uint32_t u) {
+  return raw * (int)f->unroll + (int)u;
+}
+static inline int tg_front_block_stream(const tg_gemm_front *f, uint32_t u) {
+  return tg_front_raw_stream(f, f->raw_count, u);
+}
+static inline int tg_front_result_stream(const tg_gemm_front *f, uint32_t u) {
+  return tg_front_raw_stream(f, f->raw_count + 1, u);
+}
+static inline int tg_front_vector_stream(const tg_gemm_front *f, int vector) {
+  return (f->stored ? tg_front_result_stream(f, f->unroll) : tg_front_result_stream(f, 0)) + vector;
+}
 
 /* Products C[m, n] = A[m, k] B[k, n] of one shape, one for each batch element or group. */
 typedef struct tg_gemm {
@@ -365,6 +380,12 @@ uint64_t tg_gemm_front_once(const tg_params *m, const tg_gemm *gemm, const tg_ge
 static inline uint32_t tg_gemm_chunks_a_piece(const tg_gemm_tiling *t) { return t->chunks / (t->mt / t->mr); }
 /* Can SENDs of what they make take turns between two buffers, and have slots enough? */
 bool tg_gemm_front_sends_fit(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+/* Of the tensors of a chunk, or of the vectors, before one; and elements of a vector that a tile needs: of
+ * those along k all. */
+uint32_t tg_gemm_front_raws_before(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t, int raw);
+uint32_t tg_gemm_front_vectors_before(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t,
+                                      int vector);
+uint32_t tg_gemm_front_vector_length(const tg_gemm *gemm, const tg_gemm_tiling *t);
 /* A chunk as the nodes see it: rows, and elements of one. */
 static inline uint32_t tg_gemm_front_rows(const tg_gemm *gemm, const tg_gemm_tiling *t) {
   return gemm->front.of_b ? t->kc : t->mt;

@@ -161,7 +161,7 @@ void tg_gemm_skew_exits(tg_gemm_emission *e);
 tg_instr *tg_gemm_emit_block_drain(tg_gemm_emission *e, uint32_t r, uint32_t col,
                                    const tg_vx_instr *microcode, const tg_exit *exit, uint32_t block);
 
-/* Nodes in front of A or B (gemm_front.c), part by part as gemm.c and gemm_load.c emit a section. */
+/* Nodes in front of A or B (gemm_front_emit.c), part by part as gemm.c and gemm_load.c emit a section. */
 static inline bool tg_gemm_has_front(const tg_gemm_emission *e) { return e->g->front.result != NULL; }
 static inline bool tg_gemm_makes_a(const tg_gemm_emission *e) {
   return tg_gemm_has_front(e) && !e->g->front.of_b;
