@@ -102,15 +102,20 @@ static bool drain_suits(const tg_compile *c, const tg_gemm *g) {
   return results_suit && g->partials == 1 && !tg_gemm_rounds_results(g) && !tg_gemm_rounded_tile(c, g);
 }
 
-/* Are there semaphores, of an AGCU a group of each for all positions of its lane, and slots of queues? */
+/* Are there semaphores, of an AGCU a group of each for all positions of its lane, and slots of queues? Tiles
+ * that take turns know of each other, and are loaded for by themselves. */
 static bool has_room(const tg_params *m, const tg_gemm *g) {
   const tg_gemm_front *f = &g->front;
-  uint32_t totals = (uint32_t)g->totals.count;
-  uint32_t longest = m->rows > m->cols ? m->rows : m->cols;
-  return (ENDPOINT_SEMS + (totals > 0)) * (longest + 1) <= m->semaphores &&
-         m->semaphores >= TILE_SEMS + totals + (totals > 0) &&
-         longest + (f->of_b ? m->rows : 1) * (uint32_t)f->vector_count + 1 <= m->queue_depth &&
-         m->agcu_contexts > TG_CTX_FRONT;
+  uint32_t longest = m->rows > m->cols ? m->rows : m->cols, totals = (uint32_t)g->totals.count,
+           groups = ENDPOINT_SEMS + (totals > 0) + f->of_b, sems = TILE_SEMS + totals + (totals > 0),
+           vectors = (uint32_t)f->vector_count, blocks = 1;
+  if (f->of_b) {
+    sems += 2 * m->rows + 3 + (uint32_t)g->outs;
+    vectors *= m->rows;
+    blocks = (uint32_t)(f->raw_count + g->external_count);
+  }
+  return groups * (longest + 1) <= m->semaphores && sems <= m->semaphores &&
+         longest * blocks + vectors + 1 <= m->queue_depth && m->agcu_contexts > TG_CTX_FRONT;
 }
 
 /* As many rows at once as there are streams for; false: not even one. */

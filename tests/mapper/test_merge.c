@@ -296,6 +296,8 @@ TG_TEST(front, gradients_of_weights_compute_what_they_read) {
   EXPECT_EQ(sections_of(WEIGHTS_AND_INPUT), 2);
   EXPECT_EQ(sections_on("agcu_contexts=3", WEIGHTS_AND_INPUT), 3);
   EXPECT_EQ(sections_on("banks=10", WEIGHTS_AND_INPUT), 3);
+  EXPECT_EQ(sections_on("semaphores=34", WEIGHTS_AND_INPUT), 3);
+  EXPECT_EQ(sections_on("queue_depth=8", WEIGHTS_AND_INPUT), 3);
 }
 
 TG_TEST(front, arrays_with_little_room_keep_nodes_and_product_apart) {
