@@ -263,11 +263,18 @@ static void emit_looped_sends(const tile_exits *t) {
   in->common.loop_count[1] = t->plan->exits[0].loops[1];
 }
 
+/* A STORE issues when the one before has left the port, and asks for it a cycle later: of two contexts that
+ * take turns, one asks while the other has it. */
+static int store_context(const tile_exits *t, bool often) {
+  if (t->plan->together) return tg_exit_rank(t->b->exits, t->r, t->col) % 2 ? TG_CTX_AUX : TG_CTX_STORE;
+  return often ? TG_CTX_STORE : TG_CTX_TOTALS;
+}
+
 static void emit_stores(const tile_exits *t, bool often, tg_exit_fill *fill, const void *user) {
   uint32_t position = (t->west ? t->col : t->r) + 1;
   int first = often ? 0 : t->plan->often, end = often ? t->plan->often : t->plan->count;
   for (int x = first; x < end; x++) {
-    int context = often || t->plan->together ? TG_CTX_STORE : TG_CTX_TOTALS;
+    int context = store_context(t, often);
     tg_queue *queue = t->west ? tg_west_queue(t->b, t->r, context) : tg_north_queue(t->b, t->col, context);
     tg_instr *in = tg_build_push(t->b, queue, TG_OP_agcu_store);
     fill(user, x, t->r, t->col, &in->agcu);
@@ -331,6 +338,7 @@ void tg_exits_emit(tg_build *b, const tg_exits_plan *plan, tg_exit_fill *fill, c
       emit_stores(&t, often, fill, user);
     }
   end_loops(b, plan, TG_CTX_STORE, 1);
+  if (plan->together) end_loops(b, plan, TG_CTX_AUX, 1);
   if (seldom && !plan->together) end_loops(b, plan, TG_CTX_TOTALS, plan->every);
 }
 

@@ -122,8 +122,9 @@ typedef struct tg_exits_plan {
   uint32_t every;
   uint32_t steps; /* pieces whose SENDs are instructions of their own; a multiple of `every`. 0: the one exit
                      that leaves often has a loop of its own for its pieces, behind which the others leave */
-  bool together; /* steps 0: one context stores them all, they leave before those pieces, and an AGCU has room
-                    for one each */
+  bool together; /* steps 0: of each tile one context stores them all, of every other tile of an AGCU that for
+                    loads of its own, which there are none of; they leave before those pieces, and an AGCU
+                    has room for one each */
 } tg_exits_plan;
 void tg_exits_emit(tg_build *b, const tg_exits_plan *plan, tg_exit_fill *fill, const void *user);
 /* Emits the SENDs and STOREs of all exits, one after the other for each iteration of their loops, which are
