@@ -72,24 +72,29 @@ static bool share_a_tensor(const tg_kernel *a, const tg_kernel *b) {
   return tg_kernels_share_input(a, b, tg_value_elements(tg_in(a->root, 0)));
 }
 
+bool tg_reductions_together(tg_compile *c, const tg_kernel *first, const tg_kernel *second, tg_kernel *out) {
+  if (!is_alike(first, second) || tg_kernel_reads_any_of(second, first)) return false;
+  tg_front front = {0};
+  *out = *first;
+  for (int i = 0; i < tg_kernel_roots(second); i++) {
+    out->more_roots[out->more_count] = tg_kernel_root(second, i);
+    out->more[out->more_count++] = tg_kernel_result(second, i);
+  }
+  tg_add_nodes(c->arena, &front, first->front[0].nodes, first->front[0].count);
+  tg_add_nodes(c->arena, &front, second->front[0].nodes, second->front[0].count);
+  tg_kernel_set_nodes(c, out, &front);
+  return tg_reduce_fits(c, out);
+}
+
 /* Kernel `a` comes before `b`. */
 static bool merge(tg_compile *c, size_t a, size_t b) {
-  const tg_kernel *second = &c->kernels[b];
-  if (!is_alike(&c->kernels[a], second) || !share_a_tensor(&c->kernels[a], second) ||
-      tg_kernel_reads_any_of(second, &c->kernels[a]))
+  const tg_kernel *first = &c->kernels[a], *second = &c->kernels[b];
+  if (first->kind != TG_KERNEL_REDUCE || second->kind != TG_KERNEL_REDUCE || !share_a_tensor(first, second))
     return false;
   bool waits = tg_kernel_can_wait(c, a, b);
-  if (!waits && !tg_kernel_can_hurry(c, b, a)) return false;
-  tg_kernel both = c->kernels[a];
-  tg_front front = {0};
-  for (int i = 0; i < tg_kernel_roots(second); i++) {
-    both.more_roots[both.more_count] = tg_kernel_root(second, i);
-    both.more[both.more_count++] = tg_kernel_result(second, i);
-  }
-  tg_add_nodes(c->arena, &front, both.front[0].nodes, both.front[0].count);
-  tg_add_nodes(c->arena, &front, second->front[0].nodes, second->front[0].count);
-  tg_kernel_set_nodes(c, &both, &front);
-  if (!tg_reduce_fits(c, &both)) return false;
+  tg_kernel both;
+  if ((!waits && !tg_kernel_can_hurry(c, b, a)) || !tg_reductions_together(c, first, second, &both))
+    return false;
   c->kernels[waits ? b : a] = both;
   tg_kernel_remove(c, waits ? a : b);
   return true;

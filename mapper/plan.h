@@ -158,6 +158,10 @@ bool tg_kernel_add_results(tg_compile *c, tg_kernel *to, size_t from, size_t a, 
 void tg_kernels_become(tg_compile *c, size_t a, size_t b, size_t at, const tg_kernel *both);
 /* Sets the nodes of a kernel, before its roots or without any, in order, and with them what is loaded. */
 void tg_kernel_set_nodes(tg_compile *c, tg_kernel *kernel, tg_front *nodes); /* front.c */
+/* Two reductions of the same shapes as one kernel of as many results. False: they are none, or it does not
+ * fit. */
+bool tg_reductions_together(tg_compile *c, const tg_kernel *first, const tg_kernel *second,
+                            tg_kernel *out); /* front.c */
 /* The kernel reads `value` from DRAM, or what it reshapes. */
 void tg_kernel_add_input(tg_compile *c, tg_kernel *kernel, tg_value *value);
 

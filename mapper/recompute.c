@@ -1,6 +1,7 @@
 /* What the drain of a product loads, it may compute: a mask of what a normalisation and a relu made, where
  * the drain loads what the normalisation read anyway, is a few operations of the vector unit instead of a
- * tensor to load. The tensor is stored as it was, for others. The estimates decide. */
+ * tensor to load. The tensor is stored as it was, for others; if there are none, the product in front of
+ * which it is made stores it no longer. The estimates decide. */
 #include "mapper/gemm.h"
 
 enum { MOST_NODES = 6 };
@@ -58,17 +59,38 @@ static tg_kernel with_chain(tg_compile *c, const chain *ch) {
   return both;
 }
 
-/* Does kernel k no longer load `value`? Others must: what nobody reads had better not be stored. */
+/* The product that stores what nodes in front of it make, `value`, beside its results; or NULL. */
+static tg_kernel *made_in_front(const tg_compile *c, const tg_value *value) {
+  for (size_t k = 0; k < c->kernel_count; k++)
+    if (c->kernels[k].stores_front && c->kernels[k].front_result == value) return &c->kernels[k];
+  return NULL;
+}
+
+static tg_kernel without_store(const tg_kernel *maker) {
+  tg_kernel alone = *maker;
+  alone.stores_front = false;
+  return alone;
+}
+
+/* The rows behind the last whole block of totals are a section that loads what it reads. */
+static bool loads_rest(tg_compile *c, const tg_kernel *product, const tg_value *value) {
+  return product->totals && tg_kernel_reads(product->totals, value) && tg_rest_cycles(c, product->totals) > 0;
+}
+
+/* Does kernel k no longer load `value`? If others do not either, it had better not be stored. */
 static bool compute(tg_compile *c, size_t k, tg_value *value) {
-  tg_kernel *product = &c->kernels[k];
+  tg_kernel *product = &c->kernels[k], *maker = NULL;
   chain ch = {.c = c, .product = product, .value = value, .shape = tg_kernel_computes(product, 0)};
   if (!value->producer || tg_value_elements(value) != tg_value_elements(ch.shape) ||
-      tg_product_loads(c, product->root, 0, value) || !tg_needed_beside(c, value, k, k) ||
-      !add_maker(&ch, value))
+      tg_product_loads(c, product->root, 0, value) || loads_rest(c, product, value))
     return false;
-  tg_kernel both = with_chain(c, &ch);
-  if (!tg_product_gains(c, product, &both, 0)) return false;
+  if (!tg_needed_beside(c, value, k, k) && !(maker = made_in_front(c, value))) return false;
+  if (!add_maker(&ch, value)) return false;
+  tg_kernel both = with_chain(c, &ch), alone = maker ? without_store(maker) : *product;
+  double stored = maker ? tg_product_cycles(c, maker) - tg_product_cycles(c, &alone) : 0;
+  if (!tg_product_gains(c, product, &both, stored)) return false;
   *product = both;
+  if (maker) *maker = alone;
   return true;
 }
 

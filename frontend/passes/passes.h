@@ -37,6 +37,10 @@ void tg_pass_lower_global_pool(tg_graph *graph);    /* to ReduceMean, ReduceMax 
 void tg_pass_lower_conv_transpose(tg_graph *graph); /* to ConvInputGradient */
 void tg_pass_lower_pool_gradient(tg_graph *graph);  /* to MaxPoolIndex, Mul, WindowGradient */
 
+/* Weight gradients of convolutions to one channel to Mul, ReduceSum; behind channels_last; not where
+ * accumulation rounds (--tiling-accum) */
+void tg_pass_lower_conv_gradient(tg_graph *graph);
+
 /* Layout: convolution and pooling to channels-last, transposes moved until they meet. */
 void tg_pass_channels_last(tg_graph *graph);
 void tg_pass_hoist_casts(tg_graph *graph);     /* casts above moves, towards the producer */

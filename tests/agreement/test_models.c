@@ -150,6 +150,17 @@ static const char *const digits = "runtime/demo/digits.onnx";
   "%u = ReduceSum(%i) axes=[0] keepdims=0 @10\noutput \"p\" %p: f32\noutput \"g\" %g: f32\n"                 \
   "output \"t\" %t: f32\noutput \"u\" %u: f32\n"
 
+/* And a sum of the same, times a number a row: nobody else reads what the relu made. */
+#define RECOMPUTED_SUMS                                                                                      \
+  "graph \"g\"\ninput %c: f32[256,64]\ninput %m: f32[64]\ninput %s: f32[64]\ninput %o: f32[64]\n"            \
+  "input %v: f32[64,1]\ninput %w: f32[1,64]\ninput %z: f32[256,1]\nconst %zero: f32[] = [0]\n"               \
+  "%b = Mul(%c, %s) @0\n%n = Add(%b, %o) @1\n%x = Relu(%n) @2\n%y = MatMul(%x, %v) @3\n"                     \
+  "%a = Sub(%y, %z) @4\n%d = MatMul(%a, %w) @5\n%k = Greater(%x, %zero) @6\n%g = Where(%k, %d, %zero) @7\n"  \
+  "%e = Sub(%c, %m) @8\n%i = Mul(%g, %e) @9\n%f = Mul(%x, %a) @10\n"                                         \
+  "%t = ReduceSum(%g) axes=[0] keepdims=0 @11\n%u = ReduceSum(%i) axes=[0] keepdims=0 @12\n"                 \
+  "%r = ReduceSum(%f) axes=[0] keepdims=0 @13\noutput \"g\" %g: f32\noutput \"t\" %t: f32\n"                 \
+  "output \"u\" %u: f32\noutput \"r\" %r: f32\n"
+
 /* Nodes in front of products: vectors along k, numbers, results that others read. */
 #define FRONTS                                                                                               \
   "graph \"g\"\ninput %x: f32[300,64]\ninput %scale: f32[64]\ninput %offset: f32[64]\n"                      \
@@ -352,6 +363,8 @@ __attribute__((constructor)) static void register_models(void) {
       {"whole", CHIP_ODD, WHOLE},
       {"recomputed", CHIP_TINY, RECOMPUTED},
       {"recomputed", CHIP_ROW, RECOMPUTED},
+      {"recomputed_sums", CHIP_TINY, RECOMPUTED_SUMS},
+      {"recomputed_sums", CHIP_ODD, RECOMPUTED_SUMS},
       {"fronts", CHIP_TINY, FRONTS},
       {"fronts", CHIP_ROW, FRONTS},
       {"fronts", CHIP_ODD, FRONTS},
