@@ -261,6 +261,12 @@ static inline bool tg_gemm_loads_once(const tg_gemm_tiling *t, const tg_gemm_ext
   return external->row_vector && t->members == 1;
 }
 
+/* One number a row: tiles side by side that have the same rows have them in common. */
+static inline bool tg_gemm_shares_numbers(const tg_gemm_tiling *t, const tg_gemm_external *external) {
+  return external->kind == TG_STREAM_SPLAT32 && !tg_gemm_loads_once(t, external) &&
+         (t->split == TG_SPLIT_OUTPUT || t->split == TG_SPLIT_COLUMNS);
+}
+
 /* Loops have three levels. Where a tile has several parts, all of K's, and no more chunks of each than these,
  * every chunk has an instruction of its own, and two levels remain for passes; and so beside an operand that
  * is kept. */

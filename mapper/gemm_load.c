@@ -198,39 +198,71 @@ static void load_b(emission *e, uint32_t r, uint32_t col, uint32_t mask, uint32_
   load->convert[0] = g->b_convert;
 }
 
-/* Row vectors come down the columns once a pass; blocks, once a piece, from the west, or to half
- * of the tiles from the north. The last of each kind tells the tile. */
-static void load_externals(emission *e, tg_queue *queue, bool vectors, uint32_t r, uint32_t col,
-                           uint32_t mask) {
+static tg_agcu_instr *load_external(emission *e, tg_queue *queue, int x, uint32_t r, uint32_t col,
+                                    uint32_t mask) {
   const tg_gemm *g = e->g;
-  int left = vectors ? e->vectors : e->blocks;
-  bool west = tg_gemm_externals_west(e, r, col);
-  int credit = vectors ? e->vectors_credit : west ? e->blocks_credit : e->blocks_north_credit;
-  bool first = true;
-  for (int x = 0; x < g->external_count; x++) {
-    const tg_gemm_external *external = &g->externals[x];
-    if (tg_gemm_loads_once(&e->t, external) != vectors) continue;
-    tg_agcu_instr *load = push_load(e, queue, &e->externals[x], mask);
-    if (first) set_credit(load, credit);
-    if (--left == 0) set_arrival(load, vectors ? e->vectors_full : e->blocks_full);
-    first = false;
-    tg_walk_plan walk = {.tensor = tg_place_of(e->c, external->value),
-                         .element_stride = external->element_stride,
-                         .columns = g->n};
-    for (int d = 0; d < 3; d++) walk.radix[d] = g->out_radix[d], walk.stride[d] = external->stride[d];
-    tg_fill_walk(load, &walk, e->external_base[x], e->external_rest[x]);
-    load->rows[0] = vectors || (e->t.in_turn && external->row_vector) ? 1 : tg_gemm_turn_rows(&e->t);
-    bool number = external->kind == TG_STREAM_SPLAT32;
-    load->take[0] = tg_gemm_external_take(external, e->t.nt);
-    load->k_first[0] = number ? 0 : tg_gemm_col_first(e, r, col);
-    load->k_delta[e->n_level] = number ? 0 : tg_gemm_col_delta(e);
-    load->convert[0] = tg_stream_convert(walk.tensor, external->kind);
-    if (vectors) continue;
-    tg_gemm_place place = tg_gemm_place_of(e, r, col);
-    load->m_first[0] = place.row;
-    memcpy(load->m_delta, place.row_delta, sizeof place.row_delta);
-    load->m_delta[2] = tg_gemm_turn_rows(&e->t);
+  const tg_gemm_external *external = &g->externals[x];
+  bool number = external->kind == TG_STREAM_SPLAT32, once = tg_gemm_loads_once(&e->t, external);
+  tg_agcu_instr *load = push_load(e, queue, &e->externals[x], mask);
+  tg_walk_plan walk = {.tensor = tg_place_of(e->c, external->value),
+                       .element_stride = external->element_stride,
+                       .columns = g->n};
+  for (int d = 0; d < 3; d++) walk.radix[d] = g->out_radix[d], walk.stride[d] = external->stride[d];
+  tg_fill_walk(load, &walk, e->external_base[x], e->external_rest[x]);
+  load->rows[0] = once || (e->t.in_turn && external->row_vector) ? 1 : tg_gemm_turn_rows(&e->t);
+  load->take[0] = tg_gemm_external_take(external, e->t.nt);
+  load->k_first[0] = number ? 0 : tg_gemm_col_first(e, r, col);
+  load->k_delta[e->n_level] = number ? 0 : tg_gemm_col_delta(e);
+  load->convert[0] = tg_stream_convert(walk.tensor, external->kind);
+  if (once) return load;
+  tg_gemm_place place = tg_gemm_place_of(e, r, col);
+  load->m_first[0] = place.row;
+  memcpy(load->m_delta, place.row_delta, sizeof place.row_delta);
+  load->m_delta[2] = tg_gemm_turn_rows(&e->t);
+  return load;
+}
+
+/* Row vectors come down the columns once a pass. The first one asks, the last one tells the tiles. */
+static void load_vectors(emission *e, tg_queue *queue, uint32_t r, uint32_t col, uint32_t mask) {
+  int left = e->vectors;
+  for (int x = 0; x < e->g->external_count; x++) {
+    if (!tg_gemm_loads_once(&e->t, &e->g->externals[x])) continue;
+    tg_agcu_instr *load = load_external(e, queue, x, r, col, mask);
+    if (left == e->vectors) set_credit(load, e->vectors_credit);
+    if (--left == 0) set_arrival(load, e->vectors_full);
   }
+}
+
+/* Block x, once a piece. Of a tile's `count` blocks so far the first one asks, and the last one tells. */
+static void load_block(emission *e, tg_queue *queue, int x, uint32_t r, uint32_t col, uint32_t mask,
+                       int *count) {
+  if (tg_gemm_loads_once(&e->t, &e->g->externals[x])) return;
+  tg_agcu_instr *load = load_external(e, queue, x, r, col, mask);
+  if (!*count)
+    set_credit(load, tg_gemm_externals_west(e, r, col) ? e->blocks_credit : e->blocks_north_credit);
+  if (++*count == e->blocks) set_arrival(load, e->blocks_full);
+}
+
+/* From the west, to all tiles of the row or to half of them: what they share first. */
+static void load_blocks_west(emission *e, tg_queue *queue, uint32_t r) {
+  const tg_gemm *g = e->g;
+  uint32_t mask = 0, one = 0;
+  int shared = 0;
+  for (uint32_t col = e->b.m->cols; col-- > 0;)
+    if (tg_gemm_externals_west(e, r, col)) mask |= 1u << (col + 1), one = col;
+  for (int x = 0; x < g->external_count && mask; x++)
+    if (tg_gemm_shares_numbers(&e->t, &g->externals[x])) load_block(e, queue, x, r, one, mask, &shared);
+  for (uint32_t col = 0; col < e->b.m->cols; col++) {
+    int count = shared;
+    for (int x = 0; x < g->external_count && tg_gemm_externals_west(e, r, col); x++)
+      if (!tg_gemm_shares_numbers(&e->t, &g->externals[x]))
+        load_block(e, queue, x, r, col, 1u << (col + 1), &count);
+  }
+}
+
+static void load_blocks_north(emission *e, tg_queue *queue, uint32_t r, uint32_t col) {
+  int count = 0;
+  for (int x = 0; x < e->g->external_count; x++) load_block(e, queue, x, r, col, 1u << (r + 1), &count);
 }
 
 static void end_loops(tg_queue *queue, const uint32_t loops[3]) {
@@ -313,8 +345,7 @@ static void emit_west_loads(emission *e, uint32_t r) {
                 e->t.keep);
   if (tg_gemm_makes_b(e)) tg_gemm_load_raws_west(e, r);
   uint32_t raws = aux->count;
-  for (uint32_t col = 0; col < e->b.m->cols && tg_gemm_finishes(e, r); col++)
-    if (tg_gemm_externals_west(e, r, col)) load_externals(e, aux, false, r, col, 1u << (col + 1));
+  if (tg_gemm_finishes(e, r)) load_blocks_west(e, aux, r);
   end_externals(e, aux, raws, raws);
 }
 
@@ -324,7 +355,7 @@ static void emit_north_loads(emission *e, uint32_t col) {
   tg_queue *queue = tg_north_queue(&e->b, col, TG_CTX_LOAD), *aux = tg_north_queue(&e->b, col, TG_CTX_AUX);
   bool front = tg_gemm_makes_a(e);
   if (tg_gemm_has_front(e)) tg_gemm_load_front_vectors(e, queue, col);
-  if (front) load_externals(e, queue, true, 0, col, all_rows);
+  if (front) load_vectors(e, queue, 0, col, all_rows);
   if (e->t.whole_b) load_b(e, 0, col, all_rows, 0);
   bool a_first = e->t.keep == TG_KEEP_A || (e->t.keep == TG_KEEP_NONE && e->t.split == TG_SPLIT_COLUMNS);
   load_operands(e, queue, col, a_first ? load_a_north : load_b_north, a_first ? load_b_north : load_a_north,
@@ -332,14 +363,13 @@ static void emit_north_loads(emission *e, uint32_t col) {
   if (tg_gemm_makes_b(e)) tg_gemm_load_raws_north(e, col);
   uint32_t raws = aux->count;
   for (uint32_t r = 0; r < m->rows && e->t.split == TG_SPLIT_COLUMNS; r++)
-    load_externals(e, aux, true, r, col, 1u << (r + 1));
+    load_vectors(e, aux, r, col, 1u << (r + 1));
   bool apart = e->t.split == TG_SPLIT_OUTPUT && e->t.alike > 1;
   for (uint32_t d = 0; d < (apart ? e->t.alike : 1) && e->t.split != TG_SPLIT_COLUMNS && !front; d++)
-    load_externals(e, aux, true, d, col, apart ? rows_like(e, d) : all_rows);
+    load_vectors(e, aux, d, col, apart ? rows_like(e, d) : all_rows);
   uint32_t vectors = aux->count;
   for (uint32_t r = 0; r < tg_gemm_used_rows(e); r++)
-    if (tg_gemm_finishes(e, r) && !tg_gemm_externals_west(e, r, col))
-      load_externals(e, aux, false, r, col, 1u << (r + 1));
+    if (tg_gemm_finishes(e, r) && !tg_gemm_externals_west(e, r, col)) load_blocks_north(e, aux, r, col);
   end_externals(e, aux, raws, vectors);
 }
 

@@ -128,7 +128,8 @@ static void add_drain(const model *s, traffic *all) {
   const tg_params *m = s->m;
   const tg_gemm *g = s->g;
   const tg_gemm_tiling *t = s->t;
-  double blocks = 0, vectors = 0, out = 0;
+  double blocks = 0, shared = 0, vectors = 0,
+         out = 0; /* `shared`: of what tiles side by side share, from the west */
   for (int e = 0; e < g->external_count; e++) {
     const tg_gemm_external *x = &g->externals[e];
     double z = tg_value_bytes_each(x->value), bytes = (double)tg_gemm_external_take(x, t->nt) * z;
@@ -137,7 +138,7 @@ static void add_drain(const model *s, traffic *all) {
     if (tg_gemm_loads_once(t, x))
       vectors += port_cycles(s, 1, bytes, 0, z) * (t->split == TG_SPLIT_COLUMNS ? m->rows : 1);
     else
-      blocks += port_cycles(s, t->mt, bytes, stride, z);
+      *(tg_gemm_shares_numbers(t, x) ? &shared : &blocks) += port_cycles(s, t->mt, bytes, stride, z);
   }
   if (g->totals.count) {
     double rows = (double)t->mt / (double)g->totals.block, z = 4;
@@ -147,15 +148,16 @@ static void add_drain(const model *s, traffic *all) {
     double z = tg_value_bytes_each(g->out[k]);
     out += port_cycles(s, t->mt, t->nt * z, g->out_stride[2] * (int64_t)z, z);
   }
-  if (t->in_turn) blocks /= t->members, out /= t->members; /* of the block, so much is a tile's */
+  if (t->in_turn)
+    blocks /= t->members, shared /= t->members, out /= t->members; /* of the block, so much is a tile's */
   uint32_t group = t->in_turn ? 1 : t->members;
   uint32_t finishing = m->rows / group, to_west = t->externals_west ? m->cols : (m->cols + 1) / 2,
            to_north = t->externals_west ? 0 : (finishing + 1) / 2;
   uint32_t west_exits = tg_west_exits(m, t->exits), north_exits = tg_north_exits(m, t->exits, group);
-  all->west.drain = west_exits * out + to_west * blocks;
-  all->north.drain = north_exits * out + to_north * blocks + vectors;
-  all->west.drains = (west_exits > 0) + (blocks > 0);
-  all->north.drains = (north_exits > 0) + (to_north * blocks > 0);
+  all->west.drain = west_exits * out + to_west * blocks + shared;
+  all->north.drain = north_exits * out + to_north * (blocks + shared) + vectors;
+  all->west.drains = (west_exits > 0) + (blocks + shared > 0);
+  all->north.drains = (north_exits > 0) + (to_north * (blocks + shared) > 0);
 }
 
 /* The share of a port that loads for `cycles` of the matrix unit take. */
