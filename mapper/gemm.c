@@ -226,7 +226,8 @@ static tg_status emit_section(emission *e, const char *name, int64_t product) {
                         .often = e->g->outs,
                         .every = tg_gemm_pieces_of_total(e->g, &e->t),
                         .steps = e->steps,
-                        .together = tg_gemm_makes_a(e)};
+                        .together = tg_gemm_makes_a(e),
+                        .seldom = e->t.totals_exits};
   if (e->t.sent && e->g->totals.count) plan.every = e->t.mr / e->t.sent, plan.steps = 0;
   tg_exits_emit(&e->b, &plan, fill_store, e);
   if (e->t.in_turn) tg_gemm_skew_exits(e);

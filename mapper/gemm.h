@@ -203,8 +203,9 @@ typedef struct tg_gemm_tiling {
                      its own, since rows of one block do not fill their atoms */
   uint32_t sent;  /* rows of a piece that leave at once, where it does not leave as a whole: with nodes in
                      front, there are as many pieces as chunks; or a piece is a block of totals; else 0 */
-  uint32_t front_sent;  /* and of a chunk of what they make */
-  tg_exits front_exits; /* how that leaves */
+  uint32_t front_sent;   /* and of a chunk of what they make */
+  tg_exits front_exits;  /* how that leaves */
+  tg_exits totals_exits; /* and totals: as the results, or in a checkerboard */
   bool ahead;      /* a third block of A and B is loaded while one is multiplied and the next one waits */
   uint32_t makers; /* tiles above each other that make chunks of B in turn, by nodes in front of it; 0: it is
                       loaded. `ahead`: so many blocks of A, too */
@@ -306,6 +307,9 @@ int64_t tg_gemm_rounded_tile(const tg_compile *c, const tg_gemm *gemm);
 double tg_gemm_cycles(const tg_compile *c, const tg_gemm *gemm, const tg_gemm_tiling *t);
 /* At least so many, however the operands come and the results leave. */
 double tg_gemm_least_cycles(const tg_compile *c, const tg_gemm *gemm, const tg_gemm_tiling *t);
+
+/* Of the kind of DRAM ports that has more to do, for a block. */
+double tg_gemm_port_cycles(const tg_compile *c, const tg_gemm *gemm, const tg_gemm_tiling *t);
 
 /* The tiling of least estimated time that fits; TG_INVALID if none does. */
 tg_status tg_tile_gemm(const tg_compile *c, const tg_gemm *gemm, tg_gemm_tiling *out); /* gemm_tile.c */

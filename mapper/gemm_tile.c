@@ -82,6 +82,7 @@ static bool is_slower(const search *s, const tg_gemm_tiling *t) {
 
 static void consider_kept(search *s, tg_gemm_tiling t, tg_keep keep) {
   t.keep = keep;
+  t.totals_exits = t.exits;
   t.one_out = false;
   if (t.in_turn) t.one_out = !fits(s, &t);
   if (!fits(s, &t)) return;
@@ -481,6 +482,14 @@ static void consider_makers(search *s, uint32_t alike) {
   }
 }
 
+/* Totals are little beside the results: if there is room, they leave where the ports have less to do. */
+static tg_exits totals_exits(const search *s, tg_gemm_tiling t) {
+  bool fits = tg_exit_share(s->m, TG_EXITS_BOTH, 1) >= tg_exit_share(s->m, t.exits, 1);
+  double along = tg_gemm_port_cycles(s->c, s->g, &t);
+  t.totals_exits = TG_EXITS_BOTH;
+  return s->g->totals.count && fits && tg_gemm_port_cycles(s->c, s->g, &t) < along ? TG_EXITS_BOTH : t.exits;
+}
+
 tg_status tg_tile_gemm(const tg_compile *c, const tg_gemm *gemm, tg_gemm_tiling *out) {
   search s = {.c = c, .m = c->m, .g = gemm, .share = tg_exit_share(c->m, TG_EXITS_BOTH, 1)};
   if (gemm->front.of_b) {
@@ -509,5 +518,6 @@ tg_status tg_tile_gemm(const tg_compile *c, const tg_gemm *gemm, tg_gemm_tiling 
         "node \"%s\": no tiling of a %lld x %lld x %lld product fits in the scratchpads of this architecture",
         gemm->node->name, (long long)gemm->m, (long long)gemm->n, (long long)gemm->k);
   *out = s.best;
+  out->totals_exits = totals_exits(&s, s.best);
   return TG_OK;
 }

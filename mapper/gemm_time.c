@@ -128,7 +128,7 @@ static void add_drain(const model *s, traffic *all) {
   const tg_params *m = s->m;
   const tg_gemm *g = s->g;
   const tg_gemm_tiling *t = s->t;
-  double blocks = 0, shared = 0, vectors = 0,
+  double blocks = 0, shared = 0, vectors = 0, totals = 0,
          out = 0; /* `shared`: of what tiles side by side share, from the west */
   for (int e = 0; e < g->external_count; e++) {
     const tg_gemm_external *x = &g->externals[e];
@@ -142,7 +142,7 @@ static void add_drain(const model *s, traffic *all) {
   }
   if (g->totals.count) {
     double rows = (double)t->mt / (double)g->totals.block, z = 4;
-    out += g->totals.count * port_cycles(s, rows, t->nt * z, g->n * (int64_t)z, z);
+    totals = g->totals.count * port_cycles(s, rows, t->nt * z, g->n * (int64_t)z, z);
   }
   for (int k = 0; k < g->outs; k++) {
     double z = tg_value_bytes_each(g->out[k]);
@@ -154,8 +154,9 @@ static void add_drain(const model *s, traffic *all) {
   uint32_t finishing = m->rows / group, to_west = t->externals_west ? m->cols : (m->cols + 1) / 2,
            to_north = t->externals_west ? 0 : (finishing + 1) / 2;
   uint32_t west_exits = tg_west_exits(m, t->exits), north_exits = tg_north_exits(m, t->exits, group);
-  all->west.drain = west_exits * out + to_west * blocks + shared;
-  all->north.drain = north_exits * out + to_north * (blocks + shared) + vectors;
+  all->west.drain = west_exits * out + tg_west_exits(m, t->totals_exits) * totals + to_west * blocks + shared;
+  all->north.drain = north_exits * out + tg_north_exits(m, t->totals_exits, group) * totals +
+                     to_north * (blocks + shared) + vectors;
   all->west.drains = (west_exits > 0) + (blocks + shared > 0);
   all->north.drains = (north_exits > 0) + (to_north * (blocks + shared) > 0);
 }
@@ -244,6 +245,12 @@ static double chunk_period(const model *s, double load) {
                     : mx;
 }
 
+/* Of the kind of ports that has more to do, for a block. */
+static double port_period(const model *s, const traffic *all) {
+  double chunks = (double)s->t->chunks * s->t->parts;
+  return most(chunks * all->west.load + all->west.drain, chunks * all->north.load + all->north.drain);
+}
+
 /* One half of the accumulator is drained while the next part is multiplied into the other; so the last drain
  * of several must end in the time of one. */
 static double pass_cycles(const model *s, const traffic *all) {
@@ -262,8 +269,7 @@ static double pass_cycles(const model *s, const traffic *all) {
     pass = most(pass, chunks / t->makers * round_cycles(s) + vector);
   else if (s->g->front.result)
     pass = most(pass, vector + chunks * tg_gemm_front_cycles(s->m, s->g, t));
-  pass = most(pass, chunks * all->west.load + all->west.drain);
-  return most(pass, chunks * all->north.load + all->north.drain);
+  return most(pass, port_period(s, all));
 }
 
 double tg_gemm_least_cycles(const tg_compile *c, const tg_gemm *g, const tg_gemm_tiling *t) {
@@ -271,6 +277,14 @@ double tg_gemm_least_cycles(const tg_compile *c, const tg_gemm *g, const tg_gemm
   double chunks = (double)t->chunks * t->parts;
   return (double)t->passes_m * t->passes_n *
          (most(chunks * chunk_cycles(&s), finish_cycles(&s)) + chunks * CHUNK_CYCLES);
+}
+
+double tg_gemm_port_cycles(const tg_compile *c, const tg_gemm *g, const tg_gemm_tiling *t) {
+  model s = {c->m, g, t};
+  traffic all = {.west = {0}};
+  add_chunk(&s, true, &all);
+  add_drain(&s, &all);
+  return port_period(&s, &all);
 }
 
 double tg_gemm_cycles(const tg_compile *c, const tg_gemm *g, const tg_gemm_tiling *t) {

@@ -201,26 +201,37 @@ static tg_instr *emit_send(tg_build *b, const tg_exit *exit, uint32_t r, uint32_
   return in;
 }
 
+/* What leaves often, and seldom: by which AGCUs, or the tile's, and the semaphore there. */
+typedef struct tile_exit {
+  tg_exits exits;
+  bool west;
+  int arrived;
+} tile_exit;
+
 /* The exits of one tile, each of which has its part of the tile's share of the AGCU's store memory. */
 typedef struct tile_exits {
   tg_build *b;
   const tg_exits_plan *plan;
   uint32_t r, col;
-  bool west;
   tg_buffer at_agcu[MOST_EXITS];
-  int arrived[2]; /* semaphores of the AGCU, often and seldom */
+  tile_exit often, seldom;
 } tile_exits;
+
+static const tile_exit *exit_of(const tile_exits *t, int x) {
+  return x < t->plan->often ? &t->often : &t->seldom;
+}
 
 static void place_at_agcu(tile_exits *t) {
   const tg_exits_plan *plan = t->plan;
-  uint32_t room = 2 * (tg_exit_share(t->b->m, t->b->exits, t->b->members) >> t->b->half_store),
-           at = room * (tg_exit_rank(t->b->exits, t->r, t->col) / t->b->members),
-           copies = plan->together ? 1 : 2;
-  for (int x = plan->often; x < plan->count; x++) room -= copies * plan->exits[x].flits;
+  uint32_t room = 2 * (tg_exit_share(t->b->m, t->b->exits, t->b->members) >> t->b->half_store), left = room,
+           at = 0, copies = plan->together ? 1 : 2;
+  for (int x = plan->often; x < plan->count; x++) left -= copies * plan->exits[x].flits;
   for (int x = 0; x < plan->count; x++) {
     bool often = x < plan->often;
-    uint32_t share = often ? room / 2 / (uint32_t)plan->often : plan->exits[x].flits;
-    t->at_agcu[x] = (tg_buffer){.base = at, .stride = share, .rows = share, .count = often ? 2 : copies};
+    uint32_t rank = tg_exit_rank(exit_of(t, x)->exits, t->r, t->col) / t->b->members,
+             share = often ? left / 2 / (uint32_t)plan->often : plan->exits[x].flits;
+    t->at_agcu[x] =
+        (tg_buffer){.base = room * rank + at, .stride = share, .rows = share, .count = often ? 2 : copies};
     at += t->at_agcu[x].count * share;
   }
 }
@@ -234,10 +245,10 @@ static tg_instr *emit_sends(const tile_exits *t, uint32_t step) {
   for (int x = 0; x < count; x++) {
     const tg_exit *exit = &plan->exits[x];
     bool often = x < plan->often;
-    in = emit_send(t->b, exit, t->r, t->col, t->west, step, plan->steps);
+    in = emit_send(t->b, exit, t->r, t->col, exit_of(t, x)->west, step, plan->steps);
     tg_set_turn(in->tx.dst_base, &t->at_agcu[x], often ? step : step / plan->every,
                 often ? plan->steps : (plan->steps + plan->every - 1) / plan->every);
-    in->tx.dst_sem[0] = t->arrived[often ? 0 : 1];
+    in->tx.dst_sem[0] = exit_of(t, x)->arrived;
     if (exit->out_free != TG_NO_SEM && (x + 1 == count || x + 1 != plan->often))
       tg_set_post(in, 0, TG_POST_LOCAL, 0, exit->out_free, exit->pieces > 1);
   }
@@ -251,9 +262,9 @@ static void emit_looped_sends(const tile_exits *t) {
     int x = t->plan->together ? (n + 1) % t->plan->count : n;
     const tg_exit *exit = &t->plan->exits[x];
     uint32_t slot = tg_build_tile(t->b, t->r, t->col)->tx.count;
-    in = emit_send(t->b, exit, t->r, t->col, t->west, 0, 1);
+    in = emit_send(t->b, exit, t->r, t->col, exit_of(t, x)->west, 0, 1);
     tg_set_operand(in->tx.dst_base, &t->at_agcu[x], false);
-    in->tx.dst_sem[0] = t->arrived[x ? 1 : 0];
+    in->tx.dst_sem[0] = exit_of(t, x)->arrived;
     if (exit->out_free != TG_NO_SEM) tg_set_post(in, 0, TG_POST_LOCAL, 0, exit->out_free, exit->pieces > 1);
     if (x) continue;
     in->common.loop_count[2] = exit->pieces;
@@ -266,21 +277,23 @@ static void emit_looped_sends(const tile_exits *t) {
 /* A STORE issues when the one before has left the port, and asks for it a cycle later: of two contexts that
  * take turns, one asks while the other has it. */
 static int store_context(const tile_exits *t, bool often) {
-  if (t->plan->together) return tg_exit_rank(t->b->exits, t->r, t->col) % 2 ? TG_CTX_AUX : TG_CTX_STORE;
+  const tile_exit *exit = often ? &t->often : &t->seldom;
+  if (t->plan->together) return tg_exit_rank(exit->exits, t->r, t->col) % 2 ? TG_CTX_AUX : TG_CTX_STORE;
   return often ? TG_CTX_STORE : TG_CTX_TOTALS;
 }
 
 static void emit_stores(const tile_exits *t, bool often, tg_exit_fill *fill, const void *user) {
-  uint32_t position = (t->west ? t->col : t->r) + 1;
-  int first = often ? 0 : t->plan->often, end = often ? t->plan->often : t->plan->count;
+  const tile_exit *exit = often ? &t->often : &t->seldom;
+  uint32_t position = (exit->west ? t->col : t->r) + 1;
+  int first = often ? 0 : t->plan->often, end = often ? t->plan->often : t->plan->count,
+      context = store_context(t, often);
+  tg_queue *queue = exit->west ? tg_west_queue(t->b, t->r, context) : tg_north_queue(t->b, t->col, context);
   for (int x = first; x < end; x++) {
-    int context = store_context(t, often);
-    tg_queue *queue = t->west ? tg_west_queue(t->b, t->r, context) : tg_north_queue(t->b, t->col, context);
     tg_instr *in = tg_build_push(t->b, queue, TG_OP_agcu_store);
     fill(user, x, t->r, t->col, &in->agcu);
     tg_set_operand(in->agcu.src_base, &t->at_agcu[x], false);
-    tg_set_wait(in, 0, t->arrived[often ? 0 : 1], false);
-    tg_set_post(in, 0, t->west ? TG_POST_ROW : TG_POST_COL, position, t->plan->exits[x].credit, false);
+    tg_set_wait(in, 0, exit->arrived, false);
+    tg_set_post(in, 0, exit->west ? TG_POST_ROW : TG_POST_COL, position, t->plan->exits[x].credit, false);
   }
 }
 
@@ -301,26 +314,45 @@ static void emit_tile_sends(const tile_exits *t) {
     emit_looped_sends(t);
 }
 
-static void end_loops(const tg_build *b, const tg_exits_plan *plan, int context, uint32_t every) {
+/* What leaves seldom stays in front of the loop over pieces, if one context stores both. */
+static void end_loops(const tg_build *b, const tg_exits_plan *plan, int context, const uint32_t *seldom,
+                      uint32_t every) {
   for (uint32_t a = 0; a < tg_agcus(b->m); a++) {
     tg_queue *queue = &tg_build_section(b)->agcus[a].contexts[context];
     if (!queue->count) continue;
     tg_common_instr *last = &queue->instrs[queue->count - 1].common;
     tg_set_loops(&queue->instrs[queue->count - 1], plan->exits[0].loops);
     last->loop_count[2] /= every;
-    if (plan->together)
-      last->loop_begin[2] = queue->count / (uint32_t)plan->count * (uint32_t)(plan->count - plan->often);
+    if (!plan->together) continue;
+    last->loop_begin[2] = seldom[a];
+    if (seldom[a] == queue->count) last->loop_count[2] = 0;
   }
+}
+
+static uint32_t *count_stores(const tg_build *b, int context) {
+  uint32_t *counts = TG_NEW_ARRAY(b->c->arena, uint32_t, tg_agcus(b->m));
+  for (uint32_t a = 0; a < tg_agcus(b->m); a++)
+    counts[a] = tg_build_section(b)->agcus[a].contexts[context].count;
+  return counts;
+}
+
+static tile_exit tile_exit_of(tg_exits exits, uint32_t r, uint32_t col, const int arrived[2]) {
+  bool west = tg_leaves_west(exits, r, col);
+  return (tile_exit){.exits = exits, .west = west, .arrived = arrived[!west] + (int)(west ? col : r) + 1};
 }
 
 /* The exits of tile (r, col). False: it has none. */
 static bool begin_tile(tg_build *b, const tg_exits_plan *plan, uint32_t r, uint32_t col, int arrived[2][2],
                        tile_exits *out) {
-  way way_of = way_out(b, r, col);
-  if (way_of == STAYS) return false;
-  *out = (tile_exits){.b = b, .plan = plan, .r = r, .col = col, .west = way_of == LEAVES_WEST};
-  int position = (int)(out->west ? col : r) + 1;
-  for (int s = 0; s < 2; s++) out->arrived[s] = arrived[s][out->west ? 0 : 1] + position;
+  if (way_out(b, r, col) == STAYS) return false;
+  *out = (tile_exits){
+      .b = b,
+      .plan = plan,
+      .r = r,
+      .col = col,
+      .often = tile_exit_of(b->exits, r, col, arrived[0]),
+      .seldom = tile_exit_of(plan->seldom, r, col, arrived[1]),
+  };
   place_at_agcu(out);
   return true;
 }
@@ -328,18 +360,21 @@ static bool begin_tile(tg_build *b, const tg_exits_plan *plan, uint32_t r, uint3
 void tg_exits_emit(tg_build *b, const tg_exits_plan *plan, tg_exit_fill *fill, const void *user) {
   int arrived[2][2] = {{tg_west_credits(b, 0), tg_north_credits(b, 0)}};
   bool seldom = plan->count > plan->often;
+  const uint32_t *stores = NULL, *aux = NULL;
   for (int north = 0; seldom && north < 2; north++)
     arrived[1][north] = north ? tg_north_credits(b, 0) : tg_west_credits(b, 0);
-  for (int often = 0; often < 2; often++)
+  for (int often = 0; often < 2; often++) {
+    if (often) stores = count_stores(b, TG_CTX_STORE), aux = count_stores(b, TG_CTX_AUX);
     for (uint32_t i = 0; i < tg_tiles(b->m); i++) {
       tile_exits t;
       if (!begin_tile(b, plan, i / b->m->cols, i % b->m->cols, arrived, &t)) continue;
       if (!often) emit_tile_sends(&t);
       emit_stores(&t, often, fill, user);
     }
-  end_loops(b, plan, TG_CTX_STORE, 1);
-  if (plan->together) end_loops(b, plan, TG_CTX_AUX, 1);
-  if (seldom && !plan->together) end_loops(b, plan, TG_CTX_TOTALS, plan->every);
+  }
+  end_loops(b, plan, TG_CTX_STORE, stores, 1);
+  if (plan->together) end_loops(b, plan, TG_CTX_AUX, aux, 1);
+  if (seldom && !plan->together) end_loops(b, plan, TG_CTX_TOTALS, stores, plan->every);
 }
 
 void tg_exit_emit(tg_build *b, const tg_exit *exits, int count, tg_exit_fill *fill, const void *user) {

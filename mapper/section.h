@@ -125,6 +125,8 @@ typedef struct tg_exits_plan {
   bool together; /* steps 0: of each tile one context stores them all, of every other tile of an AGCU that for
                     loads of its own, which there are none of; they leave before those pieces, and an AGCU
                     has room for one each */
+  tg_exits seldom; /* by which AGCUs those leave that do so seldom: of no AGCU more tiles' than tg_exit_share
+                      counts */
 } tg_exits_plan;
 void tg_exits_emit(tg_build *b, const tg_exits_plan *plan, tg_exit_fill *fill, const void *user);
 /* Emits the SENDs and STOREs of all exits, one after the other for each iteration of their loops, which are
