@@ -43,6 +43,7 @@ typedef struct tg_gemm_totals {
   tg_value *out[TG_GEMM_RESULTS]; /* FP32: a row for each block */
   int first;                      /* rows of a block that moments begin with; 0: there are none among them */
   int unroll;                     /* rows of an iteration of the microcode */
+  int late;                       /* totals that take an element a row later, at most */
   int words;  /* of microcode before and after the rows of a block, or of a piece of one */
   bool whole; /* there are streams for whole blocks only, not for totals that go on from piece to piece */
   struct {

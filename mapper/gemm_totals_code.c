@@ -45,9 +45,9 @@ typedef union kept {
   tg_moment moment;
 } kept;
 
-/* Totals in registers. What is added to one of them, `late`, is so a row later, in the word in which the
- * ALU would wait for the loads of the next row: the element before, or of moments its distance, is in a
- * register that begins with what changes nothing. -1: none. */
+/* Totals in registers. What is added to some of them, `late`, is so a row later, in words in which the ALU
+ * would wait for the loads of the next row: the element before, or of moments its distance, is in a register
+ * that begins with what changes nothing. */
 typedef struct totals_code {
   tg_mc *mc;
   const tg_compile *c;
@@ -55,9 +55,10 @@ typedef struct totals_code {
   tg_kernel all;
   const tg_gemm *g;
   tg_operand_stream streams[2 * TG_GEMM_EXTERNALS];
-  int stream_count, late;
+  int stream_count;
+  bool late[TG_GEMM_RESULTS];
   kept total[TG_GEMM_RESULTS];
-  tg_mc_ref before;
+  tg_mc_ref before[TG_GEMM_RESULTS];
 } totals_code;
 
 /* Row vectors are the same for all rows of a VOP. */
@@ -89,19 +90,17 @@ static bool compute_row(totals_code *t, int row, tg_mc_ref *out_made) {
 
 /* ---- totals ---- */
 
-static bool is_late_moment(const totals_code *t) {
-  return t->late >= 0 && tg_is_moment(tg_kernel_root(t->reduction, t->late));
-}
-
-/* The last root of what the drain computes rather than loads; of moments, any that has some of its own. */
-static int late_root(const totals_code *t) {
-  for (int i = t->g->totals.count - 1; i >= 0; i--) {
+/* The last roots of what the drain computes rather than loads, as many as there should be; of moments, any
+ * that has some of its own. */
+static void choose_late(totals_code *t) {
+  int left = t->g->totals.late;
+  for (int i = t->g->totals.count - 1; i >= 0 && left > 0; i--) {
     const tg_node *root = tg_kernel_root(t->reduction, i), *maker = tg_owner(t->c, tg_in(root, 0))->producer;
     bool computed = maker && maker->op != TG_OP_CAST && tg_has_node(t->all.fused, t->all.fused_count, maker);
-    if (t->g->totals.first ? tg_is_moment(root) && tg_moment_twin(t->c, t->reduction, i) < 0 : computed)
-      return i;
+    t->late[i] =
+        t->g->totals.first ? tg_is_moment(root) && tg_moment_twin(t->c, t->reduction, i) < 0 : computed;
+    left -= t->late[i];
   }
-  return -1;
 }
 
 static void set_number(totals_code *t, tg_mc_ref dst, float number) {
@@ -109,7 +108,8 @@ static void set_number(totals_code *t, tg_mc_ref dst, float number) {
 }
 
 static void set_before(totals_code *t) {
-  if (t->late >= 0) set_number(t, t->before, tg_reduction_identity(tg_kernel_root(t->reduction, t->late)));
+  for (int i = 0; i < t->g->totals.count; i++)
+    if (t->late[i]) set_number(t, t->before[i], tg_reduction_identity(tg_kernel_root(t->reduction, i)));
 }
 
 /* Adds `element` to what is kept for root i. */
@@ -123,10 +123,13 @@ static void take(totals_code *t, int i, tg_mc_ref element) {
 }
 
 static void take_late(totals_code *t) {
-  if (is_late_moment(t))
-    tg_moment_add_square(t->mc, &t->total[t->late].moment, t->before);
-  else if (t->late >= 0)
-    take(t, t->late, t->before);
+  for (int i = 0; i < t->g->totals.count; i++) {
+    if (!t->late[i]) continue;
+    if (tg_is_moment(tg_kernel_root(t->reduction, i)))
+      tg_moment_add_square(t->mc, &t->total[i].moment, t->before[i]);
+    else
+      take(t, i, t->before[i]);
+  }
 }
 
 static bool begin_moments(totals_code *t) {
@@ -147,8 +150,8 @@ static bool begin_moments(totals_code *t) {
 static bool begin_totals(totals_code *t) {
   int count = t->g->totals.count;
   tg_mc_next_segment(t->mc);
-  t->before = tg_mc_new(t->mc);
   for (int i = 0; i < count; i++) {
+    if (t->late[i]) t->before[i] = tg_mc_new(t->mc);
     const tg_node *root = tg_kernel_root(t->reduction, i);
     if (tg_is_moment(root)) continue;
     t->total[i].reduced = tg_mc_new(t->mc);
@@ -165,20 +168,23 @@ static bool begin_totals(totals_code *t) {
   return true;
 }
 
+/* What is made of a row, `count` registers, is the element that root i takes a row later. */
+static void keep_late(totals_code *t, int i, tg_mc_ref *made, int count) {
+  tg_mc_ref element = made[t->g->outs + i];
+  if (tg_is_moment(tg_kernel_root(t->reduction, i)))
+    tg_moment_add_distance(t->mc, &t->total[i].moment, element, t->before[i]);
+  else if (tg_mc_make_in(t->mc, t->before[i], element))
+    for (int k = 0; k < count; k++)
+      if (made[k] == element) made[k] = t->before[i];
+}
+
 /* The roots' elements of a row. `last`: of an iteration. */
 static void take_row(totals_code *t, tg_mc_ref *made, bool last) {
-  const tg_gemm *g = t->g;
-  for (int i = 0; i < g->totals.count; i++)
-    if ((i != t->late || !last) && tg_moment_twin(t->c, t->reduction, i) < 0) take(t, i, made[g->outs + i]);
-  if (t->late < 0 || !last) return;
-  tg_mc_ref element = made[g->outs + t->late];
-  if (is_late_moment(t)) {
-    tg_moment_add_distance(t->mc, &t->total[t->late].moment, element, t->before);
-    return;
-  }
-  if (!tg_mc_make_in(t->mc, t->before, element)) return;
-  for (int k = 0; k < g->outs; k++)
-    if (made[k] == element) made[k] = t->before;
+  int outs = t->g->outs, count = t->g->totals.count;
+  for (int i = 0; i < count; i++)
+    if ((!t->late[i] || !last) && tg_moment_twin(t->c, t->reduction, i) < 0) take(t, i, made[outs + i]);
+  for (int i = 0; i < count; i++)
+    if (t->late[i] && last) keep_late(t, i, made, outs + count);
 }
 
 static bool write_rows(totals_code *t) {
@@ -205,7 +211,7 @@ tg_status tg_gemm_write_totals(const tg_compile *c, const tg_kernel *kernel, con
   totals_code t = {.mc = mc, .c = c, .kernel = kernel, .reduction = kernel->totals, .g = g};
   t.all = with_front(c, kernel);
   t.stream_count = tg_gemm_operand_streams(g, t.streams);
-  t.late = late_root(&t);
+  choose_late(&t);
   hold_vectors(&t);
   if (!begin_totals(&t)) return TG_INVALID;
   tg_mc_next_segment(mc);
@@ -224,14 +230,31 @@ static bool rows_are_alike(const tg_gemm *g) {
   return true;
 }
 
-tg_status tg_gemm_measure_totals(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g) {
+/* Words before and after the rows, and for those of a block. 0: it does not fit. */
+static int words_of_block(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g) {
   tg_mc mc;
   int words[2 * TG_SEGMENTS] = {0};
   tg_mc_begin(&mc, c->arena);
-  tg_status status = rows_are_alike(g) ? tg_gemm_write_totals(c, kernel, g, &mc) : TG_INVALID;
-  bool fits = !status && tg_mc_fits(&mc, c->m, words);
-  g->drain_words[TG_DRAIN_FINISH] = fits ? words[TG_TOTALS_ROWS] : 0;
+  if (tg_gemm_write_totals(c, kernel, g, &mc) || !tg_mc_fits(&mc, c->m, words)) return 0;
   int begin = words[TG_TOTALS_BEGIN], go_on = words[TG_TOTALS_GO_ON];
   g->totals.words = words[TG_TOTALS_HOLD] + (begin > go_on ? begin : go_on) + words[TG_TOTALS_END];
-  return status;
+  g->drain_words[TG_DRAIN_FINISH] = words[TG_TOTALS_ROWS];
+  return g->totals.words + words[TG_TOTALS_ROWS] * (int)(g->totals.block / g->totals.unroll);
+}
+
+/* With as many totals that are taken late as make it shortest. */
+tg_status tg_gemm_measure_totals(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g) {
+  int least = 0, best = 1, most = g->totals.first ? 1 : g->totals.count;
+  if (!rows_are_alike(g)) return TG_INVALID;
+  for (int late = 1; late <= most; late++) {
+    g->totals.late = late;
+    int words = words_of_block(c, kernel, g);
+    if (!words || (least && words >= least)) continue;
+    least = words;
+    best = late;
+  }
+  g->totals.late = best;
+  g->drain_words[TG_DRAIN_FINISH] = 0;
+  if (least) words_of_block(c, kernel, g);
+  return TG_OK;
 }
