@@ -72,9 +72,19 @@ static tg_kernel without_store(const tg_kernel *maker) {
   return alone;
 }
 
-/* The rows behind the last whole block of totals are a section that loads what it reads. */
-static bool loads_rest(tg_compile *c, const tg_kernel *product, const tg_value *value) {
-  return product->totals && tg_kernel_reads(product->totals, value) && tg_rest_cycles(c, product->totals) > 0;
+/* The rows behind the last whole block of totals are a section of their own, which computes what it would
+ * load, too. False: it does not fit. */
+static bool put_into_rest(tg_compile *c, const chain *ch, tg_kernel *both) {
+  const tg_kernel *totals = both->totals;
+  if (!totals || !tg_kernel_reads(totals, ch->value) || !(tg_rest_cycles(c, totals) > 0)) return true;
+  tg_kernel *rest = TG_NEW(c->arena, tg_kernel);
+  tg_front nodes = {0};
+  *rest = *totals;
+  tg_add_nodes(c->arena, &nodes, ch->nodes.nodes, ch->nodes.count);
+  tg_add_nodes(c->arena, &nodes, totals->front[0].nodes, totals->front[0].count);
+  tg_kernel_set_nodes(c, rest, &nodes);
+  both->totals = rest;
+  return tg_reduce_fits(c, rest);
 }
 
 /* Does kernel k no longer load `value`? If others do not either, it had better not be stored. */
@@ -82,11 +92,12 @@ static bool compute(tg_compile *c, size_t k, tg_value *value) {
   tg_kernel *product = &c->kernels[k], *maker = NULL;
   chain ch = {.c = c, .product = product, .value = value, .shape = tg_kernel_computes(product, 0)};
   if (!value->producer || tg_value_elements(value) != tg_value_elements(ch.shape) ||
-      tg_product_loads(c, product->root, 0, value) || loads_rest(c, product, value))
+      tg_product_loads(c, product->root, 0, value))
     return false;
   if (!tg_needed_beside(c, value, k, k) && !(maker = made_in_front(c, value))) return false;
   if (!add_maker(&ch, value)) return false;
   tg_kernel both = with_chain(c, &ch), alone = maker ? without_store(maker) : *product;
+  if (!put_into_rest(c, &ch, &both)) return false;
   double stored = maker ? tg_product_cycles(c, maker) - tg_product_cycles(c, &alone) : 0;
   if (!tg_product_gains(c, product, &both, stored)) return false;
   *product = both;
