@@ -263,9 +263,10 @@ static inline bool tg_gemm_loads_once(const tg_gemm_tiling *t, const tg_gemm_ext
   return external->row_vector && t->members == 1;
 }
 
-/* One number a row: tiles side by side that have the same rows have them in common. */
+/* One number a row: tiles side by side that have the same rows have them in common. (A number that all rows
+ * share is a flit, for which they need not wait for each other.) */
 static inline bool tg_gemm_shares_numbers(const tg_gemm_tiling *t, const tg_gemm_external *external) {
-  return external->kind == TG_STREAM_SPLAT32 && !tg_gemm_loads_once(t, external) &&
+  return external->kind == TG_STREAM_SPLAT32 && !external->row_vector &&
          (t->split == TG_SPLIT_OUTPUT || t->split == TG_SPLIT_COLUMNS);
 }
 
