@@ -21,7 +21,7 @@ static bool allocate_externals(emission *e, bool once) {
   bool in_front = once && tg_gemm_makes_a(e);
   if (in_front)
     all = tg_buffer_part(m, &e->front_vectors, tg_gemm_front_vector_rows(m, g, &e->t), rows);
-  else if (!tg_build_buffer(&e->b, rows, 2, &all))
+  else if (!tg_build_buffer(&e->b, rows, once && tg_gemm_keeps_vectors(g, &e->t) ? 1 : 2, &all))
     return false;
   for (int x = 0; x < g->external_count; x++) {
     if (tg_gemm_loads_once(&e->t, &g->externals[x]) != once) continue;

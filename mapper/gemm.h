@@ -263,6 +263,13 @@ static inline bool tg_gemm_loads_once(const tg_gemm_tiling *t, const tg_gemm_ext
   return external->row_vector && t->members == 1;
 }
 
+/* Do those stay for all passes? Each has the same columns then; nodes in front of A have them in front, too.
+ */
+static inline bool tg_gemm_keeps_vectors(const tg_gemm *gemm, const tg_gemm_tiling *t) {
+  if (gemm->front.result && !gemm->front.of_b) return true;
+  return t->passes_n == 1 && t->passes_m > 1 && t->members * t->parts == 1;
+}
+
 /* One number a row: tiles side by side that have the same rows have them in common. (A number that all rows
  * share is a flit, for which they need not wait for each other.) */
 static inline bool tg_gemm_shares_numbers(const tg_gemm_tiling *t, const tg_gemm_external *external) {

@@ -264,7 +264,7 @@ static void take_sum(const emission *e, tg_instr *in, uint32_t r, const place *f
 
 void tg_gemm_take_externals(const emission *e, tg_instr *in, uint32_t r, uint32_t col, bool first,
                             bool last) {
-  bool vectors = e->vectors && !tg_gemm_makes_a(e); /* else they are there before the first nodes */
+  bool vectors = e->vectors && !tg_gemm_keeps_vectors(e->g, &e->t); /* else they are there from the start */
   if (vectors) tg_gemm_wait_for(in, e->vectors_full, true);
   if (vectors) tg_gemm_post_to(in, TG_POST_COL, 0, e->vectors_credit + (int)r + 1, true);
   if (e->blocks && first) tg_gemm_wait_for(in, e->blocks_full, false);
@@ -302,6 +302,9 @@ static tg_instr *emit_step(emission *e, uint32_t r, uint32_t col, const tg_vx_in
   return in;
 }
 
+/* Row vectors that stay are waited for once, by a SYNC. */
+static bool waits_for_vectors(const emission *e) { return e->vectors && tg_gemm_keeps_vectors(e->g, &e->t); }
+
 /* The last step of a block ends the loops over passes, too. A sum that is rounded is whole and rounded first.
  */
 static void emit_last(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
@@ -319,7 +322,8 @@ static void emit_last(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *
   last.segment = finish ? TG_DRAIN_FINISH : last.from.buffer ? TG_DRAIN_ADD : TG_DRAIN_BEGIN;
   last.to = (place){.buffer = &e->out, .turn = TG_TURN_EACH};
   tg_instr *in = emit_step(e, r, col, microcode, exit, &last);
-  for (int l = 0; l < 2; l++) in->common.loop_count[l] = e->piece_loops[l], in->common.loop_begin[l] = 0;
+  for (int l = 0; l < 2; l++)
+    in->common.loop_count[l] = e->piece_loops[l], in->common.loop_begin[l] = waits_for_vectors(e);
 }
 
 /* A tile's parts of K in three steps: the first, those between, the last. What is in which buffer depends on
@@ -408,6 +412,9 @@ void tg_gemm_emit_drain(emission *e, uint32_t r, uint32_t col, const tg_vx_instr
                         const tg_exit *exit) {
   tg_buffer halves = {.stride = tg_acc_rows(e->b.m), .count = 2};
   step only = {.accumulator = {&halves, 0, TG_TURN_OUTER, true}};
+  if (waits_for_vectors(e))
+    tg_set_wait(tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->vx, TG_OP_vx_sync), 0, e->vectors_full,
+                false);
   if (e->g->totals.count) {
     tg_gemm_emit_totals(e, r, col, microcode, exit);
     return;

@@ -222,13 +222,14 @@ static tg_agcu_instr *load_external(emission *e, tg_queue *queue, int x, uint32_
   return load;
 }
 
-/* Row vectors come down the columns once a pass. The first one asks, the last one tells the tiles. */
+/* Row vectors come down the columns, once a pass, or once for all. The first one asks, the last one tells the
+ * tiles. */
 static void load_vectors(emission *e, tg_queue *queue, uint32_t r, uint32_t col, uint32_t mask) {
   int left = e->vectors;
   for (int x = 0; x < e->g->external_count; x++) {
     if (!tg_gemm_loads_once(&e->t, &e->g->externals[x])) continue;
     tg_agcu_instr *load = load_external(e, queue, x, r, col, mask);
-    if (left == e->vectors) set_credit(load, e->vectors_credit);
+    if (left == e->vectors && !tg_gemm_keeps_vectors(e->g, &e->t)) set_credit(load, e->vectors_credit);
     if (--left == 0) set_arrival(load, e->vectors_full);
   }
 }
@@ -368,6 +369,7 @@ static void emit_north_loads(emission *e, uint32_t col) {
   for (uint32_t d = 0; d < (apart ? e->t.alike : 1) && e->t.split != TG_SPLIT_COLUMNS && !front; d++)
     load_vectors(e, aux, d, col, apart ? rows_like(e, d) : all_rows);
   uint32_t vectors = aux->count;
+  if (tg_gemm_keeps_vectors(e->g, &e->t)) raws = vectors;
   for (uint32_t r = 0; r < tg_gemm_used_rows(e); r++)
     if (tg_gemm_finishes(e, r) && !tg_gemm_externals_west(e, r, col)) load_blocks_north(e, aux, r, col);
   end_externals(e, aux, raws, vectors);

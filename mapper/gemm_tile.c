@@ -45,6 +45,7 @@ static bool fits(const search *s, const tg_gemm_tiling *t) {
             tg_banks_for(m, (uint32_t)tg_gemm_totals_apart(m, s->g, t));
     if (!s->g->front.of_b) twice[0] = 0; /* with the vectors in front */
   }
+  if (tg_gemm_keeps_vectors(s->g, t)) once[2] = twice[0], twice[0] = 0;
   uint64_t banks = front + tg_banks_for(m, (uint32_t)rounded) + tg_gemm_spare(m, s->g, t) +
                    2ull * tg_banks_for(m, (uint32_t)sums) +
                    tg_gemm_a_blocks(t) * tg_banks_for(m, (uint32_t)a) +

@@ -140,6 +140,7 @@ static void add_drain(const model *s, traffic *all) {
     else
       *(tg_gemm_shares_numbers(t, x) ? &shared : &blocks) += port_cycles(s, t->mt, bytes, stride, z);
   }
+  if (tg_gemm_keeps_vectors(g, t)) vectors /= t->passes_m;
   if (g->totals.count) {
     double rows = (double)t->mt / (double)g->totals.block, z = 4;
     totals = g->totals.count * port_cycles(s, rows, t->nt * z, g->n * (int64_t)z, z);

@@ -222,7 +222,7 @@ static void set_meetings(const emission *e, tg_instr *in, uint32_t r, uint32_t c
   bool last = p + 1 == e->steps;
   if (p == 0) tg_set_wait(in, 0, e->acc_full, true);
   tg_set_wait(in, 1, exit->out_free, false);
-  bool vectors = e->vectors && !tg_gemm_has_front(e);
+  bool vectors = e->vectors && !tg_gemm_keeps_vectors(e->g, &e->t);
   if (vectors && p == 0) tg_set_wait(in, 2, e->vectors_full, true);
   if (tg_gemm_has_front(e)) tg_set_wait(in, 2, e->totals_free, false);
   if (e->blocks) tg_set_wait(in, 3, e->blocks_full, false);
@@ -240,12 +240,14 @@ void tg_gemm_emit_totals(emission *e, uint32_t r, uint32_t col, const tg_vx_inst
                          const tg_exit *exit) {
   uint32_t pieces = tg_gemm_pieces_of_total(e->g, &e->t);
   tg_instr *in = NULL;
+  uint32_t first = tg_build_tile(&e->b, r, col)->vx.count;
   for (uint32_t p = 0; p < e->steps; p++) {
     in = push_piece(e, r, col, microcode, p, pieces, 0);
     set_meetings(e, in, r, col, p, exit);
   }
   tg_set_loops(in, e->piece_loops);
   in->common.loop_count[2] = e->pieces / e->steps;
+  for (int l = 0; l < TG_LEVELS; l++) in->common.loop_begin[l] = first;
 }
 
 tg_instr *tg_gemm_emit_block_totals(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
