@@ -5,6 +5,7 @@
  * early moves behind the others if it can. Whatever remains goes to memory of its own and is copied when all
  * kernels have run. */
 #include "mapper/operand.h"
+#include "mapper/outer.h"
 #include "mapper/plan.h"
 
 #include <string.h>
@@ -39,7 +40,7 @@ static bool front_is_in_the_way(const tg_compile *c, const tg_kernel *kernel, co
   const tg_front *front = &kernel->front[1];
   for (size_t n = 0; n < front->count; n++)
     for (int i = 0; i < front->nodes[n]->input_count; i++)
-      if (tg_owner(c, tg_in(front->nodes[n], i)) == value) return true;
+      if (tg_in(front->nodes[n], i) && tg_loaded_by(c, front->nodes[n], i) == value) return true;
   return kernel->front_result && !front->count;
 }
 
@@ -53,8 +54,10 @@ static bool reads_in_place(const tg_compile *c, const tg_kernel *kernel, const t
   if (product && tg_product_loads(c, kernel->root, 0, old)) return false;
   for (size_t n = 0; n < kernel->fused_count; n++)
     for (int i = 0; i < kernel->fused[n]->input_count; i++) {
-      tg_value *operand = tg_in(kernel->fused[n], i);
-      if (tg_owner(c, operand) == old && !tg_value_same_shape(operand, kernel->output)) return false;
+      const tg_value *operand = tg_in(kernel->fused[n], i);
+      if (operand && tg_loaded_by(c, kernel->fused[n], i) == old &&
+          !tg_value_same_shape(operand, kernel->output))
+        return false;
     }
   return true;
 }

@@ -1,5 +1,6 @@
 #include "mapper/expression.h"
 #include "mapper/functions.h"
+#include "mapper/outer.h"
 
 #include <string.h>
 
@@ -42,7 +43,8 @@ typedef struct emitter {
   size_t count, capacity;
   const tg_operand_stream *streams;
   int stream_count;
-  bool measuring; /* operands come from nowhere */
+  bool measuring;                          /* operands come from nowhere */
+  const tg_value *only_stored, *unrounded; /* the latter is what a relu reads next, and rounds itself */
 } emitter;
 
 static held *remember(emitter *e, const tg_value *value, tg_mc_ref number) {
@@ -74,20 +76,26 @@ static tg_mc_ref number_of(emitter *e, held *h) {
   return h->number;
 }
 
+tg_mc_ref tg_hold_operand(tg_mc *mc, const tg_operand_stream *operand) {
+  bool halves = !operand->number && tg_stream_kind(operand->value) == TG_STREAM_FP32;
+  tg_mc_ref ref = tg_mc_load(mc, operand->stream, halves);
+  bool rounds = operand->part && operand->dtype != operand->value->dtype;
+  return rounds ? tg_round_to(mc, operand->dtype, ref, false) : ref;
+}
+
+/* From its stream, or the register that it stands in. */
+static tg_mc_ref load(emitter *e, const tg_value *value, int part) {
+  for (int s = 0; s < e->stream_count; s++)
+    if (e->streams[s].value == value && e->streams[s].part == part)
+      return e->streams[s].loaded ? e->streams[s].held : tg_hold_operand(e->mc, &e->streams[s]);
+  if (!e->measuring) e->mc->overflow = true; /* an operand without a stream: such a kernel fits nowhere */
+  return tg_mc_load(e->mc, 0, tg_stream_kind(value) == TG_STREAM_FP32);
+}
+
 static tg_mc_ref fetch(emitter *e, tg_value *value) {
   if (tg_is_scalar_constant(value)) return tg_mc_const(e->mc, tg_scalar_value(value));
   held *h = find(e, value);
-  if (h) return number_of(e, h);
-  for (int s = 0; s < e->stream_count; s++)
-    if (e->streams[s].value == value) {
-      if (e->streams[s].loaded) return remember(e, value, e->streams[s].held)->number;
-      bool halves = !e->streams[s].number && tg_stream_kind(value) == TG_STREAM_FP32;
-      return remember(e, value, tg_mc_load(e->mc, e->streams[s].stream, halves))->number;
-    }
-  if (!e->measuring) e->mc->overflow = true; /* an operand without a stream: such a kernel fits nowhere */
-  tg_mc_ref ref = tg_mc_load(e->mc, 0, tg_stream_kind(value) == TG_STREAM_FP32);
-  remember(e, value, ref);
-  return ref;
+  return h ? number_of(e, h) : remember(e, value, load(e, value, 0))->number;
 }
 
 /* Is the value not 0? */
@@ -166,6 +174,20 @@ static tg_mc_ref exponential_unit(tg_mc *mc, const tg_node *node, tg_mc_ref x, t
   return tg_mc_alu(mc, TG_ALU_mul, y, tg_mc_const(mc, (float)tg_attr_float(node, TG_ATTR_GAMMA)), TG_MC_NONE);
 }
 
+/* A product of few k, as mx accumulates it. */
+static tg_mc_ref sum_outer(emitter *e, const tg_node *node) {
+  tg_outer o;
+  if (!e->c || !tg_outer_of(e->c, node, &o)) return TG_MC_NONE;
+  tg_mc_ref y = tg_mc_const(e->mc, 0.0f);
+  for (int k = 0; k < o.count; k++) {
+    held *made = o.count == 1 ? find(e, tg_in(node, 0)) : NULL; /* rounded for another node */
+    tg_mc_ref a = made ? number_of(e, made) : load(e, o.operand[0], k + 1), b = load(e, o.operand[1], k + 1);
+    y = tg_mc_alu(e->mc, TG_ALU_fma, a, b, y);
+  }
+  tg_value *bias = tg_in(node, 2);
+  return bias ? tg_mc_alu(e->mc, TG_ALU_add, y, fetch(e, bias), TG_MC_NONE) : y;
+}
+
 /* Microcode of one node; `*out_exact`: the result is one of its operands, perhaps with another sign, so that
  * rounding to a format that they have changes nothing. TG_MC_NONE: no microcode for this operator. */
 static tg_mc_ref emit_node(emitter *e, const tg_node *node, bool *out_exact) {
@@ -178,6 +200,8 @@ static tg_mc_ref emit_node(emitter *e, const tg_node *node, bool *out_exact) {
   case TG_OP_SUB: return fold(e, node, TG_ALU_sub);
   case TG_OP_MUL: return fold(e, node, TG_ALU_mul);
   case TG_OP_WHERE: *out_exact = true; return choose(e, node);
+  case TG_OP_CONV:
+  case TG_OP_CONV_INPUT_GRADIENT: return sum_outer(e, node);
   default: break;
   }
   tg_mc_ref x = fetch(e, tg_in(node, 0));
@@ -260,6 +284,30 @@ static bool operands_have(const tg_node *node, tg_dtype dtype) {
   return true;
 }
 
+/* The one node that uses the value, or NULL. */
+static const tg_node *user_of(const emitter *e, const tg_value *value) {
+  const tg_node *user = NULL;
+  for (size_t n = 0; n < e->node_count; n++)
+    for (int i = 0; i < e->nodes[n]->input_count; i++) {
+      if (!tg_in(e->nodes[n], i) || tg_owner(e->c, tg_in(e->nodes[n], i)) != value) continue;
+      if (user) return NULL;
+      user = e->nodes[n];
+    }
+  return user;
+}
+
+/* Is the value one that a relu alone reads, whose result is only stored? Then the store rounds: a relu may as
+ * well come before a rounding as behind it. */
+static bool may_wait_for_store(const emitter *e, const tg_value *value) {
+  const tg_node *user = e->only_stored ? user_of(e, value) : NULL;
+  return user && user->op == TG_OP_RELU && tg_out(user) == e->only_stored &&
+         value->dtype == tg_out(user)->dtype;
+}
+
+static bool reads_unrounded(const emitter *e, const tg_node *node) {
+  return tg_owner(e->c, tg_in(node, 0)) == e->unrounded;
+}
+
 /* The node's result into a register, rounded to its dtype. False: there is no microcode for it. */
 static bool emit(emitter *e, const tg_node *node, bool stored) {
   tg_dtype dtype = tg_out(node)->dtype;
@@ -274,7 +322,11 @@ static bool emit(emitter *e, const tg_node *node, bool stored) {
   bool exact;
   tg_mc_ref result = emit_node(e, node, &exact);
   if (result == TG_MC_NONE) return false;
-  if (!(exact && operands_have(node, dtype))) result = tg_round_to(e->mc, dtype, result, stored);
+  bool rounded = exact && operands_have(node, dtype) && !(e->unrounded && reads_unrounded(e, node));
+  if (!rounded && may_wait_for_store(e, tg_out(node)))
+    e->unrounded = tg_out(node);
+  else if (!rounded)
+    result = tg_round_to(e->mc, dtype, result, stored);
   remember_made(e, tg_out(node), result);
   return true;
 }
@@ -283,7 +335,7 @@ static bool emit(emitter *e, const tg_node *node, bool stored) {
 static bool is_used(const emitter *e, tg_value *value) {
   for (size_t n = 0; n < e->node_count; n++)
     for (int i = 0; i < e->nodes[n]->input_count; i++)
-      if (tg_owner(e->c, tg_in(e->nodes[n], i)) == value) return true;
+      if (tg_in(e->nodes[n], i) && tg_owner(e->c, tg_in(e->nodes[n], i)) == value) return true;
   return false;
 }
 
@@ -293,7 +345,8 @@ static bool emit_nodes(emitter *e, const tg_kernel *kernel, tg_diag *diag) {
   for (size_t n = 0; n < e->node_count; n++) {
     const tg_node *node = e->nodes[n];
     tg_value *value = tg_out(node);
-    if (emit(e, node, kernel && tg_kernel_makes(kernel, value) && !is_used(e, value))) continue;
+    bool stored = value == e->only_stored || (kernel && tg_kernel_makes(kernel, value));
+    if (emit(e, node, stored && !is_used(e, value))) continue;
     tg_fail(diag, TG_INVALID, "node \"%s\": %s does not run on the array yet", node->name,
             tg_op_get(node->op)->name);
     return false;
@@ -320,14 +373,15 @@ tg_mc_ref tg_emit_expression(tg_mc *mc, const tg_compile *c, const tg_kernel *ke
 }
 
 bool tg_emit_front(tg_mc *mc, const tg_compile *c, const tg_front *front, const tg_operand_stream *streams,
-                   int stream_count, const tg_kernel *storing, tg_value *const *values, int count,
-                   tg_mc_ref *out_registers) {
+                   int stream_count, const tg_kernel *storing, const tg_value *only_stored,
+                   tg_value *const *values, int count, tg_mc_ref *out_registers) {
   emitter e = {.mc = mc,
                .c = c,
                .nodes = front->nodes,
                .node_count = front->count,
                .streams = streams,
-               .stream_count = stream_count};
+               .stream_count = stream_count,
+               .only_stored = only_stored};
   if (!emit_nodes(&e, storing, c->diag)) return false;
   for (int i = 0; i < count; i++) out_registers[i] = fetch(&e, values[i]);
   return true;

@@ -12,7 +12,12 @@ typedef struct tg_operand_stream {
   bool number; /* one number for all elements: a splat32 stream */
   bool loaded; /* it stands in a register already: */
   tg_mc_ref held;
+  int part;       /* of an operand of outer products (outer.h), that of k = part - 1; 0: all of it */
+  tg_dtype dtype; /* and as it is multiplied */
 } tg_operand_stream;
+
+/* Loads it, as it is multiplied if it is a part, to hold it while elements go by. */
+tg_mc_ref tg_hold_operand(tg_mc *mc, const tg_operand_stream *operand);
 
 /* Emits the nodes. `root` is the register of `root_value` (the kernel's own result), or unused with
  * root_value NULL. Returns the register of the kernel's output. Rounds to each node's dtype. TG_MC_NONE with
@@ -21,11 +26,12 @@ tg_mc_ref tg_emit_expression(tg_mc *mc, const tg_compile *c, const tg_kernel *ke
                              tg_mc_ref root, const tg_operand_stream *streams, int stream_count);
 
 /* The nodes in front of a root, and the registers of `count` values that roots read: results of the nodes,
- * perhaps reshaped, or operands from DRAM. `storing`: the kernel, if it
- * stores results of nodes that no root reads; else NULL. False with a diag if a node has no microcode. */
+ * perhaps reshaped, or operands from DRAM. `storing`: the kernel, if it stores results of nodes that no root
+ * reads; else NULL. `only_stored`: the one of the values of which nothing happens but stores in its format,
+ * or NULL. False with a diag if a node has no microcode. */
 bool tg_emit_front(tg_mc *mc, const tg_compile *c, const tg_front *front, const tg_operand_stream *streams,
-                   int stream_count, const tg_kernel *storing, tg_value *const *values, int count,
-                   tg_mc_ref *out_registers);
+                   int stream_count, const tg_kernel *storing, const tg_value *only_stored,
+                   tg_value *const *values, int count, tg_mc_ref *out_registers);
 
 /* The same for the nodes behind a root, whose result they may be as well. */
 bool tg_emit_values(tg_mc *mc, const tg_compile *c, const tg_kernel *kernel, tg_value *root_value,

@@ -4,6 +4,7 @@
  * shape that share a tensor become one kernel with several results. What must be stored in any case is stored
  * by the reduction that computes it, if that is faster. */
 #include "mapper/expression.h"
+#include "mapper/outer.h"
 
 #include <string.h>
 
@@ -18,7 +19,8 @@ enum { WINDOW = 256, TRIES = 8 };
 /* Is nodes[n] computed from what a later one makes? */
 static bool is_too_early(const tg_compile *c, const tg_front *f, size_t n) {
   for (int i = 0; i < f->nodes[n]->input_count; i++) {
-    const tg_node *maker = tg_owner(c, tg_in(f->nodes[n], i))->producer;
+    tg_value *operand = tg_in(f->nodes[n], i);
+    const tg_node *maker = operand ? tg_owner(c, operand)->producer : NULL;
     if (maker && tg_has_node(f->nodes + n, f->count - n, maker)) return true;
   }
   return false;
@@ -34,12 +36,12 @@ static void put_in_order(const tg_compile *c, tg_front *f) {
     }
 }
 
-static void add_inputs_of(tg_compile *c, tg_kernel *kernel, tg_node *const *nodes, size_t count,
-                          const tg_node *node) {
+void tg_kernel_add_loads(tg_compile *c, tg_kernel *kernel, const tg_front *nodes, const tg_node *node) {
   for (int i = 0; i < node->input_count; i++) {
-    const tg_node *maker = tg_owner(c, tg_in(node, i))->producer;
-    if (!tg_is_scalar_constant(tg_in(node, i)) && !(maker && tg_has_node(nodes, count, maker)))
-      tg_kernel_add_input(c, kernel, tg_in(node, i));
+    if (!tg_in(node, i) || tg_is_scalar_constant(tg_in(node, i))) continue;
+    tg_value *loaded = tg_loaded_by(c, node, i);
+    if (!loaded->producer || !tg_has_node(nodes->nodes, nodes->count, loaded->producer))
+      tg_kernel_add_input(c, kernel, loaded);
   }
 }
 
@@ -51,11 +53,10 @@ void tg_kernel_set_nodes(tg_compile *c, tg_kernel *kernel, tg_front *nodes) {
     tg_set_fused(kernel, nodes);
   kernel->inputs = NULL;
   kernel->input_count = kernel->input_capacity = 0;
-  for (size_t n = 0; n < nodes->count; n++)
-    add_inputs_of(c, kernel, nodes->nodes, nodes->count, nodes->nodes[n]);
+  for (size_t n = 0; n < nodes->count; n++) tg_kernel_add_loads(c, kernel, nodes, nodes->nodes[n]);
   if (kernel->kind != TG_KERNEL_REDUCE) return;
   for (int i = 0; i < tg_kernel_roots(kernel); i++)
-    add_inputs_of(c, kernel, nodes->nodes, nodes->count, tg_kernel_root(kernel, i));
+    tg_kernel_add_loads(c, kernel, nodes, tg_kernel_root(kernel, i));
 }
 
 /* ---- reductions that share a tensor ---- */

@@ -8,7 +8,7 @@
 #include "sim/machine/mx_shape.h"
 
 enum {
-  TG_GEMM_EXTERNALS = 6,
+  TG_GEMM_EXTERNALS = 8,
   TG_GEMM_RESULTS = 1 + TG_MORE_RESULTS,
   TG_SECTION_CYCLES = 300, /* of loading a section, and of the wait between two, roughly */
 };
@@ -34,6 +34,10 @@ typedef struct tg_gemm_external {
   int64_t element_stride;
   const int64_t *offsets; /* elements, for each product */
   const tg_value *shape;  /* that it broadcasts to, of as many elements as the result; NULL: the result's */
+  int part;               /* of an operand of outer products (outer.h), that of k = part - 1; 0: all of it */
+  tg_dtype dtype;         /* ... as it is multiplied */
+  int64_t first;          /* ... its first element */
+  int64_t along[TG_MAX_RANK]; /* ... and strides per dimension of `shape` */
 } tg_gemm_external;
 
 /* Reductions of the result by blocks of rows, which the drain computes (gemm_totals.c). */
@@ -60,18 +64,30 @@ static inline uint32_t tg_gemm_external_take(const tg_gemm_external *external, u
 
 /* Elementwise nodes in front of an operand, computed on the tiles that multiply it: in front of A of one
  * tensor of its elements, in whose place in DRAM A is loaded, and of vectors along k (gemm_front_emit.c); in
- * front of B of two such tensors at most and of vectors along n (gemm_makers.c). What they make is stored, if
- * others read it. */
-enum { TG_FRONT_VECTORS = 6, TG_FRONT_NAMES = 10, TG_FRONT_UNROLL = 2, TG_FRONT_RAWS = 2 };
+ * front of B of such tensors and numbers a row, three at most, and of vectors along n (gemm_makers.c). What
+ * they make is stored, if others read it. */
+typedef struct tg_gemm_raw {
+  tg_value *value; /* that owns the memory */
+  int kind;        /* stream kind; splat32: a number a row, */
+  int lane, each;  /* number `lane` of `each` that follow each other, and are loaded as lane 0 */
+  int64_t first, radix[3], stride[3]; /* elements: of it the first; its row digits and their strides */
+} tg_gemm_raw;
+typedef struct tg_gemm_vector {
+  tg_value *value;
+  int64_t first, stride; /* elements: of it the first, and from each to the next */
+  int part;              /* as in tg_operand_stream */
+  tg_dtype dtype;
+} tg_gemm_vector;
+enum { TG_FRONT_VECTORS = 8, TG_FRONT_NAMES = 14, TG_FRONT_UNROLL = 2, TG_FRONT_RAWS = 3 };
 typedef struct tg_gemm_front {
   tg_value *result; /* NULL: there are none */
   bool of_b;
   bool stored;
-  int block_kind, result_kind;   /* stream kinds: of the operand's blocks, of the result */
-  tg_value *raws[TG_FRONT_RAWS]; /* what is loaded in place of the operand */
-  int raw_kinds[TG_FRONT_RAWS], raw_count;
-  uint32_t unroll;                     /* rows that the microcode handles at once */
-  tg_value *vectors[TG_FRONT_VECTORS]; /* that own the memory */
+  int block_kind, result_kind;     /* stream kinds: of the operand's blocks, of the result */
+  tg_gemm_raw raws[TG_FRONT_RAWS]; /* what is loaded in place of the operand */
+  int raw_count;
+  uint32_t unroll; /* rows that the microcode handles at once */
+  tg_gemm_vector vectors[TG_FRONT_VECTORS];
   int vector_count;
   tg_operand_stream names[TG_FRONT_NAMES]; /* operands as the nodes name them */
   int name_count;
@@ -209,7 +225,7 @@ typedef struct tg_gemm_tiling {
   tg_exits totals_exits; /* and totals: as the results, or in a checkerboard */
   bool ahead;      /* a third block of A and B is loaded while one is multiplied and the next one waits */
   uint32_t makers; /* tiles above each other that make chunks of B in turn, by nodes in front of it; 0: it is
-                      loaded. `ahead`: so many blocks of A, too */
+                      loaded. `ahead`: of A blocks for a round of them, or two */
   uint32_t made;   /* chunks of each of them that there is room for */
   tg_exits raws;   /* by which AGCUs comes what they are made of */
   bool whole_b;    /* all chunks of B stay, while those of A come anew with each pass */
@@ -217,7 +233,7 @@ typedef struct tg_gemm_tiling {
                       ..;   the last ones may be empty */
   bool in_turn;    /* members have one part each, and each runs the fused nodes of some rows: gemm_turns.c */
   uint32_t turn;   /* pieces of a turn */
-  bool one_out;    /* in turn: one piece on its way out has room, not two */
+  bool one_out;    /* in turn, or behind makers: one piece on its way out has room, not two */
   uint32_t sr_blocks;  /* k blocks of a K tile; 0: accumulation stays FP32 */
   bool externals_west; /* blocks of externals come from the west to all tiles, or to half of them */
   double cycles;       /* estimate */
@@ -345,7 +361,7 @@ static inline bool tg_gemm_loads_kept_chunks(const tg_params *m, const tg_gemm *
  * where the ports have as much to do as mx, so that they need not wait for a block to be read. */
 static inline uint32_t tg_gemm_a_blocks(const tg_gemm_tiling *t) {
   if (t->keep == TG_KEEP_A) return t->passes_m == 1 ? 1 : 2;
-  if (t->makers) return t->ahead ? t->makers : 2;
+  if (t->makers) return !t->ahead ? 2 : t->makers > 2 ? t->makers : t->makers + 2;
   return 2 + t->ahead;
 }
 static inline uint32_t tg_gemm_b_blocks(const tg_gemm_tiling *t) {
@@ -392,6 +408,7 @@ double tg_gemm_front_cycles(const tg_params *m, const tg_gemm *gemm, const tg_ge
 /* Bank rows of a chunk as it is loaded, of what the nodes make of it, and of the vectors; of those and what
  * the drain reads for all rows, which a tile loads once. */
 uint32_t tg_gemm_raw_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+uint32_t tg_gemm_number_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint32_t tg_gemm_given_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint32_t tg_gemm_front_vector_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint64_t tg_gemm_front_once(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
@@ -401,7 +418,12 @@ static inline uint32_t tg_gemm_chunks_a_piece(const tg_gemm_tiling *t) { return 
 bool tg_gemm_front_sends_fit(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 /* Of the tensors of a chunk, or of the vectors, before one; and elements of a vector that a tile needs: of
  * those along k all. */
-uint32_t tg_gemm_front_raws_before(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t, int raw);
+static inline bool tg_gemm_front_is_number(const tg_gemm *gemm, int raw) {
+  return gemm->front.raws[raw].kind == TG_STREAM_SPLAT32;
+}
+int tg_gemm_front_numbers(const tg_gemm *gemm); /* how many there are */
+uint32_t tg_gemm_front_raws_before(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t,
+                                   bool numbers, int raw);
 uint32_t tg_gemm_front_vectors_before(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t,
                                       int vector);
 uint32_t tg_gemm_front_vector_length(const tg_gemm *gemm, const tg_gemm_tiling *t);
@@ -412,8 +434,9 @@ static inline uint32_t tg_gemm_front_rows(const tg_gemm *gemm, const tg_gemm_til
 static inline uint32_t tg_gemm_front_width(const tg_gemm *gemm, const tg_gemm_tiling *t) {
   return gemm->front.of_b ? t->nt : t->kc;
 }
-/* How raw number `raw` is converted as it is loaded: not. */
-int tg_gemm_raw_convert(const tg_gemm_front *front, int raw);
+/* Elements and bank rows of a row of raw number `raw`: those of the chunk, or one. */
+uint32_t tg_gemm_front_raw_take(const tg_gemm *gemm, const tg_gemm_tiling *t, int raw);
+uint32_t tg_gemm_front_raw_flits(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t, int raw);
 /* Flits that leave at once of these results: all that leave so share half of an AGCU's memory. */
 uint32_t tg_gemm_front_share(const tg_params *m, const tg_gemm_tiling *t);
 

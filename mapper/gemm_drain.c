@@ -57,7 +57,7 @@ static void write_sums(tg_mc *mc, const tg_gemm *g, uint32_t at_once) {
 static tg_mc_ref load_bias(tg_mc *mc, const tg_operand_stream *streams, int count, const tg_value *bias) {
   if (tg_is_scalar_constant(bias)) return tg_mc_const(mc, tg_scalar_value(bias));
   int s = 0;
-  while (s < count && streams[s].value != bias) s++;
+  while (s < count && (streams[s].value != bias || streams[s].part)) s++;
   assert(s < count);
   if (streams[s].loaded) return streams[s].held;
   return tg_mc_load(mc, streams[s].stream, !streams[s].number && tg_stream_kind(bias) == TG_STREAM_FP32);
@@ -66,8 +66,11 @@ static tg_mc_ref load_bias(tg_mc *mc, const tg_operand_stream *streams, int coun
 int tg_gemm_operand_streams(const tg_gemm *g, tg_operand_stream *out) {
   int count = 0;
   for (int x = 0; x < g->external_count; x++)
-    out[count++] = (tg_operand_stream){
-        .value = g->externals[x].value, .stream = 1 + x, .number = g->externals[x].kind == TG_STREAM_SPLAT32};
+    out[count++] = (tg_operand_stream){.value = g->externals[x].value,
+                                       .stream = 1 + x,
+                                       .number = g->externals[x].kind == TG_STREAM_SPLAT32,
+                                       .part = g->externals[x].part,
+                                       .dtype = g->externals[x].dtype};
   for (int i = 0; i < g->totals.name_count; i++) {
     out[count] = out[g->totals.names[i].external];
     out[count++].value = g->totals.names[i].value;

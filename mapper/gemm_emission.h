@@ -23,11 +23,11 @@ typedef struct tg_gemm_emission {
   int m_k_level, n_k_level; /* and in loops over K, where the inner one takes the place of chunks that there
                                are none of */
   tg_buffer a, b_block, out, externals[TG_GEMM_EXTERNALS];
-  tg_buffer results[TG_GEMM_RESULTS];  /* parts of `out` */
-  tg_buffer raw, given, front_vectors; /* what nodes in front read, make, and share by all rows */
-  tg_buffer received, sums, rounded;   /* running sums of partials; whole ones, if they are rounded */
-  tg_buffer totals[TG_GEMM_RESULTS];   /* parts of `out`, or with nodes in front of a buffer of their own */
-  tg_buffer running;                   /* what there is of them, from piece to piece of a block */
+  tg_buffer results[TG_GEMM_RESULTS];           /* parts of `out` */
+  tg_buffer raw, numbers, given, front_vectors; /* what nodes in front read, make, and share by all rows */
+  tg_buffer received, sums, rounded; /* running sums of partials; whole ones, if they are rounded */
+  tg_buffer totals[TG_GEMM_RESULTS]; /* parts of `out`, or with nodes in front of a buffer of their own */
+  tg_buffer running;                 /* what there is of them, from piece to piece of a block */
   tg_buffer sent, whole; /* of members that finish in turn: sums for the next one, and whole ones */
   int a_north_full;      /* A's rows from the north, where it comes both ways */
   int a_full, b_full, acc_full, acc_free, vectors_full, blocks_full; /* tile semaphores */
@@ -52,7 +52,7 @@ typedef struct tg_gemm_emission {
   int64_t given_rest, front_rest[TG_FRONT_VECTORS], raw_rest[TG_FRONT_RAWS];
   /* Tiles that make chunks of B in turn: a tile's own chunk is there, its banks are free, and other tiles'
    * are (by position in the column); b_full is the first of a semaphore for each of them. */
-  int made_full, made_free, made_credit, raw_west_credit, raw_north_credit;
+  int made_full, made_free, made_credit, raw_west_credit, raw_north_credit, numbers_full, numbers_credit;
   tg_vx_instr front_code; /* segments of their microcode */
 } tg_gemm_emission;
 

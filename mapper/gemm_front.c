@@ -1,6 +1,7 @@
 /* Elementwise nodes in front of a product: which they may be, their microcode, and the room that they need.
  * gemm_front_emit.c, in front of A, and gemm_makers.c, in front of B, have what the tiles do. */
 #include "mapper/gemm.h"
+#include "mapper/outer.h"
 
 enum { ENDPOINT_SEMS = 6, TILE_SEMS = 16 };
 
@@ -37,24 +38,35 @@ static bool is_dense(const tg_gemm *g) {
          follow_each_other(g->a, g->a_m_radix, g->a_m_stride, g->k);
 }
 
-static bool add_vector(tg_gemm_front *f, tg_value *owner, int *out_stream) {
+static bool add_vector(tg_gemm_front *f, const tg_gemm_vector *vector, int *out_stream) {
   int at = 0;
-  while (at < f->vector_count && f->vectors[at] != owner) at++;
+  while (at < f->vector_count &&
+         (f->vectors[at].value != vector->value || f->vectors[at].first != vector->first ||
+          f->vectors[at].part != vector->part))
+    at++;
   if (at == TG_FRONT_VECTORS) return false;
-  if (at == f->vector_count) f->vectors[f->vector_count++] = owner;
+  if (at == f->vector_count) f->vectors[f->vector_count++] = *vector;
   *out_stream = TG_FRONT_RAWS + at;
   return true;
 }
 
-static bool add_raw(tg_gemm_front *f, tg_value *owner, int *out_stream) {
+static bool add_raw(tg_gemm_front *f, const tg_gemm_raw *raw, int *out_stream) {
   int at = 0;
-  while (at < f->raw_count && f->raws[at] != owner) at++;
+  while (at < f->raw_count && (f->raws[at].value != raw->value || f->raws[at].kind != raw->kind ||
+                               f->raws[at].first != raw->first || f->raws[at].lane != raw->lane))
+    at++;
   if (at == (f->of_b ? TG_FRONT_RAWS : 1)) return false;
-  if (at == f->raw_count) {
-    f->raw_kinds[at] = tg_stream_kind(owner);
-    f->raws[f->raw_count++] = owner;
-  }
+  if (at == f->raw_count) f->raws[f->raw_count++] = *raw;
   *out_stream = at;
+  return true;
+}
+
+static bool add_name(tg_gemm_front *f, const tg_operand_stream *name) {
+  for (int n = 0; n < f->name_count; n++)
+    if (f->names[n].value == name->value && f->names[n].part == name->part)
+      return f->names[n].stream == name->stream;
+  if (f->name_count == TG_FRONT_NAMES) return false;
+  f->names[f->name_count++] = *name;
   return true;
 }
 
@@ -63,34 +75,70 @@ static bool add_operand(const tg_compile *c, tg_gemm *g, const int64_t dims[2], 
                         const tg_value *shape) {
   tg_gemm_front *f = &g->front;
   int64_t stride[2];
+  tg_operand_stream name = {.value = value};
   tg_value *owner = tg_owner(c, value);
-  int stream;
   if (!is_plain_kind(value) || !tg_space_strides_as(value, shape, dims, 2, stride) || stride[1] != 1)
     return false;
   if (stride[0] == dims[1]) {
-    if (!add_raw(f, owner, &stream)) return false;
-  } else if (stride[0] || tg_value_elements(value) != dims[1] || !add_vector(f, owner, &stream))
+    tg_gemm_raw raw = {
+        .value = owner, .kind = tg_stream_kind(owner), .radix = {1, 1, dims[0]}, .stride = {0, 0, dims[1]}};
+    if (!add_raw(f, &raw, &name.stream)) return false;
+  } else {
+    tg_gemm_vector vector = {.value = owner, .stride = 1};
+    if (stride[0] || tg_value_elements(value) != dims[1] || !add_vector(f, &vector, &name.stream))
+      return false;
+  }
+  return add_name(f, &name);
+}
+
+static bool add_outer(const tg_compile *c, tg_gemm *g, const int64_t dims[2], const tg_node *node,
+                      const tg_outer *o) {
+  tg_gemm_front *f = &g->front;
+  const tg_value *result = tg_out(node);
+  if (!f->of_b || result->dims[result->rank - 1].size != dims[1] ||
+      tg_value_elements(result) != dims[0] * dims[1])
     return false;
-  for (int n = 0; n < f->name_count; n++)
-    if (f->names[n].value == value) return f->names[n].stream == stream;
-  if (f->name_count == TG_FRONT_NAMES) return false;
-  f->names[f->name_count++] = (tg_operand_stream){.value = value, .stream = stream};
+  for (int k = 0; k < o->count; k++) {
+    tg_operand_stream a = {.value = o->operand[0], .part = k + 1, .dtype = o->dtype[0]},
+                      b = {.value = o->operand[1], .part = k + 1, .dtype = o->dtype[1]};
+    bool together = o->step[0] == 1;
+    tg_gemm_raw numbers = {.value = tg_owner(c, a.value),
+                           .kind = TG_STREAM_SPLAT32,
+                           .lane = together ? k : 0,
+                           .each = together ? o->count : 1,
+                           .first = together ? 0 : k * o->step[0]};
+    tg_gemm_vector row = {tg_owner(c, b.value), k * o->step[1], o->stride[1][result->rank - 1], b.part,
+                          b.dtype};
+    if (!tg_outer_walk(o, result, numbers.radix, numbers.stride) || !add_raw(f, &numbers, &a.stream) ||
+        !add_vector(f, &row, &b.stream) || !add_name(f, &a) || !add_name(f, &b))
+      return false;
+  }
   return true;
+}
+
+static int full_raws(const tg_gemm_front *f) {
+  int count = 0;
+  for (int i = 0; i < f->raw_count; i++) count += f->raws[i].kind != TG_STREAM_SPLAT32;
+  return count;
 }
 
 static bool collect(const tg_compile *c, const tg_front *nodes, tg_gemm *g) {
   const int64_t dims[2] = {g->front.of_b ? g->k : g->m, g->front.of_b ? g->n : g->k};
   for (size_t n = 0; n < nodes->count; n++) {
+    tg_outer o;
     if (!tg_goes_along_one_way(c, nodes->nodes, nodes->count, n, dims, 2)) return false;
     const tg_value *shape = tg_shape_around(nodes->nodes, nodes->count, n, dims[0] * dims[1]);
-    for (int i = 0; i < nodes->nodes[n]->input_count; i++) {
+    bool outer = tg_outer_of(c, nodes->nodes[n], &o);
+    if (outer && !add_outer(c, g, dims, nodes->nodes[n], &o)) return false;
+    for (int i = outer ? 2 : 0; i < nodes->nodes[n]->input_count; i++) {
       tg_value *value = tg_in(nodes->nodes[n], i);
-      const tg_node *maker = tg_owner(c, value)->producer;
-      if (tg_is_scalar_constant(value) || (maker && tg_has_node(nodes->nodes, nodes->count, maker))) continue;
+      const tg_node *maker = value ? tg_owner(c, value)->producer : NULL;
+      if (!value || tg_is_scalar_constant(value) || (maker && tg_has_node(nodes->nodes, nodes->count, maker)))
+        continue;
       if (!add_operand(c, g, dims, value, shape)) return false;
     }
   }
-  return g->front.raw_count > 0;
+  return full_raws(&g->front) > 0;
 }
 
 /* The drain beside those of A takes what is loaded once for all rows; that behind all of B's, anything. And
@@ -110,7 +158,9 @@ static bool has_room(const tg_params *m, const tg_gemm *g) {
            groups = ENDPOINT_SEMS + (totals > 0) + f->of_b, sems = TILE_SEMS + totals + (totals > 0),
            vectors = (uint32_t)f->vector_count, blocks = 1;
   if (f->of_b) {
-    sems += 2 * m->rows + 3 + (uint32_t)g->outs;
+    bool numbers = tg_gemm_front_numbers(g) > 0;
+    groups += numbers;
+    sems += 2 * m->rows + 3 + (uint32_t)g->outs + numbers;
     vectors *= m->rows;
     blocks = (uint32_t)(f->raw_count + g->external_count);
   }
@@ -155,8 +205,8 @@ tg_status tg_gemm_describe_front(const tg_compile *c, const tg_kernel *kernel, t
   f->block_kind = tg_stream_kind(tg_in(g->node, f->of_b));
   if (!set_unroll(f) || !has_room(c->m, g)) return refuse(c, g);
   if (f->of_b) return measure(c, kernel, g);
-  g->a = f->raws[0];
-  g->a_convert = tg_gemm_raw_convert(f, 0);
+  g->a = f->raws[0].value;
+  g->a_convert = f->raws[0].kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
   tg_gemm_tiling all = {.kc = (uint32_t)g->k};
   if (tg_banks_for(c->m, tg_gemm_front_vector_rows(c->m, g, &all)) > 1)
     return tg_fail(c->diag, TG_INVALID, "node \"%s\": rows of what is in front of it are too long",
@@ -171,9 +221,15 @@ tg_status tg_gemm_write_front(const tg_compile *c, const tg_kernel *kernel, cons
   const tg_gemm_front *f = &g->front;
   tg_operand_stream names[TG_FRONT_NAMES];
   tg_mc_ref held[TG_FRONT_VECTORS];
+  int kind = tg_stream_kind(f->result);
+  bool as_is = f->block_kind == kind && (!f->stored || f->result_kind == kind);
+  const tg_value *only_stored = as_is ? f->result : NULL;
   tg_mc_next_segment(mc);
   for (int v = 0; v < f->vector_count; v++)
-    held[v] = tg_mc_load(mc, tg_front_vector_stream(f, v), tg_stream_kind(f->vectors[v]) == TG_STREAM_FP32);
+    held[v] = tg_hold_operand(mc, &(tg_operand_stream){.value = f->vectors[v].value,
+                                                       .stream = tg_front_vector_stream(f, v),
+                                                       .part = f->vectors[v].part,
+                                                       .dtype = f->vectors[v].dtype});
   tg_mc_next_segment(mc);
   for (uint32_t u = 0; u < f->unroll; u++) {
     tg_value *value = f->result;
@@ -183,10 +239,13 @@ tg_status tg_gemm_write_front(const tg_compile *c, const tg_kernel *kernel, cons
       names[n].loaded = names_vector(&names[n]);
       if (names[n].loaded)
         names[n].held = held[names[n].stream - TG_FRONT_RAWS];
-      else
+      else {
+        names[n].number = tg_gemm_front_is_number(g, names[n].stream);
         names[n].stream = tg_front_raw_stream(f, names[n].stream, u);
+      }
     }
-    if (!tg_emit_front(mc, c, &kernel->front[f->of_b], names, f->name_count, NULL, &value, 1, &x))
+    if (!tg_emit_front(mc, c, &kernel->front[f->of_b], names, f->name_count, NULL, only_stored, &value, 1,
+                       &x))
       return TG_INVALID;
     tg_mc_store(mc, tg_front_block_stream(f, u), f->block_kind == TG_STREAM_FP32, x);
     if (f->stored) tg_mc_store(mc, tg_front_result_stream(f, u), f->result_kind == TG_STREAM_FP32, x);
@@ -200,14 +259,21 @@ static uint32_t chunk_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_t
   return tg_gemm_front_rows(g, t) * tg_kind_flits(m, kind, tg_gemm_front_width(g, t));
 }
 
-uint32_t tg_gemm_front_raws_before(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t, int raw) {
+uint32_t tg_gemm_front_raws_before(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t,
+                                   bool numbers, int raw) {
   uint32_t rows = 0;
-  for (int i = 0; i < raw; i++) rows += chunk_rows(m, g, t, g->front.raw_kinds[i]);
+  for (int i = 0; i < raw; i++)
+    if (tg_gemm_front_is_number(g, i) == numbers && !g->front.raws[i].lane)
+      rows += tg_gemm_front_rows(g, t) * tg_gemm_front_raw_flits(m, g, t, i);
   return rows;
 }
 
 uint32_t tg_gemm_raw_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
-  return tg_gemm_front_raws_before(m, g, t, g->front.raw_count);
+  return tg_gemm_front_raws_before(m, g, t, false, g->front.raw_count);
+}
+
+uint32_t tg_gemm_number_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  return tg_gemm_front_raws_before(m, g, t, true, g->front.raw_count);
 }
 
 uint32_t tg_gemm_given_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
@@ -222,7 +288,7 @@ uint32_t tg_gemm_front_vectors_before(const tg_params *m, const tg_gemm *g, cons
                                       int vector) {
   uint32_t rows = 0;
   for (int v = 0; v < vector; v++)
-    rows += tg_kind_flits(m, tg_stream_kind(g->front.vectors[v]), tg_gemm_front_vector_length(g, t));
+    rows += tg_kind_flits(m, tg_stream_kind(g->front.vectors[v].value), tg_gemm_front_vector_length(g, t));
   return rows;
 }
 
@@ -264,8 +330,19 @@ double tg_gemm_front_cycles(const tg_params *m, const tg_gemm *g, const tg_gemm_
   return groups * l * (g->front.words[0] + g->front.words[1] * each) + 3.0 * l;
 }
 
-int tg_gemm_raw_convert(const tg_gemm_front *f, int raw) {
-  return f->raw_kinds[raw] == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
+int tg_gemm_front_numbers(const tg_gemm *g) {
+  int count = 0;
+  for (int i = 0; i < g->front.raw_count; i++)
+    count += tg_gemm_front_is_number(g, i) && !g->front.raws[i].lane;
+  return count;
+}
+
+uint32_t tg_gemm_front_raw_take(const tg_gemm *g, const tg_gemm_tiling *t, int raw) {
+  return tg_gemm_front_is_number(g, raw) ? (uint32_t)g->front.raws[raw].each : tg_gemm_front_width(g, t);
+}
+
+uint32_t tg_gemm_front_raw_flits(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t, int raw) {
+  return tg_kind_flits(m, g->front.raws[raw].kind, tg_gemm_front_raw_take(g, t, raw));
 }
 
 uint32_t tg_gemm_front_share(const tg_params *m, const tg_gemm_tiling *t) {

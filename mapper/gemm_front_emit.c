@@ -24,7 +24,8 @@ typedef tg_gemm_emission emission;
 static void set_streams(const emission *e, tg_vx_instr *vop, int stream, int kind, const tg_buffer *buffer,
                         uint32_t first) {
   const tg_params *m = e->b.m;
-  uint32_t row = tg_kind_flits(m, kind, tg_gemm_front_width(e->g, &e->t)),
+  bool number = kind == TG_STREAM_SPLAT32;
+  uint32_t row = tg_kind_flits(m, kind, number ? 1 : tg_gemm_front_width(e->g, &e->t)),
            parts = tg_gemm_front_parts(m, e->g, &e->t);
   for (uint32_t u = 0; u < e->g->front.unroll; u++) {
     tg_stream *s = tg_stream_of_mut(vop, stream + (int)u);
@@ -33,16 +34,18 @@ static void set_streams(const emission *e, tg_vx_instr *vop, int stream, int kin
     s->at.base[0] += (int64_t)u * row;
     s->banks[0] = buffer->banks;
     s->row[1] = (int64_t)tg_gemm_front_rows(e->g, &e->t) / parts * row;
-    s->row[2] = tg_kind_flits(m, kind, tg_lanes(m));
+    s->row[2] = number ? 0 : tg_kind_flits(m, kind, tg_lanes(m));
     s->j[1] = (int64_t)e->g->front.unroll * row;
     s->store[0] = stream >= tg_front_block_stream(&e->g->front, 0);
   }
 }
 
 tg_buffer tg_gemm_raw_buffer(const emission *e, int raw) {
-  uint32_t before = tg_gemm_front_raws_before(e->b.m, e->g, &e->t, raw);
-  return tg_buffer_part(e->b.m, &e->raw, before,
-                        tg_gemm_front_raws_before(e->b.m, e->g, &e->t, raw + 1) - before);
+  bool number = tg_gemm_front_is_number(e->g, raw);
+  raw -= e->g->front.raws[raw].lane; /* those of one run follow each other */
+  uint32_t before = tg_gemm_front_raws_before(e->b.m, e->g, &e->t, number, raw);
+  return tg_buffer_part(e->b.m, number ? &e->numbers : &e->raw, before,
+                        tg_gemm_front_raws_before(e->b.m, e->g, &e->t, number, raw + 1) - before);
 }
 
 /* Those along k: chunks go on with level 1 in loops of `chunks`, else with level 2. */
@@ -50,7 +53,7 @@ static void set_vectors(const emission *e, tg_vx_instr *vop, uint32_t chunks) {
   const tg_params *m = e->b.m;
   const tg_gemm_front *f = &e->g->front;
   for (int v = 0; v < f->vector_count; v++) {
-    int kind = tg_stream_kind(f->vectors[v]);
+    int kind = tg_stream_kind(f->vectors[v].value);
     uint32_t before = tg_gemm_front_vectors_before(m, e->g, &e->t, v);
     tg_buffer vector = tg_buffer_part(m, &e->front_vectors, before,
                                       tg_gemm_front_vectors_before(m, e->g, &e->t, v + 1) - before);
@@ -83,7 +86,9 @@ tg_instr *tg_gemm_push_front(emission *e, uint32_t r, uint32_t col, const tg_buf
   vop->j_count[1] = tg_gemm_front_rows(e->g, &e->t) / (parts * f->unroll);
   for (int i = 0; i < f->raw_count; i++) {
     tg_buffer raw = tg_gemm_raw_buffer(e, i);
-    set_streams(e, vop, tg_front_raw_stream(f, i, 0), f->raw_kinds[i], &raw, first);
+    set_streams(e, vop, tg_front_raw_stream(f, i, 0), f->raws[i].kind, &raw, first);
+    for (uint32_t u = 0; u < f->unroll; u++)
+      tg_stream_of_mut(vop, tg_front_raw_stream(f, i, u))->lane[0] = f->raws[i].lane;
   }
   set_streams(e, vop, tg_front_block_stream(f, 0), f->block_kind, block, first);
   if (f->stored) set_streams(e, vop, tg_front_result_stream(f, 0), f->result_kind, &e->given, first);
@@ -289,6 +294,7 @@ void tg_gemm_emit_nodes(emission *e, uint32_t r, uint32_t col, const tg_vx_instr
 bool tg_gemm_allocate_front(emission *e) {
   const tg_params *m = e->b.m;
   return tg_build_buffer(&e->b, tg_gemm_raw_rows(m, e->g, &e->t), 2, &e->raw) &&
+         tg_build_buffer(&e->b, tg_gemm_number_rows(m, e->g, &e->t), 2, &e->numbers) &&
          tg_build_buffer(&e->b, tg_gemm_given_rows(m, e->g, &e->t), 2, &e->given) &&
          tg_build_buffer(&e->b, (uint32_t)tg_gemm_front_once(m, e->g, &e->t), 1, &e->front_vectors);
 }
@@ -302,13 +308,18 @@ void tg_gemm_allocate_front_sems(emission *e) {
   e->given_north = tg_north_credits(&e->b, 0);
 }
 
+static int base_of(emission *e, const tg_value *value, int64_t first, int64_t *out_rest) {
+  return tg_build_base(&e->b, tg_place_of(e->c, value), (uint64_t)first * tg_value_bytes_each(value),
+                       out_rest);
+}
+
 void tg_gemm_allocate_front_bases(emission *e) {
   const tg_gemm_front *f = &e->g->front;
   if (f->stored) e->given_base = tg_build_base(&e->b, tg_place_of(e->c, f->result), 0, &e->given_rest);
   for (int i = 0; f->of_b && i < f->raw_count; i++)
-    e->raw_base[i] = tg_build_base(&e->b, tg_place_of(e->c, f->raws[i]), 0, &e->raw_rest[i]);
+    e->raw_base[i] = base_of(e, f->raws[i].value, f->raws[i].first, &e->raw_rest[i]);
   for (int v = 0; v < f->vector_count; v++)
-    e->front_base[v] = tg_build_base(&e->b, tg_place_of(e->c, f->vectors[v]), 0, &e->front_rest[v]);
+    e->front_base[v] = base_of(e, f->vectors[v].value, f->vectors[v].first, &e->front_rest[v]);
 }
 
 /* For the tiles of `mask`, which have the columns from number `first` on. */
@@ -316,9 +327,9 @@ static void load_vector(emission *e, tg_queue *queue, int v, uint32_t mask, int6
   const tg_gemm_front *f = &e->g->front;
   tg_agcu_instr *load = &tg_build_push(&e->b, queue, TG_OP_agcu_load)->agcu;
   tg_buffer vector = e->front_vectors;
-  tg_walk_plan walk = {.tensor = tg_place_of(e->c, f->vectors[v]),
+  tg_walk_plan walk = {.tensor = tg_place_of(e->c, f->vectors[v].value),
                        .radix = {1, 1, 1},
-                       .element_stride = 1,
+                       .element_stride = f->vectors[v].stride,
                        .columns = f->of_b ? e->g->n : e->g->k};
   vector.base += tg_gemm_front_vectors_before(e->b.m, e->g, &e->t, v);
   tg_set_operand(load->dst_base, &vector, false);
@@ -328,7 +339,7 @@ static void load_vector(emission *e, tg_queue *queue, int v, uint32_t mask, int6
   load->rows[0] = 1;
   load->take[0] = tg_gemm_front_vector_length(e->g, &e->t);
   load->k_first[0] = first;
-  load->convert[0] = tg_stream_kind(f->vectors[v]) == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
+  load->convert[0] = tg_stream_kind(f->vectors[v].value) == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
   if (v + 1 < f->vector_count) return;
   load->dst_post[0] = 1;
   load->dst_sem[0] = e->front_vectors_full;

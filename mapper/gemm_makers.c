@@ -12,6 +12,8 @@
  * tiles. */
 #include "mapper/gemm_emission.h"
 
+#include <string.h>
+
 typedef tg_gemm_emission emission;
 
 static uint32_t rounds(const emission *e) { return e->t.chunks / e->t.makers; }
@@ -41,6 +43,9 @@ void tg_gemm_allocate_maker_sems(emission *e) {
   for (uint32_t r = 0; r < e->b.m->rows; r++) tg_tile_sem(&e->b, (int)e->t.made);
   e->raw_west_credit = tg_west_credits(&e->b, 2);
   e->raw_north_credit = tg_north_credits(&e->b, 2);
+  if (!tg_gemm_front_numbers(e->g)) return;
+  e->numbers_full = tg_tile_sem(&e->b, 0);
+  e->numbers_credit = tg_west_credits(&e->b, 2);
 }
 
 tg_buffer tg_gemm_made_buffer(const emission *e, uint32_t maker) {
@@ -56,34 +61,58 @@ static bool raws_from_west(const emission *e, uint32_t r, uint32_t col) {
   return tg_leaves_west(e->t.raws, r, col);
 }
 
-/* A chunk a round for tile (r, col). The last tensor tells it. */
-static void load_raws(emission *e, tg_queue *queue, bool west, uint32_t r, uint32_t col) {
+/* A chunk a round of raw number `raw` for the tiles of `mask`, maker `maker` of columns from `first` on. */
+static tg_agcu_instr *load_raw(emission *e, tg_queue *queue, int raw, uint32_t mask, uint32_t maker,
+                               int64_t first) {
   const tg_gemm_front *f = &e->g->front;
-  for (int i = 0; i < f->raw_count; i++) {
-    tg_agcu_instr *load = &tg_build_push(&e->b, queue, TG_OP_agcu_load)->agcu;
-    tg_buffer buffer = tg_gemm_raw_buffer(e, i);
-    tg_walk_plan walk = {.tensor = tg_place_of(e->c, f->raws[i]),
-                         .radix = {1, 1, e->g->k},
-                         .stride = {0, 0, e->g->n},
-                         .element_stride = 1,
-                         .columns = e->g->n};
-    tg_fill_walk(load, &walk, e->raw_base[i], e->raw_rest[i]);
-    tg_set_operand(load->dst_base, &buffer, false);
-    load->dst_inner[0] = 65535;
-    load->dst_mask[0] = 1u << ((west ? col : r) + 1);
-    load->rows[0] = e->t.kc;
-    load->take[0] = e->t.nt;
-    load->m_first[0] = (int64_t)tg_gemm_maker(e, r) * e->t.kc;
-    load->m_delta[2] = (int64_t)e->t.makers * e->t.kc;
-    load->k_first[0] = tg_gemm_col_first(e, r, col);
-    load->convert[0] = tg_gemm_raw_convert(f, i);
-    if (i == 0) {
-      load->credit_base[0] = west ? e->raw_west_credit : e->raw_north_credit;
-      load->credit_mask[0] = load->dst_mask[0];
-    }
-    if (i + 1 < f->raw_count) continue;
-    load->dst_post[0] = 1;
-    load->dst_sem[0] = e->raw_full;
+  tg_agcu_instr *load = &tg_build_push(&e->b, queue, TG_OP_agcu_load)->agcu;
+  tg_buffer buffer = tg_gemm_raw_buffer(e, raw);
+  tg_walk_plan walk = {.tensor = tg_place_of(e->c, f->raws[raw].value),
+                       .element_stride = 1,
+                       .columns = tg_gemm_front_is_number(e->g, raw) ? f->raws[raw].each : e->g->n};
+  memcpy(walk.radix, f->raws[raw].radix, sizeof walk.radix);
+  memcpy(walk.stride, f->raws[raw].stride, sizeof walk.stride);
+  tg_fill_walk(load, &walk, e->raw_base[raw], e->raw_rest[raw]);
+  tg_set_operand(load->dst_base, &buffer, false);
+  load->dst_inner[0] = 65535;
+  load->dst_mask[0] = mask;
+  load->rows[0] = e->t.kc;
+  load->take[0] = tg_gemm_front_raw_take(e->g, &e->t, raw);
+  load->m_first[0] = (int64_t)maker * e->t.kc;
+  load->m_delta[2] = (int64_t)e->t.makers * e->t.kc;
+  load->k_first[0] = first;
+  load->convert[0] = tg_stream_convert(walk.tensor, f->raws[raw].kind);
+  return load;
+}
+
+static void set_ends(tg_agcu_instr *load, bool first, bool last, int credit, int full) {
+  if (first) load->credit_base[0] = credit, load->credit_mask[0] = load->dst_mask[0];
+  if (last) load->dst_post[0] = 1, load->dst_sem[0] = full;
+}
+
+/* Of tile (r, col). The last tensor tells it. */
+static void load_raws(emission *e, tg_queue *queue, bool west, uint32_t r, uint32_t col) {
+  int left = 0, all;
+  for (int i = 0; i < e->g->front.raw_count; i++) left += !tg_gemm_front_is_number(e->g, i);
+  all = left;
+  for (int i = 0; i < e->g->front.raw_count; i++) {
+    if (tg_gemm_front_is_number(e->g, i)) continue;
+    tg_agcu_instr *load = load_raw(e, queue, i, 1u << ((west ? col : r) + 1), tg_gemm_maker(e, r),
+                                   tg_gemm_col_first(e, r, col));
+    set_ends(load, left == all, left == 1, west ? e->raw_west_credit : e->raw_north_credit, e->raw_full);
+    left--;
+  }
+}
+
+/* Numbers are those of all tiles of a row, and come by a context of their own: what waits for all tiles does
+ * not hold up what is for one. Stores leave by the north. */
+static void load_numbers(emission *e, tg_queue *queue, uint32_t r) {
+  int left = tg_gemm_front_numbers(e->g), all = left;
+  for (int i = 0; i < e->g->front.raw_count; i++) {
+    if (!tg_gemm_front_is_number(e->g, i) || e->g->front.raws[i].lane) continue;
+    tg_agcu_instr *load = load_raw(e, queue, i, ((1u << e->b.m->cols) - 1) << 1, tg_gemm_maker(e, r), 0);
+    set_ends(load, left == all, left == 1, e->numbers_credit, e->numbers_full);
+    left--;
   }
 }
 
@@ -95,6 +124,9 @@ void tg_gemm_load_raws_west(emission *e, uint32_t r) {
   tg_queue *queue = tg_west_queue(&e->b, r, TG_CTX_AUX);
   for (uint32_t col = 0; col < e->b.m->cols; col++)
     if (raws_from_west(e, r, col)) load_raws(e, queue, true, r, col);
+  end_rounds(e, queue);
+  queue = tg_west_queue(&e->b, r, TG_CTX_FRONT);
+  load_numbers(e, queue, r);
   end_rounds(e, queue);
 }
 
@@ -123,6 +155,10 @@ static void emit_nodes(emission *e, uint32_t r, uint32_t col) {
     tg_set_post(in, 0, TG_POST_COL, 0, e->raw_north_credit + (int)r + 1, false);
   tg_set_post(in, 1, TG_POST_LOCAL, 0, e->t.makers > 1 ? e->made_full : e->b_full, false);
   if (stored) tg_set_post(in, 2, TG_POST_LOCAL, 0, e->given_exit.out_full, false);
+  if (tg_gemm_front_numbers(e->g)) {
+    tg_set_wait(in, 3, e->numbers_full, false);
+    tg_set_post(in, 3, TG_POST_ROW, 0, e->numbers_credit + (int)col + 1, false);
+  }
   end_loop(in, 2, rounds(e), queue->count - 1);
 }
 

@@ -230,8 +230,11 @@ static tg_instr *push_made(emission *e, uint32_t r, uint32_t col, uint32_t maker
   tg_instr *in = push_gemm(e, r, col);
   tg_mx_instr *mx = &in->mx;
   tg_buffer made = tg_gemm_made_buffer(e, maker), a = e->a, half = {.count = 1};
-  a.base += maker % a.count * a.stride;
-  if (e->t.makers > 1) a.count = 1; /* there are as many, or half as many */
+  if (e->t.makers > 1) { /* as many, twice or half as many */
+    a.base += maker % a.count * a.stride;
+    a.stride *= e->t.makers;
+    a.count = a.count > e->t.makers ? a.count / e->t.makers : 1;
+  }
   tg_set_operand(mx->a_base, &a, false);
   tg_set_operand(mx->b_base, &made, false);
   tg_set_operand(mx->c_base, &half, false);

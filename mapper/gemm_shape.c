@@ -1,7 +1,9 @@
 /* Nodes as products of matrices: MatMul, and what all have in common. */
 #include "mapper/gemm.h"
+#include "mapper/outer.h"
 
 #include <assert.h>
+#include <string.h>
 
 static int format_of(tg_dtype dtype) {
   switch (dtype) {
@@ -122,10 +124,14 @@ typedef struct listing {
   tg_conv_rows image; /* of a convolution: which rows of the output; step 0: it is none */
 } listing;
 
-static bool known(const listing *l, const tg_value *value) {
+static bool is_listed(const listing *l, const tg_value *value, int part) {
   for (int e = 0; e < l->g->external_count; e++)
-    if (l->g->externals[e].value == value) return true;
-  return value == tg_out(l->kernel->root) || tg_is_scalar_constant(value);
+    if (l->g->externals[e].value == value && l->g->externals[e].part == part) return true;
+  return false;
+}
+
+static bool known(const listing *l, const tg_value *value) {
+  return value == tg_out(l->kernel->root) || tg_is_scalar_constant(value) || is_listed(l, value, 0);
 }
 
 static bool made_inside(const listing *l, tg_value *value) {
@@ -133,21 +139,50 @@ static bool made_inside(const listing *l, tg_value *value) {
   return maker && tg_has_node(l->kernel->fused, l->kernel->fused_count, maker);
 }
 
+static void append(listing *l, const tg_gemm_external *external) {
+  if (l->g->external_count == TG_GEMM_EXTERNALS)
+    l->full = true;
+  else
+    l->g->externals[l->g->external_count++] = *external;
+}
+
 /* An operand of a node whose result goes along with the product's as one of the shape of `shape`. */
 static void add_external(listing *l, tg_value *value, const tg_value *shape) {
   if (known(l, value) || made_inside(l, value)) return;
-  if (l->g->external_count == TG_GEMM_EXTERNALS) {
-    l->full = true;
-    return;
-  }
-  l->g->externals[l->g->external_count++] =
-      (tg_gemm_external){.value = value, .kind = tg_stream_kind(value), .shape = shape};
+  append(l, &(tg_gemm_external){.value = value, .kind = tg_stream_kind(value), .shape = shape});
+}
+
+/* Those of outer products. */
+static void add_parts(listing *l, const tg_node *node, const tg_outer *o) {
+  for (int k = 0; k < o->count; k++)
+    for (int i = 0; i < 2; i++) {
+      tg_gemm_external part = {.value = o->operand[i],
+                               .kind = tg_stream_kind(o->operand[i]),
+                               .shape = tg_out(node),
+                               .part = k + 1,
+                               .dtype = o->dtype[i],
+                               .first = k * o->step[i]};
+      memcpy(part.along, o->stride[i], sizeof part.along);
+      if (!is_listed(l, part.value, part.part)) append(l, &part);
+    }
+}
+
+static void add_operands(listing *l, const tg_node *node, const tg_value *shape) {
+  tg_outer o;
+  bool outer = tg_outer_of(l->c, node, &o);
+  if (outer) add_parts(l, node, &o);
+  for (int i = outer ? 2 : 0; i < node->input_count; i++)
+    if (tg_in(node, i)) add_external(l, tg_in(node, i), shape);
 }
 
 /* False: it does not go along with the result by strides. */
 static bool add_strides(tg_space *space, const tg_gemm_external *external, const tg_value *out) {
   int64_t dims[TG_MAX_RANK], strides[TG_MAX_RANK];
   tg_value_sizes(out, dims);
+  if (external->part) {
+    tg_space_add_strided(space, external->along);
+    return tg_value_same_shape(external->shape, out);
+  }
   if (!external->shape || tg_value_same_shape(external->shape, out)) {
     tg_space_add_broadcast(space, external->value);
     return true;
@@ -177,10 +212,10 @@ static tg_status set_digits(listing *l) {
     int64_t *offsets =
         e < g->external_count ? TG_NEW_ARRAY(l->c->arena, int64_t, (size_t)g->products) : g->out_offsets;
     for (int64_t i = 0; i < g->products; i++) {
-      offsets[i] = 0;
+      offsets[i] = e < g->external_count ? g->externals[e].first : 0;
       for (int64_t d = batch - 1, rest = i; d >= 0; rest /= full.dims[d--])
         offsets[i] += rest % full.dims[d] * stride[d];
-      if (g->node->op != TG_OP_MATMUL) offsets[i] = i * g->n * stride[rank - 1];
+      if (g->node->op != TG_OP_MATMUL) offsets[i] += i * g->n * stride[rank - 1];
       for (int d = 0; d < 2 && l->image.step[0]; d++) offsets[i] += l->image.first[d] * stride[1 + d];
     }
     if (e == g->external_count) continue;
@@ -228,8 +263,7 @@ static tg_status describe_fused(tg_compile *c, const tg_kernel *kernel, const tg
   for (size_t n = 0; n < kernel->fused_count; n++) {
     const tg_value *shape =
         tg_shape_around(kernel->fused, kernel->fused_count, n, tg_value_elements(tg_out(out->node)));
-    for (int i = 0; i < kernel->fused[n]->input_count; i++)
-      add_external(&l, tg_in(kernel->fused[n], i), shape);
+    add_operands(&l, kernel->fused[n], shape);
   }
   tg_status described = kernel->totals ? tg_gemm_describe_totals(c, kernel, out) : TG_OK;
   if (described) return described;

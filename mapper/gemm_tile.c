@@ -40,6 +40,7 @@ static bool fits(const search *s, const tg_gemm_tiling *t) {
   uint64_t front = 0;
   if (s->g->front.result) {
     front = 2 * tg_banks_for(m, tg_gemm_raw_rows(m, s->g, t)) +
+            2 * tg_banks_for(m, tg_gemm_number_rows(m, s->g, t)) +
             2 * tg_banks_for(m, tg_gemm_given_rows(m, s->g, t)) +
             tg_banks_for(m, (uint32_t)tg_gemm_front_once(m, s->g, t)) +
             tg_banks_for(m, (uint32_t)tg_gemm_totals_apart(m, s->g, t));
@@ -85,7 +86,7 @@ static void consider_kept(search *s, tg_gemm_tiling t, tg_keep keep) {
   t.keep = keep;
   t.totals_exits = t.exits;
   t.one_out = false;
-  if (t.in_turn) t.one_out = !fits(s, &t);
+  if (t.in_turn || t.makers) t.one_out = !fits(s, &t);
   if (!fits(s, &t)) return;
   for (int west = 0; west < 2; west++) {
     t.externals_west = west;
@@ -452,7 +453,7 @@ static void consider_made_chunks(search *s, tg_gemm_tiling t) {
       t.ahead = false;
       if (t.makers == 1 || t.makers % 2 == 0) consider_raws(s, t);
       t.ahead = true;
-      if (t.makers > 2) consider_raws(s, t);
+      consider_raws(s, t);
     }
   }
 }

@@ -7,7 +7,7 @@
 enum {
   HOPS = 24, /* cycles of credits, requests and lanes on the way of a chunk, roughly */
 };
-#define CHUNK_CYCLES 8.0  /* of each chunk, over what its units take */
+#define CHUNK_CYCLES 8.0  /* of each chunk, over what its units take; where tiles make it, over mx's */
 #define HELD_UP      1.15 /* of its time: a way through three units, each of which waits for others, too */
 #define HANDING_ON   2.0  /* of each piece whose totals go on: its short buffers ride out less */
 #define TRAFFIC_WEIGHT                                                                                       \
@@ -60,16 +60,18 @@ static void add_front(const model *s, traffic *all) {
  * as there are makers. */
 static void add_made(const model *s, traffic *all) {
   const tg_gemm_front *f = &s->g->front;
-  double raws = 0, out = 0, makers = s->t->makers;
+  double raws = 0, numbers = 0, out = 0, makers = s->t->makers;
   for (int i = 0; i < f->raw_count; i++) {
-    double z = tg_value_bytes_each(f->raws[i]);
-    raws += port_cycles(s, s->t->kc, s->t->nt * z, s->g->n * (int64_t)z, z);
+    if (f->raws[i].lane) continue;
+    double z = tg_value_bytes_each(f->raws[i].value), take = tg_gemm_front_raw_take(s->g, s->t, i);
+    *(tg_gemm_front_is_number(s->g, i) ? &numbers : &raws) +=
+        port_cycles(s, s->t->kc, take * z, s->g->n * (int64_t)z, z);
   }
   if (f->stored) {
     double z = tg_value_bytes_each(f->result);
     out = port_cycles(s, s->t->kc, s->t->nt * z, s->g->n * (int64_t)z, z);
   }
-  all->west.load += tg_west_exits(s->m, s->t->raws) * raws / makers;
+  all->west.load += (tg_west_exits(s->m, s->t->raws) * raws + numbers) / makers;
   all->north.load += (tg_north_exits(s->m, s->t->raws, 1) * raws + s->m->rows * out) / makers;
 }
 
@@ -240,7 +242,8 @@ static double round_cycles(const model *s) {
 static double chunk_period(const model *s, double load) {
   const tg_gemm_tiling *t = s->t;
   uint32_t stationary = tg_mx_stationary(s->m, s->g->format);
-  double mx = chunk_cycles(s), chunks = (double)t->passes_m * t->passes_n * t->chunks * t->parts;
+  double mx = chunk_cycles(s) + (t->makers ? CHUNK_CYCLES : 0),
+         chunks = (double)t->passes_m * t->passes_n * t->chunks * t->parts;
   double round_trip = s->m->dram_latency + load + 2 * stationary + HOPS;
   return chunks > 2 ? most(mx, (mx + round_trip) / (double)(t->makers ? tg_gemm_a_blocks(t) : 2u + t->ahead))
                     : mx;
@@ -250,6 +253,13 @@ static double chunk_period(const model *s, double load) {
 static double port_period(const model *s, const traffic *all) {
   double chunks = (double)s->t->chunks * s->t->parts;
   return most(chunks * all->west.load + all->west.drain, chunks * all->north.load + all->north.drain);
+}
+
+/* With numbers a row, which come atom by atom for all tiles of a row at once, two blocks of A do not hide how
+ * long DRAM takes for one: found by trying, like the factors above. */
+static double wait_for_numbers(const model *s) {
+  bool short_of_room = tg_gemm_front_numbers(s->g) && tg_gemm_a_blocks(s->t) == 2;
+  return short_of_room ? s->m->dram_latency + HOPS : 0;
 }
 
 /* One half of the accumulator is drained while the next part is multiplied into the other; so the last drain
@@ -266,9 +276,10 @@ static double pass_cycles(const model *s, const traffic *all) {
   double last = part + less;
   last = most(last, t->parts > 1 ? most(west, north) : vector);
   double pass = (t->parts - 1) * most(part, sum_cycles(s)) + last;
-  if (t->makers)
+  if (t->makers) {
     pass = most(pass, chunks / t->makers * round_cycles(s) + vector);
-  else if (s->g->front.result)
+    pass = most(pass, chunks * (most(all->west.load, all->north.load) + wait_for_numbers(s)));
+  } else if (s->g->front.result)
     pass = most(pass, vector + chunks * tg_gemm_front_cycles(s->m, s->g, t));
   return most(pass, port_period(s, all));
 }
@@ -307,5 +318,5 @@ double tg_gemm_cycles(const tg_compile *c, const tg_gemm *g, const tg_gemm_tilin
   double weight = passes * (chunks * (all.west.load + all.north.load) + all.west.drain + all.north.drain);
   double handing_on = tg_gemm_pieces_of_total(g, t) > 1 ? passes * t->mt / t->mr * HANDING_ON : 0;
   return passes * pass_cycles(&s, &all) + strips * (ends + drain) + (strips - 1) * TG_SECTION_CYCLES +
-         passes * chunks * CHUNK_CYCLES + handing_on + TRAFFIC_WEIGHT * weight;
+         (t->makers ? 0 : passes * chunks * CHUNK_CYCLES) + handing_on + TRAFFIC_WEIGHT * weight;
 }

@@ -42,7 +42,7 @@ static bool find_external(const tg_compile *c, const tg_gemm *g, tg_value *value
   *out_external = -1;
   for (int x = 0; x < g->external_count && *out_external < 0; x++) {
     const tg_gemm_external *external = &g->externals[x];
-    if (tg_owner(c, external->value) == tg_owner(c, value) &&
+    if (!external->part && tg_owner(c, external->value) == tg_owner(c, value) &&
         tg_space_strides_as(external->value, external->shape ? external->shape : out, dims, out->rank,
                             other) &&
         !memcmp(own, other, sizeof *own * (size_t)out->rank))
@@ -77,6 +77,7 @@ static bool add_operand(const tg_compile *c, tg_gemm *g, tg_value *value, const 
 static bool add_operands(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g) {
   const tg_front *front = &kernel->totals->front[0];
   for (size_t n = 0; n < front->count; n++) {
+    if (tg_has_node(kernel->fused, kernel->fused_count, front->nodes[n])) continue;
     const tg_value *shape = tg_shape_around(front->nodes, front->count, n, g->m * g->n);
     for (int i = 0; i < front->nodes[n]->input_count; i++) {
       tg_value *value = tg_in(front->nodes[n], i);

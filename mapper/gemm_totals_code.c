@@ -66,8 +66,7 @@ static void hold_vectors(totals_code *t) {
   const tg_gemm *g = t->g;
   tg_mc_ref held[TG_GEMM_EXTERNALS];
   for (int x = 0; x < g->external_count; x++)
-    if (g->externals[x].row_vector)
-      held[x] = tg_mc_load(t->mc, 1 + x, g->externals[x].kind == TG_STREAM_FP32);
+    if (g->externals[x].row_vector) held[x] = tg_hold_operand(t->mc, &t->streams[x]);
   for (int s = 0; s < t->stream_count; s++) {
     int x = t->streams[s].stream - 1;
     if (!g->externals[x].row_vector) continue;

@@ -100,6 +100,7 @@ tg_status tg_map(const tg_graph *graph, const tg_params *params, const tg_map_op
   if (!status) tg_join_totals(&c);
   if (!status) tg_recompute_in_products(&c);
   if (!status) tg_narrow_stores(&c);
+  if (!status) tg_recompute_small_products(&c);
   if (!status) status = tg_settle_carries(&c);
   if (!status) status = tg_plan_memory(&c);
   if (!status) status = emit_kernels(&c);

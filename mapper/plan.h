@@ -162,6 +162,8 @@ void tg_kernel_set_nodes(tg_compile *c, tg_kernel *kernel, tg_front *nodes); /* 
  * fit. */
 bool tg_reductions_together(tg_compile *c, const tg_kernel *first, const tg_kernel *second,
                             tg_kernel *out); /* front.c */
+/* The kernel loads what `node`, one of `nodes` or their reader, takes of others than these. */
+void tg_kernel_add_loads(tg_compile *c, tg_kernel *kernel, const tg_front *nodes, const tg_node *node);
 /* The kernel reads `value` from DRAM, or what it reshapes. */
 void tg_kernel_add_input(tg_compile *c, tg_kernel *kernel, tg_value *value);
 
@@ -182,10 +184,11 @@ bool tg_update_gains(tg_compile *c, const tg_kernel *product, const tg_kernel *u
 /* Elementwise nodes in front of products: product_front.c. */
 void tg_front_products(tg_compile *c);
 void tg_join_totals(tg_compile *c); /* totals.c: reductions join the products that make what they read */
-void tg_recompute_in_products(tg_compile *c); /* recompute.c: what they would load */
-void tg_narrow_stores(tg_compile *c);         /* narrow.c: what is loaded through a Cast only */
-tg_status tg_settle_carries(tg_compile *c);   /* carry.c: updates in place, or moved */
-tg_status tg_plan_memory(tg_compile *c);      /* memory.c: values -> DRAM tensors */
+void tg_recompute_in_products(tg_compile *c);    /* recompute.c: what they would load */
+void tg_recompute_small_products(tg_compile *c); /* ... and products of few k */
+void tg_narrow_stores(tg_compile *c);            /* narrow.c: what is loaded through a Cast only */
+tg_status tg_settle_carries(tg_compile *c);      /* carry.c: updates in place, or moved */
+tg_status tg_plan_memory(tg_compile *c);         /* memory.c: values -> DRAM tensors */
 tg_status tg_emit_kernel(tg_compile *c, const tg_kernel *kernel); /* dispatches to those below */
 tg_status tg_emit_gemm(tg_compile *c, const tg_kernel *kernel);
 tg_status tg_emit_elementwise(tg_compile *c, const tg_kernel *kernel);

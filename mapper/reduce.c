@@ -4,6 +4,7 @@
  * stored, too. */
 #include "mapper/expression.h"
 #include "mapper/moments.h"
+#include "mapper/outer.h"
 #include "mapper/rows.h"
 #include "mapper/space.h"
 #include "mapper/stream.h"
@@ -31,8 +32,8 @@ typedef enum role {
 typedef struct operand {
   tg_value *value; /* that owns the memory */
   role role;
-  int64_t stride[3];
-  int source; /* number among inputs, and what is loaded once behind them */
+  int64_t stride[3], first; /* elements; the first of the tensor that is read */
+  int source;               /* number among inputs, and what is loaded once behind them */
 } operand;
 
 typedef struct reduction {
@@ -114,22 +115,49 @@ static bool find_role(const reduction *r, operand *o) {
 }
 
 static bool is_same(const operand *a, const operand *b) {
-  return a->value == b->value && !memcmp(a->stride, b->stride, sizeof a->stride);
+  return a->value == b->value && a->first == b->first && !memcmp(a->stride, b->stride, sizeof a->stride);
 }
 
-/* The operand `value` of a node whose result has the shape of `shape`. False: there is no room for it, or it
- * goes along in two ways. */
+/* An operand by that name. False: there is no room for it, or it goes along in two ways. */
+static bool add_named(reduction *r, const tg_operand_stream *name, operand *o) {
+  if (!find_role(r, o)) return false;
+  for (int n = 0; n < r->name_count; n++)
+    if (r->names[n].value == name->value && r->names[n].part == name->part)
+      return is_same(&r->operands[r->owner[n]], o);
+  int at = 0;
+  while (at < r->operand_count && !is_same(&r->operands[at], o)) at++;
+  if (at + r->outs >= TG_STREAMS || r->name_count == MOST_NAMES) return false;
+  if (at == r->operand_count) r->operands[r->operand_count++] = *o;
+  r->owner[r->name_count] = at;
+  r->names[r->name_count++] = *name;
+  return true;
+}
+
+/* The operand `value` of a node whose result has the shape of `shape`. */
 static bool add_operand(reduction *r, tg_value *value, const tg_value *shape) {
   operand o = {.value = tg_owner(r->c, value)};
-  if (!tg_space_strides_as(value, shape, r->dims, 3, o.stride) || !find_role(r, &o)) return false;
-  for (int n = 0; n < r->name_count; n++)
-    if (r->names[n].value == value) return is_same(&r->operands[r->owner[n]], &o);
-  int at = 0;
-  while (at < r->operand_count && !is_same(&r->operands[at], &o)) at++;
-  if (at + r->outs >= TG_STREAMS || r->name_count == MOST_NAMES) return false;
-  if (at == r->operand_count) r->operands[r->operand_count++] = o;
-  r->owner[r->name_count] = at;
-  r->names[r->name_count++] = (tg_operand_stream){.value = value};
+  return tg_space_strides_as(value, shape, r->dims, 3, o.stride) &&
+         add_named(r, &(tg_operand_stream){.value = value}, &o);
+}
+
+/* The operands of outer products: numbers in one row after the other, and rows along N. */
+static bool add_outer(reduction *r, const tg_node *node, const tg_outer *outer) {
+  const tg_value *result = tg_out(node);
+  int last = result->rank - 1;
+  int64_t radix[3], stride[3];
+  if (r->rows || r->dims[0] != 1 || r->dims[2] != result->dims[last].size ||
+      !tg_outer_walk(outer, result, radix, stride) || radix[0] * radix[1] > 1)
+    return false;
+  for (int k = 0; k < outer->count; k++)
+    for (int i = 0; i < 2; i++) {
+      tg_operand_stream name = {.value = outer->operand[i], .part = k + 1, .dtype = outer->dtype[i]};
+      operand o = {.value = tg_owner(r->c, name.value), .first = k * outer->step[i]};
+      if (i == 0)
+        o.stride[1] = stride[2];
+      else
+        o.stride[2] = outer->stride[1][last];
+      if (!add_named(r, &name, &o)) return false;
+    }
   return true;
 }
 
@@ -146,9 +174,12 @@ static bool collect(reduction *r) {
   for (size_t n = 0; n < front->count; n++) {
     if (!tg_goes_along_one_way(r->c, front->nodes, front->count, n, r->dims, 3)) return false;
     const tg_value *shape = tg_shape_around(front->nodes, front->count, n, elements);
-    for (int i = 0; i < front->nodes[n]->input_count; i++) {
+    tg_outer outer;
+    bool product = tg_outer_of(r->c, front->nodes[n], &outer);
+    if (product && !add_outer(r, front->nodes[n], &outer)) return false;
+    for (int i = product ? 2 : 0; i < front->nodes[n]->input_count; i++) {
       tg_value *value = tg_in(front->nodes[n], i);
-      if (!tg_is_scalar_constant(value) && !made_in_front(r, value) && !add_operand(r, value, shape))
+      if (value && !tg_is_scalar_constant(value) && !made_in_front(r, value) && !add_operand(r, value, shape))
         return false;
     }
   }
@@ -239,9 +270,9 @@ static void load_ahead(reduction *r) {
   for (int n = 0; n < r->name_count; n++) {
     const operand *o = &r->operands[r->owner[n]];
     if (changes(r, o)) continue;
-    bool halves = !r->names[n].number && tg_stream_kind(o->value) == TG_STREAM_FP32;
     r->names[n].loaded = true;
-    r->names[n].held = tg_mc_load(&r->mc, tg_source_stream(&r->plan, o->source, 0), halves);
+    r->names[n].stream = tg_source_stream(&r->plan, o->source, 0);
+    r->names[n].held = tg_hold_operand(&r->mc, &r->names[n]);
   }
 }
 
@@ -262,7 +293,7 @@ static bool emit_front(reduction *r, int u, tg_mc_ref *out_registers) {
     names[n].stream = tg_source_stream(&r->plan, r->operands[r->owner[n]].source, u);
   }
   return tg_emit_front(&r->mc, r->c, &r->kernel->front[0], names, r->name_count,
-                       roots_read_beside(r) ? NULL : r->kernel, values, r->outs, out_registers);
+                       roots_read_beside(r) ? NULL : r->kernel, NULL, values, r->outs, out_registers);
 }
 
 /* A result to its format, through the fused nodes, to its stream. */
@@ -509,9 +540,10 @@ static tg_walk_plan operand_walk(const reduction *r, const operand *o, const blo
   tg_walk_plan walk = block_walk(r, rows, o->stride[0], r->block * o->stride[1]);
   if (o->role == NUMBER || (o->role == ROW && r->keeps_rows)) {
     const int64_t columns = o->role == NUMBER ? 1 : r->dims[2];
-    return (tg_walk_plan){.radix = {1, 1, 1}, .element_stride = 1, .columns = columns};
+    return (tg_walk_plan){.offset = o->first, .radix = {1, 1, 1}, .element_stride = 1, .columns = columns};
   }
   if (o->role == COLUMN) walk.stride[2] = 0, walk.columns = 1, walk.linear_size = 0;
+  walk.offset += o->first;
   return walk;
 }
 

@@ -335,7 +335,8 @@ static bool emit_marked(rowwise *r, const bool *marked, int u, tg_value *const *
     else
       streams[n].stream = tg_source_stream(&r->plan, o->source, u);
   }
-  return tg_emit_front(&r->mc, r->c, &front, streams, r->name_count, NULL, values, count, out_registers);
+  return tg_emit_front(&r->mc, r->c, &front, streams, r->name_count, NULL, NULL, values, count,
+                       out_registers);
 }
 
 /* Is it done in this pass: reduced, or stored? */

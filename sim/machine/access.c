@@ -83,9 +83,9 @@ static uint32_t segment_uses(const tg_tile_program *tile, const tg_vx_instr *in,
 }
 
 static void vop_accesses(const tg_tile_program *tile, const tg_vx_instr *in, tg_accesses *out) {
-  static const char *const names[TG_STREAMS] = {"stream s0", "stream s1", "stream s2", "stream s3",
-                                                "stream s4", "stream s5", "stream s6", "stream s7",
-                                                "stream s8", "stream s9"};
+  static const char *const names[TG_STREAMS] = {"stream s0", "stream s1", "stream s2",  "stream s3",
+                                                "stream s4", "stream s5", "stream s6",  "stream s7",
+                                                "stream s8", "stream s9", "stream s10", "stream s11"};
   uint32_t once = 0, repeated = 0;
   for (int q = 0; q < TG_SEGMENTS; q++)
     *(in->seg_repeat[0] >> q & 1 ? &repeated : &once) |= segment_uses(tile, in, q);

@@ -10,11 +10,12 @@ extern "C" {
 #endif
 
 enum {
-  TG_INSTR_BYTES = 384,  /* as encoded: room for the longest */
+  TG_INSTR_BYTES = 400,  /* as encoded: room for the longest */
   TG_CONFIG_BYTES = 256, /* that an instruction counts for when a section is loaded: about what one takes */
   TG_LEVELS = 3,         /* loop levels of a sequencer */
   TG_BASES = 32,         /* entries of the base table and of the key table */
-  TG_STREAMS = 10, /* streams of a VOP: an optimizer reads and writes a parameter and two tensors of state */
+  TG_STREAMS = 12, /* streams of a VOP: an optimizer reads and writes a parameter and two tensors of state; a
+                      gradient that computes what it reads has as many rows and numbers */
   TG_SEGMENTS = 6, /* segments of a VOP */
   TG_VX_REGS = 32,
 };

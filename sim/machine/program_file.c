@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 
 static const char magic[8] = {'T', 'E', 'G', 'U',
-                              'L', 'A', 0,   6}; /* the last byte is the version of the format */
+                              'L', 'A', 0,   7}; /* the last byte is the version of the format */
 
 /* FNV-1a over 64-bit words (the file is padded to them): detects damage, not malice. */
 static uint64_t checksum(const uint8_t *bytes, size_t size) {

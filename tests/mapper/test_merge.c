@@ -2,7 +2,10 @@
  * memory, those in front of a reduction run in its, and reductions by blocks in the product that they read.
  */
 #include "tests/harness.h"
+#include "tests/mapper/graph_files.h"
 #include "tests/mapper/run_graph.h"
+
+#include <string.h>
 
 static int sections_on(const char *setting, const char *text) {
   tg_arena arena = {0};
@@ -303,4 +306,33 @@ TG_TEST(front, gradients_of_weights_compute_what_they_read) {
 TG_TEST(front, arrays_with_little_room_keep_nodes_and_product_apart) {
   EXPECT_EQ(sections_on("semaphores=28", FRONT_PRODUCT), 2);
   EXPECT_EQ(sections_on("agcu_contexts=3", FRONT_PRODUCT), 2);
+}
+
+/* Sections on `edge` under mp1 of which the name has `part` in it. */
+static int sections_with(const char *path, const char *part) {
+  tg_arena arena = {0};
+  tg_diag diag = {""};
+  mapped m;
+  double tolerance;
+  run_case what = {.text = read_graph_file(path, &arena, &tolerance),
+                   .arch = "edge",
+                   .precision = {.preset = TG_PRESET_MP1},
+                   .map = {.seed = 1}};
+  tg_status status = map_text(&what, &m, &arena, &diag);
+  if (status) tg_test_fail(__FILE__, __LINE__, "%s\n%s", diag.message, path);
+  int count = 0;
+  for (uint32_t i = 0; m.program && i < m.program->section_count; i++)
+    count += strstr(m.program->sections[i].name, part) != NULL;
+  release_mapped(&m);
+  tg_arena_release(&arena);
+  return count;
+}
+
+/* In a drain, in front of a gradient of weights, of sums; the Transpose brings two channels together. */
+TG_TEST(recompute, products_of_few_k_are_computed_where_they_are_read) {
+  static const char path[] = "tests/mapper/graphs/small_products.txt";
+  EXPECT_EQ(sections_with(path, "ConvInputGradient+Conv+Mul+Add+Relu+Greater+Where+Sub+Mul+ReduceSum"), 1);
+  EXPECT_EQ(sections_with(path, "Conv+Sub+Mul+Add+Sub+Mul+ConvWeightGradient"), 1);
+  EXPECT_EQ(sections_with(path, "ConvInputGradient+Where+Sub+Mul+Add+Sub+Mul+ConvWeightGradient"), 1);
+  EXPECT_EQ(sections_with(path, "Transpose \"img"), 1);
 }
