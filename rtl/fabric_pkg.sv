@@ -44,7 +44,7 @@ package fabric_pkg;
   } side_t;
   localparam int unsigned SIDE_BITS = 45;
 
-  localparam int unsigned CFG_BITS = 3072; // the configuration port: an instruction at once
+  localparam int unsigned CFG_BITS = tegula_pkg::INSTR_BITS; // the configuration port: an instruction at once
   localparam logic [2:0] CFG_INSTR = 3'd0;
   localparam logic [2:0] CFG_LENGTH = 3'd1;
   localparam logic [2:0] CFG_SEMAPHORES = 3'd2;

@@ -2,6 +2,8 @@
  * TG_MODEL_CREATE the function to define; TG_TRACED is 1 if it can write waves. */
 #include "sim/rtl/chip_model.h"
 
+#include "sim/machine/isa.h"
+
 #include <algorithm>
 #include <cstring>
 #include <type_traits>
@@ -74,6 +76,7 @@ public:
     top_.cfg_unit_i = (uint8_t)w.unit;
     top_.cfg_slot_i = (uint16_t)w.slot;
     memset(&top_.cfg_data_i[0], 0, sizeof top_.cfg_data_i);
+    static_assert(sizeof top_.cfg_data_i >= TG_INSTR_BYTES, "the port takes an instruction at once");
     memcpy(&top_.cfg_data_i[0], w.data, std::min(w.bytes, sizeof top_.cfg_data_i));
     top_.cfg_we_i = 1;
     step();
