@@ -111,6 +111,7 @@ static void consider_turn(tg_compile *c, size_t k, tg_node *turn) {
   recompute(c);
   double together = sum_cycles(c, reads) + turn_cycles(c, turn);
   if (tg_last_reader(c, value) < last) together -= tg_worth_of_memory(c, value);
+  if (c->options.any_tiling) together = tg_drawn_cycles(c, (uint32_t)turn->id, 0, 0), apart = 1 << 23;
   if (together < apart) {
     insert_turn(c, turn, source, k);
     return;

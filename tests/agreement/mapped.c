@@ -36,11 +36,11 @@ tg_status map_graph(tg_graph *graph, const tg_params *params, const tg_precision
 }
 
 tg_status map_text(const char *text, const tg_params *params, const tg_precision_options *precision,
-                   tg_program **out_program, tg_diag *diag) {
+                   uint64_t any_tiling, tg_program **out_program, tg_diag *diag) {
   tg_arena arena = {0};
   tg_graph *graph;
   tg_status status = tg_graph_parse(&arena, text, &graph, diag);
-  if (!status) status = map_graph(graph, params, precision, 5, 0, out_program, diag);
+  if (!status) status = map_graph(graph, params, precision, 5, any_tiling, out_program, diag);
   tg_arena_release(&arena);
   return status;
 }

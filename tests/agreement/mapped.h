@@ -18,7 +18,7 @@ tg_status map_graph(tg_graph *graph, const tg_params *params, const tg_precision
                     uint64_t seed, uint64_t any_tiling, tg_program **out_program, tg_diag *diag);
 /* The text of a graph, mapped. */
 tg_status map_text(const char *text, const tg_params *params, const tg_precision_options *precision,
-                   tg_program **out_program, tg_diag *diag);
+                   uint64_t any_tiling, tg_program **out_program, tg_diag *diag);
 
 /* The semaphores of `program` order its accesses, and it leaves the same memory on the functional engine,
  * SystemC and the RTL, with the same start and end of every instruction on the latter two. NULL, or what is

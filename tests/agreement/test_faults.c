@@ -59,7 +59,7 @@ static tg_status load_product(const char *text, tg_program **out_program, tg_dia
   tg_params params;
   tg_precision_defaults(&precision);
   tg_status status = chip_params(CHIP_TINY, &params, diag);
-  return status ? status : map_text(text, &params, &precision, out_program, diag);
+  return status ? status : map_text(text, &params, &precision, 0, out_program, diag);
 }
 
 /* What is different, or NULL; in storage of the function. */
