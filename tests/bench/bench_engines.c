@@ -23,7 +23,7 @@ static void run(const tg_engine *engine, chip which, const char *text, int prese
   tg_precision_options precision;
   tg_precision_defaults(&precision);
   precision.preset = (tg_precision_preset)preset;
-  if (chip_params(which, &params, &diag) || map_text(text, &params, &precision, &program, &diag))
+  if (chip_params(which, &params, &diag) || map_text(text, &params, &precision, 0, &program, &diag))
     tg_die("%s", diag.message);
   engine_run r = engine_run_numbers(
       engine, program, (tg_run_options){.threads = threads, .seed = 5, .timing_only = timing_only});
