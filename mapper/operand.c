@@ -38,8 +38,9 @@ static bool all_are(const int64_t *values, int count, int64_t wanted) {
 }
 
 bool tg_gemm_is_pointwise(const tg_node *node) {
-  return (node->op == TG_OP_CONV || node->op == TG_OP_CONV_WEIGHT_GRADIENT) &&
-         tg_attr_int(node, TG_ATTR_GROUP) == 1 &&
+  bool window = node->op == TG_OP_CONV || node->op == TG_OP_CONV_WEIGHT_GRADIENT ||
+                node->op == TG_OP_CONV_INPUT_GRADIENT;
+  return window && tg_attr_int(node, TG_ATTR_GROUP) == 1 &&
          all_are(tg_attr_ints(node, TG_ATTR_KERNEL_SHAPE, NULL), 2, 1) &&
          all_are(tg_attr_ints(node, TG_ATTR_STRIDES, NULL), 2, 1) &&
          all_are(tg_attr_ints(node, TG_ATTR_PADS, NULL), 4, 0);
@@ -49,7 +50,8 @@ tg_operand tg_gemm_operand(const bool *stored, const tg_node *node, int input) {
   tg_value *value = tg_in(node, input);
   tg_operand plain = dense(stored, value);
   const tg_node *transpose = value->producer;
-  bool matrix = node->op == TG_OP_MATMUL || (input == 0 && tg_gemm_is_pointwise(node));
+  bool matrix = node->op == TG_OP_MATMUL ||
+                (input == 0 && node->op != TG_OP_CONV_INPUT_GRADIENT && tg_gemm_is_pointwise(node));
   if (!matrix || value->rank < 2 || !transpose || transpose->op != TG_OP_TRANSPOSE) return plain;
   tg_operand before = dense(stored, tg_in(transpose, 0)), moved = {.source = before.source};
   const int64_t *perm = tg_attr_ints(transpose, TG_ATTR_PERM, NULL);

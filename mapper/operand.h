@@ -13,8 +13,8 @@ typedef struct tg_operand {
   bool turned;                 /* consecutive elements run along the last dimension but one */
 } tg_operand;
 
-/* A convolution of one position, or its weights' gradient, whose image is a matrix of pixels and channels: it
- * may be stored by channels. */
+/* A convolution of one position, or a gradient of one: its images are matrices of pixels and channels, which
+ * the one and its weights' gradient may load by channels. */
 bool tg_gemm_is_pointwise(const tg_node *node);
 
 /* Operand `input` (0 or 1) of a MatMul or Conv. `stored`: by value->index, results that kernels store; NULL:

@@ -3,21 +3,6 @@
 #include "mapper/operand.h"
 #include "mapper/space.h"
 
-static bool all_are(const int64_t *values, int count, int64_t wanted) {
-  for (int i = 0; i < count; i++)
-    if (values[i] != wanted) return false;
-  return true;
-}
-
-/* Of each pixel by itself. */
-static bool is_pointwise(const tg_node *node) {
-  if (node->op != TG_OP_CONV && node->op != TG_OP_CONV_INPUT_GRADIENT) return false;
-  return tg_attr_int(node, TG_ATTR_GROUP) == 1 &&
-         all_are(tg_attr_ints(node, TG_ATTR_KERNEL_SHAPE, NULL), 2, 1) &&
-         all_are(tg_attr_ints(node, TG_ATTR_STRIDES, NULL), 2, 1) &&
-         all_are(tg_attr_ints(node, TG_ATTR_PADS, NULL), 4, 0);
-}
-
 /* What a Transpose makes is loaded as it is, if a kernel stores it. */
 static tg_operand operand_of(const tg_compile *c, const tg_node *node, int input) {
   tg_value *value = tg_in(node, input);
@@ -31,7 +16,8 @@ static tg_operand operand_of(const tg_compile *c, const tg_node *node, int input
 
 /* Images are [N, H, W, channels], weights [1, 1, input channels, output channels]. */
 bool tg_outer_of(const tg_compile *c, const tg_node *node, tg_outer *out) {
-  if (!is_pointwise(node) || c->options.accum_bf16sr) return false;
+  bool suits = node->op == TG_OP_CONV || node->op == TG_OP_CONV_INPUT_GRADIENT;
+  if (!suits || !tg_gemm_is_pointwise(node) || c->options.accum_bf16sr) return false;
   const tg_value *weights = tg_in(node, 1);
   bool gradient = node->op == TG_OP_CONV_INPUT_GRADIENT;
   int64_t k = weights->dims[gradient ? 3 : 2].size, outputs = weights->dims[3].size;
@@ -49,22 +35,6 @@ bool tg_outer_of(const tg_compile *c, const tg_node *node, tg_outer *out) {
   out->stride[1][3] = gradient ? outputs : 1;
   out->step[1] = gradient ? 1 : outputs;
   return true;
-}
-
-bool tg_outer_walk(const tg_outer *outer, const tg_value *result, int64_t out_radix[3],
-                   int64_t out_stride[3]) {
-  tg_space rows = {.rank = result->rank - 1, .operands = 1};
-  for (int d = 0; d < rows.rank; d++) {
-    rows.dims[d] = result->dims[d].size;
-    rows.strides[0][d] = outer->stride[0][d];
-  }
-  tg_space_merge(&rows);
-  for (int d = 0; d < 3 && rows.rank <= 3; d++) {
-    int at = d - (3 - rows.rank);
-    out_radix[d] = at >= 0 ? rows.dims[at] : 1;
-    out_stride[d] = at >= 0 ? rows.strides[0][at] : 0;
-  }
-  return rows.rank <= 3;
 }
 
 tg_value *tg_loaded_by(const tg_compile *c, const tg_node *node, int input) {

@@ -21,11 +21,6 @@ typedef struct tg_outer {
  * last dimension? Not where accumulation rounds. */
 bool tg_outer_of(const tg_compile *c, const tg_node *node, tg_outer *out);
 
-/* The rows of `result`, in order, as three digits by which a is walked: strides are elements. False: these
- * are too few. */
-bool tg_outer_walk(const tg_outer *outer, const tg_value *result, int64_t out_radix[3],
-                   int64_t out_stride[3]);
-
 /* The tensor that operand `input` of a kernel's node comes from, if it is loaded: of products that which a
  * Cast or Transpose on the way reads. */
 tg_value *tg_loaded_by(const tg_compile *c, const tg_node *node, int input);

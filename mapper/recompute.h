@@ -25,7 +25,7 @@ double tg_worth_of_memory(const tg_compile *c, const tg_value *value);
 
 /* Does kernel k no longer load `value`, since that takes less time? `products`: as in tg_chain. */
 bool tg_recompute_value(tg_compile *c, size_t k, tg_value *value, bool products);
-/* Does product k load nothing but what it multiplies and what it computes with? */
+/* Is it a product of one phase, with no nodes in front but of its B? Others load what they did. */
 bool tg_may_recompute(const tg_kernel *product);
 
 #endif

@@ -2,7 +2,7 @@
  * dimensions, ascending. Neither order depends on the array (docs/numerics.md). Elementwise nodes in front
  * are computed while a row or a block passes, for up to three reductions of the same shape; a block's may be
  * stored, too. */
-#include "mapper/expression.h"
+#include "mapper/gemm.h"
 #include "mapper/moments.h"
 #include "mapper/outer.h"
 #include "mapper/rows.h"
@@ -145,8 +145,8 @@ static bool add_outer(reduction *r, const tg_node *node, const tg_outer *outer) 
   const tg_value *result = tg_out(node);
   int last = result->rank - 1;
   int64_t radix[3], stride[3];
-  if (r->rows || r->dims[0] != 1 || r->dims[2] != result->dims[last].size ||
-      !tg_outer_walk(outer, result, radix, stride) || radix[0] * radix[1] > 1)
+  tg_gemm_merge_rows(result, outer->stride[0], 0, radix, stride);
+  if (r->rows || r->dims[0] != 1 || r->dims[2] != result->dims[last].size || radix[0] * radix[1] > 1)
     return false;
   for (int k = 0; k < outer->count; k++)
     for (int i = 0; i < 2; i++) {
