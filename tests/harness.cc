@@ -77,6 +77,18 @@ extern "C" const char *tg_test_dir(void) {
   return scratch().c_str();
 }
 
+extern "C" const char *tg_test_data(void) { return TEGULA_TEST_DATA; }
+
+extern "C" const char *tg_test_shared(void) {
+  static const std::string path = [] {
+    const char *root = std::getenv("TEGULA_SHARED");
+    std::error_code error;
+    std::filesystem::path absolute = std::filesystem::canonical(root ? root : "../shared", error);
+    return error ? std::string() : absolute.string();
+  }();
+  return path.empty() ? nullptr : path.c_str();
+}
+
 int main(int argc, char **argv) {
   ::testing::InitGoogleTest(&argc, argv);
   for (const Case &c : cases())

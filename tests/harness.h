@@ -22,6 +22,11 @@ void tg_test_fail(const char *file, int line, const char *format, ...) __attribu
 void tg_test_skip(const char *file, int line, const char *reason);
 /* A directory for this test process's files, made on first use and removed at exit. */
 const char *tg_test_dir(void);
+/* The folder into which the build unpacked what we recorded (data/README.md), absolute. */
+const char *tg_test_data(void);
+/* The folder of models that others made and that are not in the tree (README.md, TEGULA_SHARED), absolute;
+ * NULL where it is not there. */
+const char *tg_test_shared(void);
 
 #ifdef __cplusplus
 }

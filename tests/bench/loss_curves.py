@@ -4,7 +4,7 @@
 usage: loss_curves.py [--tegula COMMAND] [--recorded FOLDER] [--seeds N] [--arch NAME]
 
 Prints a table in Markdown: the last loss under each policy against FP32's, mean of the seeds, ours and PyTorch's. FOLDER
-(../shared/precision/convmodel) has data, the initial weights of seeds 0 and 1, and PyTorch's curves for them; those of other
+(build/tests/data/precision/convmodel, where a build unpacks it) has data, the initial weights of seeds 0 and 1, and PyTorch's curves for them; those of other
 seeds are drawn here, as PyTorch would. Needs numpy and onnx (Debian: python3-onnx).
 """
 import argparse
@@ -92,8 +92,7 @@ def against(last, first):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--tegula", default="build/tegula")
-    parser.add_argument("--recorded", default=os.path.join(os.environ.get("TEGULA_SHARED", "../shared"),
-                                                           "precision/convmodel"))
+    parser.add_argument("--recorded", default="build/tests/data/precision/convmodel")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--arch", default="edge")
     o = parser.parse_args()

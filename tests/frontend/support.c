@@ -1,16 +1,19 @@
 #include "tests/frontend/support.h"
 
+#include "tests/harness.h"
+
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 const char *shared_path(tg_arena *arena, const char *name) {
-  const char *root = getenv("TEGULA_SHARED");
-  if (!root) root = "../shared";
-  if (access(root, R_OK)) return NULL;
-  return tg_arena_printf(arena, "%s/%s", root, name);
+  const char *root = tg_test_shared();
+  return root ? tg_arena_printf(arena, "%s/%s", root, name) : NULL;
+}
+
+const char *recorded_path(tg_arena *arena, const char *name) {
+  return tg_arena_printf(arena, "%s/%s", tg_test_data(), name);
 }
 
 char *read_text(tg_arena *arena, const char *path, size_t *out_size) {

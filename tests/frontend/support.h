@@ -6,6 +6,8 @@
 
 /* "<shared>/<name>" on the arena, or NULL when the folder of shared data is not there. */
 const char *shared_path(tg_arena *arena, const char *name);
+/* A file of what we recorded (tests/data/README.md). */
+const char *recorded_path(tg_arena *arena, const char *name);
 
 /* The whole file, NUL-terminated, or NULL. */
 char *read_text(tg_arena *arena, const char *path, size_t *out_size);

@@ -24,8 +24,8 @@ static void behaves(const void *data) {
   tg_diag diag = {""};
   double start = seconds();
   tg_graph *graph;
-  tg_status status = tg_onnx_read(
-      &arena, shared_path(&arena, tg_arena_printf(&arena, "corpus/bad/%s", row->file)), &graph, &diag);
+  const char *path = recorded_path(&arena, tg_arena_printf(&arena, "bad/%s", row->file));
+  tg_status status = tg_onnx_read(&arena, path, &graph, &diag);
   if (!status) {
     tg_frontend_options options;
     tg_frontend_defaults(&options);
@@ -48,8 +48,7 @@ static void behaves(const void *data) {
 __attribute__((constructor)) static void register_cases(void) {
   static bad_case cases[256];
   tg_arena arena = {0};
-  const char *path = shared_path(&arena, "corpus/bad/cases.csv");
-  char *text = path ? read_text(&arena, path, NULL) : NULL;
+  char *text = read_text(&arena, recorded_path(&arena, "bad/cases.csv"), NULL);
   int count = 0;
   for (char *save, *line = text ? strtok_r(text, "\n", &save) : NULL; line && count < 256;
        line = strtok_r(NULL, "\n", &save)) {
@@ -64,6 +63,6 @@ __attribute__((constructor)) static void register_cases(void) {
 
 TG_TEST(bad_models, the_corpus_is_here) {
   tg_arena arena = {0};
-  if (!shared_path(&arena, "corpus/bad/cases.csv")) SKIP("the shared corpus is not here");
+  EXPECT(read_text(&arena, recorded_path(&arena, "bad/cases.csv"), NULL));
   tg_arena_release(&arena);
 }

@@ -58,7 +58,7 @@ static void matches_onnx_runtime(const void *data) {
   const model_case *row = data;
   tg_arena arena = {0};
   const char *path = shared_path(&arena, tg_arena_printf(&arena, "corpus/models/%s.onnx", row->model));
-  if (!path) SKIP("the shared corpus is not here");
+  if (!path) SKIP("models of others are not here (TEGULA_SHARED)");
   tg_graph *graph;
   tg_diag diag = {""};
   EXPECT_EQ(tg_onnx_read(&arena, path, &graph, &diag), TG_OK);
@@ -108,7 +108,7 @@ static void lowers_under_preset(const void *data) {
   tg_arena arena = {0};
   tg_diag diag = {""};
   const char *path = shared_path(&arena, "corpus/models/mnist_8.onnx");
-  if (!path) SKIP("the shared corpus is not here");
+  if (!path) SKIP("models of others are not here (TEGULA_SHARED)");
   int64_t count;
   const float *in = read_npy(&arena, shared_path(&arena, "corpus/golden/mnist_8/in_Input3.npy"), &count);
   const float *want =

@@ -51,18 +51,20 @@ static void lower_damaged(const char *bytes, size_t size, uint64_t seed) {
 
 TG_TEST(mutations, damaged_models_never_crash) {
   static const char *const models[] = {
-      "models/mnist_8.onnx",       "models/mnist_atmega.onnx",           "models/tfl_helloworld.onnx",
-      "bad/001_control_good.onnx", "bad/131_maxpool_pad_ge_kernel.onnx", "bad/114_conv_rank_mismatch.onnx",
-      "bad/108_conv_group_3.onnx", "bad/121_reshape_minus7.onnx",        "bad/125_concat_axis_oob.onnx",
-      "bad/151_exp_fanout_60.onnx"};
+      "training/digits_cnn_sgd/model.onnx", "training/iris_softmax_sgd/model.onnx",
+      "bad/073_subnormal_weights.onnx",     "bad/001_control_good.onnx",
+      "bad/131_maxpool_pad_ge_kernel.onnx", "bad/114_conv_rank_mismatch.onnx",
+      "bad/108_conv_group_3.onnx",          "bad/121_reshape_minus7.onnx",
+      "bad/125_concat_axis_oob.onnx",       "bad/151_exp_fanout_60.onnx"};
   const char *rounds = getenv("TEGULA_MUTATIONS");
   uint64_t state = 0x9e3779b97f4a7c15u;
   for (size_t m = 0; m < sizeof models / sizeof *models; m++) {
     tg_arena arena = {0};
     size_t size;
-    const char *path = shared_path(&arena, tg_arena_printf(&arena, "corpus/%s", models[m]));
-    if (!path) SKIP("the shared corpus is not here");
-    char *bytes = read_text(&arena, path, &size), *copy = tg_arena_alloc(&arena, size + 1, 1);
+    const char *path = recorded_path(&arena, models[m]);
+    char *bytes = read_text(&arena, path, &size);
+    ASSERT(bytes);
+    char *copy = tg_arena_alloc(&arena, size + 1, 1);
     for (int i = 0; i < (rounds ? atoi(rounds) : 100); i++) {
       size_t mutated = size;
       memcpy(copy, bytes, size);

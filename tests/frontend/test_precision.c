@@ -24,8 +24,7 @@ typedef struct csv {
 } csv;
 
 static bool open_csv(tg_arena *arena, const char *name, csv *out_csv) {
-  const char *path = shared_path(arena, name);
-  *out_csv = (csv){.at = path ? read_text(arena, path, NULL) : NULL};
+  *out_csv = (csv){.at = read_text(arena, recorded_path(arena, name), NULL)};
   return out_csv->at != NULL;
 }
 
@@ -133,7 +132,7 @@ TG_TEST(precision, tables_hold_every_collected_rule) {
   tg_arena arena = {0};
   csv file;
   int seen[TG_LIST_COUNT] = {0}, held[TG_LIST_COUNT] = {0};
-  if (!open_csv(&arena, "precision/rules.csv", &file)) SKIP("the collected rules are not here");
+  ASSERT(open_csv(&arena, "precision/rules.csv", &file));
   while (next_row(&file)) {
     const category *c = category_of(&file);
     if (!c || strstr(file.field[3], "of one release"))
@@ -335,7 +334,7 @@ TG_TEST(precision, hmp_decides_as_recorded) {
   tg_precision_options options;
   tg_precision_defaults(&options);
   options.family = TG_FAMILY_HMP;
-  if (!open_csv(&arena, "precision/hmp_o1_dtypes.csv", &file)) SKIP("the recorded decisions are not here");
+  ASSERT(open_csv(&arena, "precision/hmp_o1_dtypes.csv", &file));
   for (next_row(&file); next_row(&file);)
     check_one(&options, "hmp", file.field[0], file.field[3], file.field[4], file.field[5], &count);
   printf("hmp: %d decisions as recorded, %d of operators that Tegula has not:%s\n", count.compared,
@@ -377,8 +376,7 @@ TG_TEST(precision, autocast_on_the_cpu_decides_as_recorded) {
   tg_precision_defaults(&options);
   options.family = TG_FAMILY_AUTOCAST;
   options.device = TG_AUTOCAST_CPU;
-  if (!open_csv(&arena, "precision/torch_cpu_autocast_dtypes.csv", &file))
-    SKIP("the recorded decisions are not here");
+  ASSERT(open_csv(&arena, "precision/torch_cpu_autocast_dtypes.csv", &file));
   for (next_row(&file); next_row(&file);) {
     bool error = !strcmp(file.field[3], "ERROR");
     errors += error;
@@ -577,7 +575,7 @@ TG_TEST(precision, tf32_rounds_to_nearest_even) {
   tg_arena arena = {0};
   csv file;
   int count = 0;
-  if (!open_csv(&arena, "precision/tf32_round_vectors.csv", &file)) SKIP("the recorded vectors are not here");
+  ASSERT(open_csv(&arena, "precision/tf32_round_vectors.csv", &file));
   for (next_row(&file); next_row(&file); count++) {
     uint32_t from = (uint32_t)strtoul(file.field[0], NULL, 16),
              want = (uint32_t)strtoul(file.field[2], NULL, 16);

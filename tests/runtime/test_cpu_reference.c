@@ -7,8 +7,6 @@
 #include "tests/harness.h"
 
 #include <math.h>
-#include <stdlib.h>
-#include <unistd.h>
 
 /* --- real models
  * -------------------------------------------------------------------------------------------- */
@@ -22,8 +20,7 @@ static const model_case models[] = {{"mnist_8", "in_Input3", "out_Plus214_Output
                                     {"tfl_helloworld", "in_dense_2_input", "out_dense_4"}};
 
 static const char *shared(tg_arena *arena, const char *folder, const char *model, const char *rest) {
-  const char *root = getenv("TEGULA_SHARED");
-  return tg_arena_printf(arena, "%s/corpus/%s/%s%s", root ? root : "../shared", folder, model, rest);
+  return tg_arena_printf(arena, "%s/corpus/%s/%s%s", tg_test_shared(), folder, model, rest);
 }
 
 static bool close_to(const float *a, const float *b, int64_t count, float relative) {
@@ -38,8 +35,8 @@ static void matches_onnx_runtime(const void *row) {
   const model_case *m = row;
   tg_arena arena = {0};
   tg_diag diag = {""};
+  if (!tg_test_shared()) SKIP("models of others are not here (TEGULA_SHARED)");
   const char *path = shared(&arena, "models", m->model, ".onnx");
-  if (access(path, R_OK)) SKIP("the shared corpus is not here");
   tg_npy in, out;
   tg_graph *graph;
   ASSERT(!tg_npy_read(

@@ -15,11 +15,7 @@ const char *here(tg_arena *arena, const char *name) {
 }
 
 const char *recorded(tg_arena *arena, const char *folder, const char *name) {
-  const char *root = getenv("TEGULA_SHARED");
-  char absolute[4096];
-  if (!realpath(root ? root : "../shared", absolute)) return NULL;
-  const char *path = tg_arena_printf(arena, "%s/corpus/train/%s/%s", absolute, folder, name);
-  return access(path, R_OK) ? NULL : path;
+  return tg_arena_printf(arena, "%s/training/%s/%s", tg_test_data(), folder, name);
 }
 
 float *read_floats(tg_arena *arena, const char *path, int64_t *out_count) {

@@ -44,11 +44,10 @@ TG_TEST(schedule, follows_its_formula) {
 
 /* Each case of the recorded trace begins at step 0; the interval stands in its name. */
 TG_TEST(scaler, follows_the_recorded_one) {
-  const char *root = getenv("TEGULA_SHARED");
   char path[1024], line[256], name[100];
-  snprintf(path, sizeof path, "%s/precision/gradscaler_trace.csv", root ? root : "../shared");
+  snprintf(path, sizeof path, "%s/precision/gradscaler_trace.csv", tg_test_data());
   FILE *file = fopen(path, "r");
-  if (!file) SKIP("the recorded trace is not here");
+  ASSERT(file);
   tg_scaler scaler = tg_scaler_dynamic();
   int rows = 0, step, found, stepped;
   double scale;

@@ -37,7 +37,7 @@ typedef struct trainer {
 } trainer;
 
 static const char *file_of(trainer *t, const char *name) {
-  return shared_path(&t->arena, tg_arena_printf(&t->arena, "corpus/train/%s/%s", t->row->folder, name));
+  return recorded_path(&t->arena, tg_arena_printf(&t->arena, "training/%s/%s", t->row->folder, name));
 }
 
 static bool build(trainer *t) {
@@ -139,7 +139,6 @@ static void compare(trainer *t, const char *folder, double relative, double abso
 }
 
 static void train(trainer *t) {
-  if (!file_of(t, "model.onnx")) SKIP("the folder of shared data is not there (TEGULA_SHARED)");
   ASSERT(read_data(t));
   ASSERT(build(t));
   allocate(t);
