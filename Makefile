@@ -6,7 +6,11 @@
 BUILD ?= build
 GENERATE = cmake -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo $(CMAKE_FLAGS)
 
-.PHONY: all demo test test-long area mutation sanitize lint format install packages clean
+.PHONY: all demo test test-long area mutation sanitize sanitize-build lint format install packages clean
+
+# ctest,FOLDER,OPTIONS: runs tests, then says how many were skipped and why, and which took long.
+ctest = ctest --test-dir $(1) --output-on-failure --no-tests=error --output-junit tests.xml $(2); \
+  status=$$?; tests/summary.py $(1)/tests.xml; exit $$status
 
 all: $(BUILD)/build.ninja
 	cmake --build $(BUILD)
@@ -24,14 +28,17 @@ demo: $(BUILD)/build.ninja
 	cmake --build $(BUILD) --target demo
 
 test: all lint
-	ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -j 2 -LE long
+	$(call ctest,$(BUILD),-j 2 -LE long)
 	$(MAKE) sanitize
 
-# With the RTL of the preset edge, which this build directory then keeps.
+# With the RTL of the preset edge, which this build directory then keeps; then all other tests with sanitizers.
 test-long: | packages
 	$(GENERATE) -DTEGULA_RTL_EDGE=ON
 	cmake --build $(BUILD)
-	ctest --test-dir $(BUILD) --output-on-failure --no-tests=error -L long
+	cmake --build $(BUILD) --target lint-deep
+	$(call ctest,$(BUILD),-L long)
+	$(MAKE) sanitize-build
+	TEGULA_EVERY_VARIANT=1 $(call ctest,$(BUILD)-sanitize,-j 2 -LE long)
 
 # Synthesises the PE and what it is compared with, and a tile.
 area: $(BUILD)/build.ninja
@@ -42,10 +49,12 @@ mutation: $(BUILD)/build.ninja
 	tests/rtl/mutate.py $(BUILD)
 
 # The C code once more, with address and undefined-behaviour checks; engines that need no Verilator build.
-sanitize: | packages
-	cmake -B $(BUILD)-sanitize -G Ninja -DCMAKE_BUILD_TYPE=Debug -DTEGULA_SANITIZE=ON -DTEGULA_RTL=OFF $(CMAKE_FLAGS)
+sanitize: sanitize-build
+	$(call ctest,$(BUILD)-sanitize,-j 2 -LE "long|once")
+
+sanitize-build: | packages
+	cmake -B $(BUILD)-sanitize -G Ninja -DCMAKE_BUILD_TYPE=None -DTEGULA_SANITIZE=ON -DTEGULA_RTL=OFF $(CMAKE_FLAGS)
 	cmake --build $(BUILD)-sanitize
-	ctest --test-dir $(BUILD)-sanitize --output-on-failure --no-tests=error -j 2 -LE "long|statistics"
 
 lint: $(BUILD)/build.ninja
 	cmake --build $(BUILD) --target lint

@@ -53,7 +53,7 @@ static const char *compare(const engine_run *functional, const engine_run *syste
   return difference ? difference : engine_runs_differ(systemc, rtl, true);
 }
 
-const char *engines_differ(const tg_program *program, tg_run_options options) {
+const char *engines_differ(const tg_program *program, tg_run_options options, uint64_t *cycles) {
   static char text[sizeof(tg_diag) + 16];
   tg_diag diag = {""};
   if (tg_check_ordering(program, &diag)) {
@@ -65,6 +65,7 @@ const char *engines_differ(const tg_program *program, tg_run_options options) {
              rtl = engine_run_numbers(&tg_engine_rtl, program, options);
   const char *difference = compare(&functional, &systemc, &rtl);
   if (difference) snprintf(text, sizeof text, "%s", difference);
+  if (cycles) *cycles += rtl.result.cycles;
   engine_run_release(&functional);
   engine_run_release(&systemc);
   engine_run_release(&rtl);

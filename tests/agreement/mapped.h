@@ -22,7 +22,8 @@ tg_status map_text(const char *text, const tg_params *params, const tg_precision
 
 /* The semaphores of `program` order its accesses, and it leaves the same memory on the functional engine,
  * SystemC and the RTL, with the same start and end of every instruction on the latter two. NULL, or what is
- * different, in storage of the function. Inputs hold numbers (engine_run_numbers). */
-const char *engines_differ(const tg_program *program, tg_run_options options);
+ * different, in storage of the function. Inputs hold numbers (engine_run_numbers). `*cycles`, unless NULL,
+ * grows by the cycles that the RTL ran, which are what such a test takes time for. */
+const char *engines_differ(const tg_program *program, tg_run_options options, uint64_t *cycles);
 
 #endif

@@ -43,7 +43,7 @@ static void check_row(const void *user) {
   if (!status) status = map_text(text, &params, &r->precision, 0, &program, &diag);
   if (status == TG_INVALID && strstr(diag.message, "in the scratchpads")) SKIP(diag.message);
   const char *difference =
-      status ? diag.message : engines_differ(program, (tg_run_options){.threads = 1, .seed = 5});
+      status ? diag.message : engines_differ(program, (tg_run_options){.threads = 1, .seed = 5}, NULL);
   if (difference) tg_test_fail(__FILE__, __LINE__, "%s", difference);
   tg_program_destroy(program);
 }

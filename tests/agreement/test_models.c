@@ -1,6 +1,6 @@
-/* Whole models in many precisions: policies, accumulations. On `tiny` all of them, the demonstration's
- * network among the models; on the other RTL configurations of the tests smaller graphs, and where tilings
- * are drawn, one policy of a kind unless TEGULA_ALL_PRECISIONS is set. */
+/* Whole models in many precisions: policies, accumulations. One policy of a kind comes first, on `tiny` all
+ * others follow while the cycles of the RTL stay within a budget; the demonstration's network is among the
+ * models. With TEGULA_ALL_PRECISIONS all of them run everywhere. */
 #include "frontend/onnx/onnx.h"
 #include "frontend/text.h"
 #include "mapper/mapper.h"
@@ -270,6 +270,10 @@ enum {
   PRECISIONS = POLICIES * ACCUMULATIONS
 };
 
+/* The cycles of the RTL after which a model takes no further precision, unless TEGULA_ALL_PRECISIONS is set:
+ * some four seconds. */
+static const uint64_t budgets[CHIPS] = {[CHIP_TINY] = 100000, [CHIP_ROW] = 150000, [CHIP_ODD] = 400000};
+
 /* The K tile is shorter than the products' K, so that rounding happens between K tiles. */
 static tg_precision_options precision_of(int index) {
   tg_precision_options precision = policies[index / ACCUMULATIONS].precision;
@@ -295,19 +299,22 @@ static bool is_new(seen *before, char *text) {
   return true;
 }
 
-static void check_precision(const row *r, const tg_params *params, int index, seen *before) {
+/* Runs the model in precision `index` unless its program ran already; the cycles of the RTL. */
+static uint64_t check_precision(const row *r, const tg_params *params, int index, seen *before) {
   tg_diag diag = {""};
   tg_program *program = NULL;
   tg_precision_options precision = precision_of(index);
   tg_status status = r->text ? map_text(r->text, params, &precision, r->any_tiling, &program, &diag)
                              : map_digits(params, &precision, &program, &diag);
   const char *difference = status ? diag.message : NULL;
+  uint64_t cycles = 0;
   if (!status && is_new(before, tg_program_print(program)))
-    difference = engines_differ(program, (tg_run_options){.threads = 1, .seed = 5, .step = 6});
+    difference = engines_differ(program, (tg_run_options){.threads = 1, .seed = 5, .step = 6}, &cycles);
   if (difference)
     tg_test_fail(__FILE__, __LINE__, "%s, sums in %s: %s", policies[index / ACCUMULATIONS].name,
                  index % ACCUMULATIONS ? "bf16sr" : "fp32", difference);
   tg_program_destroy(program);
+  return cycles;
 }
 
 static void check_row(const void *user) {
@@ -316,9 +323,13 @@ static void check_row(const void *user) {
   tg_params params;
   seen before = {.count = 0};
   ASSERT(!chip_params(r->chip, &params, &diag));
-  bool all = (r->chip == CHIP_TINY && !r->any_tiling) || getenv("TEGULA_ALL_PRECISIONS");
-  for (int p = 0; p < PRECISIONS; p++)
-    if (all || policies[p / ACCUMULATIONS].everywhere) check_precision(r, &params, p, &before);
+  bool exhaustive = getenv("TEGULA_ALL_PRECISIONS"),
+       all = (r->chip == CHIP_TINY && !r->any_tiling) || exhaustive;
+  uint64_t cycles = 0;
+  for (int of_a_kind = 1; of_a_kind >= !all; of_a_kind--)
+    for (int p = 0; p < PRECISIONS && (exhaustive || cycles < budgets[r->chip]); p++)
+      if (policies[p / ACCUMULATIONS].everywhere == of_a_kind)
+        cycles += check_precision(r, &params, p, &before);
   while (before.count) free(before.texts[--before.count]);
 }
 
