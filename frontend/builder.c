@@ -28,8 +28,7 @@ tg_status tg_builder_finish(tg_builder *b, tg_graph **out_graph, tg_diag *diag) 
   return TG_OK;
 }
 
-/* --- values
- * ---------------------------------------------------------------------------------------------------- */
+/* --- values */
 
 static bool check_sizes(tg_builder *b, const char *name, tg_dtype dtype, int rank, const int64_t *sizes) {
   int64_t count = 1;
@@ -95,8 +94,7 @@ void tg_builder_end_disable_graphamp(tg_builder *b) {
     tg_fail(&b->error, TG_INVALID, "a disable_graphamp region ends that was not begun");
 }
 
-/* --- operators
- * ------------------------------------------------------------------------------------------------- */
+/* --- operators */
 
 tg_value *tg_builder_op(tg_builder *b, tg_op op, const char *name, tg_value *const *inputs, int count) {
   const tg_op_info *info = tg_op_get(op);

@@ -26,8 +26,8 @@ tg_dtype tg_dtype_from_name(const char *name); /* TG_NONE when unknown */
 tg_dtype tg_dtype_from_onnx(int64_t number);   /* TG_NONE when unknown */
 int tg_dtype_to_onnx(tg_dtype dtype);          /* 0 where ONNX has none */
 
-/* Exact widening and RNE narrowing between fp32 and the 16-bit formats; NaN becomes the canonical quiet NaN.
- */
+/* Exact widening and RNE narrowing between fp32 and the 16-bit formats; NaN becomes the canonical quiet
+ * NaN. */
 uint16_t tg_f32_to_bf16(float value);
 uint16_t tg_f32_to_f16(float value);
 float tg_f32_to_tf32(float value);
@@ -35,8 +35,8 @@ float tg_f32_from_bf16(uint16_t bits);
 float tg_f32_from_f16(uint16_t bits);
 
 /* Element `index` of a buffer of `dtype`, as fp32 (exact for the narrow formats; integers and f64 round to
- * nearest even) and back (RNE; integers truncate toward zero and saturate, NaN gives 0; bool is value != 0).
- */
+ * nearest even) and back (RNE; integers truncate toward zero and saturate, NaN gives 0; bool is value !=
+ * 0). */
 float tg_load_f32(const void *data, tg_dtype dtype, size_t index);
 void tg_store_f32(void *data, tg_dtype dtype, size_t index, float value);
 /* The same for integers: a float element truncates toward zero and saturates, NaN gives 0. */

@@ -267,8 +267,7 @@ void tg_value_rename(tg_graph *graph, tg_value *value, const char *name) {
   value->name = added;
 }
 
-/* --- copies
- * ---------------------------------------------------------------------------------------------------- */
+/* --- copies */
 
 static tg_value *clone_value(tg_graph *copy, const tg_value *value) {
   tg_value *fresh = TG_NEW(copy->arena, tg_value);

@@ -157,8 +157,7 @@ struct tg_graph {
   for (tg_node *node = (graph)->first, *node##_next = node ? node->next : NULL; node;                        \
        node = node##_next, node##_next = node ? node->next : NULL)
 
-/* --- construction
- * ---------------------------------------------------------------------------------------------- */
+/* --- construction */
 
 /* An empty graph. `arena` must outlive it. */
 tg_graph *tg_graph_create(tg_arena *arena, const char *name);
@@ -190,8 +189,7 @@ void tg_graph_add_output(tg_graph *graph, tg_value *value, const char *name, tg_
 /* Input number `input` takes over output number `output` of the run before. */
 void tg_graph_add_carry(tg_graph *graph, int input, int output);
 
-/* --- change
- * ---------------------------------------------------------------------------------------------------- */
+/* --- change */
 
 void tg_node_set_input(tg_node *node, int input, tg_value *value); /* value may be NULL */
 /* Keeps the first `count` inputs. */
@@ -226,8 +224,7 @@ static inline int64_t tg_partial_length(int64_t k, int64_t partials) { return (k
  * each addition. */
 typedef enum tg_reduction { TG_REDUCE_FP32, TG_REDUCE_BF16SR } tg_reduction;
 
-/* --- attributes
- * ------------------------------------------------------------------------------------------------ */
+/* --- attributes */
 
 /* The operator must have the attribute. */
 int64_t tg_attr_int(const tg_node *node, tg_attr_key key);
@@ -241,16 +238,15 @@ void tg_attr_set_float(tg_node *node, tg_attr_key key, double value);
 void tg_attr_set_ints(tg_graph *graph, tg_node *node, tg_attr_key key, const int64_t *values, int count);
 void tg_attr_set_text(tg_graph *graph, tg_node *node, tg_attr_key key, const char *text);
 
-/* --- questions
- * ------------------------------------------------------------------------------------------------- */
+/* --- questions */
 
 static inline tg_value *tg_in(const tg_node *node, int input) {
   return input < node->input_count ? node->inputs[input].value : NULL;
 }
 static inline tg_value *tg_out(const tg_node *node) { return node->outputs[0]; }
 static inline bool tg_is_constant(const tg_value *value) { return value && value->kind == TG_VALUE_CONSTANT; }
-/* A Cast that rounds stochastically stands for random numbers of its own: it is never shared, nor left out.
- */
+/* A Cast that rounds stochastically stands for random numbers of its own: it is never shared, nor left
+ * out. */
 static inline bool tg_rounds_sums(const tg_node *matmul) {
   return tg_attr_int(matmul, TG_ATTR_PARTIALS) > 1 && tg_attr_int(matmul, TG_ATTR_REDUCE) == TG_REDUCE_BF16SR;
 }
@@ -275,8 +271,7 @@ const char *tg_value_type_text(const tg_value *value, tg_arena *arena);
 bool tg_graph_is_carried(const tg_graph *graph, const tg_value *input); /* an input that is carried into */
 tg_value *tg_graph_find_value(const tg_graph *graph, const char *name); /* NULL: there is none */
 
-/* --- symbols
- * --------------------------------------------------------------------------------------------------- */
+/* --- symbols */
 
 /* Gives symbol `name` a size, in every dimension that carries it. TG_INVALID: there is no such symbol, the
  * size is negative, or it is bound to another one. */
@@ -284,8 +279,7 @@ tg_status tg_graph_bind_symbol(tg_graph *graph, const char *name, int64_t size, 
 /* Binds all symbols that are still open. */
 void tg_graph_bind_rest(tg_graph *graph, int64_t size);
 
-/* --- whole graphs
- * ---------------------------------------------------------------------------------------------- */
+/* --- whole graphs */
 
 /* What a legal graph is (verify.c). TG_INVALID with the first violation. */
 tg_status tg_graph_verify(const tg_graph *graph, tg_diag *diag);

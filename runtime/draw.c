@@ -8,8 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* --- dot
- * -------------------------------------------------------------------------------------------------------- */
+/* --- dot */
 
 static void quoted(FILE *out, const char *text) {
   for (const unsigned char *c = (const unsigned char *)text; *c; c++) {
@@ -95,8 +94,7 @@ tg_status tg_draw_dot(const tg_graph *graph, const char *path, tg_diag *diag) {
   return tg_output_commit(&file, diag);
 }
 
-/* --- SVG
- * ------------------------------------------------------------------------------------------------------- */
+/* --- SVG */
 
 /* Graphviz between two descriptors. */
 static tg_status run_dot(int in, int out, tg_diag *diag) {

@@ -9,8 +9,7 @@
 int64_t tg_index_rows(const tg_value *value);
 
 /* TG_INVALID, naming input and element: a number is not whole, or outside [-rows, rows). rows 0: any whole
- * number.
- */
+ * number. */
 tg_status tg_indices_check(const char *input, const float *data, int64_t count, int64_t rows, tg_diag *diag);
 
 /* `count` numbers in [0, rows), a function of the seed. */

@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- the list
- * --------------------------------------------------------------------------------------------------- */
+/* --- the list */
 
 static json_t *row_of(const tg_cast_record *r) {
   const char *kind = r->id < 0 ? "output" : r->operand < 0 ? "result" : "operand";
@@ -80,8 +79,7 @@ void tg_inspect_casts_print(const json_t *casts, FILE *out) {
   fputc('\n', out);
 }
 
-/* --- decisions as rules
- * ----------------------------------------------------------------------------------------- */
+/* --- decisions as rules */
 
 static const char *word_of(tg_dtype dtype) {
   switch (dtype) {

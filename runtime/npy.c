@@ -17,8 +17,7 @@ static const struct {
              {"<u4", TG_U32}, {"<u2", TG_U16}, {"|u1", TG_U8},  {"|b1", TG_BOOL}};
 enum { TYPE_COUNT = sizeof types / sizeof *types, LONGEST_HEADER = 65536 };
 
-/* --- the header: a Python dictionary with three known keys
- * -------------------------------------------------- */
+/* --- the header: a Python dictionary with three known keys */
 
 typedef struct header {
   const char *at;
@@ -98,8 +97,8 @@ static bool parse_header(header *h, const char *text) {
   return !*h->at && h->has_descr && h->has_order && h->has_shape;
 }
 
-/* Reads magic, version and header text (NUL-terminated, on the arena); *out_size: all bytes before the data.
- */
+/* Reads magic, version and header text (NUL-terminated, on the arena); *out_size: all bytes before the
+ * data. */
 static tg_status read_header(FILE *file, tg_arena *arena, char **out_text, uint64_t *out_size,
                              tg_diag *diag) {
   unsigned char start[12];
@@ -127,8 +126,7 @@ static tg_dtype dtype_of(const char *descr) {
   return TG_NONE;
 }
 
-/* --- data
- * --------------------------------------------------------------------------------------------------- */
+/* --- data */
 
 /* Element (i0, .., in) of a Fortran array lies at i0 + d0*(i1 + d1*(..)). */
 static void from_fortran(const tg_npy *array, const char *source, char *target, size_t size) {

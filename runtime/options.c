@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- the tables
- * --------------------------------------------------------------------------------------------- */
+/* --- the tables */
 
 enum { REPEATS = 0x100 };
 #define KIND_FLAG       TG_OPTION_FLAG
@@ -51,8 +50,7 @@ static const tg_option_info option_table[] = {
 const tg_command_info *tg_command_get(tg_command_id command) { return &commands[command]; }
 const tg_option_info *tg_option_get(tg_option_id option) { return &option_table[option]; }
 
-/* --- parsing
- * ------------------------------------------------------------------------------------------------ */
+/* --- parsing */
 
 static bool is_choice(const char *choices, const char *value) {
   size_t length = strchr(value, '|') ? 0 : strlen(value);
@@ -220,8 +218,7 @@ double tg_option_real(const tg_options *options, tg_option_id option, double oth
   return text ? strtod(text, NULL) : otherwise;
 }
 
-/* --- help
- * --------------------------------------------------------------------------------------------------- */
+/* --- help */
 
 const char *tg_option_usage(tg_arena *arena, tg_option_id option) {
   const tg_option_info *info = &option_table[option];

@@ -116,8 +116,7 @@ tg_status tg_precision_of(tg_arena *arena, const tg_compile_options *o, tg_preci
   return o->preset ? tg_precision_preset_parse(o->preset, &out->preset, diag) : TG_OK;
 }
 
-/* --- the report
- * ------------------------------------------------------------------------------------------------ */
+/* --- the report */
 
 static const char *or_else(const char *value, const char *otherwise) { return value ? value : otherwise; }
 

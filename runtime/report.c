@@ -220,8 +220,7 @@ json_t *tg_report(const tg_session *s) {
   return report;
 }
 
-/* --- files
- * -------------------------------------------------------------------------------------------------- */
+/* --- files */
 
 char *tg_session_report_json(const tg_session *session) {
   json_t *report = tg_report(session);

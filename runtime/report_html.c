@@ -1,5 +1,5 @@
-/* The report as one HTML file: every key of the JSON object as a table, sections with bars of what was busy.
- */
+/* The report as one HTML file: every key of the JSON object as a table, sections with bars of what was
+ * busy. */
 #include "runtime/report.h"
 
 #include <string.h>

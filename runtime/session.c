@@ -28,8 +28,7 @@ double tg_host_seconds(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* --- loading
- * ------------------------------------------------------------------------------------------------ */
+/* --- loading */
 
 /* What a session needs of a tensor of either side. */
 static void describe(tg_session *s, tg_tensor_info *info, const char *name, int rank, const int64_t *dims) {
@@ -130,8 +129,7 @@ void tg_session_close(tg_session *session) {
   free(session);
 }
 
-/* --- open sizes
- * --------------------------------------------------------------------------------------------- */
+/* --- open sizes */
 
 static tg_status needs_model(const tg_session *s, tg_diag *diag) {
   if (!s->model) return tg_fail(diag, TG_INVALID, "%s: is compiled already: its sizes are fixed", s->path);
@@ -172,8 +170,7 @@ tg_status tg_session_bind_shape(tg_session *session, const char *input, int rank
   return TG_OK;
 }
 
-/* --- compiling
- * ---------------------------------------------------------------------------------------------- */
+/* --- compiling */
 
 tg_status tg_session_params(const tg_compile_options *options, tg_params *out_params, tg_diag *diag) {
   tg_status status = tg_params_load(options->arch ? options->arch : "edge", out_params, diag);
@@ -268,8 +265,7 @@ tg_status tg_session_save(const tg_session *session, const char *path, tg_diag *
   return tg_program_write(session->program, path, diag);
 }
 
-/* --- inputs and outputs
- * ------------------------------------------------------------------------------------- */
+/* --- inputs and outputs */
 
 int tg_session_input_count(const tg_session *session) { return session->input_count; }
 int tg_session_output_count(const tg_session *session) { return session->output_count; }
@@ -364,8 +360,7 @@ static void read_outputs(tg_session *s, const tg_dram *dram) {
   }
 }
 
-/* --- running
- * ------------------------------------------------------------------------------------------------ */
+/* --- running */
 
 /* `steady`: the host's time of the run is that of further ones. */
 static tg_status run_engine(tg_session *s, const tg_engine *engine, const tg_run_options *options,
@@ -419,8 +414,7 @@ tg_status tg_session_run(tg_session *session, const tg_session_run_options *opti
   return TG_OK;
 }
 
-/* --- the host's CPU
- * ----------------------------------------------------------------------------------------- */
+/* --- the host's CPU */
 
 enum { CPU_BUDGET_SECONDS = 1 };
 

@@ -1,14 +1,16 @@
 /* Tegula's public C interface: load a model, compile it, run it on an engine, read outputs and a report.
  *
  *   tg_session *session;
+ *   tg_compile_options options = {.arch = "edge"};
  *   tg_diag diag = {""};
- *   if (tg_session_load("model.onnx", &session, &diag) || tg_session_compile(session, &options, &diag) ||
- * ...) fprintf(stderr, "%s\n", diag.message); tg_session_close(session);
+ *   if (tg_session_load("model.onnx", &session, &diag) || tg_session_compile(session, &options, &diag) || ...)
+ *     fprintf(stderr, "%s\n", diag.message);
+ *   tg_session_close(session);
  *
  * Every function that can fail returns tg_status, which is also the exit status of the command, and leaves
  * one line in `diag`. A session belongs to one thread at a time; sessions are independent of each other.
- * Tensors are dense, row-major FP32 at this interface; the session converts to and from the array's storage.
- */
+ * Tensors are dense, row-major FP32 at this interface; the session converts to and from the array's
+ * storage. */
 #ifndef TEGULA_RUNTIME_TEGULA_H
 #define TEGULA_RUNTIME_TEGULA_H
 
@@ -85,8 +87,8 @@ tg_status tg_session_load(const char *path, tg_session **out_session, tg_diag *d
 void tg_session_close(tg_session *session); /* NULL is allowed */
 
 /* Sizes that a model leaves open, before it is compiled; those still open become 1.
- * batch: the first dimension of every input. shape: what `dims` says of input `name`, as far as it is open.
- */
+ * batch: the first dimension of every input. shape: what `dims` says of input `name`, as far as it is
+ * open. */
 tg_status tg_session_bind_dim(tg_session *session, const char *symbol, int64_t size, tg_diag *diag);
 tg_status tg_session_bind_batch(tg_session *session, int64_t size, tg_diag *diag);
 tg_status tg_session_bind_shape(tg_session *session, const char *input, int rank, const int64_t *dims,

@@ -25,8 +25,7 @@ typedef struct verification {
   json_t *first; /* difference, or NULL */
 } verification;
 
-/* --- bits
- * --------------------------------------------------------------------------------------------------- */
+/* --- bits */
 
 static uint64_t element_bits(const uint8_t *bytes, uint32_t size) {
   uint64_t bits = 0;
@@ -77,8 +76,7 @@ static bool compare_bits(verification *v, const outcome *a, const outcome *b, tg
   return true;
 }
 
-/* --- cycles
- * ------------------------------------------------------------------------------------------------- */
+/* --- cycles */
 
 static const tg_queue *queue_of(const tg_program *program, const tg_event *event) {
   const tg_section *section = &program->sections[program->invocations[event->invocation].section];
@@ -156,8 +154,7 @@ static bool compare_cycles(verification *v, const outcome *a, const outcome *b, 
                        tg_arena_printf(&v->arena, "%" PRIu64, y->cycles), diag);
 }
 
-/* --- all
- * ---------------------------------------------------------------------------------------------------- */
+/* --- all */
 
 static bool only_available(const verification *v) {
   return v->options->engines && !strcmp(v->options->engines, "available");
@@ -243,8 +240,8 @@ tg_status tg_verify(tg_session *session, const tg_verify_options *options, json_
   verification v = {.session = session, .options = options};
   *out_result = NULL;
   tg_status status = find_engines(&v, diag);
-  /* The proof holds for any timing; programs of more executions than it can follow are compared without it.
-   */
+  /* The proof holds for any timing; programs of more executions than it can follow are compared without
+   * it. */
   tg_diag why = {""};
   tg_status ordered = status ? TG_OK : tg_check_ordering(session->program, &why);
   if (ordered == TG_MISMATCH) {

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Names in a model are data: nothing of theirs may reach a terminal as a control sequence or break the line.
- */
+/* Names in a model are data: nothing of theirs may reach a terminal as a control sequence or break the
+ * line. */
 static void escape_controls(char *text) {
   for (; *text; text++) {
     unsigned char c = (unsigned char)*text;

@@ -1,8 +1,8 @@
 /* Status codes and diagnostics, shared by every layer.
  *
  * A function that can fail on a user's input returns tg_status and leaves one line in the caller's tg_diag.
- * The codes are the exit statuses of the command. Failures of our own invariants are asserts, not statuses.
- */
+ * The codes are the exit statuses of the command. Failures of our own invariants are asserts, not
+ * statuses. */
 #ifndef TEGULA_BASE_STATUS_H
 #define TEGULA_BASE_STATUS_H
 

@@ -53,8 +53,7 @@ tg_status tg_infer_axis(tg_node *node, int rank, int limit, tg_diag *diag) {
   return TG_OK;
 }
 
-/* --- constant operands become attributes
- * ----------------------------------------------------------------------- */
+/* --- constant operands become attributes */
 
 tg_status tg_infer_absorb(tg_graph *graph, tg_node *node, int input, tg_attr_key key, tg_diag *diag) {
   const tg_value *operand = tg_in(node, input);
@@ -156,8 +155,7 @@ static tg_status absorb_operands(tg_graph *graph, tg_node *node, tg_diag *diag) 
   }
 }
 
-/* --- shapes of what computes
- * ----------------------------------------------------------------------------------- */
+/* --- shapes of what computes */
 
 /* Before opset 7: operand 1 aligned at an axis of operand 0, or no broadcasting at all. */
 static tg_status align_operand(tg_graph *graph, tg_node *node, tg_diag *diag) {
@@ -295,8 +293,7 @@ static tg_status infer_layer_normalization(tg_node *node, tg_diag *diag) {
   return infer_like_input(node, x->dtype, diag);
 }
 
-/* --- one node, all nodes
- * --------------------------------------------------------------------------------------- */
+/* --- one node, all nodes */
 
 static tg_status infer_shape(tg_graph *graph, tg_node *node, tg_diag *diag) {
   if (tg_op_is(node->op, TG_IS_EXPANDED)) return tg_infer_expanded(node, diag);

@@ -53,8 +53,7 @@ tg_status tg_infer_loss(tg_node *node, tg_diag *diag) {
   return tg_infer_result_at(node, 1, x->dtype, x->rank, sizes, diag);
 }
 
-/* --- what it is made of
- * ------------------------------------------------------------------------------------------ */
+/* --- what it is made of */
 
 static tg_value *log_softmax(tg_build *b, tg_value *x) {
   tg_node *node = tg_graph_add_node(b->graph, TG_OP_LOG_SOFTMAX, b->name, &x, 1, b->before, -1);

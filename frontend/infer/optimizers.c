@@ -43,8 +43,7 @@ tg_status tg_infer_optimizer(tg_node *node, tg_diag *diag) {
   return TG_OK;
 }
 
-/* --- what they are made of
- * --------------------------------------------------------------------------------------- */
+/* --- what they are made of */
 
 typedef struct update {
   tg_build *b;

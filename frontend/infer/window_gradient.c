@@ -4,8 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Channels of weights: of dY (they are the first dimension, or channels-last the last) and of dX in a group.
- */
+/* Channels of weights: of dY (they are the first dimension, or channels-last the last) and of dX in a
+ * group. */
 static int64_t result_channels(const tg_window_shape *w, const tg_value *weights) {
   return weights->dims[w->first == 1 ? w->rank + 1 : 0].size;
 }

@@ -51,8 +51,7 @@ static int opset_of(const export *e) {
   return opset;
 }
 
-/* --- names
- * ----------------------------------------------------------------------------------------------------- */
+/* --- names */
 
 /* Inputs and outputs are what the user sees, so they choose first. A result takes the name of its first
  * output. */
@@ -75,8 +74,7 @@ static tg_status choose_names(export *e) {
   return TG_OK;
 }
 
-/* --- tensors and types
- * ----------------------------------------------------------------------------------------- */
+/* --- tensors and types */
 
 static tg_status add_initializer(export *e, const char *name, tg_dtype dtype, int rank, const tg_dim *dims,
                                  const void *data, size_t bytes) {
@@ -151,8 +149,7 @@ static void add_interface(export *e) {
   }
 }
 
-/* --- nodes
- * ----------------------------------------------------------------------------------------------------- */
+/* --- nodes */
 
 static void add_node(export *e, Onnx__NodeProto *proto) {
   TG_PUSH(e->arena, e->proto->node, e->proto->n_node, e->node_capacity, proto);
@@ -392,8 +389,7 @@ static tg_status add_nodes(export *e) {
   return TG_OK;
 }
 
-/* --- the model
- * ------------------------------------------------------------------------------------------------- */
+/* --- the model */
 
 static Onnx__ModelProto *new_model(export *e) {
   Onnx__ModelProto *model = &MESSAGE(e, Onnx__ModelProto, ONNX__MODEL_PROTO__INIT);

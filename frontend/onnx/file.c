@@ -36,8 +36,8 @@ void tg_file_unmap(tg_file *file) {
   *file = (tg_file){NULL, 0};
 }
 
-/* The folder is opened first and the name looked up in it, so no path is ever composed from the model's text.
- */
+/* The folder is opened first and the name looked up in it, so no path is ever composed from the model's
+ * text. */
 static int open_folder_of(const char *model_path) {
   char folder[PATH_MAX];
   const char *slash = strrchr(model_path, '/');

@@ -30,8 +30,7 @@ static bool has_constant_statistics(const tg_node *node) {
   return true;
 }
 
-/* --- into the convolution before
- * ------------------------------------------------------------------------------- */
+/* --- into the convolution before */
 
 static tg_node *foldable_conv(const tg_node *node) {
   const tg_value *x = tg_in(node, 0);
@@ -72,8 +71,7 @@ static void fold_into_conv(tg_graph *graph, tg_node *node, tg_node *conv) {
   tg_rewrite_replace(graph, node, tg_out(folded));
 }
 
-/* --- alone
- * ----------------------------------------------------------------------------------------------------- */
+/* --- alone */
 
 /* Operators compute in fp32: what stands between them stays there, whatever they read and write. */
 static tg_dtype between(const tg_node *node) { return tg_out(node)->dtype == TG_F64 ? TG_F64 : TG_F32; }

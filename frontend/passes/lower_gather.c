@@ -159,8 +159,8 @@ static tg_value *one_hot(tg_graph *graph, tg_value *indices, int64_t size, tg_dt
   tg_attr_set_float(negative->producer, TG_ATTR_MAX, 1);
   ids = binary(graph, TG_OP_ADD, ids, binary(graph, TG_OP_MUL, negative, whole, TG_F32, before), TG_F32,
                before);
-  /* A product of one k spreads the numbers over the columns: a load would fetch each again for every element.
-   */
+  /* A product of one k spreads the numbers over the columns: a load would fetch each again for every
+   * element. */
   tg_value *ones = tg_graph_add_constant(graph, "ones", TG_F32, 2, (int64_t[]){1, size}, NULL, false);
   for (int64_t i = 0; i < size; i++) ((float *)ones->data)[i] = 1;
   tg_value *spread = binary(graph, TG_OP_MATMUL, ids, ones, TG_F32, before);

@@ -1,5 +1,5 @@
-/* Gemm to MatMul and elementwise; sums of partial results to MatMul; vector operands of MatMul to matrices.
- */
+/* Gemm to MatMul and elementwise; sums of partial results to MatMul; vector operands of MatMul to
+ * matrices. */
 #include "frontend/passes/passes.h"
 #include "frontend/passes/rewrite.h"
 

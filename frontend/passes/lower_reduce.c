@@ -1,6 +1,6 @@
 /* Reductions: all of them into ReduceSum, ReduceMax, ReduceMin and ReduceProd that keep their dimensions, and
- * those into what the array runs: over the last dimension of rows, or over blocks of the dimension before it.
- */
+ * those into what the array runs: over the last dimension of rows, or over blocks of the dimension before
+ * it. */
 #include "frontend/passes/passes.h"
 #include "frontend/passes/reductions.h"
 #include "frontend/passes/rewrite.h"
@@ -8,8 +8,7 @@
 #include <float.h>
 #include <math.h>
 
-/* --- composites
- * ------------------------------------------------------------------------------------------------ */
+/* --- composites */
 
 tg_value *tg_reduce_step(tg_graph *graph, const tg_node *like, tg_op op, tg_value *a, tg_value *b,
                          tg_node *before) {
@@ -101,8 +100,7 @@ void tg_pass_lower_reduce(tg_graph *graph) {
   }
 }
 
-/* --- to rows and blocks
- * ---------------------------------------------------------------------------------------- */
+/* --- to rows and blocks */
 
 enum {
   MOST_OF_ROW = 2048, /* elements of a row that is reduced at once: every array has room for it */
@@ -261,8 +259,7 @@ void tg_pass_split_reduce(tg_graph *graph) {
   tg_pass_remove_dead(graph);
 }
 
-/* --- sums of several tensors
- * ------------------------------------------------------------------------------------ */
+/* --- sums of several tensors */
 
 /* Sum and Mean: a chain of additions, in fp32 up to the last. */
 static void lower_sum(tg_graph *graph, tg_node *node) {

@@ -3,8 +3,8 @@
 #include "frontend/passes/passes.h"
 #include "frontend/passes/rewrite.h"
 
-/* Reshape that keeps the first `rank - 1` dimensions, which the transpose must keep too, and joins the rest.
- */
+/* Reshape that keeps the first `rank - 1` dimensions, which the transpose must keep too, and joins the
+ * rest. */
 static tg_node *transpose_before(const tg_node *reshape) {
   const tg_value *y = tg_out(reshape);
   tg_node *transpose = tg_in(reshape, 0)->producer;

@@ -105,8 +105,7 @@ void tg_pass_sink_transposes(tg_graph *graph) {
   tg_pass_remove_dead(graph);
 }
 
-/* --- reshapes of what is reduced
- * -------------------------------------------------------------------------------- */
+/* --- reshapes of what is reduced */
 
 /* Elementwise, with numbers beside its one tensor. */
 static bool scales(const tg_node *node, const tg_value *tensor) {

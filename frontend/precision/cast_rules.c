@@ -9,8 +9,7 @@
 
 enum { MAX_FILE = 1 << 24, MAX_LINE = 1 << 14 };
 
-/* --- one rule
- * --------------------------------------------------------------------------------------------------- */
+/* --- one rule */
 
 static const struct {
   const char *word;
@@ -52,8 +51,7 @@ tg_status tg_cast_spec_parse(const char *text, tg_cast_spec *out_spec, tg_diag *
   return *at && *at != '#' ? tg_fail(diag, TG_INVALID, "\"%.40s\" is too much", at) : TG_OK;
 }
 
-/* --- files of lines
- * --------------------------------------------------------------------------------------------- */
+/* --- files of lines */
 
 typedef tg_status line_reader(void *user, tg_arena *arena, char *line, int number, tg_diag *diag);
 
@@ -84,8 +82,7 @@ static tg_status read_lines(tg_arena *arena, const char *path, line_reader *read
   return status;
 }
 
-/* --- lists of operators
- * ----------------------------------------------------------------------------------------- */
+/* --- lists of operators */
 
 static tg_status add_name(void *user, tg_arena *arena, char *line, int number, tg_diag *diag) {
   tg_op_list *list = user;
@@ -109,8 +106,7 @@ bool tg_op_list_has(const tg_op_list *list, const char *name) {
   return false;
 }
 
-/* --- rules
- * ----------------------------------------------------------------------------------------------------- */
+/* --- rules */
 
 typedef enum selector { BY_OP, BY_NODE, BY_ID } selector;
 

@@ -33,8 +33,8 @@ typedef enum tg_need {
 
 enum { TG_CAST_RULE_OPERANDS = 64 };
 
-/* "bf16,bf16,keep -> fp32": a need for each operand, the last for all further ones, and one for the result.
- */
+/* "bf16,bf16,keep -> fp32": a need for each operand, the last for all further ones, and one for the
+ * result. */
 typedef struct tg_cast_spec {
   tg_need operands[TG_CAST_RULE_OPERANDS];
   int operand_count;
@@ -50,8 +50,7 @@ tg_status tg_cast_spec_parse(const char *text, tg_cast_spec *out_spec, tg_diag *
  *   # comment
  *   op Softmax fp32 -> bf16          every Softmax; also by a framework's name (softmax, batch_matmul)
  *   node "fc1" bf16,bf16,keep -> fp32
- *   id 7 tf32                         the node at position 7 of the model
- */
+ *   id 7 tf32                         the node at position 7 of the model */
 typedef struct tg_cast_rules tg_cast_rules;
 /* On `arena`. TG_INVALID names file and line. */
 tg_status tg_cast_rules_read(tg_arena *arena, const char *path, tg_cast_rules **out_rules, tg_diag *diag);

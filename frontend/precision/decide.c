@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-/* --- dtypes
- * ---------------------------------------------------------------------------------------------------- */
+/* --- dtypes */
 
 /* Formats by what they hold; of two that do not hold each other, fp32 holds both. */
 tg_dtype tg_widest(tg_dtype a, tg_dtype b) {
@@ -45,8 +44,7 @@ tg_dtype tg_natural_result(const tg_node *node) {
   return wide ? wide : widest_operand(node, node->input_count, true);
 }
 
-/* --- needs to dtypes
- * ------------------------------------------------------------------------------------------- */
+/* --- needs to dtypes */
 
 /* Operands that the family's wrappers cast at all. */
 static bool is_eligible(const tg_cast_pass *p, const tg_value *x) {
@@ -151,8 +149,7 @@ tg_status tg_verdict_fill(tg_cast_pass *p, const tg_node *node, const tg_cast_sp
   return TG_OK;
 }
 
-/* --- the families
- * ---------------------------------------------------------------------------------------------- */
+/* --- the families */
 
 static void graphamp(const tg_cast_pass *p, const tg_node *node, tg_verdict *verdict) {
   const tg_graphamp_row *row = tg_graphamp_find(p->options->preset, node);
@@ -221,8 +218,7 @@ static tg_status raf(tg_cast_pass *p, const tg_node *node, tg_verdict *verdict) 
   return status;
 }
 
-/* --- HMP: lists that files replace
- * ------------------------------------------------------------------------------ */
+/* --- HMP: lists that files replace */
 
 static bool listed(const tg_op_list *list, const tg_node *node, const char *const *names,
                    const char **out_name) {

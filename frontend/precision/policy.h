@@ -4,8 +4,7 @@
 
 #include "frontend/precision/precision.h"
 
-/* --- tables
- * -------------------------------------------------------------------------------------------------- */
+/* --- tables */
 
 typedef enum tg_cast_system {
   TG_SYSTEM_HMP,
@@ -64,8 +63,7 @@ typedef struct tg_graphamp_row {
 } tg_graphamp_row;
 const tg_graphamp_row *tg_graphamp_find(tg_precision_preset preset, const tg_node *node);
 
-/* --- one pass over a graph
- * ------------------------------------------------------------------------------------- */
+/* --- one pass over a graph */
 
 /* What the pass made of a node, for the backward nodes that follow it. */
 typedef struct tg_forward_formats {
@@ -96,8 +94,8 @@ typedef struct tg_verdict {
   const char *rule, *source; /* rule NULL: nobody decided */
 } tg_verdict;
 
-/* The family's tables; the operands that `verdict` has room for are TG_NONE. TG_INVALID: the family refuses.
- */
+/* The family's tables; the operands that `verdict` has room for are TG_NONE. TG_INVALID: the family
+ * refuses. */
 tg_status tg_family_decide(tg_cast_pass *pass, const tg_node *node, tg_verdict *verdict);
 /* From a rule of the user's. TG_INVALID: tf32 of what is no product. */
 tg_status tg_verdict_fill(tg_cast_pass *pass, const tg_node *node, const tg_cast_spec *spec,
@@ -109,8 +107,8 @@ bool tg_forward_decide(const tg_cast_pass *pass, const tg_node *node, tg_verdict
 /* Fills pass->wants_lower for a preset that asks for it. */
 void tg_find_upstream(tg_cast_pass *pass);
 
-/* A constant of rank 0: a number of the program, not a tensor. It has no say in what an operator computes in.
- */
+/* A constant of rank 0: a number of the program, not a tensor. It has no say in what an operator computes
+ * in. */
 bool tg_is_number(const tg_value *value);
 /* The dtype that an operator computes in, from its operands as they are. */
 tg_dtype tg_natural_result(const tg_node *node);

@@ -41,8 +41,7 @@ void tg_cast_say(const tg_cast_pass *p, bool warning, const char *format, ...) {
   p->options->log(p->options->log_user, warning, line);
 }
 
-/* --- casts
- * ----------------------------------------------------------------------------------------------------- */
+/* --- casts */
 
 static void record(tg_cast_pass *p, const tg_node *node, int operand, const tg_value *tensor, tg_dtype before,
                    tg_dtype after, const tg_verdict *verdict, bool inserted) {
@@ -64,8 +63,8 @@ static void record(tg_cast_pass *p, const tg_node *node, int operand, const tg_v
 }
 
 /* May the consumer read a cast that another made? As each system does it: RAF leaves casts to consumers that
- * can fuse them, autocast keeps those of parameters. Those that say the same are merged later on (casts.c).
- */
+ * can fuse them, autocast keeps those of parameters. Those that say the same are merged later on
+ * (casts.c). */
 static bool may_share(const tg_cast_pass *p, const tg_node *node, const tg_value *x, tg_dtype to) {
   switch (p->options->family) {
   case TG_FAMILY_RAF: return !tg_op_is(node->op, TG_IS_ELEMENTWISE | TG_IS_MOVE);
@@ -101,8 +100,8 @@ static bool require(tg_cast_pass *p, tg_node *node, int input, tg_dtype dtype, c
   return !reuse;
 }
 
-/* Operands that must agree and that nothing asked for: the matrix unit has one format at a time, a move none.
- */
+/* Operands that must agree and that nothing asked for: the matrix unit has one format at a time, a move
+ * none. */
 static void agree(const tg_node *node, tg_verdict *verdict) {
   int count = tg_op_is(node->op, TG_IS_GEMM) ? 2 : tg_op_is(node->op, TG_IS_MOVE) ? node->input_count : 0;
   tg_dtype wide = TG_NONE;
@@ -135,8 +134,7 @@ static void apply(tg_cast_pass *p, tg_node *node, tg_verdict *verdict) {
   node->rule = verdict->rule;
 }
 
-/* --- who decides
- * ------------------------------------------------------------------------------------------------ */
+/* --- who decides */
 
 /* Inside a region operands and results have the dtypes that the model gave them. */
 static void as_written(tg_cast_pass *p, const tg_node *node, const char *rule, const char *source,
@@ -275,8 +273,7 @@ static tg_status decide(tg_cast_pass *p, const tg_node *node, tg_verdict *verdic
   return TG_OK;
 }
 
-/* --- operators that a family has no rule for
- * ------------------------------------------------------------------- */
+/* --- operators that a family has no rule for */
 
 static tg_status refuse_unruled(tg_cast_pass *p, const int *unruled) {
   const char *list = "";
@@ -328,8 +325,7 @@ static void cast_outputs(tg_cast_pass *p) {
   }
 }
 
-/* --- regions
- * ---------------------------------------------------------------------------------------------------- */
+/* --- regions */
 
 static tg_status mark_region(const tg_cast_pass *p, const char *pattern) {
   if (!pattern) return TG_OK;
@@ -363,8 +359,7 @@ static void mark_listed(tg_graph *graph, const char *list) {
   tg_arena_release(&scratch);
 }
 
-/* --- all of it
- * -------------------------------------------------------------------------------------------------- */
+/* --- all of it */
 
 /* A rule for what nothing is called by is a slip of the pen. */
 static void check_rule(const tg_cast_pass *p, int index, const tg_name_set *nodes, const bool *ids) {

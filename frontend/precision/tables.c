@@ -36,8 +36,7 @@ const tg_cast_rule *tg_cast_rule_find(tg_cast_list list, const char *name) {
   return NULL;
 }
 
-/* --- names
- * ----------------------------------------------------------------------------------------------------- */
+/* --- names */
 
 typedef enum when {
   WHEN_ANY,
@@ -105,8 +104,7 @@ bool tg_cast_name_is_known(const char *name) {
   return tg_op_from_name(name) != TG_OP_COUNT;
 }
 
-/* --- GraphAMP
- * -------------------------------------------------------------------------------------------------- */
+/* --- GraphAMP */
 
 static const tg_graphamp_row rows[] = {
 #define ANY          0, NULL

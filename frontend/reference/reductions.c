@@ -75,8 +75,8 @@ static float in_double(tg_op op, const float *x, int64_t count) {
   }
 }
 
-/* Sum, or sum of squared distances from the mean, from distances to the mean of the first four, two or one.
- */
+/* Sum, or sum of squared distances from the mean, from distances to the mean of the first four, two or
+ * one. */
 static float moment_of_block(int64_t order, const float *x, int64_t count) {
   float pivot = count % 4 == 0   ? ((x[0] + x[1]) + (x[2] + x[3])) * 0.25f
                 : count % 2 == 0 ? (x[0] + x[1]) * 0.5f

@@ -120,8 +120,7 @@ int64_t tg_reference_cost(const tg_node *node) {
   return cost;
 }
 
-/* --- whole graphs
- * ---------------------------------------------------------------------------------------------- */
+/* --- whole graphs */
 
 /* Tensors by value->index; results are freed after their last use. */
 typedef struct run {

@@ -12,8 +12,7 @@ typedef struct parser {
   tg_diag *diag;
 } parser;
 
-/* --- characters
- * ------------------------------------------------------------------------------------------------ */
+/* --- characters */
 
 static bool expected(parser *p, const char *what) {
   tg_fail(p->diag, TG_INVALID, "line %d: expected %s at \"%.20s\"", p->line, what, p->at);
@@ -90,8 +89,7 @@ static bool parse_float(parser *p, double *out) {
   return true;
 }
 
-/* --- types
- * ----------------------------------------------------------------------------------------------------- */
+/* --- types */
 
 typedef struct type {
   tg_dtype dtype;
@@ -140,8 +138,7 @@ static bool parse_value(parser *p, tg_value **out) {
   return *out || expected(p, "a name that is defined");
 }
 
-/* --- lines
- * ----------------------------------------------------------------------------------------------------- */
+/* --- lines */
 
 static bool parse_fresh_name(parser *p, const char **out) {
   if (!expect(p, "%") || !parse_name(p, out)) return false;

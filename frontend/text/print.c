@@ -55,8 +55,7 @@ static void print_type(FILE *out, const tg_value *value) {
   fputc(']', out);
 }
 
-/* --- constants
- * ------------------------------------------------------------------------------------------------- */
+/* --- constants */
 
 static void print_element(FILE *out, const void *data, tg_dtype dtype, size_t i) {
   size_t size = tg_dtype_size(dtype);
@@ -105,8 +104,7 @@ static void print_data(FILE *out, const tg_value *value) {
   }
 }
 
-/* --- nodes
- * ----------------------------------------------------------------------------------------------------- */
+/* --- nodes */
 
 static void print_attr(FILE *out, const tg_attr *attr, double initial) {
   const tg_attr_info *info = tg_attr_get(attr->key);
@@ -174,8 +172,7 @@ static void print_node(FILE *out, const tg_node *node) {
   fputc('\n', out);
 }
 
-/* --- graph
- * ----------------------------------------------------------------------------------------------------- */
+/* --- graph */
 
 static void print_graph(FILE *out, const tg_graph *graph) {
   fputs("graph ", out);

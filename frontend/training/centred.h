@@ -7,8 +7,8 @@
 #include "frontend/training/build.h"
 
 /* The sum of x over the dimensions whose bit is set in `axes` is 0; so is that of x moved or converted by
- * tg_build_reshape, _transpose and _cast, and tg_build_sum over these and more dimensions gives a constant.
- */
+ * tg_build_reshape, _transpose and _cast, and tg_build_sum over these and more dimensions gives a
+ * constant. */
 void tg_centred_note(tg_build *b, const tg_value *x, unsigned axes);
 
 /* y is x in another shape; with dimension i of y being perm[i] of x. */

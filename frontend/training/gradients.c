@@ -18,11 +18,10 @@ static const tg_gradient_info table[TG_OP_COUNT] = {
 
 const tg_gradient_info *tg_gradient_get(tg_op op) { return &table[op]; }
 
-/* --- what depends on what
- * -------------------------------------------------------------------------------------- */
+/* --- what depends on what */
 
-/* Operators without a gradient count with all their operands, so that the walk comes upon them and says so.
- */
+/* Operators without a gradient count with all their operands, so that the walk comes upon them and says
+ * so. */
 static bool is_differentiable(const tg_node *node, int input) {
   const tg_value *x = tg_in(node, input);
   unsigned operands = table[node->op].rule ? table[node->op].operands : ~0u;
@@ -53,8 +52,7 @@ static void find_wanted(tg_backward *w, const tg_node *first, const tg_node *las
   }
 }
 
-/* --- the walk
- * -------------------------------------------------------------------------------------------------- */
+/* --- the walk */
 
 static bool is_wanted(const tg_backward *w, int input) {
   const tg_value *x = tg_in(w->node, input);

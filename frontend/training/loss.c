@@ -35,8 +35,7 @@ tg_status tg_loss_labels(tg_loss loss, const tg_value *y, bool *out_classes, int
   return TG_OK;
 }
 
-/* --- parts
- * ------------------------------------------------------------------------------------------------------ */
+/* --- parts */
 
 static tg_value *sum_of_all(tg_build *b, tg_value *x) {
   int64_t one = 1;
@@ -67,8 +66,7 @@ tg_value *tg_loss_picked(tg_build *b, tg_value *labels, tg_value *y) {
                       CLASS_AXIS);
 }
 
-/* --- losses
- * ----------------------------------------------------------------------------------------------------- */
+/* --- losses */
 
 typedef struct loss_build {
   tg_build *b;

@@ -15,8 +15,7 @@ tg_value *tg_loss_is_label(tg_build *b, tg_value *labels, const tg_value *y);
 tg_value *tg_loss_picked(tg_build *b, tg_value *labels, tg_value *y);
 
 /* The loss, f32[1], and its gradient by `y`, of y's type. `scale`, f32[1], multiplies the gradient; NULL:
- * not.
- */
+ * not. */
 void tg_loss_build(tg_build *b, const tg_training_options *options, tg_value *y, tg_value *labels,
                    tg_value *scale, tg_value **out_loss, tg_value **out_gradient);
 

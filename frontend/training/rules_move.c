@@ -24,8 +24,7 @@ void tg_gradient_cast(tg_backward *w, const tg_node *node, tg_value *dy) {
   tg_backward_give(w, 0, tg_build_cast(&w->build, dy, tg_in(node, 0)->dtype));
 }
 
-/* --- joining and cutting
- * ---------------------------------------------------------------------------------------- */
+/* --- joining and cutting */
 
 void tg_gradient_concat(tg_backward *w, const tg_node *node, tg_value *dy) {
   int axis = (int)tg_attr_int(node, TG_ATTR_AXIS);
@@ -67,8 +66,8 @@ static tg_value *spread(tg_backward *w, tg_value *x, int axis, int64_t step) {
   return tg_build_reshape(&w->build, wide, x->rank, sizes);
 }
 
-/* Backwards slices are turned round first, then elements are put `step` apart, then the ends are filled up.
- */
+/* Backwards slices are turned round first, then elements are put `step` apart, then the ends are filled
+ * up. */
 void tg_gradient_slice(tg_backward *w, const tg_node *node, tg_value *dy) {
   const int64_t *starts = tg_attr_ints(node, TG_ATTR_STARTS, NULL),
                 *steps = tg_attr_ints(node, TG_ATTR_STEPS, NULL);
@@ -136,8 +135,7 @@ void tg_gradient_pad(tg_backward *w, const tg_node *node, tg_value *dy) {
   tg_backward_give(w, 0, g);
 }
 
-/* --- repeating
- * -------------------------------------------------------------------------------------------------- */
+/* --- repeating */
 
 /* Sums dimension `axis`, of `count` elements each of which stands `times` times: side by side, or as a row
  * again and again. */
@@ -167,11 +165,10 @@ void tg_gradient_resize(tg_backward *w, const tg_node *node, tg_value *dy) {
   give_sums(w, node, dy, TG_ATTR_FACTORS, true);
 }
 
-/* --- blocks of images
- * ------------------------------------------------------------------------------------------- */
+/* --- blocks of images */
 
-/* [N, C, H b, W b] to [N, C b b, H, W], with the block first (DCR) or the channel (CRD) in the new channels.
- */
+/* [N, C, H b, W b] to [N, C b b, H, W], with the block first (DCR) or the channel (CRD) in the new
+ * channels. */
 void tg_gradient_depth_to_space(tg_backward *w, const tg_node *node, tg_value *dy) {
   static const int64_t crd[] = {0, 1, 3, 5, 2, 4}, dcr[] = {0, 3, 5, 1, 2, 4};
   int64_t b = tg_attr_int(node, TG_ATTR_BLOCKSIZE);
@@ -193,8 +190,7 @@ void tg_gradient_space_to_depth(tg_backward *w, const tg_node *node, tg_value *d
   tg_backward_give(w, 0, tg_build_reshape_like(&w->build, blocks, x));
 }
 
-/* --- gathering
- * -------------------------------------------------------------------------------------------------- */
+/* --- gathering */
 
 /* ScatterAdd works on the first dimension: the gathered one is brought there and back. */
 void tg_gradient_gather(tg_backward *w, const tg_node *node, tg_value *dy) {

@@ -19,8 +19,7 @@ void tg_gradient_log_softmax(tg_backward *w, const tg_node *node, tg_value *dy) 
   tg_backward_give(w, 0, tg_sub(w, dy, tg_mul(w, tg_unary(w, TG_OP_EXP, tg_out(node)), sum)));
 }
 
-/* --- normalisations
- * --------------------------------------------------------------------------------------------- */
+/* --- normalisations */
 
 static double elements_over(const tg_value *x, unsigned axes) {
   double count = 1;
@@ -58,8 +57,8 @@ void tg_gradient_layer_normalization(tg_backward *w, const tg_node *node, tg_val
 }
 
 /* Mean and variance are those of the batch (batch_statistics.c), and depend on X; or constants. Of each
- * element as little as goes without taking its distance from the mean apart: factors are those of channels.
- */
+ * element as little as goes without taking its distance from the mean apart: factors are those of
+ * channels. */
 void tg_gradient_batch_normalization(tg_backward *w, const tg_node *node, tg_value *dy) {
   tg_value *x = tg_in(node, 0);
   unsigned axes = ((1u << x->rank) - 1) & ~2u;

@@ -1,5 +1,5 @@
-/* Gradients of products. Both are products again; transposes stay operands, which the array reads in place.
- */
+/* Gradients of products. Both are products again; transposes stay operands, which the array reads in
+ * place. */
 #include "frontend/training/rules.h"
 
 /* [.., M, K] to [M', K], M' all but the last. */

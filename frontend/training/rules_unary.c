@@ -21,8 +21,7 @@ void tg_gradient_abs(tg_backward *w, const tg_node *node, tg_value *dy) {
   give_product(w, dy, tg_unary(w, TG_OP_SIGN, tg_in(node, 0)));
 }
 
-/* --- pieces
- * ----------------------------------------------------------------------------------------------------- */
+/* --- pieces */
 
 static void give_above(tg_backward *w, const tg_node *node, double limit, tg_value *above, tg_value *below) {
   tg_backward_give(w, 0, tg_where(w, tg_compare(w, TG_OP_GREATER, tg_in(node, 0), limit), above, below));
@@ -76,8 +75,7 @@ void tg_gradient_hard_swish(tg_backward *w, const tg_node *node, tg_value *dy) {
   give_above(w, node, 3, dy, low);
 }
 
-/* --- smooth functions
- * ------------------------------------------------------------------------------------------- */
+/* --- smooth functions */
 
 void tg_gradient_sigmoid(tg_backward *w, const tg_node *node, tg_value *dy) {
   tg_value *y = tg_out(node);

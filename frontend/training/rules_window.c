@@ -60,8 +60,7 @@ void tg_gradient_conv_transpose(tg_backward *w, const tg_node *node, tg_value *d
   give_bias(w, node, dy);
 }
 
-/* --- pools
- * ------------------------------------------------------------------------------------------------------ */
+/* --- pools */
 
 void tg_gradient_max_pool(tg_backward *w, const tg_node *node, tg_value *dy) {
   tg_graph *graph = w->build.graph;

@@ -34,8 +34,7 @@ void tg_separate_parameters(tg_graph *graph) {
   }
 }
 
-/* --- two that are one
- * ------------------------------------------------------------------------------------------- */
+/* --- two that are one */
 
 static bool is_matrix(const tg_value *x) {
   return x->kind == TG_VALUE_CONSTANT && x->initializer && x->dtype == TG_F32 && x->rank == 2 &&

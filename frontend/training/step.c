@@ -36,8 +36,7 @@ typedef struct step {
   tg_value *skipped; /* f32[1], 1 if an infinity or NaN was found, else 0; NULL: nobody looks */
 } step;
 
-/* --- inputs and outputs
- * ----------------------------------------------------------------------------------------- */
+/* --- inputs and outputs */
 
 static tg_step_tensor *add_tensor(step *s, tg_step_role role, const char *name, int input) {
   tg_step_tensor tensor = {
@@ -76,8 +75,7 @@ static tg_value *number(step *s, tg_step_number which) {
   return s->numbers[which];
 }
 
-/* --- the model's part
- * -------------------------------------------------------------------------------------------- */
+/* --- the model's part */
 
 static tg_status find_output(const step *s, int *out_index) {
   const tg_graph *graph = s->graph;
@@ -232,8 +230,7 @@ static tg_status add_labels(step *s, const tg_value *y) {
   return TG_OK;
 }
 
-/* --- backward
- * ----------------------------------------------------------------------------------------------------- */
+/* --- backward */
 
 static tg_status differentiate(step *s, tg_node *last, tg_value *y, tg_value *dy) {
   int count = s->graph->value_count;
@@ -249,8 +246,7 @@ static tg_status differentiate(step *s, tg_node *last, tg_value *y, tg_value *dy
   return TG_OK;
 }
 
-/* --- update
- * ------------------------------------------------------------------------------------------------------- */
+/* --- update */
 
 static tg_value *unscaled(step *s, tg_value *gradient) {
   tg_value *wide = tg_build_cast(&s->update, gradient, TG_F32);
@@ -334,8 +330,8 @@ static tg_value *written_back(step *s, const parameter *p, tg_value *before, tg_
 }
 
 /* Behind all that reads the parameter or makes its gradient, so that new values may take the place of the old
- * ones, and gradients live no longer than they must; at the end where the step first looks at all gradients.
- */
+ * ones, and gradients live no longer than they must; at the end where the step first looks at all
+ * gradients. */
 static tg_node *place_of_update(const step *s, const parameter *p) {
   tg_node *last = NULL;
   if (s->clip || s->skipped) return NULL;
@@ -416,8 +412,7 @@ static void update_all(step *s) {
   for (size_t i = 0; i < s->statistic_count; i++) update_statistic(s, &s->statistics[i]);
 }
 
-/* --- all of it
- * ---------------------------------------------------------------------------------------------------- */
+/* --- all of it */
 
 static tg_status assemble(step *s) {
   tg_graph *graph = s->graph;

@@ -51,8 +51,8 @@ tg_status tg_check_reports(tg_context *context);
 /* Makes a folder that may be there. */
 tg_status tg_make_folder(tg_context *context, const char *folder);
 
-/* Loads the operand, fits open sizes to --dim, --batch and --input, and compiles a model as the options say.
- */
+/* Loads the operand, fits open sizes to --dim, --batch and --input, and compiles a model as the options
+ * say. */
 tg_status tg_open_session(tg_context *context, tg_session **out_session);
 /* The same under a policy and accumulation: what they set of `precision` stands for what the options say. */
 tg_status tg_open_under(tg_context *context, const tg_compile_options *precision, tg_session **out_session);

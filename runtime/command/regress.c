@@ -37,8 +37,7 @@ static const tg_options *options(const regress *r) { return &r->context->options
 static tg_arena *arena(regress *r) { return &r->context->arena; }
 static tg_diag *diag(regress *r) { return &r->context->diag; }
 
-/* --- what is wanted
- * ----------------------------------------------------------------------------------------- */
+/* --- what is wanted */
 
 static tg_status parse_shard(regress *r, size_t *out_part, size_t *out_parts) {
   const char *text = r->shard = tg_option_text(options(r), TG_OPT_SHARD, NULL);
@@ -119,8 +118,8 @@ static tg_status open_store(regress *r) {
   return tg_results_open(arena(r), path, &r->store, diag(r));
 }
 
-/* Cases whose results are kept from an earlier run (--resume) are done; of the others nothing old may stay.
- */
+/* Cases whose results are kept from an earlier run (--resume) are done; of the others nothing old may
+ * stay. */
 static void look_up_kept(regress *r) {
   bool resume = tg_given(options(r), TG_OPT_RESUME);
   for (size_t i = 0; i < r->wanted_count; i++) {
@@ -155,8 +154,7 @@ static void list(const regress *r) {
   json_decref(cases);
 }
 
-/* --- running
- * ------------------------------------------------------------------------------------------------ */
+/* --- running */
 
 static void judge(regress *r, size_t index) {
   const tg_case *c = &r->suite.cases[index];
@@ -234,8 +232,7 @@ static tg_status run_cases(regress *r) {
   return TG_INVALID;
 }
 
-/* --- what is written
- * ---------------------------------------------------------------------------------------- */
+/* --- what is written */
 
 typedef void writer(const tg_regression *regression, FILE *out);
 
@@ -318,8 +315,7 @@ static tg_status conclude(regress *r) {
   return TG_OK;
 }
 
-/* --- explain
- * ------------------------------------------------------------------------------------------------ */
+/* --- explain */
 
 /* Index of a case; case_count: there is none. */
 static size_t find_case(const regress *r, const char *id) {
@@ -423,8 +419,7 @@ static tg_status explain(regress *r) {
   return status;
 }
 
-/* --- all
- * ---------------------------------------------------------------------------------------------------- */
+/* --- all */
 
 static tg_status run(regress *r) {
   tg_status status = open_store(r);

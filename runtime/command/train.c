@@ -21,8 +21,7 @@ typedef struct training {
   bool warned;     /* of a loss that is no number */
 } training;
 
-/* --- progress
- * ----------------------------------------------------------------------------------------------- */
+/* --- progress */
 
 /* Samples a second on the array, or "". */
 static const char *array_rate(const training *t, char text[48]) {
@@ -74,8 +73,7 @@ static void warn_of_loss(training *t) {
           t->run.done - 1, (double)last->loss);
 }
 
-/* --- files
- * -------------------------------------------------------------------------------------------------- */
+/* --- files */
 
 static tg_status write_gradients(training *t) {
   tg_context *context = t->context;
@@ -146,8 +144,7 @@ static tg_status report(training *t) {
   return status;
 }
 
-/* --- the run
- * ------------------------------------------------------------------------------------------------ */
+/* --- the run */
 
 static tg_status resume(training *t, const char *folder) {
   bool found;

@@ -8,8 +8,7 @@
 
 enum { DEFAULT_BATCH = 32 };
 
-/* --- data
- * --------------------------------------------------------------------------------------------------- */
+/* --- data */
 
 /* The model's input that "[INPUT=]FILE" names; -1: there is none. */
 static int input_of(const tg_graph *model, const char *text, const char **out_file) {
@@ -141,8 +140,7 @@ static tg_status load_order(tg_context *context, tg_training_run *run, int64_t *
   return TG_OK;
 }
 
-/* --- sizes
- * -------------------------------------------------------------------------------------------------- */
+/* --- sizes */
 
 static tg_status choose_batch(tg_context *context, const tg_graph *model, int64_t of_order,
                               tg_training_run *run) {
@@ -180,8 +178,7 @@ static tg_status bind_sizes(tg_context *context, tg_session *session, const tg_t
   return status;
 }
 
-/* --- numbers
- * ------------------------------------------------------------------------------------------------ */
+/* --- numbers */
 
 static tg_status parse_betas(tg_context *context, tg_training_options *step) {
   const char *text = tg_option_text(&context->options, TG_OPT_BETAS, NULL);
@@ -320,8 +317,7 @@ static tg_status choose_steps(tg_context *context, tg_training_run *run, const i
   return TG_OK;
 }
 
-/* --- what a checkpoint compares
- * ----------------------------------------------------------------------------- */
+/* --- what a checkpoint compares */
 
 static void note(json_t *options, tg_option_id id, const char *value) {
   char key[64];
@@ -397,8 +393,7 @@ static json_t *note_options(tg_context *context, const tg_training_run *run,
   return options;
 }
 
-/* --- all of it
- * ---------------------------------------------------------------------------------------------- */
+/* --- all of it */
 
 static void warn(tg_context *context, const tg_training_run *run) {
   const tg_training_options *step = tg_trainer_options_of(run->trainer);

@@ -9,8 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-/* --- planning
- * ----------------------------------------------------------------------------------------------- */
+/* --- planning */
 
 static bool all_floats(const tg_node *node) {
   for (int i = 0; i < node->input_count; i++)
@@ -110,8 +109,7 @@ void tg_cpu_reference_destroy(tg_cpu_reference *reference) {
   free(reference);
 }
 
-/* --- running
- * ------------------------------------------------------------------------------------------------ */
+/* --- running */
 
 static void convert(const void *from, tg_dtype from_dtype, void *to, tg_dtype to_dtype, int64_t count) {
   if (from == to) return;
@@ -164,8 +162,7 @@ tg_status tg_cpu_reference_run(tg_cpu_reference *reference, tg_diag *diag) {
   return status;
 }
 
-/* --- timing
- * ------------------------------------------------------------------------------------------------- */
+/* --- timing */
 
 enum { MOST_RUNS = 1000, FEWEST_RUNS = 3 };
 

@@ -42,8 +42,7 @@ static int operand_count(tg_fp_operation operation) {
   return 1;
 }
 
-/* --- operands
- * ----------------------------------------------------------------------------------------------- */
+/* --- operands */
 
 typedef struct operand {
   const char *text;
@@ -108,8 +107,7 @@ static tg_status read_operand(operand *out, const char *text, unsigned formats, 
   return TG_OK;
 }
 
-/* --- numbers as JSON
- * ---------------------------------------------------------------------------------------- */
+/* --- numbers as JSON */
 
 static json_t *bits_text(tg_fp_format_id format, uint32_t bits) {
   return json_sprintf("0x%0*" PRIx32, tg_fp_formats[format].bits / 4, bits);
@@ -180,8 +178,7 @@ static void describe(tg_arena *arena, json_t *object, tg_fp_format_id format, ui
   json_object_set_new(object, "above", neighbour(format, bits, true));
 }
 
-/* --- one result
- * --------------------------------------------------------------------------------------------- */
+/* --- one result */
 
 typedef struct result {
   tg_fp_format_id format;
@@ -280,8 +277,7 @@ static json_t *stochastic(const tg_real *exact, const tg_fp_question *question) 
   return object;
 }
 
-/* --- the question
- * ------------------------------------------------------------------------------------------- */
+/* --- the question */
 
 static void compute(tg_fp_operation operation, const tg_real *x, tg_real *out) {
   tg_real other;

@@ -22,8 +22,7 @@ void tg_real_from_f32(tg_real *out, uint32_t bits) {
   tg_natural_set(&out->mantissa, fraction | (exponent ? 0x800000u : 0));
 }
 
-/* --- text
- * --------------------------------------------------------------------------------------------------- */
+/* --- text */
 
 /* Digits of a base with at most one point, from *text on, which is moved behind them. Returns their number,
  * and how many follow the point. */
@@ -156,8 +155,7 @@ const char *tg_real_text(tg_arena *arena, const tg_real *a, int digits) {
   return written(arena, sign, text, power, cut ? "..." : "");
 }
 
-/* --- operations
- * --------------------------------------------------------------------------------------------- */
+/* --- operations */
 
 static bool handle_nan(tg_real *out, const tg_real *a, const tg_real *b) {
   if (a->kind != TG_REAL_NAN && b->kind != TG_REAL_NAN) return false;
@@ -234,8 +232,7 @@ void tg_real_square_root(tg_real *out, const tg_real *a) {
   }
 }
 
-/* --- rounding
- * ----------------------------------------------------------------------------------------------- */
+/* --- rounding */
 
 /* mantissa * 2^-shift to an integer. */
 static uint32_t rounded(const tg_real *a, int shift, tg_real_rounding rounding) {

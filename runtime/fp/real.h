@@ -41,8 +41,8 @@ uint32_t tg_real_to_f32(const tg_real *a, tg_real_rounding rounding);
 /* a * 2^-exponent as a double, to about 15 digits; a is finite. */
 double tg_real_scaled(const tg_real *a, int exponent);
 
-/* Decimal text: `digits` significant digits, cut off, with "..." if that lost something; 0: all (a is exact).
- */
+/* Decimal text: `digits` significant digits, cut off, with "..." if that lost something; 0: all (a is
+ * exact). */
 const char *tg_real_text(tg_arena *arena, const tg_real *a, int digits);
 
 #endif

@@ -76,8 +76,7 @@ json_t *tg_baseline_entry_of(const json_t *run) {
                    json_is_object(errors) ? rounded_errors(errors) : NULL, "sections", sections_of(run));
 }
 
-/* --- the file
- * ----------------------------------------------------------------------------------------------- */
+/* --- the file */
 
 static void put(FILE *out, const json_t *value) {
   json_dumpf(value, out, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6));

@@ -24,8 +24,7 @@ static const char *reach(tg_suite *suite, const char *path) {
   return *path == '/' ? path : tg_arena_printf(&suite->arena, "%s/%s", suite->folder, path);
 }
 
-/* --- models
- * ------------------------------------------------------------------------------------------------- */
+/* --- models */
 
 static tg_status check_zoo(tg_suite *suite, const tg_suite_model *model, tg_diag *diag) {
   const tg_zoo_entry *entry = tg_zoo;
@@ -123,8 +122,7 @@ static tg_status resolve_models(tg_suite *suite, tg_diag *diag) {
   return status;
 }
 
-/* --- commands
- * ----------------------------------------------------------------------------------------------- */
+/* --- commands */
 
 /* Options that a case sets itself or that make no case. */
 static const tg_option_id reserved[] = {TG_OPT_ENGINE,  TG_OPT_OUTPUT_DIR,   TG_OPT_REPORT, TG_OPT_WAVE,
@@ -212,8 +210,7 @@ static void make_commands(tg_suite *suite, tg_case *c, const tg_options *o) {
   note_files(suite, c, &c->run);
 }
 
-/* --- cases
- * -------------------------------------------------------------------------------------------------- */
+/* --- cases */
 
 static bool matches(const tg_words *patterns, const char *id, bool *used) {
   bool any = false;

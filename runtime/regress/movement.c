@@ -13,8 +13,7 @@ static int64_t number(const json_t *object, const char *key) {
   return json_integer_value(json_object_get(object, key));
 }
 
-/* --- sections
- * ----------------------------------------------------------------------------------------------- */
+/* --- sections */
 
 /* The first section of this name that is not taken. */
 static const json_t *take(const json_t *sections, bool *taken, const char *name) {
@@ -43,8 +42,7 @@ tg_section_pair *tg_sections_pair(tg_arena *arena, const json_t *before, const j
   return pairs;
 }
 
-/* --- causes
- * ------------------------------------------------------------------------------------------------- */
+/* --- causes */
 
 typedef struct causes {
   tg_arena *arena;
@@ -90,8 +88,7 @@ tg_cause *tg_causes_compare(tg_arena *arena, const json_t *before, const json_t 
   return c.list;
 }
 
-/* --- text
- * --------------------------------------------------------------------------------------------------- */
+/* --- text */
 
 const char *tg_moved_text(tg_arena *arena, int64_t before, int64_t now) {
   double percent = before ? 100.0 * (double)(now - before) / (double)before : 0;

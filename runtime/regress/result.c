@@ -22,8 +22,7 @@ void tg_result_release(tg_result *result) {
   *result = (tg_result){0};
 }
 
-/* --- the folder
- * --------------------------------------------------------------------------------------------- */
+/* --- the folder */
 
 static tg_status make_folder(const char *path, tg_diag *diag) {
   if (!mkdir(path, 0777) || errno == EEXIST) return TG_OK;
@@ -82,8 +81,7 @@ const char *tg_results_file(const tg_results *results, tg_arena *arena, const ch
                          ending);
 }
 
-/* --- results
- * ------------------------------------------------------------------------------------------------ */
+/* --- results */
 
 tg_status tg_result_write(const tg_results *results, tg_arena *arena, const char *id, const char *fingerprint,
                           const tg_result *r, tg_diag *diag) {

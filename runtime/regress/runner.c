@@ -36,8 +36,7 @@ typedef struct work {
   tg_diag *diag;
 } work;
 
-/* --- processes
- * ---------------------------------------------------------------------------------------------- */
+/* --- processes */
 
 static const tg_words *command_of(const tg_case *c, int step) {
   return step == 0 ? &c->zoo : step == 1 ? &c->run : &c->verify;
@@ -117,8 +116,7 @@ static void watch(job *j, double now) {
   if (j->late || j->large) kill_group(j);
 }
 
-/* --- results
- * ------------------------------------------------------------------------------------------------ */
+/* --- results */
 
 /* The end of the log. Folders that differ from run to run are left out. */
 static const char *read_log(work *w, const job *j) {
@@ -260,8 +258,7 @@ static tg_status advance(work *w, job *j, int status) {
   return finish(w, j, result);
 }
 
-/* --- all
- * ---------------------------------------------------------------------------------------------------- */
+/* --- all */
 
 static tg_status begin(work *w, job *j, size_t index) {
   const tg_case *c = &w->runner->suite->cases[index];

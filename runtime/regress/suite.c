@@ -42,8 +42,7 @@ static tg_status check_name(tg_yaml *yaml, const yaml_node_t *node, const char *
       yaml, node, "name \"%s\": wants 1 to 100 characters without blanks, quotes and any of /+*?[]\\", name);
 }
 
-/* --- models
- * ------------------------------------------------------------------------------------------------- */
+/* --- models */
 
 /* One entry under `models`, before its lists and patterns are expanded. */
 typedef struct entry {
@@ -162,8 +161,7 @@ static tg_status read_models(tg_yaml *yaml, tg_suite *suite, yaml_node_t *node) 
   return TG_OK;
 }
 
-/* --- flags
- * -------------------------------------------------------------------------------------------------- */
+/* --- flags */
 
 static tg_status read_flags_of_set(tg_yaml *yaml, yaml_node_t *node, tg_flag_set *set) {
   if (node->type == YAML_SEQUENCE_NODE) return read_words(yaml, node, "flags", &set->flags);
@@ -215,8 +213,7 @@ static tg_status read_flags(tg_yaml *yaml, tg_suite *suite, yaml_node_t *node) {
   return TG_OK;
 }
 
-/* --- the rest
- * ----------------------------------------------------------------------------------------------- */
+/* --- the rest */
 
 static tg_status take_override_key(tg_yaml *yaml, void *user, const char *key, yaml_node_t *value) {
   tg_override *override = user;

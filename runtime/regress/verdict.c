@@ -22,8 +22,7 @@ static void find(judge *j, bool failure, const char *kind, const char *text) {
 
 static const tg_bound *bound(const judge *j, tg_bound_id id) { return &j->c->bounds.of[id]; }
 
-/* --- accuracy
- * ----------------------------------------------------------------------------------------------- */
+/* --- accuracy */
 
 /* A measure that is not finite is null in reports: worse than any bound. */
 static void check_measure(judge *j, tg_bound_id id, const char *output, const char *against,
@@ -63,8 +62,7 @@ static void check_accuracy(judge *j) {
   }
 }
 
-/* --- cycles, memory, utilization
- * ---------------------------------------------------------------------------- */
+/* --- cycles, memory, utilization */
 
 static bool within(const tg_bound *b, int64_t before, int64_t now) {
   if (!b->given) return now == before;
@@ -118,8 +116,7 @@ static void check_utilization(judge *j) {
     find(j, true, "utilization", "engine functional has no time, and so no utilization to hold to a floor");
 }
 
-/* --- outputs, engines, baseline
- * ----------------------------------------------------------------------------- */
+/* --- outputs, engines, baseline */
 
 /* " (max_abs of y 0.1 -> 0.2)": the error that moved most visibly, where both runs know it. */
 static const char *error_movement(const judge *j) {

@@ -37,8 +37,7 @@ struct tg_trace {
   char **names; /* of invocations, as JSON strings */
 };
 
-/* --- lines
- * -------------------------------------------------------------------------------------------------- */
+/* --- lines */
 
 static void next_line(tg_trace *t) {
   fputs(t->any ? ",\n" : "\n", t->file.stream);
@@ -101,8 +100,7 @@ static void slice(tg_trace *t, uint32_t pid, uint32_t tid, const char *category,
           category, first, last - first + 1, pid, tid);
 }
 
-/* --- units
- * -------------------------------------------------------------------------------------------------- */
+/* --- units */
 
 static const tg_params *machine(const tg_trace *t) { return &t->program->params; }
 static bool is_agcu(const tg_trace *t, uint32_t endpoint) { return endpoint >= tg_tiles(machine(t)); }
@@ -174,8 +172,7 @@ static void instruction(void *user, const tg_event *e, const tg_execution *x) {
   fputs("}}", t->file.stream);
 }
 
-/* --- stalls and bursts
- * -------------------------------------------------------------------------------------- */
+/* --- stalls and bursts */
 
 static void lane_text(const tg_params *m, uint32_t lane, char out[40]) {
   if (lane < 2 * m->rows)
@@ -260,8 +257,7 @@ static void burst(void *user, const tg_burst *b) {
   fputs("}}", t->file.stream);
 }
 
-/* --- sections
- * ----------------------------------------------------------------------------------------------- */
+/* --- sections */
 
 static void begin(void *user, uint32_t invocation, uint64_t begin, uint64_t config) {
   tg_trace *t = user;
@@ -302,8 +298,7 @@ static void end(void *user, uint32_t invocation, uint64_t end) {
   if (visible(t, t->sections[invocation].begin, end)) put_section(t, invocation, end);
 }
 
-/* --- life
- * --------------------------------------------------------------------------------------------------- */
+/* --- life */
 
 static void *zeroed(size_t count, size_t size) {
   void *memory = calloc(count ? count : 1, size);

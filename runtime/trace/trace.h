@@ -21,8 +21,8 @@ tg_status tg_trace_finish(tg_trace *trace, const char *engine, uint64_t cycles, 
 void tg_trace_abandon(tg_trace *trace);
 
 /* What tg_trace_finish wrote of the whole: {"model", "arch", "engine", "cycles", "window", "sections":
- * [{name, begin, cycles, units}]}, units as tg_profile_section. A new reference; TG_INVALID: no file of ours.
- */
+ * [{name, begin, cycles, units}]}, units as tg_profile_section. A new reference; TG_INVALID: no file of
+ * ours. */
 tg_status tg_trace_summary(const char *path, json_t **out_summary, tg_diag *diag);
 
 #endif

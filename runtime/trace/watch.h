@@ -14,8 +14,8 @@ typedef struct tg_watch {
   const tg_observer *observer; /* for the engine; NULL: nothing was asked for */
 } tg_watch;
 
-/* TG_INVALID: the file cannot be written, or the engine has no time. `watch` stays where it is until the end.
- */
+/* TG_INVALID: the file cannot be written, or the engine has no time. `watch` stays where it is until the
+ * end. */
 tg_status tg_watch_begin(tg_watch *watch, const tg_program *program, const tg_engine *engine,
                          const tg_session_run_options *options, tg_diag *diag);
 /* `status`: how the run ended. A trace of a run that faulted ends there; otherwise a failed run leaves none.

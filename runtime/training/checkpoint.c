@@ -27,8 +27,7 @@ static uint64_t checksum(uint64_t sum, const uint8_t *bytes, size_t size) {
   return sum;
 }
 
-/* --- writing
- * ------------------------------------------------------------------------------------------------ */
+/* --- writing */
 
 typedef struct writer {
   FILE *file;
@@ -92,8 +91,7 @@ tg_status tg_checkpoint_write(const tg_training_run *run, const char *folder, tg
   return tg_fail(diag, TG_INVALID, "%s/checkpoint: cannot be written: %s", folder, strerror(error));
 }
 
-/* --- reading
- * ------------------------------------------------------------------------------------------------ */
+/* --- reading */
 
 typedef struct reader {
   const uint8_t *at, *end;

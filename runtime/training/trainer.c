@@ -11,8 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- formats
- * ------------------------------------------------------------------------------------------------ */
+/* --- formats */
 
 static const struct {
   const char *policy;
@@ -35,8 +34,7 @@ static void choose_formats(tg_trainer *t) {
   step->state = TG_F32;
 }
 
-/* --- compiling
- * ---------------------------------------------------------------------------------------------- */
+/* --- compiling */
 
 /* The output that the loss reads. */
 static int loss_output(const tg_trainer *t) {
@@ -193,8 +191,7 @@ void tg_trainer_close(tg_trainer *t) {
   free(t);
 }
 
-/* --- device memory
- * ------------------------------------------------------------------------------------------ */
+/* --- device memory */
 
 static void write_floats(const tg_trainer *t, int step_input, const float *values, int64_t count) {
   const tg_dram_tensor *tensor = tg_trainer_tensor(t, step_input);
@@ -254,8 +251,7 @@ tg_status tg_trainer_start(tg_trainer *t, const tg_session_run_options *run, tg_
   return TG_OK;
 }
 
-/* --- steps
- * -------------------------------------------------------------------------------------------------- */
+/* --- steps */
 
 static void write_inputs(tg_trainer *t, const tg_batch *batch, double learning_rate, double loss_scale) {
   for (int i = 0; i < t->input_count; i++) write_floats(t, t->inputs[i], batch->inputs[i], t->infos[i].count);
@@ -316,8 +312,7 @@ tg_status tg_trainer_time_step(tg_trainer *t, tg_diag *diag) {
   return TG_OK;
 }
 
-/* --- questions
- * ---------------------------------------------------------------------------------------------- */
+/* --- questions */
 
 const tg_training_options *tg_trainer_options_of(const tg_trainer *t) { return &t->options.step; }
 uint32_t tg_trainer_steps(const tg_trainer *t) { return t->steps; }

@@ -33,16 +33,15 @@ tg_status tg_trainer_open(tg_session *session, const tg_trainer_options *options
                           tg_diag *diag);
 void tg_trainer_close(tg_trainer *trainer); /* NULL is allowed */
 
-/* Opens an engine and its memory, with the model's own values in it. Of `run`: engine, threads, max_cycles.
- */
+/* Opens an engine and its memory, with the model's own values in it. Of `run`: engine, threads,
+ * max_cycles. */
 tg_status tg_trainer_start(tg_trainer *trainer, const tg_session_run_options *run, tg_diag *diag);
 
 /* As they came out: formats, defaults. */
 const tg_training_options *tg_trainer_options_of(const tg_trainer *trainer);
 
 /* The model's inputs, in its order, as they were bound, and the labels: dense FP32, class indices as numbers.
- * Labels of count 0: the loss stands in the model, its labels are one of the inputs.
- */
+ * Labels of count 0: the loss stands in the model, its labels are one of the inputs. */
 int tg_trainer_input_count(const tg_trainer *trainer);
 const tg_tensor_info *tg_trainer_input(const tg_trainer *trainer, int index);
 const tg_tensor_info *tg_trainer_labels(const tg_trainer *trainer);
@@ -70,12 +69,12 @@ uint32_t tg_trainer_updates(const tg_trainer *trainer); /* those that were not s
 int tg_trainer_parameter_count(const tg_trainer *trainer);
 const tg_tensor_info *tg_trainer_parameter(const tg_trainer *trainer, int index);
 void tg_trainer_read_parameter(const tg_trainer *trainer, int index, float *out);
-/* Of the last step, unscaled, before clipping; false: a statistic, or options.step.keep_gradients is not set.
- */
+/* Of the last step, unscaled, before clipping; false: a statistic, or options.step.keep_gradients is not
+ * set. */
 bool tg_trainer_read_gradient(const tg_trainer *trainer, int index, float *out);
 
-/* Writes the model's file with the trained values in place of the initial ones, in the model's own formats.
- */
+/* Writes the model's file with the trained values in place of the initial ones, in the model's own
+ * formats. */
 tg_status tg_trainer_save(const tg_trainer *trainer, const char *path, tg_diag *diag);
 
 #ifdef __cplusplus

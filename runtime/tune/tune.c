@@ -17,8 +17,7 @@ typedef struct tuner {
   int runs;
 } tuner;
 
-/* --- errors
- * --------------------------------------------------------------------------------------------------- */
+/* --- errors */
 
 static tg_status check_labels(const tuner *t, const tg_session *s, tg_diag *diag) {
   const tg_tensor_info *scores = &s->outputs[0];
@@ -68,11 +67,10 @@ static double error_of(const tuner *t, const tg_session *s) {
   return worst;
 }
 
-/* --- runs
- * ----------------------------------------------------------------------------------------------------- */
+/* --- runs */
 
-/* Cycles of the SystemC engine without values; then, if they are few enough, the error on the functional one.
- */
+/* Cycles of the SystemC engine without values; then, if they are few enough, the error on the functional
+ * one. */
 static tg_status run(tuner *t, tg_session *s, uint64_t below, tg_tune_point *out, tg_diag *diag) {
   tg_session_run_options timing = {
       .engine = "systemc", .threads = t->r->threads, .timing_only = true, .max_cycles = t->r->max_cycles};
@@ -124,8 +122,7 @@ static tg_status describe(tuner *t, tg_diag *diag) {
   return status;
 }
 
-/* --- the report
- * ----------------------------------------------------------------------------------------------- */
+/* --- the report */
 
 static json_t *real(double value) { return isfinite(value) ? json_real(value) : json_null(); }
 

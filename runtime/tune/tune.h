@@ -37,8 +37,8 @@ typedef struct tg_tuned {
   int64_t count;
 } tg_tuned;
 
-/* TG_INVALID: the model cannot be run as it is, or the labels do not fit it. `arena` keeps what is returned.
- */
+/* TG_INVALID: the model cannot be run as it is, or the labels do not fit it. `arena` keeps what is
+ * returned. */
 tg_status tg_tune(tg_arena *arena, const tg_tune_request *request, tg_tuned *out_tuned, tg_diag *diag);
 
 void tg_tune_print(const json_t *report, FILE *out);

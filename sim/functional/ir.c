@@ -48,8 +48,8 @@ void tg_ir_bf16_widen(tg_text *t, unsigned n, const char *name, const char *in) 
   with(t, n, name, "", "shl", own, ".z", 16);
 }
 
-/* The magnitude, moved to FP32's fields, times 2^112: exact also for subnormals. Infinities and NaNs apart.
- */
+/* The magnitude, moved to FP32's fields, times 2^112: exact also for subnormals. Infinities and NaNs
+ * apart. */
 void tg_ir_fp16_widen(tg_text *t, unsigned n, const char *name, const char *in) {
   OWN(own, name);
   tg_text_add(t, "  %%%s.z = zext <%u x i16> %s to <%u x i32>\n", name, n, in, n);

@@ -1,7 +1,7 @@
 /* ALU operations that take more than a line of IR, as templates: $ is the result's name and the prefix of all
  * others,
- * @ and ? the operands, ^ an @, ! the number of lanes, #i #f #l #d #b vectors of i32, float, i64, double, i1.
- */
+ * @ and ? the operands, ^ an @, ! the number of lanes, #i #f #l #d #b vectors of i32, float, i64, double,
+ * i1. */
 #include "sim/functional/ir.h"
 
 #include <string.h>

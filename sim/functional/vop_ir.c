@@ -389,8 +389,8 @@ static uint32_t written(const emitter *e, int q) {
   return set;
 }
 
-/* A loop over j with the written registers as phi nodes; their values at its end have names known beforehand.
- */
+/* A loop over j with the written registers as phi nodes; their values at its end have names known
+ * beforehand. */
 static void repeated_segment(emitter *e, int q, const char *before) {
   uint32_t set = written(e, q);
   for (int r = 0; r < TG_VX_REGS; r++)

@@ -38,8 +38,8 @@ typedef struct tg_run_result {
  * checked. TG_FAULT with the machine's state in `diag` on a fault, deadlock or cycle limit. */
 typedef struct tg_engine {
   const char *name;
-  /* Prepares a program (code generation, elaboration); NULL state with a diag if this engine cannot run it.
-   */
+  /* Prepares a program (code generation, elaboration); NULL state with a diag if this engine cannot run
+   * it. */
   tg_status (*open)(const tg_program *program, const tg_run_options *options, void **out_state,
                     tg_diag *diag);
   tg_status (*run)(void *state, tg_dram *dram, const tg_run_options *options, tg_run_result *out_result,

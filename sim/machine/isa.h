@@ -89,8 +89,8 @@ typedef union tg_instr {
   tg_agcu_instr agcu;
 } tg_instr;
 
-/* A row operand as consecutive members of an instruction (base, delta[3], rot_count, rot_stride, rot_outer).
- */
+/* A row operand as consecutive members of an instruction (base, delta[3], rot_count, rot_stride,
+ * rot_outer). */
 typedef struct tg_row_operand {
   int64_t base[1], delta[3], rot_count[1], rot_stride[1], rot_outer[1];
 } tg_row_operand;

@@ -1,5 +1,5 @@
-/* Proof, without running time or values, that semaphores order every two conflicting accesses of a section.
- */
+/* Proof, without running time or values, that semaphores order every two conflicting accesses of a
+ * section. */
 #ifndef TEGULA_MACHINE_ORDERING_H
 #define TEGULA_MACHINE_ORDERING_H
 

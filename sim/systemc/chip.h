@@ -242,8 +242,8 @@ void tg_observe_port(const tg_chip *chip, uint32_t port, const tg_unit_state *u,
 /* bank.c: ownership */
 void tg_bank_own(tg_chip *chip, uint32_t tile, uint32_t bank, tg_bank_port port, uint64_t first,
                  uint64_t last);
-/* Rows row + (f / inner) * stride + f mod inner, f = first .. first + flits - 1, one a cycle from `cycle` on.
- */
+/* Rows row + (f / inner) * stride + f mod inner, f = first .. first + flits - 1, one a cycle from `cycle`
+ * on. */
 void tg_bank_own_rows(tg_chip *chip, uint32_t tile, tg_bank_port port, const tg_transfer *pattern,
                       uint32_t first, uint32_t flits, uint64_t cycle);
 /* `count` banks from the bank of `row` on. */

@@ -13,8 +13,8 @@ typedef struct tg_cost {
   uint32_t pieces, atoms;
 } tg_cost;
 
-/* The flits of one row: every row of an instruction costs the same, since each walks K from the same start.
- */
+/* The flits of one row: every row of an instruction costs the same, since each walks K from the same
+ * start. */
 typedef struct tg_row_cost {
   uint32_t flits;
   tg_cost *before; /* flits + 1: cost of the row's flits before this one, no burst beginning among them */

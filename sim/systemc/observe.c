@@ -1,5 +1,5 @@
-/* What an observer is told: instructions, stalls with their cause, bursts. Reads the chip, changes nothing.
- */
+/* What an observer is told: instructions, stalls with their cause, bursts. Reads the chip, changes
+ * nothing. */
 #include "sim/systemc/chip.h"
 
 static tg_event at(const tg_chip *chip, const tg_unit_state *u, const tg_execution *x, uint64_t start,

@@ -1,5 +1,5 @@
-/* From a graph to a program for one of the RTL configurations of the tests, and the program on every engine.
- */
+/* From a graph to a program for one of the RTL configurations of the tests, and the program on every
+ * engine. */
 #ifndef TEGULA_TESTS_AGREEMENT_MAPPED_H
 #define TEGULA_TESTS_AGREEMENT_MAPPED_H
 

@@ -72,8 +72,8 @@ static tg_value *elementwise(maker *m, tg_value *x, const char *name) {
   return tg_builder_op(m->b, TG_OP_WHERE, name, (tg_value *[]){is, x, other}, 3);
 }
 
-/* A matrix (or one for each batch) of these sizes, perhaps stored the other way round, perhaps behind a Cast.
- */
+/* A matrix (or one for each batch) of these sizes, perhaps stored the other way round, perhaps behind a
+ * Cast. */
 static tg_value *matrix(maker *m, const char *name, bool constant, int rank, const int64_t *sizes,
                         bool tf32) {
   int64_t stored[3];

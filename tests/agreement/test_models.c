@@ -57,8 +57,8 @@ static const char *const digits = "runtime/demo/digits.onnx";
   "graph \"g\"\ninput %a: f32[3,701]\ninput %b: f32[701,5]\n%y = MatMul(%a, %b) partials=4" rounding         \
   " @0\n%z = MatMul(%a, %b) partials=3" rounding " @1\noutput \"y\" %y: f32\noutput \"z\" %z: f32\n"
 
-/* Stores that round stochastically: behind a product, a softmax and an elementwise kernel of four dimensions.
- */
+/* Stores that round stochastically: behind a product, a softmax and an elementwise kernel of four
+ * dimensions. */
 #define CASTS                                                                                                \
   "graph \"g\"\ninput %a: f32[17,13]\ninput %b: f32[13,17]\ninput %x: f32[3,5,2,7]\ninput %y: f32[5,1,7]\n"  \
   "%p = MatMul(%a, %b) @0\n%q = Cast(%p) to=bf16 stochastic=1 @1\n%s = Softmax(%a) axis=-1 @2\n"             \

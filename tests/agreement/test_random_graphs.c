@@ -3,8 +3,8 @@
  * and SystemC and the RTL the same start and end of every instruction. The proof of ordering must accept
  * every program.
  *
- * TEGULA_RANDOM_SEED=N draws other graphs (printed with every failure), TEGULA_RANDOM_GRAPHS=N more or fewer.
- */
+ * TEGULA_RANDOM_SEED=N draws other graphs (printed with every failure), TEGULA_RANDOM_GRAPHS=N more or
+ * fewer. */
 #include "frontend/text.h"
 #include "sim/machine/ordering.h"
 #include "tests/agreement/mapped.h"

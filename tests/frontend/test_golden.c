@@ -24,8 +24,7 @@ typedef struct golden_case {
   char pass[64], path[512];
 } golden_case;
 
-/* --- running
- * --------------------------------------------------------------------------------------------------- */
+/* --- running */
 
 static float **run_reference(tg_arena *arena, const tg_graph *graph) {
   const void **inputs = TG_NEW_ARRAY(arena, const void *, (size_t)graph->input_count);
@@ -57,8 +56,7 @@ static void compare_values(const tg_graph *graph, float *const *before, float *c
   }
 }
 
-/* --- one case
- * -------------------------------------------------------------------------------------------------- */
+/* --- one case */
 
 static tg_status apply(tg_graph *graph, const char *pass, const tg_frontend_options *options, tg_diag *diag) {
   if (!strcmp(pass, "infer")) return TG_OK;
@@ -172,8 +170,7 @@ static void golden(const void *data) {
   tg_arena_release(&arena);
 }
 
-/* --- discovery
- * ------------------------------------------------------------------------------------------------- */
+/* --- discovery */
 
 enum { MAX_CASES = 512 };
 

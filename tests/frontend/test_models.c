@@ -76,8 +76,7 @@ static void matches_onnx_runtime(const void *data) {
   tg_arena_release(&arena);
 }
 
-/* --- precision presets
- * ------------------------------------------------------------------------------------------- */
+/* --- precision presets */
 
 static int count_casts(const tg_graph *graph) {
   int count = 0;

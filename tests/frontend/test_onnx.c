@@ -14,8 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* --- models of one node
- * ---------------------------------------------------------------------------------------- */
+/* --- models of one node */
 
 typedef struct one_node {
   Onnx__ModelProto model;
@@ -117,8 +116,7 @@ static tg_graph *import(tg_arena *arena, const one_node *m, tg_diag *diag) {
   return tg_graph_infer(graph, diag) ? NULL : graph;
 }
 
-/* --- older opsets
- * ---------------------------------------------------------------------------------------------- */
+/* --- older opsets */
 
 TG_TEST(onnx, softmax_before_opset_13_is_over_all_that_follows) {
   for (int opset = 11; opset <= 13; opset += 2) {
@@ -170,8 +168,7 @@ TG_TEST(onnx, casts_to_a_named_type_before_opset_6) {
   tg_arena_release(&arena);
 }
 
-/* --- refusals
- * -------------------------------------------------------------------------------------------------- */
+/* --- refusals */
 
 typedef struct refusal {
   const char *op;
@@ -246,8 +243,7 @@ __attribute__((constructor)) static void register_refusals(void) {
   }
 }
 
-/* --- external data
- * --------------------------------------------------------------------------------------------- */
+/* --- external data */
 
 static void add_external(one_node *m, tg_arena *arena, const char *location, const char *offset) {
   Onnx__StringStringEntryProto *entries = TG_NEW_ARRAY(arena, Onnx__StringStringEntryProto, 2);
@@ -329,8 +325,7 @@ __attribute__((constructor)) static void register_externals(void) {
     tg_test_register_row("onnx_external", externals[i].title, __FILE__, __LINE__, external, &externals[i]);
 }
 
-/* --- export
- * ---------------------------------------------------------------------------------------------------- */
+/* --- export */
 
 /* Text to graph to file to graph to text. */
 static void round_trip(const char *text, const char *expected) {

@@ -13,8 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* --- comma-separated values
- * ------------------------------------------------------------------------------------- */
+/* --- comma-separated values */
 
 enum { FIELDS = 8 };
 
@@ -49,8 +48,7 @@ static bool next_row(csv *file) {
   return true;
 }
 
-/* --- the tables, row by row
- * ------------------------------------------------------------------------------------- */
+/* --- the tables, row by row */
 
 typedef struct category {
   const char *system, *category;
@@ -157,8 +155,7 @@ TG_TEST(precision, tables_hold_every_collected_rule) {
   tg_arena_release(&arena);
 }
 
-/* --- one operator
- * ----------------------------------------------------------------------------------------------- */
+/* --- one operator */
 
 typedef struct subject {
   const char *name, *onnx; /* the framework's, and the operator that has this name; NULL: none has */
@@ -324,8 +321,7 @@ static void check_one(const tg_precision_options *options, const char *where, co
   tg_arena_release(&arena);
 }
 
-/* --- recorded decisions
- * ----------------------------------------------------------------------------------------- */
+/* --- recorded decisions */
 
 TG_TEST(precision, hmp_decides_as_recorded) {
   tg_arena arena = {0};
@@ -392,8 +388,7 @@ TG_TEST(precision, autocast_on_the_cpu_decides_as_recorded) {
   tg_arena_release(&arena);
 }
 
-/* --- counts of casts
- * ---------------------------------------------------------------------------------------------- */
+/* --- counts of casts */
 
 static int inserted(const char *text, const tg_precision_options *options) {
   tg_arena arena = {0};
@@ -474,8 +469,7 @@ TG_TEST(precision, autocast_keeps_casts_of_parameters_only) {
   EXPECT_EQ(inserted(LINEAR_TWICE("input %w: f32[4,4]\n"), &options), 4);
 }
 
-/* --- refusals, the callback
- * ------------------------------------------------------------------------------------- */
+/* --- refusals, the callback */
 
 static tg_status apply(const char *text, const tg_precision_options *options, tg_graph **out_graph,
                        tg_arena *arena, tg_diag *diag) {

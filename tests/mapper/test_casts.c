@@ -142,8 +142,8 @@ TG_TEST(casts, are_stored_where_products_read_them_much) {
   EXPECT_EQ(sections_that_cast(program), 1);
   EXPECT(!strncmp(program->invocations[0].name, "Cast ", 5));
   EXPECT_EQ(program->invocation_count, 5);
-  /* Weights whose rows of a block would leave atoms half empty lie in the order of the blocks: a run a chunk.
-   */
+  /* Weights whose rows of a block would leave atoms half empty lie in the order of the blocks: a run a
+   * chunk. */
   const tg_section *section = &program->sections[program->invocations[1].section];
   EXPECT_EQ(section->agcus[0].contexts[0].instrs[1].agcu.rows[0], 1);
   EXPECT(outputs_agree(&m, 0, &diag));

@@ -5,8 +5,8 @@
  *
  * What does not fit in the scratchpads of a small array does not count.
  *
- * TEGULA_RANDOM_SEED=N draws others (printed with every failure), TEGULA_DRAWS=N more or fewer of each graph.
- */
+ * TEGULA_RANDOM_SEED=N draws others (printed with every failure), TEGULA_DRAWS=N more or fewer of each
+ * graph. */
 #include "frontend/base/stochastic.h"
 #include "frontend/pipeline.h"
 #include "frontend/text.h"

@@ -1,6 +1,6 @@
 /* How many sections elementwise nodes and reductions take: those that share a tensor run in one pass over
- * memory, those in front of a reduction run in its, and reductions by blocks in the product that they read.
- */
+ * memory, those in front of a reduction run in its, and reductions by blocks in the product that they
+ * read. */
 #include "tests/harness.h"
 #include "tests/mapper/graph_files.h"
 #include "tests/mapper/run_graph.h"

@@ -19,8 +19,8 @@ void tg_lane_close(tg_lane_bench *l);
 /* One cycle. `expected` is what the token must become. False: the output is not what l->sum says. */
 bool tg_lane_step(tg_lane_bench *l, bool reset, bool valid, const uint32_t operands[3], uint32_t expected);
 
-/* What enters a PE in a cycle; the operands are words as in a bank row, and half i (q) of word i (q) counts.
- */
+/* What enters a PE in a cycle; the operands are words as in a bank row, and half i (q) of word i (q)
+ * counts. */
 typedef struct tg_pe_cycle {
   bool reset;
   bool w_transposed, w_set;

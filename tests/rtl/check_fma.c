@@ -108,8 +108,8 @@ static void lane(vectors *s) {
   tg_lane_close(&bench);
 }
 
-/* Weights come a cycle before their token, into alternate sets. Narrow formats: the other sub-row is masked.
- */
+/* Weights come a cycle before their token, into alternate sets. Narrow formats: the other sub-row is
+ * masked. */
 static void pe(vectors *s, int row, int column) {
   tg_pe_bench bench;
   bool wide = s->format->code == TG_FMT_FP32;

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 
 /* The pitch of blocks keeps the distance between a write and the next read of an accumulator row only where
- * the row has the same m in both: accumulator addresses are multiples of C_STEP, and no block has more rows.
- */
+ * the row has the same m in both: accumulator addresses are multiples of C_STEP, and no block has more
+ * rows. */
 enum { BATCH = 10, MAX_CYCLES = 60000, C_STEP = 32 };
 
 typedef struct bench {

@@ -8,8 +8,7 @@
 
 #include <math.h>
 
-/* --- real models
- * -------------------------------------------------------------------------------------------- */
+/* --- real models */
 
 typedef struct model_case {
   const char *model, *input, *output;
@@ -74,8 +73,7 @@ __attribute__((constructor)) static void register_models(void) {
                          &models[i]);
 }
 
-/* --- operators, against the dumb evaluator
- * ------------------------------------------------------------------- */
+/* --- operators, against the dumb evaluator */
 
 typedef struct builder {
   tg_arena arena;

@@ -15,8 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* --- files and processes
- * ------------------------------------------------------------------------------------ */
+/* --- files and processes */
 
 static const char *in_dir(const char *name) {
   static char path[8][600];
@@ -82,8 +81,7 @@ static const char *failure_of(const json_t *results, const char *id, const char 
   return NULL;
 }
 
-/* --- suites
- * ------------------------------------------------------------------------------------------------- */
+/* --- suites */
 
 TG_TEST(regress, wrong_suites_are_refused_with_their_line) {
   static const struct {
@@ -202,8 +200,7 @@ TG_TEST(regress, a_matrix_makes_the_cases_it_says) {
       "tegula run {model} --engine functional --graphamp-preset mp1 --arch tiny --random-inputs 1 --seed 1");
 }
 
-/* --- planted regressions
- * ------------------------------------------------------------------------------------ */
+/* --- planted regressions */
 
 static const char planted[] = "seed: 7\n"
                               "time_limit: 60s\n"
@@ -335,8 +332,7 @@ TG_TEST(regress, cycles_are_held_to_the_baseline) {
   EXPECT_EQ(tegula("regress fresh.yaml -q --require-baseline")->status, 1);
 }
 
-/* --- many at once, kills
- * ------------------------------------------------------------------------------------ */
+/* --- many at once, kills */
 
 static const char many[] = "models:\n"
                            "  - {zoo: gemm, sizes: {m: [5, 6, 7], n: [8, 9], k: 10}}\n"
@@ -478,8 +474,7 @@ TG_TEST(regress, limits_of_memory_end_a_case) {
   EXPECT_HAS(o->out, "memory: over its memory limit of 60M");
 }
 
-/* --- baselines, explanations
- * -------------------------------------------------------------------------------- */
+/* --- baselines, explanations */
 
 TG_TEST(regress, baselines_are_stable_and_keep_what_did_not_run) {
   models_and_wrapper();
@@ -541,8 +536,7 @@ TG_TEST(regress, explain_names_section_unit_and_cause) {
   EXPECT_HAS(tegula("regress ex.yaml --explain b/t/functional")->err, "no time to explain");
 }
 
-/* --- pages
- * -------------------------------------------------------------------------------------------------- */
+/* --- pages */
 
 TG_TEST(regress, the_page_names_every_bound) {
   const char *page = slurp("docs/regression-suites.md");

@@ -194,8 +194,7 @@ TG_TEST(session, open_sizes_follow_batch_symbol_and_input) {
   tg_arena_release(&arena);
 }
 
-/* --- the report
- * --------------------------------------------------------------------------------------------- */
+/* --- the report */
 
 TG_TEST(report, has_the_keys_that_scripts_rely_on) {
   static const char *const keys[] = {

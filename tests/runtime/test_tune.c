@@ -12,8 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- the search
- * ------------------------------------------------------------------------------------------------- */
+/* --- the search */
 
 enum { OPS = 6, CANDIDATES = 4 };
 
@@ -174,8 +173,7 @@ TG_TEST(tune, search_does_without_what_cannot_run) {
   tg_arena_release(&arena);
 }
 
-/* --- the command
- * ------------------------------------------------------------------------------------------------- */
+/* --- the command */
 
 static json_t *tegula_json(const char *arguments) {
   const outcome *o = tegula("%s", arguments);
@@ -223,8 +221,8 @@ TG_TEST(tune, rules_replay_what_was_found) {
   json_decref(replayed);
 }
 
-/* The presets in the table are the presets, and whatever meets the target is no faster than what was found.
- */
+/* The presets in the table are the presets, and whatever meets the target is no faster than what was
+ * found. */
 TG_TEST(tune, presets_are_compared_as_they_are) {
   EXPECT_EQ(tegula("zoo mlp -o mlp.onnx")->status, 0);
   json_t *tuned = tegula_json("tune mlp.onnx --max-error 0.0007 --json"),

@@ -11,8 +11,8 @@ typedef struct kernel_random {
 uint32_t kernel_random_bits(kernel_random *r);
 uint32_t kernel_random_below(kernel_random *r, uint32_t bound);
 
-/* A machine with PEs of P x P and room for the cases; an empty program with one section and one invocation.
- */
+/* A machine with PEs of P x P and room for the cases; an empty program with one section and one
+ * invocation. */
 tg_program *kernel_program(uint32_t p);
 /* Adds an instruction whose addresses are in range. `style` bits ask for features. */
 enum { KERNEL_SR = 1, KERNEL_TRANSPOSED = 2 };

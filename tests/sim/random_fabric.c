@@ -82,8 +82,8 @@ static void consume(gen *g, tg_common_instr *in, uint32_t endpoint, const hop *b
   in->post_sem[0] = before->credit_base + position(g, endpoint, before->row_lane);
 }
 
-/* A wait that only the first inner iteration makes, and a post that only the last one makes, to a SYNC of vx.
- */
+/* A wait that only the first inner iteration makes, and a post that only the last one makes, to a SYNC of
+ * vx. */
 static void add_first_and_last(gen *g, tg_common_instr *in, uint32_t tile) {
   if (!chance(g, 40) || g->semaphore[tile] + 2 > g->m->semaphores) return;
   tg_queue *vx = &g->section->tiles[tile].vx;

@@ -1,5 +1,5 @@
-/* The proof of ordering: small programs that are right and become wrong by one change each, and mapped ones.
- */
+/* The proof of ordering: small programs that are right and become wrong by one change each, and mapped
+ * ones. */
 #include "frontend/pipeline.h"
 #include "frontend/text.h"
 #include "mapper/mapper.h"
@@ -118,8 +118,8 @@ TG_TEST(ordering, the_end_of_a_send_does_not_order_its_arrival) {
         "tile 1, bank 0: tile 1 tx pc 0 [0 0 0] does not wait for the end of tile 0 tx pc 0 [0 0 0]");
 }
 
-/* Tile 0 sends to bank 0 of tiles 1 and 2. Tile 1 tells tile 2's tx of its arrival, which is not the other.
- */
+/* Tile 0 sends to bank 0 of tiles 1 and 2. Tile 1 tells tile 2's tx of its arrival, which is not the
+ * other. */
 #define MULTICAST(local_post, tx_waits)                                                                      \
   "arch tiny\nset cols=3\nset rows=1\nsection \"s\"\n"                                                       \
   "tile 0\ntx send dir=0 flits=4 src_inner=4 dst_inner=4 dst_mask=12 dst_post=1 dst_sem=0\n"                 \

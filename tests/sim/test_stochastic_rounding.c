@@ -13,8 +13,7 @@
 
 static const double false_alarm = 1e-6;
 
-/* --- hashes
- * ------------------------------------------------------------------------------------------------- */
+/* --- hashes */
 
 typedef struct place {
   uint64_t seed;
@@ -57,8 +56,7 @@ static uint32_t draw_xorshift(const place *at, uint32_t row, uint32_t column) {
 static const hash ours = {"the hash", draw}, short_one = {"the short hash", draw_short},
                   xorshift = {"xorshift", draw_xorshift};
 
-/* --- p-values
- * ----------------------------------------------------------------------------------------------- */
+/* --- p-values */
 
 typedef struct tally {
   int count;
@@ -101,8 +99,7 @@ static double p_of_binomial(int64_t hits, int64_t n, double q) {
   return tail < 0.5 ? 2 * tail : 1;
 }
 
-/* --- grids
- * -------------------------------------------------------------------------------------------------- */
+/* --- grids */
 
 enum { SIDE = 1024 };
 
@@ -218,8 +215,7 @@ static void pair_statistics(tally *t) {
     }
 }
 
-/* --- tests
- * -------------------------------------------------------------------------------------------------- */
+/* --- tests */
 
 TG_TEST(stochastic_rounding, unbiased_at_fixed_fractions) {
   static const uint32_t fractions[] = {1,     2,     3,     16,    255,   256,   4096,  13107, 21845,

@@ -11,8 +11,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* --- learning rates
- * ----------------------------------------------------------------------------------------- */
+/* --- learning rates */
 
 static bool near(double a, double b) { return fabs(a - b) <= 1e-12; }
 
@@ -39,8 +38,7 @@ TG_TEST(schedule, follows_its_formula) {
   EXPECT(near(tg_schedule_lr(&s, 14), 1));
 }
 
-/* --- loss scale
- * ------------------------------------------------------------------------------------------- */
+/* --- loss scale */
 
 /* Each case of the recorded trace begins at step 0; the interval stands in its name. */
 TG_TEST(scaler, follows_the_recorded_one) {
@@ -77,8 +75,7 @@ TG_TEST(scaler, static_ones_stay) {
   EXPECT(scaler.scale == 8);
 }
 
-/* --- order of rows
- * ------------------------------------------------------------------------------------------ */
+/* --- order of rows */
 
 enum { ROWS = 23, BATCH = 4, EPOCH = ROWS / BATCH };
 
@@ -132,8 +129,7 @@ TG_TEST(order, a_step_has_its_rows_whatever_came_before) {
   tg_arena_release(&arena);
 }
 
-/* --- data files
- * --------------------------------------------------------------------------------------------- */
+/* --- data files */
 
 /* What numpy 1.24 wrote: np.savez(f, x=np.arange(6, dtype="<f4").reshape(2, 3)), and the same with
  * np.savez_compressed and y=np.array([1, 0], dtype="u1"). */

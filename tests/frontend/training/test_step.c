@@ -39,8 +39,7 @@ static void begin(recorded *r, const char *text) {
   r->options.loss = TG_LOSS_MSE;
 }
 
-/* --- recomputation
- * ---------------------------------------------------------------------------------------------- */
+/* --- recomputation */
 
 static void expect_same_gradients(const recorded *a, const recorded *b) {
   for (int i = 0; i < a->plan.tensor_count; i++) {
@@ -82,8 +81,7 @@ TG_TEST(step, recomputation_changes_no_bit_and_keeps_less) {
   tg_arena_release(&b.arena);
 }
 
-/* --- skipped steps
- * ---------------------------------------------------------------------------------------------- */
+/* --- skipped steps */
 
 TG_TEST(step, an_infinity_leaves_everything_as_it_was) {
   recorded r = {0};
@@ -107,8 +105,7 @@ TG_TEST(step, an_infinity_leaves_everything_as_it_was) {
   tg_arena_release(&r.arena);
 }
 
-/* --- BF16 parameters
- * -------------------------------------------------------------------------------------------- */
+/* --- BF16 parameters */
 
 TG_TEST(step, bf16_parameters_are_rounded_on_their_way_out) {
   recorded r = {0};
@@ -146,8 +143,7 @@ TG_TEST(step, an_fp32_copy_is_updated_and_rounded_to_nearest) {
   tg_arena_release(&r.arena);
 }
 
-/* --- partial sums
- * ----------------------------------------------------------------------------------------------- */
+/* --- partial sums */
 
 TG_TEST(step, gradients_of_linear_weights_are_sums_of_partials) {
   recorded r = {0};
@@ -169,8 +165,7 @@ TG_TEST(step, gradients_of_linear_weights_are_sums_of_partials) {
   tg_arena_release(&r.arena);
 }
 
-/* --- dropout
- * ----------------------------------------------------------------------------------------------------- */
+/* --- dropout */
 
 enum { DROPPED_ROWS = 48, DROPPED_COLUMNS = 64 };
 
@@ -222,8 +217,7 @@ TG_TEST(step, dropout_in_inference_form_is_the_identity) {
   tg_arena_release(&r.arena);
 }
 
-/* --- what a normalisation takes away again
- * ----------------------------------------------------------------------------------------------- */
+/* --- what a normalisation takes away again */
 
 static const char biased[] =
     "graph \"biased\" next=9\ninput %%x: f32[4,3,5,5]\n"
@@ -257,8 +251,7 @@ TG_TEST(step, a_bias_in_front_of_the_statistics_of_a_batch_stays) {
   }
 }
 
-/* --- what is trained
- * --------------------------------------------------------------------------------------------- */
+/* --- what is trained */
 
 static const char positions[] = "graph \"positions\" next=9\ninput %%x: f32[2,4]\n"
                                 "const %%w: f32[2,4] = seeded(1, 1)\nconst %%t: f32[2,4] = [%s]\n"
@@ -284,8 +277,7 @@ TG_TEST(step, tables_of_sines_are_no_parameters) {
   }
 }
 
-/* --- refusals
- * --------------------------------------------------------------------------------------------------- */
+/* --- refusals */
 
 static void expect_refusal(const char *text, const tg_training_options *options, const char *part) {
   tg_arena arena = {0};
