@@ -1,3 +1,5 @@
+`include "assert.svh"
+
 // The load path of an AGCU: conversion of what the memory returns, NBUF buffers of a burst each, and the source of the
 // lane. Bursts are stored, and leave, in the order in which the port served them.
 module agcu_load (
@@ -181,4 +183,11 @@ module agcu_load (
       end_posts_o <= head.posts;
     end
   end
+
+  `ASSERT(BufferIsFree, !push_i || start_i || used_q != 7'(NBUF))
+  `ASSERT(GrantOfARequest, !grant_i || req_q)
+  `ASSERT(FreesWhatIsUsed, !freed || used_q != '0)
+  `ASSERT(CompletesWhatIsPending, !complete_now || pending_q != '0)
+  `ASSERT(SendsWhatIsComplete, !grant_i || complete_q != '0)
+  `ASSERT(DataOfAPiece, !data_valid_i || meta_in_q != meta_out_q)
 endmodule

@@ -1,3 +1,5 @@
+`include "assert.svh"
+
 // The DRAM port of an AGCU: picks the context whose burst is served, and walks the burst piece by piece, one a cycle.
 //
 // The duration of a burst, max(pieces, atoms * cycles of an atom), need not be known before: the port counts atoms as it
@@ -230,4 +232,8 @@ module agcu_port (
     end
     if (go || busy_q) elapsed_q <= elapsed + 24'd1;
   end
+
+  `ASSERT(GrantsOneContext, $onehot0(grant_o))
+  `ASSERT(GrantsOnlyWaiting, (grant_o & ~waiting_i) == '0)
+  `ASSERT(GrantsOnlyWhenIdle, grant_o == '0 || !busy_q)
 endmodule

@@ -1,3 +1,5 @@
+`include "assert.svh"
+
 // The store path of an AGCU: the store memory, written by the lane input and read by the pieces of STOREs. The data of a
 // piece leave one cycle after the port walks it.
 module agcu_store (
@@ -61,4 +63,6 @@ module agcu_store (
     data_o = '0;
     if (write_q) data_o = wide_q ? read_q >> {lane_q, 5'd0} : read_q >> {lane_q, 4'd0};
   end
+
+  `ASSERT_NEXT(OutsideIsAFault, arrive_i && !start_i && arrive_row_i >= 16'(tegula_pkg::STORE_ROWS), fault_o)
 endmodule

@@ -1,3 +1,5 @@
+`include "assert.svh"
+
 // The source of a lane: of a granted burst, one row is read in each of the cycles g+1 .. g+n, and the sideband of its
 // flit follows one cycle later, together with the data of the read.
 module burst_source (
@@ -64,4 +66,7 @@ module burst_source (
       side_q.mask <= mask_q;
     end
   end
+
+  `ASSERT(GrantAfterTheBurstBefore, !grant_i || left_q <= 7'd1)
+  `ASSERT(GrantOfFlits, !grant_i || flits_i != '0)
 endmodule

@@ -1,3 +1,5 @@
+`include "assert.svh"
+
 // A lane of a row or column: its arbiter, and one register a segment. A flit in the register of a segment arrives at the
 // position at its end in that cycle, and goes on while destinations lie beyond. Grants keep the segments free of clashes.
 module lane #(
@@ -72,4 +74,9 @@ module lane #(
   assign side_o[START*SB+:SB] = '0;
   assign data_o[START*W+:W] = '0;
   assign arrive_o[START] = 1'b0;
+
+  // Two flits never want a segment in one cycle: none is lost.
+  for (genvar s = 0; s < N - 1; s++) begin : g_assert
+    `ASSERT(OneFlitASegment, !(send_i[DESCENDING ? s + 1 : s] && g_segment[s].through))
+  end
 endmodule

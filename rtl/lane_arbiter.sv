@@ -1,3 +1,5 @@
+`include "assert.svh"
+
 // The arbiter of a lane: grants at most one burst a cycle, the oldest request that overlaps no held window of a segment
 // and wants no segment that an older waiting request wants (docs/machine.md, section 6).
 //
@@ -83,4 +85,20 @@ module lane_arbiter #(
   end
 
   always_ff @(posedge clk_i) if (req_i != '0) older_q <= older;
+
+  `ASSERT(GrantsOnlyRequests, (grant_o & ~req_i) == '0)
+`ifdef TEGULA_ASSERT
+  // No two bursts granted in a cycle want the same segment, and none meets a flit of an earlier one.
+  for (genvar s = 0; s < N - 1; s++) begin : g_assert
+    logic [N-1:0] granted;
+    for (genvar i = 0; i < N; i++) begin : g_granted
+      assign granted[i] = grant_o[i] && path[i*(N-1)+s];
+      if (DESCENDING ? i > s : i <= s) begin : g_upstream
+        localparam logic [6:0] HOPS = DESCENDING ? 7'(i - 1 - s) : 7'(s - i);
+        `ASSERT(SegmentIsFree, !granted[i] || hold_q[s*7+:7] <= HOPS)
+      end
+    end
+    `ASSERT(OneGrantASegment, $onehot0(granted))
+  end
+`endif
 endmodule

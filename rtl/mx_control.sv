@@ -1,3 +1,5 @@
+`include "assert.svh"
+
 // Issue, block frames and the streams of rows of the matrix unit (docs/machine.md, section 4).
 //
 // A frame is the `pitch` cycles from the first read of a block's stationary rows on: offsets 0..lead-1 read them, from
@@ -441,4 +443,8 @@ module mx_control (
   assign tile_key_o = tile_key_q;
   assign sr_row_o = sr_row_q;
   assign sr_col_o = sr_col_q + nest_col;
+
+  `ASSERT(InFlightDoesNotOverflow, !issue_o || end_i || in_flight_q != 2'd3)
+  `ASSERT(EndsWhatIsInFlight, !end_i || in_flight_q != 2'd0)
+  `ASSERT(OneStreamAtATime, !start || !stream_q)
 endmodule

@@ -1,3 +1,5 @@
+`include "assert.svh"
+
 // Posts of the instructions in flight in a unit, oldest first.
 module post_fifo #(
     parameter int unsigned DEPTH = 4
@@ -38,4 +40,7 @@ module post_fifo #(
   always_ff @(posedge clk_i) begin
     if (push_i) mem_q[tail] <= posts_i;
   end
+
+  `ASSERT(NoPushWhenFull, !push_i || start_i || pop_i || tail_q - head_q != (PTR + 1)'(DEPTH))
+  `ASSERT(NoPopWhenEmpty, !pop_i || start_i || head_q != tail_q)
 endmodule

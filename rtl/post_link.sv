@@ -1,3 +1,5 @@
+`include "assert.svh"
+
 // The post links of a row or column of N endpoints: what each endpoint posts reaches the others one register a hop.
 // An endpoint picks the posts for its own position out of each bundle (semaphores.sv).
 module post_link #(
@@ -40,6 +42,16 @@ module post_link #(
         assign valid_o[d*N+s] = valid_q;
         assign posts_o[(d*N+s)*B+:B] = posts_q;
       end
+    end
+  end
+
+  // What an endpoint posts is in the next registers a cycle later, both ways: no post is lost.
+  for (genvar s = 0; s < N; s++) begin : g_assert
+    if (s > 0) begin : g_down
+      `ASSERT_NEXT(PostArrives, valid_i[s] && !start_i, valid_o[(s-1)*N+s])
+    end
+    if (s < N - 1) begin : g_up
+      `ASSERT_NEXT(PostArrives, valid_i[s] && !start_i, valid_o[(s+1)*N+s])
     end
   end
 endmodule

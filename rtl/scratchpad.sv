@@ -1,3 +1,5 @@
+`include "assert.svh"
+
 // The scratchpad of a tile: banks, their ports, and the check that no bank is owned twice in a cycle.
 //
 // Ports: 0 mxA, 1 mxB, 2 vxL, 3 tx read; 4 vxS, 5.. the four lane inputs write. The units say which banks they own (the
@@ -99,4 +101,13 @@ module scratchpad (
       end
     end
   end
+
+  // A unit's ports touch banks that the unit owns: else a clash would go unseen.
+  `ASSERT(MxaOwnsItsBank, (at[0*NB+:NB] & ~own_i[0*NB+:NB]) == '0)
+  `ASSERT(MxbOwnsItsBank, (at[1*NB+:NB] & ~own_i[1*NB+:NB]) == '0)
+  `ASSERT(VxLoadsOwnItsBank, (at[2*NB+:NB] & ~own_i[2*NB+:NB]) == '0)
+  `ASSERT(VxStoresOwnItsBank, (at[4*NB+:NB] & ~own_i[3*NB+:NB]) == '0)
+
+  // A bank with two owners is a fault from the next cycle on.
+  `ASSERT_NEXT(ClashIsAFault, run_i && !start_i && twice != '0, fault_o)
 endmodule

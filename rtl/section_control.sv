@@ -1,3 +1,5 @@
+`include "assert.svh"
+
 // Runs sections: counts the cycles of configuration, lets the units run, and sees the last instruction's end.
 //
 // The cycle counter stands still between sections, while the host writes the queues. With E the cycle of the last end,
@@ -33,4 +35,6 @@ module section_control (
       else if (idle_i) running_q <= 1'b0;
     end
   end
+
+  `ASSERT(StartsWhenDone, !start_i || !running_q)
 endmodule

@@ -1,3 +1,5 @@
+`include "assert.svh"
+
 // The semaphores of an endpoint. Takes (at issues) and increments of one cycle all count, and are visible in the next.
 //
 // Increments come from the own units' posts, from the post links of the own row and column, and with the last flits of
@@ -121,5 +123,10 @@ module semaphores #(
     if (cfg_we_i) begin
       for (int k = 0; k < NS; k++) if (cfg_slot_i == 8'(k / 256)) init_q[k] <= cfg_data_i[(k%256)*8+:8];
     end
+  end
+
+  // A taker found its semaphores above zero.
+  for (genvar u = 0; u < UNITS; u++) begin : g_assert
+    `ASSERT(TakesWhatIsThere, !take_i[u] || (need_i[u*NS+:NS] & ~nonzero_q) == '0)
   end
 endmodule

@@ -1,3 +1,5 @@
+`include "assert.svh"
+
 // The sequencer of a unit: queue memory, program counter, three loop indices, rotation counters, waits.
 //
 // The instruction at pc stands in a register together with the mask of semaphores that it takes, so that a cycle without
@@ -152,4 +154,7 @@ module sequencer #(
   always_ff @(posedge clk_i) begin
     if (cfg_instr_we_i) queue_q[cfg_slot_i[SLOT_BITS-1:0]] <= cfg_data_i[BITS-1:0];
   end
+
+  `ASSERT(IssuesWhatIsReady, !issue_i || head_valid_o)
+  `ASSERT(CounterWithinTheQueue, start_i || !run_i || pc_q <= length_q)
 endmodule

@@ -1,3 +1,5 @@
+`include "assert.svh"
+
 // tx: SEND as bursts on one of the four lanes that leave the tile.
 //
 // A burst granted at g is read at g+1 .. g+n; its flits are on the lane's first register from g+3. The request of the
@@ -110,4 +112,8 @@ module tx (
   );
 
   assign side_dir_o = 4'b1 << flit_dir_q;
+
+  `ASSERT(OneRequest, $onehot0(req_o))
+  `ASSERT(RequestsFlits, !req_q || left_q != '0)
+  `ASSERT(EndsWhatItIssued, !end_o || busy_q)
 endmodule

@@ -20,7 +20,7 @@ const LATENCY = 4; // fma_latency of every preset
 const sources = { 'tegula_pkg.sv': readFileSync(packageFile, 'utf8') };
 for (const folder of [rtl, join(rtl, 'area')])
   for (const name of readdirSync(folder))
-    if (name.endsWith('.sv')) sources[name] = readFileSync(join(folder, name), 'utf8');
+    if (/\.svh?$/.test(name)) sources[name] = readFileSync(join(folder, name), 'utf8');
 
 // Preparation 1: Yosys does not resolve one package's constants in another package, so they become numbers there.
 const constants = {};

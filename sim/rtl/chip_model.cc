@@ -55,6 +55,7 @@ public:
 #else
     (void)wave_file;
 #endif
+    context_.fatalOnError(false); /* failed() says that an assertion did not hold */
     top_.fault_i = (uint8_t)fault;
     top_.rst_ni = 1;
     step(); /* so that reset has an edge */
@@ -107,6 +108,7 @@ public:
   bool quiet() const override { return top_.quiet_o; }
   bool event() const override { return top_.event_o; }
   bool faulty() const override { return any(top_.fault_o); }
+  bool failed() const override { return context_.gotError(); }
 
   uint64_t issues(uint32_t word) const override { return mask(top_.issue_o, word, 3 * tiles_ + contexts_); }
   uint64_t ends(uint32_t word) const override { return mask(top_.end_o, word, 3 * tiles_ + contexts_); }

@@ -52,6 +52,7 @@ public:
   virtual bool quiet() const = 0;   /* nothing moves */
   virtual bool event() const = 0;   /* something issues or ends */
   virtual bool faulty() const = 0;
+  virtual bool failed() const = 0; /* an assertion of the RTL (rtl/assert.svh) did not hold and was printed */
 
   /* Units: mx, vx, tx of each tile, then the contexts of each AGCU; 64 of them in a word of a mask. */
   virtual uint64_t issues(uint32_t word) const = 0;

@@ -142,6 +142,7 @@ tg_status Engine::run_section(uint32_t invocation, const tg_run_options &options
   uint32_t quiet = 0;
   while (chip_->running()) {
     if (chip_->faulty()) return report(fault_text(recorder).c_str(), invocation, diag);
+    if (chip_->failed()) return report("an assertion of the RTL does not hold", invocation, diag);
     if (options.max_cycles && chip_->cycle() >= options.max_cycles)
       return report(("cycle limit reached: " + recorder.stuck(*chip_)).c_str(), invocation, diag);
     if (chip_->event()) {

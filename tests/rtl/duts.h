@@ -26,6 +26,12 @@ typedef struct tg_lane_pins {
 } tg_lane_pins;
 extern const tg_dut_ops tg_dut_lane3, tg_dut_lane5; /* fma_lane with latency 3, 5 */
 
+typedef struct tg_fifo_pins {
+  uint8_t push, pop;
+  uint8_t empty, failed; /* out; failed: an assertion did not hold so far */
+} tg_fifo_pins;
+extern const tg_dut_ops tg_dut_post_fifo; /* post_fifo of depth 4 */
+
 typedef struct tg_pe_pins {
   uint8_t reset, fp32, fp16, tf32;
   uint8_t w_transposed, w_set, w_row_en, w_col_en, w_on; /* two bits each but the first two */
