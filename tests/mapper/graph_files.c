@@ -1,28 +1,14 @@
 #include "tests/mapper/graph_files.h"
 
 #include "frontend/base/stochastic.h"
-#include "tests/harness.h"
 
 #include <ctype.h>
-#include <dirent.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { MOST_BYTES = 1 << 16, SMALLEST = 9, LARGE = 400, MOST_SIZES = 64 };
-
-void register_graph_files(const char *suite, void (*check)(const void *path)) {
-  static tg_arena arena; /* lives as long as the process */
-  const char *folder = "tests/mapper/graphs";
-  DIR *dir = opendir(folder);
-  if (!dir) return;
-  for (struct dirent *entry; (entry = readdir(dir));) {
-    if (!strstr(entry->d_name, ".txt")) continue;
-    char *path = tg_arena_printf(&arena, "%s/%s", folder, entry->d_name),
-         *label = tg_arena_printf(&arena, "%.*s", (int)strcspn(entry->d_name, "."), entry->d_name);
-    tg_test_register_row(suite, label, __FILE__, __LINE__, check, path);
-  }
-  closedir(dir);
-}
 
 char *read_graph_file(const char *path, tg_arena *arena, double *out_tolerance) {
   FILE *file = fopen(path, "rb");

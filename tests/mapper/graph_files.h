@@ -6,8 +6,6 @@
 
 #include <stdint.h>
 
-/* One test of `suite` for each file; `check` gets its path. */
-void register_graph_files(const char *suite, void (*check)(const void *path));
 /* The text of a graph; *out_tolerance is what its first line states ("# tolerance 1e-5"), else 0. NULL:
  * cannot be read. */
 char *read_graph_file(const char *path, tg_arena *arena, double *out_tolerance);

@@ -4,6 +4,7 @@
 #include "sim/machine/ordering.h"
 #include "tests/harness.h"
 #include "tests/mapper/graph_files.h"
+#include "tests/mapper/graph_tests.h"
 #include "tests/mapper/run_graph.h"
 
 #include <stdlib.h>
