@@ -202,11 +202,13 @@ def kept_results(o, build, wanted):
         if old["compiler"] == kept["compiler"]:
             kept = old
     new = [case for case in wanted if name_of(case) not in kept["cases"]]
-    with concurrent.futures.ThreadPoolExecutor(o.jobs) as pool:
-        for case, found in zip(new, pool.map(lambda case: results(build, case), new)):
-            kept["cases"][name_of(case)] = found
-    with open(path, "w") as file:
-        json.dump(kept, file)
+    try:
+        with concurrent.futures.ThreadPoolExecutor(o.jobs) as pool:
+            for case, found in zip(new, pool.map(lambda case: results(build, case), new)):
+                kept["cases"][name_of(case)] = found
+    finally:
+        with open(path, "w") as file:
+            json.dump(kept, file)
     return {name: value for case in wanted for name, value in kept["cases"][name_of(case)].items()}
 
 
