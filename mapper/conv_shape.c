@@ -77,8 +77,8 @@ static void set_planes(tg_gemm *g, bool pixels_are_rows) {
   const tg_value *image = tg_in(g->node, 0);
   const int64_t *stride = g->a_operand.stride;
   g->a_turned = pixels_are_rows;
-  tg_gemm_merge_rows(image, stride, 0, pixels_are_rows ? g->a_m_radix : g->a_k_radix,
-                     pixels_are_rows ? g->a_m_stride : g->a_k_stride);
+  tg_merge_rows(image, stride, 0, pixels_are_rows ? g->a_m_radix : g->a_k_radix,
+                pixels_are_rows ? g->a_m_stride : g->a_k_stride);
   int64_t *radix = pixels_are_rows ? g->a_k_radix : g->a_m_radix;
   radix[0] = radix[1] = 1;
   radix[2] = image->dims[3].size;

@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-float tg_scalar_value(const tg_value *value) { return tg_load_f32(value->data, value->dtype, 0); }
-
 int tg_stream_kind(const tg_value *value) {
   switch (tg_value_storage(value)) {
   case TG_STORE_BF16: return TG_STREAM_BF16;

@@ -10,7 +10,6 @@
 enum {
   TG_GEMM_EXTERNALS = 8,
   TG_GEMM_RESULTS = 1 + TG_MORE_RESULTS,
-  TG_SECTION_CYCLES = 300, /* of loading a section, and of the wait between two, roughly */
 };
 
 /* What the vector unit does to a row of 2P results, by segment of its microcode. */
@@ -173,11 +172,6 @@ int64_t tg_gemm_phases(const tg_node *node);
 tg_status tg_gemm_write_drain(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g, bool in_turn,
                               uint32_t at_once, tg_mc *mc);
 tg_status tg_gemm_measure_drain(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g);
-
-/* Rows of A, from dimension `first` to the last but one, as digits of a walk: those of one matrix, or of all
- * batches, merged where they follow each other. */
-void tg_gemm_merge_rows(const tg_value *a, const int64_t *stride, int first, int64_t out_radix[3],
-                        int64_t out_stride[3]);
 
 /* Convolutions (conv_shape.c). Results of one phase are rows of the output's image: `first` + i * `step`. */
 typedef struct tg_conv_rows {

@@ -109,7 +109,7 @@ static bool add_outer(const tg_compile *c, tg_gemm *g, const int64_t dims[2], co
                            .first = together ? 0 : k * o->step[0]};
     tg_gemm_vector row = {tg_owner(c, b.value), k * o->step[1], o->stride[1][result->rank - 1], b.part,
                           b.dtype};
-    tg_gemm_merge_rows(result, o->stride[0], 0, numbers.radix, numbers.stride);
+    tg_merge_rows(result, o->stride[0], 0, numbers.radix, numbers.stride);
     if (!add_raw(f, &numbers, &a.stream) || !add_vector(f, &row, &b.stream) || !add_name(f, &a) ||
         !add_name(f, &b))
       return false;

@@ -68,21 +68,6 @@ static int64_t batch_offset(const tg_value *value, const tg_operand *operand, co
   return offset;
 }
 
-void tg_gemm_merge_rows(const tg_value *a, const int64_t *stride, int first, int64_t out_radix[3],
-                        int64_t out_stride[3]) {
-  tg_space rows = {.operands = 1};
-  for (int d = first; d < a->rank - 1; d++) {
-    rows.dims[rows.rank] = a->dims[d].size;
-    rows.strides[0][rows.rank++] = stride[d];
-  }
-  tg_space_merge(&rows);
-  for (int d = 0; d < 3; d++) {
-    int at = d - (3 - rows.rank);
-    out_radix[d] = at >= 0 ? rows.dims[at] : 1;
-    out_stride[d] = at >= 0 ? rows.strides[0][at] : 0;
-  }
-}
-
 static void describe_matmul(tg_compile *c, tg_gemm *g) {
   const tg_value *a = tg_in(g->node, 0), *b = tg_in(g->node, 1), *out = tg_out(g->node);
   int64_t m = dim_from_end(a, 1), batches = tg_value_elements_between(out, 0, out->rank - 2);
@@ -102,7 +87,7 @@ static void describe_matmul(tg_compile *c, tg_gemm *g) {
     g->b_offsets[i] = batch_offset(b, &g->b_operand, out, i);
   }
   g->sr_row_step = m;
-  tg_gemm_merge_rows(a, g->a_operand.stride, shared_b ? 0 : a->rank - 2, g->a_m_radix, g->a_m_stride);
+  tg_merge_rows(a, g->a_operand.stride, shared_b ? 0 : a->rank - 2, g->a_m_radix, g->a_m_stride);
   g->a_k_radix[0] = g->a_k_radix[1] = 1;
   g->a_k_radix[2] = g->k;
   g->a_k_stride[2] = g->a_operand.stride[a->rank - 1];

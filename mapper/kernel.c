@@ -129,3 +129,28 @@ void tg_kernel_add_input(tg_compile *c, tg_kernel *kernel, tg_value *value) {
   if (!tg_kernel_reads(kernel, value))
     TG_PUSH(c->arena, kernel->inputs, kernel->input_count, kernel->input_capacity, value);
 }
+
+/* The only node that reads the value, which is no output of the graph. */
+static const tg_node *only_reader(const tg_value *value) {
+  return value->output_count || !value->uses || value->uses->next ? NULL : value->uses->node;
+}
+
+tg_kernel *tg_storable_move(const tg_compile *c, const tg_value *result) {
+  const tg_node *node = only_reader(result);
+  if (!node || node->op != TG_OP_TRANSPOSE || tg_out(node)->dtype != result->dtype ||
+      tg_attr_ints(node, TG_ATTR_PERM, NULL)[result->rank - 1] != result->rank - 1)
+    return NULL;
+  for (size_t k = 0; k < c->kernel_count; k++)
+    if (c->kernels[k].kind == TG_KERNEL_MOVE && c->kernels[k].root == node && c->kernels[k].source == result)
+      return &c->kernels[k];
+  return NULL;
+}
+
+void tg_stored_strides(const tg_kernel *kernel, int64_t *out_strides) {
+  const tg_value *computed = tg_kernel_computes(kernel, 0), *stored = kernel->output;
+  int64_t sizes[TG_MAX_RANK], dense[TG_MAX_RANK];
+  tg_value_sizes(stored, sizes);
+  tg_dense_strides(sizes, stored->rank, dense);
+  const int64_t *perm = computed == stored ? NULL : tg_attr_ints(stored->producer, TG_ATTR_PERM, NULL);
+  for (int d = 0; d < stored->rank; d++) out_strides[perm ? perm[d] : d] = dense[d];
+}

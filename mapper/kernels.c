@@ -24,10 +24,6 @@ typedef struct former {
   bool *waits; /* by value->index: the result of a node of one operand that its readers take along */
 } former;
 
-bool tg_is_scalar_constant(const tg_value *value) {
-  return tg_is_constant(value) && tg_dtype_is_float(value->dtype) && tg_value_elements(value) == 1;
-}
-
 static int maker_of(const former *f, tg_value *value) { return f->maker[tg_owner(f->c, value)->index]; }
 
 static tg_kernel *new_kernel(former *f, int kind, tg_node *root) {

@@ -22,21 +22,6 @@ typedef struct planner {
   size_t block_count, block_capacity;
 } planner;
 
-tg_storage tg_value_storage(const tg_value *value) {
-  switch (value->dtype) {
-  case TG_BF16: return TG_STORE_BF16;
-  case TG_F16: return TG_STORE_FP16;
-  case TG_TF32: return TG_STORE_TF32;
-  default: return TG_STORE_FP32;
-  }
-}
-
-tg_dram_tensor *tg_place_of(const tg_compile *c, const tg_value *value) {
-  const tg_place *place = &c->places[value->index];
-  if (place->root) place = &c->places[place->root->index];
-  return &c->program->tensors[place->tensor];
-}
-
 static uint64_t align(uint64_t bytes) { return (bytes + 63) & ~63ull; }
 
 /* A tensor with the value's type; TG_INVALID if its size does not fit an address. */

@@ -23,22 +23,6 @@ typedef struct move {
 
 /* ---- where elements come from ---- */
 
-void tg_view(const tg_node *node, int64_t *out_offset, int64_t *out_strides) {
-  const tg_value *in = tg_in(node, 0), *out = tg_out(node);
-  int64_t sizes[TG_MAX_RANK], dense[TG_MAX_RANK] = {0};
-  tg_value_sizes(in, sizes);
-  tg_dense_strides(sizes, in->rank, dense);
-  *out_offset = 0;
-  const int64_t *perm = node->op == TG_OP_TRANSPOSE ? tg_attr_ints(node, TG_ATTR_PERM, NULL) : NULL,
-                *starts = node->op == TG_OP_SLICE ? tg_attr_ints(node, TG_ATTR_STARTS, NULL) : NULL,
-                *steps = node->op == TG_OP_SLICE ? tg_attr_ints(node, TG_ATTR_STEPS, NULL) : NULL;
-  for (int d = 0; d < out->rank; d++) {
-    out_strides[d] = dense[perm ? perm[d] : d] * (steps ? steps[d] : 1);
-    if (starts) *out_offset += starts[d] * dense[d];
-    if (node->op == TG_OP_EXPAND && sizes[d] == 1) out_strides[d] = 0;
-  }
-}
-
 /* Elements of one input of a Concat, to their place in the result. */
 static void join(move *v, const int64_t *in_dense, const int64_t *out_dense) {
   const tg_node *root = v->kernel->root;
@@ -136,16 +120,6 @@ static tg_status emit_four(void *user, const tg_space *space, const int64_t *off
   }
   plan.rows = plan.output.radix[0] * plan.output.radix[1] * plan.output.radix[2];
   return tg_emit_stream_kernel(v->c, v->kernel, &plan, v->mc, 0);
-}
-
-double tg_walked_cycles(const tg_vector_move *move) {
-  const tg_params *m = move->c->m;
-  const tg_space *space = &move->space;
-  double elements = 1, run = (double)space->dims[space->rank - 1],
-         bytes = run * tg_storage_bytes(move->tensors[TG_MOVE_RESULT]->storage);
-  for (int d = 0; d < space->rank; d++) elements *= (double)space->dims[d];
-  double atoms = elements + elements / run * (bytes < 64 ? 1 : bytes / 64);
-  return TG_SECTION_CYCLES + atoms * 64 / m->port_bytes / tg_agcus(m);
 }
 
 tg_status tg_emit_move(tg_compile *c, const tg_kernel *kernel) {

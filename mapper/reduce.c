@@ -145,7 +145,7 @@ static bool add_outer(reduction *r, const tg_node *node, const tg_outer *outer) 
   const tg_value *result = tg_out(node);
   int last = result->rank - 1;
   int64_t radix[3], stride[3];
-  tg_gemm_merge_rows(result, outer->stride[0], 0, radix, stride);
+  tg_merge_rows(result, outer->stride[0], 0, radix, stride);
   if (r->rows || r->dims[0] != 1 || r->dims[2] != result->dims[last].size || radix[0] * radix[1] > 1)
     return false;
   for (int k = 0; k < outer->count; k++)

@@ -5,7 +5,6 @@
 #define TEGULA_MAPPER_ROWS_H
 
 #include "mapper/microcode.h"
-#include "mapper/plan.h"
 
 enum { TG_ROW_PARTIALS = 32 };
 

@@ -16,6 +16,8 @@ enum {
   TG_CTX_FRONT = 3   /* what nodes in front of one make */
 };
 
+enum { TG_SECTION_CYCLES = 300 }; /* of loading a section, and of the wait between two, roughly */
+
 /* Entries of the key table by use: accumulators of a product, results that a store rounds. */
 enum { TG_KEY_PRODUCT = 0, TG_KEY_STORE = 1 };
 

@@ -94,6 +94,37 @@ void tg_space_merge(tg_space *space) {
   space->rank = rank;
 }
 
+void tg_merge_rows(const tg_value *a, const int64_t *stride, int first, int64_t out_radix[3],
+                   int64_t out_stride[3]) {
+  tg_space rows = {.operands = 1};
+  for (int d = first; d < a->rank - 1; d++) {
+    rows.dims[rows.rank] = a->dims[d].size;
+    rows.strides[0][rows.rank++] = stride[d];
+  }
+  tg_space_merge(&rows);
+  for (int d = 0; d < 3; d++) {
+    int at = d - (3 - rows.rank);
+    out_radix[d] = at >= 0 ? rows.dims[at] : 1;
+    out_stride[d] = at >= 0 ? rows.strides[0][at] : 0;
+  }
+}
+
+void tg_view(const tg_node *node, int64_t *out_offset, int64_t *out_strides) {
+  const tg_value *in = tg_in(node, 0), *out = tg_out(node);
+  int64_t sizes[TG_MAX_RANK], dense[TG_MAX_RANK] = {0};
+  tg_value_sizes(in, sizes);
+  tg_dense_strides(sizes, in->rank, dense);
+  *out_offset = 0;
+  const int64_t *perm = node->op == TG_OP_TRANSPOSE ? tg_attr_ints(node, TG_ATTR_PERM, NULL) : NULL,
+                *starts = node->op == TG_OP_SLICE ? tg_attr_ints(node, TG_ATTR_STARTS, NULL) : NULL,
+                *steps = node->op == TG_OP_SLICE ? tg_attr_ints(node, TG_ATTR_STEPS, NULL) : NULL;
+  for (int d = 0; d < out->rank; d++) {
+    out_strides[d] = dense[perm ? perm[d] : d] * (steps ? steps[d] : 1);
+    if (starts) *out_offset += starts[d] * dense[d];
+    if (node->op == TG_OP_EXPAND && sizes[d] == 1) out_strides[d] = 0;
+  }
+}
+
 static tg_status visit_from(const tg_space *space, const int64_t *offsets, tg_space_visit *visit,
                             void *user) {
   if (space->rank <= 4) return visit(user, space, offsets);

@@ -25,6 +25,10 @@ bool tg_space_strides_as(const tg_value *operand, const tg_value *shape, const i
 /* Drops dimensions of size 1 and merges neighbours that every operand walks as one. The rank is at least 1
  * after. */
 void tg_space_merge(tg_space *space);
+/* Dimensions `first` to the last but one of `value`, walked by `stride`, as digits of a walk, merged where
+ * they follow each other: rows of one matrix, or of all batches. */
+void tg_merge_rows(const tg_value *value, const int64_t *stride, int first, int64_t out_radix[3],
+                   int64_t out_stride[3]);
 /* The space as spaces of at most four dimensions, one after the other; `offsets` of their operands, in
  * elements. TG_INVALID, naming `what`, if those would be too many. */
 typedef tg_status tg_space_visit(void *user, const tg_space *space, const int64_t *offsets);

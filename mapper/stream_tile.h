@@ -17,8 +17,6 @@ typedef struct tg_stream_tiling {
 /* Rows of a chunk: as many as the exit and the banks allow. False: not even one. stream_tile.c */
 bool tg_tile_stream(const tg_params *m, const tg_stream_kernel *plan, tg_stream_tiling *t);
 
-static inline bool tg_stream_is_wide(int kind) { return kind == TG_STREAM_FP32 || kind == TG_STREAM_SPLAT32; }
-
 static inline int tg_stream_unroll(const tg_stream_kernel *plan) { return plan->unroll ? plan->unroll : 1; }
 
 /* Elements of a row as stored. */
