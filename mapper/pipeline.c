@@ -1,5 +1,10 @@
 /* The mapper's way of a graph, pass by pass. */
-#include "mapper/plan.h"
+#include "mapper/attention/attention.h"
+#include "mapper/fusion/fusion.h"
+#include "mapper/gemm/gemm.h"
+#include "mapper/kernel/kernel.h"
+#include "mapper/memory/memory.h"
+#include "mapper/vector/vector.h"
 
 tg_status tg_emit_kernel(tg_compile *c, const tg_kernel *kernel) {
   switch (kernel->kind) {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Coefficients of mapper/functions_gelu.c: python3 tests/functions/fit_gelu.py (NumPy and SciPy).
+"""Coefficients of mapper/microcode/functions_gelu.c: python3 tests/functions/fit_gelu.py (NumPy and SciPy).
 
 R(a) (a + c) with R(a) = Phi(-a) exp(a^2/2), as a polynomial in t = 1/(a + c) - center, minimax of its relative error on
 [0, 14.3]. Where gelu is subnormal the error may grow as its ulp does. Coefficients are rounded to FP32 from the highest

@@ -4,7 +4,7 @@
 #ifndef TEGULA_TESTS_FUNCTIONS_MEASURE_H
 #define TEGULA_TESTS_FUNCTIONS_MEASURE_H
 
-#include "mapper/functions.h"
+#include "mapper/microcode/functions.h"
 #include "sim/functional/exec.h"
 
 #ifdef __cplusplus

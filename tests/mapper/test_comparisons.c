@@ -1,6 +1,6 @@
 /* Comparisons with a constant that look through relus and roundings are those that they were, for every kind,
  * side and special value. */
-#include "mapper/microcode.h"
+#include "mapper/microcode/microcode.h"
 #include "sim/machine/numerics.h"
 #include "tests/harness.h"
 

@@ -1,0 +1,75 @@
+/* Two products with a softmax of rows between them, as one section: what the first one leaves in the
+ * accumulator goes through scale, mask and softmax to the scratchpad, where the second one reads it.
+ *
+ * A tile computes a unit after the other: a block of rows of one product of the batch, for all keys. */
+#ifndef TEGULA_MAPPER_ATTENTION_ATTENTION_H
+#define TEGULA_MAPPER_ATTENTION_ATTENTION_H
+
+#include "mapper/gemm/product.h"
+#include "mapper/vector/softmax.h"
+
+/* A tensor as matrices, one for each product, as they lie in DRAM: consecutive elements run along a row. */
+typedef struct tg_matrices {
+  tg_value *value;
+  int64_t radix[2], stride[2]; /* digits of the product's number; strides in elements, 0: products share it */
+  int64_t rows, row_stride, columns, column_stride;
+} tg_matrices;
+
+/* Segments of the microcode: those of the two VOPs of a softmax, then the drain of the second product. */
+enum { TG_ATTENTION_DRAIN = TG_SOFTMAX_FIRST_SEGMENTS + 2, TG_ATTENTION_SEGMENTS = TG_ATTENTION_DRAIN + 1 };
+
+typedef struct tg_attention {
+  const tg_kernel *kernel;
+  tg_gemm scores, context; /* the two products, of which shapes, formats and operands count */
+  int64_t products, queries, keys;
+  tg_matrices q, k, v, out, external[TG_GEMM_EXTERNALS];
+  int external_kind[TG_GEMM_EXTERNALS], out_kind; /* of streams */
+  tg_dtype weights;           /* format of the softmax's result as the second product reads it */
+  int unroll, own_unroll;     /* vectors at a time of the softmax's VOPs */
+  int words[2 * TG_SEGMENTS]; /* of the microcode's segments */
+
+  /* How it is tiled. `group` tiles of a row, or all tiles, share a product: each has `blocks` blocks of its
+   * rows. */
+  uint32_t group, blocks, passes;
+  uint32_t rows, piece; /* of a block, and of it those that leave at once */
+  uint32_t copies;      /* of what is loaded: 2, where there is room for a unit more */
+  uint32_t sr_blocks[2];
+  double cycles;
+} tg_attention;
+
+/* Columns of the two products as they lie on the chip: of rows that the softmax sums, and of whole vectors.
+ */
+uint32_t tg_attention_keys(const tg_attention *a);
+uint32_t tg_attention_width(const tg_params *m, const tg_attention *a);
+/* Products that are computed at a time, and rows of one with those that are no rows but fill its blocks. */
+static inline uint32_t tg_attention_at_a_time(const tg_params *m, const tg_attention *a) {
+  return tg_tiles(m) / a->group;
+}
+static inline int64_t tg_attention_padded(const tg_attention *a) {
+  return (int64_t)a->rows * a->blocks * a->group;
+}
+static inline uint32_t tg_attention_units(const tg_attention *a) { return a->passes * a->blocks; }
+
+/* The products as the sizes of their blocks are asked for. */
+tg_gemm_tiling tg_attention_scores(const tg_attention *a);
+tg_gemm_tiling tg_attention_context(const tg_params *m, const tg_attention *a);
+/* Bank rows: what the softmax keeps between its VOPs, of which exps come first, its result, and that of the
+ * second product. */
+uint32_t tg_attention_kept_rows(const tg_params *m, const tg_attention *a);
+uint32_t tg_attention_exp_rows(const tg_params *m, const tg_attention *a);
+uint32_t tg_attention_weight_rows(const tg_params *m, const tg_attention *a);
+uint32_t tg_attention_out_rows(const tg_params *m, const tg_attention *a);
+/* Of an operand of the fused nodes. */
+uint32_t tg_attention_external_rows(const tg_params *m, const tg_attention *a, int external);
+uint32_t tg_attention_external_take(const tg_attention *a, int external);
+
+tg_status tg_emit_attention(tg_compile *c, const tg_kernel *kernel);
+
+/* False: it is not computed as one section, or would be no faster so. */
+bool tg_describe_attention(const tg_compile *c, const tg_kernel *kernel, tg_attention *out);
+/* Tiles it: false if nothing fits. tiling.c */
+bool tg_tile_attention(const tg_compile *c, tg_attention *a);
+/* Streams of the first VOP: the accumulator, operands of the fused nodes, what is kept; `unroll` each. */
+bool tg_attention_microcode(const tg_compile *c, const tg_attention *a, tg_mc *mc);
+
+#endif

@@ -1,0 +1,198 @@
+/* What the kernel of two products and a softmax is made of, and whether it is faster than the three. */
+#include "mapper/attention/attention.h"
+#include "mapper/gemm/gemm.h"
+#include "mapper/vector/vector.h"
+
+#include <string.h>
+
+/* ---- shape ---- */
+
+/* `value` for each product of `result`, by strides of its dimensions; broadcast where it is 1 long. False if
+ * its walk had too many digits. */
+static bool view(const tg_value *result, const tg_value *value, const int64_t *stride, int64_t rows,
+                 int64_t columns, tg_matrices *out) {
+  int64_t strides[TG_MAX_RANK];
+  for (int d = 0; d < result->rank; d++) {
+    int own = d - (result->rank - value->rank);
+    strides[d] = own < 0 || value->dims[own].size == 1 ? 0 : stride[own];
+  }
+  tg_space lead = {.rank = result->rank - 2, .operands = 1};
+  for (int d = 0; d < lead.rank; d++) {
+    lead.dims[d] = result->dims[d].size;
+    lead.strides[0][d] = strides[d];
+  }
+  tg_space_merge(&lead);
+  if (lead.rank > 2) return false;
+  for (int d = 0; d < 2; d++) {
+    int at = d - (2 - lead.rank);
+    out->radix[d] = at >= 0 ? lead.dims[at] : 1;
+    out->stride[d] = at >= 0 ? lead.strides[0][at] : 0;
+  }
+  out->rows = rows;
+  out->row_stride = strides[result->rank - 2];
+  out->columns = columns;
+  out->column_stride = strides[result->rank - 1];
+  return true;
+}
+
+static void turn(tg_matrices *m) {
+  tg_matrices was = *m;
+  m->rows = was.columns, m->row_stride = was.column_stride;
+  m->columns = was.rows, m->column_stride = was.row_stride;
+}
+
+static bool view_operands(tg_attention *a) {
+  const tg_gemm *first = &a->scores, *second = &a->context;
+  const tg_value *s = tg_out(first->node), *y = tg_out(second->node);
+  bool good = view(s, tg_in(first->node, 0), first->a_operand.stride, a->queries, first->k, &a->q) &&
+              view(s, tg_in(first->node, 1), first->b_operand.stride, first->k, a->keys, &a->k) &&
+              view(y, tg_in(second->node, 1), second->b_operand.stride, a->keys, second->n, &a->v);
+  a->q.value = first->a;
+  a->k.value = first->b;
+  a->v.value = second->b;
+  if (first->b_turned) turn(&a->k);
+  if (second->b_turned) turn(&a->v);
+  for (int x = 0; x < first->external_count && good; x++) {
+    tg_value *value = first->externals[x].value;
+    int64_t sizes[TG_MAX_RANK], dense[TG_MAX_RANK];
+    tg_value_sizes(value, sizes);
+    tg_dense_strides(sizes, value->rank, dense);
+    good = view(s, value, dense, a->queries, a->keys, &a->external[x]);
+    a->external[x].value = value;
+    a->external_kind[x] = a->external[x].column_stride ? tg_stream_kind(value) : TG_STREAM_SPLAT32;
+    if (!a->external[x].row_stride) a->external[x].rows = 1;
+  }
+  return good;
+}
+
+/* The result, or what a Transpose makes of it, which the stores do. */
+static bool view_result(const tg_kernel *kernel, tg_attention *a) {
+  const tg_value *y = tg_out(kernel->root);
+  int64_t stride[TG_MAX_RANK];
+  tg_stored_strides(kernel, stride);
+  a->out.value = kernel->output;
+  a->out_kind = tg_result_kind(kernel->output);
+  return view(y, y, stride, a->queries, a->context.n, &a->out);
+}
+
+static bool same_products(const tg_value *a, const tg_value *b) {
+  if (a->rank != b->rank || a->rank < 2) return false;
+  for (int d = 0; d < a->rank - 2; d++)
+    if (a->dims[d].size != b->dims[d].size) return false;
+  return true;
+}
+
+/* Blocks of a K tile at whose ends the product rounds; false: they do not end where blocks do. */
+static bool set_rounding(const tg_compile *c, const tg_gemm *g, uint32_t *out_blocks) {
+  int64_t tile = tg_gemm_rounded_tile(c, g), stationary = tg_mx_stationary(c->m, g->format);
+  int64_t length = tile && g->k <= tile ? g->k : tile;
+  *out_blocks = (uint32_t)((length + stationary - 1) / stationary);
+  return length == g->k || tile % stationary == 0;
+}
+
+static bool is_plain(const tg_gemm *g) {
+  return g->m > 0 && g->n > 0 && g->k > 0 && g->partials == 1 && !g->a_turned && !tg_in(g->node, 2);
+}
+
+/* ---- microcode ---- */
+
+typedef struct scored {
+  const tg_compile *c;
+  const tg_attention *a;
+} scored;
+
+/* A vector of scores, through the nodes that are fused behind them. */
+static tg_mc_ref score(const void *user, tg_mc *mc, int u) {
+  const scored *s = user;
+  const tg_attention *a = s->a;
+  const tg_kernel *kernel = a->kernel->scores;
+  tg_value *root = tg_out(kernel->root);
+  tg_operand_stream streams[TG_GEMM_EXTERNALS];
+  for (int x = 0; x < a->scores.external_count; x++)
+    streams[x] = (tg_operand_stream){.value = a->external[x].value,
+                                     .stream = (1 + x) * a->unroll + u,
+                                     .number = a->external_kind[x] == TG_STREAM_SPLAT32};
+  tg_mc_ref y = tg_round_to(mc, root->dtype, tg_mc_load(mc, u, false), false);
+  if (kernel->fused_count) {
+    y = tg_emit_expression(mc, s->c, kernel, root, y, streams, a->scores.external_count);
+    if (y != TG_MC_NONE) y = tg_round_to(mc, kernel->output->dtype, y, false); /* no store does */
+  }
+  if (y == TG_MC_NONE || a->keys % TG_ROW_PARTIALS == 0) return y;
+  return tg_mc_alu_imm(mc, TG_ALU_tail, y, tg_mc_bits(mc, 0xff800000u), u);
+}
+
+bool tg_attention_microcode(const tg_compile *c, const tg_attention *a, tg_mc *mc) {
+  scored user = {c, a};
+  tg_softmax s = {.element = score, .user = &user};
+  tg_mc_begin(mc, c->arena);
+  tg_softmax_begin(&s, c, a->kernel->softmax, mc);
+  int kept = (1 + a->scores.external_count) * a->unroll;
+  if (kept + a->unroll + 1 > TG_STREAMS || !tg_softmax_once(&s, a->unroll, kept, a->own_unroll, a->weights))
+    return false;
+  tg_mc_next_segment(mc);
+  const tg_kernel *kernel = a->kernel;
+  tg_value *root = tg_out(kernel->root);
+  tg_mc_ref y = tg_round_to(mc, root->dtype, tg_mc_load(mc, 0, false), !kernel->fused_count);
+  if (kernel->fused_count) y = tg_emit_expression(mc, c, kernel, root, y, NULL, 0);
+  if (y == TG_MC_NONE) return false;
+  tg_mc_store(mc, 1, a->out_kind == TG_STREAM_FP32, y);
+  return true;
+}
+
+/* Two vectors at a time, or one where streams, words or registers do not suffice. */
+static bool set_microcode(const tg_compile *c, tg_attention *a) {
+  tg_mc mc;
+  tg_softmax s = {.c = NULL};
+  tg_softmax_begin(&s, c, a->kernel->softmax, &mc);
+  a->own_unroll = tg_softmax_unroll(&s);
+  for (a->unroll = tg_softmax_first_unroll(&s); a->unroll > 0; a->unroll--)
+    if (tg_attention_microcode(c, a, &mc) && tg_mc_fits(&mc, c->m, a->words)) return true;
+  return false;
+}
+
+/* ---- worth it? ---- */
+
+static double bytes_of(const tg_value *value) {
+  return (double)tg_value_elements(value) * tg_value_bytes_each(value);
+}
+
+/* Estimate of the three kernels, and of the move behind them. */
+static double apart_cycles(const tg_compile *c, const tg_attention *a) {
+  const tg_kernel *kernel = a->kernel;
+  double vectors = (double)tg_attention_keys(a) / tg_lanes(c->m), words = 0,
+         rows = (double)a->products * (double)a->queries / tg_tiles(c->m),
+         port = tg_agcus(c->m) * (double)c->m->port_bytes;
+  for (int q = 0; q < TG_ATTENTION_DRAIN; q++) {
+    bool second = q >= TG_SOFTMAX_FIRST_SEGMENTS;
+    int own = second ? q - TG_SOFTMAX_FIRST_SEGMENTS : q;
+    bool repeats = (second ? TG_SOFTMAX_REPEAT : TG_SOFTMAX_FIRST_REPEAT) >> own & 1;
+    words += a->words[q] * (repeats ? vectors / (second ? a->own_unroll : a->unroll) : 1);
+  }
+  double ports = (bytes_of(kernel->scores->output) + bytes_of(kernel->softmax->output)) / port;
+  double softmax = TG_SECTION_CYCLES + (words * rows > ports ? words * rows : ports);
+  double move = tg_kernel_computes(kernel, 0) == kernel->output ? 0 : tg_move_cycles(c, kernel->output);
+  return tg_product_cycles(c, kernel->scores) + softmax + tg_product_cycles(c, kernel) + move;
+}
+
+bool tg_describe_attention(const tg_compile *c, const tg_kernel *kernel, tg_attention *out) {
+  tg_diag unused = {""};
+  tg_compile quiet = *c;
+  quiet.diag = &unused;
+  tg_attention *a = out;
+  *a = (tg_attention){.kernel = kernel};
+  if (tg_describe_gemm(&quiet, kernel->scores, 0, &a->scores) ||
+      tg_describe_gemm(&quiet, kernel, 0, &a->context))
+    return false;
+  const tg_value *s = tg_out(kernel->scores->root), *y = tg_out(kernel->root);
+  if (!is_plain(&a->scores) || !is_plain(&a->context) || !same_products(s, y)) return false;
+  if (a->context.external_count || a->context.a != kernel->softmax->output) return false;
+  a->products = tg_value_elements_between(s, 0, s->rank - 2);
+  a->queries = s->dims[s->rank - 2].size;
+  a->keys = a->scores.n;
+  a->weights = tg_in(kernel->root, 0)->dtype;
+  if (a->products >= 1 << 20 || a->queries >= 1 << 20 || a->keys >= 1 << 15 || a->context.n >= 1 << 15)
+    return false;
+  return view_operands(a) && view_result(kernel, a) && set_rounding(c, &a->scores, &a->sr_blocks[0]) &&
+         set_rounding(c, &a->context, &a->sr_blocks[1]) && set_microcode(&quiet, a) &&
+         tg_tile_attention(c, a) && a->cycles + TG_SECTION_CYCLES < apart_cycles(c, a);
+}

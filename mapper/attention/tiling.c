@@ -1,0 +1,175 @@
+/* Tiling of attention: all groups of tiles and blocks of rows under a simple model of time. A unit takes as
+ * long as the slowest of vx, mx and the DRAM ports; the first loads and products and the last product are
+ * exposed. */
+#include "mapper/attention/attention.h"
+
+enum {
+  BLOCKS = 64,      /* of a tile in a product, at most */
+  MOST_ROWS = 4096, /* of a block */
+  HANDOVER = 40,    /* cycles of posts, issues and pipelines from unit to unit, roughly */
+  ENDPOINT_SEMS = 5 /* groups of semaphores, one for each position of a lane */
+};
+
+static uint32_t up(int64_t value, int64_t unit) { return (uint32_t)((value + unit - 1) / unit); }
+static double most(double a, double b) { return a > b ? a : b; }
+
+uint32_t tg_attention_keys(const tg_attention *a) { return up(a->keys, TG_ROW_PARTIALS) * TG_ROW_PARTIALS; }
+
+uint32_t tg_attention_width(const tg_params *m, const tg_attention *a) {
+  return up(a->context.n, tg_lanes(m)) * tg_lanes(m);
+}
+
+tg_gemm_tiling tg_attention_scores(const tg_attention *a) {
+  return (tg_gemm_tiling){.mt = a->rows, .nt = tg_attention_keys(a), .kc = (uint32_t)a->scores.k};
+}
+
+tg_gemm_tiling tg_attention_context(const tg_params *m, const tg_attention *a) {
+  return (tg_gemm_tiling){.mt = a->rows, .nt = tg_attention_width(m, a), .kc = (uint32_t)a->keys};
+}
+
+uint32_t tg_attention_exp_rows(const tg_params *m, const tg_attention *a) {
+  return a->rows * tg_kind_flits(m, TG_STREAM_FP32, tg_attention_keys(a));
+}
+
+uint32_t tg_attention_kept_rows(const tg_params *m, const tg_attention *a) {
+  return tg_attention_exp_rows(m, a) + a->rows * tg_kind_flits(m, TG_STREAM_FP32, tg_lanes(m));
+}
+
+uint32_t tg_attention_weight_rows(const tg_params *m, const tg_attention *a) {
+  return a->rows * (tg_attention_keys(a) / tg_mx_elements(m, a->context.format));
+}
+
+uint32_t tg_attention_out_rows(const tg_params *m, const tg_attention *a) {
+  return a->rows * tg_kind_flits(m, a->out_kind, tg_attention_width(m, a));
+}
+
+uint32_t tg_attention_external_take(const tg_attention *a, int external) {
+  return a->external_kind[external] == TG_STREAM_SPLAT32 ? 1 : tg_attention_keys(a);
+}
+
+uint32_t tg_attention_external_rows(const tg_params *m, const tg_attention *a, int external) {
+  uint32_t rows = a->external[external].rows == 1 ? 1 : a->rows;
+  return rows * tg_kind_flits(m, a->external_kind[external], tg_attention_external_take(a, external));
+}
+
+/* ---- room ---- */
+
+static bool fits(const tg_params *m, const tg_attention *a) {
+  tg_gemm_tiling first = tg_attention_scores(a), second = tg_attention_context(m, a);
+  uint64_t loaded[3 + TG_GEMM_EXTERNALS] = {tg_gemm_a_rows(m, &a->scores, &first),
+                                            tg_gemm_b_rows(m, &a->scores, &first),
+                                            tg_gemm_b_rows(m, &a->context, &second)};
+  int count = 3;
+  for (int x = 0; x < a->scores.external_count; x++) loaded[count++] = tg_attention_external_rows(m, a, x);
+  uint64_t banks = 0;
+  for (int i = 0; i < count; i++) {
+    if (loaded[i] > tg_pad_rows(m)) return false;
+    banks += a->copies * (uint64_t)tg_banks_for(m, (uint32_t)loaded[i]);
+  }
+  uint64_t kept = tg_attention_kept_rows(m, a), out = tg_attention_out_rows(m, a);
+  if (kept > tg_pad_rows(m) || out > tg_pad_rows(m)) return false;
+  banks += tg_banks_for(m, (uint32_t)kept) + 2ull * tg_banks_for(m, (uint32_t)out) +
+           tg_banks_for(m, tg_attention_weight_rows(m, a));
+  return banks <= m->banks && (uint64_t)a->rows * (first.nt + second.nt) / tg_lanes(m) <= tg_acc_rows(m);
+}
+
+/* What an endpoint has to hold beside data. */
+static bool has_endpoints(const tg_params *m, const tg_attention *a) {
+  uint32_t longest = m->rows > m->cols ? m->rows : m->cols, operands = 2 + (uint32_t)a->scores.external_count;
+  return ENDPOINT_SEMS * (longest + 1) <= m->semaphores && longest * operands <= m->queue_depth &&
+         m->queue_depth >= 8 && m->semaphores >= 16;
+}
+
+/* ---- time ---- */
+
+static double vop_cycles(const tg_params *m, double rows, double words) {
+  double groups = (double)up((int64_t)rows, m->fma_latency);
+  return groups * words * m->fma_latency + 2 * m->fma_latency + 1;
+}
+
+static double vector_cycles(const tg_params *m, const tg_attention *a) {
+  const int *w = a->words;
+  double vectors = (double)tg_attention_keys(a) / tg_lanes(m), each = vectors / a->unroll;
+  double first = w[0] + each * w[1] + w[2] + each * w[3] + w[4],
+         second = w[5] + vectors / a->own_unroll * w[6];
+  double drained = (double)a->rows * tg_attention_width(m, a) / tg_lanes(m);
+  return vop_cycles(m, a->rows, first) + vop_cycles(m, a->rows, second) +
+         vop_cycles(m, drained, w[TG_ATTENTION_DRAIN]);
+}
+
+static double gemm_cycles(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  uint32_t stationary = tg_mx_stationary(m, g->format);
+  return (double)up(t->kc, stationary) * up(t->nt, stationary) * (double)tg_mx_pitch(m, g->format, t->mt);
+}
+
+/* Of a port, for so many rows. */
+static double port_cycles(const tg_params *m, const tg_matrices *x, double rows) {
+  return rows * up(x->columns * tg_value_bytes_each(x->value), 64) * tg_atom_cycles(m);
+}
+
+static void estimate(const tg_params *m, tg_attention *a) {
+  tg_gemm_tiling first = tg_attention_scores(a), second = tg_attention_context(m, a);
+  double scores = gemm_cycles(m, &a->scores, &first), context = gemm_cycles(m, &a->context, &second),
+         vector = vector_cycles(m, a);
+  double shared = port_cycles(m, &a->k, (double)a->k.rows) + port_cycles(m, &a->v, (double)a->v.rows),
+         own = port_cycles(m, &a->q, a->rows), out = port_cycles(m, &a->out, a->rows);
+  for (int x = 0; x < a->scores.external_count; x++)
+    own += port_cycles(m, &a->external[x], a->external[x].rows == 1 ? 1 : a->rows);
+  double west, north, exits_west = (m->cols + 1) / 2, exits_north = (m->rows + 1) / 2;
+  if (a->group == 1) {
+    west = (m->cols + 1) / 2 * (own + shared);
+    north = (m->rows + 1) / 2 * (own + shared);
+  } else {
+    west = (a->group < m->cols ? m->cols / a->group : 1) * shared;
+    north = m->rows * own;
+  }
+  double port = most(west + exits_west * out, north + exits_north * out);
+  double unit = most(vector, most(scores + context, port)) + HANDOVER;
+  double ends = 2 * m->dram_latency + most(west, north) / 2 + scores + context + out;
+  a->cycles = unit * tg_attention_units(a) + ends;
+}
+
+/* ---- search ---- */
+
+static void consider(const tg_compile *c, const tg_attention *at, tg_attention *best) {
+  const tg_params *m = c->m;
+  tg_attention a = *at;
+  for (a.copies = 2; a.copies > 0 && !fits(m, &a); a.copies--) {
+  }
+  /* Random numbers go by rows: from unit to unit, all steps must be the same. */
+  if (!a.copies || ((a.sr_blocks[0] || a.sr_blocks[1]) && a.blocks > 1 && a.passes > 1)) return;
+  estimate(m, &a);
+  if (c->options.any_tiling) a.cycles = tg_drawn_cycles(c, a.rows, a.group, a.blocks);
+  if (!best->copies || a.cycles < best->cycles) *best = a;
+}
+
+/* Blocks of at most as many rows as can leave in equal pieces. */
+static void consider_group(const tg_compile *c, tg_attention a, tg_attention *best) {
+  const tg_params *m = c->m;
+  uint32_t share =
+      tg_exit_share(m, TG_EXITS_BOTH, 1) / tg_kind_flits(m, a.out_kind, tg_attention_width(m, &a));
+  int64_t tile_rows = up(a.queries, a.group), last = 0;
+  a.passes = up(a.products, tg_attention_at_a_time(m, &a));
+  for (int64_t n = 1; n <= BLOCKS && share; n++) {
+    uint32_t rows = up(tile_rows, n), pieces = up(rows, share);
+    if (rows == last || rows > MOST_ROWS) continue;
+    last = rows;
+    a.piece = up(rows, pieces);
+    a.rows = a.piece * pieces;
+    a.blocks = up(tile_rows, a.rows);
+    consider(c, &a, best);
+  }
+}
+
+bool tg_tile_attention(const tg_compile *c, tg_attention *a) {
+  const tg_params *m = c->m;
+  tg_attention best = *a;
+  best.copies = 0;
+  if (!has_endpoints(m, a)) return false;
+  for (a->group = 1; a->group <= m->cols; a->group++)
+    if (m->cols % a->group == 0) consider_group(c, *a, &best);
+  a->group = tg_tiles(m);
+  if (m->rows > 1) consider_group(c, *a, &best);
+  *a = best;
+  return best.copies > 0;
+}

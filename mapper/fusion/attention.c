@@ -1,0 +1,70 @@
+/* A product, the softmax of its rows and the product that reads it become one kernel, where that is faster.
+ */
+#include "mapper/attention/attention.h"
+#include "mapper/fusion/fusion.h"
+
+/* The only node that reads the value, which is no output of the graph. */
+static tg_node *only_reader(const tg_value *value) {
+  return value->output_count || !value->uses || value->uses->next ? NULL : value->uses->node;
+}
+
+static tg_kernel *kernel_of(const tg_compile *c, int kind, const tg_node *root) {
+  for (size_t k = 0; k < c->kernel_count && root; k++)
+    if ((int)c->kernels[k].kind == kind && c->kernels[k].root == root) return &c->kernels[k];
+  return NULL;
+}
+
+/* The product that reads what the softmax leaves, as its streamed operand, perhaps rounded on the way. */
+static tg_kernel *reader_of(const tg_compile *c, const tg_kernel *softmax) {
+  tg_node *node = only_reader(softmax->output);
+  if (node && tg_is_plain_cast(node)) node = only_reader(tg_out(node));
+  return kernel_of(c, TG_KERNEL_GEMM, node && node->op == TG_OP_MATMUL ? node : NULL);
+}
+
+static const tg_kernel *copy_of(tg_arena *arena, const tg_kernel *kernel) {
+  tg_kernel *copy = TG_NEW_ARRAY(arena, tg_kernel, 1);
+  *copy = *kernel;
+  return copy;
+}
+
+/* The kernels around softmax number k as one, in the place of the last. */
+static bool fuse(tg_compile *c, size_t k) {
+  tg_kernel *softmax = &c->kernels[k];
+  const tg_value *scores = tg_in(softmax->root, 0);
+  if (softmax->root->op != TG_OP_SOFTMAX || !scores->producer || only_reader(scores) != softmax->root)
+    return false;
+  tg_kernel *first = NULL, *last = reader_of(c, softmax);
+  for (size_t i = 0; i < k; i++)
+    if (c->kernels[i].kind == TG_KERNEL_GEMM && c->kernels[i].output == scores) first = &c->kernels[i];
+  if (!first || !last || last < softmax || first->root->op != TG_OP_MATMUL || last->more_count ||
+      first->more_count || tg_stochastic_store(last) || tg_stochastic_store(softmax) ||
+      tg_stochastic_store(first))
+    return false;
+  tg_kernel both = {.kind = TG_KERNEL_ATTENTION,
+                    .root = last->root,
+                    .fused = last->fused,
+                    .fused_count = last->fused_count,
+                    .scores = copy_of(c->arena, first),
+                    .softmax = copy_of(c->arena, softmax),
+                    .output = last->output};
+  for (size_t i = 0; i < first->input_count; i++) tg_kernel_add_input(c, &both, first->inputs[i]);
+  for (size_t i = 0; i < last->input_count; i++)
+    if (last->inputs[i] != softmax->output) tg_kernel_add_input(c, &both, last->inputs[i]);
+  tg_kernel *move = tg_storable_move(c, last->output);
+  if (move) both.output = move->output;
+  tg_attention unused;
+  if (!tg_describe_attention(c, &both, &unused)) return false;
+  *last = both;
+  if (move) tg_kernel_remove(c, (size_t)(move - c->kernels)); /* they stand in this order */
+  tg_kernel_remove(c, k);
+  tg_kernel_remove(c, (size_t)(first - c->kernels));
+  return true;
+}
+
+void tg_fuse_attention(tg_compile *c) {
+  for (size_t k = 0; k < c->kernel_count;)
+    if (c->kernels[k].kind == TG_KERNEL_SOFTMAX && fuse(c, k))
+      k--; /* it and one before it are gone */
+    else
+      k++;
+}

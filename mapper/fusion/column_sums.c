@@ -1,0 +1,90 @@
+/* Reductions by blocks of rows join the product that makes what they read, where that is faster: they take
+ * their tensor from the accumulator, in the order in which they would have read it, while mx multiplies. So
+ * do those that read what its drain loads anyway. */
+#include "mapper/fusion/fusion.h"
+#include "mapper/gemm/gemm.h"
+#include "mapper/gemm/product.h"
+#include "mapper/vector/vector.h"
+
+enum { WINDOW = 256 }; /* kernels in which the product is looked for */
+
+/* Of the section for rows behind the last whole block. */
+static double rest_cycles(tg_compile *c, const tg_kernel *totals) {
+  double rest = totals ? tg_rest_cycles(c, totals) : 0;
+  return rest > 0 ? rest + TG_SECTION_CYCLES : 0;
+}
+
+static bool gains(tg_compile *c, const tg_kernel *product, const tg_kernel *reduction,
+                  const tg_kernel *both) {
+  double apart = tg_reduce_cycles(c, reduction) + TG_SECTION_CYCLES,
+         rest = rest_cycles(c, both->totals) - rest_cycles(c, product->totals);
+  return tg_product_gains(c, product, both, apart - rest);
+}
+
+/* Product `a` with reduction `b` and those that it has. */
+static bool with_totals(tg_compile *c, size_t a, size_t b, tg_kernel *out) {
+  const tg_kernel *product = &c->kernels[a];
+  tg_kernel *totals = TG_NEW(c->arena, tg_kernel);
+  if (!product->totals)
+    *totals = c->kernels[b];
+  else if (!tg_reductions_together(c, product->totals, &c->kernels[b], totals))
+    return false;
+  *out = *product;
+  out->totals = totals;
+  out->inputs = NULL;
+  out->input_count = out->input_capacity = 0;
+  for (size_t i = 0; i < product->input_count; i++) tg_kernel_add_input(c, out, product->inputs[i]);
+  for (size_t i = 0; i < totals->input_count; i++)
+    if (!tg_kernel_makes(out, totals->inputs[i])) tg_kernel_add_input(c, out, totals->inputs[i]);
+  return true;
+}
+
+/* May kernel `k` run where kernel `to` does? */
+static bool can_move(const tg_compile *c, size_t k, size_t to) {
+  return k < to ? tg_kernel_can_wait(c, k, to) : tg_kernel_can_hurry(c, k, to);
+}
+
+/* Reduction `b` and product `a`, where either may change its place. */
+static bool join(tg_compile *c, size_t a, size_t b) {
+  bool stays = can_move(c, b, a);
+  tg_kernel both;
+  if ((!stays && !can_move(c, a, b)) || !with_totals(c, a, b, &both) ||
+      !gains(c, &c->kernels[a], &c->kernels[b], &both))
+    return false;
+  tg_kernels_become(c, a, b, stays ? a : b, &both);
+  return true;
+}
+
+static bool is_reduction(const tg_kernel *kernel) {
+  return kernel->kind == TG_KERNEL_REDUCE && !kernel->beside;
+}
+
+static bool find_product(tg_compile *c, size_t b) {
+  if (!is_reduction(&c->kernels[b])) return false;
+  for (size_t a = b; a-- > 0 && b - a <= WINDOW;) {
+    const tg_kernel *product = &c->kernels[a];
+    if (product->kind == TG_KERNEL_GEMM && !product->totals &&
+        tg_kernel_reads_any_of(&c->kernels[b], product) && join(c, a, b))
+      return true;
+  }
+  return false;
+}
+
+/* A product with totals that loads a tensor of the reduction's elements, before it or behind it. */
+static bool find_totals(tg_compile *c, size_t b) {
+  const tg_kernel *reduction = &c->kernels[b];
+  if (!is_reduction(reduction)) return false;
+  int64_t elements = tg_value_elements(tg_in(reduction->root, 0));
+  for (size_t a = b > WINDOW ? b - WINDOW : 0; a < c->kernel_count && a <= b + WINDOW; a++)
+    if (c->kernels[a].totals && tg_kernels_share_input(&c->kernels[a], reduction, elements) &&
+        !tg_kernel_reads_any_of(&c->kernels[a], reduction) && join(c, a, b))
+      return true;
+  return false;
+}
+
+void tg_join_totals(tg_compile *c) {
+  for (size_t b = 0; b < c->kernel_count;)
+    if (!find_product(c, b)) b++;
+  for (size_t b = 0; b < c->kernel_count;)
+    if (!find_totals(c, b)) b++;
+}

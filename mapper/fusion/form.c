@@ -1,0 +1,379 @@
+/* Graph -> kernels. Walks the nodes in order; an elementwise node joins the kernel that makes one of its
+ * inputs if nobody else needs that input and its other inputs exist before that kernel runs; otherwise it
+ * begins a kernel. A cast that can join no kernel waits for those that read it: each takes it along, or loads
+ * what it casts; it is a kernel of its own only where one of them can do neither. A comparison with a number
+ * waits for the choice that alone reads it. */
+#include "mapper/expression/expression.h"
+#include "mapper/fusion/fusion.h"
+#include "mapper/gemm/product.h"
+#include "mapper/kernel/operand.h"
+#include "mapper/microcode/functions.h"
+#include "mapper/vector/vector.h"
+
+#include <string.h>
+
+enum {
+  FUSED_OPERATIONS = 120,  /* of fused nodes: microcode has 256 words, less what the kernel itself needs */
+  ROOT_CONSTANTS = 12,     /* that a kernel may need beside those of its fused nodes: a softmax does */
+  LOG_ROOT_CONSTANTS = 24, /* and one with a logarithm */
+  FUSED_INPUTS = 4, /* operands from DRAM of fused nodes: streams of a VOP less accumulator and result */
+  LOOK_THROUGH = 5, /* Reshapes and Transposes between a Cast and the product that loads before it */
+};
+
+typedef struct former {
+  tg_compile *c;
+  int *maker;  /* by value->index: the kernel that makes it; -1: graph input or constant */
+  bool *waits; /* by value->index: the result of a node of one operand that its readers take along */
+} former;
+
+static int maker_of(const former *f, tg_value *value) { return f->maker[tg_owner(f->c, value)->index]; }
+
+static tg_kernel *new_kernel(former *f, int kind, tg_node *root) {
+  tg_compile *c = f->c;
+  tg_kernel kernel = {.kind = kind, .root = root};
+  TG_PUSH(c->arena, c->kernels, c->kernel_count, c->kernel_capacity, kernel);
+  return &c->kernels[c->kernel_count - 1];
+}
+
+static void set_output(former *f, size_t kernel, tg_value *value) {
+  const tg_value *before = f->c->kernels[kernel].output;
+  if (before) f->c->stored[before->index] = false;
+  f->c->stored[value->index] = true;
+  f->c->kernels[kernel].output = value;
+  f->maker[value->index] = (int)kernel;
+}
+
+static bool is_fused(const tg_kernel *kernel, const tg_value *value) {
+  for (size_t n = 0; n < kernel->fused_count; n++)
+    if (tg_out(kernel->fused[n]) == value) return true;
+  return false;
+}
+
+/* What the kernel has to load for `value`: of a node that waits, its operand. */
+static tg_value *loaded(const former *f, const tg_kernel *kernel, tg_value *value) {
+  return f->waits[value->index] && !is_fused(kernel, value) ? tg_in(value->producer, 0) : value;
+}
+
+/* Is `value` an operand from DRAM of a fused node of the kernel (not made by the kernel, not a number)? */
+static bool is_external(const former *f, size_t k, tg_value *value) {
+  const tg_kernel *kernel = &f->c->kernels[k];
+  if (f->waits[value->index] && is_fused(kernel, value)) return false;
+  value = loaded(f, kernel, value);
+  return !tg_is_scalar_constant(value) && maker_of(f, value) != (int)k;
+}
+
+static int count_waiting(const former *f, const tg_node *node) {
+  int count = 0;
+  for (int i = 0; i < node->input_count; i++) count += f->waits[tg_in(node, i)->index];
+  return count;
+}
+
+static int count_externals(const former *f, size_t k, const tg_node *extra) {
+  const tg_kernel *kernel = &f->c->kernels[k];
+  int count = 0;
+  for (size_t n = 0; n <= kernel->fused_count; n++) {
+    const tg_node *node = n < kernel->fused_count ? kernel->fused[n] : extra;
+    if (!node) continue;
+    for (int i = 0; i < node->input_count; i++) count += is_external(f, k, tg_in(node, i));
+  }
+  if (kernel->kind == TG_KERNEL_GEMM && tg_in(kernel->root, 2)) count++; /* bias */
+  return count;
+}
+
+/* Operands that fused nodes may load: each takes two banks, as do what the kernel itself loads and its
+ * result. The sum of partials is an operand more, and takes two pairs of banks; if it is rounded,
+ * one bank more. */
+static int most_externals(const former *f, const tg_kernel *kernel) {
+  bool gemm = kernel->kind == TG_KERNEL_GEMM;
+  bool product = gemm && kernel->root->op == TG_OP_MATMUL;
+  bool sums = product && tg_attr_int(kernel->root, TG_ATTR_PARTIALS) > 1,
+       rounds = product && tg_rounds_sums(kernel->root);
+  int pairs = ((int)f->c->m->banks - rounds) / 2 - (sums ? 5 : gemm ? 3 : 1), inputs = FUSED_INPUTS - sums;
+  return pairs < inputs ? pairs : inputs;
+}
+
+/* Does the microcode of the kernel's fused nodes and `node` leave room for what the kernel itself needs? */
+static bool microcode_fits(const former *f, const tg_kernel *kernel, const tg_node *node) {
+  tg_expression_need need = tg_expression_need_of(f->c, kernel, node);
+  bool logarithm = kernel->root && kernel->root->op == TG_OP_LOG_SOFTMAX;
+  bool softmax = kernel->kind == TG_KERNEL_SOFTMAX, table = need.table || softmax;
+  if (need.impossible || (softmax && need.table && need.table != tg_mc_exp_table())) return false;
+  int constants = table ? TG_MC_TABLE : (int)f->c->m->vx_constants;
+  return need.operations + count_waiting(f, node) <= FUSED_OPERATIONS &&
+         need.constants <= constants - (logarithm ? LOG_ROOT_CONSTANTS : ROOT_CONSTANTS);
+}
+
+/* The operand as the GEMM's drain walks it: rows of the output flattened to at most three dimensions.
+ * Broadcasts over more would need more digits than a walk has, so they stay outside. */
+static bool drain_can_load(const tg_value *operand, const tg_value *output) {
+  if (output->rank <= 4) return true;
+  int64_t n = tg_value_elements(operand);
+  return n == tg_value_elements(output) || (operand->rank >= 1 && n == operand->dims[operand->rank - 1].size);
+}
+
+/* Can `node` join kernel k, whose output is `through`, an input of it? */
+static bool can_join(const former *f, const tg_node *node, size_t k, const tg_value *through) {
+  const tg_kernel *kernel = &f->c->kernels[k];
+  const tg_value *result = tg_out(node);
+  if (kernel->kind == TG_KERNEL_MOVE || kernel->output != through) return false;
+  if (tg_is_stochastic_cast(through->producer)) return false;
+  bool scattered = kernel->kind == TG_KERNEL_REDUCE || kernel->kind == TG_KERNEL_POOL_GRADIENT ||
+                   (kernel->kind == TG_KERNEL_GEMM && tg_gemm_phases(kernel->root) > 1);
+  if (scattered && tg_is_stochastic_cast(node)) return false; /* rows do not follow each other */
+  if (through->output_count || !tg_value_same_shape(through, result)) return false;
+  for (const tg_use *use = through->uses; use; use = use->next)
+    if (use->node != node) return false;
+  if (!microcode_fits(f, kernel, node) || count_externals(f, k, node) > most_externals(f, kernel))
+    return false;
+  for (int i = 0; i < node->input_count; i++) {
+    tg_value *input = loaded(f, kernel, tg_in(node, i));
+    if (!is_external(f, k, input)) continue;
+    if (kernel->kind != TG_KERNEL_GEMM && kernel->kind != TG_KERNEL_ELEMENTWISE) return false;
+    if (maker_of(f, input) >= (int)k) return false;
+    if (kernel->kind == TG_KERNEL_GEMM && !drain_can_load(input, result)) return false;
+  }
+  return true;
+}
+
+static void join(former *f, tg_node *node, size_t k) {
+  tg_kernel *kernel = &f->c->kernels[k];
+  for (int i = 0; i < node->input_count; i++) {
+    tg_value *input = tg_in(node, i);
+    if (!is_external(f, k, input)) continue;
+    tg_kernel_add_input(f->c, kernel, loaded(f, kernel, input));
+    if (f->waits[input->index])
+      TG_PUSH(f->c->arena, kernel->fused, kernel->fused_count, kernel->fused_capacity, input->producer);
+  }
+  TG_PUSH(f->c->arena, kernel->fused, kernel->fused_count, kernel->fused_capacity, node);
+  set_output(f, k, tg_out(node));
+}
+
+/* The latest kernel that makes an operand of `node` and that it can join; its result is most likely still at
+ * hand. -1: none. */
+static int kernel_to_join(const former *f, const tg_node *node) {
+  int best = -1;
+  for (int i = 0; i < node->input_count; i++) {
+    int k = maker_of(f, tg_in(node, i));
+    if (k > best && tg_owner(f->c, tg_in(node, i)) == tg_in(node, i) &&
+        can_join(f, node, (size_t)k, tg_in(node, i)))
+      best = k;
+  }
+  return best;
+}
+
+static tg_status form_elementwise(former *f, tg_node *node) {
+  int best = kernel_to_join(f, node);
+  if (best < 0) {
+    new_kernel(f, TG_KERNEL_ELEMENTWISE, NULL);
+    best = (int)f->c->kernel_count - 1;
+  }
+  join(f, node, (size_t)best);
+  const tg_kernel *kernel = &f->c->kernels[best];
+  if (kernel->kind == TG_KERNEL_ELEMENTWISE && kernel->input_count > FUSED_INPUTS + 1)
+    return tg_fail(f->c->diag, TG_INVALID, "node \"%s\": %s of more than %d tensors is not supported",
+                   node->name, tg_op_get(node->op)->name, FUSED_INPUTS + 1);
+  return TG_OK;
+}
+
+static void form_root(former *f, int kind, tg_node *node) {
+  tg_kernel *kernel = new_kernel(f, kind, node);
+  for (int i = 0; i < node->input_count; i++)
+    if (tg_in(node, i))
+      tg_kernel_add_input(f->c, kernel,
+                          tg_op_is(node->op, TG_IS_GEMM) && i < 2
+                              ? tg_gemm_operand(f->c->stored, node, i).source
+                              : tg_in(node, i));
+  set_output(f, f->c->kernel_count - 1, tg_out(node));
+}
+
+/* Operand `part` into its place in the result; a cast of it happens on the way. */
+static void form_move(former *f, tg_node *node, int part) {
+  tg_kernel *kernel = new_kernel(f, TG_KERNEL_MOVE, node);
+  kernel->part = part;
+  kernel->source = loaded(f, kernel, tg_in(node, part));
+  tg_kernel_add_input(f->c, kernel, kernel->source);
+  set_output(f, f->c->kernel_count - 1, tg_out(node));
+}
+
+/* Is `value` made of `origin` by nothing but Reshapes and Transposes? */
+static bool rearranges(const tg_value *value, const tg_value *origin) {
+  while (value != origin) {
+    const tg_node *node = value->producer;
+    if (!node || (node->op != TG_OP_RESHAPE && node->op != TG_OP_TRANSPOSE)) return false;
+    value = tg_in(node, 0);
+  }
+  return true;
+}
+
+/* Is the result `origin` of a Cast or Transpose, as far as it reaches `value`, never read, since all products
+ * load what stands before it? Then it needs no kernel. */
+static bool is_looked_through(const tg_value *origin, const tg_value *value, int depth) {
+  if (value->output_count || depth == 0) return false;
+  for (const tg_use *use = value->uses; use; use = use->next) {
+    const tg_node *node = use->node;
+    if (tg_op_is(node->op, TG_IS_GEMM)) {
+      if (use->input > 1 || rearranges(tg_gemm_operand(NULL, node, use->input).source, origin)) return false;
+    } else if ((node->op != TG_OP_RESHAPE && node->op != TG_OP_TRANSPOSE) ||
+               !is_looked_through(origin, tg_out(node), depth - 1))
+      return false;
+  }
+  return true;
+}
+
+/* Does a product load the Cast's result by looking through the Transpose alone? */
+static bool loads_before(const tg_node *transpose, const tg_value *cast) {
+  for (const tg_use *use = tg_out(transpose)->uses; use; use = use->next)
+    if (tg_op_is(use->node->op, TG_IS_GEMM) && use->input < 2 &&
+        tg_gemm_operand(NULL, use->node, use->input).source == cast)
+      return true;
+  return false;
+}
+
+/* Is it a Pad whose number is one of the format that the cast reads? Then it may be put around what is cast.
+ */
+static bool pads_after(const tg_node *node, const tg_value *cast) {
+  if (node->op != TG_OP_PAD) return false;
+  tg_dtype from = tg_in(cast->producer, 0)->dtype;
+  float value = (float)tg_attr_float(node, TG_ATTR_VALUE);
+  uint32_t cell;
+  tg_store_f32(&cell, from, 0, value);
+  return tg_load_f32(&cell, from, 0) == value;
+}
+
+/* Do all that read the Cast's result take the cast along, as elementwise nodes and moves do, or load what it
+ * casts? */
+static bool can_wait(const tg_value *cast) {
+  if (cast->output_count) return false;
+  for (const tg_use *use = cast->uses; use; use = use->next) {
+    const tg_node *node = use->node;
+    bool takes = tg_op_is(node->op, TG_IS_ELEMENTWISE) || node->op == TG_OP_CONCAT ||
+                 node->op == TG_OP_SLICE || node->op == TG_OP_EXPAND || pads_after(node, cast) ||
+                 (node->op == TG_OP_TRANSPOSE && !loads_before(node, cast));
+    bool loads = node->op == TG_OP_RESHAPE
+                     ? is_looked_through(cast, tg_out(node), LOOK_THROUGH - 1)
+                     : tg_op_is(node->op, TG_IS_GEMM) && use->input < 2 &&
+                           !rearranges(tg_gemm_operand(NULL, node, use->input).source, cast);
+    if (!takes && !loads) return false;
+  }
+  return true;
+}
+
+static tg_status form_cast(former *f, tg_node *node) {
+  tg_value *out = tg_out(node);
+  if (tg_is_stochastic_cast(node)) return form_elementwise(f, node); /* a store rounds, nothing else does */
+  if (is_looked_through(out, out, LOOK_THROUGH)) return TG_OK;
+  bool free =
+      kernel_to_join(f, node) < 0 && !f->waits[tg_in(node, 0)->index] && !tg_is_constant(tg_in(node, 0));
+  if (!free || !can_wait(out)) return form_elementwise(f, node);
+  f->waits[out->index] = true;
+  return TG_OK;
+}
+
+/* The choice may follow the product whose result it takes, where there was no such comparison yet: so a
+ * relu's gradient does. */
+static tg_status form_comparison(former *f, tg_node *node) {
+  tg_value *x = tg_in(node, 0), *out = tg_out(node);
+  const tg_node *reader = out->use_count == 1 && !out->output_count ? out->uses->node : NULL;
+  bool chosen = reader && reader->op == TG_OP_WHERE && tg_value_same_shape(out, tg_out(reader)),
+       alone = tg_is_scalar_constant(tg_in(node, 1)) && !tg_is_constant(x) && !f->waits[x->index];
+  if (!chosen || !alone || kernel_to_join(f, node) >= 0) return form_elementwise(f, node);
+  f->waits[out->index] = true;
+  return TG_OK;
+}
+
+/* Integers that arrive with a run lie in memory as the floats that the graph makes of them. */
+static bool reads_integers(const tg_node *node) {
+  return node->op == TG_OP_CAST && tg_in(node, 0)->kind == TG_VALUE_INPUT &&
+         tg_dtype_is_integer(tg_in(node, 0)->dtype) && tg_out(node)->dtype == TG_F32;
+}
+
+static tg_status form_node(former *f, tg_node *node) {
+  tg_compile *c = f->c;
+  tg_value *out = tg_out(node);
+  if (reads_integers(node)) {
+    c->places[out->index].root = tg_in(node, 0);
+    return TG_OK;
+  }
+  if (!tg_dtype_is_float(out->dtype) || out->dtype == TG_F64)
+    return tg_fail(c->diag, TG_INVALID, "node \"%s\": %s with a result of type %s does not run on the array",
+                   node->name, tg_op_get(node->op)->name, tg_dtype_name(out->dtype));
+  for (int i = 0; i < node->input_count; i++)
+    if (tg_in(node, i) && (!tg_dtype_is_float(tg_in(node, i)->dtype) || tg_in(node, i)->dtype == TG_F64))
+      return tg_fail(c->diag, TG_INVALID, "node \"%s\": tensor \"%s\" of type %s does not run on the array",
+                     node->name, tg_in(node, i)->name, tg_dtype_name(tg_in(node, i)->dtype));
+  if (node->op == TG_OP_RESHAPE) {
+    c->places[out->index].root = tg_owner(f->c, tg_in(node, 0));
+    return TG_OK;
+  }
+  if (tg_value_elements(out) == 0) return TG_OK; /* nothing to compute */
+  if (node->op == TG_OP_POW &&
+      !(tg_is_scalar_constant(tg_in(node, 1)) && tg_mc_has_power(tg_scalar_value(tg_in(node, 1)))))
+    return tg_fail(
+        c->diag, TG_INVALID,
+        "node \"%s\": Pow runs on the array if its exponent is one finite number, known at compile time",
+        node->name);
+  switch (node->op) {
+  case TG_OP_CONV:
+    form_root(f, tg_is_depthwise(c, node) ? TG_KERNEL_DEPTHWISE : TG_KERNEL_GEMM, node);
+    return TG_OK;
+  case TG_OP_MATMUL:
+  case TG_OP_CONV_INPUT_GRADIENT:
+  case TG_OP_CONV_WEIGHT_GRADIENT: form_root(f, TG_KERNEL_GEMM, node); return TG_OK;
+  case TG_OP_REDUCE_SUM:
+  case TG_OP_REDUCE_MOMENT:
+  case TG_OP_REDUCE_MAX:
+  case TG_OP_REDUCE_MIN:
+  case TG_OP_REDUCE_PROD: form_root(f, TG_KERNEL_REDUCE, node); return TG_OK;
+  case TG_OP_SOFTMAX:
+  case TG_OP_LOG_SOFTMAX: form_root(f, TG_KERNEL_SOFTMAX, node); return TG_OK;
+  case TG_OP_LAYER_NORMALIZATION: form_root(f, TG_KERNEL_NORMALIZATION, node); return TG_OK;
+  case TG_OP_MAX_POOL:
+  case TG_OP_MAX_POOL_INDEX:
+  case TG_OP_AVERAGE_POOL: form_root(f, TG_KERNEL_POOL, node); return TG_OK;
+  case TG_OP_WINDOW_GRADIENT: form_root(f, TG_KERNEL_POOL_GRADIENT, node); return TG_OK;
+  case TG_OP_TRANSPOSE:
+    if (!is_looked_through(out, out, LOOK_THROUGH)) form_move(f, node, 0);
+    return TG_OK;
+  case TG_OP_CONCAT:
+    for (int i = 0; i < node->input_count; i++) {
+      if (tg_value_elements(tg_in(node, i)) == 0) continue;
+      form_move(f, node, i);
+    }
+    return TG_OK;
+  case TG_OP_CAST: return form_cast(f, node);
+  case TG_OP_SLICE:
+  case TG_OP_PAD:
+  case TG_OP_EXPAND: form_move(f, node, 0); return TG_OK;
+  default: return tg_op_is(node->op, TG_IS_COMPARE) ? form_comparison(f, node) : form_elementwise(f, node);
+  }
+}
+
+/* A graph output needs memory of its own: one that only renames an input, a constant or another output is
+ * copied. What is carried is settled later (memory/aliases.c). */
+static void form_output_copies(former *f) {
+  const tg_graph *graph = f->c->graph;
+  for (int i = 0; i < graph->output_count; i++) {
+    tg_value *value = graph->outputs[i], *root = tg_owner(f->c, value);
+    bool own = root->kind == TG_VALUE_RESULT && f->c->places[root->index].tensor == -1;
+    if (own)
+      f->c->places[root->index].tensor = -2 - i; /* claimed; memory/dram.c makes the tensor */
+    else if (tg_value_elements(value) > 0 && f->c->carried_into[i] < 0) {
+      tg_kernel *kernel = new_kernel(f, TG_KERNEL_MOVE, NULL);
+      kernel->source = value;
+      kernel->part = i;
+      tg_kernel_add_input(f->c, kernel, value);
+    }
+  }
+}
+
+tg_status tg_form_kernels(tg_compile *c) {
+  former f = {.c = c, .maker = TG_NEW_ARRAY(c->arena, int, (size_t)c->graph->value_count + 1)};
+  f.waits = TG_NEW_ARRAY(c->arena, bool, (size_t)c->graph->value_count + 1);
+  for (int i = 0; i < c->graph->value_count; i++) f.maker[i] = -1;
+  TG_FOR_NODES(c->graph, node) {
+    tg_status status = form_node(&f, node);
+    if (status) return status;
+  }
+  form_output_copies(&f);
+  return TG_OK;
+}

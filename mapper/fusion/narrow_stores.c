@@ -1,0 +1,60 @@
+/* What elementwise nodes make and all others load through the same Cast, is stored as the Cast makes it:
+ * fewer bytes to store, to keep and to load, and the same bits. Such are activations under a policy that
+ * rounds the operands of products only, where the masks of their gradients are recomputed (rematerialize.c),
+ * so that nothing else reads them. */
+#include "mapper/expression/expression.h"
+#include "mapper/fusion/fusion.h"
+#include "mapper/gemm/gemm.h"
+#include "mapper/gemm/product.h"
+#include "mapper/vector/vector.h"
+
+/* What the kernel stores, if it can end with one more node: of nodes in front of a product, or alone. */
+static tg_value *stored_by(const tg_kernel *maker) {
+  if (maker->kind == TG_KERNEL_GEMM) return maker->stores_front ? maker->front_result : NULL;
+  bool alone = maker->kind == TG_KERNEL_ELEMENTWISE && tg_kernel_results(maker) == 1;
+  return alone && !tg_stochastic_store(maker) ? maker->output : NULL;
+}
+
+/* The maker as it stores what the Cast makes. */
+static tg_kernel with_cast(tg_compile *c, const tg_kernel *maker, tg_node *cast) {
+  tg_kernel narrow = *maker;
+  if (maker->kind == TG_KERNEL_GEMM) {
+    tg_add_nodes(c->arena, &narrow.front[maker->front[1].count > 0], &cast, 1);
+    narrow.front_result = tg_out(cast);
+    return narrow;
+  }
+  tg_front nodes = {0};
+  tg_add_nodes(c->arena, &nodes, maker->fused, maker->fused_count);
+  tg_add_nodes(c->arena, &nodes, &cast, 1);
+  tg_set_fused(&narrow, &nodes);
+  narrow.output = tg_out(cast);
+  return narrow;
+}
+
+/* Of the maker, and of those that load what it stores. */
+static double all_cycles(tg_compile *c, const tg_kernel *maker, const tg_value *value) {
+  double sum = maker->kind == TG_KERNEL_GEMM ? tg_product_cycles(c, maker) : tg_elementwise_cycles(c, maker);
+  for (size_t k = 0; k < c->kernel_count; k++)
+    if (tg_kernel_reads(&c->kernels[k], value)) sum += tg_product_cycles(c, &c->kernels[k]);
+  return sum;
+}
+
+static void narrow_store(tg_compile *c, size_t k) {
+  tg_kernel *maker = &c->kernels[k];
+  tg_value *value = stored_by(maker);
+  tg_node *cast = value ? tg_cast_of_all_loads(c, value, k) : NULL;
+  if (!cast || (maker->kind == TG_KERNEL_GEMM && tg_cast_of_loads(c, maker, value) != cast)) return;
+  tg_kernel narrow = with_cast(c, maker, cast);
+  double wide = all_cycles(c, maker, value);
+  bool *stored = &c->stored[tg_out(cast)->index];
+  *stored = true;
+  bool gains = all_cycles(c, &narrow, value) <= wide;
+  *stored = false;
+  if (!gains) return;
+  *maker = narrow;
+  tg_store_cast_only(c, cast, value, k);
+}
+
+void tg_narrow_stores(tg_compile *c) {
+  for (size_t k = 0; k < c->kernel_count; k++) narrow_store(c, k);
+}

@@ -1,0 +1,132 @@
+/* Products of a k or two (kernel/outer.h) are computed where their result is read, if that is faster than
+ * loading it, or not slower by more than the memory for it is worth: from numbers a row and rows, instead of
+ * a tensor. Of one whose result is only reduced and read by one product, nothing is stored at all. Where the
+ * numbers of a row lie apart, as the channels of an image do, what their Transpose makes may be stored for
+ * it. */
+#include "mapper/fusion/fusion.h"
+#include "mapper/fusion/rematerialize.h"
+#include "mapper/gemm/gemm.h"
+#include "mapper/kernel/outer.h"
+#include "mapper/vector/vector.h"
+
+#include <string.h>
+
+/* The reductions that a product of few k computes with its result, as a kernel that computes that result from
+ * its factors, and does not store it. */
+static bool without_product(tg_compile *c, const tg_kernel *product, tg_kernel *out) {
+  tg_outer outer;
+  if (product->kind != TG_KERNEL_GEMM || !product->totals || product->front_result ||
+      tg_kernel_results(product) != 1 || !tg_outer_of(c, product->root, &outer))
+    return false;
+  tg_front nodes = {0};
+  tg_add_nodes(c->arena, &nodes, &product->root, 1);
+  tg_add_nodes(c->arena, &nodes, product->fused, product->fused_count);
+  tg_add_nodes(c->arena, &nodes, product->totals->front[0].nodes, product->totals->front[0].count);
+  *out = *product->totals;
+  tg_kernel_set_nodes(c, out, &nodes);
+  return tg_reduce_fits(c, out);
+}
+
+/* Does kernel k compute `value`, which only it loads, so that the reductions that came with it do not store
+ * it? */
+static bool compute_alone(tg_compile *c, size_t k, tg_value *value) {
+  size_t maker = 0;
+  tg_chain ch;
+  tg_kernel reductions;
+  while (maker < k && !tg_kernel_makes(&c->kernels[maker], value)) maker++;
+  if (maker == k || tg_needed_beside(c, value, k, maker) ||
+      !without_product(c, &c->kernels[maker], &reductions) || !tg_find_chain(c, k, value, true, &ch))
+    return false;
+  tg_kernel both;
+  if (!tg_with_chain(c, &ch, &both)) return false;
+  double before = tg_product_cycles(c, &c->kernels[maker]),
+         after = tg_reduce_cycles(c, &reductions) + TG_SECTION_CYCLES;
+  if (!tg_product_gains(c, &c->kernels[k], &both, before - after)) return false;
+  c->kernels[k] = both;
+  c->kernels[maker] = reductions;
+  c->stored[value->index] = false;
+  return true;
+}
+
+static void recompute(tg_compile *c) {
+  for (size_t k = 0; k < c->kernel_count; k++)
+    for (size_t i = 0; tg_may_recompute(&c->kernels[k]) && i < c->kernels[k].input_count;) {
+      tg_value *value = c->kernels[k].inputs[i];
+      if (!tg_recompute_value(c, k, value, true) && !compute_alone(c, k, value)) i++;
+    }
+}
+
+/* ---- numbers a row that lie apart ---- */
+
+/* The Transpose through which a product of few k reads numbers that so lie apart, or NULL. */
+static tg_node *turns_numbers(const tg_compile *c, const tg_kernel *kernel) {
+  tg_outer outer;
+  if (kernel->kind != TG_KERNEL_GEMM || !tg_outer_of(c, kernel->root, &outer)) return NULL;
+  tg_value *value = tg_in(kernel->root, 0);
+  tg_node *node = value->producer;
+  bool looked_through = node && node->op == TG_OP_TRANSPOSE && !c->stored[value->index];
+  return looked_through && outer.operand[0] != value ? node : NULL;
+}
+
+/* Of all kernels of `reads`. */
+static double sum_cycles(tg_compile *c, const bool *reads) {
+  double sum = 0;
+  for (size_t k = 0; k < c->kernel_count; k++) {
+    const tg_kernel *kernel = &c->kernels[k];
+    if (!reads[k]) continue;
+    sum += kernel->kind == TG_KERNEL_GEMM     ? tg_product_cycles(c, kernel)
+           : kernel->kind == TG_KERNEL_REDUCE ? tg_reduce_cycles(c, kernel)
+                                              : 0;
+  }
+  return sum;
+}
+
+static double turn_cycles(const tg_compile *c, const tg_node *turn) {
+  double elements = (double)tg_value_elements(tg_out(turn)), bytes = tg_value_bytes_each(tg_out(turn)) + 4;
+  return TG_SECTION_CYCLES + 4 * c->m->dram_latency +
+         elements * bytes / ((double)tg_agcus(c->m) * c->m->port_bytes);
+}
+
+static void insert_turn(tg_compile *c, tg_node *turn, tg_value *source, size_t at) {
+  tg_kernel kernel = {.kind = TG_KERNEL_MOVE, .root = turn, .source = source, .output = tg_out(turn)};
+  tg_kernel_add_input(c, &kernel, source);
+  TG_PUSH(c->arena, c->kernels, c->kernel_count, c->kernel_capacity, kernel);
+  memmove(&c->kernels[at + 1], &c->kernels[at], (c->kernel_count - 1 - at) * sizeof kernel);
+  c->kernels[at] = kernel;
+}
+
+/* Are those that compute the result of kernel k faster with the Transpose stored, by more than it takes? */
+static void consider_turn(tg_compile *c, size_t k, tg_node *turn) {
+  size_t count = c->kernel_count, values = (size_t)c->graph->value_count;
+  tg_value *source = tg_loaded_by(c, c->kernels[k].root, 0);
+  bool *reads = TG_NEW_ARRAY(c->arena, bool, count), *stored = TG_NEW_ARRAY(c->arena, bool, values + 1);
+  tg_kernel *kernels = TG_NEW_ARRAY(c->arena, tg_kernel, count);
+  for (size_t r = 0; r < count; r++) reads[r] = tg_kernel_reads(&c->kernels[r], tg_out(c->kernels[k].root));
+  memcpy(kernels, c->kernels, count * sizeof *kernels);
+  memcpy(stored, c->stored, values * sizeof *stored);
+  recompute(c);
+  const tg_value *value = tg_out(c->kernels[k].root);
+  double apart = sum_cycles(c, reads);
+  size_t last = tg_last_reader(c, value);
+  memcpy(c->kernels, kernels, count * sizeof *kernels);
+  memcpy(c->stored, stored, values * sizeof *stored);
+  c->stored[tg_out(turn)->index] = true;
+  recompute(c);
+  double together = sum_cycles(c, reads) + turn_cycles(c, turn);
+  if (tg_last_reader(c, value) < last) together -= tg_worth_of_memory(c, value);
+  if (c->options.any_tiling) together = tg_drawn_cycles(c, (uint32_t)turn->id, 0, 0), apart = 1 << 23;
+  if (together < apart) {
+    insert_turn(c, turn, source, k);
+    return;
+  }
+  memcpy(c->kernels, kernels, count * sizeof *kernels);
+  memcpy(c->stored, stored, values * sizeof *stored);
+}
+
+void tg_recompute_small_products(tg_compile *c) {
+  for (size_t k = 0; k < c->kernel_count; k++) {
+    tg_node *turn = turns_numbers(c, &c->kernels[k]);
+    if (turn) consider_turn(c, k, turn);
+  }
+  recompute(c);
+}

@@ -1,0 +1,26 @@
+/* Transposes behind a product that keep its rows: the stores put each row where it belongs, if that is faster
+ * than another pass over memory. */
+#include "mapper/fusion/fusion.h"
+#include "mapper/gemm/gemm.h"
+#include "mapper/gemm/product.h"
+#include "mapper/vector/vector.h"
+
+#include <string.h>
+
+static bool may_store(const tg_kernel *kernel) {
+  return kernel->kind == TG_KERNEL_GEMM && kernel->root->op == TG_OP_MATMUL && !kernel->more_count &&
+         !tg_stochastic_store(kernel) && !tg_rounds_sums(kernel->root);
+}
+
+void tg_store_moves(tg_compile *c) {
+  for (size_t k = 0; k < c->kernel_count; k++) {
+    tg_kernel *product = &c->kernels[k], *move;
+    if (!may_store(product) || !(move = tg_storable_move(c, product->output))) continue;
+    tg_kernel both = *product;
+    both.output = move->output;
+    if (!tg_product_gains(c, product, &both, tg_move_cycles(c, move->output))) continue;
+    c->stored[product->output->index] = false;
+    *product = both;
+    tg_kernel_remove(c, (size_t)(move - c->kernels));
+  }
+}

@@ -1,0 +1,15 @@
+/* Constant weights in the order in which the tiles of a column split load them. */
+#include "mapper/gemm/product.h"
+
+#include <string.h>
+
+void tg_gemm_order_b(const tg_compile *c, const tg_gemm *g, const tg_gemm_tiling *t) {
+  tg_dram_tensor *tensor = tg_place_of(c, g->b);
+  size_t each = tg_value_bytes_each(g->b), row = t->nt * each, whole = (size_t)g->n * each;
+  uint8_t *ordered = TG_NEW_ARRAY(&c->program->arena, uint8_t, tensor->bytes), *to = ordered;
+  const uint8_t *from = tensor->data;
+  for (int64_t block = 0; block < g->n / t->nt; block++)
+    for (int64_t k = 0; k < g->k; k++, to += row)
+      memcpy(to, from + (size_t)k * whole + (size_t)block * row, row);
+  tensor->data = ordered;
+}

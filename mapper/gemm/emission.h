@@ -1,0 +1,200 @@
+/* A product's section while it is emitted: emit.c has buffers and stores, load.c loads, multiply.c
+ * products, epilogue.c what lies between the accumulator and the way out, place.c what each tile has
+ * of the matrices. */
+#ifndef TEGULA_MAPPER_GEMM_EMISSION_H
+#define TEGULA_MAPPER_GEMM_EMISSION_H
+
+#include "mapper/gemm/product.h"
+
+typedef struct tg_gemm_emission {
+  tg_build b;
+  tg_compile *c;
+  const tg_kernel *kernel;
+  const tg_gemm *g;
+  tg_gemm_tiling t;
+  uint32_t stationary;    /* rows of a block */
+  uint32_t pieces, turns; /* of a block: that a tile finishes; loads for the fused nodes */
+  uint32_t steps;         /* pieces that have instructions of their own: 1, or all */
+  bool nested;            /* loops over parts of K hold loops over chunks */
+  uint32_t unrolled;      /* instructions for the chunks of a part, 1: a loop or a single one */
+  uint32_t strip;         /* the section's pass over columns: tg_gemm_strips */
+  uint32_t k_loops[3], piece_loops[3], turn_loops[3], pass_loops[3];
+  int m_level, n_level;     /* of the passes in loops over pieces: 0 and 1, or the other way round */
+  int m_k_level, n_k_level; /* and in loops over K, where the inner one takes the place of chunks that there
+                               are none of */
+  tg_buffer a, b_block, out, externals[TG_GEMM_EXTERNALS];
+  tg_buffer results[TG_GEMM_RESULTS];           /* parts of `out` */
+  tg_buffer raw, numbers, given, front_vectors; /* what nodes in front read, make, and share by all rows */
+  tg_buffer received, sums, rounded; /* running sums of partials; whole ones, if they are rounded */
+  tg_buffer totals[TG_GEMM_RESULTS]; /* parts of `out`, or with nodes in front of a buffer of their own */
+  tg_buffer running;                 /* what there is of them, from piece to piece of a block */
+  tg_buffer sent, whole; /* of members that finish in turn: sums for the next one, and whole ones */
+  int a_north_full;      /* A's rows from the north, where it comes both ways */
+  int a_full, b_full, acc_full, acc_free, vectors_full, blocks_full; /* tile semaphores */
+  int arrived;              /* a piece of the sum, from the row above */
+  int returned;             /* first member: a block of the sum, from the last one */
+  int sums_full, sums_free; /* last member: such a block; or, where members finish in turn, `sent` */
+  int below_free;           /* in turn: the row below has room for a piece */
+  int whole_full;           /* ... a whole piece is there */
+  int whole_free; /* ... and one semaphore for each member but the last, which has them: room for one */
+  int a_credit, a_north_credit, b_credit, b_west_credit, vectors_credit, blocks_credit,
+      blocks_north_credit; /* AGCU credits */
+  int vectors, blocks;     /* externals that are row vectors, and those that are not */
+  int a_base, b_base, out_base[TG_GEMM_RESULTS], external_base[TG_GEMM_EXTERNALS];
+  int64_t a_rest, b_rest, out_rest[TG_GEMM_RESULTS], external_rest[TG_GEMM_EXTERNALS];
+  int totals_free; /* where they have a buffer of their own */
+  int total_base[TG_GEMM_RESULTS];
+  int64_t total_rest[TG_GEMM_RESULTS];
+  int64_t product; /* the first one that this section computes */
+  int raw_full, a_free, front_vectors_full, given_west, given_north; /* semaphores of nodes in front */
+  tg_exit given_exit;                                                /* what they make: semaphores alone */
+  int given_base, front_base[TG_FRONT_VECTORS], raw_base[TG_FRONT_RAWS];
+  int64_t given_rest, front_rest[TG_FRONT_VECTORS], raw_rest[TG_FRONT_RAWS];
+  /* Tiles that make chunks of B in turn: a tile's own chunk is there, its banks are free, and other tiles'
+   * are (by position in the column); b_full is the first of a semaphore for each of them. */
+  int made_full, made_free, made_credit, raw_west_credit, raw_north_credit, numbers_full, numbers_credit;
+  tg_vx_instr front_code; /* segments of their microcode */
+} tg_gemm_emission;
+
+/* Index of a tile among those that have rows of their own, how many those are, and rows of all in a pass. */
+uint32_t tg_gemm_row_index(const tg_gemm_emission *e, uint32_t r, uint32_t col);
+int64_t tg_gemm_row_tiles(const tg_gemm_emission *e);
+int64_t tg_gemm_rows_a_pass(const tg_gemm_emission *e);
+int64_t tg_gemm_cols_a_pass(const tg_gemm_emission *e);
+/* Rows of a tile: the first, and columns: the first, and from pass to pass. */
+int64_t tg_gemm_row_first(const tg_gemm_emission *e, uint32_t r, uint32_t col);
+int64_t tg_gemm_col_first(const tg_gemm_emission *e, uint32_t r, uint32_t col);
+int64_t tg_gemm_col_delta(const tg_gemm_emission *e);
+/* Rows of its own come to every other tile from the north, and columns of its own from the west, so that both
+ * kinds of ports share the work. */
+bool tg_gemm_a_from_north(const tg_gemm_emission *e, uint32_t r, uint32_t col);
+bool tg_gemm_b_from_west(const tg_gemm_emission *e, uint32_t r, uint32_t col);
+/* Do blocks of externals come from the west? */
+bool tg_gemm_externals_west(const tg_gemm_emission *e, uint32_t r, uint32_t col);
+/* Which of two tiles that load their blocks together; 0 if they do not. */
+uint32_t tg_gemm_mate(const tg_gemm_emission *e, uint32_t r, uint32_t col);
+/* Rows of tiles that a whole group of members has. */
+uint32_t tg_gemm_used_rows(const tg_gemm_emission *e);
+/* The first k of a row of tiles, and k by loop level: chunks, or parts if a tile has several. */
+int64_t tg_gemm_k_first(const tg_gemm_emission *e, uint32_t r);
+void tg_gemm_set_k_delta(const tg_gemm_emission *e, int64_t delta[3]);
+/* The level of the loops over K that goes from part to part. */
+int tg_gemm_part_level(const tg_gemm_emission *e);
+/* Which half of its buffer the instruction of a chunk begins with, and how it goes on. */
+void tg_gemm_set_chunk(const tg_gemm_emission *e, int64_t *base_field, const tg_buffer *buffer,
+                       uint32_t chunk);
+
+/* Where a tile's pieces begin in the result: the first one, and from index to index of each loop. */
+typedef struct tg_gemm_place {
+  int64_t row, column, row_delta[3], column_delta[3];
+} tg_gemm_place;
+tg_gemm_place tg_gemm_place_of(const tg_gemm_emission *e, uint32_t r, uint32_t col);
+
+/* Do tiles of row r have the whole sum? */
+bool tg_gemm_finishes(const tg_gemm_emission *e, uint32_t r);
+
+void tg_gemm_emit_loads(tg_gemm_emission *e);
+/* The GEMMs of a tile. multiply.c */
+void tg_gemm_emit_mx(tg_gemm_emission *e, uint32_t r, uint32_t col);
+
+/* Writes the microcode of the section: see the segments in epilogue.c. */
+tg_status tg_gemm_pack_drain(tg_gemm_emission *e, tg_vx_instr *out_microcode);
+/* The VOPs of a tile, and the SENDs of its sums to other rows. */
+void tg_gemm_emit_drain(tg_gemm_emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
+                        const tg_exit *exit);
+/* The same with totals, and the walk of a STORE of total number i. column_sums.c */
+void tg_gemm_emit_totals(tg_gemm_emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
+                         const tg_exit *exit);
+/* The VOP of block number `block` and those behind it, in a loop over its pieces: with nodes in front. */
+tg_instr *tg_gemm_emit_block_totals(tg_gemm_emission *e, uint32_t r, uint32_t col,
+                                    const tg_vx_instr *microcode, const tg_exit *exit, uint32_t block);
+void tg_gemm_fill_totals(const tg_gemm_emission *e, int i, uint32_t r, uint32_t col, tg_agcu_instr *store);
+
+/* Segments of its microcode, of which a VOP has one of BEGIN and GO_ON, and streams: of result k, and of the
+ * accumulator, row `row` of an iteration, or of the rows that moments begin with; of total i, as it goes on
+ * from a piece, and as one takes it up. column_sums_code.c */
+enum { TG_TOTALS_HOLD, TG_TOTALS_BEGIN, TG_TOTALS_GO_ON, TG_TOTALS_ROWS, TG_TOTALS_END };
+int tg_gemm_result_stream(const tg_gemm *g, int k, int row);
+int tg_gemm_accumulator_stream(const tg_gemm *g, int row);
+int tg_gemm_after_stream(const tg_gemm *g, int i);
+int tg_gemm_before_stream(const tg_gemm *g, int i);
+static inline int tg_gemm_first_rows(const tg_gemm *g) { return g->totals.first ? g->totals.first : 1; }
+
+/* Parts of a VOP of the drain (epilogue.c). */
+typedef struct tg_gemm_buffer {
+  const tg_buffer *buffer; /* NULL: none */
+  uint32_t first;          /* of its copies */
+  tg_turn turn;
+  bool whole; /* holds a block, not a piece */
+} tg_gemm_buffer;
+
+/* A VOP: over a block or over its pieces in turn, for each of `parts` parts of K. */
+typedef struct tg_gemm_step {
+  int segment;
+  uint32_t part, parts; /* the first of the tile's parts; 0: one */
+  bool in_pieces;
+  uint32_t first;                                  /* turn of a block */
+  uint32_t first_row;                              /* of a turn */
+  uint32_t rows;                                   /* of a piece, if not those that leave at once */
+  tg_gemm_buffer accumulator, from, to, externals; /* externals: how the blocks' buffers turn */
+} tg_gemm_step;
+
+/* Appends the VOP without waits and posts. */
+tg_instr *tg_gemm_push_step(tg_gemm_emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
+                            const tg_gemm_step *step);
+/* Adds to the next slot that is free. */
+void tg_gemm_wait_for(tg_instr *in, int sem, bool first_only);
+void tg_gemm_post_to(tg_instr *in, int kind, uint32_t pos, int sem, bool last_only);
+void tg_gemm_take_externals(const tg_gemm_emission *e, tg_instr *in, uint32_t r, uint32_t col, bool first,
+                            bool last);
+/* A SEND to row `to` of the column, where it posts `sem`. */
+tg_tx_instr *tg_gemm_push_send(tg_gemm_emission *e, uint32_t r, uint32_t col, uint32_t to, uint32_t flits,
+                               int sem);
+
+/* Members that finish in turn (split_k.c): what a tile does between the accumulator and the way out; and,
+ * once the way out is there, SENDs of sums between those of results. */
+void tg_gemm_emit_turns(tg_gemm_emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
+                        const tg_exit *exit);
+void tg_gemm_skew_exits(tg_gemm_emission *e);
+
+/* The VOP that drains a block, in a loop over its pieces, from block number `block` on. */
+tg_instr *tg_gemm_emit_block_drain(tg_gemm_emission *e, uint32_t r, uint32_t col,
+                                   const tg_vx_instr *microcode, const tg_exit *exit, uint32_t block);
+
+/* Nodes in front of A or B (prologue_emit.c), part by part as emit.c and load.c emit a section. */
+static inline bool tg_gemm_has_front(const tg_gemm_emission *e) { return e->g->front.result != NULL; }
+static inline bool tg_gemm_makes_a(const tg_gemm_emission *e) {
+  return tg_gemm_has_front(e) && !e->g->front.of_b;
+}
+bool tg_gemm_allocate_front(tg_gemm_emission *e);
+void tg_gemm_allocate_front_sems(tg_gemm_emission *e);
+void tg_gemm_allocate_front_bases(tg_gemm_emission *e);
+void tg_gemm_load_front_vectors(tg_gemm_emission *e, tg_queue *queue, uint32_t col);
+/* The buffers of raw number `raw`, of which a chunk lies beside those of the others. */
+tg_buffer tg_gemm_raw_buffer(const tg_gemm_emission *e, int raw);
+/* The VOP that makes a chunk in `block`, without waits and posts. What it reads and writes is in buffer
+ * number `first` at first; `chunks`: of those in a loop of level 1, as in push_nodes. */
+tg_instr *tg_gemm_push_front(tg_gemm_emission *e, uint32_t r, uint32_t col, const tg_buffer *block,
+                             uint32_t first, uint32_t chunks);
+/* All VOPs of a tile, and its SENDs of what the nodes make. */
+void tg_gemm_emit_nodes(tg_gemm_emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
+                        const tg_exit *exit);
+/* When the SENDs of the product's results are there. */
+void tg_gemm_emit_front_stores(tg_gemm_emission *e);
+
+/* Chunks of B that rows of tiles make in turn (prologue_cooperative.c). */
+static inline bool tg_gemm_makes_b(const tg_gemm_emission *e) { return e->t.makers > 0; }
+void tg_gemm_allocate_maker_sems(tg_gemm_emission *e);
+/* Which of the makers of its columns a tile of row r is, and the row of another one. */
+uint32_t tg_gemm_maker(const tg_gemm_emission *e, uint32_t r);
+uint32_t tg_gemm_maker_row(const tg_gemm_emission *e, uint32_t r, uint32_t maker);
+/* The banks of the chunks that a maker makes. */
+tg_buffer tg_gemm_made_buffer(const tg_gemm_emission *e, uint32_t maker);
+/* Loads of what the nodes read, before all others of the queue. */
+void tg_gemm_load_raws_west(tg_gemm_emission *e, uint32_t r);
+void tg_gemm_load_raws_north(tg_gemm_emission *e, uint32_t col);
+/* A tile's VOPs and SENDs of chunks, before those of the drain; and STOREs of what the chunks are made of. */
+void tg_gemm_emit_making(tg_gemm_emission *e, uint32_t r, uint32_t col);
+void tg_gemm_emit_maker_stores(tg_gemm_emission *e);
+
+#endif

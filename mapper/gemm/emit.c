@@ -1,0 +1,361 @@
+/* Emission of a product: A multicast along rows, B along columns, where tiles share them; one GEMM a K chunk,
+ * one VOP a piece of the drain (epilogue.c). Loops of every unit: passes over m, passes over n, and inside
+ * them K chunks (loads, mx) or pieces of the block (vx, tx, stores). Where a chunk is all of K, the operand
+ * of the outer loop over passes, either one, is loaded once for all passes of the inner one: its GEMMs wait
+ * for it where the inner loop begins and give it back where it ends. Where a tile multiplies all parts of K
+ * in turn, parts take the place of chunks, each of which has instructions of its own; where it multiplies
+ * some of them, or parts of too many chunks, parts take the place of the passes over n, each of which is a
+ * section (a strip) then. */
+#include "mapper/gemm/emission.h"
+#include "mapper/gemm/gemm.h"
+#include "mapper/vector/vector.h"
+
+#include <string.h>
+
+typedef tg_gemm_emission emission;
+
+/* Operands that arrive and are read together lie side by side in banks of their own. */
+static bool allocate_externals(emission *e, bool once) {
+  const tg_gemm *g = e->g;
+  const tg_params *m = e->b.m;
+  tg_buffer all;
+  uint32_t rows = (uint32_t)tg_gemm_externals_before(m, g, &e->t, once, g->external_count);
+  bool in_front = once && tg_gemm_makes_a(e);
+  if (in_front)
+    all = tg_buffer_part(m, &e->front_vectors, tg_gemm_front_vector_rows(m, g, &e->t), rows);
+  else if (!tg_build_buffer(&e->b, rows, once && tg_gemm_keeps_vectors(g, &e->t) ? 1 : 2, &all))
+    return false;
+  for (int x = 0; x < g->external_count; x++) {
+    if (tg_gemm_loads_once(&e->t, &g->externals[x]) != once) continue;
+    uint32_t before = (uint32_t)tg_gemm_externals_before(m, g, &e->t, once, x);
+    e->externals[x] = tg_buffer_part(m, &all, before, (uint32_t)tg_gemm_external_rows(m, g, &e->t, x));
+    *(once ? &e->vectors : &e->blocks) += 1;
+  }
+  return true;
+}
+
+static bool allocate(emission *e) {
+  const tg_gemm *g = e->g;
+  const tg_params *m = e->b.m;
+  bool good = tg_build_buffer(&e->b, (uint32_t)tg_gemm_a_rows(m, g, &e->t), tg_gemm_a_blocks(&e->t), &e->a);
+  if (tg_gemm_has_front(e)) good = good && tg_gemm_allocate_front(e);
+  good = good &&
+         tg_build_buffer(&e->b, (uint32_t)tg_gemm_b_rows(m, g, &e->t), tg_gemm_b_blocks(&e->t), &e->b_block);
+  good =
+      good && tg_build_buffer(&e->b, (uint32_t)tg_gemm_out_rows(m, g, &e->t), e->t.one_out ? 1 : 2, &e->out);
+  for (int k = 0; k < g->outs; k++)
+    e->results[k] = tg_buffer_part(m, &e->out, (uint32_t)tg_gemm_results_before(m, g, &e->t, k),
+                                   (uint32_t)tg_gemm_result_rows(m, g, &e->t, k));
+  uint32_t total = tg_gemm_totals_a_piece(g, &e->t) * tg_gemm_total_flits(m, &e->t);
+  uint32_t apart = (uint32_t)tg_gemm_totals_apart(m, g, &e->t);
+  tg_buffer totals = e->out;
+  if (apart) good = good && tg_build_buffer(&e->b, apart, 1, &totals);
+  for (int i = 0; i < g->totals.count; i++)
+    e->totals[i] = tg_buffer_part(
+        m, &totals,
+        (apart ? 0 : (uint32_t)tg_gemm_results_before(m, g, &e->t, g->outs)) + total * (uint32_t)i, total);
+  good = good && tg_build_buffer(&e->b, (uint32_t)tg_gemm_running_rows(m, g, &e->t), 2, &e->running);
+  if (e->t.members > 1)
+    good = good && tg_build_buffer(&e->b, (uint32_t)tg_gemm_received_rows(m, g, &e->t), e->t.in_turn ? 1 : 2,
+                                   &e->received);
+  if (e->t.in_turn)
+    good = good && tg_build_buffer(&e->b, (uint32_t)tg_gemm_sent_rows(m, g, &e->t), 1, &e->sent) &&
+           tg_build_buffer(&e->b, 2 * (uint32_t)tg_gemm_whole_rows(m, g, &e->t), 1, &e->whole);
+  good = good && allocate_externals(e, true) && allocate_externals(e, false);
+  /* Sums are last: a VOP may own a bank behind them, see tg_gemm_spare. */
+  if (e->t.parts > 1)
+    good = good && tg_build_buffer(&e->b, (uint32_t)tg_gemm_sum_rows(m, g, &e->t), 2, &e->sums);
+  e->b.bank += tg_gemm_spare(m, g, &e->t);
+  if (g->sum_kind == TG_STREAM_BF16SR)
+    good = good && tg_build_buffer(&e->b, (uint32_t)tg_gemm_rounded_rows(m, g, &e->t), 1, &e->rounded);
+  return good;
+}
+
+static void allocate_sems(emission *e) {
+  e->a_full = tg_tile_sem(&e->b, 0);
+  if (tg_gemm_makes_b(e))
+    tg_gemm_allocate_maker_sems(e);
+  else
+    e->b_full = tg_tile_sem(&e->b, 0);
+  e->acc_full = tg_tile_sem(&e->b, 0);
+  e->acc_free = tg_tile_sem(&e->b, 2);
+  e->vectors_full = tg_tile_sem(&e->b, 0);
+  e->blocks_full = tg_tile_sem(&e->b, 0);
+  int a = (int)tg_gemm_a_blocks(&e->t), b = (int)tg_gemm_b_blocks(&e->t);
+  e->a_credit = tg_west_credits(&e->b, a);
+  e->a_north_credit = tg_north_credits(&e->b, a);
+  e->b_credit = tg_north_credits(&e->b, b);
+  e->b_west_credit = tg_west_credits(&e->b, b);
+  e->vectors_credit = tg_north_credits(&e->b, 2);
+  e->blocks_credit = tg_west_credits(&e->b, 2);
+  e->blocks_north_credit = tg_north_credits(&e->b, 2);
+  if (tg_gemm_a_both_ways(e->g, &e->t)) e->a_north_full = tg_tile_sem(&e->b, 0);
+  if (tg_gemm_has_front(e)) tg_gemm_allocate_front_sems(e);
+  if (e->t.members == 1) return;
+  e->arrived = tg_tile_sem(&e->b, 0);
+  e->returned = tg_tile_sem(&e->b, 0);
+  e->sums_full = tg_tile_sem(&e->b, 0);
+  e->sums_free = tg_tile_sem(&e->b, 1);
+  if (!e->t.in_turn) return;
+  e->below_free = tg_tile_sem(&e->b, 1);
+  e->whole_full = tg_tile_sem(&e->b, 0);
+  for (uint32_t i = 0; i + 1 < e->t.members; i++) {
+    int sem = tg_tile_sem(&e->b, 1);
+    if (!i) e->whole_free = sem;
+  }
+}
+
+static int64_t bytes_of(const tg_value *value, int64_t elements) {
+  return elements * tg_value_bytes_each(value);
+}
+
+static void allocate_bases(emission *e, int64_t product) {
+  const tg_gemm *g = e->g;
+  e->product = product;
+  e->a_base = tg_build_base(&e->b, tg_place_of(e->c, g->a), (uint64_t)bytes_of(g->a, g->a_offsets[product]),
+                            &e->a_rest);
+  if (!tg_gemm_makes_b(e))
+    e->b_base = tg_build_base(&e->b, tg_place_of(e->c, g->b), (uint64_t)bytes_of(g->b, g->b_offsets[product]),
+                              &e->b_rest);
+  if (tg_gemm_has_front(e)) tg_gemm_allocate_front_bases(e);
+  for (int k = 0; k < g->outs; k++)
+    e->out_base[k] = tg_build_base(&e->b, tg_place_of(e->c, g->out[k]),
+                                   (uint64_t)bytes_of(g->out[k], g->out_offsets[product]), &e->out_rest[k]);
+  for (int i = 0; i < g->totals.count; i++)
+    e->total_base[i] = tg_build_base(&e->b, tg_place_of(e->c, g->totals.out[i]), 0, &e->total_rest[i]);
+  for (int x = 0; x < g->external_count; x++) {
+    tg_value *value = g->externals[x].value;
+    e->external_base[x] =
+        tg_build_base(&e->b, tg_place_of(e->c, value),
+                      (uint64_t)bytes_of(value, g->externals[x].offsets[product]), &e->external_rest[x]);
+  }
+}
+
+/* ---- stores ---- */
+
+/* Columns of a block that a tile stores: if N has fewer, it is one block. */
+static uint32_t stored_columns(const emission *e) { return e->g->n < e->t.nt ? (uint32_t)e->g->n : e->t.nt; }
+
+static void fill_result(const emission *e, int k, uint32_t r, uint32_t col, tg_agcu_instr *store) {
+  const tg_gemm *g = e->g;
+  tg_walk_plan walk = {.tensor = tg_place_of(e->c, g->out[k]), .element_stride = 1, .columns = g->n};
+  for (int d = 0; d < 3; d++) walk.radix[d] = g->out_radix[d], walk.stride[d] = g->out_stride[d];
+  tg_fill_walk(store, &walk, e->out_base[k], e->out_rest[k]);
+  store->rows[0] = e->t.sent ? e->t.sent : e->t.mr;
+  tg_gemm_place place = tg_gemm_place_of(e, r, col);
+  store->m_first[0] = place.row;
+  memcpy(store->m_delta, place.row_delta, sizeof place.row_delta);
+  if (e->t.sent) store->m_delta[1] = e->t.mr, store->m_delta[2] = e->t.sent;
+  store->convert[0] = g->out_kind[k] == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
+}
+
+static void fill_store(const void *user, int exit, uint32_t r, uint32_t col, tg_agcu_instr *store) {
+  const emission *e = user;
+  if (exit < e->g->outs)
+    fill_result(e, exit, r, col, store);
+  else
+    tg_gemm_fill_totals(e, exit - e->g->outs, r, col, store);
+  tg_gemm_place place = tg_gemm_place_of(e, r, col);
+  store->take[0] = stored_columns(e);
+  store->k_first[0] = place.column;
+  memcpy(store->k_delta, place.column_delta, sizeof place.column_delta);
+  if (e->t.sent) store->k_delta[1] = 0; /* the level is that of pieces */
+}
+
+/* ---- sections and invocations ---- */
+
+/* The results of a piece are full, and free, together, and with them its totals: the first SEND waits for it,
+ * and the last one tells. `out_drain`: the semaphores of both. A piece that does not leave as a whole has the
+ * innermost loop, and its totals leave behind it; or, if they have a buffer of their own, that is soon free,
+ * before. */
+static void set_exits(emission *e, tg_exit *exits, tg_exit *out_drain) {
+  const tg_gemm *g = e->g;
+  tg_exit all;
+  tg_exit_init(&e->b, &all, e->out.count);
+  *out_drain = all;
+  int all_exits = g->outs + g->totals.count, first = tg_gemm_has_front(e) && g->totals.count ? g->outs : 0;
+  if (first) e->totals_free = tg_tile_sem(&e->b, 1);
+  for (int k = 0; k < all_exits; k++) {
+    bool total = k >= g->outs;
+    int kind = total ? TG_STREAM_FP32 : g->out_kind[k];
+    uint32_t row = tg_kind_flits(e->b.m, kind, e->t.nt),
+             sent = tg_kind_flits(e->b.m, kind, stored_columns(e));
+    bool last = first ? k + 1 == first : k + 1 == all_exits || (k + 1 == g->outs && !e->t.sent);
+    tg_exit *exit = &exits[k];
+    *exit = (tg_exit){.out_full = k == first ? all.out_full : TG_NO_SEM,
+                      .out_free = last ? all.out_free : TG_NO_SEM,
+                      .credit = k ? tg_tile_sem(&e->b, first ? 1 : 2) : all.credit,
+                      .flits = (total       ? tg_gemm_totals_a_piece(g, &e->t)
+                                : e->t.sent ? e->t.sent
+                                            : e->t.mr) *
+                               sent,
+                      .pieces = e->t.sent && !total ? e->t.mr / e->t.sent : 1,
+                      .buffer = total ? e->totals[k - g->outs] : e->results[k]};
+    if (sent < row) exit->inner = sent, exit->stride = row;
+    if (first && k + 1 == all_exits) exit->out_free = e->totals_free;
+    memcpy(exit->loops, e->piece_loops, sizeof exit->loops);
+    if (e->t.sent) exit->loops[1] = e->pieces, exit->loops[2] = e->t.mr / e->t.sent;
+  }
+}
+
+static tg_status emit_section(emission *e, const char *name, int64_t product) {
+  tg_build_begin(&e->b, e->c, name);
+  e->b.exits = e->t.exits;
+  e->b.members = e->t.in_turn ? 1 : e->t.members;
+  e->b.half_store = e->g->front.stored;
+  e->vectors = e->blocks = 0;
+  if (!allocate(e))
+    return tg_fail(e->c->diag, TG_INVALID, "node \"%s\": the scratchpads are too small", e->g->node->name);
+  allocate_sems(e);
+  allocate_bases(e, product);
+  tg_exit exits[2 * TG_GEMM_RESULTS], drain;
+  set_exits(e, exits, &drain);
+  tg_vx_instr microcode = {0};
+  tg_status status = tg_gemm_pack_drain(e, &microcode);
+  if (status) return status;
+  tg_gemm_emit_loads(e);
+  for (uint32_t r = 0; r < tg_gemm_used_rows(e); r++)
+    for (uint32_t col = 0; col < e->b.m->cols; col++) {
+      tg_gemm_emit_mx(e, r, col);
+      if (tg_gemm_makes_b(e)) tg_gemm_emit_making(e, r, col);
+      if (tg_gemm_makes_a(e))
+        tg_gemm_emit_nodes(e, r, col, &microcode, &drain);
+      else
+        tg_gemm_emit_drain(e, r, col, &microcode, &drain);
+    }
+  tg_exits_plan plan = {.exits = exits,
+                        .count = e->g->outs + e->g->totals.count,
+                        .often = e->g->outs,
+                        .every = tg_gemm_pieces_of_total(e->g, &e->t),
+                        .steps = e->steps,
+                        .together = tg_gemm_makes_a(e),
+                        .seldom = e->t.totals_exits};
+  if (e->t.sent && e->g->totals.count) plan.every = e->t.mr / e->t.sent, plan.steps = 0;
+  tg_exits_emit(&e->b, &plan, fill_store, e);
+  if (e->t.in_turn) tg_gemm_skew_exits(e);
+  if (e->g->front.stored && tg_gemm_makes_a(e)) tg_gemm_emit_front_stores(e);
+  if (e->g->front.stored && tg_gemm_makes_b(e)) tg_gemm_emit_maker_stores(e);
+  return TG_OK;
+}
+
+/* Bytes of running sums that go down the columns and back in one invocation. */
+static uint64_t sum_bytes(const emission *e) {
+  const tg_gemm_tiling *t = &e->t;
+  uint64_t blocks = (uint64_t)t->passes_m * t->passes_n / tg_gemm_strips(t);
+  uint64_t down = (uint64_t)(t->members - 1) * t->parts * e->turns * e->received.rows,
+           back = t->in_turn       ? (uint64_t)(t->members - 1) * e->turns * (e->whole.rows / 2)
+                  : t->members > 1 ? (uint64_t)(t->parts - 1) * e->sums.rows
+                                   : 0;
+  return blocks * (down + back) * tg_gemm_row_tiles(e) * e->b.m->cols * tg_flit_bytes(e->b.m);
+}
+
+/* Of `whole`, what strip number `strip` of `length` has. */
+static int64_t strip_length(int64_t whole, uint32_t strip, int64_t length) {
+  int64_t left = whole - strip * length;
+  return left < 0 ? 0 : left < length ? left : length;
+}
+
+static void invoke(emission *e, const char *name) {
+  tg_invocation *invocation = tg_build_invoke(&e->b, name);
+  int64_t rows = e->g->m, cols = e->g->n;
+  if (tg_gemm_strips_columns(&e->t)) cols = strip_length(cols, e->strip, tg_gemm_cols_a_pass(e));
+  uint64_t macs = (uint64_t)rows * (uint64_t)cols * (uint64_t)e->g->k;
+  if (e->g->spread) macs *= (uint64_t)e->g->spread;
+  invocation->macs[e->g->format] = macs;
+  if (e->t.members > 1) invocation->sum_bytes = sum_bytes(e);
+  invocation->key_nodes[TG_KEY_PRODUCT] = (uint32_t)e->g->node->id;
+  const tg_node *cast = tg_stochastic_store(e->kernel);
+  if (cast) invocation->key_nodes[TG_KEY_STORE] = (uint32_t)cast->id;
+}
+
+/* Can `product` run in the section that was emitted for e->product, with another base table? Its addresses
+ * must leave the same rest modulo 64, and rounding must not see the difference. */
+static bool shares_section(emission *e, int64_t product) {
+  if (e->t.sr_blocks || tg_gemm_strips(&e->t) > 1 || tg_gemm_rounds_results(e->g)) return false;
+  if (e->g->sum_kind == TG_STREAM_BF16SR) return false;
+  emission other = *e;
+  other.b.bases = 0;
+  allocate_bases(&other, product);
+  bool same = other.a_rest == e->a_rest && other.b_rest == e->b_rest;
+  for (int k = 0; k < e->g->outs; k++) same = same && other.out_rest[k] == e->out_rest[k];
+  for (int x = 0; x < e->g->external_count; x++) same = same && other.external_rest[x] == e->external_rest[x];
+  if (same) memcpy(e->b.base_address, other.b.base_address, sizeof e->b.base_address);
+  return same;
+}
+
+/* Product after product, each over all tiles, or, where that is faster, a product a tile. */
+static tg_status choose(tg_compile *c, const tg_kernel *kernel, const tg_gemm *apart, tg_gemm *spread,
+                        emission *e) {
+  tg_gemm_tiling together;
+  tg_status status = tg_tile_gemm(c, apart, &e->t);
+  if (!tg_spread_gemm(c, kernel, spread)) return status;
+  tg_diag unused = {""};
+  tg_compile quiet = *c;
+  quiet.diag = &unused;
+  if (tg_tile_gemm(&quiet, spread, &together)) return status;
+  double sections = (double)apart->products * (e->t.cycles + TG_SECTION_CYCLES);
+  if (!status && together.cycles + TG_SECTION_CYCLES >= sections) return TG_OK;
+  e->t = together;
+  e->g = spread;
+  return TG_OK;
+}
+
+static void set_loops(emission *e) {
+  const tg_gemm_tiling *t = &e->t;
+  bool keeps_b = t->keep == TG_KEEP_B;
+  uint32_t passes_m = t->passes_m, chunks = t->chunks * t->parts / e->unrolled;
+  uint32_t passes_n = t->passes_n / tg_gemm_strips(t);
+  uint32_t outer = keeps_b ? passes_n : passes_m, inner = keeps_b ? passes_m : passes_n;
+  e->m_level = keeps_b ? 1 : 0;
+  e->n_level = keeps_b ? 0 : 1;
+  e->m_k_level = keeps_b ? 2 : 0;
+  e->n_k_level = keeps_b ? 0 : t->keep ? 2 : 1;
+  uint32_t k[] = {outer,
+                  t->keep     ? 1
+                  : e->nested ? t->parts
+                              : inner,
+                  t->keep     ? inner
+                  : e->nested ? t->chunks
+                              : chunks};
+  uint32_t pieces[] = {outer, inner, e->pieces}, turns[] = {outer, inner, e->turns},
+           passes[] = {outer, inner, 1};
+  memcpy(e->k_loops, k, sizeof k);
+  memcpy(e->piece_loops, pieces, sizeof pieces);
+  memcpy(e->turn_loops, turns, sizeof turns);
+  memcpy(e->pass_loops, passes, sizeof passes);
+}
+
+static tg_status emit_phase(tg_compile *c, const tg_kernel *kernel, int64_t phase) {
+  tg_gemm apart, spread;
+  tg_status status = tg_describe_gemm(c, kernel, phase, &apart);
+  emission e = {.c = c, .kernel = kernel, .g = &apart};
+  if (status || !apart.m) return status;
+  status = choose(c, kernel, &apart, &spread, &e);
+  if (status) return status;
+  e.stationary = tg_mx_stationary(c->m, e.g->format);
+  e.pieces = e.t.mt / e.t.mr / (e.t.in_turn ? e.t.members : 1);
+  e.turns = e.t.in_turn ? e.pieces / e.t.turn : e.pieces;
+  e.steps = tg_gemm_pieces_of_total(e.g, &e.t) > 1 ? e.pieces : 1;
+  bool unrolls = tg_gemm_unrolls(&e.t);
+  e.unrolled = unrolls || tg_gemm_keeps_chunks(&e.t) ? e.t.chunks : 1;
+  e.nested = e.t.parts > 1 && e.t.chunks > 1 && !unrolls;
+  set_loops(&e);
+  if (tg_gemm_b_in_blocks(c->m, e.g, &e.t)) tg_gemm_order_b(c, e.g, &e.t);
+  const char *name = tg_kernel_name(c, kernel);
+  for (int64_t product = 0; product < e.g->products; product++)
+    for (e.strip = 0; e.strip < tg_gemm_strips(&e.t); e.strip++) {
+      if (product == 0 || !shares_section(&e, product)) status = emit_section(&e, name, product);
+      if (status) return status;
+      invoke(&e, name);
+    }
+  if (e.g->partials > 1) c->program->invocations[c->program->invocation_count - 1].sums = 1;
+  return TG_OK;
+}
+
+tg_status tg_emit_gemm(tg_compile *c, const tg_kernel *kernel) {
+  for (int64_t phase = 0; phase < tg_gemm_phases(kernel->root); phase++) {
+    tg_status status = emit_phase(c, kernel, phase);
+    if (status) return status;
+  }
+  return kernel->totals ? tg_emit_rest(c, kernel->totals) : TG_OK;
+}

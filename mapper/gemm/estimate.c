@@ -1,0 +1,38 @@
+/* What a kernel of a product would take. */
+#include "mapper/gemm/gemm.h"
+#include "mapper/gemm/product.h"
+
+static double phase_cycles(tg_compile *c, const tg_kernel *kernel, int64_t phase) {
+  tg_gemm apart, spread;
+  tg_gemm_tiling t;
+  double best = TG_NEVER;
+  if (tg_describe_gemm(c, kernel, phase, &apart) || !apart.drain_words[TG_DRAIN_FINISH]) return best;
+  if (!apart.m) return 0;
+  if (!tg_tile_gemm(c, &apart, &t)) best = (double)apart.products * (t.cycles + TG_SECTION_CYCLES);
+  if (tg_spread_gemm(c, kernel, &spread) && !tg_tile_gemm(c, &spread, &t) &&
+      t.cycles + TG_SECTION_CYCLES < best)
+    best = t.cycles + TG_SECTION_CYCLES;
+  return best;
+}
+
+double tg_product_cycles(const tg_compile *c, const tg_kernel *kernel) {
+  tg_diag unused = {""};
+  tg_compile quiet = *c;
+  quiet.diag = &unused;
+  double sum = 0;
+  for (int64_t phase = 0; phase < tg_gemm_phases(kernel->root); phase++)
+    sum += phase_cycles(&quiet, kernel, phase);
+  return sum;
+}
+
+/* Where tilings are drawn, so is this: of the first of few that fit, seldom one would be the least. */
+static bool draws_both(const tg_compile *c, const tg_kernel *both) {
+  uint32_t nodes = (uint32_t)(both->fused_count + both->front[0].count + both->front[1].count);
+  return tg_drawn_cycles(c, (uint32_t)both->root->id, nodes, (uint32_t)both->input_count) < 1 << 23;
+}
+
+bool tg_product_gains(const tg_compile *c, const tg_kernel *product, const tg_kernel *both, double apart) {
+  double together = tg_product_cycles(c, both);
+  if (together >= TG_NEVER) return false;
+  return c->options.any_tiling ? draws_both(c, both) : together < tg_product_cycles(c, product) + apart;
+}

@@ -1,0 +1,381 @@
+/* Loads of a product's section: A along the rows and B down the columns, where tiles share them, and what its
+ * fused nodes read. */
+#include "mapper/gemm/emission.h"
+
+#include <string.h>
+
+typedef tg_gemm_emission emission;
+
+/* Is A (B) the same for all tiles of a row (column)? Then it is multicast. */
+static bool shares_a(const emission *e) {
+  return e->t.split == TG_SPLIT_OUTPUT || e->t.split == TG_SPLIT_COLUMNS;
+}
+static bool shares_b(const emission *e) {
+  return e->t.split == TG_SPLIT_OUTPUT || e->t.split == TG_SPLIT_ROWS;
+}
+static tg_agcu_instr *push_load(emission *e, tg_queue *queue, const tg_buffer *buffer, uint32_t mask) {
+  tg_agcu_instr *load = &tg_build_push(&e->b, queue, TG_OP_agcu_load)->agcu;
+  tg_set_operand(load->dst_base, buffer, false);
+  load->dst_inner[0] = 65535;
+  load->dst_mask[0] = mask;
+  return load;
+}
+
+static void set_credit(tg_agcu_instr *load, int base) {
+  load->credit_base[0] = base;
+  load->credit_mask[0] = load->dst_mask[0];
+}
+
+static void set_arrival(tg_agcu_instr *load, int sem) {
+  load->dst_post[0] = 1;
+  load->dst_sem[0] = sem;
+}
+
+/* Elements of a row to load: those that are needed, or as many as fill its bank rows where these are more. */
+static int64_t taken(const emission *e, uint32_t needed, uint32_t bank_rows) {
+  uint32_t element = tg_mx_elements(e->b.m, e->g->format);
+  return (needed + element - 1) / element == bank_rows ? needed : (int64_t)bank_rows * element;
+}
+
+/* Runs along k, in rows of `row` bank rows: k beyond K is masked, whatever is there. */
+static void leave_out_masked(const emission *e, tg_agcu_instr *load, uint32_t row) {
+  const tg_gemm *g = e->g;
+  if (e->t.chunks * e->t.parts > 1 || g->k == 0 || g->k >= load->take[0]) return;
+  load->take[0] = g->k;
+  load->dst_inner[0] = (g->k - 1) / tg_mx_elements(e->b.m, g->format) + 1;
+  load->dst_stride[0] = row;
+}
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* Rows of `length` k's: no atoms for those beyond K, which are masked, whatever is there. */
+static int64_t rows_along_k(const emission *e, uint32_t length) {
+  return e->t.chunks * e->t.parts == 1 && e->g->k > 0 ? least(e->g->k, length) : length;
+}
+
+/* Spread: where a tile's product begins among the rows of all, of which each product has `rows`. */
+static void set_product_rows(const emission *e, tg_agcu_instr *load, uint32_t index, int64_t rows) {
+  load->m_first[0] = index * rows;
+  load->m_delta[0] = tg_gemm_row_tiles(e) * rows;
+}
+
+/* Of an operand that is kept: one, or each of its chunks. */
+static uint32_t kept_loads(const emission *e) {
+  return tg_gemm_loads_kept_chunks(e->b.m, e->g, &e->t) ? e->t.chunks : 1;
+}
+
+/* Chunk `chunk` of it, whose k's are `row` bank rows each, goes where the whole operand has room: the first
+ * one has asked. */
+static void set_kept(const emission *e, tg_agcu_instr *load, const tg_buffer *buffer, uint32_t chunk,
+                     uint32_t row) {
+  tg_set_operand(load->dst_base, buffer, false);
+  load->dst_base[0] += (int64_t)chunk * e->t.kc * row;
+}
+
+/* `chunk`: of those that have instructions of their own. */
+static tg_agcu_instr *load_a(emission *e, bool north, uint32_t r, uint32_t col, uint32_t mask,
+                             uint32_t chunk) {
+  const tg_gemm *g = e->g;
+  int64_t z = tg_value_bytes_each(g->a);
+  tg_queue *queue = north ? tg_north_queue(&e->b, col, TG_CTX_LOAD) : tg_west_queue(&e->b, r, TG_CTX_LOAD);
+  const tg_buffer *buffer = tg_gemm_makes_a(e) ? &e->raw : &e->a;
+  tg_agcu_instr *load = push_load(e, queue, buffer, mask);
+  tg_gemm_set_chunk(e, load->dst_base, buffer, chunk);
+  if (e->t.keep == TG_KEEP_A) set_kept(e, load, &e->a, chunk, tg_gemm_a_row(e->b.m, g, &e->t));
+  if (e->t.keep != TG_KEEP_A || !chunk) set_credit(load, north ? e->a_north_credit : e->a_credit);
+  set_arrival(load, tg_gemm_makes_a(e) ? e->raw_full : e->a_full);
+  load->base[0] = e->a_base;
+  load->offset[0] = e->a_rest + g->a_origin * z;
+  /* Of the two walks of a LOAD, rows and runs, which is m's and which k's? */
+  int m = g->a_turned ? 3 : 0, k = 3 - m;
+  int64_t *m_radix = g->a_turned ? load->k_radix : load->m_radix,
+          *k_radix = g->a_turned ? load->m_radix : load->k_radix;
+  for (int d = 0; d < 3; d++) {
+    m_radix[d] = g->a_m_radix[d];
+    k_radix[d] = g->a_k_radix[d] ? g->a_k_radix[d] : 1;
+    load->stride[m + d] = g->a_m_stride[d] * z;
+    load->stride[k + d] = g->a_k_stride[d] * z;
+    load->y_inc[m + d] = g->y_m[d];
+    load->y_inc[k + d] = g->y_k[d];
+    load->x_inc[m + d] = g->x_m[d];
+    load->x_inc[k + d] = g->x_k[d];
+  }
+  load->y_org[0] = g->y_org;
+  load->x_org[0] = g->x_org;
+  load->y_size[0] = g->k ? g->y_size : 0; /* no k: nothing is read */
+  load->x_size[0] = g->x_size;
+  uint32_t length = e->t.kc * (e->t.keep == TG_KEEP_A ? e->t.chunks / kept_loads(e) : 1);
+  load->rows[0] = g->a_turned ? rows_along_k(e, length) : e->t.mt;
+  load->take[0] =
+      taken(e, g->a_turned ? e->t.mt * tg_gemm_a_mates(&e->t) : length, tg_gemm_a_row(e->b.m, g, &e->t));
+  if (tg_gemm_makes_a(e))
+    load->take[0] = e->t.kc; /* whole flits of any format */
+  else if (!g->a_turned)
+    leave_out_masked(e, load, tg_gemm_a_row(e->b.m, g, &e->t));
+  if (g->spread && g->a_turned)
+    set_product_rows(e, load, tg_gemm_row_index(e, r, col), g->k);
+  else {
+    *(g->a_turned ? load->k_first : load->m_first) = tg_gemm_row_first(e, r, col);
+    (g->a_turned ? load->k_delta : load->m_delta)[e->m_k_level] = tg_gemm_rows_a_pass(e);
+    *(g->a_turned ? load->m_first : load->k_first) = tg_gemm_k_first(e, r) + (int64_t)chunk * e->t.kc;
+  }
+  tg_gemm_set_k_delta(e, g->a_turned ? load->m_delta : load->k_delta);
+  load->convert[0] = g->a_convert;
+  return load;
+}
+
+/* All that the tiles share of A, along the row or down the column: half of its rows, if it comes both ways.
+ */
+static void load_shared_a(emission *e, bool north, uint32_t lane, uint32_t chunk) {
+  uint32_t tiles = north ? e->b.m->rows : e->b.m->cols, mask = ((1u << tiles) - 1) << 1;
+  tg_agcu_instr *load = load_a(e, north, north ? 0 : lane, north ? lane : 0, mask, chunk);
+  if (!tg_gemm_a_both_ways(e->g, &e->t)) return;
+  load->rows[0] = e->t.mt / 2;
+  if (!north) return;
+  load->m_first[0] += e->t.mt / 2;
+  load->dst_base[0] += (int64_t)tg_gemm_a_half(e->b.m, e->g, &e->t);
+  set_arrival(load, e->a_north_full);
+}
+
+/* A chunk of a block as one run. */
+static void set_run(const emission *e, tg_agcu_instr *load, uint32_t r, uint32_t col) {
+  const tg_gemm *g = e->g;
+  load->rows[0] = 1;
+  load->take[0] = (int64_t)e->t.kc * e->t.nt;
+  for (int d = 0; d < 3; d++) load->m_radix[d] = load->k_radix[d] = 1;
+  load->k_radix[2] = g->k * g->n;
+  memset(load->stride, 0, sizeof load->stride);
+  load->stride[5] = tg_value_bytes_each(g->b);
+  load->m_first[0] = 0;
+  memset(load->m_delta, 0, sizeof load->m_delta);
+  load->k_first[0] = tg_gemm_col_first(e, r, col) * g->k;
+  memset(load->k_delta, 0, sizeof load->k_delta);
+  if (!e->t.keep) load->k_delta[2] = (int64_t)e->t.kc * e->t.nt;
+  load->k_delta[e->n_k_level] = tg_gemm_col_delta(e) * g->k;
+}
+
+static void load_b(emission *e, uint32_t r, uint32_t col, uint32_t mask, uint32_t chunk) {
+  const tg_gemm *g = e->g;
+  int64_t z = tg_value_bytes_each(g->b);
+  bool west = tg_gemm_b_from_west(e, r, col);
+  tg_queue *queue = west ? tg_west_queue(&e->b, r, TG_CTX_LOAD) : tg_north_queue(&e->b, col, TG_CTX_LOAD);
+  tg_agcu_instr *load = push_load(e, queue, &e->b_block, mask);
+  tg_gemm_set_chunk(e, load->dst_base, &e->b_block, chunk);
+  if (e->t.keep == TG_KEEP_B) set_kept(e, load, &e->b_block, chunk, tg_gemm_b_row(e->b.m, g, &e->t));
+  if (e->t.keep != TG_KEEP_B || !chunk) set_credit(load, west ? e->b_west_credit : e->b_credit);
+  set_arrival(load, e->b_full);
+  load->base[0] = e->b_base;
+  load->offset[0] = e->b_rest;
+  bool turned = g->b_turned; /* rows are n's, runs k's */
+  uint32_t length = e->t.kc * (e->t.whole_b             ? e->t.chunks
+                               : e->t.keep == TG_KEEP_B ? e->t.chunks / kept_loads(e)
+                                                        : 1);
+  load->rows[0] = turned ? least(g->n, e->t.nt) : rows_along_k(e, length);
+  load->take[0] =
+      taken(e, turned ? length : e->t.nt * tg_gemm_b_mates(&e->t), tg_gemm_b_row(e->b.m, g, &e->t));
+  if (turned) leave_out_masked(e, load, tg_gemm_b_row(e->b.m, g, &e->t));
+  int n = turned ? 0 : 3, k = 3 - n;
+  int64_t *n_radix = turned ? load->m_radix : load->k_radix,
+          *k_radix = turned ? load->k_radix : load->m_radix;
+  for (int d = 0; d < 3; d++) {
+    n_radix[d] = g->b_n_radix[d];
+    k_radix[d] = g->b_k_radix[d] ? g->b_k_radix[d] : 1;
+    load->stride[n + d] = g->b_n_stride[d] * z;
+    load->stride[k + d] = g->b_k_stride[d] * z;
+  }
+  load->y_size[0] = g->k ? 1 : 0;
+  load->x_size[0] = 1;
+  tg_gemm_set_k_delta(e, turned ? load->k_delta : load->m_delta);
+  if (g->spread) {
+    set_product_rows(e, load, tg_gemm_row_index(e, r, col), turned ? g->n : g->k);
+  } else {
+    *(turned ? load->m_first : load->k_first) = tg_gemm_col_first(e, r, col);
+    *(turned ? load->k_first : load->m_first) = tg_gemm_k_first(e, r) + (int64_t)chunk * e->t.kc;
+    if (!tg_gemm_strips_columns(&e->t))
+      (turned ? load->m_delta : load->k_delta)[e->n_k_level] = tg_gemm_col_delta(e);
+  }
+  if (tg_gemm_b_in_blocks(e->b.m, g, &e->t)) set_run(e, load, r, col);
+  load->convert[0] = g->b_convert;
+}
+
+static tg_agcu_instr *load_external(emission *e, tg_queue *queue, int x, uint32_t r, uint32_t col,
+                                    uint32_t mask) {
+  const tg_gemm *g = e->g;
+  const tg_gemm_external *external = &g->externals[x];
+  bool number = external->kind == TG_STREAM_SPLAT32, once = tg_gemm_loads_once(&e->t, external);
+  tg_agcu_instr *load = push_load(e, queue, &e->externals[x], mask);
+  tg_walk_plan walk = {.tensor = tg_place_of(e->c, external->value),
+                       .element_stride = external->element_stride,
+                       .columns = g->n};
+  for (int d = 0; d < 3; d++) walk.radix[d] = g->out_radix[d], walk.stride[d] = external->stride[d];
+  tg_fill_walk(load, &walk, e->external_base[x], e->external_rest[x]);
+  load->rows[0] = once || (e->t.in_turn && external->row_vector) ? 1 : tg_gemm_turn_rows(&e->t);
+  load->take[0] = tg_gemm_external_take(external, e->t.nt);
+  load->k_first[0] = number ? 0 : tg_gemm_col_first(e, r, col);
+  load->k_delta[e->n_level] = number ? 0 : tg_gemm_col_delta(e);
+  load->convert[0] = tg_stream_convert(walk.tensor, external->kind);
+  if (once) return load;
+  tg_gemm_place place = tg_gemm_place_of(e, r, col);
+  load->m_first[0] = place.row;
+  memcpy(load->m_delta, place.row_delta, sizeof place.row_delta);
+  load->m_delta[2] = tg_gemm_turn_rows(&e->t);
+  return load;
+}
+
+/* Row vectors come down the columns, once a pass, or once for all. The first one asks, the last one tells the
+ * tiles. */
+static void load_vectors(emission *e, tg_queue *queue, uint32_t r, uint32_t col, uint32_t mask) {
+  int left = e->vectors;
+  for (int x = 0; x < e->g->external_count; x++) {
+    if (!tg_gemm_loads_once(&e->t, &e->g->externals[x])) continue;
+    tg_agcu_instr *load = load_external(e, queue, x, r, col, mask);
+    if (left == e->vectors && !tg_gemm_keeps_vectors(e->g, &e->t)) set_credit(load, e->vectors_credit);
+    if (--left == 0) set_arrival(load, e->vectors_full);
+  }
+}
+
+/* Block x, once a piece. Of a tile's `count` blocks so far the first one asks, and the last one tells. */
+static void load_block(emission *e, tg_queue *queue, int x, uint32_t r, uint32_t col, uint32_t mask,
+                       int *count) {
+  if (tg_gemm_loads_once(&e->t, &e->g->externals[x])) return;
+  tg_agcu_instr *load = load_external(e, queue, x, r, col, mask);
+  if (!*count)
+    set_credit(load, tg_gemm_externals_west(e, r, col) ? e->blocks_credit : e->blocks_north_credit);
+  if (++*count == e->blocks) set_arrival(load, e->blocks_full);
+}
+
+/* From the west, to all tiles of the row or to half of them: what they share first. */
+static void load_blocks_west(emission *e, tg_queue *queue, uint32_t r) {
+  const tg_gemm *g = e->g;
+  uint32_t mask = 0, one = 0;
+  int shared = 0;
+  for (uint32_t col = e->b.m->cols; col-- > 0;)
+    if (tg_gemm_externals_west(e, r, col)) mask |= 1u << (col + 1), one = col;
+  for (int x = 0; x < g->external_count && mask; x++)
+    if (tg_gemm_shares_numbers(&e->t, &g->externals[x])) load_block(e, queue, x, r, one, mask, &shared);
+  for (uint32_t col = 0; col < e->b.m->cols; col++) {
+    int count = shared;
+    for (int x = 0; x < g->external_count && tg_gemm_externals_west(e, r, col); x++)
+      if (!tg_gemm_shares_numbers(&e->t, &g->externals[x]))
+        load_block(e, queue, x, r, col, 1u << (col + 1), &count);
+  }
+}
+
+static void load_blocks_north(emission *e, tg_queue *queue, uint32_t r, uint32_t col) {
+  int count = 0;
+  for (int x = 0; x < e->g->external_count; x++) load_block(e, queue, x, r, col, 1u << (r + 1), &count);
+}
+
+static void end_loops(tg_queue *queue, const uint32_t loops[3]) {
+  if (queue->count) tg_set_loops(&queue->instrs[queue->count - 1], loops);
+}
+
+/* Rows of tiles one after the other that have different parts of K, or different columns. */
+static uint32_t rows_apart(const emission *e) {
+  return e->t.split == TG_SPLIT_OUTPUT ? e->t.members * e->t.alike : 1;
+}
+/* Rows of tiles that have the same parts of K and the same columns as row r. */
+static uint32_t rows_like(const emission *e, uint32_t r) {
+  uint32_t mask = 0;
+  for (; r < tg_gemm_used_rows(e); r += rows_apart(e)) mask |= 1u << (r + 1);
+  return mask;
+}
+
+static void load_a_west(emission *e, uint32_t r) {
+  uint32_t cols = e->b.m->cols;
+  uint32_t chunks = e->t.keep == TG_KEEP_A ? kept_loads(e) : e->unrolled;
+  for (uint32_t chunk = 0; chunk < chunks && shares_a(e); chunk++) load_shared_a(e, false, r, chunk);
+  uint32_t mates = e->t.split == TG_SPLIT_ROWS ? e->t.alike * tg_gemm_a_mates(&e->t) : 1,
+           mask = ((1u << mates) - 1) << 1;
+  for (uint32_t col = 0; col < cols && !shares_a(e); col += mates)
+    if (!tg_gemm_a_from_north(e, r, col)) load_a(e, false, r, col, mask << col, 0);
+}
+static void load_b_west(emission *e, uint32_t r) {
+  uint32_t mates = tg_gemm_b_mates(&e->t), mask = ((1u << mates) - 1) << 1;
+  for (uint32_t col = 0; col < e->b.m->cols; col += mates)
+    if (tg_gemm_b_from_west(e, r, col)) load_b(e, r, col, mask << col, 0);
+}
+static void load_a_north(emission *e, uint32_t col) {
+  if (tg_gemm_a_both_ways(e->g, &e->t)) load_shared_a(e, true, col, 0);
+  uint32_t mates = tg_gemm_a_mates(&e->t), mask = ((1u << mates) - 1) << 1;
+  for (uint32_t r = 0; r < e->b.m->rows; r += mates)
+    if (tg_gemm_a_from_north(e, r, col)) load_a(e, true, r, col, mask << r, 0);
+}
+static void load_b_north(emission *e, uint32_t col) {
+  if (e->t.whole_b || tg_gemm_makes_b(e)) return;
+  uint32_t chunks = e->t.keep == TG_KEEP_B ? kept_loads(e) : e->unrolled;
+  for (uint32_t chunk = 0; chunk < chunks; chunk++)
+    for (uint32_t d = 0; d < rows_apart(e) && shares_b(e); d++) load_b(e, d, col, rows_like(e, d), chunk);
+  uint32_t mates = tg_gemm_b_mates(&e->t), mask = ((1u << mates) - 1) << 1;
+  for (uint32_t r = 0; r < e->b.m->rows && !shares_b(e); r += mates)
+    if (!tg_gemm_b_from_west(e, r, col)) load_b(e, r, col, mask << r, 0);
+}
+
+/* What an AGCU loads for `first`, then for `second`. An operand that is kept comes first, and only the other
+ * one is in the inner loop. */
+typedef void operand_loads(emission *e, uint32_t at);
+static void load_operands(emission *e, tg_queue *queue, uint32_t at, operand_loads *first,
+                          operand_loads *second, bool keeps_first) {
+  uint32_t begin = queue->count;
+  first(e, at);
+  uint32_t kept = keeps_first ? queue->count : begin;
+  second(e, at);
+  if (queue->count == begin) return;
+  end_loops(queue, e->k_loops);
+  tg_common_instr *last = &queue->instrs[queue->count - 1].common;
+  last->loop_begin[0] = last->loop_begin[1] = begin;
+  if (queue->count > kept)
+    last->loop_begin[2] = kept;
+  else
+    last->loop_count[2] = 1;
+}
+
+/* Loads of externals, row vectors from slot `first` on and blocks from slot `blocks` on. */
+static void end_externals(const emission *e, tg_queue *queue, uint32_t first, uint32_t blocks) {
+  if (queue->count == first) return;
+  tg_common_instr *last = &queue->instrs[queue->count - 1].common;
+  end_loops(queue, queue->count > blocks ? e->turn_loops : e->pass_loops);
+  last->loop_begin[0] = last->loop_begin[1] = first;
+  last->loop_begin[2] = queue->count > blocks ? blocks : first;
+}
+
+static void emit_west_loads(emission *e, uint32_t r) {
+  tg_queue *queue = tg_west_queue(&e->b, r, TG_CTX_LOAD), *aux = tg_west_queue(&e->b, r, TG_CTX_AUX);
+  bool b_first = e->t.keep == TG_KEEP_B;
+  load_operands(e, queue, r, b_first ? load_b_west : load_a_west, b_first ? load_a_west : load_b_west,
+                e->t.keep);
+  if (tg_gemm_makes_b(e)) tg_gemm_load_raws_west(e, r);
+  uint32_t raws = aux->count;
+  if (tg_gemm_finishes(e, r)) load_blocks_west(e, aux, r);
+  end_externals(e, aux, raws, raws);
+}
+
+static void emit_north_loads(emission *e, uint32_t col) {
+  const tg_params *m = e->b.m;
+  uint32_t all_rows = ((1u << m->rows) - 1) << 1;
+  tg_queue *queue = tg_north_queue(&e->b, col, TG_CTX_LOAD), *aux = tg_north_queue(&e->b, col, TG_CTX_AUX);
+  bool front = tg_gemm_makes_a(e);
+  if (tg_gemm_has_front(e)) tg_gemm_load_front_vectors(e, queue, col);
+  if (front) load_vectors(e, queue, 0, col, all_rows);
+  if (e->t.whole_b) load_b(e, 0, col, all_rows, 0);
+  bool a_first = e->t.keep == TG_KEEP_A || (e->t.keep == TG_KEEP_NONE && e->t.split == TG_SPLIT_COLUMNS);
+  load_operands(e, queue, col, a_first ? load_a_north : load_b_north, a_first ? load_b_north : load_a_north,
+                e->t.keep);
+  if (tg_gemm_makes_b(e)) tg_gemm_load_raws_north(e, col);
+  uint32_t raws = aux->count;
+  for (uint32_t r = 0; r < m->rows && e->t.split == TG_SPLIT_COLUMNS; r++)
+    load_vectors(e, aux, r, col, 1u << (r + 1));
+  bool apart = e->t.split == TG_SPLIT_OUTPUT && e->t.alike > 1;
+  for (uint32_t d = 0; d < (apart ? e->t.alike : 1) && e->t.split != TG_SPLIT_COLUMNS && !front; d++)
+    load_vectors(e, aux, d, col, apart ? rows_like(e, d) : all_rows);
+  uint32_t vectors = aux->count;
+  if (tg_gemm_keeps_vectors(e->g, &e->t)) raws = vectors;
+  for (uint32_t r = 0; r < tg_gemm_used_rows(e); r++)
+    if (tg_gemm_finishes(e, r) && !tg_gemm_externals_west(e, r, col)) load_blocks_north(e, aux, r, col);
+  end_externals(e, aux, raws, vectors);
+}
+
+void tg_gemm_emit_loads(emission *e) {
+  for (uint32_t r = 0; r < tg_gemm_used_rows(e); r++) emit_west_loads(e, r);
+  for (uint32_t col = 0; col < e->b.m->cols; col++) emit_north_loads(e, col);
+}

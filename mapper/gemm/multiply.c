@@ -1,0 +1,270 @@
+/* The matrix unit's part of a product: a tile's GEMMs, one a K chunk. */
+#include "mapper/gemm/emission.h"
+
+typedef tg_gemm_emission emission;
+
+/* K tiles at whose ends accumulation rounds. */
+static int64_t tiles_a_chunk(const emission *e) {
+  return (e->t.kc + e->stationary - 1) / e->stationary / e->t.sr_blocks;
+}
+
+static void set_rounding(const emission *e, tg_mx_instr *mx, uint32_t r, uint32_t col) {
+  mx->sr[0] = 1;
+  mx->sr_key[0] = TG_KEY_PRODUCT;
+  mx->sr_blocks[0] = e->t.sr_blocks;
+  if (!e->t.keep) mx->sr_tile_delta[2] = tiles_a_chunk(e);
+  if (e->g->partials > 1) { /* K tiles are counted through all parts */
+    int64_t tile = tg_gemm_rounded_tile(e->c, e->g), of_part = (e->g->part + tile - 1) / tile;
+    mx->sr_tile[0] = r % e->t.members * of_part;
+    if (e->t.parts > 1) mx->sr_tile_delta[tg_gemm_part_level(e)] = e->t.members * of_part;
+  }
+  mx->sr_row[0] = e->g->sr_row + tg_gemm_row_first(e, r, col) + e->product * e->g->sr_row_step;
+  mx->sr_row_delta[e->m_k_level] = tg_gemm_rows_a_pass(e);
+  mx->sr_col[0] = tg_gemm_col_first(e, r, col) + e->product * e->g->sr_col_step;
+  mx->sr_col_delta[e->n_k_level] = tg_gemm_col_delta(e);
+}
+
+/* How much of K the tiles of a row multiply: the chunks of one part, or parts up to the end of K. */
+static void set_k_total(const emission *e, tg_mx_instr *mx, uint32_t r) {
+  int64_t left = e->g->k - tg_gemm_k_first(e, r);
+  if (left < 0) left = 0;
+  mx->k_total[0] = e->t.parts == 1 && left > e->g->part ? e->g->part : left;
+  tg_gemm_set_k_delta(e, mx->k_delta);
+}
+
+/* B is there as a whole, chunk behind chunk, or, turned, along its rows. */
+static void take_part_of_b(const emission *e, tg_mx_instr *mx) {
+  tg_row_operand *b = (tg_row_operand *)(void *)mx->b_base;
+  bool turned = e->g->b_turned;
+  b->delta[2] = turned ? e->t.kc / tg_mx_elements(e->b.m, e->g->format)
+                       : (int64_t)e->t.kc * tg_gemm_b_row(e->b.m, e->g, &e->t);
+  if (!turned) mx->b_banks[0] = tg_banks_for(e->b.m, (uint32_t)b->delta[2]);
+}
+
+static void set_a(const emission *e, tg_mx_instr *mx) {
+  const tg_params *m = e->b.m;
+  uint32_t row = tg_gemm_a_row(m, e->g, &e->t), beats = tg_mx_beats(e->g->format);
+  tg_set_operand(mx->a_base, &e->a, e->t.keep == TG_KEEP_A);
+  mx->a_transposed[0] = e->g->a_turned;
+  mx->m_count[0] = 1;
+  mx->m_count[1] = e->t.mt;
+  mx->a_m[0] = e->g->a_turned ? beats : 0; /* from a group of rows to the next */
+  mx->a_m[1] = row;
+  mx->a_blk[0] = e->g->a_turned ? (int64_t)e->stationary * row : beats;
+  if (tg_gemm_a_both_ways(e->g, &e->t)) {
+    mx->m_count[0] = 2;
+    mx->m_count[1] = e->t.mt / 2;
+    mx->a_m[0] = (int64_t)tg_gemm_a_half(m, e->g, &e->t);
+  }
+  mx->a_banks[0] = e->a.banks;
+}
+
+static void set_b(const emission *e, tg_mx_instr *mx) {
+  const tg_params *m = e->b.m;
+  uint32_t row = tg_gemm_b_row(m, e->g, &e->t);
+  tg_set_operand(mx->b_base, &e->b_block, e->t.keep == TG_KEEP_B);
+  mx->b_transposed[0] = e->g->b_turned;
+  mx->b_row[0] = row;
+  mx->b_blk[0] = e->g->b_turned ? tg_mx_beats(e->g->format) : (int64_t)e->stationary * row;
+  mx->b_blk[1] = e->g->b_turned ? (int64_t)tg_lanes(m) * row : tg_lanes(m) / tg_mx_elements(m, e->g->format);
+  mx->b_blk[2] = e->g->b_turned ? (int64_t)e->stationary * row : 1;
+  mx->b_banks[0] = e->b_block.banks;
+  if (e->t.whole_b) take_part_of_b(e, mx);
+}
+
+/* The blocks of two tiles lie beside each other. */
+static void take_second(const emission *e, tg_mx_instr *mx) {
+  uint32_t elements = tg_mx_elements(e->b.m, e->g->format);
+  if (tg_gemm_a_mates(&e->t) > 1) mx->a_base[0] += e->t.mt / elements;
+  if (tg_gemm_b_mates(&e->t) > 1) mx->b_base[0] += e->t.nt / elements;
+}
+
+/* Blocks: k, then groups of 2P columns, then (fp32) their two halves. */
+static void set_blocks(const emission *e, tg_mx_instr *mx) {
+  const tg_params *m = e->b.m;
+  mx->blk_count[0] = (e->t.kc + e->stationary - 1) / e->stationary;
+  mx->blk_count[1] = e->t.nt / tg_lanes(m);
+  mx->blk_count[2] = tg_lanes(m) / e->stationary;
+  mx->blk_count[3] = 1;
+  mx->k_loops[0] = 1;
+  mx->k_chunk[0] = e->t.kc;
+  mx->c_blk[1] = e->t.mt;
+  mx->h_blk[2] = 1;
+  mx->sr_col_blk[1] = tg_lanes(m);
+  mx->sr_col_blk[2] = e->stationary;
+}
+
+/* Waits for a chunk of both operands and gives their places back. */
+static void take_operands(const emission *e, tg_instr *in, uint32_t r, uint32_t col) {
+  bool keeps_a = e->t.keep == TG_KEEP_A, keeps_b = e->t.keep == TG_KEEP_B;
+  tg_set_wait(in, 0, e->a_full, keeps_a);
+  if (tg_gemm_makes_a(e))
+    tg_set_post(in, 0, TG_POST_LOCAL, 0, e->a_free, false);
+  else if (tg_gemm_a_from_north(e, r, col))
+    tg_set_post(in, 0, TG_POST_COL, 0, e->a_north_credit + (int)r + 1, keeps_a);
+  else
+    tg_set_post(in, 0, TG_POST_ROW, 0, e->a_credit + (int)col + 1, keeps_a);
+  if (e->t.whole_b || tg_gemm_makes_b(e)) return;
+  tg_set_wait(in, 1, e->b_full, keeps_b);
+  if (tg_gemm_b_from_west(e, r, col))
+    tg_set_post(in, 1, TG_POST_ROW, 0, e->b_west_credit + (int)col + 1, keeps_b);
+  else
+    tg_set_post(in, 1, TG_POST_COL, 0, e->b_credit + (int)r + 1, keeps_b);
+}
+
+/* One K chunk. */
+static tg_instr *push_gemm(emission *e, uint32_t r, uint32_t col) {
+  tg_instr *in = tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->mx, TG_OP_mx_gemm);
+  tg_mx_instr *mx = &in->mx;
+  tg_buffer halves = {.stride = tg_acc_rows(e->b.m), .count = 2};
+  mx->format[0] = e->g->format;
+  set_a(e, mx);
+  set_b(e, mx);
+  if (tg_gemm_mate(e, r, col)) take_second(e, mx);
+  set_blocks(e, mx);
+  tg_set_operand(mx->c_base, &halves, !e->t.keep);
+  mx->init[0] = 1;
+  mx->init_levels[0] = e->t.keep ? 0 : 1 << 2;
+  set_k_total(e, mx, r);
+  if (e->t.sr_blocks) set_rounding(e, mx, r, col);
+  take_operands(e, in, r, col);
+  return in;
+}
+
+/* Chunks `first` to `last` of each part, all but the last of which are whole. Each instruction turns its
+ * buffers by itself: chunk c of part n is in buffer n chunks + c, modulo 2. */
+static tg_instr *push_chunks(emission *e, uint32_t r, uint32_t col, uint32_t first, uint32_t last) {
+  tg_instr *in = push_gemm(e, r, col);
+  tg_mx_instr *mx = &in->mx;
+  int64_t before = (int64_t)first * e->t.kc, length = e->g->part - before;
+  tg_turn turn = last > first || e->t.chunks % 2 ? TG_TURN_EACH : TG_TURN_NEVER;
+  if (e->t.keep != TG_KEEP_A) tg_set_turning(mx->a_base, &e->a, first % 2, turn);
+  if (e->t.keep != TG_KEEP_B) tg_set_turning(mx->b_base, &e->b_block, first % 2, turn);
+  mx->init[0] = first == 0;
+  mx->init_levels[0] = 0;
+  if (length < mx->k_chunk[0]) mx->k_chunk[0] = length;
+  mx->blk_count[0] = (mx->k_chunk[0] + e->stationary - 1) / e->stationary;
+  mx->k_total[0] = mx->k_total[0] > before ? mx->k_total[0] - before : 0;
+  if (e->t.sr_blocks) mx->sr_tile[0] += tiles_a_chunk(e) * first;
+  if (last > first) {
+    in->common.loop_count[2] = last - first + 1;
+    in->common.loop_begin[2] = tg_build_tile(&e->b, r, col)->mx.count - 1;
+  }
+  return in;
+}
+
+/* The operand that is kept is there with all its chunks, in buffer number `copy`; the first one waits for it,
+ * or each for its own chunk, and the last one gives it back. */
+static void set_kept_chunk(const emission *e, tg_instr *in, uint32_t chunk, uint32_t copy) {
+  int slot = e->t.keep == TG_KEEP_A ? 0 : 1;
+  tg_buffer buffer = slot ? e->b_block : e->a;
+  uint32_t each = e->t.kc / e->stationary * (uint32_t)(slot ? in->mx.b_blk[0] : in->mx.a_blk[0]);
+  buffer.base += copy * buffer.stride + chunk * each;
+  buffer.count = 1;
+  uint32_t rows = buffer.base % tg_bank_rows(e->b.m) + buffer.rows - (e->t.chunks - 1) * each;
+  tg_set_operand(slot ? in->mx.b_base : in->mx.a_base, &buffer, false);
+  *(slot ? in->mx.b_banks : in->mx.a_banks) = tg_banks_for(e->b.m, rows);
+  if (chunk > 0 && !tg_gemm_loads_kept_chunks(e->b.m, e->g, &e->t)) in->common.wait_on[slot] = 0;
+  if (chunk + 1 < e->t.chunks) in->common.post_kind[slot] = TG_POST_NONE;
+}
+
+/* The inner passes, a GEMM a chunk. */
+static tg_instr *push_kept_passes(emission *e, uint32_t r, uint32_t col, uint32_t copy) {
+  uint32_t begin = tg_build_tile(&e->b, r, col)->mx.count;
+  tg_instr *in = NULL;
+  for (uint32_t chunk = 0; chunk < e->t.chunks; chunk++) {
+    in = push_chunks(e, r, col, chunk, chunk);
+    set_kept_chunk(e, in, chunk, copy);
+    in->mx.c_rot_outer[0] = 0;
+    if (!chunk) tg_set_wait(in, 2, e->acc_free, false);
+  }
+  tg_set_post(in, 2, TG_POST_LOCAL, 0, e->acc_full, false);
+  in->common.loop_count[2] = e->k_loops[2];
+  in->common.loop_begin[2] = begin;
+  return in;
+}
+
+/* Chunks beside an operand that is kept. It lies in either of two buffers in turn, from outer pass to outer
+ * pass: buffers turn with each execution of an instruction, or where it ends a loop, which of several only
+ * the last one does; so there are instructions for either. */
+static void emit_kept_chunks(emission *e, uint32_t r, uint32_t col) {
+  uint32_t outer = e->k_loops[0];
+  if (outer > 1) {
+    push_kept_passes(e, r, col, 0);
+    tg_instr *in = push_kept_passes(e, r, col, 1);
+    in->common.loop_count[0] = outer / 2;
+  }
+  if (outer % 2) push_kept_passes(e, r, col, 0);
+}
+
+/* Every part of K begins with a free half of the accumulator and ends with a full one. */
+static void emit_gemm(emission *e, uint32_t r, uint32_t col) {
+  bool each = e->t.parts > 1 && !e->nested; /* every execution is one of a part */
+  uint32_t last = e->t.chunks - 1;
+  uint32_t begin = e->t.whole_b; /* which is there once for all */
+  if (begin)
+    tg_set_wait(tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->mx, TG_OP_mx_sync), 0, e->b_full, false);
+  bool apart = e->nested || each, whole = each || e->t.keep; /* every execution ends a chain */
+  tg_instr *in = apart ? push_chunks(e, r, col, 0, 0) : push_gemm(e, r, col);
+  tg_set_wait(in, 2, e->acc_free, !whole);
+  if (each) in->mx.c_rot_outer[0] = 0;
+  for (uint32_t chunk = 1; each && chunk <= last; chunk++) {
+    in = push_chunks(e, r, col, chunk, chunk);
+    in->mx.c_rot_outer[0] = 0;
+  }
+  if (e->nested && last > 1) push_chunks(e, r, col, 1, last - 1);
+  if (e->nested) in = push_chunks(e, r, col, last, last);
+  tg_set_post(in, 2, TG_POST_LOCAL, 0, e->acc_full, !whole);
+  if (tg_gemm_a_both_ways(e->g, &e->t)) {
+    tg_set_wait(in, 3, e->a_north_full, e->t.keep == TG_KEEP_A);
+    tg_set_post(in, 3, TG_POST_COL, 0, e->a_north_credit + (int)r + 1, e->t.keep == TG_KEEP_A);
+  }
+  tg_set_loops(in, e->k_loops);
+  if (begin)
+    for (int l = 0; l < 3; l++) in->common.loop_begin[l] = begin;
+  if (e->nested) in->common.loop_count[2] = 1;
+}
+
+/* The chunk of a maker, which each round has one of. */
+static tg_instr *push_made(emission *e, uint32_t r, uint32_t col, uint32_t maker) {
+  tg_instr *in = push_gemm(e, r, col);
+  tg_mx_instr *mx = &in->mx;
+  tg_buffer made = tg_gemm_made_buffer(e, maker), a = e->a, half = {.count = 1};
+  if (e->t.makers > 1) { /* as many, twice or half as many */
+    a.base += maker % a.count * a.stride;
+    a.stride *= e->t.makers;
+    a.count = a.count > e->t.makers ? a.count / e->t.makers : 1;
+  }
+  tg_set_operand(mx->a_base, &a, false);
+  tg_set_operand(mx->b_base, &made, false);
+  tg_set_operand(mx->c_base, &half, false);
+  mx->init[0] = maker == 0;
+  mx->k_total[0] = e->t.kc;
+  for (int l = 0; l < TG_LEVELS; l++) mx->k_delta[l] = 0;
+  tg_set_wait(in, 1, e->b_full + (int)maker, false);
+  uint32_t row = tg_gemm_maker_row(e, r, maker);
+  if (row == r)
+    tg_set_post(in, 1, TG_POST_LOCAL, 0, e->made_free, false);
+  else
+    tg_set_post(in, 1, TG_POST_COL, row + 1, e->made_credit + (int)r + 1, false);
+  return in;
+}
+
+static void emit_rounds(emission *e, uint32_t r, uint32_t col) {
+  tg_instr *in = NULL;
+  for (uint32_t maker = 0; maker < e->t.makers; maker++) {
+    in = push_made(e, r, col, maker);
+    if (!maker) tg_set_wait(in, 2, e->acc_free, true);
+  }
+  tg_set_post(in, 2, TG_POST_LOCAL, 0, e->acc_full, true);
+  in->common.loop_count[2] = e->t.chunks / e->t.makers;
+}
+
+void tg_gemm_emit_mx(tg_gemm_emission *e, uint32_t r, uint32_t col) {
+  if (tg_gemm_makes_b(e))
+    emit_rounds(e, r, col);
+  else if (tg_gemm_keeps_chunks(&e->t))
+    emit_kept_chunks(e, r, col);
+  else
+    emit_gemm(e, r, col);
+}

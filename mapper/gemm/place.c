@@ -1,0 +1,99 @@
+/* Which rows, columns and k of a product the tiles of its section have. */
+#include "mapper/gemm/emission.h"
+
+typedef tg_gemm_emission emission;
+
+/* Pairs lie along the row and down the column in a checkerboard of squares of two by two tiles. */
+static bool pair_from_west(uint32_t r, uint32_t col) { return (r / 2 + col / 2) % 2 == 0; }
+
+/* Of all tiles: mates follow each other. */
+static uint32_t tile_index(const emission *e, uint32_t r, uint32_t col) {
+  if (!e->t.paired) return r * e->b.m->cols + col;
+  uint32_t square = r / 2 * (e->b.m->cols / 2) + col / 2;
+  return 4 * square + (pair_from_west(r, col) ? 2 * (r % 2) + col % 2 : 2 * (col % 2) + r % 2);
+}
+uint32_t tg_gemm_mate(const emission *e, uint32_t r, uint32_t col) {
+  return e->t.paired ? tile_index(e, r, col) % 2 : 0;
+}
+
+uint32_t tg_gemm_row_index(const emission *e, uint32_t r, uint32_t col) {
+  switch (e->t.split) {
+  case TG_SPLIT_OUTPUT: return r / (e->t.members * e->t.alike);
+  case TG_SPLIT_COLUMNS: return 0;
+  default: return tile_index(e, r, col) / e->t.alike;
+  }
+}
+int64_t tg_gemm_row_tiles(const emission *e) {
+  switch (e->t.split) {
+  case TG_SPLIT_OUTPUT: return e->b.m->rows / (e->t.members * e->t.alike);
+  case TG_SPLIT_COLUMNS: return 1;
+  default: return tg_tiles(e->b.m) / e->t.alike;
+  }
+}
+static uint32_t col_index(const emission *e, uint32_t r, uint32_t col) {
+  switch (e->t.split) {
+  case TG_SPLIT_OUTPUT: return col * e->t.alike + r % e->t.alike;
+  case TG_SPLIT_COLUMNS: return tile_index(e, r, col);
+  default: return col % e->t.alike;
+  }
+}
+static int64_t col_tiles(const emission *e) {
+  switch (e->t.split) {
+  case TG_SPLIT_OUTPUT: return (int64_t)e->b.m->cols * e->t.alike;
+  case TG_SPLIT_COLUMNS: return tg_tiles(e->b.m);
+  default: return e->t.alike;
+  }
+}
+static bool own_from_west(const emission *e, uint32_t r, uint32_t col) {
+  return e->t.paired ? pair_from_west(r, col) : !tg_exits_west(r, col);
+}
+bool tg_gemm_a_from_north(const emission *e, uint32_t r, uint32_t col) {
+  return e->t.split == TG_SPLIT_ROWS && e->t.alike == 1 && !own_from_west(e, r, col);
+}
+bool tg_gemm_b_from_west(const emission *e, uint32_t r, uint32_t col) {
+  return e->t.split == TG_SPLIT_COLUMNS && own_from_west(e, r, col);
+}
+bool tg_gemm_externals_west(const emission *e, uint32_t r, uint32_t col) {
+  return e->t.externals_west || tg_exits_west(r, col);
+}
+int64_t tg_gemm_rows_a_pass(const emission *e) { return e->t.mt * tg_gemm_row_tiles(e); }
+int64_t tg_gemm_cols_a_pass(const emission *e) { return e->t.nt * col_tiles(e); }
+int64_t tg_gemm_row_first(const emission *e, uint32_t r, uint32_t col) {
+  return (int64_t)tg_gemm_row_index(e, r, col) * e->t.mt;
+}
+int64_t tg_gemm_col_first(const emission *e, uint32_t r, uint32_t col) {
+  return (int64_t)col_index(e, r, col) * e->t.nt + e->strip * tg_gemm_cols_a_pass(e);
+}
+int64_t tg_gemm_col_delta(const emission *e) {
+  return tg_gemm_strips_columns(&e->t) ? 0 : tg_gemm_cols_a_pass(e); /* parts may take the level */
+}
+
+uint32_t tg_gemm_used_rows(const emission *e) { return e->b.m->rows / e->t.members * e->t.members; }
+
+int64_t tg_gemm_k_first(const emission *e, uint32_t r) { return r % e->t.members * e->g->part; }
+
+int tg_gemm_part_level(const emission *e) { return e->nested ? 1 : 2; }
+
+void tg_gemm_set_k_delta(const emission *e, int64_t delta[3]) {
+  if (!e->t.keep) delta[2] = e->t.kc;
+  if (e->t.parts > 1) delta[tg_gemm_part_level(e)] = e->t.members * e->g->part;
+}
+
+void tg_gemm_set_chunk(const emission *e, int64_t *base_field, const tg_buffer *buffer, uint32_t chunk) {
+  bool even = e->unrolled > 1 && e->t.chunks % 2 == 0;
+  tg_set_turning(base_field, buffer, chunk % 2, even ? TG_TURN_NEVER : TG_TURN_EACH);
+}
+
+/* Rows of a block in front of those that a tile finishes. */
+static int64_t first_piece(const emission *e, uint32_t r) {
+  return e->t.in_turn ? (int64_t)(r % e->t.members) * (e->t.mt / e->t.members) : 0;
+}
+
+tg_gemm_place tg_gemm_place_of(const emission *e, uint32_t r, uint32_t col) {
+  tg_gemm_place place = {.row = tg_gemm_row_first(e, r, col) + first_piece(e, r),
+                         .column = tg_gemm_col_first(e, r, col),
+                         .row_delta = {0, 0, e->t.mr}};
+  place.row_delta[e->m_level] = tg_gemm_rows_a_pass(e);
+  place.column_delta[e->n_level] = tg_gemm_col_delta(e);
+  return place;
+}

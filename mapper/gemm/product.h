@@ -1,0 +1,437 @@
+/* A MatMul, a Conv or a gradient of one as matrix products on mx: what is multiplied, how it is tiled. */
+#ifndef TEGULA_MAPPER_GEMM_PRODUCT_H
+#define TEGULA_MAPPER_GEMM_PRODUCT_H
+
+#include "mapper/expression/expression.h"
+#include "mapper/kernel/operand.h"
+#include "mapper/stream/stream.h"
+#include "sim/machine/mx_shape.h"
+
+enum {
+  TG_GEMM_EXTERNALS = 8,
+  TG_GEMM_RESULTS = 1 + TG_MORE_RESULTS,
+};
+
+/* What the vector unit does to a row of 2P results, by segment of its microcode. */
+typedef enum tg_gemm_drain {
+  TG_DRAIN_FINISH, /* sum + accumulator, or the rounded sum; bias, rounding to the node's dtype, fused nodes
+                    */
+  TG_DRAIN_BEGIN,  /* +0 + accumulator */
+  TG_DRAIN_ADD,    /* sum + accumulator */
+  TG_GEMM_DRAINS
+} tg_gemm_drain;
+/* Where members finish in turn, VOPs that add take so many rows at a time: one's loads go beside the other's
+ * stores. */
+enum { TG_ADDS_AT_ONCE = 2 };
+
+/* An operand of the fused nodes that comes from DRAM. */
+typedef struct tg_gemm_external {
+  tg_value *value;
+  int kind;          /* stream kind */
+  bool row_vector;   /* the same for every row */
+  int64_t stride[3]; /* elements per row digit of the output */
+  int64_t element_stride;
+  const int64_t *offsets; /* elements, for each product */
+  const tg_value *shape;  /* that it broadcasts to, of as many elements as the result; NULL: the result's */
+  int part;       /* of an operand of outer products (kernel/outer.h), that of k = part - 1; 0: all of it */
+  tg_dtype dtype; /* ... as it is multiplied */
+  int64_t first;  /* ... its first element */
+  int64_t along[TG_MAX_RANK]; /* ... and strides per dimension of `shape` */
+} tg_gemm_external;
+
+/* Reductions of the result by blocks of rows, which the drain computes (column_sums.c). */
+typedef struct tg_gemm_totals {
+  int count;     /* 0: none */
+  int64_t block; /* rows of a block; rows behind the last whole one are another section's (tg_emit_rest) */
+  tg_value *out[TG_GEMM_RESULTS]; /* FP32: a row for each block */
+  int first;                      /* rows of a block that moments begin with; 0: there are none among them */
+  int unroll;                     /* rows of an iteration of the microcode */
+  int late;                       /* totals that take an element a row later, at most */
+  int words;  /* of microcode before and after the rows of a block, or of a piece of one */
+  bool whole; /* there are streams for whole blocks only, not for totals that go on from piece to piece */
+  struct {
+    tg_value *value; /* as a node in front of them names external number `external` */
+    int external;
+  } names[TG_GEMM_EXTERNALS];
+  int name_count;
+} tg_gemm_totals;
+
+/* Elements of a row of `nt` that are loaded of it: of one number a row (splat32) that one. */
+static inline uint32_t tg_gemm_external_take(const tg_gemm_external *external, uint32_t nt) {
+  return external->kind == TG_STREAM_SPLAT32 ? 1 : nt;
+}
+
+/* Elementwise nodes in front of an operand, computed on the tiles that multiply it: in front of A of one
+ * tensor of its elements, in whose place in DRAM A is loaded, and of vectors along k (prologue_emit.c); in
+ * front of B of such tensors and numbers a row, three at most, and of vectors along n
+ * (prologue_cooperative.c). What they make is stored, if others read it. */
+typedef struct tg_gemm_raw {
+  tg_value *value; /* that owns the memory */
+  int kind;        /* stream kind; splat32: a number a row, */
+  int lane, each;  /* number `lane` of `each` that follow each other, and are loaded as lane 0 */
+  int64_t first, radix[3], stride[3]; /* elements: of it the first; its row digits and their strides */
+} tg_gemm_raw;
+typedef struct tg_gemm_vector {
+  tg_value *value;
+  int64_t first, stride; /* elements: of it the first, and from each to the next */
+  int part;              /* as in tg_operand_stream */
+  tg_dtype dtype;
+} tg_gemm_vector;
+enum { TG_FRONT_VECTORS = 8, TG_FRONT_NAMES = 14, TG_FRONT_UNROLL = 2, TG_FRONT_RAWS = 3 };
+typedef struct tg_gemm_front {
+  tg_value *result; /* NULL: there are none */
+  bool of_b;
+  bool stored;
+  int block_kind, result_kind;     /* stream kinds: of the operand's blocks, of the result */
+  tg_gemm_raw raws[TG_FRONT_RAWS]; /* what is loaded in place of the operand */
+  int raw_count;
+  uint32_t unroll; /* rows that the microcode handles at once */
+  tg_gemm_vector vectors[TG_FRONT_VECTORS];
+  int vector_count;
+  tg_operand_stream names[TG_FRONT_NAMES]; /* operands as the nodes name them */
+  int name_count;
+  int words[2]; /* of microcode: before the rows, and for a vector of each of `unroll` rows */
+} tg_gemm_front;
+
+/* Streams: what is loaded, tensor by tensor, for each row that is handled at once; blocks; the result; then
+ * vectors. */
+static inline int tg_front_raw_stream(const tg_gemm_front *f, int raw, uint32_t u) {
+  return raw * (int)f->unroll + (int)u;
+}
+static inline int tg_front_block_stream(const tg_gemm_front *f, uint32_t u) {
+  return tg_front_raw_stream(f, f->raw_count, u);
+}
+static inline int tg_front_result_stream(const tg_gemm_front *f, uint32_t u) {
+  return tg_front_raw_stream(f, f->raw_count + 1, u);
+}
+static inline int tg_front_vector_stream(const tg_gemm_front *f, int vector) {
+  return (f->stored ? tg_front_result_stream(f, f->unroll) : tg_front_result_stream(f, 0)) + vector;
+}
+
+/* Products C[m, n] = A[m, k] B[k, n] of one shape, one for each batch element or group. */
+typedef struct tg_gemm {
+  const tg_node *node;
+  int64_t m, n, k;
+  int64_t partials, part; /* chains whose sum is the product, 1: it is one; k of each, at least 1 */
+  int format;             /* TG_FMT_* */
+  tg_value *a, *b;        /* as they lie in DRAM */
+  tg_value *out[TG_GEMM_RESULTS];
+  int out_kind[TG_GEMM_RESULTS], outs; /* kinds of streams; how many results there are */
+  int a_convert, b_convert;
+  tg_operand a_operand, b_operand;
+  bool a_turned, b_turned;             /* stored by k (A), by n (B) */
+  bool b_alone;                        /* B is a constant that nobody else reads: it may lie in any order */
+  int64_t a_m_radix[3], a_m_stride[3]; /* row digits of A and their strides, elements */
+  int64_t a_k_radix[3], a_k_stride[3]; /* K digits */
+  int64_t y_m[3], y_k[3], x_m[3], x_k[3];         /* spatial coordinates of the digits, for padding */
+  int64_t y_org, x_org, y_size, x_size, a_origin; /* a_origin: elements from the product's A to digit 0 */
+  int64_t b_k_radix[3], b_k_stride[3];            /* K digits of B; its N digits, of which it has one, */
+  int64_t b_n_radix[3], b_n_stride[3];            /* or, if turned and spread, product digits before it */
+  int64_t out_radix[3], out_stride[3];            /* row digits of the output, as the externals walk it */
+  int64_t products, *a_offsets, *b_offsets, *out_offsets; /* elements */
+  int64_t sr_row, sr_row_step, sr_col_step; /* logical coordinates: first row, from product to product */
+  int64_t spread; /* if not 0: so many products in one section, each on a tile of its own; `products` is 1 */
+  tg_gemm_external externals[TG_GEMM_EXTERNALS];
+  int external_count;
+  int drain_words[TG_GEMM_DRAINS]; /* microcode words of the drain's segments */
+  int turn_words[TG_GEMM_DRAINS];  /* where members finish in turn, of TG_ADDS_AT_ONCE rows */
+  int sum_kind;                    /* stream kind that stores running sums of partials: FP32 or BF16SR */
+  tg_gemm_totals totals;
+  tg_gemm_front front;
+} tg_gemm;
+
+/* Is one of the results rounded stochastically? */
+static inline bool tg_gemm_rounds_results(const tg_gemm *gemm) {
+  for (int k = 0; k < gemm->outs; k++)
+    if (gemm->out_kind[k] == TG_STREAM_BF16SR) return true;
+  return false;
+}
+
+/* Adds the reductions of kernel->totals and what the nodes in front of them read. TG_INVALID: a drain cannot
+ * compute them. */
+tg_status tg_gemm_describe_totals(tg_compile *c, const tg_kernel *kernel, tg_gemm *g);
+/* Decides on whole blocks and rows of an iteration, where so many streams are left; returns how many it
+ * takes. */
+int tg_gemm_fit_totals(tg_gemm *g, int left);
+/* The drain's microcode with them, and its words into g->drain_words and g->totals.words. */
+tg_status tg_gemm_write_totals(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g, tg_mc *mc);
+tg_status tg_gemm_measure_totals(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g);
+/* The operands of the drain's nodes; returns their number, 2 * TG_GEMM_EXTERNALS at most. */
+int tg_gemm_operand_streams(const tg_gemm *g, tg_operand_stream *out);
+/* The result of the chain of multiply-adds in `y`, with bias, rounded to its dtype. `stored`: nothing else
+ * happens to it. */
+tg_mc_ref tg_gemm_add_bias(tg_mc *mc, const tg_kernel *kernel, const tg_operand_stream *streams, int count,
+                           tg_mc_ref y, bool stored);
+
+/* A node's products differ in shape from phase to phase; `out->m` 0: the phase is empty. describe.c */
+tg_status tg_describe_gemm(tg_compile *c, const tg_kernel *kernel, int64_t phase, tg_gemm *out);
+int64_t tg_gemm_phases(const tg_node *node);
+
+/* The drain's microcode, and its words into g->drain_words; no words of the last segment: it does not fit.
+ * epilogue.c */
+tg_status tg_gemm_write_drain(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g, bool in_turn,
+                              uint32_t at_once, tg_mc *mc);
+tg_status tg_gemm_measure_drain(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g);
+
+/* Convolutions (conv.c). Results of one phase are rows of the output's image: `first` + i * `step`. */
+typedef struct tg_conv_rows {
+  int64_t rows[2], first[2], step[2];
+} tg_conv_rows;
+/* Offsets of g->products products, all 0. */
+void tg_gemm_allocate_products(tg_compile *c, tg_gemm *g);
+void tg_describe_conv(tg_compile *c, int64_t phase, tg_gemm *g, tg_conv_rows *out);
+/* All products in one section; false if there is one only or if walks have too few digits for it. */
+bool tg_spread_gemm(tg_compile *c, const tg_kernel *kernel, tg_gemm *out);
+
+/* What tiles differ in. */
+typedef enum tg_split {
+  TG_SPLIT_OUTPUT,  /* rows over tile rows, or over groups of them; columns over tile columns */
+  TG_SPLIT_ROWS,    /* every tile has rows of its own and all columns of a pass; with nodes in front, `alike`
+                       tiles side by side have the same rows, and each some columns */
+  TG_SPLIT_COLUMNS, /* every tile has columns of its own and all rows of a pass: products of few rows */
+  TG_SPLIT_PRODUCTS /* every tile has a product of its own (tg_gemm.spread) */
+} tg_split;
+
+/* Which operand stays while the blocks of the other one go by, where a chunk is all of K, or members finish
+ * in turn: that of the outer loop over passes. Else both are loaded for each block. */
+typedef enum tg_keep {
+  TG_KEEP_NONE,
+  TG_KEEP_A, /* passes over columns are the inner loop */
+  TG_KEEP_B  /* passes over rows are */
+} tg_keep;
+
+typedef struct tg_gemm_tiling {
+  tg_split split;
+  tg_exits exits;
+  tg_keep keep;
+  uint32_t mt, nt, kc;                 /* block of a tile in a pass; k of a chunk */
+  uint32_t mr;                         /* rows of the block that leave at once; divides mt */
+  uint32_t passes_m, passes_n, chunks; /* chunks: of K, or of a part of it */
+  uint32_t members; /* output split: rows of tiles in a group, among which K's parts are shared out */
+  uint32_t alike; /* output split: rows of tiles side by side that have the same rows of C, each with columns
+                     of its own; 1 if there are several members */
+  bool paired;    /* row and column split: two tiles side by side load the blocks of both, of which each reads
+                     its own, since rows of one block do not fill their atoms */
+  uint32_t sent;  /* rows of a piece that leave at once, where it does not leave as a whole: with nodes in
+                     front, there are as many pieces as chunks; or a piece is a block of totals; else 0 */
+  uint32_t front_sent;   /* and of a chunk of what they make */
+  tg_exits front_exits;  /* how that leaves */
+  tg_exits totals_exits; /* and totals: as the results, or in a checkerboard */
+  bool ahead;      /* a third block of A and B is loaded while one is multiplied and the next one waits */
+  uint32_t makers; /* tiles above each other that make chunks of B in turn, by nodes in front of it; 0: it is
+                      loaded. `ahead`: of A blocks for a round of them, or two */
+  uint32_t made;   /* chunks of each of them that there is room for */
+  tg_exits raws;   /* by which AGCUs comes what they are made of */
+  bool whole_b;    /* all chunks of B stay, while those of A come anew with each pass */
+  uint32_t parts;  /* of K that a tile multiplies in turn: of D members, number i has parts i, i + D, i + 2D
+                      ..;   the last ones may be empty */
+  bool in_turn;    /* members have one part each, and each runs the fused nodes of some rows: split_k.c */
+  uint32_t turn;   /* pieces of a turn */
+  bool one_out;    /* in turn, or behind makers: one piece on its way out has room, not two */
+  uint32_t sr_blocks;  /* k blocks of a K tile; 0: accumulation stays FP32 */
+  bool externals_west; /* blocks of externals come from the west to all tiles, or to half of them */
+  double cycles;       /* estimate */
+} tg_gemm_tiling;
+
+/* Pieces of a block of rows that totals are of: if there are several, each has instructions of its own. */
+static inline uint32_t tg_gemm_pieces_of_total(const tg_gemm *gemm, const tg_gemm_tiling *t) {
+  return gemm->totals.count && gemm->totals.block > t->mr ? (uint32_t)gemm->totals.block / t->mr : 1;
+}
+/* Totals of a piece that has any. */
+static inline uint32_t tg_gemm_totals_a_piece(const tg_gemm *gemm, const tg_gemm_tiling *t) {
+  if (!gemm->totals.count) return 0;
+  return gemm->totals.block > t->mr ? 1 : t->mr / (uint32_t)gemm->totals.block;
+}
+
+/* Where all tiles have all of A, half of its rows comes along the rows of tiles, and half down the columns.
+ */
+static inline bool tg_gemm_a_both_ways(const tg_gemm *gemm, const tg_gemm_tiling *t) {
+  return t->split == TG_SPLIT_COLUMNS && !gemm->a_turned && t->mt % 2 == 0;
+}
+
+/* Tiles whose rows of A, or columns of B, one load brings. */
+static inline uint32_t tg_gemm_a_mates(const tg_gemm_tiling *t) {
+  return t->split == TG_SPLIT_ROWS && t->paired ? 2 : 1;
+}
+static inline uint32_t tg_gemm_b_mates(const tg_gemm_tiling *t) {
+  return t->split == TG_SPLIT_COLUMNS && t->paired ? 2 : 1;
+}
+
+/* Does B lie in the order in which its blocks are loaded, block by block of columns? Each chunk is one run
+ * then, where rows of a block would touch atoms that they do not fill. */
+static inline bool tg_gemm_b_in_blocks(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t) {
+  return gemm->b_alone && t->split == TG_SPLIT_COLUMNS && !t->paired &&
+         t->nt * tg_mx_element_bytes(gemm->format) % 64 && (int64_t)t->chunks * t->kc == gemm->k &&
+         (int64_t)t->passes_n * t->nt * tg_tiles(m) == gemm->n && gemm->k * gemm->n < 1 << 24;
+}
+/* Puts it into this order. blocks.c */
+void tg_gemm_order_b(const tg_compile *c, const tg_gemm *gemm, const tg_gemm_tiling *t);
+
+/* Is the operand loaded once a pass, not with each piece? A VOP that waits for sums from another row has no
+ * wait left for that. */
+static inline bool tg_gemm_loads_once(const tg_gemm_tiling *t, const tg_gemm_external *external) {
+  return external->row_vector && t->members == 1;
+}
+
+/* Do those stay for all passes? Each has the same columns then; nodes in front of A have them in front, too.
+ */
+static inline bool tg_gemm_keeps_vectors(const tg_gemm *gemm, const tg_gemm_tiling *t) {
+  if (gemm->front.result && !gemm->front.of_b) return true;
+  return t->passes_n == 1 && t->passes_m > 1 && t->members * t->parts == 1;
+}
+
+/* One number a row: tiles side by side that have the same rows have them in common. (A number that all rows
+ * share is a flit, for which they need not wait for each other.) */
+static inline bool tg_gemm_shares_numbers(const tg_gemm_tiling *t, const tg_gemm_external *external) {
+  return external->kind == TG_STREAM_SPLAT32 && !external->row_vector &&
+         (t->split == TG_SPLIT_OUTPUT || t->split == TG_SPLIT_COLUMNS);
+}
+
+/* Loops have three levels. Where a tile has several parts, all of K's, and no more chunks of each than these,
+ * every chunk has an instruction of its own, and two levels remain for passes; and so beside an operand that
+ * is kept. */
+enum { TG_GEMM_UNROLLED = 8 };
+static inline bool tg_gemm_unrolls(const tg_gemm_tiling *t) {
+  return t->parts > 1 && t->members == 1 && t->chunks <= TG_GEMM_UNROLLED;
+}
+/* Loops over chunks in loops over parts, or over pieces of sums that come from other rows, leave one level,
+ * and each pass over columns is a section. */
+static inline bool tg_gemm_strips_columns(const tg_gemm_tiling *t) {
+  return t->parts > 1 && !tg_gemm_unrolls(t);
+}
+static inline uint32_t tg_gemm_strips(const tg_gemm_tiling *t) {
+  return tg_gemm_strips_columns(t) ? t->passes_n : 1;
+}
+
+/* Are a part's chunks instructions of their own beside an operand that is kept? */
+static inline bool tg_gemm_keeps_chunks(const tg_gemm_tiling *t) { return t->keep && t->chunks > 1; }
+/* Rows that a tile finishes in a turn: what it loads for the fused nodes at once. */
+static inline uint32_t tg_gemm_turn_rows(const tg_gemm_tiling *t) {
+  return t->in_turn ? t->mr * t->turn : t->mr;
+}
+/* Groups of 2P columns that a VOP which adds handles at once. */
+static inline uint32_t tg_gemm_at_once(const tg_params *m, const tg_gemm_tiling *t) {
+  return t->in_turn && t->nt / tg_lanes(m) % TG_ADDS_AT_ONCE == 0 ? TG_ADDS_AT_ONCE : 1;
+}
+/* Where members finish in turn, a member adds so many turns ahead of the one that it finishes: the whole sum
+ * is then there when it is wanted. */
+static inline uint32_t tg_gemm_ahead(const tg_gemm_tiling *t, uint32_t member) {
+  return t->members - member + 1;
+}
+
+/* Length of the K tiles at whose ends accumulation rounds; 0: it does not. */
+int64_t tg_gemm_rounded_tile(const tg_compile *c, const tg_gemm *gemm);
+
+/* Estimated cycles of all passes. cost.c */
+double tg_gemm_cycles(const tg_compile *c, const tg_gemm *gemm, const tg_gemm_tiling *t);
+/* At least so many, however the operands come and the results leave. */
+double tg_gemm_least_cycles(const tg_compile *c, const tg_gemm *gemm, const tg_gemm_tiling *t);
+
+/* Of the kind of DRAM ports that has more to do, for a block. */
+double tg_gemm_port_cycles(const tg_compile *c, const tg_gemm *gemm, const tg_gemm_tiling *t);
+
+/* The tiling of least estimated time that fits; TG_INVALID if none does. */
+tg_status tg_tile_gemm(const tg_compile *c, const tg_gemm *gemm, tg_gemm_tiling *out); /* tiling.c */
+
+/* Bank rows of A's and B's blocks of a tile, and how far their rows are apart. */
+uint32_t tg_gemm_a_row(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+uint32_t tg_gemm_b_row(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+uint64_t tg_gemm_a_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+/* From one half of A's rows to the other, which has banks of its own: two lanes cannot write to one. */
+uint64_t tg_gemm_a_half(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+uint64_t tg_gemm_b_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+/* Of a piece of result number `result`, or of those before it together. */
+uint64_t tg_gemm_result_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t, int result);
+uint64_t tg_gemm_results_before(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t, int result);
+/* Is an operand that is kept loaded chunk by chunk, too? Its chunks must have banks of their own: one is read
+ * while the next one comes. */
+static inline bool tg_gemm_loads_kept_chunks(const tg_params *m, const tg_gemm *gemm,
+                                             const tg_gemm_tiling *t) {
+  bool a = t->keep == TG_KEEP_A;
+  uint32_t rows = t->kc * (a ? tg_gemm_a_row(m, gemm, t) : tg_gemm_b_row(m, gemm, t));
+  return tg_gemm_keeps_chunks(t) && (a ? gemm->a_turned : !gemm->b_turned) && rows % tg_bank_rows(m) == 0;
+}
+/* Blocks of A and B that there is room for: two, or one of an operand that is loaded only once, or three
+ * where the ports have as much to do as mx, so that they need not wait for a block to be read. */
+static inline uint32_t tg_gemm_a_blocks(const tg_gemm_tiling *t) {
+  if (t->keep == TG_KEEP_A) return t->passes_m == 1 ? 1 : 2;
+  if (t->makers) return !t->ahead ? 2 : t->makers > 2 ? t->makers : t->makers + 2;
+  return 2 + t->ahead;
+}
+static inline uint32_t tg_gemm_b_blocks(const tg_gemm_tiling *t) {
+  if (t->keep == TG_KEEP_B) return t->passes_n == 1 ? 1 : 2;
+  if (t->makers) return t->makers * t->made;
+  return t->whole_b ? 1 : 2 + t->ahead;
+}
+/* Of a row of totals, of one of them; of all of a piece that have a buffer of their own, and of all that go
+ * on from piece to piece. */
+uint32_t tg_gemm_total_flits(const tg_params *m, const tg_gemm_tiling *t);
+uint64_t tg_gemm_totals_apart(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+uint64_t tg_gemm_running_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+/* Of a piece on its way out, with its totals, or to the next member, of one received, and of a block of
+ * running sums. */
+uint64_t tg_gemm_out_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+uint64_t tg_gemm_received_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+/* In turn: of the whole sums of a turn; and of what is sent: at most two turns of each member but the last,
+ * or one of all. */
+uint64_t tg_gemm_whole_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+uint64_t tg_gemm_sent_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+uint64_t tg_gemm_sum_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+/* Of what is loaded for the fused nodes, once a pass or not: of operand number `external`, or of those before
+ * it together. */
+uint64_t tg_gemm_external_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t,
+                               int external);
+uint64_t tg_gemm_externals_before(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t, bool once,
+                                  int external);
+/* A bank between running sums and rounded ones, which one VOP reads and writes in pieces: for each piece it
+ * owns as many banks as the one that lies in most of them. */
+uint32_t tg_gemm_spare(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+/* Of a block of whole sums that were rounded stochastically on their way to the fused nodes. */
+uint64_t tg_gemm_rounded_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+
+/* ---- nodes in front (prologue.c) ---- */
+
+/* Can the product do with them? Sets g->front. */
+tg_status tg_gemm_describe_front(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g);
+tg_status tg_gemm_write_front(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g, tg_mc *mc);
+/* Parts of a chunk's rows that pass the vector unit side by side, so that it has as many rows in flight as it
+ * can; 0: none are possible. */
+uint32_t tg_gemm_front_parts(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+/* Cycles of the vector unit for a chunk. */
+double tg_gemm_front_cycles(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+/* Bank rows of a chunk as it is loaded, of what the nodes make of it, and of the vectors; of those and what
+ * the drain reads for all rows, which a tile loads once. */
+uint32_t tg_gemm_raw_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+uint32_t tg_gemm_number_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+uint32_t tg_gemm_given_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+uint32_t tg_gemm_front_vector_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+uint64_t tg_gemm_front_once(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+/* Chunks whose nodes are computed for each piece that is drained. */
+static inline uint32_t tg_gemm_chunks_a_piece(const tg_gemm_tiling *t) { return t->chunks / (t->mt / t->mr); }
+/* Can SENDs of what they make take turns between two buffers, and have slots enough? */
+bool tg_gemm_front_sends_fit(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+/* Of the tensors of a chunk, or of the vectors, before one; and elements of a vector that a tile needs: of
+ * those along k all. */
+static inline bool tg_gemm_front_is_number(const tg_gemm *gemm, int raw) {
+  return gemm->front.raws[raw].kind == TG_STREAM_SPLAT32;
+}
+int tg_gemm_front_numbers(const tg_gemm *gemm); /* how many there are */
+uint32_t tg_gemm_front_raws_before(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t,
+                                   bool numbers, int raw);
+uint32_t tg_gemm_front_vectors_before(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t,
+                                      int vector);
+uint32_t tg_gemm_front_vector_length(const tg_gemm *gemm, const tg_gemm_tiling *t);
+/* A chunk as the nodes see it: rows, and elements of one. */
+static inline uint32_t tg_gemm_front_rows(const tg_gemm *gemm, const tg_gemm_tiling *t) {
+  return gemm->front.of_b ? t->kc : t->mt;
+}
+static inline uint32_t tg_gemm_front_width(const tg_gemm *gemm, const tg_gemm_tiling *t) {
+  return gemm->front.of_b ? t->nt : t->kc;
+}
+/* Elements and bank rows of a row of raw number `raw`: those of the chunk, or one. */
+uint32_t tg_gemm_front_raw_take(const tg_gemm *gemm, const tg_gemm_tiling *t, int raw);
+uint32_t tg_gemm_front_raw_flits(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t, int raw);
+/* Flits that leave at once of these results: all that leave so share half of an AGCU's memory. */
+uint32_t tg_gemm_front_share(const tg_params *m, const tg_gemm_tiling *t);
+
+#endif

@@ -1,0 +1,351 @@
+/* Elementwise nodes in front of a product: which they may be, their microcode, and the room that they need.
+ * prologue_emit.c, in front of A, and prologue_cooperative.c, in front of B, have what the tiles do. */
+#include "mapper/gemm/product.h"
+#include "mapper/kernel/outer.h"
+
+enum { ENDPOINT_SEMS = 6, TILE_SEMS = 16 };
+
+/* Of an operand of the nodes: of the raws, or, behind them, of the vectors. */
+static bool names_vector(const tg_operand_stream *name) { return name->stream >= TG_FRONT_RAWS; }
+
+/* ---- what they read ---- */
+
+static bool is_plain_kind(const tg_value *value) {
+  return value->dtype == TG_F32 || value->dtype == TG_BF16 || value->dtype == TG_F16;
+}
+
+/* Are rows of `length` elements one behind the other, all of the tensor? */
+static bool follow_each_other(const tg_value *tensor, const int64_t radix[3], const int64_t row_stride[3],
+                              int64_t length) {
+  int64_t stride = length;
+  for (int d = 2; d >= 0; d--) {
+    if (radix[d] > 1 && row_stride[d] != stride) return false;
+    stride *= radix[d] ? radix[d] : 1;
+  }
+  return stride == tg_value_elements(tensor);
+}
+
+static bool is_one_run(const int64_t radix[3], const int64_t stride[3], int64_t length) {
+  return radix[0] <= 1 && radix[1] <= 1 && radix[2] == length && stride[2] == 1;
+}
+
+static bool is_dense(const tg_gemm *g) {
+  if (g->products != 1 || g->spread) return false;
+  if (g->front.of_b)
+    return !g->b_turned && is_one_run(g->b_n_radix, g->b_n_stride, g->n) &&
+           follow_each_other(g->b, g->b_k_radix, g->b_k_stride, g->n);
+  return !g->a_turned && !g->a_origin && is_one_run(g->a_k_radix, g->a_k_stride, g->k) &&
+         follow_each_other(g->a, g->a_m_radix, g->a_m_stride, g->k);
+}
+
+static bool add_vector(tg_gemm_front *f, const tg_gemm_vector *vector, int *out_stream) {
+  int at = 0;
+  while (at < f->vector_count &&
+         (f->vectors[at].value != vector->value || f->vectors[at].first != vector->first ||
+          f->vectors[at].part != vector->part))
+    at++;
+  if (at == TG_FRONT_VECTORS) return false;
+  if (at == f->vector_count) f->vectors[f->vector_count++] = *vector;
+  *out_stream = TG_FRONT_RAWS + at;
+  return true;
+}
+
+static bool add_raw(tg_gemm_front *f, const tg_gemm_raw *raw, int *out_stream) {
+  int at = 0;
+  while (at < f->raw_count && (f->raws[at].value != raw->value || f->raws[at].kind != raw->kind ||
+                               f->raws[at].first != raw->first || f->raws[at].lane != raw->lane))
+    at++;
+  if (at == (f->of_b ? TG_FRONT_RAWS : 1)) return false;
+  if (at == f->raw_count) f->raws[f->raw_count++] = *raw;
+  *out_stream = at;
+  return true;
+}
+
+static bool add_name(tg_gemm_front *f, const tg_operand_stream *name) {
+  for (int n = 0; n < f->name_count; n++)
+    if (f->names[n].value == name->value && f->names[n].part == name->part)
+      return f->names[n].stream == name->stream;
+  if (f->name_count == TG_FRONT_NAMES) return false;
+  f->names[f->name_count++] = *name;
+  return true;
+}
+
+/* The operand `value` of a node whose result has the shape of `shape`. */
+static bool add_operand(const tg_compile *c, tg_gemm *g, const int64_t dims[2], tg_value *value,
+                        const tg_value *shape) {
+  tg_gemm_front *f = &g->front;
+  int64_t stride[2];
+  tg_operand_stream name = {.value = value};
+  tg_value *owner = tg_owner(c, value);
+  if (!is_plain_kind(value) || !tg_space_strides_as(value, shape, dims, 2, stride) || stride[1] != 1)
+    return false;
+  if (stride[0] == dims[1]) {
+    tg_gemm_raw raw = {
+        .value = owner, .kind = tg_stream_kind(owner), .radix = {1, 1, dims[0]}, .stride = {0, 0, dims[1]}};
+    if (!add_raw(f, &raw, &name.stream)) return false;
+  } else {
+    tg_gemm_vector vector = {.value = owner, .stride = 1};
+    if (stride[0] || tg_value_elements(value) != dims[1] || !add_vector(f, &vector, &name.stream))
+      return false;
+  }
+  return add_name(f, &name);
+}
+
+static bool add_outer(const tg_compile *c, tg_gemm *g, const int64_t dims[2], const tg_node *node,
+                      const tg_outer *o) {
+  tg_gemm_front *f = &g->front;
+  const tg_value *result = tg_out(node);
+  if (!f->of_b || result->dims[result->rank - 1].size != dims[1] ||
+      tg_value_elements(result) != dims[0] * dims[1])
+    return false;
+  for (int k = 0; k < o->count; k++) {
+    tg_operand_stream a = {.value = o->operand[0], .part = k + 1, .dtype = o->dtype[0]},
+                      b = {.value = o->operand[1], .part = k + 1, .dtype = o->dtype[1]};
+    bool together = o->step[0] == 1;
+    tg_gemm_raw numbers = {.value = tg_owner(c, a.value),
+                           .kind = TG_STREAM_SPLAT32,
+                           .lane = together ? k : 0,
+                           .each = together ? o->count : 1,
+                           .first = together ? 0 : k * o->step[0]};
+    tg_gemm_vector row = {tg_owner(c, b.value), k * o->step[1], o->stride[1][result->rank - 1], b.part,
+                          b.dtype};
+    tg_merge_rows(result, o->stride[0], 0, numbers.radix, numbers.stride);
+    if (!add_raw(f, &numbers, &a.stream) || !add_vector(f, &row, &b.stream) || !add_name(f, &a) ||
+        !add_name(f, &b))
+      return false;
+  }
+  return true;
+}
+
+static int full_raws(const tg_gemm_front *f) {
+  int count = 0;
+  for (int i = 0; i < f->raw_count; i++) count += f->raws[i].kind != TG_STREAM_SPLAT32;
+  return count;
+}
+
+static bool collect(const tg_compile *c, const tg_front *nodes, tg_gemm *g) {
+  const int64_t dims[2] = {g->front.of_b ? g->k : g->m, g->front.of_b ? g->n : g->k};
+  for (size_t n = 0; n < nodes->count; n++) {
+    tg_outer o;
+    if (!tg_goes_along_one_way(c, nodes->nodes, nodes->count, n, dims, 2)) return false;
+    const tg_value *shape = tg_shape_around(nodes->nodes, nodes->count, n, dims[0] * dims[1]);
+    bool outer = tg_outer_of(c, nodes->nodes[n], &o);
+    if (outer && !add_outer(c, g, dims, nodes->nodes[n], &o)) return false;
+    for (int i = outer ? 2 : 0; i < nodes->nodes[n]->input_count; i++) {
+      tg_value *value = tg_in(nodes->nodes[n], i);
+      const tg_node *maker = value ? tg_owner(c, value)->producer : NULL;
+      if (!value || tg_is_scalar_constant(value) || (maker && tg_has_node(nodes->nodes, nodes->count, maker)))
+        continue;
+      if (!add_operand(c, g, dims, value, shape)) return false;
+    }
+  }
+  return full_raws(&g->front) > 0;
+}
+
+/* The drain beside those of A takes what is loaded once for all rows; that behind all of B's, anything. And
+ * nothing draws random numbers. */
+static bool drain_suits(const tg_compile *c, const tg_gemm *g) {
+  for (int x = 0; x < g->external_count && !g->front.of_b; x++)
+    if (!g->externals[x].row_vector) return false;
+  bool results_suit = g->front.of_b ? !g->totals.count : g->outs == 1;
+  return results_suit && g->partials == 1 && !tg_gemm_rounds_results(g) && !tg_gemm_rounded_tile(c, g);
+}
+
+/* Are there semaphores, of an AGCU a group of each for all positions of its lane, and slots of queues? Tiles
+ * that take turns know of each other, and are loaded for by themselves. */
+static bool has_room(const tg_params *m, const tg_gemm *g) {
+  const tg_gemm_front *f = &g->front;
+  uint32_t longest = m->rows > m->cols ? m->rows : m->cols, totals = (uint32_t)g->totals.count,
+           groups = ENDPOINT_SEMS + (totals > 0) + f->of_b, sems = TILE_SEMS + totals + (totals > 0),
+           vectors = (uint32_t)f->vector_count, blocks = 1;
+  if (f->of_b) {
+    bool numbers = tg_gemm_front_numbers(g) > 0;
+    groups += numbers;
+    sems += 2 * m->rows + 3 + (uint32_t)g->outs + numbers;
+    vectors *= m->rows;
+    blocks = (uint32_t)(f->raw_count + g->external_count);
+  }
+  return groups * (longest + 1) <= m->semaphores && sems <= m->semaphores &&
+         longest * blocks + vectors + 1 <= m->queue_depth && m->agcu_contexts > TG_CTX_FRONT;
+}
+
+/* As many rows at once as there are streams for; false: not even one. */
+static bool set_unroll(tg_gemm_front *f) {
+  for (f->unroll = TG_FRONT_UNROLL; f->unroll > 0; f->unroll--)
+    if (tg_front_vector_stream(f, f->vector_count) <= TG_STREAMS) return true;
+  return false;
+}
+
+static tg_status measure(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g) {
+  tg_mc mc;
+  int lengths[2 * TG_SEGMENTS];
+  tg_mc_begin(&mc, c->arena);
+  tg_status status = tg_gemm_write_drain(c, kernel, g, false, 1, &mc);
+  int first = mc.segment + 1;
+  if (!status) status = tg_gemm_write_front(c, kernel, g, &mc);
+  if (status || !tg_mc_fits(&mc, c->m, lengths)) return TG_INVALID;
+  for (int i = 0; i < 2; i++) g->front.words[i] = lengths[first + i];
+  return TG_OK;
+}
+
+static tg_status refuse(const tg_compile *c, const tg_gemm *g) {
+  return tg_fail(c->diag, TG_INVALID, "node \"%s\": what is in front of it does not run on its tiles",
+                 g->node->name);
+}
+
+tg_status tg_gemm_describe_front(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g) {
+  tg_gemm_front *f = &g->front;
+  f->of_b = kernel->front[1].count > 0;
+  f->result = kernel->front_result;
+  f->stored = kernel->stores_front;
+  if (g->format == TG_FMT_TF32 || tg_owner(c, f->of_b ? g->b : g->a) != f->result ||
+      !is_plain_kind(f->result) || !is_dense(g) || !drain_suits(c, g) ||
+      !collect(c, &kernel->front[f->of_b], g))
+    return refuse(c, g);
+  f->result_kind = tg_stream_kind(f->result);
+  f->block_kind = tg_stream_kind(tg_in(g->node, f->of_b));
+  if (!set_unroll(f) || !has_room(c->m, g)) return refuse(c, g);
+  if (f->of_b) return measure(c, kernel, g);
+  g->a = f->raws[0].value;
+  g->a_convert = f->raws[0].kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
+  tg_gemm_tiling all = {.kc = (uint32_t)g->k};
+  if (tg_banks_for(c->m, tg_gemm_front_vector_rows(c->m, g, &all)) > 1)
+    return tg_fail(c->diag, TG_INVALID, "node \"%s\": rows of what is in front of it are too long",
+                   g->node->name);
+  return measure(c, kernel, g);
+}
+
+/* ---- microcode ---- */
+
+/* Vectors once, then a row of each of those that are handled at once. */
+tg_status tg_gemm_write_front(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g, tg_mc *mc) {
+  const tg_gemm_front *f = &g->front;
+  tg_operand_stream names[TG_FRONT_NAMES];
+  tg_mc_ref held[TG_FRONT_VECTORS];
+  int kind = tg_stream_kind(f->result);
+  bool as_is = f->block_kind == kind && (!f->stored || f->result_kind == kind);
+  const tg_value *only_stored = as_is ? f->result : NULL;
+  tg_mc_next_segment(mc);
+  for (int v = 0; v < f->vector_count; v++)
+    held[v] = tg_hold_operand(mc, &(tg_operand_stream){.value = f->vectors[v].value,
+                                                       .stream = tg_front_vector_stream(f, v),
+                                                       .part = f->vectors[v].part,
+                                                       .dtype = f->vectors[v].dtype});
+  tg_mc_next_segment(mc);
+  for (uint32_t u = 0; u < f->unroll; u++) {
+    tg_value *value = f->result;
+    tg_mc_ref x;
+    for (int n = 0; n < f->name_count; n++) {
+      names[n] = f->names[n];
+      names[n].loaded = names_vector(&names[n]);
+      if (names[n].loaded)
+        names[n].held = held[names[n].stream - TG_FRONT_RAWS];
+      else {
+        names[n].number = tg_gemm_front_is_number(g, names[n].stream);
+        names[n].stream = tg_front_raw_stream(f, names[n].stream, u);
+      }
+    }
+    if (!tg_emit_front(mc, c, &kernel->front[f->of_b], names, f->name_count, NULL, only_stored, &value, 1,
+                       &x))
+      return TG_INVALID;
+    tg_mc_store(mc, tg_front_block_stream(f, u), f->block_kind == TG_STREAM_FP32, x);
+    if (f->stored) tg_mc_store(mc, tg_front_result_stream(f, u), f->result_kind == TG_STREAM_FP32, x);
+  }
+  return TG_OK;
+}
+
+/* ---- sizes ---- */
+
+static uint32_t chunk_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t, int kind) {
+  return tg_gemm_front_rows(g, t) * tg_kind_flits(m, kind, tg_gemm_front_width(g, t));
+}
+
+uint32_t tg_gemm_front_raws_before(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t,
+                                   bool numbers, int raw) {
+  uint32_t rows = 0;
+  for (int i = 0; i < raw; i++)
+    if (tg_gemm_front_is_number(g, i) == numbers && !g->front.raws[i].lane)
+      rows += tg_gemm_front_rows(g, t) * tg_gemm_front_raw_flits(m, g, t, i);
+  return rows;
+}
+
+uint32_t tg_gemm_raw_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  return tg_gemm_front_raws_before(m, g, t, false, g->front.raw_count);
+}
+
+uint32_t tg_gemm_number_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  return tg_gemm_front_raws_before(m, g, t, true, g->front.raw_count);
+}
+
+uint32_t tg_gemm_given_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  return g->front.stored ? chunk_rows(m, g, t, g->front.result_kind) : 0;
+}
+
+uint32_t tg_gemm_front_vector_length(const tg_gemm *g, const tg_gemm_tiling *t) {
+  return g->front.of_b ? t->nt : (uint32_t)g->k;
+}
+
+uint32_t tg_gemm_front_vectors_before(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t,
+                                      int vector) {
+  uint32_t rows = 0;
+  for (int v = 0; v < vector; v++)
+    rows += tg_kind_flits(m, tg_stream_kind(g->front.vectors[v].value), tg_gemm_front_vector_length(g, t));
+  return rows;
+}
+
+uint32_t tg_gemm_front_vector_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  return tg_gemm_front_vectors_before(m, g, t, g->front.vector_count);
+}
+
+uint32_t tg_gemm_front_parts(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  uint32_t vectors = tg_gemm_front_width(g, t) / tg_lanes(m), rows = tg_gemm_front_rows(g, t);
+  for (uint32_t parts = m->fma_latency; parts > 0; parts--)
+    if (parts * vectors <= m->fma_latency && rows % (parts * g->front.unroll) == 0) return parts;
+  return rows % g->front.unroll == 0;
+}
+
+uint64_t tg_gemm_front_once(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  uint32_t vectors = tg_gemm_front_vector_rows(m, g, t);
+  if (g->front.of_b) return vectors;
+  return vectors + tg_gemm_externals_before(m, g, t, true, g->external_count);
+}
+
+/* Of instructions that take turns between two buffers, each with so many SENDs of its own. */
+static bool can_turn(uint32_t instructions, uint32_t sends) {
+  return instructions % 2 || sends % 2 == 0 || sends == 1;
+}
+
+bool tg_gemm_front_sends_fit(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  uint32_t chunks = tg_gemm_chunks_a_piece(t), sends = t->mr / t->sent,
+           slots = 3 * (chunks + (uint32_t)g->totals.count + 1);
+  if (!g->front.stored) return true;
+  return slots <= m->queue_depth && (uint64_t)t->passes_m * (t->mt / t->mr) < 1 << 20 &&
+         sends % chunks == 0 && can_turn(chunks, sends / chunks) &&
+         can_turn(chunks, t->mt / t->alike / t->front_sent);
+}
+
+double tg_gemm_front_cycles(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  uint32_t parts = tg_gemm_front_parts(m, g, t), rows = parts * (tg_gemm_front_width(g, t) / tg_lanes(m)),
+           l = m->fma_latency;
+  double groups = (rows + l - 1) / l, each = (double)tg_gemm_front_rows(g, t) / (parts * g->front.unroll);
+  return groups * l * (g->front.words[0] + g->front.words[1] * each) + 3.0 * l;
+}
+
+int tg_gemm_front_numbers(const tg_gemm *g) {
+  int count = 0;
+  for (int i = 0; i < g->front.raw_count; i++)
+    count += tg_gemm_front_is_number(g, i) && !g->front.raws[i].lane;
+  return count;
+}
+
+uint32_t tg_gemm_front_raw_take(const tg_gemm *g, const tg_gemm_tiling *t, int raw) {
+  return tg_gemm_front_is_number(g, raw) ? (uint32_t)g->front.raws[raw].each : tg_gemm_front_width(g, t);
+}
+
+uint32_t tg_gemm_front_raw_flits(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t, int raw) {
+  return tg_kind_flits(m, g->front.raws[raw].kind, tg_gemm_front_raw_take(g, t, raw));
+}
+
+uint32_t tg_gemm_front_share(const tg_params *m, const tg_gemm_tiling *t) {
+  return tg_exit_share(m, t->front_exits, 1) / 2;
+}

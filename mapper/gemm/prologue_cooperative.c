@@ -1,0 +1,271 @@
+/* Elementwise nodes in front of B, where several tiles above each other need all that the nodes make of their
+ * columns. These, the makers, take turns: of each round of chunks of K a tile makes one, of what is loaded
+ * for it alone, and sends it to the others, which have banks for the chunks of each maker; or there is one
+ * maker:
+ *
+ *   vx   a chunk a round; when all are made, the drain
+ *   tx   the chunk to the rows below and to those above, and, if others read it, to memory; then what the
+ *        product made
+ *   mx   chunk after chunk, each in the banks of its maker; the own one when tx has read it
+ *
+ * So no tensor is loaded twice and no node computed twice, and either kind of AGCU loads for half of the
+ * tiles. */
+#include "mapper/gemm/emission.h"
+
+#include <string.h>
+
+typedef tg_gemm_emission emission;
+
+static uint32_t rounds(const emission *e) { return e->t.chunks / e->t.makers; }
+
+static void end_loop(tg_instr *in, int level, uint32_t count, uint32_t begin) {
+  in->common.loop_count[level] = count;
+  in->common.loop_begin[level] = begin;
+}
+
+uint32_t tg_gemm_maker(const emission *e, uint32_t r) { return r / e->t.alike; }
+uint32_t tg_gemm_maker_row(const emission *e, uint32_t r, uint32_t maker) {
+  return maker * e->t.alike + r % e->t.alike;
+}
+/* Positions of all makers of the tile's columns. */
+static uint32_t all_makers(const emission *e, uint32_t r) {
+  uint32_t mask = 0;
+  for (uint32_t maker = 0; maker < e->t.makers; maker++) mask |= 1u << (tg_gemm_maker_row(e, r, maker) + 1);
+  return mask;
+}
+
+void tg_gemm_allocate_maker_sems(emission *e) {
+  e->b_full = tg_tile_sem(&e->b, 0);
+  for (uint32_t maker = 1; maker < e->t.makers; maker++) tg_tile_sem(&e->b, 0);
+  e->made_full = tg_tile_sem(&e->b, 0);
+  e->made_free = tg_tile_sem(&e->b, (int)e->t.made);
+  e->made_credit = tg_tile_sem(&e->b, 0); /* position 0 is an AGCU */
+  for (uint32_t r = 0; r < e->b.m->rows; r++) tg_tile_sem(&e->b, (int)e->t.made);
+  e->raw_west_credit = tg_west_credits(&e->b, 2);
+  e->raw_north_credit = tg_north_credits(&e->b, 2);
+  if (!tg_gemm_front_numbers(e->g)) return;
+  e->numbers_full = tg_tile_sem(&e->b, 0);
+  e->numbers_credit = tg_west_credits(&e->b, 2);
+}
+
+tg_buffer tg_gemm_made_buffer(const emission *e, uint32_t maker) {
+  tg_buffer made = e->b_block;
+  made.base += maker * e->t.made * made.stride;
+  made.count = e->t.made;
+  return made;
+}
+
+/* ---- what the nodes read ---- */
+
+static bool raws_from_west(const emission *e, uint32_t r, uint32_t col) {
+  return tg_leaves_west(e->t.raws, r, col);
+}
+
+/* A chunk a round of raw number `raw` for the tiles of `mask`, maker `maker` of columns from `first` on. */
+static tg_agcu_instr *load_raw(emission *e, tg_queue *queue, int raw, uint32_t mask, uint32_t maker,
+                               int64_t first) {
+  const tg_gemm_front *f = &e->g->front;
+  tg_agcu_instr *load = &tg_build_push(&e->b, queue, TG_OP_agcu_load)->agcu;
+  tg_buffer buffer = tg_gemm_raw_buffer(e, raw);
+  tg_walk_plan walk = {.tensor = tg_place_of(e->c, f->raws[raw].value),
+                       .element_stride = 1,
+                       .columns = tg_gemm_front_is_number(e->g, raw) ? f->raws[raw].each : e->g->n};
+  memcpy(walk.radix, f->raws[raw].radix, sizeof walk.radix);
+  memcpy(walk.stride, f->raws[raw].stride, sizeof walk.stride);
+  tg_fill_walk(load, &walk, e->raw_base[raw], e->raw_rest[raw]);
+  tg_set_operand(load->dst_base, &buffer, false);
+  load->dst_inner[0] = 65535;
+  load->dst_mask[0] = mask;
+  load->rows[0] = e->t.kc;
+  load->take[0] = tg_gemm_front_raw_take(e->g, &e->t, raw);
+  load->m_first[0] = (int64_t)maker * e->t.kc;
+  load->m_delta[2] = (int64_t)e->t.makers * e->t.kc;
+  load->k_first[0] = first;
+  load->convert[0] = tg_stream_convert(walk.tensor, f->raws[raw].kind);
+  return load;
+}
+
+static void set_ends(tg_agcu_instr *load, bool first, bool last, int credit, int full) {
+  if (first) load->credit_base[0] = credit, load->credit_mask[0] = load->dst_mask[0];
+  if (last) load->dst_post[0] = 1, load->dst_sem[0] = full;
+}
+
+/* Of tile (r, col). The last tensor tells it. */
+static void load_raws(emission *e, tg_queue *queue, bool west, uint32_t r, uint32_t col) {
+  int left = 0, all;
+  for (int i = 0; i < e->g->front.raw_count; i++) left += !tg_gemm_front_is_number(e->g, i);
+  all = left;
+  for (int i = 0; i < e->g->front.raw_count; i++) {
+    if (tg_gemm_front_is_number(e->g, i)) continue;
+    tg_agcu_instr *load = load_raw(e, queue, i, 1u << ((west ? col : r) + 1), tg_gemm_maker(e, r),
+                                   tg_gemm_col_first(e, r, col));
+    set_ends(load, left == all, left == 1, west ? e->raw_west_credit : e->raw_north_credit, e->raw_full);
+    left--;
+  }
+}
+
+/* Numbers are those of all tiles of a row, and come by a context of their own: what waits for all tiles does
+ * not hold up what is for one. Stores leave by the north. */
+static void load_numbers(emission *e, tg_queue *queue, uint32_t r) {
+  int left = tg_gemm_front_numbers(e->g), all = left;
+  for (int i = 0; i < e->g->front.raw_count; i++) {
+    if (!tg_gemm_front_is_number(e->g, i) || e->g->front.raws[i].lane) continue;
+    tg_agcu_instr *load = load_raw(e, queue, i, ((1u << e->b.m->cols) - 1) << 1, tg_gemm_maker(e, r), 0);
+    set_ends(load, left == all, left == 1, e->numbers_credit, e->numbers_full);
+    left--;
+  }
+}
+
+static void end_rounds(const emission *e, tg_queue *queue) {
+  if (queue->count) end_loop(&queue->instrs[queue->count - 1], 2, rounds(e), 0);
+}
+
+void tg_gemm_load_raws_west(emission *e, uint32_t r) {
+  tg_queue *queue = tg_west_queue(&e->b, r, TG_CTX_AUX);
+  for (uint32_t col = 0; col < e->b.m->cols; col++)
+    if (raws_from_west(e, r, col)) load_raws(e, queue, true, r, col);
+  end_rounds(e, queue);
+  queue = tg_west_queue(&e->b, r, TG_CTX_FRONT);
+  load_numbers(e, queue, r);
+  end_rounds(e, queue);
+}
+
+void tg_gemm_load_raws_north(emission *e, uint32_t col) {
+  tg_queue *queue = tg_north_queue(&e->b, col, TG_CTX_AUX);
+  for (uint32_t r = 0; r < e->b.m->rows; r++)
+    if (!raws_from_west(e, r, col)) load_raws(e, queue, false, r, col);
+  end_rounds(e, queue);
+}
+
+/* ---- making a chunk, and its ways ---- */
+
+static void emit_nodes(emission *e, uint32_t r, uint32_t col) {
+  tg_queue *queue = &tg_build_tile(&e->b, r, col)->vx;
+  if (e->g->front.vector_count)
+    tg_set_wait(tg_build_push(&e->b, queue, TG_OP_vx_sync), 0, e->front_vectors_full, false);
+  tg_buffer made = tg_gemm_made_buffer(e, tg_gemm_maker(e, r));
+  tg_instr *in = tg_gemm_push_front(e, r, col, &made, 0, 1);
+  bool stored = e->g->front.stored;
+  tg_set_wait(in, 0, e->raw_full, false);
+  tg_set_wait(in, 1, e->made_free, false);
+  if (stored) tg_set_wait(in, 2, e->given_exit.out_free, false);
+  if (raws_from_west(e, r, col))
+    tg_set_post(in, 0, TG_POST_ROW, 0, e->raw_west_credit + (int)col + 1, false);
+  else
+    tg_set_post(in, 0, TG_POST_COL, 0, e->raw_north_credit + (int)r + 1, false);
+  tg_set_post(in, 1, TG_POST_LOCAL, 0, e->t.makers > 1 ? e->made_full : e->b_full, false);
+  if (stored) tg_set_post(in, 2, TG_POST_LOCAL, 0, e->given_exit.out_full, false);
+  if (tg_gemm_front_numbers(e->g)) {
+    tg_set_wait(in, 3, e->numbers_full, false);
+    tg_set_post(in, 3, TG_POST_ROW, 0, e->numbers_credit + (int)col + 1, false);
+  }
+  end_loop(in, 2, rounds(e), queue->count - 1);
+}
+
+/* To tiles of the column: positions of `mask`. */
+static tg_instr *send_chunk(emission *e, uint32_t r, uint32_t col, int dir, uint32_t mask) {
+  tg_instr *in = tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->tx, TG_OP_tx_send);
+  tg_tx_instr *tx = &in->tx;
+  tg_buffer made = tg_gemm_made_buffer(e, tg_gemm_maker(e, r));
+  tx->dir[0] = dir;
+  tx->flits[0] = made.rows;
+  tg_set_operand(tx->src_base, &made, false);
+  tg_set_operand(tx->dst_base, &made, false);
+  tx->src_inner[0] = tx->dst_inner[0] = 65535;
+  tx->dst_mask[0] = mask;
+  tx->dst_post[0] = 1;
+  tx->dst_sem[0] = e->b_full + (int)tg_gemm_maker(e, r);
+  in->common.credit_base[0] = e->made_credit;
+  in->common.credit_mask[0] = mask;
+  return in;
+}
+
+static uint32_t row_flits(const emission *e) {
+  return tg_kind_flits(e->b.m, e->g->front.result_kind, e->t.nt);
+}
+
+static tg_buffer place_at_agcu(const emission *e, uint32_t r) {
+  uint32_t share = tg_gemm_front_share(e->b.m, &e->t);
+  return (tg_buffer){
+      .base = tg_store_rows(e->b.m) / 2 + 2 * share * r, .stride = share, .rows = share, .count = 2};
+}
+
+/* To memory, in pieces. */
+static tg_instr *send_away(emission *e, uint32_t r, uint32_t col) {
+  tg_buffer at_agcu = place_at_agcu(e, r);
+  tg_queue *queue = &tg_build_tile(&e->b, r, col)->tx;
+  tg_instr *in = tg_build_push(&e->b, queue, TG_OP_tx_send);
+  tg_tx_instr *tx = &in->tx;
+  tx->dir[0] = TG_NORTH;
+  tx->flits[0] = e->t.front_sent * row_flits(e);
+  tg_set_operand(tx->src_base, &e->given, true);
+  tx->src_delta[2] = tx->flits[0];
+  tg_set_operand(tx->dst_base, &at_agcu, false);
+  tx->src_inner[0] = tx->dst_inner[0] = 65535;
+  tx->dst_mask[0] = 1;
+  tx->dst_post[0] = 1;
+  tx->dst_sem[0] = e->given_north + (int)r + 1;
+  tg_set_wait(in, 0, e->given_exit.credit, false);
+  tg_set_wait(in, 1, e->given_exit.out_full, true);
+  tg_set_post(in, 1, TG_POST_LOCAL, 0, e->given_exit.out_free, true);
+  end_loop(in, 2, e->t.kc / e->t.front_sent, queue->count - 1);
+  return in;
+}
+
+/* To the other makers; the last SEND lets mx have the chunk. */
+static tg_instr *send_around(emission *e, uint32_t r, uint32_t col) {
+  uint32_t all = all_makers(e, r), above = all & ((2u << r) - 1), below = all & ~((4u << r) - 1);
+  tg_instr *first = below ? send_chunk(e, r, col, TG_SOUTH, below) : send_chunk(e, r, col, TG_NORTH, above);
+  tg_instr *last = first;
+  tg_set_wait(first, 0, e->made_full, false);
+  if (below && above) last = send_chunk(e, r, col, TG_NORTH, above);
+  tg_set_post(last, 0, TG_POST_LOCAL, 0, e->b_full + (int)tg_gemm_maker(e, r), false);
+  return last;
+}
+
+static void emit_sends(emission *e, uint32_t r, uint32_t col) {
+  uint32_t begin = tg_build_tile(&e->b, r, col)->tx.count;
+  tg_instr *last = e->t.makers > 1 ? send_around(e, r, col) : NULL;
+  if (e->g->front.stored) last = send_away(e, r, col);
+  if (last) end_loop(last, 1, rounds(e), begin);
+}
+
+void tg_gemm_emit_making(emission *e, uint32_t r, uint32_t col) {
+  emit_nodes(e, r, col);
+  emit_sends(e, r, col);
+}
+
+/* ---- stores ---- */
+
+static void emit_store(emission *e, uint32_t r, uint32_t col) {
+  const tg_gemm *g = e->g;
+  tg_agcu_instr *store =
+      &tg_build_push(&e->b, tg_north_queue(&e->b, col, TG_CTX_FRONT), TG_OP_agcu_store)->agcu;
+  tg_instr *in = (tg_instr *)(void *)store;
+  tg_walk_plan walk = {.tensor = tg_place_of(e->c, g->front.result),
+                       .radix = {1, 1, g->k},
+                       .stride = {0, 0, g->n},
+                       .element_stride = 1,
+                       .columns = g->n};
+  tg_buffer at_agcu = place_at_agcu(e, r);
+  tg_fill_walk(store, &walk, e->given_base, e->given_rest);
+  store->rows[0] = e->t.front_sent;
+  store->take[0] = e->t.nt;
+  store->m_first[0] = (int64_t)tg_gemm_maker(e, r) * e->t.kc;
+  store->m_delta[1] = (int64_t)e->t.makers * e->t.kc;
+  store->m_delta[2] = e->t.front_sent;
+  store->k_first[0] = tg_gemm_col_first(e, r, col);
+  store->convert[0] = g->front.result_kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
+  tg_set_operand(store->src_base, &at_agcu, false);
+  tg_set_wait(in, 0, e->given_north + (int)r + 1, false);
+  tg_set_post(in, 0, TG_POST_COL, r + 1, e->given_exit.credit, false);
+}
+
+void tg_gemm_emit_maker_stores(emission *e) {
+  const uint32_t loops[3] = {1, rounds(e), e->t.kc / e->t.front_sent};
+  for (uint32_t col = 0; col < e->b.m->cols; col++) {
+    for (uint32_t r = 0; r < e->b.m->rows; r++) emit_store(e, r, col);
+    tg_queue *queue = tg_north_queue(&e->b, col, TG_CTX_FRONT);
+    tg_set_loops(&queue->instrs[queue->count - 1], loops);
+  }
+}

@@ -1,0 +1,525 @@
+/* Tiling of a product by exhaustive search under the model of time of cost.c. */
+#include "mapper/gemm/product.h"
+
+enum {
+  SPLITS = 48,        /* ways to cut a dimension into equal passes */
+  MOST_ROWS = 4096,   /* of a block */
+  SHORT_PIECE = 16,   /* rows of a piece that are worth halving */
+  MOST_COLUMNS = 256, /* of a block of very many columns */
+  MOST_TURN = 4,      /* pieces */
+};
+
+#define CLEARLY                                                                                              \
+  0.9 /* of its time: a tile adds alone what rows of tiles could only if that is so much faster */
+
+typedef struct search {
+  const tg_compile *c;
+  const tg_params *m;
+  const tg_gemm *g;
+  uint32_t share; /* flits that leave at once */
+  tg_gemm_tiling best;
+  bool found;
+  uint32_t considered;
+} search;
+
+static int64_t up(int64_t value, int64_t unit) { return (value + unit - 1) / unit; }
+
+/* Scratchpad banks of a tiling. */
+static bool fits(const search *s, const tg_gemm_tiling *t) {
+  const tg_params *m = s->m;
+  uint64_t a = tg_gemm_a_rows(m, s->g, t), b = tg_gemm_b_rows(m, s->g, t);
+  uint64_t once[] = {2 * tg_gemm_whole_rows(m, s->g, t), tg_gemm_sent_rows(m, s->g, t), 0},
+           twice[] = {tg_gemm_externals_before(m, s->g, t, true, s->g->external_count),
+                      tg_gemm_externals_before(m, s->g, t, false, s->g->external_count),
+                      tg_gemm_running_rows(m, s->g, t)},
+           either[] = {tg_gemm_out_rows(m, s->g, t), tg_gemm_received_rows(m, s->g, t), 0};
+  bool one[] = {t->one_out, t->in_turn, false};
+  uint64_t rounded = tg_gemm_rounded_rows(m, s->g, t), sums = tg_gemm_sum_rows(m, s->g, t);
+  if (rounded > tg_pad_rows(m) || sums > tg_pad_rows(m) || a > tg_pad_rows(m) || b > tg_pad_rows(m))
+    return false;
+  uint64_t front = 0;
+  if (s->g->front.result) {
+    front = 2 * tg_banks_for(m, tg_gemm_raw_rows(m, s->g, t)) +
+            2 * tg_banks_for(m, tg_gemm_number_rows(m, s->g, t)) +
+            2 * tg_banks_for(m, tg_gemm_given_rows(m, s->g, t)) +
+            tg_banks_for(m, (uint32_t)tg_gemm_front_once(m, s->g, t)) +
+            tg_banks_for(m, (uint32_t)tg_gemm_totals_apart(m, s->g, t));
+    if (!s->g->front.of_b) twice[0] = 0; /* with the vectors in front */
+  }
+  if (tg_gemm_keeps_vectors(s->g, t)) once[2] = twice[0], twice[0] = 0;
+  uint64_t banks = front + tg_banks_for(m, (uint32_t)rounded) + tg_gemm_spare(m, s->g, t) +
+                   2ull * tg_banks_for(m, (uint32_t)sums) +
+                   tg_gemm_a_blocks(t) * tg_banks_for(m, (uint32_t)a) +
+                   tg_gemm_b_blocks(t) * tg_banks_for(m, (uint32_t)b);
+  for (int i = 0; i < 3; i++) {
+    if (once[i] > tg_pad_rows(m) || twice[i] > tg_pad_rows(m) || either[i] > tg_pad_rows(m)) return false;
+    banks += tg_banks_for(m, (uint32_t)once[i]) + 2ull * tg_banks_for(m, (uint32_t)twice[i]) +
+             (one[i] ? 1 : 2) * tg_banks_for(m, (uint32_t)either[i]);
+  }
+  return banks <= m->banks && (uint64_t)t->mt * (t->nt / tg_lanes(m)) <= tg_acc_rows(m);
+}
+
+/* An AGCU loads blocks of externals for each tile of its row or column that it serves, with an instruction
+ * each. */
+static bool externals_fit(const search *s, const tg_gemm_tiling *t) {
+  const tg_params *m = s->m;
+  uint32_t count = (uint32_t)s->g->external_count, vectors = 0;
+  for (uint32_t x = 0; x < count; x++) vectors += tg_gemm_loads_once(t, &s->g->externals[x]);
+  uint32_t blocks = count - vectors, by_west = t->externals_west ? m->cols : (m->cols + 1) / 2,
+           by_north = t->externals_west ? 0 : (m->rows + 1) / 2,
+           shares = t->split == TG_SPLIT_COLUMNS ? m->rows : t->alike;
+  return blocks * by_west <= m->queue_depth && blocks * by_north + vectors * shares <= m->queue_depth;
+}
+
+/* What tilings are compared by: cycles, or, where any tiling will do, a number drawn for each. */
+static double rank(search *s, const tg_gemm_tiling *t) {
+  if (!s->c->options.any_tiling) return tg_gemm_cycles(s->c, s->g, t);
+  return tg_drawn_cycles(s->c, (uint32_t)s->g->m, (uint32_t)s->g->n, s->considered++);
+}
+
+/* Is the best one so far faster, whatever else of the tiling is chosen? */
+static bool is_slower(const search *s, const tg_gemm_tiling *t) {
+  return s->found && !s->c->options.any_tiling && tg_gemm_least_cycles(s->c, s->g, t) >= s->best.cycles;
+}
+
+static void consider_kept(search *s, tg_gemm_tiling t, tg_keep keep) {
+  t.keep = keep;
+  t.totals_exits = t.exits;
+  t.one_out = false;
+  if (t.in_turn || t.makers) t.one_out = !fits(s, &t);
+  if (!fits(s, &t)) return;
+  for (int west = 0; west < 2; west++) {
+    t.externals_west = west;
+    if (!externals_fit(s, &t)) continue;
+    t.cycles = rank(s, &t);
+    if (s->found && t.cycles >= s->best.cycles) continue;
+    s->best = t;
+    s->found = true;
+  }
+}
+
+/* May a part's chunks be loaded one by one beside an operand that is kept? All buffers of two begin anew with
+ * each outer pass. */
+static bool keeps_chunks(const search *s, const tg_gemm_tiling *t) {
+  return t->in_turn && t->chunks % 2 == 0 && t->chunks <= TG_GEMM_UNROLLED && !t->sr_blocks &&
+         t->chunks * t->members <= s->m->queue_depth && (int64_t)t->chunks * t->kc == s->g->part &&
+         t->kc % tg_mx_stationary(s->m, s->g->format) == 0;
+}
+
+/* Is there room in banks for all chunks of B behind each other, so that of each the GEMM owns its own? */
+static bool chunks_share_out(const search *s, const tg_gemm_tiling *t) {
+  uint32_t chunk = t->kc * tg_gemm_b_row(s->m, s->g, t), bank = tg_bank_rows(s->m);
+  return s->g->b_turned || chunk % bank == 0 || bank % chunk == 0;
+}
+
+/* May all chunks of B stay, while those of A come anew with each pass? They are loaded before the first one,
+ * down the columns. */
+static bool may_keep_whole_b(const search *s, const tg_gemm_tiling *t) {
+  return (t->split == TG_SPLIT_OUTPUT || t->split == TG_SPLIT_ROWS) &&
+         t->members * t->alike * t->parts == 1 && (t->chunks > 1 || t->sent) && t->passes_n == 1 &&
+         t->passes_m > 1 && !t->sr_blocks && !s->g->spread && (int64_t)t->chunks * t->kc == s->g->k &&
+         t->kc % tg_mx_stationary(s->m, s->g->format) == 0 && chunks_share_out(s, t);
+}
+
+/* Do tiles side by side gain from loading their blocks together? Those must begin with whole stationary
+ * blocks. */
+static bool gains_from_pairs(const search *s, const tg_gemm_tiling *t) {
+  const tg_gemm *g = s->g;
+  if (s->m->rows % 2 || s->m->cols % 2) return false;
+  if (t->split == TG_SPLIT_ROWS)
+    return g->a_turned && t->mt % tg_mx_stationary(s->m, g->format) == 0 &&
+           t->mt * tg_value_bytes_each(g->a) < 64;
+  return t->split == TG_SPLIT_COLUMNS && !g->b_turned && t->nt * tg_value_bytes_each(g->b) < 64;
+}
+
+/* May chunks be loaded one more ahead? One instruction multiplies them all. */
+static bool may_load_ahead(const tg_gemm_tiling *t) {
+  return (uint64_t)t->passes_m * t->passes_n * t->chunks > 2 && t->members * t->parts == 1 && !t->sr_blocks &&
+         (!t->keep || t->chunks == 1);
+}
+
+static void consider_ahead(search *s, tg_gemm_tiling t, tg_keep keep) {
+  consider_kept(s, t, keep);
+  t.keep = keep;
+  t.ahead = may_load_ahead(&t);
+  if (t.ahead) consider_kept(s, t, keep);
+}
+
+static void consider(search *s, tg_gemm_tiling t) {
+  if (s->g->partials > 1 && t.chunks == 1) t.kc = (uint32_t)s->g->part; /* not a row beyond the part */
+  if (is_slower(s, &t)) return;
+  consider_ahead(s, t, TG_KEEP_NONE);
+  if (may_keep_whole_b(s, &t)) {
+    t.whole_b = true;
+    consider_ahead(s, t, TG_KEEP_NONE);
+    t.whole_b = false;
+  }
+  t.paired = gains_from_pairs(s, &t);
+  if (t.paired) consider_ahead(s, t, TG_KEEP_NONE);
+  t.paired = false;
+  bool apart = keeps_chunks(s, &t);
+  if ((t.chunks * t.parts > 1 && !apart) || s->g->spread || t.sent) return;
+  if (t.passes_n > 1 && (!apart || t.passes_m == 1 || t.passes_n % 2 == 0)) consider_ahead(s, t, TG_KEEP_A);
+  if (t.passes_m > 1 && (!apart || t.passes_n == 1 || t.passes_m % 2 == 0)) consider_ahead(s, t, TG_KEEP_B);
+}
+
+int64_t tg_gemm_rounded_tile(const tg_compile *c, const tg_gemm *g) {
+  const tg_node *node = g->node;
+  int64_t own = node->op == TG_OP_MATMUL ? tg_attr_int(node, TG_ATTR_ACCUMULATION) : TG_ACCUMULATE_AS_ASKED;
+  if (own == TG_ACCUMULATE_BF16SR_EACH) return 1;
+  return own == TG_ACCUMULATE_AS_ASKED && c->options.accum_bf16sr ? c->options.k_tile : 0;
+}
+
+/* K chunks: multiples of the stationary rows; where accumulation rounds at K tiles, of those, or one K tile
+ * exactly. */
+static void consider_chunks(search *s, tg_gemm_tiling t) {
+  uint32_t stationary = tg_mx_stationary(s->m, s->g->format);
+  int64_t tile = tg_gemm_rounded_tile(s->c, s->g), k = s->g->part;
+  bool rounding = tile > 0;
+  bool aligned = rounding && tile % stationary == 0;
+  int64_t unit = !rounding ? stationary : tile, whole = up(k, unit) * unit;
+  if (rounding && k <= tile) { /* one K tile, as long as the product is */
+    t.chunks = 1;
+    t.kc = (uint32_t)(up(k, stationary) * stationary);
+    t.sr_blocks = t.kc / stationary;
+    consider(s, t);
+    return;
+  }
+  for (int64_t n = 1; n * unit <= whole && n * unit < 1 << 20; n *= 2) {
+    if (rounding && !aligned && n > 1) return;
+    int64_t chunks = up(whole, n * unit);
+    t.chunks = (uint32_t)chunks;
+    t.kc = (uint32_t)(up(up(whole, unit), chunks) * unit);
+    t.sr_blocks = rounding ? (uint32_t)up(tile, stationary) : 0;
+    consider(s, t);
+  }
+}
+
+/* The same in whole blocks that totals are of, or the largest part of one that all of it consists of, of
+ * rows of `flits` in all results. */
+static uint32_t whole_blocks_out(const search *s, uint32_t nt, uint32_t flits) {
+  const tg_gemm_totals *totals = &s->g->totals;
+  uint32_t block = (uint32_t)totals->block,
+           total = (uint32_t)totals->count * tg_kind_flits(s->m, TG_STREAM_FP32, nt);
+  if (s->share < total + flits) return 0;
+  uint32_t rows = (s->share - total) / flits;
+  if (rows >= block) return s->share / (total + block * flits) * block;
+  while (block % rows) rows--;
+  return rows;
+}
+
+/* Rows of `nt` elements that leave at once; each result has its part of the room at the AGCU. */
+static uint32_t most_rows_out(const search *s, uint32_t nt) {
+  uint32_t widest = 1;
+  for (int k = 0; k < s->g->outs; k++) {
+    uint32_t flits = tg_kind_flits(s->m, s->g->out_kind[k], nt);
+    if (widest < flits) widest = flits;
+  }
+  uint32_t outs = (uint32_t)s->g->outs;
+  return s->g->totals.count ? whole_blocks_out(s, nt, widest * outs) : s->share / outs / widest;
+}
+
+/* The longest pieces of `rows` rows that leave in at most `most` flits; 0: there are none. */
+static uint32_t pieces_of(uint32_t rows, uint32_t row_flits, uint32_t most) {
+  for (uint32_t piece = rows; piece > 0; piece--)
+    if (rows % piece == 0 && piece * row_flits <= most) return piece;
+  return 0;
+}
+
+/* Pieces that are blocks, but leave bit by bit, behind them their totals. */
+static void consider_totals_whole(search *s, tg_gemm_tiling t, int64_t tile_rows, int64_t least) {
+  const tg_gemm *g = s->g;
+  uint32_t block = (uint32_t)g->totals.block,
+           totals = (uint32_t)g->totals.count * tg_gemm_total_flits(s->m, &t);
+  if (g->outs > 1 || t.passes_n > 1 || s->share <= totals) return;
+  t.sent = pieces_of(block, tg_kind_flits(s->m, g->out_kind[0], t.nt), s->share - totals);
+  if (!t.sent || t.sent == block) return;
+  t.mr = block;
+  t.mt = (uint32_t)(up(least, block) * block);
+  t.passes_m = (uint32_t)up(tile_rows, t.mt);
+  consider_chunks(s, t);
+}
+
+/* Of whole blocks that totals are of; where those have pieces, each piece of all has its instructions. */
+static void consider_totals(search *s, tg_gemm_tiling t, int64_t tile_rows, int64_t least) {
+  int64_t block = s->g->totals.block, blocks = up(least, block), rows = most_rows_out(s, t.nt);
+  int64_t pieces = rows < block ? blocks * (block / rows) : up(blocks, rows / block);
+  int64_t sends = pieces * s->g->outs + blocks * s->g->totals.count;
+  if (rows < block) consider_totals_whole(s, t, tile_rows, least);
+  if (rows < block && (s->g->totals.whole || sends > s->m->queue_depth)) return;
+  t.mr = (uint32_t)(rows < block ? rows : up(blocks, pieces) * block);
+  t.mt = (uint32_t)(t.mr * pieces);
+  t.passes_m = (uint32_t)up(tile_rows, t.mt);
+  consider_chunks(s, t);
+}
+
+/* Turns of a block are even, since buffers of two begin anew with each, and more than a member is ahead. */
+static void consider_turns(search *s, tg_gemm_tiling t, int64_t tile_rows, int64_t least) {
+  int64_t rows = most_rows_out(s, t.nt), each = up(least, t.members),
+          fewest = tg_gemm_ahead(&t, 0) / 2 * 2 + 2;
+  for (t.turn = 2; t.turn <= MOST_TURN && 8 + 8 * t.turn <= s->m->queue_depth; t.turn *= 2) {
+    int64_t turns = up(each, 2 * t.turn * rows) * 2;
+    if (turns < fewest) turns = fewest;
+    t.mr = (uint32_t)up(each, turns * t.turn);
+    t.mt = (uint32_t)(t.members * turns * t.turn * t.mr);
+    t.passes_m = (uint32_t)up(tile_rows, t.mt);
+    if ((uint64_t)turns * t.passes_m * t.passes_n < 1 << 20) consider_chunks(s, t); /* one loop of SENDs */
+  }
+}
+
+/* Blocks of at least `least` rows. */
+static void consider_block(search *s, tg_gemm_tiling t, int64_t tile_rows, int64_t least) {
+  if (t.in_turn) {
+    consider_turns(s, t, tile_rows, least);
+    return;
+  }
+  int64_t rows = most_rows_out(s, t.nt);
+  if (s->g->totals.count) {
+    consider_totals(s, t, tile_rows, least);
+    return;
+  }
+  int64_t pieces = up(least, rows < least ? rows : least);
+  bool halves = t.split == TG_SPLIT_COLUMNS && pieces > 1; /* of A, which come from two sides */
+  /* all VOPs of partial sums begin with the same buffers */
+  if (halves || (t.parts > 1 && t.members > 1)) pieces = up(pieces, 2) * 2;
+  t.mr = (uint32_t)up(least, pieces);
+  t.mt = (uint32_t)(t.mr * pieces);
+  t.passes_m = (uint32_t)up(tile_rows, t.mt);
+  consider_chunks(s, t);
+  if (t.split != TG_SPLIT_COLUMNS || t.mr % 2 || t.mr < SHORT_PIECE) return;
+  t.mr /= 2; /* one pass or few: the last piece's way out counts */
+  consider_chunks(s, t);
+}
+
+/* Equal passes; of very many rows, blocks of powers of two and the sizes halfway between them. */
+static void consider_rows(search *s, tg_gemm_tiling t, int64_t tile_rows) {
+  if (!most_rows_out(s, t.nt)) return;
+  int64_t last = 1;
+  for (int64_t i = 1; i <= SPLITS; i++) {
+    last = up(tile_rows, i);
+    if (last <= MOST_ROWS) consider_block(s, t, tile_rows, last);
+    if (last == 1) return;
+  }
+  for (int64_t rows = MOST_ROWS; rows >= 8; rows /= 2) {
+    if (rows < last) consider_block(s, t, tile_rows, rows);
+    if (rows / 4 * 3 < last) consider_block(s, t, tile_rows, rows / 4 * 3);
+  }
+}
+
+/* A product a tile: all its rows and columns at once, so that the rows of the next product follow. A comes
+ * from the west and B from the north, so that of the two kinds of ports one may have more time for results.
+ */
+static void consider_products(search *s, tg_exits exits) {
+  const tg_params *m = s->m;
+  int64_t lanes = tg_lanes(m), nt = up(s->g->n, lanes) * lanes;
+  if (s->g->m > MOST_ROWS || nt > 65536) return;
+  tg_gemm_tiling t = {.split = TG_SPLIT_PRODUCTS,
+                      .exits = exits,
+                      .mt = (uint32_t)s->g->m,
+                      .nt = (uint32_t)nt,
+                      .passes_n = 1,
+                      .members = 1,
+                      .alike = 1,
+                      .parts = 1};
+  t.passes_m = (uint32_t)up(s->g->spread, tg_tiles(m));
+  s->share = tg_exit_share(m, exits, 1);
+  uint32_t rows = most_rows_out(s, t.nt);
+  for (t.mr = rows < t.mt ? rows : t.mt; t.mr > 0 && t.mt % t.mr; t.mr--) {
+  }
+  if (t.mr > 0) consider_chunks(s, t);
+}
+
+/* `t`: the split and the way out; `members` rows of tiles in a group, each with some of K's parts, or `alike`
+ * ones, each with some columns. */
+static void consider_split(search *s, tg_gemm_tiling t) {
+  const tg_params *m = s->m;
+  tg_split split = t.split;
+  uint32_t tiles = tg_tiles(m), members = t.members, row_tiles = m->rows / (members * t.alike),
+           col_tiles = m->cols * t.alike;
+  if (split == TG_SPLIT_ROWS) row_tiles = tiles, col_tiles = 1;
+  if (split == TG_SPLIT_COLUMNS) row_tiles = 1, col_tiles = tiles;
+  t.parts = (uint32_t)up(s->g->partials, members);
+  s->share = tg_exit_share(m, t.exits, t.in_turn ? 1 : members);
+  int64_t tile_rows = up(s->g->m, row_tiles), tile_cols = up(s->g->n, col_tiles);
+  int64_t lanes = tg_lanes(m), last = 0;
+  for (int64_t j = 1; j <= SPLITS; j++) {
+    int64_t nt = up(up(tile_cols, j), lanes) * lanes;
+    if (nt == last || nt > 65536) continue;
+    last = nt;
+    t.nt = (uint32_t)nt;
+    t.passes_n = (uint32_t)up(tile_cols, nt);
+    consider_rows(s, t, tile_rows);
+    if (nt == lanes) return;
+  }
+  /* A dimension too long for SPLITS equal passes of any length that fits. */
+  for (int64_t nt = last - lanes < MOST_COLUMNS ? last - lanes : MOST_COLUMNS; nt > 0; nt -= lanes) {
+    t.nt = (uint32_t)nt;
+    t.passes_n = (uint32_t)up(tile_cols, nt);
+    consider_rows(s, t, tile_rows);
+  }
+}
+
+/* Partial sums: K's parts over two rows of tiles or more, where there are as many, or all in one tile. */
+static void consider_partials(search *s) {
+  uint32_t rows = s->m->rows;
+  for (uint32_t members = 2; members <= rows && members <= s->g->partials; members++)
+    if (up(s->g->partials, up(s->g->partials, members)) == members)
+      consider_split(s, (tg_gemm_tiling){.exits = TG_EXITS_NORTH, .members = members, .alike = 1});
+  int64_t partials = s->g->partials;
+  bool rounds = s->g->sum_kind == TG_STREAM_BF16SR || tg_gemm_rounds_results(s->g),
+       turns_fit =
+           !rounds && partials <= rows && rows % partials == 0 && s->g->turn_words[TG_DRAIN_FINISH] > 0;
+  tg_gemm_tiling turns = {.members = (uint32_t)partials, .alike = 1, .in_turn = true};
+  for (turns.exits = TG_EXITS_BOTH; turns.exits < TG_EXITS_COUNT; turns.exits++)
+    if (turns_fit && tg_exits_possible(s->m, turns.exits)) consider_split(s, turns);
+  bool shared = s->found;
+  tg_gemm_tiling lanes = s->best;
+  consider_split(s, (tg_gemm_tiling){.members = 1, .alike = 1});
+  if (shared && s->best.cycles > CLEARLY * lanes.cycles) s->best = lanes;
+}
+
+static void consider_front_exits(search *s, tg_gemm_tiling t) {
+  const tg_params *m = s->m;
+  uint32_t totals = (uint32_t)s->g->totals.count * tg_gemm_total_flits(m, &t),
+           share = tg_exit_share(m, t.exits, 1) >> s->g->front.stored,
+           row = tg_kind_flits(m, s->g->out_kind[0], t.nt), most = t.mr / tg_gemm_chunks_a_piece(&t) * row;
+  if (2 * share <= totals) return;
+  if (most > (2 * share - totals) / 2) most = (2 * share - totals) / 2;
+  t.sent = pieces_of(t.mr, row, most);
+  t.front_sent =
+      pieces_of(t.mt / t.alike, tg_kind_flits(m, s->g->front.result_kind, t.kc), tg_gemm_front_share(m, &t));
+  if (!t.sent || !t.front_sent || !tg_gemm_front_sends_fit(m, s->g, &t)) return;
+  for (int whole = 0; whole <= chunks_share_out(s, &t); whole++) {
+    t.whole_b = whole;
+    consider_kept(s, t, TG_KEEP_NONE);
+  }
+}
+
+/* Tiles that have all of their rows to themselves load by both kinds of ports, and store so; else the west
+ * loads, and of what leaves there are shares that balance that. */
+static void consider_front(search *s, tg_gemm_tiling t) {
+  bool shares = t.alike > 1;
+  t.mr = s->g->totals.count ? (uint32_t)s->g->totals.block : t.mt / t.chunks;
+  t.passes_m = (uint32_t)up(up(s->g->m, tg_tiles(s->m) / t.alike), t.mt);
+  if (t.passes_m < 2 || t.chunks % (t.mt / t.mr) || !tg_gemm_front_parts(s->m, s->g, &t) || is_slower(s, &t))
+    return;
+  for (t.exits = TG_EXITS_BOTH; t.exits < (shares ? TG_EXITS_COUNT : TG_EXITS_WEST); t.exits++) {
+    if (!tg_exits_possible(s->m, t.exits)) continue;
+    t.front_exits = shares ? TG_EXITS_NORTH : TG_EXITS_BOTH;
+    consider_front_exits(s, t);
+    t.front_exits = TG_EXITS_BOTH;
+    if (shares && s->g->front.stored) consider_front_exits(s, t);
+  }
+}
+
+/* Nodes in front: some tiles side by side, or each by itself, have rows of their own, and all columns at
+ * once. Chunks are whole, and a block has as many pieces, or pieces that totals are of. */
+static void consider_fronts(search *s) {
+  const tg_params *m = s->m;
+  uint32_t lanes = tg_lanes(m);
+  for (uint32_t alike = 1; alike <= m->cols; alike *= 2) {
+    int64_t nt = up(up(s->g->n, alike), lanes) * lanes;
+    if (m->cols % alike || nt > 65536) continue;
+    tg_gemm_tiling t = {
+        .split = TG_SPLIT_ROWS, .members = 1, .alike = alike, .parts = 1, .nt = (uint32_t)nt, .passes_n = 1};
+    for (int64_t kc = lanes; kc <= s->g->k && kc < 1 << 16; kc += lanes) {
+      if (s->g->k % kc || s->g->k / kc > SPLITS) continue;
+      t.kc = (uint32_t)kc;
+      t.chunks = (uint32_t)(s->g->k / kc);
+      uint32_t block = (uint32_t)s->g->totals.block, unit = block ? block : t.chunks * alike;
+      for (t.mt = unit; t.mt <= MOST_ROWS && t.mt * (t.nt / lanes) <= tg_acc_rows(m); t.mt += unit)
+        if (t.mt % alike == 0) consider_front(s, t);
+    }
+  }
+}
+
+static void consider_raws(search *s, tg_gemm_tiling t) {
+  for (t.raws = TG_EXITS_BOTH; t.raws < TG_EXITS_COUNT; t.raws++)
+    if (tg_exits_possible(s->m, t.raws)) consider_kept(s, t, TG_KEEP_NONE);
+}
+
+/* Chunks of which all makers make the same number. */
+static void consider_made_chunks(search *s, tg_gemm_tiling t) {
+  const tg_params *m = s->m;
+  uint32_t stationary = tg_mx_stationary(m, s->g->format),
+           row = tg_kind_flits(m, s->g->front.result_kind, t.nt);
+  for (int64_t kc = stationary; kc * t.makers <= s->g->k && kc <= MOST_ROWS; kc *= 2) {
+    t.kc = (uint32_t)kc;
+    if (s->g->k % (kc * t.makers) || s->g->k / kc >= 1 << 20 || !tg_gemm_front_parts(m, s->g, &t)) continue;
+    t.chunks = (uint32_t)(s->g->k / kc);
+    t.front_sent = pieces_of(t.kc, row, tg_gemm_front_share(m, &t));
+    if (!t.front_sent) continue;
+    for (t.made = t.makers > 1 ? 1 : 2; t.made <= 2; t.made++) {
+      t.ahead = false;
+      if (t.makers == 1 || t.makers % 2 == 0) consider_raws(s, t);
+      t.ahead = true;
+      consider_raws(s, t);
+    }
+  }
+}
+
+/* Nodes in front of B, which rows of tiles compute in turn, all of them or every one of `alike`: one pass, in
+ * which each tile has rows and columns of its own, and whole chunks of all. */
+static void consider_makers(search *s, uint32_t alike) {
+  const tg_params *m = s->m;
+  int64_t blocks = m->cols * alike, nt = s->g->n / blocks, least = up(s->g->m, m->rows / alike);
+  if (s->g->n % (blocks * tg_lanes(m)) || nt > 65536 || least > MOST_ROWS) return;
+  tg_gemm_tiling t = {.members = 1,
+                      .alike = alike,
+                      .parts = 1,
+                      .makers = m->rows / alike,
+                      .front_exits = TG_EXITS_NORTH,
+                      .nt = (uint32_t)nt,
+                      .passes_m = 1,
+                      .passes_n = 1};
+  for (t.exits = TG_EXITS_BOTH; t.exits < TG_EXITS_COUNT; t.exits++) {
+    if (!tg_exits_possible(m, t.exits)) continue;
+    s->share = tg_exit_share(m, t.exits, 1) >> s->g->front.stored;
+    int64_t rows = most_rows_out(s, t.nt);
+    if (!rows) continue;
+    int64_t pieces = up(least, rows < least ? rows : least);
+    t.mr = (uint32_t)up(least, pieces);
+    t.mt = (uint32_t)(t.mr * pieces);
+    consider_made_chunks(s, t);
+  }
+}
+
+/* Totals are little beside the results: if there is room, they leave where the ports have less to do. */
+static tg_exits totals_exits(const search *s, tg_gemm_tiling t) {
+  bool fits = tg_exit_share(s->m, TG_EXITS_BOTH, 1) >= tg_exit_share(s->m, t.exits, 1);
+  double along = tg_gemm_port_cycles(s->c, s->g, &t);
+  t.totals_exits = TG_EXITS_BOTH;
+  return s->g->totals.count && fits && tg_gemm_port_cycles(s->c, s->g, &t) < along ? TG_EXITS_BOTH : t.exits;
+}
+
+tg_status tg_tile_gemm(const tg_compile *c, const tg_gemm *gemm, tg_gemm_tiling *out) {
+  search s = {.c = c, .m = c->m, .g = gemm, .share = tg_exit_share(c->m, TG_EXITS_BOTH, 1)};
+  if (gemm->front.of_b) {
+    for (uint32_t alike = 1; alike <= c->m->rows; alike *= 2)
+      if (c->m->rows % alike == 0) consider_makers(&s, alike);
+  } else if (gemm->front.result) {
+    consider_fronts(&s);
+  } else if (gemm->spread) {
+    for (tg_exits exits = TG_EXITS_BOTH; exits < TG_EXITS_COUNT; exits++)
+      if (tg_exits_possible(c->m, exits)) consider_products(&s, exits);
+  } else if (gemm->partials > 1) {
+    consider_partials(&s);
+  } else {
+    tg_gemm_tiling t = {.members = 1, .alike = 1};
+    for (t.exits = TG_EXITS_BOTH; t.exits < TG_EXITS_COUNT; t.exits++)
+      for (t.alike = 1; t.alike <= c->m->rows; t.alike *= 2)
+        if (c->m->rows % t.alike == 0 && tg_exits_possible(c->m, t.exits)) consider_split(&s, t);
+    t = (tg_gemm_tiling){.split = TG_SPLIT_ROWS, .members = 1, .alike = 1};
+    if (tg_tiles(c->m) > 1 && c->m->cols > 1) consider_split(&s, t);
+    t.split = TG_SPLIT_COLUMNS;
+    if (tg_tiles(c->m) > 1 && c->m->rows > 1) consider_split(&s, t);
+  }
+  if (!s.found)
+    return tg_fail(
+        c->diag, TG_INVALID,
+        "node \"%s\": no tiling of a %lld x %lld x %lld product fits in the scratchpads of this architecture",
+        gemm->node->name, (long long)gemm->m, (long long)gemm->n, (long long)gemm->k);
+  *out = s.best;
+  out->totals_exits = totals_exits(&s, s.best);
+  return TG_OK;
+}

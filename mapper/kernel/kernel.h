@@ -1,0 +1,51 @@
+/* What kernels have to do with each other: who reads what, what may change places, how two become one. */
+#ifndef TEGULA_MAPPER_KERNEL_KERNEL_H
+#define TEGULA_MAPPER_KERNEL_KERNEL_H
+
+#include "mapper/kernel/value.h"
+
+/* What kernels have to do with each other. */
+bool tg_kernel_reads(const tg_kernel *kernel, const tg_value *value);
+bool tg_kernel_makes(const tg_kernel *kernel, const tg_value *value);
+bool tg_kernel_reads_any_of(const tg_kernel *reader, const tg_kernel *maker);
+/* Do both read a tensor of so many elements in common? */
+bool tg_kernels_share_input(const tg_kernel *a, const tg_kernel *b, int64_t elements);
+/* May kernel `a` run as late as kernel `to`, kernel `b` as early as kernel `to`? */
+bool tg_kernel_can_wait(const tg_compile *c, size_t a, size_t to);
+bool tg_kernel_can_hurry(const tg_compile *c, size_t b, size_t to);
+/* Is the value still needed in memory when kernels a and b are none? */
+bool tg_needed_beside(const tg_compile *c, const tg_value *value, size_t a, size_t b);
+/* The shape, of `elements` elements, by which the operands of nodes[n] go along with a kernel: a cast of a
+ * row is broadcast as the node is that uses it. */
+const tg_value *tg_shape_around(tg_node *const *nodes, size_t count, size_t n, int64_t elements);
+/* Do all that use nodes[n] take its result along with `dims`, the kernel's elements, by the same strides? Two
+ * shapes may broadcast a cast of a row in two ways, and there is one register. */
+bool tg_goes_along_one_way(const tg_compile *c, tg_node *const *nodes, size_t count, size_t n,
+                           const int64_t *dims, int rank);
+bool tg_has_node(tg_node *const *nodes, size_t count, const tg_node *node);
+/* Those that are not there yet, in order, behind those that are. */
+void tg_add_nodes(tg_arena *arena, tg_front *to, tg_node *const *nodes, size_t count);
+/* The nodes are the kernel's fused ones. */
+void tg_set_fused(tg_kernel *kernel, const tg_front *nodes);
+void tg_kernel_remove(tg_compile *c, size_t k);
+/* What others than kernels a and b need of the results of kernel `from` are results of `to` as well. False:
+ * they are too many. */
+bool tg_kernel_add_results(tg_compile *c, tg_kernel *to, size_t from, size_t a, size_t b);
+/* Kernel `a` and kernel `b`, one of which is `at`, become `both` in that one's place; what it does not make
+ * is stored no longer. */
+void tg_kernels_become(tg_compile *c, size_t a, size_t b, size_t at, const tg_kernel *both);
+/* Sets the nodes of a kernel, before its roots or without any, in order, and with them what is loaded. */
+void tg_kernel_set_nodes(tg_compile *c, tg_kernel *kernel, tg_front *nodes);
+/* The kernel loads what `node`, one of `nodes` or their reader, takes of others than these. */
+void tg_kernel_add_loads(tg_compile *c, tg_kernel *kernel, const tg_front *nodes, const tg_node *node);
+/* The kernel reads `value` from DRAM, or what it reshapes. */
+void tg_kernel_add_input(tg_compile *c, tg_kernel *kernel, tg_value *value);
+/* The kernel of a Transpose that keeps the rows of `result`, which nothing else reads; or NULL. */
+tg_kernel *tg_storable_move(const tg_compile *c, const tg_value *result);
+/* Where the elements of what a kernel computes are stored, by its dimensions. */
+void tg_stored_strides(const tg_kernel *kernel, int64_t *out_strides);
+
+/* Text naming a kernel's nodes, for sections and diagnostics. */
+const char *tg_kernel_name(const tg_compile *c, const tg_kernel *kernel);
+
+#endif

@@ -1,0 +1,75 @@
+#include "mapper/kernel/operand.h"
+
+#include "mapper/kernel/space.h"
+
+/* A Cast that the AGCU does while loading, perhaps behind Reshapes; not one whose result a kernel stores. */
+static tg_value *before_cast(const bool *stored, tg_value *operand) {
+  tg_value *value = operand;
+  while (value->producer && value->producer->op == TG_OP_RESHAPE) value = tg_in(value->producer, 0);
+  const tg_node *cast = value->producer;
+  if (!tg_is_plain_cast(cast) || tg_in(cast, 0)->dtype != TG_F32) return operand;
+  if (stored && stored[value->index]) return operand;
+  return operand->dtype == TG_BF16 || operand->dtype == TG_F16 || operand->dtype == TG_TF32 ? tg_in(cast, 0)
+                                                                                            : operand;
+}
+
+static tg_operand dense(const bool *stored, tg_value *value) {
+  tg_operand operand = {.source = before_cast(stored, value)};
+  int64_t sizes[TG_MAX_RANK];
+  tg_value_sizes(value, sizes);
+  tg_dense_strides(sizes, value->rank, operand.stride);
+  return operand;
+}
+
+/* The rows of all batches must be three digits at most: those of a walk. */
+static bool few_digits(const tg_value *value, const int64_t *stride) {
+  tg_space space = {.rank = value->rank - 1, .operands = 1};
+  for (int d = 0; d < space.rank; d++) {
+    space.dims[d] = value->dims[d].size;
+    space.strides[0][d] = stride[d];
+  }
+  tg_space_merge(&space);
+  return space.rank <= 3;
+}
+
+static bool all_are(const int64_t *values, int count, int64_t wanted) {
+  for (int i = 0; i < count; i++)
+    if (values[i] != wanted) return false;
+  return true;
+}
+
+bool tg_gemm_is_pointwise(const tg_node *node) {
+  bool window = node->op == TG_OP_CONV || node->op == TG_OP_CONV_WEIGHT_GRADIENT ||
+                node->op == TG_OP_CONV_INPUT_GRADIENT;
+  return window && tg_attr_int(node, TG_ATTR_GROUP) == 1 &&
+         all_are(tg_attr_ints(node, TG_ATTR_KERNEL_SHAPE, NULL), 2, 1) &&
+         all_are(tg_attr_ints(node, TG_ATTR_STRIDES, NULL), 2, 1) &&
+         all_are(tg_attr_ints(node, TG_ATTR_PADS, NULL), 4, 0);
+}
+
+tg_operand tg_gemm_operand(const bool *stored, const tg_node *node, int input) {
+  tg_value *value = tg_in(node, input);
+  tg_operand plain = dense(stored, value);
+  const tg_node *transpose = value->producer;
+  bool matrix = node->op == TG_OP_MATMUL ||
+                (input == 0 && node->op != TG_OP_CONV_INPUT_GRADIENT && tg_gemm_is_pointwise(node));
+  if (!matrix || value->rank < 2 || !transpose || transpose->op != TG_OP_TRANSPOSE) return plain;
+  tg_operand before = dense(stored, tg_in(transpose, 0)), moved = {.source = before.source};
+  const int64_t *perm = tg_attr_ints(transpose, TG_ATTR_PERM, NULL);
+  for (int d = 0; d < value->rank; d++) moved.stride[d] = before.stride[perm[d]];
+  int64_t row = moved.stride[value->rank - 2], column = moved.stride[value->rank - 1];
+  moved.turned = column != 1;
+  if ((moved.turned && row != 1) || (!moved.turned && value->dims[value->rank - 1].size == 1) ||
+      !few_digits(value, moved.stride))
+    return plain;
+  return moved;
+}
+
+bool tg_product_loads(const tg_compile *c, const tg_node *product, int first, const tg_value *value) {
+  for (int i = first; i < product->input_count; i++) {
+    tg_value *operand = tg_in(product, i);
+    if (operand && tg_owner(c, i < 2 ? tg_gemm_operand(c->stored, product, i).source : operand) == value)
+      return true;
+  }
+  return false;
+}

@@ -1,0 +1,120 @@
+/* What the mapper's passes share: kernels, where values live, and the compilation's state. */
+#ifndef TEGULA_MAPPER_KERNEL_PLAN_H
+#define TEGULA_MAPPER_KERNEL_PLAN_H
+
+#include "frontend/base/stochastic.h"
+#include "mapper/mapper.h"
+
+/* Elementwise nodes that a kernel computes while it loads an operand of its root, in order. Only the kernel
+ * sees their results; the root reads one of them, perhaps by another shape. */
+typedef struct tg_front {
+  tg_node **nodes;
+  size_t count, capacity;
+} tg_front;
+
+/* Operations that run as one section (or several of the same kind): elementwise nodes in front of a root, the
+ * root, then elementwise nodes fused behind it. */
+enum { TG_MORE_RESULTS = 2, TG_FRONTS = 2 };
+typedef struct tg_kernel {
+  enum {
+    TG_KERNEL_GEMM,          /* root MatMul or Conv on mx; fused nodes drain the accumulator */
+    TG_KERNEL_ELEMENTWISE,   /* no root: only fused nodes */
+    TG_KERNEL_SOFTMAX,       /* root Softmax or LogSoftmax */
+    TG_KERNEL_NORMALIZATION, /* root LayerNormalization over the last dimension */
+    TG_KERNEL_REDUCE,        /* root ReduceSum, ReduceMax, ReduceMin or ReduceProd */
+    TG_KERNEL_ROWWISE,       /* no root: fused nodes, reductions of rows among them */
+    TG_KERNEL_POOL,
+    TG_KERNEL_POOL_GRADIENT, /* root WindowGradient */
+    TG_KERNEL_DEPTHWISE,     /* root Conv with a channel a group */
+    TG_KERNEL_ATTENTION,     /* root MatMul, of what `softmax` makes of the product `scores` */
+    TG_KERNEL_MOVE,          /* root Transpose, or one input of a Concat, or a plain copy (root NULL) */
+  } kind;
+  tg_node *root;
+  tg_node *more_roots[TG_MORE_RESULTS]; /* REDUCE: of the same shapes, each of which makes one of `more` */
+  tg_front front[TG_FRONTS]; /* by operand of the root; REDUCE: the first, for all roots together */
+  tg_value *front_result;    /* GEMM: what the nodes in front of A or B make; NULL: there are none */
+  bool stores_front;         /* others read it, too */
+  int part;                  /* input of a Concat */
+  tg_node **fused; /* elementwise nodes in order; what is not a result is used by the next ones only */
+  size_t fused_count, fused_capacity;
+  tg_value *source; /* MOVE: what is moved */
+  tg_value *output; /* what is written to DRAM */
+  tg_value
+      *more[TG_MORE_RESULTS]; /* GEMM, ELEMENTWISE, REDUCE, ROWWISE: and what else is, of the same shape */
+  int more_count;
+  tg_value *beside;  /* REDUCE: what a node in front makes and is written as well, or NULL */
+  tg_value **inputs; /* what is read from DRAM, each once; casts on GEMM operands are looked through */
+  size_t input_count, input_capacity;
+  const struct tg_kernel *totals; /* GEMM: reductions of its results by blocks of rows, computed with it: the
+                                     kernel that would be alone, or NULL */
+  const struct tg_kernel *scores, *softmax; /* ATTENTION: kernels that would be alone, outputs and all */
+} tg_kernel;
+
+/* Results of a kernel, of one shape, that it writes to DRAM: tg_kernel_result(kernel, i) with i less than
+ * tg_kernel_results(kernel). None: a copy to an output of the graph. */
+static inline int tg_kernel_results(const tg_kernel *kernel) {
+  return kernel->output ? 1 + kernel->more_count + (kernel->beside != NULL) : 0;
+}
+static inline tg_value *tg_kernel_result(const tg_kernel *kernel, int index) {
+  if (index > kernel->more_count) return kernel->beside;
+  return index ? kernel->more[index - 1] : kernel->output;
+}
+
+/* What a product, or attention, computes for the result: itself, or what the Transpose reads that the stores
+ * do. */
+static inline tg_value *tg_kernel_computes(const tg_kernel *kernel, int index) {
+  tg_value *result = tg_kernel_result(kernel, index);
+  bool moved = kernel->kind != TG_KERNEL_MOVE && result->producer->op == TG_OP_TRANSPOSE;
+  return moved ? tg_in(result->producer, 0) : result;
+}
+
+/* All that it writes: its results, then those of `totals`, then what nodes in front make. */
+static inline int tg_kernel_writes(const tg_kernel *kernel) {
+  return tg_kernel_results(kernel) + (kernel->totals ? tg_kernel_results(kernel->totals) : 0) +
+         kernel->stores_front;
+}
+static inline tg_value *tg_kernel_written(const tg_kernel *kernel, int index) {
+  int own = tg_kernel_results(kernel), totals = kernel->totals ? tg_kernel_results(kernel->totals) : 0;
+  if (index < own) return tg_kernel_result(kernel, index);
+  return index < own + totals ? tg_kernel_result(kernel->totals, index - own) : kernel->front_result;
+}
+
+/* REDUCE: the reductions, each of which makes the result of its number. */
+static inline int tg_kernel_roots(const tg_kernel *kernel) { return 1 + kernel->more_count; }
+static inline tg_node *tg_kernel_root(const tg_kernel *kernel, int index) {
+  return index ? kernel->more_roots[index - 1] : kernel->root;
+}
+
+/* Where a value lies in DRAM. Reshapes share the place of what they reshape. */
+typedef struct tg_place {
+  tg_value *root; /* the value that owns the memory, NULL: none yet */
+  int tensor;     /* of the program; -1: not planned yet */
+} tg_place;
+
+typedef struct tg_compile {
+  const tg_graph *graph;
+  const tg_params *m;
+  tg_map_options options;
+  tg_arena *arena; /* dies with the compilation */
+  tg_program *program;
+  tg_kernel *kernels;
+  size_t kernel_count, kernel_capacity;
+  tg_place *places;    /* by value->index */
+  bool *stored;        /* by value->index: the output of a kernel */
+  int *output_tensors; /* by output of the graph */
+  int *carried_into;   /* by output of the graph: the input whose memory it ends up in, -1: none */
+  tg_diag *diag;
+} tg_compile;
+
+/* Estimated cycles: of what does not fit; of loading a section and the wait between two, roughly. */
+#define TG_NEVER 1e30
+enum { TG_SECTION_CYCLES = 300 };
+
+/* In place of an estimate of cycles, where tilings are drawn (tg_map_options.any_tiling): from 0 to 2^24, of
+ * a product of m x n, for the tiling considered as number `index`. */
+static inline double tg_drawn_cycles(const tg_compile *c, uint32_t m, uint32_t n, uint32_t index) {
+  uint32_t seed = tg_mix((uint32_t)c->options.any_tiling ^ (uint32_t)(c->options.any_tiling >> 32));
+  return tg_mix(tg_mix(tg_mix(seed + m) + n) + index) >> 8;
+}
+
+#endif

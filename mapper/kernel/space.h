@@ -1,0 +1,44 @@
+/* Iteration spaces: the dimensions of an output with each operand's strides, merged where all operands allow
+ * it. */
+#ifndef TEGULA_MAPPER_KERNEL_SPACE_H
+#define TEGULA_MAPPER_KERNEL_SPACE_H
+
+#include "mapper/kernel/kernel.h"
+
+enum { TG_SPACE_OPERANDS = 16 };
+
+typedef struct tg_space {
+  int rank, operands;
+  int64_t dims[TG_MAX_RANK];                       /* outermost first */
+  int64_t strides[TG_SPACE_OPERANDS][TG_MAX_RANK]; /* elements; 0 where the operand is broadcast */
+} tg_space;
+
+void tg_space_begin(tg_space *space, const tg_value *output);
+/* An operand that broadcasts to the output by numpy's rule; returns its number. */
+int tg_space_add_broadcast(tg_space *space, const tg_value *value);
+/* An operand with given strides for the output's dimensions. */
+int tg_space_add_strided(tg_space *space, const int64_t *strides);
+/* The strides of an operand that broadcasts to `shape`, by `dims`, a shape of as many elements in the same
+ * order. False: it is not, or not every one of these dimensions is a walk of one stride. */
+bool tg_space_strides_as(const tg_value *operand, const tg_value *shape, const int64_t *dims, int rank,
+                         int64_t *out_strides);
+/* Drops dimensions of size 1 and merges neighbours that every operand walks as one. The rank is at least 1
+ * after. */
+void tg_space_merge(tg_space *space);
+/* Dimensions `first` to the last but one of `value`, walked by `stride`, as digits of a walk, merged where
+ * they follow each other: rows of one matrix, or of all batches. */
+void tg_merge_rows(const tg_value *value, const int64_t *stride, int first, int64_t out_radix[3],
+                   int64_t out_stride[3]);
+/* The space as spaces of at most four dimensions, one after the other; `offsets` of their operands, in
+ * elements. TG_INVALID, naming `what`, if those would be too many. */
+typedef tg_status tg_space_visit(void *user, const tg_space *space, const int64_t *offsets);
+tg_status tg_space_in_fours(const tg_compile *c, const char *what, const tg_space *space,
+                            tg_space_visit *visit, void *user);
+/* Element [i0, .., in] of the result of a Transpose, Slice or Expand (of a Pad: inside the frame, whose
+ * origin the offset does not count) is element offset + sum i_d * stride[d] of its input. Strides may be
+ * negative. */
+void tg_view(const tg_node *node, int64_t *out_offset, int64_t *out_strides);
+/* Row-major strides of a shape. */
+void tg_dense_strides(const int64_t *dims, int rank, int64_t *out_strides);
+
+#endif

@@ -1,0 +1,10 @@
+/* Where values live in DRAM. */
+#ifndef TEGULA_MAPPER_MEMORY_MEMORY_H
+#define TEGULA_MAPPER_MEMORY_MEMORY_H
+
+#include "mapper/kernel/kernel.h"
+
+tg_status tg_settle_carries(tg_compile *c); /* aliases.c: updates in place, or moved */
+tg_status tg_plan_memory(tg_compile *c);    /* dram.c: values -> DRAM tensors */
+
+#endif

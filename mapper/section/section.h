@@ -1,0 +1,141 @@
+/* Building a section: semaphores, scratchpad buffers, and the moves that every kernel needs.
+ *
+ * All tiles of a section are alike: they share semaphore numbers and buffer addresses, and differ in which
+ * part of the tensors they work on. West AGCUs load for their row, north ones for their column. */
+#ifndef TEGULA_MAPPER_SECTION_SECTION_H
+#define TEGULA_MAPPER_SECTION_SECTION_H
+
+#include "mapper/kernel/kernel.h"
+
+/* Contexts of an AGCU by use. */
+enum {
+  TG_CTX_LOAD = 0,
+  TG_CTX_AUX = 1,
+  TG_CTX_STORE = 2,
+  TG_CTX_TOTALS = 3, /* of a product, or */
+  TG_CTX_FRONT = 3   /* what nodes in front of one make */
+};
+
+/* Entries of the key table by use: accumulators of a product, results that a store rounds. */
+enum { TG_KEY_PRODUCT = 0, TG_KEY_STORE = 1 };
+
+/* By which AGCUs results leave: a tile's by the west one of its row or the north one of its column, in a
+ * checkerboard, or all or three of four by one kind of AGCU, while the other kind has more to load. */
+typedef enum tg_exits {
+  TG_EXITS_BOTH,
+  TG_EXITS_WEST,
+  TG_EXITS_NORTH,
+  TG_EXITS_MOST_WEST, /* these on arrays whose rows and columns come in fours */
+  TG_EXITS_MOST_NORTH,
+  TG_EXITS_COUNT
+} tg_exits;
+
+typedef struct tg_build {
+  tg_compile *c;
+  const tg_params *m;
+  uint32_t section;
+  uint32_t tile_sems, west_sems, north_sems; /* semaphores given out so far */
+  uint32_t bank;                             /* scratchpad banks given out so far */
+  int bases;                                 /* entries of the base table in use */
+  uint64_t base_address[TG_BASES];           /* of the first invocation */
+  tg_exits exits;                            /* how results leave */
+  uint32_t members; /* north: results leave from the last row of tiles of so many each; 1: from all */
+  bool half_store;  /* the exits share the first half of each AGCU's store memory */
+} tg_build;
+
+/* Starts a section named after the kernel. */
+void tg_build_begin(tg_build *b, tg_compile *c, const char *name);
+
+static inline tg_section *tg_build_section(const tg_build *b) { return &b->c->program->sections[b->section]; }
+static inline tg_tile_program *tg_build_tile(const tg_build *b, uint32_t r, uint32_t col) {
+  return &tg_build_section(b)->tiles[r * b->m->cols + col];
+}
+tg_instr *tg_build_push(const tg_build *b, tg_queue *queue, int op);
+tg_queue *tg_west_queue(const tg_build *b, uint32_t row, int context);
+tg_queue *tg_north_queue(const tg_build *b, uint32_t col, int context);
+
+/* A semaphore of every tile with an initial value. */
+int tg_tile_sem(tg_build *b, int initial);
+/* Credits of an AGCU for what it sends: semaphore base + position, each `initial`. */
+int tg_west_credits(tg_build *b, int initial);
+int tg_north_credits(tg_build *b, int initial);
+
+/* A scratchpad buffer of `rows` rows, `count` times, each in banks of its own. */
+typedef struct tg_buffer {
+  uint32_t base, stride, rows, banks, count;
+} tg_buffer;
+/* False if the banks do not suffice. */
+bool tg_build_buffer(tg_build *b, uint32_t rows, uint32_t count, tg_buffer *out);
+uint32_t tg_banks_for(const tg_params *m, uint32_t rows);
+/* Rows first .. first + rows - 1 of each of a buffer's copies. */
+tg_buffer tg_buffer_part(const tg_params *m, const tg_buffer *whole, uint32_t first, uint32_t rows);
+
+/* Fields of instructions. Pointers are to the first of the operand's members, e.g. in->a_base. */
+void tg_set_operand(int64_t *base_field, const tg_buffer *buffer, bool rot_outer);
+/* An operand of two buffers that begins with number `first` and goes on to the other one never, after each
+ * execution, or after each that ends level 2. */
+typedef enum tg_turn { TG_TURN_NEVER, TG_TURN_EACH, TG_TURN_OUTER } tg_turn;
+void tg_set_turning(int64_t *base_field, const tg_buffer *buffer, uint32_t first, tg_turn turn);
+/* The same of instruction number `piece` of so many pieces that take turns. */
+void tg_set_turn(int64_t *base_field, const tg_buffer *buffer, uint32_t piece, uint32_t pieces);
+void tg_set_wait(tg_instr *in, int slot, int sem, bool first_only);
+void tg_set_post(tg_instr *in, int slot, int kind, uint32_t pos, int sem, bool last_only);
+/* The instruction ends loops of all three levels, which begin at slot 0 of its queue. */
+void tg_set_loops(tg_instr *in, const uint32_t counts[3]);
+
+/* Entry of the base table for a tensor; the same tensor and offset share one. `*out_residue` is what remains
+ * to be put into `offset`, since table entries are 64-byte aligned. */
+int tg_build_base(tg_build *b, const tg_dram_tensor *tensor, uint64_t offset, int64_t *out_residue);
+
+/* The way out of a tile: SENDs of the VOPs' results to an AGCU and its STOREs.
+ *
+ * The vector unit makes `pieces` pieces of `flits` flits for each iteration of the outer loops, in a buffer
+ * of pieces_per_buffer pieces twice over. */
+enum { TG_NO_SEM = -1 };
+typedef struct tg_exit {
+  int out_full, out_free; /* tile semaphores: VOPs post the first and wait for the second, once a buffer; or
+                             TG_NO_SEM, if the exit before has waited, and one behind will post */
+  int credit;             /* tile semaphore: room at the AGCU */
+  uint32_t loops[3];      /* of the SEND; level 2 walks the pieces of a buffer if pieces > 1 */
+  uint32_t flits;         /* of a piece, as it is sent */
+  uint32_t inner, stride; /* of it, so many flits lie next to each other, such runs so far apart; 0: all do */
+  uint32_t pieces;        /* of a buffer: 1, or the count of level 2 */
+  tg_buffer buffer;
+} tg_exit;
+/* Does an array of this size share results out so? */
+bool tg_exits_possible(const tg_params *m, tg_exits exits);
+/* Does a tile's result leave by the west AGCU, and how many of its lane use the same AGCU before it? */
+bool tg_leaves_west(tg_exits exits, uint32_t r, uint32_t col);
+uint32_t tg_exit_rank(tg_exits exits, uint32_t r, uint32_t col);
+/* Tiles whose results leave by one west, or north, AGCU at most. `exits`, `members`: of tg_build. */
+uint32_t tg_west_exits(const tg_params *m, tg_exits exits);
+uint32_t tg_north_exits(const tg_params *m, tg_exits exits, uint32_t members);
+/* Flits of a piece at most, of all exits together. */
+uint32_t tg_exit_share(const tg_params *m, tg_exits exits, uint32_t members);
+void tg_exit_init(tg_build *b, tg_exit *exit, uint32_t initial_free);
+/* Sets the walk of the STORE of exit number `exit` of tile (r, col). */
+typedef void tg_exit_fill(const void *user, int exit, uint32_t r, uint32_t col, tg_agcu_instr *store);
+/* Exits of which the first `often` leave with each piece, the others with the last one of `every`. */
+typedef struct tg_exits_plan {
+  const tg_exit *exits;
+  int count, often;
+  uint32_t every;
+  uint32_t steps; /* pieces whose SENDs are instructions of their own; a multiple of `every`. 0: the one exit
+                     that leaves often has a loop of its own for its pieces, behind which the others leave */
+  bool together; /* steps 0: of each tile one context stores them all, of every other tile of an AGCU that for
+                    loads of its own, which there are none of; they leave before those pieces, and an AGCU
+                    has room for one each */
+  tg_exits seldom; /* by which AGCUs those leave that do so seldom: of no AGCU more tiles' than tg_exit_share
+                      counts */
+} tg_exits_plan;
+void tg_exits_emit(tg_build *b, const tg_exits_plan *plan, tg_exit_fill *fill, const void *user);
+/* Emits the SENDs and STOREs of all exits, one after the other for each iteration of their loops, which are
+ * the same; several exits have one piece each. */
+void tg_exit_emit(tg_build *b, const tg_exit *exits, int count, tg_exit_fill *fill, const void *user);
+/* Does a tile of the checkerboard use the west AGCU? */
+bool tg_exits_west(uint32_t r, uint32_t col);
+
+/* Adds an invocation of the section with the table as it stands. */
+tg_invocation *tg_build_invoke(tg_build *b, const char *name);
+
+#endif

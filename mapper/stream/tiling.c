@@ -1,0 +1,248 @@
+/* Column blocks and chunks of rows that scratchpads and the way out have room for, and what they take. */
+#include "mapper/stream/tiling.h"
+
+#include <math.h>
+
+enum {
+  ROW_VECTORS = 4,
+  MOST_TAKEN = 65535 /* elements of a row of a load */
+};
+
+/* Pairs of buffers: of inputs, of those side by side, of results. */
+static uint32_t buffer_pairs(const tg_stream_kernel *plan) {
+  uint32_t alone = 0, beside = 0;
+  for (int i = 0; i < plan->inputs; i++)
+    if (plan->beside[i])
+      beside = 1;
+    else
+      alone++;
+  return alone + beside + 1 + (uint32_t)plan->more;
+}
+
+void tg_choose_columns(const tg_params *m, tg_stream_kernel *plan, int64_t columns) {
+  uint32_t lanes = tg_lanes(m), share = tg_exit_share(m, TG_EXITS_BOTH, 1) / (1 + (uint32_t)plan->more);
+  uint32_t most_vectors = share / 2 ? share / 2 : 1; /* two flits of fp32 a vector */
+  uint32_t room = m->banks / (2 * buffer_pairs(plan)) * tg_bank_rows(m), window = 1;
+  for (int i = 0; i < plan->inputs; i++)
+    if (window < plan->window[i]) window = plan->window[i];
+  if (most_vectors > room / 2 / window) most_vectors = room / 2 / window;
+  if (!most_vectors) most_vectors = 1;
+  int64_t vectors = (columns + lanes - 1) / lanes;
+  plan->take = (uint32_t)(vectors < most_vectors ? vectors : most_vectors) * lanes;
+  plan->column_blocks = (uint32_t)((columns + plan->take - 1) / plan->take);
+}
+
+int64_t tg_space_block(const tg_params *m, const tg_space *space) {
+  int64_t block = (int64_t)tg_lanes(m) * ROW_VECTORS, size = space->dims[space->rank - 1];
+  return space->rank == 1 && size > block ? block : size;
+}
+
+uint32_t tg_stream_vector_elements(const tg_stream_kernel *plan, int v) {
+  return plan->vector_kind[v] == TG_STREAM_SPLAT32 ? 1 : plan->take * plan->column_blocks;
+}
+
+uint32_t tg_stream_vector_flits(const tg_params *m, const tg_stream_kernel *plan, int v) {
+  uint32_t flits = tg_kind_flits(m, plan->vector_kind[v], tg_stream_vector_elements(plan, v)),
+           block = tg_kind_flits(m, TG_STREAM_FP32, plan->take);
+  return plan->vectors_beside ? (flits + block - 1) / block * block : flits;
+}
+
+static uint32_t vector_banks(const tg_params *m, const tg_stream_kernel *plan) {
+  uint32_t banks = 0, flits = 0;
+  for (int v = 0; v < plan->vectors; v++) {
+    flits += tg_stream_vector_flits(m, plan, v);
+    banks += tg_banks_for(m, tg_stream_vector_flits(m, plan, v));
+  }
+  return plan->vectors_beside ? tg_banks_for(m, flits) : banks;
+}
+
+/* Elements of a row block of an input: one that is one number a row has nothing else. */
+static uint32_t input_take(const tg_stream_kernel *plan, int input) {
+  return plan->input_kind[input] == TG_STREAM_SPLAT32 ? 1 : plan->take;
+}
+
+uint32_t tg_stream_input_flits(const tg_params *m, const tg_stream_kernel *plan, int input) {
+  return tg_kind_flits(m, plan->input_kind[input], input_take(plan, input));
+}
+
+uint64_t tg_stream_alone_flits(const tg_params *m, const tg_stream_kernel *plan, int i) {
+  return plan->beside[i] ? 0 : (uint64_t)tg_stream_input_flits(m, plan, i) * plan->window[i];
+}
+
+uint64_t tg_stream_beside_flits(const tg_params *m, const tg_stream_kernel *plan) {
+  uint64_t flits = 0;
+  for (int i = 0; i < plan->inputs; i++)
+    if (plan->beside[i]) flits += (uint64_t)tg_stream_input_flits(m, plan, i) * plan->window[i];
+  return flits;
+}
+
+/* Of a row of result `x`. */
+static uint64_t result_flits(const tg_params *m, const tg_stream_kernel *plan, int x) {
+  return (uint64_t)tg_kind_flits(m, tg_stream_result_kind(plan, x), tg_stream_out_take(plan)) *
+         tg_stream_result_window(plan, x);
+}
+
+static uint32_t least(uint64_t a, uint64_t b) { return (uint32_t)(a < b ? a : b); }
+
+/* Chunks of at most `limit` rows, fewer if that spreads the rows over more tiles; of whole rows, as many as
+ * fill the groups of the vector unit. */
+static bool set_loops(const tg_params *m, const tg_stream_kernel *plan, uint32_t limit, tg_stream_tiling *t) {
+  uint32_t tiles = tg_tiles(m), depth = m->fma_latency;
+  uint64_t blocks = ((uint64_t)plan->rows + tiles - 1) / tiles;
+  if (!t->run) t->chunk_rows = least(limit, blocks);
+  if (plan->whole_rows && t->chunk_rows > depth) t->chunk_rows -= t->chunk_rows % depth;
+  uint64_t per_round = (uint64_t)t->chunk_rows * tiles,
+           chunks = ((uint64_t)plan->rows + per_round - 1) / per_round;
+  if (chunks >= 1u << 20 || (uint64_t)t->chunk_rows * t->vectors > 65535) return false;
+  t->loops[0] = (uint32_t)chunks;
+  t->loops[1] = plan->column_blocks;
+  t->loops[2] = 1;
+  return true;
+}
+
+/* A VOP over few rows takes as long as one over L. Where rows are whole vectors and lie behind each other, L
+ * of them can leave in equal pieces of which each fits the store memory. */
+static void cut_run(const tg_params *m, const tg_stream_kernel *plan, uint32_t share, uint64_t room,
+                    tg_stream_tiling *t) {
+  const tg_walk_plan *out = &plan->output;
+  uint32_t rows = m->fma_latency, flits = rows * t->out_flits, piece = share < flits ? share : flits;
+  bool dense =
+      out->radix[0] == 1 && out->radix[1] == 1 && out->stride[2] == out->columns && out->element_stride == 1;
+  if (plan->first_segments &&
+      ((uint64_t)rows * tg_kind_flits(m, TG_STREAM_FP32, plan->take) > room || 2 * rows > tg_bank_rows(m)))
+    return;
+  if (!plan->whole_rows || plan->out_take || !dense || plan->take != out->columns || flits > room) return;
+  if ((uint64_t)plan->rows < (uint64_t)rows * tg_tiles(m)) return; /* more tiles are better than full ones */
+  for (int i = 0; i < plan->inputs; i++)
+    if ((uint64_t)rows * tg_stream_input_flits(m, plan, i) * plan->window[i] > room) return;
+  while (flits % piece) piece--;
+  t->run = true;
+  t->chunk_rows = rows;
+  t->parts = flits / piece;
+  t->piece_flits = piece;
+}
+
+/* Banks of all buffers with chunks of so many rows; `taken` by what is loaded once. */
+static uint32_t banks_of(const tg_params *m, const tg_stream_kernel *plan, uint32_t taken, uint32_t rows) {
+  for (int i = 0; i < plan->inputs; i++)
+    taken += 2 * tg_banks_for(m, rows * (uint32_t)tg_stream_alone_flits(m, plan, i));
+  taken += 2 * tg_banks_for(m, rows * (uint32_t)tg_stream_beside_flits(m, plan));
+  for (int x = 0; x <= plan->more; x++)
+    taken += 2 * tg_banks_for(m, rows * (uint32_t)result_flits(m, plan, x));
+  return taken;
+}
+
+/* Rows that make a load at least half a burst, of a window, which has a load for each position; and, of whole
+ * rows, as many as hide the latency of the ALU. */
+static uint32_t rows_wanted(const tg_params *m, const tg_stream_kernel *plan) {
+  uint32_t rows = plan->whole_rows ? m->fma_latency : 1;
+  for (int i = 0; i < plan->inputs; i++) {
+    uint32_t flits = tg_stream_input_flits(m, plan, i), half = (m->burst_flits / 2 + flits - 1) / flits;
+    if (plan->window[i] > 1 && rows < half) rows = half;
+  }
+  return rows;
+}
+
+/* What leaves at once: rows, the return value, or, where not even one fits, a part of one; 0: neither can. */
+static uint32_t set_pieces(const tg_params *m, const tg_stream_kernel *plan, uint32_t share,
+                           tg_stream_tiling *t) {
+  t->vectors = plan->take / tg_lanes(m);
+  for (int x = 0; x <= plan->more; x++) { /* the widest decides */
+    uint32_t flits = tg_kind_flits(m, tg_stream_result_kind(plan, x), tg_stream_out_take(plan));
+    if (t->out_flits < flits) t->out_flits = flits;
+  }
+  t->parts = 1;
+  t->piece_flits = t->out_flits;
+  if (share >= t->out_flits) return share / t->out_flits;
+  uint32_t vector_flits = t->out_flits / t->vectors, per_part = share / vector_flits;
+  if (!per_part || plan->column_blocks > 1 || plan->more || plan->out_take) return 0;
+  t->parts = (t->vectors + per_part - 1) / per_part; /* of whole vectors */
+  t->piece_flits = per_part * vector_flits;
+  return 1;
+}
+
+bool tg_tile_stream(const tg_params *m, const tg_stream_kernel *plan, tg_stream_tiling *t) {
+  *t = (tg_stream_tiling){0};
+  uint32_t share = tg_exit_share(m, TG_EXITS_BOTH, 1) / (1 + (uint32_t)plan->more),
+           limit = set_pieces(m, plan, share, t);
+  if (!limit) return false;
+  uint32_t taken = vector_banks(m, plan);
+  bool keeps = plan->first_segments > 0;
+  taken += keeps; /* the vectors of rows: one bank */
+  if (taken >= m->banks) return false;
+  uint32_t banks = (m->banks - taken) / (2 * buffer_pairs(plan) + keeps);
+  uint64_t room = (uint64_t)banks * tg_bank_rows(m);
+  if (keeps) {
+    uint32_t flits = tg_kind_flits(m, TG_STREAM_FP32, plan->take);
+    if (flits > room || tg_bank_rows(m) < 2) return false;
+    limit = least(least(limit, room / flits), tg_bank_rows(m) / 2);
+  }
+  uint32_t most = limit;
+  uint64_t beside = tg_stream_beside_flits(m, plan);
+  for (int i = 0; i < plan->inputs; i++)
+    if (!plan->beside[i]) limit = least(limit, room / tg_stream_alone_flits(m, plan, i));
+  if (beside) limit = least(limit, room / beside);
+  if (!limit && (keeps || t->parts > 1)) return false;
+  if (limit < m->fma_latency && !plan->more) cut_run(m, plan, share, room, t);
+  if (t->run) return set_loops(m, plan, t->chunk_rows, t);
+  if (t->parts > 1) return (uint64_t)t->parts * t->piece_flits <= room && set_loops(m, plan, limit, t);
+  for (int x = 0; x <= plan->more; x++) limit = least(limit, room / result_flits(m, plan, x));
+  if (!keeps) { /* where rows of inputs differ in size, their shares of the banks may as well */
+    most = least(most, rows_wanted(m, plan));
+    while (most > limit && banks_of(m, plan, taken, most) > m->banks) most--;
+    if (limit < most) limit = most;
+  }
+  return limit && set_loops(m, plan, limit, t);
+}
+
+/* An AGCU loads for every other tile of its lane, and what is stored seldom has a context of its own. */
+static bool queues_fit(const tg_params *m, const tg_stream_kernel *plan) {
+  uint32_t lane = m->rows > m->cols ? m->rows : m->cols, loads = 1;
+  for (int i = 0; i < plan->inputs; i++) loads += plan->window[i] > 1 ? 2 : 1;
+  if (tg_stream_is_windowed(plan) && m->agcu_contexts <= TG_CTX_TOTALS) return false;
+  return (lane + 1) / 2 * loads <= m->queue_depth;
+}
+
+/* A block of a vector lies in banks that hold whole blocks, or in whole banks: the VOP owns no others. */
+bool tg_stream_vectors_fit(const tg_params *m, const tg_stream_kernel *plan) {
+  if ((uint64_t)plan->take * plan->column_blocks > MOST_TAKEN) return false;
+  for (int v = 0; v < plan->vectors; v++) {
+    uint32_t block = tg_kind_flits(m, plan->vector_kind[v], plan->take);
+    if (plan->vector_kind[v] != TG_STREAM_SPLAT32 && tg_bank_rows(m) % block && block % tg_bank_rows(m))
+      return false;
+  }
+  return banks_of(m, plan, vector_banks(m, plan), 1) <= m->banks;
+}
+
+bool tg_stream_kernel_fits(const tg_compile *c, const tg_stream_kernel *plan) {
+  tg_stream_tiling t;
+  return queues_fit(c->m, plan) && tg_tile_stream(c->m, plan, &t);
+}
+
+/* Cycles of a port for rows of a chunk. */
+static double row_cycles(const tg_params *m, const tg_stream_tiling *t, int kind, uint32_t elements,
+                         uint32_t window) {
+  uint32_t bytes = elements * (tg_stream_is_wide(kind) ? 4 : 2);
+  return (double)t->chunk_rows * window * ((bytes + 63) / 64) * tg_atom_cycles(m);
+}
+
+double tg_stream_cycles(const tg_compile *c, const tg_stream_kernel *plan, const int *words, int repeat) {
+  tg_stream_tiling t;
+  if (!queues_fit(c->m, plan) || !tg_tile_stream(c->m, plan, &t)) return INFINITY;
+  double loads = 0, stores = 0, tiles_a_port = (double)tg_tiles(c->m) / tg_agcus(c->m), vx = 0;
+  uint32_t j = 1, depth = c->m->fma_latency;
+  for (int i = 0; i < plan->inputs; i++) {
+    loads += row_cycles(c->m, &t, plan->input_kind[i], input_take(plan, i), plan->window[i]);
+    if (j < plan->window[i]) j = plan->window[i];
+  }
+  for (int x = 0; x <= plan->more; x++)
+    stores += row_cycles(c->m, &t, tg_stream_result_kind(plan, x), tg_stream_out_take(plan),
+                         tg_stream_result_window(plan, x));
+  if (plan->whole_rows) j = t.vectors;
+  j /= (uint32_t)tg_stream_unroll(plan);
+  for (int q = 0; q < TG_SEGMENTS; q++) vx += (double)words[q] * (repeat >> q & 1 ? j : 1);
+  uint32_t rows = t.chunk_rows * (plan->whole_rows ? 1 : t.vectors);
+  vx *= (rows + depth - 1) / depth * depth;
+  double port = (loads + stores) * tiles_a_port;
+  return (double)t.loops[0] * t.loops[1] * (port > vx ? port : vx) + (loads + stores) * tiles_a_port;
+}

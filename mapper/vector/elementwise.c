@@ -1,0 +1,224 @@
+/* Elementwise kernels: nodes of one shape in one pass over memory. Operands that are one number, or one row
+ * for all rows, are loaded once. */
+#include "mapper/expression/expression.h"
+#include "mapper/stream/stream.h"
+#include "mapper/vector/vector.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { ROWS_A_TILE = 4 }; /* that make it worth to load a row that all read before the first of them */
+
+typedef struct elementwise {
+  tg_compile *c;
+  const tg_kernel *kernel;
+  tg_space space; /* operands, then results */
+  tg_value *values[TG_SPACE_OPERANDS];
+  int operands;
+  bool once[TG_SPACE_OPERANDS]; /* of operands: loaded once */
+  int stream[TG_SPACE_OPERANDS];
+  tg_mc *mc;
+  bool across; /* its second segment repeats for the rows of a chunk */
+} elementwise;
+
+static bool made_inside(const tg_compile *c, const tg_kernel *kernel, tg_value *value) {
+  for (size_t n = 0; n < kernel->fused_count; n++)
+    if (tg_out(kernel->fused[n]) == tg_owner(c, value)) return true;
+  return false;
+}
+
+/* `value` as it goes along with a tensor of the shape of `shape`. False: a VOP has no stream, or no stride,
+ * for it. */
+static bool add(elementwise *e, tg_value *value, const tg_value *shape) {
+  int64_t strides[TG_MAX_RANK];
+  if (!tg_space_strides_as(value, shape, e->space.dims, e->space.rank, strides)) return false;
+  for (int i = 0; i < e->operands; i++)
+    if (e->values[i] == value)
+      return !memcmp(e->space.strides[i], strides, sizeof *strides * (size_t)e->space.rank);
+  if (e->space.operands == TG_STREAMS) return false;
+  e->values[e->space.operands] = value;
+  tg_space_add_strided(&e->space, strides);
+  return true;
+}
+
+static bool collect(elementwise *e) {
+  const tg_kernel *kernel = e->kernel;
+  tg_space_begin(&e->space, kernel->output);
+  for (size_t n = 0; n < kernel->fused_count; n++) {
+    if (!tg_goes_along_one_way(e->c, kernel->fused, kernel->fused_count, n, e->space.dims, e->space.rank))
+      return false;
+    const tg_value *shape =
+        tg_shape_around(kernel->fused, kernel->fused_count, n, tg_value_elements(kernel->output));
+    for (int i = 0; i < kernel->fused[n]->input_count; i++) {
+      tg_value *value = tg_in(kernel->fused[n], i);
+      if (tg_is_scalar_constant(value) || made_inside(e->c, kernel, value)) continue;
+      if (!add(e, value, shape)) return false;
+      e->operands = e->space.operands;
+    }
+  }
+  for (int i = 0; i < tg_kernel_results(kernel); i++)
+    if (!add(e, tg_kernel_result(kernel, i), tg_kernel_result(kernel, i))) return false;
+  tg_space_merge(&e->space);
+  return true;
+}
+
+static bool is_number(const elementwise *e, int operand) {
+  for (int d = 0; d < e->space.rank; d++)
+    if (e->space.strides[operand][d]) return false;
+  return true;
+}
+
+static bool is_row(const elementwise *e, int operand) {
+  int last = e->space.rank - 1;
+  for (int d = 0; d < last; d++)
+    if (e->space.strides[operand][d]) return false;
+  return last > 0 && e->space.strides[operand][last];
+}
+
+/* One number a row. */
+static bool is_column(const elementwise *e, int operand) {
+  return e->space.rank > 1 && !e->space.strides[operand][e->space.rank - 1] && !is_number(e, operand);
+}
+
+static tg_stream_kernel plan_of(const elementwise *e) {
+  tg_stream_kernel plan = {.output_kind = tg_result_kind(e->kernel->output), .more = e->kernel->more_count};
+  for (int i = 0; i < plan.more; i++) plan.more_kind[i] = tg_result_kind(e->kernel->more[i]);
+  for (int i = 0; i < e->operands; i++) {
+    int kind = tg_stream_kind(e->values[i]);
+    if (e->once[i])
+      plan.vector_kind[plan.vectors++] = is_number(e, i) ? TG_STREAM_SPLAT32 : kind;
+    else
+      plan.window[plan.inputs] = 1,
+      plan.input_kind[plan.inputs++] = is_column(e, i) ? TG_STREAM_SPLAT32 : kind;
+  }
+  tg_choose_columns(e->c->m, &plan, tg_space_block(e->c->m, &e->space));
+  return plan;
+}
+
+/* Rows are loaded once where a block holds a whole one, or where they fit beside the blocks and the tiles
+ * have some rows each; spaces that are cut load everything as it comes. */
+static void choose_once(elementwise *e) {
+  const tg_params *m = e->c->m;
+  bool cut = e->space.rank > 4;
+  int64_t rows = 1;
+  for (int d = 0; d + 1 < e->space.rank; d++) rows *= e->space.dims[d];
+  for (int i = 0; i < e->operands; i++) e->once[i] = !cut && (is_number(e, i) || is_row(e, i));
+  tg_stream_kernel plan = plan_of(e);
+  if (plan.column_blocks == 1) return;
+  if (rows >= ROWS_A_TILE * (int64_t)tg_tiles(m) && tg_stream_vectors_fit(m, &plan)) return;
+  for (int i = 0; i < e->operands; i++) e->once[i] = !cut && is_number(e, i);
+}
+
+static void number_streams(elementwise *e) {
+  int inputs = 0, vectors = 0;
+  for (int i = 0; i < e->operands; i++) inputs += !e->once[i];
+  for (int i = 0, at = 0; i < e->operands; i++) e->stream[i] = e->once[i] ? inputs + 1 + vectors++ : at++;
+  e->stream[e->operands] = inputs;
+  for (int i = 0; i < e->kernel->more_count; i++) e->stream[e->operands + 1 + i] = inputs + 1 + vectors + i;
+}
+
+/* `ahead`: what is loaded once goes to registers in a segment of its own, before the rows. */
+static bool write_code(const elementwise *e, tg_mc *mc, bool ahead) {
+  tg_operand_stream streams[TG_SPACE_OPERANDS];
+  tg_mc_begin(mc, e->c->arena);
+  for (int i = 0; i < e->operands; i++) {
+    bool number = is_column(e, i) || (e->once[i] && is_number(e, i));
+    streams[i] = (tg_operand_stream){.value = e->values[i], .stream = e->stream[i], .number = number};
+    if (!ahead || !e->once[i]) continue;
+    bool halves = !number && tg_stream_kind(e->values[i]) == TG_STREAM_FP32;
+    streams[i].loaded = true;
+    streams[i].held = tg_mc_load(mc, e->stream[i], halves);
+  }
+  if (ahead) tg_mc_next_segment(mc);
+  tg_mc_ref results[1 + TG_MORE_RESULTS];
+  if (!tg_emit_results(mc, e->c, e->kernel, NULL, TG_MC_NONE, streams, e->operands, results)) return false;
+  for (int i = 0; i < tg_kernel_results(e->kernel); i++)
+    tg_mc_store(mc, e->stream[e->operands + i],
+                tg_stream_kind(tg_kernel_result(e->kernel, i)) == TG_STREAM_FP32, results[i]);
+  return true;
+}
+
+/* Rows that are loaded once are loaded from the scratchpad again for each row of a chunk, unless the VOP goes
+ * down the chunk a vector at a time. Groups of vectors that are not full are the price. */
+static void consider_across(elementwise *e) {
+  bool rows = false;
+  for (int i = 0; i < e->operands; i++) rows |= e->once[i] && !is_number(e, i);
+  tg_mc *down = TG_NEW(e->c->arena, tg_mc);
+  int words[TG_SEGMENTS], words_down[TG_SEGMENTS];
+  if (!rows || e->space.rank > 4 || !tg_mc_fits(e->mc, e->c->m, words) || !write_code(e, down, true) ||
+      !tg_mc_fits(down, e->c->m, words_down))
+    return;
+  int64_t depth = e->c->m->fma_latency, vectors = plan_of(e).take / tg_lanes(e->c->m),
+          padded = (vectors + depth - 1) / depth * depth;
+  e->across = padded * words_down[1] < vectors * words[0];
+  if (e->across) e->mc = down;
+}
+
+static tg_walk_plan once_walk(const elementwise *e, int operand, int64_t offset) {
+  int last = e->space.rank - 1;
+  bool number = is_number(e, operand);
+  return (tg_walk_plan){.tensor = tg_place_of(e->c, e->values[operand]),
+                        .offset = offset,
+                        .radix = {1, 1, 1},
+                        .element_stride = number ? 1 : e->space.strides[operand][last],
+                        .columns = number ? 1 : e->space.dims[last]};
+}
+
+static tg_status emit_four(void *user, const tg_space *space, const int64_t *offsets) {
+  const elementwise *e = user;
+  tg_stream_kernel plan = plan_of(e);
+  int64_t block = tg_space_block(e->c->m, space);
+  if (space->rank != e->space.rank) tg_choose_columns(e->c->m, &plan, block);
+  if (space->rank == 1) block = plan.take, plan.column_blocks = 1;
+  int inputs = 0, vectors = 0;
+  for (int i = 0; i < e->operands; i++)
+    if (e->once[i])
+      plan.vector[vectors++] = once_walk(e, i, offsets[i]);
+    else
+      tg_space_walk(space, i, tg_place_of(e->c, e->values[i]), offsets[i], block, &plan.input[inputs++]);
+  for (int i = e->operands; i < space->operands; i++)
+    tg_space_walk(space, i, tg_place_of(e->c, e->values[i]), offsets[i], block,
+                  i == e->operands ? &plan.output : &plan.more_output[i - e->operands - 1]);
+  plan.rows = plan.output.radix[0] * plan.output.radix[1] * plan.output.radix[2];
+  plan.across = e->across;
+  return tg_emit_stream_kernel(e->c, e->kernel, &plan, e->mc, e->across ? 1 << 1 : 0);
+}
+
+static tg_stream_kernel plan_in_rows(const elementwise *e) {
+  tg_stream_kernel plan = plan_of(e);
+  plan.rows = tg_value_elements(e->kernel->output) / tg_space_block(e->c->m, &e->space) + 1;
+  return plan;
+}
+
+bool tg_elementwise_fits(tg_compile *c, const tg_kernel *kernel) {
+  elementwise e = {.c = c, .kernel = kernel};
+  if (!collect(&e) || !tg_expression_fits(c, kernel)) return false;
+  choose_once(&e);
+  tg_stream_kernel plan = plan_in_rows(&e);
+  return tg_stream_kernel_fits(c, &plan);
+}
+
+double tg_elementwise_cycles(tg_compile *c, const tg_kernel *kernel) {
+  tg_mc mc;
+  elementwise e = {.c = c, .kernel = kernel, .mc = &mc};
+  int words[TG_SEGMENTS] = {0};
+  if (!collect(&e)) return INFINITY;
+  choose_once(&e);
+  number_streams(&e);
+  if (!write_code(&e, &mc, false) || !tg_mc_fits(&mc, c->m, words)) return INFINITY;
+  tg_stream_kernel plan = plan_in_rows(&e);
+  return tg_stream_cycles(c, &plan, words, 0);
+}
+
+tg_status tg_emit_elementwise(tg_compile *c, const tg_kernel *kernel) {
+  tg_mc mc;
+  elementwise e = {.c = c, .kernel = kernel, .mc = &mc};
+  if (!collect(&e))
+    return tg_fail(c->diag, TG_INVALID, "node \"%s\": %s of so many tensors is not supported",
+                   kernel->fused[0]->name, tg_op_get(kernel->fused[0]->op)->name);
+  choose_once(&e);
+  number_streams(&e);
+  if (!write_code(&e, &mc, false)) return TG_INVALID;
+  consider_across(&e);
+  return tg_space_in_fours(c, tg_kernel_name(c, kernel), &e.space, emit_four, &e);
+}

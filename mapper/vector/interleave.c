@@ -1,0 +1,156 @@
+#include "mapper/expression/expression.h"
+#include "mapper/vector/vector_move.h"
+
+enum { SOURCE = TG_MOVE_SOURCE, RESULT = TG_MOVE_RESULT };
+enum {
+  MOST_RUNS = TG_STREAMS / 2, /* a stream for each, and one for each vector that a vector of each makes */
+  PERIOD = 8,                 /* lanes that are put together before these groups are */
+  MOST_GROUPS = 8
+};
+
+typedef struct mixer {
+  int lanes, period, groups, runs;
+  tg_mc_ref prefix[PERIOD];      /* of each group of lanes, the first 1, 2 .. */
+  tg_mc_ref behind[MOST_GROUPS]; /* lanes of the first group, the first two .. */
+} mixer;
+
+static int64_t runs_of(const tg_space *s) { return s->dims[s->rank - 1]; }
+static int64_t length_of(const tg_space *s) { return s->dims[s->rank - 2]; }
+
+static bool has_runs(const tg_space *s) {
+  if (s->operands != 2 || s->rank < 2 || s->rank > 4 || runs_of(s) > MOST_RUNS) return false;
+  int last = s->rank - 1;
+  return s->strides[RESULT][last] == 1 && s->strides[RESULT][last - 1] == runs_of(s) &&
+         s->strides[SOURCE][last - 1] == 1;
+}
+
+/* ---- microcode ---- */
+
+/* Each lane also has what lane i - `by` has. */
+static tg_mc_ref with_moved(tg_mc *mc, const mixer *x, tg_mc_ref all, tg_mc_ref some, int by) {
+  tg_mc_ref moved = tg_mc_alu_imm(mc, TG_ALU_rot, some, TG_MC_NONE, x->lanes - by);
+  return tg_mc_alu(mc, TG_ALU_or, all, moved, TG_MC_NONE);
+}
+
+/* Masks of lanes, from that of the first lane. */
+static void make_masks(mixer *x, tg_mc *mc) {
+  tg_mc_ref first =
+      tg_mc_alu_imm(mc, TG_ALU_tail, tg_mc_bits(mc, 0xffffffffu), tg_mc_bits(mc, 0), 0); /* tail_n is 1 */
+  tg_mc_ref each = first, group = first;
+  for (int s = x->period; s < x->lanes; s *= 2) each = with_moved(mc, x, each, each, s);
+  x->prefix[0] = each;
+  for (int s = 1; s < x->period - 1; s++) x->prefix[s] = with_moved(mc, x, x->prefix[s - 1], each, s);
+  if (x->groups == 1) return;
+  for (int s = 1; s < x->period; s *= 2) group = with_moved(mc, x, group, group, s);
+  x->behind[0] = group;
+  for (int k = 1; k < x->groups - 1; k++)
+    x->behind[k] = with_moved(mc, x, x->behind[k - 1], group, k * x->period);
+}
+
+/* Vector `w` of the result: every lane gets its element, last lane first, with all lanes before it. */
+static tg_mc_ref mix(const mixer *x, tg_mc *mc, const tg_mc_ref *sources, int w) {
+  tg_mc_ref all = TG_MC_NONE;
+  for (int k = x->groups - 1; k >= 0; k--) {
+    tg_mc_ref group = TG_MC_NONE;
+    for (int q = x->period - 1; q >= 0; q--) {
+      int element = w * x->lanes + k * x->period + q;
+      tg_mc_ref one =
+          tg_mc_alu_imm(mc, TG_ALU_bcast, sources[element % x->runs], TG_MC_NONE, element / x->runs);
+      group = group == TG_MC_NONE ? one : tg_mc_alu(mc, TG_ALU_select, x->prefix[q], one, group);
+    }
+    all = all == TG_MC_NONE ? group : tg_mc_alu(mc, TG_ALU_select, x->behind[k], group, all);
+  }
+  return all;
+}
+
+static void write_code(const tg_vector_move *v, tg_mc *mc) {
+  int lanes = (int)tg_lanes(v->c->m), period = lanes < PERIOD ? lanes : PERIOD;
+  mixer x = {.lanes = lanes, .period = period, .groups = lanes / period, .runs = (int)runs_of(&v->space)};
+  tg_mc_ref sources[MOST_RUNS];
+  tg_mc_begin(mc, v->c->arena);
+  make_masks(&x, mc);
+  tg_mc_next_segment(mc);
+  for (int b = 0; b < x.runs; b++) sources[b] = tg_mc_load(mc, b, v->kinds[SOURCE] == TG_STREAM_FP32);
+  for (int w = 0; w < x.runs; w++) {
+    tg_mc_ref y = mix(&x, mc, sources, w);
+    if (v->rounded) y = tg_round_to(mc, v->rounded, y, true);
+    tg_mc_store(mc, x.runs + w, v->kinds[RESULT] == TG_STREAM_FP32, y);
+  }
+}
+
+/* ---- blocks ---- */
+
+/* Vectors of a run in a row of a chunk: as many as leave at once from as many rows as hide the latency of the
+ * ALU, but no more than give all tiles such rows. */
+static int64_t vectors_of(const tg_vector_move *v) {
+  const tg_params *m = v->c->m;
+  int64_t flits = tg_kind_flits(m, v->kinds[RESULT], tg_lanes(m)) * runs_of(&v->space), length = 1;
+  for (int d = 0; d < v->space.rank - 1; d++) length *= v->space.dims[d];
+  int64_t most = tg_exit_share(m, TG_EXITS_BOTH, 1) / (flits * m->fma_latency),
+          all = (int64_t)m->fma_latency * tg_tiles(m) * tg_lanes(m), each = (length + all - 1) / all;
+  if (most > each) most = each;
+  return most > 0 ? most : 1;
+}
+
+static tg_walk_plan walk(const tg_vector_move *v, int operand, int64_t offset, int64_t take, int64_t length) {
+  const tg_space *s = &v->space;
+  tg_walk_plan w = {.tensor = v->tensors[operand],
+                    .offset = v->offsets[operand] + offset,
+                    .radix = {1, 1, (length + take - 1) / take},
+                    .stride = {0, 0, take},
+                    .element_stride = 1,
+                    .columns = take,
+                    .linear_size = length};
+  for (int d = 0; d < s->rank - 2; d++) {
+    w.radix[4 - s->rank + d] = s->dims[d];
+    w.stride[4 - s->rank + d] = s->strides[operand][d];
+  }
+  return w;
+}
+
+static tg_stream_kernel plan_of(const tg_vector_move *v) {
+  const tg_space *s = &v->space;
+  int64_t runs = runs_of(s), length = length_of(s), take = vectors_of(v) * tg_lanes(v->c->m);
+  tg_stream_kernel plan = {.inputs = (int)runs,
+                           .output = walk(v, RESULT, 0, take * runs, length * runs),
+                           .output_kind = v->kinds[RESULT],
+                           .take = (uint32_t)take,
+                           .out_take = (uint32_t)(take * runs),
+                           .out_vectors = (int)runs,
+                           .column_blocks = 1,
+                           .whole_rows = true,
+                           .tail_n = 1};
+  for (int b = 0; b < plan.inputs; b++) {
+    plan.input[b] = walk(v, SOURCE, b * s->strides[SOURCE][s->rank - 1], take, length);
+    plan.input_kind[b] = v->kinds[SOURCE];
+    plan.window[b] = 1;
+  }
+  plan.rows = plan.output.radix[0] * plan.output.radix[1] * plan.output.radix[2];
+  return plan;
+}
+
+/* ---- worth it? ---- */
+
+bool tg_interleave_gains(const tg_vector_move *v) {
+  const tg_params *m = v->c->m;
+  if (!has_runs(&v->space)) return false;
+  tg_mc mc;
+  int words[TG_SEGMENTS];
+  write_code(v, &mc);
+  tg_stream_kernel plan = plan_of(v);
+  if (!tg_mc_fits(&mc, m, words) || !tg_stream_kernel_fits(v->c, &plan)) return false;
+  double elements = (double)tg_value_elements(v->kernel->output);
+  double bytes =
+      tg_storage_bytes(v->tensors[SOURCE]->storage) + tg_storage_bytes(v->tensors[RESULT]->storage);
+  double ports = elements * bytes / (tg_agcus(m) * m->port_bytes);
+  double slots = m->fma_latency, groups = (double)plan.rows / tg_tiles(m) / slots;
+  double vector = (groups < 1 ? 1 : groups) * slots * (words[0] + words[1] * (double)plan.take / tg_lanes(m));
+  return TG_SECTION_CYCLES + (vector > ports ? vector : ports) < tg_walked_cycles(v);
+}
+
+tg_status tg_emit_interleave(const tg_vector_move *v) {
+  tg_mc mc;
+  write_code(v, &mc);
+  tg_stream_kernel plan = plan_of(v);
+  return tg_emit_stream_kernel(v->c, v->kernel, &plan, &mc, 1 << 1);
+}

@@ -1,0 +1,145 @@
+/* Moves: Transpose, Slice, Expand, Pad, an input of a Concat, a copy. The load of each row walks the input as
+ * the result's dimensions want it; the vector unit passes rows on, converting where a cast is taken along. */
+#include "mapper/expression/expression.h"
+#include "mapper/stream/stream.h"
+#include "mapper/vector/vector.h"
+#include "mapper/vector/vector_move.h"
+
+#include <string.h>
+
+enum { INPUT, OUTPUT, X, Y }; /* operands of the space; x and y are coordinates of a Pad's input */
+
+typedef struct move {
+  tg_compile *c;
+  const tg_kernel *kernel;
+  tg_space space;
+  const tg_dram_tensor *tensors[2];
+  int kinds[2];
+  int64_t offsets[4]; /* elements; of X and Y: the coordinate at the origin */
+  int64_t x_size, y_size;
+  uint32_t fill; /* bits of an element outside, in the input's format */
+  tg_mc *mc;
+} move;
+
+/* ---- where elements come from ---- */
+
+/* Elements of one input of a Concat, to their place in the result. */
+static void join(move *v, const int64_t *in_dense, const int64_t *out_dense) {
+  const tg_node *root = v->kernel->root;
+  tg_space_begin(&v->space, v->kernel->source);
+  tg_space_add_strided(&v->space, in_dense);
+  tg_space_add_strided(&v->space, out_dense);
+  if (!root) return; /* a copy */
+  int64_t axis = tg_attr_int(root, TG_ATTR_AXIS);
+  for (int i = 0; i < v->kernel->part; i++)
+    v->offsets[OUTPUT] += tg_in(root, i)->dims[axis].size * out_dense[axis];
+}
+
+/* The frame is where a coordinate is out of bounds: x along the innermost padded dimension, counted in
+ * elements, so that it merges with those inside; y along the other. */
+static void bound(move *v, const int64_t *in_dense) {
+  const tg_node *root = v->kernel->root;
+  const tg_value *in = tg_in(root, 0);
+  const int64_t *pads = tg_attr_ints(root, TG_ATTR_PADS, NULL);
+  int64_t x[TG_MAX_RANK] = {0}, y[TG_MAX_RANK] = {0};
+  int last = -1, other = -1;
+  for (int d = 0; d < in->rank; d++) {
+    v->offsets[INPUT] -= pads[d] * in_dense[d];
+    if (pads[d] || pads[in->rank + d]) other = last, last = d;
+  }
+  v->y_size = 1;
+  for (int d = last; d < in->rank; d++) x[d] = in_dense[d];
+  v->x_size = in->dims[last].size * in_dense[last];
+  v->offsets[X] = -pads[last] * in_dense[last];
+  if (other >= 0) {
+    y[other] = 1;
+    v->y_size = in->dims[other].size;
+    v->offsets[Y] = -pads[other];
+  }
+  tg_space_add_strided(&v->space, x);
+  tg_space_add_strided(&v->space, y);
+  tg_store_f32(&v->fill, v->kernel->source->dtype, 0, (float)tg_attr_float(root, TG_ATTR_VALUE));
+}
+
+static void describe(move *v) {
+  const tg_kernel *kernel = v->kernel;
+  const tg_node *root = kernel->root;
+  const tg_value *in = kernel->source, *out = root ? tg_out(root) : in;
+  int64_t in_sizes[TG_MAX_RANK], out_sizes[TG_MAX_RANK], in_dense[TG_MAX_RANK] = {0},
+                                                         out_dense[TG_MAX_RANK] = {0}, strides[TG_MAX_RANK];
+  tg_value_sizes(in, in_sizes);
+  tg_value_sizes(out, out_sizes);
+  tg_dense_strides(in_sizes, in->rank, in_dense);
+  tg_dense_strides(out_sizes, out->rank, out_dense);
+  v->tensors[INPUT] = tg_place_of(v->c, in);
+  v->tensors[OUTPUT] =
+      root ? tg_place_of(v->c, out) : &v->c->program->tensors[v->c->output_tensors[kernel->part]];
+  v->kinds[INPUT] = tg_stream_kind(in);
+  v->kinds[OUTPUT] = tg_stream_kind(out);
+  if (!root || root->op == TG_OP_CONCAT) {
+    join(v, in_dense, out_dense);
+    return;
+  }
+  tg_space_begin(&v->space, out);
+  tg_view(root, &v->offsets[INPUT], strides);
+  tg_space_add_strided(&v->space, strides);
+  tg_space_add_strided(&v->space, out_dense);
+  if (root->op == TG_OP_PAD) bound(v, in_dense);
+}
+
+/* ---- emission ---- */
+
+static void set_coordinate(const tg_space *space, int operand, int64_t origin, int64_t block,
+                           tg_coordinate *out) {
+  tg_walk_plan walk;
+  tg_space_walk(space, operand, NULL, 0, block, &walk);
+  out->origin = origin;
+  memcpy(out->step, walk.stride, sizeof walk.stride);
+  out->step[3] = walk.element_stride;
+}
+
+static tg_status emit_four(void *user, const tg_space *space, const int64_t *offsets) {
+  const move *v = user;
+  const tg_params *m = v->c->m;
+  tg_stream_kernel plan = {
+      .inputs = 1, .window = {1}, .input_kind = {v->kinds[INPUT]}, .output_kind = v->kinds[OUTPUT]};
+  int64_t block = tg_space_block(m, space);
+  tg_choose_columns(m, &plan, block);
+  if (space->rank == 1) block = plan.take, plan.column_blocks = 1;
+  tg_space_walk(space, INPUT, v->tensors[INPUT], v->offsets[INPUT] + offsets[INPUT], block, &plan.input[0]);
+  tg_space_walk(space, OUTPUT, v->tensors[OUTPUT], v->offsets[OUTPUT] + offsets[OUTPUT], block, &plan.output);
+  if (space->operands > X) {
+    tg_walk_plan *in = &plan.input[0];
+    in->linear_size = 0;
+    in->fill = v->fill;
+    in->bounded = true;
+    in->x.size = v->x_size;
+    in->y.size = v->y_size;
+    set_coordinate(space, X, v->offsets[X] + offsets[X], block, &in->x);
+    set_coordinate(space, Y, v->offsets[Y] + offsets[Y], block, &in->y);
+  }
+  plan.rows = plan.output.radix[0] * plan.output.radix[1] * plan.output.radix[2];
+  return tg_emit_stream_kernel(v->c, v->kernel, &plan, v->mc, 0);
+}
+
+tg_status tg_emit_move(tg_compile *c, const tg_kernel *kernel) {
+  tg_mc mc;
+  tg_mc_begin(&mc, c->arena);
+  move v = {.c = c, .kernel = kernel, .mc = &mc};
+  describe(&v);
+  const tg_value *out = kernel->root ? tg_out(kernel->root) : kernel->source;
+  tg_mc_ref value = tg_mc_load(&mc, 0, v.kinds[INPUT] == TG_STREAM_FP32);
+  if (out->dtype != kernel->source->dtype) value = tg_round_to(&mc, out->dtype, value, true);
+  tg_mc_store(&mc, 1, v.kinds[OUTPUT] == TG_STREAM_FP32, value);
+  tg_space_merge(&v.space);
+  tg_vector_move by_vectors = {.c = c,
+                               .kernel = kernel,
+                               .space = v.space,
+                               .tensors = {v.tensors[INPUT], v.tensors[OUTPUT]},
+                               .kinds = {v.kinds[INPUT], v.kinds[OUTPUT]},
+                               .offsets = {v.offsets[INPUT], v.offsets[OUTPUT]},
+                               .rounded = out->dtype != kernel->source->dtype ? out->dtype : TG_NONE};
+  if (tg_interleave_gains(&by_vectors)) return tg_emit_interleave(&by_vectors);
+  if (tg_turn_gains(&by_vectors)) return tg_emit_turn(&by_vectors);
+  return tg_space_in_fours(c, tg_kernel_name(c, kernel), &v.space, emit_four, &v);
+}

@@ -1,0 +1,644 @@
+/* Reductions: rows of a matrix, by 32 partial results and a fixed tree; blocks of the middle of three
+ * dimensions, ascending. Neither order depends on the array (docs/numerics.md). Elementwise nodes in front
+ * are computed while a row or a block passes, for up to three reductions of the same shape; a block's may be
+ * stored, too. */
+#include "mapper/expression/expression.h"
+#include "mapper/kernel/outer.h"
+#include "mapper/kernel/space.h"
+#include "mapper/microcode/moments.h"
+#include "mapper/microcode/row_sums.h"
+#include "mapper/stream/stream.h"
+#include "mapper/vector/vector.h"
+#include "sim/machine/numerics.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+  BLOCK_VECTORS = 4, /* vectors of a column block: a few atoms, so that runs stay long */
+  PARTS_A_TILE = 8,  /* that share out well */
+  MOST_PIECES = 32,  /* sections of a reduction */
+  MOST_NAMES = 2 * TG_STREAMS
+};
+
+/* How an operand of the nodes in front goes along with [A, M, N]. */
+typedef enum role {
+  FULL,   /* its own element for each that is reduced */
+  ROW,    /* one for each n */
+  COLUMN, /* one for each m */
+  NUMBER
+} role;
+
+typedef struct operand {
+  tg_value *value; /* that owns the memory */
+  role role;
+  int64_t stride[3], first; /* elements; the first of the tensor that is read */
+  int source;               /* number among inputs, and what is loaded once behind them */
+} operand;
+
+typedef struct reduction {
+  tg_compile *c;
+  const tg_kernel *kernel;
+  int roots, outs; /* results: of the roots, and perhaps what they read */
+  bool rows;
+  bool moments;           /* a root at least is a moment */
+  bool keeps_rows;        /* blocks: vectors along N are loaded once, and parts of N are column blocks */
+  int64_t dims[3];        /* [A, M, N]; over N, with A = 1, if rows, else over M */
+  int64_t block, results; /* elements of a result, and how many there are of a row, or a column */
+  int64_t from;           /* the first of them that is computed */
+  operand operands[TG_STREAMS];
+  int operand_count;
+  tg_operand_stream names[MOST_NAMES]; /* of operands: one may be read by several shapes */
+  int owner[MOST_NAMES];               /* number of the operand */
+  int name_count;
+  tg_stream_kernel plan;
+  int64_t length; /* elements of the results at hand */
+  tg_mc mc;
+} reduction;
+
+/* The bits of an identity in the format that is loaded. */
+static int64_t bits_as(float value, int kind) {
+  if (kind == TG_STREAM_BF16) return tg_f32_to_bf16(value);
+  return kind == TG_STREAM_FP16 ? tg_f32_to_f16(value) : (int64_t)tg_f32_bits(value);
+}
+
+/* ---- operands ---- */
+
+/* Nothing is computed in front, so what is not there may load as what changes nothing. */
+static bool is_plain(const reduction *r) {
+  return r->roots == 1 && !r->kernel->front[0].count && !r->from && !r->moments;
+}
+
+static bool is_moment(const reduction *r, int root) { return tg_is_moment(tg_kernel_root(r->kernel, root)); }
+static int twin_of(const reduction *r, int root) { return tg_moment_twin(r->c, r->kernel, root); }
+
+static bool find_role(const reduction *r, operand *o) {
+  const int64_t *s = o->stride;
+  if (s[2] == 1 && (s[1] || r->dims[1] == 1))
+    o->role = FULL;
+  else if (s[2] == 1)
+    o->role = ROW;
+  else if (s[2] == 0 && s[1])
+    o->role = COLUMN;
+  else if (s[2] == 0 && s[1] == 0 && s[0] == 0)
+    o->role = NUMBER;
+  else
+    return false;
+  return true;
+}
+
+static bool is_same(const operand *a, const operand *b) {
+  return a->value == b->value && a->first == b->first && !memcmp(a->stride, b->stride, sizeof a->stride);
+}
+
+/* An operand by that name. False: there is no room for it, or it goes along in two ways. */
+static bool add_named(reduction *r, const tg_operand_stream *name, operand *o) {
+  if (!find_role(r, o)) return false;
+  for (int n = 0; n < r->name_count; n++)
+    if (r->names[n].value == name->value && r->names[n].part == name->part)
+      return is_same(&r->operands[r->owner[n]], o);
+  int at = 0;
+  while (at < r->operand_count && !is_same(&r->operands[at], o)) at++;
+  if (at + r->outs >= TG_STREAMS || r->name_count == MOST_NAMES) return false;
+  if (at == r->operand_count) r->operands[r->operand_count++] = *o;
+  r->owner[r->name_count] = at;
+  r->names[r->name_count++] = *name;
+  return true;
+}
+
+/* The operand `value` of a node whose result has the shape of `shape`. */
+static bool add_operand(reduction *r, tg_value *value, const tg_value *shape) {
+  operand o = {.value = tg_owner(r->c, value)};
+  return tg_space_strides_as(value, shape, r->dims, 3, o.stride) &&
+         add_named(r, &(tg_operand_stream){.value = value}, &o);
+}
+
+/* The operands of outer products: numbers in one row after the other, and rows along N. */
+static bool add_outer(reduction *r, const tg_node *node, const tg_outer *outer) {
+  const tg_value *result = tg_out(node);
+  int last = result->rank - 1;
+  int64_t radix[3], stride[3];
+  tg_merge_rows(result, outer->stride[0], 0, radix, stride);
+  if (r->rows || r->dims[0] != 1 || r->dims[2] != result->dims[last].size || radix[0] * radix[1] > 1)
+    return false;
+  for (int k = 0; k < outer->count; k++)
+    for (int i = 0; i < 2; i++) {
+      tg_operand_stream name = {.value = outer->operand[i], .part = k + 1, .dtype = outer->dtype[i]};
+      operand o = {.value = tg_owner(r->c, name.value), .first = k * outer->step[i]};
+      if (i == 0)
+        o.stride[1] = stride[2];
+      else
+        o.stride[2] = outer->stride[1][last];
+      if (!add_named(r, &name, &o)) return false;
+    }
+  return true;
+}
+
+static bool made_in_front(const reduction *r, tg_value *value) {
+  const tg_front *front = &r->kernel->front[0];
+  for (size_t n = 0; n < front->count; n++)
+    if (tg_out(front->nodes[n]) == tg_owner(r->c, value)) return true;
+  return false;
+}
+
+static bool collect(reduction *r) {
+  const tg_front *front = &r->kernel->front[0];
+  int64_t elements = r->dims[0] * r->dims[1] * r->dims[2];
+  for (size_t n = 0; n < front->count; n++) {
+    if (!tg_goes_along_one_way(r->c, front->nodes, front->count, n, r->dims, 3)) return false;
+    const tg_value *shape = tg_shape_around(front->nodes, front->count, n, elements);
+    tg_outer outer;
+    bool product = tg_outer_of(r->c, front->nodes[n], &outer);
+    if (product && !add_outer(r, front->nodes[n], &outer)) return false;
+    for (int i = product ? 2 : 0; i < front->nodes[n]->input_count; i++) {
+      tg_value *value = tg_in(front->nodes[n], i);
+      if (value && !tg_is_scalar_constant(value) && !made_in_front(r, value) && !add_operand(r, value, shape))
+        return false;
+    }
+  }
+  for (int i = 0; i < r->roots; i++) {
+    tg_value *value = tg_in(tg_kernel_root(r->kernel, i), 0);
+    if (!made_in_front(r, value) && !add_operand(r, value, value)) return false;
+  }
+  return true;
+}
+
+/* Rows of the last dimension are loaded once, and so are numbers; what else there is comes with each row, or
+ * block. False: a VOP would have no row to repeat for. */
+static bool number_streams(reduction *r) {
+  int inputs = 0, vectors = 0;
+  bool full = false;
+  for (int i = 0; i < r->operand_count; i++) {
+    operand *o = &r->operands[i];
+    bool once = o->role == NUMBER || (o->role == ROW && (r->rows || r->keeps_rows));
+    o->source = once ? -1 : inputs++;
+    full |= o->role == FULL || o->role == COLUMN;
+  }
+  for (int i = 0; i < r->operand_count; i++)
+    if (r->operands[i].source < 0) r->operands[i].source = inputs + vectors++;
+  r->plan.inputs = inputs;
+  r->plan.vectors = vectors;
+  r->plan.more = r->outs - 1;
+  for (int n = 0; n < r->name_count; n++) {
+    const operand *o = &r->operands[r->owner[n]];
+    r->names[n].number = o->role == COLUMN || o->role == NUMBER;
+  }
+  return full;
+}
+
+/* Are there vectors along N that all blocks read, whole parts of N, and blocks for all tiles? */
+static bool wants_rows_kept(const reduction *r) {
+  const tg_params *m = r->c->m;
+  bool vectors = false;
+  for (int i = 0; i < r->operand_count; i++) {
+    const operand *o = &r->operands[i];
+    if (o->role == ROW && o->stride[0] && r->dims[0] > 1) return false;
+    if (o->role == COLUMN) return false; /* would be loaded for each part of N, which are wider so */
+    vectors |= o->role == ROW;
+  }
+  return !r->rows && vectors && r->dims[2] % (tg_lanes(m) * BLOCK_VECTORS) == 0 &&
+         r->dims[0] * (r->dims[1] / r->block) >= PARTS_A_TILE * (int64_t)tg_tiles(m);
+}
+
+static void plan_piece(reduction *r, int64_t first, int64_t count, int64_t length);
+
+/* Do the vectors fit beside blocks of as many columns as there would be without them? */
+static bool rows_fit(reduction *r) {
+  plan_piece(r, 0, 1, r->block);
+  return r->plan.take == tg_lanes(r->c->m) * BLOCK_VECTORS && tg_stream_vectors_fit(r->c->m, &r->plan) &&
+         tg_stream_kernel_fits(r->c, &r->plan);
+}
+
+static bool begin(reduction *r, tg_compile *c, const tg_kernel *kernel) {
+  const tg_value *in = tg_in(kernel->root, 0), *out = tg_out(kernel->root);
+  *r = (reduction){.c = c, .kernel = kernel, .rows = in->rank == 2};
+  r->roots = tg_kernel_roots(kernel);
+  r->outs = tg_kernel_results(kernel);
+  for (int i = 0; i < r->roots; i++) r->moments |= is_moment(r, i);
+  for (int d = 0; d < 3; d++) r->dims[d] = r->rows ? (d ? in->dims[d - 1].size : 1) : in->dims[d].size;
+  r->block = tg_attr_int(kernel->root, TG_ATTR_BLOCK);
+  if (!r->block) r->block = r->dims[2]; /* rows that are not cut */
+  r->results = out->dims[1].size;
+  if (((r->rows || r->moments) && kernel->beside) || !collect(r)) return false;
+  r->keeps_rows = wants_rows_kept(r);
+  if (!number_streams(r)) return false;
+  if (r->keeps_rows && !rows_fit(r)) {
+    r->keeps_rows = false;
+    return number_streams(r);
+  }
+  return true;
+}
+
+/* ---- microcode ---- */
+
+static int unroll_of(const reduction *r) { return r->plan.unroll ? r->plan.unroll : 1; }
+
+/* Does the operand's vector, or number, change along a row, or down a block? */
+static bool changes(const reduction *r, const operand *o) {
+  return o->role == FULL || o->role == (r->rows ? ROW : COLUMN);
+}
+
+/* What does not change along a row, or a block, is loaded before it. */
+static void load_ahead(reduction *r) {
+  for (int n = 0; n < r->name_count; n++) {
+    const operand *o = &r->operands[r->owner[n]];
+    if (changes(r, o)) continue;
+    r->names[n].loaded = true;
+    r->names[n].stream = tg_source_stream(&r->plan, o->source, 0);
+    r->names[n].held = tg_hold_operand(&r->mc, &r->names[n]);
+  }
+}
+
+static bool roots_read_beside(const reduction *r) {
+  for (int i = 0; i < r->roots; i++)
+    if (tg_owner(r->c, tg_in(tg_kernel_root(r->kernel, i), 0)) == r->kernel->beside) return true;
+  return false;
+}
+
+/* What the roots read, and what is stored as it is, into registers, of vector u of an iteration. */
+static bool emit_front(reduction *r, int u, tg_mc_ref *out_registers) {
+  tg_value *values[1 + TG_MORE_RESULTS];
+  tg_operand_stream names[MOST_NAMES];
+  for (int i = 0; i < r->roots; i++) values[i] = tg_in(tg_kernel_root(r->kernel, i), 0);
+  if (r->kernel->beside) values[r->roots] = r->kernel->beside;
+  for (int n = 0; n < r->name_count; n++) {
+    names[n] = r->names[n];
+    names[n].stream = tg_source_stream(&r->plan, r->operands[r->owner[n]].source, u);
+  }
+  return tg_emit_front(&r->mc, r->c, &r->kernel->front[0], names, r->name_count,
+                       roots_read_beside(r) ? NULL : r->kernel, NULL, values, r->outs, out_registers);
+}
+
+/* A result to its format, through the fused nodes, to its stream. */
+static bool finish(reduction *r, int root, tg_mc_ref y) {
+  tg_value *value = tg_out(tg_kernel_root(r->kernel, root));
+  y = tg_round_to(&r->mc, value->dtype, y, !r->kernel->fused_count);
+  if (r->kernel->fused_count) y = tg_emit_expression(&r->mc, r->c, r->kernel, value, y, NULL, 0);
+  if (y == TG_MC_NONE) return false;
+  bool halves = tg_stream_kind(tg_kernel_result(r->kernel, root)) == TG_STREAM_FP32;
+  tg_mc_store(&r->mc, tg_result_stream(&r->plan, root, 0), halves, y);
+  return true;
+}
+
+static bool emit_row_code(reduction *r) {
+  tg_mc *mc = &r->mc;
+  int lanes = (int)tg_lanes(r->c->m);
+  tg_row_sums sums[1 + TG_MORE_RESULTS];
+  tg_mc_ref x[1 + TG_MORE_RESULTS];
+  for (int i = 0; i < r->roots; i++) {
+    const tg_node *root = tg_kernel_root(r->kernel, i);
+    sums[i] = (tg_row_sums){.mc = mc,
+                            .alu = tg_reduction_alu(root),
+                            .registers = TG_ROW_PARTIALS / lanes,
+                            .unroll = unroll_of(r),
+                            .ragged = r->length % TG_ROW_PARTIALS};
+    tg_row_sums_begin(&sums[i], tg_mc_const(mc, tg_reduction_identity(root)));
+  }
+  load_ahead(r);
+  tg_mc_next_segment(mc); /* for each vector */
+  for (int u = 0; u < unroll_of(r); u++) {
+    if (!emit_front(r, u, x)) return false;
+    for (int i = 0; i < r->roots; i++)
+      tg_row_sums_add(&sums[i], u, sums[i].alu, sums[i].partial[u], x[i], TG_MC_NONE);
+  }
+  tg_mc_next_segment(mc);
+  for (int i = 0; i < r->roots; i++)
+    if (!finish(r, i, tg_row_sums_end(&sums[i], lanes))) return false;
+  return true;
+}
+
+/* What is kept of a block for each root while its elements pass. */
+typedef union total {
+  tg_mc_ref reduced;
+  tg_moment moment;
+} total;
+
+static void begin_reduced(reduction *r, total *totals) {
+  for (int i = 0; i < r->roots; i++) {
+    if (is_moment(r, i)) continue;
+    totals[i].reduced = tg_mc_new(&r->mc);
+    tg_mc_assign(&r->mc, totals[i].reduced, TG_ALU_mov,
+                 tg_mc_const(&r->mc, tg_reduction_identity(tg_kernel_root(r->kernel, i))), TG_MC_NONE,
+                 TG_MC_NONE);
+  }
+}
+
+static bool begin_moments(reduction *r, total *totals) {
+  tg_mc_ref x[TG_MOMENT_FIRST][1 + TG_MORE_RESULTS], first[TG_MOMENT_FIRST];
+  int count = tg_moment_first(r->length);
+  for (int u = 0; r->moments && u < count; u++)
+    if (!emit_front(r, u, x[u])) return false;
+  for (int i = 0; i < r->roots; i++) {
+    if (!is_moment(r, i) || twin_of(r, i) >= 0) continue;
+    for (int u = 0; u < count; u++) first[u] = x[u][i];
+    totals[i].moment = tg_moment_begin(&r->mc, first, r->length);
+  }
+  return true;
+}
+
+static void add_to_totals(reduction *r, const total *totals, const tg_mc_ref *x) {
+  for (int i = 0; i < r->roots; i++) {
+    if (twin_of(r, i) >= 0) continue;
+    if (is_moment(r, i))
+      tg_moment_add(&r->mc, &totals[i].moment, x[i]);
+    else
+      tg_mc_assign(&r->mc, totals[i].reduced, tg_reduction_alu(tg_kernel_root(r->kernel, i)),
+                   totals[i].reduced, x[i], TG_MC_NONE);
+  }
+}
+
+static tg_mc_ref end_total(reduction *r, const total *totals, int root) {
+  int twin = twin_of(r, root);
+  if (!is_moment(r, root)) return totals[root].reduced;
+  return tg_moment_end(&r->mc, &totals[twin < 0 ? root : twin].moment, tg_kernel_root(r->kernel, root),
+                       r->length);
+}
+
+static bool emit_block_code(reduction *r) {
+  tg_mc *mc = &r->mc;
+  tg_mc_ref x[1 + TG_MORE_RESULTS];
+  total totals[1 + TG_MORE_RESULTS];
+  begin_reduced(r, totals);
+  load_ahead(r);
+  if (!begin_moments(r, totals)) return false;
+  tg_mc_next_segment(mc); /* for each of the block */
+  for (int u = 0; u < unroll_of(r); u++) {
+    if (!emit_front(r, u, x)) return false;
+    if (r->outs > r->roots)
+      tg_mc_store(mc, tg_result_stream(&r->plan, r->roots, u),
+                  tg_stream_kind(r->kernel->beside) == TG_STREAM_FP32, x[r->roots]);
+    add_to_totals(r, totals, x);
+  }
+  tg_mc_next_segment(mc);
+  for (int i = 0; i < r->roots; i++)
+    if (!finish(r, i, end_total(r, totals, i))) return false;
+  return true;
+}
+
+static bool write_code(reduction *r) {
+  tg_mc_begin(&r->mc, r->c->arena);
+  return r->rows ? emit_row_code(r) : emit_block_code(r);
+}
+
+/* Several vectors an iteration if the code fits. */
+static bool emit_code(reduction *r) {
+  if ((r->moments && unroll_of(r) < tg_moment_first(r->length)) || !write_code(r)) return false;
+  if (unroll_of(r) == 1 || r->moments || tg_mc_fits(&r->mc, r->c->m, NULL)) return true;
+  r->plan.unroll = 0;
+  return write_code(r);
+}
+
+/* ---- walks ---- */
+
+/* A position of a block after the other. */
+static void go_down(const reduction *r, const int64_t *stride, const tg_value *value, tg_agcu_instr *in) {
+  in->k_radix[1] = r->length;
+  in->stride[4] = stride[1] * tg_value_bytes_each(value);
+}
+
+static void adjust_store(const void *user, int more, tg_agcu_instr *store) {
+  const reduction *r = user;
+  const int64_t dense[] = {r->dims[1] * r->dims[2], r->dims[2], 1};
+  go_down(r, dense, r->kernel->beside, store);
+  (void)more;
+}
+
+/* Where an input is not dense along a row: what is behind the end, and the way down a block. */
+static void adjust_load(const void *user, int input, tg_agcu_instr *load) {
+  const reduction *r = user;
+  const operand *o = r->operands;
+  while (o->source != input) o++;
+  if (is_plain(r)) load->fill[0] = bits_as(tg_reduction_identity(r->kernel->root), r->plan.input_kind[input]);
+  if (r->rows || !changes(r, o)) return;
+  go_down(r, o->stride, o->value, load);
+  if (!is_plain(r)) return;
+  load->y_inc[1] = r->block;
+  load->y_inc[4] = 1;
+  load->y_size[0] = r->dims[1];
+}
+
+static void set_kinds(reduction *r) {
+  tg_stream_kernel *plan = &r->plan;
+  plan->output_kind = tg_stream_kind(r->kernel->output);
+  for (int i = 0; i < plan->more; i++)
+    plan->more_kind[i] = tg_stream_kind(tg_kernel_result(r->kernel, 1 + i));
+  for (int i = 0; i < r->operand_count; i++) {
+    const operand *o = &r->operands[i];
+    bool number = o->role == COLUMN || o->role == NUMBER;
+    int kind = number ? TG_STREAM_SPLAT32 : tg_stream_kind(o->value);
+    if (o->source >= plan->inputs)
+      plan->vector_kind[o->source - plan->inputs] = kind;
+    else
+      plan->input_kind[o->source] = kind;
+  }
+}
+
+static tg_walk_plan *walk_of(reduction *r, const operand *o) {
+  return o->source >= r->plan.inputs ? &r->plan.vector[o->source - r->plan.inputs]
+                                     : &r->plan.input[o->source];
+}
+
+static void set_output(reduction *r, const tg_walk_plan *walk) {
+  r->plan.output = *walk;
+  for (int i = 0; i < r->plan.more; i++) r->plan.more_output[i] = *walk;
+}
+
+/* Results first .. first + count - 1 of each row, of `length` elements each. */
+static void plan_rows(reduction *r, int64_t first, int64_t count, int64_t length) {
+  tg_stream_kernel *plan = &r->plan;
+  int64_t m = r->dims[1];
+  plan->whole_rows = true;
+  plan->column_blocks = 1;
+  plan->rows = m * count;
+  plan->take = (uint32_t)((length + TG_ROW_PARTIALS - 1) / TG_ROW_PARTIALS * TG_ROW_PARTIALS);
+  plan->out_take = (uint32_t)tg_lanes(r->c->m);
+  plan->tail_n = (uint32_t)length;
+  for (int i = 0; i < r->operand_count; i++) {
+    const operand *o = &r->operands[i];
+    bool number = o->role == COLUMN || o->role == NUMBER, once = o->role == ROW || o->role == NUMBER;
+    *walk_of(r, o) = (tg_walk_plan){.offset = number ? 0 : first * r->block,
+                                    .radix = {1, once ? 1 : m, once ? 1 : count},
+                                    .stride = {0, o->stride[1], number ? 0 : r->block},
+                                    .element_stride = 1,
+                                    .columns = number ? 1 : length};
+    if (!once) plan->window[o->source] = 1;
+  }
+  if (is_plain(r) && r->results > 1) plan->input[0].linear_size = r->dims[2];
+  set_output(r,
+             &(tg_walk_plan){.offset = first,
+                             .radix = {1, m, count},
+                             .stride = {0, r->results, 1},
+                             .element_stride = 1,
+                             .columns = plan->out_take, /* a run of one flit, of which one element counts */
+                             .bounded = true,
+                             .x = {.step = {0, 0, 0, 1}, .size = 1},
+                             .y = {.size = 1}});
+}
+
+/* Vectors of a part of N: numbers that go down a block are loaded for each part, so there are few parts if
+ * they suffice for all tiles. */
+static int64_t part_vectors(const reduction *r, int64_t count) {
+  int64_t vectors = BLOCK_VECTORS, lanes = tg_lanes(r->c->m), wanted = PARTS_A_TILE * tg_tiles(r->c->m);
+  bool numbers = false;
+  for (int i = 0; i < r->operand_count; i++) numbers |= r->operands[i].role == COLUMN;
+  while (numbers && vectors < 4 * BLOCK_VECTORS &&
+         r->dims[0] * count * (r->dims[2] / (2 * vectors * lanes)) >= wanted)
+    vectors *= 2;
+  return vectors;
+}
+
+/* Blocks first .. first + count - 1 in `parts` parts of N, of so many columns. */
+typedef struct block_rows {
+  int64_t first, count, parts, columns;
+} block_rows;
+
+/* Parts follow each other as rows, or as column blocks. */
+static tg_walk_plan block_walk(const reduction *r, const block_rows *rows, int64_t outer, int64_t block) {
+  int64_t a = r->dims[0], n = r->dims[2], first = rows->first * block;
+  if (r->keeps_rows)
+    return (tg_walk_plan){.offset = first,
+                          .radix = {1, a, rows->count},
+                          .stride = {0, outer, block},
+                          .element_stride = 1,
+                          .columns = n};
+  return (tg_walk_plan){.offset = first,
+                        .radix = {a, rows->count, rows->parts},
+                        .stride = {outer, block, rows->columns},
+                        .element_stride = 1,
+                        .columns = rows->columns,
+                        .linear_size = n};
+}
+
+static tg_walk_plan operand_walk(const reduction *r, const operand *o, const block_rows *rows) {
+  tg_walk_plan walk = block_walk(r, rows, o->stride[0], r->block * o->stride[1]);
+  if (o->role == NUMBER || (o->role == ROW && r->keeps_rows)) {
+    const int64_t columns = o->role == NUMBER ? 1 : r->dims[2];
+    return (tg_walk_plan){.offset = o->first, .radix = {1, 1, 1}, .element_stride = 1, .columns = columns};
+  }
+  if (o->role == COLUMN) walk.stride[2] = 0, walk.columns = 1, walk.linear_size = 0;
+  walk.offset += o->first;
+  return walk;
+}
+
+/* The same of [A, M, N], as rows of a part of N each, which all tiles share. */
+static void plan_blocks(reduction *r, int64_t first, int64_t count, int64_t length) {
+  tg_stream_kernel *plan = &r->plan;
+  int64_t most = (int64_t)tg_lanes(r->c->m) * part_vectors(r, count), n = r->dims[2];
+  plan->vectors_beside = r->keeps_rows;
+  for (int i = 0; i < r->operand_count; i++) {
+    const operand *o = &r->operands[i];
+    if (o->source >= plan->inputs) continue;
+    plan->window[o->source] = changes(r, o) ? (uint32_t)length : 1;
+    plan->beside[o->source] = o->role != FULL;
+  }
+  tg_choose_columns(r->c->m, plan, n < most ? n : most);
+  int64_t columns = plan->take < n ? plan->take : n;
+  block_rows rows = {first, count, (n + columns - 1) / columns, columns};
+  plan->column_blocks = r->keeps_rows ? (uint32_t)rows.parts : 1;
+  plan->window_step = r->keeps_rows ? n : columns;
+  plan->rows = r->dims[0] * count * (r->keeps_rows ? 1 : rows.parts);
+  for (int i = 0; i < r->operand_count; i++)
+    *walk_of(r, &r->operands[i]) = operand_walk(r, &r->operands[i], &rows);
+  tg_walk_plan result = block_walk(r, &rows, r->results * n, n);
+  set_output(r, &result);
+  if (!r->kernel->beside) return;
+  plan->more_output[plan->more - 1] = block_walk(r, &rows, r->dims[1] * n, r->block * n);
+  plan->more_window[plan->more - 1] = (uint32_t)length;
+  plan->adjust_store = adjust_store;
+}
+
+/* Of a row, a vector for each register of partial results; of a block, two positions, so that loads and
+ * stores of one go along with the operations of the other; if there are streams. Moments begin with as many
+ * as they take at a time. */
+static void choose_unroll(reduction *r) {
+  r->plan.unroll = r->rows         ? TG_ROW_PARTIALS / (int)tg_lanes(r->c->m)
+                   : r->moments    ? tg_moment_first(r->length)
+                   : r->length % 2 ? 1
+                                   : 2;
+  r->plan.unrolled_result = !r->rows;
+  if (tg_stream_count(&r->plan) > TG_STREAMS) r->plan.unroll = 0;
+}
+
+static void plan_piece(reduction *r, int64_t first, int64_t count, int64_t length) {
+  r->length = length;
+  r->plan.adjust_load = adjust_load;
+  r->plan.user = r;
+  set_kinds(r);
+  (r->rows ? plan_rows : plan_blocks)(r, first, count, length);
+  choose_unroll(r);
+}
+
+/* ---- pieces ---- */
+
+/* Results of one section: an expression of what fills up the last one, where it is shorter, is not what
+ * changes nothing, so that one is by itself; and a row that is loaded once is that of one result. */
+static int64_t piece_after(const reduction *r, int64_t first, int64_t *out_length) {
+  int64_t size = r->dims[r->rows ? 2 : 1], whole = size / r->block;
+  *out_length = r->block;
+  if (is_plain(r)) return r->results;
+  if (first == whole) *out_length = size - whole * r->block;
+  for (int i = 0; i < r->operand_count; i++)
+    if (r->rows && r->operands[i].role == ROW) return 1;
+  return first < whole ? whole - first : 1;
+}
+
+bool tg_reduce_fits(tg_compile *c, const tg_kernel *kernel) {
+  reduction r;
+  if (!begin(&r, c, kernel)) return false;
+  int pieces = 0;
+  for (int64_t first = 0, count, length; first < r.results; first += count) {
+    count = piece_after(&r, first, &length);
+    plan_piece(&r, first, count, length);
+    if (++pieces > MOST_PIECES || !tg_stream_kernel_fits(c, &r.plan)) return false;
+    if (!emit_code(&r) || !tg_mc_fits(&r.mc, c->m, NULL)) return false;
+  }
+  return true;
+}
+
+/* The first result that is left: all blocks before it are whole. */
+static int64_t first_left(const reduction *r, bool rest) { return rest ? r->dims[1] / r->block : 0; }
+
+static double estimate(tg_compile *c, const tg_kernel *kernel, bool rest) {
+  reduction r;
+  double cycles = 0;
+  if (!begin(&r, c, kernel)) return INFINITY;
+  r.from = first_left(&r, rest);
+  for (int64_t first = r.from, count, length; first < r.results; first += count) {
+    int words[TG_SEGMENTS] = {0};
+    count = piece_after(&r, first, &length);
+    plan_piece(&r, first, count, length);
+    if (!emit_code(&r) || !tg_mc_fits(&r.mc, c->m, words)) return INFINITY;
+    cycles += tg_stream_cycles(c, &r.plan, words, 1 << 1);
+  }
+  return cycles;
+}
+
+double tg_reduce_cycles(tg_compile *c, const tg_kernel *kernel) { return estimate(c, kernel, false); }
+double tg_rest_cycles(tg_compile *c, const tg_kernel *kernel) { return estimate(c, kernel, true); }
+
+static void set_tensors(reduction *r) {
+  for (int i = 0; i < r->operand_count; i++)
+    walk_of(r, &r->operands[i])->tensor = tg_place_of(r->c, r->operands[i].value);
+  r->plan.output.tensor = tg_place_of(r->c, r->kernel->output);
+  for (int i = 0; i < r->plan.more; i++)
+    r->plan.more_output[i].tensor = tg_place_of(r->c, tg_kernel_result(r->kernel, 1 + i));
+}
+
+static tg_status emit(tg_compile *c, const tg_kernel *kernel, bool rest) {
+  reduction r;
+  if (!begin(&r, c, kernel) || r.block > 65535)
+    return tg_fail(c->diag, TG_INVALID, "node \"%s\": a block of %lld is not supported", kernel->root->name,
+                   (long long)r.block);
+  tg_status status = TG_OK;
+  r.from = first_left(&r, rest);
+  for (int64_t first = r.from, count, length; first < r.results && !status; first += count) {
+    count = piece_after(&r, first, &length);
+    plan_piece(&r, first, count, length);
+    set_tensors(&r);
+    status = emit_code(&r) ? tg_emit_stream_kernel(c, kernel, &r.plan, &r.mc, 1 << 1) : TG_INVALID;
+  }
+  return status;
+}
+
+tg_status tg_emit_reduce(tg_compile *c, const tg_kernel *kernel) { return emit(c, kernel, false); }
+tg_status tg_emit_rest(tg_compile *c, const tg_kernel *kernel) { return emit(c, kernel, true); }

@@ -1,0 +1,47 @@
+/* Softmax of rows as microcode, wherever the rows come from: exp(x - maximum) / sum, each exp computed once.
+ * One VOP finds the maximum, leaves the exps in the scratchpad and adds them up; a second one divides them.
+ */
+#ifndef TEGULA_MAPPER_VECTOR_SOFTMAX_H
+#define TEGULA_MAPPER_VECTOR_SOFTMAX_H
+
+#include "mapper/expression/expression.h"
+#include "mapper/microcode/functions.h"
+#include "mapper/microcode/row_sums.h"
+
+enum { TG_SOFTMAX_FIRST_SEGMENTS = 5, TG_SOFTMAX_FIRST_REPEAT = 1 << 1 | 1 << 3, TG_SOFTMAX_REPEAT = 1 << 1 };
+
+typedef struct tg_softmax {
+  const tg_compile *c;
+  const tg_kernel *kernel; /* root Softmax, and what is fused behind it */
+  tg_mc *mc;
+  /* Vector j * unroll + u of the row at hand, of a segment that repeats over j. Elements beyond the row are
+   * -infinity: the maximum does not see them, and their exp is +0, which changes no sum. */
+  tg_mc_ref (*element)(const void *user, tg_mc *mc, int u);
+  const void *user;
+  tg_mc_accuracy accuracy;
+  int lanes, registers;
+  tg_mc_ref top, partial[TG_ROW_PARTIALS];
+} tg_softmax;
+
+void tg_softmax_begin(tg_softmax *s, const tg_compile *c, const tg_kernel *kernel, tg_mc *mc);
+/* Vectors that the first VOP, and the second one, may take at a time. */
+int tg_softmax_first_unroll(const tg_softmax *s);
+int tg_softmax_unroll(const tg_softmax *s);
+
+/* The maximum of a row into every lane of s->top; exps of all vectors into the partial sums, and, if `kept`
+ * is not negative, into the streams from there on; the sum in every lane. A segment each, the first two begin
+ * with one that runs once. */
+void tg_softmax_maximum(tg_softmax *s, int unroll);
+void tg_softmax_sums(tg_softmax *s, int unroll, int kept);
+tg_mc_ref tg_softmax_total(tg_softmax *s);
+tg_mc_ref tg_softmax_exp(const tg_softmax *s, int u);
+/* Stores a result of the Softmax, through the fused nodes; rounded to `dtype`, if the stream does not hold
+ * what the kernel makes. False with a diag if a node has no microcode. */
+bool tg_softmax_result(const tg_softmax *s, tg_mc_ref y, tg_dtype dtype, int stream);
+
+/* The two VOPs. The first leaves the exps in `unroll` streams from `kept` on, and the sum's inverse in the
+ * next one; the second reads them as streams from 0 on and stores to streams behind these: `own_unroll` of
+ * results come before the inverse. */
+bool tg_softmax_once(tg_softmax *s, int unroll, int kept, int own_unroll, tg_dtype dtype);
+
+#endif

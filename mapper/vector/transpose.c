@@ -1,0 +1,305 @@
+/* Transposed matrices. A tile loads a block of rows of the source, and its vector unit makes vectors of the
+ * result: the element of each row goes to all lanes, last row first, and stays in the lanes up to its own. */
+#include "mapper/expression/expression.h"
+#include "mapper/vector/vector_move.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { SOURCE = TG_MOVE_SOURCE, RESULT = TG_MOVE_RESULT };
+enum { AT_A_TIME = 4 }; /* rows of the result that a VOP makes: a stream to read and one to write each */
+
+/* Row i of the result is column i of the source. */
+typedef struct turn {
+  const tg_vector_move *v;
+  const tg_params *m;
+  int64_t rows, columns, matrices;                     /* of the result */
+  int64_t row_stride, column_stride, matrix_stride[2]; /* of rows in the result, of columns in the source */
+  uint32_t block_rows, block_columns;                  /* of a tile: multiples of P, of 2P */
+  int at_a_time;
+  uint32_t chunks; /* blocks of a matrix that a tile has */
+  tg_build b;
+  tg_buffer in;
+  tg_exit exit;
+  int in_full, west_credit, north_credit, entry[2];
+  int64_t residue[2];
+} turn;
+
+/* A dimension along which the source is dense, the last one, and one of matrices at most. */
+static bool describe(turn *t) {
+  const tg_space *s = &t->v->space;
+  int last = s->rank - 1, row = -1;
+  if (s->operands != 2 || s->rank < 2 || s->rank > 3 || s->strides[RESULT][last] != 1) return false;
+  t->matrices = 1;
+  for (int d = 0; d < last; d++)
+    if (row < 0 && s->strides[SOURCE][d] == 1)
+      row = d;
+    else {
+      t->matrices = s->dims[d];
+      t->matrix_stride[SOURCE] = s->strides[SOURCE][d];
+      t->matrix_stride[RESULT] = s->strides[RESULT][d];
+    }
+  if (row < 0 || s->rank - 2 != (t->matrices > 1)) return false;
+  t->rows = s->dims[row];
+  t->columns = s->dims[last];
+  t->row_stride = s->strides[RESULT][row];
+  t->column_stride = s->strides[SOURCE][last];
+  t->at_a_time = t->m->p < AT_A_TIME ? (int)t->m->p : AT_A_TIME;
+  return t->matrices < 1 << 20 && t->rows < 1 << 23 && t->columns < 1 << 23 &&
+         t->rows * t->columns < INT64_C(1) << 32;
+}
+
+static int64_t blocks_of(int64_t size, uint32_t block) { return (size + block - 1) / block; }
+
+/* ---- microcode ---- */
+
+static void write_code(const turn *t, tg_mc *mc) {
+  tg_mc_ref all[AT_A_TIME];
+  const tg_vector_move *v = t->v;
+  tg_mc_begin(mc, v->c->arena);
+  for (int k = 0; k < t->at_a_time; k++) {
+    all[k] = tg_mc_new(mc);
+    tg_mc_assign(mc, all[k], TG_ALU_mov, tg_mc_bits(mc, 0), TG_MC_NONE, TG_MC_NONE);
+  }
+  tg_mc_next_segment(mc); /* for each row of the source: lanes 0 .. 2P - 1 - j are valid */
+  for (int k = 0; k < t->at_a_time; k++)
+    tg_mc_assign_imm(mc, all[k], TG_ALU_tail, tg_mc_load(mc, k, false), all[k], 0);
+  tg_mc_next_segment(mc);
+  for (int k = 0; k < t->at_a_time; k++) {
+    tg_mc_ref y = v->rounded ? tg_round_to(mc, v->rounded, all[k], true) : all[k];
+    tg_mc_store(mc, t->at_a_time + k, v->kinds[RESULT] == TG_STREAM_FP32, y);
+  }
+}
+
+/* ---- blocks ---- */
+
+static uint32_t out_row_flits(const turn *t) {
+  return tg_kind_flits(t->m, t->v->kinds[RESULT], t->block_columns);
+}
+static uint32_t in_row_flits(const turn *t) { return t->block_rows / t->m->p; } /* widened */
+
+/* The base of a stream that goes up the rows must be in the first of its banks. */
+static bool fits(const turn *t) {
+  uint32_t out = t->block_rows * out_row_flits(t), in = t->block_columns * in_row_flits(t);
+  return out <= tg_exit_share(t->m, TG_EXITS_BOTH, 1) && in <= tg_bank_rows(t->m) &&
+         2 * (1 + tg_banks_for(t->m, out)) <= t->m->banks;
+}
+
+/* Atoms of a run of so many elements; one more where runs begin anywhere. */
+static double atoms_of(double elements, int64_t stride, double bytes) {
+  double atoms = elements * bytes / 64;
+  return (atoms < 1 ? 1 : atoms) +
+         ((double)stride * bytes / 64 != (double)(int64_t)((double)stride * bytes / 64));
+}
+
+static double cycles_of(const turn *t, const int *words) {
+  const tg_params *m = t->m;
+  double blocks = (double)(blocks_of(t->rows, t->block_rows) * blocks_of(t->columns, t->block_columns)),
+         in = tg_storage_bytes(t->v->tensors[SOURCE]->storage),
+         out = tg_storage_bytes(t->v->tensors[RESULT]->storage);
+  double atoms = t->block_columns * atoms_of(t->block_rows, t->column_stride, in) +
+                 t->block_rows * atoms_of(t->block_columns, t->row_stride, out);
+  double ports = blocks * atoms * 64 / m->port_bytes / tg_agcus(m);
+  uint32_t lanes = tg_lanes(m), vectors = t->block_rows / m->p * (t->block_columns / lanes),
+           groups = (vectors + m->fma_latency - 1) / m->fma_latency;
+  double vop = 2.0 * m->fma_latency + 2 +
+               (double)groups * m->fma_latency * (words[0] + words[1] * (double)lanes + words[2]);
+  double vector = (double)((blocks_of((int64_t)blocks, tg_tiles(m)))) * vop * m->p / t->at_a_time;
+  return TG_SECTION_CYCLES + (double)t->matrices * (vector > ports ? vector : ports);
+}
+
+/* The blocks that take the least time. */
+static double choose_blocks(turn *t, const int *words) {
+  double best = TG_NEVER;
+  uint32_t rows = 0, columns = 0;
+  for (t->block_rows = t->m->p; t->block_rows <= 32 * t->m->p; t->block_rows *= 2)
+    for (t->block_columns = tg_lanes(t->m); t->block_columns <= 16 * tg_lanes(t->m); t->block_columns *= 2) {
+      double cycles = fits(t) ? cycles_of(t, words) : TG_NEVER;
+      if (cycles < best) best = cycles, rows = t->block_rows, columns = t->block_columns;
+    }
+  t->block_rows = rows;
+  t->block_columns = columns;
+  return best;
+}
+
+/* Blocks of all tiles; false: not faster than a walk. */
+static bool plan(turn *t, const tg_vector_move *v) {
+  *t = (turn){.v = v, .m = v->c->m};
+  if (!describe(t)) return false;
+  tg_mc mc;
+  int words[TG_SEGMENTS];
+  write_code(t, &mc);
+  if (!tg_mc_fits(&mc, t->m, words) || choose_blocks(t, words) >= tg_walked_cycles(v)) return false;
+  int64_t chunks =
+      blocks_of(blocks_of(t->rows, t->block_rows) * blocks_of(t->columns, t->block_columns), tg_tiles(t->m));
+  uint32_t longer = t->m->rows > t->m->cols ? t->m->rows : t->m->cols;
+  t->chunks = (uint32_t)chunks;
+  return chunks < 1 << 20 && longer <= t->m->queue_depth &&
+         t->m->p / (uint32_t)t->at_a_time <= t->m->queue_depth;
+}
+
+bool tg_turn_gains(const tg_vector_move *move) {
+  turn t;
+  return plan(&t, move);
+}
+
+/* ---- emission ---- */
+
+static void set_loops(const turn *t, tg_instr *in) {
+  const uint32_t loops[] = {(uint32_t)t->matrices, t->chunks, 1};
+  tg_set_loops(in, loops);
+}
+
+/* Block number n of a matrix is n / d of the rows and n mod d of the columns of the result, with d blocks of
+ * columns. */
+static void set_block(const turn *t, tg_agcu_instr *in, int operand, uint32_t tile, uint32_t rows,
+                      uint32_t take) {
+  in->rows[0] = rows;
+  in->take[0] = take;
+  in->m_first[0] = (int64_t)tile * rows;
+  in->m_delta[1] = (int64_t)tg_tiles(t->m) * rows;
+  in->offset_delta[0] =
+      t->matrix_stride[operand] * (int64_t)tg_storage_bytes(t->v->tensors[operand]->storage);
+}
+
+/* By the AGCU on the other side of the one that the tile's results leave by. */
+static void emit_load(const turn *t, uint32_t r, uint32_t col) {
+  bool north = tg_exits_west(r, col);
+  tg_queue *queue = north ? tg_north_queue(&t->b, col, TG_CTX_LOAD) : tg_west_queue(&t->b, r, TG_CTX_LOAD);
+  tg_agcu_instr *load = &tg_build_push(&t->b, queue, TG_OP_agcu_load)->agcu;
+  tg_walk_plan walk = {.tensor = t->v->tensors[SOURCE],
+                       .radix = {1, blocks_of(t->rows, t->block_rows),
+                                 blocks_of(t->columns, t->block_columns) * t->block_columns},
+                       .stride = {0, t->block_rows, t->column_stride},
+                       .element_stride = 1,
+                       .columns = t->block_rows,
+                       .bounded = true,
+                       .x = {.step = {0, t->block_rows, 0, 1}, .size = t->rows},
+                       .y = {.step = {0, 0, 1, 0}, .size = t->columns}};
+  tg_fill_walk(load, &walk, t->entry[SOURCE], t->residue[SOURCE]);
+  set_block(t, load, SOURCE, r * t->m->cols + col, t->block_columns, t->block_rows);
+  load->convert[0] = tg_stream_convert(walk.tensor, TG_STREAM_SPLAT32);
+  tg_set_operand(load->dst_base, &t->in, false);
+  load->dst_inner[0] = 65535;
+  load->dst_mask[0] = 1ll << ((north ? r : col) + 1);
+  load->dst_post[0] = 1;
+  load->dst_sem[0] = t->in_full;
+  load->credit_base[0] = north ? t->north_credit : t->west_credit;
+  load->credit_mask[0] = load->dst_mask[0];
+}
+
+static void fill_store(const void *user, int exit, uint32_t r, uint32_t col, tg_agcu_instr *store) {
+  const turn *t = user;
+  (void)exit; /* there is one */
+  tg_walk_plan walk = {
+      .tensor = t->v->tensors[RESULT],
+      .radix = {blocks_of(t->rows, t->block_rows), blocks_of(t->columns, t->block_columns), t->block_rows},
+      .stride = {t->block_rows * t->row_stride, t->block_columns, t->row_stride},
+      .element_stride = 1,
+      .columns = t->block_columns,
+      .bounded = true,
+      .x = {.step = {0, t->block_columns, 0, 1}, .size = t->columns},
+      .y = {.step = {t->block_rows, 0, 1, 0}, .size = t->rows}};
+  tg_fill_walk(store, &walk, t->entry[RESULT], t->residue[RESULT]);
+  set_block(t, store, RESULT, r * t->m->cols + col, t->block_rows, t->block_columns);
+  store->convert[0] = t->v->kinds[RESULT] == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
+}
+
+/* Rows first, first + P .. of the block, and as many beside each as a VOP makes. */
+static tg_instr *push_vop(const turn *t, tg_queue *queue, const tg_vx_instr *microcode, uint32_t first) {
+  uint32_t lanes = tg_lanes(t->m), in_row = in_row_flits(t), out_row = out_row_flits(t);
+  tg_instr *in = tg_build_push(&t->b, queue, TG_OP_vx_vop);
+  tg_vx_instr *vop = &in->vx;
+  memcpy(vop->seg_begin, microcode->seg_begin, sizeof vop->seg_begin);
+  memcpy(vop->seg_len, microcode->seg_len, sizeof vop->seg_len);
+  vop->seg_repeat[0] = 1 << 1;
+  vop->row_count[0] = 1;
+  vop->row_count[1] = t->block_rows / t->m->p;
+  vop->row_count[2] = t->block_columns / lanes;
+  vop->rows[0] = vop->row_count[1] * vop->row_count[2];
+  vop->j_count[0] = 1;
+  vop->j_count[1] = lanes;
+  vop->tail_step[0] = 1;
+  vop->tail_n[0] = lanes;
+  for (int k = 0; k < t->at_a_time; k++) {
+    tg_stream *from = tg_stream_of_mut(vop, k), *to = tg_stream_of_mut(vop, t->at_a_time + k);
+    from->kind[0] = TG_STREAM_SPLAT32;
+    from->lane[0] = first + (uint32_t)k;
+    tg_set_operand(from->at.base, &t->in, false);
+    from->at.base[0] += (lanes - 1) * in_row;
+    from->banks[0] = t->in.banks;
+    from->row[1] = 1;
+    from->row[2] = lanes * in_row;
+    from->j[1] = -(int64_t)in_row;
+    to->kind[0] = t->v->kinds[RESULT];
+    to->store[0] = 1;
+    tg_set_operand(to->at.base, &t->exit.buffer, false);
+    to->at.base[0] += (first + (uint32_t)k) * out_row;
+    to->banks[0] = t->exit.buffer.banks;
+    to->row[1] = t->m->p * out_row;
+    to->row[2] = tg_kind_flits(t->m, t->v->kinds[RESULT], lanes);
+  }
+  return in;
+}
+
+static void emit_vops(const turn *t, uint32_t r, uint32_t col, const tg_vx_instr *microcode) {
+  tg_queue *queue = &tg_build_tile(&t->b, r, col)->vx;
+  tg_instr *in = NULL;
+  for (uint32_t first = 0; first < t->m->p; first += (uint32_t)t->at_a_time) {
+    in = push_vop(t, queue, microcode, first);
+    if (first) continue;
+    tg_set_wait(in, 0, t->in_full, false);
+    tg_set_wait(in, 1, t->exit.out_free, false);
+  }
+  if (tg_exits_west(r, col))
+    tg_set_post(in, 0, TG_POST_COL, 0, t->north_credit + (int)r + 1, false);
+  else
+    tg_set_post(in, 0, TG_POST_ROW, 0, t->west_credit + (int)col + 1, false);
+  tg_set_post(in, 1, TG_POST_LOCAL, 0, t->exit.out_full, false);
+  set_loops(t, in);
+}
+
+static void allocate(turn *t) {
+  uint32_t flits = t->block_rows * out_row_flits(t);
+  t->exit = (tg_exit){.flits = flits, .pieces = 1, .loops = {(uint32_t)t->matrices, t->chunks, 1}};
+  bool good = tg_build_buffer(&t->b, t->block_columns * in_row_flits(t), 2, &t->in) &&
+              tg_build_buffer(&t->b, flits, 2, &t->exit.buffer);
+  assert(good); /* as planned */
+  (void)good;
+  tg_exit_init(&t->b, &t->exit, 2);
+  t->in_full = tg_tile_sem(&t->b, 0);
+  t->west_credit = tg_west_credits(&t->b, 2);
+  t->north_credit = tg_north_credits(&t->b, 2);
+  for (int k = SOURCE; k <= RESULT; k++) {
+    int64_t bytes = t->v->offsets[k] * (int64_t)tg_storage_bytes(t->v->tensors[k]->storage);
+    t->entry[k] = tg_build_base(&t->b, t->v->tensors[k], (uint64_t)bytes, &t->residue[k]);
+  }
+}
+
+tg_status tg_emit_turn(const tg_vector_move *move) {
+  turn t;
+  tg_mc mc;
+  tg_vx_instr microcode = {0};
+  tg_compile *c = move->c;
+  const char *name = tg_kernel_name(c, move->kernel);
+  bool good = plan(&t, move);
+  assert(good); /* it gains */
+  (void)good;
+  tg_build_begin(&t.b, c, name);
+  allocate(&t);
+  write_code(&t, &mc);
+  tg_status status = tg_mc_pack(&mc, c->program, t.b.section, &microcode, c->diag);
+  if (status) return status;
+  for (uint32_t r = 0; r < t.m->rows; r++)
+    for (uint32_t col = 0; col < t.m->cols; col++) {
+      emit_load(&t, r, col);
+      emit_vops(&t, r, col, &microcode);
+    }
+  for (uint32_t a = 0; a < tg_agcus(t.m); a++) {
+    tg_queue *queue = &tg_build_section(&t.b)->agcus[a].contexts[TG_CTX_LOAD];
+    if (queue->count) set_loops(&t, &queue->instrs[queue->count - 1]);
+  }
+  tg_exit_emit(&t.b, &t.exit, 1, fill_store, &t);
+  tg_build_invoke(&t.b, name);
+  return TG_OK;
+}
