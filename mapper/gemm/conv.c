@@ -209,13 +209,6 @@ static void describe_input_gradient(tg_compile *c, int64_t phase, tg_gemm *g, tg
   set_products(c, g, w.group, w.channels, w.channels, g->k ? b_first : 0);
 }
 
-int64_t tg_gemm_phases(const tg_node *node) {
-  if (node->op != TG_OP_CONV_INPUT_GRADIENT) return 1;
-  const int64_t *strides = tg_attr_ints(node, TG_ATTR_STRIDES, NULL);
-  return tg_reach_phases(tg_out(node)->dims[1].size, strides[0]) *
-         tg_reach_phases(tg_out(node)->dims[2].size, strides[1]);
-}
-
 void tg_describe_conv(tg_compile *c, int64_t phase, tg_gemm *g, tg_conv_rows *out) {
   switch (g->node->op) {
   case TG_OP_CONV_WEIGHT_GRADIENT: describe_weight_gradient(c, g); break;

@@ -1,5 +1,5 @@
 /* A product's section while it is emitted: emit.c has buffers and stores, load.c loads, multiply.c
- * products, epilogue.c what lies between the accumulator and the way out, place.c what each tile has
+ * products, drain.c what lies between the accumulator and the way out, place.c what each tile has
  * of the matrices. */
 #ifndef TEGULA_MAPPER_GEMM_EMISSION_H
 #define TEGULA_MAPPER_GEMM_EMISSION_H
@@ -90,6 +90,8 @@ typedef struct tg_gemm_place {
 } tg_gemm_place;
 tg_gemm_place tg_gemm_place_of(const tg_gemm_emission *e, uint32_t r, uint32_t col);
 
+/* Which member of its group a tile of row r is. */
+static inline uint32_t tg_gemm_member(const tg_gemm_emission *e, uint32_t r) { return r % e->t.members; }
 /* Do tiles of row r have the whole sum? */
 bool tg_gemm_finishes(const tg_gemm_emission *e, uint32_t r);
 
@@ -97,12 +99,12 @@ void tg_gemm_emit_loads(tg_gemm_emission *e);
 /* The GEMMs of a tile. multiply.c */
 void tg_gemm_emit_mx(tg_gemm_emission *e, uint32_t r, uint32_t col);
 
-/* Writes the microcode of the section: see the segments in epilogue.c. */
+/* Writes the microcode of the section: see the segments in epilogue_code.c. */
 tg_status tg_gemm_pack_drain(tg_gemm_emission *e, tg_vx_instr *out_microcode);
 /* The VOPs of a tile, and the SENDs of its sums to other rows. */
 void tg_gemm_emit_drain(tg_gemm_emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
                         const tg_exit *exit);
-/* The same with totals, and the walk of a STORE of total number i. column_sums.c */
+/* The same with totals, and the walk of a STORE of total number i. column_sums_emit.c */
 void tg_gemm_emit_totals(tg_gemm_emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
                          const tg_exit *exit);
 /* The VOP of block number `block` and those behind it, in a loop over its pieces: with nodes in front. */
@@ -120,7 +122,7 @@ int tg_gemm_after_stream(const tg_gemm *g, int i);
 int tg_gemm_before_stream(const tg_gemm *g, int i);
 static inline int tg_gemm_first_rows(const tg_gemm *g) { return g->totals.first ? g->totals.first : 1; }
 
-/* Parts of a VOP of the drain (epilogue.c). */
+/* Parts of a VOP of the drain (drain.c). */
 typedef struct tg_gemm_buffer {
   const tg_buffer *buffer; /* NULL: none */
   uint32_t first;          /* of its copies */

@@ -1,5 +1,5 @@
 /* Emission of a product: A multicast along rows, B along columns, where tiles share them; one GEMM a K chunk,
- * one VOP a piece of the drain (epilogue.c). Loops of every unit: passes over m, passes over n, and inside
+ * one VOP a piece of the drain (drain.c). Loops of every unit: passes over m, passes over n, and inside
  * them K chunks (loads, mx) or pieces of the block (vx, tx, stores). Where a chunk is all of K, the operand
  * of the outer loop over passes, either one, is loaded once for all passes of the inner one: its GEMMs wait
  * for it where the inner loop begins and give it back where it ends. Where a tile multiplies all parts of K

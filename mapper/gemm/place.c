@@ -97,3 +97,7 @@ tg_gemm_place tg_gemm_place_of(const emission *e, uint32_t r, uint32_t col) {
   place.column_delta[e->n_level] = tg_gemm_col_delta(e);
   return place;
 }
+
+bool tg_gemm_finishes(const emission *e, uint32_t r) {
+  return e->t.in_turn || tg_gemm_member(e, r) + 1 == e->t.members;
+}

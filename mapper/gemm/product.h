@@ -39,7 +39,7 @@ typedef struct tg_gemm_external {
   int64_t along[TG_MAX_RANK]; /* ... and strides per dimension of `shape` */
 } tg_gemm_external;
 
-/* Reductions of the result by blocks of rows, which the drain computes (column_sums.c). */
+/* Reductions of the result by blocks of rows, which the drain computes (column_sums_describe.c). */
 typedef struct tg_gemm_totals {
   int count;     /* 0: none */
   int64_t block; /* rows of a block; rows behind the last whole one are another section's (tg_emit_rest) */
@@ -167,11 +167,25 @@ tg_mc_ref tg_gemm_add_bias(tg_mc *mc, const tg_kernel *kernel, const tg_operand_
 tg_status tg_describe_gemm(tg_compile *c, const tg_kernel *kernel, int64_t phase, tg_gemm *out);
 int64_t tg_gemm_phases(const tg_node *node);
 
+/* Streams of the last drain: accumulator; then operands from DRAM, the result, and the sum so far. Of the
+ * others, for each row that is handled at once, these. (epilogue_code.c) */
+enum { TG_DRAIN_ACCUMULATOR, TG_DRAIN_SUM_IN, TG_DRAIN_SUM_OUT, TG_DRAIN_SUM_STREAMS };
+static inline int tg_gemm_finish_sum_stream(const tg_gemm *g) { return 2 + g->external_count; }
+static inline int tg_gemm_finish_result_stream(const tg_gemm *g, int k) {
+  return 1 + g->external_count + (k ? k + (g->partials > 1) : 0);
+}
+static inline bool tg_gemm_rounds_sums(const tg_gemm *g) { return g->sum_kind == TG_STREAM_BF16SR; }
+
 /* The drain's microcode, and its words into g->drain_words; no words of the last segment: it does not fit.
- * epilogue.c */
+ * epilogue_code.c */
 tg_status tg_gemm_write_drain(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g, bool in_turn,
                               uint32_t at_once, tg_mc *mc);
 tg_status tg_gemm_measure_drain(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g);
+
+/* matmul.c: a MatMul, and the batch dimensions of its output as an operand walks them, two digits at most. */
+void tg_describe_matmul(tg_compile *c, tg_gemm *g);
+bool tg_matmul_lead_digits(const tg_gemm *g, const tg_value *value, const tg_operand *operand,
+                           int64_t radix[2], int64_t stride[2]);
 
 /* Convolutions (conv.c). Results of one phase are rows of the output's image: `first` + i * `step`. */
 typedef struct tg_conv_rows {
@@ -180,6 +194,11 @@ typedef struct tg_conv_rows {
 /* Offsets of g->products products, all 0. */
 void tg_gemm_allocate_products(tg_compile *c, tg_gemm *g);
 void tg_describe_conv(tg_compile *c, int64_t phase, tg_gemm *g, tg_conv_rows *out);
+/* epilogue_operands.c: operands of the fused nodes, bias first; false: they are more than there is room for.
+ * And how they are walked along with the result; TG_INVALID: not by so few digits. */
+bool tg_gemm_list_operands(tg_compile *c, const tg_kernel *kernel, tg_gemm *g);
+tg_status tg_gemm_walk_operands(const tg_compile *c, const tg_kernel *kernel, const tg_conv_rows *image,
+                                tg_gemm *g);
 /* All products in one section; false if there is one only or if walks have too few digits for it. */
 bool tg_spread_gemm(tg_compile *c, const tg_kernel *kernel, tg_gemm *out);
 
@@ -389,11 +408,13 @@ uint32_t tg_gemm_spare(const tg_params *m, const tg_gemm *gemm, const tg_gemm_ti
 /* Of a block of whole sums that were rounded stochastically on their way to the fused nodes. */
 uint64_t tg_gemm_rounded_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 
-/* ---- nodes in front (prologue.c) ---- */
+/* ---- nodes in front (prologue_describe.c) ---- */
 
 /* Can the product do with them? Sets g->front. */
 tg_status tg_gemm_describe_front(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g);
 tg_status tg_gemm_write_front(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g, tg_mc *mc);
+/* Words of it into g->front.words. TG_INVALID: it does not fit beside that of the drain. */
+tg_status tg_gemm_measure_front(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g);
 /* Parts of a chunk's rows that pass the vector unit side by side, so that it has as many rows in flight as it
  * can; 0: none are possible. */
 uint32_t tg_gemm_front_parts(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);

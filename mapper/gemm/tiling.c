@@ -163,13 +163,6 @@ static void consider(search *s, tg_gemm_tiling t) {
   if (t.passes_m > 1 && (!apart || t.passes_n == 1 || t.passes_m % 2 == 0)) consider_ahead(s, t, TG_KEEP_B);
 }
 
-int64_t tg_gemm_rounded_tile(const tg_compile *c, const tg_gemm *g) {
-  const tg_node *node = g->node;
-  int64_t own = node->op == TG_OP_MATMUL ? tg_attr_int(node, TG_ATTR_ACCUMULATION) : TG_ACCUMULATE_AS_ASKED;
-  if (own == TG_ACCUMULATE_BF16SR_EACH) return 1;
-  return own == TG_ACCUMULATE_AS_ASKED && c->options.accum_bf16sr ? c->options.k_tile : 0;
-}
-
 /* K chunks: multiples of the stationary rows; where accumulation rounds at K tiles, of those, or one K tile
  * exactly. */
 static void consider_chunks(search *s, tg_gemm_tiling t) {

@@ -12,7 +12,10 @@ extern "C" {
  * numbers. */
 typedef int tg_mc_ref;
 enum { TG_MC_NONE = INT32_MIN };
-enum { TG_MC_TABLE = 32 }; /* entries of a table, and constants beside one */
+enum {
+  TG_MC_TABLE = 32, /* entries of a table, and constants beside one */
+  TG_MC_CONSTANTS = 64
+};
 
 typedef struct tg_mc_op {
   enum { TG_MC_LOAD, TG_MC_ALU, TG_MC_STORE } kind;
@@ -29,9 +32,9 @@ typedef struct tg_mc {
   tg_arena *arena;
   tg_mc_op *ops;
   size_t count, capacity;
-  int registers;          /* virtual ones so far */
-  int segment;            /* that new operations go to */
-  uint32_t constants[64]; /* at most 32 of them beside a table */
+  int registers;                       /* virtual ones so far */
+  int segment;                         /* that new operations go to */
+  uint32_t constants[TG_MC_CONSTANTS]; /* at most 32 of them beside a table */
   int constant_count;
   const float *table; /* of 32, for lookups; NULL without */
   bool overflow;      /* too many constants or tables, or an operand from nowhere: tg_mc_pack will fail */

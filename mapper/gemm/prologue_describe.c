@@ -5,11 +5,6 @@
 
 enum { ENDPOINT_SEMS = 6, TILE_SEMS = 16 };
 
-/* Of an operand of the nodes: of the raws, or, behind them, of the vectors. */
-static bool names_vector(const tg_operand_stream *name) { return name->stream >= TG_FRONT_RAWS; }
-
-/* ---- what they read ---- */
-
 static bool is_plain_kind(const tg_value *value) {
   return value->dtype == TG_F32 || value->dtype == TG_BF16 || value->dtype == TG_F16;
 }
@@ -176,18 +171,6 @@ static bool set_unroll(tg_gemm_front *f) {
   return false;
 }
 
-static tg_status measure(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g) {
-  tg_mc mc;
-  int lengths[2 * TG_SEGMENTS];
-  tg_mc_begin(&mc, c->arena);
-  tg_status status = tg_gemm_write_drain(c, kernel, g, false, 1, &mc);
-  int first = mc.segment + 1;
-  if (!status) status = tg_gemm_write_front(c, kernel, g, &mc);
-  if (status || !tg_mc_fits(&mc, c->m, lengths)) return TG_INVALID;
-  for (int i = 0; i < 2; i++) g->front.words[i] = lengths[first + i];
-  return TG_OK;
-}
-
 static tg_status refuse(const tg_compile *c, const tg_gemm *g) {
   return tg_fail(c->diag, TG_INVALID, "node \"%s\": what is in front of it does not run on its tiles",
                  g->node->name);
@@ -205,147 +188,12 @@ tg_status tg_gemm_describe_front(const tg_compile *c, const tg_kernel *kernel, t
   f->result_kind = tg_stream_kind(f->result);
   f->block_kind = tg_stream_kind(tg_in(g->node, f->of_b));
   if (!set_unroll(f) || !has_room(c->m, g)) return refuse(c, g);
-  if (f->of_b) return measure(c, kernel, g);
+  if (f->of_b) return tg_gemm_measure_front(c, kernel, g);
   g->a = f->raws[0].value;
   g->a_convert = f->raws[0].kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
   tg_gemm_tiling all = {.kc = (uint32_t)g->k};
   if (tg_banks_for(c->m, tg_gemm_front_vector_rows(c->m, g, &all)) > 1)
     return tg_fail(c->diag, TG_INVALID, "node \"%s\": rows of what is in front of it are too long",
                    g->node->name);
-  return measure(c, kernel, g);
-}
-
-/* ---- microcode ---- */
-
-/* Vectors once, then a row of each of those that are handled at once. */
-tg_status tg_gemm_write_front(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g, tg_mc *mc) {
-  const tg_gemm_front *f = &g->front;
-  tg_operand_stream names[TG_FRONT_NAMES];
-  tg_mc_ref held[TG_FRONT_VECTORS];
-  int kind = tg_stream_kind(f->result);
-  bool as_is = f->block_kind == kind && (!f->stored || f->result_kind == kind);
-  const tg_value *only_stored = as_is ? f->result : NULL;
-  tg_mc_next_segment(mc);
-  for (int v = 0; v < f->vector_count; v++)
-    held[v] = tg_hold_operand(mc, &(tg_operand_stream){.value = f->vectors[v].value,
-                                                       .stream = tg_front_vector_stream(f, v),
-                                                       .part = f->vectors[v].part,
-                                                       .dtype = f->vectors[v].dtype});
-  tg_mc_next_segment(mc);
-  for (uint32_t u = 0; u < f->unroll; u++) {
-    tg_value *value = f->result;
-    tg_mc_ref x;
-    for (int n = 0; n < f->name_count; n++) {
-      names[n] = f->names[n];
-      names[n].loaded = names_vector(&names[n]);
-      if (names[n].loaded)
-        names[n].held = held[names[n].stream - TG_FRONT_RAWS];
-      else {
-        names[n].number = tg_gemm_front_is_number(g, names[n].stream);
-        names[n].stream = tg_front_raw_stream(f, names[n].stream, u);
-      }
-    }
-    if (!tg_emit_front(mc, c, &kernel->front[f->of_b], names, f->name_count, NULL, only_stored, &value, 1,
-                       &x))
-      return TG_INVALID;
-    tg_mc_store(mc, tg_front_block_stream(f, u), f->block_kind == TG_STREAM_FP32, x);
-    if (f->stored) tg_mc_store(mc, tg_front_result_stream(f, u), f->result_kind == TG_STREAM_FP32, x);
-  }
-  return TG_OK;
-}
-
-/* ---- sizes ---- */
-
-static uint32_t chunk_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t, int kind) {
-  return tg_gemm_front_rows(g, t) * tg_kind_flits(m, kind, tg_gemm_front_width(g, t));
-}
-
-uint32_t tg_gemm_front_raws_before(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t,
-                                   bool numbers, int raw) {
-  uint32_t rows = 0;
-  for (int i = 0; i < raw; i++)
-    if (tg_gemm_front_is_number(g, i) == numbers && !g->front.raws[i].lane)
-      rows += tg_gemm_front_rows(g, t) * tg_gemm_front_raw_flits(m, g, t, i);
-  return rows;
-}
-
-uint32_t tg_gemm_raw_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
-  return tg_gemm_front_raws_before(m, g, t, false, g->front.raw_count);
-}
-
-uint32_t tg_gemm_number_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
-  return tg_gemm_front_raws_before(m, g, t, true, g->front.raw_count);
-}
-
-uint32_t tg_gemm_given_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
-  return g->front.stored ? chunk_rows(m, g, t, g->front.result_kind) : 0;
-}
-
-uint32_t tg_gemm_front_vector_length(const tg_gemm *g, const tg_gemm_tiling *t) {
-  return g->front.of_b ? t->nt : (uint32_t)g->k;
-}
-
-uint32_t tg_gemm_front_vectors_before(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t,
-                                      int vector) {
-  uint32_t rows = 0;
-  for (int v = 0; v < vector; v++)
-    rows += tg_kind_flits(m, tg_stream_kind(g->front.vectors[v].value), tg_gemm_front_vector_length(g, t));
-  return rows;
-}
-
-uint32_t tg_gemm_front_vector_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
-  return tg_gemm_front_vectors_before(m, g, t, g->front.vector_count);
-}
-
-uint32_t tg_gemm_front_parts(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
-  uint32_t vectors = tg_gemm_front_width(g, t) / tg_lanes(m), rows = tg_gemm_front_rows(g, t);
-  for (uint32_t parts = m->fma_latency; parts > 0; parts--)
-    if (parts * vectors <= m->fma_latency && rows % (parts * g->front.unroll) == 0) return parts;
-  return rows % g->front.unroll == 0;
-}
-
-uint64_t tg_gemm_front_once(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
-  uint32_t vectors = tg_gemm_front_vector_rows(m, g, t);
-  if (g->front.of_b) return vectors;
-  return vectors + tg_gemm_externals_before(m, g, t, true, g->external_count);
-}
-
-/* Of instructions that take turns between two buffers, each with so many SENDs of its own. */
-static bool can_turn(uint32_t instructions, uint32_t sends) {
-  return instructions % 2 || sends % 2 == 0 || sends == 1;
-}
-
-bool tg_gemm_front_sends_fit(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
-  uint32_t chunks = tg_gemm_chunks_a_piece(t), sends = t->mr / t->sent,
-           slots = 3 * (chunks + (uint32_t)g->totals.count + 1);
-  if (!g->front.stored) return true;
-  return slots <= m->queue_depth && (uint64_t)t->passes_m * (t->mt / t->mr) < 1 << 20 &&
-         sends % chunks == 0 && can_turn(chunks, sends / chunks) &&
-         can_turn(chunks, t->mt / t->alike / t->front_sent);
-}
-
-double tg_gemm_front_cycles(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
-  uint32_t parts = tg_gemm_front_parts(m, g, t), rows = parts * (tg_gemm_front_width(g, t) / tg_lanes(m)),
-           l = m->fma_latency;
-  double groups = (rows + l - 1) / l, each = (double)tg_gemm_front_rows(g, t) / (parts * g->front.unroll);
-  return groups * l * (g->front.words[0] + g->front.words[1] * each) + 3.0 * l;
-}
-
-int tg_gemm_front_numbers(const tg_gemm *g) {
-  int count = 0;
-  for (int i = 0; i < g->front.raw_count; i++)
-    count += tg_gemm_front_is_number(g, i) && !g->front.raws[i].lane;
-  return count;
-}
-
-uint32_t tg_gemm_front_raw_take(const tg_gemm *g, const tg_gemm_tiling *t, int raw) {
-  return tg_gemm_front_is_number(g, raw) ? (uint32_t)g->front.raws[raw].each : tg_gemm_front_width(g, t);
-}
-
-uint32_t tg_gemm_front_raw_flits(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t, int raw) {
-  return tg_kind_flits(m, g->front.raws[raw].kind, tg_gemm_front_raw_take(g, t, raw));
-}
-
-uint32_t tg_gemm_front_share(const tg_params *m, const tg_gemm_tiling *t) {
-  return tg_exit_share(m, t->front_exits, 1) / 2;
+  return tg_gemm_measure_front(c, kernel, g);
 }

@@ -1,113 +1,10 @@
+/* Packing of microprograms into words of three slots; registers and constants. */
 #include "mapper/microcode/microcode.h"
 
 #include "sim/machine/numerics.h"
 
 #include <assert.h>
 #include <string.h>
-
-enum { MOST_CONSTANTS = 64 };
-
-void tg_mc_begin(tg_mc *mc, tg_arena *arena) { *mc = (tg_mc){.arena = arena}; }
-
-void tg_mc_next_segment(tg_mc *mc) { mc->segment++; }
-
-tg_mc_ref tg_mc_bits(tg_mc *mc, uint32_t bits) {
-  for (int i = 0; i < mc->constant_count; i++)
-    if (mc->constants[i] == bits) return -1 - i;
-  if (mc->constant_count == MOST_CONSTANTS) {
-    mc->overflow = true;
-    return -1;
-  }
-  mc->constants[mc->constant_count] = bits;
-  return -1 - mc->constant_count++;
-}
-
-tg_mc_ref tg_mc_const(tg_mc *mc, float value) { return tg_mc_bits(mc, tg_f32_bits(value)); }
-
-tg_mc_ref tg_mc_new(tg_mc *mc) { return mc->registers++; }
-
-static tg_mc_op *push(tg_mc *mc, tg_mc_op op) {
-  op.segment = mc->segment;
-  TG_PUSH(mc->arena, mc->ops, mc->count, mc->capacity, op);
-  return &mc->ops[mc->count - 1];
-}
-
-void tg_mc_assign(tg_mc *mc, tg_mc_ref dst, tg_alu alu, tg_mc_ref a, tg_mc_ref b, tg_mc_ref c) {
-  push(mc, (tg_mc_op){.kind = TG_MC_ALU, .alu = alu, .dst = dst, .a = {a, b, c}, .immediate = -1});
-}
-
-tg_mc_ref tg_mc_alu(tg_mc *mc, tg_alu alu, tg_mc_ref a, tg_mc_ref b, tg_mc_ref c) {
-  int dst = tg_mc_new(mc);
-  tg_mc_assign(mc, dst, alu, a, b, c);
-  return dst;
-}
-
-void tg_mc_assign_imm(tg_mc *mc, tg_mc_ref dst, tg_alu alu, tg_mc_ref a, tg_mc_ref b, int immediate) {
-  push(mc, (tg_mc_op){
-               .kind = TG_MC_ALU, .alu = alu, .dst = dst, .a = {a, b, TG_MC_NONE}, .immediate = immediate});
-}
-
-tg_mc_ref tg_mc_alu_imm(tg_mc *mc, tg_alu alu, tg_mc_ref a, tg_mc_ref b, int immediate) {
-  int dst = tg_mc_new(mc);
-  tg_mc_assign_imm(mc, dst, alu, a, b, immediate);
-  return dst;
-}
-
-tg_mc_ref tg_mc_lookup(tg_mc *mc, const float *table, tg_mc_ref index) {
-  if (mc->table && mc->table != table) mc->overflow = true;
-  mc->table = table;
-  return tg_mc_alu(mc, TG_ALU_lut, index, TG_MC_NONE, TG_MC_NONE);
-}
-
-int tg_mc_operations(const tg_mc *mc) {
-  int count = 0;
-  for (size_t i = 0; i < mc->count; i++) count += mc->ops[i].kind == TG_MC_ALU;
-  return count;
-}
-
-tg_mc_ref tg_mc_load(tg_mc *mc, int stream, bool halves) {
-  int dst = tg_mc_new(mc);
-  for (int half = 0; half <= halves; half++)
-    push(mc, (tg_mc_op){.kind = TG_MC_LOAD,
-                        .dst = dst,
-                        .stream = stream,
-                        .half = half,
-                        .a = {TG_MC_NONE, TG_MC_NONE, TG_MC_NONE}});
-  return dst;
-}
-
-void tg_mc_store(tg_mc *mc, int stream, bool halves, tg_mc_ref value) {
-  for (int half = 0; half <= halves; half++)
-    push(mc, (tg_mc_op){.kind = TG_MC_STORE,
-                        .dst = -1,
-                        .stream = stream,
-                        .half = half,
-                        .a = {value, TG_MC_NONE, TG_MC_NONE}});
-}
-
-/* Is it the result of one ALU operation of this segment, and of nothing else? */
-static bool is_made_here(const tg_mc *mc, tg_mc_ref ref) {
-  int alone = 0;
-  for (size_t i = 0; i < mc->count; i++)
-    if (mc->ops[i].dst == ref)
-      alone += mc->ops[i].kind == TG_MC_ALU && mc->ops[i].segment == mc->segment ? 1 : 2;
-  return ref >= 0 && alone == 1;
-}
-
-bool tg_mc_make_in(tg_mc *mc, tg_mc_ref out, tg_mc_ref made) {
-  if (!is_made_here(mc, made)) {
-    tg_mc_assign(mc, out, TG_ALU_mov, made, TG_MC_NONE, TG_MC_NONE);
-    return false;
-  }
-  for (size_t i = 0; i < mc->count; i++) {
-    if (mc->ops[i].dst == made) mc->ops[i].dst = out;
-    for (int s = 0; s < 3; s++)
-      if (mc->ops[i].a[s] == made) mc->ops[i].a[s] = out;
-  }
-  return true;
-}
-
-/* ---- packing ---- */
 
 /* Life of a virtual register: in one segment from its first definition to its last use; `global` ones, which
  * loops or later segments see, keep a register for the whole VOP. */
@@ -219,14 +116,14 @@ static int all_constants(const tg_mc *mc, uint32_t *out) {
   memcpy(out, mc->constants, sizeof *out * (size_t)mc->constant_count);
   if (!mc->table) return mc->constant_count;
   for (int i = mc->constant_count; i < TG_MC_TABLE; i++) out[i] = 0;
-  memcpy(out + TG_MC_TABLE, mc->table, sizeof *out * (MOST_CONSTANTS - TG_MC_TABLE));
-  return MOST_CONSTANTS;
+  memcpy(out + TG_MC_TABLE, mc->table, sizeof *out * (TG_MC_CONSTANTS - TG_MC_TABLE));
+  return TG_MC_CONSTANTS;
 }
 
 static void append_to_tiles(const tg_mc *mc, tg_program *program, uint32_t section, const uint64_t *words,
                             int count) {
   const tg_params *m = &program->params;
-  uint32_t constants[MOST_CONSTANTS];
+  uint32_t constants[TG_MC_CONSTANTS];
   int constant_count = all_constants(mc, constants);
   for (uint32_t t = 0; t < tg_tiles(m); t++) {
     tg_tile_program *tile = &program->sections[section].tiles[t];
@@ -247,7 +144,7 @@ typedef struct layout {
 
 static tg_status lay_out(tg_mc *mc, const tg_params *m, layout *out, tg_diag *diag) {
   int own = mc->table ? TG_MC_TABLE : (int)m->vx_constants;
-  if (mc->overflow || mc->constant_count > own || (mc->table && m->vx_constants < MOST_CONSTANTS))
+  if (mc->overflow || mc->constant_count > own || (mc->table && m->vx_constants < TG_MC_CONSTANTS))
     return tg_fail(diag, TG_INVALID, "it needs more vector constants than there are");
   tg_mc_simplify_comparisons(mc, own);
   *out = (layout){.lives = TG_NEW_ARRAY(mc->arena, life, (size_t)mc->registers + 1)};

@@ -1,0 +1,111 @@
+/* Which reductions of its result a product can compute in its drain, and the operands that they need. */
+#include "mapper/expression/expression.h"
+#include "mapper/gemm/product.h"
+#include "mapper/kernel/space.h"
+#include "mapper/microcode/moments.h"
+#include "mapper/section/section.h"
+
+#include <string.h>
+
+/* Is it a reduction over rows of the result, by blocks, the last of which may be shorter, whose totals are
+ * numbers of FP32? */
+static bool is_by_blocks(const tg_gemm *g, const tg_node *root) {
+  const tg_value *in = tg_in(root, 0);
+  int64_t block = tg_attr_int(root, TG_ATTR_BLOCK);
+  return in->rank == 3 && in->dims[2].size == g->n && in->dims[0].size * in->dims[1].size == g->m &&
+         block > 0 && block <= UINT16_MAX && block <= in->dims[1].size &&
+         (in->dims[0].size == 1 || in->dims[1].size % block == 0) && in->dtype == TG_F32 &&
+         tg_out(root)->dtype == TG_F32;
+}
+
+static bool made_inside(const tg_compile *c, const tg_kernel *kernel, tg_value *value) {
+  const tg_node *maker = tg_owner(c, value)->producer;
+  const tg_front *front = &kernel->totals->front[0];
+  return maker && (maker == kernel->root || tg_has_node(kernel->fused, kernel->fused_count, maker) ||
+                   tg_has_node(front->nodes, front->count, maker));
+}
+
+/* The external that is the same tensor and goes along with the result in the same way, or -1. False: `value`
+ * does not go along at all. */
+static bool find_external(const tg_compile *c, const tg_gemm *g, tg_value *value, const tg_value *shape,
+                          int *out_external) {
+  const tg_value *out = g->out[0];
+  int64_t dims[TG_MAX_RANK], own[TG_MAX_RANK], other[TG_MAX_RANK];
+  tg_value_sizes(out, dims);
+  if (!tg_space_strides_as(value, shape, dims, out->rank, own)) return false;
+  *out_external = -1;
+  for (int x = 0; x < g->external_count && *out_external < 0; x++) {
+    const tg_gemm_external *external = &g->externals[x];
+    if (!external->part && tg_owner(c, external->value) == tg_owner(c, value) &&
+        tg_space_strides_as(external->value, external->shape ? external->shape : out, dims, out->rank,
+                            other) &&
+        !memcmp(own, other, sizeof *own * (size_t)out->rank))
+      *out_external = x;
+  }
+  return true;
+}
+
+static bool is_known(const tg_gemm *g, const tg_value *value) {
+  for (int i = 0; i < g->totals.name_count; i++)
+    if (g->totals.names[i].value == value) return true;
+  return false;
+}
+
+/* An operand of a node whose result has the shape of `shape`. */
+static bool add_operand(const tg_compile *c, tg_gemm *g, tg_value *value, const tg_value *shape) {
+  tg_gemm_totals *totals = &g->totals;
+  int external;
+  if (is_known(g, value)) return true;
+  if (!find_external(c, g, value, shape, &external) || totals->name_count == TG_GEMM_EXTERNALS) return false;
+  if (external < 0) {
+    if (g->external_count == TG_GEMM_EXTERNALS) return false;
+    external = g->external_count++;
+    g->externals[external] =
+        (tg_gemm_external){.value = value, .kind = tg_stream_kind(value), .shape = shape};
+  }
+  totals->names[totals->name_count].value = value;
+  totals->names[totals->name_count++].external = external;
+  return true;
+}
+
+static bool add_operands(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g) {
+  const tg_front *front = &kernel->totals->front[0];
+  for (size_t n = 0; n < front->count; n++) {
+    if (tg_has_node(kernel->fused, kernel->fused_count, front->nodes[n])) continue;
+    const tg_value *shape = tg_shape_around(front->nodes, front->count, n, g->m * g->n);
+    for (int i = 0; i < front->nodes[n]->input_count; i++) {
+      tg_value *value = tg_in(front->nodes[n], i);
+      if (!tg_is_scalar_constant(value) && !made_inside(c, kernel, value) && !add_operand(c, g, value, shape))
+        return false;
+    }
+  }
+  for (int i = 0; i < g->totals.count; i++) {
+    tg_value *value = tg_in(tg_kernel_root(kernel->totals, i), 0);
+    if (!made_inside(c, kernel, value) && !add_operand(c, g, value, value)) return false;
+  }
+  return true;
+}
+
+/* Rows of the product are rows of the result, in the same order. */
+static bool is_plain(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g) {
+  for (int k = 0; k < g->outs; k++)
+    if (tg_kernel_computes(kernel, k) != g->out[k]) return false;
+  return tg_gemm_phases(g->node) == 1 && g->products == 1 && !g->spread && g->partials == 1 &&
+         g->m * g->n == tg_value_elements(g->out[0]) && !tg_gemm_rounds_results(g) &&
+         c->m->agcu_contexts > TG_CTX_TOTALS;
+}
+
+tg_status tg_gemm_describe_totals(tg_compile *c, const tg_kernel *kernel, tg_gemm *g) {
+  const tg_kernel *reduction = kernel->totals;
+  bool good = is_plain(c, kernel, g) && !reduction->fused_count;
+  int64_t block = tg_attr_int(reduction->root, TG_ATTR_BLOCK);
+  g->totals = (tg_gemm_totals){.count = tg_kernel_results(reduction), .block = block};
+  for (int i = 0; i < g->totals.count; i++) {
+    const tg_node *root = tg_kernel_root(reduction, i);
+    good = good && is_by_blocks(g, root) && tg_attr_int(root, TG_ATTR_BLOCK) == block;
+    if (good && tg_is_moment(root)) g->totals.first = tg_moment_first(block);
+    g->totals.out[i] = tg_kernel_result(reduction, i);
+  }
+  if (good && add_operands(c, kernel, g)) return TG_OK;
+  return tg_fail(c->diag, TG_INVALID, "node \"%s\": its reductions are not computed with it", g->node->name);
+}

@@ -1,0 +1,186 @@
+/* Operands of the nodes that are fused behind a product: which they are, how each is walked along with the
+ * result, and by which stream it comes. */
+#include "mapper/expression/expression.h"
+#include "mapper/gemm/product.h"
+#include "mapper/kernel/outer.h"
+#include "mapper/kernel/space.h"
+
+#include <assert.h>
+#include <string.h>
+
+typedef struct listing {
+  tg_compile *c;
+  const tg_kernel *kernel;
+  tg_gemm *g;
+  bool full; /* more operands than there is room for */
+} listing;
+
+static bool is_listed(const listing *l, const tg_value *value, int part) {
+  for (int e = 0; e < l->g->external_count; e++)
+    if (l->g->externals[e].value == value && l->g->externals[e].part == part) return true;
+  return false;
+}
+
+static bool known(const listing *l, const tg_value *value) {
+  return value == tg_out(l->kernel->root) || tg_is_scalar_constant(value) || is_listed(l, value, 0);
+}
+
+static bool made_inside(const listing *l, tg_value *value) {
+  const tg_node *maker = tg_owner(l->c, value)->producer;
+  return maker && tg_has_node(l->kernel->fused, l->kernel->fused_count, maker);
+}
+
+static void append(listing *l, const tg_gemm_external *external) {
+  if (l->g->external_count == TG_GEMM_EXTERNALS)
+    l->full = true;
+  else
+    l->g->externals[l->g->external_count++] = *external;
+}
+
+/* An operand of a node whose result goes along with the product's as one of the shape of `shape`. */
+static void add_external(listing *l, tg_value *value, const tg_value *shape) {
+  if (known(l, value) || made_inside(l, value)) return;
+  append(l, &(tg_gemm_external){.value = value, .kind = tg_stream_kind(value), .shape = shape});
+}
+
+/* Those of outer products. */
+static void add_parts(listing *l, const tg_node *node, const tg_outer *o) {
+  for (int k = 0; k < o->count; k++)
+    for (int i = 0; i < 2; i++) {
+      tg_gemm_external part = {.value = o->operand[i],
+                               .kind = tg_stream_kind(o->operand[i]),
+                               .shape = tg_out(node),
+                               .part = k + 1,
+                               .dtype = o->dtype[i],
+                               .first = k * o->step[i]};
+      memcpy(part.along, o->stride[i], sizeof part.along);
+      if (!is_listed(l, part.value, part.part)) append(l, &part);
+    }
+}
+
+static void add_operands(listing *l, const tg_node *node, const tg_value *shape) {
+  tg_outer o;
+  bool outer = tg_outer_of(l->c, node, &o);
+  if (outer) add_parts(l, node, &o);
+  for (int i = outer ? 2 : 0; i < node->input_count; i++)
+    if (tg_in(node, i)) add_external(l, tg_in(node, i), shape);
+}
+
+/* False: it does not go along with the result by strides. */
+static bool add_strides(tg_space *space, const tg_gemm_external *external, const tg_value *out) {
+  int64_t dims[TG_MAX_RANK], strides[TG_MAX_RANK];
+  tg_value_sizes(out, dims);
+  if (external->part) {
+    tg_space_add_strided(space, external->along);
+    return tg_value_same_shape(external->shape, out);
+  }
+  if (!external->shape || tg_value_same_shape(external->shape, out)) {
+    tg_space_add_broadcast(space, external->value);
+    return true;
+  }
+  if (!tg_space_strides_as(external->value, external->shape, dims, out->rank, strides)) return false;
+  tg_space_add_strided(space, strides);
+  return true;
+}
+
+bool tg_gemm_list_operands(tg_compile *c, const tg_kernel *kernel, tg_gemm *g) {
+  tg_value *bias = tg_in(kernel->root, 2);
+  listing l = {.c = c, .kernel = kernel, .g = g};
+  if (bias && !tg_is_scalar_constant(bias)) add_external(&l, bias, NULL);
+  for (size_t n = 0; n < kernel->fused_count; n++) {
+    const tg_value *shape =
+        tg_shape_around(kernel->fused, kernel->fused_count, n, tg_value_elements(tg_out(g->node)));
+    add_operands(&l, kernel->fused[n], shape);
+  }
+  return !l.full;
+}
+
+/* Row digits: dimensions of the output that vary within a product, merged; at most three by the fusion rule
+ * of fusion/form.c. */
+tg_status tg_gemm_walk_operands(const tg_compile *c, const tg_kernel *kernel, const tg_conv_rows *image,
+                                tg_gemm *g) {
+  const tg_value *out = tg_kernel_computes(kernel, 0);
+  int64_t stored[TG_MAX_RANK];
+  tg_stored_strides(kernel, stored);
+  int rank = out->rank, batch = g->node->op == TG_OP_MATMUL && g->products > 1 ? rank - 2 : 0;
+  tg_space full;
+  tg_space_begin(&full, out);
+  for (int e = 0; e < g->external_count; e++)
+    if (!add_strides(&full, &g->externals[e], out))
+      return tg_fail(c->diag, TG_INVALID, "node \"%s\": an operand of what follows it has another shape",
+                     g->node->name);
+  tg_space_add_strided(&full, stored);
+  for (int e = 0; e <= g->external_count; e++) {
+    const int64_t *stride = full.strides[e];
+    int64_t *offsets =
+        e < g->external_count ? TG_NEW_ARRAY(c->arena, int64_t, (size_t)g->products) : g->out_offsets;
+    for (int64_t i = 0; i < g->products; i++) {
+      offsets[i] = e < g->external_count ? g->externals[e].first : 0;
+      for (int64_t d = batch - 1, rest = i; d >= 0; rest /= full.dims[d--])
+        offsets[i] += rest % full.dims[d] * stride[d];
+      if (g->node->op != TG_OP_MATMUL) offsets[i] += i * g->n * stride[rank - 1];
+      for (int d = 0; d < 2 && image->step[0]; d++) offsets[i] += image->first[d] * stride[1 + d];
+    }
+    if (e == g->external_count) continue;
+    g->externals[e].offsets = offsets;
+    g->externals[e].element_stride = stride[rank - 1];
+  }
+  tg_space rows = {.rank = rank - 1 - batch, .operands = g->external_count + 1};
+  for (int d = 0; d < rows.rank; d++) {
+    int at = batch + d - 1; /* dimension of the image */
+    bool stepped = image->step[0] && (at == 0 || at == 1);
+    rows.dims[d] = stepped ? image->rows[at] : full.dims[batch + d];
+    for (int e = 0; e < rows.operands; e++)
+      rows.strides[e][d] = full.strides[e][batch + d] * (stepped ? image->step[at] : 1);
+  }
+  tg_space_merge(&rows);
+  if (rows.rank > 3)
+    return tg_fail(c->diag, TG_INVALID, "node \"%s\": broadcasting over so many dimensions is not supported",
+                   g->node->name);
+  for (int d = 0; d < 3; d++) {
+    int at = d - (3 - rows.rank);
+    g->out_radix[d] = at >= 0 ? rows.dims[at] : 1;
+    g->out_stride[d] = at >= 0 ? rows.strides[g->external_count][at] : 0;
+    for (int e = 0; e < g->external_count; e++) g->externals[e].stride[d] = at >= 0 ? rows.strides[e][at] : 0;
+  }
+  for (int e = 0; e < g->external_count; e++) {
+    tg_gemm_external *x = &g->externals[e];
+    if (!x->element_stride) x->kind = TG_STREAM_SPLAT32;
+    /* A row digit of radix 1 moves nothing whatever its stride. */
+    x->row_vector = true;
+    for (int d = 0; d < 3; d++)
+      if (x->stride[d] && g->out_radix[d] > 1) x->row_vector = false;
+  }
+  return TG_OK;
+}
+
+int tg_gemm_operand_streams(const tg_gemm *g, tg_operand_stream *out) {
+  int count = 0;
+  for (int x = 0; x < g->external_count; x++)
+    out[count++] = (tg_operand_stream){.value = g->externals[x].value,
+                                       .stream = 1 + x,
+                                       .number = g->externals[x].kind == TG_STREAM_SPLAT32,
+                                       .part = g->externals[x].part,
+                                       .dtype = g->externals[x].dtype};
+  for (int i = 0; i < g->totals.name_count; i++) {
+    out[count] = out[g->totals.names[i].external];
+    out[count++].value = g->totals.names[i].value;
+  }
+  return count;
+}
+
+static tg_mc_ref load_bias(tg_mc *mc, const tg_operand_stream *streams, int count, const tg_value *bias) {
+  if (tg_is_scalar_constant(bias)) return tg_mc_const(mc, tg_scalar_value(bias));
+  int s = 0;
+  while (s < count && (streams[s].value != bias || streams[s].part)) s++;
+  assert(s < count);
+  if (streams[s].loaded) return streams[s].held;
+  return tg_mc_load(mc, streams[s].stream, !streams[s].number && tg_stream_kind(bias) == TG_STREAM_FP32);
+}
+
+tg_mc_ref tg_gemm_add_bias(tg_mc *mc, const tg_kernel *kernel, const tg_operand_stream *streams, int count,
+                           tg_mc_ref y, bool stored) {
+  const tg_value *bias = tg_in(kernel->root, 2);
+  if (bias) y = tg_mc_alu(mc, TG_ALU_add, y, load_bias(mc, streams, count, bias), TG_MC_NONE);
+  return tg_round_to(mc, tg_out(kernel->root)->dtype, y, stored);
+}

@@ -1,0 +1,55 @@
+/* Microcode of the elementwise nodes in front of a product. */
+#include "mapper/expression/expression.h"
+#include "mapper/gemm/product.h"
+
+/* Of an operand of the nodes: of the raws, or, behind them, of the vectors. */
+static bool names_vector(const tg_operand_stream *name) { return name->stream >= TG_FRONT_RAWS; }
+
+/* Vectors once, then a row of each of those that are handled at once. */
+tg_status tg_gemm_write_front(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g, tg_mc *mc) {
+  const tg_gemm_front *f = &g->front;
+  tg_operand_stream names[TG_FRONT_NAMES];
+  tg_mc_ref held[TG_FRONT_VECTORS];
+  int kind = tg_stream_kind(f->result);
+  bool as_is = f->block_kind == kind && (!f->stored || f->result_kind == kind);
+  const tg_value *only_stored = as_is ? f->result : NULL;
+  tg_mc_next_segment(mc);
+  for (int v = 0; v < f->vector_count; v++)
+    held[v] = tg_hold_operand(mc, &(tg_operand_stream){.value = f->vectors[v].value,
+                                                       .stream = tg_front_vector_stream(f, v),
+                                                       .part = f->vectors[v].part,
+                                                       .dtype = f->vectors[v].dtype});
+  tg_mc_next_segment(mc);
+  for (uint32_t u = 0; u < f->unroll; u++) {
+    tg_value *value = f->result;
+    tg_mc_ref x;
+    for (int n = 0; n < f->name_count; n++) {
+      names[n] = f->names[n];
+      names[n].loaded = names_vector(&names[n]);
+      if (names[n].loaded)
+        names[n].held = held[names[n].stream - TG_FRONT_RAWS];
+      else {
+        names[n].number = tg_gemm_front_is_number(g, names[n].stream);
+        names[n].stream = tg_front_raw_stream(f, names[n].stream, u);
+      }
+    }
+    if (!tg_emit_front(mc, c, &kernel->front[f->of_b], names, f->name_count, NULL, only_stored, &value, 1,
+                       &x))
+      return TG_INVALID;
+    tg_mc_store(mc, tg_front_block_stream(f, u), f->block_kind == TG_STREAM_FP32, x);
+    if (f->stored) tg_mc_store(mc, tg_front_result_stream(f, u), f->result_kind == TG_STREAM_FP32, x);
+  }
+  return TG_OK;
+}
+
+tg_status tg_gemm_measure_front(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g) {
+  tg_mc mc;
+  int lengths[2 * TG_SEGMENTS];
+  tg_mc_begin(&mc, c->arena);
+  tg_status status = tg_gemm_write_drain(c, kernel, g, false, 1, &mc);
+  int first = mc.segment + 1;
+  if (!status) status = tg_gemm_write_front(c, kernel, g, &mc);
+  if (status || !tg_mc_fits(&mc, c->m, lengths)) return TG_INVALID;
+  for (int i = 0; i < 2; i++) g->front.words[i] = lengths[first + i];
+  return TG_OK;
+}

@@ -1,0 +1,151 @@
+/* A VOP of the drain: its rows and streams; what it waits for and posts; SENDs of sums. */
+#include "mapper/gemm/emission.h"
+
+#include <assert.h>
+
+typedef tg_gemm_emission emission;
+
+/* ---- VOPs ---- */
+
+typedef tg_gemm_buffer place;
+typedef tg_gemm_step step;
+
+static void set_place(int64_t *base_field, const place *at) {
+  tg_set_turning(base_field, at->buffer, at->first, at->turn);
+}
+
+static void set_stream(const emission *e, tg_stream *s, int kind, const place *at, const step *step) {
+  uint32_t vector = tg_kind_flits(e->b.m, kind, tg_lanes(e->b.m)),
+           row = vector * (e->t.nt / tg_lanes(e->b.m));
+  s->kind[0] = kind;
+  set_place(s->at.base, at);
+  s->banks[0] = at->buffer->banks;
+  s->row[1] = row;
+  s->row[2] = vector;
+  if (!at->whole || !step->in_pieces) return;
+  uint32_t piece = row * e->t.mr, bank = tg_bank_rows(e->b.m);
+  s->at.delta[2] = piece;
+  uint32_t most = piece % bank && bank % piece ? (piece + bank - 2) / bank + 1 : tg_banks_for(e->b.m, piece);
+  if (most < at->buffer->banks) s->banks[0] = most;
+}
+
+static void set_accumulator(const emission *e, tg_stream *s, const step *step) {
+  s->kind[0] = TG_STREAM_ACC;
+  set_place(s->at.base, &step->accumulator);
+  uint32_t each = tg_gemm_turn_rows(&e->t);
+  s->at.base[0] += (int64_t)step->first * each;
+  if (step->in_pieces) s->at.delta[2] = each;
+  s->row[1] = 1;
+  s->row[2] = e->t.mt;
+}
+
+static void set_externals(const emission *e, tg_vx_instr *vop, const step *step) {
+  for (int x = 0; x < e->g->external_count; x++) {
+    const tg_gemm_external *external = &e->g->externals[x];
+    bool once = tg_gemm_loads_once(&e->t, external);
+    place at = step->externals;
+    at.buffer = &e->externals[x];
+    if (!e->t.in_turn) at.turn = once ? TG_TURN_OUTER : TG_TURN_EACH;
+    tg_stream *s = tg_stream_of_mut(vop, 1 + x);
+    set_stream(e, s, external->kind, &at, step);
+    if (external->kind == TG_STREAM_SPLAT32) s->row[1] = 1, s->row[2] = 0;
+    if (once || (e->t.in_turn && external->row_vector)) s->row[1] = 0;
+    s->at.base[0] += step->first_row * s->row[1];
+  }
+}
+
+/* Random numbers belong to an element's place in the result, as the STOREs walk it: rows follow each other.
+ */
+static void set_rounding(const emission *e, tg_vx_instr *vop, uint32_t r, uint32_t col, int key,
+                         bool in_pieces) {
+  int64_t row = e->g->out_stride[2];
+  for (int d = 2; d > 0; d--)
+    assert(e->g->out_radix[d - 1] == 1 ||
+           e->g->out_stride[d - 1] == e->g->out_stride[d] * e->g->out_radix[d]);
+  tg_gemm_place place = tg_gemm_place_of(e, r, col);
+  vop->sr_key[0] = key;
+  vop->sr_col[0] = (uint32_t)(e->g->out_offsets[e->product] + place.row * row + place.column);
+  for (int l = 0; l < TG_LEVELS; l++)
+    vop->sr_col_delta[l] = (uint32_t)(place.row_delta[l] * row + place.column_delta[l]);
+  if (!in_pieces) vop->sr_col_delta[2] = 0;
+  vop->sr_col_row[1] = (uint32_t)row;
+  vop->sr_col_row[2] = tg_lanes(e->b.m);
+}
+
+/* The reduction index is the number of the part. */
+static void set_sum_rounding(const emission *e, tg_vx_instr *vop, uint32_t r, uint32_t col,
+                             const step *step) {
+  set_rounding(e, vop, r, col, TG_KEY_PRODUCT, step->in_pieces);
+  vop->sr_tile[0] = tg_gemm_member(e, r) + (int64_t)step->part * e->t.members;
+  if (step->parts) vop->sr_tile_delta[step->in_pieces ? 1 : 2] = e->t.members;
+}
+
+/* Rows of the VOP: (row of the piece or block, group of 2P columns). */
+tg_instr *tg_gemm_push_step(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
+                            const step *step) {
+  uint32_t groups = e->t.nt / tg_lanes(e->b.m), rows = step->rows        ? step->rows
+                                                       : step->in_pieces ? e->t.mr
+                                                                         : e->t.mt;
+  tg_instr *in = tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->vx, TG_OP_vx_vop);
+  tg_vx_instr *vop = &in->vx;
+  vop->seg_begin[0] = microcode->seg_begin[step->segment];
+  vop->seg_len[0] = microcode->seg_len[step->segment];
+  vop->rows[0] = rows * groups;
+  vop->row_count[0] = 1;
+  vop->row_count[1] = rows;
+  vop->row_count[2] = groups;
+  vop->j_count[0] = vop->j_count[1] = 1;
+  if (step->accumulator.buffer) set_accumulator(e, tg_stream_of_mut(vop, TG_DRAIN_ACCUMULATOR), step);
+  bool finish = step->segment == TG_DRAIN_FINISH;
+  if (finish) set_externals(e, vop, step);
+  if (finish && tg_gemm_rounds_results(e->g)) set_rounding(e, vop, r, col, TG_KEY_STORE, true);
+  if (!finish && tg_gemm_rounds_sums(e->g)) set_sum_rounding(e, vop, r, col, step);
+  if (step->from.buffer)
+    set_stream(e, tg_stream_of_mut(vop, finish ? tg_gemm_finish_sum_stream(e->g) : TG_DRAIN_SUM_IN),
+               tg_gemm_rounds_sums(e->g) ? TG_STREAM_BF16 : TG_STREAM_FP32, &step->from, step);
+  for (int k = 0; k < (finish ? e->g->outs : 1); k++) {
+    place to = step->to;
+    if (finish) to.buffer = &e->results[k];
+    tg_stream *s = tg_stream_of_mut(vop, finish ? tg_gemm_finish_result_stream(e->g, k) : TG_DRAIN_SUM_OUT);
+    set_stream(e, s, finish ? e->g->out_kind[k] : e->g->sum_kind, &to, step);
+    s->store[0] = 1;
+  }
+  return in;
+}
+
+/* ---- waits and posts ---- */
+
+void tg_gemm_wait_for(tg_instr *in, int sem, bool first_only) {
+  int slot = 0;
+  while (in->common.wait_on[slot]) slot++;
+  tg_set_wait(in, slot, sem, first_only);
+}
+void tg_gemm_post_to(tg_instr *in, int kind, uint32_t pos, int sem, bool last_only) {
+  int slot = 0;
+  while (in->common.post_kind[slot]) slot++;
+  tg_set_post(in, slot, kind, pos, sem, last_only);
+}
+
+void tg_gemm_take_externals(const emission *e, tg_instr *in, uint32_t r, uint32_t col, bool first,
+                            bool last) {
+  bool vectors = e->vectors && !tg_gemm_keeps_vectors(e->g, &e->t); /* else they are there from the start */
+  if (vectors) tg_gemm_wait_for(in, e->vectors_full, true);
+  if (vectors) tg_gemm_post_to(in, TG_POST_COL, 0, e->vectors_credit + (int)r + 1, true);
+  if (e->blocks && first) tg_gemm_wait_for(in, e->blocks_full, false);
+  if (!e->blocks || !last) return;
+  if (tg_gemm_externals_west(e, r, col))
+    tg_gemm_post_to(in, TG_POST_ROW, 0, e->blocks_credit + (int)col + 1, false);
+  else
+    tg_gemm_post_to(in, TG_POST_COL, 0, e->blocks_north_credit + (int)r + 1, false);
+}
+
+tg_tx_instr *tg_gemm_push_send(emission *e, uint32_t r, uint32_t col, uint32_t to, uint32_t flits, int sem) {
+  tg_tx_instr *tx = &tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->tx, TG_OP_tx_send)->tx;
+  tx->dir[0] = to > r ? TG_SOUTH : TG_NORTH;
+  tx->flits[0] = flits;
+  tx->src_inner[0] = tx->dst_inner[0] = 65535;
+  tx->dst_mask[0] = 1u << (to + 1);
+  tx->dst_post[0] = 1;
+  tx->dst_sem[0] = sem;
+  return tx;
+}
