@@ -1,31 +1,12 @@
 /* The mapper's way of a graph, pass by pass. */
-#include "mapper/attention/attention.h"
+#include "mapper/classes.h"
 #include "mapper/fusion/fusion.h"
-#include "mapper/gemm/gemm.h"
-#include "mapper/kernel/kernel.h"
+#include "mapper/mapper.h"
 #include "mapper/memory/memory.h"
-#include "mapper/vector/vector.h"
-
-tg_status tg_emit_kernel(tg_compile *c, const tg_kernel *kernel) {
-  switch (kernel->kind) {
-  case TG_KERNEL_GEMM: return tg_emit_gemm(c, kernel);
-  case TG_KERNEL_ATTENTION: return tg_emit_attention(c, kernel);
-  case TG_KERNEL_ELEMENTWISE: return tg_emit_elementwise(c, kernel);
-  case TG_KERNEL_SOFTMAX: return tg_emit_softmax(c, kernel);
-  case TG_KERNEL_NORMALIZATION: return tg_emit_normalization(c, kernel);
-  case TG_KERNEL_REDUCE: return tg_emit_reduce(c, kernel);
-  case TG_KERNEL_ROWWISE: return tg_emit_rowwise(c, kernel);
-  case TG_KERNEL_POOL: return tg_emit_pool(c, kernel);
-  case TG_KERNEL_DEPTHWISE: return tg_emit_depthwise(c, kernel);
-  case TG_KERNEL_POOL_GRADIENT: return tg_emit_pool_gradient(c, kernel);
-  case TG_KERNEL_MOVE: return tg_emit_move(c, kernel);
-  }
-  return TG_OK;
-}
 
 static tg_status emit_kernels(tg_compile *c) {
   for (size_t k = 0; k < c->kernel_count; k++) {
-    tg_status status = tg_emit_kernel(c, &c->kernels[k]);
+    tg_status status = tg_class_of(c, &c->kernels[k])->emit(c, &c->kernels[k]);
     if (status) return status;
   }
   return TG_OK;
@@ -34,7 +15,12 @@ static tg_status emit_kernels(tg_compile *c) {
 tg_status tg_map(const tg_graph *graph, const tg_params *params, const tg_map_options *options,
                  tg_program **out_program, tg_diag *diag) {
   tg_arena arena = {0};
-  tg_compile c = {.graph = graph, .m = params, .options = *options, .arena = &arena, .diag = diag};
+  tg_compile c = {.graph = graph,
+                  .m = params,
+                  .options = *options,
+                  .classes = tg_kernel_classes,
+                  .arena = &arena,
+                  .diag = diag};
   if (!c.options.k_tile) c.options.k_tile = 128;
   c.program = tg_program_create(params);
   c.m = &c.program->params;

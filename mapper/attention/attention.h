@@ -63,8 +63,6 @@ uint32_t tg_attention_out_rows(const tg_params *m, const tg_attention *a);
 uint32_t tg_attention_external_rows(const tg_params *m, const tg_attention *a, int external);
 uint32_t tg_attention_external_take(const tg_attention *a, int external);
 
-tg_status tg_emit_attention(tg_compile *c, const tg_kernel *kernel);
-
 /* False: it is not computed as one section, or would be no faster so. */
 bool tg_describe_attention(const tg_compile *c, const tg_kernel *kernel, tg_attention *out);
 /* Tiles it: false if nothing fits. tiling.c */

@@ -7,6 +7,7 @@
  * C(i - 1) waits for N(i - 1); so the half that it and S(i + 1) write is drained, since D(i - 3) and M(i - 1)
  * come before. D(i - 1) waits for S(i + 1), which ends last in its half. */
 #include "mapper/attention/attention.h"
+#include "mapper/kernel/class.h"
 
 #include <string.h>
 
@@ -527,7 +528,7 @@ static void invoke(emission *e, const char *name) {
   }
 }
 
-tg_status tg_emit_attention(tg_compile *c, const tg_kernel *kernel) {
+static tg_status emit(tg_compile *c, const tg_kernel *kernel) {
   tg_attention a;
   emission e = {.c = c, .a = &a};
   const char *name = tg_kernel_name(c, kernel);
@@ -555,3 +556,14 @@ tg_status tg_emit_attention(tg_compile *c, const tg_kernel *kernel) {
   invoke(&e, name);
   return TG_OK;
 }
+
+static bool fits(tg_compile *c, const tg_kernel *kernel) {
+  tg_attention unused;
+  return tg_describe_attention(c, kernel, &unused);
+}
+
+const tg_kernel_class tg_attention_class = {
+    .name = "attention",
+    .fits = fits,
+    .emit = emit,
+};

@@ -17,13 +17,6 @@ int tg_result_kind(const tg_value *value) {
   return tg_is_stochastic_cast(value->producer) ? TG_STREAM_BF16SR : tg_stream_kind(value);
 }
 
-const tg_node *tg_stochastic_store(const tg_kernel *kernel) {
-  for (int i = 0; i < tg_kernel_results(kernel); i++)
-    if (tg_is_stochastic_cast(tg_kernel_result(kernel, i)->producer))
-      return tg_kernel_result(kernel, i)->producer;
-  return NULL;
-}
-
 /* A value in a register: as a number (NONE: not yet), or, what comparisons give, as a mask whose bit 31 tells
  * true, or false if `inverted`. */
 typedef struct held {

@@ -56,6 +56,16 @@ typedef struct tg_expression_need {
 } tg_expression_need;
 tg_expression_need tg_expression_need_of(const tg_compile *c, const tg_kernel *kernel, const tg_node *extra);
 
+/* Is there room for `node` behind the kernel's fused nodes, with `waiting` nodes that it takes along, beside
+ * `constants` and the table (or NULL) of the kernel's own microcode? And as classes ask
+ * (tg_kernel_class.takes): of a kernel of TG_ROOT_CONSTANTS and no table; and one whose rows do not follow
+ * each other, so that its stores cannot round stochastically. */
+bool tg_has_room(const tg_compile *c, const tg_kernel *kernel, const tg_node *node, int waiting,
+                 int constants, const float *table);
+bool tg_takes_fused(const tg_compile *c, const tg_kernel *kernel, const tg_node *node, int waiting);
+bool tg_takes_fused_out_of_order(const tg_compile *c, const tg_kernel *kernel, const tg_node *node,
+                                 int waiting);
+
 /* `value` rounded to a node's dtype. `stored`: the next thing that happens to it is a store of that dtype,
  * which rounds to 16-bit formats by itself. */
 tg_mc_ref tg_round_to(tg_mc *mc, tg_dtype dtype, tg_mc_ref value, bool stored);
@@ -72,8 +82,5 @@ int tg_moment_twin(const tg_compile *c, const tg_kernel *kernel, int root);
 int tg_stream_kind(const tg_value *value);
 /* Kind of stream that writes a result of a kernel. */
 int tg_result_kind(const tg_value *value);
-/* The Cast of which the kernel's stores make the result, rounding stochastically, or NULL. There is one at
- * most. */
-const tg_node *tg_stochastic_store(const tg_kernel *kernel);
 
 #endif

@@ -1,7 +1,7 @@
 /* A product, the softmax of its rows and the product that reads it become one kernel, where that is faster.
  */
-#include "mapper/attention/attention.h"
 #include "mapper/fusion/fusion.h"
+#include "mapper/kernel/class.h"
 
 /* The only node that reads the value, which is no output of the graph. */
 static tg_node *only_reader(const tg_value *value) {
@@ -52,8 +52,7 @@ static bool fuse(tg_compile *c, size_t k) {
     if (last->inputs[i] != softmax->output) tg_kernel_add_input(c, &both, last->inputs[i]);
   tg_kernel *move = tg_storable_move(c, last->output);
   if (move) both.output = move->output;
-  tg_attention unused;
-  if (!tg_describe_attention(c, &both, &unused)) return false;
+  if (!tg_kernel_fits(c, &both)) return false;
   *last = both;
   if (move) tg_kernel_remove(c, (size_t)(move - c->kernels)); /* they stand in this order */
   tg_kernel_remove(c, k);

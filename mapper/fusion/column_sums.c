@@ -2,23 +2,21 @@
  * their tensor from the accumulator, in the order in which they would have read it, while mx multiplies. So
  * do those that read what its drain loads anyway. */
 #include "mapper/fusion/fusion.h"
-#include "mapper/gemm/gemm.h"
-#include "mapper/gemm/product.h"
-#include "mapper/vector/vector.h"
+#include "mapper/kernel/class.h"
 
 enum { WINDOW = 256 }; /* kernels in which the product is looked for */
 
 /* Of the section for rows behind the last whole block. */
 static double rest_cycles(tg_compile *c, const tg_kernel *totals) {
-  double rest = totals ? tg_rest_cycles(c, totals) : 0;
+  double rest = totals ? tg_class_of(c, totals)->remainder_cycles(c, totals) : 0;
   return rest > 0 ? rest + TG_SECTION_CYCLES : 0;
 }
 
 static bool gains(tg_compile *c, const tg_kernel *product, const tg_kernel *reduction,
                   const tg_kernel *both) {
-  double apart = tg_reduce_cycles(c, reduction) + TG_SECTION_CYCLES,
+  double apart = tg_kernel_cycles(c, reduction) + TG_SECTION_CYCLES,
          rest = rest_cycles(c, both->totals) - rest_cycles(c, product->totals);
-  return tg_product_gains(c, product, both, apart - rest);
+  return tg_is_profitable(c, product, both, apart - rest);
 }
 
 /* Product `a` with reduction `b` and those that it has. */

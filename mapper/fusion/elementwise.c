@@ -2,10 +2,8 @@
  * and the other reads, also by another shape, stays in registers, and what both read is loaded once. An
  * optimizer's update of a parameter and its state is one pass over memory so; where it pays, it joins the
  * product that makes the gradient. */
-#include "mapper/expression/expression.h"
 #include "mapper/fusion/fusion.h"
-#include "mapper/gemm/gemm.h"
-#include "mapper/vector/vector.h"
+#include "mapper/kernel/class.h"
 
 enum { WINDOW = 256 }; /* kernels back in which a partner is looked for: bounds the time for huge graphs */
 
@@ -40,6 +38,33 @@ static void add_inputs(tg_compile *c, tg_kernel *to, size_t from, size_t a, size
       TG_PUSH(c->arena, to->inputs, to->input_count, to->input_capacity, kernel->inputs[i]);
 }
 
+/* ---- updates in the drain of a product ---- */
+
+static double most(double a, double b) { return a > b ? a : b; }
+
+/* Of the elementwise kernel alone: of its operations, or of what it moves. */
+static double update_cycles(const tg_compile *c, const tg_kernel *kernel) {
+  const tg_params *m = c->m;
+  double elements = (double)tg_value_elements(kernel->output), bytes = 0;
+  for (size_t i = 0; i < kernel->input_count; i++)
+    bytes += (double)tg_value_elements(kernel->inputs[i]) * tg_value_bytes_each(kernel->inputs[i]);
+  for (int k = 0; k < tg_kernel_results(kernel); k++)
+    bytes += elements * tg_value_bytes_each(tg_kernel_result(kernel, k));
+  return most(elements * tg_class_of(c, kernel)->operations(c, kernel) / tg_lanes(m) / tg_tiles(m),
+              bytes / 64 * tg_atom_cycles(m) / tg_agcus(m));
+}
+
+/* Is what `update` does with a product's result faster where the accumulator is drained? Its operands and
+ * results then pass the vector unit while mx multiplies, and the product's own result is never stored; but
+ * the drain of a short product takes longer than its multiplication. */
+static bool is_faster_in_drain(tg_compile *c, const tg_kernel *product, const tg_kernel *update,
+                               const tg_kernel *both) {
+  return tg_class_of(c, product)->absorbs(c, product) &&
+         tg_is_profitable(c, product, both, update_cycles(c, update) + TG_SECTION_CYCLES);
+}
+
+/* ---- pairs that merge ---- */
+
 /* `a`, elementwise or a product, comes before `b`, also in the order of the nodes. A product stays where it
  * is, so that its operands need memory no longer. */
 static bool merge(tg_compile *c, size_t a, size_t b) {
@@ -53,7 +78,7 @@ static bool merge(tg_compile *c, size_t a, size_t b) {
     return false;
   add_inputs(c, &both, a, a, b);
   add_inputs(c, &both, b, a, b);
-  if (!(product ? tg_update_gains(c, &c->kernels[a], &c->kernels[b], &both) : tg_elementwise_fits(c, &both)))
+  if (!(product ? is_faster_in_drain(c, &c->kernels[a], &c->kernels[b], &both) : tg_kernel_fits(c, &both)))
     return false;
   tg_kernels_become(c, a, b, !product && tg_kernel_can_wait(c, a, b) ? b : a, &both);
   return true;

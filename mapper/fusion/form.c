@@ -3,20 +3,13 @@
  * begins a kernel. A cast that can join no kernel waits for those that read it: each takes it along, or loads
  * what it casts; it is a kernel of its own only where one of them can do neither. A comparison with a number
  * waits for the choice that alone reads it. */
-#include "mapper/expression/expression.h"
 #include "mapper/fusion/fusion.h"
-#include "mapper/gemm/product.h"
+#include "mapper/kernel/class.h"
 #include "mapper/kernel/operand.h"
-#include "mapper/microcode/functions.h"
-#include "mapper/vector/vector.h"
 
 #include <string.h>
 
 enum {
-  FUSED_OPERATIONS = 120,  /* of fused nodes: microcode has 256 words, less what the kernel itself needs */
-  ROOT_CONSTANTS = 12,     /* that a kernel may need beside those of its fused nodes: a softmax does */
-  LOG_ROOT_CONSTANTS = 24, /* and one with a logarithm */
-  FUSED_INPUTS = 4, /* operands from DRAM of fused nodes: streams of a VOP less accumulator and result */
   LOOK_THROUGH = 5, /* Reshapes and Transposes between a Cast and the product that loads before it */
 };
 
@@ -76,61 +69,27 @@ static int count_externals(const former *f, size_t k, const tg_node *extra) {
     if (!node) continue;
     for (int i = 0; i < node->input_count; i++) count += is_external(f, k, tg_in(node, i));
   }
-  if (kernel->kind == TG_KERNEL_GEMM && tg_in(kernel->root, 2)) count++; /* bias */
   return count;
-}
-
-/* Operands that fused nodes may load: each takes two banks, as do what the kernel itself loads and its
- * result. The sum of partials is an operand more, and takes two pairs of banks; if it is rounded,
- * one bank more. */
-static int most_externals(const former *f, const tg_kernel *kernel) {
-  bool gemm = kernel->kind == TG_KERNEL_GEMM;
-  bool product = gemm && kernel->root->op == TG_OP_MATMUL;
-  bool sums = product && tg_attr_int(kernel->root, TG_ATTR_PARTIALS) > 1,
-       rounds = product && tg_rounds_sums(kernel->root);
-  int pairs = ((int)f->c->m->banks - rounds) / 2 - (sums ? 5 : gemm ? 3 : 1), inputs = FUSED_INPUTS - sums;
-  return pairs < inputs ? pairs : inputs;
-}
-
-/* Does the microcode of the kernel's fused nodes and `node` leave room for what the kernel itself needs? */
-static bool microcode_fits(const former *f, const tg_kernel *kernel, const tg_node *node) {
-  tg_expression_need need = tg_expression_need_of(f->c, kernel, node);
-  bool logarithm = kernel->root && kernel->root->op == TG_OP_LOG_SOFTMAX;
-  bool softmax = kernel->kind == TG_KERNEL_SOFTMAX, table = need.table || softmax;
-  if (need.impossible || (softmax && need.table && need.table != tg_mc_exp_table())) return false;
-  int constants = table ? TG_MC_TABLE : (int)f->c->m->vx_constants;
-  return need.operations + count_waiting(f, node) <= FUSED_OPERATIONS &&
-         need.constants <= constants - (logarithm ? LOG_ROOT_CONSTANTS : ROOT_CONSTANTS);
-}
-
-/* The operand as the GEMM's drain walks it: rows of the output flattened to at most three dimensions.
- * Broadcasts over more would need more digits than a walk has, so they stay outside. */
-static bool drain_can_load(const tg_value *operand, const tg_value *output) {
-  if (output->rank <= 4) return true;
-  int64_t n = tg_value_elements(operand);
-  return n == tg_value_elements(output) || (operand->rank >= 1 && n == operand->dims[operand->rank - 1].size);
 }
 
 /* Can `node` join kernel k, whose output is `through`, an input of it? */
 static bool can_join(const former *f, const tg_node *node, size_t k, const tg_value *through) {
   const tg_kernel *kernel = &f->c->kernels[k];
   const tg_value *result = tg_out(node);
-  if (kernel->kind == TG_KERNEL_MOVE || kernel->output != through) return false;
+  const tg_kernel_class *own = tg_class_of(f->c, kernel);
+  if (!own->takes || kernel->output != through) return false;
   if (tg_is_stochastic_cast(through->producer)) return false;
-  bool scattered = kernel->kind == TG_KERNEL_REDUCE || kernel->kind == TG_KERNEL_POOL_GRADIENT ||
-                   (kernel->kind == TG_KERNEL_GEMM && tg_gemm_phases(kernel->root) > 1);
-  if (scattered && tg_is_stochastic_cast(node)) return false; /* rows do not follow each other */
   if (through->output_count || !tg_value_same_shape(through, result)) return false;
   for (const tg_use *use = through->uses; use; use = use->next)
     if (use->node != node) return false;
-  if (!microcode_fits(f, kernel, node) || count_externals(f, k, node) > most_externals(f, kernel))
+  if (!own->takes(f->c, kernel, node, count_waiting(f, node)) ||
+      count_externals(f, k, node) > (own->inputs ? own->inputs(f->c, kernel) : 0))
     return false;
   for (int i = 0; i < node->input_count; i++) {
     tg_value *input = loaded(f, kernel, tg_in(node, i));
     if (!is_external(f, k, input)) continue;
-    if (kernel->kind != TG_KERNEL_GEMM && kernel->kind != TG_KERNEL_ELEMENTWISE) return false;
     if (maker_of(f, input) >= (int)k) return false;
-    if (kernel->kind == TG_KERNEL_GEMM && !drain_can_load(input, result)) return false;
+    if (own->loads && !own->loads(input, result)) return false;
   }
   return true;
 }
@@ -169,9 +128,9 @@ static tg_status form_elementwise(former *f, tg_node *node) {
   }
   join(f, node, (size_t)best);
   const tg_kernel *kernel = &f->c->kernels[best];
-  if (kernel->kind == TG_KERNEL_ELEMENTWISE && kernel->input_count > FUSED_INPUTS + 1)
+  if (kernel->kind == TG_KERNEL_ELEMENTWISE && kernel->input_count > TG_FUSED_INPUTS + 1)
     return tg_fail(f->c->diag, TG_INVALID, "node \"%s\": %s of more than %d tensors is not supported",
-                   node->name, tg_op_get(node->op)->name, FUSED_INPUTS + 1);
+                   node->name, tg_op_get(node->op)->name, TG_FUSED_INPUTS + 1);
   return TG_OK;
 }
 
@@ -287,6 +246,21 @@ static bool reads_integers(const tg_node *node) {
          tg_dtype_is_integer(tg_in(node, 0)->dtype) && tg_out(node)->dtype == TG_F32;
 }
 
+/* The first kind of which the node is a root; else, with other elementwise nodes, of none. */
+static int kind_of(const tg_compile *c, const tg_node *node) {
+  for (int kind = 0; kind < TG_KERNEL_ELEMENTWISE; kind++)
+    if (c->classes[kind]->accepts(c, node)) return kind;
+  return TG_KERNEL_ELEMENTWISE;
+}
+
+/* A Transpose that all its readers look through needs none; a Concat has one for each input. */
+static void form_moves(former *f, tg_node *node) {
+  tg_value *out = tg_out(node);
+  if (node->op == TG_OP_TRANSPOSE && is_looked_through(out, out, LOOK_THROUGH)) return;
+  for (int i = 0; i < (node->op == TG_OP_CONCAT ? node->input_count : 1); i++)
+    if (tg_value_elements(tg_in(node, i)) > 0 || node->op != TG_OP_CONCAT) form_move(f, node, i);
+}
+
 static tg_status form_node(former *f, tg_node *node) {
   tg_compile *c = f->c;
   tg_value *out = tg_out(node);
@@ -306,46 +280,21 @@ static tg_status form_node(former *f, tg_node *node) {
     return TG_OK;
   }
   if (tg_value_elements(out) == 0) return TG_OK; /* nothing to compute */
-  if (node->op == TG_OP_POW &&
-      !(tg_is_scalar_constant(tg_in(node, 1)) && tg_mc_has_power(tg_scalar_value(tg_in(node, 1)))))
+  if (node->op == TG_OP_POW && !c->classes[TG_KERNEL_ELEMENTWISE]->accepts(c, node))
     return tg_fail(
         c->diag, TG_INVALID,
         "node \"%s\": Pow runs on the array if its exponent is one finite number, known at compile time",
         node->name);
-  switch (node->op) {
-  case TG_OP_CONV:
-    form_root(f, tg_is_depthwise(c, node) ? TG_KERNEL_DEPTHWISE : TG_KERNEL_GEMM, node);
-    return TG_OK;
-  case TG_OP_MATMUL:
-  case TG_OP_CONV_INPUT_GRADIENT:
-  case TG_OP_CONV_WEIGHT_GRADIENT: form_root(f, TG_KERNEL_GEMM, node); return TG_OK;
-  case TG_OP_REDUCE_SUM:
-  case TG_OP_REDUCE_MOMENT:
-  case TG_OP_REDUCE_MAX:
-  case TG_OP_REDUCE_MIN:
-  case TG_OP_REDUCE_PROD: form_root(f, TG_KERNEL_REDUCE, node); return TG_OK;
-  case TG_OP_SOFTMAX:
-  case TG_OP_LOG_SOFTMAX: form_root(f, TG_KERNEL_SOFTMAX, node); return TG_OK;
-  case TG_OP_LAYER_NORMALIZATION: form_root(f, TG_KERNEL_NORMALIZATION, node); return TG_OK;
-  case TG_OP_MAX_POOL:
-  case TG_OP_MAX_POOL_INDEX:
-  case TG_OP_AVERAGE_POOL: form_root(f, TG_KERNEL_POOL, node); return TG_OK;
-  case TG_OP_WINDOW_GRADIENT: form_root(f, TG_KERNEL_POOL_GRADIENT, node); return TG_OK;
-  case TG_OP_TRANSPOSE:
-    if (!is_looked_through(out, out, LOOK_THROUGH)) form_move(f, node, 0);
-    return TG_OK;
-  case TG_OP_CONCAT:
-    for (int i = 0; i < node->input_count; i++) {
-      if (tg_value_elements(tg_in(node, i)) == 0) continue;
-      form_move(f, node, i);
-    }
-    return TG_OK;
-  case TG_OP_CAST: return form_cast(f, node);
-  case TG_OP_SLICE:
-  case TG_OP_PAD:
-  case TG_OP_EXPAND: form_move(f, node, 0); return TG_OK;
-  default: return tg_op_is(node->op, TG_IS_COMPARE) ? form_comparison(f, node) : form_elementwise(f, node);
-  }
+  int kind = kind_of(c, node);
+  if (kind == TG_KERNEL_MOVE)
+    form_moves(f, node);
+  else if (kind != TG_KERNEL_ELEMENTWISE)
+    form_root(f, kind, node);
+  else if (node->op == TG_OP_CAST)
+    return form_cast(f, node);
+  else
+    return tg_op_is(node->op, TG_IS_COMPARE) ? form_comparison(f, node) : form_elementwise(f, node);
+  return TG_OK;
 }
 
 /* A graph output needs memory of its own: one that only renames an input, a constant or another output is

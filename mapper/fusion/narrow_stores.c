@@ -2,11 +2,8 @@
  * fewer bytes to store, to keep and to load, and the same bits. Such are activations under a policy that
  * rounds the operands of products only, where the masks of their gradients are recomputed (rematerialize.c),
  * so that nothing else reads them. */
-#include "mapper/expression/expression.h"
 #include "mapper/fusion/fusion.h"
-#include "mapper/gemm/gemm.h"
-#include "mapper/gemm/product.h"
-#include "mapper/vector/vector.h"
+#include "mapper/kernel/class.h"
 
 /* What the kernel stores, if it can end with one more node: of nodes in front of a product, or alone. */
 static tg_value *stored_by(const tg_kernel *maker) {
@@ -31,11 +28,11 @@ static tg_kernel with_cast(tg_compile *c, const tg_kernel *maker, tg_node *cast)
   return narrow;
 }
 
-/* Of the maker, and of those that load what it stores. */
+/* Of the maker, and of those that load what it stores: of all as mx would compute them. */
 static double all_cycles(tg_compile *c, const tg_kernel *maker, const tg_value *value) {
-  double sum = maker->kind == TG_KERNEL_GEMM ? tg_product_cycles(c, maker) : tg_elementwise_cycles(c, maker);
+  double sum = tg_kernel_cycles(c, maker);
   for (size_t k = 0; k < c->kernel_count; k++)
-    if (tg_kernel_reads(&c->kernels[k], value)) sum += tg_product_cycles(c, &c->kernels[k]);
+    if (tg_kernel_reads(&c->kernels[k], value)) sum += c->classes[TG_KERNEL_GEMM]->cycles(c, &c->kernels[k]);
   return sum;
 }
 

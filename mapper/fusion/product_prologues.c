@@ -1,9 +1,8 @@
 /* Elementwise nodes in front of products: a product of rows computes what it reads on its tiles, so that the
  * tensor is stored, if others read it, but not loaded once more. The estimates decide. */
 #include "mapper/fusion/fusion.h"
-#include "mapper/gemm/gemm.h"
-#include "mapper/gemm/product.h"
-#include "mapper/vector/vector.h"
+#include "mapper/kernel/class.h"
+#include "mapper/kernel/operand.h"
 
 /* Does the product read it as another operand than number `operand`, too? */
 static bool reads_beside(const tg_compile *c, const tg_kernel *product, int operand, const tg_value *value) {
@@ -48,7 +47,7 @@ static bool join(tg_compile *c, size_t k, size_t p, bool hurries) {
   tg_kernel both = with_front(c, product, operand, maker);
   both.front_result = maker->output;
   both.stores_front = tg_needed_beside(c, maker->output, k, p);
-  if (!tg_product_gains(c, product, &both, tg_elementwise_cycles(c, maker) + TG_SECTION_CYCLES)) return false;
+  if (!tg_is_profitable(c, product, &both, tg_kernel_cycles(c, maker) + TG_SECTION_CYCLES)) return false;
   c->kernels[hurries ? k : p] = both;
   tg_kernel_remove(c, hurries ? p : k);
   return true;

@@ -3,10 +3,9 @@
  * too, they compute it themselves if that is less to move than storing and reading it. Reductions of one
  * shape that share a tensor become one kernel with several results. What must be stored in any case is stored
  * by the reduction that computes it, if that is faster. */
-#include "mapper/expression/expression.h"
 #include "mapper/fusion/fusion.h"
+#include "mapper/kernel/class.h"
 #include "mapper/kernel/outer.h"
-#include "mapper/vector/vector.h"
 
 #include <string.h>
 
@@ -43,7 +42,7 @@ bool tg_reductions_together(tg_compile *c, const tg_kernel *first, const tg_kern
   tg_add_nodes(c->arena, &front, first->front[0].nodes, first->front[0].count);
   tg_add_nodes(c->arena, &front, second->front[0].nodes, second->front[0].count);
   tg_kernel_set_nodes(c, out, &front);
-  return tg_reduce_fits(c, out);
+  return tg_kernel_fits(c, out);
 }
 
 /* Kernel `a` comes before `b`. */
@@ -90,7 +89,7 @@ static int64_t cost_of_value(const tg_value *value) {
 }
 
 static int64_t cost_of_operations(const tg_compile *c, const tg_kernel *kernel) {
-  return tg_value_elements(kernel->output) * tg_expression_operations(c, kernel) * OPERATION;
+  return tg_value_elements(kernel->output) * tg_class_of(c, kernel)->operations(c, kernel) * OPERATION;
 }
 
 /* The reader as it computes what kernel `maker` makes. False: it cannot. */
@@ -103,13 +102,13 @@ static bool with_front(tg_compile *c, const tg_kernel *reader, const tg_kernel *
     if (tg_value_elements(tg_in(reader->root, 0)) != tg_value_elements(value)) return false;
     tg_add_nodes(c->arena, &nodes, reader->front[0].nodes, reader->front[0].count);
     tg_kernel_set_nodes(c, out, &nodes);
-    return tg_reduce_fits(c, out);
+    return tg_kernel_fits(c, out);
   }
   if (reader->kind != TG_KERNEL_ELEMENTWISE || tg_value_elements(reader->output) != tg_value_elements(value))
     return false;
   tg_add_nodes(c->arena, &nodes, reader->fused, reader->fused_count);
   tg_kernel_set_nodes(c, out, &nodes);
-  return tg_elementwise_fits(c, out);
+  return tg_kernel_fits(c, out);
 }
 
 static bool is_reduced(const tg_compile *c, const tg_value *value) {
@@ -197,8 +196,8 @@ static bool reduce_and_store(tg_compile *c, size_t k, size_t at) {
   tg_node *cast = tg_cast_of_all_loads(c, value, at);
   if (cast) tg_add_nodes(c->arena, &both.front[0], &cast, 1);
   both.beside = cast ? tg_out(cast) : value;
-  if (!tg_reduce_fits(c, &both) ||
-      tg_reduce_cycles(c, &both) >= tg_elementwise_cycles(c, maker) + tg_reduce_cycles(c, reader))
+  if (!tg_kernel_fits(c, &both) ||
+      tg_kernel_cycles(c, &both) >= tg_kernel_cycles(c, maker) + tg_kernel_cycles(c, reader))
     return false;
   if (cast) tg_store_cast_only(c, cast, value, at);
   c->kernels[hurries ? k : at] = both;

@@ -6,9 +6,9 @@
 #include "mapper/fusion/rematerialize.h"
 
 #include "mapper/fusion/fusion.h"
-#include "mapper/gemm/gemm.h"
+#include "mapper/kernel/class.h"
+#include "mapper/kernel/operand.h"
 #include "mapper/kernel/outer.h"
-#include "mapper/vector/vector.h"
 
 enum { MOST_NODES = 8 };
 #define KEPT 0.25 /* of a pass over it: what memory for a tensor, from forward to backward, is worth */
@@ -86,7 +86,9 @@ static tg_kernel without_store(const tg_kernel *maker) {
  * load, too. False: it does not fit. */
 static bool put_into_rest(tg_compile *c, const tg_chain *ch, tg_kernel *both) {
   const tg_kernel *totals = both->totals;
-  if (!totals || !tg_kernel_reads(totals, ch->value) || !(tg_rest_cycles(c, totals) > 0)) return true;
+  if (!totals || !tg_kernel_reads(totals, ch->value) ||
+      !(tg_class_of(c, totals)->remainder_cycles(c, totals) > 0))
+    return true;
   tg_kernel *rest = TG_NEW(c->arena, tg_kernel);
   tg_front nodes = {0};
   *rest = *totals;
@@ -94,7 +96,7 @@ static bool put_into_rest(tg_compile *c, const tg_chain *ch, tg_kernel *both) {
   tg_add_nodes(c->arena, &nodes, totals->front[0].nodes, totals->front[0].count);
   tg_kernel_set_nodes(c, rest, &nodes);
   both->totals = rest;
-  return tg_reduce_fits(c, rest);
+  return tg_kernel_fits(c, rest);
 }
 
 bool tg_with_chain(tg_compile *c, const tg_chain *ch, tg_kernel *out) {
@@ -139,9 +141,9 @@ bool tg_recompute_value(tg_compile *c, size_t k, tg_value *value, bool products)
   tg_kernel both;
   if (!tg_with_chain(c, &ch, &both)) return false;
   tg_kernel alone = maker ? without_store(maker) : both;
-  double saved = maker ? tg_product_cycles(c, maker) - tg_product_cycles(c, &alone) : 0;
+  double saved = maker ? tg_kernel_cycles(c, maker) - tg_kernel_cycles(c, &alone) : 0;
   if (products && tg_last_reader(c, value) == k + 1) saved += tg_worth_of_memory(c, value);
-  if (!tg_product_gains(c, &c->kernels[k], &both, saved)) return false;
+  if (!tg_is_profitable(c, &c->kernels[k], &both, saved)) return false;
   c->kernels[k] = both;
   if (maker) *maker = alone;
   return true;

@@ -1,8 +1,7 @@
 /* Passes by which products compute what they would load. */
+#include "mapper/fusion/fusion.h"
 #ifndef TEGULA_MAPPER_FUSION_REMATERIALIZE_H
 #define TEGULA_MAPPER_FUSION_REMATERIALIZE_H
-
-#include "mapper/gemm/product.h"
 
 /* Nodes by which a product computes `value`, in order: behind it, or in front of its B. */
 typedef struct tg_chain {

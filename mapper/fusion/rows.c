@@ -2,12 +2,8 @@
  * one kernel where that is faster: the gradients of a softmax and of a layer normalisation load each tensor
  * once.
  */
-#include "mapper/expression/expression.h"
 #include "mapper/fusion/fusion.h"
-#include "mapper/vector/rowwise.h"
-#include "mapper/vector/vector.h"
-
-#include <math.h>
+#include "mapper/kernel/class.h"
 
 enum {
   WINDOW = 64, /* kernels back in which a partner is looked for */
@@ -25,10 +21,7 @@ static void add_nodes_of(tg_compile *c, const tg_kernel *kernel, tg_front *to) {
 }
 
 static double cycles_of(tg_compile *c, const tg_kernel *kernel) {
-  double cycles = kernel->kind == TG_KERNEL_ELEMENTWISE ? tg_elementwise_cycles(c, kernel)
-                  : kernel->kind == TG_KERNEL_REDUCE    ? tg_reduce_cycles(c, kernel)
-                                                        : tg_rowwise_cycles(c, kernel);
-  return cycles + START;
+  return tg_kernel_cycles(c, kernel) + START;
 }
 
 static bool share_rows(const tg_kernel *a, const tg_kernel *b, const int64_t dims[2]) {
@@ -52,7 +45,7 @@ static bool merge(tg_compile *c, size_t a, size_t b) {
   add_nodes_of(c, &c->kernels[b], &nodes);
   tg_kernel_set_nodes(c, &both, &nodes);
   double together = cycles_of(c, &both);
-  if (isinf(together) || together >= cycles_of(c, &c->kernels[a]) + cycles_of(c, &c->kernels[b]))
+  if (together >= TG_NEVER || together >= cycles_of(c, &c->kernels[a]) + cycles_of(c, &c->kernels[b]))
     return false;
   tg_kernels_become(c, a, b, tg_kernel_can_wait(c, a, b) ? b : a, &both);
   return true;

@@ -5,9 +5,8 @@
  * it. */
 #include "mapper/fusion/fusion.h"
 #include "mapper/fusion/rematerialize.h"
-#include "mapper/gemm/gemm.h"
+#include "mapper/kernel/class.h"
 #include "mapper/kernel/outer.h"
-#include "mapper/vector/vector.h"
 
 #include <string.h>
 
@@ -24,7 +23,7 @@ static bool without_product(tg_compile *c, const tg_kernel *product, tg_kernel *
   tg_add_nodes(c->arena, &nodes, product->totals->front[0].nodes, product->totals->front[0].count);
   *out = *product->totals;
   tg_kernel_set_nodes(c, out, &nodes);
-  return tg_reduce_fits(c, out);
+  return tg_kernel_fits(c, out);
 }
 
 /* Does kernel k compute `value`, which only it loads, so that the reductions that came with it do not store
@@ -39,9 +38,9 @@ static bool compute_alone(tg_compile *c, size_t k, tg_value *value) {
     return false;
   tg_kernel both;
   if (!tg_with_chain(c, &ch, &both)) return false;
-  double before = tg_product_cycles(c, &c->kernels[maker]),
-         after = tg_reduce_cycles(c, &reductions) + TG_SECTION_CYCLES;
-  if (!tg_product_gains(c, &c->kernels[k], &both, before - after)) return false;
+  double before = tg_kernel_cycles(c, &c->kernels[maker]),
+         after = tg_kernel_cycles(c, &reductions) + TG_SECTION_CYCLES;
+  if (!tg_is_profitable(c, &c->kernels[k], &both, before - after)) return false;
   c->kernels[k] = both;
   c->kernels[maker] = reductions;
   c->stored[value->index] = false;
@@ -74,9 +73,8 @@ static double sum_cycles(tg_compile *c, const bool *reads) {
   for (size_t k = 0; k < c->kernel_count; k++) {
     const tg_kernel *kernel = &c->kernels[k];
     if (!reads[k]) continue;
-    sum += kernel->kind == TG_KERNEL_GEMM     ? tg_product_cycles(c, kernel)
-           : kernel->kind == TG_KERNEL_REDUCE ? tg_reduce_cycles(c, kernel)
-                                              : 0;
+    if (kernel->kind == TG_KERNEL_GEMM || kernel->kind == TG_KERNEL_REDUCE)
+      sum += tg_kernel_cycles(c, kernel);
   }
   return sum;
 }

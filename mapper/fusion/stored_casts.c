@@ -2,8 +2,8 @@
  * than once, as tiles that share little do, it is faster to store what it makes, in half the bytes: one pass
  * over memory more. The estimates of the products decide. */
 #include "mapper/fusion/fusion.h"
-#include "mapper/gemm/gemm.h"
-#include "mapper/gemm/product.h"
+#include "mapper/kernel/class.h"
+#include "mapper/kernel/operand.h"
 
 #include <string.h>
 
@@ -37,7 +37,7 @@ static bool loads_through(const tg_compile *c, const tg_kernel *kernel, const tg
 static double readers_cycles(tg_compile *c, const bool *reads) {
   double sum = 0;
   for (size_t k = 0; k < c->kernel_count; k++)
-    if (reads[k]) sum += tg_product_cycles(c, &c->kernels[k]);
+    if (reads[k]) sum += tg_kernel_cycles(c, &c->kernels[k]);
   return sum;
 }
 

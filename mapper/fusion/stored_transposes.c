@@ -1,9 +1,7 @@
 /* Transposes behind a product that keep its rows: the stores put each row where it belongs, if that is faster
  * than another pass over memory. */
 #include "mapper/fusion/fusion.h"
-#include "mapper/gemm/gemm.h"
-#include "mapper/gemm/product.h"
-#include "mapper/vector/vector.h"
+#include "mapper/kernel/class.h"
 
 #include <string.h>
 
@@ -18,7 +16,7 @@ void tg_store_moves(tg_compile *c) {
     if (!may_store(product) || !(move = tg_storable_move(c, product->output))) continue;
     tg_kernel both = *product;
     both.output = move->output;
-    if (!tg_product_gains(c, product, &both, tg_move_cycles(c, move->output))) continue;
+    if (!tg_is_profitable(c, product, &both, tg_kernel_cycles(c, move))) continue;
     c->stored[product->output->index] = false;
     *product = both;
     tg_kernel_remove(c, (size_t)(move - c->kernels));

@@ -24,15 +24,3 @@ double tg_product_cycles(const tg_compile *c, const tg_kernel *kernel) {
     sum += phase_cycles(&quiet, kernel, phase);
   return sum;
 }
-
-/* Where tilings are drawn, so is this: of the first of few that fit, seldom one would be the least. */
-static bool draws_both(const tg_compile *c, const tg_kernel *both) {
-  uint32_t nodes = (uint32_t)(both->fused_count + both->front[0].count + both->front[1].count);
-  return tg_drawn_cycles(c, (uint32_t)both->root->id, nodes, (uint32_t)both->input_count) < 1 << 23;
-}
-
-bool tg_product_gains(const tg_compile *c, const tg_kernel *product, const tg_kernel *both, double apart) {
-  double together = tg_product_cycles(c, both);
-  if (together >= TG_NEVER) return false;
-  return c->options.any_tiling ? draws_both(c, both) : together < tg_product_cycles(c, product) + apart;
-}

@@ -165,7 +165,6 @@ tg_mc_ref tg_gemm_add_bias(tg_mc *mc, const tg_kernel *kernel, const tg_operand_
 
 /* A node's products differ in shape from phase to phase; `out->m` 0: the phase is empty. describe.c */
 tg_status tg_describe_gemm(tg_compile *c, const tg_kernel *kernel, int64_t phase, tg_gemm *out);
-int64_t tg_gemm_phases(const tg_node *node);
 
 /* Streams of the last drain: accumulator; then operands from DRAM, the result, and the sum so far. Of the
  * others, for each row that is handled at once, these. (epilogue_code.c) */

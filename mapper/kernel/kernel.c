@@ -199,3 +199,30 @@ void tg_kernel_set_nodes(tg_compile *c, tg_kernel *kernel, tg_front *nodes) {
   for (int i = 0; i < tg_kernel_roots(kernel); i++)
     tg_kernel_add_loads(c, kernel, nodes, tg_kernel_root(kernel, i));
 }
+
+bool tg_is_reduction(const tg_node *node) {
+  return node->op == TG_OP_REDUCE_SUM || node->op == TG_OP_REDUCE_MAX || node->op == TG_OP_REDUCE_MIN ||
+         node->op == TG_OP_REDUCE_PROD;
+}
+
+bool tg_reduces_rows(const tg_node *node, int64_t out_dims[2]) {
+  const tg_value *in = tg_in(node, 0);
+  if (!tg_is_reduction(node) || in->rank != 2 || tg_attr_int(node, TG_ATTR_BLOCK)) return false;
+  out_dims[0] = in->dims[0].size;
+  out_dims[1] = in->dims[1].size;
+  return out_dims[1] > 1 && tg_value_elements(tg_out(node)) == out_dims[0];
+}
+
+bool tg_rowwise_dims(const tg_kernel *kernel, int64_t out_dims[2]) {
+  if (kernel->kind == TG_KERNEL_REDUCE) return tg_reduces_rows(kernel->root, out_dims);
+  for (size_t n = 0; kernel->kind == TG_KERNEL_ROWWISE && n < kernel->fused_count; n++)
+    if (tg_reduces_rows(kernel->fused[n], out_dims)) return true;
+  return false;
+}
+
+const tg_node *tg_stochastic_store(const tg_kernel *kernel) {
+  for (int i = 0; i < tg_kernel_results(kernel); i++)
+    if (tg_is_stochastic_cast(tg_kernel_result(kernel, i)->producer))
+      return tg_kernel_result(kernel, i)->producer;
+  return NULL;
+}

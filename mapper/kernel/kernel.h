@@ -45,6 +45,16 @@ tg_kernel *tg_storable_move(const tg_compile *c, const tg_value *result);
 /* Where the elements of what a kernel computes are stored, by its dimensions. */
 void tg_stored_strides(const tg_kernel *kernel, int64_t *out_strides);
 
+/* A ReduceSum, -Max, -Min or -Prod; and of whole rows, [m, n] to m numbers, n more than one. */
+bool tg_is_reduction(const tg_node *node);
+bool tg_reduces_rows(const tg_node *node, int64_t out_dims[2]);
+/* Dimensions [m, n] of the rows that a row kernel, or a reduction of whole rows, goes over. False: it is
+ * neither. */
+bool tg_rowwise_dims(const tg_kernel *kernel, int64_t out_dims[2]);
+/* The Cast of which the kernel's stores make the result, rounding stochastically, or NULL. There is one at
+ * most. */
+const tg_node *tg_stochastic_store(const tg_kernel *kernel);
+
 /* Text naming a kernel's nodes, for sections and diagnostics. */
 const char *tg_kernel_name(const tg_compile *c, const tg_kernel *kernel);
 

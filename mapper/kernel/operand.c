@@ -1,6 +1,7 @@
 #include "mapper/kernel/operand.h"
 
 #include "mapper/kernel/space.h"
+#include "mapper/kernel/window.h"
 
 /* A Cast that the AGCU does while loading, perhaps behind Reshapes; not one whose result a kernel stores. */
 static tg_value *before_cast(const bool *stored, tg_value *operand) {
@@ -72,4 +73,11 @@ bool tg_product_loads(const tg_compile *c, const tg_node *product, int first, co
       return true;
   }
   return false;
+}
+
+int64_t tg_gemm_phases(const tg_node *node) {
+  if (node->op != TG_OP_CONV_INPUT_GRADIENT) return 1;
+  const int64_t *strides = tg_attr_ints(node, TG_ATTR_STRIDES, NULL);
+  return tg_reach_phases(tg_out(node)->dims[1].size, strides[0]) *
+         tg_reach_phases(tg_out(node)->dims[2].size, strides[1]);
 }

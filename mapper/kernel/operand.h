@@ -17,6 +17,10 @@ typedef struct tg_operand {
  * the one and its weights' gradient may load by channels. */
 bool tg_gemm_is_pointwise(const tg_node *node);
 
+/* Of the products that a node is; one but for gradients of strided convolutions, whose results are the rows
+ * of several. */
+int64_t tg_gemm_phases(const tg_node *node);
+
 /* Operand `input` (0 or 1) of a MatMul or Conv. `stored`: by value->index, results that kernels store; NULL:
  * none of them. */
 tg_operand tg_gemm_operand(const bool *stored, const tg_node *node, int input);

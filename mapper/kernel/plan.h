@@ -12,23 +12,18 @@ typedef struct tg_front {
   size_t count, capacity;
 } tg_front;
 
+typedef enum tg_kernel_kind {
+#define KERNEL(ID, class, what) TG_KERNEL_##ID,
+#include "mapper/kernel/kernels.def"
+#undef KERNEL
+  TG_KERNEL_KINDS
+} tg_kernel_kind;
+
 /* Operations that run as one section (or several of the same kind): elementwise nodes in front of a root, the
  * root, then elementwise nodes fused behind it. */
 enum { TG_MORE_RESULTS = 2, TG_FRONTS = 2 };
 typedef struct tg_kernel {
-  enum {
-    TG_KERNEL_GEMM,          /* root MatMul or Conv on mx; fused nodes drain the accumulator */
-    TG_KERNEL_ELEMENTWISE,   /* no root: only fused nodes */
-    TG_KERNEL_SOFTMAX,       /* root Softmax or LogSoftmax */
-    TG_KERNEL_NORMALIZATION, /* root LayerNormalization over the last dimension */
-    TG_KERNEL_REDUCE,        /* root ReduceSum, ReduceMax, ReduceMin or ReduceProd */
-    TG_KERNEL_ROWWISE,       /* no root: fused nodes, reductions of rows among them */
-    TG_KERNEL_POOL,
-    TG_KERNEL_POOL_GRADIENT, /* root WindowGradient */
-    TG_KERNEL_DEPTHWISE,     /* root Conv with a channel a group */
-    TG_KERNEL_ATTENTION,     /* root MatMul, of what `softmax` makes of the product `scores` */
-    TG_KERNEL_MOVE,          /* root Transpose, or one input of a Concat, or a plain copy (root NULL) */
-  } kind;
+  tg_kernel_kind kind;
   tg_node *root;
   tg_node *more_roots[TG_MORE_RESULTS]; /* REDUCE: of the same shapes, each of which makes one of `more` */
   tg_front front[TG_FRONTS]; /* by operand of the root; REDUCE: the first, for all roots together */
@@ -97,6 +92,7 @@ typedef struct tg_compile {
   tg_map_options options;
   tg_arena *arena; /* dies with the compilation */
   tg_program *program;
+  const struct tg_kernel_class *const *classes; /* by kind (class.h) */
   tg_kernel *kernels;
   size_t kernel_count, kernel_capacity;
   tg_place *places;    /* by value->index */

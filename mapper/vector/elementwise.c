@@ -1,6 +1,8 @@
 /* Elementwise kernels: nodes of one shape in one pass over memory. Operands that are one number, or one row
  * for all rows, are loaded once. */
 #include "mapper/expression/expression.h"
+#include "mapper/kernel/class.h"
+#include "mapper/microcode/functions.h"
 #include "mapper/stream/stream.h"
 #include "mapper/vector/vector.h"
 
@@ -190,7 +192,7 @@ static tg_stream_kernel plan_in_rows(const elementwise *e) {
   return plan;
 }
 
-bool tg_elementwise_fits(tg_compile *c, const tg_kernel *kernel) {
+static bool fits(tg_compile *c, const tg_kernel *kernel) {
   elementwise e = {.c = c, .kernel = kernel};
   if (!collect(&e) || !tg_expression_fits(c, kernel)) return false;
   choose_once(&e);
@@ -198,7 +200,7 @@ bool tg_elementwise_fits(tg_compile *c, const tg_kernel *kernel) {
   return tg_stream_kernel_fits(c, &plan);
 }
 
-double tg_elementwise_cycles(tg_compile *c, const tg_kernel *kernel) {
+static double cycles(tg_compile *c, const tg_kernel *kernel) {
   tg_mc mc;
   elementwise e = {.c = c, .kernel = kernel, .mc = &mc};
   int words[TG_SEGMENTS] = {0};
@@ -210,7 +212,7 @@ double tg_elementwise_cycles(tg_compile *c, const tg_kernel *kernel) {
   return tg_stream_cycles(c, &plan, words, 0);
 }
 
-tg_status tg_emit_elementwise(tg_compile *c, const tg_kernel *kernel) {
+static tg_status emit(tg_compile *c, const tg_kernel *kernel) {
   tg_mc mc;
   elementwise e = {.c = c, .kernel = kernel, .mc = &mc};
   if (!collect(&e))
@@ -222,3 +224,29 @@ tg_status tg_emit_elementwise(tg_compile *c, const tg_kernel *kernel) {
   consider_across(&e);
   return tg_space_in_fours(c, tg_kernel_name(c, kernel), &e.space, emit_four, &e);
 }
+
+/* An exponent is part of the microcode. */
+static bool accepts(const tg_compile *c, const tg_node *node) {
+  (void)c;
+  if (node->op == TG_OP_POW)
+    return tg_is_scalar_constant(tg_in(node, 1)) && tg_mc_has_power(tg_scalar_value(tg_in(node, 1)));
+  return tg_op_is(node->op, TG_IS_ELEMENTWISE);
+}
+
+/* Operands that nodes may load: each takes two banks, as does the result. */
+static int inputs(const tg_compile *c, const tg_kernel *kernel) {
+  (void)kernel;
+  int pairs = (int)c->m->banks / 2 - 1;
+  return pairs < TG_FUSED_INPUTS ? pairs : TG_FUSED_INPUTS;
+}
+
+const tg_kernel_class tg_elementwise_class = {
+    .name = "elementwise",
+    .accepts = accepts,
+    .takes = tg_takes_fused,
+    .inputs = inputs,
+    .fits = fits,
+    .cycles = cycles,
+    .operations = tg_expression_operations,
+    .emit = emit,
+};

@@ -1,6 +1,7 @@
 /* Moves: Transpose, Slice, Expand, Pad, an input of a Concat, a copy. The load of each row walks the input as
  * the result's dimensions want it; the vector unit passes rows on, converting where a cast is taken along. */
 #include "mapper/expression/expression.h"
+#include "mapper/kernel/class.h"
 #include "mapper/stream/stream.h"
 #include "mapper/vector/vector.h"
 #include "mapper/vector/vector_move.h"
@@ -122,7 +123,7 @@ static tg_status emit_four(void *user, const tg_space *space, const int64_t *off
   return tg_emit_stream_kernel(v->c, v->kernel, &plan, v->mc, 0);
 }
 
-tg_status tg_emit_move(tg_compile *c, const tg_kernel *kernel) {
+static tg_status emit(tg_compile *c, const tg_kernel *kernel) {
   tg_mc mc;
   tg_mc_begin(&mc, c->arena);
   move v = {.c = c, .kernel = kernel, .mc = &mc};
@@ -143,3 +144,20 @@ tg_status tg_emit_move(tg_compile *c, const tg_kernel *kernel) {
   if (tg_turn_gains(&by_vectors)) return tg_emit_turn(&by_vectors);
   return tg_space_in_fours(c, tg_kernel_name(c, kernel), &v.space, emit_four, &v);
 }
+
+static bool accepts(const tg_compile *c, const tg_node *node) {
+  (void)c;
+  return node->op == TG_OP_TRANSPOSE || node->op == TG_OP_CONCAT || node->op == TG_OP_SLICE ||
+         node->op == TG_OP_PAD || node->op == TG_OP_EXPAND;
+}
+
+static double cycles(tg_compile *c, const tg_kernel *kernel) {
+  return tg_move_cycles(c, kernel->output ? kernel->output : kernel->source);
+}
+
+const tg_kernel_class tg_move_class = {
+    .name = "move",
+    .accepts = accepts,
+    .cycles = cycles,
+    .emit = emit,
+};

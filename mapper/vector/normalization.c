@@ -2,6 +2,7 @@
  * squared distances from it, then the result: no difference of large sums
  * (docs/decisions/010-two-pass-variance.md). */
 #include "mapper/expression/expression.h"
+#include "mapper/kernel/class.h"
 #include "mapper/microcode/functions.h"
 #include "mapper/microcode/row_sums.h"
 #include "mapper/stream/stream.h"
@@ -107,7 +108,7 @@ static bool write_code(normalization *n, float epsilon) {
   return normalise(n, epsilon);
 }
 
-tg_status tg_emit_normalization(tg_compile *c, const tg_kernel *kernel) {
+static tg_status emit(tg_compile *c, const tg_kernel *kernel) {
   const tg_node *node = kernel->root;
   tg_value *in = tg_in(node, 0), *out = kernel->output;
   int64_t columns = in->dims[in->rank - 1].size;
@@ -132,3 +133,15 @@ tg_status tg_emit_normalization(tg_compile *c, const tg_kernel *kernel) {
   if (!write_code(&n, (float)tg_attr_float(node, TG_ATTR_EPSILON))) return TG_INVALID;
   return tg_emit_stream_kernel(c, kernel, &n.plan, &n.mc, 1 << 1 | 1 << 3 | 1 << 5);
 }
+
+static bool accepts(const tg_compile *c, const tg_node *node) {
+  (void)c;
+  return node->op == TG_OP_LAYER_NORMALIZATION;
+}
+
+const tg_kernel_class tg_normalization_class = {
+    .name = "normalization",
+    .accepts = accepts,
+    .takes = tg_takes_fused,
+    .emit = emit,
+};

@@ -1,6 +1,7 @@
 /* Windows on the vector units: pooling, depthwise convolution, and the gradients of pooling. The walk that
  * loads goes over the positions of windows, a load each. */
 #include "mapper/expression/expression.h"
+#include "mapper/kernel/class.h"
 #include "mapper/kernel/operand.h"
 #include "mapper/kernel/window.h"
 #include "mapper/stream/stream.h"
@@ -178,7 +179,7 @@ static tg_mc_ref emit_window(tg_mc *mc, tg_op op, bool halves) {
   return index ? found : best;
 }
 
-tg_status tg_emit_pool(tg_compile *c, const tg_kernel *kernel) {
+static tg_status emit_pool(tg_compile *c, const tg_kernel *kernel) {
   const tg_node *node = kernel->root;
   bool average = node->op == TG_OP_AVERAGE_POOL;
   if (check_positions(c, node)) return TG_INVALID;
@@ -298,7 +299,7 @@ static tg_status emit_phase(tg_compile *c, const tg_kernel *kernel, const tg_rea
   return tg_emit_stream_kernel(c, kernel, &plan, mc, 1 << 1);
 }
 
-tg_status tg_emit_pool_gradient(tg_compile *c, const tg_kernel *kernel) {
+static tg_status emit_pool_gradient(tg_compile *c, const tg_kernel *kernel) {
   const tg_node *node = kernel->root;
   const int64_t *kernels = tg_attr_ints(node, TG_ATTR_KERNEL_SHAPE, NULL),
                 *strides = tg_attr_ints(node, TG_ATTR_STRIDES, NULL),
@@ -341,7 +342,7 @@ static tg_mc_ref emit_chain(tg_mc *mc, const tg_compile *c, const tg_node *node)
                            : sum;
 }
 
-tg_status tg_emit_depthwise(tg_compile *c, const tg_kernel *kernel) {
+static tg_status emit_depthwise(tg_compile *c, const tg_kernel *kernel) {
   const tg_node *node = kernel->root;
   windows w = forward_windows(node);
   int64_t channels = w.image->dims[3].size, columns = w.rows[1] * channels;
@@ -376,10 +377,42 @@ tg_status tg_emit_depthwise(tg_compile *c, const tg_kernel *kernel) {
   return tg_emit_stream_kernel(c, kernel, &plan, mc, 1 << 1);
 }
 
-bool tg_is_depthwise(const tg_compile *c, const tg_node *node) {
+/* The vector unit accumulates in FP32, and multiplies as exactly as mx. */
+static bool is_depthwise(const tg_compile *c, const tg_node *node) {
+  if (node->op != TG_OP_CONV) return false;
   int64_t group = tg_attr_int(node, TG_ATTR_GROUP);
   const int64_t *kernel = tg_attr_ints(node, TG_ATTR_KERNEL_SHAPE, NULL);
-  return node->op == TG_OP_CONV && !c->options.accum_bf16sr && group > 1 &&
-         group == tg_in(node, 0)->dims[3].size && group == tg_out(node)->dims[3].size &&
-         kernel[0] <= POSITIONS && kernel[0] * kernel[1] <= POSITIONS;
+  return !c->options.accum_bf16sr && group > 1 && group == tg_in(node, 0)->dims[3].size &&
+         group == tg_out(node)->dims[3].size && kernel[0] <= POSITIONS && kernel[0] * kernel[1] <= POSITIONS;
 }
+
+static bool is_pool(const tg_compile *c, const tg_node *node) {
+  (void)c;
+  return node->op == TG_OP_MAX_POOL || node->op == TG_OP_MAX_POOL_INDEX || node->op == TG_OP_AVERAGE_POOL;
+}
+
+static bool is_pool_gradient(const tg_compile *c, const tg_node *node) {
+  (void)c;
+  return node->op == TG_OP_WINDOW_GRADIENT;
+}
+
+const tg_kernel_class tg_pool_class = {
+    .name = "pool",
+    .accepts = is_pool,
+    .takes = tg_takes_fused,
+    .emit = emit_pool,
+};
+
+const tg_kernel_class tg_pool_gradient_class = {
+    .name = "pool_gradient",
+    .accepts = is_pool_gradient,
+    .takes = tg_takes_fused_out_of_order,
+    .emit = emit_pool_gradient,
+};
+
+const tg_kernel_class tg_depthwise_class = {
+    .name = "depthwise",
+    .accepts = is_depthwise,
+    .takes = tg_takes_fused,
+    .emit = emit_depthwise,
+};

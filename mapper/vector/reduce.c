@@ -3,6 +3,7 @@
  * are computed while a row or a block passes, for up to three reductions of the same shape; a block's may be
  * stored, too. */
 #include "mapper/expression/expression.h"
+#include "mapper/kernel/class.h"
 #include "mapper/kernel/outer.h"
 #include "mapper/kernel/space.h"
 #include "mapper/microcode/moments.h"
@@ -582,7 +583,7 @@ static int64_t piece_after(const reduction *r, int64_t first, int64_t *out_lengt
   return first < whole ? whole - first : 1;
 }
 
-bool tg_reduce_fits(tg_compile *c, const tg_kernel *kernel) {
+static bool fits(tg_compile *c, const tg_kernel *kernel) {
   reduction r;
   if (!begin(&r, c, kernel)) return false;
   int pieces = 0;
@@ -613,8 +614,8 @@ static double estimate(tg_compile *c, const tg_kernel *kernel, bool rest) {
   return cycles;
 }
 
-double tg_reduce_cycles(tg_compile *c, const tg_kernel *kernel) { return estimate(c, kernel, false); }
-double tg_rest_cycles(tg_compile *c, const tg_kernel *kernel) { return estimate(c, kernel, true); }
+static double cycles_of_all(tg_compile *c, const tg_kernel *kernel) { return estimate(c, kernel, false); }
+static double remainder_cycles(tg_compile *c, const tg_kernel *kernel) { return estimate(c, kernel, true); }
 
 static void set_tensors(reduction *r) {
   for (int i = 0; i < r->operand_count; i++)
@@ -640,5 +641,21 @@ static tg_status emit(tg_compile *c, const tg_kernel *kernel, bool rest) {
   return status;
 }
 
-tg_status tg_emit_reduce(tg_compile *c, const tg_kernel *kernel) { return emit(c, kernel, false); }
+static tg_status emit_all(tg_compile *c, const tg_kernel *kernel) { return emit(c, kernel, false); }
 tg_status tg_emit_rest(tg_compile *c, const tg_kernel *kernel) { return emit(c, kernel, true); }
+
+static bool accepts(const tg_compile *c, const tg_node *node) {
+  (void)c;
+  return node->op == TG_OP_REDUCE_SUM || node->op == TG_OP_REDUCE_MOMENT || node->op == TG_OP_REDUCE_MAX ||
+         node->op == TG_OP_REDUCE_MIN || node->op == TG_OP_REDUCE_PROD;
+}
+
+const tg_kernel_class tg_reduce_class = {
+    .name = "reduce",
+    .accepts = accepts,
+    .takes = tg_takes_fused_out_of_order,
+    .fits = fits,
+    .cycles = cycles_of_all,
+    .remainder_cycles = remainder_cycles,
+    .emit = emit_all,
+};

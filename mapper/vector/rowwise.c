@@ -3,9 +3,8 @@
  * computes again, with the same bits; numbers of a row stay in registers.
  *
  * Each reduction is done as late as what needs it allows: what it reads is likely to be at hand then. */
-#include "mapper/vector/rowwise.h"
-
 #include "mapper/expression/expression.h"
+#include "mapper/kernel/class.h"
 #include "mapper/kernel/space.h"
 #include "mapper/microcode/row_sums.h"
 #include "mapper/stream/stream.h"
@@ -68,26 +67,6 @@ typedef struct rowwise {
   tg_mc mc;
 } rowwise;
 
-static bool is_reduction(const tg_node *node) {
-  return node->op == TG_OP_REDUCE_SUM || node->op == TG_OP_REDUCE_MAX || node->op == TG_OP_REDUCE_MIN ||
-         node->op == TG_OP_REDUCE_PROD;
-}
-
-static bool reduces_rows(const tg_node *node, int64_t out_dims[2]) {
-  const tg_value *in = tg_in(node, 0);
-  if (!is_reduction(node) || in->rank != 2 || tg_attr_int(node, TG_ATTR_BLOCK)) return false;
-  out_dims[0] = in->dims[0].size;
-  out_dims[1] = in->dims[1].size;
-  return out_dims[1] > 1 && tg_value_elements(tg_out(node)) == out_dims[0];
-}
-
-bool tg_rowwise_dims(const tg_kernel *kernel, int64_t out_dims[2]) {
-  if (kernel->kind == TG_KERNEL_REDUCE) return reduces_rows(kernel->root, out_dims);
-  for (size_t n = 0; kernel->kind == TG_KERNEL_ROWWISE && n < kernel->fused_count; n++)
-    if (reduces_rows(kernel->fused[n], out_dims)) return true;
-  return false;
-}
-
 /* ---- steps ---- */
 
 static int maker_of(const rowwise *r, tg_value *value) {
@@ -110,8 +89,8 @@ static bool add_step(rowwise *r, tg_node *node) {
     numbers |= makes_number(r, maker);
     if (s.ready < r->steps[maker].ready) s.ready = r->steps[maker].ready;
   }
-  if (is_reduction(node)) {
-    if (numbers || !reduces_rows(node, dims) || memcmp(dims, r->dims, sizeof dims)) return false;
+  if (tg_is_reduction(node)) {
+    if (numbers || !tg_reduces_rows(node, dims) || memcmp(dims, r->dims, sizeof dims)) return false;
     s.kind = REDUCTION;
     s.ready++;
   } else if (numbers && elements == r->dims[0])
@@ -449,7 +428,7 @@ static bool write_fitting_code(rowwise *r, int *out_lengths) {
   return write_code(r) && tg_mc_fits(&r->mc, r->c->m, out_lengths);
 }
 
-double tg_rowwise_cycles(tg_compile *c, const tg_kernel *kernel) {
+static double cycles(tg_compile *c, const tg_kernel *kernel) {
   rowwise row, *r = &row;
   int64_t dims[2];
   int words[2 * TG_SEGMENTS] = {0};
@@ -458,7 +437,7 @@ double tg_rowwise_cycles(tg_compile *c, const tg_kernel *kernel) {
   return tg_stream_cycles(c, &r->plan, words, REPEAT);
 }
 
-tg_status tg_emit_rowwise(tg_compile *c, const tg_kernel *kernel) {
+static tg_status emit(tg_compile *c, const tg_kernel *kernel) {
   rowwise row, *r = &row;
   int64_t dims[2];
   if (!tg_rowwise_dims(kernel, dims) || !begin(r, c, kernel, dims) || !write_fitting_code(r, NULL))
@@ -473,3 +452,9 @@ tg_status tg_emit_rowwise(tg_compile *c, const tg_kernel *kernel) {
   for (int x = 0; x < plan->more; x++) plan->more_output[x].tensor = tg_place_of(c, kernel->more[x]);
   return tg_emit_stream_kernel(c, kernel, plan, &r->mc, REPEAT);
 }
+
+const tg_kernel_class tg_rowwise_class = {
+    .name = "rowwise",
+    .cycles = cycles,
+    .emit = emit,
+};

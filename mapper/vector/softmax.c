@@ -3,6 +3,7 @@
  * of 32 is loaded as -infinity. */
 #include "mapper/vector/softmax.h"
 
+#include "mapper/kernel/class.h"
 #include "mapper/stream/stream.h"
 #include "mapper/vector/vector.h"
 
@@ -149,7 +150,7 @@ static tg_stream_kernel plan_of(const tg_compile *c, const tg_kernel *kernel, in
   return plan;
 }
 
-tg_status tg_emit_softmax(tg_compile *c, const tg_kernel *kernel) {
+static tg_status emit(tg_compile *c, const tg_kernel *kernel) {
   const tg_value *in = tg_in(kernel->root, 0);
   int64_t columns = in->rank ? in->dims[in->rank - 1].size : 1;
   if (columns > 1 << 20)
@@ -173,3 +174,22 @@ tg_status tg_emit_softmax(tg_compile *c, const tg_kernel *kernel) {
   if (!tg_softmax_once(&s, unroll, unroll, once.unroll, kernel->output->dtype)) return TG_INVALID;
   return tg_emit_stream_kernel(c, kernel, &once, &mc, TG_SOFTMAX_REPEAT);
 }
+
+enum { LOGARITHM_CONSTANTS = 24 }; /* that the microcode of a LogSoftmax may need */
+
+static bool accepts(const tg_compile *c, const tg_node *node) {
+  (void)c;
+  return node->op == TG_OP_SOFTMAX || node->op == TG_OP_LOG_SOFTMAX;
+}
+
+static bool takes(const tg_compile *c, const tg_kernel *kernel, const tg_node *node, int waiting) {
+  int constants = kernel->root->op == TG_OP_LOG_SOFTMAX ? LOGARITHM_CONSTANTS : TG_ROOT_CONSTANTS;
+  return tg_has_room(c, kernel, node, waiting, constants, tg_mc_exp_table());
+}
+
+const tg_kernel_class tg_softmax_class = {
+    .name = "softmax",
+    .accepts = accepts,
+    .takes = takes,
+    .emit = emit,
+};
