@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/* Called after each pass with the graph as it then is (`--dump=PASS`, golden tests). */
+/* Called after each pass with the graph as it then is (`tegula inspect --dump PASS`, golden tests). */
 typedef void tg_pass_observer(void *user, const char *pass, const tg_graph *graph);
 
 typedef struct tg_frontend_options {

@@ -9,12 +9,18 @@
 extern "C" {
 #endif
 
+/* Called after each pass with the kernel list as it then is, as text (kernel/text.h), which lives as long as
+ * the call. */
+typedef void tg_map_observer(void *user, const char *pass, const char *kernels);
+
 typedef struct tg_map_options {
   bool accum_bf16sr;   /* --tiling-accum: round the accumulator stochastically at the end of each K tile */
   int k_tile;          /* --k-tile: its length; 0: 128 */
   uint64_t seed;       /* of stochastic rounding */
   uint64_t any_tiling; /* --any-tiling: not 0: of the tilings that fit, one drawn by this seed, not the
                           fastest; in what can be computed, no bit may depend on it */
+  tg_map_observer *observe; /* or NULL */
+  void *observe_user;
 } tg_map_options;
 
 /* TG_INVALID names the node that the array (or this version) cannot run. The program borrows nothing from the

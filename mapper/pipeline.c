@@ -1,8 +1,18 @@
-/* The mapper's way of a graph, pass by pass. */
+/* The mapper's way of a graph: the passes, then the sections of the kernels that they leave. */
 #include "mapper/classes.h"
-#include "mapper/fusion/fusion.h"
+#include "mapper/kernel/text.h"
 #include "mapper/mapper.h"
-#include "mapper/memory/memory.h"
+#include "mapper/passes.h"
+
+static tg_status run_passes(tg_compile *c) {
+  for (const tg_mapper_pass *pass = tg_mapper_passes; pass->name; pass++) {
+    if (pass->when && !pass->when(c)) continue;
+    tg_status status = pass->run(c);
+    if (status) return status;
+    if (c->options.observe) c->options.observe(c->options.observe_user, pass->name, tg_kernels_print(c));
+  }
+  return TG_OK;
+}
 
 static tg_status emit_kernels(tg_compile *c) {
   for (size_t k = 0; k < c->kernel_count; k++) {
@@ -15,43 +25,10 @@ static tg_status emit_kernels(tg_compile *c) {
 tg_status tg_map(const tg_graph *graph, const tg_params *params, const tg_map_options *options,
                  tg_program **out_program, tg_diag *diag) {
   tg_arena arena = {0};
-  tg_compile c = {.graph = graph,
-                  .m = params,
-                  .options = *options,
-                  .classes = tg_kernel_classes,
-                  .arena = &arena,
-                  .diag = diag};
-  if (!c.options.k_tile) c.options.k_tile = 128;
-  c.program = tg_program_create(params);
-  c.m = &c.program->params;
-  c.program->seed = options->seed;
-  c.program->model = tg_arena_strdup(&c.program->arena, graph->name ? graph->name : "");
-  c.places = TG_NEW_ARRAY(&arena, tg_place, (size_t)graph->value_count + 1);
-  c.stored = TG_NEW_ARRAY(&arena, bool, (size_t)graph->value_count + 1);
-  for (int i = 0; i < graph->value_count; i++) c.places[i].tensor = -1;
-  c.carried_into = TG_NEW_ARRAY(&arena, int, (size_t)graph->output_count + 1);
-  for (int i = 0; i < graph->output_count; i++) c.carried_into[i] = -1;
-  for (size_t i = 0; i < graph->carry_count; i++)
-    c.carried_into[graph->carries[i].output] = graph->carries[i].input;
-
-  tg_status status = tg_form_kernels(&c);
-  bool training = graph->carry_count > 0;
-  if (!status && !training) tg_store_casts(&c);
-  if (!status) tg_fuse_attention(&c);
-  if (!status) tg_form_fronts(&c);
-  if (!status) tg_merge_elementwise(&c);
-  if (!status) tg_merge_rowwise(&c);
-  if (!status) tg_merge_into_products(&c);
-  if (!status) tg_reduce_and_store(&c);
-  if (!status && training) tg_store_casts(&c); /* updates are in their products now, which may want them */
-  if (!status) tg_store_moves(&c);
-  if (!status) tg_front_products(&c);
-  if (!status) tg_join_totals(&c);
-  if (!status) tg_recompute_in_products(&c);
-  if (!status) tg_narrow_stores(&c);
-  if (!status) tg_recompute_small_products(&c);
-  if (!status) status = tg_settle_carries(&c);
-  if (!status) status = tg_plan_memory(&c);
+  tg_compile c;
+  tg_compile_begin(&c, graph, params, options, &arena, diag);
+  c.classes = tg_kernel_classes;
+  tg_status status = run_passes(&c);
   if (!status) status = emit_kernels(&c);
   if (!status) status = tg_program_check(c.program, diag);
 

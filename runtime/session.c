@@ -3,6 +3,7 @@
 #include "frontend/infer.h"
 #include "frontend/onnx/onnx.h"
 #include "frontend/pipeline.h"
+#include "frontend/text.h"
 #include "frontend/training/batch_statistics.h"
 #include "mapper/mapper.h"
 #include "runtime/engines.h"
@@ -180,13 +181,28 @@ tg_status tg_session_params(const tg_compile_options *options, tg_params *out_pa
 }
 
 /* Keeps the graph as the policy left it: the model's operators, with casts between them. */
-static void keep_decided(void *user, const char *pass, const tg_graph *graph) {
-  tg_session *s = user;
+static void keep_decided(tg_session *s, const char *pass, const tg_graph *graph) {
   if (strcmp(pass, "precision")) return;
   s->decided = tg_graph_clone(graph, &s->arena);
   s->decided->casts = graph->casts;
   s->decided->cast_count = graph->cast_count;
 }
+
+static void dump(tg_session *s, const char *pass, const char *text) {
+  if (!s->dumped || strcmp(s->dumped, pass)) return;
+  if (s->dump) fprintf(s->dump, "# after %s\n%s", pass, text);
+  s->dumps++;
+}
+
+static void after_frontend(void *user, const char *pass, const tg_graph *graph) {
+  tg_session *s = user;
+  tg_arena arena = {0};
+  keep_decided(s, pass, graph);
+  if (s->dumped) dump(s, pass, tg_graph_print(graph, &arena));
+  tg_arena_release(&arena);
+}
+
+static void after_mapper(void *user, const char *pass, const char *kernels) { dump(user, pass, kernels); }
 
 /* A model that was exported for training, and trained, runs as what it is meant for. */
 static void make_inference(const tg_session *s, const tg_precision_options *precision, tg_graph *graph) {
@@ -207,7 +223,7 @@ static tg_status lower(tg_session *s, const tg_precision_options *precision, tg_
   tg_frontend_defaults(&frontend);
   if (precision) {
     frontend.precision = *precision;
-    frontend.observe = keep_decided;
+    frontend.observe = after_frontend;
     frontend.observe_user = s;
   }
   *out_graph = tg_graph_clone(s->model, &s->arena);
@@ -245,7 +261,9 @@ tg_status tg_session_compile(tg_session *session, const tg_compile_options *opti
   tg_map_options map = {.accum_bf16sr = precision.tiling_accum == TG_ACCUM_BF16SR,
                         .k_tile = precision.k_tile,
                         .seed = options->seed,
-                        .any_tiling = options->any_tiling};
+                        .any_tiling = options->any_tiling,
+                        .observe = session->dumped ? after_mapper : NULL,
+                        .observe_user = session};
   status = tg_map(session->lowered, &params, &map, &session->program, diag);
   if (status) {
     tg_diag_prefix(diag, "%s", session->path);

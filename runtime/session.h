@@ -9,6 +9,8 @@
 #include "runtime/trace/profile.h"
 #include "sim/machine/engine.h"
 
+#include <stdio.h>
+
 struct tg_session {
   tg_arena arena;
   const char *path;
@@ -19,6 +21,9 @@ struct tg_session {
   tg_program *program;
   const char *precision; /* what the report says of it, as JSON; NULL before compiling */
   double compile_seconds;
+  const char *dumped; /* a pass after which compiling prints graph or kernels to `dump`; NULL: none */
+  FILE *dump;         /* NULL: it only counts them */
+  int dumps;          /* printed so far */
 
   int input_count, output_count;
   tg_tensor_info *inputs, *outputs;

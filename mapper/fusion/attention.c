@@ -53,6 +53,7 @@ static bool fuse(tg_compile *c, size_t k) {
   tg_kernel *move = tg_storable_move(c, last->output);
   if (move) both.output = move->output;
   if (!tg_kernel_fits(c, &both)) return false;
+  c->stored[last->output->index] = !move;
   *last = both;
   if (move) tg_kernel_remove(c, (size_t)(move - c->kernels)); /* they stand in this order */
   tg_kernel_remove(c, k);
@@ -60,10 +61,11 @@ static bool fuse(tg_compile *c, size_t k) {
   return true;
 }
 
-void tg_fuse_attention(tg_compile *c) {
+tg_status tg_fuse_attention(tg_compile *c) {
   for (size_t k = 0; k < c->kernel_count;)
     if (c->kernels[k].kind == TG_KERNEL_SOFTMAX && fuse(c, k))
       k--; /* it and one before it are gone */
     else
       k++;
+  return TG_OK;
 }

@@ -80,9 +80,10 @@ static bool find_totals(tg_compile *c, size_t b) {
   return false;
 }
 
-void tg_join_totals(tg_compile *c) {
+tg_status tg_join_totals(tg_compile *c) {
   for (size_t b = 0; b < c->kernel_count;)
     if (!find_product(c, b)) b++;
   for (size_t b = 0; b < c->kernel_count;)
     if (!find_totals(c, b)) b++;
+  return TG_OK;
 }

@@ -118,15 +118,17 @@ static bool merge_into_product(tg_compile *c, size_t b) {
   return false;
 }
 
-void tg_merge_elementwise(tg_compile *c) {
+tg_status tg_merge_elementwise(tg_compile *c) {
   for (size_t b = 0; b < c->kernel_count;)
     if (merge_backwards(c, b))
       b -= b > 0;
     else
       b++;
+  return TG_OK;
 }
 
-void tg_merge_into_products(tg_compile *c) {
+tg_status tg_merge_into_products(tg_compile *c) {
   for (size_t b = 0; b < c->kernel_count;)
     if (!merge_into_product(c, b)) b++;
+  return TG_OK;
 }

@@ -240,12 +240,6 @@ static tg_status form_comparison(former *f, tg_node *node) {
   return TG_OK;
 }
 
-/* Integers that arrive with a run lie in memory as the floats that the graph makes of them. */
-static bool reads_integers(const tg_node *node) {
-  return node->op == TG_OP_CAST && tg_in(node, 0)->kind == TG_VALUE_INPUT &&
-         tg_dtype_is_integer(tg_in(node, 0)->dtype) && tg_out(node)->dtype == TG_F32;
-}
-
 /* The first kind of which the node is a root; else, with other elementwise nodes, of none. */
 static int kind_of(const tg_compile *c, const tg_node *node) {
   for (int kind = 0; kind < TG_KERNEL_ELEMENTWISE; kind++)
@@ -264,10 +258,7 @@ static void form_moves(former *f, tg_node *node) {
 static tg_status form_node(former *f, tg_node *node) {
   tg_compile *c = f->c;
   tg_value *out = tg_out(node);
-  if (reads_integers(node)) {
-    c->places[out->index].root = tg_in(node, 0);
-    return TG_OK;
-  }
+  if (tg_reads_integers(node)) return TG_OK; /* renames, as Reshapes do */
   if (!tg_dtype_is_float(out->dtype) || out->dtype == TG_F64)
     return tg_fail(c->diag, TG_INVALID, "node \"%s\": %s with a result of type %s does not run on the array",
                    node->name, tg_op_get(node->op)->name, tg_dtype_name(out->dtype));
@@ -275,11 +266,7 @@ static tg_status form_node(former *f, tg_node *node) {
     if (tg_in(node, i) && (!tg_dtype_is_float(tg_in(node, i)->dtype) || tg_in(node, i)->dtype == TG_F64))
       return tg_fail(c->diag, TG_INVALID, "node \"%s\": tensor \"%s\" of type %s does not run on the array",
                      node->name, tg_in(node, i)->name, tg_dtype_name(tg_in(node, i)->dtype));
-  if (node->op == TG_OP_RESHAPE) {
-    c->places[out->index].root = tg_owner(f->c, tg_in(node, 0));
-    return TG_OK;
-  }
-  if (tg_value_elements(out) == 0) return TG_OK; /* nothing to compute */
+  if (node->op == TG_OP_RESHAPE || tg_value_elements(out) == 0) return TG_OK; /* nothing to compute */
   if (node->op == TG_OP_POW && !c->classes[TG_KERNEL_ELEMENTWISE]->accepts(c, node))
     return tg_fail(
         c->diag, TG_INVALID,
@@ -302,11 +289,9 @@ static tg_status form_node(former *f, tg_node *node) {
 static void form_output_copies(former *f) {
   const tg_graph *graph = f->c->graph;
   for (int i = 0; i < graph->output_count; i++) {
-    tg_value *value = graph->outputs[i], *root = tg_owner(f->c, value);
-    bool own = root->kind == TG_VALUE_RESULT && f->c->places[root->index].tensor == -1;
-    if (own)
-      f->c->places[root->index].tensor = -2 - i; /* claimed; memory/dram.c makes the tensor */
-    else if (tg_value_elements(value) > 0 && f->c->carried_into[i] < 0) {
+    tg_value *value = graph->outputs[i];
+    bool claimed = f->c->places[tg_owner(f->c, value)->index].tensor == -2 - i;
+    if (!claimed && tg_value_elements(value) > 0 && f->c->carried_into[i] < 0) {
       tg_kernel *kernel = new_kernel(f, TG_KERNEL_MOVE, NULL);
       kernel->source = value;
       kernel->part = i;

@@ -52,6 +52,7 @@ static void narrow_store(tg_compile *c, size_t k) {
   tg_store_cast_only(c, cast, value, k);
 }
 
-void tg_narrow_stores(tg_compile *c) {
+tg_status tg_narrow_stores(tg_compile *c) {
   for (size_t k = 0; k < c->kernel_count; k++) narrow_store(c, k);
+  return TG_OK;
 }

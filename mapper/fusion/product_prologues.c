@@ -68,7 +68,8 @@ static bool move_into_product(tg_compile *c, size_t k) {
   return false;
 }
 
-void tg_front_products(tg_compile *c) {
+tg_status tg_front_products(tg_compile *c) {
   for (size_t k = 0; k < c->kernel_count;)
     if (!move_into_product(c, k)) k++;
+  return TG_OK;
 }

@@ -225,16 +225,18 @@ static bool can_be_in_front(const tg_compile *c, const tg_kernel *kernel) {
          !tg_stochastic_store(kernel) && is_reduced(c, kernel->output);
 }
 
-void tg_form_fronts(tg_compile *c) {
+tg_status tg_form_fronts(tg_compile *c) {
   for (size_t k = c->kernel_count; k-- > 0;) {
     if (k >= c->kernel_count) continue;
     if (c->kernels[k].kind == TG_KERNEL_REDUCE) merge_with_others(c, c->kernels[k].output);
     if (k >= c->kernel_count || !can_be_in_front(c, &c->kernels[k])) continue;
     if (move_into_readers(c, k) && k < c->kernel_count) k++;
   }
+  return TG_OK;
 }
 
-void tg_reduce_and_store(tg_compile *c) {
+tg_status tg_reduce_and_store(tg_compile *c) {
   for (size_t k = c->kernel_count; k-- > 0;)
     if (k < c->kernel_count && can_be_in_front(c, &c->kernels[k])) reduce_and_store_any(c, k);
+  return TG_OK;
 }

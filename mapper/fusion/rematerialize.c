@@ -154,8 +154,9 @@ bool tg_may_recompute(const tg_kernel *product) {
          tg_gemm_phases(product->root) == 1;
 }
 
-void tg_recompute_in_products(tg_compile *c) {
+tg_status tg_recompute_in_products(tg_compile *c) {
   for (size_t k = 0; k < c->kernel_count; k++)
     for (size_t i = 0; tg_may_recompute(&c->kernels[k]) && i < c->kernels[k].input_count;)
       if (!tg_recompute_value(c, k, c->kernels[k].inputs[i], false)) i++;
+  return TG_OK;
 }

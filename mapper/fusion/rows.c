@@ -68,10 +68,11 @@ static bool merge_backwards(tg_compile *c, size_t b) {
   return false;
 }
 
-void tg_merge_rowwise(tg_compile *c) {
+tg_status tg_merge_rowwise(tg_compile *c) {
   for (size_t b = 0; b < c->kernel_count;)
     if (merge_backwards(c, b))
       b -= b > 0;
     else
       b++;
+  return TG_OK;
 }

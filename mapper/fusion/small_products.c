@@ -121,10 +121,11 @@ static void consider_turn(tg_compile *c, size_t k, tg_node *turn) {
   memcpy(c->stored, stored, values * sizeof *stored);
 }
 
-void tg_recompute_small_products(tg_compile *c) {
+tg_status tg_recompute_small_products(tg_compile *c) {
   for (size_t k = 0; k < c->kernel_count; k++) {
     tg_node *turn = turns_numbers(c, &c->kernels[k]);
     if (turn) consider_turn(c, k, turn);
   }
   recompute(c);
+  return TG_OK;
 }

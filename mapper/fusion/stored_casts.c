@@ -131,7 +131,7 @@ static void consider(tg_compile *c, tg_node *cast, size_t first) {
   add_kernel(c, cast, first);
 }
 
-void tg_store_casts(tg_compile *c) {
+tg_status tg_store_casts(tg_compile *c) {
   bool *known = TG_NEW_ARRAY(c->arena, bool, (size_t)c->graph->value_count + 1);
   for (size_t k = 0; k < c->kernel_count; k++)
     for (int i = 0; i < OPERANDS && is_product(&c->kernels[k]); i++) {
@@ -142,4 +142,5 @@ void tg_store_casts(tg_compile *c) {
       known[tg_out(cast)->index] = true;
       consider(c, cast, k);
     }
+  return TG_OK;
 }

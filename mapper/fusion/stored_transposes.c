@@ -10,7 +10,7 @@ static bool may_store(const tg_kernel *kernel) {
          !tg_stochastic_store(kernel) && !tg_rounds_sums(kernel->root);
 }
 
-void tg_store_moves(tg_compile *c) {
+tg_status tg_store_moves(tg_compile *c) {
   for (size_t k = 0; k < c->kernel_count; k++) {
     tg_kernel *product = &c->kernels[k], *move;
     if (!may_store(product) || !(move = tg_storable_move(c, product->output))) continue;
@@ -21,4 +21,5 @@ void tg_store_moves(tg_compile *c) {
     *product = both;
     tg_kernel_remove(c, (size_t)(move - c->kernels));
   }
+  return TG_OK;
 }

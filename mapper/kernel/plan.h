@@ -106,6 +106,14 @@ typedef struct tg_compile {
 #define TG_NEVER 1e30
 enum { TG_SECTION_CYCLES = 300 };
 
+/* A compilation of the graph without kernels, its program empty: the caller's to destroy. `arena` lives as
+ * long. */
+void tg_compile_begin(tg_compile *c, const tg_graph *graph, const tg_params *params,
+                      const tg_map_options *options, tg_arena *arena, tg_diag *diag);
+/* A Cast of integers that arrive with a run: they lie in memory as the floats that the graph makes of them.
+ */
+bool tg_reads_integers(const tg_node *node);
+
 /* In place of an estimate of cycles, where tilings are drawn (tg_map_options.any_tiling): from 0 to 2^24, of
  * a product of m x n, for the tiling considered as number `index`. */
 static inline double tg_drawn_cycles(const tg_compile *c, uint32_t m, uint32_t n, uint32_t index) {

@@ -71,9 +71,14 @@ tg_status tg_command_inspect(tg_context *context) {
   for (size_t i = 0; i < sizeof decisions / sizeof *decisions; i++)
     if (tg_given(&context->options, decisions[i])) return inspect_decisions(context);
   tg_session *session = NULL;
+  const char *pass = tg_option_text(&context->options, TG_OPT_DUMP, NULL);
   tg_status status = tg_open_session(context, &session);
   tg_progress(context, NULL);
-  if (!status) {
+  if (!status && pass && !session->dumps)
+    status =
+        tg_fail(&context->diag, TG_INVALID,
+                "--dump: no pass \"%s\" has run; frontend/pipeline.c and mapper/passes.c list them", pass);
+  if (!status && !pass) {
     json_t *inspection = tg_inspect(session);
     if (tg_answer_as_text(context, inspection)) tg_inspect_print(inspection, stdout);
     json_decref(inspection);

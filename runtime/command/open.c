@@ -15,7 +15,8 @@ static const tg_option_id compiling[] = {
     TG_OPT_HMP_LEVEL, TG_OPT_BF16_OPS,   TG_OPT_FP32_OPS,     TG_OPT_DEVICE,    TG_OPT_MATMUL,
     TG_OPT_MIXED_OPS, TG_OPT_CAST_RULES, TG_OPT_TILING_ACCUM, TG_OPT_K_TILE,    TG_OPT_SEED,
     TG_OPT_ARCH,      TG_OPT_SET,        TG_OPT_BATCH,        TG_OPT_DIM,       TG_OPT_CASTS,
-    TG_OPT_RULES_OUT, TG_OPT_EXPORT,     TG_OPT_DOT,          TG_OPT_SVG,       TG_OPT_ANY_TILING};
+    TG_OPT_RULES_OUT, TG_OPT_EXPORT,     TG_OPT_DOT,          TG_OPT_SVG,       TG_OPT_ANY_TILING,
+    TG_OPT_DUMP};
 
 static tg_status refuse_compiling(tg_context *context, const char *path) {
   for (size_t i = 0; i < sizeof compiling / sizeof *compiling; i++)
@@ -191,6 +192,8 @@ static tg_status open_session(tg_context *context, bool map, const tg_compile_op
                        : refuse_compiling(context, session->path);
   else if (!(status = bind_sizes(context, session))) {
     tg_progress(context, "compiling");
+    session->dumped = tg_option_text(&context->options, TG_OPT_DUMP, NULL);
+    session->dump = context->quiet ? NULL : stdout;
     status = compile(context, session, map, precision);
   }
   if (status)

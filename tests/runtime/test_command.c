@@ -262,6 +262,19 @@ static const char *decided(const char *arguments) {
   return text;
 }
 
+TG_TEST(command, inspect_dumps_what_a_pass_leaves) {
+  small_models();
+  const outcome *o = tegula("inspect gemm.onnx --dump precision --graphamp-preset mp1");
+  EXPECT_EQ(o->status, 0);
+  EXPECT_HAS(o->out, "# after precision\ngraph ");
+  o = tegula("inspect gemm.onnx --dump form_kernels");
+  EXPECT_HAS(o->out, "# after form_kernels\ngemm roots=%");
+  EXPECT_STR(tegula("inspect gemm.onnx --dump form_kernels -q")->out, "");
+  o = tegula("inspect gemm.onnx --dump nonsense");
+  EXPECT_EQ(o->status, 2);
+  EXPECT_HAS(o->err, "no pass \"nonsense\" has run");
+}
+
 TG_TEST(command, inspect_explains_casts) {
   small_models();
   EXPECT_STR(decided("gemm.onnx --amp hmp"),

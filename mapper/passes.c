@@ -1,0 +1,38 @@
+#include "mapper/passes.h"
+
+#include "mapper/fusion/fusion.h"
+#include "mapper/memory/memory.h"
+
+#include <string.h>
+
+static bool is_training(const tg_compile *c) { return c->graph->carry_count > 0; }
+static bool is_inference(const tg_compile *c) { return !is_training(c); }
+
+/* Where one is twice, it is so by what the graph is for. */
+const tg_mapper_pass tg_mapper_passes[] = {
+    {"form_kernels", NULL, tg_form_kernels, NULL},
+    {"store_casts", "form_kernels", tg_store_casts, is_inference},
+    {"fuse_attention", "form_kernels", tg_fuse_attention,
+     NULL}, /* before nodes between its products join others */
+    {"reduction_prologues", "form_kernels", tg_form_fronts, NULL},
+    {"merge_elementwise", "reduction_prologues", tg_merge_elementwise, NULL}, /* which would take theirs */
+    {"merge_rows", "merge_elementwise", tg_merge_rowwise, NULL},
+    {"merge_updates", "merge_elementwise", tg_merge_into_products, NULL}, /* whole ones */
+    {"store_prologues", "reduction_prologues", tg_reduce_and_store, NULL},
+    {"store_casts", "merge_updates", tg_store_casts, is_training}, /* updates may want them */
+    {"store_transposes", "merge_updates", tg_store_moves, NULL},
+    {"product_prologues", "merge_updates", tg_front_products, NULL},
+    {"column_sums", "merge_updates", tg_join_totals, NULL},
+    {"rematerialize", "column_sums", tg_recompute_in_products, NULL},
+    {"narrow_stores", "rematerialize", tg_narrow_stores, NULL}, /* what nothing else reads any more */
+    {"small_products", "column_sums", tg_recompute_small_products, NULL},
+    {"settle_aliases", "form_kernels", tg_settle_carries, NULL},
+    {"plan_memory", "settle_aliases", tg_plan_memory, NULL},
+    {0},
+};
+
+const tg_mapper_pass *tg_mapper_pass_find(const char *name) {
+  for (const tg_mapper_pass *pass = tg_mapper_passes; pass->name; pass++)
+    if (!strcmp(pass->name, name)) return pass;
+  return NULL;
+}
