@@ -14,14 +14,14 @@ const tg_mapper_pass tg_mapper_passes[] = {
     {"store_casts", "form_kernels", tg_store_casts, is_inference},
     {"fuse_attention", "form_kernels", tg_fuse_attention,
      NULL}, /* before nodes between its products join others */
-    {"reduction_prologues", "form_kernels", tg_form_fronts, NULL},
+    {"reduction_prologues", "form_kernels", tg_form_reduction_prologues, NULL},
     {"merge_elementwise", "reduction_prologues", tg_merge_elementwise, NULL}, /* which would take theirs */
     {"merge_rows", "merge_elementwise", tg_merge_rowwise, NULL},
     {"merge_updates", "merge_elementwise", tg_merge_into_products, NULL}, /* whole ones */
     {"store_prologues", "reduction_prologues", tg_reduce_and_store, NULL},
     {"store_casts", "merge_updates", tg_store_casts, is_training}, /* updates may want them */
     {"store_transposes", "merge_updates", tg_store_moves, NULL},
-    {"product_prologues", "merge_updates", tg_front_products, NULL},
+    {"product_prologues", "merge_updates", tg_form_product_prologues, NULL},
     {"column_sums", "merge_updates", tg_join_totals, NULL},
     {"rematerialize", "column_sums", tg_recompute_in_products, NULL},
     {"narrow_stores", "rematerialize", tg_narrow_stores, NULL}, /* what nothing else reads any more */

@@ -364,13 +364,14 @@ tg_mc_ref tg_emit_expression(tg_mc *mc, const tg_compile *c, const tg_kernel *ke
   return emit_nodes(&e, kernel, c->diag) ? number_of(&e, &e.held[e.count - 1]) : TG_MC_NONE;
 }
 
-bool tg_emit_front(tg_mc *mc, const tg_compile *c, const tg_front *front, const tg_operand_stream *streams,
-                   int stream_count, const tg_kernel *storing, const tg_value *only_stored,
-                   tg_value *const *values, int count, tg_mc_ref *out_registers) {
+bool tg_emit_prologue(tg_mc *mc, const tg_compile *c, const tg_node_list *prologue,
+                      const tg_operand_stream *streams, int stream_count, const tg_kernel *storing,
+                      const tg_value *only_stored, tg_value *const *values, int count,
+                      tg_mc_ref *out_registers) {
   emitter e = {.mc = mc,
                .c = c,
-               .nodes = front->nodes,
-               .node_count = front->count,
+               .nodes = prologue->nodes,
+               .node_count = prologue->count,
                .streams = streams,
                .stream_count = stream_count,
                .only_stored = only_stored};

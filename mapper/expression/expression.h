@@ -25,13 +25,14 @@ tg_mc_ref tg_hold_operand(tg_mc *mc, const tg_operand_stream *operand);
 tg_mc_ref tg_emit_expression(tg_mc *mc, const tg_compile *c, const tg_kernel *kernel, tg_value *root_value,
                              tg_mc_ref root, const tg_operand_stream *streams, int stream_count);
 
-/* The nodes in front of a root, and the registers of `count` values that roots read: results of the nodes,
+/* The prologue of a root, and the registers of `count` values that roots read: results of the nodes,
  * perhaps reshaped, or operands from DRAM. `storing`: the kernel, if it stores results of nodes that no root
  * reads; else NULL. `only_stored`: the one of the values of which nothing happens but stores in its format,
  * or NULL. False with a diag if a node has no microcode. */
-bool tg_emit_front(tg_mc *mc, const tg_compile *c, const tg_front *front, const tg_operand_stream *streams,
-                   int stream_count, const tg_kernel *storing, const tg_value *only_stored,
-                   tg_value *const *values, int count, tg_mc_ref *out_registers);
+bool tg_emit_prologue(tg_mc *mc, const tg_compile *c, const tg_node_list *prologue,
+                      const tg_operand_stream *streams, int stream_count, const tg_kernel *storing,
+                      const tg_value *only_stored, tg_value *const *values, int count,
+                      tg_mc_ref *out_registers);
 
 /* The same for the nodes behind a root, whose result they may be as well. */
 bool tg_emit_values(tg_mc *mc, const tg_compile *c, const tg_kernel *kernel, tg_value *root_value,

@@ -70,7 +70,7 @@ static bool is_faster_in_drain(tg_compile *c, const tg_kernel *product, const tg
 static bool merge(tg_compile *c, size_t a, size_t b) {
   bool product = c->kernels[a].kind == TG_KERNEL_GEMM;
   tg_kernel both = {.kind = c->kernels[a].kind, .root = c->kernels[a].root};
-  tg_front nodes = {0};
+  tg_node_list nodes = {0};
   tg_add_nodes(c->arena, &nodes, c->kernels[a].fused, c->kernels[a].fused_count);
   tg_add_nodes(c->arena, &nodes, c->kernels[b].fused, c->kernels[b].fused_count);
   tg_set_fused(&both, &nodes);

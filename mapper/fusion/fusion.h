@@ -9,17 +9,18 @@ tg_status tg_form_kernels(tg_compile *c); /* form.c: graph -> kernels */
 tg_status tg_store_casts(tg_compile *c);
 /* attention/describe.c: products with a softmax between them, as one kernel; before tg_merge_elementwise. */
 tg_status tg_fuse_attention(tg_compile *c);
-tg_status tg_form_fronts(tg_compile *c);       /* reduction_prologues.c: nodes in front of reductions */
+tg_status
+tg_form_reduction_prologues(tg_compile *c);    /* reduction_prologues.c: elementwise nodes join reductions */
 tg_status tg_merge_elementwise(tg_compile *c); /* vector/elementwise.c: those that share */
 tg_status
 tg_merge_rowwise(tg_compile *c); /* microcode/row_sums.c: reductions of rows and what goes with them */
 tg_status
 tg_merge_into_products(tg_compile *c); /* vector/elementwise.c: elementwise ones that read their results */
-/* reduction_prologues.c: nodes in front of a reduction, whose result is stored, too */
+/* reduction_prologues.c: a prologue whose result is stored, too */
 tg_status tg_reduce_and_store(tg_compile *c);
 /* stored_transposes.c: Transposes behind products, done by their stores where that is faster. */
 tg_status tg_store_moves(tg_compile *c);
-tg_status tg_front_products(tg_compile *c); /* product_prologues.c: elementwise nodes in front of products */
+tg_status tg_form_product_prologues(tg_compile *c); /* product_prologues.c: elementwise nodes join products */
 tg_status
 tg_join_totals(tg_compile *c); /* column_sums.c: reductions join the products that make what they read */
 tg_status tg_recompute_in_products(tg_compile *c);    /* rematerialize.c: what they would load */

@@ -5,9 +5,9 @@
 #include "mapper/fusion/fusion.h"
 #include "mapper/kernel/class.h"
 
-/* What the kernel stores, if it can end with one more node: of nodes in front of a product, or alone. */
+/* What the kernel stores, if it can end with one more node: of a product's prologue, or alone. */
 static tg_value *stored_by(const tg_kernel *maker) {
-  if (maker->kind == TG_KERNEL_GEMM) return maker->stores_front ? maker->front_result : NULL;
+  if (maker->kind == TG_KERNEL_GEMM) return maker->stores_prologue ? maker->prologue_result : NULL;
   bool alone = maker->kind == TG_KERNEL_ELEMENTWISE && tg_kernel_results(maker) == 1;
   return alone && !tg_stochastic_store(maker) ? maker->output : NULL;
 }
@@ -16,11 +16,11 @@ static tg_value *stored_by(const tg_kernel *maker) {
 static tg_kernel with_cast(tg_compile *c, const tg_kernel *maker, tg_node *cast) {
   tg_kernel narrow = *maker;
   if (maker->kind == TG_KERNEL_GEMM) {
-    tg_add_nodes(c->arena, &narrow.front[maker->front[1].count > 0], &cast, 1);
-    narrow.front_result = tg_out(cast);
+    tg_add_nodes(c->arena, &narrow.prologue[maker->prologue[1].count > 0], &cast, 1);
+    narrow.prologue_result = tg_out(cast);
     return narrow;
   }
-  tg_front nodes = {0};
+  tg_node_list nodes = {0};
   tg_add_nodes(c->arena, &nodes, maker->fused, maker->fused_count);
   tg_add_nodes(c->arena, &nodes, &cast, 1);
   tg_set_fused(&narrow, &nodes);

@@ -1,5 +1,6 @@
-/* Elementwise nodes in front of products: a product of rows computes what it reads on its tiles, so that the
- * tensor is stored, if others read it, but not loaded once more. The estimates decide. */
+/* Product prologues, elementwise nodes fused into their readers: a product of rows computes what it reads on
+ * its tiles, so that the tensor is stored, if others read it, but not loaded once more. The estimates decide.
+ */
 #include "mapper/fusion/fusion.h"
 #include "mapper/kernel/class.h"
 #include "mapper/kernel/operand.h"
@@ -17,7 +18,7 @@ static bool reads_beside(const tg_compile *c, const tg_kernel *product, int oper
 
 /* The operand of the product that is the value, and is alone in that: 0 or 1, or -1. */
 static int operand_of(const tg_compile *c, const tg_kernel *product, const tg_value *value) {
-  if (product->kind != TG_KERNEL_GEMM || product->front_result || tg_gemm_phases(product->root) != 1)
+  if (product->kind != TG_KERNEL_GEMM || product->prologue_result || tg_gemm_phases(product->root) != 1)
     return -1;
   for (int operand = 0; operand < 2; operand++)
     if (tg_owner(c, tg_gemm_operand(c->stored, product->root, operand).source) == value)
@@ -26,9 +27,9 @@ static int operand_of(const tg_compile *c, const tg_kernel *product, const tg_va
 }
 
 /* The product as it computes what kernel `maker` makes, its operand number `operand`. */
-static tg_kernel with_front(tg_compile *c, const tg_kernel *product, int operand, const tg_kernel *maker) {
+static tg_kernel with_prologue(tg_compile *c, const tg_kernel *product, int operand, const tg_kernel *maker) {
   tg_kernel both = *product;
-  tg_add_nodes(c->arena, &both.front[operand], maker->fused, maker->fused_count);
+  tg_add_nodes(c->arena, &both.prologue[operand], maker->fused, maker->fused_count);
 
   both.inputs = NULL;
   both.input_count = both.input_capacity = 0;
@@ -38,22 +39,22 @@ static tg_kernel with_front(tg_compile *c, const tg_kernel *product, int operand
   return both;
 }
 
-/* Kernel k in front of kernel p, a product that reads what it makes, where that is faster. If others read it
- * before, the product takes k's place: `hurries`. */
+/* Kernel k as the prologue of kernel p, a product that reads what it makes, where that is faster. If others
+ * read it before, the product takes k's place: `hurries`. */
 static bool join(tg_compile *c, size_t k, size_t p, bool hurries) {
   const tg_kernel *maker = &c->kernels[k], *product = &c->kernels[p];
   int operand = operand_of(c, product, maker->output);
   if (operand < 0 || (hurries && !tg_kernel_can_hurry(c, p, k))) return false;
-  tg_kernel both = with_front(c, product, operand, maker);
-  both.front_result = maker->output;
-  both.stores_front = tg_needed_beside(c, maker->output, k, p);
+  tg_kernel both = with_prologue(c, product, operand, maker);
+  both.prologue_result = maker->output;
+  both.stores_prologue = tg_needed_beside(c, maker->output, k, p);
   if (!tg_is_profitable(c, product, &both, tg_kernel_cycles(c, maker) + TG_SECTION_CYCLES)) return false;
   c->kernels[hurries ? k : p] = both;
   tg_kernel_remove(c, hurries ? p : k);
   return true;
 }
 
-/* Puts kernel k in front of a product that reads what it makes. */
+/* Makes kernel k the prologue of a product that reads what it makes. */
 static bool move_into_product(tg_compile *c, size_t k) {
   const tg_kernel *maker = &c->kernels[k];
   if (maker->kind != TG_KERNEL_ELEMENTWISE || tg_kernel_results(maker) != 1 || tg_stochastic_store(maker) ||
@@ -68,7 +69,7 @@ static bool move_into_product(tg_compile *c, size_t k) {
   return false;
 }
 
-tg_status tg_front_products(tg_compile *c) {
+tg_status tg_form_product_prologues(tg_compile *c) {
   for (size_t k = 0; k < c->kernel_count;)
     if (!move_into_product(c, k)) k++;
   return TG_OK;

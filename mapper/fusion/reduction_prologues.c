@@ -1,8 +1,8 @@
-/* Elementwise nodes in front of reductions: what an elementwise kernel makes and a reduction reads is
- * computed while the reduction loads, so that no tensor is written only to be read. Where others need it,
- * too, they compute it themselves if that is less to move than storing and reading it. Reductions of one
- * shape that share a tensor become one kernel with several results. What must be stored in any case is stored
- * by the reduction that computes it, if that is faster. */
+/* Reduction prologues, elementwise nodes fused into their readers: what an elementwise kernel makes and a
+ * reduction reads is computed while the reduction loads, so that no tensor is written only to be read. Where
+ * others need it, too, they compute it themselves if that is less to move than storing and reading it.
+ * Reductions of one shape that share a tensor become one kernel with several results. What must be stored in
+ * any case is stored by the reduction that computes it, if that is faster. */
 #include "mapper/fusion/fusion.h"
 #include "mapper/kernel/class.h"
 #include "mapper/kernel/outer.h"
@@ -33,15 +33,15 @@ static bool share_a_tensor(const tg_kernel *a, const tg_kernel *b) {
 
 bool tg_reductions_together(tg_compile *c, const tg_kernel *first, const tg_kernel *second, tg_kernel *out) {
   if (!is_alike(first, second) || tg_kernel_reads_any_of(second, first)) return false;
-  tg_front front = {0};
+  tg_node_list prologue = {0};
   *out = *first;
   for (int i = 0; i < tg_kernel_roots(second); i++) {
     out->more_roots[out->more_count] = tg_kernel_root(second, i);
     out->more[out->more_count++] = tg_kernel_result(second, i);
   }
-  tg_add_nodes(c->arena, &front, first->front[0].nodes, first->front[0].count);
-  tg_add_nodes(c->arena, &front, second->front[0].nodes, second->front[0].count);
-  tg_kernel_set_nodes(c, out, &front);
+  tg_add_nodes(c->arena, &prologue, first->prologue[0].nodes, first->prologue[0].count);
+  tg_add_nodes(c->arena, &prologue, second->prologue[0].nodes, second->prologue[0].count);
+  tg_kernel_set_nodes(c, out, &prologue);
   return tg_kernel_fits(c, out);
 }
 
@@ -93,14 +93,14 @@ static int64_t cost_of_operations(const tg_compile *c, const tg_kernel *kernel) 
 }
 
 /* The reader as it computes what kernel `maker` makes. False: it cannot. */
-static bool with_front(tg_compile *c, const tg_kernel *reader, const tg_kernel *maker, tg_kernel *out) {
+static bool with_prologue(tg_compile *c, const tg_kernel *reader, const tg_kernel *maker, tg_kernel *out) {
   const tg_value *value = maker->output;
-  tg_front nodes = {0};
+  tg_node_list nodes = {0};
   *out = *reader;
   tg_add_nodes(c->arena, &nodes, maker->fused, maker->fused_count);
   if (reader->kind == TG_KERNEL_REDUCE) {
     if (tg_value_elements(tg_in(reader->root, 0)) != tg_value_elements(value)) return false;
-    tg_add_nodes(c->arena, &nodes, reader->front[0].nodes, reader->front[0].count);
+    tg_add_nodes(c->arena, &nodes, reader->prologue[0].nodes, reader->prologue[0].count);
     tg_kernel_set_nodes(c, out, &nodes);
     return tg_kernel_fits(c, out);
   }
@@ -133,7 +133,7 @@ static bool find_readers(tg_compile *c, size_t k, readers *out) {
     if (!tg_kernel_reads(&c->kernels[r], maker->output)) continue;
     if (out->count == TG_STREAMS) return false;
     out->at[out->count] = r;
-    out->can[out->count] = with_front(c, &c->kernels[r], maker, &out->with[out->count]);
+    out->can[out->count] = with_prologue(c, &c->kernels[r], maker, &out->with[out->count]);
     out->all &= out->can[out->count];
     out->count++;
   }
@@ -151,7 +151,7 @@ static bool is_less_to_move(const tg_compile *c, size_t k, const readers *r) {
   return computed <= stored;
 }
 
-/* Puts the nodes of kernel k in front of those that read its result, or of some. */
+/* Makes the nodes of kernel k prologues of those that read its result, or of some. */
 static bool move_into_readers(tg_compile *c, size_t k) {
   const tg_kernel *maker = &c->kernels[k];
   readers r;
@@ -191,10 +191,11 @@ static bool reduce_and_store(tg_compile *c, size_t k, size_t at) {
   tg_value *value = maker->output;
   bool hurries = tg_kernel_can_hurry(c, at, k); /* so that operands need memory no longer */
   tg_kernel both;
-  if (reader->beside || (!hurries && !tg_kernel_can_wait(c, k, at)) || !with_front(c, reader, maker, &both))
+  if (reader->beside || (!hurries && !tg_kernel_can_wait(c, k, at)) ||
+      !with_prologue(c, reader, maker, &both))
     return false;
   tg_node *cast = tg_cast_of_all_loads(c, value, at);
-  if (cast) tg_add_nodes(c->arena, &both.front[0], &cast, 1);
+  if (cast) tg_add_nodes(c->arena, &both.prologue[0], &cast, 1);
   both.beside = cast ? tg_out(cast) : value;
   if (!tg_kernel_fits(c, &both) ||
       tg_kernel_cycles(c, &both) >= tg_kernel_cycles(c, maker) + tg_kernel_cycles(c, reader))
@@ -220,16 +221,16 @@ static bool reduce_and_store_any(tg_compile *c, size_t k) {
 
 /* ---- all of it ---- */
 
-static bool can_be_in_front(const tg_compile *c, const tg_kernel *kernel) {
+static bool can_be_prologue(const tg_compile *c, const tg_kernel *kernel) {
   return kernel->kind == TG_KERNEL_ELEMENTWISE && tg_kernel_results(kernel) == 1 &&
          !tg_stochastic_store(kernel) && is_reduced(c, kernel->output);
 }
 
-tg_status tg_form_fronts(tg_compile *c) {
+tg_status tg_form_reduction_prologues(tg_compile *c) {
   for (size_t k = c->kernel_count; k-- > 0;) {
     if (k >= c->kernel_count) continue;
     if (c->kernels[k].kind == TG_KERNEL_REDUCE) merge_with_others(c, c->kernels[k].output);
-    if (k >= c->kernel_count || !can_be_in_front(c, &c->kernels[k])) continue;
+    if (k >= c->kernel_count || !can_be_prologue(c, &c->kernels[k])) continue;
     if (move_into_readers(c, k) && k < c->kernel_count) k++;
   }
   return TG_OK;
@@ -237,6 +238,6 @@ tg_status tg_form_fronts(tg_compile *c) {
 
 tg_status tg_reduce_and_store(tg_compile *c) {
   for (size_t k = c->kernel_count; k-- > 0;)
-    if (k < c->kernel_count && can_be_in_front(c, &c->kernels[k])) reduce_and_store_any(c, k);
+    if (k < c->kernel_count && can_be_prologue(c, &c->kernels[k])) reduce_and_store_any(c, k);
   return TG_OK;
 }

@@ -1,8 +1,8 @@
-/* What the drain of a product loads, or nodes in front of it, they may compute: a mask of what a
+/* What the drain of a product loads, or its prologue, they may compute: a mask of what a
  * normalisation and a relu made, where the drain loads what the normalisation read anyway, is a few
  * operations of the vector unit instead of a tensor to load; and so is a product of a k or two
- * (kernel/outer.h). The tensor is stored as it was, for others; if there are none, the product in front of
- * which it is made stores it no longer. The estimates decide. */
+ * (kernel/outer.h). The tensor is stored as it was, for others; if there are none, the product whose prologue
+ * it is made stores it no longer. The estimates decide. */
 #include "mapper/fusion/rematerialize.h"
 
 #include "mapper/fusion/fusion.h"
@@ -50,13 +50,13 @@ static bool add_maker(tg_chain *ch, tg_value *value) {
   return true;
 }
 
-/* The product with the nodes of the chain before its own, or those in front of it, and without the tensor. */
+/* The product with the nodes of the chain before its own, or its prologue, and without the tensor. */
 static tg_kernel with_chain(tg_compile *c, const tg_chain *ch) {
   tg_kernel both = *ch->product;
-  tg_front nodes = ch->nodes;
-  if (both.front_result) {
-    tg_add_nodes(c->arena, &nodes, both.front[1].nodes, both.front[1].count);
-    both.front[1] = nodes;
+  tg_node_list nodes = ch->nodes;
+  if (both.prologue_result) {
+    tg_add_nodes(c->arena, &nodes, both.prologue[1].nodes, both.prologue[1].count);
+    both.prologue[1] = nodes;
   } else {
     tg_add_nodes(c->arena, &nodes, both.fused, both.fused_count);
     tg_set_fused(&both, &nodes);
@@ -69,16 +69,16 @@ static tg_kernel with_chain(tg_compile *c, const tg_chain *ch) {
   return both;
 }
 
-/* The product that stores what nodes in front of it make, `value`, beside its results; or NULL. */
-static tg_kernel *made_in_front(const tg_compile *c, const tg_value *value) {
+/* The product that stores what its prologue makes, `value`, beside its results; or NULL. */
+static tg_kernel *made_in_prologue(const tg_compile *c, const tg_value *value) {
   for (size_t k = 0; k < c->kernel_count; k++)
-    if (c->kernels[k].stores_front && c->kernels[k].front_result == value) return &c->kernels[k];
+    if (c->kernels[k].stores_prologue && c->kernels[k].prologue_result == value) return &c->kernels[k];
   return NULL;
 }
 
 static tg_kernel without_store(const tg_kernel *maker) {
   tg_kernel alone = *maker;
-  alone.stores_front = false;
+  alone.stores_prologue = false;
   return alone;
 }
 
@@ -90,10 +90,10 @@ static bool put_into_rest(tg_compile *c, const tg_chain *ch, tg_kernel *both) {
       !(tg_class_of(c, totals)->remainder_cycles(c, totals) > 0))
     return true;
   tg_kernel *rest = TG_NEW(c->arena, tg_kernel);
-  tg_front nodes = {0};
+  tg_node_list nodes = {0};
   *rest = *totals;
   tg_add_nodes(c->arena, &nodes, ch->nodes.nodes, ch->nodes.count);
-  tg_add_nodes(c->arena, &nodes, totals->front[0].nodes, totals->front[0].count);
+  tg_add_nodes(c->arena, &nodes, totals->prologue[0].nodes, totals->prologue[0].count);
   tg_kernel_set_nodes(c, rest, &nodes);
   both->totals = rest;
   return tg_kernel_fits(c, rest);
@@ -113,11 +113,12 @@ static bool is_read_behind(const tg_compile *c, const tg_kernel *product, const 
 
 bool tg_find_chain(const tg_compile *c, size_t k, tg_value *value, bool products, tg_chain *out) {
   const tg_kernel *product = &c->kernels[k];
-  const tg_value *shape = product->front_result ? product->front_result : tg_kernel_computes(product, 0);
+  const tg_value *shape =
+      product->prologue_result ? product->prologue_result : tg_kernel_computes(product, 0);
   *out = (tg_chain){.c = c, .product = product, .value = value, .shape = shape, .products = products};
   return value->producer && tg_value_elements(value) == tg_value_elements(shape) &&
          !tg_product_loads(c, product->root, 0, value) &&
-         !(product->front_result && is_read_behind(c, product, value)) && add_maker(out, value);
+         !(product->prologue_result && is_read_behind(c, product, value)) && add_maker(out, value);
 }
 
 size_t tg_last_reader(const tg_compile *c, const tg_value *value) {
@@ -136,7 +137,7 @@ double tg_worth_of_memory(const tg_compile *c, const tg_value *value) {
 bool tg_recompute_value(tg_compile *c, size_t k, tg_value *value, bool products) {
   tg_kernel *maker = NULL;
   tg_chain ch;
-  if (!tg_needed_beside(c, value, k, k) && !(maker = made_in_front(c, value))) return false;
+  if (!tg_needed_beside(c, value, k, k) && !(maker = made_in_prologue(c, value))) return false;
   if (!tg_find_chain(c, k, value, products, &ch)) return false;
   tg_kernel both;
   if (!tg_with_chain(c, &ch, &both)) return false;
@@ -150,7 +151,7 @@ bool tg_recompute_value(tg_compile *c, size_t k, tg_value *value, bool products)
 }
 
 bool tg_may_recompute(const tg_kernel *product) {
-  return product->kind == TG_KERNEL_GEMM && (!product->front_result || product->front[1].count) &&
+  return product->kind == TG_KERNEL_GEMM && (!product->prologue_result || product->prologue[1].count) &&
          tg_gemm_phases(product->root) == 1;
 }
 

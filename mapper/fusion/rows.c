@@ -11,8 +11,8 @@ enum {
 };
 
 /* The nodes of the kernel in order, as those of a row kernel. */
-static void add_nodes_of(tg_compile *c, const tg_kernel *kernel, tg_front *to) {
-  tg_add_nodes(c->arena, to, kernel->front[0].nodes, kernel->front[0].count);
+static void add_nodes_of(tg_compile *c, const tg_kernel *kernel, tg_node_list *to) {
+  tg_add_nodes(c->arena, to, kernel->prologue[0].nodes, kernel->prologue[0].count);
   for (int i = 0; kernel->kind == TG_KERNEL_REDUCE && i < tg_kernel_roots(kernel); i++) {
     tg_node *root = tg_kernel_root(kernel, i);
     tg_add_nodes(c->arena, to, &root, 1);
@@ -38,7 +38,7 @@ static bool goes_over(const tg_kernel *kernel, const int64_t dims[2]) {
 /* Kernel `a` comes before `b`. */
 static bool merge(tg_compile *c, size_t a, size_t b) {
   tg_kernel both = {.kind = TG_KERNEL_ROWWISE};
-  tg_front nodes = {0};
+  tg_node_list nodes = {0};
   if (!tg_kernel_add_results(c, &both, a, a, b) || !tg_kernel_add_results(c, &both, b, a, b) || !both.output)
     return false;
   add_nodes_of(c, &c->kernels[a], &nodes);

@@ -14,13 +14,13 @@
  * its factors, and does not store it. */
 static bool without_product(tg_compile *c, const tg_kernel *product, tg_kernel *out) {
   tg_outer outer;
-  if (product->kind != TG_KERNEL_GEMM || !product->totals || product->front_result ||
+  if (product->kind != TG_KERNEL_GEMM || !product->totals || product->prologue_result ||
       tg_kernel_results(product) != 1 || !tg_outer_of(c, product->root, &outer))
     return false;
-  tg_front nodes = {0};
+  tg_node_list nodes = {0};
   tg_add_nodes(c->arena, &nodes, &product->root, 1);
   tg_add_nodes(c->arena, &nodes, product->fused, product->fused_count);
-  tg_add_nodes(c->arena, &nodes, product->totals->front[0].nodes, product->totals->front[0].count);
+  tg_add_nodes(c->arena, &nodes, product->totals->prologue[0].nodes, product->totals->prologue[0].count);
   *out = *product->totals;
   tg_kernel_set_nodes(c, out, &nodes);
   return tg_kernel_fits(c, out);

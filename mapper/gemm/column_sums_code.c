@@ -29,13 +29,13 @@ int tg_gemm_fit_totals(tg_gemm *g, int left) {
 
 /* ---- what a row goes through ---- */
 
-/* The fused nodes, and then those in front of the reductions. */
-static tg_kernel with_front(const tg_compile *c, const tg_kernel *kernel) {
-  const tg_front *front = &kernel->totals->front[0];
+/* The fused nodes, and then the prologue of the reductions. */
+static tg_kernel with_prologue(const tg_compile *c, const tg_kernel *kernel) {
+  const tg_node_list *prologue = &kernel->totals->prologue[0];
   tg_kernel all = *kernel;
-  tg_front nodes = {0};
+  tg_node_list nodes = {0};
   tg_add_nodes(c->arena, &nodes, kernel->fused, kernel->fused_count);
-  tg_add_nodes(c->arena, &nodes, front->nodes, front->count);
+  tg_add_nodes(c->arena, &nodes, prologue->nodes, prologue->count);
   tg_set_fused(&all, &nodes);
   return all;
 }
@@ -209,7 +209,7 @@ static tg_mc_ref end_total(totals_code *t, int i) {
 
 tg_status tg_gemm_write_totals(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g, tg_mc *mc) {
   totals_code t = {.mc = mc, .c = c, .kernel = kernel, .reduction = kernel->totals, .g = g};
-  t.all = with_front(c, kernel);
+  t.all = with_prologue(c, kernel);
   t.stream_count = tg_gemm_operand_streams(g, t.streams);
   choose_late(&t);
   hold_vectors(&t);

@@ -20,9 +20,9 @@ static bool is_by_blocks(const tg_gemm *g, const tg_node *root) {
 
 static bool made_inside(const tg_compile *c, const tg_kernel *kernel, tg_value *value) {
   const tg_node *maker = tg_owner(c, value)->producer;
-  const tg_front *front = &kernel->totals->front[0];
+  const tg_node_list *prologue = &kernel->totals->prologue[0];
   return maker && (maker == kernel->root || tg_has_node(kernel->fused, kernel->fused_count, maker) ||
-                   tg_has_node(front->nodes, front->count, maker));
+                   tg_has_node(prologue->nodes, prologue->count, maker));
 }
 
 /* The external that is the same tensor and goes along with the result in the same way, or -1. False: `value`
@@ -69,12 +69,12 @@ static bool add_operand(const tg_compile *c, tg_gemm *g, tg_value *value, const 
 }
 
 static bool add_operands(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g) {
-  const tg_front *front = &kernel->totals->front[0];
-  for (size_t n = 0; n < front->count; n++) {
-    if (tg_has_node(kernel->fused, kernel->fused_count, front->nodes[n])) continue;
-    const tg_value *shape = tg_shape_around(front->nodes, front->count, n, g->m * g->n);
-    for (int i = 0; i < front->nodes[n]->input_count; i++) {
-      tg_value *value = tg_in(front->nodes[n], i);
+  const tg_node_list *prologue = &kernel->totals->prologue[0];
+  for (size_t n = 0; n < prologue->count; n++) {
+    if (tg_has_node(kernel->fused, kernel->fused_count, prologue->nodes[n])) continue;
+    const tg_value *shape = tg_shape_around(prologue->nodes, prologue->count, n, g->m * g->n);
+    for (int i = 0; i < prologue->nodes[n]->input_count; i++) {
+      tg_value *value = tg_in(prologue->nodes[n], i);
       if (!tg_is_scalar_constant(value) && !made_inside(c, kernel, value) && !add_operand(c, g, value, shape))
         return false;
     }

@@ -120,7 +120,7 @@ static void set_meetings(const emission *e, tg_instr *in, uint32_t r, uint32_t c
   tg_set_wait(in, 1, exit->out_free, false);
   bool vectors = e->vectors && !tg_gemm_keeps_vectors(e->g, &e->t);
   if (vectors && p == 0) tg_set_wait(in, 2, e->vectors_full, true);
-  if (tg_gemm_has_front(e)) tg_set_wait(in, 2, e->totals_free, false);
+  if (tg_gemm_has_prologue(e)) tg_set_wait(in, 2, e->totals_free, false);
   if (e->blocks) tg_set_wait(in, 3, e->blocks_full, false);
   if (last) tg_set_post(in, 0, TG_POST_LOCAL, 0, e->acc_free, true);
   tg_set_post(in, 1, TG_POST_LOCAL, 0, exit->out_full, false);

@@ -48,23 +48,23 @@ typedef struct traffic {
   side west, north;
 } traffic;
 
-/* What nodes in front make of a chunk leaves beside the loads. */
-static void add_front(const model *s, traffic *all) {
-  double z = tg_value_bytes_each(s->g->front.result),
+/* What a prologue makes of a chunk leaves beside the loads. */
+static void add_prologue(const model *s, traffic *all) {
+  double z = tg_value_bytes_each(s->g->prologue.result),
          out = port_cycles(s, s->t->mt / s->t->alike, s->t->kc * z, s->g->k * (int64_t)z, z);
-  all->west.load += tg_west_exits(s->m, s->t->front_exits) * out;
-  all->north.load += tg_north_exits(s->m, s->t->front_exits, 1) * out;
+  all->west.load += tg_west_exits(s->m, s->t->prologue_exits) * out;
+  all->north.load += tg_north_exits(s->m, s->t->prologue_exits, 1) * out;
 }
 
-/* What nodes in front of B read, and others do of what they make, of a chunk: each tile makes one of as many
+/* What a prologue of B reads, and others do of what they make, of a chunk: each tile makes one of as many
  * as there are makers. */
 static void add_made(const model *s, traffic *all) {
-  const tg_gemm_front *f = &s->g->front;
+  const tg_gemm_prologue *f = &s->g->prologue;
   double raws = 0, numbers = 0, out = 0, makers = s->t->makers;
   for (int i = 0; i < f->raw_count; i++) {
     if (f->raws[i].lane) continue;
-    double z = tg_value_bytes_each(f->raws[i].value), take = tg_gemm_front_raw_take(s->g, s->t, i);
-    *(tg_gemm_front_is_number(s->g, i) ? &numbers : &raws) +=
+    double z = tg_value_bytes_each(f->raws[i].value), take = tg_gemm_prologue_raw_take(s->g, s->t, i);
+    *(tg_gemm_prologue_is_number(s->g, i) ? &numbers : &raws) +=
         port_cycles(s, s->t->kc, take * z, s->g->n * (int64_t)z, z);
   }
   if (f->stored) {
@@ -116,7 +116,7 @@ static void add_chunk(const model *s, bool keeps, traffic *all) {
   case TG_SPLIT_ROWS: /* each tile's rows come alone, to half of them from the north */
     all->west.load = a * (t->paired ? pairs.west : t->alike > 1 ? m->cols / t->alike : (m->cols + 1) / 2);
     all->north.load = b + a * (t->paired ? pairs.north : t->alike > 1 ? 0 : m->rows / 2);
-    if (g->front.stored) add_front(s, all);
+    if (g->prologue.stored) add_prologue(s, all);
     break;
   case TG_SPLIT_COLUMNS: /* to half of the tiles from the west */
     all->north.load = tg_gemm_a_both_ways(g, t) ? a / 2 : 0;
@@ -230,11 +230,11 @@ static double chunk_cycles(const model *s) {
  * then on their way, then mx's. */
 static double way_of_chunk(const model *s) {
   uint32_t sends = s->t->makers > 2 ? 2 : s->t->makers - 1;
-  double sending = (double)sends * s->t->kc * tg_kind_flits(s->m, s->g->front.block_kind, s->t->nt);
-  return tg_gemm_front_cycles(s->m, s->g, s->t) + sending + chunk_cycles(s) + 2 * HOPS;
+  double sending = (double)sends * s->t->kc * tg_kind_flits(s->m, s->g->prologue.block_kind, s->t->nt);
+  return tg_gemm_prologue_cycles(s->m, s->g, s->t) + sending + chunk_cycles(s) + 2 * HOPS;
 }
 static double round_cycles(const model *s) {
-  return most(tg_gemm_front_cycles(s->m, s->g, s->t), HELD_UP * way_of_chunk(s) / s->t->made);
+  return most(tg_gemm_prologue_cycles(s->m, s->g, s->t), HELD_UP * way_of_chunk(s) / s->t->made);
 }
 
 /* A chunk's buffer is free when mx has read it; the chunk that it is for is there a DRAM access later. Of
@@ -258,7 +258,7 @@ static double port_period(const model *s, const traffic *all) {
 /* With numbers a row, which come atom by atom for all tiles of a row at once, two blocks of A do not hide how
  * long DRAM takes for one: found by trying, like the factors above. */
 static double wait_for_numbers(const model *s) {
-  bool short_of_room = tg_gemm_front_numbers(s->g) && tg_gemm_a_blocks(s->t) == 2;
+  bool short_of_room = tg_gemm_prologue_numbers(s->g) && tg_gemm_a_blocks(s->t) == 2;
   return short_of_room ? s->m->dram_latency + HOPS : 0;
 }
 
@@ -279,8 +279,8 @@ static double pass_cycles(const model *s, const traffic *all) {
   if (t->makers) {
     pass = most(pass, chunks / t->makers * round_cycles(s) + vector);
     pass = most(pass, chunks * (most(all->west.load, all->north.load) + wait_for_numbers(s)));
-  } else if (s->g->front.result)
-    pass = most(pass, vector + chunks * tg_gemm_front_cycles(s->m, s->g, t));
+  } else if (s->g->prologue.result)
+    pass = most(pass, vector + chunks * tg_gemm_prologue_cycles(s->m, s->g, t));
   return most(pass, port_period(s, all));
 }
 

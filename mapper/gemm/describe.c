@@ -74,18 +74,19 @@ tg_status tg_describe_gemm(tg_compile *c, const tg_kernel *kernel, int64_t phase
     tg_describe_matmul(c, out);
   else
     tg_describe_conv(c, phase, out, &image);
-  /* A single column whose elements follow each other is a row: one run instead of an atom an element. Nodes
-   * in front make rows of A. */
+  /* A single column whose elements follow each other is a row: one run instead of an atom an element. A
+   * prologue makes rows of A. */
   if (out->n == 1 && out->b_k_stride[2] == 1) out->b_turned = true;
-  if (out->k == 1 && out->a_m_stride[2] == 1 && !kernel->front[0].count) out->a_turned = true;
+  if (out->k == 1 && out->a_m_stride[2] == 1 && !kernel->prologue[0].count) out->a_turned = true;
   status = describe_fused(c, kernel, &image, out);
-  return status || !kernel->front_result ? status : tg_gemm_describe_front(c, kernel, out);
+  return status || !kernel->prologue_result ? status : tg_gemm_describe_prologue(c, kernel, out);
 }
 
 bool tg_spread_gemm(tg_compile *c, const tg_kernel *kernel, tg_gemm *out) {
   static const tg_conv_rows none;
   *out = (tg_gemm){0};
-  if (kernel->root->op != TG_OP_MATMUL || kernel->front_result || set_formats(c, kernel, out)) return false;
+  if (kernel->root->op != TG_OP_MATMUL || kernel->prologue_result || set_formats(c, kernel, out))
+    return false;
   tg_describe_matmul(c, out);
   if (out->products == 1 || out->partials > 1) return false;
   out->spread = out->products;

@@ -25,12 +25,12 @@ tg_status tg_gemm_pack_drain(emission *e, tg_vx_instr *out_microcode) {
   if (status) return status;
   tg_vx_instr codes[2] = {0};
   int split = mc.segment + 1;
-  if (tg_gemm_has_front(e)) status = tg_gemm_write_front(e->c, e->kernel, e->g, &mc);
+  if (tg_gemm_has_prologue(e)) status = tg_gemm_write_prologue(e->c, e->kernel, e->g, &mc);
   if (status) return status;
   status =
-      tg_mc_pack_parts(&mc, &split, tg_gemm_has_front(e), e->c->program, e->b.section, codes, e->c->diag);
+      tg_mc_pack_parts(&mc, &split, tg_gemm_has_prologue(e), e->c->program, e->b.section, codes, e->c->diag);
   *out_microcode = codes[0];
-  e->front_code = codes[1];
+  e->prologue_code = codes[1];
   if (status) tg_diag_prefix(e->c->diag, "node \"%s\"", e->kernel->root->name);
   return status;
 }

@@ -23,10 +23,10 @@ typedef struct tg_gemm_emission {
   int m_k_level, n_k_level; /* and in loops over K, where the inner one takes the place of chunks that there
                                are none of */
   tg_buffer a, b_block, out, externals[TG_GEMM_EXTERNALS];
-  tg_buffer results[TG_GEMM_RESULTS];           /* parts of `out` */
-  tg_buffer raw, numbers, given, front_vectors; /* what nodes in front read, make, and share by all rows */
+  tg_buffer results[TG_GEMM_RESULTS];              /* parts of `out` */
+  tg_buffer raw, numbers, given, prologue_vectors; /* what a prologue reads, makes, and shares by all rows */
   tg_buffer received, sums, rounded; /* running sums of partials; whole ones, if they are rounded */
-  tg_buffer totals[TG_GEMM_RESULTS]; /* parts of `out`, or with nodes in front of a buffer of their own */
+  tg_buffer totals[TG_GEMM_RESULTS]; /* parts of `out`, or with a prologue of a buffer of their own */
   tg_buffer running;                 /* what there is of them, from piece to piece of a block */
   tg_buffer sent, whole; /* of members that finish in turn: sums for the next one, and whole ones */
   int a_north_full;      /* A's rows from the north, where it comes both ways */
@@ -46,14 +46,14 @@ typedef struct tg_gemm_emission {
   int total_base[TG_GEMM_RESULTS];
   int64_t total_rest[TG_GEMM_RESULTS];
   int64_t product; /* the first one that this section computes */
-  int raw_full, a_free, front_vectors_full, given_west, given_north; /* semaphores of nodes in front */
-  tg_exit given_exit;                                                /* what they make: semaphores alone */
-  int given_base, front_base[TG_FRONT_VECTORS], raw_base[TG_FRONT_RAWS];
-  int64_t given_rest, front_rest[TG_FRONT_VECTORS], raw_rest[TG_FRONT_RAWS];
+  int raw_full, a_free, prologue_vectors_full, given_west, given_north; /* semaphores of a prologue */
+  tg_exit given_exit;                                                   /* what they make: semaphores alone */
+  int given_base, prologue_base[TG_PROLOGUE_VECTORS], raw_base[TG_PROLOGUE_RAWS];
+  int64_t given_rest, prologue_rest[TG_PROLOGUE_VECTORS], raw_rest[TG_PROLOGUE_RAWS];
   /* Tiles that make chunks of B in turn: a tile's own chunk is there, its banks are free, and other tiles'
    * are (by position in the column); b_full is the first of a semaphore for each of them. */
   int made_full, made_free, made_credit, raw_west_credit, raw_north_credit, numbers_full, numbers_credit;
-  tg_vx_instr front_code; /* segments of their microcode */
+  tg_vx_instr prologue_code; /* segments of their microcode */
 } tg_gemm_emission;
 
 /* Index of a tile among those that have rows of their own, how many those are, and rows of all in a pass. */
@@ -107,7 +107,7 @@ void tg_gemm_emit_drain(tg_gemm_emission *e, uint32_t r, uint32_t col, const tg_
 /* The same with totals, and the walk of a STORE of total number i. column_sums_emit.c */
 void tg_gemm_emit_totals(tg_gemm_emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
                          const tg_exit *exit);
-/* The VOP of block number `block` and those behind it, in a loop over its pieces: with nodes in front. */
+/* The VOP of block number `block` and those behind it, in a loop over its pieces: with a prologue. */
 tg_instr *tg_gemm_emit_block_totals(tg_gemm_emission *e, uint32_t r, uint32_t col,
                                     const tg_vx_instr *microcode, const tg_exit *exit, uint32_t block);
 void tg_gemm_fill_totals(const tg_gemm_emission *e, int i, uint32_t r, uint32_t col, tg_agcu_instr *store);
@@ -163,26 +163,26 @@ void tg_gemm_skew_exits(tg_gemm_emission *e);
 tg_instr *tg_gemm_emit_block_drain(tg_gemm_emission *e, uint32_t r, uint32_t col,
                                    const tg_vx_instr *microcode, const tg_exit *exit, uint32_t block);
 
-/* Nodes in front of A or B (prologue_emit.c), part by part as emit.c and load.c emit a section. */
-static inline bool tg_gemm_has_front(const tg_gemm_emission *e) { return e->g->front.result != NULL; }
+/* Prologues of A or B (prologue_emit.c), part by part as emit.c and load.c emit a section. */
+static inline bool tg_gemm_has_prologue(const tg_gemm_emission *e) { return e->g->prologue.result != NULL; }
 static inline bool tg_gemm_makes_a(const tg_gemm_emission *e) {
-  return tg_gemm_has_front(e) && !e->g->front.of_b;
+  return tg_gemm_has_prologue(e) && !e->g->prologue.of_b;
 }
-bool tg_gemm_allocate_front(tg_gemm_emission *e);
-void tg_gemm_allocate_front_sems(tg_gemm_emission *e);
-void tg_gemm_allocate_front_bases(tg_gemm_emission *e);
-void tg_gemm_load_front_vectors(tg_gemm_emission *e, tg_queue *queue, uint32_t col);
+bool tg_gemm_allocate_prologue(tg_gemm_emission *e);
+void tg_gemm_allocate_prologue_sems(tg_gemm_emission *e);
+void tg_gemm_allocate_prologue_bases(tg_gemm_emission *e);
+void tg_gemm_load_prologue_vectors(tg_gemm_emission *e, tg_queue *queue, uint32_t col);
 /* The buffers of raw number `raw`, of which a chunk lies beside those of the others. */
 tg_buffer tg_gemm_raw_buffer(const tg_gemm_emission *e, int raw);
 /* The VOP that makes a chunk in `block`, without waits and posts. What it reads and writes is in buffer
  * number `first` at first; `chunks`: of those in a loop of level 1, as in push_nodes. */
-tg_instr *tg_gemm_push_front(tg_gemm_emission *e, uint32_t r, uint32_t col, const tg_buffer *block,
-                             uint32_t first, uint32_t chunks);
+tg_instr *tg_gemm_push_prologue(tg_gemm_emission *e, uint32_t r, uint32_t col, const tg_buffer *block,
+                                uint32_t first, uint32_t chunks);
 /* All VOPs of a tile, and its SENDs of what the nodes make. */
 void tg_gemm_emit_nodes(tg_gemm_emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
                         const tg_exit *exit);
 /* When the SENDs of the product's results are there. */
-void tg_gemm_emit_front_stores(tg_gemm_emission *e);
+void tg_gemm_emit_prologue_stores(tg_gemm_emission *e);
 
 /* Chunks of B that rows of tiles make in turn (prologue_cooperative.c). */
 static inline bool tg_gemm_makes_b(const tg_gemm_emission *e) { return e->t.makers > 0; }

@@ -20,9 +20,9 @@ static bool allocate_externals(emission *e, bool once) {
   const tg_params *m = e->b.m;
   tg_buffer all;
   uint32_t rows = (uint32_t)tg_gemm_externals_before(m, g, &e->t, once, g->external_count);
-  bool in_front = once && tg_gemm_makes_a(e);
-  if (in_front)
-    all = tg_buffer_part(m, &e->front_vectors, tg_gemm_front_vector_rows(m, g, &e->t), rows);
+  bool beside_prologue = once && tg_gemm_makes_a(e);
+  if (beside_prologue)
+    all = tg_buffer_part(m, &e->prologue_vectors, tg_gemm_prologue_vector_rows(m, g, &e->t), rows);
   else if (!tg_build_buffer(&e->b, rows, once && tg_gemm_keeps_vectors(g, &e->t) ? 1 : 2, &all))
     return false;
   for (int x = 0; x < g->external_count; x++) {
@@ -38,7 +38,7 @@ static bool allocate(emission *e) {
   const tg_gemm *g = e->g;
   const tg_params *m = e->b.m;
   bool good = tg_build_buffer(&e->b, (uint32_t)tg_gemm_a_rows(m, g, &e->t), tg_gemm_a_blocks(&e->t), &e->a);
-  if (tg_gemm_has_front(e)) good = good && tg_gemm_allocate_front(e);
+  if (tg_gemm_has_prologue(e)) good = good && tg_gemm_allocate_prologue(e);
   good = good &&
          tg_build_buffer(&e->b, (uint32_t)tg_gemm_b_rows(m, g, &e->t), tg_gemm_b_blocks(&e->t), &e->b_block);
   good =
@@ -90,7 +90,7 @@ static void allocate_sems(emission *e) {
   e->blocks_credit = tg_west_credits(&e->b, 2);
   e->blocks_north_credit = tg_north_credits(&e->b, 2);
   if (tg_gemm_a_both_ways(e->g, &e->t)) e->a_north_full = tg_tile_sem(&e->b, 0);
-  if (tg_gemm_has_front(e)) tg_gemm_allocate_front_sems(e);
+  if (tg_gemm_has_prologue(e)) tg_gemm_allocate_prologue_sems(e);
   if (e->t.members == 1) return;
   e->arrived = tg_tile_sem(&e->b, 0);
   e->returned = tg_tile_sem(&e->b, 0);
@@ -117,7 +117,7 @@ static void allocate_bases(emission *e, int64_t product) {
   if (!tg_gemm_makes_b(e))
     e->b_base = tg_build_base(&e->b, tg_place_of(e->c, g->b), (uint64_t)bytes_of(g->b, g->b_offsets[product]),
                               &e->b_rest);
-  if (tg_gemm_has_front(e)) tg_gemm_allocate_front_bases(e);
+  if (tg_gemm_has_prologue(e)) tg_gemm_allocate_prologue_bases(e);
   for (int k = 0; k < g->outs; k++)
     e->out_base[k] = tg_build_base(&e->b, tg_place_of(e->c, g->out[k]),
                                    (uint64_t)bytes_of(g->out[k], g->out_offsets[product]), &e->out_rest[k]);
@@ -173,7 +173,7 @@ static void set_exits(emission *e, tg_exit *exits, tg_exit *out_drain) {
   tg_exit all;
   tg_exit_init(&e->b, &all, e->out.count);
   *out_drain = all;
-  int all_exits = g->outs + g->totals.count, first = tg_gemm_has_front(e) && g->totals.count ? g->outs : 0;
+  int all_exits = g->outs + g->totals.count, first = tg_gemm_has_prologue(e) && g->totals.count ? g->outs : 0;
   if (first) e->totals_free = tg_tile_sem(&e->b, 1);
   for (int k = 0; k < all_exits; k++) {
     bool total = k >= g->outs;
@@ -202,7 +202,7 @@ static tg_status emit_section(emission *e, const char *name, int64_t product) {
   tg_build_begin(&e->b, e->c, name);
   e->b.exits = e->t.exits;
   e->b.members = e->t.in_turn ? 1 : e->t.members;
-  e->b.half_store = e->g->front.stored;
+  e->b.half_store = e->g->prologue.stored;
   e->vectors = e->blocks = 0;
   if (!allocate(e))
     return tg_fail(e->c->diag, TG_INVALID, "node \"%s\": the scratchpads are too small", e->g->node->name);
@@ -233,8 +233,8 @@ static tg_status emit_section(emission *e, const char *name, int64_t product) {
   if (e->t.sent && e->g->totals.count) plan.every = e->t.mr / e->t.sent, plan.steps = 0;
   tg_exits_emit(&e->b, &plan, fill_store, e);
   if (e->t.in_turn) tg_gemm_skew_exits(e);
-  if (e->g->front.stored && tg_gemm_makes_a(e)) tg_gemm_emit_front_stores(e);
-  if (e->g->front.stored && tg_gemm_makes_b(e)) tg_gemm_emit_maker_stores(e);
+  if (e->g->prologue.stored && tg_gemm_makes_a(e)) tg_gemm_emit_prologue_stores(e);
+  if (e->g->prologue.stored && tg_gemm_makes_b(e)) tg_gemm_emit_maker_stores(e);
   return TG_OK;
 }
 

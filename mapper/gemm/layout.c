@@ -60,7 +60,7 @@ uint64_t tg_gemm_out_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_ti
 }
 
 uint64_t tg_gemm_totals_apart(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
-  if (!g->front.result) return 0;
+  if (!g->prologue.result) return 0;
   return (uint64_t)g->totals.count * tg_gemm_totals_a_piece(g, t) * tg_gemm_total_flits(m, t);
 }
 

@@ -354,9 +354,9 @@ static void emit_north_loads(emission *e, uint32_t col) {
   const tg_params *m = e->b.m;
   uint32_t all_rows = ((1u << m->rows) - 1) << 1;
   tg_queue *queue = tg_north_queue(&e->b, col, TG_CTX_LOAD), *aux = tg_north_queue(&e->b, col, TG_CTX_AUX);
-  bool front = tg_gemm_makes_a(e);
-  if (tg_gemm_has_front(e)) tg_gemm_load_front_vectors(e, queue, col);
-  if (front) load_vectors(e, queue, 0, col, all_rows);
+  bool prologue = tg_gemm_makes_a(e);
+  if (tg_gemm_has_prologue(e)) tg_gemm_load_prologue_vectors(e, queue, col);
+  if (prologue) load_vectors(e, queue, 0, col, all_rows);
   if (e->t.whole_b) load_b(e, 0, col, all_rows, 0);
   bool a_first = e->t.keep == TG_KEEP_A || (e->t.keep == TG_KEEP_NONE && e->t.split == TG_SPLIT_COLUMNS);
   load_operands(e, queue, col, a_first ? load_a_north : load_b_north, a_first ? load_b_north : load_a_north,
@@ -366,7 +366,7 @@ static void emit_north_loads(emission *e, uint32_t col) {
   for (uint32_t r = 0; r < m->rows && e->t.split == TG_SPLIT_COLUMNS; r++)
     load_vectors(e, aux, r, col, 1u << (r + 1));
   bool apart = e->t.split == TG_SPLIT_OUTPUT && e->t.alike > 1;
-  for (uint32_t d = 0; d < (apart ? e->t.alike : 1) && e->t.split != TG_SPLIT_COLUMNS && !front; d++)
+  for (uint32_t d = 0; d < (apart ? e->t.alike : 1) && e->t.split != TG_SPLIT_COLUMNS && !prologue; d++)
     load_vectors(e, aux, d, col, apart ? rows_like(e, d) : all_rows);
   uint32_t vectors = aux->count;
   if (tg_gemm_keeps_vectors(e->g, &e->t)) raws = vectors;

@@ -50,7 +50,7 @@ typedef struct tg_gemm_totals {
   int words;  /* of microcode before and after the rows of a block, or of a piece of one */
   bool whole; /* there are streams for whole blocks only, not for totals that go on from piece to piece */
   struct {
-    tg_value *value; /* as a node in front of them names external number `external` */
+    tg_value *value; /* as a node of their prologue names external number `external` */
     int external;
   } names[TG_GEMM_EXTERNALS];
   int name_count;
@@ -61,9 +61,9 @@ static inline uint32_t tg_gemm_external_take(const tg_gemm_external *external, u
   return external->kind == TG_STREAM_SPLAT32 ? 1 : nt;
 }
 
-/* Elementwise nodes in front of an operand, computed on the tiles that multiply it: in front of A of one
- * tensor of its elements, in whose place in DRAM A is loaded, and of vectors along k (prologue_emit.c); in
- * front of B of such tensors and numbers a row, three at most, and of vectors along n
+/* The prologue of an operand, elementwise nodes, computed on the tiles that multiply it: of A, made of one
+ * tensor of its elements, in whose place in DRAM A is loaded, and of vectors along k (prologue_emit.c); of B,
+ * made of such tensors and numbers a row, three at most, and of vectors along n
  * (prologue_cooperative.c). What they make is stored, if others read it. */
 typedef struct tg_gemm_raw {
   tg_value *value; /* that owns the memory */
@@ -77,35 +77,35 @@ typedef struct tg_gemm_vector {
   int part;              /* as in tg_operand_stream */
   tg_dtype dtype;
 } tg_gemm_vector;
-enum { TG_FRONT_VECTORS = 8, TG_FRONT_NAMES = 14, TG_FRONT_UNROLL = 2, TG_FRONT_RAWS = 3 };
-typedef struct tg_gemm_front {
+enum { TG_PROLOGUE_VECTORS = 8, TG_PROLOGUE_NAMES = 14, TG_PROLOGUE_UNROLL = 2, TG_PROLOGUE_RAWS = 3 };
+typedef struct tg_gemm_prologue {
   tg_value *result; /* NULL: there are none */
   bool of_b;
   bool stored;
-  int block_kind, result_kind;     /* stream kinds: of the operand's blocks, of the result */
-  tg_gemm_raw raws[TG_FRONT_RAWS]; /* what is loaded in place of the operand */
+  int block_kind, result_kind;        /* stream kinds: of the operand's blocks, of the result */
+  tg_gemm_raw raws[TG_PROLOGUE_RAWS]; /* what is loaded in place of the operand */
   int raw_count;
   uint32_t unroll; /* rows that the microcode handles at once */
-  tg_gemm_vector vectors[TG_FRONT_VECTORS];
+  tg_gemm_vector vectors[TG_PROLOGUE_VECTORS];
   int vector_count;
-  tg_operand_stream names[TG_FRONT_NAMES]; /* operands as the nodes name them */
+  tg_operand_stream names[TG_PROLOGUE_NAMES]; /* operands as the nodes name them */
   int name_count;
   int words[2]; /* of microcode: before the rows, and for a vector of each of `unroll` rows */
-} tg_gemm_front;
+} tg_gemm_prologue;
 
 /* Streams: what is loaded, tensor by tensor, for each row that is handled at once; blocks; the result; then
  * vectors. */
-static inline int tg_front_raw_stream(const tg_gemm_front *f, int raw, uint32_t u) {
+static inline int tg_prologue_raw_stream(const tg_gemm_prologue *f, int raw, uint32_t u) {
   return raw * (int)f->unroll + (int)u;
 }
-static inline int tg_front_block_stream(const tg_gemm_front *f, uint32_t u) {
-  return tg_front_raw_stream(f, f->raw_count, u);
+static inline int tg_prologue_block_stream(const tg_gemm_prologue *f, uint32_t u) {
+  return tg_prologue_raw_stream(f, f->raw_count, u);
 }
-static inline int tg_front_result_stream(const tg_gemm_front *f, uint32_t u) {
-  return tg_front_raw_stream(f, f->raw_count + 1, u);
+static inline int tg_prologue_result_stream(const tg_gemm_prologue *f, uint32_t u) {
+  return tg_prologue_raw_stream(f, f->raw_count + 1, u);
 }
-static inline int tg_front_vector_stream(const tg_gemm_front *f, int vector) {
-  return (f->stored ? tg_front_result_stream(f, f->unroll) : tg_front_result_stream(f, 0)) + vector;
+static inline int tg_prologue_vector_stream(const tg_gemm_prologue *f, int vector) {
+  return (f->stored ? tg_prologue_result_stream(f, f->unroll) : tg_prologue_result_stream(f, 0)) + vector;
 }
 
 /* Products C[m, n] = A[m, k] B[k, n] of one shape, one for each batch element or group. */
@@ -137,7 +137,7 @@ typedef struct tg_gemm {
   int turn_words[TG_GEMM_DRAINS];  /* where members finish in turn, of TG_ADDS_AT_ONCE rows */
   int sum_kind;                    /* stream kind that stores running sums of partials: FP32 or BF16SR */
   tg_gemm_totals totals;
-  tg_gemm_front front;
+  tg_gemm_prologue prologue;
 } tg_gemm;
 
 /* Is one of the results rounded stochastically? */
@@ -147,7 +147,7 @@ static inline bool tg_gemm_rounds_results(const tg_gemm *gemm) {
   return false;
 }
 
-/* Adds the reductions of kernel->totals and what the nodes in front of them read. TG_INVALID: a drain cannot
+/* Adds the reductions of kernel->totals and what their prologue reads. TG_INVALID: a drain cannot
  * compute them. */
 tg_status tg_gemm_describe_totals(tg_compile *c, const tg_kernel *kernel, tg_gemm *g);
 /* Decides on whole blocks and rows of an iteration, where so many streams are left; returns how many it
@@ -204,7 +204,7 @@ bool tg_spread_gemm(tg_compile *c, const tg_kernel *kernel, tg_gemm *out);
 /* What tiles differ in. */
 typedef enum tg_split {
   TG_SPLIT_OUTPUT,  /* rows over tile rows, or over groups of them; columns over tile columns */
-  TG_SPLIT_ROWS,    /* every tile has rows of its own and all columns of a pass; with nodes in front, `alike`
+  TG_SPLIT_ROWS,    /* every tile has rows of its own and all columns of a pass; with a prologue, `alike`
                        tiles side by side have the same rows, and each some columns */
   TG_SPLIT_COLUMNS, /* every tile has columns of its own and all rows of a pass: products of few rows */
   TG_SPLIT_PRODUCTS /* every tile has a product of its own (tg_gemm.spread) */
@@ -230,13 +230,13 @@ typedef struct tg_gemm_tiling {
                      of its own; 1 if there are several members */
   bool paired;    /* row and column split: two tiles side by side load the blocks of both, of which each reads
                      its own, since rows of one block do not fill their atoms */
-  uint32_t sent;  /* rows of a piece that leave at once, where it does not leave as a whole: with nodes in
-                     front, there are as many pieces as chunks; or a piece is a block of totals; else 0 */
-  uint32_t front_sent;   /* and of a chunk of what they make */
-  tg_exits front_exits;  /* how that leaves */
-  tg_exits totals_exits; /* and totals: as the results, or in a checkerboard */
+  uint32_t sent;  /* rows of a piece that leave at once, where it does not leave as a whole: with a prologue,
+                     there are as many pieces as chunks; or a piece is a block of totals; else 0 */
+  uint32_t prologue_sent;  /* and of a chunk of what they make */
+  tg_exits prologue_exits; /* how that leaves */
+  tg_exits totals_exits;   /* and totals: as the results, or in a checkerboard */
   bool ahead;      /* a third block of A and B is loaded while one is multiplied and the next one waits */
-  uint32_t makers; /* tiles above each other that make chunks of B in turn, by nodes in front of it; 0: it is
+  uint32_t makers; /* tiles above each other that make chunks of B in turn, by its prologue; 0: it is
                       loaded. `ahead`: of A blocks for a round of them, or two */
   uint32_t made;   /* chunks of each of them that there is room for */
   tg_exits raws;   /* by which AGCUs comes what they are made of */
@@ -291,10 +291,10 @@ static inline bool tg_gemm_loads_once(const tg_gemm_tiling *t, const tg_gemm_ext
   return external->row_vector && t->members == 1;
 }
 
-/* Do those stay for all passes? Each has the same columns then; nodes in front of A have them in front, too.
+/* Do those stay for all passes? Each has the same columns then; a prologue of A has them for itself, too.
  */
 static inline bool tg_gemm_keeps_vectors(const tg_gemm *gemm, const tg_gemm_tiling *t) {
-  if (gemm->front.result && !gemm->front.of_b) return true;
+  if (gemm->prologue.result && !gemm->prologue.of_b) return true;
   return t->passes_n == 1 && t->passes_m > 1 && t->members * t->parts == 1;
 }
 
@@ -407,51 +407,52 @@ uint32_t tg_gemm_spare(const tg_params *m, const tg_gemm *gemm, const tg_gemm_ti
 /* Of a block of whole sums that were rounded stochastically on their way to the fused nodes. */
 uint64_t tg_gemm_rounded_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 
-/* ---- nodes in front (prologue_describe.c) ---- */
+/* ---- prologues (prologue_describe.c) ---- */
 
-/* Can the product do with them? Sets g->front. */
-tg_status tg_gemm_describe_front(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g);
-tg_status tg_gemm_write_front(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g, tg_mc *mc);
-/* Words of it into g->front.words. TG_INVALID: it does not fit beside that of the drain. */
-tg_status tg_gemm_measure_front(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g);
+/* Can the product do with them? Sets g->prologue. */
+tg_status tg_gemm_describe_prologue(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g);
+tg_status tg_gemm_write_prologue(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g, tg_mc *mc);
+/* Words of it into g->prologue.words. TG_INVALID: it does not fit beside that of the drain. */
+tg_status tg_gemm_measure_prologue(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g);
 /* Parts of a chunk's rows that pass the vector unit side by side, so that it has as many rows in flight as it
  * can; 0: none are possible. */
-uint32_t tg_gemm_front_parts(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+uint32_t tg_gemm_prologue_parts(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 /* Cycles of the vector unit for a chunk. */
-double tg_gemm_front_cycles(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+double tg_gemm_prologue_cycles(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 /* Bank rows of a chunk as it is loaded, of what the nodes make of it, and of the vectors; of those and what
  * the drain reads for all rows, which a tile loads once. */
 uint32_t tg_gemm_raw_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint32_t tg_gemm_number_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint32_t tg_gemm_given_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
-uint32_t tg_gemm_front_vector_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
-uint64_t tg_gemm_front_once(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+uint32_t tg_gemm_prologue_vector_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+uint64_t tg_gemm_prologue_once(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 /* Chunks whose nodes are computed for each piece that is drained. */
 static inline uint32_t tg_gemm_chunks_a_piece(const tg_gemm_tiling *t) { return t->chunks / (t->mt / t->mr); }
 /* Can SENDs of what they make take turns between two buffers, and have slots enough? */
-bool tg_gemm_front_sends_fit(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+bool tg_gemm_prologue_sends_fit(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 /* Of the tensors of a chunk, or of the vectors, before one; and elements of a vector that a tile needs: of
  * those along k all. */
-static inline bool tg_gemm_front_is_number(const tg_gemm *gemm, int raw) {
-  return gemm->front.raws[raw].kind == TG_STREAM_SPLAT32;
+static inline bool tg_gemm_prologue_is_number(const tg_gemm *gemm, int raw) {
+  return gemm->prologue.raws[raw].kind == TG_STREAM_SPLAT32;
 }
-int tg_gemm_front_numbers(const tg_gemm *gemm); /* how many there are */
-uint32_t tg_gemm_front_raws_before(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t,
-                                   bool numbers, int raw);
-uint32_t tg_gemm_front_vectors_before(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t,
-                                      int vector);
-uint32_t tg_gemm_front_vector_length(const tg_gemm *gemm, const tg_gemm_tiling *t);
+int tg_gemm_prologue_numbers(const tg_gemm *gemm); /* how many there are */
+uint32_t tg_gemm_prologue_raws_before(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t,
+                                      bool numbers, int raw);
+uint32_t tg_gemm_prologue_vectors_before(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t,
+                                         int vector);
+uint32_t tg_gemm_prologue_vector_length(const tg_gemm *gemm, const tg_gemm_tiling *t);
 /* A chunk as the nodes see it: rows, and elements of one. */
-static inline uint32_t tg_gemm_front_rows(const tg_gemm *gemm, const tg_gemm_tiling *t) {
-  return gemm->front.of_b ? t->kc : t->mt;
+static inline uint32_t tg_gemm_prologue_rows(const tg_gemm *gemm, const tg_gemm_tiling *t) {
+  return gemm->prologue.of_b ? t->kc : t->mt;
 }
-static inline uint32_t tg_gemm_front_width(const tg_gemm *gemm, const tg_gemm_tiling *t) {
-  return gemm->front.of_b ? t->nt : t->kc;
+static inline uint32_t tg_gemm_prologue_width(const tg_gemm *gemm, const tg_gemm_tiling *t) {
+  return gemm->prologue.of_b ? t->nt : t->kc;
 }
 /* Elements and bank rows of a row of raw number `raw`: those of the chunk, or one. */
-uint32_t tg_gemm_front_raw_take(const tg_gemm *gemm, const tg_gemm_tiling *t, int raw);
-uint32_t tg_gemm_front_raw_flits(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t, int raw);
+uint32_t tg_gemm_prologue_raw_take(const tg_gemm *gemm, const tg_gemm_tiling *t, int raw);
+uint32_t tg_gemm_prologue_raw_flits(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t,
+                                    int raw);
 /* Flits that leave at once of these results: all that leave so share half of an AGCU's memory. */
-uint32_t tg_gemm_front_share(const tg_params *m, const tg_gemm_tiling *t);
+uint32_t tg_gemm_prologue_share(const tg_params *m, const tg_gemm_tiling *t);
 
 #endif

@@ -1,22 +1,22 @@
-/* Microcode of the elementwise nodes in front of a product. */
+/* Microcode of the prologue of a product. */
 #include "mapper/expression/expression.h"
 #include "mapper/gemm/product.h"
 
 /* Of an operand of the nodes: of the raws, or, behind them, of the vectors. */
-static bool names_vector(const tg_operand_stream *name) { return name->stream >= TG_FRONT_RAWS; }
+static bool names_vector(const tg_operand_stream *name) { return name->stream >= TG_PROLOGUE_RAWS; }
 
 /* Vectors once, then a row of each of those that are handled at once. */
-tg_status tg_gemm_write_front(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g, tg_mc *mc) {
-  const tg_gemm_front *f = &g->front;
-  tg_operand_stream names[TG_FRONT_NAMES];
-  tg_mc_ref held[TG_FRONT_VECTORS];
+tg_status tg_gemm_write_prologue(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g, tg_mc *mc) {
+  const tg_gemm_prologue *f = &g->prologue;
+  tg_operand_stream names[TG_PROLOGUE_NAMES];
+  tg_mc_ref held[TG_PROLOGUE_VECTORS];
   int kind = tg_stream_kind(f->result);
   bool as_is = f->block_kind == kind && (!f->stored || f->result_kind == kind);
   const tg_value *only_stored = as_is ? f->result : NULL;
   tg_mc_next_segment(mc);
   for (int v = 0; v < f->vector_count; v++)
     held[v] = tg_hold_operand(mc, &(tg_operand_stream){.value = f->vectors[v].value,
-                                                       .stream = tg_front_vector_stream(f, v),
+                                                       .stream = tg_prologue_vector_stream(f, v),
                                                        .part = f->vectors[v].part,
                                                        .dtype = f->vectors[v].dtype});
   tg_mc_next_segment(mc);
@@ -27,29 +27,29 @@ tg_status tg_gemm_write_front(const tg_compile *c, const tg_kernel *kernel, cons
       names[n] = f->names[n];
       names[n].loaded = names_vector(&names[n]);
       if (names[n].loaded)
-        names[n].held = held[names[n].stream - TG_FRONT_RAWS];
+        names[n].held = held[names[n].stream - TG_PROLOGUE_RAWS];
       else {
-        names[n].number = tg_gemm_front_is_number(g, names[n].stream);
-        names[n].stream = tg_front_raw_stream(f, names[n].stream, u);
+        names[n].number = tg_gemm_prologue_is_number(g, names[n].stream);
+        names[n].stream = tg_prologue_raw_stream(f, names[n].stream, u);
       }
     }
-    if (!tg_emit_front(mc, c, &kernel->front[f->of_b], names, f->name_count, NULL, only_stored, &value, 1,
-                       &x))
+    if (!tg_emit_prologue(mc, c, &kernel->prologue[f->of_b], names, f->name_count, NULL, only_stored, &value,
+                          1, &x))
       return TG_INVALID;
-    tg_mc_store(mc, tg_front_block_stream(f, u), f->block_kind == TG_STREAM_FP32, x);
-    if (f->stored) tg_mc_store(mc, tg_front_result_stream(f, u), f->result_kind == TG_STREAM_FP32, x);
+    tg_mc_store(mc, tg_prologue_block_stream(f, u), f->block_kind == TG_STREAM_FP32, x);
+    if (f->stored) tg_mc_store(mc, tg_prologue_result_stream(f, u), f->result_kind == TG_STREAM_FP32, x);
   }
   return TG_OK;
 }
 
-tg_status tg_gemm_measure_front(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g) {
+tg_status tg_gemm_measure_prologue(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g) {
   tg_mc mc;
   int lengths[2 * TG_SEGMENTS];
   tg_mc_begin(&mc, c->arena);
   tg_status status = tg_gemm_write_drain(c, kernel, g, false, 1, &mc);
   int first = mc.segment + 1;
-  if (!status) status = tg_gemm_write_front(c, kernel, g, &mc);
+  if (!status) status = tg_gemm_write_prologue(c, kernel, g, &mc);
   if (status || !tg_mc_fits(&mc, c->m, lengths)) return TG_INVALID;
-  for (int i = 0; i < 2; i++) g->front.words[i] = lengths[first + i];
+  for (int i = 0; i < 2; i++) g->prologue.words[i] = lengths[first + i];
   return TG_OK;
 }

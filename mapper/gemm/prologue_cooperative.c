@@ -1,7 +1,7 @@
-/* Elementwise nodes in front of B, where several tiles above each other need all that the nodes make of their
- * columns. These, the makers, take turns: of each round of chunks of K a tile makes one, of what is loaded
- * for it alone, and sends it to the others, which have banks for the chunks of each maker; or there is one
- * maker:
+/* The prologue of B, elementwise nodes, where several tiles above each other need all that the nodes make of
+ * their columns. These, the makers, take turns: of each round of chunks of K a tile makes one, of what is
+ * loaded for it alone, and sends it to the others, which have banks for the chunks of each maker; or there is
+ * one maker:
  *
  *   vx   a chunk a round; when all are made, the drain
  *   tx   the chunk to the rows below and to those above, and, if others read it, to memory; then what the
@@ -43,7 +43,7 @@ void tg_gemm_allocate_maker_sems(emission *e) {
   for (uint32_t r = 0; r < e->b.m->rows; r++) tg_tile_sem(&e->b, (int)e->t.made);
   e->raw_west_credit = tg_west_credits(&e->b, 2);
   e->raw_north_credit = tg_north_credits(&e->b, 2);
-  if (!tg_gemm_front_numbers(e->g)) return;
+  if (!tg_gemm_prologue_numbers(e->g)) return;
   e->numbers_full = tg_tile_sem(&e->b, 0);
   e->numbers_credit = tg_west_credits(&e->b, 2);
 }
@@ -64,12 +64,12 @@ static bool raws_from_west(const emission *e, uint32_t r, uint32_t col) {
 /* A chunk a round of raw number `raw` for the tiles of `mask`, maker `maker` of columns from `first` on. */
 static tg_agcu_instr *load_raw(emission *e, tg_queue *queue, int raw, uint32_t mask, uint32_t maker,
                                int64_t first) {
-  const tg_gemm_front *f = &e->g->front;
+  const tg_gemm_prologue *f = &e->g->prologue;
   tg_agcu_instr *load = &tg_build_push(&e->b, queue, TG_OP_agcu_load)->agcu;
   tg_buffer buffer = tg_gemm_raw_buffer(e, raw);
   tg_walk_plan walk = {.tensor = tg_place_of(e->c, f->raws[raw].value),
                        .element_stride = 1,
-                       .columns = tg_gemm_front_is_number(e->g, raw) ? f->raws[raw].each : e->g->n};
+                       .columns = tg_gemm_prologue_is_number(e->g, raw) ? f->raws[raw].each : e->g->n};
   memcpy(walk.radix, f->raws[raw].radix, sizeof walk.radix);
   memcpy(walk.stride, f->raws[raw].stride, sizeof walk.stride);
   tg_fill_walk(load, &walk, e->raw_base[raw], e->raw_rest[raw]);
@@ -77,7 +77,7 @@ static tg_agcu_instr *load_raw(emission *e, tg_queue *queue, int raw, uint32_t m
   load->dst_inner[0] = 65535;
   load->dst_mask[0] = mask;
   load->rows[0] = e->t.kc;
-  load->take[0] = tg_gemm_front_raw_take(e->g, &e->t, raw);
+  load->take[0] = tg_gemm_prologue_raw_take(e->g, &e->t, raw);
   load->m_first[0] = (int64_t)maker * e->t.kc;
   load->m_delta[2] = (int64_t)e->t.makers * e->t.kc;
   load->k_first[0] = first;
@@ -93,10 +93,10 @@ static void set_ends(tg_agcu_instr *load, bool first, bool last, int credit, int
 /* Of tile (r, col). The last tensor tells it. */
 static void load_raws(emission *e, tg_queue *queue, bool west, uint32_t r, uint32_t col) {
   int left = 0, all;
-  for (int i = 0; i < e->g->front.raw_count; i++) left += !tg_gemm_front_is_number(e->g, i);
+  for (int i = 0; i < e->g->prologue.raw_count; i++) left += !tg_gemm_prologue_is_number(e->g, i);
   all = left;
-  for (int i = 0; i < e->g->front.raw_count; i++) {
-    if (tg_gemm_front_is_number(e->g, i)) continue;
+  for (int i = 0; i < e->g->prologue.raw_count; i++) {
+    if (tg_gemm_prologue_is_number(e->g, i)) continue;
     tg_agcu_instr *load = load_raw(e, queue, i, 1u << ((west ? col : r) + 1), tg_gemm_maker(e, r),
                                    tg_gemm_col_first(e, r, col));
     set_ends(load, left == all, left == 1, west ? e->raw_west_credit : e->raw_north_credit, e->raw_full);
@@ -107,9 +107,9 @@ static void load_raws(emission *e, tg_queue *queue, bool west, uint32_t r, uint3
 /* Numbers are those of all tiles of a row, and come by a context of their own: what waits for all tiles does
  * not hold up what is for one. Stores leave by the north. */
 static void load_numbers(emission *e, tg_queue *queue, uint32_t r) {
-  int left = tg_gemm_front_numbers(e->g), all = left;
-  for (int i = 0; i < e->g->front.raw_count; i++) {
-    if (!tg_gemm_front_is_number(e->g, i) || e->g->front.raws[i].lane) continue;
+  int left = tg_gemm_prologue_numbers(e->g), all = left;
+  for (int i = 0; i < e->g->prologue.raw_count; i++) {
+    if (!tg_gemm_prologue_is_number(e->g, i) || e->g->prologue.raws[i].lane) continue;
     tg_agcu_instr *load = load_raw(e, queue, i, ((1u << e->b.m->cols) - 1) << 1, tg_gemm_maker(e, r), 0);
     set_ends(load, left == all, left == 1, e->numbers_credit, e->numbers_full);
     left--;
@@ -125,7 +125,7 @@ void tg_gemm_load_raws_west(emission *e, uint32_t r) {
   for (uint32_t col = 0; col < e->b.m->cols; col++)
     if (raws_from_west(e, r, col)) load_raws(e, queue, true, r, col);
   end_rounds(e, queue);
-  queue = tg_west_queue(&e->b, r, TG_CTX_FRONT);
+  queue = tg_west_queue(&e->b, r, TG_CTX_PROLOGUE);
   load_numbers(e, queue, r);
   end_rounds(e, queue);
 }
@@ -141,11 +141,11 @@ void tg_gemm_load_raws_north(emission *e, uint32_t col) {
 
 static void emit_nodes(emission *e, uint32_t r, uint32_t col) {
   tg_queue *queue = &tg_build_tile(&e->b, r, col)->vx;
-  if (e->g->front.vector_count)
-    tg_set_wait(tg_build_push(&e->b, queue, TG_OP_vx_sync), 0, e->front_vectors_full, false);
+  if (e->g->prologue.vector_count)
+    tg_set_wait(tg_build_push(&e->b, queue, TG_OP_vx_sync), 0, e->prologue_vectors_full, false);
   tg_buffer made = tg_gemm_made_buffer(e, tg_gemm_maker(e, r));
-  tg_instr *in = tg_gemm_push_front(e, r, col, &made, 0, 1);
-  bool stored = e->g->front.stored;
+  tg_instr *in = tg_gemm_push_prologue(e, r, col, &made, 0, 1);
+  bool stored = e->g->prologue.stored;
   tg_set_wait(in, 0, e->raw_full, false);
   tg_set_wait(in, 1, e->made_free, false);
   if (stored) tg_set_wait(in, 2, e->given_exit.out_free, false);
@@ -155,7 +155,7 @@ static void emit_nodes(emission *e, uint32_t r, uint32_t col) {
     tg_set_post(in, 0, TG_POST_COL, 0, e->raw_north_credit + (int)r + 1, false);
   tg_set_post(in, 1, TG_POST_LOCAL, 0, e->t.makers > 1 ? e->made_full : e->b_full, false);
   if (stored) tg_set_post(in, 2, TG_POST_LOCAL, 0, e->given_exit.out_full, false);
-  if (tg_gemm_front_numbers(e->g)) {
+  if (tg_gemm_prologue_numbers(e->g)) {
     tg_set_wait(in, 3, e->numbers_full, false);
     tg_set_post(in, 3, TG_POST_ROW, 0, e->numbers_credit + (int)col + 1, false);
   }
@@ -181,11 +181,11 @@ static tg_instr *send_chunk(emission *e, uint32_t r, uint32_t col, int dir, uint
 }
 
 static uint32_t row_flits(const emission *e) {
-  return tg_kind_flits(e->b.m, e->g->front.result_kind, e->t.nt);
+  return tg_kind_flits(e->b.m, e->g->prologue.result_kind, e->t.nt);
 }
 
 static tg_buffer place_at_agcu(const emission *e, uint32_t r) {
-  uint32_t share = tg_gemm_front_share(e->b.m, &e->t);
+  uint32_t share = tg_gemm_prologue_share(e->b.m, &e->t);
   return (tg_buffer){
       .base = tg_store_rows(e->b.m) / 2 + 2 * share * r, .stride = share, .rows = share, .count = 2};
 }
@@ -197,7 +197,7 @@ static tg_instr *send_away(emission *e, uint32_t r, uint32_t col) {
   tg_instr *in = tg_build_push(&e->b, queue, TG_OP_tx_send);
   tg_tx_instr *tx = &in->tx;
   tx->dir[0] = TG_NORTH;
-  tx->flits[0] = e->t.front_sent * row_flits(e);
+  tx->flits[0] = e->t.prologue_sent * row_flits(e);
   tg_set_operand(tx->src_base, &e->given, true);
   tx->src_delta[2] = tx->flits[0];
   tg_set_operand(tx->dst_base, &at_agcu, false);
@@ -208,7 +208,7 @@ static tg_instr *send_away(emission *e, uint32_t r, uint32_t col) {
   tg_set_wait(in, 0, e->given_exit.credit, false);
   tg_set_wait(in, 1, e->given_exit.out_full, true);
   tg_set_post(in, 1, TG_POST_LOCAL, 0, e->given_exit.out_free, true);
-  end_loop(in, 2, e->t.kc / e->t.front_sent, queue->count - 1);
+  end_loop(in, 2, e->t.kc / e->t.prologue_sent, queue->count - 1);
   return in;
 }
 
@@ -226,7 +226,7 @@ static tg_instr *send_around(emission *e, uint32_t r, uint32_t col) {
 static void emit_sends(emission *e, uint32_t r, uint32_t col) {
   uint32_t begin = tg_build_tile(&e->b, r, col)->tx.count;
   tg_instr *last = e->t.makers > 1 ? send_around(e, r, col) : NULL;
-  if (e->g->front.stored) last = send_away(e, r, col);
+  if (e->g->prologue.stored) last = send_away(e, r, col);
   if (last) end_loop(last, 1, rounds(e), begin);
 }
 
@@ -240,32 +240,32 @@ void tg_gemm_emit_making(emission *e, uint32_t r, uint32_t col) {
 static void emit_store(emission *e, uint32_t r, uint32_t col) {
   const tg_gemm *g = e->g;
   tg_agcu_instr *store =
-      &tg_build_push(&e->b, tg_north_queue(&e->b, col, TG_CTX_FRONT), TG_OP_agcu_store)->agcu;
+      &tg_build_push(&e->b, tg_north_queue(&e->b, col, TG_CTX_PROLOGUE), TG_OP_agcu_store)->agcu;
   tg_instr *in = (tg_instr *)(void *)store;
-  tg_walk_plan walk = {.tensor = tg_place_of(e->c, g->front.result),
+  tg_walk_plan walk = {.tensor = tg_place_of(e->c, g->prologue.result),
                        .radix = {1, 1, g->k},
                        .stride = {0, 0, g->n},
                        .element_stride = 1,
                        .columns = g->n};
   tg_buffer at_agcu = place_at_agcu(e, r);
   tg_fill_walk(store, &walk, e->given_base, e->given_rest);
-  store->rows[0] = e->t.front_sent;
+  store->rows[0] = e->t.prologue_sent;
   store->take[0] = e->t.nt;
   store->m_first[0] = (int64_t)tg_gemm_maker(e, r) * e->t.kc;
   store->m_delta[1] = (int64_t)e->t.makers * e->t.kc;
-  store->m_delta[2] = e->t.front_sent;
+  store->m_delta[2] = e->t.prologue_sent;
   store->k_first[0] = tg_gemm_col_first(e, r, col);
-  store->convert[0] = g->front.result_kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
+  store->convert[0] = g->prologue.result_kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
   tg_set_operand(store->src_base, &at_agcu, false);
   tg_set_wait(in, 0, e->given_north + (int)r + 1, false);
   tg_set_post(in, 0, TG_POST_COL, r + 1, e->given_exit.credit, false);
 }
 
 void tg_gemm_emit_maker_stores(emission *e) {
-  const uint32_t loops[3] = {1, rounds(e), e->t.kc / e->t.front_sent};
+  const uint32_t loops[3] = {1, rounds(e), e->t.kc / e->t.prologue_sent};
   for (uint32_t col = 0; col < e->b.m->cols; col++) {
     for (uint32_t r = 0; r < e->b.m->rows; r++) emit_store(e, r, col);
-    tg_queue *queue = tg_north_queue(&e->b, col, TG_CTX_FRONT);
+    tg_queue *queue = tg_north_queue(&e->b, col, TG_CTX_PROLOGUE);
     tg_set_loops(&queue->instrs[queue->count - 1], loops);
   }
 }

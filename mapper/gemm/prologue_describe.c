@@ -1,5 +1,5 @@
-/* Elementwise nodes in front of a product: which they may be, their microcode, and the room that they need.
- * prologue_emit.c, in front of A, and prologue_cooperative.c, in front of B, have what the tiles do. */
+/* Prologues, elementwise nodes before a product: which they may be, their microcode, and the room that they
+ * need. prologue_emit.c, of A, and prologue_cooperative.c, of B, have what the tiles do. */
 #include "mapper/gemm/product.h"
 #include "mapper/kernel/outer.h"
 
@@ -26,41 +26,41 @@ static bool is_one_run(const int64_t radix[3], const int64_t stride[3], int64_t 
 
 static bool is_dense(const tg_gemm *g) {
   if (g->products != 1 || g->spread) return false;
-  if (g->front.of_b)
+  if (g->prologue.of_b)
     return !g->b_turned && is_one_run(g->b_n_radix, g->b_n_stride, g->n) &&
            follow_each_other(g->b, g->b_k_radix, g->b_k_stride, g->n);
   return !g->a_turned && !g->a_origin && is_one_run(g->a_k_radix, g->a_k_stride, g->k) &&
          follow_each_other(g->a, g->a_m_radix, g->a_m_stride, g->k);
 }
 
-static bool add_vector(tg_gemm_front *f, const tg_gemm_vector *vector, int *out_stream) {
+static bool add_vector(tg_gemm_prologue *f, const tg_gemm_vector *vector, int *out_stream) {
   int at = 0;
   while (at < f->vector_count &&
          (f->vectors[at].value != vector->value || f->vectors[at].first != vector->first ||
           f->vectors[at].part != vector->part))
     at++;
-  if (at == TG_FRONT_VECTORS) return false;
+  if (at == TG_PROLOGUE_VECTORS) return false;
   if (at == f->vector_count) f->vectors[f->vector_count++] = *vector;
-  *out_stream = TG_FRONT_RAWS + at;
+  *out_stream = TG_PROLOGUE_RAWS + at;
   return true;
 }
 
-static bool add_raw(tg_gemm_front *f, const tg_gemm_raw *raw, int *out_stream) {
+static bool add_raw(tg_gemm_prologue *f, const tg_gemm_raw *raw, int *out_stream) {
   int at = 0;
   while (at < f->raw_count && (f->raws[at].value != raw->value || f->raws[at].kind != raw->kind ||
                                f->raws[at].first != raw->first || f->raws[at].lane != raw->lane))
     at++;
-  if (at == (f->of_b ? TG_FRONT_RAWS : 1)) return false;
+  if (at == (f->of_b ? TG_PROLOGUE_RAWS : 1)) return false;
   if (at == f->raw_count) f->raws[f->raw_count++] = *raw;
   *out_stream = at;
   return true;
 }
 
-static bool add_name(tg_gemm_front *f, const tg_operand_stream *name) {
+static bool add_name(tg_gemm_prologue *f, const tg_operand_stream *name) {
   for (int n = 0; n < f->name_count; n++)
     if (f->names[n].value == name->value && f->names[n].part == name->part)
       return f->names[n].stream == name->stream;
-  if (f->name_count == TG_FRONT_NAMES) return false;
+  if (f->name_count == TG_PROLOGUE_NAMES) return false;
   f->names[f->name_count++] = *name;
   return true;
 }
@@ -68,7 +68,7 @@ static bool add_name(tg_gemm_front *f, const tg_operand_stream *name) {
 /* The operand `value` of a node whose result has the shape of `shape`. */
 static bool add_operand(const tg_compile *c, tg_gemm *g, const int64_t dims[2], tg_value *value,
                         const tg_value *shape) {
-  tg_gemm_front *f = &g->front;
+  tg_gemm_prologue *f = &g->prologue;
   int64_t stride[2];
   tg_operand_stream name = {.value = value};
   tg_value *owner = tg_owner(c, value);
@@ -88,7 +88,7 @@ static bool add_operand(const tg_compile *c, tg_gemm *g, const int64_t dims[2], 
 
 static bool add_outer(const tg_compile *c, tg_gemm *g, const int64_t dims[2], const tg_node *node,
                       const tg_outer *o) {
-  tg_gemm_front *f = &g->front;
+  tg_gemm_prologue *f = &g->prologue;
   const tg_value *result = tg_out(node);
   if (!f->of_b || result->dims[result->rank - 1].size != dims[1] ||
       tg_value_elements(result) != dims[0] * dims[1])
@@ -112,14 +112,14 @@ static bool add_outer(const tg_compile *c, tg_gemm *g, const int64_t dims[2], co
   return true;
 }
 
-static int full_raws(const tg_gemm_front *f) {
+static int full_raws(const tg_gemm_prologue *f) {
   int count = 0;
   for (int i = 0; i < f->raw_count; i++) count += f->raws[i].kind != TG_STREAM_SPLAT32;
   return count;
 }
 
-static bool collect(const tg_compile *c, const tg_front *nodes, tg_gemm *g) {
-  const int64_t dims[2] = {g->front.of_b ? g->k : g->m, g->front.of_b ? g->n : g->k};
+static bool collect(const tg_compile *c, const tg_node_list *nodes, tg_gemm *g) {
+  const int64_t dims[2] = {g->prologue.of_b ? g->k : g->m, g->prologue.of_b ? g->n : g->k};
   for (size_t n = 0; n < nodes->count; n++) {
     tg_outer o;
     if (!tg_goes_along_one_way(c, nodes->nodes, nodes->count, n, dims, 2)) return false;
@@ -134,40 +134,40 @@ static bool collect(const tg_compile *c, const tg_front *nodes, tg_gemm *g) {
       if (!add_operand(c, g, dims, value, shape)) return false;
     }
   }
-  return full_raws(&g->front) > 0;
+  return full_raws(&g->prologue) > 0;
 }
 
 /* The drain beside those of A takes what is loaded once for all rows; that behind all of B's, anything. And
  * nothing draws random numbers. */
 static bool drain_suits(const tg_compile *c, const tg_gemm *g) {
-  for (int x = 0; x < g->external_count && !g->front.of_b; x++)
+  for (int x = 0; x < g->external_count && !g->prologue.of_b; x++)
     if (!g->externals[x].row_vector) return false;
-  bool results_suit = g->front.of_b ? !g->totals.count : g->outs == 1;
+  bool results_suit = g->prologue.of_b ? !g->totals.count : g->outs == 1;
   return results_suit && g->partials == 1 && !tg_gemm_rounds_results(g) && !tg_gemm_rounded_tile(c, g);
 }
 
 /* Are there semaphores, of an AGCU a group of each for all positions of its lane, and slots of queues? Tiles
  * that take turns know of each other, and are loaded for by themselves. */
 static bool has_room(const tg_params *m, const tg_gemm *g) {
-  const tg_gemm_front *f = &g->front;
+  const tg_gemm_prologue *f = &g->prologue;
   uint32_t longest = m->rows > m->cols ? m->rows : m->cols, totals = (uint32_t)g->totals.count,
            groups = ENDPOINT_SEMS + (totals > 0) + f->of_b, sems = TILE_SEMS + totals + (totals > 0),
            vectors = (uint32_t)f->vector_count, blocks = 1;
   if (f->of_b) {
-    bool numbers = tg_gemm_front_numbers(g) > 0;
+    bool numbers = tg_gemm_prologue_numbers(g) > 0;
     groups += numbers;
     sems += 2 * m->rows + 3 + (uint32_t)g->outs + numbers;
     vectors *= m->rows;
     blocks = (uint32_t)(f->raw_count + g->external_count);
   }
   return groups * (longest + 1) <= m->semaphores && sems <= m->semaphores &&
-         longest * blocks + vectors + 1 <= m->queue_depth && m->agcu_contexts > TG_CTX_FRONT;
+         longest * blocks + vectors + 1 <= m->queue_depth && m->agcu_contexts > TG_CTX_PROLOGUE;
 }
 
 /* As many rows at once as there are streams for; false: not even one. */
-static bool set_unroll(tg_gemm_front *f) {
-  for (f->unroll = TG_FRONT_UNROLL; f->unroll > 0; f->unroll--)
-    if (tg_front_vector_stream(f, f->vector_count) <= TG_STREAMS) return true;
+static bool set_unroll(tg_gemm_prologue *f) {
+  for (f->unroll = TG_PROLOGUE_UNROLL; f->unroll > 0; f->unroll--)
+    if (tg_prologue_vector_stream(f, f->vector_count) <= TG_STREAMS) return true;
   return false;
 }
 
@@ -176,24 +176,24 @@ static tg_status refuse(const tg_compile *c, const tg_gemm *g) {
                  g->node->name);
 }
 
-tg_status tg_gemm_describe_front(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g) {
-  tg_gemm_front *f = &g->front;
-  f->of_b = kernel->front[1].count > 0;
-  f->result = kernel->front_result;
-  f->stored = kernel->stores_front;
+tg_status tg_gemm_describe_prologue(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g) {
+  tg_gemm_prologue *f = &g->prologue;
+  f->of_b = kernel->prologue[1].count > 0;
+  f->result = kernel->prologue_result;
+  f->stored = kernel->stores_prologue;
   if (g->format == TG_FMT_TF32 || tg_owner(c, f->of_b ? g->b : g->a) != f->result ||
       !is_plain_kind(f->result) || !is_dense(g) || !drain_suits(c, g) ||
-      !collect(c, &kernel->front[f->of_b], g))
+      !collect(c, &kernel->prologue[f->of_b], g))
     return refuse(c, g);
   f->result_kind = tg_stream_kind(f->result);
   f->block_kind = tg_stream_kind(tg_in(g->node, f->of_b));
   if (!set_unroll(f) || !has_room(c->m, g)) return refuse(c, g);
-  if (f->of_b) return tg_gemm_measure_front(c, kernel, g);
+  if (f->of_b) return tg_gemm_measure_prologue(c, kernel, g);
   g->a = f->raws[0].value;
   g->a_convert = f->raws[0].kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
   tg_gemm_tiling all = {.kc = (uint32_t)g->k};
-  if (tg_banks_for(c->m, tg_gemm_front_vector_rows(c->m, g, &all)) > 1)
+  if (tg_banks_for(c->m, tg_gemm_prologue_vector_rows(c->m, g, &all)) > 1)
     return tg_fail(c->diag, TG_INVALID, "node \"%s\": rows of what is in front of it are too long",
                    g->node->name);
-  return tg_gemm_measure_front(c, kernel, g);
+  return tg_gemm_measure_prologue(c, kernel, g);
 }

@@ -1,6 +1,6 @@
-/* Elementwise nodes in front of a product, computed on its tiles. A chunk of the tensor that they read is
- * loaded where A would be; the vector unit makes a block of A of it, which mx waits for, and, beside it, what
- * others read of the result. Between two chunks it drains a piece of the block before:
+/* The prologue of a product, elementwise nodes, computed on its tiles. A chunk of the tensor that they read
+ * is loaded where A would be; the vector unit makes a block of A of it, which mx waits for, and, beside it,
+ * what others read of the result. Between two chunks it drains a piece of the block before:
  *
  *   vx   nodes of block 0;  then for each block, chunk by chunk: nodes of the next one, a piece of its drain;
  *        the last block's drain
@@ -25,39 +25,39 @@ static void set_streams(const emission *e, tg_vx_instr *vop, int stream, int kin
                         uint32_t first) {
   const tg_params *m = e->b.m;
   bool number = kind == TG_STREAM_SPLAT32;
-  uint32_t row = tg_kind_flits(m, kind, number ? 1 : tg_gemm_front_width(e->g, &e->t)),
-           parts = tg_gemm_front_parts(m, e->g, &e->t);
-  for (uint32_t u = 0; u < e->g->front.unroll; u++) {
+  uint32_t row = tg_kind_flits(m, kind, number ? 1 : tg_gemm_prologue_width(e->g, &e->t)),
+           parts = tg_gemm_prologue_parts(m, e->g, &e->t);
+  for (uint32_t u = 0; u < e->g->prologue.unroll; u++) {
     tg_stream *s = tg_stream_of_mut(vop, stream + (int)u);
     s->kind[0] = kind;
     tg_set_turning(s->at.base, buffer, first, TG_TURN_EACH);
     s->at.base[0] += (int64_t)u * row;
     s->banks[0] = buffer->banks;
-    s->row[1] = (int64_t)tg_gemm_front_rows(e->g, &e->t) / parts * row;
+    s->row[1] = (int64_t)tg_gemm_prologue_rows(e->g, &e->t) / parts * row;
     s->row[2] = number ? 0 : tg_kind_flits(m, kind, tg_lanes(m));
-    s->j[1] = (int64_t)e->g->front.unroll * row;
-    s->store[0] = stream >= tg_front_block_stream(&e->g->front, 0);
+    s->j[1] = (int64_t)e->g->prologue.unroll * row;
+    s->store[0] = stream >= tg_prologue_block_stream(&e->g->prologue, 0);
   }
 }
 
 tg_buffer tg_gemm_raw_buffer(const emission *e, int raw) {
-  bool number = tg_gemm_front_is_number(e->g, raw);
-  raw -= e->g->front.raws[raw].lane; /* those of one run follow each other */
-  uint32_t before = tg_gemm_front_raws_before(e->b.m, e->g, &e->t, number, raw);
+  bool number = tg_gemm_prologue_is_number(e->g, raw);
+  raw -= e->g->prologue.raws[raw].lane; /* those of one run follow each other */
+  uint32_t before = tg_gemm_prologue_raws_before(e->b.m, e->g, &e->t, number, raw);
   return tg_buffer_part(e->b.m, number ? &e->numbers : &e->raw, before,
-                        tg_gemm_front_raws_before(e->b.m, e->g, &e->t, number, raw + 1) - before);
+                        tg_gemm_prologue_raws_before(e->b.m, e->g, &e->t, number, raw + 1) - before);
 }
 
 /* Those along k: chunks go on with level 1 in loops of `chunks`, else with level 2. */
 static void set_vectors(const emission *e, tg_vx_instr *vop, uint32_t chunks) {
   const tg_params *m = e->b.m;
-  const tg_gemm_front *f = &e->g->front;
+  const tg_gemm_prologue *f = &e->g->prologue;
   for (int v = 0; v < f->vector_count; v++) {
     int kind = tg_stream_kind(f->vectors[v].value);
-    uint32_t before = tg_gemm_front_vectors_before(m, e->g, &e->t, v);
-    tg_buffer vector = tg_buffer_part(m, &e->front_vectors, before,
-                                      tg_gemm_front_vectors_before(m, e->g, &e->t, v + 1) - before);
-    tg_stream *s = tg_stream_of_mut(vop, tg_front_vector_stream(f, v));
+    uint32_t before = tg_gemm_prologue_vectors_before(m, e->g, &e->t, v);
+    tg_buffer vector = tg_buffer_part(m, &e->prologue_vectors, before,
+                                      tg_gemm_prologue_vectors_before(m, e->g, &e->t, v + 1) - before);
+    tg_stream *s = tg_stream_of_mut(vop, tg_prologue_vector_stream(f, v));
     s->kind[0] = kind;
     tg_set_operand(s->at.base, &vector, false);
     int64_t chunk = f->of_b ? 0 : tg_kind_flits(m, kind, e->t.kc);
@@ -68,30 +68,30 @@ static void set_vectors(const emission *e, tg_vx_instr *vop, uint32_t chunks) {
   }
 }
 
-tg_instr *tg_gemm_push_front(emission *e, uint32_t r, uint32_t col, const tg_buffer *block, uint32_t first,
-                             uint32_t chunks) {
-  const tg_gemm_front *f = &e->g->front;
+tg_instr *tg_gemm_push_prologue(emission *e, uint32_t r, uint32_t col, const tg_buffer *block, uint32_t first,
+                                uint32_t chunks) {
+  const tg_gemm_prologue *f = &e->g->prologue;
   tg_instr *in = tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->vx, TG_OP_vx_vop);
   tg_vx_instr *vop = &in->vx;
-  uint32_t parts = tg_gemm_front_parts(e->b.m, e->g, &e->t),
-           vectors = tg_gemm_front_width(e->g, &e->t) / tg_lanes(e->b.m);
-  memcpy(vop->seg_begin, e->front_code.seg_begin, sizeof vop->seg_begin);
-  memcpy(vop->seg_len, e->front_code.seg_len, sizeof vop->seg_len);
+  uint32_t parts = tg_gemm_prologue_parts(e->b.m, e->g, &e->t),
+           vectors = tg_gemm_prologue_width(e->g, &e->t) / tg_lanes(e->b.m);
+  memcpy(vop->seg_begin, e->prologue_code.seg_begin, sizeof vop->seg_begin);
+  memcpy(vop->seg_len, e->prologue_code.seg_len, sizeof vop->seg_len);
   vop->seg_repeat[0] = 1 << 1;
   vop->rows[0] = parts * vectors;
   vop->row_count[0] = 1;
   vop->row_count[1] = parts;
   vop->row_count[2] = vectors;
   vop->j_count[0] = 1;
-  vop->j_count[1] = tg_gemm_front_rows(e->g, &e->t) / (parts * f->unroll);
+  vop->j_count[1] = tg_gemm_prologue_rows(e->g, &e->t) / (parts * f->unroll);
   for (int i = 0; i < f->raw_count; i++) {
     tg_buffer raw = tg_gemm_raw_buffer(e, i);
-    set_streams(e, vop, tg_front_raw_stream(f, i, 0), f->raws[i].kind, &raw, first);
+    set_streams(e, vop, tg_prologue_raw_stream(f, i, 0), f->raws[i].kind, &raw, first);
     for (uint32_t u = 0; u < f->unroll; u++)
-      tg_stream_of_mut(vop, tg_front_raw_stream(f, i, u))->lane[0] = f->raws[i].lane;
+      tg_stream_of_mut(vop, tg_prologue_raw_stream(f, i, u))->lane[0] = f->raws[i].lane;
   }
-  set_streams(e, vop, tg_front_block_stream(f, 0), f->block_kind, block, first);
-  if (f->stored) set_streams(e, vop, tg_front_result_stream(f, 0), f->result_kind, &e->given, first);
+  set_streams(e, vop, tg_prologue_block_stream(f, 0), f->block_kind, block, first);
+  if (f->stored) set_streams(e, vop, tg_prologue_result_stream(f, 0), f->result_kind, &e->given, first);
   set_vectors(e, vop, chunks);
   return in;
 }
@@ -99,8 +99,8 @@ tg_instr *tg_gemm_push_front(emission *e, uint32_t r, uint32_t col, const tg_buf
 /* Chunks, the first of which is in buffer number `first`: those of a block in a loop of level 2, or so many
  * in one of level 1. */
 static tg_instr *push_nodes(emission *e, uint32_t r, uint32_t col, uint32_t first, uint32_t chunks) {
-  const tg_gemm_front *f = &e->g->front;
-  tg_instr *in = tg_gemm_push_front(e, r, col, &e->a, first, chunks);
+  const tg_gemm_prologue *f = &e->g->prologue;
+  tg_instr *in = tg_gemm_push_prologue(e, r, col, &e->a, first, chunks);
   tg_set_wait(in, 0, e->raw_full, false);
   tg_set_wait(in, 1, e->a_free, false);
   if (f->stored) tg_set_wait(in, 2, e->given_exit.out_free, false);
@@ -124,28 +124,29 @@ static void end_loop(tg_instr *in, int level, uint32_t count, uint32_t begin) {
 static uint32_t stored_rows(const emission *e) { return e->t.mt / e->t.alike; }
 
 static tg_buffer place_at_agcu(const emission *e, uint32_t r, uint32_t col) {
-  uint32_t share = tg_gemm_front_share(e->b.m, &e->t);
-  return (tg_buffer){.base = tg_store_rows(e->b.m) / 2 + 2 * share * tg_exit_rank(e->t.front_exits, r, col),
+  uint32_t share = tg_gemm_prologue_share(e->b.m, &e->t);
+  return (tg_buffer){.base =
+                         tg_store_rows(e->b.m) / 2 + 2 * share * tg_exit_rank(e->t.prologue_exits, r, col),
                      .stride = share,
                      .rows = share,
                      .count = 2};
 }
 
 static uint32_t row_flits(const emission *e) {
-  return tg_kind_flits(e->b.m, e->g->front.result_kind, e->t.kc);
+  return tg_kind_flits(e->b.m, e->g->prologue.result_kind, e->t.kc);
 }
 
 /* Chunk number `chunk` of what the nodes make, in pieces, in turn with others: of so many instructions for
  * each piece of the product's results it is one. */
 static tg_instr *push_send(emission *e, uint32_t r, uint32_t col, uint32_t chunk, uint32_t turns) {
   tg_buffer at_agcu = place_at_agcu(e, r, col);
-  bool west = tg_leaves_west(e->t.front_exits, r, col);
-  uint32_t pieces = stored_rows(e) / e->t.front_sent;
+  bool west = tg_leaves_west(e->t.prologue_exits, r, col);
+  uint32_t pieces = stored_rows(e) / e->t.prologue_sent;
   tg_queue *queue = &tg_build_tile(&e->b, r, col)->tx;
   tg_instr *in = tg_build_push(&e->b, queue, TG_OP_tx_send);
   tg_tx_instr *tx = &in->tx;
   tx->dir[0] = west ? TG_WEST : TG_NORTH;
-  tx->flits[0] = e->t.front_sent * row_flits(e);
+  tx->flits[0] = e->t.prologue_sent * row_flits(e);
   tg_set_turning(tx->src_base, &e->given, chunk % 2, turns % 2 ? TG_TURN_OUTER : TG_TURN_NEVER);
   tx->src_base[0] += (int64_t)(col % e->t.alike) * stored_rows(e) * row_flits(e);
   tx->src_delta[2] = tx->flits[0];
@@ -234,12 +235,13 @@ static void share_sends(emission *e, uint32_t r, uint32_t col) {
 
 static void emit_store(emission *e, uint32_t r, uint32_t col) {
   const tg_gemm *g = e->g;
-  bool west = tg_leaves_west(e->t.front_exits, r, col);
+  bool west = tg_leaves_west(e->t.prologue_exits, r, col);
   uint32_t position = (west ? col : r) + 1, rows = stored_rows(e);
-  tg_queue *queue = west ? tg_west_queue(&e->b, r, TG_CTX_FRONT) : tg_north_queue(&e->b, col, TG_CTX_FRONT);
+  tg_queue *queue =
+      west ? tg_west_queue(&e->b, r, TG_CTX_PROLOGUE) : tg_north_queue(&e->b, col, TG_CTX_PROLOGUE);
   tg_instr *in = tg_build_push(&e->b, queue, TG_OP_agcu_store);
   tg_agcu_instr *store = &in->agcu;
-  tg_walk_plan walk = {.tensor = tg_place_of(e->c, g->front.result),
+  tg_walk_plan walk = {.tensor = tg_place_of(e->c, g->prologue.result),
                        .radix = {1, 1, g->m},
                        .stride = {0, 0, g->k},
                        .element_stride = 1,
@@ -247,27 +249,27 @@ static void emit_store(emission *e, uint32_t r, uint32_t col) {
   tg_buffer at_agcu = place_at_agcu(e, r, col);
 
   tg_fill_walk(store, &walk, e->given_base, e->given_rest);
-  store->rows[0] = e->t.front_sent;
+  store->rows[0] = e->t.prologue_sent;
   store->take[0] = e->t.kc;
   store->m_first[0] = tg_gemm_row_first(e, r, col) + (int64_t)(col % e->t.alike) * rows;
   store->m_delta[0] = tg_gemm_rows_a_pass(e);
-  store->m_delta[2] = e->t.front_sent;
+  store->m_delta[2] = e->t.prologue_sent;
   store->k_delta[1] = e->t.kc;
-  store->convert[0] = g->front.result_kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
+  store->convert[0] = g->prologue.result_kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
   tg_set_operand(store->src_base, &at_agcu, false);
   tg_set_wait(in, 0, (west ? e->given_west : e->given_north) + (int)position, false);
   tg_set_post(in, 0, west ? TG_POST_ROW : TG_POST_COL, position, e->given_exit.credit, false);
 }
 
-void tg_gemm_emit_front_stores(emission *e) {
-  const uint32_t loops[3] = {e->t.passes_m, e->t.chunks, stored_rows(e) / e->t.front_sent};
+void tg_gemm_emit_prologue_stores(emission *e) {
+  const uint32_t loops[3] = {e->t.passes_m, e->t.chunks, stored_rows(e) / e->t.prologue_sent};
   for (uint32_t r = 0; r < e->b.m->rows; r++)
     for (uint32_t col = 0; col < e->b.m->cols; col++) {
       share_sends(e, r, col);
       emit_store(e, r, col);
     }
   for (uint32_t a = 0; a < tg_agcus(e->b.m); a++) {
-    tg_queue *queue = &tg_build_section(&e->b)->agcus[a].contexts[TG_CTX_FRONT];
+    tg_queue *queue = &tg_build_section(&e->b)->agcus[a].contexts[TG_CTX_PROLOGUE];
     if (queue->count) tg_set_loops(&queue->instrs[queue->count - 1], loops);
   }
 }
@@ -278,7 +280,7 @@ void tg_gemm_emit_nodes(emission *e, uint32_t r, uint32_t col, const tg_vx_instr
                         const tg_exit *exit) {
   uint32_t chunks = e->t.chunks, blocks = e->t.passes_m, between = tg_gemm_chunks_a_piece(&e->t);
   tg_instr *in = tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->vx, TG_OP_vx_sync);
-  if (e->g->front.vector_count) tg_set_wait(in, 0, e->front_vectors_full, false);
+  if (e->g->prologue.vector_count) tg_set_wait(in, 0, e->prologue_vectors_full, false);
   if (e->vectors) tg_set_wait(in, 1, e->vectors_full, false);
   end_loop(push_nodes(e, r, col, 0, 1), 2, chunks, 1);
   in = push_nodes(e, r, col, chunks % 2, between);
@@ -288,21 +290,21 @@ void tg_gemm_emit_nodes(emission *e, uint32_t r, uint32_t col, const tg_vx_instr
   end_loop(in, 0, blocks - 1, 2);
   in = tg_gemm_emit_block_drain(e, r, col, microcode, exit, blocks - 1);
   end_loop(in, 2, e->pieces, 4);
-  if (e->g->front.stored) emit_first_sends(e, r, col);
+  if (e->g->prologue.stored) emit_first_sends(e, r, col);
 }
 
-bool tg_gemm_allocate_front(emission *e) {
+bool tg_gemm_allocate_prologue(emission *e) {
   const tg_params *m = e->b.m;
   return tg_build_buffer(&e->b, tg_gemm_raw_rows(m, e->g, &e->t), 2, &e->raw) &&
          tg_build_buffer(&e->b, tg_gemm_number_rows(m, e->g, &e->t), 2, &e->numbers) &&
          tg_build_buffer(&e->b, tg_gemm_given_rows(m, e->g, &e->t), 2, &e->given) &&
-         tg_build_buffer(&e->b, (uint32_t)tg_gemm_front_once(m, e->g, &e->t), 1, &e->front_vectors);
+         tg_build_buffer(&e->b, (uint32_t)tg_gemm_prologue_once(m, e->g, &e->t), 1, &e->prologue_vectors);
 }
 
-void tg_gemm_allocate_front_sems(emission *e) {
+void tg_gemm_allocate_prologue_sems(emission *e) {
   e->raw_full = tg_tile_sem(&e->b, 0);
   e->a_free = tg_tile_sem(&e->b, 2);
-  e->front_vectors_full = tg_tile_sem(&e->b, 0);
+  e->prologue_vectors_full = tg_tile_sem(&e->b, 0);
   tg_exit_init(&e->b, &e->given_exit, 2);
   e->given_west = tg_west_credits(&e->b, 0);
   e->given_north = tg_north_credits(&e->b, 0);
@@ -313,41 +315,41 @@ static int base_of(emission *e, const tg_value *value, int64_t first, int64_t *o
                        out_rest);
 }
 
-void tg_gemm_allocate_front_bases(emission *e) {
-  const tg_gemm_front *f = &e->g->front;
+void tg_gemm_allocate_prologue_bases(emission *e) {
+  const tg_gemm_prologue *f = &e->g->prologue;
   if (f->stored) e->given_base = tg_build_base(&e->b, tg_place_of(e->c, f->result), 0, &e->given_rest);
   for (int i = 0; f->of_b && i < f->raw_count; i++)
     e->raw_base[i] = base_of(e, f->raws[i].value, f->raws[i].first, &e->raw_rest[i]);
   for (int v = 0; v < f->vector_count; v++)
-    e->front_base[v] = base_of(e, f->vectors[v].value, f->vectors[v].first, &e->front_rest[v]);
+    e->prologue_base[v] = base_of(e, f->vectors[v].value, f->vectors[v].first, &e->prologue_rest[v]);
 }
 
 /* For the tiles of `mask`, which have the columns from number `first` on. */
 static void load_vector(emission *e, tg_queue *queue, int v, uint32_t mask, int64_t first) {
-  const tg_gemm_front *f = &e->g->front;
+  const tg_gemm_prologue *f = &e->g->prologue;
   tg_agcu_instr *load = &tg_build_push(&e->b, queue, TG_OP_agcu_load)->agcu;
-  tg_buffer vector = e->front_vectors;
+  tg_buffer vector = e->prologue_vectors;
   tg_walk_plan walk = {.tensor = tg_place_of(e->c, f->vectors[v].value),
                        .radix = {1, 1, 1},
                        .element_stride = f->vectors[v].stride,
                        .columns = f->of_b ? e->g->n : e->g->k};
-  vector.base += tg_gemm_front_vectors_before(e->b.m, e->g, &e->t, v);
+  vector.base += tg_gemm_prologue_vectors_before(e->b.m, e->g, &e->t, v);
   tg_set_operand(load->dst_base, &vector, false);
   load->dst_inner[0] = 65535;
   load->dst_mask[0] = mask;
-  tg_fill_walk(load, &walk, e->front_base[v], e->front_rest[v]);
+  tg_fill_walk(load, &walk, e->prologue_base[v], e->prologue_rest[v]);
   load->rows[0] = 1;
-  load->take[0] = tg_gemm_front_vector_length(e->g, &e->t);
+  load->take[0] = tg_gemm_prologue_vector_length(e->g, &e->t);
   load->k_first[0] = first;
   load->convert[0] = tg_stream_kind(f->vectors[v].value) == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
   if (v + 1 < f->vector_count) return;
   load->dst_post[0] = 1;
-  load->dst_sem[0] = e->front_vectors_full;
+  load->dst_sem[0] = e->prologue_vectors_full;
 }
 
 /* Vectors come down the columns once: of those along n a tile needs its columns. */
-void tg_gemm_load_front_vectors(emission *e, tg_queue *queue, uint32_t col) {
-  const tg_gemm_front *f = &e->g->front;
+void tg_gemm_load_prologue_vectors(emission *e, tg_queue *queue, uint32_t col) {
+  const tg_gemm_prologue *f = &e->g->prologue;
   uint32_t apart = f->of_b ? e->t.alike : 1;
   for (uint32_t d = 0; d < apart; d++) {
     uint32_t mask = 0;

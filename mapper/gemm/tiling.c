@@ -37,17 +37,17 @@ static bool fits(const search *s, const tg_gemm_tiling *t) {
   uint64_t rounded = tg_gemm_rounded_rows(m, s->g, t), sums = tg_gemm_sum_rows(m, s->g, t);
   if (rounded > tg_pad_rows(m) || sums > tg_pad_rows(m) || a > tg_pad_rows(m) || b > tg_pad_rows(m))
     return false;
-  uint64_t front = 0;
-  if (s->g->front.result) {
-    front = 2 * tg_banks_for(m, tg_gemm_raw_rows(m, s->g, t)) +
-            2 * tg_banks_for(m, tg_gemm_number_rows(m, s->g, t)) +
-            2 * tg_banks_for(m, tg_gemm_given_rows(m, s->g, t)) +
-            tg_banks_for(m, (uint32_t)tg_gemm_front_once(m, s->g, t)) +
-            tg_banks_for(m, (uint32_t)tg_gemm_totals_apart(m, s->g, t));
-    if (!s->g->front.of_b) twice[0] = 0; /* with the vectors in front */
+  uint64_t prologue = 0;
+  if (s->g->prologue.result) {
+    prologue = 2 * tg_banks_for(m, tg_gemm_raw_rows(m, s->g, t)) +
+               2 * tg_banks_for(m, tg_gemm_number_rows(m, s->g, t)) +
+               2 * tg_banks_for(m, tg_gemm_given_rows(m, s->g, t)) +
+               tg_banks_for(m, (uint32_t)tg_gemm_prologue_once(m, s->g, t)) +
+               tg_banks_for(m, (uint32_t)tg_gemm_totals_apart(m, s->g, t));
+    if (!s->g->prologue.of_b) twice[0] = 0; /* with the vectors of the prologue */
   }
   if (tg_gemm_keeps_vectors(s->g, t)) once[2] = twice[0], twice[0] = 0;
-  uint64_t banks = front + tg_banks_for(m, (uint32_t)rounded) + tg_gemm_spare(m, s->g, t) +
+  uint64_t banks = prologue + tg_banks_for(m, (uint32_t)rounded) + tg_gemm_spare(m, s->g, t) +
                    2ull * tg_banks_for(m, (uint32_t)sums) +
                    tg_gemm_a_blocks(t) * tg_banks_for(m, (uint32_t)a) +
                    tg_gemm_b_blocks(t) * tg_banks_for(m, (uint32_t)b);
@@ -371,17 +371,17 @@ static void consider_partials(search *s) {
   if (shared && s->best.cycles > CLEARLY * lanes.cycles) s->best = lanes;
 }
 
-static void consider_front_exits(search *s, tg_gemm_tiling t) {
+static void consider_prologue_exits(search *s, tg_gemm_tiling t) {
   const tg_params *m = s->m;
   uint32_t totals = (uint32_t)s->g->totals.count * tg_gemm_total_flits(m, &t),
-           share = tg_exit_share(m, t.exits, 1) >> s->g->front.stored,
+           share = tg_exit_share(m, t.exits, 1) >> s->g->prologue.stored,
            row = tg_kind_flits(m, s->g->out_kind[0], t.nt), most = t.mr / tg_gemm_chunks_a_piece(&t) * row;
   if (2 * share <= totals) return;
   if (most > (2 * share - totals) / 2) most = (2 * share - totals) / 2;
   t.sent = pieces_of(t.mr, row, most);
-  t.front_sent =
-      pieces_of(t.mt / t.alike, tg_kind_flits(m, s->g->front.result_kind, t.kc), tg_gemm_front_share(m, &t));
-  if (!t.sent || !t.front_sent || !tg_gemm_front_sends_fit(m, s->g, &t)) return;
+  t.prologue_sent = pieces_of(t.mt / t.alike, tg_kind_flits(m, s->g->prologue.result_kind, t.kc),
+                              tg_gemm_prologue_share(m, &t));
+  if (!t.sent || !t.prologue_sent || !tg_gemm_prologue_sends_fit(m, s->g, &t)) return;
   for (int whole = 0; whole <= chunks_share_out(s, &t); whole++) {
     t.whole_b = whole;
     consider_kept(s, t, TG_KEEP_NONE);
@@ -390,24 +390,25 @@ static void consider_front_exits(search *s, tg_gemm_tiling t) {
 
 /* Tiles that have all of their rows to themselves load by both kinds of ports, and store so; else the west
  * loads, and of what leaves there are shares that balance that. */
-static void consider_front(search *s, tg_gemm_tiling t) {
+static void consider_prologue(search *s, tg_gemm_tiling t) {
   bool shares = t.alike > 1;
   t.mr = s->g->totals.count ? (uint32_t)s->g->totals.block : t.mt / t.chunks;
   t.passes_m = (uint32_t)up(up(s->g->m, tg_tiles(s->m) / t.alike), t.mt);
-  if (t.passes_m < 2 || t.chunks % (t.mt / t.mr) || !tg_gemm_front_parts(s->m, s->g, &t) || is_slower(s, &t))
+  if (t.passes_m < 2 || t.chunks % (t.mt / t.mr) || !tg_gemm_prologue_parts(s->m, s->g, &t) ||
+      is_slower(s, &t))
     return;
   for (t.exits = TG_EXITS_BOTH; t.exits < (shares ? TG_EXITS_COUNT : TG_EXITS_WEST); t.exits++) {
     if (!tg_exits_possible(s->m, t.exits)) continue;
-    t.front_exits = shares ? TG_EXITS_NORTH : TG_EXITS_BOTH;
-    consider_front_exits(s, t);
-    t.front_exits = TG_EXITS_BOTH;
-    if (shares && s->g->front.stored) consider_front_exits(s, t);
+    t.prologue_exits = shares ? TG_EXITS_NORTH : TG_EXITS_BOTH;
+    consider_prologue_exits(s, t);
+    t.prologue_exits = TG_EXITS_BOTH;
+    if (shares && s->g->prologue.stored) consider_prologue_exits(s, t);
   }
 }
 
-/* Nodes in front: some tiles side by side, or each by itself, have rows of their own, and all columns at
+/* A prologue: some tiles side by side, or each by itself, have rows of their own, and all columns at
  * once. Chunks are whole, and a block has as many pieces, or pieces that totals are of. */
-static void consider_fronts(search *s) {
+static void consider_prologues(search *s) {
   const tg_params *m = s->m;
   uint32_t lanes = tg_lanes(m);
   for (uint32_t alike = 1; alike <= m->cols; alike *= 2) {
@@ -421,7 +422,7 @@ static void consider_fronts(search *s) {
       t.chunks = (uint32_t)(s->g->k / kc);
       uint32_t block = (uint32_t)s->g->totals.block, unit = block ? block : t.chunks * alike;
       for (t.mt = unit; t.mt <= MOST_ROWS && t.mt * (t.nt / lanes) <= tg_acc_rows(m); t.mt += unit)
-        if (t.mt % alike == 0) consider_front(s, t);
+        if (t.mt % alike == 0) consider_prologue(s, t);
     }
   }
 }
@@ -435,13 +436,14 @@ static void consider_raws(search *s, tg_gemm_tiling t) {
 static void consider_made_chunks(search *s, tg_gemm_tiling t) {
   const tg_params *m = s->m;
   uint32_t stationary = tg_mx_stationary(m, s->g->format),
-           row = tg_kind_flits(m, s->g->front.result_kind, t.nt);
+           row = tg_kind_flits(m, s->g->prologue.result_kind, t.nt);
   for (int64_t kc = stationary; kc * t.makers <= s->g->k && kc <= MOST_ROWS; kc *= 2) {
     t.kc = (uint32_t)kc;
-    if (s->g->k % (kc * t.makers) || s->g->k / kc >= 1 << 20 || !tg_gemm_front_parts(m, s->g, &t)) continue;
+    if (s->g->k % (kc * t.makers) || s->g->k / kc >= 1 << 20 || !tg_gemm_prologue_parts(m, s->g, &t))
+      continue;
     t.chunks = (uint32_t)(s->g->k / kc);
-    t.front_sent = pieces_of(t.kc, row, tg_gemm_front_share(m, &t));
-    if (!t.front_sent) continue;
+    t.prologue_sent = pieces_of(t.kc, row, tg_gemm_prologue_share(m, &t));
+    if (!t.prologue_sent) continue;
     for (t.made = t.makers > 1 ? 1 : 2; t.made <= 2; t.made++) {
       t.ahead = false;
       if (t.makers == 1 || t.makers % 2 == 0) consider_raws(s, t);
@@ -451,7 +453,7 @@ static void consider_made_chunks(search *s, tg_gemm_tiling t) {
   }
 }
 
-/* Nodes in front of B, which rows of tiles compute in turn, all of them or every one of `alike`: one pass, in
+/* The prologue of B, which rows of tiles compute in turn, all of them or every one of `alike`: one pass, in
  * which each tile has rows and columns of its own, and whole chunks of all. */
 static void consider_makers(search *s, uint32_t alike) {
   const tg_params *m = s->m;
@@ -461,13 +463,13 @@ static void consider_makers(search *s, uint32_t alike) {
                       .alike = alike,
                       .parts = 1,
                       .makers = m->rows / alike,
-                      .front_exits = TG_EXITS_NORTH,
+                      .prologue_exits = TG_EXITS_NORTH,
                       .nt = (uint32_t)nt,
                       .passes_m = 1,
                       .passes_n = 1};
   for (t.exits = TG_EXITS_BOTH; t.exits < TG_EXITS_COUNT; t.exits++) {
     if (!tg_exits_possible(m, t.exits)) continue;
-    s->share = tg_exit_share(m, t.exits, 1) >> s->g->front.stored;
+    s->share = tg_exit_share(m, t.exits, 1) >> s->g->prologue.stored;
     int64_t rows = most_rows_out(s, t.nt);
     if (!rows) continue;
     int64_t pieces = up(least, rows < least ? rows : least);
@@ -487,11 +489,11 @@ static tg_exits totals_exits(const search *s, tg_gemm_tiling t) {
 
 tg_status tg_tile_gemm(const tg_compile *c, const tg_gemm *gemm, tg_gemm_tiling *out) {
   search s = {.c = c, .m = c->m, .g = gemm, .share = tg_exit_share(c->m, TG_EXITS_BOTH, 1)};
-  if (gemm->front.of_b) {
+  if (gemm->prologue.of_b) {
     for (uint32_t alike = 1; alike <= c->m->rows; alike *= 2)
       if (c->m->rows % alike == 0) consider_makers(&s, alike);
-  } else if (gemm->front.result) {
-    consider_fronts(&s);
+  } else if (gemm->prologue.result) {
+    consider_prologues(&s);
   } else if (gemm->spread) {
     for (tg_exits exits = TG_EXITS_BOTH; exits < TG_EXITS_COUNT; exits++)
       if (tg_exits_possible(c->m, exits)) consider_products(&s, exits);

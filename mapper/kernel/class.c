@@ -2,7 +2,7 @@
 
 /* Where tilings are drawn, so is this: of the first of few that fit, seldom one would be the least. */
 static bool draws_both(const tg_compile *c, const tg_kernel *both) {
-  uint32_t nodes = (uint32_t)(both->fused_count + both->front[0].count + both->front[1].count);
+  uint32_t nodes = (uint32_t)(both->fused_count + both->prologue[0].count + both->prologue[1].count);
   return tg_drawn_cycles(c, (uint32_t)both->root->id, nodes, (uint32_t)both->input_count) < 1 << 23;
 }
 

@@ -85,13 +85,13 @@ bool tg_has_node(tg_node *const *nodes, size_t count, const tg_node *node) {
   return false;
 }
 
-void tg_add_nodes(tg_arena *arena, tg_front *to, tg_node *const *nodes, size_t count) {
+void tg_add_nodes(tg_arena *arena, tg_node_list *to, tg_node *const *nodes, size_t count) {
   for (size_t n = 0; n < count; n++)
     if (!tg_has_node(to->nodes, to->count, nodes[n]))
       TG_PUSH(arena, to->nodes, to->count, to->capacity, nodes[n]);
 }
 
-void tg_set_fused(tg_kernel *kernel, const tg_front *nodes) {
+void tg_set_fused(tg_kernel *kernel, const tg_node_list *nodes) {
   kernel->fused = nodes->nodes;
   kernel->fused_count = nodes->count;
   kernel->fused_capacity = nodes->capacity;
@@ -158,7 +158,7 @@ void tg_stored_strides(const tg_kernel *kernel, int64_t *out_strides) {
 }
 
 /* Is nodes[n] computed from what a later one makes? */
-static bool is_too_early(const tg_compile *c, const tg_front *f, size_t n) {
+static bool is_too_early(const tg_compile *c, const tg_node_list *f, size_t n) {
   for (int i = 0; i < f->nodes[n]->input_count; i++) {
     tg_value *operand = tg_in(f->nodes[n], i);
     const tg_node *maker = operand ? tg_owner(c, operand)->producer : NULL;
@@ -168,7 +168,7 @@ static bool is_too_early(const tg_compile *c, const tg_front *f, size_t n) {
 }
 
 /* What one kernel loaded the other one may compute: each node goes behind those whose results it uses. */
-static void put_in_order(const tg_compile *c, tg_front *f) {
+static void put_in_order(const tg_compile *c, tg_node_list *f) {
   for (size_t n = 0; n < f->count; n++)
     for (size_t left = f->count - n; is_too_early(c, f, n) && left > 0; left--) {
       tg_node *node = f->nodes[n];
@@ -177,7 +177,7 @@ static void put_in_order(const tg_compile *c, tg_front *f) {
     }
 }
 
-void tg_kernel_add_loads(tg_compile *c, tg_kernel *kernel, const tg_front *nodes, const tg_node *node) {
+void tg_kernel_add_loads(tg_compile *c, tg_kernel *kernel, const tg_node_list *nodes, const tg_node *node) {
   for (int i = 0; i < node->input_count; i++) {
     if (!tg_in(node, i) || tg_is_scalar_constant(tg_in(node, i))) continue;
     tg_value *loaded = tg_loaded_by(c, node, i);
@@ -186,10 +186,10 @@ void tg_kernel_add_loads(tg_compile *c, tg_kernel *kernel, const tg_front *nodes
   }
 }
 
-void tg_kernel_set_nodes(tg_compile *c, tg_kernel *kernel, tg_front *nodes) {
+void tg_kernel_set_nodes(tg_compile *c, tg_kernel *kernel, tg_node_list *nodes) {
   put_in_order(c, nodes);
   if (kernel->kind == TG_KERNEL_REDUCE)
-    kernel->front[0] = *nodes;
+    kernel->prologue[0] = *nodes;
   else
     tg_set_fused(kernel, nodes);
   kernel->inputs = NULL;

@@ -24,9 +24,9 @@ bool tg_goes_along_one_way(const tg_compile *c, tg_node *const *nodes, size_t co
                            const int64_t *dims, int rank);
 bool tg_has_node(tg_node *const *nodes, size_t count, const tg_node *node);
 /* Those that are not there yet, in order, behind those that are. */
-void tg_add_nodes(tg_arena *arena, tg_front *to, tg_node *const *nodes, size_t count);
+void tg_add_nodes(tg_arena *arena, tg_node_list *to, tg_node *const *nodes, size_t count);
 /* The nodes are the kernel's fused ones. */
-void tg_set_fused(tg_kernel *kernel, const tg_front *nodes);
+void tg_set_fused(tg_kernel *kernel, const tg_node_list *nodes);
 void tg_kernel_remove(tg_compile *c, size_t k);
 /* What others than kernels a and b need of the results of kernel `from` are results of `to` as well. False:
  * they are too many. */
@@ -35,9 +35,9 @@ bool tg_kernel_add_results(tg_compile *c, tg_kernel *to, size_t from, size_t a, 
  * is stored no longer. */
 void tg_kernels_become(tg_compile *c, size_t a, size_t b, size_t at, const tg_kernel *both);
 /* Sets the nodes of a kernel, before its roots or without any, in order, and with them what is loaded. */
-void tg_kernel_set_nodes(tg_compile *c, tg_kernel *kernel, tg_front *nodes);
+void tg_kernel_set_nodes(tg_compile *c, tg_kernel *kernel, tg_node_list *nodes);
 /* The kernel loads what `node`, one of `nodes` or their reader, takes of others than these. */
-void tg_kernel_add_loads(tg_compile *c, tg_kernel *kernel, const tg_front *nodes, const tg_node *node);
+void tg_kernel_add_loads(tg_compile *c, tg_kernel *kernel, const tg_node_list *nodes, const tg_node *node);
 /* The kernel reads `value` from DRAM, or what it reshapes. */
 void tg_kernel_add_input(tg_compile *c, tg_kernel *kernel, tg_value *value);
 /* The kernel of a Transpose that keeps the rows of `result`, which nothing else reads; or NULL. */

@@ -7,10 +7,10 @@
 
 /* Elementwise nodes that a kernel computes while it loads an operand of its root, in order. Only the kernel
  * sees their results; the root reads one of them, perhaps by another shape. */
-typedef struct tg_front {
+typedef struct tg_node_list {
   tg_node **nodes;
   size_t count, capacity;
-} tg_front;
+} tg_node_list;
 
 typedef enum tg_kernel_kind {
 #define KERNEL(ID, class, what) TG_KERNEL_##ID,
@@ -19,17 +19,17 @@ typedef enum tg_kernel_kind {
   TG_KERNEL_KINDS
 } tg_kernel_kind;
 
-/* Operations that run as one section (or several of the same kind): elementwise nodes in front of a root, the
+/* Operations that run as one section (or several of the same kind): a prologue of elementwise nodes, the
  * root, then elementwise nodes fused behind it. */
-enum { TG_MORE_RESULTS = 2, TG_FRONTS = 2 };
+enum { TG_MORE_RESULTS = 2, TG_PROLOGUES = 2 };
 typedef struct tg_kernel {
   tg_kernel_kind kind;
   tg_node *root;
   tg_node *more_roots[TG_MORE_RESULTS]; /* REDUCE: of the same shapes, each of which makes one of `more` */
-  tg_front front[TG_FRONTS]; /* by operand of the root; REDUCE: the first, for all roots together */
-  tg_value *front_result;    /* GEMM: what the nodes in front of A or B make; NULL: there are none */
-  bool stores_front;         /* others read it, too */
-  int part;                  /* input of a Concat */
+  tg_node_list prologue[TG_PROLOGUES]; /* by operand of the root; REDUCE: the first, for all roots together */
+  tg_value *prologue_result;           /* GEMM: what the prologue of A or B makes; NULL: there are none */
+  bool stores_prologue;                /* others read it, too */
+  int part;                            /* input of a Concat */
   tg_node **fused; /* elementwise nodes in order; what is not a result is used by the next ones only */
   size_t fused_count, fused_capacity;
   tg_value *source; /* MOVE: what is moved */
@@ -37,7 +37,7 @@ typedef struct tg_kernel {
   tg_value
       *more[TG_MORE_RESULTS]; /* GEMM, ELEMENTWISE, REDUCE, ROWWISE: and what else is, of the same shape */
   int more_count;
-  tg_value *beside;  /* REDUCE: what a node in front makes and is written as well, or NULL */
+  tg_value *beside;  /* REDUCE: what a node of the prologue makes and is written as well, or NULL */
   tg_value **inputs; /* what is read from DRAM, each once; casts on GEMM operands are looked through */
   size_t input_count, input_capacity;
   const struct tg_kernel *totals; /* GEMM: reductions of its results by blocks of rows, computed with it: the
@@ -63,15 +63,15 @@ static inline tg_value *tg_kernel_computes(const tg_kernel *kernel, int index) {
   return moved ? tg_in(result->producer, 0) : result;
 }
 
-/* All that it writes: its results, then those of `totals`, then what nodes in front make. */
+/* All that it writes: its results, then those of `totals`, then what the prologue makes. */
 static inline int tg_kernel_writes(const tg_kernel *kernel) {
   return tg_kernel_results(kernel) + (kernel->totals ? tg_kernel_results(kernel->totals) : 0) +
-         kernel->stores_front;
+         kernel->stores_prologue;
 }
 static inline tg_value *tg_kernel_written(const tg_kernel *kernel, int index) {
   int own = tg_kernel_results(kernel), totals = kernel->totals ? tg_kernel_results(kernel->totals) : 0;
   if (index < own) return tg_kernel_result(kernel, index);
-  return index < own + totals ? tg_kernel_result(kernel->totals, index - own) : kernel->front_result;
+  return index < own + totals ? tg_kernel_result(kernel->totals, index - own) : kernel->prologue_result;
 }
 
 /* REDUCE: the reductions, each of which makes the result of its number. */

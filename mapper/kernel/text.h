@@ -6,12 +6,13 @@
  * first its kind, then what there is of it; values are named as in the graph's text (frontend/text.h), nodes
  * by their results:
  *
- *   roots, part             the root and, of reductions, further ones; which input of a Concat, or output of
- * the graph source                  what a move moves prologue, prologue_b    nodes in front of operand 0, or
- * of a reduction, and of operand 1 prologue_result         what they make for a product; prologue_stored:
- * others read it, too fused                   nodes behind the root reads, makes            tensors; beside:
- * what a node in front of a reduction makes and is stored as well column_sums, scores, softmax    a kernel
- * within the kernel, in braces */
+ * - roots, part: the root and, of reductions, further ones; which input of a Concat, or output of the graph
+ * - source: what a move moves
+ * - prologue, prologue_b: nodes before operand 0, or a reduction, and before operand 1
+ * - prologue_result: what they make for a product; prologue_stored: others read it, too
+ * - fused: nodes behind the root
+ * - reads, makes: tensors; beside: what a node before a reduction makes and is stored as well
+ * - column_sums, scores, softmax: a kernel within the kernel, in braces */
 #ifndef TEGULA_MAPPER_KERNEL_TEXT_H
 #define TEGULA_MAPPER_KERNEL_TEXT_H
 

@@ -62,7 +62,7 @@ static tg_status parse_values(parser *p, tg_value ***out, size_t *out_count, siz
   return TG_OK;
 }
 
-static tg_status parse_nodes(parser *p, tg_front *out) {
+static tg_status parse_nodes(parser *p, tg_node_list *out) {
   tg_value **values = NULL;
   size_t count = 0, capacity = 0;
   if (parse_values(p, &values, &count, &capacity)) return TG_INVALID;
@@ -74,7 +74,7 @@ static tg_status parse_nodes(parser *p, tg_front *out) {
 }
 
 static tg_status parse_roots(parser *p, tg_kernel *kernel) {
-  tg_front roots = {0};
+  tg_node_list roots = {0};
   if (parse_nodes(p, &roots)) return TG_INVALID;
   if (roots.count > 1 + TG_MORE_RESULTS) return expected(p, "no further root");
   kernel->root = roots.nodes[0];
@@ -109,11 +109,11 @@ static tg_status parse_inner(parser *p, const tg_kernel **out) {
 
 static tg_status parse_field(parser *p, const char *key, tg_kernel *kernel) {
   if (!strcmp(key, "prologue_stored")) {
-    kernel->stores_front = true;
+    kernel->stores_prologue = true;
     return TG_OK;
   }
   if (!accept(p, '=')) return expected(p, "=");
-  tg_front fused = {0};
+  tg_node_list fused = {0};
   tg_status status = TG_OK;
   if (!strcmp(key, "roots")) return parse_roots(p, kernel);
   if (!strcmp(key, "part")) {
@@ -123,9 +123,9 @@ static tg_status parse_field(parser *p, const char *key, tg_kernel *kernel) {
     return TG_OK;
   }
   if (!strcmp(key, "source")) return parse_value(p, &kernel->source);
-  if (!strcmp(key, "prologue")) return parse_nodes(p, &kernel->front[0]);
-  if (!strcmp(key, "prologue_b")) return parse_nodes(p, &kernel->front[1]);
-  if (!strcmp(key, "prologue_result")) return parse_value(p, &kernel->front_result);
+  if (!strcmp(key, "prologue")) return parse_nodes(p, &kernel->prologue[0]);
+  if (!strcmp(key, "prologue_b")) return parse_nodes(p, &kernel->prologue[1]);
+  if (!strcmp(key, "prologue_result")) return parse_value(p, &kernel->prologue_result);
   if (!strcmp(key, "fused")) {
     status = parse_nodes(p, &fused);
     tg_set_fused(kernel, &fused);
@@ -161,7 +161,7 @@ static tg_status parse_kernel(parser *p, tg_kernel *kernel) {
 /* What kernels write; and what others inside of them do, whose readers do not look through it. */
 static void store_results(tg_compile *c, const tg_kernel *kernel) {
   for (int i = 0; i < tg_kernel_writes(kernel); i++) c->stored[tg_kernel_written(kernel, i)->index] = true;
-  if (kernel->front_result) c->stored[kernel->front_result->index] = true;
+  if (kernel->prologue_result) c->stored[kernel->prologue_result->index] = true;
   if (kernel->scores) store_results(c, kernel->scores);
   if (kernel->softmax) store_results(c, kernel->softmax);
 }

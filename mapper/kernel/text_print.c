@@ -61,10 +61,10 @@ static void print_kernel(FILE *out, const tg_compile *c, const tg_kernel *kernel
   }
   if (kernel->part) fprintf(out, " part=%d", kernel->part);
   if (kernel->source) print_values(out, "source", &kernel->source, 1);
-  print_nodes(out, "prologue", kernel->front[0].nodes, kernel->front[0].count);
-  print_nodes(out, "prologue_b", kernel->front[1].nodes, kernel->front[1].count);
-  if (kernel->front_result) print_values(out, "prologue_result", &kernel->front_result, 1);
-  if (kernel->stores_front) fputs(" prologue_stored", out);
+  print_nodes(out, "prologue", kernel->prologue[0].nodes, kernel->prologue[0].count);
+  print_nodes(out, "prologue_b", kernel->prologue[1].nodes, kernel->prologue[1].count);
+  if (kernel->prologue_result) print_values(out, "prologue_result", &kernel->prologue_result, 1);
+  if (kernel->stores_prologue) fputs(" prologue_stored", out);
   print_nodes(out, "fused", kernel->fused, kernel->fused_count);
   print_values(out, "reads", kernel->inputs, kernel->input_count);
   if (kernel->output) print_values(out, "makes", (tg_value *const *)&kernel->output, 1);

@@ -36,13 +36,13 @@ static ptrdiff_t last_reader(const tg_compile *c, const tg_value *value) {
 }
 
 /* Does the kernel compute something of `value` before it multiplies, or store what it so computes? All nodes
- * in front of B are done before the drain begins. */
-static bool front_is_in_the_way(const tg_compile *c, const tg_kernel *kernel, const tg_value *value) {
-  const tg_front *front = &kernel->front[1];
-  for (size_t n = 0; n < front->count; n++)
-    for (int i = 0; i < front->nodes[n]->input_count; i++)
-      if (tg_in(front->nodes[n], i) && tg_loaded_by(c, front->nodes[n], i) == value) return true;
-  return kernel->front_result && !front->count;
+ * of B are done before the drain begins. */
+static bool prologue_is_in_the_way(const tg_compile *c, const tg_kernel *kernel, const tg_value *value) {
+  const tg_node_list *prologue = &kernel->prologue[1];
+  for (size_t n = 0; n < prologue->count; n++)
+    for (int i = 0; i < prologue->nodes[n]->input_count; i++)
+      if (tg_in(prologue->nodes[n], i) && tg_loaded_by(c, prologue->nodes[n], i) == value) return true;
+  return kernel->prologue_result && !prologue->count;
 }
 
 /* Does the kernel, which writes the new values, read the old ones element by element where it writes? */
@@ -50,7 +50,7 @@ static bool reads_in_place(const tg_compile *c, const tg_kernel *kernel, const t
   bool product = kernel->kind == TG_KERNEL_GEMM;
   if ((!product && kernel->kind != TG_KERNEL_ELEMENTWISE) ||
       tg_kernel_computes(kernel, 0) != kernel->output || kernel->totals ||
-      front_is_in_the_way(c, kernel, old))
+      prologue_is_in_the_way(c, kernel, old))
     return false;
   if (product && tg_product_loads(c, kernel->root, 0, old)) return false;
   for (size_t n = 0; n < kernel->fused_count; n++)

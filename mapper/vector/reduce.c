@@ -1,7 +1,7 @@
 /* Reductions: rows of a matrix, by 32 partial results and a fixed tree; blocks of the middle of three
- * dimensions, ascending. Neither order depends on the array (docs/numerics.md). Elementwise nodes in front
- * are computed while a row or a block passes, for up to three reductions of the same shape; a block's may be
- * stored, too. */
+ * dimensions, ascending. Neither order depends on the array (docs/numerics.md). Elementwise nodes of a
+ * prologue are computed while a row or a block passes, for up to three reductions of the same shape; a
+ * block's may be stored, too. */
 #include "mapper/expression/expression.h"
 #include "mapper/kernel/class.h"
 #include "mapper/kernel/outer.h"
@@ -22,7 +22,7 @@ enum {
   MOST_NAMES = 2 * TG_STREAMS
 };
 
-/* How an operand of the nodes in front goes along with [A, M, N]. */
+/* How an operand of the prologue goes along with [A, M, N]. */
 typedef enum role {
   FULL,   /* its own element for each that is reduced */
   ROW,    /* one for each n */
@@ -65,9 +65,9 @@ static int64_t bits_as(float value, int kind) {
 
 /* ---- operands ---- */
 
-/* Nothing is computed in front, so what is not there may load as what changes nothing. */
+/* Nothing is computed before, so what is not there may load as what changes nothing. */
 static bool is_plain(const reduction *r) {
-  return r->roots == 1 && !r->kernel->front[0].count && !r->from && !r->moments;
+  return r->roots == 1 && !r->kernel->prologue[0].count && !r->from && !r->moments;
 }
 
 static bool is_moment(const reduction *r, int root) { return tg_is_moment(tg_kernel_root(r->kernel, root)); }
@@ -135,31 +135,32 @@ static bool add_outer(reduction *r, const tg_node *node, const tg_outer *outer) 
   return true;
 }
 
-static bool made_in_front(const reduction *r, tg_value *value) {
-  const tg_front *front = &r->kernel->front[0];
-  for (size_t n = 0; n < front->count; n++)
-    if (tg_out(front->nodes[n]) == tg_owner(r->c, value)) return true;
+static bool made_in_prologue(const reduction *r, tg_value *value) {
+  const tg_node_list *prologue = &r->kernel->prologue[0];
+  for (size_t n = 0; n < prologue->count; n++)
+    if (tg_out(prologue->nodes[n]) == tg_owner(r->c, value)) return true;
   return false;
 }
 
 static bool collect(reduction *r) {
-  const tg_front *front = &r->kernel->front[0];
+  const tg_node_list *prologue = &r->kernel->prologue[0];
   int64_t elements = r->dims[0] * r->dims[1] * r->dims[2];
-  for (size_t n = 0; n < front->count; n++) {
-    if (!tg_goes_along_one_way(r->c, front->nodes, front->count, n, r->dims, 3)) return false;
-    const tg_value *shape = tg_shape_around(front->nodes, front->count, n, elements);
+  for (size_t n = 0; n < prologue->count; n++) {
+    if (!tg_goes_along_one_way(r->c, prologue->nodes, prologue->count, n, r->dims, 3)) return false;
+    const tg_value *shape = tg_shape_around(prologue->nodes, prologue->count, n, elements);
     tg_outer outer;
-    bool product = tg_outer_of(r->c, front->nodes[n], &outer);
-    if (product && !add_outer(r, front->nodes[n], &outer)) return false;
-    for (int i = product ? 2 : 0; i < front->nodes[n]->input_count; i++) {
-      tg_value *value = tg_in(front->nodes[n], i);
-      if (value && !tg_is_scalar_constant(value) && !made_in_front(r, value) && !add_operand(r, value, shape))
+    bool product = tg_outer_of(r->c, prologue->nodes[n], &outer);
+    if (product && !add_outer(r, prologue->nodes[n], &outer)) return false;
+    for (int i = product ? 2 : 0; i < prologue->nodes[n]->input_count; i++) {
+      tg_value *value = tg_in(prologue->nodes[n], i);
+      if (value && !tg_is_scalar_constant(value) && !made_in_prologue(r, value) &&
+          !add_operand(r, value, shape))
         return false;
     }
   }
   for (int i = 0; i < r->roots; i++) {
     tg_value *value = tg_in(tg_kernel_root(r->kernel, i), 0);
-    if (!made_in_front(r, value) && !add_operand(r, value, value)) return false;
+    if (!made_in_prologue(r, value) && !add_operand(r, value, value)) return false;
   }
   return true;
 }
@@ -257,7 +258,7 @@ static bool roots_read_beside(const reduction *r) {
 }
 
 /* What the roots read, and what is stored as it is, into registers, of vector u of an iteration. */
-static bool emit_front(reduction *r, int u, tg_mc_ref *out_registers) {
+static bool emit_prologue(reduction *r, int u, tg_mc_ref *out_registers) {
   tg_value *values[1 + TG_MORE_RESULTS];
   tg_operand_stream names[MOST_NAMES];
   for (int i = 0; i < r->roots; i++) values[i] = tg_in(tg_kernel_root(r->kernel, i), 0);
@@ -266,8 +267,8 @@ static bool emit_front(reduction *r, int u, tg_mc_ref *out_registers) {
     names[n] = r->names[n];
     names[n].stream = tg_source_stream(&r->plan, r->operands[r->owner[n]].source, u);
   }
-  return tg_emit_front(&r->mc, r->c, &r->kernel->front[0], names, r->name_count,
-                       roots_read_beside(r) ? NULL : r->kernel, NULL, values, r->outs, out_registers);
+  return tg_emit_prologue(&r->mc, r->c, &r->kernel->prologue[0], names, r->name_count,
+                          roots_read_beside(r) ? NULL : r->kernel, NULL, values, r->outs, out_registers);
 }
 
 /* A result to its format, through the fused nodes, to its stream. */
@@ -298,7 +299,7 @@ static bool emit_row_code(reduction *r) {
   load_ahead(r);
   tg_mc_next_segment(mc); /* for each vector */
   for (int u = 0; u < unroll_of(r); u++) {
-    if (!emit_front(r, u, x)) return false;
+    if (!emit_prologue(r, u, x)) return false;
     for (int i = 0; i < r->roots; i++)
       tg_row_sums_add(&sums[i], u, sums[i].alu, sums[i].partial[u], x[i], TG_MC_NONE);
   }
@@ -328,7 +329,7 @@ static bool begin_moments(reduction *r, total *totals) {
   tg_mc_ref x[TG_MOMENT_FIRST][1 + TG_MORE_RESULTS], first[TG_MOMENT_FIRST];
   int count = tg_moment_first(r->length);
   for (int u = 0; r->moments && u < count; u++)
-    if (!emit_front(r, u, x[u])) return false;
+    if (!emit_prologue(r, u, x[u])) return false;
   for (int i = 0; i < r->roots; i++) {
     if (!is_moment(r, i) || twin_of(r, i) >= 0) continue;
     for (int u = 0; u < count; u++) first[u] = x[u][i];
@@ -364,7 +365,7 @@ static bool emit_block_code(reduction *r) {
   if (!begin_moments(r, totals)) return false;
   tg_mc_next_segment(mc); /* for each of the block */
   for (int u = 0; u < unroll_of(r); u++) {
-    if (!emit_front(r, u, x)) return false;
+    if (!emit_prologue(r, u, x)) return false;
     if (r->outs > r->roots)
       tg_mc_store(mc, tg_result_stream(&r->plan, r->roots, u),
                   tg_stream_kind(r->kernel->beside) == TG_STREAM_FP32, x[r->roots]);

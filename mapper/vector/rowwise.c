@@ -302,9 +302,9 @@ static bool emit_marked(rowwise *r, const bool *marked, int u, tg_value *const *
                         tg_mc_ref *out_registers) {
   tg_operand_stream streams[MOST_NAMES];
   tg_node *nodes[MOST_STEPS];
-  tg_front front = {.nodes = nodes};
+  tg_node_list prologue = {.nodes = nodes};
   for (int i = 0; i < r->count; i++)
-    if (marked[i]) nodes[front.count++] = r->steps[i].node;
+    if (marked[i]) nodes[prologue.count++] = r->steps[i].node;
   for (int n = 0; n < r->name_count; n++) {
     const name *from = &r->names[n];
     const operand *o = from->step < 0 ? &r->operands[from->operand] : NULL;
@@ -315,8 +315,8 @@ static bool emit_marked(rowwise *r, const bool *marked, int u, tg_value *const *
     else
       streams[n].stream = tg_source_stream(&r->plan, o->source, u);
   }
-  return tg_emit_front(&r->mc, r->c, &front, streams, r->name_count, NULL, NULL, values, count,
-                       out_registers);
+  return tg_emit_prologue(&r->mc, r->c, &prologue, streams, r->name_count, NULL, NULL, values, count,
+                          out_registers);
 }
 
 /* Is it done in this pass: reduced, or stored? */
