@@ -22,7 +22,7 @@ const tg_mapper_pass tg_mapper_passes[] = {
     {"store_casts", "merge_updates", tg_store_casts, is_training}, /* updates may want them */
     {"store_transposes", "merge_updates", tg_store_moves, NULL},
     {"product_prologues", "merge_updates", tg_form_product_prologues, NULL},
-    {"column_sums", "merge_updates", tg_join_totals, NULL},
+    {"column_sums", "merge_updates", tg_join_column_sums, NULL},
     {"rematerialize", "column_sums", tg_recompute_in_products, NULL},
     {"narrow_stores", "rematerialize", tg_narrow_stores, NULL}, /* what nothing else reads any more */
     {"small_products", "column_sums", tg_recompute_small_products, NULL},

@@ -7,33 +7,33 @@
 enum { WINDOW = 256 }; /* kernels in which the product is looked for */
 
 /* Of the section for rows behind the last whole block. */
-static double rest_cycles(tg_compile *c, const tg_kernel *totals) {
-  double rest = totals ? tg_class_of(c, totals)->remainder_cycles(c, totals) : 0;
+static double rest_cycles(tg_compile *c, const tg_kernel *column_sums) {
+  double rest = column_sums ? tg_class_of(c, column_sums)->remainder_cycles(c, column_sums) : 0;
   return rest > 0 ? rest + TG_SECTION_CYCLES : 0;
 }
 
 static bool gains(tg_compile *c, const tg_kernel *product, const tg_kernel *reduction,
                   const tg_kernel *both) {
   double apart = tg_kernel_cycles(c, reduction) + TG_SECTION_CYCLES,
-         rest = rest_cycles(c, both->totals) - rest_cycles(c, product->totals);
+         rest = rest_cycles(c, both->column_sums) - rest_cycles(c, product->column_sums);
   return tg_is_profitable(c, product, both, apart - rest);
 }
 
 /* Product `a` with reduction `b` and those that it has. */
-static bool with_totals(tg_compile *c, size_t a, size_t b, tg_kernel *out) {
+static bool with_column_sums(tg_compile *c, size_t a, size_t b, tg_kernel *out) {
   const tg_kernel *product = &c->kernels[a];
-  tg_kernel *totals = TG_NEW(c->arena, tg_kernel);
-  if (!product->totals)
-    *totals = c->kernels[b];
-  else if (!tg_reductions_together(c, product->totals, &c->kernels[b], totals))
+  tg_kernel *column_sums = TG_NEW(c->arena, tg_kernel);
+  if (!product->column_sums)
+    *column_sums = c->kernels[b];
+  else if (!tg_reductions_together(c, product->column_sums, &c->kernels[b], column_sums))
     return false;
   *out = *product;
-  out->totals = totals;
+  out->column_sums = column_sums;
   out->inputs = NULL;
   out->input_count = out->input_capacity = 0;
   for (size_t i = 0; i < product->input_count; i++) tg_kernel_add_input(c, out, product->inputs[i]);
-  for (size_t i = 0; i < totals->input_count; i++)
-    if (!tg_kernel_makes(out, totals->inputs[i])) tg_kernel_add_input(c, out, totals->inputs[i]);
+  for (size_t i = 0; i < column_sums->input_count; i++)
+    if (!tg_kernel_makes(out, column_sums->inputs[i])) tg_kernel_add_input(c, out, column_sums->inputs[i]);
   return true;
 }
 
@@ -46,7 +46,7 @@ static bool can_move(const tg_compile *c, size_t k, size_t to) {
 static bool join(tg_compile *c, size_t a, size_t b) {
   bool stays = can_move(c, b, a);
   tg_kernel both;
-  if ((!stays && !can_move(c, a, b)) || !with_totals(c, a, b, &both) ||
+  if ((!stays && !can_move(c, a, b)) || !with_column_sums(c, a, b, &both) ||
       !gains(c, &c->kernels[a], &c->kernels[b], &both))
     return false;
   tg_kernels_become(c, a, b, stays ? a : b, &both);
@@ -61,29 +61,29 @@ static bool find_product(tg_compile *c, size_t b) {
   if (!is_reduction(&c->kernels[b])) return false;
   for (size_t a = b; a-- > 0 && b - a <= WINDOW;) {
     const tg_kernel *product = &c->kernels[a];
-    if (product->kind == TG_KERNEL_GEMM && !product->totals &&
+    if (product->kind == TG_KERNEL_GEMM && !product->column_sums &&
         tg_kernel_reads_any_of(&c->kernels[b], product) && join(c, a, b))
       return true;
   }
   return false;
 }
 
-/* A product with totals that loads a tensor of the reduction's elements, before it or behind it. */
-static bool find_totals(tg_compile *c, size_t b) {
+/* A product with column sums that loads a tensor of the reduction's elements, before it or behind it. */
+static bool find_column_sums(tg_compile *c, size_t b) {
   const tg_kernel *reduction = &c->kernels[b];
   if (!is_reduction(reduction)) return false;
   int64_t elements = tg_value_elements(tg_in(reduction->root, 0));
   for (size_t a = b > WINDOW ? b - WINDOW : 0; a < c->kernel_count && a <= b + WINDOW; a++)
-    if (c->kernels[a].totals && tg_kernels_share_input(&c->kernels[a], reduction, elements) &&
+    if (c->kernels[a].column_sums && tg_kernels_share_input(&c->kernels[a], reduction, elements) &&
         !tg_kernel_reads_any_of(&c->kernels[a], reduction) && join(c, a, b))
       return true;
   return false;
 }
 
-tg_status tg_join_totals(tg_compile *c) {
+tg_status tg_join_column_sums(tg_compile *c) {
   for (size_t b = 0; b < c->kernel_count;)
     if (!find_product(c, b)) b++;
   for (size_t b = 0; b < c->kernel_count;)
-    if (!find_totals(c, b)) b++;
+    if (!find_column_sums(c, b)) b++;
   return TG_OK;
 }

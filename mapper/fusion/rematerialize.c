@@ -82,20 +82,20 @@ static tg_kernel without_store(const tg_kernel *maker) {
   return alone;
 }
 
-/* The rows behind the last whole block of totals are a section of their own, which computes what it would
- * load, too. False: it does not fit. */
+/* The rows behind the last whole block of column sums are a section of their own, which computes what it
+ * would load, too. False: it does not fit. */
 static bool put_into_rest(tg_compile *c, const tg_chain *ch, tg_kernel *both) {
-  const tg_kernel *totals = both->totals;
-  if (!totals || !tg_kernel_reads(totals, ch->value) ||
-      !(tg_class_of(c, totals)->remainder_cycles(c, totals) > 0))
+  const tg_kernel *column_sums = both->column_sums;
+  if (!column_sums || !tg_kernel_reads(column_sums, ch->value) ||
+      !(tg_class_of(c, column_sums)->remainder_cycles(c, column_sums) > 0))
     return true;
   tg_kernel *rest = TG_NEW(c->arena, tg_kernel);
   tg_node_list nodes = {0};
-  *rest = *totals;
+  *rest = *column_sums;
   tg_add_nodes(c->arena, &nodes, ch->nodes.nodes, ch->nodes.count);
-  tg_add_nodes(c->arena, &nodes, totals->prologue[0].nodes, totals->prologue[0].count);
+  tg_add_nodes(c->arena, &nodes, column_sums->prologue[0].nodes, column_sums->prologue[0].count);
   tg_kernel_set_nodes(c, rest, &nodes);
-  both->totals = rest;
+  both->column_sums = rest;
   return tg_kernel_fits(c, rest);
 }
 

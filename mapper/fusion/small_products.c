@@ -14,14 +14,15 @@
  * its factors, and does not store it. */
 static bool without_product(tg_compile *c, const tg_kernel *product, tg_kernel *out) {
   tg_outer outer;
-  if (product->kind != TG_KERNEL_GEMM || !product->totals || product->prologue_result ||
+  if (product->kind != TG_KERNEL_GEMM || !product->column_sums || product->prologue_result ||
       tg_kernel_results(product) != 1 || !tg_outer_of(c, product->root, &outer))
     return false;
   tg_node_list nodes = {0};
   tg_add_nodes(c->arena, &nodes, &product->root, 1);
   tg_add_nodes(c->arena, &nodes, product->fused, product->fused_count);
-  tg_add_nodes(c->arena, &nodes, product->totals->prologue[0].nodes, product->totals->prologue[0].count);
-  *out = *product->totals;
+  tg_add_nodes(c->arena, &nodes, product->column_sums->prologue[0].nodes,
+               product->column_sums->prologue[0].count);
+  *out = *product->column_sums;
   tg_kernel_set_nodes(c, out, &nodes);
   return tg_kernel_fits(c, out);
 }

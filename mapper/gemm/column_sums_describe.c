@@ -7,8 +7,8 @@
 
 #include <string.h>
 
-/* Is it a reduction over rows of the result, by blocks, the last of which may be shorter, whose totals are
- * numbers of FP32? */
+/* Is it a reduction over rows of the result, by blocks, the last of which may be shorter, whose column sums
+ * are numbers of FP32? */
 static bool is_by_blocks(const tg_gemm *g, const tg_node *root) {
   const tg_value *in = tg_in(root, 0);
   int64_t block = tg_attr_int(root, TG_ATTR_BLOCK);
@@ -20,7 +20,7 @@ static bool is_by_blocks(const tg_gemm *g, const tg_node *root) {
 
 static bool made_inside(const tg_compile *c, const tg_kernel *kernel, tg_value *value) {
   const tg_node *maker = tg_owner(c, value)->producer;
-  const tg_node_list *prologue = &kernel->totals->prologue[0];
+  const tg_node_list *prologue = &kernel->column_sums->prologue[0];
   return maker && (maker == kernel->root || tg_has_node(kernel->fused, kernel->fused_count, maker) ||
                    tg_has_node(prologue->nodes, prologue->count, maker));
 }
@@ -46,30 +46,31 @@ static bool find_external(const tg_compile *c, const tg_gemm *g, tg_value *value
 }
 
 static bool is_known(const tg_gemm *g, const tg_value *value) {
-  for (int i = 0; i < g->totals.name_count; i++)
-    if (g->totals.names[i].value == value) return true;
+  for (int i = 0; i < g->column_sums.name_count; i++)
+    if (g->column_sums.names[i].value == value) return true;
   return false;
 }
 
 /* An operand of a node whose result has the shape of `shape`. */
 static bool add_operand(const tg_compile *c, tg_gemm *g, tg_value *value, const tg_value *shape) {
-  tg_gemm_totals *totals = &g->totals;
+  tg_gemm_column_sums *column_sums = &g->column_sums;
   int external;
   if (is_known(g, value)) return true;
-  if (!find_external(c, g, value, shape, &external) || totals->name_count == TG_GEMM_EXTERNALS) return false;
+  if (!find_external(c, g, value, shape, &external) || column_sums->name_count == TG_GEMM_EXTERNALS)
+    return false;
   if (external < 0) {
     if (g->external_count == TG_GEMM_EXTERNALS) return false;
     external = g->external_count++;
     g->externals[external] =
         (tg_gemm_external){.value = value, .kind = tg_stream_kind(value), .shape = shape};
   }
-  totals->names[totals->name_count].value = value;
-  totals->names[totals->name_count++].external = external;
+  column_sums->names[column_sums->name_count].value = value;
+  column_sums->names[column_sums->name_count++].external = external;
   return true;
 }
 
 static bool add_operands(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g) {
-  const tg_node_list *prologue = &kernel->totals->prologue[0];
+  const tg_node_list *prologue = &kernel->column_sums->prologue[0];
   for (size_t n = 0; n < prologue->count; n++) {
     if (tg_has_node(kernel->fused, kernel->fused_count, prologue->nodes[n])) continue;
     const tg_value *shape = tg_shape_around(prologue->nodes, prologue->count, n, g->m * g->n);
@@ -79,8 +80,8 @@ static bool add_operands(const tg_compile *c, const tg_kernel *kernel, tg_gemm *
         return false;
     }
   }
-  for (int i = 0; i < g->totals.count; i++) {
-    tg_value *value = tg_in(tg_kernel_root(kernel->totals, i), 0);
+  for (int i = 0; i < g->column_sums.count; i++) {
+    tg_value *value = tg_in(tg_kernel_root(kernel->column_sums, i), 0);
     if (!made_inside(c, kernel, value) && !add_operand(c, g, value, value)) return false;
   }
   return true;
@@ -92,19 +93,19 @@ static bool is_plain(const tg_compile *c, const tg_kernel *kernel, const tg_gemm
     if (tg_kernel_computes(kernel, k) != g->out[k]) return false;
   return tg_gemm_phases(g->node) == 1 && g->products == 1 && !g->spread && g->partials == 1 &&
          g->m * g->n == tg_value_elements(g->out[0]) && !tg_gemm_rounds_results(g) &&
-         c->m->agcu_contexts > TG_CTX_TOTALS;
+         c->m->agcu_contexts > TG_CTX_COLUMN_SUMS;
 }
 
-tg_status tg_gemm_describe_totals(tg_compile *c, const tg_kernel *kernel, tg_gemm *g) {
-  const tg_kernel *reduction = kernel->totals;
+tg_status tg_gemm_describe_column_sums(tg_compile *c, const tg_kernel *kernel, tg_gemm *g) {
+  const tg_kernel *reduction = kernel->column_sums;
   bool good = is_plain(c, kernel, g) && !reduction->fused_count;
   int64_t block = tg_attr_int(reduction->root, TG_ATTR_BLOCK);
-  g->totals = (tg_gemm_totals){.count = tg_kernel_results(reduction), .block = block};
-  for (int i = 0; i < g->totals.count; i++) {
+  g->column_sums = (tg_gemm_column_sums){.count = tg_kernel_results(reduction), .block = block};
+  for (int i = 0; i < g->column_sums.count; i++) {
     const tg_node *root = tg_kernel_root(reduction, i);
     good = good && is_by_blocks(g, root) && tg_attr_int(root, TG_ATTR_BLOCK) == block;
-    if (good && tg_is_moment(root)) g->totals.first = tg_moment_first(block);
-    g->totals.out[i] = tg_kernel_result(reduction, i);
+    if (good && tg_is_moment(root)) g->column_sums.first = tg_moment_first(block);
+    g->column_sums.out[i] = tg_kernel_result(reduction, i);
   }
   if (good && add_operands(c, kernel, g)) return TG_OK;
   return tg_fail(c->diag, TG_INVALID, "node \"%s\": its reductions are not computed with it", g->node->name);

@@ -1,9 +1,9 @@
-/* Reductions of a product's result by blocks of rows, in the drain ("totals"): a VOP goes down the rows of a
- * piece for each group of 2P columns, and keeps what is reduced in registers. Where a block has several
+/* Reductions of a product's result by blocks of rows, in the drain ("column sums"): a VOP goes down the rows
+ * of a piece for each group of 2P columns, and keeps what is reduced in registers. Where a block has several
  * pieces, each piece has a VOP of its own, and the next one takes up what the one before has put into the
  * scratchpad, into two buffers in turn, since a VOP does not read a bank that it writes; the last one puts
- * the total behind the results of its piece. Blocks and their order come from the graph, so no tiling changes
- * a bit. */
+ * the column sum behind the results of its piece. Blocks and their order come from the graph, so no tiling
+ * changes a bit. */
 #include "mapper/gemm/emission.h"
 #include "mapper/microcode/moments.h"
 
@@ -39,7 +39,7 @@ static void set_accumulator(const emission *e, tg_instr *in, uint32_t p, uint32_
     s->at.delta[2] = e->t.mr;
     s->row[1] = down;
     s->row[2] = e->t.mt;
-    s->j[1] = u < e->g->totals.unroll ? e->g->totals.unroll : 0;
+    s->j[1] = u < e->g->column_sums.unroll ? e->g->column_sums.unroll : 0;
   }
 }
 
@@ -55,12 +55,12 @@ static void set_externals(const emission *e, tg_instr *in, uint32_t p, uint32_t 
   }
 }
 
-/* Totals go from VOP to VOP, and the last one of a block puts them where they leave. */
-static void set_totals(emission *e, tg_instr *in, uint32_t p, uint32_t pieces) {
-  uint32_t row = tg_gemm_total_flits(e->b.m, &e->t), at = p % pieces;
-  for (int i = 0; i < e->g->totals.count; i++) {
+/* Column sums go from VOP to VOP, and the last one of a block puts them where they leave. */
+static void set_column_sums(emission *e, tg_instr *in, uint32_t p, uint32_t pieces) {
+  uint32_t row = tg_gemm_column_sum_flits(e->b.m, &e->t), at = p % pieces;
+  for (int i = 0; i < e->g->column_sums.count; i++) {
     tg_buffer before = tg_buffer_part(e->b.m, &e->running, row * (uint32_t)i, row), after = before;
-    if (at + 1 == pieces) after = e->totals[i];
+    if (at + 1 == pieces) after = e->column_sums[i];
     if (at)
       tg_set_turning(set_stream(e, in, tg_gemm_before_stream(e->g, i), TG_STREAM_FP32, &before, 1)->at.base,
                      &before, (at - 1) % 2, TG_TURN_NEVER);
@@ -75,13 +75,13 @@ static void set_totals(emission *e, tg_instr *in, uint32_t p, uint32_t pieces) {
 
 static void set_results(const emission *e, tg_instr *in, uint32_t p, uint32_t down, uint32_t block) {
   for (int k = 0; k < e->g->outs; k++)
-    for (int u = 0; u < e->g->totals.unroll; u++) {
+    for (int u = 0; u < e->g->column_sums.unroll; u++) {
       int stream = tg_gemm_result_stream(e->g, k, u);
       tg_stream *s = set_stream(e, in, stream, e->g->out_kind[k], &e->results[k], down);
       s->store[0] = 1;
       tg_set_turn(s->at.base, &e->results[k], block * e->pieces + p, e->steps);
       s->at.base[0] += u * s->j[1];
-      s->j[1] *= e->g->totals.unroll;
+      s->j[1] *= e->g->column_sums.unroll;
     }
 }
 
@@ -89,10 +89,10 @@ static void set_results(const emission *e, tg_instr *in, uint32_t p, uint32_t do
  * the tile's block number `block`. */
 static tg_instr *push_piece(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode, uint32_t p,
                             uint32_t pieces, uint32_t block) {
-  uint32_t groups = e->t.nt / tg_lanes(e->b.m), blocks = tg_gemm_totals_a_piece(e->g, &e->t),
+  uint32_t groups = e->t.nt / tg_lanes(e->b.m), blocks = tg_gemm_column_sums_a_piece(e->g, &e->t),
            down = e->t.mr / blocks;
-  int segments[] = {TG_TOTALS_HOLD, p % pieces ? TG_TOTALS_GO_ON : TG_TOTALS_BEGIN, TG_TOTALS_ROWS,
-                    TG_TOTALS_END};
+  int segments[] = {TG_COLUMN_SUMS_HOLD, p % pieces ? TG_COLUMN_SUMS_GO_ON : TG_COLUMN_SUMS_BEGIN,
+                    TG_COLUMN_SUMS_ROWS, TG_COLUMN_SUMS_END};
   tg_instr *in = tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->vx, TG_OP_vx_vop);
   for (int q = 0; q < 4; q++) {
     in->vx.seg_begin[q] = microcode->seg_begin[segments[q]];
@@ -104,11 +104,11 @@ static tg_instr *push_piece(emission *e, uint32_t r, uint32_t col, const tg_vx_i
   in->vx.row_count[1] = blocks;
   in->vx.row_count[2] = groups;
   in->vx.j_count[0] = 1;
-  in->vx.j_count[1] = down / (uint32_t)e->g->totals.unroll;
+  in->vx.j_count[1] = down / (uint32_t)e->g->column_sums.unroll;
   set_accumulator(e, in, p, down, block);
   set_externals(e, in, p, down);
   set_results(e, in, p, down, block);
-  set_totals(e, in, p, pieces);
+  set_column_sums(e, in, p, pieces);
   return in;
 }
 
@@ -120,7 +120,7 @@ static void set_meetings(const emission *e, tg_instr *in, uint32_t r, uint32_t c
   tg_set_wait(in, 1, exit->out_free, false);
   bool vectors = e->vectors && !tg_gemm_keeps_vectors(e->g, &e->t);
   if (vectors && p == 0) tg_set_wait(in, 2, e->vectors_full, true);
-  if (tg_gemm_has_prologue(e)) tg_set_wait(in, 2, e->totals_free, false);
+  if (tg_gemm_has_prologue(e)) tg_set_wait(in, 2, e->column_sums_free, false);
   if (e->blocks) tg_set_wait(in, 3, e->blocks_full, false);
   if (last) tg_set_post(in, 0, TG_POST_LOCAL, 0, e->acc_free, true);
   tg_set_post(in, 1, TG_POST_LOCAL, 0, exit->out_full, false);
@@ -132,9 +132,9 @@ static void set_meetings(const emission *e, tg_instr *in, uint32_t r, uint32_t c
     tg_set_post(in, 3, TG_POST_COL, 0, e->blocks_north_credit + (int)r + 1, false);
 }
 
-void tg_gemm_emit_totals(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
-                         const tg_exit *exit) {
-  uint32_t pieces = tg_gemm_pieces_of_total(e->g, &e->t);
+void tg_gemm_emit_column_sums(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
+                              const tg_exit *exit) {
+  uint32_t pieces = tg_gemm_pieces_of_column_sum(e->g, &e->t);
   tg_instr *in = NULL;
   uint32_t first = tg_build_tile(&e->b, r, col)->vx.count;
   for (uint32_t p = 0; p < e->steps; p++) {
@@ -146,8 +146,8 @@ void tg_gemm_emit_totals(emission *e, uint32_t r, uint32_t col, const tg_vx_inst
   for (int l = 0; l < TG_LEVELS; l++) in->common.loop_begin[l] = first;
 }
 
-tg_instr *tg_gemm_emit_block_totals(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
-                                    const tg_exit *exit, uint32_t block) {
+tg_instr *tg_gemm_emit_block_column_sums(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
+                                         const tg_exit *exit, uint32_t block) {
   tg_instr *in = push_piece(e, r, col, microcode, 0, 1, block);
   set_meetings(e, in, r, col, 0, exit);
   return in;
@@ -155,18 +155,18 @@ tg_instr *tg_gemm_emit_block_totals(emission *e, uint32_t r, uint32_t col, const
 
 /* ---- the way out ---- */
 
-/* A row of totals for each block of rows. */
-void tg_gemm_fill_totals(const emission *e, int i, uint32_t r, uint32_t col, tg_agcu_instr *store) {
+/* A row of column sums for each block of rows. */
+void tg_gemm_fill_column_sums(const emission *e, int i, uint32_t r, uint32_t col, tg_agcu_instr *store) {
   const tg_gemm *g = e->g;
-  tg_walk_plan walk = {.tensor = tg_place_of(e->c, g->totals.out[i]),
-                       .radix = {1, 1, g->m / g->totals.block},
+  tg_walk_plan walk = {.tensor = tg_place_of(e->c, g->column_sums.out[i]),
+                       .radix = {1, 1, g->m / g->column_sums.block},
                        .stride = {0, 0, g->n},
                        .element_stride = 1,
                        .columns = g->n};
-  tg_fill_walk(store, &walk, e->total_base[i], e->total_rest[i]);
+  tg_fill_walk(store, &walk, e->column_sum_base[i], e->column_sum_rest[i]);
   tg_gemm_place place = tg_gemm_place_of(e, r, col);
-  store->rows[0] = tg_gemm_totals_a_piece(g, &e->t);
-  store->m_first[0] = place.row / g->totals.block;
-  for (int l = 0; l < 2; l++) store->m_delta[l] = place.row_delta[l] / g->totals.block;
+  store->rows[0] = tg_gemm_column_sums_a_piece(g, &e->t);
+  store->m_first[0] = place.row / g->column_sums.block;
+  for (int l = 0; l < 2; l++) store->m_delta[l] = place.row_delta[l] / g->column_sums.block;
   store->m_delta[e->t.sent ? 1 : 2] = store->rows[0];
 }

@@ -9,7 +9,7 @@ enum {
 };
 #define CHUNK_CYCLES 8.0  /* of each chunk, over what its units take; where tiles make it, over mx's */
 #define HELD_UP      1.15 /* of its time: a way through three units, each of which waits for others, too */
-#define HANDING_ON   2.0  /* of each piece whose totals go on: its short buffers ride out less */
+#define HANDING_ON   2.0  /* of each piece whose column sums go on: its short buffers ride out less */
 #define TRAFFIC_WEIGHT                                                                                       \
   0.05 /* of port cycles that hide behind computing: of equally fast tilings, the lighter one */
 
@@ -130,7 +130,7 @@ static void add_drain(const model *s, traffic *all) {
   const tg_params *m = s->m;
   const tg_gemm *g = s->g;
   const tg_gemm_tiling *t = s->t;
-  double blocks = 0, shared = 0, vectors = 0, totals = 0,
+  double blocks = 0, shared = 0, vectors = 0, column_sums = 0,
          out = 0; /* `shared`: of what tiles side by side share, from the west */
   for (int e = 0; e < g->external_count; e++) {
     const tg_gemm_external *x = &g->externals[e];
@@ -143,9 +143,9 @@ static void add_drain(const model *s, traffic *all) {
       *(tg_gemm_shares_numbers(t, x) ? &shared : &blocks) += port_cycles(s, t->mt, bytes, stride, z);
   }
   if (tg_gemm_keeps_vectors(g, t)) vectors /= t->passes_m;
-  if (g->totals.count) {
-    double rows = (double)t->mt / (double)g->totals.block, z = 4;
-    totals = g->totals.count * port_cycles(s, rows, t->nt * z, g->n * (int64_t)z, z);
+  if (g->column_sums.count) {
+    double rows = (double)t->mt / (double)g->column_sums.block, z = 4;
+    column_sums = g->column_sums.count * port_cycles(s, rows, t->nt * z, g->n * (int64_t)z, z);
   }
   for (int k = 0; k < g->outs; k++) {
     double z = tg_value_bytes_each(g->out[k]);
@@ -157,8 +157,9 @@ static void add_drain(const model *s, traffic *all) {
   uint32_t finishing = m->rows / group, to_west = t->externals_west ? m->cols : (m->cols + 1) / 2,
            to_north = t->externals_west ? 0 : (finishing + 1) / 2;
   uint32_t west_exits = tg_west_exits(m, t->exits), north_exits = tg_north_exits(m, t->exits, group);
-  all->west.drain = west_exits * out + tg_west_exits(m, t->totals_exits) * totals + to_west * blocks + shared;
-  all->north.drain = north_exits * out + tg_north_exits(m, t->totals_exits, group) * totals +
+  all->west.drain =
+      west_exits * out + tg_west_exits(m, t->column_sums_exits) * column_sums + to_west * blocks + shared;
+  all->north.drain = north_exits * out + tg_north_exits(m, t->column_sums_exits, group) * column_sums +
                      to_north * (blocks + shared) + vectors;
   all->west.drains = (west_exits > 0) + (blocks + shared > 0);
   all->north.drains = (north_exits > 0) + (to_north * (blocks + shared) > 0);
@@ -182,12 +183,12 @@ static double lost(const side *port, double want, double drain) {
 
 /* Of VOPs that go down the rows of a piece: groups of rows in flight may not be full, and the first one waits
  * for the instruction, the last one for its last operation. */
-static double totals_cycles(const model *s) {
+static double column_sums_cycles(const model *s) {
   const tg_gemm_tiling *t = s->t;
-  uint32_t blocks = tg_gemm_totals_a_piece(s->g, t), latency = s->m->fma_latency;
+  uint32_t blocks = tg_gemm_column_sums_a_piece(s->g, t), latency = s->m->fma_latency;
   int64_t rows = up((int64_t)blocks * t->nt / tg_lanes(s->m), latency) * latency;
-  double iterations = (double)(t->mr / blocks) / s->g->totals.unroll,
-         words = s->g->totals.words + iterations * s->g->drain_words[TG_DRAIN_FINISH];
+  double iterations = (double)(t->mr / blocks) / s->g->column_sums.unroll,
+         words = s->g->column_sums.words + iterations * s->g->drain_words[TG_DRAIN_FINISH];
   return (double)t->mt / t->mr * ((double)rows * words + 2 * latency + 2);
 }
 
@@ -208,7 +209,7 @@ static double turn_cycles(const model *s) {
 
 /* Of the vector unit for a block: the last part, and one that is only added. */
 static double finish_cycles(const model *s) {
-  if (s->g->totals.count) return totals_cycles(s);
+  if (s->g->column_sums.count) return column_sums_cycles(s);
   if (s->t->in_turn) return turn_cycles(s);
   bool apart = s->g->sum_kind == TG_STREAM_BF16SR; /* the whole sum is stored and loaded once more */
   return (double)s->t->mt * (s->t->nt / tg_lanes(s->m)) *
@@ -316,7 +317,7 @@ double tg_gemm_cycles(const tg_compile *c, const tg_gemm *g, const tg_gemm_tilin
       most(vector, ports) + piece * (vector + ports) + (t->in_turn ? 0 : (t->members - 1) * vector * piece);
   double passes = (double)t->passes_m * t->passes_n, strips = tg_gemm_strips(t);
   double weight = passes * (chunks * (all.west.load + all.north.load) + all.west.drain + all.north.drain);
-  double handing_on = tg_gemm_pieces_of_total(g, t) > 1 ? passes * t->mt / t->mr * HANDING_ON : 0;
+  double handing_on = tg_gemm_pieces_of_column_sum(g, t) > 1 ? passes * t->mt / t->mr * HANDING_ON : 0;
   return passes * pass_cycles(&s, &all) + strips * (ends + drain) + (strips - 1) * TG_SECTION_CYCLES +
          (t->makers ? 0 : passes * chunks * CHUNK_CYCLES) + handing_on + TRAFFIC_WEIGHT * weight;
 }

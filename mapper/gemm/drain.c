@@ -160,7 +160,7 @@ static void emit_returns(emission *e, uint32_t r, uint32_t col) {
 
 tg_instr *tg_gemm_emit_block_drain(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
                                    const tg_exit *exit, uint32_t block) {
-  if (e->g->totals.count) return tg_gemm_emit_block_totals(e, r, col, microcode, exit, block);
+  if (e->g->column_sums.count) return tg_gemm_emit_block_column_sums(e, r, col, microcode, exit, block);
   tg_buffer halves = {.stride = tg_acc_rows(e->b.m), .count = 2};
   step all = {.segment = TG_DRAIN_FINISH,
               .in_pieces = true,
@@ -176,8 +176,8 @@ void tg_gemm_emit_drain(emission *e, uint32_t r, uint32_t col, const tg_vx_instr
   if (waits_for_vectors(e))
     tg_set_wait(tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->vx, TG_OP_vx_sync), 0, e->vectors_full,
                 false);
-  if (e->g->totals.count) {
-    tg_gemm_emit_totals(e, r, col, microcode, exit);
+  if (e->g->column_sums.count) {
+    tg_gemm_emit_column_sums(e, r, col, microcode, exit);
     return;
   }
   if (e->t.in_turn) {

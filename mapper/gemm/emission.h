@@ -25,9 +25,9 @@ typedef struct tg_gemm_emission {
   tg_buffer a, b_block, out, externals[TG_GEMM_EXTERNALS];
   tg_buffer results[TG_GEMM_RESULTS];              /* parts of `out` */
   tg_buffer raw, numbers, given, prologue_vectors; /* what a prologue reads, makes, and shares by all rows */
-  tg_buffer received, sums, rounded; /* running sums of partials; whole ones, if they are rounded */
-  tg_buffer totals[TG_GEMM_RESULTS]; /* parts of `out`, or with a prologue of a buffer of their own */
-  tg_buffer running;                 /* what there is of them, from piece to piece of a block */
+  tg_buffer received, sums, rounded;      /* running sums of partials; whole ones, if they are rounded */
+  tg_buffer column_sums[TG_GEMM_RESULTS]; /* parts of `out`, or with a prologue of a buffer of their own */
+  tg_buffer running;                      /* what there is of them, from piece to piece of a block */
   tg_buffer sent, whole; /* of members that finish in turn: sums for the next one, and whole ones */
   int a_north_full;      /* A's rows from the north, where it comes both ways */
   int a_full, b_full, acc_full, acc_free, vectors_full, blocks_full; /* tile semaphores */
@@ -42,9 +42,9 @@ typedef struct tg_gemm_emission {
   int vectors, blocks;     /* externals that are row vectors, and those that are not */
   int a_base, b_base, out_base[TG_GEMM_RESULTS], external_base[TG_GEMM_EXTERNALS];
   int64_t a_rest, b_rest, out_rest[TG_GEMM_RESULTS], external_rest[TG_GEMM_EXTERNALS];
-  int totals_free; /* where they have a buffer of their own */
-  int total_base[TG_GEMM_RESULTS];
-  int64_t total_rest[TG_GEMM_RESULTS];
+  int column_sums_free; /* where they have a buffer of their own */
+  int column_sum_base[TG_GEMM_RESULTS];
+  int64_t column_sum_rest[TG_GEMM_RESULTS];
   int64_t product; /* the first one that this section computes */
   int raw_full, a_free, prologue_vectors_full, given_west, given_north; /* semaphores of a prologue */
   tg_exit given_exit;                                                   /* what they make: semaphores alone */
@@ -104,23 +104,32 @@ tg_status tg_gemm_pack_drain(tg_gemm_emission *e, tg_vx_instr *out_microcode);
 /* The VOPs of a tile, and the SENDs of its sums to other rows. */
 void tg_gemm_emit_drain(tg_gemm_emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
                         const tg_exit *exit);
-/* The same with totals, and the walk of a STORE of total number i. column_sums_emit.c */
-void tg_gemm_emit_totals(tg_gemm_emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
-                         const tg_exit *exit);
+/* The same with column sums, and the walk of a STORE of column sum number i. column_sums_emit.c */
+void tg_gemm_emit_column_sums(tg_gemm_emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
+                              const tg_exit *exit);
 /* The VOP of block number `block` and those behind it, in a loop over its pieces: with a prologue. */
-tg_instr *tg_gemm_emit_block_totals(tg_gemm_emission *e, uint32_t r, uint32_t col,
-                                    const tg_vx_instr *microcode, const tg_exit *exit, uint32_t block);
-void tg_gemm_fill_totals(const tg_gemm_emission *e, int i, uint32_t r, uint32_t col, tg_agcu_instr *store);
+tg_instr *tg_gemm_emit_block_column_sums(tg_gemm_emission *e, uint32_t r, uint32_t col,
+                                         const tg_vx_instr *microcode, const tg_exit *exit, uint32_t block);
+void tg_gemm_fill_column_sums(const tg_gemm_emission *e, int i, uint32_t r, uint32_t col,
+                              tg_agcu_instr *store);
 
 /* Segments of its microcode, of which a VOP has one of BEGIN and GO_ON, and streams: of result k, and of the
- * accumulator, row `row` of an iteration, or of the rows that moments begin with; of total i, as it goes on
- * from a piece, and as one takes it up. column_sums_code.c */
-enum { TG_TOTALS_HOLD, TG_TOTALS_BEGIN, TG_TOTALS_GO_ON, TG_TOTALS_ROWS, TG_TOTALS_END };
+ * accumulator, row `row` of an iteration, or of the rows that moments begin with; of column sum i, as it goes
+ * on from a piece, and as one takes it up. column_sums_code.c */
+enum {
+  TG_COLUMN_SUMS_HOLD,
+  TG_COLUMN_SUMS_BEGIN,
+  TG_COLUMN_SUMS_GO_ON,
+  TG_COLUMN_SUMS_ROWS,
+  TG_COLUMN_SUMS_END
+};
 int tg_gemm_result_stream(const tg_gemm *g, int k, int row);
 int tg_gemm_accumulator_stream(const tg_gemm *g, int row);
 int tg_gemm_after_stream(const tg_gemm *g, int i);
 int tg_gemm_before_stream(const tg_gemm *g, int i);
-static inline int tg_gemm_first_rows(const tg_gemm *g) { return g->totals.first ? g->totals.first : 1; }
+static inline int tg_gemm_first_rows(const tg_gemm *g) {
+  return g->column_sums.first ? g->column_sums.first : 1;
+}
 
 /* Parts of a VOP of the drain (drain.c). */
 typedef struct tg_gemm_buffer {

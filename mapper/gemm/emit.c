@@ -46,14 +46,15 @@ static bool allocate(emission *e) {
   for (int k = 0; k < g->outs; k++)
     e->results[k] = tg_buffer_part(m, &e->out, (uint32_t)tg_gemm_results_before(m, g, &e->t, k),
                                    (uint32_t)tg_gemm_result_rows(m, g, &e->t, k));
-  uint32_t total = tg_gemm_totals_a_piece(g, &e->t) * tg_gemm_total_flits(m, &e->t);
-  uint32_t apart = (uint32_t)tg_gemm_totals_apart(m, g, &e->t);
-  tg_buffer totals = e->out;
-  if (apart) good = good && tg_build_buffer(&e->b, apart, 1, &totals);
-  for (int i = 0; i < g->totals.count; i++)
-    e->totals[i] = tg_buffer_part(
-        m, &totals,
-        (apart ? 0 : (uint32_t)tg_gemm_results_before(m, g, &e->t, g->outs)) + total * (uint32_t)i, total);
+  uint32_t column_sum = tg_gemm_column_sums_a_piece(g, &e->t) * tg_gemm_column_sum_flits(m, &e->t);
+  uint32_t apart = (uint32_t)tg_gemm_column_sums_apart(m, g, &e->t);
+  tg_buffer column_sums = e->out;
+  if (apart) good = good && tg_build_buffer(&e->b, apart, 1, &column_sums);
+  for (int i = 0; i < g->column_sums.count; i++)
+    e->column_sums[i] = tg_buffer_part(m, &column_sums,
+                                       (apart ? 0 : (uint32_t)tg_gemm_results_before(m, g, &e->t, g->outs)) +
+                                           column_sum * (uint32_t)i,
+                                       column_sum);
   good = good && tg_build_buffer(&e->b, (uint32_t)tg_gemm_running_rows(m, g, &e->t), 2, &e->running);
   if (e->t.members > 1)
     good = good && tg_build_buffer(&e->b, (uint32_t)tg_gemm_received_rows(m, g, &e->t), e->t.in_turn ? 1 : 2,
@@ -121,8 +122,9 @@ static void allocate_bases(emission *e, int64_t product) {
   for (int k = 0; k < g->outs; k++)
     e->out_base[k] = tg_build_base(&e->b, tg_place_of(e->c, g->out[k]),
                                    (uint64_t)bytes_of(g->out[k], g->out_offsets[product]), &e->out_rest[k]);
-  for (int i = 0; i < g->totals.count; i++)
-    e->total_base[i] = tg_build_base(&e->b, tg_place_of(e->c, g->totals.out[i]), 0, &e->total_rest[i]);
+  for (int i = 0; i < g->column_sums.count; i++)
+    e->column_sum_base[i] =
+        tg_build_base(&e->b, tg_place_of(e->c, g->column_sums.out[i]), 0, &e->column_sum_rest[i]);
   for (int x = 0; x < g->external_count; x++) {
     tg_value *value = g->externals[x].value;
     e->external_base[x] =
@@ -154,7 +156,7 @@ static void fill_store(const void *user, int exit, uint32_t r, uint32_t col, tg_
   if (exit < e->g->outs)
     fill_result(e, exit, r, col, store);
   else
-    tg_gemm_fill_totals(e, exit - e->g->outs, r, col, store);
+    tg_gemm_fill_column_sums(e, exit - e->g->outs, r, col, store);
   tg_gemm_place place = tg_gemm_place_of(e, r, col);
   store->take[0] = stored_columns(e);
   store->k_first[0] = place.column;
@@ -164,20 +166,21 @@ static void fill_store(const void *user, int exit, uint32_t r, uint32_t col, tg_
 
 /* ---- sections and invocations ---- */
 
-/* The results of a piece are full, and free, together, and with them its totals: the first SEND waits for it,
- * and the last one tells. `out_drain`: the semaphores of both. A piece that does not leave as a whole has the
- * innermost loop, and its totals leave behind it; or, if they have a buffer of their own, that is soon free,
- * before. */
+/* The results of a piece are full, and free, together, and with them its column sums: the first SEND waits
+ * for it, and the last one tells. `out_drain`: the semaphores of both. A piece that does not leave as a whole
+ * has the innermost loop, and its column sums leave behind it; or, if they have a buffer of their own, that
+ * is soon free, before. */
 static void set_exits(emission *e, tg_exit *exits, tg_exit *out_drain) {
   const tg_gemm *g = e->g;
   tg_exit all;
   tg_exit_init(&e->b, &all, e->out.count);
   *out_drain = all;
-  int all_exits = g->outs + g->totals.count, first = tg_gemm_has_prologue(e) && g->totals.count ? g->outs : 0;
-  if (first) e->totals_free = tg_tile_sem(&e->b, 1);
+  int all_exits = g->outs + g->column_sums.count,
+      first = tg_gemm_has_prologue(e) && g->column_sums.count ? g->outs : 0;
+  if (first) e->column_sums_free = tg_tile_sem(&e->b, 1);
   for (int k = 0; k < all_exits; k++) {
-    bool total = k >= g->outs;
-    int kind = total ? TG_STREAM_FP32 : g->out_kind[k];
+    bool column_sum = k >= g->outs;
+    int kind = column_sum ? TG_STREAM_FP32 : g->out_kind[k];
     uint32_t row = tg_kind_flits(e->b.m, kind, e->t.nt),
              sent = tg_kind_flits(e->b.m, kind, stored_columns(e));
     bool last = first ? k + 1 == first : k + 1 == all_exits || (k + 1 == g->outs && !e->t.sent);
@@ -185,14 +188,14 @@ static void set_exits(emission *e, tg_exit *exits, tg_exit *out_drain) {
     *exit = (tg_exit){.out_full = k == first ? all.out_full : TG_NO_SEM,
                       .out_free = last ? all.out_free : TG_NO_SEM,
                       .credit = k ? tg_tile_sem(&e->b, first ? 1 : 2) : all.credit,
-                      .flits = (total       ? tg_gemm_totals_a_piece(g, &e->t)
+                      .flits = (column_sum  ? tg_gemm_column_sums_a_piece(g, &e->t)
                                 : e->t.sent ? e->t.sent
                                             : e->t.mr) *
                                sent,
-                      .pieces = e->t.sent && !total ? e->t.mr / e->t.sent : 1,
-                      .buffer = total ? e->totals[k - g->outs] : e->results[k]};
+                      .pieces = e->t.sent && !column_sum ? e->t.mr / e->t.sent : 1,
+                      .buffer = column_sum ? e->column_sums[k - g->outs] : e->results[k]};
     if (sent < row) exit->inner = sent, exit->stride = row;
-    if (first && k + 1 == all_exits) exit->out_free = e->totals_free;
+    if (first && k + 1 == all_exits) exit->out_free = e->column_sums_free;
     memcpy(exit->loops, e->piece_loops, sizeof exit->loops);
     if (e->t.sent) exit->loops[1] = e->pieces, exit->loops[2] = e->t.mr / e->t.sent;
   }
@@ -224,13 +227,13 @@ static tg_status emit_section(emission *e, const char *name, int64_t product) {
         tg_gemm_emit_drain(e, r, col, &microcode, &drain);
     }
   tg_exits_plan plan = {.exits = exits,
-                        .count = e->g->outs + e->g->totals.count,
+                        .count = e->g->outs + e->g->column_sums.count,
                         .often = e->g->outs,
-                        .every = tg_gemm_pieces_of_total(e->g, &e->t),
+                        .every = tg_gemm_pieces_of_column_sum(e->g, &e->t),
                         .steps = e->steps,
                         .together = tg_gemm_makes_a(e),
-                        .seldom = e->t.totals_exits};
-  if (e->t.sent && e->g->totals.count) plan.every = e->t.mr / e->t.sent, plan.steps = 0;
+                        .seldom = e->t.column_sums_exits};
+  if (e->t.sent && e->g->column_sums.count) plan.every = e->t.mr / e->t.sent, plan.steps = 0;
   tg_exits_emit(&e->b, &plan, fill_store, e);
   if (e->t.in_turn) tg_gemm_skew_exits(e);
   if (e->g->prologue.stored && tg_gemm_makes_a(e)) tg_gemm_emit_prologue_stores(e);
@@ -335,7 +338,7 @@ static tg_status emit_phase(tg_compile *c, const tg_kernel *kernel, int64_t phas
   e.stationary = tg_mx_stationary(c->m, e.g->format);
   e.pieces = e.t.mt / e.t.mr / (e.t.in_turn ? e.t.members : 1);
   e.turns = e.t.in_turn ? e.pieces / e.t.turn : e.pieces;
-  e.steps = tg_gemm_pieces_of_total(e.g, &e.t) > 1 ? e.pieces : 1;
+  e.steps = tg_gemm_pieces_of_column_sum(e.g, &e.t) > 1 ? e.pieces : 1;
   bool unrolls = tg_gemm_unrolls(&e.t);
   e.unrolled = unrolls || tg_gemm_keeps_chunks(&e.t) ? e.t.chunks : 1;
   e.nested = e.t.parts > 1 && e.t.chunks > 1 && !unrolls;
@@ -357,5 +360,5 @@ tg_status tg_emit_gemm(tg_compile *c, const tg_kernel *kernel) {
     tg_status status = emit_phase(c, kernel, phase);
     if (status) return status;
   }
-  return kernel->totals ? tg_emit_rest(c, kernel->totals) : TG_OK;
+  return kernel->column_sums ? tg_emit_rest(c, kernel->column_sums) : TG_OK;
 }

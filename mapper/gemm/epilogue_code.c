@@ -24,7 +24,7 @@ static void write_sums(tg_mc *mc, const tg_gemm *g, uint32_t at_once) {
 
 tg_status tg_gemm_write_drain(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g, bool in_turn,
                               uint32_t at_once, tg_mc *mc) {
-  if (g->totals.count) return tg_gemm_write_totals(c, kernel, g, mc);
+  if (g->column_sums.count) return tg_gemm_write_column_sums(c, kernel, g, mc);
   tg_operand_stream streams[TG_GEMM_EXTERNALS];
   int count = tg_gemm_operand_streams(g, streams);
   tg_mc_ref sum = g->partials > 1 ? load_sum(mc, g, tg_gemm_finish_sum_stream(g)) : TG_MC_NONE;
@@ -41,7 +41,7 @@ tg_status tg_gemm_write_drain(const tg_compile *c, const tg_kernel *kernel, cons
 }
 
 tg_status tg_gemm_measure_drain(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g) {
-  if (g->totals.count) return tg_gemm_measure_totals(c, kernel, g);
+  if (g->column_sums.count) return tg_gemm_measure_column_sums(c, kernel, g);
   tg_mc mc;
   tg_mc_begin(&mc, c->arena);
   tg_status status = tg_gemm_write_drain(c, kernel, g, false, 1, &mc);

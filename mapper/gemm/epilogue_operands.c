@@ -162,9 +162,9 @@ int tg_gemm_operand_streams(const tg_gemm *g, tg_operand_stream *out) {
                                        .number = g->externals[x].kind == TG_STREAM_SPLAT32,
                                        .part = g->externals[x].part,
                                        .dtype = g->externals[x].dtype};
-  for (int i = 0; i < g->totals.name_count; i++) {
-    out[count] = out[g->totals.names[i].external];
-    out[count++].value = g->totals.names[i].value;
+  for (int i = 0; i < g->column_sums.name_count; i++) {
+    out[count] = out[g->column_sums.names[i].external];
+    out[count++].value = g->column_sums.names[i].value;
   }
   return count;
 }

@@ -44,24 +44,28 @@ uint64_t tg_gemm_results_before(const tg_params *m, const tg_gemm *g, const tg_g
   return rows;
 }
 
-uint32_t tg_gemm_total_flits(const tg_params *m, const tg_gemm_tiling *t) {
+uint32_t tg_gemm_column_sum_flits(const tg_params *m, const tg_gemm_tiling *t) {
   return tg_kind_flits(m, TG_STREAM_FP32, t->nt);
 }
 
 uint64_t tg_gemm_running_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
-  return tg_gemm_pieces_of_total(g, t) > 1 ? (uint64_t)g->totals.count * tg_gemm_total_flits(m, t) : 0;
+  return tg_gemm_pieces_of_column_sum(g, t) > 1
+             ? (uint64_t)g->column_sums.count * tg_gemm_column_sum_flits(m, t)
+             : 0;
 }
 
 uint64_t tg_gemm_out_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
-  uint64_t totals = (uint64_t)g->totals.count * tg_gemm_totals_a_piece(g, t) * tg_gemm_total_flits(m, t),
-           results = tg_gemm_results_before(m, g, t, g->outs) + totals, sum = tg_gemm_received_rows(m, g, t);
-  results -= tg_gemm_totals_apart(m, g, t);
+  uint64_t column_sums = (uint64_t)g->column_sums.count * tg_gemm_column_sums_a_piece(g, t) *
+                         tg_gemm_column_sum_flits(m, t),
+           results = tg_gemm_results_before(m, g, t, g->outs) + column_sums,
+           sum = tg_gemm_received_rows(m, g, t);
+  results -= tg_gemm_column_sums_apart(m, g, t);
   return results > sum || t->in_turn ? results : sum;
 }
 
-uint64_t tg_gemm_totals_apart(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+uint64_t tg_gemm_column_sums_apart(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
   if (!g->prologue.result) return 0;
-  return (uint64_t)g->totals.count * tg_gemm_totals_a_piece(g, t) * tg_gemm_total_flits(m, t);
+  return (uint64_t)g->column_sums.count * tg_gemm_column_sums_a_piece(g, t) * tg_gemm_column_sum_flits(m, t);
 }
 
 uint64_t tg_gemm_received_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {

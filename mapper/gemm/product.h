@@ -40,21 +40,22 @@ typedef struct tg_gemm_external {
 } tg_gemm_external;
 
 /* Reductions of the result by blocks of rows, which the drain computes (column_sums_describe.c). */
-typedef struct tg_gemm_totals {
+typedef struct tg_gemm_column_sums {
   int count;     /* 0: none */
   int64_t block; /* rows of a block; rows behind the last whole one are another section's (tg_emit_rest) */
   tg_value *out[TG_GEMM_RESULTS]; /* FP32: a row for each block */
   int first;                      /* rows of a block that moments begin with; 0: there are none among them */
   int unroll;                     /* rows of an iteration of the microcode */
-  int late;                       /* totals that take an element a row later, at most */
-  int words;  /* of microcode before and after the rows of a block, or of a piece of one */
-  bool whole; /* there are streams for whole blocks only, not for totals that go on from piece to piece */
+  int late;                       /* column sums that take an element a row later, at most */
+  int words; /* of microcode before and after the rows of a block, or of a piece of one */
+  bool
+      whole; /* there are streams for whole blocks only, not for column sums that go on from piece to piece */
   struct {
     tg_value *value; /* as a node of their prologue names external number `external` */
     int external;
   } names[TG_GEMM_EXTERNALS];
   int name_count;
-} tg_gemm_totals;
+} tg_gemm_column_sums;
 
 /* Elements of a row of `nt` that are loaded of it: of one number a row (splat32) that one. */
 static inline uint32_t tg_gemm_external_take(const tg_gemm_external *external, uint32_t nt) {
@@ -136,7 +137,7 @@ typedef struct tg_gemm {
   int drain_words[TG_GEMM_DRAINS]; /* microcode words of the drain's segments */
   int turn_words[TG_GEMM_DRAINS];  /* where members finish in turn, of TG_ADDS_AT_ONCE rows */
   int sum_kind;                    /* stream kind that stores running sums of partials: FP32 or BF16SR */
-  tg_gemm_totals totals;
+  tg_gemm_column_sums column_sums;
   tg_gemm_prologue prologue;
 } tg_gemm;
 
@@ -147,15 +148,16 @@ static inline bool tg_gemm_rounds_results(const tg_gemm *gemm) {
   return false;
 }
 
-/* Adds the reductions of kernel->totals and what their prologue reads. TG_INVALID: a drain cannot
+/* Adds the reductions of kernel->column_sums and what their prologue reads. TG_INVALID: a drain cannot
  * compute them. */
-tg_status tg_gemm_describe_totals(tg_compile *c, const tg_kernel *kernel, tg_gemm *g);
+tg_status tg_gemm_describe_column_sums(tg_compile *c, const tg_kernel *kernel, tg_gemm *g);
 /* Decides on whole blocks and rows of an iteration, where so many streams are left; returns how many it
  * takes. */
-int tg_gemm_fit_totals(tg_gemm *g, int left);
-/* The drain's microcode with them, and its words into g->drain_words and g->totals.words. */
-tg_status tg_gemm_write_totals(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g, tg_mc *mc);
-tg_status tg_gemm_measure_totals(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g);
+int tg_gemm_fit_column_sums(tg_gemm *g, int left);
+/* The drain's microcode with them, and its words into g->drain_words and g->column_sums.words. */
+tg_status tg_gemm_write_column_sums(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g,
+                                    tg_mc *mc);
+tg_status tg_gemm_measure_column_sums(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g);
 /* The operands of the drain's nodes; returns their number, 2 * TG_GEMM_EXTERNALS at most. */
 int tg_gemm_operand_streams(const tg_gemm *g, tg_operand_stream *out);
 /* The result of the chain of multiply-adds in `y`, with bias, rounded to its dtype. `stored`: nothing else
@@ -231,10 +233,10 @@ typedef struct tg_gemm_tiling {
   bool paired;    /* row and column split: two tiles side by side load the blocks of both, of which each reads
                      its own, since rows of one block do not fill their atoms */
   uint32_t sent;  /* rows of a piece that leave at once, where it does not leave as a whole: with a prologue,
-                     there are as many pieces as chunks; or a piece is a block of totals; else 0 */
-  uint32_t prologue_sent;  /* and of a chunk of what they make */
-  tg_exits prologue_exits; /* how that leaves */
-  tg_exits totals_exits;   /* and totals: as the results, or in a checkerboard */
+                     there are as many pieces as chunks; or a piece is a block of column sums; else 0 */
+  uint32_t prologue_sent;     /* and of a chunk of what they make */
+  tg_exits prologue_exits;    /* how that leaves */
+  tg_exits column_sums_exits; /* and column sums: as the results, or in a checkerboard */
   bool ahead;      /* a third block of A and B is loaded while one is multiplied and the next one waits */
   uint32_t makers; /* tiles above each other that make chunks of B in turn, by its prologue; 0: it is
                       loaded. `ahead`: of A blocks for a round of them, or two */
@@ -251,14 +253,17 @@ typedef struct tg_gemm_tiling {
   double cycles;       /* estimate */
 } tg_gemm_tiling;
 
-/* Pieces of a block of rows that totals are of: if there are several, each has instructions of its own. */
-static inline uint32_t tg_gemm_pieces_of_total(const tg_gemm *gemm, const tg_gemm_tiling *t) {
-  return gemm->totals.count && gemm->totals.block > t->mr ? (uint32_t)gemm->totals.block / t->mr : 1;
+/* Pieces of a block of rows that column sums are of: if there are several, each has instructions of its own.
+ */
+static inline uint32_t tg_gemm_pieces_of_column_sum(const tg_gemm *gemm, const tg_gemm_tiling *t) {
+  return gemm->column_sums.count && gemm->column_sums.block > t->mr
+             ? (uint32_t)gemm->column_sums.block / t->mr
+             : 1;
 }
-/* Totals of a piece that has any. */
-static inline uint32_t tg_gemm_totals_a_piece(const tg_gemm *gemm, const tg_gemm_tiling *t) {
-  if (!gemm->totals.count) return 0;
-  return gemm->totals.block > t->mr ? 1 : t->mr / (uint32_t)gemm->totals.block;
+/* Column sums of a piece that has any. */
+static inline uint32_t tg_gemm_column_sums_a_piece(const tg_gemm *gemm, const tg_gemm_tiling *t) {
+  if (!gemm->column_sums.count) return 0;
+  return gemm->column_sums.block > t->mr ? 1 : t->mr / (uint32_t)gemm->column_sums.block;
 }
 
 /* Where all tiles have all of A, half of its rows comes along the rows of tiles, and half down the columns.
@@ -381,12 +386,12 @@ static inline uint32_t tg_gemm_b_blocks(const tg_gemm_tiling *t) {
   if (t->makers) return t->makers * t->made;
   return t->whole_b ? 1 : 2 + t->ahead;
 }
-/* Of a row of totals, of one of them; of all of a piece that have a buffer of their own, and of all that go
- * on from piece to piece. */
-uint32_t tg_gemm_total_flits(const tg_params *m, const tg_gemm_tiling *t);
-uint64_t tg_gemm_totals_apart(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+/* Of a row of column sums, of one of them; of all of a piece that have a buffer of their own, and of all that
+ * go on from piece to piece. */
+uint32_t tg_gemm_column_sum_flits(const tg_params *m, const tg_gemm_tiling *t);
+uint64_t tg_gemm_column_sums_apart(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint64_t tg_gemm_running_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
-/* Of a piece on its way out, with its totals, or to the next member, of one received, and of a block of
+/* Of a piece on its way out, with its column sums, or to the next member, of one received, and of a block of
  * running sums. */
 uint64_t tg_gemm_out_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint64_t tg_gemm_received_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);

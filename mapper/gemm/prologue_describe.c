@@ -142,7 +142,7 @@ static bool collect(const tg_compile *c, const tg_node_list *nodes, tg_gemm *g) 
 static bool drain_suits(const tg_compile *c, const tg_gemm *g) {
   for (int x = 0; x < g->external_count && !g->prologue.of_b; x++)
     if (!g->externals[x].row_vector) return false;
-  bool results_suit = g->prologue.of_b ? !g->totals.count : g->outs == 1;
+  bool results_suit = g->prologue.of_b ? !g->column_sums.count : g->outs == 1;
   return results_suit && g->partials == 1 && !tg_gemm_rounds_results(g) && !tg_gemm_rounded_tile(c, g);
 }
 
@@ -150,9 +150,10 @@ static bool drain_suits(const tg_compile *c, const tg_gemm *g) {
  * that take turns know of each other, and are loaded for by themselves. */
 static bool has_room(const tg_params *m, const tg_gemm *g) {
   const tg_gemm_prologue *f = &g->prologue;
-  uint32_t longest = m->rows > m->cols ? m->rows : m->cols, totals = (uint32_t)g->totals.count,
-           groups = ENDPOINT_SEMS + (totals > 0) + f->of_b, sems = TILE_SEMS + totals + (totals > 0),
-           vectors = (uint32_t)f->vector_count, blocks = 1;
+  uint32_t longest = m->rows > m->cols ? m->rows : m->cols, column_sums = (uint32_t)g->column_sums.count,
+           groups = ENDPOINT_SEMS + (column_sums > 0) + f->of_b,
+           sems = TILE_SEMS + column_sums + (column_sums > 0), vectors = (uint32_t)f->vector_count,
+           blocks = 1;
   if (f->of_b) {
     bool numbers = tg_gemm_prologue_numbers(g) > 0;
     groups += numbers;

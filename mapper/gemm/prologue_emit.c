@@ -6,9 +6,9 @@
  *        the last block's drain
  *   tx   the same order: what the nodes made, then what the product made
  *
- * A piece that totals are of is as long as several chunks, whose nodes come before it. Its totals leave
- * first, and the rest in parts, before the chunks of the next piece, so that these need not wait for all of
- * it.
+ * A piece that column sums are of is as long as several chunks, whose nodes come before it. Its column sums
+ * leave first, and the rest in parts, before the chunks of the next piece, so that these need not wait for
+ * all of it.
  *
  * Stores of what the nodes make have a context and half of the store memory of their own, so that neither of
  * the two waits for the other. */
@@ -197,9 +197,10 @@ static tg_instr *push_results(emission *e, uint32_t r, uint32_t col, const tg_in
   return in;
 }
 
-static tg_instr *push_totals(emission *e, uint32_t r, uint32_t col, const tg_instr *all, uint32_t piece) {
+static tg_instr *push_column_sums(emission *e, uint32_t r, uint32_t col, const tg_instr *all,
+                                  uint32_t piece) {
   tg_instr *in = NULL;
-  for (int i = 0; i < e->g->totals.count; i++) {
+  for (int i = 0; i < e->g->column_sums.count; i++) {
     in = tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->tx, TG_OP_tx_send);
     *in = all[i];
     go_on(in->tx.dst_base, piece);
@@ -207,29 +208,29 @@ static tg_instr *push_totals(emission *e, uint32_t r, uint32_t col, const tg_ins
   return in;
 }
 
-/* In place of the SENDs of the product's results, and totals, which go over all blocks: those of all but the
- * last block, in a loop with what the nodes make, and others. Pieces with totals are long: each leaves
- * between the chunks that come before the next one, so that the nodes need not wait for all of it. */
+/* In place of the SENDs of the product's results, and column sums, which go over all blocks: those of all but
+ * the last block, in a loop with what the nodes make, and others. Pieces with column sums are long: each
+ * leaves between the chunks that come before the next one, so that the nodes need not wait for all of it. */
 static void share_sends(emission *e, uint32_t r, uint32_t col) {
   tg_queue *queue = &tg_build_tile(&e->b, r, col)->tx;
   tg_instr all[1 + TG_GEMM_RESULTS];
-  uint32_t totals = (uint32_t)e->g->totals.count, turns = tg_gemm_chunks_a_piece(&e->t), pieces = e->pieces,
-           steps = (e->t.passes_m - 1) * pieces, begin;
-  queue->count -= totals + 1;
-  memcpy(all, &queue->instrs[queue->count], sizeof *all * (totals + 1));
-  const tg_instr *results = &all[totals];
+  uint32_t column_sums = (uint32_t)e->g->column_sums.count, turns = tg_gemm_chunks_a_piece(&e->t),
+           pieces = e->pieces, steps = (e->t.passes_m - 1) * pieces, begin;
+  queue->count -= column_sums + 1;
+  memcpy(all, &queue->instrs[queue->count], sizeof *all * (column_sums + 1));
+  const tg_instr *results = &all[column_sums];
   begin = queue->count;
-  push_totals(e, r, col, all, 0);
-  if (totals) begin = queue->count;
+  push_column_sums(e, r, col, all, 0);
+  if (column_sums) begin = queue->count;
   for (uint32_t i = 0; i < turns && steps > 1; i++) {
     push_results(e, r, col, results, 0, i, turns);
     tg_instr *last = push_send(e, r, col, e->t.chunks + turns + i, turns);
-    if (!totals && i + 1 == turns) end_loop(last, 1, steps - 1, begin);
+    if (!column_sums && i + 1 == turns) end_loop(last, 1, steps - 1, begin);
   }
-  if (totals && steps > 1) end_loop(push_totals(e, r, col, all, 1), 1, steps - 1, begin);
+  if (column_sums && steps > 1) end_loop(push_column_sums(e, r, col, all, 1), 1, steps - 1, begin);
   push_results(e, r, col, results, steps - 1, 0, 1);
   begin = queue->count;
-  push_totals(e, r, col, all, steps);
+  push_column_sums(e, r, col, all, steps);
   end_loop(push_results(e, r, col, results, steps, 0, 1), 1, pieces, begin);
 }
 

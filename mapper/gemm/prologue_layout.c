@@ -63,7 +63,7 @@ static bool can_turn(uint32_t instructions, uint32_t sends) {
 
 bool tg_gemm_prologue_sends_fit(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
   uint32_t chunks = tg_gemm_chunks_a_piece(t), sends = t->mr / t->sent,
-           slots = 3 * (chunks + (uint32_t)g->totals.count + 1);
+           slots = 3 * (chunks + (uint32_t)g->column_sums.count + 1);
   if (!g->prologue.stored) return true;
   return slots <= m->queue_depth && (uint64_t)t->passes_m * (t->mt / t->mr) < 1 << 20 &&
          sends % chunks == 0 && can_turn(chunks, sends / chunks) &&

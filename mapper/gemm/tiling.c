@@ -43,7 +43,7 @@ static bool fits(const search *s, const tg_gemm_tiling *t) {
                2 * tg_banks_for(m, tg_gemm_number_rows(m, s->g, t)) +
                2 * tg_banks_for(m, tg_gemm_given_rows(m, s->g, t)) +
                tg_banks_for(m, (uint32_t)tg_gemm_prologue_once(m, s->g, t)) +
-               tg_banks_for(m, (uint32_t)tg_gemm_totals_apart(m, s->g, t));
+               tg_banks_for(m, (uint32_t)tg_gemm_column_sums_apart(m, s->g, t));
     if (!s->g->prologue.of_b) twice[0] = 0; /* with the vectors of the prologue */
   }
   if (tg_gemm_keeps_vectors(s->g, t)) once[2] = twice[0], twice[0] = 0;
@@ -84,7 +84,7 @@ static bool is_slower(const search *s, const tg_gemm_tiling *t) {
 
 static void consider_kept(search *s, tg_gemm_tiling t, tg_keep keep) {
   t.keep = keep;
-  t.totals_exits = t.exits;
+  t.column_sums_exits = t.exits;
   t.one_out = false;
   if (t.in_turn || t.makers) t.one_out = !fits(s, &t);
   if (!fits(s, &t)) return;
@@ -188,15 +188,15 @@ static void consider_chunks(search *s, tg_gemm_tiling t) {
   }
 }
 
-/* The same in whole blocks that totals are of, or the largest part of one that all of it consists of, of
+/* The same in whole blocks that column sums are of, or the largest part of one that all of it consists of, of
  * rows of `flits` in all results. */
 static uint32_t whole_blocks_out(const search *s, uint32_t nt, uint32_t flits) {
-  const tg_gemm_totals *totals = &s->g->totals;
-  uint32_t block = (uint32_t)totals->block,
-           total = (uint32_t)totals->count * tg_kind_flits(s->m, TG_STREAM_FP32, nt);
-  if (s->share < total + flits) return 0;
-  uint32_t rows = (s->share - total) / flits;
-  if (rows >= block) return s->share / (total + block * flits) * block;
+  const tg_gemm_column_sums *column_sums = &s->g->column_sums;
+  uint32_t block = (uint32_t)column_sums->block,
+           column_sum = (uint32_t)column_sums->count * tg_kind_flits(s->m, TG_STREAM_FP32, nt);
+  if (s->share < column_sum + flits) return 0;
+  uint32_t rows = (s->share - column_sum) / flits;
+  if (rows >= block) return s->share / (column_sum + block * flits) * block;
   while (block % rows) rows--;
   return rows;
 }
@@ -209,7 +209,7 @@ static uint32_t most_rows_out(const search *s, uint32_t nt) {
     if (widest < flits) widest = flits;
   }
   uint32_t outs = (uint32_t)s->g->outs;
-  return s->g->totals.count ? whole_blocks_out(s, nt, widest * outs) : s->share / outs / widest;
+  return s->g->column_sums.count ? whole_blocks_out(s, nt, widest * outs) : s->share / outs / widest;
 }
 
 /* The longest pieces of `rows` rows that leave in at most `most` flits; 0: there are none. */
@@ -219,13 +219,13 @@ static uint32_t pieces_of(uint32_t rows, uint32_t row_flits, uint32_t most) {
   return 0;
 }
 
-/* Pieces that are blocks, but leave bit by bit, behind them their totals. */
-static void consider_totals_whole(search *s, tg_gemm_tiling t, int64_t tile_rows, int64_t least) {
+/* Pieces that are blocks, but leave bit by bit, behind them their column sums. */
+static void consider_column_sums_whole(search *s, tg_gemm_tiling t, int64_t tile_rows, int64_t least) {
   const tg_gemm *g = s->g;
-  uint32_t block = (uint32_t)g->totals.block,
-           totals = (uint32_t)g->totals.count * tg_gemm_total_flits(s->m, &t);
-  if (g->outs > 1 || t.passes_n > 1 || s->share <= totals) return;
-  t.sent = pieces_of(block, tg_kind_flits(s->m, g->out_kind[0], t.nt), s->share - totals);
+  uint32_t block = (uint32_t)g->column_sums.block,
+           column_sums = (uint32_t)g->column_sums.count * tg_gemm_column_sum_flits(s->m, &t);
+  if (g->outs > 1 || t.passes_n > 1 || s->share <= column_sums) return;
+  t.sent = pieces_of(block, tg_kind_flits(s->m, g->out_kind[0], t.nt), s->share - column_sums);
   if (!t.sent || t.sent == block) return;
   t.mr = block;
   t.mt = (uint32_t)(up(least, block) * block);
@@ -233,13 +233,14 @@ static void consider_totals_whole(search *s, tg_gemm_tiling t, int64_t tile_rows
   consider_chunks(s, t);
 }
 
-/* Of whole blocks that totals are of; where those have pieces, each piece of all has its instructions. */
-static void consider_totals(search *s, tg_gemm_tiling t, int64_t tile_rows, int64_t least) {
-  int64_t block = s->g->totals.block, blocks = up(least, block), rows = most_rows_out(s, t.nt);
+/* Of whole blocks that column sums are of; where those have pieces, each piece of all has its instructions.
+ */
+static void consider_column_sums(search *s, tg_gemm_tiling t, int64_t tile_rows, int64_t least) {
+  int64_t block = s->g->column_sums.block, blocks = up(least, block), rows = most_rows_out(s, t.nt);
   int64_t pieces = rows < block ? blocks * (block / rows) : up(blocks, rows / block);
-  int64_t sends = pieces * s->g->outs + blocks * s->g->totals.count;
-  if (rows < block) consider_totals_whole(s, t, tile_rows, least);
-  if (rows < block && (s->g->totals.whole || sends > s->m->queue_depth)) return;
+  int64_t sends = pieces * s->g->outs + blocks * s->g->column_sums.count;
+  if (rows < block) consider_column_sums_whole(s, t, tile_rows, least);
+  if (rows < block && (s->g->column_sums.whole || sends > s->m->queue_depth)) return;
   t.mr = (uint32_t)(rows < block ? rows : up(blocks, pieces) * block);
   t.mt = (uint32_t)(t.mr * pieces);
   t.passes_m = (uint32_t)up(tile_rows, t.mt);
@@ -267,8 +268,8 @@ static void consider_block(search *s, tg_gemm_tiling t, int64_t tile_rows, int64
     return;
   }
   int64_t rows = most_rows_out(s, t.nt);
-  if (s->g->totals.count) {
-    consider_totals(s, t, tile_rows, least);
+  if (s->g->column_sums.count) {
+    consider_column_sums(s, t, tile_rows, least);
     return;
   }
   int64_t pieces = up(least, rows < least ? rows : least);
@@ -373,11 +374,11 @@ static void consider_partials(search *s) {
 
 static void consider_prologue_exits(search *s, tg_gemm_tiling t) {
   const tg_params *m = s->m;
-  uint32_t totals = (uint32_t)s->g->totals.count * tg_gemm_total_flits(m, &t),
+  uint32_t column_sums = (uint32_t)s->g->column_sums.count * tg_gemm_column_sum_flits(m, &t),
            share = tg_exit_share(m, t.exits, 1) >> s->g->prologue.stored,
            row = tg_kind_flits(m, s->g->out_kind[0], t.nt), most = t.mr / tg_gemm_chunks_a_piece(&t) * row;
-  if (2 * share <= totals) return;
-  if (most > (2 * share - totals) / 2) most = (2 * share - totals) / 2;
+  if (2 * share <= column_sums) return;
+  if (most > (2 * share - column_sums) / 2) most = (2 * share - column_sums) / 2;
   t.sent = pieces_of(t.mr, row, most);
   t.prologue_sent = pieces_of(t.mt / t.alike, tg_kind_flits(m, s->g->prologue.result_kind, t.kc),
                               tg_gemm_prologue_share(m, &t));
@@ -392,7 +393,7 @@ static void consider_prologue_exits(search *s, tg_gemm_tiling t) {
  * loads, and of what leaves there are shares that balance that. */
 static void consider_prologue(search *s, tg_gemm_tiling t) {
   bool shares = t.alike > 1;
-  t.mr = s->g->totals.count ? (uint32_t)s->g->totals.block : t.mt / t.chunks;
+  t.mr = s->g->column_sums.count ? (uint32_t)s->g->column_sums.block : t.mt / t.chunks;
   t.passes_m = (uint32_t)up(up(s->g->m, tg_tiles(s->m) / t.alike), t.mt);
   if (t.passes_m < 2 || t.chunks % (t.mt / t.mr) || !tg_gemm_prologue_parts(s->m, s->g, &t) ||
       is_slower(s, &t))
@@ -407,7 +408,7 @@ static void consider_prologue(search *s, tg_gemm_tiling t) {
 }
 
 /* A prologue: some tiles side by side, or each by itself, have rows of their own, and all columns at
- * once. Chunks are whole, and a block has as many pieces, or pieces that totals are of. */
+ * once. Chunks are whole, and a block has as many pieces, or pieces that column sums are of. */
 static void consider_prologues(search *s) {
   const tg_params *m = s->m;
   uint32_t lanes = tg_lanes(m);
@@ -420,7 +421,7 @@ static void consider_prologues(search *s) {
       if (s->g->k % kc || s->g->k / kc > SPLITS) continue;
       t.kc = (uint32_t)kc;
       t.chunks = (uint32_t)(s->g->k / kc);
-      uint32_t block = (uint32_t)s->g->totals.block, unit = block ? block : t.chunks * alike;
+      uint32_t block = (uint32_t)s->g->column_sums.block, unit = block ? block : t.chunks * alike;
       for (t.mt = unit; t.mt <= MOST_ROWS && t.mt * (t.nt / lanes) <= tg_acc_rows(m); t.mt += unit)
         if (t.mt % alike == 0) consider_prologue(s, t);
     }
@@ -479,12 +480,13 @@ static void consider_makers(search *s, uint32_t alike) {
   }
 }
 
-/* Totals are little beside the results: if there is room, they leave where the ports have less to do. */
-static tg_exits totals_exits(const search *s, tg_gemm_tiling t) {
+/* Column sums are little beside the results: if there is room, they leave where the ports have less to do. */
+static tg_exits column_sums_exits(const search *s, tg_gemm_tiling t) {
   bool fits = tg_exit_share(s->m, TG_EXITS_BOTH, 1) >= tg_exit_share(s->m, t.exits, 1);
   double along = tg_gemm_port_cycles(s->c, s->g, &t);
-  t.totals_exits = TG_EXITS_BOTH;
-  return s->g->totals.count && fits && tg_gemm_port_cycles(s->c, s->g, &t) < along ? TG_EXITS_BOTH : t.exits;
+  t.column_sums_exits = TG_EXITS_BOTH;
+  return s->g->column_sums.count && fits && tg_gemm_port_cycles(s->c, s->g, &t) < along ? TG_EXITS_BOTH
+                                                                                        : t.exits;
 }
 
 tg_status tg_tile_gemm(const tg_compile *c, const tg_gemm *gemm, tg_gemm_tiling *out) {
@@ -515,6 +517,6 @@ tg_status tg_tile_gemm(const tg_compile *c, const tg_gemm *gemm, tg_gemm_tiling 
         "node \"%s\": no tiling of a %lld x %lld x %lld product fits in the scratchpads of this architecture",
         gemm->node->name, (long long)gemm->m, (long long)gemm->n, (long long)gemm->k);
   *out = s.best;
-  out->totals_exits = totals_exits(&s, s.best);
+  out->column_sums_exits = column_sums_exits(&s, s.best);
   return TG_OK;
 }

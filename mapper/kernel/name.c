@@ -28,7 +28,7 @@ static void add_kernel(op_list *list, const tg_kernel *kernel) {
     add_nodes(list, kernel->more_roots, (size_t)kernel->more_count);
   if (kernel->kind == TG_KERNEL_MOVE && !kernel->root) add_op(list, "Copy");
   add_nodes(list, kernel->fused, kernel->fused_count);
-  if (kernel->totals) add_kernel(list, kernel->totals);
+  if (kernel->column_sums) add_kernel(list, kernel->column_sums);
 }
 
 const char *tg_kernel_name(const tg_compile *c, const tg_kernel *kernel) {

@@ -40,8 +40,8 @@ typedef struct tg_kernel {
   tg_value *beside;  /* REDUCE: what a node of the prologue makes and is written as well, or NULL */
   tg_value **inputs; /* what is read from DRAM, each once; casts on GEMM operands are looked through */
   size_t input_count, input_capacity;
-  const struct tg_kernel *totals; /* GEMM: reductions of its results by blocks of rows, computed with it: the
-                                     kernel that would be alone, or NULL */
+  const struct tg_kernel *column_sums; /* GEMM: reductions of its results by blocks of rows, computed with it:
+                                     the kernel that would be alone, or NULL */
   const struct tg_kernel *scores, *softmax; /* ATTENTION: kernels that would be alone, outputs and all */
 } tg_kernel;
 
@@ -63,15 +63,17 @@ static inline tg_value *tg_kernel_computes(const tg_kernel *kernel, int index) {
   return moved ? tg_in(result->producer, 0) : result;
 }
 
-/* All that it writes: its results, then those of `totals`, then what the prologue makes. */
+/* All that it writes: its results, then those of `column_sums`, then what the prologue makes. */
 static inline int tg_kernel_writes(const tg_kernel *kernel) {
-  return tg_kernel_results(kernel) + (kernel->totals ? tg_kernel_results(kernel->totals) : 0) +
+  return tg_kernel_results(kernel) + (kernel->column_sums ? tg_kernel_results(kernel->column_sums) : 0) +
          kernel->stores_prologue;
 }
 static inline tg_value *tg_kernel_written(const tg_kernel *kernel, int index) {
-  int own = tg_kernel_results(kernel), totals = kernel->totals ? tg_kernel_results(kernel->totals) : 0;
+  int own = tg_kernel_results(kernel),
+      column_sums = kernel->column_sums ? tg_kernel_results(kernel->column_sums) : 0;
   if (index < own) return tg_kernel_result(kernel, index);
-  return index < own + totals ? tg_kernel_result(kernel->totals, index - own) : kernel->prologue_result;
+  return index < own + column_sums ? tg_kernel_result(kernel->column_sums, index - own)
+                                   : kernel->prologue_result;
 }
 
 /* REDUCE: the reductions, each of which makes the result of its number. */

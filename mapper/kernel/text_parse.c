@@ -135,7 +135,7 @@ static tg_status parse_field(parser *p, const char *key, tg_kernel *kernel) {
     return parse_values(p, &kernel->inputs, &kernel->input_count, &kernel->input_capacity);
   if (!strcmp(key, "makes")) return parse_results(p, kernel);
   if (!strcmp(key, "beside")) return parse_value(p, &kernel->beside);
-  if (!strcmp(key, "column_sums")) return parse_inner(p, &kernel->totals);
+  if (!strcmp(key, "column_sums")) return parse_inner(p, &kernel->column_sums);
   if (!strcmp(key, "scores")) return parse_inner(p, &kernel->scores);
   if (!strcmp(key, "softmax")) return parse_inner(p, &kernel->softmax);
   return expected(p, "a field of a kernel before this");

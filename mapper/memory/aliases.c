@@ -36,7 +36,7 @@ static ptrdiff_t last_reader(const tg_compile *c, const tg_value *value) {
 }
 
 /* Does the kernel compute something of `value` before it multiplies, or store what it so computes? All nodes
- * of B are done before the drain begins. */
+ * of a prologue of B are done before the drain begins. */
 static bool prologue_is_in_the_way(const tg_compile *c, const tg_kernel *kernel, const tg_value *value) {
   const tg_node_list *prologue = &kernel->prologue[1];
   for (size_t n = 0; n < prologue->count; n++)
@@ -49,7 +49,7 @@ static bool prologue_is_in_the_way(const tg_compile *c, const tg_kernel *kernel,
 static bool reads_in_place(const tg_compile *c, const tg_kernel *kernel, const tg_value *old) {
   bool product = kernel->kind == TG_KERNEL_GEMM;
   if ((!product && kernel->kind != TG_KERNEL_ELEMENTWISE) ||
-      tg_kernel_computes(kernel, 0) != kernel->output || kernel->totals ||
+      tg_kernel_computes(kernel, 0) != kernel->output || kernel->column_sums ||
       prologue_is_in_the_way(c, kernel, old))
     return false;
   if (product && tg_product_loads(c, kernel->root, 0, old)) return false;

@@ -279,7 +279,7 @@ static void emit_looped_sends(const tile_exits *t) {
 static int store_context(const tile_exits *t, bool often) {
   const tile_exit *exit = often ? &t->often : &t->seldom;
   if (t->plan->together) return tg_exit_rank(exit->exits, t->r, t->col) % 2 ? TG_CTX_AUX : TG_CTX_STORE;
-  return often ? TG_CTX_STORE : TG_CTX_TOTALS;
+  return often ? TG_CTX_STORE : TG_CTX_COLUMN_SUMS;
 }
 
 static void emit_stores(const tile_exits *t, bool often, tg_exit_fill *fill, const void *user) {
@@ -374,7 +374,7 @@ void tg_exits_emit(tg_build *b, const tg_exits_plan *plan, tg_exit_fill *fill, c
   }
   end_loops(b, plan, TG_CTX_STORE, stores, 1);
   if (plan->together) end_loops(b, plan, TG_CTX_AUX, aux, 1);
-  if (seldom && !plan->together) end_loops(b, plan, TG_CTX_TOTALS, stores, plan->every);
+  if (seldom && !plan->together) end_loops(b, plan, TG_CTX_COLUMN_SUMS, stores, plan->every);
 }
 
 void tg_exit_emit(tg_build *b, const tg_exit *exits, int count, tg_exit_fill *fill, const void *user) {

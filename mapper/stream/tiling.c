@@ -199,7 +199,7 @@ bool tg_tile_stream(const tg_params *m, const tg_stream_kernel *plan, tg_stream_
 static bool queues_fit(const tg_params *m, const tg_stream_kernel *plan) {
   uint32_t lane = m->rows > m->cols ? m->rows : m->cols, loads = 1;
   for (int i = 0; i < plan->inputs; i++) loads += plan->window[i] > 1 ? 2 : 1;
-  if (tg_stream_is_windowed(plan) && m->agcu_contexts <= TG_CTX_TOTALS) return false;
+  if (tg_stream_is_windowed(plan) && m->agcu_contexts <= TG_CTX_COLUMN_SUMS) return false;
   return (lane + 1) / 2 * loads <= m->queue_depth;
 }
 
