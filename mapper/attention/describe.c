@@ -35,7 +35,7 @@ static bool view(const tg_value *result, const tg_value *value, const int64_t *s
   return true;
 }
 
-static void turn(tg_matrices *m) {
+static void transpose(tg_matrices *m) {
   tg_matrices was = *m;
   m->rows = was.columns, m->row_stride = was.column_stride;
   m->columns = was.rows, m->column_stride = was.row_stride;
@@ -50,8 +50,8 @@ static bool view_operands(tg_attention *a) {
   a->q.value = first->a;
   a->k.value = first->b;
   a->v.value = second->b;
-  if (first->b_turned) turn(&a->k);
-  if (second->b_turned) turn(&a->v);
+  if (first->b_transposed) transpose(&a->k);
+  if (second->b_transposed) transpose(&a->v);
   for (int x = 0; x < first->external_count && good; x++) {
     tg_value *value = first->externals[x].value;
     int64_t sizes[TG_MAX_RANK], dense[TG_MAX_RANK];
@@ -91,7 +91,7 @@ static bool set_rounding(const tg_compile *c, const tg_gemm *g, uint32_t *out_bl
 }
 
 static bool is_plain(const tg_gemm *g) {
-  return g->m > 0 && g->n > 0 && g->k > 0 && g->partials == 1 && !g->a_turned && !tg_in(g->node, 2);
+  return g->m > 0 && g->n > 0 && g->k > 0 && g->partials == 1 && !g->a_transposed && !tg_in(g->node, 2);
 }
 
 /* ---- microcode ---- */

@@ -176,12 +176,12 @@ static void load_queries(emission *e, uint32_t r, uint32_t col) {
   tell(load, e->q_full);
 }
 
-/* A stationary operand: its rows are columns of the product if it is turned. */
+/* A stationary operand: its rows are columns of the product if it is transposed. */
 static tg_agcu_instr *load_shared(emission *e, int context, uint32_t r, uint32_t col, uint32_t tiles,
                                   const input *from, const tg_gemm *g, const tg_gemm_tiling *t) {
-  bool turned = g->b_turned;
+  bool transposed = g->b_transposed;
   tg_agcu_instr *load = push_load(e, shared_from_west(e, r, col), context, r, col, tiles, from,
-                                  turned ? t->nt : from->at->rows);
+                                  transposed ? t->nt : from->at->rows);
   load->take[0] = taken(e, g, from->at->columns, tg_gemm_b_row(e->b.m, g, t));
   load->convert[0] = g->b_convert;
   return load;
@@ -289,9 +289,9 @@ static tg_instr *push_product(emission *e, uint32_t r, uint32_t col, int number,
   mx->a_blk[0] = beats;
   mx->a_banks[0] = streamed->banks;
   set_turns(mx->b_base, block, units);
-  mx->b_transposed[0] = g->b_turned;
+  mx->b_transposed[0] = g->b_transposed;
   mx->b_row[0] = b_row;
-  mx->b_blk[0] = g->b_turned ? beats : (int64_t)stationary * b_row;
+  mx->b_blk[0] = g->b_transposed ? beats : (int64_t)stationary * b_row;
   mx->b_banks[0] = block->banks;
   tg_buffer halves = {.base = at, .stride = tg_acc_rows(m), .count = 2};
   set_turns(mx->c_base, &halves, units);
@@ -301,8 +301,8 @@ static tg_instr *push_product(emission *e, uint32_t r, uint32_t col, int number,
   mx->blk_count[1] = t.nt / tg_lanes(m);
   mx->blk_count[2] = tg_lanes(m) / stationary;
   mx->blk_count[3] = 1;
-  mx->b_blk[1] = g->b_turned ? (int64_t)tg_lanes(m) * b_row : tg_lanes(m) / tg_mx_elements(m, g->format);
-  mx->b_blk[2] = g->b_turned ? (int64_t)stationary * b_row : 1;
+  mx->b_blk[1] = g->b_transposed ? (int64_t)tg_lanes(m) * b_row : tg_lanes(m) / tg_mx_elements(m, g->format);
+  mx->b_blk[2] = g->b_transposed ? (int64_t)stationary * b_row : 1;
   mx->c_blk[1] = t.mt;
   mx->h_blk[2] = 1;
   mx->init[0] = 1;

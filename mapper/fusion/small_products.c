@@ -59,7 +59,7 @@ static void recompute(tg_compile *c) {
 /* ---- numbers a row that lie apart ---- */
 
 /* The Transpose through which a product of few k reads numbers that so lie apart, or NULL. */
-static tg_node *turns_numbers(const tg_compile *c, const tg_kernel *kernel) {
+static tg_node *transposes_scalars(const tg_compile *c, const tg_kernel *kernel) {
   tg_outer outer;
   if (kernel->kind != TG_KERNEL_GEMM || !tg_outer_of(c, kernel->root, &outer)) return NULL;
   tg_value *value = tg_in(kernel->root, 0);
@@ -80,14 +80,16 @@ static double sum_cycles(tg_compile *c, const bool *reads) {
   return sum;
 }
 
-static double turn_cycles(const tg_compile *c, const tg_node *turn) {
-  double elements = (double)tg_value_elements(tg_out(turn)), bytes = tg_value_bytes_each(tg_out(turn)) + 4;
+static double transpose_cycles(const tg_compile *c, const tg_node *transpose) {
+  double elements = (double)tg_value_elements(tg_out(transpose)),
+         bytes = tg_value_bytes_each(tg_out(transpose)) + 4;
   return TG_SECTION_CYCLES + 4 * c->m->dram_latency +
          elements * bytes / ((double)tg_agcus(c->m) * c->m->port_bytes);
 }
 
-static void insert_turn(tg_compile *c, tg_node *turn, tg_value *source, size_t at) {
-  tg_kernel kernel = {.kind = TG_KERNEL_MOVE, .root = turn, .source = source, .output = tg_out(turn)};
+static void insert_transpose(tg_compile *c, tg_node *transpose, tg_value *source, size_t at) {
+  tg_kernel kernel = {
+      .kind = TG_KERNEL_MOVE, .root = transpose, .source = source, .output = tg_out(transpose)};
   tg_kernel_add_input(c, &kernel, source);
   TG_PUSH(c->arena, c->kernels, c->kernel_count, c->kernel_capacity, kernel);
   memmove(&c->kernels[at + 1], &c->kernels[at], (c->kernel_count - 1 - at) * sizeof kernel);
@@ -95,7 +97,7 @@ static void insert_turn(tg_compile *c, tg_node *turn, tg_value *source, size_t a
 }
 
 /* Are those that compute the result of kernel k faster with the Transpose stored, by more than it takes? */
-static void consider_turn(tg_compile *c, size_t k, tg_node *turn) {
+static void consider_transpose(tg_compile *c, size_t k, tg_node *transpose) {
   size_t count = c->kernel_count, values = (size_t)c->graph->value_count;
   tg_value *source = tg_loaded_by(c, c->kernels[k].root, 0);
   bool *reads = TG_NEW_ARRAY(c->arena, bool, count), *stored = TG_NEW_ARRAY(c->arena, bool, values + 1);
@@ -109,13 +111,13 @@ static void consider_turn(tg_compile *c, size_t k, tg_node *turn) {
   size_t last = tg_last_reader(c, value);
   memcpy(c->kernels, kernels, count * sizeof *kernels);
   memcpy(c->stored, stored, values * sizeof *stored);
-  c->stored[tg_out(turn)->index] = true;
+  c->stored[tg_out(transpose)->index] = true;
   recompute(c);
-  double together = sum_cycles(c, reads) + turn_cycles(c, turn);
+  double together = sum_cycles(c, reads) + transpose_cycles(c, transpose);
   if (tg_last_reader(c, value) < last) together -= tg_worth_of_memory(c, value);
-  if (c->options.any_tiling) together = tg_drawn_cycles(c, (uint32_t)turn->id, 0, 0), apart = 1 << 23;
+  if (c->options.any_tiling) together = tg_drawn_cycles(c, (uint32_t)transpose->id, 0, 0), apart = 1 << 23;
   if (together < apart) {
-    insert_turn(c, turn, source, k);
+    insert_transpose(c, transpose, source, k);
     return;
   }
   memcpy(c->kernels, kernels, count * sizeof *kernels);
@@ -124,8 +126,8 @@ static void consider_turn(tg_compile *c, size_t k, tg_node *turn) {
 
 tg_status tg_recompute_small_products(tg_compile *c) {
   for (size_t k = 0; k < c->kernel_count; k++) {
-    tg_node *turn = turns_numbers(c, &c->kernels[k]);
-    if (turn) consider_turn(c, k, turn);
+    tg_node *transpose = transposes_scalars(c, &c->kernels[k]);
+    if (transpose) consider_transpose(c, k, transpose);
   }
   recompute(c);
   return TG_OK;

@@ -59,14 +59,15 @@ static void join_taps(const walks *w, tg_gemm *g, int64_t radix[3], int64_t pixe
   g->x_size *= w->channels;
 }
 
-/* Rows of A are pixels, or, turned, positions of the kernel and channels. */
+/* Rows of A are pixels, or, transposed, positions of the kernel and channels. */
 static void set_a(const walks *w, tg_gemm *g) {
-  bool turned = g->a_turned;
-  int64_t *pixels = turned ? g->a_k_radix : g->a_m_radix, *taps = turned ? g->a_m_radix : g->a_k_radix;
-  int64_t *pixel_stride = turned ? g->a_k_stride : g->a_m_stride,
-          *tap_stride = turned ? g->a_m_stride : g->a_k_stride;
-  int64_t *pixel_y = turned ? g->y_k : g->y_m, *tap_y = turned ? g->y_m : g->y_k;
-  int64_t *pixel_x = turned ? g->x_k : g->x_m, *tap_x = turned ? g->x_m : g->x_k;
+  bool transposed = g->a_transposed;
+  int64_t *pixels = transposed ? g->a_k_radix : g->a_m_radix,
+          *taps = transposed ? g->a_m_radix : g->a_k_radix;
+  int64_t *pixel_stride = transposed ? g->a_k_stride : g->a_m_stride,
+          *tap_stride = transposed ? g->a_m_stride : g->a_k_stride;
+  int64_t *pixel_y = transposed ? g->y_k : g->y_m, *tap_y = transposed ? g->y_m : g->y_k;
+  int64_t *pixel_x = transposed ? g->x_k : g->x_m, *tap_x = transposed ? g->x_m : g->x_k;
   walk_pixels(w, g, pixels, pixel_stride, pixel_y, pixel_x);
   walk_taps(w, taps, tap_stride, tap_y, tap_x);
   join_taps(w, g, taps, pixel_x, tap_x);
@@ -76,7 +77,7 @@ static void set_a(const walks *w, tg_gemm *g) {
 static void set_planes(tg_gemm *g, bool pixels_are_rows) {
   const tg_value *image = tg_in(g->node, 0);
   const int64_t *stride = g->a_operand.stride;
-  g->a_turned = pixels_are_rows;
+  g->a_transposed = pixels_are_rows;
   tg_merge_rows(image, stride, 0, pixels_are_rows ? g->a_m_radix : g->a_k_radix,
                 pixels_are_rows ? g->a_m_stride : g->a_k_stride);
   int64_t *radix = pixels_are_rows ? g->a_k_radix : g->a_m_radix;
@@ -136,7 +137,7 @@ static void describe_forward(tg_compile *c, tg_gemm *g) {
   g->m = w.pixels[0] * w.pixels[1] * w.pixels[2];
   g->n = columns / w.group;
   g->k = w.taps[0] * w.taps[1] * w.channels;
-  if (g->a_operand.turned)
+  if (g->a_operand.transposed)
     set_planes(g, true);
   else
     set_a(&w, g);
@@ -151,8 +152,8 @@ static void describe_weight_gradient(tg_compile *c, tg_gemm *g) {
   g->m = w.taps[0] * w.taps[1] * w.channels;
   g->n = columns / w.group;
   g->k = w.pixels[0] * w.pixels[1] * w.pixels[2];
-  g->a_turned = true;
-  if (g->a_operand.turned)
+  g->a_transposed = true;
+  if (g->a_operand.transposed)
     set_planes(g, false);
   else
     set_a(&w, g);
@@ -179,7 +180,7 @@ static void describe_input_gradient(tg_compile *c, int64_t phase, tg_gemm *g, tg
   int64_t tap[2] = {weights->dims[1].size * in * columns, in * columns}, b_first = 0;
   w.channels = columns / w.group;
   g->n = in;
-  g->b_turned = true;
+  g->b_transposed = true;
   for (int d = 0; d < 2; d++) {
     tg_reach p = tg_reach_of(remainder[d], dx->dims[1 + d].size, weights->dims[d].size, strides[d],
                              dilations[d], pads[d]);

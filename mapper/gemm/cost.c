@@ -91,11 +91,12 @@ static void add_chunk(const model *s, bool keeps, traffic *all) {
   const tg_gemm_tiling *t = s->t;
   double k = (double)(g->part < t->kc ? g->part : t->kc); /* the rest is masked */
   uint32_t mates_a = tg_gemm_a_mates(t), mates_b = tg_gemm_b_mates(t);
-  double a = g->a_turned ? load_cycles(s, g->a, k, t->mt * mates_a, g->a_m_radix, g->a_k_stride)
-                         : load_cycles(s, g->a, t->mt, k, g->a_k_radix, g->a_m_stride);
-  double b = t->makers     ? 0
-             : g->b_turned ? load_cycles(s, g->b, g->n < t->nt ? g->n : t->nt, k, g->b_k_radix, g->b_n_stride)
-                           : load_cycles(s, g->b, k, t->nt * mates_b, g->b_n_radix, g->b_k_stride);
+  double a = g->a_transposed ? load_cycles(s, g->a, k, t->mt * mates_a, g->a_m_radix, g->a_k_stride)
+                             : load_cycles(s, g->a, t->mt, k, g->a_k_radix, g->a_m_stride);
+  double b = t->makers ? 0
+             : g->b_transposed
+                 ? load_cycles(s, g->b, g->n < t->nt ? g->n : t->nt, k, g->b_k_radix, g->b_n_stride)
+                 : load_cycles(s, g->b, k, t->nt * mates_b, g->b_n_radix, g->b_k_stride);
   if (tg_gemm_b_in_blocks(m, g, t)) {
     double z = tg_value_bytes_each(g->b);
     b = port_cycles(s, 1, k * t->nt * z, 0, z);
@@ -222,7 +223,7 @@ static double sum_cycles(const model *s) {
 /* Of the matrix unit for a chunk. */
 static double chunk_cycles(const model *s) {
   uint32_t stationary = tg_mx_stationary(s->m, s->g->format);
-  int64_t streamed = s->g->a_turned ? up(s->t->mt, stationary) * stationary : s->t->mt;
+  int64_t streamed = s->g->a_transposed ? up(s->t->mt, stationary) * stationary : s->t->mt;
   double blocks = (double)up(s->t->kc, stationary) * (s->t->nt / stationary);
   return blocks * (double)tg_mx_pitch(s->m, s->g->format, (uint64_t)streamed);
 }

@@ -28,8 +28,8 @@ static tg_status set_formats(tg_compile *c, const tg_kernel *kernel, tg_gemm *g)
   g->b_operand = tg_gemm_operand(c->stored, kernel->root, 1);
   g->a = g->a_operand.source;
   g->b = g->b_operand.source;
-  g->a_turned = g->a_operand.turned;
-  g->b_turned = g->b_operand.turned;
+  g->a_transposed = g->a_operand.transposed;
+  g->b_transposed = g->b_operand.transposed;
   g->outs = tg_kernel_results(kernel);
   for (int k = 0; k < g->outs; k++) {
     g->out[k] = tg_kernel_result(kernel, k);
@@ -76,8 +76,8 @@ tg_status tg_describe_gemm(tg_compile *c, const tg_kernel *kernel, int64_t phase
     tg_describe_conv(c, phase, out, &image);
   /* A single column whose elements follow each other is a row: one run instead of an atom an element. A
    * prologue makes rows of A. */
-  if (out->n == 1 && out->b_k_stride[2] == 1) out->b_turned = true;
-  if (out->k == 1 && out->a_m_stride[2] == 1 && !kernel->prologue[0].count) out->a_turned = true;
+  if (out->n == 1 && out->b_k_stride[2] == 1) out->b_transposed = true;
+  if (out->k == 1 && out->a_m_stride[2] == 1 && !kernel->prologue[0].count) out->a_transposed = true;
   status = describe_fused(c, kernel, &image, out);
   return status || !kernel->prologue_result ? status : tg_gemm_describe_prologue(c, kernel, out);
 }
@@ -91,11 +91,11 @@ bool tg_spread_gemm(tg_compile *c, const tg_kernel *kernel, tg_gemm *out) {
   if (out->products == 1 || out->partials > 1) return false;
   out->spread = out->products;
   out->products = 1;
-  int64_t *radix = out->a_turned ? out->a_k_radix : out->a_m_radix,
-          *stride = out->a_turned ? out->a_k_stride : out->a_m_stride;
+  int64_t *radix = out->a_transposed ? out->a_k_radix : out->a_m_radix,
+          *stride = out->a_transposed ? out->a_k_stride : out->a_m_stride;
   return tg_matmul_lead_digits(out, tg_in(out->node, 0), &out->a_operand, radix, stride) &&
          tg_matmul_lead_digits(out, tg_in(out->node, 1), &out->b_operand,
-                               out->b_turned ? out->b_n_radix : out->b_k_radix,
-                               out->b_turned ? out->b_n_stride : out->b_k_stride) &&
+                               out->b_transposed ? out->b_n_radix : out->b_k_radix,
+                               out->b_transposed ? out->b_n_stride : out->b_k_stride) &&
          !describe_fused(c, kernel, &none, out);
 }

@@ -11,12 +11,12 @@ static uint32_t depth(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling
 
 uint32_t tg_gemm_a_row(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
   uint32_t s = tg_mx_stationary(m, g->format);
-  return (g->a_turned ? (t->mt + s - 1) / s * s * tg_gemm_a_mates(t) : depth(m, g, t, TG_KEEP_A)) /
+  return (g->a_transposed ? (t->mt + s - 1) / s * s * tg_gemm_a_mates(t) : depth(m, g, t, TG_KEEP_A)) /
          tg_mx_elements(m, g->format);
 }
 
 uint32_t tg_gemm_b_row(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
-  return (g->b_turned ? depth(m, g, t, TG_KEEP_B) : t->nt * tg_gemm_b_mates(t)) /
+  return (g->b_transposed ? depth(m, g, t, TG_KEEP_B) : t->nt * tg_gemm_b_mates(t)) /
          tg_mx_elements(m, g->format);
 }
 
@@ -27,11 +27,11 @@ uint64_t tg_gemm_a_half(const tg_params *m, const tg_gemm *g, const tg_gemm_tili
 
 uint64_t tg_gemm_a_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
   if (tg_gemm_a_both_ways(g, t)) return 2 * tg_gemm_a_half(m, g, t);
-  return (uint64_t)(g->a_turned ? depth(m, g, t, TG_KEEP_A) : t->mt) * tg_gemm_a_row(m, g, t);
+  return (uint64_t)(g->a_transposed ? depth(m, g, t, TG_KEEP_A) : t->mt) * tg_gemm_a_row(m, g, t);
 }
 
 uint64_t tg_gemm_b_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
-  return (uint64_t)(g->b_turned ? t->nt : depth(m, g, t, TG_KEEP_B)) * tg_gemm_b_row(m, g, t);
+  return (uint64_t)(g->b_transposed ? t->nt : depth(m, g, t, TG_KEEP_B)) * tg_gemm_b_row(m, g, t);
 }
 
 uint64_t tg_gemm_result_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t, int result) {

@@ -87,9 +87,9 @@ static tg_agcu_instr *load_a(emission *e, bool north, uint32_t r, uint32_t col, 
   load->base[0] = e->a_base;
   load->offset[0] = e->a_rest + g->a_origin * z;
   /* Of the two walks of a LOAD, rows and runs, which is m's and which k's? */
-  int m = g->a_turned ? 3 : 0, k = 3 - m;
-  int64_t *m_radix = g->a_turned ? load->k_radix : load->m_radix,
-          *k_radix = g->a_turned ? load->m_radix : load->k_radix;
+  int m = g->a_transposed ? 3 : 0, k = 3 - m;
+  int64_t *m_radix = g->a_transposed ? load->k_radix : load->m_radix,
+          *k_radix = g->a_transposed ? load->m_radix : load->k_radix;
   for (int d = 0; d < 3; d++) {
     m_radix[d] = g->a_m_radix[d];
     k_radix[d] = g->a_k_radix[d] ? g->a_k_radix[d] : 1;
@@ -105,21 +105,21 @@ static tg_agcu_instr *load_a(emission *e, bool north, uint32_t r, uint32_t col, 
   load->y_size[0] = g->k ? g->y_size : 0; /* no k: nothing is read */
   load->x_size[0] = g->x_size;
   uint32_t length = e->t.kc * (e->t.keep == TG_KEEP_A ? e->t.chunks / kept_loads(e) : 1);
-  load->rows[0] = g->a_turned ? rows_along_k(e, length) : e->t.mt;
+  load->rows[0] = g->a_transposed ? rows_along_k(e, length) : e->t.mt;
   load->take[0] =
-      taken(e, g->a_turned ? e->t.mt * tg_gemm_a_mates(&e->t) : length, tg_gemm_a_row(e->b.m, g, &e->t));
+      taken(e, g->a_transposed ? e->t.mt * tg_gemm_a_mates(&e->t) : length, tg_gemm_a_row(e->b.m, g, &e->t));
   if (tg_gemm_makes_a(e))
     load->take[0] = e->t.kc; /* whole flits of any format */
-  else if (!g->a_turned)
+  else if (!g->a_transposed)
     leave_out_masked(e, load, tg_gemm_a_row(e->b.m, g, &e->t));
-  if (g->spread && g->a_turned)
+  if (g->spread && g->a_transposed)
     set_product_rows(e, load, tg_gemm_row_index(e, r, col), g->k);
   else {
-    *(g->a_turned ? load->k_first : load->m_first) = tg_gemm_row_first(e, r, col);
-    (g->a_turned ? load->k_delta : load->m_delta)[e->m_k_level] = tg_gemm_rows_a_pass(e);
-    *(g->a_turned ? load->m_first : load->k_first) = tg_gemm_k_first(e, r) + (int64_t)chunk * e->t.kc;
+    *(g->a_transposed ? load->k_first : load->m_first) = tg_gemm_row_first(e, r, col);
+    (g->a_transposed ? load->k_delta : load->m_delta)[e->m_k_level] = tg_gemm_rows_a_pass(e);
+    *(g->a_transposed ? load->m_first : load->k_first) = tg_gemm_k_first(e, r) + (int64_t)chunk * e->t.kc;
   }
-  tg_gemm_set_k_delta(e, g->a_turned ? load->m_delta : load->k_delta);
+  tg_gemm_set_k_delta(e, g->a_transposed ? load->m_delta : load->k_delta);
   load->convert[0] = g->a_convert;
   return load;
 }
@@ -166,17 +166,17 @@ static void load_b(emission *e, uint32_t r, uint32_t col, uint32_t mask, uint32_
   set_arrival(load, e->b_full);
   load->base[0] = e->b_base;
   load->offset[0] = e->b_rest;
-  bool turned = g->b_turned; /* rows are n's, runs k's */
+  bool transposed = g->b_transposed; /* rows are n's, runs k's */
   uint32_t length = e->t.kc * (e->t.whole_b             ? e->t.chunks
                                : e->t.keep == TG_KEEP_B ? e->t.chunks / kept_loads(e)
                                                         : 1);
-  load->rows[0] = turned ? least(g->n, e->t.nt) : rows_along_k(e, length);
+  load->rows[0] = transposed ? least(g->n, e->t.nt) : rows_along_k(e, length);
   load->take[0] =
-      taken(e, turned ? length : e->t.nt * tg_gemm_b_mates(&e->t), tg_gemm_b_row(e->b.m, g, &e->t));
-  if (turned) leave_out_masked(e, load, tg_gemm_b_row(e->b.m, g, &e->t));
-  int n = turned ? 0 : 3, k = 3 - n;
-  int64_t *n_radix = turned ? load->m_radix : load->k_radix,
-          *k_radix = turned ? load->k_radix : load->m_radix;
+      taken(e, transposed ? length : e->t.nt * tg_gemm_b_mates(&e->t), tg_gemm_b_row(e->b.m, g, &e->t));
+  if (transposed) leave_out_masked(e, load, tg_gemm_b_row(e->b.m, g, &e->t));
+  int n = transposed ? 0 : 3, k = 3 - n;
+  int64_t *n_radix = transposed ? load->m_radix : load->k_radix,
+          *k_radix = transposed ? load->k_radix : load->m_radix;
   for (int d = 0; d < 3; d++) {
     n_radix[d] = g->b_n_radix[d];
     k_radix[d] = g->b_k_radix[d] ? g->b_k_radix[d] : 1;
@@ -185,14 +185,14 @@ static void load_b(emission *e, uint32_t r, uint32_t col, uint32_t mask, uint32_
   }
   load->y_size[0] = g->k ? 1 : 0;
   load->x_size[0] = 1;
-  tg_gemm_set_k_delta(e, turned ? load->k_delta : load->m_delta);
+  tg_gemm_set_k_delta(e, transposed ? load->k_delta : load->m_delta);
   if (g->spread) {
-    set_product_rows(e, load, tg_gemm_row_index(e, r, col), turned ? g->n : g->k);
+    set_product_rows(e, load, tg_gemm_row_index(e, r, col), transposed ? g->n : g->k);
   } else {
-    *(turned ? load->m_first : load->k_first) = tg_gemm_col_first(e, r, col);
-    *(turned ? load->k_first : load->m_first) = tg_gemm_k_first(e, r) + (int64_t)chunk * e->t.kc;
+    *(transposed ? load->m_first : load->k_first) = tg_gemm_col_first(e, r, col);
+    *(transposed ? load->k_first : load->m_first) = tg_gemm_k_first(e, r) + (int64_t)chunk * e->t.kc;
     if (!tg_gemm_strips_columns(&e->t))
-      (turned ? load->m_delta : load->k_delta)[e->n_k_level] = tg_gemm_col_delta(e);
+      (transposed ? load->m_delta : load->k_delta)[e->n_k_level] = tg_gemm_col_delta(e);
   }
   if (tg_gemm_b_in_blocks(e->b.m, g, &e->t)) set_run(e, load, r, col);
   load->convert[0] = g->b_convert;

@@ -32,25 +32,25 @@ static void set_k_total(const emission *e, tg_mx_instr *mx, uint32_t r) {
   tg_gemm_set_k_delta(e, mx->k_delta);
 }
 
-/* B is there as a whole, chunk behind chunk, or, turned, along its rows. */
+/* B is there as a whole, chunk behind chunk, or, transposed, along its rows. */
 static void take_part_of_b(const emission *e, tg_mx_instr *mx) {
   tg_row_operand *b = (tg_row_operand *)(void *)mx->b_base;
-  bool turned = e->g->b_turned;
-  b->delta[2] = turned ? e->t.kc / tg_mx_elements(e->b.m, e->g->format)
-                       : (int64_t)e->t.kc * tg_gemm_b_row(e->b.m, e->g, &e->t);
-  if (!turned) mx->b_banks[0] = tg_banks_for(e->b.m, (uint32_t)b->delta[2]);
+  bool transposed = e->g->b_transposed;
+  b->delta[2] = transposed ? e->t.kc / tg_mx_elements(e->b.m, e->g->format)
+                           : (int64_t)e->t.kc * tg_gemm_b_row(e->b.m, e->g, &e->t);
+  if (!transposed) mx->b_banks[0] = tg_banks_for(e->b.m, (uint32_t)b->delta[2]);
 }
 
 static void set_a(const emission *e, tg_mx_instr *mx) {
   const tg_params *m = e->b.m;
   uint32_t row = tg_gemm_a_row(m, e->g, &e->t), beats = tg_mx_beats(e->g->format);
   tg_set_operand(mx->a_base, &e->a, e->t.keep == TG_KEEP_A);
-  mx->a_transposed[0] = e->g->a_turned;
+  mx->a_transposed[0] = e->g->a_transposed;
   mx->m_count[0] = 1;
   mx->m_count[1] = e->t.mt;
-  mx->a_m[0] = e->g->a_turned ? beats : 0; /* from a group of rows to the next */
+  mx->a_m[0] = e->g->a_transposed ? beats : 0; /* from a group of rows to the next */
   mx->a_m[1] = row;
-  mx->a_blk[0] = e->g->a_turned ? (int64_t)e->stationary * row : beats;
+  mx->a_blk[0] = e->g->a_transposed ? (int64_t)e->stationary * row : beats;
   if (tg_gemm_a_both_ways(e->g, &e->t)) {
     mx->m_count[0] = 2;
     mx->m_count[1] = e->t.mt / 2;
@@ -63,11 +63,12 @@ static void set_b(const emission *e, tg_mx_instr *mx) {
   const tg_params *m = e->b.m;
   uint32_t row = tg_gemm_b_row(m, e->g, &e->t);
   tg_set_operand(mx->b_base, &e->b_block, e->t.keep == TG_KEEP_B);
-  mx->b_transposed[0] = e->g->b_turned;
+  mx->b_transposed[0] = e->g->b_transposed;
   mx->b_row[0] = row;
-  mx->b_blk[0] = e->g->b_turned ? tg_mx_beats(e->g->format) : (int64_t)e->stationary * row;
-  mx->b_blk[1] = e->g->b_turned ? (int64_t)tg_lanes(m) * row : tg_lanes(m) / tg_mx_elements(m, e->g->format);
-  mx->b_blk[2] = e->g->b_turned ? (int64_t)e->stationary * row : 1;
+  mx->b_blk[0] = e->g->b_transposed ? tg_mx_beats(e->g->format) : (int64_t)e->stationary * row;
+  mx->b_blk[1] =
+      e->g->b_transposed ? (int64_t)tg_lanes(m) * row : tg_lanes(m) / tg_mx_elements(m, e->g->format);
+  mx->b_blk[2] = e->g->b_transposed ? (int64_t)e->stationary * row : 1;
   mx->b_banks[0] = e->b_block.banks;
   if (e->t.whole_b) take_part_of_b(e, mx);
 }

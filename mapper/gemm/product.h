@@ -120,14 +120,14 @@ typedef struct tg_gemm {
   int out_kind[TG_GEMM_RESULTS], outs; /* kinds of streams; how many results there are */
   int a_convert, b_convert;
   tg_operand a_operand, b_operand;
-  bool a_turned, b_turned;             /* stored by k (A), by n (B) */
+  bool a_transposed, b_transposed;     /* stored by k (A), by n (B) */
   bool b_alone;                        /* B is a constant that nobody else reads: it may lie in any order */
   int64_t a_m_radix[3], a_m_stride[3]; /* row digits of A and their strides, elements */
   int64_t a_k_radix[3], a_k_stride[3]; /* K digits */
   int64_t y_m[3], y_k[3], x_m[3], x_k[3];         /* spatial coordinates of the digits, for padding */
   int64_t y_org, x_org, y_size, x_size, a_origin; /* a_origin: elements from the product's A to digit 0 */
   int64_t b_k_radix[3], b_k_stride[3];            /* K digits of B; its N digits, of which it has one, */
-  int64_t b_n_radix[3], b_n_stride[3];            /* or, if turned and spread, product digits before it */
+  int64_t b_n_radix[3], b_n_stride[3];            /* or, if transposed and spread, product digits before it */
   int64_t out_radix[3], out_stride[3];            /* row digits of the output, as the externals walk it */
   int64_t products, *a_offsets, *b_offsets, *out_offsets; /* elements */
   int64_t sr_row, sr_row_step, sr_col_step; /* logical coordinates: first row, from product to product */
@@ -269,7 +269,7 @@ static inline uint32_t tg_gemm_column_sums_a_piece(const tg_gemm *gemm, const tg
 /* Where all tiles have all of A, half of its rows comes along the rows of tiles, and half down the columns.
  */
 static inline bool tg_gemm_a_both_ways(const tg_gemm *gemm, const tg_gemm_tiling *t) {
-  return t->split == TG_SPLIT_COLUMNS && !gemm->a_turned && t->mt % 2 == 0;
+  return t->split == TG_SPLIT_COLUMNS && !gemm->a_transposed && t->mt % 2 == 0;
 }
 
 /* Tiles whose rows of A, or columns of B, one load brings. */
@@ -372,7 +372,8 @@ static inline bool tg_gemm_loads_kept_chunks(const tg_params *m, const tg_gemm *
                                              const tg_gemm_tiling *t) {
   bool a = t->keep == TG_KEEP_A;
   uint32_t rows = t->kc * (a ? tg_gemm_a_row(m, gemm, t) : tg_gemm_b_row(m, gemm, t));
-  return tg_gemm_keeps_chunks(t) && (a ? gemm->a_turned : !gemm->b_turned) && rows % tg_bank_rows(m) == 0;
+  return tg_gemm_keeps_chunks(t) && (a ? gemm->a_transposed : !gemm->b_transposed) &&
+         rows % tg_bank_rows(m) == 0;
 }
 /* Blocks of A and B that there is room for: two, or one of an operand that is loaded only once, or three
  * where the ports have as much to do as mx, so that they need not wait for a block to be read. */

@@ -27,9 +27,9 @@ static bool is_one_run(const int64_t radix[3], const int64_t stride[3], int64_t 
 static bool is_dense(const tg_gemm *g) {
   if (g->products != 1 || g->spread) return false;
   if (g->prologue.of_b)
-    return !g->b_turned && is_one_run(g->b_n_radix, g->b_n_stride, g->n) &&
+    return !g->b_transposed && is_one_run(g->b_n_radix, g->b_n_stride, g->n) &&
            follow_each_other(g->b, g->b_k_radix, g->b_k_stride, g->n);
-  return !g->a_turned && !g->a_origin && is_one_run(g->a_k_radix, g->a_k_stride, g->k) &&
+  return !g->a_transposed && !g->a_origin && is_one_run(g->a_k_radix, g->a_k_stride, g->k) &&
          follow_each_other(g->a, g->a_m_radix, g->a_m_stride, g->k);
 }
 

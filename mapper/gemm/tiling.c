@@ -109,7 +109,7 @@ static bool keeps_chunks(const search *s, const tg_gemm_tiling *t) {
 /* Is there room in banks for all chunks of B behind each other, so that of each the GEMM owns its own? */
 static bool chunks_share_out(const search *s, const tg_gemm_tiling *t) {
   uint32_t chunk = t->kc * tg_gemm_b_row(s->m, s->g, t), bank = tg_bank_rows(s->m);
-  return s->g->b_turned || chunk % bank == 0 || bank % chunk == 0;
+  return s->g->b_transposed || chunk % bank == 0 || bank % chunk == 0;
 }
 
 /* May all chunks of B stay, while those of A come anew with each pass? They are loaded before the first one,
@@ -127,9 +127,9 @@ static bool gains_from_pairs(const search *s, const tg_gemm_tiling *t) {
   const tg_gemm *g = s->g;
   if (s->m->rows % 2 || s->m->cols % 2) return false;
   if (t->split == TG_SPLIT_ROWS)
-    return g->a_turned && t->mt % tg_mx_stationary(s->m, g->format) == 0 &&
+    return g->a_transposed && t->mt % tg_mx_stationary(s->m, g->format) == 0 &&
            t->mt * tg_value_bytes_each(g->a) < 64;
-  return t->split == TG_SPLIT_COLUMNS && !g->b_turned && t->nt * tg_value_bytes_each(g->b) < 64;
+  return t->split == TG_SPLIT_COLUMNS && !g->b_transposed && t->nt * tg_value_bytes_each(g->b) < 64;
 }
 
 /* May chunks be loaded one more ahead? One instruction multiplies them all. */

@@ -59,8 +59,8 @@ tg_operand tg_gemm_operand(const bool *stored, const tg_node *node, int input) {
   const int64_t *perm = tg_attr_ints(transpose, TG_ATTR_PERM, NULL);
   for (int d = 0; d < value->rank; d++) moved.stride[d] = before.stride[perm[d]];
   int64_t row = moved.stride[value->rank - 2], column = moved.stride[value->rank - 1];
-  moved.turned = column != 1;
-  if ((moved.turned && row != 1) || (!moved.turned && value->dims[value->rank - 1].size == 1) ||
+  moved.transposed = column != 1;
+  if ((moved.transposed && row != 1) || (!moved.transposed && value->dims[value->rank - 1].size == 1) ||
       !few_digits(value, moved.stride))
     return plain;
   return moved;

@@ -10,7 +10,7 @@
 typedef struct tg_operand {
   tg_value *source;            /* owns memory, or shares it by Reshapes */
   int64_t stride[TG_MAX_RANK]; /* elements, by the operand's dimensions */
-  bool turned;                 /* consecutive elements run along the last dimension but one */
+  bool transposed;             /* consecutive elements run along the last dimension but one */
 } tg_operand;
 
 /* A convolution of one position, or a gradient of one: its images are matrices of pixels and channels, which

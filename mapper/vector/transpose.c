@@ -10,7 +10,7 @@ enum { SOURCE = TG_MOVE_SOURCE, RESULT = TG_MOVE_RESULT };
 enum { AT_A_TIME = 4 }; /* rows of the result that a VOP makes: a stream to read and one to write each */
 
 /* Row i of the result is column i of the source. */
-typedef struct turn {
+typedef struct transpose {
   const tg_vector_move *v;
   const tg_params *m;
   int64_t rows, columns, matrices;                     /* of the result */
@@ -23,10 +23,10 @@ typedef struct turn {
   tg_exit exit;
   int in_full, west_credit, north_credit, entry[2];
   int64_t residue[2];
-} turn;
+} transpose;
 
 /* A dimension along which the source is dense, the last one, and one of matrices at most. */
-static bool describe(turn *t) {
+static bool describe(transpose *t) {
   const tg_space *s = &t->v->space;
   int last = s->rank - 1, row = -1;
   if (s->operands != 2 || s->rank < 2 || s->rank > 3 || s->strides[RESULT][last] != 1) return false;
@@ -53,7 +53,7 @@ static int64_t blocks_of(int64_t size, uint32_t block) { return (size + block - 
 
 /* ---- microcode ---- */
 
-static void write_code(const turn *t, tg_mc *mc) {
+static void write_code(const transpose *t, tg_mc *mc) {
   tg_mc_ref all[AT_A_TIME];
   const tg_vector_move *v = t->v;
   tg_mc_begin(mc, v->c->arena);
@@ -73,13 +73,13 @@ static void write_code(const turn *t, tg_mc *mc) {
 
 /* ---- blocks ---- */
 
-static uint32_t out_row_flits(const turn *t) {
+static uint32_t out_row_flits(const transpose *t) {
   return tg_kind_flits(t->m, t->v->kinds[RESULT], t->block_columns);
 }
-static uint32_t in_row_flits(const turn *t) { return t->block_rows / t->m->p; } /* widened */
+static uint32_t in_row_flits(const transpose *t) { return t->block_rows / t->m->p; } /* widened */
 
 /* The base of a stream that goes up the rows must be in the first of its banks. */
-static bool fits(const turn *t) {
+static bool fits(const transpose *t) {
   uint32_t out = t->block_rows * out_row_flits(t), in = t->block_columns * in_row_flits(t);
   return out <= tg_exit_share(t->m, TG_EXITS_BOTH, 1) && in <= tg_bank_rows(t->m) &&
          2 * (1 + tg_banks_for(t->m, out)) <= t->m->banks;
@@ -92,7 +92,7 @@ static double atoms_of(double elements, int64_t stride, double bytes) {
          ((double)stride * bytes / 64 != (double)(int64_t)((double)stride * bytes / 64));
 }
 
-static double cycles_of(const turn *t, const int *words) {
+static double cycles_of(const transpose *t, const int *words) {
   const tg_params *m = t->m;
   double blocks = (double)(blocks_of(t->rows, t->block_rows) * blocks_of(t->columns, t->block_columns)),
          in = tg_storage_bytes(t->v->tensors[SOURCE]->storage),
@@ -109,7 +109,7 @@ static double cycles_of(const turn *t, const int *words) {
 }
 
 /* The blocks that take the least time. */
-static double choose_blocks(turn *t, const int *words) {
+static double choose_blocks(transpose *t, const int *words) {
   double best = TG_NEVER;
   uint32_t rows = 0, columns = 0;
   for (t->block_rows = t->m->p; t->block_rows <= 32 * t->m->p; t->block_rows *= 2)
@@ -123,8 +123,8 @@ static double choose_blocks(turn *t, const int *words) {
 }
 
 /* Blocks of all tiles; false: not faster than a walk. */
-static bool plan(turn *t, const tg_vector_move *v) {
-  *t = (turn){.v = v, .m = v->c->m};
+static bool plan(transpose *t, const tg_vector_move *v) {
+  *t = (transpose){.v = v, .m = v->c->m};
   if (!describe(t)) return false;
   tg_mc mc;
   int words[TG_SEGMENTS];
@@ -138,21 +138,21 @@ static bool plan(turn *t, const tg_vector_move *v) {
          t->m->p / (uint32_t)t->at_a_time <= t->m->queue_depth;
 }
 
-bool tg_turn_gains(const tg_vector_move *move) {
-  turn t;
+bool tg_transpose_is_profitable(const tg_vector_move *move) {
+  transpose t;
   return plan(&t, move);
 }
 
 /* ---- emission ---- */
 
-static void set_loops(const turn *t, tg_instr *in) {
+static void set_loops(const transpose *t, tg_instr *in) {
   const uint32_t loops[] = {(uint32_t)t->matrices, t->chunks, 1};
   tg_set_loops(in, loops);
 }
 
 /* Block number n of a matrix is n / d of the rows and n mod d of the columns of the result, with d blocks of
  * columns. */
-static void set_block(const turn *t, tg_agcu_instr *in, int operand, uint32_t tile, uint32_t rows,
+static void set_block(const transpose *t, tg_agcu_instr *in, int operand, uint32_t tile, uint32_t rows,
                       uint32_t take) {
   in->rows[0] = rows;
   in->take[0] = take;
@@ -163,7 +163,7 @@ static void set_block(const turn *t, tg_agcu_instr *in, int operand, uint32_t ti
 }
 
 /* By the AGCU on the other side of the one that the tile's results leave by. */
-static void emit_load(const turn *t, uint32_t r, uint32_t col) {
+static void emit_load(const transpose *t, uint32_t r, uint32_t col) {
   bool north = tg_exits_west(r, col);
   tg_queue *queue = north ? tg_north_queue(&t->b, col, TG_CTX_LOAD) : tg_west_queue(&t->b, r, TG_CTX_LOAD);
   tg_agcu_instr *load = &tg_build_push(&t->b, queue, TG_OP_agcu_load)->agcu;
@@ -189,7 +189,7 @@ static void emit_load(const turn *t, uint32_t r, uint32_t col) {
 }
 
 static void fill_store(const void *user, int exit, uint32_t r, uint32_t col, tg_agcu_instr *store) {
-  const turn *t = user;
+  const transpose *t = user;
   (void)exit; /* there is one */
   tg_walk_plan walk = {
       .tensor = t->v->tensors[RESULT],
@@ -206,7 +206,7 @@ static void fill_store(const void *user, int exit, uint32_t r, uint32_t col, tg_
 }
 
 /* Rows first, first + P .. of the block, and as many beside each as a VOP makes. */
-static tg_instr *push_vop(const turn *t, tg_queue *queue, const tg_vx_instr *microcode, uint32_t first) {
+static tg_instr *push_vop(const transpose *t, tg_queue *queue, const tg_vx_instr *microcode, uint32_t first) {
   uint32_t lanes = tg_lanes(t->m), in_row = in_row_flits(t), out_row = out_row_flits(t);
   tg_instr *in = tg_build_push(&t->b, queue, TG_OP_vx_vop);
   tg_vx_instr *vop = &in->vx;
@@ -242,7 +242,7 @@ static tg_instr *push_vop(const turn *t, tg_queue *queue, const tg_vx_instr *mic
   return in;
 }
 
-static void emit_vops(const turn *t, uint32_t r, uint32_t col, const tg_vx_instr *microcode) {
+static void emit_vops(const transpose *t, uint32_t r, uint32_t col, const tg_vx_instr *microcode) {
   tg_queue *queue = &tg_build_tile(&t->b, r, col)->vx;
   tg_instr *in = NULL;
   for (uint32_t first = 0; first < t->m->p; first += (uint32_t)t->at_a_time) {
@@ -259,7 +259,7 @@ static void emit_vops(const turn *t, uint32_t r, uint32_t col, const tg_vx_instr
   set_loops(t, in);
 }
 
-static void allocate(turn *t) {
+static void allocate(transpose *t) {
   uint32_t flits = t->block_rows * out_row_flits(t);
   t->exit = (tg_exit){.flits = flits, .pieces = 1, .loops = {(uint32_t)t->matrices, t->chunks, 1}};
   bool good = tg_build_buffer(&t->b, t->block_columns * in_row_flits(t), 2, &t->in) &&
@@ -276,8 +276,8 @@ static void allocate(turn *t) {
   }
 }
 
-tg_status tg_emit_turn(const tg_vector_move *move) {
-  turn t;
+tg_status tg_emit_transpose(const tg_vector_move *move) {
+  transpose t;
   tg_mc mc;
   tg_vx_instr microcode = {0};
   tg_compile *c = move->c;

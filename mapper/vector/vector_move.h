@@ -21,8 +21,8 @@ bool tg_interleave_gains(const tg_vector_move *move);
 tg_status tg_emit_interleave(const tg_vector_move *move);
 
 /* Matrices, row by row as columns. Is it that, and faster so? transpose.c */
-bool tg_turn_gains(const tg_vector_move *move);
-tg_status tg_emit_turn(const tg_vector_move *move);
+bool tg_transpose_is_profitable(const tg_vector_move *move);
+tg_status tg_emit_transpose(const tg_vector_move *move);
 
 /* Cycles of a walk through the elements, an atom each, that writes runs of the last dimension. */
 double tg_walked_cycles(const tg_vector_move *move);
