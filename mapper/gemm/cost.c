@@ -152,9 +152,9 @@ static void add_drain(const model *s, traffic *all) {
     double z = tg_value_bytes_each(g->out[k]);
     out += port_cycles(s, t->mt, t->nt * z, g->out_stride[2] * (int64_t)z, z);
   }
-  if (t->in_turn)
+  if (t->ring)
     blocks /= t->members, shared /= t->members, out /= t->members; /* of the block, so much is a tile's */
-  uint32_t group = t->in_turn ? 1 : t->members;
+  uint32_t group = t->ring ? 1 : t->members;
   uint32_t finishing = m->rows / group, to_west = t->externals_west ? m->cols : (m->cols + 1) / 2,
            to_north = t->externals_west ? 0 : (finishing + 1) / 2;
   uint32_t west_exits = tg_west_exits(m, t->exits), north_exits = tg_north_exits(m, t->exits, group);
@@ -193,25 +193,25 @@ static double column_sums_cycles(const model *s) {
   return (double)t->mt / t->mr * ((double)rows * words + 2 * latency + 2);
 }
 
-/* Of the vector unit for a block, where members finish in turn: rows go in groups, and of every VOP the way
+/* Of the vector unit for a block, where members reduce in a ring: rows go in groups, and of every VOP the way
  * in and out of the pipeline, and semaphores, are seen; and so is the way out of a piece, if there is room
  * for one only. */
-static double turn_cycles(const model *s) {
+static double ring_cycles(const model *s) {
   const tg_gemm_tiling *t = s->t;
-  uint32_t latency = s->m->fma_latency, rows = tg_gemm_turn_rows(t), at_once = tg_gemm_at_once(s->m, t);
-  const int *words = at_once > 1 ? s->g->turn_words : s->g->drain_words;
+  uint32_t latency = s->m->fma_latency, rows = tg_gemm_ring_rows(t), at_once = tg_gemm_at_once(s->m, t);
+  const int *words = at_once > 1 ? s->g->ring_words : s->g->drain_words;
   double columns = t->nt / tg_lanes(s->m), vop = 2 * latency + 4, out = 0;
   double add = (double)up((int64_t)(t->members * rows * columns / at_once), latency) * latency *
                words[TG_DRAIN_ADD],
          finish = (double)up((int64_t)(t->mr * columns), latency) * latency * words[TG_DRAIN_FINISH];
   if (t->one_out) out = (double)tg_gemm_results_before(s->m, s->g, t, s->g->outs) + HOPS;
-  return (double)t->mt / (t->members * rows) * (add + vop + t->turn * (finish + vop + out));
+  return (double)t->mt / (t->members * rows) * (add + vop + t->ring_pieces * (finish + vop + out));
 }
 
 /* Of the vector unit for a block: the last part, and one that is only added. */
 static double finish_cycles(const model *s) {
   if (s->g->column_sums.count) return column_sums_cycles(s);
-  if (s->t->in_turn) return turn_cycles(s);
+  if (s->t->ring) return ring_cycles(s);
   bool apart = s->g->sum_kind == TG_STREAM_BF16SR; /* the whole sum is stored and loaded once more */
   return (double)s->t->mt * (s->t->nt / tg_lanes(s->m)) *
          (s->g->drain_words[TG_DRAIN_FINISH] + (apart ? s->g->drain_words[TG_DRAIN_ADD] : 0));
@@ -315,7 +315,7 @@ double tg_gemm_cycles(const tg_compile *c, const tg_gemm *g, const tg_gemm_tilin
   /* Ports and vector unit work on pieces in turn; sums follow each other down the column, a piece behind. */
   double ports = most(all.west.drain, all.north.drain), piece = (double)t->mr / t->mt;
   double drain =
-      most(vector, ports) + piece * (vector + ports) + (t->in_turn ? 0 : (t->members - 1) * vector * piece);
+      most(vector, ports) + piece * (vector + ports) + (t->ring ? 0 : (t->members - 1) * vector * piece);
   double passes = (double)t->passes_m * t->passes_n, strips = tg_gemm_strips(t);
   double weight = passes * (chunks * (all.west.load + all.north.load) + all.west.drain + all.north.drain);
   double handing_on = tg_gemm_pieces_of_column_sum(g, t) > 1 ? passes * t->mt / t->mr * HANDING_ON : 0;

@@ -4,7 +4,7 @@
  * Where K is cut into parts, sums run: p_0 to p_(D-1) are in the accumulators of the D members of a group,
  * rows of tiles; the sum goes from each to the next, down the column lanes, in pieces. If a tile has several
  * parts, the last member returns the sum to the first one, a block at a time. The last part's drain ends in
- * the fused nodes; or members finish in turn (split_k.c). A group of one keeps the sum in its scratchpad.
+ * the fused nodes; or members reduce in a ring (split_k.c). A group of one keeps the sum in its scratchpad.
  *
  * Sums that are rounded stochastically are so in stores, and the whole one is too before the fused nodes read
  * it. */
@@ -21,7 +21,7 @@ tg_status tg_gemm_pack_drain(emission *e, tg_vx_instr *out_microcode) {
   tg_mc mc;
   tg_mc_begin(&mc, e->c->arena);
   tg_status status =
-      tg_gemm_write_drain(e->c, e->kernel, e->g, e->t.in_turn, tg_gemm_at_once(e->b.m, &e->t), &mc);
+      tg_gemm_write_drain(e->c, e->kernel, e->g, e->t.ring, tg_gemm_at_once(e->b.m, &e->t), &mc);
   if (status) return status;
   tg_vx_instr codes[2] = {0};
   int split = mc.segment + 1;
@@ -180,8 +180,8 @@ void tg_gemm_emit_drain(emission *e, uint32_t r, uint32_t col, const tg_vx_instr
     tg_gemm_emit_column_sums(e, r, col, microcode, exit);
     return;
   }
-  if (e->t.in_turn) {
-    tg_gemm_emit_turns(e, r, col, microcode, exit);
+  if (e->t.ring) {
+    tg_gemm_emit_ring(e, r, col, microcode, exit);
     return;
   }
   if (e->t.parts == 1) {

@@ -12,13 +12,13 @@ typedef struct tg_gemm_emission {
   const tg_kernel *kernel;
   const tg_gemm *g;
   tg_gemm_tiling t;
-  uint32_t stationary;    /* rows of a block */
-  uint32_t pieces, turns; /* of a block: that a tile finishes; loads for the fused nodes */
-  uint32_t steps;         /* pieces that have instructions of their own: 1, or all */
-  bool nested;            /* loops over parts of K hold loops over chunks */
-  uint32_t unrolled;      /* instructions for the chunks of a part, 1: a loop or a single one */
-  uint32_t strip;         /* the section's pass over columns: tg_gemm_strips */
-  uint32_t k_loops[3], piece_loops[3], turn_loops[3], pass_loops[3];
+  uint32_t stationary;         /* rows of a block */
+  uint32_t pieces, ring_steps; /* of a block: that a tile finishes; loads for the fused nodes */
+  uint32_t steps;              /* pieces that have instructions of their own: 1, or all */
+  bool nested;                 /* loops over parts of K hold loops over chunks */
+  uint32_t unrolled;           /* instructions for the chunks of a part, 1: a loop or a single one */
+  uint32_t strip;              /* the section's pass over columns: tg_gemm_strips */
+  uint32_t k_loops[3], piece_loops[3], ring_loops[3], pass_loops[3];
   int m_level, n_level;     /* of the passes in loops over pieces: 0 and 1, or the other way round */
   int m_k_level, n_k_level; /* and in loops over K, where the inner one takes the place of chunks that there
                                are none of */
@@ -28,13 +28,13 @@ typedef struct tg_gemm_emission {
   tg_buffer received, sums, rounded;      /* running sums of partials; whole ones, if they are rounded */
   tg_buffer column_sums[TG_GEMM_RESULTS]; /* parts of `out`, or with a prologue of a buffer of their own */
   tg_buffer running;                      /* what there is of them, from piece to piece of a block */
-  tg_buffer sent, whole; /* of members that finish in turn: sums for the next one, and whole ones */
+  tg_buffer sent, whole; /* of members that reduce in a ring: sums for the next one, and whole ones */
   int a_north_full;      /* A's rows from the north, where it comes both ways */
   int a_full, b_full, acc_full, acc_free, vectors_full, blocks_full; /* tile semaphores */
   int arrived;              /* a piece of the sum, from the row above */
   int returned;             /* first member: a block of the sum, from the last one */
-  int sums_full, sums_free; /* last member: such a block; or, where members finish in turn, `sent` */
-  int below_free;           /* in turn: the row below has room for a piece */
+  int sums_full, sums_free; /* last member: such a block; or, where members reduce in a ring, `sent` */
+  int below_free;           /* in a ring: the row below has room for a piece */
   int whole_full;           /* ... a whole piece is there */
   int whole_free; /* ... and one semaphore for each member but the last, which has them: room for one */
   int a_credit, a_north_credit, b_credit, b_west_credit, vectors_credit, blocks_credit,
@@ -144,8 +144,8 @@ typedef struct tg_gemm_step {
   int segment;
   uint32_t part, parts; /* the first of the tile's parts; 0: one */
   bool in_pieces;
-  uint32_t first;                                  /* turn of a block */
-  uint32_t first_row;                              /* of a turn */
+  uint32_t first;                                  /* step of a block */
+  uint32_t first_row;                              /* of a step */
   uint32_t rows;                                   /* of a piece, if not those that leave at once */
   tg_gemm_buffer accumulator, from, to, externals; /* externals: how the blocks' buffers turn */
 } tg_gemm_step;
@@ -164,8 +164,8 @@ tg_tx_instr *tg_gemm_push_send(tg_gemm_emission *e, uint32_t r, uint32_t col, ui
 
 /* Members that finish in turn (split_k.c): what a tile does between the accumulator and the way out; and,
  * once the way out is there, SENDs of sums between those of results. */
-void tg_gemm_emit_turns(tg_gemm_emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
-                        const tg_exit *exit);
+void tg_gemm_emit_ring(tg_gemm_emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
+                       const tg_exit *exit);
 void tg_gemm_skew_exits(tg_gemm_emission *e);
 
 /* The VOP that drains a block, in a loop over its pieces, from block number `block` on. */

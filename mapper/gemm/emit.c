@@ -57,9 +57,9 @@ static bool allocate(emission *e) {
                                        column_sum);
   good = good && tg_build_buffer(&e->b, (uint32_t)tg_gemm_running_rows(m, g, &e->t), 2, &e->running);
   if (e->t.members > 1)
-    good = good && tg_build_buffer(&e->b, (uint32_t)tg_gemm_received_rows(m, g, &e->t), e->t.in_turn ? 1 : 2,
+    good = good && tg_build_buffer(&e->b, (uint32_t)tg_gemm_received_rows(m, g, &e->t), e->t.ring ? 1 : 2,
                                    &e->received);
-  if (e->t.in_turn)
+  if (e->t.ring)
     good = good && tg_build_buffer(&e->b, (uint32_t)tg_gemm_sent_rows(m, g, &e->t), 1, &e->sent) &&
            tg_build_buffer(&e->b, 2 * (uint32_t)tg_gemm_whole_rows(m, g, &e->t), 1, &e->whole);
   good = good && allocate_externals(e, true) && allocate_externals(e, false);
@@ -97,7 +97,7 @@ static void allocate_sems(emission *e) {
   e->returned = tg_tile_sem(&e->b, 0);
   e->sums_full = tg_tile_sem(&e->b, 0);
   e->sums_free = tg_tile_sem(&e->b, 1);
-  if (!e->t.in_turn) return;
+  if (!e->t.ring) return;
   e->below_free = tg_tile_sem(&e->b, 1);
   e->whole_full = tg_tile_sem(&e->b, 0);
   for (uint32_t i = 0; i + 1 < e->t.members; i++) {
@@ -204,7 +204,7 @@ static void set_exits(emission *e, tg_exit *exits, tg_exit *out_drain) {
 static tg_status emit_section(emission *e, const char *name, int64_t product) {
   tg_build_begin(&e->b, e->c, name);
   e->b.exits = e->t.exits;
-  e->b.members = e->t.in_turn ? 1 : e->t.members;
+  e->b.members = e->t.ring ? 1 : e->t.members;
   e->b.half_store = e->g->prologue.stored;
   e->vectors = e->blocks = 0;
   if (!allocate(e))
@@ -235,7 +235,7 @@ static tg_status emit_section(emission *e, const char *name, int64_t product) {
                         .seldom = e->t.column_sums_exits};
   if (e->t.sent && e->g->column_sums.count) plan.every = e->t.mr / e->t.sent, plan.steps = 0;
   tg_exits_emit(&e->b, &plan, fill_store, e);
-  if (e->t.in_turn) tg_gemm_skew_exits(e);
+  if (e->t.ring) tg_gemm_skew_exits(e);
   if (e->g->prologue.stored && tg_gemm_makes_a(e)) tg_gemm_emit_prologue_stores(e);
   if (e->g->prologue.stored && tg_gemm_makes_b(e)) tg_gemm_emit_maker_stores(e);
   return TG_OK;
@@ -245,8 +245,8 @@ static tg_status emit_section(emission *e, const char *name, int64_t product) {
 static uint64_t sum_bytes(const emission *e) {
   const tg_gemm_tiling *t = &e->t;
   uint64_t blocks = (uint64_t)t->passes_m * t->passes_n / tg_gemm_strips(t);
-  uint64_t down = (uint64_t)(t->members - 1) * t->parts * e->turns * e->received.rows,
-           back = t->in_turn       ? (uint64_t)(t->members - 1) * e->turns * (e->whole.rows / 2)
+  uint64_t down = (uint64_t)(t->members - 1) * t->parts * e->ring_steps * e->received.rows,
+           back = t->ring          ? (uint64_t)(t->members - 1) * e->ring_steps * (e->whole.rows / 2)
                   : t->members > 1 ? (uint64_t)(t->parts - 1) * e->sums.rows
                                    : 0;
   return blocks * (down + back) * tg_gemm_row_tiles(e) * e->b.m->cols * tg_flit_bytes(e->b.m);
@@ -320,11 +320,11 @@ static void set_loops(emission *e) {
                   t->keep     ? inner
                   : e->nested ? t->chunks
                               : chunks};
-  uint32_t pieces[] = {outer, inner, e->pieces}, turns[] = {outer, inner, e->turns},
+  uint32_t pieces[] = {outer, inner, e->pieces}, ring_steps[] = {outer, inner, e->ring_steps},
            passes[] = {outer, inner, 1};
   memcpy(e->k_loops, k, sizeof k);
   memcpy(e->piece_loops, pieces, sizeof pieces);
-  memcpy(e->turn_loops, turns, sizeof turns);
+  memcpy(e->ring_loops, ring_steps, sizeof ring_steps);
   memcpy(e->pass_loops, passes, sizeof passes);
 }
 
@@ -336,8 +336,8 @@ static tg_status emit_phase(tg_compile *c, const tg_kernel *kernel, int64_t phas
   status = choose(c, kernel, &apart, &spread, &e);
   if (status) return status;
   e.stationary = tg_mx_stationary(c->m, e.g->format);
-  e.pieces = e.t.mt / e.t.mr / (e.t.in_turn ? e.t.members : 1);
-  e.turns = e.t.in_turn ? e.pieces / e.t.turn : e.pieces;
+  e.pieces = e.t.mt / e.t.mr / (e.t.ring ? e.t.members : 1);
+  e.ring_steps = e.t.ring ? e.pieces / e.t.ring_pieces : e.pieces;
   e.steps = tg_gemm_pieces_of_column_sum(e.g, &e.t) > 1 ? e.pieces : 1;
   bool unrolls = tg_gemm_unrolls(&e.t);
   e.unrolled = unrolls || tg_gemm_keeps_chunks(&e.t) ? e.t.chunks : 1;

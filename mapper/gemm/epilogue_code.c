@@ -22,14 +22,14 @@ static void write_sums(tg_mc *mc, const tg_gemm *g, uint32_t at_once) {
   }
 }
 
-tg_status tg_gemm_write_drain(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g, bool in_turn,
+tg_status tg_gemm_write_drain(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g, bool ring,
                               uint32_t at_once, tg_mc *mc) {
   if (g->column_sums.count) return tg_gemm_write_column_sums(c, kernel, g, mc);
   tg_operand_stream streams[TG_GEMM_EXTERNALS];
   int count = tg_gemm_operand_streams(g, streams);
   tg_mc_ref sum = g->partials > 1 ? load_sum(mc, g, tg_gemm_finish_sum_stream(g)) : TG_MC_NONE;
   tg_mc_ref results[TG_GEMM_RESULTS];
-  bool whole = tg_gemm_rounds_sums(g) || in_turn; /* nothing is left in the accumulator */
+  bool whole = tg_gemm_rounds_sums(g) || ring; /* nothing is left in the accumulator */
   tg_mc_ref y = whole ? sum : tg_mc_load(mc, TG_DRAIN_ACCUMULATOR, false);
   if (g->partials > 1 && !whole) y = tg_mc_alu(mc, TG_ALU_add, sum, y, TG_MC_NONE);
   y = tg_gemm_add_bias(mc, kernel, streams, count, y, !kernel->fused_count);
@@ -49,6 +49,6 @@ tg_status tg_gemm_measure_drain(const tg_compile *c, const tg_kernel *kernel, tg
   if (status || g->partials == 1) return status;
   tg_mc_begin(&mc, c->arena);
   status = tg_gemm_write_drain(c, kernel, g, true, TG_ADDS_AT_ONCE, &mc);
-  if (!status && !tg_mc_fits(&mc, c->m, g->turn_words)) g->turn_words[TG_DRAIN_FINISH] = 0;
+  if (!status && !tg_mc_fits(&mc, c->m, g->ring_words)) g->ring_words[TG_DRAIN_FINISH] = 0;
   return status;
 }

@@ -60,7 +60,7 @@ uint64_t tg_gemm_out_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_ti
            results = tg_gemm_results_before(m, g, t, g->outs) + column_sums,
            sum = tg_gemm_received_rows(m, g, t);
   results -= tg_gemm_column_sums_apart(m, g, t);
-  return results > sum || t->in_turn ? results : sum;
+  return results > sum || t->ring ? results : sum;
 }
 
 uint64_t tg_gemm_column_sums_apart(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
@@ -69,13 +69,13 @@ uint64_t tg_gemm_column_sums_apart(const tg_params *m, const tg_gemm *g, const t
 }
 
 uint64_t tg_gemm_received_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
-  return t->in_turn       ? t->members * tg_gemm_whole_rows(m, g, t)
+  return t->ring          ? t->members * tg_gemm_whole_rows(m, g, t)
          : t->members > 1 ? (uint64_t)t->mr * tg_kind_flits(m, g->sum_kind, t->nt)
                           : 0;
 }
 
 uint64_t tg_gemm_whole_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
-  return t->in_turn ? (uint64_t)tg_gemm_turn_rows(t) * tg_kind_flits(m, g->sum_kind, t->nt) : 0;
+  return t->ring ? (uint64_t)tg_gemm_ring_rows(t) * tg_kind_flits(m, g->sum_kind, t->nt) : 0;
 }
 
 uint64_t tg_gemm_sent_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
@@ -93,7 +93,7 @@ uint64_t tg_gemm_rounded_rows(const tg_params *m, const tg_gemm *g, const tg_gem
 uint64_t tg_gemm_external_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t, int external) {
   const tg_gemm_external *x = &g->externals[external];
   return (uint64_t)tg_kind_flits(m, x->kind, tg_gemm_external_take(x, t->nt)) *
-         (tg_gemm_loads_once(t, x) || (t->in_turn && x->row_vector) ? 1 : tg_gemm_turn_rows(t));
+         (tg_gemm_loads_once(t, x) || (t->ring && x->row_vector) ? 1 : tg_gemm_ring_rows(t));
 }
 
 uint64_t tg_gemm_externals_before(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t, bool once,

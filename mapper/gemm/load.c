@@ -209,7 +209,7 @@ static tg_agcu_instr *load_external(emission *e, tg_queue *queue, int x, uint32_
                        .columns = g->n};
   for (int d = 0; d < 3; d++) walk.radix[d] = g->out_radix[d], walk.stride[d] = external->stride[d];
   tg_fill_walk(load, &walk, e->external_base[x], e->external_rest[x]);
-  load->rows[0] = once || (e->t.in_turn && external->row_vector) ? 1 : tg_gemm_turn_rows(&e->t);
+  load->rows[0] = once || (e->t.ring && external->row_vector) ? 1 : tg_gemm_ring_rows(&e->t);
   load->take[0] = tg_gemm_external_take(external, e->t.nt);
   load->k_first[0] = number ? 0 : tg_gemm_col_first(e, r, col);
   load->k_delta[e->n_level] = number ? 0 : tg_gemm_col_delta(e);
@@ -218,7 +218,7 @@ static tg_agcu_instr *load_external(emission *e, tg_queue *queue, int x, uint32_
   tg_gemm_place place = tg_gemm_place_of(e, r, col);
   load->m_first[0] = place.row;
   memcpy(load->m_delta, place.row_delta, sizeof place.row_delta);
-  load->m_delta[2] = tg_gemm_turn_rows(&e->t);
+  load->m_delta[2] = tg_gemm_ring_rows(&e->t);
   return load;
 }
 
@@ -334,7 +334,7 @@ static void load_operands(emission *e, tg_queue *queue, uint32_t at, operand_loa
 static void end_externals(const emission *e, tg_queue *queue, uint32_t first, uint32_t blocks) {
   if (queue->count == first) return;
   tg_common_instr *last = &queue->instrs[queue->count - 1].common;
-  end_loops(queue, queue->count > blocks ? e->turn_loops : e->pass_loops);
+  end_loops(queue, queue->count > blocks ? e->ring_loops : e->pass_loops);
   last->loop_begin[0] = last->loop_begin[1] = first;
   last->loop_begin[2] = queue->count > blocks ? blocks : first;
 }

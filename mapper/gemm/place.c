@@ -86,7 +86,7 @@ void tg_gemm_set_chunk(const emission *e, int64_t *base_field, const tg_buffer *
 
 /* Rows of a block in front of those that a tile finishes. */
 static int64_t first_piece(const emission *e, uint32_t r) {
-  return e->t.in_turn ? (int64_t)(r % e->t.members) * (e->t.mt / e->t.members) : 0;
+  return e->t.ring ? (int64_t)(r % e->t.members) * (e->t.mt / e->t.members) : 0;
 }
 
 tg_gemm_place tg_gemm_place_of(const emission *e, uint32_t r, uint32_t col) {
@@ -99,5 +99,5 @@ tg_gemm_place tg_gemm_place_of(const emission *e, uint32_t r, uint32_t col) {
 }
 
 bool tg_gemm_finishes(const emission *e, uint32_t r) {
-  return e->t.in_turn || tg_gemm_member(e, r) + 1 == e->t.members;
+  return e->t.ring || tg_gemm_member(e, r) + 1 == e->t.members;
 }

@@ -20,8 +20,8 @@ typedef enum tg_gemm_drain {
   TG_DRAIN_ADD,    /* sum + accumulator */
   TG_GEMM_DRAINS
 } tg_gemm_drain;
-/* Where members finish in turn, VOPs that add take so many rows at a time: one's loads go beside the other's
- * stores. */
+/* Where members reduce in a ring, VOPs that add take so many rows at a time: one's loads go beside the
+ * other's stores. */
 enum { TG_ADDS_AT_ONCE = 2 };
 
 /* An operand of the fused nodes that comes from DRAM. */
@@ -135,7 +135,7 @@ typedef struct tg_gemm {
   tg_gemm_external externals[TG_GEMM_EXTERNALS];
   int external_count;
   int drain_words[TG_GEMM_DRAINS]; /* microcode words of the drain's segments */
-  int turn_words[TG_GEMM_DRAINS];  /* where members finish in turn, of TG_ADDS_AT_ONCE rows */
+  int ring_words[TG_GEMM_DRAINS];  /* where members reduce in a ring, of TG_ADDS_AT_ONCE rows */
   int sum_kind;                    /* stream kind that stores running sums of partials: FP32 or BF16SR */
   tg_gemm_column_sums column_sums;
   tg_gemm_prologue prologue;
@@ -179,7 +179,7 @@ static inline bool tg_gemm_rounds_sums(const tg_gemm *g) { return g->sum_kind ==
 
 /* The drain's microcode, and its words into g->drain_words; no words of the last segment: it does not fit.
  * epilogue_code.c */
-tg_status tg_gemm_write_drain(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g, bool in_turn,
+tg_status tg_gemm_write_drain(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g, bool ring,
                               uint32_t at_once, tg_mc *mc);
 tg_status tg_gemm_measure_drain(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g);
 
@@ -245,12 +245,12 @@ typedef struct tg_gemm_tiling {
   bool whole_b;    /* all chunks of B stay, while those of A come anew with each pass */
   uint32_t parts;  /* of K that a tile multiplies in turn: of D members, number i has parts i, i + D, i + 2D
                       ..;   the last ones may be empty */
-  bool in_turn;    /* members have one part each, and each runs the fused nodes of some rows: split_k.c */
-  uint32_t turn;   /* pieces of a turn */
-  bool one_out;    /* in turn, or behind makers: one piece on its way out has room, not two */
-  uint32_t sr_blocks;  /* k blocks of a K tile; 0: accumulation stays FP32 */
-  bool externals_west; /* blocks of externals come from the west to all tiles, or to half of them */
-  double cycles;       /* estimate */
+  bool ring;       /* Members have one part each, and each runs the fused nodes of some rows: split_k.c */
+  uint32_t ring_pieces; /* of a step of the ring */
+  bool one_out;         /* in a ring, or behind makers: one piece on its way out has room, not two */
+  uint32_t sr_blocks;   /* k blocks of a K tile; 0: accumulation stays FP32 */
+  bool externals_west;  /* blocks of externals come from the west to all tiles, or to half of them */
+  double cycles;        /* estimate */
 } tg_gemm_tiling;
 
 /* Pieces of a block of rows that column sums are of: if there are several, each has instructions of its own.
@@ -328,17 +328,17 @@ static inline uint32_t tg_gemm_strips(const tg_gemm_tiling *t) {
 
 /* Are a part's chunks instructions of their own beside an operand that is kept? */
 static inline bool tg_gemm_keeps_chunks(const tg_gemm_tiling *t) { return t->keep && t->chunks > 1; }
-/* Rows that a tile finishes in a turn: what it loads for the fused nodes at once. */
-static inline uint32_t tg_gemm_turn_rows(const tg_gemm_tiling *t) {
-  return t->in_turn ? t->mr * t->turn : t->mr;
+/* Rows that a tile finishes in a step: what it loads for the fused nodes at once. */
+static inline uint32_t tg_gemm_ring_rows(const tg_gemm_tiling *t) {
+  return t->ring ? t->mr * t->ring_pieces : t->mr;
 }
 /* Groups of 2P columns that a VOP which adds handles at once. */
 static inline uint32_t tg_gemm_at_once(const tg_params *m, const tg_gemm_tiling *t) {
-  return t->in_turn && t->nt / tg_lanes(m) % TG_ADDS_AT_ONCE == 0 ? TG_ADDS_AT_ONCE : 1;
+  return t->ring && t->nt / tg_lanes(m) % TG_ADDS_AT_ONCE == 0 ? TG_ADDS_AT_ONCE : 1;
 }
-/* Where members finish in turn, a member adds so many turns ahead of the one that it finishes: the whole sum
- * is then there when it is wanted. */
-static inline uint32_t tg_gemm_ahead(const tg_gemm_tiling *t, uint32_t member) {
+/* Where members reduce in a ring, a member adds so many steps ahead of the one that it finishes: the whole
+ * sum is then there when it is wanted. */
+static inline uint32_t tg_gemm_ring_lead(const tg_gemm_tiling *t, uint32_t member) {
   return t->members - member + 1;
 }
 
@@ -396,7 +396,7 @@ uint64_t tg_gemm_running_rows(const tg_params *m, const tg_gemm *gemm, const tg_
  * running sums. */
 uint64_t tg_gemm_out_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint64_t tg_gemm_received_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
-/* In turn: of the whole sums of a turn; and of what is sent: at most two turns of each member but the last,
+/* In a ring: of the whole sums of a step; and of what is sent: at most two steps of each member but the last,
  * or one of all. */
 uint64_t tg_gemm_whole_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint64_t tg_gemm_sent_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);

@@ -1,11 +1,12 @@
-/* Members that finish in turn. A block goes in turns: in each, the sum of some rows of all members runs down
- * the column as ever, and the last member sends to each of the others the whole sum of its rows. There the
- * fused nodes run, a piece at a time, and there are loaded and stored what belongs to these rows, so that
- * all vector units and all DRAM ports share the work. A tile adds its part to some turns before it finishes
- * the first one, since a sum takes its time to go down and come back, and goes on so across blocks: the
- * first turns of a block are added while the last ones of the block before are finished.
+/* A split-K group as a ring: members reduce, each the rows that it finishes. A block goes in steps: in each,
+ * the sum of some rows of all members runs down the column as ever, and the last member sends to each of the
+ * others the whole sum of its rows. There the fused nodes run, a piece at a time, and there are loaded and
+ * stored what belongs to these rows, so that all vector units and all DRAM ports share the work. A tile adds
+ * its part to some steps before it finishes the first one, since a sum takes its time to go down and come
+ * back, and goes on so across blocks: the first steps of a block are added while the last ones of the block
+ * before are finished.
  *
- * A VOP reads the accumulator only where it ends a loop, since halves turn there. The last member keeps its
+ * A VOP reads the accumulator only where it ends a loop, since halves rotate there. The last member keeps its
  * own rows: the sums that it stores end in `whole`. Buffers of sums are single ones: a unit has done with one
  * while another works on the other. So may be those of results, if there is no room for two: then a piece
  * waits until the one before has left. */
@@ -15,19 +16,19 @@
 
 typedef tg_gemm_emission emission;
 
-typedef struct turns {
+typedef struct ring_tile {
   emission *e;
   uint32_t r, col, member, ahead;
   const tg_vx_instr *microcode;
   const tg_exit *exit;
-} turns;
+} ring_tile;
 
-static bool is_last(const turns *s) { return s->member + 1 == s->e->t.members; }
-static uint32_t last_row(const turns *s) { return s->r - s->member + s->e->t.members - 1; }
+static bool is_last(const ring_tile *s) { return s->member + 1 == s->e->t.members; }
+static uint32_t last_row(const ring_tile *s) { return s->r - s->member + s->e->t.members - 1; }
 static uint32_t blocks(const emission *e) { return e->t.passes_m * e->t.passes_n; }
 static uint32_t share_rows(const emission *e) { return e->whole.rows / 2; }
-static tg_queue *vx_queue(const turns *s) { return &tg_build_tile(&s->e->b, s->r, s->col)->vx; }
-static tg_queue *tx_queue(const turns *s) { return &tg_build_tile(&s->e->b, s->r, s->col)->tx; }
+static tg_queue *vx_queue(const ring_tile *s) { return &tg_build_tile(&s->e->b, s->r, s->col)->vx; }
+static tg_queue *tx_queue(const ring_tile *s) { return &tg_build_tile(&s->e->b, s->r, s->col)->tx; }
 
 /* Where the last member puts the rows of member 0, twice: its own are in `whole`, right behind. */
 static tg_buffer shares(const emission *e) {
@@ -62,23 +63,23 @@ static void split_groups(const emission *e, tg_vx_instr *vop) {
   }
 }
 
-/* Turns first .. first + count - 1 of block number `block`, or of that and all behind it if the VOP is in a
+/* Steps first .. first + count - 1 of block number `block`, or of that and all behind it if the VOP is in a
  * loop over blocks. */
-static tg_instr *emit_add(const turns *s, uint32_t block, uint32_t first, uint32_t count) {
+static tg_instr *emit_add(const ring_tile *s, uint32_t block, uint32_t first, uint32_t count) {
   emission *e = s->e;
   tg_buffer halves = {.stride = tg_acc_rows(e->b.m), .count = 2}, apart = shares(e);
-  tg_turn turn = count > 1 ? TG_TURN_EACH : TG_TURN_NEVER;
+  tg_turn rotation = count > 1 ? TG_TURN_EACH : TG_TURN_NEVER;
   tg_gemm_step add = {.segment = s->member ? TG_DRAIN_ADD : TG_DRAIN_BEGIN,
                       .in_pieces = true,
                       .first = first,
-                      .rows = e->t.members * tg_gemm_turn_rows(&e->t),
+                      .rows = e->t.members * tg_gemm_ring_rows(&e->t),
                       .accumulator = {&halves, block % 2, TG_TURN_OUTER, true},
                       .to = {&e->sent, 0, TG_TURN_NEVER, false}};
-  if (is_last(s)) add.to = (tg_gemm_buffer){&apart, first % 2, turn, false};
+  if (is_last(s)) add.to = (tg_gemm_buffer){&apart, first % 2, rotation, false};
   if (s->member) add.from.buffer = &e->received;
   tg_instr *in = tg_gemm_push_step(e, s->r, s->col, s->microcode, &add);
   in->vx.row_count[0] = e->t.members;
-  in->vx.row_count[1] = tg_gemm_turn_rows(&e->t);
+  in->vx.row_count[1] = tg_gemm_ring_rows(&e->t);
   tg_stream_of_mut(&in->vx, 0)->row[0] = e->t.mt / e->t.members;
   tg_stream_of_mut(&in->vx, 1)->row[0] = share_rows(e);
   tg_stream_of_mut(&in->vx, 2)->row[0] = is_last(s) ? 2 * share_rows(e) : share_rows(e);
@@ -86,7 +87,7 @@ static tg_instr *emit_add(const turns *s, uint32_t block, uint32_t first, uint32
   tg_gemm_wait_for(in, e->sums_free, false);
   tg_gemm_post_to(in, TG_POST_LOCAL, 0, e->sums_full, false);
   if (!first) tg_gemm_wait_for(in, e->acc_full, true);
-  if (first + count == e->turns) tg_gemm_post_to(in, TG_POST_LOCAL, 0, e->acc_free, true);
+  if (first + count == e->ring_steps) tg_gemm_post_to(in, TG_POST_LOCAL, 0, e->acc_free, true);
   if (s->member) {
     tg_gemm_wait_for(in, e->arrived, false);
     tg_gemm_post_to(in, TG_POST_COL, s->r, e->below_free, false); /* the row above has position r */
@@ -94,27 +95,27 @@ static tg_instr *emit_add(const turns *s, uint32_t block, uint32_t first, uint32
   return in;
 }
 
-/* Piece number `piece` of turn number `first` and so on. The first one waits for what all of them read, the
+/* Piece number `piece` of step number `first` and so on. The first one waits for what all of them read, the
  * last one gives it back. */
-static tg_instr *finish_piece(const turns *s, uint32_t first, uint32_t count, uint32_t piece) {
+static tg_instr *finish_piece(const ring_tile *s, uint32_t first, uint32_t count, uint32_t piece) {
   emission *e = s->e;
-  uint32_t before = piece * (share_rows(e) / e->t.turn);
-  tg_turn turn = count > 1 ? TG_TURN_EACH : TG_TURN_NEVER;
+  uint32_t before = piece * (share_rows(e) / e->t.ring_pieces);
+  tg_turn rotation = count > 1 ? TG_TURN_EACH : TG_TURN_NEVER;
   tg_buffer whole = tg_buffer_part(e->b.m, &e->whole, before, e->whole.rows - before);
   tg_gemm_step finish = {.segment = TG_DRAIN_FINISH,
                          .in_pieces = true,
                          .first_row = piece * e->t.mr,
-                         .externals = {.first = first % 2, .turn = turn},
+                         .externals = {.first = first % 2, .turn = rotation},
                          .from = {&whole, 0, TG_TURN_NEVER, false},
                          .to = {&e->out, piece % e->out.count, TG_TURN_NEVER, false}};
   if (is_last(s)) {
     whole.stride = share_rows(e);
     whole.count = 2;
     finish.from.first = first % 2;
-    finish.from.turn = turn;
+    finish.from.turn = rotation;
   }
   tg_instr *in = tg_gemm_push_step(e, s->r, s->col, s->microcode, &finish);
-  bool begins = piece == 0, ends = piece + 1 == e->t.turn;
+  bool begins = piece == 0, ends = piece + 1 == e->t.ring_pieces;
   tg_gemm_wait_for(in, s->exit->out_free, false);
   tg_gemm_post_to(in, TG_POST_LOCAL, 0, s->exit->out_full, false);
   tg_gemm_take_externals(e, in, s->r, s->col, begins, ends);
@@ -124,17 +125,17 @@ static tg_instr *finish_piece(const turns *s, uint32_t first, uint32_t count, ui
   return in;
 }
 
-/* Finishes `count` turns of a block, from number `first` on, and adds to as many of block number `block`,
- * from `next` on, or to none if that is behind the block's end. Buffers of two turn in a loop of even length;
- * what remains of an odd one stands alone. */
-static tg_instr *emit_run(const turns *s, uint32_t block, uint32_t first, uint32_t next, uint32_t count) {
+/* Finishes `count` steps of a block, from number `first` on, and adds to as many of block number `block`,
+ * from `next` on, or to none if that is behind the block's end. Buffers of two rotate in a loop of even
+ * length; what remains of an odd one stands alone. */
+static tg_instr *emit_run(const ring_tile *s, uint32_t block, uint32_t first, uint32_t next, uint32_t count) {
   uint32_t lengths[] = {count / 2 * 2, count % 2};
   tg_instr *in = NULL;
   for (int i = 0; i < 2; i++) {
     uint32_t begin = vx_queue(s)->count, length = lengths[i];
-    for (uint32_t piece = 0; length && piece < s->e->t.turn; piece++)
+    for (uint32_t piece = 0; length && piece < s->e->t.ring_pieces; piece++)
       in = finish_piece(s, first, length, piece);
-    if (length && next < s->e->turns) in = emit_add(s, block, next, length);
+    if (length && next < s->e->ring_steps) in = emit_add(s, block, next, length);
     if (length > 1) end_loop(in, 2, length, begin);
     first += length;
     next += length;
@@ -142,15 +143,15 @@ static tg_instr *emit_run(const turns *s, uint32_t block, uint32_t first, uint32
   return in;
 }
 
-/* The first turns of block 0. */
-static void emit_begin(const turns *s) {
+/* The first steps of block 0. */
+static void emit_begin(const ring_tile *s) {
   uint32_t even = s->ahead / 2 * 2;
   end_loop(emit_add(s, 0, 0, even), 2, even, 0);
   if (s->ahead > even) emit_add(s, 0, even, 1);
 }
 
-/* SENDs of the sums of a turn, from number `turn` on. */
-static tg_instr *emit_sends(const turns *s, uint32_t turn) {
+/* SENDs of the sums of a step, from number `turn` on. */
+static tg_instr *emit_sends(const ring_tile *s, uint32_t step) {
   emission *e = s->e;
   uint32_t others = is_last(s) ? e->t.members - 1 : 1;
   tg_buffer from = is_last(s) ? shares(e) : e->sent;
@@ -161,7 +162,7 @@ static tg_instr *emit_sends(const turns *s, uint32_t turn) {
                    : tg_gemm_push_send(e, s->r, s->col, s->r + 1, e->received.rows, e->arrived);
     in = (tg_instr *)(void *)tx;
     if (is_last(s))
-      tg_set_turning(tx->src_base, &from, turn % 2, TG_TURN_EACH);
+      tg_set_turning(tx->src_base, &from, step % 2, TG_TURN_EACH);
     else
       tg_set_operand(tx->src_base, &from, false);
     tg_set_operand(tx->dst_base, is_last(s) ? &e->whole : &e->received, false);
@@ -172,17 +173,17 @@ static tg_instr *emit_sends(const turns *s, uint32_t turn) {
   return in;
 }
 
-static turns turns_of(emission *e, uint32_t r, uint32_t col) {
+static ring_tile ring_of(emission *e, uint32_t r, uint32_t col) {
   uint32_t member = r % e->t.members;
-  return (turns){.e = e, .r = r, .col = col, .member = member, .ahead = tg_gemm_ahead(&e->t, member)};
+  return (ring_tile){.e = e, .r = r, .col = col, .member = member, .ahead = tg_gemm_ring_lead(&e->t, member)};
 }
 
-void tg_gemm_emit_turns(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
-                        const tg_exit *exit) {
-  turns s = turns_of(e, r, col);
+void tg_gemm_emit_ring(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
+                       const tg_exit *exit) {
+  ring_tile s = ring_of(e, r, col);
   s.microcode = microcode;
   s.exit = exit;
-  uint32_t rest = e->turns - s.ahead, last = blocks(e) - 1;
+  uint32_t rest = e->ring_steps - s.ahead, last = blocks(e) - 1;
   emit_begin(&s);
   if (last) {
     uint32_t begin = vx_queue(&s)->count;
@@ -190,13 +191,13 @@ void tg_gemm_emit_turns(emission *e, uint32_t r, uint32_t col, const tg_vx_instr
     end_loop(emit_run(&s, 1, rest, 0, s.ahead), 1, last, begin);
   }
   emit_run(&s, last, 0, s.ahead, rest);
-  emit_run(&s, last, rest, e->turns, s.ahead);
+  emit_run(&s, last, rest, e->ring_steps, s.ahead);
   end_loop(emit_sends(&s, 0), 2, s.ahead - 1, 0);
 }
 
 /* The SENDs of pieces to the way out, which are `results`, `count` times over. The first of them is an even
  * number of pieces after the first one of all, or `odd`. */
-static tg_instr *emit_results(const turns *s, const tg_instr *results, uint32_t count, bool odd) {
+static tg_instr *emit_results(const ring_tile *s, const tg_instr *results, uint32_t count, bool odd) {
   tg_queue *queue = tx_queue(s);
   uint32_t begin = queue->count;
   tg_instr *in = NULL;
@@ -211,24 +212,24 @@ static tg_instr *emit_results(const turns *s, const tg_instr *results, uint32_t 
   return in;
 }
 
-/* The SENDs of results are there. In each turn, sums of a turn that far ahead go down behind its first piece:
+/* The SENDs of results are there. In each turn, sums of a step that far ahead go down behind its first piece:
  * all members' results go through the same AGCU in order, so none may wait for a sum that others give back
- * only when results of this turn have left. Whole sums go to the other members when these have finished the
- * turn before, so in front of the last piece. */
+ * only when results of this step have left. Whole sums go to the other members when these have finished the
+ * step before, so before the last piece. */
 static void skew_tile(emission *e, uint32_t r, uint32_t col) {
-  turns s = turns_of(e, r, col);
+  ring_tile s = ring_of(e, r, col);
   tg_queue *queue = tx_queue(&s);
   tg_instr results[TG_GEMM_RESULTS];
   queue->count -= (uint32_t)e->g->outs;
   memcpy(results, &queue->instrs[queue->count], (size_t)e->g->outs * sizeof *results);
-  uint32_t begin = queue->count, pairs = e->t.turn - 2;
+  uint32_t begin = queue->count, pairs = e->t.ring_pieces - 2;
   if (is_last(&s) && pairs) emit_results(&s, results, pairs, false);
   emit_results(&s, results, 1, false);
   emit_sends(&s, s.ahead - 1);
   tg_instr *in = emit_results(&s, results, 1, true);
   if (!is_last(&s) && pairs) in = emit_results(&s, results, pairs, false);
-  end_loop(in, 1, blocks(e) * e->turns - (s.ahead - 1), begin);
-  emit_results(&s, results, (s.ahead - 1) * e->t.turn, false);
+  end_loop(in, 1, blocks(e) * e->ring_steps - (s.ahead - 1), begin);
+  emit_results(&s, results, (s.ahead - 1) * e->t.ring_pieces, false);
 }
 
 void tg_gemm_skew_exits(emission *e) {

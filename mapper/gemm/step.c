@@ -32,7 +32,7 @@ static void set_stream(const emission *e, tg_stream *s, int kind, const place *a
 static void set_accumulator(const emission *e, tg_stream *s, const step *step) {
   s->kind[0] = TG_STREAM_ACC;
   set_place(s->at.base, &step->accumulator);
-  uint32_t each = tg_gemm_turn_rows(&e->t);
+  uint32_t each = tg_gemm_ring_rows(&e->t);
   s->at.base[0] += (int64_t)step->first * each;
   if (step->in_pieces) s->at.delta[2] = each;
   s->row[1] = 1;
@@ -45,11 +45,11 @@ static void set_externals(const emission *e, tg_vx_instr *vop, const step *step)
     bool once = tg_gemm_loads_once(&e->t, external);
     place at = step->externals;
     at.buffer = &e->externals[x];
-    if (!e->t.in_turn) at.turn = once ? TG_TURN_OUTER : TG_TURN_EACH;
+    if (!e->t.ring) at.turn = once ? TG_TURN_OUTER : TG_TURN_EACH;
     tg_stream *s = tg_stream_of_mut(vop, 1 + x);
     set_stream(e, s, external->kind, &at, step);
     if (external->kind == TG_STREAM_SPLAT32) s->row[1] = 1, s->row[2] = 0;
-    if (once || (e->t.in_turn && external->row_vector)) s->row[1] = 0;
+    if (once || (e->t.ring && external->row_vector)) s->row[1] = 0;
     s->at.base[0] += step->first_row * s->row[1];
   }
 }

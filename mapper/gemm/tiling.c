@@ -2,11 +2,11 @@
 #include "mapper/gemm/product.h"
 
 enum {
-  SPLITS = 48,        /* ways to cut a dimension into equal passes */
-  MOST_ROWS = 4096,   /* of a block */
-  SHORT_PIECE = 16,   /* rows of a piece that are worth halving */
-  MOST_COLUMNS = 256, /* of a block of very many columns */
-  MOST_TURN = 4,      /* pieces */
+  SPLITS = 48,          /* ways to cut a dimension into equal passes */
+  MOST_ROWS = 4096,     /* of a block */
+  SHORT_PIECE = 16,     /* rows of a piece that are worth halving */
+  MOST_COLUMNS = 256,   /* of a block of very many columns */
+  MOST_RING_PIECES = 4, /* pieces */
 };
 
 #define CLEARLY                                                                                              \
@@ -33,7 +33,7 @@ static bool fits(const search *s, const tg_gemm_tiling *t) {
                       tg_gemm_externals_before(m, s->g, t, false, s->g->external_count),
                       tg_gemm_running_rows(m, s->g, t)},
            either[] = {tg_gemm_out_rows(m, s->g, t), tg_gemm_received_rows(m, s->g, t), 0};
-  bool one[] = {t->one_out, t->in_turn, false};
+  bool one[] = {t->one_out, t->ring, false};
   uint64_t rounded = tg_gemm_rounded_rows(m, s->g, t), sums = tg_gemm_sum_rows(m, s->g, t);
   if (rounded > tg_pad_rows(m) || sums > tg_pad_rows(m) || a > tg_pad_rows(m) || b > tg_pad_rows(m))
     return false;
@@ -86,7 +86,7 @@ static void consider_kept(search *s, tg_gemm_tiling t, tg_keep keep) {
   t.keep = keep;
   t.column_sums_exits = t.exits;
   t.one_out = false;
-  if (t.in_turn || t.makers) t.one_out = !fits(s, &t);
+  if (t.ring || t.makers) t.one_out = !fits(s, &t);
   if (!fits(s, &t)) return;
   for (int west = 0; west < 2; west++) {
     t.externals_west = west;
@@ -101,7 +101,7 @@ static void consider_kept(search *s, tg_gemm_tiling t, tg_keep keep) {
 /* May a part's chunks be loaded one by one beside an operand that is kept? All buffers of two begin anew with
  * each outer pass. */
 static bool keeps_chunks(const search *s, const tg_gemm_tiling *t) {
-  return t->in_turn && t->chunks % 2 == 0 && t->chunks <= TG_GEMM_UNROLLED && !t->sr_blocks &&
+  return t->ring && t->chunks % 2 == 0 && t->chunks <= TG_GEMM_UNROLLED && !t->sr_blocks &&
          t->chunks * t->members <= s->m->queue_depth && (int64_t)t->chunks * t->kc == s->g->part &&
          t->kc % tg_mx_stationary(s->m, s->g->format) == 0;
 }
@@ -247,24 +247,25 @@ static void consider_column_sums(search *s, tg_gemm_tiling t, int64_t tile_rows,
   consider_chunks(s, t);
 }
 
-/* Turns of a block are even, since buffers of two begin anew with each, and more than a member is ahead. */
-static void consider_turns(search *s, tg_gemm_tiling t, int64_t tile_rows, int64_t least) {
+/* Steps of a block are even, since buffers of two begin anew with each, and more than a member is ahead. */
+static void consider_rings(search *s, tg_gemm_tiling t, int64_t tile_rows, int64_t least) {
   int64_t rows = most_rows_out(s, t.nt), each = up(least, t.members),
-          fewest = tg_gemm_ahead(&t, 0) / 2 * 2 + 2;
-  for (t.turn = 2; t.turn <= MOST_TURN && 8 + 8 * t.turn <= s->m->queue_depth; t.turn *= 2) {
-    int64_t turns = up(each, 2 * t.turn * rows) * 2;
-    if (turns < fewest) turns = fewest;
-    t.mr = (uint32_t)up(each, turns * t.turn);
-    t.mt = (uint32_t)(t.members * turns * t.turn * t.mr);
+          fewest = tg_gemm_ring_lead(&t, 0) / 2 * 2 + 2;
+  for (t.ring_pieces = 2; t.ring_pieces <= MOST_RING_PIECES && 8 + 8 * t.ring_pieces <= s->m->queue_depth;
+       t.ring_pieces *= 2) {
+    int64_t steps = up(each, 2 * t.ring_pieces * rows) * 2;
+    if (steps < fewest) steps = fewest;
+    t.mr = (uint32_t)up(each, steps * t.ring_pieces);
+    t.mt = (uint32_t)(t.members * steps * t.ring_pieces * t.mr);
     t.passes_m = (uint32_t)up(tile_rows, t.mt);
-    if ((uint64_t)turns * t.passes_m * t.passes_n < 1 << 20) consider_chunks(s, t); /* one loop of SENDs */
+    if ((uint64_t)steps * t.passes_m * t.passes_n < 1 << 20) consider_chunks(s, t); /* one loop of SENDs */
   }
 }
 
 /* Blocks of at least `least` rows. */
 static void consider_block(search *s, tg_gemm_tiling t, int64_t tile_rows, int64_t least) {
-  if (t.in_turn) {
-    consider_turns(s, t, tile_rows, least);
+  if (t.ring) {
+    consider_rings(s, t, tile_rows, least);
     return;
   }
   int64_t rows = most_rows_out(s, t.nt);
@@ -333,7 +334,7 @@ static void consider_split(search *s, tg_gemm_tiling t) {
   if (split == TG_SPLIT_ROWS) row_tiles = tiles, col_tiles = 1;
   if (split == TG_SPLIT_COLUMNS) row_tiles = 1, col_tiles = tiles;
   t.parts = (uint32_t)up(s->g->partials, members);
-  s->share = tg_exit_share(m, t.exits, t.in_turn ? 1 : members);
+  s->share = tg_exit_share(m, t.exits, t.ring ? 1 : members);
   int64_t tile_rows = up(s->g->m, row_tiles), tile_cols = up(s->g->n, col_tiles);
   int64_t lanes = tg_lanes(m), last = 0;
   for (int64_t j = 1; j <= SPLITS; j++) {
@@ -361,11 +362,11 @@ static void consider_partials(search *s) {
       consider_split(s, (tg_gemm_tiling){.exits = TG_EXITS_NORTH, .members = members, .alike = 1});
   int64_t partials = s->g->partials;
   bool rounds = s->g->sum_kind == TG_STREAM_BF16SR || tg_gemm_rounds_results(s->g),
-       turns_fit =
-           !rounds && partials <= rows && rows % partials == 0 && s->g->turn_words[TG_DRAIN_FINISH] > 0;
-  tg_gemm_tiling turns = {.members = (uint32_t)partials, .alike = 1, .in_turn = true};
-  for (turns.exits = TG_EXITS_BOTH; turns.exits < TG_EXITS_COUNT; turns.exits++)
-    if (turns_fit && tg_exits_possible(s->m, turns.exits)) consider_split(s, turns);
+       ring_fits =
+           !rounds && partials <= rows && rows % partials == 0 && s->g->ring_words[TG_DRAIN_FINISH] > 0;
+  tg_gemm_tiling ring = {.members = (uint32_t)partials, .alike = 1, .ring = true};
+  for (ring.exits = TG_EXITS_BOTH; ring.exits < TG_EXITS_COUNT; ring.exits++)
+    if (ring_fits && tg_exits_possible(s->m, ring.exits)) consider_split(s, ring);
   bool shared = s->found;
   tg_gemm_tiling lanes = s->best;
   consider_split(s, (tg_gemm_tiling){.members = 1, .alike = 1});
