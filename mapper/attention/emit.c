@@ -240,8 +240,8 @@ typedef struct span {
 
 /* Each unit has the buffer of its number. */
 static void set_turns(int64_t *base_field, const tg_buffer *buffer, span units) {
-  tg_set_turning(base_field, buffer, units.first % buffer->count,
-                 units.count > 1 ? TG_TURN_EACH : TG_TURN_NEVER);
+  tg_set_rotating(base_field, buffer, units.first % buffer->count,
+                  units.count > 1 ? TG_ROTATE_EACH : TG_ROTATE_NEVER);
 }
 
 /* The instruction ends a loop over units that begins at slot `begin`. */

@@ -34,7 +34,7 @@ static void set_accumulator(const emission *e, tg_instr *in, uint32_t p, uint32_
   for (int u = 0; u < rows; u++) {
     tg_stream *s = tg_stream_of_mut(&in->vx, tg_gemm_accumulator_stream(e->g, u));
     s->kind[0] = TG_STREAM_ACC;
-    tg_set_turning(s->at.base, &halves, block % 2, TG_TURN_OUTER);
+    tg_set_rotating(s->at.base, &halves, block % 2, TG_ROTATE_OUTER);
     s->at.base[0] += (int64_t)p * e->t.mr + u;
     s->at.delta[2] = e->t.mr;
     s->row[1] = down;
@@ -49,9 +49,9 @@ static void set_externals(const emission *e, tg_instr *in, uint32_t p, uint32_t 
     tg_stream *s =
         set_stream(e, in, 1 + x, external->kind, &e->externals[x], external->row_vector ? 0 : down);
     if (external->row_vector)
-      tg_set_turning(s->at.base, &e->externals[x], 0, TG_TURN_OUTER);
+      tg_set_rotating(s->at.base, &e->externals[x], 0, TG_ROTATE_OUTER);
     else
-      tg_set_turn(s->at.base, &e->externals[x], p, e->steps);
+      tg_set_rotation(s->at.base, &e->externals[x], p, e->steps);
   }
 }
 
@@ -62,14 +62,14 @@ static void set_column_sums(emission *e, tg_instr *in, uint32_t p, uint32_t piec
     tg_buffer before = tg_buffer_part(e->b.m, &e->running, row * (uint32_t)i, row), after = before;
     if (at + 1 == pieces) after = e->column_sums[i];
     if (at)
-      tg_set_turning(set_stream(e, in, tg_gemm_before_stream(e->g, i), TG_STREAM_FP32, &before, 1)->at.base,
-                     &before, (at - 1) % 2, TG_TURN_NEVER);
+      tg_set_rotating(set_stream(e, in, tg_gemm_before_stream(e->g, i), TG_STREAM_FP32, &before, 1)->at.base,
+                      &before, (at - 1) % 2, TG_ROTATE_NEVER);
     tg_stream *s = set_stream(e, in, tg_gemm_after_stream(e->g, i), TG_STREAM_FP32, &after, 1);
     s->store[0] = 1;
     if (at + 1 == pieces)
-      tg_set_turn(s->at.base, &after, p, e->steps);
+      tg_set_rotation(s->at.base, &after, p, e->steps);
     else
-      tg_set_turning(s->at.base, &after, at % 2, TG_TURN_NEVER);
+      tg_set_rotating(s->at.base, &after, at % 2, TG_ROTATE_NEVER);
   }
 }
 
@@ -79,7 +79,7 @@ static void set_results(const emission *e, tg_instr *in, uint32_t p, uint32_t do
       int stream = tg_gemm_result_stream(e->g, k, u);
       tg_stream *s = set_stream(e, in, stream, e->g->out_kind[k], &e->results[k], down);
       s->store[0] = 1;
-      tg_set_turn(s->at.base, &e->results[k], block * e->pieces + p, e->steps);
+      tg_set_rotation(s->at.base, &e->results[k], block * e->pieces + p, e->steps);
       s->at.base[0] += u * s->j[1];
       s->j[1] *= e->g->column_sums.unroll;
     }

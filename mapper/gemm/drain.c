@@ -81,34 +81,34 @@ static void emit_last(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *
   last.in_pieces = true;
   last.part = e->t.parts - 1;
   if (finish && tg_gemm_rounds_sums(e->g)) {
-    place rounded = {&e->rounded, 0, TG_TURN_NEVER, true};
+    place rounded = {&e->rounded, 0, TG_ROTATE_NEVER, true};
     last.segment = TG_DRAIN_ADD;
     last.to = rounded;
     emit_step(e, r, col, microcode, exit, &last);
     last = (step){.in_pieces = true, .from = rounded};
   }
   last.segment = finish ? TG_DRAIN_FINISH : last.from.buffer ? TG_DRAIN_ADD : TG_DRAIN_BEGIN;
-  last.to = (place){.buffer = &e->out, .turn = TG_TURN_EACH};
+  last.to = (place){.buffer = &e->out, .rotation = TG_ROTATE_EACH};
   tg_instr *in = emit_step(e, r, col, microcode, exit, &last);
   for (int l = 0; l < 2; l++)
     in->common.loop_count[l] = e->piece_loops[l], in->common.loop_begin[l] = waits_for_vectors(e);
 }
 
 /* A tile's parts of K in three steps: the first, those between, the last. What is in which buffer depends on
- * how many blocks and parts were before, since each operand turns by itself: with n the number of blocks
+ * how many blocks and parts were before, since each operand rotates by itself: with n the number of blocks
  * before, q parts, part i is in half n q + i of the accumulator, and its sum in buffer n (q - 2) + i,
  * modulo 2. */
 static void emit_parts(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
                        const tg_exit *exit, const tg_buffer *halves) {
   bool odd = e->t.parts % 2, below = tg_gemm_member(e, r) > 0, keeps = tg_gemm_finishes(e, r);
-  tg_turn turn = odd ? TG_TURN_OUTER : TG_TURN_NEVER;
-  place received = {&e->received, 0, TG_TURN_EACH, false}, sent = {&e->out, 0, TG_TURN_EACH, false};
-  tg_turn each = e->t.members > 1 ? TG_TURN_OUTER : TG_TURN_EACH; /* part */
+  tg_rotation rotation = odd ? TG_ROTATE_OUTER : TG_ROTATE_NEVER;
+  place received = {&e->received, 0, TG_ROTATE_EACH, false}, sent = {&e->out, 0, TG_ROTATE_EACH, false};
+  tg_rotation each = e->t.members > 1 ? TG_ROTATE_OUTER : TG_ROTATE_EACH; /* part */
   step first = {.segment = below ? TG_DRAIN_ADD : TG_DRAIN_BEGIN,
                 .in_pieces = e->t.members > 1,
-                .accumulator = {halves, 0, turn, true},
+                .accumulator = {halves, 0, rotation, true},
                 .from = below ? received : (place){0},
-                .to = keeps ? (place){&e->sums, 0, turn, true} : sent};
+                .to = keeps ? (place){&e->sums, 0, rotation, true} : sent};
   step next = {.segment = TG_DRAIN_ADD,
                .part = 1,
                .parts = e->t.parts - 2,
@@ -116,8 +116,8 @@ static void emit_parts(emission *e, uint32_t r, uint32_t col, const tg_vx_instr 
                .accumulator = {halves, 1, each, true},
                .from = below ? received : (place){&e->sums, 0, each, true},
                .to = keeps ? (place){&e->sums, 1, each, true} : sent};
-  step last = {.accumulator = {halves, odd ? 0 : 1, turn, true},
-               .from = below ? received : (place){&e->sums, odd, turn, true}};
+  step last = {.accumulator = {halves, odd ? 0 : 1, rotation, true},
+               .from = below ? received : (place){&e->sums, odd, rotation, true}};
   emit_step(e, r, col, microcode, exit, &first);
   if (next.parts) emit_step(e, r, col, microcode, exit, &next);
   emit_last(e, r, col, microcode, exit, last);
@@ -137,7 +137,7 @@ static void emit_send_down(emission *e, uint32_t r, uint32_t col, const tg_exit 
 }
 
 static void set_place(int64_t *base_field, const place *at) {
-  tg_set_turning(base_field, at->buffer, at->first, at->turn);
+  tg_set_rotating(base_field, at->buffer, at->first, at->rotation);
 }
 
 /* To the first member, block by block: of the first part, then of those between. The first member has read
@@ -147,7 +147,7 @@ static void emit_returns(emission *e, uint32_t r, uint32_t col) {
   for (uint32_t i = 0; i < 2 && i < e->t.parts - 1; i++) {
     tg_tx_instr *tx = tg_gemm_push_send(e, r, col, r + 1 - e->t.members, e->sums.rows, e->returned);
     tg_instr *in = (tg_instr *)(void *)tx;
-    place at = {&e->sums, i, i || odd ? TG_TURN_EACH : TG_TURN_NEVER, true};
+    place at = {&e->sums, i, i || odd ? TG_ROTATE_EACH : TG_ROTATE_NEVER, true};
     set_place(tx->src_base, &at);
     set_place(tx->dst_base, &at);
     tg_gemm_wait_for(in, e->sums_full, false);
@@ -164,15 +164,15 @@ tg_instr *tg_gemm_emit_block_drain(emission *e, uint32_t r, uint32_t col, const 
   tg_buffer halves = {.stride = tg_acc_rows(e->b.m), .count = 2};
   step all = {.segment = TG_DRAIN_FINISH,
               .in_pieces = true,
-              .accumulator = {&halves, block % 2, TG_TURN_OUTER, true},
-              .to = {&e->out, block * e->pieces % 2, TG_TURN_EACH, false}};
+              .accumulator = {&halves, block % 2, TG_ROTATE_OUTER, true},
+              .to = {&e->out, block * e->pieces % 2, TG_ROTATE_EACH, false}};
   return emit_step(e, r, col, microcode, exit, &all);
 }
 
 void tg_gemm_emit_drain(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
                         const tg_exit *exit) {
   tg_buffer halves = {.stride = tg_acc_rows(e->b.m), .count = 2};
-  step only = {.accumulator = {&halves, 0, TG_TURN_OUTER, true}};
+  step only = {.accumulator = {&halves, 0, TG_ROTATE_OUTER, true}};
   if (waits_for_vectors(e))
     tg_set_wait(tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->vx, TG_OP_vx_sync), 0, e->vectors_full,
                 false);
@@ -185,7 +185,7 @@ void tg_gemm_emit_drain(emission *e, uint32_t r, uint32_t col, const tg_vx_instr
     return;
   }
   if (e->t.parts == 1) {
-    if (tg_gemm_member(e, r)) only.from = (place){.buffer = &e->received, .turn = TG_TURN_EACH};
+    if (tg_gemm_member(e, r)) only.from = (place){.buffer = &e->received, .rotation = TG_ROTATE_EACH};
     emit_last(e, r, col, microcode, exit, only);
   } else
     emit_parts(e, r, col, microcode, exit, &halves);

@@ -135,7 +135,7 @@ static inline int tg_gemm_first_rows(const tg_gemm *g) {
 typedef struct tg_gemm_buffer {
   const tg_buffer *buffer; /* NULL: none */
   uint32_t first;          /* of its copies */
-  tg_turn turn;
+  tg_rotation rotation;
   bool whole; /* holds a block, not a piece */
 } tg_gemm_buffer;
 
@@ -147,7 +147,7 @@ typedef struct tg_gemm_step {
   uint32_t first;                                  /* step of a block */
   uint32_t first_row;                              /* of a step */
   uint32_t rows;                                   /* of a piece, if not those that leave at once */
-  tg_gemm_buffer accumulator, from, to, externals; /* externals: how the blocks' buffers turn */
+  tg_gemm_buffer accumulator, from, to, externals; /* externals: how the blocks' buffers rotate */
 } tg_gemm_step;
 
 /* Appends the VOP without waits and posts. */
@@ -162,7 +162,7 @@ void tg_gemm_take_externals(const tg_gemm_emission *e, tg_instr *in, uint32_t r,
 tg_tx_instr *tg_gemm_push_send(tg_gemm_emission *e, uint32_t r, uint32_t col, uint32_t to, uint32_t flits,
                                int sem);
 
-/* Members that finish in turn (split_k.c): what a tile does between the accumulator and the way out; and,
+/* A ring of members (split_k.c): what a tile does between the accumulator and the way out; and,
  * once the way out is there, SENDs of sums between those of results. */
 void tg_gemm_emit_ring(tg_gemm_emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
                        const tg_exit *exit);

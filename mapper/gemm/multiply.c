@@ -132,15 +132,15 @@ static tg_instr *push_gemm(emission *e, uint32_t r, uint32_t col) {
   return in;
 }
 
-/* Chunks `first` to `last` of each part, all but the last of which are whole. Each instruction turns its
+/* Chunks `first` to `last` of each part, all but the last of which are whole. Each instruction rotates its
  * buffers by itself: chunk c of part n is in buffer n chunks + c, modulo 2. */
 static tg_instr *push_chunks(emission *e, uint32_t r, uint32_t col, uint32_t first, uint32_t last) {
   tg_instr *in = push_gemm(e, r, col);
   tg_mx_instr *mx = &in->mx;
   int64_t before = (int64_t)first * e->t.kc, length = e->g->part - before;
-  tg_turn turn = last > first || e->t.chunks % 2 ? TG_TURN_EACH : TG_TURN_NEVER;
-  if (e->t.keep != TG_KEEP_A) tg_set_turning(mx->a_base, &e->a, first % 2, turn);
-  if (e->t.keep != TG_KEEP_B) tg_set_turning(mx->b_base, &e->b_block, first % 2, turn);
+  tg_rotation rotation = last > first || e->t.chunks % 2 ? TG_ROTATE_EACH : TG_ROTATE_NEVER;
+  if (e->t.keep != TG_KEEP_A) tg_set_rotating(mx->a_base, &e->a, first % 2, rotation);
+  if (e->t.keep != TG_KEEP_B) tg_set_rotating(mx->b_base, &e->b_block, first % 2, rotation);
   mx->init[0] = first == 0;
   mx->init_levels[0] = 0;
   if (length < mx->k_chunk[0]) mx->k_chunk[0] = length;
@@ -186,7 +186,7 @@ static tg_instr *push_kept_passes(emission *e, uint32_t r, uint32_t col, uint32_
 }
 
 /* Chunks beside an operand that is kept. It lies in either of two buffers in turn, from outer pass to outer
- * pass: buffers turn with each execution of an instruction, or where it ends a loop, which of several only
+ * pass: buffers rotate with each execution of an instruction, or where it ends a loop, which of several only
  * the last one does; so there are instructions for either. */
 static void emit_kept_chunks(emission *e, uint32_t r, uint32_t col) {
   uint32_t outer = e->k_loops[0];

@@ -30,7 +30,7 @@ static void set_streams(const emission *e, tg_vx_instr *vop, int stream, int kin
   for (uint32_t u = 0; u < e->g->prologue.unroll; u++) {
     tg_stream *s = tg_stream_of_mut(vop, stream + (int)u);
     s->kind[0] = kind;
-    tg_set_turning(s->at.base, buffer, first, TG_TURN_EACH);
+    tg_set_rotating(s->at.base, buffer, first, TG_ROTATE_EACH);
     s->at.base[0] += (int64_t)u * row;
     s->banks[0] = buffer->banks;
     s->row[1] = (int64_t)tg_gemm_prologue_rows(e->g, &e->t) / parts * row;
@@ -147,12 +147,12 @@ static tg_instr *push_send(emission *e, uint32_t r, uint32_t col, uint32_t chunk
   tg_tx_instr *tx = &in->tx;
   tx->dir[0] = west ? TG_WEST : TG_NORTH;
   tx->flits[0] = e->t.prologue_sent * row_flits(e);
-  tg_set_turning(tx->src_base, &e->given, chunk % 2, turns % 2 ? TG_TURN_OUTER : TG_TURN_NEVER);
+  tg_set_rotating(tx->src_base, &e->given, chunk % 2, turns % 2 ? TG_ROTATE_OUTER : TG_ROTATE_NEVER);
   tx->src_base[0] += (int64_t)(col % e->t.alike) * stored_rows(e) * row_flits(e);
   tx->src_delta[2] = tx->flits[0];
   tx->src_inner[0] = tx->dst_inner[0] = 65535;
-  tg_set_turning(tx->dst_base, &at_agcu, chunk * pieces % 2,
-                 turns % 2 || pieces % 2 == 0 ? TG_TURN_EACH : TG_TURN_NEVER);
+  tg_set_rotating(tx->dst_base, &at_agcu, chunk * pieces % 2,
+                  turns % 2 || pieces % 2 == 0 ? TG_ROTATE_EACH : TG_ROTATE_NEVER);
   tx->dst_mask[0] = 1;
   tx->dst_post[0] = 1;
   tx->dst_sem[0] = (west ? e->given_west : e->given_north) + (int)(west ? col : r) + 1;

@@ -56,8 +56,8 @@ uint64_t tg_gemm_prologue_once(const tg_params *m, const tg_gemm *g, const tg_ge
   return vectors + tg_gemm_externals_before(m, g, t, true, g->external_count);
 }
 
-/* Of instructions that take turns between two buffers, each with so many SENDs of its own. */
-static bool can_turn(uint32_t instructions, uint32_t sends) {
+/* Of instructions that rotate between two buffers, each with so many SENDs of its own. */
+static bool can_rotate(uint32_t instructions, uint32_t sends) {
   return instructions % 2 || sends % 2 == 0 || sends == 1;
 }
 
@@ -66,8 +66,8 @@ bool tg_gemm_prologue_sends_fit(const tg_params *m, const tg_gemm *g, const tg_g
            slots = 3 * (chunks + (uint32_t)g->column_sums.count + 1);
   if (!g->prologue.stored) return true;
   return slots <= m->queue_depth && (uint64_t)t->passes_m * (t->mt / t->mr) < 1 << 20 &&
-         sends % chunks == 0 && can_turn(chunks, sends / chunks) &&
-         can_turn(chunks, t->mt / t->alike / t->prologue_sent);
+         sends % chunks == 0 && can_rotate(chunks, sends / chunks) &&
+         can_rotate(chunks, t->mt / t->alike / t->prologue_sent);
 }
 
 double tg_gemm_prologue_cycles(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {

@@ -68,13 +68,13 @@ static void split_groups(const emission *e, tg_vx_instr *vop) {
 static tg_instr *emit_add(const ring_tile *s, uint32_t block, uint32_t first, uint32_t count) {
   emission *e = s->e;
   tg_buffer halves = {.stride = tg_acc_rows(e->b.m), .count = 2}, apart = shares(e);
-  tg_turn rotation = count > 1 ? TG_TURN_EACH : TG_TURN_NEVER;
+  tg_rotation rotation = count > 1 ? TG_ROTATE_EACH : TG_ROTATE_NEVER;
   tg_gemm_step add = {.segment = s->member ? TG_DRAIN_ADD : TG_DRAIN_BEGIN,
                       .in_pieces = true,
                       .first = first,
                       .rows = e->t.members * tg_gemm_ring_rows(&e->t),
-                      .accumulator = {&halves, block % 2, TG_TURN_OUTER, true},
-                      .to = {&e->sent, 0, TG_TURN_NEVER, false}};
+                      .accumulator = {&halves, block % 2, TG_ROTATE_OUTER, true},
+                      .to = {&e->sent, 0, TG_ROTATE_NEVER, false}};
   if (is_last(s)) add.to = (tg_gemm_buffer){&apart, first % 2, rotation, false};
   if (s->member) add.from.buffer = &e->received;
   tg_instr *in = tg_gemm_push_step(e, s->r, s->col, s->microcode, &add);
@@ -100,19 +100,19 @@ static tg_instr *emit_add(const ring_tile *s, uint32_t block, uint32_t first, ui
 static tg_instr *finish_piece(const ring_tile *s, uint32_t first, uint32_t count, uint32_t piece) {
   emission *e = s->e;
   uint32_t before = piece * (share_rows(e) / e->t.ring_pieces);
-  tg_turn rotation = count > 1 ? TG_TURN_EACH : TG_TURN_NEVER;
+  tg_rotation rotation = count > 1 ? TG_ROTATE_EACH : TG_ROTATE_NEVER;
   tg_buffer whole = tg_buffer_part(e->b.m, &e->whole, before, e->whole.rows - before);
   tg_gemm_step finish = {.segment = TG_DRAIN_FINISH,
                          .in_pieces = true,
                          .first_row = piece * e->t.mr,
-                         .externals = {.first = first % 2, .turn = rotation},
-                         .from = {&whole, 0, TG_TURN_NEVER, false},
-                         .to = {&e->out, piece % e->out.count, TG_TURN_NEVER, false}};
+                         .externals = {.first = first % 2, .rotation = rotation},
+                         .from = {&whole, 0, TG_ROTATE_NEVER, false},
+                         .to = {&e->out, piece % e->out.count, TG_ROTATE_NEVER, false}};
   if (is_last(s)) {
     whole.stride = share_rows(e);
     whole.count = 2;
     finish.from.first = first % 2;
-    finish.from.turn = rotation;
+    finish.from.rotation = rotation;
   }
   tg_instr *in = tg_gemm_push_step(e, s->r, s->col, s->microcode, &finish);
   bool begins = piece == 0, ends = piece + 1 == e->t.ring_pieces;
@@ -162,7 +162,7 @@ static tg_instr *emit_sends(const ring_tile *s, uint32_t step) {
                    : tg_gemm_push_send(e, s->r, s->col, s->r + 1, e->received.rows, e->arrived);
     in = (tg_instr *)(void *)tx;
     if (is_last(s))
-      tg_set_turning(tx->src_base, &from, step % 2, TG_TURN_EACH);
+      tg_set_rotating(tx->src_base, &from, step % 2, TG_ROTATE_EACH);
     else
       tg_set_operand(tx->src_base, &from, false);
     tg_set_operand(tx->dst_base, is_last(s) ? &e->whole : &e->received, false);

@@ -11,7 +11,7 @@ typedef tg_gemm_buffer place;
 typedef tg_gemm_step step;
 
 static void set_place(int64_t *base_field, const place *at) {
-  tg_set_turning(base_field, at->buffer, at->first, at->turn);
+  tg_set_rotating(base_field, at->buffer, at->first, at->rotation);
 }
 
 static void set_stream(const emission *e, tg_stream *s, int kind, const place *at, const step *step) {
@@ -45,7 +45,7 @@ static void set_externals(const emission *e, tg_vx_instr *vop, const step *step)
     bool once = tg_gemm_loads_once(&e->t, external);
     place at = step->externals;
     at.buffer = &e->externals[x];
-    if (!e->t.ring) at.turn = once ? TG_TURN_OUTER : TG_TURN_EACH;
+    if (!e->t.ring) at.rotation = once ? TG_ROTATE_OUTER : TG_ROTATE_EACH;
     tg_stream *s = tg_stream_of_mut(vop, 1 + x);
     set_stream(e, s, external->kind, &at, step);
     if (external->kind == TG_STREAM_SPLAT32) s->row[1] = 1, s->row[2] = 0;

@@ -82,11 +82,11 @@ void tg_set_operand(int64_t *base_field, const tg_buffer *buffer, bool rot_outer
   operand->rot_outer[0] = rot_outer && buffer->count > 1;
 }
 
-void tg_set_turning(int64_t *base_field, const tg_buffer *buffer, uint32_t first, tg_turn turn) {
+void tg_set_rotating(int64_t *base_field, const tg_buffer *buffer, uint32_t first, tg_rotation rotation) {
   tg_buffer from = *buffer;
   from.base += first * from.stride;
-  if (turn == TG_TURN_NEVER) from.count = 1;
-  tg_set_operand(base_field, &from, turn == TG_TURN_OUTER);
+  if (rotation == TG_ROTATE_NEVER) from.count = 1;
+  tg_set_operand(base_field, &from, rotation == TG_ROTATE_OUTER);
   tg_row_operand *operand = (tg_row_operand *)(void *)base_field;
   if (first) operand->rot_stride[0] = -operand->rot_stride[0];
 }
@@ -175,13 +175,13 @@ uint32_t tg_exit_rank(tg_exits exits, uint32_t r, uint32_t col) {
 
 /* Which of two buffers the instruction of piece number `piece` begins with, where so many pieces in turn have
  * instructions of their own. */
-void tg_set_turn(int64_t *base_field, const tg_buffer *buffer, uint32_t piece, uint32_t pieces) {
-  tg_set_turning(base_field, buffer, piece % 2, pieces % 2 ? TG_TURN_EACH : TG_TURN_NEVER);
+void tg_set_rotation(int64_t *base_field, const tg_buffer *buffer, uint32_t piece, uint32_t pieces) {
+  tg_set_rotating(base_field, buffer, piece % 2, pieces % 2 ? TG_ROTATE_EACH : TG_ROTATE_NEVER);
 }
 
-/* SEND number `turn` of `turns` that each have an instruction of their own. */
+/* SEND number `number` of `numbers` that each have an instruction of their own. */
 static tg_instr *emit_send(tg_build *b, const tg_exit *exit, uint32_t r, uint32_t col, bool west,
-                           uint32_t turn, uint32_t turns) {
+                           uint32_t number, uint32_t numbers) {
   tg_instr *in = tg_build_push(b, &tg_build_tile(b, r, col)->tx, TG_OP_tx_send);
   tg_tx_instr *tx = &in->tx;
   tx->dir[0] = west ? TG_WEST : TG_NORTH;
@@ -190,7 +190,7 @@ static tg_instr *emit_send(tg_build *b, const tg_exit *exit, uint32_t r, uint32_
     tg_set_operand(tx->src_base, &exit->buffer, true);
     tx->src_delta[2] = exit->inner ? exit->flits / exit->inner * exit->stride : exit->flits;
   } else
-    tg_set_turn(tx->src_base, &exit->buffer, turn, turns);
+    tg_set_rotation(tx->src_base, &exit->buffer, number, numbers);
   tx->src_inner[0] = exit->inner ? exit->inner : 65535;
   tx->src_stride[0] = exit->stride;
   tx->dst_inner[0] = 65535;
@@ -246,8 +246,8 @@ static tg_instr *emit_sends(const tile_exits *t, uint32_t step) {
     const tg_exit *exit = &plan->exits[x];
     bool often = x < plan->often;
     in = emit_send(t->b, exit, t->r, t->col, exit_of(t, x)->west, step, plan->steps);
-    tg_set_turn(in->tx.dst_base, &t->at_agcu[x], often ? step : step / plan->every,
-                often ? plan->steps : (plan->steps + plan->every - 1) / plan->every);
+    tg_set_rotation(in->tx.dst_base, &t->at_agcu[x], often ? step : step / plan->every,
+                    often ? plan->steps : (plan->steps + plan->every - 1) / plan->every);
     in->tx.dst_sem[0] = exit_of(t, x)->arrived;
     if (exit->out_free != TG_NO_SEM && (x + 1 == count || x + 1 != plan->often))
       tg_set_post(in, 0, TG_POST_LOCAL, 0, exit->out_free, exit->pieces > 1);

@@ -74,10 +74,10 @@ tg_buffer tg_buffer_part(const tg_params *m, const tg_buffer *whole, uint32_t fi
 void tg_set_operand(int64_t *base_field, const tg_buffer *buffer, bool rot_outer);
 /* An operand of two buffers that begins with number `first` and goes on to the other one never, after each
  * execution, or after each that ends level 2. */
-typedef enum tg_turn { TG_TURN_NEVER, TG_TURN_EACH, TG_TURN_OUTER } tg_turn;
-void tg_set_turning(int64_t *base_field, const tg_buffer *buffer, uint32_t first, tg_turn turn);
-/* The same of instruction number `piece` of so many pieces that take turns. */
-void tg_set_turn(int64_t *base_field, const tg_buffer *buffer, uint32_t piece, uint32_t pieces);
+typedef enum tg_rotation { TG_ROTATE_NEVER, TG_ROTATE_EACH, TG_ROTATE_OUTER } tg_rotation;
+void tg_set_rotating(int64_t *base_field, const tg_buffer *buffer, uint32_t first, tg_rotation rotation);
+/* The same of instruction number `piece` of so many pieces that rotate. */
+void tg_set_rotation(int64_t *base_field, const tg_buffer *buffer, uint32_t piece, uint32_t pieces);
 void tg_set_wait(tg_instr *in, int slot, int sem, bool first_only);
 void tg_set_post(tg_instr *in, int slot, int kind, uint32_t pos, int sem, bool last_only);
 /* The instruction ends loops of all three levels, which begin at slot 0 of its queue. */
