@@ -23,9 +23,9 @@ const tg_mapper_pass tg_mapper_passes[] = {
     {"store_transposes", "merge_updates", tg_store_moves, NULL},
     {"product_prologues", "merge_updates", tg_form_product_prologues, NULL},
     {"column_sums", "merge_updates", tg_join_column_sums, NULL},
-    {"rematerialize", "column_sums", tg_recompute_in_products, NULL},
+    {"rematerialize", "column_sums", tg_rematerialize_in_products, NULL},
     {"narrow_stores", "rematerialize", tg_narrow_stores, NULL}, /* what nothing else reads any more */
-    {"small_products", "column_sums", tg_recompute_small_products, NULL},
+    {"small_products", "column_sums", tg_rematerialize_small_products, NULL},
     {"settle_aliases", "form_kernels", tg_settle_carries, NULL},
     {"plan_memory", "settle_aliases", tg_plan_memory, NULL},
     {0},

@@ -12,8 +12,8 @@ static double rest_cycles(tg_compile *c, const tg_kernel *column_sums) {
   return rest > 0 ? rest + TG_SECTION_CYCLES : 0;
 }
 
-static bool gains(tg_compile *c, const tg_kernel *product, const tg_kernel *reduction,
-                  const tg_kernel *both) {
+static bool is_profitable(tg_compile *c, const tg_kernel *product, const tg_kernel *reduction,
+                          const tg_kernel *both) {
   double apart = tg_kernel_cycles(c, reduction) + TG_SECTION_CYCLES,
          rest = rest_cycles(c, both->column_sums) - rest_cycles(c, product->column_sums);
   return tg_is_profitable(c, product, both, apart - rest);
@@ -39,7 +39,7 @@ static bool with_column_sums(tg_compile *c, size_t a, size_t b, tg_kernel *out) 
 
 /* May kernel `k` run where kernel `to` does? */
 static bool can_move(const tg_compile *c, size_t k, size_t to) {
-  return k < to ? tg_kernel_can_wait(c, k, to) : tg_kernel_can_hurry(c, k, to);
+  return k < to ? tg_kernel_can_sink(c, k, to) : tg_kernel_can_hoist(c, k, to);
 }
 
 /* Reduction `b` and product `a`, where either may change its place. */
@@ -47,7 +47,7 @@ static bool join(tg_compile *c, size_t a, size_t b) {
   bool stays = can_move(c, b, a);
   tg_kernel both;
   if ((!stays && !can_move(c, a, b)) || !with_column_sums(c, a, b, &both) ||
-      !gains(c, &c->kernels[a], &c->kernels[b], &both))
+      !is_profitable(c, &c->kernels[a], &c->kernels[b], &both))
     return false;
   tg_kernels_become(c, a, b, stays ? a : b, &both);
   return true;

@@ -80,7 +80,7 @@ static bool merge(tg_compile *c, size_t a, size_t b) {
   add_inputs(c, &both, b, a, b);
   if (!(product ? is_faster_in_drain(c, &c->kernels[a], &c->kernels[b], &both) : tg_kernel_fits(c, &both)))
     return false;
-  tg_kernels_become(c, a, b, !product && tg_kernel_can_wait(c, a, b) ? b : a, &both);
+  tg_kernels_become(c, a, b, !product && tg_kernel_can_sink(c, a, b) ? b : a, &both);
   return true;
 }
 
@@ -91,7 +91,7 @@ static bool are_partners(tg_compile *c, size_t a, size_t b) {
   return first->kind == TG_KERNEL_ELEMENTWISE &&
          tg_value_elements(first->output) == tg_value_elements(second->output) &&
          share_a_tensor(first, second) && !rounding_parts(first, second) &&
-         (tg_kernel_can_wait(c, a, b) || tg_kernel_can_hurry(c, b, a));
+         (tg_kernel_can_sink(c, a, b) || tg_kernel_can_hoist(c, b, a));
 }
 
 /* Merges kernel b with the nearest partner before it. */
@@ -112,7 +112,7 @@ static bool merge_into_product(tg_compile *c, size_t b) {
     const tg_kernel *first = &c->kernels[a];
     if (first->kind == TG_KERNEL_GEMM && tg_kernel_reads_any_of(second, first) &&
         tg_value_same_shape(first->output, second->output) && !renames_a_result(c, second, first) &&
-        !rounding_parts(first, second) && tg_kernel_can_hurry(c, b, a))
+        !rounding_parts(first, second) && tg_kernel_can_hoist(c, b, a))
       return merge(c, a, b);
   }
   return false;

@@ -23,8 +23,8 @@ tg_status tg_store_moves(tg_compile *c);
 tg_status tg_form_product_prologues(tg_compile *c); /* product_prologues.c: elementwise nodes join products */
 tg_status
 tg_join_column_sums(tg_compile *c); /* column_sums.c: reductions join the products that make what they read */
-tg_status tg_recompute_in_products(tg_compile *c);    /* rematerialize.c: what they would load */
-tg_status tg_recompute_small_products(tg_compile *c); /* small_products.c: ... and products of few k */
+tg_status tg_rematerialize_in_products(tg_compile *c);    /* rematerialize.c: what they would load */
+tg_status tg_rematerialize_small_products(tg_compile *c); /* small_products.c: ... and products of few k */
 tg_status tg_narrow_stores(tg_compile *c); /* narrow_stores.c: what is loaded through a Cast only */
 
 /* What passes have in common. */

@@ -45,9 +45,9 @@ static void narrow_store(tg_compile *c, size_t k) {
   double wide = all_cycles(c, maker, value);
   bool *stored = &c->stored[tg_out(cast)->index];
   *stored = true;
-  bool gains = all_cycles(c, &narrow, value) <= wide;
+  bool profitable = all_cycles(c, &narrow, value) <= wide;
   *stored = false;
-  if (!gains) return;
+  if (!profitable) return;
   *maker = narrow;
   tg_store_cast_only(c, cast, value, k);
 }

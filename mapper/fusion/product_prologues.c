@@ -40,17 +40,17 @@ static tg_kernel with_prologue(tg_compile *c, const tg_kernel *product, int oper
 }
 
 /* Kernel k as the prologue of kernel p, a product that reads what it makes, where that is faster. If others
- * read it before, the product takes k's place: `hurries`. */
-static bool join(tg_compile *c, size_t k, size_t p, bool hurries) {
+ * read it before, the product takes k's place: `hoists`. */
+static bool join(tg_compile *c, size_t k, size_t p, bool hoists) {
   const tg_kernel *maker = &c->kernels[k], *product = &c->kernels[p];
   int operand = operand_of(c, product, maker->output);
-  if (operand < 0 || (hurries && !tg_kernel_can_hurry(c, p, k))) return false;
+  if (operand < 0 || (hoists && !tg_kernel_can_hoist(c, p, k))) return false;
   tg_kernel both = with_prologue(c, product, operand, maker);
   both.prologue_result = maker->output;
   both.stores_prologue = tg_needed_beside(c, maker->output, k, p);
   if (!tg_is_profitable(c, product, &both, tg_kernel_cycles(c, maker) + TG_SECTION_CYCLES)) return false;
-  c->kernels[hurries ? k : p] = both;
-  tg_kernel_remove(c, hurries ? p : k);
+  c->kernels[hoists ? k : p] = both;
+  tg_kernel_remove(c, hoists ? p : k);
   return true;
 }
 

@@ -50,12 +50,12 @@ static bool merge(tg_compile *c, size_t a, size_t b) {
   const tg_kernel *first = &c->kernels[a], *second = &c->kernels[b];
   if (first->kind != TG_KERNEL_REDUCE || second->kind != TG_KERNEL_REDUCE || !share_a_tensor(first, second))
     return false;
-  bool waits = tg_kernel_can_wait(c, a, b);
+  bool sinks = tg_kernel_can_sink(c, a, b);
   tg_kernel both;
-  if ((!waits && !tg_kernel_can_hurry(c, b, a)) || !tg_reductions_together(c, first, second, &both))
+  if ((!sinks && !tg_kernel_can_hoist(c, b, a)) || !tg_reductions_together(c, first, second, &both))
     return false;
-  c->kernels[waits ? b : a] = both;
-  tg_kernel_remove(c, waits ? a : b);
+  c->kernels[sinks ? b : a] = both;
+  tg_kernel_remove(c, sinks ? a : b);
   return true;
 }
 
@@ -189,10 +189,9 @@ static bool is_carried(const tg_compile *c, const tg_value *value) {
 static bool reduce_and_store(tg_compile *c, size_t k, size_t at) {
   const tg_kernel *maker = &c->kernels[k], *reader = &c->kernels[at];
   tg_value *value = maker->output;
-  bool hurries = tg_kernel_can_hurry(c, at, k); /* so that operands need memory no longer */
+  bool hoists = tg_kernel_can_hoist(c, at, k); /* so that operands need memory no longer */
   tg_kernel both;
-  if (reader->beside || (!hurries && !tg_kernel_can_wait(c, k, at)) ||
-      !with_prologue(c, reader, maker, &both))
+  if (reader->beside || (!hoists && !tg_kernel_can_sink(c, k, at)) || !with_prologue(c, reader, maker, &both))
     return false;
   tg_node *cast = tg_cast_of_all_loads(c, value, at);
   if (cast) tg_add_nodes(c->arena, &both.prologue[0], &cast, 1);
@@ -201,8 +200,8 @@ static bool reduce_and_store(tg_compile *c, size_t k, size_t at) {
       tg_kernel_cycles(c, &both) >= tg_kernel_cycles(c, maker) + tg_kernel_cycles(c, reader))
     return false;
   if (cast) tg_store_cast_only(c, cast, value, at);
-  c->kernels[hurries ? k : at] = both;
-  tg_kernel_remove(c, hurries ? at : k);
+  c->kernels[hoists ? k : at] = both;
+  tg_kernel_remove(c, hoists ? at : k);
   return true;
 }
 

@@ -134,7 +134,7 @@ double tg_worth_of_memory(const tg_compile *c, const tg_value *value) {
 }
 
 /* Does kernel k no longer load `value`? If others do not either, it had better not be stored. */
-bool tg_recompute_value(tg_compile *c, size_t k, tg_value *value, bool products) {
+bool tg_rematerialize_value(tg_compile *c, size_t k, tg_value *value, bool products) {
   tg_kernel *maker = NULL;
   tg_chain ch;
   if (!tg_needed_beside(c, value, k, k) && !(maker = made_in_prologue(c, value))) return false;
@@ -150,14 +150,14 @@ bool tg_recompute_value(tg_compile *c, size_t k, tg_value *value, bool products)
   return true;
 }
 
-bool tg_may_recompute(const tg_kernel *product) {
+bool tg_may_rematerialize(const tg_kernel *product) {
   return product->kind == TG_KERNEL_GEMM && (!product->prologue_result || product->prologue[1].count) &&
          tg_gemm_phases(product->root) == 1;
 }
 
-tg_status tg_recompute_in_products(tg_compile *c) {
+tg_status tg_rematerialize_in_products(tg_compile *c) {
   for (size_t k = 0; k < c->kernel_count; k++)
-    for (size_t i = 0; tg_may_recompute(&c->kernels[k]) && i < c->kernels[k].input_count;)
-      if (!tg_recompute_value(c, k, c->kernels[k].inputs[i], false)) i++;
+    for (size_t i = 0; tg_may_rematerialize(&c->kernels[k]) && i < c->kernels[k].input_count;)
+      if (!tg_rematerialize_value(c, k, c->kernels[k].inputs[i], false)) i++;
   return TG_OK;
 }

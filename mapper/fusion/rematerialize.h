@@ -23,8 +23,8 @@ size_t tg_last_reader(const tg_compile *c, const tg_value *value);
 double tg_worth_of_memory(const tg_compile *c, const tg_value *value);
 
 /* Does kernel k no longer load `value`, since that takes less time? `products`: as in tg_chain. */
-bool tg_recompute_value(tg_compile *c, size_t k, tg_value *value, bool products);
+bool tg_rematerialize_value(tg_compile *c, size_t k, tg_value *value, bool products);
 /* Is it a product of one phase, with no prologue but of its B? Others load what they did. */
-bool tg_may_recompute(const tg_kernel *product);
+bool tg_may_rematerialize(const tg_kernel *product);
 
 #endif

@@ -47,7 +47,7 @@ static bool merge(tg_compile *c, size_t a, size_t b) {
   double together = cycles_of(c, &both);
   if (together >= TG_NEVER || together >= cycles_of(c, &c->kernels[a]) + cycles_of(c, &c->kernels[b]))
     return false;
-  tg_kernels_become(c, a, b, tg_kernel_can_wait(c, a, b) ? b : a, &both);
+  tg_kernels_become(c, a, b, tg_kernel_can_sink(c, a, b) ? b : a, &both);
   return true;
 }
 
@@ -55,7 +55,7 @@ static bool are_partners(const tg_compile *c, size_t a, size_t b, int64_t dims[2
   const tg_kernel *first = &c->kernels[a], *second = &c->kernels[b];
   if (!tg_rowwise_dims(first, dims) && !tg_rowwise_dims(second, dims)) return false;
   return goes_over(first, dims) && goes_over(second, dims) && share_rows(first, second, dims) &&
-         (tg_kernel_can_wait(c, a, b) || tg_kernel_can_hurry(c, b, a));
+         (tg_kernel_can_sink(c, a, b) || tg_kernel_can_hoist(c, b, a));
 }
 
 /* Merges kernel b with the nearest partner before it. */

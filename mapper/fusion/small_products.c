@@ -48,11 +48,11 @@ static bool compute_alone(tg_compile *c, size_t k, tg_value *value) {
   return true;
 }
 
-static void recompute(tg_compile *c) {
+static void rematerialize(tg_compile *c) {
   for (size_t k = 0; k < c->kernel_count; k++)
-    for (size_t i = 0; tg_may_recompute(&c->kernels[k]) && i < c->kernels[k].input_count;) {
+    for (size_t i = 0; tg_may_rematerialize(&c->kernels[k]) && i < c->kernels[k].input_count;) {
       tg_value *value = c->kernels[k].inputs[i];
-      if (!tg_recompute_value(c, k, value, true) && !compute_alone(c, k, value)) i++;
+      if (!tg_rematerialize_value(c, k, value, true) && !compute_alone(c, k, value)) i++;
     }
 }
 
@@ -105,14 +105,14 @@ static void consider_transpose(tg_compile *c, size_t k, tg_node *transpose) {
   for (size_t r = 0; r < count; r++) reads[r] = tg_kernel_reads(&c->kernels[r], tg_out(c->kernels[k].root));
   memcpy(kernels, c->kernels, count * sizeof *kernels);
   memcpy(stored, c->stored, values * sizeof *stored);
-  recompute(c);
+  rematerialize(c);
   const tg_value *value = tg_out(c->kernels[k].root);
   double apart = sum_cycles(c, reads);
   size_t last = tg_last_reader(c, value);
   memcpy(c->kernels, kernels, count * sizeof *kernels);
   memcpy(c->stored, stored, values * sizeof *stored);
   c->stored[tg_out(transpose)->index] = true;
-  recompute(c);
+  rematerialize(c);
   double together = sum_cycles(c, reads) + transpose_cycles(c, transpose);
   if (tg_last_reader(c, value) < last) together -= tg_worth_of_memory(c, value);
   if (c->options.any_tiling) together = tg_drawn_cycles(c, (uint32_t)transpose->id, 0, 0), apart = 1 << 23;
@@ -124,11 +124,11 @@ static void consider_transpose(tg_compile *c, size_t k, tg_node *transpose) {
   memcpy(c->stored, stored, values * sizeof *stored);
 }
 
-tg_status tg_recompute_small_products(tg_compile *c) {
+tg_status tg_rematerialize_small_products(tg_compile *c) {
   for (size_t k = 0; k < c->kernel_count; k++) {
     tg_node *transpose = transposes_scalars(c, &c->kernels[k]);
     if (transpose) consider_transpose(c, k, transpose);
   }
-  recompute(c);
+  rematerialize(c);
   return TG_OK;
 }

@@ -123,7 +123,7 @@ static bool may_keep_whole_b(const search *s, const tg_gemm_tiling *t) {
 
 /* Do tiles side by side gain from loading their blocks together? Those must begin with whole stationary
  * blocks. */
-static bool gains_from_pairs(const search *s, const tg_gemm_tiling *t) {
+static bool profits_from_pairs(const search *s, const tg_gemm_tiling *t) {
   const tg_gemm *g = s->g;
   if (s->m->rows % 2 || s->m->cols % 2) return false;
   if (t->split == TG_SPLIT_ROWS)
@@ -154,7 +154,7 @@ static void consider(search *s, tg_gemm_tiling t) {
     consider_ahead(s, t, TG_KEEP_NONE);
     t.whole_b = false;
   }
-  t.paired = gains_from_pairs(s, &t);
+  t.paired = profits_from_pairs(s, &t);
   if (t.paired) consider_ahead(s, t, TG_KEEP_NONE);
   t.paired = false;
   bool apart = keeps_chunks(s, &t);

@@ -30,13 +30,13 @@ bool tg_kernels_share_input(const tg_kernel *a, const tg_kernel *b, int64_t elem
   return false;
 }
 
-bool tg_kernel_can_wait(const tg_compile *c, size_t a, size_t to) {
+bool tg_kernel_can_sink(const tg_compile *c, size_t a, size_t to) {
   for (size_t k = a + 1; k < to; k++)
     if (tg_kernel_reads_any_of(&c->kernels[k], &c->kernels[a])) return false;
   return true;
 }
 
-bool tg_kernel_can_hurry(const tg_compile *c, size_t b, size_t to) {
+bool tg_kernel_can_hoist(const tg_compile *c, size_t b, size_t to) {
   for (size_t k = to + 1; k < b; k++)
     if (tg_kernel_reads_any_of(&c->kernels[b], &c->kernels[k])) return false;
   return true;

@@ -11,8 +11,8 @@ bool tg_kernel_reads_any_of(const tg_kernel *reader, const tg_kernel *maker);
 /* Do both read a tensor of so many elements in common? */
 bool tg_kernels_share_input(const tg_kernel *a, const tg_kernel *b, int64_t elements);
 /* May kernel `a` run as late as kernel `to`, kernel `b` as early as kernel `to`? */
-bool tg_kernel_can_wait(const tg_compile *c, size_t a, size_t to);
-bool tg_kernel_can_hurry(const tg_compile *c, size_t b, size_t to);
+bool tg_kernel_can_sink(const tg_compile *c, size_t a, size_t to);
+bool tg_kernel_can_hoist(const tg_compile *c, size_t b, size_t to);
 /* Is the value still needed in memory when kernels a and b are none? */
 bool tg_needed_beside(const tg_compile *c, const tg_value *value, size_t a, size_t b);
 /* The shape, of `elements` elements, by which the operands of nodes[n] go along with a kernel: a cast of a

@@ -131,7 +131,7 @@ static tg_stream_kernel plan_of(const tg_vector_move *v) {
 
 /* ---- worth it? ---- */
 
-bool tg_interleave_gains(const tg_vector_move *v) {
+bool tg_interleave_is_profitable(const tg_vector_move *v) {
   const tg_params *m = v->c->m;
   if (!has_runs(&v->space)) return false;
   tg_mc mc;

@@ -140,7 +140,7 @@ static tg_status emit(tg_compile *c, const tg_kernel *kernel) {
                                .kinds = {v.kinds[INPUT], v.kinds[OUTPUT]},
                                .offsets = {v.offsets[INPUT], v.offsets[OUTPUT]},
                                .rounded = out->dtype != kernel->source->dtype ? out->dtype : TG_NONE};
-  if (tg_interleave_gains(&by_vectors)) return tg_emit_interleave(&by_vectors);
+  if (tg_interleave_is_profitable(&by_vectors)) return tg_emit_interleave(&by_vectors);
   if (tg_transpose_is_profitable(&by_vectors)) return tg_emit_transpose(&by_vectors);
   return tg_space_in_fours(c, tg_kernel_name(c, kernel), &v.space, emit_four, &v);
 }

@@ -17,7 +17,7 @@ typedef struct tg_vector_move {
 } tg_vector_move;
 
 /* Elements of a few runs, side by side: channels of an image. Is it that, and faster so? interleave.c */
-bool tg_interleave_gains(const tg_vector_move *move);
+bool tg_interleave_is_profitable(const tg_vector_move *move);
 tg_status tg_emit_interleave(const tg_vector_move *move);
 
 /* Matrices, row by row as columns. Is it that, and faster so? transpose.c */
