@@ -100,10 +100,10 @@ static uint32_t first_row(const emission *e, uint32_t r, uint32_t col) {
 /* What a tile has alone, and what its group shares: if there are groups, the one comes from the north and the
  * other from the west; if not, both come from where the result does not leave. */
 static bool own_from_west(const emission *e, uint32_t r, uint32_t col) {
-  return e->a->group == 1 && !tg_exits_west(r, col);
+  return e->a->group == 1 && !tg_egress_is_west(r, col);
 }
 static bool shared_from_west(const emission *e, uint32_t r, uint32_t col) {
-  return e->a->group > 1 || !tg_exits_west(r, col);
+  return e->a->group > 1 || !tg_egress_is_west(r, col);
 }
 
 /* A walk over rows of matrices, `radix` of each, of which those beyond its own are not there. */
@@ -451,7 +451,7 @@ static void push_second(emission *e, uint32_t r, uint32_t col, const tg_vx_instr
 }
 
 static tg_instr *push_drain(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
-                            const tg_exit *exit, span units) {
+                            const tg_store_port *port, span units) {
   const tg_attention *a = e->a;
   uint32_t lanes = tg_lanes(e->b.m), groups = tg_attention_width(e->b.m, a) / lanes;
   tg_instr *in = push_vop(e, r, col, microcode);
@@ -469,31 +469,31 @@ static tg_instr *push_drain(emission *e, uint32_t r, uint32_t col, const tg_vx_i
   s->row[2] = s->j[1];
   s->j[1] = 0;
   tg_set_wait(in, 0, e->context_full, false);
-  tg_set_wait(in, 1, exit->out_free, false);
-  tg_set_post(in, 0, TG_POST_LOCAL, 0, exit->out_full, false);
+  tg_set_wait(in, 1, port->out_free, false);
+  tg_set_post(in, 0, TG_POST_LOCAL, 0, port->out_full, false);
   return in;
 }
 
 /* M(0) N(0) [M(i) N(i) D(i - 1)] D(n - 1) */
 static void emit_vops(emission *e, uint32_t r, uint32_t col, const tg_vx_instr microcode[3],
-                      const tg_exit *exit) {
+                      const tg_store_port *port) {
   uint32_t n = tg_attention_units(e->a);
   push_first(e, r, col, &microcode[0], (span){0, 1});
   push_second(e, r, col, &microcode[1]);
   if (n > 1) {
     push_first(e, r, col, &microcode[0], (span){1, n - 1});
     push_second(e, r, col, &microcode[1]);
-    end_loop(push_drain(e, r, col, &microcode[2], exit, (span){0, n - 1}), (span){0, n - 1}, 2);
+    end_loop(push_drain(e, r, col, &microcode[2], port, (span){0, n - 1}), (span){0, n - 1}, 2);
   }
-  push_drain(e, r, col, &microcode[2], exit, (span){n - 1, 1});
+  push_drain(e, r, col, &microcode[2], port, (span){n - 1, 1});
 }
 
 /* ---- stores ---- */
 
-static void fill_store(const void *user, int exit, uint32_t r, uint32_t col, tg_agcu_instr *store) {
+static void fill_store(const void *user, int port, uint32_t r, uint32_t col, tg_agcu_instr *store) {
   const emission *e = user;
   const tg_attention *a = e->a;
-  (void)exit; /* the only one */
+  (void)port; /* the only one */
   int64_t padded = tg_attention_padded(a);
   set_walk(store, &a->out, padded, e->out_entry, e->out_residue);
   store->m_first[0] = first_product(e, r, col) * padded;
@@ -504,17 +504,17 @@ static void fill_store(const void *user, int exit, uint32_t r, uint32_t col, tg_
   store->convert[0] = a->out_kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
 }
 
-static tg_exit exit_of(emission *e) {
+static tg_store_port port_of(emission *e) {
   const tg_attention *a = e->a;
   uint32_t width = tg_attention_width(e->b.m, a), pieces = a->rows / a->piece,
            row = tg_kind_flits(e->b.m, a->out_kind, width);
   e->out_take = pieces > 1 ? width : (uint32_t)a->context.n; /* pieces lie next to each other */
   uint32_t sent = tg_kind_flits(e->b.m, a->out_kind, e->out_take);
-  tg_exit exit = {
+  tg_store_port port = {
       .flits = a->piece * sent, .pieces = pieces, .buffer = e->out, .loops = {a->passes, a->blocks, pieces}};
-  if (sent < row) exit.inner = sent, exit.stride = row;
-  tg_exit_init(&e->b, &exit, 2);
-  return exit;
+  if (sent < row) port.inner = sent, port.stride = row;
+  tg_store_port_init(&e->b, &port, 2);
+  return port;
 }
 
 static void invoke(emission *e, const char *name) {
@@ -536,7 +536,7 @@ static tg_status emit(tg_compile *c, const tg_kernel *kernel) {
   tg_build_begin(&e.b, c, name);
   if (!good || !allocate(&e)) return tg_fail(c->diag, TG_INVALID, "%s: the scratchpads are too small", name);
   allocate_sems(&e);
-  tg_exit exit = exit_of(&e);
+  tg_store_port port = port_of(&e);
   static const int splits[] = {TG_SOFTMAX_FIRST_SEGMENTS, TG_ATTENTION_DRAIN};
   tg_vx_instr microcode[3] = {0};
   tg_mc mc;
@@ -550,9 +550,9 @@ static tg_status emit(tg_compile *c, const tg_kernel *kernel) {
   for (uint32_t r = 0; r < c->m->rows; r++)
     for (uint32_t col = 0; col < c->m->cols; col++) {
       emit_products(&e, r, col);
-      emit_vops(&e, r, col, microcode, &exit);
+      emit_vops(&e, r, col, microcode, &port);
     }
-  tg_exit_emit(&e.b, &exit, 1, fill_store, &e);
+  tg_store_ports_emit(&e.b, &port, 1, fill_store, &e);
   invoke(&e, name);
   return TG_OK;
 }

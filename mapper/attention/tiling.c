@@ -147,7 +147,7 @@ static void consider(const tg_compile *c, const tg_attention *at, tg_attention *
 static void consider_group(const tg_compile *c, tg_attention a, tg_attention *best) {
   const tg_params *m = c->m;
   uint32_t share =
-      tg_exit_share(m, TG_EXITS_BOTH, 1) / tg_kind_flits(m, a.out_kind, tg_attention_width(m, &a));
+      tg_egress_share(m, TG_EGRESS_BOTH, 1) / tg_kind_flits(m, a.out_kind, tg_attention_width(m, &a));
   int64_t tile_rows = up(a.queries, a.group), last = 0;
   a.passes = up(a.products, tg_attention_at_a_time(m, &a));
   for (int64_t n = 1; n <= BLOCKS && share; n++) {

@@ -114,16 +114,16 @@ static tg_instr *push_piece(emission *e, uint32_t r, uint32_t col, const tg_vx_i
 
 /* Waits and posts of piece p. */
 static void set_meetings(const emission *e, tg_instr *in, uint32_t r, uint32_t col, uint32_t p,
-                         const tg_exit *exit) {
+                         const tg_store_port *port) {
   bool last = p + 1 == e->steps;
   if (p == 0) tg_set_wait(in, 0, e->acc_full, true);
-  tg_set_wait(in, 1, exit->out_free, false);
+  tg_set_wait(in, 1, port->out_free, false);
   bool vectors = e->vectors && !tg_gemm_keeps_vectors(e->g, &e->t);
   if (vectors && p == 0) tg_set_wait(in, 2, e->vectors_full, true);
   if (tg_gemm_has_prologue(e)) tg_set_wait(in, 2, e->column_sums_free, false);
   if (e->blocks) tg_set_wait(in, 3, e->blocks_full, false);
   if (last) tg_set_post(in, 0, TG_POST_LOCAL, 0, e->acc_free, true);
-  tg_set_post(in, 1, TG_POST_LOCAL, 0, exit->out_full, false);
+  tg_set_post(in, 1, TG_POST_LOCAL, 0, port->out_full, false);
   if (vectors && last) tg_set_post(in, 2, TG_POST_COL, 0, e->vectors_credit + (int)r + 1, true);
   if (!e->blocks) return;
   if (tg_gemm_externals_west(e, r, col))
@@ -133,13 +133,13 @@ static void set_meetings(const emission *e, tg_instr *in, uint32_t r, uint32_t c
 }
 
 void tg_gemm_emit_column_sums(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
-                              const tg_exit *exit) {
+                              const tg_store_port *port) {
   uint32_t pieces = tg_gemm_pieces_of_column_sum(e->g, &e->t);
   tg_instr *in = NULL;
   uint32_t first = tg_build_tile(&e->b, r, col)->vx.count;
   for (uint32_t p = 0; p < e->steps; p++) {
     in = push_piece(e, r, col, microcode, p, pieces, 0);
-    set_meetings(e, in, r, col, p, exit);
+    set_meetings(e, in, r, col, p, port);
   }
   tg_set_loops(in, e->piece_loops);
   in->common.loop_count[2] = e->pieces / e->steps;
@@ -147,9 +147,9 @@ void tg_gemm_emit_column_sums(emission *e, uint32_t r, uint32_t col, const tg_vx
 }
 
 tg_instr *tg_gemm_emit_block_column_sums(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
-                                         const tg_exit *exit, uint32_t block) {
+                                         const tg_store_port *port, uint32_t block) {
   tg_instr *in = push_piece(e, r, col, microcode, 0, 1, block);
-  set_meetings(e, in, r, col, 0, exit);
+  set_meetings(e, in, r, col, 0, port);
   return in;
 }
 

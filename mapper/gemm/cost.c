@@ -52,8 +52,8 @@ typedef struct traffic {
 static void add_prologue(const model *s, traffic *all) {
   double z = tg_value_bytes_each(s->g->prologue.result),
          out = port_cycles(s, s->t->mt / s->t->alike, s->t->kc * z, s->g->k * (int64_t)z, z);
-  all->west.load += tg_west_exits(s->m, s->t->prologue_exits) * out;
-  all->north.load += tg_north_exits(s->m, s->t->prologue_exits, 1) * out;
+  all->west.load += tg_west_egress(s->m, s->t->prologue_egress) * out;
+  all->north.load += tg_north_egress(s->m, s->t->prologue_egress, 1) * out;
 }
 
 /* What a prologue of B reads, and others do of what they make, of a chunk: each tile makes one of as many
@@ -71,8 +71,8 @@ static void add_made(const model *s, traffic *all) {
     double z = tg_value_bytes_each(f->result);
     out = port_cycles(s, s->t->kc, s->t->nt * z, s->g->n * (int64_t)z, z);
   }
-  all->west.load += (tg_west_exits(s->m, s->t->raws) * raws + numbers) / makers;
-  all->north.load += (tg_north_exits(s->m, s->t->raws, 1) * raws + s->m->rows * out) / makers;
+  all->west.load += (tg_west_egress(s->m, s->t->raws) * raws + numbers) / makers;
+  all->north.load += (tg_north_egress(s->m, s->t->raws, 1) * raws + s->m->rows * out) / makers;
 }
 
 /* Pairs of tiles that a port loads for at most: of one row, or column, of squares of two by two tiles every
@@ -157,13 +157,13 @@ static void add_drain(const model *s, traffic *all) {
   uint32_t group = t->ring ? 1 : t->members;
   uint32_t finishing = m->rows / group, to_west = t->externals_west ? m->cols : (m->cols + 1) / 2,
            to_north = t->externals_west ? 0 : (finishing + 1) / 2;
-  uint32_t west_exits = tg_west_exits(m, t->exits), north_exits = tg_north_exits(m, t->exits, group);
+  uint32_t west_egress = tg_west_egress(m, t->egress), north_egress = tg_north_egress(m, t->egress, group);
   all->west.drain =
-      west_exits * out + tg_west_exits(m, t->column_sums_exits) * column_sums + to_west * blocks + shared;
-  all->north.drain = north_exits * out + tg_north_exits(m, t->column_sums_exits, group) * column_sums +
+      west_egress * out + tg_west_egress(m, t->column_sums_egress) * column_sums + to_west * blocks + shared;
+  all->north.drain = north_egress * out + tg_north_egress(m, t->column_sums_egress, group) * column_sums +
                      to_north * (blocks + shared) + vectors;
-  all->west.drains = (west_exits > 0) + (blocks + shared > 0);
-  all->north.drains = (north_exits > 0) + (to_north * (blocks + shared) > 0);
+  all->west.drains = (west_egress > 0) + (blocks + shared > 0);
+  all->north.drains = (north_egress > 0) + (to_north * (blocks + shared) > 0);
 }
 
 /* The share of a port that loads for `cycles` of the matrix unit take. */

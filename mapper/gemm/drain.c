@@ -37,18 +37,19 @@ tg_status tg_gemm_pack_drain(emission *e, tg_vx_instr *out_microcode) {
 
 /* The sum so far: a piece of it from the row above, which may send another one, or a block of it from the
  * last member. Within a tile nobody has to tell. */
-static void take_sum(const emission *e, tg_instr *in, uint32_t r, const place *from, const tg_exit *exit) {
+static void take_sum(const emission *e, tg_instr *in, uint32_t r, const place *from,
+                     const tg_store_port *port) {
   if (from->buffer == &e->received) {
     tg_gemm_wait_for(in, e->arrived, false);
-    tg_gemm_post_to(in, TG_POST_COL, r, exit->credit, false); /* the row above has position r */
+    tg_gemm_post_to(in, TG_POST_COL, r, port->credit, false); /* the row above has position r */
   } else if (from->buffer == &e->sums && e->t.members > 1)
     tg_gemm_wait_for(in, e->returned, true);
 }
 
-static void give_result(const emission *e, tg_instr *in, const place *to, const tg_exit *exit) {
+static void give_result(const emission *e, tg_instr *in, const place *to, const tg_store_port *port) {
   if (to->buffer == &e->out) {
-    tg_gemm_wait_for(in, exit->out_free, false);
-    tg_gemm_post_to(in, TG_POST_LOCAL, 0, exit->out_full, false);
+    tg_gemm_wait_for(in, port->out_free, false);
+    tg_gemm_post_to(in, TG_POST_LOCAL, 0, port->out_full, false);
   } else if (to->buffer == &e->sums && e->t.members > 1) {
     tg_gemm_wait_for(in, e->sums_free, true);
     tg_gemm_post_to(in, TG_POST_LOCAL, 0, e->sums_full, true);
@@ -56,13 +57,13 @@ static void give_result(const emission *e, tg_instr *in, const place *to, const 
 }
 
 static tg_instr *emit_step(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
-                           const tg_exit *exit, const step *step) {
+                           const tg_store_port *port, const step *step) {
   tg_instr *in = tg_gemm_push_step(e, r, col, microcode, step);
   uint32_t own = tg_build_tile(&e->b, r, col)->vx.count - 1;
   if (step->accumulator.buffer) tg_gemm_wait_for(in, e->acc_full, step->in_pieces);
-  give_result(e, in, &step->to, exit);
+  give_result(e, in, &step->to, port);
   if (step->accumulator.buffer) tg_gemm_post_to(in, TG_POST_LOCAL, 0, e->acc_free, step->in_pieces);
-  take_sum(e, in, r, &step->from, exit);
+  take_sum(e, in, r, &step->from, port);
   if (step->segment == TG_DRAIN_FINISH) tg_gemm_take_externals(e, in, r, col, true, true);
   in->common.loop_count[2] = step->in_pieces ? e->pieces : step->parts;
   in->common.loop_count[1] = step->in_pieces ? step->parts : 0;
@@ -76,7 +77,7 @@ static bool waits_for_vectors(const emission *e) { return e->vectors && tg_gemm_
 /* The last step of a block ends the loops over passes, too. A sum that is rounded is whole and rounded first.
  */
 static void emit_last(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
-                      const tg_exit *exit, step last) {
+                      const tg_store_port *port, step last) {
   bool finish = tg_gemm_finishes(e, r);
   last.in_pieces = true;
   last.part = e->t.parts - 1;
@@ -84,12 +85,12 @@ static void emit_last(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *
     place rounded = {&e->rounded, 0, TG_ROTATE_NEVER, true};
     last.segment = TG_DRAIN_ADD;
     last.to = rounded;
-    emit_step(e, r, col, microcode, exit, &last);
+    emit_step(e, r, col, microcode, port, &last);
     last = (step){.in_pieces = true, .from = rounded};
   }
   last.segment = finish ? TG_DRAIN_FINISH : last.from.buffer ? TG_DRAIN_ADD : TG_DRAIN_BEGIN;
   last.to = (place){.buffer = &e->out, .rotation = TG_ROTATE_EACH};
-  tg_instr *in = emit_step(e, r, col, microcode, exit, &last);
+  tg_instr *in = emit_step(e, r, col, microcode, port, &last);
   for (int l = 0; l < 2; l++)
     in->common.loop_count[l] = e->piece_loops[l], in->common.loop_begin[l] = waits_for_vectors(e);
 }
@@ -99,7 +100,7 @@ static void emit_last(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *
  * before, q parts, part i is in half n q + i of the accumulator, and its sum in buffer n (q - 2) + i,
  * modulo 2. */
 static void emit_parts(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
-                       const tg_exit *exit, const tg_buffer *halves) {
+                       const tg_store_port *port, const tg_buffer *halves) {
   bool odd = e->t.parts % 2, below = tg_gemm_member(e, r) > 0, keeps = tg_gemm_finishes(e, r);
   tg_rotation rotation = odd ? TG_ROTATE_OUTER : TG_ROTATE_NEVER;
   place received = {&e->received, 0, TG_ROTATE_EACH, false}, sent = {&e->out, 0, TG_ROTATE_EACH, false};
@@ -118,20 +119,20 @@ static void emit_parts(emission *e, uint32_t r, uint32_t col, const tg_vx_instr 
                .to = keeps ? (place){&e->sums, 1, each, true} : sent};
   step last = {.accumulator = {halves, odd ? 0 : 1, rotation, true},
                .from = below ? received : (place){&e->sums, odd, rotation, true}};
-  emit_step(e, r, col, microcode, exit, &first);
-  if (next.parts) emit_step(e, r, col, microcode, exit, &next);
-  emit_last(e, r, col, microcode, exit, last);
+  emit_step(e, r, col, microcode, port, &first);
+  if (next.parts) emit_step(e, r, col, microcode, port, &next);
+  emit_last(e, r, col, microcode, port, last);
 }
 
 /* To the row below, piece by piece. */
-static void emit_send_down(emission *e, uint32_t r, uint32_t col, const tg_exit *exit) {
+static void emit_send_down(emission *e, uint32_t r, uint32_t col, const tg_store_port *port) {
   tg_tx_instr *tx = tg_gemm_push_send(e, r, col, r + 1, e->received.rows, e->arrived);
   tg_instr *in = (tg_instr *)(void *)tx;
   tg_set_operand(tx->src_base, &e->out, false);
   tg_set_operand(tx->dst_base, &e->received, false);
-  tg_gemm_wait_for(in, exit->out_full, false);
-  tg_gemm_wait_for(in, exit->credit, false);
-  tg_gemm_post_to(in, TG_POST_LOCAL, 0, exit->out_free, false);
+  tg_gemm_wait_for(in, port->out_full, false);
+  tg_gemm_wait_for(in, port->credit, false);
+  tg_gemm_post_to(in, TG_POST_LOCAL, 0, port->out_free, false);
   tg_set_loops(in, e->piece_loops);
   if (e->t.parts > 1) in->common.loop_count[1] = e->t.parts;
 }
@@ -159,38 +160,38 @@ static void emit_returns(emission *e, uint32_t r, uint32_t col) {
 }
 
 tg_instr *tg_gemm_emit_block_drain(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
-                                   const tg_exit *exit, uint32_t block) {
-  if (e->g->column_sums.count) return tg_gemm_emit_block_column_sums(e, r, col, microcode, exit, block);
+                                   const tg_store_port *port, uint32_t block) {
+  if (e->g->column_sums.count) return tg_gemm_emit_block_column_sums(e, r, col, microcode, port, block);
   tg_buffer halves = {.stride = tg_acc_rows(e->b.m), .count = 2};
   step all = {.segment = TG_DRAIN_FINISH,
               .in_pieces = true,
               .accumulator = {&halves, block % 2, TG_ROTATE_OUTER, true},
               .to = {&e->out, block * e->pieces % 2, TG_ROTATE_EACH, false}};
-  return emit_step(e, r, col, microcode, exit, &all);
+  return emit_step(e, r, col, microcode, port, &all);
 }
 
 void tg_gemm_emit_drain(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
-                        const tg_exit *exit) {
+                        const tg_store_port *port) {
   tg_buffer halves = {.stride = tg_acc_rows(e->b.m), .count = 2};
   step only = {.accumulator = {&halves, 0, TG_ROTATE_OUTER, true}};
   if (waits_for_vectors(e))
     tg_set_wait(tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->vx, TG_OP_vx_sync), 0, e->vectors_full,
                 false);
   if (e->g->column_sums.count) {
-    tg_gemm_emit_column_sums(e, r, col, microcode, exit);
+    tg_gemm_emit_column_sums(e, r, col, microcode, port);
     return;
   }
   if (e->t.ring) {
-    tg_gemm_emit_ring(e, r, col, microcode, exit);
+    tg_gemm_emit_ring(e, r, col, microcode, port);
     return;
   }
   if (e->t.parts == 1) {
     if (tg_gemm_member(e, r)) only.from = (place){.buffer = &e->received, .rotation = TG_ROTATE_EACH};
-    emit_last(e, r, col, microcode, exit, only);
+    emit_last(e, r, col, microcode, port, only);
   } else
-    emit_parts(e, r, col, microcode, exit, &halves);
+    emit_parts(e, r, col, microcode, port, &halves);
   if (!tg_gemm_finishes(e, r))
-    emit_send_down(e, r, col, exit);
+    emit_send_down(e, r, col, port);
   else if (e->t.parts > 1 && e->t.members > 1)
     emit_returns(e, r, col);
 }

@@ -47,7 +47,7 @@ typedef struct tg_gemm_emission {
   int64_t column_sum_rest[TG_GEMM_RESULTS];
   int64_t product; /* the first one that this section computes */
   int raw_full, a_free, prologue_vectors_full, given_west, given_north; /* semaphores of a prologue */
-  tg_exit given_exit;                                                   /* what they make: semaphores alone */
+  tg_store_port given_port;                                             /* what they make: semaphores alone */
   int given_base, prologue_base[TG_PROLOGUE_VECTORS], raw_base[TG_PROLOGUE_RAWS];
   int64_t given_rest, prologue_rest[TG_PROLOGUE_VECTORS], raw_rest[TG_PROLOGUE_RAWS];
   /* Tiles that make chunks of B in turn: a tile's own chunk is there, its banks are free, and other tiles'
@@ -103,13 +103,14 @@ void tg_gemm_emit_mx(tg_gemm_emission *e, uint32_t r, uint32_t col);
 tg_status tg_gemm_pack_drain(tg_gemm_emission *e, tg_vx_instr *out_microcode);
 /* The VOPs of a tile, and the SENDs of its sums to other rows. */
 void tg_gemm_emit_drain(tg_gemm_emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
-                        const tg_exit *exit);
+                        const tg_store_port *port);
 /* The same with column sums, and the walk of a STORE of column sum number i. column_sums_emit.c */
 void tg_gemm_emit_column_sums(tg_gemm_emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
-                              const tg_exit *exit);
+                              const tg_store_port *port);
 /* The VOP of block number `block` and those behind it, in a loop over its pieces: with a prologue. */
 tg_instr *tg_gemm_emit_block_column_sums(tg_gemm_emission *e, uint32_t r, uint32_t col,
-                                         const tg_vx_instr *microcode, const tg_exit *exit, uint32_t block);
+                                         const tg_vx_instr *microcode, const tg_store_port *port,
+                                         uint32_t block);
 void tg_gemm_fill_column_sums(const tg_gemm_emission *e, int i, uint32_t r, uint32_t col,
                               tg_agcu_instr *store);
 
@@ -165,12 +166,12 @@ tg_tx_instr *tg_gemm_push_send(tg_gemm_emission *e, uint32_t r, uint32_t col, ui
 /* A ring of members (split_k.c): what a tile does between the accumulator and the way out; and,
  * once the way out is there, SENDs of sums between those of results. */
 void tg_gemm_emit_ring(tg_gemm_emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
-                       const tg_exit *exit);
-void tg_gemm_skew_exits(tg_gemm_emission *e);
+                       const tg_store_port *port);
+void tg_gemm_skew_egress(tg_gemm_emission *e);
 
 /* The VOP that drains a block, in a loop over its pieces, from block number `block` on. */
 tg_instr *tg_gemm_emit_block_drain(tg_gemm_emission *e, uint32_t r, uint32_t col,
-                                   const tg_vx_instr *microcode, const tg_exit *exit, uint32_t block);
+                                   const tg_vx_instr *microcode, const tg_store_port *port, uint32_t block);
 
 /* Prologues of A or B (prologue_emit.c), part by part as emit.c and load.c emit a section. */
 static inline bool tg_gemm_has_prologue(const tg_gemm_emission *e) { return e->g->prologue.result != NULL; }
@@ -189,7 +190,7 @@ tg_instr *tg_gemm_push_prologue(tg_gemm_emission *e, uint32_t r, uint32_t col, c
                                 uint32_t first, uint32_t chunks);
 /* All VOPs of a tile, and its SENDs of what the nodes make. */
 void tg_gemm_emit_nodes(tg_gemm_emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
-                        const tg_exit *exit);
+                        const tg_store_port *port);
 /* When the SENDs of the product's results are there. */
 void tg_gemm_emit_prologue_stores(tg_gemm_emission *e);
 

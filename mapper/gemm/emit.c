@@ -151,12 +151,12 @@ static void fill_result(const emission *e, int k, uint32_t r, uint32_t col, tg_a
   store->convert[0] = g->out_kind[k] == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
 }
 
-static void fill_store(const void *user, int exit, uint32_t r, uint32_t col, tg_agcu_instr *store) {
+static void fill_store(const void *user, int port, uint32_t r, uint32_t col, tg_agcu_instr *store) {
   const emission *e = user;
-  if (exit < e->g->outs)
-    fill_result(e, exit, r, col, store);
+  if (port < e->g->outs)
+    fill_result(e, port, r, col, store);
   else
-    tg_gemm_fill_column_sums(e, exit - e->g->outs, r, col, store);
+    tg_gemm_fill_column_sums(e, port - e->g->outs, r, col, store);
   tg_gemm_place place = tg_gemm_place_of(e, r, col);
   store->take[0] = stored_columns(e);
   store->k_first[0] = place.column;
@@ -170,40 +170,40 @@ static void fill_store(const void *user, int exit, uint32_t r, uint32_t col, tg_
  * for it, and the last one tells. `out_drain`: the semaphores of both. A piece that does not leave as a whole
  * has the innermost loop, and its column sums leave behind it; or, if they have a buffer of their own, that
  * is soon free, before. */
-static void set_exits(emission *e, tg_exit *exits, tg_exit *out_drain) {
+static void set_ports(emission *e, tg_store_port *ports, tg_store_port *out_drain) {
   const tg_gemm *g = e->g;
-  tg_exit all;
-  tg_exit_init(&e->b, &all, e->out.count);
+  tg_store_port all;
+  tg_store_port_init(&e->b, &all, e->out.count);
   *out_drain = all;
-  int all_exits = g->outs + g->column_sums.count,
+  int all_ports = g->outs + g->column_sums.count,
       first = tg_gemm_has_prologue(e) && g->column_sums.count ? g->outs : 0;
   if (first) e->column_sums_free = tg_tile_sem(&e->b, 1);
-  for (int k = 0; k < all_exits; k++) {
+  for (int k = 0; k < all_ports; k++) {
     bool column_sum = k >= g->outs;
     int kind = column_sum ? TG_STREAM_FP32 : g->out_kind[k];
     uint32_t row = tg_kind_flits(e->b.m, kind, e->t.nt),
              sent = tg_kind_flits(e->b.m, kind, stored_columns(e));
-    bool last = first ? k + 1 == first : k + 1 == all_exits || (k + 1 == g->outs && !e->t.sent);
-    tg_exit *exit = &exits[k];
-    *exit = (tg_exit){.out_full = k == first ? all.out_full : TG_NO_SEM,
-                      .out_free = last ? all.out_free : TG_NO_SEM,
-                      .credit = k ? tg_tile_sem(&e->b, first ? 1 : 2) : all.credit,
-                      .flits = (column_sum  ? tg_gemm_column_sums_a_piece(g, &e->t)
-                                : e->t.sent ? e->t.sent
-                                            : e->t.mr) *
-                               sent,
-                      .pieces = e->t.sent && !column_sum ? e->t.mr / e->t.sent : 1,
-                      .buffer = column_sum ? e->column_sums[k - g->outs] : e->results[k]};
-    if (sent < row) exit->inner = sent, exit->stride = row;
-    if (first && k + 1 == all_exits) exit->out_free = e->column_sums_free;
-    memcpy(exit->loops, e->piece_loops, sizeof exit->loops);
-    if (e->t.sent) exit->loops[1] = e->pieces, exit->loops[2] = e->t.mr / e->t.sent;
+    bool last = first ? k + 1 == first : k + 1 == all_ports || (k + 1 == g->outs && !e->t.sent);
+    tg_store_port *port = &ports[k];
+    *port = (tg_store_port){.out_full = k == first ? all.out_full : TG_NO_SEM,
+                            .out_free = last ? all.out_free : TG_NO_SEM,
+                            .credit = k ? tg_tile_sem(&e->b, first ? 1 : 2) : all.credit,
+                            .flits = (column_sum  ? tg_gemm_column_sums_a_piece(g, &e->t)
+                                      : e->t.sent ? e->t.sent
+                                                  : e->t.mr) *
+                                     sent,
+                            .pieces = e->t.sent && !column_sum ? e->t.mr / e->t.sent : 1,
+                            .buffer = column_sum ? e->column_sums[k - g->outs] : e->results[k]};
+    if (sent < row) port->inner = sent, port->stride = row;
+    if (first && k + 1 == all_ports) port->out_free = e->column_sums_free;
+    memcpy(port->loops, e->piece_loops, sizeof port->loops);
+    if (e->t.sent) port->loops[1] = e->pieces, port->loops[2] = e->t.mr / e->t.sent;
   }
 }
 
 static tg_status emit_section(emission *e, const char *name, int64_t product) {
   tg_build_begin(&e->b, e->c, name);
-  e->b.exits = e->t.exits;
+  e->b.egress = e->t.egress;
   e->b.members = e->t.ring ? 1 : e->t.members;
   e->b.half_store = e->g->prologue.stored;
   e->vectors = e->blocks = 0;
@@ -211,8 +211,8 @@ static tg_status emit_section(emission *e, const char *name, int64_t product) {
     return tg_fail(e->c->diag, TG_INVALID, "node \"%s\": the scratchpads are too small", e->g->node->name);
   allocate_sems(e);
   allocate_bases(e, product);
-  tg_exit exits[2 * TG_GEMM_RESULTS], drain;
-  set_exits(e, exits, &drain);
+  tg_store_port ports[2 * TG_GEMM_RESULTS], drain;
+  set_ports(e, ports, &drain);
   tg_vx_instr microcode = {0};
   tg_status status = tg_gemm_pack_drain(e, &microcode);
   if (status) return status;
@@ -226,16 +226,16 @@ static tg_status emit_section(emission *e, const char *name, int64_t product) {
       else
         tg_gemm_emit_drain(e, r, col, &microcode, &drain);
     }
-  tg_exits_plan plan = {.exits = exits,
-                        .count = e->g->outs + e->g->column_sums.count,
-                        .often = e->g->outs,
-                        .every = tg_gemm_pieces_of_column_sum(e->g, &e->t),
-                        .steps = e->steps,
-                        .together = tg_gemm_makes_a(e),
-                        .seldom = e->t.column_sums_exits};
+  tg_egress_plan plan = {.ports = ports,
+                         .count = e->g->outs + e->g->column_sums.count,
+                         .often = e->g->outs,
+                         .every = tg_gemm_pieces_of_column_sum(e->g, &e->t),
+                         .steps = e->steps,
+                         .together = tg_gemm_makes_a(e),
+                         .seldom = e->t.column_sums_egress};
   if (e->t.sent && e->g->column_sums.count) plan.every = e->t.mr / e->t.sent, plan.steps = 0;
-  tg_exits_emit(&e->b, &plan, fill_store, e);
-  if (e->t.ring) tg_gemm_skew_exits(e);
+  tg_egress_emit(&e->b, &plan, fill_store, e);
+  if (e->t.ring) tg_gemm_skew_egress(e);
   if (e->g->prologue.stored && tg_gemm_makes_a(e)) tg_gemm_emit_prologue_stores(e);
   if (e->g->prologue.stored && tg_gemm_makes_b(e)) tg_gemm_emit_maker_stores(e);
   return TG_OK;

@@ -222,7 +222,7 @@ typedef enum tg_keep {
 
 typedef struct tg_gemm_tiling {
   tg_split split;
-  tg_exits exits;
+  tg_egress egress;
   tg_keep keep;
   uint32_t mt, nt, kc;                 /* block of a tile in a pass; k of a chunk */
   uint32_t mr;                         /* rows of the block that leave at once; divides mt */
@@ -234,14 +234,14 @@ typedef struct tg_gemm_tiling {
                      its own, since rows of one block do not fill their atoms */
   uint32_t sent;  /* rows of a piece that leave at once, where it does not leave as a whole: with a prologue,
                      there are as many pieces as chunks; or a piece is a block of column sums; else 0 */
-  uint32_t prologue_sent;     /* and of a chunk of what they make */
-  tg_exits prologue_exits;    /* how that leaves */
-  tg_exits column_sums_exits; /* and column sums: as the results, or in a checkerboard */
+  uint32_t prologue_sent;       /* and of a chunk of what they make */
+  tg_egress prologue_egress;    /* how that leaves */
+  tg_egress column_sums_egress; /* and column sums: as the results, or in a checkerboard */
   bool ahead;      /* a third block of A and B is loaded while one is multiplied and the next one waits */
   uint32_t makers; /* tiles above each other that make chunks of B in turn, by its prologue; 0: it is
                       loaded. `ahead`: of A blocks for a round of them, or two */
   uint32_t made;   /* chunks of each of them that there is room for */
-  tg_exits raws;   /* by which AGCUs comes what they are made of */
+  tg_egress raws;  /* by which AGCUs comes what they are made of */
   bool whole_b;    /* all chunks of B stay, while those of A come anew with each pass */
   uint32_t parts;  /* of K that a tile multiplies in turn: of D members, number i has parts i, i + D, i + 2D
                       ..;   the last ones may be empty */

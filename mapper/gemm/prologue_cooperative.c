@@ -148,13 +148,13 @@ static void emit_nodes(emission *e, uint32_t r, uint32_t col) {
   bool stored = e->g->prologue.stored;
   tg_set_wait(in, 0, e->raw_full, false);
   tg_set_wait(in, 1, e->made_free, false);
-  if (stored) tg_set_wait(in, 2, e->given_exit.out_free, false);
+  if (stored) tg_set_wait(in, 2, e->given_port.out_free, false);
   if (raws_from_west(e, r, col))
     tg_set_post(in, 0, TG_POST_ROW, 0, e->raw_west_credit + (int)col + 1, false);
   else
     tg_set_post(in, 0, TG_POST_COL, 0, e->raw_north_credit + (int)r + 1, false);
   tg_set_post(in, 1, TG_POST_LOCAL, 0, e->t.makers > 1 ? e->made_full : e->b_full, false);
-  if (stored) tg_set_post(in, 2, TG_POST_LOCAL, 0, e->given_exit.out_full, false);
+  if (stored) tg_set_post(in, 2, TG_POST_LOCAL, 0, e->given_port.out_full, false);
   if (tg_gemm_prologue_numbers(e->g)) {
     tg_set_wait(in, 3, e->numbers_full, false);
     tg_set_post(in, 3, TG_POST_ROW, 0, e->numbers_credit + (int)col + 1, false);
@@ -205,9 +205,9 @@ static tg_instr *send_away(emission *e, uint32_t r, uint32_t col) {
   tx->dst_mask[0] = 1;
   tx->dst_post[0] = 1;
   tx->dst_sem[0] = e->given_north + (int)r + 1;
-  tg_set_wait(in, 0, e->given_exit.credit, false);
-  tg_set_wait(in, 1, e->given_exit.out_full, true);
-  tg_set_post(in, 1, TG_POST_LOCAL, 0, e->given_exit.out_free, true);
+  tg_set_wait(in, 0, e->given_port.credit, false);
+  tg_set_wait(in, 1, e->given_port.out_full, true);
+  tg_set_post(in, 1, TG_POST_LOCAL, 0, e->given_port.out_free, true);
   end_loop(in, 2, e->t.kc / e->t.prologue_sent, queue->count - 1);
   return in;
 }
@@ -258,7 +258,7 @@ static void emit_store(emission *e, uint32_t r, uint32_t col) {
   store->convert[0] = g->prologue.result_kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
   tg_set_operand(store->src_base, &at_agcu, false);
   tg_set_wait(in, 0, e->given_north + (int)r + 1, false);
-  tg_set_post(in, 0, TG_POST_COL, r + 1, e->given_exit.credit, false);
+  tg_set_post(in, 0, TG_POST_COL, r + 1, e->given_port.credit, false);
 }
 
 void tg_gemm_emit_maker_stores(emission *e) {

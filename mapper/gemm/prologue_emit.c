@@ -103,13 +103,13 @@ static tg_instr *push_nodes(emission *e, uint32_t r, uint32_t col, uint32_t firs
   tg_instr *in = tg_gemm_push_prologue(e, r, col, &e->a, first, chunks);
   tg_set_wait(in, 0, e->raw_full, false);
   tg_set_wait(in, 1, e->a_free, false);
-  if (f->stored) tg_set_wait(in, 2, e->given_exit.out_free, false);
+  if (f->stored) tg_set_wait(in, 2, e->given_port.out_free, false);
   if (tg_gemm_a_from_north(e, r, col))
     tg_set_post(in, 0, TG_POST_COL, 0, e->a_north_credit + (int)r + 1, false);
   else
     tg_set_post(in, 0, TG_POST_ROW, 0, e->a_credit + (int)col + 1, false);
   tg_set_post(in, 1, TG_POST_LOCAL, 0, e->a_full, false);
-  if (f->stored) tg_set_post(in, 2, TG_POST_LOCAL, 0, e->given_exit.out_full, false);
+  if (f->stored) tg_set_post(in, 2, TG_POST_LOCAL, 0, e->given_port.out_full, false);
   return in;
 }
 
@@ -126,7 +126,7 @@ static uint32_t stored_rows(const emission *e) { return e->t.mt / e->t.alike; }
 static tg_buffer place_at_agcu(const emission *e, uint32_t r, uint32_t col) {
   uint32_t share = tg_gemm_prologue_share(e->b.m, &e->t);
   return (tg_buffer){.base =
-                         tg_store_rows(e->b.m) / 2 + 2 * share * tg_exit_rank(e->t.prologue_exits, r, col),
+                         tg_store_rows(e->b.m) / 2 + 2 * share * tg_egress_rank(e->t.prologue_egress, r, col),
                      .stride = share,
                      .rows = share,
                      .count = 2};
@@ -140,7 +140,7 @@ static uint32_t row_flits(const emission *e) {
  * each piece of the product's results it is one. */
 static tg_instr *push_send(emission *e, uint32_t r, uint32_t col, uint32_t chunk, uint32_t turns) {
   tg_buffer at_agcu = place_at_agcu(e, r, col);
-  bool west = tg_leaves_west(e->t.prologue_exits, r, col);
+  bool west = tg_leaves_west(e->t.prologue_egress, r, col);
   uint32_t pieces = stored_rows(e) / e->t.prologue_sent;
   tg_queue *queue = &tg_build_tile(&e->b, r, col)->tx;
   tg_instr *in = tg_build_push(&e->b, queue, TG_OP_tx_send);
@@ -156,9 +156,9 @@ static tg_instr *push_send(emission *e, uint32_t r, uint32_t col, uint32_t chunk
   tx->dst_mask[0] = 1;
   tx->dst_post[0] = 1;
   tx->dst_sem[0] = (west ? e->given_west : e->given_north) + (int)(west ? col : r) + 1;
-  tg_set_wait(in, 0, e->given_exit.out_full, true);
-  tg_set_wait(in, 1, e->given_exit.credit, false);
-  tg_set_post(in, 0, TG_POST_LOCAL, 0, e->given_exit.out_free, true);
+  tg_set_wait(in, 0, e->given_port.out_full, true);
+  tg_set_wait(in, 1, e->given_port.credit, false);
+  tg_set_post(in, 0, TG_POST_LOCAL, 0, e->given_port.out_free, true);
   end_loop(in, 2, pieces, queue->count - 1);
   return in;
 }
@@ -236,7 +236,7 @@ static void share_sends(emission *e, uint32_t r, uint32_t col) {
 
 static void emit_store(emission *e, uint32_t r, uint32_t col) {
   const tg_gemm *g = e->g;
-  bool west = tg_leaves_west(e->t.prologue_exits, r, col);
+  bool west = tg_leaves_west(e->t.prologue_egress, r, col);
   uint32_t position = (west ? col : r) + 1, rows = stored_rows(e);
   tg_queue *queue =
       west ? tg_west_queue(&e->b, r, TG_CTX_PROLOGUE) : tg_north_queue(&e->b, col, TG_CTX_PROLOGUE);
@@ -259,7 +259,7 @@ static void emit_store(emission *e, uint32_t r, uint32_t col) {
   store->convert[0] = g->prologue.result_kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
   tg_set_operand(store->src_base, &at_agcu, false);
   tg_set_wait(in, 0, (west ? e->given_west : e->given_north) + (int)position, false);
-  tg_set_post(in, 0, west ? TG_POST_ROW : TG_POST_COL, position, e->given_exit.credit, false);
+  tg_set_post(in, 0, west ? TG_POST_ROW : TG_POST_COL, position, e->given_port.credit, false);
 }
 
 void tg_gemm_emit_prologue_stores(emission *e) {
@@ -278,7 +278,7 @@ void tg_gemm_emit_prologue_stores(emission *e) {
 /* ---- the section ---- */
 
 void tg_gemm_emit_nodes(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
-                        const tg_exit *exit) {
+                        const tg_store_port *port) {
   uint32_t chunks = e->t.chunks, blocks = e->t.passes_m, between = tg_gemm_chunks_a_piece(&e->t);
   tg_instr *in = tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->vx, TG_OP_vx_sync);
   if (e->g->prologue.vector_count) tg_set_wait(in, 0, e->prologue_vectors_full, false);
@@ -286,10 +286,10 @@ void tg_gemm_emit_nodes(emission *e, uint32_t r, uint32_t col, const tg_vx_instr
   end_loop(push_nodes(e, r, col, 0, 1), 2, chunks, 1);
   in = push_nodes(e, r, col, chunks % 2, between);
   if (between > 1) end_loop(in, 1, between, 2);
-  in = tg_gemm_emit_block_drain(e, r, col, microcode, exit, 0);
+  in = tg_gemm_emit_block_drain(e, r, col, microcode, port, 0);
   end_loop(in, 2, e->pieces, 2);
   end_loop(in, 0, blocks - 1, 2);
-  in = tg_gemm_emit_block_drain(e, r, col, microcode, exit, blocks - 1);
+  in = tg_gemm_emit_block_drain(e, r, col, microcode, port, blocks - 1);
   end_loop(in, 2, e->pieces, 4);
   if (e->g->prologue.stored) emit_first_sends(e, r, col);
 }
@@ -306,7 +306,7 @@ void tg_gemm_allocate_prologue_sems(emission *e) {
   e->raw_full = tg_tile_sem(&e->b, 0);
   e->a_free = tg_tile_sem(&e->b, 2);
   e->prologue_vectors_full = tg_tile_sem(&e->b, 0);
-  tg_exit_init(&e->b, &e->given_exit, 2);
+  tg_store_port_init(&e->b, &e->given_port, 2);
   e->given_west = tg_west_credits(&e->b, 0);
   e->given_north = tg_north_credits(&e->b, 0);
 }

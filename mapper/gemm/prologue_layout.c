@@ -95,5 +95,5 @@ uint32_t tg_gemm_prologue_raw_flits(const tg_params *m, const tg_gemm *g, const 
 }
 
 uint32_t tg_gemm_prologue_share(const tg_params *m, const tg_gemm_tiling *t) {
-  return tg_exit_share(m, t->prologue_exits, 1) / 2;
+  return tg_egress_share(m, t->prologue_egress, 1) / 2;
 }

@@ -20,7 +20,7 @@ typedef struct ring_tile {
   emission *e;
   uint32_t r, col, member, ahead;
   const tg_vx_instr *microcode;
-  const tg_exit *exit;
+  const tg_store_port *port;
 } ring_tile;
 
 static bool is_last(const ring_tile *s) { return s->member + 1 == s->e->t.members; }
@@ -116,8 +116,8 @@ static tg_instr *finish_piece(const ring_tile *s, uint32_t first, uint32_t count
   }
   tg_instr *in = tg_gemm_push_step(e, s->r, s->col, s->microcode, &finish);
   bool begins = piece == 0, ends = piece + 1 == e->t.ring_pieces;
-  tg_gemm_wait_for(in, s->exit->out_free, false);
-  tg_gemm_post_to(in, TG_POST_LOCAL, 0, s->exit->out_full, false);
+  tg_gemm_wait_for(in, s->port->out_free, false);
+  tg_gemm_post_to(in, TG_POST_LOCAL, 0, s->port->out_full, false);
   tg_gemm_take_externals(e, in, s->r, s->col, begins, ends);
   if (begins && !is_last(s)) tg_gemm_wait_for(in, e->whole_full, false);
   if (ends && !is_last(s))
@@ -179,10 +179,10 @@ static ring_tile ring_of(emission *e, uint32_t r, uint32_t col) {
 }
 
 void tg_gemm_emit_ring(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
-                       const tg_exit *exit) {
+                       const tg_store_port *port) {
   ring_tile s = ring_of(e, r, col);
   s.microcode = microcode;
-  s.exit = exit;
+  s.port = port;
   uint32_t rest = e->ring_steps - s.ahead, last = blocks(e) - 1;
   emit_begin(&s);
   if (last) {
@@ -232,7 +232,7 @@ static void skew_tile(emission *e, uint32_t r, uint32_t col) {
   emit_results(&s, results, (s.ahead - 1) * e->t.ring_pieces, false);
 }
 
-void tg_gemm_skew_exits(emission *e) {
+void tg_gemm_skew_egress(emission *e) {
   for (uint32_t r = 0; r < tg_gemm_used_rows(e); r++)
     for (uint32_t col = 0; col < e->b.m->cols; col++) skew_tile(e, r, col);
 }

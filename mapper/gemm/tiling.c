@@ -84,7 +84,7 @@ static bool is_slower(const search *s, const tg_gemm_tiling *t) {
 
 static void consider_kept(search *s, tg_gemm_tiling t, tg_keep keep) {
   t.keep = keep;
-  t.column_sums_exits = t.exits;
+  t.column_sums_egress = t.egress;
   t.one_out = false;
   if (t.ring || t.makers) t.one_out = !fits(s, &t);
   if (!fits(s, &t)) return;
@@ -304,12 +304,12 @@ static void consider_rows(search *s, tg_gemm_tiling t, int64_t tile_rows) {
 /* A product a tile: all its rows and columns at once, so that the rows of the next product follow. A comes
  * from the west and B from the north, so that of the two kinds of ports one may have more time for results.
  */
-static void consider_products(search *s, tg_exits exits) {
+static void consider_products(search *s, tg_egress egress) {
   const tg_params *m = s->m;
   int64_t lanes = tg_lanes(m), nt = up(s->g->n, lanes) * lanes;
   if (s->g->m > MOST_ROWS || nt > 65536) return;
   tg_gemm_tiling t = {.split = TG_SPLIT_PRODUCTS,
-                      .exits = exits,
+                      .egress = egress,
                       .mt = (uint32_t)s->g->m,
                       .nt = (uint32_t)nt,
                       .passes_n = 1,
@@ -317,7 +317,7 @@ static void consider_products(search *s, tg_exits exits) {
                       .alike = 1,
                       .parts = 1};
   t.passes_m = (uint32_t)up(s->g->spread, tg_tiles(m));
-  s->share = tg_exit_share(m, exits, 1);
+  s->share = tg_egress_share(m, egress, 1);
   uint32_t rows = most_rows_out(s, t.nt);
   for (t.mr = rows < t.mt ? rows : t.mt; t.mr > 0 && t.mt % t.mr; t.mr--) {
   }
@@ -334,7 +334,7 @@ static void consider_split(search *s, tg_gemm_tiling t) {
   if (split == TG_SPLIT_ROWS) row_tiles = tiles, col_tiles = 1;
   if (split == TG_SPLIT_COLUMNS) row_tiles = 1, col_tiles = tiles;
   t.parts = (uint32_t)up(s->g->partials, members);
-  s->share = tg_exit_share(m, t.exits, t.ring ? 1 : members);
+  s->share = tg_egress_share(m, t.egress, t.ring ? 1 : members);
   int64_t tile_rows = up(s->g->m, row_tiles), tile_cols = up(s->g->n, col_tiles);
   int64_t lanes = tg_lanes(m), last = 0;
   for (int64_t j = 1; j <= SPLITS; j++) {
@@ -359,24 +359,24 @@ static void consider_partials(search *s) {
   uint32_t rows = s->m->rows;
   for (uint32_t members = 2; members <= rows && members <= s->g->partials; members++)
     if (up(s->g->partials, up(s->g->partials, members)) == members)
-      consider_split(s, (tg_gemm_tiling){.exits = TG_EXITS_NORTH, .members = members, .alike = 1});
+      consider_split(s, (tg_gemm_tiling){.egress = TG_EGRESS_NORTH, .members = members, .alike = 1});
   int64_t partials = s->g->partials;
   bool rounds = s->g->sum_kind == TG_STREAM_BF16SR || tg_gemm_rounds_results(s->g),
        ring_fits =
            !rounds && partials <= rows && rows % partials == 0 && s->g->ring_words[TG_DRAIN_FINISH] > 0;
   tg_gemm_tiling ring = {.members = (uint32_t)partials, .alike = 1, .ring = true};
-  for (ring.exits = TG_EXITS_BOTH; ring.exits < TG_EXITS_COUNT; ring.exits++)
-    if (ring_fits && tg_exits_possible(s->m, ring.exits)) consider_split(s, ring);
+  for (ring.egress = TG_EGRESS_BOTH; ring.egress < TG_EGRESS_COUNT; ring.egress++)
+    if (ring_fits && tg_egress_possible(s->m, ring.egress)) consider_split(s, ring);
   bool shared = s->found;
   tg_gemm_tiling lanes = s->best;
   consider_split(s, (tg_gemm_tiling){.members = 1, .alike = 1});
   if (shared && s->best.cycles > CLEARLY * lanes.cycles) s->best = lanes;
 }
 
-static void consider_prologue_exits(search *s, tg_gemm_tiling t) {
+static void consider_prologue_egress(search *s, tg_gemm_tiling t) {
   const tg_params *m = s->m;
   uint32_t column_sums = (uint32_t)s->g->column_sums.count * tg_gemm_column_sum_flits(m, &t),
-           share = tg_exit_share(m, t.exits, 1) >> s->g->prologue.stored,
+           share = tg_egress_share(m, t.egress, 1) >> s->g->prologue.stored,
            row = tg_kind_flits(m, s->g->out_kind[0], t.nt), most = t.mr / tg_gemm_chunks_a_piece(&t) * row;
   if (2 * share <= column_sums) return;
   if (most > (2 * share - column_sums) / 2) most = (2 * share - column_sums) / 2;
@@ -399,12 +399,12 @@ static void consider_prologue(search *s, tg_gemm_tiling t) {
   if (t.passes_m < 2 || t.chunks % (t.mt / t.mr) || !tg_gemm_prologue_parts(s->m, s->g, &t) ||
       is_slower(s, &t))
     return;
-  for (t.exits = TG_EXITS_BOTH; t.exits < (shares ? TG_EXITS_COUNT : TG_EXITS_WEST); t.exits++) {
-    if (!tg_exits_possible(s->m, t.exits)) continue;
-    t.prologue_exits = shares ? TG_EXITS_NORTH : TG_EXITS_BOTH;
-    consider_prologue_exits(s, t);
-    t.prologue_exits = TG_EXITS_BOTH;
-    if (shares && s->g->prologue.stored) consider_prologue_exits(s, t);
+  for (t.egress = TG_EGRESS_BOTH; t.egress < (shares ? TG_EGRESS_COUNT : TG_EGRESS_WEST); t.egress++) {
+    if (!tg_egress_possible(s->m, t.egress)) continue;
+    t.prologue_egress = shares ? TG_EGRESS_NORTH : TG_EGRESS_BOTH;
+    consider_prologue_egress(s, t);
+    t.prologue_egress = TG_EGRESS_BOTH;
+    if (shares && s->g->prologue.stored) consider_prologue_egress(s, t);
   }
 }
 
@@ -430,8 +430,8 @@ static void consider_prologues(search *s) {
 }
 
 static void consider_raws(search *s, tg_gemm_tiling t) {
-  for (t.raws = TG_EXITS_BOTH; t.raws < TG_EXITS_COUNT; t.raws++)
-    if (tg_exits_possible(s->m, t.raws)) consider_kept(s, t, TG_KEEP_NONE);
+  for (t.raws = TG_EGRESS_BOTH; t.raws < TG_EGRESS_COUNT; t.raws++)
+    if (tg_egress_possible(s->m, t.raws)) consider_kept(s, t, TG_KEEP_NONE);
 }
 
 /* Chunks of which all makers make the same number. */
@@ -465,13 +465,13 @@ static void consider_makers(search *s, uint32_t alike) {
                       .alike = alike,
                       .parts = 1,
                       .makers = m->rows / alike,
-                      .prologue_exits = TG_EXITS_NORTH,
+                      .prologue_egress = TG_EGRESS_NORTH,
                       .nt = (uint32_t)nt,
                       .passes_m = 1,
                       .passes_n = 1};
-  for (t.exits = TG_EXITS_BOTH; t.exits < TG_EXITS_COUNT; t.exits++) {
-    if (!tg_exits_possible(m, t.exits)) continue;
-    s->share = tg_exit_share(m, t.exits, 1) >> s->g->prologue.stored;
+  for (t.egress = TG_EGRESS_BOTH; t.egress < TG_EGRESS_COUNT; t.egress++) {
+    if (!tg_egress_possible(m, t.egress)) continue;
+    s->share = tg_egress_share(m, t.egress, 1) >> s->g->prologue.stored;
     int64_t rows = most_rows_out(s, t.nt);
     if (!rows) continue;
     int64_t pieces = up(least, rows < least ? rows : least);
@@ -482,31 +482,31 @@ static void consider_makers(search *s, uint32_t alike) {
 }
 
 /* Column sums are little beside the results: if there is room, they leave where the ports have less to do. */
-static tg_exits column_sums_exits(const search *s, tg_gemm_tiling t) {
-  bool fits = tg_exit_share(s->m, TG_EXITS_BOTH, 1) >= tg_exit_share(s->m, t.exits, 1);
+static tg_egress column_sums_egress(const search *s, tg_gemm_tiling t) {
+  bool fits = tg_egress_share(s->m, TG_EGRESS_BOTH, 1) >= tg_egress_share(s->m, t.egress, 1);
   double along = tg_gemm_port_cycles(s->c, s->g, &t);
-  t.column_sums_exits = TG_EXITS_BOTH;
-  return s->g->column_sums.count && fits && tg_gemm_port_cycles(s->c, s->g, &t) < along ? TG_EXITS_BOTH
-                                                                                        : t.exits;
+  t.column_sums_egress = TG_EGRESS_BOTH;
+  return s->g->column_sums.count && fits && tg_gemm_port_cycles(s->c, s->g, &t) < along ? TG_EGRESS_BOTH
+                                                                                        : t.egress;
 }
 
 tg_status tg_tile_gemm(const tg_compile *c, const tg_gemm *gemm, tg_gemm_tiling *out) {
-  search s = {.c = c, .m = c->m, .g = gemm, .share = tg_exit_share(c->m, TG_EXITS_BOTH, 1)};
+  search s = {.c = c, .m = c->m, .g = gemm, .share = tg_egress_share(c->m, TG_EGRESS_BOTH, 1)};
   if (gemm->prologue.of_b) {
     for (uint32_t alike = 1; alike <= c->m->rows; alike *= 2)
       if (c->m->rows % alike == 0) consider_makers(&s, alike);
   } else if (gemm->prologue.result) {
     consider_prologues(&s);
   } else if (gemm->spread) {
-    for (tg_exits exits = TG_EXITS_BOTH; exits < TG_EXITS_COUNT; exits++)
-      if (tg_exits_possible(c->m, exits)) consider_products(&s, exits);
+    for (tg_egress egress = TG_EGRESS_BOTH; egress < TG_EGRESS_COUNT; egress++)
+      if (tg_egress_possible(c->m, egress)) consider_products(&s, egress);
   } else if (gemm->partials > 1) {
     consider_partials(&s);
   } else {
     tg_gemm_tiling t = {.members = 1, .alike = 1};
-    for (t.exits = TG_EXITS_BOTH; t.exits < TG_EXITS_COUNT; t.exits++)
+    for (t.egress = TG_EGRESS_BOTH; t.egress < TG_EGRESS_COUNT; t.egress++)
       for (t.alike = 1; t.alike <= c->m->rows; t.alike *= 2)
-        if (c->m->rows % t.alike == 0 && tg_exits_possible(c->m, t.exits)) consider_split(&s, t);
+        if (c->m->rows % t.alike == 0 && tg_egress_possible(c->m, t.egress)) consider_split(&s, t);
     t = (tg_gemm_tiling){.split = TG_SPLIT_ROWS, .members = 1, .alike = 1};
     if (tg_tiles(c->m) > 1 && c->m->cols > 1) consider_split(&s, t);
     t.split = TG_SPLIT_COLUMNS;
@@ -518,6 +518,6 @@ tg_status tg_tile_gemm(const tg_compile *c, const tg_gemm *gemm, tg_gemm_tiling 
         "node \"%s\": no tiling of a %lld x %lld x %lld product fits in the scratchpads of this architecture",
         gemm->node->name, (long long)gemm->m, (long long)gemm->n, (long long)gemm->k);
   *out = s.best;
-  out->column_sums_exits = column_sums_exits(&s, s.best);
+  out->column_sums_egress = column_sums_egress(&s, s.best);
   return TG_OK;
 }

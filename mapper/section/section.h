@@ -21,14 +21,14 @@ enum { TG_KEY_PRODUCT = 0, TG_KEY_STORE = 1 };
 
 /* By which AGCUs results leave: a tile's by the west one of its row or the north one of its column, in a
  * checkerboard, or all or three of four by one kind of AGCU, while the other kind has more to load. */
-typedef enum tg_exits {
-  TG_EXITS_BOTH,
-  TG_EXITS_WEST,
-  TG_EXITS_NORTH,
-  TG_EXITS_MOST_WEST, /* these on arrays whose rows and columns come in fours */
-  TG_EXITS_MOST_NORTH,
-  TG_EXITS_COUNT
-} tg_exits;
+typedef enum tg_egress {
+  TG_EGRESS_BOTH,
+  TG_EGRESS_WEST,
+  TG_EGRESS_NORTH,
+  TG_EGRESS_MOST_WEST, /* these on arrays whose rows and columns come in fours */
+  TG_EGRESS_MOST_NORTH,
+  TG_EGRESS_COUNT
+} tg_egress;
 
 typedef struct tg_build {
   tg_compile *c;
@@ -38,9 +38,9 @@ typedef struct tg_build {
   uint32_t bank;                             /* scratchpad banks given out so far */
   int bases;                                 /* entries of the base table in use */
   uint64_t base_address[TG_BASES];           /* of the first invocation */
-  tg_exits exits;                            /* how results leave */
+  tg_egress egress;                          /* how results leave */
   uint32_t members; /* north: results leave from the last row of tiles of so many each; 1: from all */
-  bool half_store;  /* the exits share the first half of each AGCU's store memory */
+  bool half_store;  /* store ports share the first half of each AGCU's store memory */
 } tg_build;
 
 /* Starts a section named after the kernel. */
@@ -92,48 +92,50 @@ int tg_build_base(tg_build *b, const tg_dram_tensor *tensor, uint64_t offset, in
  * The vector unit makes `pieces` pieces of `flits` flits for each iteration of the outer loops, in a buffer
  * of pieces_per_buffer pieces twice over. */
 enum { TG_NO_SEM = -1 };
-typedef struct tg_exit {
+typedef struct tg_store_port {
   int out_full, out_free; /* tile semaphores: VOPs post the first and wait for the second, once a buffer; or
-                             TG_NO_SEM, if the exit before has waited, and one behind will post */
+                             TG_NO_SEM, if the store port before has waited, and one behind will post */
   int credit;             /* tile semaphore: room at the AGCU */
   uint32_t loops[3];      /* of the SEND; level 2 walks the pieces of a buffer if pieces > 1 */
   uint32_t flits;         /* of a piece, as it is sent */
   uint32_t inner, stride; /* of it, so many flits lie next to each other, such runs so far apart; 0: all do */
   uint32_t pieces;        /* of a buffer: 1, or the count of level 2 */
   tg_buffer buffer;
-} tg_exit;
+} tg_store_port;
 /* Does an array of this size share results out so? */
-bool tg_exits_possible(const tg_params *m, tg_exits exits);
+bool tg_egress_possible(const tg_params *m, tg_egress egress);
 /* Does a tile's result leave by the west AGCU, and how many of its lane use the same AGCU before it? */
-bool tg_leaves_west(tg_exits exits, uint32_t r, uint32_t col);
-uint32_t tg_exit_rank(tg_exits exits, uint32_t r, uint32_t col);
-/* Tiles whose results leave by one west, or north, AGCU at most. `exits`, `members`: of tg_build. */
-uint32_t tg_west_exits(const tg_params *m, tg_exits exits);
-uint32_t tg_north_exits(const tg_params *m, tg_exits exits, uint32_t members);
-/* Flits of a piece at most, of all exits together. */
-uint32_t tg_exit_share(const tg_params *m, tg_exits exits, uint32_t members);
-void tg_exit_init(tg_build *b, tg_exit *exit, uint32_t initial_free);
-/* Sets the walk of the STORE of exit number `exit` of tile (r, col). */
-typedef void tg_exit_fill(const void *user, int exit, uint32_t r, uint32_t col, tg_agcu_instr *store);
-/* Exits of which the first `often` leave with each piece, the others with the last one of `every`. */
-typedef struct tg_exits_plan {
-  const tg_exit *exits;
+bool tg_leaves_west(tg_egress egress, uint32_t r, uint32_t col);
+uint32_t tg_egress_rank(tg_egress egress, uint32_t r, uint32_t col);
+/* Tiles whose results leave by one west, or north, AGCU at most. `egress`, `members`: of tg_build. */
+uint32_t tg_west_egress(const tg_params *m, tg_egress egress);
+uint32_t tg_north_egress(const tg_params *m, tg_egress egress, uint32_t members);
+/* Flits of a piece at most, of all store ports together. */
+uint32_t tg_egress_share(const tg_params *m, tg_egress egress, uint32_t members);
+void tg_store_port_init(tg_build *b, tg_store_port *port, uint32_t initial_free);
+/* Sets the walk of the STORE of port number `port` of tile (r, col). */
+typedef void tg_store_fill(const void *user, int port, uint32_t r, uint32_t col, tg_agcu_instr *store);
+/* Ports of which the first `often` leave with each piece, the others with the last one of `every`. */
+typedef struct tg_egress_plan {
+  const tg_store_port *ports;
   int count, often;
   uint32_t every;
-  uint32_t steps; /* pieces whose SENDs are instructions of their own; a multiple of `every`. 0: the one exit
-                     that leaves often has a loop of its own for its pieces, behind which the others leave */
+  uint32_t
+      steps; /* pieces whose SENDs are instructions of their own; a multiple of `every`. 0: the one store port
+                that leaves often has a loop of its own for its pieces, behind which the others leave */
   bool together; /* steps 0: of each tile one context stores them all, of every other tile of an AGCU that for
                     loads of its own, which there are none of; they leave before those pieces, and an AGCU
                     has room for one each */
-  tg_exits seldom; /* by which AGCUs those leave that do so seldom: of no AGCU more tiles' than tg_exit_share
-                      counts */
-} tg_exits_plan;
-void tg_exits_emit(tg_build *b, const tg_exits_plan *plan, tg_exit_fill *fill, const void *user);
-/* Emits the SENDs and STOREs of all exits, one after the other for each iteration of their loops, which are
- * the same; several exits have one piece each. */
-void tg_exit_emit(tg_build *b, const tg_exit *exits, int count, tg_exit_fill *fill, const void *user);
+  tg_egress seldom; /* by which AGCUs those leave that do so seldom: of no AGCU more tiles' than
+                      tg_egress_share counts */
+} tg_egress_plan;
+void tg_egress_emit(tg_build *b, const tg_egress_plan *plan, tg_store_fill *fill, const void *user);
+/* Emits the SENDs and STOREs of all store ports, one after the other for each iteration of their loops, which
+ * are the same; several have one piece each. */
+void tg_store_ports_emit(tg_build *b, const tg_store_port *ports, int count, tg_store_fill *fill,
+                         const void *user);
 /* Does a tile of the checkerboard use the west AGCU? */
-bool tg_exits_west(uint32_t r, uint32_t col);
+bool tg_egress_is_west(uint32_t r, uint32_t col);
 
 /* Adds an invocation of the section with the table as it stands. */
 tg_invocation *tg_build_invoke(tg_build *b, const char *name);

@@ -11,7 +11,7 @@ typedef struct emission {
   tg_stream_tiling t;
   tg_buffer in[TG_STREAMS], vector[TG_STREAMS];
   tg_buffer kept, number; /* what the VOP before leaves: rows, and a vector for each */
-  tg_exit exits[1 + TG_MORE_RESULTS];
+  tg_store_port ports[1 + TG_MORE_RESULTS];
   int in_full, vectors_full, west_credit, north_credit;
   int entry[2 * TG_STREAMS + 1]; /* of the base table, by number of the walk */
   int64_t residue[2 * TG_STREAMS + 1];
@@ -25,17 +25,17 @@ static const tg_walk_plan *walk_of(const tg_stream_kernel *plan, int number) {
   return number < plan->vectors ? &plan->vector[number] : &plan->more_output[number - plan->vectors];
 }
 
-/* Number of the exit of result `x`, and the other way round. */
-static int exit_of(const tg_stream_kernel *plan, int x) {
+/* Number of the store port of result `x`, and the other way round. */
+static int port_of(const tg_stream_kernel *plan, int x) {
   return !tg_stream_is_windowed(plan) ? x : x == plan->more ? 0 : x + 1;
 }
 
-static int result_of(const tg_stream_kernel *plan, int exit) {
-  return !tg_stream_is_windowed(plan) ? exit : exit ? exit - 1 : plan->more;
+static int result_of(const tg_stream_kernel *plan, int port) {
+  return !tg_stream_is_windowed(plan) ? port : port ? port - 1 : plan->more;
 }
 
 /* The AGCU on the other side of the one that the tile's results leave by. */
-static bool loads_from_north(uint32_t r, uint32_t col) { return tg_exits_west(r, col); }
+static bool loads_from_north(uint32_t r, uint32_t col) { return tg_egress_is_west(r, col); }
 
 static tg_queue *load_queue(const emission *e, uint32_t r, uint32_t col) {
   return loads_from_north(r, col) ? tg_north_queue(&e->b, col, TG_CTX_LOAD)
@@ -102,15 +102,15 @@ static bool allocate(emission *e) {
     uint32_t row = tg_kind_flits(e->b.m, tg_stream_result_kind(plan, x), tg_stream_out_take(plan)),
              sent = plan->out_take ? row : tg_kind_flits(e->b.m, tg_stream_result_kind(plan, x), moved(e)),
              pieces = e->t.parts > 1 ? e->t.parts : tg_stream_result_window(plan, x);
-    tg_exit *exit = &e->exits[exit_of(plan, x)];
-    *exit = (tg_exit){.flits = e->t.parts > 1 ? e->t.piece_flits : e->t.chunk_rows * sent,
-                      .pieces = pieces,
-                      .loops = {e->t.loops[0], e->t.loops[1], pieces}};
-    if (sent < row) exit->inner = sent, exit->stride = row;
+    tg_store_port *port = &e->ports[port_of(plan, x)];
+    *port = (tg_store_port){.flits = e->t.parts > 1 ? e->t.piece_flits : e->t.chunk_rows * sent,
+                            .pieces = pieces,
+                            .loops = {e->t.loops[0], e->t.loops[1], pieces}};
+    if (sent < row) port->inner = sent, port->stride = row;
     if (!tg_build_buffer(&e->b, pieces * (e->t.parts > 1 ? e->t.piece_flits : e->t.chunk_rows * row), 2,
-                         &exit->buffer))
+                         &port->buffer))
       return false;
-    tg_exit_init(&e->b, exit, 2);
+    tg_store_port_init(&e->b, port, 2);
   }
   return true;
 }
@@ -342,7 +342,7 @@ static void set_result(const emission *e, tg_vx_instr *vop, int x, int unroll) {
   int count = plan->out_vectors > 1 ? plan->out_vectors : tg_stream_result_moves(plan, x) ? unroll : 1;
   for (int u = 0; u < count; u++) {
     tg_stream *s = tg_stream_of_mut(vop, tg_result_stream(plan, x, u));
-    set_stream(e, s, tg_stream_result_kind(plan, x), &e->exits[exit_of(plan, x)].buffer, true,
+    set_stream(e, s, tg_stream_result_kind(plan, x), &e->ports[port_of(plan, x)].buffer, true,
                tg_stream_result_window(plan, x));
     if (count > 1) take_every(e->b.m, s, u, count);
   }
@@ -365,23 +365,23 @@ static void emit_vop(emission *e, uint32_t r, uint32_t col, const tg_vx_instr mi
     set_sources(e, vop, unroll);
   }
   for (int x = 0; x <= plan->more; x++) {
-    const tg_exit *exit = &e->exits[exit_of(plan, x)];
+    const tg_store_port *port = &e->ports[port_of(plan, x)];
     if (second)
-      set_unrolled(e, vop, unroll, tg_stream_result_kind(plan, x), &exit->buffer, true, unroll);
+      set_unrolled(e, vop, unroll, tg_stream_result_kind(plan, x), &port->buffer, true, unroll);
     else
       set_result(e, vop, x, unroll);
     if (tg_stream_result_kind(plan, x) == TG_STREAM_BF16SR) set_rounding(e, vop, r, col);
-    tg_set_wait(in, 1 + x, exit->out_free, false);
-    tg_set_post(in, 1 + x, TG_POST_LOCAL, 0, exit->out_full, false);
+    tg_set_wait(in, 1 + x, port->out_free, false);
+    tg_set_post(in, 1 + x, TG_POST_LOCAL, 0, port->out_full, false);
   }
   tg_set_loops(in, e->t.loops);
   for (int l = 0; l < TG_LEVELS && plan->vectors; l++) in->common.loop_begin[l] = 1; /* behind the SYNC */
 }
 
-static void fill_store(const void *user, int exit, uint32_t r, uint32_t col, tg_agcu_instr *store) {
+static void fill_store(const void *user, int port, uint32_t r, uint32_t col, tg_agcu_instr *store) {
   const emission *e = user;
   const tg_stream_kernel *plan = e->plan;
-  int x = result_of(plan, exit), number = tg_result_stream(plan, x, 0);
+  int x = result_of(plan, port), number = tg_result_stream(plan, x, 0);
   tg_fill_walk(store, walk_of(plan, number), e->entry[number], e->residue[number]);
   set_rows(e, store, r * e->b.m->cols + col, plan->out_take ? plan->out_take : moved(e));
   store->convert[0] = tg_stream_result_kind(plan, x) == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
@@ -409,14 +409,14 @@ static void fill_store(const void *user, int exit, uint32_t r, uint32_t col, tg_
 
 static void emit_exits(emission *e) {
   const tg_stream_kernel *plan = e->plan;
-  tg_exits_plan windowed = {.exits = e->exits,
-                            .count = 1 + plan->more,
-                            .often = 1,
-                            .every = tg_stream_result_window(plan, plan->more)};
+  tg_egress_plan windowed = {.ports = e->ports,
+                             .count = 1 + plan->more,
+                             .often = 1,
+                             .every = tg_stream_result_window(plan, plan->more)};
   if (tg_stream_is_windowed(plan))
-    tg_exits_emit(&e->b, &windowed, fill_store, e);
+    tg_egress_emit(&e->b, &windowed, fill_store, e);
   else
-    tg_exit_emit(&e->b, e->exits, 1 + plan->more, fill_store, e);
+    tg_store_ports_emit(&e->b, e->ports, 1 + plan->more, fill_store, e);
 }
 
 tg_status tg_emit_stream_kernel(tg_compile *c, const tg_kernel *kernel, const tg_stream_kernel *plan,

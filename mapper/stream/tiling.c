@@ -20,7 +20,7 @@ static uint32_t buffer_pairs(const tg_stream_kernel *plan) {
 }
 
 void tg_choose_columns(const tg_params *m, tg_stream_kernel *plan, int64_t columns) {
-  uint32_t lanes = tg_lanes(m), share = tg_exit_share(m, TG_EXITS_BOTH, 1) / (1 + (uint32_t)plan->more);
+  uint32_t lanes = tg_lanes(m), share = tg_egress_share(m, TG_EGRESS_BOTH, 1) / (1 + (uint32_t)plan->more);
   uint32_t most_vectors = share / 2 ? share / 2 : 1; /* two flits of fp32 a vector */
   uint32_t room = m->banks / (2 * buffer_pairs(plan)) * tg_bank_rows(m), window = 1;
   for (int i = 0; i < plan->inputs; i++)
@@ -163,7 +163,7 @@ static uint32_t set_pieces(const tg_params *m, const tg_stream_kernel *plan, uin
 
 bool tg_tile_stream(const tg_params *m, const tg_stream_kernel *plan, tg_stream_tiling *t) {
   *t = (tg_stream_tiling){0};
-  uint32_t share = tg_exit_share(m, TG_EXITS_BOTH, 1) / (1 + (uint32_t)plan->more),
+  uint32_t share = tg_egress_share(m, TG_EGRESS_BOTH, 1) / (1 + (uint32_t)plan->more),
            limit = set_pieces(m, plan, share, t);
   if (!limit) return false;
   uint32_t taken = vector_banks(m, plan);

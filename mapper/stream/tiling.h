@@ -14,7 +14,7 @@ typedef struct tg_stream_tiling {
   uint32_t out_flits, piece_flits;
 } tg_stream_tiling;
 
-/* Rows of a chunk: as many as the exit and the banks allow. False: not even one. tiling.c */
+/* Rows of a chunk: as many as the store port and the banks allow. False: not even one. tiling.c */
 bool tg_tile_stream(const tg_params *m, const tg_stream_kernel *plan, tg_stream_tiling *t);
 
 static inline int tg_stream_unroll(const tg_stream_kernel *plan) { return plan->unroll ? plan->unroll : 1; }

@@ -86,7 +86,7 @@ static int64_t vectors_of(const tg_vector_move *v) {
   const tg_params *m = v->c->m;
   int64_t flits = tg_kind_flits(m, v->kinds[RESULT], tg_lanes(m)) * runs_of(&v->space), length = 1;
   for (int d = 0; d < v->space.rank - 1; d++) length *= v->space.dims[d];
-  int64_t most = tg_exit_share(m, TG_EXITS_BOTH, 1) / (flits * m->fma_latency),
+  int64_t most = tg_egress_share(m, TG_EGRESS_BOTH, 1) / (flits * m->fma_latency),
           all = (int64_t)m->fma_latency * tg_tiles(m) * tg_lanes(m), each = (length + all - 1) / all;
   if (most > each) most = each;
   return most > 0 ? most : 1;

@@ -20,7 +20,7 @@ typedef struct transpose {
   uint32_t chunks; /* blocks of a matrix that a tile has */
   tg_build b;
   tg_buffer in;
-  tg_exit exit;
+  tg_store_port port;
   int in_full, west_credit, north_credit, entry[2];
   int64_t residue[2];
 } transpose;
@@ -81,7 +81,7 @@ static uint32_t in_row_flits(const transpose *t) { return t->block_rows / t->m->
 /* The base of a stream that goes up the rows must be in the first of its banks. */
 static bool fits(const transpose *t) {
   uint32_t out = t->block_rows * out_row_flits(t), in = t->block_columns * in_row_flits(t);
-  return out <= tg_exit_share(t->m, TG_EXITS_BOTH, 1) && in <= tg_bank_rows(t->m) &&
+  return out <= tg_egress_share(t->m, TG_EGRESS_BOTH, 1) && in <= tg_bank_rows(t->m) &&
          2 * (1 + tg_banks_for(t->m, out)) <= t->m->banks;
 }
 
@@ -164,7 +164,7 @@ static void set_block(const transpose *t, tg_agcu_instr *in, int operand, uint32
 
 /* By the AGCU on the other side of the one that the tile's results leave by. */
 static void emit_load(const transpose *t, uint32_t r, uint32_t col) {
-  bool north = tg_exits_west(r, col);
+  bool north = tg_egress_is_west(r, col);
   tg_queue *queue = north ? tg_north_queue(&t->b, col, TG_CTX_LOAD) : tg_west_queue(&t->b, r, TG_CTX_LOAD);
   tg_agcu_instr *load = &tg_build_push(&t->b, queue, TG_OP_agcu_load)->agcu;
   tg_walk_plan walk = {.tensor = t->v->tensors[SOURCE],
@@ -188,9 +188,9 @@ static void emit_load(const transpose *t, uint32_t r, uint32_t col) {
   load->credit_mask[0] = load->dst_mask[0];
 }
 
-static void fill_store(const void *user, int exit, uint32_t r, uint32_t col, tg_agcu_instr *store) {
+static void fill_store(const void *user, int port, uint32_t r, uint32_t col, tg_agcu_instr *store) {
   const transpose *t = user;
-  (void)exit; /* there is one */
+  (void)port; /* there is one */
   tg_walk_plan walk = {
       .tensor = t->v->tensors[RESULT],
       .radix = {blocks_of(t->rows, t->block_rows), blocks_of(t->columns, t->block_columns), t->block_rows},
@@ -233,9 +233,9 @@ static tg_instr *push_vop(const transpose *t, tg_queue *queue, const tg_vx_instr
     from->j[1] = -(int64_t)in_row;
     to->kind[0] = t->v->kinds[RESULT];
     to->store[0] = 1;
-    tg_set_operand(to->at.base, &t->exit.buffer, false);
+    tg_set_operand(to->at.base, &t->port.buffer, false);
     to->at.base[0] += (first + (uint32_t)k) * out_row;
-    to->banks[0] = t->exit.buffer.banks;
+    to->banks[0] = t->port.buffer.banks;
     to->row[1] = t->m->p * out_row;
     to->row[2] = tg_kind_flits(t->m, t->v->kinds[RESULT], lanes);
   }
@@ -249,24 +249,24 @@ static void emit_vops(const transpose *t, uint32_t r, uint32_t col, const tg_vx_
     in = push_vop(t, queue, microcode, first);
     if (first) continue;
     tg_set_wait(in, 0, t->in_full, false);
-    tg_set_wait(in, 1, t->exit.out_free, false);
+    tg_set_wait(in, 1, t->port.out_free, false);
   }
-  if (tg_exits_west(r, col))
+  if (tg_egress_is_west(r, col))
     tg_set_post(in, 0, TG_POST_COL, 0, t->north_credit + (int)r + 1, false);
   else
     tg_set_post(in, 0, TG_POST_ROW, 0, t->west_credit + (int)col + 1, false);
-  tg_set_post(in, 1, TG_POST_LOCAL, 0, t->exit.out_full, false);
+  tg_set_post(in, 1, TG_POST_LOCAL, 0, t->port.out_full, false);
   set_loops(t, in);
 }
 
 static void allocate(transpose *t) {
   uint32_t flits = t->block_rows * out_row_flits(t);
-  t->exit = (tg_exit){.flits = flits, .pieces = 1, .loops = {(uint32_t)t->matrices, t->chunks, 1}};
+  t->port = (tg_store_port){.flits = flits, .pieces = 1, .loops = {(uint32_t)t->matrices, t->chunks, 1}};
   bool good = tg_build_buffer(&t->b, t->block_columns * in_row_flits(t), 2, &t->in) &&
-              tg_build_buffer(&t->b, flits, 2, &t->exit.buffer);
+              tg_build_buffer(&t->b, flits, 2, &t->port.buffer);
   assert(good); /* as planned */
   (void)good;
-  tg_exit_init(&t->b, &t->exit, 2);
+  tg_store_port_init(&t->b, &t->port, 2);
   t->in_full = tg_tile_sem(&t->b, 0);
   t->west_credit = tg_west_credits(&t->b, 2);
   t->north_credit = tg_north_credits(&t->b, 2);
@@ -299,7 +299,7 @@ tg_status tg_emit_transpose(const tg_vector_move *move) {
     tg_queue *queue = &tg_build_section(&t.b)->agcus[a].contexts[TG_CTX_LOAD];
     if (queue->count) set_loops(&t, &queue->instrs[queue->count - 1]);
   }
-  tg_exit_emit(&t.b, &t.exit, 1, fill_store, &t);
+  tg_store_ports_emit(&t.b, &t.port, 1, fill_store, &t);
   tg_build_invoke(&t.b, name);
   return TG_OK;
 }
