@@ -1,0 +1,264 @@
+/* The way of results out of a section: SENDs to AGCUs, and their STOREs. */
+#include "mapper/section/section.h"
+
+#include <assert.h>
+
+enum { MOST_PORTS = 2 * (1 + TG_MORE_RESULTS) };
+
+/* Of four diagonals, one behind the other, those whose tiles' results leave west, and how many these are. */
+static const struct {
+  uint8_t diagonals, count;
+} leaves_west[TG_EGRESS_COUNT] = {
+    [TG_EGRESS_BOTH] = {0x5, 2},      [TG_EGRESS_WEST] = {0xf, 4},       [TG_EGRESS_NORTH] = {0x0, 0},
+    [TG_EGRESS_MOST_WEST] = {0x7, 3}, [TG_EGRESS_MOST_NORTH] = {0x1, 1},
+};
+
+bool tg_egress_possible(const tg_params *m, tg_egress egress) {
+  return leaves_west[egress].count % 2 == 0 || (m->rows % 4 == 0 && m->cols % 4 == 0);
+}
+
+bool tg_leaves_west(tg_egress egress, uint32_t r, uint32_t col) {
+  return leaves_west[egress].diagonals >> (r + col) % 4 & 1;
+}
+
+bool tg_egress_is_west(uint32_t r, uint32_t col) { return tg_leaves_west(TG_EGRESS_BOTH, r, col); }
+
+typedef enum way { STAYS, LEAVES_WEST, LEAVES_NORTH } way;
+
+static way way_out(const tg_build *b, uint32_t r, uint32_t col) {
+  uint32_t members = b->members;
+  if (tg_leaves_west(b->egress, r, col)) return LEAVES_WEST;
+  return r % members + 1 == members && r < b->m->rows / members * members ? LEAVES_NORTH : STAYS;
+}
+
+uint32_t tg_west_egress(const tg_params *m, tg_egress egress) {
+  return (m->cols * leaves_west[egress].count + 3) / 4;
+}
+
+uint32_t tg_north_egress(const tg_params *m, tg_egress egress, uint32_t members) {
+  return (m->rows / members * (4u - leaves_west[egress].count) + 3) / 4;
+}
+
+uint32_t tg_egress_share(const tg_params *m, tg_egress egress, uint32_t members) {
+  uint32_t west = tg_west_egress(m, egress), north = tg_north_egress(m, egress, members);
+  return tg_store_rows(m) / (west > north ? west : north) / 2;
+}
+
+void tg_store_port_init(tg_build *b, tg_store_port *port, uint32_t initial_free) {
+  port->out_full = tg_tile_sem(b, 0);
+  port->out_free = tg_tile_sem(b, (int)initial_free);
+  port->credit = tg_tile_sem(b, 2);
+}
+
+uint32_t tg_egress_rank(tg_egress egress, uint32_t r, uint32_t col) {
+  uint32_t rank = 0;
+  bool west = tg_leaves_west(egress, r, col);
+  for (uint32_t k = 0; k < (west ? col : r); k++)
+    rank += tg_leaves_west(egress, west ? r : k, west ? k : col) == west;
+  return rank;
+}
+
+/* SEND number `number` of `numbers` that each have an instruction of their own. */
+static tg_instr *emit_send(tg_build *b, const tg_store_port *port, uint32_t r, uint32_t col, bool west,
+                           uint32_t number, uint32_t numbers) {
+  tg_instr *in = tg_build_push(b, &tg_build_tile(b, r, col)->tx, TG_OP_tx_send);
+  tg_tx_instr *tx = &in->tx;
+  tx->dir[0] = west ? TG_WEST : TG_NORTH;
+  tx->flits[0] = port->flits;
+  if (port->pieces > 1) {
+    tg_set_operand(tx->src_base, &port->buffer, true);
+    tx->src_delta[2] = port->inner ? port->flits / port->inner * port->stride : port->flits;
+  } else
+    tg_set_rotation(tx->src_base, &port->buffer, number, numbers);
+  tx->src_inner[0] = port->inner ? port->inner : 65535;
+  tx->src_stride[0] = port->stride;
+  tx->dst_inner[0] = 65535;
+  tx->dst_mask[0] = 1; /* position 0 */
+  tx->dst_post[0] = 1;
+  if (port->out_full != TG_NO_SEM) tg_set_wait(in, 0, port->out_full, port->pieces > 1);
+  tg_set_wait(in, 1, port->credit, false);
+  return in;
+}
+
+/* What leaves often, and seldom: by which AGCUs, or the tile's, and the semaphore there. */
+typedef struct tile_port {
+  tg_egress egress;
+  bool west;
+  int arrived;
+} tile_port;
+
+/* The store ports of one tile, each of which has its part of the tile's share of the AGCU's store memory. */
+typedef struct tile_ports {
+  tg_build *b;
+  const tg_egress_plan *plan;
+  uint32_t r, col;
+  tg_buffer at_agcu[MOST_PORTS];
+  tile_port often, seldom;
+} tile_ports;
+
+static const tile_port *port_of(const tile_ports *t, int x) {
+  return x < t->plan->often ? &t->often : &t->seldom;
+}
+
+static void place_at_agcu(tile_ports *t) {
+  const tg_egress_plan *plan = t->plan;
+  uint32_t room = 2 * (tg_egress_share(t->b->m, t->b->egress, t->b->members) >> t->b->half_store),
+           left = room, at = 0, copies = plan->together ? 1 : 2;
+  for (int x = plan->often; x < plan->count; x++) left -= copies * plan->ports[x].flits;
+  for (int x = 0; x < plan->count; x++) {
+    bool often = x < plan->often;
+    uint32_t rank = tg_egress_rank(port_of(t, x)->egress, t->r, t->col) / t->b->members,
+             share = often ? left / 2 / (uint32_t)plan->often : plan->ports[x].flits;
+    t->at_agcu[x] =
+        (tg_buffer){.base = room * rank + at, .stride = share, .rows = share, .count = often ? 2 : copies};
+    at += t->at_agcu[x].count * share;
+  }
+}
+
+/* Of piece number `step`. What is sent seldom leaves with the last piece of `every`. */
+static tg_instr *emit_sends(const tile_ports *t, uint32_t step) {
+  const tg_egress_plan *plan = t->plan;
+  bool all = (step + 1) % plan->every == 0;
+  int count = all ? plan->count : plan->often;
+  tg_instr *in = NULL;
+  for (int x = 0; x < count; x++) {
+    const tg_store_port *port = &plan->ports[x];
+    bool often = x < plan->often;
+    in = emit_send(t->b, port, t->r, t->col, port_of(t, x)->west, step, plan->steps);
+    tg_set_rotation(in->tx.dst_base, &t->at_agcu[x], often ? step : step / plan->every,
+                    often ? plan->steps : (plan->steps + plan->every - 1) / plan->every);
+    in->tx.dst_sem[0] = port_of(t, x)->arrived;
+    if (port->out_free != TG_NO_SEM && (x + 1 == count || x + 1 != plan->often))
+      tg_set_post(in, 0, TG_POST_LOCAL, 0, port->out_free, port->pieces > 1);
+  }
+  return in;
+}
+
+/* All pieces of the first store port, and the others behind them, or, where one context stores them all,
+ * before. */
+static void emit_looped_sends(const tile_ports *t) {
+  tg_instr *in = NULL;
+  for (int n = 0; n < t->plan->count; n++) {
+    int x = t->plan->together ? (n + 1) % t->plan->count : n;
+    const tg_store_port *port = &t->plan->ports[x];
+    uint32_t slot = tg_build_tile(t->b, t->r, t->col)->tx.count;
+    in = emit_send(t->b, port, t->r, t->col, port_of(t, x)->west, 0, 1);
+    tg_set_operand(in->tx.dst_base, &t->at_agcu[x], false);
+    in->tx.dst_sem[0] = port_of(t, x)->arrived;
+    if (port->out_free != TG_NO_SEM) tg_set_post(in, 0, TG_POST_LOCAL, 0, port->out_free, port->pieces > 1);
+    if (x) continue;
+    in->common.loop_count[2] = port->pieces;
+    in->common.loop_begin[2] = slot;
+  }
+  in->common.loop_count[0] = t->plan->ports[0].loops[0];
+  in->common.loop_count[1] = t->plan->ports[0].loops[1];
+}
+
+/* A STORE issues when the one before has left the port, and asks for it a cycle later: of two contexts that
+ * take turns, one asks while the other has it. */
+static int store_context(const tile_ports *t, bool often) {
+  const tile_port *port = often ? &t->often : &t->seldom;
+  if (t->plan->together) return tg_egress_rank(port->egress, t->r, t->col) % 2 ? TG_CTX_AUX : TG_CTX_STORE;
+  return often ? TG_CTX_STORE : TG_CTX_COLUMN_SUMS;
+}
+
+static void emit_stores(const tile_ports *t, bool often, tg_store_fill *fill, const void *user) {
+  const tile_port *port = often ? &t->often : &t->seldom;
+  uint32_t position = (port->west ? t->col : t->r) + 1;
+  int first = often ? 0 : t->plan->often, end = often ? t->plan->often : t->plan->count,
+      context = store_context(t, often);
+  tg_queue *queue = port->west ? tg_west_queue(t->b, t->r, context) : tg_north_queue(t->b, t->col, context);
+  for (int x = first; x < end; x++) {
+    tg_instr *in = tg_build_push(t->b, queue, TG_OP_agcu_store);
+    fill(user, x, t->r, t->col, &in->agcu);
+    tg_set_operand(in->agcu.src_base, &t->at_agcu[x], false);
+    tg_set_wait(in, 0, port->arrived, false);
+    tg_set_post(in, 0, port->west ? TG_POST_ROW : TG_POST_COL, position, t->plan->ports[x].credit, false);
+  }
+}
+
+static void emit_all_sends(const tile_ports *t) {
+  const tg_egress_plan *plan = t->plan;
+  uint32_t first = tg_build_tile(t->b, t->r, t->col)->tx.count;
+  tg_instr *last = NULL;
+  for (uint32_t step = 0; step < plan->steps; step++) last = emit_sends(t, step);
+  tg_set_loops(last, plan->ports[0].loops);
+  last->common.loop_count[2] /= plan->steps;
+  last->common.loop_begin[2] = first; /* behind what is sent before in each pass */
+}
+
+static void emit_tile_sends(const tile_ports *t) {
+  if (t->plan->steps)
+    emit_all_sends(t);
+  else
+    emit_looped_sends(t);
+}
+
+/* What leaves seldom stays in front of the loop over pieces, if one context stores both. */
+static void end_loops(const tg_build *b, const tg_egress_plan *plan, int context, const uint32_t *seldom,
+                      uint32_t every) {
+  for (uint32_t a = 0; a < tg_agcus(b->m); a++) {
+    tg_queue *queue = &tg_build_section(b)->agcus[a].contexts[context];
+    if (!queue->count) continue;
+    tg_common_instr *last = &queue->instrs[queue->count - 1].common;
+    tg_set_loops(&queue->instrs[queue->count - 1], plan->ports[0].loops);
+    last->loop_count[2] /= every;
+    if (!plan->together) continue;
+    last->loop_begin[2] = seldom[a];
+    if (seldom[a] == queue->count) last->loop_count[2] = 0;
+  }
+}
+
+static uint32_t *count_stores(const tg_build *b, int context) {
+  uint32_t *counts = TG_NEW_ARRAY(b->c->arena, uint32_t, tg_agcus(b->m));
+  for (uint32_t a = 0; a < tg_agcus(b->m); a++)
+    counts[a] = tg_build_section(b)->agcus[a].contexts[context].count;
+  return counts;
+}
+
+static tile_port tile_port_of(tg_egress egress, uint32_t r, uint32_t col, const int arrived[2]) {
+  bool west = tg_leaves_west(egress, r, col);
+  return (tile_port){.egress = egress, .west = west, .arrived = arrived[!west] + (int)(west ? col : r) + 1};
+}
+
+/* The store ports of tile (r, col). False: it has none. */
+static bool begin_tile(tg_build *b, const tg_egress_plan *plan, uint32_t r, uint32_t col, int arrived[2][2],
+                       tile_ports *out) {
+  if (way_out(b, r, col) == STAYS) return false;
+  *out = (tile_ports){
+      .b = b,
+      .plan = plan,
+      .r = r,
+      .col = col,
+      .often = tile_port_of(b->egress, r, col, arrived[0]),
+      .seldom = tile_port_of(plan->seldom, r, col, arrived[1]),
+  };
+  place_at_agcu(out);
+  return true;
+}
+
+void tg_egress_emit(tg_build *b, const tg_egress_plan *plan, tg_store_fill *fill, const void *user) {
+  int arrived[2][2] = {{tg_west_credits(b, 0), tg_north_credits(b, 0)}};
+  bool seldom = plan->count > plan->often;
+  const uint32_t *stores = NULL, *aux = NULL;
+  for (int north = 0; seldom && north < 2; north++)
+    arrived[1][north] = north ? tg_north_credits(b, 0) : tg_west_credits(b, 0);
+  for (int often = 0; often < 2; often++) {
+    if (often) stores = count_stores(b, TG_CTX_STORE), aux = count_stores(b, TG_CTX_AUX);
+    for (uint32_t i = 0; i < tg_tiles(b->m); i++) {
+      tile_ports t;
+      if (!begin_tile(b, plan, i / b->m->cols, i % b->m->cols, arrived, &t)) continue;
+      if (!often) emit_tile_sends(&t);
+      emit_stores(&t, often, fill, user);
+    }
+  }
+  end_loops(b, plan, TG_CTX_STORE, stores, 1);
+  if (plan->together) end_loops(b, plan, TG_CTX_AUX, aux, 1);
+  if (seldom && !plan->together) end_loops(b, plan, TG_CTX_COLUMN_SUMS, stores, plan->every);
+}
+
+void tg_store_ports_emit(tg_build *b, const tg_store_port *ports, int count, tg_store_fill *fill,
+                         const void *user) {
+  tg_egress_plan plan = {.ports = ports, .count = count, .often = count, .every = 1, .steps = 1};
+  tg_egress_emit(b, &plan, fill, user);
+}
