@@ -22,8 +22,8 @@ typedef struct tg_attention {
   const tg_kernel *kernel;
   tg_gemm scores, context; /* the two products, of which shapes, formats and operands count */
   int64_t products, queries, keys;
-  tg_matrices q, k, v, out, external[TG_GEMM_EXTERNALS];
-  int external_kind[TG_GEMM_EXTERNALS], out_kind; /* of streams */
+  tg_matrices q, k, v, out, epilogue_operand[TG_EPILOGUE_OPERANDS];
+  int epilogue_operand_kind[TG_EPILOGUE_OPERANDS], out_kind; /* of streams */
   tg_dtype weights;           /* format of the softmax's result as the second product reads it */
   int unroll, own_unroll;     /* vectors at a time of the softmax's VOPs */
   int words[2 * TG_SEGMENTS]; /* of the microcode's segments */
@@ -60,8 +60,8 @@ uint32_t tg_attention_exp_rows(const tg_params *m, const tg_attention *a);
 uint32_t tg_attention_weight_rows(const tg_params *m, const tg_attention *a);
 uint32_t tg_attention_out_rows(const tg_params *m, const tg_attention *a);
 /* Of an operand of the fused nodes. */
-uint32_t tg_attention_external_rows(const tg_params *m, const tg_attention *a, int external);
-uint32_t tg_attention_external_take(const tg_attention *a, int external);
+uint32_t tg_attention_epilogue_operand_rows(const tg_params *m, const tg_attention *a, int epilogue_operand);
+uint32_t tg_attention_epilogue_operand_take(const tg_attention *a, int epilogue_operand);
 
 /* False: it is not computed as one section, or would be no faster so. */
 bool tg_describe_attention(const tg_compile *c, const tg_kernel *kernel, tg_attention *out);

@@ -52,15 +52,16 @@ static bool view_operands(tg_attention *a) {
   a->v.value = second->b;
   if (first->b_transposed) transpose(&a->k);
   if (second->b_transposed) transpose(&a->v);
-  for (int x = 0; x < first->external_count && good; x++) {
-    tg_value *value = first->externals[x].value;
+  for (int x = 0; x < first->epilogue_operand_count && good; x++) {
+    tg_value *value = first->epilogue_operands[x].value;
     int64_t sizes[TG_MAX_RANK], dense[TG_MAX_RANK];
     tg_value_sizes(value, sizes);
     tg_dense_strides(sizes, value->rank, dense);
-    good = view(s, value, dense, a->queries, a->keys, &a->external[x]);
-    a->external[x].value = value;
-    a->external_kind[x] = a->external[x].column_stride ? tg_stream_kind(value) : TG_STREAM_SPLAT32;
-    if (!a->external[x].row_stride) a->external[x].rows = 1;
+    good = view(s, value, dense, a->queries, a->keys, &a->epilogue_operand[x]);
+    a->epilogue_operand[x].value = value;
+    a->epilogue_operand_kind[x] =
+        a->epilogue_operand[x].column_stride ? tg_stream_kind(value) : TG_STREAM_SPLAT32;
+    if (!a->epilogue_operand[x].row_stride) a->epilogue_operand[x].rows = 1;
   }
   return good;
 }
@@ -107,14 +108,14 @@ static tg_mc_ref score(const void *user, tg_mc *mc, int u) {
   const tg_attention *a = s->a;
   const tg_kernel *kernel = a->kernel->scores;
   tg_value *root = tg_out(kernel->root);
-  tg_operand_stream streams[TG_GEMM_EXTERNALS];
-  for (int x = 0; x < a->scores.external_count; x++)
-    streams[x] = (tg_operand_stream){.value = a->external[x].value,
+  tg_operand_stream streams[TG_EPILOGUE_OPERANDS];
+  for (int x = 0; x < a->scores.epilogue_operand_count; x++)
+    streams[x] = (tg_operand_stream){.value = a->epilogue_operand[x].value,
                                      .stream = (1 + x) * a->unroll + u,
-                                     .number = a->external_kind[x] == TG_STREAM_SPLAT32};
+                                     .number = a->epilogue_operand_kind[x] == TG_STREAM_SPLAT32};
   tg_mc_ref y = tg_round_to(mc, root->dtype, tg_mc_load(mc, u, false), false);
   if (kernel->fused_count) {
-    y = tg_emit_expression(mc, s->c, kernel, root, y, streams, a->scores.external_count);
+    y = tg_emit_expression(mc, s->c, kernel, root, y, streams, a->scores.epilogue_operand_count);
     if (y != TG_MC_NONE) y = tg_round_to(mc, kernel->output->dtype, y, false); /* no store does */
   }
   if (y == TG_MC_NONE || a->keys % TG_ROW_PARTIALS == 0) return y;
@@ -126,7 +127,7 @@ bool tg_attention_microcode(const tg_compile *c, const tg_attention *a, tg_mc *m
   tg_softmax s = {.element = score, .user = &user};
   tg_mc_begin(mc, c->arena);
   tg_softmax_begin(&s, c, a->kernel->softmax, mc);
-  int kept = (1 + a->scores.external_count) * a->unroll;
+  int kept = (1 + a->scores.epilogue_operand_count) * a->unroll;
   if (kept + a->unroll + 1 > TG_STREAMS || !tg_softmax_once(&s, a->unroll, kept, a->own_unroll, a->weights))
     return false;
   tg_mc_next_segment(mc);
@@ -185,7 +186,7 @@ bool tg_describe_attention(const tg_compile *c, const tg_kernel *kernel, tg_atte
     return false;
   const tg_value *s = tg_out(kernel->scores->root), *y = tg_out(kernel->root);
   if (!is_plain(&a->scores) || !is_plain(&a->context) || !same_products(s, y)) return false;
-  if (a->context.external_count || a->context.a != kernel->softmax->output) return false;
+  if (a->context.epilogue_operand_count || a->context.a != kernel->softmax->output) return false;
   a->products = tg_value_elements_between(s, 0, s->rank - 2);
   a->queries = s->dims[s->rank - 2].size;
   a->keys = a->scores.n;

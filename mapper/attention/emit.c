@@ -27,11 +27,11 @@ typedef struct emission {
   tg_build b;
   tg_compile *c;
   const tg_attention *a;
-  input q, k, v, external[TG_GEMM_EXTERNALS];
+  input q, k, v, epilogue_operand[TG_EPILOGUE_OPERANDS];
   tg_buffer exps, sums, weights, out;
-  int q_full, k_full, v_full, externals_full;
+  int q_full, k_full, v_full, epilogue_operands_full;
   int scores_full, context_full, weights_full, weights_free;
-  sides q_credit, k_credit, v_credit, externals_credit;
+  sides q_credit, k_credit, v_credit, epilogue_operands_credit;
   int out_entry;
   int64_t out_residue;
   uint32_t out_take; /* elements of a row as they leave */
@@ -56,8 +56,9 @@ static bool allocate(emission *e) {
               tg_build_buffer(&e->b, tg_attention_kept_rows(m, a), 1, &kept) &&
               tg_build_buffer(&e->b, tg_attention_weight_rows(m, a), 1, &e->weights) &&
               tg_build_buffer(&e->b, tg_attention_out_rows(m, a), 2, &e->out);
-  for (int x = 0; x < a->scores.external_count && good; x++)
-    good = add_input(e, &e->external[x], &a->external[x], tg_attention_external_rows(m, a, x));
+  for (int x = 0; x < a->scores.epilogue_operand_count && good; x++)
+    good = add_input(e, &e->epilogue_operand[x], &a->epilogue_operand[x],
+                     tg_attention_epilogue_operand_rows(m, a, x));
   e->out_entry = tg_build_base(&e->b, tg_place_of(e->c, a->out.value), 0, &e->out_residue);
   if (!good) return false;
   /* The inverse sums lie behind the exps, perhaps in the same bank: both are written, then read. */
@@ -76,7 +77,7 @@ static void allocate_sems(emission *e) {
   e->q_full = tg_tile_sem(&e->b, 0);
   e->k_full = tg_tile_sem(&e->b, 0);
   e->v_full = tg_tile_sem(&e->b, 0);
-  e->externals_full = tg_tile_sem(&e->b, 0);
+  e->epilogue_operands_full = tg_tile_sem(&e->b, 0);
   e->scores_full = tg_tile_sem(&e->b, 0);
   e->context_full = tg_tile_sem(&e->b, 0);
   e->weights_full = tg_tile_sem(&e->b, 0);
@@ -84,7 +85,7 @@ static void allocate_sems(emission *e) {
   e->q_credit = credits(e);
   e->k_credit = credits(e);
   e->v_credit = credits(e);
-  e->externals_credit = credits(e);
+  e->epilogue_operands_credit = credits(e);
 }
 
 /* ---- which tile computes what ---- */
@@ -199,18 +200,19 @@ static void load_keys_and_values(emission *e, uint32_t r, uint32_t col, uint32_t
   tell(load, e->v_full);
 }
 
-static void load_externals(emission *e, uint32_t r, uint32_t col) {
+static void load_epilogue_operands(emission *e, uint32_t r, uint32_t col) {
   const tg_attention *a = e->a;
   bool west = own_from_west(e, r, col);
-  for (int x = 0; x < a->scores.external_count; x++) {
-    bool one = a->external[x].rows == 1;
+  for (int x = 0; x < a->scores.epilogue_operand_count; x++) {
+    bool one = a->epilogue_operand[x].rows == 1;
     tg_agcu_instr *load =
-        push_load(e, west, TG_CTX_LOAD, r, col, 1, &e->external[x], one ? 1 : tg_attention_padded(a));
+        push_load(e, west, TG_CTX_LOAD, r, col, 1, &e->epilogue_operand[x], one ? 1 : tg_attention_padded(a));
     if (!one) set_block(e, load, r, col);
-    load->take[0] = tg_attention_external_take(a, x);
-    load->convert[0] = tg_stream_convert(tg_place_of(e->c, a->external[x].value), a->external_kind[x]);
-    if (x == 0) take_credit(load, &e->externals_credit, west);
-    if (x + 1 == a->scores.external_count) tell(load, e->externals_full);
+    load->take[0] = tg_attention_epilogue_operand_take(a, x);
+    load->convert[0] =
+        tg_stream_convert(tg_place_of(e->c, a->epilogue_operand[x].value), a->epilogue_operand_kind[x]);
+    if (x == 0) take_credit(load, &e->epilogue_operands_credit, west);
+    if (x + 1 == a->scores.epilogue_operand_count) tell(load, e->epilogue_operands_full);
   }
 }
 
@@ -221,7 +223,7 @@ static void emit_loads(emission *e) {
     for (uint32_t col = 0; col < m->cols; col++) {
       load_queries(e, r, col);
       if (col % tiles == 0) load_keys_and_values(e, r, col, tiles);
-      load_externals(e, r, col);
+      load_epilogue_operands(e, r, col);
     }
   const uint32_t loops[] = {e->a->passes, e->a->blocks, 1};
   for (uint32_t i = 0; i < tg_agcus(m); i++)
@@ -392,14 +394,14 @@ static void set_sums(const emission *e, tg_vx_instr *vop, int stream, bool store
   tg_stream_of_mut(vop, stream)->j[1] = 0;
 }
 
-static void set_externals(const emission *e, tg_vx_instr *vop, span units) {
+static void set_epilogue_operands(const emission *e, tg_vx_instr *vop, span units) {
   const tg_attention *a = e->a;
-  for (int x = 0; x < a->scores.external_count; x++) {
-    bool number = a->external_kind[x] == TG_STREAM_SPLAT32;
-    uint32_t rows = tg_attention_external_rows(e->b.m, a, x);
+  for (int x = 0; x < a->scores.epilogue_operand_count; x++) {
+    bool number = a->epilogue_operand_kind[x] == TG_STREAM_SPLAT32;
+    uint32_t rows = tg_attention_epilogue_operand_rows(e->b.m, a, x);
     int first = (1 + x) * a->unroll;
-    set_streams(e, vop, first, a->unroll, a->external_kind[x], false, &e->external[x].buffer,
-                a->external[x].rows == 1 ? 0 : rows / a->rows, units);
+    set_streams(e, vop, first, a->unroll, a->epilogue_operand_kind[x], false, &e->epilogue_operand[x].buffer,
+                a->epilogue_operand[x].rows == 1 ? 0 : rows / a->rows, units);
     for (int u = 0; u < a->unroll && number; u++) {
       tg_stream *s = tg_stream_of_mut(vop, first + u);
       s->at.base[0] = tg_stream_of_mut(vop, first)->at.base[0];
@@ -422,15 +424,15 @@ static void push_first(emission *e, uint32_t r, uint32_t col, const tg_vx_instr 
     s->row[2] = 1;
     s->j[1] = (int64_t)a->rows * a->unroll;
   }
-  set_externals(e, vop, units);
-  int kept = (1 + a->scores.external_count) * a->unroll;
+  set_epilogue_operands(e, vop, units);
+  int kept = (1 + a->scores.epilogue_operand_count) * a->unroll;
   uint32_t row = tg_attention_exp_rows(e->b.m, a) / a->rows;
   set_streams(e, vop, kept, a->unroll, TG_STREAM_FP32, true, &e->exps, row, (span){0, 1});
   set_sums(e, vop, kept + a->unroll, true);
   tg_set_wait(in, 0, e->scores_full, false);
-  if (!a->scores.external_count) return;
-  tg_set_wait(in, 1, e->externals_full, false);
-  give_back(in, 0, &e->externals_credit, own_from_west(e, r, col), r, col);
+  if (!a->scores.epilogue_operand_count) return;
+  tg_set_wait(in, 1, e->epilogue_operands_full, false);
+  give_back(in, 0, &e->epilogue_operands_credit, own_from_west(e, r, col), r, col);
 }
 
 static void push_second(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode) {

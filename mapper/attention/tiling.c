@@ -43,24 +43,26 @@ uint32_t tg_attention_out_rows(const tg_params *m, const tg_attention *a) {
   return a->rows * tg_kind_flits(m, a->out_kind, tg_attention_width(m, a));
 }
 
-uint32_t tg_attention_external_take(const tg_attention *a, int external) {
-  return a->external_kind[external] == TG_STREAM_SPLAT32 ? 1 : tg_attention_keys(a);
+uint32_t tg_attention_epilogue_operand_take(const tg_attention *a, int epilogue_operand) {
+  return a->epilogue_operand_kind[epilogue_operand] == TG_STREAM_SPLAT32 ? 1 : tg_attention_keys(a);
 }
 
-uint32_t tg_attention_external_rows(const tg_params *m, const tg_attention *a, int external) {
-  uint32_t rows = a->external[external].rows == 1 ? 1 : a->rows;
-  return rows * tg_kind_flits(m, a->external_kind[external], tg_attention_external_take(a, external));
+uint32_t tg_attention_epilogue_operand_rows(const tg_params *m, const tg_attention *a, int epilogue_operand) {
+  uint32_t rows = a->epilogue_operand[epilogue_operand].rows == 1 ? 1 : a->rows;
+  return rows * tg_kind_flits(m, a->epilogue_operand_kind[epilogue_operand],
+                              tg_attention_epilogue_operand_take(a, epilogue_operand));
 }
 
 /* ---- room ---- */
 
 static bool fits(const tg_params *m, const tg_attention *a) {
   tg_gemm_tiling first = tg_attention_scores(a), second = tg_attention_context(m, a);
-  uint64_t loaded[3 + TG_GEMM_EXTERNALS] = {tg_gemm_a_rows(m, &a->scores, &first),
-                                            tg_gemm_b_rows(m, &a->scores, &first),
-                                            tg_gemm_b_rows(m, &a->context, &second)};
+  uint64_t loaded[3 + TG_EPILOGUE_OPERANDS] = {tg_gemm_a_rows(m, &a->scores, &first),
+                                               tg_gemm_b_rows(m, &a->scores, &first),
+                                               tg_gemm_b_rows(m, &a->context, &second)};
   int count = 3;
-  for (int x = 0; x < a->scores.external_count; x++) loaded[count++] = tg_attention_external_rows(m, a, x);
+  for (int x = 0; x < a->scores.epilogue_operand_count; x++)
+    loaded[count++] = tg_attention_epilogue_operand_rows(m, a, x);
   uint64_t banks = 0;
   for (int i = 0; i < count; i++) {
     if (loaded[i] > tg_pad_rows(m)) return false;
@@ -75,7 +77,8 @@ static bool fits(const tg_params *m, const tg_attention *a) {
 
 /* What an endpoint has to hold beside data. */
 static bool has_endpoints(const tg_params *m, const tg_attention *a) {
-  uint32_t longest = m->rows > m->cols ? m->rows : m->cols, operands = 2 + (uint32_t)a->scores.external_count;
+  uint32_t longest = m->rows > m->cols ? m->rows : m->cols,
+           operands = 2 + (uint32_t)a->scores.epilogue_operand_count;
   return ENDPOINT_SEMS * (longest + 1) <= m->semaphores && longest * operands <= m->queue_depth &&
          m->queue_depth >= 8 && m->semaphores >= 16;
 }
@@ -113,8 +116,8 @@ static void estimate(const tg_params *m, tg_attention *a) {
          vector = vector_cycles(m, a);
   double shared = port_cycles(m, &a->k, (double)a->k.rows) + port_cycles(m, &a->v, (double)a->v.rows),
          own = port_cycles(m, &a->q, a->rows), out = port_cycles(m, &a->out, a->rows);
-  for (int x = 0; x < a->scores.external_count; x++)
-    own += port_cycles(m, &a->external[x], a->external[x].rows == 1 ? 1 : a->rows);
+  for (int x = 0; x < a->scores.epilogue_operand_count; x++)
+    own += port_cycles(m, &a->epilogue_operand[x], a->epilogue_operand[x].rows == 1 ? 1 : a->rows);
   double west, north, exits_west = (m->cols + 1) / 2, exits_north = (m->rows + 1) / 2;
   if (a->group == 1) {
     west = (m->cols + 1) / 2 * (own + shared);

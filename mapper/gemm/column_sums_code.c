@@ -9,7 +9,7 @@
 /* ---- streams ---- */
 
 int tg_gemm_result_stream(const tg_gemm *g, int k, int row) {
-  if (!row) return 1 + g->external_count + k;
+  if (!row) return 1 + g->epilogue_operand_count + k;
   return tg_gemm_accumulator_stream(g, tg_gemm_first_rows(g)) + (row - 1) * g->outs + k;
 }
 int tg_gemm_after_stream(const tg_gemm *g, int i) { return tg_gemm_result_stream(g, g->outs, 0) + i; }
@@ -57,7 +57,7 @@ typedef struct column_sums_code {
   const tg_kernel *kernel, *reduction;
   tg_kernel all;
   const tg_gemm *g;
-  tg_operand_stream streams[2 * TG_GEMM_EXTERNALS];
+  tg_operand_stream streams[2 * TG_EPILOGUE_OPERANDS];
   int stream_count;
   bool late[TG_GEMM_RESULTS];
   kept column_sum[TG_GEMM_RESULTS];
@@ -67,12 +67,12 @@ typedef struct column_sums_code {
 /* Row vectors are the same for all rows of a VOP. */
 static void hold_vectors(column_sums_code *t) {
   const tg_gemm *g = t->g;
-  tg_mc_ref held[TG_GEMM_EXTERNALS];
-  for (int x = 0; x < g->external_count; x++)
-    if (g->externals[x].row_vector) held[x] = tg_hold_operand(t->mc, &t->streams[x]);
+  tg_mc_ref held[TG_EPILOGUE_OPERANDS];
+  for (int x = 0; x < g->epilogue_operand_count; x++)
+    if (g->epilogue_operands[x].row_vector) held[x] = tg_hold_operand(t->mc, &t->streams[x]);
   for (int s = 0; s < t->stream_count; s++) {
     int x = t->streams[s].stream - 1;
-    if (!g->externals[x].row_vector) continue;
+    if (!g->epilogue_operands[x].row_vector) continue;
     t->streams[s].loaded = true;
     t->streams[s].held = held[x];
   }
@@ -229,8 +229,8 @@ tg_status tg_gemm_write_column_sums(const tg_compile *c, const tg_kernel *kernel
 
 /* Each row of moments comes with its own stream, so that what goes along must be the same for all. */
 static bool rows_are_alike(const tg_gemm *g) {
-  for (int x = 0; x < g->external_count; x++)
-    if (g->column_sums.first && !g->externals[x].row_vector) return false;
+  for (int x = 0; x < g->epilogue_operand_count; x++)
+    if (g->column_sums.first && !g->epilogue_operands[x].row_vector) return false;
   return true;
 }
 

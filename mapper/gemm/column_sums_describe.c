@@ -25,22 +25,22 @@ static bool made_inside(const tg_compile *c, const tg_kernel *kernel, tg_value *
                    tg_has_node(prologue->nodes, prologue->count, maker));
 }
 
-/* The external that is the same tensor and goes along with the result in the same way, or -1. False: `value`
- * does not go along at all. */
-static bool find_external(const tg_compile *c, const tg_gemm *g, tg_value *value, const tg_value *shape,
-                          int *out_external) {
+/* The epilogue operand that is the same tensor and goes along with the result in the same way, or -1. False:
+ * `value` does not go along at all. */
+static bool find_epilogue_operand(const tg_compile *c, const tg_gemm *g, tg_value *value,
+                                  const tg_value *shape, int *out_operand) {
   const tg_value *out = g->out[0];
   int64_t dims[TG_MAX_RANK], own[TG_MAX_RANK], other[TG_MAX_RANK];
   tg_value_sizes(out, dims);
   if (!tg_space_strides_as(value, shape, dims, out->rank, own)) return false;
-  *out_external = -1;
-  for (int x = 0; x < g->external_count && *out_external < 0; x++) {
-    const tg_gemm_external *external = &g->externals[x];
-    if (!external->part && tg_owner(c, external->value) == tg_owner(c, value) &&
-        tg_space_strides_as(external->value, external->shape ? external->shape : out, dims, out->rank,
-                            other) &&
+  *out_operand = -1;
+  for (int x = 0; x < g->epilogue_operand_count && *out_operand < 0; x++) {
+    const tg_epilogue_operand *epilogue_operand = &g->epilogue_operands[x];
+    if (!epilogue_operand->part && tg_owner(c, epilogue_operand->value) == tg_owner(c, value) &&
+        tg_space_strides_as(epilogue_operand->value, epilogue_operand->shape ? epilogue_operand->shape : out,
+                            dims, out->rank, other) &&
         !memcmp(own, other, sizeof *own * (size_t)out->rank))
-      *out_external = x;
+      *out_operand = x;
   }
   return true;
 }
@@ -54,18 +54,19 @@ static bool is_known(const tg_gemm *g, const tg_value *value) {
 /* An operand of a node whose result has the shape of `shape`. */
 static bool add_operand(const tg_compile *c, tg_gemm *g, tg_value *value, const tg_value *shape) {
   tg_gemm_column_sums *column_sums = &g->column_sums;
-  int external;
+  int epilogue_operand;
   if (is_known(g, value)) return true;
-  if (!find_external(c, g, value, shape, &external) || column_sums->name_count == TG_GEMM_EXTERNALS)
+  if (!find_epilogue_operand(c, g, value, shape, &epilogue_operand) ||
+      column_sums->name_count == TG_EPILOGUE_OPERANDS)
     return false;
-  if (external < 0) {
-    if (g->external_count == TG_GEMM_EXTERNALS) return false;
-    external = g->external_count++;
-    g->externals[external] =
-        (tg_gemm_external){.value = value, .kind = tg_stream_kind(value), .shape = shape};
+  if (epilogue_operand < 0) {
+    if (g->epilogue_operand_count == TG_EPILOGUE_OPERANDS) return false;
+    epilogue_operand = g->epilogue_operand_count++;
+    g->epilogue_operands[epilogue_operand] =
+        (tg_epilogue_operand){.value = value, .kind = tg_stream_kind(value), .shape = shape};
   }
   column_sums->names[column_sums->name_count].value = value;
-  column_sums->names[column_sums->name_count++].external = external;
+  column_sums->names[column_sums->name_count++].epilogue_operand = epilogue_operand;
   return true;
 }
 

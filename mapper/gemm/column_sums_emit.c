@@ -43,15 +43,15 @@ static void set_accumulator(const emission *e, tg_instr *in, uint32_t p, uint32_
   }
 }
 
-static void set_externals(const emission *e, tg_instr *in, uint32_t p, uint32_t down) {
-  for (int x = 0; x < e->g->external_count; x++) {
-    const tg_gemm_external *external = &e->g->externals[x];
-    tg_stream *s =
-        set_stream(e, in, 1 + x, external->kind, &e->externals[x], external->row_vector ? 0 : down);
-    if (external->row_vector)
-      tg_set_rotating(s->at.base, &e->externals[x], 0, TG_ROTATE_OUTER);
+static void set_epilogue_operands(const emission *e, tg_instr *in, uint32_t p, uint32_t down) {
+  for (int x = 0; x < e->g->epilogue_operand_count; x++) {
+    const tg_epilogue_operand *epilogue_operand = &e->g->epilogue_operands[x];
+    tg_stream *s = set_stream(e, in, 1 + x, epilogue_operand->kind, &e->epilogue_operands[x],
+                              epilogue_operand->row_vector ? 0 : down);
+    if (epilogue_operand->row_vector)
+      tg_set_rotating(s->at.base, &e->epilogue_operands[x], 0, TG_ROTATE_OUTER);
     else
-      tg_set_rotation(s->at.base, &e->externals[x], p, e->steps);
+      tg_set_rotation(s->at.base, &e->epilogue_operands[x], p, e->steps);
   }
 }
 
@@ -106,7 +106,7 @@ static tg_instr *push_piece(emission *e, uint32_t r, uint32_t col, const tg_vx_i
   in->vx.j_count[0] = 1;
   in->vx.j_count[1] = down / (uint32_t)e->g->column_sums.unroll;
   set_accumulator(e, in, p, down, block);
-  set_externals(e, in, p, down);
+  set_epilogue_operands(e, in, p, down);
   set_results(e, in, p, down, block);
   set_column_sums(e, in, p, pieces);
   return in;
@@ -126,7 +126,7 @@ static void set_meetings(const emission *e, tg_instr *in, uint32_t r, uint32_t c
   tg_set_post(in, 1, TG_POST_LOCAL, 0, port->out_full, false);
   if (vectors && last) tg_set_post(in, 2, TG_POST_COL, 0, e->vectors_credit + (int)r + 1, true);
   if (!e->blocks) return;
-  if (tg_gemm_externals_west(e, r, col))
+  if (tg_epilogue_operands_west(e, r, col))
     tg_set_post(in, 3, TG_POST_ROW, 0, e->blocks_credit + (int)col + 1, false);
   else
     tg_set_post(in, 3, TG_POST_COL, 0, e->blocks_north_credit + (int)r + 1, false);

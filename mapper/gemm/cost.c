@@ -133,9 +133,9 @@ static void add_drain(const model *s, traffic *all) {
   const tg_gemm_tiling *t = s->t;
   double blocks = 0, shared = 0, vectors = 0, column_sums = 0,
          out = 0; /* `shared`: of what tiles side by side share, from the west */
-  for (int e = 0; e < g->external_count; e++) {
-    const tg_gemm_external *x = &g->externals[e];
-    double z = tg_value_bytes_each(x->value), bytes = (double)tg_gemm_external_take(x, t->nt) * z;
+  for (int e = 0; e < g->epilogue_operand_count; e++) {
+    const tg_epilogue_operand *x = &g->epilogue_operands[e];
+    double z = tg_value_bytes_each(x->value), bytes = (double)tg_epilogue_operand_take(x, t->nt) * z;
     int64_t stride = x->stride[2] * (int64_t)tg_value_bytes_each(x->value);
     if (x->element_stride > 1) bytes *= 64.0 / z; /* an atom an element */
     if (tg_gemm_loads_once(t, x))
@@ -155,8 +155,8 @@ static void add_drain(const model *s, traffic *all) {
   if (t->ring)
     blocks /= t->members, shared /= t->members, out /= t->members; /* of the block, so much is a tile's */
   uint32_t group = t->ring ? 1 : t->members;
-  uint32_t finishing = m->rows / group, to_west = t->externals_west ? m->cols : (m->cols + 1) / 2,
-           to_north = t->externals_west ? 0 : (finishing + 1) / 2;
+  uint32_t finishing = m->rows / group, to_west = t->epilogue_operands_west ? m->cols : (m->cols + 1) / 2,
+           to_north = t->epilogue_operands_west ? 0 : (finishing + 1) / 2;
   uint32_t west_egress = tg_west_egress(m, t->egress), north_egress = tg_north_egress(m, t->egress, group);
   all->west.drain =
       west_egress * out + tg_west_egress(m, t->column_sums_egress) * column_sums + to_west * blocks + shared;

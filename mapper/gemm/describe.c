@@ -56,7 +56,7 @@ static tg_status describe_fused(tg_compile *c, const tg_kernel *kernel, const tg
                    out->node->name);
   tg_status described = kernel->column_sums ? tg_gemm_describe_column_sums(c, kernel, out) : TG_OK;
   if (described) return described;
-  int streams = 1 + out->external_count + out->outs + (out->partials > 1);
+  int streams = 1 + out->epilogue_operand_count + out->outs + (out->partials > 1);
   if (kernel->column_sums) streams += tg_gemm_fit_column_sums(out, TG_STREAMS - streams);
   if (streams > TG_STREAMS)
     return tg_fail(c->diag, TG_INVALID, "node \"%s\": what follows it reads too many tensors",

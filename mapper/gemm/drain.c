@@ -64,7 +64,7 @@ static tg_instr *emit_step(emission *e, uint32_t r, uint32_t col, const tg_vx_in
   give_result(e, in, &step->to, port);
   if (step->accumulator.buffer) tg_gemm_post_to(in, TG_POST_LOCAL, 0, e->acc_free, step->in_pieces);
   take_sum(e, in, r, &step->from, port);
-  if (step->segment == TG_DRAIN_FINISH) tg_gemm_take_externals(e, in, r, col, true, true);
+  if (step->segment == TG_DRAIN_FINISH) tg_gemm_take_epilogue_operands(e, in, r, col, true, true);
   in->common.loop_count[2] = step->in_pieces ? e->pieces : step->parts;
   in->common.loop_count[1] = step->in_pieces ? step->parts : 0;
   in->common.loop_begin[2] = in->common.loop_begin[1] = own;

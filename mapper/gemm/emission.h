@@ -22,7 +22,7 @@ typedef struct tg_gemm_emission {
   int m_level, n_level;     /* of the passes in loops over pieces: 0 and 1, or the other way round */
   int m_k_level, n_k_level; /* and in loops over K, where the inner one takes the place of chunks that there
                                are none of */
-  tg_buffer a, b_block, out, externals[TG_GEMM_EXTERNALS];
+  tg_buffer a, b_block, out, epilogue_operands[TG_EPILOGUE_OPERANDS];
   tg_buffer results[TG_GEMM_RESULTS];              /* parts of `out` */
   tg_buffer raw, numbers, given, prologue_vectors; /* what a prologue reads, makes, and shares by all rows */
   tg_buffer received, sums, rounded;      /* running sums of partials; whole ones, if they are rounded */
@@ -39,9 +39,9 @@ typedef struct tg_gemm_emission {
   int whole_free; /* ... and one semaphore for each member but the last, which has them: room for one */
   int a_credit, a_north_credit, b_credit, b_west_credit, vectors_credit, blocks_credit,
       blocks_north_credit; /* AGCU credits */
-  int vectors, blocks;     /* externals that are row vectors, and those that are not */
-  int a_base, b_base, out_base[TG_GEMM_RESULTS], external_base[TG_GEMM_EXTERNALS];
-  int64_t a_rest, b_rest, out_rest[TG_GEMM_RESULTS], external_rest[TG_GEMM_EXTERNALS];
+  int vectors, blocks;     /* epilogue operands that are row vectors, and those that are not */
+  int a_base, b_base, out_base[TG_GEMM_RESULTS], epilogue_operand_base[TG_EPILOGUE_OPERANDS];
+  int64_t a_rest, b_rest, out_rest[TG_GEMM_RESULTS], epilogue_operand_rest[TG_EPILOGUE_OPERANDS];
   int column_sums_free; /* where they have a buffer of their own */
   int column_sum_base[TG_GEMM_RESULTS];
   int64_t column_sum_rest[TG_GEMM_RESULTS];
@@ -69,8 +69,8 @@ int64_t tg_gemm_col_delta(const tg_gemm_emission *e);
  * kinds of ports share the work. */
 bool tg_gemm_a_from_north(const tg_gemm_emission *e, uint32_t r, uint32_t col);
 bool tg_gemm_b_from_west(const tg_gemm_emission *e, uint32_t r, uint32_t col);
-/* Do blocks of externals come from the west? */
-bool tg_gemm_externals_west(const tg_gemm_emission *e, uint32_t r, uint32_t col);
+/* Do blocks of epilogue operands come from the west? */
+bool tg_epilogue_operands_west(const tg_gemm_emission *e, uint32_t r, uint32_t col);
 /* Which of two tiles that load their blocks together; 0 if they do not. */
 uint32_t tg_gemm_mate(const tg_gemm_emission *e, uint32_t r, uint32_t col);
 /* Rows of tiles that a whole group of members has. */
@@ -145,10 +145,11 @@ typedef struct tg_gemm_step {
   int segment;
   uint32_t part, parts; /* the first of the tile's parts; 0: one */
   bool in_pieces;
-  uint32_t first;                                  /* step of a block */
-  uint32_t first_row;                              /* of a step */
-  uint32_t rows;                                   /* of a piece, if not those that leave at once */
-  tg_gemm_buffer accumulator, from, to, externals; /* externals: how the blocks' buffers rotate */
+  uint32_t first;     /* step of a block */
+  uint32_t first_row; /* of a step */
+  uint32_t rows;      /* of a piece, if not those that leave at once */
+  tg_gemm_buffer accumulator, from, to,
+      epilogue_operands; /* epilogue operands: how the blocks' buffers rotate */
 } tg_gemm_step;
 
 /* Appends the VOP without waits and posts. */
@@ -157,8 +158,8 @@ tg_instr *tg_gemm_push_step(tg_gemm_emission *e, uint32_t r, uint32_t col, const
 /* Adds to the next slot that is free. */
 void tg_gemm_wait_for(tg_instr *in, int sem, bool first_only);
 void tg_gemm_post_to(tg_instr *in, int kind, uint32_t pos, int sem, bool last_only);
-void tg_gemm_take_externals(const tg_gemm_emission *e, tg_instr *in, uint32_t r, uint32_t col, bool first,
-                            bool last);
+void tg_gemm_take_epilogue_operands(const tg_gemm_emission *e, tg_instr *in, uint32_t r, uint32_t col,
+                                    bool first, bool last);
 /* A SEND to row `to` of the column, where it posts `sem`. */
 tg_tx_instr *tg_gemm_push_send(tg_gemm_emission *e, uint32_t r, uint32_t col, uint32_t to, uint32_t flits,
                                int sem);

@@ -15,20 +15,21 @@
 typedef tg_gemm_emission emission;
 
 /* Operands that arrive and are read together lie side by side in banks of their own. */
-static bool allocate_externals(emission *e, bool once) {
+static bool allocate_epilogue_operands(emission *e, bool once) {
   const tg_gemm *g = e->g;
   const tg_params *m = e->b.m;
   tg_buffer all;
-  uint32_t rows = (uint32_t)tg_gemm_externals_before(m, g, &e->t, once, g->external_count);
+  uint32_t rows = (uint32_t)tg_epilogue_operands_before(m, g, &e->t, once, g->epilogue_operand_count);
   bool beside_prologue = once && tg_gemm_makes_a(e);
   if (beside_prologue)
     all = tg_buffer_part(m, &e->prologue_vectors, tg_gemm_prologue_vector_rows(m, g, &e->t), rows);
   else if (!tg_build_buffer(&e->b, rows, once && tg_gemm_keeps_vectors(g, &e->t) ? 1 : 2, &all))
     return false;
-  for (int x = 0; x < g->external_count; x++) {
-    if (tg_gemm_loads_once(&e->t, &g->externals[x]) != once) continue;
-    uint32_t before = (uint32_t)tg_gemm_externals_before(m, g, &e->t, once, x);
-    e->externals[x] = tg_buffer_part(m, &all, before, (uint32_t)tg_gemm_external_rows(m, g, &e->t, x));
+  for (int x = 0; x < g->epilogue_operand_count; x++) {
+    if (tg_gemm_loads_once(&e->t, &g->epilogue_operands[x]) != once) continue;
+    uint32_t before = (uint32_t)tg_epilogue_operands_before(m, g, &e->t, once, x);
+    e->epilogue_operands[x] =
+        tg_buffer_part(m, &all, before, (uint32_t)tg_epilogue_operand_rows(m, g, &e->t, x));
     *(once ? &e->vectors : &e->blocks) += 1;
   }
   return true;
@@ -62,7 +63,7 @@ static bool allocate(emission *e) {
   if (e->t.ring)
     good = good && tg_build_buffer(&e->b, (uint32_t)tg_gemm_sent_rows(m, g, &e->t), 1, &e->sent) &&
            tg_build_buffer(&e->b, 2 * (uint32_t)tg_gemm_whole_rows(m, g, &e->t), 1, &e->whole);
-  good = good && allocate_externals(e, true) && allocate_externals(e, false);
+  good = good && allocate_epilogue_operands(e, true) && allocate_epilogue_operands(e, false);
   /* Sums are last: a VOP may own a bank behind them, see tg_gemm_spare. */
   if (e->t.parts > 1)
     good = good && tg_build_buffer(&e->b, (uint32_t)tg_gemm_sum_rows(m, g, &e->t), 2, &e->sums);
@@ -125,11 +126,11 @@ static void allocate_bases(emission *e, int64_t product) {
   for (int i = 0; i < g->column_sums.count; i++)
     e->column_sum_base[i] =
         tg_build_base(&e->b, tg_place_of(e->c, g->column_sums.out[i]), 0, &e->column_sum_rest[i]);
-  for (int x = 0; x < g->external_count; x++) {
-    tg_value *value = g->externals[x].value;
-    e->external_base[x] =
-        tg_build_base(&e->b, tg_place_of(e->c, value),
-                      (uint64_t)bytes_of(value, g->externals[x].offsets[product]), &e->external_rest[x]);
+  for (int x = 0; x < g->epilogue_operand_count; x++) {
+    tg_value *value = g->epilogue_operands[x].value;
+    e->epilogue_operand_base[x] = tg_build_base(
+        &e->b, tg_place_of(e->c, value), (uint64_t)bytes_of(value, g->epilogue_operands[x].offsets[product]),
+        &e->epilogue_operand_rest[x]);
   }
 }
 
@@ -281,7 +282,8 @@ static bool shares_section(emission *e, int64_t product) {
   allocate_bases(&other, product);
   bool same = other.a_rest == e->a_rest && other.b_rest == e->b_rest;
   for (int k = 0; k < e->g->outs; k++) same = same && other.out_rest[k] == e->out_rest[k];
-  for (int x = 0; x < e->g->external_count; x++) same = same && other.external_rest[x] == e->external_rest[x];
+  for (int x = 0; x < e->g->epilogue_operand_count; x++)
+    same = same && other.epilogue_operand_rest[x] == e->epilogue_operand_rest[x];
   if (same) memcpy(e->b.base_address, other.b.base_address, sizeof e->b.base_address);
   return same;
 }

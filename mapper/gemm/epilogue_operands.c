@@ -16,8 +16,8 @@ typedef struct listing {
 } listing;
 
 static bool is_listed(const listing *l, const tg_value *value, int part) {
-  for (int e = 0; e < l->g->external_count; e++)
-    if (l->g->externals[e].value == value && l->g->externals[e].part == part) return true;
+  for (int e = 0; e < l->g->epilogue_operand_count; e++)
+    if (l->g->epilogue_operands[e].value == value && l->g->epilogue_operands[e].part == part) return true;
   return false;
 }
 
@@ -30,29 +30,29 @@ static bool made_inside(const listing *l, tg_value *value) {
   return maker && tg_has_node(l->kernel->fused, l->kernel->fused_count, maker);
 }
 
-static void append(listing *l, const tg_gemm_external *external) {
-  if (l->g->external_count == TG_GEMM_EXTERNALS)
+static void append(listing *l, const tg_epilogue_operand *epilogue_operand) {
+  if (l->g->epilogue_operand_count == TG_EPILOGUE_OPERANDS)
     l->full = true;
   else
-    l->g->externals[l->g->external_count++] = *external;
+    l->g->epilogue_operands[l->g->epilogue_operand_count++] = *epilogue_operand;
 }
 
 /* An operand of a node whose result goes along with the product's as one of the shape of `shape`. */
-static void add_external(listing *l, tg_value *value, const tg_value *shape) {
+static void add_epilogue_operand(listing *l, tg_value *value, const tg_value *shape) {
   if (known(l, value) || made_inside(l, value)) return;
-  append(l, &(tg_gemm_external){.value = value, .kind = tg_stream_kind(value), .shape = shape});
+  append(l, &(tg_epilogue_operand){.value = value, .kind = tg_stream_kind(value), .shape = shape});
 }
 
 /* Those of outer products. */
 static void add_parts(listing *l, const tg_node *node, const tg_outer *o) {
   for (int k = 0; k < o->count; k++)
     for (int i = 0; i < 2; i++) {
-      tg_gemm_external part = {.value = o->operand[i],
-                               .kind = tg_stream_kind(o->operand[i]),
-                               .shape = tg_out(node),
-                               .part = k + 1,
-                               .dtype = o->dtype[i],
-                               .first = k * o->step[i]};
+      tg_epilogue_operand part = {.value = o->operand[i],
+                                  .kind = tg_stream_kind(o->operand[i]),
+                                  .shape = tg_out(node),
+                                  .part = k + 1,
+                                  .dtype = o->dtype[i],
+                                  .first = k * o->step[i]};
       memcpy(part.along, o->stride[i], sizeof part.along);
       if (!is_listed(l, part.value, part.part)) append(l, &part);
     }
@@ -63,22 +63,23 @@ static void add_operands(listing *l, const tg_node *node, const tg_value *shape)
   bool outer = tg_outer_of(l->c, node, &o);
   if (outer) add_parts(l, node, &o);
   for (int i = outer ? 2 : 0; i < node->input_count; i++)
-    if (tg_in(node, i)) add_external(l, tg_in(node, i), shape);
+    if (tg_in(node, i)) add_epilogue_operand(l, tg_in(node, i), shape);
 }
 
 /* False: it does not go along with the result by strides. */
-static bool add_strides(tg_space *space, const tg_gemm_external *external, const tg_value *out) {
+static bool add_strides(tg_space *space, const tg_epilogue_operand *epilogue_operand, const tg_value *out) {
   int64_t dims[TG_MAX_RANK], strides[TG_MAX_RANK];
   tg_value_sizes(out, dims);
-  if (external->part) {
-    tg_space_add_strided(space, external->along);
-    return tg_value_same_shape(external->shape, out);
+  if (epilogue_operand->part) {
+    tg_space_add_strided(space, epilogue_operand->along);
+    return tg_value_same_shape(epilogue_operand->shape, out);
   }
-  if (!external->shape || tg_value_same_shape(external->shape, out)) {
-    tg_space_add_broadcast(space, external->value);
+  if (!epilogue_operand->shape || tg_value_same_shape(epilogue_operand->shape, out)) {
+    tg_space_add_broadcast(space, epilogue_operand->value);
     return true;
   }
-  if (!tg_space_strides_as(external->value, external->shape, dims, out->rank, strides)) return false;
+  if (!tg_space_strides_as(epilogue_operand->value, epilogue_operand->shape, dims, out->rank, strides))
+    return false;
   tg_space_add_strided(space, strides);
   return true;
 }
@@ -86,7 +87,7 @@ static bool add_strides(tg_space *space, const tg_gemm_external *external, const
 bool tg_gemm_list_operands(tg_compile *c, const tg_kernel *kernel, tg_gemm *g) {
   tg_value *bias = tg_in(kernel->root, 2);
   listing l = {.c = c, .kernel = kernel, .g = g};
-  if (bias && !tg_is_scalar_constant(bias)) add_external(&l, bias, NULL);
+  if (bias && !tg_is_scalar_constant(bias)) add_epilogue_operand(&l, bias, NULL);
   for (size_t n = 0; n < kernel->fused_count; n++) {
     const tg_value *shape =
         tg_shape_around(kernel->fused, kernel->fused_count, n, tg_value_elements(tg_out(g->node)));
@@ -105,27 +106,27 @@ tg_status tg_gemm_walk_operands(const tg_compile *c, const tg_kernel *kernel, co
   int rank = out->rank, batch = g->node->op == TG_OP_MATMUL && g->products > 1 ? rank - 2 : 0;
   tg_space full;
   tg_space_begin(&full, out);
-  for (int e = 0; e < g->external_count; e++)
-    if (!add_strides(&full, &g->externals[e], out))
+  for (int e = 0; e < g->epilogue_operand_count; e++)
+    if (!add_strides(&full, &g->epilogue_operands[e], out))
       return tg_fail(c->diag, TG_INVALID, "node \"%s\": an operand of what follows it has another shape",
                      g->node->name);
   tg_space_add_strided(&full, stored);
-  for (int e = 0; e <= g->external_count; e++) {
+  for (int e = 0; e <= g->epilogue_operand_count; e++) {
     const int64_t *stride = full.strides[e];
     int64_t *offsets =
-        e < g->external_count ? TG_NEW_ARRAY(c->arena, int64_t, (size_t)g->products) : g->out_offsets;
+        e < g->epilogue_operand_count ? TG_NEW_ARRAY(c->arena, int64_t, (size_t)g->products) : g->out_offsets;
     for (int64_t i = 0; i < g->products; i++) {
-      offsets[i] = e < g->external_count ? g->externals[e].first : 0;
+      offsets[i] = e < g->epilogue_operand_count ? g->epilogue_operands[e].first : 0;
       for (int64_t d = batch - 1, rest = i; d >= 0; rest /= full.dims[d--])
         offsets[i] += rest % full.dims[d] * stride[d];
       if (g->node->op != TG_OP_MATMUL) offsets[i] += i * g->n * stride[rank - 1];
       for (int d = 0; d < 2 && image->step[0]; d++) offsets[i] += image->first[d] * stride[1 + d];
     }
-    if (e == g->external_count) continue;
-    g->externals[e].offsets = offsets;
-    g->externals[e].element_stride = stride[rank - 1];
+    if (e == g->epilogue_operand_count) continue;
+    g->epilogue_operands[e].offsets = offsets;
+    g->epilogue_operands[e].element_stride = stride[rank - 1];
   }
-  tg_space rows = {.rank = rank - 1 - batch, .operands = g->external_count + 1};
+  tg_space rows = {.rank = rank - 1 - batch, .operands = g->epilogue_operand_count + 1};
   for (int d = 0; d < rows.rank; d++) {
     int at = batch + d - 1; /* dimension of the image */
     bool stepped = image->step[0] && (at == 0 || at == 1);
@@ -140,11 +141,12 @@ tg_status tg_gemm_walk_operands(const tg_compile *c, const tg_kernel *kernel, co
   for (int d = 0; d < 3; d++) {
     int at = d - (3 - rows.rank);
     g->out_radix[d] = at >= 0 ? rows.dims[at] : 1;
-    g->out_stride[d] = at >= 0 ? rows.strides[g->external_count][at] : 0;
-    for (int e = 0; e < g->external_count; e++) g->externals[e].stride[d] = at >= 0 ? rows.strides[e][at] : 0;
+    g->out_stride[d] = at >= 0 ? rows.strides[g->epilogue_operand_count][at] : 0;
+    for (int e = 0; e < g->epilogue_operand_count; e++)
+      g->epilogue_operands[e].stride[d] = at >= 0 ? rows.strides[e][at] : 0;
   }
-  for (int e = 0; e < g->external_count; e++) {
-    tg_gemm_external *x = &g->externals[e];
+  for (int e = 0; e < g->epilogue_operand_count; e++) {
+    tg_epilogue_operand *x = &g->epilogue_operands[e];
     if (!x->element_stride) x->kind = TG_STREAM_SPLAT32;
     /* A row digit of radix 1 moves nothing whatever its stride. */
     x->row_vector = true;
@@ -156,14 +158,14 @@ tg_status tg_gemm_walk_operands(const tg_compile *c, const tg_kernel *kernel, co
 
 int tg_gemm_operand_streams(const tg_gemm *g, tg_operand_stream *out) {
   int count = 0;
-  for (int x = 0; x < g->external_count; x++)
-    out[count++] = (tg_operand_stream){.value = g->externals[x].value,
+  for (int x = 0; x < g->epilogue_operand_count; x++)
+    out[count++] = (tg_operand_stream){.value = g->epilogue_operands[x].value,
                                        .stream = 1 + x,
-                                       .number = g->externals[x].kind == TG_STREAM_SPLAT32,
-                                       .part = g->externals[x].part,
-                                       .dtype = g->externals[x].dtype};
+                                       .number = g->epilogue_operands[x].kind == TG_STREAM_SPLAT32,
+                                       .part = g->epilogue_operands[x].part,
+                                       .dtype = g->epilogue_operands[x].dtype};
   for (int i = 0; i < g->column_sums.name_count; i++) {
-    out[count] = out[g->column_sums.names[i].external];
+    out[count] = out[g->column_sums.names[i].epilogue_operand];
     out[count++].value = g->column_sums.names[i].value;
   }
   return count;

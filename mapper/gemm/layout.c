@@ -90,17 +90,18 @@ uint64_t tg_gemm_rounded_rows(const tg_params *m, const tg_gemm *g, const tg_gem
   return g->sum_kind == TG_STREAM_BF16SR ? (uint64_t)t->mt * tg_kind_flits(m, g->sum_kind, t->nt) : 0;
 }
 
-uint64_t tg_gemm_external_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t, int external) {
-  const tg_gemm_external *x = &g->externals[external];
-  return (uint64_t)tg_kind_flits(m, x->kind, tg_gemm_external_take(x, t->nt)) *
+uint64_t tg_epilogue_operand_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t,
+                                  int epilogue_operand) {
+  const tg_epilogue_operand *x = &g->epilogue_operands[epilogue_operand];
+  return (uint64_t)tg_kind_flits(m, x->kind, tg_epilogue_operand_take(x, t->nt)) *
          (tg_gemm_loads_once(t, x) || (t->ring && x->row_vector) ? 1 : tg_gemm_ring_rows(t));
 }
 
-uint64_t tg_gemm_externals_before(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t, bool once,
-                                  int external) {
+uint64_t tg_epilogue_operands_before(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t, bool once,
+                                     int epilogue_operand) {
   uint64_t rows = 0;
-  for (int x = 0; x < external; x++)
-    if (tg_gemm_loads_once(t, &g->externals[x]) == once) rows += tg_gemm_external_rows(m, g, t, x);
+  for (int x = 0; x < epilogue_operand; x++)
+    if (tg_gemm_loads_once(t, &g->epilogue_operands[x]) == once) rows += tg_epilogue_operand_rows(m, g, t, x);
   return rows;
 }
 

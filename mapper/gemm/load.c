@@ -198,22 +198,23 @@ static void load_b(emission *e, uint32_t r, uint32_t col, uint32_t mask, uint32_
   load->convert[0] = g->b_convert;
 }
 
-static tg_agcu_instr *load_external(emission *e, tg_queue *queue, int x, uint32_t r, uint32_t col,
-                                    uint32_t mask) {
+static tg_agcu_instr *load_epilogue_operand(emission *e, tg_queue *queue, int x, uint32_t r, uint32_t col,
+                                            uint32_t mask) {
   const tg_gemm *g = e->g;
-  const tg_gemm_external *external = &g->externals[x];
-  bool number = external->kind == TG_STREAM_SPLAT32, once = tg_gemm_loads_once(&e->t, external);
-  tg_agcu_instr *load = push_load(e, queue, &e->externals[x], mask);
-  tg_walk_plan walk = {.tensor = tg_place_of(e->c, external->value),
-                       .element_stride = external->element_stride,
+  const tg_epilogue_operand *epilogue_operand = &g->epilogue_operands[x];
+  bool number = epilogue_operand->kind == TG_STREAM_SPLAT32,
+       once = tg_gemm_loads_once(&e->t, epilogue_operand);
+  tg_agcu_instr *load = push_load(e, queue, &e->epilogue_operands[x], mask);
+  tg_walk_plan walk = {.tensor = tg_place_of(e->c, epilogue_operand->value),
+                       .element_stride = epilogue_operand->element_stride,
                        .columns = g->n};
-  for (int d = 0; d < 3; d++) walk.radix[d] = g->out_radix[d], walk.stride[d] = external->stride[d];
-  tg_fill_walk(load, &walk, e->external_base[x], e->external_rest[x]);
-  load->rows[0] = once || (e->t.ring && external->row_vector) ? 1 : tg_gemm_ring_rows(&e->t);
-  load->take[0] = tg_gemm_external_take(external, e->t.nt);
+  for (int d = 0; d < 3; d++) walk.radix[d] = g->out_radix[d], walk.stride[d] = epilogue_operand->stride[d];
+  tg_fill_walk(load, &walk, e->epilogue_operand_base[x], e->epilogue_operand_rest[x]);
+  load->rows[0] = once || (e->t.ring && epilogue_operand->row_vector) ? 1 : tg_gemm_ring_rows(&e->t);
+  load->take[0] = tg_epilogue_operand_take(epilogue_operand, e->t.nt);
   load->k_first[0] = number ? 0 : tg_gemm_col_first(e, r, col);
   load->k_delta[e->n_level] = number ? 0 : tg_gemm_col_delta(e);
-  load->convert[0] = tg_stream_convert(walk.tensor, external->kind);
+  load->convert[0] = tg_stream_convert(walk.tensor, epilogue_operand->kind);
   if (once) return load;
   tg_gemm_place place = tg_gemm_place_of(e, r, col);
   load->m_first[0] = place.row;
@@ -226,9 +227,9 @@ static tg_agcu_instr *load_external(emission *e, tg_queue *queue, int x, uint32_
  * tiles. */
 static void load_vectors(emission *e, tg_queue *queue, uint32_t r, uint32_t col, uint32_t mask) {
   int left = e->vectors;
-  for (int x = 0; x < e->g->external_count; x++) {
-    if (!tg_gemm_loads_once(&e->t, &e->g->externals[x])) continue;
-    tg_agcu_instr *load = load_external(e, queue, x, r, col, mask);
+  for (int x = 0; x < e->g->epilogue_operand_count; x++) {
+    if (!tg_gemm_loads_once(&e->t, &e->g->epilogue_operands[x])) continue;
+    tg_agcu_instr *load = load_epilogue_operand(e, queue, x, r, col, mask);
     if (left == e->vectors && !tg_gemm_keeps_vectors(e->g, &e->t)) set_credit(load, e->vectors_credit);
     if (--left == 0) set_arrival(load, e->vectors_full);
   }
@@ -237,10 +238,10 @@ static void load_vectors(emission *e, tg_queue *queue, uint32_t r, uint32_t col,
 /* Block x, once a piece. Of a tile's `count` blocks so far the first one asks, and the last one tells. */
 static void load_block(emission *e, tg_queue *queue, int x, uint32_t r, uint32_t col, uint32_t mask,
                        int *count) {
-  if (tg_gemm_loads_once(&e->t, &e->g->externals[x])) return;
-  tg_agcu_instr *load = load_external(e, queue, x, r, col, mask);
+  if (tg_gemm_loads_once(&e->t, &e->g->epilogue_operands[x])) return;
+  tg_agcu_instr *load = load_epilogue_operand(e, queue, x, r, col, mask);
   if (!*count)
-    set_credit(load, tg_gemm_externals_west(e, r, col) ? e->blocks_credit : e->blocks_north_credit);
+    set_credit(load, tg_epilogue_operands_west(e, r, col) ? e->blocks_credit : e->blocks_north_credit);
   if (++*count == e->blocks) set_arrival(load, e->blocks_full);
 }
 
@@ -250,20 +251,22 @@ static void load_blocks_west(emission *e, tg_queue *queue, uint32_t r) {
   uint32_t mask = 0, one = 0;
   int shared = 0;
   for (uint32_t col = e->b.m->cols; col-- > 0;)
-    if (tg_gemm_externals_west(e, r, col)) mask |= 1u << (col + 1), one = col;
-  for (int x = 0; x < g->external_count && mask; x++)
-    if (tg_gemm_shares_numbers(&e->t, &g->externals[x])) load_block(e, queue, x, r, one, mask, &shared);
+    if (tg_epilogue_operands_west(e, r, col)) mask |= 1u << (col + 1), one = col;
+  for (int x = 0; x < g->epilogue_operand_count && mask; x++)
+    if (tg_gemm_shares_numbers(&e->t, &g->epilogue_operands[x]))
+      load_block(e, queue, x, r, one, mask, &shared);
   for (uint32_t col = 0; col < e->b.m->cols; col++) {
     int count = shared;
-    for (int x = 0; x < g->external_count && tg_gemm_externals_west(e, r, col); x++)
-      if (!tg_gemm_shares_numbers(&e->t, &g->externals[x]))
+    for (int x = 0; x < g->epilogue_operand_count && tg_epilogue_operands_west(e, r, col); x++)
+      if (!tg_gemm_shares_numbers(&e->t, &g->epilogue_operands[x]))
         load_block(e, queue, x, r, col, 1u << (col + 1), &count);
   }
 }
 
 static void load_blocks_north(emission *e, tg_queue *queue, uint32_t r, uint32_t col) {
   int count = 0;
-  for (int x = 0; x < e->g->external_count; x++) load_block(e, queue, x, r, col, 1u << (r + 1), &count);
+  for (int x = 0; x < e->g->epilogue_operand_count; x++)
+    load_block(e, queue, x, r, col, 1u << (r + 1), &count);
 }
 
 static void end_loops(tg_queue *queue, const uint32_t loops[3]) {
@@ -330,8 +333,8 @@ static void load_operands(emission *e, tg_queue *queue, uint32_t at, operand_loa
     last->loop_count[2] = 1;
 }
 
-/* Loads of externals, row vectors from slot `first` on and blocks from slot `blocks` on. */
-static void end_externals(const emission *e, tg_queue *queue, uint32_t first, uint32_t blocks) {
+/* Loads of epilogue operands, row vectors from slot `first` on and blocks from slot `blocks` on. */
+static void end_epilogue_operands(const emission *e, tg_queue *queue, uint32_t first, uint32_t blocks) {
   if (queue->count == first) return;
   tg_common_instr *last = &queue->instrs[queue->count - 1].common;
   end_loops(queue, queue->count > blocks ? e->ring_loops : e->pass_loops);
@@ -347,7 +350,7 @@ static void emit_west_loads(emission *e, uint32_t r) {
   if (tg_gemm_makes_b(e)) tg_gemm_load_raws_west(e, r);
   uint32_t raws = aux->count;
   if (tg_gemm_finishes(e, r)) load_blocks_west(e, aux, r);
-  end_externals(e, aux, raws, raws);
+  end_epilogue_operands(e, aux, raws, raws);
 }
 
 static void emit_north_loads(emission *e, uint32_t col) {
@@ -371,8 +374,8 @@ static void emit_north_loads(emission *e, uint32_t col) {
   uint32_t vectors = aux->count;
   if (tg_gemm_keeps_vectors(e->g, &e->t)) raws = vectors;
   for (uint32_t r = 0; r < tg_gemm_used_rows(e); r++)
-    if (tg_gemm_finishes(e, r) && !tg_gemm_externals_west(e, r, col)) load_blocks_north(e, aux, r, col);
-  end_externals(e, aux, raws, vectors);
+    if (tg_gemm_finishes(e, r) && !tg_epilogue_operands_west(e, r, col)) load_blocks_north(e, aux, r, col);
+  end_epilogue_operands(e, aux, raws, vectors);
 }
 
 void tg_gemm_emit_loads(emission *e) {

@@ -53,8 +53,8 @@ bool tg_gemm_a_from_north(const emission *e, uint32_t r, uint32_t col) {
 bool tg_gemm_b_from_west(const emission *e, uint32_t r, uint32_t col) {
   return e->t.split == TG_SPLIT_COLUMNS && own_from_west(e, r, col);
 }
-bool tg_gemm_externals_west(const emission *e, uint32_t r, uint32_t col) {
-  return e->t.externals_west || tg_egress_is_west(r, col);
+bool tg_epilogue_operands_west(const emission *e, uint32_t r, uint32_t col) {
+  return e->t.epilogue_operands_west || tg_egress_is_west(r, col);
 }
 int64_t tg_gemm_rows_a_pass(const emission *e) { return e->t.mt * tg_gemm_row_tiles(e); }
 int64_t tg_gemm_cols_a_pass(const emission *e) { return e->t.nt * col_tiles(e); }

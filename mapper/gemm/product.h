@@ -8,7 +8,7 @@
 #include "sim/machine/mx_shape.h"
 
 enum {
-  TG_GEMM_EXTERNALS = 8,
+  TG_EPILOGUE_OPERANDS = 8,
   TG_GEMM_RESULTS = 1 + TG_MORE_RESULTS,
 };
 
@@ -25,7 +25,7 @@ typedef enum tg_gemm_drain {
 enum { TG_ADDS_AT_ONCE = 2 };
 
 /* An operand of the fused nodes that comes from DRAM. */
-typedef struct tg_gemm_external {
+typedef struct tg_epilogue_operand {
   tg_value *value;
   int kind;          /* stream kind */
   bool row_vector;   /* the same for every row */
@@ -37,7 +37,7 @@ typedef struct tg_gemm_external {
   tg_dtype dtype; /* ... as it is multiplied */
   int64_t first;  /* ... its first element */
   int64_t along[TG_MAX_RANK]; /* ... and strides per dimension of `shape` */
-} tg_gemm_external;
+} tg_epilogue_operand;
 
 /* Reductions of the result by blocks of rows, which the drain computes (column_sums_describe.c). */
 typedef struct tg_gemm_column_sums {
@@ -51,15 +51,15 @@ typedef struct tg_gemm_column_sums {
   bool
       whole; /* there are streams for whole blocks only, not for column sums that go on from piece to piece */
   struct {
-    tg_value *value; /* as a node of their prologue names external number `external` */
-    int external;
-  } names[TG_GEMM_EXTERNALS];
+    tg_value *value; /* as a node of their prologue names epilogue operand number `epilogue operand` */
+    int epilogue_operand;
+  } names[TG_EPILOGUE_OPERANDS];
   int name_count;
 } tg_gemm_column_sums;
 
 /* Elements of a row of `nt` that are loaded of it: of one number a row (splat32) that one. */
-static inline uint32_t tg_gemm_external_take(const tg_gemm_external *external, uint32_t nt) {
-  return external->kind == TG_STREAM_SPLAT32 ? 1 : nt;
+static inline uint32_t tg_epilogue_operand_take(const tg_epilogue_operand *epilogue_operand, uint32_t nt) {
+  return epilogue_operand->kind == TG_STREAM_SPLAT32 ? 1 : nt;
 }
 
 /* The prologue of an operand, elementwise nodes, computed on the tiles that multiply it: of A, made of one
@@ -128,12 +128,12 @@ typedef struct tg_gemm {
   int64_t y_org, x_org, y_size, x_size, a_origin; /* a_origin: elements from the product's A to digit 0 */
   int64_t b_k_radix[3], b_k_stride[3];            /* K digits of B; its N digits, of which it has one, */
   int64_t b_n_radix[3], b_n_stride[3];            /* or, if transposed and spread, product digits before it */
-  int64_t out_radix[3], out_stride[3];            /* row digits of the output, as the externals walk it */
+  int64_t out_radix[3], out_stride[3]; /* row digits of the output, as the epilogue operands walk it */
   int64_t products, *a_offsets, *b_offsets, *out_offsets; /* elements */
   int64_t sr_row, sr_row_step, sr_col_step; /* logical coordinates: first row, from product to product */
   int64_t spread; /* if not 0: so many products in one section, each on a tile of its own; `products` is 1 */
-  tg_gemm_external externals[TG_GEMM_EXTERNALS];
-  int external_count;
+  tg_epilogue_operand epilogue_operands[TG_EPILOGUE_OPERANDS];
+  int epilogue_operand_count;
   int drain_words[TG_GEMM_DRAINS]; /* microcode words of the drain's segments */
   int ring_words[TG_GEMM_DRAINS];  /* where members reduce in a ring, of TG_ADDS_AT_ONCE rows */
   int sum_kind;                    /* stream kind that stores running sums of partials: FP32 or BF16SR */
@@ -158,7 +158,7 @@ int tg_gemm_fit_column_sums(tg_gemm *g, int left);
 tg_status tg_gemm_write_column_sums(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g,
                                     tg_mc *mc);
 tg_status tg_gemm_measure_column_sums(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g);
-/* The operands of the drain's nodes; returns their number, 2 * TG_GEMM_EXTERNALS at most. */
+/* The operands of the drain's nodes; returns their number, 2 * TG_EPILOGUE_OPERANDS at most. */
 int tg_gemm_operand_streams(const tg_gemm *g, tg_operand_stream *out);
 /* The result of the chain of multiply-adds in `y`, with bias, rounded to its dtype. `stored`: nothing else
  * happens to it. */
@@ -171,9 +171,9 @@ tg_status tg_describe_gemm(tg_compile *c, const tg_kernel *kernel, int64_t phase
 /* Streams of the last drain: accumulator; then operands from DRAM, the result, and the sum so far. Of the
  * others, for each row that is handled at once, these. (epilogue_code.c) */
 enum { TG_DRAIN_ACCUMULATOR, TG_DRAIN_SUM_IN, TG_DRAIN_SUM_OUT, TG_DRAIN_SUM_STREAMS };
-static inline int tg_gemm_finish_sum_stream(const tg_gemm *g) { return 2 + g->external_count; }
+static inline int tg_gemm_finish_sum_stream(const tg_gemm *g) { return 2 + g->epilogue_operand_count; }
 static inline int tg_gemm_finish_result_stream(const tg_gemm *g, int k) {
-  return 1 + g->external_count + (k ? k + (g->partials > 1) : 0);
+  return 1 + g->epilogue_operand_count + (k ? k + (g->partials > 1) : 0);
 }
 static inline bool tg_gemm_rounds_sums(const tg_gemm *g) { return g->sum_kind == TG_STREAM_BF16SR; }
 
@@ -246,11 +246,12 @@ typedef struct tg_gemm_tiling {
   uint32_t parts;  /* of K that a tile multiplies in turn: of D members, number i has parts i, i + D, i + 2D
                       ..;   the last ones may be empty */
   bool ring;       /* Members have one part each, and each runs the fused nodes of some rows: split_k.c */
-  uint32_t ring_pieces; /* of a step of the ring */
-  bool one_out;         /* in a ring, or behind makers: one piece on its way out has room, not two */
-  uint32_t sr_blocks;   /* k blocks of a K tile; 0: accumulation stays FP32 */
-  bool externals_west;  /* blocks of externals come from the west to all tiles, or to half of them */
-  double cycles;        /* estimate */
+  uint32_t ring_pieces;        /* of a step of the ring */
+  bool one_out;                /* in a ring, or behind makers: one piece on its way out has room, not two */
+  uint32_t sr_blocks;          /* k blocks of a K tile; 0: accumulation stays FP32 */
+  bool epilogue_operands_west; /* blocks of epilogue operands come from the west to all tiles, or to half of
+                                  them */
+  double cycles;               /* estimate */
 } tg_gemm_tiling;
 
 /* Pieces of a block of rows that column sums are of: if there are several, each has instructions of its own.
@@ -292,8 +293,8 @@ void tg_gemm_order_b(const tg_compile *c, const tg_gemm *gemm, const tg_gemm_til
 
 /* Is the operand loaded once a pass, not with each piece? A VOP that waits for sums from another row has no
  * wait left for that. */
-static inline bool tg_gemm_loads_once(const tg_gemm_tiling *t, const tg_gemm_external *external) {
-  return external->row_vector && t->members == 1;
+static inline bool tg_gemm_loads_once(const tg_gemm_tiling *t, const tg_epilogue_operand *epilogue_operand) {
+  return epilogue_operand->row_vector && t->members == 1;
 }
 
 /* Do those stay for all passes? Each has the same columns then; a prologue of A has them for itself, too.
@@ -305,8 +306,9 @@ static inline bool tg_gemm_keeps_vectors(const tg_gemm *gemm, const tg_gemm_tili
 
 /* One number a row: tiles side by side that have the same rows have them in common. (A number that all rows
  * share is a flit, for which they need not wait for each other.) */
-static inline bool tg_gemm_shares_numbers(const tg_gemm_tiling *t, const tg_gemm_external *external) {
-  return external->kind == TG_STREAM_SPLAT32 && !external->row_vector &&
+static inline bool tg_gemm_shares_numbers(const tg_gemm_tiling *t,
+                                          const tg_epilogue_operand *epilogue_operand) {
+  return epilogue_operand->kind == TG_STREAM_SPLAT32 && !epilogue_operand->row_vector &&
          (t->split == TG_SPLIT_OUTPUT || t->split == TG_SPLIT_COLUMNS);
 }
 
@@ -401,12 +403,12 @@ uint64_t tg_gemm_received_rows(const tg_params *m, const tg_gemm *gemm, const tg
 uint64_t tg_gemm_whole_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint64_t tg_gemm_sent_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint64_t tg_gemm_sum_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
-/* Of what is loaded for the fused nodes, once a pass or not: of operand number `external`, or of those before
- * it together. */
-uint64_t tg_gemm_external_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t,
-                               int external);
-uint64_t tg_gemm_externals_before(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t, bool once,
-                                  int external);
+/* Of what is loaded for the fused nodes, once a pass or not: of operand number `epilogue operand`, or of
+ * those before it together. */
+uint64_t tg_epilogue_operand_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t,
+                                  int epilogue_operand);
+uint64_t tg_epilogue_operands_before(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t,
+                                     bool once, int epilogue_operand);
 /* A bank between running sums and rounded ones, which one VOP reads and writes in pieces: for each piece it
  * owns as many banks as the one that lies in most of them. */
 uint32_t tg_gemm_spare(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);

@@ -140,8 +140,8 @@ static bool collect(const tg_compile *c, const tg_node_list *nodes, tg_gemm *g) 
 /* The drain beside those of A takes what is loaded once for all rows; that behind all of B's, anything. And
  * nothing draws random numbers. */
 static bool drain_suits(const tg_compile *c, const tg_gemm *g) {
-  for (int x = 0; x < g->external_count && !g->prologue.of_b; x++)
-    if (!g->externals[x].row_vector) return false;
+  for (int x = 0; x < g->epilogue_operand_count && !g->prologue.of_b; x++)
+    if (!g->epilogue_operands[x].row_vector) return false;
   bool results_suit = g->prologue.of_b ? !g->column_sums.count : g->outs == 1;
   return results_suit && g->partials == 1 && !tg_gemm_rounds_results(g) && !tg_gemm_rounded_tile(c, g);
 }
@@ -159,7 +159,7 @@ static bool has_room(const tg_params *m, const tg_gemm *g) {
     groups += numbers;
     sems += 2 * m->rows + 3 + (uint32_t)g->outs + numbers;
     vectors *= m->rows;
-    blocks = (uint32_t)(f->raw_count + g->external_count);
+    blocks = (uint32_t)(f->raw_count + g->epilogue_operand_count);
   }
   return groups * (longest + 1) <= m->semaphores && sems <= m->semaphores &&
          longest * blocks + vectors + 1 <= m->queue_depth && m->agcu_contexts > TG_CTX_PROLOGUE;

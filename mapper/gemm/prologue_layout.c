@@ -53,7 +53,7 @@ uint32_t tg_gemm_prologue_parts(const tg_params *m, const tg_gemm *g, const tg_g
 uint64_t tg_gemm_prologue_once(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
   uint32_t vectors = tg_gemm_prologue_vector_rows(m, g, t);
   if (g->prologue.of_b) return vectors;
-  return vectors + tg_gemm_externals_before(m, g, t, true, g->external_count);
+  return vectors + tg_epilogue_operands_before(m, g, t, true, g->epilogue_operand_count);
 }
 
 /* Of instructions that rotate between two buffers, each with so many SENDs of its own. */

@@ -105,7 +105,7 @@ static tg_instr *finish_piece(const ring_tile *s, uint32_t first, uint32_t count
   tg_gemm_step finish = {.segment = TG_DRAIN_FINISH,
                          .in_pieces = true,
                          .first_row = piece * e->t.mr,
-                         .externals = {.first = first % 2, .rotation = rotation},
+                         .epilogue_operands = {.first = first % 2, .rotation = rotation},
                          .from = {&whole, 0, TG_ROTATE_NEVER, false},
                          .to = {&e->out, piece % e->out.count, TG_ROTATE_NEVER, false}};
   if (is_last(s)) {
@@ -118,7 +118,7 @@ static tg_instr *finish_piece(const ring_tile *s, uint32_t first, uint32_t count
   bool begins = piece == 0, ends = piece + 1 == e->t.ring_pieces;
   tg_gemm_wait_for(in, s->port->out_free, false);
   tg_gemm_post_to(in, TG_POST_LOCAL, 0, s->port->out_full, false);
-  tg_gemm_take_externals(e, in, s->r, s->col, begins, ends);
+  tg_gemm_take_epilogue_operands(e, in, s->r, s->col, begins, ends);
   if (begins && !is_last(s)) tg_gemm_wait_for(in, e->whole_full, false);
   if (ends && !is_last(s))
     tg_gemm_post_to(in, TG_POST_COL, last_row(s) + 1, e->whole_free + (int)s->member, false);

@@ -39,17 +39,17 @@ static void set_accumulator(const emission *e, tg_stream *s, const step *step) {
   s->row[2] = e->t.mt;
 }
 
-static void set_externals(const emission *e, tg_vx_instr *vop, const step *step) {
-  for (int x = 0; x < e->g->external_count; x++) {
-    const tg_gemm_external *external = &e->g->externals[x];
-    bool once = tg_gemm_loads_once(&e->t, external);
-    place at = step->externals;
-    at.buffer = &e->externals[x];
+static void set_epilogue_operands(const emission *e, tg_vx_instr *vop, const step *step) {
+  for (int x = 0; x < e->g->epilogue_operand_count; x++) {
+    const tg_epilogue_operand *epilogue_operand = &e->g->epilogue_operands[x];
+    bool once = tg_gemm_loads_once(&e->t, epilogue_operand);
+    place at = step->epilogue_operands;
+    at.buffer = &e->epilogue_operands[x];
     if (!e->t.ring) at.rotation = once ? TG_ROTATE_OUTER : TG_ROTATE_EACH;
     tg_stream *s = tg_stream_of_mut(vop, 1 + x);
-    set_stream(e, s, external->kind, &at, step);
-    if (external->kind == TG_STREAM_SPLAT32) s->row[1] = 1, s->row[2] = 0;
-    if (once || (e->t.ring && external->row_vector)) s->row[1] = 0;
+    set_stream(e, s, epilogue_operand->kind, &at, step);
+    if (epilogue_operand->kind == TG_STREAM_SPLAT32) s->row[1] = 1, s->row[2] = 0;
+    if (once || (e->t.ring && epilogue_operand->row_vector)) s->row[1] = 0;
     s->at.base[0] += step->first_row * s->row[1];
   }
 }
@@ -97,7 +97,7 @@ tg_instr *tg_gemm_push_step(emission *e, uint32_t r, uint32_t col, const tg_vx_i
   vop->j_count[0] = vop->j_count[1] = 1;
   if (step->accumulator.buffer) set_accumulator(e, tg_stream_of_mut(vop, TG_DRAIN_ACCUMULATOR), step);
   bool finish = step->segment == TG_DRAIN_FINISH;
-  if (finish) set_externals(e, vop, step);
+  if (finish) set_epilogue_operands(e, vop, step);
   if (finish && tg_gemm_rounds_results(e->g)) set_rounding(e, vop, r, col, TG_KEY_STORE, true);
   if (!finish && tg_gemm_rounds_sums(e->g)) set_sum_rounding(e, vop, r, col, step);
   if (step->from.buffer)
@@ -126,14 +126,14 @@ void tg_gemm_post_to(tg_instr *in, int kind, uint32_t pos, int sem, bool last_on
   tg_set_post(in, slot, kind, pos, sem, last_only);
 }
 
-void tg_gemm_take_externals(const emission *e, tg_instr *in, uint32_t r, uint32_t col, bool first,
-                            bool last) {
+void tg_gemm_take_epilogue_operands(const emission *e, tg_instr *in, uint32_t r, uint32_t col, bool first,
+                                    bool last) {
   bool vectors = e->vectors && !tg_gemm_keeps_vectors(e->g, &e->t); /* else they are there from the start */
   if (vectors) tg_gemm_wait_for(in, e->vectors_full, true);
   if (vectors) tg_gemm_post_to(in, TG_POST_COL, 0, e->vectors_credit + (int)r + 1, true);
   if (e->blocks && first) tg_gemm_wait_for(in, e->blocks_full, false);
   if (!e->blocks || !last) return;
-  if (tg_gemm_externals_west(e, r, col))
+  if (tg_epilogue_operands_west(e, r, col))
     tg_gemm_post_to(in, TG_POST_ROW, 0, e->blocks_credit + (int)col + 1, false);
   else
     tg_gemm_post_to(in, TG_POST_COL, 0, e->blocks_north_credit + (int)r + 1, false);

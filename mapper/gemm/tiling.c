@@ -29,8 +29,8 @@ static bool fits(const search *s, const tg_gemm_tiling *t) {
   const tg_params *m = s->m;
   uint64_t a = tg_gemm_a_rows(m, s->g, t), b = tg_gemm_b_rows(m, s->g, t);
   uint64_t once[] = {2 * tg_gemm_whole_rows(m, s->g, t), tg_gemm_sent_rows(m, s->g, t), 0},
-           twice[] = {tg_gemm_externals_before(m, s->g, t, true, s->g->external_count),
-                      tg_gemm_externals_before(m, s->g, t, false, s->g->external_count),
+           twice[] = {tg_epilogue_operands_before(m, s->g, t, true, s->g->epilogue_operand_count),
+                      tg_epilogue_operands_before(m, s->g, t, false, s->g->epilogue_operand_count),
                       tg_gemm_running_rows(m, s->g, t)},
            either[] = {tg_gemm_out_rows(m, s->g, t), tg_gemm_received_rows(m, s->g, t), 0};
   bool one[] = {t->one_out, t->ring, false};
@@ -59,14 +59,14 @@ static bool fits(const search *s, const tg_gemm_tiling *t) {
   return banks <= m->banks && (uint64_t)t->mt * (t->nt / tg_lanes(m)) <= tg_acc_rows(m);
 }
 
-/* An AGCU loads blocks of externals for each tile of its row or column that it serves, with an instruction
- * each. */
-static bool externals_fit(const search *s, const tg_gemm_tiling *t) {
+/* An AGCU loads blocks of epilogue operands for each tile of its row or column that it serves, with an
+ * instruction each. */
+static bool epilogue_operands_fit(const search *s, const tg_gemm_tiling *t) {
   const tg_params *m = s->m;
-  uint32_t count = (uint32_t)s->g->external_count, vectors = 0;
-  for (uint32_t x = 0; x < count; x++) vectors += tg_gemm_loads_once(t, &s->g->externals[x]);
-  uint32_t blocks = count - vectors, by_west = t->externals_west ? m->cols : (m->cols + 1) / 2,
-           by_north = t->externals_west ? 0 : (m->rows + 1) / 2,
+  uint32_t count = (uint32_t)s->g->epilogue_operand_count, vectors = 0;
+  for (uint32_t x = 0; x < count; x++) vectors += tg_gemm_loads_once(t, &s->g->epilogue_operands[x]);
+  uint32_t blocks = count - vectors, by_west = t->epilogue_operands_west ? m->cols : (m->cols + 1) / 2,
+           by_north = t->epilogue_operands_west ? 0 : (m->rows + 1) / 2,
            shares = t->split == TG_SPLIT_COLUMNS ? m->rows : t->alike;
   return blocks * by_west <= m->queue_depth && blocks * by_north + vectors * shares <= m->queue_depth;
 }
@@ -89,8 +89,8 @@ static void consider_kept(search *s, tg_gemm_tiling t, tg_keep keep) {
   if (t.ring || t.makers) t.one_out = !fits(s, &t);
   if (!fits(s, &t)) return;
   for (int west = 0; west < 2; west++) {
-    t.externals_west = west;
-    if (!externals_fit(s, &t)) continue;
+    t.epilogue_operands_west = west;
+    if (!epilogue_operands_fit(s, &t)) continue;
     t.cycles = rank(s, &t);
     if (s->found && t.cycles >= s->best.cycles) continue;
     s->best = t;
