@@ -179,7 +179,6 @@ static inline bool tg_gemm_has_prologue(const tg_gemm_emission *e) { return e->g
 static inline bool tg_gemm_makes_a(const tg_gemm_emission *e) {
   return tg_gemm_has_prologue(e) && !e->g->prologue.of_b;
 }
-bool tg_gemm_allocate_prologue(tg_gemm_emission *e);
 void tg_gemm_allocate_prologue_sems(tg_gemm_emission *e);
 void tg_gemm_allocate_prologue_bases(tg_gemm_emission *e);
 void tg_gemm_load_prologue_vectors(tg_gemm_emission *e, tg_queue *queue, uint32_t col);

@@ -14,17 +14,14 @@
 
 typedef tg_gemm_emission emission;
 
-/* Operands that arrive and are read together lie side by side in banks of their own. */
-static bool allocate_epilogue_operands(emission *e, bool once) {
+/* Operands that arrive and are read together lie side by side in banks of their own, or beside the vectors of
+ * a prologue. */
+static void place_operands(emission *e, bool once, tg_buffer all) {
   const tg_gemm *g = e->g;
   const tg_params *m = e->b.m;
-  tg_buffer all;
-  uint32_t rows = (uint32_t)tg_epilogue_operands_before(m, g, &e->t, once, g->epilogue_operand_count);
-  bool beside_prologue = once && tg_gemm_makes_a(e);
-  if (beside_prologue)
-    all = tg_buffer_part(m, &e->prologue_vectors, tg_gemm_prologue_vector_rows(m, g, &e->t), rows);
-  else if (!tg_build_buffer(&e->b, rows, once && tg_gemm_keeps_vectors(g, &e->t) ? 1 : 2, &all))
-    return false;
+  if (once && tg_gemm_makes_a(e))
+    all = tg_buffer_part(m, &e->prologue_vectors, tg_gemm_prologue_vector_rows(m, g, &e->t),
+                         (uint32_t)tg_epilogue_operands_before(m, g, &e->t, once, g->epilogue_operand_count));
   for (int x = 0; x < g->epilogue_operand_count; x++) {
     if (tg_gemm_loads_once(&e->t, &g->epilogue_operands[x]) != once) continue;
     uint32_t before = (uint32_t)tg_epilogue_operands_before(m, g, &e->t, once, x);
@@ -32,45 +29,54 @@ static bool allocate_epilogue_operands(emission *e, bool once) {
         tg_buffer_part(m, &all, before, (uint32_t)tg_epilogue_operand_rows(m, g, &e->t, x));
     *(once ? &e->vectors : &e->blocks) += 1;
   }
-  return true;
 }
 
-static bool allocate(emission *e) {
+/* Results of a piece, and behind them its column sums, which may have a buffer of their own. */
+static void place_results(emission *e, const tg_buffer *column_sums) {
   const tg_gemm *g = e->g;
   const tg_params *m = e->b.m;
-  bool good = tg_build_buffer(&e->b, (uint32_t)tg_gemm_a_rows(m, g, &e->t), tg_gemm_a_blocks(&e->t), &e->a);
-  if (tg_gemm_has_prologue(e)) good = good && tg_gemm_allocate_prologue(e);
-  good = good &&
-         tg_build_buffer(&e->b, (uint32_t)tg_gemm_b_rows(m, g, &e->t), tg_gemm_b_blocks(&e->t), &e->b_block);
-  good =
-      good && tg_build_buffer(&e->b, (uint32_t)tg_gemm_out_rows(m, g, &e->t), e->t.one_out ? 1 : 2, &e->out);
   for (int k = 0; k < g->outs; k++)
     e->results[k] = tg_buffer_part(m, &e->out, (uint32_t)tg_gemm_results_before(m, g, &e->t, k),
                                    (uint32_t)tg_gemm_result_rows(m, g, &e->t, k));
-  uint32_t column_sum = tg_gemm_column_sums_a_piece(g, &e->t) * tg_gemm_column_sum_flits(m, &e->t);
-  uint32_t apart = (uint32_t)tg_gemm_column_sums_apart(m, g, &e->t);
-  tg_buffer column_sums = e->out;
-  if (apart) good = good && tg_build_buffer(&e->b, apart, 1, &column_sums);
+  uint32_t rows = tg_gemm_column_sums_a_piece(g, &e->t) * tg_gemm_column_sum_flits(m, &e->t),
+           first = column_sums->rows ? 0 : (uint32_t)tg_gemm_results_before(m, g, &e->t, g->outs);
   for (int i = 0; i < g->column_sums.count; i++)
-    e->column_sums[i] = tg_buffer_part(m, &column_sums,
-                                       (apart ? 0 : (uint32_t)tg_gemm_results_before(m, g, &e->t, g->outs)) +
-                                           column_sum * (uint32_t)i,
-                                       column_sum);
-  good = good && tg_build_buffer(&e->b, (uint32_t)tg_gemm_running_rows(m, g, &e->t), 2, &e->running);
-  if (e->t.members > 1)
-    good = good && tg_build_buffer(&e->b, (uint32_t)tg_gemm_received_rows(m, g, &e->t), e->t.ring ? 1 : 2,
-                                   &e->received);
-  if (e->t.ring)
-    good = good && tg_build_buffer(&e->b, (uint32_t)tg_gemm_sent_rows(m, g, &e->t), 1, &e->sent) &&
-           tg_build_buffer(&e->b, 2 * (uint32_t)tg_gemm_whole_rows(m, g, &e->t), 1, &e->whole);
-  good = good && allocate_epilogue_operands(e, true) && allocate_epilogue_operands(e, false);
-  /* Sums are last: a VOP may own a bank behind them, see tg_gemm_spare. */
-  if (e->t.parts > 1)
-    good = good && tg_build_buffer(&e->b, (uint32_t)tg_gemm_sum_rows(m, g, &e->t), 2, &e->sums);
-  e->b.bank += tg_gemm_spare(m, g, &e->t);
-  if (g->sum_kind == TG_STREAM_BF16SR)
-    good = good && tg_build_buffer(&e->b, (uint32_t)tg_gemm_rounded_rows(m, g, &e->t), 1, &e->rounded);
-  return good;
+    e->column_sums[i] =
+        tg_buffer_part(m, column_sums->rows ? column_sums : &e->out, first + rows * (uint32_t)i, rows);
+}
+
+/* False: the banks do not suffice. */
+static bool allocate(emission *e) {
+  tg_gemm_layout layout;
+  tg_buffer column_sums = {0}, once = {0}, blocks = {0}, spare;
+  tg_buffer *const buffers[TG_GEMM_ROLES] = {
+      [TG_ROLE_A] = &e->a,
+      [TG_ROLE_RAW] = &e->raw,
+      [TG_ROLE_NUMBERS] = &e->numbers,
+      [TG_ROLE_GIVEN] = &e->given,
+      [TG_ROLE_PROLOGUE_VECTORS] = &e->prologue_vectors,
+      [TG_ROLE_B] = &e->b_block,
+      [TG_ROLE_OUT] = &e->out,
+      [TG_ROLE_COLUMN_SUMS] = &column_sums,
+      [TG_ROLE_RUNNING] = &e->running,
+      [TG_ROLE_RECEIVED] = &e->received,
+      [TG_ROLE_SENT] = &e->sent,
+      [TG_ROLE_WHOLE] = &e->whole,
+      [TG_ROLE_OPERANDS_ONCE] = &once,
+      [TG_ROLE_OPERANDS] = &blocks,
+      [TG_ROLE_SUMS] = &e->sums,
+      [TG_ROLE_SPARE] = &spare,
+      [TG_ROLE_ROUNDED] = &e->rounded,
+  };
+  tg_gemm_lay_out(e->b.m, e->g, &e->t, &layout);
+  for (int i = 0; i < TG_GEMM_ROLES; i++) {
+    const tg_gemm_room *room = &layout.rooms[i];
+    if (room->rows && !tg_build_buffer(&e->b, (uint32_t)room->rows, room->copies, buffers[i])) return false;
+  }
+  place_results(e, &column_sums);
+  place_operands(e, true, once);
+  place_operands(e, false, blocks);
+  return true;
 }
 
 static void allocate_sems(emission *e) {

@@ -415,6 +415,42 @@ uint32_t tg_gemm_spare(const tg_params *m, const tg_gemm *gemm, const tg_gemm_ti
 /* Of a block of whole sums that were rounded stochastically on their way to the fused nodes. */
 uint64_t tg_gemm_rounded_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 
+/* ---- layout (layout.c) ---- */
+
+/* What a tile has in its scratchpad, in the order of its banks. */
+typedef enum tg_gemm_role {
+  TG_ROLE_A,
+  TG_ROLE_RAW,
+  TG_ROLE_NUMBERS,
+  TG_ROLE_GIVEN,
+  TG_ROLE_PROLOGUE_VECTORS, /* of a prologue of A, with the epilogue operands that are loaded once */
+  TG_ROLE_B,
+  TG_ROLE_OUT,
+  TG_ROLE_COLUMN_SUMS, /* that do not lie behind the results */
+  TG_ROLE_RUNNING,
+  TG_ROLE_RECEIVED,
+  TG_ROLE_SENT,
+  TG_ROLE_WHOLE,
+  TG_ROLE_OPERANDS_ONCE,
+  TG_ROLE_OPERANDS,
+  TG_ROLE_SUMS,
+  TG_ROLE_SPARE, /* a VOP may own a bank behind sums */
+  TG_ROLE_ROUNDED,
+  TG_GEMM_ROLES
+} tg_gemm_role;
+
+/* Rows of one of so many copies, each in banks of its own; 0 rows: there is none. */
+typedef struct tg_gemm_room {
+  uint64_t rows;
+  uint32_t copies;
+} tg_gemm_room;
+typedef struct tg_gemm_layout {
+  tg_gemm_room rooms[TG_GEMM_ROLES];
+} tg_gemm_layout;
+
+/* The one statement of it: what fits, and where buffers are, follow. */
+void tg_gemm_lay_out(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t, tg_gemm_layout *out);
+
 /* ---- prologues (prologue_describe.c) ---- */
 
 /* Can the product do with them? Sets g->prologue. */

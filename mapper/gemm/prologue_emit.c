@@ -294,14 +294,6 @@ void tg_gemm_emit_nodes(emission *e, uint32_t r, uint32_t col, const tg_vx_instr
   if (e->g->prologue.stored) emit_first_sends(e, r, col);
 }
 
-bool tg_gemm_allocate_prologue(emission *e) {
-  const tg_params *m = e->b.m;
-  return tg_build_buffer(&e->b, tg_gemm_raw_rows(m, e->g, &e->t), 2, &e->raw) &&
-         tg_build_buffer(&e->b, tg_gemm_number_rows(m, e->g, &e->t), 2, &e->numbers) &&
-         tg_build_buffer(&e->b, tg_gemm_given_rows(m, e->g, &e->t), 2, &e->given) &&
-         tg_build_buffer(&e->b, (uint32_t)tg_gemm_prologue_once(m, e->g, &e->t), 1, &e->prologue_vectors);
-}
-
 void tg_gemm_allocate_prologue_sems(emission *e) {
   e->raw_full = tg_tile_sem(&e->b, 0);
   e->a_free = tg_tile_sem(&e->b, 2);

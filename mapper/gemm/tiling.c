@@ -24,37 +24,15 @@ typedef struct search {
 
 static int64_t up(int64_t value, int64_t unit) { return (value + unit - 1) / unit; }
 
-/* Scratchpad banks of a tiling. */
+/* Do the scratchpad and the accumulator hold it? */
 static bool fits(const search *s, const tg_gemm_tiling *t) {
   const tg_params *m = s->m;
-  uint64_t a = tg_gemm_a_rows(m, s->g, t), b = tg_gemm_b_rows(m, s->g, t);
-  uint64_t once[] = {2 * tg_gemm_whole_rows(m, s->g, t), tg_gemm_sent_rows(m, s->g, t), 0},
-           twice[] = {tg_epilogue_operands_before(m, s->g, t, true, s->g->epilogue_operand_count),
-                      tg_epilogue_operands_before(m, s->g, t, false, s->g->epilogue_operand_count),
-                      tg_gemm_running_rows(m, s->g, t)},
-           either[] = {tg_gemm_out_rows(m, s->g, t), tg_gemm_received_rows(m, s->g, t), 0};
-  bool one[] = {t->one_out, t->ring, false};
-  uint64_t rounded = tg_gemm_rounded_rows(m, s->g, t), sums = tg_gemm_sum_rows(m, s->g, t);
-  if (rounded > tg_pad_rows(m) || sums > tg_pad_rows(m) || a > tg_pad_rows(m) || b > tg_pad_rows(m))
-    return false;
-  uint64_t prologue = 0;
-  if (s->g->prologue.result) {
-    prologue = 2 * tg_banks_for(m, tg_gemm_raw_rows(m, s->g, t)) +
-               2 * tg_banks_for(m, tg_gemm_number_rows(m, s->g, t)) +
-               2 * tg_banks_for(m, tg_gemm_given_rows(m, s->g, t)) +
-               tg_banks_for(m, (uint32_t)tg_gemm_prologue_once(m, s->g, t)) +
-               tg_banks_for(m, (uint32_t)tg_gemm_column_sums_apart(m, s->g, t));
-    if (!s->g->prologue.of_b) twice[0] = 0; /* with the vectors of the prologue */
-  }
-  if (tg_gemm_keeps_vectors(s->g, t)) once[2] = twice[0], twice[0] = 0;
-  uint64_t banks = prologue + tg_banks_for(m, (uint32_t)rounded) + tg_gemm_spare(m, s->g, t) +
-                   2ull * tg_banks_for(m, (uint32_t)sums) +
-                   tg_gemm_a_blocks(t) * tg_banks_for(m, (uint32_t)a) +
-                   tg_gemm_b_blocks(t) * tg_banks_for(m, (uint32_t)b);
-  for (int i = 0; i < 3; i++) {
-    if (once[i] > tg_pad_rows(m) || twice[i] > tg_pad_rows(m) || either[i] > tg_pad_rows(m)) return false;
-    banks += tg_banks_for(m, (uint32_t)once[i]) + 2ull * tg_banks_for(m, (uint32_t)twice[i]) +
-             (one[i] ? 1 : 2) * tg_banks_for(m, (uint32_t)either[i]);
+  tg_gemm_layout layout;
+  uint64_t banks = 0;
+  tg_gemm_lay_out(m, s->g, t, &layout);
+  for (int i = 0; i < TG_GEMM_ROLES; i++) {
+    if (layout.rooms[i].rows > tg_pad_rows(m)) return false;
+    banks += (uint64_t)layout.rooms[i].copies * tg_banks_for(m, (uint32_t)layout.rooms[i].rows);
   }
   return banks <= m->banks && (uint64_t)t->mt * (t->nt / tg_lanes(m)) <= tg_acc_rows(m);
 }
