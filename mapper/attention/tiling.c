@@ -1,6 +1,7 @@
 /* Tiling of attention: all groups of tiles and blocks of rows under a simple model of time. A unit takes as
  * long as the slowest of vx, mx and the DRAM ports; the first loads and products and the last product are
  * exposed. */
+#include "frontend/base/math.h"
 #include "mapper/attention/attention.h"
 
 enum {
@@ -10,13 +11,12 @@ enum {
   ENDPOINT_SEMS = 5 /* groups of semaphores, one for each position of a lane */
 };
 
-static uint32_t up(int64_t value, int64_t unit) { return (uint32_t)((value + unit - 1) / unit); }
-static double most(double a, double b) { return a > b ? a : b; }
-
-uint32_t tg_attention_keys(const tg_attention *a) { return up(a->keys, TG_ROW_PARTIALS) * TG_ROW_PARTIALS; }
+uint32_t tg_attention_keys(const tg_attention *a) {
+  return (uint32_t)tg_div_up(a->keys, TG_ROW_PARTIALS) * TG_ROW_PARTIALS;
+}
 
 uint32_t tg_attention_width(const tg_params *m, const tg_attention *a) {
-  return up(a->context.n, tg_lanes(m)) * tg_lanes(m);
+  return (uint32_t)tg_div_up(a->context.n, tg_lanes(m)) * tg_lanes(m);
 }
 
 tg_gemm_tiling tg_attention_scores(const tg_attention *a) {
@@ -86,7 +86,7 @@ static bool has_endpoints(const tg_params *m, const tg_attention *a) {
 /* ---- time ---- */
 
 static double vop_cycles(const tg_params *m, double rows, double words) {
-  double groups = (double)up((int64_t)rows, m->fma_latency);
+  double groups = (double)(uint32_t)tg_div_up((int64_t)rows, m->fma_latency);
   return groups * words * m->fma_latency + 2 * m->fma_latency + 1;
 }
 
@@ -102,12 +102,13 @@ static double vector_cycles(const tg_params *m, const tg_attention *a) {
 
 static double gemm_cycles(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
   uint32_t stationary = tg_mx_stationary(m, g->format);
-  return (double)up(t->kc, stationary) * up(t->nt, stationary) * (double)tg_mx_pitch(m, g->format, t->mt);
+  return (double)(uint32_t)tg_div_up(t->kc, stationary) * (uint32_t)tg_div_up(t->nt, stationary) *
+         (double)tg_mx_pitch(m, g->format, t->mt);
 }
 
 /* Of a port, for so many rows. */
 static double port_cycles(const tg_params *m, const tg_matrices *x, double rows) {
-  return rows * up(x->columns * tg_value_bytes_each(x->value), 64) * tg_atom_cycles(m);
+  return rows * (uint32_t)tg_div_up(x->columns * tg_value_bytes_each(x->value), 64) * tg_atom_cycles(m);
 }
 
 static void estimate(const tg_params *m, tg_attention *a) {
@@ -126,9 +127,9 @@ static void estimate(const tg_params *m, tg_attention *a) {
     west = (a->group < m->cols ? m->cols / a->group : 1) * shared;
     north = m->rows * own;
   }
-  double port = most(west + exits_west * out, north + exits_north * out);
-  double unit = most(vector, most(scores + context, port)) + HANDOVER;
-  double ends = 2 * m->dram_latency + most(west, north) / 2 + scores + context + out;
+  double port = tg_max_double(west + exits_west * out, north + exits_north * out);
+  double unit = tg_max_double(vector, tg_max_double(scores + context, port)) + HANDOVER;
+  double ends = 2 * m->dram_latency + tg_max_double(west, north) / 2 + scores + context + out;
   a->cycles = unit * tg_attention_units(a) + ends;
 }
 
@@ -151,15 +152,15 @@ static void consider_group(const tg_compile *c, tg_attention a, tg_attention *be
   const tg_params *m = c->m;
   uint32_t share =
       tg_egress_share(m, TG_EGRESS_BOTH, 1) / tg_kind_flits(m, a.out_kind, tg_attention_width(m, &a));
-  int64_t tile_rows = up(a.queries, a.group), last = 0;
-  a.passes = up(a.products, tg_attention_at_a_time(m, &a));
+  int64_t tile_rows = (uint32_t)tg_div_up(a.queries, a.group), last = 0;
+  a.passes = (uint32_t)tg_div_up(a.products, tg_attention_at_a_time(m, &a));
   for (int64_t n = 1; n <= BLOCKS && share; n++) {
-    uint32_t rows = up(tile_rows, n), pieces = up(rows, share);
+    uint32_t rows = (uint32_t)tg_div_up(tile_rows, n), pieces = (uint32_t)tg_div_up(rows, share);
     if (rows == last || rows > MOST_ROWS) continue;
     last = rows;
-    a.piece = up(rows, pieces);
+    a.piece = (uint32_t)tg_div_up(rows, pieces);
     a.rows = a.piece * pieces;
-    a.blocks = up(tile_rows, a.rows);
+    a.blocks = (uint32_t)tg_div_up(tile_rows, a.rows);
     consider(c, &a, best);
   }
 }

@@ -2,6 +2,7 @@
  * and the other reads, also by another shape, stays in registers, and what both read is loaded once. An
  * optimizer's update of a parameter and its state is one pass over memory so; where it pays, it joins the
  * product that makes the gradient. */
+#include "frontend/base/math.h"
 #include "mapper/fusion/fusion.h"
 #include "mapper/kernel/class.h"
 
@@ -40,8 +41,6 @@ static void add_inputs(tg_compile *c, tg_kernel *to, size_t from, size_t a, size
 
 /* ---- updates in the drain of a product ---- */
 
-static double most(double a, double b) { return a > b ? a : b; }
-
 /* Of the elementwise kernel alone: of its operations, or of what it moves. */
 static double update_cycles(const tg_compile *c, const tg_kernel *kernel) {
   const tg_params *m = c->m;
@@ -50,8 +49,8 @@ static double update_cycles(const tg_compile *c, const tg_kernel *kernel) {
     bytes += (double)tg_value_elements(kernel->inputs[i]) * tg_value_bytes_each(kernel->inputs[i]);
   for (int k = 0; k < tg_kernel_results(kernel); k++)
     bytes += elements * tg_value_bytes_each(tg_kernel_result(kernel, k));
-  return most(elements * tg_class_of(c, kernel)->operations(c, kernel) / tg_lanes(m) / tg_tiles(m),
-              bytes / 64 * tg_atom_cycles(m) / tg_agcus(m));
+  return tg_max_double(elements * tg_class_of(c, kernel)->operations(c, kernel) / tg_lanes(m) / tg_tiles(m),
+                       bytes / 64 * tg_atom_cycles(m) / tg_agcus(m));
 }
 
 /* Is what `update` does with a product's result faster where the accumulator is drained? Its operands and

@@ -7,6 +7,7 @@
  *   ConvInputGradient   the input's pixels of one remainder modulo the strides are a convolution of dY with
  *                       those positions of the kernel that reach them, last first, and with the channels
  *                       exchanged: B stored by n. A phase for each remainder. */
+#include "frontend/base/math.h"
 #include "mapper/gemm/product.h"
 #include "mapper/kernel/window.h"
 
@@ -161,11 +162,9 @@ static void describe_weight_gradient(tg_compile *c, tg_gemm *g) {
   set_products(c, g, w.group, w.channels, g->n, 0);
 }
 
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-
 /* Elements of `size` whose remainder is below `remainder`. */
 static int64_t elements_below(int64_t size, int64_t stride, int64_t remainder) {
-  return size / stride * remainder + least(size % stride, remainder);
+  return size / stride * remainder + tg_min(size % stride, remainder);
 }
 
 static void describe_input_gradient(tg_compile *c, int64_t phase, tg_gemm *g, tg_conv_rows *out) {

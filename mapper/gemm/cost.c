@@ -2,6 +2,7 @@
  * the slowest sets the time of a pass; the first load and the last drain are exposed. Contexts of a port take
  * turns burst by burst, so that a drain, as long as it lasts, takes from the loads of the next block what is
  * over their share. */
+#include "frontend/base/math.h"
 #include "mapper/gemm/product.h"
 
 enum {
@@ -19,13 +20,10 @@ typedef struct model {
   const tg_gemm_tiling *t;
 } model;
 
-static int64_t up(int64_t value, int64_t unit) { return (value + unit - 1) / unit; }
-static double most(double a, double b) { return a > b ? a : b; }
-
 /* Runs of `bytes` that are `stride` bytes apart, in atoms: if they are not all aligned alike, what a run of
  * elements of `each` bytes touches on average. */
 static double port_cycles(const model *s, double runs, double bytes, int64_t stride, double each) {
-  double atoms = stride % 64 ? (bytes - each) / 64 + 1 : (double)up((int64_t)bytes, 64);
+  double atoms = stride % 64 ? (bytes - each) / 64 + 1 : (double)tg_div_up((int64_t)bytes, 64);
   return runs * atoms * tg_atom_cycles(s->m);
 }
 
@@ -173,12 +171,12 @@ static double wanted(double loads, double cycles) { return loads < cycles ? load
  * such a share of the port. */
 static double drain_time(const side *port, double vector, double want) {
   double turn = 1.0 / (port->drains + 1), left = 1 - (want < turn ? want : turn);
-  return port->drains ? most(vector, port->drain / left) : vector;
+  return port->drains ? tg_max_double(vector, port->drain / left) : vector;
 }
 
 /* What these loads lose to a drain of that length. */
 static double lost(const side *port, double want, double drain) {
-  double left = 1 - port->drain / most(drain, 1);
+  double left = 1 - port->drain / tg_max_double(drain, 1);
   return left < want ? drain * (1 - left / want) : 0;
 }
 
@@ -187,7 +185,7 @@ static double lost(const side *port, double want, double drain) {
 static double column_sums_cycles(const model *s) {
   const tg_gemm_tiling *t = s->t;
   uint32_t blocks = tg_gemm_column_sums_a_piece(s->g, t), latency = s->m->fma_latency;
-  int64_t rows = up((int64_t)blocks * t->nt / tg_lanes(s->m), latency) * latency;
+  int64_t rows = tg_div_up((int64_t)blocks * t->nt / tg_lanes(s->m), latency) * latency;
   double iterations = (double)(t->mr / blocks) / s->g->column_sums.unroll,
          words = s->g->column_sums.words + iterations * s->g->drain_words[TG_DRAIN_FINISH];
   return (double)t->mt / t->mr * ((double)rows * words + 2 * latency + 2);
@@ -201,9 +199,9 @@ static double ring_cycles(const model *s) {
   uint32_t latency = s->m->fma_latency, rows = tg_gemm_ring_rows(t), at_once = tg_gemm_at_once(s->m, t);
   const int *words = at_once > 1 ? s->g->ring_words : s->g->drain_words;
   double columns = t->nt / tg_lanes(s->m), vop = 2 * latency + 4, out = 0;
-  double add = (double)up((int64_t)(t->members * rows * columns / at_once), latency) * latency *
+  double add = (double)tg_div_up((int64_t)(t->members * rows * columns / at_once), latency) * latency *
                words[TG_DRAIN_ADD],
-         finish = (double)up((int64_t)(t->mr * columns), latency) * latency * words[TG_DRAIN_FINISH];
+         finish = (double)tg_div_up((int64_t)(t->mr * columns), latency) * latency * words[TG_DRAIN_FINISH];
   if (t->one_out) out = (double)tg_gemm_results_before(s->m, s->g, t, s->g->outs) + HOPS;
   return (double)t->mt / (t->members * rows) * (add + vop + t->ring_pieces * (finish + vop + out));
 }
@@ -223,8 +221,8 @@ static double sum_cycles(const model *s) {
 /* Of the matrix unit for a chunk. */
 static double chunk_cycles(const model *s) {
   uint32_t stationary = tg_mx_stationary(s->m, s->g->format);
-  int64_t streamed = s->g->a_transposed ? up(s->t->mt, stationary) * stationary : s->t->mt;
-  double blocks = (double)up(s->t->kc, stationary) * (s->t->nt / stationary);
+  int64_t streamed = s->g->a_transposed ? tg_div_up(s->t->mt, stationary) * stationary : s->t->mt;
+  double blocks = (double)tg_div_up(s->t->kc, stationary) * (s->t->nt / stationary);
   return blocks * (double)tg_mx_pitch(s->m, s->g->format, (uint64_t)streamed);
 }
 
@@ -236,7 +234,7 @@ static double way_of_chunk(const model *s) {
   return tg_gemm_prologue_cycles(s->m, s->g, s->t) + sending + chunk_cycles(s) + 2 * HOPS;
 }
 static double round_cycles(const model *s) {
-  return most(tg_gemm_prologue_cycles(s->m, s->g, s->t), HELD_UP * way_of_chunk(s) / s->t->made);
+  return tg_max_double(tg_gemm_prologue_cycles(s->m, s->g, s->t), HELD_UP * way_of_chunk(s) / s->t->made);
 }
 
 /* A chunk's buffer is free when mx has read it; the chunk that it is for is there a DRAM access later. Of
@@ -247,14 +245,16 @@ static double chunk_period(const model *s, double load) {
   double mx = chunk_cycles(s) + (t->makers ? CHUNK_CYCLES : 0),
          chunks = (double)t->passes_m * t->passes_n * t->chunks * t->parts;
   double round_trip = s->m->dram_latency + load + 2 * stationary + HOPS;
-  return chunks > 2 ? most(mx, (mx + round_trip) / (double)(t->makers ? tg_gemm_a_blocks(t) : 2u + t->ahead))
+  return chunks > 2 ? tg_max_double(mx, (mx + round_trip) /
+                                            (double)(t->makers ? tg_gemm_a_blocks(t) : 2u + t->ahead))
                     : mx;
 }
 
 /* Of the kind of ports that has more to do, for a block. */
 static double port_period(const model *s, const traffic *all) {
   double chunks = (double)s->t->chunks * s->t->parts;
-  return most(chunks * all->west.load + all->west.drain, chunks * all->north.load + all->north.drain);
+  return tg_max_double(chunks * all->west.load + all->west.drain,
+                       chunks * all->north.load + all->north.drain);
 }
 
 /* With numbers a row, which come atom by atom for all tiles of a row at once, two blocks of A do not hide how
@@ -269,28 +269,30 @@ static double wait_for_numbers(const model *s) {
 static double pass_cycles(const model *s, const traffic *all) {
   const tg_gemm_tiling *t = s->t;
   double chunks = (double)t->chunks * t->parts, vector = finish_cycles(s);
-  double part = t->chunks * chunk_period(s, most(all->west.load, all->north.load)), whole = part * t->parts;
+  double part = t->chunks * chunk_period(s, tg_max_double(all->west.load, all->north.load)),
+         whole = part * t->parts;
   double from_west = wanted(chunks * all->west.load, whole),
          from_north = wanted(chunks * all->north.load, whole);
   double west = drain_time(&all->west, vector, from_west),
          north = drain_time(&all->north, vector, from_north);
-  double less = most(lost(&all->west, from_west, west), lost(&all->north, from_north, north));
+  double less = tg_max_double(lost(&all->west, from_west, west), lost(&all->north, from_north, north));
   double last = part + less;
-  last = most(last, t->parts > 1 ? most(west, north) : vector);
-  double pass = (t->parts - 1) * most(part, sum_cycles(s)) + last;
+  last = tg_max_double(last, t->parts > 1 ? tg_max_double(west, north) : vector);
+  double pass = (t->parts - 1) * tg_max_double(part, sum_cycles(s)) + last;
   if (t->makers) {
-    pass = most(pass, chunks / t->makers * round_cycles(s) + vector);
-    pass = most(pass, chunks * (most(all->west.load, all->north.load) + wait_for_numbers(s)));
+    pass = tg_max_double(pass, chunks / t->makers * round_cycles(s) + vector);
+    pass =
+        tg_max_double(pass, chunks * (tg_max_double(all->west.load, all->north.load) + wait_for_numbers(s)));
   } else if (s->g->prologue.result)
-    pass = most(pass, vector + chunks * tg_gemm_prologue_cycles(s->m, s->g, t));
-  return most(pass, port_period(s, all));
+    pass = tg_max_double(pass, vector + chunks * tg_gemm_prologue_cycles(s->m, s->g, t));
+  return tg_max_double(pass, port_period(s, all));
 }
 
 double tg_gemm_least_cycles(const tg_compile *c, const tg_gemm *g, const tg_gemm_tiling *t) {
   model s = {c->m, g, t};
   double chunks = (double)t->chunks * t->parts;
   return (double)t->passes_m * t->passes_n *
-         (most(chunks * chunk_cycles(&s), finish_cycles(&s)) + chunks * CHUNK_CYCLES);
+         (tg_max_double(chunks * chunk_cycles(&s), finish_cycles(&s)) + chunks * CHUNK_CYCLES);
 }
 
 double tg_gemm_port_cycles(const tg_compile *c, const tg_gemm *g, const tg_gemm_tiling *t) {
@@ -309,13 +311,13 @@ double tg_gemm_cycles(const tg_compile *c, const tg_gemm *g, const tg_gemm_tilin
   add_chunk(&s, false, &first);
   add_drain(&s, &all);
   double vector = finish_cycles(&s), chunks = (double)t->chunks * t->parts;
-  double ends = 2 * m->dram_latency + most(first.west.load, first.north.load) +
+  double ends = 2 * m->dram_latency + tg_max_double(first.west.load, first.north.load) +
                 tg_mx_stationary(m, g->format) * m->fma_latency;
   if (t->makers) ends += way_of_chunk(&s);
   /* Ports and vector unit work on pieces in turn; sums follow each other down the column, a piece behind. */
-  double ports = most(all.west.drain, all.north.drain), piece = (double)t->mr / t->mt;
-  double drain =
-      most(vector, ports) + piece * (vector + ports) + (t->ring ? 0 : (t->members - 1) * vector * piece);
+  double ports = tg_max_double(all.west.drain, all.north.drain), piece = (double)t->mr / t->mt;
+  double drain = tg_max_double(vector, ports) + piece * (vector + ports) +
+                 (t->ring ? 0 : (t->members - 1) * vector * piece);
   double passes = (double)t->passes_m * t->passes_n, strips = tg_gemm_strips(t);
   double weight = passes * (chunks * (all.west.load + all.north.load) + all.west.drain + all.north.drain);
   double handing_on = tg_gemm_pieces_of_column_sum(g, t) > 1 ? passes * t->mt / t->mr * HANDING_ON : 0;

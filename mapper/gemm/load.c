@@ -1,5 +1,6 @@
 /* Loads of a product's section: A along the rows and B down the columns, where tiles share them, and what its
  * fused nodes read. */
+#include "frontend/base/math.h"
 #include "mapper/gemm/emission.h"
 
 #include <string.h>
@@ -46,11 +47,9 @@ static void leave_out_masked(const emission *e, tg_agcu_instr *load, uint32_t ro
   load->dst_stride[0] = row;
 }
 
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-
 /* Rows of `length` k's: no atoms for those beyond K, which are masked, whatever is there. */
 static int64_t rows_along_k(const emission *e, uint32_t length) {
-  return e->t.chunks * e->t.parts == 1 && e->g->k > 0 ? least(e->g->k, length) : length;
+  return e->t.chunks * e->t.parts == 1 && e->g->k > 0 ? tg_min(e->g->k, length) : length;
 }
 
 /* Spread: where a tile's product begins among the rows of all, of which each product has `rows`. */
@@ -170,7 +169,7 @@ static void load_b(emission *e, uint32_t r, uint32_t col, uint32_t mask, uint32_
   uint32_t length = e->t.kc * (e->t.whole_b             ? e->t.chunks
                                : e->t.keep == TG_KEEP_B ? e->t.chunks / kept_loads(e)
                                                         : 1);
-  load->rows[0] = transposed ? least(g->n, e->t.nt) : rows_along_k(e, length);
+  load->rows[0] = transposed ? tg_min(g->n, e->t.nt) : rows_along_k(e, length);
   load->take[0] =
       taken(e, transposed ? length : e->t.nt * tg_gemm_b_mates(&e->t), tg_gemm_b_row(e->b.m, g, &e->t));
   if (transposed) leave_out_masked(e, load, tg_gemm_b_row(e->b.m, g, &e->t));

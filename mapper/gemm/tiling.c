@@ -1,4 +1,5 @@
 /* Tiling of a product by exhaustive search under the model of time of cost.c. */
+#include "frontend/base/math.h"
 #include "mapper/gemm/product.h"
 
 enum {
@@ -21,8 +22,6 @@ typedef struct search {
   bool found;
   uint32_t considered;
 } search;
-
-static int64_t up(int64_t value, int64_t unit) { return (value + unit - 1) / unit; }
 
 /* Do the scratchpad and the accumulator hold it? */
 static bool fits(const search *s, const tg_gemm_tiling *t) {
@@ -148,20 +147,20 @@ static void consider_chunks(search *s, tg_gemm_tiling t) {
   int64_t tile = tg_gemm_rounded_tile(s->c, s->g), k = s->g->part;
   bool rounding = tile > 0;
   bool aligned = rounding && tile % stationary == 0;
-  int64_t unit = !rounding ? stationary : tile, whole = up(k, unit) * unit;
+  int64_t unit = !rounding ? stationary : tile, whole = tg_div_up(k, unit) * unit;
   if (rounding && k <= tile) { /* one K tile, as long as the product is */
     t.chunks = 1;
-    t.kc = (uint32_t)(up(k, stationary) * stationary);
+    t.kc = (uint32_t)(tg_div_up(k, stationary) * stationary);
     t.sr_blocks = t.kc / stationary;
     consider(s, t);
     return;
   }
   for (int64_t n = 1; n * unit <= whole && n * unit < 1 << 20; n *= 2) {
     if (rounding && !aligned && n > 1) return;
-    int64_t chunks = up(whole, n * unit);
+    int64_t chunks = tg_div_up(whole, n * unit);
     t.chunks = (uint32_t)chunks;
-    t.kc = (uint32_t)(up(up(whole, unit), chunks) * unit);
-    t.sr_blocks = rounding ? (uint32_t)up(tile, stationary) : 0;
+    t.kc = (uint32_t)(tg_div_up(tg_div_up(whole, unit), chunks) * unit);
+    t.sr_blocks = rounding ? (uint32_t)tg_div_up(tile, stationary) : 0;
     consider(s, t);
   }
 }
@@ -206,36 +205,36 @@ static void consider_column_sums_whole(search *s, tg_gemm_tiling t, int64_t tile
   t.sent = pieces_of(block, tg_kind_flits(s->m, g->out_kind[0], t.nt), s->share - column_sums);
   if (!t.sent || t.sent == block) return;
   t.mr = block;
-  t.mt = (uint32_t)(up(least, block) * block);
-  t.passes_m = (uint32_t)up(tile_rows, t.mt);
+  t.mt = (uint32_t)(tg_div_up(least, block) * block);
+  t.passes_m = (uint32_t)tg_div_up(tile_rows, t.mt);
   consider_chunks(s, t);
 }
 
 /* Of whole blocks that column sums are of; where those have pieces, each piece of all has its instructions.
  */
 static void consider_column_sums(search *s, tg_gemm_tiling t, int64_t tile_rows, int64_t least) {
-  int64_t block = s->g->column_sums.block, blocks = up(least, block), rows = most_rows_out(s, t.nt);
-  int64_t pieces = rows < block ? blocks * (block / rows) : up(blocks, rows / block);
+  int64_t block = s->g->column_sums.block, blocks = tg_div_up(least, block), rows = most_rows_out(s, t.nt);
+  int64_t pieces = rows < block ? blocks * (block / rows) : tg_div_up(blocks, rows / block);
   int64_t sends = pieces * s->g->outs + blocks * s->g->column_sums.count;
   if (rows < block) consider_column_sums_whole(s, t, tile_rows, least);
   if (rows < block && (s->g->column_sums.whole || sends > s->m->queue_depth)) return;
-  t.mr = (uint32_t)(rows < block ? rows : up(blocks, pieces) * block);
+  t.mr = (uint32_t)(rows < block ? rows : tg_div_up(blocks, pieces) * block);
   t.mt = (uint32_t)(t.mr * pieces);
-  t.passes_m = (uint32_t)up(tile_rows, t.mt);
+  t.passes_m = (uint32_t)tg_div_up(tile_rows, t.mt);
   consider_chunks(s, t);
 }
 
 /* Steps of a block are even, since buffers of two begin anew with each, and more than a member is ahead. */
 static void consider_rings(search *s, tg_gemm_tiling t, int64_t tile_rows, int64_t least) {
-  int64_t rows = most_rows_out(s, t.nt), each = up(least, t.members),
+  int64_t rows = most_rows_out(s, t.nt), each = tg_div_up(least, t.members),
           fewest = tg_gemm_ring_lead(&t, 0) / 2 * 2 + 2;
   for (t.ring_pieces = 2; t.ring_pieces <= MOST_RING_PIECES && 8 + 8 * t.ring_pieces <= s->m->queue_depth;
        t.ring_pieces *= 2) {
-    int64_t steps = up(each, 2 * t.ring_pieces * rows) * 2;
+    int64_t steps = tg_div_up(each, 2 * t.ring_pieces * rows) * 2;
     if (steps < fewest) steps = fewest;
-    t.mr = (uint32_t)up(each, steps * t.ring_pieces);
+    t.mr = (uint32_t)tg_div_up(each, steps * t.ring_pieces);
     t.mt = (uint32_t)(t.members * steps * t.ring_pieces * t.mr);
-    t.passes_m = (uint32_t)up(tile_rows, t.mt);
+    t.passes_m = (uint32_t)tg_div_up(tile_rows, t.mt);
     if ((uint64_t)steps * t.passes_m * t.passes_n < 1 << 20) consider_chunks(s, t); /* one loop of SENDs */
   }
 }
@@ -251,13 +250,13 @@ static void consider_block(search *s, tg_gemm_tiling t, int64_t tile_rows, int64
     consider_column_sums(s, t, tile_rows, least);
     return;
   }
-  int64_t pieces = up(least, rows < least ? rows : least);
+  int64_t pieces = tg_div_up(least, rows < least ? rows : least);
   bool halves = t.split == TG_SPLIT_COLUMNS && pieces > 1; /* of A, which come from two sides */
   /* all VOPs of partial sums begin with the same buffers */
-  if (halves || (t.parts > 1 && t.members > 1)) pieces = up(pieces, 2) * 2;
-  t.mr = (uint32_t)up(least, pieces);
+  if (halves || (t.parts > 1 && t.members > 1)) pieces = tg_div_up(pieces, 2) * 2;
+  t.mr = (uint32_t)tg_div_up(least, pieces);
   t.mt = (uint32_t)(t.mr * pieces);
-  t.passes_m = (uint32_t)up(tile_rows, t.mt);
+  t.passes_m = (uint32_t)tg_div_up(tile_rows, t.mt);
   consider_chunks(s, t);
   if (t.split != TG_SPLIT_COLUMNS || t.mr % 2 || t.mr < SHORT_PIECE) return;
   t.mr /= 2; /* one pass or few: the last piece's way out counts */
@@ -269,7 +268,7 @@ static void consider_rows(search *s, tg_gemm_tiling t, int64_t tile_rows) {
   if (!most_rows_out(s, t.nt)) return;
   int64_t last = 1;
   for (int64_t i = 1; i <= SPLITS; i++) {
-    last = up(tile_rows, i);
+    last = tg_div_up(tile_rows, i);
     if (last <= MOST_ROWS) consider_block(s, t, tile_rows, last);
     if (last == 1) return;
   }
@@ -284,7 +283,7 @@ static void consider_rows(search *s, tg_gemm_tiling t, int64_t tile_rows) {
  */
 static void consider_products(search *s, tg_egress egress) {
   const tg_params *m = s->m;
-  int64_t lanes = tg_lanes(m), nt = up(s->g->n, lanes) * lanes;
+  int64_t lanes = tg_lanes(m), nt = tg_div_up(s->g->n, lanes) * lanes;
   if (s->g->m > MOST_ROWS || nt > 65536) return;
   tg_gemm_tiling t = {.split = TG_SPLIT_PRODUCTS,
                       .egress = egress,
@@ -294,7 +293,7 @@ static void consider_products(search *s, tg_egress egress) {
                       .members = 1,
                       .alike = 1,
                       .parts = 1};
-  t.passes_m = (uint32_t)up(s->g->spread, tg_tiles(m));
+  t.passes_m = (uint32_t)tg_div_up(s->g->spread, tg_tiles(m));
   s->share = tg_egress_share(m, egress, 1);
   uint32_t rows = most_rows_out(s, t.nt);
   for (t.mr = rows < t.mt ? rows : t.mt; t.mr > 0 && t.mt % t.mr; t.mr--) {
@@ -311,23 +310,23 @@ static void consider_split(search *s, tg_gemm_tiling t) {
            col_tiles = m->cols * t.alike;
   if (split == TG_SPLIT_ROWS) row_tiles = tiles, col_tiles = 1;
   if (split == TG_SPLIT_COLUMNS) row_tiles = 1, col_tiles = tiles;
-  t.parts = (uint32_t)up(s->g->partials, members);
+  t.parts = (uint32_t)tg_div_up(s->g->partials, members);
   s->share = tg_egress_share(m, t.egress, t.ring ? 1 : members);
-  int64_t tile_rows = up(s->g->m, row_tiles), tile_cols = up(s->g->n, col_tiles);
+  int64_t tile_rows = tg_div_up(s->g->m, row_tiles), tile_cols = tg_div_up(s->g->n, col_tiles);
   int64_t lanes = tg_lanes(m), last = 0;
   for (int64_t j = 1; j <= SPLITS; j++) {
-    int64_t nt = up(up(tile_cols, j), lanes) * lanes;
+    int64_t nt = tg_div_up(tg_div_up(tile_cols, j), lanes) * lanes;
     if (nt == last || nt > 65536) continue;
     last = nt;
     t.nt = (uint32_t)nt;
-    t.passes_n = (uint32_t)up(tile_cols, nt);
+    t.passes_n = (uint32_t)tg_div_up(tile_cols, nt);
     consider_rows(s, t, tile_rows);
     if (nt == lanes) return;
   }
   /* A dimension too long for SPLITS equal passes of any length that fits. */
   for (int64_t nt = last - lanes < MOST_COLUMNS ? last - lanes : MOST_COLUMNS; nt > 0; nt -= lanes) {
     t.nt = (uint32_t)nt;
-    t.passes_n = (uint32_t)up(tile_cols, nt);
+    t.passes_n = (uint32_t)tg_div_up(tile_cols, nt);
     consider_rows(s, t, tile_rows);
   }
 }
@@ -336,7 +335,7 @@ static void consider_split(search *s, tg_gemm_tiling t) {
 static void consider_partials(search *s) {
   uint32_t rows = s->m->rows;
   for (uint32_t members = 2; members <= rows && members <= s->g->partials; members++)
-    if (up(s->g->partials, up(s->g->partials, members)) == members)
+    if (tg_div_up(s->g->partials, tg_div_up(s->g->partials, members)) == members)
       consider_split(s, (tg_gemm_tiling){.egress = TG_EGRESS_NORTH, .members = members, .alike = 1});
   int64_t partials = s->g->partials;
   bool rounds = s->g->sum_kind == TG_STREAM_BF16SR || tg_gemm_rounds_results(s->g),
@@ -373,7 +372,7 @@ static void consider_prologue_egress(search *s, tg_gemm_tiling t) {
 static void consider_prologue(search *s, tg_gemm_tiling t) {
   bool shares = t.alike > 1;
   t.mr = s->g->column_sums.count ? (uint32_t)s->g->column_sums.block : t.mt / t.chunks;
-  t.passes_m = (uint32_t)up(up(s->g->m, tg_tiles(s->m) / t.alike), t.mt);
+  t.passes_m = (uint32_t)tg_div_up(tg_div_up(s->g->m, tg_tiles(s->m) / t.alike), t.mt);
   if (t.passes_m < 2 || t.chunks % (t.mt / t.mr) || !tg_gemm_prologue_parts(s->m, s->g, &t) ||
       is_slower(s, &t))
     return;
@@ -392,7 +391,7 @@ static void consider_prologues(search *s) {
   const tg_params *m = s->m;
   uint32_t lanes = tg_lanes(m);
   for (uint32_t alike = 1; alike <= m->cols; alike *= 2) {
-    int64_t nt = up(up(s->g->n, alike), lanes) * lanes;
+    int64_t nt = tg_div_up(tg_div_up(s->g->n, alike), lanes) * lanes;
     if (m->cols % alike || nt > 65536) continue;
     tg_gemm_tiling t = {
         .split = TG_SPLIT_ROWS, .members = 1, .alike = alike, .parts = 1, .nt = (uint32_t)nt, .passes_n = 1};
@@ -437,7 +436,7 @@ static void consider_made_chunks(search *s, tg_gemm_tiling t) {
  * which each tile has rows and columns of its own, and whole chunks of all. */
 static void consider_makers(search *s, uint32_t alike) {
   const tg_params *m = s->m;
-  int64_t blocks = m->cols * alike, nt = s->g->n / blocks, least = up(s->g->m, m->rows / alike);
+  int64_t blocks = m->cols * alike, nt = s->g->n / blocks, least = tg_div_up(s->g->m, m->rows / alike);
   if (s->g->n % (blocks * tg_lanes(m)) || nt > 65536 || least > MOST_ROWS) return;
   tg_gemm_tiling t = {.members = 1,
                       .alike = alike,
@@ -452,8 +451,8 @@ static void consider_makers(search *s, uint32_t alike) {
     s->share = tg_egress_share(m, t.egress, 1) >> s->g->prologue.stored;
     int64_t rows = most_rows_out(s, t.nt);
     if (!rows) continue;
-    int64_t pieces = up(least, rows < least ? rows : least);
-    t.mr = (uint32_t)up(least, pieces);
+    int64_t pieces = tg_div_up(least, rows < least ? rows : least);
+    t.mr = (uint32_t)tg_div_up(least, pieces);
     t.mt = (uint32_t)(t.mr * pieces);
     consider_made_chunks(s, t);
   }

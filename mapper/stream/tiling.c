@@ -1,6 +1,8 @@
 /* Column blocks and chunks of rows that scratchpads and the way out have room for, and what they take. */
 #include "mapper/stream/tiling.h"
 
+#include "frontend/base/math.h"
+
 #include <math.h>
 
 enum {
@@ -82,14 +84,12 @@ static uint64_t result_flits(const tg_params *m, const tg_stream_kernel *plan, i
          tg_stream_result_window(plan, x);
 }
 
-static uint32_t least(uint64_t a, uint64_t b) { return (uint32_t)(a < b ? a : b); }
-
 /* Chunks of at most `limit` rows, fewer if that spreads the rows over more tiles; of whole rows, as many as
  * fill the groups of the vector unit. */
 static bool set_loops(const tg_params *m, const tg_stream_kernel *plan, uint32_t limit, tg_stream_tiling *t) {
   uint32_t tiles = tg_tiles(m), depth = m->fma_latency;
   uint64_t blocks = ((uint64_t)plan->rows + tiles - 1) / tiles;
-  if (!t->run) t->chunk_rows = least(limit, blocks);
+  if (!t->run) t->chunk_rows = (uint32_t)tg_min(limit, blocks);
   if (plan->whole_rows && t->chunk_rows > depth) t->chunk_rows -= t->chunk_rows % depth;
   uint64_t per_round = (uint64_t)t->chunk_rows * tiles,
            chunks = ((uint64_t)plan->rows + per_round - 1) / per_round;
@@ -175,20 +175,20 @@ bool tg_tile_stream(const tg_params *m, const tg_stream_kernel *plan, tg_stream_
   if (keeps) {
     uint32_t flits = tg_kind_flits(m, TG_STREAM_FP32, plan->take);
     if (flits > room || tg_bank_rows(m) < 2) return false;
-    limit = least(least(limit, room / flits), tg_bank_rows(m) / 2);
+    limit = (uint32_t)tg_min((uint32_t)tg_min(limit, room / flits), tg_bank_rows(m) / 2);
   }
   uint32_t most = limit;
   uint64_t beside = tg_stream_beside_flits(m, plan);
   for (int i = 0; i < plan->inputs; i++)
-    if (!plan->beside[i]) limit = least(limit, room / tg_stream_alone_flits(m, plan, i));
-  if (beside) limit = least(limit, room / beside);
+    if (!plan->beside[i]) limit = (uint32_t)tg_min(limit, room / tg_stream_alone_flits(m, plan, i));
+  if (beside) limit = (uint32_t)tg_min(limit, room / beside);
   if (!limit && (keeps || t->parts > 1)) return false;
   if (limit < m->fma_latency && !plan->more) cut_run(m, plan, share, room, t);
   if (t->run) return set_loops(m, plan, t->chunk_rows, t);
   if (t->parts > 1) return (uint64_t)t->parts * t->piece_flits <= room && set_loops(m, plan, limit, t);
-  for (int x = 0; x <= plan->more; x++) limit = least(limit, room / result_flits(m, plan, x));
+  for (int x = 0; x <= plan->more; x++) limit = (uint32_t)tg_min(limit, room / result_flits(m, plan, x));
   if (!keeps) { /* where rows of inputs differ in size, their shares of the banks may as well */
-    most = least(most, rows_wanted(m, plan));
+    most = (uint32_t)tg_min(most, rows_wanted(m, plan));
     while (most > limit && banks_of(m, plan, taken, most) > m->banks) most--;
     if (limit < most) limit = most;
   }

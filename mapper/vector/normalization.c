@@ -1,14 +1,13 @@
 /* Layer normalisation: three passes over a row that stays in the scratchpad. The mean, then the mean of
  * squared distances from it, then the result: no difference of large sums
  * (docs/decisions/010-two-pass-variance.md). */
+#include "frontend/base/math.h"
 #include "mapper/expression/expression.h"
 #include "mapper/kernel/class.h"
 #include "mapper/microcode/functions.h"
 #include "mapper/microcode/row_sums.h"
 #include "mapper/stream/stream.h"
 #include "mapper/vector/vector.h"
-
-static uint32_t round_up(int64_t value, int64_t unit) { return (uint32_t)((value + unit - 1) / unit * unit); }
 
 static tg_walk_plan rows_of(const tg_compile *c, const tg_value *value, int64_t rows, int64_t columns) {
   return (tg_walk_plan){.tensor = tg_place_of(c, value),
@@ -124,7 +123,7 @@ static tg_status emit(tg_compile *c, const tg_kernel *kernel) {
                               .whole_rows = true,
                               .column_blocks = 1,
                               .rows = tg_value_elements(in) / columns,
-                              .take = round_up(columns, TG_ROW_PARTIALS),
+                              .take = (uint32_t)tg_round_up(columns, TG_ROW_PARTIALS),
                               .tail_n = (uint32_t)columns}};
   n.plan.input[0] = rows_of(c, in, n.plan.rows, columns);
   n.plan.output = rows_of(c, out, n.plan.rows, columns);
