@@ -17,8 +17,8 @@ typedef struct tg_map_options {
   bool accum_bf16sr;   /* --tiling-accum: round the accumulator stochastically at the end of each K tile */
   int k_tile;          /* --k-tile: its length; 0: 128 */
   uint64_t seed;       /* of stochastic rounding */
-  uint64_t any_tiling; /* --any-tiling: not 0: of the tilings that fit, one drawn by this seed, not the
-                          fastest; in what can be computed, no bit may depend on it */
+  uint64_t any_tiling; /* --any-tiling: not 0: of the tilings that fit, one chosen at random by this seed, not
+                          the fastest; in what can be computed, no bit may depend on it */
   tg_map_observer *observe; /* or NULL */
   void *observe_user;
 } tg_map_options;

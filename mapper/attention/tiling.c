@@ -143,7 +143,7 @@ static void consider(const tg_compile *c, const tg_attention *at, tg_attention *
   /* Random numbers go by rows: from unit to unit, all steps must be the same. */
   if (!a.copies || ((a.sr_blocks[0] || a.sr_blocks[1]) && a.blocks > 1 && a.passes > 1)) return;
   estimate(m, &a);
-  if (c->options.any_tiling) a.cycles = tg_drawn_cycles(c, a.rows, a.group, a.blocks);
+  if (c->options.any_tiling) a.cycles = tg_randomized_cycles(c, a.rows, a.group, a.blocks);
   if (!best->copies || a.cycles < best->cycles) *best = a;
 }
 

@@ -7,7 +7,7 @@
 enum { WINDOW = 256 }; /* kernels in which the product is looked for */
 
 /* Of the section for rows behind the last whole block. */
-static double rest_cycles(tg_compile *c, const tg_kernel *column_sums) {
+static double remainder_cycles(tg_compile *c, const tg_kernel *column_sums) {
   double rest = column_sums ? tg_class_of(c, column_sums)->remainder_cycles(c, column_sums) : 0;
   return rest > 0 ? rest + TG_SECTION_CYCLES : 0;
 }
@@ -15,7 +15,7 @@ static double rest_cycles(tg_compile *c, const tg_kernel *column_sums) {
 static bool is_profitable(tg_compile *c, const tg_kernel *product, const tg_kernel *reduction,
                           const tg_kernel *both) {
   double apart = tg_kernel_cycles(c, reduction) + TG_SECTION_CYCLES,
-         rest = rest_cycles(c, both->column_sums) - rest_cycles(c, product->column_sums);
+         rest = remainder_cycles(c, both->column_sums) - remainder_cycles(c, product->column_sums);
   return tg_is_profitable(c, product, both, apart - rest);
 }
 

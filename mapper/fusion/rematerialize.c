@@ -84,7 +84,7 @@ static tg_kernel without_store(const tg_kernel *maker) {
 
 /* The rows behind the last whole block of column sums are a section of their own, which computes what it
  * would load, too. False: it does not fit. */
-static bool put_into_rest(tg_compile *c, const tg_chain *ch, tg_kernel *both) {
+static bool put_into_remainder(tg_compile *c, const tg_chain *ch, tg_kernel *both) {
   const tg_kernel *column_sums = both->column_sums;
   if (!column_sums || !tg_kernel_reads(column_sums, ch->value) ||
       !(tg_class_of(c, column_sums)->remainder_cycles(c, column_sums) > 0))
@@ -101,7 +101,7 @@ static bool put_into_rest(tg_compile *c, const tg_chain *ch, tg_kernel *both) {
 
 bool tg_with_chain(tg_compile *c, const tg_chain *ch, tg_kernel *out) {
   *out = with_chain(c, ch);
-  return put_into_rest(c, ch, out);
+  return put_into_remainder(c, ch, out);
 }
 
 static bool is_read_behind(const tg_compile *c, const tg_kernel *product, const tg_value *value) {

@@ -115,7 +115,8 @@ static void consider_transpose(tg_compile *c, size_t k, tg_node *transpose) {
   rematerialize(c);
   double together = sum_cycles(c, reads) + transpose_cycles(c, transpose);
   if (tg_last_reader(c, value) < last) together -= tg_worth_of_memory(c, value);
-  if (c->options.any_tiling) together = tg_drawn_cycles(c, (uint32_t)transpose->id, 0, 0), apart = 1 << 23;
+  if (c->options.any_tiling)
+    together = tg_randomized_cycles(c, (uint32_t)transpose->id, 0, 0), apart = 1 << 23;
   if (together < apart) {
     insert_transpose(c, transpose, source, k);
     return;

@@ -246,7 +246,7 @@ static double chunk_period(const model *s, double load) {
          chunks = (double)t->passes_m * t->passes_n * t->chunks * t->parts;
   double round_trip = s->m->dram_latency + load + 2 * stationary + HOPS;
   return chunks > 2 ? tg_max_double(mx, (mx + round_trip) /
-                                            (double)(t->makers ? tg_gemm_a_blocks(t) : 2u + t->ahead))
+                                            (double)(t->makers ? tg_gemm_a_blocks(t) : 2u + t->prefetch))
                     : mx;
 }
 

@@ -368,5 +368,5 @@ tg_status tg_emit_gemm(tg_compile *c, const tg_kernel *kernel) {
     tg_status status = emit_phase(c, kernel, phase);
     if (status) return status;
   }
-  return kernel->column_sums ? tg_emit_rest(c, kernel->column_sums) : TG_OK;
+  return kernel->column_sums ? tg_emit_remainder(c, kernel->column_sums) : TG_OK;
 }

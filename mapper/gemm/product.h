@@ -41,8 +41,9 @@ typedef struct tg_epilogue_operand {
 
 /* Reductions of the result by blocks of rows, which the drain computes (column_sums_describe.c). */
 typedef struct tg_gemm_column_sums {
-  int count;     /* 0: none */
-  int64_t block; /* rows of a block; rows behind the last whole one are another section's (tg_emit_rest) */
+  int count; /* 0: none */
+  int64_t
+      block; /* rows of a block; rows behind the last whole one are another section's (tg_emit_remainder) */
   tg_value *out[TG_GEMM_RESULTS]; /* FP32: a row for each block */
   int first;                      /* rows of a block that moments begin with; 0: there are none among them */
   int unroll;                     /* rows of an iteration of the microcode */
@@ -237,9 +238,9 @@ typedef struct tg_gemm_tiling {
   uint32_t prologue_sent;       /* and of a chunk of what they make */
   tg_egress prologue_egress;    /* how that leaves */
   tg_egress column_sums_egress; /* and column sums: as the results, or in a checkerboard */
-  bool ahead;      /* a third block of A and B is loaded while one is multiplied and the next one waits */
+  bool prefetch;   /* a third block of A and B is loaded while one is multiplied and the next one waits */
   uint32_t makers; /* tiles above each other that make chunks of B in turn, by its prologue; 0: it is
-                      loaded. `ahead`: of A blocks for a round of them, or two */
+                      loaded. `prefetch`: of A blocks for a round of them, or two */
   uint32_t made;   /* chunks of each of them that there is room for */
   tg_egress raws;  /* by which AGCUs comes what they are made of */
   bool whole_b;    /* all chunks of B stay, while those of A come anew with each pass */
@@ -381,13 +382,13 @@ static inline bool tg_gemm_loads_kept_chunks(const tg_params *m, const tg_gemm *
  * where the ports have as much to do as mx, so that they need not wait for a block to be read. */
 static inline uint32_t tg_gemm_a_blocks(const tg_gemm_tiling *t) {
   if (t->keep == TG_KEEP_A) return t->passes_m == 1 ? 1 : 2;
-  if (t->makers) return !t->ahead ? 2 : t->makers > 2 ? t->makers : t->makers + 2;
-  return 2 + t->ahead;
+  if (t->makers) return !t->prefetch ? 2 : t->makers > 2 ? t->makers : t->makers + 2;
+  return 2 + t->prefetch;
 }
 static inline uint32_t tg_gemm_b_blocks(const tg_gemm_tiling *t) {
   if (t->keep == TG_KEEP_B) return t->passes_n == 1 ? 1 : 2;
   if (t->makers) return t->makers * t->made;
-  return t->whole_b ? 1 : 2 + t->ahead;
+  return t->whole_b ? 1 : 2 + t->prefetch;
 }
 /* Of a row of column sums, of one of them; of all of a piece that have a buffer of their own, and of all that
  * go on from piece to piece. */

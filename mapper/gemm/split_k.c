@@ -212,7 +212,7 @@ static tg_instr *emit_results(const ring_tile *s, const tg_instr *results, uint3
   return in;
 }
 
-/* The SENDs of results are there. In each turn, sums of a step that far ahead go down behind its first piece:
+/* The SENDs of results are there. In each step, sums of a step that far ahead go down behind its first piece:
  * all members' results go through the same AGCU in order, so none may wait for a sum that others give back
  * only when results of this step have left. Whole sums go to the other members when these have finished the
  * step before, so before the last piece. */

@@ -48,10 +48,10 @@ static bool epilogue_operands_fit(const search *s, const tg_gemm_tiling *t) {
   return blocks * by_west <= m->queue_depth && blocks * by_north + vectors * shares <= m->queue_depth;
 }
 
-/* What tilings are compared by: cycles, or, where any tiling will do, a number drawn for each. */
+/* What tilings are compared by: cycles, or, where tilings are randomized, a number for each. */
 static double rank(search *s, const tg_gemm_tiling *t) {
   if (!s->c->options.any_tiling) return tg_gemm_cycles(s->c, s->g, t);
-  return tg_drawn_cycles(s->c, (uint32_t)s->g->m, (uint32_t)s->g->n, s->considered++);
+  return tg_randomized_cycles(s->c, (uint32_t)s->g->m, (uint32_t)s->g->n, s->considered++);
 }
 
 /* Is the best one so far faster, whatever else of the tiling is chosen? */
@@ -110,34 +110,36 @@ static bool profits_from_pairs(const search *s, const tg_gemm_tiling *t) {
 }
 
 /* May chunks be loaded one more ahead? One instruction multiplies them all. */
-static bool may_load_ahead(const tg_gemm_tiling *t) {
+static bool may_prefetch(const tg_gemm_tiling *t) {
   return (uint64_t)t->passes_m * t->passes_n * t->chunks > 2 && t->members * t->parts == 1 && !t->sr_blocks &&
          (!t->keep || t->chunks == 1);
 }
 
-static void consider_ahead(search *s, tg_gemm_tiling t, tg_keep keep) {
+static void consider_prefetch(search *s, tg_gemm_tiling t, tg_keep keep) {
   consider_kept(s, t, keep);
   t.keep = keep;
-  t.ahead = may_load_ahead(&t);
-  if (t.ahead) consider_kept(s, t, keep);
+  t.prefetch = may_prefetch(&t);
+  if (t.prefetch) consider_kept(s, t, keep);
 }
 
 static void consider(search *s, tg_gemm_tiling t) {
   if (s->g->partials > 1 && t.chunks == 1) t.kc = (uint32_t)s->g->part; /* not a row beyond the part */
   if (is_slower(s, &t)) return;
-  consider_ahead(s, t, TG_KEEP_NONE);
+  consider_prefetch(s, t, TG_KEEP_NONE);
   if (may_keep_whole_b(s, &t)) {
     t.whole_b = true;
-    consider_ahead(s, t, TG_KEEP_NONE);
+    consider_prefetch(s, t, TG_KEEP_NONE);
     t.whole_b = false;
   }
   t.paired = profits_from_pairs(s, &t);
-  if (t.paired) consider_ahead(s, t, TG_KEEP_NONE);
+  if (t.paired) consider_prefetch(s, t, TG_KEEP_NONE);
   t.paired = false;
   bool apart = keeps_chunks(s, &t);
   if ((t.chunks * t.parts > 1 && !apart) || s->g->spread || t.sent) return;
-  if (t.passes_n > 1 && (!apart || t.passes_m == 1 || t.passes_n % 2 == 0)) consider_ahead(s, t, TG_KEEP_A);
-  if (t.passes_m > 1 && (!apart || t.passes_n == 1 || t.passes_m % 2 == 0)) consider_ahead(s, t, TG_KEEP_B);
+  if (t.passes_n > 1 && (!apart || t.passes_m == 1 || t.passes_n % 2 == 0))
+    consider_prefetch(s, t, TG_KEEP_A);
+  if (t.passes_m > 1 && (!apart || t.passes_n == 1 || t.passes_m % 2 == 0))
+    consider_prefetch(s, t, TG_KEEP_B);
 }
 
 /* K chunks: multiples of the stationary rows; where accumulation rounds at K tiles, of those, or one K tile
@@ -424,9 +426,9 @@ static void consider_made_chunks(search *s, tg_gemm_tiling t) {
     t.prologue_sent = pieces_of(t.kc, row, tg_gemm_prologue_share(m, &t));
     if (!t.prologue_sent) continue;
     for (t.made = t.makers > 1 ? 1 : 2; t.made <= 2; t.made++) {
-      t.ahead = false;
+      t.prefetch = false;
       if (t.makers == 1 || t.makers % 2 == 0) consider_raws(s, t);
-      t.ahead = true;
+      t.prefetch = true;
       consider_raws(s, t);
     }
   }

@@ -48,7 +48,7 @@ static inline double tg_kernel_cycles(tg_compile *c, const tg_kernel *kernel) {
 }
 
 /* Is `both`, a product and what takes so many cycles apart from it, faster than one after the other? Where
- * tilings are drawn, so is this. */
+ * tilings are randomized, so is this. */
 bool tg_is_profitable(tg_compile *c, const tg_kernel *product, const tg_kernel *both, double apart);
 
 #endif

@@ -116,9 +116,9 @@ void tg_compile_begin(tg_compile *c, const tg_graph *graph, const tg_params *par
  */
 bool tg_reads_integers(const tg_node *node);
 
-/* In place of an estimate of cycles, where tilings are drawn (tg_map_options.any_tiling): from 0 to 2^24, of
- * a product of m x n, for the tiling considered as number `index`. */
-static inline double tg_drawn_cycles(const tg_compile *c, uint32_t m, uint32_t n, uint32_t index) {
+/* In place of an estimate of cycles, where tilings are randomized (tg_map_options.any_tiling): from 0 to
+ * 2^24, of a product of m x n, for the tiling considered as number `index`. */
+static inline double tg_randomized_cycles(const tg_compile *c, uint32_t m, uint32_t n, uint32_t index) {
   uint32_t seed = tg_mix((uint32_t)c->options.any_tiling ^ (uint32_t)(c->options.any_tiling >> 32));
   return tg_mix(tg_mix(tg_mix(seed + m) + n) + index) >> 8;
 }

@@ -643,7 +643,7 @@ static tg_status emit(tg_compile *c, const tg_kernel *kernel, bool rest) {
 }
 
 static tg_status emit_all(tg_compile *c, const tg_kernel *kernel) { return emit(c, kernel, false); }
-tg_status tg_emit_rest(tg_compile *c, const tg_kernel *kernel) { return emit(c, kernel, true); }
+tg_status tg_emit_remainder(tg_compile *c, const tg_kernel *kernel) { return emit(c, kernel, true); }
 
 static bool accepts(const tg_compile *c, const tg_node *node) {
   (void)c;
