@@ -118,7 +118,7 @@ static void set_meetings(const emission *e, tg_instr *in, uint32_t r, uint32_t c
   bool last = p + 1 == e->steps;
   if (p == 0) tg_set_wait(in, 0, e->acc_full, true);
   tg_set_wait(in, 1, port->out_free, false);
-  bool vectors = e->vectors && !tg_gemm_keeps_vectors(e->g, &e->t);
+  bool vectors = e->vectors && !tg_gemm_has_resident_vectors(e->g, &e->t);
   if (vectors && p == 0) tg_set_wait(in, 2, e->vectors_full, true);
   if (tg_gemm_has_prologue(e)) tg_set_wait(in, 2, e->column_sums_free, false);
   if (e->blocks) tg_set_wait(in, 3, e->blocks_full, false);

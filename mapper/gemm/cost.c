@@ -82,7 +82,7 @@ static pairs_of_port most_pairs(const tg_params *m) {
   return (pairs_of_port){.west = (m->cols / 2 + 1) / 2, .north = (m->rows / 2 + (m->cols > 2)) / 2};
 }
 
-/* `keeps`: an operand that is kept counts as part of each chunk that it is kept for. */
+/* `keeps`: an operand that is resident counts as part of each chunk that it is kept for. */
 static void add_chunk(const model *s, bool keeps, traffic *all) {
   const tg_params *m = s->m;
   const tg_gemm *g = s->g;
@@ -99,12 +99,12 @@ static void add_chunk(const model *s, bool keeps, traffic *all) {
     double z = tg_value_bytes_each(g->b);
     b = port_cycles(s, 1, k * t->nt * z, 0, z);
   }
-  bool whole =
-      !keeps && t->keep && !tg_gemm_loads_kept_chunks(m, g, t); /* the first chunk comes with all of them */
-  if (whole) *(t->keep == TG_KEEP_A ? &a : &b) *= t->chunks;
+  bool whole = !keeps && t->resident &&
+               !tg_gemm_loads_resident_chunks(m, g, t); /* the first chunk comes with all of them */
+  if (whole) *(t->resident == TG_RESIDENT_A ? &a : &b) *= t->chunks;
   if (!keeps && t->whole_b) b *= t->chunks;
-  if (keeps && t->keep == TG_KEEP_A) a /= t->passes_n;
-  if (keeps && (t->keep == TG_KEEP_B || t->whole_b)) b /= t->passes_m;
+  if (keeps && t->resident == TG_RESIDENT_A) a /= t->passes_n;
+  if (keeps && (t->resident == TG_RESIDENT_B || t->whole_b)) b /= t->passes_m;
   pairs_of_port pairs = most_pairs(m);
   switch (t->split) {
   case TG_SPLIT_OUTPUT:
@@ -141,7 +141,7 @@ static void add_drain(const model *s, traffic *all) {
     else
       *(tg_gemm_shares_numbers(t, x) ? &shared : &blocks) += port_cycles(s, t->mt, bytes, stride, z);
   }
-  if (tg_gemm_keeps_vectors(g, t)) vectors /= t->passes_m;
+  if (tg_gemm_has_resident_vectors(g, t)) vectors /= t->passes_m;
   if (g->column_sums.count) {
     double rows = (double)t->mt / (double)g->column_sums.block, z = 4;
     column_sums = g->column_sums.count * port_cycles(s, rows, t->nt * z, g->n * (int64_t)z, z);

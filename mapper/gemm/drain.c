@@ -72,7 +72,9 @@ static tg_instr *emit_step(emission *e, uint32_t r, uint32_t col, const tg_vx_in
 }
 
 /* Row vectors that stay are waited for once, by a SYNC. */
-static bool waits_for_vectors(const emission *e) { return e->vectors && tg_gemm_keeps_vectors(e->g, &e->t); }
+static bool waits_for_vectors(const emission *e) {
+  return e->vectors && tg_gemm_has_resident_vectors(e->g, &e->t);
+}
 
 /* The last step of a block ends the loops over passes, too. A sum that is rounded is whole and rounded first.
  */

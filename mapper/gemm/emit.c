@@ -313,19 +313,19 @@ static tg_status choose(tg_compile *c, const tg_kernel *kernel, const tg_gemm *a
 
 static void set_loops(emission *e) {
   const tg_gemm_tiling *t = &e->t;
-  bool keeps_b = t->keep == TG_KEEP_B;
+  bool resident_b = t->resident == TG_RESIDENT_B;
   uint32_t passes_m = t->passes_m, chunks = t->chunks * t->parts / e->unrolled;
   uint32_t passes_n = t->passes_n / tg_gemm_strips(t);
-  uint32_t outer = keeps_b ? passes_n : passes_m, inner = keeps_b ? passes_m : passes_n;
-  e->m_level = keeps_b ? 1 : 0;
-  e->n_level = keeps_b ? 0 : 1;
-  e->m_k_level = keeps_b ? 2 : 0;
-  e->n_k_level = keeps_b ? 0 : t->keep ? 2 : 1;
+  uint32_t outer = resident_b ? passes_n : passes_m, inner = resident_b ? passes_m : passes_n;
+  e->m_level = resident_b ? 1 : 0;
+  e->n_level = resident_b ? 0 : 1;
+  e->m_k_level = resident_b ? 2 : 0;
+  e->n_k_level = resident_b ? 0 : t->resident ? 2 : 1;
   uint32_t k[] = {outer,
-                  t->keep     ? 1
+                  t->resident ? 1
                   : e->nested ? t->parts
                               : inner,
-                  t->keep     ? inner
+                  t->resident ? inner
                   : e->nested ? t->chunks
                               : chunks};
   uint32_t pieces[] = {outer, inner, e->pieces}, ring_steps[] = {outer, inner, e->ring_steps},
@@ -348,7 +348,7 @@ static tg_status emit_phase(tg_compile *c, const tg_kernel *kernel, int64_t phas
   e.ring_steps = e.t.ring ? e.pieces / e.t.ring_pieces : e.pieces;
   e.steps = tg_gemm_pieces_of_column_sum(e.g, &e.t) > 1 ? e.pieces : 1;
   bool unrolls = tg_gemm_unrolls(&e.t);
-  e.unrolled = unrolls || tg_gemm_keeps_chunks(&e.t) ? e.t.chunks : 1;
+  e.unrolled = unrolls || tg_gemm_has_resident_chunks(&e.t) ? e.t.chunks : 1;
   e.nested = e.t.parts > 1 && e.t.chunks > 1 && !unrolls;
   set_loops(&e);
   if (tg_gemm_b_in_blocks(c->m, e.g, &e.t)) tg_gemm_order_b(c, e.g, &e.t);

@@ -2,21 +2,21 @@
 #include "mapper/gemm/product.h"
 
 /* Blocks are whole stationary blocks deep: their last rows may be masked, but are read. An operand that is
- * kept is there with all its chunks. */
-static uint32_t depth(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t, tg_keep operand) {
+ * resident is there with all its chunks. */
+static uint32_t depth(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t, tg_resident operand) {
   uint32_t s = tg_mx_stationary(m, g->format);
-  bool whole = t->keep == operand || (operand == TG_KEEP_B && t->whole_b);
+  bool whole = t->resident == operand || (operand == TG_RESIDENT_B && t->whole_b);
   return (t->kc + s - 1) / s * s * (whole ? t->chunks : 1);
 }
 
 uint32_t tg_gemm_a_row(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
   uint32_t s = tg_mx_stationary(m, g->format);
-  return (g->a_transposed ? (t->mt + s - 1) / s * s * tg_gemm_a_mates(t) : depth(m, g, t, TG_KEEP_A)) /
+  return (g->a_transposed ? (t->mt + s - 1) / s * s * tg_gemm_a_mates(t) : depth(m, g, t, TG_RESIDENT_A)) /
          tg_mx_elements(m, g->format);
 }
 
 uint32_t tg_gemm_b_row(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
-  return (g->b_transposed ? depth(m, g, t, TG_KEEP_B) : t->nt * tg_gemm_b_mates(t)) /
+  return (g->b_transposed ? depth(m, g, t, TG_RESIDENT_B) : t->nt * tg_gemm_b_mates(t)) /
          tg_mx_elements(m, g->format);
 }
 
@@ -27,11 +27,11 @@ uint64_t tg_gemm_a_half(const tg_params *m, const tg_gemm *g, const tg_gemm_tili
 
 uint64_t tg_gemm_a_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
   if (tg_gemm_a_both_ways(g, t)) return 2 * tg_gemm_a_half(m, g, t);
-  return (uint64_t)(g->a_transposed ? depth(m, g, t, TG_KEEP_A) : t->mt) * tg_gemm_a_row(m, g, t);
+  return (uint64_t)(g->a_transposed ? depth(m, g, t, TG_RESIDENT_A) : t->mt) * tg_gemm_a_row(m, g, t);
 }
 
 uint64_t tg_gemm_b_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
-  return (uint64_t)(g->b_transposed ? t->nt : depth(m, g, t, TG_KEEP_B)) * tg_gemm_b_row(m, g, t);
+  return (uint64_t)(g->b_transposed ? t->nt : depth(m, g, t, TG_RESIDENT_B)) * tg_gemm_b_row(m, g, t);
 }
 
 uint64_t tg_gemm_result_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t, int result) {
@@ -131,7 +131,7 @@ void tg_gemm_lay_out(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling 
   rooms[TG_ROLE_WHOLE] = (tg_gemm_room){2 * tg_gemm_whole_rows(m, g, t), 1};
   if (!makes_a)
     rooms[TG_ROLE_OPERANDS_ONCE] = (tg_gemm_room){tg_epilogue_operands_before(m, g, t, true, operands),
-                                                  tg_gemm_keeps_vectors(g, t) ? 1 : 2};
+                                                  tg_gemm_has_resident_vectors(g, t) ? 1 : 2};
   rooms[TG_ROLE_OPERANDS] = (tg_gemm_room){tg_epilogue_operands_before(m, g, t, false, operands), 2};
   rooms[TG_ROLE_SUMS] = (tg_gemm_room){tg_gemm_sum_rows(m, g, t), 2};
   rooms[TG_ROLE_SPARE] = (tg_gemm_room){(uint64_t)tg_gemm_spare(m, g, t) * tg_bank_rows(m), 1};

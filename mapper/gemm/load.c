@@ -58,15 +58,15 @@ static void set_product_rows(const emission *e, tg_agcu_instr *load, uint32_t in
   load->m_delta[0] = tg_gemm_row_tiles(e) * rows;
 }
 
-/* Of an operand that is kept: one, or each of its chunks. */
-static uint32_t kept_loads(const emission *e) {
-  return tg_gemm_loads_kept_chunks(e->b.m, e->g, &e->t) ? e->t.chunks : 1;
+/* Of an operand that is resident: one, or each of its chunks. */
+static uint32_t resident_loads(const emission *e) {
+  return tg_gemm_loads_resident_chunks(e->b.m, e->g, &e->t) ? e->t.chunks : 1;
 }
 
 /* Chunk `chunk` of it, whose k's are `row` bank rows each, goes where the whole operand has room: the first
  * one has asked. */
-static void set_kept(const emission *e, tg_agcu_instr *load, const tg_buffer *buffer, uint32_t chunk,
-                     uint32_t row) {
+static void set_resident(const emission *e, tg_agcu_instr *load, const tg_buffer *buffer, uint32_t chunk,
+                         uint32_t row) {
   tg_set_operand(load->dst_base, buffer, false);
   load->dst_base[0] += (int64_t)chunk * e->t.kc * row;
 }
@@ -80,8 +80,8 @@ static tg_agcu_instr *load_a(emission *e, bool north, uint32_t r, uint32_t col, 
   const tg_buffer *buffer = tg_gemm_makes_a(e) ? &e->raw : &e->a;
   tg_agcu_instr *load = push_load(e, queue, buffer, mask);
   tg_gemm_set_chunk(e, load->dst_base, buffer, chunk);
-  if (e->t.keep == TG_KEEP_A) set_kept(e, load, &e->a, chunk, tg_gemm_a_row(e->b.m, g, &e->t));
-  if (e->t.keep != TG_KEEP_A || !chunk) set_credit(load, north ? e->a_north_credit : e->a_credit);
+  if (e->t.resident == TG_RESIDENT_A) set_resident(e, load, &e->a, chunk, tg_gemm_a_row(e->b.m, g, &e->t));
+  if (e->t.resident != TG_RESIDENT_A || !chunk) set_credit(load, north ? e->a_north_credit : e->a_credit);
   set_arrival(load, tg_gemm_makes_a(e) ? e->raw_full : e->a_full);
   load->base[0] = e->a_base;
   load->offset[0] = e->a_rest + g->a_origin * z;
@@ -103,7 +103,7 @@ static tg_agcu_instr *load_a(emission *e, bool north, uint32_t r, uint32_t col, 
   load->x_org[0] = g->x_org;
   load->y_size[0] = g->k ? g->y_size : 0; /* no k: nothing is read */
   load->x_size[0] = g->x_size;
-  uint32_t length = e->t.kc * (e->t.keep == TG_KEEP_A ? e->t.chunks / kept_loads(e) : 1);
+  uint32_t length = e->t.kc * (e->t.resident == TG_RESIDENT_A ? e->t.chunks / resident_loads(e) : 1);
   load->rows[0] = g->a_transposed ? rows_along_k(e, length) : e->t.mt;
   load->take[0] =
       taken(e, g->a_transposed ? e->t.mt * tg_gemm_a_mates(&e->t) : length, tg_gemm_a_row(e->b.m, g, &e->t));
@@ -149,7 +149,7 @@ static void set_run(const emission *e, tg_agcu_instr *load, uint32_t r, uint32_t
   memset(load->m_delta, 0, sizeof load->m_delta);
   load->k_first[0] = tg_gemm_col_first(e, r, col) * g->k;
   memset(load->k_delta, 0, sizeof load->k_delta);
-  if (!e->t.keep) load->k_delta[2] = (int64_t)e->t.kc * e->t.nt;
+  if (!e->t.resident) load->k_delta[2] = (int64_t)e->t.kc * e->t.nt;
   load->k_delta[e->n_k_level] = tg_gemm_col_delta(e) * g->k;
 }
 
@@ -160,15 +160,16 @@ static void load_b(emission *e, uint32_t r, uint32_t col, uint32_t mask, uint32_
   tg_queue *queue = west ? tg_west_queue(&e->b, r, TG_CTX_LOAD) : tg_north_queue(&e->b, col, TG_CTX_LOAD);
   tg_agcu_instr *load = push_load(e, queue, &e->b_block, mask);
   tg_gemm_set_chunk(e, load->dst_base, &e->b_block, chunk);
-  if (e->t.keep == TG_KEEP_B) set_kept(e, load, &e->b_block, chunk, tg_gemm_b_row(e->b.m, g, &e->t));
-  if (e->t.keep != TG_KEEP_B || !chunk) set_credit(load, west ? e->b_west_credit : e->b_credit);
+  if (e->t.resident == TG_RESIDENT_B)
+    set_resident(e, load, &e->b_block, chunk, tg_gemm_b_row(e->b.m, g, &e->t));
+  if (e->t.resident != TG_RESIDENT_B || !chunk) set_credit(load, west ? e->b_west_credit : e->b_credit);
   set_arrival(load, e->b_full);
   load->base[0] = e->b_base;
   load->offset[0] = e->b_rest;
   bool transposed = g->b_transposed; /* rows are n's, runs k's */
-  uint32_t length = e->t.kc * (e->t.whole_b             ? e->t.chunks
-                               : e->t.keep == TG_KEEP_B ? e->t.chunks / kept_loads(e)
-                                                        : 1);
+  uint32_t length = e->t.kc * (e->t.whole_b                     ? e->t.chunks
+                               : e->t.resident == TG_RESIDENT_B ? e->t.chunks / resident_loads(e)
+                                                                : 1);
   load->rows[0] = transposed ? tg_min(g->n, e->t.nt) : rows_along_k(e, length);
   load->take[0] =
       taken(e, transposed ? length : e->t.nt * tg_gemm_b_mates(&e->t), tg_gemm_b_row(e->b.m, g, &e->t));
@@ -229,7 +230,7 @@ static void load_vectors(emission *e, tg_queue *queue, uint32_t r, uint32_t col,
   for (int x = 0; x < e->g->epilogue_operand_count; x++) {
     if (!tg_gemm_loads_once(&e->t, &e->g->epilogue_operands[x])) continue;
     tg_agcu_instr *load = load_epilogue_operand(e, queue, x, r, col, mask);
-    if (left == e->vectors && !tg_gemm_keeps_vectors(e->g, &e->t)) set_credit(load, e->vectors_credit);
+    if (left == e->vectors && !tg_gemm_has_resident_vectors(e->g, &e->t)) set_credit(load, e->vectors_credit);
     if (--left == 0) set_arrival(load, e->vectors_full);
   }
 }
@@ -285,7 +286,7 @@ static uint32_t rows_like(const emission *e, uint32_t r) {
 
 static void load_a_west(emission *e, uint32_t r) {
   uint32_t cols = e->b.m->cols;
-  uint32_t chunks = e->t.keep == TG_KEEP_A ? kept_loads(e) : e->unrolled;
+  uint32_t chunks = e->t.resident == TG_RESIDENT_A ? resident_loads(e) : e->unrolled;
   for (uint32_t chunk = 0; chunk < chunks && shares_a(e); chunk++) load_shared_a(e, false, r, chunk);
   uint32_t mates = e->t.split == TG_SPLIT_ROWS ? e->t.alike * tg_gemm_a_mates(&e->t) : 1,
            mask = ((1u << mates) - 1) << 1;
@@ -305,7 +306,7 @@ static void load_a_north(emission *e, uint32_t col) {
 }
 static void load_b_north(emission *e, uint32_t col) {
   if (e->t.whole_b || tg_gemm_makes_b(e)) return;
-  uint32_t chunks = e->t.keep == TG_KEEP_B ? kept_loads(e) : e->unrolled;
+  uint32_t chunks = e->t.resident == TG_RESIDENT_B ? resident_loads(e) : e->unrolled;
   for (uint32_t chunk = 0; chunk < chunks; chunk++)
     for (uint32_t d = 0; d < rows_apart(e) && shares_b(e); d++) load_b(e, d, col, rows_like(e, d), chunk);
   uint32_t mates = tg_gemm_b_mates(&e->t), mask = ((1u << mates) - 1) << 1;
@@ -313,8 +314,8 @@ static void load_b_north(emission *e, uint32_t col) {
     if (!tg_gemm_b_from_west(e, r, col)) load_b(e, r, col, mask << r, 0);
 }
 
-/* What an AGCU loads for `first`, then for `second`. An operand that is kept comes first, and only the other
- * one is in the inner loop. */
+/* What an AGCU loads for `first`, then for `second`. An operand that is resident comes first, and only the
+ * other one is in the inner loop. */
 typedef void operand_loads(emission *e, uint32_t at);
 static void load_operands(emission *e, tg_queue *queue, uint32_t at, operand_loads *first,
                           operand_loads *second, bool keeps_first) {
@@ -343,9 +344,9 @@ static void end_epilogue_operands(const emission *e, tg_queue *queue, uint32_t f
 
 static void emit_west_loads(emission *e, uint32_t r) {
   tg_queue *queue = tg_west_queue(&e->b, r, TG_CTX_LOAD), *aux = tg_west_queue(&e->b, r, TG_CTX_AUX);
-  bool b_first = e->t.keep == TG_KEEP_B;
+  bool b_first = e->t.resident == TG_RESIDENT_B;
   load_operands(e, queue, r, b_first ? load_b_west : load_a_west, b_first ? load_a_west : load_b_west,
-                e->t.keep);
+                e->t.resident);
   if (tg_gemm_makes_b(e)) tg_gemm_load_raws_west(e, r);
   uint32_t raws = aux->count;
   if (tg_gemm_finishes(e, r)) load_blocks_west(e, aux, r);
@@ -360,9 +361,10 @@ static void emit_north_loads(emission *e, uint32_t col) {
   if (tg_gemm_has_prologue(e)) tg_gemm_load_prologue_vectors(e, queue, col);
   if (prologue) load_vectors(e, queue, 0, col, all_rows);
   if (e->t.whole_b) load_b(e, 0, col, all_rows, 0);
-  bool a_first = e->t.keep == TG_KEEP_A || (e->t.keep == TG_KEEP_NONE && e->t.split == TG_SPLIT_COLUMNS);
+  bool a_first =
+      e->t.resident == TG_RESIDENT_A || (e->t.resident == TG_RESIDENT_NONE && e->t.split == TG_SPLIT_COLUMNS);
   load_operands(e, queue, col, a_first ? load_a_north : load_b_north, a_first ? load_b_north : load_a_north,
-                e->t.keep);
+                e->t.resident);
   if (tg_gemm_makes_b(e)) tg_gemm_load_raws_north(e, col);
   uint32_t raws = aux->count;
   for (uint32_t r = 0; r < m->rows && e->t.split == TG_SPLIT_COLUMNS; r++)
@@ -371,7 +373,7 @@ static void emit_north_loads(emission *e, uint32_t col) {
   for (uint32_t d = 0; d < (apart ? e->t.alike : 1) && e->t.split != TG_SPLIT_COLUMNS && !prologue; d++)
     load_vectors(e, aux, d, col, apart ? rows_like(e, d) : all_rows);
   uint32_t vectors = aux->count;
-  if (tg_gemm_keeps_vectors(e->g, &e->t)) raws = vectors;
+  if (tg_gemm_has_resident_vectors(e->g, &e->t)) raws = vectors;
   for (uint32_t r = 0; r < tg_gemm_used_rows(e); r++)
     if (tg_gemm_finishes(e, r) && !tg_epilogue_operands_west(e, r, col)) load_blocks_north(e, aux, r, col);
   end_epilogue_operands(e, aux, raws, vectors);

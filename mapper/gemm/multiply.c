@@ -12,7 +12,7 @@ static void set_rounding(const emission *e, tg_mx_instr *mx, uint32_t r, uint32_
   mx->sr[0] = 1;
   mx->sr_key[0] = TG_KEY_PRODUCT;
   mx->sr_blocks[0] = e->t.sr_blocks;
-  if (!e->t.keep) mx->sr_tile_delta[2] = tiles_a_chunk(e);
+  if (!e->t.resident) mx->sr_tile_delta[2] = tiles_a_chunk(e);
   if (e->g->partials > 1) { /* K tiles are counted through all parts */
     int64_t tile = tg_gemm_rounded_tile(e->c, e->g), of_part = (e->g->part + tile - 1) / tile;
     mx->sr_tile[0] = r % e->t.members * of_part;
@@ -44,7 +44,7 @@ static void take_part_of_b(const emission *e, tg_mx_instr *mx) {
 static void set_a(const emission *e, tg_mx_instr *mx) {
   const tg_params *m = e->b.m;
   uint32_t row = tg_gemm_a_row(m, e->g, &e->t), beats = tg_mx_beats(e->g->format);
-  tg_set_operand(mx->a_base, &e->a, e->t.keep == TG_KEEP_A);
+  tg_set_operand(mx->a_base, &e->a, e->t.resident == TG_RESIDENT_A);
   mx->a_transposed[0] = e->g->a_transposed;
   mx->m_count[0] = 1;
   mx->m_count[1] = e->t.mt;
@@ -62,7 +62,7 @@ static void set_a(const emission *e, tg_mx_instr *mx) {
 static void set_b(const emission *e, tg_mx_instr *mx) {
   const tg_params *m = e->b.m;
   uint32_t row = tg_gemm_b_row(m, e->g, &e->t);
-  tg_set_operand(mx->b_base, &e->b_block, e->t.keep == TG_KEEP_B);
+  tg_set_operand(mx->b_base, &e->b_block, e->t.resident == TG_RESIDENT_B);
   mx->b_transposed[0] = e->g->b_transposed;
   mx->b_row[0] = row;
   mx->b_blk[0] = e->g->b_transposed ? tg_mx_beats(e->g->format) : (int64_t)e->stationary * row;
@@ -97,20 +97,20 @@ static void set_blocks(const emission *e, tg_mx_instr *mx) {
 
 /* Waits for a chunk of both operands and gives their places back. */
 static void take_operands(const emission *e, tg_instr *in, uint32_t r, uint32_t col) {
-  bool keeps_a = e->t.keep == TG_KEEP_A, keeps_b = e->t.keep == TG_KEEP_B;
-  tg_set_wait(in, 0, e->a_full, keeps_a);
+  bool resident_a = e->t.resident == TG_RESIDENT_A, resident_b = e->t.resident == TG_RESIDENT_B;
+  tg_set_wait(in, 0, e->a_full, resident_a);
   if (tg_gemm_makes_a(e))
     tg_set_post(in, 0, TG_POST_LOCAL, 0, e->a_free, false);
   else if (tg_gemm_a_from_north(e, r, col))
-    tg_set_post(in, 0, TG_POST_COL, 0, e->a_north_credit + (int)r + 1, keeps_a);
+    tg_set_post(in, 0, TG_POST_COL, 0, e->a_north_credit + (int)r + 1, resident_a);
   else
-    tg_set_post(in, 0, TG_POST_ROW, 0, e->a_credit + (int)col + 1, keeps_a);
+    tg_set_post(in, 0, TG_POST_ROW, 0, e->a_credit + (int)col + 1, resident_a);
   if (e->t.whole_b || tg_gemm_makes_b(e)) return;
-  tg_set_wait(in, 1, e->b_full, keeps_b);
+  tg_set_wait(in, 1, e->b_full, resident_b);
   if (tg_gemm_b_from_west(e, r, col))
-    tg_set_post(in, 1, TG_POST_ROW, 0, e->b_west_credit + (int)col + 1, keeps_b);
+    tg_set_post(in, 1, TG_POST_ROW, 0, e->b_west_credit + (int)col + 1, resident_b);
   else
-    tg_set_post(in, 1, TG_POST_COL, 0, e->b_credit + (int)r + 1, keeps_b);
+    tg_set_post(in, 1, TG_POST_COL, 0, e->b_credit + (int)r + 1, resident_b);
 }
 
 /* One K chunk. */
@@ -123,9 +123,9 @@ static tg_instr *push_gemm(emission *e, uint32_t r, uint32_t col) {
   set_b(e, mx);
   if (tg_gemm_mate(e, r, col)) take_second(e, mx);
   set_blocks(e, mx);
-  tg_set_operand(mx->c_base, &halves, !e->t.keep);
+  tg_set_operand(mx->c_base, &halves, !e->t.resident);
   mx->init[0] = 1;
-  mx->init_levels[0] = e->t.keep ? 0 : 1 << 2;
+  mx->init_levels[0] = e->t.resident ? 0 : 1 << 2;
   set_k_total(e, mx, r);
   if (e->t.sr_blocks) set_rounding(e, mx, r, col);
   take_operands(e, in, r, col);
@@ -139,8 +139,8 @@ static tg_instr *push_chunks(emission *e, uint32_t r, uint32_t col, uint32_t fir
   tg_mx_instr *mx = &in->mx;
   int64_t before = (int64_t)first * e->t.kc, length = e->g->part - before;
   tg_rotation rotation = last > first || e->t.chunks % 2 ? TG_ROTATE_EACH : TG_ROTATE_NEVER;
-  if (e->t.keep != TG_KEEP_A) tg_set_rotating(mx->a_base, &e->a, first % 2, rotation);
-  if (e->t.keep != TG_KEEP_B) tg_set_rotating(mx->b_base, &e->b_block, first % 2, rotation);
+  if (e->t.resident != TG_RESIDENT_A) tg_set_rotating(mx->a_base, &e->a, first % 2, rotation);
+  if (e->t.resident != TG_RESIDENT_B) tg_set_rotating(mx->b_base, &e->b_block, first % 2, rotation);
   mx->init[0] = first == 0;
   mx->init_levels[0] = 0;
   if (length < mx->k_chunk[0]) mx->k_chunk[0] = length;
@@ -154,10 +154,10 @@ static tg_instr *push_chunks(emission *e, uint32_t r, uint32_t col, uint32_t fir
   return in;
 }
 
-/* The operand that is kept is there with all its chunks, in buffer number `copy`; the first one waits for it,
- * or each for its own chunk, and the last one gives it back. */
-static void set_kept_chunk(const emission *e, tg_instr *in, uint32_t chunk, uint32_t copy) {
-  int slot = e->t.keep == TG_KEEP_A ? 0 : 1;
+/* The operand that is resident is there with all its chunks, in buffer number `copy`; the first one waits for
+ * it, or each for its own chunk, and the last one gives it back. */
+static void set_resident_chunk(const emission *e, tg_instr *in, uint32_t chunk, uint32_t copy) {
+  int slot = e->t.resident == TG_RESIDENT_A ? 0 : 1;
   tg_buffer buffer = slot ? e->b_block : e->a;
   uint32_t each = e->t.kc / e->stationary * (uint32_t)(slot ? in->mx.b_blk[0] : in->mx.a_blk[0]);
   buffer.base += copy * buffer.stride + chunk * each;
@@ -165,17 +165,17 @@ static void set_kept_chunk(const emission *e, tg_instr *in, uint32_t chunk, uint
   uint32_t rows = buffer.base % tg_bank_rows(e->b.m) + buffer.rows - (e->t.chunks - 1) * each;
   tg_set_operand(slot ? in->mx.b_base : in->mx.a_base, &buffer, false);
   *(slot ? in->mx.b_banks : in->mx.a_banks) = tg_banks_for(e->b.m, rows);
-  if (chunk > 0 && !tg_gemm_loads_kept_chunks(e->b.m, e->g, &e->t)) in->common.wait_on[slot] = 0;
+  if (chunk > 0 && !tg_gemm_loads_resident_chunks(e->b.m, e->g, &e->t)) in->common.wait_on[slot] = 0;
   if (chunk + 1 < e->t.chunks) in->common.post_kind[slot] = TG_POST_NONE;
 }
 
 /* The inner passes, a GEMM a chunk. */
-static tg_instr *push_kept_passes(emission *e, uint32_t r, uint32_t col, uint32_t copy) {
+static tg_instr *push_resident_passes(emission *e, uint32_t r, uint32_t col, uint32_t copy) {
   uint32_t begin = tg_build_tile(&e->b, r, col)->mx.count;
   tg_instr *in = NULL;
   for (uint32_t chunk = 0; chunk < e->t.chunks; chunk++) {
     in = push_chunks(e, r, col, chunk, chunk);
-    set_kept_chunk(e, in, chunk, copy);
+    set_resident_chunk(e, in, chunk, copy);
     in->mx.c_rot_outer[0] = 0;
     if (!chunk) tg_set_wait(in, 2, e->acc_free, false);
   }
@@ -185,17 +185,17 @@ static tg_instr *push_kept_passes(emission *e, uint32_t r, uint32_t col, uint32_
   return in;
 }
 
-/* Chunks beside an operand that is kept. It lies in either of two buffers in turn, from outer pass to outer
- * pass: buffers rotate with each execution of an instruction, or where it ends a loop, which of several only
- * the last one does; so there are instructions for either. */
-static void emit_kept_chunks(emission *e, uint32_t r, uint32_t col) {
+/* Chunks beside an operand that is resident. It lies in either of two buffers in turn, from outer pass to
+ * outer pass: buffers rotate with each execution of an instruction, or where it ends a loop, which of several
+ * only the last one does; so there are instructions for either. */
+static void emit_resident_chunks(emission *e, uint32_t r, uint32_t col) {
   uint32_t outer = e->k_loops[0];
   if (outer > 1) {
-    push_kept_passes(e, r, col, 0);
-    tg_instr *in = push_kept_passes(e, r, col, 1);
+    push_resident_passes(e, r, col, 0);
+    tg_instr *in = push_resident_passes(e, r, col, 1);
     in->common.loop_count[0] = outer / 2;
   }
-  if (outer % 2) push_kept_passes(e, r, col, 0);
+  if (outer % 2) push_resident_passes(e, r, col, 0);
 }
 
 /* Every part of K begins with a free half of the accumulator and ends with a full one. */
@@ -205,7 +205,7 @@ static void emit_gemm(emission *e, uint32_t r, uint32_t col) {
   uint32_t begin = e->t.whole_b; /* which is there once for all */
   if (begin)
     tg_set_wait(tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->mx, TG_OP_mx_sync), 0, e->b_full, false);
-  bool apart = e->nested || each, whole = each || e->t.keep; /* every execution ends a chain */
+  bool apart = e->nested || each, whole = each || e->t.resident; /* every execution ends a chain */
   tg_instr *in = apart ? push_chunks(e, r, col, 0, 0) : push_gemm(e, r, col);
   tg_set_wait(in, 2, e->acc_free, !whole);
   if (each) in->mx.c_rot_outer[0] = 0;
@@ -217,8 +217,8 @@ static void emit_gemm(emission *e, uint32_t r, uint32_t col) {
   if (e->nested) in = push_chunks(e, r, col, last, last);
   tg_set_post(in, 2, TG_POST_LOCAL, 0, e->acc_full, !whole);
   if (tg_gemm_a_both_ways(e->g, &e->t)) {
-    tg_set_wait(in, 3, e->a_north_full, e->t.keep == TG_KEEP_A);
-    tg_set_post(in, 3, TG_POST_COL, 0, e->a_north_credit + (int)r + 1, e->t.keep == TG_KEEP_A);
+    tg_set_wait(in, 3, e->a_north_full, e->t.resident == TG_RESIDENT_A);
+    tg_set_post(in, 3, TG_POST_COL, 0, e->a_north_credit + (int)r + 1, e->t.resident == TG_RESIDENT_A);
   }
   tg_set_loops(in, e->k_loops);
   if (begin)
@@ -264,8 +264,8 @@ static void emit_rounds(emission *e, uint32_t r, uint32_t col) {
 void tg_gemm_emit_mx(tg_gemm_emission *e, uint32_t r, uint32_t col) {
   if (tg_gemm_makes_b(e))
     emit_rounds(e, r, col);
-  else if (tg_gemm_keeps_chunks(&e->t))
-    emit_kept_chunks(e, r, col);
+  else if (tg_gemm_has_resident_chunks(&e->t))
+    emit_resident_chunks(e, r, col);
   else
     emit_gemm(e, r, col);
 }

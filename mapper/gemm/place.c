@@ -75,7 +75,7 @@ int64_t tg_gemm_k_first(const emission *e, uint32_t r) { return r % e->t.members
 int tg_gemm_part_level(const emission *e) { return e->nested ? 1 : 2; }
 
 void tg_gemm_set_k_delta(const emission *e, int64_t delta[3]) {
-  if (!e->t.keep) delta[2] = e->t.kc;
+  if (!e->t.resident) delta[2] = e->t.kc;
   if (e->t.parts > 1) delta[tg_gemm_part_level(e)] = e->t.members * e->g->part;
 }
 

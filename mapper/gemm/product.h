@@ -215,16 +215,16 @@ typedef enum tg_split {
 
 /* Which operand stays while the blocks of the other one go by, where a chunk is all of K, or members finish
  * in turn: that of the outer loop over passes. Else both are loaded for each block. */
-typedef enum tg_keep {
-  TG_KEEP_NONE,
-  TG_KEEP_A, /* passes over columns are the inner loop */
-  TG_KEEP_B  /* passes over rows are */
-} tg_keep;
+typedef enum tg_resident {
+  TG_RESIDENT_NONE,
+  TG_RESIDENT_A, /* passes over columns are the inner loop */
+  TG_RESIDENT_B  /* passes over rows are */
+} tg_resident;
 
 typedef struct tg_gemm_tiling {
   tg_split split;
   tg_egress egress;
-  tg_keep keep;
+  tg_resident resident;
   uint32_t mt, nt, kc;                 /* block of a tile in a pass; k of a chunk */
   uint32_t mr;                         /* rows of the block that leave at once; divides mt */
   uint32_t passes_m, passes_n, chunks; /* chunks: of K, or of a part of it */
@@ -300,7 +300,7 @@ static inline bool tg_gemm_loads_once(const tg_gemm_tiling *t, const tg_epilogue
 
 /* Do those stay for all passes? Each has the same columns then; a prologue of A has them for itself, too.
  */
-static inline bool tg_gemm_keeps_vectors(const tg_gemm *gemm, const tg_gemm_tiling *t) {
+static inline bool tg_gemm_has_resident_vectors(const tg_gemm *gemm, const tg_gemm_tiling *t) {
   if (gemm->prologue.result && !gemm->prologue.of_b) return true;
   return t->passes_n == 1 && t->passes_m > 1 && t->members * t->parts == 1;
 }
@@ -329,8 +329,10 @@ static inline uint32_t tg_gemm_strips(const tg_gemm_tiling *t) {
   return tg_gemm_strips_columns(t) ? t->passes_n : 1;
 }
 
-/* Are a part's chunks instructions of their own beside an operand that is kept? */
-static inline bool tg_gemm_keeps_chunks(const tg_gemm_tiling *t) { return t->keep && t->chunks > 1; }
+/* Are a part's chunks instructions of their own beside an operand that is resident? */
+static inline bool tg_gemm_has_resident_chunks(const tg_gemm_tiling *t) {
+  return t->resident && t->chunks > 1;
+}
 /* Rows that a tile finishes in a step: what it loads for the fused nodes at once. */
 static inline uint32_t tg_gemm_ring_rows(const tg_gemm_tiling *t) {
   return t->ring ? t->mr * t->ring_pieces : t->mr;
@@ -369,24 +371,24 @@ uint64_t tg_gemm_b_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_t
 /* Of a piece of result number `result`, or of those before it together. */
 uint64_t tg_gemm_result_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t, int result);
 uint64_t tg_gemm_results_before(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t, int result);
-/* Is an operand that is kept loaded chunk by chunk, too? Its chunks must have banks of their own: one is read
- * while the next one comes. */
-static inline bool tg_gemm_loads_kept_chunks(const tg_params *m, const tg_gemm *gemm,
-                                             const tg_gemm_tiling *t) {
-  bool a = t->keep == TG_KEEP_A;
+/* Is an operand that is resident loaded chunk by chunk, too? Its chunks must have banks of their own: one is
+ * read while the next one comes. */
+static inline bool tg_gemm_loads_resident_chunks(const tg_params *m, const tg_gemm *gemm,
+                                                 const tg_gemm_tiling *t) {
+  bool a = t->resident == TG_RESIDENT_A;
   uint32_t rows = t->kc * (a ? tg_gemm_a_row(m, gemm, t) : tg_gemm_b_row(m, gemm, t));
-  return tg_gemm_keeps_chunks(t) && (a ? gemm->a_transposed : !gemm->b_transposed) &&
+  return tg_gemm_has_resident_chunks(t) && (a ? gemm->a_transposed : !gemm->b_transposed) &&
          rows % tg_bank_rows(m) == 0;
 }
 /* Blocks of A and B that there is room for: two, or one of an operand that is loaded only once, or three
  * where the ports have as much to do as mx, so that they need not wait for a block to be read. */
 static inline uint32_t tg_gemm_a_blocks(const tg_gemm_tiling *t) {
-  if (t->keep == TG_KEEP_A) return t->passes_m == 1 ? 1 : 2;
+  if (t->resident == TG_RESIDENT_A) return t->passes_m == 1 ? 1 : 2;
   if (t->makers) return !t->prefetch ? 2 : t->makers > 2 ? t->makers : t->makers + 2;
   return 2 + t->prefetch;
 }
 static inline uint32_t tg_gemm_b_blocks(const tg_gemm_tiling *t) {
-  if (t->keep == TG_KEEP_B) return t->passes_n == 1 ? 1 : 2;
+  if (t->resident == TG_RESIDENT_B) return t->passes_n == 1 ? 1 : 2;
   if (t->makers) return t->makers * t->made;
   return t->whole_b ? 1 : 2 + t->prefetch;
 }

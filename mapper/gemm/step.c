@@ -128,7 +128,8 @@ void tg_gemm_post_to(tg_instr *in, int kind, uint32_t pos, int sem, bool last_on
 
 void tg_gemm_take_epilogue_operands(const emission *e, tg_instr *in, uint32_t r, uint32_t col, bool first,
                                     bool last) {
-  bool vectors = e->vectors && !tg_gemm_keeps_vectors(e->g, &e->t); /* else they are there from the start */
+  bool vectors =
+      e->vectors && !tg_gemm_has_resident_vectors(e->g, &e->t); /* else they are there from the start */
   if (vectors) tg_gemm_wait_for(in, e->vectors_full, true);
   if (vectors) tg_gemm_post_to(in, TG_POST_COL, 0, e->vectors_credit + (int)r + 1, true);
   if (e->blocks && first) tg_gemm_wait_for(in, e->blocks_full, false);

@@ -59,8 +59,8 @@ static bool is_slower(const search *s, const tg_gemm_tiling *t) {
   return s->found && !s->c->options.any_tiling && tg_gemm_least_cycles(s->c, s->g, t) >= s->best.cycles;
 }
 
-static void consider_kept(search *s, tg_gemm_tiling t, tg_keep keep) {
-  t.keep = keep;
+static void consider_resident(search *s, tg_gemm_tiling t, tg_resident resident) {
+  t.resident = resident;
   t.column_sums_egress = t.egress;
   t.one_out = false;
   if (t.ring || t.makers) t.one_out = !fits(s, &t);
@@ -75,9 +75,9 @@ static void consider_kept(search *s, tg_gemm_tiling t, tg_keep keep) {
   }
 }
 
-/* May a part's chunks be loaded one by one beside an operand that is kept? All buffers of two begin anew with
- * each outer pass. */
-static bool keeps_chunks(const search *s, const tg_gemm_tiling *t) {
+/* May a part's chunks be loaded one by one beside an operand that is resident? All buffers of two begin anew
+ * with each outer pass. */
+static bool has_resident_chunks(const search *s, const tg_gemm_tiling *t) {
   return t->ring && t->chunks % 2 == 0 && t->chunks <= TG_GEMM_UNROLLED && !t->sr_blocks &&
          t->chunks * t->members <= s->m->queue_depth && (int64_t)t->chunks * t->kc == s->g->part &&
          t->kc % tg_mx_stationary(s->m, s->g->format) == 0;
@@ -91,7 +91,7 @@ static bool chunks_share_out(const search *s, const tg_gemm_tiling *t) {
 
 /* May all chunks of B stay, while those of A come anew with each pass? They are loaded before the first one,
  * down the columns. */
-static bool may_keep_whole_b(const search *s, const tg_gemm_tiling *t) {
+static bool may_hold_whole_b(const search *s, const tg_gemm_tiling *t) {
   return (t->split == TG_SPLIT_OUTPUT || t->split == TG_SPLIT_ROWS) &&
          t->members * t->alike * t->parts == 1 && (t->chunks > 1 || t->sent) && t->passes_n == 1 &&
          t->passes_m > 1 && !t->sr_blocks && !s->g->spread && (int64_t)t->chunks * t->kc == s->g->k &&
@@ -112,34 +112,34 @@ static bool profits_from_pairs(const search *s, const tg_gemm_tiling *t) {
 /* May chunks be loaded one more ahead? One instruction multiplies them all. */
 static bool may_prefetch(const tg_gemm_tiling *t) {
   return (uint64_t)t->passes_m * t->passes_n * t->chunks > 2 && t->members * t->parts == 1 && !t->sr_blocks &&
-         (!t->keep || t->chunks == 1);
+         (!t->resident || t->chunks == 1);
 }
 
-static void consider_prefetch(search *s, tg_gemm_tiling t, tg_keep keep) {
-  consider_kept(s, t, keep);
-  t.keep = keep;
+static void consider_prefetch(search *s, tg_gemm_tiling t, tg_resident resident) {
+  consider_resident(s, t, resident);
+  t.resident = resident;
   t.prefetch = may_prefetch(&t);
-  if (t.prefetch) consider_kept(s, t, keep);
+  if (t.prefetch) consider_resident(s, t, resident);
 }
 
 static void consider(search *s, tg_gemm_tiling t) {
   if (s->g->partials > 1 && t.chunks == 1) t.kc = (uint32_t)s->g->part; /* not a row beyond the part */
   if (is_slower(s, &t)) return;
-  consider_prefetch(s, t, TG_KEEP_NONE);
-  if (may_keep_whole_b(s, &t)) {
+  consider_prefetch(s, t, TG_RESIDENT_NONE);
+  if (may_hold_whole_b(s, &t)) {
     t.whole_b = true;
-    consider_prefetch(s, t, TG_KEEP_NONE);
+    consider_prefetch(s, t, TG_RESIDENT_NONE);
     t.whole_b = false;
   }
   t.paired = profits_from_pairs(s, &t);
-  if (t.paired) consider_prefetch(s, t, TG_KEEP_NONE);
+  if (t.paired) consider_prefetch(s, t, TG_RESIDENT_NONE);
   t.paired = false;
-  bool apart = keeps_chunks(s, &t);
+  bool apart = has_resident_chunks(s, &t);
   if ((t.chunks * t.parts > 1 && !apart) || s->g->spread || t.sent) return;
   if (t.passes_n > 1 && (!apart || t.passes_m == 1 || t.passes_n % 2 == 0))
-    consider_prefetch(s, t, TG_KEEP_A);
+    consider_prefetch(s, t, TG_RESIDENT_A);
   if (t.passes_m > 1 && (!apart || t.passes_n == 1 || t.passes_m % 2 == 0))
-    consider_prefetch(s, t, TG_KEEP_B);
+    consider_prefetch(s, t, TG_RESIDENT_B);
 }
 
 /* K chunks: multiples of the stationary rows; where accumulation rounds at K tiles, of those, or one K tile
@@ -365,7 +365,7 @@ static void consider_prologue_egress(search *s, tg_gemm_tiling t) {
   if (!t.sent || !t.prologue_sent || !tg_gemm_prologue_sends_fit(m, s->g, &t)) return;
   for (int whole = 0; whole <= chunks_share_out(s, &t); whole++) {
     t.whole_b = whole;
-    consider_kept(s, t, TG_KEEP_NONE);
+    consider_resident(s, t, TG_RESIDENT_NONE);
   }
 }
 
@@ -410,7 +410,7 @@ static void consider_prologues(search *s) {
 
 static void consider_raws(search *s, tg_gemm_tiling t) {
   for (t.raws = TG_EGRESS_BOTH; t.raws < TG_EGRESS_COUNT; t.raws++)
-    if (tg_egress_possible(s->m, t.raws)) consider_kept(s, t, TG_KEEP_NONE);
+    if (tg_egress_possible(s->m, t.raws)) consider_resident(s, t, TG_RESIDENT_NONE);
 }
 
 /* Chunks of which all makers make the same number. */
