@@ -58,19 +58,20 @@ static void add_prologue(const model *s, traffic *all) {
  * as there are makers. */
 static void add_made(const model *s, traffic *all) {
   const tg_gemm_prologue *f = &s->g->prologue;
-  double raws = 0, numbers = 0, out = 0, makers = s->t->makers;
-  for (int i = 0; i < f->raw_count; i++) {
-    if (f->raws[i].lane) continue;
-    double z = tg_value_bytes_each(f->raws[i].value), take = tg_gemm_prologue_raw_take(s->g, s->t, i);
-    *(tg_gemm_prologue_is_number(s->g, i) ? &numbers : &raws) +=
+  double prologue_inputs = 0, numbers = 0, out = 0, makers = s->t->makers;
+  for (int i = 0; i < f->input_count; i++) {
+    if (f->inputs[i].lane) continue;
+    double z = tg_value_bytes_each(f->inputs[i].value), take = tg_prologue_input_take(s->g, s->t, i);
+    *(tg_gemm_prologue_is_number(s->g, i) ? &numbers : &prologue_inputs) +=
         port_cycles(s, s->t->kc, take * z, s->g->n * (int64_t)z, z);
   }
   if (f->stored) {
     double z = tg_value_bytes_each(f->result);
     out = port_cycles(s, s->t->kc, s->t->nt * z, s->g->n * (int64_t)z, z);
   }
-  all->west.load += (tg_west_egress(s->m, s->t->raws) * raws + numbers) / makers;
-  all->north.load += (tg_north_egress(s->m, s->t->raws, 1) * raws + s->m->rows * out) / makers;
+  all->west.load += (tg_west_egress(s->m, s->t->prologue_inputs) * prologue_inputs + numbers) / makers;
+  all->north.load +=
+      (tg_north_egress(s->m, s->t->prologue_inputs, 1) * prologue_inputs + s->m->rows * out) / makers;
 }
 
 /* Pairs of tiles that a port loads for at most: of one row, or column, of squares of two by two tiles every

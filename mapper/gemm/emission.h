@@ -23,8 +23,9 @@ typedef struct tg_gemm_emission {
   int m_k_level, n_k_level; /* and in loops over K, where the inner one takes the place of chunks that there
                                are none of */
   tg_buffer a, b_block, out, epilogue_operands[TG_EPILOGUE_OPERANDS];
-  tg_buffer results[TG_GEMM_RESULTS];              /* parts of `out` */
-  tg_buffer raw, numbers, given, prologue_vectors; /* what a prologue reads, makes, and shares by all rows */
+  tg_buffer results[TG_GEMM_RESULTS]; /* parts of `out` */
+  tg_buffer prologue_input, numbers, prologue_output,
+      prologue_vectors;                   /* what a prologue reads, makes, and shares by all rows */
   tg_buffer received, sums, rounded;      /* running sums of partials; whole ones, if they are rounded */
   tg_buffer column_sums[TG_GEMM_RESULTS]; /* parts of `out`, or with a prologue of a buffer of their own */
   tg_buffer running;                      /* what there is of them, from piece to piece of a block */
@@ -46,13 +47,15 @@ typedef struct tg_gemm_emission {
   int column_sum_base[TG_GEMM_RESULTS];
   int64_t column_sum_rest[TG_GEMM_RESULTS];
   int64_t product; /* the first one that this section computes */
-  int raw_full, a_free, prologue_vectors_full, given_west, given_north; /* semaphores of a prologue */
-  tg_store_port given_port;                                             /* what they make: semaphores alone */
-  int given_base, prologue_base[TG_PROLOGUE_VECTORS], raw_base[TG_PROLOGUE_RAWS];
-  int64_t given_rest, prologue_rest[TG_PROLOGUE_VECTORS], raw_rest[TG_PROLOGUE_RAWS];
+  int prologue_input_full, a_free, prologue_vectors_full, prologue_output_west,
+      prologue_output_north;          /* semaphores of a prologue */
+  tg_store_port prologue_output_port; /* what they make: semaphores alone */
+  int prologue_output_base, prologue_base[TG_PROLOGUE_VECTORS], prologue_input_base[TG_PROLOGUE_INPUTS];
+  int64_t prologue_output_rest, prologue_rest[TG_PROLOGUE_VECTORS], prologue_input_rest[TG_PROLOGUE_INPUTS];
   /* Tiles that make chunks of B in turn: a tile's own chunk is there, its banks are free, and other tiles'
    * are (by position in the column); b_full is the first of a semaphore for each of them. */
-  int made_full, made_free, made_credit, raw_west_credit, raw_north_credit, numbers_full, numbers_credit;
+  int made_full, made_free, made_credit, prologue_input_west_credit, prologue_input_north_credit,
+      numbers_full, numbers_credit;
   tg_vx_instr prologue_code; /* segments of their microcode */
 } tg_gemm_emission;
 
@@ -182,8 +185,8 @@ static inline bool tg_gemm_makes_a(const tg_gemm_emission *e) {
 void tg_gemm_allocate_prologue_sems(tg_gemm_emission *e);
 void tg_gemm_allocate_prologue_bases(tg_gemm_emission *e);
 void tg_gemm_load_prologue_vectors(tg_gemm_emission *e, tg_queue *queue, uint32_t col);
-/* The buffers of raw number `raw`, of which a chunk lies beside those of the others. */
-tg_buffer tg_gemm_raw_buffer(const tg_gemm_emission *e, int raw);
+/* The buffers of input number `input`, of which a chunk lies beside those of the others. */
+tg_buffer tg_prologue_input_buffer(const tg_gemm_emission *e, int prologue_input);
 /* The VOP that makes a chunk in `block`, without waits and posts. What it reads and writes is in buffer
  * number `first` at first; `chunks`: of those in a loop of level 1, as in push_nodes. */
 tg_instr *tg_gemm_push_prologue(tg_gemm_emission *e, uint32_t r, uint32_t col, const tg_buffer *block,
@@ -203,8 +206,8 @@ uint32_t tg_gemm_maker_row(const tg_gemm_emission *e, uint32_t r, uint32_t maker
 /* The banks of the chunks that a maker makes. */
 tg_buffer tg_gemm_made_buffer(const tg_gemm_emission *e, uint32_t maker);
 /* Loads of what the nodes read, before all others of the queue. */
-void tg_gemm_load_raws_west(tg_gemm_emission *e, uint32_t r);
-void tg_gemm_load_raws_north(tg_gemm_emission *e, uint32_t col);
+void tg_gemm_load_prologue_west(tg_gemm_emission *e, uint32_t r);
+void tg_gemm_load_prologue_north(tg_gemm_emission *e, uint32_t col);
 /* A tile's VOPs and SENDs of chunks, before those of the drain; and STOREs of what the chunks are made of. */
 void tg_gemm_emit_making(tg_gemm_emission *e, uint32_t r, uint32_t col);
 void tg_gemm_emit_maker_stores(tg_gemm_emission *e);

@@ -51,9 +51,9 @@ static bool allocate(emission *e) {
   tg_buffer column_sums = {0}, once = {0}, blocks = {0}, spare;
   tg_buffer *const buffers[TG_GEMM_ROLES] = {
       [TG_ROLE_A] = &e->a,
-      [TG_ROLE_RAW] = &e->raw,
+      [TG_ROLE_PROLOGUE_INPUTS] = &e->prologue_input,
       [TG_ROLE_NUMBERS] = &e->numbers,
-      [TG_ROLE_GIVEN] = &e->given,
+      [TG_ROLE_PROLOGUE_OUTPUT] = &e->prologue_output,
       [TG_ROLE_PROLOGUE_VECTORS] = &e->prologue_vectors,
       [TG_ROLE_B] = &e->b_block,
       [TG_ROLE_OUT] = &e->out,

@@ -77,12 +77,12 @@ static tg_agcu_instr *load_a(emission *e, bool north, uint32_t r, uint32_t col, 
   const tg_gemm *g = e->g;
   int64_t z = tg_value_bytes_each(g->a);
   tg_queue *queue = north ? tg_north_queue(&e->b, col, TG_CTX_LOAD) : tg_west_queue(&e->b, r, TG_CTX_LOAD);
-  const tg_buffer *buffer = tg_gemm_makes_a(e) ? &e->raw : &e->a;
+  const tg_buffer *buffer = tg_gemm_makes_a(e) ? &e->prologue_input : &e->a;
   tg_agcu_instr *load = push_load(e, queue, buffer, mask);
   tg_gemm_set_chunk(e, load->dst_base, buffer, chunk);
   if (e->t.resident == TG_RESIDENT_A) set_resident(e, load, &e->a, chunk, tg_gemm_a_row(e->b.m, g, &e->t));
   if (e->t.resident != TG_RESIDENT_A || !chunk) set_credit(load, north ? e->a_north_credit : e->a_credit);
-  set_arrival(load, tg_gemm_makes_a(e) ? e->raw_full : e->a_full);
+  set_arrival(load, tg_gemm_makes_a(e) ? e->prologue_input_full : e->a_full);
   load->base[0] = e->a_base;
   load->offset[0] = e->a_rest + g->a_origin * z;
   /* Of the two walks of a LOAD, rows and runs, which is m's and which k's? */
@@ -347,10 +347,10 @@ static void emit_west_loads(emission *e, uint32_t r) {
   bool b_first = e->t.resident == TG_RESIDENT_B;
   load_operands(e, queue, r, b_first ? load_b_west : load_a_west, b_first ? load_a_west : load_b_west,
                 e->t.resident);
-  if (tg_gemm_makes_b(e)) tg_gemm_load_raws_west(e, r);
-  uint32_t raws = aux->count;
+  if (tg_gemm_makes_b(e)) tg_gemm_load_prologue_west(e, r);
+  uint32_t prologue_inputs = aux->count;
   if (tg_gemm_finishes(e, r)) load_blocks_west(e, aux, r);
-  end_epilogue_operands(e, aux, raws, raws);
+  end_epilogue_operands(e, aux, prologue_inputs, prologue_inputs);
 }
 
 static void emit_north_loads(emission *e, uint32_t col) {
@@ -365,18 +365,18 @@ static void emit_north_loads(emission *e, uint32_t col) {
       e->t.resident == TG_RESIDENT_A || (e->t.resident == TG_RESIDENT_NONE && e->t.split == TG_SPLIT_COLUMNS);
   load_operands(e, queue, col, a_first ? load_a_north : load_b_north, a_first ? load_b_north : load_a_north,
                 e->t.resident);
-  if (tg_gemm_makes_b(e)) tg_gemm_load_raws_north(e, col);
-  uint32_t raws = aux->count;
+  if (tg_gemm_makes_b(e)) tg_gemm_load_prologue_north(e, col);
+  uint32_t prologue_inputs = aux->count;
   for (uint32_t r = 0; r < m->rows && e->t.split == TG_SPLIT_COLUMNS; r++)
     load_vectors(e, aux, r, col, 1u << (r + 1));
   bool apart = e->t.split == TG_SPLIT_OUTPUT && e->t.alike > 1;
   for (uint32_t d = 0; d < (apart ? e->t.alike : 1) && e->t.split != TG_SPLIT_COLUMNS && !prologue; d++)
     load_vectors(e, aux, d, col, apart ? rows_like(e, d) : all_rows);
   uint32_t vectors = aux->count;
-  if (tg_gemm_has_resident_vectors(e->g, &e->t)) raws = vectors;
+  if (tg_gemm_has_resident_vectors(e->g, &e->t)) prologue_inputs = vectors;
   for (uint32_t r = 0; r < tg_gemm_used_rows(e); r++)
     if (tg_gemm_finishes(e, r) && !tg_epilogue_operands_west(e, r, col)) load_blocks_north(e, aux, r, col);
-  end_epilogue_operands(e, aux, raws, vectors);
+  end_epilogue_operands(e, aux, prologue_inputs, vectors);
 }
 
 void tg_gemm_emit_loads(emission *e) {

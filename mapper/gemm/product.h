@@ -67,26 +67,26 @@ static inline uint32_t tg_epilogue_operand_take(const tg_epilogue_operand *epilo
  * tensor of its elements, in whose place in DRAM A is loaded, and of vectors along k (prologue_emit.c); of B,
  * made of such tensors and numbers a row, three at most, and of vectors along n
  * (prologue_cooperative.c). What they make is stored, if others read it. */
-typedef struct tg_gemm_raw {
+typedef struct tg_prologue_input {
   tg_value *value; /* that owns the memory */
   int kind;        /* stream kind; splat32: a number a row, */
   int lane, each;  /* number `lane` of `each` that follow each other, and are loaded as lane 0 */
   int64_t first, radix[3], stride[3]; /* elements: of it the first; its row digits and their strides */
-} tg_gemm_raw;
+} tg_prologue_input;
 typedef struct tg_gemm_vector {
   tg_value *value;
   int64_t first, stride; /* elements: of it the first, and from each to the next */
   int part;              /* as in tg_operand_stream */
   tg_dtype dtype;
 } tg_gemm_vector;
-enum { TG_PROLOGUE_VECTORS = 8, TG_PROLOGUE_NAMES = 14, TG_PROLOGUE_UNROLL = 2, TG_PROLOGUE_RAWS = 3 };
+enum { TG_PROLOGUE_VECTORS = 8, TG_PROLOGUE_NAMES = 14, TG_PROLOGUE_UNROLL = 2, TG_PROLOGUE_INPUTS = 3 };
 typedef struct tg_gemm_prologue {
   tg_value *result; /* NULL: there are none */
   bool of_b;
   bool stored;
-  int block_kind, result_kind;        /* stream kinds: of the operand's blocks, of the result */
-  tg_gemm_raw raws[TG_PROLOGUE_RAWS]; /* what is loaded in place of the operand */
-  int raw_count;
+  int block_kind, result_kind;                  /* stream kinds: of the operand's blocks, of the result */
+  tg_prologue_input inputs[TG_PROLOGUE_INPUTS]; /* what is loaded in place of the operand */
+  int input_count;
   uint32_t unroll; /* rows that the microcode handles at once */
   tg_gemm_vector vectors[TG_PROLOGUE_VECTORS];
   int vector_count;
@@ -97,14 +97,14 @@ typedef struct tg_gemm_prologue {
 
 /* Streams: what is loaded, tensor by tensor, for each row that is handled at once; blocks; the result; then
  * vectors. */
-static inline int tg_prologue_raw_stream(const tg_gemm_prologue *f, int raw, uint32_t u) {
-  return raw * (int)f->unroll + (int)u;
+static inline int tg_prologue_input_stream(const tg_gemm_prologue *f, int prologue_input, uint32_t u) {
+  return prologue_input * (int)f->unroll + (int)u;
 }
 static inline int tg_prologue_block_stream(const tg_gemm_prologue *f, uint32_t u) {
-  return tg_prologue_raw_stream(f, f->raw_count, u);
+  return tg_prologue_input_stream(f, f->input_count, u);
 }
 static inline int tg_prologue_result_stream(const tg_gemm_prologue *f, uint32_t u) {
-  return tg_prologue_raw_stream(f, f->raw_count + 1, u);
+  return tg_prologue_input_stream(f, f->input_count + 1, u);
 }
 static inline int tg_prologue_vector_stream(const tg_gemm_prologue *f, int vector) {
   return (f->stored ? tg_prologue_result_stream(f, f->unroll) : tg_prologue_result_stream(f, 0)) + vector;
@@ -242,11 +242,11 @@ typedef struct tg_gemm_tiling {
   uint32_t makers; /* tiles above each other that make chunks of B in turn, by its prologue; 0: it is
                       loaded. `prefetch`: of A blocks for a round of them, or two */
   uint32_t made;   /* chunks of each of them that there is room for */
-  tg_egress raws;  /* by which AGCUs comes what they are made of */
-  bool whole_b;    /* all chunks of B stay, while those of A come anew with each pass */
-  uint32_t parts;  /* of K that a tile multiplies in turn: of D members, number i has parts i, i + D, i + 2D
-                      ..;   the last ones may be empty */
-  bool ring;       /* Members have one part each, and each runs the fused nodes of some rows: split_k.c */
+  tg_egress prologue_inputs; /* by which AGCUs comes what they are made of */
+  bool whole_b;              /* all chunks of B stay, while those of A come anew with each pass */
+  uint32_t parts; /* of K that a tile multiplies in turn: of D members, number i has parts i, i + D, i + 2D
+                     ..;   the last ones may be empty */
+  bool ring;      /* Members have one part each, and each runs the fused nodes of some rows: split_k.c */
   uint32_t ring_pieces;        /* of a step of the ring */
   bool one_out;                /* in a ring, or behind makers: one piece on its way out has room, not two */
   uint32_t sr_blocks;          /* k blocks of a K tile; 0: accumulation stays FP32 */
@@ -423,9 +423,9 @@ uint64_t tg_gemm_rounded_rows(const tg_params *m, const tg_gemm *gemm, const tg_
 /* What a tile has in its scratchpad, in the order of its banks. */
 typedef enum tg_gemm_role {
   TG_ROLE_A,
-  TG_ROLE_RAW,
+  TG_ROLE_PROLOGUE_INPUTS,
   TG_ROLE_NUMBERS,
-  TG_ROLE_GIVEN,
+  TG_ROLE_PROLOGUE_OUTPUT,
   TG_ROLE_PROLOGUE_VECTORS, /* of a prologue of A, with the epilogue operands that are loaded once */
   TG_ROLE_B,
   TG_ROLE_OUT,
@@ -468,9 +468,9 @@ uint32_t tg_gemm_prologue_parts(const tg_params *m, const tg_gemm *gemm, const t
 double tg_gemm_prologue_cycles(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 /* Bank rows of a chunk as it is loaded, of what the nodes make of it, and of the vectors; of those and what
  * the drain reads for all rows, which a tile loads once. */
-uint32_t tg_gemm_raw_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+uint32_t tg_prologue_input_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint32_t tg_gemm_number_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
-uint32_t tg_gemm_given_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+uint32_t tg_prologue_output_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint32_t tg_gemm_prologue_vector_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint64_t tg_gemm_prologue_once(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 /* Chunks whose nodes are computed for each piece that is drained. */
@@ -479,12 +479,12 @@ static inline uint32_t tg_gemm_chunks_a_piece(const tg_gemm_tiling *t) { return 
 bool tg_gemm_prologue_sends_fit(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 /* Of the tensors of a chunk, or of the vectors, before one; and elements of a vector that a tile needs: of
  * those along k all. */
-static inline bool tg_gemm_prologue_is_number(const tg_gemm *gemm, int raw) {
-  return gemm->prologue.raws[raw].kind == TG_STREAM_SPLAT32;
+static inline bool tg_gemm_prologue_is_number(const tg_gemm *gemm, int prologue_input) {
+  return gemm->prologue.inputs[prologue_input].kind == TG_STREAM_SPLAT32;
 }
 int tg_gemm_prologue_numbers(const tg_gemm *gemm); /* how many there are */
-uint32_t tg_gemm_prologue_raws_before(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t,
-                                      bool numbers, int raw);
+uint32_t tg_prologue_inputs_before(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t,
+                                   bool numbers, int prologue_input);
 uint32_t tg_gemm_prologue_vectors_before(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t,
                                          int vector);
 uint32_t tg_gemm_prologue_vector_length(const tg_gemm *gemm, const tg_gemm_tiling *t);
@@ -495,10 +495,10 @@ static inline uint32_t tg_gemm_prologue_rows(const tg_gemm *gemm, const tg_gemm_
 static inline uint32_t tg_gemm_prologue_width(const tg_gemm *gemm, const tg_gemm_tiling *t) {
   return gemm->prologue.of_b ? t->nt : t->kc;
 }
-/* Elements and bank rows of a row of raw number `raw`: those of the chunk, or one. */
-uint32_t tg_gemm_prologue_raw_take(const tg_gemm *gemm, const tg_gemm_tiling *t, int raw);
-uint32_t tg_gemm_prologue_raw_flits(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t,
-                                    int raw);
+/* Elements and bank rows of a row of input number `input`: those of the chunk, or one. */
+uint32_t tg_prologue_input_take(const tg_gemm *gemm, const tg_gemm_tiling *t, int prologue_input);
+uint32_t tg_prologue_input_flits(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t,
+                                 int prologue_input);
 /* Flits that leave at once of these results: all that leave so share half of an AGCU's memory. */
 uint32_t tg_gemm_prologue_share(const tg_params *m, const tg_gemm_tiling *t);
 

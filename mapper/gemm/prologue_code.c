@@ -2,8 +2,8 @@
 #include "mapper/expression/expression.h"
 #include "mapper/gemm/product.h"
 
-/* Of an operand of the nodes: of the raws, or, behind them, of the vectors. */
-static bool names_vector(const tg_operand_stream *name) { return name->stream >= TG_PROLOGUE_RAWS; }
+/* Of an operand of the nodes: of the inputs, or, behind them, of the vectors. */
+static bool names_vector(const tg_operand_stream *name) { return name->stream >= TG_PROLOGUE_INPUTS; }
 
 /* Vectors once, then a row of each of those that are handled at once. */
 tg_status tg_gemm_write_prologue(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g, tg_mc *mc) {
@@ -27,10 +27,10 @@ tg_status tg_gemm_write_prologue(const tg_compile *c, const tg_kernel *kernel, c
       names[n] = f->names[n];
       names[n].loaded = names_vector(&names[n]);
       if (names[n].loaded)
-        names[n].held = held[names[n].stream - TG_PROLOGUE_RAWS];
+        names[n].held = held[names[n].stream - TG_PROLOGUE_INPUTS];
       else {
         names[n].number = tg_gemm_prologue_is_number(g, names[n].stream);
-        names[n].stream = tg_prologue_raw_stream(f, names[n].stream, u);
+        names[n].stream = tg_prologue_input_stream(f, names[n].stream, u);
       }
     }
     if (!tg_emit_prologue(mc, c, &kernel->prologue[f->of_b], names, f->name_count, NULL, only_stored, &value,

@@ -41,8 +41,8 @@ void tg_gemm_allocate_maker_sems(emission *e) {
   e->made_free = tg_tile_sem(&e->b, (int)e->t.made);
   e->made_credit = tg_tile_sem(&e->b, 0); /* position 0 is an AGCU */
   for (uint32_t r = 0; r < e->b.m->rows; r++) tg_tile_sem(&e->b, (int)e->t.made);
-  e->raw_west_credit = tg_west_credits(&e->b, 2);
-  e->raw_north_credit = tg_north_credits(&e->b, 2);
+  e->prologue_input_west_credit = tg_west_credits(&e->b, 2);
+  e->prologue_input_north_credit = tg_north_credits(&e->b, 2);
   if (!tg_gemm_prologue_numbers(e->g)) return;
   e->numbers_full = tg_tile_sem(&e->b, 0);
   e->numbers_credit = tg_west_credits(&e->b, 2);
@@ -57,31 +57,33 @@ tg_buffer tg_gemm_made_buffer(const emission *e, uint32_t maker) {
 
 /* ---- what the nodes read ---- */
 
-static bool raws_from_west(const emission *e, uint32_t r, uint32_t col) {
-  return tg_leaves_west(e->t.raws, r, col);
+static bool inputs_from_west(const emission *e, uint32_t r, uint32_t col) {
+  return tg_leaves_west(e->t.prologue_inputs, r, col);
 }
 
-/* A chunk a round of raw number `raw` for the tiles of `mask`, maker `maker` of columns from `first` on. */
-static tg_agcu_instr *load_raw(emission *e, tg_queue *queue, int raw, uint32_t mask, uint32_t maker,
-                               int64_t first) {
+/* A chunk a round of input number `input` for the tiles of `mask`, maker `maker` of columns from `first` on.
+ */
+static tg_agcu_instr *load_input(emission *e, tg_queue *queue, int prologue_input, uint32_t mask,
+                                 uint32_t maker, int64_t first) {
   const tg_gemm_prologue *f = &e->g->prologue;
   tg_agcu_instr *load = &tg_build_push(&e->b, queue, TG_OP_agcu_load)->agcu;
-  tg_buffer buffer = tg_gemm_raw_buffer(e, raw);
-  tg_walk_plan walk = {.tensor = tg_place_of(e->c, f->raws[raw].value),
-                       .element_stride = 1,
-                       .columns = tg_gemm_prologue_is_number(e->g, raw) ? f->raws[raw].each : e->g->n};
-  memcpy(walk.radix, f->raws[raw].radix, sizeof walk.radix);
-  memcpy(walk.stride, f->raws[raw].stride, sizeof walk.stride);
-  tg_fill_walk(load, &walk, e->raw_base[raw], e->raw_rest[raw]);
+  tg_buffer buffer = tg_prologue_input_buffer(e, prologue_input);
+  tg_walk_plan walk = {
+      .tensor = tg_place_of(e->c, f->inputs[prologue_input].value),
+      .element_stride = 1,
+      .columns = tg_gemm_prologue_is_number(e->g, prologue_input) ? f->inputs[prologue_input].each : e->g->n};
+  memcpy(walk.radix, f->inputs[prologue_input].radix, sizeof walk.radix);
+  memcpy(walk.stride, f->inputs[prologue_input].stride, sizeof walk.stride);
+  tg_fill_walk(load, &walk, e->prologue_input_base[prologue_input], e->prologue_input_rest[prologue_input]);
   tg_set_operand(load->dst_base, &buffer, false);
   load->dst_inner[0] = 65535;
   load->dst_mask[0] = mask;
   load->rows[0] = e->t.kc;
-  load->take[0] = tg_gemm_prologue_raw_take(e->g, &e->t, raw);
+  load->take[0] = tg_prologue_input_take(e->g, &e->t, prologue_input);
   load->m_first[0] = (int64_t)maker * e->t.kc;
   load->m_delta[2] = (int64_t)e->t.makers * e->t.kc;
   load->k_first[0] = first;
-  load->convert[0] = tg_stream_convert(walk.tensor, f->raws[raw].kind);
+  load->convert[0] = tg_stream_convert(walk.tensor, f->inputs[prologue_input].kind);
   return load;
 }
 
@@ -91,15 +93,16 @@ static void set_ends(tg_agcu_instr *load, bool first, bool last, int credit, int
 }
 
 /* Of tile (r, col). The last tensor tells it. */
-static void load_raws(emission *e, tg_queue *queue, bool west, uint32_t r, uint32_t col) {
+static void load_inputs(emission *e, tg_queue *queue, bool west, uint32_t r, uint32_t col) {
   int left = 0, all;
-  for (int i = 0; i < e->g->prologue.raw_count; i++) left += !tg_gemm_prologue_is_number(e->g, i);
+  for (int i = 0; i < e->g->prologue.input_count; i++) left += !tg_gemm_prologue_is_number(e->g, i);
   all = left;
-  for (int i = 0; i < e->g->prologue.raw_count; i++) {
+  for (int i = 0; i < e->g->prologue.input_count; i++) {
     if (tg_gemm_prologue_is_number(e->g, i)) continue;
-    tg_agcu_instr *load = load_raw(e, queue, i, 1u << ((west ? col : r) + 1), tg_gemm_maker(e, r),
-                                   tg_gemm_col_first(e, r, col));
-    set_ends(load, left == all, left == 1, west ? e->raw_west_credit : e->raw_north_credit, e->raw_full);
+    tg_agcu_instr *load = load_input(e, queue, i, 1u << ((west ? col : r) + 1), tg_gemm_maker(e, r),
+                                     tg_gemm_col_first(e, r, col));
+    set_ends(load, left == all, left == 1,
+             west ? e->prologue_input_west_credit : e->prologue_input_north_credit, e->prologue_input_full);
     left--;
   }
 }
@@ -108,9 +111,9 @@ static void load_raws(emission *e, tg_queue *queue, bool west, uint32_t r, uint3
  * not hold up what is for one. Stores leave by the north. */
 static void load_numbers(emission *e, tg_queue *queue, uint32_t r) {
   int left = tg_gemm_prologue_numbers(e->g), all = left;
-  for (int i = 0; i < e->g->prologue.raw_count; i++) {
-    if (!tg_gemm_prologue_is_number(e->g, i) || e->g->prologue.raws[i].lane) continue;
-    tg_agcu_instr *load = load_raw(e, queue, i, ((1u << e->b.m->cols) - 1) << 1, tg_gemm_maker(e, r), 0);
+  for (int i = 0; i < e->g->prologue.input_count; i++) {
+    if (!tg_gemm_prologue_is_number(e->g, i) || e->g->prologue.inputs[i].lane) continue;
+    tg_agcu_instr *load = load_input(e, queue, i, ((1u << e->b.m->cols) - 1) << 1, tg_gemm_maker(e, r), 0);
     set_ends(load, left == all, left == 1, e->numbers_credit, e->numbers_full);
     left--;
   }
@@ -120,20 +123,20 @@ static void end_rounds(const emission *e, tg_queue *queue) {
   if (queue->count) end_loop(&queue->instrs[queue->count - 1], 2, rounds(e), 0);
 }
 
-void tg_gemm_load_raws_west(emission *e, uint32_t r) {
+void tg_gemm_load_prologue_west(emission *e, uint32_t r) {
   tg_queue *queue = tg_west_queue(&e->b, r, TG_CTX_AUX);
   for (uint32_t col = 0; col < e->b.m->cols; col++)
-    if (raws_from_west(e, r, col)) load_raws(e, queue, true, r, col);
+    if (inputs_from_west(e, r, col)) load_inputs(e, queue, true, r, col);
   end_rounds(e, queue);
   queue = tg_west_queue(&e->b, r, TG_CTX_PROLOGUE);
   load_numbers(e, queue, r);
   end_rounds(e, queue);
 }
 
-void tg_gemm_load_raws_north(emission *e, uint32_t col) {
+void tg_gemm_load_prologue_north(emission *e, uint32_t col) {
   tg_queue *queue = tg_north_queue(&e->b, col, TG_CTX_AUX);
   for (uint32_t r = 0; r < e->b.m->rows; r++)
-    if (!raws_from_west(e, r, col)) load_raws(e, queue, false, r, col);
+    if (!inputs_from_west(e, r, col)) load_inputs(e, queue, false, r, col);
   end_rounds(e, queue);
 }
 
@@ -146,15 +149,15 @@ static void emit_nodes(emission *e, uint32_t r, uint32_t col) {
   tg_buffer made = tg_gemm_made_buffer(e, tg_gemm_maker(e, r));
   tg_instr *in = tg_gemm_push_prologue(e, r, col, &made, 0, 1);
   bool stored = e->g->prologue.stored;
-  tg_set_wait(in, 0, e->raw_full, false);
+  tg_set_wait(in, 0, e->prologue_input_full, false);
   tg_set_wait(in, 1, e->made_free, false);
-  if (stored) tg_set_wait(in, 2, e->given_port.out_free, false);
-  if (raws_from_west(e, r, col))
-    tg_set_post(in, 0, TG_POST_ROW, 0, e->raw_west_credit + (int)col + 1, false);
+  if (stored) tg_set_wait(in, 2, e->prologue_output_port.out_free, false);
+  if (inputs_from_west(e, r, col))
+    tg_set_post(in, 0, TG_POST_ROW, 0, e->prologue_input_west_credit + (int)col + 1, false);
   else
-    tg_set_post(in, 0, TG_POST_COL, 0, e->raw_north_credit + (int)r + 1, false);
+    tg_set_post(in, 0, TG_POST_COL, 0, e->prologue_input_north_credit + (int)r + 1, false);
   tg_set_post(in, 1, TG_POST_LOCAL, 0, e->t.makers > 1 ? e->made_full : e->b_full, false);
-  if (stored) tg_set_post(in, 2, TG_POST_LOCAL, 0, e->given_port.out_full, false);
+  if (stored) tg_set_post(in, 2, TG_POST_LOCAL, 0, e->prologue_output_port.out_full, false);
   if (tg_gemm_prologue_numbers(e->g)) {
     tg_set_wait(in, 3, e->numbers_full, false);
     tg_set_post(in, 3, TG_POST_ROW, 0, e->numbers_credit + (int)col + 1, false);
@@ -198,16 +201,16 @@ static tg_instr *send_away(emission *e, uint32_t r, uint32_t col) {
   tg_tx_instr *tx = &in->tx;
   tx->dir[0] = TG_NORTH;
   tx->flits[0] = e->t.prologue_sent * row_flits(e);
-  tg_set_operand(tx->src_base, &e->given, true);
+  tg_set_operand(tx->src_base, &e->prologue_output, true);
   tx->src_delta[2] = tx->flits[0];
   tg_set_operand(tx->dst_base, &at_agcu, false);
   tx->src_inner[0] = tx->dst_inner[0] = 65535;
   tx->dst_mask[0] = 1;
   tx->dst_post[0] = 1;
-  tx->dst_sem[0] = e->given_north + (int)r + 1;
-  tg_set_wait(in, 0, e->given_port.credit, false);
-  tg_set_wait(in, 1, e->given_port.out_full, true);
-  tg_set_post(in, 1, TG_POST_LOCAL, 0, e->given_port.out_free, true);
+  tx->dst_sem[0] = e->prologue_output_north + (int)r + 1;
+  tg_set_wait(in, 0, e->prologue_output_port.credit, false);
+  tg_set_wait(in, 1, e->prologue_output_port.out_full, true);
+  tg_set_post(in, 1, TG_POST_LOCAL, 0, e->prologue_output_port.out_free, true);
   end_loop(in, 2, e->t.kc / e->t.prologue_sent, queue->count - 1);
   return in;
 }
@@ -248,7 +251,7 @@ static void emit_store(emission *e, uint32_t r, uint32_t col) {
                        .element_stride = 1,
                        .columns = g->n};
   tg_buffer at_agcu = place_at_agcu(e, r);
-  tg_fill_walk(store, &walk, e->given_base, e->given_rest);
+  tg_fill_walk(store, &walk, e->prologue_output_base, e->prologue_output_rest);
   store->rows[0] = e->t.prologue_sent;
   store->take[0] = e->t.nt;
   store->m_first[0] = (int64_t)tg_gemm_maker(e, r) * e->t.kc;
@@ -257,8 +260,8 @@ static void emit_store(emission *e, uint32_t r, uint32_t col) {
   store->k_first[0] = tg_gemm_col_first(e, r, col);
   store->convert[0] = g->prologue.result_kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
   tg_set_operand(store->src_base, &at_agcu, false);
-  tg_set_wait(in, 0, e->given_north + (int)r + 1, false);
-  tg_set_post(in, 0, TG_POST_COL, r + 1, e->given_port.credit, false);
+  tg_set_wait(in, 0, e->prologue_output_north + (int)r + 1, false);
+  tg_set_post(in, 0, TG_POST_COL, r + 1, e->prologue_output_port.credit, false);
 }
 
 void tg_gemm_emit_maker_stores(emission *e) {

@@ -41,17 +41,18 @@ static bool add_vector(tg_gemm_prologue *f, const tg_gemm_vector *vector, int *o
     at++;
   if (at == TG_PROLOGUE_VECTORS) return false;
   if (at == f->vector_count) f->vectors[f->vector_count++] = *vector;
-  *out_stream = TG_PROLOGUE_RAWS + at;
+  *out_stream = TG_PROLOGUE_INPUTS + at;
   return true;
 }
 
-static bool add_raw(tg_gemm_prologue *f, const tg_gemm_raw *raw, int *out_stream) {
+static bool add_input(tg_gemm_prologue *f, const tg_prologue_input *prologue_input, int *out_stream) {
   int at = 0;
-  while (at < f->raw_count && (f->raws[at].value != raw->value || f->raws[at].kind != raw->kind ||
-                               f->raws[at].first != raw->first || f->raws[at].lane != raw->lane))
+  while (at < f->input_count &&
+         (f->inputs[at].value != prologue_input->value || f->inputs[at].kind != prologue_input->kind ||
+          f->inputs[at].first != prologue_input->first || f->inputs[at].lane != prologue_input->lane))
     at++;
-  if (at == (f->of_b ? TG_PROLOGUE_RAWS : 1)) return false;
-  if (at == f->raw_count) f->raws[f->raw_count++] = *raw;
+  if (at == (f->of_b ? TG_PROLOGUE_INPUTS : 1)) return false;
+  if (at == f->input_count) f->inputs[f->input_count++] = *prologue_input;
   *out_stream = at;
   return true;
 }
@@ -75,9 +76,9 @@ static bool add_operand(const tg_compile *c, tg_gemm *g, const int64_t dims[2], 
   if (!is_plain_kind(value) || !tg_space_strides_as(value, shape, dims, 2, stride) || stride[1] != 1)
     return false;
   if (stride[0] == dims[1]) {
-    tg_gemm_raw raw = {
+    tg_prologue_input prologue_input = {
         .value = owner, .kind = tg_stream_kind(owner), .radix = {1, 1, dims[0]}, .stride = {0, 0, dims[1]}};
-    if (!add_raw(f, &raw, &name.stream)) return false;
+    if (!add_input(f, &prologue_input, &name.stream)) return false;
   } else {
     tg_gemm_vector vector = {.value = owner, .stride = 1};
     if (stride[0] || tg_value_elements(value) != dims[1] || !add_vector(f, &vector, &name.stream))
@@ -97,24 +98,24 @@ static bool add_outer(const tg_compile *c, tg_gemm *g, const int64_t dims[2], co
     tg_operand_stream a = {.value = o->operand[0], .part = k + 1, .dtype = o->dtype[0]},
                       b = {.value = o->operand[1], .part = k + 1, .dtype = o->dtype[1]};
     bool together = o->step[0] == 1;
-    tg_gemm_raw numbers = {.value = tg_owner(c, a.value),
-                           .kind = TG_STREAM_SPLAT32,
-                           .lane = together ? k : 0,
-                           .each = together ? o->count : 1,
-                           .first = together ? 0 : k * o->step[0]};
+    tg_prologue_input numbers = {.value = tg_owner(c, a.value),
+                                 .kind = TG_STREAM_SPLAT32,
+                                 .lane = together ? k : 0,
+                                 .each = together ? o->count : 1,
+                                 .first = together ? 0 : k * o->step[0]};
     tg_gemm_vector row = {tg_owner(c, b.value), k * o->step[1], o->stride[1][result->rank - 1], b.part,
                           b.dtype};
     tg_merge_rows(result, o->stride[0], 0, numbers.radix, numbers.stride);
-    if (!add_raw(f, &numbers, &a.stream) || !add_vector(f, &row, &b.stream) || !add_name(f, &a) ||
+    if (!add_input(f, &numbers, &a.stream) || !add_vector(f, &row, &b.stream) || !add_name(f, &a) ||
         !add_name(f, &b))
       return false;
   }
   return true;
 }
 
-static int full_raws(const tg_gemm_prologue *f) {
+static int full_inputs(const tg_gemm_prologue *f) {
   int count = 0;
-  for (int i = 0; i < f->raw_count; i++) count += f->raws[i].kind != TG_STREAM_SPLAT32;
+  for (int i = 0; i < f->input_count; i++) count += f->inputs[i].kind != TG_STREAM_SPLAT32;
   return count;
 }
 
@@ -134,7 +135,7 @@ static bool collect(const tg_compile *c, const tg_node_list *nodes, tg_gemm *g) 
       if (!add_operand(c, g, dims, value, shape)) return false;
     }
   }
-  return full_raws(&g->prologue) > 0;
+  return full_inputs(&g->prologue) > 0;
 }
 
 /* The drain beside those of A takes what is loaded once for all rows; that behind all of B's, anything. And
@@ -159,7 +160,7 @@ static bool has_room(const tg_params *m, const tg_gemm *g) {
     groups += numbers;
     sems += 2 * m->rows + 3 + (uint32_t)g->outs + numbers;
     vectors *= m->rows;
-    blocks = (uint32_t)(f->raw_count + g->epilogue_operand_count);
+    blocks = (uint32_t)(f->input_count + g->epilogue_operand_count);
   }
   return groups * (longest + 1) <= m->semaphores && sems <= m->semaphores &&
          longest * blocks + vectors + 1 <= m->queue_depth && m->agcu_contexts > TG_CTX_PROLOGUE;
@@ -190,8 +191,8 @@ tg_status tg_gemm_describe_prologue(const tg_compile *c, const tg_kernel *kernel
   f->block_kind = tg_stream_kind(tg_in(g->node, f->of_b));
   if (!set_unroll(f) || !has_room(c->m, g)) return refuse(c, g);
   if (f->of_b) return tg_gemm_measure_prologue(c, kernel, g);
-  g->a = f->raws[0].value;
-  g->a_convert = f->raws[0].kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
+  g->a = f->inputs[0].value;
+  g->a_convert = f->inputs[0].kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
   tg_gemm_tiling all = {.kc = (uint32_t)g->k};
   if (tg_banks_for(c->m, tg_gemm_prologue_vector_rows(c->m, g, &all)) > 1)
     return tg_fail(c->diag, TG_INVALID, "node \"%s\": rows of what is in front of it are too long",

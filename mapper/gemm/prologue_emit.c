@@ -40,12 +40,12 @@ static void set_streams(const emission *e, tg_vx_instr *vop, int stream, int kin
   }
 }
 
-tg_buffer tg_gemm_raw_buffer(const emission *e, int raw) {
-  bool number = tg_gemm_prologue_is_number(e->g, raw);
-  raw -= e->g->prologue.raws[raw].lane; /* those of one run follow each other */
-  uint32_t before = tg_gemm_prologue_raws_before(e->b.m, e->g, &e->t, number, raw);
-  return tg_buffer_part(e->b.m, number ? &e->numbers : &e->raw, before,
-                        tg_gemm_prologue_raws_before(e->b.m, e->g, &e->t, number, raw + 1) - before);
+tg_buffer tg_prologue_input_buffer(const emission *e, int prologue_input) {
+  bool number = tg_gemm_prologue_is_number(e->g, prologue_input);
+  prologue_input -= e->g->prologue.inputs[prologue_input].lane; /* those of one run follow each other */
+  uint32_t before = tg_prologue_inputs_before(e->b.m, e->g, &e->t, number, prologue_input);
+  return tg_buffer_part(e->b.m, number ? &e->numbers : &e->prologue_input, before,
+                        tg_prologue_inputs_before(e->b.m, e->g, &e->t, number, prologue_input + 1) - before);
 }
 
 /* Those along k: chunks go on with level 1 in loops of `chunks`, else with level 2. */
@@ -84,14 +84,15 @@ tg_instr *tg_gemm_push_prologue(emission *e, uint32_t r, uint32_t col, const tg_
   vop->row_count[2] = vectors;
   vop->j_count[0] = 1;
   vop->j_count[1] = tg_gemm_prologue_rows(e->g, &e->t) / (parts * f->unroll);
-  for (int i = 0; i < f->raw_count; i++) {
-    tg_buffer raw = tg_gemm_raw_buffer(e, i);
-    set_streams(e, vop, tg_prologue_raw_stream(f, i, 0), f->raws[i].kind, &raw, first);
+  for (int i = 0; i < f->input_count; i++) {
+    tg_buffer prologue_input = tg_prologue_input_buffer(e, i);
+    set_streams(e, vop, tg_prologue_input_stream(f, i, 0), f->inputs[i].kind, &prologue_input, first);
     for (uint32_t u = 0; u < f->unroll; u++)
-      tg_stream_of_mut(vop, tg_prologue_raw_stream(f, i, u))->lane[0] = f->raws[i].lane;
+      tg_stream_of_mut(vop, tg_prologue_input_stream(f, i, u))->lane[0] = f->inputs[i].lane;
   }
   set_streams(e, vop, tg_prologue_block_stream(f, 0), f->block_kind, block, first);
-  if (f->stored) set_streams(e, vop, tg_prologue_result_stream(f, 0), f->result_kind, &e->given, first);
+  if (f->stored)
+    set_streams(e, vop, tg_prologue_result_stream(f, 0), f->result_kind, &e->prologue_output, first);
   set_vectors(e, vop, chunks);
   return in;
 }
@@ -101,15 +102,15 @@ tg_instr *tg_gemm_push_prologue(emission *e, uint32_t r, uint32_t col, const tg_
 static tg_instr *push_nodes(emission *e, uint32_t r, uint32_t col, uint32_t first, uint32_t chunks) {
   const tg_gemm_prologue *f = &e->g->prologue;
   tg_instr *in = tg_gemm_push_prologue(e, r, col, &e->a, first, chunks);
-  tg_set_wait(in, 0, e->raw_full, false);
+  tg_set_wait(in, 0, e->prologue_input_full, false);
   tg_set_wait(in, 1, e->a_free, false);
-  if (f->stored) tg_set_wait(in, 2, e->given_port.out_free, false);
+  if (f->stored) tg_set_wait(in, 2, e->prologue_output_port.out_free, false);
   if (tg_gemm_a_from_north(e, r, col))
     tg_set_post(in, 0, TG_POST_COL, 0, e->a_north_credit + (int)r + 1, false);
   else
     tg_set_post(in, 0, TG_POST_ROW, 0, e->a_credit + (int)col + 1, false);
   tg_set_post(in, 1, TG_POST_LOCAL, 0, e->a_full, false);
-  if (f->stored) tg_set_post(in, 2, TG_POST_LOCAL, 0, e->given_port.out_full, false);
+  if (f->stored) tg_set_post(in, 2, TG_POST_LOCAL, 0, e->prologue_output_port.out_full, false);
   return in;
 }
 
@@ -147,7 +148,8 @@ static tg_instr *push_send(emission *e, uint32_t r, uint32_t col, uint32_t chunk
   tg_tx_instr *tx = &in->tx;
   tx->dir[0] = west ? TG_WEST : TG_NORTH;
   tx->flits[0] = e->t.prologue_sent * row_flits(e);
-  tg_set_rotating(tx->src_base, &e->given, chunk % 2, turns % 2 ? TG_ROTATE_OUTER : TG_ROTATE_NEVER);
+  tg_set_rotating(tx->src_base, &e->prologue_output, chunk % 2,
+                  turns % 2 ? TG_ROTATE_OUTER : TG_ROTATE_NEVER);
   tx->src_base[0] += (int64_t)(col % e->t.alike) * stored_rows(e) * row_flits(e);
   tx->src_delta[2] = tx->flits[0];
   tx->src_inner[0] = tx->dst_inner[0] = 65535;
@@ -155,10 +157,10 @@ static tg_instr *push_send(emission *e, uint32_t r, uint32_t col, uint32_t chunk
                   turns % 2 || pieces % 2 == 0 ? TG_ROTATE_EACH : TG_ROTATE_NEVER);
   tx->dst_mask[0] = 1;
   tx->dst_post[0] = 1;
-  tx->dst_sem[0] = (west ? e->given_west : e->given_north) + (int)(west ? col : r) + 1;
-  tg_set_wait(in, 0, e->given_port.out_full, true);
-  tg_set_wait(in, 1, e->given_port.credit, false);
-  tg_set_post(in, 0, TG_POST_LOCAL, 0, e->given_port.out_free, true);
+  tx->dst_sem[0] = (west ? e->prologue_output_west : e->prologue_output_north) + (int)(west ? col : r) + 1;
+  tg_set_wait(in, 0, e->prologue_output_port.out_full, true);
+  tg_set_wait(in, 1, e->prologue_output_port.credit, false);
+  tg_set_post(in, 0, TG_POST_LOCAL, 0, e->prologue_output_port.out_free, true);
   end_loop(in, 2, pieces, queue->count - 1);
   return in;
 }
@@ -249,7 +251,7 @@ static void emit_store(emission *e, uint32_t r, uint32_t col) {
                        .columns = g->k};
   tg_buffer at_agcu = place_at_agcu(e, r, col);
 
-  tg_fill_walk(store, &walk, e->given_base, e->given_rest);
+  tg_fill_walk(store, &walk, e->prologue_output_base, e->prologue_output_rest);
   store->rows[0] = e->t.prologue_sent;
   store->take[0] = e->t.kc;
   store->m_first[0] = tg_gemm_row_first(e, r, col) + (int64_t)(col % e->t.alike) * rows;
@@ -258,8 +260,8 @@ static void emit_store(emission *e, uint32_t r, uint32_t col) {
   store->k_delta[1] = e->t.kc;
   store->convert[0] = g->prologue.result_kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
   tg_set_operand(store->src_base, &at_agcu, false);
-  tg_set_wait(in, 0, (west ? e->given_west : e->given_north) + (int)position, false);
-  tg_set_post(in, 0, west ? TG_POST_ROW : TG_POST_COL, position, e->given_port.credit, false);
+  tg_set_wait(in, 0, (west ? e->prologue_output_west : e->prologue_output_north) + (int)position, false);
+  tg_set_post(in, 0, west ? TG_POST_ROW : TG_POST_COL, position, e->prologue_output_port.credit, false);
 }
 
 void tg_gemm_emit_prologue_stores(emission *e) {
@@ -295,12 +297,12 @@ void tg_gemm_emit_nodes(emission *e, uint32_t r, uint32_t col, const tg_vx_instr
 }
 
 void tg_gemm_allocate_prologue_sems(emission *e) {
-  e->raw_full = tg_tile_sem(&e->b, 0);
+  e->prologue_input_full = tg_tile_sem(&e->b, 0);
   e->a_free = tg_tile_sem(&e->b, 2);
   e->prologue_vectors_full = tg_tile_sem(&e->b, 0);
-  tg_store_port_init(&e->b, &e->given_port, 2);
-  e->given_west = tg_west_credits(&e->b, 0);
-  e->given_north = tg_north_credits(&e->b, 0);
+  tg_store_port_init(&e->b, &e->prologue_output_port, 2);
+  e->prologue_output_west = tg_west_credits(&e->b, 0);
+  e->prologue_output_north = tg_north_credits(&e->b, 0);
 }
 
 static int base_of(emission *e, const tg_value *value, int64_t first, int64_t *out_rest) {
@@ -310,9 +312,11 @@ static int base_of(emission *e, const tg_value *value, int64_t first, int64_t *o
 
 void tg_gemm_allocate_prologue_bases(emission *e) {
   const tg_gemm_prologue *f = &e->g->prologue;
-  if (f->stored) e->given_base = tg_build_base(&e->b, tg_place_of(e->c, f->result), 0, &e->given_rest);
-  for (int i = 0; f->of_b && i < f->raw_count; i++)
-    e->raw_base[i] = base_of(e, f->raws[i].value, f->raws[i].first, &e->raw_rest[i]);
+  if (f->stored)
+    e->prologue_output_base = tg_build_base(&e->b, tg_place_of(e->c, f->result), 0, &e->prologue_output_rest);
+  for (int i = 0; f->of_b && i < f->input_count; i++)
+    e->prologue_input_base[i] =
+        base_of(e, f->inputs[i].value, f->inputs[i].first, &e->prologue_input_rest[i]);
   for (int v = 0; v < f->vector_count; v++)
     e->prologue_base[v] = base_of(e, f->vectors[v].value, f->vectors[v].first, &e->prologue_rest[v]);
 }

@@ -5,24 +5,24 @@ static uint32_t chunk_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_t
   return tg_gemm_prologue_rows(g, t) * tg_kind_flits(m, kind, tg_gemm_prologue_width(g, t));
 }
 
-uint32_t tg_gemm_prologue_raws_before(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t,
-                                      bool numbers, int raw) {
+uint32_t tg_prologue_inputs_before(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t,
+                                   bool numbers, int prologue_input) {
   uint32_t rows = 0;
-  for (int i = 0; i < raw; i++)
-    if (tg_gemm_prologue_is_number(g, i) == numbers && !g->prologue.raws[i].lane)
-      rows += tg_gemm_prologue_rows(g, t) * tg_gemm_prologue_raw_flits(m, g, t, i);
+  for (int i = 0; i < prologue_input; i++)
+    if (tg_gemm_prologue_is_number(g, i) == numbers && !g->prologue.inputs[i].lane)
+      rows += tg_gemm_prologue_rows(g, t) * tg_prologue_input_flits(m, g, t, i);
   return rows;
 }
 
-uint32_t tg_gemm_raw_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
-  return tg_gemm_prologue_raws_before(m, g, t, false, g->prologue.raw_count);
+uint32_t tg_prologue_input_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  return tg_prologue_inputs_before(m, g, t, false, g->prologue.input_count);
 }
 
 uint32_t tg_gemm_number_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
-  return tg_gemm_prologue_raws_before(m, g, t, true, g->prologue.raw_count);
+  return tg_prologue_inputs_before(m, g, t, true, g->prologue.input_count);
 }
 
-uint32_t tg_gemm_given_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+uint32_t tg_prologue_output_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
   return g->prologue.stored ? chunk_rows(m, g, t, g->prologue.result_kind) : 0;
 }
 
@@ -80,18 +80,20 @@ double tg_gemm_prologue_cycles(const tg_params *m, const tg_gemm *g, const tg_ge
 
 int tg_gemm_prologue_numbers(const tg_gemm *g) {
   int count = 0;
-  for (int i = 0; i < g->prologue.raw_count; i++)
-    count += tg_gemm_prologue_is_number(g, i) && !g->prologue.raws[i].lane;
+  for (int i = 0; i < g->prologue.input_count; i++)
+    count += tg_gemm_prologue_is_number(g, i) && !g->prologue.inputs[i].lane;
   return count;
 }
 
-uint32_t tg_gemm_prologue_raw_take(const tg_gemm *g, const tg_gemm_tiling *t, int raw) {
-  return tg_gemm_prologue_is_number(g, raw) ? (uint32_t)g->prologue.raws[raw].each
-                                            : tg_gemm_prologue_width(g, t);
+uint32_t tg_prologue_input_take(const tg_gemm *g, const tg_gemm_tiling *t, int prologue_input) {
+  return tg_gemm_prologue_is_number(g, prologue_input) ? (uint32_t)g->prologue.inputs[prologue_input].each
+                                                       : tg_gemm_prologue_width(g, t);
 }
 
-uint32_t tg_gemm_prologue_raw_flits(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t, int raw) {
-  return tg_kind_flits(m, g->prologue.raws[raw].kind, tg_gemm_prologue_raw_take(g, t, raw));
+uint32_t tg_prologue_input_flits(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t,
+                                 int prologue_input) {
+  return tg_kind_flits(m, g->prologue.inputs[prologue_input].kind,
+                       tg_prologue_input_take(g, t, prologue_input));
 }
 
 uint32_t tg_gemm_prologue_share(const tg_params *m, const tg_gemm_tiling *t) {

@@ -408,9 +408,9 @@ static void consider_prologues(search *s) {
   }
 }
 
-static void consider_raws(search *s, tg_gemm_tiling t) {
-  for (t.raws = TG_EGRESS_BOTH; t.raws < TG_EGRESS_COUNT; t.raws++)
-    if (tg_egress_possible(s->m, t.raws)) consider_resident(s, t, TG_RESIDENT_NONE);
+static void consider_prologue_inputs(search *s, tg_gemm_tiling t) {
+  for (t.prologue_inputs = TG_EGRESS_BOTH; t.prologue_inputs < TG_EGRESS_COUNT; t.prologue_inputs++)
+    if (tg_egress_possible(s->m, t.prologue_inputs)) consider_resident(s, t, TG_RESIDENT_NONE);
 }
 
 /* Chunks of which all makers make the same number. */
@@ -427,9 +427,9 @@ static void consider_made_chunks(search *s, tg_gemm_tiling t) {
     if (!t.prologue_sent) continue;
     for (t.made = t.makers > 1 ? 1 : 2; t.made <= 2; t.made++) {
       t.prefetch = false;
-      if (t.makers == 1 || t.makers % 2 == 0) consider_raws(s, t);
+      if (t.makers == 1 || t.makers % 2 == 0) consider_prologue_inputs(s, t);
       t.prefetch = true;
-      consider_raws(s, t);
+      consider_prologue_inputs(s, t);
     }
   }
 }
