@@ -37,8 +37,8 @@ typedef struct tg_attention {
   double cycles;
 } tg_attention;
 
-/* Columns of the two products as they lie on the chip: of rows that the softmax sums, and of whole vectors.
- */
+/* Columns of the two products as they lie on the chip: of rows that the softmax sums, and of
+ * whole vectors. */
 uint32_t tg_attention_keys(const tg_attention *a);
 uint32_t tg_attention_width(const tg_params *m, const tg_attention *a);
 /* Products that are computed at a time, and rows of one with those that are no rows but fill its blocks. */

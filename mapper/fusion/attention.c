@@ -1,5 +1,5 @@
-/* A product, the softmax of its rows and the product that reads it become one kernel, where that is faster.
- */
+/* A product, the softmax of its rows and the product that reads it become one kernel, where that
+ * is faster. */
 #include "mapper/fusion/fusion.h"
 #include "mapper/kernel/class.h"
 

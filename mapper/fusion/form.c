@@ -188,8 +188,8 @@ static bool loads_before(const tg_node *transpose, const tg_value *cast) {
   return false;
 }
 
-/* Is it a Pad whose number is one of the format that the cast reads? Then it may be put around what is cast.
- */
+/* Is it a Pad whose number is one of the format that the cast reads? Then it may be put around what
+ * is cast. */
 static bool pads_after(const tg_node *node, const tg_value *cast) {
   if (node->op != TG_OP_PAD) return false;
   tg_dtype from = tg_in(cast->producer, 0)->dtype;

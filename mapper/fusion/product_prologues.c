@@ -1,6 +1,6 @@
 /* Product prologues, elementwise nodes fused into their readers: a product of rows computes what it reads on
- * its tiles, so that the tensor is stored, if others read it, but not loaded once more. The estimates decide.
- */
+ * its tiles, so that the tensor is stored, if others read it, but not loaded once more. The
+ * estimates decide. */
 #include "mapper/fusion/fusion.h"
 #include "mapper/kernel/class.h"
 #include "mapper/kernel/operand.h"

@@ -1,7 +1,6 @@
 /* Reductions of rows and elementwise kernels that share a tensor with them, or read what they make, become
- * one kernel where that is faster: the gradients of a softmax and of a layer normalisation load each tensor
- * once.
- */
+ * one kernel where that is faster: the gradients of a softmax and of a layer normalisation load each
+ * tensor once. */
 #include "mapper/fusion/fusion.h"
 #include "mapper/kernel/class.h"
 

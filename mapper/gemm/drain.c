@@ -76,8 +76,8 @@ static bool waits_for_vectors(const emission *e) {
   return e->vectors && tg_gemm_has_resident_vectors(e->g, &e->t);
 }
 
-/* The last step of a block ends the loops over passes, too. A sum that is rounded is whole and rounded first.
- */
+/* The last step of a block ends the loops over passes, too. A sum that is rounded is whole and
+ * rounded first. */
 static void emit_last(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
                       const tg_store_port *port, step last) {
   bool finish = tg_gemm_finishes(e, r);

@@ -123,8 +123,8 @@ static tg_agcu_instr *load_a(emission *e, bool north, uint32_t r, uint32_t col, 
   return load;
 }
 
-/* All that the tiles share of A, along the row or down the column: half of its rows, if it comes both ways.
- */
+/* All that the tiles share of A, along the row or down the column: half of its rows, if it comes
+ * both ways. */
 static void load_shared_a(emission *e, bool north, uint32_t lane, uint32_t chunk) {
   uint32_t tiles = north ? e->b.m->rows : e->b.m->cols, mask = ((1u << tiles) - 1) << 1;
   tg_agcu_instr *load = load_a(e, north, north ? 0 : lane, north ? lane : 0, mask, chunk);

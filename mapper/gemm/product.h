@@ -14,8 +14,8 @@ enum {
 
 /* What the vector unit does to a row of 2P results, by segment of its microcode. */
 typedef enum tg_gemm_drain {
-  TG_DRAIN_FINISH, /* sum + accumulator, or the rounded sum; bias, rounding to the node's dtype, fused nodes
-                    */
+  TG_DRAIN_FINISH, /* sum + accumulator, or the rounded sum; bias, rounding to the node's dtype,
+                       fused nodes */
   TG_DRAIN_BEGIN,  /* +0 + accumulator */
   TG_DRAIN_ADD,    /* sum + accumulator */
   TG_GEMM_DRAINS
@@ -255,8 +255,8 @@ typedef struct tg_gemm_tiling {
   double cycles;               /* estimate */
 } tg_gemm_tiling;
 
-/* Pieces of a block of rows that column sums are of: if there are several, each has instructions of its own.
- */
+/* Pieces of a block of rows that column sums are of: if there are several, each has instructions of
+ * its own. */
 static inline uint32_t tg_gemm_pieces_of_column_sum(const tg_gemm *gemm, const tg_gemm_tiling *t) {
   return gemm->column_sums.count && gemm->column_sums.block > t->mr
              ? (uint32_t)gemm->column_sums.block / t->mr
@@ -268,8 +268,8 @@ static inline uint32_t tg_gemm_column_sums_a_piece(const tg_gemm *gemm, const tg
   return gemm->column_sums.block > t->mr ? 1 : t->mr / (uint32_t)gemm->column_sums.block;
 }
 
-/* Where all tiles have all of A, half of its rows comes along the rows of tiles, and half down the columns.
- */
+/* Where all tiles have all of A, half of its rows comes along the rows of tiles, and half down
+ * the columns. */
 static inline bool tg_gemm_a_both_ways(const tg_gemm *gemm, const tg_gemm_tiling *t) {
   return t->split == TG_SPLIT_COLUMNS && !gemm->a_transposed && t->mt % 2 == 0;
 }
@@ -298,8 +298,8 @@ static inline bool tg_gemm_loads_once(const tg_gemm_tiling *t, const tg_epilogue
   return epilogue_operand->row_vector && t->members == 1;
 }
 
-/* Do those stay for all passes? Each has the same columns then; a prologue of A has them for itself, too.
- */
+/* Do those stay for all passes? Each has the same columns then; a prologue of A has them for
+ * itself, too. */
 static inline bool tg_gemm_has_resident_vectors(const tg_gemm *gemm, const tg_gemm_tiling *t) {
   if (gemm->prologue.result && !gemm->prologue.of_b) return true;
   return t->passes_n == 1 && t->passes_m > 1 && t->members * t->parts == 1;

@@ -61,8 +61,8 @@ static bool inputs_from_west(const emission *e, uint32_t r, uint32_t col) {
   return tg_leaves_west(e->t.prologue_inputs, r, col);
 }
 
-/* A chunk a round of input number `input` for the tiles of `mask`, maker `maker` of columns from `first` on.
- */
+/* A chunk a round of input number `input` for the tiles of `mask`, maker `maker` of columns from
+ * `first` on. */
 static tg_agcu_instr *load_input(emission *e, tg_queue *queue, int prologue_input, uint32_t mask,
                                  uint32_t maker, int64_t first) {
   const tg_gemm_prologue *f = &e->g->prologue;

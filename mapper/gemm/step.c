@@ -54,8 +54,8 @@ static void set_epilogue_operands(const emission *e, tg_vx_instr *vop, const ste
   }
 }
 
-/* Random numbers belong to an element's place in the result, as the STOREs walk it: rows follow each other.
- */
+/* Random numbers belong to an element's place in the result, as the STOREs walk it: rows follow
+ * each other. */
 static void set_rounding(const emission *e, tg_vx_instr *vop, uint32_t r, uint32_t col, int key,
                          bool in_pieces) {
   int64_t row = e->g->out_stride[2];

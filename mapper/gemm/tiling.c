@@ -212,8 +212,8 @@ static void consider_column_sums_whole(search *s, tg_gemm_tiling t, int64_t tile
   consider_chunks(s, t);
 }
 
-/* Of whole blocks that column sums are of; where those have pieces, each piece of all has its instructions.
- */
+/* Of whole blocks that column sums are of; where those have pieces, each piece of all has
+ * its instructions. */
 static void consider_column_sums(search *s, tg_gemm_tiling t, int64_t tile_rows, int64_t least) {
   int64_t block = s->g->column_sums.block, blocks = tg_div_up(least, block), rows = most_rows_out(s, t.nt);
   int64_t pieces = rows < block ? blocks * (block / rows) : tg_div_up(blocks, rows / block);
@@ -281,8 +281,8 @@ static void consider_rows(search *s, tg_gemm_tiling t, int64_t tile_rows) {
 }
 
 /* A product a tile: all its rows and columns at once, so that the rows of the next product follow. A comes
- * from the west and B from the north, so that of the two kinds of ports one may have more time for results.
- */
+ * from the west and B from the north, so that of the two kinds of ports one may have more time
+ * for results. */
 static void consider_products(search *s, tg_egress egress) {
   const tg_params *m = s->m;
   int64_t lanes = tg_lanes(m), nt = tg_div_up(s->g->n, lanes) * lanes;

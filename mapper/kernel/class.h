@@ -26,8 +26,8 @@ typedef struct tg_kernel_class {
   /* Estimate of all its sections; TG_NEVER or more if it does not fit. Of a reduction by blocks, those of
    * whole blocks. */
   double (*cycles)(tg_compile *c, const tg_kernel *kernel);
-  /* Of a reduction of [1, M, N] by blocks, the section of the last block, which is shorter; 0: there is none.
-   */
+  /* Of a reduction of [1, M, N] by blocks, the section of the last block, which is shorter; 0: there
+   * is none. */
   double (*remainder_cycles)(tg_compile *c, const tg_kernel *kernel);
   /* ALU operations an element. */
   int (*operations)(const tg_compile *c, const tg_kernel *kernel);

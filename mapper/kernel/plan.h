@@ -112,8 +112,8 @@ enum { TG_SECTION_CYCLES = 300 };
  * long. */
 void tg_compile_begin(tg_compile *c, const tg_graph *graph, const tg_params *params,
                       const tg_map_options *options, tg_arena *arena, tg_diag *diag);
-/* A Cast of integers that arrive with a run: they lie in memory as the floats that the graph makes of them.
- */
+/* A Cast of integers that arrive with a run: they lie in memory as the floats that the graph makes
+ * of them. */
 bool tg_reads_integers(const tg_node *node);
 
 /* In place of an estimate of cycles, where tilings are randomized (tg_map_options.any_tiling): from 0 to

@@ -250,8 +250,8 @@ static void set_rounding(const emission *e, tg_vx_instr *vop, uint32_t r, uint32
   vop->sr_col_j[1] = plan->whole_rows ? lanes : plan->across ? (uint32_t)row : 0;
 }
 
-/* The stream takes vectors u, u + unroll .. of a row. It has nothing to do with the banks before the first.
- */
+/* The stream takes vectors u, u + unroll .. of a row. It has nothing to do with the banks before
+ * the first. */
 static void take_every(const tg_params *m, tg_stream *s, int u, int unroll) {
   int64_t first = s->at.base[0] / tg_bank_rows(m);
   s->at.base[0] += u * s->j[1];

@@ -37,8 +37,8 @@ typedef struct tg_stream_kernel {
   int first_segments; /* > 0: a VOP before runs so many segments of the microcode. It reads the input, as
                          `unroll` streams of every unroll-th vector, and leaves an FP32 row of the same size,
                          as many streams, and an FP32 vector for each row: the last stream. The other VOP
-                         reads these instead of the input: streams after the output's. One input, whole rows.
-                       */
+                         reads these instead of the input: streams after the output's. One input,
+                         whole rows. */
   int first_repeat, first_unroll; /* of the VOP before: seg_repeat; 1 or 2 */
   int unroll; /* of the VOP, which takes so many vectors of a row, or positions of a window, at a time; 0
                  counts as 1. Without one before, what j changes has a stream for each: tg_source_stream,

@@ -417,8 +417,8 @@ static bool write_code(rowwise *r) {
   return emit_numbers(r, r->passes);
 }
 
-/* A vector for each register of partial sums at a time, if there are streams for them, and if the code fits.
- */
+/* A vector for each register of partial sums at a time, if there are streams for them, and if the
+ * code fits. */
 static bool write_fitting_code(rowwise *r, int *out_lengths) {
   r->plan.unroll = TG_ROW_PARTIALS / (int)tg_lanes(r->c->m);
   r->plan.unrolled_result = !r->numbers;

@@ -1,6 +1,6 @@
 /* Softmax of rows as microcode, wherever the rows come from: exp(x - maximum) / sum, each exp computed once.
- * One VOP finds the maximum, leaves the exps in the scratchpad and adds them up; a second one divides them.
- */
+ * One VOP finds the maximum, leaves the exps in the scratchpad and adds them up; a second one
+ * divides them. */
 #ifndef TEGULA_MAPPER_VECTOR_SOFTMAX_H
 #define TEGULA_MAPPER_VECTOR_SOFTMAX_H
 
