@@ -34,8 +34,8 @@ typedef struct tg_kernel {
   size_t fused_count, fused_capacity;
   tg_value *source; /* MOVE: what is moved */
   tg_value *output; /* what is written to DRAM */
-  tg_value
-      *more[TG_MORE_RESULTS]; /* GEMM, ELEMENTWISE, REDUCE, ROWWISE: and what else is, of the same shape */
+  /* GEMM, ELEMENTWISE, REDUCE, ROWWISE: and what else is, of the same shape */
+  tg_value *more[TG_MORE_RESULTS];
   int more_count;
   tg_value *beside;  /* REDUCE: what a node of the prologue makes and is written as well, or NULL */
   tg_value **inputs; /* what is read from DRAM, each once; casts on GEMM operands are looked through */

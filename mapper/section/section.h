@@ -120,9 +120,9 @@ typedef struct tg_egress_plan {
   const tg_store_port *ports;
   int count, often;
   uint32_t every;
-  uint32_t
-      steps; /* pieces whose SENDs are instructions of their own; a multiple of `every`. 0: the one store port
-                that leaves often has a loop of its own for its pieces, behind which the others leave */
+  /* Pieces whose SENDs are instructions of their own; a multiple of `every`. 0: the one store port that
+   * leaves often has a loop of its own for its pieces, behind which the others leave */
+  uint32_t steps;
   bool together; /* steps 0: of each tile one context stores them all, of every other tile of an AGCU that for
                     loads of its own, which there are none of; they leave before those pieces, and an AGCU
                     has room for one each */

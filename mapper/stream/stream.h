@@ -26,8 +26,8 @@ typedef struct tg_stream_kernel {
   uint32_t take;               /* elements of a row block as loaded, a multiple of 2P */
   uint32_t out_take; /* elements of a row as stored where they are not `take`; one block a row, one result */
   uint32_t column_blocks; /* row blocks of a row: 1, or columns / take rounded up */
-  uint32_t
-      window[TG_STREAMS];  /* loads of an input a chunk: 1, or positions of a pooling window, repeated by j */
+  /* Loads of an input a chunk: 1, or positions of a pooling window, repeated by j */
+  uint32_t window[TG_STREAMS];
   int64_t window_step;     /* linear K index from one position to the next; of numbers, 1 */
   bool beside[TG_STREAMS]; /* inputs that lie side by side in one pair of banks: those of few flits */
   bool whole_rows; /* the VOP needs a row in one piece (softmax): columns repeat by j, else each vector is a
