@@ -5,7 +5,7 @@
 #ifndef TEGULA_MAPPER_ATTENTION_ATTENTION_H
 #define TEGULA_MAPPER_ATTENTION_ATTENTION_H
 
-#include "mapper/gemm/product.h"
+#include "mapper/gemm/tiling.h"
 #include "mapper/vector/softmax.h"
 
 /* A tensor as matrices, one for each product, as they lie in DRAM: consecutive elements run along a row. */

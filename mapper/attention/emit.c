@@ -7,6 +7,7 @@
  * C(i - 1) waits for N(i - 1); so the half that it and S(i + 1) write is drained, since D(i - 3) and M(i - 1)
  * come before. D(i - 1) waits for S(i + 1), which ends last in its half. */
 #include "mapper/attention/attention.h"
+#include "mapper/gemm/layout.h"
 #include "mapper/kernel/class.h"
 
 #include <string.h>

@@ -3,6 +3,7 @@
  * exposed. */
 #include "frontend/base/math.h"
 #include "mapper/attention/attention.h"
+#include "mapper/gemm/layout.h"
 
 enum {
   BLOCKS = 64,      /* of a tile in a product, at most */

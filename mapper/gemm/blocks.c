@@ -1,5 +1,5 @@
 /* Constant weights in the order in which the tiles of a column split load them. */
-#include "mapper/gemm/product.h"
+#include "mapper/gemm/tiling.h"
 
 #include <string.h>
 

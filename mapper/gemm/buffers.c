@@ -1,5 +1,5 @@
 /* Rows of banks of each buffer that a tiling of a product has in the scratchpad. */
-#include "mapper/gemm/product.h"
+#include "mapper/gemm/layout.h"
 
 /* Blocks are whole stationary blocks deep: their last rows may be masked, but are read. An operand that is
  * resident is there with all its chunks. */

@@ -5,6 +5,7 @@
  * the column sum behind the results of its piece. Blocks and their order come from the graph, so no tiling
  * changes a bit. */
 #include "mapper/gemm/emission.h"
+#include "mapper/gemm/layout.h"
 #include "mapper/microcode/moments.h"
 
 #include <string.h>

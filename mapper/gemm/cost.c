@@ -3,7 +3,8 @@
  * turns burst by burst, so that a drain, as long as it lasts, takes from the loads of the next block what is
  * over their share. */
 #include "frontend/base/math.h"
-#include "mapper/gemm/product.h"
+#include "mapper/gemm/layout.h"
+#include "mapper/gemm/prologue.h"
 
 enum {
   HOPS = 24, /* cycles of credits, requests and lanes on the way of a chunk, roughly */

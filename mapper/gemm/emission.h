@@ -4,7 +4,7 @@
 #ifndef TEGULA_MAPPER_GEMM_EMISSION_H
 #define TEGULA_MAPPER_GEMM_EMISSION_H
 
-#include "mapper/gemm/product.h"
+#include "mapper/gemm/tiling.h"
 
 typedef struct tg_gemm_emission {
   tg_build b;

@@ -8,6 +8,8 @@
  * section (a strip) then. */
 #include "mapper/gemm/emission.h"
 #include "mapper/gemm/gemm.h"
+#include "mapper/gemm/layout.h"
+#include "mapper/gemm/prologue.h"
 #include "mapper/vector/vector.h"
 
 #include <string.h>

@@ -1,6 +1,6 @@
 /* What a kernel of a product would take. */
 #include "mapper/gemm/gemm.h"
-#include "mapper/gemm/product.h"
+#include "mapper/gemm/tiling.h"
 
 static double phase_cycles(tg_compile *c, const tg_kernel *kernel, int64_t phase) {
   tg_gemm apart, spread;

@@ -1,5 +1,6 @@
 /* The layout of a tile's scratchpad: every buffer, in the order of banks. */
-#include "mapper/gemm/product.h"
+#include "mapper/gemm/layout.h"
+#include "mapper/gemm/prologue.h"
 
 void tg_gemm_lay_out(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t, tg_gemm_layout *out) {
   tg_gemm_room *rooms = out->rooms;

@@ -2,6 +2,7 @@
  * fused nodes read. */
 #include "frontend/base/math.h"
 #include "mapper/gemm/emission.h"
+#include "mapper/gemm/layout.h"
 
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* The matrix unit's part of a product: a tile's GEMMs, one a K chunk. */
 #include "mapper/gemm/emission.h"
+#include "mapper/gemm/layout.h"
 
 typedef tg_gemm_emission emission;
 

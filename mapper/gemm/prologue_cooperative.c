@@ -11,6 +11,7 @@
  * So no tensor is loaded twice and no node computed twice, and either kind of AGCU loads for half of the
  * tiles. */
 #include "mapper/gemm/emission.h"
+#include "mapper/gemm/prologue.h"
 
 #include <string.h>
 

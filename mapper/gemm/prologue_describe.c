@@ -1,6 +1,6 @@
 /* Prologues, elementwise nodes before a product: which they may be, their microcode, and the room that they
  * need. prologue_emit.c, of A, and prologue_cooperative.c, of B, have what the tiles do. */
-#include "mapper/gemm/product.h"
+#include "mapper/gemm/prologue.h"
 #include "mapper/kernel/outer.h"
 
 enum { ENDPOINT_SEMS = 6, TILE_SEMS = 16 };

@@ -13,6 +13,7 @@
  * Stores of what the nodes make have a context and half of the store memory of their own, so that neither of
  * the two waits for the other. */
 #include "mapper/gemm/emission.h"
+#include "mapper/gemm/prologue.h"
 
 #include <string.h>
 

@@ -1,5 +1,6 @@
 /* What the prologue of a product keeps in the scratchpad, and sends; the time that it takes. */
-#include "mapper/gemm/product.h"
+#include "mapper/gemm/layout.h"
+#include "mapper/gemm/prologue.h"
 
 static uint32_t chunk_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t, int kind) {
   return tg_gemm_prologue_rows(g, t) * tg_kind_flits(m, kind, tg_gemm_prologue_width(g, t));

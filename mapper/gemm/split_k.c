@@ -11,6 +11,7 @@
  * while another works on the other. So may be those of results, if there is no room for two: then a piece
  * waits until the one before has left. */
 #include "mapper/gemm/emission.h"
+#include "mapper/gemm/layout.h"
 
 #include <string.h>
 

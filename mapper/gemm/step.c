@@ -1,5 +1,6 @@
 /* A VOP of the drain: its rows and streams; what it waits for and posts; SENDs of sums. */
 #include "mapper/gemm/emission.h"
+#include "mapper/gemm/layout.h"
 
 #include <assert.h>
 

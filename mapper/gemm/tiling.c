@@ -1,6 +1,7 @@
 /* Tiling of a product by exhaustive search under the model of time of cost.c. */
 #include "frontend/base/math.h"
-#include "mapper/gemm/product.h"
+#include "mapper/gemm/layout.h"
+#include "mapper/gemm/prologue.h"
 
 enum {
   SPLITS = 48,          /* ways to cut a dimension into equal passes */

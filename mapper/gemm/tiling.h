@@ -1,0 +1,161 @@
+/* How a product is cut, and how long that takes. */
+#ifndef TEGULA_MAPPER_GEMM_TILING_H
+#define TEGULA_MAPPER_GEMM_TILING_H
+
+#include "mapper/gemm/product.h"
+
+/* What tiles differ in. */
+typedef enum tg_split {
+  TG_SPLIT_OUTPUT,  /* rows over tile rows, or over groups of them; columns over tile columns */
+  TG_SPLIT_ROWS,    /* every tile has rows of its own and all columns of a pass; with a prologue, `alike`
+                       tiles side by side have the same rows, and each some columns */
+  TG_SPLIT_COLUMNS, /* every tile has columns of its own and all rows of a pass: products of few rows */
+  TG_SPLIT_PRODUCTS /* every tile has a product of its own (tg_gemm.spread) */
+} tg_split;
+
+/* Which operand stays while the blocks of the other one go by, where a chunk is all of K, or members finish
+ * in turn: that of the outer loop over passes. Else both are loaded for each block. */
+typedef enum tg_resident {
+  TG_RESIDENT_NONE,
+  TG_RESIDENT_A, /* passes over columns are the inner loop */
+  TG_RESIDENT_B  /* passes over rows are */
+} tg_resident;
+
+typedef struct tg_gemm_tiling {
+  tg_split split;
+  tg_egress egress;
+  tg_resident resident;
+  uint32_t mt, nt, kc;                 /* block of a tile in a pass; k of a chunk */
+  uint32_t mr;                         /* rows of the block that leave at once; divides mt */
+  uint32_t passes_m, passes_n, chunks; /* chunks: of K, or of a part of it */
+  uint32_t members; /* output split: rows of tiles in a group, among which K's parts are shared out */
+  uint32_t alike; /* output split: rows of tiles side by side that have the same rows of C, each with columns
+                     of its own; 1 if there are several members */
+  bool paired;    /* row and column split: two tiles side by side load the blocks of both, of which each reads
+                     its own, since rows of one block do not fill their atoms */
+  uint32_t sent;  /* rows of a piece that leave at once, where it does not leave as a whole: with a prologue,
+                     there are as many pieces as chunks; or a piece is a block of column sums; else 0 */
+  uint32_t prologue_sent;       /* and of a chunk of what they make */
+  tg_egress prologue_egress;    /* how that leaves */
+  tg_egress column_sums_egress; /* and column sums: as the results, or in a checkerboard */
+  bool prefetch;   /* a third block of A and B is loaded while one is multiplied and the next one waits */
+  uint32_t makers; /* tiles above each other that make chunks of B in turn, by its prologue; 0: it is
+                      loaded. `prefetch`: of A blocks for a round of them, or two */
+  uint32_t made;   /* chunks of each of them that there is room for */
+  tg_egress prologue_inputs; /* by which AGCUs comes what they are made of */
+  bool whole_b;              /* all chunks of B stay, while those of A come anew with each pass */
+  uint32_t parts; /* of K that a tile multiplies in turn: of D members, number i has parts i, i + D, i + 2D
+                     ..;   the last ones may be empty */
+  bool ring;      /* Members have one part each, and each runs the fused nodes of some rows: split_k.c */
+  uint32_t ring_pieces;        /* of a step of the ring */
+  bool one_out;                /* in a ring, or behind makers: one piece on its way out has room, not two */
+  uint32_t sr_blocks;          /* k blocks of a K tile; 0: accumulation stays FP32 */
+  bool epilogue_operands_west; /* blocks of epilogue operands come from the west to all tiles, or to half of
+                                  them */
+  double cycles;               /* estimate */
+} tg_gemm_tiling;
+
+/* Pieces of a block of rows that column sums are of: if there are several, each has instructions of
+ * its own. */
+static inline uint32_t tg_gemm_pieces_of_column_sum(const tg_gemm *gemm, const tg_gemm_tiling *t) {
+  return gemm->column_sums.count && gemm->column_sums.block > t->mr
+             ? (uint32_t)gemm->column_sums.block / t->mr
+             : 1;
+}
+/* Column sums of a piece that has any. */
+static inline uint32_t tg_gemm_column_sums_a_piece(const tg_gemm *gemm, const tg_gemm_tiling *t) {
+  if (!gemm->column_sums.count) return 0;
+  return gemm->column_sums.block > t->mr ? 1 : t->mr / (uint32_t)gemm->column_sums.block;
+}
+
+/* Where all tiles have all of A, half of its rows comes along the rows of tiles, and half down
+ * the columns. */
+static inline bool tg_gemm_a_both_ways(const tg_gemm *gemm, const tg_gemm_tiling *t) {
+  return t->split == TG_SPLIT_COLUMNS && !gemm->a_transposed && t->mt % 2 == 0;
+}
+
+/* Tiles whose rows of A, or columns of B, one load brings. */
+static inline uint32_t tg_gemm_a_mates(const tg_gemm_tiling *t) {
+  return t->split == TG_SPLIT_ROWS && t->paired ? 2 : 1;
+}
+static inline uint32_t tg_gemm_b_mates(const tg_gemm_tiling *t) {
+  return t->split == TG_SPLIT_COLUMNS && t->paired ? 2 : 1;
+}
+
+/* Does B lie in the order in which its blocks are loaded, block by block of columns? Each chunk is one run
+ * then, where rows of a block would touch atoms that they do not fill. */
+static inline bool tg_gemm_b_in_blocks(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t) {
+  return gemm->b_alone && t->split == TG_SPLIT_COLUMNS && !t->paired &&
+         t->nt * tg_mx_element_bytes(gemm->format) % 64 && (int64_t)t->chunks * t->kc == gemm->k &&
+         (int64_t)t->passes_n * t->nt * tg_tiles(m) == gemm->n && gemm->k * gemm->n < 1 << 24;
+}
+/* Puts it into this order. blocks.c */
+void tg_gemm_order_b(const tg_compile *c, const tg_gemm *gemm, const tg_gemm_tiling *t);
+
+/* Is the operand loaded once a pass, not with each piece? A VOP that waits for sums from another row has no
+ * wait left for that. */
+static inline bool tg_gemm_loads_once(const tg_gemm_tiling *t, const tg_epilogue_operand *epilogue_operand) {
+  return epilogue_operand->row_vector && t->members == 1;
+}
+
+/* Do those stay for all passes? Each has the same columns then; a prologue of A has them for
+ * itself, too. */
+static inline bool tg_gemm_has_resident_vectors(const tg_gemm *gemm, const tg_gemm_tiling *t) {
+  if (gemm->prologue.result && !gemm->prologue.of_b) return true;
+  return t->passes_n == 1 && t->passes_m > 1 && t->members * t->parts == 1;
+}
+
+/* One number a row: tiles side by side that have the same rows have them in common. (A number that all rows
+ * share is a flit, for which they need not wait for each other.) */
+static inline bool tg_gemm_shares_numbers(const tg_gemm_tiling *t,
+                                          const tg_epilogue_operand *epilogue_operand) {
+  return epilogue_operand->kind == TG_STREAM_SPLAT32 && !epilogue_operand->row_vector &&
+         (t->split == TG_SPLIT_OUTPUT || t->split == TG_SPLIT_COLUMNS);
+}
+
+/* Loops have three levels. Where a tile has several parts, all of K's, and no more chunks of each than these,
+ * every chunk has an instruction of its own, and two levels remain for passes; and so beside an operand that
+ * is kept. */
+enum { TG_GEMM_UNROLLED = 8 };
+static inline bool tg_gemm_unrolls(const tg_gemm_tiling *t) {
+  return t->parts > 1 && t->members == 1 && t->chunks <= TG_GEMM_UNROLLED;
+}
+/* Loops over chunks in loops over parts, or over pieces of sums that come from other rows, leave one level,
+ * and each pass over columns is a section. */
+static inline bool tg_gemm_strips_columns(const tg_gemm_tiling *t) {
+  return t->parts > 1 && !tg_gemm_unrolls(t);
+}
+static inline uint32_t tg_gemm_strips(const tg_gemm_tiling *t) {
+  return tg_gemm_strips_columns(t) ? t->passes_n : 1;
+}
+
+/* Are a part's chunks instructions of their own beside an operand that is resident? */
+static inline bool tg_gemm_has_resident_chunks(const tg_gemm_tiling *t) {
+  return t->resident && t->chunks > 1;
+}
+/* Rows that a tile finishes in a step: what it loads for the fused nodes at once. */
+static inline uint32_t tg_gemm_ring_rows(const tg_gemm_tiling *t) {
+  return t->ring ? t->mr * t->ring_pieces : t->mr;
+}
+/* Groups of 2P columns that a VOP which adds handles at once. */
+static inline uint32_t tg_gemm_at_once(const tg_params *m, const tg_gemm_tiling *t) {
+  return t->ring && t->nt / tg_lanes(m) % TG_ADDS_AT_ONCE == 0 ? TG_ADDS_AT_ONCE : 1;
+}
+/* Where members reduce in a ring, a member adds so many steps ahead of the one that it finishes: the whole
+ * sum is then there when it is wanted. */
+static inline uint32_t tg_gemm_ring_lead(const tg_gemm_tiling *t, uint32_t member) {
+  return t->members - member + 1;
+}
+
+/* Estimated cycles of all passes. cost.c */
+double tg_gemm_cycles(const tg_compile *c, const tg_gemm *gemm, const tg_gemm_tiling *t);
+/* At least so many, however the operands come and the results leave. */
+double tg_gemm_least_cycles(const tg_compile *c, const tg_gemm *gemm, const tg_gemm_tiling *t);
+
+/* Of the kind of DRAM ports that has more to do, for a block. */
+double tg_gemm_port_cycles(const tg_compile *c, const tg_gemm *gemm, const tg_gemm_tiling *t);
+
+/* The tiling of least estimated time that fits; TG_INVALID if none does. */
+tg_status tg_tile_gemm(const tg_compile *c, const tg_gemm *gemm, tg_gemm_tiling *out); /* tiling.c */
+
+#endif
