@@ -47,12 +47,12 @@ static void set_accumulator(const emission *e, tg_instr *in, uint32_t p, uint32_
 static void set_epilogue_operands(const emission *e, tg_instr *in, uint32_t p, uint32_t down) {
   for (int x = 0; x < e->g->epilogue_operand_count; x++) {
     const tg_epilogue_operand *epilogue_operand = &e->g->epilogue_operands[x];
-    tg_stream *s = set_stream(e, in, 1 + x, epilogue_operand->kind, &e->epilogue_operands[x],
+    tg_stream *s = set_stream(e, in, 1 + x, epilogue_operand->kind, &e->operands.buffers[x],
                               epilogue_operand->row_vector ? 0 : down);
     if (epilogue_operand->row_vector)
-      tg_set_rotating(s->at.base, &e->epilogue_operands[x], 0, TG_ROTATE_OUTER);
+      tg_set_rotating(s->at.base, &e->operands.buffers[x], 0, TG_ROTATE_OUTER);
     else
-      tg_set_rotation(s->at.base, &e->epilogue_operands[x], p, e->steps);
+      tg_set_rotation(s->at.base, &e->operands.buffers[x], p, e->steps);
   }
 }
 
@@ -60,8 +60,9 @@ static void set_epilogue_operands(const emission *e, tg_instr *in, uint32_t p, u
 static void set_column_sums(emission *e, tg_instr *in, uint32_t p, uint32_t pieces) {
   uint32_t row = tg_gemm_column_sum_flits(e->b.m, &e->t), at = p % pieces;
   for (int i = 0; i < e->g->column_sums.count; i++) {
-    tg_buffer before = tg_buffer_part(e->b.m, &e->running, row * (uint32_t)i, row), after = before;
-    if (at + 1 == pieces) after = e->column_sums[i];
+    tg_buffer before = tg_buffer_part(e->b.m, &e->column_sums.running, row * (uint32_t)i, row),
+              after = before;
+    if (at + 1 == pieces) after = e->column_sums.out[i];
     if (at)
       tg_set_rotating(set_stream(e, in, tg_gemm_before_stream(e->g, i), TG_STREAM_FP32, &before, 1)->at.base,
                       &before, (at - 1) % 2, TG_ROTATE_NEVER);
@@ -119,18 +120,18 @@ static void set_meetings(const emission *e, tg_instr *in, uint32_t r, uint32_t c
   bool last = p + 1 == e->steps;
   if (p == 0) tg_set_wait(in, 0, e->acc_full, true);
   tg_set_wait(in, 1, port->out_free, false);
-  bool vectors = e->vectors && !tg_gemm_has_resident_vectors(e->g, &e->t);
-  if (vectors && p == 0) tg_set_wait(in, 2, e->vectors_full, true);
-  if (tg_gemm_has_prologue(e)) tg_set_wait(in, 2, e->column_sums_free, false);
-  if (e->blocks) tg_set_wait(in, 3, e->blocks_full, false);
+  bool vectors = e->operands.vectors && !tg_gemm_has_resident_vectors(e->g, &e->t);
+  if (vectors && p == 0) tg_set_wait(in, 2, e->operands.vectors_full, true);
+  if (tg_gemm_has_prologue(e)) tg_set_wait(in, 2, e->column_sums.free, false);
+  if (e->operands.blocks) tg_set_wait(in, 3, e->operands.blocks_full, false);
   if (last) tg_set_post(in, 0, TG_POST_LOCAL, 0, e->acc_free, true);
   tg_set_post(in, 1, TG_POST_LOCAL, 0, port->out_full, false);
-  if (vectors && last) tg_set_post(in, 2, TG_POST_COL, 0, e->vectors_credit + (int)r + 1, true);
-  if (!e->blocks) return;
+  if (vectors && last) tg_set_post(in, 2, TG_POST_COL, 0, e->operands.vectors_credit + (int)r + 1, true);
+  if (!e->operands.blocks) return;
   if (tg_epilogue_operands_west(e, r, col))
-    tg_set_post(in, 3, TG_POST_ROW, 0, e->blocks_credit + (int)col + 1, false);
+    tg_set_post(in, 3, TG_POST_ROW, 0, e->operands.blocks_credit + (int)col + 1, false);
   else
-    tg_set_post(in, 3, TG_POST_COL, 0, e->blocks_north_credit + (int)r + 1, false);
+    tg_set_post(in, 3, TG_POST_COL, 0, e->operands.blocks_north_credit + (int)r + 1, false);
 }
 
 void tg_gemm_emit_column_sums(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
@@ -164,7 +165,7 @@ void tg_gemm_fill_column_sums(const emission *e, int i, uint32_t r, uint32_t col
                        .stride = {0, 0, g->n},
                        .element_stride = 1,
                        .columns = g->n};
-  tg_fill_walk(store, &walk, e->column_sum_base[i], e->column_sum_rest[i]);
+  tg_fill_walk(store, &walk, e->column_sums.base[i], e->column_sums.rest[i]);
   tg_gemm_place place = tg_gemm_place_of(e, r, col);
   store->rows[0] = tg_gemm_column_sums_a_piece(g, &e->t);
   store->m_first[0] = place.row / g->column_sums.block;

@@ -6,6 +6,51 @@
 
 #include "mapper/gemm/tiling.h"
 
+/* Operands of the nodes behind the product: row vectors, which come once a pass or stay, and blocks, which
+ * come with each piece. */
+typedef struct tg_operands_emission {
+  tg_buffer buffers[TG_EPILOGUE_OPERANDS];
+  int vectors, blocks;                                    /* how many there are of each */
+  int vectors_full, blocks_full;                          /* tile semaphores */
+  int vectors_credit, blocks_credit, blocks_north_credit; /* AGCU credits */
+  int base[TG_EPILOGUE_OPERANDS];
+  int64_t rest[TG_EPILOGUE_OPERANDS];
+} tg_operands_emission;
+
+/* Running sums of partial products: of a group of rows of tiles, or of a tile by itself. */
+typedef struct tg_partials_emission {
+  tg_buffer received, sums, rounded; /* from the row above; of a block; whole ones, if they are rounded */
+  tg_buffer sent, whole;             /* of members that reduce in a ring: for the next one, and whole ones */
+  int arrived;                       /* a piece of the sum, from the row above */
+  int returned;                      /* first member: a block of the sum, from the last one */
+  int full, free;                    /* last member: such a block; or, in a ring, `sent` */
+  int below_free;                    /* in a ring: the row below has room for a piece */
+  int whole_full;                    /* ... a whole piece is there */
+  int whole_free; /* ... and one semaphore for each member but the last, which has them: room for one */
+} tg_partials_emission;
+
+/* Reductions of the result by blocks of rows. */
+typedef struct tg_column_sums_emission {
+  tg_buffer out[TG_GEMM_RESULTS]; /* parts of the results' buffer, or with a prologue of one of their own, */
+  int free;                       /* ... which is free */
+  tg_buffer running;              /* what there is of them, from piece to piece of a block */
+  int base[TG_GEMM_RESULTS];
+  int64_t rest[TG_GEMM_RESULTS];
+} tg_column_sums_emission;
+
+/* The prologue of A or B. */
+typedef struct tg_prologue_emission {
+  tg_buffer input, numbers, output, vectors; /* what it reads, makes, and shares by all rows */
+  int input_full, a_free, vectors_full, output_west, output_north; /* semaphores */
+  tg_store_port output_port;                                       /* semaphores alone */
+  int output_base, vector_base[TG_PROLOGUE_VECTORS], input_base[TG_PROLOGUE_INPUTS];
+  int64_t output_rest, vector_rest[TG_PROLOGUE_VECTORS], input_rest[TG_PROLOGUE_INPUTS];
+  /* Tiles that make chunks of B in cooperation: a tile's own chunk is there, its banks are free, and other
+   * tiles' are (by position in the column); b_full is the first of a semaphore for each of them. */
+  int made_full, made_free, made_credit, west_credit, north_credit, numbers_full, numbers_credit;
+  tg_vx_instr code; /* segments of the microcode */
+} tg_prologue_emission;
+
 typedef struct tg_gemm_emission {
   tg_build b;
   tg_compile *c;
@@ -22,41 +67,18 @@ typedef struct tg_gemm_emission {
   int m_level, n_level;     /* of the passes in loops over pieces: 0 and 1, or the other way round */
   int m_k_level, n_k_level; /* and in loops over K, where the inner one takes the place of chunks that there
                                are none of */
-  tg_buffer a, b_block, out, epilogue_operands[TG_EPILOGUE_OPERANDS];
-  tg_buffer results[TG_GEMM_RESULTS]; /* parts of `out` */
-  tg_buffer prologue_input, numbers, prologue_output,
-      prologue_vectors;                   /* what a prologue reads, makes, and shares by all rows */
-  tg_buffer received, sums, rounded;      /* running sums of partials; whole ones, if they are rounded */
-  tg_buffer column_sums[TG_GEMM_RESULTS]; /* parts of `out`, or with a prologue of a buffer of their own */
-  tg_buffer running;                      /* what there is of them, from piece to piece of a block */
-  tg_buffer sent, whole; /* of members that reduce in a ring: sums for the next one, and whole ones */
-  int a_north_full;      /* A's rows from the north, where it comes both ways */
-  int a_full, b_full, acc_full, acc_free, vectors_full, blocks_full; /* tile semaphores */
-  int arrived;              /* a piece of the sum, from the row above */
-  int returned;             /* first member: a block of the sum, from the last one */
-  int sums_full, sums_free; /* last member: such a block; or, where members reduce in a ring, `sent` */
-  int below_free;           /* in a ring: the row below has room for a piece */
-  int whole_full;           /* ... a whole piece is there */
-  int whole_free; /* ... and one semaphore for each member but the last, which has them: room for one */
-  int a_credit, a_north_credit, b_credit, b_west_credit, vectors_credit, blocks_credit,
-      blocks_north_credit; /* AGCU credits */
-  int vectors, blocks;     /* epilogue operands that are row vectors, and those that are not */
-  int a_base, b_base, out_base[TG_GEMM_RESULTS], epilogue_operand_base[TG_EPILOGUE_OPERANDS];
-  int64_t a_rest, b_rest, out_rest[TG_GEMM_RESULTS], epilogue_operand_rest[TG_EPILOGUE_OPERANDS];
-  int column_sums_free; /* where they have a buffer of their own */
-  int column_sum_base[TG_GEMM_RESULTS];
-  int64_t column_sum_rest[TG_GEMM_RESULTS];
-  int64_t product; /* the first one that this section computes */
-  int prologue_input_full, a_free, prologue_vectors_full, prologue_output_west,
-      prologue_output_north;          /* semaphores of a prologue */
-  tg_store_port prologue_output_port; /* what they make: semaphores alone */
-  int prologue_output_base, prologue_base[TG_PROLOGUE_VECTORS], prologue_input_base[TG_PROLOGUE_INPUTS];
-  int64_t prologue_output_rest, prologue_rest[TG_PROLOGUE_VECTORS], prologue_input_rest[TG_PROLOGUE_INPUTS];
-  /* Tiles that make chunks of B in turn: a tile's own chunk is there, its banks are free, and other tiles'
-   * are (by position in the column); b_full is the first of a semaphore for each of them. */
-  int made_full, made_free, made_credit, prologue_input_west_credit, prologue_input_north_credit,
-      numbers_full, numbers_credit;
-  tg_vx_instr prologue_code; /* segments of their microcode */
+  int64_t product;          /* the first one that this section computes */
+  tg_buffer a, b_block, out;
+  tg_buffer results[TG_GEMM_RESULTS];     /* parts of `out` */
+  int a_north_full;                       /* A's rows from the north, where it comes both ways */
+  int a_full, b_full, acc_full, acc_free; /* tile semaphores */
+  int a_credit, a_north_credit, b_credit, b_west_credit; /* AGCU credits */
+  int a_base, b_base, out_base[TG_GEMM_RESULTS];
+  int64_t a_rest, b_rest, out_rest[TG_GEMM_RESULTS];
+  tg_operands_emission operands;
+  tg_partials_emission partials;
+  tg_column_sums_emission column_sums;
+  tg_prologue_emission prologue;
 } tg_gemm_emission;
 
 /* Index of a tile among those that have rows of their own, how many those are, and rows of all in a pass. */

@@ -22,14 +22,14 @@ static void place_operands(emission *e, bool once, tg_buffer all) {
   const tg_gemm *g = e->g;
   const tg_params *m = e->b.m;
   if (once && tg_gemm_makes_a(e))
-    all = tg_buffer_part(m, &e->prologue_vectors, tg_gemm_prologue_vector_rows(m, g, &e->t),
+    all = tg_buffer_part(m, &e->prologue.vectors, tg_gemm_prologue_vector_rows(m, g, &e->t),
                          (uint32_t)tg_epilogue_operands_before(m, g, &e->t, once, g->epilogue_operand_count));
   for (int x = 0; x < g->epilogue_operand_count; x++) {
     if (tg_gemm_loads_once(&e->t, &g->epilogue_operands[x]) != once) continue;
     uint32_t before = (uint32_t)tg_epilogue_operands_before(m, g, &e->t, once, x);
-    e->epilogue_operands[x] =
+    e->operands.buffers[x] =
         tg_buffer_part(m, &all, before, (uint32_t)tg_epilogue_operand_rows(m, g, &e->t, x));
-    *(once ? &e->vectors : &e->blocks) += 1;
+    *(once ? &e->operands.vectors : &e->operands.blocks) += 1;
   }
 }
 
@@ -43,7 +43,7 @@ static void place_results(emission *e, const tg_buffer *column_sums) {
   uint32_t rows = tg_gemm_column_sums_a_piece(g, &e->t) * tg_gemm_column_sum_flits(m, &e->t),
            first = column_sums->rows ? 0 : (uint32_t)tg_gemm_results_before(m, g, &e->t, g->outs);
   for (int i = 0; i < g->column_sums.count; i++)
-    e->column_sums[i] =
+    e->column_sums.out[i] =
         tg_buffer_part(m, column_sums->rows ? column_sums : &e->out, first + rows * (uint32_t)i, rows);
 }
 
@@ -53,22 +53,22 @@ static bool allocate(emission *e) {
   tg_buffer column_sums = {0}, once = {0}, blocks = {0}, spare;
   tg_buffer *const buffers[TG_GEMM_ROLES] = {
       [TG_ROLE_A] = &e->a,
-      [TG_ROLE_PROLOGUE_INPUTS] = &e->prologue_input,
-      [TG_ROLE_NUMBERS] = &e->numbers,
-      [TG_ROLE_PROLOGUE_OUTPUT] = &e->prologue_output,
-      [TG_ROLE_PROLOGUE_VECTORS] = &e->prologue_vectors,
+      [TG_ROLE_PROLOGUE_INPUTS] = &e->prologue.input,
+      [TG_ROLE_NUMBERS] = &e->prologue.numbers,
+      [TG_ROLE_PROLOGUE_OUTPUT] = &e->prologue.output,
+      [TG_ROLE_PROLOGUE_VECTORS] = &e->prologue.vectors,
       [TG_ROLE_B] = &e->b_block,
       [TG_ROLE_OUT] = &e->out,
       [TG_ROLE_COLUMN_SUMS] = &column_sums,
-      [TG_ROLE_RUNNING] = &e->running,
-      [TG_ROLE_RECEIVED] = &e->received,
-      [TG_ROLE_SENT] = &e->sent,
-      [TG_ROLE_WHOLE] = &e->whole,
+      [TG_ROLE_RUNNING] = &e->column_sums.running,
+      [TG_ROLE_RECEIVED] = &e->partials.received,
+      [TG_ROLE_SENT] = &e->partials.sent,
+      [TG_ROLE_WHOLE] = &e->partials.whole,
       [TG_ROLE_OPERANDS_ONCE] = &once,
       [TG_ROLE_OPERANDS] = &blocks,
-      [TG_ROLE_SUMS] = &e->sums,
+      [TG_ROLE_SUMS] = &e->partials.sums,
       [TG_ROLE_SPARE] = &spare,
-      [TG_ROLE_ROUNDED] = &e->rounded,
+      [TG_ROLE_ROUNDED] = &e->partials.rounded,
   };
   tg_gemm_lay_out(e->b.m, e->g, &e->t, &layout);
   for (int i = 0; i < TG_GEMM_ROLES; i++) {
@@ -89,29 +89,29 @@ static void allocate_sems(emission *e) {
     e->b_full = tg_tile_sem(&e->b, 0);
   e->acc_full = tg_tile_sem(&e->b, 0);
   e->acc_free = tg_tile_sem(&e->b, 2);
-  e->vectors_full = tg_tile_sem(&e->b, 0);
-  e->blocks_full = tg_tile_sem(&e->b, 0);
+  e->operands.vectors_full = tg_tile_sem(&e->b, 0);
+  e->operands.blocks_full = tg_tile_sem(&e->b, 0);
   int a = (int)tg_gemm_a_blocks(&e->t), b = (int)tg_gemm_b_blocks(&e->t);
   e->a_credit = tg_west_credits(&e->b, a);
   e->a_north_credit = tg_north_credits(&e->b, a);
   e->b_credit = tg_north_credits(&e->b, b);
   e->b_west_credit = tg_west_credits(&e->b, b);
-  e->vectors_credit = tg_north_credits(&e->b, 2);
-  e->blocks_credit = tg_west_credits(&e->b, 2);
-  e->blocks_north_credit = tg_north_credits(&e->b, 2);
+  e->operands.vectors_credit = tg_north_credits(&e->b, 2);
+  e->operands.blocks_credit = tg_west_credits(&e->b, 2);
+  e->operands.blocks_north_credit = tg_north_credits(&e->b, 2);
   if (tg_gemm_a_both_ways(e->g, &e->t)) e->a_north_full = tg_tile_sem(&e->b, 0);
   if (tg_gemm_has_prologue(e)) tg_gemm_allocate_prologue_sems(e);
   if (e->t.members == 1) return;
-  e->arrived = tg_tile_sem(&e->b, 0);
-  e->returned = tg_tile_sem(&e->b, 0);
-  e->sums_full = tg_tile_sem(&e->b, 0);
-  e->sums_free = tg_tile_sem(&e->b, 1);
+  e->partials.arrived = tg_tile_sem(&e->b, 0);
+  e->partials.returned = tg_tile_sem(&e->b, 0);
+  e->partials.full = tg_tile_sem(&e->b, 0);
+  e->partials.free = tg_tile_sem(&e->b, 1);
   if (!e->t.ring) return;
-  e->below_free = tg_tile_sem(&e->b, 1);
-  e->whole_full = tg_tile_sem(&e->b, 0);
+  e->partials.below_free = tg_tile_sem(&e->b, 1);
+  e->partials.whole_full = tg_tile_sem(&e->b, 0);
   for (uint32_t i = 0; i + 1 < e->t.members; i++) {
     int sem = tg_tile_sem(&e->b, 1);
-    if (!i) e->whole_free = sem;
+    if (!i) e->partials.whole_free = sem;
   }
 }
 
@@ -132,13 +132,13 @@ static void allocate_bases(emission *e, int64_t product) {
     e->out_base[k] = tg_build_base(&e->b, tg_place_of(e->c, g->out[k]),
                                    (uint64_t)bytes_of(g->out[k], g->out_offsets[product]), &e->out_rest[k]);
   for (int i = 0; i < g->column_sums.count; i++)
-    e->column_sum_base[i] =
-        tg_build_base(&e->b, tg_place_of(e->c, g->column_sums.out[i]), 0, &e->column_sum_rest[i]);
+    e->column_sums.base[i] =
+        tg_build_base(&e->b, tg_place_of(e->c, g->column_sums.out[i]), 0, &e->column_sums.rest[i]);
   for (int x = 0; x < g->epilogue_operand_count; x++) {
     tg_value *value = g->epilogue_operands[x].value;
-    e->epilogue_operand_base[x] = tg_build_base(
-        &e->b, tg_place_of(e->c, value), (uint64_t)bytes_of(value, g->epilogue_operands[x].offsets[product]),
-        &e->epilogue_operand_rest[x]);
+    e->operands.base[x] = tg_build_base(&e->b, tg_place_of(e->c, value),
+                                        (uint64_t)bytes_of(value, g->epilogue_operands[x].offsets[product]),
+                                        &e->operands.rest[x]);
   }
 }
 
@@ -186,7 +186,7 @@ static void set_ports(emission *e, tg_store_port *ports, tg_store_port *out_drai
   *out_drain = all;
   int all_ports = g->outs + g->column_sums.count,
       first = tg_gemm_has_prologue(e) && g->column_sums.count ? g->outs : 0;
-  if (first) e->column_sums_free = tg_tile_sem(&e->b, 1);
+  if (first) e->column_sums.free = tg_tile_sem(&e->b, 1);
   for (int k = 0; k < all_ports; k++) {
     bool column_sum = k >= g->outs;
     int kind = column_sum ? TG_STREAM_FP32 : g->out_kind[k];
@@ -202,9 +202,9 @@ static void set_ports(emission *e, tg_store_port *ports, tg_store_port *out_drai
                                                   : e->t.mr) *
                                      sent,
                             .pieces = e->t.sent && !column_sum ? e->t.mr / e->t.sent : 1,
-                            .buffer = column_sum ? e->column_sums[k - g->outs] : e->results[k]};
+                            .buffer = column_sum ? e->column_sums.out[k - g->outs] : e->results[k]};
     if (sent < row) port->inner = sent, port->stride = row;
-    if (first && k + 1 == all_ports) port->out_free = e->column_sums_free;
+    if (first && k + 1 == all_ports) port->out_free = e->column_sums.free;
     memcpy(port->loops, e->piece_loops, sizeof port->loops);
     if (e->t.sent) port->loops[1] = e->pieces, port->loops[2] = e->t.mr / e->t.sent;
   }
@@ -215,7 +215,7 @@ static tg_status emit_section(emission *e, const char *name, int64_t product) {
   e->b.egress = e->t.egress;
   e->b.members = e->t.ring ? 1 : e->t.members;
   e->b.half_store = e->g->prologue.stored;
-  e->vectors = e->blocks = 0;
+  e->operands.vectors = e->operands.blocks = 0;
   if (!allocate(e))
     return tg_fail(e->c->diag, TG_INVALID, "node \"%s\": the scratchpads are too small", e->g->node->name);
   allocate_sems(e);
@@ -254,9 +254,9 @@ static tg_status emit_section(emission *e, const char *name, int64_t product) {
 static uint64_t sum_bytes(const emission *e) {
   const tg_gemm_tiling *t = &e->t;
   uint64_t blocks = (uint64_t)t->passes_m * t->passes_n / tg_gemm_strips(t);
-  uint64_t down = (uint64_t)(t->members - 1) * t->parts * e->ring_steps * e->received.rows,
-           back = t->ring          ? (uint64_t)(t->members - 1) * e->ring_steps * (e->whole.rows / 2)
-                  : t->members > 1 ? (uint64_t)(t->parts - 1) * e->sums.rows
+  uint64_t down = (uint64_t)(t->members - 1) * t->parts * e->ring_steps * e->partials.received.rows,
+           back = t->ring          ? (uint64_t)(t->members - 1) * e->ring_steps * (e->partials.whole.rows / 2)
+                  : t->members > 1 ? (uint64_t)(t->parts - 1) * e->partials.sums.rows
                                    : 0;
   return blocks * (down + back) * tg_gemm_row_tiles(e) * e->b.m->cols * tg_flit_bytes(e->b.m);
 }
@@ -291,7 +291,7 @@ static bool shares_section(emission *e, int64_t product) {
   bool same = other.a_rest == e->a_rest && other.b_rest == e->b_rest;
   for (int k = 0; k < e->g->outs; k++) same = same && other.out_rest[k] == e->out_rest[k];
   for (int x = 0; x < e->g->epilogue_operand_count; x++)
-    same = same && other.epilogue_operand_rest[x] == e->epilogue_operand_rest[x];
+    same = same && other.operands.rest[x] == e->operands.rest[x];
   if (same) memcpy(e->b.base_address, other.b.base_address, sizeof e->b.base_address);
   return same;
 }

@@ -78,12 +78,12 @@ static tg_agcu_instr *load_a(emission *e, bool north, uint32_t r, uint32_t col, 
   const tg_gemm *g = e->g;
   int64_t z = tg_value_bytes_each(g->a);
   tg_queue *queue = north ? tg_north_queue(&e->b, col, TG_CTX_LOAD) : tg_west_queue(&e->b, r, TG_CTX_LOAD);
-  const tg_buffer *buffer = tg_gemm_makes_a(e) ? &e->prologue_input : &e->a;
+  const tg_buffer *buffer = tg_gemm_makes_a(e) ? &e->prologue.input : &e->a;
   tg_agcu_instr *load = push_load(e, queue, buffer, mask);
   tg_gemm_set_chunk(e, load->dst_base, buffer, chunk);
   if (e->t.resident == TG_RESIDENT_A) set_resident(e, load, &e->a, chunk, tg_gemm_a_row(e->b.m, g, &e->t));
   if (e->t.resident != TG_RESIDENT_A || !chunk) set_credit(load, north ? e->a_north_credit : e->a_credit);
-  set_arrival(load, tg_gemm_makes_a(e) ? e->prologue_input_full : e->a_full);
+  set_arrival(load, tg_gemm_makes_a(e) ? e->prologue.input_full : e->a_full);
   load->base[0] = e->a_base;
   load->offset[0] = e->a_rest + g->a_origin * z;
   /* Of the two walks of a LOAD, rows and runs, which is m's and which k's? */
@@ -205,12 +205,12 @@ static tg_agcu_instr *load_epilogue_operand(emission *e, tg_queue *queue, int x,
   const tg_epilogue_operand *epilogue_operand = &g->epilogue_operands[x];
   bool number = epilogue_operand->kind == TG_STREAM_SPLAT32,
        once = tg_gemm_loads_once(&e->t, epilogue_operand);
-  tg_agcu_instr *load = push_load(e, queue, &e->epilogue_operands[x], mask);
+  tg_agcu_instr *load = push_load(e, queue, &e->operands.buffers[x], mask);
   tg_walk_plan walk = {.tensor = tg_place_of(e->c, epilogue_operand->value),
                        .element_stride = epilogue_operand->element_stride,
                        .columns = g->n};
   for (int d = 0; d < 3; d++) walk.radix[d] = g->out_radix[d], walk.stride[d] = epilogue_operand->stride[d];
-  tg_fill_walk(load, &walk, e->epilogue_operand_base[x], e->epilogue_operand_rest[x]);
+  tg_fill_walk(load, &walk, e->operands.base[x], e->operands.rest[x]);
   load->rows[0] = once || (e->t.ring && epilogue_operand->row_vector) ? 1 : tg_gemm_ring_rows(&e->t);
   load->take[0] = tg_epilogue_operand_take(epilogue_operand, e->t.nt);
   load->k_first[0] = number ? 0 : tg_gemm_col_first(e, r, col);
@@ -227,12 +227,13 @@ static tg_agcu_instr *load_epilogue_operand(emission *e, tg_queue *queue, int x,
 /* Row vectors come down the columns, once a pass, or once for all. The first one asks, the last one tells the
  * tiles. */
 static void load_vectors(emission *e, tg_queue *queue, uint32_t r, uint32_t col, uint32_t mask) {
-  int left = e->vectors;
+  int left = e->operands.vectors;
   for (int x = 0; x < e->g->epilogue_operand_count; x++) {
     if (!tg_gemm_loads_once(&e->t, &e->g->epilogue_operands[x])) continue;
     tg_agcu_instr *load = load_epilogue_operand(e, queue, x, r, col, mask);
-    if (left == e->vectors && !tg_gemm_has_resident_vectors(e->g, &e->t)) set_credit(load, e->vectors_credit);
-    if (--left == 0) set_arrival(load, e->vectors_full);
+    if (left == e->operands.vectors && !tg_gemm_has_resident_vectors(e->g, &e->t))
+      set_credit(load, e->operands.vectors_credit);
+    if (--left == 0) set_arrival(load, e->operands.vectors_full);
   }
 }
 
@@ -242,8 +243,9 @@ static void load_block(emission *e, tg_queue *queue, int x, uint32_t r, uint32_t
   if (tg_gemm_loads_once(&e->t, &e->g->epilogue_operands[x])) return;
   tg_agcu_instr *load = load_epilogue_operand(e, queue, x, r, col, mask);
   if (!*count)
-    set_credit(load, tg_epilogue_operands_west(e, r, col) ? e->blocks_credit : e->blocks_north_credit);
-  if (++*count == e->blocks) set_arrival(load, e->blocks_full);
+    set_credit(load, tg_epilogue_operands_west(e, r, col) ? e->operands.blocks_credit
+                                                          : e->operands.blocks_north_credit);
+  if (++*count == e->operands.blocks) set_arrival(load, e->operands.blocks_full);
 }
 
 /* From the west, to all tiles of the row or to half of them: what they share first. */

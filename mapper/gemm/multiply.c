@@ -101,7 +101,7 @@ static void take_operands(const emission *e, tg_instr *in, uint32_t r, uint32_t 
   bool resident_a = e->t.resident == TG_RESIDENT_A, resident_b = e->t.resident == TG_RESIDENT_B;
   tg_set_wait(in, 0, e->a_full, resident_a);
   if (tg_gemm_makes_a(e))
-    tg_set_post(in, 0, TG_POST_LOCAL, 0, e->a_free, false);
+    tg_set_post(in, 0, TG_POST_LOCAL, 0, e->prologue.a_free, false);
   else if (tg_gemm_a_from_north(e, r, col))
     tg_set_post(in, 0, TG_POST_COL, 0, e->a_north_credit + (int)r + 1, resident_a);
   else
@@ -246,9 +246,9 @@ static tg_instr *push_made(emission *e, uint32_t r, uint32_t col, uint32_t maker
   tg_set_wait(in, 1, e->b_full + (int)maker, false);
   uint32_t row = tg_gemm_maker_row(e, r, maker);
   if (row == r)
-    tg_set_post(in, 1, TG_POST_LOCAL, 0, e->made_free, false);
+    tg_set_post(in, 1, TG_POST_LOCAL, 0, e->prologue.made_free, false);
   else
-    tg_set_post(in, 1, TG_POST_COL, row + 1, e->made_credit + (int)r + 1, false);
+    tg_set_post(in, 1, TG_POST_COL, row + 1, e->prologue.made_credit + (int)r + 1, false);
   return in;
 }
 

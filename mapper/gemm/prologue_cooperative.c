@@ -38,15 +38,15 @@ static uint32_t all_makers(const emission *e, uint32_t r) {
 void tg_gemm_allocate_maker_sems(emission *e) {
   e->b_full = tg_tile_sem(&e->b, 0);
   for (uint32_t maker = 1; maker < e->t.makers; maker++) tg_tile_sem(&e->b, 0);
-  e->made_full = tg_tile_sem(&e->b, 0);
-  e->made_free = tg_tile_sem(&e->b, (int)e->t.made);
-  e->made_credit = tg_tile_sem(&e->b, 0); /* position 0 is an AGCU */
+  e->prologue.made_full = tg_tile_sem(&e->b, 0);
+  e->prologue.made_free = tg_tile_sem(&e->b, (int)e->t.made);
+  e->prologue.made_credit = tg_tile_sem(&e->b, 0); /* position 0 is an AGCU */
   for (uint32_t r = 0; r < e->b.m->rows; r++) tg_tile_sem(&e->b, (int)e->t.made);
-  e->prologue_input_west_credit = tg_west_credits(&e->b, 2);
-  e->prologue_input_north_credit = tg_north_credits(&e->b, 2);
+  e->prologue.west_credit = tg_west_credits(&e->b, 2);
+  e->prologue.north_credit = tg_north_credits(&e->b, 2);
   if (!tg_gemm_prologue_numbers(e->g)) return;
-  e->numbers_full = tg_tile_sem(&e->b, 0);
-  e->numbers_credit = tg_west_credits(&e->b, 2);
+  e->prologue.numbers_full = tg_tile_sem(&e->b, 0);
+  e->prologue.numbers_credit = tg_west_credits(&e->b, 2);
 }
 
 tg_buffer tg_gemm_made_buffer(const emission *e, uint32_t maker) {
@@ -75,7 +75,7 @@ static tg_agcu_instr *load_input(emission *e, tg_queue *queue, int prologue_inpu
       .columns = tg_gemm_prologue_is_number(e->g, prologue_input) ? f->inputs[prologue_input].each : e->g->n};
   memcpy(walk.radix, f->inputs[prologue_input].radix, sizeof walk.radix);
   memcpy(walk.stride, f->inputs[prologue_input].stride, sizeof walk.stride);
-  tg_fill_walk(load, &walk, e->prologue_input_base[prologue_input], e->prologue_input_rest[prologue_input]);
+  tg_fill_walk(load, &walk, e->prologue.input_base[prologue_input], e->prologue.input_rest[prologue_input]);
   tg_set_operand(load->dst_base, &buffer, false);
   load->dst_inner[0] = 65535;
   load->dst_mask[0] = mask;
@@ -102,8 +102,8 @@ static void load_inputs(emission *e, tg_queue *queue, bool west, uint32_t r, uin
     if (tg_gemm_prologue_is_number(e->g, i)) continue;
     tg_agcu_instr *load = load_input(e, queue, i, 1u << ((west ? col : r) + 1), tg_gemm_maker(e, r),
                                      tg_gemm_col_first(e, r, col));
-    set_ends(load, left == all, left == 1,
-             west ? e->prologue_input_west_credit : e->prologue_input_north_credit, e->prologue_input_full);
+    set_ends(load, left == all, left == 1, west ? e->prologue.west_credit : e->prologue.north_credit,
+             e->prologue.input_full);
     left--;
   }
 }
@@ -115,7 +115,7 @@ static void load_numbers(emission *e, tg_queue *queue, uint32_t r) {
   for (int i = 0; i < e->g->prologue.input_count; i++) {
     if (!tg_gemm_prologue_is_number(e->g, i) || e->g->prologue.inputs[i].lane) continue;
     tg_agcu_instr *load = load_input(e, queue, i, ((1u << e->b.m->cols) - 1) << 1, tg_gemm_maker(e, r), 0);
-    set_ends(load, left == all, left == 1, e->numbers_credit, e->numbers_full);
+    set_ends(load, left == all, left == 1, e->prologue.numbers_credit, e->prologue.numbers_full);
     left--;
   }
 }
@@ -146,22 +146,22 @@ void tg_gemm_load_prologue_north(emission *e, uint32_t col) {
 static void emit_nodes(emission *e, uint32_t r, uint32_t col) {
   tg_queue *queue = &tg_build_tile(&e->b, r, col)->vx;
   if (e->g->prologue.vector_count)
-    tg_set_wait(tg_build_push(&e->b, queue, TG_OP_vx_sync), 0, e->prologue_vectors_full, false);
+    tg_set_wait(tg_build_push(&e->b, queue, TG_OP_vx_sync), 0, e->prologue.vectors_full, false);
   tg_buffer made = tg_gemm_made_buffer(e, tg_gemm_maker(e, r));
   tg_instr *in = tg_gemm_push_prologue(e, r, col, &made, 0, 1);
   bool stored = e->g->prologue.stored;
-  tg_set_wait(in, 0, e->prologue_input_full, false);
-  tg_set_wait(in, 1, e->made_free, false);
-  if (stored) tg_set_wait(in, 2, e->prologue_output_port.out_free, false);
+  tg_set_wait(in, 0, e->prologue.input_full, false);
+  tg_set_wait(in, 1, e->prologue.made_free, false);
+  if (stored) tg_set_wait(in, 2, e->prologue.output_port.out_free, false);
   if (inputs_from_west(e, r, col))
-    tg_set_post(in, 0, TG_POST_ROW, 0, e->prologue_input_west_credit + (int)col + 1, false);
+    tg_set_post(in, 0, TG_POST_ROW, 0, e->prologue.west_credit + (int)col + 1, false);
   else
-    tg_set_post(in, 0, TG_POST_COL, 0, e->prologue_input_north_credit + (int)r + 1, false);
-  tg_set_post(in, 1, TG_POST_LOCAL, 0, e->t.makers > 1 ? e->made_full : e->b_full, false);
-  if (stored) tg_set_post(in, 2, TG_POST_LOCAL, 0, e->prologue_output_port.out_full, false);
+    tg_set_post(in, 0, TG_POST_COL, 0, e->prologue.north_credit + (int)r + 1, false);
+  tg_set_post(in, 1, TG_POST_LOCAL, 0, e->t.makers > 1 ? e->prologue.made_full : e->b_full, false);
+  if (stored) tg_set_post(in, 2, TG_POST_LOCAL, 0, e->prologue.output_port.out_full, false);
   if (tg_gemm_prologue_numbers(e->g)) {
-    tg_set_wait(in, 3, e->numbers_full, false);
-    tg_set_post(in, 3, TG_POST_ROW, 0, e->numbers_credit + (int)col + 1, false);
+    tg_set_wait(in, 3, e->prologue.numbers_full, false);
+    tg_set_post(in, 3, TG_POST_ROW, 0, e->prologue.numbers_credit + (int)col + 1, false);
   }
   end_loop(in, 2, rounds(e), queue->count - 1);
 }
@@ -179,7 +179,7 @@ static tg_instr *send_chunk(emission *e, uint32_t r, uint32_t col, int dir, uint
   tx->dst_mask[0] = mask;
   tx->dst_post[0] = 1;
   tx->dst_sem[0] = e->b_full + (int)tg_gemm_maker(e, r);
-  in->common.credit_base[0] = e->made_credit;
+  in->common.credit_base[0] = e->prologue.made_credit;
   in->common.credit_mask[0] = mask;
   return in;
 }
@@ -202,16 +202,16 @@ static tg_instr *send_away(emission *e, uint32_t r, uint32_t col) {
   tg_tx_instr *tx = &in->tx;
   tx->dir[0] = TG_NORTH;
   tx->flits[0] = e->t.prologue_sent * row_flits(e);
-  tg_set_operand(tx->src_base, &e->prologue_output, true);
+  tg_set_operand(tx->src_base, &e->prologue.output, true);
   tx->src_delta[2] = tx->flits[0];
   tg_set_operand(tx->dst_base, &at_agcu, false);
   tx->src_inner[0] = tx->dst_inner[0] = 65535;
   tx->dst_mask[0] = 1;
   tx->dst_post[0] = 1;
-  tx->dst_sem[0] = e->prologue_output_north + (int)r + 1;
-  tg_set_wait(in, 0, e->prologue_output_port.credit, false);
-  tg_set_wait(in, 1, e->prologue_output_port.out_full, true);
-  tg_set_post(in, 1, TG_POST_LOCAL, 0, e->prologue_output_port.out_free, true);
+  tx->dst_sem[0] = e->prologue.output_north + (int)r + 1;
+  tg_set_wait(in, 0, e->prologue.output_port.credit, false);
+  tg_set_wait(in, 1, e->prologue.output_port.out_full, true);
+  tg_set_post(in, 1, TG_POST_LOCAL, 0, e->prologue.output_port.out_free, true);
   end_loop(in, 2, e->t.kc / e->t.prologue_sent, queue->count - 1);
   return in;
 }
@@ -221,7 +221,7 @@ static tg_instr *send_around(emission *e, uint32_t r, uint32_t col) {
   uint32_t all = all_makers(e, r), above = all & ((2u << r) - 1), below = all & ~((4u << r) - 1);
   tg_instr *first = below ? send_chunk(e, r, col, TG_SOUTH, below) : send_chunk(e, r, col, TG_NORTH, above);
   tg_instr *last = first;
-  tg_set_wait(first, 0, e->made_full, false);
+  tg_set_wait(first, 0, e->prologue.made_full, false);
   if (below && above) last = send_chunk(e, r, col, TG_NORTH, above);
   tg_set_post(last, 0, TG_POST_LOCAL, 0, e->b_full + (int)tg_gemm_maker(e, r), false);
   return last;
@@ -252,7 +252,7 @@ static void emit_store(emission *e, uint32_t r, uint32_t col) {
                        .element_stride = 1,
                        .columns = g->n};
   tg_buffer at_agcu = place_at_agcu(e, r);
-  tg_fill_walk(store, &walk, e->prologue_output_base, e->prologue_output_rest);
+  tg_fill_walk(store, &walk, e->prologue.output_base, e->prologue.output_rest);
   store->rows[0] = e->t.prologue_sent;
   store->take[0] = e->t.nt;
   store->m_first[0] = (int64_t)tg_gemm_maker(e, r) * e->t.kc;
@@ -261,8 +261,8 @@ static void emit_store(emission *e, uint32_t r, uint32_t col) {
   store->k_first[0] = tg_gemm_col_first(e, r, col);
   store->convert[0] = g->prologue.result_kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
   tg_set_operand(store->src_base, &at_agcu, false);
-  tg_set_wait(in, 0, e->prologue_output_north + (int)r + 1, false);
-  tg_set_post(in, 0, TG_POST_COL, r + 1, e->prologue_output_port.credit, false);
+  tg_set_wait(in, 0, e->prologue.output_north + (int)r + 1, false);
+  tg_set_post(in, 0, TG_POST_COL, r + 1, e->prologue.output_port.credit, false);
 }
 
 void tg_gemm_emit_maker_stores(emission *e) {

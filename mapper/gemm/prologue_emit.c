@@ -45,7 +45,7 @@ tg_buffer tg_prologue_input_buffer(const emission *e, int prologue_input) {
   bool number = tg_gemm_prologue_is_number(e->g, prologue_input);
   prologue_input -= e->g->prologue.inputs[prologue_input].lane; /* those of one run follow each other */
   uint32_t before = tg_prologue_inputs_before(e->b.m, e->g, &e->t, number, prologue_input);
-  return tg_buffer_part(e->b.m, number ? &e->numbers : &e->prologue_input, before,
+  return tg_buffer_part(e->b.m, number ? &e->prologue.numbers : &e->prologue.input, before,
                         tg_prologue_inputs_before(e->b.m, e->g, &e->t, number, prologue_input + 1) - before);
 }
 
@@ -56,7 +56,7 @@ static void set_vectors(const emission *e, tg_vx_instr *vop, uint32_t chunks) {
   for (int v = 0; v < f->vector_count; v++) {
     int kind = tg_stream_kind(f->vectors[v].value);
     uint32_t before = tg_gemm_prologue_vectors_before(m, e->g, &e->t, v);
-    tg_buffer vector = tg_buffer_part(m, &e->prologue_vectors, before,
+    tg_buffer vector = tg_buffer_part(m, &e->prologue.vectors, before,
                                       tg_gemm_prologue_vectors_before(m, e->g, &e->t, v + 1) - before);
     tg_stream *s = tg_stream_of_mut(vop, tg_prologue_vector_stream(f, v));
     s->kind[0] = kind;
@@ -76,8 +76,8 @@ tg_instr *tg_gemm_push_prologue(emission *e, uint32_t r, uint32_t col, const tg_
   tg_vx_instr *vop = &in->vx;
   uint32_t parts = tg_gemm_prologue_parts(e->b.m, e->g, &e->t),
            vectors = tg_gemm_prologue_width(e->g, &e->t) / tg_lanes(e->b.m);
-  memcpy(vop->seg_begin, e->prologue_code.seg_begin, sizeof vop->seg_begin);
-  memcpy(vop->seg_len, e->prologue_code.seg_len, sizeof vop->seg_len);
+  memcpy(vop->seg_begin, e->prologue.code.seg_begin, sizeof vop->seg_begin);
+  memcpy(vop->seg_len, e->prologue.code.seg_len, sizeof vop->seg_len);
   vop->seg_repeat[0] = 1 << 1;
   vop->rows[0] = parts * vectors;
   vop->row_count[0] = 1;
@@ -93,7 +93,7 @@ tg_instr *tg_gemm_push_prologue(emission *e, uint32_t r, uint32_t col, const tg_
   }
   set_streams(e, vop, tg_prologue_block_stream(f, 0), f->block_kind, block, first);
   if (f->stored)
-    set_streams(e, vop, tg_prologue_result_stream(f, 0), f->result_kind, &e->prologue_output, first);
+    set_streams(e, vop, tg_prologue_result_stream(f, 0), f->result_kind, &e->prologue.output, first);
   set_vectors(e, vop, chunks);
   return in;
 }
@@ -103,15 +103,15 @@ tg_instr *tg_gemm_push_prologue(emission *e, uint32_t r, uint32_t col, const tg_
 static tg_instr *push_nodes(emission *e, uint32_t r, uint32_t col, uint32_t first, uint32_t chunks) {
   const tg_gemm_prologue *f = &e->g->prologue;
   tg_instr *in = tg_gemm_push_prologue(e, r, col, &e->a, first, chunks);
-  tg_set_wait(in, 0, e->prologue_input_full, false);
-  tg_set_wait(in, 1, e->a_free, false);
-  if (f->stored) tg_set_wait(in, 2, e->prologue_output_port.out_free, false);
+  tg_set_wait(in, 0, e->prologue.input_full, false);
+  tg_set_wait(in, 1, e->prologue.a_free, false);
+  if (f->stored) tg_set_wait(in, 2, e->prologue.output_port.out_free, false);
   if (tg_gemm_a_from_north(e, r, col))
     tg_set_post(in, 0, TG_POST_COL, 0, e->a_north_credit + (int)r + 1, false);
   else
     tg_set_post(in, 0, TG_POST_ROW, 0, e->a_credit + (int)col + 1, false);
   tg_set_post(in, 1, TG_POST_LOCAL, 0, e->a_full, false);
-  if (f->stored) tg_set_post(in, 2, TG_POST_LOCAL, 0, e->prologue_output_port.out_full, false);
+  if (f->stored) tg_set_post(in, 2, TG_POST_LOCAL, 0, e->prologue.output_port.out_full, false);
   return in;
 }
 
@@ -149,7 +149,7 @@ static tg_instr *push_send(emission *e, uint32_t r, uint32_t col, uint32_t chunk
   tg_tx_instr *tx = &in->tx;
   tx->dir[0] = west ? TG_WEST : TG_NORTH;
   tx->flits[0] = e->t.prologue_sent * row_flits(e);
-  tg_set_rotating(tx->src_base, &e->prologue_output, chunk % 2,
+  tg_set_rotating(tx->src_base, &e->prologue.output, chunk % 2,
                   turns % 2 ? TG_ROTATE_OUTER : TG_ROTATE_NEVER);
   tx->src_base[0] += (int64_t)(col % e->t.alike) * stored_rows(e) * row_flits(e);
   tx->src_delta[2] = tx->flits[0];
@@ -158,10 +158,10 @@ static tg_instr *push_send(emission *e, uint32_t r, uint32_t col, uint32_t chunk
                   turns % 2 || pieces % 2 == 0 ? TG_ROTATE_EACH : TG_ROTATE_NEVER);
   tx->dst_mask[0] = 1;
   tx->dst_post[0] = 1;
-  tx->dst_sem[0] = (west ? e->prologue_output_west : e->prologue_output_north) + (int)(west ? col : r) + 1;
-  tg_set_wait(in, 0, e->prologue_output_port.out_full, true);
-  tg_set_wait(in, 1, e->prologue_output_port.credit, false);
-  tg_set_post(in, 0, TG_POST_LOCAL, 0, e->prologue_output_port.out_free, true);
+  tx->dst_sem[0] = (west ? e->prologue.output_west : e->prologue.output_north) + (int)(west ? col : r) + 1;
+  tg_set_wait(in, 0, e->prologue.output_port.out_full, true);
+  tg_set_wait(in, 1, e->prologue.output_port.credit, false);
+  tg_set_post(in, 0, TG_POST_LOCAL, 0, e->prologue.output_port.out_free, true);
   end_loop(in, 2, pieces, queue->count - 1);
   return in;
 }
@@ -252,7 +252,7 @@ static void emit_store(emission *e, uint32_t r, uint32_t col) {
                        .columns = g->k};
   tg_buffer at_agcu = place_at_agcu(e, r, col);
 
-  tg_fill_walk(store, &walk, e->prologue_output_base, e->prologue_output_rest);
+  tg_fill_walk(store, &walk, e->prologue.output_base, e->prologue.output_rest);
   store->rows[0] = e->t.prologue_sent;
   store->take[0] = e->t.kc;
   store->m_first[0] = tg_gemm_row_first(e, r, col) + (int64_t)(col % e->t.alike) * rows;
@@ -261,8 +261,8 @@ static void emit_store(emission *e, uint32_t r, uint32_t col) {
   store->k_delta[1] = e->t.kc;
   store->convert[0] = g->prologue.result_kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
   tg_set_operand(store->src_base, &at_agcu, false);
-  tg_set_wait(in, 0, (west ? e->prologue_output_west : e->prologue_output_north) + (int)position, false);
-  tg_set_post(in, 0, west ? TG_POST_ROW : TG_POST_COL, position, e->prologue_output_port.credit, false);
+  tg_set_wait(in, 0, (west ? e->prologue.output_west : e->prologue.output_north) + (int)position, false);
+  tg_set_post(in, 0, west ? TG_POST_ROW : TG_POST_COL, position, e->prologue.output_port.credit, false);
 }
 
 void tg_gemm_emit_prologue_stores(emission *e) {
@@ -284,8 +284,8 @@ void tg_gemm_emit_nodes(emission *e, uint32_t r, uint32_t col, const tg_vx_instr
                         const tg_store_port *port) {
   uint32_t chunks = e->t.chunks, blocks = e->t.passes_m, between = tg_gemm_chunks_a_piece(&e->t);
   tg_instr *in = tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->vx, TG_OP_vx_sync);
-  if (e->g->prologue.vector_count) tg_set_wait(in, 0, e->prologue_vectors_full, false);
-  if (e->vectors) tg_set_wait(in, 1, e->vectors_full, false);
+  if (e->g->prologue.vector_count) tg_set_wait(in, 0, e->prologue.vectors_full, false);
+  if (e->operands.vectors) tg_set_wait(in, 1, e->operands.vectors_full, false);
   end_loop(push_nodes(e, r, col, 0, 1), 2, chunks, 1);
   in = push_nodes(e, r, col, chunks % 2, between);
   if (between > 1) end_loop(in, 1, between, 2);
@@ -298,12 +298,12 @@ void tg_gemm_emit_nodes(emission *e, uint32_t r, uint32_t col, const tg_vx_instr
 }
 
 void tg_gemm_allocate_prologue_sems(emission *e) {
-  e->prologue_input_full = tg_tile_sem(&e->b, 0);
-  e->a_free = tg_tile_sem(&e->b, 2);
-  e->prologue_vectors_full = tg_tile_sem(&e->b, 0);
-  tg_store_port_init(&e->b, &e->prologue_output_port, 2);
-  e->prologue_output_west = tg_west_credits(&e->b, 0);
-  e->prologue_output_north = tg_north_credits(&e->b, 0);
+  e->prologue.input_full = tg_tile_sem(&e->b, 0);
+  e->prologue.a_free = tg_tile_sem(&e->b, 2);
+  e->prologue.vectors_full = tg_tile_sem(&e->b, 0);
+  tg_store_port_init(&e->b, &e->prologue.output_port, 2);
+  e->prologue.output_west = tg_west_credits(&e->b, 0);
+  e->prologue.output_north = tg_north_credits(&e->b, 0);
 }
 
 static int base_of(emission *e, const tg_value *value, int64_t first, int64_t *out_rest) {
@@ -314,19 +314,20 @@ static int base_of(emission *e, const tg_value *value, int64_t first, int64_t *o
 void tg_gemm_allocate_prologue_bases(emission *e) {
   const tg_gemm_prologue *f = &e->g->prologue;
   if (f->stored)
-    e->prologue_output_base = tg_build_base(&e->b, tg_place_of(e->c, f->result), 0, &e->prologue_output_rest);
+    e->prologue.output_base = tg_build_base(&e->b, tg_place_of(e->c, f->result), 0, &e->prologue.output_rest);
   for (int i = 0; f->of_b && i < f->input_count; i++)
-    e->prologue_input_base[i] =
-        base_of(e, f->inputs[i].value, f->inputs[i].first, &e->prologue_input_rest[i]);
+    e->prologue.input_base[i] =
+        base_of(e, f->inputs[i].value, f->inputs[i].first, &e->prologue.input_rest[i]);
   for (int v = 0; v < f->vector_count; v++)
-    e->prologue_base[v] = base_of(e, f->vectors[v].value, f->vectors[v].first, &e->prologue_rest[v]);
+    e->prologue.vector_base[v] =
+        base_of(e, f->vectors[v].value, f->vectors[v].first, &e->prologue.vector_rest[v]);
 }
 
 /* For the tiles of `mask`, which have the columns from number `first` on. */
 static void load_vector(emission *e, tg_queue *queue, int v, uint32_t mask, int64_t first) {
   const tg_gemm_prologue *f = &e->g->prologue;
   tg_agcu_instr *load = &tg_build_push(&e->b, queue, TG_OP_agcu_load)->agcu;
-  tg_buffer vector = e->prologue_vectors;
+  tg_buffer vector = e->prologue.vectors;
   tg_walk_plan walk = {.tensor = tg_place_of(e->c, f->vectors[v].value),
                        .radix = {1, 1, 1},
                        .element_stride = f->vectors[v].stride,
@@ -335,14 +336,14 @@ static void load_vector(emission *e, tg_queue *queue, int v, uint32_t mask, int6
   tg_set_operand(load->dst_base, &vector, false);
   load->dst_inner[0] = 65535;
   load->dst_mask[0] = mask;
-  tg_fill_walk(load, &walk, e->prologue_base[v], e->prologue_rest[v]);
+  tg_fill_walk(load, &walk, e->prologue.vector_base[v], e->prologue.vector_rest[v]);
   load->rows[0] = 1;
   load->take[0] = tg_gemm_prologue_vector_length(e->g, &e->t);
   load->k_first[0] = first;
   load->convert[0] = tg_stream_kind(f->vectors[v].value) == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
   if (v + 1 < f->vector_count) return;
   load->dst_post[0] = 1;
-  load->dst_sem[0] = e->prologue_vectors_full;
+  load->dst_sem[0] = e->prologue.vectors_full;
 }
 
 /* Vectors come down the columns once: of those along n a tile needs its columns. */

@@ -45,7 +45,7 @@ static void set_epilogue_operands(const emission *e, tg_vx_instr *vop, const ste
     const tg_epilogue_operand *epilogue_operand = &e->g->epilogue_operands[x];
     bool once = tg_gemm_loads_once(&e->t, epilogue_operand);
     place at = step->epilogue_operands;
-    at.buffer = &e->epilogue_operands[x];
+    at.buffer = &e->operands.buffers[x];
     if (!e->t.ring) at.rotation = once ? TG_ROTATE_OUTER : TG_ROTATE_EACH;
     tg_stream *s = tg_stream_of_mut(vop, 1 + x);
     set_stream(e, s, epilogue_operand->kind, &at, step);
@@ -129,16 +129,16 @@ void tg_gemm_post_to(tg_instr *in, int kind, uint32_t pos, int sem, bool last_on
 
 void tg_gemm_take_epilogue_operands(const emission *e, tg_instr *in, uint32_t r, uint32_t col, bool first,
                                     bool last) {
-  bool vectors =
-      e->vectors && !tg_gemm_has_resident_vectors(e->g, &e->t); /* else they are there from the start */
-  if (vectors) tg_gemm_wait_for(in, e->vectors_full, true);
-  if (vectors) tg_gemm_post_to(in, TG_POST_COL, 0, e->vectors_credit + (int)r + 1, true);
-  if (e->blocks && first) tg_gemm_wait_for(in, e->blocks_full, false);
-  if (!e->blocks || !last) return;
+  bool vectors = e->operands.vectors &&
+                 !tg_gemm_has_resident_vectors(e->g, &e->t); /* else they are there from the start */
+  if (vectors) tg_gemm_wait_for(in, e->operands.vectors_full, true);
+  if (vectors) tg_gemm_post_to(in, TG_POST_COL, 0, e->operands.vectors_credit + (int)r + 1, true);
+  if (e->operands.blocks && first) tg_gemm_wait_for(in, e->operands.blocks_full, false);
+  if (!e->operands.blocks || !last) return;
   if (tg_epilogue_operands_west(e, r, col))
-    tg_gemm_post_to(in, TG_POST_ROW, 0, e->blocks_credit + (int)col + 1, false);
+    tg_gemm_post_to(in, TG_POST_ROW, 0, e->operands.blocks_credit + (int)col + 1, false);
   else
-    tg_gemm_post_to(in, TG_POST_COL, 0, e->blocks_north_credit + (int)r + 1, false);
+    tg_gemm_post_to(in, TG_POST_COL, 0, e->operands.blocks_north_credit + (int)r + 1, false);
 }
 
 tg_tx_instr *tg_gemm_push_send(emission *e, uint32_t r, uint32_t col, uint32_t to, uint32_t flits, int sem) {
