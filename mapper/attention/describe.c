@@ -112,7 +112,7 @@ static tg_mc_ref score(const void *user, tg_mc *mc, int u) {
   for (int x = 0; x < a->scores.epilogue_operand_count; x++)
     streams[x] = (tg_operand_stream){.value = a->epilogue_operand[x].value,
                                      .stream = (1 + x) * a->unroll + u,
-                                     .number = a->epilogue_operand_kind[x] == TG_STREAM_SPLAT32};
+                                     .scalar = a->epilogue_operand_kind[x] == TG_STREAM_SPLAT32};
   tg_mc_ref y = tg_round_to(mc, root->dtype, tg_mc_load(mc, u, false), false);
   if (kernel->fused_count) {
     y = tg_emit_expression(mc, s->c, kernel, root, y, streams, a->scores.epilogue_operand_count);

@@ -69,7 +69,7 @@ static tg_mc_ref number_of(emitter *e, held *h) {
 }
 
 tg_mc_ref tg_hold_operand(tg_mc *mc, const tg_operand_stream *operand) {
-  bool halves = !operand->number && tg_stream_kind(operand->value) == TG_STREAM_FP32;
+  bool halves = !operand->scalar && tg_stream_kind(operand->value) == TG_STREAM_FP32;
   tg_mc_ref ref = tg_mc_load(mc, operand->stream, halves);
   bool rounds = operand->part && operand->dtype != operand->value->dtype;
   return rounds ? tg_round_to(mc, operand->dtype, ref, false) : ref;

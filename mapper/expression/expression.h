@@ -9,7 +9,7 @@
 typedef struct tg_operand_stream {
   tg_value *value; /* as the node names it (a reshape counts as itself) */
   int stream;
-  bool number; /* one number for all elements: a splat32 stream */
+  bool scalar; /* one number for all elements: a splat32 stream */
   bool loaded; /* it stands in a register already: */
   tg_mc_ref held;
   int part;       /* of an operand of outer products (kernel/outer.h), that of k = part - 1; 0: all of it */

@@ -1,8 +1,8 @@
 /* Products of a k or two (kernel/outer.h) are computed where their result is read, if that is faster than
- * loading it, or not slower by more than the memory for it is worth: from numbers a row and rows, instead of
- * a tensor. Of one whose result is only reduced and read by one product, nothing is stored at all. Where the
- * numbers of a row lie apart, as the channels of an image do, what their Transpose makes may be stored for
- * it. */
+ * loading it, or not slower by more than the memory for it is worth: from per-row scalars and rows, instead
+ * of a tensor. Of one whose result is only reduced and read by one product, nothing is stored at all. Where
+ * the scalars of a row lie apart, as the channels of an image do, what their Transpose makes may be stored
+ * for it. */
 #include "mapper/fusion/fusion.h"
 #include "mapper/fusion/rematerialize.h"
 #include "mapper/kernel/class.h"
@@ -56,7 +56,7 @@ static void rematerialize(tg_compile *c) {
     }
 }
 
-/* ---- numbers a row that lie apart ---- */
+/* ---- per-row scalars that lie apart ---- */
 
 /* The Transpose through which a product of few k reads numbers that so lie apart, or NULL. */
 static tg_node *transposes_scalars(const tg_compile *c, const tg_kernel *kernel) {

@@ -59,18 +59,18 @@ static void add_prologue(const model *s, traffic *all) {
  * as there are makers. */
 static void add_made(const model *s, traffic *all) {
   const tg_gemm_prologue *f = &s->g->prologue;
-  double prologue_inputs = 0, numbers = 0, out = 0, makers = s->t->makers;
+  double prologue_inputs = 0, scalars = 0, out = 0, makers = s->t->makers;
   for (int i = 0; i < f->input_count; i++) {
     if (f->inputs[i].lane) continue;
     double z = tg_value_bytes_each(f->inputs[i].value), take = tg_prologue_input_take(s->g, s->t, i);
-    *(tg_gemm_prologue_is_number(s->g, i) ? &numbers : &prologue_inputs) +=
+    *(tg_gemm_prologue_is_scalar(s->g, i) ? &scalars : &prologue_inputs) +=
         port_cycles(s, s->t->kc, take * z, s->g->n * (int64_t)z, z);
   }
   if (f->stored) {
     double z = tg_value_bytes_each(f->result);
     out = port_cycles(s, s->t->kc, s->t->nt * z, s->g->n * (int64_t)z, z);
   }
-  all->west.load += (tg_west_egress(s->m, s->t->prologue_inputs) * prologue_inputs + numbers) / makers;
+  all->west.load += (tg_west_egress(s->m, s->t->prologue_inputs) * prologue_inputs + scalars) / makers;
   all->north.load +=
       (tg_north_egress(s->m, s->t->prologue_inputs, 1) * prologue_inputs + s->m->rows * out) / makers;
 }
@@ -141,7 +141,7 @@ static void add_drain(const model *s, traffic *all) {
     if (tg_gemm_loads_once(t, x))
       vectors += port_cycles(s, 1, bytes, 0, z) * (t->split == TG_SPLIT_COLUMNS ? m->rows : 1);
     else
-      *(tg_gemm_shares_numbers(t, x) ? &shared : &blocks) += port_cycles(s, t->mt, bytes, stride, z);
+      *(tg_gemm_shares_scalars(t, x) ? &shared : &blocks) += port_cycles(s, t->mt, bytes, stride, z);
   }
   if (tg_gemm_has_resident_vectors(g, t)) vectors /= t->passes_m;
   if (g->column_sums.count) {
@@ -259,10 +259,10 @@ static double port_period(const model *s, const traffic *all) {
                        chunks * all->north.load + all->north.drain);
 }
 
-/* With numbers a row, which come atom by atom for all tiles of a row at once, two blocks of A do not hide how
- * long DRAM takes for one: found by trying, like the factors above. */
-static double wait_for_numbers(const model *s) {
-  bool short_of_room = tg_gemm_prologue_numbers(s->g) && tg_gemm_a_blocks(s->t) == 2;
+/* With per-row scalars, which come atom by atom for all tiles of a row at once, two blocks of A do not hide
+ * how long DRAM takes for one: found by trying, like the factors above. */
+static double wait_for_scalars(const model *s) {
+  bool short_of_room = tg_gemm_prologue_scalars(s->g) && tg_gemm_a_blocks(s->t) == 2;
   return short_of_room ? s->m->dram_latency + HOPS : 0;
 }
 
@@ -284,7 +284,7 @@ static double pass_cycles(const model *s, const traffic *all) {
   if (t->makers) {
     pass = tg_max_double(pass, chunks / t->makers * round_cycles(s) + vector);
     pass =
-        tg_max_double(pass, chunks * (tg_max_double(all->west.load, all->north.load) + wait_for_numbers(s)));
+        tg_max_double(pass, chunks * (tg_max_double(all->west.load, all->north.load) + wait_for_scalars(s)));
   } else if (s->g->prologue.result)
     pass = tg_max_double(pass, vector + chunks * tg_gemm_prologue_cycles(s->m, s->g, t));
   return tg_max_double(pass, port_period(s, all));

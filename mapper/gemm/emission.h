@@ -40,14 +40,14 @@ typedef struct tg_column_sums_emission {
 
 /* The prologue of A or B. */
 typedef struct tg_prologue_emission {
-  tg_buffer input, numbers, output, vectors; /* what it reads, makes, and shares by all rows */
+  tg_buffer input, scalars, output, vectors; /* what it reads, makes, and shares by all rows */
   int input_full, a_free, vectors_full, output_west, output_north; /* semaphores */
   tg_store_port output_port;                                       /* semaphores alone */
   int output_base, vector_base[TG_PROLOGUE_VECTORS], input_base[TG_PROLOGUE_INPUTS];
   int64_t output_rest, vector_rest[TG_PROLOGUE_VECTORS], input_rest[TG_PROLOGUE_INPUTS];
   /* Tiles that make chunks of B in cooperation: a tile's own chunk is there, its banks are free, and other
    * tiles' are (by position in the column); b_full is the first of a semaphore for each of them. */
-  int made_full, made_free, made_credit, west_credit, north_credit, numbers_full, numbers_credit;
+  int made_full, made_free, made_credit, west_credit, north_credit, scalars_full, scalars_credit;
   tg_vx_instr code; /* segments of the microcode */
 } tg_prologue_emission;
 

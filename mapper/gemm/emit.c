@@ -54,7 +54,7 @@ static bool allocate(emission *e) {
   tg_buffer *const buffers[TG_GEMM_ROLES] = {
       [TG_ROLE_A] = &e->a,
       [TG_ROLE_PROLOGUE_INPUTS] = &e->prologue.input,
-      [TG_ROLE_NUMBERS] = &e->prologue.numbers,
+      [TG_ROLE_SCALARS] = &e->prologue.scalars,
       [TG_ROLE_PROLOGUE_OUTPUT] = &e->prologue.output,
       [TG_ROLE_PROLOGUE_VECTORS] = &e->prologue.vectors,
       [TG_ROLE_B] = &e->b_block,

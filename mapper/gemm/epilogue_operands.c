@@ -161,7 +161,7 @@ int tg_gemm_operand_streams(const tg_gemm *g, tg_operand_stream *out) {
   for (int x = 0; x < g->epilogue_operand_count; x++)
     out[count++] = (tg_operand_stream){.value = g->epilogue_operands[x].value,
                                        .stream = 1 + x,
-                                       .number = g->epilogue_operands[x].kind == TG_STREAM_SPLAT32,
+                                       .scalar = g->epilogue_operands[x].kind == TG_STREAM_SPLAT32,
                                        .part = g->epilogue_operands[x].part,
                                        .dtype = g->epilogue_operands[x].dtype};
   for (int i = 0; i < g->column_sums.name_count; i++) {
@@ -177,7 +177,7 @@ static tg_mc_ref load_bias(tg_mc *mc, const tg_operand_stream *streams, int coun
   while (s < count && (streams[s].value != bias || streams[s].part)) s++;
   assert(s < count);
   if (streams[s].loaded) return streams[s].held;
-  return tg_mc_load(mc, streams[s].stream, !streams[s].number && tg_stream_kind(bias) == TG_STREAM_FP32);
+  return tg_mc_load(mc, streams[s].stream, !streams[s].scalar && tg_stream_kind(bias) == TG_STREAM_FP32);
 }
 
 tg_mc_ref tg_gemm_add_bias(tg_mc *mc, const tg_kernel *kernel, const tg_operand_stream *streams, int count,

@@ -10,7 +10,7 @@ void tg_gemm_lay_out(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling 
   rooms[TG_ROLE_A] = (tg_gemm_room){tg_gemm_a_rows(m, g, t), tg_gemm_a_blocks(t)};
   if (g->prologue.result) {
     rooms[TG_ROLE_PROLOGUE_INPUTS] = (tg_gemm_room){tg_prologue_input_rows(m, g, t), 2};
-    rooms[TG_ROLE_NUMBERS] = (tg_gemm_room){tg_gemm_number_rows(m, g, t), 2};
+    rooms[TG_ROLE_SCALARS] = (tg_gemm_room){tg_gemm_scalar_rows(m, g, t), 2};
     rooms[TG_ROLE_PROLOGUE_OUTPUT] = (tg_gemm_room){tg_prologue_output_rows(m, g, t), 2};
     rooms[TG_ROLE_PROLOGUE_VECTORS] = (tg_gemm_room){tg_gemm_prologue_once(m, g, t), 1};
   }

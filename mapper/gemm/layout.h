@@ -65,7 +65,7 @@ uint64_t tg_gemm_rounded_rows(const tg_params *m, const tg_gemm *gemm, const tg_
 typedef enum tg_gemm_role {
   TG_ROLE_A,
   TG_ROLE_PROLOGUE_INPUTS,
-  TG_ROLE_NUMBERS,
+  TG_ROLE_SCALARS,
   TG_ROLE_PROLOGUE_OUTPUT,
   TG_ROLE_PROLOGUE_VECTORS, /* of a prologue of A, with the epilogue operands that are loaded once */
   TG_ROLE_B,

@@ -256,12 +256,12 @@ static void load_blocks_west(emission *e, tg_queue *queue, uint32_t r) {
   for (uint32_t col = e->b.m->cols; col-- > 0;)
     if (tg_epilogue_operands_west(e, r, col)) mask |= 1u << (col + 1), one = col;
   for (int x = 0; x < g->epilogue_operand_count && mask; x++)
-    if (tg_gemm_shares_numbers(&e->t, &g->epilogue_operands[x]))
+    if (tg_gemm_shares_scalars(&e->t, &g->epilogue_operands[x]))
       load_block(e, queue, x, r, one, mask, &shared);
   for (uint32_t col = 0; col < e->b.m->cols; col++) {
     int count = shared;
     for (int x = 0; x < g->epilogue_operand_count && tg_epilogue_operands_west(e, r, col); x++)
-      if (!tg_gemm_shares_numbers(&e->t, &g->epilogue_operands[x]))
+      if (!tg_gemm_shares_scalars(&e->t, &g->epilogue_operands[x]))
         load_block(e, queue, x, r, col, 1u << (col + 1), &count);
   }
 }

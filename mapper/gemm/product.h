@@ -59,18 +59,18 @@ typedef struct tg_gemm_column_sums {
   int name_count;
 } tg_gemm_column_sums;
 
-/* Elements of a row of `nt` that are loaded of it: of one number a row (splat32) that one. */
+/* Elements of a row of `nt` that are loaded of it: of one scalar a row (splat32) that one. */
 static inline uint32_t tg_epilogue_operand_take(const tg_epilogue_operand *epilogue_operand, uint32_t nt) {
   return epilogue_operand->kind == TG_STREAM_SPLAT32 ? 1 : nt;
 }
 
 /* The prologue of an operand, elementwise nodes, computed on the tiles that multiply it: of A, made of one
  * tensor of its elements, in whose place in DRAM A is loaded, and of vectors along k (prologue_emit.c); of B,
- * made of such tensors and numbers a row, three at most, and of vectors along n
+ * made of such tensors and per-row scalars, three at most, and of vectors along n
  * (prologue_cooperative.c). What they make is stored, if others read it. */
 typedef struct tg_prologue_input {
   tg_value *value; /* that owns the memory */
-  int kind;        /* stream kind; splat32: a number a row, */
+  int kind;        /* stream kind; splat32: a scalar a row, */
   int lane, each;  /* number `lane` of `each` that follow each other, and are loaded as lane 0 */
   int64_t first, radix[3], stride[3]; /* elements: of it the first; its row digits and their strides */
 } tg_prologue_input;
@@ -215,10 +215,10 @@ tg_status tg_gemm_describe_prologue(const tg_compile *c, const tg_kernel *kernel
 tg_status tg_gemm_write_prologue(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g, tg_mc *mc);
 /* Words of it into g->prologue.words. TG_INVALID: it does not fit beside that of the drain. */
 tg_status tg_gemm_measure_prologue(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g);
-/* Is an input a number a row; and how many of them are there? */
-static inline bool tg_gemm_prologue_is_number(const tg_gemm *gemm, int prologue_input) {
+/* Is an input a scalar a row; and how many of them are there? */
+static inline bool tg_gemm_prologue_is_scalar(const tg_gemm *gemm, int prologue_input) {
   return gemm->prologue.inputs[prologue_input].kind == TG_STREAM_SPLAT32;
 }
-int tg_gemm_prologue_numbers(const tg_gemm *gemm);
+int tg_gemm_prologue_scalars(const tg_gemm *gemm);
 
 #endif

@@ -12,7 +12,7 @@ double tg_gemm_prologue_cycles(const tg_params *m, const tg_gemm *gemm, const tg
 /* Bank rows of a chunk as it is loaded, of what the nodes make of it, and of the vectors; of those and what
  * the drain reads for all rows, which a tile loads once. */
 uint32_t tg_prologue_input_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
-uint32_t tg_gemm_number_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+uint32_t tg_gemm_scalar_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint32_t tg_prologue_output_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint32_t tg_gemm_prologue_vector_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint64_t tg_gemm_prologue_once(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
@@ -23,7 +23,7 @@ bool tg_gemm_prologue_sends_fit(const tg_params *m, const tg_gemm *gemm, const t
 /* Of the tensors of a chunk, or of the vectors, before one; and elements of a vector that a tile needs: of
  * those along k all. */
 uint32_t tg_prologue_inputs_before(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t,
-                                   bool numbers, int prologue_input);
+                                   bool scalars, int prologue_input);
 uint32_t tg_gemm_prologue_vectors_before(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t,
                                          int vector);
 uint32_t tg_gemm_prologue_vector_length(const tg_gemm *gemm, const tg_gemm_tiling *t);

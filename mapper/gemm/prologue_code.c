@@ -29,7 +29,7 @@ tg_status tg_gemm_write_prologue(const tg_compile *c, const tg_kernel *kernel, c
       if (names[n].loaded)
         names[n].held = held[names[n].stream - TG_PROLOGUE_INPUTS];
       else {
-        names[n].number = tg_gemm_prologue_is_number(g, names[n].stream);
+        names[n].scalar = tg_gemm_prologue_is_scalar(g, names[n].stream);
         names[n].stream = tg_prologue_input_stream(f, names[n].stream, u);
       }
     }

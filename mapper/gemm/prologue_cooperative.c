@@ -44,9 +44,9 @@ void tg_gemm_allocate_maker_sems(emission *e) {
   for (uint32_t r = 0; r < e->b.m->rows; r++) tg_tile_sem(&e->b, (int)e->t.made);
   e->prologue.west_credit = tg_west_credits(&e->b, 2);
   e->prologue.north_credit = tg_north_credits(&e->b, 2);
-  if (!tg_gemm_prologue_numbers(e->g)) return;
-  e->prologue.numbers_full = tg_tile_sem(&e->b, 0);
-  e->prologue.numbers_credit = tg_west_credits(&e->b, 2);
+  if (!tg_gemm_prologue_scalars(e->g)) return;
+  e->prologue.scalars_full = tg_tile_sem(&e->b, 0);
+  e->prologue.scalars_credit = tg_west_credits(&e->b, 2);
 }
 
 tg_buffer tg_gemm_made_buffer(const emission *e, uint32_t maker) {
@@ -72,7 +72,7 @@ static tg_agcu_instr *load_input(emission *e, tg_queue *queue, int prologue_inpu
   tg_walk_plan walk = {
       .tensor = tg_place_of(e->c, f->inputs[prologue_input].value),
       .element_stride = 1,
-      .columns = tg_gemm_prologue_is_number(e->g, prologue_input) ? f->inputs[prologue_input].each : e->g->n};
+      .columns = tg_gemm_prologue_is_scalar(e->g, prologue_input) ? f->inputs[prologue_input].each : e->g->n};
   memcpy(walk.radix, f->inputs[prologue_input].radix, sizeof walk.radix);
   memcpy(walk.stride, f->inputs[prologue_input].stride, sizeof walk.stride);
   tg_fill_walk(load, &walk, e->prologue.input_base[prologue_input], e->prologue.input_rest[prologue_input]);
@@ -96,10 +96,10 @@ static void set_ends(tg_agcu_instr *load, bool first, bool last, int credit, int
 /* Of tile (r, col). The last tensor tells it. */
 static void load_inputs(emission *e, tg_queue *queue, bool west, uint32_t r, uint32_t col) {
   int left = 0, all;
-  for (int i = 0; i < e->g->prologue.input_count; i++) left += !tg_gemm_prologue_is_number(e->g, i);
+  for (int i = 0; i < e->g->prologue.input_count; i++) left += !tg_gemm_prologue_is_scalar(e->g, i);
   all = left;
   for (int i = 0; i < e->g->prologue.input_count; i++) {
-    if (tg_gemm_prologue_is_number(e->g, i)) continue;
+    if (tg_gemm_prologue_is_scalar(e->g, i)) continue;
     tg_agcu_instr *load = load_input(e, queue, i, 1u << ((west ? col : r) + 1), tg_gemm_maker(e, r),
                                      tg_gemm_col_first(e, r, col));
     set_ends(load, left == all, left == 1, west ? e->prologue.west_credit : e->prologue.north_credit,
@@ -110,12 +110,12 @@ static void load_inputs(emission *e, tg_queue *queue, bool west, uint32_t r, uin
 
 /* Numbers are those of all tiles of a row, and come by a context of their own: what waits for all tiles does
  * not hold up what is for one. Stores leave by the north. */
-static void load_numbers(emission *e, tg_queue *queue, uint32_t r) {
-  int left = tg_gemm_prologue_numbers(e->g), all = left;
+static void load_scalars(emission *e, tg_queue *queue, uint32_t r) {
+  int left = tg_gemm_prologue_scalars(e->g), all = left;
   for (int i = 0; i < e->g->prologue.input_count; i++) {
-    if (!tg_gemm_prologue_is_number(e->g, i) || e->g->prologue.inputs[i].lane) continue;
+    if (!tg_gemm_prologue_is_scalar(e->g, i) || e->g->prologue.inputs[i].lane) continue;
     tg_agcu_instr *load = load_input(e, queue, i, ((1u << e->b.m->cols) - 1) << 1, tg_gemm_maker(e, r), 0);
-    set_ends(load, left == all, left == 1, e->prologue.numbers_credit, e->prologue.numbers_full);
+    set_ends(load, left == all, left == 1, e->prologue.scalars_credit, e->prologue.scalars_full);
     left--;
   }
 }
@@ -130,7 +130,7 @@ void tg_gemm_load_prologue_west(emission *e, uint32_t r) {
     if (inputs_from_west(e, r, col)) load_inputs(e, queue, true, r, col);
   end_rounds(e, queue);
   queue = tg_west_queue(&e->b, r, TG_CTX_PROLOGUE);
-  load_numbers(e, queue, r);
+  load_scalars(e, queue, r);
   end_rounds(e, queue);
 }
 
@@ -159,9 +159,9 @@ static void emit_nodes(emission *e, uint32_t r, uint32_t col) {
     tg_set_post(in, 0, TG_POST_COL, 0, e->prologue.north_credit + (int)r + 1, false);
   tg_set_post(in, 1, TG_POST_LOCAL, 0, e->t.makers > 1 ? e->prologue.made_full : e->b_full, false);
   if (stored) tg_set_post(in, 2, TG_POST_LOCAL, 0, e->prologue.output_port.out_full, false);
-  if (tg_gemm_prologue_numbers(e->g)) {
-    tg_set_wait(in, 3, e->prologue.numbers_full, false);
-    tg_set_post(in, 3, TG_POST_ROW, 0, e->prologue.numbers_credit + (int)col + 1, false);
+  if (tg_gemm_prologue_scalars(e->g)) {
+    tg_set_wait(in, 3, e->prologue.scalars_full, false);
+    tg_set_post(in, 3, TG_POST_ROW, 0, e->prologue.scalars_credit + (int)col + 1, false);
   }
   end_loop(in, 2, rounds(e), queue->count - 1);
 }

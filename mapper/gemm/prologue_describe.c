@@ -98,15 +98,15 @@ static bool add_outer(const tg_compile *c, tg_gemm *g, const int64_t dims[2], co
     tg_operand_stream a = {.value = o->operand[0], .part = k + 1, .dtype = o->dtype[0]},
                       b = {.value = o->operand[1], .part = k + 1, .dtype = o->dtype[1]};
     bool together = o->step[0] == 1;
-    tg_prologue_input numbers = {.value = tg_owner(c, a.value),
+    tg_prologue_input scalars = {.value = tg_owner(c, a.value),
                                  .kind = TG_STREAM_SPLAT32,
                                  .lane = together ? k : 0,
                                  .each = together ? o->count : 1,
                                  .first = together ? 0 : k * o->step[0]};
     tg_gemm_vector row = {tg_owner(c, b.value), k * o->step[1], o->stride[1][result->rank - 1], b.part,
                           b.dtype};
-    tg_merge_rows(result, o->stride[0], 0, numbers.radix, numbers.stride);
-    if (!add_input(f, &numbers, &a.stream) || !add_vector(f, &row, &b.stream) || !add_name(f, &a) ||
+    tg_merge_rows(result, o->stride[0], 0, scalars.radix, scalars.stride);
+    if (!add_input(f, &scalars, &a.stream) || !add_vector(f, &row, &b.stream) || !add_name(f, &a) ||
         !add_name(f, &b))
       return false;
   }
@@ -156,9 +156,9 @@ static bool has_room(const tg_params *m, const tg_gemm *g) {
            sems = TILE_SEMS + column_sums + (column_sums > 0), vectors = (uint32_t)f->vector_count,
            blocks = 1;
   if (f->of_b) {
-    bool numbers = tg_gemm_prologue_numbers(g) > 0;
-    groups += numbers;
-    sems += 2 * m->rows + 3 + (uint32_t)g->outs + numbers;
+    bool scalars = tg_gemm_prologue_scalars(g) > 0;
+    groups += scalars;
+    sems += 2 * m->rows + 3 + (uint32_t)g->outs + scalars;
     vectors *= m->rows;
     blocks = (uint32_t)(f->input_count + g->epilogue_operand_count);
   }

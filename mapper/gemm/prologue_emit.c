@@ -42,10 +42,10 @@ static void set_streams(const emission *e, tg_vx_instr *vop, int stream, int kin
 }
 
 tg_buffer tg_prologue_input_buffer(const emission *e, int prologue_input) {
-  bool number = tg_gemm_prologue_is_number(e->g, prologue_input);
+  bool number = tg_gemm_prologue_is_scalar(e->g, prologue_input);
   prologue_input -= e->g->prologue.inputs[prologue_input].lane; /* those of one run follow each other */
   uint32_t before = tg_prologue_inputs_before(e->b.m, e->g, &e->t, number, prologue_input);
-  return tg_buffer_part(e->b.m, number ? &e->prologue.numbers : &e->prologue.input, before,
+  return tg_buffer_part(e->b.m, number ? &e->prologue.scalars : &e->prologue.input, before,
                         tg_prologue_inputs_before(e->b.m, e->g, &e->t, number, prologue_input + 1) - before);
 }
 

@@ -7,10 +7,10 @@ static uint32_t chunk_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_t
 }
 
 uint32_t tg_prologue_inputs_before(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t,
-                                   bool numbers, int prologue_input) {
+                                   bool scalars, int prologue_input) {
   uint32_t rows = 0;
   for (int i = 0; i < prologue_input; i++)
-    if (tg_gemm_prologue_is_number(g, i) == numbers && !g->prologue.inputs[i].lane)
+    if (tg_gemm_prologue_is_scalar(g, i) == scalars && !g->prologue.inputs[i].lane)
       rows += tg_gemm_prologue_rows(g, t) * tg_prologue_input_flits(m, g, t, i);
   return rows;
 }
@@ -19,7 +19,7 @@ uint32_t tg_prologue_input_rows(const tg_params *m, const tg_gemm *g, const tg_g
   return tg_prologue_inputs_before(m, g, t, false, g->prologue.input_count);
 }
 
-uint32_t tg_gemm_number_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+uint32_t tg_gemm_scalar_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
   return tg_prologue_inputs_before(m, g, t, true, g->prologue.input_count);
 }
 
@@ -79,15 +79,15 @@ double tg_gemm_prologue_cycles(const tg_params *m, const tg_gemm *g, const tg_ge
   return groups * l * (g->prologue.words[0] + g->prologue.words[1] * each) + 3.0 * l;
 }
 
-int tg_gemm_prologue_numbers(const tg_gemm *g) {
+int tg_gemm_prologue_scalars(const tg_gemm *g) {
   int count = 0;
   for (int i = 0; i < g->prologue.input_count; i++)
-    count += tg_gemm_prologue_is_number(g, i) && !g->prologue.inputs[i].lane;
+    count += tg_gemm_prologue_is_scalar(g, i) && !g->prologue.inputs[i].lane;
   return count;
 }
 
 uint32_t tg_prologue_input_take(const tg_gemm *g, const tg_gemm_tiling *t, int prologue_input) {
-  return tg_gemm_prologue_is_number(g, prologue_input) ? (uint32_t)g->prologue.inputs[prologue_input].each
+  return tg_gemm_prologue_is_scalar(g, prologue_input) ? (uint32_t)g->prologue.inputs[prologue_input].each
                                                        : tg_gemm_prologue_width(g, t);
 }
 

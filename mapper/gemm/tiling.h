@@ -105,9 +105,9 @@ static inline bool tg_gemm_has_resident_vectors(const tg_gemm *gemm, const tg_ge
   return t->passes_n == 1 && t->passes_m > 1 && t->members * t->parts == 1;
 }
 
-/* One number a row: tiles side by side that have the same rows have them in common. (A number that all rows
+/* One scalar a row: tiles side by side that have the same rows have them in common. (A number that all rows
  * share is a flit, for which they need not wait for each other.) */
-static inline bool tg_gemm_shares_numbers(const tg_gemm_tiling *t,
+static inline bool tg_gemm_shares_scalars(const tg_gemm_tiling *t,
                                           const tg_epilogue_operand *epilogue_operand) {
   return epilogue_operand->kind == TG_STREAM_SPLAT32 && !epilogue_operand->row_vector &&
          (t->split == TG_SPLIT_OUTPUT || t->split == TG_SPLIT_COLUMNS);

@@ -1,5 +1,5 @@
 /* Products of so small a K that they are a sum of an outer product or two: elementwise nodes beside others,
- * of numbers a row and of rows, with which a reader computes the result instead of loading it. */
+ * of per-row scalars and of rows, with which a reader computes the result instead of loading it. */
 #ifndef TEGULA_MAPPER_KERNEL_OUTER_H
 #define TEGULA_MAPPER_KERNEL_OUTER_H
 

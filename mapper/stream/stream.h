@@ -12,7 +12,7 @@ typedef struct tg_stream_kernel {
   int inputs;
   tg_walk_plan input[TG_STREAMS];
   tg_walk_plan output;
-  int input_kind[TG_STREAMS], output_kind; /* stream kinds; an input of splat32 has one number a row */
+  int input_kind[TG_STREAMS], output_kind; /* stream kinds; an input of splat32 has one scalar a row */
   int more; /* further results, of the same shape as the first: streams after the vectors' */
   tg_walk_plan more_output[TG_MORE_RESULTS];
   int more_kind[TG_MORE_RESULTS];

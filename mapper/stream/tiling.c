@@ -58,7 +58,7 @@ static uint32_t vector_banks(const tg_params *m, const tg_stream_kernel *plan) {
   return plan->vectors_beside ? tg_banks_for(m, flits) : banks;
 }
 
-/* Elements of a row block of an input: one that is one number a row has nothing else. */
+/* Elements of a row block of an input: one that is one scalar a row has nothing else. */
 static uint32_t input_take(const tg_stream_kernel *plan, int input) {
   return plan->input_kind[input] == TG_STREAM_SPLAT32 ? 1 : plan->take;
 }

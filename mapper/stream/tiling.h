@@ -51,7 +51,7 @@ bool tg_stream_result_moves(const tg_stream_kernel *plan, int x);
  * beside others, whole blocks, so that none lies across two banks. */
 uint32_t tg_stream_vector_elements(const tg_stream_kernel *plan, int v);
 uint32_t tg_stream_vector_flits(const tg_params *m, const tg_stream_kernel *plan, int v);
-/* Flits of a row block of an input; one that is one number a row has nothing else. */
+/* Flits of a row block of an input; one that is one scalar a row has nothing else. */
 uint32_t tg_stream_input_flits(const tg_params *m, const tg_stream_kernel *plan, int input);
 /* Flits of a row in the scratchpad: of input `i` by itself, of all inputs side by side. */
 uint64_t tg_stream_alone_flits(const tg_params *m, const tg_stream_kernel *plan, int i);

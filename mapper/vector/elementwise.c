@@ -77,7 +77,7 @@ static bool is_row(const elementwise *e, int operand) {
   return last > 0 && e->space.strides[operand][last];
 }
 
-/* One number a row. */
+/* One scalar a row. */
 static bool is_column(const elementwise *e, int operand) {
   return e->space.rank > 1 && !e->space.strides[operand][e->space.rank - 1] && !is_number(e, operand);
 }
@@ -125,7 +125,7 @@ static bool write_code(const elementwise *e, tg_mc *mc, bool ahead) {
   tg_mc_begin(mc, e->c->arena);
   for (int i = 0; i < e->operands; i++) {
     bool number = is_column(e, i) || (e->once[i] && is_number(e, i));
-    streams[i] = (tg_operand_stream){.value = e->values[i], .stream = e->stream[i], .number = number};
+    streams[i] = (tg_operand_stream){.value = e->values[i], .stream = e->stream[i], .scalar = number};
     if (!ahead || !e->once[i]) continue;
     bool halves = !number && tg_stream_kind(e->values[i]) == TG_STREAM_FP32;
     streams[i].loaded = true;

@@ -183,7 +183,7 @@ static bool number_streams(reduction *r) {
   r->plan.more = r->outs - 1;
   for (int n = 0; n < r->name_count; n++) {
     const operand *o = &r->operands[r->owner[n]];
-    r->names[n].number = o->role == COLUMN || o->role == NUMBER;
+    r->names[n].scalar = o->role == COLUMN || o->role == NUMBER;
   }
   return full;
 }

@@ -1,6 +1,6 @@
 /* Row kernels. A row's reductions and the elementwise nodes around them take a few passes over the row, which
  * is loaded once: a pass ends where a reduction must be complete. What one pass has computed the next
- * computes again, with the same bits; numbers of a row stay in registers.
+ * computes again, with the same bits; scalars of a row stay in registers.
  *
  * Each reduction is done as late as what needs it allows: what it reads is likely to be at hand then. */
 #include "mapper/expression/expression.h"
@@ -56,7 +56,7 @@ typedef struct rowwise {
   int64_t dims[2];
   step steps[MOST_STEPS];
   int count, passes;
-  bool numbers; /* all results are one number a row; else there is one, element by element */
+  bool numbers; /* all results are one scalar a row; else there is one, element by element */
   bool behind;  /* numbers are made after the last pass */
   operand operands[TG_STREAMS];
   int operand_count;
