@@ -12,8 +12,7 @@ static bool is_inference(const tg_compile *c) { return !is_training(c); }
 const tg_mapper_pass tg_mapper_passes[] = {
     {"form_kernels", NULL, tg_form_kernels, NULL},
     {"store_casts", "form_kernels", tg_store_casts, is_inference},
-    {"fuse_attention", "form_kernels", tg_fuse_attention,
-     NULL}, /* before nodes between its products join others */
+    {"fuse_attention", "form_kernels", tg_fuse_attention, NULL}, /* before what is between joins others */
     {"reduction_prologues", "form_kernels", tg_form_reduction_prologues, NULL},
     {"merge_elementwise", "reduction_prologues", tg_merge_elementwise, NULL}, /* which would take theirs */
     {"merge_rows", "merge_elementwise", tg_merge_rowwise, NULL},

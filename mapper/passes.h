@@ -4,11 +4,11 @@
 
 #include "mapper/kernel/plan.h"
 
+/* Each keeps the kernels in an order in which one reads what earlier ones write. */
 typedef struct tg_mapper_pass {
   const char *name;
   const char *needs; /* the pass that must have run before it, or NULL */
-  tg_status (*run)(
-      tg_compile *c); /* keeps the order of kernels such that each reads what earlier ones write */
+  tg_status (*run)(tg_compile *c);
   bool (*when)(const tg_compile *c); /* NULL: always */
 } tg_mapper_pass;
 

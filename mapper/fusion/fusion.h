@@ -4,28 +4,33 @@
 
 #include "mapper/kernel/kernel.h"
 
-tg_status tg_form_kernels(tg_compile *c); /* form.c: graph -> kernels */
-/* stored_casts.c: Casts that products load through, as kernels where that is faster; before the next. */
+/* form.c: nodes become kernels. */
+tg_status tg_form_kernels(tg_compile *c);
+/* stored_casts.c: Casts that products load through become kernels where that is faster. */
 tg_status tg_store_casts(tg_compile *c);
-/* attention/describe.c: products with a softmax between them, as one kernel; before tg_merge_elementwise. */
+/* attention.c: two products with a softmax between them become one kernel. */
 tg_status tg_fuse_attention(tg_compile *c);
-tg_status
-tg_form_reduction_prologues(tg_compile *c);    /* reduction_prologues.c: elementwise nodes join reductions */
-tg_status tg_merge_elementwise(tg_compile *c); /* vector/elementwise.c: those that share */
-tg_status
-tg_merge_rowwise(tg_compile *c); /* microcode/row_sums.c: reductions of rows and what goes with them */
-tg_status
-tg_merge_into_products(tg_compile *c); /* vector/elementwise.c: elementwise ones that read their results */
-/* reduction_prologues.c: a prologue whose result is stored, too */
+/* reduction_prologues.c: elementwise nodes join the reductions that read them; also those whose result is
+ * stored. */
+tg_status tg_form_reduction_prologues(tg_compile *c);
 tg_status tg_reduce_and_store(tg_compile *c);
-/* stored_transposes.c: Transposes behind products, done by their stores where that is faster. */
+/* elementwise.c: elementwise kernels that share a tensor become one; those that read a product's result join
+ * it. */
+tg_status tg_merge_elementwise(tg_compile *c);
+tg_status tg_merge_into_products(tg_compile *c);
+/* rows.c: reductions of rows and what goes over the same rows become one kernel. */
+tg_status tg_merge_rowwise(tg_compile *c);
+/* stored_transposes.c: stores do the Transposes behind products where that is faster. */
 tg_status tg_store_moves(tg_compile *c);
-tg_status tg_form_product_prologues(tg_compile *c); /* product_prologues.c: elementwise nodes join products */
-tg_status
-tg_join_column_sums(tg_compile *c); /* column_sums.c: reductions join the products that make what they read */
-tg_status tg_rematerialize_in_products(tg_compile *c);    /* rematerialize.c: what they would load */
-tg_status tg_rematerialize_small_products(tg_compile *c); /* small_products.c: ... and products of few k */
-tg_status tg_narrow_stores(tg_compile *c); /* narrow_stores.c: what is loaded through a Cast only */
+/* product_prologues.c: elementwise nodes join the products that read them. */
+tg_status tg_form_product_prologues(tg_compile *c);
+/* column_sums.c: reductions join the products that make what they read. */
+tg_status tg_join_column_sums(tg_compile *c);
+/* rematerialize.c, small_products.c: products compute what they would load; also products of few k. */
+tg_status tg_rematerialize_in_products(tg_compile *c);
+tg_status tg_rematerialize_small_products(tg_compile *c);
+/* narrow_stores.c: what is loaded through a Cast only is stored as the Cast makes it. */
+tg_status tg_narrow_stores(tg_compile *c);
 
 /* What passes have in common. */
 /* Two reductions of the same shapes as one kernel of as many results. False: they are none, or it does not
