@@ -67,7 +67,7 @@ int64_t tg_load_i64(const void *data, tg_dtype dtype, size_t index) {
   case TG_I32: return AT(int32_t);
   case TG_I16: return AT(int16_t);
   case TG_I8: return AT(int8_t);
-  case TG_U64: return AT(uint64_t) > INT64_MAX ? INT64_MAX : (int64_t)AT(uint64_t);
+  case TG_U64: return (int64_t)AT(uint64_t);
   case TG_U32: return AT(uint32_t);
   case TG_U16: return AT(uint16_t);
   case TG_U8: return AT(uint8_t);
@@ -78,6 +78,19 @@ int64_t tg_load_i64(const void *data, tg_dtype dtype, size_t index) {
 }
 #undef AT
 
+/* To an integer type, as docs/numerics.md has it. */
+static int64_t integer_of(double value, tg_dtype dtype) {
+  double span = ldexp(1, 8 * (int)tg_dtype_size(dtype));
+  if (!isfinite(value) && (isnan(value) || tg_dtype_size(dtype) <= 2)) return 0;
+  if (tg_dtype_size(dtype) <= 2) return (int64_t)fmod(trunc(value), span);
+  switch (dtype) {
+  case TG_U64: return value >= 0x1p64 ? -1 : value <= 0 ? 0 : (int64_t)(uint64_t)value;
+  case TG_U32: return value >= span ? UINT32_MAX : value <= 0 ? 0 : (int64_t)value;
+  case TG_I32: return value >= span / 2 ? INT32_MAX : value <= -span / 2 ? INT32_MIN : (int64_t)value;
+  default: return truncate_f64(value);
+  }
+}
+
 #define AT(type) (((type *)data)[index])
 void tg_store_f32(void *data, tg_dtype dtype, size_t index, float value) {
   switch (dtype) {
@@ -87,27 +100,34 @@ void tg_store_f32(void *data, tg_dtype dtype, size_t index, float value) {
   case TG_F16: AT(uint16_t) = tg_f32_to_f16(value); break;
   case TG_F64: AT(double) = (double)value; break;
   case TG_BOOL: AT(uint8_t) = value != 0; break;
-  default: tg_store_i64(data, dtype, index, truncate_f64((double)value)); break;
+  default: tg_store_i64(data, dtype, index, integer_of((double)value, dtype)); break;
   }
-}
-
-static int64_t clamp(int64_t value, int64_t low, int64_t high) {
-  return value < low ? low : value > high ? high : value;
 }
 
 void tg_store_i64(void *data, tg_dtype dtype, size_t index, int64_t value) {
   switch (dtype) {
   case TG_I64: AT(int64_t) = value; break;
-  case TG_I32: AT(int32_t) = (int32_t)clamp(value, INT32_MIN, INT32_MAX); break;
-  case TG_I16: AT(int16_t) = (int16_t)clamp(value, INT16_MIN, INT16_MAX); break;
-  case TG_I8: AT(int8_t) = (int8_t)clamp(value, INT8_MIN, INT8_MAX); break;
-  case TG_U64: AT(uint64_t) = (uint64_t)clamp(value, 0, INT64_MAX); break;
-  case TG_U32: AT(uint32_t) = (uint32_t)clamp(value, 0, UINT32_MAX); break;
-  case TG_U16: AT(uint16_t) = (uint16_t)clamp(value, 0, UINT16_MAX); break;
-  case TG_U8: AT(uint8_t) = (uint8_t)clamp(value, 0, UINT8_MAX); break;
+  case TG_U64: AT(uint64_t) = (uint64_t)value; break;
+  case TG_I32:
+  case TG_U32: AT(uint32_t) = (uint32_t)(uint64_t)value; break;
+  case TG_I16:
+  case TG_U16: AT(uint16_t) = (uint16_t)(uint64_t)value; break;
+  case TG_I8:
+  case TG_U8: AT(uint8_t) = (uint8_t)(uint64_t)value; break;
   case TG_BOOL: AT(uint8_t) = value != 0; break;
   case TG_F64: AT(double) = (double)value; break;
   default: tg_store_f32(data, dtype, index, (float)value); break;
   }
 }
 #undef AT
+
+void tg_store_f64(void *data, tg_dtype dtype, size_t index, double value) {
+  if (tg_dtype_is_integer(dtype))
+    tg_store_i64(data, dtype, index, integer_of(value, dtype));
+  else if (dtype == TG_F64)
+    ((double *)data)[index] = value;
+  else if (dtype == TG_BOOL)
+    ((uint8_t *)data)[index] = value != 0;
+  else
+    tg_store_f32(data, dtype, index, (float)value);
+}

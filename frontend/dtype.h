@@ -35,13 +35,17 @@ float tg_f32_from_bf16(uint16_t bits);
 float tg_f32_from_f16(uint16_t bits);
 
 /* Element `index` of a buffer of `dtype`, as fp32 (exact for the narrow formats; integers and f64 round to
- * nearest even) and back (RNE; integers truncate toward zero and saturate, NaN gives 0; bool is value !=
- * 0). */
+ * nearest even) and back (RNE; bool is value != 0; to integers as docs/numerics.md says: toward zero, NaN
+ * gives 0, to 8 and 16 bits modulo 2^bits, else saturating). */
 float tg_load_f32(const void *data, tg_dtype dtype, size_t index);
 void tg_store_f32(void *data, tg_dtype dtype, size_t index, float value);
-/* The same for integers: a float element truncates toward zero and saturates, NaN gives 0. */
+/* The same for integers: a float element truncates toward zero and saturates, NaN gives 0; an integer is
+ * stored modulo 2^bits. An element of u64 above the largest int64_t loads as that less 2^64. */
 int64_t tg_load_i64(const void *data, tg_dtype dtype, size_t index);
 void tg_store_i64(void *data, tg_dtype dtype, size_t index, int64_t value);
+
+/* As tg_store_f32, of a double, which rounds once. */
+void tg_store_f64(void *data, tg_dtype dtype, size_t index, double value);
 
 #ifdef __cplusplus
 }

@@ -188,6 +188,13 @@ void tg_graph_add_output(tg_graph *graph, tg_value *value, const char *name, tg_
   value->output_count++;
 }
 
+void tg_graph_set_output(tg_graph *graph, int output, tg_value *value) {
+  assert(output >= 0 && output < graph->output_count);
+  graph->outputs[output]->output_count--;
+  graph->outputs[output] = value;
+  value->output_count++;
+}
+
 void tg_graph_add_carry(tg_graph *graph, int input, int output) {
   assert(input >= 0 && input < graph->input_count && output >= 0 && output < graph->output_count);
   tg_carry carry = {input, output};

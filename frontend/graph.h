@@ -59,7 +59,9 @@ struct tg_value {
   uint64_t seed;    /* constants: tg_seeded_fill(seed, seed_scale) made the data; 0: it did not */
   float seed_scale;
   uint64_t
-      elided; /* constants parsed from a text that kept only this hash of the data; 0: the data is here */
+      elided;    /* constants parsed from a text that kept only this hash of the data; 0: the data is here */
+  int64_t limit; /* integer inputs of a lowered graph: elements must be below this in magnitude, so that all
+                    that is computed of them is exact; else 0 */
   tg_node *producer;   /* results: the node; else NULL */
   int producer_output; /* and which of its outputs */
   tg_use *uses;        /* list by use->next, in no meaningful order */
@@ -132,9 +134,11 @@ struct tg_graph {
   tg_value **inputs,
       **outputs; /* in the model's order; an output may be an input, a constant, or stand twice */
   int input_count, output_count;
-  const char **output_names; /* the names the user sees: passes may replace the values, never these */
-  tg_dtype *output_dtypes;   /* as the model declares them; TG_NONE: not declared */
-  tg_value **values;         /* every value, also dead ones until tg_graph_compact */
+  const char **output_names;      /* the names the user sees: passes may replace the values, never these */
+  tg_dtype *output_dtypes;        /* as the model declares them; TG_NONE: not declared */
+  const tg_value **known_outputs; /* of a lowered graph: by output, the constant of another type than the
+                                     array's that it is, exactly; NULL: it is computed. NULL before */
+  tg_value **values;              /* every value, also dead ones until tg_graph_compact */
   int value_count;
   tg_carry *carries; /* empty but for training steps */
   size_t carry_count, carry_capacity;
@@ -185,6 +189,9 @@ void tg_node_set_outputs(tg_graph *graph, tg_node *node, int count);
 
 /* `name` is what the user sees. */
 void tg_graph_add_output(tg_graph *graph, tg_value *value, const char *name, tg_dtype declared);
+
+/* Output number `output` is `value` from now on; its name and what the model declares stay. */
+void tg_graph_set_output(tg_graph *graph, int output, tg_value *value);
 
 /* Input number `input` takes over output number `output` of the run before. */
 void tg_graph_add_carry(tg_graph *graph, int input, int output);

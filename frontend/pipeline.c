@@ -59,7 +59,8 @@ tg_status tg_frontend_lower(tg_graph *graph, const tg_frontend_options *options,
   tg_precision_clean(graph);
   after(&p, "clean_casts");
 
-  run(&p, "lower_integers");
+  if (tg_lower_integers(graph, diag)) return TG_INVALID;
+  after(&p, "lower_integers");
   run(&p, "lower_sum");
   run(&p, "lower_logic");
   run(&p, "lower_gather");

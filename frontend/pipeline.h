@@ -48,7 +48,9 @@ void tg_frontend_defaults(tg_frontend_options *options);
  * - Transpose, Concat, Reshape, Cast.
  * - Slice: starts, steps explicit for all dimensions. Expand: of a tensor of the result's rank. Pad: mode
  *   constant, a frame around two dimensions at most, no crops.
- * - Integers: graph inputs alone, read by Casts to f32.
+ * - Integers: graph inputs alone, read by Casts to f32. What the model computes as integers are whole numbers
+ *   in f32, all of them exact if elements of an input stay below its `limit`; a NaN is one that is not. An
+ *   output of such a type that is constant is in `known_outputs`, exactly.
  *
  * Operands of elementwise operators, Softmax and reductions may be of any of the formats, mixed, and differ
  * from the result's; so may an AveragePool's. */

@@ -20,15 +20,28 @@ int64_t tg_index_rows(const tg_value *value) {
   return fewest;
 }
 
-tg_status tg_indices_check(const char *input, const float *data, int64_t count, int64_t rows, tg_diag *diag) {
-  for (int64_t i = 0; i < count; i++) {
-    double x = (double)data[i], most = rows ? (double)rows : 1 << 24;
+/* Numbers from `low` on and below `high`. */
+static void bounds(const tg_tensor_info *input, double *low, double *high) {
+  double span = ldexp(1, 8 * (int)tg_dtype_size(input->dtype));
+  bool is_signed =
+      input->dtype == TG_I8 || input->dtype == TG_I16 || input->dtype == TG_I32 || input->dtype == TG_I64;
+  double most = input->limit ? (double)input->limit : 0x1p24;
+  if (input->rows) most = fmin(most, (double)input->rows);
+  *low = fmax(is_signed ? -span / 2 : 0, input->rows ? -most : 1 - most);
+  *high = fmin(is_signed ? span / 2 : span, most);
+}
+
+tg_status tg_indices_check(const tg_tensor_info *input, const float *data, tg_diag *diag) {
+  double low, high;
+  bounds(input, &low, &high);
+  for (int64_t i = 0; i < input->count; i++) {
+    double x = (double)data[i];
     if (x != floor(x))
-      return tg_fail(diag, TG_INVALID, "input \"%s\": element %" PRId64 " is %g, not a whole number", input,
-                     i, x);
-    if (x < -most || x >= most)
-      return tg_fail(diag, TG_INVALID, "input \"%s\": element %" PRId64 " is %.0f, outside [-%.0f, %.0f)",
-                     input, i, x, most, most);
+      return tg_fail(diag, TG_INVALID, "input \"%s\": element %" PRId64 " is %g, not a whole number",
+                     input->name, i, x);
+    if (x < low || x >= high)
+      return tg_fail(diag, TG_INVALID, "input \"%s\": element %" PRId64 " is %.0f, outside [%.0f, %.0f)",
+                     input->name, i, x, low, high);
   }
   return TG_OK;
 }

@@ -12,9 +12,10 @@
 static const struct {
   const char *descr;
   tg_dtype dtype;
-} types[] = {{"<f4", TG_F32}, {"<f8", TG_F64}, {"<f2", TG_F16}, {"<i8", TG_I64},
-             {"<i4", TG_I32}, {"<i2", TG_I16}, {"|i1", TG_I8},  {"<u8", TG_U64},
-             {"<u4", TG_U32}, {"<u2", TG_U16}, {"|u1", TG_U8},  {"|b1", TG_BOOL}};
+} types[] = {{"<f4", TG_F32}, {"<f8", TG_F64},  {"<f2", TG_F16},  {"<i8", TG_I64}, {"<i4", TG_I32},
+             {"<i2", TG_I16}, {"|i1", TG_I8},   {"<u8", TG_U64},  {"<u4", TG_U32}, {"<u2", TG_U16},
+             {"|u1", TG_U8},  {"|b1", TG_BOOL}, {"<V2", TG_BF16}, {"|V2", TG_BF16}}; /* as ml_dtypes and NumPy
+                                                                                        write bfloat16 */
 enum { TYPE_COUNT = sizeof types / sizeof *types, LONGEST_HEADER = 65536 };
 
 /* --- the header: a Python dictionary with three known keys */
@@ -208,7 +209,7 @@ tg_status tg_npy_write(const char *path, tg_dtype dtype, int rank, const int64_t
                        tg_diag *diag) {
   const char *descr = NULL;
   for (int i = 0; i < TYPE_COUNT; i++)
-    if (types[i].dtype == dtype) descr = types[i].descr;
+    if (!descr && types[i].dtype == dtype) descr = types[i].descr;
   if (!descr) return tg_fail(diag, TG_INVALID, "%s: .npy has no type for %s", path, tg_dtype_name(dtype));
   size_t count = 1;
   for (int d = 0; d < rank; d++) count *= (size_t)dims[d];

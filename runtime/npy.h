@@ -15,7 +15,7 @@ extern "C" {
 enum { TG_NPY_MAX_RANK = 8 };
 
 typedef struct tg_npy {
-  tg_dtype dtype; /* f4 f8 f2, i1..i8, u1..u8, b1 */
+  tg_dtype dtype; /* f4 f8 f2, i1..i8, u1..u8, b1; V2 is bf16 */
   int rank;
   int64_t dims[TG_NPY_MAX_RANK];
   int64_t count; /* elements */
@@ -32,7 +32,8 @@ tg_status tg_npy_read_stream(tg_arena *arena, FILE *stream, uint64_t size, tg_np
 /* The elements as FP32, on `arena`. */
 float *tg_npy_floats(tg_arena *arena, const tg_npy *array);
 
-/* Writes a row-major array, beside `path` and then renamed. `dtype` has a NumPy name (not bf16, tf32). */
+/* Writes a row-major array, beside `path` and then renamed. `dtype` has a NumPy name (bf16: V2, as of
+ * ml_dtypes; not tf32). */
 tg_status tg_npy_write(const char *path, tg_dtype dtype, int rank, const int64_t *dims, const void *data,
                        tg_diag *diag);
 

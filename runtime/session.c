@@ -15,6 +15,7 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,6 +32,22 @@ double tg_host_seconds(void) {
 
 /* --- loading */
 
+tg_dtype tg_storage_dtype(tg_storage storage) {
+  static const tg_dtype dtypes[] = {[TG_STORE_FP32] = TG_F32,
+                                    [TG_STORE_BF16] = TG_BF16,
+                                    [TG_STORE_FP16] = TG_F16,
+                                    [TG_STORE_TF32] = TG_TF32};
+  return dtypes[storage];
+}
+
+/* The first tensor of one side that carries `name`: outputs may share one. */
+static tg_dram_tensor *find_tensor(const tg_program *program, bool (*side)(tg_role), const char *name) {
+  for (uint32_t t = 0; t < program->tensor_count; t++)
+    if (side(program->tensors[t].role) && !strcmp(program->tensors[t].name, name))
+      return &program->tensors[t];
+  return NULL;
+}
+
 /* What a session needs of a tensor of either side. */
 static void describe(tg_session *s, tg_tensor_info *info, const char *name, int rank, const int64_t *dims) {
   *info = (tg_tensor_info){.name = tg_arena_strdup(&s->arena, name), .rank = rank, .count = 1};
@@ -45,16 +62,36 @@ static void make_room(tg_session *s, int inputs, int outputs) {
   s->outputs = TG_NEW_ARRAY(&s->arena, tg_tensor_info, (size_t)outputs);
   s->input_data = TG_NEW_ARRAY(&s->arena, float *, (size_t)inputs);
   s->output_data = TG_NEW_ARRAY(&s->arena, float *, (size_t)outputs);
+  s->output_elements = TG_NEW_ARRAY(&s->arena, const void *, (size_t)outputs);
+}
+
+/* tf32 is a format of the array, which others read as fp32. */
+static tg_dtype element_type(const tg_dram_tensor *tensor) {
+  tg_dtype stored = tg_storage_dtype(tensor->storage);
+  return tensor->type ? tensor->type : stored == TG_TF32 ? TG_F32 : stored;
+}
+
+static void describe_elements(tg_tensor_info *info, const tg_dram_tensor *tensor) {
+  info->dtype = element_type(tensor);
+  info->integer = tg_dtype_is_integer(info->dtype);
+  info->limit = tensor->limit;
 }
 
 static void describe_program(tg_session *s) {
   make_room(s, (int)s->program->tensor_count, (int)s->program->tensor_count);
   for (uint32_t t = 0; t < s->program->tensor_count; t++) {
     const tg_dram_tensor *tensor = &s->program->tensors[t];
-    if (tg_role_is_input(tensor->role))
-      describe(s, &s->inputs[s->input_count++], tensor->name, (int)tensor->rank, tensor->dims);
-    if (tg_role_is_output(tensor->role))
-      describe(s, &s->outputs[s->output_count++], tensor->name, (int)tensor->rank, tensor->dims);
+    tg_tensor_info *in = &s->inputs[s->input_count], *out = &s->outputs[s->output_count];
+    if (tg_role_is_input(tensor->role)) {
+      describe(s, in, tensor->name, (int)tensor->rank, tensor->dims);
+      describe_elements(in, tensor);
+      s->input_count++;
+    }
+    if (tg_role_is_output(tensor->role)) {
+      describe(s, out, tensor->name, (int)tensor->rank, tensor->dims);
+      describe_elements(out, tensor);
+      s->output_count++;
+    }
   }
 }
 
@@ -76,6 +113,12 @@ static void find_rows(tg_session *s) {
   tg_arena_release(&scratch);
 }
 
+static tg_dtype output_type(const tg_graph *lowered, int output) {
+  tg_dtype declared = lowered->output_dtypes[output], stored = lowered->outputs[output]->dtype;
+  if (!tg_dtype_is_float(declared) || lowered->known_outputs[output]) return declared;
+  return stored == TG_TF32 ? TG_F32 : stored;
+}
+
 static void describe_graph(tg_session *s) {
   const tg_graph *graph = s->fp32;
   make_room(s, graph->input_count, graph->output_count);
@@ -84,11 +127,15 @@ static void describe_graph(tg_session *s) {
     tg_value_sizes(graph->inputs[i], sizes);
     tg_tensor_info *info = &s->inputs[s->input_count++];
     describe(s, info, graph->inputs[i]->name, graph->inputs[i]->rank, sizes);
-    info->integer = tg_dtype_is_integer(graph->inputs[i]->dtype);
+    info->dtype = s->model->inputs[i]->dtype;
+    info->integer = tg_dtype_is_integer(info->dtype);
+    info->limit = s->lowered->inputs[i]->limit;
   }
   for (int i = 0; i < graph->output_count; i++) {
     tg_value_sizes(graph->outputs[i], sizes);
-    describe(s, &s->outputs[s->output_count++], graph->output_names[i], graph->outputs[i]->rank, sizes);
+    tg_tensor_info *info = &s->outputs[s->output_count++];
+    describe(s, info, graph->output_names[i], graph->outputs[i]->rank, sizes);
+    info->dtype = output_type(s->lowered, i);
   }
   find_rows(s);
 }
@@ -247,6 +294,27 @@ tg_status tg_session_decide(tg_session *session, const tg_compile_options *optio
   return TG_OK;
 }
 
+/* What a program's users must know of its tensors, and the array need not. */
+static void note_elements(const tg_session *s) {
+  tg_program *program = s->program;
+  for (int i = 0; i < s->input_count; i++) {
+    tg_dram_tensor *tensor = find_tensor(program, tg_role_is_input, s->inputs[i].name);
+    if (!tensor) continue;
+    tensor->type = s->inputs[i].dtype;
+    tensor->limit = s->inputs[i].limit;
+  }
+  for (int i = 0; i < s->output_count; i++) {
+    tg_dram_tensor *tensor = find_tensor(program, tg_role_is_output, s->outputs[i].name);
+    const tg_value *known = s->lowered->known_outputs[i];
+    if (!tensor) continue;
+    tensor->type = s->outputs[i].dtype;
+    size_t bytes = (size_t)s->outputs[i].count * tg_dtype_size(tensor->type);
+    if (!known || !bytes) continue;
+    uint8_t *copy = TG_NEW_ARRAY(&program->arena, uint8_t, bytes);
+    tensor->known = memcpy(copy, known->data, bytes);
+  }
+}
+
 tg_status tg_session_compile(tg_session *session, const tg_compile_options *options, tg_diag *diag) {
   tg_status status = needs_model(session, diag);
   if (status) return status;
@@ -272,6 +340,7 @@ tg_status tg_session_compile(tg_session *session, const tg_compile_options *opti
   session->precision = tg_precision_note(&session->arena, options);
   session->program->options = tg_arena_strdup(&session->program->arena, session->precision);
   describe_graph(session);
+  note_elements(session);
   session->compile_seconds = tg_host_seconds() - begin;
   return TG_OK;
 }
@@ -296,6 +365,9 @@ const tg_tensor_info *tg_session_output(const tg_session *session, int index) {
 const float *tg_session_output_data(const tg_session *session, int index) {
   return session->output_data[index];
 }
+const void *tg_session_output_elements(const tg_session *session, int index) {
+  return session->output_elements[index];
+}
 uint64_t tg_session_cycles(const tg_session *session) { return session->result.cycles; }
 
 static const char *shape_text(char text[200], int rank, const int64_t *dims) {
@@ -315,9 +387,10 @@ tg_status tg_session_set_input(tg_session *session, const char *name, int rank, 
     if (info->rank != rank || (rank > 0 && memcmp(info->dims, dims, (size_t)rank * sizeof *dims)))
       return tg_fail(diag, TG_INVALID, "input \"%s\" has shape %s, given is %s", name,
                      shape_text(wanted, info->rank, info->dims), shape_text(given, rank, dims));
-    if (info->integer && tg_indices_check(name, data, info->count, info->rows, diag)) return TG_INVALID;
+    if (info->integer && tg_indices_check(info, data, diag)) return TG_INVALID;
     session->input_data[i] = TG_NEW_ARRAY(&session->arena, float, (size_t)info->count);
-    memcpy(session->input_data[i], data, (size_t)info->count * sizeof *data);
+    for (int64_t e = 0; e < info->count; e++)
+      session->input_data[i][e] = info->dtype == TG_BOOL ? (float)(data[e] != 0) : data[e];
     return TG_OK;
   }
   return tg_fail(diag, TG_INVALID, "%s: the model has no input \"%s\"", session->path, name);
@@ -328,27 +401,11 @@ void tg_session_random_inputs(tg_session *session, uint64_t seed) {
     if (session->input_data[i]) continue;
     session->input_data[i] = TG_NEW_ARRAY(&session->arena, float, (size_t)session->inputs[i].count);
     const tg_tensor_info *info = &session->inputs[i];
-    if (info->integer)
+    if (info->integer || info->dtype == TG_BOOL)
       tg_indices_random(session->input_data[i], info->count, info->rows, seed + (uint64_t)i);
     else
       tg_seeded_fill(session->input_data[i], TG_F32, info->count, seed + (uint64_t)i, 1);
   }
-}
-
-tg_dtype tg_storage_dtype(tg_storage storage) {
-  static const tg_dtype dtypes[] = {[TG_STORE_FP32] = TG_F32,
-                                    [TG_STORE_BF16] = TG_BF16,
-                                    [TG_STORE_FP16] = TG_F16,
-                                    [TG_STORE_TF32] = TG_TF32};
-  return dtypes[storage];
-}
-
-/* The first tensor of one side that carries `name`: outputs may share one. */
-static const tg_dram_tensor *find_tensor(const tg_program *program, bool (*side)(tg_role), const char *name) {
-  for (uint32_t t = 0; t < program->tensor_count; t++)
-    if (side(program->tensors[t].role) && !strcmp(program->tensors[t].name, name))
-      return &program->tensors[t];
-  return NULL;
 }
 
 tg_status tg_session_memory(const tg_session *session, tg_dram **out_dram, tg_diag *diag) {
@@ -367,15 +424,40 @@ tg_status tg_session_memory(const tg_session *session, tg_dram **out_dram, tg_di
   return TG_OK;
 }
 
-static void read_outputs(tg_session *s, const tg_dram *dram) {
-  for (int i = 0; i < s->output_count; i++) {
+/* Output `i` in the model's type. NaN stands for an integer that the array did not compute exactly. */
+static tg_status convert_output(tg_session *s, int i, const uint8_t *stored, tg_storage storage,
+                                tg_diag *diag) {
+  const tg_tensor_info *info = &s->outputs[i];
+  void *elements = tg_arena_alloc(&s->arena, (size_t)info->count, tg_dtype_size(info->dtype));
+  for (int64_t e = 0; e < info->count; e++) {
+    float value = tg_load_f32(stored, tg_storage_dtype(storage), (size_t)e);
+    s->output_data[i][e] = value;
+    if (tg_dtype_is_integer(info->dtype) && isnan(value))
+      return tg_fail(diag, TG_INVALID,
+                     "output \"%s\": element %" PRId64 " is an integer that passes what the array computes "
+                     "exactly",
+                     info->name, e);
+    tg_store_f32(elements, info->dtype, (size_t)e, value);
+  }
+  s->output_elements[i] = elements;
+  return TG_OK;
+}
+
+static tg_status read_outputs(tg_session *s, const tg_dram *dram, tg_diag *diag) {
+  tg_status status = TG_OK;
+  for (int i = 0; i < s->output_count && !status; i++) {
     const tg_dram_tensor *tensor = find_tensor(s->program, tg_role_is_output, s->outputs[i].name);
     if (!tensor) continue;
     if (!s->output_data[i]) s->output_data[i] = TG_NEW_ARRAY(&s->arena, float, (size_t)s->outputs[i].count);
+    if (!tensor->known) {
+      status = convert_output(s, i, dram->bytes + tensor->address, tensor->storage, diag);
+      continue;
+    }
+    s->output_elements[i] = tensor->known;
     for (int64_t e = 0; e < s->outputs[i].count; e++)
-      s->output_data[i][e] =
-          tg_load_f32(dram->bytes + tensor->address, tg_storage_dtype(tensor->storage), (size_t)e);
+      s->output_data[i][e] = tg_load_f32(tensor->known, tensor->type, (size_t)e);
   }
+  return status;
 }
 
 /* --- running */
@@ -390,7 +472,7 @@ static tg_status run_engine(tg_session *s, const tg_engine *engine, const tg_run
   status = engine->open(s->program, options, &state, diag);
   if (!status) {
     status = engine->run(state, dram, options, &s->result, diag);
-    if (!status && !options->timing_only) read_outputs(s, dram);
+    if (!status && !options->timing_only) status = read_outputs(s, dram, diag);
     s->host_seconds = s->result.seconds;
     s->host_runs = 1;
     if (!status && steady)
@@ -419,6 +501,7 @@ tg_status tg_session_run(tg_session *session, const tg_session_run_options *opti
   session->has_run = session->has_cpu = false;
   session->errors = session->golden_errors = NULL;
   memset(session->output_data, 0, (size_t)session->output_count * sizeof *session->output_data);
+  memset(session->output_elements, 0, (size_t)session->output_count * sizeof *session->output_elements);
   tg_watch watch;
   status = tg_watch_begin(&watch, session->program, engine, options, diag);
   if (status) return status;

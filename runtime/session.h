@@ -29,6 +29,7 @@ struct tg_session {
   tg_tensor_info *inputs, *outputs;
   float **input_data; /* NULL until set */
   float **output_data;
+  const void **output_elements; /* in the model's type */
 
   bool has_run, timing_only;
   const char *engine;

@@ -9,12 +9,14 @@
  *
  * Every function that can fail returns tg_status, which is also the exit status of the command, and leaves
  * one line in `diag`. A session belongs to one thread at a time; sessions are independent of each other.
- * Tensors are dense, row-major FP32 at this interface; the session converts to and from the array's
- * storage. */
+ * Tensors are dense, row-major FP32 at this interface; the session converts to and from the array's storage,
+ * and gives outputs in the model's element type, too.
+ */
 #ifndef TEGULA_RUNTIME_TEGULA_H
 #define TEGULA_RUNTIME_TEGULA_H
 
 #include "frontend/base/status.h"
+#include "frontend/dtype.h"
 #include "frontend/precision/cast_rules.h"
 
 #ifdef __cplusplus
@@ -29,9 +31,12 @@ typedef struct tg_tensor_info {
   const char *name;
   int rank;
   int64_t dims[TG_TENSOR_MAX_RANK];
-  int64_t count; /* elements */
-  bool integer;  /* of a model's input: an integer type, given as floats here */
-  int64_t rows;  /* ... and it numbers rows of a table of so many (an embedding); 0: not so */
+  int64_t count;  /* elements */
+  tg_dtype dtype; /* the model's element type */
+  bool integer;   /* of an input: an integer type, given as floats here */
+  int64_t rows;   /* ... and it numbers rows of a table of so many (an embedding); 0: not so, or not known */
+  int64_t limit;  /* ... whose elements must be below this in magnitude, so that the array computes exactly;
+                     0: as far as FP32 goes */
 } tg_tensor_info;
 
 /* One line of a compilation, without a newline. */
@@ -106,20 +111,25 @@ int tg_session_output_count(const tg_session *session);
 const tg_tensor_info *tg_session_input(const tg_session *session, int index);
 const tg_tensor_info *tg_session_output(const tg_session *session, int index);
 
-/* Copies `data`. TG_INVALID: there is no such input, its shape differs, or a row number is not whole or
- * outside the rows that there are (of a session loaded from a program this is not known: such a row reads
- * zeros). */
+/* Copies `data`. TG_INVALID: there is no such input, its shape differs, an element of an integer input is not
+ * whole, not of its type or not below its limit, or a row number is outside the rows that there are (of a
+ * session loaded from a program this is not known: such a row reads zeros). Elements of a bool input that are
+ * not 0 are true. */
 tg_status tg_session_set_input(tg_session *session, const char *name, int rank, const int64_t *dims,
                                const float *data, tg_diag *diag);
-/* Values uniform in [-1, 1), or row numbers, for every input not set. */
+/* Values uniform in [-1, 1), row numbers, or 0 and 1 for other integers and bools, for every input not set.
+ */
 void tg_session_random_inputs(tg_session *session, uint64_t seed);
 
-/* Runs the program once. TG_INVALID: an input is not set, or the engine cannot run this program. TG_FAULT:
- * the simulated machine faulted. Results of the run before are dropped. */
+/* Runs the program once. TG_INVALID: an input is not set, the engine cannot run this program, or an integer
+ * of an output passed what the array holds exactly. TG_FAULT: the simulated machine faulted. Results of the
+ * run before are dropped. */
 tg_status tg_session_run(tg_session *session, const tg_session_run_options *options, tg_diag *diag);
 
 /* Of the last run. Data is NULL after a timing-only run. */
 const float *tg_session_output_data(const tg_session *session, int index);
+/* The same in the model's element type, exactly: tg_session_output(session, index)->dtype. */
+const void *tg_session_output_elements(const tg_session *session, int index);
 uint64_t tg_session_cycles(const tg_session *session);
 
 /* Measures the host's CPU (oneDNN) on the same model and inputs, and the outputs' errors against FP32; they

@@ -1,72 +1,12 @@
 /* Rows by their numbers. Constant numbers are Slices; numbers that arrive with a run are compared with all
  * rows' numbers, and the rows are a product with what is 1 at the row meant and 0 elsewhere: exact, since the
- * chain of a product adds nothing but zeros to the row. Integers of the graph become fp32 on the way, exact
- * below 2^24. */
+ * chain of a product adds nothing but zeros to the row. They are fp32 by then (lower_integers.c). */
 #include "frontend/passes/passes.h"
 #include "frontend/passes/rewrite.h"
 
+#include <stdlib.h>
+
 enum { MOST_SLICES = 64 };
-
-/* ---- integers */
-
-static bool keeps_integers(tg_op op) {
-  switch (op) {
-  case TG_OP_ADD:
-  case TG_OP_SUB:
-  case TG_OP_MUL:
-  case TG_OP_NEG:
-  case TG_OP_ABS:
-  case TG_OP_MAX:
-  case TG_OP_MIN:
-  case TG_OP_WHERE: return true;
-  default: return tg_op_is(op, TG_IS_MOVE | TG_IS_COMPARE);
-  }
-}
-
-static tg_value *as_float(tg_graph *graph, const tg_value *constant) {
-  int64_t sizes[TG_MAX_RANK], count = tg_value_elements(constant);
-  tg_value_sizes(constant, sizes);
-  tg_value *made = tg_graph_add_constant(graph, constant->name, TG_F32, constant->rank, sizes, NULL, false);
-  for (int64_t i = 0; i < count; i++)
-    tg_store_f32((void *)made->data, TG_F32, (size_t)i,
-                 (float)tg_load_i64(constant->data, constant->dtype, (size_t)i));
-  return made;
-}
-
-/* A node that some integers reach as floats computes with floats altogether. */
-static void follow(tg_graph *graph, tg_node *node) {
-  bool any = false;
-  int index = tg_op_index_operand(node->op);
-  for (int i = 0; i < node->input_count; i++)
-    any |= tg_in(node, i) && tg_in(node, i)->dtype == TG_F32 && i != index;
-  bool integers = tg_dtype_is_integer(tg_out(node)->dtype) || tg_op_is(node->op, TG_IS_COMPARE);
-  if (!any || !integers) return;
-  if (node->op == TG_OP_CAST) {
-    tg_attr_set_int(node, TG_ATTR_TO, TG_F32);
-  } else if (!keeps_integers(node->op)) {
-    return;
-  }
-  for (int i = 0; i < node->input_count; i++) {
-    const tg_value *x = tg_in(node, i);
-    if (i != index && tg_is_constant(x) && tg_dtype_is_integer(x->dtype))
-      tg_node_set_input(node, i, as_float(graph, x));
-  }
-  for (int i = 0; i < node->output_count; i++)
-    if (tg_dtype_is_integer(node->outputs[i]->dtype)) node->outputs[i]->dtype = TG_F32;
-}
-
-void tg_pass_lower_integers(tg_graph *graph) {
-  for (int i = 0; i < graph->input_count; i++) {
-    tg_value *input = graph->inputs[i];
-    if (!tg_dtype_is_integer(input->dtype) || !input->use_count) continue;
-    tg_value *cast = tg_rewrite_cast(graph, input, TG_F32, graph->first);
-    for (tg_use *use = input->uses, *next; use; use = next) {
-      next = use->next;
-      if (use->node != cast->producer) tg_node_set_input(use->node, use->input, cast);
-    }
-  }
-  TG_FOR_NODES(graph, node) follow(graph, node);
-}
 
 /* ---- constant numbers: runs of equal steps */
 
@@ -113,18 +53,40 @@ static tg_value *select_constant(tg_graph *graph, tg_node *node, const int64_t *
   return tg_out(concat);
 }
 
-static bool gather_constant(tg_graph *graph, tg_node *node) {
+static bool has_constant_numbers(const tg_node *node) {
   const tg_value *indices = tg_in(node, 1);
-  int64_t count = tg_value_elements(indices), sizes[TG_MAX_RANK],
+  return tg_is_constant(indices) && !indices->elided && tg_dtype_is_integer(indices->dtype) &&
+         tg_value_elements(indices) > 0;
+}
+
+/* Constant numbers, from the dimension's begin. The caller frees them. */
+static int64_t *constant_numbers(const tg_node *node) {
+  const tg_value *indices = tg_in(node, 1);
+  int64_t count = tg_value_elements(indices),
           size = tg_in(node, 0)->dims[tg_attr_int(node, TG_ATTR_AXIS)].size;
-  if (!tg_is_constant(indices) || indices->elided || !tg_dtype_is_integer(indices->dtype) || !count)
-    return false;
-  int64_t *index = TG_NEW_ARRAY(graph->arena, int64_t, (size_t)count);
+  int64_t *index = malloc((size_t)count * sizeof *index);
+  if (!index) tg_die("out of memory");
   for (int64_t i = 0; i < count; i++) {
     index[i] = tg_load_i64(indices->data, indices->dtype, (size_t)i);
     if (index[i] < 0) index[i] += size;
   }
-  tg_value *selected = select_constant(graph, node, index, count);
+  return index;
+}
+
+bool tg_gather_is_slices(const tg_node *node) {
+  if (node->op != TG_OP_GATHER || !has_constant_numbers(node)) return false;
+  int64_t count = tg_value_elements(tg_in(node, 1)), runs = 0, *index = constant_numbers(node);
+  for (int64_t at = 0; at < count && runs <= MOST_SLICES; at += run_length(index, count, at)) runs++;
+  free(index);
+  return runs <= MOST_SLICES;
+}
+
+static bool gather_constant(tg_graph *graph, tg_node *node) {
+  int64_t sizes[TG_MAX_RANK];
+  if (!has_constant_numbers(node)) return false;
+  int64_t *index = constant_numbers(node);
+  tg_value *selected = select_constant(graph, node, index, tg_value_elements(tg_in(node, 1)));
+  free(index);
   if (!selected) return false;
   tg_value_sizes(tg_out(node), sizes);
   tg_rewrite_replace(graph, node, tg_rewrite_reshape(graph, selected, tg_out(node)->rank, sizes, node));
@@ -147,8 +109,8 @@ static tg_value *unary(tg_graph *graph, tg_op op, tg_value *x, tg_dtype dtype, t
 static tg_value *one_hot(tg_graph *graph, tg_value *indices, int64_t size, tg_dtype dtype, tg_node *before) {
   int64_t column[] = {tg_value_elements(indices), 1}, row[] = {size};
   if (tg_dtype_is_integer(indices->dtype))
-    indices =
-        tg_is_constant(indices) ? as_float(graph, indices) : tg_rewrite_cast(graph, indices, TG_F32, before);
+    indices = tg_is_constant(indices) ? tg_rewrite_numbers(graph, indices, TG_F32)
+                                      : tg_rewrite_cast(graph, indices, TG_F32, before);
   tg_value *ids = tg_rewrite_reshape(graph, indices, 2, column, before);
   tg_value *numbers = tg_graph_add_constant(graph, "rows", TG_F32, 1, row, NULL, false);
   for (int64_t i = 0; i < size; i++) ((float *)numbers->data)[i] = (float)i;

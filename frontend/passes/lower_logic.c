@@ -3,15 +3,6 @@
 #include "frontend/passes/passes.h"
 #include "frontend/passes/rewrite.h"
 
-static tg_value *as_float(tg_graph *graph, const tg_value *constant) {
-  int64_t sizes[TG_MAX_RANK], count = tg_value_elements(constant);
-  tg_value_sizes(constant, sizes);
-  tg_value *made = tg_graph_add_constant(graph, constant->name, TG_BF16, constant->rank, sizes, NULL, false);
-  for (int64_t i = 0; i < count; i++)
-    tg_store_f32((void *)made->data, TG_BF16, (size_t)i, tg_load_f32(constant->data, TG_BOOL, (size_t)i));
-  return made;
-}
-
 /* What is not 0 is true, NaN too. */
 static void lower_cast(tg_graph *graph, tg_node *node) {
   const tg_value *x = tg_in(node, 0);
@@ -30,7 +21,7 @@ static void convert_constants(tg_graph *graph) {
     tg_value *value = graph->values[i];
     if (value->kind != TG_VALUE_CONSTANT || value->dtype != TG_BOOL || value->elided || !value->use_count)
       continue;
-    tg_value *made = as_float(graph, value);
+    tg_value *made = tg_rewrite_numbers(graph, value, TG_BF16);
     for (tg_use *use = value->uses, *next; use; use = next) {
       next = use->next;
       tg_node_set_input(use->node, use->input, made);

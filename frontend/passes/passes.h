@@ -22,9 +22,13 @@ void tg_pass_absorb_casts(tg_graph *graph);   /* casts into the operators around
 void tg_pass_lower_batch_normalization(tg_graph *graph); /* into the convolution before, or Mul and Add */
 void tg_pass_lower_gemm(tg_graph *graph);  /* Gemm to MatMul, Mul, Add; ReducePartials; vectors to matrices */
 void tg_pass_lower_shape(tg_graph *graph); /* Flatten, Squeeze, Unsqueeze to Reshape */
-void tg_pass_lower_integers(tg_graph *graph); /* integers that arrive with a run to fp32 */
-void tg_pass_lower_gather(tg_graph *graph);   /* Gather, ScatterAdd to Slices or a product */
-void tg_pass_lower_pieces(tg_graph *graph);   /* Split to Slices; DepthToSpace, SpaceToDepth to a Transpose */
+/* Integers to fp32. Known outputs (graph.h) and the limits of inputs are noted. TG_INVALID, of a pass alone:
+ * a node computes with integers in a way that the array does not, or not exactly; the line names it. */
+tg_status tg_lower_integers(tg_graph *graph, tg_diag *diag);
+void tg_pass_lower_integers(tg_graph *graph);  /* the same of a graph that has no such node */
+bool tg_gather_is_slices(const tg_node *node); /* a Gather of constant positions that lower_gather slices */
+void tg_pass_lower_gather(tg_graph *graph);    /* Gather, ScatterAdd to Slices or a product */
+void tg_pass_lower_pieces(tg_graph *graph); /* Split to Slices; DepthToSpace, SpaceToDepth to a Transpose */
 void tg_pass_lower_repeats(
     tg_graph *graph); /* Tile, Resize to Expand; Pad's edge and reflect to Concat, its crops to Slice */
 void tg_pass_lower_layer_normalization(tg_graph *graph); /* over the last axis */

@@ -47,6 +47,16 @@ tg_value *tg_rewrite_cast(tg_graph *graph, tg_value *value, tg_dtype dtype, tg_n
   return tg_out(node);
 }
 
+tg_value *tg_rewrite_numbers(tg_graph *graph, const tg_value *constant, tg_dtype dtype) {
+  int64_t sizes[TG_MAX_RANK], count = tg_value_elements(constant);
+  tg_value_sizes(constant, sizes);
+  tg_value *made = tg_graph_add_constant(graph, constant->name, dtype, constant->rank, sizes, NULL, false);
+  for (int64_t i = 0; i < count; i++)
+    tg_store_f32((void *)made->data, dtype, (size_t)i,
+                 tg_load_f32(constant->data, constant->dtype, (size_t)i));
+  return made;
+}
+
 void tg_rewrite_replace(tg_graph *graph, tg_node *node, tg_value *value) {
   tg_value *old = tg_out(node);
   const char *name = old->name;

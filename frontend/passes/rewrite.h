@@ -16,6 +16,9 @@ tg_value *tg_rewrite_reshape(tg_graph *graph, tg_value *value, int rank, const i
 tg_value *tg_rewrite_transpose(tg_graph *graph, tg_value *value, const int64_t *perm, tg_node *before);
 tg_value *tg_rewrite_cast(tg_graph *graph, tg_value *value, tg_dtype dtype, tg_node *before);
 
+/* The elements of an integer or bool constant in a float format. */
+tg_value *tg_rewrite_numbers(tg_graph *graph, const tg_value *constant, tg_dtype dtype);
+
 /* The result of `node` becomes `value`, which takes over its name, and the node goes. */
 void tg_rewrite_replace(tg_graph *graph, tg_node *node, tg_value *value);
 

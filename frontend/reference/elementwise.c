@@ -60,8 +60,21 @@ static float apply(const tg_node *node, float a, float b) {
   }
 }
 
+/* Where the sign of two's complement matters. */
+static uint64_t apply_unsigned(tg_op op, uint64_t a, uint64_t b) {
+  switch (op) {
+  case TG_OP_DIV: return b ? a / b : 0;
+  case TG_OP_MAX: return a > b ? a : b;
+  case TG_OP_MIN: return a < b ? a : b;
+  case TG_OP_SIGN: return a > 0;
+  default: return a;
+  }
+}
+
 /* Shape arithmetic: two's complement, division by zero gives 0. */
-static int64_t apply_integer(tg_op op, int64_t a, int64_t b) {
+static int64_t apply_integer(tg_op op, tg_dtype dtype, int64_t a, int64_t b) {
+  if (dtype == TG_U64 && (op == TG_OP_DIV || op == TG_OP_MAX || op == TG_OP_MIN || op == TG_OP_SIGN))
+    return (int64_t)apply_unsigned(op, (uint64_t)a, (uint64_t)b);
   switch (op) {
   case TG_OP_ADD:
   case TG_OP_SUM: return (int64_t)((uint64_t)a + (uint64_t)b);
@@ -95,10 +108,10 @@ static void integers(const tg_node *node, const void *const *inputs, void *outpu
     const tg_value *x = tg_in(node, 0);
     int64_t value = tg_load_i64(inputs[0], x->dtype, tg_reference_operand_index(x, y, e));
     if (node->input_count == 1)
-      value = tg_op_is(node->op, TG_IS_UNARY) ? apply_integer(node->op, value, 0) : value;
+      value = tg_op_is(node->op, TG_IS_UNARY) ? apply_integer(node->op, y->dtype, value, 0) : value;
     for (int i = 1; i < node->input_count; i++) {
       x = tg_in(node, i);
-      value = apply_integer(node->op, value,
+      value = apply_integer(node->op, y->dtype, value,
                             tg_load_i64(inputs[i], x->dtype, tg_reference_operand_index(x, y, e)));
     }
     tg_store_i64(output, y->dtype, (size_t)e, value);

@@ -32,6 +32,7 @@ static bool compare(tg_op op, element a, element b) {
     return COMPARE(x, y);
   }
   int64_t x = tg_load_i64(a.data, a.dtype, a.index), y = tg_load_i64(b.data, b.dtype, b.index);
+  if (a.dtype == TG_U64) return COMPARE((uint64_t)x, (uint64_t)y);
   return COMPARE(x, y);
 }
 #undef COMPARE

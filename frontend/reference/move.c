@@ -44,19 +44,14 @@ void tg_reference_concat(const tg_node *node, const void *const *inputs, void *o
 }
 
 static void cast_element(void *output, tg_dtype to, const void *input, tg_dtype from, size_t i) {
-  bool wide = (from == TG_F64 || tg_dtype_is_integer(from)) && to == TG_F64;
-  if (!tg_dtype_is_float(to)) {
-    if (to == TG_BOOL && tg_dtype_is_float(from))
-      tg_store_f32(output, to, i, tg_load_f32(input, from, i));
-    else
-      tg_store_i64(output, to, i, tg_load_i64(input, from, i));
-  } else if (wide && from == TG_F64) {
-    memcpy((double *)output + i, (const double *)input + i, sizeof(double));
-  } else if (wide) {
-    tg_store_i64(output, to, i, tg_load_i64(input, from, i));
-  } else {
+  if (from == TG_F64)
+    tg_store_f64(output, to, i, ((const double *)input)[i]);
+  else if (tg_dtype_is_float(from) || (from == TG_U64 && tg_dtype_is_float(to) && to != TG_F64))
     tg_store_f32(output, to, i, tg_load_f32(input, from, i));
-  }
+  else if (from == TG_U64 && to == TG_F64)
+    ((double *)output)[i] = (double)((const uint64_t *)input)[i];
+  else
+    tg_store_i64(output, to, i, tg_load_i64(input, from, i));
 }
 
 void tg_reference_cast(const tg_node *node, const void *const *inputs, void *output) {

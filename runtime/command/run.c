@@ -33,10 +33,10 @@ static tg_status write_outputs(tg_context *context, const tg_session *session) {
   const char **taken = TG_NEW_ARRAY(&context->arena, const char *, (size_t)count + 1);
   for (int i = 0; i < count; i++) {
     const tg_tensor_info *info = tg_session_output(session, i);
-    const float *data = tg_session_output_data(session, i);
+    const void *data = tg_session_output_elements(session, i);
     const char *path = tg_tensor_file(&context->arena, folder, info->name, taken, i);
     if (!data) continue;
-    tg_status status = tg_npy_write(path, TG_F32, info->rank, info->dims, data, &context->diag);
+    tg_status status = tg_npy_write(path, info->dtype, info->rank, info->dims, data, &context->diag);
     if (status) return status;
   }
   return TG_OK;

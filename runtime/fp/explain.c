@@ -83,7 +83,7 @@ static tg_status read_bits(operand *out, const char *digits, bool known, tg_diag
 
 /* formats: of the question; a single one is that of bits without a prefix. */
 static tg_status read_operand(operand *out, const char *text, unsigned formats, tg_diag *diag) {
-  *out = (operand){.text = text, .format = TG_FP32};
+  *out = (operand){.text = text, .format = TG_FP_FP32};
   bool known = formats && !(formats & (formats - 1));
   if (known) out->format = (tg_fp_format_id)__builtin_ctz(formats);
   const char *colon = strchr(text, ':');
@@ -261,8 +261,8 @@ static json_t *stochastic(const tg_real *exact, const tg_fp_question *question) 
   uint32_t f32 = tg_real_to_f32(exact, TG_TO_NEAREST), up = f32 & 0xffffu;
   uint16_t away = tg_bf16_stochastic(f32, 0xffff), near = tg_bf16_stochastic(f32, 0);
   if ((f32 & 0x7fffffffu) >= 0x7f800000u) up = 0;
-  json_t *object = json_pack("{s:o, s:o, s:o, s:f, s:i}", "fp32", bits_text(TG_FP32, f32), "towards_zero",
-                             brief(TG_BF16, near), "away", brief(TG_BF16, away), "probability_away",
+  json_t *object = json_pack("{s:o, s:o, s:o, s:f, s:i}", "fp32", bits_text(TG_FP_FP32, f32), "towards_zero",
+                             brief(TG_FP_BF16, near), "away", brief(TG_FP_BF16, away), "probability_away",
                              (double)up / 65536, "away_of_65536", (int)up);
   if (!question->draws) return object;
   const tg_fp_coordinates *at = &question->at;
@@ -272,8 +272,8 @@ static json_t *stochastic(const tg_real *exact, const tg_fp_question *question) 
                       json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:o, s:i, s:o}", "seed", (json_int_t)at->seed,
                                 "step", (json_int_t)at->step, "node", (json_int_t)at->node, "tile",
                                 (json_int_t)at->tile, "row", (json_int_t)at->row, "col",
-                                (json_int_t)at->column, "key", bits_text(TG_FP32, key), "r", (int)r, "result",
-                                brief(TG_BF16, tg_bf16_stochastic(f32, r))));
+                                (json_int_t)at->column, "key", bits_text(TG_FP_FP32, key), "r", (int)r,
+                                "result", brief(TG_FP_BF16, tg_bf16_stochastic(f32, r))));
   return object;
 }
 
@@ -306,7 +306,7 @@ static json_t *take_operands(const tg_fp_question *question, const operand *oper
   json_t *list = json_array();
   for (int i = 0; i < operand_count(question->operation); i++) {
     const operand *o = &operands[i];
-    tg_fp_format_id as = question->operation != TG_FP_CAST ? format : o->is_bits ? o->format : TG_FP32;
+    tg_fp_format_id as = question->operation != TG_FP_CAST ? format : o->is_bits ? o->format : TG_FP_FP32;
     result r = round_to(as, &o->real);
     json_t *item = brief(as, r.bits);
     json_object_set_new(item, "format", json_string(tg_fp_formats[as].name));
@@ -326,9 +326,9 @@ static bool any_nan(const tg_real *reals, int count) {
 /* fma of the matrix unit: narrow factors, FP32 accumulator and result. */
 static json_t *accumulated(const operand *operands, const tg_real *reals) {
   tg_real x[3] = {reals[0], reals[1]}, exact;
-  tg_fp_real(TG_FP32, tg_fp_rounded(TG_FP32, &operands[2].real), &x[2]);
+  tg_fp_real(TG_FP_FP32, tg_fp_rounded(TG_FP_FP32, &operands[2].real), &x[2]);
   compute(TG_FP_FMA, x, &exact);
-  return brief(TG_FP32, tg_fp_rounded(TG_FP32, &exact));
+  return brief(TG_FP_FP32, tg_fp_rounded(TG_FP_FP32, &exact));
 }
 
 static json_t *in_format(tg_arena *arena, const tg_fp_question *question, const operand *operands,
@@ -355,8 +355,8 @@ static json_t *in_format(tg_arena *arena, const tg_fp_question *question, const 
   uint32_t twice = tg_fp_narrowed(format, tg_real_to_f32(&exact, TG_TO_NEAREST));
   if (exact.kind == TG_REAL_FINITE && twice != r.bits)
     json_object_set_new(object, "rounded_twice", brief(format, twice));
-  if (format == TG_BF16) json_object_set_new(object, "stochastic", stochastic(&exact, question));
-  if (question->operation == TG_FP_FMA && format != TG_FP32)
+  if (format == TG_FP_BF16) json_object_set_new(object, "stochastic", stochastic(&exact, question));
+  if (question->operation == TG_FP_FMA && format != TG_FP_FP32)
     json_object_set_new(object, "fp32_accumulator", accumulated(operands, reals));
   return object;
 }

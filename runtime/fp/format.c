@@ -3,28 +3,28 @@
 #include "frontend/base/float_formats.h"
 
 const tg_fp_format tg_fp_formats[TG_FP_FORMATS] = {
-    [TG_FP32] = {"fp32", 32, 8, 23, 0},
-    [TG_TF32] = {"tf32", 32, 8, 10, 13},
-    [TG_BF16] = {"bf16", 16, 8, 7, 0},
-    [TG_FP16] = {"fp16", 16, 5, 10, 0},
+    [TG_FP_FP32] = {"fp32", 32, 8, 23, 0},
+    [TG_FP_TF32] = {"tf32", 32, 8, 10, 13},
+    [TG_FP_BF16] = {"bf16", 16, 8, 7, 0},
+    [TG_FP_FP16] = {"fp16", 16, 5, 10, 0},
 };
 
 uint32_t tg_fp_widened(tg_fp_format_id format, uint32_t bits) {
-  if (format == TG_BF16) return tg_bf16_to_f32((uint16_t)bits);
-  return format == TG_FP16 ? tg_fp16_to_f32((uint16_t)bits) : bits;
+  if (format == TG_FP_BF16) return tg_bf16_to_f32((uint16_t)bits);
+  return format == TG_FP_FP16 ? tg_fp16_to_f32((uint16_t)bits) : bits;
 }
 
 uint32_t tg_fp_narrowed(tg_fp_format_id format, uint32_t f32) {
   switch (format) {
-  case TG_TF32: return tg_tf32_from_f32(f32);
-  case TG_BF16: return tg_bf16_from_f32(f32);
-  case TG_FP16: return tg_fp16_from_f32(f32);
+  case TG_FP_TF32: return tg_tf32_from_f32(f32);
+  case TG_FP_BF16: return tg_bf16_from_f32(f32);
+  case TG_FP_FP16: return tg_fp16_from_f32(f32);
   default: return tg_canonical(f32);
   }
 }
 
 uint32_t tg_fp_rounded(tg_fp_format_id format, const tg_real *real) {
-  if (format == TG_FP32) return tg_real_to_f32(real, TG_TO_NEAREST);
+  if (format == TG_FP_FP32) return tg_real_to_f32(real, TG_TO_NEAREST);
   return tg_fp_narrowed(format, tg_real_to_f32(real, TG_TO_ODD));
 }
 

@@ -5,7 +5,13 @@
 
 #include "runtime/fp/real.h"
 
-typedef enum tg_fp_format_id { TG_FP32, TG_TF32, TG_BF16, TG_FP16, TG_FP_FORMATS } tg_fp_format_id;
+typedef enum tg_fp_format_id {
+  TG_FP_FP32,
+  TG_FP_TF32,
+  TG_FP_BF16,
+  TG_FP_FP16,
+  TG_FP_FORMATS
+} tg_fp_format_id;
 
 typedef struct tg_fp_format {
   const char *name;

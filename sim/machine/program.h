@@ -5,6 +5,7 @@
 #ifndef TEGULA_MACHINE_PROGRAM_H
 #define TEGULA_MACHINE_PROGRAM_H
 
+#include "frontend/dtype.h"
 #include "sim/machine/isa.h"
 
 #ifdef __cplusplus
@@ -39,6 +40,12 @@ typedef struct tg_dram_tensor {
   uint64_t address;    /* 64-byte aligned */
   uint64_t bytes;      /* product of dims times element size */
   const uint8_t *data; /* constants: `bytes` bytes; else NULL */
+  /* Inputs and outputs, for those who read and write files; the array has no use for it. */
+  tg_dtype type; /* the model's element type; TG_NONE: that of the storage */
+  int64_t limit; /* inputs: elements must be below this in magnitude, for what is computed of them to be
+                    exact; 0: they need not */
+  const uint8_t *known; /* outputs: elements of `type`, where they are known before the run and the storage
+                           does not hold them; else NULL */
 } tg_dram_tensor;
 
 typedef struct tg_queue {
@@ -95,8 +102,13 @@ typedef struct tg_program {
   tg_invocation *invocations;
 } tg_program;
 
-/* An empty program for `params`; sections made by tg_program_add_section have empty queues, zero
- * semaphores. */
+/* Elements of a tensor. */
+static inline uint64_t tg_tensor_elements(const tg_dram_tensor *tensor) {
+  return tensor->bytes / tg_storage_bytes(tensor->storage);
+}
+
+/* An empty program for `params`; sections made by tg_program_add_section have empty queues, zero semaphores.
+ */
 tg_program *tg_program_create(const tg_params *params);
 void tg_program_destroy(tg_program *program); /* NULL is allowed */
 tg_section *tg_program_add_section(tg_program *program,

@@ -208,6 +208,9 @@ static tg_status check_tensor(const check *k, const tg_dram_tensor *tensor) {
        "it lies outside the memory");
   WANT((tensor->role == TG_ROLE_CONSTANT && tensor->bytes > 0) == (tensor->data != NULL),
        "data and role disagree");
+  WANT(tensor->type < TG_DTYPE_COUNT && tensor->limit >= 0 &&
+           (!tensor->known || (tensor->type && tg_role_is_output(tensor->role))),
+       "its element type and role disagree");
   return TG_OK;
 }
 

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 
 static const char magic[8] = {'T', 'E', 'G', 'U',
-                              'L', 'A', 0,   7}; /* the last byte is the version of the format */
+                              'L', 'A', 0,   8}; /* the last byte is the version of the format */
 
 /* FNV-1a over 64-bit words (the file is padded to them): detects damage, not malice. */
 static uint64_t checksum(const uint8_t *bytes, size_t size) {
@@ -82,6 +82,10 @@ static void put_program(FILE *out, const tg_program *program) {
     put_number(out, tensor->address);
     put_number(out, tensor->bytes);
     put_blob(out, tensor->data ? tensor->data : (const uint8_t *)"", tensor->data ? tensor->bytes : 0);
+    put_number(out, tensor->type);
+    put_number(out, (uint64_t)tensor->limit);
+    put_blob(out, tensor->known ? tensor->known : (const uint8_t *)"",
+             tensor->known ? tg_tensor_elements(tensor) * tg_dtype_size(tensor->type) : 0);
   }
   put_number(out, program->section_count);
   for (uint32_t s = 0; s < program->section_count; s++)
@@ -231,6 +235,15 @@ static void get_tensor(reader *r, tg_dram_tensor *tensor) {
   const uint8_t *data = get_blob(r, &bytes);
   if (bytes && bytes != tensor->bytes) r->bad = true;
   tensor->data = bytes ? data : NULL;
+  uint64_t type = get_number(r);
+  tensor->limit = (int64_t)get_number(r);
+  const uint8_t *known = get_blob(r, &bytes);
+  if (type >= TG_DTYPE_COUNT || tensor->storage > TG_STORE_TF32 ||
+      (bytes && bytes != tg_tensor_elements(tensor) * tg_dtype_size((tg_dtype)type)))
+    r->bad = true;
+  else
+    tensor->type = (tg_dtype)type;
+  tensor->known = bytes && !r->bad ? known : NULL;
 }
 
 static tg_status get_program(reader *r, tg_program *program, tg_diag *diag) {

@@ -3,10 +3,10 @@
  *
  *   arch tiny                          preset, then `set KEY=VALUE` where it differs
  *   tensor input fp32 0x40 2,3 "x"     role, storage, address, dims, name; then `data HEX` lines for
- * constants section "gemm" tile 0                             then: sem N=V ... | const HEX ... | word TEXT |
- * mx|vx|tx INSTRUCTION agcu 0                             then: sem N=V ... | ctx N INSTRUCTION invoke 0
- * "name"                    then: base N=ADDRESS ... | key N=NODE ... | macs FP32 BF16 FP16 TF32 | sums
- * TENSORS BYTES */
+ * constants, `type NAME LIMIT` of inputs and outputs, `known HEX` section "gemm" tile 0 then: sem N=V ... |
+ * const HEX ... | word TEXT | mx|vx|tx INSTRUCTION agcu 0                             then: sem N=V ... | ctx
+ * N INSTRUCTION invoke 0 "name"                    then: base N=ADDRESS ... | key N=NODE ... | macs FP32 BF16
+ * FP16 TF32 | sums TENSORS BYTES */
 #include "sim/machine/program.h"
 
 #include <ctype.h>
@@ -89,6 +89,16 @@ static void print_section(FILE *out, const tg_params *m, const tg_section *secti
   }
 }
 
+static void print_bytes(FILE *out, const char *word, const uint8_t *bytes, uint64_t count) {
+  for (uint64_t i = 0; i < count; i++)
+    fprintf(out, "%s%s%02x%s", i % 64 ? "" : word, i % 64 ? "" : " ", bytes[i],
+            i % 64 == 63 || i + 1 == count ? "\n" : "");
+}
+
+static uint64_t known_bytes(const tg_dram_tensor *tensor) {
+  return tg_tensor_elements(tensor) * tg_dtype_size(tensor->type);
+}
+
 static void print_tensor(FILE *out, const tg_dram_tensor *tensor) {
   fprintf(out, "tensor %s %s 0x%" PRIx64 " ", tg_role_name(tensor->role), storages[tensor->storage],
           tensor->address);
@@ -96,9 +106,9 @@ static void print_tensor(FILE *out, const tg_dram_tensor *tensor) {
   fputs(tensor->rank ? " " : "- ", out);
   print_quoted(out, tensor->name);
   fputc('\n', out);
-  for (uint64_t i = 0; tensor->data && i < tensor->bytes; i++)
-    fprintf(out, "%s%02x%s", i % 64 ? "" : "data ", tensor->data[i],
-            i % 64 == 63 || i + 1 == tensor->bytes ? "\n" : "");
+  if (tensor->data) print_bytes(out, "data", tensor->data, tensor->bytes);
+  if (tensor->type) fprintf(out, "type %s %" PRId64 "\n", tg_dtype_name(tensor->type), tensor->limit);
+  if (tensor->known) print_bytes(out, "known", tensor->known, known_bytes(tensor));
 }
 
 static void print_invocation(FILE *out, const tg_invocation *invocation) {
@@ -146,7 +156,7 @@ typedef struct parser {
   tg_tile_program *tile;
   tg_agcu_program *agcu;
   tg_dram_tensor *tensor;
-  uint64_t filled; /* bytes of the tensor's data read so far */
+  uint64_t filled; /* bytes of the tensor's data, or known elements, read so far */
   tg_invocation *invocation;
   tg_diag *diag;
 } parser;
@@ -229,12 +239,31 @@ static tg_status parse_tensor(parser *p, const char *text) {
   return TG_OK;
 }
 
-static tg_status parse_data(parser *p, const char *text) {
-  if (!p->tensor || !p->tensor->data) return bad(p, "data belongs to a constant tensor");
-  uint8_t *data = (uint8_t *)(uintptr_t)p->tensor->data; /* our own memory, not shared yet */
+static tg_status parse_type(parser *p, const char *text) {
+  char name[16];
+  if (!p->tensor || sscanf(text, "%15s %" SCNd64, name, &p->tensor->limit) != 2 ||
+      !(p->tensor->type = tg_dtype_from_name(name)))
+    return bad(p, "wants: type NAME LIMIT, of a tensor");
+  p->filled = 0;
+  return TG_OK;
+}
+
+static tg_status parse_known(parser *p) {
+  if (!p->tensor || !p->tensor->type || known_bytes(p->tensor) > 1u << 28)
+    return bad(p, "known elements belong to a tensor with a type, and are at most 256 MiB");
+  if (!p->tensor->known) p->tensor->known = TG_NEW_ARRAY(&p->program->arena, uint8_t, known_bytes(p->tensor));
+  return TG_OK;
+}
+
+static tg_status parse_data(parser *p, const char *text, bool known) {
+  if (known && parse_known(p)) return TG_INVALID;
+  if (!known && (!p->tensor || !p->tensor->data)) return bad(p, "data belongs to a constant tensor");
+  uint64_t bytes = known ? known_bytes(p->tensor) : p->tensor->bytes;
+  const uint8_t *ours = known ? p->tensor->known : p->tensor->data; /* our own memory, not shared yet */
+  uint8_t *data = (uint8_t *)(uintptr_t)ours;
   for (; *text; text += 2) {
     unsigned byte;
-    if (p->filled >= p->tensor->bytes || sscanf(text, "%2x", &byte) != 1 || !isxdigit((unsigned char)text[1]))
+    if (p->filled >= bytes || sscanf(text, "%2x", &byte) != 1 || !isxdigit((unsigned char)text[1]))
       return bad(p, "bad data");
     data[p->filled++] = (uint8_t)byte;
   }
@@ -315,7 +344,8 @@ static tg_status parse_line(parser *p, const char *word, const char *text) {
     return TG_OK;
   }
   if (is_one_of(word, openings)) return parse_opening(p, word, text);
-  if (!strcmp(word, "data")) return parse_data(p, text);
+  if (!strcmp(word, "data") || !strcmp(word, "known")) return parse_data(p, text, *word == 'k');
+  if (!strcmp(word, "type")) return parse_type(p, text);
   if (p->invocation && !p->section) {
     if (!strcmp(word, "base")) return parse_pairs(p, text, TG_BASES, set_base);
     if (!strcmp(word, "key")) return parse_pairs(p, text, TG_BASES, set_key);

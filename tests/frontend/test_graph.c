@@ -236,12 +236,24 @@ TG_TEST(dtype, f16_agrees_with_the_compiler) {
   }
 }
 
-TG_TEST(dtype, integers_saturate_and_nan_is_zero) {
+TG_TEST(dtype, floats_become_integers_toward_zero) {
   int8_t small;
-  tg_store_f32(&small, TG_I8, 0, 300);
+  tg_store_f32(&small, TG_I8, 0, 300.5f); /* narrow types wrap */
+  EXPECT_EQ(small, 44);
+  tg_store_f32(&small, TG_I8, 0, -129.9f);
   EXPECT_EQ(small, 127);
+  tg_store_f32(&small, TG_I8, 0, -1.9f);
+  EXPECT_EQ(small, -1);
   tg_store_f32(&small, TG_I8, 0, NAN);
   EXPECT_EQ(small, 0);
+  int32_t word;
+  tg_store_f32(&word, TG_I32, 0, -INFINITY); /* wide ones end */
+  EXPECT_EQ(word, INT32_MIN);
+  uint64_t wide;
+  tg_store_f64(&wide, TG_U64, 0, 0x1.8p63);
+  EXPECT(wide == 0xc000000000000000u);
+  tg_store_i64(&small, TG_I8, 0, 200); /* so do integers */
+  EXPECT_EQ(small, -56);
   float big = 1e30f;
   EXPECT(tg_load_i64(&big, TG_F32, 0) == INT64_MAX);
 }

@@ -56,27 +56,53 @@ static void exprecorded_case(tg_arena *arena, const recorded_case *row, const tg
               graph->inputs[i], inputs[i]);
 }
 
-static void run(tg_arena *arena, const tg_graph *graph, const void *const *inputs, float **outputs) {
+static void run(tg_arena *arena, const tg_graph *graph, const void *const *inputs, double **outputs) {
   void **out = TG_NEW_ARRAY(arena, void *, (size_t)graph->output_count);
   for (int i = 0; i < graph->output_count; i++)
-    out[i] = outputs[i] = TG_NEW_ARRAY(arena, float, (size_t)tg_value_elements(graph->outputs[i]));
+    out[i] = tg_arena_alloc(arena, (size_t)tg_value_elements(graph->outputs[i]), 8);
   tg_reference_run(graph, inputs, out);
+  for (int i = 0; i < graph->output_count; i++) {
+    const tg_value *known = graph->known_outputs ? graph->known_outputs[i] : NULL;
+    tg_dtype dtype = known ? known->dtype : graph->outputs[i]->dtype;
+    size_t count = (size_t)tg_value_elements(graph->outputs[i]);
+    outputs[i] = TG_NEW_ARRAY(arena, double, count);
+    for (size_t k = 0; k < count; k++)
+      outputs[i][k] = tg_dtype_is_float(dtype) ? (double)tg_load_f32(known ? known->data : out[i], dtype, k)
+                                               : (double)tg_load_i64(known ? known->data : out[i], dtype, k);
+  }
 }
 
-static void compare(const tg_graph *graph, float *const *got, const char *expected, const char *stage) {
+/* "true" and "false" are 1 and 0. */
+static double read_number(const char *text, char **end) {
+  static const char *const words[] = {"false", "true"};
+  text += strspn(text, " \n");
+  for (int i = 0; i < 2; i++)
+    if (!strncmp(text, words[i], strlen(words[i]))) return *end = (char *)text + strlen(words[i]), (double)i;
+  return strtod(text, end);
+}
+
+/* Integers are equal, floats close. */
+static bool is_close(double got, double want, bool exact) {
+  if (exact) return got == want;
+  float a = (float)got, b = (float)want;
+  return worst_ratio(&a, &b, 1, 1e-4, 1e-5) <= 1;
+}
+
+static void compare(const tg_graph *graph, double *const *got, const char *expected, const char *stage) {
   for (int i = 0; i < graph->output_count; i++) {
     int64_t count = tg_value_elements(graph->outputs[i]);
+    bool exact = !tg_dtype_is_float(graph->output_dtypes[i]);
     for (int64_t k = 0; k < count; k++) {
       char *end;
-      float want = strtof(expected, &end);
+      double want = read_number(expected, &end);
       if (end == expected) {
         tg_test_fail(__FILE__, __LINE__, "output %d has no recorded element %lld", i, (long long)k);
         return;
       }
       expected = end;
-      if (!(worst_ratio(&got[i][k], &want, 1, 1e-4, 1e-5) <= 1))
-        tg_test_fail(__FILE__, __LINE__, "%s: output %d[%lld] is %g, not %g", stage, i, (long long)k,
-                     (double)got[i][k], (double)want);
+      if (!is_close(got[i][k], want, exact))
+        tg_test_fail(__FILE__, __LINE__, "%s: output %d[%lld] is %.17g, not %.17g", stage, i, (long long)k,
+                     got[i][k], want);
     }
   }
 }
@@ -102,7 +128,7 @@ static void check(tg_arena *arena, const recorded_case *row) {
   EXPECT_STR(diag.message, "");
   ASSERT(graph);
   const void **inputs = TG_NEW_ARRAY(arena, const void *, (size_t)graph->input_count);
-  float **outputs = TG_NEW_ARRAY(arena, float *, (size_t)graph->output_count);
+  double **outputs = TG_NEW_ARRAY(arena, double *, (size_t)graph->output_count);
   for (int i = 0; i < graph->input_count; i++) inputs[i] = fill_input(arena, graph->inputs[i], i);
   exprecorded_case(arena, row, graph, inputs);
   if (getenv("TEGULA_RECORD_EXPORT")) return;

@@ -87,7 +87,7 @@ TG_TEST(fp, operations_and_flags_are_those_of_the_host) {
                {"invalid", FE_INVALID},
                {"divide by zero", FE_DIVBYZERO}};
   for (int i = 0; i < 3000; i++) {
-    tg_fp_question q = {.operation = (tg_fp_operation)(TG_FP_SQRT + i % 6), .formats = 1u << TG_FP32};
+    tg_fp_question q = {.operation = (tg_fp_operation)(TG_FP_SQRT + i % 6), .formats = 1u << TG_FP_FP32};
     uint32_t x[3];
     char texts[3][16];
     for (int n = 0; n < 3; n++) {
@@ -141,7 +141,7 @@ TG_TEST(fp, decimals_round_to_fp32_as_strtof_does) {
   for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
     tg_real real;
     EXPECT(!tg_real_parse(&real, texts[i]));
-    EXPECT_BITS(tg_fp_rounded(TG_FP32, &real), bits_of(strtof(texts[i], NULL)));
+    EXPECT_BITS(tg_fp_rounded(TG_FP_FP32, &real), bits_of(strtof(texts[i], NULL)));
   }
   for (int i = 0; i < 20000; i++) {
     char text[64];
@@ -151,7 +151,7 @@ TG_TEST(fp, decimals_round_to_fp32_as_strtof_does) {
     for (int d = 1; d <= digits; d++) text[d] = (char)('0' + random_word() % 10);
     snprintf(text + digits + 1, sizeof text - (size_t)digits - 1, "e%d", exponent - digits);
     EXPECT(!tg_real_parse(&real, text));
-    if (tg_fp_rounded(TG_FP32, &real) != bits_of(strtof(text, NULL)))
+    if (tg_fp_rounded(TG_FP_FP32, &real) != bits_of(strtof(text, NULL)))
       tg_test_fail(__FILE__, __LINE__, "%s", text);
   }
 }
@@ -159,8 +159,8 @@ TG_TEST(fp, decimals_round_to_fp32_as_strtof_does) {
 /* Is the number the nearest one to x, of two the even one? Distances are exact: x has few bits. */
 static bool is_nearest(tg_fp_format_id format, uint32_t bits, double x) {
   double value = float_of(tg_fp_widened(format, bits)), off = fabs(value - x);
-  double largest = format == TG_FP16 ? 65504 : format == TG_BF16 ? 0x1.fep127 : 0x1.ffcp127;
-  double step = format == TG_FP16 ? 32 : format == TG_BF16 ? 0x1p120 : 0x1p117;
+  double largest = format == TG_FP_FP16 ? 65504 : format == TG_FP_BF16 ? 0x1.fep127 : 0x1.ffcp127;
+  double step = format == TG_FP_FP16 ? 32 : format == TG_FP_BF16 ? 0x1p120 : 0x1p117;
   if (fabs(x) >= largest + step / 2) return isinf(value) && signbit(value) == signbit(x);
   uint32_t odd = bits >> tg_fp_formats[format].pad & 1;
   for (int up = 0; up < 2; up++) {
@@ -174,10 +174,11 @@ static bool is_nearest(tg_fp_format_id format, uint32_t bits, double x) {
 
 TG_TEST(fp, narrow_formats_round_once_to_the_nearest) {
   for (int i = 0; i < 60000; i++) {
-    tg_fp_format_id format = (tg_fp_format_id)(TG_TF32 + i % 3);
+    tg_fp_format_id format = (tg_fp_format_id)(TG_FP_TF32 + i % 3);
     /* Near the middle of two numbers of the format, or anywhere: 24 to 40 bits. */
     double x = ldexp((double)(random_word() | 0x80000000u), (int)(random_word() % 290) - 180);
-    if (format == TG_FP16) x = ldexp((double)(random_word() | 0x80000000u), (int)(random_word() % 46) - 60);
+    if (format == TG_FP_FP16)
+      x = ldexp((double)(random_word() | 0x80000000u), (int)(random_word() % 46) - 60);
     if (random_word() & 1) {
       int keep = tg_fp_formats[format].fraction_bits + 2, exponent;
       double fraction = frexp(x, &exponent);
@@ -206,7 +207,7 @@ static int significant(const char *text) {
 }
 
 TG_TEST(fp, every_half_is_described) {
-  for (int f = TG_BF16; f <= TG_FP16; f++)
+  for (int f = TG_FP_BF16; f <= TG_FP_FP16; f++)
     for (uint32_t bits = 0; bits < 0x10000; bits += bits % 7 == 3 ? 37 : 11) {
       char text[24];
       snprintf(text, sizeof text, "0x%04x", bits);
@@ -229,11 +230,11 @@ TG_TEST(fp, every_half_is_described) {
         EXPECT(digits < 2 || isinf(value) || tg_fp_rounded((tg_fp_format_id)f, &real) != bits);
       }
       EXPECT_STR(json_string_value(json_object_get(got, "class")),
-                 isnan(value)                                        ? "NaN"
-                 : isinf(value)                                      ? "infinity"
-                 : value == 0                                        ? "zero"
-                 : fabs(value) < (f == TG_FP16 ? 0x1p-14 : 0x1p-126) ? "subnormal"
-                                                                     : "normal");
+                 isnan(value)                                           ? "NaN"
+                 : isinf(value)                                         ? "infinity"
+                 : value == 0                                           ? "zero"
+                 : fabs(value) < (f == TG_FP_FP16 ? 0x1p-14 : 0x1p-126) ? "subnormal"
+                                                                        : "normal");
       json_decref(object);
     }
 }
@@ -268,17 +269,17 @@ TG_TEST(fp, ties_and_two_roundings_are_named) {
     const char *direction;
     bool tie, twice; /* by way of FP32 the result would be another */
   } cases[] = {
-      {"1.00390625", TG_BF16, 0x3f80, "down", true, false},     /* 1 + 2^-8 */
-      {"1.01171875", TG_BF16, 0x3f82, "up", true, false},       /* 1 + 3 * 2^-8 */
-      {"1.00390625000001", TG_BF16, 0x3f81, "up", false, true}, /* FP32 makes it the tie */
-      {"-1.00390625", TG_BF16, 0xbf80, "up", true, false},
-      {"65519.99", TG_FP16, 0x7bff, "down", false, false},
-      {"65520", TG_FP16, 0x7c00, "up", true, false},
-      {"0x1p-25", TG_FP16, 0x0000, "down", true, false},
-      {"0x1.000001p-25", TG_FP16, 0x0001, "up", false, true},
-      {"0x1.0000000000001p-25", TG_FP16, 0x0001, "up", false, true},
-      {"16777217", TG_FP32, 0x4b800000, "down", true, false},
-      {"16777216", TG_FP32, 0x4b800000, "exact", false, false},
+      {"1.00390625", TG_FP_BF16, 0x3f80, "down", true, false},     /* 1 + 2^-8 */
+      {"1.01171875", TG_FP_BF16, 0x3f82, "up", true, false},       /* 1 + 3 * 2^-8 */
+      {"1.00390625000001", TG_FP_BF16, 0x3f81, "up", false, true}, /* FP32 makes it the tie */
+      {"-1.00390625", TG_FP_BF16, 0xbf80, "up", true, false},
+      {"65519.99", TG_FP_FP16, 0x7bff, "down", false, false},
+      {"65520", TG_FP_FP16, 0x7c00, "up", true, false},
+      {"0x1p-25", TG_FP_FP16, 0x0000, "down", true, false},
+      {"0x1.000001p-25", TG_FP_FP16, 0x0001, "up", false, true},
+      {"0x1.0000000000001p-25", TG_FP_FP16, 0x0001, "up", false, true},
+      {"16777217", TG_FP_FP32, 0x4b800000, "down", true, false},
+      {"16777216", TG_FP_FP32, 0x4b800000, "exact", false, false},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     json_t *object = ask(&(tg_fp_question){.texts = {cases[i].text}, .formats = 1u << cases[i].format});
@@ -294,7 +295,7 @@ TG_TEST(fp, ties_and_two_roundings_are_named) {
 TG_TEST(fp, stochastic_rounding_draws_what_the_contract_says) {
   tg_fp_question q = {
       .texts = {"0x3dcccccd"},
-      .formats = 1u << TG_BF16,
+      .formats = 1u << TG_FP_BF16,
       .draws = true,
       .at = {.seed = 1ull << 32 | 5, .step = 3, .node = 9, .tile = 2, .row = 17, .column = 4}};
   q.texts[0] = "fp32:0x3dcccccd";

@@ -1,6 +1,7 @@
 /* The public interface and what it reports, on models of the zoo. */
 #include "frontend/builder.h"
 #include "frontend/onnx/onnx.h"
+#include "frontend/text.h"
 #include "runtime/compare.h"
 #include "runtime/report.h"
 #include "runtime/tegula.h"
@@ -346,6 +347,89 @@ TG_TEST(session, row_numbers_select_rows_and_are_checked) {
   ASSERT(!tg_session_run(session, &(tg_session_run_options){.engine = "systemc"}, &diag));
   const float *y = tg_session_output_data(session, 0), want[] = {8, 9, 0, 1, 8, 9};
   for (int i = 0; i < 6; i++) EXPECT(y[i] == want[i]);
+  tg_session_close(session);
+  tg_arena_release(&arena);
+}
+
+/* --- integers
+ * ---------------------------------------------------------------------------------------------- */
+
+static tg_session *of_text(tg_arena *arena, const char *name, const char *text) {
+  tg_graph *graph = NULL;
+  tg_session *session = NULL;
+  tg_diag diag = {""};
+  const char *path = tg_arena_printf(arena, "%s/%s.onnx", tg_test_dir(), name);
+  if (tg_graph_parse(arena, text, &graph, &diag) || tg_onnx_write(path, graph, &diag) ||
+      tg_session_load(path, &session, &diag) || tg_session_compile(session, &tiny, &diag)) {
+    tg_test_fail(__FILE__, __LINE__, "%s", diag.message);
+    abort();
+  }
+  return session;
+}
+
+static void check_elements(tg_session *session) {
+  tg_diag diag = {""};
+  tg_session_random_inputs(session, 1);
+  EXPECT_EQ(tg_session_run(session, &(tg_session_run_options){.engine = "functional"}, &diag), TG_OK);
+  EXPECT_STR(diag.message, "");
+  ASSERT(tg_session_output_count(session) == 4);
+  static const tg_dtype dtypes[] = {TG_I64, TG_BOOL, TG_I16, TG_F64};
+  for (int i = 0; i < 4; i++) EXPECT_EQ(tg_session_output(session, i)->dtype, dtypes[i]);
+  const int64_t *large = tg_session_output_elements(session, 0);
+  EXPECT(large && large[0] == 9007199254740993 && large[1] == -3);
+  const uint8_t *truth = tg_session_output_elements(session, 1);
+  EXPECT(truth && truth[0] == 1 && truth[1] == 0);
+  const int16_t *small = tg_session_output_elements(session, 2);
+  const float *values = tg_session_output_data(session, 2);
+  for (int e = 0; e < 6; e++) EXPECT((float)small[e] == values[e] && values[e] == truncf(values[e]));
+  const double *wide = tg_session_output_elements(session, 3);
+  EXPECT(wide && wide[0] == 0.1);
+}
+
+TG_TEST(session, outputs_have_the_types_of_the_model_exactly) {
+  tg_arena arena = {0};
+  tg_diag diag = {""};
+  tg_session *again = NULL,
+             *session =
+                 of_text(&arena, "types",
+                         "graph \"g\"\ninput %x: f32[6]\nconst %c: i64[2] = [9007199254740993, -3]\n"
+                         "const %b: bool[2] = [1, 0]\nconst %d: f64[1] = [0.1]\nconst %k: f32[] = [9]\n"
+                         "%y = Identity(%c) @0\n%z = Identity(%b) @1\n%m = Mul(%x, %k) @2\n"
+                         "%i = Cast(%m) to=i16 @3\n%w = Identity(%d) @4\n"
+                         "output \"y\" %y: i64\noutput \"z\" %z: bool\noutput \"i\" %i: i16\n"
+                         "output \"w\" %w: f64\n");
+  check_elements(session);
+  const char *path = tg_arena_printf(&arena, "%s/types.tgb", tg_test_dir());
+  EXPECT_EQ(tg_session_save(session, path, &diag), TG_OK);
+  ASSERT(!tg_session_load(path, &again, &diag));
+  check_elements(again);
+  tg_session_close(again);
+  tg_session_close(session);
+  tg_arena_release(&arena);
+}
+
+/* What is computed of an input bounds it; what is computed of floats is looked at when it is there. */
+TG_TEST(session, integers_that_are_not_exact_are_refused) {
+  tg_arena arena = {0};
+  tg_diag diag = {""};
+  static const int64_t dims[] = {2};
+  static const tg_session_run_options functional = {.engine = "functional"};
+  tg_session *session = of_text(&arena, "bound",
+                                "graph \"g\"\ninput %i: i64[2]\ninput %x: f32[2]\n"
+                                "const %k: i64[] = [100000]\n%j = Cast(%x) to=i64 @0\n%a = Mul(%i, %k) @1\n"
+                                "%b = Mul(%j, %k) @2\noutput \"a\" %a: i64\noutput \"b\" %b: i64\n");
+  EXPECT_EQ(tg_session_set_input(session, "i", 1, dims, (float[]){160, 200}, &diag), TG_INVALID);
+  EXPECT(strstr(diag.message, "input \"i\": element 1 is 200, outside [-"));
+  EXPECT_EQ(tg_session_set_input(session, "i", 1, dims, (float[]){160, -160}, &diag), TG_OK);
+  EXPECT_EQ(tg_session_set_input(session, "x", 1, dims, (float[]){160.9f, -2.5f}, &diag), TG_OK);
+  EXPECT_EQ(tg_session_run(session, &functional, &diag), TG_OK);
+  const int64_t *b = tg_session_output_elements(session, 1);
+  EXPECT(b && b[0] == 16000000 && b[1] == -200000);
+  EXPECT_EQ(tg_session_set_input(session, "x", 1, dims, (float[]){1, 200.5f}, &diag), TG_OK);
+  diag = (tg_diag){""};
+  EXPECT_EQ(tg_session_run(session, &functional, &diag), TG_INVALID);
+  EXPECT_STR(diag.message,
+             "output \"b\": element 1 is an integer that passes what the array computes exactly");
   tg_session_close(session);
   tg_arena_release(&arena);
 }

@@ -1,0 +1,189 @@
+/* Integers become whole numbers in fp32, and stay exact (integers.h). Casts from floats truncate. */
+#include "frontend/passes/integers.h"
+#include "frontend/passes/passes.h"
+#include "frontend/passes/rewrite.h"
+
+#include <assert.h>
+#include <math.h>
+
+/* What is written before a node that is lowered. */
+typedef struct writer {
+  tg_graph *graph;
+  tg_node *at;
+} writer;
+
+static tg_value *number(const writer *w, double value) {
+  return tg_graph_add_scalar(w->graph, "number", TG_F32, value);
+}
+
+static tg_value *node(const writer *w, tg_op op, tg_value *a, tg_value *b, tg_dtype dtype) {
+  tg_node *made =
+      tg_rewrite_node(w->graph, op, w->at->name, (tg_value *[]){a, b}, b ? 2 : 1, dtype, w->at, -1);
+  made->rule = w->at->rule;
+  return tg_out(made);
+}
+
+static tg_value *binary(const writer *w, tg_op op, tg_value *a, tg_value *b) {
+  return node(w, op, a, b, TG_F32);
+}
+
+static tg_value *where(const writer *w, tg_value *condition, tg_value *a, tg_value *b) {
+  tg_value *operands[] = {condition, a, b};
+  tg_node *made = tg_rewrite_node(w->graph, TG_OP_WHERE, w->at->name, operands, 3, TG_F32, w->at, -1);
+  made->rule = w->at->rule;
+  return tg_out(made);
+}
+
+static tg_value *otherwise_zero(const writer *w, tg_value *asked, tg_value *value) {
+  return where(w, node(w, TG_OP_EQUAL, asked, asked, TG_BOOL), value, number(w, 0));
+}
+
+/* Towards zero, which is +0. */
+static tg_value *truncated(const writer *w, tg_value *x) {
+  tg_value *zero = number(w, 0),
+           *floor = node(w, TG_OP_FLOOR, node(w, TG_OP_ABS, x, NULL, TG_F32), NULL, TG_F32);
+  tg_value *negative = node(w, TG_OP_LESS, x, tg_graph_add_scalar(w->graph, "number", x->dtype, 0), TG_BOOL);
+  return where(w, negative, binary(w, TG_OP_SUB, zero, floor), floor);
+}
+
+static tg_value *clipped(const writer *w, tg_value *x, tg_range range) {
+  tg_node *clip = tg_graph_add_node(w->graph, TG_OP_CLIP, w->at->name, &x, 1, w->at, -1);
+  tg_attr_set_float(clip, TG_ATTR_MIN, range.low);
+  tg_attr_set_float(clip, TG_ATTR_MAX, range.high);
+  tg_out(clip)->dtype = TG_F32;
+  tg_rewrite_infer(w->graph, clip);
+  clip->rule = w->at->rule;
+  return tg_out(clip);
+}
+
+/* The number of the type that is equal modulo 2^bits. Each step is exact: the quotient is a shift, and the
+ * result has no more bits than x or the type. */
+static tg_value *wrapped(const writer *w, tg_value *x, tg_dtype dtype) {
+  tg_range type = tg_range_of_dtype(dtype);
+  double span = ldexp(1, 8 * (int)tg_dtype_size(dtype));
+  tg_value *turns = binary(w, TG_OP_MUL, x, number(w, 1 / span));
+  if (type.low < 0) turns = binary(w, TG_OP_ADD, turns, number(w, 0.5));
+  turns = node(w, TG_OP_FLOOR, turns, NULL, TG_F32);
+  return binary(w, TG_OP_SUB, x, binary(w, TG_OP_MUL, turns, number(w, span)));
+}
+
+/* NaN where an element is not what `range` allows: nothing that is computed of it is taken for an answer. */
+static tg_value *guarded(const writer *w, tg_value *x, tg_range range) {
+  tg_value *above = node(w, TG_OP_LESS_OR_EQUAL, number(w, range.low), x, TG_BOOL),
+           *below = node(w, TG_OP_LESS_OR_EQUAL, x, number(w, range.high), TG_BOOL);
+  return where(w, node(w, TG_OP_AND, above, below, TG_BOOL), x, number(w, NAN));
+}
+
+/* What is no number is 0; types of up to 16 bits wrap as they do where processors convert by way of 32,
+ * others end at their range. */
+static tg_value *of_float(const writer *w, tg_value *x, tg_dtype dtype, double limit, tg_range range) {
+  tg_value *y = truncated(w, x);
+  if (tg_dtype_size(dtype) <= 2) {
+    y = wrapped(w, y, dtype);
+    y = otherwise_zero(w, y, y);
+  } else {
+    y = otherwise_zero(w, x, clipped(w, y, tg_range_of_dtype(dtype)));
+  }
+  return limit > 0 ? guarded(w, y, range) : y;
+}
+
+static bool is_integer(const tg_value *value) { return value && tg_dtype_is_integer(value->dtype); }
+
+/* A result that its type does not hold, in the type: modulo 2^bits where fp32 holds that. */
+static tg_value *fitted(const writer *w, tg_value *x, tg_dtype dtype, tg_range range) {
+  bool wraps = tg_range_of_dtype(dtype).low < 0 || tg_dtype_size(dtype) <= 2;
+  return wraps ? wrapped(w, x, dtype) : guarded(w, x, range);
+}
+
+static void lower_cast(tg_graph *graph, const tg_integers *known, tg_node *cast, bool from_integer) {
+  writer w = {graph, cast};
+  tg_value *x = tg_in(cast, 0), *y = tg_out(cast), *made = x;
+  if (x->dtype == TG_BOOL) {
+    tg_attr_set_int(cast, TG_ATTR_TO, TG_F32);
+    y->dtype = TG_F32;
+    return;
+  }
+  if (!from_integer)
+    made = of_float(&w, x, y->dtype, known->limits[y->index], known->ranges[y->index]);
+  else if (known->wraps[y->index])
+    made = fitted(&w, x, y->dtype, known->ranges[y->index]);
+  if (made == x) {
+    tg_value_replace(graph, y, x);
+    tg_graph_remove_node(graph, cast);
+    return;
+  }
+  made->producer->id = cast->id;
+  tg_rewrite_replace(graph, cast, made);
+}
+
+/* Whoever reads the result reads it in the type's range. */
+static void fit_result(tg_graph *graph, tg_node *from, tg_dtype dtype, tg_range range) {
+  tg_value *y = tg_out(from);
+  tg_node *reader = tg_graph_add_node(graph, TG_OP_IDENTITY, from->name, &y, 1, from->next, -1);
+  writer w = {graph, reader};
+  tg_rewrite_infer(graph, reader);
+  reader->rule = from->rule;
+  tg_value_replace_except(graph, y, tg_out(reader), reader);
+  tg_rewrite_replace(graph, reader, fitted(&w, y, dtype, range));
+}
+
+static void lower_node(tg_graph *graph, const tg_integers *known, const bool *from_integers, tg_node *from) {
+  int index = tg_op_index_operand(from->op);
+  for (int i = 0; i < from->input_count; i++)
+    if (i != index && tg_is_constant(tg_in(from, i)) && is_integer(tg_in(from, i)))
+      tg_node_set_input(from, i, tg_rewrite_numbers(graph, tg_in(from, i), TG_F32));
+  tg_value *y = tg_out(from);
+  if (!is_integer(y)) return;
+  if (from->op == TG_OP_CAST) {
+    lower_cast(graph, known, from, from_integers[y->index]);
+    return;
+  }
+  tg_dtype dtype = y->dtype;
+  for (int i = 0; i < from->output_count; i++) from->outputs[i]->dtype = TG_F32;
+  if (known->wraps[y->index]) fit_result(graph, from, dtype, known->ranges[y->index]);
+}
+
+static void lower_inputs(tg_graph *graph, const tg_integers *known) {
+  for (int i = 0; i < graph->input_count; i++) {
+    tg_value *input = graph->inputs[i];
+    if (!is_integer(input)) continue;
+    input->limit = (int64_t)known->limits[input->index];
+    if (!input->use_count) continue;
+    tg_value *cast = tg_rewrite_cast(graph, input, TG_F32, graph->first);
+    for (tg_use *use = input->uses, *next; use; use = next) {
+      next = use->next;
+      if (use->node != cast->producer) tg_node_set_input(use->node, use->input, cast);
+    }
+  }
+}
+
+/* The array carries constants of its own formats; others are known without it, exactly. */
+static void keep_known_outputs(tg_graph *graph) {
+  graph->known_outputs = TG_NEW_ARRAY(graph->arena, const tg_value *, (size_t)graph->output_count + 1);
+  for (int i = 0; i < graph->output_count; i++) {
+    const tg_value *value = graph->outputs[i];
+    bool numbers = is_integer(value) || value->dtype == TG_BOOL || value->dtype == TG_F64;
+    if (tg_is_constant(value) && !value->elided && numbers) graph->known_outputs[i] = value;
+  }
+  for (int i = 0; i < graph->output_count; i++)
+    if (graph->known_outputs[i])
+      tg_graph_set_output(graph, i, tg_rewrite_numbers(graph, graph->known_outputs[i], TG_F32));
+}
+
+tg_status tg_lower_integers(tg_graph *graph, tg_diag *diag) {
+  tg_integers known;
+  if (tg_integers_bound(graph, &known, diag)) return TG_INVALID;
+  bool *from_integers = TG_NEW_ARRAY(graph->arena, bool, (size_t)graph->value_count + 1);
+  TG_FOR_NODES(graph, from) from_integers[tg_out(from)->index] = is_integer(tg_in(from, 0));
+  keep_known_outputs(graph);
+  lower_inputs(graph, &known);
+  TG_FOR_NODES_SAFE(graph, from) lower_node(graph, &known, from_integers, from);
+  return TG_OK;
+}
+
+void tg_pass_lower_integers(tg_graph *graph) {
+  tg_diag diag = {""};
+  tg_status status = tg_lower_integers(graph, &diag);
+  assert(!status);
+  (void)status;
+}
