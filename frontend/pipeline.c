@@ -2,6 +2,7 @@
 
 #include "frontend/infer.h"
 #include "frontend/passes/passes.h"
+#include "frontend/training/batch_statistics.h"
 
 #include <assert.h>
 
@@ -29,12 +30,10 @@ static void run(const pipeline *p, const char *pass) {
   after(p, pass);
 }
 
-/* Batch statistics and masks are training's: tg_training_build has replaced such nodes. */
+/* Masks are training's: tg_training_build has replaced such nodes. */
 static tg_status check_inference(const tg_graph *graph, tg_diag *diag) {
   TG_FOR_NODES(graph, node) {
-    bool trains = (node->op == TG_OP_BATCH_NORMALIZATION && tg_attr_int(node, TG_ATTR_TRAINING_MODE)) ||
-                  (node->op == TG_OP_DROPOUT && tg_attr_float(node, TG_ATTR_RATIO) > 0);
-    if (trains)
+    if (node->op == TG_OP_DROPOUT && tg_attr_float(node, TG_ATTR_RATIO) > 0)
       return tg_fail(diag, TG_INVALID, "node \"%s\" (%s): training_mode = 1 is for training", node->name,
                      tg_op_get(node->op)->name);
   }
@@ -45,7 +44,8 @@ tg_status tg_frontend_lower(tg_graph *graph, const tg_frontend_options *options,
   pipeline p = {graph, options};
 
   tg_graph_bind_rest(graph, 1);
-  if (tg_graph_infer(graph, diag) || check_inference(graph, diag)) return TG_INVALID;
+  if (tg_graph_infer(graph, diag) || check_inference(graph, diag) || tg_normalize_by_batch(graph, diag))
+    return TG_INVALID;
   after(&p, "infer");
 
   /* Until the policy has spoken the operators stay the model's, also those that change nothing: a dropout or

@@ -121,7 +121,7 @@ tg_status tg_precision_of(tg_arena *arena, const tg_compile_options *o, tg_preci
 static const char *or_else(const char *value, const char *otherwise) { return value ? value : otherwise; }
 
 /* "mp1", "hmp O1 bf16", "mp0, matmul high". */
-static const char *policy_text(tg_arena *arena, const tg_compile_options *o) {
+static const char *policy_text(tg_arena *arena, const tg_compile_options *o, int own_rules) {
   const char *text = or_else(o->preset, "mp0"), *dtype = or_else(o->amp_dtype, "bf16");
   if (o->amp) {
     const char *detail = "";
@@ -135,15 +135,16 @@ static const char *policy_text(tg_arena *arena, const tg_compile_options *o) {
   if (o->matmul_precision && strcmp(o->matmul_precision, "highest"))
     text = tg_arena_printf(arena, "%s, matmul %s", text, o->matmul_precision);
   if (o->cast_rules) text = tg_arena_printf(arena, "%s, cast rules", text);
+  if (own_rules) text = tg_arena_printf(arena, "%s, rules of the model", text);
   return text;
 }
 
 static json_t *text_or_null(const char *text) { return text ? json_string(text) : json_null(); }
 
-const char *tg_precision_note(tg_arena *arena, const tg_compile_options *o) {
+const char *tg_precision_note(tg_arena *arena, const tg_compile_options *o, int own_rules) {
   bool hmp = o->amp && !strcmp(o->amp, "hmp"), autocast = o->amp && !strcmp(o->amp, "autocast");
   json_t *note = json_object();
-  json_object_set_new(note, "policy", json_string(policy_text(arena, o)));
+  json_object_set_new(note, "policy", json_string(policy_text(arena, o, own_rules)));
   json_object_set_new(note, "preset", o->amp ? json_null() : json_string(or_else(o->preset, "mp0")));
   json_object_set_new(note, "amp", text_or_null(o->amp));
   json_object_set_new(note, "amp_dtype", text_or_null(o->amp ? or_else(o->amp_dtype, "bf16") : NULL));
@@ -157,6 +158,7 @@ const char *tg_precision_note(tg_arena *arena, const tg_compile_options *o) {
   json_object_set_new(note, "bf16_ops", text_or_null(o->bf16_ops));
   json_object_set_new(note, "fp32_ops", text_or_null(o->fp32_ops));
   json_object_set_new(note, "cast_rules", text_or_null(o->cast_rules));
+  json_object_set_new(note, "model_rules", json_integer(own_rules));
   json_object_set_new(note, "tiling_accum", json_string(or_else(o->tiling_accum, "fp32")));
   json_object_set_new(note, "k_tile", json_integer(o->k_tile ? o->k_tile : 128));
   char *text = json_dumps(note, JSON_COMPACT);

@@ -251,21 +251,44 @@ static void after_frontend(void *user, const char *pass, const tg_graph *graph) 
 
 static void after_mapper(void *user, const char *pass, const char *kernels) { dump(user, pass, kernels); }
 
-/* A model that was exported for training, and trained, runs as what it is meant for. */
-static void make_inference(const tg_session *s, const tg_precision_options *precision, tg_graph *graph) {
+static int batch_norms_that_train(const tg_graph *graph) {
+  int count = 0;
+  TG_FOR_NODES(graph, node)
+  count += node->op == TG_OP_BATCH_NORMALIZATION && tg_attr_int(node, TG_ATTR_TRAINING_MODE);
+  return count;
+}
+
+/* A model in training form runs as ONNX defines it, but that nothing is dropped, or as what it was trained
+ * for. */
+static void prepare_model(const tg_session *s, const tg_precision_options *precision, bool inference,
+                          tg_graph *graph) {
   char line[256];
-  int count = tg_make_inference(graph);
-  if (!count || !precision || !precision->log) return;
-  snprintf(line, sizeof line,
-           "%s: %d BatchNormalization or Dropout node%s in training form: in inference, statistics are the "
-           "running "
-           "ones and nothing is dropped",
-           s->path, count, count == 1 ? "" : "s");
+  int norms = batch_norms_that_train(graph),
+      dropouts = inference ? tg_make_inference(graph) - norms : tg_stop_dropout(graph);
+  if (!precision || !precision->log || !(norms + dropouts)) return;
+  snprintf(
+      line, sizeof line,
+      "%s: %d BatchNormalization or Dropout node%s in training form: nothing is dropped, statistics are %s",
+      s->path, norms + dropouts, norms + dropouts == 1 ? "" : "s",
+      inference ? "the running ones" : "those of the batch (--inference: the running ones)");
   precision->log(precision->log_user, true, line);
 }
 
-static tg_status lower(tg_session *s, const tg_precision_options *precision, tg_graph **out_graph,
-                       tg_diag *diag) {
+static int drop_own_rules(tg_graph *graph) {
+  int count = 0;
+  TG_FOR_NODES(graph, node) {
+    count += node->casts != NULL;
+    node->casts = NULL;
+  }
+  return count;
+}
+
+int tg_session_drop_own_rules(tg_session *session) {
+  return session->model ? drop_own_rules(session->model) : 0;
+}
+
+static tg_status lower(tg_session *s, const tg_precision_options *precision, bool inference,
+                       tg_graph **out_graph, tg_diag *diag) {
   tg_frontend_options frontend;
   tg_frontend_defaults(&frontend);
   if (precision) {
@@ -274,10 +297,27 @@ static tg_status lower(tg_session *s, const tg_precision_options *precision, tg_
     frontend.observe_user = s;
   }
   *out_graph = tg_graph_clone(s->model, &s->arena);
-  make_inference(s, precision, *out_graph);
+  prepare_model(s, precision, inference, *out_graph);
+  if (!precision) drop_own_rules(*out_graph);
   tg_status status = tg_frontend_lower(*out_graph, &frontend, diag);
   if (status) tg_diag_prefix(diag, "%s", s->path);
   return status;
+}
+
+/* Nodes that carry cast rules of the model's own, which come before a policy. */
+static int own_rules(const tg_session *s, const tg_compile_options *o) {
+  char line[256];
+  int count = 0;
+  TG_FOR_NODES(s->model, node) count += node->casts != NULL;
+  bool asked = o->preset || o->amp || o->matmul_precision || o->mixed_precision_ops;
+  if (!count || !asked || !o->log) return count;
+  snprintf(
+      line, sizeof line,
+      "%s: cast rules of the model's own (metadata tegula.casts of %d node%s) come before the policy that "
+      "is asked for",
+      s->path, count, count == 1 ? "" : "s");
+  o->log(o->log_user, true, line);
+  return count;
 }
 
 tg_status tg_session_decide(tg_session *session, const tg_compile_options *options, tg_diag *diag) {
@@ -287,10 +327,10 @@ tg_status tg_session_decide(tg_session *session, const tg_compile_options *optio
   if (!status) status = tg_precision_of(&session->arena, options, &precision, diag);
   if (status) return status;
   tg_graph *lowered = NULL;
-  status = lower(session, &precision, &lowered, &later);
+  status = lower(session, &precision, options->inference, &lowered, &later);
   if (!session->decided) return *diag = later, status;
   session->lowered = status ? NULL : lowered; /* decided is decided, whatever the array makes of it */
-  session->precision = tg_precision_note(&session->arena, options);
+  session->precision = tg_precision_note(&session->arena, options, own_rules(session, options));
   return TG_OK;
 }
 
@@ -323,8 +363,8 @@ tg_status tg_session_compile(tg_session *session, const tg_compile_options *opti
   tg_precision_options precision;
   status = tg_session_params(options, &params, diag);
   if (!status) status = tg_precision_of(&session->arena, options, &precision, diag);
-  if (!status) status = lower(session, &precision, &session->lowered, diag);
-  if (!status) status = lower(session, NULL, &session->fp32, diag);
+  if (!status) status = lower(session, &precision, options->inference, &session->lowered, diag);
+  if (!status) status = lower(session, NULL, options->inference, &session->fp32, diag);
   if (status) return status;
   tg_map_options map = {.accum_bf16sr = precision.tiling_accum == TG_ACCUM_BF16SR,
                         .k_tile = precision.k_tile,
@@ -337,7 +377,7 @@ tg_status tg_session_compile(tg_session *session, const tg_compile_options *opti
     tg_diag_prefix(diag, "%s", session->path);
     return status;
   }
-  session->precision = tg_precision_note(&session->arena, options);
+  session->precision = tg_precision_note(&session->arena, options, own_rules(session, options));
   session->program->options = tg_arena_strdup(&session->program->arena, session->precision);
   describe_graph(session);
   note_elements(session);

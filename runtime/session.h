@@ -44,6 +44,9 @@ struct tg_session {
   tg_cpu_time cpu;
 };
 
+/* Forgets the cast rules that the model's nodes carry (metadata tegula.casts), before it is compiled: then
+ * the options alone decide. How many nodes had some. */
+int tg_session_drop_own_rules(tg_session *session);
 /* As far as the precision policy: fills `decided`, and `lowered` if the array can have it. */
 tg_status tg_session_decide(tg_session *session, const tg_compile_options *options, tg_diag *diag);
 

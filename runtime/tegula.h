@@ -65,6 +65,9 @@ typedef struct tg_compile_options {
   void *log_user;
   bool verbose;
 
+  bool inference; /* BatchNormalization with training_mode = 1 takes its running statistics, as after
+                     training, not those of the batch */
+
   const char *tiling_accum; /* fp32, bf16sr; NULL: fp32 */
   int k_tile;               /* 0: 128 */
   uint64_t seed;            /* of stochastic rounding */

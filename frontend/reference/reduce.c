@@ -138,20 +138,40 @@ void tg_reference_softmax(const tg_node *node, const void *const *inputs, void *
   free(x);
 }
 
+/* Mean and biased variance of channel c over the batch. */
+static void batch_statistics(const tg_value *x, const void *data, int64_t c, double *mean, double *variance) {
+  int64_t channels = x->dims[1].size, plane = tg_value_elements_between(x, 2, x->rank),
+          count = x->dims[0].size * plane;
+  double sum = 0, squares = 0;
+  for (int64_t pass = 0; pass < 2; pass++) {
+    for (int64_t i = 0; i < count; i++) {
+      double value =
+          (double)tg_load_f32(data, x->dtype, (size_t)((i / plane * channels + c) * plane + i % plane));
+      if (pass)
+        squares += (value - *mean) * (value - *mean);
+      else
+        sum += value;
+    }
+    *mean = sum / (double)count;
+  }
+  *variance = squares / (double)count;
+}
+
 void tg_reference_batch_normalization(const tg_node *node, const void *const *inputs, void *output) {
   const tg_value *x = tg_in(node, 0), *y = tg_out(node);
-  int64_t channels = x->dims[1].size, plane = tg_value_elements_between(x, 2, x->rank),
-          count = tg_value_elements(x);
+  int64_t channels = x->dims[1].size, plane = tg_value_elements_between(x, 2, x->rank);
   double epsilon = tg_attr_float(node, TG_ATTR_EPSILON);
-  for (int64_t e = 0; e < count; e++) {
-    size_t c = (size_t)(e / plane % channels);
-    double scale = (double)tg_load_f32(inputs[1], tg_in(node, 1)->dtype, c);
-    double bias = (double)tg_load_f32(inputs[2], tg_in(node, 2)->dtype, c);
-    double mean = (double)tg_load_f32(inputs[3], tg_in(node, 3)->dtype, c);
-    double variance = (double)tg_load_f32(inputs[4], tg_in(node, 4)->dtype, c);
-    double value = (double)tg_load_f32(inputs[0], x->dtype, (size_t)e);
-    tg_store_f32(output, y->dtype, (size_t)e,
-                 (float)((value - mean) / sqrt(variance + epsilon) * scale + bias));
+  for (int64_t c = 0; c < channels && tg_value_elements(x); c++) {
+    double scale = (double)tg_load_f32(inputs[1], tg_in(node, 1)->dtype, (size_t)c);
+    double bias = (double)tg_load_f32(inputs[2], tg_in(node, 2)->dtype, (size_t)c);
+    double mean = (double)tg_load_f32(inputs[3], tg_in(node, 3)->dtype, (size_t)c);
+    double variance = (double)tg_load_f32(inputs[4], tg_in(node, 4)->dtype, (size_t)c);
+    if (tg_attr_int(node, TG_ATTR_TRAINING_MODE)) batch_statistics(x, inputs[0], c, &mean, &variance);
+    for (int64_t i = 0; i < x->dims[0].size * plane; i++) {
+      size_t at = (size_t)((i / plane * channels + c) * plane + i % plane);
+      double value = (double)tg_load_f32(inputs[0], x->dtype, at);
+      tg_store_f32(output, y->dtype, at, (float)((value - mean) / sqrt(variance + epsilon) * scale + bias));
+    }
   }
 }
 

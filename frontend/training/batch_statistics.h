@@ -18,8 +18,15 @@ typedef struct tg_statistic {
 tg_status tg_batch_statistics(tg_graph *graph, tg_statistic **out_statistics, size_t *out_count,
                               tg_diag *diag);
 
+/* A BatchNormalization with training_mode = 1 of an inferred graph reads the statistics of the batch as
+ * above, and has training_mode = 0 then: what ONNX means by it without a training step. TG_INVALID: the batch
+ * is empty. */
+tg_status tg_normalize_by_batch(tg_graph *graph, tg_diag *diag);
+
 /* Every BatchNormalization normalises by the operands that it has, and no Dropout drops, also where the model
  * was exported for training. How many nodes that changed. */
 int tg_make_inference(tg_graph *graph);
+/* The same of Dropouts alone. */
+int tg_stop_dropout(tg_graph *graph);
 
 #endif

@@ -12,6 +12,7 @@ typedef struct tg_context {
   tg_options options;
   tg_diag diag;
   bool quiet, verbose, json, terminal; /* terminal: progress may be shown */
+  bool told_own_rules;                 /* that the model's own cast rules have no effect */
 } tg_context;
 
 /* One command each; the status becomes the exit status, with the context's diag on stderr. */
@@ -54,7 +55,8 @@ tg_status tg_make_folder(tg_context *context, const char *folder);
 /* Loads the operand, fits open sizes to --dim, --batch and --input, and compiles a model as the options
  * say. */
 tg_status tg_open_session(tg_context *context, tg_session **out_session);
-/* The same under a policy and accumulation: what they set of `precision` stands for what the options say. */
+/* The same under a policy and accumulation: what they set of `precision` stands for what the options say, and
+ * for the model's own rules. */
 tg_status tg_open_under(tg_context *context, const tg_compile_options *precision, tg_session **out_session);
 /* The same as far as the precision policy; the array is not asked. */
 tg_status tg_open_decided(tg_context *context, tg_session **out_session);

@@ -16,7 +16,7 @@ static const tg_option_id compiling[] = {
     TG_OPT_MIXED_OPS, TG_OPT_CAST_RULES, TG_OPT_TILING_ACCUM, TG_OPT_K_TILE,    TG_OPT_SEED,
     TG_OPT_ARCH,      TG_OPT_SET,        TG_OPT_BATCH,        TG_OPT_DIM,       TG_OPT_CASTS,
     TG_OPT_RULES_OUT, TG_OPT_EXPORT,     TG_OPT_DOT,          TG_OPT_SVG,       TG_OPT_ANY_TILING,
-    TG_OPT_DUMP};
+    TG_OPT_DUMP,      TG_OPT_INFERENCE};
 
 static tg_status refuse_compiling(tg_context *context, const char *path) {
   for (size_t i = 0; i < sizeof compiling / sizeof *compiling; i++)
@@ -123,6 +123,7 @@ tg_status tg_compile_options_of(tg_context *context, tg_compile_options *out_opt
                                       .tiling_accum = tg_option_text(o, TG_OPT_TILING_ACCUM, NULL),
                                       .k_tile = (int)k_tile,
                                       .seed = tg_option_number(o, TG_OPT_SEED, 1),
+                                      .inference = tg_given(o, TG_OPT_INFERENCE),
                                       .any_tiling = tg_option_number(o, TG_OPT_ANY_TILING, 0),
                                       .log = say,
                                       .log_user = context,
@@ -181,6 +182,18 @@ tg_status tg_open_with_casts(tg_context *context, const char *const *casts, int6
   return status;
 }
 
+/* Rows of a table are named by their policies: the model's own rules would make them all the same. */
+static void forget_own_rules(tg_context *context, tg_session *session) {
+  int count = tg_session_drop_own_rules(session);
+  if (count && !context->told_own_rules && !context->quiet)
+    fprintf(stderr,
+            "tegula: warning: %s: cast rules of the model's own (metadata tegula.casts of %d node%s) have no "
+            "effect "
+            "here, where policies are compared\n",
+            session->path, count, count == 1 ? "" : "s");
+  context->told_own_rules = true;
+}
+
 static tg_status open_session(tg_context *context, bool map, const tg_compile_options *precision,
                               tg_session **out_session) {
   tg_session *session;
@@ -192,6 +205,7 @@ static tg_status open_session(tg_context *context, bool map, const tg_compile_op
                        : refuse_compiling(context, session->path);
   else if (!(status = bind_sizes(context, session))) {
     tg_progress(context, "compiling");
+    if (precision && map) forget_own_rules(context, session);
     session->dumped = tg_option_text(&context->options, TG_OPT_DUMP, NULL);
     session->dump = context->quiet ? NULL : stdout;
     status = compile(context, session, map, precision);

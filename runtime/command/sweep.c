@@ -2,6 +2,7 @@
 #include "runtime/sweep/sweep.h"
 #include "frontend/base/output_file.h"
 #include "runtime/command/command.h"
+#include "runtime/json_text.h"
 
 #include <string.h>
 
@@ -66,6 +67,7 @@ static tg_status run_all(tg_context *context, json_t *rows, uint64_t *out_mp0) {
       tg_status status = run(context, policy, accumulations[a], &row, &cycles);
       if (status && (first || status != TG_INVALID)) return status;
       if (status) row = tg_sweep_failed_row(policy->name, accumulations[a], context->diag.message);
+      context->diag = (tg_diag){""};
       if (first) *out_mp0 = cycles;
       if (shown)
         json_array_append_new(rows, row);
@@ -91,6 +93,19 @@ static tg_status write_file(tg_context *context, tg_option_id option, format for
   return tg_output_commit(&file, &context->diag);
 }
 
+static tg_status answer(tg_context *context, json_t *rows) {
+  const char *model;
+  tg_status status = tg_one_operand(context, &model);
+  if (status) return status;
+  json_t *all = json_object();
+  json_object_set_new(all, "tegula", json_string(tg_version()));
+  json_object_set_new(all, "model", tg_json_text(model));
+  json_object_set(all, "rows", rows);
+  if (tg_answer_as_text(context, all)) tg_sweep_print(rows, stdout);
+  json_decref(all);
+  return TG_OK;
+}
+
 tg_status tg_command_sweep(tg_context *context) {
   json_t *rows = json_array();
   uint64_t mp0 = 0;
@@ -102,7 +117,7 @@ tg_status tg_command_sweep(tg_context *context) {
   }
   if (!status) status = write_file(context, TG_OPT_PLOT, PLOT, rows);
   tg_progress(context, NULL);
-  if (!status && tg_answer_as_text(context, rows)) tg_sweep_print(rows, stdout);
+  if (!status) status = answer(context, rows);
   json_decref(rows);
   return status;
 }

@@ -158,7 +158,7 @@ static tg_status compile(tg_trainer *t, tg_diag *diag) {
     tg_diag_prefix(diag, "%s", t->session->path);
     return status;
   }
-  tg_session_adopt(t->session, tg_precision_note(&t->session->arena, compile));
+  tg_session_adopt(t->session, tg_precision_note(&t->session->arena, compile, 0));
   find_outputs(t);
   list_tensors(t);
   return TG_OK;

@@ -448,7 +448,8 @@ TG_TEST(command, sweep_compares_every_policy) {
   EXPECT_EQ(tegula("zoo gemm --m 256 --n 256 --k 256 -o large.onnx")->status, 0);
   const outcome *o = tegula("sweep large.onnx --json --csv table.csv --plot plot.svg");
   EXPECT_EQ(o->status, 0);
-  json_t *rows = json_loads(o->out, 0, NULL);
+  json_t *all = json_loads(o->out, 0, NULL), *rows = json_object_get(all, "rows");
+  EXPECT_STR(json_string_value(json_object_get(all, "model")), "large.onnx");
   EXPECT_EQ(json_array_size(rows), 28);
   const json_t *mp0 = row_of(rows, "mp0", "fp32"), *mp1 = row_of(rows, "mp1", "fp32"),
                *rounded = row_of(rows, "mp1", "bf16sr"), *high = row_of(rows, "high", "fp32");
@@ -459,12 +460,36 @@ TG_TEST(command, sweep_compares_every_policy) {
   EXPECT(field(mp1, "peak_device_bytes") > 0 && field(mp1, "cycles") > 0);
   json_t *error = json_object_get(json_object_get(rounded, "error_vs_fp32"), "C");
   EXPECT(field(error, "rms") > field(json_object_get(json_object_get(mp1, "error_vs_fp32"), "C"), "rms"));
-  json_decref(rows);
+  json_decref(all);
   EXPECT(made("table.csv") && made("plot.svg"));
   o = tegula("sweep large.onnx --policy mp4 --tiling-accum fp32 --timing-only");
   EXPECT_EQ(o->status, 0);
   EXPECT_HAS(o->out, "mp4");
   EXPECT(!strstr(o->out, "mp1"));
+}
+
+/* What a model carries is said, counts as no FP32, and gives way where policies are compared. */
+TG_TEST(command, rules_of_the_model_are_said) {
+  EXPECT_EQ(tegula("zoo mlp -o mlp.onnx")->status, 0);
+  EXPECT_EQ(tegula("inspect mlp.onnx --graphamp-preset mp4 --export own.onnx")->status, 0);
+  const outcome *o =
+      tegula("run own.onnx --graphamp-preset mp0 --engine functional --json --no-cpu-reference");
+  EXPECT_HAS(o->err, "cast rules of the model's own");
+  json_t *report = json_loads(o->out, 0, NULL), *precision = json_object_get(report, "precision");
+  EXPECT_STR(json_string_value(json_object_get(precision, "policy")), "mp0, rules of the model");
+  EXPECT(json_integer_value(json_object_get(precision, "model_rules")) > 0);
+  const char *name;
+  json_t *error;
+  json_object_foreach(json_object_get(report, "error_vs_fp32"), name, error)
+      EXPECT(field(error, "rms") > 1e-5);
+  json_decref(report);
+  o = tegula("sweep own.onnx --policy mp0 --policy mp1 --tiling-accum fp32 --json");
+  EXPECT_HAS(o->err, "have no effect here");
+  json_t *all = json_loads(o->out, 0, NULL), *rows = json_object_get(all, "rows");
+  const json_t *mp0 = row_of(rows, "mp0", "fp32"), *mp1 = row_of(rows, "mp1", "fp32");
+  ASSERT(mp0 && mp1);
+  EXPECT(field(mp0, "cycles") > field(mp1, "cycles"));
+  json_decref(all);
 }
 
 TG_TEST(command, a_full_disk_is_an_error) {

@@ -81,7 +81,8 @@ TG_TEST(train, models_in_training_form_run_when_they_are_trained) {
   for (int i = 0; i < 2; i++) {
     write_network(&arena, "form.onnx", forms[i]);
     EXPECT(losses_of(&arena, "form.onnx --data digits_x.npy --labels digits_y.npy --save trained.onnx"));
-    const outcome *o = tegula("run trained.onnx --engine functional --random-inputs 3 --output-dir out");
+    const outcome *o =
+        tegula("run trained.onnx --inference --engine functional --random-inputs 3 --output-dir out");
     EXPECT_EQ(o->status, 0);
     EXPECT_EQ(strstr(o->err, "1 BatchNormalization or Dropout node in training form") != NULL, i == 1);
     results[i] = read_floats(&arena, here(&arena, "out/y.npy"), &count);

@@ -148,7 +148,13 @@ def group_norm(x, scale, bias, groups, epsilon):
     return F.group_norm(x, groups, scale, bias, epsilon)
 
 
-operators = {'InstanceNormalization': lambda inputs, a: group_norm(*inputs, inputs[0].shape[1], a.get('epsilon', 1e-5)),
+def batch_norm(inputs, a):
+    x, scale, bias, mean, variance = inputs
+    return F.batch_norm(x, mean.clone(), variance.clone(), scale, bias, bool(a.get('training_mode', 0)), 0.1, a.get('epsilon', 1e-5))
+
+
+operators = {'BatchNormalization': batch_norm,
+             'InstanceNormalization': lambda inputs, a: group_norm(*inputs, inputs[0].shape[1], a.get('epsilon', 1e-5)),
              'GroupNormalization': lambda inputs, a: group_norm(*inputs, a['num_groups'], a.get('epsilon', 1e-5)),
              'GatherElements': gather_elements, 'SoftmaxCrossEntropyLoss': softmax_cross_entropy,
              'NegativeLogLikelihoodLoss': lambda inputs, a: class_loss(inputs, a, F.nll_loss),
