@@ -149,7 +149,77 @@ tg_status tg_verdict_fill(tg_cast_pass *p, const tg_node *node, const tg_cast_sp
   return TG_OK;
 }
 
-/* --- the families */
+/* --- linear layers
+ * ---------------------------------------------------------------------------------------------- */
+
+static const tg_value *before_casts(const tg_value *value) {
+  while (value && tg_is_plain_cast(value->producer)) value = tg_in(value->producer, 0);
+  return value;
+}
+
+/* What a layer learns: a constant, or, in a training step, an input that the step carries. */
+static bool is_parameter(const tg_cast_pass *p, const tg_value *value) {
+  value = before_casts(value);
+  if (value && value->producer && value->producer->op == TG_OP_TRANSPOSE)
+    value = before_casts(tg_in(value->producer, 0));
+  return value &&
+         (tg_is_constant(value) || (value->kind == TG_VALUE_INPUT && tg_graph_is_carried(p->graph, value)));
+}
+
+/* PyTorch's exporter writes a linear layer of more than two dimensions as a MatMul and an Add of the bias. */
+static bool is_linear(const tg_cast_pass *p, const tg_node *matmul, const tg_node *add) {
+  const tg_value *product = tg_out(matmul), *weights = tg_in(matmul, 1);
+  if (matmul->op != TG_OP_MATMUL || add->op != TG_OP_ADD || matmul->origin || add->origin || matmul->casts ||
+      add->casts || matmul->disable_graphamp != add->disable_graphamp || product->use_count != 1 ||
+      product->output_count || weights->rank != 2 || !is_parameter(p, weights))
+    return false;
+  const tg_value *bias = tg_in(add, tg_in(add, 0) == product);
+  return bias->rank == 1 && bias->dims[0].size == weights->dims[1].size && is_parameter(p, bias);
+}
+
+/* The other half of the layer that the node is one half of, or NULL. `*out_product`: which operand of the Add
+ * is the product. */
+static const tg_node *linear_half(const tg_cast_pass *p, const tg_node *node, int *out_product) {
+  *out_product = 0;
+  if (node->op == TG_OP_MATMUL) {
+    const tg_use *use = tg_out(node)->uses;
+    return use && is_linear(p, node, use->node) ? use->node : NULL;
+  }
+  for (int i = 0; node->op == TG_OP_ADD && i < 2; i++) {
+    const tg_node *made = tg_in(node, i)->producer;
+    *out_product = i;
+    if (made && is_linear(p, made, node)) return made;
+  }
+  return NULL;
+}
+
+/* What PyTorch calls the node. */
+static void torch_names(const tg_cast_pass *p, const tg_node *node, const char *names[TG_MAX_NAMES + 1]) {
+  int product;
+  if (!linear_half(p, node, &product)) {
+    tg_framework_names(node, TG_FRAMEWORK_TORCH, names);
+    return;
+  }
+  names[0] = "linear";
+  names[1] = "addmm";
+  names[2] = NULL;
+}
+
+/* A layer in the lower format rounds once, behind its bias. */
+static void join_linear(const tg_cast_pass *p, const tg_node *node, tg_verdict *verdict) {
+  int product;
+  const tg_node *other = linear_half(p, node, &product);
+  if (!other || verdict->operands[product] != p->lower) return;
+  if (node->op == TG_OP_MATMUL) {
+    verdict->result = TG_F32;
+  } else if (tg_in(other, 0)->dtype == p->lower && tg_out(other)->dtype == TG_F32) {
+    verdict->operands[product] = TG_NONE;
+    verdict->result = p->lower;
+  }
+}
+
+/* --- the families
+ * ---------------------------------------------------------------------------------------------- */
 
 static void graphamp(const tg_cast_pass *p, const tg_node *node, tg_verdict *verdict) {
   const tg_graphamp_row *row = tg_graphamp_find(p->options->preset, node);
@@ -196,7 +266,7 @@ static tg_status autocast(tg_cast_pass *p, const tg_node *node, tg_verdict *verd
                                      "autocast cpu: in no list, as its inputs come",
                                      "autocast hpu: in no list, as its inputs come"};
   const char *names[TG_MAX_NAMES + 1], *name;
-  tg_framework_names(node, TG_FRAMEWORK_TORCH, names);
+  torch_names(p, node, names);
   const tg_cast_rule *rule = find_rule(systems[p->options->device], names, &name);
   if (rule) return take_rule(p, node, rule, name, verdict);
   verdict->rule = none[p->options->device];
@@ -254,7 +324,7 @@ static tg_status hmp_o2(tg_cast_pass *p, const tg_node *node, const char *const 
 static tg_status hmp(tg_cast_pass *p, const tg_node *node, tg_verdict *verdict) {
   const tg_op_list *bf16 = p->options->bf16_ops, *fp32 = p->options->fp32_ops;
   const char *names[TG_MAX_NAMES + 1], *name;
-  tg_framework_names(node, TG_FRAMEWORK_TORCH, names);
+  torch_names(p, node, names);
   if (node->op == TG_OP_CAST) {
     verdict->rule = "hmp: the model's conversion";
     verdict->source = tg_cast_list_get(TG_LIST_HMP_BF16)->source;
@@ -324,9 +394,13 @@ tg_status tg_hmp_check_lists(tg_cast_pass *p) {
 }
 
 tg_status tg_family_decide(tg_cast_pass *p, const tg_node *node, tg_verdict *verdict) {
+  tg_status status;
   switch (p->options->family) {
-  case TG_FAMILY_HMP: return hmp(p, node, verdict);
-  case TG_FAMILY_AUTOCAST: return autocast(p, node, verdict);
+  case TG_FAMILY_HMP:
+  case TG_FAMILY_AUTOCAST:
+    status = p->options->family == TG_FAMILY_HMP ? hmp(p, node, verdict) : autocast(p, node, verdict);
+    if (!status) join_linear(p, node, verdict);
+    return status;
   case TG_FAMILY_RAF: return raf(p, node, verdict);
   default: graphamp(p, node, verdict); return TG_OK;
   }
