@@ -184,8 +184,17 @@ void tg_graph_add_output(tg_graph *graph, tg_value *value, const char *name, tg_
   TG_PUSH(graph->arena, graph->output_names, count, graph->names_capacity, copy);
   count--;
   TG_PUSH(graph->arena, graph->output_dtypes, count, graph->dtypes_capacity, declared);
+  count--;
+  tg_shape open = {.rank = -1};
+  TG_PUSH(graph->arena, graph->output_shapes, count, graph->shapes_capacity, open);
   graph->output_count++;
   value->output_count++;
+}
+
+void tg_graph_declare_output(tg_graph *graph, int output, int rank, const tg_dim *dims) {
+  assert(output >= 0 && output < graph->output_count && rank <= TG_MAX_RANK);
+  graph->output_shapes[output].rank = rank;
+  for (int d = 0; d < rank; d++) graph->output_shapes[output].sizes[d] = dims[d].size;
 }
 
 void tg_graph_set_output(tg_graph *graph, int output, tg_value *value) {
@@ -338,6 +347,7 @@ tg_graph *tg_graph_clone(const tg_graph *graph, tg_arena *arena) {
   for (int i = 0; i < graph->output_count; i++)
     tg_graph_add_output(copy, copy->values[graph->outputs[i]->index], graph->output_names[i],
                         graph->output_dtypes[i]);
+  for (int i = 0; i < graph->output_count; i++) copy->output_shapes[i] = graph->output_shapes[i];
   for (size_t i = 0; i < graph->carry_count; i++)
     tg_graph_add_carry(copy, graph->carries[i].input, graph->carries[i].output);
   return copy;

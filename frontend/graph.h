@@ -128,6 +128,12 @@ typedef struct tg_symbol {
   int64_t size; /* -1 until bound */
 } tg_symbol;
 
+/* Sizes that a model declares. rank -1: none are; a size of -1: open. */
+typedef struct tg_shape {
+  int rank;
+  int64_t sizes[TG_MAX_RANK];
+} tg_shape;
+
 struct tg_graph {
   tg_arena *arena;
   const char *name;
@@ -136,6 +142,7 @@ struct tg_graph {
   int input_count, output_count;
   const char **output_names;      /* the names the user sees: passes may replace the values, never these */
   tg_dtype *output_dtypes;        /* as the model declares them; TG_NONE: not declared */
+  tg_shape *output_shapes;        /* as the model declares them */
   const tg_value **known_outputs; /* of a lowered graph: by output, the constant of another type than the
                                      array's that it is, exactly; NULL: it is computed. NULL before */
   tg_value **values;              /* every value, also dead ones until tg_graph_compact */
@@ -150,7 +157,7 @@ struct tg_graph {
   size_t cast_count, cast_capacity;
   tg_symbol *symbols;
   int symbol_count;
-  size_t inputs_capacity, outputs_capacity, names_capacity, dtypes_capacity, values_capacity,
+  size_t inputs_capacity, outputs_capacity, names_capacity, dtypes_capacity, shapes_capacity, values_capacity,
       symbols_capacity;
   struct tg_name_set *names;
 };
@@ -190,6 +197,8 @@ void tg_node_set_outputs(tg_graph *graph, tg_node *node, int count);
 /* `name` is what the user sees. */
 void tg_graph_add_output(tg_graph *graph, tg_value *value, const char *name, tg_dtype declared);
 
+/* The shape that the model declares for output number `output`; those open have size -1. */
+void tg_graph_declare_output(tg_graph *graph, int output, int rank, const tg_dim *dims);
 /* Output number `output` is `value` from now on; its name and what the model declares stay. */
 void tg_graph_set_output(tg_graph *graph, int output, tg_value *value);
 

@@ -1,4 +1,5 @@
 #include "runtime/npy.h"
+#include "frontend/base/input_file.h"
 #include "frontend/base/output_file.h"
 
 #include <ctype.h>
@@ -177,14 +178,11 @@ tg_status tg_npy_read_stream(tg_arena *arena, FILE *file, uint64_t all, tg_npy *
 }
 
 tg_status tg_npy_read(tg_arena *arena, const char *path, tg_npy *out_array, tg_diag *diag) {
-  struct stat info;
-  if (stat(path, &info)) return tg_fail(diag, TG_INVALID, "%s: cannot be read: %s", path, strerror(errno));
-  if (!S_ISREG(info.st_mode))
-    return tg_fail(diag, TG_INVALID, "%s: is no regular file", path); /* never block */
-  FILE *file = fopen(path, "rb");
-  if (!file) return tg_fail(diag, TG_INVALID, "%s: cannot be read: %s", path, strerror(errno));
+  FILE *file;
+  uint64_t size;
+  if (tg_input_open(path, &file, &size, diag)) return TG_INVALID;
   tg_diag inner = {""};
-  tg_status status = tg_npy_read_stream(arena, file, (uint64_t)info.st_size, out_array, &inner);
+  tg_status status = tg_npy_read_stream(arena, file, size, out_array, &inner);
   fclose(file);
   if (status) tg_fail(diag, status, "%s: %s", path, inner.message);
   return status;

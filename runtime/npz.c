@@ -15,7 +15,8 @@ enum {
   CENTRAL_BYTES = 46,
   END_BYTES = 22,
   LONGEST_COMMENT = 65535,
-  MOST_EXPANSION = 1032, /* of deflate */
+  MOST_EXPANSION = 1032,   /* of deflate */
+  MOST_UNPACKED = 1 << 28, /* bytes that any archive may ask for */
 };
 
 typedef struct archive {
@@ -157,6 +158,10 @@ static tg_status unpack(const archive *a, const member *m, tg_arena *arena, cons
   const uint8_t *from = local + before;
   if (m->method == 0 && m->packed == m->size)
     *out_bytes = from;
+  else if (m->method == 8 && m->size > MOST_UNPACKED && m->size / 16 > a->size)
+    return tg_fail(a->diag, TG_INVALID,
+                   "holds an array of %llu bytes, more than 256 MiB and than 16 times its own size",
+                   (unsigned long long)m->size);
   else if (m->method == 8 && m->size / MOST_EXPANSION <= m->packed) {
     uint8_t *to = tg_arena_alloc(arena, (size_t)m->size + 1, 1);
     if (!inflate_all(from, m->packed, to, m->size)) return damaged(a);

@@ -507,7 +507,8 @@ static tg_status run_engine(tg_session *s, const tg_engine *engine, const tg_run
                             bool steady, tg_diag *diag) {
   tg_dram *dram = NULL;
   void *state = NULL;
-  tg_status status = tg_session_memory(s, &dram, diag);
+  tg_status status =
+      options->timing_only ? tg_dram_create(s->program, &dram, diag) : tg_session_memory(s, &dram, diag);
   if (status) return status;
   status = engine->open(s->program, options, &state, diag);
   if (!status) {

@@ -124,9 +124,9 @@ tg_status tg_session_set_input(tg_session *session, const char *name, int rank, 
  */
 void tg_session_random_inputs(tg_session *session, uint64_t seed);
 
-/* Runs the program once. TG_INVALID: an input is not set, the engine cannot run this program, or an integer
- * of an output passed what the array holds exactly. TG_FAULT: the simulated machine faulted. Results of the
- * run before are dropped. */
+/* Runs the program once. TG_INVALID: an input is not set (timing_only needs none), the engine cannot run this
+ * program, or an integer of an output passed what the array holds exactly. TG_FAULT: the simulated machine
+ * faulted. Results of the run before are dropped. */
 tg_status tg_session_run(tg_session *session, const tg_session_run_options *options, tg_diag *diag);
 
 /* Of the last run. Data is NULL after a timing-only run. */

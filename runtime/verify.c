@@ -246,11 +246,12 @@ tg_status tg_verify(tg_session *session, const tg_verify_options *options, json_
   tg_status ordered = status ? TG_OK : tg_check_ordering(session->program, &why);
   if (ordered == TG_MISMATCH) {
     *out_result = unordered(why.message);
-    return tg_fail(diag, TG_MISMATCH, "%s", why.message);
+    status = tg_fail(diag, TG_MISMATCH, "%s", why.message);
   }
   for (int i = 0; !status && i < v.count; i++) status = run_one(&v, &v.outcomes[i], diag);
   if (!status) status = compare_all(&v, out_result, diag);
-  if (*out_result) json_object_set_new(*out_result, "ordered", ordered ? json_null() : json_true());
+  if (*out_result && ordered != TG_MISMATCH)
+    json_object_set_new(*out_result, "ordered", ordered ? json_null() : json_true());
   for (int i = 0; i < v.count; i++) {
     tg_dram_destroy(v.outcomes[i].dram);
     tg_run_result_release(&v.outcomes[i].result);

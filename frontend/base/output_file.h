@@ -1,4 +1,6 @@
-/* Output files that are never seen half written: written beside, then renamed. */
+/* Output files that are never seen half written: written beside, stored, then renamed. Links stay, what they
+ * lead to is written; a file that was there keeps its mode. "-", /dev/stdout, /dev/stderr and /dev/fd/N are
+ * the process's own descriptors. */
 #ifndef TEGULA_BASE_OUTPUT_FILE_H
 #define TEGULA_BASE_OUTPUT_FILE_H
 
@@ -12,7 +14,9 @@ extern "C" {
 
 typedef struct tg_output_file {
   FILE *stream;
-  char *path, *beside; /* beside is NULL when `path` is a device or pipe, which is written as it is */
+  char *path;   /* as it was given */
+  char *target; /* where links lead; NULL of a descriptor */
+  char *beside; /* NULL when `path` is a device, pipe or descriptor, which is written as it is */
 } tg_output_file;
 
 /* Opens for writing. Every open file is ended by exactly one call of commit or abandon. */
@@ -22,6 +26,8 @@ tg_status tg_output_check(const char *path, tg_diag *diag);
 /* TG_INVALID when anything could not be written; `path` is then as it was. */
 tg_status tg_output_commit(tg_output_file *file, tg_diag *diag);
 void tg_output_abandon(tg_output_file *file);
+/* Removes what is written beside files that are still open: for handlers of signals and of exit. */
+void tg_output_remove_unfinished(void);
 
 #ifdef __cplusplus
 }

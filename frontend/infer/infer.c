@@ -412,8 +412,25 @@ static tg_status check_input(const tg_graph *graph, const tg_value *value, tg_di
   return TG_OK;
 }
 
+/* What exporters declare of a model with open sizes may be those of their example. */
+static tg_status check_declared(const tg_graph *graph, int output, tg_diag *diag) {
+  const tg_shape *declared = &graph->output_shapes[output];
+  const tg_value *value = graph->outputs[output];
+  bool fits = declared->rank < 0 || declared->rank == value->rank;
+  for (int d = 0; fits && !graph->symbol_count && d < declared->rank; d++)
+    fits = declared->sizes[d] < 0 || declared->sizes[d] == value->dims[d].size;
+  if (fits) return TG_OK;
+  const char *text = "";
+  for (int d = 0; d < declared->rank; d++)
+    text = tg_arena_printf(graph->arena, declared->sizes[d] < 0 ? "%s%s?" : "%s%s%" PRId64, text,
+                           d ? "," : "", declared->sizes[d]);
+  return tg_fail(diag, TG_INVALID, "output \"%s\" is declared as [%s] but computed as %s",
+                 graph->output_names[output], text, tg_value_type_text(value, graph->arena));
+}
+
 static tg_status check_outputs(tg_graph *graph, tg_diag *diag) {
   for (int i = 0; i < graph->output_count; i++) {
+    if (check_declared(graph, i, diag)) return TG_INVALID;
     tg_dtype found = graph->outputs[i]->dtype;
     if (!graph->output_dtypes[i]) graph->output_dtypes[i] = found;
     if (graph->output_dtypes[i] != found)

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #define MAX_EXTENT                                                                                           \
-  ((int64_t)1 << 31) /* of kernel, stride, dilation and padding each: products stay in 64 bits */
+  ((int64_t)1 << 24) /* of stride, dilation, padding and output_shape each: products stay in 64 bits */
 
 tg_status tg_window_read_extents(const tg_node *node, tg_attr_key key, int rank, int64_t initial,
                                  int64_t fewest, int64_t *out, tg_diag *diag) {
@@ -18,6 +18,16 @@ tg_status tg_window_read_extents(const tg_node *node, tg_attr_key key, int rank,
     if (out[i] < fewest || out[i] > MAX_EXTENT)
       return tg_fail(diag, TG_INVALID, "%s has value %" PRId64, name, out[i]);
   }
+  return TG_OK;
+}
+
+tg_status tg_window_check_pads(const tg_window_shape *w, tg_diag *diag) {
+  for (int i = 0; i < w->rank; i++)
+    if (w->begin[i] > MAX_EXTENT || w->end[i] > MAX_EXTENT)
+      return tg_fail(diag, TG_INVALID,
+                     "pads of dimension %d are %" PRId64 " and %" PRId64 ", at most %" PRId64
+                     " are supported",
+                     i, w->begin[i], w->end[i], MAX_EXTENT);
   return TG_OK;
 }
 
@@ -53,7 +63,7 @@ static tg_status resolve_auto_pad(const tg_node *node, tg_window_shape *w, tg_di
     w->begin[i] = upper ? total / 2 : total - total / 2;
     w->end[i] = total - w->begin[i];
   }
-  return TG_OK;
+  return tg_window_check_pads(w, diag);
 }
 
 tg_status tg_window_place(tg_window_shape *w, bool ceil_mode, tg_diag *diag) {

@@ -17,6 +17,8 @@ typedef struct tg_window_shape {
 
 /* Rank, layout, `in` of input 0, strides, dilations and pads; what is not given is 1, 1 and 0. */
 tg_status tg_window_read(const tg_node *node, tg_window_shape *out, tg_diag *diag);
+/* Paddings that were computed are as bounded as those that are given. */
+tg_status tg_window_check_pads(const tg_window_shape *w, tg_diag *diag);
 /* `rank` values of an attribute, or `initial` where it is not given; each at least `fewest`. */
 tg_status tg_window_read_extents(const tg_node *node, tg_attr_key key, int rank, int64_t initial,
                                  int64_t fewest, int64_t *out, tg_diag *diag);

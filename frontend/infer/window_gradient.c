@@ -82,8 +82,12 @@ static tg_status pad_to_shape(const tg_node *node, tg_window_shape *w, int64_t *
     }
     w->out[i] = whole - w->begin[i] - w->end[i];
     if (w->out[i] < 1) return tg_fail(diag, TG_INVALID, "padding leaves nothing of the result");
+    if (w->out[i] > 1 << 24)
+      return tg_fail(diag, TG_INVALID,
+                     "dimension %d of its result has %" PRId64 " elements, at most 2^24 are supported", i,
+                     w->out[i]);
   }
-  return TG_OK;
+  return tg_window_check_pads(w, diag);
 }
 
 /* Some exporters give output_shape with batch and channels; both forms mean the spatial sizes. */

@@ -9,7 +9,28 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { NEWEST_IR = 13, NEWEST_OPSET = 22 };
+enum { NEWEST_IR = 13, NEWEST_OPSET = 22, MOST_IMPORTS = 1024 };
+
+/* "" is a name of ai.onnx. */
+static const char *domain_of(const Onnx__OperatorSetIdProto *set) {
+  return set->domain && *set->domain ? set->domain : "ai.onnx";
+}
+
+/* A domain has one version in a model. */
+static tg_status check_imports(const tg_import *import, const Onnx__ModelProto *model) {
+  if (model->n_opset_import > MOST_IMPORTS)
+    return tg_fail(import->diag, TG_INVALID, "%zu opset imports", model->n_opset_import);
+  for (size_t i = 0; i < model->n_opset_import; i++)
+    for (size_t j = 0; j < i; j++) {
+      const Onnx__OperatorSetIdProto *a = model->opset_import[j], *b = model->opset_import[i];
+      int64_t first = a->has_version ? a->version : 0, second = b->has_version ? b->version : 0;
+      if (!strcmp(domain_of(a), domain_of(b)) && first != second)
+        return tg_fail(import->diag, TG_INVALID,
+                       "opsets %" PRId64 " and %" PRId64 " of domain \"%s\" are imported", first, second,
+                       domain_of(a));
+    }
+  return TG_OK;
+}
 
 static tg_status check_versions(tg_import *import, const Onnx__ModelProto *model) {
   int64_t ir = model->has_ir_version ? model->ir_version : 0;
@@ -17,6 +38,7 @@ static tg_status check_versions(tg_import *import, const Onnx__ModelProto *model
     return tg_fail(import->diag, TG_INVALID, "IR version %" PRId64 " is not supported (1 to %d are)", ir,
                    NEWEST_IR);
   import->opset = ir < 3 ? 1 : 0; /* opset_import came with IR version 3 */
+  if (check_imports(import, model)) return TG_INVALID;
   for (size_t i = 0; i < model->n_opset_import; i++) {
     const Onnx__OperatorSetIdProto *set = model->opset_import[i];
     if (set->domain && !strcmp(set->domain, "ai.onnx.preview.training") && !import->opset)
@@ -120,6 +142,7 @@ static tg_status import_output(tg_import *import, const Onnx__ValueInfoProto *pr
   tg_dim dims[TG_MAX_RANK];
   if (proto->type && import_type(import, proto, &dtype, &rank, dims)) return TG_INVALID;
   tg_graph_add_output(import->graph, value, proto->name, dtype);
+  if (proto->type) tg_graph_declare_output(import->graph, import->graph->output_count - 1, rank, dims);
   return TG_OK;
 }
 

@@ -86,6 +86,12 @@ static size_t typed_count(const Onnx__TensorProto *proto, tg_dtype dtype) {
   }
 }
 
+/* How many of the fields for elements have some. */
+static size_t typed_fields(const Onnx__TensorProto *proto) {
+  return (size_t)(proto->n_float_data > 0) + (proto->n_double_data > 0) + (proto->n_int64_data > 0) +
+         (proto->n_uint64_data > 0) + (proto->n_int32_data > 0) + (proto->n_string_data > 0);
+}
+
 static void copy_typed(const Onnx__TensorProto *proto, tg_dtype dtype, size_t count, void *data) {
   size_t size = tg_dtype_size(dtype);
   if (!count) return;
@@ -120,6 +126,9 @@ static void fill(const Onnx__TensorProto *proto, tg_dtype dtype, size_t count, v
 static tg_status check_present(const Onnx__TensorProto *proto, tg_dtype dtype, size_t count, tg_diag *diag) {
   size_t bytes = count * tg_dtype_size(dtype);
   if (proto->segment) return tg_fail(diag, TG_INVALID, "segments are not supported");
+  size_t fields = typed_fields(proto), own = typed_count(proto, dtype) > 0;
+  if (proto->has_raw_data ? proto->raw_data.len && fields : fields > own)
+    return tg_fail(diag, TG_INVALID, "it has data of several kinds: which is meant?");
   if (proto->has_raw_data && proto->raw_data.len != bytes)
     return tg_fail(diag, TG_INVALID, "%zu bytes of data where the shape needs %zu", proto->raw_data.len,
                    bytes);
@@ -136,6 +145,8 @@ static tg_status build(tg_graph *graph, const Onnx__TensorProto *proto, const ch
   if (!dtype) return tg_fail(diag, TG_INVALID, "element type %d is not supported", proto->data_type);
   if (check_shape(proto, &count, diag)) return TG_INVALID;
   bool external = proto->data_location == ONNX__TENSOR_PROTO__DATA_LOCATION__EXTERNAL;
+  if (external && (proto->raw_data.len || typed_fields(proto)))
+    return tg_fail(diag, TG_INVALID, "it has data of its own and external data: which is meant?");
   if (!external && check_present(proto, dtype, count, diag)) return TG_INVALID;
   if (!external) {
     *out_value = tg_graph_add_constant(graph, name, dtype, (int)proto->n_dims, proto->dims, NULL, false);

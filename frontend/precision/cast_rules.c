@@ -1,5 +1,6 @@
 /* Rule files, lists of operators, and the text of one rule. */
 #include "frontend/precision/cast_rules.h"
+#include "frontend/base/input_file.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -62,8 +63,8 @@ static void trim(char **line) {
 }
 
 static tg_status read_lines(tg_arena *arena, const char *path, line_reader *read, void *user, tg_diag *diag) {
-  FILE *file = fopen(path, "r");
-  if (!file) return tg_fail(diag, TG_INVALID, "%s: %s", path, strerror(errno));
+  FILE *file;
+  if (tg_input_open(path, &file, NULL, diag)) return TG_INVALID;
   char *buffer = TG_NEW_ARRAY(arena, char, MAX_LINE);
   tg_status status = TG_OK;
   size_t total = 0;

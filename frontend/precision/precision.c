@@ -1,5 +1,6 @@
 /* The pass: asks for a verdict on each node in topological order and inserts casts right before use. */
 #include "frontend/precision/precision.h"
+#include "frontend/base/pattern.h"
 
 #include "frontend/names.h"
 #include "frontend/passes/passes.h"
@@ -330,12 +331,7 @@ static void cast_outputs(tg_cast_pass *p) {
 static tg_status mark_region(const tg_cast_pass *p, const char *pattern) {
   if (!pattern) return TG_OK;
   regex_t regex;
-  int error = regcomp(&regex, pattern, REG_EXTENDED | REG_NOSUB);
-  if (error) {
-    char reason[128];
-    regerror(error, &regex, reason, sizeof reason);
-    return tg_fail(p->diag, TG_INVALID, "disable-graphamp \"%s\": %s", pattern, reason);
-  }
+  if (tg_pattern_compile("disable-graphamp", pattern, &regex, p->diag)) return TG_INVALID;
   bool any = false;
   TG_FOR_NODES(p->graph, node)
   if (!regexec(&regex, node->name, 0, NULL, 0)) node->disable_graphamp = any = true;

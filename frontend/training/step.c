@@ -1,4 +1,5 @@
 /* The step graph, put together. */
+#include "frontend/base/pattern.h"
 #include "frontend/infer.h"
 #include "frontend/passes/passes.h"
 #include "frontend/training/batch_statistics.h"
@@ -141,9 +142,9 @@ typedef struct pattern {
 
 static tg_status compile_pattern(const step *s, const char *text, pattern *out) {
   *out = (pattern){.given = text != NULL};
-  if (!text || !regcomp(&out->regex, text, REG_EXTENDED | REG_NOSUB)) return TG_OK;
+  if (!text || !tg_pattern_compile("expression", text, &out->regex, s->diag)) return TG_OK;
   out->given = false;
-  return tg_fail(s->diag, TG_INVALID, "\"%s\" is no regular expression", text);
+  return TG_INVALID;
 }
 
 static bool matches(const pattern *p, const char *name) {

@@ -1,6 +1,8 @@
 /* tegula: parses the command line and calls a command. */
+#include "frontend/base/output_file.h"
 #include "runtime/command/command.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -77,8 +79,27 @@ static tg_status parse_and_run(tg_context *context, int argc, const char *const 
   return run(context);
 }
 
+/* What is half written goes before the process does, as the signal wants it to. */
+static void clean_up(int number) {
+  tg_output_remove_unfinished();
+  (void)signal(number, SIG_DFL);
+  (void)raise(number);
+}
+
+/* Signals that someone else ignores for us stay so. A file that grows too large is an error of writing. */
+static void catch_signals(void) {
+  static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGXCPU};
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+    struct sigaction old, ours = {.sa_handler = clean_up};
+    if (!sigaction(numbers[i], NULL, &old) && old.sa_handler == SIG_DFL) sigaction(numbers[i], &ours, NULL);
+  }
+  (void)signal(SIGXFSZ, SIG_IGN);
+  (void)atexit(tg_output_remove_unfinished);
+}
+
 int main(int argc, char **argv) {
   tg_context context = {0};
+  catch_signals();
   tg_status status = parse_and_run(&context, argc - 1, (const char *const *)argv + 1);
   tg_progress(&context, NULL);
   if (fflush(stdout) || ferror(stdout))

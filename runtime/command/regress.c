@@ -227,6 +227,7 @@ static tg_status run_cases(regress *r) {
           r->screen.done, r->wanted_count);
   fflush(stdout);
   tg_results_close(&r->store);
+  tg_output_remove_unfinished();
   signal(number, SIG_DFL);
   raise(number);
   return TG_INVALID;

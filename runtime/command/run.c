@@ -74,7 +74,8 @@ static tg_status compare_golden(tg_context *context, tg_session *session) {
 
 static tg_status execute(tg_context *context, tg_session *session, const tg_session_run_options *run) {
   bool cpu = !tg_given(&context->options, TG_OPT_NO_CPU);
-  tg_status status = tg_bind_inputs(context, session);
+  bool values = !run->timing_only || cpu || tg_given(&context->options, TG_OPT_INPUT);
+  tg_status status = values ? tg_bind_inputs(context, session) : TG_OK;
   if (status) return status;
   tg_progress(context, tg_arena_printf(&context->arena, "running on engine %s", run->engine));
   status = tg_session_run(session, run, &context->diag);

@@ -43,7 +43,7 @@ static tg_status run(tg_context *context, const tg_sweep_policy *policy, const c
                                     .timing_only = tg_given(o, TG_OPT_TIMING_ONLY),
                                     .max_cycles = tg_option_number(o, TG_OPT_MAX_CYCLES, 0)};
   tg_progress(context, tg_arena_printf(&context->arena, "%s, %s", policy->name, accumulation));
-  status = tg_bind_inputs(context, session);
+  status = options.timing_only ? TG_OK : tg_bind_inputs(context, session);
   if (!status) status = tg_session_run(session, &options, &context->diag);
   if (!status) status = tg_session_measure_cpu(session, false, options.threads, &context->diag);
   if (!status) {

@@ -1,4 +1,6 @@
 #include "runtime/command/train_options.h"
+#include "frontend/base/input_file.h"
+#include "frontend/base/pattern.h"
 #include "runtime/training/trainer_state.h"
 
 #include <inttypes.h>
@@ -232,13 +234,8 @@ static tg_status parse_names(tg_context *context, tg_option_id option, const cha
   regex_t regex;
   *out_pattern = tg_any_of(context, option);
   if (!*out_pattern) return TG_OK;
-  int error = regcomp(&regex, *out_pattern, REG_EXTENDED | REG_NOSUB);
-  if (error) {
-    char text[128];
-    regerror(error, &regex, text, sizeof text);
-    return tg_fail(&context->diag, TG_INVALID, "--%s: \"%s\": %s", tg_option_get(option)->name, *out_pattern,
-                   text);
-  }
+  const char *what = tg_arena_printf(&context->arena, "--%s:", tg_option_get(option)->name);
+  if (tg_pattern_compile(what, *out_pattern, &regex, &context->diag)) return TG_INVALID;
   regfree(&regex);
   return TG_OK;
 }
@@ -346,7 +343,9 @@ static bool is_free(tg_option_id id) {
 
 static uint64_t digest_of_file(const char *path) {
   uint64_t sum = 0xcbf29ce484222325u;
-  FILE *file = fopen(path, "rb");
+  FILE *file;
+  tg_diag unread = {""}; /* what cannot be read is refused where it is used */
+  (void)tg_input_open(path, &file, NULL, &unread);
   for (int c; file && (c = getc(file)) != EOF;) sum = (sum ^ (uint8_t)c) * 0x100000001b3u;
   if (file) fclose(file);
   return sum;

@@ -1,4 +1,5 @@
 #include "runtime/regress/baseline.h"
+#include "frontend/base/input_file.h"
 #include "frontend/base/output_file.h"
 #include "runtime/json_text.h"
 
@@ -11,8 +12,10 @@ tg_status tg_baseline_read(const char *path, tg_baseline *out, tg_diag *diag) {
   *out = (tg_baseline){.cases = json_object()};
   if (access(path, F_OK)) return TG_OK;
   json_error_t error;
-  json_t *file = json_load_file(path, JSON_REJECT_DUPLICATES, &error),
-         *cases = json_object_get(file, "cases");
+  FILE *stream;
+  if (tg_input_open(path, &stream, NULL, diag)) return TG_INVALID;
+  json_t *file = json_loadf(stream, JSON_REJECT_DUPLICATES, &error), *cases = json_object_get(file, "cases");
+  fclose(stream);
   if (!file) return tg_fail(diag, TG_INVALID, "%s:%d: %s", path, error.line, error.text);
   tg_status status = TG_OK;
   const char *id;

@@ -1,4 +1,5 @@
 #include "runtime/regress/yaml.h"
+#include "frontend/base/input_file.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -7,18 +8,13 @@
 
 enum { MOST_BYTES = 16 << 20 };
 
-static tg_status check_file(const char *path, FILE *file, tg_diag *diag) {
-  struct stat info;
-  if (!file || fstat(fileno(file), &info)) return tg_fail(diag, TG_INVALID, "%s: cannot be read", path);
-  if (!S_ISREG(info.st_mode)) return tg_fail(diag, TG_INVALID, "%s: is no file", path);
-  if (info.st_size > MOST_BYTES) return tg_fail(diag, TG_INVALID, "%s: more than 16 MB are no suite", path);
-  return TG_OK;
-}
-
 tg_status tg_yaml_load(const char *path, tg_arena *arena, tg_diag *diag, tg_yaml *out_yaml) {
   *out_yaml = (tg_yaml){.path = path, .arena = arena, .diag = diag};
-  FILE *file = fopen(path, "rb");
-  tg_status status = check_file(path, file, diag);
+  FILE *file;
+  uint64_t size;
+  tg_status status = tg_input_open(path, &file, &size, diag);
+  if (!status && size > MOST_BYTES)
+    status = tg_fail(diag, TG_INVALID, "%s: more than 16 MB are no suite", path);
   if (!status) {
     yaml_parser_t parser;
     if (!yaml_parser_initialize(&parser)) tg_die("out of memory");

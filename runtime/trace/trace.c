@@ -1,4 +1,5 @@
 #include "runtime/trace/trace.h"
+#include "frontend/base/input_file.h"
 #include "frontend/base/output_file.h"
 #include "runtime/json_text.h"
 #include "runtime/trace/memory_use.h"
@@ -406,8 +407,8 @@ void tg_trace_abandon(tg_trace *trace) {
 }
 
 tg_status tg_trace_summary(const char *path, json_t **out_summary, tg_diag *diag) {
-  FILE *file = fopen(path, "rb");
-  if (!file) return tg_fail(diag, TG_INVALID, "%s: cannot be read", path);
+  FILE *file;
+  if (tg_input_open(path, &file, NULL, diag)) return TG_INVALID;
   char *line = NULL;
   size_t capacity = 0, head = sizeof summary_line - 1;
   *out_summary = NULL;

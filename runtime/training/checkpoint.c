@@ -1,6 +1,7 @@
 /* DIR/checkpoint: a magic and version, the options, counters, every carried tensor as it lies in the device's
  * memory, the record of the steps, a checksum. Written beside, flushed to the disk, renamed, and the folder
  * flushed: whatever is found under the name is whole. */
+#include "frontend/base/input_file.h"
 #include "runtime/training/run.h"
 #include "runtime/training/trainer_state.h"
 
@@ -199,10 +200,10 @@ static tg_status read_image(tg_training_run *run, const char *path, FILE *file, 
 
 tg_status tg_checkpoint_read(tg_training_run *run, const char *folder, bool *out_found, tg_diag *diag) {
   const char *path = tg_arena_printf(&run->arena, "%s/checkpoint", folder);
-  FILE *file = fopen(path, "rb");
-  *out_found = file != NULL;
-  if (!file && errno == ENOENT) return TG_OK;
-  if (!file) return tg_fail(diag, TG_INVALID, "%s: cannot be read: %s", path, strerror(errno));
+  FILE *file;
+  *out_found = access(path, F_OK) == 0 || errno != ENOENT;
+  if (!*out_found) return TG_OK;
+  if (tg_input_open(path, &file, NULL, diag)) return TG_INVALID;
   tg_status status = read_image(run, path, file, diag);
   fclose(file);
   return status;

@@ -1,4 +1,5 @@
 #include "sim/machine/params.h"
+#include "frontend/base/input_file.h"
 
 #include <errno.h>
 #include <stddef.h>
@@ -133,9 +134,10 @@ static tg_status load_yaml(yaml_parser_t *parser, tg_params *params, tg_diag *di
 
 tg_status tg_params_load(const char *name_or_file, tg_params *out_params, tg_diag *diag) {
   if (load_preset(name_or_file, out_params)) return TG_OK;
-  FILE *file = fopen(name_or_file, "rb");
-  if (!file)
-    return tg_fail(diag, TG_INVALID, "%s: neither tiny, edge, rack nor a readable file", name_or_file);
+  FILE *file;
+  tg_diag why = {""};
+  if (tg_input_open(name_or_file, &file, NULL, &why))
+    return tg_fail(diag, TG_INVALID, "%s; the arrays there are: tiny, edge, rack", why.message);
   load_preset("tiny", out_params);
   const char *stem = strrchr(name_or_file, '/') ? strrchr(name_or_file, '/') + 1 : name_or_file;
   snprintf(out_params->name, sizeof out_params->name, "%.*s", (int)strcspn(stem, "."), stem);

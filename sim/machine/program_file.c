@@ -1,5 +1,6 @@
 /* The .tgb file: "TEGULA" and a version, then length-prefixed fields in a fixed order, then a checksum of all
  * before it. */
+#include "frontend/base/input_file.h"
 #include "sim/machine/program.h"
 
 #include "frontend/base/output_file.h"
@@ -274,13 +275,10 @@ static tg_status get_program(reader *r, tg_program *program, tg_diag *diag) {
 }
 
 static tg_status read_image(const char *path, uint8_t **out_image, size_t *out_size, tg_diag *diag) {
-  FILE *file = fopen(path, "rb");
-  struct stat info;
-  if (!file || fstat(fileno(file), &info) || !S_ISREG(info.st_mode)) {
-    if (file) fclose(file);
-    return tg_fail(diag, TG_INVALID, "%s: cannot read: %s", path, file ? "not a file" : strerror(errno));
-  }
-  size_t size = (size_t)info.st_size;
+  FILE *file;
+  uint64_t length;
+  if (tg_input_open(path, &file, &length, diag)) return TG_INVALID;
+  size_t size = (size_t)length;
   uint8_t *image = malloc(size + 8);
   if (!image) tg_die("out of memory");
   bool good = fread(image, 1, size, file) == size;

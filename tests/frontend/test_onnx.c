@@ -3,6 +3,7 @@
 #include "frontend/infer.h"
 #include "frontend/onnx/onnx.h"
 #include "frontend/passes/passes.h"
+#include "frontend/pipeline.h"
 #include "frontend/reference.h"
 #include "frontend/text.h"
 #include "tests/frontend/support.h"
@@ -325,7 +326,104 @@ __attribute__((constructor)) static void register_externals(void) {
     tg_test_register_row("onnx_external", externals[i].title, __FILE__, __LINE__, external, &externals[i]);
 }
 
-/* --- export */
+/* --- contradictions
+ * ---------------------------------------------------------------------------------------------- */
+
+TG_TEST(onnx, one_domain_has_one_version) {
+  for (int64_t second = 13; second <= 14; second++) {
+    tg_arena arena = {0};
+    tg_diag diag = {""};
+    one_node m;
+    init(&m, &arena, "Relu", 13);
+    add_input(&m, &arena, 1, (int64_t[]){3});
+    Onnx__OperatorSetIdProto other = ONNX__OPERATOR_SET_ID_PROTO__INIT;
+    other.domain = "ai.onnx";
+    other.has_version = true, other.version = second;
+    m.lists[0][1] = &other;
+    m.model.n_opset_import = 2;
+    EXPECT_EQ(import(&arena, &m, &diag) == NULL, second == 14);
+    if (second == 14) EXPECT_HAS(diag.message, "opsets 13 and 14 of domain \"ai.onnx\"");
+    tg_arena_release(&arena);
+  }
+}
+
+TG_TEST(onnx, a_tensor_has_data_of_one_kind) {
+  for (int twice = 0; twice < 2; twice++) {
+    tg_arena arena = {0};
+    tg_diag diag = {""};
+    one_node m;
+    float numbers[] = {1, 2, 3};
+    int64_t size = 3;
+    init(&m, &arena, "Add", 13);
+    add_input(&m, &arena, 1, &size);
+    m.names[1] = "w";
+    m.node.n_input = 2;
+    Onnx__TensorProto *list[] = {&m.weights};
+    m.weights.name = "w";
+    m.weights.has_data_type = true, m.weights.data_type = 1;
+    m.weights.n_dims = 1, m.weights.dims = &size;
+    m.weights.has_raw_data = true;
+    m.weights.raw_data = (ProtobufCBinaryData){sizeof numbers, (uint8_t *)numbers};
+    if (twice) m.weights.n_float_data = 3, m.weights.float_data = numbers;
+    m.graph.n_initializer = 1, m.graph.initializer = list;
+    EXPECT_EQ(import(&arena, &m, &diag) == NULL, twice);
+    if (twice) EXPECT_HAS(diag.message, "tensor \"w\": it has data of several kinds");
+    tg_arena_release(&arena);
+  }
+}
+
+TG_TEST(onnx, declared_shapes_are_those_computed) {
+  static const int64_t declared[][2] = {{2, 3}, {2, 4}};
+  for (int i = 0; i < 2; i++) {
+    tg_arena arena = {0};
+    tg_diag diag = {""};
+    one_node m, other;
+    init(&m, &arena, "Relu", 13);
+    init(&other, &arena, "Relu", 13);
+    add_input(&m, &arena, 2, declared[0]);
+    add_input(&other, &arena, 2, declared[i]);
+    m.output.type = other.inputs[0].type;
+    EXPECT_EQ(import(&arena, &m, &diag) == NULL, i);
+    if (i) EXPECT_HAS(diag.message, "output \"y\" is declared as [2,4] but computed as f32[2,3]");
+    tg_arena_release(&arena);
+  }
+}
+
+TG_TEST(onnx, paddings_that_follow_are_bounded_too) {
+  tg_arena arena = {0};
+  tg_diag diag = {""};
+  one_node m;
+  int64_t far[] = {(int64_t)1 << 24};
+  init(&m, &arena, "ConvTranspose", 13);
+  add_input(&m, &arena, 3, (int64_t[]){1, 1, 1});
+  add_input(&m, &arena, 3, (int64_t[]){1, 1, 9});
+  Onnx__AttributeProto *a = add_attribute(&m, "dilations", ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__INTS);
+  a->n_ints = 1, a->ints = far;
+  a = add_attribute(&m, "auto_pad", ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING);
+  a->has_s = true, a->s = (ProtobufCBinaryData){10, (uint8_t *)"SAME_UPPER"};
+  EXPECT(!import(&arena, &m, &diag));
+  EXPECT_HAS(diag.message, "at most 16777216 are supported");
+  tg_arena_release(&arena);
+}
+
+TG_TEST(onnx, a_gather_of_too_many_rows_is_refused_before_it_asks_for_memory) {
+  tg_arena arena = {0};
+  tg_diag diag = {""};
+  tg_graph *graph;
+  ASSERT(!tg_graph_parse(
+      &arena,
+      "graph \"g\"\ninput %x: f32[2147483648]\ninput %i: i64[1]\n%y = Gather(%x, %i) @0 \"g\"\n"
+      "output \"y\" %y: f32\n",
+      &graph, &diag));
+  tg_frontend_options options;
+  tg_frontend_defaults(&options);
+  EXPECT_EQ(tg_frontend_lower(graph, &options, &diag), TG_INVALID);
+  EXPECT_HAS(diag.message, "node \"g\" (Gather): chooses among more than 2^24 rows");
+  tg_arena_release(&arena);
+}
+
+/* --- export
+ * ---------------------------------------------------------------------------------------------------- */
 
 /* Text to graph to file to graph to text. */
 static void round_trip(const char *text, const char *expected) {
