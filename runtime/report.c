@@ -223,6 +223,7 @@ json_t *tg_report(const tg_session *s) {
 /* --- files */
 
 char *tg_session_report_json(const tg_session *session) {
+  if (!session || !session->has_run) return NULL;
   json_t *report = tg_report(session);
   char *dump = json_dumps(report, JSON_INDENT(2));
   json_decref(report);
@@ -252,8 +253,13 @@ tg_status tg_report_write(const json_t *report, const char *path, tg_diag *diag)
 }
 
 tg_status tg_session_write_report(const tg_session *session, const char *path, tg_diag *diag) {
+  if (diag) diag->message[0] = 0;
+  if (!session || !session->has_run) return tg_fail(diag, TG_INVALID, "there is no report before a run");
+  if (!path) return tg_fail(diag, TG_INVALID, "no path is given");
   json_t *report = tg_report(session);
+  locale_t theirs = tg_plain_numbers();
   tg_status status = tg_report_write(report, path, diag);
+  uselocale(theirs);
   json_decref(report);
   return status;
 }

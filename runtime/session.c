@@ -15,12 +15,30 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <jansson.h>
+#include <locale.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+
+enum { MOST_THREADS = 1024 };
+
+/* A program that has set its locale may write commas in numbers, and read none with points. */
+locale_t tg_plain_numbers(void) {
+  static _Atomic(locale_t) plain;
+  locale_t ours = plain;
+  if (!ours) {
+    locale_t fresh = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0), none = (locale_t)0;
+    if (!fresh || atomic_compare_exchange_strong(&plain, &none, fresh))
+      ours = fresh;
+    else
+      freelocale(fresh), ours = none;
+  }
+  return uselocale(ours);
+}
 
 const char *tg_version(void) { return TEGULA_VERSION; }
 
@@ -152,7 +170,24 @@ bool tg_is_program_file(const char *path) {
   return is;
 }
 
+/* Each call tells of itself. */
+static void begin(tg_diag *diag) {
+  if (diag) diag->message[0] = 0;
+}
+
+static tg_status needs(const tg_session *s, bool compiled, bool run, tg_diag *diag) {
+  begin(diag);
+  if (!s) return tg_fail(diag, TG_INVALID, "no session is given");
+  if (compiled && !s->program) return tg_fail(diag, TG_INVALID, "%s: is not compiled", s->path);
+  if (run && !s->has_run) return tg_fail(diag, TG_INVALID, "%s: has not run", s->path);
+  return TG_OK;
+}
+
 tg_status tg_session_load(const char *path, tg_session **out_session, tg_diag *diag) {
+  begin(diag);
+  if (!out_session) return tg_fail(diag, TG_INVALID, "no place for the session is given");
+  *out_session = NULL;
+  if (!path) return tg_fail(diag, TG_INVALID, "no path is given");
   bool program = tg_is_program_file(path);
   tg_session *s = calloc(1, sizeof *s);
   if (!s) tg_die("out of memory");
@@ -180,13 +215,15 @@ void tg_session_close(tg_session *session) {
 /* --- open sizes */
 
 static tg_status needs_model(const tg_session *s, tg_diag *diag) {
-  if (!s->model) return tg_fail(diag, TG_INVALID, "%s: is compiled already: its sizes are fixed", s->path);
-  assert(!s->program);
+  if (needs(s, false, false, diag)) return TG_INVALID;
+  if (!s->model || s->program)
+    return tg_fail(diag, TG_INVALID, "%s: is compiled already: its sizes are fixed", s->path);
   return TG_OK;
 }
 
 tg_status tg_session_bind_dim(tg_session *session, const char *symbol, int64_t size, tg_diag *diag) {
   tg_status status = needs_model(session, diag);
+  if (!status && !symbol) status = tg_fail(diag, TG_INVALID, "%s: no size is named", session->path);
   return status ? status : tg_graph_bind_symbol(session->model, symbol, size, diag);
 }
 
@@ -205,7 +242,9 @@ tg_status tg_session_bind_batch(tg_session *session, int64_t size, tg_diag *diag
 
 tg_status tg_session_bind_shape(tg_session *session, const char *input, int rank, const int64_t *dims,
                                 tg_diag *diag) {
-  if (!session->model) return TG_OK; /* set_input compares with what was compiled */
+  if (needs(session, false, false, diag)) return TG_INVALID;
+  if (!input || (rank > 0 && !dims)) return tg_fail(diag, TG_INVALID, "%s: no shape is given", session->path);
+  if (!session->model || session->program) return TG_OK; /* set_input compares with what was compiled */
   for (int i = 0; i < session->model->input_count; i++) {
     const tg_value *value = session->model->inputs[i];
     if (strcmp(value->name, input) || value->rank != rank) continue;
@@ -355,9 +394,8 @@ static void note_elements(const tg_session *s) {
   }
 }
 
-tg_status tg_session_compile(tg_session *session, const tg_compile_options *options, tg_diag *diag) {
-  tg_status status = needs_model(session, diag);
-  if (status) return status;
+static tg_status compile(tg_session *session, const tg_compile_options *options, tg_diag *diag) {
+  tg_status status;
   double begin = tg_host_seconds();
   tg_params params;
   tg_precision_options precision;
@@ -385,30 +423,46 @@ tg_status tg_session_compile(tg_session *session, const tg_compile_options *opti
   return TG_OK;
 }
 
-bool tg_session_is_compiled(const tg_session *session) { return session->program != NULL; }
+tg_status tg_session_compile(tg_session *session, const tg_compile_options *options, tg_diag *diag) {
+  static const tg_compile_options defaults = {0};
+  tg_status status = needs_model(session, diag);
+  if (status) return status;
+  locale_t theirs = tg_plain_numbers();
+  status = compile(session, options ? options : &defaults, diag);
+  uselocale(theirs);
+  return status;
+}
+
+bool tg_session_is_compiled(const tg_session *session) { return session && session->program; }
 
 tg_status tg_session_save(const tg_session *session, const char *path, tg_diag *diag) {
-  assert(session->program);
+  if (needs(session, true, false, diag)) return TG_INVALID;
+  if (!path) return tg_fail(diag, TG_INVALID, "no path is given");
   return tg_program_write(session->program, path, diag);
 }
 
 /* --- inputs and outputs */
 
-int tg_session_input_count(const tg_session *session) { return session->input_count; }
-int tg_session_output_count(const tg_session *session) { return session->output_count; }
+int tg_session_input_count(const tg_session *session) { return session ? session->input_count : 0; }
+int tg_session_output_count(const tg_session *session) { return session ? session->output_count : 0; }
+
+static bool has_output(const tg_session *session, int index) {
+  return index >= 0 && index < tg_session_output_count(session);
+}
+
 const tg_tensor_info *tg_session_input(const tg_session *session, int index) {
-  return &session->inputs[index];
+  return index >= 0 && index < tg_session_input_count(session) ? &session->inputs[index] : NULL;
 }
 const tg_tensor_info *tg_session_output(const tg_session *session, int index) {
-  return &session->outputs[index];
+  return has_output(session, index) ? &session->outputs[index] : NULL;
 }
 const float *tg_session_output_data(const tg_session *session, int index) {
-  return session->output_data[index];
+  return has_output(session, index) ? session->output_data[index] : NULL;
 }
 const void *tg_session_output_elements(const tg_session *session, int index) {
-  return session->output_elements[index];
+  return has_output(session, index) ? session->output_elements[index] : NULL;
 }
-uint64_t tg_session_cycles(const tg_session *session) { return session->result.cycles; }
+uint64_t tg_session_cycles(const tg_session *session) { return session ? session->result.cycles : 0; }
 
 static const char *shape_text(char text[200], int rank, const int64_t *dims) {
   int used = snprintf(text, 200, "[");
@@ -421,6 +475,9 @@ static const char *shape_text(char text[200], int rank, const int64_t *dims) {
 tg_status tg_session_set_input(tg_session *session, const char *name, int rank, const int64_t *dims,
                                const float *data, tg_diag *diag) {
   char wanted[200], given[200];
+  if (needs(session, true, false, diag)) return TG_INVALID;
+  if (!name || (rank > 0 && !dims) || !data)
+    return tg_fail(diag, TG_INVALID, "%s: an input needs name, shape and data", session->path);
   for (int i = 0; i < session->input_count; i++) {
     const tg_tensor_info *info = &session->inputs[i];
     if (strcmp(info->name, name)) continue;
@@ -437,6 +494,7 @@ tg_status tg_session_set_input(tg_session *session, const char *name, int rank, 
 }
 
 void tg_session_random_inputs(tg_session *session, uint64_t seed) {
+  if (!session) return;
   for (int i = 0; i < session->input_count; i++) {
     if (session->input_data[i]) continue;
     session->input_data[i] = TG_NEW_ARRAY(&session->arena, float, (size_t)session->inputs[i].count);
@@ -525,9 +583,12 @@ static tg_status run_engine(tg_session *s, const tg_engine *engine, const tg_run
   return status;
 }
 
-tg_status tg_session_run(tg_session *session, const tg_session_run_options *options, tg_diag *diag) {
-  assert(session->program);
+static tg_status run_session(tg_session *session, const tg_session_run_options *options, tg_diag *diag) {
   const tg_engine *engine;
+  if (options->threads < 0 || options->threads > MOST_THREADS)
+    return tg_fail(diag, TG_INVALID, "%d threads: 0 to %d are possible", options->threads, MOST_THREADS);
+  if (options->timing_only && strcmp(options->engine ? options->engine : "systemc", "systemc"))
+    return tg_fail(diag, TG_INVALID, "timing_only needs the engine systemc");
   tg_status status = tg_engine_find(options->engine ? options->engine : "systemc", &engine, diag);
   if (status) return status;
   tg_run_options run = {.threads = (uint32_t)options->threads,
@@ -556,7 +617,17 @@ tg_status tg_session_run(tg_session *session, const tg_session_run_options *opti
   return TG_OK;
 }
 
-/* --- the host's CPU */
+tg_status tg_session_run(tg_session *session, const tg_session_run_options *options, tg_diag *diag) {
+  static const tg_session_run_options defaults = {0};
+  if (needs(session, true, false, diag)) return TG_INVALID;
+  locale_t theirs = tg_plain_numbers();
+  tg_status status = run_session(session, options ? options : &defaults, diag);
+  uselocale(theirs);
+  return status;
+}
+
+/* --- the host's CPU
+ * ----------------------------------------------------------------------------------------- */
 
 enum { CPU_BUDGET_SECONDS = 1 };
 
@@ -591,6 +662,9 @@ static tg_status measure_errors(tg_session *s, int threads, tg_diag *diag) {
 tg_status tg_session_compare_golden(tg_session *s, const char *name, int rank, const int64_t *dims,
                                     const float *data, tg_diag *diag) {
   char wanted[200], given[200];
+  if (needs(s, true, true, diag)) return TG_INVALID;
+  if (!name || (rank > 0 && !dims) || !data)
+    return tg_fail(diag, TG_INVALID, "%s: an output needs name, shape and data", s->path);
   if (!s->golden_errors) {
     s->golden_errors = TG_NEW_ARRAY(&s->arena, tg_error_measure, (size_t)s->output_count);
     s->has_golden = TG_NEW_ARRAY(&s->arena, bool, (size_t)s->output_count);
@@ -616,6 +690,10 @@ static bool computes_narrow(const tg_program *program) {
 }
 
 tg_status tg_session_measure_cpu(tg_session *session, bool timed, int threads, tg_diag *diag) {
+  if (needs(session, false, false, diag)) return TG_INVALID;
+  for (int i = 0; timed && i < session->input_count; i++) /* of a run that needed none */
+    if (session->has_run && session->fp32 && !session->input_data[i])
+      return tg_fail(diag, TG_INVALID, "input \"%s\" has no values", session->inputs[i].name);
   if (!session->fp32 || !session->has_run) return TG_OK;
   tg_status status = session->timing_only ? TG_OK : measure_errors(session, threads, diag);
   if (status || !timed) return status;

@@ -9,7 +9,11 @@
 #include "runtime/trace/profile.h"
 #include "sim/machine/engine.h"
 
+#include <locale.h>
 #include <stdio.h>
+
+/* Numbers are written with points from here on, in this thread; uselocale() of the result ends that. */
+locale_t tg_plain_numbers(void);
 
 struct tg_session {
   tg_arena arena;

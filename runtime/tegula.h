@@ -8,9 +8,10 @@
  *   tg_session_close(session);
  *
  * Every function that can fail returns tg_status, which is also the exit status of the command, and leaves
- * one line in `diag`. A session belongs to one thread at a time; sessions are independent of each other.
- * Tensors are dense, row-major FP32 at this interface; the session converts to and from the array's storage,
- * and gives outputs in the model's element type, too.
+ * one line in `diag`, in place of what was there. Calls out of order, and NULL where something must be, fail.
+ * A session belongs to one thread at a time; sessions are independent of each other. Tensors are dense,
+ * row-major FP32 at this interface; the session converts to and from the array's storage, and gives outputs
+ * in the model's element type, too.
  */
 #ifndef TEGULA_RUNTIME_TEGULA_H
 #define TEGULA_RUNTIME_TEGULA_H
@@ -102,13 +103,14 @@ tg_status tg_session_bind_batch(tg_session *session, int64_t size, tg_diag *diag
 tg_status tg_session_bind_shape(tg_session *session, const char *input, int rank, const int64_t *dims,
                                 tg_diag *diag);
 
-/* Compiles a model, once. A session loaded from a program is compiled already: TG_INVALID. */
+/* Compiles a model, once; options NULL: every default. TG_INVALID: it is compiled already, as a session
+ * loaded from a program is. */
 tg_status tg_session_compile(tg_session *session, const tg_compile_options *options, tg_diag *diag);
 bool tg_session_is_compiled(const tg_session *session);
 /* Writes the program, beside `path` and then renamed. */
 tg_status tg_session_save(const tg_session *session, const char *path, tg_diag *diag);
 
-/* Inputs and outputs of a compiled session; the pointers live as long as the session. */
+/* Inputs and outputs of a compiled session; the pointers live as long as the session. NULL: no such index. */
 int tg_session_input_count(const tg_session *session);
 int tg_session_output_count(const tg_session *session);
 const tg_tensor_info *tg_session_input(const tg_session *session, int index);
@@ -129,7 +131,7 @@ void tg_session_random_inputs(tg_session *session, uint64_t seed);
  * faulted. Results of the run before are dropped. */
 tg_status tg_session_run(tg_session *session, const tg_session_run_options *options, tg_diag *diag);
 
-/* Of the last run. Data is NULL after a timing-only run. */
+/* Of the last run. Data is NULL before a run, after a timing-only one, and of an index that there is not. */
 const float *tg_session_output_data(const tg_session *session, int index);
 /* The same in the model's element type, exactly: tg_session_output(session, index)->dtype. */
 const void *tg_session_output_elements(const tg_session *session, int index);
@@ -145,7 +147,7 @@ tg_status tg_session_measure_cpu(tg_session *session, bool timed, int threads, t
 tg_status tg_session_compare_golden(tg_session *session, const char *name, int rank, const int64_t *dims,
                                     const float *data, tg_diag *diag);
 
-/* The report of the last run as JSON (indented). The caller frees it with free(). */
+/* The report of the last run as JSON (indented). The caller frees it with free(). NULL: there was no run. */
 char *tg_session_report_json(const tg_session *session);
 /* Writes the report as `path` asks: .json or .html. */
 tg_status tg_session_write_report(const tg_session *session, const char *path, tg_diag *diag);

@@ -8,6 +8,8 @@
 #include "runtime/zoo.h"
 #include "tests/harness.h"
 
+#include <ctype.h>
+#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -430,6 +432,74 @@ TG_TEST(session, integers_that_are_not_exact_are_refused) {
   EXPECT_EQ(tg_session_run(session, &functional, &diag), TG_INVALID);
   EXPECT_STR(diag.message,
              "output \"b\": element 1 is an integer that passes what the array computes exactly");
+  tg_session_close(session);
+  tg_arena_release(&arena);
+}
+
+/* --- misuse
+ * ------------------------------------------------------------------------------------------------ */
+
+TG_TEST(session, calls_out_of_order_are_refused) {
+  tg_arena arena = {0};
+  tg_diag diag = {"an older line"};
+  tg_session *session = NULL;
+  const char *path = zoo_file(&arena, "gemm", &(tg_zoo_options){.m = 9, .n = 7, .k = 5, .seed = 1});
+  EXPECT_EQ(tg_session_load(NULL, &session, &diag), TG_INVALID);
+  EXPECT_STR(diag.message, "no path is given");
+  ASSERT(!tg_session_load(path, &session, &diag));
+  static const tg_session_run_options functional = {.engine = "functional"};
+  EXPECT_EQ(tg_session_run(session, &functional, &diag), TG_INVALID);
+  EXPECT(strstr(diag.message, "gemm.onnx: is not compiled"));
+  EXPECT_EQ(tg_session_save(session, "x.tgb", &diag), TG_INVALID);
+  EXPECT_EQ(tg_session_set_input(session, "A", 1, NULL, NULL, &diag), TG_INVALID);
+  EXPECT(!tg_session_report_json(session) && !tg_session_output_data(session, 0));
+  EXPECT_EQ(tg_session_write_report(session, "x.json", &diag), TG_INVALID);
+  EXPECT_EQ(tg_session_measure_cpu(session, true, 1, &diag), TG_OK);
+  EXPECT_EQ(tg_session_compile(session, NULL, &diag), TG_OK);
+  EXPECT_EQ(tg_session_compile(session, &tiny, &diag), TG_INVALID);
+  EXPECT(strstr(diag.message, "is compiled already"));
+  EXPECT(!tg_session_output(session, 99) && !tg_session_output(session, -1) && !tg_session_input(session, 2));
+  EXPECT(!tg_session_output_data(session, 99) && !tg_session_output_elements(session, 1));
+  static const int64_t dims[100] = {9, 5};
+  static const float data[45];
+  EXPECT_EQ(tg_session_set_input(session, "A", 100, dims, data, &diag), TG_INVALID);
+  EXPECT_EQ(tg_session_set_input(session, "A", -1, dims, data, &diag), TG_INVALID);
+  EXPECT_EQ(tg_session_set_input(session, NULL, 2, dims, data, &diag), TG_INVALID);
+  EXPECT_EQ(tg_session_run(session, &functional, &diag), TG_INVALID);
+  EXPECT(strstr(diag.message, "has no values"));
+  EXPECT_EQ(tg_session_run(session, &(tg_session_run_options){.threads = -3}, &diag), TG_INVALID);
+  tg_session_random_inputs(session, 1);
+  EXPECT_EQ(tg_session_compare_golden(session, "C", 2, dims, data, &diag), TG_INVALID);
+  EXPECT_EQ(tg_session_run(session, NULL, &diag), TG_OK);
+  EXPECT_STR(diag.message, "");
+  char *report = tg_session_report_json(session);
+  EXPECT(report != NULL);
+  free(report);
+  EXPECT_EQ(tg_session_run(NULL, NULL, &diag), TG_INVALID);
+  tg_session_close(session);
+  tg_arena_release(&arena);
+}
+
+TG_TEST(report, numbers_have_points_in_every_locale) {
+  static const char *const commas[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE"};
+  const char *set = NULL;
+  for (int i = 0; i < 3 && !set; i++) set = setlocale(LC_NUMERIC, commas[i]);
+  if (!set) SKIP("no locale here writes commas");
+  tg_arena arena = {0};
+  tg_diag diag = {""};
+  tg_session *session = small_gemm(&arena);
+  tg_session_random_inputs(session, 1);
+  EXPECT_EQ(tg_session_run(session, NULL, &diag), TG_OK);
+  const char *path = tg_arena_printf(&arena, "%s/points.html", tg_test_dir());
+  EXPECT_EQ(tg_session_write_report(session, path, &diag), TG_OK);
+  setlocale(LC_NUMERIC, "C");
+  FILE *file = fopen(path, "r");
+  static char text[1 << 16];
+  size_t length = file ? fread(text, 1, sizeof text - 1, file) : 0;
+  text[length] = 0;
+  if (file) fclose(file);
+  for (const char *at = text; (at = strchr(at, ',')); at++)
+    EXPECT(!(at > text && isdigit((unsigned char)at[-1]) && isdigit((unsigned char)at[1])));
   tg_session_close(session);
   tg_arena_release(&arena);
 }
