@@ -17,6 +17,11 @@ static tg_status run_passes(tg_compile *c) {
 static tg_status emit_kernels(tg_compile *c) {
   for (size_t k = 0; k < c->kernel_count; k++) {
     tg_status status = tg_class_of(c, &c->kernels[k])->emit(c, &c->kernels[k]);
+    const tg_shortage *shortage = &c->shortage;
+    if (shortage->of)
+      return tg_fail(c->diag, TG_INVALID, "section %u \"%s\" needs %u %s, the array has %u",
+                     shortage->section, c->program->sections[shortage->section].name, shortage->needed,
+                     shortage->of, shortage->available);
     if (status) return status;
   }
   return TG_OK;

@@ -88,6 +88,13 @@ typedef struct tg_place {
   int tensor;     /* of the program; -1: not planned yet */
 } tg_place;
 
+/* What a section needs more of than the array has: semaphores, bases ... */
+typedef struct tg_shortage {
+  const char *of; /* NULL: of nothing */
+  uint32_t needed, available;
+  uint32_t section;
+} tg_shortage;
+
 typedef struct tg_compile {
   const tg_graph *graph;
   const tg_params *m;
@@ -97,10 +104,11 @@ typedef struct tg_compile {
   const struct tg_kernel_class *const *classes; /* by kind (class.h) */
   tg_kernel *kernels;
   size_t kernel_count, kernel_capacity;
-  tg_place *places;    /* by value->index */
-  bool *stored;        /* by value->index: the output of a kernel */
-  int *output_tensors; /* by output of the graph */
-  int *carried_into;   /* by output of the graph: the input whose memory it ends up in, -1: none */
+  tg_place *places;     /* by value->index */
+  bool *stored;         /* by value->index: the output of a kernel */
+  int *output_tensors;  /* by output of the graph */
+  int *carried_into;    /* by output of the graph: the input whose memory it ends up in, -1: none */
+  tg_shortage shortage; /* the first one, which refuses the model once the kernel is emitted */
   tg_diag *diag;
 } tg_compile;
 

@@ -15,17 +15,31 @@ tg_instr *tg_build_push(const tg_build *b, tg_queue *queue, int op) {
   return in;
 }
 
-tg_queue *tg_west_queue(const tg_build *b, uint32_t row, int context) {
-  return &tg_build_section(b)->agcus[row].contexts[context];
+/* Has the array so much? If not, the kernel is written to its end, to say how much it needs, and refused. */
+static bool suffices(const tg_build *b, const char *of, uint32_t needed, uint32_t available) {
+  tg_shortage *shortage = &b->c->shortage;
+  if (needed <= available) return true;
+  bool same = shortage->of && shortage->section == b->section && !strcmp(shortage->of, of);
+  if (!shortage->of || (same && needed > shortage->needed))
+    *shortage = (tg_shortage){of, needed, available, b->section};
+  return false;
 }
 
+static tg_queue *queue_of(const tg_build *b, uint32_t agcu, int context) {
+  if (suffices(b, "contexts of an AGCU", (uint32_t)context + 1, b->m->agcu_contexts))
+    return &tg_build_section(b)->agcus[agcu].contexts[context];
+  return TG_NEW(b->c->arena, tg_queue);
+}
+
+tg_queue *tg_west_queue(const tg_build *b, uint32_t row, int context) { return queue_of(b, row, context); }
+
 tg_queue *tg_north_queue(const tg_build *b, uint32_t col, int context) {
-  return &tg_build_section(b)->agcus[b->m->rows + col].contexts[context];
+  return queue_of(b, b->m->rows + col, context);
 }
 
 int tg_tile_sem(tg_build *b, int initial) {
-  assert(b->tile_sems < b->m->semaphores);
-  for (uint32_t t = 0; t < tg_tiles(b->m); t++)
+  bool enough = suffices(b, "semaphores of a tile", b->tile_sems + 1, b->m->semaphores);
+  for (uint32_t t = 0; enough && t < tg_tiles(b->m); t++)
     tg_build_section(b)->tiles[t].sem_init[b->tile_sems] = (uint8_t)initial;
   return (int)b->tile_sems++;
 }
@@ -34,8 +48,8 @@ static int credits(tg_build *b, uint32_t *used, uint32_t first, uint32_t count, 
                    int initial) {
   int base = (int)*used;
   *used += positions + 1;
-  assert(*used <= b->m->semaphores);
-  for (uint32_t a = first; a < first + count; a++)
+  bool enough = suffices(b, "semaphores of an AGCU", *used, b->m->semaphores);
+  for (uint32_t a = first; enough && a < first + count; a++)
     for (uint32_t pos = 1; pos <= positions; pos++)
       tg_build_section(b)->agcus[a].sem_init[base + (int)pos] = (uint8_t)initial;
   return base;
@@ -111,8 +125,8 @@ void tg_set_loops(tg_instr *in, const uint32_t counts[3]) {
 int tg_build_base(tg_build *b, const tg_dram_tensor *tensor, uint64_t offset, int64_t *out_residue) {
   uint64_t address = tensor->address + offset;
   *out_residue = (int64_t)(address % 64);
-  b->base_address[b->bases] = address - address % 64;
-  assert(b->bases < TG_BASES);
+  if (suffices(b, "entries of the base table", (uint32_t)b->bases + 1, TG_BASES))
+    b->base_address[b->bases] = address - address % 64;
   return b->bases++;
 }
 

@@ -154,6 +154,8 @@ static uint32_t set_pieces(const tg_params *m, const tg_stream_kernel *plan, uin
   t->parts = 1;
   t->piece_flits = t->out_flits;
   if (share >= t->out_flits) return share / t->out_flits;
+  if (!t->vectors || t->out_flits < t->vectors)
+    return 0; /* of less than a flit a vector there are no parts */
   uint32_t vector_flits = t->out_flits / t->vectors, per_part = share / vector_flits;
   if (!per_part || plan->column_blocks > 1 || plan->more || plan->out_take) return 0;
   t->parts = (t->vectors + per_part - 1) / per_part; /* of whole vectors */
