@@ -157,6 +157,21 @@ static bool is_negative(const char *word) {
   return word[0] == '-' &&
          (isdigit((unsigned char)word[1]) || word[1] == '.' || !strncasecmp(word + 1, "inf", 3));
 }
+/* The vendor's spelling of a list: `--enable-mixed-precision-ops gemm softmax`. Returns the words that are
+ * left. */
+static int join_lists(tg_arena *arena, int argc, const char *const *argv, const char **out_words) {
+  int count = 0;
+  for (int i = 0; i < argc; i++) {
+    out_words[count++] = argv[i];
+    if (strcmp(argv[i], "--enable-mixed-precision-ops") || i + 1 == argc) continue;
+    const char *list = argv[++i];
+    while (i + 1 < argc && (!strcmp(argv[i + 1], "gemm") || !strcmp(argv[i + 1], "softmax")))
+      list = tg_arena_printf(arena, "%s,%s", list, argv[++i]);
+    out_words[count++] = list;
+  }
+  return count;
+}
+
 static const char **hide_negatives(tg_arena *arena, int argc, const char *const *argv,
                                    tg_command_id command) {
   const char **words = TG_NEW_ARRAY(arena, const char *, (size_t)argc + 1);
@@ -196,8 +211,10 @@ tg_status tg_options_parse(tg_arena *arena, int argc, const char *const *argv, t
   if (status) return status;
   struct poptOption rows[TG_OPTION_COUNT + 1];
   fill_rows(rows, out_options->command);
+  const char **words = TG_NEW_ARRAY(arena, const char *, (size_t)argc + 1);
+  int count = join_lists(arena, argc, argv, words);
   poptContext context =
-      poptGetContext(NULL, argc, hide_negatives(arena, argc, argv, out_options->command), rows, 0);
+      poptGetContext(NULL, count, hide_negatives(arena, count, words, out_options->command), rows, 0);
   status = parse_rest(arena, out_options, context, diag);
   poptFreeContext(context);
   return status;

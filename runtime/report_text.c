@@ -86,13 +86,12 @@ static void print_host(const json_t *report, FILE *out) {
   row(out, "simulated in", line);
 }
 
-static void print_errors(const json_t *report, FILE *out) {
-  json_t *errors = json_object_get(report, "error_vs_fp32");
+static void print_errors(const json_t *report, const char *key, const char *title, FILE *out) {
+  json_t *errors = json_object_get(report, key);
   const char *name;
   json_t *e;
   if (json_object_size(errors))
-    fprintf(out, "  %-24s %10s %10s %10s %10s\n", "error against FP32", "max abs", "max rel", "rms",
-            "cosine");
+    fprintf(out, "  %-24s %10s %10s %10s %10s\n", title, "max abs", "max rel", "rms", "cosine");
   json_object_foreach(errors, name, e) {
     fprintf(out, "    %-22.60s %10.3g %10.3g %10.3g %10.7f\n", name, number(e, "max_abs"),
             number(e, "max_rel"), number(e, "rms"), number(e, "cosine"));
@@ -120,6 +119,7 @@ void tg_report_print(const json_t *report, bool verbose, FILE *out) {
   fprintf(out, "%s (%s)\n", text(model, "name"), text(model, "file"));
   print_device(report, out);
   print_host(report, out);
-  print_errors(report, out);
+  print_errors(report, "error_vs_fp32", "error against FP32", out);
+  print_errors(report, "error_vs_golden", "error against golden", out);
   print_sections(report, verbose, out);
 }

@@ -14,6 +14,7 @@ static bool applies(int option, int command) { return tg_option_get(option)->com
 
 /* roff reads a leading dot or quote, backslashes and hyphens as its own. */
 static void roff(FILE *out, const char *text) {
+  if (*text == '.' || *text == '\'') fputs("\\&", out); /* no request */
   for (; *text; text++) {
     if (*text == '\\')
       fputs("\\e", out);

@@ -175,6 +175,20 @@ static tg_status run_steps(training *t) {
   return status;
 }
 
+/* A training that came to nothing is no success, whatever was written. */
+static tg_status judge(training *t) {
+  const tg_step_record *last = NULL;
+  for (int64_t i = 0; i < t->run.done; i++)
+    if (!t->run.records[i].skipped) last = &t->run.records[i];
+  if (t->run.done && !last)
+    return tg_fail(&t->context->diag, TG_MISMATCH, "all %" PRId64 " steps were skipped: nothing was trained",
+                   t->run.done);
+  if (last && !isfinite(last->loss))
+    return tg_fail(&t->context->diag, TG_MISMATCH, "the loss is %g at the end: the training diverged",
+                   (double)last->loss);
+  return TG_OK;
+}
+
 static tg_status execute(training *t) {
   tg_context *context = t->context;
   const tg_options *o = &context->options;
@@ -198,7 +212,8 @@ static tg_status execute(training *t) {
     status = tg_run_evaluate(&t->run, t->eval_data, &t->eval_labels, &t->evaluation, &context->diag);
   }
   if (!status) status = write_results(t);
-  return status ? status : report(t);
+  if (!status) status = report(t);
+  return status ? status : judge(t);
 }
 
 static tg_status check(tg_context *context) {

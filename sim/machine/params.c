@@ -97,7 +97,8 @@ bool tg_params_equal(const tg_params *a, const tg_params *b) {
 static tg_status load_yaml(yaml_parser_t *parser, tg_params *params, tg_diag *diag) {
   char key[64] = "";
   int depth = 0;
-  bool any = false;
+  bool any = false, based = false;
+  int given = 0;
   for (;;) {
     yaml_event_t event;
     if (!yaml_parser_parse(parser, &event))
@@ -123,11 +124,17 @@ static tg_status load_yaml(yaml_parser_t *parser, tg_params *params, tg_diag *di
           status = set(params, key, text, diag);
         else if (any || !load_preset(text, params))
           status = tg_fail(diag, TG_INVALID, "base: wants tiny, edge or rack, and to be the first line");
+        based |= !strcmp(key, "base");
+        given++;
         any = true;
         key[0] = 0;
       }
     }
     yaml_event_delete(&event);
+    if (!status && end && !based && given < PARAMS)
+      status =
+          tg_fail(diag, TG_INVALID,
+                  "names no base (`base: tiny`, edge or rack, as the first line) and not all parameters");
     if (status || end) return status;
   }
 }

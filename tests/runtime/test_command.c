@@ -492,6 +492,23 @@ TG_TEST(command, rules_of_the_model_are_said) {
   json_decref(all);
 }
 
+TG_TEST(command, lists_may_be_words_and_golden_errors_are_printed) {
+  small_models();
+  const outcome *o = tegula("inspect mlp.onnx --enable-mixed-precision-ops gemm softmax --json");
+  EXPECT_EQ(o->status, 0);
+  EXPECT_STR(o->err, "");
+  EXPECT_EQ(tegula("run gemm.onnx --arch tiny --engine functional -q --output-dir golden")->status, 0);
+  o = tegula("run gemm.onnx --arch tiny --engine functional --no-cpu-reference --golden C=golden/C.npy");
+  EXPECT_EQ(o->status, 0);
+  EXPECT_HAS(o->out, "error against golden");
+  EXPECT_EQ(shell("echo 'rows: 2' > baseless.yaml"), 0);
+  o = tegula("run gemm.onnx --arch baseless.yaml");
+  EXPECT_EQ(o->status, 2);
+  EXPECT_HAS(o->err, "names no base");
+  o = tegula("compile gemm.onnx --arch tiny -q -o - | cmp - gemm.tgb && ! test -e ./-");
+  EXPECT_EQ(o->status, 0);
+}
+
 TG_TEST(command, a_full_disk_is_an_error) {
   small_models();
   if (access("/dev/full", W_OK)) SKIP("no /dev/full here");

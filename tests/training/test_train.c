@@ -214,7 +214,10 @@ TG_TEST(train, learns_the_digits_of_the_demo) {
 
 TG_TEST(train, a_loss_that_is_no_number_is_warned_of_once) {
   make_digits();
-  const char *err = tegula(DIGITS "--lr 1e30 --steps 6 --batch 16")->err;
+  const outcome *o = tegula(DIGITS "--lr 1e30 --steps 6 --batch 16");
+  const char *err = o->err;
+  EXPECT_EQ(o->status, 1);
+  EXPECT(strstr(err, "the training diverged") != NULL);
   const char *first = strstr(err, "warning: the loss of step");
   EXPECT(first != NULL);
   EXPECT(first && !strstr(first + 1, "warning: the loss of step"));
