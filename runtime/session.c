@@ -626,8 +626,7 @@ tg_status tg_session_run(tg_session *session, const tg_session_run_options *opti
   return status;
 }
 
-/* --- the host's CPU
- * ----------------------------------------------------------------------------------------- */
+/* --- the host's CPU */
 
 enum { CPU_BUDGET_SECONDS = 1 };
 

@@ -11,8 +11,7 @@
  * one line in `diag`, in place of what was there. Calls out of order, and NULL where something must be, fail.
  * A session belongs to one thread at a time; sessions are independent of each other. Tensors are dense,
  * row-major FP32 at this interface; the session converts to and from the array's storage, and gives outputs
- * in the model's element type, too.
- */
+ * in the model's element type, too. */
 #ifndef TEGULA_RUNTIME_TEGULA_H
 #define TEGULA_RUNTIME_TEGULA_H
 
@@ -122,8 +121,8 @@ const tg_tensor_info *tg_session_output(const tg_session *session, int index);
  * not 0 are true. */
 tg_status tg_session_set_input(tg_session *session, const char *name, int rank, const int64_t *dims,
                                const float *data, tg_diag *diag);
-/* Values uniform in [-1, 1), row numbers, or 0 and 1 for other integers and bools, for every input not set.
- */
+/* Values uniform in [-1, 1), row numbers, or 0 and 1 for other integers and bools, for every input not
+ * set. */
 void tg_session_random_inputs(tg_session *session, uint64_t seed);
 
 /* Runs the program once. TG_INVALID: an input is not set (timing_only needs none), the engine cannot run this

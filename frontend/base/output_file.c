@@ -79,8 +79,8 @@ static char *behind_links(const char *path) {
   return NULL;
 }
 
-/* mkstemp makes private files; what it stands for keeps mode and owner, or has the usual ones of a new file.
- */
+/* mkstemp makes private files; what it stands for keeps mode and owner, or has the usual ones of a new
+ * file. */
 static void set_permissions(int descriptor, const struct stat *there) {
   mode_t mask = umask(0);
   umask(mask);

@@ -149,8 +149,7 @@ tg_status tg_verdict_fill(tg_cast_pass *p, const tg_node *node, const tg_cast_sp
   return TG_OK;
 }
 
-/* --- linear layers
- * ---------------------------------------------------------------------------------------------- */
+/* --- linear layers */
 
 static const tg_value *before_casts(const tg_value *value) {
   while (value && tg_is_plain_cast(value->producer)) value = tg_in(value->producer, 0);
@@ -218,8 +217,7 @@ static void join_linear(const tg_cast_pass *p, const tg_node *node, tg_verdict *
   }
 }
 
-/* --- the families
- * ---------------------------------------------------------------------------------------------- */
+/* --- the families */
 
 static void graphamp(const tg_cast_pass *p, const tg_node *node, tg_verdict *verdict) {
   const tg_graphamp_row *row = tg_graphamp_find(p->options->preset, node);

@@ -107,8 +107,8 @@ static inline uint64_t tg_tensor_elements(const tg_dram_tensor *tensor) {
   return tensor->bytes / tg_storage_bytes(tensor->storage);
 }
 
-/* An empty program for `params`; sections made by tg_program_add_section have empty queues, zero semaphores.
- */
+/* An empty program for `params`; sections made by tg_program_add_section have empty queues, zero
+ * semaphores. */
 tg_program *tg_program_create(const tg_params *params);
 void tg_program_destroy(tg_program *program); /* NULL is allowed */
 tg_section *tg_program_add_section(tg_program *program,

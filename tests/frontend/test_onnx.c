@@ -326,8 +326,7 @@ __attribute__((constructor)) static void register_externals(void) {
     tg_test_register_row("onnx_external", externals[i].title, __FILE__, __LINE__, external, &externals[i]);
 }
 
-/* --- contradictions
- * ---------------------------------------------------------------------------------------------- */
+/* --- contradictions */
 
 TG_TEST(onnx, one_domain_has_one_version) {
   for (int64_t second = 13; second <= 14; second++) {
@@ -422,8 +421,7 @@ TG_TEST(onnx, a_gather_of_too_many_rows_is_refused_before_it_asks_for_memory) {
   tg_arena_release(&arena);
 }
 
-/* --- export
- * ---------------------------------------------------------------------------------------------------- */
+/* --- export */
 
 /* Text to graph to file to graph to text. */
 static void round_trip(const char *text, const char *expected) {

@@ -151,8 +151,8 @@ static void register_folder(const char *pass) {
   closedir(dir);
 }
 
-/* After each pass over each graph: what is printed parses to what prints so, and to the same stored values.
- */
+/* After each pass over each graph: what is printed parses to what prints so, and to the same stored
+ * values. */
 static void check_text(const void *path) {
   pass_case k = {.path = path};
   tg_graph *graph;

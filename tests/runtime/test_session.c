@@ -353,8 +353,7 @@ TG_TEST(session, row_numbers_select_rows_and_are_checked) {
   tg_arena_release(&arena);
 }
 
-/* --- integers
- * ---------------------------------------------------------------------------------------------- */
+/* --- integers */
 
 static tg_session *of_text(tg_arena *arena, const char *name, const char *text) {
   tg_graph *graph = NULL;
@@ -436,8 +435,7 @@ TG_TEST(session, integers_that_are_not_exact_are_refused) {
   tg_arena_release(&arena);
 }
 
-/* --- misuse
- * ------------------------------------------------------------------------------------------------ */
+/* --- misuse */
 
 TG_TEST(session, calls_out_of_order_are_refused) {
   tg_arena arena = {0};
