@@ -92,16 +92,19 @@ static void set_permissions(int descriptor, const struct stat *there) {
 static FILE *open_beside(tg_output_file *file, const struct stat *there) {
   const char *slash = strrchr(file->target, '/');
   int folder = slash ? (int)(slash - file->target) + 1 : 0;
-  if (asprintf(&file->beside, "%.*s.tegula-XXXXXX", folder, file->target) < 0) tg_die("out of memory");
-  int descriptor = mkostemp(file->beside, O_CLOEXEC);
-  if (descriptor < 0) {
-    free(file->beside);
-    file->beside = NULL;
+  char *beside = NULL;
+  if (asprintf(&beside, "%.*s.tegula-XXXXXX", folder, file->target) < 0) tg_die("out of memory");
+  int descriptor = mkostemp(beside, O_CLOEXEC);
+  FILE *stream = descriptor < 0 ? NULL : fdopen(descriptor, "wb");
+  if (!stream) {
+    if (descriptor >= 0) (void)close(descriptor), (void)unlink(beside);
+    free(beside);
     return NULL;
   }
-  remember(file->beside);
+  remember(beside);
   set_permissions(descriptor, there);
-  return fdopen(descriptor, "wb");
+  file->beside = beside;
+  return stream;
 }
 
 tg_status tg_output_open(const char *path, tg_output_file *out_file, tg_diag *diag) {

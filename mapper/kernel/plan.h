@@ -108,6 +108,8 @@ typedef struct tg_compile {
   bool *stored;         /* by value->index: the output of a kernel */
   int *output_tensors;  /* by output of the graph */
   int *carried_into;    /* by output of the graph: the input whose memory it ends up in, -1: none */
+  tg_queue beyond;      /* stands for queues of contexts that the AGCUs do not have */
+  int beyond_context;   /* the one asked for last */
   tg_shortage shortage; /* the first one, which refuses the model once the kernel is emitted */
   tg_diag *diag;
 } tg_compile;

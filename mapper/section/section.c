@@ -9,12 +9,6 @@ void tg_build_begin(tg_build *b, tg_compile *c, const char *name) {
   b->section = c->program->section_count - 1;
 }
 
-tg_instr *tg_build_push(const tg_build *b, tg_queue *queue, int op) {
-  tg_instr *in = tg_queue_push(b->c->program, queue);
-  in->common.op[0] = op;
-  return in;
-}
-
 /* Has the array so much? If not, the kernel is written to its end, to say how much it needs, and refused. */
 static bool suffices(const tg_build *b, const char *of, uint32_t needed, uint32_t available) {
   tg_shortage *shortage = &b->c->shortage;
@@ -25,10 +19,18 @@ static bool suffices(const tg_build *b, const char *of, uint32_t needed, uint32_
   return false;
 }
 
+tg_instr *tg_build_push(const tg_build *b, tg_queue *queue, int op) {
+  if (queue == &b->c->beyond)
+    (void)suffices(b, "contexts of an AGCU", (uint32_t)b->c->beyond_context + 1, b->m->agcu_contexts);
+  tg_instr *in = tg_queue_push(b->c->program, queue);
+  in->common.op[0] = op;
+  return in;
+}
+
 static tg_queue *queue_of(const tg_build *b, uint32_t agcu, int context) {
-  if (suffices(b, "contexts of an AGCU", (uint32_t)context + 1, b->m->agcu_contexts))
-    return &tg_build_section(b)->agcus[agcu].contexts[context];
-  return TG_NEW(b->c->arena, tg_queue);
+  if ((uint32_t)context < b->m->agcu_contexts) return &tg_build_section(b)->agcus[agcu].contexts[context];
+  b->c->beyond_context = context; /* which may stay empty */
+  return &b->c->beyond;
 }
 
 tg_queue *tg_west_queue(const tg_build *b, uint32_t row, int context) { return queue_of(b, row, context); }

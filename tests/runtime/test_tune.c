@@ -230,7 +230,8 @@ TG_TEST(tune, presets_are_compared_as_they_are) {
   static const char *const presets[] = {"mp1", "mp2", "mp3", "mp4"};
   const json_t *compared = json_object_get(tuned, "compared"), *best = json_object_get(tuned, "tuned");
   for (int i = 0; i < 4; i++) {
-    const json_t *row = named(compared, "name", presets[i]), *same = named(swept, "policy", presets[i]);
+    const json_t *row = named(compared, "name", presets[i]),
+                 **same = named(json_object_get(swept, "rows"), "policy", presets[i]);
     ASSERT(row && same);
     EXPECT(number(row, "cycles") == number(same, "cycles"));
     EXPECT(number(row, "error") == rms_of(same, "probabilities"));
