@@ -286,9 +286,9 @@ static tg_status widen(const analysis *a) {
   double *fits = TG_NEW_ARRAY(a->graph->arena, double, count + 1), *limits = a->known->limits;
   const tg_node *over = NULL;
   memcpy(fits, limits, count * sizeof *fits);
-  for (double part = 0.5; part >= 1.0 / 64; part /= 2) {
+  for (int parts = 2; parts <= 64; parts *= 2) {
     for (size_t i = 0; i < count; i++)
-      if (fits[i] > 0 && fits[i] < EXACT) limits[i] = fmin(floor(fits[i] * (1 + part)), EXACT);
+      if (fits[i] > 0 && fits[i] < EXACT) limits[i] = fmin(floor(fits[i] * (1 + 1.0 / parts)), EXACT);
     if (forwards(a, &over)) return TG_INVALID;
     if (!over) memcpy(fits, limits, count * sizeof *fits);
   }
