@@ -231,7 +231,7 @@ TG_TEST(tune, presets_are_compared_as_they_are) {
   const json_t *compared = json_object_get(tuned, "compared"), *best = json_object_get(tuned, "tuned");
   for (int i = 0; i < 4; i++) {
     const json_t *row = named(compared, "name", presets[i]),
-                 **same = named(json_object_get(swept, "rows"), "policy", presets[i]);
+                 *same = named(json_object_get(swept, "rows"), "policy", presets[i]);
     ASSERT(row && same);
     EXPECT(number(row, "cycles") == number(same, "cycles"));
     EXPECT(number(row, "error") == rms_of(same, "probabilities"));
