@@ -104,6 +104,13 @@ static tg_value *unary(tg_graph *graph, tg_op op, tg_value *x, tg_dtype dtype, t
   return tg_out(tg_rewrite_node(graph, op, before->name, &x, 1, dtype, before, -1));
 }
 
+/* A product that only chooses or adds: it rounds as an addition does, whatever --tiling-accum says of matrix
+ * products. */
+static tg_node *choosing(tg_node *product) {
+  tg_attr_set_int(product, TG_ATTR_ACCUMULATION, TG_ACCUMULATE_FP32);
+  return product;
+}
+
 /* 1 where column v is the number of row n, else 0: [count, size]; of whole numbers that is max(1 - |n - v|,
  * 0). Negative numbers count from the end. */
 static tg_value *one_hot(tg_graph *graph, tg_value *indices, int64_t size, tg_dtype dtype, tg_node *before) {
@@ -126,6 +133,7 @@ static tg_value *one_hot(tg_graph *graph, tg_value *indices, int64_t size, tg_dt
   tg_value *ones = tg_graph_add_constant(graph, "ones", TG_F32, 2, (int64_t[]){1, size}, NULL, false);
   for (int64_t i = 0; i < size; i++) ((float *)ones->data)[i] = 1;
   tg_value *spread = binary(graph, TG_OP_MATMUL, ids, ones, TG_F32, before);
+  choosing(spread->producer);
   tg_value *apart =
       unary(graph, TG_OP_ABS, binary(graph, TG_OP_SUB, spread, numbers, TG_F32, before), TG_F32, before);
   return unary(graph, TG_OP_RELU, binary(graph, TG_OP_SUB, one, apart, TG_F32, before), dtype, before);
@@ -145,8 +153,8 @@ static void gather(tg_graph *graph, tg_node *node) {
   int axis = (int)tg_attr_int(node, TG_ATTR_AXIS), many = indices->rank, rank = 0;
   tg_value *table = as_table(graph, x, axis, node);
   tg_value *hot = one_hot(graph, indices, x->dims[axis].size, x->dtype, node);
-  tg_node *product = tg_rewrite_node(graph, TG_OP_MATMUL, node->name, (tg_value *[]){hot, table}, 2, x->dtype,
-                                     node, node->id);
+  tg_node *product = choosing(tg_rewrite_node(graph, TG_OP_MATMUL, node->name, (tg_value *[]){hot, table}, 2,
+                                              x->dtype, node, node->id));
   product->rule = node->rule;
   int64_t sizes[TG_MAX_RANK], perm[TG_MAX_RANK];
   for (int d = 0; d < many; d++) sizes[rank++] = indices->dims[d].size;
@@ -167,6 +175,7 @@ static void scatter_add(tg_graph *graph, tg_node *node) {
   tg_value *turned = tg_rewrite_transpose(graph, hot, (int64_t[]){1, 0}, node);
   tg_value *rows = tg_rewrite_reshape(graph, updates, 2, matrix, node);
   tg_value *sum = binary(graph, TG_OP_MATMUL, turned, rows, TG_F32, node);
+  choosing(sum->producer);
   tg_value *operands[] = {x, tg_rewrite_reshape(graph, sum, x->rank, sizes, node)};
   tg_node *add =
       tg_rewrite_node(graph, TG_OP_ADD, node->name, operands, 2, tg_out(node)->dtype, node, node->id);

@@ -90,7 +90,8 @@ void tg_pass_remove_identity(tg_graph *graph) {
 static bool is_foldable(const tg_node *node) {
   if (tg_attr_find(node, TG_ATTR_STOCHASTIC) && tg_attr_int(node, TG_ATTR_STOCHASTIC))
     return false; /* the run's seed */
-  if (node->op == TG_OP_MATMUL && (tg_attr_int(node, TG_ATTR_ACCUMULATION) || tg_rounds_sums(node)))
+  if (node->op == TG_OP_MATMUL &&
+      (tg_attr_int(node, TG_ATTR_ACCUMULATION) == TG_ACCUMULATE_BF16SR_EACH || tg_rounds_sums(node)))
     return false;
   for (int i = 0; i < node->input_count; i++) {
     const tg_value *x = tg_in(node, i);

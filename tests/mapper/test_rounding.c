@@ -185,3 +185,24 @@ __attribute__((constructor)) static void register_products(void) {
   for (size_t p = 0; p < sizeof products / sizeof *products; p++)
     tg_test_register_row("rounding", products[p].name, __FILE__, __LINE__, check_product, &products[p]);
 }
+
+/* Rows chosen by numbers are the table's, whatever is said of how products accumulate: they are computed as
+ * products, whose numbers of rows are above what BF16 holds exactly. */
+TG_TEST(rounding, rows_by_number_are_not_rounded) {
+  static const char *const arrays[] = {"tiny", "edge"};
+  for (int i = 0; i < 2; i++) {
+    tg_arena arena = {0};
+    tg_diag diag = {""};
+    mapped m;
+    run_case what = {.text = "graph \"g\"\ninput %i: i64[9]\ninput %u: f32[9,5]\n"
+                             "const %t: f32[700,5] = seeded(3, 1)\n%b = Gather(%t, %i) @0\n"
+                             "%s = ScatterAdd(%t, %i, %u) @1\noutput \"b\" %b: f32\noutput \"s\" %s: f32\n",
+                     .arch = arrays[i],
+                     .map = {.accum_bf16sr = true, .k_tile = 16, .seed = SEED},
+                     .run = {.threads = 1, .seed = SEED}};
+    if (run_text(&what, &m, &arena, &diag) || !outputs_agree(&m, 0, &diag))
+      tg_test_fail(__FILE__, __LINE__, "%s: %s", arrays[i], diag.message);
+    release_mapped(&m);
+    tg_arena_release(&arena);
+  }
+}
