@@ -3,6 +3,7 @@
 #include "mapper/kernel/text.h"
 #include "mapper/mapper.h"
 #include "mapper/passes.h"
+#include "mapper/useful_work.h"
 
 static tg_status run_passes(tg_compile *c) {
   for (const tg_mapper_pass *pass = tg_mapper_passes; pass->name; pass++) {
@@ -15,7 +16,9 @@ static tg_status run_passes(tg_compile *c) {
 }
 
 static tg_status emit_kernels(tg_compile *c) {
+  bool *counted = TG_NEW_ARRAY(c->arena, bool, (size_t)c->graph->value_count + 1);
   for (size_t k = 0; k < c->kernel_count; k++) {
+    uint32_t first = c->program->invocation_count;
     tg_status status = tg_class_of(c, &c->kernels[k])->emit(c, &c->kernels[k]);
     const tg_shortage *shortage = &c->shortage;
     if (shortage->of)
@@ -23,6 +26,7 @@ static tg_status emit_kernels(tg_compile *c) {
                      shortage->section, c->program->sections[shortage->section].name, shortage->needed,
                      shortage->of, shortage->available);
     if (status) return status;
+    tg_account_useful_work(c, &c->kernels[k], first, counted);
   }
   return TG_OK;
 }

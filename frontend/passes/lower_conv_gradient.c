@@ -42,8 +42,9 @@ void tg_pass_lower_conv_gradient(tg_graph *graph) {
     tg_value *x = tg_in(node, 0), *dy = tg_in(node, 1), *y = tg_out(node);
     int64_t dims[] = {1, tg_value_elements(dy), x->dims[3].size}, sizes[TG_MAX_RANK];
     tg_value_sizes(y, sizes);
-    tg_value *products = tg_reduce_step(graph, node, TG_OP_MUL, x, dy, node),
-             *sum = tg_reduce_columns(graph, node, TG_OP_REDUCE_SUM, products, dims);
+    tg_value *products = tg_reduce_step(graph, node, TG_OP_MUL, x, dy, node);
+    tg_attr_set_int(products->producer, TG_ATTR_OF_PRODUCT, 1);
+    tg_value *sum = tg_reduce_columns(graph, node, TG_OP_REDUCE_SUM, products, dims);
     sum->dtype = y->dtype;
     sum->producer->id = node->id;
     tg_rewrite_replace(graph, node, tg_rewrite_reshape(graph, sum, y->rank, sizes, node));

@@ -5,15 +5,6 @@
 #include <assert.h>
 #include <string.h>
 
-static int format_of(tg_dtype dtype) {
-  switch (dtype) {
-  case TG_BF16: return TG_FMT_BF16;
-  case TG_F16: return TG_FMT_FP16;
-  case TG_TF32: return TG_FMT_TF32;
-  default: return TG_FMT_FP32;
-  }
-}
-
 static int conversion(const tg_value *source, const tg_value *operand) {
   if (source->dtype == operand->dtype) return tg_value_bytes_each(operand) == 4 ? TG_CVT_32 : TG_CVT_16;
   return operand->dtype == TG_BF16  ? TG_CVT_FP32_BF16
@@ -39,7 +30,7 @@ static tg_status set_formats(tg_compile *c, const tg_kernel *kernel, tg_gemm *g)
     return tg_fail(c->diag, TG_INVALID,
                    "node \"%s\": operands of types %s and %s cannot be multiplied on the array",
                    kernel->root->name, tg_dtype_name(a->dtype), tg_dtype_name(b->dtype));
-  g->format = format_of(a->dtype);
+  g->format = tg_mx_format(a->dtype);
   g->a_convert = conversion(g->a, a);
   g->b_convert = conversion(g->b, b);
   return TG_OK;
