@@ -63,7 +63,7 @@ tg_status tg_frontend_lower(tg_graph *graph, const tg_frontend_options *options,
   after(&p, "lower_integers");
   run(&p, "lower_sum");
   run(&p, "lower_logic");
-  run(&p, "lower_gather");
+  run(&p, options->for_cpu ? "slice_gather" : "lower_gather");
   run(&p, "lower_gemm");
   run(&p, "lower_shape");
   run(&p, "lower_pieces");
@@ -93,5 +93,5 @@ tg_status tg_frontend_lower(tg_graph *graph, const tg_frontend_options *options,
   run(&p, "merge_moves");
   run(&p, "remove_dead");
 
-  return tg_graph_verify_lowered(graph, diag);
+  return options->for_cpu ? tg_graph_verify(graph, diag) : tg_graph_verify_lowered(graph, diag);
 }

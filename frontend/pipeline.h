@@ -16,6 +16,8 @@ typedef struct tg_frontend_options {
   tg_precision_options precision;
   tg_pass_observer *observe; /* or NULL */
   void *observe_user;
+  bool for_cpu; /* for the host's CPU: rows that are chosen by numbers that arrive stay Gather and ScatterAdd,
+                   their numbers in f32 */
 } tg_frontend_options;
 
 void tg_frontend_defaults(tg_frontend_options *options);

@@ -337,7 +337,7 @@ static tg_status lower(tg_session *s, const tg_precision_options *precision, boo
   }
   *out_graph = tg_graph_clone(s->model, &s->arena);
   prepare_model(s, precision, inference, *out_graph);
-  if (!precision) drop_own_rules(*out_graph);
+  if (!precision) drop_own_rules(*out_graph), frontend.for_cpu = true;
   tg_status status = tg_frontend_lower(*out_graph, &frontend, diag);
   if (status) tg_diag_prefix(diag, "%s", s->path);
   return status;

@@ -183,6 +183,12 @@ static void scatter_add(tg_graph *graph, tg_node *node) {
   tg_rewrite_replace(graph, node, tg_out(add));
 }
 
+void tg_pass_slice_gather(tg_graph *graph) {
+  TG_FOR_NODES_SAFE(graph, node) {
+    if (node->op == TG_OP_GATHER) gather_constant(graph, node);
+  }
+}
+
 void tg_pass_lower_gather(tg_graph *graph) {
   TG_FOR_NODES_SAFE(graph, node) {
     if (node->op == TG_OP_GATHER && !gather_constant(graph, node))

@@ -23,7 +23,7 @@ static const struct {
     PASS(lower_pool_gradient), PASS(lower_pieces),
     PASS(lower_repeats),       PASS(lower_integers),
     PASS(lower_gather),        PASS(turn_products),
-    PASS(lower_conv_gradient),
+    PASS(lower_conv_gradient), PASS(slice_gather),
 };
 
 tg_pass *tg_pass_find(const char *name) {

@@ -59,7 +59,7 @@ static bool plan_plain(tg_cpu_reference *plan, const tg_node *node) {
 
 static void plan_node(tg_cpu_reference *plan, const tg_node *node) {
   if (plan->done[tg_out(node)->index]) return;
-  if (!plan_dnnl(plan, node)) plan_plain(plan, node);
+  if (!tg_cpu_plan_gather(plan, node) && !plan_dnnl(plan, node)) plan_plain(plan, node);
   for (int i = 0; i < node->output_count; i++) plan->done[node->outputs[i]->index] = true;
 }
 
@@ -146,7 +146,10 @@ static tg_status run_steps(tg_cpu_reference *plan, tg_diag *diag) {
     const tg_cpu_step *step = &plan->steps[i];
     if (!step->primitive) {
       dnnl_stream_wait(plan->stream);
-      run_plain(plan, step);
+      if (step->run)
+        step->run(plan, step);
+      else
+        run_plain(plan, step);
     } else if (dnnl_primitive_execute(step->primitive, plan->stream, step->arg_count, step->args)) {
       return tg_fail(diag, TG_INVALID, "CPU reference: oneDNN failed");
     }

@@ -8,7 +8,10 @@
 #include <oneapi/dnnl/dnnl.h>
 
 typedef struct tg_cpu_step {
-  dnnl_primitive_t primitive; /* NULL: `node` in plain C */
+  dnnl_primitive_t primitive; /* NULL: `run` */
+  /* On inputs and outputs in the plan's formats; NULL: `node` in plain C, in those of the graph. */
+  void (*run)(const tg_cpu_reference *plan, const struct tg_cpu_step *step);
+  float *scratch; /* of `run` */
   dnnl_exec_arg_t *args;
   int arg_count;
   const tg_node *node;
@@ -71,8 +74,9 @@ bool tg_cpu_binary_of(tg_op op, dnnl_alg_kind_t *out);
 bool tg_cpu_plan_product(tg_cpu_reference *plan, const tg_node *node); /* MatMul, Conv */
 bool tg_cpu_plan_pool(tg_cpu_reference *plan, const tg_node *node);    /* MaxPool, AveragePool */
 bool tg_cpu_plan_elementwise(tg_cpu_reference *plan,
-                             const tg_node *node);                  /* unary, binary, Max, Min, Softmax */
-bool tg_cpu_plan_move(tg_cpu_reference *plan, const tg_node *node); /* Transpose, Concat, reshapes, casts */
+                             const tg_node *node);                    /* unary, binary, Max, Min, Softmax */
+bool tg_cpu_plan_move(tg_cpu_reference *plan, const tg_node *node);   /* Transpose, Concat, reshapes, casts */
+bool tg_cpu_plan_gather(tg_cpu_reference *plan, const tg_node *node); /* Gather, ScatterAdd */
 
 /* Descriptor of a [N,C,H,W] view of an image value in either layout. */
 dnnl_memory_desc_t tg_cpu_image(const tg_cpu_reference *plan, const tg_value *value, bool channels_last);

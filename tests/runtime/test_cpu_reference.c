@@ -230,3 +230,41 @@ TG_TEST(cpu_reference, pools_also_with_ceil_mode) {
     EXPECT_EQ(compare(&b, 1e-5f), 0);
   }
 }
+
+/* Rows of a table, then their sums, by numbers of which some count from the end and some are outside. */
+TG_TEST(cpu_reference, rows_by_number_are_copied_and_added) {
+  static const float numbers[] = {2, -1, 7, 0, 2}, table[] = {1, 2, 3, 4, 5, 6, 7, 8},
+                     rows[] = {5, 6, 7, 8, 0, 0, 1, 2, 5, 6},
+                     sums[] = {1 + 1, 2 + 2, 3, 4, 5 + 5 + 5, 6 + 6 + 6, 7 + 7, 8 + 8};
+  for (int axis = 0; axis < 2; axis++) {
+    BEGIN(b);
+    tg_diag diag = {""};
+    tg_cpu_reference *reference;
+    float got[10], columns[8];
+    tg_value *x = input(&b, "x", 2, axis ? (int64_t[]){2, 4} : (int64_t[]){4, 2}),
+             *ids = tg_graph_add_input(b.graph, "ids", TG_I64, 1, (tg_dim[]){{.size = 5}});
+    tg_node *gather = node(&b, TG_OP_GATHER, x, ids, NULL);
+    tg_attr_set_int(gather, TG_ATTR_AXIS, axis);
+    tg_graph_add_output(b.graph, tg_out(gather), "rows", TG_F32);
+    if (!axis) {
+      tg_node *scatter = node(&b, TG_OP_SCATTER_ADD, x, ids, tg_out(gather));
+      tg_graph_add_output(b.graph, tg_out(scatter), "sums", TG_F32);
+    }
+    ASSERT(!tg_graph_infer(b.graph, &diag));
+    ASSERT(!tg_cpu_reference_create(b.graph, TG_F32, 1, &reference, &diag));
+    for (int i = 0; i < 8; i++) columns[i] = axis ? table[i % 4 * 2 + i / 4] : table[i];
+    tg_cpu_reference_set_input(reference, 0, columns);
+    tg_cpu_reference_set_input(reference, 1, numbers);
+    tg_cpu_time time;
+    ASSERT(!tg_cpu_reference_time(reference, 0, &time, &diag));
+    EXPECT_EQ(time.plain_nodes, 0);
+    tg_cpu_reference_get_output(reference, 0, got);
+    for (int i = 0; i < 10; i++) EXPECT(got[i] == (axis ? rows[i % 5 * 2 + i / 5] : rows[i]));
+    if (!axis) {
+      tg_cpu_reference_get_output(reference, 1, got);
+      for (int i = 0; i < 8; i++) EXPECT(got[i] == sums[i]);
+    }
+    tg_cpu_reference_destroy(reference);
+    tg_arena_release(&b.arena);
+  }
+}
