@@ -2,6 +2,7 @@
 #include "frontend/base/output_file.h"
 #include "runtime/json_text.h"
 #include "runtime/occupancy.h"
+#include "runtime/roofline.h"
 #include "sim/machine/mx_shape.h"
 
 #include <math.h>
@@ -91,6 +92,13 @@ double tg_mac_utilization(const tg_program *program, const tg_run_result *result
   return last > first ? cycles / (double)(last - first) : 0;
 }
 
+/* Keys of a report or a section that say what it needs at least, beside the cycles that it took. */
+static void put_bound(json_t *object, const tg_bound *bound, uint64_t cycles) {
+  json_object_set_new(object, "bound_cycles", whole(bound->cycles));
+  json_object_set_new(object, "compulsory_bytes", whole(bound->compulsory_bytes));
+  json_object_set_new(object, "sol", cycles ? real((double)bound->cycles / (double)cycles) : json_null());
+}
+
 static json_t *section(const tg_program *program, const tg_run_result *result, uint32_t i,
                        const tg_occupancy *busy) {
   const tg_invocation *invocation = &program->invocations[i];
@@ -109,11 +117,14 @@ static json_t *sections(const tg_program *program, const tg_run_result *result, 
   tg_arena arena = {0};
   tg_occupancy *busy = TG_NEW_ARRAY(&arena, tg_occupancy, program->section_count);
   bool *known = TG_NEW_ARRAY(&arena, bool, program->section_count);
+  tg_bound *bounds = TG_NEW_ARRAY(&arena, tg_bound, program->invocation_count + 1);
+  tg_invocation_bounds(program, bounds);
   for (uint32_t i = 0; i < program->invocation_count; i++) {
     uint32_t s = program->invocations[i].section; /* one section may be invoked many times */
     if (!known[s]) busy[s] = tg_section_occupancy(program, s);
     known[s] = true;
     json_t *one = section(program, result, i, &busy[s]);
+    put_bound(one, &bounds[i], result->sections[i].end - result->sections[i].begin);
     if (profile) json_object_set_new(one, "units", tg_profile_section(profile, i));
     json_array_append_new(list, one);
   }
@@ -205,9 +216,16 @@ json_t *tg_report(const tg_session *s) {
   json_object_set_new(report, "macs", whole(count_macs(program)));
   json_object_set_new(report, "mac_utilization",
                       s->result.cycles ? real(tg_mac_utilization(program, &s->result)) : json_null());
+  tg_bound bound = tg_program_bound(program);
+  put_bound(report, &bound, s->result.cycles);
   json_object_set_new(
       report, "dram_bytes",
       json_pack("{s:o, s:o}", "read", whole(s->result.dram_read), "write", whole(s->result.dram_written)));
+  double moved = (double)(s->result.dram_read + s->result.dram_written);
+  json_object_set_new(report, "dram_bytes_per_cycle",
+                      json_pack("{s:o, s:o}", "achieved",
+                                s->result.cycles ? real(moved / (double)s->result.cycles) : json_null(),
+                                "peak", whole(tg_peak_dram_bytes(&program->params))));
   json_object_set_new(report, "reduction", reduction(program, &s->result));
   json_object_set_new(report, "peak_device_bytes", whole(program->dram_bytes));
   json_object_set_new(report, "sections", sections(program, &s->result, s->profile));

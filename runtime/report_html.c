@@ -69,7 +69,7 @@ static void sections(FILE *out, const json_t *list) {
   static const char *const units[] = {"mx", "vx", "dram", "lane"};
   size_t i;
   json_t *section;
-  fputs("<table><tr><th>section<th class=n>begin<th class=n>cycles<th>bound "
+  fputs("<table><tr><th>section<th class=n>begin<th class=n>cycles<th class=n>sol<th>bound "
         "by<th>mx<th>vx<th>dram<th>lane</tr>\n",
         out);
   json_array_foreach((json_t *)(uintptr_t)list, i, section) {
@@ -79,7 +79,8 @@ static void sections(FILE *out, const json_t *list) {
     value(out, json_object_get(section, "begin"));
     fputs("</td><td class=n>", out);
     value(out, json_object_get(section, "cycles"));
-    fputs("</td><td>", out);
+    fprintf(out, "</td><td class=n>%.0f %%</td><td>",
+            100 * json_number_value(json_object_get(section, "sol")));
     value(out, json_object_get(section, "bound_by"));
     fputs("</td>", out);
     for (int u = 0; u < 4; u++) bar(out, section, units[u]);

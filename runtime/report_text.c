@@ -33,8 +33,35 @@ static void row(FILE *out, const char *label, const char *value) {
   fprintf(out, "  %-14s %s\n", label, value);
 }
 
-static void print_device(const json_t *report, FILE *out) {
+/* How far from what any way of computing the same would take, and what that is bound by. */
+static void print_bound(const json_t *report, FILE *out) {
+  char a[32], line[160];
+  double peak = number(json_object_get(report, "dram_bytes_per_cycle"), "peak"),
+         bytes = number(report, "compulsory_bytes");
+  long long least = whole(report, "bound_cycles");
+  int length =
+      snprintf(line, sizeof line, "%.1f %%: %lld cycles at least, for ", 100 * number(report, "sol"), least);
+  if (ceil(bytes / peak) < (double)least)
+    snprintf(line + length, sizeof line - (size_t)length, "the multiply-adds");
+  else
+    snprintf(line + length, sizeof line - (size_t)length, "%s to and from DRAM", scaled(a, bytes, "B"));
+  row(out, "speed of light", line);
+}
+
+static void print_dram(const json_t *report, FILE *out) {
   char a[32], b[32], line[160];
+  const json_t *bytes = json_object_get(report, "dram_bytes"),
+               *rate = json_object_get(report, "dram_bytes_per_cycle");
+  int length = snprintf(line, sizeof line, "%s read, %s written", scaled(a, number(bytes, "read"), "B"),
+                        scaled(b, number(bytes, "write"), "B"));
+  if (json_is_real(json_object_get(rate, "achieved")))
+    snprintf(line + length, sizeof line - (size_t)length, ", %.1f of %lld B a cycle",
+             number(rate, "achieved"), whole(rate, "peak"));
+  row(out, "DRAM", line);
+}
+
+static void print_device(const json_t *report, FILE *out) {
+  char a[32], line[160];
   const json_t *arch = json_object_get(report, "arch");
   snprintf(line, sizeof line, "%s: %lld x %lld tiles, P = %lld, %lld MHz", text(arch, "name"),
            whole(arch, "rows"), whole(arch, "cols"), whole(arch, "p"), whole(arch, "clock_mhz"));
@@ -55,11 +82,9 @@ static void print_device(const json_t *report, FILE *out) {
     snprintf(line, sizeof line, "%.1f %% of peak, %s", 100 * number(report, "mac_utilization"),
              scaled(a, number(report, "macs"), "MAC"));
     row(out, "matrix units", line);
+    print_bound(report, out);
   }
-  const json_t *bytes = json_object_get(report, "dram_bytes");
-  snprintf(line, sizeof line, "%s read, %s written", scaled(a, number(bytes, "read"), "B"),
-           scaled(b, number(bytes, "write"), "B"));
-  row(out, "DRAM", line);
+  print_dram(report, out);
   const json_t *sums = json_object_get(report, "reduction");
   if (!whole(sums, "tensors") || json_object_get(report, "training")) return; /* a step's account says more */
   snprintf(line, sizeof line, "%lld sums of partial products, %s over lanes", whole(sums, "tensors"),
@@ -103,14 +128,14 @@ enum { SHOWN_SECTIONS = 12 };
 static void print_sections(const json_t *report, bool verbose, FILE *out) {
   json_t *sections = json_object_get(report, "sections"), *s;
   size_t i, count = json_array_size(sections);
-  if (count) fprintf(out, "  %12s %12s  %-8s %s\n", "begin", "cycles", "bound by", "section");
+  if (count) fprintf(out, "  %12s %12s %6s  %-8s %s\n", "begin", "cycles", "sol", "bound by", "section");
   json_array_foreach(sections, i, s) {
     if (!verbose && i == SHOWN_SECTIONS) {
       fprintf(out, "  ... %zu more (-v lists them)\n", count - i);
       return;
     }
-    fprintf(out, "  %12lld %12lld  %-8s %s\n", whole(s, "begin"), whole(s, "cycles"), text(s, "bound_by"),
-            text(s, "name"));
+    fprintf(out, "  %12lld %12lld %4.0f %%  %-8s %s\n", whole(s, "begin"), whole(s, "cycles"),
+            100 * number(s, "sol"), text(s, "bound_by"), text(s, "name"));
   }
 }
 

@@ -199,12 +199,46 @@ TG_TEST(session, open_sizes_follow_batch_symbol_and_input) {
 
 /* --- the report */
 
+static char *read_page(const char *path) {
+  enum { MOST = 1 << 16 };
+  char *text = calloc(MOST, 1);
+  FILE *file = fopen(path, "r");
+  if (file && !fread(text, 1, MOST - 1, file)) tg_test_fail(path, 1, "it is empty");
+  if (file) fclose(file);
+  return text;
+}
+
+static void expect_documented(const char *page, const char *key) {
+  char quoted[64];
+  snprintf(quoted, sizeof quoted, "`%s`", key);
+  if (!strstr(page, quoted)) tg_test_fail("docs/report.md", 1, "the page does not name %s", quoted);
+}
+
 TG_TEST(report, has_the_keys_that_scripts_rely_on) {
-  static const char *const keys[] = {
-      "tegula",   "model",           "arch",           "precision",     "seed",
-      "engine",   "cycles",          "clock_hz",       "seconds",       "samples_per_second",
-      "macs",     "mac_utilization", "dram_bytes",     "reduction",     "peak_device_bytes",
-      "sections", "cpu_reference",   "speedup_vs_cpu", "error_vs_fp32", "host"};
+  static const char *const keys[] = {"tegula",
+                                     "model",
+                                     "arch",
+                                     "precision",
+                                     "seed",
+                                     "engine",
+                                     "cycles",
+                                     "clock_hz",
+                                     "seconds",
+                                     "samples_per_second",
+                                     "macs",
+                                     "mac_utilization",
+                                     "dram_bytes",
+                                     "reduction",
+                                     "peak_device_bytes",
+                                     "sections",
+                                     "cpu_reference",
+                                     "speedup_vs_cpu",
+                                     "error_vs_fp32",
+                                     "host",
+                                     "sol",
+                                     "bound_cycles",
+                                     "compulsory_bytes",
+                                     "dram_bytes_per_cycle"};
   tg_arena arena = {0};
   tg_diag diag = {""};
   tg_session *session = small_gemm(&arena);
@@ -216,6 +250,12 @@ TG_TEST(report, has_the_keys_that_scripts_rely_on) {
     json_t *value = json_object_get(report, keys[i]);
     if (!value || json_is_null(value)) tg_test_fail(__FILE__, __LINE__, "no %s", keys[i]);
   }
+  const char *key;
+  json_t *value, *first = json_array_get(json_object_get(report, "sections"), 0);
+  char *page = read_page("docs/report.md");
+  json_object_foreach(report, key, value) expect_documented(page, key);
+  json_object_foreach(first, key, value) expect_documented(page, key);
+  free(page);
   EXPECT_EQ(json_integer_value(json_object_get(report, "macs")), 9 * 7 * 5);
   json_t *section = json_array_get(json_object_get(report, "sections"), 0);
   EXPECT(json_is_string(json_object_get(section, "name")) &&
@@ -227,7 +267,38 @@ TG_TEST(report, has_the_keys_that_scripts_rely_on) {
   const tg_section_time *time = session->result.sections;
   double expected = 315 / peak / (double)(time->end - time->begin - time->config);
   EXPECT(fabs(json_number_value(json_object_get(report, "mac_utilization")) - expected) < 1e-12);
+  /* A [9,5], B [5,7] and C [9,7] over four ports of 16 bytes take longer than 315 multiply-adds. */
+  EXPECT_EQ(json_integer_value(json_object_get(report, "compulsory_bytes")), 4 * (9 * 5 + 5 * 7 + 9 * 7));
+  EXPECT_EQ(json_integer_value(json_object_get(report, "bound_cycles")), 9);
+  double sol = 9.0 / (double)session->result.cycles;
+  EXPECT(fabs(json_number_value(json_object_get(report, "sol")) - sol) < 1e-12);
+  EXPECT_EQ(json_integer_value(json_object_get(section, "compulsory_bytes")), 4 * (9 * 5 + 5 * 7 + 9 * 7));
+  EXPECT_EQ(json_integer_value(json_object_get(section, "bound_cycles")), 9);
+  json_t *rate = json_object_get(report, "dram_bytes_per_cycle");
+  EXPECT_EQ(json_integer_value(json_object_get(rate, "peak")), 4 * 16);
+  double moved = (double)(session->result.dram_read + session->result.dram_written);
+  EXPECT(fabs(json_number_value(json_object_get(rate, "achieved")) - moved / (double)session->result.cycles) <
+         1e-12);
   json_decref(report);
+  tg_session_close(session);
+  tg_arena_release(&arena);
+}
+
+/* A table's rows are a product on the array, which nobody computes on a CPU. */
+TG_TEST(report, the_cpu_copies_rows_that_the_array_multiplies) {
+  tg_arena arena = {0};
+  tg_diag diag = {""};
+  tg_zoo_options sizes = {.seq = 8, .hidden = 16, .heads = 2, .layers = 1, .vocabulary = 40, .seed = 1};
+  tg_session *session;
+  int gathers = 0;
+  ASSERT(!tg_session_load(zoo_file(&arena, "bert-base", &sizes), &session, &diag));
+  ASSERT(!tg_session_compile(session, &tiny, &diag));
+  TG_FOR_NODES(session->fp32, node) gathers += node->op == TG_OP_GATHER;
+  EXPECT(gathers > 0);
+  tg_session_random_inputs(session, 1);
+  ASSERT(!tg_session_run(session, &(tg_session_run_options){.engine = "functional"}, &diag));
+  ASSERT(!tg_session_measure_cpu(session, false, 1, &diag));
+  EXPECT(session->errors[0].max_abs < 1e-4);
   tg_session_close(session);
   tg_arena_release(&arena);
 }
