@@ -159,13 +159,18 @@ static void describe_graph(tg_session *s) {
 }
 
 /* What cannot be read is left to the reader of models to refuse. */
+static const char program_start[] = {'T', 'E', 'G', 'U', 'L', 'A'};
+
+static bool is_program_image(const void *data, size_t size) {
+  return size >= sizeof program_start && !memcmp(data, program_start, sizeof program_start);
+}
+
 bool tg_is_program_file(const char *path) {
   struct stat info;
   if (stat(path, &info) || !S_ISREG(info.st_mode)) return false; /* opening a pipe would block */
   FILE *file = fopen(path, "rb");
-  char start[6];
-  bool is =
-      file && fread(start, 1, sizeof start, file) == sizeof start && !memcmp(start, "TEGULA", sizeof start);
+  char start[sizeof program_start];
+  bool is = file && is_program_image(start, fread(start, 1, sizeof start, file));
   if (file) fclose(file);
   return is;
 }
@@ -183,24 +188,45 @@ static tg_status needs(const tg_session *s, bool compiled, bool run, tg_diag *di
   return TG_OK;
 }
 
+static tg_session *create_session(const char *name) {
+  tg_session *s = calloc(1, sizeof *s);
+  if (!s) tg_die("out of memory");
+  s->path = tg_arena_strdup(&s->arena, name);
+  return s;
+}
+
+static tg_status loaded(tg_session *s, tg_status status, tg_session **out_session) {
+  if (status) {
+    tg_session_close(s);
+    return status;
+  }
+  if (s->program) describe_program(s);
+  *out_session = s;
+  return TG_OK;
+}
+
 tg_status tg_session_load(const char *path, tg_session **out_session, tg_diag *diag) {
   begin(diag);
   if (!out_session) return tg_fail(diag, TG_INVALID, "no place for the session is given");
   *out_session = NULL;
   if (!path) return tg_fail(diag, TG_INVALID, "no path is given");
-  bool program = tg_is_program_file(path);
-  tg_session *s = calloc(1, sizeof *s);
-  if (!s) tg_die("out of memory");
-  s->path = tg_arena_strdup(&s->arena, path);
-  tg_status status =
-      program ? tg_program_read(path, &s->program, diag) : tg_onnx_read(&s->arena, path, &s->model, diag);
-  if (status) {
-    tg_session_close(s);
-    return status;
-  }
-  if (program) describe_program(s);
-  *out_session = s;
-  return TG_OK;
+  tg_session *s = create_session(path);
+  tg_status status = tg_is_program_file(path) ? tg_program_read(path, &s->program, diag)
+                                              : tg_onnx_read(&s->arena, path, &s->model, diag);
+  return loaded(s, status, out_session);
+}
+
+tg_status tg_session_load_memory(const void *data, size_t size, const char *name, tg_session **out_session,
+                                 tg_diag *diag) {
+  begin(diag);
+  if (!out_session) return tg_fail(diag, TG_INVALID, "no place for the session is given");
+  *out_session = NULL;
+  if (!data) return tg_fail(diag, TG_INVALID, "no model is given");
+  tg_session *s = create_session(name ? name : "memory");
+  tg_status status = is_program_image(data, size)
+                         ? tg_program_read_memory(s->path, data, size, &s->program, diag)
+                         : tg_onnx_read_memory(&s->arena, s->path, data, size, &s->model, diag);
+  return loaded(s, status, out_session);
 }
 
 void tg_session_close(tg_session *session) {
@@ -423,12 +449,25 @@ static tg_status compile(tg_session *session, const tg_compile_options *options,
   return TG_OK;
 }
 
+tg_status tg_take_options(const void *given, void *out_own, size_t own_size, tg_diag *diag) {
+  size_t size = own_size;
+  memset(out_own, 0, own_size);
+  if (!given) return TG_OK;
+  memcpy(&size, given, sizeof size); /* the first member */
+  if (size > own_size)
+    return tg_fail(diag, TG_INVALID, "options of %zu bytes are of a later library, this one's have %zu", size,
+                   own_size);
+  memcpy(out_own, given, size ? size : own_size);
+  return TG_OK;
+}
+
 tg_status tg_session_compile(tg_session *session, const tg_compile_options *options, tg_diag *diag) {
-  static const tg_compile_options defaults = {0};
+  tg_compile_options own;
   tg_status status = needs_model(session, diag);
+  if (!status) status = tg_take_options(options, &own, sizeof own, diag);
   if (status) return status;
   locale_t theirs = tg_plain_numbers();
-  status = compile(session, options ? options : &defaults, diag);
+  status = compile(session, &own, diag);
   uselocale(theirs);
   return status;
 }
@@ -560,6 +599,19 @@ static tg_status read_outputs(tg_session *s, const tg_dram *dram, tg_diag *diag)
 
 /* --- running */
 
+/* What the caller's progress callback is told, and said. */
+typedef struct run_progress {
+  const tg_session_run_options *options;
+  uint32_t sections;
+  bool cancelled;
+} run_progress;
+
+static bool proceed(void *user, uint32_t invocation) {
+  run_progress *p = user;
+  p->cancelled = !p->options->progress(p->options->progress_user, invocation, p->sections);
+  return !p->cancelled;
+}
+
 /* `steady`: the host's time of the run is that of further ones. */
 static tg_status run_engine(tg_session *s, const tg_engine *engine, const tg_run_options *options,
                             bool steady, tg_diag *diag) {
@@ -608,8 +660,14 @@ static tg_status run_session(tg_session *session, const tg_session_run_options *
   status = tg_watch_begin(&watch, session->program, engine, options, diag);
   if (status) return status;
   run.observer = watch.observer;
+  run_progress progress = {.options = options, .sections = session->program->invocation_count};
+  if (options->progress) run.proceed = proceed, run.proceed_user = &progress;
   status = run_engine(session, engine, &run, options->steady, diag);
   status = tg_watch_end(&watch, engine->name, &session->result, status, &session->profile, diag);
+  if (progress.cancelled) {
+    begin(diag);
+    return tg_fail(diag, TG_CANCELLED, "%s: the run was cancelled", session->path);
+  }
   if (status) return status;
   session->engine = engine->name;
   session->timing_only = options->timing_only;
@@ -618,10 +676,12 @@ static tg_status run_session(tg_session *session, const tg_session_run_options *
 }
 
 tg_status tg_session_run(tg_session *session, const tg_session_run_options *options, tg_diag *diag) {
-  static const tg_session_run_options defaults = {0};
-  if (needs(session, true, false, diag)) return TG_INVALID;
+  tg_session_run_options own;
+  tg_status status = needs(session, true, false, diag);
+  if (!status) status = tg_take_options(options, &own, sizeof own, diag);
+  if (status) return status;
   locale_t theirs = tg_plain_numbers();
-  tg_status status = run_session(session, options ? options : &defaults, diag);
+  status = run_session(session, &own, diag);
   uselocale(theirs);
   return status;
 }

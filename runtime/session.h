@@ -48,6 +48,10 @@ struct tg_session {
   tg_cpu_time cpu;
 };
 
+/* The caller's structure of options, whose first member is its size, as one of this library's, `own_size`
+ * bytes; NULL: zeroed. TG_INVALID: it has members that this library does not know. */
+tg_status tg_take_options(const void *given, void *out_own, size_t own_size, tg_diag *diag);
+
 /* Forgets the cast rules that the model's nodes carry (metadata tegula.casts), before it is compiled: then
  * the options alone decide. How many nodes had some. */
 int tg_session_drop_own_rules(tg_session *session);

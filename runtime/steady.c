@@ -18,6 +18,7 @@ tg_status tg_steady_seconds(const tg_engine *engine, void *state, tg_dram *dram,
   again.record_events = false;
   again.observer = NULL;
   again.wave_file = NULL;
+  again.proceed = NULL;
   double seconds[MOST_RUNS] = {first_seconds}, spent = 0;
   int runs = 0;
   tg_status status = TG_OK;

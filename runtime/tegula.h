@@ -42,8 +42,11 @@ typedef struct tg_tensor_info {
 /* One line of a compilation, without a newline. */
 typedef void tg_compile_log(void *user, bool warning, const char *line);
 
-/* Zeroed means every default. Strings are read during the call only. */
+/* Zeroed means every default. Strings are read during the call only. `size` is sizeof of the structure as the
+ * caller was compiled with it, so that a later library, whose structure has more members, knows which of them
+ * the caller has; 0 means all of this header's. The same holds for other structures of options. */
 typedef struct tg_compile_options {
+  size_t size;
   const char *arch;            /* preset or YAML file; NULL: edge */
   const char *const *settings; /* "key=value" of single parameters */
   size_t setting_count;
@@ -75,6 +78,7 @@ typedef struct tg_compile_options {
 } tg_compile_options;
 
 typedef struct tg_session_run_options {
+  size_t size;            /* as that of tg_compile_options */
   const char *engine;     /* functional, systemc, rtl; NULL: systemc */
   int threads;            /* 0: all cores */
   bool timing_only;       /* systemc: cycles without values */
@@ -86,12 +90,27 @@ typedef struct tg_session_run_options {
                              everything is loaded and touched already */
   const char *trace_file; /* systemc, rtl: Chrome trace events, or NULL */
   uint64_t trace_begin, trace_end; /* cycles that the trace shows; trace_end 0: to the end */
+  /* Called before each of `count` sections, in the thread that runs; false ends the run with TG_CANCELLED.
+   * NULL: not called. */
+  bool (*progress)(void *user, uint32_t section, uint32_t count);
+  void *progress_user;
 } tg_session_run_options;
+
+typedef struct tg_session_verify_options {
+  size_t size;         /* as that of tg_compile_options */
+  const char *engines; /* names with commas; NULL: those of functional, systemc and rtl that can run it */
+  int threads;         /* 0: all cores */
+  uint64_t max_cycles; /* 0: no limit */
+} tg_session_verify_options;
 
 const char *tg_version(void);
 
 /* Reads a model (.onnx) or a compiled program (.tgb), told apart by content. */
 tg_status tg_session_load(const char *path, tg_session **out_session, tg_diag *diag);
+/* The same of a file's bytes, which are read during the call only. `name`: what messages call them, or NULL.
+ * A model whose data lie in other files is refused. */
+tg_status tg_session_load_memory(const void *data, size_t size, const char *name, tg_session **out_session,
+                                 tg_diag *diag);
 void tg_session_close(tg_session *session); /* NULL is allowed */
 
 /* Sizes that a model leaves open, before it is compiled; those still open become 1.
@@ -145,6 +164,12 @@ tg_status tg_session_measure_cpu(tg_session *session, bool timed, int threads, t
  * there is no such output, its shape differs, or the run was without values. */
 tg_status tg_session_compare_golden(tg_session *session, const char *name, int rank, const int64_t *dims,
                                     const float *data, tg_diag *diag);
+
+/* Runs the program on several engines, with the session's inputs, and compares all of device memory and each
+ * instruction's start and end. TG_OK: all equal. TG_MISMATCH: `diag` names the first difference. In both cases
+ * *out_json is what `tegula verify --json` prints, which the caller frees with free(); else it is NULL. */
+tg_status tg_session_verify(tg_session *session, const tg_session_verify_options *options, char **out_json,
+                            tg_diag *diag);
 
 /* The report of the last run as JSON (indented). The caller frees it with free(). NULL: there was no run. */
 char *tg_session_report_json(const tg_session *session);

@@ -260,3 +260,24 @@ tg_status tg_verify(tg_session *session, const tg_verify_options *options, json_
   tg_arena_release(&v.arena);
   return status;
 }
+
+tg_status tg_session_verify(tg_session *session, const tg_session_verify_options *options, char **out_json,
+                            tg_diag *diag) {
+  tg_session_verify_options own;
+  if (diag) diag->message[0] = 0;
+  if (!out_json) return tg_fail(diag, TG_INVALID, "no place for the result is given");
+  *out_json = NULL;
+  if (!tg_session_is_compiled(session)) return tg_fail(diag, TG_INVALID, "there is no compiled session");
+  tg_status status = tg_take_options(options, &own, sizeof own, diag);
+  if (status) return status;
+  tg_verify_options all = {.engines = own.engines ? own.engines : "available",
+                           .threads = own.threads,
+                           .max_cycles = own.max_cycles};
+  json_t *result = NULL;
+  locale_t theirs = tg_plain_numbers();
+  status = tg_verify(session, &all, &result, diag);
+  if (result && !(*out_json = json_dumps(result, JSON_INDENT(2)))) tg_die("out of memory");
+  uselocale(theirs);
+  json_decref(result);
+  return status;
+}

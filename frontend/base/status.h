@@ -19,6 +19,7 @@ typedef enum tg_status {
   TG_MISMATCH = 1, /* a comparison or a regression failed */
   TG_INVALID = 2,  /* bad usage or bad input */
   TG_FAULT = 3,    /* the simulated machine faulted */
+  TG_CANCELLED = 4 /* the caller's own callback ended it; of no command */
 } tg_status;
 
 /* The first error of an operation: one line, no trailing newline, control characters escaped. */

@@ -61,6 +61,7 @@ tg_status tg_file_map_external(const char *model_path, const char *location, tg_
   if (!*location || strchr(location, '/') || strchr(location, '\\') || !strcmp(location, ".") ||
       !strcmp(location, ".."))
     return tg_fail(diag, TG_INVALID, "external data \"%s\" is not a file of the model's folder", location);
+  if (!model_path) return tg_fail(diag, TG_INVALID, "external data \"%s\": the model is no file", location);
   int folder = open_folder_of(model_path);
   if (folder < 0) return tg_fail(diag, TG_INVALID, "%s: cannot open its folder", model_path);
   int fd = openat(folder, location, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);

@@ -173,13 +173,11 @@ static tg_status import_graph(tg_import *import, const Onnx__ModelProto *model) 
   return import_outputs(import, proto);
 }
 
-tg_status tg_onnx_read(tg_arena *arena, const char *path, tg_graph **out_graph, tg_diag *diag) {
-  *out_graph = NULL;
-  tg_file file;
-  if (tg_file_map(path, &file, diag)) return TG_INVALID;
+/* `path`: NULL of a model that is no file. */
+static tg_status read_model(tg_arena *arena, const tg_file *file, const char *path, tg_graph **out_graph,
+                            tg_diag *diag) {
   Onnx__ModelProto *model = NULL;
-  tg_status status = tg_wire_parse_model(file.data, file.size, &model, diag);
-  tg_file_unmap(&file);
+  tg_status status = tg_wire_parse_model(file->data, file->size, &model, diag);
   if (!status) {
     const char *name = model->graph && model->graph->name ? model->graph->name : "";
     tg_import import = {tg_graph_create(arena, name), 0, path, tg_name_set_create(arena), diag};
@@ -187,6 +185,23 @@ tg_status tg_onnx_read(tg_arena *arena, const char *path, tg_graph **out_graph, 
     *out_graph = status ? NULL : import.graph;
   }
   tg_wire_free_model(model);
+  return status;
+}
+
+tg_status tg_onnx_read(tg_arena *arena, const char *path, tg_graph **out_graph, tg_diag *diag) {
+  *out_graph = NULL;
+  tg_file file;
+  if (tg_file_map(path, &file, diag)) return TG_INVALID;
+  tg_status status = read_model(arena, &file, path, out_graph, diag);
+  tg_file_unmap(&file);
   if (status) tg_diag_prefix(diag, "%s", path);
+  return status;
+}
+
+tg_status tg_onnx_read_memory(tg_arena *arena, const char *name, const void *data, size_t size,
+                              tg_graph **out_graph, tg_diag *diag) {
+  *out_graph = NULL;
+  tg_status status = read_model(arena, &(tg_file){.data = data, .size = size}, NULL, out_graph, diag);
+  if (status) tg_diag_prefix(diag, "%s", name);
   return status;
 }

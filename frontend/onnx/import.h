@@ -10,7 +10,7 @@
 typedef struct tg_import {
   tg_graph *graph;
   int64_t opset;      /* of the default domain */
-  const char *path;   /* of the model, for external data */
+  const char *path;   /* of the model, for external data; NULL: it is no file */
   tg_name_set *names; /* the file's tensor names to values; tg_import_absent where we make no such result */
   tg_diag *diag;
 } tg_import;

@@ -15,6 +15,11 @@ extern "C" {
  * outside the file's own folder is read, and there only regular files named as external data. */
 tg_status tg_onnx_read(tg_arena *arena, const char *path, tg_graph **out_graph, tg_diag *diag);
 
+/* The same of a model that lies in memory, which is read during the call only. `name` is what messages call
+ * it. Data in other files are refused: there is no folder that they could lie in. */
+tg_status tg_onnx_read_memory(tg_arena *arena, const char *name, const void *data, size_t size,
+                              tg_graph **out_graph, tg_diag *diag);
+
 /* Writes a graph that holds only ONNX operators and attributes as a model of opset 17 (20 with a Gelu),
  * beside `path` and then renamed: a partial file is never seen. bf16, f16, f64 and integer types are kept;
  * tf32 has no ONNX type. TG_INVALID: the graph has no ONNX form, or the file cannot be written. */

@@ -284,6 +284,10 @@ static tg_status run(void *opened, tg_dram *dram, const tg_run_options *options,
   tg_values_bind(f->values, f->kernels, f->state);
   tg_status status = TG_OK;
   for (f->invocation = 0; !status && f->invocation < f->program->invocation_count; f->invocation++) {
+    if (!tg_run_proceeds(options, f->invocation)) {
+      status = tg_fail(diag, TG_FAULT, "invocation %u: the caller ended the run", f->invocation);
+      break;
+    }
     tg_machine_begin(f->state, f->program, f->invocation, options->seed, options->step, dram);
     status = run_section(f, options->max_cycles, diag);
     tg_values_finish(f->values);

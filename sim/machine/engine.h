@@ -19,6 +19,9 @@ typedef struct tg_run_options {
   uint64_t seed;               /* run seed */
   uint32_t fault;              /* test builds only: a deliberate defect, 0: none */
   const tg_observer *observer; /* engines with time: told what happens; NULL: nobody */
+  /* Asked before each invocation; false ends the run with TG_FAULT. NULL: nobody is. */
+  bool (*proceed)(void *user, uint32_t invocation);
+  void *proceed_user;
 } tg_run_options;
 
 typedef struct tg_section_time {
@@ -46,6 +49,10 @@ typedef struct tg_engine {
                    tg_diag *diag);
   void (*close)(void *state);
 } tg_engine;
+
+static inline bool tg_run_proceeds(const tg_run_options *options, uint32_t invocation) {
+  return !options->proceed || options->proceed(options->proceed_user, invocation);
+}
 
 void tg_run_result_release(tg_run_result *result);
 

@@ -124,6 +124,9 @@ tg_status tg_program_check(const tg_program *program, tg_diag *diag);
 /* .tgb: versioned, with a checksum. Written beside and renamed. Reading checks. */
 tg_status tg_program_write(const tg_program *program, const char *path, tg_diag *diag);
 tg_status tg_program_read(const char *path, tg_program **out_program, tg_diag *diag);
+/* Of a file's bytes, read during the call only. `name`: what messages call them. */
+tg_status tg_program_read_memory(const char *name, const void *data, size_t size, tg_program **out_program,
+                                 tg_diag *diag);
 
 /* Text form: prints and parses the same programs (constants as hexadecimal). The caller frees the text with
  * free(). */

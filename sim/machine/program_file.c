@@ -274,7 +274,40 @@ static tg_status get_program(reader *r, tg_program *program, tg_diag *diag) {
   return status;
 }
 
-static tg_status read_image(const char *path, uint8_t **out_image, size_t *out_size, tg_diag *diag) {
+/* `name`: of the image, in messages. */
+static tg_status check_image(const char *name, const uint8_t *image, size_t size, tg_diag *diag) {
+  uint64_t sum;
+  if (size < 2 * sizeof magic || memcmp(image, magic, 7))
+    return tg_fail(diag, TG_INVALID, "%s: not a Tegula program", name);
+  if (image[7] != (uint8_t)magic[7])
+    return tg_fail(diag, TG_INVALID, "%s: format version %d is not version %d; compile the model again", name,
+                   image[7], magic[7]);
+  memcpy(&sum, image + size - 8, 8);
+  if (size % 8 || sum != checksum(image, size - 8))
+    return tg_fail(diag, TG_INVALID, "%s: damaged (the checksum does not match)", name);
+  return TG_OK;
+}
+
+tg_status tg_program_read_memory(const char *name, const void *data, size_t size, tg_program **out_program,
+                                 tg_diag *diag) {
+  const uint8_t *image = data;
+  tg_status status = check_image(name, image, size, diag);
+  if (status) return status;
+  tg_program *program = tg_program_create(&(tg_params){0});
+  reader r = {.at = image + sizeof magic, .end = image + size - 8, .arena = &program->arena};
+  status = get_program(&r, program, diag);
+  if (!status && (r.bad || r.at != r.end)) status = tg_fail(diag, TG_INVALID, "its structure is damaged");
+  if (!status) status = tg_program_check(program, diag);
+  if (status) {
+    tg_diag_prefix(diag, "%s", name);
+    tg_program_destroy(program);
+    return status;
+  }
+  *out_program = program;
+  return TG_OK;
+}
+
+tg_status tg_program_read(const char *path, tg_program **out_program, tg_diag *diag) {
   FILE *file;
   uint64_t length;
   if (tg_input_open(path, &file, &length, diag)) return TG_INVALID;
@@ -283,41 +316,8 @@ static tg_status read_image(const char *path, uint8_t **out_image, size_t *out_s
   if (!image) tg_die("out of memory");
   bool good = fread(image, 1, size, file) == size;
   fclose(file);
-  if (good && size >= 2 * sizeof magic && !memcmp(image, magic, 7)) {
-    uint64_t sum;
-    memcpy(&sum, image + size - 8, 8);
-    if (image[7] != (uint8_t)magic[7])
-      tg_fail(diag, TG_INVALID, "%s: format version %d is not version %d; compile the model again", path,
-              image[7], magic[7]);
-    else if (size % 8 || sum != checksum(image, size - 8))
-      tg_fail(diag, TG_INVALID, "%s: damaged (the checksum does not match)", path);
-    else {
-      *out_image = image;
-      *out_size = size - 8;
-      return TG_OK;
-    }
-  } else
-    tg_fail(diag, TG_INVALID, "%s: not a Tegula program", path);
+  tg_status status = good ? tg_program_read_memory(path, image, size, out_program, diag)
+                          : tg_fail(diag, TG_INVALID, "%s: cannot be read", path);
   free(image);
-  return TG_INVALID;
-}
-
-tg_status tg_program_read(const char *path, tg_program **out_program, tg_diag *diag) {
-  uint8_t *image = NULL;
-  size_t size = 0;
-  tg_status status = read_image(path, &image, &size, diag);
-  if (status) return status;
-  tg_program *program = tg_program_create(&(tg_params){0});
-  reader r = {.at = image + sizeof magic, .end = image + size, .arena = &program->arena};
-  status = get_program(&r, program, diag);
-  if (!status && (r.bad || r.at != r.end)) status = tg_fail(diag, TG_INVALID, "its structure is damaged");
-  if (!status) status = tg_program_check(program, diag);
-  free(image);
-  if (status) {
-    tg_diag_prefix(diag, "%s", path);
-    tg_program_destroy(program);
-    return status;
-  }
-  *out_program = program;
-  return TG_OK;
+  return status;
 }

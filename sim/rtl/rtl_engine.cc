@@ -172,6 +172,10 @@ tg_status Engine::run(tg_dram *dram, const tg_run_options &options, tg_run_resul
   tg_status status = TG_OK;
   uint32_t loaded = UINT32_MAX;
   for (uint32_t i = 0; i < program_.invocation_count && !status; i++) {
+    if (!tg_run_proceeds(&options, i)) {
+      status = report("the caller ended the run", i, diag);
+      break;
+    }
     const tg_invocation &invocation = program_.invocations[i];
     const tg_section &section = program_.sections[invocation.section];
     if (loaded != invocation.section) load_section(section);

@@ -249,6 +249,10 @@ static void control_act(tg_chip *chip) {
       chip->stopped = true;
       return;
     }
+    if (!tg_run_proceeds(&chip->options, chip->invocation)) {
+      tg_chip_fault(chip, chip->now, "the caller ended the run");
+      return;
+    }
     section_begin(chip);
   }
   if (chip->waiting && next > chip->begin) next = chip->begin;

@@ -13,6 +13,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 #include <string.h>
 
 static const char *zoo_file(tg_arena *arena, const char *name, const tg_zoo_options *options) {
@@ -194,6 +195,96 @@ TG_TEST(session, open_sizes_follow_batch_symbol_and_input) {
     EXPECT_EQ(tg_session_output(session, 0)->dims[0], way ? 5 : 1);
     tg_session_close(session);
   }
+  tg_arena_release(&arena);
+}
+
+/* --- what a shared library owes its callers */
+
+TG_TEST(session, loads_from_memory_at_any_address) {
+  tg_arena arena = {0};
+  tg_diag diag = {""};
+  const char *path = zoo_file(&arena, "gemm", &(tg_zoo_options){.m = 9, .n = 7, .k = 5, .seed = 1}),
+             *program = tg_arena_printf(&arena, "%s.tgb", path);
+  tg_session *session;
+  float first[63];
+  for (int way = 0; way < 3; way++) { /* a file, its bytes, the bytes of a program */
+    if (way) {
+      FILE *file = fopen(way == 1 ? path : program, "rb");
+      ASSERT(file != NULL);
+      char *bytes = tg_arena_alloc(&arena, 1, 1 << 20);
+      size_t size = fread(bytes + 3, 1, (1 << 20) - 3, file);
+      fclose(file);
+      ASSERT(!tg_session_load_memory(bytes + 3, size, NULL, &session, &diag));
+      memset(bytes, 0x55, size + 3);
+    } else {
+      ASSERT(!tg_session_load(path, &session, &diag));
+    }
+    EXPECT_EQ(tg_session_is_compiled(session), way == 2);
+    if (way < 2) ASSERT(!tg_session_compile(session, &tiny, &diag));
+    if (way == 0) ASSERT(!tg_session_save(session, program, &diag));
+    tg_session_random_inputs(session, 1);
+    ASSERT(!tg_session_run(session, NULL, &diag));
+    if (way)
+      EXPECT(!memcmp(first, tg_session_output_data(session, 0), sizeof first));
+    else
+      memcpy(first, tg_session_output_data(session, 0), sizeof first);
+    tg_session_close(session);
+  }
+  EXPECT_EQ(tg_session_load_memory("TEGULA", 6, "six bytes", &session, &diag), TG_INVALID);
+  EXPECT_STR(diag.message, "six bytes: not a Tegula program");
+  EXPECT_EQ(tg_session_load_memory(NULL, 0, NULL, &session, &diag), TG_INVALID);
+  unlink(program);
+  tg_arena_release(&arena);
+}
+
+TG_TEST(session, options_may_be_shorter_and_not_longer_than_the_librarys) {
+  tg_arena arena = {0};
+  tg_diag diag = {""};
+  tg_session *session = NULL;
+  struct {
+    tg_compile_options known;
+    uint64_t later;
+  } options = {.known = {.arch = "tiny", .preset = "mp1", .tiling_accum = "nonsense"}};
+  ASSERT(!tg_session_load(zoo_file(&arena, "gemm", &(tg_zoo_options){.m = 3, .n = 2, .k = 5, .seed = 1}),
+                          &session, &diag));
+  options.known.size = sizeof options;
+  EXPECT_EQ(tg_session_compile(session, &options.known, &diag), TG_INVALID);
+  EXPECT(strstr(diag.message, "are of a later library") != NULL);
+  options.known.size = offsetof(tg_compile_options, tiling_accum); /* what follows is not read */
+  EXPECT_EQ(tg_session_compile(session, &options.known, &diag), TG_OK);
+  tg_session_close(session);
+  tg_arena_release(&arena);
+}
+
+static bool until_the_second(void *user, uint32_t section, uint32_t count) {
+  EXPECT(count > 1 && section < count);
+  return ++*(int *)user < 2;
+}
+
+TG_TEST(session, a_run_may_be_cancelled_and_begun_again) {
+  tg_arena arena = {0};
+  tg_diag diag = {""};
+  tg_session *session = NULL;
+  static const char *const engines[] = {"functional", "systemc"};
+  ASSERT(!tg_session_load(zoo_file(&arena, "mlp", &(tg_zoo_options){.seed = 1}), &session, &diag));
+  ASSERT(!tg_session_compile(session, &tiny, &diag));
+  tg_session_random_inputs(session, 1);
+  for (int e = 0; e < 2; e++) {
+    int asked = 0;
+    tg_session_run_options run = {
+        .engine = engines[e], .progress = until_the_second, .progress_user = &asked};
+    EXPECT_EQ(tg_session_run(session, &run, &diag), TG_CANCELLED);
+    EXPECT(strstr(diag.message, "the run was cancelled") != NULL);
+    EXPECT_EQ(asked, 2);
+    EXPECT(tg_session_output_data(session, 0) == NULL && tg_session_report_json(session) == NULL);
+    run.progress = NULL;
+    EXPECT_EQ(tg_session_run(session, &run, &diag), TG_OK);
+  }
+  char *json = NULL;
+  EXPECT_EQ(tg_session_verify(session, NULL, &json, &diag), TG_OK);
+  EXPECT(json && strstr(json, "\"equal_bits\": true") != NULL);
+  free(json);
+  tg_session_close(session);
   tg_arena_release(&arena);
 }
 
