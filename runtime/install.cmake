@@ -17,13 +17,36 @@ install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES ${docs}/tegula.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME tegula)
 install(FILES ${docs}/_tegula DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 
+# What the shared library shows, as a version script: the functions that public headers declare, and nothing else of ours.
+set(public_headers runtime/tegula.h runtime/training/trainer.h frontend/builder.h frontend/onnx/onnx.h frontend/base/arena.h
+  frontend/dtype.h)
+set(names "    sc_main;\n") # libsystemc.so asks for it
+foreach(header ${public_headers})
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${header})
+  file(STRINGS ${CMAKE_SOURCE_DIR}/${header} lines REGEX "^[a-z][a-z0-9_ ]*[ *]tg_[a-z0-9_]+\\(")
+  foreach(line ${lines})
+    if(NOT line MATCHES "^(static|typedef)")
+      string(REGEX REPLACE "^[a-z0-9_ ]*[ *](tg_[a-z0-9_]+)\\(.*" "    \\1;\n" name "${line}")
+      string(APPEND names "${name}")
+    endif()
+  endforeach()
+endforeach()
+set(version_script ${CMAKE_CURRENT_BINARY_DIR}/tegula.map)
+file(CONFIGURE OUTPUT ${version_script} CONTENT "TEGULA_${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR} {
+  global:
+${names}  local:
+    *;
+};
+" @ONLY)
+
 # One shared library of everything below the command, and the headers in the tree that their includes are written for.
 add_library(tegula_shared SHARED shared.c)
 set(parts "")
 foreach(part tegula_base tegula_onnx_proto tegula_frontend tegula_machine tegula_mapper tegula_host tegula_runtime)
   list(APPEND parts "-Wl,--whole-archive" ${part} "-Wl,--no-whole-archive")
 endforeach()
-target_link_libraries(tegula_shared PRIVATE ${parts})
+target_link_libraries(tegula_shared PRIVATE ${parts} "-Wl,--version-script=${version_script}")
+set_target_properties(tegula_shared PROPERTIES LINK_DEPENDS ${version_script})
 set_target_properties(tegula_shared PROPERTIES OUTPUT_NAME tegula VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}
   LINKER_LANGUAGE CXX LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
 target_include_directories(tegula_shared INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/tegula>)
@@ -53,3 +76,24 @@ Libs: -L\${libdir} -ltegula
 Cflags: -I\${includedir}
 " @ONLY)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tegula.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+
+# The Python package, which needs no compiler: from a build, PYTHONPATH=build/python finds it.
+set(TEGULA_PYTHON_DIR lib/python3/dist-packages CACHE STRING "where the Python package is installed, below the prefix")
+file(GLOB python_files CONFIGURE_DEPENDS RELATIVE ${CMAKE_CURRENT_SOURCE_DIR}/python/tegula
+  ${CMAKE_CURRENT_SOURCE_DIR}/python/tegula/*.py)
+set(python_build ${CMAKE_BINARY_DIR}/python/tegula)
+file(MAKE_DIRECTORY ${python_build})
+foreach(file ${python_files})
+  file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR}/python/tegula/${file} ${python_build}/${file} SYMBOLIC)
+  install(FILES python/tegula/${file} DESTINATION ${TEGULA_PYTHON_DIR}/tegula)
+endforeach()
+file(CONFIGURE OUTPUT ${python_build}/_location.py CONTENT "LIBRARY = '${CMAKE_BINARY_DIR}/libtegula.so'
+COMMAND = '${CMAKE_BINARY_DIR}/tegula'
+" @ONLY)
+file(RELATIVE_PATH to_prefix /${TEGULA_PYTHON_DIR}/tegula /)
+file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/python/_location.py CONTENT "import os
+_prefix = os.path.join(os.path.dirname(os.path.abspath(__file__)), '${to_prefix}')
+LIBRARY = os.path.join(_prefix, '${CMAKE_INSTALL_LIBDIR}', 'libtegula.so.${PROJECT_VERSION_MAJOR}')
+COMMAND = os.path.join(_prefix, '${CMAKE_INSTALL_BINDIR}', 'tegula')
+" @ONLY)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/python/_location.py DESTINATION ${TEGULA_PYTHON_DIR}/tegula)
