@@ -1,0 +1,93 @@
+"""The commands that answer with JSON, run as they are: what they print is what comes back."""
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+
+import numpy
+
+from tegula._library import Error, _location
+from tegula._model import model_bytes
+
+
+def _command():
+    path = os.environ.get("TEGULA_COMMAND") or getattr(_location, "COMMAND", None)
+    path = path if path and os.path.exists(path) else shutil.which("tegula")
+    if not path:
+        raise Error("the command `tegula` is not installed; TEGULA_COMMAND may name it")
+    return path
+
+
+def _flags(options, folder):
+    """{"loss_scale": "dynamic", "set": {"rows": 2}, "fp32_params": True} as the command's flags."""
+    flags = []
+    for name, value in options.items():
+        flag = "--" + name.replace("_", "-")
+        if value is None or value is False:
+            continue
+        if value is True:
+            flags.append(flag)
+        elif isinstance(value, dict):
+            for key, each in value.items():
+                flags += [flag, f"{key}={_text(each, f'{name}.{key}', folder)}"]
+        elif isinstance(value, (list, tuple)) and name in ("policy", "set", "data", "input"):
+            for i, each in enumerate(value):
+                flags += [flag, _text(each, f"{name}{i}", folder)]
+        else:
+            flags += [flag, _text(value, name, folder)]
+    return flags
+
+
+def _text(value, name, folder):
+    """Arrays go as files."""
+    if isinstance(value, numpy.ndarray):
+        path = os.path.join(folder, name.replace("/", "_") + ".npy")
+        numpy.save(path, value)
+        return path
+    if isinstance(value, (list, tuple)):
+        return ",".join(str(each) for each in value)
+    return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
+
+
+def run_command(command, model, options, example_inputs=None, allowed=(0,)):
+    """`tegula COMMAND MODEL FLAGS --json`; its JSON."""
+    with tempfile.TemporaryDirectory() as folder:
+        data, path, off_limits = model_bytes(model, example_inputs)
+        if data is not None:
+            path = os.path.join(folder, "model.onnx")
+            with open(path, "wb") as file:
+                file.write(data)
+        if off_limits and not options.get("disable_graphamp"):
+            options = {**options, "disable_graphamp": off_limits}
+        done = subprocess.run([_command(), command, path, *_flags(options, folder), "--json"], capture_output=True,
+                              text=True, check=False)
+    if done.returncode not in allowed:
+        lines = done.stderr.strip().splitlines() or [f"tegula {command} ended with {done.returncode}"]
+        raise Error(lines[-1].removeprefix("tegula: "), done.returncode)
+    return json.loads(done.stdout)
+
+
+def sweep(model, *, example_inputs=None, **options):
+    """Every precision policy and accumulation: the object of `tegula sweep --json`, with `rows`."""
+    return run_command("sweep", model, options, example_inputs)
+
+
+def verify(model, *, example_inputs=None, **options):
+    """Do the engines agree in every bit and cycle? The object of `tegula verify --json`."""
+    return run_command("verify", model, options, example_inputs, allowed=(0, 1))
+
+
+def tune(model, *, example_inputs=None, **options):
+    """The fastest precision of each operator within an error: the object of `tegula tune --json`."""
+    return run_command("tune", model, options, example_inputs)
+
+
+def train(model, *, data=None, labels=None, loss_scale=None, example_inputs=None, **options):
+    """Trains on the array: the report of `tegula train --json`; `loss` has the first and the last one.
+
+    data, labels: arrays or files; of several inputs {name: array}. loss_scale: a number or "dynamic". Other options are the command's: loss="cross_entropy", optimizer="adam", lr=0.1, batch=32,
+    steps=100, save="trained.onnx", arch="tiny"."""
+    options = {"data": data, "labels": labels, "loss_scale": loss_scale, **options}
+    return run_command("train", model, options, example_inputs)

@@ -1,0 +1,198 @@
+"""Models compiled for an array, and their runs."""
+
+import collections
+import ctypes as c
+import json
+import os
+
+import numpy
+
+from tegula import _regions
+from tegula._library import (CompileOptions, Error, PROGRESS, RunOptions, VerifyOptions, call, encode, library,
+                             take_text)
+from tegula._model import model_bytes
+
+Tensor = collections.namedtuple("Tensor", "name shape dtype")
+
+_PRECISION = ("disable_graphamp", "amp", "amp_dtype", "amp_out_dtype", "hmp_opt_level", "bf16_ops", "fp32_ops",
+              "autocast_device", "matmul_precision", "mixed_precision_ops", "cast_rules", "tiling_accum")
+_NUMPY = {"f32": "float32", "f64": "float64", "f16": "float16", "bf16": "uint16", "bool": "bool", "i8": "int8",
+          "i16": "int16", "i32": "int32", "i64": "int64", "u8": "uint8", "u16": "uint16", "u32": "uint32",
+          "u64": "uint64"}
+
+
+def compile(model, *, arch="edge", preset=None, settings=None, batch=None, shapes=None, seed=1, k_tile=0,
+            inference=False, example_inputs=None, **precision):
+    """Compiles a model for an array and returns a Program.
+
+    model: path, bytes, onnx.ModelProto, or a torch.nn.Module with example_inputs (a tensor or a tuple of them).
+    arch: "tiny", "edge", "rack" or a YAML file; settings: single parameters of it, {"port_bytes": 32}.
+    batch: the first dimension where the model leaves it open; shapes: of inputs whose sizes are open, by name.
+    preset, and disable_graphamp, amp, amp_dtype, tiling_accum and the like: precision, as the command's options are
+    called; None of them: what the enclosing `with tegula.autocast()` says, or FP32."""
+    unknown = set(precision) - set(_PRECISION)
+    if unknown:
+        raise TypeError(f"compile() has no option {', '.join(sorted(unknown))}")
+    given = _regions.policy_options()
+    if preset is not None or any(value is not None for value in precision.values()):
+        given = {}
+    options = {**given, **{name: value for name, value in precision.items() if value is not None}}
+    if preset is not None:
+        options["preset"] = preset
+    data, name, off_limits = model_bytes(model, example_inputs)
+    if off_limits:  # nodes of regions that keep their precision
+        own = options.get("disable_graphamp")
+        options["disable_graphamp"] = f"({own})|{off_limits}" if own else off_limits
+    program = Program(data, name)
+    try:
+        program._compile(options, arch, settings or {}, batch, shapes or {}, seed, k_tile, inference)
+    except Error:
+        program.close()
+        raise
+    return program
+
+
+class Program:
+    """A model compiled for an array. Made by tegula.compile; of a program's file by Program.load."""
+
+    def __init__(self, data, name):
+        self._session = c.c_void_p()
+        self._has_cpu = False
+        if data is None:
+            call("tg_session_load", encode(name), c.byref(self._session))
+        else:
+            call("tg_session_load_memory", data, len(data), encode(name), c.byref(self._session))
+
+    @classmethod
+    def load(cls, path):
+        """A program that was saved."""
+        program = cls(None, os.fspath(path))
+        if not library.tg_session_is_compiled(program._session):
+            program.close()
+            raise Error(f"{path}: is a model, not a program: tegula.compile takes it")
+        return program
+
+    def close(self):
+        """Gives its memory back; also done when it is collected."""
+        if getattr(self, "_session", None):
+            library.tg_session_close(self._session)
+            self._session = None
+
+    __del__ = close
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def _compile(self, options, arch, settings, batch, shapes, seed, k_tile, inference):
+        if library.tg_session_is_compiled(self._session):
+            raise Error("a compiled program cannot be compiled again")
+        if batch is not None:
+            call("tg_session_bind_batch", self._session, batch)
+        for name, shape in shapes.items():
+            call("tg_session_bind_shape", self._session, encode(name), len(shape), (c.c_int64 * len(shape))(*shape))
+        texts = [f"{key}={value}".encode() for key, value in settings.items()]
+        chosen = CompileOptions(size=c.sizeof(CompileOptions), arch=encode(arch), setting_count=len(texts), seed=seed,
+                                k_tile=k_tile, inference=inference)
+        chosen.settings = (c.c_char_p * len(texts))(*texts)
+        for name, value in options.items():
+            setattr(chosen, name, encode(value))
+        call("tg_session_compile", self._session, c.byref(chosen))
+
+    def _tensors(self, kind):
+        count = getattr(library, f"tg_session_{kind}_count")(self._session)
+        infos = [getattr(library, f"tg_session_{kind}")(self._session, i).contents for i in range(count)]
+        return [Tensor(info.name.decode(errors="surrogateescape"), tuple(info.dims[:info.rank]),
+                       library.tg_dtype_name(info.dtype).decode()) for info in infos]
+
+    @property
+    def inputs(self):
+        """Name, shape and element type of each."""
+        return self._tensors("input")
+
+    @property
+    def outputs(self):
+        return self._tensors("output")
+
+    def _set_inputs(self, inputs, random_inputs):
+        for name, value in inputs.items():
+            data = numpy.ascontiguousarray(value, dtype=numpy.float32)
+            if numpy.issubdtype(numpy.asarray(value).dtype, numpy.integer) and not numpy.array_equal(data, value):
+                raise Error(f'input "{name}": holds integers that FP32 does not')
+            shape = (c.c_int64 * data.ndim)(*numpy.shape(value))
+            call("tg_session_set_input", self._session, encode(name), numpy.ndim(value), shape, data.ctypes.data)
+        if random_inputs is not None:
+            library.tg_session_random_inputs(self._session, random_inputs)
+
+    def run(self, inputs=None, *, engine="systemc", threads=0, timing_only=False, max_cycles=0, profile=False,
+            trace=None, random_inputs=None, measure_cpu=False, progress=None):
+        """Runs once and returns the outputs by name, as numpy arrays of the model's types (bfloat16 as uint16).
+
+        inputs: arrays by name; those of the last run stay. random_inputs: a seed, for inputs that are not set.
+        engine: "functional", "systemc" or "rtl". timing_only: cycles without values; the result is then empty.
+        measure_cpu: also FP32 on this host's CPU, and the errors against it, for the report.
+        progress(section, count): called before each section; an exception that it raises, or Ctrl-C, ends the run."""
+        raised = []
+
+        def proceed(_, section, count):
+            try:
+                if progress:
+                    progress(section, count)
+                return True
+            except BaseException as error:  # pylint: disable=broad-except
+                raised.append(error)
+                return False
+
+        self._set_inputs(inputs or {}, random_inputs)
+        options = RunOptions(size=c.sizeof(RunOptions), engine=encode(engine), threads=threads,
+                             timing_only=timing_only, max_cycles=max_cycles, profile=profile, trace_file=encode(trace),
+                             progress=PROGRESS(proceed))
+        try:
+            call("tg_session_run", self._session, c.byref(options))
+        except Error:
+            if raised:
+                raise raised[0] from None
+            raise
+        if measure_cpu:
+            call("tg_session_measure_cpu", self._session, True, threads)
+        return {} if timing_only else self._read_outputs()
+
+    def _read_outputs(self):
+        values = {}
+        for i, tensor in enumerate(self.outputs):
+            dtype = numpy.dtype(_NUMPY[tensor.dtype])
+            count = int(numpy.prod(tensor.shape, dtype=numpy.int64))
+            at = library.tg_session_output_elements(self._session, i)
+            raw = c.string_at(at, count * dtype.itemsize) if at and count else b""
+            values[tensor.name] = numpy.frombuffer(raw, dtype).reshape(tensor.shape).copy()
+        return values
+
+    @property
+    def report(self):
+        """The report of the last run: the keys of docs/report.md."""
+        text = library.tg_session_report_json(self._session)
+        if not text:
+            raise Error("there is no report before a run")
+        return json.loads(take_text(text))
+
+    def write_report(self, path):
+        """As .json or .html."""
+        call("tg_session_write_report", self._session, encode(path))
+
+    def save(self, path):
+        """As a .tgb file, for Program.load and the command."""
+        call("tg_session_save", self._session, encode(path))
+
+    def verify(self, *, engines=None, threads=0, max_cycles=0):
+        """Do the engines agree in every bit and cycle, with the inputs that are set? What `tegula verify --json`
+        prints; `first_difference` is None if all are equal."""
+        text, options = c.c_void_p(), VerifyOptions(size=c.sizeof(VerifyOptions), engines=encode(engines),
+                                                    threads=threads, max_cycles=max_cycles)
+        try:
+            call("tg_session_verify", self._session, c.byref(options), c.byref(text))
+        except Error as error:
+            if error.status != 1:
+                raise
+        return json.loads(take_text(text))

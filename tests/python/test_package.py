@@ -1,0 +1,179 @@
+"""The Python package against numpy, and against PyTorch where it is installed."""
+
+import json
+import os
+import subprocess
+import tempfile
+import unittest
+
+import numpy
+
+import tegula
+from tegula import hmp
+from tegula._library import _location
+
+try:
+    import torch
+except ImportError:
+    torch = None
+
+
+def zoo(folder, name, *flags):
+    path = os.path.join(folder, name + ".onnx")
+    subprocess.run([_location.COMMAND, "zoo", name, "-q", "-o", path, *flags], check=True)
+    return path
+
+
+class Package(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.gemm = zoo(self.folder, "gemm", "--m", "9", "--n", "7", "--k", "5")
+        random = numpy.random.default_rng(1)
+        self.a = random.standard_normal((9, 5)).astype("float32")
+        self.b = random.standard_normal((5, 7)).astype("float32")
+
+    def test_runs_a_product_as_numpy_does(self):
+        with tegula.compile(self.gemm, arch="tiny") as program:
+            self.assertEqual(program.inputs[0], ("A", (9, 5), "f32"))
+            self.assertEqual(program.outputs, [("C", (9, 7), "f32")])
+            c = program.run({"A": self.a, "B": self.b})["C"]
+            numpy.testing.assert_allclose(c, self.a @ self.b, rtol=0, atol=1e-6)
+            report = program.report
+            self.assertEqual(report["macs"], 9 * 7 * 5)
+            again = program.run({"A": 2 * self.a})["C"]  # B stays
+            numpy.testing.assert_array_equal(again, 2 * c)
+            self.assertEqual(program.run(timing_only=True), {})
+            self.assertEqual(program.report["cycles"], report["cycles"])
+
+    def test_options_are_the_commands(self):
+        exact = tegula.compile(self.gemm, arch="tiny")
+        rounded = tegula.compile(self.gemm, arch="tiny", preset="mp1", settings={"port_bytes": 32}, seed=3)
+        inputs = {"A": self.a, "B": self.b}
+        difference = abs(exact.run(inputs)["C"] - rounded.run(inputs)["C"]).max()
+        self.assertTrue(1e-4 < difference < 0.1)
+        report = rounded.report
+        self.assertEqual((report["precision"]["policy"], report["arch"]["port_bytes"], report["seed"]), ("mp1", 32, 3))
+        printed = subprocess.run([_location.COMMAND, "run", self.gemm, "--arch", "tiny", "--graphamp-preset", "mp1",
+                                  "--set", "port_bytes=32", "--random-inputs", "1", "--json"],
+                                 check=True, capture_output=True)
+        self.assertEqual(report["cycles"], json.loads(printed.stdout)["cycles"])
+        with self.assertRaises(TypeError):
+            tegula.compile(self.gemm, presett="mp1")
+
+    def test_models_come_as_bytes_and_go_as_programs(self):
+        with open(self.gemm, "rb") as file:
+            data = file.read()
+        path = os.path.join(self.folder, "gemm.tgb")
+        first = tegula.compile(b"" + data, arch="tiny")
+        first.save(path)
+        second = tegula.Program.load(path)
+        inputs = {"A": self.a, "B": self.b}
+        numpy.testing.assert_array_equal(first.run(inputs)["C"], second.run(inputs)["C"])
+        with open(path, "rb") as file:
+            third = tegula.Program(file.read(), "bytes")
+        numpy.testing.assert_array_equal(first.run(inputs)["C"], third.run(inputs)["C"])
+        with self.assertRaisesRegex(tegula.Error, "is a model, not a program"):
+            tegula.Program.load(self.gemm)
+
+    def test_errors_are_the_commands_line(self):
+        program = tegula.compile(self.gemm, arch="tiny")
+        with self.assertRaisesRegex(tegula.Error, "there is no report before a run"):
+            program.report
+        with self.assertRaisesRegex(tegula.Error, r'input "A" has shape \[9,5\], given is \[3,5\]') as caught:
+            program.run({"A": self.a[:3], "B": self.b})
+        self.assertEqual(caught.exception.status, 2)
+        for model, why in (("missing.onnx", "No such file"), (b"nothing", "model: ")):
+            with self.assertRaisesRegex(tegula.Error, why):
+                tegula.compile(model)
+        with self.assertRaisesRegex(tegula.Error, "rows"):
+            tegula.compile(self.gemm, settings={"rows": 99})
+        with self.assertRaises(tegula.Error) as caught:
+            program.run({"A": self.a, "B": self.b}, max_cycles=3)
+        self.assertEqual(caught.exception.status, 3)
+
+    def test_progress_is_told_and_may_end_the_run(self):
+        program = tegula.compile(zoo(self.folder, "mlp"), arch="tiny")
+        seen = []
+        program.run(random_inputs=1, progress=lambda section, count: seen.append((section, count)))
+        self.assertTrue(len(seen) > 1)
+        self.assertEqual(seen, [(i, len(seen)) for i in range(len(seen))])
+
+        def interrupt(section, _):
+            if section == 1:
+                raise KeyboardInterrupt
+
+        for engine in ("functional", "systemc"):
+            with self.assertRaises(KeyboardInterrupt):
+                program.run(engine=engine, progress=interrupt)
+
+    def test_verify_compares_engines(self):
+        result = tegula.compile(self.gemm, arch="tiny")
+        result.run({"A": self.a, "B": self.b})
+        answer = result.verify(engines="functional,systemc")
+        self.assertTrue(answer["equal_bits"] and answer["equal_cycles"])
+        self.assertEqual(answer["engines"]["systemc"]["cycles"], result.report["cycles"])
+        self.assertTrue(tegula.verify(self.gemm, arch="tiny", engines="functional,systemc", random_inputs=1)["equal_bits"])
+
+    def test_sweep_mirrors_the_command(self):
+        rows = tegula.sweep(self.gemm, arch="tiny", policy=["mp0", "mp1"], tiling_accum="fp32")["rows"]
+        self.assertEqual([row["policy"] for row in rows], ["mp0", "mp1"])
+        with self.assertRaisesRegex(tegula.Error, "there is no policy"):
+            tegula.sweep(self.gemm, policy=["mp9"])
+
+    def test_train_lowers_the_loss(self):
+        random = numpy.random.default_rng(2)
+        x = random.standard_normal((64, 784)).astype("float32")
+        labels = (x[:, :10].argmax(axis=1)).astype("int64")
+        report = tegula.train(zoo(self.folder, "mlp"), data=x, labels=labels, loss="cross_entropy", optimizer="sgd",
+                              lr=0.1, batch=32, steps=6, arch="tiny", engine="functional")
+        self.assertEqual(report["steps"], 6)
+        self.assertLess(report["loss"]["last"], report["loss"]["first"])
+
+    def test_policies_by_context(self):
+        with tegula.autocast(dtype="bf16"):
+            program = tegula.compile(self.gemm, arch="tiny")
+            with tegula.autocast(enabled=False):
+                plain = tegula.compile(self.gemm, arch="tiny")
+        for each, policy in ((program, "autocast cuda bf16"), (plain, "mp0")):
+            each.run({"A": self.a, "B": self.b})
+            self.assertEqual(each.report["precision"]["policy"], policy)
+        hmp.convert(opt_level="O2")
+        try:
+            program = tegula.compile(self.gemm, arch="tiny")
+        finally:
+            tegula._regions._stack().clear()
+        program.run({"A": self.a, "B": self.b})
+        self.assertEqual(program.report["precision"]["hmp_opt_level"], "O2")
+
+
+@unittest.skipIf(torch is None, "python3-torch is not installed")
+class Torch(unittest.TestCase):
+    def test_a_module_in_one_call_with_a_region(self):
+        class Network(torch.nn.Module):
+            def __init__(self, off):
+                super().__init__()
+                self.first, self.second, self.off = torch.nn.Linear(16, 32), torch.nn.Linear(32, 8), off
+
+            def forward(self, x):
+                if not self.off:
+                    return self.second(torch.relu(self.first(x)))
+                with tegula.disable_graphamp():
+                    return self.second(torch.relu(self.first(x)))
+
+        torch.manual_seed(1)
+        x = torch.randn(4, 16)
+        marked, plain = Network(True), Network(False)
+        plain.load_state_dict(marked.state_dict())
+        wanted = plain(x).detach().numpy()
+        errors = [abs(next(iter(tegula.compile(network, example_inputs=x, arch="tiny", preset=preset)
+                                .run({"x": x.numpy()}).values())) - wanted).max()
+                  for network, preset in ((plain, None), (plain, "mp1"), (marked, "mp1"))]
+        self.assertTrue(errors[0] < 1e-6)
+        self.assertTrue(errors[1] > 1e-4)
+        self.assertTrue(errors[2] < 1e-6)
+
+
+if __name__ == "__main__":
+    unittest.main()
