@@ -4,6 +4,7 @@
 #include "sim/machine/ordering_state.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- reports ---- */
@@ -141,6 +142,7 @@ static tg_status post_all(check *k, unit *u, const tg_execution *x, const site *
   clock *c = new_clock(k, u);
   /* A SYNC of mx may end while GEMMs before it are in flight. */
   if (u->kind != TG_MX || end_sequence(u, x->in) == LATE) c->at[u->component] = u->executed;
+  if (u->reads && end_sequence(u, x->in) == LATE) c->at[u->reads] = u->executed;
   tg_status status = TG_OK;
   for (int i = 0; i < 4 && !status; i++)
     if (tg_execution_posts(x, i)) status = post(k, site->post[i], c, u->executed);
@@ -157,6 +159,8 @@ static tg_status execute(check *k, unit *u, const tg_execution *x, const uint16_
   for (uint32_t i = 0; i < wait_count; i++) take(k, u, semaphore_at(k, u->endpoint, waits[i]));
   if (tg_accesses_check(k->m, &site->accesses, x, k->diag)) return tg_order_at(k, u, x);
   tg_status status = tg_order_touch(k, u, x, site);
+  /* A STORE ends when the port has served it, and what was asked of the port before. */
+  if (u->reads && x->in->common.op[0] == TG_OP_agcu_store) u->known[u->reads] = u->executed;
   if (!status) status = post_all(k, u, x, site);
   /* All but mx end an instruction before the next issues, as far as their own memory is concerned. */
   if (u->kind != TG_MX) u->known[u->component] = u->executed;
@@ -235,9 +239,8 @@ static tg_status check_messages(const check *k) {
   return TG_OK;
 }
 
-static tg_status check_section(check *k) {
-  tg_status status = tg_order_set_up(k);
-  if (status) return status;
+static tg_status run_section(check *k) {
+  tg_status status = TG_OK;
   for (uint32_t i = 0; i < k->unit_count; i++) enqueue(k, i);
   while (k->queue_count && !status) {
     unit *u = &k->units[k->queue[k->queue_head]];
@@ -251,17 +254,48 @@ static tg_status check_section(check *k) {
   return status ? status : check_messages(k);
 }
 
+static tg_status check_run(check *k) {
+  tg_status status = tg_order_set_up(k);
+  if (!status) status = tg_order_memory_open(k);
+  if (!status) status = run_section(k);
+  tg_order_memory_close(k);
+  return status;
+}
+
+/* Once for all invocations whose walks lie to each other in the same way: entries of the base table may be
+ * places in one tensor, or share memory. */
+static tg_status check_section(const tg_program *program, uint32_t number, tg_diag *diag) {
+  const tg_section *section = &program->sections[number];
+  const tg_invocation **proved = calloc(program->invocation_count + 1, sizeof(const tg_invocation *));
+  if (!proved) return tg_fail(diag, TG_INVALID, "out of memory");
+  uint32_t count = 0;
+  tg_status status = TG_OK;
+  check k = {0};
+  for (uint32_t i = 0; i <= program->invocation_count && !status; i++) {
+    bool none = i == program->invocation_count, known = false;
+    if (none ? count > 0 : program->invocations[i].section != number) continue;
+    const tg_invocation *invocation = none ? NULL : &program->invocations[i];
+    for (uint32_t p = 0; p < count && !known; p++) known = tg_order_memory_alike(&k, proved[p], invocation);
+    if (known) continue;
+    tg_arena_release(&k.arena);
+    k = (check){.program = program,
+                .m = &program->params,
+                .section = section,
+                .section_index = number,
+                .invocation = invocation,
+                .diag = diag};
+    status = check_run(&k);
+    if (status && count) tg_diag_prefix(diag, "invocation %u \"%s\"", i, invocation->name);
+    proved[count++] = invocation;
+  }
+  tg_arena_release(&k.arena);
+  free(proved);
+  if (status) tg_diag_prefix(diag, "section %u \"%s\"", number, section->name);
+  return status;
+}
+
 tg_status tg_check_ordering(const tg_program *program, tg_diag *diag) {
   tg_status status = tg_program_check(program, diag);
-  for (uint32_t s = 0; s < program->section_count && !status; s++) {
-    check k = {.program = program,
-               .m = &program->params,
-               .section = &program->sections[s],
-               .section_index = s,
-               .diag = diag};
-    status = check_section(&k);
-    tg_arena_release(&k.arena);
-    if (status) tg_diag_prefix(diag, "section %u \"%s\"", s, program->sections[s].name);
-  }
+  for (uint32_t s = 0; s < program->section_count && !status; s++) status = check_section(program, s, diag);
   return status;
 }

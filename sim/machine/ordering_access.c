@@ -88,6 +88,35 @@ static tg_status gemm_ports(check *k, accessor *by, uint64_t a, uint64_t b) {
   return TG_OK;
 }
 
+/* The first block must not meet the last one of the GEMM before at other rows m, unless that one has ended (a
+ * GEMM of another format, or of A stored otherwise, waits for the end). tg_program_check compares the blocks
+ * of one GEMM. */
+static tg_status gemm_rows(check *k, accessor *by) {
+  const tg_mx_instr *in = &by->x->in->mx, *was = by->u->c.in;
+  unit *u = by->u;
+  int64_t first = by->x->address[TG_AT_C], last = first, rows = in->m_count[0] * in->m_count[1],
+          half = in->col_half[0], last_half = half;
+  for (int l = 0; l < 4; l++) {
+    last += (in->blk_count[l] - 1) * in->c_blk[l];
+    last_half += (in->blk_count[l] - 1) * in->h_blk[l];
+  }
+  bool in_flight = was && u->known[u->component] < u->c.ordinal && was->format[0] == in->format[0] &&
+                   was->a_transposed[0] == in->a_transposed[0];
+  bool same_lanes = in->format[0] != TG_FMT_FP32 || (half & 1) == u->c.half;
+  int64_t apart = first - u->c.first;
+  if (in_flight && same_lanes && apart && apart < was->m_count[0] * was->m_count[1] && -apart < rows)
+    return tg_fail(
+        k->diag, TG_MISMATCH,
+        "accumulator rows %lld to %lld of the first block overlap in part those of the GEMM before, "
+        "which begin at %lld",
+        (long long)first, (long long)(first + rows - 1), (long long)u->c.first);
+  u->c.in = in;
+  u->c.first = last;
+  u->c.half = last_half & 1;
+  u->c.ordinal = u->executed;
+  return TG_OK;
+}
+
 static tg_status touch_gemm(check *k, accessor *by, const tg_accesses *accesses) {
   const tg_mx_instr *in = &by->x->in->mx;
   uint64_t mask[3] = {owned(k, by->x->address[TG_AT_A], in->a_banks[0]),
@@ -95,6 +124,7 @@ static tg_status touch_gemm(check *k, accessor *by, const tg_accesses *accesses)
   for (uint32_t i = 0; i < accesses->count; i++)
     mask[accesses->access[i].operand] |= used(k, &accesses->access[i], by->x);
   tg_status status = gemm_ports(k, by, mask[TG_AT_A], mask[TG_AT_B]);
+  if (!status) status = gemm_rows(k, by);
   if (status) return tg_order_at(k, by->u, by->x);
   return touch_mask(k, by, by->u->endpoint, mask[0] | mask[1] | mask[2]);
 }
@@ -170,6 +200,8 @@ tg_status tg_order_touch(check *k, unit *u, const tg_execution *x, const site *s
   case TG_AGCU: break;
   }
   uint32_t flits = tg_agcu_flits(k->m, agcu);
+  status = tg_order_touch_memory(k, u, x);
+  if (status) return status;
   if (agcu->op[0] == TG_OP_agcu_store)
     return touch_store_rows(k, &by, u->endpoint, x->address[TG_AT_SRC], flits);
   return touch_arrivals(k, &by, site, flits, agcu->dst_inner[0], agcu->dst_stride[0]);

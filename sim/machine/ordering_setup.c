@@ -1,5 +1,6 @@
 /* What there is to order: units, their clocks' components, and who posts to which semaphore how often. */
 #include "sim/machine/ordering_state.h"
+#include "sim/machine/walk.h"
 
 static poster *poster_of(check *k, semaphore *s, uint32_t unit, sequence sequence, uint32_t component) {
   for (poster *p = s->posters; p; p = p->next)
@@ -25,6 +26,7 @@ static void set_up_arrivals(check *k, unit *u, const tg_instr *in, site *site) {
   bool posts = send ? in->tx.dst_post[0] : in->agcu.dst_post[0];
   uint32_t dir =
       send ? (uint32_t)in->tx.dir[0] : (tg_is_west(k->m, u->endpoint - tg_tiles(k->m)) ? TG_EAST : TG_SOUTH);
+  if (load && !u->reads) u->reads = k->components++;
   site->arrivals = TG_NEW_ARRAY(&k->arena, arrival, (size_t)__builtin_popcountll((uint64_t)mask));
   for (uint32_t pos = 0; pos < POSITIONS; pos++) {
     if (!(mask >> pos & 1)) continue;
@@ -66,13 +68,25 @@ static tg_status set_up_site(check *k, unit *u, uint32_t pc) {
   return status;
 }
 
-/* How often each semaphore is posted in the whole section. */
+static void widen_reach(const check *k, site *site, const tg_execution *x) {
+  tg_walk walk;
+  tg_reach r;
+  tg_walk_begin(&walk, k->m, &x->in->agcu, x->index, 0);
+  tg_walk_reach(&walk, &r.low, &r.high);
+  if (r.low >= r.high) return;
+  bool empty = site->reach.low >= site->reach.high;
+  if (empty || r.low < site->reach.low) site->reach.low = r.low;
+  if (empty || r.high > site->reach.high) site->reach.high = r.high;
+}
+
+/* How often each semaphore is posted in the whole section, and where walks go. */
 static tg_status count_posts(check *k, unit *u) {
   tg_sequencer s = u->sequencer;
   for (; !tg_sequencer_done(&s); tg_sequencer_step(&s)) {
     if (++k->executions > MAX_EXECUTIONS) return tg_order_too_long(k, "50000000 instructions are executed");
-    const site *site = &u->sites[s.pc];
+    site *site = &u->sites[s.pc];
     tg_execution x = tg_sequencer_peek(&s);
+    if (u->kind == TG_AGCU && x.in->common.op[0] != TG_OP_sync) widen_reach(k, site, &x);
     for (int i = 0; i < 4; i++)
       if (tg_execution_posts(&x, i)) site->post[i]->total++;
     for (uint32_t a = 0; a < site->arrival_count; a++)

@@ -1,8 +1,11 @@
-/* State of the proof of ordering (ordering.h), shared by its parts: set-up, accesses, execution.
+/* State of the proof of ordering (ordering.h), shared by its parts: set-up, accesses, device memory,
+ * execution.
  *
  * Components of a clock. Each unit has one: the ordinal of its last execution known to have ended. A sender
  * has one more for each destination: the ordinal of its last execution whose flits are known to have arrived
- * there, which only the semaphore behind the flits tells. Component 0 is nobody's. */
+ * there, which only the semaphore behind the flits tells. An AGCU context with LOADs has one for what they
+ * read of device memory: its next instruction may issue, and post, while the last burst is read. Component 0
+ * is nobody's. */
 #ifndef TEGULA_MACHINE_ORDERING_STATE_H
 #define TEGULA_MACHINE_ORDERING_STATE_H
 
@@ -16,6 +19,11 @@ enum {
   MAX_COUNT = 255, /* of a semaphore */
   POSITIONS = 17,
 };
+
+/* Bytes of device memory from `low` on and below `high`; empty if low >= high. */
+typedef struct tg_reach {
+  int64_t low, high;
+} tg_reach;
 
 /* What a post or an arrival guarantees; shared by all that one execution makes. */
 typedef struct clock {
@@ -60,17 +68,24 @@ typedef struct site {
   poster *post[4];
   uint32_t arrival_count;
   arrival *arrivals;
+  tg_reach reach; /* LOAD, STORE: of all executions of the section, from an entry of 0 in the base table */
 } site;
 
 typedef struct unit {
   tg_sequencer sequencer;
   uint32_t endpoint, context, component, executed;
+  uint32_t reads; /* component of what its LOADs read; 0: it has none */
   tg_unit kind;
   bool queued;
   uint32_t channel[2][POSITIONS]; /* components of row and column destinations, 0: none */
   uint32_t *known;                /* the clock */
   site *sites;
   uint32_t a_banks, a_ordinal; /* mx: of the last GEMM whose A rows the next one's B rows may overlap */
+  struct {
+    const tg_mx_instr *in; /* NULL: there is none */
+    int64_t first;         /* accumulator row of its last block */
+    uint32_t half, ordinal;
+  } c; /* mx: the last GEMM */
 } unit;
 
 /* The last access to a bank, an accumulator half or a row of a store memory. It stands for all before it. */
@@ -89,8 +104,10 @@ typedef struct check {
   tg_arena arena;
   uint32_t unit_count, components, endpoints;
   unit *units;
-  semaphore *semaphores; /* params.semaphores an endpoint */
-  mark **marks;          /* of an endpoint: MARKS of a tile, rows of a store memory */
+  semaphore *semaphores;           /* params.semaphores an endpoint */
+  mark **marks;                    /* of an endpoint: MARKS of a tile, rows of a store memory */
+  const tg_invocation *invocation; /* whose base table tells where walks go; NULL: it is never run */
+  struct tg_order_memory *memory;  /* ordering_memory.c; NULL: no bytes that two units conflict at */
   clock *free_clocks;
   uint64_t clock_bytes, executions, rows;
   uint32_t *queue, queue_head, queue_count; /* units to try, a ring */
@@ -121,5 +138,12 @@ tg_status tg_order_set_up(check *k);
 
 /* The accesses of an execution that issues now: fails if one is not ordered (ordering_access.c). */
 tg_status tg_order_touch(check *k, unit *u, const tg_execution *x, const site *site);
+
+/* Device memory (ordering_memory.c). Reaches of the sites are known after tg_order_set_up. */
+tg_status tg_order_memory_open(check *k);
+void tg_order_memory_close(check *k);
+tg_status tg_order_touch_memory(check *k, unit *u, const tg_execution *x);
+/* Whether walks that conflict in one invocation of the section do so in the same way in the other. */
+bool tg_order_memory_alike(const check *k, const tg_invocation *a, const tg_invocation *b);
 
 #endif

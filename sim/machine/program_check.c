@@ -50,6 +50,23 @@ static tg_status check_common(const check *k, const tg_common_instr *in, uint32_
   return TG_OK;
 }
 
+/* Blocks that follow each other leave each row of the accumulator the time it needs only if the rows are the
+ * same at the same m, or none (fp32: or of the other half of the lanes). */
+static tg_status check_accumulator(const check *k, const tg_mx_instr *in, int64_t rows) {
+  int64_t back = 0, halves_back = 0;
+  for (int l = 3; l >= 0; l--) { /* loop l goes on, those inside begin again */
+    int64_t step = in->c_blk[l] - back, halves = in->h_blk[l] - halves_back;
+    bool other_half = in->format[0] == TG_FMT_FP32 && halves % 2 != 0;
+    WANT(in->blk_count[l] < 2 || other_half || step == 0 || step >= rows || step <= -rows,
+         "c_blk[%d]: accumulator rows of two blocks that follow each other overlap in part: %lld rows, %lld "
+         "apart",
+         l, (long long)rows, (long long)(step < 0 ? -step : step));
+    back += (in->blk_count[l] - 1) * in->c_blk[l];
+    halves_back += (in->blk_count[l] - 1) * in->h_blk[l];
+  }
+  return TG_OK;
+}
+
 static tg_status check_mx(const check *k, const tg_mx_instr *in) {
   int64_t rows = in->m_count[0] * in->m_count[1];
   WANT(rows >= 1 && rows <= 65535, "m_count: %lld rows", (long long)rows);
@@ -58,7 +75,7 @@ static tg_status check_mx(const check *k, const tg_mx_instr *in) {
   WANT(blocks >= 1 && blocks <= 1 << 20, "blk_count: %lld blocks", (long long)blocks);
   WANT(!in->sr[0] || in->sr_blocks[0] >= 1, "sr_blocks is 0");
   WANT(in->sr_key[0] < TG_BASES, "sr_key is out of range");
-  return TG_OK;
+  return check_accumulator(k, in, rows);
 }
 
 static tg_status check_word(const check *k, const tg_vx_instr *in, uint32_t index) {

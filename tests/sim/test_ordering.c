@@ -188,6 +188,133 @@ TG_TEST(ordering, messages_must_be_awaited) {
         "has two waiting units");
 }
 
+/* ---- device memory ---- */
+
+/* The pipeline on blocks of 64 bytes: block i is loaded at entry 0 of the base table, stored at entry 1. */
+#define WALKING(bases)                                                                                       \
+  "arch tiny\ndram 4096\ntensor input fp32 0 96 \"x\"\ninvoke 0 \"run\"\nbase " bases "\nsection \"s\"\n"    \
+  "tile 0\nsem 2=2 3=1\n"                                                                                    \
+  "word ld r0 = s0.lo | nop |\n"                                                                             \
+  "word | nop | st s1.lo = r0\n"                                                                             \
+  "vx vop rows=4 row_count=1,1,4 j_count=1,1 seg_len=2 s0_kind=2 s0_base=0 s0_rot_count=2 "                  \
+  "s0_rot_stride=128 s0_row=0,0,1 s0_banks=1 s1_kind=2 s1_base=256 s1_rot_count=2 s1_rot_stride=128 "        \
+  "s1_row=0,0,1 s1_banks=1 s1_store=1 wait_on=1,1 wait_sem=0,2 post_kind=2,1 post_pos=0,0 post_sem=1,1 "     \
+  "loop_count=6\n"                                                                                           \
+  "tx send dir=1 flits=4 src_base=256 src_rot_count=2 src_rot_stride=128 src_inner=4 dst_inner=4 "           \
+  "dst_mask=1 dst_post=1 dst_sem=5 wait_on=1,1 wait_sem=1,3 post_kind=1 post_sem=2 loop_count=6\n"           \
+  "agcu 0\nsem 1=2\n"                                                                                        \
+  "ctx 0 load rows=4 take=8 m_radix=1,1,24 m_delta=4 k_radix=1,1,8 stride=0,0,16,0,0,2 y_size=1 x_size=1 "   \
+  "convert=1 dst_rot_count=2 dst_rot_stride=128 dst_inner=4 dst_mask=2 dst_post=1 dst_sem=0 credit_base=0 "  \
+  "credit_mask=2 loop_count=6\n"                                                                             \
+  "ctx 2 store base=1 rows=4 take=8 m_radix=1,1,24 m_delta=4 k_radix=1,1,8 stride=0,0,16,0,0,2 y_size=1 "    \
+  "x_size=1 convert=1 wait_on=1 wait_sem=5 post_kind=2 post_pos=1 post_sem=3 loop_count=6\n"
+
+TG_TEST(ordering, an_output_over_an_input_is_ordered_or_refused) {
+  RIGHT(WALKING("0=0 1=384"), NULL, ""); /* behind it */
+  RIGHT(WALKING("0=0 1=0"), NULL, "");   /* in place: block by block */
+  WRONG(WALKING("0=0 1=64"), NULL, "",   /* over the block that is loaded next */
+        "section 0 \"s\": device memory from byte 64 on (\"x\"): agcu 0 context 2 pc 0 [0 0 0] does not wait "
+        "for "
+        "the end of agcu 0 context 0 pc 0 [1 0 0]");
+  RIGHT(WALKING("0=64 1=0"), NULL, ""); /* over the block that was loaded before */
+}
+
+/* Rows of 16 bytes, 32 apart: of the LOAD from byte 0 on, of the STORE from `offset` on. */
+#define INTERLEAVED(offset)                                                                                  \
+  "arch tiny\ndram 4096\ninvoke 0 \"run\"\nsection \"s\"\nagcu 0\n"                                          \
+  "ctx 0 load rows=4 take=8 m_radix=1,1,4 k_radix=1,1,8 stride=0,0,32,0,0,2 y_size=1 x_size=1 convert=1 "    \
+  "dst_inner=4 dst_mask=2 dst_post=1 dst_sem=0\n"                                                            \
+  "ctx 1 store offset=" offset " rows=4 take=8 m_radix=1,1,4 k_radix=1,1,8 stride=0,0,32,0,0,2 y_size=1 "    \
+  "x_size=1 convert=1\ntile 0\nvx sync wait_on=1 wait_sem=0\n"
+
+TG_TEST(ordering, strided_accesses_conflict_in_bytes_not_in_reach) {
+  RIGHT(INTERLEAVED("16"), NULL, "");
+  RIGHT(INTERLEAVED("48"), NULL, "");
+  WRONG(INTERLEAVED("14"), NULL, "", "device memory from byte 14 on");
+  WRONG(INTERLEAVED("18"), NULL, "", "device memory from byte 32 on");
+  WRONG(INTERLEAVED("96"), NULL, "", "device memory from byte 96 on");
+  RIGHT(INTERLEAVED("96"), "x_size=1 convert=1\ntile",
+        "x_size=0 convert=1\ntile");                      /* out of bounds: not stored */
+  RIGHT(INTERLEAVED("96"), "ctx 1 store", "ctx 0 store"); /* one context asks the port in its order */
+  RIGHT(INTERLEAVED("0"), "invoke 0 \"run\"\n", "");      /* never run */
+}
+
+TG_TEST(ordering, two_stores_to_one_place_are_ordered) {
+  const char *both =
+      "arch tiny\ndram 4096\ninvoke 0 \"run\"\nsection \"s\"\nagcu 0\n"
+      "ctx 0 store rows=1 take=8 m_radix=1,1,1 k_radix=1,1,8 stride=0,0,0,0,0,2 y_size=1 x_size=1 "
+      "convert=1 post_kind=1 post_sem=0\n"
+      "ctx 1 store src_base=2 rows=1 take=8 m_radix=1,1,1 k_radix=1,1,8 stride=0,0,0,0,0,2 "
+      "y_size=1 x_size=1 convert=1 wait_on=1 wait_sem=0\n";
+  RIGHT(both, NULL, "");
+  WRONG(both, "wait_on=1", "wait_on=0", "device memory from byte 0 on");
+  RIGHT(both, "x_size=1 convert=1 wait_on=1", "x_size=1 offset=16 convert=1 wait_on=0");
+}
+
+/* The end of a LOAD, the arrival of its flits and the end of a STORE behind it tell that memory was read; a SYNC
+ * behind it, which issues while its last burst is served, does not. */
+TG_TEST(ordering, a_sync_behind_a_load_does_not_order_what_it_reads) {
+  const char *text = INTERLEAVED("0");
+  const char *waits = "x_size=1 convert=1 wait_on=1 wait_sem=1\ntile";
+  char by_load[4096], by_sync[4096], by_tile[4096];
+  const char *at = strstr(text, "x_size=1 convert=1\ntile");
+  snprintf(by_load, sizeof by_load, "%.*s%s%s", (int)(at - text), text, waits,
+           at + strlen("x_size=1 convert=1\ntile"));
+  snprintf(by_sync, sizeof by_sync, "%s", by_load);
+  snprintf(by_tile, sizeof by_tile, "%s", by_load);
+  RIGHT(by_load, "dst_sem=0\n", "dst_sem=0 post_kind=1 post_sem=1\n");
+  WRONG(by_sync, "dst_sem=0\n", "dst_sem=0\nctx 0 sync post_kind=1 post_sem=1\n",
+        "device memory from byte 0 on");
+  RIGHT(by_tile, "vx sync wait_on=1 wait_sem=0",
+        "vx sync wait_on=1 wait_sem=0 post_kind=2 post_pos=0 post_sem=1");
+}
+
+/* One section, three invocations: the third lays what it stores over what it loads. */
+TG_TEST(ordering, every_base_table_is_looked_at) {
+  const char *once = WALKING("0=0 1=384");
+  RIGHT(once, "section \"s\"", "invoke 0 \"again\"\nbase 0=384 1=1024\nsection \"s\"");
+  WRONG(once, "section \"s\"",
+        "invoke 0 \"again\"\nbase 0=384 1=1024\ninvoke 0 \"over\"\nbase 0=384 1=448\nsection \"s\"",
+        "section 0 \"s\": invocation 2 \"over\": device memory");
+}
+
+/* ---- accumulators ---- */
+
+#define TWO_GEMMS(second, wait)                                                                              \
+  "arch tiny\nsection \"s\"\ntile 0\n"                                                                       \
+  "mx gemm m_count=1,24 blk_count=1,1,1,1 a_m=0,1 a_banks=1 b_base=128 b_row=1 b_banks=1 k_chunk=4 "         \
+  "k_total=4 "                                                                                               \
+  "init=1 post_kind=1 post_sem=0\n" wait                                                                     \
+  "mx gemm m_count=1,24 blk_count=1,1,1,1 a_base=256 a_m=0,1 a_banks=1 b_base=384 b_row=1 b_banks=1 "        \
+  "k_chunk=4 k_total=4 " second "\n"
+
+TG_TEST(ordering, blocks_meet_at_the_same_accumulator_rows_or_at_none) {
+  RIGHT(TWO_GEMMS("c_base=0", ""), NULL, "");
+  RIGHT(TWO_GEMMS("c_base=24", ""), NULL, "");
+  RIGHT(TWO_GEMMS("c_base=8 col_half=1", ""), NULL, ""); /* the other lanes of the rows */
+  WRONG(TWO_GEMMS("c_base=8", ""), NULL, "",
+        "tile 0 mx pc 1 [0 0 0]: accumulator rows 8 to 31 of the first block overlap in part");
+  RIGHT(TWO_GEMMS("c_base=8", "mx sync wait_on=1 wait_sem=0\n"), NULL, "");
+  tg_diag diag = {""};
+  const char *blocks = TWO_GEMMS("c_base=0", "");
+  EXPECT_EQ(check_text(blocks, "blk_count=1,1,1,1", "blk_count=1,2,1,1 c_blk=0,8,0,0", &diag), TG_INVALID);
+  EXPECT_HAS(diag.message,
+             "c_blk[1]: accumulator rows of two blocks that follow each other overlap in part: 24 rows, "
+             "8 apart");
+  const char *good[] = {"blk_count=1,2,1,1 c_blk=0,24,0,0", "blk_count=1,2,1,1 c_blk=0,8,0,0 h_blk=0,1,0,0",
+                        "blk_count=2,3,1,1 c_blk=0,24,0,0", "blk_count=2,3,1,1 c_blk=72,24,0,0"};
+  for (int i = 0; i < 4; i++) {
+    tg_diag why = {""};
+    tg_status status = check_text(blocks, "blk_count=1,1,1,1", good[i], &why);
+    if (strstr(why.message, "overlap in part"))
+      tg_test_fail(__FILE__, __LINE__, "%s: %d %s", good[i], status, why.message);
+  }
+  /* Of two loops the outer one's step counts from the last block of the inner one. */
+  diag.message[0] = 0;
+  EXPECT_EQ(check_text(blocks, "blk_count=1,1,1,1", "blk_count=2,3,1,1 c_blk=64,24,0,0", &diag), TG_INVALID);
+  EXPECT_HAS(diag.message, "c_blk[0]: ");
+}
+
 TG_TEST(ordering, endless_loops_are_not_proved) {
   tg_diag diag = {""};
   EXPECT_EQ(check_text("arch tiny\nsection \"s\"\ntile 0\nvx sync loop_count=1000000,1000000,1000000\n", NULL,

@@ -1,0 +1,384 @@
+/* Device memory: of two accesses of AGCU contexts to one byte, one of them a STORE, the latter must know the end of
+ * the former.
+ *
+ * Reaches of walks tell which bytes two units can conflict at at all, often none: AGCUs store blocks of their
+ * own. For those bytes a shadow keeps, for every granule of the walks' common alignment, the last STORE and
+ * the LOADs since then that no later LOAD knows of. */
+#include "sim/machine/ordering_state.h"
+#include "sim/machine/walk.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { MAX_VISITS_SHIFT = 33 }; /* granules visited in a section */
+
+/* An access, as a granule's last STORE, or in a list of LOADs. */
+typedef struct visit {
+  uint32_t unit, ordinal, index[TG_LEVELS];
+  uint32_t next; /* LOADs: of the list; 0: none */
+  uint16_t pc;
+} visit;
+
+typedef struct region {
+  tg_reach bytes;
+  uint32_t *writer, *readers; /* of each granule: a visit; 0: none */
+  size_t shadow_bytes;        /* of each of the two */
+} region;
+
+typedef struct tg_order_memory {
+  region *regions;              /* ascending */
+  uint32_t region_count, shift; /* a granule is 1 << shift bytes */
+  visit *visits;                /* from 1 on */
+  size_t visit_count, visit_capacity;
+  uint64_t granules;
+  tg_spans spans; /* of a burst */
+} tg_order_memory;
+
+/* ---- what can conflict ---- */
+
+typedef struct user { /* a LOAD or STORE instruction */
+  const tg_agcu_instr *in;
+  uint32_t unit;
+  tg_reach bytes;
+} user;
+
+static bool overlap(tg_reach a, tg_reach b) {
+  return a.low < b.high && b.low < a.high && a.low < a.high && b.low < b.high;
+}
+
+static tg_reach moved(tg_reach r, uint64_t base) {
+  return r.low < r.high ? (tg_reach){r.low + (int64_t)base, r.high + (int64_t)base} : (tg_reach){0, 0};
+}
+
+static bool is_store(const tg_agcu_instr *in) { return in->op[0] == TG_OP_agcu_store; }
+
+/* What a section does to memory from each entry of the base table on. */
+typedef struct base_use {
+  tg_reach all[TG_BASES], stored[TG_BASES];
+} base_use;
+
+static void join(tg_reach *r, tg_reach with) {
+  if (with.low >= with.high) return;
+  bool empty = r->low >= r->high;
+  if (empty || with.low < r->low) r->low = with.low;
+  if (empty || with.high > r->high) r->high = with.high;
+}
+
+static uint32_t site_count(const check *k) {
+  uint32_t count = 0;
+  for (uint32_t i = 0; i < k->unit_count; i++)
+    if (k->units[i].kind == TG_AGCU) count += k->units[i].sequencer.queue->count;
+  return count;
+}
+
+/* LOADs and STOREs with their reach from an entry of 0 in the base table. */
+static user *users_of(const check *k, tg_arena *arena, uint32_t *out_count) {
+  user *users = TG_NEW_ARRAY(arena, user, site_count(k));
+  *out_count = 0;
+  for (uint32_t i = 0; i < k->unit_count; i++) {
+    const unit *u = &k->units[i];
+    for (uint32_t pc = 0; u->kind == TG_AGCU && pc < u->sequencer.queue->count; pc++) {
+      const tg_instr *in = &u->sequencer.queue->instrs[pc];
+      tg_reach reach = u->sites[pc].reach;
+      if (in->common.op[0] == TG_OP_sync || reach.low >= reach.high) continue;
+      users[(*out_count)++] = (user){.in = &in->agcu, .unit = i, .bytes = reach};
+    }
+  }
+  return users;
+}
+
+bool tg_order_memory_alike(const check *k, const tg_invocation *a, const tg_invocation *b) {
+  tg_arena arena = {0};
+  base_use *use = TG_NEW(&arena, base_use);
+  uint32_t count;
+  const user *users = users_of(k, &arena, &count);
+  for (uint32_t i = 0; i < count; i++) {
+    int64_t base = users[i].in->base[0];
+    join(&use->all[base], users[i].bytes);
+    if (is_store(users[i].in)) join(&use->stored[base], users[i].bytes);
+  }
+  bool alike = true;
+  for (int p = 0; p < TG_BASES; p++)
+    for (int q = 0; q < TG_BASES && alike; q++) {
+      if (p == q || a->bases[p] - a->bases[q] == b->bases[p] - b->bases[q]) continue;
+      alike = !overlap(moved(use->stored[p], a->bases[p]), moved(use->all[q], a->bases[q])) &&
+              !overlap(moved(use->stored[p], b->bases[p]), moved(use->all[q], b->bases[q]));
+    }
+  tg_arena_release(&arena);
+  return alike;
+}
+
+static int by_low(const void *a, const void *b) {
+  const region *x = a, *y = b;
+  return (x->bytes.low > y->bytes.low) - (x->bytes.low < y->bytes.low);
+}
+
+/* Stored bytes, in regions that no reach of a STORE crosses; only those that a second unit may touch. */
+static void find_regions(tg_order_memory *memory, const user *users, uint32_t count) {
+  region *regions = memory->regions;
+  uint32_t stored = 0, merged = 0, kept = 0;
+  for (uint32_t i = 0; i < count; i++)
+    if (is_store(users[i].in) && users[i].bytes.low < users[i].bytes.high)
+      regions[stored++] = (region){.bytes = users[i].bytes};
+  if (stored) qsort(regions, stored, sizeof *regions, by_low);
+  for (uint32_t i = 0; i < stored; i++) {
+    if (merged && overlap(regions[merged - 1].bytes, regions[i].bytes))
+      join(&regions[merged - 1].bytes, regions[i].bytes);
+    else
+      regions[merged++] = regions[i];
+  }
+  for (uint32_t i = 0; i < merged; i++) {
+    uint32_t first = NONE;
+    bool several = false;
+    for (uint32_t j = 0; j < count; j++) {
+      if (!overlap(users[j].bytes, regions[i].bytes)) continue;
+      several = several || (first != NONE && first != users[j].unit);
+      first = users[j].unit;
+    }
+    if (several) regions[kept++] = regions[i];
+  }
+  memory->region_count = kept;
+}
+
+static uint64_t alignment_of(const tg_agcu_instr *in) {
+  uint64_t bits = tg_convert_memory_bytes(in->convert[0]) | (uint64_t)in->offset[0];
+  for (int l = 0; l < TG_LEVELS; l++) bits |= (uint64_t)in->offset_delta[l];
+  for (int d = 0; d < 6; d++) bits |= (uint64_t)in->stride[d];
+  return bits;
+}
+
+/* Pages that nothing touches cost nothing. */
+static uint32_t *new_shadow(size_t bytes) {
+  void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  return p == MAP_FAILED ? NULL : p;
+}
+
+static tg_status add_shadows(const check *k, tg_order_memory *memory) {
+  for (uint32_t i = 0; i < memory->region_count; i++) {
+    region *r = &memory->regions[i];
+    uint64_t granules = (uint64_t)(r->bytes.high - r->bytes.low) >> memory->shift;
+    r->shadow_bytes = (granules + 1) * sizeof *r->writer;
+    r->writer = new_shadow(r->shadow_bytes);
+    r->readers = new_shadow(r->shadow_bytes);
+    if (!r->writer || !r->readers)
+      return tg_fail(k->diag, TG_INVALID, "its order cannot be proved: no memory for a shadow of %llu bytes",
+                     (unsigned long long)(r->bytes.high - r->bytes.low));
+  }
+  return TG_OK;
+}
+
+tg_status tg_order_memory_open(check *k) {
+  if (!k->invocation) return TG_OK;
+  uint32_t count;
+  user *users = users_of(k, &k->arena, &count);
+  tg_order_memory *memory = TG_NEW(&k->arena, tg_order_memory);
+  memory->regions = TG_NEW_ARRAY(&k->arena, region, count);
+  uint64_t bits = 4;
+  for (uint32_t i = 0; i < count; i++) {
+    users[i].bytes = moved(users[i].bytes, k->invocation->bases[users[i].in->base[0]]);
+    /* Beyond the memory is a fault of every engine. */
+    if (users[i].bytes.low < 0) users[i].bytes.low = 0;
+    if (users[i].bytes.high > (int64_t)k->program->dram_bytes)
+      users[i].bytes.high = (int64_t)k->program->dram_bytes;
+  }
+  find_regions(memory, users, count);
+  if (!memory->region_count) return TG_OK;
+  for (uint32_t i = 0; i < count; i++) bits |= alignment_of(users[i].in);
+  memory->shift = (uint32_t)__builtin_ctzll(bits);
+  memory->spans.span =
+      TG_NEW_ARRAY(&k->arena, tg_span, (size_t)k->m->burst_flits * (tg_flit_bytes(k->m) / 2));
+  k->memory = memory;
+  return add_shadows(k, memory);
+}
+
+void tg_order_memory_close(check *k) {
+  for (uint32_t i = 0; k->memory && i < k->memory->region_count; i++) {
+    const region *r = &k->memory->regions[i];
+    if (r->writer) munmap(r->writer, r->shadow_bytes);
+    if (r->readers) munmap(r->readers, r->shadow_bytes);
+  }
+  if (k->memory) free(k->memory->visits);
+  k->memory = NULL;
+}
+
+/* ---- accesses ---- */
+
+/* An execution at work, with what the granule before was found to hold: neighbours mostly hold the same. */
+typedef struct worker {
+  check *k;
+  const unit *u;
+  const tg_execution *x;
+  bool store;
+  uint32_t visit;                /* of a STORE; of a LOAD 0 */
+  uint32_t writer;               /* one that is known to have ended, or 0 */
+  uint32_t readers, new_readers; /* a list that was found, and what it became */
+} worker;
+
+static uint32_t new_visit(const worker *w, uint32_t like, uint32_t next) {
+  tg_order_memory *memory = w->k->memory;
+  if (memory->visit_count + 2 > memory->visit_capacity) {
+    size_t capacity = memory->visit_capacity ? 2 * memory->visit_capacity : 1024;
+    visit *visits = capacity < NONE ? realloc(memory->visits, capacity * sizeof *visits) : NULL;
+    if (!visits) return 0;
+    w->k->clock_bytes += (capacity - memory->visit_capacity) * sizeof *visits;
+    memory->visits = visits;
+    memory->visit_capacity = capacity;
+  }
+  visit *v = &memory->visits[++memory->visit_count];
+  if (like)
+    *v = memory->visits[like];
+  else
+    *v = (visit){.unit = (uint32_t)(w->u - w->k->units),
+                 .ordinal = w->u->executed,
+                 .index = {w->x->index[0], w->x->index[1], w->x->index[2]},
+                 .pc = w->x->pc};
+  v->next = next;
+  return (uint32_t)memory->visit_count;
+}
+
+/* Whether an access by another unit is known to have ended. */
+static bool ended(const worker *w, const visit *v, bool store) {
+  const unit *by = &w->k->units[v->unit];
+  return by == w->u || w->u->known[store ? by->component : by->reads] >= v->ordinal;
+}
+
+static const char *tensor_at(const check *k, uint64_t address) {
+  for (uint32_t t = 0; t < k->program->tensor_count; t++) {
+    const tg_dram_tensor *tensor = &k->program->tensors[t];
+    if (address >= tensor->address && address - tensor->address < tensor->bytes) return tensor->name;
+  }
+  return "no tensor";
+}
+
+static tg_status conflict(const worker *w, const visit *was, uint64_t address) {
+  const check *k = w->k;
+  char now[64], before[64];
+  tg_order_name_unit(k, (uint32_t)(w->u - k->units), now, sizeof now);
+  tg_order_name_unit(k, was->unit, before, sizeof before);
+  const uint32_t *i = w->x->index, *j = was->index;
+  return tg_fail(
+      k->diag, TG_MISMATCH,
+      "device memory from byte %llu on (\"%s\"): %s pc %u [%u %u %u] does not wait for the end of %s pc "
+      "%u [%u %u %u]",
+      (unsigned long long)address, tensor_at(k, address), now, w->x->pc, i[0], i[1], i[2], before, was->pc,
+      j[0], j[1], j[2]);
+}
+
+static tg_status out_of_visits(const worker *w) {
+  return tg_fail(w->k->diag, TG_INVALID, "its order cannot be proved: no memory for %zu accesses",
+                 w->k->memory->visit_count);
+}
+
+static tg_status after_readers(worker *w, uint32_t list, uint64_t address) {
+  const visit *visits = w->k->memory->visits;
+  for (uint32_t at = list; at; at = visits[at].next)
+    if (!ended(w, &visits[at], false)) return conflict(w, &visits[at], address);
+  w->readers = list;
+  return TG_OK;
+}
+
+/* The list with this LOAD and without those that it knows of: who knows it knows them. */
+static tg_status add_reader(worker *w, uint32_t list) {
+  uint32_t fresh = 0;
+  for (uint32_t at = list; at; at = w->k->memory->visits[at].next) {
+    if (ended(w, &w->k->memory->visits[at], false)) continue;
+    fresh = new_visit(w, at, fresh);
+    if (!fresh) return out_of_visits(w);
+  }
+  w->new_readers = new_visit(w, 0, fresh);
+  w->readers = list;
+  return w->new_readers ? TG_OK : out_of_visits(w);
+}
+
+static tg_status touch_granules(worker *w, const region *r, uint64_t first, uint64_t count) {
+  tg_order_memory *memory = w->k->memory;
+  tg_status status = TG_OK;
+  memory->granules += count;
+  for (uint64_t i = first; i < first + count; i++) {
+    uint32_t writer = r->writer[i], readers = r->readers[i];
+    uint64_t address = (uint64_t)r->bytes.low + (i << memory->shift);
+    if (writer != w->writer && writer) {
+      if (!ended(w, &memory->visits[writer], true)) return conflict(w, &memory->visits[writer], address);
+      w->writer = writer;
+    }
+    if (w->store) {
+      if (readers != w->readers && readers) status = after_readers(w, readers, address);
+      r->writer[i] = w->visit;
+      r->readers[i] = 0;
+    } else {
+      if (readers == w->new_readers && readers) continue; /* seen already */
+      if (readers != w->readers || !w->new_readers) status = add_reader(w, readers);
+      r->readers[i] = w->new_readers;
+    }
+    if (status) return status;
+  }
+  return status;
+}
+
+static const region *first_region(const tg_order_memory *memory, int64_t low) {
+  uint32_t a = 0, b = memory->region_count;
+  while (a < b) {
+    uint32_t mid = (a + b) / 2;
+    if (memory->regions[mid].bytes.high <= low)
+      a = mid + 1;
+    else
+      b = mid;
+  }
+  return &memory->regions[a];
+}
+
+static tg_status touch_bytes(worker *w, tg_reach bytes) {
+  const tg_order_memory *memory = w->k->memory;
+  const region *end = memory->regions + memory->region_count;
+  for (const region *r = first_region(memory, bytes.low); r < end && r->bytes.low < bytes.high; r++) {
+    int64_t low = bytes.low > r->bytes.low ? bytes.low : r->bytes.low,
+            high = bytes.high < r->bytes.high ? bytes.high : r->bytes.high;
+    tg_status status = touch_granules(w, r, (uint64_t)(low - r->bytes.low) >> memory->shift,
+                                      (uint64_t)(high - low) >> memory->shift);
+    if (status) return status;
+  }
+  return TG_OK;
+}
+
+/* The bytes of spans that continue each other at once. */
+static tg_status touch_spans(worker *w, const tg_spans *spans, uint32_t element_bytes) {
+  tg_reach pending = {0, 0};
+  for (uint32_t i = 0; i < spans->count; i++) {
+    const tg_span *span = &spans->span[i];
+    if (!span->valid_count) continue;
+    tg_reach bytes = {span->address, span->address + (int64_t)span->valid_count * element_bytes};
+    if (bytes.low == pending.high) {
+      pending.high = bytes.high;
+      continue;
+    }
+    tg_status status = touch_bytes(w, pending);
+    if (status) return status;
+    pending = bytes;
+  }
+  return touch_bytes(w, pending);
+}
+
+tg_status tg_order_touch_memory(check *k, unit *u, const tg_execution *x) {
+  tg_order_memory *memory = k->memory;
+  if (!memory) return TG_OK;
+  const tg_agcu_instr *in = &x->in->agcu;
+  tg_walk walk;
+  tg_reach reach;
+  tg_walk_begin(&walk, k->m, in, x->index, k->invocation->bases[in->base[0]]);
+  tg_walk_reach(&walk, &reach.low, &reach.high);
+  const region *r = first_region(memory, reach.low);
+  if (r == memory->regions + memory->region_count || !overlap(r->bytes, reach)) return TG_OK;
+  worker w = {.k = k, .u = u, .x = x, .store = is_store(in)};
+  if (w.store && !(w.visit = new_visit(&w, 0, 0))) return out_of_visits(&w);
+  tg_status status = TG_OK;
+  while (walk.flit < walk.flits && !status) {
+    uint32_t atoms;
+    tg_walk_burst(&walk, k->m->burst_flits, &memory->spans, &atoms);
+    status = touch_spans(&w, &memory->spans, walk.memory_bytes);
+  }
+  if (!status && memory->granules > 1ull << MAX_VISITS_SHIFT)
+    return tg_order_too_long(k, "2^33 elements of device memory are shared by units");
+  return status;
+}
