@@ -160,10 +160,12 @@ static bool only_available(const verification *v) {
   return v->options->engines && !strcmp(v->options->engines, "available");
 }
 
+static const char all_engines[] = "functional,systemc,rtl";
+
 static tg_status find_engines(verification *v, tg_diag *diag) {
-  const char *names = v->options->engines ? v->options->engines : "functional,systemc,rtl";
+  const char *names = v->options->engines ? v->options->engines : all_engines;
   bool all = only_available(v);
-  if (all) names = "functional,systemc,rtl";
+  if (all) names = all_engines;
   char *copy = tg_arena_strdup(&v->arena, names), *rest = NULL;
   for (char *name = strtok_r(copy, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
     if (v->count == MOST_ENGINES) return tg_fail(diag, TG_INVALID, "--engines: too many");
@@ -201,6 +203,20 @@ static tg_status run_one(verification *v, outcome *o, tg_diag *diag) {
   return status;
 }
 
+/* Names of the engines that were compared, or of those that there are and that were not. */
+static json_t *names_of(const verification *v, bool compared) {
+  char copy[sizeof all_engines], *rest = NULL;
+  memcpy(copy, all_engines, sizeof copy);
+  json_t *names = json_array();
+  for (const char *name = strtok_r(copy, ",", &rest); name; name = strtok_r(NULL, ",", &rest)) {
+    bool found = false;
+    for (int i = 0; i < v->count; i++)
+      found = found || (!v->outcomes[i].skipped && !strcmp(v->outcomes[i].engine->name, name));
+    if (found == compared) json_array_append_new(names, json_string(name));
+  }
+  return names;
+}
+
 static json_t *result_of(const verification *v, bool equal_bits, bool equal_cycles) {
   json_t *engines = json_object();
   for (int i = 0; i < v->count; i++) {
@@ -210,8 +226,9 @@ static json_t *result_of(const verification *v, bool equal_bits, bool equal_cycl
       json_object_set_new(one, "cycles", json_integer((json_int_t)v->outcomes[i].result.cycles));
     json_object_set_new(engines, v->outcomes[i].engine->name, one);
   }
-  return json_pack("{s:b, s:b, s:o, s:O?}", "equal_bits", equal_bits, "equal_cycles", equal_cycles, "engines",
-                   engines, "first_difference", v->first);
+  return json_pack("{s:b, s:b, s:o, s:o, s:o, s:O?}", "equal_bits", equal_bits, "equal_cycles", equal_cycles,
+                   "compared", names_of(v, true), "not_compared", names_of(v, false), "engines", engines,
+                   "first_difference", v->first);
 }
 
 static tg_status compare_all(verification *v, json_t **out_result, tg_diag *diag) {

@@ -16,7 +16,7 @@ typedef struct tg_verify_options {
 } tg_verify_options;
 
 /* TG_OK: all equal. TG_MISMATCH: `diag` names the first difference. In both cases *out_result is a new
- * reference to what `tegula verify --json` prints. Otherwise (an engine cannot run this program, a fault) it
+ * reference to what `tegula verify --json` prints; its "not_compared" names the engines that took no part. Otherwise (an engine cannot run this program, a fault) it
  * is NULL. */
 tg_status tg_verify(tg_session *session, const tg_verify_options *options, json_t **out_result,
                     tg_diag *diag);

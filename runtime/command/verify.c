@@ -9,6 +9,16 @@ static void show_progress(void *user, const char *engine) {
   tg_progress(context, tg_arena_printf(&context->arena, "running on engine %s", engine));
 }
 
+/* Equal engines are worth what they are: the functional and the SystemC engine share kernels. */
+static void print_compared(const json_t *compared, const json_t *missing) {
+  if (!json_array_size(missing)) return;
+  size_t i, count = json_array_size(compared);
+  json_t *name;
+  printf("%zu of %zu engines compared, not", count, count + json_array_size(missing));
+  json_array_foreach(missing, i, name) printf("%s %s", i ? "," : "", json_string_value(name));
+  printf("\n");
+}
+
 static void print(const json_t *result) {
   const char *name;
   json_t *engine;
@@ -21,6 +31,7 @@ static void print(const json_t *result) {
     else
       printf("  %s\n", name);
   }
+  print_compared(json_object_get(result, "compared"), json_object_get(result, "not_compared"));
   printf("bits %s, cycles %s\n", json_is_true(json_object_get(result, "equal_bits")) ? "equal" : "DIFFER",
          json_is_true(json_object_get(result, "equal_cycles")) ? "equal" : "DIFFER");
 }

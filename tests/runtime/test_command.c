@@ -224,7 +224,11 @@ TG_TEST(command, verify_says_equal) {
   EXPECT(json_is_null(json_object_get(result, "first_difference")));
   EXPECT(json_is_integer(
       json_object_get(json_object_get(json_object_get(result, "engines"), "systemc"), "cycles")));
+  EXPECT_EQ(json_array_size(json_object_get(result, "compared")), 2);
+  EXPECT_STR(json_string_value(json_array_get(json_object_get(result, "not_compared"), 0)), "rtl");
   json_decref(result);
+  EXPECT_HAS(tegula("verify gemm.onnx --arch tiny --engines functional,systemc")->out,
+             "2 of 3 engines compared, not rtl\n");
 }
 
 TG_TEST(command, inspect_prints_what_a_program_is) {
