@@ -1,0 +1,210 @@
+#!/usr/bin/python3
+"""Runs ONNX's backend node tests through the command and compares what comes out.
+
+usage: run.py [--sample N] [--jobs N] [--filter TEXT] [--json FILE] [--list] TEGULA FOLDER...
+
+A FOLDER holds tests as ONNX lays them out: NAME/model.onnx, NAME/test_data_set_0/{input,output}_N.pb (Debian: package
+libonnx-testdata). Each is run by `tegula run` on the functional engine and is one of
+
+  pass     every output within tolerance, of the declared type and shape
+  refused  exit status 2 with one line; counted by what the line says
+  foreign  its inputs or outputs are no tensors of numbers (sequences, optionals, maps, texts)
+  random   the operator draws random numbers: nothing to compare with, or other numbers than NumPy's
+  mistaken the test is known to be wrong (MISTAKEN)
+  wrong    anything else: other values, a crash, a fault, a line too many
+
+Tolerance: integers and bools equal; floats as ONNX's own runner has it, 1e-3 relative and 1e-7 absolute, of FP16 and BF16 a
+unit in the last place of theirs. --sample N takes every Nth test; --list prints one line a test. Exits 1 if anything is wrong, 77 if
+there is nothing to run or no Python package to read it with.
+"""
+import argparse
+import collections
+import concurrent.futures
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+try:
+    import numpy
+    import onnx
+    from onnx import numpy_helper
+except ImportError as missing:
+    print("skipped: %s" % missing)
+    sys.exit(77)
+
+RANDOM = {"Bernoulli", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Dropout"}
+# Tests that are wrong themselves: what their numbers need is not in their node.
+MISTAKEN = {"test_adam_multiple": "its epsilon of 1e-2 is missing from the node"}
+NUMBERS = {1: "f4", 2: "u1", 3: "i1", 4: "u2", 5: "i2", 6: "i4", 7: "i8", 9: "?", 10: "f2", 11: "f8", 12: "u4", 13: "u8", 16: "V2"}
+
+
+class Foreign(Exception):
+    """What a test holds is no tensor of numbers."""
+
+
+def load(path, value_info):
+    """A tensor as (array, element type of ONNX); bfloat16 as its bits, 'V2' as the command has it."""
+    if value_info.type.WhichOneof("value") != "tensor_type":
+        raise Foreign("no tensor")
+    tensor = onnx.TensorProto()
+    with open(path, "rb") as file:
+        tensor.ParseFromString(file.read())
+    element_type = value_info.type.tensor_type.elem_type
+    if element_type not in NUMBERS:
+        raise Foreign("element type %d" % element_type)
+    if element_type == 16:  # some suites write its bits as uint16
+        bits = tensor.raw_data or numpy.array(list(tensor.int32_data), "u2").tobytes()
+        return numpy.frombuffer(bits, "V2").reshape(list(tensor.dims)), 16
+    return numpy_helper.to_array(tensor), element_type
+
+
+def widened(array):
+    if array.dtype.kind == "V":
+        return (array.view("u2").astype("u4") << 16).view("f4")
+    return array
+
+
+def difference(got, wanted, element_type):
+    """None, or what is wrong."""
+    if got.dtype != numpy.dtype(NUMBERS[element_type]):
+        return "element type %s for %s" % (got.dtype, NUMBERS[element_type])
+    if got.shape != wanted.shape:
+        return "shape %s for %s" % (got.shape, wanted.shape)
+    if element_type not in (1, 10, 11, 16):
+        return None if (got == wanted).all() else "%d elements differ" % (got != wanted).sum()
+    rtol = {10: 2e-3, 16: 1.6e-2}.get(element_type, 1e-3)
+    a, b = widened(got).astype("f8"), widened(wanted).astype("f8")
+    close = numpy.isclose(a, b, rtol, 1e-7 if element_type in (1, 11) else 1e-4, equal_nan=True)
+    if close.all():
+        return None
+    worst = numpy.argmax(~close.ravel())
+    return "%d of %d elements differ, %g for %g" % ((~close).sum(), close.size, a.ravel()[worst], b.ravel()[worst])
+
+
+def reason_of(line):
+    """A refusal without what differs from test to test."""
+    line = re.sub(r'^tegula: (/[^:]*: )?', "", line)
+    line = re.sub(r'^node ("[^"]*"|\d+) \((\w+)\): ', "", line)
+    line = re.sub(r'"[^"]*\.npy"', "FILE", line)
+    return re.sub(r"(?<![\w.])-?\d+(\.\d+)?", "N", line)
+
+
+def outputs_written(folder):
+    return sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+
+
+def compare(model, data, folder):
+    written = outputs_written(folder)
+    for i, output in enumerate(model.graph.output):
+        wanted, element_type = load(os.path.join(data, "output_%d.pb" % i), output)
+        name = output.name + ".npy"
+        if name not in written:
+            return "no output %s" % name
+        wrong = difference(numpy.load(os.path.join(folder, name)), wanted, element_type)
+        if wrong:
+            return "%s: %s" % (output.name, wrong)
+    return None
+
+
+def run_in(tegula, test, folder):
+    """(outcome, text) of one test."""
+    model = onnx.load(os.path.join(test, "model.onnx"))
+    data = os.path.join(test, "test_data_set_0")
+    constants = {tensor.name for tensor in model.graph.initializer}
+    arguments = []
+    for i, value in enumerate(v for v in model.graph.input if v.name not in constants):
+        array, _ = load(os.path.join(data, "input_%d.pb" % i), value)
+        path = os.path.join(folder, "in_%d.npy" % i)
+        numpy.save(path, array)
+        arguments += ["--input", "%s=%s" % (value.name, path)]
+    for i, value in enumerate(model.graph.output):
+        load(os.path.join(data, "output_%d.pb" % i), value)
+    out = os.path.join(folder, "out")
+    run = subprocess.run([tegula, "run", os.path.join(test, "model.onnx"), "--engine", "functional", "--threads", "1", "-q",
+                          "--no-cpu-reference", "--output-dir", out] + arguments,
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True, timeout=120)
+    lines = run.stderr.strip().split("\n")
+    if run.returncode == 2 and len(lines) == 1:
+        return "refused", reason_of(lines[0])
+    if run.returncode:
+        return "wrong", "exit status %d: %s" % (run.returncode, lines[0])
+    wrong = compare(model, data, out)
+    return ("wrong", wrong) if wrong else ("pass", "")
+
+
+def run_test(tegula, test):
+    model = onnx.load(os.path.join(test, "model.onnx"))
+    operators = [node.op_type for node in model.graph.node]
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            outcome, text = run_in(tegula, test, folder)
+        except Foreign as foreign:
+            outcome, text = "foreign", str(foreign)
+        except subprocess.TimeoutExpired:
+            outcome, text = "wrong", "two minutes are over"
+        except Exception as broken:  # what the test itself holds
+            outcome, text = "foreign", "unreadable: %s" % broken
+    name = os.path.basename(test)
+    if outcome == "wrong" and name in MISTAKEN:
+        outcome, text = "mistaken", MISTAKEN[name]
+    if outcome == "wrong" and RANDOM & set(operators):
+        outcome = "random"
+    return {"test": name, "operators": operators, "outcome": outcome, "text": text,
+            "opset": max([o.version for o in model.opset_import if o.domain in ("", "ai.onnx")] or [0])}
+
+
+def find_tests(folders, text):
+    tests = []
+    for folder in folders:
+        for name in sorted(os.listdir(folder)) if os.path.isdir(folder) else []:
+            test = os.path.join(folder, name)
+            if text in name and os.path.exists(os.path.join(test, "model.onnx")) and os.path.isdir(test + "/test_data_set_0"):
+                tests.append(test)
+    return tests
+
+
+def summary(results):
+    counts = collections.Counter(r["outcome"] for r in results)
+    tensors = len(results) - counts["foreign"]
+    print("%d tests: %s; %.1f %% of %d with tensors pass"
+          % (len(results), ", ".join("%d %s" % (n, k) for k, n in sorted(counts.items())), 100 * counts["pass"] / max(tensors, 1), tensors))
+    reasons = collections.Counter(("%s: %s" % (r["operators"][0] if len(r["operators"]) == 1 else "several", r["text"]))
+                                  for r in results if r["outcome"] == "refused")
+    for reason, count in reasons.most_common():
+        print("  %4d refused  %s" % (count, reason))
+    for r in results:
+        if r["outcome"] == "wrong":
+            print("  WRONG %s (%s): %s" % (r["test"], ", ".join(r["operators"]), r["text"]))
+
+
+def main():
+    parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1][len("usage: "):])
+    parser.add_argument("--sample", type=int, default=1)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--filter", default="")
+    parser.add_argument("--json")
+    parser.add_argument("--list", action="store_true")
+    parser.add_argument("tegula")
+    parser.add_argument("folder", nargs="+")
+    options = parser.parse_args()
+    tests = find_tests(options.folder, options.filter)[::options.sample]
+    if not tests:
+        print("skipped: no node tests in %s (Debian: libonnx-testdata)" % " ".join(options.folder))
+        return 77
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        results = list(pool.map(lambda test: run_test(options.tegula, test), tests))
+    if options.list:
+        for r in results:
+            print("%-8s %s  %s" % (r["outcome"], r["test"], r["text"]))
+    summary(results)
+    if options.json:
+        with open(options.json, "w") as file:
+            json.dump(results, file, indent=1)
+    return 1 if any(r["outcome"] == "wrong" for r in results) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
