@@ -1,79 +1,10 @@
 #include "frontend/infer/internal.h"
 
-#include "frontend/reference.h"
-
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
-enum {
-  SHAPE_ELEMENTS = 1024, /* integer tensors up to this size are taken for shape arithmetic and folded */
-  LIST_ELEMENTS = 256,   /* of a list of integers that is an operand */
-};
-
-bool tg_broadcast(int rank_a, const int64_t *a, int rank_b, const int64_t *b, int *out_rank,
-                  int64_t *out_sizes) {
-  int rank = rank_a > rank_b ? rank_a : rank_b;
-  int64_t sizes[TG_MAX_RANK];
-  for (int i = 0; i < rank; i++) {
-    int ia = i - (rank - rank_a), ib = i - (rank - rank_b);
-    int64_t da = ia < 0 ? 1 : a[ia], db = ib < 0 ? 1 : b[ib];
-    if (da != db && da != 1 && db != 1) return false;
-    sizes[i] = da == 1 ? db : da;
-  }
-  for (int i = 0; i < rank; i++) out_sizes[i] = sizes[i];
-  *out_rank = rank;
-  return true;
-}
-
-tg_status tg_infer_result(tg_node *node, tg_dtype dtype, int rank, const int64_t *sizes, tg_diag *diag) {
-  return tg_infer_result_at(node, 0, dtype, rank, sizes, diag);
-}
-
-tg_status tg_infer_result_at(tg_node *node, int output, tg_dtype dtype, int rank, const int64_t *sizes,
-                             tg_diag *diag) {
-  int64_t count = 1;
-  bool empty = false;
-  if (rank > TG_MAX_RANK) return tg_fail(diag, TG_INVALID, "rank %d is above %d", rank, TG_MAX_RANK);
-  for (int i = 0; i < rank; i++) empty |= sizes[i] == 0;
-  for (int i = 0; i < rank; i++)
-    if (sizes[i] > TG_MAX_ELEMENTS ||
-        (!empty && (__builtin_mul_overflow(count, sizes[i], &count) || count > TG_MAX_ELEMENTS)))
-      return tg_fail(diag, TG_INVALID, "its result has more than %" PRId64 " elements", TG_MAX_ELEMENTS);
-  tg_value *result = node->outputs[output];
-  tg_value_set_type(result, result->dtype ? result->dtype : dtype, rank, sizes);
-  return TG_OK;
-}
-
-tg_status tg_infer_axis(tg_node *node, int rank, int limit, tg_diag *diag) {
-  int64_t axis = tg_attr_int(node, TG_ATTR_AXIS);
-  if (axis < -rank || axis >= limit)
-    return tg_fail(diag, TG_INVALID, "axis %" PRId64 " is outside rank %d", axis, rank);
-  if (axis < 0) tg_attr_set_int(node, TG_ATTR_AXIS, axis + rank);
-  return TG_OK;
-}
-
 /* --- constant operands become attributes */
-
-tg_status tg_infer_absorb(tg_graph *graph, tg_node *node, int input, tg_attr_key key, tg_diag *diag) {
-  const tg_value *operand = tg_in(node, input);
-  const char *name = tg_attr_get(key)->name;
-  bool number = tg_attr_get(key)->kind == TG_KIND_INT;
-  int most = number ? 1 : LIST_ELEMENTS;
-  if (!operand) return TG_OK;
-  if (!tg_is_constant(operand)) return tg_fail(diag, TG_INVALID, "%s is not constant", name);
-  if (!tg_dtype_is_integer(operand->dtype) || operand->rank > 1 || tg_value_elements(operand) > most ||
-      (number && !tg_value_elements(operand)))
-    return tg_fail(diag, TG_INVALID, "%s is no list of at most %d integers", name, most);
-  int64_t ints[LIST_ELEMENTS];
-  int count = (int)tg_value_elements(operand);
-  for (int i = 0; i < count; i++) ints[i] = tg_load_i64(operand->data, operand->dtype, (size_t)i);
-  if (number)
-    tg_attr_set_int(node, key, ints[0]);
-  else
-    tg_attr_set_ints(graph, node, key, ints, count);
-  return TG_OK;
-}
 
 static tg_status absorb_ints(tg_graph *graph, tg_node *node, tg_attr_key key, tg_diag *diag) {
   if (tg_infer_absorb(graph, node, 1, key, diag)) return TG_INVALID;
@@ -296,8 +227,6 @@ static tg_status infer_layer_normalization(tg_node *node, tg_diag *diag) {
 /* --- one node, all nodes */
 
 static tg_status infer_shape(tg_graph *graph, tg_node *node, tg_diag *diag) {
-  if (tg_op_is(node->op, TG_IS_EXPANDED)) return tg_infer_expanded(node, diag);
-  if (tg_op_is(node->op, TG_IS_RECURRENT)) return tg_infer_recurrent(graph, node, diag);
   if (tg_op_is(node->op, TG_IS_REDUCE)) return tg_infer_reduce(graph, node, diag);
   switch (node->op) {
   case TG_OP_MATMUL: return infer_matmul(graph, node, diag);
@@ -329,7 +258,6 @@ static tg_status infer_shape(tg_graph *graph, tg_node *node, tg_diag *diag) {
   case TG_OP_SIZE: return tg_infer_result(node, TG_I64, 0, NULL, diag);
   case TG_OP_CONSTANT_OF_SHAPE: return tg_infer_constant_of_shape(graph, node, diag);
   case TG_OP_RANGE: return tg_infer_range(graph, node, diag);
-  case TG_OP_EINSUM: return tg_infer_einsum(node, diag);
   case TG_OP_SPLIT: return tg_infer_split(graph, node, diag);
   case TG_OP_SLICE: return tg_infer_slice(graph, node, diag);
   case TG_OP_PAD: return tg_infer_pad(graph, node, diag);
@@ -348,7 +276,7 @@ static tg_status infer_shape(tg_graph *graph, tg_node *node, tg_diag *diag) {
   }
 }
 
-static const char *where(const tg_graph *graph, const tg_node *node) {
+const char *tg_infer_where(const tg_graph *graph, const tg_node *node) {
   const char *op = tg_op_get(node->op)->name;
   if (*node->name) return tg_arena_printf(graph->arena, "node \"%s\" (%s)", node->name, op);
   return tg_arena_printf(graph->arena, "node %" PRId64 " (%s)", node->id, op);
@@ -358,101 +286,6 @@ tg_status tg_node_infer(tg_graph *graph, tg_node *node, tg_diag *diag) {
   tg_status status = absorb_operands(graph, node, diag);
   if (!status) status = tg_infer_check_dtypes(node, diag);
   if (!status) status = infer_shape(graph, node, diag);
-  if (status) tg_diag_prefix(diag, "%s", where(graph, node));
+  if (status) tg_diag_prefix(diag, "%s", tg_infer_where(graph, node));
   return status;
-}
-
-/* Models compute shapes from constants: what is integer, small and constant is folded at once, since the next
- * Reshape needs to know it; so are the few floats and bools that such a computation goes through. */
-static bool is_shape_arithmetic(const tg_node *node) {
-  const tg_value *result = tg_out(node);
-  if (node->output_count != 1) return false;
-  if (tg_op_is(node->op, TG_IS_GENERATES)) return true;
-  bool is_float = tg_dtype_is_float(result->dtype);
-  if (is_float && tg_op_is(node->op, TG_IS_GEMM | TG_IS_INTERNAL)) return false;
-  if (tg_value_elements(result) > (is_float ? TG_MAX_RANK : SHAPE_ELEMENTS)) return false;
-  for (int i = 0; i < node->input_count; i++) {
-    const tg_value *x = tg_in(node, i);
-    if (!x) continue;
-    if (!tg_is_constant(x) || x->elided || tg_value_elements(x) > SHAPE_ELEMENTS) return false;
-    if (tg_dtype_is_float(x->dtype) && x->rank && x->initializer) return false;
-  }
-  return true;
-}
-
-static void fold_shape_arithmetic(tg_graph *graph, tg_node *node) {
-  if (!is_shape_arithmetic(node)) return;
-  tg_value *result = tg_out(node);
-  const void **inputs = TG_NEW_ARRAY(graph->arena, const void *, (size_t)node->input_count);
-  for (int i = 0; i < node->input_count; i++) inputs[i] = tg_in(node, i) ? tg_in(node, i)->data : NULL;
-  int64_t sizes[TG_MAX_RANK];
-  tg_value_sizes(result, sizes);
-  tg_value *folded =
-      tg_graph_add_constant(graph, result->name, result->dtype, result->rank, sizes, NULL, false);
-  void *data = (void *)folded->data;
-  tg_reference_node(node, inputs, &data);
-  const char *name = result->name;
-  tg_value_replace(graph, result, folded);
-  tg_graph_remove_node(graph, node);
-  tg_value_rename(graph, result, tg_arena_printf(graph->arena, "%s.old", name));
-  tg_value_rename(graph, folded, name);
-}
-
-static tg_status check_input(const tg_graph *graph, const tg_value *value, tg_diag *diag) {
-  int64_t count = 1;
-  for (int i = 0; i < value->rank; i++) {
-    int64_t size = value->dims[i].size;
-    if (size < 0)
-      return tg_fail(diag, TG_INVALID, "input \"%s\": dimension %d (%s) is not bound", value->name, i,
-                     value->dims[i].symbol ? value->dims[i].symbol : "?");
-    if (size && (__builtin_mul_overflow(count, size, &count) || count > TG_MAX_ELEMENTS))
-      return tg_fail(diag, TG_INVALID, "input \"%s\": %s has more than %" PRId64 " elements", value->name,
-                     tg_value_type_text(value, graph->arena), TG_MAX_ELEMENTS);
-  }
-  return TG_OK;
-}
-
-/* What exporters declare of a model with open sizes may be those of their example. */
-static tg_status check_declared(const tg_graph *graph, int output, tg_diag *diag) {
-  const tg_shape *declared = &graph->output_shapes[output];
-  const tg_value *value = graph->outputs[output];
-  bool fits = declared->rank < 0 || declared->rank == value->rank;
-  for (int d = 0; fits && !graph->symbol_count && d < declared->rank; d++)
-    fits = declared->sizes[d] < 0 || declared->sizes[d] == value->dims[d].size;
-  if (fits) return TG_OK;
-  const char *text = "";
-  for (int d = 0; d < declared->rank; d++)
-    text = tg_arena_printf(graph->arena, declared->sizes[d] < 0 ? "%s%s?" : "%s%s%" PRId64, text,
-                           d ? "," : "", declared->sizes[d]);
-  return tg_fail(diag, TG_INVALID, "output \"%s\" is declared as [%s] but computed as %s",
-                 graph->output_names[output], text, tg_value_type_text(value, graph->arena));
-}
-
-static tg_status check_outputs(tg_graph *graph, tg_diag *diag) {
-  for (int i = 0; i < graph->output_count; i++) {
-    if (check_declared(graph, i, diag)) return TG_INVALID;
-    tg_dtype found = graph->outputs[i]->dtype;
-    if (!graph->output_dtypes[i]) graph->output_dtypes[i] = found;
-    if (graph->output_dtypes[i] != found)
-      return tg_fail(diag, TG_INVALID, "output \"%s\" is declared %s but computed as %s",
-                     graph->output_names[i], tg_dtype_name(graph->output_dtypes[i]), tg_dtype_name(found));
-  }
-  return TG_OK;
-}
-
-tg_status tg_graph_infer(tg_graph *graph, tg_diag *diag) {
-  for (int i = 0; i < graph->input_count; i++)
-    if (check_input(graph, graph->inputs[i], diag)) return TG_INVALID;
-  TG_FOR_NODES_SAFE(graph, node) {
-    if (tg_node_infer(graph, node, diag)) return TG_INVALID;
-    if (tg_op_is(node->op, TG_IS_RECURRENT))
-      tg_unroll_recurrent(graph, node);
-    else if (node->op == TG_OP_EINSUM)
-      tg_expand_einsum(graph, node);
-    else if (!tg_op_is(node->op, TG_IS_EXPANDED))
-      fold_shape_arithmetic(graph, node);
-    else if (tg_expand(graph, node, diag))
-      return TG_INVALID;
-  }
-  return check_outputs(graph, diag);
 }

@@ -14,6 +14,9 @@ tg_status tg_infer_result_at(tg_node *node, int output, tg_dtype dtype, int rank
 /* Attribute AXIS in [0, limit), negative ones counted from `rank`. */
 tg_status tg_infer_axis(tg_node *node, int rank, int limit, tg_diag *diag);
 
+/* "node \"fc1\" (Gemm)", on the graph's arena. */
+const char *tg_infer_where(const tg_graph *graph, const tg_node *node);
+
 /* Operands of types that the operator takes, agreeing as long as the result's type is open. */
 tg_status tg_infer_check_dtypes(const tg_node *node, tg_diag *diag);
 tg_dtype tg_infer_elementwise_dtype(const tg_node *node);
@@ -53,30 +56,6 @@ tg_status tg_infer_slice(tg_graph *graph, tg_node *node, tg_diag *diag);
 tg_status tg_infer_pad(tg_graph *graph, tg_node *node, tg_diag *diag);
 tg_status tg_infer_gather(tg_graph *graph, tg_node *node, tg_diag *diag);
 tg_status tg_infer_scatter_add(tg_graph *graph, tg_node *node, tg_diag *diag);
-
-/* Einsum; the second replaces such a node, inferred, by a transpose or a product. */
-tg_status tg_infer_einsum(tg_node *node, tg_diag *diag);
-void tg_expand_einsum(tg_graph *graph, tg_node *node);
-tg_status tg_infer_recurrent(tg_graph *graph, tg_node *node, tg_diag *diag); /* RNN, GRU, LSTM */
-/* Replaces such a node, inferred, by one product of all inputs and the operators of each step. */
-void tg_unroll_recurrent(tg_graph *graph, tg_node *node);
-/* GatherElements (gather_elements.c), normalisations of channels (normalizations.c), losses (losses.c) and
- * operators of the training domain (optimizers.c, gradient.c), and what they are made of. */
-tg_status tg_infer_expanded(tg_node *node, tg_diag *diag);
-tg_status tg_infer_gather_elements(tg_node *node, tg_diag *diag);
-tg_status tg_infer_grouped_normalization(tg_node *node, tg_diag *diag);
-tg_status tg_infer_loss(tg_node *node, tg_diag *diag);
-tg_status tg_infer_optimizer(tg_node *node, tg_diag *diag);
-tg_status tg_infer_gradient(tg_node *node, tg_diag *diag);
-tg_status tg_expand(tg_graph *graph, tg_node *node, tg_diag *diag);
-void tg_expand_gather_elements(tg_graph *graph, tg_node *node);
-void tg_expand_grouped_normalization(tg_graph *graph, tg_node *node);
-void tg_expand_loss(tg_graph *graph, tg_node *node);
-void tg_expand_optimizer(tg_graph *graph, tg_node *node);
-/* TG_INVALID: an operator on the way has no gradient. */
-tg_status tg_expand_gradient(tg_graph *graph, tg_node *node, tg_diag *diag);
-/* The result of an expanded node becomes `value`, which takes its name. */
-void tg_expand_result(tg_graph *graph, tg_value *result, tg_value *value);
 
 tg_status tg_infer_expand(tg_graph *graph, tg_node *node, tg_diag *diag);
 tg_status tg_infer_tile(tg_graph *graph, tg_node *node, tg_diag *diag);

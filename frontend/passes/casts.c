@@ -1,6 +1,6 @@
 /* Casts: shared, shortened, and taken into the operators around them. */
+#include "frontend/build/rewrite.h"
 #include "frontend/passes/passes.h"
-#include "frontend/passes/rewrite.h"
 
 /* Every value of `from` is a value of `to`. */
 static bool widens(tg_dtype from, tg_dtype to) {

@@ -1,7 +1,7 @@
 /* Convolution, its gradients and pooling to channels-last, each between transposes of its own; sink.c and
  * moves.c make them meet. */
+#include "frontend/build/rewrite.h"
 #include "frontend/passes/passes.h"
-#include "frontend/passes/rewrite.h"
 
 /* One spatial dimension becomes two, the first of extent 1. */
 static void add_unit_height(tg_graph *graph, tg_node *node) {

@@ -1,6 +1,6 @@
 /* y = (x - mean) / sqrt(variance + epsilon) * scale + bias is y = x * factor + offset for each channel. */
+#include "frontend/build/rewrite.h"
 #include "frontend/passes/passes.h"
-#include "frontend/passes/rewrite.h"
 
 #include <math.h>
 

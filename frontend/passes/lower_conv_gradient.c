@@ -2,9 +2,9 @@
  * dY[p]. As a product it has one column, in which the matrix unit has next to nothing to do and waits for
  * each block of dY all the same; as a sum over positions it takes what loading X takes, and whatever loads X
  * anyway may compute it. */
+#include "frontend/build/rewrite.h"
 #include "frontend/passes/passes.h"
 #include "frontend/passes/reductions.h"
-#include "frontend/passes/rewrite.h"
 
 /* Of fewer positions, the passes of a sum take longer than the product. */
 enum { FEWEST_POSITIONS = 4096 };

@@ -1,8 +1,8 @@
 /* Rows by their numbers. Constant numbers are Slices; numbers that arrive with a run are compared with all
  * rows' numbers, and the rows are a product with what is 1 at the row meant and 0 elsewhere: exact, since the
  * chain of a product adds nothing but zeros to the row. They are fp32 by then (lower_integers.c). */
+#include "frontend/build/rewrite.h"
 #include "frontend/passes/passes.h"
-#include "frontend/passes/rewrite.h"
 
 #include <stdlib.h>
 

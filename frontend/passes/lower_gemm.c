@@ -1,7 +1,7 @@
 /* Gemm to MatMul and elementwise; sums of partial results to MatMul; vector operands of MatMul to
  * matrices. */
+#include "frontend/build/rewrite.h"
 #include "frontend/passes/passes.h"
-#include "frontend/passes/rewrite.h"
 
 #include <string.h>
 

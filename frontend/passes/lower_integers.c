@@ -1,7 +1,7 @@
 /* Integers become whole numbers in fp32, and stay exact (integers.h). Casts from floats truncate. */
+#include "frontend/build/rewrite.h"
 #include "frontend/passes/integers.h"
 #include "frontend/passes/passes.h"
-#include "frontend/passes/rewrite.h"
 
 #include <assert.h>
 #include <math.h>

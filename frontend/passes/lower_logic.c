@@ -1,7 +1,7 @@
 /* Bools become floats: 0 or 1 in BF16, which the vector unit computes with and the memory can hold
  * (docs/numerics.md). */
+#include "frontend/build/rewrite.h"
 #include "frontend/passes/passes.h"
-#include "frontend/passes/rewrite.h"
 
 /* What is not 0 is true, NaN too. */
 static void lower_cast(tg_graph *graph, tg_node *node) {

@@ -1,9 +1,9 @@
 /* ReduceMoments, the statistics of a batch: sum and sum of squared distances of each block of rows, merged by
  * the distances of the blocks' means from the mean of all (docs/numerics.md). Moments of a tensor whose rows
  * are reduced are sums of the tensor and then of squared distances from its mean. */
+#include "frontend/build/rewrite.h"
 #include "frontend/passes/passes.h"
 #include "frontend/passes/reductions.h"
-#include "frontend/passes/rewrite.h"
 
 enum {
   GROUP = 4

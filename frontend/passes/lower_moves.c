@@ -1,7 +1,7 @@
 /* Moves that are others by another name: Split is Slices, what repeats is an Expand between Reshapes, a frame
  * that continues the data is a Concat. */
+#include "frontend/build/rewrite.h"
 #include "frontend/passes/passes.h"
-#include "frontend/passes/rewrite.h"
 
 #include <string.h>
 

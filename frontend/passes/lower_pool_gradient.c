@@ -1,6 +1,6 @@
 /* Gradients of pooling: windows that add to their elements what they have for them. */
+#include "frontend/build/rewrite.h"
 #include "frontend/passes/passes.h"
-#include "frontend/passes/rewrite.h"
 
 enum { BF16_INTEGERS = 256 }; /* up to here each is a bf16 */
 

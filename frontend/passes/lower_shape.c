@@ -1,6 +1,6 @@
 /* Operators that are a reshape, a transpose, a pool or a gradient by another name. */
+#include "frontend/build/rewrite.h"
 #include "frontend/passes/passes.h"
-#include "frontend/passes/rewrite.h"
 
 void tg_pass_lower_shape(tg_graph *graph) {
   TG_FOR_NODES_SAFE(graph, node) {

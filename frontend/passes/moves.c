@@ -1,6 +1,6 @@
 /* Chains of moves. */
+#include "frontend/build/rewrite.h"
 #include "frontend/passes/passes.h"
-#include "frontend/passes/rewrite.h"
 
 #include <string.h>
 

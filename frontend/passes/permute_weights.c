@@ -1,7 +1,7 @@
 /* MatMul(Reshape(Transpose(x)), W): the classifier after a channels-last body. The reshape can take the
  * elements of a row as they lie, if the rows of a constant W are put into the same order. */
+#include "frontend/build/rewrite.h"
 #include "frontend/passes/passes.h"
-#include "frontend/passes/rewrite.h"
 
 /* Reshape that keeps the first `rank - 1` dimensions, which the transpose must keep too, and joins the
  * rest. */

@@ -5,6 +5,8 @@
 
 #include "frontend/graph.h"
 
+enum { TG_MOST_OF_ROW = 2048 /* elements of a row that is reduced at once: every array has room for it */ };
+
 /* op(a, b), or op(a) with b NULL, in FP32. */
 tg_value *tg_reduce_step(tg_graph *graph, const tg_node *like, tg_op op, tg_value *a, tg_value *b,
                          tg_node *before);

@@ -1,6 +1,6 @@
 /* Dead code, identities, constants. */
+#include "frontend/build/rewrite.h"
 #include "frontend/passes/passes.h"
-#include "frontend/passes/rewrite.h"
 
 #include "frontend/reference.h"
 

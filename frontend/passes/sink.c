@@ -1,7 +1,7 @@
 /* Transposes move below elementwise operators, reductions, Concat and moves by axis, towards the transpose
  * that undoes them. */
+#include "frontend/build/rewrite.h"
 #include "frontend/passes/passes.h"
-#include "frontend/passes/rewrite.h"
 
 static const int64_t *perm_of(const tg_value *value) {
   const tg_node *producer = value->producer;

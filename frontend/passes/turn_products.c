@@ -1,7 +1,7 @@
 /* Transpose(A B) whose rows become what lies together: (B^T A^T) has the same chains of the same products,
  * and is stored as they lie. Its operands' transposes cost nothing, as the mapper loads. */
+#include "frontend/build/rewrite.h"
 #include "frontend/passes/passes.h"
-#include "frontend/passes/rewrite.h"
 
 enum { MOST_DIMENSIONS = 4 }; /* that walks of operands have digits for, in any order */
 

@@ -6,14 +6,6 @@
 /* --- dtypes */
 
 /* Formats by what they hold; of two that do not hold each other, fp32 holds both. */
-tg_dtype tg_widest(tg_dtype a, tg_dtype b) {
-  if (a == b || b == TG_NONE) return a;
-  if (a == TG_NONE) return b;
-  return a == TG_F64 || b == TG_F64 ? TG_F64 : TG_F32;
-}
-
-bool tg_is_number(const tg_value *value) { return tg_is_constant(value) && value->rank == 0; }
-
 static tg_dtype widest_operand(const tg_node *node, int count, bool numbers) {
   tg_dtype wide = TG_NONE;
   for (int i = 0; i < node->input_count && i < count; i++) {

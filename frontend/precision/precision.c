@@ -2,15 +2,13 @@
 #include "frontend/precision/precision.h"
 #include "frontend/base/pattern.h"
 
+#include "frontend/build/rewrite.h"
 #include "frontend/names.h"
 #include "frontend/passes/passes.h"
-#include "frontend/passes/rewrite.h"
 #include "frontend/precision/policy.h"
 
 #include <inttypes.h>
 #include <regex.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <string.h>
 
 static const char *const preset_names[] = {
@@ -31,16 +29,6 @@ tg_status tg_precision_preset_parse(const char *name, tg_precision_preset *out_p
 }
 
 const char *tg_precision_preset_name(tg_precision_preset preset) { return preset_names[preset]; }
-
-void tg_cast_say(const tg_cast_pass *p, bool warning, const char *format, ...) {
-  if (!p->options->log || !(warning || p->options->verbose)) return;
-  char line[4096];
-  va_list arguments;
-  va_start(arguments, format);
-  vsnprintf(line, sizeof line, format, arguments);
-  va_end(arguments);
-  p->options->log(p->options->log_user, warning, line);
-}
 
 /* --- casts */
 

@@ -4,18 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-float tg_reference_maximum(float a, float b) {
-  if (isnan(a) || isnan(b)) return NAN;
-  if (a == b) return signbit(a) ? b : a;
-  return a > b ? a : b;
-}
-
-float tg_reference_minimum(float a, float b) {
-  if (isnan(a) || isnan(b)) return NAN;
-  if (a == b) return signbit(a) ? a : b;
-  return a < b ? a : b;
-}
-
 /* By erfc, which keeps the relative error small where x is far below zero; the limit there is -0. */
 static float gelu(float a, bool by_tanh) {
   double x = (double)a;
@@ -88,17 +76,6 @@ static int64_t apply_integer(tg_op op, tg_dtype dtype, int64_t a, int64_t b) {
   case TG_OP_SIGN: return (a > 0) - (a < 0);
   default: return 0;
   }
-}
-
-size_t tg_reference_operand_index(const tg_value *operand, const tg_value *result, int64_t linear) {
-  int64_t index = 0, step = 1;
-  for (int i = 1; i <= operand->rank; i++) {
-    int64_t size = operand->dims[operand->rank - i].size, whole = result->dims[result->rank - i].size;
-    if (size != 1) index += linear % whole * step;
-    step *= size;
-    linear /= whole;
-  }
-  return (size_t)index;
 }
 
 static void integers(const tg_node *node, const void *const *inputs, void *output) {

@@ -35,6 +35,9 @@ void tg_reference_cast(const tg_node *node, const void *const *inputs, void *out
 void tg_reference_stochastic_cast(const tg_node *node, const tg_reference_draw *draw,
                                   const void *const *inputs, void *output);
 
+/* Zeroed memory that the caller frees. */
+void *tg_reference_scratch(size_t count, size_t size);
+
 /* The elements of a tensor widened to fp32, in memory the caller frees. */
 float *tg_reference_widen(const tg_value *value, const void *data);
 

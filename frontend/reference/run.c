@@ -4,19 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void *scratch(size_t count, size_t size) {
-  void *p = calloc(count ? count : 1, size);
-  if (!p) tg_die("out of memory (%zu x %zu bytes)", count, size);
-  return p;
-}
-
-float *tg_reference_widen(const tg_value *value, const void *data) {
-  size_t count = (size_t)tg_value_elements(value);
-  float *wide = scratch(count, sizeof *wide);
-  for (size_t i = 0; i < count; i++) wide[i] = tg_load_f32(data, value->dtype, i);
-  return wide;
-}
-
 static void evaluate(const tg_node *node, const tg_reference_draw *draw, const void *const *inputs,
                      void *const *outputs) {
   void *y = outputs[0];
@@ -141,11 +128,12 @@ static void drop_operand(run *r, const tg_value *value) {
 }
 
 static void run_node(run *r, const tg_node *node) {
-  const void **inputs = scratch((size_t)node->input_count, sizeof *inputs);
+  const void **inputs = tg_reference_scratch((size_t)node->input_count, sizeof *inputs);
   for (int i = 0; i < node->input_count; i++)
     if (tg_in(node, i)) inputs[i] = r->data[tg_in(node, i)->index];
-  void **outputs = scratch((size_t)node->output_count, sizeof *outputs);
-  for (int i = 0; i < node->output_count; i++) outputs[i] = scratch(bytes_of(node->outputs[i]), 1);
+  void **outputs = tg_reference_scratch((size_t)node->output_count, sizeof *outputs);
+  for (int i = 0; i < node->output_count; i++)
+    outputs[i] = tg_reference_scratch(bytes_of(node->outputs[i]), 1);
   evaluate(node, r->draw, inputs, outputs);
   for (int i = 0; i < node->input_count; i++) drop_operand(r, tg_in(node, i));
   for (int i = 0; i < node->output_count; i++) {
@@ -163,8 +151,8 @@ void tg_reference_run(const tg_graph *graph, const void *const *inputs, void *co
 
 void tg_reference_run_drawing(const tg_graph *graph, const tg_reference_draw *draw, const void *const *inputs,
                               void *const *outputs) {
-  run r = {graph, draw, scratch((size_t)graph->value_count, sizeof *r.data),
-           scratch((size_t)graph->value_count, sizeof *r.uses_left)};
+  run r = {graph, draw, tg_reference_scratch((size_t)graph->value_count, sizeof *r.data),
+           tg_reference_scratch((size_t)graph->value_count, sizeof *r.uses_left)};
   for (int i = 0; i < graph->value_count; i++) {
     r.data[i] = graph->values[i]->data;
     r.uses_left[i] = graph->values[i]->use_count + graph->values[i]->output_count;

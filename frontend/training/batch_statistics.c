@@ -1,6 +1,6 @@
 #include "frontend/training/batch_statistics.h"
 
-#include "frontend/training/build.h"
+#include "frontend/build/build.h"
 
 typedef struct collector {
   tg_graph *graph;

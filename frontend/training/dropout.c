@@ -1,6 +1,6 @@
 #include "frontend/training/dropout.h"
 
-#include "frontend/training/build.h"
+#include "frontend/build/build.h"
 
 /* The array's random numbers are those of stochastic rounding: what lies p of the way from 1 to the next BF16
  * number is rounded to that with probability p, anew in every step, the same on every engine. Clip makes X

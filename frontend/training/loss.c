@@ -1,5 +1,7 @@
 #include "frontend/training/loss.h"
 
+#include "frontend/build/labels.h"
+
 enum { CLASS_AXIS = 1 << 1 };
 
 typedef enum label_kind { OF_VALUES, OF_CLASSES, OF_NOTHING } label_kind;
@@ -46,26 +48,6 @@ static tg_value *mean_of_all(tg_build *b, tg_value *x) {
   return tg_build_with(b, TG_OP_MUL, sum_of_all(b, x), 1 / (double)tg_value_elements(x));
 }
 
-/* [N, d..] to [N, 1, d..]. */
-static tg_value *beside_classes(tg_build *b, tg_value *labels, const tg_value *y) {
-  int64_t sizes[TG_MAX_RANK];
-  tg_value_sizes(y, sizes);
-  sizes[1] = 1;
-  return tg_build_reshape(b, labels, y->rank, sizes);
-}
-
-tg_value *tg_loss_is_label(tg_build *b, tg_value *labels, const tg_value *y) {
-  int64_t sizes[TG_MAX_RANK] = {y->dims[1].size, 1, 1, 1, 1, 1, 1, 1};
-  tg_value *classes = tg_graph_add_constant(b->graph, "classes", TG_F32, y->rank - 1, sizes, NULL, false);
-  for (int64_t i = 0; i < sizes[0]; i++) tg_store_f32((void *)classes->data, TG_F32, (size_t)i, (float)i);
-  return tg_build_binary(b, TG_OP_EQUAL, beside_classes(b, labels, y), classes);
-}
-
-tg_value *tg_loss_picked(tg_build *b, tg_value *labels, tg_value *y) {
-  return tg_build_sum(b, tg_build_where(b, tg_loss_is_label(b, labels, y), y, tg_build_number(b, 0)),
-                      CLASS_AXIS);
-}
-
 /* --- losses */
 
 typedef struct loss_build {
@@ -81,11 +63,11 @@ typedef struct loss_build {
 static void cross_entropy(loss_build *l) {
   tg_build *b = l->b;
   tg_value *sum = tg_build_reduce(b, TG_OP_REDUCE_LOG_SUM_EXP, l->y, CLASS_AXIS);
-  l->value = tg_build_binary(b, TG_OP_SUB, sum, tg_loss_picked(b, l->labels, l->y));
+  l->value = tg_build_binary(b, TG_OP_SUB, sum, tg_build_picked(b, l->labels, l->y));
   b->forward = sum->producer->id;
   tg_value *p = tg_build_unary(b, TG_OP_EXP, tg_build_binary(b, TG_OP_SUB, l->y, sum));
   tg_value *hot =
-      tg_build_where(b, tg_loss_is_label(b, l->labels, l->y), tg_build_number(b, 1), tg_build_number(b, 0));
+      tg_build_where(b, tg_build_is_label(b, l->labels, l->y), tg_build_number(b, 1), tg_build_number(b, 0));
   l->slope = tg_build_binary(b, TG_OP_SUB, p, hot);
 }
 
@@ -103,11 +85,11 @@ static tg_value *sub(tg_build *b, tg_value *x, tg_value *y) { return tg_build_bi
 static void nll(loss_build *l) {
   tg_build *b = l->b;
   tg_value *zero = tg_build_number(b, 0),
-           *y = tg_build_where(b, tg_loss_is_label(b, l->labels, l->y), l->y, zero);
+           *y = tg_build_where(b, tg_build_is_label(b, l->labels, l->y), l->y, zero);
   l->value = tg_build_unary(b, TG_OP_NEG, tg_build_sum(b, y, CLASS_AXIS));
   b->forward = y->producer->id;
   l->operand = 1;
-  l->slope = tg_build_where(b, tg_loss_is_label(b, l->labels, l->y), tg_build_number(b, -1), zero);
+  l->slope = tg_build_where(b, tg_build_is_label(b, l->labels, l->y), tg_build_number(b, -1), zero);
 }
 
 static tg_value *bounded_log(tg_build *b, tg_value *x) {

@@ -2,7 +2,7 @@
 #ifndef TEGULA_FRONTEND_TRAINING_OPTIMIZER_H
 #define TEGULA_FRONTEND_TRAINING_OPTIMIZER_H
 
-#include "frontend/training/build.h"
+#include "frontend/build/build.h"
 #include "frontend/training/training.h"
 
 enum { TG_MOST_STATE = 2 };

@@ -1,6 +1,6 @@
 #include "frontend/training/separate.h"
 
-#include "frontend/passes/rewrite.h"
+#include "frontend/build/rewrite.h"
 
 #include <string.h>
 

@@ -1,10 +1,10 @@
 /* The step graph, put together. */
 #include "frontend/base/pattern.h"
+#include "frontend/gradients/gradients.h"
 #include "frontend/infer.h"
 #include "frontend/passes/passes.h"
 #include "frontend/training/batch_statistics.h"
 #include "frontend/training/dropout.h"
-#include "frontend/training/gradients.h"
 #include "frontend/training/loss.h"
 #include "frontend/training/optimizer.h"
 #include "frontend/training/recompute.h"

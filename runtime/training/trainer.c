@@ -1,6 +1,6 @@
+#include "frontend/build/rewrite.h"
 #include "frontend/infer.h"
 #include "frontend/onnx/rewrite.h"
-#include "frontend/passes/rewrite.h"
 #include "frontend/pipeline.h"
 #include "mapper/mapper.h"
 #include "runtime/engines.h"

@@ -1,8 +1,8 @@
 /* The operator table itself, and docs/operators.md, which is printed from it. */
 #include "frontend/dtype.h"
+#include "frontend/gradients/gradients.h"
 #include "frontend/ops.h"
 #include "frontend/passes/passes.h"
-#include "frontend/training/gradients.h"
 #include "tests/frontend/support.h"
 #include "tests/harness.h"
 

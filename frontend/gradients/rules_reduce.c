@@ -1,6 +1,6 @@
 /* Gradients of reductions: what was reduced is repeated, most often by the broadcast of an elementwise
  * operator. */
-#include "frontend/training/rules.h"
+#include "frontend/gradients/rules.h"
 
 /* Bits of the dimensions that a reduction runs over. */
 static unsigned reduced_axes(const tg_node *node) {

@@ -1,5 +1,5 @@
 /* Gradients of elementwise operators of several operands. */
-#include "frontend/training/rules.h"
+#include "frontend/gradients/rules.h"
 
 void tg_gradient_add(tg_backward *w, const tg_node *node, tg_value *dy) {
   (void)node;

@@ -1,7 +1,6 @@
 /* InstanceNormalization and GroupNormalization as mean and variance of rows, each of all positions of
  * neighbouring channels, and a scale and a bias. Rows may be longer than LayerNormalization can hold. */
-#include "frontend/infer/internal.h"
-#include "frontend/training/build.h"
+#include "frontend/decompose/decompose.h"
 
 #include <inttypes.h>
 
@@ -74,6 +73,6 @@ void tg_expand_grouped_normalization(tg_graph *graph, tg_node *node) {
   if (!is_no_parameter(scale, 1)) y = tg_build_binary(&b, TG_OP_MUL, y, as_column(&b, scale));
   if (!is_no_parameter(bias, 0)) y = tg_build_binary(&b, TG_OP_ADD, y, as_column(&b, bias));
   y = tg_build_cast(&b, tg_build_reshape_like(&b, y, x), tg_out(node)->dtype);
-  tg_expand_result(graph, tg_out(node), y);
+  tg_build_result(graph, tg_out(node), y);
   tg_graph_remove_node(graph, node);
 }

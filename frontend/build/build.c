@@ -1,7 +1,7 @@
-#include "frontend/training/build.h"
+#include "frontend/build/build.h"
 
-#include "frontend/passes/rewrite.h"
-#include "frontend/training/centred.h"
+#include "frontend/build/centred.h"
+#include "frontend/build/rewrite.h"
 
 static tg_node *stamp(const tg_build *b, tg_node *node) {
   node->forward = b->forward;
@@ -157,4 +157,12 @@ tg_value *tg_build_where(tg_build *b, tg_value *condition, tg_value *x, tg_value
 
 tg_value *tg_build_where_positive(tg_build *b, tg_value *condition, tg_value *x) {
   return tg_build_where(b, tg_build_with(b, TG_OP_GREATER, condition, 0), x, tg_build_number(b, 0));
+}
+
+void tg_build_result(tg_graph *graph, tg_value *result, tg_value *value) {
+  const char *name = result->name;
+  tg_value_replace(graph, result, value);
+  if (value->kind != TG_VALUE_RESULT) return;
+  tg_value_rename(graph, result, tg_arena_printf(graph->arena, "%s.old", name));
+  tg_value_rename(graph, value, name);
 }

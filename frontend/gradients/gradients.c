@@ -1,6 +1,6 @@
-#include "frontend/training/gradients.h"
+#include "frontend/gradients/gradients.h"
 
-#include "frontend/training/rules.h"
+#include "frontend/gradients/rules.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -10,7 +10,7 @@
 #define FIRST(n) ((1u << (n)) - 1)
 static const tg_gradient_info table[TG_OP_COUNT] = {
 #define TG_GRADIENT(op, operands, rule, formula) [TG_OP_##op] = {tg_gradient_##rule, operands, formula},
-#include "frontend/training/gradients.def"
+#include "frontend/gradients/gradients.def"
 #undef TG_GRADIENT
 };
 #undef ALL
@@ -22,10 +22,13 @@ const tg_gradient_info *tg_gradient_get(tg_op op) { return &table[op]; }
 
 /* Operators without a gradient count with all their operands, so that the walk comes upon them and says
  * so. */
+static unsigned operands_of(const tg_node *node) {
+  return table[node->op].rule ? table[node->op].operands : ~0u;
+}
+
 static bool is_differentiable(const tg_node *node, int input) {
   const tg_value *x = tg_in(node, input);
-  unsigned operands = table[node->op].rule ? table[node->op].operands : ~0u;
-  return x && tg_dtype_is_float(x->dtype) && (input >= 32 || operands >> input & 1);
+  return x && tg_dtype_is_float(x->dtype) && (input >= 32 || operands_of(node) >> input & 1);
 }
 
 static bool has_float_result(const tg_node *node) { return tg_dtype_is_float(tg_out(node)->dtype); }
@@ -54,58 +57,6 @@ static void find_wanted(tg_backward *w, const tg_node *first, const tg_node *las
 
 /* --- the walk */
 
-static bool is_wanted(const tg_backward *w, int input) {
-  const tg_value *x = tg_in(w->node, input);
-  return x && is_differentiable(w->node, input) && w->wanted[x->index];
-}
-
-bool tg_backward_wants(tg_backward *w, int input) {
-  if (!is_wanted(w, input)) return false;
-  w->build.name = tg_arena_printf(w->build.graph->arena, "%s.grad", tg_in(w->node, input)->name);
-  return true;
-}
-
-tg_value *tg_backward_of(const tg_backward *w, int output) {
-  return w->gradient[w->node->outputs[output]->index];
-}
-
-/* A gradient has the element type of what it is the gradient of; what was just built for it is rounded to
- * that, anything else converted. */
-static tg_value *with_dtype(tg_backward *w, tg_value *gradient, tg_dtype dtype) {
-  tg_node *producer = gradient->producer;
-  if (gradient->dtype == dtype) return gradient;
-  bool fresh = producer && producer->forward == w->node->id && producer->forward_operand == -1 &&
-               !gradient->use_count && !tg_op_is(producer->op, TG_IS_MOVE) && producer->op != TG_OP_CAST;
-  if (!fresh) return tg_build_cast(&w->build, gradient, dtype);
-  gradient->dtype = dtype;
-  return gradient;
-}
-
-/* Says whose gradient it is: on what computes it, and on the moves behind that. */
-static void mark(const tg_backward *w, int input, const tg_value *gradient) {
-  for (tg_node *node = gradient->producer;
-       node && node->forward == w->node->id && node->forward_operand == -1;) {
-    const tg_value *x = tg_in(node, 0);
-    node->forward_operand = input;
-    bool moved = tg_op_is(node->op, TG_IS_MOVE) && node->input_count == 1 && x->use_count == 1;
-    node = moved ? x->producer : NULL;
-  }
-}
-
-void tg_backward_give(tg_backward *w, int input, tg_value *gradient) {
-  if (!tg_backward_wants(w, input)) return;
-  tg_value *x = tg_in(w->node, input);
-  gradient = with_dtype(w, tg_build_sum_to(&w->build, gradient, x), x->dtype);
-  mark(w, input, gradient);
-  tg_value **sum = &w->gradient[x->index];
-  if (*sum) {
-    gradient = tg_build_binary(&w->build, TG_OP_ADD, *sum, gradient);
-    gradient->dtype = x->dtype;
-    gradient->producer->forward_operand = TG_SUM_OF_GRADIENTS;
-  }
-  *sum = gradient;
-}
-
 static tg_status refuse(const tg_node *node, const char *why, tg_diag *diag) {
   const char *op = tg_op_get(node->op)->name;
   if (*node->name) return tg_fail(diag, TG_INVALID, "node \"%s\" (%s): %s", node->name, op, why);
@@ -116,8 +67,9 @@ static tg_status refuse(const tg_node *node, const char *why, tg_diag *diag) {
 static tg_status step_back(tg_backward *w, const tg_node *node) {
   bool reached = false, wanted = false;
   w->node = node;
+  w->operands = operands_of(node);
   for (int i = 0; i < node->output_count; i++) reached |= w->gradient[node->outputs[i]->index] != NULL;
-  for (int i = 0; i < node->input_count; i++) wanted |= is_wanted(w, i);
+  for (int i = 0; i < node->input_count; i++) wanted |= tg_backward_is_wanted(w, i);
   if (!reached || !wanted) return TG_OK;
   if (!table[node->op].rule) return refuse(node, "the operator has no gradient", w->diag);
   w->build.forward = node->id;

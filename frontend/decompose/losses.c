@@ -1,7 +1,7 @@
 /* SoftmaxCrossEntropyLoss and NegativeLogLikelihoodLoss as comparisons of the labels with 0, 1 .. C-1, and
  * sums. Precision policies, gradients and the array see only that. */
-#include "frontend/infer/internal.h"
-#include "frontend/training/loss.h"
+#include "frontend/build/labels.h"
+#include "frontend/decompose/decompose.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -67,12 +67,12 @@ static tg_value *terms_of(tg_build *b, tg_node *node, tg_value *x, tg_value *lab
     tg_value *log_p = node->outputs[1];
     if (!log_p->use_count && !log_p->output_count) {
       tg_value *sum = tg_build_reduce(b, TG_OP_REDUCE_LOG_SUM_EXP, x, 1u << 1);
-      return tg_build_binary(b, TG_OP_SUB, sum, tg_loss_picked(b, labels, x));
+      return tg_build_binary(b, TG_OP_SUB, sum, tg_build_picked(b, labels, x));
     }
     x = log_softmax(b, x);
-    tg_expand_result(b->graph, log_p, tg_build_cast(b, x, tg_in(node, 0)->dtype));
+    tg_build_result(b->graph, log_p, tg_build_cast(b, x, tg_in(node, 0)->dtype));
   }
-  return tg_build_unary(b, TG_OP_NEG, tg_loss_picked(b, labels, x));
+  return tg_build_unary(b, TG_OP_NEG, tg_build_picked(b, labels, x));
 }
 
 /* Weights of classes are no parameters, though they may be initializers. */
@@ -90,7 +90,7 @@ static tg_value *weights_of(tg_build *b, const tg_node *node, const tg_value *x,
   tg_value *weights = NULL, *zero = tg_build_number(b, 0);
   if (tg_in(node, 2)) {
     tg_value *each = class_weights(b, tg_in(node, 2), x->rank - 1);
-    weights = tg_build_sum(b, tg_build_where(b, tg_loss_is_label(b, labels, x), each, zero), 1u << 1);
+    weights = tg_build_sum(b, tg_build_where(b, tg_build_is_label(b, labels, x), each, zero), 1u << 1);
   }
   int64_t ignored = tg_attr_int(node, TG_ATTR_IGNORE_INDEX);
   if (!is_given(ignored)) return weights;
@@ -127,6 +127,6 @@ void tg_expand_loss(tg_graph *graph, tg_node *node) {
   tg_value *terms = terms_of(&b, node, x, labels);
   tg_value *weights = weights_of(&b, node, x, labels, &terms);
   tg_value *y = reduced(&b, reduction_of(node), terms, weights, tg_in(node, 1));
-  tg_expand_result(graph, tg_out(node), tg_build_cast(&b, y, tg_out(node)->dtype));
+  tg_build_result(graph, tg_out(node), tg_build_cast(&b, y, tg_out(node)->dtype));
   tg_graph_remove_node(graph, node);
 }

@@ -1,42 +1,7 @@
 /* Gradient of ai.onnx.preview.training: reverse mode over the nodes before it. Its last operand is the tensor
- * y. And what turns operators into others as soon as their types are known. */
-#include "frontend/infer/internal.h"
-#include "frontend/training/build.h"
-#include "frontend/training/gradients.h"
-
-tg_status tg_infer_expanded(tg_node *node, tg_diag *diag) {
-  switch (node->op) {
-  case TG_OP_GRADIENT: return tg_infer_gradient(node, diag);
-  case TG_OP_GATHER_ELEMENTS: return tg_infer_gather_elements(node, diag);
-  case TG_OP_INSTANCE_NORMALIZATION:
-  case TG_OP_GROUP_NORMALIZATION: return tg_infer_grouped_normalization(node, diag);
-  default:
-    return tg_op_is(node->op, TG_IS_TRAINING) ? tg_infer_optimizer(node, diag) : tg_infer_loss(node, diag);
-  }
-}
-
-tg_status tg_expand(tg_graph *graph, tg_node *node, tg_diag *diag) {
-  switch (node->op) {
-  case TG_OP_GRADIENT: return tg_expand_gradient(graph, node, diag);
-  case TG_OP_GATHER_ELEMENTS: tg_expand_gather_elements(graph, node); break;
-  case TG_OP_INSTANCE_NORMALIZATION:
-  case TG_OP_GROUP_NORMALIZATION: tg_expand_grouped_normalization(graph, node); break;
-  default:
-    if (tg_op_is(node->op, TG_IS_TRAINING))
-      tg_expand_optimizer(graph, node);
-    else
-      tg_expand_loss(graph, node);
-  }
-  return TG_OK;
-}
-
-void tg_expand_result(tg_graph *graph, tg_value *result, tg_value *value) {
-  const char *name = result->name;
-  tg_value_replace(graph, result, value);
-  if (value->kind != TG_VALUE_RESULT) return;
-  tg_value_rename(graph, result, tg_arena_printf(graph->arena, "%s.old", name));
-  tg_value_rename(graph, value, name);
-}
+ * y. */
+#include "frontend/decompose/decompose.h"
+#include "frontend/gradients/gradients.h"
 
 tg_status tg_infer_gradient(tg_node *node, tg_diag *diag) {
   const tg_value *y = tg_in(node, node->input_count - 1);
@@ -77,7 +42,7 @@ tg_status tg_expand_gradient(tg_graph *graph, tg_node *node, tg_diag *diag) {
   for (int i = 0; i < node->output_count; i++) {
     const tg_value *x = tg_in(node, i);
     tg_value *gradient = gradients[x->index];
-    tg_expand_result(graph, node->outputs[i], gradient ? gradient : filled(&b, x, 0));
+    tg_build_result(graph, node->outputs[i], gradient ? gradient : filled(&b, x, 0));
   }
   tg_graph_remove_node(graph, node);
   return TG_OK;

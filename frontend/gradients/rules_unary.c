@@ -1,6 +1,6 @@
 /* Gradients of functions of one operand. What depends on the result rather than the operand says so: the
  * result is often kept anyway. At a kink each takes the side that PyTorch takes. */
-#include "frontend/training/rules.h"
+#include "frontend/gradients/rules.h"
 
 #include <float.h>
 #include <math.h>

@@ -1,4 +1,4 @@
-#include "frontend/training/centred.h"
+#include "frontend/build/centred.h"
 
 void tg_centred_note(tg_build *b, const tg_value *x, unsigned axes) {
   tg_centred centred = {x, axes};

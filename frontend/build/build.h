@@ -1,6 +1,6 @@
 /* What the step is built with: typed nodes in one call, stamped with where they come from. */
-#ifndef TEGULA_FRONTEND_TRAINING_BUILD_H
-#define TEGULA_FRONTEND_TRAINING_BUILD_H
+#ifndef TEGULA_FRONTEND_BUILD_BUILD_H
+#define TEGULA_FRONTEND_BUILD_BUILD_H
 
 #include "frontend/graph.h"
 
@@ -61,5 +61,8 @@ tg_value *tg_build_sum_to(tg_build *b, tg_value *x, const tg_value *like);
 tg_value *tg_build_where(tg_build *b, tg_value *condition, tg_value *x, tg_value *y);
 /* x where `condition` > 0, else 0. */
 tg_value *tg_build_where_positive(tg_build *b, tg_value *condition, tg_value *x);
+
+/* The result of a decomposed node becomes `value`, which takes its name. */
+void tg_build_result(tg_graph *graph, tg_value *result, tg_value *value);
 
 #endif

@@ -1,10 +1,10 @@
 /* What is known to sum to 0. The gradient of what a normalisation reads does, over the dimensions that it
  * normalises, whatever the numbers are: a constant added there is subtracted again with the mean. In FP32
  * such a sum is noise of rounding, which Adam and Adagrad scale up to whole steps; so it is not computed. */
-#ifndef TEGULA_FRONTEND_TRAINING_CENTRED_H
-#define TEGULA_FRONTEND_TRAINING_CENTRED_H
+#ifndef TEGULA_FRONTEND_BUILD_CENTRED_H
+#define TEGULA_FRONTEND_BUILD_CENTRED_H
 
-#include "frontend/training/build.h"
+#include "frontend/build/build.h"
 
 /* The sum of x over the dimensions whose bit is set in `axes` is 0; so is that of x moved or converted by
  * tg_build_reshape, _transpose and _cast, and tg_build_sum over these and more dimensions gives a

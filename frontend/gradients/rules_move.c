@@ -1,7 +1,7 @@
 /* Gradients of moves are moves, and sums over what was repeated. */
-#include "frontend/training/rules.h"
+#include "frontend/gradients/rules.h"
 
-#include "frontend/passes/rewrite.h"
+#include "frontend/build/rewrite.h"
 
 #include <string.h>
 

@@ -1,6 +1,5 @@
 /* GatherElements as comparisons of the indices with 0, 1 .. V-1, and sums of what they choose. */
-#include "frontend/infer/internal.h"
-#include "frontend/training/build.h"
+#include "frontend/decompose/decompose.h"
 
 #include <inttypes.h>
 
@@ -65,6 +64,6 @@ void tg_expand_gather_elements(tg_graph *graph, tg_node *node) {
       tg_build_binary(&b, TG_OP_EQUAL, stretched(&b, i, axis), positions(&b, count, rank + 1 - axis));
   tg_value *each = tg_build_where(&b, chosen, stretched(&b, x, axis + 1), tg_build_number(&b, 0));
   tg_value *y = tg_build_reshape_like(&b, tg_build_sum(&b, each, 1u << axis), tg_out(node));
-  tg_expand_result(graph, tg_out(node), tg_build_cast(&b, y, tg_out(node)->dtype));
+  tg_build_result(graph, tg_out(node), tg_build_cast(&b, y, tg_out(node)->dtype));
   tg_graph_remove_node(graph, node);
 }

@@ -1,5 +1,5 @@
 /* Gradients of convolutions and pools. */
-#include "frontend/training/rules.h"
+#include "frontend/gradients/rules.h"
 
 static void copy_window(tg_graph *graph, const tg_node *from, tg_node *to) {
   static const tg_attr_key lists[] = {TG_ATTR_KERNEL_SHAPE, TG_ATTR_STRIDES, TG_ATTR_DILATIONS, TG_ATTR_PADS};

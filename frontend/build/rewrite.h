@@ -1,6 +1,6 @@
 /* What passes build graphs with: typed nodes in one call. */
-#ifndef TEGULA_FRONTEND_PASSES_REWRITE_H
-#define TEGULA_FRONTEND_PASSES_REWRITE_H
+#ifndef TEGULA_FRONTEND_BUILD_REWRITE_H
+#define TEGULA_FRONTEND_BUILD_REWRITE_H
 
 #include "frontend/graph.h"
 

@@ -1,6 +1,5 @@
 /* Adam, Adagrad and Momentum of ai.onnx.preview.training as arithmetic on FP32. */
-#include "frontend/infer/internal.h"
-#include "frontend/training/build.h"
+#include "frontend/decompose/decompose.h"
 
 #include <assert.h>
 #include <math.h>
@@ -131,9 +130,8 @@ static void update_tensor(update *u, tg_graph *graph, int i, int count) {
     adagrad(u);
   else
     momentum(u);
-  tg_expand_result(graph, u->node->outputs[i], u->x);
-  for (int k = 0; k < states; k++)
-    tg_expand_result(graph, u->node->outputs[(1 + k) * count + i], u->state[k]);
+  tg_build_result(graph, u->node->outputs[i], u->x);
+  for (int k = 0; k < states; k++) tg_build_result(graph, u->node->outputs[(1 + k) * count + i], u->state[k]);
 }
 
 void tg_expand_optimizer(tg_graph *graph, tg_node *node) {

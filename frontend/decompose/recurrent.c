@@ -1,5 +1,5 @@
 /* Shapes of recurrent layers, and what of them is supported. */
-#include "frontend/infer/internal.h"
+#include "frontend/decompose/decompose.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -59,8 +59,7 @@ static tg_status check_size(int64_t steps, int64_t batch, int64_t width, int dir
   return TG_OK;
 }
 
-tg_status tg_infer_recurrent(tg_graph *graph, tg_node *node, tg_diag *diag) {
-  (void)graph;
+tg_status tg_infer_recurrent(tg_node *node, tg_diag *diag) {
   const tg_value *x = tg_in(node, 0), *w = tg_in(node, 1), *r = tg_in(node, 2);
   bool last = tg_attr_int(node, TG_ATTR_LAYOUT) != 0; /* [batch, steps, ..] */
   int64_t gates = node->op == TG_OP_LSTM ? 4 : node->op == TG_OP_GRU ? 3 : 1;

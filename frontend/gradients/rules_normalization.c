@@ -1,6 +1,6 @@
 /* Gradients of softmax and the normalisations. */
-#include "frontend/training/centred.h"
-#include "frontend/training/rules.h"
+#include "frontend/build/centred.h"
+#include "frontend/gradients/rules.h"
 
 /* The dimensions that a softmax runs over. */
 static unsigned softmax_axes(const tg_node *node) {

@@ -1,7 +1,7 @@
 /* Recurrent layers as what they compute: one product of the inputs of all steps, then for each step the
  * product of the state and the gates (ONNX operators RNN, GRU, LSTM). Precision policies, gradients and the
  * array see only that. */
-#include "frontend/infer/internal.h"
+#include "frontend/decompose/decompose.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-#include "frontend/passes/rewrite.h"
+#include "frontend/build/rewrite.h"
 
 #include "frontend/infer.h"
 

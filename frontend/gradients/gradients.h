@@ -1,14 +1,15 @@
 /* Reverse mode: from the gradient of one value to those of the parameters it depends on. */
-#ifndef TEGULA_FRONTEND_TRAINING_GRADIENTS_H
-#define TEGULA_FRONTEND_TRAINING_GRADIENTS_H
+#ifndef TEGULA_FRONTEND_GRADIENTS_GRADIENTS_H
+#define TEGULA_FRONTEND_GRADIENTS_GRADIENTS_H
 
-#include "frontend/training/build.h"
+#include "frontend/build/build.h"
 
 /* The walk. A rule reads `node` and the gradient of its result (of the first; NULL if only others have one),
  * and gives those of its operands. */
 typedef struct tg_backward {
   tg_build build; /* stamped for the node whose rule runs */
   const tg_node *node;
+  unsigned operands;   /* those that have a gradient, a bit each */
   tg_value **gradient; /* by value->index: the sum so far; NULL: none yet */
   bool *wanted;        /* by value->index: it depends on a parameter */
   int value_count;
@@ -20,6 +21,8 @@ typedef struct tg_backward {
 
 /* Does operand `input` of the node at hand need a gradient? Then what is built next is named after it. */
 bool tg_backward_wants(tg_backward *w, int input);
+/* The same, naming nothing. */
+bool tg_backward_is_wanted(const tg_backward *w, int input);
 /* Adds `gradient`, of the broadcast shape or of the operand's, to that of operand `input`. */
 void tg_backward_give(tg_backward *w, int input, tg_value *gradient);
 /* Of a result of the node at hand; NULL: nothing depends on it. */

@@ -1,6 +1,6 @@
 /* Gradients of products. Both are products again; transposes stay operands, which the array reads in
  * place. */
-#include "frontend/training/rules.h"
+#include "frontend/gradients/rules.h"
 
 /* [.., M, K] to [M', K], M' all but the last. */
 static tg_value *as_matrix(tg_backward *w, tg_value *x) {

@@ -1,11 +1,11 @@
 /* The rules of gradients.def and what their files share. */
-#ifndef TEGULA_FRONTEND_TRAINING_RULES_H
-#define TEGULA_FRONTEND_TRAINING_RULES_H
+#ifndef TEGULA_FRONTEND_GRADIENTS_RULES_H
+#define TEGULA_FRONTEND_GRADIENTS_RULES_H
 
-#include "frontend/training/gradients.h"
+#include "frontend/gradients/gradients.h"
 
 #define TG_GRADIENT(op, operands, rule, formula) tg_gradient_rule tg_gradient_##rule;
-#include "frontend/training/gradients.def"
+#include "frontend/gradients/gradients.def"
 #undef TG_GRADIENT
 
 static inline tg_value *tg_mul(tg_backward *w, tg_value *x, tg_value *y) {

@@ -1,5 +1,5 @@
 /* Einsum as what it is: a transpose, or a batched product between transposes and reshapes. */
-#include "frontend/infer/internal.h"
+#include "frontend/decompose/decompose.h"
 
 #include <assert.h>
 #include <ctype.h>

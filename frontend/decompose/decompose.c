@@ -1,0 +1,148 @@
+/* A whole graph: types of all nodes in topological order, and what operators are made of. */
+#include "frontend/decompose/decompose.h"
+
+#include "frontend/reference.h"
+
+#include <inttypes.h>
+
+enum {
+  SHAPE_ELEMENTS = 1024 /* integer tensors up to this size are taken for shape arithmetic and folded */
+};
+
+/* --- operators made of others */
+
+static bool is_composed(const tg_node *node) {
+  return tg_op_is(node->op, TG_IS_EXPANDED | TG_IS_RECURRENT) || node->op == TG_OP_EINSUM;
+}
+
+static tg_status infer_expanded(tg_node *node, tg_diag *diag) {
+  if (tg_op_is(node->op, TG_IS_RECURRENT)) return tg_infer_recurrent(node, diag);
+  switch (node->op) {
+  case TG_OP_EINSUM: return tg_infer_einsum(node, diag);
+  case TG_OP_GRADIENT: return tg_infer_gradient(node, diag);
+  case TG_OP_GATHER_ELEMENTS: return tg_infer_gather_elements(node, diag);
+  case TG_OP_INSTANCE_NORMALIZATION:
+  case TG_OP_GROUP_NORMALIZATION: return tg_infer_grouped_normalization(node, diag);
+  default:
+    return tg_op_is(node->op, TG_IS_TRAINING) ? tg_infer_optimizer(node, diag) : tg_infer_loss(node, diag);
+  }
+}
+
+static tg_status expand(tg_graph *graph, tg_node *node, tg_diag *diag) {
+  if (tg_op_is(node->op, TG_IS_RECURRENT)) return tg_unroll_recurrent(graph, node), TG_OK;
+  switch (node->op) {
+  case TG_OP_EINSUM: tg_expand_einsum(graph, node); break;
+  case TG_OP_GRADIENT: return tg_expand_gradient(graph, node, diag);
+  case TG_OP_GATHER_ELEMENTS: tg_expand_gather_elements(graph, node); break;
+  case TG_OP_INSTANCE_NORMALIZATION:
+  case TG_OP_GROUP_NORMALIZATION: tg_expand_grouped_normalization(graph, node); break;
+  default:
+    if (tg_op_is(node->op, TG_IS_TRAINING))
+      tg_expand_optimizer(graph, node);
+    else
+      tg_expand_loss(graph, node);
+  }
+  return TG_OK;
+}
+
+static tg_status decompose(tg_graph *graph, tg_node *node, tg_diag *diag) {
+  const char *where = tg_infer_where(graph, node);
+  tg_status status = tg_infer_check_dtypes(node, diag);
+  if (!status) status = infer_expanded(node, diag);
+  if (status) return tg_diag_prefix(diag, "%s", where), TG_INVALID;
+  return expand(graph, node, diag);
+}
+
+/* --- all nodes */
+
+/* Models compute shapes from constants: what is integer, small and constant is folded at once, since the next
+ * Reshape needs to know it; so are the few floats and bools that such a computation goes through. */
+static bool is_shape_arithmetic(const tg_node *node) {
+  const tg_value *result = tg_out(node);
+  if (node->output_count != 1) return false;
+  if (tg_op_is(node->op, TG_IS_GENERATES)) return true;
+  bool is_float = tg_dtype_is_float(result->dtype);
+  if (is_float && tg_op_is(node->op, TG_IS_GEMM | TG_IS_INTERNAL)) return false;
+  if (tg_value_elements(result) > (is_float ? TG_MAX_RANK : SHAPE_ELEMENTS)) return false;
+  for (int i = 0; i < node->input_count; i++) {
+    const tg_value *x = tg_in(node, i);
+    if (!x) continue;
+    if (!tg_is_constant(x) || x->elided || tg_value_elements(x) > SHAPE_ELEMENTS) return false;
+    if (tg_dtype_is_float(x->dtype) && x->rank && x->initializer) return false;
+  }
+  return true;
+}
+
+static void fold_shape_arithmetic(tg_graph *graph, tg_node *node) {
+  if (!is_shape_arithmetic(node)) return;
+  tg_value *result = tg_out(node);
+  const void **inputs = TG_NEW_ARRAY(graph->arena, const void *, (size_t)node->input_count);
+  for (int i = 0; i < node->input_count; i++) inputs[i] = tg_in(node, i) ? tg_in(node, i)->data : NULL;
+  int64_t sizes[TG_MAX_RANK];
+  tg_value_sizes(result, sizes);
+  tg_value *folded =
+      tg_graph_add_constant(graph, result->name, result->dtype, result->rank, sizes, NULL, false);
+  void *data = (void *)folded->data;
+  tg_reference_node(node, inputs, &data);
+  const char *name = result->name;
+  tg_value_replace(graph, result, folded);
+  tg_graph_remove_node(graph, node);
+  tg_value_rename(graph, result, tg_arena_printf(graph->arena, "%s.old", name));
+  tg_value_rename(graph, folded, name);
+}
+
+static tg_status check_input(const tg_graph *graph, const tg_value *value, tg_diag *diag) {
+  int64_t count = 1;
+  for (int i = 0; i < value->rank; i++) {
+    int64_t size = value->dims[i].size;
+    if (size < 0)
+      return tg_fail(diag, TG_INVALID, "input \"%s\": dimension %d (%s) is not bound", value->name, i,
+                     value->dims[i].symbol ? value->dims[i].symbol : "?");
+    if (size && (__builtin_mul_overflow(count, size, &count) || count > TG_MAX_ELEMENTS))
+      return tg_fail(diag, TG_INVALID, "input \"%s\": %s has more than %" PRId64 " elements", value->name,
+                     tg_value_type_text(value, graph->arena), TG_MAX_ELEMENTS);
+  }
+  return TG_OK;
+}
+
+/* What exporters declare of a model with open sizes may be those of their example. */
+static tg_status check_declared(const tg_graph *graph, int output, tg_diag *diag) {
+  const tg_shape *declared = &graph->output_shapes[output];
+  const tg_value *value = graph->outputs[output];
+  bool fits = declared->rank < 0 || declared->rank == value->rank;
+  for (int d = 0; fits && !graph->symbol_count && d < declared->rank; d++)
+    fits = declared->sizes[d] < 0 || declared->sizes[d] == value->dims[d].size;
+  if (fits) return TG_OK;
+  const char *text = "";
+  for (int d = 0; d < declared->rank; d++)
+    text = tg_arena_printf(graph->arena, declared->sizes[d] < 0 ? "%s%s?" : "%s%s%" PRId64, text,
+                           d ? "," : "", declared->sizes[d]);
+  return tg_fail(diag, TG_INVALID, "output \"%s\" is declared as [%s] but computed as %s",
+                 graph->output_names[output], text, tg_value_type_text(value, graph->arena));
+}
+
+static tg_status check_outputs(tg_graph *graph, tg_diag *diag) {
+  for (int i = 0; i < graph->output_count; i++) {
+    if (check_declared(graph, i, diag)) return TG_INVALID;
+    tg_dtype found = graph->outputs[i]->dtype;
+    if (!graph->output_dtypes[i]) graph->output_dtypes[i] = found;
+    if (graph->output_dtypes[i] != found)
+      return tg_fail(diag, TG_INVALID, "output \"%s\" is declared %s but computed as %s",
+                     graph->output_names[i], tg_dtype_name(graph->output_dtypes[i]), tg_dtype_name(found));
+  }
+  return TG_OK;
+}
+
+tg_status tg_graph_infer(tg_graph *graph, tg_diag *diag) {
+  for (int i = 0; i < graph->input_count; i++)
+    if (check_input(graph, graph->inputs[i], diag)) return TG_INVALID;
+  TG_FOR_NODES_SAFE(graph, node) {
+    if (is_composed(node)) {
+      if (decompose(graph, node, diag)) return TG_INVALID;
+    } else {
+      if (tg_node_infer(graph, node, diag)) return TG_INVALID;
+      fold_shape_arithmetic(graph, node);
+    }
+  }
+  return check_outputs(graph, diag);
+}
