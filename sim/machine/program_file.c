@@ -14,9 +14,10 @@
 static const char magic[8] = {'T', 'E', 'G', 'U',
                               'L', 'A', 0,   8}; /* the last byte is the version of the format */
 
-/* FNV-1a over 64-bit words (the file is padded to them): detects damage, not malice. */
-static uint64_t checksum(const uint8_t *bytes, size_t size) {
-  uint64_t hash = 0xcbf29ce484222325ull;
+/* FNV-1a over 64-bit words (the file is padded to them): detects damage, not malice. `hash`: of what comes
+ * before, or CHECKSUM_OF_NOTHING. */
+#define CHECKSUM_OF_NOTHING 0xcbf29ce484222325ull
+static uint64_t checksum(uint64_t hash, const uint8_t *bytes, size_t size) {
   for (size_t i = 0; i + 8 <= size; i += 8) {
     uint64_t word;
     memcpy(&word, bytes + i, 8);
@@ -28,19 +29,29 @@ static uint64_t checksum(const uint8_t *bytes, size_t size) {
 
 /* ---- writing ---- */
 
-static void put(FILE *out, const void *data, size_t size) {
-  static const char zeros[8];
-  fwrite(data, 1, size, out);
-  if (size % 8) fwrite(zeros, 1, 8 - size % 8, out);
+typedef struct writer {
+  FILE *stream;
+  uint64_t sum; /* of what is written */
+} writer;
+
+static void put(writer *out, const void *data, size_t size) {
+  size_t rest = size % 8, whole = size - rest;
+  fwrite(data, 1, whole, out->stream);
+  out->sum = checksum(out->sum, data, whole);
+  if (!rest) return;
+  uint8_t last[8] = {0};
+  memcpy(last, (const uint8_t *)data + whole, rest);
+  fwrite(last, 1, sizeof last, out->stream);
+  out->sum = checksum(out->sum, last, sizeof last);
 }
-static void put_number(FILE *out, uint64_t number) { put(out, &number, 8); }
-static void put_blob(FILE *out, const void *data, size_t size) {
+static void put_number(writer *out, uint64_t number) { put(out, &number, 8); }
+static void put_blob(writer *out, const void *data, size_t size) {
   put_number(out, size);
   put(out, data, size);
 }
-static void put_text(FILE *out, const char *text) { put_blob(out, text, strlen(text)); }
+static void put_text(writer *out, const char *text) { put_blob(out, text, strlen(text)); }
 
-static void put_queue(FILE *out, tg_unit unit, const tg_queue *queue) {
+static void put_queue(writer *out, tg_unit unit, const tg_queue *queue) {
   put_number(out, queue->count);
   for (uint32_t i = 0; i < queue->count; i++) {
     uint64_t words[TG_INSTR_BYTES / 8];
@@ -49,7 +60,7 @@ static void put_queue(FILE *out, tg_unit unit, const tg_queue *queue) {
   }
 }
 
-static void put_section(FILE *out, const tg_params *m, const tg_section *section) {
+static void put_section(writer *out, const tg_params *m, const tg_section *section) {
   put_text(out, section->name);
   for (uint32_t t = 0; t < tg_tiles(m); t++) {
     const tg_tile_program *tile = &section->tiles[t];
@@ -66,7 +77,7 @@ static void put_section(FILE *out, const tg_params *m, const tg_section *section
   }
 }
 
-static void put_program(FILE *out, const tg_program *program) {
+static void put_program(writer *out, const tg_program *program) {
   put(out, magic, sizeof magic);
   put_blob(out, &program->params, sizeof program->params);
   put_number(out, program->seed);
@@ -105,22 +116,13 @@ static void put_program(FILE *out, const tg_program *program) {
 }
 
 tg_status tg_program_write(const tg_program *program, const char *path, tg_diag *diag) {
-  char *image = NULL;
-  size_t size = 0;
-  FILE *memory = open_memstream(&image, &size);
-  if (!memory) tg_die("out of memory");
-  put_program(memory, program);
-  fflush(memory);
-  put_number(memory, checksum((const uint8_t *)image, size));
-  if (fclose(memory)) tg_die("out of memory");
   tg_output_file file;
   tg_status status = tg_output_open(path, &file, diag);
-  if (!status) {
-    fwrite(image, 1, size, file.stream);
-    status = tg_output_commit(&file, diag);
-  }
-  free(image);
-  return status;
+  if (status) return status;
+  writer out = {.stream = file.stream, .sum = CHECKSUM_OF_NOTHING};
+  put_program(&out, program);
+  put_number(&out, out.sum);
+  return tg_output_commit(&file, diag);
 }
 
 /* ---- reading ---- */
@@ -283,7 +285,7 @@ static tg_status check_image(const char *name, const uint8_t *image, size_t size
     return tg_fail(diag, TG_INVALID, "%s: format version %d is not version %d; compile the model again", name,
                    image[7], magic[7]);
   memcpy(&sum, image + size - 8, 8);
-  if (size % 8 || sum != checksum(image, size - 8))
+  if (size % 8 || sum != checksum(CHECKSUM_OF_NOTHING, image, size - 8))
     return tg_fail(diag, TG_INVALID, "%s: damaged (the checksum does not match)", name);
   return TG_OK;
 }
