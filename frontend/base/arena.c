@@ -6,8 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
-enum { ALIGN = 64, BLOCK = 1 << 16 };
+enum { ALIGN = 64, BLOCK = 1 << 16, HUGE = 1 << 21 /* bytes */ };
 
 struct tg_arena_block {
   struct tg_arena_block *next;
@@ -24,9 +25,10 @@ void tg_arena_release(tg_arena *arena) {
 }
 
 static struct tg_arena_block *new_block(size_t bytes) {
-  size_t capacity = bytes > BLOCK ? bytes : BLOCK;
-  struct tg_arena_block *b = aligned_alloc(ALIGN, sizeof *b + capacity);
+  size_t capacity = bytes > BLOCK ? bytes : BLOCK, size = sizeof(struct tg_arena_block) + capacity;
+  struct tg_arena_block *b = aligned_alloc(capacity < HUGE ? ALIGN : HUGE, size);
   if (!b) tg_die("out of memory (%zu bytes)", bytes);
+  if (capacity >= HUGE) (void)madvise(b, size, MADV_HUGEPAGE); /* a page fault for 2 MB, not for each 4 KB */
   *b = (struct tg_arena_block){.capacity = capacity};
   return b;
 }
