@@ -12,19 +12,38 @@ void tg_reference_copy(const tg_node *node, const void *const *inputs, void *out
   if (bytes) memcpy(output, inputs[0], bytes);
 }
 
+/* `count` elements of `size` bytes, `step` elements apart in `from`, side by side. */
+static void gather(char *to, const char *from, int64_t step, int64_t count, size_t size) {
+#define GATHER(bytes)                                                                                        \
+  case bytes:                                                                                                \
+    for (int64_t e = 0; e < count; e++) memcpy(to + e * bytes, from + e * step * bytes, bytes);              \
+    return;
+  switch (size) {
+    GATHER(1)
+    GATHER(2)
+    GATHER(4)
+    GATHER(8)
+  default:
+    for (int64_t e = 0; e < count; e++) memcpy(to + (size_t)e * size, from + e * step * (int64_t)size, size);
+  }
+#undef GATHER
+}
+
 void tg_reference_transpose(const tg_node *node, const void *const *inputs, void *output) {
   const tg_value *x = tg_in(node, 0), *y = tg_out(node);
   const int64_t *perm = tg_attr_ints(node, TG_ATTR_PERM, NULL);
   size_t size = tg_dtype_size(y->dtype);
-  int64_t count = tg_value_elements(y), steps[TG_MAX_RANK];
+  int last = y->rank - 1;
+  int64_t count = tg_value_elements(y), steps[TG_MAX_RANK] = {1}, row = y->rank ? y->dims[last].size : 1;
   for (int i = 0; i < y->rank; i++) steps[i] = tg_value_elements_between(x, (int)perm[i] + 1, x->rank);
-  for (int64_t e = 0; e < count; e++) {
-    int64_t from = 0, rest = e;
-    for (int i = y->rank - 1; i >= 0; i--) {
+  for (int64_t e = 0; e < count; e += row) {
+    int64_t from = 0, rest = e / row;
+    for (int i = last - 1; i >= 0; i--) {
       from += rest % y->dims[i].size * steps[i];
       rest /= y->dims[i].size;
     }
-    memcpy((char *)output + (size_t)e * size, (const char *)inputs[0] + (size_t)from * size, size);
+    gather((char *)output + (size_t)e * size, (const char *)inputs[0] + (size_t)from * size,
+           steps[last < 0 ? 0 : last], row, size);
   }
 }
 
