@@ -42,6 +42,7 @@ static bool fuse(tg_compile *c, size_t k) {
     return false;
   tg_kernel both = {.kind = TG_KERNEL_ATTENTION,
                     .root = last->root,
+                    .operands = last->operands,
                     .fused = last->fused,
                     .fused_count = last->fused_count,
                     .scores = copy_of(c->arena, first),

@@ -68,7 +68,8 @@ static bool is_faster_in_drain(tg_compile *c, const tg_kernel *product, const tg
  * is, so that its operands need memory no longer. */
 static bool merge(tg_compile *c, size_t a, size_t b) {
   bool product = c->kernels[a].kind == TG_KERNEL_GEMM;
-  tg_kernel both = {.kind = c->kernels[a].kind, .root = c->kernels[a].root};
+  tg_kernel both = {
+      .kind = c->kernels[a].kind, .root = c->kernels[a].root, .operands = c->kernels[a].operands};
   tg_node_list nodes = {0};
   tg_add_nodes(c->arena, &nodes, c->kernels[a].fused, c->kernels[a].fused_count);
   tg_add_nodes(c->arena, &nodes, c->kernels[b].fused, c->kernels[b].fused_count);

@@ -136,12 +136,11 @@ static tg_status form_elementwise(former *f, tg_node *node) {
 
 static void form_root(former *f, int kind, tg_node *node) {
   tg_kernel *kernel = new_kernel(f, kind, node);
+  kernel->operands = tg_resolve_operands(f->c, node);
   for (int i = 0; i < node->input_count; i++)
     if (tg_in(node, i))
       tg_kernel_add_input(f->c, kernel,
-                          tg_op_is(node->op, TG_IS_GEMM) && i < 2
-                              ? tg_gemm_operand(f->c->stored, node, i).source
-                              : tg_in(node, i));
+                          kernel->operands && i < 2 ? kernel->operands[i].source : tg_in(node, i));
   set_output(f, f->c->kernel_count - 1, tg_out(node));
 }
 
@@ -171,7 +170,8 @@ static bool is_looked_through(const tg_value *origin, const tg_value *value, int
   for (const tg_use *use = value->uses; use; use = use->next) {
     const tg_node *node = use->node;
     if (tg_op_is(node->op, TG_IS_GEMM)) {
-      if (use->input > 1 || rearranges(tg_gemm_operand(NULL, node, use->input).source, origin)) return false;
+      if (use->input > 1 || rearranges(tg_resolve_operand(NULL, node, use->input).source, origin))
+        return false;
     } else if ((node->op != TG_OP_RESHAPE && node->op != TG_OP_TRANSPOSE) ||
                !is_looked_through(origin, tg_out(node), depth - 1))
       return false;
@@ -183,7 +183,7 @@ static bool is_looked_through(const tg_value *origin, const tg_value *value, int
 static bool loads_before(const tg_node *transpose, const tg_value *cast) {
   for (const tg_use *use = tg_out(transpose)->uses; use; use = use->next)
     if (tg_op_is(use->node->op, TG_IS_GEMM) && use->input < 2 &&
-        tg_gemm_operand(NULL, use->node, use->input).source == cast)
+        tg_resolve_operand(NULL, use->node, use->input).source == cast)
       return true;
   return false;
 }
@@ -211,7 +211,7 @@ static bool can_wait(const tg_value *cast) {
     bool loads = node->op == TG_OP_RESHAPE
                      ? is_looked_through(cast, tg_out(node), LOOK_THROUGH - 1)
                      : tg_op_is(node->op, TG_IS_GEMM) && use->input < 2 &&
-                           !rearranges(tg_gemm_operand(NULL, node, use->input).source, cast);
+                           !rearranges(tg_resolve_operand(NULL, node, use->input).source, cast);
     if (!takes && !loads) return false;
   }
   return true;

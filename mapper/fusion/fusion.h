@@ -37,12 +37,12 @@ tg_status tg_narrow_stores(tg_compile *c);
  * fit. */
 bool tg_reductions_together(tg_compile *c, const tg_kernel *first, const tg_kernel *second, tg_kernel *out);
 /* The Cast that the kernel, a product, loads `value` through, if it reads it in no other way, or NULL; and
- * the kernel as it loads what the Cast makes, which c->stored tells to be stored. */
-tg_node *tg_cast_of_loads(const tg_compile *c, const tg_kernel *kernel, const tg_value *value);
-void tg_load_stored_cast(tg_compile *c, tg_kernel *kernel, tg_node *cast);
+ * the kernel as it would load what the Cast makes, were that stored. */
+tg_node *tg_cast_of_loads(tg_compile *c, const tg_kernel *kernel, const tg_value *value);
+tg_kernel tg_loading_stored_cast(tg_compile *c, const tg_kernel *kernel, tg_node *cast);
 /* The Cast that all kernels but number `except` load `value` through, if it makes less to store, or NULL; and
  * they load what it makes, which is stored in place of the value. */
-tg_node *tg_cast_of_all_loads(const tg_compile *c, const tg_value *value, size_t except);
+tg_node *tg_cast_of_all_loads(tg_compile *c, const tg_value *value, size_t except);
 void tg_store_cast_only(tg_compile *c, tg_node *cast, const tg_value *value, size_t except);
 
 #endif

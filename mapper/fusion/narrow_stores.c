@@ -4,6 +4,7 @@
  * so that nothing else reads them. */
 #include "mapper/fusion/fusion.h"
 #include "mapper/kernel/class.h"
+#include "mapper/kernel/operand.h"
 
 /* What the kernel stores, if it can end with one more node: of a product's prologue, or alone. */
 static tg_value *stored_by(const tg_kernel *maker) {
@@ -18,6 +19,7 @@ static tg_kernel with_cast(tg_compile *c, const tg_kernel *maker, tg_node *cast)
   if (maker->kind == TG_KERNEL_GEMM) {
     tg_add_nodes(c->arena, &narrow.prologue[maker->prologue[1].count > 0], &cast, 1);
     narrow.prologue_result = tg_out(cast);
+    narrow.operands = tg_operands_behind(c, maker->operands, cast);
     return narrow;
   }
   tg_node_list nodes = {0};
@@ -28,11 +30,16 @@ static tg_kernel with_cast(tg_compile *c, const tg_kernel *maker, tg_node *cast)
   return narrow;
 }
 
-/* Of the maker, and of those that load what it stores: of all as mx would compute them. */
-static double all_cycles(tg_compile *c, const tg_kernel *maker, const tg_value *value) {
+/* Of the maker, and of those that load what it stores, perhaps as the Cast makes it: of all as mx would
+ * compute them. */
+static double all_cycles(tg_compile *c, const tg_kernel *maker, const tg_value *value, tg_node *cast) {
   double sum = tg_kernel_cycles(c, maker);
-  for (size_t k = 0; k < c->kernel_count; k++)
-    if (tg_kernel_reads(&c->kernels[k], value)) sum += c->classes[TG_KERNEL_GEMM]->cycles(c, &c->kernels[k]);
+  for (size_t k = 0; k < c->kernel_count; k++) {
+    tg_kernel reader = c->kernels[k];
+    if (!tg_kernel_reads(&reader, value)) continue;
+    if (cast) reader = tg_loading_stored_cast(c, &reader, cast);
+    sum += c->classes[TG_KERNEL_GEMM]->cycles(c, &reader);
+  }
   return sum;
 }
 
@@ -42,12 +49,7 @@ static void narrow_store(tg_compile *c, size_t k) {
   tg_node *cast = value ? tg_cast_of_all_loads(c, value, k) : NULL;
   if (!cast || (maker->kind == TG_KERNEL_GEMM && tg_cast_of_loads(c, maker, value) != cast)) return;
   tg_kernel narrow = with_cast(c, maker, cast);
-  double wide = all_cycles(c, maker, value);
-  bool *stored = &c->stored[tg_out(cast)->index];
-  *stored = true;
-  bool profitable = all_cycles(c, &narrow, value) <= wide;
-  *stored = false;
-  if (!profitable) return;
+  if (all_cycles(c, &narrow, value, cast) > all_cycles(c, maker, value, NULL)) return;
   *maker = narrow;
   tg_store_cast_only(c, cast, value, k);
 }

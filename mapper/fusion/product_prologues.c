@@ -7,8 +7,7 @@
 
 /* Does the product read it as another operand than number `operand`, too? */
 static bool reads_beside(const tg_compile *c, const tg_kernel *product, int operand, const tg_value *value) {
-  if (tg_owner(c, tg_gemm_operand(c->stored, product->root, 1 - operand).source) == value ||
-      tg_product_loads(c, product->root, 2, value))
+  if (tg_owner(c, product->operands[1 - operand].source) == value || tg_product_loads(c, product, 2, value))
     return true;
   for (size_t n = 0; n < product->fused_count; n++)
     for (int i = 0; i < product->fused[n]->input_count; i++)
@@ -21,7 +20,7 @@ static int operand_of(const tg_compile *c, const tg_kernel *product, const tg_va
   if (product->kind != TG_KERNEL_GEMM || product->prologue_result || tg_gemm_phases(product->root) != 1)
     return -1;
   for (int operand = 0; operand < 2; operand++)
-    if (tg_owner(c, tg_gemm_operand(c->stored, product->root, operand).source) == value)
+    if (tg_owner(c, product->operands[operand].source) == value)
       return reads_beside(c, product, operand, value) ? -1 : operand;
   return -1;
 }

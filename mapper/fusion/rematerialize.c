@@ -117,7 +117,7 @@ bool tg_find_chain(const tg_compile *c, size_t k, tg_value *value, bool products
       product->prologue_result ? product->prologue_result : tg_kernel_computes(product, 0);
   *out = (tg_chain){.c = c, .product = product, .value = value, .shape = shape, .products = products};
   return value->producer && tg_value_elements(value) == tg_value_elements(shape) &&
-         !tg_product_loads(c, product->root, 0, value) &&
+         !tg_product_loads(c, product, 0, value) &&
          !(product->prologue_result && is_read_behind(c, product, value)) && add_maker(out, value);
 }
 

@@ -15,8 +15,8 @@ static int conversion(const tg_value *source, const tg_value *operand) {
 static tg_status set_formats(tg_compile *c, const tg_kernel *kernel, tg_gemm *g) {
   tg_value *a = tg_in(kernel->root, 0), *b = tg_in(kernel->root, 1);
   g->node = kernel->root;
-  g->a_operand = tg_gemm_operand(c->stored, kernel->root, 0);
-  g->b_operand = tg_gemm_operand(c->stored, kernel->root, 1);
+  g->a_operand = kernel->operands[0];
+  g->b_operand = kernel->operands[1];
   g->a = g->a_operand.source;
   g->b = g->b_operand.source;
   g->a_transposed = g->a_operand.transposed;

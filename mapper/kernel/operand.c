@@ -3,19 +3,21 @@
 #include "mapper/kernel/space.h"
 #include "mapper/kernel/window.h"
 
-/* A Cast that the AGCU does while loading, perhaps behind Reshapes; not one whose result a kernel stores. */
-static tg_value *before_cast(const bool *stored, tg_value *operand) {
-  tg_value *value = operand;
+/* The Cast that the AGCU does while loading, perhaps behind Reshapes, or NULL; not one whose result a kernel
+ * stores. */
+static tg_node *cast_before(const bool *stored, const tg_value *operand) {
+  const tg_value *value = operand;
   while (value->producer && value->producer->op == TG_OP_RESHAPE) value = tg_in(value->producer, 0);
-  const tg_node *cast = value->producer;
-  if (!tg_is_plain_cast(cast) || tg_in(cast, 0)->dtype != TG_F32) return operand;
-  if (stored && stored[value->index]) return operand;
-  return operand->dtype == TG_BF16 || operand->dtype == TG_F16 || operand->dtype == TG_TF32 ? tg_in(cast, 0)
-                                                                                            : operand;
+  tg_node *cast = value->producer;
+  if (!tg_is_plain_cast(cast) || tg_in(cast, 0)->dtype != TG_F32 || (stored && stored[value->index]))
+    return NULL;
+  bool narrows = operand->dtype == TG_BF16 || operand->dtype == TG_F16 || operand->dtype == TG_TF32;
+  return narrows ? cast : NULL;
 }
 
 static tg_operand dense(const bool *stored, tg_value *value) {
-  tg_operand operand = {.source = before_cast(stored, value)};
+  tg_node *cast = cast_before(stored, value);
+  tg_operand operand = {.source = cast ? tg_in(cast, 0) : value, .cast = cast, .made = value};
   int64_t sizes[TG_MAX_RANK];
   tg_value_sizes(value, sizes);
   tg_dense_strides(sizes, value->rank, operand.stride);
@@ -48,14 +50,14 @@ bool tg_gemm_is_pointwise(const tg_node *node) {
          all_are(tg_attr_ints(node, TG_ATTR_PADS, NULL), 4, 0);
 }
 
-tg_operand tg_gemm_operand(const bool *stored, const tg_node *node, int input) {
+tg_operand tg_resolve_operand(const bool *stored, const tg_node *node, int input) {
   tg_value *value = tg_in(node, input);
   tg_operand plain = dense(stored, value);
   const tg_node *transpose = value->producer;
   bool matrix = node->op == TG_OP_MATMUL ||
                 (input == 0 && node->op != TG_OP_CONV_INPUT_GRADIENT && tg_gemm_is_pointwise(node));
   if (!matrix || value->rank < 2 || !transpose || transpose->op != TG_OP_TRANSPOSE) return plain;
-  tg_operand before = dense(stored, tg_in(transpose, 0)), moved = {.source = before.source};
+  tg_operand before = dense(stored, tg_in(transpose, 0)), moved = before;
   const int64_t *perm = tg_attr_ints(transpose, TG_ATTR_PERM, NULL);
   for (int d = 0; d < value->rank; d++) moved.stride[d] = before.stride[perm[d]];
   int64_t row = moved.stride[value->rank - 2], column = moved.stride[value->rank - 1];
@@ -66,11 +68,29 @@ tg_operand tg_gemm_operand(const bool *stored, const tg_node *node, int input) {
   return moved;
 }
 
-bool tg_product_loads(const tg_compile *c, const tg_node *product, int first, const tg_value *value) {
-  for (int i = first; i < product->input_count; i++) {
-    tg_value *operand = tg_in(product, i);
-    if (operand && tg_owner(c, i < 2 ? tg_gemm_operand(c->stored, product, i).source : operand) == value)
-      return true;
+const tg_operand *tg_resolve_operands(const tg_compile *c, const tg_node *node) {
+  if (!node || !tg_op_is(node->op, TG_IS_GEMM)) return NULL;
+  tg_operand *operands = TG_NEW_ARRAY(c->arena, tg_operand, 2);
+  for (int i = 0; i < 2; i++) operands[i] = tg_resolve_operand(c->stored, node, i);
+  return operands;
+}
+
+const tg_operand *tg_operands_behind(const tg_compile *c, const tg_operand *operands, const tg_node *cast) {
+  tg_operand *behind = TG_NEW_ARRAY(c->arena, tg_operand, 2);
+  for (int i = 0; i < 2; i++) {
+    behind[i] = operands[i];
+    if (behind[i].cast != cast) continue;
+    behind[i].source = behind[i].made;
+    behind[i].cast = NULL;
+  }
+  return behind;
+}
+
+bool tg_product_loads(const tg_compile *c, const tg_kernel *product, int first, const tg_value *value) {
+  const tg_node *root = product->root;
+  for (int i = first; i < root->input_count; i++) {
+    tg_value *operand = i < 2 ? product->operands[i].source : tg_in(root, i);
+    if (operand && tg_owner(c, operand) == value) return true;
   }
   return false;
 }

@@ -5,14 +5,6 @@
 
 #include "mapper/kernel/kernel.h"
 
-/* Element [i0, .., in] of the operand is element sum i_d * stride[d] of `source`, converted to the operand's
- * type. */
-typedef struct tg_operand {
-  tg_value *source;            /* owns memory, or shares it by Reshapes */
-  int64_t stride[TG_MAX_RANK]; /* elements, by the operand's dimensions */
-  bool transposed;             /* consecutive elements run along the last dimension but one */
-} tg_operand;
-
 /* A convolution of one position, or a gradient of one: its images are matrices of pixels and channels, which
  * the one and its weights' gradient may load by channels. */
 bool tg_gemm_is_pointwise(const tg_node *node);
@@ -23,9 +15,13 @@ int64_t tg_gemm_phases(const tg_node *node);
 
 /* Operand `input` (0 or 1) of a MatMul or Conv. `stored`: by value->index, results that kernels store; NULL:
  * none of them. */
-tg_operand tg_gemm_operand(const bool *stored, const tg_node *node, int input);
+tg_operand tg_resolve_operand(const bool *stored, const tg_node *node, int input);
+/* Both, of what kernels store by now: a kernel keeps them. NULL: the node is no product. */
+const tg_operand *tg_resolve_operands(const tg_compile *c, const tg_node *node);
+/* The same were the Cast stored, so that loads need not do it. */
+const tg_operand *tg_operands_behind(const tg_compile *c, const tg_operand *operands, const tg_node *cast);
 
 /* Does the product load `value`, which owns its memory, as operand number `first` or one behind it? */
-bool tg_product_loads(const tg_compile *c, const tg_node *product, int first, const tg_value *value);
+bool tg_product_loads(const tg_compile *c, const tg_kernel *product, int first, const tg_value *value);
 
 #endif

@@ -12,6 +12,17 @@ typedef struct tg_node_list {
   size_t count, capacity;
 } tg_node_list;
 
+/* An operand of a product as it lies in DRAM: what Casts and Transposes stand between costs nothing if the
+ * load can do it. Element [i0, .., in] is element sum i_d * stride[d] of `source`, converted to the operand's
+ * type. */
+typedef struct tg_operand {
+  tg_value *source;            /* owns memory, or shares it by Reshapes */
+  tg_node *cast;               /* the Cast that loads do, or NULL */
+  tg_value *made;              /* what it makes, perhaps reshaped: the source, were it stored */
+  int64_t stride[TG_MAX_RANK]; /* elements, by the operand's dimensions */
+  bool transposed;             /* consecutive elements run along the last dimension but one */
+} tg_operand;
+
 typedef enum tg_kernel_kind {
 #define KERNEL(ID, class, what) TG_KERNEL_##ID,
 #include "mapper/kernel/kernels.def"
@@ -25,6 +36,7 @@ enum { TG_MORE_RESULTS = 2, TG_PROLOGUES = 2 };
 typedef struct tg_kernel {
   tg_kernel_kind kind;
   tg_node *root;
+  const tg_operand *operands; /* A and B of a root that is a MatMul, a Conv or a gradient of one; else NULL */
   tg_node *more_roots[TG_MORE_RESULTS]; /* REDUCE: of the same shapes, each of which makes one of `more` */
   tg_node_list prologue[TG_PROLOGUES]; /* by operand of the root; REDUCE: the first, for all roots together */
   tg_value *prologue_result;           /* GEMM: what the prologue of A or B makes; NULL: there are none */

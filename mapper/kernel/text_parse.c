@@ -1,5 +1,7 @@
 #include "mapper/kernel/text.h"
 
+#include "mapper/kernel/operand.h"
+
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -166,6 +168,12 @@ static void store_results(tg_compile *c, const tg_kernel *kernel) {
   if (kernel->softmax) store_results(c, kernel->softmax);
 }
 
+/* What products load, once all know what is stored. */
+static void resolve(const tg_compile *c, tg_kernel *kernel) {
+  kernel->operands = tg_resolve_operands(c, kernel->root);
+  if (kernel->scores) resolve(c, (tg_kernel *)kernel->scores);
+}
+
 tg_status tg_kernels_parse(tg_compile *c, const char *text) {
   parser p = {.c = c, .at = text, .line = 1};
   while (*p.at) {
@@ -176,5 +184,6 @@ tg_status tg_kernels_parse(tg_compile *c, const char *text) {
     store_results(c, &kernel);
     p.line++;
   }
+  for (size_t k = 0; k < c->kernel_count; k++) resolve(c, &c->kernels[k]);
   return TG_OK;
 }

@@ -319,27 +319,27 @@ static tg_status emit_pool_gradient(tg_compile *c, const tg_kernel *kernel) {
 
 /* ---- depthwise convolution: chains of multiply-adds over the positions, a channel a lane ---- */
 
-/* Input `i` of the node as it lies in memory, before a Cast that happens on the way. */
-static tg_value *source_of(const tg_compile *c, const tg_node *node, int i) {
-  return i == BIAS ? tg_in(node, i) : tg_gemm_operand(c->stored, node, i).source;
+/* Input `i` of the root as it lies in memory, before a Cast that happens on the way. */
+static tg_value *source_of(const tg_kernel *kernel, int i) {
+  return i == BIAS ? tg_in(kernel->root, i) : kernel->operands[i].source;
 }
 
-static tg_mc_ref load_operand(tg_mc *mc, const tg_compile *c, const tg_node *node, int i) {
-  const tg_value *source = source_of(c, node, i);
+static tg_mc_ref load_operand(tg_mc *mc, const tg_kernel *kernel, int i) {
+  const tg_value *source = source_of(kernel, i), *operand = tg_in(kernel->root, i);
   tg_mc_ref value = tg_mc_load(mc, i, tg_stream_kind(source) == TG_STREAM_FP32);
-  return source->dtype == tg_in(node, i)->dtype ? value
-                                                : tg_round_to(mc, tg_in(node, i)->dtype, value, false);
+  return source->dtype == operand->dtype ? value : tg_round_to(mc, operand->dtype, value, false);
 }
 
-static tg_mc_ref emit_chain(tg_mc *mc, const tg_compile *c, const tg_node *node) {
+static tg_mc_ref emit_chain(tg_mc *mc, const tg_kernel *kernel) {
   tg_mc_ref sum = tg_mc_new(mc);
   tg_mc_assign(mc, sum, TG_ALU_mov, tg_mc_const(mc, 0.0f), TG_MC_NONE, TG_MC_NONE);
   tg_mc_next_segment(mc);
-  tg_mc_ref x = load_operand(mc, c, node, IMAGE), w = load_operand(mc, c, node, WEIGHTS);
+  tg_mc_ref x = load_operand(mc, kernel, IMAGE), w = load_operand(mc, kernel, WEIGHTS);
   tg_mc_assign(mc, sum, TG_ALU_fma, x, w, sum);
   tg_mc_next_segment(mc);
-  return tg_in(node, BIAS) ? tg_mc_alu(mc, TG_ALU_add, sum, load_operand(mc, c, node, BIAS), TG_MC_NONE)
-                           : sum;
+  return tg_in(kernel->root, BIAS)
+             ? tg_mc_alu(mc, TG_ALU_add, sum, load_operand(mc, kernel, BIAS), TG_MC_NONE)
+             : sum;
 }
 
 static tg_status emit_depthwise(tg_compile *c, const tg_kernel *kernel) {
@@ -357,8 +357,8 @@ static tg_status emit_depthwise(tg_compile *c, const tg_kernel *kernel) {
   for (int i = 0; i < plan.inputs; i++) {
     plan.input[i] = window_walk(&w);
     for (int d = 0; d < 3 && i != IMAGE; d++) plan.input[i].stride[d] = 0; /* the same for all rows */
-    plan.input[i].tensor = tg_place_of(c, source_of(c, node, i));
-    plan.input_kind[i] = tg_stream_kind(source_of(c, node, i));
+    plan.input[i].tensor = tg_place_of(c, source_of(kernel, i));
+    plan.input_kind[i] = tg_stream_kind(source_of(kernel, i));
     plan.window[i] = i == BIAS ? 1 : (uint32_t)(w.taps[0] * w.taps[1]);
   }
   plan.output = window_walk(&w);
@@ -369,7 +369,7 @@ static tg_status emit_depthwise(tg_compile *c, const tg_kernel *kernel) {
   tg_choose_columns(c->m, &plan, channels);
   tg_mc code, *mc = &code;
   tg_mc_begin(mc, c->arena);
-  tg_mc_ref y = emit_chain(mc, c, node);
+  tg_mc_ref y = emit_chain(mc, kernel);
   y = tg_round_to(mc, tg_out(node)->dtype, y, !kernel->fused_count);
   if (kernel->fused_count) y = tg_emit_expression(mc, c, kernel, tg_out(node), y, NULL, 0);
   if (y == TG_MC_NONE) return TG_INVALID;
