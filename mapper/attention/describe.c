@@ -53,7 +53,7 @@ static bool view_operands(tg_attention *a) {
   if (first->b_transposed) transpose(&a->k);
   if (second->b_transposed) transpose(&a->v);
   for (int x = 0; x < first->epilogue_operand_count && good; x++) {
-    tg_value *value = first->epilogue_operands[x].value;
+    tg_value *value = first->epilogue_operands[x].access.name.value;
     int64_t sizes[TG_MAX_RANK], dense[TG_MAX_RANK];
     tg_value_sizes(value, sizes);
     tg_dense_strides(sizes, value->rank, dense);
@@ -110,7 +110,7 @@ static tg_mc_ref score(const void *user, tg_mc *mc, int u) {
   tg_value *root = tg_out(kernel->root);
   tg_operand_stream streams[TG_EPILOGUE_OPERANDS];
   for (int x = 0; x < a->scores.epilogue_operand_count; x++)
-    streams[x] = (tg_operand_stream){.value = a->epilogue_operand[x].value,
+    streams[x] = (tg_operand_stream){.name = {.value = a->epilogue_operand[x].value},
                                      .stream = (1 + x) * a->unroll + u,
                                      .scalar = a->epilogue_operand_kind[x] == TG_STREAM_SPLAT32};
   tg_mc_ref y = tg_round_to(mc, root->dtype, tg_mc_load(mc, u, false), false);

@@ -69,16 +69,17 @@ static tg_mc_ref number_of(emitter *e, held *h) {
 }
 
 tg_mc_ref tg_hold_operand(tg_mc *mc, const tg_operand_stream *operand) {
-  bool halves = !operand->scalar && tg_stream_kind(operand->value) == TG_STREAM_FP32;
+  const tg_operand_name *name = &operand->name;
+  bool halves = !operand->scalar && tg_stream_kind(name->value) == TG_STREAM_FP32;
   tg_mc_ref ref = tg_mc_load(mc, operand->stream, halves);
-  bool rounds = operand->part && operand->dtype != operand->value->dtype;
-  return rounds ? tg_round_to(mc, operand->dtype, ref, false) : ref;
+  bool rounds = name->part && name->dtype != name->value->dtype;
+  return rounds ? tg_round_to(mc, name->dtype, ref, false) : ref;
 }
 
 /* From its stream, or the register that it stands in. */
 static tg_mc_ref load(emitter *e, const tg_value *value, int part) {
   for (int s = 0; s < e->stream_count; s++)
-    if (e->streams[s].value == value && e->streams[s].part == part)
+    if (tg_is_named(&e->streams[s].name, value, part))
       return e->streams[s].loaded ? e->streams[s].held : tg_hold_operand(e->mc, &e->streams[s]);
   if (!e->measuring) e->mc->overflow = true; /* an operand without a stream: such a kernel fits nowhere */
   return tg_mc_load(e->mc, 0, tg_stream_kind(value) == TG_STREAM_FP32);

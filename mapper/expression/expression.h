@@ -2,18 +2,16 @@
 #ifndef TEGULA_MAPPER_EXPRESSION_EXPRESSION_H
 #define TEGULA_MAPPER_EXPRESSION_EXPRESSION_H
 
-#include "mapper/kernel/kernel.h"
+#include "mapper/kernel/access.h"
 #include "mapper/microcode/microcode.h"
 
 /* Where an operand that comes from DRAM stands while the kernel runs. */
 typedef struct tg_operand_stream {
-  tg_value *value; /* as the node names it (a reshape counts as itself) */
+  tg_operand_name name;
   int stream;
   bool scalar; /* one number for all elements: a splat32 stream */
   bool loaded; /* it stands in a register already: */
   tg_mc_ref held;
-  int part;       /* of an operand of outer products (kernel/outer.h), that of k = part - 1; 0: all of it */
-  tg_dtype dtype; /* and as it is multiplied */
 } tg_operand_stream;
 
 /* Loads it, as it is multiplied if it is a part, to hold it while elements go by. */

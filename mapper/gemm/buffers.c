@@ -94,7 +94,7 @@ uint64_t tg_epilogue_operand_rows(const tg_params *m, const tg_gemm *g, const tg
                                   int epilogue_operand) {
   const tg_epilogue_operand *x = &g->epilogue_operands[epilogue_operand];
   return (uint64_t)tg_kind_flits(m, x->kind, tg_epilogue_operand_take(x, t->nt)) *
-         (tg_gemm_loads_once(t, x) || (t->ring && x->row_vector) ? 1 : tg_gemm_ring_rows(t));
+         (tg_gemm_loads_once(t, x) || (t->ring && tg_is_row_vector(x)) ? 1 : tg_gemm_ring_rows(t));
 }
 
 uint64_t tg_epilogue_operands_before(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t, bool once,

@@ -69,10 +69,10 @@ static void hold_vectors(column_sums_code *t) {
   const tg_gemm *g = t->g;
   tg_mc_ref held[TG_EPILOGUE_OPERANDS];
   for (int x = 0; x < g->epilogue_operand_count; x++)
-    if (g->epilogue_operands[x].row_vector) held[x] = tg_hold_operand(t->mc, &t->streams[x]);
+    if (tg_is_row_vector(&g->epilogue_operands[x])) held[x] = tg_hold_operand(t->mc, &t->streams[x]);
   for (int s = 0; s < t->stream_count; s++) {
     int x = t->streams[s].stream - 1;
-    if (!g->epilogue_operands[x].row_vector) continue;
+    if (!tg_is_row_vector(&g->epilogue_operands[x])) continue;
     t->streams[s].loaded = true;
     t->streams[s].held = held[x];
   }
@@ -230,7 +230,7 @@ tg_status tg_gemm_write_column_sums(const tg_compile *c, const tg_kernel *kernel
 /* Each row of moments comes with its own stream, so that what goes along must be the same for all. */
 static bool rows_are_alike(const tg_gemm *g) {
   for (int x = 0; x < g->epilogue_operand_count; x++)
-    if (g->column_sums.first && !g->epilogue_operands[x].row_vector) return false;
+    if (g->column_sums.first && !tg_is_row_vector(&g->epilogue_operands[x])) return false;
   return true;
 }
 

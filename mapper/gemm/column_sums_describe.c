@@ -25,21 +25,26 @@ static bool made_inside(const tg_compile *c, const tg_kernel *kernel, tg_value *
                    tg_has_node(prologue->nodes, prologue->count, maker));
 }
 
+/* By dimensions of more than one element, of which there are as many as of the result. */
+static bool walks_alike(const int64_t *dims, int rank, const int64_t *a, const int64_t *b) {
+  for (int d = 0; d < rank; d++)
+    if (dims[d] > 1 && a[d] != b[d]) return false;
+  return true;
+}
+
 /* The epilogue operand that is the same tensor and goes along with the result in the same way, or -1. False:
- * `value` does not go along at all. */
-static bool find_epilogue_operand(const tg_compile *c, const tg_gemm *g, tg_value *value,
-                                  const tg_value *shape, int *out_operand) {
+ * it does not go along at all. */
+static bool find_epilogue_operand(const tg_compile *c, const tg_gemm *g, const tg_access *access,
+                                  int *out_operand) {
   const tg_value *out = g->out[0];
   int64_t dims[TG_MAX_RANK], own[TG_MAX_RANK], other[TG_MAX_RANK];
   tg_value_sizes(out, dims);
-  if (!tg_space_strides_as(value, shape, dims, out->rank, own)) return false;
+  if (!tg_access_strides(access, dims, out->rank, own)) return false;
   *out_operand = -1;
   for (int x = 0; x < g->epilogue_operand_count && *out_operand < 0; x++) {
-    const tg_epilogue_operand *epilogue_operand = &g->epilogue_operands[x];
-    if (!epilogue_operand->part && tg_owner(c, epilogue_operand->value) == tg_owner(c, value) &&
-        tg_space_strides_as(epilogue_operand->value, epilogue_operand->shape ? epilogue_operand->shape : out,
-                            dims, out->rank, other) &&
-        !memcmp(own, other, sizeof *own * (size_t)out->rank))
+    const tg_access *there = &g->epilogue_operands[x].access;
+    if (!there->name.part && tg_owner(c, there->name.value) == tg_owner(c, access->name.value) &&
+        tg_access_strides(there, dims, out->rank, other) && walks_alike(dims, out->rank, own, other))
       *out_operand = x;
   }
   return true;
@@ -51,19 +56,29 @@ static bool is_known(const tg_gemm *g, const tg_value *value) {
   return false;
 }
 
-/* An operand of a node whose result has the shape of `shape`. */
-static bool add_operand(const tg_compile *c, tg_gemm *g, tg_value *value, const tg_value *shape) {
+typedef struct collector {
+  const tg_compile *c;
+  const tg_kernel *kernel;
+  tg_gemm *g;
+} collector;
+
+/* An operand, if no node makes it. */
+static bool add_operand(void *user, const tg_access *access) {
+  const collector *to = user;
+  tg_gemm *g = to->g;
   tg_gemm_column_sums *column_sums = &g->column_sums;
+  tg_value *value = access->name.value;
   int epilogue_operand;
-  if (is_known(g, value)) return true;
-  if (!find_epilogue_operand(c, g, value, shape, &epilogue_operand) ||
+  if (access->name.part) return false;
+  if (made_inside(to->c, to->kernel, value) || is_known(g, value)) return true;
+  if (!find_epilogue_operand(to->c, g, access, &epilogue_operand) ||
       column_sums->name_count == TG_EPILOGUE_OPERANDS)
     return false;
   if (epilogue_operand < 0) {
     if (g->epilogue_operand_count == TG_EPILOGUE_OPERANDS) return false;
     epilogue_operand = g->epilogue_operand_count++;
     g->epilogue_operands[epilogue_operand] =
-        (tg_epilogue_operand){.value = value, .kind = tg_stream_kind(value), .shape = shape};
+        (tg_epilogue_operand){.access = *access, .kind = tg_stream_kind(value)};
   }
   column_sums->names[column_sums->name_count].value = value;
   column_sums->names[column_sums->name_count++].epilogue_operand = epilogue_operand;
@@ -72,18 +87,16 @@ static bool add_operand(const tg_compile *c, tg_gemm *g, tg_value *value, const 
 
 static bool add_operands(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g) {
   const tg_node_list *prologue = &kernel->column_sums->prologue[0];
+  collector to = {c, kernel, g};
   for (size_t n = 0; n < prologue->count; n++) {
     if (tg_has_node(kernel->fused, kernel->fused_count, prologue->nodes[n])) continue;
     const tg_value *shape = tg_shape_around(prologue->nodes, prologue->count, n, g->m * g->n);
-    for (int i = 0; i < prologue->nodes[n]->input_count; i++) {
-      tg_value *value = tg_in(prologue->nodes[n], i);
-      if (!tg_is_scalar_constant(value) && !made_inside(c, kernel, value) && !add_operand(c, g, value, shape))
-        return false;
-    }
+    if (!tg_visit_operands(c, prologue->nodes, prologue->count, n, shape, add_operand, &to)) return false;
   }
   for (int i = 0; i < g->column_sums.count; i++) {
     tg_value *value = tg_in(tg_kernel_root(kernel->column_sums, i), 0);
-    if (!made_inside(c, kernel, value) && !add_operand(c, g, value, value)) return false;
+    tg_access access = tg_access_of(value, value);
+    if (!add_operand(&to, &access)) return false;
   }
   return true;
 }

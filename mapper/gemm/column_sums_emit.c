@@ -48,8 +48,8 @@ static void set_epilogue_operands(const emission *e, tg_instr *in, uint32_t p, u
   for (int x = 0; x < e->g->epilogue_operand_count; x++) {
     const tg_epilogue_operand *epilogue_operand = &e->g->epilogue_operands[x];
     tg_stream *s = set_stream(e, in, 1 + x, epilogue_operand->kind, &e->operands.buffers[x],
-                              epilogue_operand->row_vector ? 0 : down);
-    if (epilogue_operand->row_vector)
+                              tg_is_row_vector(epilogue_operand) ? 0 : down);
+    if (tg_is_row_vector(epilogue_operand))
       tg_set_rotating(s->at.base, &e->operands.buffers[x], 0, TG_ROTATE_OUTER);
     else
       tg_set_rotation(s->at.base, &e->operands.buffers[x], p, e->steps);

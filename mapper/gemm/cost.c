@@ -62,7 +62,7 @@ static void add_made(const model *s, traffic *all) {
   double prologue_inputs = 0, scalars = 0, out = 0, makers = s->t->makers;
   for (int i = 0; i < f->input_count; i++) {
     if (f->inputs[i].lane) continue;
-    double z = tg_value_bytes_each(f->inputs[i].value), take = tg_prologue_input_take(s->g, s->t, i);
+    double z = tg_value_bytes_each(f->inputs[i].name.value), take = tg_prologue_input_take(s->g, s->t, i);
     *(tg_gemm_prologue_is_scalar(s->g, i) ? &scalars : &prologue_inputs) +=
         port_cycles(s, s->t->kc, take * z, s->g->n * (int64_t)z, z);
   }
@@ -135,8 +135,9 @@ static void add_drain(const model *s, traffic *all) {
          out = 0; /* `shared`: of what tiles side by side share, from the west */
   for (int e = 0; e < g->epilogue_operand_count; e++) {
     const tg_epilogue_operand *x = &g->epilogue_operands[e];
-    double z = tg_value_bytes_each(x->value), bytes = (double)tg_epilogue_operand_take(x, t->nt) * z;
-    int64_t stride = x->stride[2] * (int64_t)tg_value_bytes_each(x->value);
+    double z = tg_value_bytes_each(x->access.name.value),
+           bytes = (double)tg_epilogue_operand_take(x, t->nt) * z;
+    int64_t stride = x->stride[2] * (int64_t)tg_value_bytes_each(x->access.name.value);
     if (x->element_stride > 1) bytes *= 64.0 / z; /* an atom an element */
     if (tg_gemm_loads_once(t, x))
       vectors += port_cycles(s, 1, bytes, 0, z) * (t->split == TG_SPLIT_COLUMNS ? m->rows : 1);

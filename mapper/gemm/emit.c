@@ -135,7 +135,7 @@ static void allocate_bases(emission *e, int64_t product) {
     e->column_sums.base[i] =
         tg_build_base(&e->b, tg_place_of(e->c, g->column_sums.out[i]), 0, &e->column_sums.rest[i]);
   for (int x = 0; x < g->epilogue_operand_count; x++) {
-    tg_value *value = g->epilogue_operands[x].value;
+    tg_value *value = g->epilogue_operands[x].access.name.value;
     e->operands.base[x] = tg_build_base(&e->b, tg_place_of(e->c, value),
                                         (uint64_t)bytes_of(value, g->epilogue_operands[x].offsets[product]),
                                         &e->operands.rest[x]);

@@ -2,7 +2,6 @@
  * result, and by which stream it comes. */
 #include "mapper/expression/expression.h"
 #include "mapper/gemm/product.h"
-#include "mapper/kernel/outer.h"
 #include "mapper/kernel/space.h"
 
 #include <assert.h>
@@ -15,85 +14,44 @@ typedef struct listing {
   bool full; /* more operands than there is room for */
 } listing;
 
-static bool is_listed(const listing *l, const tg_value *value, int part) {
-  for (int e = 0; e < l->g->epilogue_operand_count; e++)
-    if (l->g->epilogue_operands[e].value == value && l->g->epilogue_operands[e].part == part) return true;
-  return false;
-}
-
-static bool known(const listing *l, const tg_value *value) {
-  return value == tg_out(l->kernel->root) || tg_is_scalar_constant(value) || is_listed(l, value, 0);
-}
-
-static bool made_inside(const listing *l, tg_value *value) {
-  const tg_node *maker = tg_owner(l->c, value)->producer;
-  return maker && tg_has_node(l->kernel->fused, l->kernel->fused_count, maker);
-}
-
-static void append(listing *l, const tg_epilogue_operand *epilogue_operand) {
-  if (l->g->epilogue_operand_count == TG_EPILOGUE_OPERANDS)
-    l->full = true;
-  else
-    l->g->epilogue_operands[l->g->epilogue_operand_count++] = *epilogue_operand;
-}
-
-/* An operand of a node whose result goes along with the product's as one of the shape of `shape`. */
-static void add_epilogue_operand(listing *l, tg_value *value, const tg_value *shape) {
-  if (known(l, value) || made_inside(l, value)) return;
-  append(l, &(tg_epilogue_operand){.value = value, .kind = tg_stream_kind(value), .shape = shape});
-}
-
-/* Those of outer products. */
-static void add_parts(listing *l, const tg_node *node, const tg_outer *o) {
-  for (int k = 0; k < o->count; k++)
-    for (int i = 0; i < 2; i++) {
-      tg_epilogue_operand part = {.value = o->operand[i],
-                                  .kind = tg_stream_kind(o->operand[i]),
-                                  .shape = tg_out(node),
-                                  .part = k + 1,
-                                  .dtype = o->dtype[i],
-                                  .first = k * o->step[i]};
-      memcpy(part.along, o->stride[i], sizeof part.along);
-      if (!is_listed(l, part.value, part.part)) append(l, &part);
-    }
-}
-
-static void add_operands(listing *l, const tg_node *node, const tg_value *shape) {
-  tg_outer o;
-  bool outer = tg_outer_of(l->c, node, &o);
-  if (outer) add_parts(l, node, &o);
-  for (int i = outer ? 2 : 0; i < node->input_count; i++)
-    if (tg_in(node, i)) add_epilogue_operand(l, tg_in(node, i), shape);
-}
-
-/* False: it does not go along with the result by strides. */
-static bool add_strides(tg_space *space, const tg_epilogue_operand *epilogue_operand, const tg_value *out) {
-  int64_t dims[TG_MAX_RANK], strides[TG_MAX_RANK];
-  tg_value_sizes(out, dims);
-  if (epilogue_operand->part) {
-    tg_space_add_strided(space, epilogue_operand->along);
-    return tg_value_same_shape(epilogue_operand->shape, out);
-  }
-  if (!epilogue_operand->shape || tg_value_same_shape(epilogue_operand->shape, out)) {
-    tg_space_add_broadcast(space, epilogue_operand->value);
-    return true;
-  }
-  if (!tg_space_strides_as(epilogue_operand->value, epilogue_operand->shape, dims, out->rank, strides))
-    return false;
-  tg_space_add_strided(space, strides);
+/* An operand; the root's result is none. */
+static bool append(void *user, const tg_access *access) {
+  listing *l = user;
+  tg_gemm *g = l->g;
+  const tg_operand_name *name = &access->name;
+  if (name->value == tg_out(l->kernel->root)) return true;
+  for (int x = 0; x < g->epilogue_operand_count; x++)
+    if (tg_is_named(&g->epilogue_operands[x].access.name, name->value, name->part)) return true;
+  l->full |= g->epilogue_operand_count == TG_EPILOGUE_OPERANDS;
+  if (!l->full)
+    g->epilogue_operands[g->epilogue_operand_count++] =
+        (tg_epilogue_operand){.access = *access, .kind = tg_stream_kind(name->value)};
   return true;
 }
 
 bool tg_gemm_list_operands(tg_compile *c, const tg_kernel *kernel, tg_gemm *g) {
   tg_value *bias = tg_in(kernel->root, 2);
   listing l = {.c = c, .kernel = kernel, .g = g};
-  if (bias && !tg_is_scalar_constant(bias)) add_epilogue_operand(&l, bias, NULL);
+  if (bias && !tg_is_scalar_constant(bias)) {
+    tg_access access = tg_access_of(bias, tg_kernel_computes(kernel, 0));
+    append(&l, &access);
+  }
   for (size_t n = 0; n < kernel->fused_count; n++) {
     const tg_value *shape =
         tg_shape_around(kernel->fused, kernel->fused_count, n, tg_value_elements(tg_out(g->node)));
-    add_operands(&l, kernel->fused[n], shape);
+    tg_visit_operands(c, kernel->fused, kernel->fused_count, n, shape, append, &l);
   }
   return !l.full;
+}
+
+/* By the dimensions of the result. False: it does not go along with it by strides. */
+static bool add_strides(tg_space *space, const tg_access *access, const tg_value *out) {
+  int64_t dims[TG_MAX_RANK], strides[TG_MAX_RANK];
+  tg_value_sizes(out, dims);
+  bool same = tg_value_same_shape(access->shape, out);
+  if (!same && (access->name.part || !tg_access_strides(access, dims, out->rank, strides))) return false;
+  tg_space_add_strided(space, same ? access->stride : strides);
+  return true;
 }
 
 /* Row digits: dimensions of the output that vary within a product, merged; at most three by the fusion rule
@@ -107,7 +65,7 @@ tg_status tg_gemm_walk_operands(const tg_compile *c, const tg_kernel *kernel, co
   tg_space full;
   tg_space_begin(&full, out);
   for (int e = 0; e < g->epilogue_operand_count; e++)
-    if (!add_strides(&full, &g->epilogue_operands[e], out))
+    if (!add_strides(&full, &g->epilogue_operands[e].access, out))
       return tg_fail(c->diag, TG_INVALID, "node \"%s\": an operand of what follows it has another shape",
                      g->node->name);
   tg_space_add_strided(&full, stored);
@@ -116,7 +74,7 @@ tg_status tg_gemm_walk_operands(const tg_compile *c, const tg_kernel *kernel, co
     int64_t *offsets =
         e < g->epilogue_operand_count ? TG_NEW_ARRAY(c->arena, int64_t, (size_t)g->products) : g->out_offsets;
     for (int64_t i = 0; i < g->products; i++) {
-      offsets[i] = e < g->epilogue_operand_count ? g->epilogue_operands[e].first : 0;
+      offsets[i] = e < g->epilogue_operand_count ? g->epilogue_operands[e].access.first : 0;
       for (int64_t d = batch - 1, rest = i; d >= 0; rest /= full.dims[d--])
         offsets[i] += rest % full.dims[d] * stride[d];
       if (g->node->op != TG_OP_MATMUL) offsets[i] += i * g->n * stride[rank - 1];
@@ -147,11 +105,10 @@ tg_status tg_gemm_walk_operands(const tg_compile *c, const tg_kernel *kernel, co
   }
   for (int e = 0; e < g->epilogue_operand_count; e++) {
     tg_epilogue_operand *x = &g->epilogue_operands[e];
-    if (!x->element_stride) x->kind = TG_STREAM_SPLAT32;
-    /* A row digit of radix 1 moves nothing whatever its stride. */
-    x->row_vector = true;
-    for (int d = 0; d < 3; d++)
-      if (x->stride[d] && g->out_radix[d] > 1) x->row_vector = false;
+    const int64_t dims[] = {g->out_radix[0], g->out_radix[1], g->out_radix[2], g->n},
+                  strides[] = {x->stride[0], x->stride[1], x->stride[2], x->element_stride};
+    x->along = tg_along_of(dims, strides, 4);
+    if (tg_is_splat(x->along)) x->kind = TG_STREAM_SPLAT32;
   }
   return TG_OK;
 }
@@ -159,14 +116,12 @@ tg_status tg_gemm_walk_operands(const tg_compile *c, const tg_kernel *kernel, co
 int tg_gemm_operand_streams(const tg_gemm *g, tg_operand_stream *out) {
   int count = 0;
   for (int x = 0; x < g->epilogue_operand_count; x++)
-    out[count++] = (tg_operand_stream){.value = g->epilogue_operands[x].value,
+    out[count++] = (tg_operand_stream){.name = g->epilogue_operands[x].access.name,
                                        .stream = 1 + x,
-                                       .scalar = g->epilogue_operands[x].kind == TG_STREAM_SPLAT32,
-                                       .part = g->epilogue_operands[x].part,
-                                       .dtype = g->epilogue_operands[x].dtype};
+                                       .scalar = tg_is_splat(g->epilogue_operands[x].along)};
   for (int i = 0; i < g->column_sums.name_count; i++) {
     out[count] = out[g->column_sums.names[i].epilogue_operand];
-    out[count++].value = g->column_sums.names[i].value;
+    out[count++].name.value = g->column_sums.names[i].value;
   }
   return count;
 }
@@ -174,7 +129,7 @@ int tg_gemm_operand_streams(const tg_gemm *g, tg_operand_stream *out) {
 static tg_mc_ref load_bias(tg_mc *mc, const tg_operand_stream *streams, int count, const tg_value *bias) {
   if (tg_is_scalar_constant(bias)) return tg_mc_const(mc, tg_scalar_value(bias));
   int s = 0;
-  while (s < count && (streams[s].value != bias || streams[s].part)) s++;
+  while (s < count && !tg_is_named(&streams[s].name, bias, 0)) s++;
   assert(s < count);
   if (streams[s].loaded) return streams[s].held;
   return tg_mc_load(mc, streams[s].stream, !streams[s].scalar && tg_stream_kind(bias) == TG_STREAM_FP32);

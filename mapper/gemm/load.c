@@ -203,15 +203,14 @@ static tg_agcu_instr *load_epilogue_operand(emission *e, tg_queue *queue, int x,
                                             uint32_t mask) {
   const tg_gemm *g = e->g;
   const tg_epilogue_operand *epilogue_operand = &g->epilogue_operands[x];
-  bool number = epilogue_operand->kind == TG_STREAM_SPLAT32,
-       once = tg_gemm_loads_once(&e->t, epilogue_operand);
+  bool number = tg_is_splat(epilogue_operand->along), once = tg_gemm_loads_once(&e->t, epilogue_operand);
   tg_agcu_instr *load = push_load(e, queue, &e->operands.buffers[x], mask);
-  tg_walk_plan walk = {.tensor = tg_place_of(e->c, epilogue_operand->value),
+  tg_walk_plan walk = {.tensor = tg_place_of(e->c, epilogue_operand->access.name.value),
                        .element_stride = epilogue_operand->element_stride,
                        .columns = g->n};
   for (int d = 0; d < 3; d++) walk.radix[d] = g->out_radix[d], walk.stride[d] = epilogue_operand->stride[d];
   tg_fill_walk(load, &walk, e->operands.base[x], e->operands.rest[x]);
-  load->rows[0] = once || (e->t.ring && epilogue_operand->row_vector) ? 1 : tg_gemm_ring_rows(&e->t);
+  load->rows[0] = once || (e->t.ring && tg_is_row_vector(epilogue_operand)) ? 1 : tg_gemm_ring_rows(&e->t);
   load->take[0] = tg_epilogue_operand_take(epilogue_operand, e->t.nt);
   load->k_first[0] = number ? 0 : tg_gemm_col_first(e, r, col);
   load->k_delta[e->n_level] = number ? 0 : tg_gemm_col_delta(e);

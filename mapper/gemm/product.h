@@ -25,20 +25,19 @@ typedef enum tg_gemm_drain {
  * other's stores. */
 enum { TG_ADDS_AT_ONCE = 2 };
 
-/* An operand of the fused nodes that comes from DRAM. */
+/* An operand of the fused nodes that comes from DRAM, and how it goes along with rows of the result. */
 typedef struct tg_epilogue_operand {
-  tg_value *value;
-  int kind;          /* stream kind */
-  bool row_vector;   /* the same for every row */
+  tg_access access; /* by the dimensions of the result */
+  int kind;         /* stream kind */
+  tg_along along;
   int64_t stride[3]; /* elements per row digit of the output */
   int64_t element_stride;
   const int64_t *offsets; /* elements, for each product */
-  const tg_value *shape;  /* that it broadcasts to, of as many elements as the result; NULL: the result's */
-  int part;       /* of an operand of outer products (kernel/outer.h), that of k = part - 1; 0: all of it */
-  tg_dtype dtype; /* ... as it is multiplied */
-  int64_t first;  /* ... its first element */
-  int64_t along[TG_MAX_RANK]; /* ... and strides per dimension of `shape` */
 } tg_epilogue_operand;
+
+static inline bool tg_is_row_vector(const tg_epilogue_operand *x) {
+  return x->along == TG_ALONG_ROW || x->along == TG_ALONG_SCALAR;
+}
 
 /* Reductions of the result by blocks of rows, which the drain computes (column_sums_describe.c). */
 typedef struct tg_gemm_column_sums {
@@ -61,35 +60,31 @@ typedef struct tg_gemm_column_sums {
 
 /* Elements of a row of `nt` that are loaded of it: of one scalar a row (splat32) that one. */
 static inline uint32_t tg_epilogue_operand_take(const tg_epilogue_operand *epilogue_operand, uint32_t nt) {
-  return epilogue_operand->kind == TG_STREAM_SPLAT32 ? 1 : nt;
+  return tg_is_splat(epilogue_operand->along) ? 1 : nt;
 }
 
 /* The prologue of an operand, elementwise nodes, computed on the tiles that multiply it: of A, made of one
  * tensor of its elements, in whose place in DRAM A is loaded, and of vectors along k (prologue_emit.c); of B,
  * made of such tensors and per-row scalars, three at most, and of vectors along n
  * (prologue_cooperative.c). What they make is stored, if others read it. */
-typedef struct tg_prologue_input {
-  tg_value *value; /* that owns the memory */
-  int kind;        /* stream kind; splat32: a scalar a row, */
-  int lane, each;  /* number `lane` of `each` that follow each other, and are loaded as lane 0 */
-  int64_t first, radix[3], stride[3]; /* elements: of it the first; its row digits and their strides */
-} tg_prologue_input;
-typedef struct tg_gemm_vector {
-  tg_value *value;
-  int64_t first, stride; /* elements: of it the first, and from each to the next */
-  int part;              /* as in tg_operand_stream */
-  tg_dtype dtype;
-} tg_gemm_vector;
+typedef struct tg_prologue_operand {
+  tg_operand_name name; /* of the value that owns the memory */
+  tg_along along;
+  int kind;       /* stream kind; splat32: a scalar a row, */
+  int lane, each; /* number `lane` of `each` that follow each other, and are loaded as lane 0 */
+  int64_t first, radix[3], stride[3]; /* elements: the first; row digits and their strides */
+  int64_t element_stride;
+} tg_prologue_operand;
 enum { TG_PROLOGUE_VECTORS = 8, TG_PROLOGUE_NAMES = 14, TG_PROLOGUE_UNROLL = 2, TG_PROLOGUE_INPUTS = 3 };
 typedef struct tg_gemm_prologue {
   tg_value *result; /* NULL: there are none */
   bool of_b;
   bool stored;
-  int block_kind, result_kind;                  /* stream kinds: of the operand's blocks, of the result */
-  tg_prologue_input inputs[TG_PROLOGUE_INPUTS]; /* what is loaded in place of the operand */
+  int block_kind, result_kind;                    /* stream kinds: of the operand's blocks, of the result */
+  tg_prologue_operand inputs[TG_PROLOGUE_INPUTS]; /* what is loaded in place of the operand */
   int input_count;
   uint32_t unroll; /* rows that the microcode handles at once */
-  tg_gemm_vector vectors[TG_PROLOGUE_VECTORS];
+  tg_prologue_operand vectors[TG_PROLOGUE_VECTORS];
   int vector_count;
   tg_operand_stream names[TG_PROLOGUE_NAMES]; /* operands as the nodes name them */
   int name_count;

@@ -15,10 +15,8 @@ tg_status tg_gemm_write_prologue(const tg_compile *c, const tg_kernel *kernel, c
   const tg_value *only_stored = as_is ? f->result : NULL;
   tg_mc_next_segment(mc);
   for (int v = 0; v < f->vector_count; v++)
-    held[v] = tg_hold_operand(mc, &(tg_operand_stream){.value = f->vectors[v].value,
-                                                       .stream = tg_prologue_vector_stream(f, v),
-                                                       .part = f->vectors[v].part,
-                                                       .dtype = f->vectors[v].dtype});
+    held[v] = tg_hold_operand(
+        mc, &(tg_operand_stream){.name = f->vectors[v].name, .stream = tg_prologue_vector_stream(f, v)});
   tg_mc_next_segment(mc);
   for (uint32_t u = 0; u < f->unroll; u++) {
     tg_value *value = f->result;

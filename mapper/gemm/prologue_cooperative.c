@@ -70,7 +70,7 @@ static tg_agcu_instr *load_input(emission *e, tg_queue *queue, int prologue_inpu
   tg_agcu_instr *load = &tg_build_push(&e->b, queue, TG_OP_agcu_load)->agcu;
   tg_buffer buffer = tg_prologue_input_buffer(e, prologue_input);
   tg_walk_plan walk = {
-      .tensor = tg_place_of(e->c, f->inputs[prologue_input].value),
+      .tensor = tg_place_of(e->c, f->inputs[prologue_input].name.value),
       .element_stride = 1,
       .columns = tg_gemm_prologue_is_scalar(e->g, prologue_input) ? f->inputs[prologue_input].each : e->g->n};
   memcpy(walk.radix, f->inputs[prologue_input].radix, sizeof walk.radix);

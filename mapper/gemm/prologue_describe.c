@@ -1,7 +1,6 @@
 /* Prologues, elementwise nodes before a product: which they may be, their microcode, and the room that they
  * need. prologue_emit.c, of A, and prologue_cooperative.c, of B, have what the tiles do. */
 #include "mapper/gemm/prologue.h"
-#include "mapper/kernel/outer.h"
 
 enum { ENDPOINT_SEMS = 6, TILE_SEMS = 16 };
 
@@ -33,84 +32,81 @@ static bool is_dense(const tg_gemm *g) {
          follow_each_other(g->a, g->a_m_radix, g->a_m_stride, g->k);
 }
 
-static bool add_vector(tg_gemm_prologue *f, const tg_gemm_vector *vector, int *out_stream) {
+/* Its number among `count` that are there, at most `most`, or as one more; -1: there is no room. */
+static int add(tg_prologue_operand *operands, int *count, int most, const tg_prologue_operand *operand) {
   int at = 0;
-  while (at < f->vector_count &&
-         (f->vectors[at].value != vector->value || f->vectors[at].first != vector->first ||
-          f->vectors[at].part != vector->part))
-    at++;
-  if (at == TG_PROLOGUE_VECTORS) return false;
-  if (at == f->vector_count) f->vectors[f->vector_count++] = *vector;
-  *out_stream = TG_PROLOGUE_INPUTS + at;
-  return true;
+  for (; at < *count; at++) {
+    const tg_prologue_operand *o = &operands[at];
+    if (o->name.value == operand->name.value && o->kind == operand->kind && o->first == operand->first &&
+        o->lane == operand->lane && (operand->along != TG_ALONG_ROW || o->name.part == operand->name.part))
+      break;
+  }
+  if (at == most) return -1;
+  if (at == *count) operands[(*count)++] = *operand;
+  return at;
 }
 
-static bool add_input(tg_gemm_prologue *f, const tg_prologue_input *prologue_input, int *out_stream) {
-  int at = 0;
-  while (at < f->input_count &&
-         (f->inputs[at].value != prologue_input->value || f->inputs[at].kind != prologue_input->kind ||
-          f->inputs[at].first != prologue_input->first || f->inputs[at].lane != prologue_input->lane))
-    at++;
-  if (at == (f->of_b ? TG_PROLOGUE_INPUTS : 1)) return false;
-  if (at == f->input_count) f->inputs[f->input_count++] = *prologue_input;
-  *out_stream = at;
-  return true;
-}
-
-static bool add_name(tg_gemm_prologue *f, const tg_operand_stream *name) {
+static bool add_name(tg_gemm_prologue *f, const tg_operand_name *name, int stream) {
   for (int n = 0; n < f->name_count; n++)
-    if (f->names[n].value == name->value && f->names[n].part == name->part)
-      return f->names[n].stream == name->stream;
+    if (tg_is_named(&f->names[n].name, name->value, name->part)) return f->names[n].stream == stream;
   if (f->name_count == TG_PROLOGUE_NAMES) return false;
-  f->names[f->name_count++] = *name;
+  f->names[f->name_count++] = (tg_operand_stream){.name = *name, .stream = stream};
   return true;
 }
 
-/* The operand `value` of a node whose result has the shape of `shape`. */
-static bool add_operand(const tg_compile *c, tg_gemm *g, const int64_t dims[2], tg_value *value,
-                        const tg_value *shape) {
-  tg_gemm_prologue *f = &g->prologue;
+/* Scalars of outer products, some of which follow each other, or their rows. False: the rows of the operand
+ * that is made of them are others. */
+static bool walk_part(const tg_access *access, const int64_t dims[2], tg_prologue_operand *o) {
+  const tg_value *shape = access->shape;
+  int last = shape->rank - 1;
+  if (shape->dims[last].size != dims[1] || tg_value_elements(shape) != dims[0] * dims[1]) return false;
+  o->element_stride = access->stride[last];
+  if (o->element_stride) {
+    o->along = TG_ALONG_ROW;
+    return true;
+  }
+  bool together = access->step == 1;
+  o->along = TG_ALONG_COLUMN;
+  o->kind = TG_STREAM_SPLAT32;
+  o->lane = together ? access->name.part - 1 : 0;
+  o->each = together ? access->parts : 1;
+  if (together) o->first = 0;
+  tg_merge_rows(shape, access->stride, 0, o->radix, o->stride);
+  return true;
+}
+
+/* A tensor, row by row, or a vector of the elements of a row. */
+static bool walk_whole(const tg_access *access, const int64_t dims[2], tg_prologue_operand *o) {
   int64_t stride[2];
-  tg_operand_stream name = {.value = value};
-  tg_value *owner = tg_owner(c, value);
-  if (!is_plain_kind(value) || !tg_space_strides_as(value, shape, dims, 2, stride) || stride[1] != 1)
+  if (!is_plain_kind(access->name.value) || !tg_access_strides(access, dims, 2, stride) || stride[1] != 1)
     return false;
-  if (stride[0] == dims[1]) {
-    tg_prologue_input prologue_input = {
-        .value = owner, .kind = tg_stream_kind(owner), .radix = {1, 1, dims[0]}, .stride = {0, 0, dims[1]}};
-    if (!add_input(f, &prologue_input, &name.stream)) return false;
-  } else {
-    tg_gemm_vector vector = {.value = owner, .stride = 1};
-    if (stride[0] || tg_value_elements(value) != dims[1] || !add_vector(f, &vector, &name.stream))
-      return false;
-  }
-  return add_name(f, &name);
+  o->element_stride = 1;
+  o->along = stride[0] == dims[1] ? TG_ALONG_FULL : TG_ALONG_ROW;
+  if (o->along == TG_ALONG_ROW) return !stride[0] && tg_value_elements(access->name.value) == dims[1];
+  o->radix[0] = o->radix[1] = 1;
+  o->radix[2] = dims[0];
+  o->stride[2] = dims[1];
+  return true;
 }
 
-static bool add_outer(const tg_compile *c, tg_gemm *g, const int64_t dims[2], const tg_node *node,
-                      const tg_outer *o) {
-  tg_gemm_prologue *f = &g->prologue;
-  const tg_value *result = tg_out(node);
-  if (!f->of_b || result->dims[result->rank - 1].size != dims[1] ||
-      tg_value_elements(result) != dims[0] * dims[1])
+typedef struct collector {
+  const tg_compile *c;
+  tg_gemm *g;
+  int64_t dims[2];
+} collector;
+
+static bool add_operand(void *user, const tg_access *access) {
+  const collector *to = user;
+  tg_gemm_prologue *f = &to->g->prologue;
+  tg_prologue_operand o = {.name = access->name, .first = access->first};
+  o.name.value = tg_owner(to->c, access->name.value);
+  o.kind = tg_stream_kind(o.name.value);
+  if (access->name.part ? !f->of_b || !walk_part(access, to->dims, &o) : !walk_whole(access, to->dims, &o))
     return false;
-  for (int k = 0; k < o->count; k++) {
-    tg_operand_stream a = {.value = o->operand[0], .part = k + 1, .dtype = o->dtype[0]},
-                      b = {.value = o->operand[1], .part = k + 1, .dtype = o->dtype[1]};
-    bool together = o->step[0] == 1;
-    tg_prologue_input scalars = {.value = tg_owner(c, a.value),
-                                 .kind = TG_STREAM_SPLAT32,
-                                 .lane = together ? k : 0,
-                                 .each = together ? o->count : 1,
-                                 .first = together ? 0 : k * o->step[0]};
-    tg_gemm_vector row = {tg_owner(c, b.value), k * o->step[1], o->stride[1][result->rank - 1], b.part,
-                          b.dtype};
-    tg_merge_rows(result, o->stride[0], 0, scalars.radix, scalars.stride);
-    if (!add_input(f, &scalars, &a.stream) || !add_vector(f, &row, &b.stream) || !add_name(f, &a) ||
-        !add_name(f, &b))
-      return false;
-  }
-  return true;
+  bool row = o.along == TG_ALONG_ROW;
+  int at = row ? add(f->vectors, &f->vector_count, TG_PROLOGUE_VECTORS, &o)
+               : add(f->inputs, &f->input_count, f->of_b ? TG_PROLOGUE_INPUTS : 1, &o);
+  return at >= 0 && add_name(f, &access->name, row ? TG_PROLOGUE_INPUTS + at : at);
 }
 
 static int full_inputs(const tg_gemm_prologue *f) {
@@ -120,29 +116,16 @@ static int full_inputs(const tg_gemm_prologue *f) {
 }
 
 static bool collect(const tg_compile *c, const tg_node_list *nodes, tg_gemm *g) {
-  const int64_t dims[2] = {g->prologue.of_b ? g->k : g->m, g->prologue.of_b ? g->n : g->k};
-  for (size_t n = 0; n < nodes->count; n++) {
-    tg_outer o;
-    if (!tg_goes_along_one_way(c, nodes->nodes, nodes->count, n, dims, 2)) return false;
-    const tg_value *shape = tg_shape_around(nodes->nodes, nodes->count, n, dims[0] * dims[1]);
-    bool outer = tg_outer_of(c, nodes->nodes[n], &o);
-    if (outer && !add_outer(c, g, dims, nodes->nodes[n], &o)) return false;
-    for (int i = outer ? 2 : 0; i < nodes->nodes[n]->input_count; i++) {
-      tg_value *value = tg_in(nodes->nodes[n], i);
-      const tg_node *maker = value ? tg_owner(c, value)->producer : NULL;
-      if (!value || tg_is_scalar_constant(value) || (maker && tg_has_node(nodes->nodes, nodes->count, maker)))
-        continue;
-      if (!add_operand(c, g, dims, value, shape)) return false;
-    }
-  }
-  return full_inputs(&g->prologue) > 0;
+  collector to = {c, g, {g->prologue.of_b ? g->k : g->m, g->prologue.of_b ? g->n : g->k}};
+  return tg_visit_all_operands(c, nodes->nodes, nodes->count, to.dims, 2, add_operand, &to) &&
+         full_inputs(&g->prologue) > 0;
 }
 
 /* The drain beside those of A takes what is loaded once for all rows; that behind all of B's, anything. And
  * nothing draws random numbers. */
 static bool drain_suits(const tg_compile *c, const tg_gemm *g) {
   for (int x = 0; x < g->epilogue_operand_count && !g->prologue.of_b; x++)
-    if (!g->epilogue_operands[x].row_vector) return false;
+    if (!tg_is_row_vector(&g->epilogue_operands[x])) return false;
   bool results_suit = g->prologue.of_b ? !g->column_sums.count : g->outs == 1;
   return results_suit && g->partials == 1 && !tg_gemm_rounds_results(g) && !tg_gemm_rounded_tile(c, g);
 }
@@ -191,7 +174,7 @@ tg_status tg_gemm_describe_prologue(const tg_compile *c, const tg_kernel *kernel
   f->block_kind = tg_stream_kind(tg_in(g->node, f->of_b));
   if (!set_unroll(f) || !has_room(c->m, g)) return refuse(c, g);
   if (f->of_b) return tg_gemm_measure_prologue(c, kernel, g);
-  g->a = f->inputs[0].value;
+  g->a = f->inputs[0].name.value;
   g->a_convert = f->inputs[0].kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
   tg_gemm_tiling all = {.kc = (uint32_t)g->k};
   if (tg_banks_for(c->m, tg_gemm_prologue_vector_rows(c->m, g, &all)) > 1)

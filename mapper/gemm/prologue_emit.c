@@ -54,7 +54,7 @@ static void set_vectors(const emission *e, tg_vx_instr *vop, uint32_t chunks) {
   const tg_params *m = e->b.m;
   const tg_gemm_prologue *f = &e->g->prologue;
   for (int v = 0; v < f->vector_count; v++) {
-    int kind = tg_stream_kind(f->vectors[v].value);
+    int kind = tg_stream_kind(f->vectors[v].name.value);
     uint32_t before = tg_gemm_prologue_vectors_before(m, e->g, &e->t, v);
     tg_buffer vector = tg_buffer_part(m, &e->prologue.vectors, before,
                                       tg_gemm_prologue_vectors_before(m, e->g, &e->t, v + 1) - before);
@@ -317,10 +317,10 @@ void tg_gemm_allocate_prologue_bases(emission *e) {
     e->prologue.output_base = tg_build_base(&e->b, tg_place_of(e->c, f->result), 0, &e->prologue.output_rest);
   for (int i = 0; f->of_b && i < f->input_count; i++)
     e->prologue.input_base[i] =
-        base_of(e, f->inputs[i].value, f->inputs[i].first, &e->prologue.input_rest[i]);
+        base_of(e, f->inputs[i].name.value, f->inputs[i].first, &e->prologue.input_rest[i]);
   for (int v = 0; v < f->vector_count; v++)
     e->prologue.vector_base[v] =
-        base_of(e, f->vectors[v].value, f->vectors[v].first, &e->prologue.vector_rest[v]);
+        base_of(e, f->vectors[v].name.value, f->vectors[v].first, &e->prologue.vector_rest[v]);
 }
 
 /* For the tiles of `mask`, which have the columns from number `first` on. */
@@ -328,9 +328,9 @@ static void load_vector(emission *e, tg_queue *queue, int v, uint32_t mask, int6
   const tg_gemm_prologue *f = &e->g->prologue;
   tg_agcu_instr *load = &tg_build_push(&e->b, queue, TG_OP_agcu_load)->agcu;
   tg_buffer vector = e->prologue.vectors;
-  tg_walk_plan walk = {.tensor = tg_place_of(e->c, f->vectors[v].value),
+  tg_walk_plan walk = {.tensor = tg_place_of(e->c, f->vectors[v].name.value),
                        .radix = {1, 1, 1},
-                       .element_stride = f->vectors[v].stride,
+                       .element_stride = f->vectors[v].element_stride,
                        .columns = f->of_b ? e->g->n : e->g->k};
   vector.base += tg_gemm_prologue_vectors_before(e->b.m, e->g, &e->t, v);
   tg_set_operand(load->dst_base, &vector, false);
@@ -340,7 +340,7 @@ static void load_vector(emission *e, tg_queue *queue, int v, uint32_t mask, int6
   load->rows[0] = 1;
   load->take[0] = tg_gemm_prologue_vector_length(e->g, &e->t);
   load->k_first[0] = first;
-  load->convert[0] = tg_stream_kind(f->vectors[v].value) == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
+  load->convert[0] = tg_stream_kind(f->vectors[v].name.value) == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
   if (v + 1 < f->vector_count) return;
   load->dst_post[0] = 1;
   load->dst_sem[0] = e->prologue.vectors_full;

@@ -35,8 +35,8 @@ uint32_t tg_gemm_prologue_vectors_before(const tg_params *m, const tg_gemm *g, c
                                          int vector) {
   uint32_t rows = 0;
   for (int v = 0; v < vector; v++)
-    rows +=
-        tg_kind_flits(m, tg_stream_kind(g->prologue.vectors[v].value), tg_gemm_prologue_vector_length(g, t));
+    rows += tg_kind_flits(m, tg_stream_kind(g->prologue.vectors[v].name.value),
+                          tg_gemm_prologue_vector_length(g, t));
   return rows;
 }
 

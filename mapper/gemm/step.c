@@ -49,8 +49,8 @@ static void set_epilogue_operands(const emission *e, tg_vx_instr *vop, const ste
     if (!e->t.ring) at.rotation = once ? TG_ROTATE_OUTER : TG_ROTATE_EACH;
     tg_stream *s = tg_stream_of_mut(vop, 1 + x);
     set_stream(e, s, epilogue_operand->kind, &at, step);
-    if (epilogue_operand->kind == TG_STREAM_SPLAT32) s->row[1] = 1, s->row[2] = 0;
-    if (once || (e->t.ring && epilogue_operand->row_vector)) s->row[1] = 0;
+    if (tg_is_splat(epilogue_operand->along)) s->row[1] = 1, s->row[2] = 0;
+    if (once || (e->t.ring && tg_is_row_vector(epilogue_operand))) s->row[1] = 0;
     s->at.base[0] += step->first_row * s->row[1];
   }
 }

@@ -95,7 +95,7 @@ void tg_gemm_order_b(const tg_compile *c, const tg_gemm *gemm, const tg_gemm_til
 /* Is the operand loaded once a pass, not with each piece? A VOP that waits for sums from another row has no
  * wait left for that. */
 static inline bool tg_gemm_loads_once(const tg_gemm_tiling *t, const tg_epilogue_operand *epilogue_operand) {
-  return epilogue_operand->row_vector && t->members == 1;
+  return tg_is_row_vector(epilogue_operand) && t->members == 1;
 }
 
 /* Do those stay for all passes? Each has the same columns then; a prologue of A has them for
@@ -109,7 +109,7 @@ static inline bool tg_gemm_has_resident_vectors(const tg_gemm *gemm, const tg_ge
  * share is a flit, for which they need not wait for each other.) */
 static inline bool tg_gemm_shares_scalars(const tg_gemm_tiling *t,
                                           const tg_epilogue_operand *epilogue_operand) {
-  return epilogue_operand->kind == TG_STREAM_SPLAT32 && !epilogue_operand->row_vector &&
+  return epilogue_operand->along == TG_ALONG_COLUMN &&
          (t->split == TG_SPLIT_OUTPUT || t->split == TG_SPLIT_COLUMNS);
 }
 

@@ -49,36 +49,6 @@ bool tg_needed_beside(const tg_compile *c, const tg_value *value, size_t a, size
   return false;
 }
 
-const tg_value *tg_shape_around(tg_node *const *nodes, size_t count, size_t n, int64_t elements) {
-  for (size_t user = n + 1; user < count && tg_value_elements(tg_out(nodes[n])) != elements; user++)
-    for (int i = 0; i < nodes[user]->input_count; i++)
-      if (tg_in(nodes[user], i) == tg_out(nodes[n])) {
-        n = user;
-        break;
-      }
-  return tg_out(nodes[n]);
-}
-
-bool tg_goes_along_one_way(const tg_compile *c, tg_node *const *nodes, size_t count, size_t n,
-                           const int64_t *dims, int rank) {
-  int64_t elements = 1, first[TG_MAX_RANK], strides[TG_MAX_RANK];
-  for (int d = 0; d < rank; d++) elements *= dims[d];
-  tg_value *value = tg_out(nodes[n]);
-  if (tg_value_elements(value) == elements) return true;
-  const tg_value *shape = tg_shape_around(nodes, count, n, elements);
-  if (!tg_space_strides_as(value, shape, dims, rank, first)) return false;
-  for (size_t user = n + 1; user < count; user++)
-    for (int i = 0; i < nodes[user]->input_count; i++) {
-      tg_value *operand = tg_in(nodes[user], i);
-      if (tg_owner(c, operand) != value) continue;
-      shape = tg_shape_around(nodes, count, user, elements);
-      if (!tg_space_strides_as(operand, shape, dims, rank, strides) ||
-          memcmp(first, strides, sizeof *strides * (size_t)rank))
-        return false;
-    }
-  return true;
-}
-
 bool tg_has_node(tg_node *const *nodes, size_t count, const tg_node *node) {
   for (size_t n = 0; n < count; n++)
     if (nodes[n] == node) return true;

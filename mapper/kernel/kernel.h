@@ -15,13 +15,6 @@ bool tg_kernel_can_sink(const tg_compile *c, size_t a, size_t to);
 bool tg_kernel_can_hoist(const tg_compile *c, size_t b, size_t to);
 /* Is the value still needed in memory when kernels a and b are none? */
 bool tg_needed_beside(const tg_compile *c, const tg_value *value, size_t a, size_t b);
-/* The shape, of `elements` elements, by which the operands of nodes[n] go along with a kernel: a cast of a
- * row is broadcast as the node is that uses it. */
-const tg_value *tg_shape_around(tg_node *const *nodes, size_t count, size_t n, int64_t elements);
-/* Do all that use nodes[n] take its result along with `dims`, the kernel's elements, by the same strides? Two
- * shapes may broadcast a cast of a row in two ways, and there is one register. */
-bool tg_goes_along_one_way(const tg_compile *c, tg_node *const *nodes, size_t count, size_t n,
-                           const int64_t *dims, int rank);
 bool tg_has_node(tg_node *const *nodes, size_t count, const tg_node *node);
 /* Those that are not there yet, in order, behind those that are. */
 void tg_add_nodes(tg_arena *arena, tg_node_list *to, tg_node *const *nodes, size_t count);

@@ -36,38 +36,6 @@ int tg_space_add_broadcast(tg_space *space, const tg_value *value) {
   return tg_space_add_strided(space, strides);
 }
 
-bool tg_space_strides_as(const tg_value *operand, const tg_value *shape, const int64_t *dims, int rank,
-                         int64_t *out_strides) {
-  tg_space space;
-  int64_t elements = 1;
-  for (int d = 0; d < rank; d++) elements *= dims[d];
-  if (elements != tg_value_elements(shape)) return false;
-  tg_space_begin(&space, shape);
-  tg_space_add_broadcast(&space, operand);
-  if (tg_value_elements(operand) == elements) {
-    tg_dense_strides(dims, rank, out_strides);
-    return true;
-  }
-  int at = shape->rank; /* the dimension of `shape` that is taken apart: `left` of it, by `stride` */
-  int64_t left = 1, stride = 0;
-  for (int d = rank - 1; d >= 0; d--) {
-    out_strides[d] = 0;
-    for (int64_t done = 1; done < dims[d];) {
-      while (left == 1) at--, left = space.dims[at], stride = space.strides[0][at];
-      int64_t need = dims[d] / done, piece = left < need ? left : need;
-      if (need % piece || left % piece) return false;
-      if (done == 1)
-        out_strides[d] = stride;
-      else if (stride != out_strides[d] * done)
-        return false;
-      done *= piece;
-      left /= piece;
-      stride *= piece;
-    }
-  }
-  return true;
-}
-
 static bool mergeable(const tg_space *space, int outer, int inner) {
   for (int o = 0; o < space->operands; o++)
     if (space->strides[o][outer] != space->strides[o][inner] * space->dims[inner]) return false;

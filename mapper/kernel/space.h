@@ -18,10 +18,6 @@ void tg_space_begin(tg_space *space, const tg_value *output);
 int tg_space_add_broadcast(tg_space *space, const tg_value *value);
 /* An operand with given strides for the output's dimensions. */
 int tg_space_add_strided(tg_space *space, const int64_t *strides);
-/* The strides of an operand that broadcasts to `shape`, by `dims`, a shape of as many elements in the same
- * order. False: it is not, or not every one of these dimensions is a walk of one stride. */
-bool tg_space_strides_as(const tg_value *operand, const tg_value *shape, const int64_t *dims, int rank,
-                         int64_t *out_strides);
 /* Drops dimensions of size 1 and merges neighbours that every operand walks as one. The rank is at least 1
  * after. */
 void tg_space_merge(tg_space *space);

@@ -23,17 +23,11 @@ typedef struct elementwise {
   bool across; /* its second segment repeats for the rows of a chunk */
 } elementwise;
 
-static bool made_inside(const tg_compile *c, const tg_kernel *kernel, tg_value *value) {
-  for (size_t n = 0; n < kernel->fused_count; n++)
-    if (tg_out(kernel->fused[n]) == tg_owner(c, value)) return true;
-  return false;
-}
-
-/* `value` as it goes along with a tensor of the shape of `shape`. False: a VOP has no stream, or no stride,
- * for it. */
-static bool add(elementwise *e, tg_value *value, const tg_value *shape) {
+/* False: a VOP has no stream, or no stride, for it. */
+static bool add(elementwise *e, const tg_access *access) {
+  tg_value *value = access->name.value;
   int64_t strides[TG_MAX_RANK];
-  if (!tg_space_strides_as(value, shape, e->space.dims, e->space.rank, strides)) return false;
+  if (!tg_access_strides(access, e->space.dims, e->space.rank, strides)) return false;
   for (int i = 0; i < e->operands; i++)
     if (e->values[i] == value)
       return !memcmp(e->space.strides[i], strides, sizeof *strides * (size_t)e->space.rank);
@@ -43,43 +37,30 @@ static bool add(elementwise *e, tg_value *value, const tg_value *shape) {
   return true;
 }
 
+static bool add_operand(void *user, const tg_access *access) {
+  elementwise *e = user;
+  bool added = add(e, access);
+  e->operands = e->space.operands;
+  return added;
+}
+
 static bool collect(elementwise *e) {
   const tg_kernel *kernel = e->kernel;
   tg_space_begin(&e->space, kernel->output);
-  for (size_t n = 0; n < kernel->fused_count; n++) {
-    if (!tg_goes_along_one_way(e->c, kernel->fused, kernel->fused_count, n, e->space.dims, e->space.rank))
-      return false;
-    const tg_value *shape =
-        tg_shape_around(kernel->fused, kernel->fused_count, n, tg_value_elements(kernel->output));
-    for (int i = 0; i < kernel->fused[n]->input_count; i++) {
-      tg_value *value = tg_in(kernel->fused[n], i);
-      if (tg_is_scalar_constant(value) || made_inside(e->c, kernel, value)) continue;
-      if (!add(e, value, shape)) return false;
-      e->operands = e->space.operands;
-    }
+  if (!tg_visit_all_operands(e->c, kernel->fused, kernel->fused_count, e->space.dims, e->space.rank,
+                             add_operand, e))
+    return false;
+  for (int i = 0; i < tg_kernel_results(kernel); i++) {
+    tg_access result = tg_access_of(tg_kernel_result(kernel, i), tg_kernel_result(kernel, i));
+    if (!add(e, &result)) return false;
   }
-  for (int i = 0; i < tg_kernel_results(kernel); i++)
-    if (!add(e, tg_kernel_result(kernel, i), tg_kernel_result(kernel, i))) return false;
   tg_space_merge(&e->space);
   return true;
 }
 
-static bool is_number(const elementwise *e, int operand) {
-  for (int d = 0; d < e->space.rank; d++)
-    if (e->space.strides[operand][d]) return false;
-  return true;
-}
-
-static bool is_row(const elementwise *e, int operand) {
-  int last = e->space.rank - 1;
-  for (int d = 0; d < last; d++)
-    if (e->space.strides[operand][d]) return false;
-  return last > 0 && e->space.strides[operand][last];
-}
-
-/* One scalar a row. */
-static bool is_column(const elementwise *e, int operand) {
-  return e->space.rank > 1 && !e->space.strides[operand][e->space.rank - 1] && !is_number(e, operand);
+static tg_along along(const elementwise *e, int operand) {
+  tg_along along = tg_along_of(e->space.dims, e->space.strides[operand], e->space.rank);
+  return along == TG_ALONG_ROW && e->space.rank == 1 ? TG_ALONG_FULL : along;
 }
 
 static tg_stream_kernel plan_of(const elementwise *e) {
@@ -88,10 +69,10 @@ static tg_stream_kernel plan_of(const elementwise *e) {
   for (int i = 0; i < e->operands; i++) {
     int kind = tg_stream_kind(e->values[i]);
     if (e->once[i])
-      plan.vector_kind[plan.vectors++] = is_number(e, i) ? TG_STREAM_SPLAT32 : kind;
+      plan.vector_kind[plan.vectors++] = along(e, i) == TG_ALONG_SCALAR ? TG_STREAM_SPLAT32 : kind;
     else
       plan.window[plan.inputs] = 1,
-      plan.input_kind[plan.inputs++] = is_column(e, i) ? TG_STREAM_SPLAT32 : kind;
+      plan.input_kind[plan.inputs++] = along(e, i) == TG_ALONG_COLUMN ? TG_STREAM_SPLAT32 : kind;
   }
   tg_choose_columns(e->c->m, &plan, tg_space_block(e->c->m, &e->space));
   return plan;
@@ -104,11 +85,12 @@ static void choose_once(elementwise *e) {
   bool cut = e->space.rank > 4;
   int64_t rows = 1;
   for (int d = 0; d + 1 < e->space.rank; d++) rows *= e->space.dims[d];
-  for (int i = 0; i < e->operands; i++) e->once[i] = !cut && (is_number(e, i) || is_row(e, i));
+  for (int i = 0; i < e->operands; i++)
+    e->once[i] = !cut && (along(e, i) == TG_ALONG_SCALAR || along(e, i) == TG_ALONG_ROW);
   tg_stream_kernel plan = plan_of(e);
   if (plan.column_blocks == 1) return;
   if (rows >= ROWS_A_TILE * (int64_t)tg_tiles(m) && tg_stream_vectors_fit(m, &plan)) return;
-  for (int i = 0; i < e->operands; i++) e->once[i] = !cut && is_number(e, i);
+  for (int i = 0; i < e->operands; i++) e->once[i] = !cut && along(e, i) == TG_ALONG_SCALAR;
 }
 
 static void number_streams(elementwise *e) {
@@ -124,8 +106,9 @@ static bool write_code(const elementwise *e, tg_mc *mc, bool ahead) {
   tg_operand_stream streams[TG_SPACE_OPERANDS];
   tg_mc_begin(mc, e->c->arena);
   for (int i = 0; i < e->operands; i++) {
-    bool number = is_column(e, i) || (e->once[i] && is_number(e, i));
-    streams[i] = (tg_operand_stream){.value = e->values[i], .stream = e->stream[i], .scalar = number};
+    bool number = along(e, i) == TG_ALONG_COLUMN || (e->once[i] && along(e, i) == TG_ALONG_SCALAR);
+    streams[i] =
+        (tg_operand_stream){.name = {.value = e->values[i]}, .stream = e->stream[i], .scalar = number};
     if (!ahead || !e->once[i]) continue;
     bool halves = !number && tg_stream_kind(e->values[i]) == TG_STREAM_FP32;
     streams[i].loaded = true;
@@ -144,7 +127,7 @@ static bool write_code(const elementwise *e, tg_mc *mc, bool ahead) {
  * down the chunk a vector at a time. Groups of vectors that are not full are the price. */
 static void consider_across(elementwise *e) {
   bool rows = false;
-  for (int i = 0; i < e->operands; i++) rows |= e->once[i] && !is_number(e, i);
+  for (int i = 0; i < e->operands; i++) rows |= e->once[i] && along(e, i) == TG_ALONG_ROW;
   tg_mc *down = TG_NEW(e->c->arena, tg_mc);
   int words[TG_SEGMENTS], words_down[TG_SEGMENTS];
   if (!rows || e->space.rank > 4 || !tg_mc_fits(e->mc, e->c->m, words) || !write_code(e, down, true) ||
@@ -158,7 +141,7 @@ static void consider_across(elementwise *e) {
 
 static tg_walk_plan once_walk(const elementwise *e, int operand, int64_t offset) {
   int last = e->space.rank - 1;
-  bool number = is_number(e, operand);
+  bool number = along(e, operand) == TG_ALONG_SCALAR;
   return (tg_walk_plan){.tensor = tg_place_of(e->c, e->values[operand]),
                         .offset = offset,
                         .radix = {1, 1, 1},

@@ -4,11 +4,11 @@
  * block's may be stored, too. */
 #include "mapper/expression/expression.h"
 #include "mapper/kernel/class.h"
-#include "mapper/kernel/outer.h"
 #include "mapper/kernel/space.h"
 #include "mapper/microcode/moments.h"
 #include "mapper/microcode/row_sums.h"
 #include "mapper/stream/stream.h"
+#include "mapper/vector/sources.h"
 #include "mapper/vector/vector.h"
 #include "sim/machine/numerics.h"
 
@@ -22,21 +22,6 @@ enum {
   MOST_NAMES = 2 * TG_STREAMS
 };
 
-/* How an operand of the prologue goes along with [A, M, N]. */
-typedef enum role {
-  FULL,   /* its own element for each that is reduced */
-  ROW,    /* one for each n */
-  COLUMN, /* one for each m */
-  NUMBER
-} role;
-
-typedef struct operand {
-  tg_value *value; /* that owns the memory */
-  role role;
-  int64_t stride[3], first; /* elements; the first of the tensor that is read */
-  int source;               /* number among inputs, and what is loaded once behind them */
-} operand;
-
 typedef struct reduction {
   tg_compile *c;
   const tg_kernel *kernel;
@@ -47,8 +32,7 @@ typedef struct reduction {
   int64_t dims[3];        /* [A, M, N]; over N, with A = 1, if rows, else over M */
   int64_t block, results; /* elements of a result, and how many there are of a row, or a column */
   int64_t from;           /* the first of them that is computed */
-  operand operands[TG_STREAMS];
-  int operand_count;
+  tg_sources operands;    /* along [M, N] */
   tg_operand_stream names[MOST_NAMES]; /* of operands: one may be read by several shapes */
   int owner[MOST_NAMES];               /* number of the operand */
   int name_count;
@@ -73,65 +57,22 @@ static bool is_plain(const reduction *r) {
 static bool is_moment(const reduction *r, int root) { return tg_is_moment(tg_kernel_root(r->kernel, root)); }
 static int twin_of(const reduction *r, int root) { return tg_moment_twin(r->c, r->kernel, root); }
 
-static bool find_role(const reduction *r, operand *o) {
-  const int64_t *s = o->stride;
-  if (s[2] == 1 && (s[1] || r->dims[1] == 1))
-    o->role = FULL;
-  else if (s[2] == 1)
-    o->role = ROW;
-  else if (s[2] == 0 && s[1])
-    o->role = COLUMN;
-  else if (s[2] == 0 && s[1] == 0 && s[0] == 0)
-    o->role = NUMBER;
-  else
+/* An operand by its name; parts of outer products are numbers in one row after the other, and rows along N.
+ * False: there is no room for it, or it goes along in two ways. */
+static bool add_operand(void *user, const tg_access *access) {
+  reduction *r = user;
+  const tg_value *shape = access->shape;
+  tg_source o;
+  if (access->name.part && (r->rows || r->dims[0] != 1 || r->dims[2] != shape->dims[shape->rank - 1].size))
     return false;
-  return true;
-}
-
-static bool is_same(const operand *a, const operand *b) {
-  return a->value == b->value && a->first == b->first && !memcmp(a->stride, b->stride, sizeof a->stride);
-}
-
-/* An operand by that name. False: there is no room for it, or it goes along in two ways. */
-static bool add_named(reduction *r, const tg_operand_stream *name, operand *o) {
-  if (!find_role(r, o)) return false;
+  if (!tg_source_of(r->c, access, r->dims, 3, &o)) return false;
   for (int n = 0; n < r->name_count; n++)
-    if (r->names[n].value == name->value && r->names[n].part == name->part)
-      return is_same(&r->operands[r->owner[n]], o);
-  int at = 0;
-  while (at < r->operand_count && !is_same(&r->operands[at], o)) at++;
-  if (at + r->outs >= TG_STREAMS || r->name_count == MOST_NAMES) return false;
-  if (at == r->operand_count) r->operands[r->operand_count++] = *o;
+    if (tg_is_named(&r->names[n].name, access->name.value, access->name.part))
+      return tg_is_same_source(&r->operands.of[r->owner[n]], &o);
+  int at = tg_add_source(&r->operands, &o);
+  if (at < 0 || r->name_count == MOST_NAMES) return false;
   r->owner[r->name_count] = at;
-  r->names[r->name_count++] = *name;
-  return true;
-}
-
-/* The operand `value` of a node whose result has the shape of `shape`. */
-static bool add_operand(reduction *r, tg_value *value, const tg_value *shape) {
-  operand o = {.value = tg_owner(r->c, value)};
-  return tg_space_strides_as(value, shape, r->dims, 3, o.stride) &&
-         add_named(r, &(tg_operand_stream){.value = value}, &o);
-}
-
-/* The operands of outer products: numbers in one row after the other, and rows along N. */
-static bool add_outer(reduction *r, const tg_node *node, const tg_outer *outer) {
-  const tg_value *result = tg_out(node);
-  int last = result->rank - 1;
-  int64_t radix[3], stride[3];
-  tg_merge_rows(result, outer->stride[0], 0, radix, stride);
-  if (r->rows || r->dims[0] != 1 || r->dims[2] != result->dims[last].size || radix[0] * radix[1] > 1)
-    return false;
-  for (int k = 0; k < outer->count; k++)
-    for (int i = 0; i < 2; i++) {
-      tg_operand_stream name = {.value = outer->operand[i], .part = k + 1, .dtype = outer->dtype[i]};
-      operand o = {.value = tg_owner(r->c, name.value), .first = k * outer->step[i]};
-      if (i == 0)
-        o.stride[1] = stride[2];
-      else
-        o.stride[2] = outer->stride[1][last];
-      if (!add_named(r, &name, &o)) return false;
-    }
+  r->names[r->name_count++] = (tg_operand_stream){.name = access->name};
   return true;
 }
 
@@ -144,23 +85,12 @@ static bool made_in_prologue(const reduction *r, tg_value *value) {
 
 static bool collect(reduction *r) {
   const tg_node_list *prologue = &r->kernel->prologue[0];
-  int64_t elements = r->dims[0] * r->dims[1] * r->dims[2];
-  for (size_t n = 0; n < prologue->count; n++) {
-    if (!tg_goes_along_one_way(r->c, prologue->nodes, prologue->count, n, r->dims, 3)) return false;
-    const tg_value *shape = tg_shape_around(prologue->nodes, prologue->count, n, elements);
-    tg_outer outer;
-    bool product = tg_outer_of(r->c, prologue->nodes[n], &outer);
-    if (product && !add_outer(r, prologue->nodes[n], &outer)) return false;
-    for (int i = product ? 2 : 0; i < prologue->nodes[n]->input_count; i++) {
-      tg_value *value = tg_in(prologue->nodes[n], i);
-      if (value && !tg_is_scalar_constant(value) && !made_in_prologue(r, value) &&
-          !add_operand(r, value, shape))
-        return false;
-    }
-  }
+  if (!tg_visit_all_operands(r->c, prologue->nodes, prologue->count, r->dims, 3, add_operand, r))
+    return false;
   for (int i = 0; i < r->roots; i++) {
     tg_value *value = tg_in(tg_kernel_root(r->kernel, i), 0);
-    if (!made_in_prologue(r, value) && !add_operand(r, value, value)) return false;
+    tg_access access = tg_access_of(value, value);
+    if (!made_in_prologue(r, value) && !add_operand(r, &access)) return false;
   }
   return true;
 }
@@ -170,20 +100,20 @@ static bool collect(reduction *r) {
 static bool number_streams(reduction *r) {
   int inputs = 0, vectors = 0;
   bool full = false;
-  for (int i = 0; i < r->operand_count; i++) {
-    operand *o = &r->operands[i];
-    bool once = o->role == NUMBER || (o->role == ROW && (r->rows || r->keeps_rows));
-    o->source = once ? -1 : inputs++;
-    full |= o->role == FULL || o->role == COLUMN;
+  for (int i = 0; i < r->operands.count; i++) {
+    tg_source *o = &r->operands.of[i];
+    bool once = o->along == TG_ALONG_SCALAR || (o->along == TG_ALONG_ROW && (r->rows || r->keeps_rows));
+    o->number = once ? -1 : inputs++;
+    full |= o->along == TG_ALONG_FULL || o->along == TG_ALONG_COLUMN;
   }
-  for (int i = 0; i < r->operand_count; i++)
-    if (r->operands[i].source < 0) r->operands[i].source = inputs + vectors++;
+  for (int i = 0; i < r->operands.count; i++)
+    if (r->operands.of[i].number < 0) r->operands.of[i].number = inputs + vectors++;
   r->plan.inputs = inputs;
   r->plan.vectors = vectors;
   r->plan.more = r->outs - 1;
   for (int n = 0; n < r->name_count; n++) {
-    const operand *o = &r->operands[r->owner[n]];
-    r->names[n].scalar = o->role == COLUMN || o->role == NUMBER;
+    const tg_source *o = &r->operands.of[r->owner[n]];
+    r->names[n].scalar = tg_is_splat(o->along);
   }
   return full;
 }
@@ -192,11 +122,12 @@ static bool number_streams(reduction *r) {
 static bool wants_rows_kept(const reduction *r) {
   const tg_params *m = r->c->m;
   bool vectors = false;
-  for (int i = 0; i < r->operand_count; i++) {
-    const operand *o = &r->operands[i];
-    if (o->role == ROW && o->stride[0] && r->dims[0] > 1) return false;
-    if (o->role == COLUMN) return false; /* would be loaded for each part of N, which are wider so */
-    vectors |= o->role == ROW;
+  for (int i = 0; i < r->operands.count; i++) {
+    const tg_source *o = &r->operands.of[i];
+    if (o->along == TG_ALONG_ROW && o->stride[0] && r->dims[0] > 1) return false;
+    if (o->along == TG_ALONG_COLUMN)
+      return false; /* would be loaded for each part of N, which are wider so */
+    vectors |= o->along == TG_ALONG_ROW;
   }
   return !r->rows && vectors && r->dims[2] % (tg_lanes(m) * BLOCK_VECTORS) == 0 &&
          r->dims[0] * (r->dims[1] / r->block) >= PARTS_A_TILE * (int64_t)tg_tiles(m);
@@ -216,6 +147,7 @@ static bool begin(reduction *r, tg_compile *c, const tg_kernel *kernel) {
   *r = (reduction){.c = c, .kernel = kernel, .rows = in->rank == 2};
   r->roots = tg_kernel_roots(kernel);
   r->outs = tg_kernel_results(kernel);
+  r->operands.most = TG_STREAMS - r->outs;
   for (int i = 0; i < r->roots; i++) r->moments |= is_moment(r, i);
   for (int d = 0; d < 3; d++) r->dims[d] = r->rows ? (d ? in->dims[d - 1].size : 1) : in->dims[d].size;
   r->block = tg_attr_int(kernel->root, TG_ATTR_BLOCK);
@@ -236,17 +168,17 @@ static bool begin(reduction *r, tg_compile *c, const tg_kernel *kernel) {
 static int unroll_of(const reduction *r) { return r->plan.unroll ? r->plan.unroll : 1; }
 
 /* Does the operand's vector, or number, change along a row, or down a block? */
-static bool changes(const reduction *r, const operand *o) {
-  return o->role == FULL || o->role == (r->rows ? ROW : COLUMN);
+static bool changes(const reduction *r, const tg_source *o) {
+  return o->along == TG_ALONG_FULL || o->along == (r->rows ? TG_ALONG_ROW : TG_ALONG_COLUMN);
 }
 
 /* What does not change along a row, or a block, is loaded before it. */
 static void load_ahead(reduction *r) {
   for (int n = 0; n < r->name_count; n++) {
-    const operand *o = &r->operands[r->owner[n]];
+    const tg_source *o = &r->operands.of[r->owner[n]];
     if (changes(r, o)) continue;
     r->names[n].loaded = true;
-    r->names[n].stream = tg_source_stream(&r->plan, o->source, 0);
+    r->names[n].stream = tg_source_stream(&r->plan, o->number, 0);
     r->names[n].held = tg_hold_operand(&r->mc, &r->names[n]);
   }
 }
@@ -265,7 +197,7 @@ static bool emit_prologue(reduction *r, int u, tg_mc_ref *out_registers) {
   if (r->kernel->beside) values[r->roots] = r->kernel->beside;
   for (int n = 0; n < r->name_count; n++) {
     names[n] = r->names[n];
-    names[n].stream = tg_source_stream(&r->plan, r->operands[r->owner[n]].source, u);
+    names[n].stream = tg_source_stream(&r->plan, r->operands.of[r->owner[n]].number, u);
   }
   return tg_emit_prologue(&r->mc, r->c, &r->kernel->prologue[0], names, r->name_count,
                           roots_read_beside(r) ? NULL : r->kernel, NULL, values, r->outs, out_registers);
@@ -408,8 +340,8 @@ static void adjust_store(const void *user, int more, tg_agcu_instr *store) {
 /* Where an input is not dense along a row: what is behind the end, and the way down a block. */
 static void adjust_load(const void *user, int input, tg_agcu_instr *load) {
   const reduction *r = user;
-  const operand *o = r->operands;
-  while (o->source != input) o++;
+  const tg_source *o = r->operands.of;
+  while (o->number != input) o++;
   if (is_plain(r)) load->fill[0] = bits_as(tg_reduction_identity(r->kernel->root), r->plan.input_kind[input]);
   if (r->rows || !changes(r, o)) return;
   go_down(r, o->stride, o->value, load);
@@ -424,20 +356,20 @@ static void set_kinds(reduction *r) {
   plan->output_kind = tg_stream_kind(r->kernel->output);
   for (int i = 0; i < plan->more; i++)
     plan->more_kind[i] = tg_stream_kind(tg_kernel_result(r->kernel, 1 + i));
-  for (int i = 0; i < r->operand_count; i++) {
-    const operand *o = &r->operands[i];
-    bool number = o->role == COLUMN || o->role == NUMBER;
+  for (int i = 0; i < r->operands.count; i++) {
+    const tg_source *o = &r->operands.of[i];
+    bool number = tg_is_splat(o->along);
     int kind = number ? TG_STREAM_SPLAT32 : tg_stream_kind(o->value);
-    if (o->source >= plan->inputs)
-      plan->vector_kind[o->source - plan->inputs] = kind;
+    if (o->number >= plan->inputs)
+      plan->vector_kind[o->number - plan->inputs] = kind;
     else
-      plan->input_kind[o->source] = kind;
+      plan->input_kind[o->number] = kind;
   }
 }
 
-static tg_walk_plan *walk_of(reduction *r, const operand *o) {
-  return o->source >= r->plan.inputs ? &r->plan.vector[o->source - r->plan.inputs]
-                                     : &r->plan.input[o->source];
+static tg_walk_plan *walk_of(reduction *r, const tg_source *o) {
+  return o->number >= r->plan.inputs ? &r->plan.vector[o->number - r->plan.inputs]
+                                     : &r->plan.input[o->number];
 }
 
 static void set_output(reduction *r, const tg_walk_plan *walk) {
@@ -455,15 +387,15 @@ static void plan_rows(reduction *r, int64_t first, int64_t count, int64_t length
   plan->take = (uint32_t)((length + TG_ROW_PARTIALS - 1) / TG_ROW_PARTIALS * TG_ROW_PARTIALS);
   plan->out_take = (uint32_t)tg_lanes(r->c->m);
   plan->tail_n = (uint32_t)length;
-  for (int i = 0; i < r->operand_count; i++) {
-    const operand *o = &r->operands[i];
-    bool number = o->role == COLUMN || o->role == NUMBER, once = o->role == ROW || o->role == NUMBER;
+  for (int i = 0; i < r->operands.count; i++) {
+    const tg_source *o = &r->operands.of[i];
+    bool number = tg_is_splat(o->along), once = (o->along == TG_ALONG_ROW || o->along == TG_ALONG_SCALAR);
     *walk_of(r, o) = (tg_walk_plan){.offset = number ? 0 : first * r->block,
                                     .radix = {1, once ? 1 : m, once ? 1 : count},
                                     .stride = {0, o->stride[1], number ? 0 : r->block},
                                     .element_stride = 1,
                                     .columns = number ? 1 : length};
-    if (!once) plan->window[o->source] = 1;
+    if (!once) plan->window[o->number] = 1;
   }
   if (is_plain(r) && r->results > 1) plan->input[0].linear_size = r->dims[2];
   set_output(r,
@@ -482,7 +414,7 @@ static void plan_rows(reduction *r, int64_t first, int64_t count, int64_t length
 static int64_t part_vectors(const reduction *r, int64_t count) {
   int64_t vectors = BLOCK_VECTORS, lanes = tg_lanes(r->c->m), wanted = PARTS_A_TILE * tg_tiles(r->c->m);
   bool numbers = false;
-  for (int i = 0; i < r->operand_count; i++) numbers |= r->operands[i].role == COLUMN;
+  for (int i = 0; i < r->operands.count; i++) numbers |= r->operands.of[i].along == TG_ALONG_COLUMN;
   while (numbers && vectors < 4 * BLOCK_VECTORS &&
          r->dims[0] * count * (r->dims[2] / (2 * vectors * lanes)) >= wanted)
     vectors *= 2;
@@ -511,13 +443,13 @@ static tg_walk_plan block_walk(const reduction *r, const block_rows *rows, int64
                         .linear_size = n};
 }
 
-static tg_walk_plan operand_walk(const reduction *r, const operand *o, const block_rows *rows) {
+static tg_walk_plan operand_walk(const reduction *r, const tg_source *o, const block_rows *rows) {
   tg_walk_plan walk = block_walk(r, rows, o->stride[0], r->block * o->stride[1]);
-  if (o->role == NUMBER || (o->role == ROW && r->keeps_rows)) {
-    const int64_t columns = o->role == NUMBER ? 1 : r->dims[2];
+  if (o->along == TG_ALONG_SCALAR || (o->along == TG_ALONG_ROW && r->keeps_rows)) {
+    const int64_t columns = o->along == TG_ALONG_SCALAR ? 1 : r->dims[2];
     return (tg_walk_plan){.offset = o->first, .radix = {1, 1, 1}, .element_stride = 1, .columns = columns};
   }
-  if (o->role == COLUMN) walk.stride[2] = 0, walk.columns = 1, walk.linear_size = 0;
+  if (o->along == TG_ALONG_COLUMN) walk.stride[2] = 0, walk.columns = 1, walk.linear_size = 0;
   walk.offset += o->first;
   return walk;
 }
@@ -527,11 +459,11 @@ static void plan_blocks(reduction *r, int64_t first, int64_t count, int64_t leng
   tg_stream_kernel *plan = &r->plan;
   int64_t most = (int64_t)tg_lanes(r->c->m) * part_vectors(r, count), n = r->dims[2];
   plan->vectors_beside = r->keeps_rows;
-  for (int i = 0; i < r->operand_count; i++) {
-    const operand *o = &r->operands[i];
-    if (o->source >= plan->inputs) continue;
-    plan->window[o->source] = changes(r, o) ? (uint32_t)length : 1;
-    plan->beside[o->source] = o->role != FULL;
+  for (int i = 0; i < r->operands.count; i++) {
+    const tg_source *o = &r->operands.of[i];
+    if (o->number >= plan->inputs) continue;
+    plan->window[o->number] = changes(r, o) ? (uint32_t)length : 1;
+    plan->beside[o->number] = o->along != TG_ALONG_FULL;
   }
   tg_choose_columns(r->c->m, plan, n < most ? n : most);
   int64_t columns = plan->take < n ? plan->take : n;
@@ -539,8 +471,8 @@ static void plan_blocks(reduction *r, int64_t first, int64_t count, int64_t leng
   plan->column_blocks = r->keeps_rows ? (uint32_t)rows.parts : 1;
   plan->window_step = r->keeps_rows ? n : columns;
   plan->rows = r->dims[0] * count * (r->keeps_rows ? 1 : rows.parts);
-  for (int i = 0; i < r->operand_count; i++)
-    *walk_of(r, &r->operands[i]) = operand_walk(r, &r->operands[i], &rows);
+  for (int i = 0; i < r->operands.count; i++)
+    *walk_of(r, &r->operands.of[i]) = operand_walk(r, &r->operands.of[i], &rows);
   tg_walk_plan result = block_walk(r, &rows, r->results * n, n);
   set_output(r, &result);
   if (!r->kernel->beside) return;
@@ -579,8 +511,8 @@ static int64_t piece_after(const reduction *r, int64_t first, int64_t *out_lengt
   *out_length = r->block;
   if (is_plain(r)) return r->results;
   if (first == whole) *out_length = size - whole * r->block;
-  for (int i = 0; i < r->operand_count; i++)
-    if (r->rows && r->operands[i].role == ROW) return 1;
+  for (int i = 0; i < r->operands.count; i++)
+    if (r->rows && r->operands.of[i].along == TG_ALONG_ROW) return 1;
   return first < whole ? whole - first : 1;
 }
 
@@ -619,8 +551,8 @@ static double cycles_of_all(tg_compile *c, const tg_kernel *kernel) { return est
 static double remainder_cycles(tg_compile *c, const tg_kernel *kernel) { return estimate(c, kernel, true); }
 
 static void set_tensors(reduction *r) {
-  for (int i = 0; i < r->operand_count; i++)
-    walk_of(r, &r->operands[i])->tensor = tg_place_of(r->c, r->operands[i].value);
+  for (int i = 0; i < r->operands.count; i++)
+    walk_of(r, &r->operands.of[i])->tensor = tg_place_of(r->c, r->operands.of[i].value);
   r->plan.output.tensor = tg_place_of(r->c, r->kernel->output);
   for (int i = 0; i < r->plan.more; i++)
     r->plan.more_output[i].tensor = tg_place_of(r->c, tg_kernel_result(r->kernel, 1 + i));

@@ -8,6 +8,7 @@
 #include "mapper/kernel/space.h"
 #include "mapper/microcode/row_sums.h"
 #include "mapper/stream/stream.h"
+#include "mapper/vector/sources.h"
 #include "mapper/vector/vector.h"
 
 #include <math.h>
@@ -34,16 +35,6 @@ typedef struct step {
   tg_mc_ref held;
 } step;
 
-/* How an operand goes along with [m, n]. */
-typedef enum role { FULL, ROW, COLUMN, ONE } role;
-typedef struct operand {
-  tg_value *value; /* that owns the memory */
-  role role;
-  int64_t stride[2];
-  int source;     /* number among inputs, and what is loaded once behind them */
-  tg_mc_ref held; /* COLUMN, ONE */
-} operand;
-
 /* An operand as a node names it: loaded, or a number that a step makes. */
 typedef struct name {
   tg_value *value;
@@ -58,8 +49,7 @@ typedef struct rowwise {
   int count, passes;
   bool numbers; /* all results are one scalar a row; else there is one, element by element */
   bool behind;  /* numbers are made after the last pass */
-  operand operands[TG_STREAMS];
-  int operand_count;
+  tg_sources operands;
   name names[MOST_NAMES];
   int name_count;
   tg_stream_kernel plan;
@@ -150,56 +140,31 @@ static bool schedule(rowwise *r) {
 
 /* ---- operands ---- */
 
-static bool find_role(const rowwise *r, operand *o) {
-  const int64_t *s = o->stride;
-  if (s[1] == 1)
-    o->role = s[0] || r->dims[0] == 1 ? FULL : ROW;
-  else if (s[1] == 0)
-    o->role = s[0] ? COLUMN : ONE;
-  else
-    return false;
-  return true;
-}
-
-static bool is_same(const operand *a, const operand *b) {
-  return a->value == b->value && !memcmp(a->stride, b->stride, sizeof a->stride);
-}
-
-/* The strides of what step `i` reads as `value`. */
-static bool strides_of(const rowwise *r, int i, const tg_value *value, int64_t out_strides[2]) {
+/* What step `i` reads as `value`: of a number, another one, or one for all. */
+static bool find_operand(const rowwise *r, int i, tg_value *value, tg_source *out) {
   const step *s = &r->steps[i];
   if (s->kind == NUMBER) {
     int64_t elements = tg_value_elements(value);
-    out_strides[0] = elements > 1;
-    out_strides[1] = 0;
+    *out = (tg_source){.value = tg_owner(r->c, value),
+                       .along = elements > 1 ? TG_ALONG_COLUMN : TG_ALONG_SCALAR,
+                       .stride = {elements > 1}};
     return elements == 1 || elements == r->dims[0];
   }
   const tg_value *shape = s->kind == REDUCTION ? value
                                                : tg_shape_around(r->kernel->fused, r->kernel->fused_count,
                                                                  (size_t)i, r->dims[0] * r->dims[1]);
-  return tg_space_strides_as(value, shape, r->dims, 2, out_strides);
-}
-
-/* An operand from DRAM. False: there is no room, or it goes along in two ways. */
-static bool add_operand(rowwise *r, tg_value *value, const int64_t stride[2], int *out_number) {
-  operand o = {.value = tg_owner(r->c, value), .stride = {stride[0], stride[1]}};
-  if (!find_role(r, &o)) return false;
-  int at = 0;
-  while (at < r->operand_count && !is_same(&r->operands[at], &o)) at++;
-  if (at == TG_STREAMS) return false;
-  if (at == r->operand_count) r->operands[r->operand_count++] = o;
-  *out_number = at;
-  return true;
+  tg_access access = tg_access_of(value, shape);
+  return tg_source_of(r->c, &access, r->dims, 2, out);
 }
 
 /* What step `i` reads as `value`. False: it does not go along with rows, or there is no room for it. */
 static bool add_name(rowwise *r, int i, tg_value *value) {
   name new = {.value = value, .operand = -1, .step = maker_of(r, value)};
   if (new.step >= 0 && r->steps[new.step].kind == VECTOR) return r->steps[i].kind != NUMBER;
-  int64_t stride[2];
-  if (!strides_of(r, i, value, stride)) return false;
-  if (new.step >= 0 && (stride[1] || (!stride[0] && r->dims[0] > 1))) return false;
-  if (new.step < 0 && !add_operand(r, value, stride, &new.operand)) return false;
+  tg_source o;
+  if (!find_operand(r, i, value, &o)) return false;
+  if (new.step >= 0 && (o.stride[1] || (!o.stride[0] && r->dims[0] > 1))) return false;
+  if (new.step < 0 && (new.operand = tg_add_source(&r->operands, &o)) < 0) return false;
   for (int n = 0; n < r->name_count; n++)
     if (r->names[n].value == value) return r->names[n].operand == new.operand;
   if (r->name_count == MOST_NAMES) return false;
@@ -221,18 +186,18 @@ static bool collect(rowwise *r) {
 
 /* ---- streams ---- */
 
-static bool is_number(const operand *o) { return o->role == COLUMN || o->role == ONE; }
-static bool is_once(const operand *o) { return o->role == ROW || o->role == ONE; }
+static bool is_number(const tg_source *o) { return tg_is_splat(o->along); }
+static bool is_once(const tg_source *o) { return o->along == TG_ALONG_ROW || o->along == TG_ALONG_SCALAR; }
 
 static void number_streams(rowwise *r) {
   tg_stream_kernel *plan = &r->plan;
-  for (int i = 0; i < r->operand_count; i++)
-    if (!is_once(&r->operands[i])) r->operands[i].source = plan->inputs++;
-  for (int i = 0; i < r->operand_count; i++)
-    if (is_once(&r->operands[i])) r->operands[i].source = plan->inputs + plan->vectors++;
+  for (int i = 0; i < r->operands.count; i++)
+    if (!is_once(&r->operands.of[i])) r->operands.of[i].number = plan->inputs++;
+  for (int i = 0; i < r->operands.count; i++)
+    if (is_once(&r->operands.of[i])) r->operands.of[i].number = plan->inputs + plan->vectors++;
 }
 
-static tg_walk_plan walk_of(const rowwise *r, const operand *o) {
+static tg_walk_plan walk_of(const rowwise *r, const tg_source *o) {
   return (tg_walk_plan){.radix = {1, 1, is_once(o) ? 1 : r->dims[0]},
                         .stride = {0, 0, o->stride[0]},
                         .element_stride = 1,
@@ -255,13 +220,13 @@ static tg_walk_plan result_walk(const rowwise *r) {
 static void plan_streams(rowwise *r) {
   tg_stream_kernel *plan = &r->plan;
   number_streams(r);
-  for (int i = 0; i < r->operand_count; i++) {
-    const operand *o = &r->operands[i];
-    int kind = is_number(o) ? TG_STREAM_SPLAT32 : tg_stream_kind(o->value), v = o->source - plan->inputs;
+  for (int i = 0; i < r->operands.count; i++) {
+    const tg_source *o = &r->operands.of[i];
+    int kind = is_number(o) ? TG_STREAM_SPLAT32 : tg_stream_kind(o->value), v = o->number - plan->inputs;
     if (is_once(o))
       plan->vector_kind[v] = kind, plan->vector[v] = walk_of(r, o);
     else
-      plan->input_kind[o->source] = kind, plan->window[o->source] = 1, plan->input[o->source] = walk_of(r, o);
+      plan->input_kind[o->number] = kind, plan->window[o->number] = 1, plan->input[o->number] = walk_of(r, o);
   }
   plan->more = r->kernel->more_count;
   plan->output_kind = tg_stream_kind(r->kernel->output);
@@ -281,8 +246,8 @@ static bool begin(rowwise *r, tg_compile *c, const tg_kernel *kernel, const int6
   if (kernel->fused_count > MOST_STEPS || dims[1] > 1 << 20 || tg_stochastic_store(kernel)) return false;
   for (size_t n = 0; n < kernel->fused_count; n++)
     if (!add_step(r, kernel->fused[n])) return false;
+  r->operands.most = TG_STREAMS - tg_kernel_results(kernel);
   if (!schedule(r) || !collect(r)) return false;
-  if (r->operand_count + tg_kernel_results(kernel) > TG_STREAMS) return false;
   plan_streams(r);
   return true;
 }
@@ -292,9 +257,10 @@ static bool begin(rowwise *r, tg_compile *c, const tg_kernel *kernel, const int6
 static int unroll_of(const rowwise *r) { return r->plan.unroll ? r->plan.unroll : 1; }
 
 static void load_ahead(rowwise *r) {
-  for (int i = 0; i < r->operand_count; i++)
-    if (is_number(&r->operands[i]))
-      r->operands[i].held = tg_mc_load(&r->mc, tg_source_stream(&r->plan, r->operands[i].source, 0), false);
+  for (int i = 0; i < r->operands.count; i++)
+    if (is_number(&r->operands.of[i]))
+      r->operands.of[i].held =
+          tg_mc_load(&r->mc, tg_source_stream(&r->plan, r->operands.of[i].number, 0), false);
 }
 
 /* Computes the marked steps from vector u of an iteration, and puts `values` into registers. */
@@ -307,13 +273,13 @@ static bool emit_marked(rowwise *r, const bool *marked, int u, tg_value *const *
     if (marked[i]) nodes[prologue.count++] = r->steps[i].node;
   for (int n = 0; n < r->name_count; n++) {
     const name *from = &r->names[n];
-    const operand *o = from->step < 0 ? &r->operands[from->operand] : NULL;
+    const tg_source *o = from->step < 0 ? &r->operands.of[from->operand] : NULL;
     bool loaded = !o || is_number(o);
-    streams[n] = (tg_operand_stream){.value = from->value, .loaded = loaded};
+    streams[n] = (tg_operand_stream){.name = {.value = from->value}, .loaded = loaded};
     if (loaded)
       streams[n].held = o ? o->held : r->steps[from->step].held;
     else
-      streams[n].stream = tg_source_stream(&r->plan, o->source, u);
+      streams[n].stream = tg_source_stream(&r->plan, o->number, u);
   }
   return tg_emit_prologue(&r->mc, r->c, &prologue, streams, r->name_count, NULL, NULL, values, count,
                           out_registers);
@@ -443,9 +409,9 @@ static tg_status emit(tg_compile *c, const tg_kernel *kernel) {
   if (!tg_rowwise_dims(kernel, dims) || !begin(r, c, kernel, dims) || !write_fitting_code(r, NULL))
     return tg_fail(c->diag, TG_INVALID, "%s does not fit on the array", tg_kernel_name(c, kernel));
   tg_stream_kernel *plan = &r->plan;
-  for (int i = 0; i < r->operand_count; i++) {
-    const operand *o = &r->operands[i];
-    tg_walk_plan *walk = is_once(o) ? &plan->vector[o->source - plan->inputs] : &plan->input[o->source];
+  for (int i = 0; i < r->operands.count; i++) {
+    const tg_source *o = &r->operands.of[i];
+    tg_walk_plan *walk = is_once(o) ? &plan->vector[o->number - plan->inputs] : &plan->input[o->number];
     walk->tensor = tg_place_of(c, o->value);
   }
   plan->output.tensor = tg_place_of(c, kernel->output);
