@@ -53,11 +53,9 @@ static bool view_operands(tg_attention *a) {
   if (first->b_transposed) transpose(&a->k);
   if (second->b_transposed) transpose(&a->v);
   for (int x = 0; x < first->epilogue_operand_count && good; x++) {
-    tg_value *value = first->epilogue_operands[x].access.name.value;
-    int64_t sizes[TG_MAX_RANK], dense[TG_MAX_RANK];
-    tg_value_sizes(value, sizes);
-    tg_dense_strides(sizes, value->rank, dense);
-    good = view(s, value, dense, a->queries, a->keys, &a->epilogue_operand[x]);
+    const tg_access *access = &first->epilogue_operands[x].access;
+    tg_value *value = access->name.value;
+    good = view(s, s, access->stride, a->queries, a->keys, &a->epilogue_operand[x]);
     a->epilogue_operand[x].value = value;
     a->epilogue_operand_kind[x] =
         a->epilogue_operand[x].column_stride ? tg_stream_kind(value) : TG_STREAM_SPLAT32;

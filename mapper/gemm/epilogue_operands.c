@@ -45,71 +45,86 @@ bool tg_gemm_list_operands(tg_compile *c, const tg_kernel *kernel, tg_gemm *g) {
 }
 
 /* By the dimensions of the result. False: it does not go along with it by strides. */
-static bool add_strides(tg_space *space, const tg_access *access, const tg_value *out) {
+static bool walk_along(tg_access *access, const tg_value *out) {
   int64_t dims[TG_MAX_RANK], strides[TG_MAX_RANK];
+  if (tg_value_same_shape(access->shape, out)) return true;
   tg_value_sizes(out, dims);
-  bool same = tg_value_same_shape(access->shape, out);
-  if (!same && (access->name.part || !tg_access_strides(access, dims, out->rank, strides))) return false;
-  tg_space_add_strided(space, same ? access->stride : strides);
+  if (access->name.part || !tg_access_strides(access, dims, out->rank, strides)) return false;
+  access->shape = out;
+  memcpy(access->stride, strides, sizeof *strides * (size_t)out->rank);
   return true;
 }
 
-/* Row digits: dimensions of the output that vary within a product, merged; at most three by the fusion rule
- * of fusion/form.c. */
+/* Dimensions of the result before those that vary within a product. */
+static int batch_rank(const tg_gemm *g, int rank) {
+  return g->node->op == TG_OP_MATMUL && g->products > 1 ? rank - 2 : 0;
+}
+
+/* The first element of each product, by strides of the dimensions of the result. */
+static void set_offsets(const tg_gemm *g, const tg_space *result, const tg_conv_rows *image,
+                        const int64_t *stride, int64_t first, int64_t *out_offsets) {
+  for (int64_t i = 0; i < g->products; i++) {
+    out_offsets[i] = first;
+    for (int64_t d = batch_rank(g, result->rank) - 1, rest = i; d >= 0; rest /= result->dims[d--])
+      out_offsets[i] += rest % result->dims[d] * stride[d];
+    if (g->node->op != TG_OP_MATMUL) out_offsets[i] += i * g->n * stride[result->rank - 1];
+    for (int d = 0; d < 2 && image->step[0]; d++) out_offsets[i] += image->first[d] * stride[1 + d];
+  }
+}
+
+/* Row digits: dimensions of the result that vary within a product, merged; at most three by the fusion rule
+ * of fusion/form.c. False: they are more. */
+static bool set_row_digits(const tg_space *result, const tg_conv_rows *image, tg_gemm *g) {
+  int batch = batch_rank(g, result->rank), count = g->epilogue_operand_count;
+  tg_space rows = {.rank = result->rank - 1 - batch, .operands = result->operands};
+  for (int d = 0; d < rows.rank; d++) {
+    int at = batch + d - 1; /* dimension of the image */
+    bool stepped = image->step[0] && (at == 0 || at == 1);
+    rows.dims[d] = stepped ? image->rows[at] : result->dims[batch + d];
+    for (int e = 0; e < rows.operands; e++)
+      rows.strides[e][d] = result->strides[e][batch + d] * (stepped ? image->step[at] : 1);
+  }
+  tg_space_merge(&rows);
+  for (int d = 0; d < 3 && rows.rank <= 3; d++) {
+    int at = d - (3 - rows.rank);
+    g->out_radix[d] = at >= 0 ? rows.dims[at] : 1;
+    g->out_stride[d] = at >= 0 ? rows.strides[count][at] : 0;
+    for (int e = 0; e < count; e++) g->epilogue_operands[e].stride[d] = at >= 0 ? rows.strides[e][at] : 0;
+  }
+  return rows.rank <= 3;
+}
+
+static void find_along(const tg_gemm *g, tg_epilogue_operand *x) {
+  const int64_t dims[] = {g->out_radix[0], g->out_radix[1], g->out_radix[2], g->n},
+                strides[] = {x->stride[0], x->stride[1], x->stride[2], x->element_stride};
+  x->along = tg_along_of(dims, strides, 4);
+  if (tg_is_splat(x->along)) x->kind = TG_STREAM_SPLAT32;
+}
+
 tg_status tg_gemm_walk_operands(const tg_compile *c, const tg_kernel *kernel, const tg_conv_rows *image,
                                 tg_gemm *g) {
   const tg_value *out = tg_kernel_computes(kernel, 0);
   int64_t stored[TG_MAX_RANK];
-  tg_stored_strides(kernel, stored);
-  int rank = out->rank, batch = g->node->op == TG_OP_MATMUL && g->products > 1 ? rank - 2 : 0;
-  tg_space full;
-  tg_space_begin(&full, out);
-  for (int e = 0; e < g->epilogue_operand_count; e++)
-    if (!add_strides(&full, &g->epilogue_operands[e].access, out))
-      return tg_fail(c->diag, TG_INVALID, "node \"%s\": an operand of what follows it has another shape",
-                     g->node->name);
-  tg_space_add_strided(&full, stored);
-  for (int e = 0; e <= g->epilogue_operand_count; e++) {
-    const int64_t *stride = full.strides[e];
-    int64_t *offsets =
-        e < g->epilogue_operand_count ? TG_NEW_ARRAY(c->arena, int64_t, (size_t)g->products) : g->out_offsets;
-    for (int64_t i = 0; i < g->products; i++) {
-      offsets[i] = e < g->epilogue_operand_count ? g->epilogue_operands[e].access.first : 0;
-      for (int64_t d = batch - 1, rest = i; d >= 0; rest /= full.dims[d--])
-        offsets[i] += rest % full.dims[d] * stride[d];
-      if (g->node->op != TG_OP_MATMUL) offsets[i] += i * g->n * stride[rank - 1];
-      for (int d = 0; d < 2 && image->step[0]; d++) offsets[i] += image->first[d] * stride[1 + d];
-    }
-    if (e == g->epilogue_operand_count) continue;
-    g->epilogue_operands[e].offsets = offsets;
-    g->epilogue_operands[e].element_stride = stride[rank - 1];
-  }
-  tg_space rows = {.rank = rank - 1 - batch, .operands = g->epilogue_operand_count + 1};
-  for (int d = 0; d < rows.rank; d++) {
-    int at = batch + d - 1; /* dimension of the image */
-    bool stepped = image->step[0] && (at == 0 || at == 1);
-    rows.dims[d] = stepped ? image->rows[at] : full.dims[batch + d];
-    for (int e = 0; e < rows.operands; e++)
-      rows.strides[e][d] = full.strides[e][batch + d] * (stepped ? image->step[at] : 1);
-  }
-  tg_space_merge(&rows);
-  if (rows.rank > 3)
-    return tg_fail(c->diag, TG_INVALID, "node \"%s\": broadcasting over so many dimensions is not supported",
-                   g->node->name);
-  for (int d = 0; d < 3; d++) {
-    int at = d - (3 - rows.rank);
-    g->out_radix[d] = at >= 0 ? rows.dims[at] : 1;
-    g->out_stride[d] = at >= 0 ? rows.strides[g->epilogue_operand_count][at] : 0;
-    for (int e = 0; e < g->epilogue_operand_count; e++)
-      g->epilogue_operands[e].stride[d] = at >= 0 ? rows.strides[e][at] : 0;
-  }
+  tg_space result; /* operands, then the result as it is stored */
+  tg_space_begin(&result, out);
   for (int e = 0; e < g->epilogue_operand_count; e++) {
     tg_epilogue_operand *x = &g->epilogue_operands[e];
-    const int64_t dims[] = {g->out_radix[0], g->out_radix[1], g->out_radix[2], g->n},
-                  strides[] = {x->stride[0], x->stride[1], x->stride[2], x->element_stride};
-    x->along = tg_along_of(dims, strides, 4);
-    if (tg_is_splat(x->along)) x->kind = TG_STREAM_SPLAT32;
+    if (!walk_along(&x->access, out))
+      return tg_fail(c->diag, TG_INVALID, "node \"%s\": an operand of what follows it has another shape",
+                     g->node->name);
+    tg_space_add_strided(&result, x->access.stride);
+    int64_t *offsets = TG_NEW_ARRAY(c->arena, int64_t, (size_t)g->products);
+    set_offsets(g, &result, image, x->access.stride, x->access.first, offsets);
+    x->offsets = offsets;
+    x->element_stride = x->access.stride[out->rank - 1];
   }
+  tg_stored_strides(kernel, stored);
+  tg_space_add_strided(&result, stored);
+  set_offsets(g, &result, image, stored, 0, g->out_offsets);
+  if (!set_row_digits(&result, image, g))
+    return tg_fail(c->diag, TG_INVALID, "node \"%s\": broadcasting over so many dimensions is not supported",
+                   g->node->name);
+  for (int e = 0; e < g->epilogue_operand_count; e++) find_along(g, &g->epilogue_operands[e]);
   return TG_OK;
 }
 
@@ -131,8 +146,7 @@ static tg_mc_ref load_bias(tg_mc *mc, const tg_operand_stream *streams, int coun
   int s = 0;
   while (s < count && !tg_is_named(&streams[s].name, bias, 0)) s++;
   assert(s < count);
-  if (streams[s].loaded) return streams[s].held;
-  return tg_mc_load(mc, streams[s].stream, !streams[s].scalar && tg_stream_kind(bias) == TG_STREAM_FP32);
+  return streams[s].loaded ? streams[s].held : tg_hold_operand(mc, &streams[s]);
 }
 
 tg_mc_ref tg_gemm_add_bias(tg_mc *mc, const tg_kernel *kernel, const tg_operand_stream *streams, int count,
