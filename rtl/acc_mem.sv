@@ -1,25 +1,25 @@
 // Accumulator memory of one PE column: lanes c and P + c of every row, in two halves of ROWS rows. Each half has one read
 // and one write port; the halves belong to mx or vx (docs/machine.md, ports), mx's read and write ones perhaps different.
 module acc_mem #(
-  parameter int unsigned ROWS = 2
+  parameter int unsigned Rows = 2
 ) (
   input  logic                  clk_i,
   input  logic                  mx_read_i,
-  input  logic [$clog2(ROWS):0] mx_read_row_i,
-  output logic [63:0]           mx_data_o,   // the cycle after
+  input  logic [$clog2(Rows):0] mx_read_row_i,
+  output logic [63:0]           mx_data_o,  // the cycle after
   input  logic                  vx_read_i,
-  input  logic [$clog2(ROWS):0] vx_read_row_i,
-  output logic [63:0]           vx_data_o,   // the cycle after
-  input  logic [1:0]            write_i,     // one a lane
-  input  logic [$clog2(ROWS):0] write_row_i,
+  input  logic [$clog2(Rows):0] vx_read_row_i,
+  output logic [63:0]           vx_data_o,  // the cycle after
+  input  logic [1:0]            write_i,    // one a lane
+  input  logic [$clog2(Rows):0] write_row_i,
   input  logic [63:0]           write_data_i
 );
-  localparam int unsigned RowW = $clog2(ROWS);
+  localparam int unsigned RowW = $clog2(Rows);
   logic mx_half_q, vx_half_q;
 
   for (genvar h = 0; h < 2; h++) begin : gen_half
-    logic [31:0] low_q [ROWS];
-    logic [31:0] high_q [ROWS];
+    logic [31:0] low_q [Rows];
+    logic [31:0] high_q [Rows];
     logic [63:0] data_q;
     logic mx_here, vx_here;
     logic [RowW-1:0] row;

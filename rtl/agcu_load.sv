@@ -1,138 +1,123 @@
 `include "assert.svh"
 
-// The load path of an AGCU: conversion of what the memory returns, NBUF buffers of a burst each, and the source of the
-// lane. Bursts are stored, and leave, in the order in which the port served them.
+// The load path of an AGCU: conversion of what the memory returns, AgcuBuffers buffers of a burst
+// each, and the source of the lane. Bursts are stored, and leave, in the order in which the port
+// served them.
 module agcu_load (
-    input  logic                                clk_i,
-    input  logic                                rst_ni,
-    input  logic                                start_i,
-    // a burst begins at the port, and ends there
-    input  logic                                push_i,
-    input  fabric_pkg::burst_t                  burst_i,
-    input  logic                                done_i,
-    output logic                                free_o, // a buffer is free
-    // pieces as they are asked for, and their data DRAM_LATENCY cycles later: element j of the piece in the j-th place,
-    // other places zero
-    input  logic                                piece_valid_i,
-    input  logic [fabric_pkg::PIECE_BITS-1:0]   piece_i,
-    input  logic                                data_valid_i,
-    input  logic [64*tegula_pkg::P-1:0]         data_i,
-    // lane
-    output logic                                req_o,
-    output logic [4:0]                          far_o,
-    output logic [6:0]                          len_o,
-    input  logic                                grant_i,
-    output logic [fabric_pkg::SIDE_BITS-1:0]    side_o,
-    output logic [tegula_pkg::FLIT_BITS-1:0]    flit_o,
-    output logic                                end_o, // a LOAD ends
-    output logic [2:0]                          end_context_o,
-    output logic [fabric_pkg::POSTS_BITS-1:0]   end_posts_o,
-    output logic                                busy_o
+  input  logic                            clk_i,
+  input  logic                            rst_ni,
+  input  logic                            start_i,
+  // A burst begins at the port, and ends there
+  input  logic                            push_i,
+  input  fabric_pkg::burst_t              burst_i,
+  input  logic                            done_i,
+  output logic                            free_o,  // a buffer is free
+  // Pieces as they are asked for, and their data DramLatency cycles later: element j of the piece
+  // in the j-th place, other places zero
+  input  logic                            piece_valid_i,
+  input  fabric_pkg::piece_t              piece_i,
+  input  logic                            data_valid_i,
+  input  logic [64*tegula_pkg::P-1:0]     data_i,
+  // Lane
+  output logic                            req_o,
+  output fabric_pkg::lane_request_t       request_o,
+  input  logic                            grant_i,
+  output fabric_pkg::side_t               side_o,
+  output logic [tegula_pkg::FlitBits-1:0] flit_o,
+  output fabric_pkg::job_end_t            end_o,   // a LOAD ends
+  output logic                            busy_o
 );
-  localparam int unsigned NBUF = tegula_pkg::AGCU_BUFFERS;
-  localparam int unsigned BUF_BITS = NBUF > 1 ? $clog2(NBUF) : 1;
-  localparam int unsigned FLIT_IDX = $clog2(tegula_pkg::BURST_FLITS);
-  localparam int unsigned W = tegula_pkg::FLIT_BITS;
-  localparam int unsigned P = tegula_pkg::P;
-  localparam int unsigned DL = tegula_pkg::DRAM_LATENCY;
+  localparam int unsigned Buffers = tegula_pkg::AgcuBuffers;
+  localparam int unsigned BufferW = Buffers > 1 ? $clog2(Buffers) : 1;
+  localparam int unsigned FlitW = $clog2(tegula_pkg::BurstFlits);
+  localparam int unsigned DramLatency = tegula_pkg::DramLatency;
+  localparam int unsigned FlightW = $clog2(DramLatency + 1) > 0 ? $clog2(DramLatency + 1) : 1;
 
-  // Bursts in a ring: [tail .. ) pushed, fin: done at the port, comp: data complete, head: granted, buffers freed last.
-  fabric_pkg::burst_t burst_q [NBUF];
-  logic [12:0] due_q [NBUF]; // cycle of completion
-  logic [BUF_BITS-1:0] tail_q, fin_q, comp_q, head_q;
-  logic [6:0] used_q, pending_q, complete_q; // buffers in use; bursts between fin and comp; between comp and head
+  // The bursts in the buffers are a ring, each on its way through four stages: pushed at tail_q,
+  // done at the port at done_q, complete (the last data are there) at complete_q, granted at
+  // head_q. A buffer is free when its last flit was read.
+  fabric_pkg::burst_t burst_q [Buffers];
+  logic [12:0] due_q [Buffers];  // cycle of completion
+  logic [BufferW-1:0] tail_q, done_q, complete_q, head_q;
+  logic [6:0] used_q;          // buffers in use
+  logic [6:0] pending_count_q;   // of these done at the port, but not complete
+  logic [6:0] complete_count_q;  // of these complete, but not granted
   logic [12:0] now_q;
   logic complete_now, req_q, freed;
 
-  function automatic logic [BUF_BITS-1:0] next(input logic [BUF_BITS-1:0] slot);
-    next = slot == BUF_BITS'(NBUF - 1) ? '0 : slot + 1'b1;
+  function automatic logic [BufferW-1:0] next(input logic [BufferW-1:0] slot);
+    next = slot == BufferW'(Buffers - 1) ? '0 : slot + 1'b1;
   endfunction
 
-  assign free_o = used_q != 7'(NBUF);
+  assign free_o = used_q != 7'(Buffers);
   assign busy_o = used_q != '0;
-  assign complete_now = pending_q != '0 && due_q[comp_q] == now_q;
+  assign complete_now = pending_count_q != '0 && due_q[complete_q] == now_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
-      {tail_q, fin_q, comp_q, head_q} <= '0;
-      {used_q, pending_q, complete_q} <= '0;
+      {tail_q, done_q, complete_q, head_q} <= '0;
+      {used_q, pending_count_q, complete_count_q} <= '0;
       req_q <= 1'b0;
       now_q <= '0;
     end else if (start_i) begin
-      {tail_q, fin_q, comp_q, head_q} <= '0;
-      {used_q, pending_q, complete_q} <= '0;
+      {tail_q, done_q, complete_q, head_q} <= '0;
+      {used_q, pending_count_q, complete_count_q} <= '0;
       req_q <= 1'b0;
     end else begin
       now_q <= now_q + 13'd1;
       if (push_i || used_q != '0) begin
         if (push_i) tail_q <= next(tail_q);
-        if (done_i) fin_q <= next(fin_q);
-        if (complete_now) comp_q <= next(comp_q);
+        if (done_i) done_q <= next(done_q);
+        if (complete_now) complete_q <= next(complete_q);
         if (grant_i) head_q <= next(head_q);
         used_q <= used_q + {6'd0, push_i} - {6'd0, freed};
-        pending_q <= pending_q + {6'd0, done_i} - {6'd0, complete_now};
-        complete_q <= complete_q + {6'd0, complete_now} - {6'd0, grant_i};
-        req_q <= req_q ? !grant_i : complete_q != '0 || complete_now;
+        pending_count_q <= pending_count_q + {6'd0, done_i} - {6'd0, complete_now};
+        complete_count_q <= complete_count_q + {6'd0, complete_now} - {6'd0, grant_i};
+        req_q <= req_q ? !grant_i : complete_count_q != '0 || complete_now;
       end
     end
   end
+
   always_ff @(posedge clk_i) begin
     if (push_i) burst_q[tail_q] <= burst_i;
-    if (done_i) due_q[fin_q] <= now_q + 13'(DL);
+    if (done_i) due_q[done_q] <= now_q + 13'(DramLatency);
   end
 
   // Pieces in flight to the memory and back.
-  localparam int unsigned META_BITS = $clog2(DL + 1) > 0 ? $clog2(DL + 1) : 1;
-  fabric_pkg::piece_t meta_q [DL + 1];
-  logic [META_BITS-1:0] meta_in_q, meta_out_q;
-  always_ff @(posedge clk_i or negedge rst_ni) begin
-    if (!rst_ni) {meta_in_q, meta_out_q} <= '0;
-    else if (start_i) {meta_in_q, meta_out_q} <= '0;
-    else begin
-      if (piece_valid_i) meta_in_q <= meta_in_q == META_BITS'(DL) ? '0 : meta_in_q + 1'b1;
-      if (data_valid_i) meta_out_q <= meta_out_q == META_BITS'(DL) ? '0 : meta_out_q + 1'b1;
-    end
-  end
-  always_ff @(posedge clk_i) if (piece_valid_i) meta_q[meta_in_q] <= piece_i;
-
-  // Conversion, then the elements move to their place in the flit that is being put together.
+  fabric_pkg::piece_t flight_q [DramLatency + 1];
+  logic [FlightW-1:0] flight_in_q, flight_out_q;
   fabric_pkg::piece_t piece;
-  assign piece = meta_q[meta_out_q];
-  logic [W-1:0] converted, flit;
-  logic [W-1:0] partial_q;
-  logic wide; // 32-bit elements in the flit
-  assign wide = fabric_pkg::wide_chip(piece.convert);
-  always_comb begin
-    converted = '0;
-    flit = '0;
-    if (data_valid_i) begin
-      case (piece.convert)
-        3'd2: for (int e = 0; e < 2 * P; e++) converted[e*16+:16] = fp_pkg::to_bf16(data_i[e*32+:32]);
-        3'd3: for (int e = 0; e < 2 * P; e++) converted[e*16+:16] = fp_pkg::to_fp16(data_i[e*32+:32]);
-        3'd4: for (int e = 0; e < P; e++) converted[e*32+:32] = fp_pkg::widen_bf16(data_i[e*16+:16]);
-        3'd5: for (int e = 0; e < P; e++) converted[e*32+:32] = fp_pkg::widen_fp16(data_i[e*16+:16]);
-        3'd6: for (int e = 0; e < P; e++) converted[e*32+:32] = fp_pkg::to_tf32(data_i[e*32+:32]);
-        default: converted = data_i[W-1:0];
-      endcase
-      if (piece.count != piece.length) begin
-        for (int e = 0; e < 2 * P; e++) begin
-          if (7'(e) < piece.length && (7'(e) < piece.first || 7'(e) >= piece.first + piece.count)) begin
-            if (!wide) converted[e*16+:16] = piece.fill[15:0];
-            else if (e < P) converted[(e%P)*32+:32] = piece.fill;
-          end
-        end
-      end
-      flit = wide ? converted << {piece.lane, 5'd0} : converted << {piece.lane, 4'd0};
-      if (piece.lane != '0) flit |= partial_q;
+  assign piece = flight_q[flight_out_q];
+
+  function automatic logic [FlightW-1:0] next_flight(input logic [FlightW-1:0] slot);
+    next_flight = slot == FlightW'(DramLatency) ? '0 : slot + 1'b1;
+  endfunction
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) {flight_in_q, flight_out_q} <= '0;
+    else if (start_i) {flight_in_q, flight_out_q} <= '0;
+    else begin
+      if (piece_valid_i) flight_in_q <= next_flight(flight_in_q);
+      if (data_valid_i) flight_out_q <= next_flight(flight_out_q);
     end
   end
+  always_ff @(posedge clk_i) if (piece_valid_i) flight_q[flight_in_q] <= piece_i;
 
-  // Buffers.
-  logic [W-1:0] mem_q [NBUF*tegula_pkg::BURST_FLITS];
-  logic [W-1:0] read_q;
-  logic [BUF_BITS-1:0] write_slot_q, read_slot_q;
-  logic [FLIT_IDX-1:0] write_flit_q, read_flit_q;
+  // The flit that is being put together, and the buffers.
+  logic [tegula_pkg::FlitBits-1:0] flit, partial_q, read_q;
+  logic [tegula_pkg::FlitBits-1:0] mem_q [Buffers*tegula_pkg::BurstFlits];
+  logic [BufferW-1:0] write_slot_q, read_slot_q;
+  logic [FlitW-1:0] write_flit_q, read_flit_q;
   logic read;
+
+  agcu_convert u_convert (
+    .valid_i  (data_valid_i),
+    .piece_i  (piece),
+    .data_i,
+    .partial_i(partial_q),
+    .flit_o   (flit)
+  );
+
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       write_slot_q <= '0;
@@ -145,6 +130,7 @@ module agcu_load (
       if (piece.burst_last) write_slot_q <= next(write_slot_q);
     end
   end
+
   always_ff @(posedge clk_i) begin
     if (data_valid_i) begin
       if (piece.flit_last) mem_q[{write_slot_q, write_flit_q}] <= flit;
@@ -158,36 +144,51 @@ module agcu_load (
       read_flit_q <= read_flit_q + 1'b1;
     end
   end
+  assign flit_o = read_q;
 
-  // The source.
+  // The source of the lane.
   fabric_pkg::burst_t head;
   logic last;
   assign head = burst_q[head_q];
   assign req_o = req_q;
-  assign len_o = head.flits;
-  assign flit_o = read_q;
-  assign end_o = freed && last;
   always_comb begin
-    far_o = '0;
-    if (req_q) for (int p = 0; p < 17; p++) if (head.dst_mask[p]) far_o = 5'(p);
-  end
-  burst_source u_source (
-      .clk_i, .rst_ni, .start_i, .grant_i, .flits_i(head.flits), .last_i(head.last), .new_rows_i(1'b1),
-      .run_row_i(head.run_row), .run_pos_i(head.run_pos), .inner_i(head.dst_inner), .stride_i(head.dst_stride),
-      .mask_i(head.dst_mask), .post_i(head.dst_post), .sem_i(head.dst_sem), .read_o(read), .burst_end_o(freed),
-      .last_o(last), .side_o
-  );
-  always_ff @(posedge clk_i) begin
-    if (grant_i) begin
-      end_context_o <= head.context_id;
-      end_posts_o <= head.posts;
+    request_o.len = head.flits;
+    request_o.farthest = '0;
+    if (req_q) begin
+      for (int p = 0; p < 17; p++) if (head.route.mask[p]) request_o.farthest = 5'(p);
     end
   end
 
-  `ASSERT(BufferIsFree, !push_i || start_i || used_q != 7'(NBUF))
+  burst_source u_source (
+    .clk_i, .rst_ni, .start_i, .grant_i,
+    .flits_i    (head.flits),
+    .last_i     (head.last),
+    .route_i    (head.route),
+    .new_rows_i (1'b1),
+    .read_o     (read),
+    .burst_end_o(freed),
+    .last_o     (last),
+    .side_o
+  );
+
+  logic [2:0] end_context_q;
+  fabric_pkg::posts_t end_posts_q;
+  always_ff @(posedge clk_i) begin
+    if (grant_i) begin
+      end_context_q <= head.context_id;
+      end_posts_q <= head.posts;
+    end
+  end
+  assign end_o.valid = freed && last;
+  assign end_o.context_id = end_context_q;
+  assign end_o.posts = end_posts_q;
+
+  `ASSERT(BufferIsFree, !push_i || start_i || free_o)
   `ASSERT(GrantOfARequest, !grant_i || req_q)
   `ASSERT(FreesWhatIsUsed, !freed || used_q != '0)
-  `ASSERT(CompletesWhatIsPending, !complete_now || pending_q != '0)
-  `ASSERT(SendsWhatIsComplete, !grant_i || complete_q != '0)
-  `ASSERT(DataOfAPiece, !data_valid_i || meta_in_q != meta_out_q)
+  `ASSERT(CompletesWhatIsPending, !complete_now || pending_count_q != '0)
+  `ASSERT(SendsWhatIsComplete, !grant_i || complete_count_q != '0)
+  `ASSERT(DataOfAPiece, !data_valid_i || flight_in_q != flight_out_q)
+  `ASSERT(FlightHasRoom, !piece_valid_i || start_i || data_valid_i ||
+          next_flight(flight_in_q) != flight_out_q)
 endmodule

@@ -1,24 +1,17 @@
-// Types of the fabric between the units: posts, flits' sidebands, faults. Sizes come from tegula_pkg.
+// Types of the fabric between the units: posts, sidebands of flits, pieces of bursts, faults. Sizes
+// come from tegula_pkg.
 package fabric_pkg;
 `ifdef TEGULA_FAULTS
-  localparam bit FAULTS = 1'b1; // test builds: the deliberate defects that fault_i selects
+  // Test builds have the deliberate defects that defect_i selects.
+  localparam bit Defects = 1'b1;
 `else
-  localparam bit FAULTS = 1'b0;
+  localparam bit Defects = 1'b0;
 `endif
-  localparam logic [7:0] FAULT_LATE_BURST = 8'd2;
-  localparam logic [7:0] FAULT_LOST_POST = 8'd3;
-  localparam logic [7:0] FAULT_IGNORED_WAIT = 8'd4;
-  localparam logic [7:0] FAULT_SHORT_RESERVATION = 8'd5;
-
-  // Program faults, as reported at the chip's top.
-  localparam logic [2:0] FAULT_BANK = 3'd1;      // two ports own a bank
-  localparam logic [2:0] FAULT_ACC = 3'd2;       // mx and vx own an accumulator half
-  localparam logic [2:0] FAULT_SEMAPHORE = 3'd3; // a counter above 255
-  localparam logic [2:0] FAULT_ADDRESS = 3'd4;   // a row outside the scratchpad or the store memory
-
-  localparam logic [1:0] POST_LOCAL = 2'd1;
-  localparam logic [1:0] POST_ROW = 2'd2;
-  localparam logic [1:0] POST_COL = 2'd3;
+  localparam logic [7:0] DefectLastPlace = 8'd1;
+  localparam logic [7:0] DefectLateBurst = 8'd2;
+  localparam logic [7:0] DefectLostPost = 8'd3;
+  localparam logic [7:0] DefectIgnoredWait = 8'd4;
+  localparam logic [7:0] DefectShortReservation = 8'd5;
 
   // The four posts of an instruction, as its last common fields lay them out.
   typedef struct packed {
@@ -26,95 +19,148 @@ package fabric_pkg;
     logic [3:0][4:0] pos;
     logic [3:0][1:0] kind;
   } posts_t;
-  localparam int unsigned POSTS_BITS = 68;
+  localparam int unsigned PostsBits = 68;
+  localparam logic [1:0] PostLocal = 2'd1;
+  localparam logic [1:0] PostRow = 2'd2;
+  localparam logic [1:0] PostCol = 2'd3;
 
-  // Instructions that may end (post) in one cycle: mx SYNC, mx GEMM, vx, tx; or each context and a LOAD.
-  localparam int unsigned TILE_GROUPS = 4;
-  localparam int unsigned AGCU_GROUPS = tegula_pkg::AGCU_CONTEXTS + 1;
-  localparam int unsigned GROUPS = AGCU_GROUPS > TILE_GROUPS ? AGCU_GROUPS : TILE_GROUPS;
-  localparam int unsigned BUNDLE_BITS = GROUPS * POSTS_BITS; // what a post link carries
+  // Instructions that may end (post) in one cycle: mx SYNC, mx GEMM, vx, tx; or each context and a
+  // LOAD.
+  localparam int unsigned TileGroups = 4;
+  localparam int unsigned AgcuGroups = tegula_pkg::AgcuContexts + 1;
+  localparam int unsigned Groups = AgcuGroups > TileGroups ? AgcuGroups : TileGroups;
+  localparam int unsigned BundleBits = Groups * PostsBits;  // what a post link carries
 
-  // What travels beside a flit: nothing about it is remembered at the destination.
+  // What travels beside a flit: nothing about it is remembered at the destination. The flit's data
+  // are signals of their own: apart, they stay aligned to words where they are simulated.
   typedef struct packed {
-    logic valid;
-    logic post;        // last flit: increment `sem` at each destination
-    logic [9:0] sem;
-    logic [15:0] row;  // row written at each destination
-    logic [16:0] mask; // destination positions
+    logic        valid;
+    logic        post;  // last flit: increment `sem` at each destination
+    logic [9:0]  sem;
+    logic [15:0] row;   // row written at each destination
+    logic [16:0] mask;  // destination positions
   } side_t;
-  localparam int unsigned SIDE_BITS = 45;
+  localparam int unsigned SideBits = 45;
 
-  localparam int unsigned CFG_BITS = tegula_pkg::INSTR_BITS; // the configuration port: an instruction at once
-  localparam logic [2:0] CFG_INSTR = 3'd0;
-  localparam logic [2:0] CFG_LENGTH = 3'd1;
-  localparam logic [2:0] CFG_SEMAPHORES = 3'd2;
-  localparam logic [2:0] CFG_BASES = 3'd3;
-  localparam logic [2:0] CFG_KEYS = 3'd4;
-  localparam logic [2:0] CFG_WORD = 3'd5;
-  localparam logic [2:0] CFG_CONSTANT = 3'd6;
+  // What an endpoint asks of the arbiter of a lane.
+  typedef struct packed {
+    logic [4:0] farthest;  // destination
+    logic [6:0] len;       // flits of the burst
+  } lane_request_t;
+
+  // A write of the configuration port; its data, an instruction at once, go beside it.
+  typedef struct packed {
+    logic       valid;
+    logic [2:0] kind;
+    logic [2:0] unit;  // mx, vx, tx, or the context
+    logic [9:0] slot;
+  } cfg_t;
+  localparam int unsigned CfgBits = tegula_pkg::InstrBits;
+  localparam logic [2:0] CfgInstr = 3'd0;
+  localparam logic [2:0] CfgLength = 3'd1;
+  localparam logic [2:0] CfgSemaphores = 3'd2;
+  localparam logic [2:0] CfgBases = 3'd3;
+  localparam logic [2:0] CfgKeys = 3'd4;
+  localparam logic [2:0] CfgWord = 3'd5;
+  localparam logic [2:0] CfgConstant = 3'd6;
+
+  // A fault of the program, as an endpoint reports it.
+  typedef struct packed {
+    logic       valid;
+    logic [2:0] code;
+    logic [9:0] where;  // bank, or semaphore, or half
+    logic [8:0] ports;  // of the scratchpad
+  } fault_t;
+  localparam logic [2:0] FaultBank = 3'd1;       // two ports own a bank
+  localparam logic [2:0] FaultAcc = 3'd2;        // mx and vx own an accumulator half
+  localparam logic [2:0] FaultSemaphore = 3'd3;  // a counter above 255
+  localparam logic [2:0] FaultAddress = 3'd4;    // a row outside the scratchpad or the store memory
 
   // What a LOAD or STORE in progress needs of its instruction and loop indices.
   typedef struct packed {
-    posts_t posts;
-    logic [9:0] dst_sem;
-    logic dst_post;
-    logic [16:0] dst_mask;
-    logic [15:0] dst_stride;
-    logic [15:0] dst_inner;
-    logic [15:0] row; // first row of the store memory, or at the destinations
-    logic [2:0][31:0] k_start; // digits k2 k1 e at the beginning of each row
-    logic [31:0] fill;
-    logic [31:0] x_size;
-    logic [31:0] y_size;
-    logic [31:0] x_org;
-    logic [31:0] y_org;
+    posts_t           posts;
+    logic [9:0]       dst_sem;
+    logic             dst_post;
+    logic [16:0]      dst_mask;
+    logic [15:0]      dst_stride;
+    logic [15:0]      dst_inner;
+    logic [15:0]      row;      // first row of the store memory, or at the destinations
+    logic [2:0][31:0] k_start;  // digits k2 k1 e at the beginning of each row
+    logic [31:0]      fill;
+    logic [31:0]      x_size;
+    logic [31:0]      y_size;
+    logic [31:0]      x_org;
+    logic [31:0]      y_org;
     logic [5:0][23:0] x_inc;
     logic [5:0][15:0] y_inc;
     logic [5:0][39:0] stride;
-    logic [63:0] base;
+    logic [63:0]      base;
     logic [2:0][23:0] k_radix;
     logic [2:0][23:0] m_radix;
-    logic [19:0] take;
-    logic [2:0] convert;
-    logic single; // pieces of one element
-    logic store;
+    logic [19:0]      take;
+    logic [2:0]       convert;
+    logic             single;   // pieces of one element
+    logic             store;
   } job_t;
 
   // Where the walk of a job stands.
   typedef struct packed {
-    logic [31:0] flit;       // of the instruction
-    logic [6:0] lane;        // element of the flit
-    logic [19:0] taken;      // elements of the row
-    logic [5:0][31:0] digit; // m2 m1 m0 k2 k1 e
+    logic [31:0]      flit;   // of the instruction
+    logic [6:0]       lane;   // element of the flit
+    logic [19:0]      taken;  // elements of the row
+    logic [5:0][31:0] digit;  // m2 m1 m0 k2 k1 e
   } walk_t;
 
-  // A piece on its way to the memory.
+  // What a piece asks of the memory: `count` elements from `address` on, the first of which is
+  // element `first` of the piece.
+  typedef struct packed {
+    logic        valid;
+    logic [63:0] address;
+    logic        wide;   // elements of 4 bytes in the memory, else 2
+    logic [6:0]  first;
+    logic [6:0]  count;
+    logic [7:0]  atoms;  // that the piece is the first to touch, for statistics
+  } memory_request_t;
+
+  // What becomes of a piece: elements [first, first+count) of `length` come from the memory, the
+  // others are `fill`.
   typedef struct packed {
     logic [31:0] fill;
-    logic [6:0] length; // elements; of these [first, first+count) come from the memory, the others are `fill`
-    logic [6:0] count;
-    logic [6:0] first;
-    logic burst_last;
-    logic flit_last;
-    logic [6:0] lane; // element of the flit where it begins
-    logic [2:0] convert;
+    logic [6:0]  length;
+    logic [6:0]  count;
+    logic [6:0]  first;
+    logic        burst_last;
+    logic        flit_last;
+    logic [6:0]  lane;  // element of the flit where it begins
+    logic [2:0]  convert;
   } piece_t;
-  localparam int unsigned PIECE_BITS = 65;
+
+  // Where the flits of a burst go.
+  typedef struct packed {
+    logic [15:0] run_row;  // first row of the run of consecutive rows at the destinations
+    logic [15:0] run_pos;  // rows of that run already written
+    logic [15:0] inner;    // rows of a run
+    logic [15:0] stride;   // from one run to the next
+    logic [16:0] mask;     // destination positions
+    logic        post;     // the last flit increments `sem` at each destination
+    logic [9:0]  sem;
+  } route_t;
 
   // A loaded burst waiting for its lane.
   typedef struct packed {
-    posts_t posts;
-    logic last; // of its LOAD
+    posts_t     posts;
+    logic       last;  // of its LOAD
     logic [2:0] context_id;
     logic [6:0] flits;
-    logic [9:0] dst_sem;
-    logic dst_post;
-    logic [16:0] dst_mask;
-    logic [15:0] dst_stride;
-    logic [15:0] dst_inner;
-    logic [15:0] run_row; // first row of the run of consecutive rows
-    logic [15:0] run_pos; // rows of that run already written
+    route_t     route;
   } burst_t;
+
+  // The end of a LOAD or STORE.
+  typedef struct packed {
+    logic       valid;
+    logic [2:0] context_id;
+    posts_t     posts;
+  } job_end_t;
 
   // Conversions of a job: are its elements 32 bits long in the memory, and in a flit?
   function automatic logic wide_memory(input logic [2:0] convert);

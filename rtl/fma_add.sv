@@ -1,30 +1,30 @@
 // Exact product plus FP32 addend, rounded once to nearest even; IEEE-754 including subnormals.
 //
-// The multiply-add takes LATENCY register stages from here: 1 the exact product, 2 align and add, 3 normalise and
-// round, then LATENCY - 3 delays. Stages without a valid token keep their registers. There is no valid output: whoever
-// sends tokens knows LATENCY.
+// The multiply-add takes Latency register stages from here: 1 the exact product, 2 align and add, 3 normalise and
+// round, then Latency - 3 delays. Stages without a valid token keep their registers. There is no valid output: whoever
+// sends tokens knows Latency.
 module fma_add #(
-  parameter int unsigned PRODUCT_W = 24,
-  parameter int unsigned LATENCY   = 3
+  parameter int unsigned ProductW = 24,
+  parameter int unsigned Latency  = 3
 ) (
-  input  logic                 clk_i,
-  input  logic                 rst_ni,
-  input  logic                 valid_i,
-  input  fp_pkg::product_t     product_i,
-  input  logic [PRODUCT_W-1:0] sig_i,
-  input  logic [31:0]          addend_i,
-  output logic [31:0]          sum_o
+  input  logic                clk_i,
+  input  logic                rst_ni,
+  input  logic                valid_i,
+  input  fp_pkg::product_t    product_i,
+  input  logic [ProductW-1:0] sig_i,
+  input  logic [31:0]         addend_i,
+  output logic [31:0]         sum_o
 );
   // Four bits below the operands suffice: three keep what a cancellation of up to two places needs (the product's
   // leading one may be one place low), the last is sticky.
-  localparam int unsigned FrameW = PRODUCT_W + 4;
-  localparam int unsigned ShiftW = PRODUCT_W > 28 ? 6 : 5;
+  localparam int unsigned FrameW = ProductW + 4;
+  localparam int unsigned ShiftW = ProductW > 28 ? 6 : 5;
   localparam int unsigned NormW  = 1 << ShiftW;
 
   // 1: the product.
   logic                 valid1_q, valid2_q;
   fp_pkg::product_t     product1_q;
-  logic [PRODUCT_W-1:0] sig1_q;
+  logic [ProductW-1:0] sig1_q;
   logic [31:0]          addend1_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -67,7 +67,7 @@ module fma_add #(
       frame_p = {sig1_q, 4'd0};
       frame_c = {addend1_q[30:23] != 8'd0, addend1_q[22:0], {(FrameW - 24) {1'b0}}};
       difference = {product1_q.exp[9], product1_q.exp} - {1'b0, exp_c};
-      p_leads = sig1_q != {PRODUCT_W{1'b0}} && !difference[10];
+      p_leads = sig1_q != {ProductW{1'b0}} && !difference[10];
       distance = p_leads ? difference[9:0] : 10'd0 - difference[9:0];
       shift = (distance >> ShiftW) != 10'd0 ? {ShiftW{1'b1}} : distance[ShiftW-1:0];
       major = p_leads ? frame_p : frame_c;
@@ -123,10 +123,10 @@ module fma_add #(
     end
   end
 
-  if (LATENCY > 3) begin : gen_delay
-    logic [32*(LATENCY-3)-1:0] delay_q;
-    always_ff @(posedge clk_i) delay_q <= (32*(LATENCY-3))'({delay_q, sum3_q});
-    assign sum_o = delay_q[32*(LATENCY-4)+:32];
+  if (Latency > 3) begin : gen_delay
+    logic [32*(Latency-3)-1:0] delay_q;
+    always_ff @(posedge clk_i) delay_q <= (32*(Latency-3))'({delay_q, sum3_q});
+    assign sum_o = delay_q[32*(Latency-4)+:32];
   end else begin : gen_no_delay
     assign sum_o = sum3_q;
   end

@@ -1,6 +1,6 @@
-// An FP32 multiply-add, a*b + c, of the vector unit: LATENCY cycles, a new one every cycle.
+// An FP32 multiply-add, a*b + c, of the vector unit: Latency cycles, a new one every cycle.
 module fma_lane #(
-  parameter int unsigned LATENCY = 3
+  parameter int unsigned Latency = 3
 ) (
   input  logic        clk_i,
   input  logic        rst_ni,
@@ -21,8 +21,8 @@ module fma_lane #(
   mul12 u_ll (.a_i(a_lo.sig), .b_i(b_lo.sig), .product_o(ll));
 
   fma_add #(
-    .PRODUCT_W(48),
-    .LATENCY  (LATENCY)
+    .ProductW(48),
+    .Latency (Latency)
   ) u_add (
     .clk_i, .rst_ni, .valid_i,
     .product_i(fp_pkg::product(a_hi, b_hi)),

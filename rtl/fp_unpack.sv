@@ -5,7 +5,8 @@ module fp_unpack (
   input  logic                       fp32_i,
   input  logic                       fp16_i,
   input  logic                       tf32_i,
-  output logic [2*fp_pkg::HalfW-1:0] halves_o  // lower: element 0 or the upper half; upper: element 1 or the lower half
+  // lower: element 0 or the upper half; upper: element 1 or the lower half
+  output logic [2*fp_pkg::HalfW-1:0] halves_o
 );
   logic [fp_pkg::HalfW-1:0] high, low;
   assign {high, low} = fp_pkg::unpack32({word_i[31:13], tf32_i ? 13'd0 : word_i[12:0]});

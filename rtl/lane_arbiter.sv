@@ -1,26 +1,26 @@
 `include "assert.svh"
 
-// The arbiter of a lane: grants at most one burst a cycle, the oldest request that overlaps no held window of a segment
-// and wants no segment that an older waiting request wants (docs/machine.md, section 6).
+// The arbiter of a lane: grants at most one burst a cycle, the oldest request that overlaps no held
+// window of a segment and wants no segment that an older waiting request wants (docs/machine.md,
+// section 6).
 //
 // Position s and s+1 are joined by segment s. Requests of one age are ordered by position.
 module lane_arbiter #(
-    parameter int unsigned N = 3,     // positions
-    parameter bit DESCENDING = 1'b0   // bursts travel towards lower positions
+  parameter int unsigned N          = 3,    // positions
+  parameter bit          Descending = 1'b0  // bursts travel towards lower positions
 ) (
-    input  logic           clk_i,
-    input  logic           rst_ni,
-    input  logic           start_i,
-    input  logic [7:0]     fault_i,
-    input  logic [N-1:0]   req_i,
-    input  logic [N*5-1:0] far_i, // farthest destination
-    input  logic [N*7-1:0] len_i, // flits
-    output logic [N-1:0]   grant_o
+  input  logic                              clk_i,
+  input  logic                              rst_ni,
+  input  logic                              start_i,
+  input  logic [7:0]                        defect_i,
+  input  logic [N-1:0]                      req_i,
+  input  fabric_pkg::lane_request_t [N-1:0] request_i,
+  output logic [N-1:0]                      grant_o
 );
-  logic [N-1:0] seen_q; // requests that were waiting in the cycle before
-  logic [N*N-1:0] older_q, older; // [i*N + j]: request i is older than request j
-  logic [N*(N-1)-1:0] path; // [i*(N-1) + s]
-  logic [(N-1)*7-1:0] hold_q; // cycles that a segment is still reserved
+  logic [N-1:0] seen_q;                 // requests that were waiting in the cycle before
+  logic [N-1:0][N-1:0] older_q, older;  // [i][j]: request i is older than request j
+  logic [N-1:0][N-2:0] path;            // [i][s]: request i wants segment s
+  logic [N-2:0][6:0] hold_q;            // cycles that a segment is still reserved
   logic [N-1:0] eligible;
 
   logic [6:0] hops, hold;
@@ -35,30 +35,33 @@ module lane_arbiter #(
       for (int i = 0; i < N; i++) begin
         for (int j = 0; j < N; j++) begin
           if (req_i[i] && req_i[j]) begin
-            if (seen_q[i] && seen_q[j]) older[i*N+j] = older_q[i*N+j];
-            else older[i*N+j] = seen_q[i] || (!seen_q[j] && i < j);
+            if (seen_q[i] && seen_q[j]) older[i][j] = older_q[i][j];
+            else older[i][j] = seen_q[i] || (!seen_q[j] && i < j);
           end
         end
         eligible[i] = req_i[i];
         for (int s = 0; s < N - 1; s++) begin
-          hops = DESCENDING ? 7'(i - 1 - s) : 7'(s - i);
-          hold = hold_q[s*7+:7];
-          if (fabric_pkg::FAULTS && fault_i == fabric_pkg::FAULT_SHORT_RESERVATION && hold != '0)
+          hops = Descending ? 7'(i - 1 - s) : 7'(s - i);
+          hold = hold_q[s];
+          if (fabric_pkg::Defects && defect_i == fabric_pkg::DefectShortReservation &&
+              hold != '0) begin
             hold = hold - 7'd1;
-          if (req_i[i] && (DESCENDING ? s < i && 5'(s) >= far_i[i*5+:5] : s >= i && 5'(s) < far_i[i*5+:5])) begin
-            path[i*(N-1)+s] = 1'b1;
+          end
+          if (req_i[i] && (Descending ? s < i && 5'(s) >= request_i[i].farthest
+                                      : s >= i && 5'(s) < request_i[i].farthest)) begin
+            path[i][s] = 1'b1;
             if (hops < hold) eligible[i] = 1'b0;
           end
         end
       end
       for (int i = 0; i < N; i++) begin
         for (int j = 0; j < N; j++) begin
-          if (older[j*N+i] && (path[i*(N-1)+:N-1] & path[j*(N-1)+:N-1]) != '0) eligible[i] = 1'b0;
+          if (older[j][i] && (path[i] & path[j]) != '0) eligible[i] = 1'b0;
         end
       end
       grant_o = eligible;
       for (int i = 0; i < N; i++) begin
-        for (int j = 0; j < N; j++) if (older[j*N+i] && eligible[j]) grant_o[i] = 1'b0;
+        for (int j = 0; j < N; j++) if (older[j][i] && eligible[j]) grant_o[i] = 1'b0;
       end
     end
   end
@@ -72,12 +75,13 @@ module lane_arbiter #(
       hold_q <= '0;
     end else begin
       seen_q <= req_i & ~grant_o;
-      for (int s = 0; s < N - 1; s++) if (hold_q[s*7+:7] != '0) hold_q[s*7+:7] <= hold_q[s*7+:7] - 7'd1;
+      for (int s = 0; s < N - 1; s++) if (hold_q[s] != '0) hold_q[s] <= hold_q[s] - 7'd1;
       if (grant_o != '0) begin
         for (int i = 0; i < N; i++) begin
           for (int s = 0; s < N - 1; s++) begin
-            if (grant_o[i] && path[i*(N-1)+s])
-              hold_q[s*7+:7] <= (DESCENDING ? 7'(i - 1 - s) : 7'(s - i)) + len_i[i*7+:7] - 7'd1;
+            if (grant_o[i] && path[i][s]) begin
+              hold_q[s] <= (Descending ? 7'(i - 1 - s) : 7'(s - i)) + request_i[i].len - 7'd1;
+            end
           end
         end
       end
@@ -87,15 +91,17 @@ module lane_arbiter #(
   always_ff @(posedge clk_i) if (req_i != '0) older_q <= older;
 
   `ASSERT(GrantsOnlyRequests, (grant_o & ~req_i) == '0)
+  `ASSERT(GrantsOneRequest, $onehot0(grant_o))
 `ifdef TEGULA_ASSERT
-  // No two bursts granted in a cycle want the same segment, and none meets a flit of an earlier one.
-  for (genvar s = 0; s < N - 1; s++) begin : g_assert
+  // No two bursts granted in a cycle want the same segment, and none meets a flit of an earlier
+  // one.
+  for (genvar s = 0; s < N - 1; s++) begin : gen_assert
     logic [N-1:0] granted;
-    for (genvar i = 0; i < N; i++) begin : g_granted
-      assign granted[i] = grant_o[i] && path[i*(N-1)+s];
-      if (DESCENDING ? i > s : i <= s) begin : g_upstream
-        localparam logic [6:0] HOPS = DESCENDING ? 7'(i - 1 - s) : 7'(s - i);
-        `ASSERT(SegmentIsFree, !granted[i] || hold_q[s*7+:7] <= HOPS)
+    for (genvar i = 0; i < N; i++) begin : gen_granted
+      assign granted[i] = grant_o[i] && path[i][s];
+      if (Descending ? i > s : i <= s) begin : gen_upstream
+        localparam logic [6:0] Hops = Descending ? 7'(i - 1 - s) : 7'(s - i);
+        `ASSERT(SegmentIsFree, !granted[i] || hold_q[s] <= Hops)
       end
     end
     `ASSERT(OneGrantASegment, $onehot0(granted))

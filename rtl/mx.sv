@@ -1,33 +1,33 @@
 // The matrix unit: control, the array, the accumulator memory and its write port (docs/machine.md, section 4).
 module mx (
-  input  logic                                clk_i,
-  input  logic                                rst_ni,
-  input  logic [7:0]                          fault_i,          // test builds: the deliberate defect
-  input  logic                                head_valid_i,
-  input  tegula_pkg::mx_instr_t               head_i,
-  input  logic [2:0][19:0]                    idx_i,
-  input  logic [15:0]                         a_addr_i,
-  input  logic [15:0]                         b_addr_i,
-  input  logic [15:0]                         c_addr_i,
-  input  logic [31:0]                         sr_key_i,
-  output logic                                issue_o,
-  output logic                                end_o,
-  output logic                                idle_for_sync_o,
-  output logic                                a_req_o,
-  output logic [15:0]                         a_row_o,
-  input  logic [32*tegula_pkg::P-1:0]         a_rdata_i,
-  output logic                                b_req_o,
-  output logic [15:0]                         b_row_o,
-  input  logic [32*tegula_pkg::P-1:0]         b_rdata_i,
-  output logic [tegula_pkg::BANKS-1:0]        a_own_o,
-  output logic [tegula_pkg::BANKS-1:0]        b_own_o,
-  output logic [1:0]                          acc_own_o,
-  input  logic                                acc_rd_req_i,
-  input  logic [15:0]                         acc_rd_row_i,
-  output logic [64*tegula_pkg::P-1:0]         acc_rd_data_o
+  input  logic                         clk_i,
+  input  logic                         rst_ni,
+  input  logic [7:0]                   defect_i,  // test builds: the deliberate defect
+  input  logic                         head_valid_i,
+  input  tegula_pkg::mx_instr_t        head_i,
+  input  logic [2:0][19:0]             idx_i,
+  input  logic [15:0]                  a_addr_i,
+  input  logic [15:0]                  b_addr_i,
+  input  logic [15:0]                  c_addr_i,
+  input  logic [31:0]                  sr_key_i,
+  output logic                         issue_o,
+  output logic                         end_o,
+  output logic                         idle_for_sync_o,
+  output logic                         a_req_o,
+  output logic [15:0]                  a_row_o,
+  input  logic [32*tegula_pkg::P-1:0]  a_rdata_i,
+  output logic                         b_req_o,
+  output logic [15:0]                  b_row_o,
+  input  logic [32*tegula_pkg::P-1:0]  b_rdata_i,
+  output logic [tegula_pkg::Banks-1:0] a_own_o,
+  output logic [tegula_pkg::Banks-1:0] b_own_o,
+  output logic [1:0]                   acc_own_o,
+  input  logic                         acc_rd_req_i,
+  input  logic [15:0]                  acc_rd_row_i,
+  output logic [64*tegula_pkg::P-1:0]  acc_rd_data_o
 );
   localparam int unsigned P = tegula_pkg::P;
-  localparam int unsigned RowW = $clog2(2 * tegula_pkg::ACC_ROWS);
+  localparam int unsigned RowW = $clog2(2 * tegula_pkg::AccRows);
 
   logic busy, fp32, fp16, tf32, a_valid, a_set, turned, turn_in, turn_out, turn_last, w_valid, w_set, w_transposed;
   logic [$clog2(2*P)-1:0] w_index;
@@ -45,15 +45,15 @@ module mx (
   assign idle_for_sync_o = 1'b1;
 
   // The deliberate defect of test builds: the results of the first lane are off by one in the last place.
-  localparam logic [7:0] FaultLastPlace = 8'd1;
   logic [64*P-1:0] results;
   always_comb begin
     results = psum_out;
-    if (fabric_pkg::FAULTS && fault_i == FaultLastPlace) results[0] = !psum_out[0];
+    if (fabric_pkg::Defects && defect_i == fabric_pkg::DefectLastPlace) results[0] = !psum_out[0];
   end
 
   mx_control u_control (
-    .clk_i, .rst_ni, .head_valid_i, .head_i, .idx_i, .a_addr_i, .b_addr_i, .c_addr_i, .sr_key_i, .issue_o,
+    .clk_i, .rst_ni, .head_valid_i, .head_i, .idx_i, .a_addr_i, .b_addr_i, .c_addr_i, .sr_key_i,
+    .issue_o,
     .end_i         (end_o),
     .a_req_o, .a_row_o, .b_req_o, .b_row_o, .a_own_o, .b_own_o, .acc_own_o,
     .busy_o        (busy),
@@ -164,9 +164,7 @@ module mx (
 
   for (genvar c = 0; c < P; c++) begin : gen_column
     logic [63:0] mx_data, vx_data;
-    acc_mem #(
-      .ROWS(tegula_pkg::ACC_ROWS)
-    ) u_acc (
+    acc_mem #(.Rows(tegula_pkg::AccRows)) u_acc (
       .clk_i,
       .mx_read_i    (gen_read[c].valid && !gen_read[c].init),
       .mx_read_row_i(gen_read[c].row),

@@ -1,29 +1,29 @@
 // The P x P array of PEs with its edges: operands are unpacked once, streamed rows are skewed over the sub-rows,
 // stationary rows are broadcast to the sub-row (or, transposed, the sub-column) that they belong to.
 module mx_array (
-  input  logic                                clk_i,
-  input  logic                                rst_ni,
-  input  logic                                advance_i,  // tokens are under way
-  input  logic                                fp32_i,
-  input  logic                                fp16_i,
-  input  logic                                tf32_i,
+  input  logic                               clk_i,
+  input  logic                               rst_ni,
+  input  logic                               advance_i,  // tokens are under way
+  input  logic                               fp32_i,
+  input  logic                               fp16_i,
+  input  logic                               tf32_i,
   // A streamed row (its last bank row, in the cycle after its read) and the weight set of its block.
-  input  logic                                a_valid_i,
-  input  logic                                a_set_i,
-  input  logic [32*tegula_pkg::P-1:0]         a_row_i,
+  input  logic                               a_valid_i,
+  input  logic                               a_set_i,
+  input  logic [32*tegula_pkg::P-1:0]        a_row_i,
   // A stationary row (its last bank row): number `w_index_i` of its block, which has `w_depth_i` valid k.
-  input  logic                                w_valid_i,
-  input  logic                                w_set_i,
-  input  logic                                w_transposed_i,
-  input  logic [$clog2(2*tegula_pkg::P)-1:0]  w_index_i,
-  input  logic [$clog2(2*tegula_pkg::P):0]    w_depth_i,
-  input  logic [32*tegula_pkg::P-1:0]         w_row_i,
+  input  logic                               w_valid_i,
+  input  logic                               w_set_i,
+  input  logic                               w_transposed_i,
+  input  logic [$clog2(2*tegula_pkg::P)-1:0] w_index_i,
+  input  logic [$clog2(2*tegula_pkg::P):0]   w_depth_i,
+  input  logic [32*tegula_pkg::P-1:0]        w_row_i,
   // Partial sums of all columns: lanes c (and P + c) of column c in bits 64*c.
-  input  logic [64*tegula_pkg::P-1:0]         psum_i,
-  output logic [64*tegula_pkg::P-1:0]         psum_o
+  input  logic [64*tegula_pkg::P-1:0]        psum_i,
+  output logic [64*tegula_pkg::P-1:0]        psum_o
 );
   localparam int unsigned P = tegula_pkg::P;
-  localparam int unsigned L = tegula_pkg::FMA_LATENCY;
+  localparam int unsigned L = tegula_pkg::FmaLatency;
   localparam int unsigned HalfW = fp_pkg::HalfW;
 
   logic [2*P*HalfW-1:0] a_halves, w_halves;
@@ -36,9 +36,9 @@ module mx_array (
     for (genvar i = 0; i < 2; i++) begin : gen_sub
       logic [HalfW:0] token;
       mx_skew #(
-        .DEPTH     ((2 * r + i) * L),
-        .HALF_DEPTH(r * L),
-        .TOKEN_W   (HalfW + 1)
+        .Depth    ((2 * r + i) * L),
+        .HalfDepth(r * L),
+        .TokenW   (HalfW + 1)
       ) u_skew (
         .clk_i, .rst_ni, .advance_i, .fp32_i,
         .valid_i(a_valid_i),
@@ -78,9 +78,7 @@ module mx_array (
       assign w_col_en[0] = !w_transposed_i || 32'(w_index_i) == c;
       assign w_col_en[1] = !w_transposed_i || 32'(w_index_i) == (fp32_i ? c : P + c);
 
-      pe #(
-        .LATENCY(L)
-      ) u_pe (
+      pe #(.Latency(L)) u_pe (
         .clk_i, .rst_ni, .fp32_i, .w_transposed_i, .w_set_i,
         .w_row_en_i(w_row_en),
         .w_col_en_i(w_col_en),

@@ -7,64 +7,64 @@
 // then, or, where the transposer makes them, from offset 0 on. Frames follow each other without gaps; the next
 // instruction's first frame is its issue.
 module mx_control (
-  input  logic                                           clk_i,
-  input  logic                                           rst_ni,
+  input  logic                               clk_i,
+  input  logic                               rst_ni,
   // Sequencer
-  input  logic                                           head_valid_i,
-  input  tegula_pkg::mx_instr_t                          head_i,
-  input  logic [2:0][19:0]                               idx_i,
-  input  logic [15:0]                                    a_addr_i,
-  input  logic [15:0]                                    b_addr_i,
-  input  logic [15:0]                                    c_addr_i,
-  input  logic [31:0]                                    sr_key_i,
-  output logic                                           issue_o,
-  input  logic                                           end_i,      // an instruction ends
+  input  logic                               head_valid_i,
+  input  tegula_pkg::mx_instr_t              head_i,
+  input  logic [2:0][19:0]                   idx_i,
+  input  logic [15:0]                        a_addr_i,
+  input  logic [15:0]                        b_addr_i,
+  input  logic [15:0]                        c_addr_i,
+  input  logic [31:0]                        sr_key_i,
+  output logic                               issue_o,
+  input  logic                               end_i,       // an instruction ends
   // Scratchpad
-  output logic                                           a_req_o,
-  output logic [15:0]                                    a_row_o,
-  output logic                                           b_req_o,
-  output logic [15:0]                                    b_row_o,
-  output logic [tegula_pkg::BANKS-1:0]                   a_own_o,
-  output logic [tegula_pkg::BANKS-1:0]                   b_own_o,
-  output logic [1:0]                                     acc_own_o,
+  output logic                               a_req_o,
+  output logic [15:0]                        a_row_o,
+  output logic                               b_req_o,
+  output logic [15:0]                        b_row_o,
+  output logic [tegula_pkg::Banks-1:0]       a_own_o,
+  output logic [tegula_pkg::Banks-1:0]       b_own_o,
+  output logic [1:0]                         acc_own_o,
   // Array: format; the row whose data arrive now; the stationary row whose data arrive now
-  output logic                                           busy_o,
-  output logic                                           fp32_o,
-  output logic                                           fp16_o,
-  output logic                                           tf32_o,
+  output logic                               busy_o,
+  output logic                               fp32_o,
+  output logic                               fp16_o,
+  output logic                               tf32_o,
   // Transposer: a bank row arrives for it, it shows the next one, which ends the block's last row; the array is fed by it
-  output logic                                           turn_in_o,
-  output logic                                           turn_out_o,
-  output logic                                           turn_last_o,
-  output logic                                           turned_o,
-  output logic                                           a_valid_o,
-  output logic                                           a_set_o,
-  output logic                                           w_valid_o,
-  output logic                                           w_set_o,
-  output logic                                           w_transposed_o,
-  output logic [$clog2(2*tegula_pkg::P)-1:0]             w_index_o,
-  output logic [$clog2(2*tegula_pkg::P):0]               w_depth_o,
+  output logic                               turn_in_o,
+  output logic                               turn_out_o,
+  output logic                               turn_last_o,
+  output logic                               turned_o,
+  output logic                               a_valid_o,
+  output logic                               a_set_o,
+  output logic                               w_valid_o,
+  output logic                               w_set_o,
+  output logic                               w_transposed_o,
+  output logic [$clog2(2*tegula_pkg::P)-1:0] w_index_o,
+  output logic [$clog2(2*tegula_pkg::P):0]   w_depth_o,
   // Accumulator row that column 0 reads now
-  output logic                                           acc_valid_o,
-  output logic [$clog2(2*tegula_pkg::ACC_ROWS)-1:0]      acc_row_o,
-  output logic                                           acc_init_o, // +0 instead
-  output logic                                           acc_half_o, // FP32: lanes P..2P-1
+  output logic                               acc_valid_o,
+  output logic [$clog2(2*tegula_pkg::AccRows)-1:0] acc_row_o,
+  output logic                               acc_init_o,  // +0 instead
+  output logic                               acc_half_o,  // FP32: lanes P..2P-1
   // Write port: a block's results begin two cycles later
-  output logic                                           write_start_o,
-  output logic [25:0]                                    write_rows_o,
-  output logic [15:0]                                    write_row_o,
-  output logic                                           write_half_o,
-  output logic                                           write_last_o,
-  output logic                                           write_round_o,
-  output logic [31:0]                                    tile_key_o,
-  output logic [31:0]                                    sr_row_o,
-  output logic [31:0]                                    sr_col_o
+  output logic                               write_start_o,
+  output logic [25:0]                        write_rows_o,
+  output logic [15:0]                        write_row_o,
+  output logic                               write_half_o,
+  output logic                               write_last_o,
+  output logic                               write_round_o,
+  output logic [31:0]                        tile_key_o,
+  output logic [31:0]                        sr_row_o,
+  output logic [31:0]                        sr_col_o
 );
   localparam int unsigned P = tegula_pkg::P;
-  localparam int unsigned L = tegula_pkg::FMA_LATENCY;
-  localparam int unsigned NB = tegula_pkg::BANKS;
-  localparam int unsigned BankShift = $clog2(tegula_pkg::BANK_ROWS);
-  localparam int unsigned AccShift = $clog2(tegula_pkg::ACC_ROWS);
+  localparam int unsigned L = tegula_pkg::FmaLatency;
+  localparam int unsigned Banks = tegula_pkg::Banks;
+  localparam int unsigned BankShift = $clog2(tegula_pkg::BankRows);
+  localparam int unsigned AccShift = $clog2(tegula_pkg::AccRows);
   localparam int unsigned RowW = AccShift + 1;
   localparam int unsigned DepthW = $clog2(2 * P) + 1;
   localparam int unsigned FlushMin = P > 3 ? P : 3;
@@ -79,9 +79,9 @@ module mx_control (
   endfunction
 
   // The banks of an operand: `count` from the bank of its address on.
-  function automatic logic [NB-1:0] banks_of(input logic [15:0] row, input logic [5:0] count);
-    logic [NB-1:0] mask;
-    for (int unsigned b = 0; b < NB; b++) begin
+  function automatic logic [Banks-1:0] banks_of(input logic [15:0] row, input logic [5:0] count);
+    logic [Banks-1:0] mask;
+    for (int unsigned b = 0; b < Banks; b++) begin
       mask[b] = b >= (32'(row) >> BankShift) && b < (32'(row) >> BankShift) + 32'(count);
     end
     banks_of = mask;
@@ -94,7 +94,7 @@ module mx_control (
 
   assign alike = head_i.format == format_q && head_i.a_transposed == transposed_q;
   assign ready = !frame_q && (alike || in_flight_q == 2'd0) && hold_q <= lead_of(head_i.format);
-  assign issue_o = head_valid_i && head_i.op == tegula_pkg::OP_MX_GEMM && ready;
+  assign issue_o = head_valid_i && head_i.op == tegula_pkg::OpMxGemm && ready;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -127,7 +127,7 @@ module mx_control (
   logic [23:0]       k_left;
   logic              init_q, c_half_q;
   logic [25:0]       rows, rows_q, fed, fed_q, fed_beats, pitch_min, pitch_q;  // fed: in whole groups
-  logic [NB-1:0]     a_banks_q, b_banks_q, b_banks;
+  logic [Banks-1:0]     a_banks_q, b_banks_q, b_banks;
 
   always_comb begin
     for (int unsigned l = 0; l < 3; l++) begin
@@ -279,7 +279,7 @@ module mx_control (
   logic [25:0] feed_left_q, feed_left;
   logic [1:0][15:0] a_m_q, a_m;
   logic [15:0] a_base_q, a_base, a_outer_q, a_outer, a_next;
-  logic [NB-1:0] a_own_q, a_banks_now;
+  logic [Banks-1:0] a_own_q, a_banks_now;
 
   assign feed_start = issue_o ? head_i.a_transposed : frame_q && (transposed_q ? offset_q == '0 : offset_q == lead);
   assign feed_tf32 = issue_o ? head_i.format == Tf32 : tf32_o;

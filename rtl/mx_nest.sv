@@ -2,25 +2,25 @@
 // affine quantity the value at the start of the current iteration of each level is kept, so that an inner loop that
 // starts again falls back to its outer one's.
 module mx_nest (
-  input  logic                   clk_i,
-  input  logic                   load_i,     // the first block of an instruction
-  input  tegula_pkg::mx_instr_t  head_i,
-  input  logic [15:0]            a_addr_i,
-  input  logic [15:0]            b_addr_i,
-  input  logic [15:0]            c_addr_i,
-  input  logic [23:0]            k_left_i,   // valid k from the first block on
-  input  logic                   advance_i,
-  output logic [15:0]            a_o,
-  output logic [15:0]            b_o,
-  output logic [15:0]            c_o,
-  output logic                   half_o,     // of the lanes, FP32
-  output logic [31:0]            sr_col_o,   // relative to the instruction's
-  output logic [31:0]            sr_tile_o,  // relative to the instruction's
-  output logic                   sr_round_o, // a K tile ends with this block
-  output logic [23:0]            k_left_o,   // valid k from this block on
-  output logic                   k_first_o,
-  output logic                   first_o,
-  output logic                   last_o
+  input  logic                  clk_i,
+  input  logic                  load_i,      // the first block of an instruction
+  input  tegula_pkg::mx_instr_t head_i,
+  input  logic [15:0]           a_addr_i,
+  input  logic [15:0]           b_addr_i,
+  input  logic [15:0]           c_addr_i,
+  input  logic [23:0]           k_left_i,    // valid k from the first block on
+  input  logic                  advance_i,
+  output logic [15:0]           a_o,
+  output logic [15:0]           b_o,
+  output logic [15:0]           c_o,
+  output logic                  half_o,      // of the lanes, FP32
+  output logic [31:0]           sr_col_o,    // relative to the instruction's
+  output logic [31:0]           sr_tile_o,   // relative to the instruction's
+  output logic                  sr_round_o,  // a K tile ends with this block
+  output logic [23:0]           k_left_o,    // valid k from this block on
+  output logic                  k_first_o,
+  output logic                  first_o,
+  output logic                  last_o
 );
   tegula_pkg::mx_instr_t in_q;
   logic [3:0][11:0] index_q;

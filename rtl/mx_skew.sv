@@ -1,35 +1,35 @@
-// Delays the tokens of one sub-row before they enter the array: by DEPTH cycles, or by HALF_DEPTH for FP32. A ring of
+// Delays the tokens of one sub-row before they enter the array: by Depth cycles, or by HalfDepth for FP32. A ring of
 // tokens that moves while the matrix unit is busy; it is changed from one delay to the other only when it is empty.
 module mx_skew #(
-  parameter int unsigned DEPTH      = 1,
-  parameter int unsigned HALF_DEPTH = 1,
-  parameter int unsigned TOKEN_W    = 1
+  parameter int unsigned Depth     = 1,
+  parameter int unsigned HalfDepth = 1,
+  parameter int unsigned TokenW    = 1
 ) (
-  input  logic               clk_i,
-  input  logic               rst_ni,
-  input  logic               advance_i,
-  input  logic               fp32_i,
-  input  logic               valid_i,
-  input  logic [TOKEN_W-1:0] token_i,
-  output logic               valid_o,
-  output logic [TOKEN_W-1:0] token_o
+  input  logic              clk_i,
+  input  logic              rst_ni,
+  input  logic              advance_i,
+  input  logic              fp32_i,
+  input  logic              valid_i,
+  input  logic [TokenW-1:0] token_i,
+  output logic              valid_o,
+  output logic [TokenW-1:0] token_o
 );
-  if (DEPTH == 0) begin : gen_none
+  if (Depth == 0) begin : gen_none
     logic unused;
     assign unused = ^{clk_i, rst_ni, advance_i, fp32_i};
     assign valid_o = valid_i;
     assign token_o = token_i;
   end else begin : gen_ring
-    localparam int unsigned PtrW = $clog2(DEPTH) + 1;
-    logic [DEPTH-1:0]   valid_q;
-    logic [TOKEN_W-1:0] token_q [DEPTH];
+    localparam int unsigned PtrW = $clog2(Depth) + 1;
+    logic [Depth-1:0]   valid_q;
+    logic [TokenW-1:0] token_q [Depth];
     logic [PtrW-1:0]    ptr_q, last;
     logic               direct;
 
-    assign direct = fp32_i && HALF_DEPTH == 0;
-    assign last = fp32_i ? PtrW'(HALF_DEPTH) - PtrW'(1) : PtrW'(DEPTH - 1);
-    assign valid_o = direct ? valid_i : advance_i && valid_q[ptr_q[$clog2(DEPTH > 1 ? DEPTH : 2)-1:0]];
-    assign token_o = direct ? token_i : token_q[ptr_q[$clog2(DEPTH > 1 ? DEPTH : 2)-1:0]];
+    assign direct = fp32_i && HalfDepth == 0;
+    assign last = fp32_i ? PtrW'(HalfDepth) - PtrW'(1) : PtrW'(Depth - 1);
+    assign valid_o = direct ? valid_i : advance_i && valid_q[ptr_q[$clog2(Depth > 1 ? Depth : 2)-1:0]];
+    assign token_o = direct ? token_i : token_q[ptr_q[$clog2(Depth > 1 ? Depth : 2)-1:0]];
 
     always_ff @(posedge clk_i or negedge rst_ni) begin
       if (!rst_ni) begin
@@ -37,11 +37,11 @@ module mx_skew #(
         valid_q <= '0;
       end else if (advance_i && !direct) begin
         ptr_q <= ptr_q >= last ? '0 : ptr_q + PtrW'(1);
-        valid_q[ptr_q[$clog2(DEPTH > 1 ? DEPTH : 2)-1:0]] <= valid_i;
+        valid_q[ptr_q[$clog2(Depth > 1 ? Depth : 2)-1:0]] <= valid_i;
       end
     end
     always_ff @(posedge clk_i) begin
-      if (advance_i && valid_i) token_q[ptr_q[$clog2(DEPTH > 1 ? DEPTH : 2)-1:0]] <= token_i;
+      if (advance_i && valid_i) token_q[ptr_q[$clog2(Depth > 1 ? Depth : 2)-1:0]] <= token_i;
     end
   end
 endmodule

@@ -4,27 +4,27 @@
 // `start_i` comes two cycles before the first result of column 0; from then on the block's description, at the inputs in
 // that cycle, is kept here.
 module mx_write (
-  input  logic                                             clk_i,
-  input  logic                                             rst_ni,
-  input  logic                                             start_i,
-  input  logic [25:0]                                      rows_i,
-  input  logic [15:0]                                      row_i,
-  input  logic                                             fp32_i,
-  input  logic                                             tf32_i,     // a row every other cycle
-  input  logic                                             half_i,
-  input  logic                                             last_i,     // block of its instruction
-  input  logic                                             round_i,
-  input  logic [31:0]                                      tile_key_i,
-  input  logic [31:0]                                      sr_row_i,
-  input  logic [31:0]                                      sr_col_i,
-  input  logic [64*tegula_pkg::P-1:0]                      psum_i,
-  output logic [2*tegula_pkg::P-1:0]                       write_o,    // lanes c and P + c of column c in bits 2*c
-  output logic [$clog2(2*tegula_pkg::ACC_ROWS)*tegula_pkg::P-1:0] row_o,
-  output logic [64*tegula_pkg::P-1:0]                      data_o,
-  output logic                                             end_o       // the last column's last write
+  input  logic                        clk_i,
+  input  logic                        rst_ni,
+  input  logic                        start_i,
+  input  logic [25:0]                 rows_i,
+  input  logic [15:0]                 row_i,
+  input  logic                        fp32_i,
+  input  logic                        tf32_i,   // a row every other cycle
+  input  logic                        half_i,
+  input  logic                        last_i,   // block of its instruction
+  input  logic                        round_i,
+  input  logic [31:0]                 tile_key_i,
+  input  logic [31:0]                 sr_row_i,
+  input  logic [31:0]                 sr_col_i,
+  input  logic [64*tegula_pkg::P-1:0] psum_i,
+  output logic [2*tegula_pkg::P-1:0]  write_o,  // lanes c and P + c of column c in bits 2*c
+  output logic [$clog2(2*tegula_pkg::AccRows)*tegula_pkg::P-1:0] row_o,
+  output logic [64*tegula_pkg::P-1:0] data_o,
+  output logic                        end_o     // the last column's last write
 );
   localparam int unsigned P = tegula_pkg::P;
-  localparam int unsigned RowW = $clog2(2 * tegula_pkg::ACC_ROWS);
+  localparam int unsigned RowW = $clog2(2 * tegula_pkg::AccRows);
 
   // The row whose results column 0 shows in the next cycle.
   logic            busy_q, fp32_q, half_q, last_q, round_q, first_q, beat_q;

@@ -5,29 +5,29 @@
 // the streamed operand's upper significand half is on sub-row 0 and its lower one on sub-row 1, the weight's halves on
 // sub-columns 0 and 1, so that no operand needs a multiplexer. Streamed tokens pass to the next column one cycle later.
 module pe #(
-  parameter int unsigned LATENCY = 3
+  parameter int unsigned Latency = 3
 ) (
-  input  logic                         clk_i,
-  input  logic                         rst_ni,
-  input  logic                         fp32_i,
+  input  logic                       clk_i,
+  input  logic                       rst_ni,
+  input  logic                       fp32_i,
   // Weights: row_w_i from the west edge (transposed blocks), col_w_i from the north edge.
-  input  logic                         w_transposed_i,
-  input  logic                         w_set_i,
-  input  logic [1:0]                   w_row_en_i,
-  input  logic [1:0]                   w_col_en_i,
-  input  logic [1:0]                   w_on_i,      // the sub-row's k is not masked
-  input  logic [2*fp_pkg::HalfW-1:0]   w_row_i,
-  input  logic [2*fp_pkg::HalfW-1:0]   w_col_i,
+  input  logic                       w_transposed_i,
+  input  logic                       w_set_i,
+  input  logic [1:0]                 w_row_en_i,
+  input  logic [1:0]                 w_col_en_i,
+  input  logic [1:0]                 w_on_i,  // the sub-row's k is not masked
+  input  logic [2*fp_pkg::HalfW-1:0] w_row_i,
+  input  logic [2*fp_pkg::HalfW-1:0] w_col_i,
   // Streamed operands, one a sub-row, and the weight set that they meet.
-  input  logic [1:0]                   a_valid_i,
-  input  logic [1:0]                   a_set_i,
-  input  logic [2*fp_pkg::HalfW-1:0]   a_i,
-  output logic [1:0]                   a_valid_o,
-  output logic [1:0]                   a_set_o,
-  output logic [2*fp_pkg::HalfW-1:0]   a_o,
+  input  logic [1:0]                 a_valid_i,
+  input  logic [1:0]                 a_set_i,
+  input  logic [2*fp_pkg::HalfW-1:0] a_i,
+  output logic [1:0]                 a_valid_o,
+  output logic [1:0]                 a_set_o,
+  output logic [2*fp_pkg::HalfW-1:0] a_o,
   // Partial sums, one a sub-column.
-  input  logic [63:0]                  psum_i,
-  output logic [63:0]                  psum_o
+  input  logic [63:0]                psum_i,
+  output logic [63:0]                psum_o
 );
   localparam int unsigned HalfW = fp_pkg::HalfW;
 
@@ -92,8 +92,8 @@ module pe #(
         assign fires = a_valid_i[0];
         assign sig = fp32_i ? fp_pkg::combine(mul[0], mul[1], mul[2], mul[3]) : {mul[0], 24'd0};
         fma_add #(
-          .PRODUCT_W(48),
-          .LATENCY  (LATENCY)
+          .ProductW(48),
+          .Latency (Latency)
         ) u_add (
           .clk_i, .rst_ni,
           .valid_i  (fires),
@@ -105,8 +105,8 @@ module pe #(
       end else begin : gen_narrow
         assign fires = a_valid_i[i] && !fp32_i;
         fma_add #(
-          .PRODUCT_W(24),
-          .LATENCY  (LATENCY)
+          .ProductW(24),
+          .Latency (Latency)
         ) u_add (
           .clk_i, .rst_ni,
           .valid_i  (fires),

@@ -1,13 +1,13 @@
 // Rows of a 2-D strided run: `inner` consecutive rows, then the next run `stride` further.
 module row_walk (
-    input  logic        clk_i,
-    input  logic        load_i,     // start at row `run_i + pos_i`, the pos_i-th of its run
-    input  logic [15:0] run_i,
-    input  logic [15:0] pos_i,
-    input  logic [15:0] inner_i,
-    input  logic [15:0] stride_i,
-    input  logic        step_i,
-    output logic [15:0] row_o
+  input  logic        clk_i,
+  input  logic        load_i,  // start at row `run_i + pos_i`, the pos_i-th of its run
+  input  logic [15:0] run_i,
+  input  logic [15:0] pos_i,
+  input  logic [15:0] inner_i,
+  input  logic [15:0] stride_i,
+  input  logic        step_i,
+  output logic [15:0] row_o
 );
   logic [15:0] run_q, pos_q, inner_q, stride_q;
 

@@ -5,14 +5,14 @@
 // The cycle counter stands still between sections, while the host writes the queues. With E the cycle of the last end,
 // everything is idle in E + 1, and the counter stands at E + 2.
 module section_control (
-    input  logic        clk_i,
-    input  logic        rst_ni,
-    input  logic        start_i, // with the cycles of configuration
-    input  logic [63:0] config_cycles_i,
-    input  logic        idle_i, // no unit has anything left to do
-    output logic        run_o,
-    output logic        done_o, // no section runs
-    output logic [63:0] cycle_o
+  input  logic        clk_i,
+  input  logic        rst_ni,
+  input  logic        start_i,  // with the cycles of configuration
+  input  logic [63:0] config_cycles_i,
+  input  logic        idle_i,   // no unit has anything left to do
+  output logic        run_o,
+  output logic        done_o,   // no section runs
+  output logic [63:0] cycle_o
 );
   logic running_q;
   logic [63:0] wait_q, cycle_q;

@@ -5,48 +5,48 @@
 // The instruction at pc stands in a register together with the mask of semaphores that it takes, so that a cycle without
 // an issue costs one comparison. SYNC is issued here; all other operations by the unit, through issue_i.
 module sequencer #(
-    parameter int unsigned BITS = tegula_pkg::COMMON_INSTR_BITS,
-    parameter int unsigned OPERANDS = 1 // row operands, each with a rotation counter in every queue slot
+  parameter int unsigned Bits     = tegula_pkg::CommonInstrBits,
+  parameter int unsigned Operands = 1  // row operands, each with a rotation counter in every queue slot
 ) (
-    input  logic                               clk_i,
-    input  logic                               rst_ni,
-    input  logic                               start_i, // a section begins: everything is reset
-    input  logic                               run_i,   // its configuration is done
-    input  logic                               cfg_instr_we_i,
-    input  logic                               cfg_length_we_i,
-    input  logic [7:0]                         cfg_slot_i,
-    input  logic [fabric_pkg::CFG_BITS-1:0]    cfg_data_i,
-    input  logic [7:0]                         fault_i,
-    input  logic [tegula_pkg::SEMAPHORES-1:0]  nonzero_i,
-    output logic [tegula_pkg::SEMAPHORES-1:0]  need_o, // taken at an issue
-    output logic                               head_valid_o,
-    output logic [BITS-1:0]                    head_o,
-    output logic [2:0][19:0]                   idx_o,
-    output logic [OPERANDS*8-1:0]              rot_o,
-    input  logic [OPERANDS*8-1:0]              rot_count_i,
-    input  logic [OPERANDS-1:0]                rot_outer_i,
-    output logic [fabric_pkg::POSTS_BITS-1:0]  posts_o, // of this execution
-    input  logic                               issue_i,
-    input  logic                               idle_for_sync_i,
-    output logic                               issue_o,
-    output logic                               sync_o,
-    output logic [7:0]                         pc_o,
-    output logic                               finished_o
+  input  logic                              clk_i,
+  input  logic                              rst_ni,
+  input  logic                              start_i,  // a section begins: everything is reset
+  input  logic                              run_i,    // its configuration is done
+  input  logic                              cfg_instr_we_i,
+  input  logic                              cfg_length_we_i,
+  input  logic [7:0]                        cfg_slot_i,
+  input  logic [fabric_pkg::CfgBits-1:0]    cfg_data_i,
+  input  logic [7:0]                        defect_i,
+  input  logic [tegula_pkg::Semaphores-1:0] nonzero_i,
+  output logic [tegula_pkg::Semaphores-1:0] need_o,   // taken at an issue
+  output logic                              head_valid_o,
+  output logic [Bits-1:0]                   head_o,
+  output logic [2:0][19:0]                  idx_o,
+  output logic [Operands*8-1:0]             rot_o,
+  input  logic [Operands*8-1:0]             rot_count_i,
+  input  logic [Operands-1:0]               rot_outer_i,
+  output logic [fabric_pkg::PostsBits-1:0]  posts_o,  // of this execution
+  input  logic                              issue_i,
+  input  logic                              idle_for_sync_i,
+  output logic                              issue_o,
+  output logic                              sync_o,
+  output logic [7:0]                        pc_o,
+  output logic                              finished_o
 );
-  localparam int unsigned SEM_BITS = $clog2(tegula_pkg::SEMAPHORES);
-  localparam int unsigned SLOT_BITS = $clog2(tegula_pkg::QUEUE_DEPTH);
+  localparam int unsigned SemW = $clog2(tegula_pkg::Semaphores);
+  localparam int unsigned SlotW = $clog2(tegula_pkg::QueueDepth);
 
-  logic [BITS-1:0] queue_q [tegula_pkg::QUEUE_DEPTH];
-  logic [OPERANDS*8-1:0] rot_q [tegula_pkg::QUEUE_DEPTH];
-  logic [tegula_pkg::QUEUE_DEPTH-1:0] rot_used_q; // the slot's counters are not 0 since the section's start
+  logic [Bits-1:0] queue_q [tegula_pkg::QueueDepth];
+  logic [Operands*8-1:0] rot_q [tegula_pkg::QueueDepth];
+  logic [tegula_pkg::QueueDepth-1:0] rot_used_q;  // the slot's counters are not 0 since the section's start
   logic [8:0] length_q, pc_q, pc_d;
   logic [2:0][19:0] idx_q, idx_d;
-  logic [BITS-1:0] head_q;
-  logic [tegula_pkg::SEMAPHORES-1:0] need_q;
+  logic [Bits-1:0] head_q;
+  logic [tegula_pkg::Semaphores-1:0] need_q;
   tegula_pkg::common_instr_t common;
-  logic ready, ends_inner; // this execution ends level 2
+  logic ready, ends_inner;  // this execution ends level 2
 
-  assign common = head_q[tegula_pkg::COMMON_INSTR_BITS-1:0];
+  assign common = head_q[tegula_pkg::CommonInstrBits-1:0];
   assign finished_o = pc_q == length_q;
   assign ready = run_i && !finished_o && (need_q & ~nonzero_i) == '0;
   assign head_valid_o = ready && common.op != 4'd0;
@@ -57,7 +57,7 @@ module sequencer #(
   assign head_o = head_q;
   assign idx_o = idx_q;
   assign pc_o = pc_q[7:0];
-  assign rot_o = rot_used_q[pc_q[SLOT_BITS-1:0]] ? rot_q[pc_q[SLOT_BITS-1:0]] : '0;
+  assign rot_o = rot_used_q[pc_q[SlotW-1:0]] ? rot_q[pc_q[SlotW-1:0]] : '0;
 
   fabric_pkg::posts_t posts;
   always_comb begin
@@ -104,22 +104,22 @@ module sequencer #(
   // Fetch. Behind the last instruction a stale head is harmless: finished_o holds it back.
   always_ff @(posedge clk_i) begin
     if (start_i || issue_o) begin : fetch
-      logic [BITS-1:0] word;
+      logic [Bits-1:0] word;
       tegula_pkg::common_instr_t in;
-      logic [tegula_pkg::SEMAPHORES-1:0] need;
-      word = queue_q[pc_d[SLOT_BITS-1:0]];
-      in = word[tegula_pkg::COMMON_INSTR_BITS-1:0];
+      logic [tegula_pkg::Semaphores-1:0] need;
+      word = queue_q[pc_d[SlotW-1:0]];
+      in = word[tegula_pkg::CommonInstrBits-1:0];
       need = '0;
       for (int i = 0; i < 4; i++) begin
         if (in.wait_on[i] && (!in.wait_first[i] || idx_d[2] == 20'd0)
-            && !(fabric_pkg::FAULTS && fault_i == fabric_pkg::FAULT_IGNORED_WAIT && i == 0))
-          need[in.wait_sem[i][SEM_BITS-1:0]] = 1'b1;
+            && !(fabric_pkg::Defects && defect_i == fabric_pkg::DefectIgnoredWait && i == 0))
+          need[in.wait_sem[i][SemW-1:0]] = 1'b1;
       end
       if (in.credit_mask != '0) begin
         for (int p = 0; p < 17; p++) begin : credit
           logic [9:0] sem;
           sem = in.credit_base + 10'(p);
-          if (in.credit_mask[p]) need[sem[SEM_BITS-1:0]] = 1'b1;
+          if (in.credit_mask[p]) need[sem[SemW-1:0]] = 1'b1;
         end
       end
       head_q <= word;
@@ -129,21 +129,21 @@ module sequencer #(
 
   always_ff @(posedge clk_i) begin
     if (issue_o) begin : rotate
-      logic [OPERANDS*8-1:0] rot;
-      for (int o = 0; o < OPERANDS; o++) begin
+      logic [Operands*8-1:0] rot;
+      for (int o = 0; o < Operands; o++) begin
         rot[o*8+:8] = rot_o[o*8+:8];
         if (ends_inner || !rot_outer_i[o]) begin
           rot[o*8+:8] = rot_o[o*8+:8] + 8'd1;
           if (rot[o*8+:8] >= rot_count_i[o*8+:8]) rot[o*8+:8] = '0;
         end
       end
-      rot_q[pc_q[SLOT_BITS-1:0]] <= rot;
+      rot_q[pc_q[SlotW-1:0]] <= rot;
     end
   end
 
   always_ff @(posedge clk_i) begin
     if (start_i) rot_used_q <= '0;
-    else if (issue_o) rot_used_q[pc_q[SLOT_BITS-1:0]] <= 1'b1;
+    else if (issue_o) rot_used_q[pc_q[SlotW-1:0]] <= 1'b1;
   end
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -152,7 +152,7 @@ module sequencer #(
   end
 
   always_ff @(posedge clk_i) begin
-    if (cfg_instr_we_i) queue_q[cfg_slot_i[SLOT_BITS-1:0]] <= cfg_data_i[BITS-1:0];
+    if (cfg_instr_we_i) queue_q[cfg_slot_i[SlotW-1:0]] <= cfg_data_i[Bits-1:0];
   end
 
   `ASSERT(IssuesWhatIsReady, !issue_i || head_valid_o)

@@ -1,71 +1,65 @@
-// A tile: mx, vx and tx with their sequencers, the scratchpad, the semaphores, and its places on four lanes.
+// A tile: mx, vx and tx with their sequencers, the scratchpad, the semaphores, and its places on four
+// lanes (east, west, south, north).
 module tile (
-    input  logic                                 clk_i,
-    input  logic                                 rst_ni,
-    input  logic                                 start_i,
-    input  logic                                 run_i,
-    input  logic [7:0]                           fault_i,
-    input  logic [4:0]                           row_pos_i, // its position on the lanes of its row ...
-    input  logic [4:0]                           col_pos_i, // ... and of its column: constants
-    input  logic                                 cfg_we_i, // this endpoint, or all for the tables
-    input  logic [2:0]                           cfg_kind_i,
-    input  logic [2:0]                           cfg_unit_i,
-    input  logic [9:0]                           cfg_slot_i,
-    input  logic [fabric_pkg::CFG_BITS-1:0]      cfg_data_i,
-    // post links of the row and of the column
-    output logic [1:0]                           post_valid_o,
-    output logic [fabric_pkg::BUNDLE_BITS-1:0]   posts_o,
-    input  logic [tegula_pkg::COLS:0]            row_link_valid_i,
-    input  logic [(tegula_pkg::COLS+1)*fabric_pkg::BUNDLE_BITS-1:0] row_link_posts_i,
-    input  logic [tegula_pkg::ROWS:0]            col_link_valid_i,
-    input  logic [(tegula_pkg::ROWS+1)*fabric_pkg::BUNDLE_BITS-1:0] col_link_posts_i,
-    // lanes: east, west, south, north
-    output logic [3:0]                           req_o,
-    output logic [4:0]                           far_o,
-    output logic [6:0]                           len_o,
-    input  logic [3:0]                           grant_i,
-    output logic [3:0]                           send_o,
-    output logic [fabric_pkg::SIDE_BITS-1:0]     side_o,
-    output logic [tegula_pkg::FLIT_BITS-1:0]     data_o,
-    input  logic [3:0]                           arrive_i,
-    input  logic [4*fabric_pkg::SIDE_BITS-1:0]   side_i,
-    input  logic [4*tegula_pkg::FLIT_BITS-1:0]   data_i,
-    // trace and state: mx, vx, tx
-    output logic [2:0]                           issue_o,
-    output logic [3*8-1:0]                       pc_o,
-    output logic [2:0]                           end_o,
-    output logic [tegula_pkg::SEMAPHORES-1:0]    nonzero_o,
-    output logic                                 finished_o,
-    output logic                                 busy_o, // an instruction is in progress
-    output logic                                 fault_o,
-    output logic [2:0]                           fault_code_o,
-    output logic [9:0]                           fault_where_o, // bank, or semaphore, or half
-    output logic [8:0]                           fault_ports_o
+  input  logic                              clk_i,
+  input  logic                              rst_ni,
+  input  logic                              start_i,
+  input  logic                              run_i,
+  input  logic [7:0]                        defect_i,
+  input  logic [4:0]                        row_pos_i,  // its position on the lanes of its row ...
+  input  logic [4:0]                        col_pos_i,      // ... and of its column: constants
+  input  fabric_pkg::cfg_t                  cfg_i,          // to this endpoint, or the key table
+  input  logic [fabric_pkg::CfgBits-1:0]    cfg_data_i,
+  // Post links of the row and of the column
+  output logic [1:0]                        post_valid_o,
+  output logic [fabric_pkg::BundleBits-1:0] posts_o,
+  input  logic [tegula_pkg::Cols:0]         row_link_valid_i,
+  input  logic [(tegula_pkg::Cols+1)*fabric_pkg::BundleBits-1:0] row_link_posts_i,
+  input  logic [tegula_pkg::Rows:0]         col_link_valid_i,
+  input  logic [(tegula_pkg::Rows+1)*fabric_pkg::BundleBits-1:0] col_link_posts_i,
+  // Lanes: what it asks for and sends, on one of the four; what arrives on each
+  output logic [3:0]                        req_o,
+  output fabric_pkg::lane_request_t         request_o,
+  input  logic [3:0]                        grant_i,
+  output logic [3:0]                        send_o,
+  output fabric_pkg::side_t                 side_o,
+  output logic [tegula_pkg::FlitBits-1:0]   data_o,
+  input  logic [3:0]                        arrive_i,
+  input  logic [4*fabric_pkg::SideBits-1:0] side_i,
+  input  logic [4*tegula_pkg::FlitBits-1:0] data_i,
+  // Trace and state: mx, vx, tx
+  output logic [2:0]                        issue_o,
+  output logic [3*8-1:0]                    pc_o,
+  output logic [2:0]                        end_o,
+  output logic [tegula_pkg::Semaphores-1:0] nonzero_o,
+  output logic                              finished_o,
+  output logic                              busy_o,         // an instruction is in progress
+  output fabric_pkg::fault_t                fault_o
 );
-  localparam int unsigned NB = tegula_pkg::BANKS;
-  localparam int unsigned NS = tegula_pkg::SEMAPHORES;
-  localparam int unsigned W = tegula_pkg::FLIT_BITS;
-  localparam int unsigned PB = fabric_pkg::POSTS_BITS;
-  localparam int unsigned SB = fabric_pkg::SIDE_BITS;
-  localparam int unsigned VS = tegula_pkg::VX_STREAMS;
+  localparam int unsigned Banks = tegula_pkg::Banks;
+  localparam int unsigned Semaphores = tegula_pkg::Semaphores;
+  localparam int unsigned FlitBits = tegula_pkg::FlitBits;
+  localparam int unsigned PostsBits = fabric_pkg::PostsBits;
+  localparam int unsigned SideBits = fabric_pkg::SideBits;
+  localparam int unsigned Streams = tegula_pkg::VxStreams;
 
   logic [2:0] cfg_instr, cfg_length;
   always_comb begin
     cfg_instr = '0;
     cfg_length = '0;
-    if (cfg_we_i && cfg_kind_i == fabric_pkg::CFG_INSTR) cfg_instr = 3'(4'd1 << cfg_unit_i);
-    if (cfg_we_i && cfg_kind_i == fabric_pkg::CFG_LENGTH) cfg_length = 3'(4'd1 << cfg_unit_i);
+    if (cfg_i.valid && cfg_i.kind == fabric_pkg::CfgInstr) cfg_instr = 3'(4'd1 << cfg_i.unit);
+    if (cfg_i.valid && cfg_i.kind == fabric_pkg::CfgLength) cfg_length = 3'(4'd1 << cfg_i.unit);
   end
   logic cfg_vx_word, cfg_vx_constant;
-  assign cfg_vx_word = cfg_we_i && cfg_kind_i == fabric_pkg::CFG_WORD;
-  assign cfg_vx_constant = cfg_we_i && cfg_kind_i == fabric_pkg::CFG_CONSTANT;
+  assign cfg_vx_word = cfg_i.valid && cfg_i.kind == fabric_pkg::CfgWord;
+  assign cfg_vx_constant = cfg_i.valid && cfg_i.kind == fabric_pkg::CfgConstant;
 
   logic [2:0] head_valid, issue, sync, finished, empty;
-  logic [3*NS-1:0] need;
-  logic [3*PB-1:0] head_posts, end_posts; // of the instruction at pc; of the oldest in flight
+  logic [3*Semaphores-1:0] need;
+  logic [3*PostsBits-1:0] head_posts, end_posts;  // of the instruction at pc; of the oldest in flight
 
   // mx
-  logic [tegula_pkg::MX_INSTR_BITS-1:0] mx_head;
+  logic [tegula_pkg::MxInstrBits-1:0] mx_head;
   tegula_pkg::mx_instr_t mx_in;
   logic [2:0][19:0] mx_idx;
   logic [3*8-1:0] mx_rot;
@@ -74,131 +68,247 @@ module tile (
   logic [31:0] keys_q [32];
   assign mx_in = mx_head;
   always_ff @(posedge clk_i) begin
-    if (cfg_we_i && cfg_kind_i == fabric_pkg::CFG_KEYS)
+    if (cfg_i.valid && cfg_i.kind == fabric_pkg::CfgKeys)
       for (int k = 0; k < 32; k++) keys_q[k] <= cfg_data_i[k*32+:32];
   end
-  sequencer #(.BITS(tegula_pkg::MX_INSTR_BITS), .OPERANDS(3)) u_mx_sequencer (
-      .clk_i, .rst_ni, .start_i, .run_i, .cfg_instr_we_i(cfg_instr[0]), .cfg_length_we_i(cfg_length[0]),
-      .cfg_slot_i(cfg_slot_i[7:0]), .cfg_data_i, .fault_i, .nonzero_i(nonzero_o), .need_o(need[0*NS+:NS]),
-      .head_valid_o(head_valid[0]), .head_o(mx_head), .idx_o(mx_idx), .rot_o(mx_rot),
-      .rot_count_i({mx_in.c_rot_count, mx_in.b_rot_count, mx_in.a_rot_count}),
-      .rot_outer_i({mx_in.c_rot_outer, mx_in.b_rot_outer, mx_in.a_rot_outer}), .posts_o(head_posts[0*PB+:PB]),
-      .issue_i(issue[0]), .idle_for_sync_i(mx_idle), .issue_o(issue_o[0]), .sync_o(sync[0]), .pc_o(pc_o[0+:8]),
-      .finished_o(finished[0])
+  sequencer #(
+    .Bits    (tegula_pkg::MxInstrBits),
+    .Operands(3)
+  ) u_mx_sequencer (
+    .clk_i, .rst_ni, .start_i, .run_i,
+    .cfg_instr_we_i (cfg_instr[0]),
+    .cfg_length_we_i(cfg_length[0]),
+    .cfg_slot_i     (cfg_i.slot[7:0]),
+    .cfg_data_i, .defect_i,
+    .nonzero_i      (nonzero_o),
+    .need_o         (need[0*Semaphores+:Semaphores]),
+    .head_valid_o   (head_valid[0]),
+    .head_o         (mx_head),
+    .idx_o          (mx_idx),
+    .rot_o          (mx_rot),
+    .rot_count_i    ({mx_in.c_rot_count, mx_in.b_rot_count, mx_in.a_rot_count}),
+    .rot_outer_i    ({mx_in.c_rot_outer, mx_in.b_rot_outer, mx_in.a_rot_outer}),
+    .posts_o        (head_posts[0*PostsBits+:PostsBits]),
+    .issue_i        (issue[0]),
+    .idle_for_sync_i(mx_idle),
+    .issue_o        (issue_o[0]),
+    .sync_o         (sync[0]),
+    .pc_o           (pc_o[0+:8]),
+    .finished_o     (finished[0])
   );
   row_operand u_mx_a (
-      .base_i(mx_in.a_base), .delta_i(mx_in.a_delta), .rot_stride_i(mx_in.a_rot_stride), .idx_i(mx_idx),
-      .rot_i(mx_rot[0+:8]), .row_o(mx_a)
+    .base_i      (mx_in.a_base),
+    .delta_i     (mx_in.a_delta),
+    .rot_stride_i(mx_in.a_rot_stride),
+    .idx_i       (mx_idx),
+    .rot_i       (mx_rot[0+:8]),
+    .row_o       (mx_a)
   );
   row_operand u_mx_b (
-      .base_i(mx_in.b_base), .delta_i(mx_in.b_delta), .rot_stride_i(mx_in.b_rot_stride), .idx_i(mx_idx),
-      .rot_i(mx_rot[8+:8]), .row_o(mx_b)
+    .base_i      (mx_in.b_base),
+    .delta_i     (mx_in.b_delta),
+    .rot_stride_i(mx_in.b_rot_stride),
+    .idx_i       (mx_idx),
+    .rot_i       (mx_rot[8+:8]),
+    .row_o       (mx_b)
   );
   row_operand u_mx_c (
-      .base_i(mx_in.c_base), .delta_i(mx_in.c_delta), .rot_stride_i(mx_in.c_rot_stride), .idx_i(mx_idx),
-      .rot_i(mx_rot[16+:8]), .row_o(mx_c)
+    .base_i      (mx_in.c_base),
+    .delta_i     (mx_in.c_delta),
+    .rot_stride_i(mx_in.c_rot_stride),
+    .idx_i       (mx_idx),
+    .rot_i       (mx_rot[16+:8]),
+    .row_o       (mx_c)
   );
 
   // vx
-  logic [tegula_pkg::VX_INSTR_BITS-1:0] vx_head;
+  logic [tegula_pkg::VxInstrBits-1:0] vx_head;
   tegula_pkg::vx_instr_t vx_in;
   logic [2:0][19:0] vx_idx;
-  logic [VS*8-1:0] vx_rot;
-  logic [VS-1:0][15:0] vx_addr;
-  logic [VS-1:0][7:0] vx_rot_count;
-  logic [VS-1:0] vx_rot_outer;
+  logic [Streams*8-1:0] vx_rot;
+  logic [Streams-1:0][15:0] vx_addr;
+  logic [Streams-1:0][7:0] vx_rot_count;
+  logic [Streams-1:0] vx_rot_outer;
   logic vx_idle;
   assign vx_in = vx_head;
-  sequencer #(.BITS(tegula_pkg::VX_INSTR_BITS), .OPERANDS(VS)) u_vx_sequencer (
-      .clk_i, .rst_ni, .start_i, .run_i, .cfg_instr_we_i(cfg_instr[1]), .cfg_length_we_i(cfg_length[1]),
-      .cfg_slot_i(cfg_slot_i[7:0]), .cfg_data_i, .fault_i, .nonzero_i(nonzero_o), .need_o(need[1*NS+:NS]),
-      .head_valid_o(head_valid[1]), .head_o(vx_head), .idx_o(vx_idx), .rot_o(vx_rot),
-      .rot_count_i(vx_rot_count), .rot_outer_i(vx_rot_outer), .posts_o(head_posts[1*PB+:PB]),
-      .issue_i(issue[1]), .idle_for_sync_i(vx_idle), .issue_o(issue_o[1]), .sync_o(sync[1]), .pc_o(pc_o[8+:8]),
-      .finished_o(finished[1])
+  sequencer #(
+    .Bits    (tegula_pkg::VxInstrBits),
+    .Operands(Streams)
+  ) u_vx_sequencer (
+    .clk_i, .rst_ni, .start_i, .run_i,
+    .cfg_instr_we_i (cfg_instr[1]),
+    .cfg_length_we_i(cfg_length[1]),
+    .cfg_slot_i     (cfg_i.slot[7:0]),
+    .cfg_data_i, .defect_i,
+    .nonzero_i      (nonzero_o),
+    .need_o         (need[1*Semaphores+:Semaphores]),
+    .head_valid_o   (head_valid[1]),
+    .head_o         (vx_head),
+    .idx_o          (vx_idx),
+    .rot_o          (vx_rot),
+    .rot_count_i    (vx_rot_count),
+    .rot_outer_i    (vx_rot_outer),
+    .posts_o        (head_posts[1*PostsBits+:PostsBits]),
+    .issue_i        (issue[1]),
+    .idle_for_sync_i(vx_idle),
+    .issue_o        (issue_o[1]),
+    .sync_o         (sync[1]),
+    .pc_o           (pc_o[8+:8]),
+    .finished_o     (finished[1])
   );
-  for (genvar t = 0; t < VS; t++) begin : gen_vx_stream
+  for (genvar t = 0; t < Streams; t++) begin : gen_vx_stream
     tegula_pkg::vx_stream_t stream;
-    assign stream = vx_head[tegula_pkg::VX_STREAM_LSB+t*tegula_pkg::VX_STREAM_BITS+:tegula_pkg::VX_STREAM_BITS];
+    assign stream = vx_head[tegula_pkg::VxStreamLsb+t*tegula_pkg::VxStreamBits+:tegula_pkg::VxStreamBits];
     assign vx_rot_count[t] = stream.rot_count;
     assign vx_rot_outer[t] = stream.rot_outer;
     row_operand u_row (
-        .base_i(stream.base), .delta_i(stream.delta), .rot_stride_i(stream.rot_stride), .idx_i(vx_idx),
-        .rot_i(vx_rot[t*8+:8]), .row_o(vx_addr[t])
+      .base_i      (stream.base),
+      .delta_i     (stream.delta),
+      .rot_stride_i(stream.rot_stride),
+      .idx_i       (vx_idx),
+      .rot_i       (vx_rot[t*8+:8]),
+      .row_o       (vx_addr[t])
     );
   end
 
   // tx
-  logic [tegula_pkg::TX_INSTR_BITS-1:0] tx_head;
+  logic [tegula_pkg::TxInstrBits-1:0] tx_head;
   tegula_pkg::tx_instr_t tx_in;
   logic [2:0][19:0] tx_idx;
   logic [2*8-1:0] tx_rot;
   logic [15:0] tx_src, tx_dst;
   logic tx_idle;
   logic [3:0] tx_dir;
-  fabric_pkg::side_t tx_side;
   assign tx_in = tx_head;
-  sequencer #(.BITS(tegula_pkg::TX_INSTR_BITS), .OPERANDS(2)) u_tx_sequencer (
-      .clk_i, .rst_ni, .start_i, .run_i, .cfg_instr_we_i(cfg_instr[2]), .cfg_length_we_i(cfg_length[2]),
-      .cfg_slot_i(cfg_slot_i[7:0]), .cfg_data_i, .fault_i, .nonzero_i(nonzero_o), .need_o(need[2*NS+:NS]),
-      .head_valid_o(head_valid[2]), .head_o(tx_head), .idx_o(tx_idx), .rot_o(tx_rot),
-      .rot_count_i({tx_in.dst_rot_count, tx_in.src_rot_count}),
-      .rot_outer_i({tx_in.dst_rot_outer, tx_in.src_rot_outer}), .posts_o(head_posts[2*PB+:PB]),
-      .issue_i(issue[2]), .idle_for_sync_i(tx_idle), .issue_o(issue_o[2]), .sync_o(sync[2]), .pc_o(pc_o[16+:8]),
-      .finished_o(finished[2])
+  sequencer #(
+    .Bits    (tegula_pkg::TxInstrBits),
+    .Operands(2)
+  ) u_tx_sequencer (
+    .clk_i, .rst_ni, .start_i, .run_i,
+    .cfg_instr_we_i (cfg_instr[2]),
+    .cfg_length_we_i(cfg_length[2]),
+    .cfg_slot_i     (cfg_i.slot[7:0]),
+    .cfg_data_i, .defect_i,
+    .nonzero_i      (nonzero_o),
+    .need_o         (need[2*Semaphores+:Semaphores]),
+    .head_valid_o   (head_valid[2]),
+    .head_o         (tx_head),
+    .idx_o          (tx_idx),
+    .rot_o          (tx_rot),
+    .rot_count_i    ({tx_in.dst_rot_count, tx_in.src_rot_count}),
+    .rot_outer_i    ({tx_in.dst_rot_outer, tx_in.src_rot_outer}),
+    .posts_o        (head_posts[2*PostsBits+:PostsBits]),
+    .issue_i        (issue[2]),
+    .idle_for_sync_i(tx_idle),
+    .issue_o        (issue_o[2]),
+    .sync_o         (sync[2]),
+    .pc_o           (pc_o[16+:8]),
+    .finished_o     (finished[2])
   );
   row_operand u_tx_src (
-      .base_i(tx_in.src_base), .delta_i(tx_in.src_delta), .rot_stride_i(tx_in.src_rot_stride), .idx_i(tx_idx),
-      .rot_i(tx_rot[0+:8]), .row_o(tx_src)
+    .base_i      (tx_in.src_base),
+    .delta_i     (tx_in.src_delta),
+    .rot_stride_i(tx_in.src_rot_stride),
+    .idx_i       (tx_idx),
+    .rot_i       (tx_rot[0+:8]),
+    .row_o       (tx_src)
   );
   row_operand u_tx_dst (
-      .base_i(tx_in.dst_base), .delta_i(tx_in.dst_delta), .rot_stride_i(tx_in.dst_rot_stride), .idx_i(tx_idx),
-      .rot_i(tx_rot[8+:8]), .row_o(tx_dst)
+    .base_i      (tx_in.dst_base),
+    .delta_i     (tx_in.dst_delta),
+    .rot_stride_i(tx_in.dst_rot_stride),
+    .idx_i       (tx_idx),
+    .rot_i       (tx_rot[8+:8]),
+    .row_o       (tx_dst)
   );
 
   // The units
   logic [8:0] req;
   logic [9*16-1:0] rows;
-  logic [4*NB-1:0] own;
-  logic [4*W-1:0] rdata;
-  logic [W-1:0] vx_wdata;
+  logic [4*Banks-1:0] own;
+  logic [4*FlitBits-1:0] rdata;
+  logic [FlitBits-1:0] vx_wdata;
   logic acc_req;
   logic [15:0] acc_row;
-  logic [2*W-1:0] acc_data;
+  logic [2*FlitBits-1:0] acc_data;
   logic [1:0] mx_acc_own, vx_acc_own;
 
   mx u_mx (
-      .clk_i, .rst_ni, .fault_i, .head_valid_i(head_valid[0]), .head_i(mx_in), .idx_i(mx_idx), .a_addr_i(mx_a),
-      .b_addr_i(mx_b), .c_addr_i(mx_c), .sr_key_i(keys_q[mx_in.sr_key]), .issue_o(issue[0]), .end_o(end_o[0]),
-      .idle_for_sync_o(mx_idle), .a_req_o(req[0]), .a_row_o(rows[0*16+:16]), .a_rdata_i(rdata[0*W+:W]),
-      .b_req_o(req[1]), .b_row_o(rows[1*16+:16]), .b_rdata_i(rdata[1*W+:W]), .a_own_o(own[0*NB+:NB]),
-      .b_own_o(own[1*NB+:NB]), .acc_own_o(mx_acc_own), .acc_rd_req_i(acc_req), .acc_rd_row_i(acc_row),
-      .acc_rd_data_o(acc_data)
+    .clk_i, .rst_ni, .defect_i,
+    .head_valid_i   (head_valid[0]),
+    .head_i         (mx_in),
+    .idx_i          (mx_idx),
+    .a_addr_i       (mx_a),
+    .b_addr_i       (mx_b),
+    .c_addr_i       (mx_c),
+    .sr_key_i       (keys_q[mx_in.sr_key]),
+    .issue_o        (issue[0]),
+    .end_o          (end_o[0]),
+    .idle_for_sync_o(mx_idle),
+    .a_req_o        (req[0]),
+    .a_row_o        (rows[0*16+:16]),
+    .a_rdata_i      (rdata[0*FlitBits+:FlitBits]),
+    .b_req_o        (req[1]),
+    .b_row_o        (rows[1*16+:16]),
+    .b_rdata_i      (rdata[1*FlitBits+:FlitBits]),
+    .a_own_o        (own[0*Banks+:Banks]),
+    .b_own_o        (own[1*Banks+:Banks]),
+    .acc_own_o      (mx_acc_own),
+    .acc_rd_req_i   (acc_req),
+    .acc_rd_row_i   (acc_row),
+    .acc_rd_data_o  (acc_data)
   );
   vx u_vx (
-      .clk_i, .rst_ni, .cfg_we_i(cfg_vx_word || cfg_vx_constant), .cfg_sel_i(cfg_vx_constant),
-      .cfg_addr_i(cfg_slot_i), .cfg_data_i(cfg_data_i[63:0]), .head_valid_i(head_valid[1]), .head_i(vx_in),
-      .idx_i(vx_idx), .s_addr_i(vx_addr), .sr_key_i(keys_q[vx_in.sr_key]), .issue_o(issue[1]), .end_o(end_o[1]),
-      .idle_for_sync_o(vx_idle),
-      .ld_req_o(req[2]), .ld_row_o(rows[2*16+:16]), .ld_rdata_i(rdata[2*W+:W]), .st_req_o(req[4]),
-      .st_row_o(rows[4*16+:16]), .st_data_o(vx_wdata), .ld_own_o(own[2*NB+:NB]), .st_own_o(own[3*NB+:NB]),
-      .acc_rd_req_o(acc_req), .acc_rd_row_o(acc_row), .acc_rd_data_i(acc_data), .acc_own_o(vx_acc_own)
+    .clk_i, .rst_ni,
+    .cfg_we_i       (cfg_vx_word || cfg_vx_constant),
+    .cfg_sel_i      (cfg_vx_constant),
+    .cfg_addr_i     (cfg_i.slot),
+    .cfg_data_i     (cfg_data_i[63:0]),
+    .head_valid_i   (head_valid[1]),
+    .head_i         (vx_in),
+    .idx_i          (vx_idx),
+    .s_addr_i       (vx_addr),
+    .sr_key_i       (keys_q[vx_in.sr_key]),
+    .issue_o        (issue[1]),
+    .end_o          (end_o[1]),
+    .idle_for_sync_o(vx_idle),
+    .ld_req_o       (req[2]),
+    .ld_row_o       (rows[2*16+:16]),
+    .ld_rdata_i     (rdata[2*FlitBits+:FlitBits]),
+    .st_req_o       (req[4]),
+    .st_row_o       (rows[4*16+:16]),
+    .st_data_o      (vx_wdata),
+    .ld_own_o       (own[2*Banks+:Banks]),
+    .st_own_o       (own[3*Banks+:Banks]),
+    .acc_rd_req_o   (acc_req),
+    .acc_rd_row_o   (acc_row),
+    .acc_rd_data_i  (acc_data),
+    .acc_own_o      (vx_acc_own)
   );
   tx u_tx (
-      .clk_i, .rst_ni, .start_i, .fault_i, .head_valid_i(head_valid[2]), .head_i(tx_in), .src_addr_i(tx_src),
-      .dst_addr_i(tx_dst), .issue_o(issue[2]), .end_o(end_o[2]), .idle_for_sync_o(tx_idle), .read_o(req[3]),
-      .read_row_o(rows[3*16+:16]), .req_o, .far_o, .len_o, .grant_i, .side_dir_o(tx_dir), .side_o
+    .clk_i, .rst_ni, .start_i, .defect_i,
+    .head_valid_i   (head_valid[2]),
+    .head_i         (tx_in),
+    .src_addr_i     (tx_src),
+    .dst_addr_i     (tx_dst),
+    .issue_o        (issue[2]),
+    .end_o          (end_o[2]),
+    .idle_for_sync_o(tx_idle),
+    .read_o         (req[3]),
+    .read_row_o     (rows[3*16+:16]),
+    .req_o, .request_o, .grant_i,
+    .side_dir_o     (tx_dir),
+    .side_o
   );
-  assign tx_side = side_o;
-  assign send_o = tx_side.valid ? tx_dir : '0;
-  assign data_o = rdata[3*W+:W];
+  assign send_o = side_o.valid ? tx_dir : '0;
+  assign data_o = rdata[3*FlitBits+:FlitBits];
 
   // The scratchpad; the lane inputs write into it at once.
   logic [3:0] lane_post;
   logic [4*10-1:0] lane_sem;
-  for (genvar l = 0; l < 4; l++) begin : g_lane
+  for (genvar l = 0; l < 4; l++) begin : gen_lane
     fabric_pkg::side_t side;
-    assign side = side_i[l*SB+:SB];
+    assign side = side_i[l*SideBits+:SideBits];
     assign req[5+l] = arrive_i[l];
     assign rows[(5+l)*16+:16] = side.row;
     assign lane_post[l] = arrive_i[l] && side.post;
@@ -209,52 +319,91 @@ module tile (
   logic [5:0] pad_bank;
   logic [8:0] pad_ports;
   scratchpad u_scratchpad (
-      .clk_i, .rst_ni, .start_i, .run_i, .req_i(req), .row_i(rows), .own_i(own), .wdata_i({data_i, vx_wdata}),
-      .rdata_o(rdata), .fault_o(pad_fault), .fault_code_o(pad_code), .fault_bank_o(pad_bank),
-      .fault_ports_o(pad_ports)
+    .clk_i, .rst_ni, .start_i, .run_i,
+    .req_i        (req),
+    .row_i        (rows),
+    .own_i        (own),
+    .wdata_i      ({data_i, vx_wdata}),
+    .rdata_o      (rdata),
+    .fault_o      (pad_fault),
+    .fault_code_o (pad_code),
+    .fault_bank_o (pad_bank),
+    .fault_ports_o(pad_ports)
   );
 
   // Posts: of the instructions that end, and of SYNCs when they issue (only on mx beside an end).
-  post_fifo #(.DEPTH(4)) u_mx_posts (
-      .clk_i, .rst_ni, .start_i, .push_i(issue[0]), .posts_i(head_posts[0*PB+:PB]), .pop_i(end_o[0]),
-      .posts_o(end_posts[0*PB+:PB]), .empty_o(empty[0])
+  post_fifo #(.Depth(4)) u_mx_posts (
+    .clk_i, .rst_ni, .start_i,
+    .push_i (issue[0]),
+    .posts_i(head_posts[0*PostsBits+:PostsBits]),
+    .pop_i  (end_o[0]),
+    .posts_o(end_posts[0*PostsBits+:PostsBits]),
+    .empty_o(empty[0])
   );
-  post_fifo #(.DEPTH(1)) u_vx_posts (
-      .clk_i, .rst_ni, .start_i, .push_i(issue[1]), .posts_i(head_posts[1*PB+:PB]), .pop_i(end_o[1]),
-      .posts_o(end_posts[1*PB+:PB]), .empty_o(empty[1])
+  post_fifo #(.Depth(1)) u_vx_posts (
+    .clk_i, .rst_ni, .start_i,
+    .push_i (issue[1]),
+    .posts_i(head_posts[1*PostsBits+:PostsBits]),
+    .pop_i  (end_o[1]),
+    .posts_o(end_posts[1*PostsBits+:PostsBits]),
+    .empty_o(empty[1])
   );
-  post_fifo #(.DEPTH(1)) u_tx_posts (
-      .clk_i, .rst_ni, .start_i, .push_i(issue[2]), .posts_i(head_posts[2*PB+:PB]), .pop_i(end_o[2]),
-      .posts_o(end_posts[2*PB+:PB]), .empty_o(empty[2])
+  post_fifo #(.Depth(1)) u_tx_posts (
+    .clk_i, .rst_ni, .start_i,
+    .push_i (issue[2]),
+    .posts_i(head_posts[2*PostsBits+:PostsBits]),
+    .pop_i  (end_o[2]),
+    .posts_o(end_posts[2*PostsBits+:PostsBits]),
+    .empty_o(empty[2])
   );
   logic [3:0] post_valid;
-  logic [4*PB-1:0] posts;
+  logic [4*PostsBits-1:0] posts;
   assign post_valid = {end_o[2] || sync[2], end_o[1] || sync[1], end_o[0], sync[0]};
   always_comb begin
     posts = '0;
     if (post_valid != '0) begin
-      posts[0*PB+:PB] = head_posts[0*PB+:PB];
-      posts[1*PB+:PB] = end_posts[0*PB+:PB];
-      posts[2*PB+:PB] = sync[1] ? head_posts[1*PB+:PB] : end_posts[1*PB+:PB];
-      posts[3*PB+:PB] = sync[2] ? head_posts[2*PB+:PB] : end_posts[2*PB+:PB];
+      posts[0*PostsBits+:PostsBits] = head_posts[0*PostsBits+:PostsBits];
+      posts[1*PostsBits+:PostsBits] = end_posts[0*PostsBits+:PostsBits];
+      posts[2*PostsBits+:PostsBits] = sync[1] ? head_posts[1*PostsBits+:PostsBits] : end_posts[1*PostsBits+:PostsBits];
+      posts[3*PostsBits+:PostsBits] = sync[2] ? head_posts[2*PostsBits+:PostsBits] : end_posts[2*PostsBits+:PostsBits];
     end
   end
-  post_filter #(.GROUPS(4), .KINDS(2)) u_filter (
-      .clk_i, .rst_ni, .start_i, .fault_i, .valid_i(post_valid), .posts_i(posts),
-      .kinds_i({fabric_pkg::POST_COL, fabric_pkg::POST_ROW}), .valid_o(post_valid_o), .posts_o
+  post_filter #(
+    .Groups(4),
+    .Kinds (2)
+  ) u_filter (
+    .clk_i, .rst_ni, .start_i, .defect_i,
+    .valid_i(post_valid),
+    .posts_i(posts),
+    .kinds_i({fabric_pkg::PostCol, fabric_pkg::PostRow}),
+    .valid_o(post_valid_o),
+    .posts_o
   );
 
   logic overflow;
   logic [9:0] overflow_sem;
   semaphores #(
-      .UNITS(3), .LOCALS(4), .LINKS(tegula_pkg::COLS + tegula_pkg::ROWS + 2), .ROW_LINKS(tegula_pkg::COLS + 1),
-      .LANES(4)
+    .Units   (3),
+    .Locals  (4),
+    .Links   (tegula_pkg::Cols + tegula_pkg::Rows + 2),
+    .RowLinks(tegula_pkg::Cols + 1),
+    .Lanes   (4)
   ) u_semaphores (
-      .clk_i, .rst_ni, .start_i, .row_pos_i, .col_pos_i, .cfg_we_i(cfg_we_i && cfg_kind_i == fabric_pkg::CFG_SEMAPHORES),
-      .cfg_slot_i(cfg_slot_i[7:0]), .cfg_data_i, .take_i(issue_o), .need_i(need), .local_valid_i(post_valid),
-      .local_posts_i(posts), .link_valid_i({col_link_valid_i, row_link_valid_i}),
-      .link_posts_i({col_link_posts_i, row_link_posts_i}), .lane_valid_i(lane_post), .lane_sem_i(lane_sem),
-      .nonzero_o, .overflow_o(overflow), .overflow_sem_o(overflow_sem)
+    .clk_i, .rst_ni, .start_i, .row_pos_i, .col_pos_i,
+    .cfg_we_i      (cfg_i.valid && cfg_i.kind == fabric_pkg::CfgSemaphores),
+    .cfg_slot_i    (cfg_i.slot[7:0]),
+    .cfg_data_i,
+    .take_i        (issue_o),
+    .need_i        (need),
+    .local_valid_i (post_valid),
+    .local_posts_i (posts),
+    .link_valid_i  ({col_link_valid_i, row_link_valid_i}),
+    .link_posts_i  ({col_link_posts_i, row_link_posts_i}),
+    .lane_valid_i  (lane_post),
+    .lane_sem_i    (lane_sem),
+    .nonzero_o,
+    .overflow_o    (overflow),
+    .overflow_sem_o(overflow_sem)
   );
 
   logic [1:0] acc_clash_q;
@@ -266,18 +415,18 @@ module tile (
 
   assign finished_o = &finished;
   assign busy_o = empty != '1;
-  assign fault_o = overflow || pad_fault || acc_clash_q != '0;
   always_comb begin
-    fault_code_o = fabric_pkg::FAULT_SEMAPHORE;
-    fault_where_o = overflow_sem;
-    fault_ports_o = '0;
+    fault_o.valid = overflow || pad_fault || acc_clash_q != '0;
+    fault_o.code = fabric_pkg::FaultSemaphore;
+    fault_o.where = overflow_sem;
+    fault_o.ports = '0;
     if (pad_fault) begin
-      fault_code_o = pad_code;
-      fault_where_o = {4'd0, pad_bank};
-      fault_ports_o = pad_ports;
+      fault_o.code = pad_code;
+      fault_o.where = {4'd0, pad_bank};
+      fault_o.ports = pad_ports;
     end else if (acc_clash_q != '0) begin
-      fault_code_o = fabric_pkg::FAULT_ACC;
-      fault_where_o = {9'd0, acc_clash_q[1]};
+      fault_o.code = fabric_pkg::FaultAcc;
+      fault_o.where = {9'd0, acc_clash_q[1]};
     end
   end
 endmodule

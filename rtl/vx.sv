@@ -4,39 +4,39 @@
 // converted (for stochastic rounding the columns are hashed, and the operand is converted in the next cycle); results of
 // ALU and load are written L cycles later, in the cycle of the next word's same slot, which sees them already.
 module vx (
-  input  logic                                clk_i,
-  input  logic                                rst_ni,
-  input  logic                                cfg_we_i,
-  input  logic                                cfg_sel_i,   // 0 microcode word, 1 constant
-  input  logic [9:0]                          cfg_addr_i,
-  input  logic [63:0]                         cfg_data_i,
-  input  logic                                head_valid_i,
-  input  tegula_pkg::vx_instr_t               head_i,
-  input  logic [2:0][19:0]                    idx_i,
-  input  logic [tegula_pkg::VX_STREAMS-1:0][15:0] s_addr_i,
-  input  logic [31:0]                         sr_key_i,
-  output logic                                issue_o,
-  output logic                                end_o,
-  output logic                                idle_for_sync_o,
-  output logic                                ld_req_o,
-  output logic [15:0]                         ld_row_o,
-  input  logic [32*tegula_pkg::P-1:0]         ld_rdata_i,
-  output logic                                st_req_o,
-  output logic [15:0]                         st_row_o,
-  output logic [32*tegula_pkg::P-1:0]         st_data_o,
-  output logic                                acc_rd_req_o,
-  output logic [15:0]                         acc_rd_row_o,
-  input  logic [64*tegula_pkg::P-1:0]         acc_rd_data_i,
-  output logic [tegula_pkg::BANKS-1:0]        ld_own_o,
-  output logic [tegula_pkg::BANKS-1:0]        st_own_o,
-  output logic [1:0]                          acc_own_o
+  input  logic                                   clk_i,
+  input  logic                                   rst_ni,
+  input  logic                                   cfg_we_i,
+  input  logic                                   cfg_sel_i,  // 0 microcode word, 1 constant
+  input  logic [9:0]                             cfg_addr_i,
+  input  logic [63:0]                            cfg_data_i,
+  input  logic                                   head_valid_i,
+  input  tegula_pkg::vx_instr_t                  head_i,
+  input  logic [2:0][19:0]                       idx_i,
+  input  logic [tegula_pkg::VxStreams-1:0][15:0] s_addr_i,
+  input  logic [31:0]                            sr_key_i,
+  output logic                                   issue_o,
+  output logic                                   end_o,
+  output logic                                   idle_for_sync_o,
+  output logic                                   ld_req_o,
+  output logic [15:0]                            ld_row_o,
+  input  logic [32*tegula_pkg::P-1:0]            ld_rdata_i,
+  output logic                                   st_req_o,
+  output logic [15:0]                            st_row_o,
+  output logic [32*tegula_pkg::P-1:0]            st_data_o,
+  output logic                                   acc_rd_req_o,
+  output logic [15:0]                            acc_rd_row_o,
+  input  logic [64*tegula_pkg::P-1:0]            acc_rd_data_i,
+  output logic [tegula_pkg::Banks-1:0]           ld_own_o,
+  output logic [tegula_pkg::Banks-1:0]           st_own_o,
+  output logic [1:0]                             acc_own_o
 );
   localparam int unsigned P = tegula_pkg::P;
-  localparam int unsigned L = tegula_pkg::FMA_LATENCY;
+  localparam int unsigned L = tegula_pkg::FmaLatency;
   localparam int unsigned N = 2 * P;
   localparam int unsigned LaneW = $clog2(N);
   localparam int unsigned SlotW = $clog2(L);
-  localparam int unsigned K = tegula_pkg::VX_CONSTANTS;
+  localparam int unsigned K = tegula_pkg::VxConstants;
   localparam logic [2:0] KindFp32 = 3'd1;
   localparam logic [2:0] KindBf16 = 3'd2;
   localparam logic [2:0] KindFp16 = 3'd3;
@@ -44,11 +44,11 @@ module vx (
   localparam logic [2:0] KindBf16Sr = 3'd6;
 
   // Configuration
-  logic [tegula_pkg::UCODE_BITS-1:0] words_q [tegula_pkg::MICROCODE_WORDS];
+  logic [tegula_pkg::UcodeBits-1:0] words_q [tegula_pkg::MicrocodeWords];
   logic [31:0] constants_q [K];
   always_ff @(posedge clk_i) begin
-    if (cfg_we_i && !cfg_sel_i && 32'(cfg_addr_i) < tegula_pkg::MICROCODE_WORDS)
-      words_q[cfg_addr_i[$clog2(tegula_pkg::MICROCODE_WORDS)-1:0]] <= cfg_data_i[tegula_pkg::UCODE_BITS-1:0];
+    if (cfg_we_i && !cfg_sel_i && 32'(cfg_addr_i) < tegula_pkg::MicrocodeWords)
+      words_q[cfg_addr_i[$clog2(tegula_pkg::MicrocodeWords)-1:0]] <= cfg_data_i[tegula_pkg::UcodeBits-1:0];
     if (cfg_we_i && cfg_sel_i && 32'(cfg_addr_i) < K)
       constants_q[cfg_addr_i[$clog2(K)-1:0]] <= cfg_data_i[31:0];
   end
@@ -56,34 +56,34 @@ module vx (
   // The word-slot
   logic active;
   logic [SlotW-1:0] slot;
-  logic [$clog2(tegula_pkg::MICROCODE_WORDS)-1:0] pc;
-  logic [tegula_pkg::VX_STREAMS-1:0][15:0] address;
-  logic [tegula_pkg::VX_STREAMS-1:0][2:0] kind;
-  logic [tegula_pkg::VX_STREAMS-1:0][5:0] lane;
+  logic [$clog2(tegula_pkg::MicrocodeWords)-1:0] pc;
+  logic [tegula_pkg::VxStreams-1:0][15:0] address;
+  logic [tegula_pkg::VxStreams-1:0][2:0] kind;
+  logic [tegula_pkg::VxStreams-1:0][5:0] lane;
   logic [49:0] tail_left;
   logic [31:0] sr_row_hash, sr_col;
   tegula_pkg::ucode_t word;
 
   vx_control u_control (
-    .clk_i, .rst_ni, .head_valid_i, .head_i, .idx_i, .s_addr_i, .sr_key_i, .issue_o, .end_o, .ld_own_o, .st_own_o,
-    .acc_own_o,
-    .idle_o     (idle_for_sync_o),
-    .active_o   (active),
-    .slot_o     (slot),
-    .pc_o       (pc),
-    .address_o  (address),
-    .kind_o     (kind),
-    .lane_o     (lane),
-    .tail_left_o(tail_left),
+    .clk_i, .rst_ni, .head_valid_i, .head_i, .idx_i, .s_addr_i, .sr_key_i, .issue_o, .end_o,
+    .ld_own_o, .st_own_o, .acc_own_o,
+    .idle_o       (idle_for_sync_o),
+    .active_o     (active),
+    .slot_o       (slot),
+    .pc_o         (pc),
+    .address_o    (address),
+    .kind_o       (kind),
+    .lane_o       (lane),
+    .tail_left_o  (tail_left),
     .sr_row_hash_o(sr_row_hash),
-    .sr_col_o   (sr_col)
+    .sr_col_o     (sr_col)
   );
   assign word = words_q[pc];
 
   logic ld_on, st_on, alu_on;
   assign ld_on = active && word.ld_on;
   assign st_on = active && word.st_on;
-  assign alu_on = active && word.alu_op != tegula_pkg::ALU_NOP;
+  assign alu_on = active && word.alu_op != tegula_pkg::AluNop;
 
   // Results that are written in this cycle: of the word-slot L cycles ago, thus of the same slot.
   logic [L-1:0] alu_valid_q, ld_valid_q;
@@ -163,18 +163,16 @@ module vx (
     logic [31:0] moved;
     logic [LaneW-1:0] source;
     logic [5:0] table_index;
-    assign source = (word.alu_op == tegula_pkg::ALU_ROT ? LaneW'(i) : LaneW'(0)) + word.alu_c[LaneW-1:0];
+    assign source = (word.alu_op == tegula_pkg::AluRot ? LaneW'(i) : LaneW'(0)) + word.alu_c[LaneW-1:0];
     assign table_index = {1'b1, value[0][32*i+:5]};
     always_comb begin
       moved = '0;
       if (alu_on) begin
-        if (word.alu_op != tegula_pkg::ALU_LUT) moved = value[0][32*source+:32];
+        if (word.alu_op != tegula_pkg::AluLut) moved = value[0][32*source+:32];
         else if (32'(table_index) < K) moved = constants_q[table_index[$clog2(K)-1:0]];
       end
     end
-    vx_alu #(
-      .LATENCY(L)
-    ) u_alu (
+    vx_alu #(.Latency(L)) u_alu (
       .clk_i, .rst_ni,
       .valid_i (alu_on),
       .op_i    (word.alu_op),

@@ -1,7 +1,7 @@
-// One lane of the vector unit's ALU: every operation of alu.def, LATENCY cycles, a new one every cycle. `moved_i` is the
+// One lane of the vector unit's ALU: every operation of alu.def, Latency cycles, a new one every cycle. `moved_i` is the
 // lane's result of the operations across lanes and of the table, `tail_i` whether the lane is before the tail's end.
 module vx_alu #(
-  parameter int unsigned LATENCY = 3
+  parameter int unsigned Latency = 3
 ) (
   input  logic        clk_i,
   input  logic        rst_ni,
@@ -153,34 +153,34 @@ module vx_alu #(
     below = order(a) < order(b);
     equal = a == b || zeros;
     case (op)
-      tegula_pkg::ALU_MIN: simple = nan ? fp_pkg::QuietNan : below ? a : b;
-      tegula_pkg::ALU_MAX: simple = nan ? fp_pkg::QuietNan : below ? b : a;
-      tegula_pkg::ALU_CMPLT: simple = {32{!nan && below && !zeros}};
-      tegula_pkg::ALU_CMPLE: simple = {32{!nan && (below || equal)}};
-      tegula_pkg::ALU_CMPEQ: simple = {32{!nan && equal}};
-      tegula_pkg::ALU_ICMPLT: simple = {32{$signed(a) < $signed(b)}};
-      tegula_pkg::ALU_SELECT: simple = a[31] ? b : c;
-      tegula_pkg::ALU_AND: simple = a & b;
-      tegula_pkg::ALU_OR: simple = a | b;
-      tegula_pkg::ALU_XOR: simple = a ^ b;
-      tegula_pkg::ALU_SHL: simple = a << b[4:0];
-      tegula_pkg::ALU_SHR: simple = a >> b[4:0];
-      tegula_pkg::ALU_SRA: simple = $signed(a) >>> b[4:0];
-      tegula_pkg::ALU_IADD: simple = a + b;
-      tegula_pkg::ALU_ISUB: simple = a - b;
-      tegula_pkg::ALU_F2I: simple = to_int(a);
-      tegula_pkg::ALU_I2F: simple = from_int(a);
-      tegula_pkg::ALU_RCPSEED: simple = rcp_seed(a);
-      tegula_pkg::ALU_RSQSEED: simple = rsq_seed(a);
-      tegula_pkg::ALU_CLAMP: simple = clamp(a, b, c);
-      tegula_pkg::ALU_SCALE: simple = scale(a, b);
-      tegula_pkg::ALU_EXPONENT: simple = exponent(a);
-      tegula_pkg::ALU_MANTISSA: simple = mantissa(a);
-      tegula_pkg::ALU_ROT, tegula_pkg::ALU_BCAST, tegula_pkg::ALU_LUT: simple = moved;
-      tegula_pkg::ALU_TAIL: simple = tail ? a : b;
-      tegula_pkg::ALU_RNDBF16: simple = fp_pkg::widen_bf16(fp_pkg::to_bf16(a));
-      tegula_pkg::ALU_RNDFP16: simple = fp_pkg::widen_fp16(fp_pkg::to_fp16(a));
-      tegula_pkg::ALU_RNDTF32: simple = fp_pkg::to_tf32(a);
+      tegula_pkg::AluMin: simple = nan ? fp_pkg::QuietNan : below ? a : b;
+      tegula_pkg::AluMax: simple = nan ? fp_pkg::QuietNan : below ? b : a;
+      tegula_pkg::AluCmplt: simple = {32{!nan && below && !zeros}};
+      tegula_pkg::AluCmple: simple = {32{!nan && (below || equal)}};
+      tegula_pkg::AluCmpeq: simple = {32{!nan && equal}};
+      tegula_pkg::AluIcmplt: simple = {32{$signed(a) < $signed(b)}};
+      tegula_pkg::AluSelect: simple = a[31] ? b : c;
+      tegula_pkg::AluAnd: simple = a & b;
+      tegula_pkg::AluOr: simple = a | b;
+      tegula_pkg::AluXor: simple = a ^ b;
+      tegula_pkg::AluShl: simple = a << b[4:0];
+      tegula_pkg::AluShr: simple = a >> b[4:0];
+      tegula_pkg::AluSra: simple = $signed(a) >>> b[4:0];
+      tegula_pkg::AluIadd: simple = a + b;
+      tegula_pkg::AluIsub: simple = a - b;
+      tegula_pkg::AluF2i: simple = to_int(a);
+      tegula_pkg::AluI2f: simple = from_int(a);
+      tegula_pkg::AluRcpseed: simple = rcp_seed(a);
+      tegula_pkg::AluRsqseed: simple = rsq_seed(a);
+      tegula_pkg::AluClamp: simple = clamp(a, b, c);
+      tegula_pkg::AluScale: simple = scale(a, b);
+      tegula_pkg::AluExponent: simple = exponent(a);
+      tegula_pkg::AluMantissa: simple = mantissa(a);
+      tegula_pkg::AluRot, tegula_pkg::AluBcast, tegula_pkg::AluLut: simple = moved;
+      tegula_pkg::AluTail: simple = tail ? a : b;
+      tegula_pkg::AluRndbf16: simple = fp_pkg::widen_bf16(fp_pkg::to_bf16(a));
+      tegula_pkg::AluRndfp16: simple = fp_pkg::widen_fp16(fp_pkg::to_fp16(a));
+      tegula_pkg::AluRndtf32: simple = fp_pkg::to_tf32(a);
       default: simple = a;
     endcase
   endfunction
@@ -188,22 +188,20 @@ module vx_alu #(
   // add and sub are a*1 + b, mul is a*b plus the zero that leaves the product's sign.
   logic adds, multiplies;
   logic [31:0] factor, addend, sum;
-  assign adds = op_i == tegula_pkg::ALU_ADD || op_i == tegula_pkg::ALU_SUB;
-  assign multiplies = adds || op_i == tegula_pkg::ALU_FMA || op_i == tegula_pkg::ALU_MUL;
+  assign adds = op_i == tegula_pkg::AluAdd || op_i == tegula_pkg::AluSub;
+  assign multiplies = adds || op_i == tegula_pkg::AluFma || op_i == tegula_pkg::AluMul;
   always_comb begin
     factor = b_i;
     addend = c_i;
     if (adds) begin
       factor = 32'h3F80_0000;
-      addend = {b_i[31] ^ (op_i == tegula_pkg::ALU_SUB), b_i[30:0]};
-    end else if (op_i == tegula_pkg::ALU_MUL) begin
+      addend = {b_i[31] ^ (op_i == tegula_pkg::AluSub), b_i[30:0]};
+    end else if (op_i == tegula_pkg::AluMul) begin
       addend = {a_i[31] ^ b_i[31], 31'd0};
     end
   end
 
-  fma_lane #(
-    .LATENCY(LATENCY)
-  ) u_fma (
+  fma_lane #(.Latency(Latency)) u_fma (
     .clk_i, .rst_ni,
     .valid_i(valid_i && multiplies),
     .a_i,
@@ -212,17 +210,17 @@ module vx_alu #(
     .sum_o  (sum)
   );
 
-  logic [LATENCY-1:0]       simple_valid_q;
-  logic [LATENCY-1:0][31:0] simple_q;
+  logic [Latency-1:0]       simple_valid_q;
+  logic [Latency-1:0][31:0] simple_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) simple_valid_q <= '0;
-    else simple_valid_q <= {simple_valid_q[LATENCY-2:0], valid_i && !multiplies};
+    else simple_valid_q <= {simple_valid_q[Latency-2:0], valid_i && !multiplies};
   end
   always_ff @(posedge clk_i) begin
     if (valid_i && !multiplies) simple_q[0] <= simple(op_i, a_i, b_i, c_i, moved_i, tail_i);
-    for (int unsigned i = 1; i < LATENCY; i++) begin
+    for (int unsigned i = 1; i < Latency; i++) begin
       if (simple_valid_q[i-1]) simple_q[i] <= simple_q[i-1];
     end
   end
-  assign result_o = simple_valid_q[LATENCY-1] ? simple_q[LATENCY-1] : sum;
+  assign result_o = simple_valid_q[Latency-1] ? simple_q[Latency-1] : sum;
 endmodule

@@ -2,52 +2,53 @@
 // addresses of each word-slot. One row's addresses are computed a cycle: of the first group while the VOP is set up, of
 // each next group during the last word of the group before it. So are the columns that stochastic rounding hashes.
 module vx_control (
-  input  logic                                    clk_i,
-  input  logic                                    rst_ni,
-  input  logic                                    head_valid_i,
-  input  tegula_pkg::vx_instr_t                   head_i,
-  input  logic [2:0][19:0]                        idx_i,
-  input  logic [tegula_pkg::VX_STREAMS-1:0][15:0]    s_addr_i,
-  input  logic [31:0]                             sr_key_i,   // of head_i
-  output logic                                    issue_o,
-  output logic                                    end_o,
-  output logic                                    idle_o,
-  output logic [tegula_pkg::BANKS-1:0]            ld_own_o,
-  output logic [tegula_pkg::BANKS-1:0]            st_own_o,
-  output logic [1:0]                              acc_own_o,
+  input  logic                                   clk_i,
+  input  logic                                   rst_ni,
+  input  logic                                   head_valid_i,
+  input  tegula_pkg::vx_instr_t                  head_i,
+  input  logic [2:0][19:0]                       idx_i,
+  input  logic [tegula_pkg::VxStreams-1:0][15:0] s_addr_i,
+  input  logic [31:0]                            sr_key_i,     // of head_i
+  output logic                                   issue_o,
+  output logic                                   end_o,
+  output logic                                   idle_o,
+  output logic [tegula_pkg::Banks-1:0]           ld_own_o,
+  output logic [tegula_pkg::Banks-1:0]           st_own_o,
+  output logic [1:0]                             acc_own_o,
   // The word-slot of this cycle
-  output logic                                    active_o,   // the slot has a row
-  output logic [$clog2(tegula_pkg::FMA_LATENCY)-1:0] slot_o,
-  output logic [$clog2(tegula_pkg::MICROCODE_WORDS)-1:0] pc_o,
-  output logic [tegula_pkg::VX_STREAMS*16-1:0]       address_o,  // of each stream, low half
-  output logic [tegula_pkg::VX_STREAMS*3-1:0]        kind_o,
-  output logic [tegula_pkg::VX_STREAMS*6-1:0]        lane_o,
-  output logic [49:0]                             tail_left_o, // elements from this j on, signed
-  output logic [31:0]                             sr_row_hash_o,
-  output logic [31:0]                             sr_col_o     // column of lane 0 plus the key of the columns
+  output logic                                   active_o,     // the slot has a row
+  output logic [$clog2(tegula_pkg::FmaLatency)-1:0] slot_o,
+  output logic [$clog2(tegula_pkg::MicrocodeWords)-1:0] pc_o,
+  output logic [tegula_pkg::VxStreams*16-1:0]    address_o,    // of each stream, low half
+  output logic [tegula_pkg::VxStreams*3-1:0]     kind_o,
+  output logic [tegula_pkg::VxStreams*6-1:0]     lane_o,
+  output logic [49:0]                            tail_left_o,  // elements from this j on, signed
+  output logic [31:0]                            sr_row_hash_o,
+  // column of lane 0 plus the key of the columns
+  output logic [31:0]                            sr_col_o
 );
-  localparam int unsigned L = tegula_pkg::FMA_LATENCY;
-  localparam int unsigned NB = tegula_pkg::BANKS;
-  localparam int unsigned NS = tegula_pkg::VX_STREAMS;
-  localparam int unsigned BankShift = $clog2(tegula_pkg::BANK_ROWS);
-  localparam int unsigned AccShift = $clog2(tegula_pkg::ACC_ROWS);
+  localparam int unsigned L = tegula_pkg::FmaLatency;
+  localparam int unsigned Banks = tegula_pkg::Banks;
+  localparam int unsigned Streams = tegula_pkg::VxStreams;
+  localparam int unsigned BankShift = $clog2(tegula_pkg::BankRows);
+  localparam int unsigned AccShift = $clog2(tegula_pkg::AccRows);
   localparam int unsigned SlotW = $clog2(L);
-  localparam int unsigned PcW = $clog2(tegula_pkg::MICROCODE_WORDS);
+  localparam int unsigned PcW = $clog2(tegula_pkg::MicrocodeWords);
   localparam logic [2:0] KindAcc = 3'd4;
   localparam logic [2:0] KindBf16Sr = 3'd6;
   localparam logic [SlotW-1:0] LastSlot = SlotW'(L - 1);
 
   // The streams as arrays
-  logic [NS-1:0][2:0] head_kind;
-  logic [NS-1:0][5:0] head_lane, head_banks;
-  logic [NS-1:0] head_store;
-  logic [NS-1:0][2:0][15:0] head_row;
-  logic [NS-1:0][1:0][15:0] head_j;
-  logic [tegula_pkg::VX_INSTR_BITS-1:0] head_bits;
+  logic [Streams-1:0][2:0] head_kind;
+  logic [Streams-1:0][5:0] head_lane, head_banks;
+  logic [Streams-1:0] head_store;
+  logic [Streams-1:0][2:0][15:0] head_row;
+  logic [Streams-1:0][1:0][15:0] head_j;
+  logic [tegula_pkg::VxInstrBits-1:0] head_bits;
   assign head_bits = head_i;
-  for (genvar t = 0; t < NS; t++) begin : gen_stream
+  for (genvar t = 0; t < Streams; t++) begin : gen_stream
     tegula_pkg::vx_stream_t stream;
-    assign stream = head_bits[tegula_pkg::VX_STREAM_LSB+t*tegula_pkg::VX_STREAM_BITS+:tegula_pkg::VX_STREAM_BITS];
+    assign stream = head_bits[tegula_pkg::VxStreamLsb+t*tegula_pkg::VxStreamBits+:tegula_pkg::VxStreamBits];
     assign head_kind[t] = stream.kind;
     assign head_lane[t] = stream.lane;
     assign head_banks[t] = stream.banks;
@@ -63,7 +64,7 @@ module vx_control (
   logic empty_q, run_end;    // no row or no word
 
   assign idle_o = phase_q == Idle;
-  assign issue_o = head_valid_i && head_i.op == tegula_pkg::OP_VX_VOP && idle_o;
+  assign issue_o = head_valid_i && head_i.op == tegula_pkg::OpVxVop && idle_o;
   assign end_o = phase_q == Drain && slot_q == LastSlot;
   assign slot_o = slot_q;
 
@@ -90,21 +91,21 @@ module vx_control (
   logic [5:0] seg_repeat_q, seg_used, seg_used_q;
   logic [15:0] tail_step_q;
   logic [31:0] tail_n_q;
-  logic [NS-1:0][2:0] kind_q;
-  logic [NS-1:0][5:0] lane_q;
-  logic [NS-1:0][2:0][15:0] row_step_q;
-  logic [NS-1:0][1:0][15:0] j_step_q;
-  logic [NB-1:0] ld_own, st_own, ld_own_q, st_own_q;
+  logic [Streams-1:0][2:0] kind_q;
+  logic [Streams-1:0][5:0] lane_q;
+  logic [Streams-1:0][2:0][15:0] row_step_q;
+  logic [Streams-1:0][1:0][15:0] j_step_q;
+  logic [Banks-1:0] ld_own, st_own, ld_own_q, st_own_q;
   logic [1:0] acc_own, acc_own_q;
 
   always_comb begin
     ld_own = '0;
     st_own = '0;
     acc_own = '0;
-    for (int unsigned t = 0; t < NS; t++) begin
+    for (int unsigned t = 0; t < Streams; t++) begin
       if (head_kind[t] == KindAcc) acc_own[s_addr_i[t][AccShift]] = 1'b1;
       else if (head_kind[t] != 3'd0) begin
-        for (int unsigned b = 0; b < NB; b++) begin
+        for (int unsigned b = 0; b < Banks; b++) begin
           if (b >= 32'(s_addr_i[t]) >> BankShift &&
               b < (32'(s_addr_i[t]) >> BankShift) + 32'(head_banks[t])) begin
             if (head_store[t]) st_own[b] = 1'b1;
@@ -156,7 +157,7 @@ module vx_control (
   logic [31:0] sr_key_q, sr_tile_q, sr_row_q, sr_col_q;
   always_comb begin
     rounds = 1'b0;
-    for (int unsigned t = 0; t < NS; t++) if (head_kind[t] == KindBf16Sr) rounds = 1'b1;
+    for (int unsigned t = 0; t < Streams; t++) if (head_kind[t] == KindBf16Sr) rounds = 1'b1;
   end
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) sr_step_q <= 2'd0;
@@ -191,8 +192,8 @@ module vx_control (
   // group by slot.
   logic [2:0][15:0] digit_q;
   logic [15:0] rows_left_q;  // not yet in a group
-  logic [NS-1:0][2:0][15:0] row_addr_q;
-  logic [L-1:0][NS-1:0][15:0] slot_addr_q;
+  logic [Streams-1:0][2:0][15:0] row_addr_q;
+  logic [L-1:0][Streams-1:0][15:0] slot_addr_q;
   logic [2:0][31:0] row_col_q;
   logic [L-1:0][31:0] slot_col_q;
   logic [L-1:0] slot_used_q;
@@ -206,14 +207,14 @@ module vx_control (
     if (issue_o) begin
       rows_left_q <= head_i.rows;
       digit_q <= '0;
-      for (int unsigned t = 0; t < NS; t++) row_addr_q[t] <= {3{s_addr_i[t]}};
+      for (int unsigned t = 0; t < Streams; t++) row_addr_q[t] <= {3{s_addr_i[t]}};
       row_col_q <= '0;
     end else if (take_row) begin
       slot_used_q[slot_q] <= rows_left_q != 16'd0;
       if (rows_left_q != 16'd0) rows_left_q <= rows_left_q - 16'd1;
       digit_q[2] <= inner_end ? 16'd0 : digit_q[2] + 16'd1;
       if (inner_end) digit_q[1] <= middle_end ? 16'd0 : digit_q[1] + 16'd1;
-      for (int unsigned t = 0; t < NS; t++) begin
+      for (int unsigned t = 0; t < Streams; t++) begin
         slot_addr_q[slot_q][t] <= row_addr_q[t][2];
         if (!inner_end) begin
           row_addr_q[t][2] <= row_addr_q[t][2] + row_step_q[t][2];
@@ -240,7 +241,7 @@ module vx_control (
   logic [2:0] seg_q, seg_first, seg_next;
   logic [9:0] word_q;
   logic [1:0][15:0] j_q;
-  logic [NS-1:0][1:0][15:0] j_addr_q;
+  logic [Streams-1:0][1:0][15:0] j_addr_q;
   logic [1:0][31:0] j_col_q;
   logic [49:0] tail_left_q;
   logic [15:0] group_left_q;  // rows from this group on
@@ -286,7 +287,7 @@ module vx_control (
           j_q[1] <= j_inner_end ? 16'd0 : j_q[1] + 16'd1;
           if (j_inner_end) j_q[0] <= j_q[0] + 16'd1;
           tail_left_q <= tail_left_q - {34'd0, tail_step_q};
-          for (int unsigned t = 0; t < NS; t++) begin
+          for (int unsigned t = 0; t < Streams; t++) begin
             j_addr_q[t][1] <= j_inner_end ? j_addr_q[t][0] + j_step_q[t][0] : j_addr_q[t][1] + j_step_q[t][1];
             if (j_inner_end) j_addr_q[t][0] <= j_addr_q[t][0] + j_step_q[t][0];
           end
@@ -302,7 +303,7 @@ module vx_control (
   assign active_o = phase_q == Run && slot_used_q[slot_q];
   assign tail_left_o = tail_left_q;
   assign sr_col_o = sr_col_q + slot_col_q[slot_q] + j_col_q[1];
-  for (genvar t = 0; t < NS; t++) begin : gen_address
+  for (genvar t = 0; t < Streams; t++) begin : gen_address
     assign address_o[16*t+:16] = slot_addr_q[slot_q][t] + j_addr_q[t][1];
   end
 endmodule

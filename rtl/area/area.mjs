@@ -72,7 +72,7 @@ function count(types) {
 }
 
 async function pe(top, parameters) {
-  const files = { ...sources, [`${top}.sv`]: withParameters(sources[`${top}.sv`], { LATENCY, ...parameters }) };
+  const files = { ...sources, [`${top}.sv`]: withParameters(sources[`${top}.sv`], { Latency: LATENCY, ...parameters }) };
   const list = [...packages, 'mul12.sv', 'fma_add.sv', `${top}.sv`].join(' ');
   const stat = await statistics(
     files,
@@ -89,9 +89,9 @@ async function pe(top, parameters) {
 }
 
 const variants = [
-  ['FP32 only', 'pe_apart', { WIDE: `1'b1`, NARROW: `1'b0` }],
-  ['four narrow lanes only', 'pe_apart', { WIDE: `1'b0`, NARROW: `1'b1` }],
-  ['both side by side', 'pe_apart', { WIDE: `1'b1`, NARROW: `1'b1` }],
+  ['FP32 only', 'pe_apart', { Wide: `1'b1`, Narrow: `1'b0` }],
+  ['four narrow lanes only', 'pe_apart', { Wide: `1'b0`, Narrow: `1'b1` }],
+  ['both side by side', 'pe_apart', { Wide: `1'b1`, Narrow: `1'b1` }],
   ['ours', 'pe', {}],
 ];
 
@@ -124,7 +124,7 @@ const LEFT_OUT = 'semaphores';
 
 async function tile() {
   const modules = readdirSync(rtl)
-    .filter((name) => name.endsWith('.sv') && !packages.includes(name) && !/^(chip|section_control|agcu.*|lane.*|post_link)\.sv$/.test(name))
+    .filter((name) => name.endsWith('.sv') && !packages.includes(name) && !/^(chip|section_control|agcu.*|fabric_line|lane.*|post_link)\.sv$/.test(name))
     .sort();
   const read = `read_verilog -sv ${[...packages, ...modules].join(' ')}
     hierarchy -check -top tile

@@ -1,50 +1,50 @@
 // What a PE is compared with (docs/area.md): the ports, registers and timing of rtl/pe.sv, but nothing shared between the
-// formats. WIDE has an FP32 multiply-add with a 24x24 multiplier, NARROW four narrow ones with 11x11 multipliers; both
+// formats. Wide has an FP32 multiply-add with a 24x24 multiplier, Narrow four narrow ones with 11x11 multipliers; both
 // side by side compute what a PE computes. Registers that one of them alone does not need vanish in synthesis.
 module pe_apart #(
-  parameter int unsigned LATENCY = 3,
-  parameter bit          WIDE    = 1'b1,
-  parameter bit          NARROW  = 1'b1
+  parameter int unsigned Latency = 3,
+  parameter bit Wide             = 1'b1,
+  parameter bit Narrow           = 1'b1
 ) (
-  input  logic                         clk_i,
-  input  logic                         rst_ni,
-  input  logic                         fp32_i,
-  input  logic                         w_transposed_i,
-  input  logic                         w_set_i,
-  input  logic [1:0]                   w_row_en_i,
-  input  logic [1:0]                   w_col_en_i,
-  input  logic [1:0]                   w_on_i,
-  input  logic [2*fp_pkg::HalfW-1:0]   w_row_i,
-  input  logic [2*fp_pkg::HalfW-1:0]   w_col_i,
-  input  logic [1:0]                   a_valid_i,
-  input  logic [1:0]                   a_set_i,
-  input  logic [2*fp_pkg::HalfW-1:0]   a_i,
-  output logic [1:0]                   a_valid_o,
-  output logic [1:0]                   a_set_o,
-  output logic [2*fp_pkg::HalfW-1:0]   a_o,
-  input  logic [63:0]                  psum_i,
-  output logic [63:0]                  psum_o
+  input  logic                       clk_i,
+  input  logic                       rst_ni,
+  input  logic                       fp32_i,
+  input  logic                       w_transposed_i,
+  input  logic                       w_set_i,
+  input  logic [1:0]                 w_row_en_i,
+  input  logic [1:0]                 w_col_en_i,
+  input  logic [1:0]                 w_on_i,
+  input  logic [2*fp_pkg::HalfW-1:0] w_row_i,
+  input  logic [2*fp_pkg::HalfW-1:0] w_col_i,
+  input  logic [1:0]                 a_valid_i,
+  input  logic [1:0]                 a_set_i,
+  input  logic [2*fp_pkg::HalfW-1:0] a_i,
+  output logic [1:0]                 a_valid_o,
+  output logic [1:0]                 a_set_o,
+  output logic [2*fp_pkg::HalfW-1:0] a_o,
+  input  logic [63:0]                psum_i,
+  output logic [63:0]                psum_o
 );
   localparam int unsigned HalfW = fp_pkg::HalfW;
   localparam int unsigned SigW  = 12;
   logic fp32;
-  assign fp32 = !NARROW || (WIDE && fp32_i);
+  assign fp32 = !Narrow || (Wide && fp32_i);
 
   // Streamed tokens. FP32 alone: of the lower half only the significand.
   logic [2*HalfW-1:0] a_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) a_valid_o <= 2'b00;
-    else a_valid_o <= NARROW ? a_valid_i : {1'b0, a_valid_i[0]};
+    else a_valid_o <= Narrow ? a_valid_i : {1'b0, a_valid_i[0]};
   end
   for (genvar i = 0; i < 2; i++) begin : gen_pass
     always_ff @(posedge clk_i) begin
       if (a_valid_i[i]) begin
-        a_set_o[i] <= (NARROW || i == 0) && a_set_i[i];
+        a_set_o[i] <= (Narrow || i == 0) && a_set_i[i];
         a_q[i*HalfW+:HalfW] <= a_i[i*HalfW+:HalfW];
       end
     end
   end
-  if (NARROW) assign a_o = a_q;
+  if (Narrow) assign a_o = a_q;
   else assign a_o = {{(HalfW - SigW) {1'b0}}, a_q[HalfW+:SigW], a_q[HalfW-1:0]};
 
   logic [HalfW:0] selected [4];  // the weight that sub-row i meets in sub-column q: index 2*i + q
@@ -64,7 +64,7 @@ module pe_apart #(
       end
       assign selected[2*i+q] = a_set_i[i] ? weight1_q : weight0_q;
 
-      if (NARROW) begin : gen_narrow
+      if (Narrow) begin : gen_narrow
         fp_pkg::half_t a, w;
         fp_pkg::product_t product;
         logic [31:0] addend;
@@ -85,8 +85,8 @@ module pe_apart #(
           end
         end
         fma_add #(
-          .PRODUCT_W(24),
-          .LATENCY  (LATENCY)
+          .ProductW(24),
+          .Latency (Latency)
         ) u_add (
           .clk_i, .rst_ni,
           .valid_i  (a_valid_i[i] && !fp32),
@@ -100,7 +100,7 @@ module pe_apart #(
   end
 
   logic [31:0] wide_sum;
-  if (WIDE) begin : gen_wide
+  if (Wide) begin : gen_wide
     fp_pkg::half_t a, w;
     fp_pkg::product_t product;
     logic [47:0] sig;
@@ -118,8 +118,8 @@ module pe_apart #(
       end
     end
     fma_add #(
-      .PRODUCT_W(48),
-      .LATENCY  (LATENCY)
+      .ProductW(48),
+      .Latency (Latency)
     ) u_add (
       .clk_i, .rst_ni,
       .valid_i  (a_valid_i[0] && fp32),
@@ -130,7 +130,7 @@ module pe_apart #(
     );
   end
 
-  if (NARROW && WIDE) assign psum_o = {narrow_sum[3], fp32 ? wide_sum : narrow_sum[2]};
-  else if (NARROW) assign psum_o = {narrow_sum[3], narrow_sum[2]};
+  if (Narrow && Wide) assign psum_o = {narrow_sum[3], fp32 ? wide_sum : narrow_sum[2]};
+  else if (Narrow) assign psum_o = {narrow_sum[3], narrow_sum[2]};
   else assign psum_o = {32'd0, wide_sum};
 endmodule

@@ -6,23 +6,32 @@
 #include <stdio.h>
 #include <string.h>
 
-static void print_upper(const char *text) {
-  for (; *text; text++) putchar(toupper((unsigned char)*text));
+/* "bank_bytes" as BankBytes: constants and codes are named in UpperCamelCase (rtl/README.md). */
+static void print_camel(const char *text) {
+  for (bool first = true; *text; text++) {
+    if (*text != '_') putchar(first ? toupper((unsigned char)*text) : *text);
+    first = *text == '_';
+  }
 }
 
 static void print_parameters(const tg_params *m) {
 #define PARAM(name, tiny, edge, rack, lowest, highest, power_of_two, doc)                                    \
   printf("  localparam int unsigned ");                                                                      \
-  print_upper(#name);                                                                                        \
+  print_camel(#name);                                                                                        \
   printf(" = %u; // %s\n", m->name, doc);
 #include "sim/machine/params.def"
 #undef PARAM
+  printf("  localparam int unsigned Tiles = %u;\n", tg_tiles(m));
+  printf("  localparam int unsigned Agcus = %u;\n", tg_agcus(m));
+  printf("  localparam int unsigned Endpoints = %u; // tiles, then AGCUs\n", tg_tiles(m) + tg_agcus(m));
+  printf("  localparam int unsigned Units = %u; // mx, vx, tx of the tiles, then contexts of the AGCUs\n",
+         3 * tg_tiles(m) + tg_agcus(m) * m->agcu_contexts);
   printf(
-      "  localparam int unsigned BANK_ROWS = %u;\n  localparam int unsigned ACC_ROWS = %u; // of each half\n",
+      "  localparam int unsigned BankRows = %u;\n  localparam int unsigned AccRows = %u; // of each half\n",
       tg_bank_rows(m), tg_acc_rows(m));
-  printf("  localparam int unsigned STORE_ROWS = %u; // store memory of an AGCU\n", tg_store_rows(m));
-  printf("  localparam int unsigned ATOM_CYCLES = %u;\n", tg_atom_cycles(m));
-  printf("  localparam int unsigned LANES = %u; // of the vector unit\n  localparam int unsigned FLIT_BITS = "
+  printf("  localparam int unsigned StoreRows = %u; // store memory of an AGCU\n", tg_store_rows(m));
+  printf("  localparam int unsigned AtomCycles = %u;\n", tg_atom_cycles(m));
+  printf("  localparam int unsigned Lanes = %u; // of the vector unit\n  localparam int unsigned FlitBits = "
          "%u;\n\n",
          tg_lanes(m), 8 * tg_flit_bytes(m));
 }
@@ -45,8 +54,8 @@ static void print_unit(tg_unit unit) {
   snprintf(name, sizeof name, "%s_instr_t", tg_unit_name(unit));
   print_struct(name, fields, count);
   printf("  localparam int unsigned ");
-  print_upper(tg_unit_name(unit));
-  printf("_INSTR_BITS = %u;\n\n", tg_unit_bits(unit));
+  print_camel(tg_unit_name(unit));
+  printf("InstrBits = %u;\n\n", tg_unit_bits(unit));
 }
 
 /* The streams of a VOP are alike and follow each other: one struct for their fields, without the "s0_". */
@@ -61,9 +70,9 @@ static void print_streams(void) {
     fields[members].name += PREFIX;
   }
   print_struct("vx_stream_t", fields, members);
-  printf("  localparam int unsigned VX_STREAMS = %d;\n", TG_STREAMS);
-  printf("  localparam int unsigned VX_STREAM_LSB = %u; // of s0 in vx_instr_t\n", all[first].bit);
-  printf("  localparam int unsigned VX_STREAM_BITS = %u;\n\n", all[first + members].bit - all[first].bit);
+  printf("  localparam int unsigned VxStreams = %d;\n", TG_STREAMS);
+  printf("  localparam int unsigned VxStreamLsb = %u; // of s0 in vx_instr_t\n", all[first].bit);
+  printf("  localparam int unsigned VxStreamBits = %u;\n\n", all[first + members].bit - all[first].bit);
 }
 
 static void print_common(void) {
@@ -71,19 +80,19 @@ static void print_common(void) {
   const tg_field *fields = tg_unit_fields(TG_MX, &count);
   while (fields[common].member < sizeof(tg_common_instr) / sizeof(int64_t)) common++;
   print_struct("common_instr_t", fields, common);
-  printf("  localparam int unsigned COMMON_INSTR_BITS = %u;\n\n", fields[common].bit);
+  printf("  localparam int unsigned CommonInstrBits = %u;\n\n", fields[common].bit);
 }
 
 static void print_codes(void) {
 #define OPERATION(unit, name, code, doc)                                                                     \
-  printf("  localparam logic [3:0] OP_");                                                                    \
-  print_upper(#unit "_" #name);                                                                              \
+  printf("  localparam logic [3:0] Op");                                                                     \
+  print_camel(#unit "_" #name);                                                                              \
   printf(" = 4'd%d;\n", code);
 #include "sim/machine/ops.def"
 #undef OPERATION
 #define ALU(name, code, operands, doc)                                                                       \
-  printf("  localparam logic [5:0] ALU_");                                                                   \
-  print_upper(#name);                                                                                        \
+  printf("  localparam logic [5:0] Alu");                                                                    \
+  print_camel(#name);                                                                                        \
   printf(" = 6'd%d; // %s\n", code, doc);
 #include "sim/machine/alu.def"
 #undef ALU
@@ -104,7 +113,7 @@ static void print_ucode(void) {
     printf("    logic [%d:0] %s;\n", fields[f].bits - 1, fields[f].name);
     total += fields[f].bits;
   }
-  printf("  } ucode_t;\n  localparam int unsigned UCODE_BITS = %d;\n", total);
+  printf("  } ucode_t;\n  localparam int unsigned UcodeBits = %d;\n", total);
 }
 
 int main(int argc, char **argv) {
@@ -120,7 +129,7 @@ int main(int argc, char **argv) {
   printf("// Generated by gen_sv from params.def, isa.def, ops.def and alu.def: do not edit.\n");
   printf("package tegula_pkg;\n");
   print_parameters(&params);
-  printf("  localparam int unsigned INSTR_BITS = %d; // of an instruction word\n", 8 * TG_INSTR_BYTES);
+  printf("  localparam int unsigned InstrBits = %d; // of an instruction word\n", 8 * TG_INSTR_BYTES);
   print_common();
   for (tg_unit unit = TG_MX; unit <= TG_AGCU; unit++) print_unit(unit);
   print_streams();

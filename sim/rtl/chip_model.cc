@@ -56,7 +56,7 @@ public:
     (void)wave_file;
 #endif
     context_.fatalOnError(false); /* failed() says that an assertion did not hold */
-    top_.fault_i = (uint8_t)fault;
+    top_.defect_i = (uint8_t)fault;
     top_.rst_ni = 1;
     step(); /* so that reset has an edge */
     top_.rst_ni = 0;

@@ -1,6 +1,6 @@
-// A PE (or, APART, what it is compared with) behind the unpackers that stand at the edges of the array.
+// A PE (or, Apart, what it is compared with) behind the unpackers that stand at the edges of the array.
 module pe_bench #(
-  parameter bit APART = 1'b0
+  parameter bit Apart = 1'b0
 ) (
   input  logic        clk_i,
   input  logic        rst_ni,
@@ -37,17 +37,27 @@ module pe_bench #(
     assign a_in_o[32*i+:32] = 32'(a[i*HalfW+:HalfW]);
     assign a_out_o[32*i+:32] = 32'(a_out[i*HalfW+:HalfW]);
   end
-  if (APART) begin : gen_apart
-    pe_apart #(.LATENCY(4)) u_pe (
+  if (Apart) begin : gen_apart
+    pe_apart #(.Latency(4)) u_pe (
       .clk_i, .rst_ni, .fp32_i, .w_transposed_i, .w_set_i, .w_row_en_i, .w_col_en_i, .w_on_i,
-      .w_row_i(w_row), .w_col_i(w_col), .a_valid_i, .a_set_i, .a_i(a),
-      .a_valid_o, .a_set_o, .a_o(a_out), .psum_i, .psum_o
+      .w_row_i(w_row),
+      .w_col_i(w_col),
+      .a_valid_i, .a_set_i,
+      .a_i    (a),
+      .a_valid_o, .a_set_o,
+      .a_o    (a_out),
+      .psum_i, .psum_o
     );
   end else begin : gen_pe
-    pe #(.LATENCY(4)) u_pe (
+    pe #(.Latency(4)) u_pe (
       .clk_i, .rst_ni, .fp32_i, .w_transposed_i, .w_set_i, .w_row_en_i, .w_col_en_i, .w_on_i,
-      .w_row_i(w_row), .w_col_i(w_col), .a_valid_i, .a_set_i, .a_i(a),
-      .a_valid_o, .a_set_o, .a_o(a_out), .psum_i, .psum_o
+      .w_row_i(w_row),
+      .w_col_i(w_col),
+      .a_valid_i, .a_set_i,
+      .a_i    (a),
+      .a_valid_o, .a_set_o,
+      .a_o    (a_out),
+      .psum_i, .psum_o
     );
   end
 endmodule

@@ -1,0 +1,169 @@
+`include "assert.svh"
+
+// A context of an AGCU: its sequencer, and the job (LOAD or STORE) that it has issued.
+//
+// At the issue an instruction is resolved with its loop indices into a job: address with all digits
+// 0, digits of the walk's start, row operand. The port serves the job burst by burst.
+module agcu_context (
+  input  logic                              clk_i,
+  input  logic                              rst_ni,
+  input  logic                              start_i,
+  input  logic                              run_i,
+  input  logic [7:0]                        defect_i,
+  input  logic                              cfg_instr_we_i,
+  input  logic                              cfg_length_we_i,
+  input  logic [7:0]                        cfg_slot_i,
+  input  logic [fabric_pkg::CfgBits-1:0]    cfg_data_i,
+  // Semaphores
+  input  logic [tegula_pkg::Semaphores-1:0] nonzero_i,
+  output logic [tegula_pkg::Semaphores-1:0] need_o,
+  // The entry of the base table that the instruction at pc names
+  output logic [4:0]                        base_index_o,
+  input  logic [63:0]                       base_i,
+  // The port: the next burst of the job, and where the walk stands after one that was not the last
+  output logic                              waiting_o,
+  output logic                              store_o,
+  output fabric_pkg::job_t                  job_o,
+  output fabric_pkg::walk_t                 walk_o,
+  output logic [6:0]                        flits_o,
+  output logic                              last_o,
+  input  logic                              grant_i,
+  input  logic                              walk_we_i,
+  input  fabric_pkg::walk_t                 walk_i,
+  input  logic                              store_end_i,
+  // Trace and posts
+  output logic                              issue_o,
+  output logic                              sync_o,
+  output logic [7:0]                        pc_o,
+  output logic [fabric_pkg::PostsBits-1:0]  posts_o,    // of the instruction at pc
+  output logic                              busy_o,
+  output logic                              finished_o
+);
+  localparam logic [31:0] BurstFlits = tegula_pkg::BurstFlits;
+  localparam logic [31:0] Elements32 = tegula_pkg::P;  // of a flit
+  localparam logic [31:0] Elements16 = 2 * tegula_pkg::P;
+
+  logic head_valid, issue;
+  logic [tegula_pkg::AgcuInstrBits-1:0] head;
+  tegula_pkg::agcu_instr_t in;
+  logic [2:0][19:0] idx;
+  logic [15:0] rot, src, dst;
+
+  logic busy_q, store_q;
+  logic [31:0] left_q;  // flits that no grant covers
+
+  assign in = head;
+  assign issue = head_valid && !busy_q;
+  assign base_index_o = in.base;
+  assign busy_o = busy_q;
+  assign store_o = store_q;
+  assign waiting_o = busy_q && left_q != '0;
+  assign last_o = left_q <= BurstFlits;
+  assign flits_o = last_o ? left_q[6:0] : BurstFlits[6:0];
+
+  sequencer #(
+    .Bits    (tegula_pkg::AgcuInstrBits),
+    .Operands(2)
+  ) u_sequencer (
+    .clk_i, .rst_ni, .start_i, .run_i, .cfg_instr_we_i, .cfg_length_we_i, .cfg_slot_i, .cfg_data_i,
+    .defect_i, .nonzero_i, .need_o,
+    .head_valid_o   (head_valid),
+    .head_o         (head),
+    .idx_o          (idx),
+    .rot_o          (rot),
+    .rot_count_i    ({in.dst_rot_count, in.src_rot_count}),
+    .rot_outer_i    ({in.dst_rot_outer, in.src_rot_outer}),
+    .posts_o,
+    .issue_i        (issue),
+    .idle_for_sync_i(!busy_q),
+    .issue_o, .sync_o, .pc_o, .finished_o
+  );
+  row_operand u_src (
+    .base_i      (in.src_base),
+    .delta_i     (in.src_delta),
+    .rot_stride_i(in.src_rot_stride),
+    .idx_i       (idx),
+    .rot_i       (rot[7:0]),
+    .row_o       (src)
+  );
+  row_operand u_dst (
+    .base_i      (in.dst_base),
+    .delta_i     (in.dst_delta),
+    .rot_stride_i(in.dst_rot_stride),
+    .idx_i       (idx),
+    .rot_i       (rot[15:8]),
+    .row_o       (dst)
+  );
+
+  // A LOAD leaves the context with its last grant, a STORE when its last burst ends.
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) busy_q <= 1'b0;
+    else if (start_i) busy_q <= 1'b0;
+    else if (issue) busy_q <= 1'b1;
+    else if (store_end_i || (grant_i && last_o && !store_q)) busy_q <= 1'b0;
+  end
+
+  always_ff @(posedge clk_i) begin
+    if (issue) begin : resolve
+      fabric_pkg::job_t job;
+      fabric_pkg::walk_t walk;
+      logic [31:0] m, k, elements;
+      job.store = in.op == tegula_pkg::OpAgcuStore;
+      job.convert = in.convert;
+      job.single = in.stride[5] != (fabric_pkg::wide_memory(in.convert) ? 40'd4 : 40'd2) ||
+                   (in.x_inc[5] != 24'd0 && in.x_inc[5] != 24'd1) || in.y_inc[5] != 16'd0;
+      job.take = in.take;
+      job.m_radix = in.m_radix;
+      job.k_radix = in.k_radix;
+      job.base = base_i + {{24{in.offset[39]}}, in.offset};
+      m = in.m_first;
+      k = in.k_first;
+      for (int l = 0; l < 3; l++) begin
+        job.base = job.base +
+                   {44'd0, idx[l]} * {{24{in.offset_delta[l][39]}}, in.offset_delta[l]};
+        m = m + {12'd0, idx[l]} * in.m_delta[l];
+        k = k + {12'd0, idx[l]} * in.k_delta[l];
+      end
+      job.stride = in.stride;
+      job.y_inc = in.y_inc;
+      job.x_inc = in.x_inc;
+      job.y_org = in.y_org;
+      job.x_org = in.x_org;
+      job.y_size = in.y_size;
+      job.x_size = in.x_size;
+      job.k_start[2] = k % {8'd0, in.k_radix[2]};
+      k = k / {8'd0, in.k_radix[2]};
+      job.k_start[1] = k % {8'd0, in.k_radix[1]};
+      job.k_start[0] = k / {8'd0, in.k_radix[1]};
+      walk.digit[2] = m % {8'd0, in.m_radix[2]};
+      m = m / {8'd0, in.m_radix[2]};
+      walk.digit[1] = m % {8'd0, in.m_radix[1]};
+      walk.digit[0] = m / {8'd0, in.m_radix[1]};
+      walk.digit[5:3] = job.k_start;
+      walk.taken = '0;
+      walk.lane = '0;
+      walk.flit = '0;
+      job.row = job.store ? src : dst;
+      job.dst_inner = in.dst_inner;
+      job.dst_stride = in.dst_stride;
+      job.dst_mask = in.dst_mask;
+      job.dst_post = in.dst_post;
+      job.dst_sem = in.dst_sem;
+      job.posts = posts_o;
+      job.fill = in.fill;
+      elements = fabric_pkg::wide_chip(in.convert) ? Elements32 : Elements16;
+      job_o <= job;
+      walk_o <= walk;
+      store_q <= job.store;
+      left_q <= {16'd0, in.rows} * (({12'd0, in.take} + elements - 32'd1) / elements);
+    end else begin
+      if (grant_i) left_q <= last_o ? '0 : left_q - BurstFlits;
+      if (walk_we_i) walk_o <= walk_i;
+    end
+  end
+
+  `ASSERT(GrantsWhatWaits, !grant_i || waiting_o)
+  `ASSERT(StoreEndsAtItsLast, !store_end_i ||
+          (busy_q && store_q && (left_q == '0 || (grant_i && last_o))))
+  `ASSERT(WalksWhatIsLeft, !walk_we_i || (busy_q && left_q != '0))
+endmodule

@@ -1,0 +1,58 @@
+// The wires of a row or column of N positions: two opposite lanes, the ascending one first (east or
+// south), and the post links of their kind.
+module fabric_line #(
+  parameter int unsigned N = 3
+) (
+  input  logic                                        clk_i,
+  input  logic                                        rst_ni,
+  input  logic                                        start_i,
+  input  logic [7:0]                                  defect_i,
+  // Lanes: what each position asks for and sends, and what arrives there
+  input  logic [1:0][N-1:0]                           req_i,
+  input  fabric_pkg::lane_request_t [1:0][N-1:0]      request_i,
+  output logic [1:0][N-1:0]                           grant_o,
+  input  logic [1:0][N-1:0]                           send_i,
+  input  fabric_pkg::side_t [1:0][N-1:0]              side_i,
+  input  logic [1:0][N-1:0][tegula_pkg::FlitBits-1:0] data_i,
+  output logic [1:0][N-1:0]                           arrive_o,
+  output fabric_pkg::side_t [1:0][N-1:0]              side_o,
+  output logic [1:0][N-1:0][tegula_pkg::FlitBits-1:0] data_o,
+  // Post links: what each position posts, and what reaches [destination][source]
+  input  logic [N-1:0]                                post_valid_i,
+  input  logic [N-1:0][fabric_pkg::BundleBits-1:0]    posts_i,
+  output logic [N-1:0][N-1:0]                         link_valid_o,
+  output logic [N-1:0][N-1:0][fabric_pkg::BundleBits-1:0] link_posts_o,
+  output logic                                        busy_o
+);
+  logic [1:0] lane_busy;
+  logic link_busy;
+  assign busy_o = lane_busy != '0 || link_busy;
+
+  for (genvar d = 0; d < 2; d++) begin : gen_lane
+    lane #(
+      .N         (N),
+      .Descending(d == 1)
+    ) u_lane (
+      .clk_i, .rst_ni, .start_i, .defect_i,
+      .req_i    (req_i[d]),
+      .request_i(request_i[d]),
+      .grant_o  (grant_o[d]),
+      .send_i   (send_i[d]),
+      .side_i   (side_i[d]),
+      .data_i   (data_i[d]),
+      .arrive_o (arrive_o[d]),
+      .side_o   (side_o[d]),
+      .data_o   (data_o[d]),
+      .busy_o   (lane_busy[d])
+    );
+  end
+
+  post_link #(.N(N)) u_posts (
+    .clk_i, .rst_ni, .start_i,
+    .valid_i(post_valid_i),
+    .posts_i,
+    .valid_o(link_valid_o),
+    .posts_o(link_posts_o),
+    .busy_o (link_busy)
+  );
+endmodule
