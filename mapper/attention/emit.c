@@ -9,18 +9,14 @@
 #include "mapper/attention/attention.h"
 #include "mapper/gemm/layout.h"
 #include "mapper/kernel/class.h"
+#include "mapper/section/channel.h"
 
 #include <string.h>
 
-/* Semaphores of the AGCUs, of which each tile uses one side's. */
-typedef struct sides {
-  int west, north;
-} sides;
-
 typedef struct input {
   const tg_matrices *at;
-  tg_buffer buffer;
-  int entry; /* of the base table */
+  tg_buffer buffer; /* of the operands of fused nodes, which come by one channel, each has its own */
+  int entry;        /* of the base table */
   int64_t residue;
 } input;
 
@@ -29,10 +25,9 @@ typedef struct emission {
   tg_compile *c;
   const tg_attention *a;
   input q, k, v, epilogue_operand[TG_EPILOGUE_OPERANDS];
-  tg_buffer exps, sums, weights, out;
-  int q_full, k_full, v_full, epilogue_operands_full;
-  int scores_full, context_full, weights_full, weights_free;
-  sides q_credit, k_credit, v_credit, epilogue_operands_credit;
+  tg_buffer exps, sums, out;
+  tg_channel queries, keys, values, epilogue_operands; /* from the AGCUs */
+  tg_channel scores, weights, context;                 /* from mx to vx, back, and again */
   int out_entry;
   int64_t out_residue;
   uint32_t out_take; /* elements of a row as they leave */
@@ -55,7 +50,7 @@ static bool allocate(emission *e) {
               add_input(e, &e->k, &a->k, tg_gemm_b_rows(m, &a->scores, &first)) &&
               add_input(e, &e->v, &a->v, tg_gemm_b_rows(m, &a->context, &second)) &&
               tg_build_buffer(&e->b, tg_attention_kept_rows(m, a), 1, &kept) &&
-              tg_build_buffer(&e->b, tg_attention_weight_rows(m, a), 1, &e->weights) &&
+              tg_build_buffer(&e->b, tg_attention_weight_rows(m, a), 1, &e->weights.ring) &&
               tg_build_buffer(&e->b, tg_attention_out_rows(m, a), 2, &e->out);
   for (int x = 0; x < a->scores.epilogue_operand_count && good; x++)
     good = add_input(e, &e->epilogue_operand[x], &a->epilogue_operand[x],
@@ -69,24 +64,20 @@ static bool allocate(emission *e) {
   return true;
 }
 
-static sides credits(emission *e) {
-  int each = (int)e->a->copies;
-  return (sides){tg_west_credits(&e->b, each), tg_north_credits(&e->b, each)};
+static void open_loads(emission *e, tg_channel *channel) {
+  tg_channel_open_full(&e->b, channel);
+  tg_channel_open_credits(&e->b, channel, (int)e->a->copies);
 }
 
-static void allocate_sems(emission *e) {
-  e->q_full = tg_tile_sem(&e->b, 0);
-  e->k_full = tg_tile_sem(&e->b, 0);
-  e->v_full = tg_tile_sem(&e->b, 0);
-  e->epilogue_operands_full = tg_tile_sem(&e->b, 0);
-  e->scores_full = tg_tile_sem(&e->b, 0);
-  e->context_full = tg_tile_sem(&e->b, 0);
-  e->weights_full = tg_tile_sem(&e->b, 0);
-  e->weights_free = tg_tile_sem(&e->b, 1);
-  e->q_credit = credits(e);
-  e->k_credit = credits(e);
-  e->v_credit = credits(e);
-  e->epilogue_operands_credit = credits(e);
+/* The halves of the accumulator are free when they are written (see above). */
+static void open_channels(emission *e) {
+  open_loads(e, &e->queries);
+  open_loads(e, &e->keys);
+  open_loads(e, &e->values);
+  open_loads(e, &e->epilogue_operands);
+  tg_channel_open_full(&e->b, &e->scores);
+  tg_channel_open_full(&e->b, &e->context);
+  tg_channel_open(&e->b, &e->weights, 1);
 }
 
 /* ---- which tile computes what ---- */
@@ -143,16 +134,6 @@ static tg_agcu_instr *push_load(emission *e, bool west, int context, uint32_t r,
   return load;
 }
 
-static void take_credit(tg_agcu_instr *load, const sides *credit, bool west) {
-  load->credit_base[0] = west ? credit->west : credit->north;
-  load->credit_mask[0] = load->dst_mask[0];
-}
-
-static void tell(tg_agcu_instr *load, int sem) {
-  load->dst_post[0] = 1;
-  load->dst_sem[0] = sem;
-}
-
 /* Rows of a block of the product's. */
 static void set_block(const emission *e, tg_agcu_instr *in, uint32_t r, uint32_t col) {
   in->rows[0] = e->a->rows;
@@ -174,8 +155,8 @@ static void load_queries(emission *e, uint32_t r, uint32_t col) {
   set_block(e, load, r, col);
   load->take[0] = taken(e, &a->scores, a->scores.k, tg_gemm_a_row(e->b.m, &a->scores, &t));
   load->convert[0] = a->scores.a_convert;
-  take_credit(load, &e->q_credit, west);
-  tell(load, e->q_full);
+  tg_channel_ask(&e->queries, load, west);
+  tg_channel_deliver(&e->queries, load);
 }
 
 /* A stationary operand: its rows are columns of the product if it is transposed. */
@@ -194,11 +175,11 @@ static void load_keys_and_values(emission *e, uint32_t r, uint32_t col, uint32_t
   bool west = shared_from_west(e, r, col);
   tg_gemm_tiling first = tg_attention_scores(a), second = tg_attention_context(e->b.m, a);
   tg_agcu_instr *load = load_shared(e, TG_CTX_LOAD, r, col, tiles, &e->k, &a->scores, &first);
-  take_credit(load, &e->k_credit, west);
-  tell(load, e->k_full);
+  tg_channel_ask(&e->keys, load, west);
+  tg_channel_deliver(&e->keys, load);
   load = load_shared(e, TG_CTX_AUX, r, col, tiles, &e->v, &a->context, &second);
-  take_credit(load, &e->v_credit, west);
-  tell(load, e->v_full);
+  tg_channel_ask(&e->values, load, west);
+  tg_channel_deliver(&e->values, load);
 }
 
 static void load_epilogue_operands(emission *e, uint32_t r, uint32_t col) {
@@ -212,8 +193,8 @@ static void load_epilogue_operands(emission *e, uint32_t r, uint32_t col) {
     load->take[0] = tg_attention_epilogue_operand_take(a, x);
     load->convert[0] =
         tg_stream_convert(tg_place_of(e->c, a->epilogue_operand[x].value), a->epilogue_operand_kind[x]);
-    if (x == 0) take_credit(load, &e->epilogue_operands_credit, west);
-    if (x + 1 == a->scores.epilogue_operand_count) tell(load, e->epilogue_operands_full);
+    if (x == 0) tg_channel_ask(&e->epilogue_operands, load, west);
+    if (x + 1 == a->scores.epilogue_operand_count) tg_channel_deliver(&e->epilogue_operands, load);
   }
 }
 
@@ -253,13 +234,6 @@ static void end_loop(tg_instr *in, span units, uint32_t begin) {
   in->common.loop_begin[2] = begin;
 }
 
-static void give_back(tg_instr *in, int slot, const sides *credit, bool west, uint32_t r, uint32_t col) {
-  if (west)
-    tg_set_post(in, slot, TG_POST_ROW, 0, credit->west + (int)col + 1, false);
-  else
-    tg_set_post(in, slot, TG_POST_COL, 0, credit->north + (int)r + 1, false);
-}
-
 static void set_rounding(const emission *e, tg_mx_instr *mx, uint32_t r, uint32_t col, span units) {
   const tg_attention *a = e->a;
   int64_t step =
@@ -278,7 +252,7 @@ static tg_instr *push_product(emission *e, uint32_t r, uint32_t col, int number,
   const tg_attention *a = e->a;
   const tg_gemm *g = number ? &a->context : &a->scores;
   tg_gemm_tiling t = number ? tg_attention_context(m, a) : tg_attention_scores(a);
-  const tg_buffer *streamed = number ? &e->weights : &e->q.buffer,
+  const tg_buffer *streamed = number ? &e->weights.ring : &e->q.buffer,
                   *block = number ? &e->v.buffer : &e->k.buffer;
   uint32_t stationary = tg_mx_stationary(m, g->format), beats = tg_mx_beats(g->format),
            b_row = tg_gemm_b_row(m, g, &t);
@@ -319,11 +293,11 @@ static tg_instr *push_product(emission *e, uint32_t r, uint32_t col, int number,
 static tg_instr *push_scores(emission *e, uint32_t r, uint32_t col, span units) {
   tg_gemm_tiling t = tg_attention_scores(e->a);
   tg_instr *in = push_product(e, r, col, 0, tg_gemm_a_row(e->b.m, &e->a->scores, &t), 0, units);
-  tg_set_wait(in, 0, e->q_full, false);
-  tg_set_wait(in, 1, e->k_full, false);
-  give_back(in, 0, &e->q_credit, own_from_west(e, r, col), r, col);
-  give_back(in, 1, &e->k_credit, shared_from_west(e, r, col), r, col);
-  tg_set_post(in, 2, TG_POST_LOCAL, 0, e->scores_full, false);
+  tg_channel_take(&e->queries, in, 0, false);
+  tg_channel_take(&e->keys, in, 1, false);
+  tg_channel_return(&e->queries, in, 0, own_from_west(e, r, col), r, col, false);
+  tg_channel_return(&e->keys, in, 1, shared_from_west(e, r, col), r, col, false);
+  tg_channel_fill(&e->scores, in, 2, false);
   return in;
 }
 
@@ -332,10 +306,10 @@ static tg_instr *push_context(emission *e, uint32_t r, uint32_t col, span units)
   uint32_t row = tg_attention_weight_rows(e->b.m, a) / a->rows,
            scores = a->rows * (tg_attention_keys(a) / tg_lanes(e->b.m));
   tg_instr *in = push_product(e, r, col, 1, row, scores, units);
-  tg_set_wait(in, 0, e->weights_full, false);
-  tg_set_wait(in, 1, e->v_full, false);
-  give_back(in, 0, &e->v_credit, shared_from_west(e, r, col), r, col);
-  tg_set_post(in, 1, TG_POST_LOCAL, 0, e->weights_free, false);
+  tg_channel_take(&e->weights, in, 0, false);
+  tg_channel_take(&e->values, in, 1, false);
+  tg_channel_return(&e->values, in, 0, shared_from_west(e, r, col), r, col, false);
+  tg_channel_release(&e->weights, in, 1, false);
   return in;
 }
 
@@ -347,11 +321,11 @@ static void emit_products(emission *e, uint32_t r, uint32_t col) {
   if (n > 2) {
     push_context(e, r, col, (span){0, n - 2});
     tg_instr *in = push_scores(e, r, col, (span){2, n - 2});
-    tg_set_post(in, 3, TG_POST_LOCAL, 0, e->context_full, false);
+    tg_channel_fill(&e->context, in, 3, false);
     end_loop(in, (span){2, n - 2}, 2);
   }
   for (uint32_t i = n > 1 ? n - 2 : 0; i < n; i++)
-    tg_set_post(push_context(e, r, col, (span){i, 1}), 2, TG_POST_LOCAL, 0, e->context_full, false);
+    tg_channel_fill(&e->context, push_context(e, r, col, (span){i, 1}), 2, false);
 }
 
 /* ---- vector unit ---- */
@@ -430,10 +404,10 @@ static void push_first(emission *e, uint32_t r, uint32_t col, const tg_vx_instr 
   uint32_t row = tg_attention_exp_rows(e->b.m, a) / a->rows;
   set_streams(e, vop, kept, a->unroll, TG_STREAM_FP32, true, &e->exps, row, (span){0, 1});
   set_sums(e, vop, kept + a->unroll, true);
-  tg_set_wait(in, 0, e->scores_full, false);
+  tg_channel_take(&e->scores, in, 0, false);
   if (!a->scores.epilogue_operand_count) return;
-  tg_set_wait(in, 1, e->epilogue_operands_full, false);
-  give_back(in, 0, &e->epilogue_operands_credit, own_from_west(e, r, col), r, col);
+  tg_channel_take(&e->epilogue_operands, in, 1, false);
+  tg_channel_return(&e->epilogue_operands, in, 0, own_from_west(e, r, col), r, col, false);
 }
 
 static void push_second(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode) {
@@ -446,11 +420,11 @@ static void push_second(emission *e, uint32_t r, uint32_t col, const tg_vx_instr
   int kind = a->weights == TG_BF16 ? TG_STREAM_BF16 : a->weights == TG_F16 ? TG_STREAM_FP16 : TG_STREAM_FP32;
   set_streams(e, vop, 0, a->own_unroll, TG_STREAM_FP32, false, &e->exps,
               tg_attention_exp_rows(e->b.m, a) / a->rows, any);
-  set_streams(e, vop, a->own_unroll, a->own_unroll, kind, true, &e->weights,
+  set_streams(e, vop, a->own_unroll, a->own_unroll, kind, true, &e->weights.ring,
               tg_attention_weight_rows(e->b.m, a) / a->rows, any);
   set_sums(e, vop, 2 * a->own_unroll, false);
-  tg_set_wait(in, 0, e->weights_free, false);
-  tg_set_post(in, 0, TG_POST_LOCAL, 0, e->weights_full, false);
+  tg_channel_claim(&e->weights, in, 0, false);
+  tg_channel_fill(&e->weights, in, 0, false);
 }
 
 static tg_instr *push_drain(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
@@ -471,7 +445,7 @@ static tg_instr *push_drain(emission *e, uint32_t r, uint32_t col, const tg_vx_i
   s->row[1] = tg_attention_out_rows(e->b.m, a) / a->rows;
   s->row[2] = s->j[1];
   s->j[1] = 0;
-  tg_set_wait(in, 0, e->context_full, false);
+  tg_channel_take(&e->context, in, 0, false);
   tg_set_wait(in, 1, port->out_free, false);
   tg_set_post(in, 0, TG_POST_LOCAL, 0, port->out_full, false);
   return in;
@@ -538,7 +512,7 @@ static tg_status emit(tg_compile *c, const tg_kernel *kernel) {
   bool good = tg_describe_attention(c, kernel, &a); /* as when it was formed */
   tg_build_begin(&e.b, c, name);
   if (!good || !allocate(&e)) return tg_fail(c->diag, TG_INVALID, "%s: the scratchpads are too small", name);
-  allocate_sems(&e);
+  open_channels(&e);
   tg_store_port port = port_of(&e);
   static const int splits[] = {TG_SOFTMAX_FIRST_SEGMENTS, TG_ATTENTION_DRAIN};
   tg_vx_instr microcode[3] = {0};

@@ -118,20 +118,17 @@ static tg_instr *push_piece(emission *e, uint32_t r, uint32_t col, const tg_vx_i
 static void set_meetings(const emission *e, tg_instr *in, uint32_t r, uint32_t col, uint32_t p,
                          const tg_store_port *port) {
   bool last = p + 1 == e->steps;
-  if (p == 0) tg_set_wait(in, 0, e->acc_full, true);
+  if (p == 0) tg_channel_take(&e->accumulator, in, 0, true);
   tg_set_wait(in, 1, port->out_free, false);
-  bool vectors = e->operands.vectors && !tg_gemm_has_resident_vectors(e->g, &e->t);
-  if (vectors && p == 0) tg_set_wait(in, 2, e->operands.vectors_full, true);
+  bool vectors = e->operands.vector_count && !tg_gemm_has_resident_vectors(e->g, &e->t);
+  if (vectors && p == 0) tg_channel_take(&e->operands.vectors, in, 2, true);
   if (tg_gemm_has_prologue(e)) tg_set_wait(in, 2, e->column_sums.free, false);
-  if (e->operands.blocks) tg_set_wait(in, 3, e->operands.blocks_full, false);
-  if (last) tg_set_post(in, 0, TG_POST_LOCAL, 0, e->acc_free, true);
+  if (e->operands.block_count) tg_channel_take(&e->operands.blocks, in, 3, false);
+  if (last) tg_channel_release(&e->accumulator, in, 0, true);
   tg_set_post(in, 1, TG_POST_LOCAL, 0, port->out_full, false);
-  if (vectors && last) tg_set_post(in, 2, TG_POST_COL, 0, e->operands.vectors_credit + (int)r + 1, true);
-  if (!e->operands.blocks) return;
-  if (tg_epilogue_operands_west(e, r, col))
-    tg_set_post(in, 3, TG_POST_ROW, 0, e->operands.blocks_credit + (int)col + 1, false);
-  else
-    tg_set_post(in, 3, TG_POST_COL, 0, e->operands.blocks_north_credit + (int)r + 1, false);
+  if (vectors && last) tg_channel_return(&e->operands.vectors, in, 2, false, r, col, true);
+  if (e->operands.block_count)
+    tg_channel_return(&e->operands.blocks, in, 3, tg_epilogue_operands_west(e, r, col), r, col, false);
 }
 
 void tg_gemm_emit_column_sums(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,

@@ -39,20 +39,20 @@ tg_status tg_gemm_pack_drain(emission *e, tg_vx_instr *out_microcode) {
  * last member. Within a tile nobody has to tell. */
 static void take_sum(const emission *e, tg_instr *in, uint32_t r, const place *from,
                      const tg_store_port *port) {
-  if (from->buffer == &e->partials.received) {
-    tg_gemm_wait_for(in, e->partials.arrived, false);
-    tg_gemm_post_to(in, TG_POST_COL, r, port->credit, false); /* the row above has position r */
-  } else if (from->buffer == &e->partials.sums && e->t.members > 1)
-    tg_gemm_wait_for(in, e->partials.returned, true);
+  if (from->buffer == &e->partials.received.ring) {
+    tg_channel_take(&e->partials.received, in, TG_NEXT_SLOT, false);
+    tg_set_post(in, TG_NEXT_SLOT, TG_POST_COL, r, port->credit, false); /* the row above has position r */
+  } else if (from->buffer == &e->partials.sums.ring && e->t.members > 1)
+    tg_channel_take(&e->partials.sums, in, TG_NEXT_SLOT, true);
 }
 
 static void give_result(const emission *e, tg_instr *in, const place *to, const tg_store_port *port) {
   if (to->buffer == &e->out) {
-    tg_gemm_wait_for(in, port->out_free, false);
-    tg_gemm_post_to(in, TG_POST_LOCAL, 0, port->out_full, false);
-  } else if (to->buffer == &e->partials.sums && e->t.members > 1) {
-    tg_gemm_wait_for(in, e->partials.free, true);
-    tg_gemm_post_to(in, TG_POST_LOCAL, 0, e->partials.full, true);
+    tg_set_wait(in, TG_NEXT_SLOT, port->out_free, false);
+    tg_set_post(in, TG_NEXT_SLOT, TG_POST_LOCAL, 0, port->out_full, false);
+  } else if (to->buffer == &e->partials.sums.ring && e->t.members > 1) {
+    tg_channel_claim(&e->partials.sent, in, TG_NEXT_SLOT, true);
+    tg_channel_fill(&e->partials.sent, in, TG_NEXT_SLOT, true);
   }
 }
 
@@ -60,9 +60,9 @@ static tg_instr *emit_step(emission *e, uint32_t r, uint32_t col, const tg_vx_in
                            const tg_store_port *port, const step *step) {
   tg_instr *in = tg_gemm_push_step(e, r, col, microcode, step);
   uint32_t own = tg_build_tile(&e->b, r, col)->vx.count - 1;
-  if (step->accumulator.buffer) tg_gemm_wait_for(in, e->acc_full, step->in_pieces);
+  if (step->accumulator.buffer) tg_channel_take(&e->accumulator, in, TG_NEXT_SLOT, step->in_pieces);
   give_result(e, in, &step->to, port);
-  if (step->accumulator.buffer) tg_gemm_post_to(in, TG_POST_LOCAL, 0, e->acc_free, step->in_pieces);
+  if (step->accumulator.buffer) tg_channel_release(&e->accumulator, in, TG_NEXT_SLOT, step->in_pieces);
   take_sum(e, in, r, &step->from, port);
   if (step->segment == TG_DRAIN_FINISH) tg_gemm_take_epilogue_operands(e, in, r, col, true, true);
   in->common.loop_count[2] = step->in_pieces ? e->pieces : step->parts;
@@ -73,7 +73,7 @@ static tg_instr *emit_step(emission *e, uint32_t r, uint32_t col, const tg_vx_in
 
 /* Row vectors that stay are waited for once, by a SYNC. */
 static bool waits_for_vectors(const emission *e) {
-  return e->operands.vectors && tg_gemm_has_resident_vectors(e->g, &e->t);
+  return e->operands.vector_count && tg_gemm_has_resident_vectors(e->g, &e->t);
 }
 
 /* The last step of a block ends the loops over passes, too. A sum that is rounded is whole and
@@ -105,23 +105,23 @@ static void emit_parts(emission *e, uint32_t r, uint32_t col, const tg_vx_instr 
                        const tg_store_port *port, const tg_buffer *halves) {
   bool odd = e->t.parts % 2, below = tg_gemm_member(e, r) > 0, keeps = tg_gemm_finishes(e, r);
   tg_rotation rotation = odd ? TG_ROTATE_OUTER : TG_ROTATE_NEVER;
-  place received = {&e->partials.received, 0, TG_ROTATE_EACH, false},
+  place received = {&e->partials.received.ring, 0, TG_ROTATE_EACH, false},
         sent = {&e->out, 0, TG_ROTATE_EACH, false};
   tg_rotation each = e->t.members > 1 ? TG_ROTATE_OUTER : TG_ROTATE_EACH; /* part */
   step first = {.segment = below ? TG_DRAIN_ADD : TG_DRAIN_BEGIN,
                 .in_pieces = e->t.members > 1,
                 .accumulator = {halves, 0, rotation, true},
                 .from = below ? received : (place){0},
-                .to = keeps ? (place){&e->partials.sums, 0, rotation, true} : sent};
+                .to = keeps ? (place){&e->partials.sums.ring, 0, rotation, true} : sent};
   step next = {.segment = TG_DRAIN_ADD,
                .part = 1,
                .parts = e->t.parts - 2,
                .in_pieces = first.in_pieces,
                .accumulator = {halves, 1, each, true},
-               .from = below ? received : (place){&e->partials.sums, 0, each, true},
-               .to = keeps ? (place){&e->partials.sums, 1, each, true} : sent};
+               .from = below ? received : (place){&e->partials.sums.ring, 0, each, true},
+               .to = keeps ? (place){&e->partials.sums.ring, 1, each, true} : sent};
   step last = {.accumulator = {halves, odd ? 0 : 1, rotation, true},
-               .from = below ? received : (place){&e->partials.sums, odd, rotation, true}};
+               .from = below ? received : (place){&e->partials.sums.ring, odd, rotation, true}};
   emit_step(e, r, col, microcode, port, &first);
   if (next.parts) emit_step(e, r, col, microcode, port, &next);
   emit_last(e, r, col, microcode, port, last);
@@ -129,13 +129,14 @@ static void emit_parts(emission *e, uint32_t r, uint32_t col, const tg_vx_instr 
 
 /* To the row below, piece by piece. */
 static void emit_send_down(emission *e, uint32_t r, uint32_t col, const tg_store_port *port) {
-  tg_tx_instr *tx = tg_gemm_push_send(e, r, col, r + 1, e->partials.received.rows, e->partials.arrived);
+  tg_tx_instr *tx =
+      tg_gemm_push_send(e, r, col, r + 1, e->partials.received.ring.rows, e->partials.received.full);
   tg_instr *in = (tg_instr *)(void *)tx;
   tg_set_operand(tx->src_base, &e->out, false);
-  tg_set_operand(tx->dst_base, &e->partials.received, false);
-  tg_gemm_wait_for(in, port->out_full, false);
-  tg_gemm_wait_for(in, port->credit, false);
-  tg_gemm_post_to(in, TG_POST_LOCAL, 0, port->out_free, false);
+  tg_set_operand(tx->dst_base, &e->partials.received.ring, false);
+  tg_set_wait(in, TG_NEXT_SLOT, port->out_full, false);
+  tg_set_wait(in, TG_NEXT_SLOT, port->credit, false);
+  tg_set_post(in, TG_NEXT_SLOT, TG_POST_LOCAL, 0, port->out_free, false);
   tg_set_loops(in, e->piece_loops);
   if (e->t.parts > 1) in->common.loop_count[1] = e->t.parts;
 }
@@ -150,13 +151,13 @@ static void emit_returns(emission *e, uint32_t r, uint32_t col) {
   bool odd = e->t.parts % 2;
   for (uint32_t i = 0; i < 2 && i < e->t.parts - 1; i++) {
     tg_tx_instr *tx =
-        tg_gemm_push_send(e, r, col, r + 1 - e->t.members, e->partials.sums.rows, e->partials.returned);
+        tg_gemm_push_send(e, r, col, r + 1 - e->t.members, e->partials.sums.ring.rows, e->partials.sums.full);
     tg_instr *in = (tg_instr *)(void *)tx;
-    place at = {&e->partials.sums, i, i || odd ? TG_ROTATE_EACH : TG_ROTATE_NEVER, true};
+    place at = {&e->partials.sums.ring, i, i || odd ? TG_ROTATE_EACH : TG_ROTATE_NEVER, true};
     set_place(tx->src_base, &at);
     set_place(tx->dst_base, &at);
-    tg_gemm_wait_for(in, e->partials.full, false);
-    tg_gemm_post_to(in, TG_POST_LOCAL, 0, e->partials.free, false);
+    tg_channel_take(&e->partials.sent, in, TG_NEXT_SLOT, false);
+    tg_channel_release(&e->partials.sent, in, TG_NEXT_SLOT, false);
     if (!i) continue;
     in->common.loop_count[2] = e->t.parts - 2;
     in->common.loop_begin[2] = 1;
@@ -180,7 +181,7 @@ void tg_gemm_emit_drain(emission *e, uint32_t r, uint32_t col, const tg_vx_instr
   step only = {.accumulator = {&halves, 0, TG_ROTATE_OUTER, true}};
   if (waits_for_vectors(e))
     tg_set_wait(tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->vx, TG_OP_vx_sync), 0,
-                e->operands.vectors_full, false);
+                e->operands.vectors.full, false);
   if (e->g->column_sums.count) {
     tg_gemm_emit_column_sums(e, r, col, microcode, port);
     return;
@@ -191,7 +192,7 @@ void tg_gemm_emit_drain(emission *e, uint32_t r, uint32_t col, const tg_vx_instr
   }
   if (e->t.parts == 1) {
     if (tg_gemm_member(e, r))
-      only.from = (place){.buffer = &e->partials.received, .rotation = TG_ROTATE_EACH};
+      only.from = (place){.buffer = &e->partials.received.ring, .rotation = TG_ROTATE_EACH};
     emit_last(e, r, col, microcode, port, only);
   } else
     emit_parts(e, r, col, microcode, port, &halves);

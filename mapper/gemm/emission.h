@@ -5,28 +5,29 @@
 #define TEGULA_MAPPER_GEMM_EMISSION_H
 
 #include "mapper/gemm/tiling.h"
+#include "mapper/section/channel.h"
 
 /* Operands of the nodes behind the product: row vectors, which come once a pass or stay, and blocks, which
  * come with each piece. */
 typedef struct tg_operands_emission {
-  tg_buffer buffers[TG_EPILOGUE_OPERANDS];
-  int vectors, blocks;                                    /* how many there are of each */
-  int vectors_full, blocks_full;                          /* tile semaphores */
-  int vectors_credit, blocks_credit, blocks_north_credit; /* AGCU credits */
+  tg_buffer buffers[TG_EPILOGUE_OPERANDS]; /* parts of the rings of these: */
+  tg_channel vectors, blocks;
+  int vector_count, block_count;
   int base[TG_EPILOGUE_OPERANDS];
   int64_t rest[TG_EPILOGUE_OPERANDS];
 } tg_operands_emission;
 
 /* Running sums of partial products: of a group of rows of tiles, or of a tile by itself. */
 typedef struct tg_partials_emission {
-  tg_buffer received, sums, rounded; /* from the row above; of a block; whole ones, if they are rounded */
-  tg_buffer sent, whole;             /* of members that reduce in a ring: for the next one, and whole ones */
-  int arrived;                       /* a piece of the sum, from the row above */
-  int returned;                      /* first member: a block of the sum, from the last one */
-  int full, free;                    /* last member: such a block; or, in a ring, `sent` */
-  int below_free;                    /* in a ring: the row below has room for a piece */
-  int whole_full;                    /* ... a whole piece is there */
-  int whole_free; /* ... and one semaphore for each member but the last, which has them: room for one */
+  /* From the row above, pieces; in a ring `free` is the room that the row below has. */
+  tg_channel received;
+  /* Of a block; full in the first member, by the last one. */
+  tg_channel sums;
+  /* By the last member, blocks; in a ring, for the next one. */
+  tg_channel sent;
+  /* In a ring: whole pieces. `free` is the first of a semaphore for each member but the last, which has them. */
+  tg_channel whole;
+  tg_buffer rounded; /* whole sums, if they are rounded */
 } tg_partials_emission;
 
 /* Reductions of the result by blocks of rows. */
@@ -40,14 +41,16 @@ typedef struct tg_column_sums_emission {
 
 /* The prologue of A or B. */
 typedef struct tg_prologue_emission {
-  tg_buffer input, scalars, output, vectors; /* what it reads, makes, and shares by all rows */
-  int input_full, a_free, vectors_full, output_west, output_north; /* semaphores */
-  tg_store_port output_port;                                       /* semaphores alone */
+  tg_channel input, scalars, vectors; /* what it reads; vectors are shared by all rows */
+  tg_buffer output;                   /* what it stores */
+  int output_west, output_north;      /* semaphores */
+  tg_store_port output_port;          /* semaphores alone */
   int output_base, vector_base[TG_PROLOGUE_VECTORS], input_base[TG_PROLOGUE_INPUTS];
   int64_t output_rest, vector_rest[TG_PROLOGUE_VECTORS], input_rest[TG_PROLOGUE_INPUTS];
-  /* Tiles that make chunks of B in cooperation: a tile's own chunk is there, its banks are free, and other
-   * tiles' are (by position in the column); b_full is the first of a semaphore for each of them. */
-  int made_full, made_free, made_credit, west_credit, north_credit, scalars_full, scalars_credit;
+  /* Tiles that make chunks of B in cooperation: a tile's own chunk, and whose banks are free in other tiles, by
+   * position in the column. `full` of B is the first of a semaphore for each of them. */
+  tg_channel made;
+  int made_credit;
   tg_vx_instr code; /* segments of the microcode */
 } tg_prologue_emission;
 
@@ -68,11 +71,10 @@ typedef struct tg_gemm_emission {
   int m_k_level, n_k_level; /* and in loops over K, where the inner one takes the place of chunks that there
                                are none of */
   int64_t product;          /* the first one that this section computes */
-  tg_buffer a, b_block, out;
-  tg_buffer results[TG_GEMM_RESULTS];     /* parts of `out` */
-  int a_north_full;                       /* A's rows from the north, where it comes both ways */
-  int a_full, b_full, acc_full, acc_free; /* tile semaphores */
-  int a_credit, a_north_credit, b_credit, b_west_credit; /* AGCU credits */
+  tg_channel a, a_north, b_block; /* a_north: A's rows from the north, where it comes both ways */
+  tg_channel accumulator;         /* its halves */
+  tg_buffer out;
+  tg_buffer results[TG_GEMM_RESULTS]; /* parts of `out` */
   int a_base, b_base, out_base[TG_GEMM_RESULTS];
   int64_t a_rest, b_rest, out_rest[TG_GEMM_RESULTS];
   tg_operands_emission operands;
@@ -180,9 +182,6 @@ typedef struct tg_gemm_step {
 /* Appends the VOP without waits and posts. */
 tg_instr *tg_gemm_push_step(tg_gemm_emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
                             const tg_gemm_step *step);
-/* Adds to the next slot that is free. */
-void tg_gemm_wait_for(tg_instr *in, int sem, bool first_only);
-void tg_gemm_post_to(tg_instr *in, int kind, uint32_t pos, int sem, bool last_only);
 void tg_gemm_take_epilogue_operands(const tg_gemm_emission *e, tg_instr *in, uint32_t r, uint32_t col,
                                     bool first, bool last);
 /* A SEND to row `to` of the column, where it posts `sem`. */
@@ -204,7 +203,7 @@ static inline bool tg_gemm_has_prologue(const tg_gemm_emission *e) { return e->g
 static inline bool tg_gemm_makes_a(const tg_gemm_emission *e) {
   return tg_gemm_has_prologue(e) && !e->g->prologue.of_b;
 }
-void tg_gemm_allocate_prologue_sems(tg_gemm_emission *e);
+void tg_gemm_open_prologue(tg_gemm_emission *e);
 void tg_gemm_allocate_prologue_bases(tg_gemm_emission *e);
 void tg_gemm_load_prologue_vectors(tg_gemm_emission *e, tg_queue *queue, uint32_t col);
 /* The buffers of input number `input`, of which a chunk lies beside those of the others. */
@@ -221,7 +220,7 @@ void tg_gemm_emit_prologue_stores(tg_gemm_emission *e);
 
 /* Chunks of B that rows of tiles make in turn (prologue_cooperative.c). */
 static inline bool tg_gemm_makes_b(const tg_gemm_emission *e) { return e->t.makers > 0; }
-void tg_gemm_allocate_maker_sems(tg_gemm_emission *e);
+void tg_gemm_open_makers(tg_gemm_emission *e);
 /* Which of the makers of its columns a tile of row r is, and the row of another one. */
 uint32_t tg_gemm_maker(const tg_gemm_emission *e, uint32_t r);
 uint32_t tg_gemm_maker_row(const tg_gemm_emission *e, uint32_t r, uint32_t maker);

@@ -22,14 +22,14 @@ static void place_operands(emission *e, bool once, tg_buffer all) {
   const tg_gemm *g = e->g;
   const tg_params *m = e->b.m;
   if (once && tg_gemm_makes_a(e))
-    all = tg_buffer_part(m, &e->prologue.vectors, tg_gemm_prologue_vector_rows(m, g, &e->t),
+    all = tg_buffer_part(m, &e->prologue.vectors.ring, tg_gemm_prologue_vector_rows(m, g, &e->t),
                          (uint32_t)tg_epilogue_operands_before(m, g, &e->t, once, g->epilogue_operand_count));
   for (int x = 0; x < g->epilogue_operand_count; x++) {
     if (tg_gemm_loads_once(&e->t, &g->epilogue_operands[x]) != once) continue;
     uint32_t before = (uint32_t)tg_epilogue_operands_before(m, g, &e->t, once, x);
     e->operands.buffers[x] =
         tg_buffer_part(m, &all, before, (uint32_t)tg_epilogue_operand_rows(m, g, &e->t, x));
-    *(once ? &e->operands.vectors : &e->operands.blocks) += 1;
+    *(once ? &e->operands.vector_count : &e->operands.block_count) += 1;
   }
 }
 
@@ -52,21 +52,21 @@ static bool allocate(emission *e) {
   tg_gemm_layout layout;
   tg_buffer column_sums = {0}, once = {0}, blocks = {0}, spare;
   tg_buffer *const buffers[TG_GEMM_ROLES] = {
-      [TG_ROLE_A] = &e->a,
-      [TG_ROLE_PROLOGUE_INPUTS] = &e->prologue.input,
-      [TG_ROLE_SCALARS] = &e->prologue.scalars,
+      [TG_ROLE_A] = &e->a.ring,
+      [TG_ROLE_PROLOGUE_INPUTS] = &e->prologue.input.ring,
+      [TG_ROLE_SCALARS] = &e->prologue.scalars.ring,
       [TG_ROLE_PROLOGUE_OUTPUT] = &e->prologue.output,
-      [TG_ROLE_PROLOGUE_VECTORS] = &e->prologue.vectors,
-      [TG_ROLE_B] = &e->b_block,
+      [TG_ROLE_PROLOGUE_VECTORS] = &e->prologue.vectors.ring,
+      [TG_ROLE_B] = &e->b_block.ring,
       [TG_ROLE_OUT] = &e->out,
       [TG_ROLE_COLUMN_SUMS] = &column_sums,
       [TG_ROLE_RUNNING] = &e->column_sums.running,
-      [TG_ROLE_RECEIVED] = &e->partials.received,
-      [TG_ROLE_SENT] = &e->partials.sent,
-      [TG_ROLE_WHOLE] = &e->partials.whole,
+      [TG_ROLE_RECEIVED] = &e->partials.received.ring,
+      [TG_ROLE_SENT] = &e->partials.sent.ring,
+      [TG_ROLE_WHOLE] = &e->partials.whole.ring,
       [TG_ROLE_OPERANDS_ONCE] = &once,
       [TG_ROLE_OPERANDS] = &blocks,
-      [TG_ROLE_SUMS] = &e->partials.sums,
+      [TG_ROLE_SUMS] = &e->partials.sums.ring,
       [TG_ROLE_SPARE] = &spare,
       [TG_ROLE_ROUNDED] = &e->partials.rounded,
   };
@@ -81,38 +81,30 @@ static bool allocate(emission *e) {
   return true;
 }
 
-static void allocate_sems(emission *e) {
-  e->a_full = tg_tile_sem(&e->b, 0);
+static void open_channels(emission *e) {
+  tg_channel_open_full(&e->b, &e->a);
   if (tg_gemm_makes_b(e))
-    tg_gemm_allocate_maker_sems(e);
+    tg_gemm_open_makers(e);
   else
-    e->b_full = tg_tile_sem(&e->b, 0);
-  e->acc_full = tg_tile_sem(&e->b, 0);
-  e->acc_free = tg_tile_sem(&e->b, 2);
-  e->operands.vectors_full = tg_tile_sem(&e->b, 0);
-  e->operands.blocks_full = tg_tile_sem(&e->b, 0);
-  int a = (int)tg_gemm_a_blocks(&e->t), b = (int)tg_gemm_b_blocks(&e->t);
-  e->a_credit = tg_west_credits(&e->b, a);
-  e->a_north_credit = tg_north_credits(&e->b, a);
-  e->b_credit = tg_north_credits(&e->b, b);
-  e->b_west_credit = tg_west_credits(&e->b, b);
-  e->operands.vectors_credit = tg_north_credits(&e->b, 2);
-  e->operands.blocks_credit = tg_west_credits(&e->b, 2);
-  e->operands.blocks_north_credit = tg_north_credits(&e->b, 2);
-  if (tg_gemm_a_both_ways(e->g, &e->t)) e->a_north_full = tg_tile_sem(&e->b, 0);
-  if (tg_gemm_has_prologue(e)) tg_gemm_allocate_prologue_sems(e);
+    tg_channel_open_full(&e->b, &e->b_block);
+  tg_channel_open(&e->b, &e->accumulator, 2);
+  tg_channel_open_full(&e->b, &e->operands.vectors);
+  tg_channel_open_full(&e->b, &e->operands.blocks);
+  tg_channel_open_credits(&e->b, &e->a, (int)tg_gemm_a_blocks(&e->t));
+  tg_channel_open_credits(&e->b, &e->b_block, (int)tg_gemm_b_blocks(&e->t));
+  e->operands.vectors.north = tg_north_credits(&e->b, 2);
+  tg_channel_open_credits(&e->b, &e->operands.blocks, 2);
+  if (tg_gemm_a_both_ways(e->g, &e->t)) tg_channel_open_full(&e->b, &e->a_north);
+  e->a_north.north = e->a.north;
+  if (tg_gemm_has_prologue(e)) tg_gemm_open_prologue(e);
   if (e->t.members == 1) return;
-  e->partials.arrived = tg_tile_sem(&e->b, 0);
-  e->partials.returned = tg_tile_sem(&e->b, 0);
-  e->partials.full = tg_tile_sem(&e->b, 0);
-  e->partials.free = tg_tile_sem(&e->b, 1);
+  tg_channel_open_full(&e->b, &e->partials.received);
+  tg_channel_open_full(&e->b, &e->partials.sums);
+  tg_channel_open(&e->b, &e->partials.sent, 1);
   if (!e->t.ring) return;
-  e->partials.below_free = tg_tile_sem(&e->b, 1);
-  e->partials.whole_full = tg_tile_sem(&e->b, 0);
-  for (uint32_t i = 0; i + 1 < e->t.members; i++) {
-    int sem = tg_tile_sem(&e->b, 1);
-    if (!i) e->partials.whole_free = sem;
-  }
+  e->partials.received.free = tg_tile_sem(&e->b, 1);
+  tg_channel_open(&e->b, &e->partials.whole, 1);
+  for (uint32_t i = 1; i + 1 < e->t.members; i++) tg_tile_sem(&e->b, 1);
 }
 
 static int64_t bytes_of(const tg_value *value, int64_t elements) {
@@ -215,10 +207,10 @@ static tg_status emit_section(emission *e, const char *name, int64_t product) {
   e->b.egress = e->t.egress;
   e->b.members = e->t.ring ? 1 : e->t.members;
   e->b.half_store = e->g->prologue.stored;
-  e->operands.vectors = e->operands.blocks = 0;
+  e->operands.vector_count = e->operands.block_count = 0;
   if (!allocate(e))
     return tg_fail(e->c->diag, TG_INVALID, "node \"%s\": the scratchpads are too small", e->g->node->name);
-  allocate_sems(e);
+  open_channels(e);
   allocate_bases(e, product);
   tg_store_port ports[2 * TG_GEMM_RESULTS], drain;
   set_ports(e, ports, &drain);
@@ -254,9 +246,9 @@ static tg_status emit_section(emission *e, const char *name, int64_t product) {
 static uint64_t sum_bytes(const emission *e) {
   const tg_gemm_tiling *t = &e->t;
   uint64_t blocks = (uint64_t)t->passes_m * t->passes_n / tg_gemm_strips(t);
-  uint64_t down = (uint64_t)(t->members - 1) * t->parts * e->ring_steps * e->partials.received.rows,
-           back = t->ring          ? (uint64_t)(t->members - 1) * e->ring_steps * (e->partials.whole.rows / 2)
-                  : t->members > 1 ? (uint64_t)(t->parts - 1) * e->partials.sums.rows
+  uint64_t down = (uint64_t)(t->members - 1) * t->parts * e->ring_steps * e->partials.received.ring.rows,
+           back = t->ring ? (uint64_t)(t->members - 1) * e->ring_steps * (e->partials.whole.ring.rows / 2)
+                  : t->members > 1 ? (uint64_t)(t->parts - 1) * e->partials.sums.ring.rows
                                    : 0;
   return blocks * (down + back) * tg_gemm_row_tiles(e) * e->b.m->cols * tg_flit_bytes(e->b.m);
 }

@@ -23,16 +23,6 @@ static tg_agcu_instr *push_load(emission *e, tg_queue *queue, const tg_buffer *b
   return load;
 }
 
-static void set_credit(tg_agcu_instr *load, int base) {
-  load->credit_base[0] = base;
-  load->credit_mask[0] = load->dst_mask[0];
-}
-
-static void set_arrival(tg_agcu_instr *load, int sem) {
-  load->dst_post[0] = 1;
-  load->dst_sem[0] = sem;
-}
-
 /* Elements of a row to load: those that are needed, or as many as fill its bank rows where these are more. */
 static int64_t taken(const emission *e, uint32_t needed, uint32_t bank_rows) {
   uint32_t element = tg_mx_elements(e->b.m, e->g->format);
@@ -78,12 +68,13 @@ static tg_agcu_instr *load_a(emission *e, bool north, uint32_t r, uint32_t col, 
   const tg_gemm *g = e->g;
   int64_t z = tg_value_bytes_each(g->a);
   tg_queue *queue = north ? tg_north_queue(&e->b, col, TG_CTX_LOAD) : tg_west_queue(&e->b, r, TG_CTX_LOAD);
-  const tg_buffer *buffer = tg_gemm_makes_a(e) ? &e->prologue.input : &e->a;
-  tg_agcu_instr *load = push_load(e, queue, buffer, mask);
-  tg_gemm_set_chunk(e, load->dst_base, buffer, chunk);
-  if (e->t.resident == TG_RESIDENT_A) set_resident(e, load, &e->a, chunk, tg_gemm_a_row(e->b.m, g, &e->t));
-  if (e->t.resident != TG_RESIDENT_A || !chunk) set_credit(load, north ? e->a_north_credit : e->a_credit);
-  set_arrival(load, tg_gemm_makes_a(e) ? e->prologue.input_full : e->a_full);
+  const tg_channel *to = tg_gemm_makes_a(e) ? &e->prologue.input : &e->a;
+  tg_agcu_instr *load = push_load(e, queue, &to->ring, mask);
+  tg_gemm_set_chunk(e, load->dst_base, &to->ring, chunk);
+  if (e->t.resident == TG_RESIDENT_A)
+    set_resident(e, load, &e->a.ring, chunk, tg_gemm_a_row(e->b.m, g, &e->t));
+  if (e->t.resident != TG_RESIDENT_A || !chunk) tg_channel_ask(&e->a, load, !north);
+  tg_channel_deliver(to, load);
   load->base[0] = e->a_base;
   load->offset[0] = e->a_rest + g->a_origin * z;
   /* Of the two walks of a LOAD, rows and runs, which is m's and which k's? */
@@ -134,7 +125,7 @@ static void load_shared_a(emission *e, bool north, uint32_t lane, uint32_t chunk
   if (!north) return;
   load->m_first[0] += e->t.mt / 2;
   load->dst_base[0] += (int64_t)tg_gemm_a_half(e->b.m, e->g, &e->t);
-  set_arrival(load, e->a_north_full);
+  tg_channel_deliver(&e->a_north, load);
 }
 
 /* A chunk of a block as one run. */
@@ -159,12 +150,12 @@ static void load_b(emission *e, uint32_t r, uint32_t col, uint32_t mask, uint32_
   int64_t z = tg_value_bytes_each(g->b);
   bool west = tg_gemm_b_from_west(e, r, col);
   tg_queue *queue = west ? tg_west_queue(&e->b, r, TG_CTX_LOAD) : tg_north_queue(&e->b, col, TG_CTX_LOAD);
-  tg_agcu_instr *load = push_load(e, queue, &e->b_block, mask);
-  tg_gemm_set_chunk(e, load->dst_base, &e->b_block, chunk);
+  tg_agcu_instr *load = push_load(e, queue, &e->b_block.ring, mask);
+  tg_gemm_set_chunk(e, load->dst_base, &e->b_block.ring, chunk);
   if (e->t.resident == TG_RESIDENT_B)
-    set_resident(e, load, &e->b_block, chunk, tg_gemm_b_row(e->b.m, g, &e->t));
-  if (e->t.resident != TG_RESIDENT_B || !chunk) set_credit(load, west ? e->b_west_credit : e->b_credit);
-  set_arrival(load, e->b_full);
+    set_resident(e, load, &e->b_block.ring, chunk, tg_gemm_b_row(e->b.m, g, &e->t));
+  if (e->t.resident != TG_RESIDENT_B || !chunk) tg_channel_ask(&e->b_block, load, west);
+  tg_channel_deliver(&e->b_block, load);
   load->base[0] = e->b_base;
   load->offset[0] = e->b_rest;
   bool transposed = g->b_transposed; /* rows are n's, runs k's */
@@ -226,13 +217,13 @@ static tg_agcu_instr *load_epilogue_operand(emission *e, tg_queue *queue, int x,
 /* Row vectors come down the columns, once a pass, or once for all. The first one asks, the last one tells the
  * tiles. */
 static void load_vectors(emission *e, tg_queue *queue, uint32_t r, uint32_t col, uint32_t mask) {
-  int left = e->operands.vectors;
+  int left = e->operands.vector_count;
   for (int x = 0; x < e->g->epilogue_operand_count; x++) {
     if (!tg_gemm_loads_once(&e->t, &e->g->epilogue_operands[x])) continue;
     tg_agcu_instr *load = load_epilogue_operand(e, queue, x, r, col, mask);
-    if (left == e->operands.vectors && !tg_gemm_has_resident_vectors(e->g, &e->t))
-      set_credit(load, e->operands.vectors_credit);
-    if (--left == 0) set_arrival(load, e->operands.vectors_full);
+    if (left == e->operands.vector_count && !tg_gemm_has_resident_vectors(e->g, &e->t))
+      tg_channel_ask(&e->operands.vectors, load, false);
+    if (--left == 0) tg_channel_deliver(&e->operands.vectors, load);
   }
 }
 
@@ -241,10 +232,8 @@ static void load_block(emission *e, tg_queue *queue, int x, uint32_t r, uint32_t
                        int *count) {
   if (tg_gemm_loads_once(&e->t, &e->g->epilogue_operands[x])) return;
   tg_agcu_instr *load = load_epilogue_operand(e, queue, x, r, col, mask);
-  if (!*count)
-    set_credit(load, tg_epilogue_operands_west(e, r, col) ? e->operands.blocks_credit
-                                                          : e->operands.blocks_north_credit);
-  if (++*count == e->operands.blocks) set_arrival(load, e->operands.blocks_full);
+  if (!*count) tg_channel_ask(&e->operands.blocks, load, tg_epilogue_operands_west(e, r, col));
+  if (++*count == e->operands.block_count) tg_channel_deliver(&e->operands.blocks, load);
 }
 
 /* From the west, to all tiles of the row or to half of them: what they share first. */

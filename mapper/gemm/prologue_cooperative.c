@@ -35,22 +35,20 @@ static uint32_t all_makers(const emission *e, uint32_t r) {
   return mask;
 }
 
-void tg_gemm_allocate_maker_sems(emission *e) {
-  e->b_full = tg_tile_sem(&e->b, 0);
+void tg_gemm_open_makers(emission *e) {
+  tg_channel_open_full(&e->b, &e->b_block);
   for (uint32_t maker = 1; maker < e->t.makers; maker++) tg_tile_sem(&e->b, 0);
-  e->prologue.made_full = tg_tile_sem(&e->b, 0);
-  e->prologue.made_free = tg_tile_sem(&e->b, (int)e->t.made);
+  tg_channel_open(&e->b, &e->prologue.made, (int)e->t.made);
   e->prologue.made_credit = tg_tile_sem(&e->b, 0); /* position 0 is an AGCU */
   for (uint32_t r = 0; r < e->b.m->rows; r++) tg_tile_sem(&e->b, (int)e->t.made);
-  e->prologue.west_credit = tg_west_credits(&e->b, 2);
-  e->prologue.north_credit = tg_north_credits(&e->b, 2);
+  tg_channel_open_credits(&e->b, &e->prologue.input, 2);
   if (!tg_gemm_prologue_scalars(e->g)) return;
-  e->prologue.scalars_full = tg_tile_sem(&e->b, 0);
-  e->prologue.scalars_credit = tg_west_credits(&e->b, 2);
+  tg_channel_open_full(&e->b, &e->prologue.scalars);
+  e->prologue.scalars.west = tg_west_credits(&e->b, 2);
 }
 
 tg_buffer tg_gemm_made_buffer(const emission *e, uint32_t maker) {
-  tg_buffer made = e->b_block;
+  tg_buffer made = e->b_block.ring;
   made.base += maker * e->t.made * made.stride;
   made.count = e->t.made;
   return made;
@@ -88,9 +86,10 @@ static tg_agcu_instr *load_input(emission *e, tg_queue *queue, int prologue_inpu
   return load;
 }
 
-static void set_ends(tg_agcu_instr *load, bool first, bool last, int credit, int full) {
-  if (first) load->credit_base[0] = credit, load->credit_mask[0] = load->dst_mask[0];
-  if (last) load->dst_post[0] = 1, load->dst_sem[0] = full;
+/* The first one of a chunk asks for room, the last one tells. */
+static void set_ends(tg_agcu_instr *load, bool first, bool last, const tg_channel *to, bool west) {
+  if (first) tg_channel_ask(to, load, west);
+  if (last) tg_channel_deliver(to, load);
 }
 
 /* Of tile (r, col). The last tensor tells it. */
@@ -102,8 +101,7 @@ static void load_inputs(emission *e, tg_queue *queue, bool west, uint32_t r, uin
     if (tg_gemm_prologue_is_scalar(e->g, i)) continue;
     tg_agcu_instr *load = load_input(e, queue, i, 1u << ((west ? col : r) + 1), tg_gemm_maker(e, r),
                                      tg_gemm_col_first(e, r, col));
-    set_ends(load, left == all, left == 1, west ? e->prologue.west_credit : e->prologue.north_credit,
-             e->prologue.input_full);
+    set_ends(load, left == all, left == 1, &e->prologue.input, west);
     left--;
   }
 }
@@ -115,7 +113,7 @@ static void load_scalars(emission *e, tg_queue *queue, uint32_t r) {
   for (int i = 0; i < e->g->prologue.input_count; i++) {
     if (!tg_gemm_prologue_is_scalar(e->g, i) || e->g->prologue.inputs[i].lane) continue;
     tg_agcu_instr *load = load_input(e, queue, i, ((1u << e->b.m->cols) - 1) << 1, tg_gemm_maker(e, r), 0);
-    set_ends(load, left == all, left == 1, e->prologue.scalars_credit, e->prologue.scalars_full);
+    set_ends(load, left == all, left == 1, &e->prologue.scalars, true);
     left--;
   }
 }
@@ -146,22 +144,19 @@ void tg_gemm_load_prologue_north(emission *e, uint32_t col) {
 static void emit_nodes(emission *e, uint32_t r, uint32_t col) {
   tg_queue *queue = &tg_build_tile(&e->b, r, col)->vx;
   if (e->g->prologue.vector_count)
-    tg_set_wait(tg_build_push(&e->b, queue, TG_OP_vx_sync), 0, e->prologue.vectors_full, false);
+    tg_channel_take(&e->prologue.vectors, tg_build_push(&e->b, queue, TG_OP_vx_sync), 0, false);
   tg_buffer made = tg_gemm_made_buffer(e, tg_gemm_maker(e, r));
   tg_instr *in = tg_gemm_push_prologue(e, r, col, &made, 0, 1);
   bool stored = e->g->prologue.stored;
-  tg_set_wait(in, 0, e->prologue.input_full, false);
-  tg_set_wait(in, 1, e->prologue.made_free, false);
+  tg_channel_take(&e->prologue.input, in, 0, false);
+  tg_channel_claim(&e->prologue.made, in, 1, false);
   if (stored) tg_set_wait(in, 2, e->prologue.output_port.out_free, false);
-  if (inputs_from_west(e, r, col))
-    tg_set_post(in, 0, TG_POST_ROW, 0, e->prologue.west_credit + (int)col + 1, false);
-  else
-    tg_set_post(in, 0, TG_POST_COL, 0, e->prologue.north_credit + (int)r + 1, false);
-  tg_set_post(in, 1, TG_POST_LOCAL, 0, e->t.makers > 1 ? e->prologue.made_full : e->b_full, false);
+  tg_channel_return(&e->prologue.input, in, 0, inputs_from_west(e, r, col), r, col, false);
+  tg_channel_fill(e->t.makers > 1 ? &e->prologue.made : &e->b_block, in, 1, false);
   if (stored) tg_set_post(in, 2, TG_POST_LOCAL, 0, e->prologue.output_port.out_full, false);
   if (tg_gemm_prologue_scalars(e->g)) {
-    tg_set_wait(in, 3, e->prologue.scalars_full, false);
-    tg_set_post(in, 3, TG_POST_ROW, 0, e->prologue.scalars_credit + (int)col + 1, false);
+    tg_channel_take(&e->prologue.scalars, in, 3, false);
+    tg_channel_return(&e->prologue.scalars, in, 3, true, r, col, false);
   }
   end_loop(in, 2, rounds(e), queue->count - 1);
 }
@@ -178,7 +173,7 @@ static tg_instr *send_chunk(emission *e, uint32_t r, uint32_t col, int dir, uint
   tx->src_inner[0] = tx->dst_inner[0] = 65535;
   tx->dst_mask[0] = mask;
   tx->dst_post[0] = 1;
-  tx->dst_sem[0] = e->b_full + (int)tg_gemm_maker(e, r);
+  tx->dst_sem[0] = e->b_block.full + (int)tg_gemm_maker(e, r);
   in->common.credit_base[0] = e->prologue.made_credit;
   in->common.credit_mask[0] = mask;
   return in;
@@ -221,9 +216,9 @@ static tg_instr *send_around(emission *e, uint32_t r, uint32_t col) {
   uint32_t all = all_makers(e, r), above = all & ((2u << r) - 1), below = all & ~((4u << r) - 1);
   tg_instr *first = below ? send_chunk(e, r, col, TG_SOUTH, below) : send_chunk(e, r, col, TG_NORTH, above);
   tg_instr *last = first;
-  tg_set_wait(first, 0, e->prologue.made_full, false);
+  tg_channel_take(&e->prologue.made, first, 0, false);
   if (below && above) last = send_chunk(e, r, col, TG_NORTH, above);
-  tg_set_post(last, 0, TG_POST_LOCAL, 0, e->b_full + (int)tg_gemm_maker(e, r), false);
+  tg_set_post(last, 0, TG_POST_LOCAL, 0, e->b_block.full + (int)tg_gemm_maker(e, r), false);
   return last;
 }
 

@@ -45,7 +45,7 @@ tg_buffer tg_prologue_input_buffer(const emission *e, int prologue_input) {
   bool number = tg_gemm_prologue_is_scalar(e->g, prologue_input);
   prologue_input -= e->g->prologue.inputs[prologue_input].lane; /* those of one run follow each other */
   uint32_t before = tg_prologue_inputs_before(e->b.m, e->g, &e->t, number, prologue_input);
-  return tg_buffer_part(e->b.m, number ? &e->prologue.scalars : &e->prologue.input, before,
+  return tg_buffer_part(e->b.m, number ? &e->prologue.scalars.ring : &e->prologue.input.ring, before,
                         tg_prologue_inputs_before(e->b.m, e->g, &e->t, number, prologue_input + 1) - before);
 }
 
@@ -56,7 +56,7 @@ static void set_vectors(const emission *e, tg_vx_instr *vop, uint32_t chunks) {
   for (int v = 0; v < f->vector_count; v++) {
     int kind = tg_stream_kind(f->vectors[v].name.value);
     uint32_t before = tg_gemm_prologue_vectors_before(m, e->g, &e->t, v);
-    tg_buffer vector = tg_buffer_part(m, &e->prologue.vectors, before,
+    tg_buffer vector = tg_buffer_part(m, &e->prologue.vectors.ring, before,
                                       tg_gemm_prologue_vectors_before(m, e->g, &e->t, v + 1) - before);
     tg_stream *s = tg_stream_of_mut(vop, tg_prologue_vector_stream(f, v));
     s->kind[0] = kind;
@@ -102,15 +102,12 @@ tg_instr *tg_gemm_push_prologue(emission *e, uint32_t r, uint32_t col, const tg_
  * in one of level 1. */
 static tg_instr *push_nodes(emission *e, uint32_t r, uint32_t col, uint32_t first, uint32_t chunks) {
   const tg_gemm_prologue *f = &e->g->prologue;
-  tg_instr *in = tg_gemm_push_prologue(e, r, col, &e->a, first, chunks);
-  tg_set_wait(in, 0, e->prologue.input_full, false);
-  tg_set_wait(in, 1, e->prologue.a_free, false);
+  tg_instr *in = tg_gemm_push_prologue(e, r, col, &e->a.ring, first, chunks);
+  tg_channel_take(&e->prologue.input, in, 0, false);
+  tg_channel_claim(&e->a, in, 1, false);
   if (f->stored) tg_set_wait(in, 2, e->prologue.output_port.out_free, false);
-  if (tg_gemm_a_from_north(e, r, col))
-    tg_set_post(in, 0, TG_POST_COL, 0, e->a_north_credit + (int)r + 1, false);
-  else
-    tg_set_post(in, 0, TG_POST_ROW, 0, e->a_credit + (int)col + 1, false);
-  tg_set_post(in, 1, TG_POST_LOCAL, 0, e->a_full, false);
+  tg_channel_return(&e->a, in, 0, !tg_gemm_a_from_north(e, r, col), r, col, false);
+  tg_channel_fill(&e->a, in, 1, false);
   if (f->stored) tg_set_post(in, 2, TG_POST_LOCAL, 0, e->prologue.output_port.out_full, false);
   return in;
 }
@@ -284,8 +281,8 @@ void tg_gemm_emit_nodes(emission *e, uint32_t r, uint32_t col, const tg_vx_instr
                         const tg_store_port *port) {
   uint32_t chunks = e->t.chunks, blocks = e->t.passes_m, between = tg_gemm_chunks_a_piece(&e->t);
   tg_instr *in = tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->vx, TG_OP_vx_sync);
-  if (e->g->prologue.vector_count) tg_set_wait(in, 0, e->prologue.vectors_full, false);
-  if (e->operands.vectors) tg_set_wait(in, 1, e->operands.vectors_full, false);
+  if (e->g->prologue.vector_count) tg_channel_take(&e->prologue.vectors, in, 0, false);
+  if (e->operands.vector_count) tg_channel_take(&e->operands.vectors, in, 1, false);
   end_loop(push_nodes(e, r, col, 0, 1), 2, chunks, 1);
   in = push_nodes(e, r, col, chunks % 2, between);
   if (between > 1) end_loop(in, 1, between, 2);
@@ -297,10 +294,10 @@ void tg_gemm_emit_nodes(emission *e, uint32_t r, uint32_t col, const tg_vx_instr
   if (e->g->prologue.stored) emit_first_sends(e, r, col);
 }
 
-void tg_gemm_allocate_prologue_sems(emission *e) {
-  e->prologue.input_full = tg_tile_sem(&e->b, 0);
-  e->prologue.a_free = tg_tile_sem(&e->b, 2);
-  e->prologue.vectors_full = tg_tile_sem(&e->b, 0);
+void tg_gemm_open_prologue(emission *e) {
+  tg_channel_open_full(&e->b, &e->prologue.input);
+  e->a.free = tg_tile_sem(&e->b, 2); /* for what the prologue makes of its input */
+  tg_channel_open_full(&e->b, &e->prologue.vectors);
   tg_store_port_init(&e->b, &e->prologue.output_port, 2);
   e->prologue.output_west = tg_west_credits(&e->b, 0);
   e->prologue.output_north = tg_north_credits(&e->b, 0);
@@ -327,7 +324,7 @@ void tg_gemm_allocate_prologue_bases(emission *e) {
 static void load_vector(emission *e, tg_queue *queue, int v, uint32_t mask, int64_t first) {
   const tg_gemm_prologue *f = &e->g->prologue;
   tg_agcu_instr *load = &tg_build_push(&e->b, queue, TG_OP_agcu_load)->agcu;
-  tg_buffer vector = e->prologue.vectors;
+  tg_buffer vector = e->prologue.vectors.ring;
   tg_walk_plan walk = {.tensor = tg_place_of(e->c, f->vectors[v].name.value),
                        .radix = {1, 1, 1},
                        .element_stride = f->vectors[v].element_stride,
@@ -342,8 +339,7 @@ static void load_vector(emission *e, tg_queue *queue, int v, uint32_t mask, int6
   load->k_first[0] = first;
   load->convert[0] = tg_stream_kind(f->vectors[v].name.value) == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
   if (v + 1 < f->vector_count) return;
-  load->dst_post[0] = 1;
-  load->dst_sem[0] = e->prologue.vectors_full;
+  tg_channel_deliver(&e->prologue.vectors, load);
 }
 
 /* Vectors come down the columns once: of those along n a tile needs its columns. */

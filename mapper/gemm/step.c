@@ -116,29 +116,16 @@ tg_instr *tg_gemm_push_step(emission *e, uint32_t r, uint32_t col, const tg_vx_i
 
 /* ---- waits and posts ---- */
 
-void tg_gemm_wait_for(tg_instr *in, int sem, bool first_only) {
-  int slot = 0;
-  while (in->common.wait_on[slot]) slot++;
-  tg_set_wait(in, slot, sem, first_only);
-}
-void tg_gemm_post_to(tg_instr *in, int kind, uint32_t pos, int sem, bool last_only) {
-  int slot = 0;
-  while (in->common.post_kind[slot]) slot++;
-  tg_set_post(in, slot, kind, pos, sem, last_only);
-}
-
 void tg_gemm_take_epilogue_operands(const emission *e, tg_instr *in, uint32_t r, uint32_t col, bool first,
                                     bool last) {
-  bool vectors = e->operands.vectors &&
+  bool vectors = e->operands.vector_count &&
                  !tg_gemm_has_resident_vectors(e->g, &e->t); /* else they are there from the start */
-  if (vectors) tg_gemm_wait_for(in, e->operands.vectors_full, true);
-  if (vectors) tg_gemm_post_to(in, TG_POST_COL, 0, e->operands.vectors_credit + (int)r + 1, true);
-  if (e->operands.blocks && first) tg_gemm_wait_for(in, e->operands.blocks_full, false);
-  if (!e->operands.blocks || !last) return;
-  if (tg_epilogue_operands_west(e, r, col))
-    tg_gemm_post_to(in, TG_POST_ROW, 0, e->operands.blocks_credit + (int)col + 1, false);
-  else
-    tg_gemm_post_to(in, TG_POST_COL, 0, e->operands.blocks_north_credit + (int)r + 1, false);
+  if (vectors) tg_channel_take(&e->operands.vectors, in, TG_NEXT_SLOT, true);
+  if (vectors) tg_channel_return(&e->operands.vectors, in, TG_NEXT_SLOT, false, r, col, true);
+  if (e->operands.block_count && first) tg_channel_take(&e->operands.blocks, in, TG_NEXT_SLOT, false);
+  if (e->operands.block_count && last)
+    tg_channel_return(&e->operands.blocks, in, TG_NEXT_SLOT, tg_epilogue_operands_west(e, r, col), r, col,
+                      false);
 }
 
 tg_tx_instr *tg_gemm_push_send(emission *e, uint32_t r, uint32_t col, uint32_t to, uint32_t flits, int sem) {

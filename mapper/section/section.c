@@ -106,6 +106,8 @@ void tg_set_rotating(int64_t *base_field, const tg_buffer *buffer, uint32_t firs
 }
 
 void tg_set_wait(tg_instr *in, int slot, int sem, bool first_only) {
+  if (slot == TG_NEXT_SLOT)
+    for (slot = 0; slot < 4 && in->common.wait_on[slot];) slot++;
   assert(slot < 4 && !in->common.wait_on[slot]);
   in->common.wait_on[slot] = 1;
   in->common.wait_sem[slot] = sem;
@@ -113,6 +115,8 @@ void tg_set_wait(tg_instr *in, int slot, int sem, bool first_only) {
 }
 
 void tg_set_post(tg_instr *in, int slot, int kind, uint32_t pos, int sem, bool last_only) {
+  if (slot == TG_NEXT_SLOT)
+    for (slot = 0; slot < 4 && in->common.post_kind[slot];) slot++;
   assert(slot < 4 && !in->common.post_kind[slot]);
   in->common.post_kind[slot] = kind;
   in->common.post_pos[slot] = pos;

@@ -1,5 +1,6 @@
 /* A stream kernel's section: buffers, loads, VOPs, stores. */
 #include "mapper/expression/expression.h"
+#include "mapper/section/channel.h"
 #include "mapper/stream/tiling.h"
 
 #include <assert.h>
@@ -9,10 +10,10 @@ typedef struct emission {
   tg_build b;
   const tg_stream_kernel *plan;
   tg_stream_tiling t;
-  tg_buffer in[TG_STREAMS], vector[TG_STREAMS];
+  tg_buffer in[TG_STREAMS], vector[TG_STREAMS]; /* parts of the rings of these: */
+  tg_channel inputs, vectors;
   tg_buffer kept, number; /* what the VOP before leaves: rows, and a vector for each */
   tg_store_port ports[1 + TG_MORE_RESULTS];
-  int in_full, vectors_full, west_credit, north_credit;
   int entry[2 * TG_STREAMS + 1]; /* of the base table, by number of the walk */
   int64_t residue[2 * TG_STREAMS + 1];
 } emission;
@@ -160,7 +161,7 @@ static void emit_loads(emission *e, uint32_t r, uint32_t col) {
   const tg_stream_kernel *plan = e->plan;
   tg_queue *queue = load_queue(e, r, col);
   tg_instr *sync = tg_build_push(&e->b, queue, TG_OP_agcu_sync);
-  sync->common.credit_base[0] = loads_from_north(r, col) ? e->north_credit : e->west_credit;
+  sync->common.credit_base[0] = loads_from_north(r, col) ? e->inputs.north : e->inputs.west;
   sync->common.credit_mask[0] = 1ll << load_position(r, col);
   for (int i = 0; i < plan->inputs; i++) {
     if (plan->window[i] > 1) {
@@ -170,8 +171,7 @@ static void emit_loads(emission *e, uint32_t r, uint32_t col) {
     }
     tg_agcu_instr *load = push_load(e, i, r, col, true);
     if (i + 1 < plan->inputs) continue;
-    load->dst_post[0] = 1;
-    load->dst_sem[0] = e->in_full;
+    tg_channel_deliver(&e->inputs, load);
   }
 }
 
@@ -188,8 +188,7 @@ static void emit_vector_loads(emission *e, uint32_t r) {
     load->dst_inner[0] = 65535;
     load->dst_mask[0] = ((1 << e->b.m->cols) - 1) << 1;
     if (v + 1 < plan->vectors) continue;
-    load->dst_post[0] = 1;
-    load->dst_sem[0] = e->vectors_full;
+    tg_channel_deliver(&e->vectors, load);
   }
 }
 
@@ -304,11 +303,8 @@ static tg_instr *push_vop(const emission *e, tg_queue *queue, const tg_vx_instr 
 
 /* Takes a chunk, and gives its place back. */
 static void take_chunk(const emission *e, tg_instr *in, uint32_t r, uint32_t col) {
-  tg_set_wait(in, 0, e->in_full, false);
-  if (loads_from_north(r, col))
-    tg_set_post(in, 0, TG_POST_COL, 0, e->north_credit + (int)r + 1, false);
-  else
-    tg_set_post(in, 0, TG_POST_ROW, 0, e->west_credit + (int)col + 1, false);
+  tg_channel_take(&e->inputs, in, 0, false);
+  tg_channel_return(&e->inputs, in, 0, !loads_from_north(r, col), r, col, false);
 }
 
 static void emit_first_vop(const emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode) {
@@ -353,7 +349,7 @@ static void emit_vop(emission *e, uint32_t r, uint32_t col, const tg_vx_instr mi
   bool second = plan->first_segments > 0;
   int unroll = tg_stream_unroll(plan);
   tg_queue *queue = &tg_build_tile(&e->b, r, col)->vx;
-  if (plan->vectors) tg_set_wait(tg_build_push(&e->b, queue, TG_OP_vx_sync), 0, e->vectors_full, false);
+  if (plan->vectors) tg_channel_take(&e->vectors, tg_build_push(&e->b, queue, TG_OP_vx_sync), 0, false);
   if (second) emit_first_vop(e, r, col, &microcode[0]);
   tg_instr *in = push_vop(e, queue, &microcode[second], repeat, unroll);
   tg_vx_instr *vop = &in->vx;
@@ -436,10 +432,9 @@ tg_status tg_emit_stream_kernel(tg_compile *c, const tg_kernel *kernel, const tg
     e.entry[i] = tg_build_base(&e.b, walk->tensor, (uint64_t)(bytes - before), &e.residue[i]);
     e.residue[i] += before;
   }
-  e.in_full = tg_tile_sem(&e.b, 0);
-  if (plan->vectors) e.vectors_full = tg_tile_sem(&e.b, 0);
-  e.west_credit = tg_west_credits(&e.b, 2);
-  e.north_credit = tg_north_credits(&e.b, 2);
+  tg_channel_open_full(&e.b, &e.inputs);
+  tg_channel_open_credits(&e.b, &e.inputs, 2);
+  if (plan->vectors) tg_channel_open_full(&e.b, &e.vectors);
   tg_vx_instr microcode[2] = {0};
   tg_status status = tg_mc_pack_parts(mc, &plan->first_segments, plan->first_segments > 0, c->program,
                                       e.b.section, microcode, c->diag);
