@@ -35,32 +35,34 @@ typedef struct emission {
 
 /* ---- room ---- */
 
-static bool add_input(emission *e, input *in, const tg_matrices *at, uint64_t rows) {
+static void add_base(emission *e, input *in, const tg_matrices *at) {
   in->at = at;
   in->entry = tg_build_base(&e->b, tg_place_of(e->c, at->value), 0, &in->residue);
-  return tg_build_buffer(&e->b, (uint32_t)rows, e->a->copies, &in->buffer);
+}
+
+static void allocate_bases(emission *e) {
+  const tg_attention *a = e->a;
+  add_base(e, &e->q, &a->q);
+  add_base(e, &e->k, &a->k);
+  add_base(e, &e->v, &a->v);
+  for (int x = 0; x < a->scores.epilogue_operand_count; x++)
+    add_base(e, &e->epilogue_operand[x], &a->epilogue_operand[x]);
+  e->out_entry = tg_build_base(&e->b, tg_place_of(e->c, a->out.value), 0, &e->out_residue);
 }
 
 static bool allocate(emission *e) {
   const tg_params *m = e->b.m;
-  const tg_attention *a = e->a;
-  tg_gemm_tiling first = tg_attention_scores(a), second = tg_attention_context(m, a);
-  tg_buffer kept;
-  bool good = add_input(e, &e->q, &a->q, tg_gemm_a_rows(m, &a->scores, &first)) &&
-              add_input(e, &e->k, &a->k, tg_gemm_b_rows(m, &a->scores, &first)) &&
-              add_input(e, &e->v, &a->v, tg_gemm_b_rows(m, &a->context, &second)) &&
-              tg_build_buffer(&e->b, tg_attention_kept_rows(m, a), 1, &kept) &&
-              tg_build_buffer(&e->b, tg_attention_weight_rows(m, a), 1, &e->weights.ring) &&
-              tg_build_buffer(&e->b, tg_attention_out_rows(m, a), 2, &e->out);
-  for (int x = 0; x < a->scores.epilogue_operand_count && good; x++)
-    good = add_input(e, &e->epilogue_operand[x], &a->epilogue_operand[x],
-                     tg_attention_epilogue_operand_rows(m, a, x));
-  e->out_entry = tg_build_base(&e->b, tg_place_of(e->c, a->out.value), 0, &e->out_residue);
-  if (!good) return false;
+  tg_room rooms[TG_ATTENTION_ROLES];
+  tg_buffer *buffers[TG_ATTENTION_ROLES] = {&e->q.buffer, &e->k.buffer,     &e->v.buffer,
+                                            &e->exps,     &e->weights.ring, &e->out};
+  for (int x = 0; x < e->a->scores.epilogue_operand_count; x++)
+    buffers[TG_ROLE_SCORED + x] = &e->epilogue_operand[x].buffer;
+  tg_attention_lay_out(m, e->a, rooms);
+  if (!tg_build_rooms(&e->b, rooms, TG_ATTENTION_ROLES, buffers)) return false;
   /* The inverse sums lie behind the exps, perhaps in the same bank: both are written, then read. */
-  e->exps = e->sums = kept;
-  e->sums.base += tg_attention_exp_rows(m, a);
-  e->sums.banks -= e->sums.base / tg_bank_rows(m) - kept.base / tg_bank_rows(m);
+  e->sums = e->exps;
+  e->sums.base += tg_attention_exp_rows(m, e->a);
+  e->sums.banks -= e->sums.base / tg_bank_rows(m) - e->exps.base / tg_bank_rows(m);
   return true;
 }
 
@@ -512,6 +514,7 @@ static tg_status emit(tg_compile *c, const tg_kernel *kernel) {
   bool good = tg_describe_attention(c, kernel, &a); /* as when it was formed */
   tg_build_begin(&e.b, c, name);
   if (!good || !allocate(&e)) return tg_fail(c->diag, TG_INVALID, "%s: the scratchpads are too small", name);
+  allocate_bases(&e);
   open_channels(&e);
   tg_store_port port = port_of(&e);
   static const int splits[] = {TG_SOFTMAX_FIRST_SEGMENTS, TG_ATTENTION_DRAIN};

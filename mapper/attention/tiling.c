@@ -5,6 +5,8 @@
 #include "mapper/attention/attention.h"
 #include "mapper/gemm/layout.h"
 
+#include <string.h>
+
 enum {
   BLOCKS = 64,      /* of a tile in a product, at most */
   MOST_ROWS = 4096, /* of a block */
@@ -56,24 +58,25 @@ uint32_t tg_attention_epilogue_operand_rows(const tg_params *m, const tg_attenti
 
 /* ---- room ---- */
 
-static bool fits(const tg_params *m, const tg_attention *a) {
+void tg_attention_lay_out(const tg_params *m, const tg_attention *a, tg_room rooms[TG_ATTENTION_ROLES]) {
   tg_gemm_tiling first = tg_attention_scores(a), second = tg_attention_context(m, a);
-  uint64_t loaded[3 + TG_EPILOGUE_OPERANDS] = {tg_gemm_a_rows(m, &a->scores, &first),
-                                               tg_gemm_b_rows(m, &a->scores, &first),
-                                               tg_gemm_b_rows(m, &a->context, &second)};
-  int count = 3;
+  memset(rooms, 0, TG_ATTENTION_ROLES * sizeof *rooms);
+  rooms[TG_ROLE_QUERIES] = (tg_room){tg_gemm_a_rows(m, &a->scores, &first), a->copies};
+  rooms[TG_ROLE_KEYS] = (tg_room){tg_gemm_b_rows(m, &a->scores, &first), a->copies};
+  rooms[TG_ROLE_VALUES] = (tg_room){tg_gemm_b_rows(m, &a->context, &second), a->copies};
+  rooms[TG_ROLE_KEPT] = (tg_room){tg_attention_kept_rows(m, a), 1};
+  rooms[TG_ROLE_WEIGHTS] = (tg_room){tg_attention_weight_rows(m, a), 1};
+  rooms[TG_ROLE_CONTEXT] = (tg_room){tg_attention_out_rows(m, a), 2};
   for (int x = 0; x < a->scores.epilogue_operand_count; x++)
-    loaded[count++] = tg_attention_epilogue_operand_rows(m, a, x);
-  uint64_t banks = 0;
-  for (int i = 0; i < count; i++) {
-    if (loaded[i] > tg_pad_rows(m)) return false;
-    banks += a->copies * (uint64_t)tg_banks_for(m, (uint32_t)loaded[i]);
-  }
-  uint64_t kept = tg_attention_kept_rows(m, a), out = tg_attention_out_rows(m, a);
-  if (kept > tg_pad_rows(m) || out > tg_pad_rows(m)) return false;
-  banks += tg_banks_for(m, (uint32_t)kept) + 2ull * tg_banks_for(m, (uint32_t)out) +
-           tg_banks_for(m, tg_attention_weight_rows(m, a));
-  return banks <= m->banks && (uint64_t)a->rows * (first.nt + second.nt) / tg_lanes(m) <= tg_acc_rows(m);
+    rooms[TG_ROLE_SCORED + x] = (tg_room){tg_attention_epilogue_operand_rows(m, a, x), a->copies};
+}
+
+static bool fits(const tg_params *m, const tg_attention *a) {
+  tg_room rooms[TG_ATTENTION_ROLES];
+  tg_attention_lay_out(m, a, rooms);
+  uint32_t columns = tg_attention_keys(a) + tg_attention_width(m, a);
+  return tg_rooms_fit(m, rooms, TG_ATTENTION_ROLES) &&
+         (uint64_t)a->rows * columns / tg_lanes(m) <= tg_acc_rows(m);
 }
 
 /* What an endpoint has to hold beside data. */

@@ -49,7 +49,7 @@ static void place_results(emission *e, const tg_buffer *column_sums) {
 
 /* False: the banks do not suffice. */
 static bool allocate(emission *e) {
-  tg_gemm_layout layout;
+  tg_room rooms[TG_GEMM_ROLES];
   tg_buffer column_sums = {0}, once = {0}, blocks = {0}, spare;
   tg_buffer *const buffers[TG_GEMM_ROLES] = {
       [TG_ROLE_A] = &e->a.ring,
@@ -70,11 +70,8 @@ static bool allocate(emission *e) {
       [TG_ROLE_SPARE] = &spare,
       [TG_ROLE_ROUNDED] = &e->partials.rounded,
   };
-  tg_gemm_lay_out(e->b.m, e->g, &e->t, &layout);
-  for (int i = 0; i < TG_GEMM_ROLES; i++) {
-    const tg_gemm_room *room = &layout.rooms[i];
-    if (room->rows && !tg_build_buffer(&e->b, (uint32_t)room->rows, room->copies, buffers[i])) return false;
-  }
+  tg_gemm_lay_out(e->b.m, e->g, &e->t, rooms);
+  if (!tg_build_rooms(&e->b, rooms, TG_GEMM_ROLES, buffers)) return false;
   place_results(e, &column_sums);
   place_operands(e, true, once);
   place_operands(e, false, blocks);

@@ -3,6 +3,7 @@
 #define TEGULA_MAPPER_GEMM_LAYOUT_H
 
 #include "mapper/gemm/tiling.h"
+#include "mapper/section/layout.h"
 
 /* Bank rows of A's and B's blocks of a tile, and how far their rows are apart. */
 uint32_t tg_gemm_a_row(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
@@ -83,16 +84,8 @@ typedef enum tg_gemm_role {
   TG_GEMM_ROLES
 } tg_gemm_role;
 
-/* Rows of one of so many copies, each in banks of its own; 0 rows: there is none. */
-typedef struct tg_gemm_room {
-  uint64_t rows;
-  uint32_t copies;
-} tg_gemm_room;
-typedef struct tg_gemm_layout {
-  tg_gemm_room rooms[TG_GEMM_ROLES];
-} tg_gemm_layout;
-
 /* The one statement of it: what fits, and where buffers are, follow. */
-void tg_gemm_lay_out(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t, tg_gemm_layout *out);
+void tg_gemm_lay_out(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t,
+                     tg_room rooms[TG_GEMM_ROLES]);
 
 #endif

@@ -27,14 +27,9 @@ typedef struct search {
 /* Do the scratchpad and the accumulator hold it? */
 static bool fits(const search *s, const tg_gemm_tiling *t) {
   const tg_params *m = s->m;
-  tg_gemm_layout layout;
-  uint64_t banks = 0;
-  tg_gemm_lay_out(m, s->g, t, &layout);
-  for (int i = 0; i < TG_GEMM_ROLES; i++) {
-    if (layout.rooms[i].rows > tg_pad_rows(m)) return false;
-    banks += (uint64_t)layout.rooms[i].copies * tg_banks_for(m, (uint32_t)layout.rooms[i].rows);
-  }
-  return banks <= m->banks && (uint64_t)t->mt * (t->nt / tg_lanes(m)) <= tg_acc_rows(m);
+  tg_room rooms[TG_GEMM_ROLES];
+  tg_gemm_lay_out(m, s->g, t, rooms);
+  return tg_rooms_fit(m, rooms, TG_GEMM_ROLES) && (uint64_t)t->mt * (t->nt / tg_lanes(m)) <= tg_acc_rows(m);
 }
 
 /* An AGCU loads blocks of epilogue operands for each tile of its row or column that it serves, with an

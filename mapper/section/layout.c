@@ -1,0 +1,16 @@
+#include "mapper/section/layout.h"
+
+uint64_t tg_rooms_banks(const tg_params *m, const tg_room *rooms, int count) {
+  uint64_t banks = 0;
+  for (int i = 0; i < count; i++) {
+    if (rooms[i].rows > tg_pad_rows(m)) return UINT64_MAX;
+    banks += (uint64_t)rooms[i].copies * tg_banks_for(m, (uint32_t)rooms[i].rows);
+  }
+  return banks;
+}
+
+bool tg_build_rooms(tg_build *b, const tg_room *rooms, int count, tg_buffer *const *out) {
+  for (int i = 0; i < count; i++)
+    if (rooms[i].rows && !tg_build_buffer(b, (uint32_t)rooms[i].rows, rooms[i].copies, out[i])) return false;
+  return true;
+}
