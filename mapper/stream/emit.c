@@ -54,51 +54,45 @@ static uint32_t moved(const emission *e) {
   return part && plan->output.columns < plan->take ? (uint32_t)plan->output.columns : plan->take;
 }
 
-static bool allocate_inputs(emission *e) {
-  const tg_stream_kernel *plan = e->plan;
-  uint64_t beside = e->t.chunk_rows * tg_stream_beside_flits(e->b.m, plan);
-  uint32_t at = 0;
-  tg_buffer shared;
-  for (int i = 0; i < plan->inputs; i++)
-    if (!plan->beside[i] &&
-        !tg_build_buffer(&e->b, e->t.chunk_rows * (uint32_t)tg_stream_alone_flits(e->b.m, plan, i), 2,
-                         &e->in[i]))
-      return false;
-  if (!beside) return true;
-  if (!tg_build_buffer(&e->b, (uint32_t)beside, 2, &shared)) return false;
-  for (int i = 0; i < plan->inputs; i++) {
-    if (!plan->beside[i]) continue;
-    uint32_t rows = e->t.chunk_rows * tg_stream_input_flits(e->b.m, plan, i) * plan->window[i];
-    e->in[i] = tg_buffer_part(e->b.m, &shared, at, rows);
-    at += rows;
-  }
-  return true;
-}
-
-static bool allocate_vectors(emission *e) {
+/* Inputs, or vectors, that lie side by side are parts of one buffer. */
+static void place_beside(emission *e, const tg_buffer *inputs, const tg_buffer *vectors) {
   const tg_stream_kernel *plan = e->plan;
   const tg_params *m = e->b.m;
-  uint32_t all = 0, at = 0;
-  tg_buffer shared;
-  for (int v = 0; v < plan->vectors; v++) all += tg_stream_vector_flits(m, plan, v);
-  if (plan->vectors_beside && !tg_build_buffer(&e->b, all, 1, &shared)) return false;
-  for (int v = 0; v < plan->vectors; v++) {
-    uint32_t flits = tg_stream_vector_flits(m, plan, v);
-    if (plan->vectors_beside)
-      e->vector[v] = tg_buffer_part(m, &shared, at, flits), at += flits;
-    else if (!tg_build_buffer(&e->b, flits, 1, &e->vector[v]))
-      return false;
+  uint32_t at = 0;
+  for (int i = 0; i < plan->inputs; i++) {
+    if (!plan->beside[i]) continue;
+    uint32_t rows = e->t.chunk_rows * tg_stream_input_flits(m, plan, i) * plan->window[i];
+    e->in[i] = tg_buffer_part(m, inputs, at, rows);
+    at += rows;
   }
-  return true;
+  at = 0;
+  for (int v = 0; v < plan->vectors && plan->vectors_beside; v++) {
+    uint32_t flits = tg_stream_vector_flits(m, plan, v);
+    e->vector[v] = tg_buffer_part(m, vectors, at, flits);
+    at += flits;
+  }
 }
 
 static bool allocate(emission *e) {
   const tg_stream_kernel *plan = e->plan;
-  uint32_t kept = e->t.chunk_rows * tg_kind_flits(e->b.m, TG_STREAM_FP32, plan->take);
-  if (plan->first_segments && (!tg_build_buffer(&e->b, kept, 1, &e->kept) ||
-                               !tg_build_buffer(&e->b, 2 * e->t.chunk_rows, 1, &e->number)))
-    return false;
-  if (!allocate_inputs(e) || !allocate_vectors(e)) return false;
+  tg_room rooms[TG_STREAM_ROLES];
+  tg_buffer inputs, vectors,
+      *buffers[TG_STREAM_ROLES] = {[TG_ROLE_KEPT_ROWS] = &e->kept,
+                                   [TG_ROLE_KEPT_VECTORS] = &e->number,
+                                   [TG_ROLE_INPUTS_BESIDE] = &inputs,
+                                   [TG_ROLE_VECTORS_BESIDE] = &vectors};
+  for (int i = 0; i < plan->inputs; i++) buffers[TG_ROLE_INPUTS + i] = &e->in[i];
+  for (int v = 0; v < plan->vectors; v++) buffers[TG_ROLE_VECTORS + v] = &e->vector[v];
+  for (int x = 0; x <= plan->more; x++) buffers[TG_ROLE_RESULTS + x] = &e->ports[port_of(plan, x)].buffer;
+  tg_stream_lay_out(e->b.m, plan, &e->t, rooms);
+  if (!tg_build_rooms(&e->b, rooms, TG_STREAM_ROLES, buffers)) return false;
+  place_beside(e, &inputs, &vectors);
+  return true;
+}
+
+/* In the order of results, which have their semaphores so. */
+static void set_ports(emission *e) {
+  const tg_stream_kernel *plan = e->plan;
   for (int x = 0; x <= plan->more; x++) {
     uint32_t row = tg_kind_flits(e->b.m, tg_stream_result_kind(plan, x), tg_stream_out_take(plan)),
              sent = plan->out_take ? row : tg_kind_flits(e->b.m, tg_stream_result_kind(plan, x), moved(e)),
@@ -106,14 +100,11 @@ static bool allocate(emission *e) {
     tg_store_port *port = &e->ports[port_of(plan, x)];
     *port = (tg_store_port){.flits = e->t.parts > 1 ? e->t.piece_flits : e->t.chunk_rows * sent,
                             .pieces = pieces,
-                            .loops = {e->t.loops[0], e->t.loops[1], pieces}};
+                            .loops = {e->t.loops[0], e->t.loops[1], pieces},
+                            .buffer = port->buffer};
     if (sent < row) port->inner = sent, port->stride = row;
-    if (!tg_build_buffer(&e->b, pieces * (e->t.parts > 1 ? e->t.piece_flits : e->t.chunk_rows * row), 2,
-                         &port->buffer))
-      return false;
     tg_store_port_init(&e->b, port, 2);
   }
-  return true;
 }
 
 /* Rows of tile t in chunk i: (i*T + t) * chunk_rows on. Column block j: j*take on. */
@@ -425,6 +416,7 @@ tg_status tg_emit_stream_kernel(tg_compile *c, const tg_kernel *kernel, const tg
         c->diag, TG_INVALID,
         "%s: a row of %u elements (window %u) does not fit in the scratchpads of this architecture", name,
         plan->take, plan->window[0]);
+  set_ports(&e);
   for (int i = 0; i < tg_stream_walks(plan); i++) {
     const tg_walk_plan *walk = walk_of(plan, i);
     int64_t bytes = walk->offset * (int64_t)tg_storage_bytes(walk->tensor->storage);

@@ -4,6 +4,7 @@
 #include "frontend/base/math.h"
 
 #include <math.h>
+#include <string.h>
 
 enum {
   ROW_VECTORS = 4,
@@ -47,15 +48,6 @@ uint32_t tg_stream_vector_flits(const tg_params *m, const tg_stream_kernel *plan
   uint32_t flits = tg_kind_flits(m, plan->vector_kind[v], tg_stream_vector_elements(plan, v)),
            block = tg_kind_flits(m, TG_STREAM_FP32, plan->take);
   return plan->vectors_beside ? (flits + block - 1) / block * block : flits;
-}
-
-static uint32_t vector_banks(const tg_params *m, const tg_stream_kernel *plan) {
-  uint32_t banks = 0, flits = 0;
-  for (int v = 0; v < plan->vectors; v++) {
-    flits += tg_stream_vector_flits(m, plan, v);
-    banks += tg_banks_for(m, tg_stream_vector_flits(m, plan, v));
-  }
-  return plan->vectors_beside ? tg_banks_for(m, flits) : banks;
 }
 
 /* Elements of a row block of an input: one that is one scalar a row has nothing else. */
@@ -122,14 +114,38 @@ static void cut_run(const tg_params *m, const tg_stream_kernel *plan, uint32_t s
   t->piece_flits = piece;
 }
 
-/* Banks of all buffers with chunks of so many rows; `taken` by what is loaded once. */
-static uint32_t banks_of(const tg_params *m, const tg_stream_kernel *plan, uint32_t taken, uint32_t rows) {
+static void lay_out_vectors(const tg_params *m, const tg_stream_kernel *plan, tg_room *rooms) {
+  uint64_t all = 0;
+  for (int v = 0; v < plan->vectors; v++) {
+    uint32_t flits = tg_stream_vector_flits(m, plan, v);
+    if (!plan->vectors_beside) rooms[TG_ROLE_VECTORS + v] = (tg_room){flits, 1};
+    all += flits;
+  }
+  if (plan->vectors_beside) rooms[TG_ROLE_VECTORS_BESIDE] = (tg_room){all, 1};
+}
+
+void tg_stream_lay_out(const tg_params *m, const tg_stream_kernel *plan, const tg_stream_tiling *t,
+                       tg_room rooms[TG_STREAM_ROLES]) {
+  memset(rooms, 0, TG_STREAM_ROLES * sizeof *rooms);
+  uint64_t rows = t->chunk_rows;
+  if (plan->first_segments) {
+    rooms[TG_ROLE_KEPT_ROWS] = (tg_room){rows * tg_kind_flits(m, TG_STREAM_FP32, plan->take), 1};
+    rooms[TG_ROLE_KEPT_VECTORS] = (tg_room){2 * rows, 1};
+  }
   for (int i = 0; i < plan->inputs; i++)
-    taken += 2 * tg_banks_for(m, rows * (uint32_t)tg_stream_alone_flits(m, plan, i));
-  taken += 2 * tg_banks_for(m, rows * (uint32_t)tg_stream_beside_flits(m, plan));
+    rooms[TG_ROLE_INPUTS + i] = (tg_room){rows * tg_stream_alone_flits(m, plan, i), 2};
+  rooms[TG_ROLE_INPUTS_BESIDE] = (tg_room){rows * tg_stream_beside_flits(m, plan), 2};
+  lay_out_vectors(m, plan, rooms);
   for (int x = 0; x <= plan->more; x++)
-    taken += 2 * tg_banks_for(m, rows * (uint32_t)result_flits(m, plan, x));
-  return taken;
+    rooms[TG_ROLE_RESULTS + x] =
+        (tg_room){t->parts > 1 ? (uint64_t)t->parts * t->piece_flits : rows * result_flits(m, plan, x), 2};
+}
+
+/* Do all buffers fit with chunks of so many rows? */
+static bool rows_fit(const tg_params *m, const tg_stream_kernel *plan, uint32_t rows) {
+  tg_room rooms[TG_STREAM_ROLES];
+  tg_stream_lay_out(m, plan, &(tg_stream_tiling){.chunk_rows = rows}, rooms);
+  return tg_rooms_fit(m, rooms, TG_STREAM_ROLES);
 }
 
 /* Rows that make a load at least half a burst, of a window, which has a load for each position; and, of whole
@@ -168,11 +184,12 @@ bool tg_tile_stream(const tg_params *m, const tg_stream_kernel *plan, tg_stream_
   uint32_t share = tg_egress_share(m, TG_EGRESS_BOTH, 1) / (1 + (uint32_t)plan->more),
            limit = set_pieces(m, plan, share, t);
   if (!limit) return false;
-  uint32_t taken = vector_banks(m, plan);
   bool keeps = plan->first_segments > 0;
-  taken += keeps; /* the vectors of rows: one bank */
-  if (taken >= m->banks) return false;
-  uint32_t banks = (m->banks - taken) / (2 * buffer_pairs(plan) + keeps);
+  tg_room vectors[TG_STREAM_ROLES] = {{0}};
+  lay_out_vectors(m, plan, vectors);
+  uint64_t taken = tg_rooms_banks(m, vectors, TG_STREAM_ROLES);
+  if (taken >= m->banks - (keeps ? 1 : 0)) return false; /* the vectors of rows: one bank */
+  uint32_t banks = (m->banks - (uint32_t)taken - keeps) / (2 * buffer_pairs(plan) + keeps);
   uint64_t room = (uint64_t)banks * tg_bank_rows(m);
   if (keeps) {
     uint32_t flits = tg_kind_flits(m, TG_STREAM_FP32, plan->take);
@@ -191,7 +208,7 @@ bool tg_tile_stream(const tg_params *m, const tg_stream_kernel *plan, tg_stream_
   for (int x = 0; x <= plan->more; x++) limit = (uint32_t)tg_min(limit, room / result_flits(m, plan, x));
   if (!keeps) { /* where rows of inputs differ in size, their shares of the banks may as well */
     most = (uint32_t)tg_min(most, rows_wanted(m, plan));
-    while (most > limit && banks_of(m, plan, taken, most) > m->banks) most--;
+    while (most > limit && !rows_fit(m, plan, most)) most--;
     if (limit < most) limit = most;
   }
   return limit && set_loops(m, plan, limit, t);
@@ -213,7 +230,7 @@ bool tg_stream_vectors_fit(const tg_params *m, const tg_stream_kernel *plan) {
     if (plan->vector_kind[v] != TG_STREAM_SPLAT32 && tg_bank_rows(m) % block && block % tg_bank_rows(m))
       return false;
   }
-  return banks_of(m, plan, vector_banks(m, plan), 1) <= m->banks;
+  return rows_fit(m, plan, 1);
 }
 
 bool tg_stream_kernel_fits(const tg_compile *c, const tg_stream_kernel *plan) {

@@ -3,6 +3,7 @@
 #ifndef TEGULA_MAPPER_STREAM_TILING_H
 #define TEGULA_MAPPER_STREAM_TILING_H
 
+#include "mapper/section/layout.h"
 #include "mapper/stream/stream.h"
 
 typedef struct tg_stream_tiling {
@@ -56,5 +57,20 @@ uint32_t tg_stream_input_flits(const tg_params *m, const tg_stream_kernel *plan,
 /* Flits of a row in the scratchpad: of input `i` by itself, of all inputs side by side. */
 uint64_t tg_stream_alone_flits(const tg_params *m, const tg_stream_kernel *plan, int i);
 uint64_t tg_stream_beside_flits(const tg_params *m, const tg_stream_kernel *plan);
+
+/* What a tile has in its scratchpad, in the order of its banks. */
+typedef enum tg_stream_role {
+  TG_ROLE_KEPT_ROWS, /* what the VOP before leaves: rows, and a vector for each */
+  TG_ROLE_KEPT_VECTORS,
+  TG_ROLE_INPUTS,                                      /* by number, those that have banks of their own */
+  TG_ROLE_INPUTS_BESIDE = TG_ROLE_INPUTS + TG_STREAMS, /* all others */
+  TG_ROLE_VECTORS,                                     /* the same of what is loaded once */
+  TG_ROLE_VECTORS_BESIDE = TG_ROLE_VECTORS + TG_STREAMS,
+  TG_ROLE_RESULTS,
+  TG_STREAM_ROLES = TG_ROLE_RESULTS + 1 + TG_MORE_RESULTS
+} tg_stream_role;
+/* With chunks of so many rows; of `parts` in a chunk, if more than one, pieces of so many flits leave. */
+void tg_stream_lay_out(const tg_params *m, const tg_stream_kernel *plan, const tg_stream_tiling *t,
+                       tg_room rooms[TG_STREAM_ROLES]);
 
 #endif
