@@ -1,11 +1,9 @@
 /* Tiling of a product by exhaustive search under the model of time of cost.c. */
 #include "frontend/base/math.h"
 #include "mapper/gemm/layout.h"
-#include "mapper/gemm/prologue.h"
+#include "mapper/gemm/tiling_search.h"
 
 enum {
-  SPLITS = 48,          /* ways to cut a dimension into equal passes */
-  MOST_ROWS = 4096,     /* of a block */
   SHORT_PIECE = 16,     /* rows of a piece that are worth halving */
   MOST_COLUMNS = 256,   /* of a block of very many columns */
   MOST_RING_PIECES = 4, /* pieces */
@@ -14,62 +12,7 @@ enum {
 #define CLEARLY                                                                                              \
   0.9 /* of its time: a tile adds alone what rows of tiles could only if that is so much faster */
 
-typedef struct search {
-  const tg_compile *c;
-  const tg_params *m;
-  const tg_gemm *g;
-  uint32_t share; /* flits that leave at once */
-  tg_gemm_tiling best;
-  bool found;
-  uint32_t considered;
-} search;
-
-/* Do the scratchpad and the accumulator hold it? */
-static bool fits(const search *s, const tg_gemm_tiling *t) {
-  const tg_params *m = s->m;
-  tg_room rooms[TG_GEMM_ROLES];
-  tg_gemm_lay_out(m, s->g, t, rooms);
-  return tg_rooms_fit(m, rooms, TG_GEMM_ROLES) && (uint64_t)t->mt * (t->nt / tg_lanes(m)) <= tg_acc_rows(m);
-}
-
-/* An AGCU loads blocks of epilogue operands for each tile of its row or column that it serves, with an
- * instruction each. */
-static bool epilogue_operands_fit(const search *s, const tg_gemm_tiling *t) {
-  const tg_params *m = s->m;
-  uint32_t count = (uint32_t)s->g->epilogue_operand_count, vectors = 0;
-  for (uint32_t x = 0; x < count; x++) vectors += tg_gemm_loads_once(t, &s->g->epilogue_operands[x]);
-  uint32_t blocks = count - vectors, by_west = t->epilogue_operands_west ? m->cols : (m->cols + 1) / 2,
-           by_north = t->epilogue_operands_west ? 0 : (m->rows + 1) / 2,
-           shares = t->split == TG_SPLIT_COLUMNS ? m->rows : t->alike;
-  return blocks * by_west <= m->queue_depth && blocks * by_north + vectors * shares <= m->queue_depth;
-}
-
-/* What tilings are compared by: cycles, or, where tilings are randomized, a number for each. */
-static double rank(search *s, const tg_gemm_tiling *t) {
-  if (!s->c->options.any_tiling) return tg_gemm_cycles(s->c, s->g, t);
-  return tg_randomized_cycles(s->c, (uint32_t)s->g->m, (uint32_t)s->g->n, s->considered++);
-}
-
-/* Is the best one so far faster, whatever else of the tiling is chosen? */
-static bool is_slower(const search *s, const tg_gemm_tiling *t) {
-  return s->found && !s->c->options.any_tiling && tg_gemm_least_cycles(s->c, s->g, t) >= s->best.cycles;
-}
-
-static void consider_resident(search *s, tg_gemm_tiling t, tg_resident resident) {
-  t.resident = resident;
-  t.column_sums_egress = t.egress;
-  t.one_out = false;
-  if (t.ring || t.makers) t.one_out = !fits(s, &t);
-  if (!fits(s, &t)) return;
-  for (int west = 0; west < 2; west++) {
-    t.epilogue_operands_west = west;
-    if (!epilogue_operands_fit(s, &t)) continue;
-    t.cycles = rank(s, &t);
-    if (s->found && t.cycles >= s->best.cycles) continue;
-    s->best = t;
-    s->found = true;
-  }
-}
+typedef tg_tiling_search search;
 
 /* May a part's chunks be loaded one by one beside an operand that is resident? All buffers of two begin anew
  * with each outer pass. */
@@ -79,19 +22,13 @@ static bool has_resident_chunks(const search *s, const tg_gemm_tiling *t) {
          t->kc % tg_mx_stationary(s->m, s->g->format) == 0;
 }
 
-/* Is there room in banks for all chunks of B behind each other, so that of each the GEMM owns its own? */
-static bool chunks_share_out(const search *s, const tg_gemm_tiling *t) {
-  uint32_t chunk = t->kc * tg_gemm_b_row(s->m, s->g, t), bank = tg_bank_rows(s->m);
-  return s->g->b_transposed || chunk % bank == 0 || bank % chunk == 0;
-}
-
 /* May all chunks of B stay, while those of A come anew with each pass? They are loaded before the first one,
  * down the columns. */
 static bool may_hold_whole_b(const search *s, const tg_gemm_tiling *t) {
   return (t->split == TG_SPLIT_OUTPUT || t->split == TG_SPLIT_ROWS) &&
          t->members * t->alike * t->parts == 1 && (t->chunks > 1 || t->sent) && t->passes_n == 1 &&
          t->passes_m > 1 && !t->sr_blocks && !s->g->spread && (int64_t)t->chunks * t->kc == s->g->k &&
-         t->kc % tg_mx_stationary(s->m, s->g->format) == 0 && chunks_share_out(s, t);
+         t->kc % tg_mx_stationary(s->m, s->g->format) == 0 && tg_search_chunks_share_out(s, t);
 }
 
 /* Do tiles side by side gain from loading their blocks together? Those must begin with whole stationary
@@ -112,15 +49,15 @@ static bool may_prefetch(const tg_gemm_tiling *t) {
 }
 
 static void consider_prefetch(search *s, tg_gemm_tiling t, tg_resident resident) {
-  consider_resident(s, t, resident);
+  tg_search_consider(s, t, resident);
   t.resident = resident;
   t.prefetch = may_prefetch(&t);
-  if (t.prefetch) consider_resident(s, t, resident);
+  if (t.prefetch) tg_search_consider(s, t, resident);
 }
 
 static void consider(search *s, tg_gemm_tiling t) {
   if (s->g->partials > 1 && t.chunks == 1) t.kc = (uint32_t)s->g->part; /* not a row beyond the part */
-  if (is_slower(s, &t)) return;
+  if (tg_search_is_slower(s, &t)) return;
   consider_prefetch(s, t, TG_RESIDENT_NONE);
   if (may_hold_whole_b(s, &t)) {
     t.whole_b = true;
@@ -163,44 +100,13 @@ static void consider_chunks(search *s, tg_gemm_tiling t) {
   }
 }
 
-/* The same in whole blocks that column sums are of, or the largest part of one that all of it consists of, of
- * rows of `flits` in all results. */
-static uint32_t whole_blocks_out(const search *s, uint32_t nt, uint32_t flits) {
-  const tg_gemm_column_sums *column_sums = &s->g->column_sums;
-  uint32_t block = (uint32_t)column_sums->block,
-           column_sum = (uint32_t)column_sums->count * tg_kind_flits(s->m, TG_STREAM_FP32, nt);
-  if (s->share < column_sum + flits) return 0;
-  uint32_t rows = (s->share - column_sum) / flits;
-  if (rows >= block) return s->share / (column_sum + block * flits) * block;
-  while (block % rows) rows--;
-  return rows;
-}
-
-/* Rows of `nt` elements that leave at once; each result has its part of the room at the AGCU. */
-static uint32_t most_rows_out(const search *s, uint32_t nt) {
-  uint32_t widest = 1;
-  for (int k = 0; k < s->g->outs; k++) {
-    uint32_t flits = tg_kind_flits(s->m, s->g->out_kind[k], nt);
-    if (widest < flits) widest = flits;
-  }
-  uint32_t outs = (uint32_t)s->g->outs;
-  return s->g->column_sums.count ? whole_blocks_out(s, nt, widest * outs) : s->share / outs / widest;
-}
-
-/* The longest pieces of `rows` rows that leave in at most `most` flits; 0: there are none. */
-static uint32_t pieces_of(uint32_t rows, uint32_t row_flits, uint32_t most) {
-  for (uint32_t piece = rows; piece > 0; piece--)
-    if (rows % piece == 0 && piece * row_flits <= most) return piece;
-  return 0;
-}
-
 /* Pieces that are blocks, but leave bit by bit, behind them their column sums. */
 static void consider_column_sums_whole(search *s, tg_gemm_tiling t, int64_t tile_rows, int64_t least) {
   const tg_gemm *g = s->g;
   uint32_t block = (uint32_t)g->column_sums.block,
            column_sums = (uint32_t)g->column_sums.count * tg_gemm_column_sum_flits(s->m, &t);
   if (g->outs > 1 || t.passes_n > 1 || s->share <= column_sums) return;
-  t.sent = pieces_of(block, tg_kind_flits(s->m, g->out_kind[0], t.nt), s->share - column_sums);
+  t.sent = tg_search_pieces(block, tg_kind_flits(s->m, g->out_kind[0], t.nt), s->share - column_sums);
   if (!t.sent || t.sent == block) return;
   t.mr = block;
   t.mt = (uint32_t)(tg_div_up(least, block) * block);
@@ -211,7 +117,8 @@ static void consider_column_sums_whole(search *s, tg_gemm_tiling t, int64_t tile
 /* Of whole blocks that column sums are of; where those have pieces, each piece of all has
  * its instructions. */
 static void consider_column_sums(search *s, tg_gemm_tiling t, int64_t tile_rows, int64_t least) {
-  int64_t block = s->g->column_sums.block, blocks = tg_div_up(least, block), rows = most_rows_out(s, t.nt);
+  int64_t block = s->g->column_sums.block, blocks = tg_div_up(least, block),
+          rows = tg_search_rows_out(s, t.nt);
   int64_t pieces = rows < block ? blocks * (block / rows) : tg_div_up(blocks, rows / block);
   int64_t sends = pieces * s->g->outs + blocks * s->g->column_sums.count;
   if (rows < block) consider_column_sums_whole(s, t, tile_rows, least);
@@ -224,7 +131,7 @@ static void consider_column_sums(search *s, tg_gemm_tiling t, int64_t tile_rows,
 
 /* Steps of a block are even, since buffers of two begin anew with each, and more than a member is ahead. */
 static void consider_rings(search *s, tg_gemm_tiling t, int64_t tile_rows, int64_t least) {
-  int64_t rows = most_rows_out(s, t.nt), each = tg_div_up(least, t.members),
+  int64_t rows = tg_search_rows_out(s, t.nt), each = tg_div_up(least, t.members),
           fewest = tg_gemm_ring_lead(&t, 0) / 2 * 2 + 2;
   for (t.ring_pieces = 2; t.ring_pieces <= MOST_RING_PIECES && 8 + 8 * t.ring_pieces <= s->m->queue_depth;
        t.ring_pieces *= 2) {
@@ -243,7 +150,7 @@ static void consider_block(search *s, tg_gemm_tiling t, int64_t tile_rows, int64
     consider_rings(s, t, tile_rows, least);
     return;
   }
-  int64_t rows = most_rows_out(s, t.nt);
+  int64_t rows = tg_search_rows_out(s, t.nt);
   if (s->g->column_sums.count) {
     consider_column_sums(s, t, tile_rows, least);
     return;
@@ -263,14 +170,14 @@ static void consider_block(search *s, tg_gemm_tiling t, int64_t tile_rows, int64
 
 /* Equal passes; of very many rows, blocks of powers of two and the sizes halfway between them. */
 static void consider_rows(search *s, tg_gemm_tiling t, int64_t tile_rows) {
-  if (!most_rows_out(s, t.nt)) return;
+  if (!tg_search_rows_out(s, t.nt)) return;
   int64_t last = 1;
-  for (int64_t i = 1; i <= SPLITS; i++) {
+  for (int64_t i = 1; i <= TG_SEARCH_SPLITS; i++) {
     last = tg_div_up(tile_rows, i);
-    if (last <= MOST_ROWS) consider_block(s, t, tile_rows, last);
+    if (last <= TG_SEARCH_ROWS) consider_block(s, t, tile_rows, last);
     if (last == 1) return;
   }
-  for (int64_t rows = MOST_ROWS; rows >= 8; rows /= 2) {
+  for (int64_t rows = TG_SEARCH_ROWS; rows >= 8; rows /= 2) {
     if (rows < last) consider_block(s, t, tile_rows, rows);
     if (rows / 4 * 3 < last) consider_block(s, t, tile_rows, rows / 4 * 3);
   }
@@ -282,7 +189,7 @@ static void consider_rows(search *s, tg_gemm_tiling t, int64_t tile_rows) {
 static void consider_products(search *s, tg_egress egress) {
   const tg_params *m = s->m;
   int64_t lanes = tg_lanes(m), nt = tg_div_up(s->g->n, lanes) * lanes;
-  if (s->g->m > MOST_ROWS || nt > 65536) return;
+  if (s->g->m > TG_SEARCH_ROWS || nt > 65536) return;
   tg_gemm_tiling t = {.split = TG_SPLIT_PRODUCTS,
                       .egress = egress,
                       .mt = (uint32_t)s->g->m,
@@ -293,7 +200,7 @@ static void consider_products(search *s, tg_egress egress) {
                       .parts = 1};
   t.passes_m = (uint32_t)tg_div_up(s->g->spread, tg_tiles(m));
   s->share = tg_egress_share(m, egress, 1);
-  uint32_t rows = most_rows_out(s, t.nt);
+  uint32_t rows = tg_search_rows_out(s, t.nt);
   for (t.mr = rows < t.mt ? rows : t.mt; t.mr > 0 && t.mt % t.mr; t.mr--) {
   }
   if (t.mr > 0) consider_chunks(s, t);
@@ -312,7 +219,7 @@ static void consider_split(search *s, tg_gemm_tiling t) {
   s->share = tg_egress_share(m, t.egress, t.ring ? 1 : members);
   int64_t tile_rows = tg_div_up(s->g->m, row_tiles), tile_cols = tg_div_up(s->g->n, col_tiles);
   int64_t lanes = tg_lanes(m), last = 0;
-  for (int64_t j = 1; j <= SPLITS; j++) {
+  for (int64_t j = 1; j <= TG_SEARCH_SPLITS; j++) {
     int64_t nt = tg_div_up(tg_div_up(tile_cols, j), lanes) * lanes;
     if (nt == last || nt > 65536) continue;
     last = nt;
@@ -321,7 +228,7 @@ static void consider_split(search *s, tg_gemm_tiling t) {
     consider_rows(s, t, tile_rows);
     if (nt == lanes) return;
   }
-  /* A dimension too long for SPLITS equal passes of any length that fits. */
+  /* A dimension too long for TG_SEARCH_SPLITS equal passes of any length that fits. */
   for (int64_t nt = last - lanes < MOST_COLUMNS ? last - lanes : MOST_COLUMNS; nt > 0; nt -= lanes) {
     t.nt = (uint32_t)nt;
     t.passes_n = (uint32_t)tg_div_up(tile_cols, nt);
@@ -348,114 +255,6 @@ static void consider_partials(search *s) {
   if (shared && s->best.cycles > CLEARLY * lanes.cycles) s->best = lanes;
 }
 
-static void consider_prologue_egress(search *s, tg_gemm_tiling t) {
-  const tg_params *m = s->m;
-  uint32_t column_sums = (uint32_t)s->g->column_sums.count * tg_gemm_column_sum_flits(m, &t),
-           share = tg_egress_share(m, t.egress, 1) >> s->g->prologue.stored,
-           row = tg_kind_flits(m, s->g->out_kind[0], t.nt), most = t.mr / tg_gemm_chunks_a_piece(&t) * row;
-  if (2 * share <= column_sums) return;
-  if (most > (2 * share - column_sums) / 2) most = (2 * share - column_sums) / 2;
-  t.sent = pieces_of(t.mr, row, most);
-  t.prologue_sent = pieces_of(t.mt / t.alike, tg_kind_flits(m, s->g->prologue.result_kind, t.kc),
-                              tg_gemm_prologue_share(m, &t));
-  if (!t.sent || !t.prologue_sent || !tg_gemm_prologue_sends_fit(m, s->g, &t)) return;
-  for (int whole = 0; whole <= chunks_share_out(s, &t); whole++) {
-    t.whole_b = whole;
-    consider_resident(s, t, TG_RESIDENT_NONE);
-  }
-}
-
-/* Tiles that have all of their rows to themselves load by both kinds of ports, and store so; else the west
- * loads, and of what leaves there are shares that balance that. */
-static void consider_prologue(search *s, tg_gemm_tiling t) {
-  bool shares = t.alike > 1;
-  t.mr = s->g->column_sums.count ? (uint32_t)s->g->column_sums.block : t.mt / t.chunks;
-  t.passes_m = (uint32_t)tg_div_up(tg_div_up(s->g->m, tg_tiles(s->m) / t.alike), t.mt);
-  if (t.passes_m < 2 || t.chunks % (t.mt / t.mr) || !tg_gemm_prologue_parts(s->m, s->g, &t) ||
-      is_slower(s, &t))
-    return;
-  for (t.egress = TG_EGRESS_BOTH; t.egress < (shares ? TG_EGRESS_COUNT : TG_EGRESS_WEST); t.egress++) {
-    if (!tg_egress_possible(s->m, t.egress)) continue;
-    t.prologue_egress = shares ? TG_EGRESS_NORTH : TG_EGRESS_BOTH;
-    consider_prologue_egress(s, t);
-    t.prologue_egress = TG_EGRESS_BOTH;
-    if (shares && s->g->prologue.stored) consider_prologue_egress(s, t);
-  }
-}
-
-/* A prologue: some tiles side by side, or each by itself, have rows of their own, and all columns at
- * once. Chunks are whole, and a block has as many pieces, or pieces that column sums are of. */
-static void consider_prologues(search *s) {
-  const tg_params *m = s->m;
-  uint32_t lanes = tg_lanes(m);
-  for (uint32_t alike = 1; alike <= m->cols; alike *= 2) {
-    int64_t nt = tg_div_up(tg_div_up(s->g->n, alike), lanes) * lanes;
-    if (m->cols % alike || nt > 65536) continue;
-    tg_gemm_tiling t = {
-        .split = TG_SPLIT_ROWS, .members = 1, .alike = alike, .parts = 1, .nt = (uint32_t)nt, .passes_n = 1};
-    for (int64_t kc = lanes; kc <= s->g->k && kc < 1 << 16; kc += lanes) {
-      if (s->g->k % kc || s->g->k / kc > SPLITS) continue;
-      t.kc = (uint32_t)kc;
-      t.chunks = (uint32_t)(s->g->k / kc);
-      uint32_t block = (uint32_t)s->g->column_sums.block, unit = block ? block : t.chunks * alike;
-      for (t.mt = unit; t.mt <= MOST_ROWS && t.mt * (t.nt / lanes) <= tg_acc_rows(m); t.mt += unit)
-        if (t.mt % alike == 0) consider_prologue(s, t);
-    }
-  }
-}
-
-static void consider_prologue_inputs(search *s, tg_gemm_tiling t) {
-  for (t.prologue_inputs = TG_EGRESS_BOTH; t.prologue_inputs < TG_EGRESS_COUNT; t.prologue_inputs++)
-    if (tg_egress_possible(s->m, t.prologue_inputs)) consider_resident(s, t, TG_RESIDENT_NONE);
-}
-
-/* Chunks of which all makers make the same number. */
-static void consider_made_chunks(search *s, tg_gemm_tiling t) {
-  const tg_params *m = s->m;
-  uint32_t stationary = tg_mx_stationary(m, s->g->format),
-           row = tg_kind_flits(m, s->g->prologue.result_kind, t.nt);
-  for (int64_t kc = stationary; kc * t.makers <= s->g->k && kc <= MOST_ROWS; kc *= 2) {
-    t.kc = (uint32_t)kc;
-    if (s->g->k % (kc * t.makers) || s->g->k / kc >= 1 << 20 || !tg_gemm_prologue_parts(m, s->g, &t))
-      continue;
-    t.chunks = (uint32_t)(s->g->k / kc);
-    t.prologue_sent = pieces_of(t.kc, row, tg_gemm_prologue_share(m, &t));
-    if (!t.prologue_sent) continue;
-    for (t.made = t.makers > 1 ? 1 : 2; t.made <= 2; t.made++) {
-      t.prefetch = false;
-      if (t.makers == 1 || t.makers % 2 == 0) consider_prologue_inputs(s, t);
-      t.prefetch = true;
-      consider_prologue_inputs(s, t);
-    }
-  }
-}
-
-/* The prologue of B, which rows of tiles compute in turn, all of them or every one of `alike`: one pass, in
- * which each tile has rows and columns of its own, and whole chunks of all. */
-static void consider_makers(search *s, uint32_t alike) {
-  const tg_params *m = s->m;
-  int64_t blocks = m->cols * alike, nt = s->g->n / blocks, least = tg_div_up(s->g->m, m->rows / alike);
-  if (s->g->n % (blocks * tg_lanes(m)) || nt > 65536 || least > MOST_ROWS) return;
-  tg_gemm_tiling t = {.members = 1,
-                      .alike = alike,
-                      .parts = 1,
-                      .makers = m->rows / alike,
-                      .prologue_egress = TG_EGRESS_NORTH,
-                      .nt = (uint32_t)nt,
-                      .passes_m = 1,
-                      .passes_n = 1};
-  for (t.egress = TG_EGRESS_BOTH; t.egress < TG_EGRESS_COUNT; t.egress++) {
-    if (!tg_egress_possible(m, t.egress)) continue;
-    s->share = tg_egress_share(m, t.egress, 1) >> s->g->prologue.stored;
-    int64_t rows = most_rows_out(s, t.nt);
-    if (!rows) continue;
-    int64_t pieces = tg_div_up(least, rows < least ? rows : least);
-    t.mr = (uint32_t)tg_div_up(least, pieces);
-    t.mt = (uint32_t)(t.mr * pieces);
-    consider_made_chunks(s, t);
-  }
-}
-
 /* Column sums are little beside the results: if there is room, they leave where the ports have less to do. */
 static tg_egress column_sums_egress(const search *s, tg_gemm_tiling t) {
   bool fits = tg_egress_share(s->m, TG_EGRESS_BOTH, 1) >= tg_egress_share(s->m, t.egress, 1);
@@ -469,9 +268,9 @@ tg_status tg_tile_gemm(const tg_compile *c, const tg_gemm *gemm, tg_gemm_tiling 
   search s = {.c = c, .m = c->m, .g = gemm, .share = tg_egress_share(c->m, TG_EGRESS_BOTH, 1)};
   if (gemm->prologue.of_b) {
     for (uint32_t alike = 1; alike <= c->m->rows; alike *= 2)
-      if (c->m->rows % alike == 0) consider_makers(&s, alike);
+      if (c->m->rows % alike == 0) tg_search_prologues_of_b(&s, alike);
   } else if (gemm->prologue.result) {
-    consider_prologues(&s);
+    tg_search_prologues_of_a(&s);
   } else if (gemm->spread) {
     for (tg_egress egress = TG_EGRESS_BOTH; egress < TG_EGRESS_COUNT; egress++)
       if (tg_egress_possible(c->m, egress)) consider_products(&s, egress);

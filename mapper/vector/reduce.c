@@ -2,13 +2,11 @@
  * dimensions, ascending. Neither order depends on the array (docs/numerics.md). Elementwise nodes of a
  * prologue are computed while a row or a block passes, for up to three reductions of the same shape; a
  * block's may be stored, too. */
-#include "mapper/expression/expression.h"
+#include "mapper/vector/reduce.h"
 #include "mapper/kernel/class.h"
 #include "mapper/kernel/space.h"
 #include "mapper/microcode/moments.h"
 #include "mapper/microcode/row_sums.h"
-#include "mapper/stream/stream.h"
-#include "mapper/vector/sources.h"
 #include "mapper/vector/vector.h"
 #include "sim/machine/numerics.h"
 
@@ -19,27 +17,9 @@ enum {
   BLOCK_VECTORS = 4, /* vectors of a column block: a few atoms, so that runs stay long */
   PARTS_A_TILE = 8,  /* that share out well */
   MOST_PIECES = 32,  /* sections of a reduction */
-  MOST_NAMES = 2 * TG_STREAMS
 };
 
-typedef struct reduction {
-  tg_compile *c;
-  const tg_kernel *kernel;
-  int roots, outs; /* results: of the roots, and perhaps what they read */
-  bool rows;
-  bool moments;           /* a root at least is a moment */
-  bool keeps_rows;        /* blocks: vectors along N are loaded once, and parts of N are column blocks */
-  int64_t dims[3];        /* [A, M, N]; over N, with A = 1, if rows, else over M */
-  int64_t block, results; /* elements of a result, and how many there are of a row, or a column */
-  int64_t from;           /* the first of them that is computed */
-  tg_sources operands;    /* along [M, N] */
-  tg_operand_stream names[MOST_NAMES]; /* of operands: one may be read by several shapes */
-  int owner[MOST_NAMES];               /* number of the operand */
-  int name_count;
-  tg_stream_kernel plan;
-  int64_t length; /* elements of the results at hand */
-  tg_mc mc;
-} reduction;
+typedef tg_reduce reduction;
 
 /* The bits of an identity in the format that is loaded. */
 static int64_t bits_as(float value, int kind) {
@@ -54,9 +34,6 @@ static bool is_plain(const reduction *r) {
   return r->roots == 1 && !r->kernel->prologue[0].count && !r->from && !r->moments;
 }
 
-static bool is_moment(const reduction *r, int root) { return tg_is_moment(tg_kernel_root(r->kernel, root)); }
-static int twin_of(const reduction *r, int root) { return tg_moment_twin(r->c, r->kernel, root); }
-
 /* An operand by its name; parts of outer products are numbers in one row after the other, and rows along N.
  * False: there is no room for it, or it goes along in two ways. */
 static bool add_operand(void *user, const tg_access *access) {
@@ -70,7 +47,7 @@ static bool add_operand(void *user, const tg_access *access) {
     if (tg_is_named(&r->names[n].name, access->name.value, access->name.part))
       return tg_is_same_source(&r->operands.of[r->owner[n]], &o);
   int at = tg_add_source(&r->operands, &o);
-  if (at < 0 || r->name_count == MOST_NAMES) return false;
+  if (at < 0 || r->name_count == TG_REDUCE_NAMES) return false;
   r->owner[r->name_count] = at;
   r->names[r->name_count++] = (tg_operand_stream){.name = access->name};
   return true;
@@ -148,7 +125,7 @@ static bool begin(reduction *r, tg_compile *c, const tg_kernel *kernel) {
   r->roots = tg_kernel_roots(kernel);
   r->outs = tg_kernel_results(kernel);
   r->operands.most = TG_STREAMS - r->outs;
-  for (int i = 0; i < r->roots; i++) r->moments |= is_moment(r, i);
+  for (int i = 0; i < r->roots; i++) r->moments |= tg_reduce_is_moment(r, i);
   for (int d = 0; d < 3; d++) r->dims[d] = r->rows ? (d ? in->dims[d - 1].size : 1) : in->dims[d].size;
   r->block = tg_attr_int(kernel->root, TG_ATTR_BLOCK);
   if (!r->block) r->block = r->dims[2]; /* rows that are not cut */
@@ -161,165 +138,6 @@ static bool begin(reduction *r, tg_compile *c, const tg_kernel *kernel) {
     return number_streams(r);
   }
   return true;
-}
-
-/* ---- microcode ---- */
-
-static int unroll_of(const reduction *r) { return r->plan.unroll ? r->plan.unroll : 1; }
-
-/* Does the operand's vector, or number, change along a row, or down a block? */
-static bool changes(const reduction *r, const tg_source *o) {
-  return o->along == TG_ALONG_FULL || o->along == (r->rows ? TG_ALONG_ROW : TG_ALONG_COLUMN);
-}
-
-/* What does not change along a row, or a block, is loaded before it. */
-static void load_ahead(reduction *r) {
-  for (int n = 0; n < r->name_count; n++) {
-    const tg_source *o = &r->operands.of[r->owner[n]];
-    if (changes(r, o)) continue;
-    r->names[n].loaded = true;
-    r->names[n].stream = tg_source_stream(&r->plan, o->number, 0);
-    r->names[n].held = tg_hold_operand(&r->mc, &r->names[n]);
-  }
-}
-
-static bool roots_read_beside(const reduction *r) {
-  for (int i = 0; i < r->roots; i++)
-    if (tg_owner(r->c, tg_in(tg_kernel_root(r->kernel, i), 0)) == r->kernel->beside) return true;
-  return false;
-}
-
-/* What the roots read, and what is stored as it is, into registers, of vector u of an iteration. */
-static bool emit_prologue(reduction *r, int u, tg_mc_ref *out_registers) {
-  tg_value *values[1 + TG_MORE_RESULTS];
-  tg_operand_stream names[MOST_NAMES];
-  for (int i = 0; i < r->roots; i++) values[i] = tg_in(tg_kernel_root(r->kernel, i), 0);
-  if (r->kernel->beside) values[r->roots] = r->kernel->beside;
-  for (int n = 0; n < r->name_count; n++) {
-    names[n] = r->names[n];
-    names[n].stream = tg_source_stream(&r->plan, r->operands.of[r->owner[n]].number, u);
-  }
-  return tg_emit_prologue(&r->mc, r->c, &r->kernel->prologue[0], names, r->name_count,
-                          roots_read_beside(r) ? NULL : r->kernel, NULL, values, r->outs, out_registers);
-}
-
-/* A result to its format, through the fused nodes, to its stream. */
-static bool finish(reduction *r, int root, tg_mc_ref y) {
-  tg_value *value = tg_out(tg_kernel_root(r->kernel, root));
-  y = tg_round_to(&r->mc, value->dtype, y, !r->kernel->fused_count);
-  if (r->kernel->fused_count) y = tg_emit_expression(&r->mc, r->c, r->kernel, value, y, NULL, 0);
-  if (y == TG_MC_NONE) return false;
-  bool halves = tg_stream_kind(tg_kernel_result(r->kernel, root)) == TG_STREAM_FP32;
-  tg_mc_store(&r->mc, tg_result_stream(&r->plan, root, 0), halves, y);
-  return true;
-}
-
-static bool emit_row_code(reduction *r) {
-  tg_mc *mc = &r->mc;
-  int lanes = (int)tg_lanes(r->c->m);
-  tg_row_sums sums[1 + TG_MORE_RESULTS];
-  tg_mc_ref x[1 + TG_MORE_RESULTS];
-  for (int i = 0; i < r->roots; i++) {
-    const tg_node *root = tg_kernel_root(r->kernel, i);
-    sums[i] = (tg_row_sums){.mc = mc,
-                            .alu = tg_reduction_alu(root),
-                            .registers = TG_ROW_PARTIALS / lanes,
-                            .unroll = unroll_of(r),
-                            .ragged = r->length % TG_ROW_PARTIALS};
-    tg_row_sums_begin(&sums[i], tg_mc_const(mc, tg_reduction_identity(root)));
-  }
-  load_ahead(r);
-  tg_mc_next_segment(mc); /* for each vector */
-  for (int u = 0; u < unroll_of(r); u++) {
-    if (!emit_prologue(r, u, x)) return false;
-    for (int i = 0; i < r->roots; i++)
-      tg_row_sums_add(&sums[i], u, sums[i].alu, sums[i].partial[u], x[i], TG_MC_NONE);
-  }
-  tg_mc_next_segment(mc);
-  for (int i = 0; i < r->roots; i++)
-    if (!finish(r, i, tg_row_sums_end(&sums[i], lanes))) return false;
-  return true;
-}
-
-/* What is kept of a block for each root while its elements pass. */
-typedef union total {
-  tg_mc_ref reduced;
-  tg_moment moment;
-} total;
-
-static void begin_reduced(reduction *r, total *totals) {
-  for (int i = 0; i < r->roots; i++) {
-    if (is_moment(r, i)) continue;
-    totals[i].reduced = tg_mc_new(&r->mc);
-    tg_mc_assign(&r->mc, totals[i].reduced, TG_ALU_mov,
-                 tg_mc_const(&r->mc, tg_reduction_identity(tg_kernel_root(r->kernel, i))), TG_MC_NONE,
-                 TG_MC_NONE);
-  }
-}
-
-static bool begin_moments(reduction *r, total *totals) {
-  tg_mc_ref x[TG_MOMENT_FIRST][1 + TG_MORE_RESULTS], first[TG_MOMENT_FIRST];
-  int count = tg_moment_first(r->length);
-  for (int u = 0; r->moments && u < count; u++)
-    if (!emit_prologue(r, u, x[u])) return false;
-  for (int i = 0; i < r->roots; i++) {
-    if (!is_moment(r, i) || twin_of(r, i) >= 0) continue;
-    for (int u = 0; u < count; u++) first[u] = x[u][i];
-    totals[i].moment = tg_moment_begin(&r->mc, first, r->length);
-  }
-  return true;
-}
-
-static void add_to_totals(reduction *r, const total *totals, const tg_mc_ref *x) {
-  for (int i = 0; i < r->roots; i++) {
-    if (twin_of(r, i) >= 0) continue;
-    if (is_moment(r, i))
-      tg_moment_add(&r->mc, &totals[i].moment, x[i]);
-    else
-      tg_mc_assign(&r->mc, totals[i].reduced, tg_reduction_alu(tg_kernel_root(r->kernel, i)),
-                   totals[i].reduced, x[i], TG_MC_NONE);
-  }
-}
-
-static tg_mc_ref end_total(reduction *r, const total *totals, int root) {
-  int twin = twin_of(r, root);
-  if (!is_moment(r, root)) return totals[root].reduced;
-  return tg_moment_end(&r->mc, &totals[twin < 0 ? root : twin].moment, tg_kernel_root(r->kernel, root),
-                       r->length);
-}
-
-static bool emit_block_code(reduction *r) {
-  tg_mc *mc = &r->mc;
-  tg_mc_ref x[1 + TG_MORE_RESULTS];
-  total totals[1 + TG_MORE_RESULTS];
-  begin_reduced(r, totals);
-  load_ahead(r);
-  if (!begin_moments(r, totals)) return false;
-  tg_mc_next_segment(mc); /* for each of the block */
-  for (int u = 0; u < unroll_of(r); u++) {
-    if (!emit_prologue(r, u, x)) return false;
-    if (r->outs > r->roots)
-      tg_mc_store(mc, tg_result_stream(&r->plan, r->roots, u),
-                  tg_stream_kind(r->kernel->beside) == TG_STREAM_FP32, x[r->roots]);
-    add_to_totals(r, totals, x);
-  }
-  tg_mc_next_segment(mc);
-  for (int i = 0; i < r->roots; i++)
-    if (!finish(r, i, end_total(r, totals, i))) return false;
-  return true;
-}
-
-static bool write_code(reduction *r) {
-  tg_mc_begin(&r->mc, r->c->arena);
-  return r->rows ? emit_row_code(r) : emit_block_code(r);
-}
-
-/* Several vectors an iteration if the code fits. */
-static bool emit_code(reduction *r) {
-  if ((r->moments && unroll_of(r) < tg_moment_first(r->length)) || !write_code(r)) return false;
-  if (unroll_of(r) == 1 || r->moments || tg_mc_fits(&r->mc, r->c->m, NULL)) return true;
-  r->plan.unroll = 0;
-  return write_code(r);
 }
 
 /* ---- walks ---- */
@@ -343,7 +161,7 @@ static void adjust_load(const void *user, int input, tg_agcu_instr *load) {
   const tg_source *o = r->operands.of;
   while (o->number != input) o++;
   if (is_plain(r)) load->fill[0] = bits_as(tg_reduction_identity(r->kernel->root), r->plan.input_kind[input]);
-  if (r->rows || !changes(r, o)) return;
+  if (r->rows || !tg_reduce_changes(r, o)) return;
   go_down(r, o->stride, o->value, load);
   if (!is_plain(r)) return;
   load->y_inc[1] = r->block;
@@ -462,7 +280,7 @@ static void plan_blocks(reduction *r, int64_t first, int64_t count, int64_t leng
   for (int i = 0; i < r->operands.count; i++) {
     const tg_source *o = &r->operands.of[i];
     if (o->number >= plan->inputs) continue;
-    plan->window[o->number] = changes(r, o) ? (uint32_t)length : 1;
+    plan->window[o->number] = tg_reduce_changes(r, o) ? (uint32_t)length : 1;
     plan->beside[o->number] = o->along != TG_ALONG_FULL;
   }
   tg_choose_columns(r->c->m, plan, n < most ? n : most);
@@ -524,7 +342,7 @@ static bool fits(tg_compile *c, const tg_kernel *kernel) {
     count = piece_after(&r, first, &length);
     plan_piece(&r, first, count, length);
     if (++pieces > MOST_PIECES || !tg_stream_kernel_fits(c, &r.plan)) return false;
-    if (!emit_code(&r) || !tg_mc_fits(&r.mc, c->m, NULL)) return false;
+    if (!tg_reduce_write(&r) || !tg_mc_fits(&r.mc, c->m, NULL)) return false;
   }
   return true;
 }
@@ -541,7 +359,7 @@ static double estimate(tg_compile *c, const tg_kernel *kernel, bool rest) {
     int words[TG_SEGMENTS] = {0};
     count = piece_after(&r, first, &length);
     plan_piece(&r, first, count, length);
-    if (!emit_code(&r) || !tg_mc_fits(&r.mc, c->m, words)) return INFINITY;
+    if (!tg_reduce_write(&r) || !tg_mc_fits(&r.mc, c->m, words)) return INFINITY;
     cycles += tg_stream_cycles(c, &r.plan, words, 1 << 1);
   }
   return cycles;
@@ -569,7 +387,7 @@ static tg_status emit(tg_compile *c, const tg_kernel *kernel, bool rest) {
     count = piece_after(&r, first, &length);
     plan_piece(&r, first, count, length);
     set_tensors(&r);
-    status = emit_code(&r) ? tg_emit_stream_kernel(c, kernel, &r.plan, &r.mc, 1 << 1) : TG_INVALID;
+    status = tg_reduce_write(&r) ? tg_emit_stream_kernel(c, kernel, &r.plan, &r.mc, 1 << 1) : TG_INVALID;
   }
   return status;
 }

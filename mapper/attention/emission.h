@@ -1,0 +1,65 @@
+/* Attention's section while it is emitted: emit.c has buffers, products and stores, load.c loads, vops.c what the
+ * vector units do, place.c which tile computes what. */
+#ifndef TEGULA_MAPPER_ATTENTION_EMISSION_H
+#define TEGULA_MAPPER_ATTENTION_EMISSION_H
+
+#include "mapper/attention/attention.h"
+#include "mapper/section/channel.h"
+
+typedef struct tg_attention_input {
+  const tg_matrices *at;
+  tg_buffer buffer; /* of the operands of fused nodes, which come by one channel, each has its own */
+  int entry;        /* of the base table */
+  int64_t residue;
+} tg_attention_input;
+
+typedef struct tg_attention_emission {
+  tg_build b;
+  tg_compile *c;
+  const tg_attention *a;
+  tg_attention_input q, k, v, epilogue_operand[TG_EPILOGUE_OPERANDS];
+  tg_buffer exps, sums, out;
+  tg_channel queries, keys, values, epilogue_operands; /* from the AGCUs */
+  tg_channel scores, weights, context;                 /* from mx to vx, back, and again */
+  int out_entry;
+  int64_t out_residue;
+  uint32_t out_take; /* elements of a row as they leave */
+} tg_attention_emission;
+
+/* The first of the products that a tile computes, and of its rows of each. */
+uint32_t tg_attention_first_product(const tg_attention_emission *e, uint32_t r, uint32_t col);
+uint32_t tg_attention_first_row(const tg_attention_emission *e, uint32_t r, uint32_t col);
+/* What a tile has alone, and what its group shares: if there are groups, the one comes from the north and the
+ * other from the west; if not, both come from where the result does not leave. */
+bool tg_attention_own_from_west(const tg_attention_emission *e, uint32_t r, uint32_t col);
+bool tg_attention_shared_from_west(const tg_attention_emission *e, uint32_t r, uint32_t col);
+/* A walk over rows of matrices, `radix` of each, of which those beyond its own are not there; and over those of a
+ * block of the product's. */
+void tg_attention_set_walk(tg_agcu_instr *in, const tg_matrices *x, int64_t radix, int entry,
+                           int64_t residue);
+void tg_attention_set_block(const tg_attention_emission *e, tg_agcu_instr *in, uint32_t r, uint32_t col);
+
+void tg_attention_emit_loads(tg_attention_emission *e);
+/* The VOPs of a tile: `microcode` of the two of a softmax, and of the drain. */
+void tg_attention_emit_vops(tg_attention_emission *e, uint32_t r, uint32_t col,
+                            const tg_vx_instr microcode[3], const tg_store_port *port);
+
+/* An instruction for unit `first`, or for so many units from there on. */
+typedef struct tg_attention_span {
+  uint32_t first, count;
+} tg_attention_span;
+
+/* Each unit has the buffer of its number. */
+static inline void tg_attention_set_turns(int64_t *base_field, const tg_buffer *buffer,
+                                          tg_attention_span units) {
+  tg_set_rotating(base_field, buffer, units.first % buffer->count,
+                  units.count > 1 ? TG_ROTATE_EACH : TG_ROTATE_NEVER);
+}
+
+/* The instruction ends a loop over units that begins at slot `begin`. */
+static inline void tg_attention_end_loop(tg_instr *in, tg_attention_span units, uint32_t begin) {
+  in->common.loop_count[2] = units.count;
+  in->common.loop_begin[2] = begin;
+}
+
+#endif

@@ -1,0 +1,142 @@
+/* What the vector units of attention do: the two VOPs of a softmax, and the drain of the second product. */
+#include "mapper/attention/emission.h"
+
+#include <string.h>
+
+typedef tg_attention_emission emission;
+typedef tg_attention_span span;
+
+static tg_instr *push_vop(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode) {
+  tg_instr *in = tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->vx, TG_OP_vx_vop);
+  tg_vx_instr *vop = &in->vx;
+  memcpy(vop->seg_begin, microcode->seg_begin, sizeof vop->seg_begin);
+  memcpy(vop->seg_len, microcode->seg_len, sizeof vop->seg_len);
+  vop->rows[0] = vop->row_count[2] = e->a->rows;
+  vop->row_count[0] = vop->row_count[1] = 1;
+  vop->j_count[0] = vop->j_count[1] = 1;
+  return in;
+}
+
+/* Vectors u, u + unroll .. of each row of a buffer as stream first + u. */
+static void set_streams(const emission *e, tg_vx_instr *vop, int first, int unroll, int kind, bool store,
+                        const tg_buffer *buffer, uint32_t row, span units) {
+  uint32_t vector = tg_kind_flits(e->b.m, kind, tg_lanes(e->b.m));
+  for (int u = 0; u < unroll; u++) {
+    tg_stream *s = tg_stream_of_mut(vop, first + u);
+    s->kind[0] = kind;
+    s->store[0] = store;
+    tg_attention_set_turns(s->at.base, buffer, units);
+    s->at.base[0] += u * (int64_t)vector;
+    s->banks[0] = buffer->banks;
+    s->row[2] = row;
+    s->j[1] = (int64_t)vector * unroll;
+  }
+}
+
+static void set_accumulator(const emission *e, tg_stream *s, uint32_t at, span units) {
+  tg_buffer halves = {.base = at, .stride = tg_acc_rows(e->b.m), .count = 2};
+  s->kind[0] = TG_STREAM_ACC;
+  tg_attention_set_turns(s->at.base, &halves, units);
+}
+
+static void set_sums(const emission *e, tg_vx_instr *vop, int stream, bool store) {
+  set_streams(e, vop, stream, 1, TG_STREAM_FP32, store, &e->sums,
+              tg_kind_flits(e->b.m, TG_STREAM_FP32, tg_lanes(e->b.m)), (span){0, 1});
+  tg_stream_of_mut(vop, stream)->j[1] = 0;
+}
+
+static void set_epilogue_operands(const emission *e, tg_vx_instr *vop, span units) {
+  const tg_attention *a = e->a;
+  for (int x = 0; x < a->scores.epilogue_operand_count; x++) {
+    bool number = a->epilogue_operand_kind[x] == TG_STREAM_SPLAT32;
+    uint32_t rows = tg_attention_epilogue_operand_rows(e->b.m, a, x);
+    int first = (1 + x) * a->unroll;
+    set_streams(e, vop, first, a->unroll, a->epilogue_operand_kind[x], false, &e->epilogue_operand[x].buffer,
+                a->epilogue_operand[x].rows == 1 ? 0 : rows / a->rows, units);
+    for (int u = 0; u < a->unroll && number; u++) {
+      tg_stream *s = tg_stream_of_mut(vop, first + u);
+      s->at.base[0] = tg_stream_of_mut(vop, first)->at.base[0];
+      s->j[1] = 0;
+    }
+  }
+}
+
+static void push_first(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode, span units) {
+  const tg_attention *a = e->a;
+  tg_instr *in = push_vop(e, r, col, microcode);
+  tg_vx_instr *vop = &in->vx;
+  vop->seg_repeat[0] = TG_SOFTMAX_FIRST_REPEAT;
+  vop->j_count[1] = tg_attention_keys(a) / tg_lanes(e->b.m) / (uint32_t)a->unroll;
+  vop->tail_step[0] = (int64_t)tg_lanes(e->b.m) * a->unroll;
+  vop->tail_n[0] = a->keys;
+  for (int u = 0; u < a->unroll; u++) {
+    tg_stream *s = tg_stream_of_mut(vop, u);
+    set_accumulator(e, s, (uint32_t)u * a->rows, units);
+    s->row[2] = 1;
+    s->j[1] = (int64_t)a->rows * a->unroll;
+  }
+  set_epilogue_operands(e, vop, units);
+  int kept = (1 + a->scores.epilogue_operand_count) * a->unroll;
+  uint32_t row = tg_attention_exp_rows(e->b.m, a) / a->rows;
+  set_streams(e, vop, kept, a->unroll, TG_STREAM_FP32, true, &e->exps, row, (span){0, 1});
+  set_sums(e, vop, kept + a->unroll, true);
+  tg_channel_take(&e->scores, in, 0, false);
+  if (!a->scores.epilogue_operand_count) return;
+  tg_channel_take(&e->epilogue_operands, in, 1, false);
+  tg_channel_return(&e->epilogue_operands, in, 0, tg_attention_own_from_west(e, r, col), r, col, false);
+}
+
+static void push_second(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode) {
+  const tg_attention *a = e->a;
+  const span any = {0, 1};
+  tg_instr *in = push_vop(e, r, col, microcode);
+  tg_vx_instr *vop = &in->vx;
+  vop->seg_repeat[0] = TG_SOFTMAX_REPEAT;
+  vop->j_count[1] = tg_attention_keys(a) / tg_lanes(e->b.m) / (uint32_t)a->own_unroll;
+  int kind = a->weights == TG_BF16 ? TG_STREAM_BF16 : a->weights == TG_F16 ? TG_STREAM_FP16 : TG_STREAM_FP32;
+  set_streams(e, vop, 0, a->own_unroll, TG_STREAM_FP32, false, &e->exps,
+              tg_attention_exp_rows(e->b.m, a) / a->rows, any);
+  set_streams(e, vop, a->own_unroll, a->own_unroll, kind, true, &e->weights.ring,
+              tg_attention_weight_rows(e->b.m, a) / a->rows, any);
+  set_sums(e, vop, 2 * a->own_unroll, false);
+  tg_channel_claim(&e->weights, in, 0, false);
+  tg_channel_fill(&e->weights, in, 0, false);
+}
+
+static tg_instr *push_drain(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
+                            const tg_store_port *port, span units) {
+  const tg_attention *a = e->a;
+  uint32_t lanes = tg_lanes(e->b.m), groups = tg_attention_width(e->b.m, a) / lanes;
+  tg_instr *in = push_vop(e, r, col, microcode);
+  tg_vx_instr *vop = &in->vx;
+  vop->rows[0] = a->rows * groups;
+  vop->row_count[1] = a->rows;
+  vop->row_count[2] = groups;
+  tg_stream *s = tg_stream_of_mut(vop, 0);
+  set_accumulator(e, s, a->rows * (tg_attention_keys(a) / lanes), units);
+  s->row[1] = 1;
+  s->row[2] = a->rows;
+  set_streams(e, vop, 1, 1, a->out_kind, true, &e->out, 0, units);
+  s = tg_stream_of_mut(vop, 1);
+  s->row[1] = tg_attention_out_rows(e->b.m, a) / a->rows;
+  s->row[2] = s->j[1];
+  s->j[1] = 0;
+  tg_channel_take(&e->context, in, 0, false);
+  tg_set_wait(in, 1, port->out_free, false);
+  tg_set_post(in, 0, TG_POST_LOCAL, 0, port->out_full, false);
+  return in;
+}
+
+/* M(0) N(0) [M(i) N(i) D(i - 1)] D(n - 1) */
+void tg_attention_emit_vops(emission *e, uint32_t r, uint32_t col, const tg_vx_instr microcode[3],
+                            const tg_store_port *port) {
+  uint32_t n = tg_attention_units(e->a);
+  push_first(e, r, col, &microcode[0], (span){0, 1});
+  push_second(e, r, col, &microcode[1]);
+  if (n > 1) {
+    push_first(e, r, col, &microcode[0], (span){1, n - 1});
+    push_second(e, r, col, &microcode[1]);
+    tg_attention_end_loop(push_drain(e, r, col, &microcode[2], port, (span){0, n - 1}), (span){0, n - 1}, 2);
+  }
+  push_drain(e, r, col, &microcode[2], port, (span){n - 1, 1});
+}

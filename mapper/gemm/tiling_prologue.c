@@ -1,0 +1,116 @@
+/* Tilings of products with a prologue. */
+#include "mapper/gemm/tiling_search.h"
+
+#include "frontend/base/math.h"
+#include "mapper/gemm/layout.h"
+#include "mapper/gemm/prologue.h"
+
+typedef tg_tiling_search search;
+
+static void consider_prologue_egress(search *s, tg_gemm_tiling t) {
+  const tg_params *m = s->m;
+  uint32_t column_sums = (uint32_t)s->g->column_sums.count * tg_gemm_column_sum_flits(m, &t),
+           share = tg_egress_share(m, t.egress, 1) >> s->g->prologue.stored,
+           row = tg_kind_flits(m, s->g->out_kind[0], t.nt), most = t.mr / tg_gemm_chunks_a_piece(&t) * row;
+  if (2 * share <= column_sums) return;
+  if (most > (2 * share - column_sums) / 2) most = (2 * share - column_sums) / 2;
+  t.sent = tg_search_pieces(t.mr, row, most);
+  t.prologue_sent = tg_search_pieces(t.mt / t.alike, tg_kind_flits(m, s->g->prologue.result_kind, t.kc),
+                                     tg_gemm_prologue_share(m, &t));
+  if (!t.sent || !t.prologue_sent || !tg_gemm_prologue_sends_fit(m, s->g, &t)) return;
+  for (int whole = 0; whole <= tg_search_chunks_share_out(s, &t); whole++) {
+    t.whole_b = whole;
+    tg_search_consider(s, t, TG_RESIDENT_NONE);
+  }
+}
+
+/* Tiles that have all of their rows to themselves load by both kinds of ports, and store so; else the west
+ * loads, and of what leaves there are shares that balance that. */
+static void consider_prologue(search *s, tg_gemm_tiling t) {
+  bool shares = t.alike > 1;
+  t.mr = s->g->column_sums.count ? (uint32_t)s->g->column_sums.block : t.mt / t.chunks;
+  t.passes_m = (uint32_t)tg_div_up(tg_div_up(s->g->m, tg_tiles(s->m) / t.alike), t.mt);
+  if (t.passes_m < 2 || t.chunks % (t.mt / t.mr) || !tg_gemm_prologue_parts(s->m, s->g, &t) ||
+      tg_search_is_slower(s, &t))
+    return;
+  for (t.egress = TG_EGRESS_BOTH; t.egress < (shares ? TG_EGRESS_COUNT : TG_EGRESS_WEST); t.egress++) {
+    if (!tg_egress_possible(s->m, t.egress)) continue;
+    t.prologue_egress = shares ? TG_EGRESS_NORTH : TG_EGRESS_BOTH;
+    consider_prologue_egress(s, t);
+    t.prologue_egress = TG_EGRESS_BOTH;
+    if (shares && s->g->prologue.stored) consider_prologue_egress(s, t);
+  }
+}
+
+/* A prologue: some tiles side by side, or each by itself, have rows of their own, and all columns at
+ * once. Chunks are whole, and a block has as many pieces, or pieces that column sums are of. */
+void tg_search_prologues_of_a(search *s) {
+  const tg_params *m = s->m;
+  uint32_t lanes = tg_lanes(m);
+  for (uint32_t alike = 1; alike <= m->cols; alike *= 2) {
+    int64_t nt = tg_div_up(tg_div_up(s->g->n, alike), lanes) * lanes;
+    if (m->cols % alike || nt > 65536) continue;
+    tg_gemm_tiling t = {
+        .split = TG_SPLIT_ROWS, .members = 1, .alike = alike, .parts = 1, .nt = (uint32_t)nt, .passes_n = 1};
+    for (int64_t kc = lanes; kc <= s->g->k && kc < 1 << 16; kc += lanes) {
+      if (s->g->k % kc || s->g->k / kc > TG_SEARCH_SPLITS) continue;
+      t.kc = (uint32_t)kc;
+      t.chunks = (uint32_t)(s->g->k / kc);
+      uint32_t block = (uint32_t)s->g->column_sums.block, unit = block ? block : t.chunks * alike;
+      for (t.mt = unit; t.mt <= TG_SEARCH_ROWS && t.mt * (t.nt / lanes) <= tg_acc_rows(m); t.mt += unit)
+        if (t.mt % alike == 0) consider_prologue(s, t);
+    }
+  }
+}
+
+static void consider_prologue_inputs(search *s, tg_gemm_tiling t) {
+  for (t.prologue_inputs = TG_EGRESS_BOTH; t.prologue_inputs < TG_EGRESS_COUNT; t.prologue_inputs++)
+    if (tg_egress_possible(s->m, t.prologue_inputs)) tg_search_consider(s, t, TG_RESIDENT_NONE);
+}
+
+/* Chunks of which all makers make the same number. */
+static void consider_made_chunks(search *s, tg_gemm_tiling t) {
+  const tg_params *m = s->m;
+  uint32_t stationary = tg_mx_stationary(m, s->g->format),
+           row = tg_kind_flits(m, s->g->prologue.result_kind, t.nt);
+  for (int64_t kc = stationary; kc * t.makers <= s->g->k && kc <= TG_SEARCH_ROWS; kc *= 2) {
+    t.kc = (uint32_t)kc;
+    if (s->g->k % (kc * t.makers) || s->g->k / kc >= 1 << 20 || !tg_gemm_prologue_parts(m, s->g, &t))
+      continue;
+    t.chunks = (uint32_t)(s->g->k / kc);
+    t.prologue_sent = tg_search_pieces(t.kc, row, tg_gemm_prologue_share(m, &t));
+    if (!t.prologue_sent) continue;
+    for (t.made = t.makers > 1 ? 1 : 2; t.made <= 2; t.made++) {
+      t.prefetch = false;
+      if (t.makers == 1 || t.makers % 2 == 0) consider_prologue_inputs(s, t);
+      t.prefetch = true;
+      consider_prologue_inputs(s, t);
+    }
+  }
+}
+
+/* The prologue of B, which rows of tiles compute in turn, all of them or every one of `alike`: one pass, in
+ * which each tile has rows and columns of its own, and whole chunks of all. */
+void tg_search_prologues_of_b(search *s, uint32_t alike) {
+  const tg_params *m = s->m;
+  int64_t blocks = m->cols * alike, nt = s->g->n / blocks, least = tg_div_up(s->g->m, m->rows / alike);
+  if (s->g->n % (blocks * tg_lanes(m)) || nt > 65536 || least > TG_SEARCH_ROWS) return;
+  tg_gemm_tiling t = {.members = 1,
+                      .alike = alike,
+                      .parts = 1,
+                      .makers = m->rows / alike,
+                      .prologue_egress = TG_EGRESS_NORTH,
+                      .nt = (uint32_t)nt,
+                      .passes_m = 1,
+                      .passes_n = 1};
+  for (t.egress = TG_EGRESS_BOTH; t.egress < TG_EGRESS_COUNT; t.egress++) {
+    if (!tg_egress_possible(m, t.egress)) continue;
+    s->share = tg_egress_share(m, t.egress, 1) >> s->g->prologue.stored;
+    int64_t rows = tg_search_rows_out(s, t.nt);
+    if (!rows) continue;
+    int64_t pieces = tg_div_up(least, rows < least ? rows : least);
+    t.mr = (uint32_t)tg_div_up(least, pieces);
+    t.mt = (uint32_t)(t.mr * pieces);
+    consider_made_chunks(s, t);
+  }
+}

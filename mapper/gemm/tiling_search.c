@@ -1,0 +1,88 @@
+/* What a tiling must fit, and how it is compared with the best one. */
+#include "mapper/gemm/tiling_search.h"
+
+#include "frontend/base/math.h"
+#include "mapper/gemm/layout.h"
+#include "mapper/gemm/prologue.h"
+
+typedef tg_tiling_search search;
+
+/* Do the scratchpad and the accumulator hold it? */
+static bool fits(const search *s, const tg_gemm_tiling *t) {
+  const tg_params *m = s->m;
+  tg_room rooms[TG_GEMM_ROLES];
+  tg_gemm_lay_out(m, s->g, t, rooms);
+  return tg_rooms_fit(m, rooms, TG_GEMM_ROLES) && (uint64_t)t->mt * (t->nt / tg_lanes(m)) <= tg_acc_rows(m);
+}
+
+/* An AGCU loads blocks of epilogue operands for each tile of its row or column that it serves, with an
+ * instruction each. */
+static bool epilogue_operands_fit(const search *s, const tg_gemm_tiling *t) {
+  const tg_params *m = s->m;
+  uint32_t count = (uint32_t)s->g->epilogue_operand_count, vectors = 0;
+  for (uint32_t x = 0; x < count; x++) vectors += tg_gemm_loads_once(t, &s->g->epilogue_operands[x]);
+  uint32_t blocks = count - vectors, by_west = t->epilogue_operands_west ? m->cols : (m->cols + 1) / 2,
+           by_north = t->epilogue_operands_west ? 0 : (m->rows + 1) / 2,
+           shares = t->split == TG_SPLIT_COLUMNS ? m->rows : t->alike;
+  return blocks * by_west <= m->queue_depth && blocks * by_north + vectors * shares <= m->queue_depth;
+}
+
+/* What tilings are compared by: cycles, or, where tilings are randomized, a number for each. */
+static double rank(search *s, const tg_gemm_tiling *t) {
+  if (!s->c->options.any_tiling) return tg_gemm_cycles(s->c, s->g, t);
+  return tg_randomized_cycles(s->c, (uint32_t)s->g->m, (uint32_t)s->g->n, s->considered++);
+}
+
+bool tg_search_is_slower(const search *s, const tg_gemm_tiling *t) {
+  return s->found && !s->c->options.any_tiling && tg_gemm_least_cycles(s->c, s->g, t) >= s->best.cycles;
+}
+
+void tg_search_consider(search *s, tg_gemm_tiling t, tg_resident resident) {
+  t.resident = resident;
+  t.column_sums_egress = t.egress;
+  t.one_out = false;
+  if (t.ring || t.makers) t.one_out = !fits(s, &t);
+  if (!fits(s, &t)) return;
+  for (int west = 0; west < 2; west++) {
+    t.epilogue_operands_west = west;
+    if (!epilogue_operands_fit(s, &t)) continue;
+    t.cycles = rank(s, &t);
+    if (s->found && t.cycles >= s->best.cycles) continue;
+    s->best = t;
+    s->found = true;
+  }
+}
+
+bool tg_search_chunks_share_out(const search *s, const tg_gemm_tiling *t) {
+  uint32_t chunk = t->kc * tg_gemm_b_row(s->m, s->g, t), bank = tg_bank_rows(s->m);
+  return s->g->b_transposed || chunk % bank == 0 || bank % chunk == 0;
+}
+
+/* Rows that leave at once, in whole blocks that column sums are of, or the largest part of one that all of it consists of, of
+ * rows of `flits` in all results. */
+static uint32_t whole_blocks_out(const search *s, uint32_t nt, uint32_t flits) {
+  const tg_gemm_column_sums *column_sums = &s->g->column_sums;
+  uint32_t block = (uint32_t)column_sums->block,
+           column_sum = (uint32_t)column_sums->count * tg_kind_flits(s->m, TG_STREAM_FP32, nt);
+  if (s->share < column_sum + flits) return 0;
+  uint32_t rows = (s->share - column_sum) / flits;
+  if (rows >= block) return s->share / (column_sum + block * flits) * block;
+  while (block % rows) rows--;
+  return rows;
+}
+
+uint32_t tg_search_rows_out(const search *s, uint32_t nt) {
+  uint32_t widest = 1;
+  for (int k = 0; k < s->g->outs; k++) {
+    uint32_t flits = tg_kind_flits(s->m, s->g->out_kind[k], nt);
+    if (widest < flits) widest = flits;
+  }
+  uint32_t outs = (uint32_t)s->g->outs;
+  return s->g->column_sums.count ? whole_blocks_out(s, nt, widest * outs) : s->share / outs / widest;
+}
+
+uint32_t tg_search_pieces(uint32_t rows, uint32_t row_flits, uint32_t most) {
+  for (uint32_t piece = rows; piece > 0; piece--)
+    if (rows % piece == 0 && piece * row_flits <= most) return piece;
+  return 0;
+}

@@ -1,0 +1,37 @@
+/* The search for the tiling of a product: what tiling.c and tiling_prologue.c consider, and the best so far. */
+#ifndef TEGULA_MAPPER_GEMM_TILING_SEARCH_H
+#define TEGULA_MAPPER_GEMM_TILING_SEARCH_H
+
+#include "mapper/gemm/tiling.h"
+
+enum {
+  TG_SEARCH_SPLITS = 48, /* ways to cut a dimension into equal passes */
+  TG_SEARCH_ROWS = 4096, /* of a block, at most */
+};
+
+typedef struct tg_tiling_search {
+  const tg_compile *c;
+  const tg_params *m;
+  const tg_gemm *g;
+  uint32_t share; /* flits that leave at once */
+  tg_gemm_tiling best;
+  bool found;
+  uint32_t considered;
+} tg_tiling_search;
+
+/* Is the best one so far faster, whatever else of the tiling is chosen? */
+bool tg_search_is_slower(const tg_tiling_search *s, const tg_gemm_tiling *t);
+/* The tiling with that operand resident: the best one so far, if it fits and is. */
+void tg_search_consider(tg_tiling_search *s, tg_gemm_tiling t, tg_resident resident);
+/* Is there room in banks for all chunks of B behind each other, so that of each the GEMM owns its own? */
+bool tg_search_chunks_share_out(const tg_tiling_search *s, const tg_gemm_tiling *t);
+/* Rows of `nt` elements that leave at once; each result has its part of the room at the AGCU. */
+uint32_t tg_search_rows_out(const tg_tiling_search *s, uint32_t nt);
+/* The longest pieces of `rows` rows that leave in at most `most` flits; 0: there are none. */
+uint32_t tg_search_pieces(uint32_t rows, uint32_t row_flits, uint32_t most);
+
+/* tiling_prologue.c: with a prologue of A; of B, which one of `alike` rows of tiles has for all of them. */
+void tg_search_prologues_of_a(tg_tiling_search *s);
+void tg_search_prologues_of_b(tg_tiling_search *s, uint32_t alike);
+
+#endif
