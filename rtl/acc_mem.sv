@@ -1,5 +1,6 @@
-// Accumulator memory of one PE column: lanes c and P + c of every row, in two halves of ROWS rows. Each half has one read
-// and one write port; the halves belong to mx or vx (docs/machine.md, ports), mx's read and write ones perhaps different.
+// Accumulator memory of one PE column: lanes c and P + c of every row, in two halves of Rows rows.
+// Each half has one read and one write port; the halves belong to mx or vx (docs/machine.md,
+// ports), mx's read and write ones perhaps different.
 module acc_mem #(
   parameter int unsigned Rows = 2
 ) (
@@ -29,8 +30,10 @@ module acc_mem #(
     assign row = mx_here ? mx_read_row_i[RowW-1:0] : vx_read_row_i[RowW-1:0];
     always_ff @(posedge clk_i) begin
       if (mx_here || vx_here) data_q <= {high_q[row], low_q[row]};
-      if (write_i[0] && write_row_i[RowW] == 1'(h)) low_q[write_row_i[RowW-1:0]] <= write_data_i[31:0];
-      if (write_i[1] && write_row_i[RowW] == 1'(h)) high_q[write_row_i[RowW-1:0]] <= write_data_i[63:32];
+      if (write_row_i[RowW] == 1'(h)) begin
+        if (write_i[0]) low_q[write_row_i[RowW-1:0]] <= write_data_i[31:0];
+        if (write_i[1]) high_q[write_row_i[RowW-1:0]] <= write_data_i[63:32];
+      end
     end
   end
 

@@ -162,6 +162,17 @@ package fabric_pkg;
     posts_t     posts;
   } job_end_t;
 
+  // The banks of an operand: `count` from the one of its first row on.
+  localparam int unsigned BankShift = $clog2(tegula_pkg::BankRows);
+  function automatic logic [tegula_pkg::Banks-1:0] banks_of(input logic [15:0] row,
+                                                            input logic [5:0] count);
+    logic [tegula_pkg::Banks-1:0] mask;
+    for (int unsigned b = 0; b < tegula_pkg::Banks; b++) begin
+      mask[b] = b >= (32'(row) >> BankShift) && b < (32'(row) >> BankShift) + 32'(count);
+    end
+    banks_of = mask;
+  endfunction
+
   // Conversions of a job: are its elements 32 bits long in the memory, and in a flit?
   function automatic logic wide_memory(input logic [2:0] convert);
     wide_memory = convert != 3'd1 && convert != 3'd4 && convert != 3'd5;

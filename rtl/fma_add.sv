@@ -1,8 +1,8 @@
 // Exact product plus FP32 addend, rounded once to nearest even; IEEE-754 including subnormals.
 //
-// The multiply-add takes Latency register stages from here: 1 the exact product, 2 align and add, 3 normalise and
-// round, then Latency - 3 delays. Stages without a valid token keep their registers. There is no valid output: whoever
-// sends tokens knows Latency.
+// The multiply-add takes Latency register stages from here: 1 the exact product, 2 align and add, 3
+// normalise and round, then Latency - 3 delays. Stages without a valid token keep their registers.
+// There is no valid output: whoever sends tokens knows Latency.
 module fma_add #(
   parameter int unsigned ProductW = 24,
   parameter int unsigned Latency  = 3
@@ -15,8 +15,8 @@ module fma_add #(
   input  logic [31:0]         addend_i,
   output logic [31:0]         sum_o
 );
-  // Four bits below the operands suffice: three keep what a cancellation of up to two places needs (the product's
-  // leading one may be one place low), the last is sticky.
+  // Four bits below the operands suffice: three keep what a cancellation of up to two places needs
+  // (the product's leading one may be one place low), the last is sticky.
   localparam int unsigned FrameW = ProductW + 4;
   localparam int unsigned ShiftW = ProductW > 28 ? 6 : 5;
   localparam int unsigned NormW  = 1 << ShiftW;
@@ -45,8 +45,9 @@ module fma_add #(
     end
   end
 
-  // 2: the operand with the smaller exponent is shifted right, lost bits stick to the lowest. A zero product always
-  // counts as the smaller one. The frame's top bit has the weight 2^(exp - 127).
+  // 2: the operand with the smaller exponent is shifted right, lost bits stick to the lowest. A
+  // zero product always counts as the smaller one. The frame's top bit has the weight 2^(exp -
+  // 127).
   logic              nan2_q, inf2_q, sign2_q;
   logic [8:0]        exp2_q;
   logic [FrameW:0]   sum2_q;
@@ -78,7 +79,8 @@ module fma_add #(
       sum = subtract ? {1'b0, major} - {1'b0, shifted} : {1'b0, major} + {1'b0, shifted};
       negative = subtract && sum[FrameW];
 
-      nan2_q  <= product1_q.nan || (c_special && (addend1_q[22:0] != 23'd0 || (product1_q.inf && subtract)));
+      nan2_q  <= product1_q.nan ||
+                 (c_special && (addend1_q[22:0] != 23'd0 || (product1_q.inf && subtract)));
       inf2_q  <= product1_q.inf || c_special;  // unless it is NaN
       exp2_q  <= p_leads ? product1_q.exp[8:0] : exp_c[8:0];
       sum2_q  <= negative ? {(FrameW + 1) {1'b0}} - sum : sum;

@@ -2,9 +2,9 @@
 package fp_pkg;
   localparam logic [31:0] QuietNan = 32'h7FC0_0000;
 
-  // What the multipliers of a PE eat: one narrow operand, or the upper or lower 12 bits of an FP32 significand.
-  // A nonzero operand is normalised: value = sig / 2^11 * 2^(exp - 127) for a narrow one; the exponent of a
-  // subnormal is below 1.
+  // What the multipliers of a PE eat: one narrow operand, or the upper or lower 12 bits of an FP32
+  // significand. A nonzero operand is normalised: value = sig / 2^11 * 2^(exp - 127) for a narrow
+  // one; the exponent of a subnormal is below 1.
   typedef struct packed {
     logic        nan;
     logic        inf;
@@ -54,8 +54,8 @@ package fp_pkg;
     unpack16 = number;
   endfunction
 
-  // An FP32 number, normalised: two halves of the significand, both with its sign, exponent and class.
-  // {upper, lower} in this order.
+  // An FP32 number, normalised: two halves of the significand, both with its sign, exponent and
+  // class. {upper, lower} in this order.
   function automatic logic [2*HalfW-1:0] unpack32(input logic [31:0] x);
     logic [23:0] sig;
     logic [8:0] exp;
@@ -81,14 +81,16 @@ package fp_pkg;
     unpack32 = {upper, lower};
   endfunction
 
-  // Exponent and significand of an FP32 number, normalised; the leading one is missing for zero only.
+  // Exponent and significand of an FP32 number, normalised; the leading one is missing for zero
+  // only.
   function automatic logic [32:0] normalised(input logic [31:0] x);
     half_t upper, lower;
     {upper, lower} = unpack32(x);
     normalised = {upper.exp, upper.sig, lower.sig};
   endfunction
 
-  // Sign, exponent and class of a*b. The leading bit tells zeros: it is set in all else, infinities and NaN too.
+  // Sign, exponent and class of a*b. The leading bit tells zeros: it is set in all else, infinities
+  // and NaN too.
   function automatic product_t product(input half_t a, input half_t b);
     logic a_zero, b_zero;
     product_t p;
@@ -102,8 +104,8 @@ package fp_pkg;
   endfunction
 
   // Four 12x12 products as the one of two 24-bit significands.
-  function automatic logic [47:0] combine(input logic [23:0] hh, input logic [23:0] hl, input logic [23:0] lh,
-                                          input logic [23:0] ll);
+  function automatic logic [47:0] combine(input logic [23:0] hh, input logic [23:0] hl,
+                                          input logic [23:0] lh, input logic [23:0] ll);
     combine = {hh, ll} + {11'd0, {1'b0, hl} + {1'b0, lh}, 12'd0};
   endfunction
 
@@ -144,13 +146,15 @@ package fp_pkg;
       sum = mag - 31'h3800_0000 + 31'hFFF + {30'd0, mag[13]};
       to_fp16 = {x[31], sum[27:13]};
     end else begin
-      // Subnormal: keep the bits from 2^-24 up, that is drop 14 to 24 of the significand (25: all, below a half).
+      // Subnormal: keep the bits from 2^-24 up, that is drop 14 to 24 of the significand (25: all,
+      // below a half).
       drop = 8'd126 - mag[30:23];
       if (drop > 8'd25) drop = 8'd25;
       frac = {1'b0, mag[30:23] != 8'd0, mag[22:0]};
       kept = frac >> drop;
       rest = (frac << (8'd25 - drop));
-      to_fp16 = {x[31], 15'(kept[14:0] + {14'd0, rest > 25'h100_0000 || (rest == 25'h100_0000 && kept[0])})};
+      to_fp16 = {x[31], 15'(kept[14:0] + {14'd0, rest > 25'h100_0000 ||
+                                                 (rest == 25'h100_0000 && kept[0])})};
     end
   endfunction
 

@@ -1,5 +1,5 @@
-// A 32-bit word of a bank row for the multipliers: its two narrow elements, the two halves of its FP32 significand, or,
-// twice, the TF32 number in its upper 19 bits.
+// A 32-bit word of a bank row for the multipliers: its two narrow elements, the two halves of its
+// FP32 significand, or, twice, the TF32 number in its upper 19 bits.
 module fp_unpack (
   input  logic [31:0]                word_i,
   input  logic                       fp32_i,

@@ -1,4 +1,5 @@
-// The matrix unit: control, the array, the accumulator memory and its write port (docs/machine.md, section 4).
+// The matrix unit: control, the array, the accumulator memory and its write port (docs/machine.md,
+// section 4).
 module mx (
   input  logic                         clk_i,
   input  logic                         rst_ni,
@@ -27,24 +28,20 @@ module mx (
   output logic [64*tegula_pkg::P-1:0]  acc_rd_data_o
 );
   localparam int unsigned P = tegula_pkg::P;
-  localparam int unsigned RowW = $clog2(2 * tegula_pkg::AccRows);
+  localparam int unsigned RowW = mx_pkg::RowW;
 
-  logic busy, fp32, fp16, tf32, a_valid, a_set, turned, turn_in, turn_out, turn_last, w_valid, w_set, w_transposed;
-  logic [$clog2(2*P)-1:0] w_index;
-  logic [$clog2(2*P):0] w_depth;
-  logic acc_valid, acc_init, acc_half;
-  logic [RowW-1:0] acc_row;
-  logic write_start, write_half, write_last, write_round;
-  logic [25:0] write_rows;
-  logic [15:0] write_row;
-  logic [31:0] tile_key, sr_row, sr_col;
+  logic busy, fp32, fp16, tf32, a_valid, a_set, turned, turn_in, turn_out, turn_last;
+  mx_pkg::weights_t weights;
+  mx_pkg::acc_read_t acc_read;
+  mx_pkg::block_write_t block_write;
   logic [64*P-1:0] psum_in, psum_out, write_data;
   logic [2*P-1:0] write;
   logic [RowW*P-1:0] write_rows_at;
 
   assign idle_for_sync_o = 1'b1;
 
-  // The deliberate defect of test builds: the results of the first lane are off by one in the last place.
+  // The deliberate defect of test builds: the results of the first lane are off by one in the last
+  // place.
   logic [64*P-1:0] results;
   always_comb begin
     results = psum_out;
@@ -54,36 +51,21 @@ module mx (
   mx_control u_control (
     .clk_i, .rst_ni, .head_valid_i, .head_i, .idx_i, .a_addr_i, .b_addr_i, .c_addr_i, .sr_key_i,
     .issue_o,
-    .end_i         (end_o),
+    .end_i      (end_o),
     .a_req_o, .a_row_o, .b_req_o, .b_row_o, .a_own_o, .b_own_o, .acc_own_o,
-    .busy_o        (busy),
-    .fp32_o        (fp32),
-    .fp16_o        (fp16),
-    .tf32_o        (tf32),
-    .turned_o      (turned),
-    .turn_in_o     (turn_in),
-    .turn_out_o    (turn_out),
-    .turn_last_o   (turn_last),
-    .a_valid_o     (a_valid),
-    .a_set_o       (a_set),
-    .w_valid_o     (w_valid),
-    .w_set_o       (w_set),
-    .w_transposed_o(w_transposed),
-    .w_index_o     (w_index),
-    .w_depth_o     (w_depth),
-    .acc_valid_o   (acc_valid),
-    .acc_row_o     (acc_row),
-    .acc_init_o    (acc_init),
-    .acc_half_o    (acc_half),
-    .write_start_o (write_start),
-    .write_rows_o  (write_rows),
-    .write_row_o   (write_row),
-    .write_half_o  (write_half),
-    .write_last_o  (write_last),
-    .write_round_o (write_round),
-    .tile_key_o    (tile_key),
-    .sr_row_o      (sr_row),
-    .sr_col_o      (sr_col)
+    .busy_o     (busy),
+    .fp32_o     (fp32),
+    .fp16_o     (fp16),
+    .tf32_o     (tf32),
+    .turned_o   (turned),
+    .turn_in_o  (turn_in),
+    .turn_out_o (turn_out),
+    .turn_last_o(turn_last),
+    .a_valid_o  (a_valid),
+    .a_set_o    (a_set),
+    .weights_o  (weights),
+    .acc_read_o (acc_read),
+    .write_o    (block_write)
   );
 
   logic [32*P-1:0] turned_row;
@@ -100,53 +82,41 @@ module mx (
 
   mx_array u_array (
     .clk_i, .rst_ni,
-    .advance_i     (busy),
-    .fp32_i        (fp32),
-    .fp16_i        (fp16),
-    .tf32_i        (tf32),
-    .a_valid_i     (a_valid),
-    .a_set_i       (a_set),
-    .a_row_i       (turned ? turned_row : a_rdata_i),
-    .w_valid_i     (w_valid),
-    .w_set_i       (w_set),
-    .w_transposed_i(w_transposed),
-    .w_index_i     (w_index),
-    .w_depth_i     (w_depth),
-    .w_row_i       (b_rdata_i),
-    .psum_i        (psum_in),
-    .psum_o        (psum_out)
+    .advance_i(busy),
+    .fp32_i   (fp32),
+    .fp16_i   (fp16),
+    .tf32_i   (tf32),
+    .a_valid_i(a_valid),
+    .a_set_i  (a_set),
+    .a_row_i  (turned ? turned_row : a_rdata_i),
+    .weights_i(weights),
+    .w_row_i  (b_rdata_i),
+    .psum_i   (psum_in),
+    .psum_o   (psum_out)
   );
 
   mx_write u_write (
     .clk_i, .rst_ni,
-    .start_i   (write_start),
-    .rows_i    (write_rows),
-    .row_i     (write_row),
-    .fp32_i    (fp32),
-    .tf32_i    (tf32),
-    .half_i    (write_half),
-    .last_i    (write_last),
-    .round_i   (write_round),
-    .tile_key_i(tile_key),
-    .sr_row_i  (sr_row),
-    .sr_col_i  (sr_col),
-    .psum_i    (results),
-    .write_o   (write),
-    .row_o     (write_rows_at),
-    .data_o    (write_data),
+    .fp32_i (fp32),
+    .tf32_i (tf32),
+    .block_i(block_write),
+    .psum_i (results),
+    .write_o(write),
+    .row_o  (write_rows_at),
+    .data_o (write_data),
     .end_o
   );
 
-  // Each column reads its slice of the accumulator row one cycle after the column before it; the partial sum enters the
-  // array in the next cycle. Entry c is what column c reads.
+  // Each column reads its slice of the accumulator row one cycle after the column before it; the
+  // partial sum enters the array in the next cycle. Entry c is what column c reads.
   for (genvar c = 0; c <= P; c++) begin : gen_read
     logic            valid, init, half;
     logic [RowW-1:0] row;
     if (c == 0) begin : gen_head
-      assign valid = acc_valid;
-      assign init = acc_init;
-      assign half = acc_half;
-      assign row = acc_row;
+      assign valid = acc_read.valid;
+      assign init = acc_read.init;
+      assign half = acc_read.half;
+      assign row = acc_read.row;
     end else begin : gen_shift
       always_ff @(posedge clk_i or negedge rst_ni) begin
         if (!rst_ni) valid <= 1'b0;

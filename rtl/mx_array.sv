@@ -1,5 +1,6 @@
-// The P x P array of PEs with its edges: operands are unpacked once, streamed rows are skewed over the sub-rows,
-// stationary rows are broadcast to the sub-row (or, transposed, the sub-column) that they belong to.
+// The P x P array of PEs with its edges: operands are unpacked once, streamed rows are skewed over
+// the sub-rows, stationary rows are broadcast to the sub-row (or, transposed, the sub-column) that
+// they belong to.
 module mx_array (
   input  logic                               clk_i,
   input  logic                               rst_ni,
@@ -7,16 +8,13 @@ module mx_array (
   input  logic                               fp32_i,
   input  logic                               fp16_i,
   input  logic                               tf32_i,
-  // A streamed row (its last bank row, in the cycle after its read) and the weight set of its block.
+  // A streamed row (its last bank row, in the cycle after its read) and the weight set of its
+  // block.
   input  logic                               a_valid_i,
   input  logic                               a_set_i,
   input  logic [32*tegula_pkg::P-1:0]        a_row_i,
-  // A stationary row (its last bank row): number `w_index_i` of its block, which has `w_depth_i` valid k.
-  input  logic                               w_valid_i,
-  input  logic                               w_set_i,
-  input  logic                               w_transposed_i,
-  input  logic [$clog2(2*tegula_pkg::P)-1:0] w_index_i,
-  input  logic [$clog2(2*tegula_pkg::P):0]   w_depth_i,
+  // A stationary row (its last bank row)
+  input  mx_pkg::weights_t                   weights_i,
   input  logic [32*tegula_pkg::P-1:0]        w_row_i,
   // Partial sums of all columns: lanes c (and P + c) of column c in bits 64*c.
   input  logic [64*tegula_pkg::P-1:0]        psum_i,
@@ -35,6 +33,7 @@ module mx_array (
     logic [2*HalfW-1:0] a;
     for (genvar i = 0; i < 2; i++) begin : gen_sub
       logic [HalfW:0] token;
+      logic [31:0] sub_row;  // of the block's
       mx_skew #(
         .Depth    ((2 * r + i) * L),
         .HalfDepth(r * L),
@@ -47,8 +46,10 @@ module mx_array (
         .token_o(token)
       );
       assign {set[i], a[i*HalfW+:HalfW]} = token;
-      assign w_row_en[i] = w_valid_i && (w_transposed_i || 32'(w_index_i) == (fp32_i ? r : 2 * r + i));
-      assign w_on[i] = (fp32_i ? r : 2 * r + i) < 32'(w_depth_i);
+      assign sub_row = fp32_i ? r : 2 * r + i;
+      assign w_row_en[i] = weights_i.valid &&
+                           (weights_i.transposed || 32'(weights_i.index) == sub_row);
+      assign w_on[i] = sub_row < 32'(weights_i.depth);
     end
 
     for (genvar c = 0; c < P; c++) begin : gen_col
@@ -75,24 +76,26 @@ module mx_array (
       end
       assign w_col = fp32_i ? w_halves[2*c*HalfW+:2*HalfW]
                             : {w_halves[(P+c)*HalfW+:HalfW], w_halves[c*HalfW+:HalfW]};
-      assign w_col_en[0] = !w_transposed_i || 32'(w_index_i) == c;
-      assign w_col_en[1] = !w_transposed_i || 32'(w_index_i) == (fp32_i ? c : P + c);
+      assign w_col_en[0] = !weights_i.transposed || 32'(weights_i.index) == c;
+      assign w_col_en[1] = !weights_i.transposed || 32'(weights_i.index) == (fp32_i ? c : P + c);
 
       pe #(.Latency(L)) u_pe (
-        .clk_i, .rst_ni, .fp32_i, .w_transposed_i, .w_set_i,
-        .w_row_en_i(w_row_en),
-        .w_col_en_i(w_col_en),
-        .w_on_i    (w_on),
-        .w_row_i   (w_halves[2*r*HalfW+:2*HalfW]),
-        .w_col_i   (w_col),
-        .a_valid_i (a_valid),
-        .a_set_i   (a_set),
-        .a_i       (a_in),
-        .a_valid_o (next_valid),
-        .a_set_o   (next_set),
-        .a_o       (next_a),
-        .psum_i    (psum_in),
-        .psum_o    (psum)
+        .clk_i, .rst_ni, .fp32_i,
+        .w_transposed_i(weights_i.transposed),
+        .w_set_i       (weights_i.weight_set),
+        .w_row_en_i    (w_row_en),
+        .w_col_en_i    (w_col_en),
+        .w_on_i        (w_on),
+        .w_row_i       (w_halves[2*r*HalfW+:2*HalfW]),
+        .w_col_i       (w_col),
+        .a_valid_i     (a_valid),
+        .a_set_i       (a_set),
+        .a_i           (a_in),
+        .a_valid_o     (next_valid),
+        .a_set_o       (next_set),
+        .a_o           (next_a),
+        .psum_i        (psum_in),
+        .psum_o        (psum)
       );
     end
   end

@@ -1,5 +1,5 @@
-// The operands of a row of S elements from its bank rows: one for most formats, two in consecutive cycles for TF32, where
-// the first half of the row is held until the second is there.
+// The operands of a row of S elements from its bank rows: one for most formats, two in consecutive
+// cycles for TF32, where the first half of the row is held until the second is there.
 module mx_collect (
   input  logic                        clk_i,
   input  logic                        fp32_i,

@@ -1,6 +1,6 @@
-// The four block loops of a GEMM: what belongs to the current block, by increments only. Level 0 is outermost. Of every
-// affine quantity the value at the start of the current iteration of each level is kept, so that an inner loop that
-// starts again falls back to its outer one's.
+// The four block loops of a GEMM: what belongs to the current block, by increments only. Level 0 is
+// outermost. Of every affine quantity the value at the start of the current iteration of each level
+// is kept, so that an inner loop that starts again falls back to its outer one's.
 module mx_nest (
   input  logic                  clk_i,
   input  logic                  load_i,      // the first block of an instruction
@@ -10,17 +10,7 @@ module mx_nest (
   input  logic [15:0]           c_addr_i,
   input  logic [23:0]           k_left_i,    // valid k from the first block on
   input  logic                  advance_i,
-  output logic [15:0]           a_o,
-  output logic [15:0]           b_o,
-  output logic [15:0]           c_o,
-  output logic                  half_o,      // of the lanes, FP32
-  output logic [31:0]           sr_col_o,    // relative to the instruction's
-  output logic [31:0]           sr_tile_o,   // relative to the instruction's
-  output logic                  sr_round_o,  // a K tile ends with this block
-  output logic [23:0]           k_left_o,    // valid k from this block on
-  output logic                  k_first_o,
-  output logic                  first_o,
-  output logic                  last_o
+  output mx_pkg::block_t         block_o
 );
   tegula_pkg::mx_instr_t in_q;
   logic [3:0][11:0] index_q;
@@ -44,7 +34,7 @@ module mx_nest (
   logic [11:0] phase_next;
   logic [23:0] left_next, stride;
 
-  assign stride = in_q.format == 2'd0 ? 24'(tegula_pkg::P) : 24'(2 * tegula_pkg::P);
+  assign stride = in_q.format == mx_pkg::Fp32 ? 24'(tegula_pkg::P) : 24'(2 * tegula_pkg::P);
   assign tile_end = {1'b0, phase_q[3]} + 13'd1 == {1'b0, in_q.sr_blocks};
 
   always_comb begin
@@ -57,7 +47,8 @@ module mx_nest (
     c_next = c_q[level] + in_q.c_blk[level];
     half_next = half_q[level] ^ in_q.h_blk[level];
     col_next = col_q[level] + {16'd0, in_q.sr_col_blk[level]};
-    if (in_q.k_loops[level]) begin  // the inner k loops are at their ends: the ordinal advances by one
+    // the inner k loops are at their ends: the ordinal advances by one
+    if (in_q.k_loops[level]) begin
       tile_next = tile_q[3] + {31'd0, tile_end};
       phase_next = tile_end ? 12'd0 : phase_q[3] + 12'd1;
       left_next = left_q[3] > stride ? left_q[3] - stride : 24'd0;
@@ -98,15 +89,15 @@ module mx_nest (
     end
   end
 
-  assign a_o = a_q[3];
-  assign b_o = b_q[3];
-  assign c_o = c_q[3];
-  assign half_o = half_q[3];
-  assign sr_col_o = col_q[3];
-  assign sr_tile_o = tile_q[3];
-  assign sr_round_o = in_q.sr && (tile_end || (at_end | ~in_q.k_loops) == 4'hF);
-  assign k_left_o = left_q[3];
-  assign k_first_o = (at_start | ~in_q.k_loops) == 4'hF;
-  assign first_o = at_start == 4'hF;
-  assign last_o = at_end == 4'hF;
+  assign block_o.a = a_q[3];
+  assign block_o.b = b_q[3];
+  assign block_o.c = c_q[3];
+  assign block_o.half = half_q[3];
+  assign block_o.sr_col = col_q[3];
+  assign block_o.sr_tile = tile_q[3];
+  assign block_o.sr_round = in_q.sr && (tile_end || (at_end | ~in_q.k_loops) == 4'hF);
+  assign block_o.k_left = left_q[3];
+  assign block_o.k_first = (at_start | ~in_q.k_loops) == 4'hF;
+  assign block_o.first = at_start == 4'hF;
+  assign block_o.last = at_end == 4'hF;
 endmodule

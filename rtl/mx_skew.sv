@@ -1,5 +1,6 @@
-// Delays the tokens of one sub-row before they enter the array: by Depth cycles, or by HalfDepth for FP32. A ring of
-// tokens that moves while the matrix unit is busy; it is changed from one delay to the other only when it is empty.
+// Delays the tokens of one sub-row before they enter the array: by Depth cycles, or by HalfDepth
+// for FP32. A ring of tokens that moves while the matrix unit is busy; it is changed from one delay
+// to the other only when it is empty.
 module mx_skew #(
   parameter int unsigned Depth     = 1,
   parameter int unsigned HalfDepth = 1,
@@ -28,7 +29,8 @@ module mx_skew #(
 
     assign direct = fp32_i && HalfDepth == 0;
     assign last = fp32_i ? PtrW'(HalfDepth) - PtrW'(1) : PtrW'(Depth - 1);
-    assign valid_o = direct ? valid_i : advance_i && valid_q[ptr_q[$clog2(Depth > 1 ? Depth : 2)-1:0]];
+    assign valid_o = direct ? valid_i
+                            : advance_i && valid_q[ptr_q[$clog2(Depth > 1 ? Depth : 2)-1:0]];
     assign token_o = direct ? token_i : token_q[ptr_q[$clog2(Depth > 1 ? Depth : 2)-1:0]];
 
     always_ff @(posedge clk_i or negedge rst_ni) begin

@@ -1,9 +1,9 @@
-// The transposer of the streamed operand: takes S bank rows, each S elements of one k, and gives S rows, each S values of k,
-// in the layout of bank rows. Two buffers of S x S elements: one fills while the other empties. A row of TF32 is two bank
-// rows, on either side in consecutive cycles.
+// The transposer of the streamed operand: takes S bank rows, each S elements of one k, and gives S
+// rows, each S values of k, in the layout of bank rows. Two buffers of S x S elements: one fills
+// while the other empties. A row of TF32 is two bank rows, on either side in consecutive cycles.
 //
-// A cell holds an element of 16 bits or the upper 19 bits of a TF32 one; an FP32 element takes the cells of two k, its
-// lower 16 bits first, so that a row is read alike in every format.
+// A cell holds an element of 16 bits or the upper 19 bits of a TF32 one; an FP32 element takes the
+// cells of two k, its lower 16 bits first, so that a row is read alike in every format.
 module mx_transposer (
   input  logic                        clk_i,
   input  logic                        rst_ni,
@@ -20,7 +20,8 @@ module mx_transposer (
   localparam int unsigned IndexW = $clog2(2 * P);
 
   // Counters of bank rows: where the next one goes, which one is shown.
-  logic              write_buffer_q, read_buffer_q, write_beat_q, read_beat_q, write_done, read_done;
+  logic              write_buffer_q, read_buffer_q, write_beat_q, read_beat_q;
+  logic              write_done, read_done;
   logic [IndexW-1:0] write_q, read_q, last;
   assign last = fp32_i ? IndexW'(P - 1) : IndexW'(2 * P - 1);
   assign write_done = write_beat_q == tf32_i && write_q == last;
@@ -79,7 +80,9 @@ module mx_transposer (
   for (genvar w = 0; w < P; w++) begin : gen_word
     always_comb begin
       flit_o[32*w+:32] = {shown[(2*w+1)*CellW+:16], shown[2*w*CellW+:16]};
-      if (tf32_i) flit_o[32*w+:32] = {read_beat_q ? shown[(P+w)*CellW+:CellW] : shown[w*CellW+:CellW], 13'd0};
+      if (tf32_i) begin
+        flit_o[32*w+:32] = {read_beat_q ? shown[(P+w)*CellW+:CellW] : shown[w*CellW+:CellW], 13'd0};
+      end
     end
   end
 endmodule

@@ -1,22 +1,14 @@
-// The write port of the matrix unit: the results of a block leave the columns in a skewed stream; they are rounded, if a
-// K tile ends, in the cycle in which they appear and written in the next one.
+// The write port of the matrix unit: the results of a block leave the columns in a skewed stream;
+// they are rounded, if a K tile ends, in the cycle in which they appear and written in the next
+// one.
 //
-// `start_i` comes two cycles before the first result of column 0; from then on the block's description, at the inputs in
-// that cycle, is kept here.
+// `block_i` comes two cycles before the first result of column 0 and is kept here from then on.
 module mx_write (
   input  logic                        clk_i,
   input  logic                        rst_ni,
-  input  logic                        start_i,
-  input  logic [25:0]                 rows_i,
-  input  logic [15:0]                 row_i,
   input  logic                        fp32_i,
   input  logic                        tf32_i,   // a row every other cycle
-  input  logic                        half_i,
-  input  logic                        last_i,   // block of its instruction
-  input  logic                        round_i,
-  input  logic [31:0]                 tile_key_i,
-  input  logic [31:0]                 sr_row_i,
-  input  logic [31:0]                 sr_col_i,
+  input  mx_pkg::block_write_t        block_i,
   input  logic [64*tegula_pkg::P-1:0] psum_i,
   output logic [2*tegula_pkg::P-1:0]  write_o,  // lanes c and P + c of column c in bits 2*c
   output logic [$clog2(2*tegula_pkg::AccRows)*tegula_pkg::P-1:0] row_o,
@@ -34,22 +26,22 @@ module mx_write (
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) busy_q <= 1'b0;
-    else if (start_i) busy_q <= 1'b1;
+    else if (block_i.start) busy_q <= 1'b1;
     else if (left_q == 26'd1 && !beat_q) busy_q <= 1'b0;
   end
   always_ff @(posedge clk_i) begin
-    if (start_i) begin
-      left_q <= rows_i;
-      row_q <= row_i;
+    if (block_i.start) begin
+      left_q <= block_i.rows;
+      row_q <= block_i.row;
       fp32_q <= fp32_i;
-      half_q <= half_i;
-      last_q <= last_i;
-      round_q <= round_i;
+      half_q <= block_i.half;
+      last_q <= block_i.last;
+      round_q <= block_i.round;
       first_q <= 1'b1;
       beat_q <= 1'b0;
-      key_q <= tile_key_i;
-      hash_row_q <= sr_row_i;
-      col_q <= sr_col_i;
+      key_q <= block_i.tile_key;
+      hash_row_q <= block_i.sr_row;
+      col_q <= block_i.sr_col;
     end else if (busy_q && tf32_i && !beat_q) begin
       beat_q <= 1'b1;
     end else if (busy_q) begin
@@ -61,7 +53,8 @@ module mx_write (
     end
   end
 
-  // Tokens: entry 0 is the row before column 0, entry c + 1 the row at column c, entry c + 2 the one it writes.
+  // Tokens: entry 0 is the row before column 0, entry c + 1 the row at column c, entry c + 2 the
+  // one it writes.
   typedef struct packed {
     logic            first;
     logic            last;
@@ -89,7 +82,9 @@ module mx_write (
       end
       always_ff @(posedge clk_i) begin
         if (gen_token[c-1].is_valid) token <= gen_token[c-1].token;
-        if (gen_token[c-1].is_valid && gen_token[c-1].token.round) row_hash <= gen_token[c-1].row_hash;
+        if (gen_token[c-1].is_valid && gen_token[c-1].token.round) begin
+          row_hash <= gen_token[c-1].row_hash;
+        end
       end
     end
     assign valid[c] = is_valid;

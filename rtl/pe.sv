@@ -1,9 +1,10 @@
 // Processing element: four multipliers, four adders, two sets of stationary weights.
 //
-// Narrow formats: sub-row i and sub-column q have the multiply-add (i, q); the partial sum of sub-column q runs through
-// (0, q), then (1, q). FP32: the four multipliers form one product, added by (0, 0) to the partial sum of sub-column 0;
-// the streamed operand's upper significand half is on sub-row 0 and its lower one on sub-row 1, the weight's halves on
-// sub-columns 0 and 1, so that no operand needs a multiplexer. Streamed tokens pass to the next column one cycle later.
+// Narrow formats: sub-row i and sub-column q have the multiply-add (i, q); the partial sum of
+// sub-column q runs through (0, q), then (1, q). FP32: the four multipliers form one product, added
+// by (0, 0) to the partial sum of sub-column 0; the streamed operand's upper significand half is on
+// sub-row 0 and its lower one on sub-row 1, the weight's halves on sub-columns 0 and 1, so that no
+// operand needs a multiplexer. Streamed tokens pass to the next column one cycle later.
 module pe #(
   parameter int unsigned Latency = 3
 ) (
@@ -55,7 +56,9 @@ module pe #(
 
       always_comb begin
         load = {w_on_i[i], w_col_i[q*HalfW+:HalfW]};
-        if (w_transposed_i) load[HalfW-1:0] = fp32_i ? w_row_i[q*HalfW+:HalfW] : w_row_i[i*HalfW+:HalfW];
+        if (w_transposed_i) begin
+          load[HalfW-1:0] = fp32_i ? w_row_i[q*HalfW+:HalfW] : w_row_i[i*HalfW+:HalfW];
+        end
       end
       always_ff @(posedge clk_i) begin
         if (w_row_en_i[i] && w_col_en_i[q]) begin
@@ -119,5 +122,6 @@ module pe #(
     end
   end
 
-  assign psum_o = {gen_row[1].gen_col[1].sum, fp32_i ? gen_row[0].gen_col[0].sum : gen_row[1].gen_col[0].sum};
+  assign psum_o = {gen_row[1].gen_col[1].sum,
+                   fp32_i ? gen_row[0].gen_col[0].sum : gen_row[1].gen_col[0].sum};
 endmodule

@@ -1,4 +1,5 @@
-// The remote posts of an endpoint on their way to its links: says on which kinds of link something leaves.
+// The remote posts of an endpoint on their way to its links: says on which kinds of link something
+// leaves.
 module post_filter #(
   parameter int unsigned Groups = 4,
   parameter int unsigned Kinds  = 2  // links of the endpoint
@@ -15,7 +16,8 @@ module post_filter #(
 );
   localparam int unsigned PostsBits = fabric_pkg::PostsBits;
 
-  logic [3:0] count_q, count;  // remote posts, for the deliberate defect of test builds: every 16th is lost
+  // remote posts, for the deliberate defect of test builds: every 16th is lost
+  logic [3:0] count_q, count;
   fabric_pkg::posts_t posts;
   always_comb begin
     posts = '0;
@@ -29,7 +31,10 @@ module post_filter #(
           for (int i = 0; i < 4; i++) begin
             if (posts.kind[i] == fabric_pkg::PostRow || posts.kind[i] == fabric_pkg::PostCol) begin
               count = count + 4'd1;
-              if (fabric_pkg::Defects && defect_i == fabric_pkg::DefectLostPost && count == '0) posts.kind[i] = '0;
+              if (fabric_pkg::Defects && defect_i == fabric_pkg::DefectLostPost &&
+                  count == '0) begin
+                posts.kind[i] = '0;
+              end
             end
             for (int k = 0; k < Kinds; k++) if (posts.kind[i] == kinds_i[k*2+:2]) valid_o[k] = 1'b1;
           end

@@ -1,4 +1,5 @@
-// Address of a row operand for one execution: base + sum idx[l]*delta[l] + rot*rot_stride, modulo 2^16.
+// Address of a row operand for one execution: base + sum idx[l]*delta[l] + rot*rot_stride, modulo
+// 2^16.
 module row_operand (
   input  logic [15:0]      base_i,
   input  logic [2:0][15:0] delta_i,

@@ -1,9 +1,11 @@
 `include "assert.svh"
 
-// The scratchpad of a tile: banks, their ports, and the check that no bank is owned twice in a cycle.
+// The scratchpad of a tile: banks, their ports, and the check that no bank is owned twice in a
+// cycle.
 //
-// Ports: 0 mxA, 1 mxB, 2 vxL, 3 tx read; 4 vxS, 5.. the four lane inputs write. The units say which banks they own (the
-// units of a tile for whole instructions, tx and lane inputs for the cycle of each flit).
+// Ports: 0 mxA, 1 mxB, 2 vxL, 3 tx read; 4 vxS, 5.. the four lane inputs write. The units say which
+// banks they own (the units of a tile for whole instructions, tx and lane inputs for the cycle of
+// each flit).
 module scratchpad (
   input  logic                              clk_i,
   input  logic                              rst_ni,
@@ -65,16 +67,21 @@ module scratchpad (
   always_comb begin
     rdata_o = '0;
     for (int p = 0; p < 4; p++) begin
-      if (read_q[p]) rdata_o[p*FlitBits+:FlitBits] = bank_data[{{32 - BankW{1'b0}}, bank_q[p*BankW+:BankW]}*FlitBits+:FlitBits];
+      if (read_q[p]) begin
+        rdata_o[p*FlitBits+:FlitBits] =
+            bank_data[{{32 - BankW{1'b0}}, bank_q[p*BankW+:BankW]}*FlitBits+:FlitBits];
+      end
     end
   end
 
-  // Ownership: of the port's order in own_i where it is a unit's, of the access itself for tx and the lane inputs.
+  // Ownership: of the port's order in own_i where it is a unit's, of the access itself for tx and
+  // the lane inputs.
   logic [Banks-1:0] owned, twice;
   logic [9*Banks-1:0] own;
   always_comb begin
-    own = {at[8*Banks+:Banks], at[7*Banks+:Banks], at[6*Banks+:Banks], at[5*Banks+:Banks], own_i[3*Banks+:Banks], at[3*Banks+:Banks], own_i[2*Banks+:Banks],
-        own_i[1*Banks+:Banks], own_i[0*Banks+:Banks]};
+    own = {at[8*Banks+:Banks], at[7*Banks+:Banks], at[6*Banks+:Banks], at[5*Banks+:Banks],
+           own_i[3*Banks+:Banks], at[3*Banks+:Banks], own_i[2*Banks+:Banks],
+           own_i[1*Banks+:Banks], own_i[0*Banks+:Banks]};
     owned = '0;
     twice = '0;
     for (int p = 0; p < 9; p++) begin

@@ -1,9 +1,10 @@
 `include "assert.svh"
 
-// Runs sections: counts the cycles of configuration, lets the units run, and sees the last instruction's end.
+// Runs sections: counts the cycles of configuration, lets the units run, and sees the last
+// instruction's end.
 //
-// The cycle counter stands still between sections, while the host writes the queues. With E the cycle of the last end,
-// everything is idle in E + 1, and the counter stands at E + 2.
+// The cycle counter stands still between sections, while the host writes the queues. With E the
+// cycle of the last end, everything is idle in E + 1, and the counter stands at E + 2.
 module section_control (
   input  logic        clk_i,
   input  logic        rst_ni,

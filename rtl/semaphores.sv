@@ -1,13 +1,16 @@
 `include "assert.svh"
 
-// The semaphores of an endpoint. Takes (at issues) and increments of one cycle all count, and are visible in the next.
+// The semaphores of an endpoint. Takes (at issues) and increments of one cycle all count, and are
+// visible in the next.
 //
-// Increments come from the own units' posts, from the post links of the own row and column, and with the last flits of
-// bursts. The update is written as a sequence; each counter sees the sum of its decoded increments.
+// Increments come from the own units' posts, from the post links of the own row and column, and
+// with the last flits of bursts. The update is written as a sequence; each counter sees the sum of
+// its decoded increments.
 module semaphores #(
   parameter int unsigned Units    = 3,  // sequencers that take
   parameter int unsigned Locals   = 4,  // post groups of the own units
-  parameter int unsigned Links    = 2,  // post links: first RowLinks of the own row, then of the own column
+  // post links: first RowLinks of the own row, then of the own column
+  parameter int unsigned Links    = 2,
   parameter int unsigned RowLinks = 1,
   parameter int unsigned Lanes    = 4   // lane inputs
 ) (
@@ -62,7 +65,9 @@ module semaphores #(
       over_sem = '0;
       for (int u = 0; u < Units; u++) begin
         if (take_i[u] && need_i[u*Semaphores+:Semaphores] != '0) begin
-          for (int k = 0; k < Semaphores; k++) if (need_i[u*Semaphores+k]) count[8*k+:8] = count[8*k+:8] - 8'd1;
+          for (int k = 0; k < Semaphores; k++) begin
+            if (need_i[u*Semaphores+k]) count[8*k+:8] = count[8*k+:8] - 8'd1;
+          end
         end
       end
       for (int g = 0; g < Locals; g++) begin
@@ -85,7 +90,8 @@ module semaphores #(
         if (link_valid_i[s]) begin
           for (int g = 0; g < fabric_pkg::Groups; g++) begin : remote
             fabric_pkg::posts_t posts;
-            posts = link_posts_i[s*fabric_pkg::BundleBits+g*fabric_pkg::PostsBits+:fabric_pkg::PostsBits];
+            posts = link_posts_i[s*fabric_pkg::BundleBits+g*fabric_pkg::PostsBits
+                                 +:fabric_pkg::PostsBits];
             for (int i = 0; i < 4; i++) begin
               if (posts.kind[i] == (s < OfRow ? fabric_pkg::PostRow : fabric_pkg::PostCol)
                   && posts.pos[i] == (s < OfRow ? row_pos_i : col_pos_i)) begin
@@ -121,7 +127,9 @@ module semaphores #(
 
   always_ff @(posedge clk_i) begin
     if (cfg_we_i) begin
-      for (int k = 0; k < Semaphores; k++) if (cfg_slot_i == 8'(k / 256)) init_q[k] <= cfg_data_i[(k%256)*8+:8];
+      for (int k = 0; k < Semaphores; k++) begin
+        if (cfg_slot_i == 8'(k / 256)) init_q[k] <= cfg_data_i[(k%256)*8+:8];
+      end
     end
   end
 

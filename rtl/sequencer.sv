@@ -1,12 +1,15 @@
 `include "assert.svh"
 
-// The sequencer of a unit: queue memory, program counter, three loop indices, rotation counters, waits.
+// The sequencer of a unit: queue memory, program counter, three loop indices, rotation counters,
+// waits.
 //
-// The instruction at pc stands in a register together with the mask of semaphores that it takes, so that a cycle without
-// an issue costs one comparison. SYNC is issued here; all other operations by the unit, through issue_i.
+// The instruction at pc stands in a register together with the mask of semaphores that it takes, so
+// that a cycle without an issue costs one comparison. SYNC is issued here; all other operations by
+// the unit, through issue_i.
 module sequencer #(
   parameter int unsigned Bits     = tegula_pkg::CommonInstrBits,
-  parameter int unsigned Operands = 1  // row operands, each with a rotation counter in every queue slot
+  // row operands, each with a rotation counter in every queue slot
+  parameter int unsigned Operands = 1
 ) (
   input  logic                              clk_i,
   input  logic                              rst_ni,
@@ -38,7 +41,8 @@ module sequencer #(
 
   logic [Bits-1:0] queue_q [tegula_pkg::QueueDepth];
   logic [Operands*8-1:0] rot_q [tegula_pkg::QueueDepth];
-  logic [tegula_pkg::QueueDepth-1:0] rot_used_q;  // the slot's counters are not 0 since the section's start
+  // the slot's counters are not 0 since the section's start
+  logic [tegula_pkg::QueueDepth-1:0] rot_used_q;
   logic [8:0] length_q, pc_q, pc_d;
   logic [2:0][19:0] idx_q, idx_d;
   logic [Bits-1:0] head_q;
@@ -66,7 +70,8 @@ module sequencer #(
   end
   assign posts_o = posts;
 
-  // What follows this instruction: the innermost loop that it ends and that is not through, else the next slot.
+  // What follows this instruction: the innermost loop that it ends and that is not through, else
+  // the next slot.
   logic looped;
   always_comb begin
     looped = 1'b0;

@@ -1,5 +1,5 @@
-// A tile: mx, vx and tx with their sequencers, the scratchpad, the semaphores, and its places on four
-// lanes (east, west, south, north).
+// A tile: mx, vx and tx with their sequencers, the scratchpad, the semaphores, and its places on
+// four lanes (east, west, south, north).
 module tile (
   input  logic                              clk_i,
   input  logic                              rst_ni,
@@ -56,7 +56,8 @@ module tile (
 
   logic [2:0] head_valid, issue, sync, finished, empty;
   logic [3*Semaphores-1:0] need;
-  logic [3*PostsBits-1:0] head_posts, end_posts;  // of the instruction at pc; of the oldest in flight
+  // of the instruction at pc; of the oldest in flight
+  logic [3*PostsBits-1:0] head_posts, end_posts;
 
   // mx
   logic [tegula_pkg::MxInstrBits-1:0] mx_head;
@@ -158,7 +159,8 @@ module tile (
   );
   for (genvar t = 0; t < Streams; t++) begin : gen_vx_stream
     tegula_pkg::vx_stream_t stream;
-    assign stream = vx_head[tegula_pkg::VxStreamLsb+t*tegula_pkg::VxStreamBits+:tegula_pkg::VxStreamBits];
+    assign stream = vx_head[tegula_pkg::VxStreamLsb+t*tegula_pkg::VxStreamBits
+                            +:tegula_pkg::VxStreamBits];
     assign vx_rot_count[t] = stream.rot_count;
     assign vx_rot_outer[t] = stream.rot_outer;
     row_operand u_row (
@@ -364,8 +366,10 @@ module tile (
     if (post_valid != '0) begin
       posts[0*PostsBits+:PostsBits] = head_posts[0*PostsBits+:PostsBits];
       posts[1*PostsBits+:PostsBits] = end_posts[0*PostsBits+:PostsBits];
-      posts[2*PostsBits+:PostsBits] = sync[1] ? head_posts[1*PostsBits+:PostsBits] : end_posts[1*PostsBits+:PostsBits];
-      posts[3*PostsBits+:PostsBits] = sync[2] ? head_posts[2*PostsBits+:PostsBits] : end_posts[2*PostsBits+:PostsBits];
+      posts[2*PostsBits+:PostsBits] = sync[1] ? head_posts[1*PostsBits+:PostsBits]
+                                              : end_posts[1*PostsBits+:PostsBits];
+      posts[3*PostsBits+:PostsBits] = sync[2] ? head_posts[2*PostsBits+:PostsBits]
+                                              : end_posts[2*PostsBits+:PostsBits];
     end
   end
   post_filter #(

@@ -1,8 +1,10 @@
-// The vector unit: 2P FP32 lanes, 32 registers for each of L rows in flight (docs/machine.md, section 5).
+// The vector unit: 2P FP32 lanes, 32 registers for each of L rows in flight (docs/machine.md,
+// section 5).
 //
-// In the cycle of a word-slot the operands are read, the ALU starts, a load requests its row and a store's operand is
-// converted (for stochastic rounding the columns are hashed, and the operand is converted in the next cycle); results of
-// ALU and load are written L cycles later, in the cycle of the next word's same slot, which sees them already.
+// In the cycle of a word-slot the operands are read, the ALU starts, a load requests its row and a
+// store's operand is converted (for stochastic rounding the columns are hashed, and the operand is
+// converted in the next cycle); results of ALU and load are written L cycles later, in the cycle of
+// the next word's same slot, which sees them already.
 module vx (
   input  logic                                   clk_i,
   input  logic                                   rst_ni,
@@ -37,6 +39,7 @@ module vx (
   localparam int unsigned LaneW = $clog2(N);
   localparam int unsigned SlotW = $clog2(L);
   localparam int unsigned K = tegula_pkg::VxConstants;
+  localparam int unsigned Words = tegula_pkg::MicrocodeWords;
   localparam logic [2:0] KindFp32 = 3'd1;
   localparam logic [2:0] KindBf16 = 3'd2;
   localparam logic [2:0] KindFp16 = 3'd3;
@@ -44,13 +47,15 @@ module vx (
   localparam logic [2:0] KindBf16Sr = 3'd6;
 
   // Configuration
-  logic [tegula_pkg::UcodeBits-1:0] words_q [tegula_pkg::MicrocodeWords];
+  logic [tegula_pkg::UcodeBits-1:0] words_q [Words];
   logic [31:0] constants_q [K];
   always_ff @(posedge clk_i) begin
-    if (cfg_we_i && !cfg_sel_i && 32'(cfg_addr_i) < tegula_pkg::MicrocodeWords)
-      words_q[cfg_addr_i[$clog2(tegula_pkg::MicrocodeWords)-1:0]] <= cfg_data_i[tegula_pkg::UcodeBits-1:0];
-    if (cfg_we_i && cfg_sel_i && 32'(cfg_addr_i) < K)
+    if (cfg_we_i && !cfg_sel_i && 32'(cfg_addr_i) < Words) begin
+      words_q[cfg_addr_i[$clog2(Words)-1:0]] <= cfg_data_i[tegula_pkg::UcodeBits-1:0];
+    end
+    if (cfg_we_i && cfg_sel_i && 32'(cfg_addr_i) < K) begin
       constants_q[cfg_addr_i[$clog2(K)-1:0]] <= cfg_data_i[31:0];
+    end
   end
 
   // The word-slot
@@ -129,6 +134,8 @@ module vx (
     for (genvar o = 0; o < 4; o++) begin : gen_operand
       logic [6:0] number;
       logic wanted;
+      logic [32*P-1:0] lanes;
+      assign value[o][Base+:32*P] = lanes;
       if (o == 0) begin : gen_a
         assign number = word.alu_a;
         assign wanted = alu_on;
@@ -143,14 +150,19 @@ module vx (
         assign wanted = st_on;
       end
       always_comb begin
-        value[o][Base+:32*P] = '0;
+        lanes = '0;
         if (wanted) begin
           if (number[6]) begin
-            if (32'(number[5:0]) < K) value[o][Base+:32*P] = {P{constants_q[number[$clog2(K)-1:0]]}};
-          end else if (number[5]) value[o][Base+:32*P] = '0;
-          else if (alu_done && alu_dst == number[4:0]) value[o][Base+:32*P] = alu_result[Base+:32*P];
-          else if (ld_done && ld_halves[h] && ld_dst == number[4:0]) value[o][Base+:32*P] = ld_result[Base+:32*P];
-          else value[o][Base+:32*P] = regs_q[{slot, number[4:0]}];
+            if (32'(number[5:0]) < K) lanes = {P{constants_q[number[$clog2(K)-1:0]]}};
+          end else if (number[5]) begin
+            lanes = '0;
+          end else if (alu_done && alu_dst == number[4:0]) begin
+            lanes = alu_result[Base+:32*P];
+          end else if (ld_done && ld_halves[h] && ld_dst == number[4:0]) begin
+            lanes = ld_result[Base+:32*P];
+          end else begin
+            lanes = regs_q[{slot, number[4:0]}];
+          end
         end
       end
     end
@@ -163,7 +175,8 @@ module vx (
     logic [31:0] moved;
     logic [LaneW-1:0] source;
     logic [5:0] table_index;
-    assign source = (word.alu_op == tegula_pkg::AluRot ? LaneW'(i) : LaneW'(0)) + word.alu_c[LaneW-1:0];
+    assign source = word.alu_c[LaneW-1:0] +
+                    (word.alu_op == tegula_pkg::AluRot ? LaneW'(i) : LaneW'(0));
     assign table_index = {1'b1, value[0][32*i+:5]};
     always_comb begin
       moved = '0;
@@ -185,7 +198,8 @@ module vx (
     );
   end
 
-  // Load: the row arrives in the cycle after its request, is widened, and waits until its word's results are due.
+  // Load: the row arrives in the cycle after its request, is widened, and waits until its word's
+  // results are due.
   logic ld_arrives_q, ld_fp16_q, ld_bf16_q, ld_acc_q, ld_splat_q;
   logic [5:0] ld_lane_q;
   logic [32*N-1:0] widened;
@@ -248,9 +262,11 @@ module vx (
     always_ff @(posedge clk_i) begin
       if (st_on) begin
         if (st_kind == KindBf16)
-          st_exact_q[32*i+:32] <= {fp_pkg::to_bf16(value[3][32*(2*i+1)+:32]), fp_pkg::to_bf16(value[3][64*i+:32])};
+          st_exact_q[32*i+:32] <= {fp_pkg::to_bf16(value[3][32*(2*i+1)+:32]),
+                                   fp_pkg::to_bf16(value[3][64*i+:32])};
         else if (st_kind == KindFp16)
-          st_exact_q[32*i+:32] <= {fp_pkg::to_fp16(value[3][32*(2*i+1)+:32]), fp_pkg::to_fp16(value[3][64*i+:32])};
+          st_exact_q[32*i+:32] <= {fp_pkg::to_fp16(value[3][32*(2*i+1)+:32]),
+                                   fp_pkg::to_fp16(value[3][64*i+:32])};
         else st_exact_q[32*i+:32] <= fp_pkg::is_nan(full) ? fp_pkg::QuietNan : full;
       end
     end

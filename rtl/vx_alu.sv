@@ -1,5 +1,6 @@
-// One lane of the vector unit's ALU: every operation of alu.def, Latency cycles, a new one every cycle. `moved_i` is the
-// lane's result of the operations across lanes and of the table, `tail_i` whether the lane is before the tail's end.
+// One lane of the vector unit's ALU: every operation of alu.def, Latency cycles, a new one every
+// cycle. `moved_i` is the lane's result of the operations across lanes and of the table, `tail_i`
+// whether the lane is before the tail's end.
 module vx_alu #(
   parameter int unsigned Latency = 3
 ) (
@@ -27,7 +28,8 @@ module vx_alu #(
     if (x[30:23] < 8'd125) drop = 9'd25;
     frame = {1'b0, x[30:23] != 8'd0, x[22:0], 24'd0} >> drop[4:0];
     if (x[30:23] >= 8'd150) magnitude = {8'd0, 1'b1, x[22:0]} << (x[30:23] - 8'd150);
-    else magnitude = {7'd0, frame[48:24]} + {31'd0, frame[23] && (frame[22:0] != 23'd0 || frame[24])};
+    else magnitude = {7'd0, frame[48:24]} +
+                     {31'd0, frame[23] && (frame[22:0] != 23'd0 || frame[24])};
     if (fp_pkg::is_nan(x)) to_int = 32'd0;
     else if (x[30:23] >= 8'd158) to_int = x[31] ? 32'h8000_0000 : 32'h7FFF_FFFF;
     else to_int = x[31] ? 32'd0 - magnitude : magnitude;
@@ -50,8 +52,8 @@ module vx_alu #(
     if (x == 32'd0) from_int = 32'd0;
   endfunction
 
-  // Starts of 1/a: of the middle of each 2^-8 of [1, 2); of 1/sqrt(a): of each 2^-7 of [1, 2) and 2^-6 of [2, 4). Ten
-  // bits of which the first is one.
+  // Starts of 1/a: of the middle of each 2^-8 of [1, 2); of 1/sqrt(a): of each 2^-7 of [1, 2) and
+  // 2^-6 of [2, 4). Ten bits of which the first is one.
   function automatic logic [9*256-1:0] rcp_table();
     logic [9*256-1:0] entries;
     logic [31:0] middle;  // times 512
@@ -98,7 +100,8 @@ module vx_alu #(
     else if (x[30:23] == 8'd255) rsq_seed = 32'd0;
   endfunction
 
-  function automatic logic [31:0] clamp(input logic [31:0] x, input logic [31:0] low, input logic [31:0] high);
+  function automatic logic [31:0] clamp(input logic [31:0] x, input logic [31:0] low,
+                                        input logic [31:0] high);
     logic [31:0] raised;
     raised = order(x) < order(low) ? low : x;
     clamp = order(raised) < order(high) ? raised : high;
@@ -145,8 +148,9 @@ module vx_alu #(
     if (fp_pkg::is_nan(x)) mantissa = fp_pkg::QuietNan;
   endfunction
 
-  function automatic logic [31:0] simple(input logic [5:0] op, input logic [31:0] a, input logic [31:0] b,
-                                         input logic [31:0] c, input logic [31:0] moved, input logic tail);
+  function automatic logic [31:0] simple(input logic [5:0] op, input logic [31:0] a,
+                                         input logic [31:0] b, input logic [31:0] c,
+                                         input logic [31:0] moved, input logic tail);
     logic nan, zeros, below, equal;
     nan = fp_pkg::is_nan(a) || fp_pkg::is_nan(b);
     zeros = a[30:0] == 31'd0 && b[30:0] == 31'd0;

@@ -26,10 +26,11 @@ for (const folder of [rtl, join(rtl, 'area')])
 const constants = {};
 for (const [, name, value] of sources['tegula_pkg.sv'].matchAll(/localparam int unsigned (\w+) = (\d+);/g))
   constants[name] = value;
-sources['fabric_pkg.sv'] = sources['fabric_pkg.sv'].replace(/tegula_pkg::(\w+)/g, (whole, name) => {
-  if (!(name in constants)) throw new Error(`fabric_pkg.sv: ${whole} is no number of tegula_pkg.sv`);
-  return constants[name];
-});
+for (const file of ['fabric_pkg.sv', 'mx_pkg.sv'])
+  sources[file] = sources[file].replace(/tegula_pkg::(\w+)/g, (whole, name) => {
+    if (!(name in constants)) throw new Error(`${file}: ${whole} is no number of tegula_pkg.sv`);
+    return constants[name];
+  });
 
 // Preparation 2: parameters of the top module are set in its text.
 function withParameters(text, parameters) {
@@ -41,7 +42,7 @@ function withParameters(text, parameters) {
   return text;
 }
 
-const packages = ['tegula_pkg.sv', 'fp_pkg.sv', 'fabric_pkg.sv'];
+const packages = ['tegula_pkg.sv', 'fp_pkg.sv', 'fabric_pkg.sv', 'mx_pkg.sv'];
 
 // Runs a script; returns the statistics that it wrote to stat.json.
 async function statistics(files, script) {

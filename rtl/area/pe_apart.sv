@@ -1,6 +1,7 @@
-// What a PE is compared with (docs/area.md): the ports, registers and timing of rtl/pe.sv, but nothing shared between the
-// formats. Wide has an FP32 multiply-add with a 24x24 multiplier, Narrow four narrow ones with 11x11 multipliers; both
-// side by side compute what a PE computes. Registers that one of them alone does not need vanish in synthesis.
+// What a PE is compared with (docs/area.md): the ports, registers and timing of rtl/pe.sv, but
+// nothing shared between the formats. Wide has an FP32 multiply-add with a 24x24 multiplier, Narrow
+// four narrow ones with 11x11 multipliers; both side by side compute what a PE computes. Registers
+// that one of them alone does not need vanish in synthesis.
 module pe_apart #(
   parameter int unsigned Latency = 3,
   parameter bit Wide             = 1'b1,
@@ -54,7 +55,9 @@ module pe_apart #(
       logic [HalfW:0] weight0_q, weight1_q, load;
       always_comb begin
         load = {w_on_i[i], w_col_i[q*HalfW+:HalfW]};
-        if (w_transposed_i) load[HalfW-1:0] = fp32 ? w_row_i[q*HalfW+:HalfW] : w_row_i[i*HalfW+:HalfW];
+        if (w_transposed_i) begin
+          load[HalfW-1:0] = fp32 ? w_row_i[q*HalfW+:HalfW] : w_row_i[i*HalfW+:HalfW];
+        end
       end
       always_ff @(posedge clk_i) begin
         if (w_row_en_i[i] && w_col_en_i[q]) begin

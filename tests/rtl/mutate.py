@@ -45,6 +45,9 @@ FILES = {
     "mx_write.sv": (10, [MX_ODD, MX]),
     "vx.sv": (4, [VX_ODD, VX]),
     "vx_control.sv": (4, [VX_ODD, VX]),
+    "vx_rows.sv": (4, [VX_ODD, VX]),
+    "vx_words.sv": (4, [VX_ODD, VX]),
+    "vx_rounding.sv": (4, [VX_ODD, VX]),
 }
 
 BINARY = [
@@ -194,7 +197,7 @@ class Bench:
         """Whether the chip with the mutant passes `verilator -Wall` with the waivers."""
         package = os.path.join(self.build, "tests/rtl/mx_tiny/tegula_pkg.sv")
         rtl = os.path.join(ROOT, "rtl")
-        first = ["fp_pkg.sv", "fabric_pkg.sv"]
+        first = ["fp_pkg.sv", "fabric_pkg.sv", "mx_pkg.sv"]
         files = first + sorted(f for f in os.listdir(rtl) if f.endswith(".sv") and f not in first)
         paths = [mutated if f == name else os.path.join(rtl, f) for f in files]
         return subprocess.run(["verilator", "--lint-only", "-Wall", "--assert", "-DTEGULA_ASSERT", "-I" + rtl, "--top-module", "chip", os.path.join(rtl, "lint.vlt"),
