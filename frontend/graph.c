@@ -71,6 +71,19 @@ tg_value *tg_graph_add_constant(tg_graph *graph, const char *name, tg_dtype dtyp
   return value;
 }
 
+void tg_graph_fix_input(tg_graph *graph, int input, const void *data) {
+  tg_value *value = graph->inputs[input];
+  size_t size = (size_t)tg_value_elements(value) * tg_dtype_size(value->dtype);
+  assert(!tg_graph_is_carried(graph, value));
+  void *copy = tg_arena_alloc(graph->arena, size ? size : 1, 64);
+  memcpy(copy, data, size);
+  value->kind = TG_VALUE_CONSTANT;
+  value->data = copy;
+  for (int i = input + 1; i < graph->input_count; i++) graph->inputs[i - 1] = graph->inputs[i];
+  graph->input_count--;
+  for (size_t i = 0; i < graph->carry_count; i++) graph->carries[i].input -= graph->carries[i].input > input;
+}
+
 tg_value *tg_graph_add_scalar(tg_graph *graph, const char *name, tg_dtype dtype, double number) {
   char cell[8] = {0};
   if (tg_dtype_is_float(dtype) && dtype != TG_F64)

@@ -180,6 +180,10 @@ tg_graph *tg_graph_clone(const tg_graph *graph, tg_arena *arena);
  * with their symbols, which become symbols of the graph. */
 tg_value *tg_graph_add_input(tg_graph *graph, const char *name, tg_dtype dtype, int rank, const tg_dim *dims);
 
+/* Input number `input`, whose sizes are known, is a constant from now on, with these elements, which are
+ * copied; the inputs behind it move up. It must not be carried. */
+void tg_graph_fix_input(tg_graph *graph, int input, const void *data);
+
 /* data NULL: zeros. Otherwise the elements are copied, or kept where they are when `borrow` (they must then
  * live as long as the graph). The element count must be at most TG_MAX_ELEMENTS. */
 tg_value *tg_graph_add_constant(tg_graph *graph, const char *name, tg_dtype dtype, int rank,

@@ -87,3 +87,31 @@ tg_attr_key tg_attr_from_name(const char *name) {
   while (key < TG_ATTR_KEY_COUNT && strcmp(attr_table[key].name, name)) key++;
   return (tg_attr_key)key;
 }
+
+unsigned tg_op_deciding_operands(tg_op op) {
+  enum { ALL_BUT_FIRST = ~1 };
+  if (tg_op_is(op, TG_IS_REDUCE)) return ALL_BUT_FIRST;
+  switch (op) {
+  case TG_OP_RESHAPE:
+  case TG_OP_EXPAND:
+  case TG_OP_TILE:
+  case TG_OP_SPLIT:
+  case TG_OP_TRILU:
+  case TG_OP_SLICE:
+  case TG_OP_PAD:
+  case TG_OP_RESIZE:
+  case TG_OP_SQUEEZE:
+  case TG_OP_UNSQUEEZE:
+  case TG_OP_CLIP: return ALL_BUT_FIRST;
+  case TG_OP_POW:
+  case TG_OP_TOP_K:
+  case TG_OP_ONE_HOT:
+  case TG_OP_CUM_SUM:
+  case TG_OP_CUM_PROD:
+  case TG_OP_REVERSE_SEQUENCE: return 1 << 1;
+  case TG_OP_ATTENTION: return 1 << 6; /* how many of the keys count */
+  case TG_OP_CONSTANT_OF_SHAPE:
+  case TG_OP_RANGE: return ~0u;
+  default: return 0;
+  }
+}

@@ -93,6 +93,9 @@ static inline int tg_op_index_operand(tg_op op) {
   }
 }
 
+/* The operands, a bit each, that decide shapes or must be constant for another reason. */
+unsigned tg_op_deciding_operands(tg_op op);
+
 static inline int tg_op_is(tg_op op, unsigned flags) { return (tg_op_get(op)->flags & flags) != 0; }
 
 #ifdef __cplusplus

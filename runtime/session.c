@@ -283,6 +283,49 @@ tg_status tg_session_bind_shape(tg_session *session, const char *input, int rank
   return TG_OK;
 }
 
+/* --- inputs that are constants */
+
+int tg_session_find_input(const tg_session *session, const char *name) {
+  for (int i = 0; session->model && i < session->model->input_count; i++)
+    if (!strcmp(session->model->inputs[i]->name, name)) return i;
+  return -1;
+}
+
+static void convert_element(const tg_npy *array, int64_t e, tg_dtype dtype, void *to) {
+  bool integers = tg_dtype_is_integer(array->dtype) && tg_dtype_is_integer(dtype);
+  if (integers)
+    tg_store_i64(to, dtype, (size_t)e, tg_load_i64(array->data, array->dtype, (size_t)e));
+  else
+    tg_store_f32(to, dtype, (size_t)e, tg_load_f32(array->data, array->dtype, (size_t)e));
+}
+
+tg_status tg_session_fix_input(tg_session *session, const char *name, const tg_npy *array, tg_diag *diag) {
+  if (needs_model(session, diag) || tg_session_bind_shape(session, name, array->rank, array->dims, diag))
+    return TG_INVALID;
+  int input = tg_session_find_input(session, name);
+  if (input < 0) return tg_fail(diag, TG_INVALID, "%s: the model has no input \"%s\"", session->path, name);
+  tg_value *value = session->model->inputs[input];
+  bool fits = value->rank == array->rank;
+  for (int d = 0; fits && d < array->rank; d++) fits = value->dims[d].size == array->dims[d];
+  if (!fits)
+    return tg_fail(diag, TG_INVALID, "input \"%s\" is %s, which what is given does not fit", name,
+                   tg_value_type_text(value, &session->arena));
+  void *data = tg_arena_alloc(&session->arena, (size_t)array->count * tg_dtype_size(value->dtype) + 1, 64);
+  for (int64_t e = 0; e < array->count; e++) convert_element(array, e, value->dtype, data);
+  tg_graph_fix_input(session->model, input, data);
+  TG_PUSH(&session->arena, session->fixed, session->fixed_count, session->fixed_capacity, value);
+  return TG_OK;
+}
+
+tg_status tg_session_fix_deciding(tg_session *session, const char *name, const tg_npy *array, tg_diag *diag) {
+  enum { MOST = 1024 };
+  int input = session->program ? -1 : tg_session_find_input(session, name);
+  if (input < 0 || array->count > MOST) return TG_OK;
+  bool *decides = TG_NEW_ARRAY(&session->arena, bool, (size_t)session->model->input_count);
+  tg_graph_deciding_inputs(session->model, decides);
+  return decides[input] ? tg_session_fix_input(session, name, array, diag) : TG_OK;
+}
+
 /* --- compiling */
 
 tg_status tg_session_params(const tg_compile_options *options, tg_params *out_params, tg_diag *diag) {
@@ -511,6 +554,26 @@ static const char *shape_text(char text[200], int rank, const int64_t *dims) {
   return text;
 }
 
+/* An input that is a constant by now may be given again, as it is. */
+static tg_status set_fixed(const tg_session *s, const char *name, int rank, const int64_t *dims,
+                           const float *data, tg_diag *diag) {
+  for (size_t i = 0; i < s->fixed_count; i++) {
+    const tg_value *value = s->fixed[i];
+    if (strcmp(value->name, name)) continue;
+    bool same = value->rank == rank;
+    for (int d = 0; same && d < rank; d++) same = dims[d] == value->dims[d].size;
+    for (int64_t e = 0; same && e < tg_value_elements(value); e++) {
+      float fixed = tg_load_f32(value->data, value->dtype, (size_t)e);
+      same =
+          value->dtype == TG_BOOL ? (data[e] != 0) == (fixed != 0) : !memcmp(&fixed, &data[e], sizeof fixed);
+    }
+    return same ? TG_OK
+                : tg_fail(diag, TG_INVALID,
+                          "input \"%s\" was fixed when the model was compiled: it has other values", name);
+  }
+  return tg_fail(diag, TG_INVALID, "%s: the model has no input \"%s\"", s->path, name);
+}
+
 tg_status tg_session_set_input(tg_session *session, const char *name, int rank, const int64_t *dims,
                                const float *data, tg_diag *diag) {
   char wanted[200], given[200];
@@ -529,7 +592,7 @@ tg_status tg_session_set_input(tg_session *session, const char *name, int rank, 
       session->input_data[i][e] = info->dtype == TG_BOOL ? (float)(data[e] != 0) : data[e];
     return TG_OK;
   }
-  return tg_fail(diag, TG_INVALID, "%s: the model has no input \"%s\"", session->path, name);
+  return set_fixed(session, name, rank, dims, data, diag);
 }
 
 void tg_session_random_inputs(tg_session *session, uint64_t seed) {

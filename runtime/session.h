@@ -5,6 +5,7 @@
 #include "frontend/graph.h"
 #include "runtime/compare.h"
 #include "runtime/cpu_reference/cpu_reference.h"
+#include "runtime/npy.h"
 #include "runtime/tegula.h"
 #include "runtime/trace/profile.h"
 #include "sim/machine/engine.h"
@@ -29,6 +30,8 @@ struct tg_session {
   FILE *dump;         /* NULL: it only counts them */
   int dumps;          /* printed so far */
 
+  const tg_value **fixed; /* inputs of the model that are constants of the session */
+  size_t fixed_count, fixed_capacity;
   int input_count, output_count;
   tg_tensor_info *inputs, *outputs;
   float **input_data; /* NULL until set */
@@ -51,6 +54,14 @@ struct tg_session {
 /* The caller's structure of options, whose first member is its size, as one of this library's, `own_size`
  * bytes; NULL: zeroed. TG_INVALID: it has members that this library does not know. */
 tg_status tg_take_options(const void *given, void *out_own, size_t own_size, tg_diag *diag);
+
+/* Input `name` of the model becomes a constant with these elements, converted to its type, if it has this shape.
+ * Before compiling only. TG_INVALID: there is no such input, or it has another shape. */
+tg_status tg_session_fix_input(tg_session *session, const char *name, const tg_npy *array, tg_diag *diag);
+/* The same of an input whose elements the model needs before it runs; others are left as they are. */
+tg_status tg_session_fix_deciding(tg_session *session, const char *name, const tg_npy *array, tg_diag *diag);
+/* The input of the model, not of a program, with that name; -1: there is none. */
+int tg_session_find_input(const tg_session *session, const char *name);
 
 /* Forgets the cast rules that the model's nodes carry (metadata tegula.casts), before it is compiled: then
  * the options alone decide. How many nodes had some. */

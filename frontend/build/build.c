@@ -2,6 +2,7 @@
 
 #include "frontend/build/centred.h"
 #include "frontend/build/rewrite.h"
+#include "frontend/infer.h"
 
 static tg_node *stamp(const tg_build *b, tg_node *node) {
   node->forward = b->forward;
@@ -20,9 +21,26 @@ tg_value *tg_build_op(tg_build *b, tg_op op, tg_value *const *inputs, int count)
   return tg_build_finish(b, tg_graph_add_node(b->graph, op, b->name, inputs, count, b->before, -1));
 }
 
+static bool computes_integers(const tg_node *node) {
+  const tg_value *x = node->input_count ? tg_in(node, node->op == TG_OP_WHERE) : NULL;
+  return x && tg_dtype_is_integer(x->dtype);
+}
+
+/* Something that what is built next can read, until somebody asks whether all went well. */
+static tg_value *fail(tg_build *b, tg_node *node) {
+  b->failed = true;
+  tg_value_set_type(tg_out(node), TG_F32, 0, NULL);
+  return tg_out(node);
+}
+
 tg_value *tg_build_finish(tg_build *b, tg_node *node) {
-  if (!tg_op_is(node->op, TG_IS_COMPARE | TG_IS_LOGIC | TG_IS_MOVE)) tg_out(node)->dtype = TG_F32;
-  tg_rewrite_infer(b->graph, node);
+  bool typed = tg_op_is(node->op, TG_IS_COMPARE | TG_IS_LOGIC | TG_IS_MOVE) || computes_integers(node);
+  if (b->failed) return fail(b, node);
+  if (!typed) tg_out(node)->dtype = TG_F32;
+  if (!b->diag)
+    tg_rewrite_infer(b->graph, node);
+  else if (tg_node_infer(b->graph, node, b->diag))
+    return fail(b, node);
   return tg_out(stamp(b, node));
 }
 
@@ -165,4 +183,48 @@ void tg_build_result(tg_graph *graph, tg_value *result, tg_value *value) {
   if (value->kind != TG_VALUE_RESULT) return;
   tg_value_rename(graph, result, tg_arena_printf(graph->arena, "%s.old", name));
   tg_value_rename(graph, value, name);
+}
+
+tg_value *tg_build_number_like(tg_build *b, const tg_value *x, double number) {
+  return tg_graph_add_scalar(b->graph, "number", tg_dtype_is_integer(x->dtype) ? x->dtype : TG_F32, number);
+}
+
+tg_value *tg_build_constant(tg_build *b, tg_dtype dtype, int rank, const int64_t *sizes, const void *data) {
+  return tg_graph_add_constant(b->graph, "constant", dtype, rank, sizes, data, false);
+}
+
+tg_value *tg_build_positions(tg_build *b, const tg_value *x, int64_t count, int axis, int rank) {
+  int64_t sizes[TG_MAX_RANK];
+  for (int d = 0; d < rank; d++) sizes[d] = d == axis ? count : 1;
+  tg_dtype dtype = tg_dtype_is_integer(x->dtype) ? x->dtype : TG_F32;
+  tg_value *made = tg_build_constant(b, dtype, rank, sizes, NULL);
+  for (int64_t i = 0; i < count; i++)
+    if (dtype == TG_F32)
+      tg_store_f32((void *)made->data, dtype, (size_t)i, (float)i);
+    else
+      tg_store_i64((void *)made->data, dtype, (size_t)i, i);
+  return made;
+}
+
+tg_value *tg_build_insert(tg_build *b, tg_value *x, int at) {
+  int64_t sizes[TG_MAX_RANK + 1];
+  for (int d = 0; d <= x->rank; d++) sizes[d] = d < at ? x->dims[d].size : d > at ? x->dims[d - 1].size : 1;
+  return tg_build_reshape(b, x, x->rank + 1, sizes);
+}
+
+tg_value *tg_build_drop(tg_build *b, tg_value *x, int at) {
+  int64_t sizes[TG_MAX_RANK];
+  for (int d = 0; d < x->rank - 1; d++) sizes[d] = x->dims[d < at ? d : d + 1].size;
+  return tg_build_reshape(b, x, x->rank - 1, sizes);
+}
+
+tg_value *tg_build_move(tg_build *b, tg_value *x, int from, int to) {
+  int64_t perm[TG_MAX_RANK];
+  int rank = 0;
+  for (int d = 0; d < x->rank; d++) {
+    if (rank == to) perm[rank++] = from;
+    if (d != from) perm[rank++] = d;
+  }
+  if (rank < x->rank) perm[rank] = from;
+  return tg_build_transpose(b, x, perm);
 }

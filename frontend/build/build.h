@@ -17,11 +17,14 @@ typedef struct tg_build {
   int64_t forward;    /* tg_node.forward of what is built; -1: not backward */
   const char *origin; /* tg_node.origin; or NULL */
   bool keep_formats;  /* disable_graphamp */
+  tg_diag *diag;      /* NULL: what is built is legal; else the first node that is not says so here */
+  bool failed;        /* such a node was built */
   tg_centred *centred;
   size_t centred_count, centred_capacity;
 } tg_build;
 
-/* Result of arithmetic on floats: F32 until it is known to be a gradient; comparisons: BOOL. */
+/* Result of arithmetic on floats: F32 until it is known to be a gradient; on integers: their type; comparisons:
+ * BOOL. */
 tg_value *tg_build_op(tg_build *b, tg_op op, tg_value *const *inputs, int count);
 tg_value *tg_build_unary(tg_build *b, tg_op op, tg_value *x);
 tg_value *tg_build_binary(tg_build *b, tg_op op, tg_value *x, tg_value *y);
@@ -48,6 +51,17 @@ tg_value *tg_build_expand(tg_build *b, tg_value *x, int rank, const int64_t *siz
 tg_value *tg_build_pad(tg_build *b, tg_value *x, const int64_t *pads);
 tg_value *tg_build_slice(tg_build *b, tg_value *x, int axis, int64_t start, int64_t end, int64_t step);
 tg_value *tg_build_concat(tg_build *b, tg_value *const *parts, int count, int axis);
+/* One number in the type of x, F32 where that is a float. */
+tg_value *tg_build_number_like(tg_build *b, const tg_value *x, double number);
+/* A constant of any type and shape; `data` is copied. */
+tg_value *tg_build_constant(tg_build *b, tg_dtype dtype, int rank, const int64_t *sizes, const void *data);
+/* 0, 1 .. count-1 along dimension `axis` of `rank`, in the type of x as tg_build_number_like has it. */
+tg_value *tg_build_positions(tg_build *b, const tg_value *x, int64_t count, int axis, int rank);
+/* x with another dimension, of size 1, before dimension `at`; without dimension `at`, of size 1. */
+tg_value *tg_build_insert(tg_build *b, tg_value *x, int at);
+tg_value *tg_build_drop(tg_build *b, tg_value *x, int at);
+/* x with dimension `from` moved to place `to`. */
+tg_value *tg_build_move(tg_build *b, tg_value *x, int from, int to);
 /* Types a node whose attributes were set by hand, and stamps it. */
 tg_value *tg_build_finish(tg_build *b, tg_node *node);
 

@@ -11,7 +11,14 @@ enum {
 
 /* --- operators made of others */
 
+static tg_composition *const compositions[TG_OP_COUNT] = {
+#define TG_COMPOSITION(op, make) [TG_OP_##op] = tg_make_##make,
+#include "frontend/decompose/compositions.def"
+#undef TG_COMPOSITION
+};
+
 static bool is_composed(const tg_node *node) {
+  if (compositions[node->op]) return tg_must_compose(node);
   return tg_op_is(node->op, TG_IS_EXPANDED | TG_IS_RECURRENT) || node->op == TG_OP_EINSUM;
 }
 
@@ -45,8 +52,37 @@ static tg_status expand(tg_graph *graph, tg_node *node, tg_diag *diag) {
   return TG_OK;
 }
 
+/* Results take the types that the model's operator gives them, which `make` builds or leaves to a Cast. */
+static tg_status compose(tg_graph *graph, tg_node *node, tg_diag *diag) {
+  tg_diag inner = {""};
+  tg_build b = {.graph = graph,
+                .before = node,
+                .name = tg_arena_printf(graph->arena, "%s.part", tg_out(node)->name),
+                .forward = -1,
+                .keep_formats = true,
+                .diag = &inner};
+  tg_value *results[TG_MOST_RESULTS] = {NULL};
+  tg_status status = compositions[node->op](&b, node, results, diag);
+  if (!status && b.failed) status = tg_fail(diag, TG_INVALID, "%s", inner.message);
+  if (status) return status;
+  for (int i = 0; i < node->output_count; i++) {
+    tg_value *old = node->outputs[i];
+    if (!results[i] && (old->use_count || old->output_count))
+      return tg_fail(diag, TG_INVALID, "its result %d is not supported", i);
+    if (results[i] && results[i]->rank > TG_MAX_RANK)
+      return tg_fail(diag, TG_INVALID, "rank %d is above %d", results[i]->rank, TG_MAX_RANK);
+    if (results[i]) tg_build_result(graph, old, results[i]);
+  }
+  tg_graph_remove_node(graph, node);
+  return TG_OK;
+}
+
 static tg_status decompose(tg_graph *graph, tg_node *node, tg_diag *diag) {
   const char *where = tg_infer_where(graph, node);
+  if (compositions[node->op]) {
+    if (!compose(graph, node, diag)) return TG_OK;
+    return tg_diag_prefix(diag, "%s", where), TG_INVALID;
+  }
   tg_status status = tg_infer_check_dtypes(node, diag);
   if (!status) status = infer_expanded(node, diag);
   if (status) return tg_diag_prefix(diag, "%s", where), TG_INVALID;
@@ -89,6 +125,14 @@ static void fold_shape_arithmetic(tg_graph *graph, tg_node *node) {
   tg_graph_remove_node(graph, node);
   tg_value_rename(graph, result, tg_arena_printf(graph->arena, "%s.old", name));
   tg_value_rename(graph, folded, name);
+}
+
+/* What was built of constants alone is constant. */
+static void fold_between(tg_graph *graph, const tg_node *after, const tg_node *end) {
+  for (tg_node *node = after ? after->next : graph->first, *next; node && node != end; node = next) {
+    next = node->next;
+    fold_shape_arithmetic(graph, node);
+  }
 }
 
 static tg_status check_input(const tg_graph *graph, const tg_value *value, tg_diag *diag) {
@@ -138,7 +182,9 @@ tg_status tg_graph_infer(tg_graph *graph, tg_diag *diag) {
     if (check_input(graph, graph->inputs[i], diag)) return TG_INVALID;
   TG_FOR_NODES_SAFE(graph, node) {
     if (is_composed(node)) {
+      tg_node *before = node->previous;
       if (decompose(graph, node, diag)) return TG_INVALID;
+      fold_between(graph, before, node_next);
     } else {
       if (tg_node_infer(graph, node, diag)) return TG_INVALID;
       fold_shape_arithmetic(graph, node);

@@ -26,4 +26,21 @@ void tg_expand_optimizer(tg_graph *graph, tg_node *node);
 /* TG_INVALID: an operator on the way has no gradient. */
 tg_status tg_expand_gradient(tg_graph *graph, tg_node *node, tg_diag *diag);
 
+/* A composition builds what the node computes before it, in results[0 ..] of its results (NULL: it has no such
+ * result). It checks all that it reads; what an operator of its own refuses is refused. */
+enum { TG_MOST_RESULTS = 256 };
+typedef tg_status tg_composition(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag);
+#define TG_COMPOSITION(op, make) tg_composition tg_make_##make;
+#include "frontend/decompose/compositions.def"
+#undef TG_COMPOSITION
+/* Of a node with a composition: false, it is in the form that inference and passes know. */
+bool tg_must_compose(const tg_node *node);
+
+/* Attribute AXIS in [0, rank). */
+tg_status tg_compose_axis(const tg_node *node, int rank, int *out_axis, tg_diag *diag);
+/* So many elements are built with at most; more is refused. */
+tg_status tg_compose_bounded(double elements, tg_diag *diag);
+/* The elements of a constant operand as integers, at most `most`: their count; -1: it is none. */
+int tg_compose_ints(const tg_value *value, int most, int64_t *out);
+
 #endif

@@ -60,6 +60,8 @@ tg_status tg_infer_scatter_add(tg_graph *graph, tg_node *node, tg_diag *diag);
 tg_status tg_infer_expand(tg_graph *graph, tg_node *node, tg_diag *diag);
 tg_status tg_infer_tile(tg_graph *graph, tg_node *node, tg_diag *diag);
 tg_status tg_infer_resize(tg_node *node, tg_diag *diag);
+/* Is this Resize, with its operands, the repetition of elements that tg_infer_resize takes? */
+bool tg_infer_repeats(const tg_node *node);
 tg_status tg_infer_blocks(tg_node *node, tg_diag *diag); /* DepthToSpace, SpaceToDepth */
 tg_status tg_infer_trilu(tg_graph *graph, tg_node *node, tg_diag *diag);
 

@@ -113,6 +113,27 @@ tg_status tg_infer_absorb_factors(tg_graph *graph, tg_node *node, tg_diag *diag)
   return TG_OK;
 }
 
+bool tg_infer_repeats(const tg_node *node) {
+  const tg_value *x = tg_in(node, 0), *scales = tg_in(node, node->input_count > 2 ? 2 : 1),
+                 *sizes = tg_in(node, 3);
+  const char *mode = tg_attr_text(node, TG_ATTR_MODE);
+  tg_diag ignored;
+  if (node->input_count < 2) return true;
+  if (*mode && strcmp(mode, "nearest")) return false;
+  if (scales && tg_is_constant(scales) && !tg_value_elements(scales)) scales = NULL;
+  const tg_value *given = scales ? scales : sizes;
+  if (!tg_is_constant(given) || given->rank != 1 || given->dims[0].size != x->rank || x->rank > TG_MAX_RANK ||
+      *tg_attr_text(node, TG_ATTR_KEEP_ASPECT_RATIO_POLICY))
+    return false;
+  int count;
+  tg_attr_ints(node, TG_ATTR_AXES, &count);
+  for (int d = 0; !count && d < x->rank; d++) {
+    int64_t factor = read_factor(x, scales, scales ? NULL : sizes, d);
+    if (factor < 0 || check_pattern(node, x->dims[d].size, factor, &ignored)) return false;
+  }
+  return !count;
+}
+
 tg_status tg_infer_resize(tg_node *node, tg_diag *diag) {
   const tg_value *x = tg_in(node, 0);
   const char *mode = tg_attr_text(node, TG_ATTR_MODE);

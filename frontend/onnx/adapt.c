@@ -104,6 +104,16 @@ static tg_status adapt_constant_of_shape(tg_import *import, const Onnx__NodeProt
   return TG_OK;
 }
 
+static tg_status adapt_eye_like(tg_import *import, const Onnx__NodeProto *proto, tg_node *node) {
+  const Onnx__AttributeProto *a = find(proto, "dtype");
+  if (!a) return TG_OK;
+  if (!tg_dtype_from_onnx(a->i))
+    return tg_fail(import->diag, TG_INVALID, "attribute \"dtype\" = %lld is not a supported element type",
+                   (long long)a->i);
+  tg_attr_set_int(node, TG_ATTR_DTYPE, tg_dtype_from_onnx(a->i));
+  return TG_OK;
+}
+
 /* Opset 1 called pads paddings. */
 static tg_status adapt_pad(tg_import *import, const Onnx__NodeProto *proto, tg_node *node) {
   const Onnx__AttributeProto *pads = find(proto, import->opset < 2 ? "paddings" : "pads");
@@ -156,8 +166,10 @@ tg_status tg_import_adapt(tg_import *import, const Onnx__NodeProto *proto, tg_no
   case TG_OP_CONCAT: return adapt_concat(import, proto, node);
   case TG_OP_CAST: return adapt_cast(import, proto, node);
   case TG_OP_DROPOUT: return adapt_dropout(import, node);
+  case TG_OP_HARDMAX:
   case TG_OP_SOFTMAX:
   case TG_OP_LOG_SOFTMAX: return adapt_softmax(import, proto, node);
+  case TG_OP_EYE_LIKE: return adapt_eye_like(import, proto, node);
   case TG_OP_SELU: adapt_selu(import, proto, node); return TG_OK;
   case TG_OP_PRELU: return adapt_prelu(import, node);
   case TG_OP_CONSTANT_OF_SHAPE: return adapt_constant_of_shape(import, proto, node);

@@ -317,36 +317,16 @@ static tg_status add_attributes(export *e, Onnx__NodeProto *proto, const tg_node
   return TG_OK;
 }
 
-/* metadata_props of a node is field 9, later than the onnx.proto we compile: written as an unknown field. */
-static size_t put_varint(uint8_t *to, size_t value) {
-  size_t at = 0;
-  for (; value > 0x7f; value >>= 7) to[at++] = (uint8_t)(value | 0x80);
-  to[at++] = (uint8_t)value;
-  return at;
-}
-
-static size_t put_text(uint8_t *to, int field, const char *text) {
-  size_t at = 0;
-  to[at++] = (uint8_t)(field << 3 | 2);
-  at += put_varint(to + at, strlen(text));
-  for (; *text; text++) to[at++] = (uint8_t)*text;
-  return at;
-}
-
 static void add_metadata(export *e, Onnx__NodeProto *proto, const char *key, const char *value) {
-  uint8_t *entry = tg_arena_alloc(e->arena, strlen(key) + strlen(value) + 24, 1);
-  size_t length = put_text(entry, 1, key);
-  length += put_text(entry + length, 2, value);
-  uint8_t *data = tg_arena_alloc(e->arena, length + 10, 1);
-  size_t at = put_varint(data, length);
-  memcpy(data + at, entry, length);
-  unsigned count = proto->base.n_unknown_fields;
-  ProtobufCMessageUnknownField *fields =
-      TG_NEW_ARRAY(e->arena, ProtobufCMessageUnknownField, (size_t)count + 1);
-  if (count) memcpy(fields, proto->base.unknown_fields, count * sizeof *fields);
-  fields[count] = (ProtobufCMessageUnknownField){9, PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED, at + length, data};
-  proto->base.n_unknown_fields = count + 1;
-  proto->base.unknown_fields = fields;
+  Onnx__StringStringEntryProto *entry =
+      &MESSAGE(e, Onnx__StringStringEntryProto, ONNX__STRING_STRING_ENTRY_PROTO__INIT);
+  entry->key = (char *)key;
+  entry->value = (char *)value;
+  Onnx__StringStringEntryProto **entries =
+      TG_NEW_ARRAY(e->arena, Onnx__StringStringEntryProto *, proto->n_metadata_props + 1);
+  for (size_t i = 0; i < proto->n_metadata_props; i++) entries[i] = proto->metadata_props[i];
+  entries[proto->n_metadata_props++] = entry;
+  proto->metadata_props = entries;
   e->has_node_metadata = true;
 }
 

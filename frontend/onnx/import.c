@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { NEWEST_IR = 13, NEWEST_OPSET = 22, MOST_IMPORTS = 1024 };
+enum { NEWEST_IR = 13, NEWEST_OPSET = 28, MOST_IMPORTS = 1024 };
 
 /* "" is a name of ai.onnx. */
 static const char *domain_of(const Onnx__OperatorSetIdProto *set) {

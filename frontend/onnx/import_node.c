@@ -132,24 +132,14 @@ static tg_status import_constant(tg_import *import, const Onnx__NodeProto *proto
 
 /* --- metadata --- */
 
-/* NodeProto.metadata_props is field 9 since IR version 10, later than the onnx.proto we compile: it arrives
- * unknown. */
 static void read_metadata(const Onnx__NodeProto *proto, tg_graph *graph, tg_node *node) {
-  for (unsigned i = 0; i < proto->base.n_unknown_fields; i++) {
-    const ProtobufCMessageUnknownField *field = &proto->base.unknown_fields[i];
-    if (field->tag != 9 || field->wire_type != PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED) continue;
-    size_t prefix = 0;
-    while (prefix < field->len && field->data[prefix] & 0x80) prefix++;
-    if (++prefix > field->len) continue;
-    Onnx__StringStringEntryProto *entry =
-        onnx__string_string_entry_proto__unpack(NULL, field->len - prefix, field->data + prefix);
-    if (!entry) continue;
+  for (size_t i = 0; i < proto->n_metadata_props; i++) {
+    const Onnx__StringStringEntryProto *entry = proto->metadata_props[i];
     const char *key = entry->key ? entry->key : "", *value = entry->value ? entry->value : "";
     if (!strcmp(key, "tegula.disable_graphamp"))
       node->disable_graphamp = strcmp(value, "0") && strcmp(value, "false");
     if (!strcmp(key, "tegula.casts") && *value) node->casts = tg_arena_strdup(graph->arena, value);
     if (!strcmp(key, "tegula.origin") && *value) node->origin = tg_arena_strdup(graph->arena, value);
-    onnx__string_string_entry_proto__free_unpacked(entry, NULL);
   }
 }
 
@@ -160,6 +150,12 @@ static tg_status find_operator(tg_import *import, const Onnx__NodeProto *proto, 
   *out_op = proto->op_type ? tg_op_from_name(proto->op_type) : TG_OP_COUNT;
   if (proto->op_type && !strcmp(proto->op_type, "Upsample") && import->opset >= 7 && import->opset <= 9)
     *out_op = TG_OP_RESIZE;
+  if (*out_op == TG_OP_LAYER_NORMALIZATION && proto->n_output > 1) {
+    *out_op = TG_OP_LAYER_NORMALIZATION_STATISTICS;
+    return *domain && strcmp(domain, "ai.onnx")
+               ? tg_fail(import->diag, TG_INVALID, "domain \"%s\" is not supported", domain)
+               : TG_OK;
+  }
   bool trains = *out_op != TG_OP_COUNT && tg_op_is(*out_op, TG_IS_TRAINING);
   if (trains ? strcmp(domain, "ai.onnx.preview.training") : *domain && strcmp(domain, "ai.onnx"))
     return tg_fail(import->diag, TG_INVALID, "domain \"%s\" is not supported", domain);

@@ -149,6 +149,17 @@ static tg_status computed(const analysis *a, const tg_node *node, tg_range *out)
     return TG_OK;
   }
   case TG_OP_SIGN: *out = (tg_range){-1, 1, x.guarded}; return TG_OK;
+  case TG_OP_REMAINDER: {
+    tg_range y = of(a, tg_in(node, 1));
+    double most = fmin(fmax(fabs(x.low), fabs(x.high)), fmax(fabs(y.low), fabs(y.high)));
+    *out = (tg_range){x.low < 0 ? -most : 0, x.high > 0 ? most : 0, x.guarded || y.guarded};
+    return TG_OK;
+  }
+  case TG_OP_DIV: {
+    double most = fmax(fabs(x.low), fabs(x.high));
+    *out = (tg_range){-most, most, x.guarded || of(a, tg_in(node, 1)).guarded};
+    return TG_OK;
+  }
   case TG_OP_ADD:
   case TG_OP_SUM:
   case TG_OP_SUB:

@@ -116,6 +116,30 @@ static void lower_cast(tg_graph *graph, const tg_integers *known, tg_node *cast,
   tg_rewrite_replace(graph, cast, made);
 }
 
+/* Quotient towards zero, or what it leaves. The quotient of fp32, rounded, may be one too large or, where it is no whole number, one too small;
+ * what is left of the dividend tells, exactly, since all are below 2^24. */
+static void lower_division(tg_graph *graph, tg_node *division, tg_dtype dtype, bool wraps) {
+  writer w = {graph, division};
+  tg_value *a = tg_in(division, 0), *b = tg_in(division, 1), *zero = number(&w, 0), *one = number(&w, 1);
+  tg_value *n = node(&w, TG_OP_ABS, a, NULL, TG_F32), *d = node(&w, TG_OP_ABS, b, NULL, TG_F32);
+  tg_value *q = node(&w, TG_OP_FLOOR, binary(&w, TG_OP_DIV, n, d), NULL, TG_F32);
+  tg_value *left = binary(&w, TG_OP_SUB, n, binary(&w, TG_OP_MUL, q, d));
+  tg_value *over = node(&w, TG_OP_LESS, left, zero, TG_BOOL),
+           *under = node(&w, TG_OP_LESS_OR_EQUAL, d, left, TG_BOOL);
+  tg_value *turn = node(&w, TG_OP_LESS, a, zero, TG_BOOL), *y;
+  if (division->op == TG_OP_REMAINDER) {
+    y = where(&w, over, binary(&w, TG_OP_ADD, left, d),
+              where(&w, under, binary(&w, TG_OP_SUB, left, d), left));
+  } else {
+    y = where(&w, over, binary(&w, TG_OP_SUB, q, one), where(&w, under, binary(&w, TG_OP_ADD, q, one), q));
+    turn = node(&w, TG_OP_XOR, turn, node(&w, TG_OP_LESS, b, zero, TG_BOOL), TG_BOOL);
+  }
+  q = where(&w, turn, binary(&w, TG_OP_SUB, zero, y), y);
+  if (wraps) q = fitted(&w, q, dtype, (tg_range){0});
+  q->producer->id = division->id;
+  tg_rewrite_replace(graph, division, q);
+}
+
 /* Whoever reads the result reads it in the type's range. */
 static void fit_result(tg_graph *graph, tg_node *from, tg_dtype dtype, tg_range range) {
   tg_value *y = tg_out(from);
@@ -140,6 +164,10 @@ static void lower_node(tg_graph *graph, const tg_integers *known, const bool *fr
   }
   tg_dtype dtype = y->dtype;
   for (int i = 0; i < from->output_count; i++) from->outputs[i]->dtype = TG_F32;
+  if (from->op == TG_OP_DIV || from->op == TG_OP_REMAINDER) {
+    lower_division(graph, from, dtype, known->wraps[y->index]);
+    return;
+  }
   if (known->wraps[y->index]) fit_result(graph, from, dtype, known->ranges[y->index]);
 }
 

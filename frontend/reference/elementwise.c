@@ -52,6 +52,7 @@ static float apply(const tg_node *node, float a, float b) {
 static uint64_t apply_unsigned(tg_op op, uint64_t a, uint64_t b) {
   switch (op) {
   case TG_OP_DIV: return b ? a / b : 0;
+  case TG_OP_REMAINDER: return b ? a % b : 0;
   case TG_OP_MAX: return a > b ? a : b;
   case TG_OP_MIN: return a < b ? a : b;
   case TG_OP_SIGN: return a > 0;
@@ -61,7 +62,8 @@ static uint64_t apply_unsigned(tg_op op, uint64_t a, uint64_t b) {
 
 /* Shape arithmetic: two's complement, division by zero gives 0. */
 static int64_t apply_integer(tg_op op, tg_dtype dtype, int64_t a, int64_t b) {
-  if (dtype == TG_U64 && (op == TG_OP_DIV || op == TG_OP_MAX || op == TG_OP_MIN || op == TG_OP_SIGN))
+  if (dtype == TG_U64 &&
+      (op == TG_OP_DIV || op == TG_OP_REMAINDER || op == TG_OP_MAX || op == TG_OP_MIN || op == TG_OP_SIGN))
     return (int64_t)apply_unsigned(op, (uint64_t)a, (uint64_t)b);
   switch (op) {
   case TG_OP_ADD:
@@ -69,6 +71,7 @@ static int64_t apply_integer(tg_op op, tg_dtype dtype, int64_t a, int64_t b) {
   case TG_OP_SUB: return (int64_t)((uint64_t)a - (uint64_t)b);
   case TG_OP_MUL: return (int64_t)((uint64_t)a * (uint64_t)b);
   case TG_OP_DIV: return !b ? 0 : b == -1 ? (int64_t)(0 - (uint64_t)a) : a / b;
+  case TG_OP_REMAINDER: return !b || b == -1 ? 0 : a % b;
   case TG_OP_MAX: return a > b ? a : b;
   case TG_OP_MIN: return a < b ? a : b;
   case TG_OP_NEG: return (int64_t)(0 - (uint64_t)a);

@@ -16,7 +16,7 @@ static const tg_option_id compiling[] = {
     TG_OPT_MIXED_OPS, TG_OPT_CAST_RULES, TG_OPT_TILING_ACCUM, TG_OPT_K_TILE,    TG_OPT_SEED,
     TG_OPT_ARCH,      TG_OPT_SET,        TG_OPT_BATCH,        TG_OPT_DIM,       TG_OPT_CASTS,
     TG_OPT_RULES_OUT, TG_OPT_EXPORT,     TG_OPT_DOT,          TG_OPT_SVG,       TG_OPT_ANY_TILING,
-    TG_OPT_DUMP,      TG_OPT_INFERENCE};
+    TG_OPT_DUMP,      TG_OPT_INFERENCE,  TG_OPT_CONST};
 
 static tg_status refuse_compiling(tg_context *context, const char *path) {
   for (size_t i = 0; i < sizeof compiling / sizeof *compiling; i++)
@@ -78,12 +78,76 @@ tg_status tg_bind_dims(tg_context *context, tg_session *session) {
   return status;
 }
 
+/* Numbers with commas between them, as the input's type has them: one for a scalar, a list for a vector. */
+static tg_status read_numbers(tg_context *context, const tg_value *input, const char *text,
+                              tg_npy *out_array) {
+  enum { MOST = 1024 };
+  bool integers = tg_dtype_is_integer(input->dtype) || input->dtype == TG_BOOL;
+  int64_t *whole = TG_NEW_ARRAY(&context->arena, int64_t, MOST), count = 0;
+  float *real = TG_NEW_ARRAY(&context->arena, float, MOST);
+  const char *at = text;
+  for (bool more = true; more; count++) {
+    char *end;
+    errno = 0;
+    bool is_word = !strncmp(at, "true", 4) || !strncmp(at, "false", 5);
+    if (input->dtype == TG_BOOL && is_word)
+      whole[count] = *at == 't', end = (char *)at + (*at == 't' ? 4 : 5);
+    else if (integers)
+      whole[count] = strtoll(at, &end, 10);
+    else
+      real[count] = strtof(at, &end);
+    more = *end == ',';
+    if (end == at || errno == ERANGE || (*end && !more) || count + 1 == MOST)
+      return tg_fail(&context->diag, TG_INVALID, "--const: \"%s\" is neither numbers nor a file .npy", text);
+    at = end + more;
+  }
+  *out_array = (tg_npy){.dtype = integers ? TG_I64 : TG_F32,
+                        .rank = input->rank > 1 ? 1 : input->rank,
+                        .dims = {count},
+                        .count = count,
+                        .data = integers ? (void *)whole : (void *)real};
+  if (!input->rank && count != 1)
+    return tg_fail(&context->diag, TG_INVALID, "--const: input \"%s\" is one number", input->name);
+  return TG_OK;
+}
+
+static tg_status fix_constant(tg_context *context, tg_session *session, const char *text) {
+  const char *name, *value;
+  tg_npy array;
+  tg_status status = tg_split_option(context, TG_OPT_CONST, text, &name, &value);
+  if (status) return status;
+  int input = tg_session_find_input(session, name);
+  size_t length = strlen(value);
+  if (length > 4 && !strcmp(value + length - 4, ".npy"))
+    status = tg_npy_read(&context->arena, value, &array, &context->diag);
+  else if (input < 0)
+    return tg_fail(&context->diag, TG_INVALID, "--const: the model has no input \"%s\"", name);
+  else
+    status = read_numbers(context, session->model->inputs[input], value, &array);
+  return status ? status : tg_session_fix_input(session, name, &array, &context->diag);
+}
+
+static tg_status fix_constants(tg_context *context, tg_session *session) {
+  const tg_options *o = &context->options;
+  tg_status status = TG_OK;
+  for (size_t i = 0; !status && i < o->counts[TG_OPT_CONST]; i++)
+    status = fix_constant(context, session, o->values[TG_OPT_CONST][i]);
+  return status;
+}
+
+static tg_status fix_deciding(tg_context *context, tg_session *session, const char *name,
+                              const tg_npy *array) {
+  return tg_session_fix_deciding(session, name, array, &context->diag);
+}
+
 static tg_status bind_sizes(tg_context *context, tg_session *session) {
   const tg_options *o = &context->options;
   tg_status status = tg_bind_dims(context, session);
   if (!status && tg_given(o, TG_OPT_BATCH))
     status = tg_session_bind_batch(session, (int64_t)tg_option_number(o, TG_OPT_BATCH, 1), &context->diag);
-  return status ? status : for_inputs(context, session, fit_shape);
+  if (!status) status = fix_constants(context, session);
+  if (!status) status = for_inputs(context, session, fit_shape);
+  return status ? status : for_inputs(context, session, fix_deciding);
 }
 
 static void say(void *user, bool warning, const char *line) {

@@ -217,7 +217,7 @@ static const refusal refusals[] = {
     {"Adam", 13, NULL, 0, "node 0 (Adam): domain \"\" is not supported"},
     {"Gradient", 13, NULL, 0, "node 0 (Gradient): domain \"\" is not supported"},
     {"SoftmaxCrossEntropyLoss", 13, NULL, 0, "node 0 (SoftmaxCrossEntropyLoss): 1 inputs where 2 are needed"},
-    {"Sin", 13, NULL, 0, "node 0 (Sin): the operator is not supported"},
+    {"Det", 13, NULL, 0, "node 0 (Det): the operator is not supported"},
     {"AveragePool", 13, "dilations", 1, "attribute \"dilations\" is not supported in opset 13"},
 };
 

@@ -63,7 +63,7 @@ static char *page(tg_arena *arena) {
         "[brackets] are "
         "optional,\nthose in {braces} must be constant. The array runs those marked *; the others are "
         "lowered to them. "
-        "Opsets 1 to 22;\n`Constant` nodes become constants. Anything else in a model is refused, naming "
+        "Opsets 1 to 28;\n`Constant` nodes become constants. Anything else in a model is refused, naming "
         "node and "
         "operator.\nGradients: g is that of the result Y; \"none\" is refused by `tegula train`.\n\n| "
         "operator | inputs | effect | attributes | gradient |\n|---|---|---|---|---|\n",

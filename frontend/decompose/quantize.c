@@ -1,0 +1,244 @@
+/* Quantized tensors: integers of 8 and 16 bits as whole numbers in FP32, which is exact while sums stay below 2^24. */
+#include "frontend/decompose/compose.h"
+
+#include <inttypes.h>
+#include <math.h>
+
+/* The numbers of a type of 8 or 16 bits. */
+static bool range_of(tg_dtype dtype, double *low, double *high) {
+  if (!tg_dtype_is_integer(dtype) || tg_dtype_size(dtype) > 2) return false;
+  double span = ldexp(1, 8 * (int)tg_dtype_size(dtype));
+  bool is_signed = dtype == TG_I8 || dtype == TG_I16;
+  *low = is_signed ? -span / 2 : 0;
+  *high = is_signed ? span / 2 - 1 : span - 1;
+  return true;
+}
+
+/* A scale or zero point as it lies beside x: one for all, for each position of the axis, or for each block of
+ * positions. */
+static tg_value *beside(tg_build *b, tg_value *value, const tg_value *x, int axis, int64_t block) {
+  if (tg_value_elements(value) == 1 && value->rank <= 1) return tg_build_reshape(b, value, 0, NULL);
+  int64_t sizes[TG_MAX_RANK];
+  if (value->rank == 1) {
+    for (int d = 0; d < x->rank; d++) sizes[d] = d == axis ? value->dims[0].size : 1;
+    return tg_build_reshape(b, value, x->rank, sizes);
+  }
+  int64_t wide[TG_MAX_RANK + 1];
+  for (int d = 0; d <= x->rank; d++)
+    wide[d] = d <= axis ? value->dims[d].size : d == axis + 1 ? block : value->dims[d - 1].size;
+  tg_value_sizes(value, sizes);
+  sizes[axis] *= block;
+  tg_value *y = tg_build_reshape(
+      b, tg_build_expand(b, tg_build_insert(b, value, axis + 1), x->rank + 1, wide), x->rank, sizes);
+  return sizes[axis] > x->dims[axis].size ? tg_build_slice(b, y, axis, 0, x->dims[axis].size, 1) : y;
+}
+
+static tg_status check_beside(const tg_node *node, const tg_value *value, const tg_value *x, int *axis,
+                              int64_t *block, tg_diag *diag) {
+  *axis = 0;
+  *block = tg_attr_int(node, TG_ATTR_BLOCK_SIZE);
+  if (tg_value_elements(value) == 1 && value->rank <= 1) return TG_OK;
+  if (tg_compose_axis(node, x->rank, axis, diag)) return TG_INVALID;
+  bool fits = value->rank == 1 ? value->dims[0].size == x->dims[*axis].size
+                               : value->rank == x->rank && x->rank < TG_MAX_RANK;
+  for (int d = 0; fits && value->rank > 1 && d < x->rank; d++)
+    if (d != *axis) fits = value->dims[d].size == x->dims[d].size;
+  if (fits && value->rank > 1) {
+    int64_t size = x->dims[*axis].size, blocks = value->dims[*axis].size;
+    fits = *block > 0 ? blocks == (size + *block - 1) / *block : blocks > 0 && size % blocks == 0;
+    if (fits && !*block) *block = size / blocks;
+  }
+  return fits ? TG_OK : tg_fail(diag, TG_INVALID, "the scale does not fit axis %d", *axis);
+}
+
+static tg_status check_pair(const tg_value *scale, const tg_value *zero, tg_diag *diag) {
+  if (!tg_dtype_is_float(scale->dtype) || !tg_value_elements(scale))
+    return tg_fail(diag, TG_INVALID, "the scale is empty or no float");
+  if (zero && !tg_value_same_shape(zero, scale) &&
+      (tg_value_elements(zero) != 1 || tg_value_elements(scale) != 1))
+    return tg_fail(diag, TG_INVALID, "the zero point does not have the scale's shape");
+  return TG_OK;
+}
+
+/* round(x) + zero, in the type. */
+static tg_value *quantized(tg_build *b, tg_value *x, tg_value *zero, tg_dtype dtype) {
+  double low, high;
+  range_of(dtype, &low, &high);
+  tg_value *y = tg_build_unary(b, TG_OP_ROUND, x);
+  if (zero) y = add(b, y, f32(b, zero));
+  y = with(b, TG_OP_MAX, y, low);
+  return tg_build_cast(b, with(b, TG_OP_MIN, y, high), dtype);
+}
+
+tg_status tg_make_quantize(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
+  tg_value *x = tg_in(node, 0), *scale = tg_in(node, 1), *zero = tg_in(node, 2);
+  int64_t asked = tg_attr_int(node, TG_ATTR_OUTPUT_DTYPE), block;
+  tg_dtype dtype = zero ? zero->dtype : asked ? tg_dtype_from_onnx(asked) : TG_U8;
+  double low, high;
+  int axis;
+  if (check_pair(scale, zero, diag) || check_beside(node, scale, x, &axis, &block, diag)) return TG_INVALID;
+  if (!range_of(dtype, &low, &high) || (zero && asked && tg_dtype_from_onnx(asked) != dtype))
+    return tg_fail(diag, TG_INVALID, "only results of 8 or 16 bits are supported");
+  if (!tg_dtype_is_float(x->dtype)) return tg_fail(diag, TG_INVALID, "its data are no floats");
+  tg_value *y = divided(b, f32(b, x), f32(b, beside(b, scale, x, axis, block)));
+  results[0] = quantized(b, y, zero ? beside(b, zero, x, axis, block) : NULL, dtype);
+  return TG_OK;
+}
+
+tg_status tg_make_dequantize(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
+  tg_value *x = tg_in(node, 0), *scale = tg_in(node, 1), *zero = tg_in(node, 2);
+  int64_t asked = tg_attr_int(node, TG_ATTR_OUTPUT_DTYPE), block;
+  tg_dtype dtype = asked ? tg_dtype_from_onnx(asked) : scale->dtype;
+  int axis;
+  if (check_pair(scale, zero, diag) || check_beside(node, scale, x, &axis, &block, diag)) return TG_INVALID;
+  if (!tg_dtype_is_integer(x->dtype) || (zero && zero->dtype != x->dtype) || !tg_dtype_is_float(dtype))
+    return tg_fail(diag, TG_INVALID, "element type %s is not supported here", tg_dtype_name(x->dtype));
+  tg_value *y = f32(b, x);
+  if (zero) y = sub(b, y, f32(b, beside(b, zero, x, axis, block)));
+  results[0] = tg_build_cast(b, mul(b, y, f32(b, beside(b, scale, x, axis, block))), dtype);
+  return TG_OK;
+}
+
+tg_status tg_make_dynamic_quantize(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
+  tg_value *x = tg_in(node, 0);
+  if (x->dtype != TG_F32 || !tg_value_elements(x))
+    return tg_fail(diag, TG_INVALID, "its data is empty or not FP32");
+  unsigned all = (1u << x->rank) - 1;
+  tg_value *high = x->rank ? tg_build_reshape(b, tg_build_reduce(b, TG_OP_REDUCE_MAX, x, all), 0, NULL) : x,
+           *low = x->rank ? tg_build_reshape(b, tg_build_reduce(b, TG_OP_REDUCE_MIN, x, all), 0, NULL) : x;
+  high = with(b, TG_OP_MAX, high, 0);
+  low = with(b, TG_OP_MIN, low, 0);
+  tg_value *scale = with(b, TG_OP_DIV, sub(b, high, low), 255);
+  tg_value *none = with(b, TG_OP_EQUAL, scale, 0); /* nothing but zeros: ONNX divides 0 by 0 */
+  tg_value *divisor = tg_build_where(b, none, tg_build_number(b, 1), scale);
+  tg_value *zero = divided(b, tg_build_unary(b, TG_OP_NEG, low), divisor);
+  zero = quantized(b, zero, NULL, TG_U8);
+  results[0] = quantized(b, divided(b, x, divisor), zero, TG_U8);
+  results[1] = scale;
+  results[2] = zero;
+  return TG_OK;
+}
+
+/* --- products --- */
+
+/* What the elements less the zero point can be at most in magnitude. */
+static double magnitude(const tg_value *x) {
+  double low = 0, high = 0;
+  return range_of(x->dtype, &low, &high) && tg_dtype_size(x->dtype) == 1 ? high - low : INFINITY;
+}
+
+/* Each result is a sum of so many products. */
+static tg_status check_exact(const tg_value *a, const tg_value *w, double terms, tg_diag *diag) {
+  if (terms * magnitude(a) * magnitude(w) < 0x1p24) return TG_OK;
+  return tg_fail(diag, TG_INVALID,
+                 "sums of %.0f products of %s and %s may pass 2^24: they would not be exact", terms,
+                 tg_dtype_name(a->dtype), tg_dtype_name(w->dtype));
+}
+
+/* Along which dimension a zero point of several elements counts. */
+static tg_value *less_zero(tg_build *b, tg_value *x, tg_value *zero, int axis) {
+  tg_value *y = f32(b, x);
+  return zero ? sub(b, y, f32(b, beside(b, zero, x, axis, 0))) : y;
+}
+
+static tg_status check_zero(const tg_value *zero, const tg_value *x, int axis, tg_diag *diag) {
+  if (!zero || (zero->rank <= 1 && tg_value_elements(zero) == 1)) return TG_OK;
+  if (zero->rank == 1 && axis >= 0 && axis < x->rank && zero->dims[0].size == x->dims[axis].size)
+    return TG_OK;
+  return tg_fail(diag, TG_INVALID, "a zero point or scale does not fit");
+}
+
+static tg_value *exact_matmul(tg_build *b, tg_value *a, tg_value *w) {
+  tg_value *y = tg_build_matmul(b, a, w);
+  if (y->producer && y->producer->op == TG_OP_MATMUL)
+    tg_attr_set_int(y->producer, TG_ATTR_ACCUMULATION, TG_ACCUMULATE_FP32);
+  return y;
+}
+
+tg_status tg_make_matmul_integer(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
+  tg_value *a = tg_in(node, 0), *w = tg_in(node, 1), *za = tg_in(node, 2), *zw = tg_in(node, 3);
+  if (!a->rank || !w->rank) return tg_fail(diag, TG_INVALID, "an operand is a scalar");
+  if (check_exact(a, w, (double)a->dims[a->rank - 1].size, diag) || check_zero(za, a, a->rank - 2, diag) ||
+      check_zero(zw, w, w->rank - 1, diag))
+    return TG_INVALID;
+  results[0] = tg_build_cast(
+      b, exact_matmul(b, less_zero(b, a, za, a->rank - 2), less_zero(b, w, zw, w->rank - 1)), TG_I32);
+  return TG_OK;
+}
+
+static tg_value *convolution(tg_build *b, const tg_node *like, tg_value *x, tg_value *w) {
+  static const tg_attr_key lists[] = {TG_ATTR_KERNEL_SHAPE, TG_ATTR_STRIDES, TG_ATTR_DILATIONS, TG_ATTR_PADS};
+  tg_value *operands[] = {x, w};
+  tg_node *conv = tg_graph_add_node(b->graph, TG_OP_CONV, b->name, operands, 2, b->before, -1);
+  for (int i = 0; i < 4; i++) {
+    int count;
+    const int64_t *list = tg_attr_ints(like, lists[i], &count);
+    if (count) tg_attr_set_ints(b->graph, conv, lists[i], list, count);
+  }
+  tg_attr_set_text(b->graph, conv, TG_ATTR_AUTO_PAD, tg_attr_text(like, TG_ATTR_AUTO_PAD));
+  tg_attr_set_int(conv, TG_ATTR_GROUP, tg_attr_int(like, TG_ATTR_GROUP));
+  return tg_build_finish(b, conv);
+}
+
+static tg_status check_convolution(const tg_value *x, const tg_value *w, const tg_value *zx,
+                                   const tg_value *zw, tg_diag *diag) {
+  if (x->rank < 3 || w->rank != x->rank)
+    return tg_fail(diag, TG_INVALID, "data of rank %d and weights of rank %d", x->rank, w->rank);
+  return check_exact(x, w, (double)tg_value_elements_between(w, 1, w->rank), diag) ||
+                 check_zero(zx, x, -1, diag) || check_zero(zw, w, 0, diag)
+             ? TG_INVALID
+             : TG_OK;
+}
+
+tg_status tg_make_conv_integer(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
+  tg_value *x = tg_in(node, 0), *w = tg_in(node, 1), *zx = tg_in(node, 2), *zw = tg_in(node, 3);
+  if (check_convolution(x, w, zx, zw, diag)) return TG_INVALID;
+  results[0] = tg_build_cast(b, convolution(b, node, less_zero(b, x, zx, 0), less_zero(b, w, zw, 0)), TG_I32);
+  return TG_OK;
+}
+
+/* Operands 0 to 7: two tensors, each with scale and zero point, and scale and zero point of the result. */
+static tg_value *rescaled(tg_build *b, const tg_node *node, tg_value *sum, int a_axis, int w_axis) {
+  tg_value *scale = mul(b, f32(b, beside(b, tg_in(node, 1), sum, a_axis, 0)),
+                        f32(b, beside(b, tg_in(node, 4), sum, w_axis, 0)));
+  tg_value *y = mul(b, sum, divided(b, scale, f32(b, tg_build_reshape(b, tg_in(node, 6), 0, NULL))));
+  return quantized(b, y, tg_build_reshape(b, tg_in(node, 7), 0, NULL), tg_in(node, 7)->dtype);
+}
+
+static tg_status check_result(const tg_node *node, tg_diag *diag) {
+  double low, high;
+  if (tg_value_elements(tg_in(node, 6)) != 1 || tg_value_elements(tg_in(node, 7)) != 1)
+    return tg_fail(diag, TG_INVALID, "the result has several scales or zero points");
+  if (!range_of(tg_in(node, 7)->dtype, &low, &high))
+    return tg_fail(diag, TG_INVALID, "its result does not have 8 bits");
+  return TG_OK;
+}
+
+tg_status tg_make_qlinear_matmul(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
+  tg_value *a = tg_in(node, 0), *w = tg_in(node, 3);
+  if (a->rank < 2 || w->rank < 2) return tg_fail(diag, TG_INVALID, "an operand is no matrix");
+  if (check_result(node, diag) || check_exact(a, w, (double)a->dims[a->rank - 1].size, diag))
+    return TG_INVALID;
+  for (int i = 1; i < 3; i++)
+    if (check_zero(tg_in(node, i), a, a->rank - 2, diag) ||
+        check_zero(tg_in(node, 3 + i), w, w->rank - 1, diag))
+      return TG_INVALID;
+  tg_value *sum = exact_matmul(b, less_zero(b, a, tg_in(node, 2), a->rank - 2),
+                               less_zero(b, w, tg_in(node, 5), w->rank - 1));
+  results[0] = rescaled(b, node, sum, sum->rank - 2, sum->rank - 1);
+  return TG_OK;
+}
+
+tg_status tg_make_qlinear_conv(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
+  tg_value *x = tg_in(node, 0), *w = tg_in(node, 3), *bias = tg_in(node, 8);
+  if (check_result(node, diag) || check_convolution(x, w, tg_in(node, 2), tg_in(node, 5), diag) ||
+      check_zero(tg_in(node, 1), x, -1, diag) || check_zero(tg_in(node, 4), w, 0, diag))
+    return TG_INVALID;
+  if (bias && (bias->rank != 1 || bias->dims[0].size != w->dims[0].size || bias->dtype != TG_I32))
+    return tg_fail(diag, TG_INVALID, "the bias does not fit");
+  tg_value *sum =
+      convolution(b, node, less_zero(b, x, tg_in(node, 2), 0), less_zero(b, w, tg_in(node, 5), 0));
+  if (bias) sum = add(b, sum, f32(b, beside(b, bias, sum, 1, 0)));
+  results[0] = rescaled(b, node, sum, 1, 1);
+  return TG_OK;
+}

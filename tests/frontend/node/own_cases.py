@@ -1,0 +1,157 @@
+#!/usr/bin/python3
+"""Writes node tests of our own into a folder, in ONNX's layout: operators that Debian's suite is too old for, and corners.
+
+usage: own_cases.py FOLDER
+
+What is expected is computed with NumPy from the definitions of the operators, in double precision where they are floats.
+"""
+import os
+import sys
+
+try:
+    import numpy as np
+    import onnx
+    from onnx import TensorProto, helper, numpy_helper
+except ImportError as missing:
+    print("skipped: %s" % missing)
+    sys.exit(77)
+
+FOLDER = sys.argv[1]
+rng = np.random.default_rng(7)
+
+
+def case(name, operator, inputs, outputs, opset=23, constants=(), **attributes):
+    """inputs, outputs: arrays, None for one that is absent; `constants`: positions of inputs that are initializers."""
+    names = ["x%d" % i if a is not None else "" for i, a in enumerate(inputs)]
+    node = helper.make_node(operator, names, ["y%d" % i if a is not None else "" for i, a in enumerate(outputs)], **attributes)
+    def info(n, a):
+        return helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(a.dtype) if hasattr(helper, "np_dtype_to_tensor_dtype")
+                                             else onnx.mapping.NP_TYPE_TO_TENSOR_TYPE[a.dtype], a.shape)
+    given = [(n, a) for i, (n, a) in enumerate(zip(names, inputs)) if a is not None and i not in constants]
+    wanted = [("y%d" % i, a) for i, a in enumerate(outputs) if a is not None]
+    graph = helper.make_graph([node], name, [info(*g) for g in given], [info(*w) for w in wanted],
+                              [numpy_helper.from_array(inputs[i], names[i]) for i in constants])
+    model = helper.make_model(graph, opset_imports=[helper.make_operatorsetid("", opset)])
+    data = os.path.join(FOLDER, name, "test_data_set_0")
+    os.makedirs(data, exist_ok=True)
+    with open(os.path.join(FOLDER, name, "model.onnx"), "wb") as file:
+        file.write(model.SerializeToString())
+    for kind, arrays in (("input", given), ("output", wanted)):
+        for i, (n, a) in enumerate(arrays):
+            with open(os.path.join(data, "%s_%d.pb" % (kind, i)), "wb") as file:
+                file.write(numpy_helper.from_array(a, n).SerializeToString())
+
+
+def normal(*shape):
+    return rng.standard_normal(shape).astype("f4")
+
+
+def f4(a):
+    return np.asarray(a, "f4")
+
+
+def softmax(x):
+    e = np.exp(x - x.max(-1, keepdims=True))
+    return e / e.sum(-1, keepdims=True)
+
+
+def attention(q, k, v, bias=0.0, softcap=0.0):
+    q, k, v = (a.astype("f8") for a in (q, k, v))
+    k, v = (np.repeat(a, q.shape[1] // a.shape[1], 1) for a in (k, v))
+    scores = q @ k.swapaxes(2, 3) / np.sqrt(q.shape[3])
+    if softcap:
+        scores = softcap * np.tanh(scores / softcap)
+    return softmax(scores + bias) @ v
+
+
+def heads(x, count):
+    return x.reshape(x.shape[0], x.shape[1], count, -1).swapaxes(1, 2)
+
+
+def normalisations():
+    x, scale = normal(2, 5, 48), normal(48)
+    wide = x.astype("f8")
+    case("rms_normalization", "RMSNormalization", [x, scale],
+         [f4(wide / np.sqrt((wide ** 2).mean(-1, keepdims=True) + 1e-3) * scale)], epsilon=1e-3)
+    case("swish", "Swish", [x], [f4(wide / (1 + np.exp(-1.5 * wide)))], 24, alpha=1.5)
+
+
+def rotary():
+    x, angle = normal(2, 3, 7, 12), rng.uniform(0, 6, (11, 5))
+    cos, sin, at = f4(np.cos(angle)), f4(np.sin(angle)), rng.integers(0, 11, (2, 7))
+    c, s = (a[at][:, None].astype("f8") for a in (cos, sin))
+    a, b = x[..., :5].astype("f8"), x[..., 5:10].astype("f8")
+    case("rotary_part", "RotaryEmbedding", [x, cos, sin, at],
+         [f4(np.concatenate([c * a - s * b, s * a + c * b, x[..., 10:]], -1))], rotary_embedding_dim=10)
+    a, b = x[..., 0:10:2].astype("f8"), x[..., 1:10:2].astype("f8")
+    turned = np.stack([c * a - s * b, s * a + c * b], -1).reshape(2, 3, 7, 10)
+    case("rotary_interleaved", "RotaryEmbedding", [x[..., :10].copy(), cos, sin, at], [f4(turned)], interleaved=1)
+
+
+def attentions():
+    q, k, v = normal(2, 6, 5, 8), normal(2, 2, 9, 8), normal(2, 2, 9, 10)
+    case("attention_groups", "Attention", [q, k, v], [f4(attention(q, k, v))])
+    case("attention_softcap", "Attention", [q, k, v], [f4(attention(q, k, v, softcap=2.0))], softcap=2.0)
+    mask = rng.random((5, 9)) < 0.6
+    mask[:, 0] = True
+    case("attention_mask", "Attention", [q, k, v, mask], [f4(attention(q, k, v, np.where(mask, 0, -np.inf)))])
+    past_k, past_v = normal(2, 2, 4, 8), normal(2, 2, 4, 10)
+    all_k, all_v = np.concatenate([past_k, k], 2), np.concatenate([past_v, v], 2)
+    causal = np.where(np.arange(13)[None] <= np.arange(5)[:, None] + 4, 0, -np.inf)
+    case("attention_causal_past", "Attention", [q, k, v, None, past_k, past_v],
+         [f4(attention(q, all_k, all_v, causal)), all_k, all_v], is_causal=1)
+    flat = normal(2, 5, 24), normal(2, 9, 16), normal(2, 9, 16)
+    y = attention(heads(flat[0], 3), heads(flat[1], 1)[..., :8], heads(flat[2], 1))
+    key = np.ascontiguousarray(flat[1][..., :8])
+    case("attention_flat", "Attention", [flat[0], key, flat[2]], [f4(y.swapaxes(1, 2).reshape(2, 5, -1))], q_num_heads=3, kv_num_heads=1)
+
+
+def order():
+    x = np.array([[3, np.nan, 1, 3, -np.inf, 7], [2, 2, -0.0, 0.0, np.inf, 2]], "f4")
+    largest = np.array([[1, 5, 0, 3], [4, 0, 1, 5]])
+    case("top_k_ties_and_nan", "TopK", [x, np.array([4])], [np.take_along_axis(x, largest, 1), largest], 11)
+    case("arg_max_nan", "ArgMax", [x], [np.argmax(x, 1)[:, None]], 13, axis=1)
+    case("arg_max_last", "ArgMax", [f4([[1, 5, 5, 2]])], [np.array([2])], 13, axis=1, keepdims=0, select_last_index=1)
+    whole = rng.integers(-100, 100, (4, 9)).astype("i4")
+    case("cum_sum_integers", "CumSum", [whole, np.array(1)], [np.cumsum(whole, 1, dtype="i4")], 14)
+    z = rng.uniform(0.5, 1.5, (3, 11)).astype("f4")
+    product = np.cumprod(z[:, ::-1].astype("f8"), 1)[:, ::-1]
+    case("cum_prod_reverse_exclusive", "CumProd", [z, np.array(1)],
+         [f4(np.concatenate([product[:, 1:], np.ones((3, 1))], 1))], 26, reverse=1, exclusive=1)
+
+
+def integers():
+    a = np.concatenate([rng.integers(-(1 << 24) + 1, 1 << 24, 400), [(1 << 24) - 1] * 100]).astype("i4")
+    b = np.concatenate([rng.integers(1, 5000, 400) * rng.choice([-1, 1], 400), rng.integers(1, 1 << 24, 100)]).astype("i4")
+    quotient = (np.abs(a.astype("i8")) // np.abs(b) * np.sign(a) * np.sign(b)).astype("i4")
+    case("div_integers", "Div", [a, b], [quotient], 14)
+    a, b = a // 2, (b // 2) | 1  # the sum of remainder and divisor must be exact, too
+    case("mod_integers", "Mod", [a, b], [np.mod(a, b)], 13)
+    case("fmod_integers", "Mod", [a, b], [np.fmod(a, b)], 13, fmod=1)
+
+
+def scatter():
+    x = normal(5, 4)
+    x[2, 1] = np.inf
+    at, new = np.array([[4], [0]]), normal(2, 4)
+    y = x.copy()
+    y[at[:, 0]] = new
+    case("scatter_nd_beside_infinity", "ScatterND", [x, at, new], [y], 16)
+    y = x.copy()
+    np.add.at(y, [1, 1], new)
+    case("scatter_nd_add", "ScatterND", [x, np.array([[1], [1]]), new], [y], 16, reduction="add")
+    case("gather_nd_beside_infinity", "GatherND", [x, np.array([[1, 1], [-1, 3]])], [x[[1, -1], [1, 3]]], 13)
+
+
+def trigonometry():
+    for name, f, low, high in (("Sin", np.sin, -12800, 12800), ("Cos", np.cos, -12800, 12800), ("Tan", np.tan, -1.5, 1.5),
+                               ("Asin", np.arcsin, -1, 1), ("Acos", np.arccos, -1, 1), ("Atan", np.arctan, -30, 30),
+                               ("Sinh", np.sinh, -89, 89), ("Cosh", np.cosh, -89, 89), ("Asinh", np.arcsinh, -1e4, 1e4),
+                               ("Acosh", np.arccosh, 1, 1e4), ("Atanh", np.arctanh, -0.99, 0.99)):
+        x = np.concatenate([rng.uniform(low, high, 500), [low, high]]).astype("f4")
+        case(name.lower() + "_range", name, [x], [f4(f(x.astype("f8")))], 9)
+    case("sin_beyond_is_nan", "Sin", [f4([1e6, np.inf])], [f4([np.nan, np.nan])], 9)
+
+
+for group in (normalisations, rotary, attentions, order, integers, scatter, trigonometry):
+    group()
