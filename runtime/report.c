@@ -50,6 +50,9 @@ json_t *tg_report_arch(const tg_params *params) {
   json_object_set_new(arch, #name, whole(params->name));
 #include "sim/machine/params.def"
 #undef PARAM
+  tg_arena arena = {0};
+  json_object_set_new(arch, "dram", tg_json_text(tg_dram_device_print(&params->dram, &arena)));
+  tg_arena_release(&arena);
   return arch;
 }
 
@@ -99,16 +102,36 @@ static void put_bound(json_t *object, const tg_bound *bound, uint64_t cycles) {
   json_object_set_new(object, "sol", cycles ? real((double)bound->cycles / (double)cycles) : json_null());
 }
 
+/* What a memory device did in `cycles`; null for `simple` and without time. Shares are of the peak of its data buses. */
+static json_t *memory(const tg_params *params, const tg_dram_counts *c, uint64_t cycles) {
+  if (tg_dram_is_simple(&params->dram) || !cycles) return json_null();
+  double peak = (double)tg_dram_peak(&params->dram) * (double)cycles / (1e6 * params->clock_mhz);
+  return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "read", whole(c->read), "write",
+                   whole(c->written), "row_hits", whole(c->hits), "row_misses", whole(c->misses),
+                   "row_conflicts", whole(c->conflicts), "turnarounds", whole(c->turnarounds), "refreshes",
+                   whole(c->refreshes), "forwarded", whole(c->forwarded), "merged", whole(c->merged),
+                   "share_of_peak", real((double)(c->read + c->written) / peak));
+}
+
+static json_t *all_memory(const tg_program *program, const tg_run_result *result) {
+  tg_dram_counts sum = {0};
+  for (uint32_t i = 0; result->sections && i < program->invocation_count; i++)
+    tg_dram_add(&sum, result->sections[i].dram);
+  return memory(&program->params, &sum, result->cycles);
+}
+
 static json_t *section(const tg_program *program, const tg_run_result *result, uint32_t i,
                        const tg_occupancy *busy) {
   const tg_invocation *invocation = &program->invocations[i];
   const tg_section_time *time = &result->sections[i];
-  return json_pack("{s:o, s:o, s:o, s:o, s:o, s:s, s:{s:o, s:o, s:o, s:o}}", "name",
+  bool last = i + 1 == program->invocation_count;
+  uint64_t end = last ? result->cycles : result->sections[i + 1].begin;
+  return json_pack("{s:o, s:o, s:o, s:o, s:o, s:s, s:{s:o, s:o, s:o, s:o}, s:o}", "name",
                    tg_json_text(invocation->name), "begin", whole(time->begin), "cycles",
                    whole(time->end - time->begin), "config_cycles", whole(time->config), "macs",
                    whole(tg_invocation_macs(invocation)), "bound_by", tg_occupancy_bound(busy), "busy", "mx",
                    whole(busy->mx), "vx", whole(busy->vx), "dram", whole(busy->dram), "lane",
-                   whole(busy->lane));
+                   whole(busy->lane), "dram", memory(&program->params, &time->dram, end - time->begin));
 }
 
 static json_t *sections(const tg_program *program, const tg_run_result *result, const tg_profile *profile) {
@@ -225,7 +248,8 @@ json_t *tg_report(const tg_session *s) {
   json_object_set_new(report, "dram_bytes_per_cycle",
                       json_pack("{s:o, s:o}", "achieved",
                                 s->result.cycles ? real(moved / (double)s->result.cycles) : json_null(),
-                                "peak", whole(tg_peak_dram_bytes(&program->params))));
+                                "peak", real(tg_peak_dram_bytes(&program->params))));
+  json_object_set_new(report, "dram", all_memory(program, &s->result));
   json_object_set_new(report, "reduction", reduction(program, &s->result));
   json_object_set_new(report, "peak_device_bytes", whole(program->dram_bytes));
   json_object_set_new(report, "sections", sections(program, &s->result, s->profile));

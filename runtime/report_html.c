@@ -70,7 +70,7 @@ static void sections(FILE *out, const json_t *list) {
   size_t i;
   json_t *section;
   fputs("<table><tr><th>section<th class=n>begin<th class=n>cycles<th class=n>sol<th>bound "
-        "by<th>mx<th>vx<th>dram<th>lane</tr>\n",
+        "by<th>mx<th>vx<th>dram<th>lane<th class=n>memory, % of its peak</tr>\n",
         out);
   json_array_foreach((json_t *)(uintptr_t)list, i, section) {
     fputs("<tr><td>", out);
@@ -84,6 +84,11 @@ static void sections(FILE *out, const json_t *list) {
     value(out, json_object_get(section, "bound_by"));
     fputs("</td>", out);
     for (int u = 0; u < 4; u++) bar(out, section, units[u]);
+    const json_t *share = json_object_get(json_object_get(section, "dram"), "share_of_peak");
+    if (share)
+      fprintf(out, "<td class=n>%.1f</td>", 100 * json_number_value(share));
+    else
+      fputs("<td class=n>-</td>", out);
     fputs("</tr>\n", out);
   }
   fputs("</table>\n", out);

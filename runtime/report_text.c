@@ -55,13 +55,13 @@ static void print_dram(const json_t *report, FILE *out) {
   int length = snprintf(line, sizeof line, "%s read, %s written", scaled(a, number(bytes, "read"), "B"),
                         scaled(b, number(bytes, "write"), "B"));
   if (json_is_real(json_object_get(rate, "achieved")))
-    snprintf(line + length, sizeof line - (size_t)length, ", %.1f of %lld B a cycle",
-             number(rate, "achieved"), whole(rate, "peak"));
+    snprintf(line + length, sizeof line - (size_t)length, ", %.1f of %.4g B a cycle",
+             number(rate, "achieved"), number(rate, "peak"));
   row(out, "DRAM", line);
 }
 
 static void print_device(const json_t *report, FILE *out) {
-  char a[32], line[160];
+  char a[32], line[200];
   const json_t *arch = json_object_get(report, "arch");
   snprintf(line, sizeof line, "%s: %lld x %lld tiles, P = %lld, %lld MHz", text(arch, "name"),
            whole(arch, "rows"), whole(arch, "cols"), whole(arch, "p"), whole(arch, "clock_mhz"));
@@ -85,6 +85,16 @@ static void print_device(const json_t *report, FILE *out) {
     print_bound(report, out);
   }
   print_dram(report, out);
+  const json_t *dram = json_object_get(report, "dram");
+  if (json_is_object(dram)) {
+    double hits = number(dram, "row_hits"),
+           accesses = hits + number(dram, "row_misses") + number(dram, "row_conflicts");
+    snprintf(line, sizeof line,
+             "%.80s: %.1f %% of its peak, %.1f %% row hits, %lld turnarounds, %lld refreshes",
+             text(arch, "dram"), 100 * number(dram, "share_of_peak"),
+             accesses > 0 ? 100 * hits / accesses : 0, whole(dram, "turnarounds"), whole(dram, "refreshes"));
+    row(out, "memory device", line);
+  }
   const json_t *sums = json_object_get(report, "reduction");
   if (!whole(sums, "tensors") || json_object_get(report, "training")) return; /* a step's account says more */
   snprintf(line, sizeof line, "%lld sums of partial products, %s over lanes", whole(sums, "tensors"),

@@ -7,8 +7,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-uint64_t tg_peak_dram_bytes(const tg_params *params) {
-  return (uint64_t)tg_agcus(params) * params->port_bytes;
+double tg_peak_dram_bytes(const tg_params *params) {
+  double ports = (double)tg_agcus(params) * params->port_bytes;
+  if (tg_dram_is_simple(&params->dram)) return ports;
+  double device = (double)tg_dram_peak(&params->dram) / (1e6 * params->clock_mhz);
+  return device < ports ? device : ports;
 }
 
 static double mx_cycles(const tg_params *m, const uint64_t macs[TG_FMT_COUNT]) {
@@ -19,7 +22,7 @@ static double mx_cycles(const tg_params *m, const uint64_t macs[TG_FMT_COUNT]) {
 
 static tg_bound bound_of(const tg_params *m, double mx, uint64_t bytes) {
   tg_bound bound = {.mx_cycles = mx, .compulsory_bytes = bytes};
-  double memory = (double)bytes / (double)tg_peak_dram_bytes(m);
+  double memory = (double)bytes / tg_peak_dram_bytes(m);
   bound.cycles = (uint64_t)ceil(mx > memory ? mx : memory);
   return bound;
 }

@@ -50,6 +50,7 @@ typedef struct tg_compile_options {
   const char *arch;            /* preset or YAML file; NULL: edge */
   const char *const *settings; /* "key=value" of single parameters */
   size_t setting_count;
+  const char *dram; /* memory device, as --dram; NULL: the array's */
   /* Precision (docs/precision.md); a preset and an amp policy exclude each other. */
   const char *preset;              /* mp0, mp1, mp2, mp3, mp4, default; NULL: mp0 */
   const char *disable_graphamp;    /* regular expression on node names, or NULL */

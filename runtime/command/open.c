@@ -172,6 +172,7 @@ tg_status tg_compile_options_of(tg_context *context, tg_compile_options *out_opt
   *out_options = (tg_compile_options){.arch = tg_option_text(o, TG_OPT_ARCH, NULL),
                                       .settings = o->values[TG_OPT_SET],
                                       .setting_count = o->counts[TG_OPT_SET],
+                                      .dram = tg_option_text(o, TG_OPT_DRAM, NULL),
                                       .preset = tg_option_text(o, TG_OPT_PRESET, NULL),
                                       .disable_graphamp = tg_any_of(context, TG_OPT_DISABLE),
                                       .amp = tg_option_text(o, TG_OPT_AMP, NULL),
@@ -258,6 +259,14 @@ static void forget_own_rules(tg_context *context, tg_session *session) {
   context->told_own_rules = true;
 }
 
+/* What a compiled program may still be told: the memory behind it, which changes no instruction. */
+static tg_status open_program(tg_context *context, tg_session *session) {
+  const char *dram = tg_option_text(&context->options, TG_OPT_DRAM, NULL);
+  tg_status status = refuse_compiling(context, session->path);
+  if (status || !dram) return status;
+  return tg_dram_device_load(dram, &session->program->params.dram, &context->diag);
+}
+
 static tg_status open_session(tg_context *context, bool map, const tg_compile_options *precision,
                               tg_session **out_session) {
   tg_session *session;
@@ -266,7 +275,7 @@ static tg_status open_session(tg_context *context, bool map, const tg_compile_op
   if (tg_session_is_compiled(session))
     status = precision ? tg_fail(&context->diag, TG_INVALID,
                                  "%s is a compiled program: only a model can be compiled anew", session->path)
-                       : refuse_compiling(context, session->path);
+                       : open_program(context, session);
   else if (!(status = bind_sizes(context, session))) {
     tg_progress(context, "compiling");
     if (precision && map) forget_own_rules(context, session);

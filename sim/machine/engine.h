@@ -26,10 +26,11 @@ typedef struct tg_run_options {
 
 typedef struct tg_section_time {
   uint64_t begin, config, end; /* cycle of invocation, cycles of configuration, last instruction's end */
+  tg_dram_counts dram; /* from its begin to the next one's; the last: and what was written behind it */
 } tg_section_time;
 
 typedef struct tg_run_result {
-  uint64_t cycles;           /* 0 for the functional engine */
+  uint64_t cycles;           /* 0 for the functional engine; a device's last write included */
   tg_section_time *sections; /* one an invocation, invocation_count of them; NULL without time */
   tg_event *events;          /* sorted by invocation, endpoint, unit, context, start; NULL unless recorded */
   size_t event_count;

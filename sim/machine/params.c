@@ -21,6 +21,7 @@ static const struct {
 };
 enum { PARAMS = sizeof table / sizeof *table };
 static const char *const presets[] = {"tiny", "edge", "rack"};
+static const char *const drams[] = {"simple", "simple", "simple"}; /* of the presets */
 
 static uint32_t *slot(tg_params *params, int i) {
   return (uint32_t *)(void *)((char *)params + table[i].offset);
@@ -35,6 +36,7 @@ static bool load_preset(const char *name, tg_params *params) {
       *params = (tg_params){0};
       snprintf(params->name, sizeof params->name, "%s", name);
       for (int i = 0; i < PARAMS; i++) *slot(params, i) = table[i].preset[p];
+      tg_dram_device_load(drams[p], &params->dram, NULL);
       return true;
     }
   return false;
@@ -84,7 +86,7 @@ tg_status tg_params_check(const tg_params *params, tg_diag *diag) {
     return tg_fail(diag, TG_INVALID, "parameter banks: more than 65536 scratchpad rows");
   if (2 * tg_acc_rows(params) > 65536)
     return tg_fail(diag, TG_INVALID, "parameter acc_bytes: more than 65536 accumulator rows");
-  return TG_OK;
+  return tg_dram_device_check(&params->dram, diag);
 }
 
 bool tg_params_equal(const tg_params *a, const tg_params *b) {
@@ -120,12 +122,14 @@ static tg_status load_yaml(yaml_parser_t *parser, tg_params *params, tg_diag *di
       else if (!key[0])
         strcpy(key, text);
       else {
-        if (strcmp(key, "base"))
+        if (!strcmp(key, "dram"))
+          status = tg_dram_device_load(text, &params->dram, diag);
+        else if (strcmp(key, "base"))
           status = set(params, key, text, diag);
         else if (any || !load_preset(text, params))
           status = tg_fail(diag, TG_INVALID, "base: wants tiny, edge or rack, and to be the first line");
         based |= !strcmp(key, "base");
-        given++;
+        given += strcmp(key, "dram") != 0;
         any = true;
         key[0] = 0;
       }

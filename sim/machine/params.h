@@ -2,7 +2,7 @@
 #ifndef TEGULA_MACHINE_PARAMS_H
 #define TEGULA_MACHINE_PARAMS_H
 
-#include "frontend/base/status.h"
+#include "sim/machine/dram_device.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -13,16 +13,17 @@ typedef struct tg_params {
 #define PARAM(name, tiny, edge, rack, lowest, highest, power_of_two, doc) uint32_t name;
 #include "sim/machine/params.def"
 #undef PARAM
+  tg_dram_device dram; /* the memory behind the ports; no part of the array that RTL is built of */
 } tg_params;
 
 /* Loads a preset ("tiny", "edge", "rack") or a YAML file of `parameter: value` lines, with an optional `base:
- * PRESET`. */
+ * PRESET` and an optional `dram: DEVICE` (a spec of dram_device.h). */
 tg_status tg_params_load(const char *name_or_file, tg_params *out_params, tg_diag *diag);
 /* Applies one "key=value". Ranges are checked; call tg_params_check after the last one. */
 tg_status tg_params_set(tg_params *params, const char *assignment, tg_diag *diag);
 /* Ranges and relations between parameters. */
 tg_status tg_params_check(const tg_params *params, tg_diag *diag);
-bool tg_params_equal(const tg_params *a, const tg_params *b); /* all but the name */
+bool tg_params_equal(const tg_params *a, const tg_params *b); /* all but the name and the memory */
 
 /* Derived sizes (docs/machine.md, section 1). */
 static inline uint32_t tg_flit_bytes(const tg_params *m) { return 4 * m->p; }

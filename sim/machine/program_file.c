@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 
 static const char magic[8] = {'T', 'E', 'G', 'U',
-                              'L', 'A', 0,   8}; /* the last byte is the version of the format */
+                              'L', 'A', 0,   9}; /* the last byte is the version of the format */
 
 /* FNV-1a over 64-bit words (the file is padded to them): detects damage, not malice. `hash`: of what comes
  * before, or CHECKSUM_OF_NOTHING. */

@@ -31,7 +31,7 @@ static void print_quoted(FILE *out, const char *text) {
   fputc('"', out);
 }
 
-static void print_params(FILE *out, const tg_params *params) {
+static void print_params(FILE *out, const tg_params *params, tg_arena *scratch) {
   tg_params preset;
   const char *base = !strcmp(params->name, "edge") || !strcmp(params->name, "rack") ? params->name : "tiny";
   tg_params_load(base, &preset, NULL);
@@ -40,6 +40,8 @@ static void print_params(FILE *out, const tg_params *params) {
   if (params->key != preset.key) fprintf(out, "set %s=%u\n", #key, params->key);
 #include "sim/machine/params.def"
 #undef PARAM
+  if (!tg_dram_device_equal(&params->dram, &preset.dram))
+    fprintf(out, "device %s\n", tg_dram_device_print(&params->dram, scratch));
 }
 
 static void print_sems(FILE *out, const uint8_t *sem_init, uint32_t count) {
@@ -133,7 +135,7 @@ char *tg_program_print(const tg_program *program) {
   tg_arena scratch = {0};
   FILE *out = open_memstream(&text, &length);
   if (!out) tg_die("out of memory");
-  print_params(out, &program->params);
+  print_params(out, &program->params, &scratch);
   fputs("model ", out);
   print_quoted(out, program->model);
   fputs("\noptions ", out);
@@ -335,6 +337,7 @@ static tg_status parse_line(parser *p, const char *word, const char *text) {
   static const char *const openings[] = {"section", "tensor", "invoke", "tile", "agcu", NULL};
   if (!strcmp(word, "arch")) return tg_params_load(text, &program->params, p->diag);
   if (!strcmp(word, "set")) return tg_params_set(&program->params, text, p->diag);
+  if (!strcmp(word, "device")) return tg_dram_device_load(text, &program->params.dram, p->diag);
   if (!strcmp(word, "seed")) return program->seed = strtoull(text, NULL, 0), TG_OK;
   if (!strcmp(word, "dram")) return program->dram_bytes = strtoull(text, NULL, 0), TG_OK;
   if (!strcmp(word, "model") || !strcmp(word, "options")) {

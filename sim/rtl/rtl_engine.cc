@@ -207,6 +207,9 @@ tg_status Engine::run(tg_dram *dram, const tg_run_options &options, tg_run_resul
 tg_status rtl_open(const tg_program *program, const tg_run_options *options, void **out_state,
                    tg_diag *diag) {
   *out_state = nullptr;
+  if (!tg_dram_is_simple(&program->params.dram))
+    return tg_fail(diag, TG_INVALID, "the RTL engine has no memory device \"%s\": it runs with --dram simple",
+                   program->params.dram.name);
   const ChipConfig *config = find_config(program->params, options->fault != 0, options->wave_file != nullptr);
   if (!config) {
     std::string hint = build_hint(program->params);

@@ -35,6 +35,7 @@ void tg_agcu_issue(tg_chip *chip, uint32_t unit, const tg_execution *x) {
   u->cost = tg_cost_of_row(&chip->costs, chip->m, in,
                            (uint32_t)in->k_first[0] + tg_execution_advance(x, in->k_delta));
   if (chip->values) look_ahead(chip, u);
+  if (chip->memory) tg_device_issue(chip, u);
   if (!is_store(u)) {
     u->transfer =
         tg_transfer_of(chip, u->endpoint, tg_is_west(chip->m, port) ? TG_EAST : TG_SOUTH, in->dst_mask[0]);
@@ -63,19 +64,25 @@ static void request(tg_chip *chip, tg_port_state *p) {
   tg_lane_request(chip, &load->transfer, later(load->complete, p->left_at + 1) + 1, load->flits);
 }
 
-static void serve_load(tg_chip *chip, uint32_t port, uint32_t unit, uint32_t flits, uint64_t busy_last) {
+void tg_port_complete(tg_chip *chip, uint32_t port, uint32_t number, uint64_t cycle) {
+  tg_port_state *p = &chip->port[port];
+  p->loads[number % chip->m->agcu_buffers].complete = cycle;
+  if (number == p->leaving) request(chip, p);
+}
+
+static void push_load(tg_chip *chip, uint32_t port, uint32_t unit, uint32_t flits) {
   tg_port_state *p = &chip->port[port];
   tg_unit_state *u = &chip->unit[unit];
   p->loads[p->newest % chip->m->agcu_buffers] = (tg_load){.execution = u->now,
                                                           .transfer = u->transfer,
                                                           .start = u->start,
-                                                          .complete = busy_last + chip->m->dram_latency,
+                                                          .complete = TG_NEVER,
                                                           .freed = TG_NEVER,
                                                           .unit = unit,
                                                           .first = u->flit,
                                                           .flits = flits,
                                                           .last = u->flit + flits == u->flits};
-  if (p->newest++ == p->leaving) request(chip, p);
+  p->newest++;
 }
 
 static void check_burst(tg_chip *chip, tg_unit_state *u) {
@@ -86,30 +93,52 @@ static void check_burst(tg_chip *chip, tg_unit_state *u) {
                   u->context, u->now.pc, diag.message);
 }
 
+void tg_port_done(tg_chip *chip, uint32_t port, uint64_t last) {
+  tg_port_state *p = &chip->port[port];
+  tg_port_walk *w = &p->walk;
+  p->free_at = last + 1;
+  tg_chip_wake(chip, tg_agent_of_port(chip, port), p->free_at);
+  if (chip->options.observer) tg_observe_burst(chip, w->burst, last);
+  if (w->store || !w->last) chip->unit[w->unit].asked = p->free_at; /* else it may have gone on */
+  if (!w->store || !w->last) return;
+  tg_unit_let_next(chip, w->unit, p->free_at);
+  tg_chip_complete(chip, w->unit, &w->execution, w->start, last);
+}
+
 static void serve(tg_chip *chip, uint32_t port, uint32_t unit) {
   tg_port_state *p = &chip->port[port];
   tg_unit_state *u = &chip->unit[unit];
   uint32_t left = u->flits - u->flit, flits = left < chip->m->burst_flits ? left : chip->m->burst_flits;
   tg_cost cost = tg_cost_of_burst(u->cost, u->flit, flits);
-  uint64_t last = chip->now + tg_burst_cycles(chip->m, cost.pieces, cost.atoms) - 1;
-  if (chip->options.observer) tg_observe_port(chip, port, u, flits, cost.atoms, last, p->free_at, p->granted);
-  u->asked = p->free_at = last + 1;
+  bool store = is_store(u), done = flits == left;
+  p->walk = (tg_port_walk){.pieces = p->walk.pieces,
+                           .unit = unit,
+                           .cycles = cost.atoms * tg_atom_cycles(chip->m),
+                           .store = store,
+                           .last = done,
+                           .execution = u->now,
+                           .start = u->start};
+  if (chip->options.observer)
+    p->walk.burst = tg_observe_port(chip, port, u, flits, cost.atoms, p->free_at, p->granted);
   p->granted = u->context;
   if (chip->values && !u->inside) check_burst(chip, u);
-  bool store = is_store(u), done = flits == left;
   *(store ? &chip->dram->written : &chip->dram->read) += 64ull * cost.atoms;
-  if (!store) serve_load(chip, port, unit, flits, last);
+  if (!store) push_load(chip, port, unit, flits);
   u->flit += flits;
-  if (!done) return;
-  tg_execution x = u->now;
-  uint64_t start = u->start;
-  tg_unit_let_next(chip, unit, (store ? last : chip->now) + 1);
-  if (store) tg_chip_complete(chip, unit, &x, start, last);
+  if (chip->memory) {
+    tg_device_walk(chip, port, flits);
+  } else {
+    uint64_t last = chip->now + tg_burst_cycles(chip->m, cost.pieces, cost.atoms) - 1;
+    if (!store) tg_port_complete(chip, port, p->newest - 1, last + chip->m->dram_latency);
+    tg_port_done(chip, port, last);
+  }
+  if (done && !store) tg_unit_let_next(chip, unit, chip->now + 1);
 }
 
 void tg_port_act(tg_chip *chip, uint32_t port) {
   tg_port_state *p = &chip->port[port];
   uint32_t contexts = chip->m->agcu_contexts, first = first_context(chip, port);
+  if (p->walk.active) return; /* its end wakes the port */
   if (chip->now < p->free_at) {
     tg_chip_wake(chip, tg_agent_of_port(chip, port), p->free_at);
     return;
@@ -124,8 +153,8 @@ void tg_port_act(tg_chip *chip, uint32_t port) {
       starved = true;
       continue;
     }
-    serve(chip, port, unit);
-    tg_chip_wake(chip, tg_agent_of_port(chip, port), p->free_at);
+    p->walk.blocked = chip->memory && !tg_device_ready(chip, port);
+    if (!p->walk.blocked) serve(chip, port, unit);
     return;
   }
   if (starved && p->oldest != p->leaving)
@@ -138,11 +167,12 @@ void tg_port_granted(tg_chip *chip, uint32_t port) {
   p->left_at = chip->now;
   load->freed = chip->now + load->flits + 1;
   if (load->last) tg_chip_complete(chip, load->unit, &load->execution, load->start, chip->now + load->flits);
-  if (p->leaving != p->newest) request(chip, p);
+  if (p->leaving != p->newest && p->loads[p->leaving % chip->m->agcu_buffers].complete != TG_NEVER)
+    request(chip, p);
   /* the port may have found no buffer free; with one or none free it looks again, and if the oldest is free
    * already, in the next cycle */
   uint64_t look = later(p->free_at, chip->now + 1);
-  if (p->newest - p->oldest == chip->m->agcu_buffers)
+  if (!p->walk.active && p->newest - p->oldest == chip->m->agcu_buffers)
     tg_chip_wake(chip, tg_agent_of_port(chip, port),
                  later(look, p->loads[p->oldest % chip->m->agcu_buffers].freed));
 }

@@ -42,7 +42,7 @@ tg_chip *tg_chip_create(const tg_program *program, void (*wake)(void *host, uint
   chip->ports = agcus;
   chip->lanes = 2 * agcus;
   chip->banks = m->banks + 2;
-  chip->agents = units + chip->ports + chip->lanes + 1;
+  chip->agents = units + chip->ports + chip->lanes + 2;
   chip->wake_at = TG_NEW_ARRAY(&chip->arena, uint64_t, chip->agents);
   chip->unit = TG_NEW_ARRAY(&chip->arena, tg_unit_state, units);
   chip->port = TG_NEW_ARRAY(&chip->arena, tg_port_state, agcus);
@@ -55,6 +55,7 @@ tg_chip *tg_chip_create(const tg_program *program, void (*wake)(void *host, uint
   for (uint32_t a = 0; a < agcus; a++)
     chip->port[a].loads = TG_NEW_ARRAY(&chip->arena, tg_load, m->agcu_buffers);
   describe_lanes(chip);
+  if (!tg_dram_is_simple(&m->dram)) tg_device_create(chip);
   return chip;
 }
 
@@ -62,6 +63,7 @@ void tg_chip_destroy(tg_chip *chip) {
   if (!chip) return;
   for (uint32_t i = 0; i < tg_tiles(chip->m) * chip->banks; i++) free(chip->bank[i].windows);
   tg_cost_cache_release(&chip->costs);
+  tg_controller_destroy(chip->memory);
   free(chip->posts);
   free(chip->events);
   tg_arena_release(&chip->arena);
@@ -110,8 +112,9 @@ static void reset(tg_chip *chip, const tg_section *section) {
     memset(chip->lane[i].reserved, 0, sizeof chip->lane[i].reserved);
   }
   for (uint32_t a = 0; a < agcus; a++) {
-    tg_load *loads = chip->port[a].loads;
-    chip->port[a] = (tg_port_state){.loads = loads, .granted = chip->m->agcu_contexts - 1};
+    tg_port_state *p = &chip->port[a];
+    *p = (tg_port_state){
+        .loads = p->loads, .granted = chip->m->agcu_contexts - 1, .walk.pieces = p->walk.pieces};
   }
 }
 
@@ -214,6 +217,8 @@ void tg_chip_begin(tg_chip *chip, tg_dram *dram, const tg_run_options *options) 
   chip->dram = dram;
   chip->now = chip->invocation = 0;
   chip->ended = false;
+  if (chip->memory) tg_controller_reset(chip->memory);
+  chip->counted = (tg_dram_counts){0};
   chip->begin = chip->last_end = 0;
   chip->event_count = 0;
   chip->fault_at = TG_NEVER;
@@ -223,6 +228,12 @@ void tg_chip_begin(tg_chip *chip, tg_dram *dram, const tg_run_options *options) 
   if (chip->stopped) return;
   chip->waiting = true;
   tg_chip_wake(chip, tg_agent_of_control(chip), 0);
+}
+
+static void end_invocation(tg_chip *chip) {
+  if (chip->memory) chip->sections[chip->invocation].dram = tg_device_count(chip);
+  chip->invocation++;
+  chip->ended = false;
 }
 
 static void control_act(tg_chip *chip) {
@@ -243,8 +254,7 @@ static void control_act(tg_chip *chip) {
     return;
   }
   if (chip->waiting && chip->begin <= chip->now) {
-    if (chip->ended) chip->invocation++;
-    chip->ended = false;
+    if (chip->ended) end_invocation(chip);
     if (chip->invocation == chip->program->invocation_count) {
       chip->stopped = true;
       return;
@@ -272,8 +282,10 @@ void tg_chip_act(tg_chip *chip, uint32_t agent, uint64_t now) {
     tg_unit_act(chip, agent);
   else if (agent < chip->units + chip->ports)
     tg_port_act(chip, agent - chip->units);
-  else if (agent < tg_agent_of_control(chip))
+  else if (agent < tg_agent_of_memory(chip))
     tg_lane_act(chip, agent - chip->units - chip->ports);
+  else if (agent == tg_agent_of_memory(chip))
+    tg_device_act(chip);
   else
     control_act(chip);
 }
@@ -298,6 +310,10 @@ tg_status tg_chip_finish(tg_chip *chip, tg_run_result *result, tg_diag *diag) {
   }
   uint32_t count = chip->program->invocation_count;
   result->cycles = count ? chip->last_end + 2 : 0;
+  if (chip->memory && count) {
+    uint64_t written = tg_device_finish(chip, &chip->sections[count - 1].dram);
+    if (result->cycles <= written) result->cycles = written + 1;
+  }
   result->sections = malloc((count ? count : 1) * sizeof *result->sections);
   if (!result->sections) tg_die("out of memory");
   memcpy(result->sections, chip->sections, count * sizeof *result->sections);

@@ -8,6 +8,7 @@
 #ifndef TEGULA_SYSTEMC_CHIP_H
 #define TEGULA_SYSTEMC_CHIP_H
 
+#include "sim/dram/controller.h"
 #include "sim/functional/values.h"
 #include "sim/machine/engine.h"
 #include "sim/machine/sequencer.h"
@@ -79,8 +80,9 @@ typedef struct tg_unit_state {
   uint64_t asked;       /* AGCU: first cycle in which the port could grant the next burst */
   tg_transfer transfer;
   const tg_row_cost *cost;
-  bool inside;  /* no burst can leave device memory */
-  tg_walk walk; /* else: to find out */
+  bool inside;       /* no burst can leave device memory */
+  tg_walk walk;      /* else: to find out */
+  tg_walk addresses; /* with a memory device: what the next burst asks it for */
   /* mx: the last GEMM */
   uint64_t gate, end; /* T_last + pitch, e */
   int64_t format;     /* -1: none before */
@@ -94,7 +96,30 @@ typedef struct tg_load {
   uint64_t start, complete, freed; /* freed: cycle of the first port decision with the buffer free again */
   uint32_t unit, first, flits;
   bool last;
+  /* with a memory device */
+  uint64_t linked;         /* its data began to come over the port's link; TG_NEVER: not yet */
+  uint32_t pieces, cycles; /* pieces that have not come; cycles of the link, atoms * CA */
 } tg_load;
+
+/* A piece of a burst: the bytes in DRAM of its valid elements. */
+typedef struct tg_piece {
+  uint64_t address;
+  uint32_t bytes;
+} tg_piece;
+
+/* A burst whose pieces are sent to a memory device. */
+typedef struct tg_port_walk {
+  bool active;
+  bool blocked; /* not active: a burst could be granted but for the memory */
+  tg_piece *pieces;
+  uint32_t count, sent;
+  uint64_t granted, next; /* cycles of the grant and of the next piece, at the earliest */
+  uint32_t unit, cycles;  /* cycles: atoms * CA */
+  bool store, last;
+  tg_execution execution; /* of a STORE that ends with the burst */
+  uint64_t start;
+  tg_burst burst; /* what an observer is told when it is over */
+} tg_port_walk;
 
 typedef struct tg_port_state {
   uint64_t free_at; /* first cycle that is not busy */
@@ -103,6 +128,10 @@ typedef struct tg_port_state {
   uint32_t oldest, leaving,
       newest;       /* running numbers: first buffer in use, first burst not granted, next burst */
   uint64_t left_at; /* lane grant of the burst that left last */
+  /* with a memory device */
+  uint32_t arriving; /* first burst that is not complete */
+  uint64_t link;     /* last cycle of the link for the burst before it */
+  tg_port_walk walk;
 } tg_port_state;
 
 typedef struct tg_request {
@@ -150,7 +179,7 @@ typedef struct tg_chip {
   void (*wake)(void *host, uint32_t agent, uint64_t cycle);
   void *host;
   tg_arena arena;
-  uint32_t units, ports, lanes, agents; /* agents are numbered in this order, the control last */
+  uint32_t units, ports, lanes, agents; /* agents are numbered in this order, then memory, the control last */
   uint32_t banks;                       /* of a tile, with its two accumulator halves */
   uint64_t *wake_at;                    /* of each agent */
   tg_unit_state *unit;
@@ -161,7 +190,10 @@ typedef struct tg_chip {
   tg_post *posts; /* pool; entry 0 is not used */
   uint32_t post_count, post_capacity, post_free;
   tg_cost_cache costs;
-  uint16_t *first_unit; /* of each endpoint */
+  tg_controller *memory;  /* NULL: the ports' latency is fixed */
+  tg_spans spans;         /* of a burst */
+  tg_dram_counts counted; /* at the begin of the invocation */
+  uint16_t *first_unit;   /* of each endpoint */
   /* run */
   uint64_t now;
   uint32_t invocation;
@@ -225,6 +257,23 @@ tg_transfer tg_transfer_of(const tg_chip *chip, uint32_t endpoint, int64_t direc
 void tg_agcu_issue(tg_chip *chip, uint32_t unit, const tg_execution *x);
 void tg_port_act(tg_chip *chip, uint32_t port);
 void tg_port_granted(tg_chip *chip, uint32_t port); /* its lane request, now */
+/* The data of the burst `number` are complete at a cycle that is known now. */
+void tg_port_complete(tg_chip *chip, uint32_t port, uint32_t number, uint64_t cycle);
+/* The port has sent all of its burst, and is busy until `last`. */
+void tg_port_done(tg_chip *chip, uint32_t port, uint64_t last);
+
+/* device.c: ports in front of a memory device */
+void tg_device_create(tg_chip *chip);
+/* Of the instruction that has just issued. */
+void tg_device_issue(tg_chip *chip, tg_unit_state *unit);
+bool tg_device_ready(tg_chip *chip, uint32_t port);
+/* The walk of a burst that is granted now; port->walk says of which unit, for a LOAD its tg_load is the newest. */
+void tg_device_walk(tg_chip *chip, uint32_t port, uint32_t flits);
+void tg_device_act(tg_chip *chip);
+/* What the memory did since the last call, until now. */
+tg_dram_counts tg_device_count(tg_chip *chip);
+/* Ends the run: writes what waits, adds that to the counts, returns the last cycle with data of a write. */
+uint64_t tg_device_finish(tg_chip *chip, tg_dram_counts *counts);
 
 /* observe.c: what an observer is told, if there is one */
 void tg_observe_instruction(const tg_chip *chip, const tg_unit_state *u, const tg_execution *x,
@@ -234,10 +283,12 @@ void tg_observe_issue(const tg_chip *chip, const tg_unit_state *u, uint64_t earl
 /* `flits` flits of `x` are granted on a lane now. */
 void tg_observe_lane(const tg_chip *chip, uint32_t lane, uint32_t unit, const tg_execution *x, uint64_t asked,
                      uint32_t flits);
-/* The port grants `flits` flits of the instruction of `u` now and is busy until `last`. `free_at`, `granted`:
- * its state before. */
-void tg_observe_port(const tg_chip *chip, uint32_t port, const tg_unit_state *u, uint32_t flits,
-                     uint32_t atoms, uint64_t last, uint64_t free_at, uint32_t granted);
+/* The port grants `flits` flits of the instruction of `u` now. `free_at`, `granted`: its state before. Gives the burst, whose
+ * end is not known yet. */
+tg_burst tg_observe_port(const tg_chip *chip, uint32_t port, const tg_unit_state *u, uint32_t flits,
+                         uint32_t atoms, uint64_t free_at, uint32_t granted);
+/* It is busy with it until `last`. */
+void tg_observe_burst(const tg_chip *chip, tg_burst burst, uint64_t last);
 
 /* bank.c: ownership */
 void tg_bank_own(tg_chip *chip, uint32_t tile, uint32_t bank, tg_bank_port port, uint64_t first,
@@ -259,6 +310,7 @@ static inline uint32_t tg_agent_of_port(const tg_chip *chip, uint32_t port) { re
 static inline uint32_t tg_agent_of_lane(const tg_chip *chip, uint32_t lane) {
   return chip->units + chip->ports + lane;
 }
+static inline uint32_t tg_agent_of_memory(const tg_chip *chip) { return chip->agents - 2; }
 static inline uint32_t tg_agent_of_control(const tg_chip *chip) { return chip->agents - 1; }
 
 #ifdef __cplusplus

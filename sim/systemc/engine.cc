@@ -74,7 +74,8 @@ struct Engine {
   static std::string name(const tg_chip *chip, uint32_t agent) {
     if (agent < chip->units) return "unit_" + std::to_string(agent);
     if (agent < tg_agent_of_lane(chip, 0)) return "port_" + std::to_string(agent - chip->units);
-    if (agent < tg_agent_of_control(chip)) return "lane_" + std::to_string(agent - tg_agent_of_lane(chip, 0));
+    if (agent < tg_agent_of_memory(chip)) return "lane_" + std::to_string(agent - tg_agent_of_lane(chip, 0));
+    if (agent == tg_agent_of_memory(chip)) return "memory";
     return "control";
   }
 };
@@ -97,6 +98,9 @@ tg_status prepare_values(Engine *engine, uint32_t threads, tg_diag *diag) {
 
 tg_status open_engine(const tg_program *program, const tg_run_options *options, void **out_state,
                       tg_diag *diag) {
+  tg_status fits = tg_dram_device_fits(&program->params.dram, program->dram_bytes, diag);
+  *out_state = nullptr;
+  if (fits) return fits;
   auto engine = std::make_unique<Engine>(program);
   tg_status status = options->timing_only ? TG_OK : prepare_values(engine.get(), options->threads, diag);
   *out_state = status ? nullptr : engine.release();

@@ -47,17 +47,21 @@ void tg_observe_lane(const tg_chip *chip, uint32_t lane, uint32_t unit, const tg
   chip->options.observer->burst(chip->options.observer->user, &burst);
 }
 
-void tg_observe_port(const tg_chip *chip, uint32_t port, const tg_unit_state *u, uint32_t flits,
-                     uint32_t atoms, uint64_t last, uint64_t free_at, uint32_t granted) {
+tg_burst tg_observe_port(const tg_chip *chip, uint32_t port, const tg_unit_state *u, uint32_t flits,
+                         uint32_t atoms, uint64_t free_at, uint32_t granted) {
   uint64_t served = free_at < chip->now ? free_at : chip->now; /* others, until then */
   if (served < u->asked) served = u->asked;
   stall(chip, u, &u->now, u->asked, served, TG_STALL_PORT, granted);
   stall(chip, u, &u->now, served, chip->now, TG_STALL_BUFFERS, 0);
-  tg_burst burst = {.at = at(chip, u, &u->now, chip->now, last),
+  return (tg_burst){.at = at(chip, u, &u->now, chip->now, chip->now),
                     .store = u->now.in->common.op[0] == TG_OP_agcu_store,
                     .where = port,
                     .flits = flits,
                     .atoms = atoms,
                     .asked = u->asked};
+}
+
+void tg_observe_burst(const tg_chip *chip, tg_burst burst, uint64_t last) {
+  burst.at.end = last;
   chip->options.observer->burst(chip->options.observer->user, &burst);
 }

@@ -36,6 +36,33 @@ static const fabric_case cases[] = {
                                          "wait_on=1 wait_sem=5\ninvoke 0 \"i\"\nbase 0=0 1=1024\n",
      158,
      {{4, TG_AGCU, 0, 0, 48, 129}, {0, TG_TX, 0, 0, 132, 137}, {4, TG_AGCU, 1, 0, 140, 156}}},
+    /* The same with a channel of DDR4-3200 (tRCD = tRP = tCL = 13.75 ns, a burst of 2.5, 20 ns of controller). All rows are of
+     * one atom, which the first piece asks for at 49: at the channel at 51, ACT 51, RD 64.75, data until 81, there at
+     * 101. The others come at 102..104; the link needs 4 * 4 cycles from 101 on: c = 116, 8 before the fixed latency's 124, and
+     * so all that follows. STORE: t0 = 133, e = 148. Its atom waits until the end at 150: its row is open, WR 150, data
+     * from 160 to 162.5, so cycle 162 is the last. */
+    {"chain_device",
+     "arch tiny\ndevice ddr4-3200,channels=1,hash=none,map=gcbr\ndram 4096\nsection \"s\"\nagcu 0\n"
+     "ctx 0 load base=0 " ROWS(4) "dst_base=128 dst_inner=4 dst_mask=6 dst_post=1 dst_sem=5\n"
+                                  "ctx 1 store base=1 " ROWS(
+                                      4) "src_base=7 wait_on=1 wait_sem=3\n"
+                                         "tile 0\ntx send dir=1 flits=4 src_base=128 src_inner=4 dst_base=7 "
+                                         "dst_inner=4 dst_mask=1 dst_post=1 dst_sem=3 "
+                                         "wait_on=1 wait_sem=5\ninvoke 0 \"i\"\nbase 0=0 1=1024\n",
+     163,
+     {{4, TG_AGCU, 0, 0, 48, 121}, {0, TG_TX, 0, 0, 124, 129}, {4, TG_AGCU, 1, 0, 132, 148}}},
+    /* Eight atoms of eight rows of a bank, one behind the other, and only two may wait at the port (three more have to find
+     * room): pieces go at 49, 50, then as atoms leave for the channel, one a cycle: each is taken two cycles after it came.
+     * ACT 51, RD 64.75; PRE at ACT + tRAS (32), ACT 13.75 after that: every 45.75 ns a row. The last RD is at 64.75 + 7 * 45.75
+     * = 385, its data until 401.25, there at 422 (421.25). The link needs 4 cycles an atom, far less: c = 422, granted at 423,
+     * e = 423 + 8. */
+    {"rows_of_a_bank",
+     "arch tiny\ndevice ddr4-3200,channels=1,hash=none,map=gcbr,port_queue=5\ndram 2097152\nsection "
+     "\"s\"\nagcu 0\n"
+     "ctx 0 load rows=8 take=4 m_radix=1,1,8 k_radix=1,1,4 stride=0,0,131072,0,0,4 y_size=1 x_size=1 "
+     "dst_base=128 dst_inner=8 dst_mask=2\ninvoke 0 \"i\"\n",
+     433,
+     {{4, TG_AGCU, 0, 0, 48, 431}}},
     /* Two westbound bursts of 8 flits, requested at 49 both. The lower position is granted at 49 and holds
      * segment 0 until 57; the other crosses it one hop after its grant, so it is granted at 56. */
     {"lane_contention",

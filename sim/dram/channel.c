@@ -1,0 +1,220 @@
+#include "sim/dram/channel.h"
+
+#include <string.h>
+
+static uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+void tg_channel_init(tg_channel *c, const tg_dram_device *device, uint32_t number, tg_arena *arena) {
+  *c = (tg_channel){.device = device, .number = number};
+  c->burst = ((uint64_t)device->burst * 1000000 + device->rate - 1) / device->rate;
+  c->reads.entries = TG_NEW_ARRAY(arena, tg_access, device->read_queue);
+  c->writes.entries = TG_NEW_ARRAY(arena, tg_access, device->write_queue);
+  c->banks = TG_NEW_ARRAY(arena, tg_dram_bank, device->groups * device->banks);
+  c->groups = TG_NEW_ARRAY(arena, tg_dram_group, device->groups + 1);
+}
+
+void tg_channel_reset(tg_channel *c) {
+  const tg_dram_device *d = c->device;
+  c->reads.count = c->reads.bypassed = c->writes.count = c->writes.bypassed = 0;
+  memset(c->banks, 0, d->groups * d->banks * sizeof *c->banks);
+  memset(c->groups, 0, (d->groups + 1) * sizeof *c->groups);
+  memset(c->window, 0, sizeof c->window);
+  c->oldest = 0;
+  c->decide = TG_DRAM_NEVER;
+  /* Channels take turns, so that not all of them are away at once. */
+  c->refresh = TG_DRAM_EPOCH + (uint64_t)d->tREFI * (c->number + 1) / d->channels;
+  c->written = c->column = 0;
+  c->writing = c->draining = false;
+  c->granted = c->turn = 0;
+  c->counts = (tg_dram_counts){0};
+}
+
+static void tell(const tg_channel *c, const tg_controller_host *host, tg_dram_command command, uint64_t time,
+                 uint32_t bank, uint32_t row) {
+  if (!host->command) return;
+  tg_dram_event event = {.command = command,
+                         .time = time - TG_DRAM_EPOCH,
+                         .channel = c->number,
+                         .group = bank / c->device->banks,
+                         .bank = bank % c->device->banks,
+                         .row = row};
+  host->command(host->user, &event);
+}
+
+/* ---- times ---- */
+
+/* Earliest read or write in a group for what was read and written before. With group = groups: in any group. */
+static uint64_t column_time(const tg_channel *c, uint32_t group, bool write) {
+  const tg_dram_device *d = c->device;
+  const tg_dram_group *own = &c->groups[group], *all = &c->groups[d->groups];
+  uint64_t gap = later(d->tCCD_S, c->burst), same = group == d->groups ? gap : later(d->tCCD_L, gap);
+  if (write) {
+    uint64_t turn = d->tCL + c->burst + d->tRTW, time = later(all->written + gap, own->written + same);
+    return later(time, all->read + (turn > d->tCWL ? turn - d->tCWL : 0));
+  }
+  uint64_t end = d->tCWL + c->burst, wait = group == d->groups ? d->tWTR_S : later(d->tWTR_L, d->tWTR_S);
+  uint64_t time = later(all->read + gap, own->read + same);
+  time = later(time, all->written ? all->written + end + d->tWTR_S : 0);
+  return later(time, own->written ? own->written + end + wait : 0);
+}
+
+static uint64_t activate_time(const tg_channel *c, const tg_dram_bank *bank, uint32_t group, uint64_t now) {
+  const tg_dram_device *d = c->device;
+  uint64_t time = bank->activate;
+  if (bank->open) time = later(time, later(bank->precharge, now) + d->tRP);
+  time = later(time, c->groups[d->groups].activated + d->tRRD_S);
+  time = later(time, c->groups[group].activated + later(d->tRRD_L, d->tRRD_S));
+  time = later(time, c->window[c->oldest] + d->tFAW);
+  return later(time, now);
+}
+
+/* When the access could be read or written. `free`: when its bus and group allow it. */
+static uint64_t access_time(const tg_channel *c, const tg_access *a, bool write, uint64_t now) {
+  const tg_dram_bank *bank = &c->banks[a->bank];
+  uint64_t row = bank->open && bank->row == a->row ? bank->column
+                                                   : activate_time(c, bank, a->group, now) + c->device->tRCD;
+  return later(later(row, now), column_time(c, a->group, write));
+}
+
+/* ---- refresh ---- */
+
+/* What is due at `now` has been done in its time: nothing was in its way but what had been decided before. */
+static void refresh(tg_channel *c, const tg_controller_host *host, uint64_t now) {
+  const tg_dram_device *d = c->device;
+  uint32_t banks = d->groups * d->banks;
+  while (c->refresh <= now) {
+    uint64_t start = c->refresh;
+    for (uint32_t b = 0; b < banks; b++) {
+      tg_dram_bank *bank = &c->banks[b];
+      if (bank->open) {
+        uint64_t time = later(bank->precharge, c->refresh);
+        tell(c, host, TG_DRAM_PRECHARGE, time, b, bank->row);
+        bank->activate = later(bank->activate, time + d->tRP);
+        bank->open = false;
+      }
+      start = later(start, bank->activate);
+    }
+    tell(c, host, TG_DRAM_REFRESH, start, 0, 0);
+    for (uint32_t b = 0; b < banks; b++) c->banks[b].activate = start + d->tRFC;
+    c->counts.refreshes++;
+    c->refresh += d->tREFI;
+    if (c->refresh > now) return;
+    uint64_t idle = (now - c->refresh) / d->tREFI; /* each of them like the next */
+    c->counts.refreshes += idle;
+    c->refresh += idle * d->tREFI;
+  }
+}
+
+/* ---- choice ---- */
+
+static uint32_t choose(tg_channel *c, const tg_access_queue *q, bool write, uint64_t now) {
+  const tg_dram_device *d = c->device;
+  uint32_t best = 0, window = q->count < d->window ? q->count : d->window;
+  if (d->order == TG_ORDER_IN_ORDER || q->bypassed >= d->bypass) return 0;
+  uint64_t soonest = TG_DRAM_NEVER, bound = later(now, column_time(c, d->groups, write));
+  for (uint32_t i = 0; i < window && soonest > bound; i++) {
+    uint64_t time = access_time(c, &q->entries[i], write, now);
+    if (time >= soonest) continue;
+    soonest = time;
+    best = i;
+  }
+  return best;
+}
+
+static tg_access take(tg_access_queue *q, uint32_t i) {
+  tg_access access = q->entries[i];
+  q->bypassed = i ? q->bypassed + 1 : 0;
+  memmove(q->entries + i, q->entries + i + 1, (--q->count - i) * sizeof *q->entries);
+  return access;
+}
+
+static bool waits(const tg_access_queue *q, const tg_access *access) {
+  for (uint32_t i = 0; i < q->count; i++)
+    if (q->entries[i].bank == access->bank && q->entries[i].row == access->row) return true;
+  return false;
+}
+
+static void open_row(tg_channel *c, const tg_controller_host *host, const tg_access *a, uint64_t now) {
+  const tg_dram_device *d = c->device;
+  tg_dram_bank *bank = &c->banks[a->bank];
+  if (bank->open && bank->row == a->row) {
+    c->counts.hits++;
+    return;
+  }
+  uint64_t time = activate_time(c, bank, a->group, now);
+  bank->open ? c->counts.conflicts++ : c->counts.misses++;
+  if (bank->open) tell(c, host, TG_DRAM_PRECHARGE, later(bank->precharge, now), a->bank, bank->row);
+  tell(c, host, TG_DRAM_ACTIVATE, time, a->bank, a->row);
+  *bank = (tg_dram_bank){true, a->row, time + d->tRC, time + d->tRCD, time + d->tRAS};
+  c->groups[a->group].activated = c->groups[d->groups].activated = time;
+  c->window[c->oldest] = time;
+  c->oldest = (c->oldest + 1) % 4;
+}
+
+/* Reads or writes the open row; returns the end of the data. */
+static uint64_t transfer(tg_channel *c, const tg_controller_host *host, const tg_access *a, bool write,
+                         uint64_t now) {
+  const tg_dram_device *d = c->device;
+  tg_dram_bank *bank = &c->banks[a->bank];
+  tg_dram_group *own = &c->groups[a->group], *all = &c->groups[d->groups];
+  uint64_t time = later(later(bank->column, now), column_time(c, a->group, write)), end;
+  tell(c, host, write ? TG_DRAM_WRITE : TG_DRAM_READ, time, a->bank, a->row);
+  if (write) {
+    c->counts.turnarounds += all->read > all->written;
+    own->written = all->written = time;
+    c->written = end = time + d->tCWL + c->burst;
+    bank->precharge = later(bank->precharge, end + d->tWR);
+    c->counts.written += tg_dram_access_bytes(d);
+  } else {
+    c->counts.turnarounds += all->written > all->read;
+    own->read = all->read = time;
+    end = time + d->tCL + c->burst;
+    bank->precharge = later(bank->precharge, time + d->tRTP);
+    c->counts.read += tg_dram_access_bytes(d);
+  }
+  c->column = time;
+  if (d->page == TG_PAGE_CLOSED && !waits(&c->reads, a) && !waits(&c->writes, a)) {
+    tell(c, host, TG_DRAM_PRECHARGE, bank->precharge, a->bank, a->row);
+    bank->open = false;
+    bank->activate = later(bank->activate, bank->precharge + d->tRP);
+  }
+  return end;
+}
+
+/* Whether the next access is a write, if there is one to be done. Reads go first while writes are few. */
+static bool direct(tg_channel *c) {
+  uint32_t low = c->device->write_low, writes = c->writes.count;
+  if (c->writing)
+    c->writing = writes && (!c->reads.count || writes > low);
+  else
+    c->writing =
+        writes >= c->device->write_high || (!c->reads.count && writes && (writes > low || c->draining));
+  return c->writing ? true : c->reads.count > 0;
+}
+
+/* A decision comes early enough to open the row of what is next behind the data of what was decided last. */
+static uint64_t next_decision(const tg_channel *c, uint64_t now) {
+  uint64_t ahead = c->device->tRP + c->device->tRCD;
+  return later(now, c->column > ahead ? c->column - ahead : 0);
+}
+
+tg_choice tg_channel_decide(tg_channel *c, const tg_controller_host *host) {
+  uint64_t now = c->decide;
+  tg_choice choice = {0};
+  refresh(c, host, now);
+  choice.any = direct(c);
+  if (choice.any) {
+    tg_access_queue *q = c->writing ? &c->writes : &c->reads;
+    choice.write = c->writing;
+    choice.access = take(q, choose(c, q, c->writing, now));
+    open_row(c, host, &choice.access, now);
+    choice.done = transfer(c, host, &choice.access, choice.write, now);
+  }
+  c->decide = choice.any && (c->reads.count || c->writes.count) ? next_decision(c, now) : TG_DRAM_NEVER;
+  return choice;
+}
+
+void tg_channel_arrive(tg_channel *c, uint64_t time) {
+  uint64_t next = next_decision(c, time);
+  if (next < c->decide) c->decide = next;
+}

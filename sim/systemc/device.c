@@ -1,0 +1,114 @@
+/* Ports in front of a memory device: pieces of bursts as requests, arrivals, the link (docs/machine.md, sections 7
+ * and 8). The memory itself is sim/dram. */
+#include "sim/systemc/chip.h"
+
+static uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
+
+/* A piece has come. Its burst is complete when all have, and when the link has carried as many bytes as it takes for
+ * them, one burst after the other. */
+static void arrived(void *user, uint32_t port, uint64_t cycle) {
+  tg_chip *chip = user;
+  tg_port_state *p = &chip->port[port];
+  tg_load *load = &p->loads[p->arriving % chip->m->agcu_buffers];
+  if (load->linked == TG_NEVER) load->linked = later(cycle, p->link + 1);
+  if (--load->pieces) return;
+  p->link = later(cycle, load->linked + load->cycles - 1);
+  tg_port_complete(chip, port, p->arriving++, p->link);
+}
+
+void tg_device_create(tg_chip *chip) {
+  uint32_t elements = chip->m->burst_flits * tg_flit_bytes(chip->m) / 2; /* the most a burst has */
+  tg_controller_host host = {chip, arrived, NULL};
+  chip->memory = tg_controller_create(chip->m, &host);
+  chip->spans.span = TG_NEW_ARRAY(&chip->arena, tg_span, elements);
+  for (uint32_t p = 0; p < chip->ports; p++)
+    chip->port[p].walk.pieces = TG_NEW_ARRAY(&chip->arena, tg_piece, elements);
+}
+
+void tg_device_issue(tg_chip *chip, tg_unit_state *u) {
+  const tg_agcu_instr *in = &u->now.in->agcu;
+  uint64_t base = chip->program->invocations[chip->invocation].bases[in->base[0]];
+  tg_walk_begin(&u->addresses, chip->m, in, u->now.index, base);
+}
+
+bool tg_device_ready(tg_chip *chip, uint32_t port) {
+  tg_controller_advance(chip->memory, chip->now);
+  if (tg_controller_ready(chip->memory, port)) return true;
+  tg_chip_wake(chip, tg_agent_of_memory(chip), chip->now + 1); /* looks again */
+  return false;
+}
+
+/* The pieces of a span: its parts in each flit. */
+static void add_pieces(tg_port_walk *w, const tg_walk *walk, const tg_span *span) {
+  uint32_t valid_end = span->valid_first + span->valid_count, lane = span->lane;
+  for (uint32_t from = 0, to; from < span->length; from = to, lane = 0) {
+    to = from + walk->flit_elements - lane;
+    if (to > span->length) to = span->length;
+    uint32_t low = from > span->valid_first ? from : span->valid_first,
+             high = to < valid_end ? to : valid_end;
+    w->pieces[w->count++] = (tg_piece){.address = (uint64_t)span->address +
+                                                  (uint64_t)(low - span->valid_first) * walk->memory_bytes,
+                                       .bytes = high > low ? (high - low) * walk->memory_bytes : 0};
+  }
+}
+
+static void send(tg_chip *chip, uint32_t port) {
+  tg_port_walk *w = &chip->port[port].walk;
+  tg_piece piece = w->pieces[w->sent];
+  tg_controller_send(chip->memory, port, piece.address, piece.bytes, w->store, w->sent == 0);
+  w->next = chip->now + 1;
+  if (++w->sent < w->count) return;
+  w->active = false;
+  tg_port_done(chip, port, later(chip->now, w->granted + w->cycles - 1));
+}
+
+void tg_device_walk(tg_chip *chip, uint32_t port, uint32_t flits) {
+  tg_port_state *p = &chip->port[port];
+  tg_port_walk *w = &p->walk;
+  tg_walk *walk = &chip->unit[w->unit].addresses;
+  uint32_t atoms;
+  tg_walk_burst(walk, flits, &chip->spans, &atoms);
+  for (uint32_t s = 0; s < chip->spans.count; s++) add_pieces(w, walk, &chip->spans.span[s]);
+  if (!w->store) {
+    tg_load *load = &p->loads[(p->newest - 1) % chip->m->agcu_buffers];
+    load->linked = TG_NEVER;
+    load->pieces = w->count;
+    load->cycles = w->cycles;
+  }
+  w->active = true;
+  w->granted = chip->now;
+  p->free_at = TG_NEVER;
+  tg_chip_wake(chip, tg_agent_of_memory(chip), chip->now + 1);
+  send(chip, port);
+}
+
+void tg_device_act(tg_chip *chip) {
+  bool soon = false; /* something to be done in the next cycle */
+  tg_controller_advance(chip->memory, chip->now);
+  for (uint32_t port = 0; port < chip->ports; port++) {
+    tg_port_walk *w = &chip->port[port].walk;
+    if (!w->active && !w->blocked) continue;
+    if (w->active && w->next <= chip->now && tg_controller_ready(chip->memory, port)) {
+      send(chip, port);
+    } else if (w->blocked && tg_controller_ready(chip->memory, port)) {
+      w->blocked = false;
+      tg_chip_wake(chip, tg_agent_of_port(chip, port), chip->now);
+    }
+    soon |= w->active || w->blocked;
+  }
+  uint64_t next = soon ? chip->now + 1 : tg_controller_next(chip->memory);
+  if (next != UINT64_MAX) tg_chip_wake(chip, tg_agent_of_memory(chip), next);
+}
+
+tg_dram_counts tg_device_count(tg_chip *chip) {
+  tg_controller_advance(chip->memory, chip->now);
+  tg_dram_counts all = tg_controller_counts(chip->memory), more = tg_dram_since(all, chip->counted);
+  chip->counted = all;
+  return more;
+}
+
+uint64_t tg_device_finish(tg_chip *chip, tg_dram_counts *counts) {
+  uint64_t written = tg_controller_drain(chip->memory);
+  tg_dram_add(counts, tg_dram_since(tg_controller_counts(chip->memory), chip->counted));
+  return written;
+}

@@ -1,0 +1,376 @@
+/* The memory model: cycles worked out by hand from the device's times, and the rules of DRAM commands checked by code of
+ * their own. */
+#include "sim/dram/controller.h"
+#include "tests/dram/traffic.h"
+#include "tests/harness.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static tg_params params_of(const char *array, const char *spec) {
+  tg_params params;
+  tg_diag diag = {""};
+  if (!tg_params_load(array, &params, &diag)) tg_dram_device_load(spec, &params.dram, &diag);
+  EXPECT_STR(diag.message, "");
+  return params;
+}
+
+/* ---- cycles by hand ---- */
+
+typedef struct request {
+  uint64_t cycle, address;
+  bool write;
+} request;
+
+typedef struct timed_case {
+  const char *name, *spec;
+  request requests[8]; /* of port 0, ended by `count` */
+  int count;
+  uint64_t arrival; /* of the last read; 0: there is none */
+  uint64_t written; /* what drain returns */
+} timed_case;
+
+/* One channel of DDR4-3200 on an array of 1 GHz: tRCD = tRP = tCL = 13.75 ns, a burst of 2.5 ns, 20 ns of controller. What a
+ * port sends in cycle t crosses to the channel in t + 1, and the channel sees it at (t + 2) ns. Without a hash, address
+ * bits 6..7 are the group, 8..14 the column, 15..16 the bank, 17.. the row. */
+#define DDR4   "ddr4-3200,channels=1,hash=none,map=gcbr"
+#define DRAINS ",write_high=1,write_low=0"
+static const timed_case timed_cases[] = {
+    /* ACT 2, RD 15.75, data until 15.75 + 13.75 + 2.5 = 32, 52 with the controller. */
+    {"closed_bank", DDR4, {{0, 0, false}}, 1, 52, 0},
+    /* The next column of the row: tCCD_L later, at 20.75: until 37, 57. */
+    {"row_hit", DDR4, {{0, 0, false}, {1, 256, false}}, 2, 57, 0},
+    /* Another group: ACT tRRD_S after the first, 4.5, RD 18.25 which is also tCCD_S after the first: 34.5, 54.5. */
+    {"another_group", DDR4, {{0, 0, false}, {1, 64, false}}, 2, 55, 0},
+    /* Another row: PRE at ACT + tRAS = 34, ACT 47.75 (= tRC, too), RD 61.5: until 77.75, 97.75. */
+    {"bank_conflict", DDR4, {{0, 0, false}, {1, 1 << 17, false}}, 2, 98, 0},
+    /* ACTs at 2, 4.5, 7, 9.5; the fifth tFAW after the first, at 23: RD 36.75, until 53, 73. */
+    {"four_activates",
+     DDR4,
+     {{0, 0, false}, {1, 64, false}, {2, 128, false}, {3, 192, false}, {4, 1 << 15, false}},
+     5,
+     73,
+     0},
+    /* WR 15.75, its data until 28.25; a read of another group tWTR_S later, at 30.75: until 47, 67. */
+    {"write_to_read", DDR4 DRAINS, {{0, 0, true}, {1, 64, false}}, 2, 67, 28},
+    /* Of the same group (and row) tWTR_L later, at 35.75: until 52, 72. */
+    {"write_to_read_of_a_group", DDR4 DRAINS, {{0, 0, true}, {1, 256, false}}, 2, 72, 28},
+    /* RD 15.75; WR at 15.75 + tCL + 2.5 + 1.25 - tCWL = 23.25, its data until 35.75. */
+    {"read_to_write", DDR4 DRAINS, {{0, 0, false}, {1, 64, true}}, 2, 52, 35},
+    /* A refresh is due at 7800: no ACT before 8150, RD 8163.75, until 8180, 8200. */
+    {"refresh", DDR4, {{7798, 0, false}}, 1, 8200, 0},
+    /* It closes rows: the one opened at 2 is precharged at 7800, so the refresh begins at 7813.75. */
+    {"refresh_closes_rows", DDR4, {{0, 0, false}, {7798, 0, false}}, 2, 8214, 0},
+    /* Closed pages: PRE by itself at 34, ACT 47.75 for the same row, as for another. */
+    {"closed_page", DDR4 ",page=closed", {{0, 0, false}, {100, 1 << 17, false}}, 2, 152, 0},
+    {"closed_page_again", DDR4 ",page=closed", {{0, 0, false}, {1, 0, false}}, 2, 98, 0},
+    /* The writes wait (one is below the mark), a read of what is written comes from the queue: 3 + 20. Drained
+     * from 3 on: ACT 3, WR 16.75, data until 29.25. */
+    {"forwarded", DDR4, {{0, 0, true}, {1, 0, false}}, 2, 23, 29},
+};
+
+static void note(void *user, uint32_t port, uint64_t cycle) {
+  (void)port;
+  *(uint64_t *)user = cycle;
+}
+
+static void check_timed(const void *row) {
+  const timed_case *c = row;
+  tg_params params = params_of("tiny", c->spec);
+  uint64_t arrival = 0;
+  tg_controller *m = tg_controller_create(&params, &(tg_controller_host){&arrival, note, NULL});
+  for (int i = 0; i < c->count; i++) {
+    tg_controller_advance(m, c->requests[i].cycle);
+    EXPECT(tg_controller_ready(m, 0));
+    tg_controller_send(m, 0, c->requests[i].address, 64, c->requests[i].write, true);
+  }
+  while (tg_controller_next(m) != UINT64_MAX) tg_controller_advance(m, tg_controller_next(m));
+  EXPECT_EQ(arrival, c->arrival);
+  uint64_t written = tg_controller_drain(m);
+  if (c->written) EXPECT_EQ(written, c->written);
+  tg_controller_destroy(m);
+}
+
+__attribute__((constructor)) static void register_timed(void) {
+  for (size_t i = 0; i < sizeof timed_cases / sizeof *timed_cases; i++)
+    tg_test_register_row("dram_times", timed_cases[i].name, __FILE__, __LINE__, check_timed, &timed_cases[i]);
+}
+
+/* LPDDR5: an atom is two accesses of 32 bytes of one row, tCCD_L apart: ACT 2, RD 20, RD 25, data until 25 + 21.25 + 2.5 =
+ * 48.75, 68.75. */
+TG_TEST(dram, an_atom_of_two_accesses) {
+  tg_params params = params_of("tiny", "lpddr5-6400,channels=1");
+  uint64_t arrival = 0;
+  tg_controller *m = tg_controller_create(&params, &(tg_controller_host){&arrival, note, NULL});
+  tg_controller_send(m, 0, 0, 64, false, true);
+  tg_controller_drain(m);
+  EXPECT_EQ(arrival, 69);
+  EXPECT_EQ(tg_controller_counts(m).read, 64);
+  EXPECT_EQ(tg_controller_counts(m).hits, 1);
+  EXPECT_EQ(tg_controller_counts(m).misses, 1);
+  tg_controller_destroy(m);
+}
+
+/* A piece asks for the atoms its valid bytes touch, and not again for the burst's last. */
+TG_TEST(dram, atoms_of_pieces) {
+  tg_params params = params_of("tiny", DDR4);
+  uint64_t arrival = 0;
+  tg_controller *m = tg_controller_create(&params, &(tg_controller_host){&arrival, note, NULL});
+  tg_controller_send(m, 0, 0, 0, false, true);
+  EXPECT_EQ(arrival, 1);
+  static const struct {
+    uint64_t address;
+    uint32_t bytes;
+    bool first;
+  } pieces[] = {{32, 32, false}, {0, 64, false}, {60, 8, false}, {60, 8, true}};
+  for (uint64_t i = 0; i < 4; i++) { /* atoms: 0; none; 1; 0 and 1 */
+    tg_controller_advance(m, i + 1);
+    tg_controller_send(m, 0, pieces[i].address, pieces[i].bytes, false, pieces[i].first);
+  }
+  tg_controller_drain(m);
+  EXPECT_EQ(tg_controller_counts(m).read, 4 * 64);
+  tg_controller_destroy(m);
+}
+
+/* No more than dram_latency + 1 pieces are in flight, no more atoms wait than there is room for. */
+TG_TEST(dram, ports_are_held_back) {
+  tg_params params = params_of("tiny", DDR4 ",port_queue=8");
+  uint64_t arrival = 0;
+  tg_controller *m = tg_controller_create(&params, &(tg_controller_host){&arrival, note, NULL});
+  int sent = 0;
+  while (tg_controller_ready(m, 0)) tg_controller_send(m, 0, 192 * (uint64_t)sent++, 64, false, true);
+  EXPECT_EQ(sent, 6); /* 3 are kept free for the next piece */
+  tg_controller_destroy(m);
+  params.dram_latency = 3;
+  m = tg_controller_create(&params, &(tg_controller_host){&arrival, note, NULL});
+  for (sent = 0; sent < 100; sent++) {
+    tg_controller_advance(m, (uint64_t)sent);
+    if (!tg_controller_ready(m, 0)) break;
+    tg_controller_send(m, 0, 64 * (uint64_t)sent, 64, false, true);
+  }
+  EXPECT_EQ(sent, 4);
+  EXPECT(tg_controller_ready(m, 1));
+  tg_controller_advance(m, 52); /* the first one's data come in this cycle */
+  EXPECT(!tg_controller_ready(m, 0));
+  tg_controller_advance(m, 53);
+  EXPECT(tg_controller_ready(m, 0));
+  tg_controller_destroy(m);
+}
+
+/* ---- the rules of commands ---- */
+
+typedef struct log {
+  tg_dram_event *events;
+  size_t count, capacity;
+} log_of;
+
+static void keep(void *user, const tg_dram_event *event) {
+  log_of *l = user;
+  if (l->count == l->capacity) {
+    l->capacity = l->capacity ? 2 * l->capacity : 1024;
+    l->events = realloc(l->events, l->capacity * sizeof *l->events);
+  }
+  l->events[l->count++] = *event;
+}
+
+static int by_time(const void *left, const void *right) {
+  const tg_dram_event *a = left, *b = right;
+  if (a->channel != b->channel) return a->channel < b->channel ? -1 : 1;
+  if (a->time != b->time) return a->time < b->time ? -1 : 1;
+  return (a->command != TG_DRAM_PRECHARGE) - (b->command != TG_DRAM_PRECHARGE);
+}
+
+/* Pairs of commands of one channel that have to keep a distance. */
+static const char *distance(const tg_dram_device *d, const tg_dram_event *a, const tg_dram_event *b,
+                            uint64_t burst, uint64_t *out_least) {
+  bool group = a->group == b->group, bank = group && a->bank == b->bank;
+  uint64_t least = 0;
+  const char *rule = NULL;
+#define RULE(condition, time)                                                                                \
+  if ((condition) && (time) > least) least = (time), rule = #time
+  bool column_a = a->command == TG_DRAM_READ || a->command == TG_DRAM_WRITE;
+  if (a->command == TG_DRAM_ACTIVATE) {
+    RULE(b->command == TG_DRAM_ACTIVATE, d->tRRD_S);
+    RULE(b->command == TG_DRAM_ACTIVATE && group, d->tRRD_L);
+    RULE(b->command == TG_DRAM_ACTIVATE && bank, d->tRC);
+    RULE((b->command == TG_DRAM_READ || b->command == TG_DRAM_WRITE) && bank, d->tRCD);
+    RULE(b->command == TG_DRAM_PRECHARGE && bank, d->tRAS);
+  }
+  if (a->command == TG_DRAM_PRECHARGE)
+    RULE((b->command == TG_DRAM_ACTIVATE && bank) || b->command == TG_DRAM_REFRESH, d->tRP);
+  if (a->command == TG_DRAM_REFRESH)
+    RULE(b->command == TG_DRAM_ACTIVATE || b->command == TG_DRAM_REFRESH, d->tRFC);
+  if (column_a && a->command == b->command) {
+    RULE(true, d->tCCD_S);
+    RULE(true, burst);
+    RULE(group, d->tCCD_L);
+  }
+  if (a->command == TG_DRAM_WRITE && b->command == TG_DRAM_READ) {
+    RULE(true, d->tCWL + burst + d->tWTR_S);
+    RULE(group, d->tCWL + burst + d->tWTR_L);
+  }
+  if (a->command == TG_DRAM_READ && b->command == TG_DRAM_WRITE)
+    RULE(true, d->tCL + burst + d->tRTW - d->tCWL);
+  if (a->command == TG_DRAM_READ && b->command == TG_DRAM_PRECHARGE) RULE(bank, d->tRTP);
+  if (a->command == TG_DRAM_WRITE && b->command == TG_DRAM_PRECHARGE) RULE(bank, d->tCWL + burst + d->tWR);
+#undef RULE
+  *out_least = least;
+  return rule;
+}
+
+static void check_log(const tg_dram_device *d, log_of *l) {
+  static int64_t open[256][512]; /* row of each bank, or -1 */
+  memset(open, -1, sizeof open);
+  qsort(l->events, l->count, sizeof *l->events, by_time);
+  uint64_t burst = ((uint64_t)d->burst * 1000000 + d->rate - 1) / d->rate, activates = 0, refreshes = 0;
+  for (size_t i = 0; i < l->count; i++) {
+    const tg_dram_event *e = &l->events[i];
+    if (i && e->channel != e[-1].channel) refreshes = 0;
+    int64_t *row = &open[e->channel][e->group * d->banks + e->bank];
+    if (e->command == TG_DRAM_ACTIVATE) {
+      EXPECT_EQ(*row, -1);
+      *row = e->row;
+      activates++;
+    } else if (e->command == TG_DRAM_PRECHARGE) {
+      EXPECT_EQ(*row, e->row);
+      *row = -1;
+    } else if (e->command == TG_DRAM_REFRESH) {
+      for (uint32_t b = 0; b < d->groups * d->banks; b++) EXPECT_EQ(open[e->channel][b], -1);
+      refreshes++;
+      /* never more than one interval and what was going on late */
+      EXPECT(e->time < (refreshes + 1) * d->tREFI);
+    } else {
+      EXPECT_EQ(*row, e->row);
+    }
+    uint32_t within = 0;
+    for (size_t j = i; j-- && l->events[j].channel == e->channel && e->time - l->events[j].time < 1000000;) {
+      uint64_t least;
+      const char *rule = distance(d, &l->events[j], e, burst, &least);
+      if (e->time - l->events[j].time < least)
+        tg_test_fail(__FILE__, __LINE__, "channel %u: %s does not hold at %llu", e->channel, rule,
+                     (unsigned long long)e->time);
+      within += e->command == TG_DRAM_ACTIVATE && l->events[j].command == TG_DRAM_ACTIVATE &&
+                e->time - l->events[j].time < d->tFAW;
+    }
+    EXPECT(within < 4);
+  }
+  EXPECT(activates > 0);
+}
+
+static void obey(const char *array, const char *spec, traffic t) {
+  tg_params params = params_of(array, spec);
+  log_of l = {0};
+  traffic_result r = traffic_run(&params, &t, keep, &l);
+  check_log(&params.dram, &l);
+  /* every atom was moved, once, but those found in a write queue */
+  EXPECT_EQ(r.counts.read + r.counts.written + 64 * (r.counts.forwarded + r.counts.merged),
+            64ull * t.atoms * tg_agcus(&params));
+  EXPECT_EQ(r.counts.hits + r.counts.misses + r.counts.conflicts,
+            (r.counts.read + r.counts.written) / tg_dram_access_bytes(&params.dram));
+  free(l.events);
+}
+
+TG_TEST(dram, commands_obey_the_device) {
+  static const char *const changes[] = {"", ",page=closed", ",order=in-order", ",hash=none,map=crbgh",
+                                        ",window=1,port_queue=4"};
+  for (const char *const *name = tg_dram_device_names() + 1; *name; name++)
+    for (size_t c = 0; c < sizeof changes / sizeof *changes; c++) {
+      char spec[80];
+      snprintf(spec, sizeof spec, "%s%s", *name, changes[c]);
+      obey("edge", spec, (traffic){.kind = TRAFFIC_RANDOM, .atoms = 400, .writes = 30, .seed = 1});
+      obey("edge", spec, (traffic){.kind = TRAFFIC_SEQUENTIAL, .atoms = 400, .writes = 50, .seed = 2});
+      obey("tiny", spec, (traffic){.kind = TRAFFIC_STRIDED, .atoms = 400, .writes = 10, .stride = 8192});
+    }
+}
+
+/* How often the host asks is no part of the result. */
+TG_TEST(dram, polling_changes_nothing) {
+  tg_params params = params_of("edge", "lpddr5-6400");
+  params.clock_mhz = 733;
+  traffic t = {.kind = TRAFFIC_RANDOM, .atoms = 2000, .writes = 20, .seed = 7};
+  traffic_result often = traffic_run(&params, &t, NULL, NULL);
+  t.poll = 17;
+  traffic_result seldom = traffic_run(&params, &t, NULL, NULL);
+  EXPECT_EQ(often.cycles, seldom.cycles);
+  EXPECT(!memcmp(&often.counts, &seldom.counts, sizeof often.counts));
+}
+
+/* ---- specs ---- */
+
+TG_TEST(dram, specs) {
+  tg_arena arena = {0};
+  tg_dram_device d, again;
+  tg_diag diag = {""};
+  tg_dram_device_load("hbm2e-3200,channels=64,page=closed,map=c1ghcbr", &d, &diag);
+  EXPECT_STR(diag.message, "");
+  EXPECT_STR(tg_dram_device_print(&d, &arena), "hbm2e-3200,map=c1ghcbr,channels=64,page=closed");
+  tg_dram_device_load(tg_dram_device_print(&d, &arena), &again, &diag);
+  EXPECT(tg_dram_device_equal(&d, &again));
+  EXPECT_EQ(tg_dram_peak(&d), 64 * 25600000000ll);
+  tg_dram_device_load("ddr4-3200", &d, &diag);
+  EXPECT_EQ(tg_dram_capacity(&d), 16ll << 30);
+  EXPECT_EQ(tg_dram_peak(&d), 51200000000ll);
+  static const struct {
+    const char *spec, *message;
+  } bad[] = {
+      {"ddr9", "dram \"ddr9\": is no device and no .yaml file; the devices there are: simple, ddr4-3200, "
+               "lpddr5-6400, gddr6-14000, hbm2e-3200, hbm3-6400"},
+      {"simple,tCL=1", "dram tCL: the device simple has no parameters"},
+      {"ddr4-3200,tCL=0", "dram tCL: 0 is not in 1..1000000"},
+      {"ddr4-3200,tCL=-1", "dram tCL: \"-1\" is not a whole number"},
+      {"ddr4-3200,tXX=1", "dram: there is no parameter \"tXX\""},
+      {"ddr4-3200,tCL", "dram: \"tCL\" is not key=value"},
+      {"ddr4-3200,channels=3", "dram channels: 3 is not a power of two"},
+      {"ddr4-3200,burst=16", "dram burst: an access of 128 bytes is none of 16, 32, 64"},
+      {"ddr4-3200,page=ajar", "dram page: \"ajar\" is none of open|closed"},
+      {"ddr4-3200,map=gcbr", "dram map: \"gcbr\" leaves out bits of a kind"},
+      {"ddr4-3200,map=ghcbrx", "dram map: \"ghcbrx\" has a letter that is none of c, h, g, b, r"},
+      {"ddr4-3200,map=g3hcbr", "dram map: \"g3hcbr\" takes more bits of a kind than it has"},
+      {"hbm3-6400,map=hcgbr", "dram map: \"hcgbr\" changes the channel within an atom of 64 bytes"},
+      {"ddr4-3200,tREFI=100000,tRFC=90000", "dram tREFI: less than twice tRFC + tRC"},
+      {"ddr4-3200,write_low=48", "dram write_low: not below write_high"},
+      {"ddr4-3200,write_high=65", "dram write_high: the queue of 64 is full before"},
+  };
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    diag = (tg_diag){""};
+    EXPECT_EQ(tg_dram_device_load(bad[i].spec, &d, &diag), TG_INVALID);
+    EXPECT_STR(diag.message, bad[i].message);
+  }
+  tg_arena_release(&arena);
+}
+
+TG_TEST(dram, files) {
+  char path[200], array[200];
+  snprintf(path, sizeof path, "%s/mine.yaml", tg_test_dir());
+  snprintf(array, sizeof array, "%s/array.yaml", tg_test_dir());
+  static const struct {
+    const char *text, *message; /* after the path; NULL: it is good */
+  } cases[] = {{"base: lpddr5-6400\nchannels: 4\npage: closed\n", NULL},
+               {"channels: 4\n", ": base: wants the name of a device, as the first line"},
+               {"base: lpddr5-6400\nchannels: [4]\n", ": line 2: only `key: value` lines are understood"},
+               {"base: lpddr5-6400\nchannels: 1e3\n", ": dram channels: \"1e3\" is not a whole number"},
+               {"", ": names no base"},
+               {"- a\n", ": line 1: only `key: value` lines are understood"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    FILE *file = fopen(path, "w");
+    fputs(cases[i].text, file);
+    fclose(file);
+    tg_dram_device d;
+    tg_diag diag = {""};
+    char wanted[400];
+    snprintf(wanted, sizeof wanted, "%s%s", cases[i].message ? path : "",
+             cases[i].message ? cases[i].message : "");
+    tg_dram_device_load(path, &d, &diag);
+    EXPECT_STR(diag.message, wanted);
+    if (!cases[i].message) EXPECT_EQ(d.channels, 4);
+  }
+  FILE *file = fopen(array, "w");
+  fputs("base: tiny\ndram: ddr4-3200,channels=4\nbanks: 8\n", file);
+  fclose(file);
+  tg_params params;
+  tg_diag diag = {""};
+  tg_params_load(array, &params, &diag);
+  EXPECT_STR(diag.message, "");
+  EXPECT_EQ(params.dram.channels, 4);
+  EXPECT_EQ(params.banks, 8);
+}
