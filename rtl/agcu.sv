@@ -27,7 +27,12 @@ module agcu #(
   input  logic                                arrive_i,
   input  fabric_pkg::side_t                   side_i,
   input  logic [tegula_pkg::FlitBits-1:0]     data_i,
-  // Memory: a piece a cycle; what is read comes DramLatency cycles later
+  // Memory: a piece a cycle, if it is ready; what is read comes later, in order. The pieces of a
+  // STORE are announced as they are walked (store_o, with the fields of read_o), and written a
+  // cycle later.
+  input  logic                                ready_i,
+  output logic                                first_o,       // the piece is its burst's first
+  output logic                                store_o,
   output fabric_pkg::memory_request_t         read_o,
   input  logic                                read_valid_i,
   input  logic [64*tegula_pkg::P-1:0]         read_data_i,
@@ -53,6 +58,7 @@ module agcu #(
   fabric_pkg::walk_t walk, walk_after;
   logic [6:0] flits;
   logic last, walk_we, piece_store, buffer_free, load_done;
+  logic [23:0] load_cost;
   logic [2:0] port_context;
   logic [15:0] store_row;
   fabric_pkg::memory_request_t request, store_request;
@@ -87,6 +93,7 @@ module agcu #(
     .waiting_i    (waiting),
     .store_i      (is_store),
     .buffer_free_i(buffer_free),
+    .ready_i,
     .grant_o      (grant),
     .job_i        (job),
     .walk_i       (walk),
@@ -100,6 +107,7 @@ module agcu #(
     .piece_store_o(piece_store),
     .store_row_o  (store_row),
     .load_done_o  (load_done),
+    .load_cost_o  (load_cost),
     .store_end_o  (store_end)
   );
 
@@ -109,6 +117,8 @@ module agcu #(
     store_request = request;
     store_request.valid = request.valid && piece_store;
   end
+  assign store_o = store_request.valid;
+  assign first_o = grant != '0;
 
   // A burst enters the load path when the port grants it: where its rows begin at the destinations
   // follows from its first flit.
@@ -142,6 +152,7 @@ module agcu #(
     .push_i       (push),
     .burst_i      (burst),
     .done_i       (load_done),
+    .cost_i       (load_cost),
     .free_o       (buffer_free),
     .piece_valid_i(read_o.valid),
     .piece_i      (piece),

@@ -11,9 +11,10 @@ module agcu_load (
   input  logic                            push_i,
   input  fabric_pkg::burst_t              burst_i,
   input  logic                            done_i,
+  input  logic [23:0]                     cost_i,  // cycles that its atoms take on the port's link
   output logic                            free_o,  // a buffer is free
-  // Pieces as they are asked for, and their data DramLatency cycles later: element j of the piece
-  // in the j-th place, other places zero
+  // Pieces as they are asked for, at most DramLatency + 1 at a time, and their data in order:
+  // element j of the piece in the j-th place, other places zero
   input  logic                            piece_valid_i,
   input  fabric_pkg::piece_t              piece_i,
   input  logic                            data_valid_i,
@@ -31,19 +32,25 @@ module agcu_load (
   localparam int unsigned BufferW = Buffers > 1 ? $clog2(Buffers) : 1;
   localparam int unsigned FlitW = $clog2(tegula_pkg::BurstFlits);
   localparam int unsigned DramLatency = tegula_pkg::DramLatency;
-  localparam int unsigned FlightW = $clog2(DramLatency + 1) > 0 ? $clog2(DramLatency + 1) : 1;
+  localparam int unsigned FlightW = $clog2(DramLatency + 2);
 
   // The bursts in the buffers are a ring, each on its way through four stages: pushed at tail_q,
   // done at the port at done_q, complete (the last data are there) at complete_q, granted at
-  // head_q. A buffer is free when its last flit was read.
+  // head_q. A buffer is free when its last flit was read. The link from the memory carries one
+  // burst after the other, each as long as its atoms take, from its first data on.
   fabric_pkg::burst_t burst_q [Buffers];
-  logic [12:0] due_q [Buffers];  // cycle of completion
+  logic [23:0] cost_q [Buffers];  // cycles on the link
+  logic [23:0] link_q, link;      // those so far, of the burst at complete_q
   logic [BufferW-1:0] tail_q, done_q, complete_q, head_q;
   logic [6:0] used_q;          // buffers in use
   logic [6:0] pending_count_q;   // of these done at the port, but not complete
   logic [6:0] complete_count_q;  // of these complete, but not granted
-  logic [12:0] now_q;
-  logic complete_now, req_q, freed;
+  logic [6:0] arrived_count_q;   // bursts whose data have all come, but not complete
+  logic some_q;                  // some data of the next one have
+  logic arrived, complete_now, req_q, freed;
+
+  fabric_pkg::piece_t flight_q [DramLatency + 2];  // pieces in flight, see below
+  fabric_pkg::piece_t piece;                        // of the data that come
 
   function automatic logic [BufferW-1:0] next(input logic [BufferW-1:0] slot);
     next = slot == BufferW'(Buffers - 1) ? '0 : slot + 1'b1;
@@ -51,46 +58,52 @@ module agcu_load (
 
   assign free_o = used_q != 7'(Buffers);
   assign busy_o = used_q != '0;
-  assign complete_now = pending_count_q != '0 && due_q[complete_q] == now_q;
+  assign arrived = data_valid_i && piece.burst_last;
+  assign link = link_q + {23'd0, arrived_count_q != '0 || some_q || data_valid_i};
+  assign complete_now = pending_count_q != '0 && (arrived_count_q != '0 || arrived) &&
+      link >= cost_q[complete_q];
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
       {tail_q, done_q, complete_q, head_q} <= '0;
       {used_q, pending_count_q, complete_count_q} <= '0;
+      arrived_count_q <= '0;
+      some_q <= 1'b0;
+      link_q <= '0;
       req_q <= 1'b0;
-      now_q <= '0;
     end else if (start_i) begin
       {tail_q, done_q, complete_q, head_q} <= '0;
       {used_q, pending_count_q, complete_count_q} <= '0;
+      arrived_count_q <= '0;
+      some_q <= 1'b0;
+      link_q <= '0;
       req_q <= 1'b0;
-    end else begin
-      now_q <= now_q + 13'd1;
-      if (push_i || used_q != '0) begin
-        if (push_i) tail_q <= next(tail_q);
-        if (done_i) done_q <= next(done_q);
-        if (complete_now) complete_q <= next(complete_q);
-        if (grant_i) head_q <= next(head_q);
-        used_q <= used_q + {6'd0, push_i} - {6'd0, freed};
-        pending_count_q <= pending_count_q + {6'd0, done_i} - {6'd0, complete_now};
-        complete_count_q <= complete_count_q + {6'd0, complete_now} - {6'd0, grant_i};
-        req_q <= req_q ? !grant_i : complete_count_q != '0 || complete_now;
-      end
+    end else if (push_i || used_q != '0) begin
+      if (push_i) tail_q <= next(tail_q);
+      if (done_i) done_q <= next(done_q);
+      if (complete_now) complete_q <= next(complete_q);
+      if (grant_i) head_q <= next(head_q);
+      used_q <= used_q + {6'd0, push_i} - {6'd0, freed};
+      pending_count_q <= pending_count_q + {6'd0, done_i} - {6'd0, complete_now};
+      arrived_count_q <= arrived_count_q + {6'd0, arrived} - {6'd0, complete_now};
+      complete_count_q <= complete_count_q + {6'd0, complete_now} - {6'd0, grant_i};
+      if (data_valid_i) some_q <= !arrived;
+      link_q <= complete_now ? '0 : link;
+      req_q <= req_q ? !grant_i : complete_count_q != '0 || complete_now;
     end
   end
 
   always_ff @(posedge clk_i) begin
     if (push_i) burst_q[tail_q] <= burst_i;
-    if (done_i) due_q[done_q] <= now_q + 13'(DramLatency);
+    if (done_i) cost_q[done_q] <= cost_i;
   end
 
   // Pieces in flight to the memory and back.
-  fabric_pkg::piece_t flight_q [DramLatency + 1];
   logic [FlightW-1:0] flight_in_q, flight_out_q;
-  fabric_pkg::piece_t piece;
   assign piece = flight_q[flight_out_q];
 
   function automatic logic [FlightW-1:0] next_flight(input logic [FlightW-1:0] slot);
-    next_flight = slot == FlightW'(DramLatency) ? '0 : slot + 1'b1;
+    next_flight = slot == FlightW'(DramLatency + 1) ? '0 : slot + 1'b1;
   endfunction
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -186,7 +199,8 @@ module agcu_load (
   `ASSERT(BufferIsFree, !push_i || start_i || free_o)
   `ASSERT(GrantOfARequest, !grant_i || req_q)
   `ASSERT(FreesWhatIsUsed, !freed || used_q != '0)
-  `ASSERT(CompletesWhatIsPending, !complete_now || pending_count_q != '0)
+  `ASSERT(ArrivesInABuffer, !data_valid_i || used_q != '0)
+  `ASSERT(ArrivedIsPending, complete_count_q == '0 || pending_count_q + complete_count_q <= used_q)
   `ASSERT(SendsWhatIsComplete, !grant_i || complete_count_q != '0)
   `ASSERT(DataOfAPiece, !data_valid_i || flight_in_q != flight_out_q)
   `ASSERT(FlightHasRoom, !piece_valid_i || start_i || data_valid_i ||

@@ -1,7 +1,7 @@
 `include "assert.svh"
 
 // The DRAM port of an AGCU: picks the context whose burst is served, and walks the burst piece by
-// piece, one a cycle, from the cycle of the grant on.
+// piece, one a cycle in which the memory is ready, from the cycle of the grant on.
 //
 // The duration of a burst, max(pieces, atoms * cycles of an atom), need not be known before: the
 // port counts atoms as it walks and stays busy until both are through.
@@ -13,6 +13,7 @@ module agcu_port (
   input  logic [tegula_pkg::AgcuContexts-1:0] waiting_i,
   input  logic [tegula_pkg::AgcuContexts-1:0] store_i,
   input  logic                                buffer_free_i,
+  input  logic                                ready_i,  // the memory takes a piece in this cycle
   output logic [tegula_pkg::AgcuContexts-1:0] grant_o,
   input  fabric_pkg::job_t                    job_i,
   input  fabric_pkg::walk_t                   walk_i,
@@ -27,8 +28,9 @@ module agcu_port (
   output fabric_pkg::piece_t                  piece_o,
   output logic                                piece_store_o,
   output logic [15:0]                         store_row_o,
-  // Last cycle of a burst
+  // Last cycle of a burst, and the cycles that its atoms take
   output logic                                load_done_o,
+  output logic [23:0]                         load_cost_o,
   output fabric_pkg::job_end_t                store_end_o
 );
   localparam int unsigned Contexts = tegula_pkg::AgcuContexts;
@@ -39,7 +41,7 @@ module agcu_port (
   logic [Contexts-1:0] candidates;
   logic grant;
   always_comb begin
-    candidates = busy_q ? '0 : waiting_i & (store_i | {Contexts{buffer_free_i}});
+    candidates = busy_q || !ready_i ? '0 : waiting_i & (store_i | {Contexts{buffer_free_i}});
     grant_o = '0;
     granted = '0;
     if (candidates != '0) begin
@@ -62,7 +64,7 @@ module agcu_port (
   logic [23:0] cost_q, cost, elapsed_q, elapsed;  // cycles that its atoms take; cycles so far
   logic go, fresh, last;
   always_comb begin
-    go = walking_q;
+    go = walking_q && ready_i;
     job = job_q;
     walk = walk_q;
     flits = flits_q;
@@ -105,6 +107,7 @@ module agcu_port (
   assign burst_done = (walk_done || (busy_q && !walking_q)) && elapsed + 24'd1 >= cost_d;
   assign walk_we_o = walk_done && !last;
   assign load_done_o = burst_done && !job.store;
+  assign load_cost_o = cost_d;
   assign store_end_o.valid = burst_done && job.store && last;
   assign store_end_o.context_id = context_o;
   assign store_end_o.posts = job.posts;
@@ -120,7 +123,7 @@ module agcu_port (
       last_context_q <= 3'(Contexts - 1);
     end else if (grant || busy_q) begin
       busy_q <= !burst_done;
-      walking_q <= go && !walk_done;
+      walking_q <= (grant || walking_q) && !walk_done;
       if (grant) last_context_q <= granted;
     end
   end
@@ -143,6 +146,7 @@ module agcu_port (
   `ASSERT(GrantsOneContext, $onehot0(grant_o))
   `ASSERT(GrantsOnlyWaiting, (grant_o & ~waiting_i) == '0)
   `ASSERT(GrantsOnlyWhenIdle, !grant || !busy_q)
+  `ASSERT(SendsOnlyWhenReady, !request_o.valid || start_i || ready_i)
   `ASSERT(LoadsHaveABuffer, !grant || job_i.store || buffer_free_i)
   `ASSERT(WalksABurst, !go || start_i || flits != '0)
   `ASSERT(PieceIsNotEmpty, !go || start_i || piece_o.length != '0)

@@ -25,6 +25,9 @@ module chip (
   output logic [63:0]                                cycle_o,
   output logic                                       quiet_o,          // nothing is in progress
   // Memory, one port an AGCU
+  input  logic [tegula_pkg::Agcus-1:0]               ready_i,
+  output logic [tegula_pkg::Agcus-1:0]               first_o,
+  output logic [tegula_pkg::Agcus-1:0]               store_o,
   output logic [tegula_pkg::Agcus-1:0]               read_o,
   output logic [tegula_pkg::Agcus-1:0][63:0]         read_address_o,
   output logic [tegula_pkg::Agcus-1:0]               read_wide_o,
@@ -289,6 +292,9 @@ module chip (
       .arrive_i    (arrive),
       .side_i      (side_in),
       .data_i      (data_in),
+      .ready_i     (ready_i[a]),
+      .first_o     (first_o[a]),
+      .store_o     (store_o[a]),
       .read_o      (read),
       .read_valid_i(read_valid_i[a]),
       .read_data_i (read_data_i[a]),

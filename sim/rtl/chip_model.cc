@@ -92,8 +92,15 @@ public:
     step();
   }
 
-  void clock() override {
-    step();
+  void clock(uint32_t ready) override {
+    top_.clk_i = 1;
+    top_.eval();
+    dump();
+    top_.ready_i =
+        (decltype(top_.ready_i + 0))(ready & (uint32_t)((1ull << agcus_) - 1)); /* of the next cycle */
+    top_.clk_i = 0;
+    top_.eval();
+    dump();
     if (any(top_.read_valid_i)) clear_reads();
   }
 
@@ -128,6 +135,8 @@ public:
   }
 
   uint32_t reads() const override { return (uint32_t)bits(top_.read_o, 0, agcus_); }
+  uint32_t stores() const override { return (uint32_t)bits(top_.store_o, 0, agcus_); }
+  uint32_t firsts() const override { return (uint32_t)bits(top_.first_o, 0, agcus_); }
   uint32_t writes() const override { return (uint32_t)bits(top_.write_o, 0, agcus_); }
   Piece read(uint32_t a) const override {
     return {bits(top_.read_address_o, a * 64, 64), bits(top_.read_wide_o, a, 1) ? 4u : 2u,

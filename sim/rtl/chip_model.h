@@ -43,7 +43,7 @@ public:
 
   virtual void config(const ConfigWrite &write) = 0;
   virtual void start(uint64_t config_cycles) = 0; /* a section begins in cycle() */
-  virtual void clock() = 0;
+  virtual void clock(uint32_t ready) = 0; /* ready: AGCUs whose piece the memory takes in the next cycle */
   virtual void read_data(uint32_t agcu, const void *bytes) = 0; /* 8P bytes of a piece, for this cycle */
 
   virtual uint64_t cycle() const = 0;
@@ -62,7 +62,10 @@ public:
   virtual ChipFault fault() const = 0;                                  /* the first endpoint's */
   virtual bool semaphore(uint32_t endpoint, uint32_t number) const = 0; /* at least 1 */
 
-  virtual uint32_t reads() const = 0; /* AGCUs that read in this cycle */
+  virtual uint32_t reads() const = 0; /* AGCUs that ask for a piece of a LOAD in this cycle */
+  virtual uint32_t
+  stores() const = 0; /* ... that write a piece of a STORE in the next one; read() describes it */
+  virtual uint32_t firsts() const = 0; /* ... whose piece is its burst's first */
   virtual uint32_t writes() const = 0;
   virtual Piece read(uint32_t agcu) const = 0;
   virtual Piece write(uint32_t agcu) const = 0;

@@ -154,7 +154,7 @@ tg_status Engine::run_section(uint32_t invocation, const tg_run_options &options
     quiet = chip_->quiet() && chip_->issuing() ? quiet + 1 : 0;
     if (quiet > kQuietCycles)
       return report(("deadlock: " + recorder.stuck(*chip_)).c_str(), invocation, diag);
-    chip_->clock();
+    chip_->clock(memory.ready());
   }
   return TG_OK;
 }
@@ -189,9 +189,12 @@ tg_status Engine::run(tg_dram *dram, const tg_run_options &options, tg_run_resul
     chip_->start(time->config);
     status = run_section(i, options, memory, recorder, diag);
     time->end = chip_->cycle() - 2;
+    time->dram = memory.count(chip_->cycle());
     if (!status) recorder.end(time->end);
   }
   result->cycles = chip_->cycle();
+  if (program_.invocation_count && !status)
+    result->cycles = memory.finish(result->cycles, &result->sections[program_.invocation_count - 1].dram);
   chip_.reset();
   if (status) {
     tg_run_result_release(result);
@@ -207,9 +210,8 @@ tg_status Engine::run(tg_dram *dram, const tg_run_options &options, tg_run_resul
 tg_status rtl_open(const tg_program *program, const tg_run_options *options, void **out_state,
                    tg_diag *diag) {
   *out_state = nullptr;
-  if (!tg_dram_is_simple(&program->params.dram))
-    return tg_fail(diag, TG_INVALID, "the RTL engine has no memory device \"%s\": it runs with --dram simple",
-                   program->params.dram.name);
+  tg_status fits = tg_dram_device_fits(&program->params.dram, program->dram_bytes, diag);
+  if (fits) return fits;
   const ChipConfig *config = find_config(program->params, options->fault != 0, options->wave_file != nullptr);
   if (!config) {
     std::string hint = build_hint(program->params);
