@@ -45,6 +45,7 @@ static tg_status draw(drawn *d, tg_arena *arena, tg_diag *diag) {
   d->precision.tiling_accum = tg_random_range(&random, 0, 2) ? TG_ACCUM_FP32 : TG_ACCUM_BF16SR;
   d->precision.k_tile = k_tiles[tg_random_range(&random, 0, 3)];
   tg_status status = chip_params(d->chip, &params, diag);
+  if (!status) status = draw_memory(&params, d->seed);
   if (!status) status = tg_random_graph(&random, arena, &graph, diag);
   if (!status) d->text = tg_graph_print(graph, arena);
   d->any_tiling = tg_random_range(&random, 0, 1) ? d->seed : 0;

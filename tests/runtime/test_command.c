@@ -58,6 +58,10 @@ TG_TEST(command, refusals_are_one_line_and_leave_no_file) {
       {"run gemm.onnx --matmul-precision lower", "lower"},
       {"inspect gemm.tgb --casts", "--casts comes too late"},
       {"run gemm.onnx --wat", "--wat"},
+      {"run gemm.onnx --dram ddr9", "the devices there are: simple, ddr4-3200"},
+      {"run gemm.tgb --dram ddr4-3200,tCL=0", "dram tCL: 0 is not in 1..1000000"},
+      {"compile gemm.onnx -o x.tgb --dram no-such.yaml", "no-such.yaml"},
+      {"run gemm.onnx --dram hbm2e-3200,channels=3", "channels"},
       {"run gemm.onnx --arch moon", "moon"},
       {"run gemm.onnx --arch tiny --set rows", "rows"},
       {"run gemm.onnx --arch tiny --set rows=99", "rows"},
@@ -204,6 +208,50 @@ static long long cycles_of(const outcome *o) {
 }
 
 /* They take other cycles, for the same bits. */
+/* A memory device: of the array's YAML, of the option, for a model and for a program that exists already; its report. */
+TG_TEST(command, memory_devices) {
+  small_models();
+  char path[512];
+  snprintf(path, sizeof path, "%s/device.yaml", tg_test_dir());
+  FILE *file = fopen(path, "w");
+  fputs("base: tiny\ndram: lpddr5-6400,channels=1\n", file);
+  fclose(file);
+  static const struct {
+    const char *line, *device;
+  } runs[] = {{"gemm.onnx --arch tiny --dram lpddr5-6400,channels=1", "lpddr5-6400,channels=1"},
+              {"gemm.onnx --arch device.yaml", "lpddr5-6400,channels=1"},
+              {"gemm.tgb --dram lpddr5-6400,channels=1", "lpddr5-6400,channels=1"},
+              {"gemm.tgb", "simple"}};
+  long long cycles[4];
+  for (int i = 0; i < 4; i++) {
+    const outcome *o = tegula("run %s --timing-only --no-cpu-reference --json", runs[i].line);
+    EXPECT_EQ(o->status, 0);
+    json_t *report = json_loads(o->out, 0, NULL), *dram = json_object_get(report, "dram");
+    cycles[i] = json_integer_value(json_object_get(report, "cycles"));
+    EXPECT_STR(json_string_value(json_object_get(json_object_get(report, "arch"), "dram")), runs[i].device);
+    EXPECT_EQ(json_is_null(dram), i == 3);
+    long long read = 0, hits = 0;
+    size_t s;
+    json_t *section;
+    json_array_foreach(json_object_get(report, "sections"), s, section) {
+      const json_t *own = json_object_get(section, "dram");
+      read += json_integer_value(json_object_get(own, "read"));
+      hits += json_integer_value(json_object_get(own, "row_hits"));
+    }
+    EXPECT_EQ(json_integer_value(json_object_get(dram, "read")), read);
+    EXPECT_EQ(json_integer_value(json_object_get(dram, "row_hits")), hits);
+    /* A (12 x 20) and B (20 x 8) are read, C (12 x 8) is written, all FP32 and in atoms of their own */
+    if (i < 3) EXPECT(read >= 960 + 640);
+    if (i < 3) EXPECT_EQ(json_integer_value(json_object_get(dram, "write")), 384);
+    if (i < 3) EXPECT(json_number_value(json_object_get(dram, "share_of_peak")) > 0);
+    json_decref(report);
+  }
+  EXPECT_EQ(cycles[0], cycles[1]);
+  EXPECT_EQ(cycles[0], cycles[2]);
+  EXPECT(cycles[0] != cycles[3]);
+  EXPECT(strstr(tegula("run gemm.tgb --dram ddr4-3200 --timing-only --no-cpu-reference")->out, "% row hits"));
+}
+
 TG_TEST(command, tilings_can_be_drawn) {
   small_models();
   long long best = cycles_of(tegula("run mlp.onnx --no-cpu-reference -q --json --output-dir best")),

@@ -53,6 +53,19 @@ engine_run engine_run_numbers(const tg_engine *engine, const tg_program *program
   return run_program(engine, program, options, true);
 }
 
+tg_status draw_memory(tg_params *params, uint64_t seed) {
+  static const char *const devices[] = {
+      "simple",
+      "ddr4-3200,channels=1",
+      "lpddr5-6400,channels=2,page=closed,port_queue=4",
+      "hbm2e-3200,window=1,write_high=4,write_low=1",
+      "gddr6-14000,order=in-order,channels=4,read_queue=4,window=2",
+      "hbm3-6400,tREFI=100000,tRFC=20000,hash=none,map=c1gcbhr",
+  };
+  params->clock_mhz = seed % 5 ? 1000 : 1700;
+  return tg_dram_device_load(devices[seed % (sizeof devices / sizeof *devices)], &params->dram, NULL);
+}
+
 void engine_run_release(engine_run *run) {
   tg_run_result_release(&run->result);
   tg_dram_destroy(run->dram);

@@ -18,6 +18,10 @@ engine_run engine_run_program(const tg_engine *engine, const tg_program *program
 engine_run engine_run_numbers(const tg_engine *engine, const tg_program *program, tg_run_options options);
 void engine_run_release(engine_run *run);
 
+/* The memory behind the ports, and a clock, by `seed`: `simple`, and devices with small queues, few channels, closed pages and
+ * frequent refresh, so that ports are held back. */
+tg_status draw_memory(tg_params *params, uint64_t seed);
+
 /* The first difference of two runs as text for a failure message, or NULL; `times` compares events and
  * sections, else bits only. The text belongs to the function. */
 const char *engine_runs_differ(const engine_run *a, const engine_run *b, bool times);

@@ -21,17 +21,6 @@ static uint32_t from_environment(const char *name, uint32_t otherwise) {
   return text ? (uint32_t)strtoul(text, NULL, 0) : otherwise;
 }
 
-/* Memory devices by seed; small queues and windows, so that ports are held back. */
-static const char *const devices[] = {
-    "simple",
-    "ddr4-3200,channels=1",
-    "lpddr5-6400,channels=2,page=closed,port_queue=4",
-    "hbm2e-3200,window=1,write_high=4,write_low=1",
-    "gddr6-14000,order=in-order,channels=4,read_queue=4,window=2",
-    "hbm3-6400,tREFI=100000,tRFC=20000,hash=none,map=c1gcbhr",
-};
-enum { DEVICES = sizeof devices / sizeof *devices };
-
 static void compare(const tg_program *program, uint32_t seed) {
   const tg_run_options options = {.max_cycles = 1000000};
   engine_run rtl = engine_run_program(&tg_engine_rtl, program, options);
@@ -64,10 +53,7 @@ static void fabric(const char *const overrides[]) {
   EXPECT_STR(diag.message, "");
   uint32_t seed = from_environment("TEGULA_SEED", 1), runs = from_environment("TEGULA_RUNS", 60);
   for (uint32_t s = seed; s < seed + runs; s++) {
-    diag = (tg_diag){""};
-    tg_dram_device_load(devices[s % DEVICES], &params.dram, &diag);
-    EXPECT_STR(diag.message, "");
-    params.clock_mhz = s % 3 ? 1000 : 1700;
+    EXPECT(!draw_memory(&params, s));
     tg_program *program = random_fabric(&params, s);
     status = tg_program_check(program, &diag);
     EXPECT_STR(diag.message, "");
