@@ -59,8 +59,10 @@ sanitize-build: | packages
 lint: $(BUILD)/build.ninja
 	cmake --build $(BUILD) --target lint
 
+# Pages that are printed from tables are as their generators print them.
 format:
 	git ls-files '*.c' '*.h' '*.cc' | xargs clang-format -i
+	git ls-files '*.md' ':!docs/operators.md' ':!docs/instruction-set.md' | xargs tests/docs/reflow.py
 
 install: all
 	cmake --install $(BUILD)
