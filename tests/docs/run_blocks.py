@@ -5,8 +5,8 @@ usage: run_blocks.py PAGE.md --build FOLDER [--rtl] [--long] [--update] [-v]
 
 Blocks run in their order, in one scratch folder that looks like the root of the tree (its folders are links, except for `docs`,
 which is empty) with the build as `build` and its command on the path. --rtl: the build has the RTL engine; lines with
-`--engine rtl` are left out without it. --long: blocks that are marked as long are run, too. --update rewrites figures
-of the page that are not what was printed. tests/README.md has the conventions for pages and what is compared.
+`--engine rtl` are left out without it. --long: blocks that are marked as long are run, too. --update rewrites lines
+of outputs, and rows that are printed as rows, whose figures are not what was printed. tests/README.md has the conventions for pages and what is compared.
 """
 import argparse
 import collections
@@ -132,12 +132,19 @@ def in_order(words, line):
     return all(any(same(word, bare(other)) for other in rest) for word in words)
 
 
-def compare_rows(page, block, printed):
+def cells_of(line):
+    return [cell.strip() for cell in line.strip().strip("|").split("|")]
+
+
+def compare_rows(page, block, printed, updated):
     """The cells of each row are words of one printed line, in order."""
     for offset, line in enumerate(block.lines):
-        cells = [cell for cell in line.strip().strip("|").split("|")]
-        words = [w for cell in cells for w in words_of_cell(cell)]
+        words = [w for cell in cells_of(line) for w in words_of_cell(cell)]
         if not any(in_order(words, other) for other in printed):
+            rows = [p for p in printed if p.startswith("|") and cells_of(p)[:2] == cells_of(line)[:2]]
+            if updated is not None and len(rows) == 1:
+                updated[block.first + offset] = rows[0]
+                continue
             named = [p.strip() for p in printed if p.split()[:1] == words[:1] or words[0] in p.split()]
             raise Wrong(f"{page}:{block.first + offset + 1}: no line is printed that has {' '.join(words)}"
                         + "".join(f"\n  printed: {p}" for p in named[:3]))
@@ -149,7 +156,7 @@ def compare_figures(page, block, printed):
     figures = [bare(w) for line in printed for w in line.replace("|", " ").split() if number(w) is not None]
     rest = iter(figures)
     for offset, line in enumerate(block.lines):
-        for cell in line.strip().strip("|").split("|")[1:]:
+        for cell in cells_of(line)[1:]:
             for word in (w for w in words_of_cell(cell) if number(w) is not None):
                 if not any(same(word, other) for other in (rest if block.marker == "figures" else figures)):
                     raise Wrong(f"{page}:{block.first + offset + 1}: {word} is not printed"
@@ -226,7 +233,7 @@ def check(o):
                 if printed is None:
                     continue
                 lines = (compare_output(page, block, printed, updated) if block.kind == "output" else
-                         compare_rows(page, block, printed) if block.marker == "rows" else compare_figures(page, block, printed))
+                         compare_rows(page, block, printed, updated) if block.marker == "rows" else compare_figures(page, block, printed))
                 count["compared"] += 1
                 count["lines"] += lines
         count["files"] = compare_files(page, root, folder)

@@ -105,6 +105,12 @@ class RunBlocks(unittest.TestCase):
         self.assertEqual(self.run_page(page(CYCLES, output("cycles 1 = 0 us")), "--update")[0], 0)
         self.assertIn("  cycles   120 = 0 us", self.after)
 
+    def test_update_of_rows(self):
+        text = page(commands("echo '| mp1 | sgd | 60 |'"), "<!-- rows -->\n| | | cycles |\n|---|---|---|\n| mp1 | sgd | 70 |")
+        self.assertEqual(self.run_page(text)[0], 1)
+        self.assertEqual(self.run_page(text, "--update")[0], 0)
+        self.assertIn("| mp1 | sgd | 60 |", self.after.split("\n")[6:])
+
     def test_markers_are_known_and_belong_to_something(self):
         self.fails(page("<!-- skip: no -->\n" + commands("true")), "a marker is one of")
         self.fails(page("<!-- rows -->", "Text."), "belongs to nothing")
