@@ -88,19 +88,14 @@ static bool merge(tg_compile *c, size_t a, size_t b) {
 
 static bool are_partners(tg_compile *c, size_t a, size_t b) {
   const tg_kernel *first = &c->kernels[a], *second = &c->kernels[b];
-  return first->kind == TG_KERNEL_ELEMENTWISE &&
+  return first->kind == TG_KERNEL_ELEMENTWISE && second->kind == TG_KERNEL_ELEMENTWISE &&
          tg_value_elements(first->output) == tg_value_elements(second->output) &&
          share_a_tensor(first, second) && !rounding_parts(first, second) &&
          (tg_kernel_can_sink(c, a, b) || tg_kernel_can_hoist(c, b, a));
 }
 
-/* Merges kernel b with the nearest partner before it. */
-static bool merge_backwards(tg_compile *c, size_t b) {
-  if (c->kernels[b].kind != TG_KERNEL_ELEMENTWISE) return false;
-  size_t from = b > WINDOW ? b - WINDOW : 0;
-  for (size_t a = b; a-- > from;)
-    if (are_partners(c, a, b) && merge(c, a, b)) return true;
-  return false;
+static bool merge_partners(tg_compile *c, size_t a, size_t b) {
+  return are_partners(c, a, b) && merge(c, a, b);
 }
 
 /* Merges kernel b into the product whose result it reads. */
@@ -118,14 +113,7 @@ static bool merge_into_product(tg_compile *c, size_t b) {
   return false;
 }
 
-tg_status tg_merge_elementwise(tg_compile *c) {
-  for (size_t b = 0; b < c->kernel_count;)
-    if (merge_backwards(c, b))
-      b -= b > 0;
-    else
-      b++;
-  return TG_OK;
-}
+tg_status tg_merge_elementwise(tg_compile *c) { return tg_merge_pairs(c, WINDOW, merge_partners); }
 
 tg_status tg_merge_into_products(tg_compile *c) {
   for (size_t b = 0; b < c->kernel_count;)

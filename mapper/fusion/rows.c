@@ -57,21 +57,9 @@ static bool are_partners(const tg_compile *c, size_t a, size_t b, int64_t dims[2
          (tg_kernel_can_sink(c, a, b) || tg_kernel_can_hoist(c, b, a));
 }
 
-/* Merges kernel b with the nearest partner before it. */
-static bool merge_backwards(tg_compile *c, size_t b) {
+static bool merge_partners(tg_compile *c, size_t a, size_t b) {
   int64_t dims[2];
-  int kind = c->kernels[b].kind;
-  if (kind != TG_KERNEL_ELEMENTWISE && kind != TG_KERNEL_REDUCE && kind != TG_KERNEL_ROWWISE) return false;
-  for (size_t a = b, from = b > WINDOW ? b - WINDOW : 0; a-- > from;)
-    if (are_partners(c, a, b, dims) && merge(c, a, b)) return true;
-  return false;
+  return are_partners(c, a, b, dims) && merge(c, a, b);
 }
 
-tg_status tg_merge_rowwise(tg_compile *c) {
-  for (size_t b = 0; b < c->kernel_count;)
-    if (merge_backwards(c, b))
-      b -= b > 0;
-    else
-      b++;
-  return TG_OK;
-}
+tg_status tg_merge_rowwise(tg_compile *c) { return tg_merge_pairs(c, WINDOW, merge_partners); }
