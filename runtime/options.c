@@ -1,4 +1,5 @@
 #include "runtime/options.h"
+#include "frontend/base/text_stream.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -62,9 +63,12 @@ static bool is_choice(const char *choices, const char *value) {
 static bool is_integer(const char *value, uint64_t lowest) {
   if (*value < '0' || *value > '9') return false; /* strtoull takes signs and blanks */
   char *end;
+  int before = errno;
   errno = 0;
   unsigned long long number = strtoull(value, &end, 10);
-  return !errno && !*end && number >= lowest && number <= INT64_MAX;
+  bool good = !errno && !*end && number >= lowest && number <= INT64_MAX;
+  errno = before;
+  return good;
 }
 
 static bool is_real(const char *value) {
@@ -213,9 +217,11 @@ tg_status tg_options_parse(tg_arena *arena, int argc, const char *const *argv, t
   fill_rows(rows, out_options->command);
   const char **words = TG_NEW_ARRAY(arena, const char *, (size_t)argc + 1);
   int count = join_lists(arena, argc, argv, words);
+  errno = 0; /* what popt finds no memory for it leaves out, or ends the process (see main) */
   poptContext context =
       poptGetContext(NULL, count, hide_negatives(arena, count, words, out_options->command), rows, 0);
-  status = parse_rest(arena, out_options, context, diag);
+  if (context) status = parse_rest(arena, out_options, context, diag);
+  if (!context || errno == ENOMEM) tg_die("out of memory");
   poptFreeContext(context);
   return status;
 }
@@ -260,31 +266,20 @@ static void wrap(FILE *out, const char *text, int column, int indent) {
   fputc('\n', out);
 }
 
-static const char *on_arena(tg_arena *arena, FILE *stream, char **text) {
-  if (fclose(stream)) tg_die("out of memory");
-  const char *copy = tg_arena_strdup(arena, *text);
-  free(*text);
-  return copy;
-}
-
 const char *tg_help_overview(tg_arena *arena) {
-  char *text = NULL;
-  size_t size = 0;
-  FILE *out = open_memstream(&text, &size);
-  if (!out) tg_die("out of memory");
+  tg_text_stream text;
+  FILE *out = tg_text_begin(&text);
   fprintf(out, "usage: tegula COMMAND ...\n\n");
   for (int i = 0; i < TG_COMMAND_COUNT; i++)
     fprintf(out, "  %-8s %-26s %s\n", commands[i].name, commands[i].operands, commands[i].summary);
   fprintf(out, "\ntegula COMMAND --help lists the options; tegula --version prints the version.\n"
                "Exit status: 0 done, 1 a comparison failed, 2 bad usage or input, 3 the machine faulted.\n");
-  return on_arena(arena, out, &text);
+  return tg_text_end_on(&text, arena);
 }
 
 const char *tg_help_command(tg_arena *arena, tg_command_id command) {
-  char *text = NULL;
-  size_t size = 0;
-  FILE *out = open_memstream(&text, &size);
-  if (!out) tg_die("out of memory");
+  tg_text_stream text;
+  FILE *out = tg_text_begin(&text);
   fprintf(out, "usage: tegula %s %s [OPTION...]\n", commands[command].name, commands[command].operands);
   fprintf(out, "%s\n\n", commands[command].summary);
   for (int i = 0; i < TG_OPTION_COUNT; i++) {
@@ -292,5 +287,5 @@ const char *tg_help_command(tg_arena *arena, tg_command_id command) {
     int width = fprintf(out, "  %-32s ", tg_option_usage(arena, (tg_option_id)i));
     wrap(out, option_table[i].help, width, 35);
   }
-  return on_arena(arena, out, &text);
+  return tg_text_end_on(&text, arena);
 }

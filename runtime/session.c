@@ -13,6 +13,7 @@
 #include "runtime/trace/watch.h"
 
 #include <assert.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <locale.h>
@@ -23,6 +24,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { MOST_THREADS = 1024 };
 
@@ -168,10 +170,11 @@ static bool is_program_image(const void *data, size_t size) {
 bool tg_is_program_file(const char *path) {
   struct stat info;
   if (stat(path, &info) || !S_ISREG(info.st_mode)) return false; /* opening a pipe would block */
-  FILE *file = fopen(path, "rb");
+  int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY); /* a stream might find no memory */
   char start[sizeof program_start];
-  bool is = file && is_program_image(start, fread(start, 1, sizeof start, file));
-  if (file) fclose(file);
+  ssize_t count = file >= 0 ? read(file, start, sizeof start) : -1;
+  bool is = count > 0 && is_program_image(start, (size_t)count);
+  if (file >= 0) (void)close(file);
   return is;
 }
 

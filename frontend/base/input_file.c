@@ -19,13 +19,14 @@ tg_status tg_input_open(const char *path, FILE **out_file, uint64_t *out_size, t
   int descriptor = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
   if (descriptor < 0) return tg_fail(diag, TG_INVALID, "%s: cannot be read: %s", path, strerror(errno));
   bool known = !fstat(descriptor, &info), regular = known && (S_ISREG(info.st_mode) || is_null_device(&info));
+  errno = 0;
   if (regular) *out_file = fdopen(descriptor, "rb");
   if (*out_file) {
     if (out_size) *out_size = (uint64_t)info.st_size;
     return TG_OK;
   }
-  tg_fail(diag, TG_INVALID,
-          known && !regular ? "%s: cannot be read: it is no regular file" : "%s: cannot be read", path);
+  tg_fail(diag, TG_INVALID, "%s: cannot be read: %s", path,
+          known && !regular ? "it is no regular file" : strerror(errno));
   close(descriptor);
   return TG_INVALID;
 }

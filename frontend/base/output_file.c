@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,14 +15,14 @@
 enum { MOST_UNFINISHED = 64 };
 static _Atomic(char *) unfinished[MOST_UNFINISHED];
 
-static void remember(char *path) {
+void tg_output_remember(char *path) {
   for (int i = 0; i < MOST_UNFINISHED; i++) {
     char *none = NULL;
     if (atomic_compare_exchange_strong(&unfinished[i], &none, path)) return;
   }
 }
 
-static void forget(char *path) {
+void tg_output_forget(char *path) {
   for (int i = 0; path && i < MOST_UNFINISHED; i++) {
     char *found = path;
     if (atomic_compare_exchange_strong(&unfinished[i], &found, NULL)) return;
@@ -36,7 +37,7 @@ void tg_output_remove_unfinished(void) {
 }
 
 static void release(tg_output_file *file) {
-  forget(file->beside);
+  tg_output_forget(file->beside);
   free(file->path);
   free(file->target);
   free(file->beside);
@@ -74,12 +75,12 @@ static char *behind_links(const char *path) {
     free(at);
     at = next;
   }
+  errno = at ? ELOOP : ENOMEM;
   free(at);
-  errno = ELOOP;
   return NULL;
 }
 
-/* mkstemp makes private files; what it stands for keeps mode and owner, or has the usual ones of a new
+/* It is made private; what it stands for keeps mode and owner, or has the usual ones of a new
  * file. */
 static void set_permissions(int descriptor, const struct stat *there) {
   mode_t mask = umask(0);
@@ -88,20 +89,41 @@ static void set_permissions(int descriptor, const struct stat *there) {
   (void)!fchmod(descriptor, there ? there->st_mode & 07777 : 0666 & ~mask);
 }
 
+/* A new file whose name ends in the six characters at `end`. It is remembered before it is there: a signal may come
+ * in between. A name that somebody else has is none of ours to remove. */
+static int create_remembered(char *path, char *end) {
+  static const char letters[] = "abcdefghijklmnopqrstuvwxyz012345";
+  enum { TRIES = 100 };
+  for (int i = 0; i < TRIES; i++) {
+    unsigned char random[6];
+    if (getrandom(random, sizeof random, 0) != sizeof random) return -1;
+    for (int c = 0; c < 6; c++) end[c] = letters[random[c] % 32];
+    if (!access(path, F_OK)) continue;
+    tg_output_remember(path);
+    int descriptor = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (descriptor >= 0) return descriptor;
+    tg_output_forget(path);
+    if (errno != EEXIST) return -1;
+  }
+  return -1;
+}
+
 /* A short name beside the file: the longest name has no room for more. */
 static FILE *open_beside(tg_output_file *file, const struct stat *there) {
   const char *slash = strrchr(file->target, '/');
   int folder = slash ? (int)(slash - file->target) + 1 : 0;
   char *beside = NULL;
   if (asprintf(&beside, "%.*s.tegula-XXXXXX", folder, file->target) < 0) tg_die("out of memory");
-  int descriptor = mkostemp(beside, O_CLOEXEC);
+  int descriptor = create_remembered(beside, beside + strlen(beside) - 6);
   FILE *stream = descriptor < 0 ? NULL : fdopen(descriptor, "wb");
   if (!stream) {
+    int error = errno;
     if (descriptor >= 0) (void)close(descriptor), (void)unlink(beside);
+    tg_output_forget(beside);
     free(beside);
+    errno = error;
     return NULL;
   }
-  remember(beside);
   set_permissions(descriptor, there);
   file->beside = beside;
   return stream;
@@ -113,8 +135,10 @@ tg_status tg_output_open(const char *path, tg_output_file *out_file, tg_diag *di
   tg_output_file file = {.path = strdup(path), .target = own < 0 ? behind_links(path) : NULL};
   struct stat there;
   if (!file.path || (own < 0 && !file.target)) {
+    if (!file.path) errno = ENOMEM;
+    tg_status status = cannot_write(path, diag);
     release(&file);
-    return cannot_write(path, diag);
+    return status;
   }
   bool exists = own < 0 && stat(file.target, &there) == 0;
   if (exists && S_ISDIR(there.st_mode)) {

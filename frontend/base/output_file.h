@@ -26,7 +26,10 @@ tg_status tg_output_check(const char *path, tg_diag *diag);
 /* TG_INVALID when anything could not be written; `path` is then as it was. */
 tg_status tg_output_commit(tg_output_file *file, tg_diag *diag);
 void tg_output_abandon(tg_output_file *file);
-/* Removes what is written beside files that are still open: for handlers of signals and of exit. */
+/* A file that another writer has begun, by a path that lives until it is forgotten. */
+void tg_output_remember(char *path);
+void tg_output_forget(char *path); /* NULL is allowed */
+/* Removes what is written beside files that are still open, and what is remembered: for handlers of signals and of exit. */
 void tg_output_remove_unfinished(void);
 
 #ifdef __cplusplus

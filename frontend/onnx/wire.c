@@ -79,7 +79,9 @@ static void *budget_alloc(void *user, size_t size) {
   budget *b = user;
   if (size > b->left) return NULL;
   b->left -= size;
-  return malloc(size ? size : 1);
+  void *memory = malloc(size ? size : 1);
+  if (!memory) tg_die("out of memory (%zu bytes)", size);
+  return memory;
 }
 
 static void budget_free(void *user, void *data) {

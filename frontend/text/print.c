@@ -1,3 +1,4 @@
+#include "frontend/base/text_stream.h"
 #include "frontend/text.h"
 
 #include <inttypes.h>
@@ -218,13 +219,8 @@ static void print_graph(FILE *out, const tg_graph *graph) {
 }
 
 char *tg_graph_print(const tg_graph *graph, tg_arena *arena) {
-  char *text = NULL;
-  size_t size = 0;
-  FILE *out = open_memstream(&text, &size);
-  if (!out) tg_die("out of memory");
+  tg_text_stream text;
+  FILE *out = tg_text_begin(&text);
   print_graph(out, graph);
-  fclose(out);
-  char *copy = tg_arena_strndup(arena, text, size);
-  free(text);
-  return copy;
+  return tg_text_end_on(&text, arena);
 }

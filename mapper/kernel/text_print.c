@@ -1,3 +1,4 @@
+#include "frontend/base/text_stream.h"
 #include "mapper/kernel/text.h"
 
 #include <ctype.h>
@@ -79,16 +80,11 @@ static void print_kernel(FILE *out, const tg_compile *c, const tg_kernel *kernel
 }
 
 char *tg_kernels_print(const tg_compile *c) {
-  char *text = NULL;
-  size_t bytes = 0;
-  FILE *out = open_memstream(&text, &bytes);
-  if (!out) tg_die("out of memory");
+  tg_text_stream text;
+  FILE *out = tg_text_begin(&text);
   for (size_t k = 0; k < c->kernel_count; k++) {
     print_kernel(out, c, &c->kernels[k]);
     fputc('\n', out);
   }
-  fclose(out);
-  char *copy = tg_arena_strndup(c->arena, text, bytes);
-  free(text);
-  return copy;
+  return tg_text_end_on(&text, c->arena);
 }

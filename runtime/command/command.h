@@ -27,6 +27,13 @@ tg_status tg_command_tune(tg_context *context);
 tg_status tg_command_fp(tg_context *context);
 tg_status tg_command_train(tg_context *context);
 
+/* From now on C++ libraries that find no memory end the process with one line and status 2. */
+#ifdef __cplusplus
+extern "C"
+#endif
+    void
+    tg_catch_no_memory(void);
+
 /* Shows a phase of long work on a terminal; NULL clears the line. */
 void tg_progress(tg_context *context, const char *what);
 

@@ -4,6 +4,7 @@
 
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -30,7 +31,8 @@ tg_status tg_one_operand(tg_context *context, const char **out_operand) {
 }
 
 void tg_print_json(const json_t *object) {
-  json_dumpf(object, stdout, JSON_INDENT(2));
+  if (!object) tg_die("out of memory for the answer");
+  if (json_dumpf(object, stdout, JSON_INDENT(2)) && !ferror(stdout)) tg_die("out of memory for the answer");
   putchar('\n');
 }
 
@@ -56,6 +58,12 @@ static tg_status run(tg_context *context) {
   return TG_INVALID;
 }
 
+/* Where popt finds no memory it ends the process with a line of its own and status 1. */
+static bool parsing;
+static void correct_status(void) {
+  if (parsing) _exit(TG_INVALID);
+}
+
 static tg_status parse_and_run(tg_context *context, int argc, const char *const *argv) {
   if (argc == 1 && (!strcmp(argv[0], "--help") || !strcmp(argv[0], "-h"))) {
     fputs(tg_help_overview(&context->arena), stdout);
@@ -66,7 +74,9 @@ static tg_status parse_and_run(tg_context *context, int argc, const char *const 
     return TG_OK;
   }
   tg_options *o = &context->options;
+  parsing = true;
   tg_status status = tg_options_parse(&context->arena, argc, argv, o, &context->diag);
+  parsing = false;
   if (status) return status;
   if (tg_given(o, TG_OPT_HELP)) {
     fputs(tg_help_command(&context->arena, o->command), stdout);
@@ -97,9 +107,19 @@ static void catch_signals(void) {
   (void)atexit(tg_output_remove_unfinished);
 }
 
+/* jansson leaves out what it finds no memory for. */
+static void *json_memory(size_t size) {
+  void *memory = malloc(size ? size : 1);
+  if (!memory) tg_die("out of memory (%zu bytes)", size);
+  return memory;
+}
+
 int main(int argc, char **argv) {
   tg_context context = {0};
   catch_signals();
+  (void)atexit(correct_status);
+  tg_catch_no_memory();
+  json_set_alloc_funcs(json_memory, free);
   tg_status status = parse_and_run(&context, argc - 1, (const char *const *)argv + 1);
   tg_progress(&context, NULL);
   if (fflush(stdout) || ferror(stdout))

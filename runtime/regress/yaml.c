@@ -19,7 +19,9 @@ tg_status tg_yaml_load(const char *path, tg_arena *arena, tg_diag *diag, tg_yaml
     yaml_parser_t parser;
     if (!yaml_parser_initialize(&parser)) tg_die("out of memory");
     yaml_parser_set_input_file(&parser, file);
-    if (!yaml_parser_load(&parser, &out_yaml->document))
+    bool loaded = yaml_parser_load(&parser, &out_yaml->document);
+    if (parser.error == YAML_MEMORY_ERROR) tg_die("%s: out of memory", path);
+    if (!loaded)
       status = tg_fail(diag, TG_INVALID, "%s:%zu: %s", path, parser.problem_mark.line + 1,
                        parser.problem ? parser.problem : "is not YAML");
     yaml_parser_delete(&parser);

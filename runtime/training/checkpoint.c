@@ -2,6 +2,7 @@
  * memory, the record of the steps, a checksum. Written beside, flushed to the disk, renamed, and the folder
  * flushed: whatever is found under the name is whole. */
 #include "frontend/base/input_file.h"
+#include "frontend/base/output_file.h"
 #include "runtime/training/run.h"
 #include "runtime/training/trainer_state.h"
 
@@ -67,8 +68,11 @@ static void put_run(writer *w, const tg_training_run *run) {
   free(options);
 }
 
+/* What is half written, always by this name: a run that is killed again and again leaves one. */
+static const char part[] = "checkpoint.part";
+
 static bool write_durably(int folder, const tg_training_run *run) {
-  int descriptor = openat(folder, "checkpoint.part", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  int descriptor = openat(folder, part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   writer w = {descriptor < 0 ? NULL : fdopen(descriptor, "wb"), BASIS};
   if (!w.file) {
     if (descriptor >= 0) close(descriptor);
@@ -77,7 +81,7 @@ static bool write_durably(int folder, const tg_training_run *run) {
   put_run(&w, run);
   bool good = !ferror(w.file) && !fflush(w.file) && !fsync(descriptor);
   good = !fclose(w.file) && good;
-  return good && !renameat(folder, "checkpoint.part", folder, "checkpoint") && !fsync(folder);
+  return good && !renameat(folder, part, folder, "checkpoint") && !fsync(folder);
 }
 
 tg_status tg_checkpoint_write(const tg_training_run *run, const char *folder, tg_diag *diag) {
@@ -85,8 +89,15 @@ tg_status tg_checkpoint_write(const tg_training_run *run, const char *folder, tg
     return tg_fail(diag, TG_INVALID, "%s: cannot be made: %s", folder, strerror(errno));
   int where = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (where < 0) return tg_fail(diag, TG_INVALID, "%s: %s", folder, strerror(errno));
+  char *half;
+  if (asprintf(&half, "%s/%s", folder, part) < 0) tg_die("out of memory");
+  tg_output_remember(half);
+  errno = 0;
   bool good = write_durably(where, run);
   int error = errno;
+  if (!good) (void)unlinkat(where, part, 0);
+  tg_output_forget(half);
+  free(half);
   close(where);
   if (good) return TG_OK;
   return tg_fail(diag, TG_INVALID, "%s/checkpoint: cannot be written: %s", folder, strerror(error));

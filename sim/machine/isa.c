@@ -1,4 +1,5 @@
 #include "sim/machine/isa.h"
+#include "frontend/base/text_stream.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -143,10 +144,8 @@ tg_status tg_instr_check(tg_unit unit, const tg_instr *instr, tg_diag *diag) {
 
 char *tg_instr_print(tg_unit unit, const tg_instr *instr, tg_arena *arena) {
   const int64_t *members = (const int64_t *)(const void *)instr;
-  char *text = NULL;
-  size_t length = 0;
-  FILE *out = open_memstream(&text, &length);
-  if (!out) tg_die("out of memory");
+  tg_text_stream text;
+  FILE *out = tg_text_begin(&text);
   fputs(tg_operation_name(unit, instr->common.op[0]), out);
   for (size_t f = 1; f < units[unit].count; f++) { /* field 0 is the operation */
     const tg_field *field = &units[unit].fields[f];
@@ -161,10 +160,7 @@ char *tg_instr_print(tg_unit unit, const tg_instr *instr, tg_arena *arena) {
       fprintf(out, "%lld", (long long)values[i]);
     }
   }
-  fclose(out);
-  char *copy = tg_arena_strndup(arena, text, length);
-  free(text);
-  return copy;
+  return tg_text_end_on(&text, arena);
 }
 
 /* Parses "v,v,v" at *cursor into at most `count` values. */

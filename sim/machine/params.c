@@ -103,7 +103,9 @@ static tg_status load_yaml(yaml_parser_t *parser, tg_params *params, tg_diag *di
   int given = 0;
   for (;;) {
     yaml_event_t event;
-    if (!yaml_parser_parse(parser, &event))
+    bool parsed = yaml_parser_parse(parser, &event);
+    if (parser->error == YAML_MEMORY_ERROR) tg_die("out of memory");
+    if (!parsed)
       return tg_fail(diag, TG_INVALID, "line %zu: %s", parser->problem_mark.line + 1,
                      parser->problem ? parser->problem : "not YAML");
     tg_status status = TG_OK;

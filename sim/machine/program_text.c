@@ -7,6 +7,7 @@
  * const HEX ... | word TEXT | mx|vx|tx INSTRUCTION agcu 0                             then: sem N=V ... | ctx
  * N INSTRUCTION invoke 0 "name"                    then: base N=ADDRESS ... | key N=NODE ... | macs FP32 BF16
  * FP16 TF32 | sums TENSORS BYTES */
+#include "frontend/base/text_stream.h"
 #include "sim/machine/program.h"
 
 #include <ctype.h>
@@ -130,11 +131,9 @@ static void print_invocation(FILE *out, const tg_invocation *invocation) {
 }
 
 char *tg_program_print(const tg_program *program) {
-  char *text = NULL;
-  size_t length = 0;
   tg_arena scratch = {0};
-  FILE *out = open_memstream(&text, &length);
-  if (!out) tg_die("out of memory");
+  tg_text_stream text;
+  FILE *out = tg_text_begin(&text);
   print_params(out, &program->params, &scratch);
   fputs("model ", out);
   print_quoted(out, program->model);
@@ -145,9 +144,8 @@ char *tg_program_print(const tg_program *program) {
   for (uint32_t s = 0; s < program->section_count; s++)
     print_section(out, &program->params, &program->sections[s], &scratch);
   for (uint32_t i = 0; i < program->invocation_count; i++) print_invocation(out, &program->invocations[i]);
-  fclose(out);
   tg_arena_release(&scratch);
-  return text;
+  return tg_text_end(&text);
 }
 
 /* ---- parsing ---- */

@@ -1,4 +1,5 @@
 /* Microcode words of the vector unit: encoding and text. */
+#include "frontend/base/text_stream.h"
 #include "sim/machine/isa.h"
 
 #include <ctype.h>
@@ -59,10 +60,8 @@ static void print_operand(FILE *out, unsigned operand) {
 
 /* "ld r3 = s0.hi | fma r1 = r2 k0 r3 | st s4.lo = r1"; rot, bcast and tail end in their immediate. */
 char *tg_ucode_print(const tg_ucode *word, tg_arena *arena) {
-  char *text = NULL;
-  size_t length = 0;
-  FILE *out = open_memstream(&text, &length);
-  if (!out) tg_die("out of memory");
+  tg_text_stream text;
+  FILE *out = tg_text_begin(&text);
   if (word->ld_on)
     fprintf(out, "ld r%u = s%u.%s", word->ld_dst, word->ld_stream, word->ld_half ? "hi" : "lo");
   fputs(" | ", out);
@@ -86,10 +85,7 @@ char *tg_ucode_print(const tg_ucode *word, tg_arena *arena) {
     fprintf(out, "st s%u.%s = ", word->st_stream, word->st_half ? "hi" : "lo");
     print_operand(out, word->st_src);
   }
-  fclose(out);
-  char *copy = tg_arena_strndup(arena, text, length);
-  free(text);
-  return copy;
+  return tg_text_end_on(&text, arena);
 }
 
 static bool parse_operand(const char *text, unsigned *out) {

@@ -3,6 +3,7 @@
 #include "frontend/base/input_file.h"
 #include "frontend/base/output_file.h"
 #include "frontend/base/pattern.h"
+#include "frontend/base/text_stream.h"
 #include "tests/harness.h"
 
 #include <dirent.h>
@@ -133,4 +134,19 @@ TG_TEST(pattern, what_the_compiler_does_not_stand_is_refused) {
   EXPECT_EQ(tg_pattern_compile("--trained", "^(conv|fc)[0-9]{1,3}\\.(weight|bias)$", &regex, NULL), TG_OK);
   EXPECT(!regexec(&regex, "fc12.bias", 0, NULL, 0));
   regfree(&regex);
+}
+TG_TEST(text_stream, nothing_is_lost) {
+  tg_arena arena = {0};
+  tg_text_stream text;
+  FILE *out = tg_text_begin(&text);
+  for (int i = 0; i < 100000; i++) fprintf(out, "%d\n", i);
+  tg_text_flush(&text);
+  EXPECT_EQ(text.size, 588890);
+  fputs("end", out);
+  const char *all = tg_text_end_on(&text, &arena);
+  EXPECT_EQ(strlen(all), 588893);
+  EXPECT_STR(all + 588884, "99999\nend");
+  tg_text_begin(&text);
+  EXPECT_STR(tg_text_end_on(&text, &arena), "");
+  tg_arena_release(&arena);
 }
