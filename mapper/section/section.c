@@ -105,19 +105,65 @@ void tg_set_rotating(int64_t *base_field, const tg_buffer *buffer, uint32_t firs
   if (first) operand->rot_stride[0] = -operand->rot_stride[0];
 }
 
+/* An instruction has four waits and four posts. What needs more is marked in the last one, by a value that no
+ * program may have; tg_build_invoke finds it. */
+enum { SLOTS = 4, NO_POST_KIND = 4 };
+
+static void one_too_many(int64_t *last, int64_t none) { *last = *last < none ? none : *last + 1; }
+
+int tg_free_wait(const tg_instr *in) {
+  int slot = 0;
+  while (slot < SLOTS && in->common.wait_on[slot]) slot++;
+  return slot;
+}
+
+int tg_free_post(const tg_instr *in) {
+  int slot = 0;
+  while (slot < SLOTS && in->common.post_kind[slot]) slot++;
+  return slot;
+}
+
+static void count_slots(const tg_build *b, const tg_queue *queue) {
+  for (uint32_t i = 0; i < queue->count; i++) {
+    const tg_common_instr *in = &queue->instrs[i].common;
+    if (in->wait_on[SLOTS - 1] > 1)
+      (void)suffices(b, "waits of an instruction", (uint32_t)in->wait_on[SLOTS - 1] + SLOTS - 1, SLOTS);
+    if (in->post_kind[SLOTS - 1] >= NO_POST_KIND)
+      (void)suffices(b, "posts of an instruction",
+                     (uint32_t)(in->post_kind[SLOTS - 1] - NO_POST_KIND) + SLOTS + 1, SLOTS);
+  }
+}
+
+static void check_slots(const tg_build *b) {
+  const tg_section *section = tg_build_section(b);
+  for (uint32_t t = 0; t < tg_tiles(b->m); t++) {
+    count_slots(b, &section->tiles[t].mx);
+    count_slots(b, &section->tiles[t].vx);
+    count_slots(b, &section->tiles[t].tx);
+  }
+  for (uint32_t a = 0; a < tg_agcus(b->m); a++)
+    for (uint32_t x = 0; x < b->m->agcu_contexts; x++) count_slots(b, &section->agcus[a].contexts[x]);
+}
+
 void tg_set_wait(tg_instr *in, int slot, int sem, bool first_only) {
-  if (slot == TG_NEXT_SLOT)
-    for (slot = 0; slot < 4 && in->common.wait_on[slot];) slot++;
-  assert(slot < 4 && !in->common.wait_on[slot]);
+  if (slot == TG_NEXT_SLOT) slot = tg_free_wait(in);
+  if (slot >= SLOTS) {
+    one_too_many(&in->common.wait_on[SLOTS - 1], 2);
+    return;
+  }
+  assert(!in->common.wait_on[slot]);
   in->common.wait_on[slot] = 1;
   in->common.wait_sem[slot] = sem;
   in->common.wait_first[slot] = first_only;
 }
 
 void tg_set_post(tg_instr *in, int slot, int kind, uint32_t pos, int sem, bool last_only) {
-  if (slot == TG_NEXT_SLOT)
-    for (slot = 0; slot < 4 && in->common.post_kind[slot];) slot++;
-  assert(slot < 4 && !in->common.post_kind[slot]);
+  if (slot == TG_NEXT_SLOT) slot = tg_free_post(in);
+  if (slot >= SLOTS) {
+    one_too_many(&in->common.post_kind[SLOTS - 1], NO_POST_KIND);
+    return;
+  }
+  assert(!in->common.post_kind[slot]);
   in->common.post_kind[slot] = kind;
   in->common.post_pos[slot] = pos;
   in->common.post_sem[slot] = sem;
@@ -143,6 +189,7 @@ void tg_set_rotation(int64_t *base_field, const tg_buffer *buffer, uint32_t piec
 }
 
 tg_invocation *tg_build_invoke(tg_build *b, const char *name) {
+  check_slots(b);
   tg_invocation *invocation = tg_program_add_invocation(b->c->program);
   invocation->name = tg_arena_strdup(&b->c->program->arena, name);
   invocation->section = b->section;

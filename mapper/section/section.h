@@ -78,10 +78,14 @@ typedef enum tg_rotation { TG_ROTATE_NEVER, TG_ROTATE_EACH, TG_ROTATE_OUTER } tg
 void tg_set_rotating(int64_t *base_field, const tg_buffer *buffer, uint32_t first, tg_rotation rotation);
 /* The same of instruction number `piece` of so many pieces that rotate. */
 void tg_set_rotation(int64_t *base_field, const tg_buffer *buffer, uint32_t piece, uint32_t pieces);
-/* In slot number `slot`, or in the next one that is free. */
+/* In slot number `slot`, or in the next one that is free. Slots from 4 on are more than an instruction has: the section
+ * is then refused by tg_build_invoke. */
 enum { TG_NEXT_SLOT = -1 };
 void tg_set_wait(tg_instr *in, int slot, int sem, bool first_only);
 void tg_set_post(tg_instr *in, int slot, int kind, uint32_t pos, int sem, bool last_only);
+/* The first slot that is free; 4: none. */
+int tg_free_wait(const tg_instr *in);
+int tg_free_post(const tg_instr *in);
 /* The instruction ends loops of all three levels, which begin at slot 0 of its queue. */
 void tg_set_loops(tg_instr *in, const uint32_t counts[3]);
 
