@@ -1,9 +1,13 @@
 #include "frontend/text.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+
+/* Of nodes: there is always a next one. */
+#define MOST_IDS (INT64_MAX / 2)
 
 typedef struct parser {
   tg_graph *graph;
@@ -74,8 +78,10 @@ static bool parse_name(parser *p, const char **out) {
 static bool parse_int(parser *p, int64_t *out) {
   skip_spaces(p);
   char *end;
+  errno = 0;
   *out = strtoll(p->at, &end, 10);
   if (end == p->at) return expected(p, "an integer");
+  if (errno) return expected(p, "an integer of 64 bits");
   p->at = end;
   return true;
 }
@@ -102,19 +108,24 @@ static bool parse_dim(parser *p, tg_dim *dim) {
   skip_spaces(p);
   if ((*p->at >= '0' && *p->at <= '9') || *p->at == '-') {
     if (!parse_int(p, &dim->size)) return false;
-    return dim->size >= 0 || expected(p, "a size");
+    return dim->size >= -1 || expected(p, "a size"); /* -1: open, without a name */
   }
   if (!parse_name(p, &dim->symbol)) return false;
   if (!accept(p, "=")) return true;
-  return parse_int(p, &dim->size);
+  return parse_int(p, &dim->size) && (dim->size >= 0 || expected(p, "a size"));
+}
+
+/* "none": not known yet. */
+static bool element_type(const char *name, tg_dtype *out) {
+  *out = tg_dtype_from_name(name);
+  return *out || !strcmp(name, tg_dtype_name(TG_NONE));
 }
 
 static bool parse_type(parser *p, type *t) {
   const char *name;
   *t = (type){TG_NONE, -1, {{0}}};
   if (!parse_name(p, &name)) return false;
-  t->dtype = tg_dtype_from_name(name);
-  if (!t->dtype) return expected(p, "an element type");
+  if (!element_type(name, &t->dtype)) return expected(p, "an element type");
   if (accept(p, "[?]")) return true;
   if (!expect(p, "[")) return false;
   int64_t count = 1;
@@ -211,9 +222,9 @@ static bool parse_const(parser *p) {
   type t;
   if (!parse_fresh_name(p, &name) || !expect(p, ":") || !parse_type(p, &t) || !expect(p, "=")) return false;
   int64_t sizes[TG_MAX_RANK];
-  if (t.rank < 0) return expected(p, "a shape");
+  if (t.rank < 0 || !t.dtype) return expected(p, "a shape and a type");
   for (int i = 0; i < t.rank; i++) {
-    if (t.dims[i].symbol) return expected(p, "sizes");
+    if (t.dims[i].symbol || t.dims[i].size < 0) return expected(p, "sizes");
     sizes[i] = t.dims[i].size;
   }
   tg_value *value = tg_graph_add_constant(p->graph, name, t.dtype, t.rank, sizes, NULL, false);
@@ -278,6 +289,7 @@ static bool parse_properties(parser *p, tg_node *node) {
     const char *name;
     if (accept(p, "@")) {
       if (!parse_int(p, &node->id)) return false;
+      if (node->id < -1 || node->id > MOST_IDS) return expected(p, "the number of a node");
       if (node->id >= p->graph->next_id) p->graph->next_id = node->id + 1;
     } else if (*p->at == '"') {
       if (!parse_quoted(p, &node->name)) return false;
@@ -346,10 +358,14 @@ static bool parse_node(parser *p) {
   tg_value **inputs;
   int count;
   if (!parse_inputs(p, &inputs, &count)) return false;
+  const tg_op_info *info = tg_op_get(op);
+  if (count > info->most_inputs) return expected(p, "fewer inputs");
+  for (int i = 0; i < info->fewest_inputs; i++)
+    if (i >= count || !inputs[i]) return expected(p, "more inputs");
   int64_t next_id = p->graph->next_id;
   tg_node *node = tg_graph_add_node(p->graph, op, NULL, inputs, count, NULL, 0);
   p->graph->next_id = next_id;
-  int wanted = tg_op_get(op)->outputs;
+  int wanted = info->outputs;
   if (wanted == TG_ANY_COUNT)
     tg_node_set_outputs(p->graph, node, result_count);
   else if (result_count != wanted)
@@ -376,13 +392,16 @@ static bool parse_output(parser *p) {
   if (!parse_quoted(p, &name) || !parse_value(p, &value) || !expect(p, ":") || !parse_name(p, &dtype))
     return false;
   if (!value) return expected(p, "a value");
-  tg_graph_add_output(p->graph, value, name, tg_dtype_from_name(dtype));
+  tg_dtype type;
+  if (!element_type(dtype, &type)) return expected(p, "an element type");
+  tg_graph_add_output(p->graph, value, name, type);
   return !accept(p, "->") || parse_carry(p);
 }
 
 static bool parse_header(parser *p) {
   if (!expect(p, "graph") || !parse_quoted(p, &p->graph->name)) return false;
   if (accept(p, "next=") && !parse_int(p, &p->graph->next_id)) return false;
+  if (p->graph->next_id < 0 || p->graph->next_id > MOST_IDS) return expected(p, "the number of a node");
   return !accept(p, "disable_graphamp=") || parse_quoted(p, &p->graph->disable_graphamp);
 }
 

@@ -166,6 +166,24 @@ TG_TEST(text, keeps_what_a_training_step_needs) {
   tg_arena_release(&arena);
 }
 
+TG_TEST(text, every_type_comes_back) {
+  static const char *const shapes[] = {"[?]", "[]", "[0]", "[2,3]", "[-1,4]", "[n,7]", "[\"2n\"]"};
+  for (int d = 0; d < TG_DTYPE_COUNT; d++)
+    for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
+      tg_arena arena = {0};
+      tg_diag diag = {""};
+      tg_graph *g;
+      const char *text =
+          tg_arena_printf(&arena, "graph \"g\" next=0\ninput %%x: %s%s\noutput \"x\" %%x: %s\n",
+                          tg_dtype_name((tg_dtype)d), shapes[s], tg_dtype_name((tg_dtype)d));
+      if (tg_graph_parse(&arena, text, &g, &diag))
+        tg_test_fail(__FILE__, __LINE__, "%s: %s", text, diag.message);
+      else
+        EXPECT_STR(tg_graph_print(g, &arena), text);
+      tg_arena_release(&arena);
+    }
+}
+
 TG_TEST(text, refuses_what_is_no_graph) {
   static const char *const wrong[] = {
       "nonsense",
@@ -182,6 +200,17 @@ TG_TEST(text, refuses_what_is_no_graph) {
       "graph \"g\"\ninput %x: f32[2]\n%y = Relu(%x",
       "graph \"g\"\nconst %x: f32[2] = [1]",
       "graph \"g\"\noutput \"x\\x",
+      "graph \"g\"\ninput %x: f32[2]\n%y = Relu(%x) @9223372036854775807",
+      "graph \"g\"\ninput %x: f32[2]\n%y = Relu(%x) @99999999999999999999",
+      "graph \"g\" next=9223372036854775807\ninput %x: f32[2]\n%y = Relu(%x)",
+      "graph \"g\"\ninput %x: f32[n=-5]",
+      "graph \"g\"\ninput %x: f32[-2]",
+      "graph \"g\"\nconst %x: f32[-1] = []",
+      "graph \"g\"\nconst %x: none[2] = [1, 2]",
+      "graph \"g\"\ninput %x: f32[2]\n%y = Relu()",
+      "graph \"g\"\ninput %x: f32[2]\n%y = Relu(_)",
+      "graph \"g\"\ninput %x: f32[2]\n%y = Relu(%x, %x)",
+      "graph \"g\"\ninput %x: f32[2]\noutput \"x\" %x: f33",
   };
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     tg_arena arena = {0};
