@@ -52,6 +52,7 @@ enum {
   RECURRENT = TG_IS_RECURRENT,
   EXPANDED = TG_IS_EXPANDED,
   TRAINING = TG_IS_TRAINING,
+  MICROSOFT = TG_IS_MICROSOFT,
 };
 
 static tg_op_attr attr_list[ATTR_ROWS];
@@ -110,6 +111,9 @@ unsigned tg_op_deciding_operands(tg_op op) {
   case TG_OP_CUM_PROD:
   case TG_OP_REVERSE_SEQUENCE: return 1 << 1;
   case TG_OP_ATTENTION: return 1 << 6; /* how many of the keys count */
+  case TG_OP_HANN_WINDOW:
+  case TG_OP_HAMMING_WINDOW:
+  case TG_OP_BLACKMAN_WINDOW:
   case TG_OP_CONSTANT_OF_SHAPE:
   case TG_OP_RANGE: return ~0u;
   default: return 0;

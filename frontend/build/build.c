@@ -76,6 +76,7 @@ tg_value *tg_build_matmul(tg_build *b, tg_value *x, tg_value *y) {
 }
 
 tg_value *tg_build_reshape(tg_build *b, tg_value *x, int rank, const int64_t *sizes) {
+  if (b->failed) return x;
   tg_value *y = stamped(b, tg_rewrite_reshape(b->graph, x, rank, sizes, b->before), x);
   tg_centred_reshaped(b, x, y);
   return y;
@@ -88,12 +89,14 @@ tg_value *tg_build_reshape_like(tg_build *b, tg_value *x, const tg_value *like) 
 }
 
 tg_value *tg_build_transpose(tg_build *b, tg_value *x, const int64_t *perm) {
+  if (b->failed) return x;
   tg_value *y = stamped(b, tg_rewrite_transpose(b->graph, x, perm, b->before), x);
   tg_centred_transposed(b, x, perm, y);
   return y;
 }
 
 tg_value *tg_build_swap(tg_build *b, tg_value *x) {
+  if (b->failed) return x;
   int64_t perm[TG_MAX_RANK];
   for (int i = 0; i < x->rank; i++) perm[i] = i;
   perm[x->rank - 2] = x->rank - 1;
@@ -102,6 +105,7 @@ tg_value *tg_build_swap(tg_build *b, tg_value *x) {
 }
 
 tg_value *tg_build_cast(tg_build *b, tg_value *x, tg_dtype dtype) {
+  if (b->failed) return x;
   tg_value *y = stamped(b, tg_rewrite_cast(b->graph, x, dtype, b->before), x);
   tg_centred_cast(b, x, y);
   return y;

@@ -60,17 +60,22 @@ static tg_value *repeated(tg_build *b, tg_value *x, int64_t times_each) {
   return tg_build_reshape(b, tg_build_expand(b, tg_build_insert(b, x, 2), 5, sizes), 4, joined);
 }
 
-/* 0 where key j may be seen by query i of a batch, j <= i + offset, and among the first `counted` keys; else
+/* 0 where key j may be seen by query i of a batch, j <= i + offset, among the first `counted` keys and in its window; else
  * -infinity. [batch or 1, 1, queries, keys] */
-static tg_value *visible(tg_build *b, const heads *h, bool causal, int64_t past, const int64_t *counted) {
+static tg_value *visible(tg_build *b, const tg_node *node, const heads *h, int64_t past,
+                         const int64_t *counted) {
+  bool causal = tg_attr_int(node, TG_ATTR_IS_CAUSAL) != 0;
+  int64_t left = tg_attr_int(node, TG_ATTR_LEFT_WINDOW_SIZE),
+          right = tg_attr_int(node, TG_ATTR_RIGHT_WINDOW_SIZE);
   int64_t batch = counted ? h->batch : 1, sizes[] = {batch, 1, h->queries, h->keys};
   tg_value *mask = tg_build_constant(b, TG_F32, 4, sizes, NULL);
   float *at = (float *)mask->data;
   for (int64_t n = 0; n < batch; n++)
     for (int64_t i = 0; i < h->queries; i++)
       for (int64_t j = 0; j < h->keys; j++) {
-        int64_t offset = counted ? counted[n] - h->queries : past;
-        bool seen = (!causal || j <= i + offset) && (!counted || j < counted[n]);
+        int64_t place = i + (counted ? counted[n] - h->queries : past);
+        bool seen = (!causal || j <= place) && (!counted || j < counted[n]) &&
+                    (left < 0 || place - j <= left) && (right < 0 || j - place <= right);
         *at++ = seen ? 0 : -INFINITY;
       }
   return mask;
@@ -137,7 +142,9 @@ tg_status tg_make_attention(tg_build *b, tg_node *node, tg_value **results, tg_d
   results[1] = k;
   results[2] = v;
   int64_t past = tg_in(node, 4) ? tg_in(node, 4)->dims[2].size : 0;
-  if (causal || count) bias = visible(b, &h, causal, past, count ? counted : NULL);
+  bool windowed =
+      tg_attr_int(node, TG_ATTR_LEFT_WINDOW_SIZE) >= 0 || tg_attr_int(node, TG_ATTR_RIGHT_WINDOW_SIZE) >= 0;
+  if (causal || count || windowed) bias = visible(b, node, &h, past, count ? counted : NULL);
   if (tg_in(node, 3) && add_mask(b, &h, tg_in(node, 3), &bias, diag)) return TG_INVALID;
   double root = sqrt(scale > 0 ? scale : 1 / sqrt((double)q->dims[3].size));
   k = repeated(b, k, h.q_heads / h.kv_heads);

@@ -47,6 +47,7 @@ tg_status tg_make_eye_like(tg_build *b, tg_node *node, tg_value **results, tg_di
   int64_t k = tg_attr_int(node, TG_ATTR_K), sizes[TG_MAX_RANK];
   if (x->rank != 2) return tg_fail(diag, TG_INVALID, "data of rank %d is no matrix", x->rank);
   if (tg_compose_bounded((double)tg_value_elements(x), diag)) return TG_INVALID;
+  if (k < -TG_MAX_ELEMENTS || k > TG_MAX_ELEMENTS) return tg_fail(diag, TG_INVALID, "k is too far away");
   if (!dtype) dtype = x->dtype;
   tg_value_sizes(x, sizes);
   tg_value *eye = tg_build_constant(b, dtype, 2, sizes, NULL);

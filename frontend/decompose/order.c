@@ -111,7 +111,9 @@ tg_status tg_make_top_k(tg_build *b, tg_node *node, tg_value **results, tg_diag 
 static int64_t depth_of(const tg_value *depth) {
   if (!tg_is_constant(depth) || tg_value_elements(depth) != 1) return -1;
   if (tg_dtype_is_integer(depth->dtype)) return tg_load_i64(depth->data, depth->dtype, 0);
-  return tg_dtype_is_float(depth->dtype) ? (int64_t)tg_load_f32(depth->data, depth->dtype, 0) : -1;
+  if (!tg_dtype_is_float(depth->dtype)) return -1;
+  float number = tg_load_f32(depth->data, depth->dtype, 0);
+  return number >= 1 && number <= 1 << 24 ? (int64_t)number : -1;
 }
 
 tg_status tg_make_one_hot(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {

@@ -145,22 +145,27 @@ static void read_metadata(const Onnx__NodeProto *proto, tg_graph *graph, tg_node
 
 /* --- the node --- */
 
+/* Gelu is the same in both domains. */
+static bool is_of_domain(tg_op op, const char *domain) {
+  bool known = op != TG_OP_COUNT;
+  if (!strcmp(domain, "com.microsoft")) return known && (op == TG_OP_GELU || tg_op_is(op, TG_IS_MICROSOFT));
+  if (known && tg_op_is(op, TG_IS_TRAINING)) return !strcmp(domain, "ai.onnx.preview.training");
+  return (!*domain || !strcmp(domain, "ai.onnx")) && !(known && tg_op_is(op, TG_IS_MICROSOFT));
+}
+
 static tg_status find_operator(tg_import *import, const Onnx__NodeProto *proto, tg_op *out_op) {
   const char *domain = proto->domain ? proto->domain : "";
   *out_op = proto->op_type ? tg_op_from_name(proto->op_type) : TG_OP_COUNT;
   if (proto->op_type && !strcmp(proto->op_type, "Upsample") && import->opset >= 7 && import->opset <= 9)
     *out_op = TG_OP_RESIZE;
-  if (*out_op == TG_OP_LAYER_NORMALIZATION && proto->n_output > 1) {
-    *out_op = TG_OP_LAYER_NORMALIZATION_STATISTICS;
-    return *domain && strcmp(domain, "ai.onnx")
-               ? tg_fail(import->diag, TG_INVALID, "domain \"%s\" is not supported", domain)
-               : TG_OK;
-  }
-  bool trains = *out_op != TG_OP_COUNT && tg_op_is(*out_op, TG_IS_TRAINING);
-  if (trains ? strcmp(domain, "ai.onnx.preview.training") : *domain && strcmp(domain, "ai.onnx"))
+  if (proto->op_type && !strcmp(proto->op_type, "SimplifiedLayerNormalization"))
+    *out_op = TG_OP_RMS_NORMALIZATION; /* as ONNX Runtime called it, in the domain of ONNX */
+  if (!is_of_domain(*out_op, domain))
     return tg_fail(import->diag, TG_INVALID, "domain \"%s\" is not supported", domain);
   if (*out_op == TG_OP_COUNT || tg_op_is(*out_op, TG_IS_INTERNAL))
     return tg_fail(import->diag, TG_INVALID, "the operator is not supported");
+  if (*out_op == TG_OP_LAYER_NORMALIZATION && proto->n_output > 1)
+    *out_op = TG_OP_LAYER_NORMALIZATION_STATISTICS;
   return TG_OK;
 }
 

@@ -20,10 +20,11 @@ FOLDER = sys.argv[1]
 rng = np.random.default_rng(7)
 
 
-def case(name, operator, inputs, outputs, opset=23, constants=(), **attributes):
+def case(name, operator, inputs, outputs, opset=23, constants=(), domain="", **attributes):
     """inputs, outputs: arrays, None for one that is absent; `constants`: positions of inputs that are initializers."""
     names = ["x%d" % i if a is not None else "" for i, a in enumerate(inputs)]
-    node = helper.make_node(operator, names, ["y%d" % i if a is not None else "" for i, a in enumerate(outputs)], **attributes)
+    node = helper.make_node(operator, names, ["y%d" % i if a is not None else "" for i, a in enumerate(outputs)],
+                            domain=domain, **attributes)
     def info(n, a):
         return helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(a.dtype) if hasattr(helper, "np_dtype_to_tensor_dtype")
                                              else onnx.mapping.NP_TYPE_TO_TENSOR_TYPE[a.dtype], a.shape)
@@ -31,7 +32,7 @@ def case(name, operator, inputs, outputs, opset=23, constants=(), **attributes):
     wanted = [("y%d" % i, a) for i, a in enumerate(outputs) if a is not None]
     graph = helper.make_graph([node], name, [info(*g) for g in given], [info(*w) for w in wanted],
                               [numpy_helper.from_array(inputs[i], names[i]) for i in constants])
-    model = helper.make_model(graph, opset_imports=[helper.make_operatorsetid("", opset)])
+    model = helper.make_model(graph, opset_imports=[helper.make_operatorsetid("", opset), helper.make_operatorsetid("com.microsoft", 1)])
     data = os.path.join(FOLDER, name, "test_data_set_0")
     os.makedirs(data, exist_ok=True)
     with open(os.path.join(FOLDER, name, "model.onnx"), "wb") as file:
@@ -153,5 +154,24 @@ def trigonometry():
     case("sin_beyond_is_nan", "Sin", [f4([1e6, np.inf])], [f4([np.nan, np.nan])], 9)
 
 
-for group in (normalisations, rotary, attentions, order, integers, scatter, trigonometry):
+def microsoft():
+    a, w, bias, skip, scale = normal(2, 6, 5), normal(2, 7, 6), normal(7), normal(2, 5, 7), normal(7)
+    y = 0.5 * a.swapaxes(1, 2).astype("f8") @ w.swapaxes(1, 2)
+    case("fused_matmul", "FusedMatMul", [a, w], [f4(y)], 17, domain="com.microsoft", alpha=0.5, transA=1, transB=1)
+    s = y + bias
+    case("fast_gelu", "FastGelu", [f4(y), bias], [f4(0.5 * s * (1 + np.tanh(np.sqrt(2 / np.pi) * (s + 0.044715 * s ** 3))))], 17,
+         domain="com.microsoft")
+    case("quick_gelu", "QuickGelu", [f4(y)], [f4(y / (1 + np.exp(-1.702 * y)))], 17, domain="com.microsoft")
+    s = y + skip + bias
+    rest = s - s.mean(-1, keepdims=True)
+    case("skip_layer_normalization", "SkipLayerNormalization", [f4(y), skip, scale, bias, bias],
+         [f4(rest / np.sqrt((rest ** 2).mean(-1, keepdims=True) + 1e-5) * scale + bias), None, None, f4(s)], 17,
+         domain="com.microsoft", epsilon=1e-5)
+    case("skip_simplified", "SkipSimplifiedLayerNormalization", [f4(y), skip, scale, bias],
+         [f4(s / np.sqrt((s ** 2).mean(-1, keepdims=True) + 1e-5) * scale), None, None, f4(s)], 17, domain="com.microsoft", epsilon=1e-5)
+    case("simplified", "SimplifiedLayerNormalization", [f4(y), scale],
+         [f4(y / np.sqrt((y ** 2).mean(-1, keepdims=True) + 1e-5) * scale)], 17, epsilon=1e-5)
+
+
+for group in (normalisations, rotary, attentions, order, integers, scatter, trigonometry, microsoft):
     group()

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Runs ONNX's backend node tests through the command and compares what comes out.
 
-usage: run.py [--sample N] [--jobs N] [--filter TEXT] [--json FILE] [--list] [--all] TEGULA FOLDER...
+usage: run.py [--sample N] [--jobs N] [--filter TEXT] [--json FILE] [--table FILE] [--list] [--all] TEGULA FOLDER...
 
 A FOLDER holds tests as ONNX lays them out: NAME/model.onnx, NAME/test_data_set_0/{input,output}_N.pb (Debian: package
 libonnx-testdata). Each is run by `tegula run` on the functional engine and is one of
@@ -35,6 +35,13 @@ except ImportError as missing:
     print("skipped: %s" % missing)
     sys.exit(77)
 
+PAGE = """# ONNX's node tests
+
+Printed by `tests/frontend/node/run.py --table docs/node-tests.md` from a run of the 1,072 tests of Debian's libonnx-testdata (ONNX 1.12) on
+the functional engine; do not edit. Tests of one operator whose inputs and outputs are tensors of numbers; what does not pass is refused, none is wrong. What
+operators compute, and their gradients: [operators.md](operators.md).
+
+"""
 RANDOM = {"Bernoulli", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Dropout"}
 # Tests that are wrong themselves: what their numbers need is not in their node.
 MISTAKEN = {"test_adam_multiple": "its epsilon of 1e-2 is missing from the node"}
@@ -179,12 +186,26 @@ def summary(results):
             print("  WRONG %s (%s): %s" % (r["test"], ", ".join(r["operators"]), r["text"]))
 
 
+def table(results):
+    """By operator: opsets of its tests, and how many pass of those with tensors."""
+    rows = collections.defaultdict(list)
+    for r in results:
+        if r["outcome"] != "foreign" and len(r["operators"]) == 1:
+            rows[r["operators"][0]].append(r)
+    yield "| operator | opsets | pass | of |"
+    yield "|---|---|---|---|"
+    for name, tests in sorted(rows.items()):
+        yield "| %s | %s | %d | %d |" % (name, ", ".join(str(o) for o in sorted({t["opset"] for t in tests})),
+                                         sum(t["outcome"] == "pass" for t in tests), len(tests))
+
+
 def main():
     parser = argparse.ArgumentParser(usage=__doc__.split("\n\n")[1][len("usage: "):])
     parser.add_argument("--sample", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--filter", default="")
     parser.add_argument("--json")
+    parser.add_argument("--table")
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("tegula")
@@ -200,6 +221,9 @@ def main():
         for r in results:
             print("%-8s %s  %s" % (r["outcome"], r["test"], r["text"]))
     summary(results)
+    if options.table:
+        with open(options.table, "w") as file:
+            file.write(PAGE + "\n".join(table(results)) + "\n")
     if options.json:
         with open(options.json, "w") as file:
             json.dump(results, file, indent=1)
