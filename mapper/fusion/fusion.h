@@ -33,8 +33,8 @@ tg_status tg_rematerialize_small_products(tg_compile *c);
 tg_status tg_narrow_stores(tg_compile *c);
 
 /* What passes have in common. */
-/* pairs.c: each kernel merges with the nearest one before it, at most `window` back, with which it can. `merge`:
- * kernel b with kernel a before it; false: they stay two. */
+/* pairs.c: each kernel merges with the nearest one before it, at most `window` back, with which it can.
+ * `merge`: kernel b with kernel a before it; false: they stay two. */
 typedef bool tg_merge_pair(tg_compile *c, size_t a, size_t b);
 tg_status tg_merge_pairs(tg_compile *c, size_t window, tg_merge_pair *merge);
 /* Two reductions of the same shapes as one kernel of as many results. False: they are none, or it does not

@@ -25,7 +25,8 @@ typedef struct tg_partials_emission {
   tg_channel sums;
   /* By the last member, blocks; in a ring, for the next one. */
   tg_channel sent;
-  /* In a ring: whole pieces. `free` is the first of a semaphore for each member but the last, which has them. */
+  /* In a ring: whole pieces. `free` is the first of a semaphore for each member but the last, which has
+   * them. */
   tg_channel whole;
   tg_buffer rounded; /* whole sums, if they are rounded */
 } tg_partials_emission;

@@ -58,8 +58,8 @@ bool tg_search_chunks_share_out(const search *s, const tg_gemm_tiling *t) {
   return s->g->b_transposed || chunk % bank == 0 || bank % chunk == 0;
 }
 
-/* Rows that leave at once, in whole blocks that column sums are of, or the largest part of one that all of it consists of, of
- * rows of `flits` in all results. */
+/* Rows that leave at once, in whole blocks that column sums are of, or the largest part of one that all of it
+ * consists of, of rows of `flits` in all results. */
 static uint32_t whole_blocks_out(const search *s, uint32_t nt, uint32_t flits) {
   const tg_gemm_column_sums *column_sums = &s->g->column_sums;
   uint32_t block = (uint32_t)column_sums->block,

@@ -1,5 +1,5 @@
-/* What a tile has in its scratchpad: rooms, each so many rows, so many times, in banks of their own. A tiling states
- * them once: whether it fits and where its buffers are follow. */
+/* What a tile has in its scratchpad: rooms, each so many rows, so many times, in banks of their own. A tiling
+ * states them once: whether it fits and where its buffers are follow. */
 #ifndef TEGULA_MAPPER_SECTION_LAYOUT_H
 #define TEGULA_MAPPER_SECTION_LAYOUT_H
 

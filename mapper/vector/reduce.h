@@ -42,7 +42,8 @@ static inline bool tg_reduce_changes(const tg_reduce *r, const tg_source *o) {
   return o->along == TG_ALONG_FULL || o->along == (r->rows ? TG_ALONG_ROW : TG_ALONG_COLUMN);
 }
 
-/* The microcode of its plan into `mc`: several vectors an iteration if that fits. False: it cannot be written. */
+/* The microcode of its plan into `mc`: several vectors an iteration if that fits. False: it cannot be
+ * written. */
 bool tg_reduce_write(tg_reduce *r);
 
 #endif
