@@ -198,7 +198,7 @@ module agcu #(
     .clk_i, .rst_ni, .start_i, .defect_i,
     .valid_i(post_valid),
     .posts_i(posts),
-    .kinds_i(West ? fabric_pkg::PostRow : fabric_pkg::PostCol),
+    .kinds_i(West ? tegula_pkg::PostRow : tegula_pkg::PostCol),
     .valid_o(post_valid_o),
     .posts_o
   );
@@ -215,7 +215,7 @@ module agcu #(
     .clk_i, .rst_ni, .start_i,
     .row_pos_i     ('0),
     .col_pos_i     ('0),
-    .cfg_we_i      (cfg_i.valid && cfg_i.kind == fabric_pkg::CfgSemaphores),
+    .cfg_we_i      (cfg_i.valid && cfg_i.kind == tegula_pkg::CfgSemaphores),
     .cfg_slot_i    (cfg_i.slot[7:0]),
     .cfg_data_i,
     .take_i        (issue_o),
@@ -233,7 +233,7 @@ module agcu #(
   assign finished_o = &finished;
   assign busy_o = busy != '0 || load_busy;
   assign fault_o.valid = overflow || store_fault;
-  assign fault_o.code = overflow ? fabric_pkg::FaultSemaphore : fabric_pkg::FaultAddress;
+  assign fault_o.code = overflow ? tegula_pkg::FaultSemaphore : tegula_pkg::FaultAddress;
   assign fault_o.where = overflow_sem;
   assign fault_o.ports = '0;
 

@@ -19,19 +19,19 @@ module agcu_convert (
     flit_o = '0;
     if (valid_i) begin
       unique case (piece_i.convert)
-        3'd2: for (int e = 0; e < 2 * P; e++) begin
+        tegula_pkg::CvtFp32Bf16: for (int e = 0; e < 2 * P; e++) begin
           converted[e*16+:16] = fp_pkg::to_bf16(data_i[e*32+:32]);
         end
-        3'd3: for (int e = 0; e < 2 * P; e++) begin
+        tegula_pkg::CvtFp32Fp16: for (int e = 0; e < 2 * P; e++) begin
           converted[e*16+:16] = fp_pkg::to_fp16(data_i[e*32+:32]);
         end
-        3'd4: for (int e = 0; e < P; e++) begin
+        tegula_pkg::CvtBf16Fp32: for (int e = 0; e < P; e++) begin
           converted[e*32+:32] = fp_pkg::widen_bf16(data_i[e*16+:16]);
         end
-        3'd5: for (int e = 0; e < P; e++) begin
+        tegula_pkg::CvtFp16Fp32: for (int e = 0; e < P; e++) begin
           converted[e*32+:32] = fp_pkg::widen_fp16(data_i[e*16+:16]);
         end
-        3'd6: for (int e = 0; e < P; e++) begin
+        tegula_pkg::CvtFp32Tf32: for (int e = 0; e < P; e++) begin
           converted[e*32+:32] = fp_pkg::to_tf32(data_i[e*32+:32]);
         end
         default: converted = data_i[FlitBits-1:0];

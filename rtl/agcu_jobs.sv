@@ -43,7 +43,7 @@ module agcu_jobs (
   logic [Contexts-1:0] last;
 
   always_ff @(posedge clk_i) begin
-    if (cfg_i.valid && cfg_i.kind == fabric_pkg::CfgBases) begin
+    if (cfg_i.valid && cfg_i.kind == tegula_pkg::CfgBases) begin
       for (int b = 0; b < 32; b++) bases_q[b] <= cfg_data_i[b*64+:64];
     end
   end
@@ -56,8 +56,8 @@ module agcu_jobs (
 
     agcu_context u_context (
       .clk_i, .rst_ni, .start_i, .run_i, .defect_i,
-      .cfg_instr_we_i (configured && cfg_i.kind == fabric_pkg::CfgInstr),
-      .cfg_length_we_i(configured && cfg_i.kind == fabric_pkg::CfgLength),
+      .cfg_instr_we_i (configured && cfg_i.kind == tegula_pkg::CfgInstr),
+      .cfg_length_we_i(configured && cfg_i.kind == tegula_pkg::CfgLength),
       .cfg_slot_i     (cfg_i.slot[7:0]),
       .cfg_data_i, .nonzero_i,
       .need_o         (need_o[c]),

@@ -187,7 +187,7 @@ module chip (
       logic [BundleBits-1:0] posts;
       always_comb begin
         cfg = cfg_q;
-        if (cfg_endpoint_q != 10'(Id) && cfg_q.kind != fabric_pkg::CfgKeys) cfg.valid = 1'b0;
+        if (cfg_endpoint_q != 10'(Id) && cfg_q.kind != tegula_pkg::CfgKeys) cfg.valid = 1'b0;
       end
 
       tile u_tile (
@@ -267,7 +267,7 @@ module chip (
     logic [N-1:0][BundleBits-1:0] link_posts;
     always_comb begin
       cfg = cfg_q;
-      if (cfg_endpoint_q != 10'(Id) && cfg_q.kind != fabric_pkg::CfgBases) cfg.valid = 1'b0;
+      if (cfg_endpoint_q != 10'(Id) && cfg_q.kind != tegula_pkg::CfgBases) cfg.valid = 1'b0;
     end
 
     agcu #(

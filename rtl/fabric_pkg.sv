@@ -7,11 +7,6 @@ package fabric_pkg;
 `else
   localparam bit Defects = 1'b0;
 `endif
-  localparam logic [7:0] DefectLastPlace = 8'd1;
-  localparam logic [7:0] DefectLateBurst = 8'd2;
-  localparam logic [7:0] DefectLostPost = 8'd3;
-  localparam logic [7:0] DefectIgnoredWait = 8'd4;
-  localparam logic [7:0] DefectShortReservation = 8'd5;
 
   // The four posts of an instruction, as its last common fields lay them out.
   typedef struct packed {
@@ -20,9 +15,6 @@ package fabric_pkg;
     logic [3:0][1:0] kind;
   } posts_t;
   localparam int unsigned PostsBits = 68;
-  localparam logic [1:0] PostLocal = 2'd1;
-  localparam logic [1:0] PostRow = 2'd2;
-  localparam logic [1:0] PostCol = 2'd3;
 
   // Instructions that may end (post) in one cycle: mx SYNC, mx GEMM, vx, tx; or each context and a
   // LOAD.
@@ -56,13 +48,6 @@ package fabric_pkg;
     logic [9:0] slot;
   } cfg_t;
   localparam int unsigned CfgBits = tegula_pkg::InstrBits;
-  localparam logic [2:0] CfgInstr = 3'd0;
-  localparam logic [2:0] CfgLength = 3'd1;
-  localparam logic [2:0] CfgSemaphores = 3'd2;
-  localparam logic [2:0] CfgBases = 3'd3;
-  localparam logic [2:0] CfgKeys = 3'd4;
-  localparam logic [2:0] CfgWord = 3'd5;
-  localparam logic [2:0] CfgConstant = 3'd6;
 
   // A fault of the program, as an endpoint reports it.
   typedef struct packed {
@@ -71,10 +56,6 @@ package fabric_pkg;
     logic [9:0] where;  // bank, or semaphore, or half
     logic [8:0] ports;  // of the scratchpad
   } fault_t;
-  localparam logic [2:0] FaultBank = 3'd1;       // two ports own a bank
-  localparam logic [2:0] FaultAcc = 3'd2;        // mx and vx own an accumulator half
-  localparam logic [2:0] FaultSemaphore = 3'd3;  // a counter above 255
-  localparam logic [2:0] FaultAddress = 3'd4;    // a row outside the scratchpad or the store memory
 
   // What a LOAD or STORE in progress needs of its instruction and loop indices.
   typedef struct packed {
@@ -173,11 +154,11 @@ package fabric_pkg;
     banks_of = mask;
   endfunction
 
-  // Conversions of a job: are its elements 32 bits long in the memory, and in a flit?
+  // Are the elements of a job 32 bits long in the memory, and in a flit?
   function automatic logic wide_memory(input logic [2:0] convert);
-    wide_memory = convert != 3'd1 && convert != 3'd4 && convert != 3'd5;
+    wide_memory = 1'(tegula_pkg::CvtWideMemory >> convert);
   endfunction
   function automatic logic wide_chip(input logic [2:0] convert);
-    wide_chip = convert != 3'd1 && convert != 3'd2 && convert != 3'd3;
+    wide_chip = 1'(tegula_pkg::CvtWideChip >> convert);
   endfunction
 endpackage

@@ -43,7 +43,7 @@ module lane_arbiter #(
         for (int s = 0; s < N - 1; s++) begin
           hops = Descending ? 7'(i - 1 - s) : 7'(s - i);
           hold = hold_q[s];
-          if (fabric_pkg::Defects && defect_i == fabric_pkg::DefectShortReservation &&
+          if (fabric_pkg::Defects && defect_i == tegula_pkg::RtlDefectShortReservation &&
               hold != '0) begin
             hold = hold - 7'd1;
           end

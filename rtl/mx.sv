@@ -45,7 +45,9 @@ module mx (
   logic [64*P-1:0] results;
   always_comb begin
     results = psum_out;
-    if (fabric_pkg::Defects && defect_i == fabric_pkg::DefectLastPlace) results[0] = !psum_out[0];
+    if (fabric_pkg::Defects && defect_i == tegula_pkg::RtlDefectLastPlace) begin
+      results[0] = !psum_out[0];
+    end
   end
 
   mx_control u_control (

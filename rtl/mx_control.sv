@@ -81,9 +81,9 @@ module mx_control (
     end
   end
   assign busy_o = in_flight_q != 2'd0;
-  assign fp32_o = format_q == mx_pkg::Fp32;
-  assign fp16_o = format_q == mx_pkg::Fp16;
-  assign tf32_o = format_q == mx_pkg::Tf32;
+  assign fp32_o = format_q == tegula_pkg::FmtFp32;
+  assign fp16_o = format_q == tegula_pkg::FmtFp16;
+  assign tf32_o = format_q == tegula_pkg::FmtTf32;
 
   // The instruction: rows of a block, those read for it (in whole groups), the pitch that follows.
   logic init_q, c_half_q;
@@ -94,13 +94,13 @@ module mx_control (
   always_comb begin
     fed = rows;
     if (head_i.a_transposed) begin
-      if (head_i.format == mx_pkg::Fp32) fed = (rows + 26'(P - 1)) & ~26'(P - 1);
+      if (head_i.format == tegula_pkg::FmtFp32) fed = (rows + 26'(P - 1)) & ~26'(P - 1);
       else fed = (rows + 26'(2 * P - 1)) & ~26'(2 * P - 1);
     end
     fed_beats = fed;
     unique case (head_i.format)
-      mx_pkg::Fp32: pitch_min = PitchFp32;
-      mx_pkg::Tf32: begin
+      tegula_pkg::FmtFp32: pitch_min = PitchFp32;
+      tegula_pkg::FmtTf32: begin
         pitch_min = PitchTf32;
         fed_beats = {fed[24:0], 1'b0};
       end
@@ -209,8 +209,8 @@ module mx_control (
   logic [WaitW-1:0] wait_q, wait_d;
   always_comb begin
     unique case (format_q)
-      mx_pkg::Fp32: wait_d = WaitW'(P * L - 1);
-      mx_pkg::Tf32: wait_d = WaitW'(2 * P * L);
+      tegula_pkg::FmtFp32: wait_d = WaitW'(P * L - 1);
+      tegula_pkg::FmtTf32: wait_d = WaitW'(2 * P * L);
       default: wait_d = WaitW'(2 * P * L - 1);
     endcase
   end

@@ -34,7 +34,7 @@ module mx_nest (
   logic [11:0] phase_next;
   logic [23:0] left_next, stride;
 
-  assign stride = in_q.format == mx_pkg::Fp32 ? 24'(tegula_pkg::P) : 24'(2 * tegula_pkg::P);
+  assign stride = in_q.format == tegula_pkg::FmtFp32 ? 24'(tegula_pkg::P) : 24'(2 * tegula_pkg::P);
   assign tile_end = {1'b0, phase_q[3]} + 13'd1 == {1'b0, in_q.sr_blocks};
 
   always_comb begin

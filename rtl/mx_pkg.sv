@@ -3,9 +3,6 @@ package mx_pkg;
   localparam int unsigned P = tegula_pkg::P;
   localparam int unsigned IndexW = $clog2(2 * P);
   localparam int unsigned RowW = $clog2(2 * tegula_pkg::AccRows);  // of both accumulator halves
-  localparam logic [1:0] Fp32 = 2'd0;
-  localparam logic [1:0] Fp16 = 2'd2;
-  localparam logic [1:0] Tf32 = 2'd3;
 
   // What belongs to a block of an instruction.
   typedef struct packed {
@@ -54,6 +51,10 @@ package mx_pkg;
 
   // Cycles from the issue to the first streamed row: a bank row of each stationary row.
   function automatic logic [6:0] lead_of(input logic [1:0] format);
-    lead_of = format == Fp32 ? 7'(P) : format == Tf32 ? 7'(4 * P) : 7'(2 * P);
+    unique case (format)
+      tegula_pkg::FmtFp32: lead_of = 7'(P);
+      tegula_pkg::FmtTf32: lead_of = 7'(4 * P);
+      default: lead_of = 7'(2 * P);
+    endcase
   endfunction
 endpackage

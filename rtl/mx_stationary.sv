@@ -31,7 +31,7 @@ module mx_stationary (
   logic b_beat;  // the last bank row of a stationary row
   logic [15:0] b_base, b_row_q, b_step_q;
   assign b_req_o = issue_i || (frame_i && offset_i < lead_i);
-  assign b_beat = issue_i ? head_i.format != mx_pkg::Tf32 : !tf32_i || offset_i[0];
+  assign b_beat = issue_i ? head_i.format != tegula_pkg::FmtTf32 : !tf32_i || offset_i[0];
   always_comb begin
     b_base = b_row_q;
     if (issue_i) b_base = b_addr_i;

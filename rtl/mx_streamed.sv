@@ -27,9 +27,10 @@ module mx_streamed (
   localparam int unsigned P = tegula_pkg::P;
   localparam int unsigned Banks = tegula_pkg::Banks;
 
-  logic start, start_q, last, wide;
+  logic start, start_q, last, fp32, wide;
   assign start = issue_i ? head_i.a_transposed : transposed_i ? frame_start_i : stream_start_i;
-  assign wide = issue_i ? head_i.format == mx_pkg::Tf32 : tf32_i;  // two bank rows a row
+  assign fp32 = issue_i ? head_i.format == tegula_pkg::FmtFp32 : fp32_i;
+  assign wide = issue_i ? head_i.format == tegula_pkg::FmtTf32 : tf32_i;  // two bank rows a row
 
   // Of the instruction, for the blocks after its issue.
   logic [25:0] rows_q;
@@ -62,7 +63,7 @@ module mx_streamed (
       inner = '0;
       inner_count = issue_i ? head_i.m_count[1] : m_inner_q;
       if (issue_i || transposed_i) begin
-        inner_count = (issue_i ? head_i.format == mx_pkg::Fp32 : fp32_i) ? 13'(P) : 13'(2 * P);
+        inner_count = fp32 ? 13'(P) : 13'(2 * P);
       end
       left = issue_i ? rows_i : rows_q;
       step = issue_i ? head_i.a_m : m_step_q;

@@ -29,11 +29,11 @@ module post_filter #(
         if (valid_i[g]) begin
           posts = posts_i[g*PostsBits+:PostsBits];
           for (int i = 0; i < 4; i++) begin
-            if (posts.kind[i] == fabric_pkg::PostRow || posts.kind[i] == fabric_pkg::PostCol) begin
+            if (posts.kind[i] == tegula_pkg::PostRow || posts.kind[i] == tegula_pkg::PostCol) begin
               count = count + 4'd1;
-              if (fabric_pkg::Defects && defect_i == fabric_pkg::DefectLostPost &&
+              if (fabric_pkg::Defects && defect_i == tegula_pkg::RtlDefectLostPost &&
                   count == '0) begin
-                posts.kind[i] = '0;
+                posts.kind[i] = tegula_pkg::PostNone;
               end
             end
             for (int k = 0; k < Kinds; k++) if (posts.kind[i] == kinds_i[k*2+:2]) valid_o[k] = 1'b1;

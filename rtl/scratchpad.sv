@@ -100,7 +100,7 @@ module scratchpad (
       fault_o <= 1'b0;
     end else if (run_i && !fault_o && (twice != '0 || outside != '0)) begin : fault
       fault_o <= 1'b1;
-      fault_code_o <= outside != '0 ? fabric_pkg::FaultAddress : fabric_pkg::FaultBank;
+      fault_code_o <= outside != '0 ? tegula_pkg::FaultAddress : tegula_pkg::FaultBank;
       fault_ports_o <= outside;
       fault_bank_o <= '0;
       if (outside == '0) begin

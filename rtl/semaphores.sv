@@ -75,7 +75,7 @@ module semaphores #(
           fabric_pkg::posts_t posts;
           posts = local_posts_i[g*fabric_pkg::PostsBits+:fabric_pkg::PostsBits];
           for (int i = 0; i < 4; i++) begin
-            if (posts.kind[i] == fabric_pkg::PostLocal) begin
+            if (posts.kind[i] == tegula_pkg::PostLocal) begin
               sem = posts.sem[i];
               if (count[8*sem[SemW-1:0]+:8] == 8'd255) begin
                 over = 1'b1;
@@ -93,7 +93,7 @@ module semaphores #(
             posts = link_posts_i[s*fabric_pkg::BundleBits+g*fabric_pkg::PostsBits
                                  +:fabric_pkg::PostsBits];
             for (int i = 0; i < 4; i++) begin
-              if (posts.kind[i] == (s < OfRow ? fabric_pkg::PostRow : fabric_pkg::PostCol)
+              if (posts.kind[i] == (s < OfRow ? tegula_pkg::PostRow : tegula_pkg::PostCol)
                   && posts.pos[i] == (s < OfRow ? row_pos_i : col_pos_i)) begin
                 sem = posts.sem[i];
                 if (count[8*sem[SemW-1:0]+:8] == 8'd255) begin

@@ -53,8 +53,8 @@ module sequencer #(
   assign common = head_q[tegula_pkg::CommonInstrBits-1:0];
   assign finished_o = pc_q == length_q;
   assign ready = run_i && !finished_o && (need_q & ~nonzero_i) == '0;
-  assign head_valid_o = ready && common.op != 4'd0;
-  assign sync_o = ready && common.op == 4'd0 && idle_for_sync_i;
+  assign head_valid_o = ready && common.op != tegula_pkg::OpSync;
+  assign sync_o = ready && common.op == tegula_pkg::OpSync && idle_for_sync_i;
   assign issue_o = issue_i || sync_o;
   assign ends_inner = common.loop_count[2] == 20'd0 || idx_q[2] + 20'd1 == common.loop_count[2];
   assign need_o = need_q;
@@ -66,7 +66,9 @@ module sequencer #(
   fabric_pkg::posts_t posts;
   always_comb begin
     posts = {common.post_sem, common.post_pos, common.post_kind};
-    for (int i = 0; i < 4; i++) if (common.post_last[i] && !ends_inner) posts.kind[i] = '0;
+    for (int i = 0; i < 4; i++) begin
+      if (common.post_last[i] && !ends_inner) posts.kind[i] = tegula_pkg::PostNone;
+    end
   end
   assign posts_o = posts;
 
@@ -117,7 +119,7 @@ module sequencer #(
       need = '0;
       for (int i = 0; i < 4; i++) begin
         if (in.wait_on[i] && (!in.wait_first[i] || idx_d[2] == 20'd0)
-            && !(fabric_pkg::Defects && defect_i == fabric_pkg::DefectIgnoredWait && i == 0))
+            && !(fabric_pkg::Defects && defect_i == tegula_pkg::RtlDefectIgnoredWait && i == 0))
           need[in.wait_sem[i][SemW-1:0]] = 1'b1;
       end
       if (in.credit_mask != '0) begin

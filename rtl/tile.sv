@@ -47,12 +47,12 @@ module tile (
   always_comb begin
     cfg_instr = '0;
     cfg_length = '0;
-    if (cfg_i.valid && cfg_i.kind == fabric_pkg::CfgInstr) cfg_instr = 3'(4'd1 << cfg_i.unit);
-    if (cfg_i.valid && cfg_i.kind == fabric_pkg::CfgLength) cfg_length = 3'(4'd1 << cfg_i.unit);
+    if (cfg_i.valid && cfg_i.kind == tegula_pkg::CfgInstr) cfg_instr = 3'(4'd1 << cfg_i.unit);
+    if (cfg_i.valid && cfg_i.kind == tegula_pkg::CfgLength) cfg_length = 3'(4'd1 << cfg_i.unit);
   end
   logic cfg_vx_word, cfg_vx_constant;
-  assign cfg_vx_word = cfg_i.valid && cfg_i.kind == fabric_pkg::CfgWord;
-  assign cfg_vx_constant = cfg_i.valid && cfg_i.kind == fabric_pkg::CfgConstant;
+  assign cfg_vx_word = cfg_i.valid && cfg_i.kind == tegula_pkg::CfgWord;
+  assign cfg_vx_constant = cfg_i.valid && cfg_i.kind == tegula_pkg::CfgConstant;
 
   logic [2:0] head_valid, issue, sync, finished, empty;
   logic [3*Semaphores-1:0] need;
@@ -69,7 +69,7 @@ module tile (
   logic [31:0] keys_q [32];
   assign mx_in = mx_head;
   always_ff @(posedge clk_i) begin
-    if (cfg_i.valid && cfg_i.kind == fabric_pkg::CfgKeys)
+    if (cfg_i.valid && cfg_i.kind == tegula_pkg::CfgKeys)
       for (int k = 0; k < 32; k++) keys_q[k] <= cfg_data_i[k*32+:32];
   end
   sequencer #(
@@ -379,7 +379,7 @@ module tile (
     .clk_i, .rst_ni, .start_i, .defect_i,
     .valid_i(post_valid),
     .posts_i(posts),
-    .kinds_i({fabric_pkg::PostCol, fabric_pkg::PostRow}),
+    .kinds_i({tegula_pkg::PostCol, tegula_pkg::PostRow}),
     .valid_o(post_valid_o),
     .posts_o
   );
@@ -394,7 +394,7 @@ module tile (
     .Lanes   (4)
   ) u_semaphores (
     .clk_i, .rst_ni, .start_i, .row_pos_i, .col_pos_i,
-    .cfg_we_i      (cfg_i.valid && cfg_i.kind == fabric_pkg::CfgSemaphores),
+    .cfg_we_i      (cfg_i.valid && cfg_i.kind == tegula_pkg::CfgSemaphores),
     .cfg_slot_i    (cfg_i.slot[7:0]),
     .cfg_data_i,
     .take_i        (issue_o),
@@ -421,7 +421,7 @@ module tile (
   assign busy_o = empty != '1;
   always_comb begin
     fault_o.valid = overflow || pad_fault || acc_clash_q != '0;
-    fault_o.code = fabric_pkg::FaultSemaphore;
+    fault_o.code = tegula_pkg::FaultSemaphore;
     fault_o.where = overflow_sem;
     fault_o.ports = '0;
     if (pad_fault) begin
@@ -429,7 +429,7 @@ module tile (
       fault_o.where = {4'd0, pad_bank};
       fault_o.ports = pad_ports;
     end else if (acc_clash_q != '0) begin
-      fault_o.code = fabric_pkg::FaultAcc;
+      fault_o.code = tegula_pkg::FaultAcc;
       fault_o.where = {9'd0, acc_clash_q[1]};
     end
   end

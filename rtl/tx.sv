@@ -78,7 +78,7 @@ module tx (
   // The burst that begins: the granted one; a deliberate defect of test builds is a cycle late.
   logic late, late_q, go, go_last;
   logic [6:0] len_q, go_len;
-  assign late = fabric_pkg::Defects && defect_i == fabric_pkg::DefectLateBurst;
+  assign late = fabric_pkg::Defects && defect_i == tegula_pkg::RtlDefectLateBurst;
   assign go = late ? late_q : granted;
   assign go_len = late ? len_q : len;
   assign go_last = late ? left_q == '0 : left_q <= BurstFlits;

@@ -40,11 +40,6 @@ module vx (
   localparam int unsigned SlotW = $clog2(L);
   localparam int unsigned K = tegula_pkg::VxConstants;
   localparam int unsigned Words = tegula_pkg::MicrocodeWords;
-  localparam logic [2:0] KindFp32 = 3'd1;
-  localparam logic [2:0] KindBf16 = 3'd2;
-  localparam logic [2:0] KindFp16 = 3'd3;
-  localparam logic [2:0] KindAcc = 3'd4;
-  localparam logic [2:0] KindBf16Sr = 3'd6;
 
   // Configuration
   logic [tegula_pkg::UcodeBits-1:0] words_q [Words];
@@ -85,7 +80,12 @@ module vx (
   );
   assign word = words_q[pc];
 
-  logic ld_on, st_on, alu_on;
+  logic ld_on, st_on, alu_on, ld_fp32, st_fp32;
+  logic [2:0] ld_kind, st_kind;
+  assign ld_kind = kind[word.ld_stream];
+  assign st_kind = kind[word.st_stream];
+  assign ld_fp32 = ld_kind == tegula_pkg::StreamFp32;
+  assign st_fp32 = st_kind == tegula_pkg::StreamFp32;
   assign ld_on = active && word.ld_on;
   assign st_on = active && word.st_on;
   assign alu_on = active && word.alu_op != tegula_pkg::AluNop;
@@ -112,8 +112,7 @@ module vx (
     if (active || alu_valid_q != '0 || ld_valid_q != '0) begin
       alu_dst_q   <= {alu_dst_q[L-2:0], word.alu_dst};
       ld_dst_q    <= {ld_dst_q[L-2:0], word.ld_dst};
-      ld_halves_q <= {ld_halves_q[L-2:0],
-                      kind[word.ld_stream] == KindFp32 ? {word.ld_half, !word.ld_half} : 2'b11};
+      ld_halves_q <= {ld_halves_q[L-2:0], ld_fp32 ? {word.ld_half, !word.ld_half} : 2'b11};
     end
   end
   assign alu_done = alu_valid_q[L-1];
@@ -203,11 +202,9 @@ module vx (
   logic ld_arrives_q, ld_fp16_q, ld_bf16_q, ld_acc_q, ld_splat_q;
   logic [5:0] ld_lane_q;
   logic [32*N-1:0] widened;
-  logic [2:0] ld_kind;
-  assign ld_kind = kind[word.ld_stream];
-  assign ld_req_o = ld_on && ld_kind != KindAcc;
-  assign acc_rd_req_o = ld_on && ld_kind == KindAcc;
-  assign ld_row_o = address[word.ld_stream] + {15'd0, ld_kind == KindFp32 && word.ld_half};
+  assign ld_req_o = ld_on && ld_kind != tegula_pkg::StreamAcc;
+  assign acc_rd_req_o = ld_on && ld_kind == tegula_pkg::StreamAcc;
+  assign ld_row_o = address[word.ld_stream] + {15'd0, ld_fp32 && word.ld_half};
   assign acc_rd_row_o = address[word.ld_stream];
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -216,10 +213,10 @@ module vx (
   end
   always_ff @(posedge clk_i) begin
     if (ld_on) begin
-      ld_bf16_q <= ld_kind == KindBf16;
-      ld_fp16_q <= ld_kind == KindFp16;
-      ld_acc_q <= ld_kind == KindAcc;
-      ld_splat_q <= ld_kind == 3'd5;
+      ld_bf16_q <= ld_kind == tegula_pkg::StreamBf16;
+      ld_fp16_q <= ld_kind == tegula_pkg::StreamFp16;
+      ld_acc_q <= ld_kind == tegula_pkg::StreamAcc;
+      ld_splat_q <= ld_kind == tegula_pkg::StreamSplat32;
       ld_lane_q <= lane[word.ld_stream];
     end
   end
@@ -242,29 +239,27 @@ module vx (
   assign ld_result = ld_data_q[L-2];
 
   // Store: rounded in the word-slot's cycle, written in the next one
-  logic [2:0] st_kind;
-  assign st_kind = kind[word.st_stream];
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) st_req_o <= 1'b0;
     else st_req_o <= st_on;
   end
   always_ff @(posedge clk_i) begin
-    if (st_on) st_row_o <= address[word.st_stream] + {15'd0, st_kind == KindFp32 && word.st_half};
+    if (st_on) st_row_o <= address[word.st_stream] + {15'd0, st_fp32 && word.st_half};
   end
   logic st_sr_q;
   logic [32*P-1:0] st_exact_q, st_drawn;
   always_ff @(posedge clk_i) begin
-    if (st_on) st_sr_q <= st_kind == KindBf16Sr;
+    if (st_on) st_sr_q <= st_kind == tegula_pkg::StreamBf16sr;
   end
   assign st_data_o = st_sr_q ? st_drawn : st_exact_q;
   for (genvar i = 0; i < P; i++) begin : gen_store
     logic [31:0] full;
     always_ff @(posedge clk_i) begin
       if (st_on) begin
-        if (st_kind == KindBf16)
+        if (st_kind == tegula_pkg::StreamBf16)
           st_exact_q[32*i+:32] <= {fp_pkg::to_bf16(value[3][32*(2*i+1)+:32]),
                                    fp_pkg::to_bf16(value[3][64*i+:32])};
-        else if (st_kind == KindFp16)
+        else if (st_kind == tegula_pkg::StreamFp16)
           st_exact_q[32*i+:32] <= {fp_pkg::to_fp16(value[3][32*(2*i+1)+:32]),
                                    fp_pkg::to_fp16(value[3][64*i+:32])};
         else st_exact_q[32*i+:32] <= fp_pkg::is_nan(full) ? fp_pkg::QuietNan : full;
@@ -275,7 +270,7 @@ module vx (
   for (genvar i = 0; i < N; i++) begin : gen_store_stochastic
     logic [31:0] value_q, col_hash_q, mixed;
     always_ff @(posedge clk_i) begin
-      if (st_on && st_kind == KindBf16Sr) begin
+      if (st_on && st_kind == tegula_pkg::StreamBf16sr) begin
         value_q <= value[3][32*i+:32];
         col_hash_q <= fp_pkg::mix(sr_col + 32'(i));
       end

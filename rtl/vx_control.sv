@@ -36,8 +36,6 @@ module vx_control (
   localparam int unsigned Streams = tegula_pkg::VxStreams;
   localparam int unsigned AccShift = $clog2(tegula_pkg::AccRows);
   localparam int unsigned SlotW = $clog2(L);
-  localparam logic [2:0] KindAcc = 3'd4;
-  localparam logic [2:0] KindBf16Sr = 3'd6;
   localparam logic [SlotW-1:0] LastSlot = SlotW'(L - 1);
 
   // The streams as arrays
@@ -98,10 +96,10 @@ module vx_control (
     acc_own = '0;
     rounds = 1'b0;
     for (int unsigned t = 0; t < Streams; t++) begin
-      if (head_kind[t] == KindBf16Sr) rounds = 1'b1;
-      if (head_kind[t] == KindAcc) begin
+      if (head_kind[t] == tegula_pkg::StreamBf16sr) rounds = 1'b1;
+      if (head_kind[t] == tegula_pkg::StreamAcc) begin
         acc_own[s_addr_i[t][AccShift]] = 1'b1;
-      end else if (head_kind[t] != 3'd0) begin
+      end else if (head_kind[t] != tegula_pkg::StreamNone) begin
         if (head_store[t]) st_own |= fabric_pkg::banks_of(s_addr_i[t], head_banks[t]);
         else ld_own |= fabric_pkg::banks_of(s_addr_i[t], head_banks[t]);
       end

@@ -53,7 +53,7 @@ static uint64_t port_cycles(const tg_params *m, const tg_agcu_instr *in, uint64_
 }
 
 static void send(lanes *l, int direction, uint32_t lane, int source, int64_t destinations, uint64_t flits) {
-  bool ahead = direction == TG_EAST || direction == TG_SOUTH;
+  bool ahead = direction == TG_DIR_EAST || direction == TG_DIR_SOUTH;
   int farthest = source;
   for (int position = 0; position < MOST_SEGMENTS; position++)
     if (destinations >> position & 1 && (ahead ? position > farthest : position < farthest))
@@ -74,7 +74,7 @@ static void count_tile(const tg_params *m, const tg_tile_program *tile, uint32_t
   for (uint32_t pc = 0; pc < tile->tx.count; pc++) {
     const tg_tx_instr *in = &tile->tx.instrs[pc].tx;
     if (in->op[0] == TG_OP_sync) continue;
-    bool along_row = in->dir[0] == TG_EAST || in->dir[0] == TG_WEST;
+    bool along_row = in->dir[0] == TG_DIR_EAST || in->dir[0] == TG_DIR_WEST;
     send(l, (int)in->dir[0], along_row ? row : col, (int)(along_row ? col : row) + 1, in->dst_mask[0],
          executions(&tile->tx, pc) * (uint64_t)in->flits[0]);
   }
@@ -93,7 +93,7 @@ static void count_agcu(const tg_params *m, const tg_agcu_program *agcu, uint32_t
       uint64_t times = executions(&agcu->contexts[c], pc);
       port += times * port_cycles(m, in, bases[in->base[0]]);
       if (in->op[0] == TG_OP_agcu_load)
-        send(l, west ? TG_EAST : TG_SOUTH, west ? number : number - m->rows, 0, in->dst_mask[0],
+        send(l, west ? TG_DIR_EAST : TG_DIR_SOUTH, west ? number : number - m->rows, 0, in->dst_mask[0],
              times * tg_agcu_flits(m, in));
     }
   if (port > total->dram) total->dram = port;

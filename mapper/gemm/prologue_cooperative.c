@@ -195,7 +195,7 @@ static tg_instr *send_away(emission *e, uint32_t r, uint32_t col) {
   tg_queue *queue = &tg_build_tile(&e->b, r, col)->tx;
   tg_instr *in = tg_build_push(&e->b, queue, TG_OP_tx_send);
   tg_tx_instr *tx = &in->tx;
-  tx->dir[0] = TG_NORTH;
+  tx->dir[0] = TG_DIR_NORTH;
   tx->flits[0] = e->t.prologue_sent * row_flits(e);
   tg_set_operand(tx->src_base, &e->prologue.output, true);
   tx->src_delta[2] = tx->flits[0];
@@ -214,10 +214,11 @@ static tg_instr *send_away(emission *e, uint32_t r, uint32_t col) {
 /* To the other makers; the last SEND lets mx have the chunk. */
 static tg_instr *send_around(emission *e, uint32_t r, uint32_t col) {
   uint32_t all = all_makers(e, r), above = all & ((2u << r) - 1), below = all & ~((4u << r) - 1);
-  tg_instr *first = below ? send_chunk(e, r, col, TG_SOUTH, below) : send_chunk(e, r, col, TG_NORTH, above);
+  tg_instr *first =
+      below ? send_chunk(e, r, col, TG_DIR_SOUTH, below) : send_chunk(e, r, col, TG_DIR_NORTH, above);
   tg_instr *last = first;
   tg_channel_take(&e->prologue.made, first, 0, false);
-  if (below && above) last = send_chunk(e, r, col, TG_NORTH, above);
+  if (below && above) last = send_chunk(e, r, col, TG_DIR_NORTH, above);
   tg_set_post(last, 0, TG_POST_LOCAL, 0, e->b_block.full + (int)tg_gemm_maker(e, r), false);
   return last;
 }

@@ -144,7 +144,7 @@ static tg_instr *push_send(emission *e, uint32_t r, uint32_t col, uint32_t chunk
   tg_queue *queue = &tg_build_tile(&e->b, r, col)->tx;
   tg_instr *in = tg_build_push(&e->b, queue, TG_OP_tx_send);
   tg_tx_instr *tx = &in->tx;
-  tx->dir[0] = west ? TG_WEST : TG_NORTH;
+  tx->dir[0] = west ? TG_DIR_WEST : TG_DIR_NORTH;
   tx->flits[0] = e->t.prologue_sent * row_flits(e);
   tg_set_rotating(tx->src_base, &e->prologue.output, chunk % 2,
                   turns % 2 ? TG_ROTATE_OUTER : TG_ROTATE_NEVER);

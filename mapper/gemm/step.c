@@ -130,7 +130,7 @@ void tg_gemm_take_epilogue_operands(const emission *e, tg_instr *in, uint32_t r,
 
 tg_tx_instr *tg_gemm_push_send(emission *e, uint32_t r, uint32_t col, uint32_t to, uint32_t flits, int sem) {
   tg_tx_instr *tx = &tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->tx, TG_OP_tx_send)->tx;
-  tx->dir[0] = to > r ? TG_SOUTH : TG_NORTH;
+  tx->dir[0] = to > r ? TG_DIR_SOUTH : TG_DIR_NORTH;
   tx->flits[0] = flits;
   tx->src_inner[0] = tx->dst_inner[0] = 65535;
   tx->dst_mask[0] = 1u << (to + 1);

@@ -63,7 +63,7 @@ static tg_instr *emit_send(tg_build *b, const tg_store_port *port, uint32_t r, u
                            uint32_t number, uint32_t numbers) {
   tg_instr *in = tg_build_push(b, &tg_build_tile(b, r, col)->tx, TG_OP_tx_send);
   tg_tx_instr *tx = &in->tx;
-  tx->dir[0] = west ? TG_WEST : TG_NORTH;
+  tx->dir[0] = west ? TG_DIR_WEST : TG_DIR_NORTH;
   tx->flits[0] = port->flits;
   if (port->pieces > 1) {
     tg_set_operand(tx->src_base, &port->buffer, true);

@@ -24,7 +24,7 @@ for (const folder of [rtl, join(rtl, 'area')])
 
 // Preparation 1: Yosys does not resolve one package's constants in another package, so they become numbers there.
 const constants = {};
-for (const [, name, value] of sources['tegula_pkg.sv'].matchAll(/localparam int unsigned (\w+) = (\d+);/g))
+for (const [, name, value] of sources['tegula_pkg.sv'].matchAll(/^ *(?:localparam .* )?(\w+) = (\d+(?:'\w+)?)[,; ]/gm))
   constants[name] = value;
 for (const file of ['fabric_pkg.sv', 'mx_pkg.sv'])
   sources[file] = sources[file].replace(/tegula_pkg::(\w+)/g, (whole, name) => {

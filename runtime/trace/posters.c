@@ -23,8 +23,8 @@ static void note_arrivals(const tg_params *m, tg_poster *posters, tg_unit unit, 
   int64_t mask = send ? in->tx.dst_mask[0] : in->agcu.dst_mask[0],
           semaphore = send ? in->tx.dst_sem[0] : in->agcu.dst_sem[0];
   uint32_t direction = send                                    ? (uint32_t)in->tx.dir[0]
-                       : tg_is_west(m, endpoint - tg_tiles(m)) ? TG_EAST
-                                                               : TG_SOUTH;
+                       : tg_is_west(m, endpoint - tg_tiles(m)) ? TG_DIR_EAST
+                                                               : TG_DIR_SOUTH;
   for (uint32_t position = 0; position < 17; position++)
     if (mask >> position & 1)
       note(m, posters, tg_lane_endpoint(m, endpoint, direction, position), semaphore, unit, endpoint);

@@ -167,8 +167,8 @@ static tg_status arrivals(functional *f, const unit *u, tg_diag *diag) {
   if (!(send ? in->tx.dst_post[0] : in->agcu.dst_post[0])) return TG_OK;
   int64_t mask = send ? in->tx.dst_mask[0] : in->agcu.dst_mask[0],
           number = send ? in->tx.dst_sem[0] : in->agcu.dst_sem[0];
-  uint32_t dir =
-      send ? (uint32_t)in->tx.dir[0] : (tg_is_west(m, u->endpoint - tg_tiles(m)) ? TG_EAST : TG_SOUTH);
+  uint32_t dir = send ? (uint32_t)in->tx.dir[0]
+                      : (tg_is_west(m, u->endpoint - tg_tiles(m)) ? TG_DIR_EAST : TG_DIR_SOUTH);
   for (uint32_t pos = 0; pos < 17; pos++) {
     if (!(mask >> pos & 1)) continue;
     tg_status status = increment(f, u, tg_lane_endpoint(m, u->endpoint, dir, pos), number, diag);

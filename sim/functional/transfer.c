@@ -87,7 +87,7 @@ static void deliver(tg_machine_state *state, uint32_t agcu, const tg_execution *
                     uint32_t count, const uint8_t *data) {
   const tg_agcu_instr *in = &x->in->agcu;
   const tg_params *m = &state->params;
-  uint32_t dir = tg_is_west(m, agcu) ? TG_EAST : TG_SOUTH, bytes = tg_flit_bytes(m);
+  uint32_t dir = tg_is_west(m, agcu) ? TG_DIR_EAST : TG_DIR_SOUTH, bytes = tg_flit_bytes(m);
   for (uint32_t mask = (uint32_t)in->dst_mask[0]; mask; mask &= mask - 1) {
     uint32_t tile = tg_lane_endpoint(m, tg_tiles(m) + agcu, dir, (uint32_t)__builtin_ctz(mask));
     for (uint32_t f = 0, run; f < count; f += run) {

@@ -108,7 +108,7 @@ static void add_arrivals(const tg_params *m, uint32_t endpoint, uint32_t dir, ui
 
 static uint32_t direction(const tg_params *m, uint32_t endpoint, const tg_execution *x) {
   if (endpoint < tg_tiles(m)) return (uint32_t)x->in->tx.dir[0];
-  return tg_is_west(m, endpoint - tg_tiles(m)) ? TG_EAST : TG_SOUTH;
+  return tg_is_west(m, endpoint - tg_tiles(m)) ? TG_DIR_EAST : TG_DIR_SOUTH;
 }
 
 static void add_device_memory(const tg_machine_state *state, const tg_execution *x, footprint *out) {

@@ -1,6 +1,7 @@
 /* gen_isa_doc: writes docs/instruction-set.md, the machine's tables for readers, to stdout. */
 #include "sim/machine/isa.h"
 
+#include <ctype.h>
 #include <stdio.h>
 
 enum { PRESETS = 3 };
@@ -11,6 +12,10 @@ static void print_cell(const char *text) {
     if (*text == '|') putchar('\\');
     putchar(*text);
   }
+}
+
+static void print_lower(const char *text) {
+  for (; *text; text++) putchar(tolower((unsigned char)*text));
 }
 
 /* "7" or "4..7". */
@@ -70,6 +75,24 @@ static void print_operations(void) {
 #undef OPERATION
 }
 
+static void print_code_set(const tg_code_set *set) {
+  printf("\n### ");
+  print_lower(set->name);
+  printf("\n\n%s.\n\n| code | name | meaning |\n|---|---|---|\n", set->doc);
+  for (int c = 0; c < set->count; c++) {
+    printf("| %d | `", set->codes[c].value);
+    print_lower(set->codes[c].name);
+    printf("` | %s |\n", set->codes[c].doc);
+  }
+}
+
+static void print_code_sets(void) {
+  size_t count;
+  const tg_code_set *sets = tg_code_sets(&count);
+  puts("\n## Codes\n\nIn the text form of a program a field's codes are written by name.");
+  for (size_t c = 0; c < count; c++) print_code_set(&sets[c]);
+}
+
 static void print_field_head(void) { puts("| bits | field | type | meaning |\n|---|---|---|---|"); }
 
 static void print_field(const tg_field *field) {
@@ -79,6 +102,10 @@ static void print_field(const tg_field *field) {
   if (field->count > 1) printf("%u x ", field->count);
   printf("%c%u | ", field->is_signed ? 's' : 'u', field->bits);
   print_cell(field->doc);
+  for (int c = 0; field->codes && c < field->codes->count; c++) {
+    printf("%s %d ", c ? "," : ":", field->codes->codes[c].value);
+    print_lower(field->codes->codes[c].name);
+  }
   puts(" |");
 }
 
@@ -160,11 +187,13 @@ static void print_microcode(void) {
 
 int main(void) {
   puts("# Instruction set\n\n"
-       "Printed by `sim/machine/gen_isa_doc.c` from `params.def`, `ops.def`, `isa.def` and `alu.def`; do not "
-       "edit. What the fields mean\nand when things happen is in [machine.md](machine.md).\n");
+       "Printed by `sim/machine/gen_isa_doc.c` from `params.def`, `ops.def`, `isa.def`, `codes.def` and "
+       "`alu.def`; do not edit. What the\nfields mean and when things happen is in "
+       "[machine.md](machine.md).\n");
   print_parameters();
   print_operations();
   print_instructions();
+  print_code_sets();
   print_microcode();
   return 0;
 }

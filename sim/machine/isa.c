@@ -8,16 +8,55 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- sets of codes, from codes.def ---- */
+
+#define CODES(set, bits, doc)       static const struct tg_code set##_codes[] = {
+#define CODE(set, name, value, doc) {#name, doc, value},
+#define CODES_END(set)                                                                                       \
+  }                                                                                                          \
+  ;
+#include "sim/machine/codes.def"
+#undef CODES
+#undef CODE
+#undef CODES_END
+
+enum {
+#define CODES(set, bits, doc) set##_SET,
+#define CODE(set, name, value, doc)
+#define CODES_END(set)
+#include "sim/machine/codes.def"
+#undef CODES
+  CODE_SETS
+};
+
+static const tg_code_set code_sets[CODE_SETS] = {
+#define CODES(set, bits, doc)                                                                                \
+  [set##_SET] = {#set, doc, bits, sizeof set##_codes / sizeof *set##_codes, set##_codes},
+#include "sim/machine/codes.def"
+#undef CODES
+#undef CODE
+#undef CODES_END
+};
+
+const tg_code_set *tg_code_sets(size_t *out_count) {
+  *out_count = CODE_SETS;
+  return code_sets;
+}
+
 /* ---- field tables, from isa.def ---- */
 
-#define UNIT(unit) static tg_field unit##_fields[] = {
+#define UNIT(unit)         static tg_field unit##_fields[] = {
+#define MEMBER(unit, name) (offsetof(tg_##unit##_instr, name) / sizeof(int64_t))
 #define FIELD(unit, name, count, bits, is_signed, doc)                                                       \
-  {#name, doc, count, bits, is_signed, 0, offsetof(tg_##unit##_instr, name) / sizeof(int64_t)},
+  {#name, doc, NULL, count, bits, is_signed, 0, MEMBER(unit, name)},
+#define CODED(unit, name, count, bits, set, doc)                                                             \
+  {#name, doc, &code_sets[set##_SET], count, bits, false, 0, MEMBER(unit, name)},
 #define END(unit)                                                                                            \
   }                                                                                                          \
   ;
 #include "sim/machine/isa.def"
 #undef UNIT
+#undef MEMBER
 #undef FIELD
 #undef END
 
@@ -142,6 +181,15 @@ tg_status tg_instr_check(tg_unit unit, const tg_instr *instr, tg_diag *diag) {
 
 /* ---- text ---- */
 
+static void print_value(FILE *out, const tg_field *field, int64_t value) {
+  if (!field->codes || value < 0 || value >= field->codes->count) {
+    fprintf(out, "%lld", (long long)value);
+    return;
+  }
+  for (const char *name = field->codes->codes[value].name; *name; name++)
+    fputc(tolower((unsigned char)*name), out);
+}
+
 char *tg_instr_print(tg_unit unit, const tg_instr *instr, tg_arena *arena) {
   const int64_t *members = (const int64_t *)(const void *)instr;
   tg_text_stream text;
@@ -157,19 +205,36 @@ char *tg_instr_print(tg_unit unit, const tg_instr *instr, tg_arena *arena) {
         fputc(',', out);
       else
         fprintf(out, " %s=", field->name);
-      fprintf(out, "%lld", (long long)values[i]);
+      print_value(out, field, values[i]);
     }
   }
   return tg_text_end_on(&text, arena);
 }
 
-/* Parses "v,v,v" at *cursor into at most `count` values. */
-static bool parse_values(const char **cursor, int64_t *values, unsigned count) {
-  for (unsigned i = 0; i < count; i++) {
-    char *end;
-    errno = 0;
-    values[i] = strtoll(*cursor, &end, 0);
-    if (end == *cursor || errno) return false;
+/* The code whose name has the n characters of `text`; -1: none. */
+static int find_code(const tg_code_set *codes, const char *text, size_t n) {
+  for (int c = 0; c < codes->count; c++) {
+    const char *name = codes->codes[c].name;
+    size_t i = 0;
+    while (i < n && name[i] && tolower((unsigned char)name[i]) == text[i]) i++;
+    if (i == n && !name[i]) return codes->codes[c].value;
+  }
+  return -1;
+}
+
+/* Parses "v,v,v" at *cursor into at most the field's count of values: numbers, or names of its codes. A name
+ * may begin with a digit ("32"), so names come first; a number of the same digits would not fit into the field. */
+static bool parse_values(const char **cursor, int64_t *values, const tg_field *field) {
+  for (unsigned i = 0; i < field->count; i++) {
+    size_t n = strcspn(*cursor, ", \t\n");
+    int code = field->codes ? find_code(field->codes, *cursor, n) : -1;
+    char *end = (char *)*cursor + n;
+    values[i] = code;
+    if (code < 0) {
+      errno = 0;
+      values[i] = strtoll(*cursor, &end, 0);
+      if (end == *cursor || errno) return false;
+    }
     *cursor = end;
     if (*end != ',') return true;
     (*cursor)++;
@@ -204,9 +269,8 @@ tg_status tg_instr_parse(tg_unit unit, const char *line, tg_instr *out_instr, tg
       return tg_fail(diag, TG_INVALID, "%s has no field \"%.*s\"", tg_unit_name(unit), (int)(n > 40 ? 40 : n),
                      line);
     line += n + 1;
-    if (!parse_values(&line, members + field->member, field->count) ||
-        (*line && !isspace((unsigned char)*line)))
-      return tg_fail(diag, TG_INVALID, "%s field %s wants up to %u numbers", tg_unit_name(unit), field->name,
-                     field->count);
+    if (!parse_values(&line, members + field->member, field) || (*line && !isspace((unsigned char)*line)))
+      return tg_fail(diag, TG_INVALID, "%s field %s wants up to %u %s", tg_unit_name(unit), field->name,
+                     field->count, field->codes ? "codes" : "numbers");
   }
 }

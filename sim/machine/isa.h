@@ -39,29 +39,17 @@ typedef enum tg_alu {
   TG_ALU_COUNT, /* codes are consecutive */
 } tg_alu;
 
-enum { TG_POST_NONE, TG_POST_LOCAL, TG_POST_ROW, TG_POST_COL };
-enum { TG_EAST, TG_WEST, TG_SOUTH, TG_NORTH };
-enum { TG_FMT_FP32, TG_FMT_BF16, TG_FMT_FP16, TG_FMT_TF32, TG_FMT_COUNT };
-enum {
-  TG_STREAM_NONE,
-  TG_STREAM_FP32,
-  TG_STREAM_BF16,
-  TG_STREAM_FP16,
-  TG_STREAM_ACC,
-  TG_STREAM_SPLAT32,
-  TG_STREAM_BF16SR, /* BF16, stored with stochastic rounding */
-  TG_STREAM_COUNT
-};
-enum {
-  TG_CVT_32,
-  TG_CVT_16,
-  TG_CVT_FP32_BF16,
-  TG_CVT_FP32_FP16,
-  TG_CVT_BF16_FP32,
-  TG_CVT_FP16_FP32,
-  TG_CVT_FP32_TF32,
-  TG_CVT_COUNT
-};
+/* Codes of fields: TG_POST_NONE .. TG_POST_COL and TG_POST_COUNT, and so on. */
+#define CODES(set, bits, doc)       enum {
+#define CODE(set, name, value, doc) TG_##set##_##name = value,
+#define CODES_END(set)                                                                                       \
+  TG_##set##_COUNT                                                                                           \
+  }                                                                                                          \
+  ;
+#include "sim/machine/codes.def"
+#undef CODES
+#undef CODE
+#undef CODES_END
 
 /* One struct a unit: tg_mx_instr, tg_vx_instr, tg_tx_instr, tg_agcu_instr. Every field is an array of int64_t
  * of its count, so that one table drives encoding, text and checks: in->flits[0], in->blk_count[3]. */
@@ -129,15 +117,28 @@ tg_status tg_instr_decode(tg_unit unit, const uint64_t words[TG_INSTR_BYTES / 8]
 tg_status tg_instr_check(tg_unit unit, const tg_instr *instr, tg_diag *diag);
 unsigned tg_unit_bits(tg_unit unit); /* bits used by the fields of a unit */
 
-/* Text: "gemm format=1 m_count=1,16 wait_on=1 ..." with fields that are zero left out. */
+/* Text: "gemm format=bf16 m_count=1,16 wait_on=1 ..." with fields that are zero left out. Codes are printed by
+ * name, and parsed by name or number. */
 char *tg_instr_print(tg_unit unit, const tg_instr *instr, tg_arena *arena);
 tg_status tg_instr_parse(tg_unit unit, const char *line, tg_instr *out_instr, tg_diag *diag);
 char *tg_ucode_print(const tg_ucode *word, tg_arena *arena);
 tg_status tg_ucode_parse(const char *line, tg_ucode *out_word, tg_diag *diag);
 
+/* A set of codes: name as in codes.def, rows in the order of their values. */
+typedef struct tg_code_set {
+  const char *name, *doc;
+  uint8_t bits, count;
+  const struct tg_code {
+    const char *name, *doc;
+    int value;
+  } * codes;
+} tg_code_set;
+const tg_code_set *tg_code_sets(size_t *out_count);
+
 /* Description of a field, for generators and documentation. */
 typedef struct tg_field {
   const char *name, *doc;
+  const tg_code_set *codes; /* NULL: a number */
   uint8_t count, bits;
   bool is_signed;
   uint16_t bit;    /* position of element 0 in the word */

@@ -13,7 +13,7 @@ static poster *poster_of(check *k, semaphore *s, uint32_t unit, sequence sequenc
 
 static uint32_t post_endpoint(const check *k, const unit *u, const tg_common_instr *in, int i) {
   if (in->post_kind[i] == TG_POST_LOCAL) return u->endpoint;
-  return tg_lane_endpoint(k->m, u->endpoint, in->post_kind[i] == TG_POST_ROW ? TG_EAST : TG_SOUTH,
+  return tg_lane_endpoint(k->m, u->endpoint, in->post_kind[i] == TG_POST_ROW ? TG_DIR_EAST : TG_DIR_SOUTH,
                           (uint32_t)in->post_pos[i]);
 }
 
@@ -25,12 +25,12 @@ static void set_up_arrivals(check *k, unit *u, const tg_instr *in, site *site) {
           sem = send ? in->tx.dst_sem[0] : in->agcu.dst_sem[0];
   bool posts = send ? in->tx.dst_post[0] : in->agcu.dst_post[0];
   uint32_t dir =
-      send ? (uint32_t)in->tx.dir[0] : (tg_is_west(k->m, u->endpoint - tg_tiles(k->m)) ? TG_EAST : TG_SOUTH);
+      send ? (uint32_t)in->tx.dir[0] : (tg_is_west(k->m, u->endpoint - tg_tiles(k->m)) ? TG_DIR_EAST : TG_DIR_SOUTH);
   if (load && !u->reads) u->reads = k->components++;
   site->arrivals = TG_NEW_ARRAY(&k->arena, arrival, (size_t)__builtin_popcountll((uint64_t)mask));
   for (uint32_t pos = 0; pos < POSITIONS; pos++) {
     if (!(mask >> pos & 1)) continue;
-    uint32_t *channel = &u->channel[dir == TG_SOUTH || dir == TG_NORTH][pos];
+    uint32_t *channel = &u->channel[dir == TG_DIR_SOUTH || dir == TG_DIR_NORTH][pos];
     if (!*channel) *channel = k->components++;
     arrival *a = &site->arrivals[site->arrival_count++];
     *a = (arrival){

@@ -129,7 +129,7 @@ static tg_status check_vx(const check *k, const tg_vx_instr *in) {
 
 /* Destinations lie on the lane's downstream side; only W and N lanes reach the AGCU. */
 static tg_status check_destinations(const check *k, int64_t dir, int64_t mask) {
-  bool row = dir == TG_EAST || dir == TG_WEST, up = dir == TG_EAST || dir == TG_SOUTH;
+  bool row = dir == TG_DIR_EAST || dir == TG_DIR_WEST, up = dir == TG_DIR_EAST || dir == TG_DIR_SOUTH;
   int own = position(k, row), last = (int)(row ? k->m->cols : k->m->rows);
   WANT(own >= 0, "the lane does not pass here");
   WANT(mask, "dst_mask is empty");
@@ -160,7 +160,7 @@ static tg_status check_agcu(const check *k, const tg_agcu_instr *in) {
   WANT(in->dst_inner[0] >= 1, "dst_inner is 0");
   WANT(!in->dst_post[0] || in->dst_sem[0] < k->m->semaphores, "there is no semaphore %lld",
        (long long)in->dst_sem[0]);
-  return check_destinations(k, tg_is_west(k->m, k->endpoint - tg_tiles(k->m)) ? TG_EAST : TG_SOUTH,
+  return check_destinations(k, tg_is_west(k->m, k->endpoint - tg_tiles(k->m)) ? TG_DIR_EAST : TG_DIR_SOUTH,
                             in->dst_mask[0]);
 }
 

@@ -95,12 +95,12 @@ uint32_t tg_lane_endpoint(const tg_params *m, uint32_t endpoint, uint32_t dir, u
     row = endpoint - tiles; /* west AGCU of its row */
     col = row - m->rows;    /* or north AGCU of its column */
   }
-  if (dir == TG_EAST || dir == TG_WEST) return position ? row * m->cols + position - 1 : tiles + row;
+  if (dir == TG_DIR_EAST || dir == TG_DIR_WEST) return position ? row * m->cols + position - 1 : tiles + row;
   return position ? (position - 1) * m->cols + col : tiles + m->rows + col;
 }
 
 uint32_t tg_post_endpoint(const tg_params *m, uint32_t endpoint, const tg_common_instr *in, int i) {
   if (in->post_kind[i] == TG_POST_LOCAL) return endpoint;
-  return tg_lane_endpoint(m, endpoint, in->post_kind[i] == TG_POST_ROW ? TG_EAST : TG_SOUTH,
+  return tg_lane_endpoint(m, endpoint, in->post_kind[i] == TG_POST_ROW ? TG_DIR_EAST : TG_DIR_SOUTH,
                           (uint32_t)in->post_pos[i]);
 }

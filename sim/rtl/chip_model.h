@@ -14,12 +14,8 @@
 
 namespace tegula {
 
-/* What a configuration write is for: the constants of rtl/fabric_pkg.sv. */
-enum ConfigKind { CFG_INSTR, CFG_LENGTH, CFG_SEMAPHORES, CFG_BASES, CFG_KEYS, CFG_WORD, CFG_CONSTANT };
-enum FaultCode { FAULT_BANK = 1, FAULT_ACC, FAULT_SEMAPHORE, FAULT_ADDRESS };
-
 struct ConfigWrite {
-  ConfigKind kind;
+  uint32_t kind;                 /* TG_CFG_INSTR .. */
   uint32_t endpoint, unit, slot; /* unit: 0 mx, 1 vx, 2 tx, or the context */
   const void *data;
   size_t bytes; /* at most 256; the rest is zero */
@@ -33,8 +29,8 @@ struct Piece {
 };
 
 struct ChipFault {
-  uint32_t endpoint, code, where,
-      ports; /* where: bank, semaphore or half; ports: a mask, see rtl/scratchpad.sv */
+  uint32_t endpoint, code; /* TG_FAULT_BANK .. */
+  uint32_t where, ports;   /* bank, semaphore or half; a mask, see rtl/scratchpad.sv */
 };
 
 class ChipModel {

@@ -78,15 +78,15 @@ void Engine::load_queue(uint32_t endpoint, tg_unit unit, uint32_t place, const t
   for (uint32_t i = 0; i < queue.count; i++) {
     uint64_t words[TG_INSTR_BYTES / 8];
     tg_instr_encode(unit, &queue.instrs[i], words);
-    chip_->config({CFG_INSTR, endpoint, place, i, words, sizeof words});
+    chip_->config({TG_CFG_INSTR, endpoint, place, i, words, sizeof words});
   }
-  chip_->config({CFG_LENGTH, endpoint, place, 0, &queue.count, sizeof queue.count});
+  chip_->config({TG_CFG_LENGTH, endpoint, place, 0, &queue.count, sizeof queue.count});
 }
 
 void Engine::load_semaphores(uint32_t endpoint, const uint8_t *sem_init) {
   uint32_t count = program_.params.semaphores;
   for (uint32_t s = 0; s < count; s += kSemaphoresAWrite)
-    chip_->config({CFG_SEMAPHORES, endpoint, 0, s / kSemaphoresAWrite, sem_init + s,
+    chip_->config({TG_CFG_SEMAPHORES, endpoint, 0, s / kSemaphoresAWrite, sem_init + s,
                    std::min(kSemaphoresAWrite, count - s)});
 }
 
@@ -99,9 +99,9 @@ void Engine::load_section(const tg_section &section) {
     load_queue(t, TG_TX, 2, tile.tx);
     load_semaphores(t, tile.sem_init);
     for (uint32_t w = 0; w < tile.word_count; w++)
-      chip_->config({CFG_WORD, t, 0, w, &tile.words[w], sizeof tile.words[w]});
+      chip_->config({TG_CFG_WORD, t, 0, w, &tile.words[w], sizeof tile.words[w]});
     for (uint32_t c = 0; c < tile.constant_count; c++)
-      chip_->config({CFG_CONSTANT, t, 0, c, &tile.constants[c], sizeof tile.constants[c]});
+      chip_->config({TG_CFG_CONSTANT, t, 0, c, &tile.constants[c], sizeof tile.constants[c]});
   }
   for (uint32_t a = 0; a < tg_agcus(&m); a++) {
     for (uint32_t c = 0; c < m.agcu_contexts; c++)
@@ -113,8 +113,8 @@ void Engine::load_section(const tg_section &section) {
 void Engine::load_tables(const tg_invocation &invocation, const tg_run_options &options) {
   uint32_t keys[TG_BASES];
   for (int k = 0; k < TG_BASES; k++) keys[k] = tg_sr_key(options.seed, options.step, invocation.key_nodes[k]);
-  chip_->config({CFG_BASES, 0, 0, 0, invocation.bases, sizeof invocation.bases});
-  chip_->config({CFG_KEYS, 0, 0, 0, keys, sizeof keys});
+  chip_->config({TG_CFG_BASES, 0, 0, 0, invocation.bases, sizeof invocation.bases});
+  chip_->config({TG_CFG_KEYS, 0, 0, 0, keys, sizeof keys});
 }
 
 tg_status Engine::report(const char *what, uint32_t invocation, tg_diag *diag) const {
@@ -131,9 +131,9 @@ std::string Engine::fault_text(const Recorder &recorder) const {
   for (uint32_t p = 0; p < 9; p++)
     if (fault.ports >> p & 1) who += (who.empty() ? "" : " and ") + std::string(ports[p]);
   switch (fault.code) {
-  case FAULT_BANK: return where + who + " own bank " + std::to_string(fault.where);
-  case FAULT_ACC: return where + "mx and vx own accumulator half " + std::to_string(fault.where);
-  case FAULT_SEMAPHORE: return where + "semaphore " + std::to_string(fault.where) + " is above 255";
+  case TG_FAULT_BANK: return where + who + " own bank " + std::to_string(fault.where);
+  case TG_FAULT_ACC: return where + "mx and vx own accumulator half " + std::to_string(fault.where);
+  case TG_FAULT_SEMAPHORE: return where + "semaphore " + std::to_string(fault.where) + " is above 255";
   default:
     return where + (who.empty() ? "a row outside the store memory" : who + ": a row outside the scratchpad");
   }

@@ -37,8 +37,8 @@ void tg_agcu_issue(tg_chip *chip, uint32_t unit, const tg_execution *x) {
   if (chip->values) look_ahead(chip, u);
   if (chip->memory) tg_device_issue(chip, u);
   if (!is_store(u)) {
-    u->transfer =
-        tg_transfer_of(chip, u->endpoint, tg_is_west(chip->m, port) ? TG_EAST : TG_SOUTH, in->dst_mask[0]);
+    u->transfer = tg_transfer_of(chip, u->endpoint, tg_is_west(chip->m, port) ? TG_DIR_EAST : TG_DIR_SOUTH,
+                                 in->dst_mask[0]);
     u->transfer.row = x->address[TG_AT_DST];
     u->transfer.inner = (uint32_t)in->dst_inner[0];
     u->transfer.stride = (int32_t)in->dst_stride[0];

@@ -25,7 +25,7 @@ static void describe_lanes(tg_chip *chip) {
     uint32_t k = lane->row ? i : i - 2 * m->rows, lines = lane->row ? m->rows : m->cols;
     lane->line = k % lines;
     lane->up = k < lines;
-    lane->direction = (lane->row ? TG_EAST : TG_SOUTH) + (lane->up ? 0 : 1);
+    lane->direction = (lane->row ? TG_DIR_EAST : TG_DIR_SOUTH) + (lane->up ? 0 : 1);
   }
 }
 

@@ -28,7 +28,7 @@ typedef enum tg_bank_port {
   TG_PORT_VX_LOAD,
   TG_PORT_VX_STORE,
   TG_PORT_TX,
-  TG_PORT_LANE, /* and the three after it: lane inputs in the order of TG_EAST.. */
+  TG_PORT_LANE, /* and the three after it: lane inputs in the order of TG_DIR_EAST.. */
 } tg_bank_port;
 
 typedef struct tg_window {
@@ -143,7 +143,7 @@ typedef struct tg_request {
 typedef struct tg_lane_state {
   bool row, up; /* along a row; towards higher positions */
   uint32_t line;
-  uint32_t direction; /* TG_EAST.. */
+  uint32_t direction; /* TG_DIR_EAST.. */
   uint32_t count;
   tg_request requests[17]; /* oldest first */
   uint64_t reserved[16];   /* R(s) */

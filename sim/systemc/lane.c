@@ -13,16 +13,17 @@ static uint32_t endpoint_at(const tg_chip *chip, const tg_lane_state *lane, uint
 static uint32_t lane_of(const tg_chip *chip, uint32_t line, int64_t direction) {
   uint32_t rows = chip->m->rows, cols = chip->m->cols;
   switch (direction) {
-  case TG_EAST: return line;
-  case TG_WEST: return rows + line;
-  case TG_SOUTH: return 2 * rows + line;
+  case TG_DIR_EAST: return line;
+  case TG_DIR_WEST: return rows + line;
+  case TG_DIR_SOUTH: return 2 * rows + line;
   default: return 2 * rows + cols + line;
   }
 }
 
 tg_transfer tg_transfer_of(const tg_chip *chip, uint32_t endpoint, int64_t direction, int64_t mask) {
   uint32_t tiles = tg_tiles(chip->m), cols = chip->m->cols, line, position = 0;
-  bool row = direction == TG_EAST || direction == TG_WEST, up = direction == TG_EAST || direction == TG_SOUTH;
+  bool row = direction == TG_DIR_EAST || direction == TG_DIR_WEST,
+       up = direction == TG_DIR_EAST || direction == TG_DIR_SOUTH;
   if (endpoint >= tiles) {
     line = row ? endpoint - tiles : endpoint - tiles - chip->m->rows;
   } else {

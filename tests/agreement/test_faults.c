@@ -8,15 +8,8 @@
 
 #include <stdio.h>
 
-/* Codes of the RTL's defects: rtl/fabric_pkg.sv and mx.sv. The last selects the build, and no defect. */
-enum {
-  RTL_LAST_PLACE = 1,
-  RTL_LATE_BURST,
-  RTL_LOST_POST,
-  RTL_IGNORED_WAIT,
-  RTL_SHORT_RESERVATION,
-  RTL_NONE = 255
-};
+/* No defect, in the build that has them. */
+enum { RTL_NONE = 255 };
 
 #define PRODUCT(m, k)                                                                                        \
   "graph \"g\"\ninput %a: f32[" #m "," #k "]\nconst %b: f32[" #k ",41] = seeded(7, 0.5)\n"                   \
@@ -42,11 +35,11 @@ typedef struct defect {
 
 /* LONG_PRODUCT as mp0 on tiny has every kind of instruction but GEMMs of narrow formats. */
 static const defect defects[] = {
-    {"rtl_wrong_rounding_bit", &tg_engine_rtl, RTL_LAST_PLACE, false, "byte 0x"},
-    {"rtl_burst_one_late", &tg_engine_rtl, RTL_LATE_BURST, false, "tx context 0 pc 0 ["},
-    {"rtl_lost_credit", &tg_engine_rtl, RTL_LOST_POST, false, "deadlock"},
-    {"rtl_ignored_wait", &tg_engine_rtl, RTL_IGNORED_WAIT, false, " own "},
-    {"rtl_arbiter_one_early", &tg_engine_rtl, RTL_SHORT_RESERVATION, true, "tx context 0 pc 0 ["},
+    {"rtl_wrong_rounding_bit", &tg_engine_rtl, TG_RTL_DEFECT_LAST_PLACE, false, "byte 0x"},
+    {"rtl_burst_one_late", &tg_engine_rtl, TG_RTL_DEFECT_LATE_BURST, false, "tx context 0 pc 0 ["},
+    {"rtl_lost_credit", &tg_engine_rtl, TG_RTL_DEFECT_LOST_POST, false, "deadlock"},
+    {"rtl_ignored_wait", &tg_engine_rtl, TG_RTL_DEFECT_IGNORED_WAIT, false, " own "},
+    {"rtl_arbiter_one_early", &tg_engine_rtl, TG_RTL_DEFECT_SHORT_RESERVATION, true, "tx context 0 pc 0 ["},
     {"systemc_product_one_late", &tg_engine_systemc, TG_DEFECT_MX_LATENCY, false, "mx context 0 pc 0 ["},
     {"systemc_lost_credit", &tg_engine_systemc, TG_DEFECT_LOST_CREDIT, false, "deadlock"},
     {"systemc_ignored_wait", &tg_engine_systemc, TG_DEFECT_IGNORED_WAIT, false, " own "},

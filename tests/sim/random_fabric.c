@@ -262,7 +262,7 @@ static void send_to(gen *g, tg_common_instr *common, uint32_t from, const hop *h
 static void send(gen *g, uint32_t tile, const hop *before, uint32_t depth) {
   tg_queue *queue = &g->section->tiles[tile].tx;
   uint32_t dir = rnd(g, 4);
-  bool row = dir == TG_EAST || dir == TG_WEST, up = dir == TG_EAST || dir == TG_SOUTH;
+  bool row = dir == TG_DIR_EAST || dir == TG_DIR_WEST, up = dir == TG_DIR_EAST || dir == TG_DIR_SOUTH;
   uint32_t own = position(g, tile, row), last = row ? g->m->cols : g->m->rows, mask = 0;
   bool to_agcu = !up && (own == 1 || chance(g, 50));
   if (to_agcu)

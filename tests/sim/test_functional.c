@@ -78,7 +78,7 @@ static void move_out(tg_program *program) {
   vx->post_sem[0] = 4;
   tg_tx_instr *tx = &tg_queue_push(program, &section->tiles[0].tx)->tx;
   tx->op[0] = TG_OP_tx_send;
-  tx->dir[0] = TG_WEST;
+  tx->dir[0] = TG_DIR_WEST;
   tx->flits[0] = tx->dst_inner[0] = M;
   tx->src_base[0] = 1000;
   tx->src_inner[0] = 1;
