@@ -59,6 +59,9 @@ class Package(unittest.TestCase):
                                   "--set", "port_bytes=32", "--random-inputs", "1", "--json"],
                                  check=True, capture_output=True)
         self.assertEqual(report["cycles"], json.loads(printed.stdout)["cycles"])
+        slower = tegula.compile(self.gemm, arch="tiny", dram="ddr4-3200")
+        slower.run(inputs)
+        self.assertEqual(slower.report["arch"]["dram"], "ddr4-3200")
         with self.assertRaises(TypeError):
             tegula.compile(self.gemm, presett="mp1")
 

@@ -38,7 +38,7 @@ class CompileOptions(c.Structure):
     _fields_ = [("size", c.c_size_t), ("arch", c.c_char_p), ("settings", c.POINTER(c.c_char_p)),
                 ("setting_count", c.c_size_t)]
     _fields_ += [(name, c.c_char_p) for name in
-                 ("preset", "disable_graphamp", "amp", "amp_dtype", "amp_out_dtype", "hmp_opt_level", "bf16_ops",
+                 ("dram", "preset", "disable_graphamp", "amp", "amp_dtype", "amp_out_dtype", "hmp_opt_level", "bf16_ops",
                   "fp32_ops", "autocast_device", "matmul_precision", "mixed_precision_ops", "cast_rules")]
     _fields_ += [("cast_callback", CAST), ("cast_user", c.c_void_p), ("log", LOG), ("log_user", c.c_void_p),
                  ("verbose", c.c_bool), ("inference", c.c_bool), ("tiling_accum", c.c_char_p), ("k_tile", c.c_int),
