@@ -33,8 +33,8 @@ def declared(prefix):
 
 
 def check_symbols(library, prefix):
-    lines = run("nm", "-D", "--defined-only", library).splitlines()
-    shown = {line.split()[-1].split("@")[0] for line in lines} - SHOWN_FOR_OTHERS
+    lines = [line.split() for line in run("nm", "-D", "--defined-only", library).splitlines()]
+    shown = {line[-1].split("@")[0] for line in lines if line[-2] not in "tdrb"} - SHOWN_FOR_OTHERS  # those are local
     if len(shown) < 30:
         sys.exit(f"{library} shows {len(shown)} functions only")
     if shown - declared(prefix):
