@@ -1,9 +1,11 @@
 /* Rows by their numbers. Constant numbers are Slices; numbers that arrive with a run are compared with all
  * rows' numbers, and the rows are a product with what is 1 at the row meant and 0 elsewhere: exact, since the
- * chain of a product adds nothing but zeros to the row. They are fp32 by then (lower_integers.c). */
+ * chain of a product adds nothing but zeros to the row, as long as the table is finite. They are fp32 by then
+ * (lower_integers.c). */
 #include "frontend/build/rewrite.h"
 #include "frontend/passes/passes.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 enum { MOST_SLICES = 64 };
@@ -148,20 +150,84 @@ static tg_value *as_table(tg_graph *graph, tg_value *x, int axis, tg_node *befor
   return tg_rewrite_reshape(graph, tg_rewrite_transpose(graph, x, perm, before), 2, matrix, before);
 }
 
+/* ---- tables that may hold infinities and NaNs, of which each would make NaN of its whole column ---- */
+
+/* Is every element known to be finite, in each format that it is converted to on the way? */
+static bool is_finite(const tg_value *x) {
+  double most = INFINITY;
+  for (; x->producer; x = tg_in(x->producer, 0)) {
+    tg_op op = x->producer->op;
+    if (op == TG_OP_CAST)
+      most = 65504; /* the largest of fp16 */
+    else if (op != TG_OP_RESHAPE && op != TG_OP_TRANSPOSE && op != TG_OP_SLICE)
+      return false;
+  }
+  if (!tg_is_constant(x) || !x->data) return false;
+  int64_t count = tg_value_elements(x);
+  for (int64_t i = 0; i < count; i++) {
+    float value = tg_load_f32(x->data, x->dtype, (size_t)i);
+    if (!isfinite(value) || fabs((double)value) > most) return false;
+  }
+  return true;
+}
+
+static tg_value *where(tg_graph *graph, tg_value *condition, tg_value *a, tg_value *b, tg_dtype dtype,
+                       tg_node *before) {
+  tg_value *operands[] = {condition, a, b};
+  return tg_out(tg_rewrite_node(graph, TG_OP_WHERE, before->name, operands, 3, dtype, before, -1));
+}
+
+/* What stands for an element that is not finite in a table of its own; 0: it is. */
+typedef enum code { POSITIVE_INFINITY = 1, NEGATIVE_INFINITY, NOT_A_NUMBER } code;
+
+/* `rows` have zeros for what is not finite: puts it back. */
+static tg_value *with_infinities(tg_graph *graph, tg_value *hot, tg_value *table, tg_value *finite,
+                                 tg_value *rows, tg_node *node) {
+  tg_dtype dtype = table->dtype;
+  tg_value *zero = tg_graph_add_scalar(graph, "zero", dtype, 0),
+           *positive = tg_graph_add_scalar(graph, "positive", dtype, POSITIVE_INFINITY),
+           *negative = tg_graph_add_scalar(graph, "negative", dtype, NEGATIVE_INFINITY);
+  tg_value *codes = where(graph, binary(graph, TG_OP_LESS, table, zero, TG_BF16, node), negative,
+                          tg_graph_add_scalar(graph, "nan", dtype, NOT_A_NUMBER), dtype, node);
+  codes = where(graph, binary(graph, TG_OP_LESS, zero, table, TG_BF16, node), positive, codes, dtype, node);
+  codes = where(graph, finite, zero, codes, dtype, node);
+  codes = binary(graph, TG_OP_MATMUL, hot, codes, dtype, node);
+  choosing(codes->producer);
+  tg_value *y = where(graph, binary(graph, TG_OP_EQUAL, codes, negative, TG_BF16, node),
+                      tg_graph_add_scalar(graph, "infinity", dtype, -INFINITY),
+                      tg_graph_add_scalar(graph, "nan", dtype, NAN), dtype, node);
+  y = where(graph, binary(graph, TG_OP_EQUAL, codes, positive, TG_BF16, node),
+            tg_graph_add_scalar(graph, "infinity", dtype, INFINITY), y, dtype, node);
+  return where(graph, binary(graph, TG_OP_EQUAL, codes, zero, TG_BF16, node), rows, y, dtype, node);
+}
+
+/* The rows of `table` that `hot` chooses. */
+static tg_value *choose_rows(tg_graph *graph, tg_value *hot, tg_value *table, tg_node *node) {
+  tg_value *finite = NULL, *clean = table;
+  if (!is_finite(table)) {
+    tg_value *zero = tg_graph_add_scalar(graph, "zero", table->dtype, 0);
+    finite =
+        binary(graph, TG_OP_EQUAL, binary(graph, TG_OP_SUB, table, table, TG_F32, node), zero, TG_BF16, node);
+    clean = where(graph, finite, table, zero, table->dtype, node);
+  }
+  tg_node *product = choosing(tg_rewrite_node(graph, TG_OP_MATMUL, node->name, (tg_value *[]){hot, clean}, 2,
+                                              table->dtype, node, node->id));
+  product->rule = node->rule;
+  return finite ? with_infinities(graph, hot, table, finite, tg_out(product), node) : tg_out(product);
+}
+
 static void gather(tg_graph *graph, tg_node *node) {
   tg_value *x = tg_in(node, 0), *indices = tg_in(node, 1);
   int axis = (int)tg_attr_int(node, TG_ATTR_AXIS), many = indices->rank, rank = 0;
   tg_value *table = as_table(graph, x, axis, node);
   tg_value *hot = one_hot(graph, indices, x->dims[axis].size, x->dtype, node);
-  tg_node *product = choosing(tg_rewrite_node(graph, TG_OP_MATMUL, node->name, (tg_value *[]){hot, table}, 2,
-                                              x->dtype, node, node->id));
-  product->rule = node->rule;
+  tg_value *chosen = choose_rows(graph, hot, table, node);
   int64_t sizes[TG_MAX_RANK], perm[TG_MAX_RANK];
   for (int d = 0; d < many; d++) sizes[rank++] = indices->dims[d].size;
   for (int d = 0; d < x->rank; d++)
     if (d != axis) sizes[rank++] = x->dims[d].size;
   for (int d = 0; d < rank; d++) perm[d] = d < axis ? many + d : d < axis + many ? d - axis : d;
-  tg_value *rows = tg_rewrite_reshape(graph, tg_out(product), rank, sizes, node);
+  tg_value *rows = tg_rewrite_reshape(graph, chosen, rank, sizes, node);
   tg_rewrite_replace(graph, node, tg_rewrite_transpose(graph, rows, perm, node));
 }
 

@@ -141,6 +141,13 @@ def scatter():
     y = x.copy()
     np.add.at(y, [1, 1], new)
     case("scatter_nd_add", "ScatterND", [x, np.array([[1], [1]]), new], [y], 16, reduction="add")
+    table = rng.standard_normal((5, 4)).astype("f4")
+    table[1, 2], table[3, 0], table[4, 3] = np.inf, -np.inf, np.nan
+    for axis in range(2):
+        rows = np.array([[0, 3, -1], [2, 1, 0]])
+        for constants in ((), (0,)):
+            case("gather_beside_infinity_%d_%d" % (axis, len(constants)), "Gather", [table, rows], [np.take(table, rows, axis)], 13,
+                 constants=constants, axis=axis)
     case("gather_nd_beside_infinity", "GatherND", [x, np.array([[1, 1], [-1, 3]])], [x[[1, -1], [1, 3]]], 13)
 
 
