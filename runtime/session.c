@@ -170,7 +170,7 @@ static bool is_program_image(const void *data, size_t size) {
 bool tg_is_program_file(const char *path) {
   struct stat info;
   if (stat(path, &info) || !S_ISREG(info.st_mode)) return false; /* opening a pipe would block */
-  int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY); /* a stream might find no memory */
+  int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);        /* a stream might find no memory */
   char start[sizeof program_start];
   ssize_t count = file >= 0 ? read(file, start, sizeof start) : -1;
   bool is = count > 0 && is_program_image(start, (size_t)count);

@@ -123,7 +123,7 @@ static tg_status plan(const resize *r, axis_plan *plans, int *axes, int *count, 
     if (!crops(r)) continue;
     if (!is_list(roi, 2 * *count)) return tg_fail(diag, TG_INVALID, "roi is not constant");
     for (int e = 0; e < 2; e++)
-      p->roi[e] = (double)tg_load_f32(roi->data, roi->dtype, (size_t)(i + e * *count));
+      p->roi[e] = (double)tg_load_f32(roi->data, roi->dtype, (size_t)i + (size_t)e * (size_t)*count);
   }
   if (!scales && keep_ratio(node, plans, axes, *count, diag)) return TG_INVALID;
   for (int i = 0; i < *count; i++) {

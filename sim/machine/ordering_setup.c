@@ -24,8 +24,8 @@ static void set_up_arrivals(check *k, unit *u, const tg_instr *in, site *site) {
   int64_t mask = send ? in->tx.dst_mask[0] : in->agcu.dst_mask[0],
           sem = send ? in->tx.dst_sem[0] : in->agcu.dst_sem[0];
   bool posts = send ? in->tx.dst_post[0] : in->agcu.dst_post[0];
-  uint32_t dir =
-      send ? (uint32_t)in->tx.dir[0] : (tg_is_west(k->m, u->endpoint - tg_tiles(k->m)) ? TG_DIR_EAST : TG_DIR_SOUTH);
+  uint32_t dir = send ? (uint32_t)in->tx.dir[0]
+                      : (tg_is_west(k->m, u->endpoint - tg_tiles(k->m)) ? TG_DIR_EAST : TG_DIR_SOUTH);
   if (load && !u->reads) u->reads = k->components++;
   site->arrivals = TG_NEW_ARRAY(&k->arena, arrival, (size_t)__builtin_popcountll((uint64_t)mask));
   for (uint32_t pos = 0; pos < POSITIONS; pos++) {

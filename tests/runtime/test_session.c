@@ -13,8 +13,8 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char *zoo_file(tg_arena *arena, const char *name, const tg_zoo_options *options) {
   tg_graph *graph;
