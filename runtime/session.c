@@ -1,5 +1,6 @@
 /* Loading, binding, compiling, running. */
 #include "runtime/session.h"
+#include "frontend/base/float_formats.h"
 #include "frontend/infer.h"
 #include "frontend/onnx/onnx.h"
 #include "frontend/pipeline.h"
@@ -568,8 +569,8 @@ static tg_status set_fixed(const tg_session *s, const char *name, int rank, cons
     for (int d = 0; same && d < rank; d++) same = dims[d] == value->dims[d].size;
     for (int64_t e = 0; same && e < tg_value_elements(value); e++) {
       float fixed = tg_load_f32(value->data, value->dtype, (size_t)e);
-      same =
-          value->dtype == TG_BOOL ? (data[e] != 0) == (fixed != 0) : !memcmp(&fixed, &data[e], sizeof fixed);
+      same = value->dtype == TG_BOOL ? (data[e] != 0) == (fixed != 0)
+                                     : tg_f32_bits(fixed) == tg_f32_bits(data[e]);
     }
     return same ? TG_OK
                 : tg_fail(diag, TG_INVALID,
