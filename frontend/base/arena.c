@@ -25,8 +25,9 @@ void tg_arena_release(tg_arena *arena) {
 }
 
 static struct tg_arena_block *new_block(size_t bytes) {
-  size_t capacity = bytes > BLOCK ? bytes : BLOCK, size = sizeof(struct tg_arena_block) + capacity;
-  struct tg_arena_block *b = aligned_alloc(capacity < HUGE ? ALIGN : HUGE, size);
+  size_t capacity = bytes > BLOCK ? bytes : BLOCK, align = capacity < HUGE ? ALIGN : HUGE;
+  size_t size = (sizeof(struct tg_arena_block) + capacity + align - 1) / align * align;
+  struct tg_arena_block *b = aligned_alloc(align, size);
   if (!b) tg_die("out of memory (%zu bytes)", bytes);
   if (capacity >= HUGE) (void)madvise(b, size, MADV_HUGEPAGE); /* a page fault for 2 MB, not for each 4 KB */
   *b = (struct tg_arena_block){.capacity = capacity};
