@@ -3,7 +3,7 @@
 set -eu
 packages="cmake ninja-build ccache clang-19 lld-19 clang-format clang-tidy pkg-config verilator libsystemc-dev
   llvm-19-dev libgtest-dev libprotobuf-c-dev protobuf-c-compiler protobuf-compiler libdnnl-dev
-  ocl-icd-opencl-dev libyaml-dev libjansson-dev libpopt-dev zlib1g-dev libmpfr-dev graphviz python3 python3-numpy python3-onnx
+  ocl-icd-opencl-dev libyaml-dev libjansson-dev libpopt-dev libxxhash-dev zlib1g-dev libmpfr-dev graphviz python3 python3-numpy python3-onnx
   libonnx-testdata"
 missing=""
 for package in $packages; do

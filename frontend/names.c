@@ -1,4 +1,5 @@
 #include "frontend/names.h"
+#include "frontend/base/hash.h"
 
 #include <stdint.h>
 #include <string.h>
@@ -22,13 +23,6 @@ tg_name_set *tg_name_set_create(tg_arena *arena) {
   return set;
 }
 
-static uint64_t hash_of(const char *name) { /* FNV-1a, finished as in SplitMix64 */
-  uint64_t h = 0xcbf29ce484222325u;
-  for (; *name; name++) h = (h ^ (unsigned char)*name) * 0x100000001b3u;
-  h = (h ^ (h >> 30)) * 0xbf58476d1ce4e5b9u;
-  return h ^ (h >> 27);
-}
-
 static entry *probe(entry *entries, size_t capacity, const char *name, uint64_t hash) {
   size_t at = hash & (capacity - 1);
   while (entries[at].name && (entries[at].hash != hash || strcmp(entries[at].name, name)))
@@ -48,7 +42,7 @@ static void grow(tg_name_set *set) {
 
 const char *tg_name_set_add(tg_name_set *set, const char *name, void *owner) {
   if (set->used * 2 >= set->capacity) grow(set);
-  uint64_t hash = hash_of(name);
+  uint64_t hash = tg_hash_text(name);
   entry *e = probe(set->entries, set->capacity, name, hash);
   if (e->name && e->owner) return NULL;
   if (!e->name) {
@@ -62,7 +56,7 @@ const char *tg_name_set_add(tg_name_set *set, const char *name, void *owner) {
 const char *tg_name_set_add_fresh(tg_name_set *set, const char *name, void *owner) {
   const char *added = tg_name_set_add(set, name, owner);
   while (!added) {
-    entry *e = probe(set->entries, set->capacity, name, hash_of(name));
+    entry *e = probe(set->entries, set->capacity, name, tg_hash_text(name));
     added = tg_name_set_add(
         set, tg_arena_printf(set->arena, "%s_%llu", name, (unsigned long long)e->suffix++), owner);
   }
@@ -70,10 +64,10 @@ const char *tg_name_set_add_fresh(tg_name_set *set, const char *name, void *owne
 }
 
 void tg_name_set_remove(tg_name_set *set, const char *name) {
-  entry *e = probe(set->entries, set->capacity, name, hash_of(name));
+  entry *e = probe(set->entries, set->capacity, name, tg_hash_text(name));
   if (e->name) e->owner = NULL;
 }
 
 void *tg_name_set_find(const tg_name_set *set, const char *name) {
-  return probe(set->entries, set->capacity, name, hash_of(name))->owner;
+  return probe(set->entries, set->capacity, name, tg_hash_text(name))->owner;
 }

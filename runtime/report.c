@@ -1,4 +1,5 @@
 #include "runtime/report.h"
+#include "frontend/base/hash.h"
 #include "frontend/base/output_file.h"
 #include "runtime/json_text.h"
 #include "runtime/occupancy.h"
@@ -177,17 +178,13 @@ static json_t *errors(const tg_session *s, const tg_error_measure *measures, con
   return object;
 }
 
-/* Bits of an output as FP32, FNV-1a over 32-bit words: did results move? */
+/* A hash of an output's bits as FP32: did results move? */
 static json_t *digests(const tg_session *s) {
   if (s->timing_only) return json_null();
   json_t *object = json_object();
   for (int i = 0; i < s->output_count; i++) {
-    uint64_t sum = 0xcbf29ce484222325;
-    for (int64_t e = 0; s->output_data[i] && e < s->outputs[i].count; e++) {
-      uint32_t bits;
-      memcpy(&bits, &s->output_data[i][e], sizeof bits);
-      sum = (sum ^ bits) * 0x100000001b3;
-    }
+    size_t bytes = s->output_data[i] ? (size_t)s->outputs[i].count * sizeof *s->output_data[i] : 0;
+    uint64_t sum = tg_hash(s->output_data[i], bytes);
     char text[24];
     snprintf(text, sizeof text, "%016llx", (unsigned long long)sum);
     set(object, s->outputs[i].name, json_string(text));

@@ -1,3 +1,4 @@
+#include "frontend/base/hash.h"
 #include "frontend/base/text_stream.h"
 #include "frontend/text.h"
 
@@ -77,9 +78,8 @@ static void print_element(FILE *out, const void *data, tg_dtype dtype, size_t i)
 }
 
 static uint64_t hash_of(const void *data, size_t bytes) {
-  uint64_t h = 0xcbf29ce484222325u;
-  for (size_t i = 0; i < bytes; i++) h = (h ^ ((const unsigned char *)data)[i]) * 0x100000001b3u;
-  return h ? h : 1;
+  uint64_t hash = tg_hash(data, bytes);
+  return hash ? hash : 1;
 }
 
 static void print_data(FILE *out, const tg_value *value) {

@@ -1,4 +1,5 @@
 #include "runtime/command/train_options.h"
+#include "frontend/base/hash.h"
 #include "frontend/base/input_file.h"
 #include "frontend/base/pattern.h"
 #include "runtime/training/trainer_state.h"
@@ -342,13 +343,15 @@ static bool is_free(tg_option_id id) {
 }
 
 static uint64_t digest_of_file(const char *path) {
-  uint64_t sum = 0xcbf29ce484222325u;
+  tg_hasher hasher;
+  tg_hasher_start(&hasher);
   FILE *file;
   tg_diag unread = {""}; /* what cannot be read is refused where it is used */
   (void)tg_input_open(path, &file, NULL, &unread);
-  for (int c; file && (c = getc(file)) != EOF;) sum = (sum ^ (uint8_t)c) * 0x100000001b3u;
+  char part[4096];
+  for (size_t got; file && (got = fread(part, 1, sizeof part, file));) tg_hasher_add(&hasher, part, got);
   if (file) fclose(file);
-  return sum;
+  return tg_hasher_sum(&hasher);
 }
 
 static void note_files(tg_context *context, json_t *options) {

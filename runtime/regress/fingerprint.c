@@ -1,4 +1,5 @@
 #include "runtime/regress/fingerprint.h"
+#include "frontend/base/hash.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -6,33 +7,19 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Two sums over the same bytes with different steps: FNV-1a, and one that rotates. */
-typedef struct sum {
-  uint64_t a, b;
-} sum;
-
 typedef struct tg_file_sum {
   const char *path;
-  sum sum;
+  uint64_t sum;
 } tg_file_sum;
 
-static const sum start = {0xcbf29ce484222325, 0x9e3779b97f4a7c15};
+static void add_text(tg_hasher *s, const char *text) { tg_hasher_add(s, text, strlen(text) + 1); }
 
-static void add(sum *s, const void *data, size_t size) {
-  const uint8_t *bytes = data;
-  for (size_t i = 0; i < size; i++) {
-    s->a = (s->a ^ bytes[i]) * 0x100000001b3;
-    s->b = ((s->b << 13 | s->b >> 51) + bytes[i]) * 0xd6e8feb86659fd93;
-  }
-}
-
-static void add_text(sum *s, const char *text) { add(s, text, strlen(text) + 1); }
-
-static sum *sum_of_file(tg_fingerprints *f, const char *path, sum *found);
+static bool sum_of_file(tg_fingerprints *f, const char *path, uint64_t *found);
 
 /* Files that an ONNX model keeps weights in: entries of a "location" key, as protobuf writes them. What only
  * looks like one costs a look for a file. */
-static void add_external(tg_fingerprints *f, sum *s, const uint8_t *bytes, size_t size, const char *model) {
+static void add_external(tg_fingerprints *f, tg_hasher *s, const uint8_t *bytes, size_t size,
+                         const char *model) {
   static const char key[] = "\x0a\x08location\x12";
   const uint8_t *at = bytes, *end = bytes + size;
   const char *slash = strrchr(model, '/');
@@ -44,11 +31,11 @@ static void add_external(tg_fingerprints *f, sum *s, const uint8_t *bytes, size_
     memcpy(name, at + 1, *at);
     if (!strcmp(name, last)) continue; /* one file of many weights */
     memcpy(last, name, sizeof last);
-    sum other;
+    uint64_t other;
     int folder = slash ? (int)(slash - model + 1) : 0;
     if (sum_of_file(f, tg_arena_printf(&f->arena, "%.*s%s", folder, model, name), &other)) {
       add_text(s, name);
-      add(s, &other, sizeof other);
+      tg_hasher_add(s, &other, sizeof other);
     }
   }
 }
@@ -65,43 +52,46 @@ static uint8_t *read_all(const char *path, size_t *out_size) {
   return bytes;
 }
 
-/* NULL: no regular file. */
-static sum *sum_of_file(tg_fingerprints *f, const char *path, sum *found) {
+/* False: no regular file. */
+static bool sum_of_file(tg_fingerprints *f, const char *path, uint64_t *found) {
   for (size_t i = 0; i < f->count; i++)
-    if (!strcmp(f->files[i].path, path)) return *found = f->files[i].sum, found;
+    if (!strcmp(f->files[i].path, path)) return *found = f->files[i].sum, true;
   size_t size;
   uint8_t *bytes = read_all(path, &size);
-  if (!bytes) return NULL;
-  tg_file_sum one = {tg_arena_strdup(&f->arena, path), start};
-  add(&one.sum, bytes, size);
+  if (!bytes) return false;
+  tg_hasher s;
+  tg_hasher_start(&s);
+  tg_hasher_add(&s, bytes, size);
   size_t length = strlen(path);
-  if (length > 5 && !strcmp(path + length - 5, ".onnx")) add_external(f, &one.sum, bytes, size, path);
+  if (length > 5 && !strcmp(path + length - 5, ".onnx")) add_external(f, &s, bytes, size, path);
   free(bytes);
+  *found = tg_hasher_sum(&s);
+  tg_file_sum one = {tg_arena_strdup(&f->arena, path), *found};
   TG_PUSH(&f->arena, f->files, f->count, f->capacity, one);
-  *found = one.sum;
-  return found;
+  return true;
 }
 
-static void add_file(tg_fingerprints *f, sum *s, const tg_suite *suite, const char *path) {
-  sum content;
+static void add_file(tg_fingerprints *f, tg_hasher *s, const tg_suite *suite, const char *path) {
+  uint64_t content;
   if (*path != '/') path = tg_arena_printf(&f->arena, "%s/%s", suite->folder, path);
-  if (sum_of_file(f, path, &content)) add(s, &content, sizeof content);
+  if (sum_of_file(f, path, &content)) tg_hasher_add(s, &content, sizeof content);
 }
 
 const char *tg_case_fingerprint(tg_fingerprints *f, tg_suite *suite, const tg_case *c, const char *command) {
-  sum s = start;
+  tg_hasher s;
+  tg_hasher_start(&s);
   add_text(&s, c->id);
   add_file(f, &s, suite, command);
   add_text(&s, tg_words_line(&suite->arena, &c->zoo));
   add_text(&s, tg_words_line(&suite->arena, &c->run));
   add_text(&s, tg_words_line(&suite->arena, &c->verify));
-  add(&s, &c->bounds.of[TG_BOUND_time_limit].real, sizeof(double));
-  add(&s, &c->bounds.of[TG_BOUND_memory_limit].bytes, sizeof(uint64_t));
+  tg_hasher_add(&s, &c->bounds.of[TG_BOUND_time_limit].real, sizeof(double));
+  tg_hasher_add(&s, &c->bounds.of[TG_BOUND_memory_limit].bytes, sizeof(uint64_t));
   for (size_t i = 0; i < c->files.count; i++) {
     add_text(&s, c->files.word[i]);
     add_file(f, &s, suite, c->files.word[i]);
   }
-  return tg_arena_printf(&suite->arena, "%016" PRIx64 "%016" PRIx64, s.a, s.b);
+  return tg_arena_printf(&suite->arena, "%016" PRIx64, tg_hasher_sum(&s));
 }
 
 void tg_fingerprints_release(tg_fingerprints *f) {

@@ -1,4 +1,5 @@
 #include "runtime/regress/result.h"
+#include "frontend/base/hash.h"
 #include "frontend/base/output_file.h"
 #include "runtime/json_text.h"
 
@@ -72,12 +73,10 @@ void tg_results_close(tg_results *results) {
 }
 
 const char *tg_results_file(const tg_results *results, tg_arena *arena, const char *id, const char *ending) {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (const char *c = id; *c; c++) hash = (hash ^ (uint8_t)*c) * 0x100000001b3;
   char *name = tg_arena_printf(arena, "%.120s", id);
   for (char *c = name; *c; c++)
     if (!isalnum((unsigned char)*c) && !strchr("+._-", *c)) *c = '_';
-  return tg_arena_printf(arena, "%s/cases/%s-%08x.%s", results->folder, name, (unsigned)(hash ^ hash >> 32),
+  return tg_arena_printf(arena, "%s/cases/%s-%08x.%s", results->folder, name, (unsigned)tg_hash_text(id),
                          ending);
 }
 

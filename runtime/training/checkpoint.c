@@ -1,6 +1,7 @@
 /* DIR/checkpoint: a magic and version, the options, counters, every carried tensor as it lies in the device's
  * memory, the record of the steps, a checksum. Written beside, flushed to the disk, renamed, and the folder
  * flushed: whatever is found under the name is whole. */
+#include "frontend/base/hash.h"
 #include "frontend/base/input_file.h"
 #include "frontend/base/output_file.h"
 #include "runtime/training/run.h"
@@ -15,29 +16,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char magic[8] = {'T', 'G', 'T', 'R', 'A', 'I', 'N', 1};
+static const char magic[8] = {'T', 'G', 'T', 'R', 'A', 'I', 'N', 2};
 
 typedef struct counters {
   uint64_t done, updates, good;
   double scale;
 } counters;
 
-/* FNV-1a, a part at a time. */
-static const uint64_t BASIS = 0xcbf29ce484222325u;
-static uint64_t checksum(uint64_t sum, const uint8_t *bytes, size_t size) {
-  for (size_t i = 0; i < size; i++) sum = (sum ^ bytes[i]) * 0x100000001b3u;
-  return sum;
-}
-
 /* --- writing */
 
 typedef struct writer {
   FILE *file;
-  uint64_t sum;
+  tg_hasher hasher; /* of what is written */
 } writer;
 
 static void put(writer *w, const void *data, uint64_t size) {
-  w->sum = checksum(w->sum, data, (size_t)size);
+  tg_hasher_add(&w->hasher, data, (size_t)size);
   fwrite(data, 1, (size_t)size, w->file);
 }
 
@@ -64,7 +58,8 @@ static void put_run(writer *w, const tg_training_run *run) {
   put_blob(w, &at, sizeof at);
   put_state(w, run->trainer);
   put_blob(w, run->records, (uint64_t)run->done * sizeof *run->records);
-  fwrite(&w->sum, sizeof w->sum, 1, w->file);
+  uint64_t sum = tg_hasher_sum(&w->hasher);
+  fwrite(&sum, sizeof sum, 1, w->file);
   free(options);
 }
 
@@ -73,7 +68,8 @@ static const char part[] = "checkpoint.part";
 
 static bool write_durably(int folder, const tg_training_run *run) {
   int descriptor = openat(folder, part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-  writer w = {descriptor < 0 ? NULL : fdopen(descriptor, "wb"), BASIS};
+  writer w = {.file = descriptor < 0 ? NULL : fdopen(descriptor, "wb")};
+  tg_hasher_start(&w.hasher);
   if (!w.file) {
     if (descriptor >= 0) close(descriptor);
     return false;
@@ -201,7 +197,7 @@ static tg_status read_image(tg_training_run *run, const char *path, FILE *file, 
   reader r = {.path = path, .diag = diag};
   bool good = fread(image, 1, size, file) == size && size >= sizeof magic + sizeof sum;
   if (good) memcpy(&sum, image + size - sizeof sum, sizeof sum);
-  good = good && !memcmp(image, magic, sizeof magic) && sum == checksum(BASIS, image, size - sizeof sum);
+  good = good && !memcmp(image, magic, sizeof magic) && sum == tg_hash(image, size - sizeof sum);
   r.at = image + sizeof magic;
   r.end = image + size - sizeof sum;
   tg_status status = good ? read_run(&r, run) : damaged(&r);

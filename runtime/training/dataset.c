@@ -1,4 +1,5 @@
 #include "runtime/training/dataset.h"
+#include "frontend/base/hash.h"
 #include "runtime/npz.h"
 
 #include <inttypes.h>
@@ -64,14 +65,11 @@ tg_status tg_array_check_classes(const tg_array *a, int64_t classes, const doubl
   return TG_OK;
 }
 
-static uint64_t digest(uint64_t sum, const void *data, size_t size) {
-  const uint8_t *bytes = data;
-  for (size_t i = 0; i < size; i++) sum = (sum ^ bytes[i]) * 0x100000001b3u;
-  return sum;
-}
-
 uint64_t tg_array_digest(const tg_array *a) {
-  uint64_t sum = digest(0xcbf29ce484222325u, &a->npy.dtype, sizeof a->npy.dtype);
-  sum = digest(sum, a->npy.dims, (size_t)a->npy.rank * sizeof *a->npy.dims);
-  return digest(sum, a->npy.data, (size_t)a->npy.count * tg_dtype_size(a->npy.dtype));
+  tg_hasher hasher;
+  tg_hasher_start(&hasher);
+  tg_hasher_add(&hasher, &a->npy.dtype, sizeof a->npy.dtype);
+  tg_hasher_add(&hasher, a->npy.dims, (size_t)a->npy.rank * sizeof *a->npy.dims);
+  tg_hasher_add(&hasher, a->npy.data, (size_t)a->npy.count * tg_dtype_size(a->npy.dtype));
+  return tg_hasher_sum(&hasher);
 }

@@ -28,7 +28,7 @@ void tg_array_gather(const tg_array *array, const int64_t *rows, int64_t count, 
 tg_status tg_array_check_classes(const tg_array *array, int64_t classes, const double *ignored,
                                  tg_diag *diag);
 
-/* FNV-1a over type, shape and elements: are these the same data? */
+/* A hash of type, shape and elements: are these the same data? */
 uint64_t tg_array_digest(const tg_array *array);
 
 #ifdef __cplusplus

@@ -1,5 +1,6 @@
 /* Kernels of a program: one function for each distinct microprogram, one plan for each distinct shape of
  * GEMM, and the tables that find them from (section, tile, pc). */
+#include "frontend/base/hash.h"
 #include "sim/functional/exec.h"
 #include "sim/functional/gemm.h"
 #include "sim/functional/ir.h"
@@ -44,12 +45,6 @@ typedef struct native {
   bool narrow, wide; /* some GEMM is narrow, some is fp32 */
 } native;
 
-static uint64_t hash(const uint8_t *bytes, size_t length) {
-  uint64_t h = 0xcbf29ce484222325ull;
-  for (size_t i = 0; i < length; i++) h = (h ^ bytes[i]) * 0x100000001b3ull;
-  return h ^ h >> 32;
-}
-
 static void *grown(size_t count, size_t size) {
   void *memory = calloc(count ? count : 1, size);
   if (!memory) tg_die("out of memory for the kernels");
@@ -57,7 +52,7 @@ static void *grown(size_t count, size_t size) {
 }
 
 static uint32_t find_slot(const interned *set, const uint8_t *key, size_t length) {
-  uint32_t at = (uint32_t)hash(key, length) & (set->capacity - 1);
+  uint32_t at = (uint32_t)tg_hash(key, length) & (set->capacity - 1);
   while (set->slots[at].key && (set->slots[at].length != length || memcmp(set->slots[at].key, key, length)))
     at = (at + 1) & (set->capacity - 1);
   return at;

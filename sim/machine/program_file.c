@@ -1,5 +1,6 @@
 /* The .tgb file: "TEGULA" and a version, then length-prefixed fields in a fixed order, then a checksum of all
  * before it. */
+#include "frontend/base/hash.h"
 #include "frontend/base/input_file.h"
 #include "sim/machine/program.h"
 
@@ -12,37 +13,24 @@
 #include <sys/stat.h>
 
 static const char magic[8] = {'T', 'E', 'G', 'U',
-                              'L', 'A', 0,   9}; /* the last byte is the version of the format */
-
-/* FNV-1a over 64-bit words (the file is padded to them): detects damage, not malice. `hash`: of what comes
- * before, or CHECKSUM_OF_NOTHING. */
-#define CHECKSUM_OF_NOTHING 0xcbf29ce484222325ull
-static uint64_t checksum(uint64_t hash, const uint8_t *bytes, size_t size) {
-  for (size_t i = 0; i + 8 <= size; i += 8) {
-    uint64_t word;
-    memcpy(&word, bytes + i, 8);
-    hash = (hash ^ word) * 0x100000001b3ull;
-    hash ^= hash >> 32;
-  }
-  return hash;
-}
+                              'L', 'A', 0,   10}; /* the last byte is the version of the format */
 
 /* ---- writing ---- */
 
 typedef struct writer {
   FILE *stream;
-  uint64_t sum; /* of what is written */
+  tg_hasher hasher; /* of what is written */
 } writer;
 
 static void put(writer *out, const void *data, size_t size) {
   size_t rest = size % 8, whole = size - rest;
   fwrite(data, 1, whole, out->stream);
-  out->sum = checksum(out->sum, data, whole);
+  tg_hasher_add(&out->hasher, data, whole);
   if (!rest) return;
   uint8_t last[8] = {0};
   memcpy(last, (const uint8_t *)data + whole, rest);
   fwrite(last, 1, sizeof last, out->stream);
-  out->sum = checksum(out->sum, last, sizeof last);
+  tg_hasher_add(&out->hasher, last, sizeof last);
 }
 static void put_number(writer *out, uint64_t number) { put(out, &number, 8); }
 static void put_blob(writer *out, const void *data, size_t size) {
@@ -119,9 +107,10 @@ tg_status tg_program_write(const tg_program *program, const char *path, tg_diag 
   tg_output_file file;
   tg_status status = tg_output_open(path, &file, diag);
   if (status) return status;
-  writer out = {.stream = file.stream, .sum = CHECKSUM_OF_NOTHING};
+  writer out = {.stream = file.stream};
+  tg_hasher_start(&out.hasher);
   put_program(&out, program);
-  put_number(&out, out.sum);
+  put_number(&out, tg_hasher_sum(&out.hasher));
   return tg_output_commit(&file, diag);
 }
 
@@ -285,7 +274,7 @@ static tg_status check_image(const char *name, const uint8_t *image, size_t size
     return tg_fail(diag, TG_INVALID, "%s: format version %d is not version %d; compile the model again", name,
                    image[7], magic[7]);
   memcpy(&sum, image + size - 8, 8);
-  if (size % 8 || sum != checksum(CHECKSUM_OF_NOTHING, image, size - 8))
+  if (size % 8 || sum != tg_hash(image, size - 8))
     return tg_fail(diag, TG_INVALID, "%s: damaged (the checksum does not match)", name);
   return TG_OK;
 }
