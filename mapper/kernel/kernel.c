@@ -112,10 +112,14 @@ tg_kernel *tg_storable_move(const tg_compile *c, const tg_value *result) {
   if (!node || node->op != TG_OP_TRANSPOSE || tg_out(node)->dtype != result->dtype ||
       tg_attr_ints(node, TG_ATTR_PERM, NULL)[result->rank - 1] != result->rank - 1)
     return NULL;
-  for (size_t k = 0; k < c->kernel_count; k++)
-    if (c->kernels[k].kind == TG_KERNEL_MOVE && c->kernels[k].root == node && c->kernels[k].source == result)
-      return &c->kernels[k];
-  return NULL;
+  tg_kernel *move = NULL;
+  for (size_t k = 0; k < c->kernel_count; k++) {
+    tg_kernel *kernel = &c->kernels[k];
+    if (!tg_kernel_reads(kernel, result)) continue;
+    if (kernel->kind != TG_KERNEL_MOVE || kernel->root != node) return NULL;
+    move = kernel;
+  }
+  return move;
 }
 
 void tg_stored_strides(const tg_kernel *kernel, int64_t *out_strides) {

@@ -33,7 +33,8 @@ void tg_kernel_set_nodes(tg_compile *c, tg_kernel *kernel, tg_node_list *nodes);
 void tg_kernel_add_loads(tg_compile *c, tg_kernel *kernel, const tg_node_list *nodes, const tg_node *node);
 /* The kernel reads `value` from DRAM, or what it reshapes. */
 void tg_kernel_add_input(tg_compile *c, tg_kernel *kernel, tg_value *value);
-/* The kernel of a Transpose that keeps the rows of `result`, which nothing else reads; or NULL. */
+/* The kernel of a Transpose that keeps the rows of `result`, which no other node reads and no other kernel loads
+ * (a product may load it as the Transpose would leave it); or NULL. */
 tg_kernel *tg_storable_move(const tg_compile *c, const tg_value *result);
 /* Where the elements of what a kernel computes are stored, by its dimensions. */
 void tg_stored_strides(const tg_kernel *kernel, int64_t *out_strides);

@@ -171,6 +171,21 @@ static tg_status place_temporaries(planner *p) {
   return TG_OK;
 }
 
+/* What kernels load is somewhere: a pass that stops storing what another kernel loads would leave it without a
+ * place. */
+static tg_status check_loads(const tg_compile *c) {
+  for (size_t k = 0; k < c->kernel_count; k++)
+    for (size_t i = 0; i < c->kernels[k].input_count; i++) {
+      const tg_value *value = c->kernels[k].inputs[i];
+      const tg_place *place = &c->places[value->index];
+      if ((place->root ? &c->places[place->root->index] : place)->tensor < 0)
+        return tg_fail(c->diag, TG_INVALID,
+                       "%s loads \"%s\", which no kernel stores (a defect of the mapper)",
+                       tg_kernel_name(c, &c->kernels[k]), value->name);
+    }
+  return TG_OK;
+}
+
 tg_status tg_plan_memory(tg_compile *c) {
   planner p = {.c = c, .last_use = TG_NEW_ARRAY(c->arena, size_t, (size_t)c->graph->value_count + 1)};
   tg_status status = place_inputs(c);
@@ -182,5 +197,6 @@ tg_status tg_plan_memory(tg_compile *c) {
     }
   if (!status) status = place_outputs(c);
   if (!status) status = place_temporaries(&p);
+  if (!status) status = check_loads(c);
   return status;
 }
