@@ -2,8 +2,8 @@
 #include "frontend/text.h"
 #include "runtime/inspect_casts.h"
 #include "runtime/json_text.h"
-#include "runtime/occupancy.h"
-#include "runtime/report.h"
+#include "runtime/report/occupancy.h"
+#include "runtime/report/report.h"
 
 #include <inttypes.h>
 #include <stdlib.h>

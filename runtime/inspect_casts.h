@@ -2,7 +2,7 @@
 #ifndef TEGULA_RUNTIME_INSPECT_CASTS_H
 #define TEGULA_RUNTIME_INSPECT_CASTS_H
 
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 
 #include <jansson.h>
 

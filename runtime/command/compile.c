@@ -4,7 +4,7 @@
 #include "runtime/draw.h"
 #include "runtime/inspect.h"
 #include "runtime/inspect_casts.h"
-#include "runtime/report.h"
+#include "runtime/report/report.h"
 #include "runtime/zoo.h"
 
 #include <stdio.h>

@@ -2,7 +2,7 @@
 #include "frontend/dtype.h"
 #include "runtime/command/command.h"
 #include "runtime/npy.h"
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 
 #include <errno.h>
 #include <stdio.h>

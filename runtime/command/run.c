@@ -1,7 +1,7 @@
 /* tegula run */
 #include "runtime/command/command.h"
 #include "runtime/npy.h"
-#include "runtime/report.h"
+#include "runtime/report/report.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 /* tegula train */
 #include "frontend/base/output_file.h"
 #include "runtime/command/train_options.h"
-#include "runtime/report.h"
+#include "runtime/report/report.h"
 #include "runtime/training/trainer_state.h"
 
 #include <inttypes.h>

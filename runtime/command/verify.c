@@ -1,5 +1,5 @@
 /* tegula verify */
-#include "runtime/verify.h"
+#include "runtime/session/verify.h"
 #include "runtime/command/command.h"
 
 #include <stdio.h>

@@ -6,8 +6,8 @@
  * `tiny`, and the throughput report against the host's CPU. Uses nothing but the public interface and
  * `verify`. */
 #include "runtime/npy.h"
-#include "runtime/report.h"
-#include "runtime/verify.h"
+#include "runtime/report/report.h"
+#include "runtime/session/verify.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* From a suite to its cases and their commands. */
 #include "runtime/options.h"
 #include "runtime/regress/suite.h"
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 #include "runtime/zoo.h"
 
 #include <fnmatch.h>

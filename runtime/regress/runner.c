@@ -1,5 +1,5 @@
 #include "runtime/regress/runner.h"
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 
 #include <errno.h>
 #include <fcntl.h>

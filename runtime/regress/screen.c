@@ -1,5 +1,5 @@
 #include "runtime/regress/screen.h"
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 #include "runtime/sweep/sweep.h"
-#include "runtime/report.h"
+#include "runtime/report/report.h"
 
 #include <math.h>
 #include <string.h>

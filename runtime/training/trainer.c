@@ -3,8 +3,8 @@
 #include "frontend/onnx/rewrite.h"
 #include "frontend/pipeline.h"
 #include "mapper/mapper.h"
-#include "runtime/engines.h"
-#include "runtime/precision_options.h"
+#include "runtime/session/engines.h"
+#include "runtime/session/precision_options.h"
 #include "runtime/training/trainer_state.h"
 
 #include <assert.h>

@@ -5,7 +5,7 @@
 #include "frontend/precision/precision.h"
 #include "frontend/training/separate.h"
 #include "mapper/mapper.h"
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 #include "runtime/training/trainer.h"
 
 struct tg_trainer {

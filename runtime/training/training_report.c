@@ -1,5 +1,5 @@
-/* The report of a training run: that of one step (runtime/report.c), and what the run made of it. */
-#include "runtime/report.h"
+/* The report of a training run: that of one step (runtime/report/report.c), and what the run made of it. */
+#include "runtime/report/report.h"
 #include "runtime/training/run.h"
 #include "runtime/training/trainer_state.h"
 

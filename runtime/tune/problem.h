@@ -2,7 +2,7 @@
 #ifndef TEGULA_RUNTIME_TUNE_PROBLEM_H
 #define TEGULA_RUNTIME_TUNE_PROBLEM_H
 
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 #include "runtime/tune/search.h"
 
 enum { TG_TUNE_FORMATS = 3, TG_TUNE_ALL_FORMATS = 7 };

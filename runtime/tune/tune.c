@@ -1,6 +1,6 @@
 #include "runtime/tune/tune.h"
 
-#include "runtime/compare.h"
+#include "runtime/session/compare.h"
 #include "runtime/json_text.h"
 
 #include <math.h>

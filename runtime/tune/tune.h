@@ -2,7 +2,7 @@
 #ifndef TEGULA_RUNTIME_TUNE_TUNE_H
 #define TEGULA_RUNTIME_TUNE_TUNE_H
 
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 #include "runtime/tune/problem.h"
 
 #include <jansson.h>

@@ -1,6 +1,6 @@
 /* Traces and profiles: they agree with what the engine reports by itself, and change nothing. */
 #include "frontend/onnx/onnx.h"
-#include "runtime/report.h"
+#include "runtime/report/report.h"
 #include "runtime/tegula.h"
 #include "runtime/trace/memory_use.h"
 #include "runtime/trace/trace.h"

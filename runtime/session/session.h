@@ -1,11 +1,11 @@
 /* What is inside a session; for the parts of the runtime that share it. */
-#ifndef TEGULA_RUNTIME_SESSION_H
-#define TEGULA_RUNTIME_SESSION_H
+#ifndef TEGULA_RUNTIME_SESSION_SESSION_H
+#define TEGULA_RUNTIME_SESSION_SESSION_H
 
 #include "frontend/graph.h"
-#include "runtime/compare.h"
 #include "runtime/cpu_reference/cpu_reference.h"
 #include "runtime/npy.h"
+#include "runtime/session/compare.h"
 #include "runtime/tegula.h"
 #include "runtime/trace/profile.h"
 #include "sim/machine/engine.h"
@@ -82,6 +82,23 @@ tg_status tg_session_params(const tg_compile_options *options, tg_params *out_pa
 /* Makes session->program, just compiled, the session's: its inputs and outputs. `precision` is its report's
  * note. */
 void tg_session_adopt(tg_session *session, const char *precision);
+/* The same of inputs and outputs alone; describe_graph: of the model that was compiled. */
+void tg_session_describe_program(tg_session *session);
+void tg_session_describe_graph(tg_session *session);
+/* Takes the outputs of a run from device memory. TG_INVALID: an integer passed what the array holds exactly. */
+tg_status tg_session_read_outputs(tg_session *session, const tg_dram *dram, tg_diag *diag);
+
+/* What a call must begin with: each tells of itself. */
+void tg_diag_begin(tg_diag *diag);
+/* TG_INVALID: there is no session, or it has not come so far. */
+tg_status tg_session_needs(const tg_session *session, bool compiled, bool run, tg_diag *diag);
+/* TG_INVALID: it is compiled already. */
+tg_status tg_session_needs_model(const tg_session *session, tg_diag *diag);
+
+/* The first tensor of one side that carries `name`, as outputs may share one; NULL: there is none. */
+tg_dram_tensor *tg_find_dram_tensor(const tg_program *program, bool (*side)(tg_role), const char *name);
+/* "[2,3]", into `text`, which it returns. */
+const char *tg_shape_text(char text[200], int rank, const int64_t *dims);
 tg_dtype tg_storage_dtype(tg_storage storage);
 double tg_host_seconds(void); /* monotonic */
 /* Whether a file begins as a .tgb file does. */

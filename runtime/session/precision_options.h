@@ -1,6 +1,6 @@
 /* Precision as the interface and the report have it, in texts, and as the frontend takes it. */
-#ifndef TEGULA_RUNTIME_PRECISION_OPTIONS_H
-#define TEGULA_RUNTIME_PRECISION_OPTIONS_H
+#ifndef TEGULA_RUNTIME_SESSION_PRECISION_OPTIONS_H
+#define TEGULA_RUNTIME_SESSION_PRECISION_OPTIONS_H
 
 #include "frontend/precision/precision.h"
 #include "runtime/tegula.h"

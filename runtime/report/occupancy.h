@@ -1,6 +1,6 @@
 /* How long the units of each kind are occupied by a section: what bounds it. */
-#ifndef TEGULA_RUNTIME_OCCUPANCY_H
-#define TEGULA_RUNTIME_OCCUPANCY_H
+#ifndef TEGULA_RUNTIME_REPORT_OCCUPANCY_H
+#define TEGULA_RUNTIME_REPORT_OCCUPANCY_H
 
 #include "sim/machine/program.h"
 

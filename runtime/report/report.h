@@ -1,8 +1,8 @@
 /* The report of a run: one JSON object (stable keys), from which text and HTML are rendered. */
-#ifndef TEGULA_RUNTIME_REPORT_H
-#define TEGULA_RUNTIME_REPORT_H
+#ifndef TEGULA_RUNTIME_REPORT_REPORT_H
+#define TEGULA_RUNTIME_REPORT_REPORT_H
 
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 
 #include <jansson.h>
 #include <stdio.h>

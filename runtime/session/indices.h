@@ -1,6 +1,6 @@
 /* Inputs that are row numbers: token ids and their like. */
-#ifndef TEGULA_RUNTIME_INDICES_H
-#define TEGULA_RUNTIME_INDICES_H
+#ifndef TEGULA_RUNTIME_SESSION_INDICES_H
+#define TEGULA_RUNTIME_SESSION_INDICES_H
 
 #include "frontend/graph.h"
 #include "runtime/tegula.h"

@@ -1,6 +1,6 @@
 /* What a program, or a section of it, needs at least: the speed of light that cycles are held against. */
-#ifndef TEGULA_RUNTIME_ROOFLINE_H
-#define TEGULA_RUNTIME_ROOFLINE_H
+#ifndef TEGULA_RUNTIME_REPORT_ROOFLINE_H
+#define TEGULA_RUNTIME_REPORT_ROOFLINE_H
 
 #include "sim/machine/program.h"
 

@@ -1,8 +1,8 @@
 /* Do the engines agree, in every bit of memory and in every instruction's start and end? */
-#ifndef TEGULA_RUNTIME_VERIFY_H
-#define TEGULA_RUNTIME_VERIFY_H
+#ifndef TEGULA_RUNTIME_SESSION_VERIFY_H
+#define TEGULA_RUNTIME_SESSION_VERIFY_H
 
-#include "runtime/session.h"
+#include "runtime/session/session.h"
 
 #include <jansson.h>
 

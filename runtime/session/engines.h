@@ -1,6 +1,6 @@
 /* The engines of this build, by name. */
-#ifndef TEGULA_RUNTIME_ENGINES_H
-#define TEGULA_RUNTIME_ENGINES_H
+#ifndef TEGULA_RUNTIME_SESSION_ENGINES_H
+#define TEGULA_RUNTIME_SESSION_ENGINES_H
 
 #include "sim/machine/engine.h"
 

@@ -1,4 +1,4 @@
-#include "runtime/indices.h"
+#include "runtime/session/indices.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* What a run costs the host once everything is loaded, generated and touched. */
-#ifndef TEGULA_RUNTIME_STEADY_H
-#define TEGULA_RUNTIME_STEADY_H
+#ifndef TEGULA_RUNTIME_SESSION_STEADY_H
+#define TEGULA_RUNTIME_SESSION_STEADY_H
 
 #include "sim/machine/engine.h"
 

@@ -1,6 +1,6 @@
-#include "runtime/verify.h"
-#include "runtime/engines.h"
+#include "runtime/session/verify.h"
 #include "runtime/json_text.h"
+#include "runtime/session/engines.h"
 #include "sim/machine/ordering.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-#include "runtime/compare.h"
+#include "runtime/session/compare.h"
 
 #include <math.h>
 

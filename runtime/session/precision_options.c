@@ -1,4 +1,4 @@
-#include "runtime/precision_options.h"
+#include "runtime/session/precision_options.h"
 
 #include <jansson.h>
 #include <stdlib.h>

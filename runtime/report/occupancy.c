@@ -1,4 +1,4 @@
-#include "runtime/occupancy.h"
+#include "runtime/report/occupancy.h"
 #include "sim/machine/mx_shape.h"
 #include "sim/machine/walk.h"
 

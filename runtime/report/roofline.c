@@ -1,4 +1,4 @@
-#include "runtime/roofline.h"
+#include "runtime/report/roofline.h"
 #include "frontend/base/arena.h"
 #include "sim/machine/mx_shape.h"
 #include "sim/machine/sequencer.h"

@@ -1,4 +1,4 @@
-#include "runtime/report.h"
+#include "runtime/report/report.h"
 
 #include <inttypes.h>
 #include <math.h>

@@ -1,9 +1,9 @@
-#include "runtime/report.h"
+#include "runtime/report/report.h"
 #include "frontend/base/hash.h"
 #include "frontend/base/output_file.h"
 #include "runtime/json_text.h"
-#include "runtime/occupancy.h"
-#include "runtime/roofline.h"
+#include "runtime/report/occupancy.h"
+#include "runtime/report/roofline.h"
 #include "sim/machine/mx_shape.h"
 
 #include <math.h>

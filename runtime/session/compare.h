@@ -1,6 +1,6 @@
 /* Errors of a tensor against a reference. */
-#ifndef TEGULA_RUNTIME_COMPARE_H
-#define TEGULA_RUNTIME_COMPARE_H
+#ifndef TEGULA_RUNTIME_SESSION_COMPARE_H
+#define TEGULA_RUNTIME_SESSION_COMPARE_H
 
 #include <stdint.h>
 

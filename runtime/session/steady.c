@@ -1,4 +1,4 @@
-#include "runtime/steady.h"
+#include "runtime/session/steady.h"
 
 #include <stdlib.h>
 

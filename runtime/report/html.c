@@ -1,6 +1,6 @@
 /* The report as one HTML file: every key of the JSON object as a table, sections with bars of what was
  * busy. */
-#include "runtime/report.h"
+#include "runtime/report/report.h"
 
 #include <string.h>
 

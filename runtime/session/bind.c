@@ -1,0 +1,88 @@
+/* Before compiling: sizes that a model leaves open, and inputs that are constants. */
+#include "frontend/base/float_formats.h"
+#include "frontend/infer.h"
+#include "runtime/session/session.h"
+
+#include <string.h>
+
+/* --- open sizes */
+
+tg_status tg_session_bind_dim(tg_session *session, const char *symbol, int64_t size, tg_diag *diag) {
+  tg_status status = tg_session_needs_model(session, diag);
+  if (!status && !symbol) status = tg_fail(diag, TG_INVALID, "%s: no size is named", session->path);
+  return status ? status : tg_graph_bind_symbol(session->model, symbol, size, diag);
+}
+
+tg_status tg_session_bind_batch(tg_session *session, int64_t size, tg_diag *diag) {
+  tg_status status = tg_session_needs_model(session, diag);
+  bool any = false;
+  for (int i = 0; !status && i < session->model->input_count; i++) {
+    const tg_value *input = session->model->inputs[i];
+    if (input->rank < 1 || !input->dims[0].symbol) continue;
+    any = true;
+    status = tg_graph_bind_symbol(session->model, input->dims[0].symbol, size, diag);
+  }
+  if (!status && !any) return tg_fail(diag, TG_INVALID, "%s: the model fixes its batch size", session->path);
+  return status;
+}
+
+tg_status tg_session_bind_shape(tg_session *session, const char *input, int rank, const int64_t *dims,
+                                tg_diag *diag) {
+  if (tg_session_needs(session, false, false, diag)) return TG_INVALID;
+  if (!input || (rank > 0 && !dims)) return tg_fail(diag, TG_INVALID, "%s: no shape is given", session->path);
+  if (!session->model || session->program) return TG_OK; /* set_input compares with what was compiled */
+  for (int i = 0; i < session->model->input_count; i++) {
+    const tg_value *value = session->model->inputs[i];
+    if (strcmp(value->name, input) || value->rank != rank) continue;
+    for (int d = 0; d < rank; d++) {
+      if (value->dims[d].size >= 0 || !value->dims[d].symbol) continue;
+      tg_status status = tg_graph_bind_symbol(session->model, value->dims[d].symbol, dims[d], diag);
+      if (status) return status;
+    }
+  }
+  return TG_OK;
+}
+
+/* --- inputs that are constants */
+
+int tg_session_find_input(const tg_session *session, const char *name) {
+  for (int i = 0; session->model && i < session->model->input_count; i++)
+    if (!strcmp(session->model->inputs[i]->name, name)) return i;
+  return -1;
+}
+
+static void convert_element(const tg_npy *array, int64_t e, tg_dtype dtype, void *to) {
+  bool integers = tg_dtype_is_integer(array->dtype) && tg_dtype_is_integer(dtype);
+  if (integers)
+    tg_store_i64(to, dtype, (size_t)e, tg_load_i64(array->data, array->dtype, (size_t)e));
+  else
+    tg_store_f32(to, dtype, (size_t)e, tg_load_f32(array->data, array->dtype, (size_t)e));
+}
+
+tg_status tg_session_fix_input(tg_session *session, const char *name, const tg_npy *array, tg_diag *diag) {
+  if (tg_session_needs_model(session, diag) ||
+      tg_session_bind_shape(session, name, array->rank, array->dims, diag))
+    return TG_INVALID;
+  int input = tg_session_find_input(session, name);
+  if (input < 0) return tg_fail(diag, TG_INVALID, "%s: the model has no input \"%s\"", session->path, name);
+  tg_value *value = session->model->inputs[input];
+  bool fits = value->rank == array->rank;
+  for (int d = 0; fits && d < array->rank; d++) fits = value->dims[d].size == array->dims[d];
+  if (!fits)
+    return tg_fail(diag, TG_INVALID, "input \"%s\" is %s, which what is given does not fit", name,
+                   tg_value_type_text(value, &session->arena));
+  void *data = tg_arena_alloc(&session->arena, (size_t)array->count * tg_dtype_size(value->dtype) + 1, 64);
+  for (int64_t e = 0; e < array->count; e++) convert_element(array, e, value->dtype, data);
+  tg_graph_fix_input(session->model, input, data);
+  TG_PUSH(&session->arena, session->fixed, session->fixed_count, session->fixed_capacity, value);
+  return TG_OK;
+}
+
+tg_status tg_session_fix_deciding(tg_session *session, const char *name, const tg_npy *array, tg_diag *diag) {
+  enum { MOST = 1024 };
+  int input = session->program ? -1 : tg_session_find_input(session, name);
+  if (input < 0 || array->count > MOST) return TG_OK;
+  bool *decides = TG_NEW_ARRAY(&session->arena, bool, (size_t)session->model->input_count);
+  tg_graph_deciding_inputs(session->model, decides);
+  return decides[input] ? tg_session_fix_input(session, name, array, diag) : TG_OK;
+}

@@ -1,0 +1,121 @@
+/* Loading and closing. */
+#include "runtime/session/session.h"
+#include "frontend/onnx/onnx.h"
+
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* A program that has set its locale may write commas in numbers, and read none with points. */
+locale_t tg_plain_numbers(void) {
+  static _Atomic(locale_t) plain;
+  locale_t ours = plain;
+  if (!ours) {
+    locale_t fresh = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0), none = (locale_t)0;
+    if (!fresh || atomic_compare_exchange_strong(&plain, &none, fresh))
+      ours = fresh;
+    else
+      freelocale(fresh), ours = none;
+  }
+  return uselocale(ours);
+}
+
+const char *tg_version(void) { return TEGULA_VERSION; }
+
+double tg_host_seconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* What cannot be read is left to the reader of models to refuse. */
+static const char program_start[] = {'T', 'E', 'G', 'U', 'L', 'A'};
+
+static bool is_program_image(const void *data, size_t size) {
+  return size >= sizeof program_start && !memcmp(data, program_start, sizeof program_start);
+}
+
+bool tg_is_program_file(const char *path) {
+  struct stat info;
+  if (stat(path, &info) || !S_ISREG(info.st_mode)) return false; /* opening a pipe would block */
+  int file = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);        /* a stream might find no memory */
+  char start[sizeof program_start];
+  ssize_t count = file >= 0 ? read(file, start, sizeof start) : -1;
+  bool is = count > 0 && is_program_image(start, (size_t)count);
+  if (file >= 0) (void)close(file);
+  return is;
+}
+
+/* Each call tells of itself. */
+void tg_diag_begin(tg_diag *diag) {
+  if (diag) diag->message[0] = 0;
+}
+
+tg_status tg_session_needs(const tg_session *s, bool compiled, bool run, tg_diag *diag) {
+  tg_diag_begin(diag);
+  if (!s) return tg_fail(diag, TG_INVALID, "no session is given");
+  if (compiled && !s->program) return tg_fail(diag, TG_INVALID, "%s: is not compiled", s->path);
+  if (run && !s->has_run) return tg_fail(diag, TG_INVALID, "%s: has not run", s->path);
+  return TG_OK;
+}
+
+tg_status tg_session_needs_model(const tg_session *s, tg_diag *diag) {
+  if (tg_session_needs(s, false, false, diag)) return TG_INVALID;
+  if (!s->model || s->program)
+    return tg_fail(diag, TG_INVALID, "%s: is compiled already: its sizes are fixed", s->path);
+  return TG_OK;
+}
+
+static tg_session *create_session(const char *name) {
+  tg_session *s = calloc(1, sizeof *s);
+  if (!s) tg_die("out of memory");
+  s->path = tg_arena_strdup(&s->arena, name);
+  return s;
+}
+
+static tg_status loaded(tg_session *s, tg_status status, tg_session **out_session) {
+  if (status) {
+    tg_session_close(s);
+    return status;
+  }
+  if (s->program) tg_session_describe_program(s);
+  *out_session = s;
+  return TG_OK;
+}
+
+tg_status tg_session_load(const char *path, tg_session **out_session, tg_diag *diag) {
+  tg_diag_begin(diag);
+  if (!out_session) return tg_fail(diag, TG_INVALID, "no place for the session is given");
+  *out_session = NULL;
+  if (!path) return tg_fail(diag, TG_INVALID, "no path is given");
+  tg_session *s = create_session(path);
+  tg_status status = tg_is_program_file(path) ? tg_program_read(path, &s->program, diag)
+                                              : tg_onnx_read(&s->arena, path, &s->model, diag);
+  return loaded(s, status, out_session);
+}
+
+tg_status tg_session_load_memory(const void *data, size_t size, const char *name, tg_session **out_session,
+                                 tg_diag *diag) {
+  tg_diag_begin(diag);
+  if (!out_session) return tg_fail(diag, TG_INVALID, "no place for the session is given");
+  *out_session = NULL;
+  if (!data) return tg_fail(diag, TG_INVALID, "no model is given");
+  tg_session *s = create_session(name ? name : "memory");
+  tg_status status = is_program_image(data, size)
+                         ? tg_program_read_memory(s->path, data, size, &s->program, diag)
+                         : tg_onnx_read_memory(&s->arena, s->path, data, size, &s->model, diag);
+  return loaded(s, status, out_session);
+}
+
+void tg_session_close(tg_session *session) {
+  if (!session) return;
+  tg_run_result_release(&session->result);
+  tg_profile_destroy(session->profile);
+  tg_program_destroy(session->program);
+  tg_arena_release(&session->arena);
+  free(session);
+}
