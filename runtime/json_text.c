@@ -15,3 +15,16 @@ json_t *tg_json_text(const char *bytes) {
   free(copy);
   return string;
 }
+
+static void *json_memory(size_t size) {
+  void *memory = malloc(size ? size : 1);
+  if (!memory) tg_die("out of memory (%zu bytes)", size);
+  return memory;
+}
+
+void tg_json_needs_memory(void) {
+  json_malloc_t allocate;
+  json_free_t release;
+  json_get_alloc_funcs(&allocate, &release);
+  if (allocate == malloc) json_set_alloc_funcs(json_memory, free);
+}

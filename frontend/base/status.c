@@ -1,4 +1,4 @@
-#include "frontend/base/status.h"
+#include "frontend/base/guard.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -44,9 +44,35 @@ void tg_diag_prefix(tg_diag *diag, const char *format, ...) {
   escape_controls(diag->message);
 }
 
+static _Thread_local tg_guard *innermost;
+static bool off;
+
+void tg_guards_off(void) { off = true; }
+
+void tg_guard_enter(tg_guard *guard) {
+  guard->outer = innermost;
+  guard->locale = uselocale((locale_t)0);
+  innermost = guard;
+}
+
+void tg_guard_leave(tg_guard *guard) { innermost = guard->outer; }
+
+tg_status tg_guard_caught(tg_guard *guard, tg_diag *diag) {
+  tg_guard_leave(guard);
+  (void)uselocale(guard->locale);
+  if (diag) *diag = guard->died; /* in place of what the call may have said before */
+  return TG_INVALID;
+}
+
 void tg_die(const char *format, ...) {
   va_list args;
   va_start(args, format);
+  if (innermost && !off) {
+    vsnprintf(innermost->died.message, sizeof innermost->died.message, format, args);
+    va_end(args);
+    escape_controls(innermost->died.message);
+    longjmp(innermost->place, 1);
+  }
   fputs("tegula: ", stderr);
   vfprintf(stderr, format, args);
   fputc('\n', stderr);

@@ -34,7 +34,8 @@ tg_status tg_fail(tg_diag *diag, tg_status status, const char *format, ...)
 /* Puts "prefix: " before the message of `diag`, to add the file, node or tensor known by a caller. */
 void tg_diag_prefix(tg_diag *diag, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* Prints one line to stderr and ends the process with status 2: for memory that the host will not give. */
+/* For memory that the host will not give: ends the guarded call that runs (guard.h), or, where there is none, prints one
+ * line to stderr and ends the process with status 2. */
 #ifdef __cplusplus
 [[noreturn]]
 #else

@@ -1,6 +1,8 @@
 /* tegula: parses the command line and calls a command. */
+#include "frontend/base/guard.h"
 #include "frontend/base/output_file.h"
 #include "runtime/command/command.h"
+#include "runtime/json_text.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -107,19 +109,13 @@ static void catch_signals(void) {
   (void)atexit(tg_output_remove_unfinished);
 }
 
-/* jansson leaves out what it finds no memory for. */
-static void *json_memory(size_t size) {
-  void *memory = malloc(size ? size : 1);
-  if (!memory) tg_die("out of memory (%zu bytes)", size);
-  return memory;
-}
-
 int main(int argc, char **argv) {
   tg_context context = {0};
+  tg_guards_off();
   catch_signals();
   (void)atexit(correct_status);
   tg_catch_no_memory();
-  json_set_alloc_funcs(json_memory, free);
+  tg_json_needs_memory();
   tg_status status = parse_and_run(&context, argc - 1, (const char *const *)argv + 1);
   tg_progress(&context, NULL);
   if (fflush(stdout) || ferror(stdout))

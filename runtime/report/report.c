@@ -1,5 +1,6 @@
 #include "runtime/report/report.h"
 #include "frontend/base/hash.h"
+#include "frontend/base/guard.h"
 #include "frontend/base/output_file.h"
 #include "runtime/json_text.h"
 #include "runtime/report/occupancy.h"
@@ -263,10 +264,13 @@ json_t *tg_report(const tg_session *s) {
 
 char *tg_session_report_json(const tg_session *session) {
   if (!session || !session->has_run) return NULL;
+  tg_guard guard;
+  tg_guard_enter(&guard);
+  if (setjmp(guard.place)) return (void)tg_guard_caught(&guard, NULL), NULL;
   json_t *report = tg_report(session);
   char *dump = json_dumps(report, JSON_INDENT(2));
   json_decref(report);
-  if (!dump) tg_die("out of memory");
+  tg_guard_leave(&guard);
   return dump;
 }
 
@@ -291,7 +295,7 @@ tg_status tg_report_write(const json_t *report, const char *path, tg_diag *diag)
   return tg_output_commit(&file, diag);
 }
 
-tg_status tg_session_write_report(const tg_session *session, const char *path, tg_diag *diag) {
+static tg_status write_report_guarded(const tg_session *session, const char *path, tg_diag *diag) {
   if (diag) diag->message[0] = 0;
   if (!session || !session->has_run) return tg_fail(diag, TG_INVALID, "there is no report before a run");
   if (!path) return tg_fail(diag, TG_INVALID, "no path is given");
@@ -301,4 +305,8 @@ tg_status tg_session_write_report(const tg_session *session, const char *path, t
   uselocale(theirs);
   json_decref(report);
   return status;
+}
+
+tg_status tg_session_write_report(const tg_session *session, const char *path, tg_diag *diag) {
+  TG_GUARDED(diag, write_report_guarded(session, path, diag));
 }

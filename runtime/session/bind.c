@@ -1,5 +1,6 @@
 /* Before compiling: sizes that a model leaves open, and inputs that are constants. */
 #include "frontend/base/float_formats.h"
+#include "frontend/base/guard.h"
 #include "frontend/infer.h"
 #include "runtime/session/session.h"
 
@@ -7,13 +8,17 @@
 
 /* --- open sizes */
 
-tg_status tg_session_bind_dim(tg_session *session, const char *symbol, int64_t size, tg_diag *diag) {
+static tg_status bind_dim_guarded(tg_session *session, const char *symbol, int64_t size, tg_diag *diag) {
   tg_status status = tg_session_needs_model(session, diag);
   if (!status && !symbol) status = tg_fail(diag, TG_INVALID, "%s: no size is named", session->path);
   return status ? status : tg_graph_bind_symbol(session->model, symbol, size, diag);
 }
 
-tg_status tg_session_bind_batch(tg_session *session, int64_t size, tg_diag *diag) {
+tg_status tg_session_bind_dim(tg_session *session, const char *symbol, int64_t size, tg_diag *diag) {
+  TG_GUARDED(diag, bind_dim_guarded(session, symbol, size, diag));
+}
+
+static tg_status bind_batch_guarded(tg_session *session, int64_t size, tg_diag *diag) {
   tg_status status = tg_session_needs_model(session, diag);
   bool any = false;
   for (int i = 0; !status && i < session->model->input_count; i++) {
@@ -26,8 +31,12 @@ tg_status tg_session_bind_batch(tg_session *session, int64_t size, tg_diag *diag
   return status;
 }
 
-tg_status tg_session_bind_shape(tg_session *session, const char *input, int rank, const int64_t *dims,
-                                tg_diag *diag) {
+tg_status tg_session_bind_batch(tg_session *session, int64_t size, tg_diag *diag) {
+  TG_GUARDED(diag, bind_batch_guarded(session, size, diag));
+}
+
+static tg_status bind_shape_guarded(tg_session *session, const char *input, int rank, const int64_t *dims,
+                                    tg_diag *diag) {
   if (tg_session_needs(session, false, false, diag)) return TG_INVALID;
   if (!input || (rank > 0 && !dims)) return tg_fail(diag, TG_INVALID, "%s: no shape is given", session->path);
   if (!session->model || session->program) return TG_OK; /* set_input compares with what was compiled */
@@ -41,6 +50,11 @@ tg_status tg_session_bind_shape(tg_session *session, const char *input, int rank
     }
   }
   return TG_OK;
+}
+
+tg_status tg_session_bind_shape(tg_session *session, const char *input, int rank, const int64_t *dims,
+                                tg_diag *diag) {
+  TG_GUARDED(diag, bind_shape_guarded(session, input, rank, dims, diag));
 }
 
 /* --- inputs that are constants */

@@ -1,4 +1,5 @@
 /* From a model to a program. */
+#include "frontend/base/guard.h"
 #include "frontend/pipeline.h"
 #include "frontend/text.h"
 #include "frontend/training/batch_statistics.h"
@@ -186,7 +187,7 @@ tg_status tg_take_options(const void *given, void *out_own, size_t own_size, tg_
   return TG_OK;
 }
 
-tg_status tg_session_compile(tg_session *session, const tg_compile_options *options, tg_diag *diag) {
+static tg_status compile_guarded(tg_session *session, const tg_compile_options *options, tg_diag *diag) {
   tg_compile_options own;
   tg_status status = tg_session_needs_model(session, diag);
   if (!status) status = tg_take_options(options, &own, sizeof own, diag);
@@ -197,10 +198,18 @@ tg_status tg_session_compile(tg_session *session, const tg_compile_options *opti
   return status;
 }
 
+tg_status tg_session_compile(tg_session *session, const tg_compile_options *options, tg_diag *diag) {
+  TG_GUARDED(diag, compile_guarded(session, options, diag));
+}
+
 bool tg_session_is_compiled(const tg_session *session) { return session && session->program; }
 
-tg_status tg_session_save(const tg_session *session, const char *path, tg_diag *diag) {
+static tg_status save_guarded(const tg_session *session, const char *path, tg_diag *diag) {
   if (tg_session_needs(session, true, false, diag)) return TG_INVALID;
   if (!path) return tg_fail(diag, TG_INVALID, "no path is given");
   return tg_program_write(session->program, path, diag);
+}
+
+tg_status tg_session_save(const tg_session *session, const char *path, tg_diag *diag) {
+  TG_GUARDED(diag, save_guarded(session, path, diag));
 }

@@ -1,4 +1,5 @@
 /* Results against FP32 on the host's CPU, and against golden files; how fast that CPU is. */
+#include "frontend/base/guard.h"
 #include "runtime/session/session.h"
 
 #include <string.h>
@@ -26,22 +27,27 @@ static tg_status measure_errors(tg_session *s, int threads, tg_diag *diag) {
   tg_arena scratch = {0};
   float **wanted = tg_session_output_buffers(s, &scratch);
   tg_status status = tg_session_fp32_outputs(s, threads, wanted, diag);
-  if (!status) s->errors = TG_NEW_ARRAY(&s->arena, tg_error_measure, (size_t)s->output_count);
+  if (!s->room.errors) s->room.errors = TG_NEW_ARRAY(&s->arena, tg_error_measure, (size_t)s->output_count);
+  if (!status) s->errors = s->room.errors;
   for (int i = 0; !status && i < s->output_count; i++)
     if (s->output_data[i]) s->errors[i] = tg_compare(s->output_data[i], wanted[i], s->outputs[i].count);
   tg_arena_release(&scratch);
   return status;
 }
 
-tg_status tg_session_compare_golden(tg_session *s, const char *name, int rank, const int64_t *dims,
-                                    const float *data, tg_diag *diag) {
+static tg_status compare_golden_guarded(tg_session *s, const char *name, int rank, const int64_t *dims,
+                                        const float *data, tg_diag *diag) {
   char wanted[200], given[200];
   if (tg_session_needs(s, true, true, diag)) return TG_INVALID;
   if (!name || (rank > 0 && !dims) || !data)
     return tg_fail(diag, TG_INVALID, "%s: an output needs name, shape and data", s->path);
   if (!s->golden_errors) {
-    s->golden_errors = TG_NEW_ARRAY(&s->arena, tg_error_measure, (size_t)s->output_count);
-    s->has_golden = TG_NEW_ARRAY(&s->arena, bool, (size_t)s->output_count);
+    if (!s->room.golden_errors) {
+      s->room.golden_errors = TG_NEW_ARRAY(&s->arena, tg_error_measure, (size_t)s->output_count);
+      s->has_golden = TG_NEW_ARRAY(&s->arena, bool, (size_t)s->output_count);
+    }
+    memset(s->has_golden, 0, (size_t)s->output_count * sizeof *s->has_golden);
+    s->golden_errors = s->room.golden_errors;
   }
   for (int i = 0; i < s->output_count; i++) {
     const tg_tensor_info *info = &s->outputs[i];
@@ -57,13 +63,18 @@ tg_status tg_session_compare_golden(tg_session *s, const char *name, int rank, c
   return tg_fail(diag, TG_INVALID, "%s: the model has no output \"%s\"", s->path, name);
 }
 
+tg_status tg_session_compare_golden(tg_session *s, const char *name, int rank, const int64_t *dims,
+                                    const float *data, tg_diag *diag) {
+  TG_GUARDED(diag, compare_golden_guarded(s, name, rank, dims, data, diag));
+}
+
 static bool computes_narrow(const tg_program *program) {
   for (uint32_t i = 0; i < program->invocation_count; i++)
     if (program->invocations[i].macs[TG_FMT_BF16] || program->invocations[i].macs[TG_FMT_FP16]) return true;
   return false;
 }
 
-tg_status tg_session_measure_cpu(tg_session *session, bool timed, int threads, tg_diag *diag) {
+static tg_status measure_cpu_guarded(tg_session *session, bool timed, int threads, tg_diag *diag) {
   if (tg_session_needs(session, false, false, diag)) return TG_INVALID;
   for (int i = 0; timed && i < session->input_count; i++) /* of a run that needed none */
     if (session->has_run && session->fp32 && !session->input_data[i])
@@ -78,4 +89,8 @@ tg_status tg_session_measure_cpu(tg_session *session, bool timed, int threads, t
                                  diag);
   session->has_cpu = !status;
   return status;
+}
+
+tg_status tg_session_measure_cpu(tg_session *session, bool timed, int threads, tg_diag *diag) {
+  TG_GUARDED(diag, measure_cpu_guarded(session, timed, threads, diag));
 }

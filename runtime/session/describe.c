@@ -36,6 +36,8 @@ static void make_room(tg_session *s, int inputs, int outputs) {
   s->input_data = TG_NEW_ARRAY(&s->arena, float *, (size_t)inputs);
   s->output_data = TG_NEW_ARRAY(&s->arena, float *, (size_t)outputs);
   s->output_elements = TG_NEW_ARRAY(&s->arena, const void *, (size_t)outputs);
+  s->room.data = TG_NEW_ARRAY(&s->arena, float *, (size_t)outputs);
+  s->room.elements = TG_NEW_ARRAY(&s->arena, void *, (size_t)outputs);
 }
 
 /* tf32 is a format of the array, which others read as fp32. */

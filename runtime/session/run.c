@@ -1,4 +1,5 @@
 /* Running the program on an engine. */
+#include "frontend/base/guard.h"
 #include "runtime/session/engines.h"
 #include "runtime/session/session.h"
 #include "runtime/session/steady.h"
@@ -84,7 +85,7 @@ static tg_status run_session(tg_session *session, const tg_session_run_options *
   return TG_OK;
 }
 
-tg_status tg_session_run(tg_session *session, const tg_session_run_options *options, tg_diag *diag) {
+static tg_status run_guarded(tg_session *session, const tg_session_run_options *options, tg_diag *diag) {
   tg_session_run_options own;
   tg_status status = tg_session_needs(session, true, false, diag);
   if (!status) status = tg_take_options(options, &own, sizeof own, diag);
@@ -93,4 +94,8 @@ tg_status tg_session_run(tg_session *session, const tg_session_run_options *opti
   status = run_session(session, &own, diag);
   uselocale(theirs);
   return status;
+}
+
+tg_status tg_session_run(tg_session *session, const tg_session_run_options *options, tg_diag *diag) {
+  TG_GUARDED(diag, run_guarded(session, options, diag));
 }

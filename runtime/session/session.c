@@ -1,5 +1,7 @@
 /* Loading and closing. */
+#include "runtime/json_text.h"
 #include "runtime/session/session.h"
+#include "frontend/base/guard.h"
 #include "frontend/onnx/onnx.h"
 
 #include <fcntl.h>
@@ -71,6 +73,7 @@ tg_status tg_session_needs_model(const tg_session *s, tg_diag *diag) {
 }
 
 static tg_session *create_session(const char *name) {
+  tg_json_needs_memory();
   tg_session *s = calloc(1, sizeof *s);
   if (!s) tg_die("out of memory");
   s->path = tg_arena_strdup(&s->arena, name);
@@ -87,7 +90,7 @@ static tg_status loaded(tg_session *s, tg_status status, tg_session **out_sessio
   return TG_OK;
 }
 
-tg_status tg_session_load(const char *path, tg_session **out_session, tg_diag *diag) {
+static tg_status load_guarded(const char *path, tg_session **out_session, tg_diag *diag) {
   tg_diag_begin(diag);
   if (!out_session) return tg_fail(diag, TG_INVALID, "no place for the session is given");
   *out_session = NULL;
@@ -98,8 +101,12 @@ tg_status tg_session_load(const char *path, tg_session **out_session, tg_diag *d
   return loaded(s, status, out_session);
 }
 
-tg_status tg_session_load_memory(const void *data, size_t size, const char *name, tg_session **out_session,
-                                 tg_diag *diag) {
+tg_status tg_session_load(const char *path, tg_session **out_session, tg_diag *diag) {
+  TG_GUARDED(diag, load_guarded(path, out_session, diag));
+}
+
+static tg_status load_memory_guarded(const void *data, size_t size, const char *name,
+                                     tg_session **out_session, tg_diag *diag) {
   tg_diag_begin(diag);
   if (!out_session) return tg_fail(diag, TG_INVALID, "no place for the session is given");
   *out_session = NULL;
@@ -109,6 +116,11 @@ tg_status tg_session_load_memory(const void *data, size_t size, const char *name
                          ? tg_program_read_memory(s->path, data, size, &s->program, diag)
                          : tg_onnx_read_memory(&s->arena, s->path, data, size, &s->model, diag);
   return loaded(s, status, out_session);
+}
+
+tg_status tg_session_load_memory(const void *data, size_t size, const char *name, tg_session **out_session,
+                                 tg_diag *diag) {
+  TG_GUARDED(diag, load_memory_guarded(data, size, name, out_session, diag));
 }
 
 void tg_session_close(tg_session *session) {

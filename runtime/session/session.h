@@ -35,8 +35,14 @@ struct tg_session {
   int input_count, output_count;
   tg_tensor_info *inputs, *outputs;
   float **input_data; /* NULL until set */
-  float **output_data;
+  float *
+      *output_data; /* of the last run, NULL without; what they point to stays for the next run, as below */
   const void **output_elements; /* in the model's type */
+  struct {
+    float **data;
+    void **elements;
+    tg_error_measure *errors, *golden_errors;
+  } room; /* made when it is first needed */
 
   bool has_run, timing_only;
   const char *engine;

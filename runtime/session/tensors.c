@@ -1,5 +1,6 @@
 /* Values of inputs and outputs. */
 #include "frontend/base/float_formats.h"
+#include "frontend/base/guard.h"
 #include "runtime/session/indices.h"
 #include "runtime/session/session.h"
 
@@ -57,8 +58,8 @@ static tg_status set_fixed(const tg_session *s, const char *name, int rank, cons
   return tg_fail(diag, TG_INVALID, "%s: the model has no input \"%s\"", s->path, name);
 }
 
-tg_status tg_session_set_input(tg_session *session, const char *name, int rank, const int64_t *dims,
-                               const float *data, tg_diag *diag) {
+static tg_status set_input_guarded(tg_session *session, const char *name, int rank, const int64_t *dims,
+                                   const float *data, tg_diag *diag) {
   char wanted[200], given[200];
   if (tg_session_needs(session, true, false, diag)) return TG_INVALID;
   if (!name || (rank > 0 && !dims) || !data)
@@ -70,7 +71,8 @@ tg_status tg_session_set_input(tg_session *session, const char *name, int rank, 
       return tg_fail(diag, TG_INVALID, "input \"%s\" has shape %s, given is %s", name,
                      tg_shape_text(wanted, info->rank, info->dims), tg_shape_text(given, rank, dims));
     if (info->integer && tg_indices_check(info, data, diag)) return TG_INVALID;
-    session->input_data[i] = TG_NEW_ARRAY(&session->arena, float, (size_t)info->count);
+    if (!session->input_data[i])
+      session->input_data[i] = TG_NEW_ARRAY(&session->arena, float, (size_t)info->count);
     for (int64_t e = 0; e < info->count; e++)
       session->input_data[i][e] = info->dtype == TG_BOOL ? (float)(data[e] != 0) : data[e];
     return TG_OK;
@@ -78,7 +80,12 @@ tg_status tg_session_set_input(tg_session *session, const char *name, int rank, 
   return set_fixed(session, name, rank, dims, data, diag);
 }
 
-void tg_session_random_inputs(tg_session *session, uint64_t seed) {
+tg_status tg_session_set_input(tg_session *session, const char *name, int rank, const int64_t *dims,
+                               const float *data, tg_diag *diag) {
+  TG_GUARDED(diag, set_input_guarded(session, name, rank, dims, data, diag));
+}
+
+static void fill_inputs(tg_session *session, uint64_t seed) {
   if (!session) return;
   for (int i = 0; i < session->input_count; i++) {
     if (session->input_data[i]) continue;
@@ -89,6 +96,17 @@ void tg_session_random_inputs(tg_session *session, uint64_t seed) {
     else
       tg_seeded_fill(session->input_data[i], TG_F32, info->count, seed + (uint64_t)i, 1);
   }
+}
+
+void tg_session_random_inputs(tg_session *session, uint64_t seed) {
+  tg_guard guard;
+  tg_guard_enter(&guard);
+  if (setjmp(guard.place)) {
+    (void)tg_guard_caught(&guard, NULL); /* inputs without values: to run says so */
+    return;
+  }
+  fill_inputs(session, seed);
+  tg_guard_leave(&guard);
 }
 
 tg_status tg_session_memory(const tg_session *session, tg_dram **out_dram, tg_diag *diag) {
@@ -112,7 +130,9 @@ tg_status tg_session_memory(const tg_session *session, tg_dram **out_dram, tg_di
 static tg_status convert_output(tg_session *s, int i, const uint8_t *stored, tg_storage storage,
                                 tg_diag *diag) {
   const tg_tensor_info *info = &s->outputs[i];
-  void *elements = tg_arena_alloc(&s->arena, (size_t)info->count, tg_dtype_size(info->dtype));
+  if (!s->room.elements[i])
+    s->room.elements[i] = tg_arena_alloc(&s->arena, (size_t)info->count, tg_dtype_size(info->dtype));
+  void *elements = s->room.elements[i];
   for (int64_t e = 0; e < info->count; e++) {
     float value = tg_load_f32(stored, tg_storage_dtype(storage), (size_t)e);
     s->output_data[i][e] = value;
@@ -132,7 +152,8 @@ tg_status tg_session_read_outputs(tg_session *s, const tg_dram *dram, tg_diag *d
   for (int i = 0; i < s->output_count && !status; i++) {
     const tg_dram_tensor *tensor = tg_find_dram_tensor(s->program, tg_role_is_output, s->outputs[i].name);
     if (!tensor) continue;
-    if (!s->output_data[i]) s->output_data[i] = TG_NEW_ARRAY(&s->arena, float, (size_t)s->outputs[i].count);
+    if (!s->room.data[i]) s->room.data[i] = TG_NEW_ARRAY(&s->arena, float, (size_t)s->outputs[i].count);
+    s->output_data[i] = s->room.data[i];
     if (!tensor->known) {
       status = convert_output(s, i, dram->bytes + tensor->address, tensor->storage, diag);
       continue;

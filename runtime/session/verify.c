@@ -1,4 +1,5 @@
 #include "runtime/session/verify.h"
+#include "frontend/base/guard.h"
 #include "runtime/json_text.h"
 #include "runtime/session/engines.h"
 #include "sim/machine/ordering.h"
@@ -278,8 +279,8 @@ tg_status tg_verify(tg_session *session, const tg_verify_options *options, json_
   return status;
 }
 
-tg_status tg_session_verify(tg_session *session, const tg_session_verify_options *options, char **out_json,
-                            tg_diag *diag) {
+static tg_status verify_guarded(tg_session *session, const tg_session_verify_options *options,
+                                char **out_json, tg_diag *diag) {
   tg_session_verify_options own;
   if (diag) diag->message[0] = 0;
   if (!out_json) return tg_fail(diag, TG_INVALID, "no place for the result is given");
@@ -297,4 +298,9 @@ tg_status tg_session_verify(tg_session *session, const tg_session_verify_options
   uselocale(theirs);
   json_decref(result);
   return status;
+}
+
+tg_status tg_session_verify(tg_session *session, const tg_session_verify_options *options, char **out_json,
+                            tg_diag *diag) {
+  TG_GUARDED(diag, verify_guarded(session, options, out_json, diag));
 }

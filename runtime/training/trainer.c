@@ -1,3 +1,4 @@
+#include "frontend/base/guard.h"
 #include "frontend/build/rewrite.h"
 #include "frontend/infer.h"
 #include "frontend/onnx/rewrite.h"
@@ -164,8 +165,8 @@ static tg_status compile(tg_trainer *t, tg_diag *diag) {
   return TG_OK;
 }
 
-tg_status tg_trainer_open(tg_session *session, const tg_trainer_options *options, tg_trainer **out_trainer,
-                          tg_diag *diag) {
+static tg_status open_guarded(tg_session *session, const tg_trainer_options *options,
+                              tg_trainer **out_trainer, tg_diag *diag) {
   if (!session->model || session->program)
     return tg_fail(diag, TG_INVALID, "%s: is compiled already: only a model can be trained", session->path);
   tg_trainer *t = calloc(1, sizeof *t);
@@ -181,6 +182,11 @@ tg_status tg_trainer_open(tg_session *session, const tg_trainer_options *options
   }
   *out_trainer = t;
   return TG_OK;
+}
+
+tg_status tg_trainer_open(tg_session *session, const tg_trainer_options *options, tg_trainer **out_trainer,
+                          tg_diag *diag) {
+  TG_GUARDED(diag, open_guarded(session, options, out_trainer, diag));
 }
 
 void tg_trainer_close(tg_trainer *t) {
@@ -237,7 +243,7 @@ void tg_trainer_reset(tg_trainer *t) {
   }
 }
 
-tg_status tg_trainer_start(tg_trainer *t, const tg_session_run_options *run, tg_diag *diag) {
+static tg_status start_guarded(tg_trainer *t, const tg_session_run_options *run, tg_diag *diag) {
   assert(!t->state);
   tg_status status = tg_engine_find(run->engine ? run->engine : "functional", &t->engine, diag);
   if (status) return status;
@@ -249,6 +255,10 @@ tg_status tg_trainer_start(tg_trainer *t, const tg_session_run_options *run, tg_
   t->session->engine = t->engine->name;
   tg_trainer_reset(t);
   return TG_OK;
+}
+
+tg_status tg_trainer_start(tg_trainer *t, const tg_session_run_options *run, tg_diag *diag) {
+  TG_GUARDED(diag, start_guarded(t, run, diag));
 }
 
 /* --- steps */
@@ -265,8 +275,8 @@ static void write_inputs(tg_trainer *t, const tg_batch *batch, double learning_r
   }
 }
 
-tg_status tg_trainer_step(tg_trainer *t, const tg_batch *batch, double learning_rate, double loss_scale,
-                          tg_step_outcome *out_outcome, tg_diag *diag) {
+static tg_status step_guarded(tg_trainer *t, const tg_batch *batch, double learning_rate, double loss_scale,
+                              tg_step_outcome *out_outcome, tg_diag *diag) {
   assert(t->state);
   tg_run_result result;
   write_inputs(t, batch, learning_rate, loss_scale);
@@ -290,6 +300,11 @@ tg_status tg_trainer_step(tg_trainer *t, const tg_batch *batch, double learning_
     tg_run_result_release(&result);
   t->session->has_run = true;
   return TG_OK;
+}
+
+tg_status tg_trainer_step(tg_trainer *t, const tg_batch *batch, double learning_rate, double loss_scale,
+                          tg_step_outcome *out_outcome, tg_diag *diag) {
+  TG_GUARDED(diag, step_guarded(t, batch, learning_rate, loss_scale, out_outcome, diag));
 }
 
 tg_status tg_trainer_time_step(tg_trainer *t, tg_diag *diag) {
@@ -355,7 +370,7 @@ static size_t save_twins(const tg_trainer *t, tg_arena *arena, int index, const 
   return count;
 }
 
-tg_status tg_trainer_save(const tg_trainer *t, const char *path, tg_diag *diag) {
+static tg_status save_guarded(const tg_trainer *t, const char *path, tg_diag *diag) {
   tg_arena arena = {0};
   size_t count = 0, most = (size_t)(t->parameter_count + t->twin_count) + 1;
   tg_onnx_values *values = TG_NEW_ARRAY(&arena, tg_onnx_values, most);
@@ -369,4 +384,8 @@ tg_status tg_trainer_save(const tg_trainer *t, const char *path, tg_diag *diag) 
   tg_status status = tg_onnx_rewrite(t->session->path, path, values, count, diag);
   tg_arena_release(&arena);
   return status;
+}
+
+tg_status tg_trainer_save(const tg_trainer *t, const char *path, tg_diag *diag) {
+  TG_GUARDED(diag, save_guarded(t, path, diag));
 }

@@ -222,6 +222,7 @@ void tg_chip_begin(tg_chip *chip, tg_dram *dram, const tg_run_options *options) 
   chip->begin = chip->last_end = 0;
   chip->event_count = 0;
   chip->fault_at = TG_NEVER;
+  chip->fault_status = TG_FAULT;
   chip->fault = (tg_diag){0};
   chip->stopped = chip->program->invocation_count == 0;
   for (uint32_t a = 0; a < chip->agents; a++) chip->wake_at[a] = TG_NEVER;
@@ -305,6 +306,7 @@ tg_status tg_chip_finish(tg_chip *chip, tg_run_result *result, tg_diag *diag) {
   if (!chip->stopped) tg_chip_fault(chip, chip->now, "deadlock, nothing can happen any more");
   if (!done) {
     char where[900];
+    if (chip->fault_status != TG_FAULT) return tg_fail(diag, chip->fault_status, "%s", chip->fault.message);
     tg_chip_describe(chip, where, sizeof where);
     return tg_fail(diag, TG_FAULT, "%.300s; %s", chip->fault.message, where);
   }

@@ -205,6 +205,7 @@ typedef struct tg_chip {
   bool stopped;      /* the run is over, one way or the other */
   uint64_t fault_at; /* earliest fault found */
   tg_diag fault;
+  tg_status fault_status; /* TG_FAULT; TG_INVALID: the host had no memory */
   tg_overflow *overflows;
   size_t overflow_count, overflow_capacity;
   tg_section_time *sections;

@@ -1,10 +1,12 @@
 /* tg_engine_systemc: the agents of a chip as SystemC modules. A module is one event and one method, which
  * hands over to the rules in C. One nanosecond is one cycle. */
+#include "frontend/base/guard.h"
 #include "sim/systemc/chip.h"
 #include "sim/systemc/kernel.h"
 
 #include <chrono>
 #include <cstdlib>
+#include <exception>
 #include <vector>
 
 namespace {
@@ -14,6 +16,20 @@ struct Clockwork { /* what the modules of one chip share */
   uint64_t origin = 0; /* SystemC time of the run's cycle 0, in cycles */
   uint64_t unit = 0;   /* of sc_time, in a cycle */
   uint64_t cycle() const { return sc_core::sc_time_stamp().value() / unit - origin; }
+  /* Where the rules in C find no memory they end here, and not beyond the kernel's frames; the run ends with it. */
+  template <typename Call> void guarded(Call call) const {
+    tg_guard guard;
+    tg_guard_enter(&guard);
+    if (setjmp(guard.place)) {
+      (void)tg_guard_caught(&guard, &chip->fault);
+      chip->fault_status = TG_INVALID;
+      chip->fault_at = chip->now;
+      chip->stopped = true;
+      return;
+    }
+    call(chip);
+    tg_guard_leave(&guard);
+  }
 };
 
 /* A sequencer, an arbiter, a port, the control of sections. */
@@ -32,7 +48,9 @@ public:
   }
 
 private:
-  void act() { tg_chip_act(clockwork_.chip, index_, clockwork_.cycle()); }
+  void act() {
+    clockwork_.guarded([this](tg_chip *chip) { tg_chip_act(chip, index_, clockwork_.cycle()); });
+  }
   sc_core::sc_event wake_;
   Clockwork &clockwork_;
   const uint32_t index_;
@@ -49,9 +67,9 @@ struct Engine {
   uint32_t threads = 0;                /* that `values` was made for */
 
   explicit Engine(const tg_program *program) {
+    tg_chip *chip = clockwork.chip = tg_chip_create(program, wake, this);
     tg::Kernel::Current current(kernel);
     clockwork.unit = sc_core::sc_time(1, sc_core::SC_NS).value();
-    tg_chip *chip = clockwork.chip = tg_chip_create(program, wake, this);
     timing.params = program->params;
     timing.program = program;
     for (uint32_t i = 0; i < chip->agents; i++)
@@ -96,15 +114,26 @@ tg_status prepare_values(Engine *engine, uint32_t threads, tg_diag *diag) {
   return status;
 }
 
+/* What the kernel throws where it finds no memory stays here: callers are in C. */
+template <typename Call> tg_status caught(tg_diag *diag, Call call) {
+  try {
+    return call();
+  } catch (const std::exception &error) {
+    return tg_fail(diag, TG_INVALID, "SystemC: %s", error.what());
+  }
+}
+
 tg_status open_engine(const tg_program *program, const tg_run_options *options, void **out_state,
                       tg_diag *diag) {
   tg_status fits = tg_dram_device_fits(&program->params.dram, program->dram_bytes, diag);
   *out_state = nullptr;
   if (fits) return fits;
-  auto engine = std::make_unique<Engine>(program);
-  tg_status status = options->timing_only ? TG_OK : prepare_values(engine.get(), options->threads, diag);
-  *out_state = status ? nullptr : engine.release();
-  return status;
+  return caught(diag, [&] {
+    auto engine = std::make_unique<Engine>(program);
+    tg_status status = options->timing_only ? TG_OK : prepare_values(engine.get(), options->threads, diag);
+    *out_state = status ? nullptr : engine.release();
+    return status;
+  });
 }
 
 tg_status run_engine(void *state, tg_dram *dram, const tg_run_options *options, tg_run_result *result,
@@ -119,14 +148,16 @@ tg_status run_engine(void *state, tg_dram *dram, const tg_run_options *options, 
   chip->computing = engine->values;
   auto begin = std::chrono::steady_clock::now();
   uint64_t read = dram->read, written = dram->written;
-  {
+  tg_status status = caught(diag, [&] {
     tg::Kernel::Current current(engine->kernel);
     engine->clockwork.origin = 0;
     engine->clockwork.origin = engine->clockwork.cycle();
-    tg_chip_begin(chip, dram, options);
+    engine->clockwork.guarded([&](tg_chip *it) { tg_chip_begin(it, dram, options); });
     if (!chip->stopped) sc_core::sc_start();
-  }
-  tg_status status = tg_chip_finish(chip, result, diag);
+    return TG_OK;
+  });
+  if (status) return status;
+  status = tg_chip_finish(chip, result, diag);
   result->dram_read = dram->read - read;
   result->dram_written = dram->written - written;
   result->seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();

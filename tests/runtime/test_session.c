@@ -2,8 +2,8 @@
 #include "frontend/builder.h"
 #include "frontend/onnx/onnx.h"
 #include "frontend/text.h"
-#include "runtime/session/compare.h"
 #include "runtime/report/report.h"
+#include "runtime/session/compare.h"
 #include "runtime/tegula.h"
 #include "runtime/zoo.h"
 #include "tests/harness.h"
@@ -65,6 +65,27 @@ TG_TEST(session, every_model_of_the_zoo_runs_and_equals_the_cpu) {
     tg_session_close(session);
     tg_arena_release(&arena);
   }
+}
+
+TG_TEST(session, runs_use_the_memory_of_the_run_before) {
+  tg_arena arena = {0};
+  tg_diag diag = {""};
+  tg_session *session = small_gemm(&arena);
+  float a[45] = {1}, golden[63] = {0};
+  size_t used = 0;
+  ASSERT(session);
+  tg_session_random_inputs(session, 1);
+  for (int i = 0; i < 4; i++) {
+    const tg_tensor_info *input = tg_session_input(session, 0), *output = tg_session_output(session, 0);
+    EXPECT(!tg_session_set_input(session, input->name, input->rank, input->dims, a, &diag));
+    EXPECT(!tg_session_run(session, &(tg_session_run_options){.engine = "functional"}, &diag));
+    EXPECT(!tg_session_measure_cpu(session, false, 1, &diag));
+    EXPECT(!tg_session_compare_golden(session, output->name, output->rank, output->dims, golden, &diag));
+    if (i) EXPECT_EQ(session->arena.used, used);
+    used = session->arena.used;
+  }
+  tg_session_close(session);
+  tg_arena_release(&arena);
 }
 
 typedef struct heard {
