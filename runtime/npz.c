@@ -232,3 +232,31 @@ bool tg_npz_has(const char *path, const char *name) {
   tg_arena_release(&arena);
   return has;
 }
+
+static tg_status list_members(const archive *a, tg_arena *arena, const char *const **out_names,
+                              size_t *out_count) {
+  uint64_t count = 0, at = 0;
+  member m;
+  if (find_directory(a, &count, &at)) return TG_INVALID;
+  const char **names = TG_NEW_ARRAY(arena, const char *, (size_t)count + 1); /* at most 65535 */
+  for (uint64_t i = 0; i < count; i++) {
+    if (next_member(a, &at, &m)) return TG_INVALID;
+    bool array = m.name_length > 4 && !memcmp(m.name + m.name_length - 4, ".npy", 4);
+    names[i] = tg_arena_strndup(arena, (const char *)m.name, m.name_length - (array ? 4 : 0));
+  }
+  *out_names = names;
+  *out_count = (size_t)count;
+  return TG_OK;
+}
+
+tg_status tg_npz_names(tg_arena *arena, const char *path, const char *const **out_names, size_t *out_count,
+                       tg_diag *diag) {
+  tg_arena whole = {0};
+  tg_diag inner = {""};
+  archive a;
+  tg_status status = slurp(&whole, path, UINT64_MAX, &a, &inner);
+  if (!status) status = list_members(&a, arena, out_names, out_count);
+  tg_arena_release(&whole);
+  if (status) tg_fail(diag, status, "%s: %s", path, inner.message);
+  return status;
+}

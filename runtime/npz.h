@@ -19,6 +19,10 @@ tg_status tg_npz_read(tg_arena *arena, const char *path, const char *name, tg_np
 /* Whether a readable archive has an array of that name. */
 bool tg_npz_has(const char *path, const char *name);
 
+/* The names of an archive's arrays, without ".npy", on the arena. TG_INVALID as tg_npz_read. */
+tg_status tg_npz_names(tg_arena *arena, const char *path, const char *const **out_names, size_t *out_count,
+                       tg_diag *diag);
+
 #ifdef __cplusplus
 }
 #endif

@@ -48,7 +48,7 @@ typedef struct tg_option_info {
   char letter; /* 0: none */
   tg_option_kind kind;
   bool repeats;
-  const char *argument, *choices; /* "a|b|c" */
+  const char *argument, *choices; /* "a|b|c"; but for CHOICE, words for completion alone */
   unsigned commands;              /* bit TG_COMMAND_x */
   const char *help;
 } tg_option_info;

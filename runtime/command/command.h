@@ -2,6 +2,7 @@
 #ifndef TEGULA_RUNTIME_COMMAND_COMMAND_H
 #define TEGULA_RUNTIME_COMMAND_COMMAND_H
 
+#include "runtime/npy.h"
 #include "runtime/options.h"
 #include "runtime/tegula.h"
 
@@ -13,6 +14,8 @@ typedef struct tg_context {
   tg_diag diag;
   bool quiet, verbose, json, terminal; /* terminal: progress may be shown */
   bool told_own_rules;                 /* that the model's own cast rules have no effect */
+  const uint8_t *piped;                /* what came from standard input; NULL: nothing was read */
+  size_t piped_size;
 } tg_context;
 
 /* One command each; the status becomes the exit status, with the context's diag on stderr. */
@@ -73,6 +76,13 @@ tg_status tg_open_decided_under(tg_context *context, const char *preset, tg_sess
  * none. */
 tg_status tg_open_with_casts(tg_context *context, const char *const *casts, int64_t count,
                              tg_session **out_session);
+/* Loads the only operand, a file or "-" for standard input. */
+tg_status tg_load_operand(tg_context *context, tg_session **out_session);
+/* Calls `visit` with each array that --input names: NAME=FILE.npy, NAME=FILE.npz[:ARRAY], or all of FILE.npz by their
+ * names. */
+typedef tg_status tg_input_visitor(tg_context *context, tg_session *session, const char *name,
+                                   const tg_npy *array);
+tg_status tg_for_inputs(tg_context *context, tg_session *session, tg_input_visitor *visit);
 /* Gives every input its values, of --input or --random-inputs. */
 tg_status tg_bind_inputs(tg_context *context, tg_session *session);
 

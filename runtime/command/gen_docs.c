@@ -65,6 +65,25 @@ static void man_command(FILE *out, const char *version, tg_arena *arena, int com
   fputs(".SH SEE ALSO\n.BR tegula (1)\n", out);
 }
 
+/* What a value may be, or how it may begin, "a|b|c"; "": anything. */
+static const char *words_of(int option) {
+  switch (option) {
+  case TG_OPT_SET:
+    return ""
+#define PARAM(name, tiny, edge, rack, lowest, highest, power_of_two, doc) "|" #name "="
+#include "sim/machine/params.def"
+#undef PARAM
+        ;
+  case TG_OPT_POLICY:
+    return ""
+#define SWEEP(name, preset, amp, dtype, level, device, matmul) "|" name
+#include "runtime/sweep/policies.def"
+#undef SWEEP
+        ;
+  default: return tg_option_get((tg_option_id)option)->choices;
+  }
+}
+
 static void spaced(FILE *out, const char *choices) {
   for (; *choices; choices++) fputc(*choices == '|' ? ' ' : *choices, out);
 }
@@ -77,15 +96,20 @@ static void bash(FILE *out) {
   fputs("\" -- \"$current\")); return; fi\n  case $previous in\n", out);
   for (int o = 0; o < TG_OPTION_COUNT; o++) {
     const tg_option_info *info = tg_option_get((tg_option_id)o);
-    if (info->kind == TG_OPTION_FLAG || is_file(info)) continue;
-    fprintf(out, "    --%s) COMPREPLY=($(compgen ", info->name);
+    const char *words = words_of(o);
+    bool file = is_file(info) || strstr(info->argument, "FILE");
+    if (info->kind == TG_OPTION_FLAG || (file && !*words)) continue;
+    if (info->letter)
+      fprintf(out, "    --%s|-%c) COMPREPLY=($(compgen ", info->name, info->letter);
+    else
+      fprintf(out, "    --%s) COMPREPLY=($(compgen ", info->name);
     if (info->kind == TG_OPTION_FOLDER)
       fputs("-d", out);
-    else if (info->kind == TG_OPTION_CHOICE)
-      fputs("-W \"", out), spaced(out, info->choices), fputs("\"", out);
     else
-      fputs("-W \"\"", out);
-    fputs(" -- \"$current\")); return ;;\n", out);
+      fprintf(out, "%s-W \"", file ? "-f " : ""), spaced(out, words), fputs("\"", out);
+    fputs(" -- \"$current\"))", out);
+    if (o == TG_OPT_SET) fputs("; compopt -o nospace 2>/dev/null", out); /* "rows=" goes on */
+    fputs("; return ;;\n", out);
   }
   fputs("  esac\n  local flags=\n  case ${COMP_WORDS[1]} in\n", out);
   for (int c = 0; c < TG_COMMAND_COUNT; c++) {
@@ -95,6 +119,9 @@ static void bash(FILE *out) {
     fputs("\" ;;\n", out);
   }
   fputs("  esac\n  if [[ $current == -* ]]; then COMPREPLY=($(compgen -W \"$flags\" -- \"$current\"))\n"
+        "  elif [[ ${COMP_WORDS[1]} == zoo ]]; then\n"
+        "    COMPREPLY=($(compgen -W \"$(\"${COMP_WORDS[0]}\" zoo --list 2>/dev/null | cut -d ' ' -f 1)\" -- "
+        "\"$current\"))\n"
         "  else COMPREPLY=($(compgen -f -- \"$current\")); fi\n}\ncomplete -o filenames -F _tegula tegula\n",
         out);
 }
@@ -111,13 +138,20 @@ static void zsh_text(FILE *out, const char *text) {
   }
 }
 
-static void zsh_option(FILE *out, const tg_option_info *info) {
+static void zsh_option(FILE *out, int option) {
+  const tg_option_info *info = tg_option_get((tg_option_id)option);
+  const char *words = words_of(option);
   fprintf(out, "      '%s--%s[", info->repeats ? "*" : "", info->name);
   zsh_text(out, info->help);
   fputc(']', out);
   if (info->kind != TG_OPTION_FLAG) fprintf(out, ":%s:", info->argument);
-  if (info->kind == TG_OPTION_CHOICE) fputc('(', out), spaced(out, info->choices), fputc(')', out);
-  if (is_file(info)) fputs("_files", out);
+  bool file = is_file(info) || strstr(info->argument, "FILE");
+  if (*words && file)
+    fputs("{_files; compadd ", out), spaced(out, words), fputc('}', out);
+  else if (*words)
+    fputc('(', out), spaced(out, words), fputc(')', out);
+  else if (file)
+    fputs("_files", out);
   if (info->kind == TG_OPTION_FOLDER) fputs("_files -/", out);
   fputs("' \\\n", out);
 }
@@ -136,7 +170,7 @@ static void zsh(FILE *out) {
   for (int c = 0; c < TG_COMMAND_COUNT; c++) {
     fprintf(out, "  %s)\n    _arguments \\\n", tg_command_get((tg_command_id)c)->name);
     for (int o = 0; o < TG_OPTION_COUNT; o++)
-      if (applies(o, c)) zsh_option(out, tg_option_get((tg_option_id)o));
+      if (applies(o, c)) zsh_option(out, o);
     fputs("      '*:file:_files' ;;\n", out);
   }
   fputs("esac\n", out);

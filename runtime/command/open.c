@@ -48,24 +48,6 @@ static tg_status bind_dim(tg_context *context, tg_session *session, const char *
   return tg_session_bind_dim(session, name, size, &context->diag);
 }
 
-typedef tg_status input_visitor(tg_context *context, tg_session *session, const char *name,
-                                const tg_npy *array);
-
-static tg_status for_inputs(tg_context *context, tg_session *session, input_visitor *visit) {
-  const tg_options *o = &context->options;
-  tg_status status = TG_OK;
-  for (size_t i = 0; !status && i < o->counts[TG_OPT_INPUT]; i++) {
-    const char *name, *path;
-    tg_npy array;
-    tg_arena arena = {0};
-    status = tg_split_option(context, TG_OPT_INPUT, o->values[TG_OPT_INPUT][i], &name, &path);
-    if (!status) status = tg_npy_read(&arena, path, &array, &context->diag);
-    if (!status) status = visit(context, session, name, &array);
-    tg_arena_release(&arena);
-  }
-  return status;
-}
-
 static tg_status fit_shape(tg_context *context, tg_session *session, const char *name, const tg_npy *array) {
   return tg_session_bind_shape(session, name, array->rank, array->dims, &context->diag);
 }
@@ -146,8 +128,8 @@ static tg_status bind_sizes(tg_context *context, tg_session *session) {
   if (!status && tg_given(o, TG_OPT_BATCH))
     status = tg_session_bind_batch(session, (int64_t)tg_option_number(o, TG_OPT_BATCH, 1), &context->diag);
   if (!status) status = fix_constants(context, session);
-  if (!status) status = for_inputs(context, session, fit_shape);
-  return status ? status : for_inputs(context, session, fix_deciding);
+  if (!status) status = tg_for_inputs(context, session, fit_shape);
+  return status ? status : tg_for_inputs(context, session, fix_deciding);
 }
 
 static void say(void *user, bool warning, const char *line) {
@@ -221,16 +203,10 @@ static void put_casts(tg_session *session, const char *const *casts, int64_t cou
     node->casts = tg_arena_strdup(&session->arena, casts[node->id]);
 }
 
-static tg_status load_session(tg_context *context, tg_session **out_session) {
-  const char *path;
-  tg_status status = tg_one_operand(context, &path);
-  return status ? status : tg_session_load(path, out_session, &context->diag);
-}
-
 tg_status tg_open_with_casts(tg_context *context, const char *const *casts, int64_t count,
                              tg_session **out_session) {
   tg_session *session;
-  tg_status status = load_session(context, &session);
+  tg_status status = tg_load_operand(context, &session);
   if (status) return status;
   if (tg_session_is_compiled(session))
     status = tg_fail(&context->diag, TG_INVALID,
@@ -267,16 +243,27 @@ static tg_status open_program(tg_context *context, tg_session *session) {
   return tg_dram_device_load(dram, &session->program->params.dram, &context->diag);
 }
 
+/* They are taken wherever precision is, and count in training. */
+static void warn_of_training_options(const tg_context *context) {
+  static const tg_option_id ids[] = {TG_OPT_FP32_PARAMS, TG_OPT_PARAM_ROUNDING, TG_OPT_BF16_OPTIMIZER,
+                                     TG_OPT_WEIGHT_GRAD_REDUCE, TG_OPT_LOSS_SCALE};
+  for (size_t i = 0; !context->quiet && i < sizeof ids / sizeof *ids; i++)
+    if (tg_given(&context->options, ids[i]))
+      fprintf(stderr, "tegula: warning: --%s is of training: it changes nothing here\n",
+              tg_option_get(ids[i])->name);
+}
+
 static tg_status open_session(tg_context *context, bool map, const tg_compile_options *precision,
                               tg_session **out_session) {
   tg_session *session;
-  tg_status status = load_session(context, &session);
+  tg_status status = tg_load_operand(context, &session);
   if (status) return status;
   if (tg_session_is_compiled(session))
     status = precision ? tg_fail(&context->diag, TG_INVALID,
                                  "%s is a compiled program: only a model can be compiled anew", session->path)
                        : open_program(context, session);
   else if (!(status = bind_sizes(context, session))) {
+    warn_of_training_options(context);
     tg_progress(context, "compiling");
     if (precision && map) forget_own_rules(context, session);
     session->dumped = tg_option_text(&context->options, TG_OPT_DUMP, NULL);
@@ -305,23 +292,4 @@ tg_status tg_open_decided(tg_context *context, tg_session **out_session) {
 tg_status tg_open_decided_under(tg_context *context, const char *preset, tg_session **out_session) {
   tg_compile_options precision = {.preset = preset};
   return open_session(context, false, &precision, out_session);
-}
-
-static tg_status set_input(tg_context *context, tg_session *session, const char *name, const tg_npy *array) {
-  tg_arena arena = {0};
-  const float *values = tg_npy_floats(&arena, array);
-  tg_status status = tg_session_set_input(session, name, array->rank, array->dims, values, &context->diag);
-  tg_arena_release(&arena);
-  return status;
-}
-
-tg_status tg_bind_inputs(tg_context *context, tg_session *session) {
-  const tg_options *o = &context->options;
-  tg_status status = for_inputs(context, session, set_input);
-  if (status) return status;
-  if (tg_given(o, TG_OPT_RANDOM) || !tg_given(o, TG_OPT_INPUT)) {
-    uint64_t seed = tg_option_number(o, TG_OPT_RANDOM, 1);
-    tg_session_random_inputs(session, seed ? seed : UINT64_MAX); /* 0 means no seed further down */
-  }
-  return TG_OK;
 }

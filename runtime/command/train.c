@@ -229,7 +229,9 @@ tg_status tg_command_train(tg_context *context) {
   const char *path;
   tg_status status = check(context);
   if (!status) status = tg_one_operand(context, &path);
-  if (!status) status = tg_session_load(path, &session, &context->diag);
+  if (!status && !strcmp(path, "-") && tg_given(&context->options, TG_OPT_CHECKPOINT))
+    status = tg_fail(&context->diag, TG_INVALID, "--checkpoint needs a model in a file, which it compares");
+  if (!status) status = tg_load_operand(context, &session);
   if (!status && tg_session_is_compiled(session))
     status =
         tg_fail(&context->diag, TG_INVALID, "%s is a compiled program: only a model can be trained", path);

@@ -215,13 +215,45 @@ static tg_status parse_ignored(tg_context *context, tg_training_options *step) {
   return TG_OK;
 }
 
+/* As torch.cuda.amp.GradScaler takes them. */
+static tg_status parse_scaler(tg_context *context, tg_scaler *scaler) {
+  const tg_options *o = &context->options;
+  scaler->scale = tg_option_real(o, TG_OPT_INIT_SCALE, scaler->scale);
+  scaler->growth = tg_option_real(o, TG_OPT_GROWTH_FACTOR, scaler->growth);
+  scaler->backoff = tg_option_real(o, TG_OPT_BACKOFF_FACTOR, scaler->backoff);
+  uint64_t interval = tg_option_number(o, TG_OPT_GROWTH_INTERVAL, scaler->interval);
+  scaler->interval = (uint32_t)interval;
+  if (!(scaler->scale >= 1e-30 && scaler->scale <= 1e30))
+    return tg_fail(&context->diag, TG_INVALID, "--init-scale: must be above 0 and within FP32's range");
+  if (!(scaler->growth > 1)) return tg_fail(&context->diag, TG_INVALID, "--growth-factor: must be above 1");
+  if (!(scaler->backoff > 0 && scaler->backoff < 1))
+    return tg_fail(&context->diag, TG_INVALID, "--backoff-factor: must be above 0 and below 1");
+  if (interval > INT32_MAX)
+    return tg_fail(&context->diag, TG_INVALID, "--growth-interval: at most %d", INT32_MAX);
+  return TG_OK;
+}
+
+static bool has_scaler_options(const tg_options *o, tg_option_id *out_first) {
+  static const tg_option_id ids[] = {TG_OPT_INIT_SCALE, TG_OPT_GROWTH_FACTOR, TG_OPT_BACKOFF_FACTOR,
+                                     TG_OPT_GROWTH_INTERVAL};
+  for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+    if (tg_given(o, *out_first = ids[i])) return true;
+  return false;
+}
+
 static tg_status parse_scale(tg_context *context, tg_training_run *run, tg_training_options *step) {
   const char *text = tg_option_text(&context->options, TG_OPT_LOSS_SCALE, NULL);
+  tg_option_id option;
+  bool dynamic = has_scaler_options(&context->options, &option);
   run->scaler = tg_scaler_static(1);
-  if (!text) return TG_OK;
+  if (!text && !dynamic) return TG_OK;
   step->scale_loss = true;
   run->scaler = tg_scaler_dynamic();
-  if (!strcmp(text, "dynamic")) return TG_OK;
+  if (!text || !strcmp(text, "dynamic")) return parse_scaler(context, &run->scaler);
+  if (dynamic)
+    return tg_fail(&context->diag, TG_INVALID,
+                   "--%s is of a dynamic loss scale: --loss-scale %s stays as it is",
+                   tg_option_get(option)->name, text);
   char *end;
   double scale = strtod(text, &end);
   if (*end || !(scale >= 1e-30 && scale <= 1e30))
@@ -402,11 +434,11 @@ static void warn(tg_context *context, const tg_training_run *run) {
   const tg_options *o = &context->options;
   bool bf16 = step->parameters == TG_BF16;
   if (context->quiet) return;
-  if (!bf16 && (tg_given(o, TG_OPT_PARAM_ROUNDING) || tg_given(o, TG_OPT_BF16_OPTIMIZER)))
-    fputs("tegula: warning: parameters are FP32 under this policy: --param-rounding and --bf16-optimizer "
-          "change "
-          "nothing\n",
-          stderr);
+  static const tg_option_id of_bf16[] = {TG_OPT_FP32_PARAMS, TG_OPT_PARAM_ROUNDING, TG_OPT_BF16_OPTIMIZER};
+  for (size_t i = 0; !bf16 && i < sizeof of_bf16 / sizeof *of_bf16; i++)
+    if (tg_given(o, of_bf16[i]))
+      fprintf(stderr, "tegula: warning: parameters are FP32 under this policy: --%s changes nothing\n",
+              tg_option_get(of_bf16[i])->name);
   if (bf16 && step->fp32_params && (tg_given(o, TG_OPT_PARAM_ROUNDING) || tg_given(o, TG_OPT_BF16_OPTIMIZER)))
     fputs("tegula: warning: with --fp32-params the update is FP32: --param-rounding and --bf16-optimizer "
           "change "

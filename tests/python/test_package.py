@@ -34,6 +34,26 @@ class Package(unittest.TestCase):
         self.a = random.standard_normal((9, 5)).astype("float32")
         self.b = random.standard_normal((5, 7)).astype("float32")
 
+    def test_an_archive_binds_all_inputs(self):
+        archive, out = os.path.join(self.folder, "ab.npz"), os.path.join(self.folder, "out")
+        run = [_location.COMMAND, "run", self.gemm, "--arch", "tiny", "-q", "--no-cpu-reference", "--output-dir", out]
+        numpy.savez_compressed(archive, A=self.a, B=self.b)
+        for inputs in ([archive], ["A=" + archive + ":A", "B=" + archive + ":B"]):
+            subprocess.run(run + [flag for each in inputs for flag in ("--input", each)], check=True)
+            numpy.testing.assert_allclose(numpy.load(out + "/C.npy"), self.a @ self.b, atol=1e-5)
+        numpy.savez(archive, A=self.a, B=self.b, C=self.b)
+        done = subprocess.run(run + ["--input", archive], capture_output=True, text=True, check=False)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn('no input "C"', done.stderr)
+
+    def test_a_scaler_is_that_of_torch(self):
+        mlp = zoo(self.folder, "mlp", "--batch", "4")
+        random = numpy.random.default_rng(1)
+        data = {"data": random.standard_normal((8, 784)).astype("float32"), "labels": numpy.arange(8) % 10, "loss": "nll",
+                "arch": "tiny", "batch": 4, "steps": 2, "lr": 0.01}
+        report = tegula.train(mlp, loss_scale=tegula.GradScaler(init_scale=4.0, growth_factor=8.0, growth_interval=1), **data)
+        self.assertEqual(report["loss_scale"], 4.0 * 8 * 8)
+
     def test_runs_a_product_as_numpy_does(self):
         with tegula.compile(self.gemm, arch="tiny") as program:
             self.assertEqual(program.inputs[0], ("A", (9, 5), "f32"))

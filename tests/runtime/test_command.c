@@ -561,6 +561,44 @@ TG_TEST(command, lists_may_be_words_and_golden_errors_are_printed) {
   EXPECT_EQ(o->status, 0);
 }
 
+TG_TEST(command, models_come_from_standard_input_and_inputs_from_archives) {
+  small_models();
+  const outcome *o = tegula("compile - --arch tiny -q -o piped.tgb < gemm.onnx && cmp piped.tgb gemm.tgb");
+  EXPECT_EQ(o->status, 0);
+  EXPECT_EQ(tegula("run - --arch tiny --timing-only --no-cpu-reference < gemm.tgb && true")->status, 2);
+  EXPECT_EQ(tegula("run - --timing-only --no-cpu-reference -q < gemm.tgb && true")->status, 0);
+  EXPECT_HAS(tegula("inspect - < /dev/null")->err, "standard input");
+  o = tegula(
+      "sweep - --arch tiny --timing-only --policy mp1 < gemm.onnx && true"); /* loads it more than once */
+  EXPECT_EQ(o->status, 0);
+}
+
+TG_TEST(command, what_has_no_effect_is_said) {
+  small_models();
+  const outcome *o = tegula("inspect gemm.onnx --arch tiny --fp32-params --json");
+  EXPECT_EQ(o->status, 0);
+  EXPECT_HAS(o->err, "--fp32-params is of training");
+  EXPECT_STR(tegula("inspect gemm.onnx --arch tiny --fp32-params -q")->err, "");
+}
+
+/* What the shell would offer: the words of the parameters' table, of the policies' and of the zoo. */
+TG_TEST(command, values_are_completed) {
+  char line[1024];
+  static const char *const cases[][2] = {{"run --arch e", "edge"},
+                                         {"run --set port", "port_bytes="},
+                                         {"sweep --policy hmp-o", "hmp-o1 hmp-o2"},
+                                         {"zoo convm", "convmodel"},
+                                         {"train --loss-scale d", "dynamic"}};
+  if (access(TEGULA_COMPLETION, R_OK)) SKIP("completions are not built");
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    snprintf(line, sizeof line,
+             "bash -c '. %s; COMP_WORDS=(%s %s); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _tegula; "
+             "[ \"${COMPREPLY[*]}\" = \"%s\" ]'",
+             TEGULA_COMPLETION, TEGULA_COMMAND, cases[i][0], cases[i][1]);
+    if (shell(line)) tg_test_fail(__FILE__, __LINE__, "%s is not completed as %s", cases[i][0], cases[i][1]);
+  }
+}
+
 TG_TEST(command, a_full_disk_is_an_error) {
   small_models();
   if (access("/dev/full", W_OK)) SKIP("no /dev/full here");

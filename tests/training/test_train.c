@@ -356,6 +356,33 @@ TG_TEST(train, fp16_learns_under_a_loss_scale) {
   json_decref(all);
 }
 
+/* torch.cuda.amp.GradScaler(8, 4, 0.25, 2): scales of the steps by its documented rule. */
+TG_TEST(train, a_loss_scale_follows_its_options) {
+  make_digits();
+  tg_arena arena = {0};
+  size_t size;
+  const outcome *o =
+      tegula(DIGITS "--init-scale 8 --growth-factor 4 --growth-interval 2 --steps 6 --csv grown.csv -q");
+  EXPECT_EQ(o->status, 0);
+  static const int wanted[] = {8, 8, 32, 32, 128, 128};
+  const char *line = read_bytes(&arena, here(&arena, "grown.csv"), &size);
+  for (int i = 0; i < 6 && line; i++) {
+    double scale = 0;
+    line = strchr(line, '\n');
+    if (line) EXPECT(sscanf(++line, "%*d,%*[^,],%*[^,],%lf", &scale) == 1 && scale == wanted[i]);
+  }
+  o = tegula(DIGITS "--amp autocast --amp-dtype fp16 --init-scale 1e30 --backoff-factor 0.25 --steps 2 "
+                    "--json"); /* gradients overflow */
+  EXPECT_EQ(o->status, 1);
+  json_t *all = json_loads(o->out, 0, NULL);
+  double scale = number(all, "loss_scale");
+  EXPECT(scale > 0.99e30 / 16 && scale < 1.01e30 / 16);
+  json_decref(all);
+  EXPECT_HAS(tegula(DIGITS "--loss-scale 4 --growth-factor 3")->err, "--growth-factor is of a dynamic");
+  EXPECT_HAS(tegula(DIGITS "--backoff-factor 1")->err, "below 1");
+  tg_arena_release(&arena);
+}
+
 TG_TEST(train, every_policy_learns) {
   static const char *const policies[] = {
       "--graphamp-preset mp1",

@@ -84,10 +84,22 @@ def tune(model, *, example_inputs=None, **options):
     return run_command("tune", model, options, example_inputs)
 
 
+class GradScaler:
+    """The dynamic loss scale of `train`, with the names and defaults of torch.cuda.amp.GradScaler; the command says what it
+    refuses. train(..., loss_scale=GradScaler(init_scale=1024.0))."""
+
+    def __init__(self, init_scale=65536.0, growth_factor=2.0, backoff_factor=0.5, growth_interval=2000, enabled=True):
+        self.options = {"init_scale": init_scale, "growth_factor": growth_factor, "backoff_factor": backoff_factor,
+                        "growth_interval": growth_interval} if enabled else {}
+
+
 def train(model, *, data=None, labels=None, loss_scale=None, example_inputs=None, **options):
     """Trains on the array: the report of `tegula train --json`; `loss` has the first and the last one.
 
-    data, labels: arrays or files; of several inputs {name: array}. loss_scale: a number or "dynamic". Other options are the command's: loss="cross_entropy", optimizer="adam", lr=0.1, batch=32,
-    steps=100, save="trained.onnx", arch="tiny"."""
+    data, labels: arrays or files; of several inputs {name: array}. loss_scale: a number, "dynamic" or a GradScaler. Other
+    options are the command's: loss="cross_entropy", optimizer="adam", lr=0.1, batch=32, steps=100, save="trained.onnx",
+    arch="tiny"."""
+    if isinstance(loss_scale, GradScaler):
+        options, loss_scale = {**loss_scale.options, **options}, None
     options = {"data": data, "labels": labels, "loss_scale": loss_scale, **options}
     return run_command("train", model, options, example_inputs)
