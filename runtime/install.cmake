@@ -5,7 +5,7 @@ include(CMakePackageConfigHelpers)
 set(docs ${CMAKE_CURRENT_BINARY_DIR}/docs)
 set(pages ${docs}/tegula.1 ${docs}/tegula-compile.1 ${docs}/tegula-run.1 ${docs}/tegula-verify.1
   ${docs}/tegula-inspect.1 ${docs}/tegula-zoo.1 ${docs}/tegula-fp.1 ${docs}/tegula-regress.1 ${docs}/tegula-train.1
-  ${docs}/tegula-sweep.1 ${docs}/tegula-tune.1)
+  ${docs}/tegula-sweep.1 ${docs}/tegula-tune.1 ${docs}/tegula-numerics.1)
 add_custom_command(OUTPUT ${pages} ${docs}/tegula.bash ${docs}/_tegula
   COMMAND ${CMAKE_COMMAND} -E make_directory ${docs}
   COMMAND gen_docs ${PROJECT_VERSION} ${docs}

@@ -26,6 +26,7 @@ tg_status tg_command_inspect(tg_context *context);
 tg_status tg_command_zoo(tg_context *context);
 tg_status tg_command_regress(tg_context *context);
 tg_status tg_command_sweep(tg_context *context);
+tg_status tg_command_numerics(tg_context *context);
 tg_status tg_command_tune(tg_context *context);
 tg_status tg_command_fp(tg_context *context);
 tg_status tg_command_train(tg_context *context);

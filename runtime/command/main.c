@@ -54,6 +54,7 @@ static tg_status run(tg_context *context) {
   case TG_COMMAND_FP: return tg_command_fp(context);
   case TG_COMMAND_TRAIN: return tg_command_train(context);
   case TG_COMMAND_SWEEP: return tg_command_sweep(context);
+  case TG_COMMAND_NUMERICS: return tg_command_numerics(context);
   case TG_COMMAND_TUNE: return tg_command_tune(context);
   case TG_COMMAND_COUNT: break;
   }

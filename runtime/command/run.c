@@ -1,6 +1,7 @@
 /* tegula run */
 #include "runtime/command/command.h"
 #include "runtime/npy.h"
+#include "runtime/numerics/numerics.h"
 #include "runtime/report/report.h"
 
 #include <ctype.h>
@@ -15,6 +16,8 @@ static tg_status check(tg_context *context, const tg_session_run_options *run) {
     return tg_fail(&context->diag, TG_INVALID, "--timing-only needs --engine systemc");
   if (run->timing_only && tg_given(o, TG_OPT_OUTPUT_DIR))
     return tg_fail(&context->diag, TG_INVALID, "--timing-only computes no outputs for --output-dir");
+  if (run->timing_only && tg_given(o, TG_OPT_NUMERICS))
+    return tg_fail(&context->diag, TG_INVALID, "--timing-only needs no values: --numerics does");
   if (run->timing_only && tg_given(o, TG_OPT_GOLDEN))
     return tg_fail(&context->diag, TG_INVALID, "--timing-only computes no outputs for --golden");
   if ((run->trace_file || run->profile) && !strcmp(engine, "functional"))
@@ -83,6 +86,10 @@ static tg_status execute(tg_context *context, tg_session *session, const tg_sess
   tg_progress(context, cpu ? "measuring the CPU" : "comparing with FP32");
   status = tg_session_measure_cpu(session, cpu, run->threads, &context->diag);
   if (!status) status = compare_golden(context, session);
+  if (!status && tg_given(&context->options, TG_OPT_NUMERICS)) {
+    tg_progress(context, "evaluating each operator");
+    status = tg_numerics(session, TG_NUMERICS_BOUND, &session->numerics, &context->diag);
+  }
   return status ? status : show(context, session);
 }
 

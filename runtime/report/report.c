@@ -255,6 +255,7 @@ json_t *tg_report(const tg_session *s) {
   json_object_set_new(report, "error_vs_fp32", errors(s, s->errors, NULL));
   if (s->golden_errors)
     json_object_set_new(report, "error_vs_golden", errors(s, s->golden_errors, s->has_golden));
+  if (s->numerics) json_object_set(report, "numerics", s->numerics);
   json_object_set_new(report, "output_digests", digests(s));
   json_object_set_new(report, "host", host(s));
   return report;

@@ -1,8 +1,8 @@
 /* Loading and closing. */
-#include "runtime/json_text.h"
 #include "runtime/session/session.h"
 #include "frontend/base/guard.h"
 #include "frontend/onnx/onnx.h"
+#include "runtime/json_text.h"
 
 #include <fcntl.h>
 #include <stdatomic.h>
@@ -127,6 +127,7 @@ void tg_session_close(tg_session *session) {
   if (!session) return;
   tg_run_result_release(&session->result);
   tg_profile_destroy(session->profile);
+  json_decref(session->numerics);
   tg_program_destroy(session->program);
   tg_arena_release(&session->arena);
   free(session);

@@ -46,6 +46,36 @@ class Package(unittest.TestCase):
         self.assertEqual(done.returncode, 2)
         self.assertIn('no input "C"', done.stderr)
 
+    def test_errors_of_operators_are_numpys(self):
+        def bf16(x):  # to nearest, ties to even
+            bits = x.view("uint32").astype("uint64")
+            return (((bits + 0x7fff + (bits >> 16 & 1)) >> 16) << 16).astype("uint32").view("float32")
+
+        def rms(x):
+            return numpy.sqrt(numpy.mean(numpy.square(x.astype("float64"))))
+
+        a, b = numpy.abs(self.a), self.b
+        inputs = {"A": a, "B": b}
+        exact = a.astype("float64") @ b
+        got = tegula.numerics(self.gemm, arch="tiny", graphamp_preset="mp1", input=inputs, bound=1e-4)
+        casts = {row["elements"]: row for row in got["results"] if row["op"] == "Cast"}
+        for x in (a, b):
+            self.assertAlmostEqual(casts[x.size]["added_rms"], rms(bf16(x) - x), 9)
+            self.assertEqual(casts[x.size]["passed_rms"], 0)
+            self.assertAlmostEqual(casts[x.size]["least"], numpy.abs(x).min(), 9)
+        product, = [row for row in got["results"] if row["op"] == "MatMul"]
+        self.assertEqual(product["added_rms"], 0)  # FP32 result of the operands as they are
+        self.assertAlmostEqual(product["passed_rms"], rms(bf16(a).astype("float64") @ bf16(b) - exact), 6)
+        self.assertEqual(got["first_broken"]["op"], "Cast")
+
+        a[0, 0] = 1e6  # beyond FP16
+        got = tegula.numerics(self.gemm, arch="tiny", amp="autocast", amp_dtype="fp16", input=inputs)
+        self.assertEqual(got["first_broken"]["overflows"], 1)
+        self.assertIn("BF16 holds", got["first_broken"]["hint"])
+        self.assertEqual([row["nans"] + row["overflows"] for row in got["results"] if row["op"] == "MatMul"], [7])
+        got = tegula.numerics(self.gemm, arch="tiny", input=inputs)
+        self.assertTrue(all(row["total_rms"] == 0 for row in got["results"]))
+
     def test_a_scaler_is_that_of_torch(self):
         mlp = zoo(self.folder, "mlp", "--batch", "4")
         random = numpy.random.default_rng(1)

@@ -11,12 +11,12 @@ with `example_inputs`. Whatever fails raises tegula.Error with the one line that
 """
 
 from tegula._library import Error, version
-from tegula._commands import GradScaler, sweep, train, tune, verify
+from tegula._commands import GradScaler, numerics, sweep, train, tune, verify
 from tegula._program import Program, Tensor, compile
 from tegula._regions import autocast, disable_graphamp
 
 __version__ = version()
-__all__ = ["Error", "GradScaler", "Program", "Tensor", "autocast", "compile", "disable_graphamp", "hmp", "sweep", "train",
+__all__ = ["Error", "GradScaler", "Program", "Tensor", "autocast", "compile", "disable_graphamp", "hmp", "numerics", "sweep", "train",
            "tune", "verify", "version"]
 
 from tegula import hmp  # noqa: E402  (it uses what stands above)

@@ -84,6 +84,11 @@ def tune(model, *, example_inputs=None, **options):
     return run_command("tune", model, options, example_inputs)
 
 
+def numerics(model, *, example_inputs=None, **options):
+    """Where values go wrong: the object of `tegula numerics --json`, with `results` and `first_broken`."""
+    return run_command("numerics", model, options, example_inputs)
+
+
 class GradScaler:
     """The dynamic loss scale of `train`, with the names and defaults of torch.cuda.amp.GradScaler; the command says what it
     refuses. train(..., loss_scale=GradScaler(init_scale=1024.0))."""
