@@ -54,6 +54,8 @@ tg_status tg_frontend_lower(tg_graph *graph, const tg_frontend_options *options,
   run(&p, "remove_dead");
   if (tg_precision_insert(graph, &options->precision, diag)) return TG_INVALID;
   after(&p, "precision");
+  if (tg_lower_float64(graph, diag)) return TG_INVALID;
+  after(&p, "lower_float64");
 
   run(&p, "lower_batch_normalization");
   tg_precision_clean(graph);

@@ -22,6 +22,10 @@ void tg_pass_absorb_casts(tg_graph *graph);   /* casts into the operators around
 void tg_pass_lower_batch_normalization(tg_graph *graph); /* into the convolution before, or Mul and Add */
 void tg_pass_lower_gemm(tg_graph *graph);  /* Gemm to MatMul, Mul, Add; ReducePartials; vectors to matrices */
 void tg_pass_lower_shape(tg_graph *graph); /* Flatten, Squeeze, Unsqueeze to Reshape */
+/* Float64 to fp32, but for outputs that are constants. TG_INVALID, of a pass alone: a node decides by such a number, or
+ * a constant is beyond fp32; the line names it. */
+tg_status tg_lower_float64(tg_graph *graph, tg_diag *diag);
+void tg_pass_lower_float64(tg_graph *graph); /* the same of a graph that has no such node */
 /* Integers to fp32. Known outputs (graph.h) and the limits of inputs are noted. TG_INVALID, of a pass alone:
  * a node computes with integers in a way that the array does not, or not exactly; the line names it. */
 tg_status tg_lower_integers(tg_graph *graph, tg_diag *diag);

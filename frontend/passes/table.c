@@ -24,6 +24,7 @@ static const struct {
     PASS(lower_repeats),       PASS(lower_integers),
     PASS(lower_gather),        PASS(turn_products),
     PASS(lower_conv_gradient), PASS(slice_gather),
+    PASS(lower_float64),
 };
 
 tg_pass *tg_pass_find(const char *name) {

@@ -48,6 +48,47 @@ static float apply(const tg_node *node, float a, float b) {
   }
 }
 
+/* What shapes are computed with; of other operators FP32 has the last word, also for float64. */
+static bool apply_double(tg_op op, double a, double b, double *out) {
+  switch (op) {
+  case TG_OP_ADD:
+  case TG_OP_SUM: *out = a + b; return true;
+  case TG_OP_SUB: *out = a - b; return true;
+  case TG_OP_MUL: *out = a * b; return true;
+  case TG_OP_DIV: *out = a / b; return true;
+  case TG_OP_MAX: *out = isnan(a) || a > b ? a : b; return true;
+  case TG_OP_MIN: *out = isnan(a) || a < b ? a : b; return true;
+  case TG_OP_POW: *out = pow(a, b); return true;
+  case TG_OP_NEG: *out = -a; return true;
+  case TG_OP_ABS: *out = fabs(a); return true;
+  case TG_OP_SQRT: *out = sqrt(a); return true;
+  case TG_OP_RECIPROCAL: *out = 1 / a; return true;
+  case TG_OP_FLOOR: *out = floor(a); return true;
+  case TG_OP_CEIL: *out = ceil(a); return true;
+  case TG_OP_ROUND: *out = nearbyint(a); return true;
+  default: return false;
+  }
+}
+
+/* False: not an operator of doubles. */
+static bool doubles(const tg_node *node, const void *const *inputs, double *output) {
+  const tg_value *y = tg_out(node);
+  int64_t count = tg_value_elements(y);
+  double ignored;
+  if (!apply_double(node->op, 0, 0, &ignored)) return false;
+  for (int i = 0; i < node->input_count; i++)
+    if (tg_in(node, i)->dtype != TG_F64) return false;
+  for (int64_t e = 0; e < count; e++) {
+    double value = ((const double *)inputs[0])[tg_reference_operand_index(tg_in(node, 0), y, e)];
+    if (node->input_count == 1 && tg_op_is(node->op, TG_IS_UNARY)) apply_double(node->op, value, 0, &value);
+    for (int i = 1; i < node->input_count; i++)
+      apply_double(node->op, value,
+                   ((const double *)inputs[i])[tg_reference_operand_index(tg_in(node, i), y, e)], &value);
+    output[e] = value;
+  }
+  return true;
+}
+
 /* Where the sign of two's complement matters. */
 static uint64_t apply_unsigned(tg_op op, uint64_t a, uint64_t b) {
   switch (op) {
@@ -124,6 +165,7 @@ void tg_reference_elementwise(const tg_node *node, const void *const *inputs, vo
     change_sign(node, inputs[0], output);
     return;
   }
+  if (y->dtype == TG_F64 && doubles(node, inputs, output)) return;
   int64_t count = tg_value_elements(y);
   bool unary = tg_op_is(node->op, TG_IS_UNARY);
   for (int64_t e = 0; e < count; e++) {

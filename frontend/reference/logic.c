@@ -27,6 +27,10 @@ static bool truth(element e) {
    : op == TG_OP_GREATER       ? (a) > (b)                                                                   \
                                : (a) >= (b))
 static bool compare(tg_op op, element a, element b) {
+  if (a.dtype == TG_F64 && b.dtype == TG_F64) {
+    double x = ((const double *)a.data)[a.index], y = ((const double *)b.data)[b.index];
+    return COMPARE(x, y);
+  }
   if (tg_dtype_is_float(a.dtype)) {
     float x = tg_load_f32(a.data, a.dtype, a.index), y = tg_load_f32(b.data, b.dtype, b.index);
     return COMPARE(x, y);

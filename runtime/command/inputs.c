@@ -3,6 +3,8 @@
 #include "runtime/npz.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -85,8 +87,20 @@ tg_status tg_for_inputs(tg_context *context, tg_session *session, tg_input_visit
   return status;
 }
 
+/* Numbers of float64 that FP32 does not hold would become infinities. */
+static tg_status check_range(tg_context *context, const char *name, const tg_npy *array) {
+  for (int64_t i = 0; array->dtype == TG_F64 && i < array->count; i++) {
+    double x = ((const double *)array->data)[i];
+    if (isfinite(x) && !isfinite((float)x))
+      return tg_fail(&context->diag, TG_INVALID,
+                     "input \"%s\": element %" PRId64 " is %g, which FP32 does not hold", name, i, x);
+  }
+  return TG_OK;
+}
+
 static tg_status set_input(tg_context *context, tg_session *session, const char *name, const tg_npy *array) {
   tg_arena arena = {0};
+  if (check_range(context, name, array)) return TG_INVALID;
   const float *values = tg_npy_floats(&arena, array);
   tg_status status = tg_session_set_input(session, name, array->rank, array->dims, values, &context->diag);
   tg_arena_release(&arena);

@@ -90,7 +90,7 @@ static void find_rows(tg_session *s) {
 
 static tg_dtype output_type(const tg_graph *lowered, int output) {
   tg_dtype declared = lowered->output_dtypes[output], stored = lowered->outputs[output]->dtype;
-  if (!tg_dtype_is_float(declared) || lowered->known_outputs[output]) return declared;
+  if (!tg_dtype_is_float(declared) || declared == TG_F64 || lowered->known_outputs[output]) return declared;
   return stored == TG_TF32 ? TG_F32 : stored;
 }
 

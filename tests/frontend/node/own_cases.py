@@ -20,23 +20,36 @@ FOLDER = sys.argv[1]
 rng = np.random.default_rng(7)
 
 
-def case(name, operator, inputs, outputs, opset=23, constants=(), domain="", **attributes):
-    """inputs, outputs: arrays, None for one that is absent; `constants`: positions of inputs that are initializers."""
+def info(name, array):
+    element_type = (helper.np_dtype_to_tensor_dtype(array.dtype) if hasattr(helper, "np_dtype_to_tensor_dtype")
+                    else onnx.mapping.NP_TYPE_TO_TENSOR_TYPE[array.dtype])
+    return helper.make_tensor_value_info(name, element_type, array.shape)
+
+
+def case(name, operator, inputs, outputs, opset=23, constants=(), domain="", refused="", **attributes):
+    """inputs, outputs: arrays, None for one that is absent; `constants`: positions of inputs that are initializers.
+    `refused`: what the line says that refuses it; the outputs are no more than types then."""
     names = ["x%d" % i if a is not None else "" for i, a in enumerate(inputs)]
     node = helper.make_node(operator, names, ["y%d" % i if a is not None else "" for i, a in enumerate(outputs)],
                             domain=domain, **attributes)
-    def info(n, a):
-        return helper.make_tensor_value_info(n, helper.np_dtype_to_tensor_dtype(a.dtype) if hasattr(helper, "np_dtype_to_tensor_dtype")
-                                             else onnx.mapping.NP_TYPE_TO_TENSOR_TYPE[a.dtype], a.shape)
     given = [(n, a) for i, (n, a) in enumerate(zip(names, inputs)) if a is not None and i not in constants]
     wanted = [("y%d" % i, a) for i, a in enumerate(outputs) if a is not None]
-    graph = helper.make_graph([node], name, [info(*g) for g in given], [info(*w) for w in wanted],
-                              [numpy_helper.from_array(inputs[i], names[i]) for i in constants])
-    model = helper.make_model(graph, opset_imports=[helper.make_operatorsetid("", opset), helper.make_operatorsetid("com.microsoft", 1)])
+    graph(name, [node], given, wanted, opset, [(names[i], inputs[i]) for i in constants], refused)
+
+
+def graph(name, nodes, given, wanted, opset=23, constants=(), refused="", functions=(), domains=("com.microsoft",)):
+    """A model of these nodes; given, wanted, constants: pairs of name and array."""
+    made = helper.make_graph(nodes, name, [info(*g) for g in given], [info(*w) for w in wanted],
+                             [numpy_helper.from_array(a, n) for n, a in constants])
+    model = helper.make_model(made, functions=list(functions), ir_version=8,
+                              opset_imports=[helper.make_operatorsetid("", opset)] + [helper.make_operatorsetid(d, 1) for d in domains])
     data = os.path.join(FOLDER, name, "test_data_set_0")
     os.makedirs(data, exist_ok=True)
     with open(os.path.join(FOLDER, name, "model.onnx"), "wb") as file:
         file.write(model.SerializeToString())
+    if refused:
+        with open(os.path.join(FOLDER, name, "refused.txt"), "w") as file:
+            file.write(refused)
     for kind, arrays in (("input", given), ("output", wanted)):
         for i, (n, a) in enumerate(arrays):
             with open(os.path.join(data, "%s_%d.pb" % (kind, i)), "wb") as file:
@@ -180,5 +193,21 @@ def microsoft():
          [f4(y / np.sqrt((y ** 2).mean(-1, keepdims=True) + 1e-5) * scale)], 17, epsilon=1e-5)
 
 
-for group in (normalisations, rotary, attentions, order, integers, scatter, trigonometry, microsoft):
+def float64():
+    x, y = rng.standard_normal((3, 5)), rng.standard_normal(5) * 1e6
+    case("float64_add", "Add", [x, y], [x + y], 14)
+    case("float64_max", "Max", [x, y], [np.maximum(x, y)], 13)
+    case("float64_matmul", "MatMul", [x, y[:, None]], [x @ y[:, None]], 13, constants=(1,))
+    case("float64_softmax", "Softmax", [x], [softmax(x)], 13)
+    case("float64_to_half", "Cast", [x], [x.astype("f2")], 13, to=TensorProto.FLOAT16)
+    case("float64_from_half", "Cast", [x.astype("f2")], [x.astype("f2").astype("f8")], 13, to=TensorProto.DOUBLE)
+    decides = "decides by numbers in f64"
+    case("float64_floor", "Floor", [x], [x], 13, refused=decides)
+    case("float64_less", "Less", [x, y], [x < y], 13, refused=decides)
+    case("float64_to_integer", "Cast", [x], [x.astype("i8")], 13, refused=decides, to=TensorProto.INT64)
+    case("float64_beyond", "Add", [x, y * 1e40], [x], 14, refused="which FP32 does not hold")
+    case("float64_beyond_constant", "Add", [x, y * 1e40], [x], 14, constants=(1,), refused="which FP32 does not")
+
+
+for group in (float64, normalisations, rotary, attentions, order, integers, scatter, trigonometry, microsoft):
     group()

@@ -11,6 +11,7 @@ libonnx-testdata). Each is run by `tegula run` on the functional engine and is o
   foreign  its inputs or outputs are no tensors of numbers (sequences, optionals, maps, texts)
   random   the operator draws random numbers: nothing to compare with, or other numbers than NumPy's
   mistaken the test is known to be wrong (MISTAKEN)
+           (a folder with refused.txt must be refused, and the line hold its text: then it passes)
   wrong    anything else: other values, a crash, a fault, a line too many
 
 Tolerance: integers and bools equal; floats as ONNX's own runner has it, 1e-3 relative and 1e-7 absolute, of FP16 and BF16 a
@@ -134,8 +135,11 @@ def run_in(tegula, test, folder):
                           "--no-cpu-reference", "--output-dir", out] + arguments,
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True, timeout=120)
     lines = run.stderr.strip().split("\n")
+    must_refuse = os.path.join(test, "refused.txt")
     if run.returncode == 2 and len(lines) == 1:
-        return "refused", reason_of(lines[0])
+        return ("pass", "") if os.path.exists(must_refuse) and open(must_refuse).read() in lines[0] else ("refused", reason_of(lines[0]))
+    if os.path.exists(must_refuse):
+        return "wrong", "exit status %d, and not refused" % run.returncode
     if run.returncode:
         return "wrong", "exit status %d: %s" % (run.returncode, lines[0])
     wrong = compare(model, data, out)
