@@ -101,6 +101,7 @@ struct tg_node {
    * of one tensor added, in the format they have). -1, -1: not backward. */
   int64_t forward;
   int forward_operand;
+  tg_graph *bodies[2]; /* of If (then, else), Loop and Scan, which copies of the graph share; else NULL */
   tg_node *next, *previous;
 };
 
@@ -173,7 +174,7 @@ struct tg_graph {
 /* An empty graph. `arena` must outlive it. */
 tg_graph *tg_graph_create(tg_arena *arena, const char *name);
 
-/* A copy on `arena` that shares nothing with `graph` but the constants' data. */
+/* A copy on `arena` that shares nothing with `graph` but the constants' data and the bodies of nodes. */
 tg_graph *tg_graph_clone(const tg_graph *graph, tg_arena *arena);
 
 /* Names are copied and made unique (a suffix is appended to a taken one). rank -1: not known. dims are copied

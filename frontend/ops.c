@@ -53,6 +53,7 @@ enum {
   EXPANDED = TG_IS_EXPANDED,
   TRAINING = TG_IS_TRAINING,
   MICROSOFT = TG_IS_MICROSOFT,
+  CONTROL = TG_IS_CONTROL,
 };
 
 static tg_op_attr attr_list[ATTR_ROWS];
@@ -110,6 +111,8 @@ unsigned tg_op_deciding_operands(tg_op op) {
   case TG_OP_CUM_SUM:
   case TG_OP_CUM_PROD:
   case TG_OP_REVERSE_SEQUENCE: return 1 << 1;
+  case TG_OP_IF: return 1 << 0;
+  case TG_OP_LOOP: return 1 << 0 | 1 << 1;
   case TG_OP_ATTENTION: return 1 << 6; /* how many of the keys count */
   case TG_OP_HANN_WINDOW:
   case TG_OP_HAMMING_WINDOW:

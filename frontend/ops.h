@@ -38,6 +38,7 @@ typedef enum tg_op_flag {
   TG_IS_EXPANDED = 1 << 16,   /* made of other operators, into which inference turns it */
   TG_IS_TRAINING = 1 << 17,   /* of ONNX's domain ai.onnx.preview.training */
   TG_IS_MICROSOFT = 1 << 18,  /* of the domain com.microsoft */
+  TG_IS_CONTROL = 1 << 19,    /* has bodies, which inference puts in its place */
   TG_IS_BY_AXIS = 1 << 14,    /* a move whose source position along a dimension depends on that one alone */
 } tg_op_flag;
 

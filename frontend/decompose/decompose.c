@@ -181,7 +181,11 @@ tg_status tg_graph_infer(tg_graph *graph, tg_diag *diag) {
   for (int i = 0; i < graph->input_count; i++)
     if (check_input(graph, graph->inputs[i], diag)) return TG_INVALID;
   TG_FOR_NODES_SAFE(graph, node) {
-    if (is_composed(node)) {
+    if (tg_op_is(node->op, TG_IS_CONTROL)) {
+      tg_node *before = node->previous;
+      if (tg_expand_control(graph, node, diag)) return TG_INVALID;
+      node_next = before ? before->next : graph->first;
+    } else if (is_composed(node)) {
       tg_node *before = node->previous;
       if (decompose(graph, node, diag)) return TG_INVALID;
       fold_between(graph, before, node_next);

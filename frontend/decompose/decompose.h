@@ -26,6 +26,10 @@ void tg_expand_optimizer(tg_graph *graph, tg_node *node);
 /* TG_INVALID: an operator on the way has no gradient. */
 tg_status tg_expand_gradient(tg_graph *graph, tg_node *node, tg_diag *diag);
 
+/* If, Loop, Scan: puts the nodes of a body, or one step of it, before the node and removes it, perhaps for another one
+ * (control.c). They have no types yet. */
+tg_status tg_expand_control(tg_graph *graph, tg_node *node, tg_diag *diag);
+
 /* A composition builds what the node computes before it, in results[0 ..] of its results (NULL: it has no such
  * result). It checks all that it reads; what an operator of its own refuses is refused. */
 enum { TG_MOST_RESULTS = 256 };

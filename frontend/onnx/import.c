@@ -56,20 +56,6 @@ static tg_status check_versions(tg_import *import, const Onnx__ModelProto *model
   return TG_OK;
 }
 
-static tg_status import_constants(tg_import *import, const Onnx__GraphProto *proto) {
-  for (size_t i = 0; i < proto->n_initializer; i++) {
-    const char *name = proto->initializer[i]->name ? proto->initializer[i]->name : "";
-    if (!*name) return tg_fail(import->diag, TG_INVALID, "initializer %zu has no name", i);
-    tg_value *value;
-    if (tg_onnx_tensor(import->graph, proto->initializer[i], name, import->path, &value, import->diag))
-      return TG_INVALID;
-    value->initializer = true;
-    if (!tg_name_set_add(import->names, name, value))
-      return tg_fail(import->diag, TG_INVALID, "tensor \"%s\" is defined twice", name);
-  }
-  return TG_OK;
-}
-
 /* --- types --- */
 
 static tg_status import_dim(tg_import *import, const Onnx__TensorShapeProto__Dimension *proto,
@@ -136,7 +122,8 @@ static tg_status import_inputs(tg_import *import, const Onnx__GraphProto *proto)
 
 static tg_status import_output(tg_import *import, const Onnx__ValueInfoProto *proto) {
   tg_value *value = tg_name_set_find(import->names, proto->name);
-  if (!value || value == &tg_import_absent) return tg_fail(import->diag, TG_INVALID, "no node computes it");
+  if (!value || value == &tg_import_absent || value == &tg_import_none)
+    return tg_fail(import->diag, TG_INVALID, "no node computes it");
   tg_dtype dtype = TG_NONE;
   int rank;
   tg_dim dims[TG_MAX_RANK];
@@ -160,11 +147,11 @@ static tg_status import_outputs(tg_import *import, const Onnx__GraphProto *proto
 
 static tg_status import_graph(tg_import *import, const Onnx__ModelProto *model) {
   const Onnx__GraphProto *proto = model->graph;
-  if (check_versions(import, model) || import_constants(import, proto) || import_inputs(import, proto))
+  if (check_versions(import, model) || tg_import_constants(import, proto) || import_inputs(import, proto))
     return TG_INVALID;
-  for (size_t i = 0; i < proto->n_node; i++)
-    if (tg_import_node(import, proto->node[i], (int64_t)i)) return TG_INVALID;
   import->graph->next_id = (int64_t)proto->n_node;
+  for (size_t i = 0; i < proto->n_node; i++)
+    if (import->import_node(import, proto->node[i], (int64_t)i)) return TG_INVALID;
   for (size_t i = 0; i < model->n_metadata_props; i++) {
     const Onnx__StringStringEntryProto *entry = model->metadata_props[i];
     if (entry->key && entry->value && !strcmp(entry->key, "tegula.disable_graphamp"))
@@ -180,7 +167,13 @@ static tg_status read_model(tg_arena *arena, const tg_file *file, const char *pa
   tg_status status = tg_wire_parse_model(file->data, file->size, &model, diag);
   if (!status) {
     const char *name = model->graph && model->graph->name ? model->graph->name : "";
-    tg_import import = {tg_graph_create(arena, name), 0, path, tg_name_set_create(arena), diag};
+    tg_import import = {tg_graph_create(arena, name),
+                        0,
+                        path,
+                        tg_name_set_create(arena),
+                        diag,
+                        .import_node = tg_import_node,
+                        .model = model};
     status = import_graph(&import, model);
     *out_graph = status ? NULL : import.graph;
   }

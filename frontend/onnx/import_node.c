@@ -6,8 +6,6 @@
 
 enum { MOST_OUTPUTS = 256 };
 
-tg_value tg_import_absent;
-
 const char *tg_import_where(const tg_import *import, const Onnx__NodeProto *proto, int64_t position) {
   const char *op = proto->op_type ? proto->op_type : "";
   if (proto->name && *proto->name)
@@ -20,7 +18,8 @@ const char *tg_import_where(const tg_import *import, const Onnx__NodeProto *prot
 static tg_status find_operand(tg_import *import, const char *name, tg_value **out_value) {
   *out_value = NULL;
   if (!*name) return TG_OK;
-  tg_value *value = tg_name_set_find(import->names, name);
+  tg_value *value = tg_import_find(import, name);
+  if (value == &tg_import_none) return TG_OK;
   if (!value) return tg_fail(import->diag, TG_INVALID, "input \"%s\" is not defined before it", name);
   if (value == &tg_import_absent)
     return tg_fail(import->diag, TG_INVALID, "input \"%s\" is an optional result that is not supported",
@@ -50,14 +49,6 @@ static tg_status check_present(tg_import *import, tg_op op, tg_value *const *val
   return TG_OK;
 }
 
-static tg_status define(tg_import *import, const char *name, tg_value *value) {
-  if (!*name) return TG_OK;
-  if (!tg_name_set_add(import->names, name, value))
-    return tg_fail(import->diag, TG_INVALID, "output \"%s\" is defined twice", name);
-  if (value != &tg_import_absent) tg_value_rename(import->graph, value, name);
-  return TG_OK;
-}
-
 static tg_status define_results(tg_import *import, const Onnx__NodeProto *proto, const tg_node *node) {
   bool any = node->output_count > 1; /* then the first may be left out, too */
   if (!proto->n_output || (!any && !*proto->output[0]))
@@ -66,7 +57,7 @@ static tg_status define_results(tg_import *import, const Onnx__NodeProto *proto,
     return tg_fail(import->diag, TG_INVALID, "%zu outputs", proto->n_output);
   for (size_t i = 0; i < proto->n_output; i++) {
     tg_value *value = i < (size_t)node->output_count ? node->outputs[i] : &tg_import_absent;
-    if (define(import, proto->output[i], value)) return TG_INVALID;
+    if (tg_import_define(import, proto->output[i], value)) return TG_INVALID;
   }
   return TG_OK;
 }
@@ -127,7 +118,7 @@ static tg_status import_constant(tg_import *import, const Onnx__NodeProto *proto
   } else {
     return tg_fail(import->diag, TG_INVALID, "attribute \"%s\" is not supported", kind);
   }
-  return define(import, name, value);
+  return tg_import_define(import, name, value);
 }
 
 /* --- metadata --- */
@@ -173,15 +164,23 @@ static tg_status import_node(tg_import *import, const Onnx__NodeProto *proto, in
   const char *domain = proto->domain ? proto->domain : "";
   if (proto->op_type && !strcmp(proto->op_type, "Constant") && (!*domain || !strcmp(domain, "ai.onnx")))
     return import_constant(import, proto);
+  const Onnx__FunctionProto *function = tg_import_find_function(import, proto);
+  if (function) return tg_import_call(import, proto, function);
   tg_op op;
   if (find_operator(import, proto, &op)) return TG_INVALID;
   int most = op == TG_OP_DROPOUT ? 3 : tg_op_get(op)->most_inputs; /* adapt.c drops two of a dropout's */
   tg_value **inputs = NULL;
-  if (find_operands(import, proto, most, &inputs) || check_present(import, op, inputs, proto->n_input))
+  bool control = tg_op_is(op, TG_IS_CONTROL) != 0;
+  if (find_operands(import, proto, most, &inputs) ||
+      (!control && check_present(import, op, inputs, proto->n_input)))
     return TG_INVALID;
   if (op == TG_OP_GRADIENT && find_gradient_operands(import, proto, &inputs)) return TG_INVALID;
   int count = (int)proto->n_input + (op == TG_OP_GRADIENT);
-  tg_node *node = tg_graph_add_node(import->graph, op, proto->name, inputs, count, NULL, position);
+  tg_node *node;
+  if (!control)
+    node = tg_graph_add_node(import->graph, op, proto->name, inputs, count, NULL, position);
+  else if (tg_import_bodies(import, proto, op, inputs, position, &node))
+    return TG_INVALID;
   if (tg_op_get(op)->outputs == TG_ANY_COUNT && proto->n_output > 1 && proto->n_output <= MOST_OUTPUTS)
     tg_node_set_outputs(import->graph, node, (int)proto->n_output);
   read_metadata(proto, import->graph, node);
@@ -190,6 +189,7 @@ static tg_status import_node(tg_import *import, const Onnx__NodeProto *proto, in
 }
 
 tg_status tg_import_node(tg_import *import, const Onnx__NodeProto *proto, int64_t position) {
+  proto = tg_import_resolve(import, proto);
   tg_status status = import_node(import, proto, position);
   if (status) tg_diag_prefix(import->diag, "%s", tg_import_where(import, proto, position));
   return status;

@@ -209,5 +209,92 @@ def float64():
     case("float64_beyond_constant", "Add", [x, y * 1e40], [x], 14, constants=(1,), refused="which FP32 does not")
 
 
-for group in (float64, normalisations, rotary, attentions, order, integers, scatter, trigonometry, microsoft):
+def body(nodes, inputs, outputs, constants=()):
+    def typed(n, element_type=TensorProto.FLOAT):
+        return helper.make_tensor_value_info(n, element_type, None)
+    return helper.make_graph(nodes, "body", [typed(*n) if isinstance(n, tuple) else typed(n) for n in inputs],
+                             [typed(n) for n in outputs], [numpy_helper.from_array(a, n) for n, a in constants])
+
+
+def control():
+    node = helper.make_node
+    x, w = normal(3, 4), normal(3, 4)
+    # Branches read the graph around; the condition is fixed by what is given, computed of shapes, or not known.
+    then, otherwise = body([node("Add", ["x", "w"], ["t"])], [], ["t"]), body([node("Mul", ["x", "w"], ["e"])], [], ["e"])
+    choose = node("If", ["c"], ["y"], then_branch=then, else_branch=otherwise)
+    for value in (True, False):
+        graph("if_given_%d" % value, [choose], [("x", x), ("c", np.array(value))], [("y", f4(x + w if value else x * w))],
+              constants=[("w", w)])
+    sign = [node("ReduceMax", ["x"], ["m"], keepdims=0), node("Greater", ["m", "w0"], ["c"])]
+    for name, limit in (("if_both_then", -100), ("if_both_else", 100)):
+        graph(name, sign + [choose], [("x", x)], [("y", f4(x + w if limit < 0 else x * w))], 13,
+              constants=[("w", w), ("w0", f4(limit))])
+    wide = body([node("Concat", ["x", "w"], ["e"], axis=0)], [], ["e"])
+    graph("if_of_two_shapes", sign + [node("If", ["c"], ["y"], then_branch=then, else_branch=wide)], [("x", x)], [("y", x)], 13,
+          constants=[("w", w), ("w0", f4(0))], refused="one type and shape are needed")
+    # A loop with a state, a result of each step, and an If inside that reads two graphs out.
+    inner_then, inner_else = body([node("Add", ["s", "x"], ["a"])], [], ["a"]), body([node("Sub", ["s", "x"], ["b"])], [], ["b"])
+    steps = body([node("Mod", ["i", "two"], ["r"]), node("Equal", ["r", "zero"], ["even"]),
+                  node("If", ["even"], ["next"], then_branch=inner_then, else_branch=inner_else),
+                  node("Mul", ["next", "next"], ["square"]), node("Less", ["i", "last"], ["more"])],
+                 [("i", TensorProto.INT64), ("c", TensorProto.BOOL), "s"], ["more", "next", "square"],
+                 [("two", np.array(2)), ("zero", np.array(0)), ("last", np.array(2))])
+    s, states = w.astype("f8"), []
+    for i in range(4):
+        s = s + x if i % 2 == 0 else s - x
+        states.append(s)
+    loop = node("Loop", ["n", "", "w"], ["y", "z"], body=steps)
+    graph("loop_count", [loop], [("x", x), ("n", np.array(2)), ("w", w)], [("y", f4(states[1])), ("z", f4(np.stack(states[:2]) ** 2))], 16)
+    loop = node("Loop", ["", "yes", "w"], ["y", "z"], body=steps)
+    graph("loop_while", [loop], [("x", x), ("w", w)], [("y", f4(states[2])), ("z", f4(np.stack(states[:3]) ** 2))], 16,
+          constants=[("yes", np.array(True))])
+    many = node("Loop", ["n", "", "w"], ["y", "z"], body=body(
+        [node("Identity", ["c"], ["d"]), node("Add", ["s", "x"], ["a"])], [("i", TensorProto.INT64), ("c", TensorProto.BOOL), "s"],
+        ["d", "a", "a"]))
+    graph("loop_without_step", [many], [("x", x), ("w", w)], [("y", w), ("z", w)], 16, [("n", np.array(0))],
+          refused="it makes no step")
+    graph("loop_too_long", [many], [("x", x), ("w", w)], [("y", w), ("z", w)], 16, [("n", np.array(5000))],
+          refused="more than 1024 steps")
+    graph("loop_unknown", [node("ReduceMax", ["x"], ["m"], keepdims=0), node("Cast", ["m"], ["n"], to=TensorProto.INT64), many],
+          [("x", x), ("w", w)], [("y", w), ("z", w)], 16, refused="how often it runs is not constant")
+    endless = body([node("ReduceMax", ["s"], ["m"], keepdims=0), node("Less", ["m", "x0"], ["d"]), node("Add", ["s", "s"], ["a"])],
+                   [("i", TensorProto.INT64), ("c", TensorProto.BOOL), "s"], ["d", "a"])
+    graph("loop_by_values", [node("Loop", ["", "yes", "w"], ["y"], body=endless)], [("w", w)], [("y", w)], 16,
+          [("yes", np.array(True)), ("x0", f4(9))], refused="its condition is not known in step 1")
+    # A scan over the last dimension of one input and, backwards, the first of another.
+    z = normal(4, 3)
+    scan = node("Scan", ["b", "x", "z"], ["y", "all"], num_scan_inputs=2, scan_input_axes=[-1, 0], scan_input_directions=[0, 1],
+                scan_output_axes=[1], scan_output_directions=[1],
+                body=body([node("Mul", ["p", "q"], ["pq"]), node("Add", ["s", "pq"], ["t"]), node("Neg", ["t"], ["u"])],
+                          ["s", "p", "q"], ["t", "u"]))
+    state, rows = np.zeros(3), []
+    for t in range(4):
+        state = state + x[:, t].astype("f8") * z[3 - t]
+        rows.insert(0, -state)
+    graph("scan_axes", [scan], [("b", np.zeros(3, "f4")), ("x", x), ("z", z)], [("y", f4(state)), ("all", f4(np.stack(rows, 1)))], 16)
+
+
+def functions():
+    node = helper.make_node
+    def function(name, inputs, outputs, nodes, attributes=()):
+        return helper.make_function("own", name, inputs, outputs, nodes, [helper.make_operatorsetid("", 13), helper.make_operatorsetid("own", 1)],
+                                    attributes)
+    slope = node("LeakyRelu", ["h"], ["r"])
+    slope.attribute.append(onnx.AttributeProto(name="alpha", ref_attr_name="slope", type=onnx.AttributeProto.FLOAT))
+    layer = function("Layer", ["a", "b", "c"], ["r"], [node("MatMul", ["a", "b"], ["p"]), node("Add", ["p", "c"], ["h"]), slope], ["slope"])
+    clip = function("Least", ["a", "low"], ["r"], [node("Clip", ["a", "low"], ["r"])])
+    two = function("Two", ["a", "b", "c"], ["r", "s"], [node("Layer", ["a", "b", "c"], ["s"], domain="own", slope=0.25),
+                                                        node("Layer", ["s", "b", "c"], ["t"], domain="own"), node("Least", ["t"], ["r"], domain="own")])
+    x, w, c = normal(2, 4), normal(4, 4), normal(4)
+    def leaky(a, alpha):
+        return np.where(a < 0, alpha * a, a)
+    s = leaky(x.astype("f8") @ w + c, 0.25)
+    graph("functions", [node("Two", ["x", "w", "c"], ["y", "z"], domain="own")], [("x", x)], [("y", f4(leaky(s @ w + c, 0.01))), ("z", f4(s))],
+          16, [("w", w), ("c", c)], functions=[layer, clip, two], domains=["own"])
+    forever = function("Forever", ["a"], ["r"], [node("Forever", ["a"], ["r"], domain="own")])
+    graph("functions_without_end", [node("Forever", ["x"], ["y"], domain="own")], [("x", x)], [("y", x)], 16, functions=[forever],
+          domains=["own"], refused="functions are nested too deeply")
+
+
+for group in (float64, control, functions, normalisations, rotary, attentions, order, integers, scatter, trigonometry, microsoft):
     group()
