@@ -60,7 +60,7 @@ static void set_epilogue_operands(const emission *e, tg_instr *in, uint32_t p, u
 static void set_column_sums(emission *e, tg_instr *in, uint32_t p, uint32_t pieces) {
   uint32_t row = tg_gemm_column_sum_flits(e->b.m, &e->t), at = p % pieces;
   for (int i = 0; i < e->g->column_sums.count; i++) {
-    tg_buffer before = tg_buffer_part(e->b.m, &e->column_sums.running, row * (uint32_t)i, row),
+    tg_buffer before = tg_buffer_part(e->b.m, &e->channels[TG_ROLE_RUNNING].ring, row * (uint32_t)i, row),
               after = before;
     if (at + 1 == pieces) after = e->column_sums.out[i];
     if (at)
@@ -115,30 +115,29 @@ static tg_instr *push_piece(emission *e, uint32_t r, uint32_t col, const tg_vx_i
 }
 
 /* Waits and posts of piece p. */
-static void set_meetings(const emission *e, tg_instr *in, uint32_t r, uint32_t col, uint32_t p,
-                         const tg_store_port *port) {
+static void set_meetings(const emission *e, tg_instr *in, uint32_t r, uint32_t col, uint32_t p) {
   bool last = p + 1 == e->steps;
-  if (p == 0) tg_channel_take(&e->accumulator, in, 0, true);
-  tg_set_wait(in, 1, port->out_free, false);
+  if (p == 0) tg_channel_take(&e->channels[TG_ROLE_ACCUMULATOR], in, 0, true);
+  tg_set_wait(in, 1, e->channels[TG_ROLE_OUT].free, false);
   bool vectors = e->operands.vector_count && !tg_gemm_has_resident_vectors(e->g, &e->t);
-  if (vectors && p == 0) tg_channel_take(&e->operands.vectors, in, 2, true);
-  if (tg_gemm_has_prologue(e)) tg_set_wait(in, 2, e->column_sums.free, false);
-  if (e->operands.block_count) tg_channel_take(&e->operands.blocks, in, 3, false);
-  if (last) tg_channel_release(&e->accumulator, in, 0, true);
-  tg_set_post(in, 1, TG_POST_LOCAL, 0, port->out_full, false);
-  if (vectors && last) tg_channel_return(&e->operands.vectors, in, 2, false, r, col, true);
+  if (vectors && p == 0) tg_channel_take(&e->channels[TG_ROLE_OPERANDS_ONCE], in, 2, true);
+  if (tg_gemm_has_prologue(e)) tg_set_wait(in, 2, e->channels[TG_ROLE_COLUMN_SUMS].free, false);
+  if (e->operands.block_count) tg_channel_take(&e->channels[TG_ROLE_OPERANDS], in, 3, false);
+  if (last) tg_channel_release(&e->channels[TG_ROLE_ACCUMULATOR], in, 0, true);
+  tg_set_post(in, 1, TG_POST_LOCAL, 0, e->channels[TG_ROLE_OUT].full, false);
+  if (vectors && last) tg_channel_return(&e->channels[TG_ROLE_OPERANDS_ONCE], in, 2, false, r, col, true);
   if (e->operands.block_count)
-    tg_channel_return(&e->operands.blocks, in, 3, tg_epilogue_operands_west(e, r, col), r, col, false);
+    tg_channel_return(&e->channels[TG_ROLE_OPERANDS], in, 3, tg_epilogue_operands_west(e, r, col), r, col,
+                      false);
 }
 
-void tg_gemm_emit_column_sums(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
-                              const tg_store_port *port) {
+void tg_gemm_emit_column_sums(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode) {
   uint32_t pieces = tg_gemm_pieces_of_column_sum(e->g, &e->t);
   tg_instr *in = NULL;
   uint32_t first = tg_build_tile(&e->b, r, col)->vx.count;
   for (uint32_t p = 0; p < e->steps; p++) {
     in = push_piece(e, r, col, microcode, p, pieces, 0);
-    set_meetings(e, in, r, col, p, port);
+    set_meetings(e, in, r, col, p);
   }
   tg_set_loops(in, e->piece_loops);
   in->common.loop_count[2] = e->pieces / e->steps;
@@ -146,9 +145,9 @@ void tg_gemm_emit_column_sums(emission *e, uint32_t r, uint32_t col, const tg_vx
 }
 
 tg_instr *tg_gemm_emit_block_column_sums(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
-                                         const tg_store_port *port, uint32_t block) {
+                                         uint32_t block) {
   tg_instr *in = push_piece(e, r, col, microcode, 0, 1, block);
-  set_meetings(e, in, r, col, 0, port);
+  set_meetings(e, in, r, col, 0);
   return in;
 }
 

@@ -4,54 +4,27 @@
 #ifndef TEGULA_MAPPER_GEMM_EMISSION_H
 #define TEGULA_MAPPER_GEMM_EMISSION_H
 
-#include "mapper/gemm/tiling.h"
-#include "mapper/section/channel.h"
+#include "mapper/gemm/layout.h"
 
-/* Operands of the nodes behind the product: row vectors, which come once a pass or stay, and blocks, which
- * come with each piece. */
+/* Operands of the nodes behind the product. */
 typedef struct tg_operands_emission {
-  tg_buffer buffers[TG_EPILOGUE_OPERANDS]; /* parts of the rings of these: */
-  tg_channel vectors, blocks;
+  tg_buffer buffers[TG_EPILOGUE_OPERANDS]; /* parts of the rings of their channels */
   int vector_count, block_count;
   int base[TG_EPILOGUE_OPERANDS];
   int64_t rest[TG_EPILOGUE_OPERANDS];
 } tg_operands_emission;
 
-/* Running sums of partial products: of a group of rows of tiles, or of a tile by itself. */
-typedef struct tg_partials_emission {
-  /* From the row above, pieces; in a ring `free` is the room that the row below has. */
-  tg_channel received;
-  /* Of a block; full in the first member, by the last one. */
-  tg_channel sums;
-  /* By the last member, blocks; in a ring, for the next one. */
-  tg_channel sent;
-  /* In a ring: whole pieces. `free` is the first of a semaphore for each member but the last, which has
-   * them. */
-  tg_channel whole;
-  tg_buffer rounded; /* whole sums, if they are rounded */
-} tg_partials_emission;
-
 /* Reductions of the result by blocks of rows. */
 typedef struct tg_column_sums_emission {
-  tg_buffer out[TG_GEMM_RESULTS]; /* parts of the results' buffer, or with a prologue of one of their own, */
-  int free;                       /* ... which is free */
-  tg_buffer running;              /* what there is of them, from piece to piece of a block */
+  tg_buffer out[TG_GEMM_RESULTS]; /* parts of the results' buffer, or with a prologue of one of their own */
   int base[TG_GEMM_RESULTS];
   int64_t rest[TG_GEMM_RESULTS];
 } tg_column_sums_emission;
 
 /* The prologue of A or B. */
 typedef struct tg_prologue_emission {
-  tg_channel input, scalars, vectors; /* what it reads; vectors are shared by all rows */
-  tg_buffer output;                   /* what it stores */
-  int output_west, output_north;      /* semaphores */
-  tg_store_port output_port;          /* semaphores alone */
   int output_base, vector_base[TG_PROLOGUE_VECTORS], input_base[TG_PROLOGUE_INPUTS];
   int64_t output_rest, vector_rest[TG_PROLOGUE_VECTORS], input_rest[TG_PROLOGUE_INPUTS];
-  /* Tiles that make chunks of B in cooperation: a tile's own chunk, and whose banks are free in other tiles, by
-   * position in the column. `full` of B is the first of a semaphore for each of them. */
-  tg_channel made;
-  int made_credit;
   tg_vx_instr code; /* segments of the microcode */
 } tg_prologue_emission;
 
@@ -72,14 +45,11 @@ typedef struct tg_gemm_emission {
   int m_k_level, n_k_level; /* and in loops over K, where the inner one takes the place of chunks that there
                                are none of */
   int64_t product;          /* the first one that this section computes */
-  tg_channel a, a_north, b_block; /* a_north: A's rows from the north, where it comes both ways */
-  tg_channel accumulator;         /* its halves */
-  tg_buffer out;
-  tg_buffer results[TG_GEMM_RESULTS]; /* parts of `out` */
+  tg_channel channels[TG_GEMM_ROLES];
+  tg_buffer results[TG_GEMM_RESULTS]; /* parts of the buffer of a piece on its way out */
   int a_base, b_base, out_base[TG_GEMM_RESULTS];
   int64_t a_rest, b_rest, out_rest[TG_GEMM_RESULTS];
   tg_operands_emission operands;
-  tg_partials_emission partials;
   tg_column_sums_emission column_sums;
   tg_prologue_emission prologue;
 } tg_gemm_emission;
@@ -130,15 +100,12 @@ void tg_gemm_emit_mx(tg_gemm_emission *e, uint32_t r, uint32_t col);
 /* Writes the microcode of the section: see the segments in epilogue_code.c. */
 tg_status tg_gemm_pack_drain(tg_gemm_emission *e, tg_vx_instr *out_microcode);
 /* The VOPs of a tile, and the SENDs of its sums to other rows. */
-void tg_gemm_emit_drain(tg_gemm_emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
-                        const tg_store_port *port);
+void tg_gemm_emit_drain(tg_gemm_emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode);
 /* The same with column sums, and the walk of a STORE of column sum number i. column_sums_emit.c */
-void tg_gemm_emit_column_sums(tg_gemm_emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
-                              const tg_store_port *port);
+void tg_gemm_emit_column_sums(tg_gemm_emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode);
 /* The VOP of block number `block` and those behind it, in a loop over its pieces: with a prologue. */
 tg_instr *tg_gemm_emit_block_column_sums(tg_gemm_emission *e, uint32_t r, uint32_t col,
-                                         const tg_vx_instr *microcode, const tg_store_port *port,
-                                         uint32_t block);
+                                         const tg_vx_instr *microcode, uint32_t block);
 void tg_gemm_fill_column_sums(const tg_gemm_emission *e, int i, uint32_t r, uint32_t col,
                               tg_agcu_instr *store);
 
@@ -191,20 +158,18 @@ tg_tx_instr *tg_gemm_push_send(tg_gemm_emission *e, uint32_t r, uint32_t col, ui
 
 /* A ring of members (split_k.c): what a tile does between the accumulator and the way out; and,
  * once the way out is there, SENDs of sums between those of results. */
-void tg_gemm_emit_ring(tg_gemm_emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
-                       const tg_store_port *port);
+void tg_gemm_emit_ring(tg_gemm_emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode);
 void tg_gemm_skew_egress(tg_gemm_emission *e);
 
 /* The VOP that drains a block, in a loop over its pieces, from block number `block` on. */
 tg_instr *tg_gemm_emit_block_drain(tg_gemm_emission *e, uint32_t r, uint32_t col,
-                                   const tg_vx_instr *microcode, const tg_store_port *port, uint32_t block);
+                                   const tg_vx_instr *microcode, uint32_t block);
 
 /* Prologues of A or B (prologue_emit.c), part by part as emit.c and load.c emit a section. */
 static inline bool tg_gemm_has_prologue(const tg_gemm_emission *e) { return e->g->prologue.result != NULL; }
 static inline bool tg_gemm_makes_a(const tg_gemm_emission *e) {
   return tg_gemm_has_prologue(e) && !e->g->prologue.of_b;
 }
-void tg_gemm_open_prologue(tg_gemm_emission *e);
 void tg_gemm_allocate_prologue_bases(tg_gemm_emission *e);
 void tg_gemm_load_prologue_vectors(tg_gemm_emission *e, tg_queue *queue, uint32_t col);
 /* The buffers of input number `input`, of which a chunk lies beside those of the others. */
@@ -214,14 +179,12 @@ tg_buffer tg_prologue_input_buffer(const tg_gemm_emission *e, int prologue_input
 tg_instr *tg_gemm_push_prologue(tg_gemm_emission *e, uint32_t r, uint32_t col, const tg_buffer *block,
                                 uint32_t first, uint32_t chunks);
 /* All VOPs of a tile, and its SENDs of what the nodes make. */
-void tg_gemm_emit_nodes(tg_gemm_emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
-                        const tg_store_port *port);
+void tg_gemm_emit_nodes(tg_gemm_emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode);
 /* When the SENDs of the product's results are there. */
 void tg_gemm_emit_prologue_stores(tg_gemm_emission *e);
 
 /* Chunks of B that rows of tiles make in turn (prologue_cooperative.c). */
 static inline bool tg_gemm_makes_b(const tg_gemm_emission *e) { return e->t.makers > 0; }
-void tg_gemm_open_makers(tg_gemm_emission *e);
 /* Which of the makers of its columns a tile of row r is, and the row of another one. */
 uint32_t tg_gemm_maker(const tg_gemm_emission *e, uint32_t r);
 uint32_t tg_gemm_maker_row(const tg_gemm_emission *e, uint32_t r, uint32_t maker);

@@ -18,11 +18,13 @@ typedef tg_gemm_emission emission;
 
 /* Operands that arrive and are read together lie side by side in banks of their own, or beside the vectors of
  * a prologue. */
-static void place_operands(emission *e, bool once, tg_buffer all) {
+static void place_operands(emission *e, bool once) {
   const tg_gemm *g = e->g;
   const tg_params *m = e->b.m;
+  tg_buffer all = e->channels[once ? TG_ROLE_OPERANDS_ONCE : TG_ROLE_OPERANDS].ring;
   if (once && tg_gemm_makes_a(e))
-    all = tg_buffer_part(m, &e->prologue.vectors.ring, tg_gemm_prologue_vector_rows(m, g, &e->t),
+    all = tg_buffer_part(m, &e->channels[TG_ROLE_PROLOGUE_VECTORS].ring,
+                         tg_gemm_prologue_vector_rows(m, g, &e->t),
                          (uint32_t)tg_epilogue_operands_before(m, g, &e->t, once, g->epilogue_operand_count));
   for (int x = 0; x < g->epilogue_operand_count; x++) {
     if (tg_gemm_loads_once(&e->t, &g->epilogue_operands[x]) != once) continue;
@@ -34,74 +36,33 @@ static void place_operands(emission *e, bool once, tg_buffer all) {
 }
 
 /* Results of a piece, and behind them its column sums, which may have a buffer of their own. */
-static void place_results(emission *e, const tg_buffer *column_sums) {
+static void place_results(emission *e) {
+  const tg_buffer *column_sums = &e->channels[TG_ROLE_COLUMN_SUMS].ring;
   const tg_gemm *g = e->g;
   const tg_params *m = e->b.m;
   for (int k = 0; k < g->outs; k++)
-    e->results[k] = tg_buffer_part(m, &e->out, (uint32_t)tg_gemm_results_before(m, g, &e->t, k),
-                                   (uint32_t)tg_gemm_result_rows(m, g, &e->t, k));
+    e->results[k] =
+        tg_buffer_part(m, &e->channels[TG_ROLE_OUT].ring, (uint32_t)tg_gemm_results_before(m, g, &e->t, k),
+                       (uint32_t)tg_gemm_result_rows(m, g, &e->t, k));
   uint32_t rows = tg_gemm_column_sums_a_piece(g, &e->t) * tg_gemm_column_sum_flits(m, &e->t),
            first = column_sums->rows ? 0 : (uint32_t)tg_gemm_results_before(m, g, &e->t, g->outs);
   for (int i = 0; i < g->column_sums.count; i++)
     e->column_sums.out[i] =
-        tg_buffer_part(m, column_sums->rows ? column_sums : &e->out, first + rows * (uint32_t)i, rows);
+        tg_buffer_part(m, column_sums->rows ? column_sums : &e->channels[TG_ROLE_OUT].ring,
+                       first + rows * (uint32_t)i, rows);
 }
 
-/* False: the banks do not suffice. */
-static bool allocate(emission *e) {
-  tg_room rooms[TG_GEMM_ROLES];
-  tg_buffer column_sums = {0}, once = {0}, blocks = {0}, spare;
-  tg_buffer *const buffers[TG_GEMM_ROLES] = {
-      [TG_ROLE_A] = &e->a.ring,
-      [TG_ROLE_PROLOGUE_INPUTS] = &e->prologue.input.ring,
-      [TG_ROLE_SCALARS] = &e->prologue.scalars.ring,
-      [TG_ROLE_PROLOGUE_OUTPUT] = &e->prologue.output,
-      [TG_ROLE_PROLOGUE_VECTORS] = &e->prologue.vectors.ring,
-      [TG_ROLE_B] = &e->b_block.ring,
-      [TG_ROLE_OUT] = &e->out,
-      [TG_ROLE_COLUMN_SUMS] = &column_sums,
-      [TG_ROLE_RUNNING] = &e->column_sums.running,
-      [TG_ROLE_RECEIVED] = &e->partials.received.ring,
-      [TG_ROLE_SENT] = &e->partials.sent.ring,
-      [TG_ROLE_WHOLE] = &e->partials.whole.ring,
-      [TG_ROLE_OPERANDS_ONCE] = &once,
-      [TG_ROLE_OPERANDS] = &blocks,
-      [TG_ROLE_SUMS] = &e->partials.sums.ring,
-      [TG_ROLE_SPARE] = &spare,
-      [TG_ROLE_ROUNDED] = &e->partials.rounded,
-  };
-  tg_gemm_lay_out(e->b.m, e->g, &e->t, rooms);
-  if (!tg_build_rooms(&e->b, rooms, TG_GEMM_ROLES, buffers)) return false;
-  place_results(e, &column_sums);
-  place_operands(e, true, once);
-  place_operands(e, false, blocks);
+/* Opens the channels that the tiling was found to have room for. */
+static bool open_channels(emission *e) {
+  tg_channel_plan plans[TG_GEMM_ROLES];
+  memset(e->channels, 0, sizeof e->channels);
+  tg_gemm_plan_channels(e->b.m, e->g, &e->t, plans);
+  if (!tg_channels_place(&e->b, plans, TG_GEMM_ROLES, e->channels)) return false;
+  tg_gemm_open_channels(&e->b, plans, e->channels);
+  place_results(e);
+  place_operands(e, true);
+  place_operands(e, false);
   return true;
-}
-
-static void open_channels(emission *e) {
-  tg_channel_open_full(&e->b, &e->a);
-  if (tg_gemm_makes_b(e))
-    tg_gemm_open_makers(e);
-  else
-    tg_channel_open_full(&e->b, &e->b_block);
-  tg_channel_open(&e->b, &e->accumulator, 2);
-  tg_channel_open_full(&e->b, &e->operands.vectors);
-  tg_channel_open_full(&e->b, &e->operands.blocks);
-  tg_channel_open_credits(&e->b, &e->a, (int)tg_gemm_a_blocks(&e->t));
-  tg_channel_open_credits(&e->b, &e->b_block, (int)tg_gemm_b_blocks(&e->t));
-  e->operands.vectors.north = tg_north_credits(&e->b, 2);
-  tg_channel_open_credits(&e->b, &e->operands.blocks, 2);
-  if (tg_gemm_a_both_ways(e->g, &e->t)) tg_channel_open_full(&e->b, &e->a_north);
-  e->a_north.north = e->a.north;
-  if (tg_gemm_has_prologue(e)) tg_gemm_open_prologue(e);
-  if (e->t.members == 1) return;
-  tg_channel_open_full(&e->b, &e->partials.received);
-  tg_channel_open_full(&e->b, &e->partials.sums);
-  tg_channel_open(&e->b, &e->partials.sent, 1);
-  if (!e->t.ring) return;
-  e->partials.received.free = tg_tile_sem(&e->b, 1);
-  tg_channel_open(&e->b, &e->partials.whole, 1);
-  for (uint32_t i = 1; i + 1 < e->t.members; i++) tg_tile_sem(&e->b, 1);
 }
 
 static int64_t bytes_of(const tg_value *value, int64_t elements) {
@@ -165,17 +126,14 @@ static void fill_store(const void *user, int port, uint32_t r, uint32_t col, tg_
 /* ---- sections and invocations ---- */
 
 /* The results of a piece are full, and free, together, and with them its column sums: the first SEND waits
- * for it, and the last one tells. `out_drain`: the semaphores of both. A piece that does not leave as a whole
+ * for it, and the last one tells. A piece that does not leave as a whole
  * has the innermost loop, and its column sums leave behind it; or, if they have a buffer of their own, that
  * is soon free, before. */
-static void set_ports(emission *e, tg_store_port *ports, tg_store_port *out_drain) {
+static void set_ports(emission *e, tg_store_port *ports) {
   const tg_gemm *g = e->g;
-  tg_store_port all;
-  tg_store_port_init(&e->b, &all, e->out.count);
-  *out_drain = all;
+  const tg_channel *all = &e->channels[TG_ROLE_OUT];
   int all_ports = g->outs + g->column_sums.count,
       first = tg_gemm_has_prologue(e) && g->column_sums.count ? g->outs : 0;
-  if (first) e->column_sums.free = tg_tile_sem(&e->b, 1);
   for (int k = 0; k < all_ports; k++) {
     bool column_sum = k >= g->outs;
     int kind = column_sum ? TG_STREAM_FP32 : g->out_kind[k];
@@ -183,9 +141,9 @@ static void set_ports(emission *e, tg_store_port *ports, tg_store_port *out_drai
              sent = tg_kind_flits(e->b.m, kind, stored_columns(e));
     bool last = first ? k + 1 == first : k + 1 == all_ports || (k + 1 == g->outs && !e->t.sent);
     tg_store_port *port = &ports[k];
-    *port = (tg_store_port){.out_full = k == first ? all.out_full : TG_NO_SEM,
-                            .out_free = last ? all.out_free : TG_NO_SEM,
-                            .credit = k ? tg_tile_sem(&e->b, first ? 1 : 2) : all.credit,
+    *port = (tg_store_port){.out_full = k == first ? all->full : TG_NO_SEM,
+                            .out_free = last ? all->free : TG_NO_SEM,
+                            .credit = e->channels[TG_ROLE_AWAY + k].free,
                             .flits = (column_sum  ? tg_gemm_column_sums_a_piece(g, &e->t)
                                       : e->t.sent ? e->t.sent
                                                   : e->t.mr) *
@@ -193,7 +151,7 @@ static void set_ports(emission *e, tg_store_port *ports, tg_store_port *out_drai
                             .pieces = e->t.sent && !column_sum ? e->t.mr / e->t.sent : 1,
                             .buffer = column_sum ? e->column_sums.out[k - g->outs] : e->results[k]};
     if (sent < row) port->inner = sent, port->stride = row;
-    if (first && k + 1 == all_ports) port->out_free = e->column_sums.free;
+    if (first && k + 1 == all_ports) port->out_free = e->channels[TG_ROLE_COLUMN_SUMS].free;
     memcpy(port->loops, e->piece_loops, sizeof port->loops);
     if (e->t.sent) port->loops[1] = e->pieces, port->loops[2] = e->t.mr / e->t.sent;
   }
@@ -205,12 +163,11 @@ static tg_status emit_section(emission *e, const char *name, int64_t product) {
   e->b.members = e->t.ring ? 1 : e->t.members;
   e->b.half_store = e->g->prologue.stored;
   e->operands.vector_count = e->operands.block_count = 0;
-  if (!allocate(e))
+  if (!open_channels(e))
     return tg_fail(e->c->diag, TG_INVALID, "node \"%s\": the scratchpads are too small", e->g->node->name);
-  open_channels(e);
   allocate_bases(e, product);
-  tg_store_port ports[2 * TG_GEMM_RESULTS], drain;
-  set_ports(e, ports, &drain);
+  tg_store_port ports[2 * TG_GEMM_RESULTS];
+  set_ports(e, ports);
   tg_vx_instr microcode = {0};
   tg_status status = tg_gemm_pack_drain(e, &microcode);
   if (status) return status;
@@ -220,9 +177,9 @@ static tg_status emit_section(emission *e, const char *name, int64_t product) {
       tg_gemm_emit_mx(e, r, col);
       if (tg_gemm_makes_b(e)) tg_gemm_emit_making(e, r, col);
       if (tg_gemm_makes_a(e))
-        tg_gemm_emit_nodes(e, r, col, &microcode, &drain);
+        tg_gemm_emit_nodes(e, r, col, &microcode);
       else
-        tg_gemm_emit_drain(e, r, col, &microcode, &drain);
+        tg_gemm_emit_drain(e, r, col, &microcode);
     }
   tg_egress_plan plan = {.ports = ports,
                          .count = e->g->outs + e->g->column_sums.count,
@@ -230,7 +187,9 @@ static tg_status emit_section(emission *e, const char *name, int64_t product) {
                          .every = tg_gemm_pieces_of_column_sum(e->g, &e->t),
                          .steps = e->steps,
                          .together = tg_gemm_makes_a(e),
-                         .seldom = e->t.column_sums_egress};
+                         .seldom = e->t.column_sums_egress,
+                         .often_away = &e->channels[TG_ROLE_AWAY],
+                         .seldom_away = &e->channels[TG_ROLE_AWAY + e->g->outs]};
   if (e->t.sent && e->g->column_sums.count) plan.every = e->t.mr / e->t.sent, plan.steps = 0;
   tg_egress_emit(&e->b, &plan, fill_store, e);
   if (e->t.ring) tg_gemm_skew_egress(e);
@@ -243,9 +202,11 @@ static tg_status emit_section(emission *e, const char *name, int64_t product) {
 static uint64_t sum_bytes(const emission *e) {
   const tg_gemm_tiling *t = &e->t;
   uint64_t blocks = (uint64_t)t->passes_m * t->passes_n / tg_gemm_strips(t);
-  uint64_t down = (uint64_t)(t->members - 1) * t->parts * e->ring_steps * e->partials.received.ring.rows,
-           back = t->ring ? (uint64_t)(t->members - 1) * e->ring_steps * (e->partials.whole.ring.rows / 2)
-                  : t->members > 1 ? (uint64_t)(t->parts - 1) * e->partials.sums.ring.rows
+  uint64_t down = (uint64_t)(t->members - 1) * t->parts * e->ring_steps *
+                  e->channels[TG_ROLE_RECEIVED].ring.rows,
+           back = t->ring ? (uint64_t)(t->members - 1) * e->ring_steps *
+                                (e->channels[TG_ROLE_WHOLE].ring.rows / 2)
+                  : t->members > 1 ? (uint64_t)(t->parts - 1) * e->channels[TG_ROLE_SUMS].ring.rows
                                    : 0;
   return blocks * (down + back) * tg_gemm_row_tiles(e) * e->b.m->cols * tg_flit_bytes(e->b.m);
 }

@@ -1,9 +1,9 @@
-/* What a tile keeps in its scratchpad: rows of each buffer, and all of them in the order of banks. */
+/* What a tile keeps in its scratchpad: rows of each buffer; and the channels between its stages. */
 #ifndef TEGULA_MAPPER_GEMM_LAYOUT_H
 #define TEGULA_MAPPER_GEMM_LAYOUT_H
 
 #include "mapper/gemm/tiling.h"
-#include "mapper/section/layout.h"
+#include "mapper/section/channel.h"
 
 /* Bank rows of A's and B's blocks of a tile, and how far their rows are apart. */
 uint32_t tg_gemm_a_row(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
@@ -62,30 +62,40 @@ uint32_t tg_gemm_spare(const tg_params *m, const tg_gemm *gemm, const tg_gemm_ti
 /* Of a block of whole sums that were rounded stochastically on their way to the fused nodes. */
 uint64_t tg_gemm_rounded_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 
-/* What a tile has in its scratchpad, in the order of its banks. */
+/* The channels of a section, in the order of their banks. */
 typedef enum tg_gemm_role {
-  TG_ROLE_A,
+  TG_ROLE_A, /* from AGCUs to mx; with a prologue of A, from vx */
   TG_ROLE_PROLOGUE_INPUTS,
   TG_ROLE_SCALARS,
-  TG_ROLE_PROLOGUE_OUTPUT,
+  TG_ROLE_PROLOGUE_OUTPUT,  /* what a prologue stores, from vx to tx */
   TG_ROLE_PROLOGUE_VECTORS, /* of a prologue of A, with the epilogue operands that are loaded once */
   TG_ROLE_B,
-  TG_ROLE_OUT,
-  TG_ROLE_COLUMN_SUMS, /* that do not lie behind the results */
-  TG_ROLE_RUNNING,
-  TG_ROLE_RECEIVED,
-  TG_ROLE_SENT,
-  TG_ROLE_WHOLE,
-  TG_ROLE_OPERANDS_ONCE,
-  TG_ROLE_OPERANDS,
-  TG_ROLE_SUMS,
-  TG_ROLE_SPARE, /* a VOP may own a bank behind sums */
-  TG_ROLE_ROUNDED,
-  TG_GEMM_ROLES
+  TG_ROLE_OUT,           /* pieces of results, from vx to tx */
+  TG_ROLE_COLUMN_SUMS,   /* that do not lie behind the results */
+  TG_ROLE_RUNNING,       /* column sums from piece to piece of a block */
+  TG_ROLE_RECEIVED,      /* running sums of partial products from the row above, pieces */
+  TG_ROLE_SENT,          /* by the last member, blocks; in a ring, for the next one */
+  TG_ROLE_WHOLE,         /* in a ring: whole sums; members ask for room by a semaphore each */
+  TG_ROLE_OPERANDS_ONCE, /* of the epilogue: row vectors, which come once a pass or stay */
+  TG_ROLE_OPERANDS,      /* and blocks, which come with each piece */
+  TG_ROLE_SUMS,          /* of a block; full in the first member, by the last one */
+  TG_ROLE_SPARE,         /* a VOP may own a bank behind sums */
+  TG_ROLE_ROUNDED,       /* whole sums, if they are rounded */
+  TG_ROLES_IN_BANKS,
+  TG_ROLE_A_NORTH = TG_ROLES_IN_BANKS, /* A's rows from the north, where it comes both ways */
+  TG_ROLE_ACCUMULATOR,                 /* its halves, from mx to vx */
+  TG_ROLE_MADE,          /* a tile's own chunk of a cooperative prologue, from vx to tx, with B's banks */
+  TG_ROLE_MADE_AROUND,   /* and in the other tiles of its column, by position */
+  TG_ROLE_PROLOGUE_AWAY, /* what a prologue stores, from tx to the AGCU's memory */
+  TG_ROLE_AWAY, /* the same of each result, and column sum: ports that leave together arrive together */
+  TG_GEMM_ROLES = TG_ROLE_AWAY + 2 * TG_GEMM_RESULTS
 } tg_gemm_role;
 
-/* The one statement of it: what fits, and where buffers are, follow. */
-void tg_gemm_lay_out(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t,
-                     tg_room rooms[TG_GEMM_ROLES]);
+/* The one statement of them: what fits, and what the section opens, follow. */
+void tg_gemm_plan_channels(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t,
+                           tg_channel_plan plans[TG_GEMM_ROLES]);
+/* Gives out their semaphores. */
+void tg_gemm_open_channels(tg_build *b, const tg_channel_plan plans[TG_GEMM_ROLES],
+                           tg_channel channels[TG_GEMM_ROLES]);
 
 #endif

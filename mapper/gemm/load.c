@@ -68,12 +68,12 @@ static tg_agcu_instr *load_a(emission *e, bool north, uint32_t r, uint32_t col, 
   const tg_gemm *g = e->g;
   int64_t z = tg_value_bytes_each(g->a);
   tg_queue *queue = north ? tg_north_queue(&e->b, col, TG_CTX_LOAD) : tg_west_queue(&e->b, r, TG_CTX_LOAD);
-  const tg_channel *to = tg_gemm_makes_a(e) ? &e->prologue.input : &e->a;
+  const tg_channel *to = tg_gemm_makes_a(e) ? &e->channels[TG_ROLE_PROLOGUE_INPUTS] : &e->channels[TG_ROLE_A];
   tg_agcu_instr *load = push_load(e, queue, &to->ring, mask);
   tg_gemm_set_chunk(e, load->dst_base, &to->ring, chunk);
   if (e->t.resident == TG_RESIDENT_A)
-    set_resident(e, load, &e->a.ring, chunk, tg_gemm_a_row(e->b.m, g, &e->t));
-  if (e->t.resident != TG_RESIDENT_A || !chunk) tg_channel_ask(&e->a, load, !north);
+    set_resident(e, load, &e->channels[TG_ROLE_A].ring, chunk, tg_gemm_a_row(e->b.m, g, &e->t));
+  if (e->t.resident != TG_RESIDENT_A || !chunk) tg_channel_ask(&e->channels[TG_ROLE_A], load, !north);
   tg_channel_deliver(to, load);
   load->base[0] = e->a_base;
   load->offset[0] = e->a_rest + g->a_origin * z;
@@ -125,7 +125,7 @@ static void load_shared_a(emission *e, bool north, uint32_t lane, uint32_t chunk
   if (!north) return;
   load->m_first[0] += e->t.mt / 2;
   load->dst_base[0] += (int64_t)tg_gemm_a_half(e->b.m, e->g, &e->t);
-  tg_channel_deliver(&e->a_north, load);
+  tg_channel_deliver(&e->channels[TG_ROLE_A_NORTH], load);
 }
 
 /* A chunk of a block as one run. */
@@ -150,12 +150,12 @@ static void load_b(emission *e, uint32_t r, uint32_t col, uint32_t mask, uint32_
   int64_t z = tg_value_bytes_each(g->b);
   bool west = tg_gemm_b_from_west(e, r, col);
   tg_queue *queue = west ? tg_west_queue(&e->b, r, TG_CTX_LOAD) : tg_north_queue(&e->b, col, TG_CTX_LOAD);
-  tg_agcu_instr *load = push_load(e, queue, &e->b_block.ring, mask);
-  tg_gemm_set_chunk(e, load->dst_base, &e->b_block.ring, chunk);
+  tg_agcu_instr *load = push_load(e, queue, &e->channels[TG_ROLE_B].ring, mask);
+  tg_gemm_set_chunk(e, load->dst_base, &e->channels[TG_ROLE_B].ring, chunk);
   if (e->t.resident == TG_RESIDENT_B)
-    set_resident(e, load, &e->b_block.ring, chunk, tg_gemm_b_row(e->b.m, g, &e->t));
-  if (e->t.resident != TG_RESIDENT_B || !chunk) tg_channel_ask(&e->b_block, load, west);
-  tg_channel_deliver(&e->b_block, load);
+    set_resident(e, load, &e->channels[TG_ROLE_B].ring, chunk, tg_gemm_b_row(e->b.m, g, &e->t));
+  if (e->t.resident != TG_RESIDENT_B || !chunk) tg_channel_ask(&e->channels[TG_ROLE_B], load, west);
+  tg_channel_deliver(&e->channels[TG_ROLE_B], load);
   load->base[0] = e->b_base;
   load->offset[0] = e->b_rest;
   bool transposed = g->b_transposed; /* rows are n's, runs k's */
@@ -222,8 +222,8 @@ static void load_vectors(emission *e, tg_queue *queue, uint32_t r, uint32_t col,
     if (!tg_gemm_loads_once(&e->t, &e->g->epilogue_operands[x])) continue;
     tg_agcu_instr *load = load_epilogue_operand(e, queue, x, r, col, mask);
     if (left == e->operands.vector_count && !tg_gemm_has_resident_vectors(e->g, &e->t))
-      tg_channel_ask(&e->operands.vectors, load, false);
-    if (--left == 0) tg_channel_deliver(&e->operands.vectors, load);
+      tg_channel_ask(&e->channels[TG_ROLE_OPERANDS_ONCE], load, false);
+    if (--left == 0) tg_channel_deliver(&e->channels[TG_ROLE_OPERANDS_ONCE], load);
   }
 }
 
@@ -232,8 +232,8 @@ static void load_block(emission *e, tg_queue *queue, int x, uint32_t r, uint32_t
                        int *count) {
   if (tg_gemm_loads_once(&e->t, &e->g->epilogue_operands[x])) return;
   tg_agcu_instr *load = load_epilogue_operand(e, queue, x, r, col, mask);
-  if (!*count) tg_channel_ask(&e->operands.blocks, load, tg_epilogue_operands_west(e, r, col));
-  if (++*count == e->operands.block_count) tg_channel_deliver(&e->operands.blocks, load);
+  if (!*count) tg_channel_ask(&e->channels[TG_ROLE_OPERANDS], load, tg_epilogue_operands_west(e, r, col));
+  if (++*count == e->operands.block_count) tg_channel_deliver(&e->channels[TG_ROLE_OPERANDS], load);
 }
 
 /* From the west, to all tiles of the row or to half of them: what they share first. */

@@ -45,7 +45,7 @@ static void take_part_of_b(const emission *e, tg_mx_instr *mx) {
 static void set_a(const emission *e, tg_mx_instr *mx) {
   const tg_params *m = e->b.m;
   uint32_t row = tg_gemm_a_row(m, e->g, &e->t), beats = tg_mx_beats(e->g->format);
-  tg_set_operand(mx->a_base, &e->a.ring, e->t.resident == TG_RESIDENT_A);
+  tg_set_operand(mx->a_base, &e->channels[TG_ROLE_A].ring, e->t.resident == TG_RESIDENT_A);
   mx->a_transposed[0] = e->g->a_transposed;
   mx->m_count[0] = 1;
   mx->m_count[1] = e->t.mt;
@@ -57,20 +57,20 @@ static void set_a(const emission *e, tg_mx_instr *mx) {
     mx->m_count[1] = e->t.mt / 2;
     mx->a_m[0] = (int64_t)tg_gemm_a_half(m, e->g, &e->t);
   }
-  mx->a_banks[0] = e->a.ring.banks;
+  mx->a_banks[0] = e->channels[TG_ROLE_A].ring.banks;
 }
 
 static void set_b(const emission *e, tg_mx_instr *mx) {
   const tg_params *m = e->b.m;
   uint32_t row = tg_gemm_b_row(m, e->g, &e->t);
-  tg_set_operand(mx->b_base, &e->b_block.ring, e->t.resident == TG_RESIDENT_B);
+  tg_set_operand(mx->b_base, &e->channels[TG_ROLE_B].ring, e->t.resident == TG_RESIDENT_B);
   mx->b_transposed[0] = e->g->b_transposed;
   mx->b_row[0] = row;
   mx->b_blk[0] = e->g->b_transposed ? tg_mx_beats(e->g->format) : (int64_t)e->stationary * row;
   mx->b_blk[1] =
       e->g->b_transposed ? (int64_t)tg_lanes(m) * row : tg_lanes(m) / tg_mx_elements(m, e->g->format);
   mx->b_blk[2] = e->g->b_transposed ? (int64_t)e->stationary * row : 1;
-  mx->b_banks[0] = e->b_block.ring.banks;
+  mx->b_banks[0] = e->channels[TG_ROLE_B].ring.banks;
   if (e->t.whole_b) take_part_of_b(e, mx);
 }
 
@@ -99,14 +99,14 @@ static void set_blocks(const emission *e, tg_mx_instr *mx) {
 /* Waits for a chunk of both operands and gives their places back. */
 static void take_operands(const emission *e, tg_instr *in, uint32_t r, uint32_t col) {
   bool resident_a = e->t.resident == TG_RESIDENT_A, resident_b = e->t.resident == TG_RESIDENT_B;
-  tg_channel_take(&e->a, in, 0, resident_a);
+  tg_channel_take(&e->channels[TG_ROLE_A], in, 0, resident_a);
   if (tg_gemm_makes_a(e))
-    tg_channel_release(&e->a, in, 0, false);
+    tg_channel_release(&e->channels[TG_ROLE_A], in, 0, false);
   else
-    tg_channel_return(&e->a, in, 0, !tg_gemm_a_from_north(e, r, col), r, col, resident_a);
+    tg_channel_return(&e->channels[TG_ROLE_A], in, 0, !tg_gemm_a_from_north(e, r, col), r, col, resident_a);
   if (e->t.whole_b || tg_gemm_makes_b(e)) return;
-  tg_channel_take(&e->b_block, in, 1, resident_b);
-  tg_channel_return(&e->b_block, in, 1, tg_gemm_b_from_west(e, r, col), r, col, resident_b);
+  tg_channel_take(&e->channels[TG_ROLE_B], in, 1, resident_b);
+  tg_channel_return(&e->channels[TG_ROLE_B], in, 1, tg_gemm_b_from_west(e, r, col), r, col, resident_b);
 }
 
 /* One K chunk. */
@@ -135,8 +135,10 @@ static tg_instr *push_chunks(emission *e, uint32_t r, uint32_t col, uint32_t fir
   tg_mx_instr *mx = &in->mx;
   int64_t before = (int64_t)first * e->t.kc, length = e->g->part - before;
   tg_rotation rotation = last > first || e->t.chunks % 2 ? TG_ROTATE_EACH : TG_ROTATE_NEVER;
-  if (e->t.resident != TG_RESIDENT_A) tg_set_rotating(mx->a_base, &e->a.ring, first % 2, rotation);
-  if (e->t.resident != TG_RESIDENT_B) tg_set_rotating(mx->b_base, &e->b_block.ring, first % 2, rotation);
+  if (e->t.resident != TG_RESIDENT_A)
+    tg_set_rotating(mx->a_base, &e->channels[TG_ROLE_A].ring, first % 2, rotation);
+  if (e->t.resident != TG_RESIDENT_B)
+    tg_set_rotating(mx->b_base, &e->channels[TG_ROLE_B].ring, first % 2, rotation);
   mx->init[0] = first == 0;
   mx->init_levels[0] = 0;
   if (length < mx->k_chunk[0]) mx->k_chunk[0] = length;
@@ -154,7 +156,7 @@ static tg_instr *push_chunks(emission *e, uint32_t r, uint32_t col, uint32_t fir
  * it, or each for its own chunk, and the last one gives it back. */
 static void set_resident_chunk(const emission *e, tg_instr *in, uint32_t chunk, uint32_t copy) {
   int slot = e->t.resident == TG_RESIDENT_A ? 0 : 1;
-  tg_buffer buffer = slot ? e->b_block.ring : e->a.ring;
+  tg_buffer buffer = slot ? e->channels[TG_ROLE_B].ring : e->channels[TG_ROLE_A].ring;
   uint32_t each = e->t.kc / e->stationary * (uint32_t)(slot ? in->mx.b_blk[0] : in->mx.a_blk[0]);
   buffer.base += copy * buffer.stride + chunk * each;
   buffer.count = 1;
@@ -173,9 +175,9 @@ static tg_instr *push_resident_passes(emission *e, uint32_t r, uint32_t col, uin
     in = push_chunks(e, r, col, chunk, chunk);
     set_resident_chunk(e, in, chunk, copy);
     in->mx.c_rot_outer[0] = 0;
-    if (!chunk) tg_channel_claim(&e->accumulator, in, 2, false);
+    if (!chunk) tg_channel_claim(&e->channels[TG_ROLE_ACCUMULATOR], in, 2, false);
   }
-  tg_channel_fill(&e->accumulator, in, 2, false);
+  tg_channel_fill(&e->channels[TG_ROLE_ACCUMULATOR], in, 2, false);
   in->common.loop_count[2] = e->k_loops[2];
   in->common.loop_begin[2] = begin;
   return in;
@@ -200,11 +202,11 @@ static void emit_gemm(emission *e, uint32_t r, uint32_t col) {
   uint32_t last = e->t.chunks - 1;
   uint32_t begin = e->t.whole_b; /* which is there once for all */
   if (begin)
-    tg_channel_take(&e->b_block, tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->mx, TG_OP_mx_sync), 0,
-                    false);
+    tg_channel_take(&e->channels[TG_ROLE_B],
+                    tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->mx, TG_OP_mx_sync), 0, false);
   bool apart = e->nested || each, whole = each || e->t.resident; /* every execution ends a chain */
   tg_instr *in = apart ? push_chunks(e, r, col, 0, 0) : push_gemm(e, r, col);
-  tg_channel_claim(&e->accumulator, in, 2, !whole);
+  tg_channel_claim(&e->channels[TG_ROLE_ACCUMULATOR], in, 2, !whole);
   if (each) in->mx.c_rot_outer[0] = 0;
   for (uint32_t chunk = 1; each && chunk <= last; chunk++) {
     in = push_chunks(e, r, col, chunk, chunk);
@@ -212,10 +214,10 @@ static void emit_gemm(emission *e, uint32_t r, uint32_t col) {
   }
   if (e->nested && last > 1) push_chunks(e, r, col, 1, last - 1);
   if (e->nested) in = push_chunks(e, r, col, last, last);
-  tg_channel_fill(&e->accumulator, in, 2, !whole);
+  tg_channel_fill(&e->channels[TG_ROLE_ACCUMULATOR], in, 2, !whole);
   if (tg_gemm_a_both_ways(e->g, &e->t)) {
-    tg_channel_take(&e->a_north, in, 3, e->t.resident == TG_RESIDENT_A);
-    tg_channel_return(&e->a_north, in, 3, false, r, col, e->t.resident == TG_RESIDENT_A);
+    tg_channel_take(&e->channels[TG_ROLE_A_NORTH], in, 3, e->t.resident == TG_RESIDENT_A);
+    tg_channel_return(&e->channels[TG_ROLE_A_NORTH], in, 3, false, r, col, e->t.resident == TG_RESIDENT_A);
   }
   tg_set_loops(in, e->k_loops);
   if (begin)
@@ -227,7 +229,7 @@ static void emit_gemm(emission *e, uint32_t r, uint32_t col) {
 static tg_instr *push_made(emission *e, uint32_t r, uint32_t col, uint32_t maker) {
   tg_instr *in = push_gemm(e, r, col);
   tg_mx_instr *mx = &in->mx;
-  tg_buffer made = tg_gemm_made_buffer(e, maker), a = e->a.ring, half = {.count = 1};
+  tg_buffer made = tg_gemm_made_buffer(e, maker), a = e->channels[TG_ROLE_A].ring, half = {.count = 1};
   if (e->t.makers > 1) { /* as many, twice or half as many */
     a.base += maker % a.count * a.stride;
     a.stride *= e->t.makers;
@@ -239,12 +241,12 @@ static tg_instr *push_made(emission *e, uint32_t r, uint32_t col, uint32_t maker
   mx->init[0] = maker == 0;
   mx->k_total[0] = e->t.kc;
   for (int l = 0; l < TG_LEVELS; l++) mx->k_delta[l] = 0;
-  tg_set_wait(in, 1, e->b_block.full + (int)maker, false);
+  tg_set_wait(in, 1, e->channels[TG_ROLE_B].full + (int)maker, false);
   uint32_t row = tg_gemm_maker_row(e, r, maker);
   if (row == r)
-    tg_channel_release(&e->prologue.made, in, 1, false);
+    tg_channel_release(&e->channels[TG_ROLE_MADE], in, 1, false);
   else
-    tg_set_post(in, 1, TG_POST_COL, row + 1, e->prologue.made_credit + (int)r + 1, false);
+    tg_set_post(in, 1, TG_POST_COL, row + 1, e->channels[TG_ROLE_MADE_AROUND].free + (int)r + 1, false);
   return in;
 }
 
@@ -252,9 +254,9 @@ static void emit_rounds(emission *e, uint32_t r, uint32_t col) {
   tg_instr *in = NULL;
   for (uint32_t maker = 0; maker < e->t.makers; maker++) {
     in = push_made(e, r, col, maker);
-    if (!maker) tg_channel_claim(&e->accumulator, in, 2, true);
+    if (!maker) tg_channel_claim(&e->channels[TG_ROLE_ACCUMULATOR], in, 2, true);
   }
-  tg_channel_fill(&e->accumulator, in, 2, true);
+  tg_channel_fill(&e->channels[TG_ROLE_ACCUMULATOR], in, 2, true);
   in->common.loop_count[2] = e->t.chunks / e->t.makers;
 }
 

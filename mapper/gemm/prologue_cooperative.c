@@ -35,20 +35,8 @@ static uint32_t all_makers(const emission *e, uint32_t r) {
   return mask;
 }
 
-void tg_gemm_open_makers(emission *e) {
-  tg_channel_open_full(&e->b, &e->b_block);
-  for (uint32_t maker = 1; maker < e->t.makers; maker++) tg_tile_sem(&e->b, 0);
-  tg_channel_open(&e->b, &e->prologue.made, (int)e->t.made);
-  e->prologue.made_credit = tg_tile_sem(&e->b, 0); /* position 0 is an AGCU */
-  for (uint32_t r = 0; r < e->b.m->rows; r++) tg_tile_sem(&e->b, (int)e->t.made);
-  tg_channel_open_credits(&e->b, &e->prologue.input, 2);
-  if (!tg_gemm_prologue_scalars(e->g)) return;
-  tg_channel_open_full(&e->b, &e->prologue.scalars);
-  e->prologue.scalars.west = tg_west_credits(&e->b, 2);
-}
-
 tg_buffer tg_gemm_made_buffer(const emission *e, uint32_t maker) {
-  tg_buffer made = e->b_block.ring;
+  tg_buffer made = e->channels[TG_ROLE_B].ring;
   made.base += maker * e->t.made * made.stride;
   made.count = e->t.made;
   return made;
@@ -101,7 +89,7 @@ static void load_inputs(emission *e, tg_queue *queue, bool west, uint32_t r, uin
     if (tg_gemm_prologue_is_scalar(e->g, i)) continue;
     tg_agcu_instr *load = load_input(e, queue, i, 1u << ((west ? col : r) + 1), tg_gemm_maker(e, r),
                                      tg_gemm_col_first(e, r, col));
-    set_ends(load, left == all, left == 1, &e->prologue.input, west);
+    set_ends(load, left == all, left == 1, &e->channels[TG_ROLE_PROLOGUE_INPUTS], west);
     left--;
   }
 }
@@ -113,7 +101,7 @@ static void load_scalars(emission *e, tg_queue *queue, uint32_t r) {
   for (int i = 0; i < e->g->prologue.input_count; i++) {
     if (!tg_gemm_prologue_is_scalar(e->g, i) || e->g->prologue.inputs[i].lane) continue;
     tg_agcu_instr *load = load_input(e, queue, i, ((1u << e->b.m->cols) - 1) << 1, tg_gemm_maker(e, r), 0);
-    set_ends(load, left == all, left == 1, &e->prologue.scalars, true);
+    set_ends(load, left == all, left == 1, &e->channels[TG_ROLE_SCALARS], true);
     left--;
   }
 }
@@ -144,19 +132,20 @@ void tg_gemm_load_prologue_north(emission *e, uint32_t col) {
 static void emit_nodes(emission *e, uint32_t r, uint32_t col) {
   tg_queue *queue = &tg_build_tile(&e->b, r, col)->vx;
   if (e->g->prologue.vector_count)
-    tg_channel_take(&e->prologue.vectors, tg_build_push(&e->b, queue, TG_OP_vx_sync), 0, false);
+    tg_channel_take(&e->channels[TG_ROLE_PROLOGUE_VECTORS], tg_build_push(&e->b, queue, TG_OP_vx_sync), 0,
+                    false);
   tg_buffer made = tg_gemm_made_buffer(e, tg_gemm_maker(e, r));
   tg_instr *in = tg_gemm_push_prologue(e, r, col, &made, 0, 1);
   bool stored = e->g->prologue.stored;
-  tg_channel_take(&e->prologue.input, in, 0, false);
-  tg_channel_claim(&e->prologue.made, in, 1, false);
-  if (stored) tg_set_wait(in, 2, e->prologue.output_port.out_free, false);
-  tg_channel_return(&e->prologue.input, in, 0, inputs_from_west(e, r, col), r, col, false);
-  tg_channel_fill(e->t.makers > 1 ? &e->prologue.made : &e->b_block, in, 1, false);
-  if (stored) tg_set_post(in, 2, TG_POST_LOCAL, 0, e->prologue.output_port.out_full, false);
+  tg_channel_take(&e->channels[TG_ROLE_PROLOGUE_INPUTS], in, 0, false);
+  tg_channel_claim(&e->channels[TG_ROLE_MADE], in, 1, false);
+  if (stored) tg_set_wait(in, 2, e->channels[TG_ROLE_PROLOGUE_OUTPUT].free, false);
+  tg_channel_return(&e->channels[TG_ROLE_PROLOGUE_INPUTS], in, 0, inputs_from_west(e, r, col), r, col, false);
+  tg_channel_fill(e->t.makers > 1 ? &e->channels[TG_ROLE_MADE] : &e->channels[TG_ROLE_B], in, 1, false);
+  if (stored) tg_set_post(in, 2, TG_POST_LOCAL, 0, e->channels[TG_ROLE_PROLOGUE_OUTPUT].full, false);
   if (tg_gemm_prologue_scalars(e->g)) {
-    tg_channel_take(&e->prologue.scalars, in, 3, false);
-    tg_channel_return(&e->prologue.scalars, in, 3, true, r, col, false);
+    tg_channel_take(&e->channels[TG_ROLE_SCALARS], in, 3, false);
+    tg_channel_return(&e->channels[TG_ROLE_SCALARS], in, 3, true, r, col, false);
   }
   end_loop(in, 2, rounds(e), queue->count - 1);
 }
@@ -173,8 +162,8 @@ static tg_instr *send_chunk(emission *e, uint32_t r, uint32_t col, int dir, uint
   tx->src_inner[0] = tx->dst_inner[0] = 65535;
   tx->dst_mask[0] = mask;
   tx->dst_post[0] = 1;
-  tx->dst_sem[0] = e->b_block.full + (int)tg_gemm_maker(e, r);
-  in->common.credit_base[0] = e->prologue.made_credit;
+  tx->dst_sem[0] = e->channels[TG_ROLE_B].full + (int)tg_gemm_maker(e, r);
+  in->common.credit_base[0] = e->channels[TG_ROLE_MADE_AROUND].free;
   in->common.credit_mask[0] = mask;
   return in;
 }
@@ -197,16 +186,16 @@ static tg_instr *send_away(emission *e, uint32_t r, uint32_t col) {
   tg_tx_instr *tx = &in->tx;
   tx->dir[0] = TG_DIR_NORTH;
   tx->flits[0] = e->t.prologue_sent * row_flits(e);
-  tg_set_operand(tx->src_base, &e->prologue.output, true);
+  tg_set_operand(tx->src_base, &e->channels[TG_ROLE_PROLOGUE_OUTPUT].ring, true);
   tx->src_delta[2] = tx->flits[0];
   tg_set_operand(tx->dst_base, &at_agcu, false);
   tx->src_inner[0] = tx->dst_inner[0] = 65535;
   tx->dst_mask[0] = 1;
   tx->dst_post[0] = 1;
-  tx->dst_sem[0] = e->prologue.output_north + (int)r + 1;
-  tg_set_wait(in, 0, e->prologue.output_port.credit, false);
-  tg_set_wait(in, 1, e->prologue.output_port.out_full, true);
-  tg_set_post(in, 1, TG_POST_LOCAL, 0, e->prologue.output_port.out_free, true);
+  tx->dst_sem[0] = e->channels[TG_ROLE_PROLOGUE_AWAY].north + (int)r + 1;
+  tg_set_wait(in, 0, e->channels[TG_ROLE_PROLOGUE_AWAY].free, false);
+  tg_set_wait(in, 1, e->channels[TG_ROLE_PROLOGUE_OUTPUT].full, true);
+  tg_set_post(in, 1, TG_POST_LOCAL, 0, e->channels[TG_ROLE_PROLOGUE_OUTPUT].free, true);
   end_loop(in, 2, e->t.kc / e->t.prologue_sent, queue->count - 1);
   return in;
 }
@@ -217,9 +206,9 @@ static tg_instr *send_around(emission *e, uint32_t r, uint32_t col) {
   tg_instr *first =
       below ? send_chunk(e, r, col, TG_DIR_SOUTH, below) : send_chunk(e, r, col, TG_DIR_NORTH, above);
   tg_instr *last = first;
-  tg_channel_take(&e->prologue.made, first, 0, false);
+  tg_channel_take(&e->channels[TG_ROLE_MADE], first, 0, false);
   if (below && above) last = send_chunk(e, r, col, TG_DIR_NORTH, above);
-  tg_set_post(last, 0, TG_POST_LOCAL, 0, e->b_block.full + (int)tg_gemm_maker(e, r), false);
+  tg_set_post(last, 0, TG_POST_LOCAL, 0, e->channels[TG_ROLE_B].full + (int)tg_gemm_maker(e, r), false);
   return last;
 }
 
@@ -257,8 +246,8 @@ static void emit_store(emission *e, uint32_t r, uint32_t col) {
   store->k_first[0] = tg_gemm_col_first(e, r, col);
   store->convert[0] = g->prologue.result_kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
   tg_set_operand(store->src_base, &at_agcu, false);
-  tg_set_wait(in, 0, e->prologue.output_north + (int)r + 1, false);
-  tg_set_post(in, 0, TG_POST_COL, r + 1, e->prologue.output_port.credit, false);
+  tg_set_wait(in, 0, e->channels[TG_ROLE_PROLOGUE_AWAY].north + (int)r + 1, false);
+  tg_set_post(in, 0, TG_POST_COL, r + 1, e->channels[TG_ROLE_PROLOGUE_AWAY].free, false);
 }
 
 void tg_gemm_emit_maker_stores(emission *e) {

@@ -45,8 +45,9 @@ tg_buffer tg_prologue_input_buffer(const emission *e, int prologue_input) {
   bool number = tg_gemm_prologue_is_scalar(e->g, prologue_input);
   prologue_input -= e->g->prologue.inputs[prologue_input].lane; /* those of one run follow each other */
   uint32_t before = tg_prologue_inputs_before(e->b.m, e->g, &e->t, number, prologue_input);
-  return tg_buffer_part(e->b.m, number ? &e->prologue.scalars.ring : &e->prologue.input.ring, before,
-                        tg_prologue_inputs_before(e->b.m, e->g, &e->t, number, prologue_input + 1) - before);
+  return tg_buffer_part(
+      e->b.m, number ? &e->channels[TG_ROLE_SCALARS].ring : &e->channels[TG_ROLE_PROLOGUE_INPUTS].ring,
+      before, tg_prologue_inputs_before(e->b.m, e->g, &e->t, number, prologue_input + 1) - before);
 }
 
 /* Those along k: chunks go on with level 1 in loops of `chunks`, else with level 2. */
@@ -56,7 +57,7 @@ static void set_vectors(const emission *e, tg_vx_instr *vop, uint32_t chunks) {
   for (int v = 0; v < f->vector_count; v++) {
     int kind = tg_stream_kind(f->vectors[v].name.value);
     uint32_t before = tg_gemm_prologue_vectors_before(m, e->g, &e->t, v);
-    tg_buffer vector = tg_buffer_part(m, &e->prologue.vectors.ring, before,
+    tg_buffer vector = tg_buffer_part(m, &e->channels[TG_ROLE_PROLOGUE_VECTORS].ring, before,
                                       tg_gemm_prologue_vectors_before(m, e->g, &e->t, v + 1) - before);
     tg_stream *s = tg_stream_of_mut(vop, tg_prologue_vector_stream(f, v));
     s->kind[0] = kind;
@@ -93,7 +94,8 @@ tg_instr *tg_gemm_push_prologue(emission *e, uint32_t r, uint32_t col, const tg_
   }
   set_streams(e, vop, tg_prologue_block_stream(f, 0), f->block_kind, block, first);
   if (f->stored)
-    set_streams(e, vop, tg_prologue_result_stream(f, 0), f->result_kind, &e->prologue.output, first);
+    set_streams(e, vop, tg_prologue_result_stream(f, 0), f->result_kind,
+                &e->channels[TG_ROLE_PROLOGUE_OUTPUT].ring, first);
   set_vectors(e, vop, chunks);
   return in;
 }
@@ -102,13 +104,13 @@ tg_instr *tg_gemm_push_prologue(emission *e, uint32_t r, uint32_t col, const tg_
  * in one of level 1. */
 static tg_instr *push_nodes(emission *e, uint32_t r, uint32_t col, uint32_t first, uint32_t chunks) {
   const tg_gemm_prologue *f = &e->g->prologue;
-  tg_instr *in = tg_gemm_push_prologue(e, r, col, &e->a.ring, first, chunks);
-  tg_channel_take(&e->prologue.input, in, 0, false);
-  tg_channel_claim(&e->a, in, 1, false);
-  if (f->stored) tg_set_wait(in, 2, e->prologue.output_port.out_free, false);
-  tg_channel_return(&e->a, in, 0, !tg_gemm_a_from_north(e, r, col), r, col, false);
-  tg_channel_fill(&e->a, in, 1, false);
-  if (f->stored) tg_set_post(in, 2, TG_POST_LOCAL, 0, e->prologue.output_port.out_full, false);
+  tg_instr *in = tg_gemm_push_prologue(e, r, col, &e->channels[TG_ROLE_A].ring, first, chunks);
+  tg_channel_take(&e->channels[TG_ROLE_PROLOGUE_INPUTS], in, 0, false);
+  tg_channel_claim(&e->channels[TG_ROLE_A], in, 1, false);
+  if (f->stored) tg_set_wait(in, 2, e->channels[TG_ROLE_PROLOGUE_OUTPUT].free, false);
+  tg_channel_return(&e->channels[TG_ROLE_A], in, 0, !tg_gemm_a_from_north(e, r, col), r, col, false);
+  tg_channel_fill(&e->channels[TG_ROLE_A], in, 1, false);
+  if (f->stored) tg_set_post(in, 2, TG_POST_LOCAL, 0, e->channels[TG_ROLE_PROLOGUE_OUTPUT].full, false);
   return in;
 }
 
@@ -146,7 +148,7 @@ static tg_instr *push_send(emission *e, uint32_t r, uint32_t col, uint32_t chunk
   tg_tx_instr *tx = &in->tx;
   tx->dir[0] = west ? TG_DIR_WEST : TG_DIR_NORTH;
   tx->flits[0] = e->t.prologue_sent * row_flits(e);
-  tg_set_rotating(tx->src_base, &e->prologue.output, chunk % 2,
+  tg_set_rotating(tx->src_base, &e->channels[TG_ROLE_PROLOGUE_OUTPUT].ring, chunk % 2,
                   turns % 2 ? TG_ROTATE_OUTER : TG_ROTATE_NEVER);
   tx->src_base[0] += (int64_t)(col % e->t.alike) * stored_rows(e) * row_flits(e);
   tx->src_delta[2] = tx->flits[0];
@@ -155,10 +157,12 @@ static tg_instr *push_send(emission *e, uint32_t r, uint32_t col, uint32_t chunk
                   turns % 2 || pieces % 2 == 0 ? TG_ROTATE_EACH : TG_ROTATE_NEVER);
   tx->dst_mask[0] = 1;
   tx->dst_post[0] = 1;
-  tx->dst_sem[0] = (west ? e->prologue.output_west : e->prologue.output_north) + (int)(west ? col : r) + 1;
-  tg_set_wait(in, 0, e->prologue.output_port.out_full, true);
-  tg_set_wait(in, 1, e->prologue.output_port.credit, false);
-  tg_set_post(in, 0, TG_POST_LOCAL, 0, e->prologue.output_port.out_free, true);
+  tx->dst_sem[0] =
+      (west ? e->channels[TG_ROLE_PROLOGUE_AWAY].west : e->channels[TG_ROLE_PROLOGUE_AWAY].north) +
+      (int)(west ? col : r) + 1;
+  tg_set_wait(in, 0, e->channels[TG_ROLE_PROLOGUE_OUTPUT].full, true);
+  tg_set_wait(in, 1, e->channels[TG_ROLE_PROLOGUE_AWAY].free, false);
+  tg_set_post(in, 0, TG_POST_LOCAL, 0, e->channels[TG_ROLE_PROLOGUE_OUTPUT].free, true);
   end_loop(in, 2, pieces, queue->count - 1);
   return in;
 }
@@ -258,8 +262,12 @@ static void emit_store(emission *e, uint32_t r, uint32_t col) {
   store->k_delta[1] = e->t.kc;
   store->convert[0] = g->prologue.result_kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
   tg_set_operand(store->src_base, &at_agcu, false);
-  tg_set_wait(in, 0, (west ? e->prologue.output_west : e->prologue.output_north) + (int)position, false);
-  tg_set_post(in, 0, west ? TG_POST_ROW : TG_POST_COL, position, e->prologue.output_port.credit, false);
+  tg_set_wait(in, 0,
+              (west ? e->channels[TG_ROLE_PROLOGUE_AWAY].west : e->channels[TG_ROLE_PROLOGUE_AWAY].north) +
+                  (int)position,
+              false);
+  tg_set_post(in, 0, west ? TG_POST_ROW : TG_POST_COL, position, e->channels[TG_ROLE_PROLOGUE_AWAY].free,
+              false);
 }
 
 void tg_gemm_emit_prologue_stores(emission *e) {
@@ -277,30 +285,20 @@ void tg_gemm_emit_prologue_stores(emission *e) {
 
 /* ---- the section ---- */
 
-void tg_gemm_emit_nodes(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
-                        const tg_store_port *port) {
+void tg_gemm_emit_nodes(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode) {
   uint32_t chunks = e->t.chunks, blocks = e->t.passes_m, between = tg_gemm_chunks_a_piece(&e->t);
   tg_instr *in = tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->vx, TG_OP_vx_sync);
-  if (e->g->prologue.vector_count) tg_channel_take(&e->prologue.vectors, in, 0, false);
-  if (e->operands.vector_count) tg_channel_take(&e->operands.vectors, in, 1, false);
+  if (e->g->prologue.vector_count) tg_channel_take(&e->channels[TG_ROLE_PROLOGUE_VECTORS], in, 0, false);
+  if (e->operands.vector_count) tg_channel_take(&e->channels[TG_ROLE_OPERANDS_ONCE], in, 1, false);
   end_loop(push_nodes(e, r, col, 0, 1), 2, chunks, 1);
   in = push_nodes(e, r, col, chunks % 2, between);
   if (between > 1) end_loop(in, 1, between, 2);
-  in = tg_gemm_emit_block_drain(e, r, col, microcode, port, 0);
+  in = tg_gemm_emit_block_drain(e, r, col, microcode, 0);
   end_loop(in, 2, e->pieces, 2);
   end_loop(in, 0, blocks - 1, 2);
-  in = tg_gemm_emit_block_drain(e, r, col, microcode, port, blocks - 1);
+  in = tg_gemm_emit_block_drain(e, r, col, microcode, blocks - 1);
   end_loop(in, 2, e->pieces, 4);
   if (e->g->prologue.stored) emit_first_sends(e, r, col);
-}
-
-void tg_gemm_open_prologue(emission *e) {
-  tg_channel_open_full(&e->b, &e->prologue.input);
-  e->a.free = tg_tile_sem(&e->b, 2); /* for what the prologue makes of its input */
-  tg_channel_open_full(&e->b, &e->prologue.vectors);
-  tg_store_port_init(&e->b, &e->prologue.output_port, 2);
-  e->prologue.output_west = tg_west_credits(&e->b, 0);
-  e->prologue.output_north = tg_north_credits(&e->b, 0);
 }
 
 static int base_of(emission *e, const tg_value *value, int64_t first, int64_t *out_rest) {
@@ -324,7 +322,7 @@ void tg_gemm_allocate_prologue_bases(emission *e) {
 static void load_vector(emission *e, tg_queue *queue, int v, uint32_t mask, int64_t first) {
   const tg_gemm_prologue *f = &e->g->prologue;
   tg_agcu_instr *load = &tg_build_push(&e->b, queue, TG_OP_agcu_load)->agcu;
-  tg_buffer vector = e->prologue.vectors.ring;
+  tg_buffer vector = e->channels[TG_ROLE_PROLOGUE_VECTORS].ring;
   tg_walk_plan walk = {.tensor = tg_place_of(e->c, f->vectors[v].name.value),
                        .radix = {1, 1, 1},
                        .element_stride = f->vectors[v].element_stride,
@@ -339,7 +337,7 @@ static void load_vector(emission *e, tg_queue *queue, int v, uint32_t mask, int6
   load->k_first[0] = first;
   load->convert[0] = tg_stream_kind(f->vectors[v].name.value) == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
   if (v + 1 < f->vector_count) return;
-  tg_channel_deliver(&e->prologue.vectors, load);
+  tg_channel_deliver(&e->channels[TG_ROLE_PROLOGUE_VECTORS], load);
 }
 
 /* Vectors come down the columns once: of those along n a tile needs its columns. */

@@ -21,24 +21,23 @@ typedef struct ring_tile {
   emission *e;
   uint32_t r, col, member, ahead;
   const tg_vx_instr *microcode;
-  const tg_store_port *port;
 } ring_tile;
 
 static bool is_last(const ring_tile *s) { return s->member + 1 == s->e->t.members; }
 static uint32_t last_row(const ring_tile *s) { return s->r - s->member + s->e->t.members - 1; }
 static uint32_t blocks(const emission *e) { return e->t.passes_m * e->t.passes_n; }
-static uint32_t share_rows(const emission *e) { return e->partials.whole.ring.rows / 2; }
+static uint32_t share_rows(const emission *e) { return e->channels[TG_ROLE_WHOLE].ring.rows / 2; }
 static tg_queue *vx_queue(const ring_tile *s) { return &tg_build_tile(&s->e->b, s->r, s->col)->vx; }
 static tg_queue *tx_queue(const ring_tile *s) { return &tg_build_tile(&s->e->b, s->r, s->col)->tx; }
 
 /* Where the last member puts the rows of member 0, twice: its own are in `whole`, right behind. */
 static tg_buffer shares(const emission *e) {
   uint32_t bank = tg_bank_rows(e->b.m), rows = 2 * (e->t.members - 1) * share_rows(e);
-  uint32_t base = e->partials.whole.ring.base - rows;
+  uint32_t base = e->channels[TG_ROLE_WHOLE].ring.base - rows;
   return (tg_buffer){.base = base,
                      .stride = share_rows(e),
-                     .rows = rows + e->partials.whole.ring.rows,
-                     .banks = tg_banks_for(e->b.m, base % bank + rows + e->partials.whole.ring.rows),
+                     .rows = rows + e->channels[TG_ROLE_WHOLE].ring.rows,
+                     .banks = tg_banks_for(e->b.m, base % bank + rows + e->channels[TG_ROLE_WHOLE].ring.rows),
                      .count = 2};
 }
 
@@ -75,9 +74,9 @@ static tg_instr *emit_add(const ring_tile *s, uint32_t block, uint32_t first, ui
                       .first = first,
                       .rows = e->t.members * tg_gemm_ring_rows(&e->t),
                       .accumulator = {&halves, block % 2, TG_ROTATE_OUTER, true},
-                      .to = {&e->partials.sent.ring, 0, TG_ROTATE_NEVER, false}};
+                      .to = {&e->channels[TG_ROLE_SENT].ring, 0, TG_ROTATE_NEVER, false}};
   if (is_last(s)) add.to = (tg_gemm_buffer){&apart, first % 2, rotation, false};
-  if (s->member) add.from.buffer = &e->partials.received.ring;
+  if (s->member) add.from.buffer = &e->channels[TG_ROLE_RECEIVED].ring;
   tg_instr *in = tg_gemm_push_step(e, s->r, s->col, s->microcode, &add);
   in->vx.row_count[0] = e->t.members;
   in->vx.row_count[1] = tg_gemm_ring_rows(&e->t);
@@ -85,13 +84,14 @@ static tg_instr *emit_add(const ring_tile *s, uint32_t block, uint32_t first, ui
   tg_stream_of_mut(&in->vx, 1)->row[0] = share_rows(e);
   tg_stream_of_mut(&in->vx, 2)->row[0] = is_last(s) ? 2 * share_rows(e) : share_rows(e);
   split_groups(e, &in->vx);
-  tg_channel_claim(&e->partials.sent, in, TG_NEXT_SLOT, false);
-  tg_channel_fill(&e->partials.sent, in, TG_NEXT_SLOT, false);
-  if (!first) tg_channel_take(&e->accumulator, in, TG_NEXT_SLOT, true);
-  if (first + count == e->ring_steps) tg_channel_release(&e->accumulator, in, TG_NEXT_SLOT, true);
+  tg_channel_claim(&e->channels[TG_ROLE_SENT], in, TG_NEXT_SLOT, false);
+  tg_channel_fill(&e->channels[TG_ROLE_SENT], in, TG_NEXT_SLOT, false);
+  if (!first) tg_channel_take(&e->channels[TG_ROLE_ACCUMULATOR], in, TG_NEXT_SLOT, true);
+  if (first + count == e->ring_steps)
+    tg_channel_release(&e->channels[TG_ROLE_ACCUMULATOR], in, TG_NEXT_SLOT, true);
   if (s->member) {
-    tg_channel_take(&e->partials.received, in, TG_NEXT_SLOT, false);
-    tg_set_post(in, TG_NEXT_SLOT, TG_POST_COL, s->r, e->partials.received.free,
+    tg_channel_take(&e->channels[TG_ROLE_RECEIVED], in, TG_NEXT_SLOT, false);
+    tg_set_post(in, TG_NEXT_SLOT, TG_POST_COL, s->r, e->channels[TG_ROLE_RECEIVED].free,
                 false); /* the row above has position r */
   }
   return in;
@@ -103,14 +103,15 @@ static tg_instr *finish_piece(const ring_tile *s, uint32_t first, uint32_t count
   emission *e = s->e;
   uint32_t before = piece * (share_rows(e) / e->t.ring_pieces);
   tg_rotation rotation = count > 1 ? TG_ROTATE_EACH : TG_ROTATE_NEVER;
-  tg_buffer whole =
-      tg_buffer_part(e->b.m, &e->partials.whole.ring, before, e->partials.whole.ring.rows - before);
+  tg_buffer whole = tg_buffer_part(e->b.m, &e->channels[TG_ROLE_WHOLE].ring, before,
+                                   e->channels[TG_ROLE_WHOLE].ring.rows - before);
   tg_gemm_step finish = {.segment = TG_DRAIN_FINISH,
                          .in_pieces = true,
                          .first_row = piece * e->t.mr,
                          .epilogue_operands = {.first = first % 2, .rotation = rotation},
                          .from = {&whole, 0, TG_ROTATE_NEVER, false},
-                         .to = {&e->out, piece % e->out.count, TG_ROTATE_NEVER, false}};
+                         .to = {&e->channels[TG_ROLE_OUT].ring, piece % e->channels[TG_ROLE_OUT].ring.count,
+                                TG_ROTATE_NEVER, false}};
   if (is_last(s)) {
     whole.stride = share_rows(e);
     whole.count = 2;
@@ -119,13 +120,13 @@ static tg_instr *finish_piece(const ring_tile *s, uint32_t first, uint32_t count
   }
   tg_instr *in = tg_gemm_push_step(e, s->r, s->col, s->microcode, &finish);
   bool begins = piece == 0, ends = piece + 1 == e->t.ring_pieces;
-  tg_set_wait(in, TG_NEXT_SLOT, s->port->out_free, false);
-  tg_set_post(in, TG_NEXT_SLOT, TG_POST_LOCAL, 0, s->port->out_full, false);
+  tg_set_wait(in, TG_NEXT_SLOT, e->channels[TG_ROLE_OUT].free, false);
+  tg_set_post(in, TG_NEXT_SLOT, TG_POST_LOCAL, 0, e->channels[TG_ROLE_OUT].full, false);
   tg_gemm_take_epilogue_operands(e, in, s->r, s->col, begins, ends);
-  if (begins && !is_last(s)) tg_channel_take(&e->partials.whole, in, TG_NEXT_SLOT, false);
+  if (begins && !is_last(s)) tg_channel_take(&e->channels[TG_ROLE_WHOLE], in, TG_NEXT_SLOT, false);
   if (ends && !is_last(s))
-    tg_set_post(in, TG_NEXT_SLOT, TG_POST_COL, last_row(s) + 1, e->partials.whole.free + (int)s->member,
-                false);
+    tg_set_post(in, TG_NEXT_SLOT, TG_POST_COL, last_row(s) + 1,
+                e->channels[TG_ROLE_WHOLE].free + (int)s->member, false);
   return in;
 }
 
@@ -158,24 +159,27 @@ static void emit_begin(const ring_tile *s) {
 static tg_instr *emit_sends(const ring_tile *s, uint32_t step) {
   emission *e = s->e;
   uint32_t others = is_last(s) ? e->t.members - 1 : 1;
-  tg_buffer from = is_last(s) ? shares(e) : e->partials.sent.ring;
+  tg_buffer from = is_last(s) ? shares(e) : e->channels[TG_ROLE_SENT].ring;
   tg_instr *in = NULL;
   for (uint32_t i = 0; i < others; i++, from.base += 2 * share_rows(e)) {
     tg_tx_instr *tx =
-        is_last(s)
-            ? tg_gemm_push_send(e, s->r, s->col, s->r - s->member + i, share_rows(e), e->partials.whole.full)
-            : tg_gemm_push_send(e, s->r, s->col, s->r + 1, e->partials.received.ring.rows,
-                                e->partials.received.full);
+        is_last(s) ? tg_gemm_push_send(e, s->r, s->col, s->r - s->member + i, share_rows(e),
+                                       e->channels[TG_ROLE_WHOLE].full)
+                   : tg_gemm_push_send(e, s->r, s->col, s->r + 1, e->channels[TG_ROLE_RECEIVED].ring.rows,
+                                       e->channels[TG_ROLE_RECEIVED].full);
     in = (tg_instr *)(void *)tx;
     if (is_last(s))
       tg_set_rotating(tx->src_base, &from, step % 2, TG_ROTATE_EACH);
     else
       tg_set_operand(tx->src_base, &from, false);
-    tg_set_operand(tx->dst_base, is_last(s) ? &e->partials.whole.ring : &e->partials.received.ring, false);
-    if (!i) tg_channel_take(&e->partials.sent, in, TG_NEXT_SLOT, false);
-    tg_set_wait(in, TG_NEXT_SLOT, is_last(s) ? e->partials.whole.free + (int)i : e->partials.received.free,
+    tg_set_operand(tx->dst_base,
+                   is_last(s) ? &e->channels[TG_ROLE_WHOLE].ring : &e->channels[TG_ROLE_RECEIVED].ring,
+                   false);
+    if (!i) tg_channel_take(&e->channels[TG_ROLE_SENT], in, TG_NEXT_SLOT, false);
+    tg_set_wait(in, TG_NEXT_SLOT,
+                is_last(s) ? e->channels[TG_ROLE_WHOLE].free + (int)i : e->channels[TG_ROLE_RECEIVED].free,
                 false);
-    if (i + 1 == others) tg_channel_release(&e->partials.sent, in, TG_NEXT_SLOT, false);
+    if (i + 1 == others) tg_channel_release(&e->channels[TG_ROLE_SENT], in, TG_NEXT_SLOT, false);
   }
   return in;
 }
@@ -185,11 +189,9 @@ static ring_tile ring_of(emission *e, uint32_t r, uint32_t col) {
   return (ring_tile){.e = e, .r = r, .col = col, .member = member, .ahead = tg_gemm_ring_lead(&e->t, member)};
 }
 
-void tg_gemm_emit_ring(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
-                       const tg_store_port *port) {
+void tg_gemm_emit_ring(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode) {
   ring_tile s = ring_of(e, r, col);
   s.microcode = microcode;
-  s.port = port;
   uint32_t rest = e->ring_steps - s.ahead, last = blocks(e) - 1;
   emit_begin(&s);
   if (last) {

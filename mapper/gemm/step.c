@@ -120,12 +120,13 @@ void tg_gemm_take_epilogue_operands(const emission *e, tg_instr *in, uint32_t r,
                                     bool last) {
   bool vectors = e->operands.vector_count &&
                  !tg_gemm_has_resident_vectors(e->g, &e->t); /* else they are there from the start */
-  if (vectors) tg_channel_take(&e->operands.vectors, in, TG_NEXT_SLOT, true);
-  if (vectors) tg_channel_return(&e->operands.vectors, in, TG_NEXT_SLOT, false, r, col, true);
-  if (e->operands.block_count && first) tg_channel_take(&e->operands.blocks, in, TG_NEXT_SLOT, false);
+  if (vectors) tg_channel_take(&e->channels[TG_ROLE_OPERANDS_ONCE], in, TG_NEXT_SLOT, true);
+  if (vectors) tg_channel_return(&e->channels[TG_ROLE_OPERANDS_ONCE], in, TG_NEXT_SLOT, false, r, col, true);
+  if (e->operands.block_count && first)
+    tg_channel_take(&e->channels[TG_ROLE_OPERANDS], in, TG_NEXT_SLOT, false);
   if (e->operands.block_count && last)
-    tg_channel_return(&e->operands.blocks, in, TG_NEXT_SLOT, tg_epilogue_operands_west(e, r, col), r, col,
-                      false);
+    tg_channel_return(&e->channels[TG_ROLE_OPERANDS], in, TG_NEXT_SLOT, tg_epilogue_operands_west(e, r, col),
+                      r, col, false);
 }
 
 tg_tx_instr *tg_gemm_push_send(emission *e, uint32_t r, uint32_t col, uint32_t to, uint32_t flits, int sem) {

@@ -264,33 +264,42 @@ static tg_egress column_sums_egress(const search *s, tg_gemm_tiling t) {
                                                                                         : t.egress;
 }
 
-tg_status tg_tile_gemm(const tg_compile *c, const tg_gemm *gemm, tg_gemm_tiling *out) {
-  search s = {.c = c, .m = c->m, .g = gemm, .share = tg_egress_share(c->m, TG_EGRESS_BOTH, 1)};
+static void consider_all(search *s) {
+  const tg_params *m = s->m;
+  const tg_gemm *gemm = s->g;
   if (gemm->prologue.of_b) {
-    for (uint32_t alike = 1; alike <= c->m->rows; alike *= 2)
-      if (c->m->rows % alike == 0) tg_search_prologues_of_b(&s, alike);
+    for (uint32_t alike = 1; alike <= m->rows; alike *= 2)
+      if (m->rows % alike == 0) tg_search_prologues_of_b(s, alike);
   } else if (gemm->prologue.result) {
-    tg_search_prologues_of_a(&s);
+    tg_search_prologues_of_a(s);
   } else if (gemm->spread) {
     for (tg_egress egress = TG_EGRESS_BOTH; egress < TG_EGRESS_COUNT; egress++)
-      if (tg_egress_possible(c->m, egress)) consider_products(&s, egress);
+      if (tg_egress_possible(m, egress)) consider_products(s, egress);
   } else if (gemm->partials > 1) {
-    consider_partials(&s);
+    consider_partials(s);
   } else {
     tg_gemm_tiling t = {.members = 1, .alike = 1};
     for (t.egress = TG_EGRESS_BOTH; t.egress < TG_EGRESS_COUNT; t.egress++)
-      for (t.alike = 1; t.alike <= c->m->rows; t.alike *= 2)
-        if (c->m->rows % t.alike == 0 && tg_egress_possible(c->m, t.egress)) consider_split(&s, t);
+      for (t.alike = 1; t.alike <= m->rows; t.alike *= 2)
+        if (m->rows % t.alike == 0 && tg_egress_possible(m, t.egress)) consider_split(s, t);
     t = (tg_gemm_tiling){.split = TG_SPLIT_ROWS, .members = 1, .alike = 1};
-    if (tg_tiles(c->m) > 1 && c->m->cols > 1) consider_split(&s, t);
+    if (tg_tiles(m) > 1 && m->cols > 1) consider_split(s, t);
     t.split = TG_SPLIT_COLUMNS;
-    if (tg_tiles(c->m) > 1 && c->m->rows > 1) consider_split(&s, t);
+    if (tg_tiles(m) > 1 && m->rows > 1) consider_split(s, t);
   }
+}
+
+tg_status tg_tile_gemm(const tg_compile *c, const tg_gemm *gemm, tg_gemm_tiling *out) {
+  search s = {.c = c, .m = c->m, .g = gemm, .share = tg_egress_share(c->m, TG_EGRESS_BOTH, 1)};
+  consider_all(&s);
+  s.names_shortage = !s.found;
+  if (!s.found) consider_all(&s);
   if (!s.found)
     return tg_fail(
         c->diag, TG_INVALID,
         "node \"%s\": no tiling of a %lld x %lld x %lld product fits in the scratchpads of this architecture",
         gemm->node->name, (long long)gemm->m, (long long)gemm->n, (long long)gemm->k);
+  if (s.names_shortage) s.best.cycles = TG_NEVER;
   *out = s.best;
   out->column_sums_egress = column_sums_egress(&s, s.best);
   return TG_OK;

@@ -155,7 +155,8 @@ double tg_gemm_least_cycles(const tg_compile *c, const tg_gemm *gemm, const tg_g
 /* Of the kind of DRAM ports that has more to do, for a block. */
 double tg_gemm_port_cycles(const tg_compile *c, const tg_gemm *gemm, const tg_gemm_tiling *t);
 
-/* The tiling of least estimated time that fits; TG_INVALID if none does. */
+/* The tiling of least estimated time that fits; TG_INVALID if none does. One that takes TG_NEVER has room, but
+ * the array too few semaphores for it: its section says how many. */
 tg_status tg_tile_gemm(const tg_compile *c, const tg_gemm *gemm, tg_gemm_tiling *out); /* tiling.c */
 
 #endif

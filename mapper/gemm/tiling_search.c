@@ -7,12 +7,15 @@
 
 typedef tg_tiling_search search;
 
-/* Do the scratchpad and the accumulator hold it? */
+/* Do the scratchpad and the accumulator hold it, and are there semaphores for its channels? */
 static bool fits(const search *s, const tg_gemm_tiling *t) {
   const tg_params *m = s->m;
-  tg_room rooms[TG_GEMM_ROLES];
-  tg_gemm_lay_out(m, s->g, t, rooms);
-  return tg_rooms_fit(m, rooms, TG_GEMM_ROLES) && (uint64_t)t->mt * (t->nt / tg_lanes(m)) <= tg_acc_rows(m);
+  tg_channel_plan plans[TG_GEMM_ROLES];
+  if ((uint64_t)t->mt * (t->nt / tg_lanes(m)) > tg_acc_rows(m)) return false;
+  tg_gemm_plan_channels(m, s->g, t, plans);
+  if (!tg_channels_fit(m, plans, TG_ROLES_IN_BANKS)) return false;
+  tg_semaphores semaphores = tg_channels_semaphores(m, plans, TG_GEMM_ROLES);
+  return s->names_shortage || tg_semaphores_fit(m, &semaphores);
 }
 
 /* An AGCU loads blocks of epilogue operands for each tile of its row or column that it serves, with an

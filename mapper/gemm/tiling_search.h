@@ -17,6 +17,7 @@ typedef struct tg_tiling_search {
   tg_gemm_tiling best;
   bool found;
   uint32_t considered;
+  bool names_shortage; /* nothing fits: so that a section can say of what there is too little */
 } tg_tiling_search;
 
 /* Is the best one so far faster, whatever else of the tiling is chosen? */

@@ -1,5 +1,59 @@
 #include "mapper/section/channel.h"
 
+tg_semaphores tg_channels_semaphores(const tg_params *m, const tg_channel_plan *plans, int count) {
+  tg_semaphores sum = {0};
+  for (int i = 0; i < count; i++) {
+    sum.tile += plans[i].full + plans[i].free;
+    sum.west += plans[i].west ? m->cols + 1 : 0;
+    sum.north += plans[i].north ? m->rows + 1 : 0;
+  }
+  return sum;
+}
+
+bool tg_semaphores_fit(const tg_params *m, const tg_semaphores *needed) {
+  return needed->tile <= m->semaphores && needed->west <= m->semaphores && needed->north <= m->semaphores;
+}
+
+bool tg_channels_fit(const tg_params *m, const tg_channel_plan *plans, int count) {
+  uint64_t banks = 0;
+  for (int i = 0; i < count; i++) {
+    if (!plans[i].room.rows) continue;
+    banks += tg_room_banks(m, plans[i].room);
+    if (banks > m->banks) return false;
+  }
+  return true;
+}
+
+bool tg_channels_place(tg_build *b, const tg_channel_plan *plans, int count, tg_channel *channels) {
+  for (int i = 0; i < count; i++) {
+    const tg_room *room = &plans[i].room;
+    if (room->rows && !tg_build_buffer(b, (uint32_t)room->rows, room->copies, &channels[i].ring))
+      return false;
+  }
+  return true;
+}
+
+/* So many semaphores of a tile in a row; returns the first. */
+static int tile_semaphores(tg_build *b, uint32_t count, int initial, bool by_position) {
+  int first = (int)b->tile_sems;
+  for (uint32_t i = 0; i < count; i++) tg_tile_sem(b, by_position && !i ? 0 : initial);
+  return first;
+}
+
+void tg_channels_open(tg_build *b, const tg_channel_plan *plans, const tg_channel_end *order, int count,
+                      tg_channel *channels) {
+  for (int i = 0; i < count; i++) {
+    const tg_channel_plan *plan = &plans[order[i].channel];
+    tg_channel *channel = &channels[order[i].channel];
+    int ends = order[i].ends;
+    if (ends & TG_END_FULL && plan->full) channel->full = tile_semaphores(b, plan->full, 0, false);
+    if (ends & TG_END_FREE && plan->free)
+      channel->free = tile_semaphores(b, plan->free, plan->initial, plan->by_position);
+    if (ends & TG_END_AGCU && plan->west) channel->west = tg_west_credits(b, plan->credits);
+    if (ends & TG_END_AGCU && plan->north) channel->north = tg_north_credits(b, plan->credits);
+  }
+}
+
 void tg_channel_open_full(tg_build *b, tg_channel *channel) { channel->full = tg_tile_sem(b, 0); }
 
 void tg_channel_open(tg_build *b, tg_channel *channel, int buffers) {

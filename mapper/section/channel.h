@@ -4,14 +4,45 @@
 #ifndef TEGULA_MAPPER_SECTION_CHANNEL_H
 #define TEGULA_MAPPER_SECTION_CHANNEL_H
 
-#include "mapper/section/section.h"
+#include "mapper/section/layout.h"
 
 typedef struct tg_channel {
   tg_buffer ring;
-  int full;        /* tile semaphore: a buffer is full */
-  int free;        /* tile semaphore, of what a tile fills: one is free */
-  int west, north; /* credits, of what AGCUs of rows or columns fill */
+  int full; /* tile semaphore: a buffer is full */
+  int free; /* tile semaphore, of what a tile fills: one is free */
+  int west,
+      north; /* at AGCUs of rows or columns: credits, of what they fill; or, of what they empty, arrivals */
 } tg_channel;
+
+/* What a channel takes. The one statement of it: what fits, and what a section opens, follow. */
+typedef struct tg_channel_plan {
+  tg_room room;     /* banks; 0 rows: it lies elsewhere, in the accumulator or in an AGCU's memory */
+  uint16_t full;    /* tile semaphores that tell of full buffers: one for each who fills */
+  uint16_t free;    /* and of free ones: one for each who asks */
+  uint8_t initial;  /* of each of these */
+  bool by_position; /* of the free ones, number 0 is that of an AGCU, which does not ask */
+  bool west, north; /* has it semaphores at AGCUs, one for each position of their lane? */
+  uint8_t credits;  /* of each of these at first; arrivals: 0 */
+} tg_channel_plan;
+
+/* Semaphores that so many channels take: of a tile, and of an AGCU of a row, and of a column. */
+typedef struct tg_semaphores {
+  uint32_t tile, west, north;
+} tg_semaphores;
+tg_semaphores tg_channels_semaphores(const tg_params *m, const tg_channel_plan *plans, int count);
+bool tg_semaphores_fit(const tg_params *m, const tg_semaphores *needed);
+/* Do the banks suffice for the rings? */
+bool tg_channels_fit(const tg_params *m, const tg_channel_plan *plans, int count);
+
+/* Gives the rings their banks, in this order; false: these do not suffice. */
+bool tg_channels_place(tg_build *b, const tg_channel_plan *plans, int count, tg_channel *channels);
+/* Gives out semaphores of channel number `channel`, of the ends that are named. */
+enum { TG_END_FULL = 1, TG_END_FREE = 2, TG_END_AGCU = 4 };
+typedef struct tg_channel_end {
+  uint8_t channel, ends;
+} tg_channel_end;
+void tg_channels_open(tg_build *b, const tg_channel_plan *plans, const tg_channel_end *order, int count,
+                      tg_channel *channels);
 
 /* Semaphores of a ring that nothing is in: `full` alone, or with it that so many buffers are free. */
 void tg_channel_open_full(tg_build *b, tg_channel *channel);

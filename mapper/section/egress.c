@@ -1,5 +1,5 @@
 /* The way of results out of a section: SENDs to AGCUs, and their STOREs. */
-#include "mapper/section/section.h"
+#include "mapper/section/channel.h"
 
 #include <assert.h>
 
@@ -216,38 +216,35 @@ static uint32_t *count_stores(const tg_build *b, int context) {
   return counts;
 }
 
-static tile_port tile_port_of(tg_egress egress, uint32_t r, uint32_t col, const int arrived[2]) {
+static tile_port tile_port_of(tg_egress egress, uint32_t r, uint32_t col, const tg_channel *away) {
   bool west = tg_leaves_west(egress, r, col);
-  return (tile_port){.egress = egress, .west = west, .arrived = arrived[!west] + (int)(west ? col : r) + 1};
+  return (tile_port){
+      .egress = egress, .west = west, .arrived = west ? away->west + (int)col + 1 : away->north + (int)r + 1};
 }
 
 /* The store ports of tile (r, col). False: it has none. */
-static bool begin_tile(tg_build *b, const tg_egress_plan *plan, uint32_t r, uint32_t col, int arrived[2][2],
-                       tile_ports *out) {
+static bool begin_tile(tg_build *b, const tg_egress_plan *plan, uint32_t r, uint32_t col, tile_ports *out) {
   if (way_out(b, r, col) == STAYS) return false;
   *out = (tile_ports){
       .b = b,
       .plan = plan,
       .r = r,
       .col = col,
-      .often = tile_port_of(b->egress, r, col, arrived[0]),
-      .seldom = tile_port_of(plan->seldom, r, col, arrived[1]),
+      .often = tile_port_of(b->egress, r, col, plan->often_away),
   };
+  if (plan->count > plan->often) out->seldom = tile_port_of(plan->seldom, r, col, plan->seldom_away);
   place_at_agcu(out);
   return true;
 }
 
 void tg_egress_emit(tg_build *b, const tg_egress_plan *plan, tg_store_fill *fill, const void *user) {
-  int arrived[2][2] = {{tg_west_credits(b, 0), tg_north_credits(b, 0)}};
   bool seldom = plan->count > plan->often;
   const uint32_t *stores = NULL, *aux = NULL;
-  for (int north = 0; seldom && north < 2; north++)
-    arrived[1][north] = north ? tg_north_credits(b, 0) : tg_west_credits(b, 0);
   for (int often = 0; often < 2; often++) {
     if (often) stores = count_stores(b, TG_CTX_STORE), aux = count_stores(b, TG_CTX_AUX);
     for (uint32_t i = 0; i < tg_tiles(b->m); i++) {
       tile_ports t;
-      if (!begin_tile(b, plan, i / b->m->cols, i % b->m->cols, arrived, &t)) continue;
+      if (!begin_tile(b, plan, i / b->m->cols, i % b->m->cols, &t)) continue;
       if (!often) emit_tile_sends(&t);
       emit_stores(&t, often, fill, user);
     }
@@ -257,8 +254,17 @@ void tg_egress_emit(tg_build *b, const tg_egress_plan *plan, tg_store_fill *fill
   if (seldom && !plan->together) end_loops(b, plan, TG_CTX_COLUMN_SUMS, stores, plan->every);
 }
 
+void tg_egress_open(tg_build *b, tg_channel *away) {
+  static const tg_channel_plan plan = {.west = true, .north = true};
+  static const tg_channel_end end = {0, TG_END_AGCU};
+  tg_channels_open(b, &plan, &end, 1, away);
+}
+
 void tg_store_ports_emit(tg_build *b, const tg_store_port *ports, int count, tg_store_fill *fill,
                          const void *user) {
-  tg_egress_plan plan = {.ports = ports, .count = count, .often = count, .every = 1, .steps = 1};
+  tg_channel away;
+  tg_egress_open(b, &away);
+  tg_egress_plan plan = {
+      .ports = ports, .count = count, .often = count, .every = 1, .steps = 1, .often_away = &away};
   tg_egress_emit(b, &plan, fill, user);
 }

@@ -11,6 +11,8 @@ typedef struct tg_room {
   uint32_t copies;
 } tg_room;
 
+/* Banks that it takes; more than there are if one copy has more rows than the scratchpad. */
+uint64_t tg_room_banks(const tg_params *m, tg_room room);
 /* Banks that they take; more than there are if one of them has more rows than the scratchpad. */
 uint64_t tg_rooms_banks(const tg_params *m, const tg_room *rooms, int count);
 static inline bool tg_rooms_fit(const tg_params *m, const tg_room *rooms, int count) {

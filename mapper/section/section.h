@@ -134,7 +134,11 @@ typedef struct tg_egress_plan {
                     has room for one each */
   tg_egress seldom; /* by which AGCUs those leave that do so seldom: of no AGCU more tiles' than
                       tg_egress_share counts */
+  const struct tg_channel *often_away,
+      *seldom_away; /* from tx to the AGCU: semaphores of what arrives there */
 } tg_egress_plan;
+/* Semaphores of AGCUs for what arrives there. */
+void tg_egress_open(tg_build *b, struct tg_channel *away);
 void tg_egress_emit(tg_build *b, const tg_egress_plan *plan, tg_store_fill *fill, const void *user);
 /* Emits the SENDs and STOREs of all store ports, one after the other for each iteration of their loops, which
  * are the same; several have one piece each. */

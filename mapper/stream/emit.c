@@ -396,13 +396,18 @@ static void fill_store(const void *user, int port, uint32_t r, uint32_t col, tg_
 
 static void emit_exits(emission *e) {
   const tg_stream_kernel *plan = e->plan;
+  tg_channel often, seldom;
   tg_egress_plan windowed = {.ports = e->ports,
                              .count = 1 + plan->more,
                              .often = 1,
-                             .every = tg_stream_result_window(plan, plan->more)};
-  if (tg_stream_is_windowed(plan))
+                             .every = tg_stream_result_window(plan, plan->more),
+                             .often_away = &often,
+                             .seldom_away = &seldom};
+  if (tg_stream_is_windowed(plan)) {
+    tg_egress_open(&e->b, &often);
+    if (plan->more) tg_egress_open(&e->b, &seldom);
     tg_egress_emit(&e->b, &windowed, fill_store, e);
-  else
+  } else
     tg_store_ports_emit(&e->b, e->ports, 1 + plan->more, fill_store, e);
 }
 
