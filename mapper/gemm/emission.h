@@ -40,7 +40,7 @@ typedef struct tg_gemm_emission {
   bool nested;                 /* loops over parts of K hold loops over chunks */
   uint32_t unrolled;           /* instructions for the chunks of a part, 1: a loop or a single one */
   uint32_t strip;              /* the section's pass over columns: tg_gemm_strips */
-  uint32_t k_loops[3], piece_loops[3], ring_loops[3], pass_loops[3];
+  uint32_t k_loops[3], piece_loops[3], ring_loops[3];
   int m_level, n_level;     /* of the passes in loops over pieces: 0 and 1, or the other way round */
   int m_k_level, n_k_level; /* and in loops over K, where the inner one takes the place of chunks that there
                                are none of */
@@ -190,9 +190,10 @@ uint32_t tg_gemm_maker(const tg_gemm_emission *e, uint32_t r);
 uint32_t tg_gemm_maker_row(const tg_gemm_emission *e, uint32_t r, uint32_t maker);
 /* The banks of the chunks that a maker makes. */
 tg_buffer tg_gemm_made_buffer(const tg_gemm_emission *e, uint32_t maker);
-/* Loads of what the nodes read, before all others of the queue. */
-void tg_gemm_load_prologue_west(tg_gemm_emission *e, uint32_t r);
-void tg_gemm_load_prologue_north(tg_gemm_emission *e, uint32_t col);
+/* Loads of what the nodes read: of the tiles of a row that load from the west, or of those of a column; and
+ * scalars, for all tiles of a row. */
+void tg_gemm_load_prologue_inputs(tg_gemm_emission *e, tg_queue *queue, bool west, uint32_t at);
+void tg_gemm_load_prologue_scalars(tg_gemm_emission *e, tg_queue *queue, uint32_t r);
 /* A tile's VOPs and SENDs of chunks, before those of the drain; and STOREs of what the chunks are made of. */
 void tg_gemm_emit_making(tg_gemm_emission *e, uint32_t r, uint32_t col);
 void tg_gemm_emit_maker_stores(tg_gemm_emission *e);

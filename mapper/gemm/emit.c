@@ -280,12 +280,10 @@ static void set_loops(emission *e) {
                   t->resident ? inner
                   : e->nested ? t->chunks
                               : chunks};
-  uint32_t pieces[] = {outer, inner, e->pieces}, ring_steps[] = {outer, inner, e->ring_steps},
-           passes[] = {outer, inner, 1};
+  uint32_t pieces[] = {outer, inner, e->pieces}, ring_steps[] = {outer, inner, e->ring_steps};
   memcpy(e->k_loops, k, sizeof k);
   memcpy(e->piece_loops, pieces, sizeof pieces);
   memcpy(e->ring_loops, ring_steps, sizeof ring_steps);
-  memcpy(e->pass_loops, passes, sizeof passes);
 }
 
 static tg_status emit_phase(tg_compile *c, const tg_kernel *kernel, int64_t phase) {
@@ -299,9 +297,8 @@ static tg_status emit_phase(tg_compile *c, const tg_kernel *kernel, int64_t phas
   e.pieces = e.t.mt / e.t.mr / (e.t.ring ? e.t.members : 1);
   e.ring_steps = e.t.ring ? e.pieces / e.t.ring_pieces : e.pieces;
   e.steps = tg_gemm_pieces_of_column_sum(e.g, &e.t) > 1 ? e.pieces : 1;
-  bool unrolls = tg_gemm_unrolls(&e.t);
-  e.unrolled = unrolls || tg_gemm_has_resident_chunks(&e.t) ? e.t.chunks : 1;
-  e.nested = e.t.parts > 1 && e.t.chunks > 1 && !unrolls;
+  e.unrolled = tg_gemm_unrolled_chunks(&e.t);
+  e.nested = e.t.parts > 1 && e.t.chunks > 1 && !tg_gemm_unrolls(&e.t);
   set_loops(&e);
   if (tg_gemm_b_in_blocks(c->m, e.g, &e.t)) tg_gemm_order_b(c, e.g, &e.t);
   const char *name = tg_kernel_name(c, kernel);

@@ -24,6 +24,11 @@ static inline bool tg_gemm_loads_resident_chunks(const tg_params *m, const tg_ge
   return tg_gemm_has_resident_chunks(t) && (a ? gemm->a_transposed : !gemm->b_transposed) &&
          rows % tg_bank_rows(m) == 0;
 }
+/* Loads of an operand that is resident: one, or one for each of its chunks. */
+static inline uint32_t tg_gemm_resident_loads(const tg_params *m, const tg_gemm *gemm,
+                                              const tg_gemm_tiling *t) {
+  return tg_gemm_loads_resident_chunks(m, gemm, t) ? t->chunks : 1;
+}
 /* Blocks of A and B that there is room for: two, or one of an operand that is loaded only once, or three
  * where the ports have as much to do as mx, so that they need not wait for a block to be read. */
 static inline uint32_t tg_gemm_a_blocks(const tg_gemm_tiling *t) {

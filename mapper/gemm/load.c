@@ -3,6 +3,7 @@
 #include "frontend/base/math.h"
 #include "mapper/gemm/emission.h"
 #include "mapper/gemm/layout.h"
+#include "mapper/gemm/stages.h"
 
 #include <string.h>
 
@@ -49,12 +50,7 @@ static void set_product_rows(const emission *e, tg_agcu_instr *load, uint32_t in
   load->m_delta[0] = tg_gemm_row_tiles(e) * rows;
 }
 
-/* Of an operand that is resident: one, or each of its chunks. */
-static uint32_t resident_loads(const emission *e) {
-  return tg_gemm_loads_resident_chunks(e->b.m, e->g, &e->t) ? e->t.chunks : 1;
-}
-
-/* Chunk `chunk` of it, whose k's are `row` bank rows each, goes where the whole operand has room: the first
+/* Chunk `chunk` of an operand that is resident, whose k's are `row` bank rows each, goes where the whole operand has room: the first
  * one has asked. */
 static void set_resident(const emission *e, tg_agcu_instr *load, const tg_buffer *buffer, uint32_t chunk,
                          uint32_t row) {
@@ -63,11 +59,10 @@ static void set_resident(const emission *e, tg_agcu_instr *load, const tg_buffer
 }
 
 /* `chunk`: of those that have instructions of their own. */
-static tg_agcu_instr *load_a(emission *e, bool north, uint32_t r, uint32_t col, uint32_t mask,
-                             uint32_t chunk) {
+static tg_agcu_instr *load_a(emission *e, tg_queue *queue, bool north, uint32_t r, uint32_t col,
+                             uint32_t mask, uint32_t chunk) {
   const tg_gemm *g = e->g;
   int64_t z = tg_value_bytes_each(g->a);
-  tg_queue *queue = north ? tg_north_queue(&e->b, col, TG_CTX_LOAD) : tg_west_queue(&e->b, r, TG_CTX_LOAD);
   const tg_channel *to = tg_gemm_makes_a(e) ? &e->channels[TG_ROLE_PROLOGUE_INPUTS] : &e->channels[TG_ROLE_A];
   tg_agcu_instr *load = push_load(e, queue, &to->ring, mask);
   tg_gemm_set_chunk(e, load->dst_base, &to->ring, chunk);
@@ -95,7 +90,9 @@ static tg_agcu_instr *load_a(emission *e, bool north, uint32_t r, uint32_t col, 
   load->x_org[0] = g->x_org;
   load->y_size[0] = g->k ? g->y_size : 0; /* no k: nothing is read */
   load->x_size[0] = g->x_size;
-  uint32_t length = e->t.kc * (e->t.resident == TG_RESIDENT_A ? e->t.chunks / resident_loads(e) : 1);
+  uint32_t length =
+      e->t.kc *
+      (e->t.resident == TG_RESIDENT_A ? e->t.chunks / tg_gemm_resident_loads(e->b.m, e->g, &e->t) : 1);
   load->rows[0] = g->a_transposed ? rows_along_k(e, length) : e->t.mt;
   load->take[0] =
       taken(e, g->a_transposed ? e->t.mt * tg_gemm_a_mates(&e->t) : length, tg_gemm_a_row(e->b.m, g, &e->t));
@@ -117,9 +114,9 @@ static tg_agcu_instr *load_a(emission *e, bool north, uint32_t r, uint32_t col, 
 
 /* All that the tiles share of A, along the row or down the column: half of its rows, if it comes
  * both ways. */
-static void load_shared_a(emission *e, bool north, uint32_t lane, uint32_t chunk) {
+static void load_shared_a(emission *e, tg_queue *queue, bool north, uint32_t lane, uint32_t chunk) {
   uint32_t tiles = north ? e->b.m->rows : e->b.m->cols, mask = ((1u << tiles) - 1) << 1;
-  tg_agcu_instr *load = load_a(e, north, north ? 0 : lane, north ? lane : 0, mask, chunk);
+  tg_agcu_instr *load = load_a(e, queue, north, north ? 0 : lane, north ? lane : 0, mask, chunk);
   if (!tg_gemm_a_both_ways(e->g, &e->t)) return;
   load->rows[0] = e->t.mt / 2;
   if (!north) return;
@@ -145,11 +142,10 @@ static void set_run(const emission *e, tg_agcu_instr *load, uint32_t r, uint32_t
   load->k_delta[e->n_k_level] = tg_gemm_col_delta(e) * g->k;
 }
 
-static void load_b(emission *e, uint32_t r, uint32_t col, uint32_t mask, uint32_t chunk) {
+static void load_b(emission *e, tg_queue *queue, uint32_t r, uint32_t col, uint32_t mask, uint32_t chunk) {
   const tg_gemm *g = e->g;
   int64_t z = tg_value_bytes_each(g->b);
   bool west = tg_gemm_b_from_west(e, r, col);
-  tg_queue *queue = west ? tg_west_queue(&e->b, r, TG_CTX_LOAD) : tg_north_queue(&e->b, col, TG_CTX_LOAD);
   tg_agcu_instr *load = push_load(e, queue, &e->channels[TG_ROLE_B].ring, mask);
   tg_gemm_set_chunk(e, load->dst_base, &e->channels[TG_ROLE_B].ring, chunk);
   if (e->t.resident == TG_RESIDENT_B)
@@ -159,9 +155,10 @@ static void load_b(emission *e, uint32_t r, uint32_t col, uint32_t mask, uint32_
   load->base[0] = e->b_base;
   load->offset[0] = e->b_rest;
   bool transposed = g->b_transposed; /* rows are n's, runs k's */
-  uint32_t length = e->t.kc * (e->t.whole_b                     ? e->t.chunks
-                               : e->t.resident == TG_RESIDENT_B ? e->t.chunks / resident_loads(e)
-                                                                : 1);
+  uint32_t length =
+      e->t.kc * (e->t.whole_b                     ? e->t.chunks
+                 : e->t.resident == TG_RESIDENT_B ? e->t.chunks / tg_gemm_resident_loads(e->b.m, e->g, &e->t)
+                                                  : 1);
   load->rows[0] = transposed ? tg_min(g->n, e->t.nt) : rows_along_k(e, length);
   load->take[0] =
       taken(e, transposed ? length : e->t.nt * tg_gemm_b_mates(&e->t), tg_gemm_b_row(e->b.m, g, &e->t));
@@ -260,10 +257,6 @@ static void load_blocks_north(emission *e, tg_queue *queue, uint32_t r, uint32_t
     load_block(e, queue, x, r, col, 1u << (r + 1), &count);
 }
 
-static void end_loops(tg_queue *queue, const uint32_t loops[3]) {
-  if (queue->count) tg_set_loops(&queue->instrs[queue->count - 1], loops);
-}
-
 /* Rows of tiles one after the other that have different parts of K, or different columns. */
 static uint32_t rows_apart(const emission *e) {
   return e->t.split == TG_SPLIT_OUTPUT ? e->t.members * e->t.alike : 1;
@@ -275,102 +268,83 @@ static uint32_t rows_like(const emission *e, uint32_t r) {
   return mask;
 }
 
-static void load_a_west(emission *e, uint32_t r) {
+static void load_a_west(emission *e, tg_queue *queue, uint32_t r) {
   uint32_t cols = e->b.m->cols;
-  uint32_t chunks = e->t.resident == TG_RESIDENT_A ? resident_loads(e) : e->unrolled;
-  for (uint32_t chunk = 0; chunk < chunks && shares_a(e); chunk++) load_shared_a(e, false, r, chunk);
+  uint32_t chunks = e->t.resident == TG_RESIDENT_A ? tg_gemm_resident_loads(e->b.m, e->g, &e->t)
+                                                   : tg_gemm_unrolled_chunks(&e->t);
+  for (uint32_t chunk = 0; chunk < chunks && shares_a(e); chunk++) load_shared_a(e, queue, false, r, chunk);
   uint32_t mates = e->t.split == TG_SPLIT_ROWS ? e->t.alike * tg_gemm_a_mates(&e->t) : 1,
            mask = ((1u << mates) - 1) << 1;
   for (uint32_t col = 0; col < cols && !shares_a(e); col += mates)
-    if (!tg_gemm_a_from_north(e, r, col)) load_a(e, false, r, col, mask << col, 0);
+    if (!tg_gemm_a_from_north(e, r, col)) load_a(e, queue, false, r, col, mask << col, 0);
 }
-static void load_b_west(emission *e, uint32_t r) {
+static void load_b_west(emission *e, tg_queue *queue, uint32_t r) {
   uint32_t mates = tg_gemm_b_mates(&e->t), mask = ((1u << mates) - 1) << 1;
   for (uint32_t col = 0; col < e->b.m->cols; col += mates)
-    if (tg_gemm_b_from_west(e, r, col)) load_b(e, r, col, mask << col, 0);
+    if (tg_gemm_b_from_west(e, r, col)) load_b(e, queue, r, col, mask << col, 0);
 }
-static void load_a_north(emission *e, uint32_t col) {
-  if (tg_gemm_a_both_ways(e->g, &e->t)) load_shared_a(e, true, col, 0);
+static void load_a_north(emission *e, tg_queue *queue, uint32_t col) {
+  if (tg_gemm_a_both_ways(e->g, &e->t)) load_shared_a(e, queue, true, col, 0);
   uint32_t mates = tg_gemm_a_mates(&e->t), mask = ((1u << mates) - 1) << 1;
   for (uint32_t r = 0; r < e->b.m->rows; r += mates)
-    if (tg_gemm_a_from_north(e, r, col)) load_a(e, true, r, col, mask << r, 0);
+    if (tg_gemm_a_from_north(e, r, col)) load_a(e, queue, true, r, col, mask << r, 0);
 }
-static void load_b_north(emission *e, uint32_t col) {
-  if (e->t.whole_b || tg_gemm_makes_b(e)) return;
-  uint32_t chunks = e->t.resident == TG_RESIDENT_B ? resident_loads(e) : e->unrolled;
+static void load_b_north(emission *e, tg_queue *queue, uint32_t col) {
+  if (e->t.whole_b) {
+    load_b(e, queue, 0, col, ((1u << e->b.m->rows) - 1) << 1, 0);
+    return;
+  }
+  uint32_t chunks = e->t.resident == TG_RESIDENT_B ? tg_gemm_resident_loads(e->b.m, e->g, &e->t)
+                                                   : tg_gemm_unrolled_chunks(&e->t);
   for (uint32_t chunk = 0; chunk < chunks; chunk++)
-    for (uint32_t d = 0; d < rows_apart(e) && shares_b(e); d++) load_b(e, d, col, rows_like(e, d), chunk);
+    for (uint32_t d = 0; d < rows_apart(e) && shares_b(e); d++)
+      load_b(e, queue, d, col, rows_like(e, d), chunk);
   uint32_t mates = tg_gemm_b_mates(&e->t), mask = ((1u << mates) - 1) << 1;
   for (uint32_t r = 0; r < e->b.m->rows && !shares_b(e); r += mates)
-    if (!tg_gemm_b_from_west(e, r, col)) load_b(e, r, col, mask << r, 0);
+    if (!tg_gemm_b_from_west(e, r, col)) load_b(e, queue, r, col, mask << r, 0);
 }
 
-/* What an AGCU loads for `first`, then for `second`. An operand that is resident comes first, and only the
- * other one is in the inner loop. */
-typedef void operand_loads(emission *e, uint32_t at);
-static void load_operands(emission *e, tg_queue *queue, uint32_t at, operand_loads *first,
-                          operand_loads *second, bool keeps_first) {
-  uint32_t begin = queue->count;
-  first(e, at);
-  uint32_t kept = keeps_first ? queue->count : begin;
-  second(e, at);
-  if (queue->count == begin) return;
-  end_loops(queue, e->k_loops);
-  tg_common_instr *last = &queue->instrs[queue->count - 1].common;
-  last->loop_begin[0] = last->loop_begin[1] = begin;
-  if (queue->count > kept)
-    last->loop_begin[2] = kept;
-  else
-    last->loop_count[2] = 1;
+/* Those of a column: of all rows of tiles, or of those that have the same columns. */
+static void load_vectors_north(emission *e, tg_queue *queue, uint32_t col) {
+  uint32_t rows = e->b.m->rows;
+  bool alone = e->t.split == TG_SPLIT_COLUMNS, apart = e->t.split == TG_SPLIT_OUTPUT && e->t.alike > 1;
+  for (uint32_t d = 0; d < (alone ? rows : apart ? e->t.alike : 1); d++)
+    load_vectors(e, queue, d, col, alone ? 1u << (d + 1) : apart ? rows_like(e, d) : ((1u << rows) - 1) << 1);
 }
 
-/* Loads of epilogue operands, row vectors from slot `first` on and blocks from slot `blocks` on. */
-static void end_epilogue_operands(const emission *e, tg_queue *queue, uint32_t first, uint32_t blocks) {
-  if (queue->count == first) return;
-  tg_common_instr *last = &queue->instrs[queue->count - 1].common;
-  end_loops(queue, queue->count > blocks ? e->ring_loops : e->pass_loops);
-  last->loop_begin[0] = last->loop_begin[1] = first;
-  last->loop_begin[2] = queue->count > blocks ? blocks : first;
-}
-
-static void emit_west_loads(emission *e, uint32_t r) {
-  tg_queue *queue = tg_west_queue(&e->b, r, TG_CTX_LOAD), *aux = tg_west_queue(&e->b, r, TG_CTX_AUX);
-  bool b_first = e->t.resident == TG_RESIDENT_B;
-  load_operands(e, queue, r, b_first ? load_b_west : load_a_west, b_first ? load_a_west : load_b_west,
-                e->t.resident);
-  if (tg_gemm_makes_b(e)) tg_gemm_load_prologue_west(e, r);
-  uint32_t prologue_inputs = aux->count;
-  if (tg_gemm_finishes(e, r)) load_blocks_west(e, aux, r);
-  end_epilogue_operands(e, aux, prologue_inputs, prologue_inputs);
-}
-
-static void emit_north_loads(emission *e, uint32_t col) {
-  const tg_params *m = e->b.m;
-  uint32_t all_rows = ((1u << m->rows) - 1) << 1;
-  tg_queue *queue = tg_north_queue(&e->b, col, TG_CTX_LOAD), *aux = tg_north_queue(&e->b, col, TG_CTX_AUX);
-  bool prologue = tg_gemm_makes_a(e);
-  if (tg_gemm_has_prologue(e)) tg_gemm_load_prologue_vectors(e, queue, col);
-  if (prologue) load_vectors(e, queue, 0, col, all_rows);
-  if (e->t.whole_b) load_b(e, 0, col, all_rows, 0);
-  bool a_first =
-      e->t.resident == TG_RESIDENT_A || (e->t.resident == TG_RESIDENT_NONE && e->t.split == TG_SPLIT_COLUMNS);
-  load_operands(e, queue, col, a_first ? load_a_north : load_b_north, a_first ? load_b_north : load_a_north,
-                e->t.resident);
-  if (tg_gemm_makes_b(e)) tg_gemm_load_prologue_north(e, col);
-  uint32_t prologue_inputs = aux->count;
-  for (uint32_t r = 0; r < m->rows && e->t.split == TG_SPLIT_COLUMNS; r++)
-    load_vectors(e, aux, r, col, 1u << (r + 1));
-  bool apart = e->t.split == TG_SPLIT_OUTPUT && e->t.alike > 1;
-  for (uint32_t d = 0; d < (apart ? e->t.alike : 1) && e->t.split != TG_SPLIT_COLUMNS && !prologue; d++)
-    load_vectors(e, aux, d, col, apart ? rows_like(e, d) : all_rows);
-  uint32_t vectors = aux->count;
-  if (tg_gemm_has_resident_vectors(e->g, &e->t)) prologue_inputs = vectors;
+static void load_blocks_of_column(emission *e, tg_queue *queue, uint32_t col) {
   for (uint32_t r = 0; r < tg_gemm_used_rows(e); r++)
-    if (tg_gemm_finishes(e, r) && !tg_epilogue_operands_west(e, r, col)) load_blocks_north(e, aux, r, col);
-  end_epilogue_operands(e, aux, prologue_inputs, vectors);
+    if (tg_gemm_finishes(e, r) && !tg_epilogue_operands_west(e, r, col)) load_blocks_north(e, queue, r, col);
+}
+
+static void emit_stage(void *user, const tg_stage *stage, tg_queue *queue, uint32_t at) {
+  emission *e = user;
+  bool west = stage->side == TG_SIDE_WEST;
+  if (west && at >= tg_gemm_used_rows(e)) return; /* no whole group of members */
+  switch ((tg_gemm_stage)stage->kind) {
+  case TG_STAGE_A: (west ? load_a_west : load_a_north)(e, queue, at); break;
+  case TG_STAGE_B: (west ? load_b_west : load_b_north)(e, queue, at); break;
+  case TG_STAGE_VECTORS: load_vectors_north(e, queue, at); break;
+  case TG_STAGE_BLOCKS:
+    if (!west)
+      load_blocks_of_column(e, queue, at);
+    else if (tg_gemm_finishes(e, at))
+      load_blocks_west(e, queue, at);
+    break;
+  case TG_STAGE_PROLOGUE_VECTORS: tg_gemm_load_prologue_vectors(e, queue, at); break;
+  case TG_STAGE_PROLOGUE_INPUTS: tg_gemm_load_prologue_inputs(e, queue, west, at); break;
+  case TG_STAGE_PROLOGUE_SCALARS: tg_gemm_load_prologue_scalars(e, queue, at); break;
+  case TG_STAGE_PROLOGUE_STORE:
+  case TG_STAGE_RESULTS:
+  case TG_STAGE_COLUMN_SUMS: break; /* these store */
+  }
 }
 
 void tg_gemm_emit_loads(emission *e) {
-  for (uint32_t r = 0; r < tg_gemm_used_rows(e); r++) emit_west_loads(e, r);
-  for (uint32_t col = 0; col < e->b.m->cols; col++) emit_north_loads(e, col);
+  uint32_t loops[TG_GEMM_NESTS][3] = {[TG_NEST_ROUNDS] = {0, 0, e->t.makers ? e->t.chunks / e->t.makers : 0}};
+  memcpy(loops[TG_NEST_CHUNKS], e->k_loops, sizeof e->k_loops);
+  memcpy(loops[TG_NEST_PIECES], e->ring_loops, sizeof e->ring_loops);
+  tg_stages stages;
+  tg_gemm_list_stages(e->b.m, e->g, &e->t, &stages);
+  tg_stages_emit(&e->b, &stages, loops, emit_stage, e);
 }

@@ -96,7 +96,7 @@ static void load_inputs(emission *e, tg_queue *queue, bool west, uint32_t r, uin
 
 /* Numbers are those of all tiles of a row, and come by a context of their own: what waits for all tiles does
  * not hold up what is for one. Stores leave by the north. */
-static void load_scalars(emission *e, tg_queue *queue, uint32_t r) {
+void tg_gemm_load_prologue_scalars(emission *e, tg_queue *queue, uint32_t r) {
   int left = tg_gemm_prologue_scalars(e->g), all = left;
   for (int i = 0; i < e->g->prologue.input_count; i++) {
     if (!tg_gemm_prologue_is_scalar(e->g, i) || e->g->prologue.inputs[i].lane) continue;
@@ -106,25 +106,12 @@ static void load_scalars(emission *e, tg_queue *queue, uint32_t r) {
   }
 }
 
-static void end_rounds(const emission *e, tg_queue *queue) {
-  if (queue->count) end_loop(&queue->instrs[queue->count - 1], 2, rounds(e), 0);
-}
-
-void tg_gemm_load_prologue_west(emission *e, uint32_t r) {
-  tg_queue *queue = tg_west_queue(&e->b, r, TG_CTX_AUX);
-  for (uint32_t col = 0; col < e->b.m->cols; col++)
-    if (inputs_from_west(e, r, col)) load_inputs(e, queue, true, r, col);
-  end_rounds(e, queue);
-  queue = tg_west_queue(&e->b, r, TG_CTX_PROLOGUE);
-  load_scalars(e, queue, r);
-  end_rounds(e, queue);
-}
-
-void tg_gemm_load_prologue_north(emission *e, uint32_t col) {
-  tg_queue *queue = tg_north_queue(&e->b, col, TG_CTX_AUX);
-  for (uint32_t r = 0; r < e->b.m->rows; r++)
-    if (!inputs_from_west(e, r, col)) load_inputs(e, queue, false, r, col);
-  end_rounds(e, queue);
+void tg_gemm_load_prologue_inputs(emission *e, tg_queue *queue, bool west, uint32_t at) {
+  uint32_t tiles = west ? e->b.m->cols : e->b.m->rows;
+  for (uint32_t i = 0; i < tiles; i++) {
+    uint32_t r = west ? at : i, col = west ? i : at;
+    if (inputs_from_west(e, r, col) == west) load_inputs(e, queue, west, r, col);
+  }
 }
 
 /* ---- making a chunk, and its ways ---- */

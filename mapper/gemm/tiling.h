@@ -133,6 +133,10 @@ static inline uint32_t tg_gemm_strips(const tg_gemm_tiling *t) {
 static inline bool tg_gemm_has_resident_chunks(const tg_gemm_tiling *t) {
   return t->resident && t->chunks > 1;
 }
+/* Chunks of a part that have instructions of their own; 1: they are a loop, or there is one. */
+static inline uint32_t tg_gemm_unrolled_chunks(const tg_gemm_tiling *t) {
+  return tg_gemm_unrolls(t) || tg_gemm_has_resident_chunks(t) ? t->chunks : 1;
+}
 /* Rows that a tile finishes in a step: what it loads for the fused nodes at once. */
 static inline uint32_t tg_gemm_ring_rows(const tg_gemm_tiling *t) {
   return t->ring ? t->mr * t->ring_pieces : t->mr;
@@ -147,8 +151,10 @@ static inline uint32_t tg_gemm_ring_lead(const tg_gemm_tiling *t, uint32_t membe
   return t->members - member + 1;
 }
 
-/* Estimated cycles of all passes. cost.c */
-double tg_gemm_cycles(const tg_compile *c, const tg_gemm *gemm, const tg_gemm_tiling *t);
+/* Estimated cycles of all passes, with what its stages take. cost.c */
+struct tg_stages;
+double tg_gemm_cycles(const tg_compile *c, const tg_gemm *gemm, const tg_gemm_tiling *t,
+                      const struct tg_stages *stages);
 /* At least so many, however the operands come and the results leave. */
 double tg_gemm_least_cycles(const tg_compile *c, const tg_gemm *gemm, const tg_gemm_tiling *t);
 

@@ -4,6 +4,7 @@
 #include "frontend/base/math.h"
 #include "mapper/gemm/layout.h"
 #include "mapper/gemm/prologue.h"
+#include "mapper/gemm/stages.h"
 
 typedef tg_tiling_search search;
 
@@ -18,21 +19,9 @@ static bool fits(const search *s, const tg_gemm_tiling *t) {
   return s->names_shortage || tg_semaphores_fit(m, &semaphores);
 }
 
-/* An AGCU loads blocks of epilogue operands for each tile of its row or column that it serves, with an
- * instruction each. */
-static bool epilogue_operands_fit(const search *s, const tg_gemm_tiling *t) {
-  const tg_params *m = s->m;
-  uint32_t count = (uint32_t)s->g->epilogue_operand_count, vectors = 0;
-  for (uint32_t x = 0; x < count; x++) vectors += tg_gemm_loads_once(t, &s->g->epilogue_operands[x]);
-  uint32_t blocks = count - vectors, by_west = t->epilogue_operands_west ? m->cols : (m->cols + 1) / 2,
-           by_north = t->epilogue_operands_west ? 0 : (m->rows + 1) / 2,
-           shares = t->split == TG_SPLIT_COLUMNS ? m->rows : t->alike;
-  return blocks * by_west <= m->queue_depth && blocks * by_north + vectors * shares <= m->queue_depth;
-}
-
 /* What tilings are compared by: cycles, or, where tilings are randomized, a number for each. */
-static double rank(search *s, const tg_gemm_tiling *t) {
-  if (!s->c->options.any_tiling) return tg_gemm_cycles(s->c, s->g, t);
+static double rank(search *s, const tg_gemm_tiling *t, const tg_stages *stages) {
+  if (!s->c->options.any_tiling) return tg_gemm_cycles(s->c, s->g, t, stages);
   return tg_randomized_cycles(s->c, (uint32_t)s->g->m, (uint32_t)s->g->n, s->considered++);
 }
 
@@ -41,6 +30,7 @@ bool tg_search_is_slower(const search *s, const tg_gemm_tiling *t) {
 }
 
 void tg_search_consider(search *s, tg_gemm_tiling t, tg_resident resident) {
+  tg_stages stages;
   t.resident = resident;
   t.column_sums_egress = t.egress;
   t.one_out = false;
@@ -48,8 +38,9 @@ void tg_search_consider(search *s, tg_gemm_tiling t, tg_resident resident) {
   if (!fits(s, &t)) return;
   for (int west = 0; west < 2; west++) {
     t.epilogue_operands_west = west;
-    if (!epilogue_operands_fit(s, &t)) continue;
-    t.cycles = rank(s, &t);
+    tg_gemm_list_stages(s->m, s->g, &t, &stages);
+    if (!tg_stages_fit(s->m, &stages)) continue;
+    t.cycles = rank(s, &t, &stages);
     if (s->found && t.cycles >= s->best.cycles) continue;
     s->best = t;
     s->found = true;

@@ -13,7 +13,8 @@ enum {
   TG_CTX_AUX = 1,
   TG_CTX_STORE = 2,
   TG_CTX_COLUMN_SUMS = 3, /* of a product, or */
-  TG_CTX_PROLOGUE = 3     /* what a prologue of one makes */
+  TG_CTX_PROLOGUE = 3,    /* what a prologue of one makes */
+  TG_CONTEXTS = 4,
 };
 
 /* Entries of the key table by use: accumulators of a product, results that a store rounds. */

@@ -1,0 +1,325 @@
+/* A product as stages: which loads and stores its AGCUs have, in the order of their queues, and how long they take
+ * the ports. */
+#include "mapper/gemm/stages.h"
+#include "frontend/base/math.h"
+#include "mapper/gemm/layout.h"
+#include "mapper/gemm/prologue.h"
+
+typedef struct list {
+  const tg_params *m;
+  const tg_gemm *g;
+  const tg_gemm_tiling *t;
+  tg_stages *out;
+} list;
+
+/* Runs of `bytes` that are `stride` bytes apart, in atoms: if they are not all aligned alike, what a run of
+ * elements of `each` bytes touches on average. */
+static double port_cycles(const list *s, double runs, double bytes, int64_t stride, double each) {
+  double atoms = stride % 64 ? (bytes - each) / 64 + 1 : (double)tg_div_up((int64_t)bytes, 64);
+  return runs * atoms * tg_atom_cycles(s->m);
+}
+
+/* Rows of `length` elements of a walk whose runs have atoms of their own. */
+static double load_cycles(const list *s, const tg_value *value, double rows, double length,
+                          const int64_t radix[3], const int64_t row_stride[3]) {
+  double run = radix[2] > 0 ? (double)radix[2] : 1, each = tg_value_bytes_each(value);
+  int64_t stride = row_stride[2] * (int64_t)tg_value_bytes_each(value);
+  return length > run ? port_cycles(s, rows * length / run, run * each, stride, each)
+                      : port_cycles(s, rows, length * each, stride, each);
+}
+
+/* A stage at either side: so many instructions in the fullest queue there, so many of what takes `cycles`. */
+typedef struct share {
+  uint32_t slots;
+  double times;
+} share;
+
+static void add_load(const list *s, tg_stage stage, tg_side side, share of) {
+  stage.side = (uint8_t)side;
+  stage.slots = of.slots;
+  stage.cycles *= of.times;
+  stage.in_front *= of.times;
+  tg_stages_add(s->out, &stage);
+}
+
+/* Pairs of tiles that a port loads for at most: of one row, or column, of squares of two by two tiles every
+ * other one. */
+static uint32_t pairs_of_west(const tg_params *m) { return (m->cols / 2 + 1) / 2; }
+static uint32_t pairs_of_north(const tg_params *m) { return (m->rows / 2 + (m->cols > 2)) / 2; }
+
+/* ---- A and B ---- */
+
+/* Loads of all that a chunk of one of them takes: instructions of their own. */
+static uint32_t chunk_loads(const list *s, tg_resident operand) {
+  if (s->t->resident == operand) return tg_gemm_resident_loads(s->m, s->g, s->t);
+  return tg_gemm_unrolled_chunks(s->t);
+}
+
+static share share_of_a(const list *s, tg_side side) {
+  const tg_params *m = s->m;
+  const tg_gemm_tiling *t = s->t;
+  bool west = side == TG_SIDE_WEST, both = tg_gemm_a_both_ways(s->g, t);
+  uint32_t loads = chunk_loads(s, TG_RESIDENT_A), tiles;
+  switch (t->split) {
+  case TG_SPLIT_OUTPUT: return west ? (share){loads, 1} : (share){0};
+  case TG_SPLIT_PRODUCTS: return west ? (share){m->cols, m->cols} : (share){0};
+  case TG_SPLIT_COLUMNS: return west ? (share){loads, both ? 0.5 : 1} : (share){both, 0.5};
+  case TG_SPLIT_ROWS: break;
+  }
+  /* Each tile's rows come alone, to half of them from the north. */
+  tiles = t->paired      ? west ? pairs_of_west(m) : pairs_of_north(m)
+               : t->alike > 1 ? west ? m->cols / t->alike : 0
+          : west         ? (m->cols + 1) / 2
+                         : m->rows / 2;
+  return (share){!west && t->alike == 1 && !t->paired ? (m->rows + 1) / 2 : tiles, tiles};
+}
+
+static share share_of_b(const list *s, tg_side side) {
+  const tg_params *m = s->m;
+  const tg_gemm_tiling *t = s->t;
+  bool west = side == TG_SIDE_WEST;
+  uint32_t loads = t->whole_b ? 1 : chunk_loads(s, TG_RESIDENT_B), apart = t->members * t->alike;
+  switch (t->split) {
+  case TG_SPLIT_OUTPUT: return west ? (share){0} : (share){loads * apart, apart};
+  case TG_SPLIT_PRODUCTS: return west ? (share){0} : (share){m->rows, m->rows};
+  case TG_SPLIT_ROWS: return west ? (share){0} : (share){loads, 1};
+  case TG_SPLIT_COLUMNS: break;
+  }
+  /* Each tile's columns come alone, to half of them from the west. */
+  if (t->paired)
+    return west ? (share){pairs_of_west(m), pairs_of_west(m)} : (share){pairs_of_north(m), pairs_of_north(m)};
+  return west ? (share){(m->cols + 1) / 2, m->cols / 2} : (share){(m->rows + 1) / 2, (m->rows + 1) / 2};
+}
+
+static double block_of_a(const list *s, double k) {
+  const tg_gemm *g = s->g;
+  const tg_gemm_tiling *t = s->t;
+  return g->a_transposed ? load_cycles(s, g->a, k, t->mt * tg_gemm_a_mates(t), g->a_m_radix, g->a_k_stride)
+                         : load_cycles(s, g->a, t->mt, k, g->a_k_radix, g->a_m_stride);
+}
+
+static double block_of_b(const list *s, double k) {
+  const tg_gemm *g = s->g;
+  const tg_gemm_tiling *t = s->t;
+  if (tg_gemm_b_in_blocks(s->m, g, t)) {
+    double z = tg_value_bytes_each(g->b);
+    return port_cycles(s, 1, k * t->nt * z, 0, z);
+  }
+  return g->b_transposed ? load_cycles(s, g->b, g->n < t->nt ? g->n : t->nt, k, g->b_k_radix, g->b_n_stride)
+                         : load_cycles(s, g->b, k, t->nt * tg_gemm_b_mates(t), g->b_n_radix, g->b_k_stride);
+}
+
+/* An operand that is resident counts as part of each chunk that it is there for; in front of the first one,
+ * it comes as a whole. */
+static tg_stage stage_of_a(const list *s, double k) {
+  const tg_gemm_tiling *t = s->t;
+  double a = block_of_a(s, k);
+  bool resident = t->resident == TG_RESIDENT_A;
+  bool whole = resident && !tg_gemm_loads_resident_chunks(s->m, s->g, t);
+  return (tg_stage){.kind = TG_STAGE_A,
+                    .context = TG_CTX_LOAD,
+                    .rate = resident ? TG_RATE_PASS : TG_RATE_STEP,
+                    .nest = TG_NEST_CHUNKS,
+                    .cycles = resident ? a / t->passes_n : a,
+                    .in_front = whole ? a * t->chunks : a};
+}
+
+static tg_stage stage_of_b(const list *s, double k) {
+  const tg_gemm_tiling *t = s->t;
+  double b = block_of_b(s, k);
+  bool resident = t->resident == TG_RESIDENT_B;
+  bool whole = t->whole_b || (resident && !tg_gemm_loads_resident_chunks(s->m, s->g, t));
+  return (tg_stage){.kind = TG_STAGE_B,
+                    .context = TG_CTX_LOAD,
+                    .rate = t->whole_b ? TG_RATE_ONCE
+                            : resident ? TG_RATE_PASS
+                                       : TG_RATE_STEP,
+                    .nest = TG_NEST_CHUNKS,
+                    .cycles = resident || t->whole_b ? b / t->passes_m : b,
+                    .in_front = whole ? b * t->chunks : b};
+}
+
+/* An operand that is resident comes first. */
+static void add_operands(const list *s, tg_side side) {
+  const tg_gemm_tiling *t = s->t;
+  double k = (double)(s->g->part < t->kc ? s->g->part : t->kc); /* the rest is masked */
+  tg_stage a = stage_of_a(s, k);
+  bool a_first = t->resident == TG_RESIDENT_A ||
+                 (t->resident == TG_RESIDENT_NONE && (side == TG_SIDE_WEST || t->split == TG_SPLIT_COLUMNS));
+  if (a_first && !t->whole_b) add_load(s, a, side, share_of_a(s, side));
+  if (!t->makers) add_load(s, stage_of_b(s, k), side, share_of_b(s, side));
+  if (!a_first || t->whole_b) add_load(s, a, side, share_of_a(s, side));
+}
+
+/* ---- prologues ---- */
+
+static void add_prologue_vectors(const list *s) {
+  uint32_t apart = s->g->prologue.of_b ? s->t->alike : 1;
+  tg_stage vectors = {.kind = TG_STAGE_PROLOGUE_VECTORS, .context = TG_CTX_LOAD, .rate = TG_RATE_ONCE};
+  add_load(s, vectors, TG_SIDE_NORTH, (share){(uint32_t)s->g->prologue.vector_count * apart, 0});
+}
+
+/* What a cooperative prologue reads of a chunk: each tile makes one of as many as there are makers. */
+static void add_prologue_inputs(const list *s, tg_side side) {
+  const tg_gemm_prologue *f = &s->g->prologue;
+  const tg_gemm_tiling *t = s->t;
+  bool west = side == TG_SIDE_WEST;
+  double inputs = 0, scalars = 0;
+  uint32_t input_loads = 0, scalar_loads = (uint32_t)tg_gemm_prologue_scalars(s->g),
+           tiles =
+               west ? tg_west_egress(s->m, t->prologue_inputs) : tg_north_egress(s->m, t->prologue_inputs, 1);
+  for (int i = 0; i < f->input_count; i++) {
+    bool scalar = tg_gemm_prologue_is_scalar(s->g, i);
+    input_loads += !scalar;
+    if (f->inputs[i].lane) continue;
+    double z = tg_value_bytes_each(f->inputs[i].name.value), take = tg_prologue_input_take(s->g, t, i);
+    *(scalar ? &scalars : &inputs) += port_cycles(s, t->kc, take * z, s->g->n * (int64_t)z, z);
+  }
+  tg_stage stage = {.kind = TG_STAGE_PROLOGUE_INPUTS,
+                    .context = TG_CTX_AUX,
+                    .rate = TG_RATE_STEP,
+                    .nest = TG_NEST_ROUNDS,
+                    .cycles = inputs / t->makers,
+                    .in_front = inputs / t->makers};
+  add_load(s, stage, side, (share){input_loads * tiles, tiles});
+  if (!west) return;
+  stage.kind = TG_STAGE_PROLOGUE_SCALARS;
+  stage.context = TG_CTX_PROLOGUE;
+  stage.cycles = stage.in_front = scalars / t->makers;
+  add_load(s, stage, side, (share){scalar_loads, 1});
+}
+
+/* What others read of a chunk of a prologue's result, which leaves beside the loads. */
+static void add_prologue_store(const list *s, tg_side side) {
+  const tg_gemm_tiling *t = s->t;
+  double z = tg_value_bytes_each(s->g->prologue.result), out;
+  uint32_t tiles = side == TG_SIDE_WEST ? tg_west_egress(s->m, t->prologue_egress)
+                                        : tg_north_egress(s->m, t->prologue_egress, 1);
+  if (t->makers)
+    out = port_cycles(s, t->kc, t->nt * z, s->g->n * (int64_t)z, z) / t->makers;
+  else
+    out = port_cycles(s, t->mt / t->alike, t->kc * z, s->g->k * (int64_t)z, z);
+  tg_stage stage = {.kind = TG_STAGE_PROLOGUE_STORE,
+                    .context = TG_CTX_PROLOGUE,
+                    .rate = TG_RATE_STEP,
+                    .stores = true,
+                    .cycles = out,
+                    .in_front = out};
+  add_load(s, stage, side, (share){tiles, tiles});
+}
+
+/* ---- the drain ---- */
+
+static void add_results(const list *s, tg_side side) {
+  const tg_params *m = s->m;
+  const tg_gemm *g = s->g;
+  const tg_gemm_tiling *t = s->t;
+  uint32_t group = t->ring ? 1 : t->members;
+  bool west = side == TG_SIDE_WEST;
+  double out = 0;
+  for (int k = 0; k < g->outs; k++) {
+    double z = tg_value_bytes_each(g->out[k]);
+    out += port_cycles(s, t->mt, t->nt * z, g->out_stride[2] * (int64_t)z, z);
+  }
+  if (t->ring) out /= t->members; /* of the block, so much is a tile's */
+  uint32_t tiles = west ? tg_west_egress(m, t->egress) : tg_north_egress(m, t->egress, group);
+  tg_stage stage = {.kind = TG_STAGE_RESULTS,
+                    .context = TG_CTX_STORE,
+                    .rate = TG_RATE_STEP,
+                    .stores = true,
+                    .drains = true,
+                    .cycles = out};
+  add_load(s, stage, side, (share){(uint32_t)g->outs * tiles, tiles});
+  if (!g->column_sums.count) return;
+  double rows = (double)t->mt / (double)g->column_sums.block, z = 4;
+  tiles = west ? tg_west_egress(m, t->column_sums_egress) : tg_north_egress(m, t->column_sums_egress, group);
+  stage.kind = TG_STAGE_COLUMN_SUMS;
+  stage.context = TG_CTX_COLUMN_SUMS;
+  stage.rate = TG_RATE_PASS;
+  stage.cycles = g->column_sums.count * port_cycles(s, rows, t->nt * z, g->n * (int64_t)z, z);
+  add_load(s, stage, side, (share){(uint32_t)g->column_sums.count * tiles, tiles});
+}
+
+/* Operands of the epilogue: row vectors, blocks, and scalars of rows that tiles side by side share. */
+typedef struct operands {
+  double vectors, blocks, shared;
+  uint32_t vector_count, block_count, shared_count;
+} operands;
+
+static operands operands_of(const list *s) {
+  const tg_gemm *g = s->g;
+  const tg_gemm_tiling *t = s->t;
+  operands sum = {0};
+  for (int e = 0; e < g->epilogue_operand_count; e++) {
+    const tg_epilogue_operand *x = &g->epilogue_operands[e];
+    double z = tg_value_bytes_each(x->access.name.value),
+           bytes = (double)tg_epilogue_operand_take(x, t->nt) * z;
+    int64_t stride = x->stride[2] * (int64_t)tg_value_bytes_each(x->access.name.value);
+    if (x->element_stride > 1) bytes *= 64.0 / z; /* an atom an element */
+    if (tg_gemm_loads_once(t, x)) {
+      sum.vectors += port_cycles(s, 1, bytes, 0, z) * (t->split == TG_SPLIT_COLUMNS ? s->m->rows : 1);
+      sum.vector_count++;
+    } else if (tg_gemm_shares_scalars(t, x)) {
+      sum.shared += port_cycles(s, t->mt, bytes, stride, z);
+      sum.shared_count++;
+    } else {
+      sum.blocks += port_cycles(s, t->mt, bytes, stride, z);
+      sum.block_count++;
+    }
+  }
+  if (tg_gemm_has_resident_vectors(g, t)) sum.vectors /= t->passes_m;
+  if (t->ring) sum.blocks /= t->members, sum.shared /= t->members;
+  return sum;
+}
+
+static void add_vectors(const list *s, const operands *x) {
+  const tg_gemm_tiling *t = s->t;
+  bool makes_a = s->g->prologue.result && !s->g->prologue.of_b;
+  uint32_t apart = t->split == TG_SPLIT_COLUMNS ? s->m->rows : t->split == TG_SPLIT_OUTPUT ? t->alike : 1;
+  tg_stage stage = {.kind = TG_STAGE_VECTORS,
+                    .context = makes_a ? TG_CTX_LOAD : TG_CTX_AUX,
+                    .rate = tg_gemm_has_resident_vectors(s->g, t) ? TG_RATE_ONCE : TG_RATE_PASS,
+                    .nest = makes_a ? TG_NEST_CHUNKS : TG_NEST_PIECES,
+                    .drains = true,
+                    .cycles = x->vectors};
+  add_load(s, stage, TG_SIDE_NORTH, (share){x->vector_count * apart, 1});
+}
+
+/* To the rows of tiles that finish: half of them from the west, or all. */
+static void add_blocks(const list *s, const operands *x, tg_side side) {
+  const tg_params *m = s->m;
+  const tg_gemm_tiling *t = s->t;
+  uint32_t finishing = m->rows / (t->ring ? 1 : t->members), half = (m->rows + 1) / 2;
+  tg_stage stage = {.kind = TG_STAGE_BLOCKS,
+                    .context = TG_CTX_AUX,
+                    .rate = TG_RATE_STEP,
+                    .nest = TG_NEST_PIECES,
+                    .drains = true};
+  if (side == TG_SIDE_WEST) {
+    uint32_t tiles = t->epilogue_operands_west ? m->cols : (m->cols + 1) / 2;
+    stage.cycles = tiles * x->blocks + x->shared;
+    add_load(s, stage, side, (share){x->block_count * tiles + x->shared_count, 1});
+  } else if (!t->epilogue_operands_west) {
+    stage.cycles = (finishing + 1) / 2 * (x->blocks + x->shared);
+    add_load(s, stage, side,
+             (share){(x->block_count + x->shared_count) * (uint32_t)tg_min(finishing, half), 1});
+  }
+}
+
+/* In the order of each queue. */
+void tg_gemm_list_stages(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t, tg_stages *out) {
+  list s = {m, g, t, out};
+  operands x = operands_of(&s);
+  bool prologue = g->prologue.result, makes_a = prologue && !g->prologue.of_b;
+  out->count = 0;
+  if (prologue) add_prologue_vectors(&s);
+  if (makes_a) add_vectors(&s, &x);
+  for (tg_side side = TG_SIDE_WEST; side < TG_SIDES; side++) {
+    add_operands(&s, side);
+    if (t->makers) add_prologue_inputs(&s, side);
+    if (g->prologue.stored) add_prologue_store(&s, side);
+    add_results(&s, side);
+    if (side == TG_SIDE_NORTH && !makes_a) add_vectors(&s, &x);
+    add_blocks(&s, &x, side);
+  }
+}
