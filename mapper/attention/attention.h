@@ -6,7 +6,7 @@
 #define TEGULA_MAPPER_ATTENTION_ATTENTION_H
 
 #include "mapper/gemm/tiling.h"
-#include "mapper/section/layout.h"
+#include "mapper/section/channel.h"
 #include "mapper/vector/softmax.h"
 
 /* A tensor as matrices, one for each product, as they lie in DRAM: consecutive elements run along a row. */
@@ -64,18 +64,23 @@ uint32_t tg_attention_out_rows(const tg_params *m, const tg_attention *a);
 uint32_t tg_attention_epilogue_operand_rows(const tg_params *m, const tg_attention *a, int epilogue_operand);
 uint32_t tg_attention_epilogue_operand_take(const tg_attention *a, int epilogue_operand);
 
-/* What a tile has in its scratchpad, in the order of its banks. */
+/* The channels of its section, in the order of their banks. */
 typedef enum tg_attention_role {
   TG_ROLE_QUERIES,
   TG_ROLE_KEYS,
   TG_ROLE_VALUES,
-  TG_ROLE_KEPT,
-  TG_ROLE_WEIGHTS,
-  TG_ROLE_CONTEXT,
-  TG_ROLE_SCORED, /* operands of the fused nodes */
-  TG_ATTENTION_ROLES = TG_ROLE_SCORED + TG_EPILOGUE_OPERANDS
+  TG_ROLE_KEPT,    /* between the VOPs of the softmax */
+  TG_ROLE_WEIGHTS, /* from vx to mx */
+  TG_ROLE_CONTEXT, /* results, from vx to tx */
+  TG_ROLE_SCORED,  /* operands of the fused nodes, each in banks of its own */
+  TG_ROLE_SCORED_ALL = TG_ROLE_SCORED + TG_EPILOGUE_OPERANDS, /* which come together */
+  TG_ROLE_SCORES,                                             /* in the accumulator, from mx to vx; */
+  TG_ROLE_PRODUCT,                                            /* and the second product */
+  TG_ROLE_CONTEXT_AWAY,                                       /* results, from tx to the AGCU */
+  TG_ATTENTION_ROLES
 } tg_attention_role;
-void tg_attention_lay_out(const tg_params *m, const tg_attention *a, tg_room rooms[TG_ATTENTION_ROLES]);
+void tg_attention_plan_channels(const tg_params *m, const tg_attention *a,
+                                tg_channel_plan plans[TG_ATTENTION_ROLES]);
 
 /* False: it is not computed as one section, or would be no faster so. */
 bool tg_describe_attention(const tg_compile *c, const tg_kernel *kernel, tg_attention *out);

@@ -8,8 +8,8 @@
 
 typedef struct tg_attention_input {
   const tg_matrices *at;
-  tg_buffer buffer; /* of the operands of fused nodes, which come by one channel, each has its own */
-  int entry;        /* of the base table */
+  tg_buffer buffer;
+  int entry; /* of the base table */
   int64_t residue;
 } tg_attention_input;
 
@@ -18,9 +18,8 @@ typedef struct tg_attention_emission {
   tg_compile *c;
   const tg_attention *a;
   tg_attention_input q, k, v, epilogue_operand[TG_EPILOGUE_OPERANDS];
-  tg_buffer exps, sums, out;
-  tg_channel queries, keys, values, epilogue_operands; /* from the AGCUs */
-  tg_channel scores, weights, context;                 /* from mx to vx, back, and again */
+  tg_buffer exps, sums;
+  tg_channel channels[TG_ATTENTION_ROLES];
   int out_entry;
   int64_t out_residue;
   uint32_t out_take; /* elements of a row as they leave */
@@ -42,7 +41,7 @@ void tg_attention_set_block(const tg_attention_emission *e, tg_agcu_instr *in, u
 void tg_attention_emit_loads(tg_attention_emission *e);
 /* The VOPs of a tile: `microcode` of the two of a softmax, and of the drain. */
 void tg_attention_emit_vops(tg_attention_emission *e, uint32_t r, uint32_t col,
-                            const tg_vx_instr microcode[3], const tg_store_port *port);
+                            const tg_vx_instr microcode[3]);
 
 /* An instruction for unit `first`, or for so many units from there on. */
 typedef struct tg_attention_span {

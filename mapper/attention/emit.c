@@ -31,36 +31,35 @@ static void allocate_bases(emission *e) {
   e->out_entry = tg_build_base(&e->b, tg_place_of(e->c, a->out.value), 0, &e->out_residue);
 }
 
-static bool allocate(emission *e) {
+/* The order of the numbers of their semaphores. */
+static const tg_channel_end ends[] = {
+    {TG_ROLE_QUERIES, TG_END_FULL | TG_END_AGCU},
+    {TG_ROLE_KEYS, TG_END_FULL | TG_END_AGCU},
+    {TG_ROLE_VALUES, TG_END_FULL | TG_END_AGCU},
+    {TG_ROLE_SCORED_ALL, TG_END_FULL | TG_END_AGCU},
+    {TG_ROLE_SCORES, TG_END_FULL},
+    {TG_ROLE_PRODUCT, TG_END_FULL},
+    {TG_ROLE_WEIGHTS, TG_END_FULL | TG_END_FREE},
+    {TG_ROLE_CONTEXT, TG_END_FULL | TG_END_FREE},
+    {TG_ROLE_CONTEXT_AWAY, TG_END_FREE | TG_END_AGCU},
+};
+
+static bool open_channels(emission *e) {
   const tg_params *m = e->b.m;
-  tg_room rooms[TG_ATTENTION_ROLES];
-  tg_buffer *buffers[TG_ATTENTION_ROLES] = {&e->q.buffer, &e->k.buffer,     &e->v.buffer,
-                                            &e->exps,     &e->weights.ring, &e->out};
+  tg_channel_plan plans[TG_ATTENTION_ROLES];
+  tg_attention_plan_channels(m, e->a, plans);
+  if (!tg_channels_place(&e->b, plans, TG_ATTENTION_ROLES, e->channels)) return false;
+  tg_channels_open(&e->b, plans, ends, (int)(sizeof ends / sizeof *ends), e->channels);
+  e->q.buffer = e->channels[TG_ROLE_QUERIES].ring;
+  e->k.buffer = e->channels[TG_ROLE_KEYS].ring;
+  e->v.buffer = e->channels[TG_ROLE_VALUES].ring;
   for (int x = 0; x < e->a->scores.epilogue_operand_count; x++)
-    buffers[TG_ROLE_SCORED + x] = &e->epilogue_operand[x].buffer;
-  tg_attention_lay_out(m, e->a, rooms);
-  if (!tg_build_rooms(&e->b, rooms, TG_ATTENTION_ROLES, buffers)) return false;
+    e->epilogue_operand[x].buffer = e->channels[TG_ROLE_SCORED + x].ring;
   /* The inverse sums lie behind the exps, perhaps in the same bank: both are written, then read. */
-  e->sums = e->exps;
+  e->exps = e->sums = e->channels[TG_ROLE_KEPT].ring;
   e->sums.base += tg_attention_exp_rows(m, e->a);
   e->sums.banks -= e->sums.base / tg_bank_rows(m) - e->exps.base / tg_bank_rows(m);
   return true;
-}
-
-static void open_loads(emission *e, tg_channel *channel) {
-  tg_channel_open_full(&e->b, channel);
-  tg_channel_open_credits(&e->b, channel, (int)e->a->copies);
-}
-
-/* The halves of the accumulator are free when they are written (see above). */
-static void open_channels(emission *e) {
-  open_loads(e, &e->queries);
-  open_loads(e, &e->keys);
-  open_loads(e, &e->values);
-  open_loads(e, &e->epilogue_operands);
-  tg_channel_open_full(&e->b, &e->scores);
-  tg_channel_open_full(&e->b, &e->context);
-  tg_channel_open(&e->b, &e->weights, 1);
 }
 
 /* ---- products ---- */
@@ -84,7 +83,7 @@ static tg_instr *push_product(emission *e, uint32_t r, uint32_t col, int number,
   const tg_attention *a = e->a;
   const tg_gemm *g = number ? &a->context : &a->scores;
   tg_gemm_tiling t = number ? tg_attention_context(m, a) : tg_attention_scores(a);
-  const tg_buffer *streamed = number ? &e->weights.ring : &e->q.buffer,
+  const tg_buffer *streamed = number ? &e->channels[TG_ROLE_WEIGHTS].ring : &e->q.buffer,
                   *block = number ? &e->v.buffer : &e->k.buffer;
   uint32_t stationary = tg_mx_stationary(m, g->format), beats = tg_mx_beats(g->format),
            b_row = tg_gemm_b_row(m, g, &t);
@@ -125,11 +124,13 @@ static tg_instr *push_product(emission *e, uint32_t r, uint32_t col, int number,
 static tg_instr *push_scores(emission *e, uint32_t r, uint32_t col, span units) {
   tg_gemm_tiling t = tg_attention_scores(e->a);
   tg_instr *in = push_product(e, r, col, 0, tg_gemm_a_row(e->b.m, &e->a->scores, &t), 0, units);
-  tg_channel_take(&e->queries, in, 0, false);
-  tg_channel_take(&e->keys, in, 1, false);
-  tg_channel_return(&e->queries, in, 0, tg_attention_own_from_west(e, r, col), r, col, false);
-  tg_channel_return(&e->keys, in, 1, tg_attention_shared_from_west(e, r, col), r, col, false);
-  tg_channel_fill(&e->scores, in, 2, false);
+  tg_channel_take(&e->channels[TG_ROLE_QUERIES], in, 0, false);
+  tg_channel_take(&e->channels[TG_ROLE_KEYS], in, 1, false);
+  tg_channel_return(&e->channels[TG_ROLE_QUERIES], in, 0, tg_attention_own_from_west(e, r, col), r, col,
+                    false);
+  tg_channel_return(&e->channels[TG_ROLE_KEYS], in, 1, tg_attention_shared_from_west(e, r, col), r, col,
+                    false);
+  tg_channel_fill(&e->channels[TG_ROLE_SCORES], in, 2, false);
   return in;
 }
 
@@ -138,10 +139,11 @@ static tg_instr *push_context(emission *e, uint32_t r, uint32_t col, span units)
   uint32_t row = tg_attention_weight_rows(e->b.m, a) / a->rows,
            scores = a->rows * (tg_attention_keys(a) / tg_lanes(e->b.m));
   tg_instr *in = push_product(e, r, col, 1, row, scores, units);
-  tg_channel_take(&e->weights, in, 0, false);
-  tg_channel_take(&e->values, in, 1, false);
-  tg_channel_return(&e->values, in, 0, tg_attention_shared_from_west(e, r, col), r, col, false);
-  tg_channel_release(&e->weights, in, 1, false);
+  tg_channel_take(&e->channels[TG_ROLE_WEIGHTS], in, 0, false);
+  tg_channel_take(&e->channels[TG_ROLE_VALUES], in, 1, false);
+  tg_channel_return(&e->channels[TG_ROLE_VALUES], in, 0, tg_attention_shared_from_west(e, r, col), r, col,
+                    false);
+  tg_channel_release(&e->channels[TG_ROLE_WEIGHTS], in, 1, false);
   return in;
 }
 
@@ -153,11 +155,11 @@ static void emit_products(emission *e, uint32_t r, uint32_t col) {
   if (n > 2) {
     push_context(e, r, col, (span){0, n - 2});
     tg_instr *in = push_scores(e, r, col, (span){2, n - 2});
-    tg_channel_fill(&e->context, in, 3, false);
+    tg_channel_fill(&e->channels[TG_ROLE_PRODUCT], in, 3, false);
     tg_attention_end_loop(in, (span){2, n - 2}, 2);
   }
   for (uint32_t i = n > 1 ? n - 2 : 0; i < n; i++)
-    tg_channel_fill(&e->context, push_context(e, r, col, (span){i, 1}), 2, false);
+    tg_channel_fill(&e->channels[TG_ROLE_PRODUCT], push_context(e, r, col, (span){i, 1}), 2, false);
 }
 
 /* ---- stores ---- */
@@ -182,10 +184,14 @@ static tg_store_port port_of(emission *e) {
            row = tg_kind_flits(e->b.m, a->out_kind, width);
   e->out_take = pieces > 1 ? width : (uint32_t)a->context.n; /* pieces lie next to each other */
   uint32_t sent = tg_kind_flits(e->b.m, a->out_kind, e->out_take);
-  tg_store_port port = {
-      .flits = a->piece * sent, .pieces = pieces, .buffer = e->out, .loops = {a->passes, a->blocks, pieces}};
+  tg_store_port port = {.out_full = e->channels[TG_ROLE_CONTEXT].full,
+                        .out_free = e->channels[TG_ROLE_CONTEXT].free,
+                        .credit = e->channels[TG_ROLE_CONTEXT_AWAY].free,
+                        .flits = a->piece * sent,
+                        .pieces = pieces,
+                        .buffer = e->channels[TG_ROLE_CONTEXT].ring,
+                        .loops = {a->passes, a->blocks, pieces}};
   if (sent < row) port.inner = sent, port.stride = row;
-  tg_store_port_init(&e->b, &port, 2);
   return port;
 }
 
@@ -206,9 +212,9 @@ static tg_status emit(tg_compile *c, const tg_kernel *kernel) {
   const char *name = tg_kernel_name(c, kernel);
   bool good = tg_describe_attention(c, kernel, &a); /* as when it was formed */
   tg_build_begin(&e.b, c, name);
-  if (!good || !allocate(&e)) return tg_fail(c->diag, TG_INVALID, "%s: the scratchpads are too small", name);
+  if (!good || !open_channels(&e))
+    return tg_fail(c->diag, TG_INVALID, "%s: the scratchpads are too small", name);
   allocate_bases(&e);
-  open_channels(&e);
   tg_store_port port = port_of(&e);
   static const int splits[] = {TG_SOFTMAX_FIRST_SEGMENTS, TG_ATTENTION_DRAIN};
   tg_vx_instr microcode[3] = {0};
@@ -223,9 +229,15 @@ static tg_status emit(tg_compile *c, const tg_kernel *kernel) {
   for (uint32_t r = 0; r < c->m->rows; r++)
     for (uint32_t col = 0; col < c->m->cols; col++) {
       emit_products(&e, r, col);
-      tg_attention_emit_vops(&e, r, col, microcode, &port);
+      tg_attention_emit_vops(&e, r, col, microcode);
     }
-  tg_store_ports_emit(&e.b, &port, 1, fill_store, &e);
+  tg_egress_plan plan = {.ports = &port,
+                         .count = 1,
+                         .often = 1,
+                         .every = 1,
+                         .steps = 1,
+                         .often_away = &e.channels[TG_ROLE_CONTEXT_AWAY]};
+  tg_egress_emit(&e.b, &plan, fill_store, &e);
   invoke(&e, name);
   return TG_OK;
 }

@@ -33,8 +33,8 @@ static void load_queries(emission *e, uint32_t r, uint32_t col) {
   tg_attention_set_block(e, load, r, col);
   load->take[0] = taken(e, &a->scores, a->scores.k, tg_gemm_a_row(e->b.m, &a->scores, &t));
   load->convert[0] = a->scores.a_convert;
-  tg_channel_ask(&e->queries, load, west);
-  tg_channel_deliver(&e->queries, load);
+  tg_channel_ask(&e->channels[TG_ROLE_QUERIES], load, west);
+  tg_channel_deliver(&e->channels[TG_ROLE_QUERIES], load);
 }
 
 /* A stationary operand: its rows are columns of the product if it is transposed. */
@@ -53,11 +53,11 @@ static void load_keys_and_values(emission *e, uint32_t r, uint32_t col, uint32_t
   bool west = tg_attention_shared_from_west(e, r, col);
   tg_gemm_tiling first = tg_attention_scores(a), second = tg_attention_context(e->b.m, a);
   tg_agcu_instr *load = load_shared(e, TG_CTX_LOAD, r, col, tiles, &e->k, &a->scores, &first);
-  tg_channel_ask(&e->keys, load, west);
-  tg_channel_deliver(&e->keys, load);
+  tg_channel_ask(&e->channels[TG_ROLE_KEYS], load, west);
+  tg_channel_deliver(&e->channels[TG_ROLE_KEYS], load);
   load = load_shared(e, TG_CTX_AUX, r, col, tiles, &e->v, &a->context, &second);
-  tg_channel_ask(&e->values, load, west);
-  tg_channel_deliver(&e->values, load);
+  tg_channel_ask(&e->channels[TG_ROLE_VALUES], load, west);
+  tg_channel_deliver(&e->channels[TG_ROLE_VALUES], load);
 }
 
 static void load_epilogue_operands(emission *e, uint32_t r, uint32_t col) {
@@ -71,8 +71,8 @@ static void load_epilogue_operands(emission *e, uint32_t r, uint32_t col) {
     load->take[0] = tg_attention_epilogue_operand_take(a, x);
     load->convert[0] =
         tg_stream_convert(tg_place_of(e->c, a->epilogue_operand[x].value), a->epilogue_operand_kind[x]);
-    if (x == 0) tg_channel_ask(&e->epilogue_operands, load, west);
-    if (x + 1 == a->scores.epilogue_operand_count) tg_channel_deliver(&e->epilogue_operands, load);
+    if (x == 0) tg_channel_ask(&e->channels[TG_ROLE_SCORED_ALL], load, west);
+    if (x + 1 == a->scores.epilogue_operand_count) tg_channel_deliver(&e->channels[TG_ROLE_SCORED_ALL], load);
   }
 }
 

@@ -11,7 +11,6 @@ enum {
   BLOCKS = 64,      /* of a tile in a product, at most */
   MOST_ROWS = 4096, /* of a block */
   HANDOVER = 40,    /* cycles of posts, issues and pipelines from unit to unit, roughly */
-  ENDPOINT_SEMS = 5 /* groups of semaphores, one for each position of a lane */
 };
 
 uint32_t tg_attention_keys(const tg_attention *a) {
@@ -58,33 +57,51 @@ uint32_t tg_attention_epilogue_operand_rows(const tg_params *m, const tg_attenti
 
 /* ---- room ---- */
 
-void tg_attention_lay_out(const tg_params *m, const tg_attention *a, tg_room rooms[TG_ATTENTION_ROLES]) {
+/* From AGCUs of both kinds, a unit at a time. */
+static void plan_load(const tg_attention *a, tg_channel_plan *plan) {
+  plan->full = 1;
+  plan->west = plan->north = true;
+  plan->credits = (uint8_t)a->copies;
+}
+
+void tg_attention_plan_channels(const tg_params *m, const tg_attention *a,
+                                tg_channel_plan plans[TG_ATTENTION_ROLES]) {
   tg_gemm_tiling first = tg_attention_scores(a), second = tg_attention_context(m, a);
-  memset(rooms, 0, TG_ATTENTION_ROLES * sizeof *rooms);
-  rooms[TG_ROLE_QUERIES] = (tg_room){tg_gemm_a_rows(m, &a->scores, &first), a->copies};
-  rooms[TG_ROLE_KEYS] = (tg_room){tg_gemm_b_rows(m, &a->scores, &first), a->copies};
-  rooms[TG_ROLE_VALUES] = (tg_room){tg_gemm_b_rows(m, &a->context, &second), a->copies};
-  rooms[TG_ROLE_KEPT] = (tg_room){tg_attention_kept_rows(m, a), 1};
-  rooms[TG_ROLE_WEIGHTS] = (tg_room){tg_attention_weight_rows(m, a), 1};
-  rooms[TG_ROLE_CONTEXT] = (tg_room){tg_attention_out_rows(m, a), 2};
+  memset(plans, 0, TG_ATTENTION_ROLES * sizeof *plans);
+  plans[TG_ROLE_QUERIES].room = (tg_room){tg_gemm_a_rows(m, &a->scores, &first), a->copies};
+  plans[TG_ROLE_KEYS].room = (tg_room){tg_gemm_b_rows(m, &a->scores, &first), a->copies};
+  plans[TG_ROLE_VALUES].room = (tg_room){tg_gemm_b_rows(m, &a->context, &second), a->copies};
+  plans[TG_ROLE_KEPT].room = (tg_room){tg_attention_kept_rows(m, a), 1};
+  plans[TG_ROLE_WEIGHTS].room = (tg_room){tg_attention_weight_rows(m, a), 1};
+  plans[TG_ROLE_CONTEXT].room = (tg_room){tg_attention_out_rows(m, a), 2};
   for (int x = 0; x < a->scores.epilogue_operand_count; x++)
-    rooms[TG_ROLE_SCORED + x] = (tg_room){tg_attention_epilogue_operand_rows(m, a, x), a->copies};
+    plans[TG_ROLE_SCORED + x].room = (tg_room){tg_attention_epilogue_operand_rows(m, a, x), a->copies};
+  plan_load(a, &plans[TG_ROLE_QUERIES]);
+  plan_load(a, &plans[TG_ROLE_KEYS]);
+  plan_load(a, &plans[TG_ROLE_VALUES]);
+  plan_load(a, &plans[TG_ROLE_SCORED_ALL]);
+  /* The halves of the accumulator are free when they are written (emit.c). */
+  plans[TG_ROLE_SCORES].full = plans[TG_ROLE_PRODUCT].full = 1;
+  plans[TG_ROLE_WEIGHTS].full = plans[TG_ROLE_WEIGHTS].free = plans[TG_ROLE_WEIGHTS].initial = 1;
+  plans[TG_ROLE_CONTEXT].full = plans[TG_ROLE_CONTEXT].free = 1;
+  plans[TG_ROLE_CONTEXT].initial = 2;
+  plans[TG_ROLE_CONTEXT_AWAY] = (tg_channel_plan){.free = 1, .initial = 2, .west = true, .north = true};
 }
 
 static bool fits(const tg_params *m, const tg_attention *a) {
-  tg_room rooms[TG_ATTENTION_ROLES];
-  tg_attention_lay_out(m, a, rooms);
+  tg_channel_plan plans[TG_ATTENTION_ROLES];
+  tg_attention_plan_channels(m, a, plans);
+  tg_semaphores semaphores = tg_channels_semaphores(m, plans, TG_ATTENTION_ROLES);
   uint32_t columns = tg_attention_keys(a) + tg_attention_width(m, a);
-  return tg_rooms_fit(m, rooms, TG_ATTENTION_ROLES) &&
+  return tg_channels_fit(m, plans, TG_ATTENTION_ROLES) && tg_semaphores_fit(m, &semaphores) &&
          (uint64_t)a->rows * columns / tg_lanes(m) <= tg_acc_rows(m);
 }
 
-/* What an endpoint has to hold beside data. */
-static bool has_endpoints(const tg_params *m, const tg_attention *a) {
+/* Do queues hold what loads need, and what the units of a tile do? */
+static bool queues_fit(const tg_params *m, const tg_attention *a) {
   uint32_t longest = m->rows > m->cols ? m->rows : m->cols,
            operands = 2 + (uint32_t)a->scores.epilogue_operand_count;
-  return ENDPOINT_SEMS * (longest + 1) <= m->semaphores && longest * operands <= m->queue_depth &&
-         m->queue_depth >= 8 && m->semaphores >= 16;
+  return longest * operands <= m->queue_depth && m->queue_depth >= 8;
 }
 
 /* ---- time ---- */
@@ -173,7 +190,7 @@ bool tg_tile_attention(const tg_compile *c, tg_attention *a) {
   const tg_params *m = c->m;
   tg_attention best = *a;
   best.copies = 0;
-  if (!has_endpoints(m, a)) return false;
+  if (!queues_fit(m, a)) return false;
   for (a->group = 1; a->group <= m->cols; a->group++)
     if (m->cols % a->group == 0) consider_group(c, *a, &best);
   a->group = tg_tiles(m);

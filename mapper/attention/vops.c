@@ -80,10 +80,11 @@ static void push_first(emission *e, uint32_t r, uint32_t col, const tg_vx_instr 
   uint32_t row = tg_attention_exp_rows(e->b.m, a) / a->rows;
   set_streams(e, vop, kept, a->unroll, TG_STREAM_FP32, true, &e->exps, row, (span){0, 1});
   set_sums(e, vop, kept + a->unroll, true);
-  tg_channel_take(&e->scores, in, 0, false);
+  tg_channel_take(&e->channels[TG_ROLE_SCORES], in, 0, false);
   if (!a->scores.epilogue_operand_count) return;
-  tg_channel_take(&e->epilogue_operands, in, 1, false);
-  tg_channel_return(&e->epilogue_operands, in, 0, tg_attention_own_from_west(e, r, col), r, col, false);
+  tg_channel_take(&e->channels[TG_ROLE_SCORED_ALL], in, 1, false);
+  tg_channel_return(&e->channels[TG_ROLE_SCORED_ALL], in, 0, tg_attention_own_from_west(e, r, col), r, col,
+                    false);
 }
 
 static void push_second(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode) {
@@ -96,15 +97,14 @@ static void push_second(emission *e, uint32_t r, uint32_t col, const tg_vx_instr
   int kind = a->weights == TG_BF16 ? TG_STREAM_BF16 : a->weights == TG_F16 ? TG_STREAM_FP16 : TG_STREAM_FP32;
   set_streams(e, vop, 0, a->own_unroll, TG_STREAM_FP32, false, &e->exps,
               tg_attention_exp_rows(e->b.m, a) / a->rows, any);
-  set_streams(e, vop, a->own_unroll, a->own_unroll, kind, true, &e->weights.ring,
+  set_streams(e, vop, a->own_unroll, a->own_unroll, kind, true, &e->channels[TG_ROLE_WEIGHTS].ring,
               tg_attention_weight_rows(e->b.m, a) / a->rows, any);
   set_sums(e, vop, 2 * a->own_unroll, false);
-  tg_channel_claim(&e->weights, in, 0, false);
-  tg_channel_fill(&e->weights, in, 0, false);
+  tg_channel_claim(&e->channels[TG_ROLE_WEIGHTS], in, 0, false);
+  tg_channel_fill(&e->channels[TG_ROLE_WEIGHTS], in, 0, false);
 }
 
-static tg_instr *push_drain(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
-                            const tg_store_port *port, span units) {
+static tg_instr *push_drain(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode, span units) {
   const tg_attention *a = e->a;
   uint32_t lanes = tg_lanes(e->b.m), groups = tg_attention_width(e->b.m, a) / lanes;
   tg_instr *in = push_vop(e, r, col, microcode);
@@ -116,27 +116,26 @@ static tg_instr *push_drain(emission *e, uint32_t r, uint32_t col, const tg_vx_i
   set_accumulator(e, s, a->rows * (tg_attention_keys(a) / lanes), units);
   s->row[1] = 1;
   s->row[2] = a->rows;
-  set_streams(e, vop, 1, 1, a->out_kind, true, &e->out, 0, units);
+  set_streams(e, vop, 1, 1, a->out_kind, true, &e->channels[TG_ROLE_CONTEXT].ring, 0, units);
   s = tg_stream_of_mut(vop, 1);
   s->row[1] = tg_attention_out_rows(e->b.m, a) / a->rows;
   s->row[2] = s->j[1];
   s->j[1] = 0;
-  tg_channel_take(&e->context, in, 0, false);
-  tg_set_wait(in, 1, port->out_free, false);
-  tg_set_post(in, 0, TG_POST_LOCAL, 0, port->out_full, false);
+  tg_channel_take(&e->channels[TG_ROLE_PRODUCT], in, 0, false);
+  tg_channel_claim(&e->channels[TG_ROLE_CONTEXT], in, 1, false);
+  tg_channel_fill(&e->channels[TG_ROLE_CONTEXT], in, 0, false);
   return in;
 }
 
 /* M(0) N(0) [M(i) N(i) D(i - 1)] D(n - 1) */
-void tg_attention_emit_vops(emission *e, uint32_t r, uint32_t col, const tg_vx_instr microcode[3],
-                            const tg_store_port *port) {
+void tg_attention_emit_vops(emission *e, uint32_t r, uint32_t col, const tg_vx_instr microcode[3]) {
   uint32_t n = tg_attention_units(e->a);
   push_first(e, r, col, &microcode[0], (span){0, 1});
   push_second(e, r, col, &microcode[1]);
   if (n > 1) {
     push_first(e, r, col, &microcode[0], (span){1, n - 1});
     push_second(e, r, col, &microcode[1]);
-    tg_attention_end_loop(push_drain(e, r, col, &microcode[2], port, (span){0, n - 1}), (span){0, n - 1}, 2);
+    tg_attention_end_loop(push_drain(e, r, col, &microcode[2], (span){0, n - 1}), (span){0, n - 1}, 2);
   }
-  push_drain(e, r, col, &microcode[2], port, (span){n - 1, 1});
+  push_drain(e, r, col, &microcode[2], (span){n - 1, 1});
 }
