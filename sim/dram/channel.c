@@ -4,18 +4,88 @@
 
 static uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
+enum { FILTER = 512 };
+
+static uint32_t filter_of(uint64_t atom) { return (uint32_t)(atom * 0x9E3779B97F4A7C15u >> 55); }
+
+/* ---- queues ---- */
+
+static void reset_queue(tg_access_queue *q, uint32_t size) {
+  q->oldest = q->youngest = TG_NO_SLOT;
+  q->unused = 0;
+  q->count = q->bypassed = 0;
+  for (uint32_t i = 0; i < size; i++)
+    q->slots[i].younger = i + 1 < size ? (uint16_t)(i + 1) : (uint16_t)TG_NO_SLOT;
+}
+
+static tg_access take(tg_access_queue *q, uint32_t slot) {
+  tg_access *a = &q->slots[slot], taken = *a;
+  q->bypassed = slot != q->oldest ? q->bypassed + 1 : 0;
+  if (a->older == TG_NO_SLOT)
+    q->oldest = a->younger;
+  else
+    q->slots[a->older].younger = a->younger;
+  if (a->younger == TG_NO_SLOT)
+    q->youngest = a->older;
+  else
+    q->slots[a->younger].older = a->older;
+  a->younger = q->unused;
+  q->unused = (uint16_t)slot;
+  q->count--;
+  return taken;
+}
+
+void tg_channel_put(tg_channel *c, bool write, tg_access access, uint64_t time) {
+  tg_access_queue *q = write ? &c->writes : &c->reads;
+  uint16_t slot = q->unused;
+  q->unused = q->slots[slot].younger;
+  access.group = (uint16_t)(access.bank >> c->group_bits);
+  access.older = q->youngest;
+  access.younger = TG_NO_SLOT;
+  q->slots[slot] = access;
+  if (q->youngest == TG_NO_SLOT)
+    q->oldest = slot;
+  else
+    q->slots[q->youngest].younger = slot;
+  q->youngest = slot;
+  q->count++;
+  if (write) c->filter[filter_of(access.atom)]++;
+  tg_channel_arrive(c, time);
+}
+
+bool tg_channel_writes_atom(const tg_channel *c, uint64_t atom) {
+  const tg_access_queue *q = &c->writes;
+  if (!c->filter[filter_of(atom)]) return false;
+  for (uint32_t i = q->oldest; i != TG_NO_SLOT; i = q->slots[i].younger)
+    if (q->slots[i].atom == atom) return true;
+  return false;
+}
+
+/* ---- life ---- */
+
 void tg_channel_init(tg_channel *c, const tg_dram_device *device, uint32_t number, tg_arena *arena) {
   *c = (tg_channel){.device = device, .number = number};
   c->burst = ((uint64_t)device->burst * 1000000 + device->rate - 1) / device->rate;
-  c->reads.entries = TG_NEW_ARRAY(arena, tg_access, device->read_queue);
-  c->writes.entries = TG_NEW_ARRAY(arena, tg_access, device->write_queue);
+  c->group_bits = (uint32_t)__builtin_ctz(device->banks);
+  c->reads.slots = TG_NEW_ARRAY(arena, tg_access, device->read_queue);
+  c->writes.slots = TG_NEW_ARRAY(arena, tg_access, device->write_queue);
+  c->filter = TG_NEW_ARRAY(arena, uint16_t, FILTER);
   c->banks = TG_NEW_ARRAY(arena, tg_dram_bank, device->groups * device->banks);
   c->groups = TG_NEW_ARRAY(arena, tg_dram_group, device->groups + 1);
+  uint64_t written = device->tCWL + c->burst, turn = device->tCL + c->burst + device->tRTW;
+  c->after.gap = later(device->tCCD_S, c->burst);
+  c->after.same = later(device->tCCD_L, c->after.gap);
+  c->after.read_to_write = turn > device->tCWL ? turn - device->tCWL : 0;
+  c->after.write_to_read = written + device->tWTR_S;
+  c->after.write_to_read_same = written + later(device->tWTR_L, device->tWTR_S);
+  c->after.ahead = device->tRP + device->tRCD;
 }
 
 void tg_channel_reset(tg_channel *c) {
   const tg_dram_device *d = c->device;
-  c->reads.count = c->reads.bypassed = c->writes.count = c->writes.bypassed = 0;
+  reset_queue(&c->reads, d->read_queue);
+  reset_queue(&c->writes, d->write_queue);
+  memset(c->filter, 0, FILTER * sizeof *c->filter);
   memset(c->banks, 0, d->groups * d->banks * sizeof *c->banks);
   memset(c->groups, 0, (d->groups + 1) * sizeof *c->groups);
   memset(c->window, 0, sizeof c->window);
@@ -43,19 +113,18 @@ static void tell(const tg_channel *c, const tg_controller_host *host, tg_dram_co
 
 /* ---- times ---- */
 
-/* Earliest read or write in a group for what was read and written before. With group = groups: in any group. */
-static uint64_t column_time(const tg_channel *c, uint32_t group, bool write) {
-  const tg_dram_device *d = c->device;
-  const tg_dram_group *own = &c->groups[group], *all = &c->groups[d->groups];
-  uint64_t gap = later(d->tCCD_S, c->burst), same = group == d->groups ? gap : later(d->tCCD_L, gap);
-  if (write) {
-    uint64_t turn = d->tCL + c->burst + d->tRTW, time = later(all->written + gap, own->written + same);
-    return later(time, all->read + (turn > d->tCWL ? turn - d->tCWL : 0));
-  }
-  uint64_t end = d->tCWL + c->burst, wait = group == d->groups ? d->tWTR_S : later(d->tWTR_L, d->tWTR_S);
-  uint64_t time = later(all->read + gap, own->read + same);
-  time = later(time, all->written ? all->written + end + d->tWTR_S : 0);
-  return later(time, own->written ? own->written + end + wait : 0);
+/* Earliest read or write of any group for what was read and written before. */
+static uint64_t channel_time(const tg_channel *c, bool write) {
+  const tg_dram_group *all = &c->groups[c->device->groups];
+  return write ? later(all->written + c->after.gap, all->read + c->after.read_to_write)
+               : later(all->read + c->after.gap, all->written + c->after.write_to_read);
+}
+
+/* ... of a group, `any` being that of any group. */
+static uint64_t group_time(const tg_channel *c, uint32_t group, bool write, uint64_t any) {
+  const tg_dram_group *own = &c->groups[group];
+  return later(any, write ? own->written + c->after.same
+                          : later(own->read + c->after.same, own->written + c->after.write_to_read_same));
 }
 
 static uint64_t activate_time(const tg_channel *c, const tg_dram_bank *bank, uint32_t group, uint64_t now) {
@@ -68,12 +137,11 @@ static uint64_t activate_time(const tg_channel *c, const tg_dram_bank *bank, uin
   return later(time, now);
 }
 
-/* When the access could be read or written. `free`: when its bus and group allow it. */
-static uint64_t access_time(const tg_channel *c, const tg_access *a, bool write, uint64_t now) {
+/* When its row is open, if the access is next. */
+static uint64_t row_time(const tg_channel *c, const tg_access *a, uint64_t now) {
   const tg_dram_bank *bank = &c->banks[a->bank];
-  uint64_t row = bank->open && bank->row == a->row ? bank->column
-                                                   : activate_time(c, bank, a->group, now) + c->device->tRCD;
-  return later(later(row, now), column_time(c, a->group, write));
+  return bank->open && bank->row == a->row ? bank->column
+                                           : activate_time(c, bank, a->group, now) + c->device->tRCD;
 }
 
 /* ---- refresh ---- */
@@ -107,30 +175,28 @@ static void refresh(tg_channel *c, const tg_controller_host *host, uint64_t now)
 
 /* ---- choice ---- */
 
-static uint32_t choose(tg_channel *c, const tg_access_queue *q, bool write, uint64_t now) {
+/* The slot of the access that is next. `any`: the earliest read or write of the channel. */
+static uint32_t choose(const tg_channel *c, const tg_access_queue *q, bool write, uint64_t now,
+                       uint64_t any) {
   const tg_dram_device *d = c->device;
-  uint32_t best = 0, window = q->count < d->window ? q->count : d->window;
-  if (d->order == TG_ORDER_IN_ORDER || q->bypassed >= d->bypass) return 0;
-  uint64_t soonest = TG_DRAM_NEVER, bound = later(now, column_time(c, d->groups, write));
+  uint32_t best = q->oldest, slot = best, window = q->count < d->window ? q->count : d->window;
+  if (d->order == TG_ORDER_IN_ORDER || q->bypassed >= d->bypass) return best;
+  uint64_t soonest = TG_DRAM_NEVER, bound = later(now, any);
   for (uint32_t i = 0; i < window && soonest > bound; i++) {
-    uint64_t time = access_time(c, &q->entries[i], write, now);
-    if (time >= soonest) continue;
-    soonest = time;
-    best = i;
+    const tg_access *a = &q->slots[slot];
+    uint64_t time = later(later(row_time(c, a, now), now), group_time(c, a->group, write, any));
+    if (time < soonest) {
+      soonest = time;
+      best = slot;
+    }
+    slot = a->younger;
   }
   return best;
 }
 
-static tg_access take(tg_access_queue *q, uint32_t i) {
-  tg_access access = q->entries[i];
-  q->bypassed = i ? q->bypassed + 1 : 0;
-  memmove(q->entries + i, q->entries + i + 1, (--q->count - i) * sizeof *q->entries);
-  return access;
-}
-
 static bool waits(const tg_access_queue *q, const tg_access *access) {
-  for (uint32_t i = 0; i < q->count; i++)
-    if (q->entries[i].bank == access->bank && q->entries[i].row == access->row) return true;
+  for (uint32_t i = q->oldest; i != TG_NO_SLOT; i = q->slots[i].younger)
+    if (q->slots[i].bank == access->bank && q->slots[i].row == access->row) return true;
   return false;
 }
 
@@ -153,11 +219,11 @@ static void open_row(tg_channel *c, const tg_controller_host *host, const tg_acc
 
 /* Reads or writes the open row; returns the end of the data. */
 static uint64_t transfer(tg_channel *c, const tg_controller_host *host, const tg_access *a, bool write,
-                         uint64_t now) {
+                         uint64_t now, uint64_t any) {
   const tg_dram_device *d = c->device;
   tg_dram_bank *bank = &c->banks[a->bank];
   tg_dram_group *own = &c->groups[a->group], *all = &c->groups[d->groups];
-  uint64_t time = later(later(bank->column, now), column_time(c, a->group, write)), end;
+  uint64_t time = later(later(bank->column, now), group_time(c, a->group, write, any)), end;
   tell(c, host, write ? TG_DRAM_WRITE : TG_DRAM_READ, time, a->bank, a->row);
   if (write) {
     c->counts.turnarounds += all->read > all->written;
@@ -194,21 +260,22 @@ static bool direct(tg_channel *c) {
 
 /* A decision comes early enough to open the row of what is next behind the data of what was decided last. */
 static uint64_t next_decision(const tg_channel *c, uint64_t now) {
-  uint64_t ahead = c->device->tRP + c->device->tRCD;
-  return later(now, c->column > ahead ? c->column - ahead : 0);
+  return later(now, c->column > c->after.ahead ? c->column - c->after.ahead : 0);
 }
 
 tg_choice tg_channel_decide(tg_channel *c, const tg_controller_host *host) {
   uint64_t now = c->decide;
   tg_choice choice = {0};
-  refresh(c, host, now);
+  if (c->refresh <= now) refresh(c, host, now);
   choice.any = direct(c);
   if (choice.any) {
     tg_access_queue *q = c->writing ? &c->writes : &c->reads;
+    uint64_t any = channel_time(c, c->writing);
     choice.write = c->writing;
-    choice.access = take(q, choose(c, q, c->writing, now));
+    choice.access = take(q, choose(c, q, c->writing, now, any));
+    if (choice.write) c->filter[filter_of(choice.access.atom)]--;
     open_row(c, host, &choice.access, now);
-    choice.done = transfer(c, host, &choice.access, choice.write, now);
+    choice.done = transfer(c, host, &choice.access, choice.write, now, any);
   }
   c->decide = choice.any && (c->reads.count || c->writes.count) ? next_decision(c, now) : TG_DRAM_NEVER;
   return choice;

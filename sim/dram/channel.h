@@ -9,19 +9,22 @@
 /* Times begin here, later than any parameter is long, so that "long ago" is 0. */
 #define TG_DRAM_EPOCH ((uint64_t)1 << 40)
 
-/* One access of the device, a part of an atom. */
+/* One access of the device, a part of an atom, in a slot of a queue. */
 typedef struct tg_access {
   uint64_t atom; /* number of the 64-byte atom */
   uint32_t row;
-  uint16_t bank, group; /* bank: of the channel, group * banks + bank */
-  uint32_t piece;       /* of the port's loads; reads only */
-  uint16_t port;
+  uint32_t piece; /* of the port's loads; reads only */
+  uint16_t bank;  /* of the channel, group * banks + bank */
+  uint16_t group, port;
+  uint16_t younger, older; /* slots; TG_NO_SLOT at the ends */
 } tg_access;
 
-/* In order of age. */
+enum { TG_NO_SLOT = 0xFFFF };
+
 typedef struct tg_access_queue {
-  tg_access *entries;
-  uint32_t count, bypassed; /* younger ones that went before the oldest */
+  tg_access *slots;
+  uint16_t oldest, youngest, unused; /* the ends of the list in order of age; the list of free slots */
+  uint32_t count, bypassed;          /* bypassed: younger ones that went before the oldest */
 } tg_access_queue;
 
 typedef struct tg_dram_bank {
@@ -38,8 +41,10 @@ typedef struct tg_dram_group {
 typedef struct tg_channel {
   const tg_dram_device *device;
   uint32_t number;
-  uint64_t burst; /* of data on the bus */
+  uint64_t burst;      /* of data on the bus */
+  uint32_t group_bits; /* bank number >> group_bits is its group */
   tg_access_queue reads, writes;
+  uint16_t *filter; /* accesses in `writes` by hash of their atoms: 0 says that an atom is not there */
   tg_dram_bank *banks;
   tg_dram_group *groups;
   uint64_t window[4]; /* the last four activates, a ring */
@@ -51,6 +56,12 @@ typedef struct tg_channel {
   bool writing, draining;
   uint16_t granted, turn; /* port whose atom it took last, and how many in a row */
   tg_dram_counts counts;
+  struct { /* sums of the device's times: from a read or write to the next read or write of ... */
+    uint64_t gap, same;     /* the same kind: any group; the same group */
+    uint64_t read_to_write; /* the other kind */
+    uint64_t write_to_read, write_to_read_same;
+    uint64_t ahead; /* a decision comes so long before a read or write */
+  } after;
 } tg_channel;
 
 /* What a decision did. */
@@ -64,7 +75,11 @@ void tg_channel_init(tg_channel *channel, const tg_dram_device *device, uint32_t
 void tg_channel_reset(tg_channel *channel);
 /* The decision that is due at channel->decide: an access leaves its queue, its commands get their times. */
 tg_choice tg_channel_decide(tg_channel *channel, const tg_controller_host *host);
-/* Something has come into a queue, to be seen from `time` on. */
+/* An access comes into a queue that has room, to be seen from `time` on. Its links are the queue's business. */
+void tg_channel_put(tg_channel *channel, bool write, tg_access access, uint64_t time);
+/* Whether accesses of an atom wait to be written. */
+bool tg_channel_writes_atom(const tg_channel *channel, uint64_t atom);
+/* There is something to decide from `time` on. */
 void tg_channel_arrive(tg_channel *channel, uint64_t time);
 
 #endif

@@ -1,5 +1,6 @@
 /* Ports, the way from ports to channels, and the cycles of the array around the channels' picoseconds. */
 #include "sim/dram/controller.h"
+#include "sim/dram/address.h"
 #include "sim/dram/channel.h"
 
 #include <assert.h>
@@ -7,15 +8,27 @@
 #include <string.h>
 
 enum { TURN = 8 /* atoms that a port hands to a channel before another port is asked */ };
-enum { ATOM = 64, MOST_ATOMS = 3 /* of a piece: 8P bytes from anywhere on, P = 16 */ };
+enum { MOST_ATOMS = 3 /* of a piece: 8P bytes from anywhere on, P = 16 */ };
+enum { MOST_CHANNELS = 256, WORDS = MOST_CHANNELS / 64, NO_ATOM = 0xFFFF };
 
-/* An atom that waits at its port. */
+/* A set of channels. */
+typedef struct channel_set {
+  uint64_t word[WORDS];
+} channel_set;
+
+/* An atom that waits at its port, in a slot. */
 typedef struct atom {
-  uint64_t number, sent; /* address / 64; cycle */
-  uint32_t piece;
-  uint16_t channel;
+  uint64_t number; /* address / 64 */
+  tg_place place;
+  uint32_t piece, order; /* order: running number of the port's atoms */
+  uint16_t next;         /* slot of the next one for the same channel, or of the next free one */
   bool write;
 } atom;
+
+/* Atoms of a port for one channel, oldest first. */
+typedef struct lane {
+  uint16_t first, last;
+} lane;
 
 /* A piece of a load, until its data are there. */
 typedef struct piece {
@@ -24,9 +37,14 @@ typedef struct piece {
 } piece;
 
 typedef struct port {
-  atom *atoms;             /* up to device.port_queue, oldest first */
-  uint32_t count, offered; /* offered: the one that may cross in this cycle */
-  piece *pieces;           /* ring */
+  atom *atoms; /* device.port_queue slots */
+  lane *lanes; /* of each channel */
+  uint32_t count, order;
+  uint16_t unused;             /* list of free slots */
+  uint16_t fresh, fresh_count; /* sent in this cycle: not to cross before the next. Linked, oldest first */
+  uint16_t freshest;
+  channel_set oldest[2]; /* channels for which an atom waits whose oldest one is a read, a write */
+  piece *pieces;         /* ring */
   uint32_t sent, known,
       returned;     /* running numbers: sent, arrival known, arrived before the cycle asked about */
   uint64_t arrival; /* of the last piece whose arrival is known */
@@ -38,16 +56,26 @@ struct tg_controller {
   tg_params params;
   tg_dram_device device;
   tg_controller_host host;
-  uint64_t cycle;
-  uint32_t ports, pieces, accesses, tokens; /* pieces: room of a ring, a power of two; accesses of an atom */
-  uint32_t waiting;                         /* mask of ports with atoms */
+  uint64_t cycle, begin, end;       /* the cycle advanced to; when it begins, and when the next one does */
+  uint32_t ports, pieces, accesses; /* pieces: room of a ring, a power of two; accesses of an atom */
+  uint32_t words;                   /* of a set of channels */
+  uint32_t waiting, fresh;          /* masks of ports with atoms that may cross, with fresh ones */
   port *port;
   tg_channel *channel;
-  uint32_t *wanted;   /* by channel: ports whose atom it could take; 0 between cycles */
-  uint64_t active[4]; /* mask of channels with a decision to come */
-  tg_map_token token[TG_MAP_TOKENS];
-  uint64_t clock; /* MHz */
+  uint32_t *wanted;    /* by channel: ports whose atom it could take; 0 between cycles */
+  channel_set room[2]; /* channels with room for an atom to read, to write */
+  uint64_t *decide;    /* of each channel: its next decision, copied to be searched */
+  uint64_t soonest;    /* no decision is earlier */
+  uint64_t clock;      /* MHz */
+  tg_address_map map;
 };
+
+/* ---- sets ---- */
+
+static void set_add(channel_set *set, uint32_t channel) { set->word[channel / 64] |= 1ull << channel % 64; }
+static void set_remove(channel_set *set, uint32_t channel) {
+  set->word[channel / 64] &= ~(1ull << channel % 64);
+}
 
 /* ---- time ---- */
 
@@ -58,29 +86,10 @@ static uint64_t begin_of(const tg_controller *m, uint64_t cycle) {
 static uint64_t cycle_from(const tg_controller *m, uint64_t time) {
   return ((time - TG_DRAM_EPOCH) * m->clock + 999999) / 1000000;
 }
-
-/* ---- addresses ---- */
-
-typedef struct place {
-  uint32_t channel, group, bank, row;
-} place;
-
-static place locate(const tg_controller *m, uint64_t address) {
-  uint32_t number[TG_MAP_KINDS] = {0};
-  for (uint32_t t = 0; t < m->tokens; t++) {
-    tg_map_token k = m->token[t];
-    number[k.kind] |= (uint32_t)(address >> k.lsb & ((1ull << k.bits) - 1)) << k.from;
-  }
-  const tg_dram_device *d = &m->device;
-  uint32_t row = number[TG_MAP_ROW];
-  place p = {number[TG_MAP_CHANNEL], number[TG_MAP_GROUP], number[TG_MAP_BANK], row};
-  if (d->hash == TG_HASH_NONE) return p;
-  p.bank ^= row & (d->banks - 1);
-  row /= d->banks;
-  p.group ^= row & (d->groups - 1);
-  row /= d->groups;
-  if (d->hash == TG_HASH_ALL) p.channel ^= (row ^ number[TG_MAP_ROW]) & (d->channels - 1);
-  return p;
+static void set_cycle(tg_controller *m, uint64_t cycle) {
+  m->begin = cycle == m->cycle + 1 ? m->end : begin_of(m, cycle);
+  m->cycle = cycle;
+  m->end = begin_of(m, cycle + 1);
 }
 
 /* ---- life ---- */
@@ -93,16 +102,19 @@ tg_controller *tg_controller_create(const tg_params *params, const tg_controller
   m->host = *host;
   m->clock = params->clock_mhz;
   m->ports = tg_agcus(params);
-  m->accesses = ATOM / tg_dram_access_bytes(&m->device);
-  m->tokens = tg_dram_map(&m->device, m->token);
+  m->accesses = TG_ATOM_BYTES / tg_dram_access_bytes(&m->device);
+  m->words = (m->device.channels + 63) / 64;
+  tg_address_map_init(&m->map, &m->device);
   m->pieces = 1;
   while (m->pieces < params->dram_latency + 2) m->pieces *= 2;
   m->port = TG_NEW_ARRAY(&m->arena, port, m->ports);
   for (uint32_t p = 0; p < m->ports; p++) {
     m->port[p].atoms = TG_NEW_ARRAY(&m->arena, atom, m->device.port_queue);
+    m->port[p].lanes = TG_NEW_ARRAY(&m->arena, lane, m->device.channels);
     m->port[p].pieces = TG_NEW_ARRAY(&m->arena, piece, m->pieces);
   }
   m->wanted = TG_NEW_ARRAY(&m->arena, uint32_t, m->device.channels);
+  m->decide = TG_NEW_ARRAY(&m->arena, uint64_t, m->device.channels);
   m->channel = TG_NEW_ARRAY(&m->arena, tg_channel, m->device.channels);
   for (uint32_t c = 0; c < m->device.channels; c++) tg_channel_init(&m->channel[c], &m->device, c, &m->arena);
   tg_controller_reset(m);
@@ -117,13 +129,22 @@ void tg_controller_destroy(tg_controller *m) {
 
 void tg_controller_reset(tg_controller *m) {
   m->cycle = 0;
-  m->waiting = 0;
-  memset(m->active, 0, sizeof m->active);
+  m->begin = begin_of(m, 0);
+  m->end = begin_of(m, 1);
+  m->waiting = m->fresh = 0;
+  m->soonest = TG_DRAM_NEVER;
   for (uint32_t p = 0; p < m->ports; p++) {
     port *own = &m->port[p];
-    *own = (port){.atoms = own->atoms, .pieces = own->pieces};
+    *own = (port){.atoms = own->atoms, .lanes = own->lanes, .pieces = own->pieces};
+    for (uint32_t i = 0; i < m->device.port_queue; i++)
+      own->atoms[i].next = i + 1 < m->device.port_queue ? (uint16_t)(i + 1) : (uint16_t)NO_ATOM;
   }
-  for (uint32_t c = 0; c < m->device.channels; c++) tg_channel_reset(&m->channel[c]);
+  for (uint32_t c = 0; c < m->device.channels; c++) {
+    tg_channel_reset(&m->channel[c]);
+    m->decide[c] = TG_DRAM_NEVER;
+    set_add(&m->room[0], c);
+    set_add(&m->room[1], c);
+  }
 }
 
 /* ---- arrivals ---- */
@@ -160,10 +181,22 @@ bool tg_controller_ready(tg_controller *m, uint32_t number) {
 
 static void push(tg_controller *m, uint32_t number, uint64_t atom_number, bool write) {
   port *p = &m->port[number];
-  place place = locate(m, atom_number * ATOM);
-  p->atoms[p->count++] = (atom){atom_number, m->cycle, p->sent, (uint16_t)place.channel, write};
+  uint16_t slot = p->unused;
+  p->unused = p->atoms[slot].next;
+  p->atoms[slot] = (atom){.number = atom_number,
+                          .place = tg_place_of(&m->map, atom_number),
+                          .piece = p->sent,
+                          .order = p->order++,
+                          .next = NO_ATOM,
+                          .write = write};
+  if (p->fresh_count++)
+    p->atoms[p->freshest].next = slot;
+  else
+    p->fresh = slot;
+  p->freshest = slot;
+  p->count++;
   p->last = atom_number;
-  m->waiting |= 1u << number;
+  m->fresh |= 1u << number;
 }
 
 void tg_controller_send(tg_controller *m, uint32_t number, uint64_t address, uint32_t bytes, bool write,
@@ -172,7 +205,7 @@ void tg_controller_send(tg_controller *m, uint32_t number, uint64_t address, uin
   uint32_t count = 0;
   if (first) p->last = UINT64_MAX;
   if (bytes)
-    for (uint64_t a = address / ATOM; a <= (address + bytes - 1) / ATOM; a++) {
+    for (uint64_t a = address / TG_ATOM_BYTES; a <= (address + bytes - 1) / TG_ATOM_BYTES; a++) {
       if (a == p->last) continue;
       push(m, number, a, write);
       count++;
@@ -185,66 +218,99 @@ void tg_controller_send(tg_controller *m, uint32_t number, uint64_t address, uin
 
 /* ---- from ports to channels ---- */
 
-static bool has_atom(const tg_access_queue *q, uint64_t number) {
-  for (uint32_t i = 0; i < q->count; i++)
-    if (q->entries[i].atom == number) return true;
-  return false;
+/* Atoms that were sent in a cycle that is over may cross. */
+static void ripen(port *p) {
+  for (; p->fresh_count; p->fresh_count--) {
+    uint16_t slot = p->fresh;
+    atom *a = &p->atoms[slot];
+    uint32_t channel = tg_place_channel(a->place);
+    lane *l = &p->lanes[channel];
+    p->fresh = a->next;
+    a->next = NO_ATOM;
+    if ((p->oldest[0].word[channel / 64] | p->oldest[1].word[channel / 64]) >> channel % 64 & 1) {
+      p->atoms[l->last].next = slot;
+    } else {
+      l->first = slot;
+      set_add(&p->oldest[a->write], channel);
+    }
+    l->last = slot;
+  }
 }
 
-static void put(tg_controller *m, tg_channel *c, tg_access_queue *q, const atom *a, uint32_t number) {
+/* The oldest atom of a port for a channel leaves it. */
+static atom pop(port *p, uint32_t channel) {
+  lane *l = &p->lanes[channel];
+  uint16_t slot = l->first;
+  atom a = p->atoms[slot];
+  set_remove(&p->oldest[a.write], channel);
+  if (a.next != NO_ATOM) set_add(&p->oldest[p->atoms[a.next].write], channel);
+  l->first = a.next;
+  p->atoms[slot].next = p->unused;
+  p->unused = slot;
+  p->count--;
+  return a;
+}
+
+/* Whether the channel's queues have room for an atom, after they have changed. */
+static void note_room(tg_controller *m, const tg_channel *c) {
+  bool reads = c->reads.count + m->accesses <= m->device.read_queue,
+       writes = c->writes.count + m->accesses <= m->device.write_queue;
+  reads ? set_add(&m->room[0], c->number) : set_remove(&m->room[0], c->number);
+  writes ? set_add(&m->room[1], c->number) : set_remove(&m->room[1], c->number);
+}
+
+static void note_decision(tg_controller *m, const tg_channel *c) {
+  m->decide[c->number] = c->decide;
+  if (c->decide < m->soonest) m->soonest = c->decide;
+}
+
+static void put(tg_controller *m, tg_channel *c, const atom *a, uint32_t number) {
   for (uint32_t i = 0; i < m->accesses; i++) {
-    place place = locate(m, a->number * ATOM + i * tg_dram_access_bytes(&m->device));
-    q->entries[q->count++] = (tg_access){.atom = a->number,
-                                         .row = place.row,
-                                         .bank = (uint16_t)(place.group * m->device.banks + place.bank),
-                                         .group = (uint16_t)place.group,
-                                         .piece = a->piece,
-                                         .port = (uint16_t)number};
+    tg_place place = a->place ^ m->map.access[i];
+    tg_channel_put(c, a->write,
+                   (tg_access){.atom = a->number,
+                               .row = tg_place_row(place),
+                               .bank = (uint16_t)tg_place_bank(place),
+                               .piece = a->piece,
+                               .port = (uint16_t)number},
+                   m->end);
   }
-  tg_channel_arrive(c, begin_of(m, m->cycle + 1));
-  m->active[c->number / 64] |= 1ull << c->number % 64;
+  note_room(m, c);
+  note_decision(m, c);
 }
 
 /* The channel takes what the port offers. */
 static void accept(tg_controller *m, tg_channel *c, uint32_t number) {
   port *p = &m->port[number];
-  atom a = p->atoms[p->offered];
-  memmove(p->atoms + p->offered, p->atoms + p->offered + 1, (--p->count - p->offered) * sizeof a);
-  if (!p->count) m->waiting &= ~(1u << number);
+  atom a = pop(p, c->number);
+  if (p->count == p->fresh_count) m->waiting &= ~(1u << number);
   c->turn = c->granted == number ? c->turn + 1 : 1;
   c->granted = (uint16_t)number;
-  bool written = has_atom(&c->writes, a.number);
+  bool written = tg_channel_writes_atom(c, a.number);
   if (a.write && written) {
     c->counts.merged++;
-  } else if (a.write) {
-    put(m, c, &c->writes, &a, number);
   } else if (written) {
     c->counts.forwarded++;
-    complete(m, number, a.piece, m->accesses, begin_of(m, m->cycle + 1));
+    complete(m, number, a.piece, m->accesses, m->end);
   } else {
-    put(m, c, &c->reads, &a, number);
+    put(m, c, &a, number);
   }
 }
 
-static bool has_room(const tg_controller *m, const atom *a) {
-  const tg_channel *c = &m->channel[a->channel];
-  return a->write ? c->writes.count + m->accesses <= m->device.write_queue
-                  : c->reads.count + m->accesses <= m->device.read_queue;
-}
-
-/* The oldest atom of a port that its channel has room for and that passes none for the same channel. */
-static const atom *offer(const tg_controller *m, port *p) {
-  uint64_t full[4] = {0};
-  for (uint32_t i = 0; i < p->count && p->atoms[i].sent < m->cycle; i++) {
-    const atom *a = &p->atoms[i];
-    uint64_t *word = &full[a->channel / 64], bit = 1ull << a->channel % 64;
-    if (!(*word & bit) && has_room(m, a)) {
-      p->offered = i;
-      return a;
+/* The channel of the oldest atom of a port that has room for it; an atom passes none for the same channel. */
+static uint32_t offer(const tg_controller *m, const port *p) {
+  uint32_t best = MOST_CHANNELS, order = 0;
+  for (uint32_t w = 0; w < m->words; w++) {
+    uint64_t left = (p->oldest[0].word[w] & m->room[0].word[w]) | (p->oldest[1].word[w] & m->room[1].word[w]);
+    for (; left; left &= left - 1) {
+      uint32_t channel = w * 64 + (uint32_t)__builtin_ctzll(left),
+               own = p->atoms[p->lanes[channel].first].order;
+      if (best != MOST_CHANNELS && (int32_t)(own - order) > 0) continue;
+      best = channel;
+      order = own;
     }
-    *word |= bit;
   }
-  return NULL;
+  return best;
 }
 
 /* The port whose atom a channel takes: the one it took from last until its turn is over, else the next of `mask`. */
@@ -259,11 +325,10 @@ static void cross(tg_controller *m) {
   uint16_t touched[32];
   uint32_t count = 0;
   for (uint32_t left = m->waiting; left; left &= left - 1) {
-    uint32_t number = (uint32_t)__builtin_ctz(left);
-    const atom *a = offer(m, &m->port[number]);
-    if (!a) continue;
-    if (!m->wanted[a->channel]) touched[count++] = a->channel;
-    m->wanted[a->channel] |= 1u << number;
+    uint32_t number = (uint32_t)__builtin_ctz(left), channel = offer(m, &m->port[number]);
+    if (channel == MOST_CHANNELS) continue;
+    if (!m->wanted[channel]) touched[count++] = (uint16_t)channel;
+    m->wanted[channel] |= 1u << number;
   }
   for (uint32_t i = 0; i < count; i++) {
     tg_channel *c = &m->channel[touched[i]];
@@ -271,30 +336,29 @@ static void cross(tg_controller *m) {
     m->wanted[touched[i]] = 0;
     accept(m, c, next_port(c, mask));
   }
-}
-
-/* Decisions before `end`. */
-static void decide(tg_controller *m, uint64_t end) {
-  for (uint32_t w = 0; w < 4; w++) {
-    for (uint64_t left = m->active[w]; left; left &= left - 1) {
-      tg_channel *c = &m->channel[w * 64 + (uint32_t)__builtin_ctzll(left)];
-      while (c->decide < end) {
-        tg_choice choice = tg_channel_decide(c, &m->host);
-        if (choice.any && !choice.write) complete(m, choice.access.port, choice.access.piece, 1, choice.done);
-      }
-      if (c->decide == TG_DRAM_NEVER) m->active[w] &= ~(1ull << c->number % 64);
-    }
+  for (; m->fresh; m->fresh &= m->fresh - 1) {
+    uint32_t number = (uint32_t)__builtin_ctz(m->fresh);
+    ripen(&m->port[number]);
+    m->waiting |= 1u << number;
   }
 }
 
-static uint64_t first_decision(const tg_controller *m) {
-  uint64_t first = TG_DRAM_NEVER;
-  for (uint32_t w = 0; w < 4; w++)
-    for (uint64_t left = m->active[w]; left; left &= left - 1) {
-      const tg_channel *c = &m->channel[w * 64 + (uint32_t)__builtin_ctzll(left)];
-      if (c->decide < first) first = c->decide;
+/* Decisions of this cycle. */
+static void decide(tg_controller *m) {
+  uint64_t soonest = TG_DRAM_NEVER;
+  for (uint32_t i = 0; i < m->device.channels; i++) {
+    if (m->decide[i] < m->end) {
+      tg_channel *c = &m->channel[i];
+      while (c->decide < m->end) {
+        tg_choice choice = tg_channel_decide(c, &m->host);
+        if (choice.any && !choice.write) complete(m, choice.access.port, choice.access.piece, 1, choice.done);
+      }
+      m->decide[i] = c->decide;
+      note_room(m, c);
     }
-  return first;
+    if (m->decide[i] < soonest) soonest = m->decide[i];
+  }
+  m->soonest = soonest;
 }
 
 /* The cycle in which a time lies. */
@@ -306,22 +370,21 @@ static uint64_t cycle_of(const tg_controller *m, uint64_t time) {
 void tg_controller_advance(tg_controller *m, uint64_t cycle) {
   assert(cycle >= m->cycle);
   while (m->cycle < cycle) {
-    if (!m->waiting) { /* nothing until the next decision */
-      uint64_t first = first_decision(m), to = first == TG_DRAM_NEVER ? cycle : cycle_of(m, first);
-      if (to > m->cycle) m->cycle = to < cycle ? to : cycle;
-      if (m->cycle == cycle) return;
+    if (!(m->waiting | m->fresh) && m->soonest >= m->end) { /* nothing until the next decision */
+      uint64_t to = m->soonest == TG_DRAM_NEVER ? cycle : cycle_of(m, m->soonest);
+      set_cycle(m, to < cycle ? to : cycle);
+      continue;
     }
-    decide(m, begin_of(m, m->cycle + 1));
-    if (m->waiting) cross(m);
-    m->cycle++;
+    if (m->soonest < m->end) decide(m);
+    if (m->waiting | m->fresh) cross(m);
+    set_cycle(m, m->cycle + 1);
   }
 }
 
 uint64_t tg_controller_next(const tg_controller *m) {
-  if (m->waiting) return m->cycle + 1;
-  uint64_t first = first_decision(m);
-  if (first == TG_DRAM_NEVER) return UINT64_MAX;
-  uint64_t cycle = cycle_of(m, first);
+  if (m->waiting | m->fresh) return m->cycle + 1;
+  if (m->soonest == TG_DRAM_NEVER) return UINT64_MAX;
+  uint64_t cycle = cycle_of(m, m->soonest);
   return (cycle > m->cycle ? cycle : m->cycle) + 1;
 }
 
@@ -334,13 +397,13 @@ tg_dram_counts tg_controller_counts(const tg_controller *m) {
 }
 
 uint64_t tg_controller_drain(tg_controller *m) {
-  uint64_t now = begin_of(m, m->cycle), last = 0;
+  uint64_t last = 0;
   for (uint32_t i = 0; i < m->device.channels; i++) {
     tg_channel *c = &m->channel[i];
     c->draining = true;
     if (c->writes.count) {
-      tg_channel_arrive(c, now);
-      m->active[i / 64] |= 1ull << i % 64;
+      tg_channel_arrive(c, m->begin);
+      note_decision(m, c);
     }
   }
   while (tg_controller_next(m) != UINT64_MAX) tg_controller_advance(m, tg_controller_next(m));
