@@ -181,13 +181,14 @@ static uint32_t choose(const tg_channel *c, const tg_access_queue *q, bool write
   const tg_dram_device *d = c->device;
   uint32_t best = q->oldest, slot = best, window = q->count < d->window ? q->count : d->window;
   if (d->order == TG_ORDER_IN_ORDER || q->bypassed >= d->bypass) return best;
-  uint64_t soonest = TG_DRAM_NEVER, bound = later(now, any);
+  uint64_t soonest = TG_DRAM_NEVER, bound = later(now, any), free[16];
+  for (uint32_t g = 0; g < d->groups; g++) free[g] = group_time(c, g, write, bound);
   for (uint32_t i = 0; i < window && soonest > bound; i++) {
     const tg_access *a = &q->slots[slot];
-    uint64_t time = later(later(row_time(c, a, now), now), group_time(c, a->group, write, any));
-    if (time < soonest) {
-      soonest = time;
-      best = slot;
+    if (free[a->group] < soonest) {
+      uint64_t time = later(row_time(c, a, now), free[a->group]);
+      best = time < soonest ? slot : best;
+      soonest = time < soonest ? time : soonest;
     }
     slot = a->younger;
   }

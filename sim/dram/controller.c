@@ -76,6 +76,10 @@ static void set_add(channel_set *set, uint32_t channel) { set->word[channel / 64
 static void set_remove(channel_set *set, uint32_t channel) {
   set->word[channel / 64] &= ~(1ull << channel % 64);
 }
+static void set_put(channel_set *set, uint32_t channel, bool in) {
+  uint64_t *word = &set->word[channel / 64], bit = channel % 64;
+  *word = (*word & ~(1ull << bit)) | (uint64_t)in << bit;
+}
 
 /* ---- time ---- */
 
@@ -253,10 +257,8 @@ static atom pop(port *p, uint32_t channel) {
 
 /* Whether the channel's queues have room for an atom, after they have changed. */
 static void note_room(tg_controller *m, const tg_channel *c) {
-  bool reads = c->reads.count + m->accesses <= m->device.read_queue,
-       writes = c->writes.count + m->accesses <= m->device.write_queue;
-  reads ? set_add(&m->room[0], c->number) : set_remove(&m->room[0], c->number);
-  writes ? set_add(&m->room[1], c->number) : set_remove(&m->room[1], c->number);
+  set_put(&m->room[0], c->number, c->reads.count + m->accesses <= m->device.read_queue);
+  set_put(&m->room[1], c->number, c->writes.count + m->accesses <= m->device.write_queue);
 }
 
 static void note_decision(tg_controller *m, const tg_channel *c) {
@@ -386,6 +388,12 @@ uint64_t tg_controller_next(const tg_controller *m) {
   if (m->soonest == TG_DRAM_NEVER) return UINT64_MAX;
   uint64_t cycle = cycle_of(m, m->soonest);
   return (cycle > m->cycle ? cycle : m->cycle) + 1;
+}
+
+/* Data are read after a decision in a cycle to come, or come from a write queue after one. */
+uint64_t tg_controller_lookahead(const tg_controller *m) {
+  uint64_t cycles = m->device.controller * m->clock / 1000000;
+  return cycles ? cycles : 1;
 }
 
 /* ---- the run ---- */

@@ -54,6 +54,10 @@ bool tg_controller_ready(tg_controller *memory, uint32_t port);
 void tg_controller_send(tg_controller *memory, uint32_t port, uint64_t address, uint32_t bytes, bool write,
                         bool first);
 
+/* What a port has sent and what is not known to arrive when everything before a cycle has happened arrives so many cycles
+ * after it, or later. At least 1. */
+uint64_t tg_controller_lookahead(const tg_controller *memory);
+
 tg_dram_counts tg_controller_counts(const tg_controller *memory);
 /* Writes what still waits. Returns the cycle in which the last written data are on a bus, at most the cycle advanced to
  * if nothing waits. Ends the run: only reset may follow. */

@@ -219,6 +219,7 @@ void tg_chip_begin(tg_chip *chip, tg_dram *dram, const tg_run_options *options) 
   chip->ended = false;
   if (chip->memory) tg_controller_reset(chip->memory);
   chip->counted = (tg_dram_counts){0};
+  chip->followed = chip->sending = 0;
   chip->begin = chip->last_end = 0;
   chip->event_count = 0;
   chip->fault_at = TG_NEVER;

@@ -191,6 +191,8 @@ typedef struct tg_chip {
   uint32_t post_count, post_capacity, post_free;
   tg_cost_cache costs;
   tg_controller *memory;  /* NULL: the ports' latency is fixed */
+  uint64_t followed;      /* cycle up to which the memory has been told of everything */
+  uint32_t sending;       /* mask of ports with an active walk */
   tg_spans spans;         /* of a burst */
   tg_dram_counts counted; /* at the begin of the invocation */
   uint16_t *first_unit;   /* of each endpoint */

@@ -31,13 +31,6 @@ void tg_device_issue(tg_chip *chip, tg_unit_state *u) {
   tg_walk_begin(&u->addresses, chip->m, in, u->now.index, base);
 }
 
-bool tg_device_ready(tg_chip *chip, uint32_t port) {
-  tg_controller_advance(chip->memory, chip->now);
-  if (tg_controller_ready(chip->memory, port)) return true;
-  tg_chip_wake(chip, tg_agent_of_memory(chip), chip->now + 1); /* looks again */
-  return false;
-}
-
 /* The pieces of a span: its parts in each flit. */
 static void add_pieces(tg_port_walk *w, const tg_walk *walk, const tg_span *span) {
   uint32_t valid_end = span->valid_first + span->valid_count, lane = span->lane;
@@ -52,14 +45,67 @@ static void add_pieces(tg_port_walk *w, const tg_walk *walk, const tg_span *span
   }
 }
 
-static void send(tg_chip *chip, uint32_t port) {
+/* The next piece of a port's burst, in a cycle that may be over. */
+static void send(tg_chip *chip, uint32_t port, uint64_t cycle) {
   tg_port_walk *w = &chip->port[port].walk;
   tg_piece piece = w->pieces[w->sent];
   tg_controller_send(chip->memory, port, piece.address, piece.bytes, w->store, w->sent == 0);
-  w->next = chip->now + 1;
+  w->next = cycle + 1;
   if (++w->sent < w->count) return;
   w->active = false;
-  tg_port_done(chip, port, later(chip->now, w->granted + w->cycles - 1));
+  chip->sending &= ~(1u << port);
+  tg_port_done(chip, port, later(cycle, w->granted + w->cycles - 1));
+}
+
+/* The memory follows the array at a distance: everything up to `cycle` happens there, with the pieces of bursts that were
+ * granted before. */
+static void follow(tg_chip *chip, uint64_t cycle) {
+  for (; chip->followed < cycle && chip->sending; chip->followed++) {
+    tg_controller_advance(chip->memory, chip->followed + 1);
+    for (uint32_t left = chip->sending; left; left &= left - 1) {
+      uint32_t port = (uint32_t)__builtin_ctz(left);
+      if (tg_controller_ready(chip->memory, port)) send(chip, port, chip->followed + 1);
+    }
+  }
+  if (chip->followed < cycle) tg_controller_advance(chip->memory, chip->followed = cycle);
+}
+
+/* The last piece of a port's burst is sent then, or the port is busy until then, or later. */
+static uint64_t sent_from(const tg_port_walk *w) {
+  return later(w->next + (w->count - w->sent) - 1, w->granted + w->cycles - 1);
+}
+
+/* The oldest burst that is not complete, all of its pieces being sent, is so then or later: what is not known yet arrives
+ * after the memory's lookahead, a piece a cycle, and the link takes its time. */
+static uint64_t complete_from(const tg_chip *chip, const tg_port_state *p) {
+  const tg_load *load = &p->loads[p->arriving % chip->m->agcu_buffers];
+  uint64_t next = chip->now + tg_controller_lookahead(chip->memory);
+  uint64_t linked = load->linked == TG_NEVER ? later(next, p->link + 1) : load->linked;
+  return later(next + load->pieces - 1, linked + load->cycles - 1);
+}
+
+/* The memory is followed again before anything that it does can be seen. */
+static void look_again(tg_chip *chip) {
+  uint64_t next = TG_NEVER;
+  for (uint32_t port = 0; port < chip->ports; port++) {
+    const tg_port_state *p = &chip->port[port];
+    bool loads = p->walk.active && !p->walk.store;
+    uint64_t look = p->walk.active ? sent_from(&p->walk) : p->walk.blocked ? chip->now + 1 : TG_NEVER;
+    if (look < next) next = look;
+    if (p->arriving + loads != p->newest && next > chip->now + 1) {
+      look = complete_from(chip, p);
+      if (look < next) next = look;
+    }
+  }
+  if (next == TG_NEVER) return;
+  tg_chip_wake(chip, tg_agent_of_memory(chip), later(next, chip->now + 1));
+}
+
+bool tg_device_ready(tg_chip *chip, uint32_t port) {
+  follow(chip, chip->now);
+  if (tg_controller_ready(chip->memory, port)) return true;
+  tg_chip_wake(chip, tg_agent_of_memory(chip), chip->now + 1); /* looks again */
+  return false;
 }
 
 void tg_device_walk(tg_chip *chip, uint32_t port, uint32_t flits) {
@@ -78,30 +124,24 @@ void tg_device_walk(tg_chip *chip, uint32_t port, uint32_t flits) {
   w->active = true;
   w->granted = chip->now;
   p->free_at = TG_NEVER;
-  tg_chip_wake(chip, tg_agent_of_memory(chip), chip->now + 1);
-  send(chip, port);
+  chip->sending |= 1u << port;
+  send(chip, port, chip->now);
+  look_again(chip);
 }
 
 void tg_device_act(tg_chip *chip) {
-  bool soon = false; /* something to be done in the next cycle */
-  tg_controller_advance(chip->memory, chip->now);
+  follow(chip, chip->now);
   for (uint32_t port = 0; port < chip->ports; port++) {
     tg_port_walk *w = &chip->port[port].walk;
-    if (!w->active && !w->blocked) continue;
-    if (w->active && w->next <= chip->now && tg_controller_ready(chip->memory, port)) {
-      send(chip, port);
-    } else if (w->blocked && tg_controller_ready(chip->memory, port)) {
-      w->blocked = false;
-      tg_chip_wake(chip, tg_agent_of_port(chip, port), chip->now);
-    }
-    soon |= w->active || w->blocked;
+    if (!w->blocked || !tg_controller_ready(chip->memory, port)) continue;
+    w->blocked = false;
+    tg_chip_wake(chip, tg_agent_of_port(chip, port), chip->now);
   }
-  uint64_t next = soon ? chip->now + 1 : tg_controller_next(chip->memory);
-  if (next != UINT64_MAX) tg_chip_wake(chip, tg_agent_of_memory(chip), next);
+  look_again(chip);
 }
 
 tg_dram_counts tg_device_count(tg_chip *chip) {
-  tg_controller_advance(chip->memory, chip->now);
+  follow(chip, chip->now);
   tg_dram_counts all = tg_controller_counts(chip->memory), more = tg_dram_since(all, chip->counted);
   chip->counted = all;
   return more;
