@@ -172,18 +172,24 @@ static tg_status place_temporaries(planner *p) {
 }
 
 /* What kernels load is somewhere: a pass that stops storing what another kernel loads would leave it without a
- * place. */
-static tg_status check_loads(const tg_compile *c) {
-  for (size_t k = 0; k < c->kernel_count; k++)
-    for (size_t i = 0; i < c->kernels[k].input_count; i++) {
-      const tg_value *value = c->kernels[k].inputs[i];
-      const tg_place *place = &c->places[value->index];
-      if ((place->root ? &c->places[place->root->index] : place)->tensor < 0)
-        return tg_fail(c->diag, TG_INVALID,
-                       "%s loads \"%s\", which no kernel stores (a defect of the mapper)",
-                       tg_kernel_name(c, &c->kernels[k]), value->name);
-    }
-  return TG_OK;
+ * place. What has no elements no kernel stores; it has a place of no bytes. */
+static tg_status settle_load(tg_compile *c, const tg_kernel *kernel, tg_value *value) {
+  tg_place *place = &c->places[tg_owner(c, value)->index];
+  if (place->tensor >= 0) return TG_OK;
+  if (tg_value_elements(value))
+    return tg_fail(c->diag, TG_INVALID, "%s loads \"%s\", which no kernel stores (a defect of the mapper)",
+                   tg_kernel_name(c, kernel), value->name);
+  tg_status status = new_tensor(c, value, TG_ROLE_TEMPORARY, value->name, &place->tensor);
+  if (!status) place_at_end(c, place->tensor);
+  return status;
+}
+
+static tg_status settle_loads(tg_compile *c) {
+  tg_status status = TG_OK;
+  for (size_t k = 0; k < c->kernel_count && !status; k++)
+    for (size_t i = 0; i < c->kernels[k].input_count && !status; i++)
+      status = settle_load(c, &c->kernels[k], c->kernels[k].inputs[i]);
+  return status;
 }
 
 tg_status tg_plan_memory(tg_compile *c) {
@@ -197,6 +203,6 @@ tg_status tg_plan_memory(tg_compile *c) {
     }
   if (!status) status = place_outputs(c);
   if (!status) status = place_temporaries(&p);
-  if (!status) status = check_loads(c);
+  if (!status) status = settle_loads(c);
   return status;
 }
