@@ -4,29 +4,58 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEEPEST = 100, LONGEST = 65536, MOST_REPEATED = 1000 };
+enum { DEEPEST = 100, LONGEST = 65536, MOST_COPIES = 4000 };
 
-/* The C library's compiler calls itself for each parenthesis, and copies what {n,m} repeats. Whatever stands
- * in brackets counts as well, which is on the safe side. */
+/* Behind the bracket expression that begins at `at`; its end if it has none. */
+static const char *skip_brackets(const char *at) {
+  at++;
+  if (*at == '^') at++;
+  if (*at == ']') at++;
+  for (; *at && *at != ']'; at++) {
+    if (*at != '[' || !at[1] || !strchr(":.=", at[1])) continue;
+    const char closing[] = {at[1], ']', 0}, *end = strstr(at + 2, closing);
+    if (end) at = end + 1;
+  }
+  return *at ? at + 1 : at;
+}
+
+/* How often "{n,m}" at `at` repeats what stands before it: the largest number in it, and one more for "{n,}". */
+static long repetitions(const char *at) {
+  long most = 1;
+  for (at++; *at && *at != '}'; at++) {
+    long number = *at >= '0' && *at <= '9' ? strtol(at, NULL, 10) : 0;
+    if (number >= most) most = number < LONGEST ? number + 1 : LONGEST;
+  }
+  return most;
+}
+
+/* The C library's compiler calls itself for each parenthesis, and copies what {n,m} and + repeat: "a+" is "aa*", and of
+ * "a++++" it makes a tree that doubles with each of them. Sizes are counted in single characters, by parenthesis. */
 static const char *too_large(const char *text) {
-  long depth = 0, repeated = 1;
+  long size[DEEPEST + 1] = {0}, last = 0, copies = 0; /* last: of what a repetition would repeat */
+  int depth = 0;
   if (strlen(text) > LONGEST) return "it is longer than 65536 characters";
-  for (const char *at = text; *at; at++) {
-    if (*at == '\\' && at[1]) {
-      at++;
-    } else if (*at == '(') {
+  for (const char *at = text; *at;) {
+    long more = 0;
+    if (*at == '(') {
       if (++depth > DEEPEST) return "more than 100 parentheses stand in each other";
-    } else if (*at == ')') {
-      depth -= depth > 0;
+      size[depth] = last = 0;
+    } else if (*at == ')' && depth) {
+      last = size[depth--] + 1;
+      size[depth] += last;
+    } else if (*at == '+' || *at == '*' || *at == '?') {
+      more = *at == '+' ? last : 1;
     } else if (*at == '{') {
-      long most = 1;
-      for (const char *digit = at + 1; *digit && *digit != '}'; digit++) {
-        long number = *digit >= '0' && *digit <= '9' ? strtol(digit, NULL, 10) : 0;
-        if (number > most) most = number;
-      }
-      if (most > MOST_REPEATED || (repeated *= most) > MOST_REPEATED)
-        return "its repetitions make more than 1000 copies";
+      more = last * (repetitions(at) - 1);
+    } else {
+      last = 1;
+      size[depth]++;
     }
+    size[depth] += more;
+    last += more;
+    copies += more;
+    if (copies > MOST_COPIES) return "its repetitions make more than 4000 copies";
+    at = *at == '[' ? skip_brackets(at) : at + (*at == '\\' && at[1] ? 2 : 1);
   }
   return NULL;
 }

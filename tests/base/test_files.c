@@ -124,9 +124,10 @@ TG_TEST(pattern, what_the_compiler_does_not_stand_is_refused) {
   static char deep[40001];
   memset(deep, '(', 20000);
   memset(deep + 20000, ')', 20000);
-  const char *const bad[] = {deep, "(a{1,200}){1,200}", "a{9999}", "((("};
+  const char *const bad[] = {deep,  "(a{1,200}){1,200}",          "a{9999}",
+                             "(((", "a+++++++++++++++++++++++++", "((([(]a)+)+)[^])]{5000}"};
   regex_t regex;
-  for (int i = 0; i < 4; i++) {
+  for (int i = 0; i < 6; i++) {
     tg_diag diag = {""};
     EXPECT_EQ(tg_pattern_compile("--trained", bad[i], &regex, &diag), TG_INVALID);
     EXPECT(!strncmp(diag.message, "--trained \"", 11));
@@ -134,7 +135,10 @@ TG_TEST(pattern, what_the_compiler_does_not_stand_is_refused) {
   EXPECT_EQ(tg_pattern_compile("--trained", "^(conv|fc)[0-9]{1,3}\\.(weight|bias)$", &regex, NULL), TG_OK);
   EXPECT(!regexec(&regex, "fc12.bias", 0, NULL, 0));
   regfree(&regex);
+  EXPECT_EQ(tg_pattern_compile("--trained", "[])(]+x+(y+)*z+[[:digit:]]+(layer){500}", &regex, NULL), TG_OK);
+  regfree(&regex);
 }
+
 TG_TEST(text_stream, nothing_is_lost) {
   tg_arena arena = {0};
   tg_text_stream text;
