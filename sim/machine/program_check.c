@@ -44,9 +44,13 @@ static tg_status check_common(const check *k, const tg_common_instr *in, uint32_
     WANT(own >= 0 && in->post_pos[i] != own && in->post_pos[i] <= (row ? k->m->cols : k->m->rows),
          "post_pos[%d]: there is no position %lld to post to", i, (long long)in->post_pos[i]);
   }
-  for (int pos = 0; pos < 17; pos++)
-    WANT(!(in->credit_mask[0] >> pos & 1) || in->credit_base[0] + pos < k->m->semaphores,
-         "credits reach beyond the semaphores");
+  for (int pos = 0; pos < 17; pos++) {
+    if (!(in->credit_mask[0] >> pos & 1)) continue;
+    WANT(in->credit_base[0] + pos < k->m->semaphores, "credits reach beyond the semaphores");
+    for (int i = 0; i < 4; i++)
+      WANT(!in->wait_on[i] || in->wait_sem[i] != in->credit_base[0] + pos,
+           "semaphore %lld is waited for twice, once as a credit", (long long)in->wait_sem[i]);
+  }
   return TG_OK;
 }
 
