@@ -154,7 +154,7 @@ static void set_default_attributes(tg_graph *graph, tg_node *node) {
   for (int i = 0; i < info->attr_count; i++) {
     double initial = info->attrs[i].initial;
     node->attrs[i] = (tg_attr){.key = info->attrs[i].key, .f = initial, .text = ""};
-    if (!isnan(initial) && !isinf(initial)) node->attrs[i].i = (int64_t)initial;
+    if (fabs(initial) < 0x1p63) node->attrs[i].i = (int64_t)initial; /* not NaN, nor the largest float */
   }
 }
 

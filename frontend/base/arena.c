@@ -59,7 +59,7 @@ void *tg_arena_alloc(tg_arena *arena, size_t count, size_t size) {
 
 char *tg_arena_strndup(tg_arena *arena, const char *text, size_t length) {
   char *copy = tg_arena_alloc(arena, length + 1, 1);
-  memcpy(copy, text, length);
+  if (length) memcpy(copy, text, length); /* NULL may be an empty text */
   return copy;
 }
 

@@ -1,5 +1,7 @@
 #include "frontend/build/build.h"
 
+#include <inttypes.h>
+
 #include "frontend/build/centred.h"
 #include "frontend/build/rewrite.h"
 #include "frontend/infer.h"
@@ -199,6 +201,11 @@ tg_value *tg_build_constant(tg_build *b, tg_dtype dtype, int rank, const int64_t
 
 tg_value *tg_build_positions(tg_build *b, const tg_value *x, int64_t count, int axis, int rank) {
   int64_t sizes[TG_MAX_RANK];
+  if (b->diag && count > TG_MOST_POSITIONS) {
+    tg_fail(b->diag, TG_INVALID, "%" PRId64 " places along an axis are too many", count);
+    b->failed = true;
+  }
+  if (b->failed) count = 1;
   for (int d = 0; d < rank; d++) sizes[d] = d == axis ? count : 1;
   tg_dtype dtype = tg_dtype_is_integer(x->dtype) ? x->dtype : TG_F32;
   tg_value *made = tg_build_constant(b, dtype, rank, sizes, NULL);

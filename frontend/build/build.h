@@ -55,7 +55,11 @@ tg_value *tg_build_concat(tg_build *b, tg_value *const *parts, int count, int ax
 tg_value *tg_build_number_like(tg_build *b, const tg_value *x, double number);
 /* A constant of any type and shape; `data` is copied. */
 tg_value *tg_build_constant(tg_build *b, tg_dtype dtype, int rank, const int64_t *sizes, const void *data);
-/* 0, 1 .. count-1 along dimension `axis` of `rank`, in the type of x as tg_build_number_like has it. */
+/* 0, 1 .. count-1 along dimension `axis` of `rank`, in the type of x as tg_build_number_like has it. With a `diag`,
+ * more than TG_MOST_POSITIONS fail. */
+enum {
+  TG_MOST_POSITIONS = 1 << 22 /* so that they are exact in FP32, and no small file asks for much memory */
+};
 tg_value *tg_build_positions(tg_build *b, const tg_value *x, int64_t count, int axis, int rank);
 /* x with another dimension, of size 1, before dimension `at`; without dimension `at`, of size 1. */
 tg_value *tg_build_insert(tg_build *b, tg_value *x, int at);

@@ -28,22 +28,24 @@ static tg_value *sum(tg_graph *graph, tg_node *node, tg_value *x) {
   return reduced(graph, node, TG_OP_REDUCE_SUM, x, TG_F32, node->id);
 }
 
-/* max + log(sum(exp(x - max))), with a finite maximum: infinities come out of the exponentials. */
-static tg_value *log_sum_exp(tg_graph *graph, tg_node *node, tg_value *x) {
-  tg_value *top = reduced(graph, node, TG_OP_REDUCE_MAX, x, TG_F32, -1);
-  tg_value *finite = tg_reduce_step(graph, node, TG_OP_CLIP, top, NULL, node);
-  tg_value *below = tg_reduce_step(graph, node, TG_OP_SUB, x, finite, node);
-  tg_value *total = sum(graph, node, tg_reduce_step(graph, node, TG_OP_EXP, below, NULL, node));
-  return tg_reduce_step(graph, node, TG_OP_ADD, tg_reduce_step(graph, node, TG_OP_LOG, total, NULL, node),
-                        finite, node);
-}
-
 static int64_t elements_reduced(const tg_node *node) {
   int count;
   const int64_t *axes = tg_attr_ints(node, TG_ATTR_AXES, &count);
   int64_t product = 1;
   for (int i = 0; i < count; i++) product *= tg_in(node, 0)->dims[axes[i]].size;
   return product;
+}
+
+/* max + log(sum(exp(x - max))), with a finite maximum: infinities come out of the exponentials.
+ * Nothing has no maximum, and sums up to 0. */
+static tg_value *log_sum_exp(tg_graph *graph, tg_node *node, tg_value *x) {
+  if (!elements_reduced(node)) return tg_reduce_step(graph, node, TG_OP_LOG, sum(graph, node, x), NULL, node);
+  tg_value *top = reduced(graph, node, TG_OP_REDUCE_MAX, x, TG_F32, -1);
+  tg_value *finite = tg_reduce_step(graph, node, TG_OP_CLIP, top, NULL, node);
+  tg_value *below = tg_reduce_step(graph, node, TG_OP_SUB, x, finite, node);
+  tg_value *total = sum(graph, node, tg_reduce_step(graph, node, TG_OP_EXP, below, NULL, node));
+  return tg_reduce_step(graph, node, TG_OP_ADD, tg_reduce_step(graph, node, TG_OP_LOG, total, NULL, node),
+                        finite, node);
 }
 
 static tg_value *composed(tg_graph *graph, tg_node *node) {

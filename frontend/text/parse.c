@@ -290,7 +290,6 @@ static bool parse_properties(parser *p, tg_node *node) {
     if (accept(p, "@")) {
       if (!parse_int(p, &node->id)) return false;
       if (node->id < -1 || node->id > MOST_IDS) return expected(p, "the number of a node");
-      if (node->id >= p->graph->next_id) p->graph->next_id = node->id + 1;
     } else if (*p->at == '"') {
       if (!parse_quoted(p, &node->name)) return false;
     } else if (accept(p, "disable_graphamp")) {
@@ -362,16 +361,17 @@ static bool parse_node(parser *p) {
   if (count > info->most_inputs) return expected(p, "fewer inputs");
   for (int i = 0; i < info->fewest_inputs; i++)
     if (i >= count || !inputs[i]) return expected(p, "more inputs");
-  int64_t next_id = p->graph->next_id;
+  int64_t next_id = p->graph->next_id; /* of a node whose line has none */
   tg_node *node = tg_graph_add_node(p->graph, op, NULL, inputs, count, NULL, 0);
-  p->graph->next_id = next_id;
   int wanted = info->outputs;
   if (wanted == TG_ANY_COUNT)
     tg_node_set_outputs(p->graph, node, result_count);
   else if (result_count != wanted)
     return expected(p, "another number of results");
   for (int i = 0; i < result_count; i++) set_result(p, node->outputs[i], &results[i]);
-  return parse_properties(p, node);
+  if (!parse_properties(p, node)) return false;
+  p->graph->next_id = node->id < next_id ? next_id : node->id + 1;
+  return true;
 }
 
 /* Of the output parsed last: the input that it becomes. */
