@@ -6,7 +6,7 @@
 BUILD ?= build
 GENERATE = cmake -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo $(CMAKE_FLAGS)
 
-.PHONY: all demo test test-long area mutation sanitize sanitize-build lint format install packages clean
+.PHONY: all demo test test-long area mutation sanitize sanitize-build fuzz fuzz-build lint format install packages clean
 
 # ctest,FOLDER,OPTIONS: runs tests, then says how many were skipped and why, and which took long.
 ctest = ctest --test-dir $(1) --output-on-failure --no-tests=error --output-junit tests.xml $(2); \
@@ -30,6 +30,7 @@ demo: $(BUILD)/build.ninja
 test: all lint
 	$(call ctest,$(BUILD),-j 2 -LE long)
 	$(MAKE) sanitize
+	$(MAKE) fuzz
 
 # With the RTL of the preset edge, which this build directory then keeps; then all other tests with sanitizers.
 test-long: | packages
@@ -39,6 +40,8 @@ test-long: | packages
 	$(call ctest,$(BUILD),-L long)
 	$(MAKE) sanitize-build
 	TEGULA_EVERY_VARIANT=1 $(call ctest,$(BUILD)-sanitize,-j 2 -LE long)
+	$(MAKE) fuzz-build
+	$(call ctest,$(BUILD)-fuzz,-j 2 -L long)
 
 # Synthesises the PE and what it is compared with, and a tile.
 area: $(BUILD)/build.ninja
@@ -56,6 +59,15 @@ sanitize-build: | packages
 	cmake -B $(BUILD)-sanitize -G Ninja -DCMAKE_BUILD_TYPE=None -DTEGULA_SANITIZE=ON -DTEGULA_RTL=OFF $(CMAKE_FLAGS)
 	cmake --build $(BUILD)-sanitize
 
+# Coverage-guided fuzzing of all that reads files (tests/fuzz): the same inputs each time, some seconds a target.
+fuzz: fuzz-build
+	$(call ctest,$(BUILD)-fuzz,-j 2 -R "^fuzz" -LE long)
+
+fuzz-build: | packages
+	cmake -B $(BUILD)-fuzz -G Ninja -DCMAKE_BUILD_TYPE=None -DTEGULA_FUZZ=ON -DTEGULA_RTL=OFF -DCMAKE_C_COMPILER=clang-19 \
+	  -DCMAKE_CXX_COMPILER=clang++-19 $(CMAKE_FLAGS)
+	cmake --build $(BUILD)-fuzz --target fuzzers
+
 lint: $(BUILD)/build.ninja
 	cmake --build $(BUILD) --target lint
 
@@ -68,4 +80,4 @@ install: all
 	cmake --install $(BUILD)
 
 clean:
-	rm -rf $(BUILD) $(BUILD)-sanitize
+	rm -rf $(BUILD) $(BUILD)-sanitize $(BUILD)-fuzz
