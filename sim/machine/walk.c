@@ -76,10 +76,11 @@ static uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
 /* Address and bounds of the span of `length` elements where the walk stands. */
 static tg_span locate(const tg_walk *walk, uint32_t length) {
   const tg_agcu_instr *in = walk->in;
-  int64_t address = walk->base, x = in->x_org[0], y = in->y_org[0];
+  uint64_t sum = (uint64_t)walk->base; /* of elements out of bounds it may be anything: it wraps around */
+  int64_t x = in->x_org[0], y = in->y_org[0];
   for (int d = 0; d < 6; d++) {
     int64_t digit = walk->digit[d];
-    address += digit * in->stride[d];
+    sum += (uint64_t)digit * (uint64_t)in->stride[d];
     y += digit * in->y_inc[d];
     x += digit * in->x_inc[d];
   }
@@ -93,7 +94,7 @@ static tg_span locate(const tg_walk *walk, uint32_t length) {
     high = 0;
   if (high < low) high = low;
   if (low > (int64_t)length) low = high = 0;
-  return (tg_span){.address = address + low * walk->memory_bytes,
+  return (tg_span){.address = (int64_t)(sum + (uint64_t)low * walk->memory_bytes),
                    .flit = walk->flit,
                    .lane = walk->lane,
                    .length = length,
@@ -167,8 +168,13 @@ void tg_walk_reach(const tg_walk *walk, int64_t *out_low, int64_t *out_high) {
       *out_high = *out_low;
       return;
     }
-    int64_t a = low[d] * in->stride[d], b = high[d] * in->stride[d];
-    *out_low += a < b ? a : b;
-    *out_high += a < b ? b : a;
+    int64_t a = low[d] * in->stride[d], b = high[d] * in->stride[d]; /* of 24 and 40 bits */
+    if (__builtin_add_overflow(*out_low, a < b ? a : b, out_low) ||
+        __builtin_add_overflow(*out_high, a < b ? b : a, out_high) || *out_low < INT64_MIN / 2 ||
+        *out_high > INT64_MAX / 2) { /* no memory is that large; callers may add a base */
+      *out_low = INT64_MIN / 2;
+      *out_high = INT64_MAX / 2;
+      return;
+    }
   }
 }
