@@ -1,8 +1,10 @@
 /* tegula run */
+#include "runtime/command/advise.h"
 #include "runtime/command/command.h"
 #include "runtime/npy.h"
 #include "runtime/numerics/numerics.h"
 #include "runtime/report/report.h"
+#include "runtime/session/session.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -16,6 +18,8 @@ static tg_status check(tg_context *context, const tg_session_run_options *run) {
     return tg_fail(&context->diag, TG_INVALID, "--timing-only needs --engine systemc");
   if (run->timing_only && tg_given(o, TG_OPT_OUTPUT_DIR))
     return tg_fail(&context->diag, TG_INVALID, "--timing-only computes no outputs for --output-dir");
+  if (tg_given(o, TG_OPT_ADVISE) && strcmp(engine, "systemc"))
+    return tg_fail(&context->diag, TG_INVALID, "--advise needs --engine systemc");
   if (run->timing_only && tg_given(o, TG_OPT_NUMERICS))
     return tg_fail(&context->diag, TG_INVALID, "--timing-only needs no values: --numerics does");
   if (run->timing_only && tg_given(o, TG_OPT_GOLDEN))
@@ -86,6 +90,7 @@ static tg_status execute(tg_context *context, tg_session *session, const tg_sess
   tg_progress(context, cpu ? "measuring the CPU" : "comparing with FP32");
   status = tg_session_measure_cpu(session, cpu, run->threads, &context->diag);
   if (!status) status = compare_golden(context, session);
+  if (!status && tg_given(&context->options, TG_OPT_ADVISE)) session->advice = tg_advise(context, session);
   if (!status && tg_given(&context->options, TG_OPT_NUMERICS)) {
     tg_progress(context, "evaluating each operator");
     status = tg_numerics(session, TG_NUMERICS_BOUND, &session->numerics, &context->diag);
@@ -125,7 +130,7 @@ tg_status tg_command_run(tg_context *context) {
                                 .max_cycles = tg_option_number(o, TG_OPT_MAX_CYCLES, 0),
                                 .wave_file = tg_option_text(o, TG_OPT_WAVE, NULL),
                                 .steady = strcmp(tg_option_text(o, TG_OPT_ENGINE, "systemc"), "rtl") != 0,
-                                .profile = tg_given(o, TG_OPT_PROFILE),
+                                .profile = tg_given(o, TG_OPT_PROFILE) || tg_given(o, TG_OPT_ADVISE),
                                 .trace_file = tg_option_text(o, TG_OPT_TRACE, NULL)};
   tg_session *session = NULL;
   tg_status status = check(context, &run);

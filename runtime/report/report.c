@@ -5,6 +5,7 @@
 #include "runtime/json_text.h"
 #include "runtime/report/occupancy.h"
 #include "runtime/report/roofline.h"
+#include "runtime/report/stalls.h"
 #include "sim/machine/mx_shape.h"
 
 #include <math.h>
@@ -150,11 +151,24 @@ static json_t *sections(const tg_program *program, const tg_run_result *result, 
     known[s] = true;
     json_t *one = section(program, result, i, &busy[s]);
     put_bound(one, &bounds[i], result->sections[i].end - result->sections[i].begin);
-    if (profile) json_object_set_new(one, "units", tg_profile_section(profile, i));
+    if (profile) {
+      json_t *units = tg_profile_section(profile, i);
+      json_object_set_new(one, "first_cause", tg_first_cause(units));
+      json_object_set_new(one, "units", units);
+    }
     json_array_append_new(list, one);
   }
   tg_arena_release(&arena);
   return list;
+}
+
+/* The units of the whole run, and what they wait for. */
+static void put_units(json_t *report, const json_t *list) {
+  size_t i;
+  json_t *one, *units = json_object();
+  json_array_foreach((json_t *)(uintptr_t)list, i, one) tg_add_units(units, json_object_get(one, "units"));
+  json_object_set_new(report, "first_cause", tg_first_cause(units));
+  json_object_set_new(report, "units", units);
 }
 
 static json_t *cpu(const tg_session *s, int64_t samples) {
@@ -250,11 +264,14 @@ json_t *tg_report(const tg_session *s) {
   json_object_set_new(report, "dram", all_memory(program, &s->result));
   json_object_set_new(report, "reduction", reduction(program, &s->result));
   json_object_set_new(report, "peak_device_bytes", whole(program->dram_bytes));
-  json_object_set_new(report, "sections", sections(program, &s->result, s->profile));
+  json_t *list = sections(program, &s->result, s->profile);
+  if (s->profile) put_units(report, list);
+  json_object_set_new(report, "sections", list);
   json_object_set_new(report, "cpu_reference", cpu(s, samples));
   json_object_set_new(report, "error_vs_fp32", errors(s, s->errors, NULL));
   if (s->golden_errors)
     json_object_set_new(report, "error_vs_golden", errors(s, s->golden_errors, s->has_golden));
+  if (s->advice) json_object_set(report, "advice", s->advice);
   if (s->numerics) json_object_set(report, "numerics", s->numerics);
   json_object_set_new(report, "output_digests", digests(s));
   json_object_set_new(report, "host", host(s));

@@ -49,14 +49,16 @@ static void print_bound(const json_t *report, FILE *out) {
 }
 
 static void print_dram(const json_t *report, FILE *out) {
-  char a[32], b[32], line[160];
+  char a[32], b[32], c[32], d[32], line[200];
   const json_t *bytes = json_object_get(report, "dram_bytes"),
                *rate = json_object_get(report, "dram_bytes_per_cycle");
   int length = snprintf(line, sizeof line, "%s read, %s written", scaled(a, number(bytes, "read"), "B"),
                         scaled(b, number(bytes, "write"), "B"));
   if (json_is_real(json_object_get(rate, "achieved")))
-    snprintf(line + length, sizeof line - (size_t)length, ", %.1f of %.4g B a cycle",
-             number(rate, "achieved"), number(rate, "peak"));
+    snprintf(line + length, sizeof line - (size_t)length, ": %s of %s, %.1f of %.4g B a cycle",
+             scaled(c, number(rate, "achieved") * number(report, "clock_hz"), "B/s"),
+             scaled(d, number(rate, "peak") * number(report, "clock_hz"), "B/s"), number(rate, "achieved"),
+             number(rate, "peak"));
   row(out, "DRAM", line);
 }
 
@@ -85,6 +87,8 @@ static void print_device(const json_t *report, FILE *out) {
     print_bound(report, out);
   }
   print_dram(report, out);
+  const json_t *cause = json_object_get(report, "first_cause");
+  if (json_is_object(cause)) row(out, "stalls", text(cause, "text"));
   const json_t *dram = json_object_get(report, "dram");
   if (json_is_object(dram)) {
     double hits = number(dram, "row_hits"),
@@ -149,6 +153,15 @@ static void print_sections(const json_t *report, bool verbose, FILE *out) {
   }
 }
 
+static void print_advice(const json_t *report, FILE *out) {
+  size_t i;
+  json_t *one, *advice = json_object_get(report, "advice");
+  if (!advice) return;
+  fputs("  what would gain most, each simulated:\n", out);
+  json_array_foreach(advice, i, one) fprintf(out, "    %s.\n", text(one, "text"));
+  if (!json_array_size(advice)) fputs("    nothing that was tried gains 1 %.\n", out);
+}
+
 void tg_report_print(const json_t *report, bool verbose, FILE *out) {
   const json_t *model = json_object_get(report, "model");
   fprintf(out, "%s (%s)\n", text(model, "name"), text(model, "file"));
@@ -157,4 +170,5 @@ void tg_report_print(const json_t *report, bool verbose, FILE *out) {
   print_errors(report, "error_vs_fp32", "error against FP32", out);
   print_errors(report, "error_vs_golden", "error against golden", out);
   print_sections(report, verbose, out);
+  print_advice(report, out);
 }

@@ -128,6 +128,7 @@ void tg_session_close(tg_session *session) {
   tg_run_result_release(&session->result);
   tg_profile_destroy(session->profile);
   json_decref(session->numerics);
+  json_decref(session->advice);
   tg_program_destroy(session->program);
   tg_arena_release(&session->arena);
   free(session);

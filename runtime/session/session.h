@@ -53,6 +53,7 @@ struct tg_session {
   tg_error_measure *golden_errors; /* one an output; NULL: none is compared */
   bool *has_golden;                /* by output */
   tg_profile *profile;             /* of the last run; NULL: not wanted */
+  json_t *advice;                  /* for the report: what would gain most; or NULL */
   json_t *numerics;                /* for the report: errors by operator (numerics/numerics.h); or NULL */
   bool has_cpu;
   tg_cpu_time cpu;

@@ -6,6 +6,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -571,6 +572,34 @@ TG_TEST(command, models_come_from_standard_input_and_inputs_from_archives) {
   o = tegula(
       "sweep - --arch tiny --timing-only --policy mp1 < gemm.onnx && true"); /* loads it more than once */
   EXPECT_EQ(o->status, 0);
+}
+
+/* Advice is what a run with that change gives, and the cause at the chain's end is none that waits. */
+TG_TEST(command, advice_is_simulated) {
+  EXPECT_EQ(tegula("zoo lenet -q -o lenet.onnx")->status, 0);
+  json_t *report = json_loads(
+      tegula("run lenet.onnx --batch 4 --advise --timing-only --no-cpu-reference --json")->out, 0, NULL);
+  const json_t *advice = json_object_get(report, "advice"), *first = json_array_get(advice, 0);
+  double cycles = field(report, "cycles"), before = INFINITY;
+  EXPECT(json_array_size(advice) == 3);
+  for (size_t i = 0; i < json_array_size(advice); i++) {
+    const json_t *one = json_array_get(advice, i);
+    EXPECT(field(one, "gain") <= before &&
+           fabs(field(one, "gain") - (cycles / field(one, "cycles") - 1)) < 1e-9);
+    before = field(one, "gain");
+  }
+  const char *change = json_string_value(json_object_get(first, "change"));
+  ASSERT(change && strchr(change, '='));
+  json_t *tried = json_loads(
+      tegula("run lenet.onnx --batch 4 --set %s --timing-only --no-cpu-reference --json", change)->out, 0,
+      NULL);
+  EXPECT_EQ(field(tried, "cycles"), field(first, "cycles"));
+  json_t *chain = json_object_get(json_object_get(report, "first_cause"), "chain");
+  EXPECT(json_array_size(chain) >= 2);
+  EXPECT_STR(json_string_value(json_array_get(chain, 0)), "mx");
+  EXPECT_STR(json_string_value(json_array_get(chain, json_array_size(chain) - 1)), "port");
+  json_decref(report);
+  json_decref(tried);
 }
 
 TG_TEST(command, what_has_no_effect_is_said) {
