@@ -6,6 +6,7 @@
 #include "runtime/report/occupancy.h"
 #include "runtime/report/roofline.h"
 #include "runtime/report/stalls.h"
+#include "runtime/trace/memory_use.h"
 #include "sim/machine/mx_shape.h"
 
 #include <math.h>
@@ -153,6 +154,7 @@ static json_t *sections(const tg_program *program, const tg_run_result *result, 
     put_bound(one, &bounds[i], result->sections[i].end - result->sections[i].begin);
     if (profile) {
       json_t *units = tg_profile_section(profile, i);
+      json_object_set_new(one, "dram_bytes", whole(tg_profile_dram_bytes(profile, i)));
       json_object_set_new(one, "first_cause", tg_first_cause(units));
       json_object_set_new(one, "units", units);
     }
@@ -169,6 +171,18 @@ static void put_units(json_t *report, const json_t *list) {
   json_array_foreach((json_t *)(uintptr_t)list, i, one) tg_add_units(units, json_object_get(one, "units"));
   json_object_set_new(report, "first_cause", tg_first_cause(units));
   json_object_set_new(report, "units", units);
+}
+
+/* Device memory in use while each section runs. */
+static void put_memory(const tg_program *program, const json_t *list) {
+  tg_arena arena = {0};
+  uint64_t *bytes = TG_NEW_ARRAY(&arena, uint64_t, program->invocation_count + 1), others = 0;
+  for (uint32_t t = 0; t < program->tensor_count; t++)
+    if (program->tensors[t].role != TG_ROLE_TEMPORARY) others += program->tensors[t].bytes;
+  tg_memory_temporaries(program, bytes);
+  for (uint32_t i = 0; i < program->invocation_count; i++)
+    json_object_set_new(json_array_get(list, i), "memory_bytes", whole(bytes[i] + others));
+  tg_arena_release(&arena);
 }
 
 static json_t *cpu(const tg_session *s, int64_t samples) {
@@ -249,6 +263,10 @@ json_t *tg_report(const tg_session *s) {
   json_object_set_new(report, "engine", json_string(s->engine));
   put_time(report, s, samples);
   json_object_set_new(report, "macs", whole(count_macs(program)));
+  const tg_params *m = &program->params;
+  json_object_set_new(report, "peak_macs_per_cycle",
+                      json_pack("{s:I, s:I}", "fp32", (json_int_t)tg_tiles(m) * tg_mx_rate(m, TG_FMT_FP32),
+                                "bf16", (json_int_t)tg_tiles(m) * tg_mx_rate(m, TG_FMT_BF16)));
   json_object_set_new(report, "mac_utilization",
                       s->result.cycles ? real(tg_mac_utilization(program, &s->result)) : json_null());
   tg_bound bound = tg_program_bound(program);
@@ -265,7 +283,11 @@ json_t *tg_report(const tg_session *s) {
   json_object_set_new(report, "reduction", reduction(program, &s->result));
   json_object_set_new(report, "peak_device_bytes", whole(program->dram_bytes));
   json_t *list = sections(program, &s->result, s->profile);
-  if (s->profile) put_units(report, list);
+  if (s->profile) {
+    put_units(report, list);
+    put_memory(program, list);
+    json_object_set_new(report, "tiles", tg_profile_tiles(s->profile));
+  }
   json_object_set_new(report, "sections", list);
   json_object_set_new(report, "cpu_reference", cpu(s, samples));
   json_object_set_new(report, "error_vs_fp32", errors(s, s->errors, NULL));

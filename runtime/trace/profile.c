@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { KINDS = 4 }; /* tg_unit */
+enum { KINDS = 4 /* tg_unit */, OF_A_TILE = 4 };
 typedef enum cause {
   OF_MX, /* semaphores posted by these units alone, in the order of tg_unit */
   OF_VX,
@@ -28,7 +28,7 @@ static const char *const cause_names[CAUSES] = {"semaphore of mx",
                                                 "buffers"};
 
 typedef struct sums {
-  uint64_t busy[KINDS], stalled[KINDS][CAUSES];
+  uint64_t busy[KINDS], stalled[KINDS][CAUSES], dram; /* dram: bytes */
 } sums;
 
 struct tg_profile {
@@ -36,6 +36,7 @@ struct tg_profile {
   const tg_program *program;
   uint64_t begin, end;
   sums *invocations;
+  uint64_t *tiles;      /* of each tile: cycles busy of mx, vx and tx, and stalled of mx */
   tg_poster *posters;   /* of the section at hand */
   uint64_t *busy_until; /* of each unit: three a tile, agcu_contexts an AGCU */
   size_t units;
@@ -66,6 +67,7 @@ static void instruction(void *user, const tg_event *e, const tg_execution *x) {
            first = e->start > *until ? e->start : *until; /* first cycle not counted */
   if (e->end < first) return;
   p->invocations[e->invocation].busy[e->unit] += e->end + 1 - first;
+  if (e->unit < OF_A_TILE - 1) p->tiles[e->endpoint * OF_A_TILE + e->unit] += e->end + 1 - first;
   *until = e->end + 1;
 }
 
@@ -79,14 +81,22 @@ static cause cause_of(const tg_profile *p, const tg_stall *s) {
   return units ? OF_SEVERAL : OF_NOBODY;
 }
 
+static void add_stall(tg_profile *p, const tg_stall *s) {
+  uint64_t cycles = s->at.end - s->at.start + 1;
+  p->invocations[s->at.invocation].stalled[s->at.unit][cause_of(p, s)] += cycles;
+  if (s->at.unit == TG_MX) p->tiles[s->at.endpoint * OF_A_TILE + OF_A_TILE - 1] += cycles;
+}
+
 static void stall(void *user, const tg_stall *s, const tg_execution *x) {
   (void)x;
   tg_profile *p = user;
-  if (counts(p, s->at.start))
-    p->invocations[s->at.invocation].stalled[s->at.unit][cause_of(p, s)] += s->at.end - s->at.start + 1;
+  if (counts(p, s->at.start)) add_stall(p, s);
 }
 
-static void burst(void *user, const tg_burst *b) { (void)user, (void)b; }
+static void burst(void *user, const tg_burst *b) {
+  tg_profile *p = user;
+  if (!b->lane && counts(p, b->at.start)) p->invocations[b->at.invocation].dram += UINT64_C(64) * b->atoms;
+}
 static void end(void *user, uint32_t invocation, uint64_t end) { (void)user, (void)invocation, (void)end; }
 
 static void *zeroed(size_t count, size_t size) {
@@ -104,6 +114,7 @@ tg_profile *tg_profile_create(const tg_program *program, uint64_t first, uint64_
   p->end = last;
   p->units = (size_t)tg_tiles(m) * 3 + (size_t)tg_agcus(m) * m->agcu_contexts;
   p->invocations = zeroed(program->invocation_count, sizeof *p->invocations);
+  p->tiles = zeroed((size_t)tg_tiles(m) * OF_A_TILE, sizeof *p->tiles);
   p->posters = zeroed(tg_posters_count(m), sizeof *p->posters);
   p->busy_until = zeroed(p->units, sizeof *p->busy_until);
   return p;
@@ -112,6 +123,7 @@ tg_profile *tg_profile_create(const tg_program *program, uint64_t first, uint64_
 void tg_profile_destroy(tg_profile *p) {
   if (!p) return;
   free(p->invocations);
+  free(p->tiles);
   free(p->posters);
   free(p->busy_until);
   free(p);
@@ -133,4 +145,21 @@ json_t *tg_profile_section(const tg_profile *profile, uint32_t invocation) {
     json_decref(stalled);
   }
   return units;
+}
+
+json_t *tg_profile_tiles(const tg_profile *profile) {
+  static const char *const names[OF_A_TILE] = {"mx", "vx", "tx", "stalled"};
+  const tg_params *m = &profile->program->params;
+  json_t *tiles = json_pack("{s:I, s:I}", "rows", (json_int_t)m->rows, "cols", (json_int_t)m->cols);
+  for (int k = 0; k < OF_A_TILE; k++) {
+    json_t *list = json_array();
+    for (uint32_t t = 0; t < tg_tiles(m); t++)
+      json_array_append_new(list, json_integer((json_int_t)profile->tiles[t * OF_A_TILE + (uint32_t)k]));
+    json_object_set_new(tiles, names[k], list);
+  }
+  return tiles;
+}
+
+uint64_t tg_profile_dram_bytes(const tg_profile *profile, uint32_t invocation) {
+  return profile->invocations[invocation].dram;
 }

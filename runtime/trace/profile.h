@@ -19,4 +19,11 @@ const tg_observer *tg_profile_observer(const tg_profile *profile);
  * instructions once. A new reference. */
 json_t *tg_profile_section(const tg_profile *profile, uint32_t invocation);
 
+/* {"rows", "cols", "mx": [..], "vx": [..], "tx": [..], "stalled": [..]}: cycles of the whole run by tile, row-major; stalled
+ * are those of mx. A new reference. */
+json_t *tg_profile_tiles(const tg_profile *profile);
+
+/* Bytes of the 64-byte atoms that ports moved in an invocation. */
+uint64_t tg_profile_dram_bytes(const tg_profile *profile, uint32_t invocation);
+
 #endif

@@ -64,6 +64,21 @@ static json_t *reduction(const tg_training_run *run, const json_t *of_program) {
                    json_object_get(of_program, "cycles"));
 }
 
+/* Losses as they went, at most MOST_POINTS of them, evenly. */
+static json_t *curve(const tg_training_run *run) {
+  enum { MOST_POINTS = 2000 };
+  json_t *step = json_array(), *loss = json_array(), *scale = json_array(), *skipped = json_array();
+  int64_t every = run->done / MOST_POINTS + 1;
+  for (int64_t i = 0; i < run->done; i += every) {
+    const tg_step_record *r = &run->records[i];
+    json_array_append_new(step, json_integer(i));
+    json_array_append_new(loss, real((double)r->loss));
+    json_array_append_new(scale, real((double)r->scale));
+    json_array_append_new(skipped, json_integer(r->skipped));
+  }
+  return json_pack("{s:o, s:o, s:o, s:o}", "step", step, "loss", loss, "scale", scale, "skipped", skipped);
+}
+
 json_t *tg_run_report(const tg_training_run *run, const tg_evaluation *evaluation) {
   static const char *const of_one_run[] = {"cpu_reference", "speedup_vs_cpu", "error_vs_fp32",
                                            "output_digests"};
@@ -82,6 +97,7 @@ json_t *tg_run_report(const tg_training_run *run, const tg_evaluation *evaluatio
   json_object_set_new(report, "loss_scale",
                       t->options.step.scale_loss ? real(run->scaler.scale) : json_null());
   json_object_set_new(report, "loss", losses(run));
+  json_object_set_new(report, "curve", curve(run));
   json_t *sums = reduction(run, json_object_get(report, "reduction"));
   json_object_set_new(report, "reduction", sums);
   json_object_set_new(report, "evaluation",

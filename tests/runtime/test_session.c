@@ -471,9 +471,11 @@ TG_TEST(report, hostile_names_stay_text) {
   tg_report_html(report, out);
   tg_report_print(report, true, out);
   fclose(out);
-  EXPECT_HAS(html, "&lt;script&gt;");
   *strstr(html, "</html>") = 0; /* text for a terminal follows */
-  EXPECT(!strstr(html, "<script"));
+  EXPECT_HAS(html, "\\u003cscript>");
+  int scripts = 0; /* the page's own: the object, the library, the drawing */
+  for (const char *at = html; (at = strstr(at, "<script")); at++) scripts++;
+  EXPECT_EQ(scripts, 3);
   json_decref(report);
   json_decref(parsed);
   free(json);
@@ -675,12 +677,15 @@ TG_TEST(report, numbers_have_points_in_every_locale) {
   EXPECT_EQ(tg_session_write_report(session, path, &diag), TG_OK);
   setlocale(LC_NUMERIC, "C");
   FILE *file = fopen(path, "r");
-  static char text[1 << 16];
+  static char text[1 << 18];
   size_t length = file ? fread(text, 1, sizeof text - 1, file) : 0;
   text[length] = 0;
+  char *object = strstr(text, "id=\"report\">"), *end = object ? strstr(object, "</script>") : NULL;
+  ASSERT(end);
+  *end = 0;
   if (file) fclose(file);
-  for (const char *at = text; (at = strchr(at, ',')); at++)
-    EXPECT(!(at > text && isdigit((unsigned char)at[-1]) && isdigit((unsigned char)at[1])));
+  for (const char *at = object; (at = strchr(at, ',')); at++)
+    EXPECT(!(at > object && isdigit((unsigned char)at[-1]) && isdigit((unsigned char)at[1])));
   tg_session_close(session);
   tg_arena_release(&arena);
 }

@@ -207,7 +207,7 @@ TG_TEST(train, learns_the_digits_of_the_demo) {
              "step,loss,learning_rate,loss_scale,skipped\n0,2.");
   EXPECT_HAS(read_bytes(&arena, here(&arena, "l.svg"), &size), "<polyline");
   EXPECT_HAS(read_bytes(&arena, here(&arena, "r.json"), &size), "\"evaluation\"");
-  EXPECT_HAS(read_bytes(&arena, here(&arena, "r.html"), &size), "<h2>evaluation</h2>");
+  EXPECT_HAS(read_bytes(&arena, here(&arena, "r.html"), &size), "\"evaluation\"");
   EXPECT_EQ(tegula("run out.onnx --batch 2 --engine functional --no-cpu-reference -q")->status, 0);
   tg_arena_release(&arena);
 }

@@ -1,0 +1,11 @@
+# The page's files as arrays of C: cmake -DOUT=FILE.c -DFOLDER=PAGE -P embed.cmake
+set(text "/* Made of runtime/report/page by embed.cmake. */\n")
+foreach(pair page.css:css page.js:js uplot/uPlot.iife.min.js:uplot_js uplot/uPlot.min.css:uplot_css)
+  string(REPLACE ":" ";" pair ${pair})
+  list(GET pair 0 file)
+  list(GET pair 1 name)
+  file(READ ${FOLDER}/${file} hex HEX)
+  string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${hex}")
+  string(APPEND text "extern const char tg_page_${name}[];\nconst char tg_page_${name}[] = {${bytes}0};\n")
+endforeach()
+file(WRITE ${OUT} "${text}")

@@ -1,0 +1,219 @@
+/* Draws a report of Tegula, the JSON in element #report, into <main>. docs/report.md has its keys. */
+"use strict";
+(() => {
+  const report = JSON.parse(document.getElementById("report").textContent);
+  const main = document.querySelector("main");
+  const units = ["mx", "vx", "dram", "lane"];
+  const colour = name => getComputedStyle(document.documentElement).getPropertyValue("--" + name).trim();
+
+  /* --- small tools */
+  const make = (tag, attributes = {}, ...children) => {
+    const element = document.createElement(tag);
+    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
+    element.append(...children.filter(child => child !== null && child !== undefined));
+    return element;
+  };
+  const known = value => typeof value === "number" && Number.isFinite(value);
+  const plain = value => !known(value) ? "–" : Number.isInteger(value) ? value.toLocaleString("en") : Number(value.toPrecision(3)).toString();
+  const scaled = (value, unit) => {
+    if (!known(value)) return "–";
+    const prefixes = [[1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""], [1e-3, "m"], [1e-6, "µ"], [1e-9, "n"]];
+    const [factor, prefix] = prefixes.find(([f]) => Math.abs(value) >= f) || (value ? prefixes[7] : prefixes[4]);
+    return Number((value / factor).toPrecision(3)) + " " + prefix + unit;
+  };
+  const percent = value => known(value) ? Number((100 * value).toPrecision(3)) + " %" : "–";
+  const section = (title, ...children) => {
+    const id = title.toLowerCase().replace(/[^a-z]+/g, "-");
+    main.append(make("section", {"aria-labelledby": id}, make("h2", {id}, title), ...children));
+  };
+
+  /* --- tables: a column is [title, row => value, value => text] */
+  function table(caption, columns, rows, searchable) {
+    const body = make("tbody"), head = make("tr");
+    const isNumber = columns.map(([, get]) => rows.some(row => known(get(row))));
+    let order = null, down = true, filter = "";
+    const fill = () => {
+      const shown = rows.filter(row => columns.some(([, get]) => String(get(row) ?? "").toLowerCase().includes(filter)));
+      if (order !== null) {
+        const get = columns[order][1];
+        shown.sort((a, b) => {
+          const x = get(a) ?? -Infinity, y = get(b) ?? -Infinity;
+          return (x < y ? -1 : x > y ? 1 : 0) * (down ? -1 : 1);
+        });
+      }
+      body.replaceChildren(...shown.map(row => make("tr", {}, ...columns.map(([, get, text], i) =>
+        make("td", isNumber[i] ? {class: "n"} : {}, text ? text(get(row)) : String(get(row) ?? "–"))))));
+    };
+    columns.forEach(([title], i) => {
+      const button = make("button", {type: "button"}, title), cell = make("th", {scope: "col", ...(isNumber[i] ? {class: "n"} : {})}, button);
+      button.addEventListener("click", () => {
+        down = order === i ? !down : isNumber[i];
+        order = i;
+        for (const other of head.children) other.removeAttribute("aria-sort");
+        cell.setAttribute("aria-sort", down ? "descending" : "ascending");
+        fill();
+      });
+      head.append(cell);
+    });
+    fill();
+    const search = make("input", {type: "search"});
+    search.addEventListener("input", () => { filter = search.value.toLowerCase(); fill(); });
+    return make("div", {}, searchable ? make("div", {class: "tools"}, make("label", {}, "Search ", search)) : null,
+      make("div", {class: "wide", tabindex: "0", role: "region", "aria-label": caption},
+        make("table", {}, make("caption", {}, caption), make("thead", {}, head), body)));
+  }
+
+  /* --- charts, by uPlot */
+  function chart(label, options, data) {
+    const place = make("div", {class: "chart", role: "img", "aria-label": label});
+    const axis = {stroke: colour("text"), grid: {stroke: colour("line")}, ticks: {stroke: colour("line")}, size: 60};
+    requestAnimationFrame(() => {
+      const plot = new uPlot({height: 280, width: place.clientWidth || 600, ...options,
+        axes: options.axes.map(own => ({...axis, ...own}))}, data, place);
+      new ResizeObserver(() => plot.setSize({width: place.clientWidth, height: 280})).observe(place);
+    });
+    return place;
+  }
+  const si = (_, values) => values.map(value => value === null ? "" : scaled(value, "").trim());
+
+  /* --- the answer */
+  const sections = report.sections || [];
+  const model = report.model || {}, arch = report.arch || {};
+  const time = {};
+  for (const s of sections) time[s.bound_by] = (time[s.bound_by] || 0) + s.cycles;
+  const [bound] = Object.entries(time).sort((a, b) => b[1] - a[1])[0] || [];
+  const boundNames = {mx: "its matrix units", vx: "its vector units", dram: "DRAM", lane: "its lanes"};
+  const policy = (report.precision || {}).policy || (report.precision || {}).preset || "";
+  document.title = (model.name || "report") + " – Tegula";
+  main.append(make("h1", {}, model.name || "Report"));
+  main.append(make("p", {class: "answer"}, [
+    known(report.cycles) ? `${scaled(report.samples_per_second, "samples/s")} on the array “${arch.name}” in ${policy}` : `Values of the engine ${report.engine} in ${policy}, without times`,
+    known(report.speedup_vs_cpu) ? `, ${Number(report.speedup_vs_cpu.toPrecision(3))} times this computer’s CPU` : "",
+    known(report.sol) ? `: ${percent(report.sol)} of the speed of light` : "",
+    bound ? `, bound by ${boundNames[bound] || bound} for ${percent(time[bound] / sections.reduce((sum, s) => sum + s.cycles, 0))} of the sections’ time` : "", ".",
+    report.first_cause ? ` Stalls: ${report.first_cause.text}.` : ""].join("")));
+
+  const rate = report.dram_bytes_per_cycle || {}, clock = report.clock_hz;
+  const cards = (r, other) => [
+    ["cycles", r.cycles, plain(r.cycles)], ["time", r.seconds, scaled(r.seconds, "s")],
+    ["throughput", r.samples_per_second, scaled(r.samples_per_second, "samples/s")],
+    ["speed of light", r.sol, percent(r.sol)], ["matrix units", r.mac_utilization, percent(r.mac_utilization)],
+    ["DRAM", (r.dram_bytes_per_cycle || {}).achieved, `${scaled((r.dram_bytes_per_cycle || {}).achieved * r.clock_hz, "B/s")} of ${scaled((r.dram_bytes_per_cycle || {}).peak * r.clock_hz, "B/s")}`],
+    ["bytes moved", ((r.dram_bytes || {}).read + (r.dram_bytes || {}).write), scaled((r.dram_bytes || {}).read + (r.dram_bytes || {}).write, "B")],
+    ["device memory", r.peak_device_bytes, scaled(r.peak_device_bytes, "B")],
+    ["this CPU", (r.cpu_reference || {}).samples_per_second, r.cpu_reference ? `${scaled(r.cpu_reference.samples_per_second, "samples/s")}, ${r.cpu_reference.dtype}` : "–"],
+    ["engine", null, r.engine || "–"]];
+  main.append(make("dl", {class: "cards"}, ...cards(report).map(([name, , text]) => make("div", {}, make("dt", {}, name), make("dd", {}, text)))));
+
+  if (report.advice) section("What would gain most",
+    report.advice.length ? make("ul", {}, ...report.advice.map(a => make("li", {}, a.text + "."))) : make("p", {}, "Nothing that was tried gains 1 %."),
+    make("p", {}, "Each of these was simulated."));
+
+  /* --- roofline */
+  const timed = sections.filter(s => s.cycles > 0 && s.macs > 0 && s.compulsory_bytes > 0);
+  if (timed.length && rate.peak && report.peak_macs_per_cycle) {
+    const points = timed.map(s => ({x: s.macs / s.compulsory_bytes, y: s.macs / s.cycles, name: s.name}));
+    const peak = report.peak_macs_per_cycle, top = peak.bf16;
+    const ridge = top / rate.peak, xs = points.map(p => p.x);
+    const low = Math.min(ridge, ...xs) / 2, high = Math.max(ridge, ...xs) * 2;
+    const all = [...new Set([low, ridge, high, ...xs])].sort((a, b) => a - b);
+    const at = all.map(x => { const p = points.filter(q => q.x === x); return p.length ? Math.max(...p.map(q => q.y)) : null; });
+    section("Roofline", chart("Multiply-adds a cycle over multiply-adds a byte, a point a section, below what BF16 units and DRAM allow", {
+      scales: {x: {time: false, distr: 3}, y: {distr: 3}},
+      axes: [{label: "multiply-adds a compulsory byte", values: si}, {label: "multiply-adds a cycle", values: si}],
+      series: [{label: "intensity", value: (_, v) => plain(v)},
+        {label: "roof in BF16", stroke: colour("soft"), points: {show: false}, value: (_, v) => plain(v)},
+        {label: "in FP32", stroke: colour("dram"), points: {show: false}, value: (_, v) => plain(v)},
+        {label: "sections", stroke: colour("mx"), paths: () => null, points: {show: true, size: 9, fill: colour("mx")},
+          value: (u, v, s, i) => v === null || i === null ? "–" : plain(v) + " " + points.filter(p => p.x === all[i]).map(p => p.name).join(", ")}],
+    }, [all, all.map(x => Math.min(top, x * rate.peak)), all.map(x => Math.min(peak.fp32, x * rate.peak)), at]),
+    make("p", {}, "The roofs are the matrix units’ peaks and DRAM’s; the table of sections has the same numbers."));
+  }
+
+  /* --- timeline */
+  if (sections.length && known(report.cycles)) {
+    const xs = [], series = units.map(() => []), memory = [], dram = [];
+    for (const s of sections) {
+      for (const x of [s.begin, s.begin + s.cycles]) {
+        if (xs.length && x <= xs[xs.length - 1]) continue;
+        xs.push(x);
+        units.forEach((u, i) => series[i].push(x === s.begin ? s.busy[u] / s.cycles : 0));
+        dram.push(x === s.begin && known(s.dram_bytes) ? s.dram_bytes / s.cycles : 0);
+        memory.push(s.memory_bytes ?? null);
+      }
+    }
+    const step = uPlot.paths.stepped({align: 1});
+    const overTime = {x: {time: false}};
+    section("Timeline", chart("Share of each section’s time that the busiest unit of each kind works, over cycles", {
+      scales: {...overTime, y: {range: [0, 1.05]}}, axes: [{label: "cycles", values: si}, {label: "busy", values: (_, v) => v.map(percent)}],
+      series: [{label: "cycle", value: (_, v) => plain(v)}, ...units.map(u => ({label: u, stroke: colour(u), width: 2, paths: step, value: (_, v) => percent(v)}))],
+    }, [xs, ...series]),
+    memory.some(known) ? make("h3", {}, "DRAM and memory over time") : null,
+    memory.some(known) ? chart("Bytes a cycle to and from DRAM, and device memory in use, over cycles", {
+      scales: {...overTime, bytes: {}}, axes: [{label: "cycles", values: si}, {label: "B a cycle", values: si}, {scale: "bytes", side: 1, label: "memory, B", values: si, grid: {show: false}}],
+      series: [{label: "cycle", value: (_, v) => plain(v)}, {label: "DRAM, B a cycle", stroke: colour("dram"), width: 2, paths: step},
+        {label: "memory", scale: "bytes", stroke: colour("lane"), width: 2, paths: step, value: (_, v) => scaled(v, "B")}],
+    }, [xs, dram, memory]) : null);
+  }
+
+  /* --- floor plan */
+  if (report.tiles) {
+    const {rows, cols} = report.tiles, floor = make("div", {class: "floor", role: "img", style: `grid-template-columns: repeat(${cols}, 1fr)`,
+      "aria-label": "Tiles by busy time of their matrix and vector units"});
+    for (let t = 0; t < rows * cols; t++) {
+      const busy = Math.max(report.tiles.mx[t], report.tiles.vx[t]) / report.cycles, stalled = report.tiles.stalled[t] / report.cycles;
+      floor.append(make("div", {style: `background: color-mix(in srgb, var(--mx) ${Math.round(55 * busy)}%, var(--back))`,
+        title: `tile ${Math.floor(t / cols)},${t % cols}`}, make("span", {}, percent(busy)), make("span", {}, "waits " + percent(stalled))));
+    }
+    section("Floor plan", floor, make("p", {}, "Of the run’s cycles: the busier of matrix and vector unit, and how long the matrix unit’s instructions waited."));
+  }
+
+  /* --- tables */
+  if (sections.length) section("Sections", table("What each section computes, how long it takes and what bounds it", [
+    ["section", s => s.name], ["begin", s => s.begin, plain], ["cycles", s => s.cycles, plain], ["speed of light", s => s.sol, percent], ["bound by", s => s.bound_by],
+    ...units.map(u => [u, s => s.busy[u] / s.cycles, percent]), ["multiply-adds", s => s.macs, plain],
+    ...(sections.some(s => s.first_cause) ? [["stalls, first cause", s => s.first_cause ? s.first_cause.text : "–"]] : [])], sections, true));
+  for (const [key, title] of [["error_vs_fp32", "Errors against FP32"], ["error_vs_golden", "Errors against golden files"]])
+    if (report[key]) section(title, table("By output", [["output", e => e[0]], ...["max_abs", "max_rel", "rms", "cosine"].map(k => [k.replace("_", " "), e => e[1][k], v => known(v) ? v.toPrecision(k === "cosine" ? 7 : 3) : "–"])], Object.entries(report[key]), false));
+  if (report.numerics) section("Where errors come from",
+    make("p", {}, report.numerics.first_broken ? `The first result beyond a relative error of ${report.numerics.bound}: ${report.numerics.first_broken.node || report.numerics.first_broken.tensor}.` : `No result is beyond a relative error of ${report.numerics.bound}.`),
+    table("Operators, what the policy decided and by which rule, and their errors", [
+      ["operator", r => r.node || r.tensor], ["kind", r => r.op], ["format", r => r.format], ["rule", r => r.rule], ["largest", r => r.most, plain], ["overflows", r => r.overflows + r.nans, plain],
+      ["adds", r => r.added_rms, plain], ["passes on", r => r.passed_rms, plain], ["relative", r => r.relative, plain], ["right bits", r => r.right_bits, plain], ["hint", r => r.hint]], report.numerics.results, true));
+
+  /* --- training */
+  if (report.curve) {
+    const {step, loss, scale, skipped} = report.curve;
+    section("Training", chart("Loss before each step", {
+      scales: {x: {time: false}, scale: {distr: 3}}, axes: [{label: "step", values: si}, {label: "loss"}, {scale: "scale", side: 1, label: "loss scale", values: si, grid: {show: false}}],
+      series: [{label: "step", value: (_, v) => plain(v)}, {label: "loss", stroke: colour("mx"), width: 2}, {label: "loss scale", scale: "scale", stroke: colour("dram"), paths: uPlot.paths.stepped({align: 1})},
+        {label: "skipped", stroke: colour("lane"), paths: () => null, points: {show: true, size: 8}}],
+    }, [step, loss, scale, loss.map((l, i) => skipped[i] ? l : null)]),
+    make("p", {}, `${plain(report.steps)} steps, ${plain(report.skipped_steps)} skipped.`));
+  }
+  const rest = Object.entries(report).filter(([key, value]) => value !== null && typeof value === "object" && !Array.isArray(value) &&
+    ["model", "arch", "precision", "host", "cpu_reference", "dram", "reduction", "loss", "evaluation"].includes(key));
+  section("All that was measured and asked for", table("Keys of the report", [["key", e => e[0]], ["value", e => e[1]]],
+    [...Object.entries(report).filter(([, v]) => v === null || typeof v !== "object"), ...rest.flatMap(([key, value]) => Object.entries(value).map(([k, v]) => [key + "." + k, typeof v === "object" ? JSON.stringify(v) : v]))]
+      .map(([k, v]) => [k, v === null ? "–" : String(v)]), true));
+
+  /* --- another report beside this one */
+  const file = make("input", {type: "file", accept: ".json,.html"}), result = make("div", {"aria-live": "polite"});
+  file.addEventListener("change", async () => {
+    try {
+      let text = await file.files[0].text();
+      if (text.trimStart().startsWith("<")) text = new DOMParser().parseFromString(text, "text/html").getElementById("report").textContent;
+      const other = JSON.parse(text), theirs = cards(other), names = new Map((other.sections || []).map(s => [s.name, s.cycles]));
+      const ratio = (a, b) => known(a) && known(b) && a ? (b / a - 1 >= 0 ? "+" : "") + percent(b / a - 1) : "–";
+      result.replaceChildren(
+        table("This report and " + file.files[0].name, [["", r => r[0]], ["this", r => r[1]], ["other", r => r[2]], ["change", r => r[3]]],
+          cards(report).map(([name, value, said], i) => [name, said, theirs[i][2], ratio(value, theirs[i][1])]), false),
+        table("Sections in both", [["section", s => s.name], ["this", s => s.cycles, plain], ["other", s => names.get(s.name), plain], ["change", s => ratio(s.cycles, names.get(s.name))]],
+          sections.filter(s => names.has(s.name)), false));
+    } catch (error) {
+      result.replaceChildren(make("p", {role: "alert"}, "That file is no report of Tegula."));
+    }
+  });
+  main.append(make("section", {class: "compare", "aria-labelledby": "compare"}, make("h2", {id: "compare"}, "Compare"),
+    make("label", {}, "Another report, .json or .html, of which nothing leaves this page: ", file), result));
+})();
