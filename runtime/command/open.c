@@ -150,6 +150,7 @@ const char *tg_any_of(tg_context *context, tg_option_id option) {
 tg_status tg_compile_options_of(tg_context *context, tg_compile_options *out_options) {
   const tg_options *o = &context->options;
   uint64_t k_tile = tg_option_number(o, TG_OPT_K_TILE, 0);
+  if (o->counts[TG_OPT_ARCH] > 1) return tg_fail(&context->diag, TG_INVALID, "--arch is given twice");
   if (k_tile > INT32_MAX) return tg_fail(&context->diag, TG_INVALID, "--k-tile: is too long");
   *out_options = (tg_compile_options){.arch = tg_option_text(o, TG_OPT_ARCH, NULL),
                                       .settings = o->values[TG_OPT_SET],

@@ -3,12 +3,22 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum { WIDTH = 860, HEIGHT = 520, LEFT = 70, RIGHT = 170, TOP = 50, BOTTOM = 60, MOST_POINTS = 64 };
+enum {
+  WIDTH = 980,
+  HEIGHT = 560,
+  LEFT = 70,
+  RIGHT = 330,
+  TOP = 50,
+  BOTTOM = 60,
+  MOST_POINTS = 1024,
+  LINE = 15
+};
 
 typedef struct point {
-  double x, y; /* log10 of the error, -INFINITY if exact; speed-up */
-  const char *policy, *accumulation;
+  double x, y;                               /* log10 of the error, -INFINITY if exact; speed-up */
+  const char *policy, *accumulation, *array; /* array: NULL where all are of one */
   bool front;
 } point;
 
@@ -23,13 +33,17 @@ typedef struct plot {
 static void collect(plot *p, const json_t *rows) {
   size_t i;
   json_t *row;
+  bool several = tg_sweep_has_arrays(rows);
   p->low = 0, p->high = -30, p->top = 1;
   json_array_foreach(rows, i, row) {
     double error = tg_sweep_error(row), speed = json_number_value(json_object_get(row, "speedup_over_mp0"));
     if (isnan(error) || !(speed > 0) || p->count == MOST_POINTS) continue;
     point *at = &p->points[p->count++];
-    *at = (point){log10(error), speed, json_string_value(json_object_get(row, "policy")),
+    *at = (point){log10(error),
+                  speed,
+                  json_string_value(json_object_get(row, "policy")),
                   json_string_value(json_object_get(row, "tiling_accum")),
+                  several ? json_string_value(json_object_get(row, "array")) : NULL,
                   json_is_true(json_object_get(row, "pareto"))};
     if (p->top < speed) p->top = speed;
     if (isinf(at->x)) continue;
@@ -49,10 +63,13 @@ static double up(const plot *p, double speed) {
   return HEIGHT - BOTTOM - speed / p->top * (HEIGHT - TOP - BOTTOM);
 }
 
+static void escaped(FILE *out, const char *text) {
+  for (; *text; text++) fputs(*text == '<' ? "&lt;" : *text == '&' ? "&amp;" : (char[]){*text, 0}, out);
+}
+
 static void axes(const plot *p, const char *title) {
   fprintf(p->out, "<text x=\"%d\" y=\"28\" font-size=\"16\">", LEFT);
-  for (const char *c = title; *c; c++)
-    fputs(*c == '<' ? "&lt;" : *c == '&' ? "&amp;" : (char[]){*c, 0}, p->out);
+  escaped(p->out, title);
   fprintf(p->out, "</text>\n");
   for (int d = p->low; d <= p->high; d++) {
     double x = across(p, d);
@@ -93,20 +110,81 @@ static void front(const plot *p) {
   fputs("\"/>\n", p->out);
 }
 
-/* Labels of points that lie on each other would hide each other: each takes a line of its own. */
-static void marks(const plot *p) {
-  double last_x = -1, last_y = -1;
+/* A label at the right, for all points of one place. */
+typedef struct label {
+  double x, y, at;  /* of the points, and the line's own height */
+  int first, count; /* of the points */
+  bool front;
+} label;
+
+static int by_height(const void *left, const void *right) {
+  const label *a = left, *b = right;
+  return a->y != b->y ? (a->y > b->y) - (a->y < b->y) : (a->x < b->x) - (a->x > b->x);
+}
+
+/* Points, in order of places, that lie on each other share a label. */
+static int gather(const plot *p, label *labels, bool front_only) {
+  int count = 0;
   for (int i = 0; i < p->count; i++) {
-    const point *at = &p->points[i];
-    double x = across(p, at->x), y = up(p, at->y), label = y + 4;
-    if (fabs(x - last_x) < 90 && fabs(label - last_y) < 12) label = last_y + 12;
-    last_x = x, last_y = label;
-    bool rounded = at->accumulation[0] == 'b';
-    fprintf(p->out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\" fill=\"%s\" stroke=\"#b5482a\"/>\n", x, y,
-            rounded ? "#fff" : "#b5482a");
-    fprintf(p->out, "<text x=\"%.1f\" y=\"%.1f\" font-size=\"11\">%s%s</text>\n", x + 8, label, at->policy,
-            rounded ? ", bf16sr" : "");
+    double x = across(p, p->points[i].x), y = up(p, p->points[i].y);
+    label *last = count ? &labels[count - 1] : NULL;
+    if (front_only && !p->points[i].front) continue;
+    if (last && last->first + last->count == i && fabs(last->x - x) < 2 && fabs(last->y - y) < 2) {
+      last->count++;
+      last->front |= p->points[i].front;
+    } else
+      labels[count++] = (label){.x = x, .y = y, .first = i, .count = 1, .front = p->points[i].front};
   }
+  return count;
+}
+
+/* Down from the top, no two in one line; then up from the bottom where they passed it. */
+static void spread(label *labels, int count) {
+  qsort(labels, (size_t)count, sizeof *labels, by_height);
+  double free = TOP;
+  for (int i = 0; i < count; i++) free = (labels[i].at = labels[i].y > free ? labels[i].y : free) + LINE;
+  free = HEIGHT - BOTTOM;
+  for (int i = count - 1; i >= 0; i--)
+    free = (labels[i].at = labels[i].at < free ? labels[i].at : free) - LINE;
+}
+
+static void write_label(const plot *p, const label *l) {
+  enum { COLUMN = WIDTH - RIGHT + 24, LONGEST = 44 };
+  size_t used = 0;
+  fprintf(p->out, "<polyline fill=\"none\" stroke=\"#bbb\" points=\"%.1f,%.1f %d,%.1f %d,%.1f\"/>\n",
+          l->x + 5, l->y, COLUMN - 14, l->at, COLUMN - 4, l->at);
+  fprintf(p->out, "<text x=\"%d\" y=\"%.1f\" font-size=\"11\"%s>", COLUMN, l->at + 4,
+          l->front ? " font-weight=\"bold\"" : "");
+  for (int i = 0; i < l->count; i++) {
+    const point *at = &p->points[l->first + i];
+    const char *accumulation = at->accumulation[0] == 'b' ? " bf16sr" : "";
+    size_t length = strlen(at->policy) + strlen(accumulation) + (at->array ? strlen(at->array) + 2 : 0) + 2;
+    if (i && used + length > LONGEST) {
+      fprintf(p->out, ", %d more", l->count - i);
+      break;
+    }
+    used += length;
+    if (i) fputs(", ", p->out);
+    if (at->array) escaped(p->out, at->array), fputs(": ", p->out);
+    fprintf(p->out, "%s%s", at->policy, accumulation);
+  }
+  fputs("</text>\n", p->out);
+}
+
+static void marks(const plot *p) {
+  enum { MOST_LABELS = (HEIGHT - TOP - BOTTOM) / LINE };
+  label *labels = calloc((size_t)p->count + 1, sizeof *labels);
+  if (!labels) tg_die("out of memory");
+  int count = gather(p, labels, false);
+  if (count > MOST_LABELS) count = gather(p, labels, true); /* the front's are what one looks for */
+  if (count > MOST_LABELS) count = MOST_LABELS;
+  spread(labels, count);
+  for (int i = 0; i < count; i++) write_label(p, &labels[i]);
+  for (int i = 0; i < p->count; i++)
+    fprintf(p->out, "<circle cx=\"%.1f\" cy=\"%.1f\" r=\"4\" fill=\"%s\" stroke=\"#b5482a\"/>\n",
+            across(p, p->points[i].x), up(p, p->points[i].y),
+            p->points[i].accumulation[0] == 'b' ? "#fff" : "#b5482a");
+  free(labels);
 }
 
 void tg_sweep_write_svg(const json_t *rows, const char *title, FILE *out) {

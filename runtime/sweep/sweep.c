@@ -46,26 +46,34 @@ double tg_sweep_error(const json_t *row) {
   return worst;
 }
 
-static double cycles_of(const json_t *row) {
-  const json_t *cycles = json_object_get(row, "cycles");
-  return json_is_number(cycles) ? json_number_value(cycles) : NAN;
+static double rate_of(const json_t *row) {
+  const json_t *rate = json_object_get(row, "samples_per_second");
+  return json_is_number(rate) ? json_number_value(rate) : NAN;
 }
 
 /* Is `other` at least as good in both, and better in one? False for what is not known. */
 static bool beats(const json_t *other, const json_t *row) {
-  double c = cycles_of(other), e = tg_sweep_error(other), own_c = cycles_of(row), own_e = tg_sweep_error(row);
-  return c <= own_c && e <= own_e && (c < own_c || e < own_e);
+  double r = rate_of(other), e = tg_sweep_error(other), own_r = rate_of(row), own_e = tg_sweep_error(row);
+  return r >= own_r && e <= own_e && (r > own_r || e < own_e);
 }
 
-void tg_sweep_finish(json_t *rows, uint64_t mp0_cycles) {
+void tg_sweep_finish(json_t *rows, double mp0_rate) {
   size_t i, j;
   json_t *row, *other;
   json_array_foreach(rows, i, row) {
-    double cycles = cycles_of(row);
-    bool known = mp0_cycles && cycles > 0, front = known && !isnan(tg_sweep_error(row));
-    json_object_set_new(row, "speedup_over_mp0",
-                        known ? json_real((double)mp0_cycles / cycles) : json_null());
+    double rate = rate_of(row);
+    bool known = mp0_rate > 0 && rate > 0, front = known && !isnan(tg_sweep_error(row));
+    json_object_set_new(row, "speedup_over_mp0", known ? json_real(rate / mp0_rate) : json_null());
     json_array_foreach(rows, j, other) front = front && !beats(other, row);
     json_object_set_new(row, "pareto", json_boolean(front));
   }
+}
+
+bool tg_sweep_has_arrays(const json_t *rows) {
+  size_t i;
+  json_t *row;
+  const json_t *first = json_object_get(json_array_get(rows, 0), "array");
+  json_array_foreach((json_t *)(uintptr_t)rows, i,
+                     row) if (!json_equal(json_object_get(row, "array"), first)) return true;
+  return false;
 }

@@ -19,9 +19,11 @@ extern const tg_sweep_policy tg_sweep_policies[];
 json_t *tg_sweep_row(const tg_session *session, const char *policy, const char *accumulation);
 /* A row of a policy that could not run. */
 json_t *tg_sweep_failed_row(const char *policy, const char *accumulation, const char *why);
-/* Adds `speedup_over_mp0` (null without `mp0_cycles`) and `pareto`: no row is both faster and more
+/* Adds `speedup_over_mp0`, over `mp0_rate` samples a second, and `pareto`: no row is both faster and more
  * accurate. */
-void tg_sweep_finish(json_t *rows, uint64_t mp0_cycles);
+void tg_sweep_finish(json_t *rows, double mp0_rate);
+/* Whether rows are of several arrays. */
+bool tg_sweep_has_arrays(const json_t *rows);
 
 /* Of a row: the largest rms over its outputs; NaN if there is none. */
 double tg_sweep_error(const json_t *row);

@@ -2,6 +2,7 @@
 #include "runtime/sweep/sweep.h"
 
 #include <math.h>
+#include <string.h>
 
 static double number(const json_t *row, const char *key) {
   const json_t *value = json_object_get(row, key);
@@ -24,7 +25,11 @@ void tg_sweep_print(const json_t *rows, FILE *out) {
           "device bytes", "rms error");
   size_t i;
   json_t *row;
+  const char *array = NULL;
+  bool several = tg_sweep_has_arrays(rows);
   json_array_foreach(rows, i, row) {
+    if (several && (!array || strcmp(array, text(row, "array")) != 0))
+      fprintf(out, "%s\n", array = text(row, "array"));
     fprintf(out, "%c %-20s %-7s ", json_is_true(json_object_get(row, "pareto")) ? '*' : ' ',
             text(row, "policy"), text(row, "tiling_accum"));
     if (text(row, "refused")) {
@@ -49,7 +54,7 @@ static void csv_number(FILE *out, double value) {
 void tg_sweep_write_csv(const json_t *rows, FILE *out) {
   fputs("policy,tiling_accum,cycles,samples_per_second,speedup_over_mp0,mac_utilization,peak_device_bytes,"
         "rms_error,"
-        "pareto\n",
+        "pareto,array\n",
         out);
   size_t i;
   json_t *row;
@@ -59,6 +64,6 @@ void tg_sweep_write_csv(const json_t *rows, FILE *out) {
     fprintf(out, "%s,%s", text(row, "policy"), text(row, "tiling_accum"));
     for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) csv_number(out, number(row, keys[k]));
     csv_number(out, tg_sweep_error(row));
-    fprintf(out, ",%d\n", json_is_true(json_object_get(row, "pareto")));
+    fprintf(out, ",%d,\"%s\"\n", json_is_true(json_object_get(row, "pareto")), text(row, "array"));
   }
 }

@@ -521,6 +521,34 @@ TG_TEST(command, sweep_compares_every_policy) {
   EXPECT(!strstr(o->out, "mp1"));
 }
 
+/* Rows of an array are what a sweep of that array alone has; --arch twice is refused elsewhere. */
+TG_TEST(command, sweep_compares_arrays) {
+  small_models();
+  const outcome *o = tegula(
+      "sweep gemm.onnx --arch tiny --arch edge --set port_bytes=16,32 --set burst_flits=32 --policy mp0 "
+      "--policy mp1 --tiling-accum fp32 --timing-only --json --plot arrays.svg --csv arrays.csv");
+  EXPECT_EQ(o->status, 0);
+  json_t *all = json_loads(o->out, 0, NULL), *rows = json_object_get(all, "rows");
+  static const char *const names[] = {
+      "tiny port_bytes=16 burst_flits=32", "tiny port_bytes=32 burst_flits=32",
+      "edge port_bytes=16 burst_flits=32", "edge port_bytes=32 burst_flits=32"};
+  ASSERT(json_array_size(rows) == 8);
+  for (size_t i = 0; i < 8; i++)
+    EXPECT_STR(json_string_value(json_object_get(json_array_get(rows, i), "array")), names[i / 2]);
+  o = tegula("sweep gemm.onnx --arch edge --set port_bytes=32 --set burst_flits=32 --policy mp1 "
+             "--tiling-accum fp32 --timing-only --json");
+  json_t *alone = json_loads(o->out, 0, NULL), *row = json_array_get(json_object_get(alone, "rows"), 0);
+  EXPECT_EQ(field(row, "cycles"), field(json_array_get(rows, 7), "cycles"));
+  double first = field(json_array_get(rows, 0), "cycles");
+  EXPECT(fabs(field(json_array_get(rows, 7), "speedup_over_mp0") - first / field(row, "cycles")) < 1e-9);
+  json_decref(all);
+  json_decref(alone);
+  EXPECT(made("arrays.svg") && made("arrays.csv"));
+  o = tegula("run gemm.onnx --arch tiny --arch edge");
+  EXPECT_EQ(o->status, 2);
+  EXPECT_HAS(o->err, "--arch is given twice");
+}
+
 /* What a model carries is said, counts as no FP32, and gives way where policies are compared. */
 TG_TEST(command, rules_of_the_model_are_said) {
   EXPECT_EQ(tegula("zoo mlp -o mlp.onnx")->status, 0);

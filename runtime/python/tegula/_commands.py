@@ -32,7 +32,7 @@ def _flags(options, folder):
         elif isinstance(value, dict):
             for key, each in value.items():
                 flags += [flag, f"{key}={_text(each, f'{name}.{key}', folder)}"]
-        elif isinstance(value, (list, tuple)) and name in ("policy", "set", "data", "input"):
+        elif isinstance(value, (list, tuple)) and name in ("policy", "set", "data", "input", "arch"):
             for i, each in enumerate(value):
                 flags += [flag, _text(each, f"{name}{i}", folder)]
         else:
