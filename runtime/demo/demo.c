@@ -1,22 +1,27 @@
 /* The demonstration: a digit classifier with real weights reads real digits on the array.
  *
- *   demo FOLDER     FOLDER holds digits.onnx, digits.npy, labels.npy
+ *   demo FOLDER [OUT]     FOLDER holds digits.onnx, digits.npy, labels.npy; pages go to OUT, which is made
  *
  * Prints predictions beside labels, the accuracy in FP32 and in mp1, the agreement of all three engines on
- * `tiny`, and the throughput report against the host's CPU. Uses nothing but the public interface and
- * `verify`. */
+ * `tiny`, and the throughput report against the host's CPU; writes that report as a page, and a picture of accuracy
+ * against throughput over precision policies. */
+#include "frontend/base/output_file.h"
 #include "runtime/npy.h"
+#include "runtime/numerics/numerics.h"
 #include "runtime/report/report.h"
 #include "runtime/session/verify.h"
+#include "runtime/sweep/sweep.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { SHOWN = 20 };
 
 typedef struct demo {
-  const char *folder;
+  const char *folder, *out; /* out: NULL: nothing is written */
   tg_arena arena;
   tg_npy digits, labels; /* u8 [N,1,28,28], any integers [N] */
   float *pixels;
@@ -39,14 +44,12 @@ static tg_status read_digits(demo *d) {
   return TG_OK;
 }
 
-/* A session compiled for `arch` and `preset` with the first `batch` digits as input. */
-static tg_status open_session(demo *d, const char *arch, const char *preset, int64_t batch,
-                              tg_session **out) {
+/* A session compiled with the first `batch` digits as input. */
+static tg_status open_with(demo *d, const tg_compile_options *options, int64_t batch, tg_session **out) {
   tg_session *session = NULL;
-  tg_compile_options options = {.arch = arch, .preset = preset};
   tg_status status = tg_session_load(file(d, "digits.onnx"), &session, &d->diag);
   if (!status) status = tg_session_bind_batch(session, batch, &d->diag);
-  if (!status) status = tg_session_compile(session, &options, &d->diag);
+  if (!status) status = tg_session_compile(session, options, &d->diag);
   int64_t dims[4];
   memcpy(dims, d->digits.dims, sizeof dims);
   dims[0] = batch;
@@ -57,6 +60,12 @@ static tg_status open_session(demo *d, const char *arch, const char *preset, int
   else
     *out = session;
   return status;
+}
+
+static tg_status open_session(demo *d, const char *arch, const char *preset, int64_t batch,
+                              tg_session **out) {
+  tg_compile_options options = {.arch = arch, .preset = preset};
+  return open_with(d, &options, batch, out);
 }
 
 static int best_class(const float *scores, int64_t classes) {
@@ -98,6 +107,16 @@ static void draw_digit(const demo *d, int index) {
   }
 }
 
+/* Of a run that is watched, which takes longer, and with errors by operator. */
+static tg_status write_page(demo *d, tg_session *session) {
+  tg_session_run_options run = {.engine = "systemc", .profile = true};
+  const char *path = tg_arena_printf(&d->arena, "%s/report.html", d->out);
+  tg_status status = tg_session_run(session, &run, &d->diag);
+  if (!status) status = tg_session_measure_cpu(session, true, (int)sysconf(_SC_NPROCESSORS_ONLN), &d->diag);
+  if (!status) status = tg_numerics(session, TG_NUMERICS_BOUND, &session->numerics, &d->diag);
+  return status ? status : tg_session_write_report(session, path, &d->diag);
+}
+
 /* All digits on `edge`, cycle by cycle with values, in one precision. */
 static tg_status classify(demo *d, const char *preset, bool report) {
   tg_session *session;
@@ -117,6 +136,7 @@ static tg_status classify(demo *d, const char *preset, bool report) {
       tg_report_print(json, true, stdout);
       json_decref(json);
     }
+    if (report && d->out && !status) status = write_page(d, session);
   }
   tg_session_close(session);
   return status;
@@ -142,8 +162,53 @@ static tg_status agree(demo *d, const char *preset) {
   return status;
 }
 
+/* The first digits under some policies, as a picture. */
+static tg_status draw_sweep(demo *d) {
+  enum { DIGITS = 40 };
+  static const char *const names[] = {"mp0", "high", "medium", "mp1", "mp4", "autocast-cuda-fp16"};
+  json_t *rows = json_array();
+  tg_status status = TG_OK;
+  double mp0 = 0;
+  for (size_t i = 0; !status && i < sizeof names / sizeof *names; i++) {
+    const tg_sweep_policy *policy = tg_sweep_policies;
+    tg_session *session = NULL;
+    while (strcmp(policy->name, names[i]) != 0) policy++;
+    status = open_with(d, &policy->precision, DIGITS, &session);
+    if (!status) status = tg_session_run(session, NULL, &d->diag);
+    if (!status) status = tg_session_measure_cpu(session, false, 1, &d->diag);
+    if (!status) json_array_append_new(rows, tg_sweep_row(session, policy->name, "fp32"));
+    tg_session_close(session);
+  }
+  if (!status) {
+    mp0 = json_number_value(json_object_get(json_array_get(rows, 0), "samples_per_second"));
+    tg_sweep_finish(rows, mp0);
+    tg_output_file picture;
+    status = tg_output_open(tg_arena_printf(&d->arena, "%s/sweep.svg", d->out), &picture, &d->diag);
+    if (!status) tg_sweep_write_svg(rows, "handwritten digits on `edge`", picture.stream);
+    if (!status) status = tg_output_commit(&picture, &d->diag);
+  }
+  json_decref(rows);
+  return status;
+}
+
+static tg_status write_pages(demo *d) {
+  tg_status status = draw_sweep(d);
+  if (status) return status;
+  printf("\nTo look at\n"
+         "  %s/report.html   this report as a page: roofline, timeline, tiles, errors by operator\n"
+         "  %s/sweep.svg     throughput against error of six precision policies\n"
+         "To try next\n"
+         "  build/tegula run %s/digits.onnx --batch 160 --advise\n"
+         "  build/tegula numerics %s/digits.onnx --batch 16 --graphamp-preset mp4\n"
+         "  build/tegula sweep %s/digits.onnx --batch 16 --arch tiny --arch edge --plot sweep.svg\n",
+         d->out, d->out, d->folder, d->folder, d->folder);
+  return TG_OK;
+}
+
 static tg_status run_demo(demo *d) {
   tg_status status = read_digits(d);
+  if (!status && d->out && mkdir(d->out, 0777) && errno != EEXIST)
+    status = tg_fail(&d->diag, TG_INVALID, "%s: cannot be made: %s", d->out, strerror(errno));
   if (status) return status;
   printf("A convolutional digit classifier, trained weights, %lld handwritten digits it has not seen. The "
          "first:\n",
@@ -158,15 +223,16 @@ static tg_status run_demo(demo *d) {
   if (!status) status = agree(d, "mp1");
   if (!status) printf("\nOn the array `edge` once more\n");
   if (!status) status = classify(d, "mp1", true);
+  if (!status && d->out) status = write_pages(d);
   return status;
 }
 
 int main(int argc, char **argv) {
-  if (argc != 2) {
-    fprintf(stderr, "usage: demo FOLDER\n");
+  if (argc < 2 || argc > 3) {
+    fprintf(stderr, "usage: demo FOLDER [OUT]\n");
     return TG_INVALID;
   }
-  demo d = {.folder = argv[1]};
+  demo d = {.folder = argv[1], .out = argv[2]};
   tg_status status = run_demo(&d);
   if (status) fprintf(stderr, "demo: %s\n", d.diag.message);
   tg_arena_release(&d.arena);
