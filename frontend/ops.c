@@ -111,8 +111,16 @@ unsigned tg_op_deciding_operands(tg_op op) {
   case TG_OP_CUM_SUM:
   case TG_OP_CUM_PROD:
   case TG_OP_REVERSE_SEQUENCE: return 1 << 1;
+  case TG_OP_NON_ZERO:
+  case TG_OP_UNIQUE:
+  case TG_OP_NON_MAX_SUPPRESSION: return ~0u;
+  case TG_OP_COMPRESS:
+  case TG_OP_AFFINE_GRID: return 1 << 1;
+  case TG_OP_DROPOUT_MASK:
+  case TG_OP_DFT: return 1 << 1 | 1 << 2;
+  case TG_OP_STFT: return 1 << 1 | 1 << 3;
   case TG_OP_IF: return 1 << 0;
-  case TG_OP_LOOP: return 1 << 0 | 1 << 1;
+  case TG_OP_LOOP: return 1 << 0;
   case TG_OP_ATTENTION: return 1 << 6; /* how many of the keys count */
   case TG_OP_HANN_WINDOW:
   case TG_OP_HAMMING_WINDOW:

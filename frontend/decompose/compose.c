@@ -2,10 +2,34 @@
 #include "frontend/decompose/compose.h"
 
 #include <inttypes.h>
+#include <math.h>
+
+static bool is_volume(const tg_node *node) { return tg_in(node, 0)->rank == 5; }
+
+/* The array runs powers of floats by one number. */
+static bool is_one_power(const tg_node *node) {
+  const tg_value *x = tg_in(node, 0), *y = tg_in(node, 1);
+  if (tg_is_constant(x) && tg_is_constant(y)) return tg_dtype_is_float(x->dtype) && x->dtype == y->dtype;
+  if (!tg_dtype_is_float(x->dtype) || !tg_is_constant(y) || y->dtype == TG_BOOL || tg_value_elements(y) != 1)
+    return false;
+  return isfinite(tg_load_f32(y->data, y->dtype, 0));
+}
+
+static bool has_constant_bounds(const tg_node *node) {
+  for (int i = 1; i < node->input_count; i++)
+    if (tg_in(node, i) && !tg_is_constant(tg_in(node, i))) return false;
+  return tg_dtype_is_float(tg_in(node, 0)->dtype);
+}
 
 /* Operators that passes know in one form, which they keep. */
 bool tg_must_compose(const tg_node *node) {
   switch (node->op) {
+  case TG_OP_CONV:
+  case TG_OP_CONV_TRANSPOSE:
+  case TG_OP_MAX_POOL:
+  case TG_OP_AVERAGE_POOL: return is_volume(node);
+  case TG_OP_POW: return !is_one_power(node);
+  case TG_OP_CLIP: return !has_constant_bounds(node);
   case TG_OP_TRILU: return !tg_is_constant(tg_in(node, 0));
   case TG_OP_RESIZE: return !tg_infer_repeats(node);
   default: return true;

@@ -28,13 +28,14 @@ static void mark_bodies(const tg_node *node, unsigned char *marks) {
 static void mark(const tg_graph *graph, unsigned char *marks) {
   for (const tg_node *node = graph->last; node; node = node->previous) {
     unsigned operands = tg_op_deciding_operands(node->op);
-    unsigned char any = 0, own = tg_op_is(node->op, TG_IS_CONTROL) ? CHOOSES : DECIDES;
+    unsigned char any = 0, own = node->op == TG_OP_IF ? CHOOSES : DECIDES;
     for (int i = 0; i < node->output_count; i++) any |= marks[node->outputs[i]->index];
     if (node->op == TG_OP_SHAPE || node->op == TG_OP_SIZE) continue;
     mark_bodies(node, marks);
     for (int i = 0; i < node->input_count; i++)
       if (tg_in(node, i))
         marks[tg_in(node, i)->index] |= any | ((i < 32 ? operands >> i & 1 : operands >> 31 & 1) ? own : 0);
+    if (node->op == TG_OP_LOOP && tg_in(node, 1)) marks[tg_in(node, 1)->index] |= CHOOSES;
   }
 }
 

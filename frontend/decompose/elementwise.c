@@ -43,6 +43,20 @@ tg_status tg_make_mod(tg_build *b, tg_node *node, tg_value **results, tg_diag *d
   return TG_OK;
 }
 
+/* Bounds of integers, or such as arrive with a run. */
+tg_status tg_make_clip(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
+  tg_value *x = tg_in(node, 0), *y = x;
+  for (int i = 1; i < 3; i++) {
+    tg_value *bound = tg_in(node, i);
+    if (!bound) continue;
+    if (bound->dtype != x->dtype || x->dtype == TG_BOOL || tg_value_elements(bound) != 1)
+      return tg_fail(diag, TG_INVALID, "%s is no single number of the data's type", i == 1 ? "min" : "max");
+    y = tg_build_binary(b, i == 1 ? TG_OP_MAX : TG_OP_MIN, y, tg_build_reshape(b, bound, 0, NULL));
+  }
+  results[0] = y == x ? tg_build_unary(b, TG_OP_IDENTITY, x) : tg_build_cast(b, y, x->dtype);
+  return TG_OK;
+}
+
 tg_status tg_make_cast_like(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
   (void)diag;
   results[0] = tg_build_cast(b, tg_in(node, 0), tg_in(node, 1)->dtype);

@@ -81,11 +81,10 @@ static void adapt_selu(tg_import *import, const Onnx__NodeProto *proto, tg_node 
 }
 
 /* Before opset 7 a slope of several elements was one for each channel, dimension 1. */
-static tg_status adapt_prelu(tg_import *import, const tg_node *node) {
+static void adapt_prelu(const tg_import *import, tg_node *node) {
   const tg_value *slope = tg_in(node, 1);
-  if (import->opset >= 7 || (tg_is_constant(slope) && tg_value_elements(slope) == 1)) return TG_OK;
-  return tg_fail(import->diag, TG_INVALID,
-                 "before opset 7 only a constant slope of one element is supported");
+  bool one = tg_is_constant(slope) && tg_value_elements(slope) == 1;
+  if (import->opset < 7 && !one) tg_attr_set_int(node, TG_ATTR_BROADCAST_AXIS, 1);
 }
 
 /* Its value is a tensor of one element. */
@@ -160,6 +159,7 @@ static tg_status adapt_recurrent(tg_import *import, const Onnx__NodeProto *proto
 }
 
 tg_status tg_import_adapt(tg_import *import, const Onnx__NodeProto *proto, tg_node *node) {
+  if (node->op == TG_OP_PRELU) return adapt_prelu(import, node), TG_OK;
   if (tg_attr_find(node, TG_ATTR_BROADCAST_AXIS)) return adapt_binary(import, proto, node);
   if (tg_op_is(node->op, TG_IS_RECURRENT)) return adapt_recurrent(import, proto, node);
   switch (node->op) {
@@ -169,9 +169,11 @@ tg_status tg_import_adapt(tg_import *import, const Onnx__NodeProto *proto, tg_no
   case TG_OP_HARDMAX:
   case TG_OP_SOFTMAX:
   case TG_OP_LOG_SOFTMAX: return adapt_softmax(import, proto, node);
+  case TG_OP_DFT:
+    if (import->opset >= 20) tg_attr_set_int(node, TG_ATTR_AXIS, -2);
+    return TG_OK;
   case TG_OP_EYE_LIKE: return adapt_eye_like(import, proto, node);
   case TG_OP_SELU: adapt_selu(import, proto, node); return TG_OK;
-  case TG_OP_PRELU: return adapt_prelu(import, node);
   case TG_OP_CONSTANT_OF_SHAPE: return adapt_constant_of_shape(import, proto, node);
   case TG_OP_PAD: return adapt_pad(import, proto, node);
   case TG_OP_RESIZE: return adapt_resize(import, proto, node);

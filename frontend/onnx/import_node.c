@@ -144,6 +144,16 @@ static bool is_of_domain(tg_op op, const char *domain) {
   return (!*domain || !strcmp(domain, "ai.onnx")) && !(known && tg_op_is(op, TG_IS_MICROSOFT));
 }
 
+/* A Dropout outside of training whose mask is asked for, or whose mode arrives. */
+static bool keeps_all(tg_import *import, const Onnx__NodeProto *proto) {
+  const tg_value *mode =
+      proto->n_input > 2 && *proto->input[2] ? tg_import_find(import, proto->input[2]) : NULL;
+  if (mode && !tg_is_constant(mode)) return true;
+  bool trains =
+      mode && mode->dtype == TG_BOOL && tg_value_elements(mode) == 1 && *(const uint8_t *)mode->data;
+  return !trains && proto->n_output > 1 && *proto->output[1];
+}
+
 static tg_status find_operator(tg_import *import, const Onnx__NodeProto *proto, tg_op *out_op) {
   const char *domain = proto->domain ? proto->domain : "";
   *out_op = proto->op_type ? tg_op_from_name(proto->op_type) : TG_OP_COUNT;
@@ -157,6 +167,7 @@ static tg_status find_operator(tg_import *import, const Onnx__NodeProto *proto, 
     return tg_fail(import->diag, TG_INVALID, "the operator is not supported");
   if (*out_op == TG_OP_LAYER_NORMALIZATION && proto->n_output > 1)
     *out_op = TG_OP_LAYER_NORMALIZATION_STATISTICS;
+  if (*out_op == TG_OP_DROPOUT && keeps_all(import, proto)) *out_op = TG_OP_DROPOUT_MASK;
   return TG_OK;
 }
 

@@ -256,7 +256,7 @@ def control():
     graph("loop_too_long", [many], [("x", x), ("w", w)], [("y", w), ("z", w)], 16, [("n", np.array(5000))],
           refused="more than 1024 steps")
     graph("loop_unknown", [node("ReduceMax", ["x"], ["m"], keepdims=0), node("Cast", ["m"], ["n"], to=TensorProto.INT64), many],
-          [("x", x), ("w", w)], [("y", w), ("z", w)], 16, refused="how often it runs is not constant")
+          [("x", normal(600, 4)), ("w", w)], [("y", w), ("z", w)], 16, refused="how often it runs is not constant")
     endless = body([node("ReduceMax", ["s"], ["m"], keepdims=0), node("Less", ["m", "x0"], ["d"]), node("Add", ["s", "s"], ["a"])],
                    [("i", TensorProto.INT64), ("c", TensorProto.BOOL), "s"], ["d", "a"])
     graph("loop_by_values", [node("Loop", ["", "yes", "w"], ["y"], body=endless)], [("w", w)], [("y", w)], 16,
@@ -296,5 +296,201 @@ def functions():
           domains=["own"], refused="functions are nested too deeply")
 
 
-for group in (float64, control, functions, normalisations, rotary, attentions, order, integers, scatter, trigonometry, microsoft):
+def bits():
+    for name, dtype, high in (("u8", "u1", 256), ("i8", "i1", 128), ("i16", "i2", 1 << 15), ("i32", "i4", 1 << 24), ("u64", "u8", 1 << 24)):
+        low = 0 if dtype[0] == "u" else -high + 1
+        a, b = rng.integers(low, high, (3, 40)).astype(dtype), rng.integers(low, high, 40).astype(dtype)
+        a[0, :2] = low, high - 1
+        for operator, f in (("And", np.bitwise_and), ("Or", np.bitwise_or), ("Xor", np.bitwise_xor)):
+            case("bitwise_%s_%s" % (operator.lower(), name), "Bitwise" + operator, [a, b], [f(a, b)], 18)
+    case("bitwise_not_i16", "BitwiseNot", [a.astype("i2")], [~a.astype("i2")], 18)
+    case("bitwise_not_u8", "BitwiseNot", [a.astype("u1")], [~a.astype("u1")], 18)
+    case("bitwise_not_u32", "BitwiseNot", [a.astype("u4")], [~a.astype("u4")], 18, refused="element type u32 is not supported")
+    case("bitwise_beyond", "BitwiseAnd", [a + (1 << 24), b], [a], 18, refused="outside")
+    for dtype in ("u1", "u2", "u4", "u8"):
+        size = 8 * np.dtype(dtype).itemsize
+        x = rng.integers(0, min(1 << 24, 1 << size), 200).astype(dtype)
+        y = rng.integers(0, size, 200).astype(dtype)
+        case("bit_shift_left_" + dtype, "BitShift", [x, y], [x << y], 11, direction="LEFT")
+        case("bit_shift_right_" + dtype, "BitShift", [x, y], [x >> y], 11, direction="RIGHT")
+    case("bit_shift_signed", "BitShift", [x.astype("i4"), y.astype("i4")], [x.astype("i4")], 11, refused="only unsigned", direction="LEFT")
+
+
+def powers():
+    x, y = rng.uniform(-4, 4, (4, 50)).astype("f4"), rng.uniform(-9, 9, 50).astype("f4")
+    y[:20] = np.round(y[:20])
+    x[0, :9] = [0, -0.0, 1, -1, np.inf, -np.inf, np.nan, 2, -2]
+    y[:9] = [0, -3, np.nan, np.inf, -2, 3, 0, np.inf, -np.inf]
+    many_x, many_y = np.repeat(x, 8, 0), np.tile(y, 8)[:50]
+    with np.errstate(all="ignore"):
+        case("pow_arriving", "Pow", [many_x, np.broadcast_to(many_y, many_x.shape).copy()[:32]], [f4(many_x.astype("f8") ** many_y)], 13)
+        specials = f4([0, -0.0, 1, -1, np.inf, -np.inf, np.nan, 2, -2, 0.5, -0.5])
+        a, e = (np.tile(specials, 100)[:1100], np.repeat(np.concatenate([specials, [3, -3, 4, 2.5]]).astype("f4"), 11))
+        a = np.tile(specials, 15)
+        a, e = np.tile(a, 7), np.tile(e, 7)
+        case("pow_specials", "Pow", [a, e], [f4(a.astype("f8") ** e)], 13)
+    whole = rng.integers(-9, 9, (3, 4)).astype("i4")
+    case("pow_integers", "Pow", [whole, np.array([0, 1, 2, 5])], [whole ** np.array([0, 1, 2, 5], "i4")], 15)
+    case("pow_integers_by_floats", "Pow", [whole, f4([3])], [whole ** 3], 15)
+    case("pow_negative", "Pow", [whole, np.array([-1])], [whole], 15, refused="must be constant, whole")
+    case("clip_integers", "Clip", [whole, np.array(-3, "i4"), np.array(4, "i4")], [np.clip(whole, -3, 4)], 13)
+    case("clip_integers_high", "Clip", [whole, None, np.array(4, "i4")], [np.minimum(whole, 4)], 13)
+
+
+def windows_of(x, kernel, stride, dilation, pads, fill):
+    """[N, C, places.., kernel..] of x padded with `fill`."""
+    x = np.pad(x, [(0, 0), (0, 0)] + list(zip(pads[:3], pads[3:])), constant_values=fill)
+    out = [(x.shape[2 + d] - (kernel[d] - 1) * dilation[d] - 1) // stride[d] + 1 for d in range(3)]
+    made = np.empty(x.shape[:2] + tuple(out) + tuple(kernel))
+    for at in np.ndindex(*kernel):
+        part = tuple(slice(at[d] * dilation[d], at[d] * dilation[d] + (out[d] - 1) * stride[d] + 1, stride[d]) for d in range(3))
+        made[(Ellipsis,) + at] = x[(slice(None), slice(None)) + part]
+    return made
+
+
+def volumes():
+    x, w, b = normal(2, 4, 7, 6, 9), normal(6, 2, 3, 2, 3), normal(6)
+    how = dict(strides=[2, 1, 2], dilations=[1, 2, 1], pads=[1, 0, 2, 0, 1, 1])
+    parts = windows_of(x.astype("f8"), (3, 2, 3), how["strides"], how["dilations"], how["pads"], 0)
+    y = np.stack([np.tensordot(parts[:, 2 * (o // 3):2 * (o // 3) + 2], w[o].astype("f8"), ([1, 5, 6, 7], [0, 1, 2, 3])) + b[o]
+                  for o in range(6)], 1)
+    case("conv_3d", "Conv", [x, w, b], [f4(y)], 13, constants=(1, 2), group=2, **how)
+    case("conv_3d_arriving", "Conv", [x, w], [f4(y - b[:, None, None, None])], 13, group=2, **how)
+    # The transpose of the linear map, by its definition: <conv(x), y> = <x, transposed(y)>.
+    v = normal(2, 6, 3, 2, 4)
+    z = np.zeros((2, 4, 8, 7, 10))
+    for n, c, i, j, k, p, q, r in np.ndindex(2, 6, 3, 2, 4, 3, 2, 3):
+        at = (2 * i + p - 1, 3 * j + 2 * q, 2 * k + r)
+        if all(0 <= a < s for a, s in zip(at, (6, 6, 9))):
+            z[(n, slice(2 * (c // 3), 2 * (c // 3) + 2)) + at] += float(v[n, c, i, j, k]) * w[c, :, p, q, r].astype("f8")
+    case("conv_transpose_3d", "ConvTranspose", [v, w, b[:4]], [f4(z[:, :, :6, :6, :9] + b[:4][:, None, None, None])], 13, constants=(1,), group=2,
+         strides=[2, 3, 2], dilations=[1, 2, 1], pads=[1, 0, 0, 0, 0, 0], output_padding=[0, 0, 0])
+    pads, fill = [1, 0, 1, 1, 1, 0], -np.inf
+    best = windows_of(x.astype("f8"), (2, 3, 2), (2, 2, 1), (1, 1, 1), pads, fill).max((-1, -2, -3))
+    case("max_pool_3d", "MaxPool", [x], [f4(best)], 12, kernel_shape=[2, 3, 2], strides=[2, 2, 1], pads=pads)
+    means = np.nanmean(windows_of(x.astype("f8"), (2, 3, 2), (2, 2, 1), (1, 1, 1), pads, np.nan), (-1, -2, -3))
+    case("average_pool_3d", "AveragePool", [x], [f4(means)], 12, kernel_shape=[2, 3, 2], strides=[2, 2, 1], pads=pads)
+    means = windows_of(x.astype("f8"), (2, 3, 2), (2, 2, 1), (1, 1, 1), pads, 0).mean((-1, -2, -3))
+    case("average_pool_3d_with_pads", "AveragePool", [x], [f4(means)], 12, kernel_shape=[2, 3, 2], strides=[2, 2, 1], pads=pads,
+         count_include_pad=1)
+    case("conv_3d_too_small", "Conv", [x[:, :, :1], w], [x], 13, group=2, refused="does not fit")
+
+
+def grids():
+    def sample(x, grid, corners, mode, padding):
+        def place(g, size):
+            return (g + 1) / 2 * (size - 1) if corners else ((g + 1) * size - 1) / 2
+        def back(p, size):
+            low, high = (0, size - 1) if corners else (-0.5, size - 0.5)
+            while high > low and not low <= p <= high:
+                p = 2 * low - p if p < low else 2 * high - p
+            return p
+        def element(n, c, at):
+            at = list(at)
+            for d in range(2):
+                size = x.shape[2 + d]
+                if padding == "reflection":
+                    at[d] = round(back(at[d], size))
+                if padding != "zeros":
+                    at[d] = min(max(at[d], 0), size - 1)
+                elif not 0 <= at[d] < size:
+                    return 0.0
+            return float(x[(n, c) + tuple(at)])
+        def kernel(t):
+            t, a = abs(t), -0.75
+            if mode == "linear":
+                return max(0, 1 - t)
+            return (a + 2) * t ** 3 - (a + 3) * t ** 2 + 1 if t <= 1 else a * (t ** 3 - 5 * t ** 2 + 8 * t - 4) if t < 2 else 0
+        y = np.zeros(x.shape[:2] + grid.shape[1:3])
+        for n, c, i, j in np.ndindex(*y.shape):
+            at = [place(float(grid[n, i, j, 1 - d]), x.shape[2 + d]) for d in range(2)]
+            if mode != "cubic" and padding != "zeros":
+                at = [min(max(back(p, s) if padding == "reflection" else p, 0), s - 1) for p, s in zip(at, x.shape[2:])]
+            if mode == "nearest":
+                y[n, c, i, j] = element(n, c, [int(np.rint(p)) for p in at])
+                continue
+            base = [int(np.floor(p)) for p in at]
+            for u, v in np.ndindex(4, 4):
+                k, l = base[0] + u - 1, base[1] + v - 1
+                factor = kernel(at[0] - k) * kernel(at[1] - l)
+                if factor:
+                    y[n, c, i, j] += factor * element(n, c, (k, l))
+        return f4(y)
+    x, grid = normal(2, 3, 5, 4), rng.uniform(-1.7, 1.7, (2, 3, 7, 2)).astype("f4")
+    for mode in ("linear", "nearest", "cubic"):
+        for padding in ("zeros", "border", "reflection"):
+            for corners in (0, 1):
+                case("grid_sample_%s_%s_%d" % (mode, padding, corners), "GridSample", [x, grid], [sample(x, grid, corners, mode, padding)], 20,
+                     mode=mode, padding_mode=padding, align_corners=corners)
+    case("grid_sample_unknown", "GridSample", [x, grid], [x], 20, mode="spline", refused="is not known")
+    theta = normal(2, 2, 3)
+    for corners in (0, 1):
+        ys, xs = (np.linspace(-1, 1, n) if corners else (2 * np.arange(n) + 1) / n - 1 for n in (4, 6))
+        regular = np.stack([np.broadcast_to(xs, (4, 6)), np.broadcast_to(ys[:, None], (4, 6)), np.ones((4, 6))], -1)
+        case("affine_grid_%d" % corners, "AffineGrid", [theta, np.array([2, 9, 4, 6])], [f4(np.einsum("hwk,nik->nhwi", regular, theta))], 20,
+             align_corners=corners)
+
+
+def selected():
+    x = np.array([[3, 0, 1], [0, 3, 0]], "f4")
+    case("non_zero", "NonZero", [x], [np.stack(np.nonzero(x))], 13)
+    case("non_zero_arriving", "NonZero", [normal(40, 40)], [np.stack(np.nonzero(x))], 13, refused="decides the size")
+    data = normal(3, 5)
+    keep = np.array([True, False, False, True])
+    case("compress_axis", "Compress", [data, keep], [np.compress(keep, data, 1)], 11, axis=-1)
+    case("compress_flat", "Compress", [data, keep], [np.compress(keep, data)], 11)
+    case("compress_beyond", "Compress", [data[:, :2].copy(), keep], [data], 11, axis=1, refused="beyond the 2 slices")
+    values = np.array([4, -1, 4, 7, -1, 1 << 60, 7])
+    y, first, inverse, counts = np.unique(values, True, True, True)
+    case("unique_sorted", "Unique", [values], [y, first, inverse, counts], 11)
+    order = np.argsort(first)
+    place = np.argsort(order)
+    case("unique_unsorted", "Unique", [values], [y[order], first[order], place[inverse], counts[order]], 11, sorted=0)
+    rows = np.array([[1, 0, 1], [0, 2, 0], [1, 0, 1], [0, -2, 0]], "f4")
+    y, first, inverse, counts = np.unique(rows, True, True, True, axis=0)
+    case("unique_rows", "Unique", [rows], [y, first, inverse, counts], 11, axis=-2)
+    boxes = f4([[[0, 0, 1, 1], [0, 0.1, 1, 1.1], [1, 1.1, 0, 0.1], [0, 5, 1, 6], [0, 5.2, 1, 6.2], [9, 9, 10, 10]]])
+    scores = f4([[[0.9, 0.95, 0.5, 0.3, 0.8, 0.1], [0.1, 0.2, 0.3, 0.9, 0.05, 0.6]]])
+    one = lambda v, t: np.array([v], t)
+    case("non_max_suppression", "NonMaxSuppression", [boxes, scores, one(3, "i8"), one(0.5, "f4"), one(0.15, "f4")],
+         [np.array([[0, 0, 1], [0, 0, 4], [0, 1, 3], [0, 1, 5], [0, 1, 2]])], 11)
+    x = normal(4, 6)
+    case("dropout_mask", "Dropout", [x], [x, np.ones((4, 6), bool)], 13)
+    case("dropout_mode_given", "Dropout", [x, f4(0.5), np.array(False)], [x], 13)
+    case("dropout_trains", "Dropout", [x, f4(0.5), np.array(True)], [x], 13, refused="is for training")
+
+
+def signals():
+    def parts(c):
+        return f4(np.stack([c.real, c.imag], -1))
+    x = normal(2, 9, 4)
+    z = x + 1j * normal(2, 9, 4)
+    case("dft_real_axis_1", "DFT", [x[..., None]], [parts(np.fft.fft(x, axis=1))], 17, axis=1)
+    case("dft_padded", "DFT", [x[..., None], np.array(12), np.array(-2)], [parts(np.fft.fft(x, 12, axis=2))], 20)
+    case("dft_cut_onesided", "DFT", [x[..., None], np.array(5)], [parts(np.fft.rfft(x, 5, axis=1))], 17, axis=1, onesided=1)
+    case("dft_inverse", "DFT", [parts(z), None, np.array(0)], [parts(np.fft.ifft(z, axis=0))], 20, inverse=1)
+    case("dft_inverse_onesided", "DFT", [parts(np.fft.rfft(x, axis=1)), np.array(9), np.array(1)], [x[..., None]], 20, inverse=1, onesided=1)
+    case("dft_no_axis", "DFT", [x[..., None], None, np.array(3)], [x], 20, refused="is outside")
+    long, window = normal(2, 50), rng.uniform(0, 1, 14).astype("f4")
+    at = np.arange(0, 50 - 14 + 1, 5)
+    frames = np.stack([long[:, a:a + 14] * window for a in at], 1)
+    for constants in ((), (2,)):
+        case("stft_window_%d" % len(constants), "STFT", [long[..., None], np.array(5), window, np.array(14)], [parts(np.fft.rfft(frames))], 17,
+             constants=constants)
+    text = np.array([[1, 1, 3, 3, 3, 7], [8, 6, 7, 5, 6, 8]], "i4")
+    def gram(row, *g):
+        n, found = len(g), 0
+        for skip in range(1, 4 if n > 1 else 2):
+            found += sum(all(row[i + j * skip] == g[j] for j in range(n)) for i in range(len(row) - (n - 1) * skip))
+        return found
+    grams = [(2,), (3,), (5,), (4,), (5, 6), (7, 8), (6, 7)]
+    wanted = f4([[gram(row, *g) for g in grams] for row in text])
+    how = dict(mode="TF", min_gram_length=1, max_gram_length=2, max_skip_count=2, ngram_counts=[0, 4], ngram_indexes=list(range(7)),
+               pool_int64s=[2, 3, 5, 4, 5, 6, 7, 8, 6, 7])
+    case("tf_idf", "TfIdfVectorizer", [text], [wanted], 9, **how)
+    case("tf_idf_row", "TfIdfVectorizer", [text[0]], [np.minimum(wanted[0], 1)], 9, **dict(how, mode="IDF"))
+    case("tf_idf_no_pool", "TfIdfVectorizer", [text], [wanted], 9, refused="its pool", **dict(how, ngram_counts=[0, 3]))
+
+
+for group in (float64, control, functions, bits, powers, volumes, grids, selected, signals, normalisations, rotary, attentions, order, integers, scatter, trigonometry, microsoft):
     group()

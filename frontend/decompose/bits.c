@@ -1,0 +1,121 @@
+/* Operators on the bits of integers, as steps in FP32 that are exact. */
+#include "frontend/decompose/compose.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { EXACT_BITS = 24 };
+
+static bool is_signed_type(tg_dtype dtype) {
+  return dtype == TG_I8 || dtype == TG_I16 || dtype == TG_I32 || dtype == TG_I64;
+}
+
+static tg_value *if_true(tg_build *b, tg_value *condition, double number) {
+  return tg_build_where(b, condition, tg_build_number(b, number), tg_build_number(b, 0));
+}
+
+static tg_value *at_least(tg_build *b, tg_value *x, double number) {
+  return with(b, TG_OP_GREATER_OR_EQUAL, x, number);
+}
+
+/* In FP32; what is computed of a run's integers is held below 2^24 by the sum (integers.h). */
+static tg_value *exactly(tg_build *b, tg_value *x) { return f32(b, plus(b, x, 0)); }
+
+/* --- shifts --- */
+
+/* x 2^y, a bit of y at a time: powers of two keep all digits. */
+tg_status tg_make_bit_shift(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
+  tg_dtype dtype = tg_in(node, 0)->dtype;
+  const char *direction = tg_attr_text(node, TG_ATTR_DIRECTION);
+  bool left = !strcmp(direction, "LEFT");
+  int bits = 8 * (int)tg_dtype_size(dtype);
+  if (!left && strcmp(direction, "RIGHT"))
+    return tg_fail(diag, TG_INVALID, "direction \"%s\" is neither LEFT nor RIGHT", direction);
+  if (dtype != tg_in(node, 1)->dtype || is_signed_type(dtype) || !tg_dtype_is_integer(dtype))
+    return tg_fail(diag, TG_INVALID, "element types %s and %s are not supported, only unsigned integers are",
+                   tg_dtype_name(dtype), tg_dtype_name(tg_in(node, 1)->dtype));
+  tg_value *x = exactly(b, tg_in(node, 0)), *y = exactly(b, tg_in(node, 1)), *rest = y;
+  for (int step = 32; step; step /= 2) {
+    tg_value *has = at_least(b, rest, step);
+    x = mul(b, x,
+            tg_build_where(b, has, tg_build_number(b, ldexp(1, left ? step : -step)), tg_build_number(b, 1)));
+    rest = sub(b, rest, if_true(b, has, step));
+  }
+  if (left) /* modulo 2^bits */
+    x = sub(b, x, times(b, tg_build_unary(b, TG_OP_FLOOR, times(b, x, ldexp(1, -bits))), ldexp(1, bits)));
+  else
+    x = tg_build_unary(b, TG_OP_FLOOR, x);
+  x = tg_build_where(b, at_least(b, y, bits), tg_build_number(b, 0), x);
+  results[0] = tg_build_cast(b, x, dtype);
+  return TG_OK;
+}
+
+/* --- bits of two numbers --- */
+
+/* An integer as a sign, worth -2^bits, and its lower bits. */
+typedef struct digits {
+  tg_value *negative; /* NULL: the type has no sign */
+  tg_value *rest;
+} digits;
+
+static digits digits_of(tg_build *b, tg_value *x, int bits) {
+  bool is_signed = is_signed_type(x->dtype);
+  tg_value *wide = exactly(b, x);
+  if (!is_signed) return (digits){NULL, wide};
+  tg_value *negative = with(b, TG_OP_LESS, wide, 0);
+  return (digits){negative, add(b, wide, if_true(b, negative, ldexp(1, bits)))};
+}
+
+static tg_value *next_bit(tg_build *b, tg_value **rest, int bit) {
+  tg_value *has = at_least(b, *rest, ldexp(1, bit));
+  *rest = sub(b, *rest, if_true(b, has, ldexp(1, bit)));
+  return has;
+}
+
+static int bits_below_sign(tg_dtype dtype) {
+  int bits = 8 * (int)tg_dtype_size(dtype) - (is_signed_type(dtype) ? 1 : 0);
+  return bits < EXACT_BITS ? bits : EXACT_BITS;
+}
+
+tg_status tg_make_bitwise(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
+  tg_op op = node->op == TG_OP_BITWISE_AND ? TG_OP_AND : node->op == TG_OP_BITWISE_OR ? TG_OP_OR : TG_OP_XOR;
+  tg_dtype dtype = tg_in(node, 0)->dtype;
+  if (dtype != tg_in(node, 1)->dtype || !tg_dtype_is_integer(dtype))
+    return tg_fail(diag, TG_INVALID, "element types %s and %s are not supported, only integers are",
+                   tg_dtype_name(dtype), tg_dtype_name(tg_in(node, 1)->dtype));
+  int bits = bits_below_sign(dtype);
+  digits x = digits_of(b, tg_in(node, 0), bits), y = digits_of(b, tg_in(node, 1), bits);
+  tg_value *sum =
+      x.negative ? if_true(b, tg_build_binary(b, op, x.negative, y.negative), -ldexp(1, bits)) : NULL;
+  for (int bit = bits - 1; bit >= 0; bit--) {
+    tg_value *left = next_bit(b, &x.rest, bit), *right = next_bit(b, &y.rest, bit);
+    tg_value *one = if_true(b, tg_build_binary(b, op, left, right), ldexp(1, bit));
+    sum = sum ? add(b, sum, one) : one;
+  }
+  results[0] = tg_build_cast(b, sum, dtype);
+  return TG_OK;
+}
+
+tg_status tg_make_bitwise_not(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
+  tg_value *x = tg_in(node, 0);
+  bool is_signed = is_signed_type(x->dtype);
+  if (!tg_dtype_is_integer(x->dtype) || (!is_signed && tg_dtype_size(x->dtype) > 2))
+    return tg_fail(diag, TG_INVALID, "element type %s is not supported here", tg_dtype_name(x->dtype));
+  double most = is_signed ? -1 : ldexp(1, 8 * (int)tg_dtype_size(x->dtype)) - 1;
+  results[0] = sub(b, tg_build_number_like(b, x, most), x);
+  return TG_OK;
+}
+
+/* Integers of one size are each other's Cast; bits of floats are none that the array has. */
+tg_status tg_make_bit_cast(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
+  tg_value *x = tg_in(node, 0);
+  tg_dtype to = tg_dtype_from_onnx(tg_attr_int(node, TG_ATTR_TO));
+  bool counts = to && !tg_dtype_is_float(to) && !tg_dtype_is_float(x->dtype) && to != TG_BOOL;
+  if (to == x->dtype) return results[0] = x, TG_OK;
+  if (!counts || tg_dtype_size(to) != tg_dtype_size(x->dtype))
+    return tg_fail(diag, TG_INVALID,
+                   "the bits of %s as those of %s are not supported, only of integers of one size",
+                   tg_dtype_name(x->dtype), tg_dtype_name(to));
+  results[0] = tg_build_cast(b, x, to);
+  return TG_OK;
+}

@@ -1,0 +1,163 @@
+/* Samples of images at places that arrive: sums over all positions with weights that are 0 but near the place. */
+#include "frontend/decompose/compose.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+typedef enum padding { ZEROS, BORDER, REFLECTION } padding;
+typedef enum kernel { LINEAR, NEAREST, CUBIC } kernel;
+
+typedef struct sampling {
+  kernel kernel;
+  padding padding;
+  bool corners; /* -1 and 1 are the middles of the outer elements, not their edges */
+} sampling;
+
+static tg_value *floor_of(tg_build *b, tg_value *x) { return tg_build_unary(b, TG_OP_FLOOR, x); }
+
+/* Back and forth between the two ends, which are -0.5 and size - 0.5, or 0 and size - 1. */
+static tg_value *reflected(tg_build *b, tg_value *x, const sampling *s, int64_t size) {
+  double low = s->corners ? 0 : -0.5, span = s->corners ? (double)size - 1 : (double)size;
+  if (span == 0) return times(b, x, 0);
+  tg_value *y = tg_build_unary(b, TG_OP_ABS, plus(b, x, -low));
+  tg_value *turns = floor_of(b, with(b, TG_OP_DIV, y, span));
+  tg_value *rest = sub(b, y, times(b, turns, span));
+  tg_value *even = tg_build_binary(b, TG_OP_EQUAL, times(b, floor_of(b, times(b, turns, 0.5)), 2), turns);
+  tg_value *back = sub(b, tg_build_number(b, span), rest);
+  return plus(b, tg_build_where(b, even, rest, back), low);
+}
+
+static tg_value *within(tg_build *b, tg_value *x, const sampling *s, int64_t size) {
+  if (s->padding == ZEROS) return x;
+  if (s->padding == REFLECTION) x = reflected(b, x, s, size);
+  return tg_build_clip(b, x, 0, (double)size - 1);
+}
+
+/* Weight of a neighbour at distance t, 0 <= t. */
+static tg_value *cubic(tg_build *b, tg_value *t, bool near) {
+  const double a = -0.75;
+  if (near) {
+    tg_value *y = plus(b, times(b, t, a + 2), -(a + 3));
+    return plus(b, mul(b, mul(b, y, t), t), 1);
+  }
+  tg_value *y = plus(b, times(b, t, a), -5 * a);
+  y = plus(b, mul(b, y, t), 8 * a);
+  return plus(b, mul(b, y, t), -4 * a);
+}
+
+/* A neighbour's weight, at its position among 0 .. size-1: [.., places, size]. x [.., places, 1]. */
+static tg_value *tap(tg_build *b, tg_value *position, tg_value *weight, int64_t size) {
+  tg_value *here = tg_build_binary(b, TG_OP_EQUAL, position,
+                                   tg_build_positions(b, position, size, position->rank - 1, position->rank));
+  return tg_build_where(b, here, weight ? weight : tg_build_number(b, 1), tg_build_number(b, 0));
+}
+
+/* x [.., places] in [-1, 1]: the weight of each position [.., places, size]. */
+static tg_value *weights(tg_build *b, tg_value *x, const sampling *s, int64_t size) {
+  double half = 0.5 * (s->corners ? (double)size - 1 : (double)size);
+  x = times(b, plus(b, x, 1), half);
+  if (!s->corners) x = plus(b, x, -0.5);
+  x = tg_build_insert(b, x, x->rank);
+  if (s->kernel != CUBIC) x = within(b, x, s, size);
+  if (s->kernel == NEAREST) return tap(b, tg_build_unary(b, TG_OP_ROUND, x), NULL, size);
+  tg_value *from = floor_of(b, x), *t = sub(b, x, from), *rest = sub(b, tg_build_number(b, 1), t);
+  if (s->kernel == LINEAR) return add(b, tap(b, from, rest, size), tap(b, plus(b, from, 1), t, size));
+  tg_value *each[] = {cubic(b, plus(b, t, 1), false), cubic(b, t, true), cubic(b, rest, true),
+                      cubic(b, plus(b, rest, 1), false)};
+  tg_value *sum = NULL;
+  for (int k = 0; k < 4; k++) {
+    tg_value *one = tap(b, within(b, plus(b, from, k - 1), s, size), each[k], size);
+    sum = sum ? add(b, sum, one) : one;
+  }
+  return sum;
+}
+
+static tg_status read_sampling(const tg_node *node, sampling *s, tg_diag *diag) {
+  static const char *const modes[][3] = {{"linear", "nearest", "cubic"}, {"bilinear", "nearest", "bicubic"}};
+  static const char *const paddings[] = {"zeros", "border", "reflection"};
+  const char *mode = tg_attr_text(node, TG_ATTR_MODE), *beyond = tg_attr_text(node, TG_ATTR_PADDING_MODE);
+  int k = 0, p = 0;
+  while (*mode && k < 3 && strcmp(mode, modes[0][k]) && strcmp(mode, modes[1][k])) k++;
+  while (*beyond && p < 3 && strcmp(beyond, paddings[p])) p++;
+  if (k == 3 || p == 3)
+    return tg_fail(diag, TG_INVALID, "mode \"%s\" with padding_mode \"%s\" is not known", mode, beyond);
+  *s = (sampling){(kernel)k, (padding)p, tg_attr_int(node, TG_ATTR_ALIGN_CORNERS) != 0};
+  return TG_OK;
+}
+
+/* X [N, C, D..], grid [N, places.., dims]: weights of each dimension multiplied out, [N, places, positions], and their
+ * product with X [N, C, positions]. */
+tg_status tg_make_grid_sample(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
+  tg_value *x = tg_in(node, 0), *grid = tg_in(node, 1), *all = NULL;
+  sampling s = {LINEAR, ZEROS, false};
+  int dims = x->rank - 2;
+  if (read_sampling(node, &s, diag)) return TG_INVALID;
+  bool fits = (dims == 2 || dims == 3) && grid->rank == x->rank && grid->dims[dims + 1].size == dims &&
+              grid->dims[0].size == x->dims[0].size && tg_dtype_is_float(x->dtype) &&
+              tg_dtype_is_float(grid->dtype);
+  if (!fits || (s.kernel == CUBIC && dims == 3) || !tg_value_elements(x) || !tg_value_elements(grid))
+    return tg_fail(diag, TG_INVALID, "data and grid of types %s and %s are not supported",
+                   tg_value_type_text(x, b->graph->arena), tg_value_type_text(grid, b->graph->arena));
+  int64_t n = x->dims[0].size, places = tg_value_elements_between(grid, 1, dims + 1),
+          positions = tg_value_elements_between(x, 2, x->rank), list[] = {n, places, dims};
+  if (tg_compose_bounded((double)n * (double)places * (double)positions, diag)) return TG_INVALID;
+  tg_value *at = tg_build_reshape(b, f32(b, grid), 3, list);
+  int64_t so_far = 1;
+  for (int d = 0; d < dims; d++) { /* the grid has the last dimension first */
+    int64_t size = x->dims[2 + d].size;
+    tg_value *one = tg_build_slice(b, at, 2, dims - 1 - d, dims - d, 1);
+    one = weights(b, tg_build_reshape(b, one, 2, list), &s, size);
+    if (b->failed) return TG_OK;
+    if (all) {
+      int64_t sizes[] = {n, places, so_far * size};
+      all = tg_build_reshape(b, mul(b, tg_build_insert(b, all, 3), tg_build_insert(b, one, 2)), 3, sizes);
+    } else {
+      all = one;
+    }
+    so_far *= size;
+  }
+  int64_t table[] = {n, x->dims[1].size, positions}, sizes[TG_MAX_RANK] = {n, x->dims[1].size};
+  for (int d = 0; d < dims; d++) sizes[2 + d] = grid->dims[1 + d].size;
+  tg_value *y = tg_build_matmul(b, tg_build_reshape(b, f32(b, x), 3, table), tg_build_swap(b, all));
+  results[0] = tg_build_cast(b, tg_build_reshape(b, y, x->rank, sizes), x->dtype);
+  return TG_OK;
+}
+
+/* theta [N, dims, dims + 1] by the places of a regular grid and 1. */
+tg_status tg_make_affine_grid(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
+  tg_value *theta = tg_in(node, 0);
+  int64_t size[5];
+  int count = tg_compose_ints(tg_in(node, 1), 5, size), dims = count - 2;
+  bool corners = tg_attr_int(node, TG_ATTR_ALIGN_CORNERS) != 0;
+  if (count != 4 && count != 5)
+    return tg_fail(diag, TG_INVALID, "size is not constant, four or five numbers");
+  if (theta->rank != 3 || theta->dims[0].size != size[0] || theta->dims[1].size != dims ||
+      theta->dims[2].size != dims + 1 || !tg_dtype_is_float(theta->dtype))
+    return tg_fail(diag, TG_INVALID, "theta does not fit size");
+  double places = 1;
+  for (int d = 2; d < count; d++)
+    if (size[d] < 1 || (places *= (double)size[d]) > 1 << 24)
+      return tg_fail(diag, TG_INVALID, "a grid of this size is not supported");
+  for (int d = 2; d < count; d++)
+    if (corners && size[d] == 1)
+      return tg_fail(diag, TG_INVALID, "align_corners of one place is not supported");
+  int64_t sizes[] = {(int64_t)places, dims + 1}, out[TG_MAX_RANK] = {size[0]};
+  tg_value *regular = tg_build_constant(b, TG_F32, 2, sizes, NULL);
+  float *to = (float *)regular->data;
+  for (int64_t p = 0; p < sizes[0]; p++) {
+    int64_t rest = p;
+    for (int d = dims - 1; d >= 0; d--) { /* coordinates: the last dimension first */
+      int64_t n = size[2 + d], i = rest % n;
+      rest /= n;
+      double at = corners ? 2.0 * (double)i / (double)(n - 1) - 1 : (2.0 * (double)i + 1) / (double)n - 1;
+      to[p * (dims + 1) + dims - 1 - d] = (float)at;
+    }
+    to[p * (dims + 1) + dims] = 1;
+  }
+  for (int d = 0; d < dims; d++) out[1 + d] = size[2 + d];
+  out[1 + dims] = dims;
+  tg_value *y = tg_build_matmul(b, regular, tg_build_swap(b, f32(b, theta)));
+  results[0] = tg_build_cast(b, tg_build_reshape(b, y, dims + 2, out), theta->dtype);
+  return TG_OK;
+}

@@ -1,0 +1,213 @@
+/* Windows over three spatial dimensions, as windows over two. */
+#include "frontend/decompose/compose.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { SPATIAL = 3 };
+
+typedef struct volume {
+  int64_t in[SPATIAL], kernel[SPATIAL], stride[SPATIAL], dilation[SPATIAL], begin[SPATIAL], end[SPATIAL];
+} volume;
+
+static tg_status read_list(const tg_node *node, tg_attr_key key, int count, int64_t initial, int64_t fewest,
+                           int64_t *out, tg_diag *diag) {
+  enum { MOST = 1 << 24 };
+  int given;
+  const int64_t *list = tg_attr_ints(node, key, &given);
+  if (given && given != count)
+    return tg_fail(diag, TG_INVALID, "%s has %d values for %d", tg_attr_get(key)->name, given, count);
+  for (int i = 0; i < count; i++) {
+    out[i] = given ? list[i] : initial;
+    if (out[i] < fewest || out[i] > MOST)
+      return tg_fail(diag, TG_INVALID, "%s has value %" PRId64, tg_attr_get(key)->name, out[i]);
+  }
+  return TG_OK;
+}
+
+static tg_status resolve_auto_pad(const tg_node *node, volume *v, tg_diag *diag) {
+  const char *mode = tg_attr_text(node, TG_ATTR_AUTO_PAD);
+  if (!*mode || !strcmp(mode, "NOTSET")) return TG_OK;
+  bool upper = !strcmp(mode, "SAME_UPPER"), valid = !strcmp(mode, "VALID");
+  if (!upper && !valid && strcmp(mode, "SAME_LOWER"))
+    return tg_fail(diag, TG_INVALID, "auto_pad \"%s\" is not supported", mode);
+  for (int i = 0; i < SPATIAL; i++) {
+    int64_t out = (v->in[i] + v->stride[i] - 1) / v->stride[i];
+    int64_t total = (out - 1) * v->stride[i] + (v->kernel[i] - 1) * v->dilation[i] + 1 - v->in[i];
+    if (valid || total < 0) total = 0;
+    v->begin[i] = upper ? total / 2 : total - total / 2;
+    v->end[i] = total - v->begin[i];
+  }
+  return TG_OK;
+}
+
+/* kernel of the weights, or, without, of the attribute. */
+static tg_status read_volume(const tg_node *node, const tg_value *weights, volume *v, tg_diag *diag) {
+  const tg_value *x = tg_in(node, 0);
+  int64_t pads[2 * SPATIAL], given[SPATIAL];
+  int count;
+  if (!tg_dtype_is_float(x->dtype) || (weights && weights->dtype != x->dtype))
+    return tg_fail(diag, TG_INVALID, "element type %s is not supported here", tg_dtype_name(x->dtype));
+  if (weights && weights->rank != SPATIAL + 2)
+    return tg_fail(diag, TG_INVALID, "weights of rank %d for data of rank 5", weights->rank);
+  if (!tg_value_elements(x)) return tg_fail(diag, TG_INVALID, "its data is empty");
+  tg_attr_ints(node, TG_ATTR_KERNEL_SHAPE, &count);
+  if (!weights && !count) return tg_fail(diag, TG_INVALID, "kernel_shape is missing");
+  if (read_list(node, TG_ATTR_KERNEL_SHAPE, SPATIAL, 1, 1, given, diag) ||
+      read_list(node, TG_ATTR_STRIDES, SPATIAL, 1, 1, v->stride, diag) ||
+      read_list(node, TG_ATTR_DILATIONS, SPATIAL, 1, 1, v->dilation, diag) ||
+      read_list(node, TG_ATTR_PADS, 2 * SPATIAL, 0, 0, pads, diag))
+    return TG_INVALID;
+  for (int i = 0; i < SPATIAL; i++) {
+    v->in[i] = x->dims[2 + i].size;
+    v->kernel[i] = weights ? weights->dims[2 + i].size : given[i];
+    v->begin[i] = pads[i];
+    v->end[i] = pads[SPATIAL + i];
+    if (v->kernel[i] < 1 || (weights && count && given[i] != v->kernel[i]))
+      return tg_fail(diag, TG_INVALID, "kernel_shape does not fit weights of %" PRId64, v->kernel[i]);
+  }
+  return TG_OK;
+}
+
+/* The two dimensions from `first` on as the window of `node`. */
+static void set_window(tg_build *b, tg_node *node, const volume *v, int first, int count) {
+  int64_t kernel[2] = {1, 1}, stride[2] = {1, 1}, dilation[2] = {1, 1}, pads[4] = {0};
+  for (int i = 0; i < count; i++) {
+    kernel[i] = v->kernel[first + i];
+    stride[i] = v->stride[first + i];
+    dilation[i] = v->dilation[first + i];
+    pads[i] = v->begin[first + i];
+    pads[2 + i] = v->end[first + i];
+  }
+  tg_attr_set_ints(b->graph, node, TG_ATTR_KERNEL_SHAPE, kernel, 2);
+  tg_attr_set_ints(b->graph, node, TG_ATTR_STRIDES, stride, 2);
+  tg_attr_set_ints(b->graph, node, TG_ATTR_DILATIONS, dilation, 2);
+  tg_attr_set_ints(b->graph, node, TG_ATTR_PADS, pads, 4);
+}
+
+/* --- pools: over height and width, then over depth --- */
+
+static tg_value *pooled(tg_build *b, const tg_node *from, tg_value *x, const volume *v, int first,
+                        int count) {
+  tg_node *node = tg_graph_add_node(b->graph, from->op, b->name, &x, 1, b->before, -1);
+  set_window(b, node, v, first, count);
+  tg_attr_set_int(node, TG_ATTR_CEIL_MODE, tg_attr_int(from, TG_ATTR_CEIL_MODE));
+  if (from->op == TG_OP_AVERAGE_POOL)
+    tg_attr_set_int(node, TG_ATTR_COUNT_INCLUDE_PAD, tg_attr_int(from, TG_ATTR_COUNT_INCLUDE_PAD));
+  return tg_build_finish(b, node);
+}
+
+/* Maxima and means of boxes are those of their lines, since a box holds the padding of each of its lines alike. */
+tg_status tg_make_pool_3d(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
+  volume v;
+  const tg_value *x = tg_in(node, 0);
+  if (read_volume(node, NULL, &v, diag) || resolve_auto_pad(node, &v, diag)) return TG_INVALID;
+  int64_t n = x->dims[0].size, c = x->dims[1].size, planes[] = {n, c * v.in[0], v.in[1], v.in[2]};
+  tg_value *y = pooled(b, node, tg_build_reshape(b, f32(b, tg_in(node, 0)), 4, planes), &v, 1, 2);
+  if (b->failed) return TG_OK;
+  int64_t h = y->dims[2].size, w = y->dims[3].size, lines[] = {n, c, v.in[0], h * w};
+  y = pooled(b, node, tg_build_reshape(b, y, 4, lines), &v, 0, 1);
+  if (b->failed) return TG_OK;
+  int64_t sizes[] = {n, c, y->dims[2].size, h, w};
+  results[0] = tg_build_cast(b, tg_build_reshape(b, y, 5, sizes), x->dtype);
+  return TG_OK;
+}
+
+/* --- convolutions: the depth of the kernel becomes channels --- */
+
+/* x [N,C,D,H,W], padded in its depth: `count` planes from each `offset` [i] on, by `step`, as [N count, C offsets, H, W]. */
+static tg_value *columns(tg_build *b, tg_value *x, const int64_t *offsets, int64_t kernel, int64_t count,
+                         int64_t step) {
+  tg_value **parts = TG_NEW_ARRAY(b->graph->arena, tg_value *, (size_t)kernel);
+  for (int64_t k = 0; k < kernel; k++)
+    parts[k] =
+        tg_build_insert(b, tg_build_slice(b, x, 2, offsets[k], offsets[k] + (count - 1) * step + 1, step), 2);
+  tg_value *all = kernel > 1 ? tg_build_concat(b, parts, (int)kernel, 2) : parts[0]; /* [N,C,K,count,H,W] */
+  if (b->failed) return all;
+  all = tg_build_transpose(b, all, (int64_t[]){0, 3, 1, 2, 4, 5});
+  int64_t sizes[] = {x->dims[0].size * count, x->dims[1].size * kernel, x->dims[3].size, x->dims[4].size};
+  return tg_build_reshape(b, all, 4, sizes);
+}
+
+/* [N D, C, H, W] back to [N,C,D,H,W]. */
+static tg_value *as_volume(tg_build *b, tg_value *y, int64_t n, int64_t depth) {
+  if (b->failed) return y;
+  int64_t sizes[] = {n, depth, y->dims[1].size, y->dims[2].size, y->dims[3].size};
+  return tg_build_transpose(b, tg_build_reshape(b, y, 5, sizes), (int64_t[]){0, 2, 1, 3, 4});
+}
+
+static tg_status check_kernel(int64_t kernel, tg_diag *diag) {
+  enum { MOST = 256 };
+  return kernel <= MOST
+             ? TG_OK
+             : tg_fail(diag, TG_INVALID, "a kernel of depth %" PRId64 " is above %d", kernel, MOST);
+}
+
+tg_status tg_make_conv_3d(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
+  volume v;
+  tg_value *x = tg_in(node, 0), *w = tg_in(node, 1);
+  if (read_volume(node, w, &v, diag) || resolve_auto_pad(node, &v, diag) || check_kernel(v.kernel[0], diag))
+    return TG_INVALID;
+  int64_t span = v.in[0] + v.begin[0] + v.end[0] - (v.kernel[0] - 1) * v.dilation[0] - 1;
+  if (span < 0) return tg_fail(diag, TG_INVALID, "its window does not fit into the data");
+  int64_t depth = span / v.stride[0] + 1, offsets[256], pads[10] = {0};
+  pads[2] = v.begin[0];
+  pads[7] = v.end[0];
+  for (int64_t k = 0; k < v.kernel[0]; k++) offsets[k] = k * v.dilation[0];
+  tg_value *planes = columns(b, tg_build_pad(b, x, pads), offsets, v.kernel[0], depth, v.stride[0]);
+  int64_t sizes[] = {w->dims[0].size, w->dims[1].size * v.kernel[0], v.kernel[1], v.kernel[2]};
+  tg_value *operands[] = {planes, tg_build_reshape(b, w, 4, sizes), tg_in(node, 2)};
+  tg_node *conv =
+      tg_graph_add_node(b->graph, TG_OP_CONV, b->name, operands, operands[2] ? 3 : 2, b->before, -1);
+  set_window(b, conv, &v, 1, 2);
+  tg_attr_set_int(conv, TG_ATTR_GROUP, tg_attr_int(node, TG_ATTR_GROUP));
+  results[0] = tg_build_cast(b, as_volume(b, tg_build_finish(b, conv), x->dims[0].size, depth), x->dtype);
+  return TG_OK;
+}
+
+/* x with stride - 1 zeros behind each plane but the last. */
+static tg_value *spread(tg_build *b, tg_value *x, int64_t stride) {
+  if (stride == 1) return x;
+  int64_t pads[12] = {0}, sizes[TG_MAX_RANK], whole[TG_MAX_RANK];
+  tg_value_sizes(x, sizes);
+  memcpy(whole, sizes, sizeof sizes);
+  whole[2] *= stride;
+  pads[9] = stride - 1;
+  tg_value *wide = tg_build_reshape(b, tg_build_pad(b, tg_build_insert(b, x, 3), pads), 5, whole);
+  return tg_build_slice(b, wide, 2, 0, (sizes[2] - 1) * stride + 1, 1);
+}
+
+/* In its depth a convolution of what is spread, with the kernel reversed. */
+tg_status tg_make_conv_transpose_3d(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
+  volume v;
+  tg_value *x = tg_in(node, 0), *w = tg_in(node, 1);
+  int64_t more[SPATIAL], group = tg_attr_int(node, TG_ATTR_GROUP), offsets[256], pads[10] = {0};
+  int count;
+  const char *mode = tg_attr_text(node, TG_ATTR_AUTO_PAD);
+  tg_attr_ints(node, TG_ATTR_OUTPUT_SHAPE, &count);
+  if (count || (*mode && strcmp(mode, "NOTSET")))
+    return tg_fail(diag, TG_INVALID, "output_shape and auto_pad are not supported for data of rank 5");
+  if (read_volume(node, w, &v, diag) || check_kernel(v.kernel[0], diag) ||
+      read_list(node, TG_ATTR_OUTPUT_PADDING, SPATIAL, 0, 0, more, diag))
+    return TG_INVALID;
+  int64_t reach = (v.kernel[0] - 1) * v.dilation[0];
+  int64_t depth = (v.in[0] - 1) * v.stride[0] + reach + 1 - v.begin[0] - v.end[0] + more[0];
+  if (depth < 1 || w->dims[0].size != x->dims[1].size || group < 1 || x->dims[1].size % group)
+    return tg_fail(diag, TG_INVALID, "its weights do not fit the data");
+  pads[2] = reach - v.begin[0];
+  pads[7] = reach - v.end[0] + more[0];
+  for (int64_t k = 0; k < v.kernel[0]; k++) offsets[k] = reach - k * v.dilation[0];
+  tg_value *planes =
+      columns(b, tg_build_pad(b, spread(b, x, v.stride[0]), pads), offsets, v.kernel[0], depth, 1);
+  int64_t sizes[] = {w->dims[0].size * v.kernel[0], w->dims[1].size, v.kernel[1], v.kernel[2]};
+  tg_value *operands[] = {planes,
+                          tg_build_reshape(b, tg_build_transpose(b, w, (int64_t[]){0, 2, 1, 3, 4}), 4, sizes),
+                          tg_in(node, 2)};
+  tg_node *conv = tg_graph_add_node(b->graph, TG_OP_CONV_TRANSPOSE, b->name, operands, operands[2] ? 3 : 2,
+                                    b->before, -1);
+  set_window(b, conv, &v, 1, 2);
+  tg_attr_set_ints(b->graph, conv, TG_ATTR_OUTPUT_PADDING, more + 1, 2);
+  tg_attr_set_int(conv, TG_ATTR_GROUP, group);
+  results[0] = tg_build_cast(b, as_volume(b, tg_build_finish(b, conv), x->dims[0].size, depth), x->dtype);
+  return TG_OK;
+}
