@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <strings.h>
 
 enum { MOST_STEPS = 4096 /* a step is a dozen nodes */ };
 
@@ -15,26 +16,40 @@ static tg_status check_shape(const tg_node *node, int input, int rank, const int
   return fits ? TG_OK : tg_fail(diag, TG_INVALID, "%s does not fit the layer's sizes", what);
 }
 
-/* Every sequence must be as long as the tensor. */
-static tg_status check_lengths(const tg_node *node, int64_t batch, int64_t steps, tg_diag *diag) {
-  const tg_value *lengths = tg_in(node, 4);
-  if (!lengths) return TG_OK;
-  bool full = tg_is_constant(lengths) && lengths->rank == 1 && lengths->dims[0].size == batch;
-  for (int64_t i = 0; full && i < batch; i++)
-    full = tg_load_i64(lengths->data, lengths->dtype, (size_t)i) == steps;
-  return full ? TG_OK
-              : tg_fail(diag, TG_INVALID, "sequence_lens other than the full length are not supported");
+/* Names of functions of one operand, without parameters but their defaults. */
+static const struct {
+  const char *name;
+  tg_op op;
+} functions[] = {{"Tanh", TG_OP_TANH},
+                 {"Relu", TG_OP_RELU},
+                 {"Sigmoid", TG_OP_SIGMOID},
+                 {"Softsign", TG_OP_SOFTSIGN},
+                 {"Softplus", TG_OP_SOFTPLUS},
+                 {"HardSigmoid", TG_OP_HARD_SIGMOID},
+                 {"Elu", TG_OP_ELU},
+                 {"LeakyRelu", TG_OP_LEAKY_RELU},
+                 {"ThresholdedRelu", TG_OP_THRESHOLDED_RELU}};
+
+static int functions_of(tg_op op) { return op == TG_OP_LSTM ? 3 : op == TG_OP_GRU ? 2 : 1; }
+
+tg_op tg_recurrent_function(const tg_node *node, int direction, int which) {
+  const char *at = tg_attr_text(node, TG_ATTR_ACTIVATIONS);
+  int count = functions_of(node->op);
+  if (!*at) return which || count == 1 ? TG_OP_TANH : TG_OP_SIGMOID;
+  for (int i = 0; at && i < direction * count + which; i++) at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL;
+  size_t length = at ? strcspn(at, ",") : 0;
+  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
+    if (length == strlen(functions[i].name) && !strncasecmp(at, functions[i].name, length))
+      return functions[i].op;
+  return TG_OP_COUNT;
 }
 
 static tg_status check_activations(const tg_node *node, int directions, tg_diag *diag) {
-  static const char *const rnn[][2] = {{"Tanh", "Tanh,Tanh"}, {"Relu", "Relu,Relu"}};
   const char *text = tg_attr_text(node, TG_ATTR_ACTIVATIONS);
-  bool good = !*text;
-  if (node->op == TG_OP_GRU)
-    good |= !strcmp(text, directions == 2 ? "Sigmoid,Tanh,Sigmoid,Tanh" : "Sigmoid,Tanh");
-  if (node->op == TG_OP_LSTM)
-    good |= !strcmp(text, directions == 2 ? "Sigmoid,Tanh,Tanh,Sigmoid,Tanh,Tanh" : "Sigmoid,Tanh,Tanh");
-  for (int i = 0; node->op == TG_OP_RNN && i < 2; i++) good |= !strcmp(text, rnn[i][directions == 2]);
+  int count = 1, wanted = directions * functions_of(node->op);
+  for (const char *at = text; (at = strchr(at, ',')) != NULL; at++) count++;
+  bool good = !*text || count == wanted;
+  for (int i = 0; good && i < wanted; i++) good = tg_recurrent_function(node, 0, i) != TG_OP_COUNT || !*text;
   return good ? TG_OK : tg_fail(diag, TG_INVALID, "activations \"%s\" are not supported", text);
 }
 
@@ -75,12 +90,14 @@ tg_status tg_infer_recurrent(tg_node *node, tg_diag *diag) {
   int64_t ws[] = {d, gates * h, x->dims[2].size}, rs[] = {d, gates * h, h}, bs[] = {d, 2 * gates * h},
           state[] = {last ? batch : d, last ? d : batch, h};
   if (check_direction(node, (int)d, diag) || check_activations(node, (int)d, diag) ||
-      check_size(steps, batch, gates * h, (int)d, diag) || check_lengths(node, batch, steps, diag) ||
-      check_shape(node, 1, 3, ws, "W", diag) || check_shape(node, 2, 3, rs, "R", diag) ||
-      check_shape(node, 3, 2, bs, "B", diag) || check_shape(node, 5, 3, state, "initial_h", diag))
+      check_size(steps, batch, gates * h, (int)d, diag) ||
+      check_shape(node, 4, 1, &batch, "sequence_lens", diag) || check_shape(node, 1, 3, ws, "W", diag) ||
+      check_shape(node, 2, 3, rs, "R", diag) || check_shape(node, 3, 2, bs, "B", diag) ||
+      check_shape(node, 5, 3, state, "initial_h", diag))
     return TG_INVALID;
-  if (tg_in(node, 7)) return tg_fail(diag, TG_INVALID, "peepholes are not supported");
-  if (check_shape(node, 6, 3, state, "initial_c", diag)) return TG_INVALID;
+  int64_t peepholes[] = {d, 3 * h};
+  if (check_shape(node, 6, 3, state, "initial_c", diag) || check_shape(node, 7, 2, peepholes, "P", diag))
+    return TG_INVALID;
   int64_t all[] = {last ? batch : steps, last ? steps : d, last ? d : batch, h};
   if (tg_infer_result_at(node, 0, x->dtype, 4, all, diag)) return TG_INVALID;
   for (int i = 1; i < node->output_count; i++)

@@ -11,11 +11,13 @@ typedef struct layer {
   tg_node *node;
   int64_t steps, batch, hidden;
   int gates, directions, direction;
-  tg_value *x;       /* [steps * batch, inputs] */
-  tg_value **inputs; /* of each step [batch, gates * hidden]: the input's product and the biases */
-  tg_value *weights; /* R transposed [hidden, gates * hidden] */
-  tg_value *bias;    /* GRU with linear_before_reset: that of the recurrent product [hidden]; or NULL */
-  tg_value *h, *c;   /* the state [batch, hidden]; NULL: zeros */
+  tg_value *x;         /* [steps * batch, inputs] */
+  tg_value **inputs;   /* of each step [batch, gates * hidden]: the input's product and the biases */
+  tg_value *weights;   /* R transposed [hidden, gates * hidden] */
+  tg_value *bias;      /* GRU with linear_before_reset: that of the recurrent product [hidden]; or NULL */
+  tg_value *peepholes; /* LSTM: of i, o, f [3 hidden]; or NULL */
+  tg_value *lengths;   /* of the sequences [batch, 1]; NULL: all steps */
+  tg_value *h, *c;     /* the state [batch, hidden]; NULL: zeros */
 } layer;
 
 /* ---- nodes ---- */
@@ -123,6 +125,9 @@ static void begin_direction(layer *l, int direction) {
   l->weights = weights_of(l, tg_in(node, 2));
   l->h = state_of(l, tg_in(node, 5));
   l->c = node->op == TG_OP_LSTM ? state_of(l, tg_in(node, 6)) : NULL;
+  l->peepholes = NULL;
+  if (tg_in(node, 7))
+    l->peepholes = reshape(l, slice(l, tg_in(node, 7), 0, direction, 1), 1, (int64_t[]){3 * l->hidden});
 }
 
 /* ---- steps ---- */
@@ -132,19 +137,29 @@ static tg_value *recur(const layer *l, tg_value *h, int from, int count) {
   return h ? add(l, TG_OP_MATMUL, h, slice(l, l->weights, 1, from * l->hidden, count * l->hidden)) : NULL;
 }
 
+/* The layer's function number `which`. */
+static tg_value *apply(const layer *l, int which, tg_value *x) {
+  return add(l, tg_recurrent_function(l->node, l->direction, which), x, NULL);
+}
+
 static void step_rnn(layer *l, tg_value *input) {
-  bool relu = !strncmp(tg_attr_text(l->node, TG_ATTR_ACTIVATIONS), "Relu", 4);
-  l->h = add(l, relu ? TG_OP_RELU : TG_OP_TANH, add_if(l, TG_OP_ADD, recur(l, l->h, 0, 1), input), NULL);
+  l->h = apply(l, 0, add_if(l, TG_OP_ADD, recur(l, l->h, 0, 1), input));
+}
+
+/* A gate that sees the cell, by its own weights. */
+static tg_value *peeking(const layer *l, tg_value *gate, int which, tg_value *cell) {
+  if (!l->peepholes || !cell) return gate;
+  tg_value *weights = slice(l, l->peepholes, 0, which * l->hidden, l->hidden);
+  return add(l, TG_OP_ADD, gate, add(l, TG_OP_MUL, cell, weights));
 }
 
 /* Gates i o f c. */
 static void step_lstm(layer *l, tg_value *input) {
   tg_value **gate = split(l, add_if(l, TG_OP_ADD, recur(l, l->h, 0, 4), input), 1, 4);
-  tg_value *fresh =
-      add(l, TG_OP_MUL, add(l, TG_OP_SIGMOID, gate[0], NULL), add(l, TG_OP_TANH, gate[3], NULL));
-  tg_value *kept = l->c ? add(l, TG_OP_MUL, add(l, TG_OP_SIGMOID, gate[2], NULL), l->c) : NULL;
+  tg_value *fresh = add(l, TG_OP_MUL, apply(l, 0, peeking(l, gate[0], 0, l->c)), apply(l, 1, gate[3]));
+  tg_value *kept = l->c ? add(l, TG_OP_MUL, apply(l, 0, peeking(l, gate[2], 2, l->c)), l->c) : NULL;
   l->c = add_if(l, TG_OP_ADD, kept, fresh);
-  l->h = add(l, TG_OP_MUL, add(l, TG_OP_SIGMOID, gate[1], NULL), add(l, TG_OP_TANH, l->c, NULL));
+  l->h = add(l, TG_OP_MUL, apply(l, 0, peeking(l, gate[1], 1, l->c)), apply(l, 2, l->c));
 }
 
 /* Gates z r h; h' = h~ + z (h - h~). */
@@ -152,7 +167,7 @@ static void step_gru(layer *l, tg_value *input) {
   bool before = tg_attr_int(l->node, TG_ATTR_LINEAR_BEFORE_RESET) != 0;
   tg_value *in_gates = slice(l, input, 1, 0, 2 * l->hidden),
            *in_new = slice(l, input, 1, 2 * l->hidden, l->hidden);
-  tg_value *both = add(l, TG_OP_SIGMOID, add_if(l, TG_OP_ADD, recur(l, l->h, 0, 2), in_gates), NULL);
+  tg_value *both = apply(l, 0, add_if(l, TG_OP_ADD, recur(l, l->h, 0, 2), in_gates));
   tg_value **gate = split(l, both, 1, 2), *linear;
   if (before) {
     linear = add_if(l, TG_OP_ADD, recur(l, l->h, 2, 1), l->bias);
@@ -160,7 +175,7 @@ static void step_gru(layer *l, tg_value *input) {
   } else {
     linear = recur(l, l->h ? add(l, TG_OP_MUL, gate[1], l->h) : NULL, 2, 1);
   }
-  tg_value *fresh = add(l, TG_OP_TANH, add_if(l, TG_OP_ADD, linear, in_new), NULL);
+  tg_value *fresh = apply(l, 1, add_if(l, TG_OP_ADD, linear, in_new));
   tg_value *change = l->h ? add(l, TG_OP_SUB, l->h, fresh) : add(l, TG_OP_NEG, fresh, NULL);
   l->h = add(l, TG_OP_ADD, fresh, add(l, TG_OP_MUL, gate[0], change));
 }
@@ -171,6 +186,25 @@ static void step(layer *l, tg_value *input) {
   case TG_OP_GRU: step_gru(l, input); break;
   default: step_rnn(l, input);
   }
+}
+
+static tg_value *chosen(const layer *l, tg_value *condition, tg_value *x, tg_value *otherwise) {
+  if (!x) return NULL;
+  if (!otherwise) otherwise = tg_graph_add_scalar(l->graph, "zero", x->dtype, 0);
+  return finish(l, add_open(l, TG_OP_WHERE, (tg_value *[]){condition, x, otherwise}, 3));
+}
+
+/* Step t, and what it leaves in `out`: sequences that are over keep their state, and give zeros. */
+static void step_within(layer *l, int64_t t, tg_value **out) {
+  tg_value *h = l->h, *c = l->c;
+  step(l, l->inputs[t]);
+  *out = l->h;
+  if (!l->lengths) return;
+  tg_value *now = tg_graph_add_scalar(l->graph, "step", l->lengths->dtype, (double)t);
+  tg_value *lives = add(l, TG_OP_GREATER, l->lengths, now);
+  *out = chosen(l, lives, l->h, NULL);
+  l->h = chosen(l, lives, l->h, h);
+  l->c = chosen(l, lives, l->c, c);
 }
 
 /* ---- results ---- */
@@ -204,6 +238,14 @@ static void replace(tg_graph *graph, tg_value *from, tg_value *to) {
 
 static bool is_used(const tg_value *value) { return value->use_count || value->output_count; }
 
+/* Are sequences, of these lengths, not known to have all steps? */
+static bool are_shorter(const tg_value *lengths, int64_t steps) {
+  if (!lengths || !tg_is_constant(lengths)) return lengths != NULL;
+  for (int64_t i = 0; i < tg_value_elements(lengths); i++)
+    if (tg_load_i64(lengths->data, lengths->dtype, (size_t)i) < steps) return true;
+  return false;
+}
+
 static layer begin(tg_graph *graph, tg_node *node) {
   tg_value *x = tg_in(node, 0);
   bool last = tg_attr_int(node, TG_ATTR_LAYOUT) != 0;
@@ -216,7 +258,8 @@ static layer begin(tg_graph *graph, tg_node *node) {
                       : node->op == TG_OP_GRU ? 3
                                               : 1,
              .directions = (int)tg_in(node, 1)->dims[0].size};
-  int64_t rows[] = {l.steps * l.batch, x->dims[2].size};
+  int64_t rows[] = {l.steps * l.batch, x->dims[2].size}, column[] = {l.batch, 1};
+  if (are_shorter(tg_in(node, 4), l.steps)) l.lengths = reshape(&l, tg_in(node, 4), 2, column);
   l.x = reshape(&l, last ? transpose(&l, x, (int64_t[]){1, 0, 2}) : x, 2, rows);
   return l;
 }
@@ -229,8 +272,7 @@ void tg_unroll_recurrent(tg_graph *graph, tg_node *node) {
     begin_direction(&l, d);
     for (int64_t i = 0; i < l.steps; i++) {
       int64_t t = reverse || d == 1 ? l.steps - 1 - i : i;
-      step(&l, l.inputs[t]);
-      all[d * l.steps + t] = l.h;
+      step_within(&l, t, &all[d * l.steps + t]);
     }
     h[d] = l.h;
     c[d] = l.c;

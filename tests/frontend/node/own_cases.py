@@ -492,5 +492,43 @@ def signals():
     case("tf_idf_no_pool", "TfIdfVectorizer", [text], [wanted], 9, refused="its pool", **dict(how, ngram_counts=[0, 3]))
 
 
-for group in (float64, control, functions, bits, powers, volumes, grids, selected, signals, normalisations, rotary, attentions, order, integers, scatter, trigonometry, microsoft):
+def recurrent():
+    functions = {"Tanh": np.tanh, "Sigmoid": lambda v: 1 / (1 + np.exp(-v)), "Relu": lambda v: np.maximum(v, 0),
+                 "Softsign": lambda v: v / (1 + abs(v)), "HardSigmoid": lambda v: np.clip(0.2 * v + 0.5, 0, 1)}
+    x, w, r, bias = normal(6, 3, 4), normal(2, 20, 4), normal(2, 20, 5), normal(2, 40)
+    h0, c0, p, lengths = normal(2, 3, 5), normal(2, 3, 5), normal(2, 15), np.array([6, 2, 4], "i4")
+    names = ["Sigmoid", "Tanh", "Softsign", "HardSigmoid", "Relu", "Tanh"]
+    def lstm(peep, lens, acts):
+        y, hs, cs = np.zeros((6, 2, 3, 5)), [], []
+        for d in range(2):
+            f, g, k = (functions[n] for n in acts[3 * d:3 * d + 3])
+            h, c = h0[d].astype("f8"), c0[d].astype("f8")
+            for t in range(6) if not d else range(5, -1, -1):
+                i, o, u, n = np.split(x[t] @ w[d].T.astype("f8") + h @ r[d].T + bias[d, :20] + bias[d, 20:], 4, 1)
+                pi, po, pf = np.split(p[d].astype("f8") * peep, 3)
+                new_c = f(u + pf * c) * c + f(i + pi * c) * g(n)
+                new_h = f(o + po * new_c) * k(new_c)
+                lives = (lens > t)[:, None]
+                y[t, d] = np.where(lives, new_h, 0)
+                h, c = np.where(lives, new_h, h), np.where(lives, new_c, c)
+            hs.append(h)
+            cs.append(c)
+        return [f4(y), f4(np.stack(hs)), f4(np.stack(cs))]
+    plain = ["Sigmoid", "Tanh", "Tanh"] * 2
+    how = dict(hidden_size=5, direction="bidirectional")
+    case("lstm_peepholes", "LSTM", [x, w, r, bias, None, h0, c0, p], lstm(1, np.full(3, 6), plain), 14, constants=(1, 2, 3, 7), **how)
+    case("lstm_lengths", "LSTM", [x, w, r, bias, lengths, h0, c0], lstm(0, lengths, plain), 14, constants=(1, 2, 3), **how)
+    case("lstm_lengths_known", "LSTM", [x, w, r, bias, lengths, h0, c0, p], lstm(1, lengths, names), 14, constants=(1, 2, 3, 4),
+         activations=names, **how)
+    case("lstm_unknown_function", "LSTM", [x, w, r], [x], 14, activations=["Sigmoid", "Tanh", "Swish"] * 2, refused="are not supported", **how)
+    case("lstm_clip", "LSTM", [x, w, r], [x], 14, refused="\"clip\" is not supported", clip=2.0, **how)
+    y, h = np.zeros((6, 1, 3, 5)), np.zeros((3, 5))
+    for t in range(6):
+        lives = (lengths > t)[:, None]
+        h = np.where(lives, np.maximum(x[t] @ w[0, :5].T.astype("f8") + h @ r[0, :5].T, 0), h)
+        y[t, 0] = np.where(lives, h, 0)
+    case("rnn_lengths", "RNN", [x, w[:1, :5].copy(), r[:1, :5].copy(), None, lengths], [f4(y), f4(h[None])], 14, hidden_size=5, activations=["Relu"])
+
+
+for group in (recurrent, float64, control, functions, bits, powers, volumes, grids, selected, signals, normalisations, rotary, attentions, order, integers, scatter, trigonometry, microsoft):
     group()
