@@ -114,6 +114,7 @@ unsigned tg_op_deciding_operands(tg_op op) {
   case TG_OP_NON_ZERO:
   case TG_OP_UNIQUE:
   case TG_OP_NON_MAX_SUPPRESSION: return ~0u;
+  case TG_OP_GROUP_QUERY_ATTENTION: return 1 << 5 | 1 << 6;
   case TG_OP_COMPRESS:
   case TG_OP_AFFINE_GRID: return 1 << 1;
   case TG_OP_DROPOUT_MASK:

@@ -161,6 +161,7 @@ static tg_status find_operator(tg_import *import, const Onnx__NodeProto *proto, 
     *out_op = TG_OP_RESIZE;
   if (proto->op_type && !strcmp(proto->op_type, "SimplifiedLayerNormalization"))
     *out_op = TG_OP_RMS_NORMALIZATION; /* as ONNX Runtime called it, in the domain of ONNX */
+  if (*out_op == TG_OP_ROTARY_EMBEDDING && !strcmp(domain, "com.microsoft")) *out_op = TG_OP_MICROSOFT_ROTARY;
   if (!is_of_domain(*out_op, domain))
     return tg_fail(import->diag, TG_INVALID, "domain \"%s\" is not supported", domain);
   if (*out_op == TG_OP_COUNT || tg_op_is(*out_op, TG_IS_INTERNAL))

@@ -530,5 +530,57 @@ def recurrent():
     case("rnn_lengths", "RNN", [x, w[:1, :5].copy(), r[:1, :5].copy(), None, lengths], [f4(y), f4(h[None])], 14, hidden_size=5, activations=["Relu"])
 
 
-for group in (recurrent, float64, control, functions, bits, powers, volumes, grids, selected, signals, normalisations, rotary, attentions, order, integers, scatter, trigonometry, microsoft):
+def decoders():
+    x = normal(2, 3, 40)
+    for bits in (2, 4, 8):
+        blocks = 3  # of 16, the last not full
+        codes = rng.integers(0, 1 << bits, (7, blocks * 16))
+        def packed(a):
+            a = np.pad(a, ((0, 0), (0, -a.shape[1] % (8 // bits)))).reshape(a.shape[0], -1, 8 // bits)
+            return (a << (np.arange(8 // bits) * bits)).sum(-1).astype("u1")
+        scales, zeros, bias = rng.uniform(0.1, 1, (7, blocks)).astype("f4"), rng.integers(0, 1 << bits, (7, blocks)), normal(7)
+        weights = packed(codes).reshape(7, blocks, -1)
+        how = dict(domain="com.microsoft", K=40, N=7, bits=bits, block_size=16)
+        def wanted(zero):
+            return x.astype("f8") @ ((codes - np.repeat(zero, 16, 1)) * np.repeat(scales, 16, 1))[:, :40].T
+        case("matmul_%d_bits" % bits, "MatMulNBits", [x, weights, scales], [f4(wanted(np.full((7, blocks), 1 << (bits - 1))))], 17,
+             constants=(1, 2), **how)
+        case("matmul_%d_bits_zero_points" % bits, "MatMulNBits", [x, weights, scales.ravel(), packed(zeros).ravel(), None, bias],
+             [f4(wanted(zeros) + bias)], 17, constants=(1, 2, 3, 5), **how)
+    case("matmul_bits_float_zero_points", "MatMulNBits", [x, weights, scales, f4(zeros)], [f4(wanted(zeros))], 17, constants=(1, 2, 3), **how)
+    case("matmul_bits_arriving", "MatMulNBits", [x, np.tile(weights, (200, 1, 1)), scales], [f4(wanted(zeros))], 17, refused="do not fit", **how)
+    angle = rng.uniform(0, 6, (12, 4))
+    cos, sin = f4(np.cos(angle)), f4(np.sin(angle))
+    def turned(v, at):  # [B, S, heads, 8]
+        c, s = (a[at][:, :, None].astype("f8") for a in (cos, sin))
+        a, b = v[..., :4], v[..., 4:]
+        return np.concatenate([a * c - b * s, a * s + b * c], -1)
+    v, at = normal(2, 3, 16), np.array([[4, 0, 11], [1, 2, 3]])
+    whole = turned(v.reshape(2, 3, 2, 8).astype("f8"), at)
+    case("microsoft_rotary", "RotaryEmbedding", [v, at, cos, sin], [f4(whole.reshape(2, 3, 16))], 17, constants=(2, 3), domain="com.microsoft")
+    whole = turned(v.reshape(2, 3, 2, 8).astype("f8"), np.array([[5, 6, 7]] * 2))
+    case("microsoft_rotary_offset", "RotaryEmbedding", [v, np.array([5]), cos, sin], [f4(whole.reshape(2, 3, 16))], 17, domain="com.microsoft",
+         num_heads=2)
+    q, k, w = normal(2, 3, 32), normal(2, 3, 16), normal(2, 3, 16)
+    past_k, past_v = normal(2, 2, 5, 8), normal(2, 2, 5, 8)
+    at = np.array([[5, 6, 7]] * 2)
+    rq, rk = (turned(heads(a, n).swapaxes(1, 2).astype("f8"), at).swapaxes(1, 2) for a, n in ((q, 4), (k, 2)))
+    all_k, all_v = np.concatenate([past_k, rk], 2), np.concatenate([past_v, heads(w, 2)], 2)
+    distance = np.arange(3)[:, None] + 5 - np.arange(8)[None]
+    lengths, total = np.array([7, 7], "i4"), np.array(8, "i4")
+    for name, window in (("", -1), ("_window", 4)):
+        mask = np.where((distance >= 0) & ((window < 0) | (distance < window)), 0, -np.inf)
+        y = attention(rq, all_k, all_v, mask).swapaxes(1, 2).reshape(2, 3, 32)
+        case("group_query" + name, "GroupQueryAttention", [q, k, w, past_k, past_v, lengths, total, cos, sin], [f4(y), f4(all_k), f4(all_v)], 17,
+             domain="com.microsoft", num_heads=4, kv_num_heads=2, do_rotary=1, local_window_size=window)
+    packed_rows = np.concatenate([q, k, w], -1)
+    y = attention(heads(q, 4), heads(k, 2), heads(w, 2), np.where(np.arange(3)[None] <= np.arange(3)[:, None], 0, -np.inf))
+    how = dict(domain="com.microsoft", num_heads=4, kv_num_heads=2)
+    case("group_query_packed", "GroupQueryAttention", [packed_rows, None, None, None, None, np.array([2, 2], "i4"), np.array(3, "i4")],
+         [f4(y.swapaxes(1, 2).reshape(2, 3, 32)), heads(k, 2).copy(), heads(w, 2).copy()], 17, **how)
+    case("group_query_lengths", "GroupQueryAttention", [packed_rows, None, None, None, None, np.array([2, 1], "i4"), np.array(3, "i4")], [q], 17,
+         refused="sequence 1 has 2 keys", **how)
+
+
+for group in (decoders, recurrent, float64, control, functions, bits, powers, volumes, grids, selected, signals, normalisations, rotary, attentions, order, integers, scatter, trigonometry, microsoft):
     group()
