@@ -38,12 +38,17 @@ static tg_value *put(tg_build *b, combination how, tg_value *x, tg_value *hit, t
     return tg_build_binary(b, join[how], x, best);
   }
   double nothing = how == PRODUCT;
+  tg_value *last = NULL;
+  if (how == REPLACE) { /* of several updates for one place the last */
+    tg_value *places = tg_build_positions(b, tg_build_number(b, 0), hit->dims[at].size, at, hit->rank);
+    last = tg_build_where(b, hit, places, tg_build_number(b, -1));
+    last = tg_build_reduce(b, TG_OP_REDUCE_MAX, last, 1u << at);
+    hit = tg_build_binary(b, TG_OP_EQUAL, places, last);
+  }
   tg_value *each = tg_build_where(b, hit, updates, tg_build_number_like(b, updates, nothing));
   tg_value *all = tg_build_drop(b, tg_build_reduce(b, reduce[how], each, 1u << at), at);
   if (how != REPLACE) return tg_build_binary(b, join[how], x, all);
-  tg_value *ones = tg_build_where(b, hit, tg_build_number(b, 1), tg_build_number(b, 0));
-  tg_value *any = tg_build_drop(b, tg_build_reduce(b, TG_OP_REDUCE_MAX, ones, 1u << at), at);
-  return tg_build_where(b, with(b, TG_OP_GREATER, any, 0), all, x);
+  return tg_build_where(b, with(b, TG_OP_GREATER_OR_EQUAL, tg_build_drop(b, last, at), 0), all, x);
 }
 
 static tg_status check(const tg_node *node, tg_diag *diag) {

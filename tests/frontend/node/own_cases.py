@@ -154,6 +154,15 @@ def scatter():
     y = x.copy()
     np.add.at(y, [1, 1], new)
     case("scatter_nd_add", "ScatterND", [x, np.array([[1], [1]]), new], [y], 16, reduction="add")
+    at, new = np.array([[3, 3, 0, 3], [1, 0, 0, 0]]), normal(2, 4)
+    y = x[:2].copy()
+    for i, j in np.ndindex(2, 4):
+        y[i, at[i, j]] = new[i, j]
+    case("scatter_elements_last", "ScatterElements", [x[:2].copy(), at, new], [y], 16, axis=1)
+    y = x.copy()
+    for i, j in enumerate([4, 1, 4]):
+        y[j] = np.vstack([new, new])[i]
+    case("scatter_nd_last", "ScatterND", [x, np.array([[4], [1], [4]]), np.vstack([new, new])[:3].copy()], [y], 16)
     table = rng.standard_normal((5, 4)).astype("f4")
     table[1, 2], table[3, 0], table[4, 3] = np.inf, -np.inf, np.nan
     for axis in range(2):
