@@ -63,6 +63,9 @@ module agcu #(
   logic [15:0] store_row;
   fabric_pkg::memory_request_t request, store_request;
   fabric_pkg::piece_t piece;
+  logic index_read;
+  logic [15:0] index_row;
+  logic [tegula_pkg::FlitBits-1:0] index_flit;
   fabric_pkg::job_end_t load_end, store_end;
 
   agcu_jobs u_jobs (
@@ -102,6 +105,10 @@ module agcu #(
     .context_o    (port_context),
     .walk_we_o    (walk_we),
     .walk_o       (walk_after),
+    .index_read_o (index_read),
+    .index_row_o  (index_row),
+    .index_flit_i (index_flit),
+    .first_o,
     .request_o    (request),
     .piece_o      (piece),
     .piece_store_o(piece_store),
@@ -118,7 +125,6 @@ module agcu #(
     store_request.valid = request.valid && piece_store;
   end
   assign store_o = store_request.valid;
-  assign first_o = grant != '0;
 
   // A burst enters the load path when the port grants it: where its rows begin at the destinations
   // follows from its first flit.
@@ -172,6 +178,9 @@ module agcu #(
     .piece_i      (store_request),
     .row_i        (store_row),
     .lane_i       (piece.lane),
+    .index_read_i (index_read),
+    .index_row_i  (index_row),
+    .index_flit_o (index_flit),
     .write_o, .write_data_o,
     .fault_o      (store_fault)
   );

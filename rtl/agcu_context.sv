@@ -40,14 +40,13 @@ module agcu_context (
   output logic                              finished_o
 );
   localparam logic [31:0] BurstFlits = tegula_pkg::BurstFlits;
-  localparam logic [31:0] Elements32 = tegula_pkg::P;  // of a flit
-  localparam logic [31:0] Elements16 = 2 * tegula_pkg::P;
 
   logic head_valid, issue;
   logic [tegula_pkg::AgcuInstrBits-1:0] head;
   tegula_pkg::agcu_instr_t in;
   logic [2:0][19:0] idx;
-  logic [15:0] rot, src, dst;
+  logic [23:0] rot;
+  logic [15:0] src, dst, index;
 
   logic busy_q, store_q;
   logic [31:0] left_q;  // flits that no grant covers
@@ -63,7 +62,7 @@ module agcu_context (
 
   sequencer #(
     .Bits    (tegula_pkg::AgcuInstrBits),
-    .Operands(2)
+    .Operands(3)
   ) u_sequencer (
     .clk_i, .rst_ni, .start_i, .run_i, .cfg_instr_we_i, .cfg_length_we_i, .cfg_slot_i, .cfg_data_i,
     .defect_i, .nonzero_i, .need_o,
@@ -71,8 +70,8 @@ module agcu_context (
     .head_o         (head),
     .idx_o          (idx),
     .rot_o          (rot),
-    .rot_count_i    ({in.dst_rot_count, in.src_rot_count}),
-    .rot_outer_i    ({in.dst_rot_outer, in.src_rot_outer}),
+    .rot_count_i    ({in.index_rot_count, in.dst_rot_count, in.src_rot_count}),
+    .rot_outer_i    ({in.index_rot_outer, in.dst_rot_outer, in.src_rot_outer}),
     .posts_o,
     .issue_i        (issue),
     .idle_for_sync_i(!busy_q),
@@ -94,6 +93,14 @@ module agcu_context (
     .rot_i       (rot[15:8]),
     .row_o       (dst)
   );
+  row_operand u_index (
+    .base_i      (in.index_base),
+    .delta_i     (in.index_delta),
+    .rot_stride_i(in.index_rot_stride),
+    .idx_i       (idx),
+    .rot_i       (rot[23:16]),
+    .row_o       (index)
+  );
 
   // A LOAD leaves the context with its last grant, a STORE when its last burst ends.
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -107,7 +114,7 @@ module agcu_context (
     if (issue) begin : resolve
       fabric_pkg::job_t job;
       fabric_pkg::walk_t walk;
-      logic [31:0] m, k, elements;
+      logic [31:0] m, k;
       job.store = in.op == tegula_pkg::OpAgcuStore;
       job.convert = in.convert;
       job.single = in.stride[5] != (fabric_pkg::wide_memory(in.convert) ? 40'd4 : 40'd2) ||
@@ -124,6 +131,10 @@ module agcu_context (
         m = m + {12'd0, idx[l]} * in.m_delta[l];
         k = k + {12'd0, idx[l]} * in.k_delta[l];
       end
+      job.m_first = m;
+      job.index = index;
+      job.index_size = in.index_size;
+      job.index_stride = in.index_stride;
       job.stride = in.stride;
       job.y_inc = in.y_inc;
       job.x_inc = in.x_inc;
@@ -140,6 +151,7 @@ module agcu_context (
       walk.digit[1] = m % {8'd0, in.m_radix[1]};
       walk.digit[0] = m / {8'd0, in.m_radix[1]};
       walk.digit[5:3] = job.k_start;
+      walk.row = '0;
       walk.taken = '0;
       walk.lane = '0;
       walk.flit = '0;
@@ -151,11 +163,10 @@ module agcu_context (
       job.dst_sem = in.dst_sem;
       job.posts = posts_o;
       job.fill = in.fill;
-      elements = fabric_pkg::wide_chip(in.convert) ? Elements32 : Elements16;
       job_o <= job;
       walk_o <= walk;
       store_q <= job.store;
-      left_q <= {16'd0, in.rows} * (({12'd0, in.take} + elements - 32'd1) / elements);
+      left_q <= {16'd0, in.rows} * fabric_pkg::row_flits(in.take, in.convert);
     end else begin
       if (grant_i) left_q <= last_o ? '0 : left_q - BurstFlits;
       if (walk_we_i) walk_o <= walk_i;

@@ -3,6 +3,9 @@
 // The DRAM port of an AGCU: picks the context whose burst is served, and walks the burst piece by
 // piece, one a cycle in which the memory is ready, from the cycle of the grant on.
 //
+// The indices of a burst's rows, if they have any, are fetched from the store memory before its
+// first piece.
+//
 // The duration of a burst, max(pieces, atoms * cycles of an atom), need not be known before: the
 // port counts atoms as it walks and stays busy until both are through.
 module agcu_port (
@@ -23,7 +26,12 @@ module agcu_port (
   output logic [2:0]                          context_o,
   output logic                                walk_we_o,
   output fabric_pkg::walk_t                   walk_o,
+  // Indices: a row of the store memory, which is there in the next cycle
+  output logic                                index_read_o,
+  output logic [15:0]                         index_row_o,
+  input  logic [tegula_pkg::FlitBits-1:0]     index_flit_i,
   // The piece of this cycle
+  output logic                                first_o,  // it is its burst's first
   output fabric_pkg::memory_request_t         request_o,
   output fabric_pkg::piece_t                  piece_o,
   output logic                                piece_store_o,
@@ -55,8 +63,46 @@ module agcu_port (
   end
   assign grant = grant_o != '0;
 
-  // The burst in progress, from the cycle of its grant on.
-  logic walking_q, fresh_q, last_q;
+  // The indices of a burst, from the cycle of its grant on.
+  logic indexed, fetching_q, fetched;
+  logic [15:0] word;
+  logic [31:0] row_flits, row_left;
+  fabric_pkg::chosen_t chosen;
+  assign indexed = grant && job_i.index_size != '0;
+  always_comb begin
+    row_flits = '0;
+    row_left = '0;
+    if (indexed) begin
+      row_flits = fabric_pkg::row_flits(job_i.take, job_i.convert);
+      row_left = fabric_pkg::row_flits(job_i.take - walk_i.taken, job_i.convert);
+    end
+  end
+
+  agcu_index u_index (
+    .clk_i, .rst_ni, .start_i,
+    .begin_i (indexed),
+    .first_i (job_i.index + walk_i.row),
+    .flits_i (flits_i),
+    .left_i  (row_left),
+    .row_i   (row_flits),
+    .size_i  (job_i.index_size),
+    .read_o  (index_read_o),
+    .row_o   (index_row_o),
+    .flit_i  (index_flit_i),
+    .done_o  (fetched),
+    .word_i  (word),
+    .chosen_o(chosen)
+  );
+
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) fetching_q <= 1'b0;
+    else if (start_i) fetching_q <= 1'b0;
+    else fetching_q <= indexed || (fetching_q && !fetched);
+  end
+
+  // The burst in progress, from the cycle after its grant, or its last index, on; one without
+  // indices from the cycle of its grant.
+  logic walking_q, begun_q, fresh_q, last_q;
   logic [2:0] context_q;
   fabric_pkg::job_t job_q, job;
   fabric_pkg::walk_t walk_q, walk;
@@ -64,7 +110,7 @@ module agcu_port (
   logic [23:0] cost_q, cost, elapsed_q, elapsed;  // cycles that its atoms take; cycles so far
   logic go, fresh, last;
   always_comb begin
-    go = walking_q && ready_i;
+    go = walking_q && !fetching_q && ready_i;
     job = job_q;
     walk = walk_q;
     flits = flits_q;
@@ -74,7 +120,7 @@ module agcu_port (
     last = last_q;
     context_o = context_q;
     if (grant) begin
-      go = 1'b1;
+      go = !indexed;
       job = job_i;
       walk = walk_i;
       flits = flits_i;
@@ -86,6 +132,9 @@ module agcu_port (
     end
   end
 
+  assign first_o = go && (grant || !begun_q);
+  assign word = job_q.index + walk_q.row;
+
   logic run_end;
   agcu_walk u_walk (
     .valid_i     (go),
@@ -93,6 +142,7 @@ module agcu_port (
     .walk_i      (walk),
     .flits_last_i(flits == 7'd1),
     .fresh_i     (fresh),
+    .chosen_i    (chosen),
     .request_o, .piece_o,
     .run_end_o   (run_end),
     .walk_o
@@ -134,19 +184,23 @@ module agcu_port (
       context_q <= granted;
       last_q <= last_i;
     end
-    if (go) begin
-      walk_q <= walk_o;
-      flits_q <= piece_o.flit_last ? flits - 7'd1 : flits;
-      fresh_q <= run_end;
+    if (grant || go) begin
+      begun_q <= go;
+      walk_q <= go ? walk_o : walk_i;
+      flits_q <= go && piece_o.flit_last ? flits - 7'd1 : flits;
+      fresh_q <= go ? run_end : 1'b1;
       cost_q <= cost_d;
+      elapsed_q <= go ? elapsed + 24'd1 : '0;
+    end else if (busy_q && !fetching_q) begin
+      elapsed_q <= elapsed + 24'd1;
     end
-    if (go || busy_q) elapsed_q <= elapsed + 24'd1;
   end
 
   `ASSERT(GrantsOneContext, $onehot0(grant_o))
   `ASSERT(GrantsOnlyWaiting, (grant_o & ~waiting_i) == '0)
   `ASSERT(GrantsOnlyWhenIdle, !grant || !busy_q)
   `ASSERT(SendsOnlyWhenReady, !request_o.valid || start_i || ready_i)
+  `ASSERT(WalksWithItsIndices, !go || start_i || grant || !fetching_q)
   `ASSERT(LoadsHaveABuffer, !grant || job_i.store || buffer_free_i)
   `ASSERT(WalksABurst, !go || start_i || flits != '0)
   `ASSERT(PieceIsNotEmpty, !go || start_i || piece_o.length != '0)

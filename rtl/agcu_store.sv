@@ -1,7 +1,7 @@
 `include "assert.svh"
 
 // The store path of an AGCU: the store memory, written by the lane input and read by the pieces of
-// STOREs. The data of a piece leave one cycle after the port walks it.
+// STOREs, and for indices. The data of a piece leave one cycle after the port walks it.
 module agcu_store (
   input  logic                            clk_i,
   input  logic                            rst_ni,
@@ -14,6 +14,10 @@ module agcu_store (
   input  fabric_pkg::memory_request_t     piece_i,
   input  logic [15:0]                     row_i,
   input  logic [6:0]                      lane_i,
+  // A row of indices, which is there in the next cycle; not beside a piece
+  input  logic                            index_read_i,
+  input  logic [15:0]                     index_row_i,
+  output logic [tegula_pkg::FlitBits-1:0] index_flit_o,
   // Memory: element j of the piece in the j-th place
   output fabric_pkg::memory_request_t     write_o,
   output logic [tegula_pkg::FlitBits-1:0] write_data_o,
@@ -26,15 +30,19 @@ module agcu_store (
   logic [tegula_pkg::FlitBits-1:0] read_q;
   fabric_pkg::memory_request_t piece_q;
   logic [6:0] lane_q;
-  logic write_q, arrive_outside, read_outside;
+  logic write_q, read, arrive_outside, read_outside;
+  logic [15:0] read_row;
 
   assign arrive_outside = arrive_i && arrive_row_i >= 16'(StoreRows);
-  assign read_outside = piece_i.valid && row_i >= 16'(StoreRows);
+  assign read = piece_i.valid || index_read_i;
+  assign read_row = index_read_i ? index_row_i : row_i;
+  assign read_outside = read && read_row >= 16'(StoreRows);
+  assign index_flit_o = read_q;
 
   always_ff @(posedge clk_i) begin
     if (arrive_i) mem_q[arrive_row_i[RowW-1:0]] <= arrive_data_i;
+    if (read) read_q <= mem_q[read_row[RowW-1:0]];
     if (piece_i.valid) begin
-      read_q <= mem_q[row_i[RowW-1:0]];
       piece_q <= piece_i;
       lane_q <= lane_i;
     end
@@ -61,5 +69,6 @@ module agcu_store (
   end
 
   `ASSERT_NEXT(OutsideIsAFault, !start_i && (arrive_outside || read_outside), fault_o)
+  `ASSERT(ReadsOneRow, start_i || !(piece_i.valid && index_read_i))
   `ASSERT_NEXT(PieceIsWritten, piece_i.valid && !start_i, write_o.valid)
 endmodule

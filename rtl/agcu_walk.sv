@@ -9,6 +9,7 @@ module agcu_walk (
   input  fabric_pkg::walk_t           walk_i,
   input  logic                        flits_last_i,  // the flit is the burst's last
   input  logic                        fresh_i,       // the piece begins a run, or a burst
+  input  fabric_pkg::chosen_t         chosen_i,      // by the row's index, if rows have one
   output fabric_pkg::memory_request_t request_o,
   output fabric_pkg::piece_t          piece_o,
   output logic                        run_end_o,     // the piece ends its row or its run
@@ -25,6 +26,8 @@ module agcu_walk (
   logic [31:0] run_left, offset, offset_end;
   logic [19:0] take_left;
   logic signed [63:0] address, x, y, low, high;
+  logic [31:0] spread;  // of the row, for a memory's time
+  logic [24:0] nominal;
 
   always_comb begin
     length = '0;
@@ -42,6 +45,8 @@ module agcu_walk (
     y = '0;
     low = '0;
     high = '0;
+    spread = '0;
+    nominal = '0;
     request_o = '0;
     piece_o = '0;
     walk_o = walk_i;
@@ -90,9 +95,23 @@ module agcu_walk (
       request_o.valid = 1'b1;
       request_o.wide = wide;
       request_o.address = address + (wide ? low << 2 : low << 1);
+      request_o.timed_address = request_o.address;
       if (high > low) begin
         request_o.first = low[6:0];
         request_o.count = 7'(high - low);
+      end
+      request_o.timed_count = request_o.count;
+      if (job_i.index_size != '0) begin
+        spread = (job_i.m_first + {16'd0, walk_i.row}) * 32'h9E37_79B1;
+        nominal = 25'(({25'd0, spread} * {32'd0, job_i.index_size}) >> 32);
+        request_o.timed_address = request_o.timed_address +
+            $signed({39'd0, nominal}) * 64'($signed(job_i.index_stride));
+        request_o.address = request_o.address +
+            $signed({39'd0, chosen_i.row}) * 64'($signed(job_i.index_stride));
+        if (!chosen_i.valid) begin
+          request_o.first = '0;
+          request_o.count = '0;
+        end
       end
 
       piece_o.fill = job_i.fill;
@@ -108,6 +127,7 @@ module agcu_walk (
       walk_o.lane = flit_done ? '0 : walk_i.lane + length;
       if (flit_done) walk_o.flit = walk_i.flit + 32'd1;
       if (row_done) begin
+        walk_o.row = walk_i.row + 16'd1;
         walk_o.taken = '0;
         walk_o.digit[5:3] = job_i.k_start;
         walk_o.digit[2] = walk_i.digit[2] + 32'd1;

@@ -34,6 +34,8 @@ module chip (
   output logic [tegula_pkg::Agcus-1:0][7:0]          read_first_o,
   output logic [tegula_pkg::Agcus-1:0][7:0]          read_count_o,
   output logic [tegula_pkg::Agcus-1:0][7:0]          read_atoms_o,
+  output logic [tegula_pkg::Agcus-1:0][63:0]         timed_address_o,  // what a device counts time with
+  output logic [tegula_pkg::Agcus-1:0][7:0]          timed_count_o,
   input  logic [tegula_pkg::Agcus-1:0]               read_valid_i,
   input  logic [tegula_pkg::Agcus-1:0][64*tegula_pkg::P-1:0] read_data_i,
   output logic [tegula_pkg::Agcus-1:0]               write_o,
@@ -316,6 +318,8 @@ module chip (
     assign read_first_o[a] = {1'b0, read.first};
     assign read_count_o[a] = {1'b0, read.count};
     assign read_atoms_o[a] = read.atoms;
+    assign timed_address_o[a] = read.timed_address;
+    assign timed_count_o[a] = {1'b0, read.timed_count};
     assign write_o[a] = write.valid;
     assign write_address_o[a] = write.address;
     assign write_wide_o[a] = write.wide;

@@ -66,6 +66,10 @@ package fabric_pkg;
     logic [15:0]      dst_stride;
     logic [15:0]      dst_inner;
     logic [15:0]      row;      // first row of the store memory, or at the destinations
+    logic [15:0]      index;    // first index, a word of the store memory
+    logic [24:0]      index_size;    // rows of the table, 0: there are no indices
+    logic [39:0]      index_stride;  // bytes from one row of the table to the next
+    logic [31:0]      m_first;  // linear index of the first row
     logic [2:0][31:0] k_start;  // digits k2 k1 e at the beginning of each row
     logic [31:0]      fill;
     logic [31:0]      x_size;
@@ -84,8 +88,15 @@ package fabric_pkg;
     logic             store;
   } job_t;
 
+  // What an index says.
+  typedef struct packed {
+    logic        valid;  // it names a row of the table
+    logic [24:0] row;
+  } chosen_t;
+
   // Where the walk of a job stands.
   typedef struct packed {
+    logic [15:0]      row;    // of the instruction
     logic [31:0]      flit;   // of the instruction
     logic [6:0]       lane;   // element of the flit
     logic [19:0]      taken;  // elements of the row
@@ -101,6 +112,10 @@ package fabric_pkg;
     logic [6:0]  first;
     logic [6:0]  count;
     logic [7:0]  atoms;  // that the piece is the first to touch, for statistics
+    // The place that a memory device counts time with: where rows have indices, it does not depend
+    // on them
+    logic [63:0] timed_address;
+    logic [6:0]  timed_count;
   } memory_request_t;
 
   // What becomes of a piece: elements [first, first+count) of `length` come from the memory, the
@@ -152,6 +167,12 @@ package fabric_pkg;
       mask[b] = b >= (32'(row) >> BankShift) && b < (32'(row) >> BankShift) + 32'(count);
     end
     banks_of = mask;
+  endfunction
+
+  // Flits of a row of `take` elements.
+  function automatic logic [31:0] row_flits(input logic [19:0] take, input logic [2:0] convert);
+    row_flits = wide_chip(convert) ? ({12'd0, take} + 32'(tegula_pkg::P - 1)) >> $clog2(tegula_pkg::P)
+                                   : ({12'd0, take} + 32'(2 * tegula_pkg::P - 1)) >> $clog2(2 * tegula_pkg::P);
   endfunction
 
   // Are the elements of a job 32 bits long in the memory, and in a flit?

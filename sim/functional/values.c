@@ -130,7 +130,8 @@ static void measure(const tg_machine_state *state, uint32_t endpoint, tg_unit un
     switch (a->memory) {
     case TG_MEM_PAD: add_banks(&out->own, endpoint, first, last); break;
     case TG_MEM_ACC: add_banks(&out->own, endpoint, m->banks + first, m->banks + last); break;
-    case TG_MEM_STORE: out->stores |= 1u << (endpoint - tg_tiles(m)); break;
+    case TG_MEM_STORE:
+    case TG_MEM_INDEX: out->stores |= 1u << (endpoint - tg_tiles(m)); break;
     case TG_MEM_ARRIVAL:
       add_arrivals(m, endpoint, direction(m, endpoint, x), a->destinations, first, last, out);
       break;
@@ -161,6 +162,7 @@ static void transfer(tg_machine_state *state, uint32_t agcu, const tg_execution 
   tg_diag ignored;
   tg_status status = TG_OK;
   tg_walk_begin(&walk, &state->params, in, x->index, state->bases[in->base[0]]);
+  if (in->index_size[0]) walk.indices = state->stores[agcu] + sizeof(uint32_t) * x->address[TG_AT_INDEX];
   while (!status && walk.flit < walk.flits)
     status = in->op[0] == TG_OP_agcu_load ? tg_exec_load(state, agcu, x, &walk, NULL, &ignored)
                                           : tg_exec_store(state, agcu, x, &walk, NULL, &ignored);

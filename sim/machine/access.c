@@ -116,6 +116,7 @@ static void send_accesses(const tg_tx_instr *in, tg_accesses *out) {
 
 static void agcu_accesses(const tg_params *m, const tg_agcu_instr *in, tg_accesses *out) {
   uint32_t flits = tg_agcu_flits(m, in);
+  if (in->index_size[0]) add(out, TG_MEM_INDEX, TG_AT_INDEX, "index", (range){0, in->rows[0] - 1});
   if (in->op[0] == TG_OP_agcu_store)
     add(out, TG_MEM_STORE, TG_AT_SRC, "source", (range){0, (int64_t)flits - 1});
   else
@@ -152,6 +153,9 @@ tg_status tg_accesses_check(const tg_params *m, const tg_accesses *accesses, con
     case TG_MEM_PAD: status = within(access, base, tg_pad_rows(m), "", diag); break;
     case TG_MEM_ACC: status = within(access, base, 2 * tg_acc_rows(m), "", diag); break;
     case TG_MEM_STORE: status = within(access, base, tg_store_rows(m), " in the store memory", diag); break;
+    case TG_MEM_INDEX:
+      status = within(access, base, tg_store_rows(m) * m->p, " of the words in the store memory", diag);
+      break;
     case TG_MEM_ARRIVAL:
       if (mask & 1) status = within(access, base, tg_store_rows(m), " in the store memory", diag);
       if (!status && mask >> 1) status = within(access, base, tg_pad_rows(m), "", diag);

@@ -13,10 +13,11 @@ typedef enum tg_memory {
   TG_MEM_PAD,
   TG_MEM_ACC,
   TG_MEM_STORE,   /* of the own AGCU */
+  TG_MEM_INDEX,   /* of the own AGCU: words of 32 bits in place of rows */
   TG_MEM_ARRIVAL, /* in every destination of dst_mask: store memory at position 0, else the scratchpad */
 } tg_memory;
 
-/* Rows of one operand relative to its address: the same for every execution of an instruction. */
+/* Rows of one operand relative to its address: the same for every execution of an instruction. Of indices, words. */
 typedef struct tg_access {
   tg_memory memory;
   uint8_t operand;       /* place in tg_execution.address */

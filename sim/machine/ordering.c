@@ -212,7 +212,8 @@ static tg_status check_arrivals(const check *k) {
     const mark *last = NULL;
     for (uint32_t i = 0; i < count; i++) {
       const mark *mark = &k->marks[e][i];
-      if (!mark->ordinal || mark->component == k->units[mark->unit].component) continue;
+      const unit *by = &k->units[mark->unit];
+      if (!mark->ordinal || mark->component == by->component || mark->component == by->reads) continue;
       if (last && last->component == mark->component && last->ordinal >= mark->ordinal) continue;
       last = mark;
       if (known_to_any(k, mark)) continue;

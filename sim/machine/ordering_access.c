@@ -154,6 +154,14 @@ static tg_status touch_store_rows(check *k, accessor *by, uint32_t endpoint, uin
   return status;
 }
 
+/* A LOAD's next instruction may issue while the indices of its last burst are read. */
+static tg_status touch_indices(check *k, accessor *by, const tg_agcu_instr *in) {
+  uint32_t p = k->m->p, first = by->x->address[TG_AT_INDEX], last = first + (uint32_t)in->rows[0] - 1;
+  accessor reader = *by;
+  if (in->op[0] == TG_OP_agcu_load) reader.component = by->u->reads;
+  return touch_store_rows(k, &reader, by->u->endpoint, first / p, last / p - first / p + 1);
+}
+
 /* `flits` in runs of `inner` rows `stride` apart, as they arrive at `endpoint` (or leave it). */
 static tg_status touch_runs(check *k, accessor *by, uint32_t endpoint, uint32_t base, uint32_t flits,
                             int64_t inner, int64_t stride) {
@@ -201,6 +209,7 @@ tg_status tg_order_touch(check *k, unit *u, const tg_execution *x, const site *s
   }
   uint32_t flits = tg_agcu_flits(k->m, agcu);
   status = tg_order_touch_memory(k, u, x);
+  if (!status && agcu->index_size[0]) status = touch_indices(k, &by, agcu);
   if (status) return status;
   if (agcu->op[0] == TG_OP_agcu_store)
     return touch_store_rows(k, &by, u->endpoint, x->address[TG_AT_SRC], flits);

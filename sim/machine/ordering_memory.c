@@ -3,7 +3,10 @@
  *
  * Reaches of walks tell which bytes two units can conflict at at all, often none: AGCUs store blocks of their
  * own. For those bytes a shadow keeps, for every granule of the walks' common alignment, the last STORE and
- * the LOADs since then that no later LOAD knows of. */
+ * the LOADs since then that no later LOAD knows of.
+ *
+ * Rows by index may be any rows of their table. In a region that such a walk reaches, granules are those of one row,
+ * which stands for all of them: addresses count modulo the distance of rows. */
 #include "sim/machine/ordering_state.h"
 #include "sim/machine/walk.h"
 
@@ -23,6 +26,7 @@ typedef struct visit {
 
 typedef struct region {
   tg_reach bytes;
+  int64_t fold;               /* bytes after which granules repeat; 0: never */
   uint32_t *writer, *readers; /* of each granule: a visit; 0: none */
   size_t shadow_bytes;        /* of each of the two */
 } region;
@@ -115,6 +119,24 @@ static int by_low(const void *a, const void *b) {
   return (x->bytes.low > y->bytes.low) - (x->bytes.low < y->bytes.low);
 }
 
+static int64_t common_divisor(int64_t a, int64_t b) {
+  while (b) {
+    int64_t rest = a % b;
+    a = b;
+    b = rest;
+  }
+  return a < 0 ? -a : a;
+}
+
+/* The distance of rows in all tables that are reached by index there. */
+static int64_t fold_of(const user *users, uint32_t count, tg_reach bytes) {
+  int64_t fold = 0;
+  for (uint32_t i = 0; i < count; i++)
+    if (users[i].in->index_size[0] && overlap(users[i].bytes, bytes))
+      fold = common_divisor(fold, users[i].in->index_stride[0]);
+  return fold;
+}
+
 /* Stored bytes, in regions that no reach of a STORE crosses; only those that a second unit may touch. */
 static void find_regions(tg_order_memory *memory, const user *users, uint32_t count) {
   region *regions = memory->regions;
@@ -137,6 +159,7 @@ static void find_regions(tg_order_memory *memory, const user *users, uint32_t co
       several = several || (first != NONE && first != users[j].unit);
       first = users[j].unit;
     }
+    regions[i].fold = fold_of(users, count, regions[i].bytes);
     if (several) regions[kept++] = regions[i];
   }
   memory->region_count = kept;
@@ -146,7 +169,7 @@ static uint64_t alignment_of(const tg_agcu_instr *in) {
   uint64_t bits = tg_convert_memory_bytes(in->convert[0]) | (uint64_t)in->offset[0];
   for (int l = 0; l < TG_LEVELS; l++) bits |= (uint64_t)in->offset_delta[l];
   for (int d = 0; d < 6; d++) bits |= (uint64_t)in->stride[d];
-  return bits;
+  return in->index_size[0] ? bits | (uint64_t)in->index_stride[0] : bits;
 }
 
 /* Pages that nothing touches cost nothing. */
@@ -214,6 +237,7 @@ typedef struct worker {
   uint32_t visit;                /* of a STORE; of a LOAD 0 */
   uint32_t writer;               /* one that is known to have ended, or 0 */
   uint32_t readers, new_readers; /* a list that was found, and what it became */
+  tg_reach table;                /* of rows by index: where they may be; else empty */
 } worker;
 
 static uint32_t new_visit(const worker *w, uint32_t like, uint32_t next) {
@@ -329,14 +353,38 @@ static const region *first_region(const tg_order_memory *memory, int64_t low) {
   return &memory->regions[a];
 }
 
+/* Bytes of a region with a fold; of rows by index they need not lie in it. */
+static tg_status touch_folded(worker *w, const region *r, tg_reach bytes) {
+  uint32_t shift = w->k->memory->shift;
+  int64_t first = (bytes.low - r->bytes.low) % r->fold, left = bytes.high - bytes.low;
+  if (first < 0) first += r->fold;
+  if (left >= r->fold) return touch_granules(w, r, 0, (uint64_t)r->fold >> shift);
+  int64_t count = left < r->fold - first ? left : r->fold - first;
+  tg_status status = touch_granules(w, r, (uint64_t)first >> shift, (uint64_t)count >> shift);
+  return status ? status : touch_granules(w, r, 0, (uint64_t)(left - count) >> shift);
+}
+
+static tg_status touch_rows_by_index(worker *w, tg_reach bytes) {
+  const tg_order_memory *memory = w->k->memory;
+  const region *end = memory->regions + memory->region_count;
+  tg_status status = TG_OK;
+  for (const region *r = first_region(memory, w->table.low);
+       r < end && r->bytes.low < w->table.high && !status; r++)
+    status = touch_folded(w, r, bytes);
+  return status;
+}
+
 static tg_status touch_bytes(worker *w, tg_reach bytes) {
   const tg_order_memory *memory = w->k->memory;
   const region *end = memory->regions + memory->region_count;
+  if (bytes.low >= bytes.high) return TG_OK;
+  if (w->table.low < w->table.high) return touch_rows_by_index(w, bytes);
   for (const region *r = first_region(memory, bytes.low); r < end && r->bytes.low < bytes.high; r++) {
     int64_t low = bytes.low > r->bytes.low ? bytes.low : r->bytes.low,
             high = bytes.high < r->bytes.high ? bytes.high : r->bytes.high;
-    tg_status status = touch_granules(w, r, (uint64_t)(low - r->bytes.low) >> memory->shift,
-                                      (uint64_t)(high - low) >> memory->shift);
+    tg_status status = r->fold ? touch_folded(w, r, (tg_reach){low, high})
+                               : touch_granules(w, r, (uint64_t)(low - r->bytes.low) >> memory->shift,
+                                                (uint64_t)(high - low) >> memory->shift);
     if (status) return status;
   }
   return TG_OK;
@@ -371,6 +419,7 @@ tg_status tg_order_touch_memory(check *k, unit *u, const tg_execution *x) {
   const region *r = first_region(memory, reach.low);
   if (r == memory->regions + memory->region_count || !overlap(r->bytes, reach)) return TG_OK;
   worker w = {.k = k, .u = u, .x = x, .store = is_store(in)};
+  if (in->index_size[0] && in->index_stride[0]) w.table = reach;
   if (w.store && !(w.visit = new_visit(&w, 0, 0))) return out_of_visits(&w);
   tg_status status = TG_OK;
   while (walk.flit < walk.flits && !status) {

@@ -4,7 +4,7 @@
  * Components of a clock. Each unit has one: the ordinal of its last execution known to have ended. A sender
  * has one more for each destination: the ordinal of its last execution whose flits are known to have arrived
  * there, which only the semaphore behind the flits tells. An AGCU context with LOADs has one for what they
- * read of device memory: its next instruction may issue, and post, while the last burst is read. Component 0
+ * read of device memory and of indices: its next instruction may issue, and post, while the last burst is read. Component 0
  * is nobody's. */
 #ifndef TEGULA_MACHINE_ORDERING_STATE_H
 #define TEGULA_MACHINE_ORDERING_STATE_H

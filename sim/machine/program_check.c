@@ -1,5 +1,6 @@
 /* What an engine relies on: checked once, so that engines need no second look. */
 #include "sim/machine/program.h"
+#include "sim/machine/walk.h"
 
 #include <string.h>
 
@@ -157,6 +158,7 @@ static tg_status check_agcu(const check *k, const tg_agcu_instr *in) {
   WANT(in->convert[0] < TG_CVT_COUNT, "there is no conversion %lld", (long long)in->convert[0]);
   /* Flits are counted in 32 bits; one more than that would take years to simulate. */
   WANT((uint64_t)in->rows[0] * (uint64_t)in->take[0] < 1ull << 31, "more than 2^31 elements");
+  WANT(in->index_size[0] <= TG_MOST_INDEXED_ROWS, "index_size: more than 2^24 rows to choose from");
   if (in->op[0] == TG_OP_agcu_store) {
     WANT(in->convert[0] <= TG_CVT_16, "a STORE does not convert");
     return TG_OK;
@@ -216,6 +218,51 @@ static tg_status check_section(check *k, const tg_section *section) {
   return status;
 }
 
+/* Bytes from an entry of the base table on that a walk may touch; doubles hold what is in bounds exactly, and what is
+ * not stays so. */
+typedef struct reach {
+  double low, high;
+} reach;
+
+static void add_steps(reach *r, double count, int64_t stride) {
+  double last = (count - 1) * (double)stride;
+  *(last < 0 ? &r->low : &r->high) += last;
+}
+
+/* Of all executions, whatever the indices: of each digit, and of each loop in its queue, all that it may be. */
+static reach reach_of(const tg_queue *queue, const tg_agcu_instr *in) {
+  reach r = {(double)in->offset[0], (double)in->offset[0] + tg_convert_memory_bytes(in->convert[0])};
+  for (int l = 0; l < TG_LEVELS; l++) {
+    int64_t most = 1;
+    for (uint32_t pc = 0; pc < queue->count; pc++)
+      if (queue->instrs[pc].common.loop_count[l] > most) most = queue->instrs[pc].common.loop_count[l];
+    add_steps(&r, (double)most, in->offset_delta[l]);
+  }
+  for (int d = 0; d < 3; d++) {
+    add_steps(&r, (double)in->m_radix[d], in->stride[d]);
+    add_steps(&r, (double)in->k_radix[d], in->stride[3 + d]);
+  }
+  add_steps(&r, (double)in->index_size[0], in->index_stride[0]);
+  return r;
+}
+
+/* Rows by index lie in device memory, whatever the indices: no engine finds a fault that depends on them. */
+static tg_status check_table(const check *k, const tg_section *section, const tg_invocation *invocation) {
+  for (uint32_t a = 0; a < tg_agcus(k->m); a++)
+    for (uint32_t c = 0; c < k->m->agcu_contexts; c++) {
+      const tg_queue *queue = &section->agcus[a].contexts[c];
+      for (uint32_t pc = 0; pc < queue->count; pc++) {
+        const tg_agcu_instr *in = &queue->instrs[pc].agcu;
+        if (in->op[0] == TG_OP_sync || !in->index_size[0]) continue;
+        reach r = reach_of(queue, in);
+        double base = (double)invocation->bases[in->base[0]];
+        WANT(base + r.low >= 0 && base + r.high <= (double)k->program->dram_bytes,
+             "agcu %u context %u, instruction %u: rows by index may lie outside the memory", a, c, pc);
+      }
+    }
+  return TG_OK;
+}
+
 static tg_status check_tensor(const check *k, const tg_dram_tensor *tensor) {
   uint64_t bytes = tg_storage_bytes(tensor->storage);
   WANT(tensor->role < TG_ROLE_COUNT && tensor->storage <= TG_STORE_TF32 && tensor->rank <= 8,
@@ -257,6 +304,10 @@ tg_status tg_program_check(const tg_program *program, tg_diag *diag) {
     for (int b = 0; b < TG_BASES; b++)
       WANT(invocation->bases[b] % 64 == 0 && invocation->bases[b] <= program->dram_bytes,
            "invocation %u: base %d lies outside the memory", i, b);
+    if (check_table(k, &program->sections[invocation->section], invocation)) {
+      tg_diag_prefix(diag, "invocation %u \"%s\"", i, invocation->name);
+      return TG_INVALID;
+    }
   }
   return TG_OK;
 }

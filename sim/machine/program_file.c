@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 
 static const char magic[8] = {'T', 'E', 'G', 'U',
-                              'L', 'A', 0,   10}; /* the last byte is the version of the format */
+                              'L', 'A', 0,   11}; /* the last byte is the version of the format */
 
 /* ---- writing ---- */
 

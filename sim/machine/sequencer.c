@@ -22,7 +22,8 @@ static uint32_t operands(tg_unit unit, const tg_instr *in, const tg_row_operand 
   case TG_AGCU:
     out[TG_AT_SRC] = TG_OPERAND(&in->agcu, src);
     out[TG_AT_DST] = TG_OPERAND(&in->agcu, dst);
-    return 2;
+    out[TG_AT_INDEX] = TG_OPERAND(&in->agcu, index);
+    return 3;
   }
   return 0;
 }

@@ -16,7 +16,7 @@ enum {
 };
 /* Places in tg_execution.address; VOP stream t is place t. */
 enum { TG_AT_A, TG_AT_B, TG_AT_C };
-enum { TG_AT_SRC, TG_AT_DST };
+enum { TG_AT_SRC, TG_AT_DST, TG_AT_INDEX };
 
 /* One execution of an instruction. */
 typedef struct tg_execution {

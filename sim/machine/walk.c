@@ -43,10 +43,35 @@ void tg_walk_begin(tg_walk *walk, const tg_params *params, const tg_agcu_instr *
                  in->y_inc[5] != 0;
   walk->base = (int64_t)base_address + in->offset[0];
   for (int l = 0; l < TG_LEVELS; l++) walk->base += (int64_t)index[l] * in->offset_delta[l];
-  digits(advance(in->m_first[0], in->m_delta, index), in->m_radix, walk->digit);
+  walk->m_first = advance(in->m_first[0], in->m_delta, index);
+  digits(walk->m_first, in->m_radix, walk->digit);
   walk->k_first = advance(in->k_first[0], in->k_delta, index);
   digits(walk->k_first, in->k_radix, walk->k_start);
   memcpy(walk->digit + 3, walk->k_start, sizeof walk->k_start);
+}
+
+int64_t tg_index_row(uint32_t word, int64_t size) {
+  int32_t exponent = (int32_t)(word >> 23 & 255) - 127;
+  if (exponent > 24) return -1; /* NaN and infinities, too */
+  int64_t magnitude = exponent < 0 ? 0 : (int64_t)(((word & 0x7FFFFF) | 0x800000) << 1) >> (24 - exponent);
+  int64_t row = word >> 31 && magnitude ? size - magnitude : magnitude;
+  return row >= 0 && row < size ? row : -1;
+}
+
+uint32_t tg_index_cycles(const tg_params *params, const tg_agcu_instr *in, uint32_t address, uint32_t first,
+                         uint32_t flits) {
+  if (!in->index_size[0]) return 0;
+  uint32_t row_flits = tg_agcu_flits(params, in) / (uint32_t)in->rows[0];
+  uint32_t low = address + first / row_flits, high = address + (first + flits - 1) / row_flits;
+  return high / params->p - low / params->p + 2;
+}
+
+/* Of the row where the walk stands; -1: there is none. */
+static int64_t chosen_row(const tg_walk *walk) {
+  uint32_t word;
+  if (!walk->indices) return tg_index_nominal(walk->m_first + walk->row, walk->in->index_size[0]);
+  memcpy(&word, walk->indices + (size_t)walk->row * sizeof word, sizeof word);
+  return tg_index_row(word, walk->in->index_size[0]);
 }
 
 static void next_row(tg_walk *walk) {
@@ -90,6 +115,11 @@ static tg_span locate(const tg_walk *walk, uint32_t length) {
     if (high > in->x_size[0] - x) high = in->x_size[0] - x;
   } else if (x < 0 || x >= in->x_size[0])
     high = 0;
+  if (in->index_size[0]) {
+    int64_t row = chosen_row(walk);
+    if (row < 0) high = 0;
+    address += row * in->index_stride[0];
+  }
   if (y < 0 || y >= in->y_size[0] || walk->digit[0] >= in->m_radix[0] || walk->digit[3] >= in->k_radix[0])
     high = 0;
   if (high < low) high = low;
@@ -177,4 +207,6 @@ void tg_walk_reach(const tg_walk *walk, int64_t *out_low, int64_t *out_high) {
       return;
     }
   }
+  int64_t last = in->index_size[0] ? (in->index_size[0] - 1) * in->index_stride[0] : 0;
+  *(last < 0 ? out_low : out_high) += last;
 }

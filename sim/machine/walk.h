@@ -22,14 +22,19 @@ typedef struct tg_spans {
   tg_span *span; /* room for as many as a burst has elements */
 } tg_spans;
 
+/* Rows of a table by index (docs/machine.md, section 7). */
+enum { TG_MOST_INDEXED_ROWS = 1 << 24 }; /* of a table: FP32 numbers these */
+
 typedef struct tg_walk {
   const tg_agcu_instr *in;
+  const uint8_t
+      *indices; /* FP32 words, of the execution's first row on; NULL: those that time is counted with */
   uint32_t memory_bytes, chip_bytes;  /* of an element in DRAM and in a flit */
   uint32_t flit_elements, flit_shift; /* a power of two, and which */
   uint32_t row_flits, flits;          /* flits of a row, of the instruction */
   bool single;                        /* one element a piece */
   int64_t base;                       /* address with every digit 0 */
-  uint32_t k_first;                   /* linear start of the K walk */
+  uint32_t m_first, k_first;          /* linear starts of the row walk and of the K walk */
   uint32_t k_start[3];                /* its digits */
   /* where it stands */
   uint32_t row, taken, flit;
@@ -48,8 +53,20 @@ void tg_walk_begin(tg_walk *walk, const tg_params *params, const tg_agcu_instr *
  * `*out_atoms` is what they cost. `out_spans` may be NULL. */
 uint32_t tg_walk_burst(tg_walk *walk, uint32_t flits, tg_spans *out_spans, uint32_t *out_atoms);
 
+/* The row of a table of `size` rows that an FP32 word chooses, one below 0 counted from its end; -1: none. */
+int64_t tg_index_row(uint32_t word, int64_t size);
+/* The row that time is counted with where a memory device is behind the ports: spread over the table, whatever the
+ * indices are. `position`: the row walk's linear index. */
+static inline int64_t tg_index_nominal(uint32_t position, int64_t size) {
+  return (int64_t)((uint64_t)(position * 0x9E3779B1u) * (uint64_t)size >> 32);
+}
+/* Cycles of the port before the first piece of a burst, to fetch its indices: 0 where there are none. `address`: of the
+ * index operand; the burst has `flits` flits from flit `first` of the instruction on. */
+uint32_t tg_index_cycles(const tg_params *params, const tg_agcu_instr *in, uint32_t address, uint32_t first,
+                         uint32_t flits);
+
 /* Device memory from byte *out_low on and below *out_high holds every element in bounds of the whole
- * instruction, and perhaps others. Of a walk that has just begun. */
+ * instruction, whatever its indices, and perhaps others. Of a walk that has just begun. */
 void tg_walk_reach(const tg_walk *walk, int64_t *out_low, int64_t *out_high);
 
 /* Port cycles of a burst. */

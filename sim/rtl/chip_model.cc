@@ -139,14 +139,19 @@ public:
   uint32_t firsts() const override { return (uint32_t)bits(top_.first_o, 0, agcus_); }
   uint32_t writes() const override { return (uint32_t)bits(top_.write_o, 0, agcus_); }
   Piece read(uint32_t a) const override {
-    return {bits(top_.read_address_o, a * 64, 64), bits(top_.read_wide_o, a, 1) ? 4u : 2u,
+    return {bits(top_.read_address_o, a * 64, 64),       bits(top_.read_wide_o, a, 1) ? 4u : 2u,
             (uint32_t)bits(top_.read_first_o, a * 8, 8), (uint32_t)bits(top_.read_count_o, a * 8, 8),
-            (uint32_t)bits(top_.read_atoms_o, a * 8, 8)};
+            (uint32_t)bits(top_.read_atoms_o, a * 8, 8), bits(top_.timed_address_o, a * 64, 64),
+            (uint32_t)bits(top_.timed_count_o, a * 8, 8)};
   }
   Piece write(uint32_t a) const override {
-    return {bits(top_.write_address_o, a * 64, 64), bits(top_.write_wide_o, a, 1) ? 4u : 2u,
-            (uint32_t)bits(top_.write_first_o, a * 8, 8), (uint32_t)bits(top_.write_count_o, a * 8, 8),
-            (uint32_t)bits(top_.write_atoms_o, a * 8, 8)};
+    return {bits(top_.write_address_o, a * 64, 64),
+            bits(top_.write_wide_o, a, 1) ? 4u : 2u,
+            (uint32_t)bits(top_.write_first_o, a * 8, 8),
+            (uint32_t)bits(top_.write_count_o, a * 8, 8),
+            (uint32_t)bits(top_.write_atoms_o, a * 8, 8),
+            0,
+            0};
   }
   void write_data(uint32_t agcu, void *out_bytes) const override {
     memcpy(out_bytes, (const char *)&top_.write_data_o[0] + agcu * 4 * p_, 4 * p_);

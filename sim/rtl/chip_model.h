@@ -26,6 +26,8 @@ struct ConfigWrite {
 struct Piece {
   uint64_t address;
   uint32_t element_bytes, first, count, atoms;
+  uint64_t timed_address; /* what a memory device counts time with; of read() only */
+  uint32_t timed_count;
 };
 
 struct ChipFault {

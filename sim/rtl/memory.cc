@@ -45,8 +45,8 @@ void Memory::announce(ChipModel &chip, uint64_t cycle) {
   for (uint32_t all = chip.reads() | stores; all; all &= all - 1) {
     uint32_t a = (uint32_t)__builtin_ctz(all);
     Piece piece = chip.read(a);
-    tg_controller_send(controller_, a, piece.address, piece.count * piece.element_bytes, stores >> a & 1,
-                       firsts >> a & 1);
+    tg_controller_send(controller_, a, piece.timed_address, piece.timed_count * piece.element_bytes,
+                       stores >> a & 1, firsts >> a & 1);
   }
   tg_controller_advance(controller_, cycle + 1);
   ready_ = 0;

@@ -111,6 +111,7 @@ static void serve(tg_chip *chip, uint32_t port, uint32_t unit) {
   uint32_t left = u->flits - u->flit, flits = left < chip->m->burst_flits ? left : chip->m->burst_flits;
   tg_cost cost = tg_cost_of_burst(u->cost, u->flit, flits);
   bool store = is_store(u), done = flits == left;
+  uint32_t fetch = tg_index_cycles(chip->m, &u->now.in->agcu, u->now.address[TG_AT_INDEX], u->flit, flits);
   p->walk = (tg_port_walk){.pieces = p->walk.pieces,
                            .unit = unit,
                            .cycles = cost.atoms * tg_atom_cycles(chip->m),
@@ -126,9 +127,9 @@ static void serve(tg_chip *chip, uint32_t port, uint32_t unit) {
   if (!store) push_load(chip, port, unit, flits);
   u->flit += flits;
   if (chip->memory) {
-    tg_device_walk(chip, port, flits);
+    tg_device_walk(chip, port, flits, chip->now + fetch);
   } else {
-    uint64_t last = chip->now + tg_burst_cycles(chip->m, cost.pieces, cost.atoms) - 1;
+    uint64_t last = chip->now + fetch + tg_burst_cycles(chip->m, cost.pieces, cost.atoms) - 1;
     if (!store) tg_port_complete(chip, port, p->newest - 1, last + chip->m->dram_latency);
     tg_port_done(chip, port, last);
   }

@@ -113,8 +113,8 @@ typedef struct tg_port_walk {
   bool blocked; /* not active: a burst could be granted but for the memory */
   tg_piece *pieces;
   uint32_t count, sent;
-  uint64_t granted, next; /* cycles of the grant and of the next piece, at the earliest */
-  uint32_t unit, cycles;  /* cycles: atoms * CA */
+  uint64_t begin, next;  /* cycles of the first and of the next piece, at the earliest */
+  uint32_t unit, cycles; /* cycles: atoms * CA */
   bool store, last;
   tg_execution execution; /* of a STORE that ends with the burst */
   uint64_t start;
@@ -270,8 +270,9 @@ void tg_device_create(tg_chip *chip);
 /* Of the instruction that has just issued. */
 void tg_device_issue(tg_chip *chip, tg_unit_state *unit);
 bool tg_device_ready(tg_chip *chip, uint32_t port);
-/* The walk of a burst that is granted now; port->walk says of which unit, for a LOAD its tg_load is the newest. */
-void tg_device_walk(tg_chip *chip, uint32_t port, uint32_t flits);
+/* The walk of a burst that is granted now, its first piece sent in cycle `begin` or later; port->walk says of which
+ * unit, for a LOAD its tg_load is the newest. */
+void tg_device_walk(tg_chip *chip, uint32_t port, uint32_t flits, uint64_t begin);
 void tg_device_act(tg_chip *chip);
 /* What the memory did since the last call, until now. */
 tg_dram_counts tg_device_count(tg_chip *chip);

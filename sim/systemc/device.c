@@ -54,7 +54,7 @@ static void send(tg_chip *chip, uint32_t port, uint64_t cycle) {
   if (++w->sent < w->count) return;
   w->active = false;
   chip->sending &= ~(1u << port);
-  tg_port_done(chip, port, later(cycle, w->granted + w->cycles - 1));
+  tg_port_done(chip, port, later(cycle, w->begin + w->cycles - 1));
 }
 
 /* The memory follows the array at a distance: everything up to `cycle` happens there, with the pieces of bursts that were
@@ -64,7 +64,8 @@ static void follow(tg_chip *chip, uint64_t cycle) {
     tg_controller_advance(chip->memory, chip->followed + 1);
     for (uint32_t left = chip->sending; left; left &= left - 1) {
       uint32_t port = (uint32_t)__builtin_ctz(left);
-      if (tg_controller_ready(chip->memory, port)) send(chip, port, chip->followed + 1);
+      bool due = chip->port[port].walk.next <= chip->followed + 1;
+      if (due && tg_controller_ready(chip->memory, port)) send(chip, port, chip->followed + 1);
     }
   }
   if (chip->followed < cycle) tg_controller_advance(chip->memory, chip->followed = cycle);
@@ -72,7 +73,7 @@ static void follow(tg_chip *chip, uint64_t cycle) {
 
 /* The last piece of a port's burst is sent then, or the port is busy until then, or later. */
 static uint64_t sent_from(const tg_port_walk *w) {
-  return later(w->next + (w->count - w->sent) - 1, w->granted + w->cycles - 1);
+  return later(w->next + (w->count - w->sent) - 1, w->begin + w->cycles - 1);
 }
 
 /* The oldest burst that is not complete, all of its pieces being sent, is so then or later: what is not known yet arrives
@@ -108,7 +109,7 @@ bool tg_device_ready(tg_chip *chip, uint32_t port) {
   return false;
 }
 
-void tg_device_walk(tg_chip *chip, uint32_t port, uint32_t flits) {
+void tg_device_walk(tg_chip *chip, uint32_t port, uint32_t flits, uint64_t begin) {
   tg_port_state *p = &chip->port[port];
   tg_port_walk *w = &p->walk;
   tg_walk *walk = &chip->unit[w->unit].addresses;
@@ -122,10 +123,10 @@ void tg_device_walk(tg_chip *chip, uint32_t port, uint32_t flits) {
     load->cycles = w->cycles;
   }
   w->active = true;
-  w->granted = chip->now;
+  w->begin = w->next = begin;
   p->free_at = TG_NEVER;
   chip->sending |= 1u << port;
-  send(chip, port, chip->now);
+  if (begin == chip->now) send(chip, port, chip->now);
   look_again(chip);
 }
 

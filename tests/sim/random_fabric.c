@@ -2,12 +2,14 @@
  * every queue that it uses, at most once in each: so no two accesses conflict, and nothing can wait in a
  * circle. */
 #include "tests/sim/random_fabric.h"
+#include "sim/machine/numerics.h"
 #include "sim/machine/walk.h"
 
 #include <string.h>
 
 enum {
-  LOAD_BASE = 512 << 10, /* LOADs reach less than this far both ways */
+  INDICES = 1024,        /* words, at address 0 */
+  LOAD_BASE = 512 << 10, /* LOADs reach less than 500 KB both ways */
   STORE_BASE = 1 << 20,
   STORE_REGION = 16 << 10, /* of a chain's STORE */
   STORE_REGIONS = 32,
@@ -190,6 +192,56 @@ static void random_load_walk(gen *g, tg_agcu_instr *in) {
   in->fill[0] = rnd(g, tg_convert_chip_bytes(in->convert[0]) == 4 ? 1u << 31 : 1u << 16);
 }
 
+/* Words of the tensor of indices, as they are. */
+static void walk_of_indices(gen *g, tg_agcu_instr *in) {
+  in->offset[0] = 4 * rnd(g, INDICES / 4);
+  in->take[0] = 1 + rnd(g, 3 * g->m->p);
+  in->rows[0] = 1 + rnd(g, 6);
+  for (int d = 0; d < 3; d++) in->m_radix[d] = in->k_radix[d] = d == 2 ? 1 << 20 : 1;
+  in->stride[2] = 4 * in->take[0];
+  in->stride[5] = 4;
+  in->y_size[0] = in->x_size[0] = 1;
+  in->m_delta[0] = rnd(g, 2);
+}
+
+/* The rows' indices are words among the hop's flits. */
+static void choose_by_index(gen *g, tg_agcu_instr *in, const hop *indices, int64_t table_bytes) {
+  uint32_t words = indices->flits * g->m->p;
+  tg_row_operand *o = (tg_row_operand *)(void *)in->index_base;
+  *o = (tg_row_operand){.rot_count = {indices->buffers}, .rot_outer = {g->inner > 1}};
+  o->base[0] = indices->row * g->m->p + rnd(g, words - (uint32_t)in->rows[0] + 1);
+  o->rot_stride[0] = words;
+  in->index_stride[0] = 2 * between(g, 0, 300);
+  in->index_size[0] = 1 + rnd(g, 40);
+  while (in->index_size[0] * in->index_stride[0] > table_bytes) in->index_size[0]--;
+}
+
+/* `flits` flits into rows of a table that fills the chain's region. */
+static void random_scatter_walk(gen *g, tg_agcu_instr *in, const hop *before) {
+  in->convert[0] = rnd(g, 2);
+  int64_t z = in->convert[0] == TG_CVT_32 ? 4 : 2;
+  uint32_t elements = tg_flit_bytes(g->m) / (uint32_t)z, row_flits = 1 + rnd(g, 3);
+  while (before->flits % row_flits) row_flits--;
+  in->rows[0] = before->flits / row_flits;
+  in->take[0] = row_flits * elements - rnd(g, elements);
+  int64_t run = 1 + rnd(g, (uint32_t)in->take[0]), gap = z * rnd(g, 4);
+  in->m_radix[0] = in->m_radix[1] = in->k_radix[1] = 1;
+  in->m_radix[2] =
+      1 + rnd(g, (uint32_t)in->rows[0] + 3); /* perhaps less than there are: some are not there */
+  in->m_first[0] = rnd(g, 2);
+  in->k_radix[0] = (in->take[0] + run - 1) / run;
+  in->k_radix[2] = run;
+  in->stride[2] = z * rnd(g, 3);
+  in->stride[3] = run * z + gap;
+  in->stride[5] = z;
+  in->x_inc[5] = rnd(g, 2);
+  in->y_size[0] = 1;
+  in->x_size[0] = 1 + rnd(g, (uint32_t)run);
+  in->offset[0] = STORE_BASE + (int64_t)STORE_REGION * g->stores++;
+  choose_by_index(g, in, before,
+                  STORE_REGION - in->k_radix[0] * in->stride[3] - in->m_radix[2] * in->stride[2]);
+}
+
 /* `flits` flits into the chain's region; nothing that lands there is read again. */
 static void random_store_walk(gen *g, tg_agcu_instr *in, uint32_t flits) {
   in->convert[0] = rnd(g, 2);
@@ -236,7 +288,10 @@ static bool store(gen *g, uint32_t endpoint, const hop *before) {
   if (g->stores >= STORE_REGIONS || !take_queue(g, endpoint, context, queue)) return false;
   tg_agcu_instr *in = &tg_queue_push(g->program, queue)->agcu;
   in->op[0] = TG_OP_agcu_store;
-  random_store_walk(g, in, before->flits);
+  if (chance(g, 50))
+    random_scatter_walk(g, in, before);
+  else
+    random_store_walk(g, in, before->flits);
   set_operand(OPERAND(in, src), g, before, true);
   consume(g, (tg_common_instr *)(void *)in, endpoint, before);
   add_loops(g, queue, (tg_common_instr *)(void *)in);
@@ -302,26 +357,26 @@ static void swallow(gen *g, uint32_t tile, const hop *before) {
   add_loops(g, queue, in);
 }
 
-static void hand_over(gen *g, uint32_t endpoint, const hop *before, uint32_t depth) {
-  if (!is_tile(g, endpoint))
-    store(g, endpoint, before);
-  else if (depth < 4 && chance(g, 80))
-    send(g, endpoint, before, depth);
-  else if (chance(g, 50))
-    swallow(g, endpoint, before);
-}
-
-static void load(gen *g, uint32_t agcu) {
-  uint32_t endpoint = tg_tiles(g->m) + agcu, context = rnd(g, g->m->agcu_contexts), mask = 0;
+/* A LOAD, of rows that `indices` choose if there are any: these have come to the AGCU. */
+static bool load(gen *g, uint32_t endpoint, const hop *indices, uint32_t depth) {
+  uint32_t agcu = endpoint - tg_tiles(g->m), context = rnd(g, g->m->agcu_contexts), mask = 0;
   tg_queue *queue = &g->section->agcus[agcu].contexts[context];
   bool row = tg_is_west(g->m, agcu);
   for (uint32_t pos = 1; pos <= (row ? g->m->cols : g->m->rows); pos++) mask |= chance(g, 60) << pos;
   tg_agcu_instr in = {.op = {TG_OP_agcu_load}};
-  random_load_walk(g, &in);
+  if (!indices && chance(g, 40))
+    walk_of_indices(g, &in);
+  else
+    random_load_walk(g, &in);
+  if (indices) {
+    if (in.rows[0] > indices->flits * g->m->p) in.rows[0] = indices->flits * g->m->p;
+    choose_by_index(g, &in, indices, INT32_MAX);
+  }
   uint32_t elements = tg_flit_bytes(g->m) / tg_convert_chip_bytes(in.convert[0]);
   hop h = {.flits = (uint32_t)in.rows[0] * (((uint32_t)in.take[0] + elements - 1) / elements),
            .row_lane = row};
-  if (!mask || !allocate(g, &h, endpoint, mask, false) || !take_queue(g, endpoint, context, queue)) return;
+  if (!mask || !allocate(g, &h, endpoint, mask, false) || !take_queue(g, endpoint, context, queue))
+    return false;
   uint32_t pc = queue->count;
   tg_queue_push(g->program, queue);
   set_operand(OPERAND(&in, dst), g, &h, false);
@@ -331,9 +386,21 @@ static void load(gen *g, uint32_t agcu) {
   in.dst_post[0] = 1;
   in.dst_sem[0] = h.semaphore;
   tg_common_instr *common = (tg_common_instr *)(void *)&in;
+  if (indices) consume(g, common, endpoint, indices);
   add_loops(g, queue, common);
-  send_to(g, common, endpoint, &h, mask, 0);
+  send_to(g, common, endpoint, &h, mask, depth);
   queue->instrs[pc].agcu = in;
+  return true;
+}
+
+static void hand_over(gen *g, uint32_t endpoint, const hop *before, uint32_t depth) {
+  if (!is_tile(g, endpoint)) {
+    if (depth > 3 || chance(g, 40) || !load(g, endpoint, before, depth + 1)) store(g, endpoint, before);
+  } else if (depth < 4 && chance(g, 80)) {
+    send(g, endpoint, before, depth);
+  } else if (chance(g, 50)) {
+    swallow(g, endpoint, before);
+  }
 }
 
 static void close_queue(gen *g, tg_queue *queue) {
@@ -350,7 +417,7 @@ static void random_section(gen *g) {
   g->outer = 1 + rnd(g, 4);
   g->inner = chance(g, 50) ? 1 : 2 + rnd(g, 3);
   uint32_t chains = 1 + rnd(g, 8);
-  for (g->chain = 0; g->chain < chains; g->chain++) load(g, rnd(g, tg_agcus(g->m)));
+  for (g->chain = 0; g->chain < chains; g->chain++) load(g, tg_tiles(g->m) + rnd(g, tg_agcus(g->m)), NULL, 0);
   for (uint32_t t = 0; t < tg_tiles(g->m); t++) {
     close_queue(g, &g->section->tiles[t].mx);
     close_queue(g, &g->section->tiles[t].vx);
@@ -360,9 +427,30 @@ static void random_section(gen *g) {
     for (uint32_t c = 0; c < g->m->agcu_contexts; c++) close_queue(g, &g->section->agcus[a].contexts[c]);
 }
 
+/* Whole numbers on both sides of 0, some numbers between, and what is no index at all. */
+static void add_indices(gen *g) {
+  static const uint32_t others[] = {0x7FC00000, 0xFF800000, 0x7F800000, 0x80000000, 0x00000001,
+                                    0x4B800000, 0xCB800000, 0x4C000000, 0x3F7FFFFF, 0xBF000000};
+  tg_dram_tensor *tensor = tg_program_add_tensor(g->program);
+  uint32_t *words = TG_NEW_ARRAY(&g->program->arena, uint32_t, INDICES);
+  for (int i = 0; i < INDICES; i++) {
+    words[i] = tg_f32_bits((float)between(g, -90, 90) / (chance(g, 10) ? 4.0f : 2.0f));
+    if (chance(g, 60)) words[i] = tg_f32_bits((float)between(g, -20, 40));
+    if (chance(g, 10)) words[i] = others[rnd(g, sizeof others / sizeof *others)];
+  }
+  *tensor = (tg_dram_tensor){.name = "indices",
+                             .role = TG_ROLE_CONSTANT,
+                             .storage = TG_STORE_FP32,
+                             .rank = 1,
+                             .dims = {INDICES},
+                             .bytes = sizeof *words * INDICES,
+                             .data = words};
+}
+
 tg_program *random_fabric(const tg_params *params, uint32_t seed) {
   gen g = {.program = tg_program_create(params), .m = params, .state = seed * 2654435761u + 1};
   g.program->dram_bytes = STORE_BASE + STORE_REGIONS * STORE_REGION;
+  add_indices(&g);
   uint32_t sections = 1 + rnd(&g, 2);
   for (uint32_t s = 0; s < sections; s++) random_section(&g);
   uint32_t invocations = sections + rnd(&g, 2);

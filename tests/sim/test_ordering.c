@@ -269,6 +269,50 @@ TG_TEST(ordering, a_sync_behind_a_load_does_not_order_what_it_reads) {
         "vx sync wait_on=1 wait_sem=0 post_kind=2 post_pos=0 post_sem=1");
 }
 
+/* Rows 0 to 7 of 64 bytes by index, of which 16 bytes are stored, and a STORE of 16 bytes by another context. */
+#define STORE_BY_INDEX(other)                                                                                \
+  "arch tiny\ndram 4096\ninvoke 0 \"run\"\nsection \"s\"\nagcu 0\n"                                          \
+  "ctx 0 store rows=2 take=4 m_radix=2,1,1 k_radix=1,1,4 stride=0,0,0,0,0,4 y_size=1 x_size=1 src_base=4 "   \
+  "index_size=8 index_stride=64 post_kind=1 post_sem=0\n"                                                    \
+  "ctx 1 store rows=1 take=4 m_radix=1,1,1 k_radix=1,1,4 stride=0,0,0,0,0,4 y_size=1 x_size=1 "              \
+  "src_base=20 " other "\n"
+
+TG_TEST(ordering, a_store_by_index_may_be_of_any_row) {
+  WRONG(STORE_BY_INDEX("offset=0"), NULL, "", "device memory from byte 0 on");
+  WRONG(STORE_BY_INDEX("offset=448"), NULL, "", "does not wait for the end of agcu 0 context 0 pc 0");
+  WRONG(STORE_BY_INDEX("offset=204"), NULL, "", "does not wait for the end of agcu 0 context 0 pc 0");
+  WRONG(STORE_BY_INDEX("offset=180"), NULL, "", "does not wait for the end of agcu 0 context 0 pc 0");
+  RIGHT(STORE_BY_INDEX("offset=448 wait_on=1 wait_sem=0"), NULL, "");
+  RIGHT(STORE_BY_INDEX("offset=464"), NULL, ""); /* other columns */
+  RIGHT(STORE_BY_INDEX("offset=512"), NULL, ""); /* behind the last row */
+  RIGHT(STORE_BY_INDEX("offset=16 index_size=8 index_stride=64 index_base=84"), NULL, "");
+  WRONG(STORE_BY_INDEX("offset=64 index_size=7 index_stride=64 index_base=84"), NULL, "",
+        "device memory from byte");
+  /* Rows that are nearer to each other: only what both distances leave apart is apart. */
+  RIGHT(STORE_BY_INDEX("offset=16 index_size=8 index_stride=32 index_base=84"), NULL, "");
+  WRONG(STORE_BY_INDEX("offset=16 index_size=8 index_stride=48 index_base=84"), NULL, "",
+        "device memory from byte");
+}
+
+/* Tile 0 sends indices, a LOAD takes them, then tile 0 sends others to the same place. */
+#define INDICES(load_waits, load_posts, more)                                                                \
+  "arch tiny\ndram 4096\ninvoke 0 \"run\"\nsection \"s\"\n"                                                  \
+  "tile 0\ntx send dir=1 flits=1 src_inner=1 dst_inner=1 dst_mask=1 dst_post=1 dst_sem=5\n"                  \
+  "tx sync wait_on=1 wait_sem=0\n"                                                                           \
+  "tx send dir=1 flits=1 src_inner=1 dst_inner=1 dst_mask=1 dst_post=1 dst_sem=6\nagcu 0\n"                  \
+  "ctx 0 load rows=4 take=4 m_radix=4,1,1 k_radix=1,1,4 stride=0,0,0,0,0,4 y_size=1 x_size=1 index_size=8 "  \
+  "index_stride=64 dst_base=128 dst_inner=4 dst_mask=2 dst_post=1 dst_sem=1 " load_waits load_posts          \
+  "\n" more "ctx 1 sync wait_on=1 wait_sem=6\ntile 0\nvx sync wait_on=1 wait_sem=1\n"
+
+TG_TEST(ordering, indices_stay_until_they_are_read) {
+  RIGHT(INDICES("wait_on=1 wait_sem=5 ", "post_kind=2 post_pos=1 post_sem=0", ""), NULL, "");
+  WRONG(INDICES("", "post_kind=2 post_pos=1 post_sem=0", "ctx 2 sync wait_on=1 wait_sem=5\n"), NULL, "",
+        "agcu 0, store row 0");
+  /* A SYNC behind the LOAD issues while the indices of its last burst are read. */
+  WRONG(INDICES("wait_on=1 wait_sem=5 ", "", "ctx 0 sync post_kind=2 post_pos=1 post_sem=0\n"), NULL, "",
+        "agcu 0, store row 0: tile 0 tx pc 2 [0 0 0] does not wait for the end of agcu 0 context 0 pc 0");
+}
+
 /* One section, three invocations: the third lays what it stores over what it loads. */
 TG_TEST(ordering, every_base_table_is_looked_at) {
   const char *once = WALKING("0=0 1=384");
