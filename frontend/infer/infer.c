@@ -268,6 +268,8 @@ static tg_status infer_shape(tg_graph *graph, tg_node *node, tg_diag *diag) {
   case TG_OP_SPACE_TO_DEPTH: return tg_infer_blocks(node, diag);
   case TG_OP_TRILU: return tg_infer_trilu(graph, node, diag);
   case TG_OP_GATHER: return tg_infer_gather(graph, node, diag);
+  case TG_OP_GATHER_ROWS: return tg_infer_gather_rows(graph, node, diag);
+  case TG_OP_SCATTER_ROWS: return tg_infer_scatter_rows(graph, node, diag);
   case TG_OP_SCATTER_ADD: return tg_infer_scatter_add(graph, node, diag);
   case TG_OP_CAST: return infer_like_input(node, (tg_dtype)tg_attr_int(node, TG_ATTR_TO), diag);
   case TG_OP_IDENTITY:

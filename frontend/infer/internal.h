@@ -55,6 +55,8 @@ tg_status tg_infer_split(tg_graph *graph, tg_node *node, tg_diag *diag);
 tg_status tg_infer_slice(tg_graph *graph, tg_node *node, tg_diag *diag);
 tg_status tg_infer_pad(tg_graph *graph, tg_node *node, tg_diag *diag);
 tg_status tg_infer_gather(tg_graph *graph, tg_node *node, tg_diag *diag);
+tg_status tg_infer_gather_rows(tg_graph *graph, tg_node *node, tg_diag *diag);
+tg_status tg_infer_scatter_rows(tg_graph *graph, tg_node *node, tg_diag *diag);
 tg_status tg_infer_scatter_add(tg_graph *graph, tg_node *node, tg_diag *diag);
 
 tg_status tg_infer_expand(tg_graph *graph, tg_node *node, tg_diag *diag);

@@ -193,7 +193,7 @@ tg_status tg_infer_pad(tg_graph *graph, tg_node *node, tg_diag *diag) {
   return tg_infer_result(node, x->dtype, x->rank, sizes, diag);
 }
 
-/* --- Gather, ScatterAdd */
+/* --- Gather, GatherRows, ScatterRows, ScatterAdd */
 
 static tg_status check_indices(const tg_value *indices, int64_t size, tg_diag *diag) {
   if (!tg_is_constant(indices) || indices->elided) return TG_OK;
@@ -218,6 +218,28 @@ tg_status tg_infer_gather(tg_graph *graph, tg_node *node, tg_diag *diag) {
   for (int d = axis + 1; d < x->rank; d++) sizes[rank++] = x->dims[d].size;
   if (check_indices(indices, x->dims[axis].size, diag)) return TG_INVALID;
   return tg_infer_result(node, x->dtype, rank, sizes, diag);
+}
+
+tg_status tg_infer_gather_rows(tg_graph *graph, tg_node *node, tg_diag *diag) {
+  const tg_value *x = tg_in(node, 0), *indices = tg_in(node, 1);
+  if (x->rank != 2 || indices->rank != 1 || indices->dtype != TG_F32)
+    return tg_fail(diag, TG_INVALID, "data %s and indices %s, which are no matrix and list of f32",
+                   tg_value_type_text(x, graph->arena), tg_value_type_text(indices, graph->arena));
+  int64_t sizes[] = {indices->dims[0].size, x->dims[1].size};
+  return tg_infer_result(node, x->dtype, 2, sizes, diag);
+}
+
+tg_status tg_infer_scatter_rows(tg_graph *graph, tg_node *node, tg_diag *diag) {
+  const tg_value *updates = tg_in(node, 0), *indices = tg_in(node, 1);
+  int64_t size = tg_attr_int(node, TG_ATTR_SIZE);
+  if (updates->rank != 2 || indices->rank != 1 || indices->dtype != TG_F32 || size < 1 ||
+      indices->dims[0].size != updates->dims[0].size)
+    return tg_fail(diag, TG_INVALID,
+                   "updates %s and indices %s, which are no matrix and list of f32, for %" PRId64 " rows",
+                   tg_value_type_text(updates, graph->arena), tg_value_type_text(indices, graph->arena),
+                   size);
+  int64_t sizes[] = {size, updates->dims[1].size};
+  return tg_infer_result(node, TG_F32, 2, sizes, diag);
 }
 
 tg_status tg_infer_scatter_add(tg_graph *graph, tg_node *node, tg_diag *diag) {

@@ -1,14 +1,15 @@
-/* Rows by their numbers. Constant numbers are Slices; numbers that arrive with a run are compared with all
- * rows' numbers, and the rows are a product with what is 1 at the row meant and 0 elsewhere: exact, since the
- * chain of a product adds nothing but zeros to the row, as long as the table is finite. They are fp32 by then
- * (lower_integers.c). */
+/* Rows by their numbers. Constant numbers are Slices; rows by numbers that arrive with a run are GatherRows and
+ * ScatterRows. They are fp32 by then (lower_integers.c). */
 #include "frontend/build/rewrite.h"
 #include "frontend/passes/passes.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-enum { MOST_SLICES = 64 };
+enum {
+  MOST_SLICES = 64,
+  FEWEST_OF_BATCHES = 8 /* elements of a row; of fewer, the whole table is transposed */
+};
 
 /* ---- constant numbers: runs of equal steps */
 
@@ -102,45 +103,6 @@ static tg_value *binary(tg_graph *graph, tg_op op, tg_value *a, tg_value *b, tg_
   return tg_out(tg_rewrite_node(graph, op, before->name, (tg_value *[]){a, b}, 2, dtype, before, -1));
 }
 
-static tg_value *unary(tg_graph *graph, tg_op op, tg_value *x, tg_dtype dtype, tg_node *before) {
-  return tg_out(tg_rewrite_node(graph, op, before->name, &x, 1, dtype, before, -1));
-}
-
-/* A product that only chooses or adds: it rounds as an addition does, whatever --tiling-accum says of matrix
- * products. */
-static tg_node *choosing(tg_node *product) {
-  tg_attr_set_int(product, TG_ATTR_ACCUMULATION, TG_ACCUMULATE_FP32);
-  return product;
-}
-
-/* 1 where column v is the number of row n, else 0: [count, size]; of whole numbers that is max(1 - |n - v|,
- * 0). Negative numbers count from the end. */
-static tg_value *one_hot(tg_graph *graph, tg_value *indices, int64_t size, tg_dtype dtype, tg_node *before) {
-  int64_t column[] = {tg_value_elements(indices), 1}, row[] = {size};
-  if (tg_dtype_is_integer(indices->dtype))
-    indices = tg_is_constant(indices) ? tg_rewrite_numbers(graph, indices, TG_F32)
-                                      : tg_rewrite_cast(graph, indices, TG_F32, before);
-  tg_value *ids = tg_rewrite_reshape(graph, indices, 2, column, before);
-  tg_value *numbers = tg_graph_add_constant(graph, "rows", TG_F32, 1, row, NULL, false);
-  for (int64_t i = 0; i < size; i++) ((float *)numbers->data)[i] = (float)i;
-  tg_value *one = tg_graph_add_scalar(graph, "one", TG_F32, 1),
-           *whole = tg_graph_add_scalar(graph, "rows", TG_F32, (double)size);
-  tg_value *negative = unary(graph, TG_OP_CLIP, unary(graph, TG_OP_NEG, ids, TG_F32, before), TG_F32, before);
-  tg_attr_set_float(negative->producer, TG_ATTR_MIN, 0);
-  tg_attr_set_float(negative->producer, TG_ATTR_MAX, 1);
-  ids = binary(graph, TG_OP_ADD, ids, binary(graph, TG_OP_MUL, negative, whole, TG_F32, before), TG_F32,
-               before);
-  /* A product of one k spreads the numbers over the columns: a load would fetch each again for every
-   * element. */
-  tg_value *ones = tg_graph_add_constant(graph, "ones", TG_F32, 2, (int64_t[]){1, size}, NULL, false);
-  for (int64_t i = 0; i < size; i++) ((float *)ones->data)[i] = 1;
-  tg_value *spread = binary(graph, TG_OP_MATMUL, ids, ones, TG_F32, before);
-  choosing(spread->producer);
-  tg_value *apart =
-      unary(graph, TG_OP_ABS, binary(graph, TG_OP_SUB, spread, numbers, TG_F32, before), TG_F32, before);
-  return unary(graph, TG_OP_RELU, binary(graph, TG_OP_SUB, one, apart, TG_F32, before), dtype, before);
-}
-
 /* The axis in front, the others as one: [size, rest]. */
 static tg_value *as_table(tg_graph *graph, tg_value *x, int axis, tg_node *before) {
   int64_t perm[TG_MAX_RANK], size = x->dims[axis].size;
@@ -150,24 +112,14 @@ static tg_value *as_table(tg_graph *graph, tg_value *x, int axis, tg_node *befor
   return tg_rewrite_reshape(graph, tg_rewrite_transpose(graph, x, perm, before), 2, matrix, before);
 }
 
-/* ---- tables that may hold infinities and NaNs, of which each would make NaN of its whole column ---- */
+/* ---- rows by index */
 
-/* Is every element known to be finite, in each format that it is converted to on the way? */
-static bool is_finite(const tg_value *x) {
-  double most = INFINITY;
-  for (; x->producer; x = tg_in(x->producer, 0)) {
-    tg_op op = x->producer->op;
-    if (op == TG_OP_CAST)
-      most = 65504; /* the largest of fp16 */
-    else if (op != TG_OP_RESHAPE && op != TG_OP_TRANSPOSE && op != TG_OP_SLICE)
+/* Do the numbers come from outside, as they are? What is computed may be NaN, where it is not exact. */
+static bool is_given(const tg_value *ids) {
+  for (; ids->producer; ids = tg_in(ids->producer, 0))
+    if (ids->producer->op != TG_OP_CAST && ids->producer->op != TG_OP_RESHAPE &&
+        ids->producer->op != TG_OP_TRANSPOSE && ids->producer->op != TG_OP_SLICE)
       return false;
-  }
-  if (!tg_is_constant(x) || !x->data) return false;
-  int64_t count = tg_value_elements(x);
-  for (int64_t i = 0; i < count; i++) {
-    float value = tg_load_f32(x->data, x->dtype, (size_t)i);
-    if (!isfinite(value) || fabs((double)value) > most) return false;
-  }
   return true;
 }
 
@@ -177,53 +129,69 @@ static tg_value *where(tg_graph *graph, tg_value *condition, tg_value *a, tg_val
   return tg_out(tg_rewrite_node(graph, TG_OP_WHERE, before->name, operands, 3, dtype, before, -1));
 }
 
-/* What stands for an element that is not finite in a table of its own; 0: it is. */
-typedef enum code { POSITIVE_INFINITY = 1, NEGATIVE_INFINITY, NOT_A_NUMBER } code;
-
-/* `rows` have zeros for what is not finite: puts it back. */
-static tg_value *with_infinities(tg_graph *graph, tg_value *hot, tg_value *table, tg_value *finite,
-                                 tg_value *rows, tg_node *node) {
-  tg_dtype dtype = table->dtype;
-  tg_value *zero = tg_graph_add_scalar(graph, "zero", dtype, 0),
-           *positive = tg_graph_add_scalar(graph, "positive", dtype, POSITIVE_INFINITY),
-           *negative = tg_graph_add_scalar(graph, "negative", dtype, NEGATIVE_INFINITY);
-  tg_value *codes = where(graph, binary(graph, TG_OP_LESS, table, zero, TG_BF16, node), negative,
-                          tg_graph_add_scalar(graph, "nan", dtype, NOT_A_NUMBER), dtype, node);
-  codes = where(graph, binary(graph, TG_OP_LESS, zero, table, TG_BF16, node), positive, codes, dtype, node);
-  codes = where(graph, finite, zero, codes, dtype, node);
-  codes = binary(graph, TG_OP_MATMUL, hot, codes, dtype, node);
-  choosing(codes->producer);
-  tg_value *y = where(graph, binary(graph, TG_OP_EQUAL, codes, negative, TG_BF16, node),
-                      tg_graph_add_scalar(graph, "infinity", dtype, -INFINITY),
-                      tg_graph_add_scalar(graph, "nan", dtype, NAN), dtype, node);
-  y = where(graph, binary(graph, TG_OP_EQUAL, codes, positive, TG_BF16, node),
-            tg_graph_add_scalar(graph, "infinity", dtype, INFINITY), y, dtype, node);
-  return where(graph, binary(graph, TG_OP_EQUAL, codes, zero, TG_BF16, node), rows, y, dtype, node);
+/* The numbers once for each of the batches: [outer, count]. */
+static tg_value *in_batches(tg_graph *graph, tg_value *ids, int64_t outer, tg_node *before) {
+  int64_t row[] = {1, tg_value_elements(ids)}, column[] = {outer, 1};
+  tg_value *zeros = tg_graph_add_constant(graph, "zeros", TG_F32, 2, column, NULL, false);
+  for (int64_t o = 0; o < outer; o++) ((float *)zeros->data)[o] = 0;
+  return binary(graph, TG_OP_ADD, tg_rewrite_reshape(graph, ids, 2, row, before), zeros, TG_F32, before);
 }
 
-/* The rows of `table` that `hot` chooses. */
-static tg_value *choose_rows(tg_graph *graph, tg_value *hot, tg_value *table, tg_node *node) {
-  tg_value *finite = NULL, *clean = table;
-  if (!is_finite(table)) {
-    tg_value *zero = tg_graph_add_scalar(graph, "zero", table->dtype, 0);
-    finite =
-        binary(graph, TG_OP_EQUAL, binary(graph, TG_OP_SUB, table, table, TG_F32, node), zero, TG_BF16, node);
-    clean = where(graph, finite, table, zero, table->dtype, node);
-  }
-  tg_node *product = choosing(tg_rewrite_node(graph, TG_OP_MATMUL, node->name, (tg_value *[]){hot, clean}, 2,
-                                              table->dtype, node, node->id));
-  product->rule = node->rule;
-  return finite ? with_infinities(graph, hot, table, finite, tg_out(product), node) : tg_out(product);
+/* Numbers of rows of [outer, size], the first dimension in front: [outer, count]. Those outside become NaN. */
+static tg_value *rows_of_batches(tg_graph *graph, tg_value *ids, int64_t outer, int64_t size,
+                                 tg_node *before) {
+  int64_t row[] = {1, tg_value_elements(ids)}, column[] = {outer, 1};
+  tg_value *begins = tg_graph_add_constant(graph, "begins", TG_F32, 2, column, NULL, false),
+           *zero = tg_graph_add_scalar(graph, "zero", TG_F32, 0),
+           *last = tg_graph_add_scalar(graph, "last", TG_F32, (double)size - 1),
+           *whole = tg_graph_add_scalar(graph, "rows", TG_F32, (double)size),
+           *outside = tg_graph_add_scalar(graph, "outside", TG_F32, NAN);
+  for (int64_t o = 0; o < outer; o++) ((float *)begins->data)[o] = (float)(o * size);
+  ids = tg_rewrite_reshape(graph, ids, 2, row, before);
+  ids = where(graph, binary(graph, TG_OP_LESS, ids, zero, TG_BF16, before),
+              binary(graph, TG_OP_ADD, ids, whole, TG_F32, before), ids, TG_F32, before);
+  ids = where(graph, binary(graph, TG_OP_LESS, ids, zero, TG_BF16, before), outside, ids, TG_F32, before);
+  ids = where(graph, binary(graph, TG_OP_LESS, last, ids, TG_BF16, before), outside, ids, TG_F32, before);
+  return binary(graph, TG_OP_ADD, ids, begins, TG_F32, before);
+}
+
+/* The rows of `table` that `ids` choose; NaN where the number they are computed of, in `from`, is NaN, if not NULL. */
+static tg_value *choose_rows(tg_graph *graph, tg_value *table, tg_value *ids, tg_value *from, tg_node *node) {
+  int64_t list[] = {tg_value_elements(ids)}, column[] = {list[0], 1};
+  tg_value *operands[] = {table, tg_rewrite_reshape(graph, ids, 1, list, node)};
+  tg_node *chosen =
+      tg_rewrite_node(graph, TG_OP_GATHER_ROWS, node->name, operands, 2, table->dtype, node, node->id);
+  chosen->rule = node->rule;
+  if (!from) return tg_out(chosen);
+  tg_value *each = tg_rewrite_reshape(graph, from, 2, column, node);
+  return where(graph, binary(graph, TG_OP_EQUAL, each, each, TG_BF16, node), tg_out(chosen),
+               tg_graph_add_scalar(graph, "nan", table->dtype, NAN), table->dtype, node);
+}
+
+/* Numbers in fp32. */
+static tg_value *as_numbers(tg_graph *graph, tg_value *ids, tg_node *before) {
+  if (!tg_dtype_is_integer(ids->dtype)) return ids;
+  return tg_is_constant(ids) ? tg_rewrite_numbers(graph, ids, TG_F32)
+                             : tg_rewrite_cast(graph, ids, TG_F32, before);
 }
 
 static void gather(tg_graph *graph, tg_node *node) {
-  tg_value *x = tg_in(node, 0), *indices = tg_in(node, 1);
-  int axis = (int)tg_attr_int(node, TG_ATTR_AXIS), many = indices->rank, rank = 0;
-  tg_value *table = as_table(graph, x, axis, node);
-  tg_value *hot = one_hot(graph, indices, x->dims[axis].size, x->dtype, node);
-  tg_value *chosen = choose_rows(graph, hot, table, node);
-  int64_t sizes[TG_MAX_RANK], perm[TG_MAX_RANK];
-  for (int d = 0; d < many; d++) sizes[rank++] = indices->dims[d].size;
+  tg_value *x = tg_in(node, 0), *y = tg_out(node), *ids = as_numbers(graph, tg_in(node, 1), node);
+  int axis = (int)tg_attr_int(node, TG_ATTR_AXIS), many = tg_in(node, 1)->rank, rank = 0;
+  int64_t outer = tg_value_elements_between(x, 0, axis), size = x->dims[axis].size,
+          inner = tg_value_elements_between(x, axis + 1, x->rank), sizes[TG_MAX_RANK], perm[TG_MAX_RANK];
+  bool given = is_given(ids);
+  if (outer > 1 && (double)outer * (double)size <= 0x1p24 && inner >= FEWEST_OF_BATCHES) {
+    tg_value *table = tg_rewrite_reshape(graph, x, 2, (int64_t[]){outer * size, inner}, node);
+    tg_value *rows = rows_of_batches(graph, ids, outer, size, node),
+             *from = given ? NULL : in_batches(graph, ids, outer, node);
+    tg_value_sizes(y, sizes);
+    tg_value *chosen = choose_rows(graph, table, rows, from, node);
+    tg_rewrite_replace(graph, node, tg_rewrite_reshape(graph, chosen, y->rank, sizes, node));
+    return;
+  }
+  tg_value *chosen = choose_rows(graph, as_table(graph, x, axis, node), ids, given ? NULL : ids, node);
+  for (int d = 0; d < many; d++) sizes[rank++] = tg_in(node, 1)->dims[d].size;
   for (int d = 0; d < x->rank; d++)
     if (d != axis) sizes[rank++] = x->dims[d].size;
   for (int d = 0; d < rank; d++) perm[d] = d < axis ? many + d : d < axis + many ? d - axis : d;
@@ -231,22 +199,40 @@ static void gather(tg_graph *graph, tg_node *node) {
   tg_rewrite_replace(graph, node, tg_rewrite_transpose(graph, rows, perm, node));
 }
 
-/* The transposed product: each row's chain adds the updates in their order. */
+/* Is every element of the data +0, so that it need not be added? */
+static bool is_zero(const tg_value *x) {
+  if (!tg_is_constant(x) || !x->data) return false;
+  int64_t count = tg_value_elements(x);
+  for (int64_t i = 0; i < count; i++)
+    if (tg_load_f32(x->data, x->dtype, (size_t)i) != 0) return false;
+  return true;
+}
+
+/* Sums from +0 are never -0: data of zeros of either sign make no difference. */
 static void scatter_add(tg_graph *graph, tg_node *node) {
-  tg_value *x = tg_in(node, 0), *updates = tg_in(node, 2);
-  int64_t size = x->dims[0].size, count = tg_value_elements(tg_in(node, 1)), sizes[TG_MAX_RANK];
-  int64_t matrix[] = {count, tg_value_elements_between(x, 1, x->rank)};
+  tg_value *x = tg_in(node, 0), *updates = tg_in(node, 2), *ids = as_numbers(graph, tg_in(node, 1), node);
+  int64_t sizes[TG_MAX_RANK], list[] = {tg_value_elements(ids)},
+                              matrix[] = {list[0], tg_value_elements_between(x, 1, x->rank)};
+  tg_value *operands[] = {tg_rewrite_reshape(graph, updates, 2, matrix, node),
+                          tg_rewrite_reshape(graph, ids, 1, list, node)};
+  tg_node *sums =
+      tg_graph_add_node(graph, TG_OP_SCATTER_ROWS, node->name, operands, 2, node, is_zero(x) ? node->id : -1);
+  tg_attr_set_int(sums, TG_ATTR_SIZE, x->dims[0].size);
+  tg_out(sums)->dtype = TG_F32;
+  tg_rewrite_infer(graph, sums);
+  sums->rule = node->rule;
   tg_value_sizes(x, sizes);
-  tg_value *hot = one_hot(graph, tg_in(node, 1), size, updates->dtype, node);
-  tg_value *turned = tg_rewrite_transpose(graph, hot, (int64_t[]){1, 0}, node);
-  tg_value *rows = tg_rewrite_reshape(graph, updates, 2, matrix, node);
-  tg_value *sum = binary(graph, TG_OP_MATMUL, turned, rows, TG_F32, node);
-  choosing(sum->producer);
-  tg_value *operands[] = {x, tg_rewrite_reshape(graph, sum, x->rank, sizes, node)};
-  tg_node *add =
-      tg_rewrite_node(graph, TG_OP_ADD, node->name, operands, 2, tg_out(node)->dtype, node, node->id);
-  add->rule = node->rule;
-  tg_rewrite_replace(graph, node, tg_out(add));
+  tg_value *sum = tg_rewrite_reshape(graph, tg_out(sums), x->rank, sizes, node);
+  if (!is_zero(x)) {
+    tg_value *parts[] = {x, sum};
+    tg_node *add =
+        tg_rewrite_node(graph, TG_OP_ADD, node->name, parts, 2, tg_out(node)->dtype, node, node->id);
+    add->rule = node->rule;
+    sum = tg_out(add);
+  } else if (tg_out(node)->dtype != TG_F32) {
+    sum = tg_rewrite_cast(graph, sum, tg_out(node)->dtype, node);
+  }
+  tg_rewrite_replace(graph, node, sum);
 }
 
 void tg_pass_slice_gather(tg_graph *graph) {

@@ -30,6 +30,7 @@ void tg_reference_by_axis(const tg_node *node, const void *const *inputs, void *
 void tg_reference_blocks(const tg_node *node, const void *const *inputs, void *output);
 void tg_reference_trilu(const tg_node *node, const void *const *inputs, void *output);
 void tg_reference_gather(const tg_node *node, const void *const *inputs, void *output);
+void tg_reference_scatter_rows(const tg_node *node, const void *const *inputs, void *output);
 void tg_reference_scatter_add(const tg_node *node, const void *const *inputs, void *output);
 void tg_reference_cast(const tg_node *node, const void *const *inputs, void *output);
 void tg_reference_stochastic_cast(const tg_node *node, const tg_reference_draw *draw,

@@ -52,7 +52,9 @@ static void evaluate(const tg_node *node, const tg_reference_draw *draw, const v
   case TG_OP_DEPTH_TO_SPACE:
   case TG_OP_SPACE_TO_DEPTH: tg_reference_blocks(node, inputs, y); break;
   case TG_OP_TRILU: tg_reference_trilu(node, inputs, y); break;
-  case TG_OP_GATHER: tg_reference_gather(node, inputs, y); break;
+  case TG_OP_GATHER:
+  case TG_OP_GATHER_ROWS: tg_reference_gather(node, inputs, y); break;
+  case TG_OP_SCATTER_ROWS: tg_reference_scatter_rows(node, inputs, y); break;
   case TG_OP_SCATTER_ADD: tg_reference_scatter_add(node, inputs, y); break;
   case TG_OP_CAST:
     if (tg_is_stochastic_cast(node))

@@ -173,6 +173,20 @@ def scatter():
     case("gather_nd_beside_infinity", "GatherND", [x, np.array([[1, 1], [-1, 3]])], [x[[1, -1], [1, 3]]], 13)
 
 
+def rows_by_index():
+    """Rows by numbers that arrive: from both ends, several times, of all sizes, with what is not finite."""
+    for name, shape, axis, indices in (("rows", (50, 20), 0, (3, 9)), ("long_rows", (9, 3000), 0, (7,)), ("elements", (300,), 0, (40, 2)),
+                                       ("many", (6, 16), 0, (3000,)), ("one_of_one", (1, 5), 0, (4,)), ("of_batches", (3, 7, 12), 1, (2, 5)),
+                                       ("of_short_batches", (3, 7, 3), 1, (5,)), ("columns", (4, 5, 31), 2, (11,)), ("no_axis", (8, 9), 0, ())):
+        x = rng.standard_normal(shape).astype("f4")
+        flat = x.reshape(-1)
+        for value in (np.inf, -np.inf, np.nan, -0.0):
+            flat[rng.integers(0, flat.size, 1 + flat.size // 30)] = value
+        for kind in ("i8", "i4"):
+            at = rng.integers(-shape[axis], shape[axis], indices).astype(kind)
+            case("gather_%s_%s" % (name, kind), "Gather", [x, np.asarray(at)], [np.take(x, at, axis)], 13, axis=axis)
+
+
 def trigonometry():
     for name, f, low, high in (("Sin", np.sin, -12800, 12800), ("Cos", np.cos, -12800, 12800), ("Tan", np.tan, -1.5, 1.5),
                                ("Asin", np.arcsin, -1, 1), ("Acos", np.arccos, -1, 1), ("Atan", np.arctan, -30, 30),
@@ -591,5 +605,5 @@ def decoders():
          refused="sequence 1 has 2 keys", **how)
 
 
-for group in (decoders, recurrent, float64, control, functions, bits, powers, volumes, grids, selected, signals, normalisations, rotary, attentions, order, integers, scatter, trigonometry, microsoft):
+for group in (decoders, recurrent, float64, control, functions, bits, powers, volumes, grids, selected, signals, normalisations, rotary, attentions, order, integers, scatter, rows_by_index, trigonometry, microsoft):
     group()
