@@ -98,13 +98,18 @@ tg_status tg_make_scatter_elements(tg_build *b, tg_node *node, tg_value **result
 /* Tuples of `count` indices, the last dimension, as row numbers of the `count` leading dimensions of x from
  * `first` on: [tuples]. */
 static tg_value *row_numbers(tg_build *b, tg_value *indices, const tg_value *x, int first, int count) {
-  int64_t matrix[] = {tg_value_elements(indices) / count, count};
-  tg_value *list = tg_build_reshape(b, indices, 2, matrix), *row = NULL;
+  int64_t matrix[] = {tg_value_elements(indices) / count, count}, rows = 1;
+  tg_value *list = tg_build_reshape(b, indices, 2, matrix), *row = NULL, *outside = NULL;
   for (int d = 0; d < count; d++) {
     int64_t size = x->dims[first + d].size;
     tg_value *i = from_begin(b, tg_build_slice(b, list, 1, d, d + 1, 1), size);
+    tg_value *wrong =
+        tg_build_binary(b, TG_OP_OR, with(b, TG_OP_LESS, i, 0), with(b, TG_OP_GREATER, i, (double)size - 1));
     row = row ? add(b, times(b, row, (double)size), i) : i;
+    outside = outside ? tg_build_binary(b, TG_OP_OR, outside, wrong) : wrong;
+    rows *= size;
   }
+  row = tg_build_where(b, outside, tg_build_number_like(b, row, -1 - (double)rows), row);
   return tg_build_reshape(b, row, 1, matrix);
 }
 
@@ -118,11 +123,19 @@ tg_status tg_make_scatter_nd(tg_build *b, tg_node *node, tg_value **results, tg_
           inner = tg_value_elements_between(x, (int)depth, x->rank);
   if (rows >= 1 << 24 || tg_value_elements(updates) != tuples * inner)
     return tg_fail(diag, TG_INVALID, "the updates do not fit");
+  int64_t matrix[] = {rows, inner}, each[] = {tuples, inner};
+  if (combination_of(node) == SUM && tg_dtype_is_float(x->dtype)) {
+    tg_value *operands[] = {tg_build_reshape(b, x, 2, matrix), row_numbers(b, indices, x, 0, (int)depth),
+                            tg_build_reshape(b, updates, 2, each)};
+    tg_value *sum = tg_build_op(b, TG_OP_SCATTER_ADD, operands, 3);
+    results[0] = tg_build_cast(b, tg_build_reshape_like(b, sum, x), x->dtype);
+    return TG_OK;
+  }
   if (tg_compose_bounded((double)tuples * (double)rows * (double)inner, diag)) return TG_INVALID;
-  int64_t list[] = {tuples, 1, 1}, source[] = {tuples, 1, inner}, table[] = {rows, inner};
+  int64_t list[] = {tuples, 1, 1}, source[] = {tuples, 1, inner};
   tg_value *i = tg_build_reshape(b, row_numbers(b, indices, x, 0, (int)depth), 3, list);
   tg_value *hit = tg_build_binary(b, TG_OP_EQUAL, i, tg_build_positions(b, i, rows, 1, 3));
-  tg_value *y = put(b, combination_of(node), tg_build_reshape(b, x, 2, table), hit,
+  tg_value *y = put(b, combination_of(node), tg_build_reshape(b, x, 2, matrix), hit,
                     tg_build_reshape(b, updates, 3, source), 0);
   results[0] = tg_build_cast(b, tg_build_reshape_like(b, y, x), x->dtype);
   return TG_OK;
@@ -148,16 +161,20 @@ tg_status tg_make_gather_nd(tg_build *b, tg_node *node, tg_value **results, tg_d
   for (int d = 0; d + 1 < indices->rank; d++) sizes[rank++] = indices->dims[d].size;
   for (int d = first + (int)depth; d < x->rank; d++) sizes[rank++] = x->dims[d].size;
   if (rank > TG_MAX_RANK) return tg_fail(diag, TG_INVALID, "rank %d is above %d", rank, TG_MAX_RANK);
-  if (rows >= 1 << 24) return tg_fail(diag, TG_INVALID, "%" PRId64 " slices are too many", rows);
-  if (tg_compose_bounded((double)batches * (double)tuples * (double)rows * (double)inner, diag))
-    return TG_INVALID;
-  int64_t list[] = {batches, tuples, 1, 1}, table[] = {batches, 1, rows, inner};
-  tg_value *i = tg_build_reshape(b, row_numbers(b, indices, x, first, (int)depth), 4, list);
-  tg_value *hit = tg_build_binary(b, TG_OP_EQUAL, i, tg_build_positions(b, i, rows, 2, 4));
-  tg_value *from = tg_build_reshape(b, x, 4, table);
-  tg_value *each = tg_build_where(b, hit, from, tg_build_number_like(b, from, 0));
-  tg_value *y = tg_build_reduce(b, TG_OP_REDUCE_SUM, each, 1u << 2);
-  results[0] = tg_build_cast(b, tg_build_reshape(b, y, rank, sizes), x->dtype);
+  if ((double)batches * (double)rows >= 1 << 24)
+    return tg_fail(diag, TG_INVALID, "%" PRId64 " slices of %" PRId64 " batches are too many", rows, batches);
+  int64_t list[] = {batches, tuples}, all[] = {batches * tuples}, table[] = {batches * rows, inner};
+  tg_value *i = row_numbers(b, indices, x, first, (int)depth);
+  if (batches > 1) {
+    tg_value *begins = times(b, tg_build_positions(b, i, batches, 0, 2), (double)rows);
+    tg_value *inside = tg_build_reshape(b, i, 2, list);
+    tg_value *there = add(b, inside, begins); /* what is outside stays so */
+    i = tg_build_where(b, with(b, TG_OP_LESS, inside, 0), tg_build_number_like(b, i, -1 - (double)table[0]),
+                       there);
+    i = tg_build_reshape(b, i, 1, all);
+  }
+  tg_value *y = tg_build_binary(b, TG_OP_GATHER, tg_build_reshape(b, x, 2, table), i);
+  results[0] = tg_build_reshape(b, y, rank, sizes);
   return TG_OK;
 }
 

@@ -8,6 +8,7 @@
 
 enum {
   MOST_SLICES = 64,
+  MOST_STEPS = 12,      /* that numbers are computed in, to be looked at */
   FEWEST_OF_BATCHES = 8 /* elements of a row; of fewer, the whole table is transposed */
 };
 
@@ -114,12 +115,31 @@ static tg_value *as_table(tg_graph *graph, tg_value *x, int axis, tg_node *befor
 
 /* ---- rows by index */
 
-/* Do the numbers come from outside, as they are? What is computed may be NaN, where it is not exact. */
-static bool is_given(const tg_value *ids) {
-  for (; ids->producer; ids = tg_in(ids->producer, 0))
-    if (ids->producer->op != TG_OP_CAST && ids->producer->op != TG_OP_RESHAPE &&
-        ids->producer->op != TG_OP_TRANSPOSE && ids->producer->op != TG_OP_SLICE)
-      return false;
+/* Can none of them be NaN? Conversions of floats make NaN of what they do not hold exactly. */
+static bool are_numbers(const tg_value *ids, int depth) {
+  const tg_node *node = ids->producer;
+  if (tg_is_constant(ids)) {
+    int64_t count = ids->data ? tg_value_elements(ids) : 0, i = 0;
+    while (i < count &&
+           (tg_dtype_is_integer(ids->dtype) || !isnan(tg_load_f32(ids->data, ids->dtype, (size_t)i))))
+      i++;
+    return count > 0 && i == count;
+  }
+  if (!node) return tg_dtype_is_integer(ids->dtype);
+  if (tg_op_is(node->op, TG_IS_COMPARE)) return true;
+  switch (node->op) {
+  case TG_OP_CAST:
+  case TG_OP_ADD:
+  case TG_OP_SUB:
+  case TG_OP_MUL:
+  case TG_OP_MAX:
+  case TG_OP_MIN:
+  case TG_OP_WHERE: break;
+  default:
+    if (!tg_op_is(node->op, TG_IS_MOVE)) return false;
+  }
+  for (int i = 0; i < node->input_count; i++)
+    if (!depth || !are_numbers(tg_in(node, i), depth - 1)) return false;
   return true;
 }
 
@@ -180,7 +200,7 @@ static void gather(tg_graph *graph, tg_node *node) {
   int axis = (int)tg_attr_int(node, TG_ATTR_AXIS), many = tg_in(node, 1)->rank, rank = 0;
   int64_t outer = tg_value_elements_between(x, 0, axis), size = x->dims[axis].size,
           inner = tg_value_elements_between(x, axis + 1, x->rank), sizes[TG_MAX_RANK], perm[TG_MAX_RANK];
-  bool given = is_given(ids);
+  bool given = are_numbers(ids, MOST_STEPS);
   if (outer > 1 && (double)outer * (double)size <= 0x1p24 && inner >= FEWEST_OF_BATCHES) {
     tg_value *table = tg_rewrite_reshape(graph, x, 2, (int64_t[]){outer * size, inner}, node);
     tg_value *rows = rows_of_batches(graph, ids, outer, size, node),

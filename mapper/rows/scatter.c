@@ -15,6 +15,7 @@ enum { STREAM_SUM, STREAM_UPDATE, STREAM_RESULT };
 
 typedef struct tiling {
   uint32_t strip, row_flits; /* columns of an AGCU, a multiple of the lanes; flits of them */
+  uint32_t take;             /* elements that are loaded: of the last strip, perhaps fewer */
   uint32_t rows, chunks;     /* updates that are loaded at once; loads of so many */
   uint32_t zeros;            /* rows of a strip that one STORE fills */
   uint32_t index_flits;      /* of a chunk */
@@ -61,13 +62,12 @@ static bool cut(const tg_params *m, int64_t count, int64_t columns, tiling *t) {
   t->ways = (uint32_t)tg_min((columns + strip - 1) / strip, ways);
   uint32_t store = tg_store_rows(m), banks = m->banks;
   t->zeros = (uint32_t)tg_min(store / 2, bank) / t->row_flits;
-  t->rows = (uint32_t)tg_min(count, 8 * m->p);
-  while (t->rows > 1 && 2 * tg_banks_for(m, t->rows * t->row_flits) + 5 > banks) t->rows--;
+  t->rows = (uint32_t)tg_min(tg_min(count, 8 * m->p), bank / t->row_flits); /* in one bank */
   t->index_flits = (t->rows + m->p - 1) / m->p;
   int64_t chunks = (count + t->rows - 1) / t->rows;
   t->chunks = (uint32_t)chunks;
   return t->zeros && chunks < 1 << 20 && (t->zeros + 1) * t->row_flits + t->index_flits <= store &&
-         2 * tg_banks_for(m, t->rows * t->row_flits) + 5 <= banks;
+         banks >= 2 + 2 + 2 + tg_banks_for(m, t->zeros * t->row_flits);
 }
 
 /* ---- instructions */
@@ -94,14 +94,12 @@ static void close_loops(const scatter *s, tg_queue *queue, uint32_t chunk, bool 
   last->common.loop_begin[2] = queue->count - 1;
 }
 
-/* Elements of the strip; those beyond the last column are not there. */
+/* Elements of the strip; what fills up its last vector is not there. */
 static void bound_strip(const scatter *s, tg_agcu_instr *in, uint32_t rank) {
   int64_t first = s->first + (int64_t)rank * s->t.strip, left = s->columns - first;
-  in->take[0] = s->t.strip;
-  in->k_first[0] = 0;
+  in->take[0] = s->t.take;
   in->offset[0] += first * in->stride[5];
-  in->x_inc[5] = 1;
-  in->x_size[0] = tg_min(left, s->t.strip);
+  in->k_radix[2] = tg_min(left, s->t.strip);
 }
 
 static tg_agcu_instr *push(const scatter *s, tg_rows_way way, int context, int op) {
@@ -215,7 +213,7 @@ static void emit_sums(const scatter *s, tg_rows_way way, const tg_vx_instr *micr
     vop->seg_begin[q] = microcode->seg_begin[q];
     vop->seg_len[q] = microcode->seg_len[q];
   }
-  vop->rows[0] = vop->row_count[2] = s->t.strip / tg_lanes(s->b.m);
+  vop->rows[0] = vop->row_count[2] = s->t.row_flits * s->b.m->p / tg_lanes(s->b.m);
   vop->row_count[0] = vop->row_count[1] = vop->j_count[0] = vop->j_count[1] = 1;
   set_stream(s, vop, STREAM_SUM, &s->sum, false);
   set_stream(s, vop, STREAM_UPDATE, &s->update.ring, false);
@@ -253,6 +251,16 @@ static bool allocate(scatter *s) {
          tg_build_buffer(&s->b, t->rows * t->row_flits, 2, &s->update.ring);
 }
 
+/* The strip of an AGCU: the last one may be narrower. A vector is two flits, and both are loaded. */
+static void narrow(scatter *s, uint32_t rank) {
+  uint32_t lanes = tg_lanes(s->b.m);
+  int64_t left = tg_min(s->columns - s->first - (int64_t)rank * s->t.strip, s->t.strip);
+  uint32_t vectors = (uint32_t)(left + lanes - 1) / lanes;
+  s->t.row_flits = tg_kind_flits(s->b.m, TG_STREAM_FP32, vectors * lanes);
+  s->t.take = tg_kind_flits(s->b.m, TG_STREAM_FP32, (uint32_t)left) < s->t.row_flits ? vectors * lanes
+                                                                                     : (uint32_t)left;
+}
+
 /* Of the columns from `first` on; *out_next is the first that is left. */
 static tg_status emit_strips(tg_compile *c, const tg_kernel *kernel, int64_t first, int64_t *out_next) {
   const tg_node *node = kernel->root;
@@ -283,11 +291,13 @@ static tg_status emit_strips(tg_compile *c, const tg_kernel *kernel, int64_t fir
   for (uint32_t a = 0; a < tg_agcus(c->m) && rank < s.t.ways; a++) {
     tg_rows_way way;
     if (!way_of(c->m, a, &way)) continue;
-    emit_loads(&s, way, rank);
-    emit_sum_loads(&s, way, rank);
-    emit_stores(&s, way, rank);
-    emit_sends(&s, way);
-    emit_sums(&s, way, &microcode);
+    scatter strip = s;
+    narrow(&strip, rank);
+    emit_loads(&strip, way, rank);
+    emit_sum_loads(&strip, way, rank);
+    emit_stores(&strip, way, rank);
+    emit_sends(&strip, way);
+    emit_sums(&strip, way, &microcode);
     rank++;
   }
   tg_build_invoke(&s.b, name);

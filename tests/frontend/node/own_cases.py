@@ -187,6 +187,23 @@ def rows_by_index():
             case("gather_%s_%s" % (name, kind), "Gather", [x, np.asarray(at)], [np.take(x, at, axis)], 13, axis=axis)
 
 
+def slices_by_tuples():
+    x = rng.standard_normal((6, 5, 4, 33)).astype("f4")
+    x[2, 3, 1, 7], x[0, 0, 0, 0] = np.nan, np.inf
+    for depth in (1, 2, 3):
+        at = np.stack([rng.integers(-n, n, (3, 7)) for n in x.shape[:depth]], -1)
+        case("gather_nd_%d" % depth, "GatherND", [x, at], [x[tuple(np.moveaxis(at, -1, 0))]], 13)
+    at = np.stack([rng.integers(-5, 5, (6, 9)), rng.integers(-4, 4, (6, 9))], -1)
+    case("gather_nd_batches", "GatherND", [x, at], [np.stack([x[b][tuple(at[b].T)] for b in range(6)])], 13, batch_dims=1)
+    table, at = rng.standard_normal((20, 37)).astype("f4"), rng.integers(-20, 20, (60, 1))
+    new = rng.standard_normal((60, 37)).astype("f4")
+    new[5, 6], new[17, 30], new[40, 2] = np.nan, np.inf, -np.inf
+    sums = np.zeros_like(table)
+    for n in range(60):
+        sums[at[n, 0]] += new[n]
+    case("scatter_nd_add_rows", "ScatterND", [table, at, new], [table + sums], 16, reduction="add")
+
+
 def trigonometry():
     for name, f, low, high in (("Sin", np.sin, -12800, 12800), ("Cos", np.cos, -12800, 12800), ("Tan", np.tan, -1.5, 1.5),
                                ("Asin", np.arcsin, -1, 1), ("Acos", np.arccos, -1, 1), ("Atan", np.arctan, -30, 30),
@@ -605,5 +622,5 @@ def decoders():
          refused="sequence 1 has 2 keys", **how)
 
 
-for group in (decoders, recurrent, float64, control, functions, bits, powers, volumes, grids, selected, signals, normalisations, rotary, attentions, order, integers, scatter, rows_by_index, trigonometry, microsoft):
+for group in (decoders, recurrent, float64, control, functions, bits, powers, volumes, grids, selected, signals, normalisations, rotary, attentions, order, integers, scatter, rows_by_index, slices_by_tuples, trigonometry, microsoft):
     group()
