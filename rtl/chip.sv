@@ -1,10 +1,13 @@
 `include "assert.svh"
 
-// The chip: tiles, AGCUs, lanes and post links between them, and the section controller.
+// The chip: tiles, AGCUs, lanes and post links between them, and the section controller at the corner
+// between the west and the north AGCUs. What that says goes down the west AGCUs and along each row, and
+// along the north AGCUs, a register a hop, and so does the answer. Endpoints that are nearer wait, so
+// that it is Distance cycles each way for all.
 //
 // Endpoints are the tiles, row-major, then the AGCUs, west ones first; units are mx, vx, tx of each
 // tile, then the contexts of each AGCU. The configuration port is the host's and costs no cycles of
-// the model: it is used while done_o is high.
+// the model: it is used while open_o is high.
 module chip (
   input  logic                                       clk_i,
   input  logic                                       rst_ni,
@@ -22,6 +25,7 @@ module chip (
   output logic                                       run_o,
   // No section runs; two cycles after start_i one does
   output logic                                       done_o,
+  output logic                                       open_o,           // may be configured and started
   output logic [63:0]                                cycle_o,
   output logic                                       quiet_o,          // nothing is in progress
   // Memory, one port an AGCU
@@ -66,6 +70,7 @@ module chip (
   localparam int unsigned BundleBits = fabric_pkg::BundleBits;
   localparam int unsigned RowN = Cols + 1;  // positions of a row: its AGCU, then its tiles
   localparam int unsigned ColN = Rows + 1;
+  localparam int unsigned Distance = Rows + Cols;  // hops from the section control to the farthest tile
 
   // Widths that fabric_pkg has as numbers, as Yosys does not know the size of a type.
   if ($bits(fabric_pkg::posts_t) != fabric_pkg::PostsBits) begin : gen_posts_bits
@@ -99,13 +104,79 @@ module chip (
   end
 
   logic [tegula_pkg::Endpoints-1:0] finished, busy;
-  section_control u_control (
+  logic run, west_idle, north_idle;
+  section_control #(
+    .Distance(Distance)
+  ) u_control (
     .clk_i, .rst_ni,
     .start_i        (start_q),
     .config_cycles_i(config_cycles_q),
-    .idle_i         (&finished && busy == '0),
-    .run_o, .done_o, .cycle_o
+    .idle_i         (west_idle && north_idle),
+    .run_o          (run),
+    .done_o, .open_o, .cycle_o
   );
+  assign run_o = run;
+
+  // The tree: what is at each stop, and at each endpoint when all have it.
+  logic [Rows-1:0] west_start, west_run, west_stop_idle, row_idle;
+  fabric_pkg::cfg_t [Rows-1:0] west_cfg;
+  logic [Rows-1:0][9:0] west_endpoint;
+  logic [Rows-1:0][fabric_pkg::CfgBits-1:0] west_data;
+  logic [Cols-1:0] north_start, north_run, north_stop_idle;
+  fabric_pkg::cfg_t [Cols-1:0] north_cfg;
+  logic [Cols-1:0][9:0] north_endpoint;
+  logic [Cols-1:0][fabric_pkg::CfgBits-1:0] north_data;
+  logic [Rows-1:0][Cols-1:0] tile_start, tile_run, tile_idle;
+  fabric_pkg::cfg_t [Rows-1:0][Cols-1:0] tile_cfg;
+  logic [Rows-1:0][Cols-1:0][9:0] tile_endpoint;
+  logic [Rows-1:0][Cols-1:0][fabric_pkg::CfgBits-1:0] tile_data;
+  control_line #(.N(Rows)) u_west (
+    .clk_i, .rst_ni,
+    .start_i       (start_q),
+    .run_i         (run),
+    .cfg_i         (cfg_q),
+    .cfg_endpoint_i(cfg_endpoint_q),
+    .cfg_data_i    (cfg_data_q),
+    .start_o       (west_start),
+    .run_o         (west_run),
+    .cfg_o         (west_cfg),
+    .cfg_endpoint_o(west_endpoint),
+    .cfg_data_o    (west_data),
+    .idle_i        (west_stop_idle & row_idle),
+    .idle_o        (west_idle)
+  );
+  control_line #(.N(Cols)) u_north (
+    .clk_i, .rst_ni,
+    .start_i       (start_q),
+    .run_i         (run),
+    .cfg_i         (cfg_q),
+    .cfg_endpoint_i(cfg_endpoint_q),
+    .cfg_data_i    (cfg_data_q),
+    .start_o       (north_start),
+    .run_o         (north_run),
+    .cfg_o         (north_cfg),
+    .cfg_endpoint_o(north_endpoint),
+    .cfg_data_o    (north_data),
+    .idle_i        (north_stop_idle),
+    .idle_o        (north_idle)
+  );
+  for (genvar r = 0; r < Rows; r++) begin : gen_control
+    control_line #(.N(Cols)) u_row (
+      .clk_i, .rst_ni,
+      .start_i       (west_start[r]),
+      .run_i         (west_run[r]),
+      .cfg_i         (west_cfg[r]),
+      .cfg_endpoint_i(west_endpoint[r]),
+      .cfg_data_i    (west_data[r]),
+      .start_o       (tile_start[r]),
+      .run_o         (tile_run[r]),
+      .cfg_o         (tile_cfg[r]),
+      .cfg_endpoint_o(tile_endpoint[r]),
+      .cfg_data_o    (tile_data[r]),
+      .idle_i        (tile_idle[r]),
+      .idle_o        (row_idle[r])
+    );
+  end
 
   logic [Rows-1:0] row_busy;
   logic [Cols-1:0] col_busy;
@@ -113,6 +184,8 @@ module chip (
   assign quiet_o = !event_o && busy == '0 && row_busy == '0 && col_busy == '0;
 
   // Lanes and post links, by row (east, west) and by column (south, north). Position 0 is the AGCU.
+  logic [Rows-1:0][RowN-1:0] row_start;
+  logic [Cols-1:0][ColN-1:0] col_start;
   logic [Rows-1:0][1:0][RowN-1:0] row_req, row_grant, row_send, row_arrive;
   fabric_pkg::lane_request_t [Rows-1:0][1:0][RowN-1:0] row_request;
   fabric_pkg::side_t [Rows-1:0][1:0][RowN-1:0] row_send_side, row_side;
@@ -134,7 +207,7 @@ module chip (
   for (genvar r = 0; r < Rows; r++) begin : gen_row
     fabric_line #(.N(RowN)) u_line (
       .clk_i, .rst_ni,
-      .start_i     (start_q),
+      .start_i     (row_start[r]),
       .defect_i,
       .req_i       (row_req[r]),
       .request_i   (row_request[r]),
@@ -155,7 +228,7 @@ module chip (
   for (genvar c = 0; c < Cols; c++) begin : gen_col
     fabric_line #(.N(ColN)) u_line (
       .clk_i, .rst_ni,
-      .start_i     (start_q),
+      .start_i     (col_start[c]),
       .defect_i,
       .req_i       (col_req[c]),
       .request_i   (col_request[c]),
@@ -180,27 +253,36 @@ module chip (
       localparam int unsigned Id = r * Cols + c;
       localparam int unsigned X = c + 1;
       localparam int unsigned Y = r + 1;
+      localparam int unsigned Slack = Distance - X - Y;
       fabric_pkg::cfg_t cfg;
       fabric_pkg::lane_request_t request;
       fabric_pkg::side_t side;
       fabric_pkg::fault_t fault;
+      logic start, run_here;
       logic [3:0] req, send;
       logic [FlitBits-1:0] data;
       logic [BundleBits-1:0] posts;
       always_comb begin
-        cfg = cfg_q;
-        if (cfg_endpoint_q != 10'(Id) && cfg_q.kind != tegula_pkg::CfgKeys) cfg.valid = 1'b0;
+        cfg = tile_cfg[r][c];
+        if (tile_endpoint[r][c] != 10'(Id) && cfg.kind != tegula_pkg::CfgKeys) cfg.valid = 1'b0;
       end
+      delay #(.Cycles(Slack)) u_start (.clk_i, .rst_ni, .d_i(tile_start[r][c]), .q_o(start));
+      delay #(.Cycles(Slack)) u_run (.clk_i, .rst_ni, .d_i(tile_run[r][c]), .q_o(run_here));
+      delay #(.Cycles(Slack)) u_idle (
+        .clk_i, .rst_ni, .d_i(finished[Id] && !busy[Id]), .q_o(tile_idle[r][c])
+      );
+      assign row_start[r][X] = start;
+      assign col_start[c][Y] = start;
 
       tile u_tile (
         .clk_i, .rst_ni,
-        .start_i         (start_q),
-        .run_i           (run_o),
+        .start_i         (start),
+        .run_i           (run_here),
         .defect_i,
         .row_pos_i       (5'(X)),
         .col_pos_i       (5'(Y)),
         .cfg_i           (cfg),
-        .cfg_data_i      (cfg_data_q),
+        .cfg_data_i      (tile_data[r][c]),
         .post_valid_o    ({col_post_valid[c][Y], row_post_valid[r][X]}),
         .posts_o         (posts),
         .row_link_valid_i(row_link_valid[r][X]),
@@ -257,7 +339,11 @@ module chip (
     localparam int unsigned N = West ? RowN : ColN;
     localparam int unsigned Id = Tiles + a;
     localparam int unsigned Unit = 3 * Tiles + a * Contexts;
-    fabric_pkg::cfg_t cfg;
+    localparam int unsigned Slack = Distance - Line - 1;
+    fabric_pkg::cfg_t cfg, cfg_in;
+    logic [fabric_pkg::CfgBits-1:0] cfg_data;
+    logic [9:0] cfg_endpoint;
+    logic start_in, run_in, start, run_here, idle;
     fabric_pkg::lane_request_t request;
     fabric_pkg::side_t side, side_in;
     fabric_pkg::memory_request_t read, write;
@@ -268,20 +354,23 @@ module chip (
     logic [N-1:0] link_valid;
     logic [N-1:0][BundleBits-1:0] link_posts;
     always_comb begin
-      cfg = cfg_q;
-      if (cfg_endpoint_q != 10'(Id) && cfg_q.kind != tegula_pkg::CfgBases) cfg.valid = 1'b0;
+      cfg = cfg_in;
+      if (cfg_endpoint != 10'(Id) && cfg.kind != tegula_pkg::CfgBases) cfg.valid = 1'b0;
     end
+    delay #(.Cycles(Slack)) u_start (.clk_i, .rst_ni, .d_i(start_in), .q_o(start));
+    delay #(.Cycles(Slack)) u_run (.clk_i, .rst_ni, .d_i(run_in), .q_o(run_here));
+    delay #(.Cycles(Slack)) u_idle (.clk_i, .rst_ni, .d_i(finished[Id] && !busy[Id]), .q_o(idle));
 
     agcu #(
       .West(West),
       .N   (N)
     ) u_agcu (
       .clk_i, .rst_ni,
-      .start_i     (start_q),
-      .run_i       (run_o),
+      .start_i     (start),
+      .run_i       (run_here),
       .defect_i,
       .cfg_i       (cfg),
-      .cfg_data_i  (cfg_data_q),
+      .cfg_data_i  (cfg_data),
       .post_valid_o(post_valid),
       .posts_o     (posts),
       .link_valid_i(link_valid),
@@ -332,6 +421,12 @@ module chip (
     assign fault_ports_o[Id] = fault.ports;
 
     if (West) begin : gen_west
+      assign {start_in, run_in} = {west_start[Line], west_run[Line]};
+      assign cfg_in = west_cfg[Line];
+      assign cfg_endpoint = west_endpoint[Line];
+      assign cfg_data = west_data[Line];
+      assign west_stop_idle[Line] = idle;
+      assign row_start[Line][0] = start;
       assign row_req[Line][0][0] = req;
       assign row_request[Line][0][0] = request;
       assign row_send[Line][0][0] = side.valid;
@@ -351,6 +446,12 @@ module chip (
       assign link_valid = row_link_valid[Line][0];
       assign link_posts = row_link_posts[Line][0];
     end else begin : gen_north
+      assign {start_in, run_in} = {north_start[Line], north_run[Line]};
+      assign cfg_in = north_cfg[Line];
+      assign cfg_endpoint = north_endpoint[Line];
+      assign cfg_data = north_data[Line];
+      assign north_stop_idle[Line] = idle;
+      assign col_start[Line][0] = start;
       assign col_req[Line][0][0] = req;
       assign col_request[Line][0][0] = request;
       assign col_send[Line][0][0] = side.valid;
@@ -372,5 +473,5 @@ module chip (
     end
   end
 
-  `ASSERT(ConfiguredBetweenSections, !cfg_q.valid || done_o)
+  `ASSERT(ConfiguredBetweenSections, !cfg_q.valid || open_o)
 endmodule

@@ -5,7 +5,7 @@ module fabric_line #(
 ) (
   input  logic                                        clk_i,
   input  logic                                        rst_ni,
-  input  logic                                        start_i,
+  input  logic [N-1:0]                                start_i,  // at each position
   input  logic [7:0]                                  defect_i,
   // Lanes: what each position asks for and sends, and what arrives there
   input  logic [1:0][N-1:0]                           req_i,

@@ -9,7 +9,7 @@ module lane #(
 ) (
   input  logic                                   clk_i,
   input  logic                                   rst_ni,
-  input  logic                                   start_i,
+  input  logic [N-1:0]                           start_i,   // at each position
   input  logic [7:0]                             defect_i,
   // What each position asks for and sends
   input  logic [N-1:0]                           req_i,
@@ -31,7 +31,7 @@ module lane #(
     .N         (N),
     .Descending(Descending)
   ) u_arbiter (
-    .clk_i, .rst_ni, .start_i, .defect_i, .req_i, .request_i, .grant_o
+    .clk_i, .rst_ni, .start_i(start_i[0]), .defect_i, .req_i, .request_i, .grant_o
   );
 
   for (genvar s = 0; s < N - 1; s++) begin : gen_segment
@@ -55,7 +55,7 @@ module lane #(
 
     always_ff @(posedge clk_i or negedge rst_ni) begin
       if (!rst_ni) valid_q <= 1'b0;
-      else valid_q <= !start_i && (send_i[From] || through);
+      else valid_q <= !start_i[To] && (send_i[From] || through);
     end
     always_ff @(posedge clk_i) begin
       if (send_i[From]) begin
@@ -73,7 +73,7 @@ module lane #(
 
     // Two flits never want a segment in one cycle, and each has a destination: none is lost.
     `ASSERT(OneFlitASegment, !(send_i[From] && through))
-    `ASSERT(FlitHasADestination, !send_i[From] || start_i || (side_i[From].mask & Beyond) != '0)
+    `ASSERT(FlitHasADestination, !send_i[From] || start_i[From] || (side_i[From].mask & Beyond) != '0)
   end
 
   localparam int unsigned Start = Descending ? N - 1 : 0;  // no segment ends here
@@ -82,5 +82,5 @@ module lane #(
   assign arrive_o[Start] = 1'b0;
 
   // A grant is answered by flits of that position alone: nothing leaves the last position.
-  `ASSERT(NothingLeavesTheEnd, !send_i[Descending ? 0 : N - 1] || start_i)
+  `ASSERT(NothingLeavesTheEnd, !send_i[Descending ? 0 : N - 1] || start_i[Descending ? 0 : N - 1])
 endmodule

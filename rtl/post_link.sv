@@ -8,7 +8,7 @@ module post_link #(
 ) (
   input  logic                                    clk_i,
   input  logic                                    rst_ni,
-  input  logic                                    start_i,
+  input  logic [N-1:0]                            start_i,  // at each position
   // What each endpoint posts, if some of it is remote and of this kind
   input  logic [N-1:0]                            valid_i,
   input  logic [N-1:0][fabric_pkg::BundleBits-1:0] posts_i,
@@ -38,7 +38,7 @@ module post_link #(
         end
         always_ff @(posedge clk_i or negedge rst_ni) begin
           if (!rst_ni) valid_q <= 1'b0;
-          else valid_q <= valid && !start_i;
+          else valid_q <= valid && !start_i[d];
         end
         always_ff @(posedge clk_i) if (valid) posts_q <= posts;
         assign valid_o[d][s] = valid_q;
@@ -50,10 +50,10 @@ module post_link #(
   // What an endpoint posts is in the next registers a cycle later, both ways: no post is lost.
   for (genvar s = 0; s < N; s++) begin : gen_assert
     if (s > 0) begin : gen_down
-      `ASSERT_NEXT(PostArrives, valid_i[s] && !start_i, valid_o[s-1][s])
+      `ASSERT_NEXT(PostArrives, valid_i[s] && !start_i[s], valid_o[s-1][s])
     end
     if (s < N - 1) begin : gen_up
-      `ASSERT_NEXT(PostArrives, valid_i[s] && !start_i, valid_o[s+1][s])
+      `ASSERT_NEXT(PostArrives, valid_i[s] && !start_i[s], valid_o[s+1][s])
     end
   end
 endmodule

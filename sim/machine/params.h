@@ -34,6 +34,8 @@ static inline uint32_t tg_lanes(const tg_params *m) { return 2 * m->p; }
 static inline uint32_t tg_store_rows(const tg_params *m) { return m->agcu_buffers * m->burst_flits; }
 static inline uint32_t tg_atom_cycles(const tg_params *m) { return 64 / m->port_bytes; }
 static inline uint32_t tg_tiles(const tg_params *m) { return m->rows * m->cols; }
+/* Hops from the section control, at the north-west corner, to the farthest tile. */
+static inline uint32_t tg_control_distance(const tg_params *m) { return m->rows + m->cols; }
 static inline uint32_t tg_agcus(const tg_params *m) { return m->rows + m->cols; }
 
 #ifdef __cplusplus

@@ -84,5 +84,11 @@ uint64_t tg_section_config_cycles(const tg_params *params, const tg_section *sec
       uint64_t context = (uint64_t)section->agcus[a].contexts[c].count * TG_CONFIG_BYTES;
       if (bytes < context) bytes = context;
     }
-  return params->config_cycles + (bytes + tg_flit_bytes(params) - 1) / tg_flit_bytes(params);
+  uint64_t cycles = params->config_cycles + (bytes + tg_flit_bytes(params) - 1) / tg_flit_bytes(params);
+  uint64_t least = tg_control_distance(params) + 1; /* the reset goes before the start */
+  return cycles > least ? cycles : least;
+}
+
+uint64_t tg_section_next(const tg_params *params, uint64_t last_end) {
+  return last_end + 2 + tg_control_distance(params);
 }

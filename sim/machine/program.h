@@ -135,6 +135,8 @@ tg_status tg_program_parse(const char *text, tg_program **out_program, tg_diag *
 
 /* Cycles of configuration before the section's first issue (docs/machine.md, section 2). */
 uint64_t tg_section_config_cycles(const tg_params *params, const tg_section *section);
+/* When the next invocation begins, or the run is over, after an invocation whose last instruction ends at `last_end`. */
+uint64_t tg_section_next(const tg_params *params, uint64_t last_end);
 
 /* Useful positions: endpoints are tiles (row-major) and then AGCUs. */
 static inline bool tg_is_west(const tg_params *m, uint32_t agcu) { return agcu < m->rows; }

@@ -72,6 +72,7 @@ public:
   }
 
   void config(const ConfigWrite &w) override {
+    while (!top_.open_o) step();
     top_.cfg_kind_i = (uint8_t)w.kind;
     top_.cfg_endpoint_i = (uint16_t)w.endpoint;
     top_.cfg_unit_i = (uint8_t)w.unit;
@@ -85,6 +86,7 @@ public:
   }
 
   void start(uint64_t config_cycles) override {
+    while (!top_.open_o) step();
     top_.config_cycles_i = config_cycles;
     top_.start_i = 1;
     step();

@@ -190,7 +190,7 @@ tg_status Engine::run(tg_dram *dram, const tg_run_options &options, tg_run_resul
     if (options.observer) options.observer->begin(options.observer->user, i, time->begin, time->config);
     chip_->start(time->config);
     status = run_section(i, options, memory, recorder, diag);
-    time->end = chip_->cycle() - 2;
+    time->end = chip_->cycle() - tg_section_next(&program_.params, 0);
     time->dram = memory.count(chip_->cycle());
     if (!status) recorder.end(time->end);
   }

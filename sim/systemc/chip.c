@@ -157,13 +157,14 @@ static void section_end(tg_chip *chip) {
   chip->sections[chip->invocation].end = chip->last_end;
   const tg_observer *o = chip->options.observer;
   if (o) o->end(o->user, chip->invocation, chip->last_end);
-  if (chip->options.max_cycles && chip->last_end + 2 > chip->options.max_cycles) {
+  uint64_t next = tg_section_next(chip->m, chip->last_end);
+  if (chip->options.max_cycles && next > chip->options.max_cycles) {
     uint64_t limit = chip->options.max_cycles;
     tg_chip_fault(chip, limit > chip->now ? limit : chip->now, "cycle limit of %llu reached",
                   (unsigned long long)limit);
   }
-  if (chip->fault_at < chip->last_end + 2) return; /* on its way */
-  chip->begin = chip->last_end + 2;
+  if (chip->fault_at < next) return; /* on its way */
+  chip->begin = next;
   chip->ended = true; /* what is still visible before, a semaphore that overflows, counts */
   chip->waiting = true;
   tg_chip_wake(chip, tg_agent_of_control(chip), chip->begin);
@@ -312,7 +313,7 @@ tg_status tg_chip_finish(tg_chip *chip, tg_run_result *result, tg_diag *diag) {
     return tg_fail(diag, TG_FAULT, "%.300s; %s", chip->fault.message, where);
   }
   uint32_t count = chip->program->invocation_count;
-  result->cycles = count ? chip->last_end + 2 : 0;
+  result->cycles = count ? tg_section_next(chip->m, chip->last_end) : 0;
   if (chip->memory && count) {
     uint64_t written = tg_device_finish(chip, &chip->sections[count - 1].dram);
     if (result->cycles <= written) result->cycles = written + 1;

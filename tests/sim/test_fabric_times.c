@@ -34,13 +34,13 @@ static const fabric_case cases[] = {
                                          "tile 0\ntx send dir=1 flits=4 src_base=128 src_inner=4 dst_base=7 "
                                          "dst_inner=4 dst_mask=1 dst_post=1 dst_sem=3 "
                                          "wait_on=1 wait_sem=5\ninvoke 0 \"i\"\nbase 0=0 1=1024\n",
-     158,
+     162,
      {{4, TG_AGCU, 0, 0, 48, 129}, {0, TG_TX, 0, 0, 132, 137}, {4, TG_AGCU, 1, 0, 140, 156}}},
     /* The same with a channel of DDR4-3200 (tRCD = tRP = tCL = 13.75 ns, a burst of 2.5, 20 ns of controller). All rows are of
      * one atom, which the first piece asks for at 49: at the channel at 51, ACT 51, RD 64.75, data until 81, there at
      * 101. The others come at 102..104; the link needs 4 * 4 cycles from 101 on: c = 116, 8 before the fixed latency's 124, and
-     * so all that follows. STORE: t0 = 133, e = 148. Its atom waits until the end at 150: its row is open, WR 150, data
-     * from 160 to 162.5, so cycle 162 is the last. */
+     * so all that follows. STORE: t0 = 133, e = 148. Its atom waits until the run's end at 154: its row is open, WR 154,
+     * data from 164 to 166.5, so cycle 166 is the last. */
     {"chain_device",
      "arch tiny\ndevice ddr4-3200,channels=1,hash=none,map=gcbr\ndram 4096\nsection \"s\"\nagcu 0\n"
      "ctx 0 load base=0 " ROWS(4) "dst_base=128 dst_inner=4 dst_mask=6 dst_post=1 dst_sem=5\n"
@@ -49,7 +49,7 @@ static const fabric_case cases[] = {
                                          "tile 0\ntx send dir=1 flits=4 src_base=128 src_inner=4 dst_base=7 "
                                          "dst_inner=4 dst_mask=1 dst_post=1 dst_sem=3 "
                                          "wait_on=1 wait_sem=5\ninvoke 0 \"i\"\nbase 0=0 1=1024\n",
-     163,
+     167,
      {{4, TG_AGCU, 0, 0, 48, 121}, {0, TG_TX, 0, 0, 124, 129}, {4, TG_AGCU, 1, 0, 132, 148}}},
     /* Eight atoms of eight rows of a bank, one behind the other, and only two may wait at the port (three more have to find
      * room): pieces go at 49, 50, then as atoms leave for the channel, one a cycle: each is taken two cycles after it came.
@@ -61,7 +61,7 @@ static const fabric_case cases[] = {
      "\"s\"\nagcu 0\n"
      "ctx 0 load rows=8 take=4 m_radix=1,1,8 k_radix=1,1,4 stride=0,0,131072,0,0,4 y_size=1 x_size=1 "
      "dst_base=128 dst_inner=8 dst_mask=2\ninvoke 0 \"i\"\n",
-     433,
+     437,
      {{4, TG_AGCU, 0, 0, 48, 431}}},
     /* Ten rows by index, words 2 to 11 of the store memory: three of its rows, read at 49 .. 51. The first piece goes at 53; 10
      * atoms of 4 cycles: c = 53+39+60 = 152, granted at 153, e = 163. */
@@ -87,14 +87,14 @@ static const fabric_case cases[] = {
      "arch tiny\nsection \"s\"\n"
      "tile 0\ntx send dir=1 flits=8 src_inner=8 dst_inner=8 dst_mask=1\n"
      "tile 1\ntx send dir=1 flits=8 src_inner=8 dst_base=8 dst_inner=8 dst_mask=1\ninvoke 0 \"i\"\n",
-     66,
+     70,
      {{0, TG_TX, 0, 0, 48, 57}, {1, TG_TX, 0, 0, 48, 64}}},
     /* East and west are lanes of their own, and each of two neighbours can send to the other at once. */
     {"two_directions",
      "arch tiny\nsection \"s\"\n"
      "tile 0\ntx send dir=0 flits=8 src_inner=8 dst_base=256 dst_inner=8 dst_mask=4\n"
      "tile 1\ntx send dir=1 flits=8 src_inner=8 dst_base=130 dst_inner=8 dst_mask=2\ninvoke 0 \"i\"\n",
-     59,
+     63,
      {{0, TG_TX, 0, 0, 48, 57}, {1, TG_TX, 0, 0, 48, 57}}},
     /* 70 flits: a burst of 64 granted at 49, the next requested at 51 and granted when the lane is free, at
        113. */
@@ -103,7 +103,7 @@ static const fabric_case cases[] = {
      "tx send dir=2 flits=70 src_inner=70 dst_base=256 dst_inner=70 dst_mask=4 dst_post=1 dst_sem=9 "
      "post_kind=1 post_sem=2\n"
      "vx sync wait_on=1 wait_sem=2\ntile 2\nvx sync wait_on=1 wait_sem=9\ninvoke 0 \"i\"\n",
-     124,
+     128,
      {{0, TG_TX, 0, 0, 48, 119}, {0, TG_VX, 0, 0, 120, 120}, {2, TG_VX, 0, 0, 122, 122}}},
     /* Local posts are visible after one cycle, remote ones after hops + 1; three rounds of a loop. cfg = 32 +
        2*16 = 64. */
@@ -115,7 +115,7 @@ static const fabric_case cases[] = {
      "tile 1\nvx sync wait_on=1 wait_sem=7\ntx sync wait_on=1 wait_sem=6\n"
      "agcu 2\nctx 3 sync wait_on=1 wait_sem=0\n"
      "tile 3\nmx sync\nmx sync loop_count=0,0,3 loop_begin=0,0,1\ninvoke 0 \"i\"\n",
-     70,
+     74,
      {{4, TG_AGCU, 0, 0, 64, 64},
       {0, TG_VX, 0, 0, 66, 66},
       {0, TG_MX, 0, 0, 67, 67},
@@ -134,7 +134,7 @@ static const fabric_case cases[] = {
      "arch tiny\ndram 4096\nsection \"s\"\nagcu 0\n"
      "ctx 0 load " ROWS(65) "dst_base=128 dst_inner=65 dst_mask=2\nctx 0 sync\n"
                             "ctx 1 load " ROWS(2) "dst_base=256 dst_inner=2 dst_mask=2\ninvoke 0 \"i\"\n",
-     450,
+     454,
      {{4, TG_AGCU, 0, 0, 64, 448}, {4, TG_AGCU, 0, 1, 330, 330}, {4, TG_AGCU, 1, 0, 64, 447}}},
     /* Every other element: pieces of one element and an atom each, 8 atoms of 4 cycles: t0 = 49, e of the
      * STORE 49 + 31. Contiguous elements of a run of 40: the flits cross atoms only at 64 bytes: 3 atoms, 12
@@ -144,7 +144,7 @@ static const fabric_case cases[] = {
      "ctx 0 store rows=2 take=4 m_radix=1,1,2 k_radix=1,1,4 stride=0,0,64,0,0,8 y_size=1 x_size=1\n"
      "ctx 1 store base=1 rows=1 take=40 m_radix=1,1,1 k_radix=1,1,40 stride=0,0,0,0,0,4 y_size=1 x_size=1\n"
      "invoke 0 \"i\"\nbase 1=1024\n",
-     94,
+     98,
      {{5, TG_AGCU, 0, 0, 48, 80}, {5, TG_AGCU, 1, 0, 48, 92}}},
 };
 

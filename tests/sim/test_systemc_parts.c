@@ -99,16 +99,16 @@ static void expect_run(const opened *o, tg_status status, uint64_t cycles) {
 TG_TEST(systemc_engine, many_are_open_and_run_again_in_any_order) {
   opened good = open_program(GOOD), stuck = open_program(STUCK), bad = open_program(BAD);
   for (int round = 0; round < 3; round++) {
-    expect_run(&good, TG_OK, 151);
+    expect_run(&good, TG_OK, 155);
     expect_run(&bad, TG_FAULT, 0);
     expect_run(&stuck, TG_FAULT, 0);
-    expect_run(&good, TG_OK, 151);
+    expect_run(&good, TG_OK, 155);
   }
   close_program(&good); /* the first opened goes first */
   expect_run(&stuck, TG_FAULT, 0);
   opened again = open_program(GOOD);
   close_program(&stuck);
-  expect_run(&again, TG_OK, 151);
+  expect_run(&again, TG_OK, 155);
   expect_run(&bad, TG_FAULT, 0);
   close_program(&again);
   close_program(&bad);

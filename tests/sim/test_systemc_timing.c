@@ -1,7 +1,8 @@
 /* Rules of docs/machine.md, each with a program whose cycles are worked out by hand.
  *
  * Preset tiny: 2 x 2 tiles, P 4 (flits of 16 bytes), L 4, bursts of 64, CA 4, DL 60. A section whose longest
- * queue has n instructions is configured in 32 + 16n cycles: T0 = 48, 64, 80, ... */
+ * queue has n instructions is configured in 32 + 16n cycles: T0 = 48, 64, 80, ... The run is over H + 2 = 6 cycles after the
+ * last end. */
 #include "tests/sim/support.h"
 
 #include <stdlib.h>
@@ -19,7 +20,7 @@ static const timing timings[] = {
      "mx gemm m_count=1,3 blk_count=1,1,1,1 a_banks=1 b_base=128 b_banks=1 b_row=1\n"
      "invoke 0 \"i\"\n",
      "tile 0 mx 0: 48-75\n"
-     "cycles 77\n"},
+     "cycles 81\n"},
     /* pitch = M = 50: T_last = 52 + 2 * 50, e = 152 + 49 + 21. */
     {"gemm_of_long_blocks",
      "arch tiny\n"
@@ -28,7 +29,7 @@ static const timing timings[] = {
      "mx gemm m_count=5,10 blk_count=1,1,3,1 a_banks=1 b_base=128 b_banks=1 b_row=1\n"
      "invoke 0 \"i\"\n",
      "tile 0 mx 0: 48-222\n"
-     "cycles 224\n"},
+     "cycles 228\n"},
     /* bf16: S = 8, pitch = 44; T_0 = 88, T_last = 132, e = 132 + 29 + 32 + 4 + 1. The second begins to stream
      * at 132 + 44 and so issues 8 before. The third has another format: it issues after the second's e = 220
      * + 66; T_0 = 291, e = 291 + 21. */
@@ -43,7 +44,7 @@ static const timing timings[] = {
      "tile 0 mx 0: 80-198\n"
      "tile 0 mx 1: 168-286\n"
      "tile 0 mx 2: 287-312\n"
-     "cycles 314\n"},
+     "cycles 318\n"},
     /* T_0 = 84, so the second streams from 84 + 24 on and issues 4 before. */
     {"sync_passes_gemms_in_flight_and_they_keep_their_distance",
      "arch tiny\n"
@@ -56,7 +57,7 @@ static const timing timings[] = {
      "tile 0 mx 0: 80-107\n"
      "tile 0 mx 1: 81-81\n"
      "tile 0 mx 2: 104-131\n"
-     "cycles 133\n"},
+     "cycles 137\n"},
     /* Configuration 32 + (2 * 256 + 24) / 16 = 66 cycles. 5 rows are 2 groups; W = 2 * 3 + 1; e = 66 + 1 + 4
      * + 2 * 7 * 4 - 1 + 4. The second has one group and issues at e + 1. */
     {"vop",
@@ -71,7 +72,7 @@ static const timing timings[] = {
      "invoke 0 \"i\"\n",
      "tile 0 vx 0: 66-130\n"
      "tile 0 vx 1: 131-167\n"
-     "cycles 169\n"},
+     "cycles 173\n"},
     /* visible in the cycle after the end */
     {"local_post",
      "arch tiny\n"
@@ -82,7 +83,7 @@ static const timing timings[] = {
      "invoke 0 \"i\"\n",
      "tile 0 mx 0: 48-75\n"
      "tile 0 vx 0: 76-76\n"
-     "cycles 78\n"},
+     "cycles 82\n"},
     /* hops 3, 4 and 2, visible one cycle later than the hops after the end */
     {"remote_posts",
      "arch tiny\n"
@@ -106,7 +107,7 @@ static const timing timings[] = {
      "tile 4 tx 0: 48-48\n"
      "agcu 0 context 0 0: 48-48\n"
      "agcu 2 context 1 0: 51-51\n"
-     "cycles 55\n"},
+     "cycles 61\n"},
     /* hops 3 from 64: visible at 68; hops 1 from 65: visible at 67 */
     {"a_later_post_overtakes",
      "arch tiny\n"
@@ -126,7 +127,7 @@ static const timing timings[] = {
      "tile 2 mx 1: 65-65\n"
      "tile 3 mx 0: 67-67\n"
      "tile 3 mx 1: 68-68\n"
-     "cycles 70\n"},
+     "cycles 76\n"},
     /* mx takes one of 10, which has one, and one of 12, posted at 64 and 65 */
     {"credits",
      "arch tiny\n"
@@ -142,7 +143,7 @@ static const timing timings[] = {
      "tile 0 mx 1: 66-66\n"
      "tile 0 vx 0: 64-64\n"
      "tile 0 vx 1: 65-65\n"
-     "cycles 68\n"},
+     "cycles 72\n"},
     /* 10 holds one: the second wait for it lasts until the post of 66 is visible */
     {"an_issue_takes_from_every_counter",
      "arch tiny\n"
@@ -160,7 +161,7 @@ static const timing timings[] = {
      "tile 0 vx 0: 80-80\n"
      "tile 0 vx 1: 81-81\n"
      "tile 0 vx 2: 82-82\n"
-     "cycles 85\n"},
+     "cycles 89\n"},
     /* level 2 twice inside level 1 twice; then the innermost wait_first and post_last */
     {"loops",
      "arch tiny\n"
@@ -184,7 +185,7 @@ static const timing timings[] = {
      "tile 0 vx 0: 65-65\n"
      "tile 0 vx 0: 66-66\n"
      "tile 0 tx 0: 67-67\n"
-     "cycles 73\n"},
+     "cycles 77\n"},
     /* request seen at 49, granted there; 64 flits hold the segment until 113; e = 113 + 36; the semaphore
      * after one hop at 113 + 2 + 1 + 36 */
     {"send",
@@ -197,7 +198,7 @@ static const timing timings[] = {
      "invoke 0 \"i\"\n",
      "tile 0 tx 0: 48-149\n"
      "tile 1 tx 0: 152-152\n"
-     "cycles 154\n"},
+     "cycles 158\n"},
     /* e = 65 + 3; the next issues at e + 1 and is granted one later */
     {"sends_follow",
      "arch tiny\n"
@@ -208,7 +209,7 @@ static const timing timings[] = {
      "invoke 0 \"i\"\n",
      "tile 0 tx 0: 64-68\n"
      "tile 0 tx 1: 69-73\n"
-     "cycles 75\n"},
+     "cycles 79\n"},
     /* first burst granted at 81; the second and tile 1's request are of age 83: the lower position goes
      * first, at 145, when segment 1 is free. Tile 1 waits for segment 2 until 145 + 1 + 4. */
     {"next_burst_is_seen_two_cycles_after_the_grant",
@@ -226,7 +227,7 @@ static const timing timings[] = {
      "tile 1 tx 0: 80-80\n"
      "tile 1 tx 1: 81-81\n"
      "tile 1 tx 2: 82-154\n"
-     "cycles 156\n"},
+     "cycles 162\n"},
     /* as before, but tile 1's request is of age 82: granted at 146 when segment 2 is free; segment 3 then
      * until 151, which the second burst reaches two cycles after its grant at 149 */
     {"an_older_request_goes_before_the_next_burst",
@@ -244,7 +245,7 @@ static const timing timings[] = {
      "tile 1 tx 0: 80-80\n"
      "tile 1 tx 1: 81-150\n"
      "tile 1 tx 2: 151-151\n"
-     "cycles 155\n"},
+     "cycles 161\n"},
     /* tile 2 holds segment 3 until 111. Tile 0 (age 82) wants 1, 2, 3 and reaches 3 two cycles after its
      * grant: 109. Tile 1 (age 83) wants segment 2 only, which is free, but wanted; then held until 109 + 1
      * + 4. */
@@ -268,7 +269,7 @@ static const timing timings[] = {
      "tile 1 tx 1: 81-81\n"
      "tile 1 tx 2: 82-116\n"
      "tile 2 tx 0: 80-111\n"
-     "cycles 118\n"},
+     "cycles 124\n"},
     /* westward: disjoint paths of one age, the lower position first */
     {"one_grant_a_cycle",
      "arch tiny\n"
@@ -281,7 +282,7 @@ static const timing timings[] = {
      "invoke 0 \"i\"\n",
      "tile 1 tx 0: 48-54\n"
      "tile 3 tx 0: 48-55\n"
-     "cycles 57\n"},
+     "cycles 63\n"},
     /* northward from tile 4 (position 3 of column 0) to tile 0 and the AGCU: granted at 49, semaphores at 49
        + 2 + 2 + 5 and one more */
     {"multicast_and_columns",
@@ -298,7 +299,7 @@ static const timing timings[] = {
      "tile 0 vx 0: 58-58\n"
      "tile 4 tx 0: 48-54\n"
      "agcu 3 context 0 0: 59-59\n"
-     "cycles 61\n"},
+     "cycles 66\n"},
     /* port from 49, 4 pieces and one atom of 4 cycles; data at 52 + 60, request seen at 113; e = 117;
      * semaphores after one and two hops at 113 + 2 + h + 4 */
     {"load",
@@ -315,7 +316,7 @@ static const timing timings[] = {
      "tile 0 mx 0: 120-120\n"
      "tile 2 mx 0: 121-121\n"
      "agcu 2 context 0 0: 48-117\n"
-     "cycles 123\n"},
+     "cycles 127\n"},
     /* the next issues after the port grant at 65, finds the port free at 69, its data is there at 132 */
     {"loads_follow",
      "arch tiny\n"
@@ -328,7 +329,7 @@ static const timing timings[] = {
      "invoke 0 \"i\"\n",
      "agcu 0 context 0 0: 64-133\n"
      "agcu 0 context 0 1: 66-137\n"
-     "cycles 139\n"},
+     "cycles 143\n"},
     /* data at 50 and 51, the first granted at 51; the second registers its request at 52, seen at 53 */
     {"bursts_leave_two_cycles_apart",
      "arch tiny\n"
@@ -343,7 +344,7 @@ static const timing timings[] = {
      "invoke 0 \"i\"\n",
      "agcu 0 context 0 0: 48-52\n"
      "agcu 0 context 1 0: 48-54\n"
-     "cycles 56\n"},
+     "cycles 60\n"},
     /* port_bytes = 64: 4 pieces of one atom are 4 cycles; the element stride of 8 makes 16 pieces of one atom
        each */
     {"a_burst_costs_its_pieces",
@@ -360,7 +361,7 @@ static const timing timings[] = {
      "invoke 0 \"i\"\n",
      "agcu 0 context 0 0: 48-52\n"
      "agcu 1 context 0 0: 48-64\n"
-     "cycles 66\n"},
+     "cycles 70\n"},
     /* context 0 at 49 (64 atoms: 256 cycles with PB = 4, here 64), context 1 at 113, context 0 again at 117.
      * Data at 172, 176, 240; granted at 173, then when segment 0 is free at 237, then at max(241, 241). */
     {"contexts_take_turns_by_burst",
@@ -374,7 +375,7 @@ static const timing timings[] = {
      "invoke 0 \"i\"\n",
      "agcu 0 context 0 0: 48-305\n"
      "agcu 0 context 1 0: 48-241\n"
-     "cycles 307\n"},
+     "cycles 311\n"},
     /* one buffer: granted at 173 with 64 flits, free for the port at 238; 238 + 63 + 60 = 361, e = 362 + 64.
      * The STORE slips in at 113. */
     {"a_load_needs_a_buffer_and_a_store_none",
@@ -389,7 +390,7 @@ static const timing timings[] = {
      "invoke 0 \"i\"\n",
      "agcu 0 context 0 0: 48-426\n"
      "agcu 0 context 1 0: 48-116\n"
-     "cycles 428\n"},
+     "cycles 432\n"},
     /* e = 65 + 4 - 1; the next issues at e + 1 */
     {"stores_follow",
      "arch tiny\n"
@@ -402,7 +403,7 @@ static const timing timings[] = {
      "invoke 0 \"i\"\n",
      "agcu 1 context 2 0: 64-68\n"
      "agcu 1 context 2 1: 69-73\n"
-     "cycles 75\n"},
+     "cycles 79\n"},
     /* issues after the port grant, while the load is on its way */
     {"sync_behind_a_load",
      "arch tiny\n"
@@ -414,9 +415,9 @@ static const timing timings[] = {
      "invoke 0 \"i\"\n",
      "agcu 0 context 0 0: 64-133\n"
      "agcu 0 context 0 1: 66-66\n"
-     "cycles 135\n"},
-    /* E = 48; the second is configured from 50 on and issues at 98, the empty third from 100 to 132 */
-    {"sections_follow_two_cycles_after_the_end",
+     "cycles 139\n"},
+    /* H = 4, E = 48; the second is configured from 54 on and issues at 102, the empty third from 108 to 140; E = 139 */
+    {"sections_follow_when_the_control_knows",
      "arch tiny\n"
      "section \"s\"\n"
      "tile 0\n"
@@ -426,8 +427,8 @@ static const timing timings[] = {
      "invoke 0 \"b\"\n"
      "invoke 1 \"c\"\n",
      "tile 0 mx 0: 48-48\n"
-     "tile 0 mx 0: 98-98\n"
-     "cycles 133\n"},
+     "tile 0 mx 0: 102-102\n"
+     "cycles 145\n"},
     /* mx streams bank 0 from 68 to 70; tx reads it from 71 on */
     {"a_bank_is_free_after_the_last_streamed_row",
      "arch tiny\n"
@@ -444,7 +445,7 @@ static const timing timings[] = {
      "tile 0 tx 0: 67-67\n"
      "tile 0 tx 0: 68-68\n"
      "tile 0 tx 1: 69-75\n"
-     "cycles 93\n"},
+     "cycles 97\n"},
     /* mx reads bank 1 from 64 to 67; tx reads it from 68 on */
     {"a_bank_is_free_after_the_last_stationary_row",
      "arch tiny\n"
@@ -458,7 +459,7 @@ static const timing timings[] = {
      "tile 0 tx 0: 64-64\n"
      "tile 0 tx 0: 65-65\n"
      "tile 0 tx 1: 66-72\n"
-     "cycles 93\n"},
+     "cycles 97\n"},
     /* vx owns bank 0 of tile 1 until 72; the flits arrive from 70 + 3 on */
     {"a_bank_is_free_after_a_vop",
      "arch tiny\n"
@@ -476,7 +477,7 @@ static const timing timings[] = {
      "tile 0 tx 0: 68-68\n"
      "tile 0 tx 1: 69-75\n"
      "tile 1 vx 0: 64-72\n"
-     "cycles 77\n"},
+     "cycles 81\n"},
     /* vx waits for the post of e = 75; the other half is free all the time */
     {"an_accumulator_half_is_free_after_the_end",
      "arch tiny\n"
@@ -492,7 +493,7 @@ static const timing timings[] = {
      "tile 0 vx 0: 76-84\n"
      "tile 1 mx 0: 48-75\n"
      "tile 1 vx 0: 48-56\n"
-     "cycles 86\n"},
+     "cycles 90\n"},
     /* the issue takes one in the cycle in which the increment arrives */
     {"255_increments_fit",
      "arch tiny\n"
@@ -504,7 +505,7 @@ static const timing timings[] = {
      "invoke 0 \"i\"\n",
      "tile 0 mx 0: 48-48\n"
      "tile 0 vx 0: 48-48\n"
-     "cycles 50\n"},
+     "cycles 54\n"},
 };
 
 typedef struct fault {
