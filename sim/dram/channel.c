@@ -18,8 +18,9 @@ static void reset_queue(tg_access_queue *q, uint32_t size) {
     q->slots[i].younger = i + 1 < size ? (uint16_t)(i + 1) : (uint16_t)TG_NO_SLOT;
 }
 
-static tg_access take(tg_access_queue *q, uint32_t slot) {
-  tg_access *a = &q->slots[slot], taken = *a;
+/* Its slot is free, and holds it until it is used again. */
+static const tg_access *take(tg_access_queue *q, uint32_t slot) {
+  tg_access *a = &q->slots[slot];
   q->bypassed = slot != q->oldest ? q->bypassed + 1 : 0;
   if (a->older == TG_NO_SLOT)
     q->oldest = a->younger;
@@ -32,7 +33,7 @@ static tg_access take(tg_access_queue *q, uint32_t slot) {
   a->younger = q->unused;
   q->unused = (uint16_t)slot;
   q->count--;
-  return taken;
+  return a;
 }
 
 void tg_channel_put(tg_channel *c, bool write, tg_access access, uint64_t time) {
@@ -179,18 +180,20 @@ static void refresh(tg_channel *c, const tg_controller_host *host, uint64_t now)
 static uint32_t choose(const tg_channel *c, const tg_access_queue *q, bool write, uint64_t now,
                        uint64_t any) {
   const tg_dram_device *d = c->device;
-  uint32_t best = q->oldest, slot = best, window = q->count < d->window ? q->count : d->window;
-  if (d->order == TG_ORDER_IN_ORDER || q->bypassed >= d->bypass) return best;
-  uint64_t soonest = TG_DRAM_NEVER, bound = later(now, any), free[16];
+  uint32_t best = q->oldest, window = q->count < d->window ? q->count : d->window;
+  if (q->count == 1 || d->order == TG_ORDER_IN_ORDER || q->bypassed >= d->bypass) return best;
+  const tg_access *a = &q->slots[best];
+  uint64_t bound = later(now, any), free[16];
+  uint64_t soonest = later(row_time(c, a, now), group_time(c, a->group, write, bound));
+  if (soonest <= bound) return best;
   for (uint32_t g = 0; g < d->groups; g++) free[g] = group_time(c, g, write, bound);
-  for (uint32_t i = 0; i < window && soonest > bound; i++) {
-    const tg_access *a = &q->slots[slot];
-    if (free[a->group] < soonest) {
-      uint64_t time = later(row_time(c, a, now), free[a->group]);
-      best = time < soonest ? slot : best;
-      soonest = time < soonest ? time : soonest;
-    }
-    slot = a->younger;
+  for (uint32_t i = 1, slot = a->younger; i < window && soonest > bound; i++, slot = a->younger) {
+    a = &q->slots[slot];
+    if (free[a->group] >= soonest) continue;
+    uint64_t time = later(row_time(c, a, now), free[a->group]);
+    if (time >= soonest) continue;
+    soonest = time;
+    best = slot;
   }
   return best;
 }
@@ -268,17 +271,18 @@ tg_choice tg_channel_decide(tg_channel *c, const tg_controller_host *host) {
   uint64_t now = c->decide;
   tg_choice choice = {0};
   if (c->refresh <= now) refresh(c, host, now);
-  choice.any = direct(c);
-  if (choice.any) {
-    tg_access_queue *q = c->writing ? &c->writes : &c->reads;
-    uint64_t any = channel_time(c, c->writing);
-    choice.write = c->writing;
-    choice.access = take(q, choose(c, q, c->writing, now, any));
-    if (choice.write) c->filter[filter_of(choice.access.atom)]--;
-    open_row(c, host, &choice.access, now);
-    choice.done = transfer(c, host, &choice.access, choice.write, now, any);
+  if (!direct(c)) {
+    c->decide = TG_DRAM_NEVER;
+    return choice;
   }
-  c->decide = choice.any && (c->reads.count || c->writes.count) ? next_decision(c, now) : TG_DRAM_NEVER;
+  tg_access_queue *q = c->writing ? &c->writes : &c->reads;
+  uint64_t any = channel_time(c, c->writing);
+  choice.write = c->writing;
+  choice.access = take(q, choose(c, q, c->writing, now, any));
+  if (choice.write) c->filter[filter_of(choice.access->atom)]--;
+  open_row(c, host, choice.access, now);
+  choice.done = transfer(c, host, choice.access, choice.write, now, any);
+  c->decide = c->reads.count || c->writes.count ? next_decision(c, now) : TG_DRAM_NEVER;
   return choice;
 }
 

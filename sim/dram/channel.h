@@ -66,8 +66,9 @@ typedef struct tg_channel {
 
 /* What a decision did. */
 typedef struct tg_choice {
-  bool any, write;
-  tg_access access;
+  const tg_access *
+      access; /* no longer in its queue; valid until something comes into that. NULL: nothing was to be done */
+  bool write;
   uint64_t done; /* end of its data */
 } tg_choice;
 

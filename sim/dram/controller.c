@@ -353,7 +353,8 @@ static void decide(tg_controller *m) {
       tg_channel *c = &m->channel[i];
       while (c->decide < m->end) {
         tg_choice choice = tg_channel_decide(c, &m->host);
-        if (choice.any && !choice.write) complete(m, choice.access.port, choice.access.piece, 1, choice.done);
+        if (choice.access && !choice.write)
+          complete(m, choice.access->port, choice.access->piece, 1, choice.done);
       }
       m->decide[i] = c->decide;
       note_room(m, c);

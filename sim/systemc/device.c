@@ -20,6 +20,7 @@ void tg_device_create(tg_chip *chip) {
   uint32_t elements = chip->m->burst_flits * tg_flit_bytes(chip->m) / 2; /* the most a burst has */
   tg_controller_host host = {chip, arrived, NULL};
   chip->memory = tg_controller_create(chip->m, &host);
+  chip->lookahead = tg_controller_lookahead(chip->memory);
   chip->spans.span = TG_NEW_ARRAY(&chip->arena, tg_span, elements);
   for (uint32_t p = 0; p < chip->ports; p++)
     chip->port[p].walk.pieces = TG_NEW_ARRAY(&chip->arena, tg_piece, elements);
@@ -80,7 +81,7 @@ static uint64_t sent_from(const tg_port_walk *w) {
  * after the memory's lookahead, a piece a cycle, and the link takes its time. */
 static uint64_t complete_from(const tg_chip *chip, const tg_port_state *p) {
   const tg_load *load = &p->loads[p->arriving % chip->m->agcu_buffers];
-  uint64_t next = chip->now + tg_controller_lookahead(chip->memory);
+  uint64_t next = chip->now + chip->lookahead;
   uint64_t linked = load->linked == TG_NEVER ? later(next, p->link + 1) : load->linked;
   return later(next + load->pieces - 1, linked + load->cycles - 1);
 }
