@@ -118,7 +118,7 @@ static tg_span locate(const tg_walk *walk, uint32_t length) {
   if (in->index_size[0]) {
     int64_t row = chosen_row(walk);
     if (row < 0) high = 0;
-    address += row * in->index_stride[0];
+    sum += (uint64_t)row * (uint64_t)in->index_stride[0];
   }
   if (y < 0 || y >= in->y_size[0] || walk->digit[0] >= in->m_radix[0] || walk->digit[3] >= in->k_radix[0])
     high = 0;

@@ -1,5 +1,6 @@
 /* Compiled programs, .tgb: what is read prints, parses and prints the same, is proved or not, and runs on the reference
  * interpreter to an end. The mutator corrects the sum and keeps lengths in their places. */
+#include "frontend/base/hash.h"
 #include "tests/fuzz/fuzz.h"
 
 #include "tests/fuzz/program_checks.h"
@@ -38,13 +39,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t max_size, unsi
     while (size % 8) data[size++] = 0;
     size += 8;
   }
-  uint64_t sum = 0xcbf29ce484222325u; /* as in sim/machine/program_file.c */
-  for (size_t i = 0; i + 8 < size; i += 8) {
-    uint64_t word;
-    memcpy(&word, data + i, 8);
-    sum = (sum ^ word) * 0x100000001b3u;
-    sum ^= sum >> 32;
-  }
+  uint64_t sum = tg_hash(data, size - 8);
   memcpy(data + size - 8, &sum, 8);
   return size;
 }
