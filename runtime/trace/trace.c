@@ -2,6 +2,7 @@
 #include "frontend/base/input_file.h"
 #include "frontend/base/output_file.h"
 #include "runtime/json_text.h"
+#include "runtime/trace/gzip.h"
 #include "runtime/trace/memory_use.h"
 #include "runtime/trace/posters.h"
 #include "runtime/trace/profile.h"
@@ -26,7 +27,8 @@ struct tg_trace {
   tg_observer observer;
   const tg_program *program;
   tg_output_file file;
-  bool any; /* event so far */
+  FILE *out; /* its stream, or one that packs into it */
+  bool any;  /* event so far */
   uint64_t begin, end;
   tg_profile *profile;
   tg_section_time *sections;
@@ -41,7 +43,7 @@ struct tg_trace {
 /* --- lines */
 
 static void next_line(tg_trace *t) {
-  fputs(t->any ? ",\n" : "\n", t->file.stream);
+  fputs(t->any ? ",\n" : "\n", t->out);
   t->any = true;
 }
 
@@ -51,21 +53,19 @@ static bool visible(const tg_trace *t, uint64_t first, uint64_t last) {
 
 static void name_process(tg_trace *t, uint32_t pid, uint32_t order, const char *name) {
   next_line(t);
-  fprintf(t->file.stream, "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%u,\"args\":{\"name\":\"%s\"}}",
-          pid, name);
+  fprintf(t->out, "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%u,\"args\":{\"name\":\"%s\"}}", pid,
+          name);
   next_line(t);
-  fprintf(t->file.stream,
-          "{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":%u,\"args\":{\"sort_index\":%u}}", pid,
-          order);
+  fprintf(t->out, "{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":%u,\"args\":{\"sort_index\":%u}}",
+          pid, order);
 }
 
 static void name_thread(tg_trace *t, uint32_t pid, uint32_t tid, const char *name) {
   next_line(t);
-  fprintf(t->file.stream,
-          "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%u,\"tid\":%u,\"args\":{\"name\":\"%s\"}}", pid,
-          tid, name);
+  fprintf(t->out, "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%u,\"tid\":%u,\"args\":{\"name\":\"%s\"}}",
+          pid, tid, name);
   next_line(t);
-  fprintf(t->file.stream,
+  fprintf(t->out,
           "{\"ph\":\"M\",\"name\":\"thread_sort_index\",\"pid\":%u,\"tid\":%u,\"args\":{\"sort_index\":%u}}",
           pid, tid, tid);
 }
@@ -95,7 +95,7 @@ static uint32_t thread_for(tg_trace *t, uint32_t pid, uint32_t row_index, uint64
 /* An opened slice; the caller adds the arguments and "}}". */
 static void slice(tg_trace *t, uint32_t pid, uint32_t tid, const char *category, uint64_t first,
                   uint64_t last) {
-  fprintf(t->file.stream,
+  fprintf(t->out,
           "\"cat\":\"%s\",\"ph\":\"X\",\"ts\":%" PRIu64 ",\"dur\":%" PRIu64
           ",\"pid\":%u,\"tid\":%u,\"args\":{",
           category, first, last - first + 1, pid, tid);
@@ -134,7 +134,7 @@ static uint32_t bank_of(const tg_params *m, uint16_t address) { return address /
 /* The scratchpad banks that an execution starts at, by operand. */
 static void put_banks(tg_trace *t, tg_unit unit, const tg_execution *x) {
   const tg_params *m = machine(t);
-  FILE *out = t->file.stream;
+  FILE *out = t->out;
   if (!x || x->in->common.op[0] == TG_OP_sync) return;
   if (unit == TG_MX)
     fprintf(out, ",\"banks\":{\"a\":%u,\"b\":%u},\"accumulator\":%u", bank_of(m, x->address[TG_AT_A]),
@@ -152,8 +152,8 @@ static void put_banks(tg_trace *t, tg_unit unit, const tg_execution *x) {
 }
 
 static void put_place(tg_trace *t, const tg_event *e, const tg_execution *x) {
-  fprintf(t->file.stream, "\"section\":%u,\"pc\":%u", e->invocation, e->pc);
-  if (x) fprintf(t->file.stream, ",\"loop\":[%u,%u,%u]", x->index[0], x->index[1], x->index[2]);
+  fprintf(t->out, "\"section\":%u,\"pc\":%u", e->invocation, e->pc);
+  if (x) fprintf(t->out, ",\"loop\":[%u,%u,%u]", x->index[0], x->index[1], x->index[2]);
   put_banks(t, (tg_unit)e->unit, x);
 }
 
@@ -167,10 +167,10 @@ static void instruction(void *user, const tg_event *e, const tg_execution *x) {
   uint32_t pid = FIRST_ENDPOINT + e->endpoint;
   uint32_t tid = thread_for(t, pid, unit_row(e), e->start, e->end, unit);
   next_line(t);
-  fprintf(t->file.stream, "{\"name\":\"%s\",", operation(t, e));
+  fprintf(t->out, "{\"name\":\"%s\",", operation(t, e));
   slice(t, pid, tid, tg_unit_name((tg_unit)e->unit), e->start, e->end);
   put_place(t, e, x);
-  fputs("}}", t->file.stream);
+  fputs("}}", t->out);
 }
 
 /* --- stalls and bursts */
@@ -185,7 +185,7 @@ static void lane_text(const tg_params *m, uint32_t lane, char out[40]) {
 
 static void put_cause(tg_trace *t, const tg_stall *s) {
   const tg_params *m = machine(t);
-  FILE *out = t->file.stream;
+  FILE *out = t->out;
   char text[40];
   if (s->cause == TG_STALL_SEMAPHORE) {
     const tg_poster *p = &t->posters[(size_t)s->at.endpoint * m->semaphores + s->what];
@@ -209,12 +209,12 @@ static void put_stall_name(tg_trace *t, const tg_stall *s) {
   char text[40];
   if (s->cause == TG_STALL_SEMAPHORE) {
     uint8_t units = t->posters[(size_t)s->at.endpoint * m->semaphores + s->what].units;
-    fprintf(t->file.stream, "{\"name\":\"waits for %s (semaphore %u)\",", tg_poster_kind(units), s->what);
+    fprintf(t->out, "{\"name\":\"waits for %s (semaphore %u)\",", tg_poster_kind(units), s->what);
   } else if (s->cause == TG_STALL_LANE) {
     lane_text(m, s->what, text);
-    fprintf(t->file.stream, "{\"name\":\"waits for lane %s\",", text);
+    fprintf(t->out, "{\"name\":\"waits for lane %s\",", text);
   } else {
-    fprintf(t->file.stream, "{\"name\":\"waits for %s\",",
+    fprintf(t->out, "{\"name\":\"waits for %s\",",
             s->cause == TG_STALL_PORT ? "the DRAM port" : "a load buffer");
   }
 }
@@ -233,9 +233,9 @@ static void stall(void *user, const tg_stall *s, const tg_execution *x) {
   put_stall_name(t, s);
   slice(t, pid, tid, "stall", s->at.start, s->at.end);
   put_cause(t, s);
-  fprintf(t->file.stream, ",\"operation\":\"%s\",", operation(t, &s->at));
+  fprintf(t->out, ",\"operation\":\"%s\",", operation(t, &s->at));
   put_place(t, &s->at, x);
-  fputs("}}", t->file.stream);
+  fputs("}}", t->out);
 }
 
 static void burst(void *user, const tg_burst *b) {
@@ -248,14 +248,14 @@ static void burst(void *user, const tg_burst *b) {
   uint32_t tid = thread_for(t, pid, b->lane ? b->where : port_row(t), b->at.start, b->at.end, name);
   next_line(t);
   if (b->lane)
-    fprintf(t->file.stream, "{\"name\":\"%s\",", tg_endpoint_text(m, b->at.endpoint, from));
+    fprintf(t->out, "{\"name\":\"%s\",", tg_endpoint_text(m, b->at.endpoint, from));
   else
-    fprintf(t->file.stream, "{\"name\":\"%s of context %u\",", b->store ? "store" : "load", b->at.context);
+    fprintf(t->out, "{\"name\":\"%s of context %u\",", b->store ? "store" : "load", b->at.context);
   slice(t, pid, tid, b->lane ? "lane" : "port", b->at.start, b->at.end);
-  fprintf(t->file.stream, "\"section\":%u,\"pc\":%u,\"flits\":%u,\"asked\":%" PRIu64, b->at.invocation,
-          b->at.pc, b->flits, b->asked);
-  if (!b->lane) fprintf(t->file.stream, ",\"dram_bytes\":%" PRIu64, 64 * (uint64_t)b->atoms);
-  fputs("}}", t->file.stream);
+  fprintf(t->out, "\"section\":%u,\"pc\":%u,\"flits\":%u,\"asked\":%" PRIu64, b->at.invocation, b->at.pc,
+          b->flits, b->asked);
+  if (!b->lane) fprintf(t->out, ",\"dram_bytes\":%" PRIu64, 64 * (uint64_t)b->atoms);
+  fputs("}}", t->out);
 }
 
 /* --- sections */
@@ -269,7 +269,7 @@ static void begin(void *user, uint32_t invocation, uint64_t begin, uint64_t conf
   t->sections[invocation] = (tg_section_time){.begin = begin, .config = config};
   if (begin > t->end) return;
   next_line(t);
-  fprintf(t->file.stream,
+  fprintf(t->out,
           "{\"name\":\"device memory\",\"ph\":\"C\",\"ts\":%" PRIu64
           ",\"pid\":%d,\"args\":{\"constants\":%" PRIu64 ",\"inputs and outputs\":%" PRIu64
           ",\"state\":%" PRIu64 ",\"temporaries\":%" PRIu64 "}}",
@@ -282,14 +282,14 @@ static void put_section(tg_trace *t, uint32_t invocation, uint64_t end) {
   const tg_section_time *s = &t->sections[invocation];
   const tg_invocation *v = &t->program->invocations[invocation];
   next_line(t);
-  fprintf(t->file.stream, "{\"name\":%s,", t->names[invocation]);
+  fprintf(t->out, "{\"name\":%s,", t->names[invocation]);
   slice(t, SECTIONS_PROCESS, 1, "section", s->begin, end);
-  fprintf(t->file.stream, "\"section\":%u,\"macs\":%" PRIu64 "}}", invocation, tg_invocation_macs(v));
+  fprintf(t->out, "\"section\":%u,\"macs\":%" PRIu64 "}}", invocation, tg_invocation_macs(v));
   if (!s->config || !visible(t, s->begin, s->begin + s->config - 1)) return;
   next_line(t);
-  fputs("{\"name\":\"configuration\",", t->file.stream);
+  fputs("{\"name\":\"configuration\",", t->out);
   slice(t, SECTIONS_PROCESS, 1, "section", s->begin, s->begin + s->config - 1);
-  fprintf(t->file.stream, "\"section\":%u}}", invocation);
+  fprintf(t->out, "\"section\":%u}}", invocation);
 }
 
 static void end(void *user, uint32_t invocation, uint64_t end) {
@@ -317,6 +317,15 @@ static void name_processes(tg_trace *t) {
   name_process(t, lanes_process(t), 1000, "lanes");
 }
 
+static bool is_packed(const char *path) {
+  size_t length = strlen(path);
+  return length > 3 && !strcmp(path + length - 3, ".gz");
+}
+
+static void end_packing(tg_trace *t) {
+  if (t->out != t->file.stream) fclose(t->out);
+}
+
 tg_status tg_trace_open(const char *path, const tg_program *program, uint64_t first, uint64_t last,
                         tg_trace **out_trace, tg_diag *diag) {
   const tg_params *m = &program->params;
@@ -326,6 +335,7 @@ tg_status tg_trace_open(const char *path, const tg_program *program, uint64_t fi
     free(t);
     return status;
   }
+  t->out = is_packed(path) ? tg_gzip_writer(t->file.stream) : t->file.stream;
   t->observer = (tg_observer){t, begin, instruction, stall, burst, end};
   t->program = program;
   t->begin = first;
@@ -346,7 +356,7 @@ tg_status tg_trace_open(const char *path, const tg_program *program, uint64_t fi
     json_decref(name);
   }
   tg_memory_temporaries(program, t->temporaries);
-  fputs("{\"traceEvents\":[", t->file.stream);
+  fputs("{\"traceEvents\":[", t->out);
   name_processes(t);
   *out_trace = t;
   return TG_OK;
@@ -392,23 +402,27 @@ static const char summary_line[] = "\"otherData\":";
 tg_status tg_trace_finish(tg_trace *trace, const char *engine, uint64_t cycles, const char *fault,
                           tg_diag *diag) {
   json_t *other = summary(trace, engine, cycles, fault);
-  fprintf(trace->file.stream, "\n],\n\"displayTimeUnit\":\"ns\",\n%s", summary_line);
-  json_dumpf(other, trace->file.stream, JSON_COMPACT);
-  fputs("\n}\n", trace->file.stream);
+  fprintf(trace->out, "\n],\n\"displayTimeUnit\":\"ns\",\n%s", summary_line);
+  json_dumpf(other, trace->out, JSON_COMPACT);
+  fputs("\n}\n", trace->out);
   json_decref(other);
+  end_packing(trace);
   tg_status status = tg_output_commit(&trace->file, diag);
   release(trace);
   return status;
 }
 
 void tg_trace_abandon(tg_trace *trace) {
+  end_packing(trace);
   tg_output_abandon(&trace->file);
   release(trace);
 }
 
 tg_status tg_trace_summary(const char *path, json_t **out_summary, tg_diag *diag) {
   FILE *file;
-  if (tg_input_open(path, &file, NULL, diag)) return TG_INVALID;
+  if (tg_input_open(path, &file, NULL, diag)) return TG_INVALID; /* says why */
+  fclose(file);
+  if (!(file = tg_gzip_reader(path))) return tg_fail(diag, TG_INVALID, "%s: cannot be read", path);
   char *line = NULL;
   size_t capacity = 0, head = sizeof summary_line - 1;
   *out_summary = NULL;

@@ -200,6 +200,26 @@ TG_TEST(trace, window_keeps_what_overlaps_it) {
   tg_arena_release(&arena);
 }
 
+/* gzip of Debian unpacks it to what is written unpacked; both have the same summary. */
+TG_TEST(trace, may_be_packed) {
+  tg_arena arena = {0};
+  tg_diag diag = {""};
+  tg_session *session = compiled(&arena, "gemm");
+  const char *plain = in_dir(&arena, "t.json"), *packed = in_dir(&arena, "t.json.gz");
+  json_t *one = NULL, *other = NULL;
+  ASSERT(!tg_session_run(session, &(tg_session_run_options){.trace_file = plain}, &diag));
+  ASSERT(!tg_session_run(session, &(tg_session_run_options){.trace_file = packed}, &diag));
+  EXPECT_EQ(system(tg_arena_printf(&arena, "gzip -dc '%s' | cmp - '%s'", packed, plain)), 0);
+  EXPECT_EQ(
+      system(tg_arena_printf(&arena, "test $(wc -c < '%s') -gt $((4 * $(wc -c < '%s')))", plain, packed)), 0);
+  EXPECT(!tg_trace_summary(plain, &one, &diag) && !tg_trace_summary(packed, &other, &diag) &&
+         json_equal(one, other));
+  json_decref(one);
+  json_decref(other);
+  tg_session_close(session);
+  tg_arena_release(&arena);
+}
+
 TG_TEST(trace, a_fault_leaves_a_complete_trace) {
   tg_arena arena = {0};
   tg_diag diag = {""};
