@@ -30,6 +30,7 @@ typedef struct regress {
   size_t *wanted, *missing; /* cases of this run; those without a kept result */
   size_t wanted_count, missing_count, kept;
   size_t printed; /* of `wanted` */
+  bool stopped;   /* by --fail-fast */
   tg_screen screen;
 } regress;
 
@@ -56,10 +57,15 @@ static tg_status parse_shard(regress *r, size_t *out_part, size_t *out_parts) {
 
 static bool matches(const regress *r, const char *id) {
   const tg_options *o = options(r);
-  bool any = !tg_given(o, TG_OPT_FILTER);
-  for (size_t i = 0; !any && i < o->counts[TG_OPT_FILTER]; i++)
-    any = !fnmatch(o->values[TG_OPT_FILTER][i], id, 0);
-  return any;
+  bool asked = false, any = false;
+  for (size_t i = 0; i < o->counts[TG_OPT_FILTER]; i++) {
+    const char *pattern = o->values[TG_OPT_FILTER][i];
+    bool negative = *pattern == '!', match = !fnmatch(pattern + negative, id, 0);
+    if (negative && match) return false;
+    asked |= !negative;
+    any |= !negative && match;
+  }
+  return any || !asked;
 }
 
 static tg_status select_cases(regress *r) {
@@ -116,6 +122,41 @@ static tg_status open_store(regress *r) {
     path = tg_arena_printf(arena(r), "%.*s.results",
                            dot && dot > base ? (int)(dot - base) : (int)strlen(base), base);
   return tg_results_open(arena(r), path, &r->store, diag(r));
+}
+
+static bool failed_in(const json_t *last, const char *id) {
+  size_t i;
+  json_t *one;
+  json_array_foreach(json_object_get(last, "cases"), i, one) {
+    const char *name = json_string_value(json_object_get(one, "case")),
+               *verdict = json_string_value(json_object_get(one, "verdict"));
+    if (name && verdict && !strcmp(name, id)) return !strcmp(verdict, "failed");
+  }
+  return false;
+}
+
+/* --last-failed: of the wanted cases those that the folder's results.json says failed. */
+static tg_status keep_failed(regress *r) {
+  const char *path = tg_arena_printf(arena(r), "%s/results.json", r->store.folder);
+  size_t count = 0;
+  if (!tg_given(options(r), TG_OPT_LAST_FAILED)) return TG_OK;
+  json_t *last = json_load_file(path, 0, NULL);
+  if (!last)
+    return tg_fail(diag(r), TG_INVALID, "--last-failed: there are no results of a run in %s",
+                   r->store.folder);
+  for (size_t i = 0; i < r->wanted_count; i++)
+    if (failed_in(last, r->suite.cases[r->wanted[i]].id)) r->wanted[count++] = r->wanted[i];
+  json_decref(last);
+  r->wanted_count = count;
+  return TG_OK;
+}
+
+/* After --fail-fast: what was not finished is as if it had not been wanted. */
+static void keep_finished(regress *r) {
+  size_t count = 0;
+  for (size_t i = 0; i < r->wanted_count; i++)
+    if (r->results[r->wanted[i]].finished) r->wanted[count++] = r->wanted[i];
+  r->wanted_count = count;
 }
 
 /* Cases whose results are kept from an earlier run (--resume) are done; of the others nothing old may
@@ -190,7 +231,8 @@ static tg_status finished(void *user, size_t index, tg_diag *why) {
   tg_status status = tg_result_write(&r->store, arena(r), r->suite.cases[index].id, r->fingerprints[index],
                                      &r->results[index], why);
   if (!status) print_finished(r, index);
-  return status;
+  r->stopped = !status && r->verdicts[index].failed && tg_given(options(r), TG_OPT_FAIL_FAST);
+  return r->stopped ? TG_CANCELLED : status;
 }
 
 static void tick(void *user, const tg_running *running, size_t count) {
@@ -222,6 +264,7 @@ static tg_status run_cases(regress *r) {
   tg_status status =
       tg_runner_run(&runner, arena(r), r->missing, r->missing_count, r->results, &number, diag(r));
   tg_screen_clear(&r->screen);
+  if (r->stopped) keep_finished(r), status = TG_OK;
   if (!number) return status;
   fprintf(stderr, "tegula: interrupted with %zu of %zu cases finished: --resume goes on from here\n",
           r->screen.done, r->wanted_count);
@@ -424,6 +467,11 @@ static tg_status explain(regress *r) {
 
 static tg_status run(regress *r) {
   tg_status status = open_store(r);
+  if (!status) status = keep_failed(r);
+  if (!status && !r->wanted_count) {
+    if (!r->context->quiet && !r->context->json) puts("no case failed in the last run");
+    return TG_OK;
+  }
   if (!status) status = write_outputs(r, NULL);
   if (status) return status;
   look_up_kept(r);

@@ -224,6 +224,36 @@ static const char planted[] = "seed: 7\n"
                               "overrides:\n"
                               "  - {cases: ['c*', 'hang*', 'bad*'], bounds: {cosine: 0.9}}\n";
 
+/* Of five cases the second and the fourth fail. */
+TG_TEST(regress, failures_stop_a_run_and_are_run_again) {
+  models_and_wrapper();
+  write_file(
+      "f.yaml",
+      "models:\n  - {file: a.onnx, name: one}\n  - {file: a.onnx, name: two, bounds: {max_device_bytes: "
+      "10}}\n"
+      "  - {file: a.onnx, name: three}\n  - {file: a.onnx, name: four, bounds: {max_device_bytes: 10}}\n"
+      "  - {file: a.onnx, name: five}\nflags:\n  tiny: --arch tiny\n");
+  const outcome *o = tegula("regress f.yaml --last-failed --results fr");
+  EXPECT_EQ(o->status, 2);
+  EXPECT_HAS(o->err, "no results of a run");
+  o = tegula("regress f.yaml -j 1 --fail-fast --results fr --json");
+  EXPECT_EQ(o->status, 1);
+  json_t *r = json_loads(o->out, 0, NULL);
+  EXPECT_EQ(json_array_size(json_object_get(r, "cases")), 2);
+  json_decref(r);
+  EXPECT_EQ(tegula("regress f.yaml --results fr --filter '!*four*' -q")->status, 1);
+  EXPECT_STR(tegula("regress f.yaml --list --filter '!*o*' --filter '!five*'")->out, "three/tiny/systemc\n");
+  EXPECT_EQ(tegula("regress f.yaml --results fr -q")->status, 1);
+  o = tegula("regress f.yaml --last-failed --results fr --json");
+  EXPECT_EQ(o->status, 1);
+  r = json_loads(o->out, 0, NULL);
+  EXPECT_EQ(json_array_size(json_object_get(r, "cases")), 2);
+  EXPECT(case_of(r, "two/tiny/systemc") && case_of(r, "four/tiny/systemc"));
+  json_decref(r);
+  EXPECT_EQ(tegula("regress f.yaml --filter 'o*' --results fr -q")->status, 0);
+  EXPECT_HAS(tegula("regress f.yaml --last-failed --results fr")->out, "no case failed");
+}
+
 TG_TEST(regress, planted_regressions_are_found_and_named) {
   models_and_wrapper();
   write_file("p.yaml", planted);
