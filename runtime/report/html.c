@@ -4,7 +4,8 @@
 #include <string.h>
 
 /* Made by embed.cmake; each ends with a zero. */
-extern const char tg_page_css[], tg_page_js[], tg_page_uplot_js[], tg_page_uplot_css[];
+extern const char tg_page_css[], tg_page_js[], tg_page_uplot_js[], tg_page_uplot_css[],
+    tg_page_uplot_license[];
 
 static void escaped(FILE *out, const char *text) {
   for (; *text; text++) switch (*text) {
@@ -39,6 +40,7 @@ void tg_report_html(const json_t *report, FILE *out) {
         "JSON in this file.</p></noscript></main>\n<script type=\"application/json\" id=\"report\">",
         out);
   (void)json_dump_callback(report, without_tags, out, 0);
-  fprintf(out, "</script>\n<script>%s</script>\n<script>%s</script>\n</html>\n", tg_page_uplot_js,
-          tg_page_js);
+  fprintf(out,
+          "</script>\n<!-- uPlot, which follows:\n%s-->\n<script>%s</script>\n<script>%s</script>\n</html>\n",
+          tg_page_uplot_license, tg_page_uplot_js, tg_page_js);
 }

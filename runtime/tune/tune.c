@@ -1,7 +1,7 @@
 #include "runtime/tune/tune.h"
 
-#include "runtime/session/compare.h"
 #include "runtime/json_text.h"
+#include "runtime/session/compare.h"
 
 #include <math.h>
 #include <string.h>
