@@ -185,6 +185,11 @@ tg_status tg_graph_infer(tg_graph *graph, tg_diag *diag) {
       tg_node *before = node->previous;
       if (tg_expand_control(graph, node, diag)) return TG_INVALID;
       node_next = before ? before->next : graph->first;
+    } else if (node->op == TG_OP_EINSUM && !tg_is_plain_einsum(node)) {
+      tg_node *before = node->previous;
+      const char *where = tg_infer_where(graph, node);
+      if (tg_split_einsum(graph, node, diag)) return tg_diag_prefix(diag, "%s", where), TG_INVALID;
+      node_next = before ? before->next : graph->first;
     } else if (is_composed(node)) {
       tg_node *before = node->previous;
       if (decompose(graph, node, diag)) return TG_INVALID;

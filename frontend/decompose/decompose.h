@@ -6,6 +6,9 @@
 #include "frontend/build/build.h"
 #include "frontend/infer/internal.h"
 
+/* Is it one of letters that tg_infer_einsum takes? Such are put before any other, which goes. They have no types yet. */
+bool tg_is_plain_einsum(const tg_node *node);
+tg_status tg_split_einsum(tg_graph *graph, tg_node *node, tg_diag *diag);
 /* Einsum; the second replaces such a node, inferred, by a transpose or a product. */
 tg_status tg_infer_einsum(tg_node *node, tg_diag *diag);
 void tg_expand_einsum(tg_graph *graph, tg_node *node);

@@ -93,6 +93,13 @@ tg_status tg_infer_einsum(tg_node *node, tg_diag *diag) {
   return tg_infer_result(node, tg_in(node, 0)->dtype, rank, sizes, diag);
 }
 
+bool tg_is_plain_einsum(const tg_node *node) {
+  equation e;
+  tg_diag ignored = {""};
+  return node->input_count <= 2 && !read_equation(node, &e, &ignored) && !measure(node, &e, &ignored) &&
+         !check_letters(&e, &ignored);
+}
+
 /* ---- expansion */
 
 static tg_value *finish(tg_graph *graph, tg_node *node, const tg_node *from) {

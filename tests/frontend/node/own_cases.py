@@ -622,5 +622,21 @@ def decoders():
          refused="sequence 1 has 2 keys", **how)
 
 
-for group in (decoders, recurrent, float64, control, functions, bits, powers, volumes, grids, selected, signals, normalisations, rotary, attentions, order, integers, scatter, rows_by_index, slices_by_tuples, trigonometry, microsoft):
+def einsums():
+    shapes = {"bij->b": [(2, 3, 4)], "...ij,...jk->...ik": [(2, 7, 3, 4), (2, 7, 4, 5)], "...ii->...i": [(3, 4, 4)], "ii": [(5, 5)],
+              "...ij,jk": [(2, 3, 4), (4, 5)], "ij,jk,kl->il": [(3, 4), (4, 5), (5, 2)], "bij,bjk->ik": [(2, 3, 4), (2, 4, 5)],
+              "ab...,b...->a...": [(2, 3, 1, 5), (3, 4, 1)], "i,j,i->": [(4,), (3,), (4,)], "iji,jk->k": [(3, 4, 3), (4, 2)], "ij->": [(3, 4)],
+              "aab,b->a": [(3, 3, 4), (4,)], "i,i": [(6,), (6,)], "b a": [(3, 4)]}
+    for i, (equation, sizes) in enumerate(shapes.items()):
+        operands = [normal(*s) for s in sizes]
+        case("einsum_any_%d" % i, "Einsum", operands, [f4(np.einsum(equation.replace(" ", ""), *[a.astype("f8") for a in operands]))], 12,
+             equation=equation)
+    x, y = normal(3, 4), normal(5, 2)
+    case("einsum_sizes", "Einsum", [x, y], [x], 12, equation="ij,jk->ik", refused="dimension j has two sizes")
+    case("einsum_letter", "Einsum", [x], [x], 12, equation="ij->ijk", refused="is in no operand")
+    case("einsum_rank", "Einsum", [x], [x], 12, equation="ijk->i", refused="has rank 2")
+
+
+for group in (einsums, decoders, recurrent, float64, control, functions, bits, powers, volumes, grids, selected, signals, normalisations, rotary, attentions, order, integers, scatter, rows_by_index, slices_by_tuples, trigonometry, microsoft):
+    rng = np.random.default_rng(7)  # a group's numbers do not depend on those before it
     group()
