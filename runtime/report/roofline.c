@@ -27,15 +27,84 @@ static tg_bound bound_of(const tg_params *m, double mx, uint64_t bytes) {
   return bound;
 }
 
+/* ---- tables that are read by index alone */
+
+static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+/* Of the rows that an execution takes by index, those that are there: of walks as the mapper makes them, whose rows are
+ * one digit and whose elements are one run; of others, all. */
+static uint64_t chosen_bytes(const tg_execution *x) {
+  const tg_agcu_instr *in = &x->in->agcu;
+  int64_t first = (uint32_t)in->m_first[0] + tg_execution_advance(x, in->m_delta),
+          begin = (uint32_t)in->k_first[0] + tg_execution_advance(x, in->k_delta);
+  bool rows = in->m_radix[1] == 1 && in->m_radix[2] == 1, run = in->k_radix[0] == 1 && in->k_radix[1] == 1;
+  int64_t count = rows ? least(in->rows[0], in->m_radix[0] - first) : in->rows[0],
+          take = run ? least(in->take[0], in->k_radix[2] - begin) : in->take[0];
+  return count > 0 && take > 0 ? (uint64_t)(count * take) * tg_convert_memory_bytes(in->convert[0]) : 0;
+}
+
+static bool in_tensor(const tg_dram_tensor *tensor, uint64_t address) {
+  return address >= tensor->address && address - tensor->address < tensor->bytes;
+}
+
+/* What LOADs of a context take from a tensor, of which `*out_bytes` by index; true: something otherwise. */
+static bool reads_whole(const tg_queue *queue, const tg_invocation *invocation, const tg_dram_tensor *tensor,
+                        uint64_t *out_bytes) {
+  bool by_index = false;
+  for (uint32_t pc = 0; pc < queue->count; pc++) {
+    const tg_agcu_instr *in = &queue->instrs[pc].agcu;
+    if (in->op[0] != TG_OP_agcu_load || !in_tensor(tensor, invocation->bases[in->base[0]])) continue;
+    if (!in->index_size[0]) return true;
+    by_index = true;
+  }
+  tg_sequencer sequencer;
+  tg_sequencer_init(&sequencer, TG_AGCU, queue);
+  for (; by_index && !tg_sequencer_done(&sequencer); tg_sequencer_step(&sequencer)) {
+    tg_execution x = tg_sequencer_peek(&sequencer);
+    const tg_agcu_instr *in = &x.in->agcu;
+    if (in->op[0] == TG_OP_agcu_load && in_tensor(tensor, invocation->bases[in->base[0]]))
+      *out_bytes += chosen_bytes(&x);
+  }
+  return false;
+}
+
+/* Bytes of a tensor that have to be read: the rows that are chosen of one that is read by index alone, at most all. */
+static uint64_t read_bytes(const tg_program *program, const tg_dram_tensor *tensor) {
+  const tg_params *m = &program->params;
+  uint64_t bytes = 0;
+  for (uint32_t i = 0; i < program->invocation_count; i++) {
+    const tg_section *section = &program->sections[program->invocations[i].section];
+    for (uint32_t a = 0; a < tg_agcus(m); a++)
+      for (uint32_t c = 0; c < m->agcu_contexts; c++)
+        if (reads_whole(&section->agcus[a].contexts[c], &program->invocations[i], tensor, &bytes))
+          return tensor->bytes;
+  }
+  return bytes && bytes < tensor->bytes ? bytes : tensor->bytes;
+}
+
+static bool has_indices(const tg_program *program) {
+  const tg_params *m = &program->params;
+  for (uint32_t s = 0; s < program->section_count; s++)
+    for (uint32_t a = 0; a < tg_agcus(m); a++)
+      for (uint32_t c = 0; c < m->agcu_contexts; c++) {
+        const tg_queue *queue = &program->sections[s].agcus[a].contexts[c];
+        for (uint32_t pc = 0; pc < queue->count; pc++)
+          if (queue->instrs[pc].agcu.op[0] != TG_OP_sync && queue->instrs[pc].agcu.index_size[0]) return true;
+      }
+  return false;
+}
+
 tg_bound tg_program_bound(const tg_program *program) {
   double mx = 0;
   uint64_t bytes = 0;
+  bool by_index = has_indices(program);
   for (uint32_t i = 0; i < program->invocation_count; i++)
     mx += mx_cycles(&program->params, program->invocations[i].macs);
   for (uint32_t t = 0; t < program->tensor_count; t++) {
     const tg_dram_tensor *tensor = &program->tensors[t];
     bool read = tg_role_is_input(tensor->role) || tensor->role == TG_ROLE_CONSTANT;
-    bytes += tensor->bytes * (uint64_t)(read + tg_role_is_output(tensor->role));
+    if (read) bytes += by_index ? read_bytes(program, tensor) : tensor->bytes;
+    if (tg_role_is_output(tensor->role)) bytes += tensor->bytes;
   }
   return bound_of(&program->params, mx, bytes);
 }

@@ -16,7 +16,8 @@ typedef struct tg_bound {
 double tg_peak_dram_bytes(const tg_params *params);
 
 /* Of a run: compulsory are constants, as they are stored, and inputs once, outputs once, and what stays on
- * the device from run to run once each way. */
+ * the device from run to run once each way; of a tensor that is read by index alone as many bytes as are chosen, at most
+ * all. */
 tg_bound tg_program_bound(const tg_program *program);
 
 /* Of each invocation: compulsory is what its section reads, each byte once, and what it writes. Where loads
