@@ -31,7 +31,7 @@ void tg_pass_lower_float64(tg_graph *graph); /* the same of a graph that has no 
 tg_status tg_lower_integers(tg_graph *graph, tg_diag *diag);
 void tg_pass_lower_integers(tg_graph *graph);  /* the same of a graph that has no such node */
 bool tg_gather_is_slices(const tg_node *node); /* a Gather of constant positions that lower_gather slices */
-void tg_pass_lower_gather(tg_graph *graph);    /* Gather, ScatterAdd to Slices or a product */
+void tg_pass_lower_gather(tg_graph *graph);    /* Gather, ScatterAdd to Slices or rows by index */
 void tg_pass_slice_gather(tg_graph *graph);    /* Gather to Slices, where its numbers are constant */
 void tg_pass_lower_pieces(tg_graph *graph); /* Split to Slices; DepthToSpace, SpaceToDepth to a Transpose */
 void tg_pass_lower_repeats(
