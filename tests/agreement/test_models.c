@@ -226,6 +226,12 @@ static const char *const digits = "runtime/demo/digits.onnx";
   "%v: f32[64,64] = MatMul(%t, %z) @1\n%w = MatMul(%a, %b) @2\n"                                             \
   "output \"u\" %u: f32\noutput \"v\" %v: f32\noutput \"w\" %w: f32\n"
 
+/* Numbers from -1 to 1: rows from both ends, and sums of many updates each. */
+#define ROWS_BY_INDEX                                                                                        \
+  "graph \"g\"\ninput %t: f32[9,37]\ninput %i: i64[50]\ninput %u: f32[50,37]\ninput %x: f32[2,4,11]\n"       \
+  "%a = Gather(%t, %i) @0\n%b = Gather(%x, %i) axis=1 @1\n%s = ScatterAdd(%t, %i, %u) @2\n"                  \
+  "output \"a\" %a: f32\noutput \"b\" %b: f32\noutput \"s\" %s: f32\n"
+
 typedef struct row {
   const char *name;
   chip chip;
@@ -342,6 +348,9 @@ __attribute__((constructor)) static void register_models(void) {
       {"gemm_17x13x17", CHIP_ROW, GEMM, 0},
       {"mlp", CHIP_ROW, MLP, 0},
       {"conv", CHIP_ROW, CONV, 0},
+      {"rows_by_index", CHIP_TINY, ROWS_BY_INDEX, 0},
+      {"rows_by_index", CHIP_ROW, ROWS_BY_INDEX, 0},
+      {"rows_by_index", CHIP_ODD, ROWS_BY_INDEX, 0},
       {"gemm_17x13x17", CHIP_ODD, GEMM, 0},
       {"mlp", CHIP_ODD, MLP, 0},
       {"conv", CHIP_ODD, CONV, 0},
