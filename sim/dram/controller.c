@@ -26,9 +26,9 @@ typedef struct atom {
 } atom;
 
 /* Atoms of a port for one channel, oldest first. */
-typedef struct lane {
+typedef struct atom_list {
   uint16_t first, last;
-} lane;
+} atom_list;
 
 /* A piece of a load, until its data are there. */
 typedef struct piece {
@@ -37,8 +37,8 @@ typedef struct piece {
 } piece;
 
 typedef struct port {
-  atom *atoms; /* device.port_queue slots */
-  lane *lanes; /* of each channel */
+  atom *atoms;      /* device.port_queue slots */
+  atom_list *lists; /* of each channel */
   uint32_t count, order;
   uint16_t unused;             /* list of free slots */
   uint16_t fresh, fresh_count; /* sent in this cycle: not to cross before the next. Linked, oldest first */
@@ -114,7 +114,7 @@ tg_controller *tg_controller_create(const tg_params *params, const tg_controller
   m->port = TG_NEW_ARRAY(&m->arena, port, m->ports);
   for (uint32_t p = 0; p < m->ports; p++) {
     m->port[p].atoms = TG_NEW_ARRAY(&m->arena, atom, m->device.port_queue);
-    m->port[p].lanes = TG_NEW_ARRAY(&m->arena, lane, m->device.channels);
+    m->port[p].lists = TG_NEW_ARRAY(&m->arena, atom_list, m->device.channels);
     m->port[p].pieces = TG_NEW_ARRAY(&m->arena, piece, m->pieces);
   }
   m->wanted = TG_NEW_ARRAY(&m->arena, uint32_t, m->device.channels);
@@ -139,7 +139,7 @@ void tg_controller_reset(tg_controller *m) {
   m->soonest = TG_DRAM_NEVER;
   for (uint32_t p = 0; p < m->ports; p++) {
     port *own = &m->port[p];
-    *own = (port){.atoms = own->atoms, .lanes = own->lanes, .pieces = own->pieces};
+    *own = (port){.atoms = own->atoms, .lists = own->lists, .pieces = own->pieces};
     for (uint32_t i = 0; i < m->device.port_queue; i++)
       own->atoms[i].next = i + 1 < m->device.port_queue ? (uint16_t)(i + 1) : (uint16_t)NO_ATOM;
   }
@@ -228,7 +228,7 @@ static void ripen(port *p) {
     uint16_t slot = p->fresh;
     atom *a = &p->atoms[slot];
     uint32_t channel = tg_place_channel(a->place);
-    lane *l = &p->lanes[channel];
+    atom_list *l = &p->lists[channel];
     p->fresh = a->next;
     a->next = NO_ATOM;
     if ((p->oldest[0].word[channel / 64] | p->oldest[1].word[channel / 64]) >> channel % 64 & 1) {
@@ -243,7 +243,7 @@ static void ripen(port *p) {
 
 /* The oldest atom of a port for a channel leaves it. */
 static atom pop(port *p, uint32_t channel) {
-  lane *l = &p->lanes[channel];
+  atom_list *l = &p->lists[channel];
   uint16_t slot = l->first;
   atom a = p->atoms[slot];
   set_remove(&p->oldest[a.write], channel);
@@ -306,7 +306,7 @@ static uint32_t offer(const tg_controller *m, const port *p) {
     uint64_t left = (p->oldest[0].word[w] & m->room[0].word[w]) | (p->oldest[1].word[w] & m->room[1].word[w]);
     for (; left; left &= left - 1) {
       uint32_t channel = w * 64 + (uint32_t)__builtin_ctzll(left),
-               own = p->atoms[p->lanes[channel].first].order;
+               own = p->atoms[p->lists[channel].first].order;
       if (best != MOST_CHANNELS && (int32_t)(own - order) > 0) continue;
       best = channel;
       order = own;

@@ -58,7 +58,7 @@ tg_status draw_memory(tg_params *params, uint64_t seed) {
       "simple",
       "ddr4-3200,channels=1",
       "lpddr5-6400,channels=2,page=closed,port_queue=4",
-      "hbm2e-3200,window=1,write_high=4,write_low=1",
+      "hbm2e-3200,window=1,write_high=4,write_low=1,controller=0",
       "gddr6-14000,order=in-order,channels=4,read_queue=4,window=2",
       "hbm3-6400,tREFI=150000,tRFC=20000,hash=none,map=c1gcbhr",
   };
