@@ -1,5 +1,6 @@
 /* Rows of banks of each buffer that a tiling of a product has in the scratchpad. */
 #include "mapper/gemm/layout.h"
+#include "mapper/gemm/patch.h"
 
 /* Blocks are whole stationary blocks deep: their last rows may be masked, but are read. An operand that is
  * resident is there with all its chunks. */
@@ -26,6 +27,7 @@ uint64_t tg_gemm_a_half(const tg_params *m, const tg_gemm *g, const tg_gemm_tili
 }
 
 uint64_t tg_gemm_a_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  if (t->patch) return tg_patch_rows(m, g, t);
   if (tg_gemm_a_both_ways(g, t)) return 2 * tg_gemm_a_half(m, g, t);
   return (uint64_t)(g->a_transposed ? depth(m, g, t, TG_RESIDENT_A) : t->mt) * tg_gemm_a_row(m, g, t);
 }

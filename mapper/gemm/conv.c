@@ -60,6 +60,19 @@ static void join_taps(const walks *w, tg_gemm *g, int64_t radix[3], int64_t pixe
   g->x_size *= w->channels;
 }
 
+static tg_gemm_image image_of(const walks *w) {
+  tg_gemm_image image = {.images = w->pixels[0], .depth = w->image->dims[3].size, .channels = w->channels};
+  for (int d = 0; d < 2; d++) {
+    image.size[d] = w->image->dims[1 + d].size;
+    image.pixels[d] = w->pixels[1 + d];
+    image.taps[d] = w->taps[d];
+    image.origin[d] = w->origin[d];
+    image.step[d] = w->pixel_step[d];
+    image.tap_step[d] = w->tap_step[d];
+  }
+  return image;
+}
+
 /* Rows of A are pixels, or, transposed, positions of the kernel and channels. */
 static void set_a(const walks *w, tg_gemm *g) {
   bool transposed = g->a_transposed;
@@ -72,6 +85,7 @@ static void set_a(const walks *w, tg_gemm *g) {
   walk_pixels(w, g, pixels, pixel_stride, pixel_y, pixel_x);
   walk_taps(w, taps, tap_stride, tap_y, tap_x);
   join_taps(w, g, taps, pixel_x, tap_x);
+  if (!transposed) g->image = image_of(w);
 }
 
 /* An image of which each channel lies by itself. */

@@ -107,7 +107,7 @@ static double round_cycles(const model *s) {
  * short chunks, or if the ports have as much to do as mx, two in flight do not hide that. */
 static double chunk_period(const model *s, double load) {
   const tg_gemm_tiling *t = s->t;
-  uint32_t buffers = t->resident == TG_RESIDENT_A ? tg_gemm_b_blocks(t) : tg_gemm_a_blocks(t);
+  uint32_t buffers = t->resident == TG_RESIDENT_A || t->patch ? 2u + t->prefetch : tg_gemm_a_blocks(t);
   uint32_t stationary = tg_mx_stationary(s->m, s->g->format);
   double mx = chunk_cycles(s) + (t->makers ? CHUNK_CYCLES : 0),
          chunks = (double)t->passes_m * t->passes_n * t->chunks * t->parts;
@@ -120,6 +120,14 @@ static double port_period(const model *s, const ports *all) {
   double chunks = (double)s->t->chunks * s->t->parts;
   return tg_max_double(chunks * all->west.load + all->west.drain,
                        chunks * all->north.load + all->north.drain);
+}
+
+/* A patch's buffer is free when mx has read all of it. */
+static double patch_period(const model *s, const ports *all) {
+  const tg_gemm_tiling *t = s->t;
+  double mx = t->chunks * (chunk_cycles(s) + CHUNK_CYCLES),
+         load = t->chunks * tg_max_double(all->west.load, all->north.load);
+  return (double)t->passes_m * t->passes_n > 1 ? (mx + s->m->dram_latency + load + HOPS) / t->patches : 0;
 }
 
 /* With per-row scalars, which come atom by atom for all tiles of a row at once, two blocks of A do not hide
@@ -150,6 +158,7 @@ static double pass_cycles(const model *s, const ports *all) {
         tg_max_double(pass, chunks * (tg_max_double(all->west.load, all->north.load) + wait_for_scalars(s)));
   } else if (s->g->prologue.result)
     pass = tg_max_double(pass, vector + chunks * tg_gemm_prologue_cycles(s->m, s->g, t));
+  if (t->patch) pass = tg_max_double(pass, patch_period(s, all));
   return tg_max_double(pass, port_period(s, all));
 }
 

@@ -32,6 +32,7 @@ static inline uint32_t tg_gemm_resident_loads(const tg_params *m, const tg_gemm 
 /* Blocks of A and B that there is room for: two, or one of an operand that is loaded only once, or three
  * where the ports have as much to do as mx, so that they need not wait for a block to be read. */
 static inline uint32_t tg_gemm_a_blocks(const tg_gemm_tiling *t) {
+  if (t->patch) return t->patches;
   if (t->resident == TG_RESIDENT_A) return t->passes_m == 1 ? 1 : 2;
   if (t->makers) return !t->prefetch ? 2 : t->makers > 2 ? t->makers : t->makers + 2;
   return 2 + t->prefetch;

@@ -3,6 +3,7 @@
 #include "frontend/base/math.h"
 #include "mapper/gemm/emission.h"
 #include "mapper/gemm/layout.h"
+#include "mapper/gemm/patch.h"
 #include "mapper/gemm/stages.h"
 
 #include <string.h>
@@ -72,6 +73,13 @@ static tg_agcu_instr *load_a(emission *e, tg_queue *queue, bool north, uint32_t 
   tg_channel_deliver(to, load);
   load->base[0] = e->a_base;
   load->offset[0] = e->a_rest + g->a_origin * z;
+  load->convert[0] = g->a_convert;
+  if (e->t.patch) {
+    tg_patch_fill_walk(e->b.m, g, &e->t, z, load);
+    load->m_first[0] = tg_gemm_row_first(e, r, col) / e->t.mt * load->rows[0];
+    load->m_delta[e->m_k_level] = tg_gemm_row_tiles(e) * load->rows[0];
+    return load;
+  }
   /* Of the two walks of a LOAD, rows and runs, which is m's and which k's? */
   int m = g->a_transposed ? 3 : 0, k = 3 - m;
   int64_t *m_radix = g->a_transposed ? load->k_radix : load->m_radix,
@@ -108,7 +116,6 @@ static tg_agcu_instr *load_a(emission *e, tg_queue *queue, bool north, uint32_t 
     *(g->a_transposed ? load->m_first : load->k_first) = tg_gemm_k_first(e, r) + (int64_t)chunk * e->t.kc;
   }
   tg_gemm_set_k_delta(e, g->a_transposed ? load->m_delta : load->k_delta);
-  load->convert[0] = g->a_convert;
   return load;
 }
 

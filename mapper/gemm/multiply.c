@@ -1,6 +1,7 @@
 /* The matrix unit's part of a product: a tile's GEMMs, one a K chunk. */
 #include "mapper/gemm/emission.h"
 #include "mapper/gemm/layout.h"
+#include "mapper/gemm/patch.h"
 
 typedef tg_gemm_emission emission;
 
@@ -60,6 +61,42 @@ static void set_a(const emission *e, tg_mx_instr *mx) {
   mx->a_banks[0] = e->channels[TG_ROLE_A].ring.banks;
 }
 
+/* Of a patch: rows and columns of results are that many rows and positions apart; each chunk begins a kernel row
+ * further down. */
+static void set_patch(const emission *e, tg_mx_instr *mx) {
+  const tg_gemm_image *x = &e->g->image;
+  uint32_t row = tg_patch_row(e->b.m, e->g, &e->t), position = tg_patch_position(e->b.m, e->g, &e->t);
+  tg_row_operand *a = (tg_row_operand *)(void *)mx->a_base;
+  tg_set_operand(mx->a_base, &e->channels[TG_ROLE_A].ring, true);
+  a->delta[2] = x->tap_step[0] * row;
+  mx->m_count[0] = e->t.patch_rows;
+  mx->m_count[1] = e->t.patch_columns;
+  mx->a_m[0] = x->step[0] * row;
+  mx->a_m[1] = e->t.patch == TG_PATCH_PIXELS ? x->step[1] * position : position;
+  mx->a_banks[0] = tg_patch_banks(e->b.m, e->g, &e->t);
+}
+
+/* Blocks: kernel columns and channels of each, or runs; then as those of any product. */
+static void set_patch_blocks(const emission *e, tg_mx_instr *mx) {
+  bool pixels = e->t.patch == TG_PATCH_PIXELS;
+  uint32_t columns = pixels ? (uint32_t)e->g->image.taps[1] : 1, blocks = e->t.kc / columns;
+  blocks = (blocks + e->stationary - 1) / e->stationary;
+  for (int l = 3; l > 0; l--) {
+    mx->blk_count[l] = mx->blk_count[l - 1];
+    mx->a_blk[l] = mx->a_blk[l - 1];
+    mx->b_blk[l] = mx->b_blk[l - 1];
+    mx->c_blk[l] = mx->c_blk[l - 1];
+    mx->h_blk[l] = mx->h_blk[l - 1];
+    mx->sr_col_blk[l] = mx->sr_col_blk[l - 1];
+  }
+  mx->k_loops[0] = 3;
+  mx->blk_count[0] = columns;
+  mx->blk_count[1] = blocks;
+  mx->a_blk[0] = e->g->image.tap_step[1] * tg_patch_position(e->b.m, e->g, &e->t);
+  mx->a_blk[1] = tg_mx_beats(e->g->format);
+  mx->b_blk[0] = mx->b_blk[1] * blocks;
+}
+
 static void set_b(const emission *e, tg_mx_instr *mx) {
   const tg_params *m = e->b.m;
   uint32_t row = tg_gemm_b_row(m, e->g, &e->t);
@@ -98,7 +135,7 @@ static void set_blocks(const emission *e, tg_mx_instr *mx) {
 
 /* Waits for a chunk of both operands and gives their places back. */
 static void take_operands(const emission *e, tg_instr *in, uint32_t r, uint32_t col) {
-  bool resident_a = e->t.resident == TG_RESIDENT_A, resident_b = e->t.resident == TG_RESIDENT_B;
+  bool resident_a = e->t.resident == TG_RESIDENT_A || e->t.patch, resident_b = e->t.resident == TG_RESIDENT_B;
   tg_channel_take(&e->channels[TG_ROLE_A], in, 0, resident_a);
   if (tg_gemm_makes_a(e))
     tg_channel_release(&e->channels[TG_ROLE_A], in, 0, false);
@@ -115,10 +152,14 @@ static tg_instr *push_gemm(emission *e, uint32_t r, uint32_t col) {
   tg_mx_instr *mx = &in->mx;
   tg_buffer halves = {.stride = tg_acc_rows(e->b.m), .count = 2};
   mx->format[0] = e->g->format;
-  set_a(e, mx);
+  if (e->t.patch)
+    set_patch(e, mx);
+  else
+    set_a(e, mx);
   set_b(e, mx);
   if (tg_gemm_mate(e, r, col)) take_second(e, mx);
   set_blocks(e, mx);
+  if (e->t.patch) set_patch_blocks(e, mx);
   tg_set_operand(mx->c_base, &halves, !e->t.resident);
   mx->init[0] = 1;
   mx->init_levels[0] = e->t.resident ? 0 : 1 << 2;

@@ -106,6 +106,14 @@ static inline int tg_prologue_vector_stream(const tg_gemm_prologue *f, int vecto
   return (f->stored ? tg_prologue_result_stream(f, f->unroll) : tg_prologue_result_stream(f, 0)) + vector;
 }
 
+/* The image of a convolution whose rows of A are what kernel positions read of it. Pairs: along rows and columns. */
+typedef struct tg_gemm_image {
+  int64_t images;                          /* 0: A is no such matrix */
+  int64_t size[2], depth, channels;        /* of an image; channels of all groups, and of one */
+  int64_t pixels[2], taps[2];              /* of results; kernel positions */
+  int64_t origin[2], step[2], tap_step[2]; /* where the first one reads, and from each to the next */
+} tg_gemm_image;
+
 /* Products C[m, n] = A[m, k] B[k, n] of one shape, one for each batch element or group. */
 typedef struct tg_gemm {
   const tg_node *node;
@@ -123,8 +131,9 @@ typedef struct tg_gemm {
   int64_t a_k_radix[3], a_k_stride[3]; /* K digits */
   int64_t y_m[3], y_k[3], x_m[3], x_k[3];         /* spatial coordinates of the digits, for padding */
   int64_t y_org, x_org, y_size, x_size, a_origin; /* a_origin: elements from the product's A to digit 0 */
-  int64_t b_k_radix[3], b_k_stride[3];            /* K digits of B; its N digits, of which it has one, */
-  int64_t b_n_radix[3], b_n_stride[3];            /* or, if transposed and spread, product digits before it */
+  tg_gemm_image image;
+  int64_t b_k_radix[3], b_k_stride[3]; /* K digits of B; its N digits, of which it has one, */
+  int64_t b_n_radix[3], b_n_stride[3]; /* or, if transposed and spread, product digits before it */
   int64_t out_radix[3], out_stride[3]; /* row digits of the output, as the epilogue operands walk it */
   int64_t products, *a_offsets, *b_offsets, *out_offsets; /* elements */
   int64_t sr_row, sr_row_step, sr_col_step; /* logical coordinates: first row, from product to product */

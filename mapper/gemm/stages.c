@@ -3,6 +3,7 @@
 #include "mapper/gemm/stages.h"
 #include "frontend/base/math.h"
 #include "mapper/gemm/layout.h"
+#include "mapper/gemm/patch.h"
 #include "mapper/gemm/prologue.h"
 
 typedef struct list {
@@ -91,6 +92,18 @@ static share share_of_b(const list *s, tg_side side) {
   return west ? (share){(m->cols + 1) / 2, m->cols / 2} : (share){(m->rows + 1) / 2, (m->rows + 1) / 2};
 }
 
+/* A patch, which all chunks have in common. What fills its positions up costs no more atoms. */
+static double patch_of_a(const list *s) {
+  const tg_gemm_image *x = &s->g->image;
+  double z = tg_value_bytes_each(s->g->a), runs;
+  tg_agcu_instr walk = {0};
+  tg_patch_fill_walk(s->m, s->g, s->t, (int64_t)z, &walk);
+  int64_t run = walk.k_radix[2], stride = walk.k_radix[1] > 1 ? walk.stride[4] : walk.stride[2];
+  runs = (double)(walk.rows[0] * (walk.take[0] / run));
+  if (s->t->patch == TG_PATCH_RUNS) run = tg_min(run, x->taps[1] * x->channels);
+  return port_cycles(s, runs, (double)run * z, stride, z);
+}
+
 static double block_of_a(const list *s, double k) {
   const tg_gemm *g = s->g;
   const tg_gemm_tiling *t = s->t;
@@ -113,14 +126,16 @@ static double block_of_b(const list *s, double k) {
  * it comes as a whole. */
 static tg_stage stage_of_a(const list *s, double k) {
   const tg_gemm_tiling *t = s->t;
-  double a = block_of_a(s, k);
+  double a = t->patch ? patch_of_a(s) : block_of_a(s, k);
   bool resident = t->resident == TG_RESIDENT_A;
   bool whole = resident && !tg_gemm_loads_resident_chunks(s->m, s->g, t);
   return (tg_stage){.kind = TG_STAGE_A,
                     .context = TG_CTX_LOAD,
-                    .rate = resident ? TG_RATE_PASS : TG_RATE_STEP,
+                    .rate = resident || t->patch ? TG_RATE_PASS : TG_RATE_STEP,
                     .nest = TG_NEST_CHUNKS,
-                    .cycles = resident ? a / t->passes_n : a,
+                    .cycles = t->patch   ? a / t->chunks
+                              : resident ? a / t->passes_n
+                                         : a,
                     .in_front = whole ? a * t->chunks : a};
 }
 
@@ -144,7 +159,7 @@ static void add_operands(const list *s, tg_side side) {
   const tg_gemm_tiling *t = s->t;
   double k = (double)(s->g->part < t->kc ? s->g->part : t->kc); /* the rest is masked */
   tg_stage a = stage_of_a(s, k);
-  bool a_first = t->resident == TG_RESIDENT_A ||
+  bool a_first = t->resident == TG_RESIDENT_A || t->patch ||
                  (t->resident == TG_RESIDENT_NONE && (side == TG_SIDE_WEST || t->split == TG_SPLIT_COLUMNS));
   if (a_first && !t->whole_b) add_load(s, a, side, share_of_a(s, side));
   if (!t->makers) add_load(s, stage_of_b(s, k), side, share_of_b(s, side));

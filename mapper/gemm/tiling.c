@@ -68,7 +68,7 @@ static void consider(search *s, tg_gemm_tiling t) {
   if (t.paired) consider_prefetch(s, t, TG_RESIDENT_NONE);
   t.paired = false;
   bool apart = has_resident_chunks(s, &t);
-  if ((t.chunks * t.parts > 1 && !apart) || s->g->spread || t.sent) return;
+  if ((t.chunks * t.parts > 1 && !apart) || s->g->spread || t.sent || t.patch) return;
   if (t.passes_n > 1 && (!apart || t.passes_m == 1 || t.passes_n % 2 == 0))
     consider_prefetch(s, t, TG_RESIDENT_A);
   if (t.passes_m > 1 && (!apart || t.passes_n == 1 || t.passes_m % 2 == 0))
@@ -226,6 +226,7 @@ static void consider_split(search *s, tg_gemm_tiling t) {
     t.nt = (uint32_t)nt;
     t.passes_n = (uint32_t)tg_div_up(tile_cols, nt);
     consider_rows(s, t, tile_rows);
+    tg_search_patches(s, t, row_tiles, consider);
     if (nt == lanes) return;
   }
   /* A dimension too long for TG_SEARCH_SPLITS equal passes of any length that fits. */

@@ -21,8 +21,18 @@ typedef enum tg_resident {
   TG_RESIDENT_B  /* passes over rows are */
 } tg_resident;
 
+/* What lies in the scratchpad of A of a convolution (patch.h). */
+typedef enum tg_patch {
+  TG_PATCH_NONE,   /* its rows */
+  TG_PATCH_PIXELS, /* what a block of results reads of the image, pixel by pixel */
+  TG_PATCH_RUNS    /* for each column of results, runs of a kernel row */
+} tg_patch;
+
 typedef struct tg_gemm_tiling {
   tg_split split;
+  tg_patch patch;
+  uint32_t patch_rows, patch_columns; /* of results: a block; mt of them */
+  uint32_t patches;                   /* that there is room for */
   tg_egress egress;
   tg_resident resident;
   uint32_t mt, nt, kc;                 /* block of a tile in a pass; k of a chunk */
@@ -71,7 +81,7 @@ static inline uint32_t tg_gemm_column_sums_a_piece(const tg_gemm *gemm, const tg
 /* Where all tiles have all of A, half of its rows comes along the rows of tiles, and half down
  * the columns. */
 static inline bool tg_gemm_a_both_ways(const tg_gemm *gemm, const tg_gemm_tiling *t) {
-  return t->split == TG_SPLIT_COLUMNS && !gemm->a_transposed && t->mt % 2 == 0;
+  return t->split == TG_SPLIT_COLUMNS && !gemm->a_transposed && !t->patch && t->mt % 2 == 0;
 }
 
 /* Tiles whose rows of A, or columns of B, one load brings. */

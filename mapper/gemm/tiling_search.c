@@ -8,6 +8,10 @@
 
 typedef tg_tiling_search search;
 
+/* What is known of blocks of rows errs on the side of longer times, more than what is known of patches: they are
+ * taken if they are clearly faster. */
+#define PATCH_BIAS 1.03
+
 /* Do the scratchpad and the accumulator hold it, and are there semaphores for its channels? */
 static bool fits(const search *s, const tg_gemm_tiling *t) {
   const tg_params *m = s->m;
@@ -35,12 +39,16 @@ void tg_search_consider(search *s, tg_gemm_tiling t, tg_resident resident) {
   t.column_sums_egress = t.egress;
   t.one_out = false;
   if (t.ring || t.makers) t.one_out = !fits(s, &t);
+  if (t.patch) {
+    t.patches = t.passes_m * t.passes_n > 1 ? 2 : 1;
+    if (!fits(s, &t)) t.patches = 1;
+  }
   if (!fits(s, &t)) return;
   for (int west = 0; west < 2; west++) {
     t.epilogue_operands_west = west;
     tg_gemm_list_stages(s->m, s->g, &t, &stages);
     if (!tg_stages_fit(s->m, &stages)) continue;
-    t.cycles = rank(s, &t, &stages);
+    t.cycles = rank(s, &t, &stages) * (t.patch ? PATCH_BIAS : 1);
     if (s->found && t.cycles >= s->best.cycles) continue;
     s->best = t;
     s->found = true;

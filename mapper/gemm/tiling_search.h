@@ -31,6 +31,11 @@ uint32_t tg_search_rows_out(const tg_tiling_search *s, uint32_t nt);
 /* The longest pieces of `rows` rows that leave in at most `most` flits; 0: there are none. */
 uint32_t tg_search_pieces(uint32_t rows, uint32_t row_flits, uint32_t most);
 
+/* tiling_patch.c: convolutions from patches, with that split and those columns; `row_tiles` tiles have rows of
+ * their own. `consider`: with given chunks. */
+typedef void tg_search_chunk(tg_tiling_search *s, tg_gemm_tiling t);
+void tg_search_patches(tg_tiling_search *s, tg_gemm_tiling t, uint32_t row_tiles, tg_search_chunk *consider);
+
 /* tiling_prologue.c: with a prologue of A; of B, which one of `alike` rows of tiles has for all of them. */
 void tg_search_prologues_of_a(tg_tiling_search *s);
 void tg_search_prologues_of_b(tg_tiling_search *s, uint32_t alike);

@@ -1,0 +1,134 @@
+#include "mapper/gemm/patch.h"
+
+#include "frontend/base/math.h"
+
+/* Pixels of a kernel row lie next to each other. */
+static bool is_joined(const tg_gemm_image *x) { return x->channels == x->depth && x->tap_step[1] == 1; }
+
+bool tg_gemm_has_patches(const tg_params *m, const tg_gemm *g, tg_patch kind) {
+  const tg_gemm_image *x = &g->image;
+  uint32_t stationary = tg_mx_stationary(m, g->format);
+  if (!x->images || g->k == 0 || x->tap_step[0] < 1 || x->tap_step[1] < 1 || g->prologue.result ||
+      g->column_sums.count)
+    return false;
+  if (kind == TG_PATCH_PIXELS) return x->taps[0] * x->taps[1] > 1 && x->channels % stationary == 0;
+  return x->taps[0] > 1 && x->taps[1] > 1 && (is_joined(x) || x->taps[1] * x->channels % stationary == 0);
+}
+
+uint32_t tg_patch_height(const tg_gemm *g, const tg_gemm_tiling *t) {
+  const tg_gemm_image *x = &g->image;
+  return (uint32_t)((t->patch_rows - 1) * x->step[0] + (x->taps[0] - 1) * x->tap_step[0] + 1);
+}
+
+uint32_t tg_patch_width(const tg_gemm *g, const tg_gemm_tiling *t) {
+  const tg_gemm_image *x = &g->image;
+  if (t->patch == TG_PATCH_RUNS) return t->patch_columns;
+  return (uint32_t)((t->patch_columns - 1) * x->step[1] + (x->taps[1] - 1) * x->tap_step[1] + 1);
+}
+
+/* Elements of a position, in whole stationary blocks. */
+static int64_t position_elements(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  uint32_t stationary = tg_mx_stationary(m, g->format);
+  int64_t elements = g->image.channels * (t->patch == TG_PATCH_RUNS ? g->image.taps[1] : 1);
+  return tg_div_up(elements, stationary) * stationary;
+}
+
+uint32_t tg_patch_position(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  return (uint32_t)(position_elements(m, g, t) / tg_mx_elements(m, g->format));
+}
+
+uint32_t tg_patch_row(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  return tg_patch_width(g, t) * tg_patch_position(m, g, t);
+}
+
+/* Rows that the products of one kernel row reach over. */
+static uint64_t reach(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  return ((uint64_t)(t->patch_rows - 1) * (uint64_t)g->image.step[0] + 1) * tg_patch_row(m, g, t);
+}
+
+/* Rows from the first one of a bank to the first that kernel row `tap` reads. */
+static uint64_t begin_of(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t, int64_t tap) {
+  return (uint64_t)tap * (uint64_t)g->image.tap_step[0] * tg_patch_row(m, g, t);
+}
+
+uint32_t tg_patch_banks(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  uint64_t bank = tg_bank_rows(m), most = 0;
+  for (int64_t tap = 0; tap < g->image.taps[0]; tap++) {
+    uint64_t banks = (begin_of(m, g, t, tap) % bank + reach(m, g, t) + bank - 1) / bank;
+    if (most < banks) most = banks;
+  }
+  return (uint32_t)most;
+}
+
+uint64_t tg_patch_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  uint64_t bank = tg_bank_rows(m), rows = (uint64_t)tg_patch_height(g, t) * tg_patch_row(m, g, t);
+  if (rows > tg_pad_rows(m)) return rows;
+  uint64_t owned = (begin_of(m, g, t, g->image.taps[0] - 1) / bank + tg_patch_banks(m, g, t)) * bank;
+  return rows > owned ? rows : owned;
+}
+
+int64_t tg_patch_blocks(const tg_gemm *g, const tg_gemm_tiling *t) {
+  const tg_gemm_image *x = &g->image;
+  return x->images * tg_div_up(x->pixels[0], t->patch_rows) * tg_div_up(x->pixels[1], t->patch_columns);
+}
+
+/* Digits of the row walk: blocks, the last of which are the rows of a patch. Coordinates x count elements if
+ * pixels are joined. */
+static void fill_rows(const tg_gemm *g, const tg_gemm_tiling *t, int64_t unit, int64_t z,
+                      tg_agcu_instr *load) {
+  const tg_gemm_image *x = &g->image;
+  int64_t row = x->size[1] * x->depth, down = t->patch_rows * x->step[0],
+          along = t->patch_columns * x->step[1];
+  load->m_radix[2] = load->rows[0] = tg_patch_height(g, t);
+  load->stride[2] = row * z;
+  load->y_inc[2] = 1;
+  if (t->patch_columns < x->pixels[1]) { /* parts of a row of an only image */
+    load->m_radix[0] = x->pixels[0];
+    load->m_radix[1] = x->pixels[1] / t->patch_columns;
+    load->stride[0] = down * row * z;
+    load->stride[1] = along * x->depth * z;
+    load->y_inc[0] = down;
+    load->x_inc[1] = along * unit;
+  } else {
+    load->m_radix[0] = x->images;
+    load->m_radix[1] = tg_div_up(x->pixels[0], t->patch_rows);
+    load->stride[0] = x->size[0] * row * z;
+    load->stride[1] = down * row * z;
+    load->y_inc[1] = down;
+  }
+  load->y_org[0] = x->origin[0];
+  load->x_org[0] = x->origin[1] * unit;
+  load->y_size[0] = x->size[0];
+  load->x_size[0] = x->size[1] * unit;
+}
+
+static void set_digit(tg_agcu_instr *load, int digit, int64_t radix, int64_t stride, int64_t x_inc) {
+  load->k_radix[digit] = radix;
+  load->stride[3 + digit] = stride;
+  load->x_inc[3 + digit] = x_inc;
+}
+
+void tg_patch_fill_walk(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t, int64_t z,
+                        tg_agcu_instr *load) {
+  const tg_gemm_image *x = &g->image;
+  int64_t width = tg_patch_width(g, t), elements = position_elements(m, g, t), pixel = x->depth * z;
+  bool pixels = t->patch == TG_PATCH_PIXELS, whole = x->channels == x->depth,
+       joined = pixels ? whole : is_joined(x);
+  fill_rows(g, t, joined ? x->channels : 1, z, load);
+  load->take[0] = width * elements;
+  set_digit(load, 0, 1, 0, 0);
+  if (pixels && joined) { /* a row of the image is one run */
+    set_digit(load, 1, 1, 0, 0);
+    set_digit(load, 2, width * elements, z, 1);
+  } else if (pixels) {
+    set_digit(load, 1, width, pixel, 1);
+    set_digit(load, 2, elements, z, 0);
+  } else if (joined) { /* what lies behind the kernel row is masked, whatever it is */
+    set_digit(load, 1, width, x->step[1] * pixel, x->step[1] * x->channels);
+    set_digit(load, 2, elements, z, 1);
+  } else {
+    set_digit(load, 0, width, x->step[1] * pixel, x->step[1]);
+    set_digit(load, 1, x->taps[1], x->tap_step[1] * pixel, x->tap_step[1]);
+    set_digit(load, 2, x->channels, z, 0);
+  }
+}

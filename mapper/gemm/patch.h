@@ -1,0 +1,32 @@
+/* Convolutions from resident patches (channel-first implicit im2col): of a block of results, what their kernel
+ * positions read of the image is loaded once, with its padding, and mx's A address makes one product of each
+ * kernel row of it, at an offset in the patch. A loaded block of A has each pixel as often as there are kernel
+ * positions that read it.
+ *
+ * A position of a patch is a pixel with all channels of the group; or, where these do not fill stationary
+ * blocks, the channels of all pixels of a kernel row, for each column of results. The order of k, (row, column,
+ * channel), is that of any product. */
+#ifndef TEGULA_MAPPER_GEMM_PATCH_H
+#define TEGULA_MAPPER_GEMM_PATCH_H
+
+#include "mapper/gemm/tiling.h"
+
+/* Can a product have patches of this kind? */
+bool tg_gemm_has_patches(const tg_params *m, const tg_gemm *gemm, tg_patch kind);
+
+/* Rows and positions of a row of a patch; bank rows of a position; and from one row to the next. */
+uint32_t tg_patch_height(const tg_gemm *gemm, const tg_gemm_tiling *t);
+uint32_t tg_patch_width(const tg_gemm *gemm, const tg_gemm_tiling *t);
+uint32_t tg_patch_position(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+uint32_t tg_patch_row(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+/* Banks that a GEMM owns from that of its first row on; and bank rows of a patch, with what it owns behind. */
+uint32_t tg_patch_banks(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+uint64_t tg_patch_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+/* The walk of a LOAD of patches: rows, and elements of one. Of patch number i the first row is number i times the
+ * rows of a patch. `z`: bytes of an element. */
+void tg_patch_fill_walk(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t, int64_t z,
+                        tg_agcu_instr *load);
+/* Blocks that the results consist of. */
+int64_t tg_patch_blocks(const tg_gemm *gemm, const tg_gemm_tiling *t);
+
+#endif

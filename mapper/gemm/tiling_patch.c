@@ -1,0 +1,45 @@
+/* Tilings of convolutions from resident patches: blocks of whole rows of results, or parts of a row. */
+#include "frontend/base/math.h"
+#include "mapper/gemm/patch.h"
+#include "mapper/gemm/tiling_search.h"
+
+/* Blocks of so many rows and columns of results; a chunk is a kernel row. */
+static void consider_block(tg_tiling_search *s, tg_gemm_tiling t, uint32_t row_tiles,
+                           tg_search_chunk *consider) {
+  const tg_gemm_image *x = &s->g->image;
+  uint32_t rows = tg_search_rows_out(s, t.nt);
+  t.mt = t.patch_rows * t.patch_columns;
+  for (t.mr = rows < t.mt ? rows : t.mt; t.mr > 0 && t.mt % t.mr; t.mr--) {
+  }
+  if (!t.mr) return;
+  t.passes_m = (uint32_t)tg_div_up(tg_patch_blocks(s->g, &t), row_tiles);
+  t.chunks = (uint32_t)x->taps[0];
+  t.kc = (uint32_t)(x->taps[1] * x->channels);
+  consider(s, t);
+}
+
+static void consider_kind(tg_tiling_search *s, tg_gemm_tiling t, uint32_t row_tiles,
+                          tg_search_chunk *consider) {
+  const tg_gemm_image *x = &s->g->image;
+  uint64_t most = tg_acc_rows(s->m) / (t.nt / tg_lanes(s->m)), room = tg_pad_rows(s->m);
+  for (t.patch_rows = 1; t.patch_rows <= x->pixels[0]; t.patch_rows++) {
+    t.patch_columns = (uint32_t)x->pixels[1];
+    if ((uint64_t)t.patch_rows * t.patch_columns > most || tg_patch_rows(s->m, s->g, &t) > room) break;
+    /* blocks that end with their image: rows of results follow each other */
+    if (x->images == 1 || x->pixels[0] % t.patch_rows == 0) consider_block(s, t, row_tiles, consider);
+  }
+  t.patch_rows = 1;
+  for (int64_t parts = 2; parts <= x->pixels[1] && x->images == 1; parts *= 2) {
+    if (x->pixels[1] % parts) return;
+    t.patch_columns = (uint32_t)(x->pixels[1] / parts);
+    if (t.patch_columns <= most) consider_block(s, t, row_tiles, consider);
+  }
+}
+
+void tg_search_patches(tg_tiling_search *s, tg_gemm_tiling t, uint32_t row_tiles, tg_search_chunk *consider) {
+  const tg_gemm_image *x = &s->g->image;
+  bool plain = t.members * t.parts == 1 && !s->g->spread && s->g->partials == 1;
+  if (!plain || tg_gemm_rounded_tile(s->c, s->g) || x->pixels[1] > TG_SEARCH_ROWS) return;
+  for (t.patch = TG_PATCH_PIXELS; t.patch <= TG_PATCH_RUNS; t.patch++)
+    if (tg_gemm_has_patches(s->m, s->g, t.patch)) consider_kind(s, t, row_tiles, consider);
+}
