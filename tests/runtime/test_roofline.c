@@ -2,7 +2,7 @@
 #include "frontend/pipeline.h"
 #include "frontend/text.h"
 #include "mapper/mapper.h"
-#include "runtime/roofline.h"
+#include "runtime/report/roofline.h"
 #include "tests/harness.h"
 
 static uint64_t compulsory(const char *text) {
