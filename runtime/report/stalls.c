@@ -19,11 +19,34 @@ static json_int_t all_stalls(const json_t *unit) {
   return sum;
 }
 
-static const char *largest(const json_t *unit, json_int_t *out_cycles) {
+static const char *unit_of(const char *cause) {
+  return !strncmp(cause, "semaphore of ", 13) ? cause + 13 : cause;
+}
+
+static bool is_named(const char *const *chain, int length, const char *name) {
+  for (int i = 0; i < length; i++)
+    if (!strcmp(chain[i], name)) return true;
+  return false;
+}
+
+/* Does the cause hold the chain's last unit back as far as those before it feel it? Not what waits for them in turn
+ * (they have not yet freed what it fills, which is no cause of theirs), and of AGCUs that others wait for to load not
+ * what their STOREs wait for. */
+static bool counts(const char *const *chain, int length, const char *cause) {
+  const char *unit = unit_of(cause);
+  bool stores = length > 1 && !strcmp(chain[length - 1], "agcu") && strcmp(chain[length - 2], "tx") != 0;
+  return !is_named(chain, length, unit) && !(stores && !strcmp(unit, "tx"));
+}
+
+/* The largest cause of the chain's last unit, or NULL; `out_cycles`: its own, `out_all`: of all that count. */
+static const char *largest(const json_t *unit, const char *const *chain, int length, json_int_t *out_cycles,
+                           json_int_t *out_all) {
   const char *cause, *found = NULL;
   json_t *cycles;
-  *out_cycles = 0;
+  *out_cycles = *out_all = 0;
   json_object_foreach(json_object_get(unit, "stalled"), cause, cycles) {
+    if (!counts(chain, length, cause)) continue;
+    *out_all += json_integer_value(cycles);
     if (json_integer_value(cycles) <= *out_cycles) continue;
     *out_cycles = json_integer_value(cycles);
     found = cause;
@@ -50,12 +73,6 @@ static const char *spoken(const char *cause) {
   return cause;
 }
 
-static bool is_named(const char *const *chain, int length, const char *name) {
-  for (int i = 0; i < length; i++)
-    if (!strcmp(chain[i], name)) return true;
-  return false;
-}
-
 json_t *tg_first_cause(const json_t *units) {
   const char *chain[LONGEST], *at = begin(units);
   if (!at) return json_null();
@@ -64,17 +81,14 @@ json_t *tg_first_cause(const json_t *units) {
   double share = 0;
   tg_arena arena = {0};
   chain[length++] = at;
-  while (length < LONGEST) {
+  while (length < LONGEST && json_object_get(units, at)) {
     const json_t *unit = json_object_get(units, at);
-    json_int_t cycles, stalls = all_stalls(unit);
-    const char *cause = largest(unit, &cycles);
+    json_int_t cycles, stalls;
+    const char *cause = largest(unit, chain, length, &cycles, &stalls);
     if (length > 1 && (busy = count(unit, "busy") >= stalls)) break;
     if (!cause) break;
     if (length == 1) share = (double)cycles / (double)stalls;
-    at = !strncmp(cause, "semaphore of ", 13) ? cause + 13 : cause;
-    bool again = is_named(chain, length, at);
-    chain[length++] = at;
-    if (again || !json_object_get(units, at)) break;
+    chain[length++] = at = unit_of(cause);
   }
   json_t *names = json_array();
   char *text =

@@ -602,7 +602,8 @@ TG_TEST(command, models_come_from_standard_input_and_inputs_from_archives) {
   EXPECT_EQ(o->status, 0);
 }
 
-/* Advice is what a run with that change gives, and the cause at the chain's end is none that waits. */
+/* Advice is what a run with that change gives, and the cause at the chain's end is none that waits for those before:
+ * LeNet's products wait for what the AGCUs load. */
 TG_TEST(command, advice_is_simulated) {
   EXPECT_EQ(tegula("zoo lenet -q -o lenet.onnx")->status, 0);
   json_t *report = json_loads(
@@ -625,7 +626,9 @@ TG_TEST(command, advice_is_simulated) {
   json_t *chain = json_object_get(json_object_get(report, "first_cause"), "chain");
   EXPECT(json_array_size(chain) >= 2);
   EXPECT_STR(json_string_value(json_array_get(chain, 0)), "mx");
-  EXPECT_STR(json_string_value(json_array_get(chain, json_array_size(chain) - 1)), "port");
+  EXPECT_STR(json_string_value(json_array_get(chain, 1)), "agcu");
+  for (size_t i = 2; i < json_array_size(chain); i++)
+    EXPECT(!strcmp(json_string_value(json_array_get(chain, i)), "port") || i + 1 < json_array_size(chain));
   json_decref(report);
   json_decref(tried);
 }

@@ -70,7 +70,7 @@ static const fabric_case cases[] = {
      "ctx 0 load rows=10 take=4 m_radix=10,1,1 k_radix=1,1,4 stride=0,0,0,0,0,4 y_size=1 x_size=1 "
      "index_size=20 "
      "index_stride=16 index_base=2 dst_base=128 dst_inner=10 dst_mask=2\ninvoke 0 \"i\"\n",
-     165,
+     169,
      {{4, TG_AGCU, 0, 0, 48, 163}}},
     /* A row of 72 flits, 64 and 8, stored: each burst reads its index again. t0 = 49, pieces 51 .. 306 (64 atoms' quarters are
      * 16 atoms, of 4 cycles: 64 pieces); 51+63 = 114 is its last cycle, the other's 115+2+7 = 124. */
@@ -79,7 +79,7 @@ static const fabric_case cases[] = {
      "ctx 0 store rows=1 take=288 m_radix=1,1,1 k_radix=1,1,288 stride=0,0,0,0,0,4 y_size=1 x_size=1 "
      "index_size=2 "
      "index_stride=1152 src_base=8\ninvoke 0 \"i\"\n",
-     126,
+     130,
      {{4, TG_AGCU, 0, 0, 48, 124}}},
     /* Two westbound bursts of 8 flits, requested at 49 both. The lower position is granted at 49 and holds
      * segment 0 until 57; the other crosses it one hop after its grant, so it is granted at 56. */
