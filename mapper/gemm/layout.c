@@ -140,9 +140,9 @@ static const tg_channel_end ends[] = {
 void tg_gemm_open_channels(tg_build *b, const tg_channel_plan plans[TG_GEMM_ROLES],
                            tg_channel channels[TG_GEMM_ROLES]) {
   tg_channels_open(b, plans, ends, (int)(sizeof ends / sizeof *ends), channels);
-  for (uint8_t away = TG_ROLE_AWAY + 1; away < TG_GEMM_ROLES; away++)
-    tg_channels_open(b, plans, &(tg_channel_end){away, TG_END_FREE}, 1, channels);
-  for (uint8_t away = TG_ROLE_AWAY; away < TG_GEMM_ROLES; away++)
-    tg_channels_open(b, plans, &(tg_channel_end){away, TG_END_AGCU}, 1, channels);
+  for (int away = TG_ROLE_AWAY + 1; away < TG_GEMM_ROLES; away++)
+    tg_channels_open(b, plans, &(tg_channel_end){(uint8_t)away, TG_END_FREE}, 1, channels);
+  for (int away = TG_ROLE_AWAY; away < TG_GEMM_ROLES; away++)
+    tg_channels_open(b, plans, &(tg_channel_end){(uint8_t)away, TG_END_AGCU}, 1, channels);
   channels[TG_ROLE_A_NORTH].north = channels[TG_ROLE_A].north;
 }

@@ -1,6 +1,6 @@
 #include "runtime/report/report.h"
-#include "frontend/base/hash.h"
 #include "frontend/base/guard.h"
+#include "frontend/base/hash.h"
 #include "frontend/base/output_file.h"
 #include "runtime/json_text.h"
 #include "runtime/report/occupancy.h"
