@@ -43,8 +43,10 @@ static uint64_t port_cycles(const tg_params *m, const tg_agcu_instr *in, uint64_
   tg_walk walk;
   tg_walk_begin(&walk, m, in, start, base);
   uint64_t cycles = 0;
-  for (uint32_t left = tg_agcu_flits(m, in); left;) {
+  uint32_t all = tg_agcu_flits(m, in);
+  for (uint32_t left = all; left;) {
     uint32_t flits = left < m->burst_flits ? left : m->burst_flits, atoms = 0;
+    cycles += tg_index_cycles(m, in, (uint32_t)in->index_base[0], all - left, flits);
     uint32_t pieces = tg_walk_burst(&walk, flits, NULL, &atoms);
     cycles += tg_burst_cycles(m, pieces, atoms);
     left -= flits;

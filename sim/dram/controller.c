@@ -286,7 +286,7 @@ static void accept(tg_controller *m, tg_channel *c, uint32_t number) {
   port *p = &m->port[number];
   atom a = pop(p, c->number);
   if (p->count == p->fresh_count) m->waiting &= ~(1u << number);
-  c->turn = c->granted == number ? c->turn + 1 : 1;
+  c->turn = c->granted != number ? 1 : c->turn < TURN ? c->turn + 1 : TURN;
   c->granted = (uint16_t)number;
   bool written = tg_channel_writes_atom(c, a.number);
   if (a.write && written) {

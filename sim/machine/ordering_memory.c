@@ -353,15 +353,23 @@ static const region *first_region(const tg_order_memory *memory, int64_t low) {
   return &memory->regions[a];
 }
 
+/* What lies in the region of `count` bytes from its byte `first` on: rows may be farther apart than it is long. */
+static tg_status touch_inside(worker *w, const region *r, int64_t first, int64_t count) {
+  uint32_t shift = w->k->memory->shift;
+  int64_t size = r->bytes.high - r->bytes.low;
+  if (first >= size) return TG_OK;
+  if (count > size - first) count = size - first;
+  return touch_granules(w, r, (uint64_t)first >> shift, (uint64_t)count >> shift);
+}
+
 /* Bytes of a region with a fold; of rows by index they need not lie in it. */
 static tg_status touch_folded(worker *w, const region *r, tg_reach bytes) {
-  uint32_t shift = w->k->memory->shift;
   int64_t first = (bytes.low - r->bytes.low) % r->fold, left = bytes.high - bytes.low;
   if (first < 0) first += r->fold;
-  if (left >= r->fold) return touch_granules(w, r, 0, (uint64_t)r->fold >> shift);
+  if (left >= r->fold) return touch_inside(w, r, 0, r->fold);
   int64_t count = left < r->fold - first ? left : r->fold - first;
-  tg_status status = touch_granules(w, r, (uint64_t)first >> shift, (uint64_t)count >> shift);
-  return status ? status : touch_granules(w, r, 0, (uint64_t)(left - count) >> shift);
+  tg_status status = touch_inside(w, r, first, count);
+  return status ? status : touch_inside(w, r, 0, left - count);
 }
 
 static tg_status touch_rows_by_index(worker *w, tg_reach bytes) {

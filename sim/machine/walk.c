@@ -174,8 +174,13 @@ uint32_t tg_walk_burst(tg_walk *walk, uint32_t flits, tg_spans *out_spans, uint3
  * of the outermost place that its radix excludes are out of bounds. */
 static void digit_ranges(uint32_t first, uint32_t count, const int64_t radix[3], uint32_t low[3],
                          uint32_t high[3]) {
+  uint32_t last = first + count - 1;
+  if (last < first) { /* it wraps around, and so may the outermost digit: anything */
+    for (int d = 0; d < 3; d++) low[d] = 0, high[d] = (uint32_t)radix[d] - 1;
+    return;
+  }
   digits(first, radix, low);
-  digits(first + count - 1, radix, high);
+  digits(last, radix, high);
   bool carried = high[0] != low[0];
   if (high[0] >= radix[0]) high[0] = (uint32_t)radix[0] - 1;
   for (int d = 1; d < 3; d++) {
@@ -208,5 +213,9 @@ void tg_walk_reach(const tg_walk *walk, int64_t *out_low, int64_t *out_high) {
     }
   }
   int64_t last = in->index_size[0] ? (in->index_size[0] - 1) * in->index_stride[0] : 0;
-  *(last < 0 ? out_low : out_high) += last;
+  int64_t *end = last < 0 ? out_low : out_high;
+  if (__builtin_add_overflow(*end, last, end) || *end < INT64_MIN / 2 || *end > INT64_MAX / 2) {
+    *out_low = INT64_MIN / 2;
+    *out_high = INT64_MAX / 2;
+  }
 }

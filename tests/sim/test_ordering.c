@@ -294,6 +294,32 @@ TG_TEST(ordering, a_store_by_index_may_be_of_any_row) {
         "device memory from byte");
 }
 
+/* Rows by index, of which the first 64 bytes are loaded, that are farther apart than what STOREs reach is long: 64 KiB
+ * and 16 bytes. Nobody takes what is loaded, which is found when no order of memory is left to prove. */
+#define DISTANT_ROWS(offset)                                                                                 \
+  "arch tiny\ndram 1048576\ninvoke 0 \"run\"\nsection \"s\"\nagcu 0\n"                                       \
+  "ctx 0 store rows=1 take=4 m_radix=1,1,1 k_radix=1,1,4 stride=0,0,0,0,0,4 y_size=1 x_size=1 src_base=4 "   \
+  "offset=" offset "\n"                                                                                      \
+  "ctx 1 load rows=4 take=4 m_radix=1,1,4 k_radix=1,1,4 stride=0,0,16,0,0,4 y_size=1 x_size=1 "              \
+  "index_base=84 dst_mask=2 dst_inner=4 index_size=8 index_stride=65536\n"
+
+TG_TEST(ordering, rows_by_index_may_be_far_apart) {
+  WRONG(DISTANT_ROWS("64"), NULL, "", "nobody waits for what agcu 0 context 1");
+  WRONG(DISTANT_ROWS("48"), NULL, "", "device memory from byte 48 on");
+  WRONG(DISTANT_ROWS("65584"), NULL, "", "device memory from byte 65584 on");
+}
+
+/* Row numbers beyond 2^32 begin again at 0, which is inside. */
+TG_TEST(ordering, row_numbers_wrap_around) {
+  WRONG(
+      "arch tiny\ndram 4096\ninvoke 0 \"run\"\nsection \"s\"\nagcu 0\n"
+      "ctx 0 store rows=2 take=4 m_radix=1,1,1 k_radix=1,1,4 stride=0,0,0,0,0,4 y_size=1 x_size=1 src_base=4 "
+      "m_first=4294967295\n"
+      "ctx 1 store rows=1 take=4 m_radix=1,1,1 k_radix=1,1,4 stride=0,0,0,0,0,4 y_size=1 x_size=1 "
+      "src_base=8\n",
+      NULL, "", "device memory from byte 0 on");
+}
+
 /* Tile 0 sends indices, a LOAD takes them, then tile 0 sends others to the same place. */
 #define INDICES(load_waits, load_posts, more)                                                                \
   "arch tiny\ndram 4096\ninvoke 0 \"run\"\nsection \"s\"\n"                                                  \
