@@ -1,6 +1,7 @@
 /* Operators on the bits of integers, as steps in FP32 that are exact. */
 #include "frontend/decompose/compose.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -21,6 +22,23 @@ static tg_value *at_least(tg_build *b, tg_value *x, double number) {
 /* In FP32; what is computed of a run's integers is held below 2^24 by the sum (integers.h). */
 static tg_value *exactly(tg_build *b, tg_value *x) { return f32(b, plus(b, x, 0)); }
 
+/* What a run computes the integers pass looks after; a constant's sum with 0 is one, too, and is rounded. */
+static tg_status check_constant(const tg_value *x, tg_diag *diag) {
+  int64_t count = tg_is_constant(x) ? tg_value_elements(x) : 0;
+  if (count && x->elided) return tg_fail(diag, TG_INVALID, "a constant operand has no values");
+  for (int64_t i = 0; i < count; i++) {
+    int64_t number = tg_load_i64(x->data, x->dtype, (size_t)i);
+    if (number <= -(1 << EXACT_BITS) || number >= 1 << EXACT_BITS)
+      return tg_fail(diag, TG_INVALID, "a constant holds %" PRId64 ", whose bits FP32 does not hold", number);
+  }
+  return TG_OK;
+}
+
+static tg_status check_constants(const tg_node *node, tg_diag *diag) {
+  tg_status status = check_constant(tg_in(node, 0), diag);
+  return status ? status : check_constant(tg_in(node, 1), diag);
+}
+
 /* --- shifts --- */
 
 /* x 2^y, a bit of y at a time: powers of two keep all digits. */
@@ -34,6 +52,7 @@ tg_status tg_make_bit_shift(tg_build *b, tg_node *node, tg_value **results, tg_d
   if (dtype != tg_in(node, 1)->dtype || is_signed_type(dtype) || !tg_dtype_is_integer(dtype))
     return tg_fail(diag, TG_INVALID, "element types %s and %s are not supported, only unsigned integers are",
                    tg_dtype_name(dtype), tg_dtype_name(tg_in(node, 1)->dtype));
+  if (check_constants(node, diag)) return TG_INVALID;
   tg_value *x = exactly(b, tg_in(node, 0)), *y = exactly(b, tg_in(node, 1)), *rest = y;
   for (int step = 32; step; step /= 2) {
     tg_value *has = at_least(b, rest, step);
@@ -83,6 +102,7 @@ tg_status tg_make_bitwise(tg_build *b, tg_node *node, tg_value **results, tg_dia
   if (dtype != tg_in(node, 1)->dtype || !tg_dtype_is_integer(dtype))
     return tg_fail(diag, TG_INVALID, "element types %s and %s are not supported, only integers are",
                    tg_dtype_name(dtype), tg_dtype_name(tg_in(node, 1)->dtype));
+  if (check_constants(node, diag)) return TG_INVALID;
   int bits = bits_below_sign(dtype);
   digits x = digits_of(b, tg_in(node, 0), bits), y = digits_of(b, tg_in(node, 1), bits);
   tg_value *sum =

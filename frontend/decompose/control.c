@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { MOST_STEPS = 1024, MOST_NODES = 1 << 17 };
+enum { MOST_STEPS = 1024, MOST_NODES = 1 << 17, MOST_RESULTS = 1 << 22 };
 
 /* --- a body's nodes --- */
 
@@ -176,6 +176,9 @@ static tg_status finish_loop(tg_graph *graph, tg_node *node, const loop *l, tg_d
 static tg_status step_loop(tg_graph *graph, tg_node *node, const loop *l, tg_diag *diag) {
   const tg_graph *body = node->bodies[0];
   int kept = 2 + l->states + l->captured, collected = (int)l->step * l->scans;
+  if ((l->step + 1) * collected > MOST_RESULTS) /* each step carries those of all before it */
+    return tg_fail(diag, TG_INVALID, "%" PRId64 " steps of %d results each are too many to unroll", l->step,
+                   l->scans);
   tg_value **inputs = new_list(graph, body->input_count), **results = new_list(graph, body->output_count),
            **operands = new_list(graph, kept + collected + l->scans);
   inputs[0] = tg_graph_add_scalar(graph, "step", TG_I64, (double)l->step);

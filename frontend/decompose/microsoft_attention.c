@@ -161,6 +161,9 @@ tg_status tg_make_group_query(tg_build *b, tg_node *node, tg_value **results, tg
       return TG_INVALID;
   }
   if (tg_in(node, 9)) return tg_fail(diag, TG_INVALID, "position_ids are not supported");
+  for (int i = 11; i < node->input_count; i++)
+    if (tg_in(node, i))
+      return tg_fail(diag, TG_INVALID, "operand %d (head_sink, k_scale, v_scale) is not supported", i);
   tg_value *operands[] = {part[0], part[1], part[2], tg_in(node, 10), tg_in(node, 3), tg_in(node, 4)};
   tg_node *onnx = tg_graph_add_node(b->graph, TG_OP_ATTENTION, b->name, operands, 6, b->before, -1);
   tg_attr_set_int(onnx, TG_ATTR_IS_CAUSAL, 1);

@@ -69,11 +69,12 @@ static tg_status resolve_auto_pad(const tg_node *node, tg_window_shape *w, tg_di
 tg_status tg_window_place(tg_window_shape *w, bool ceil_mode, tg_diag *diag) {
   for (int i = 0; i < w->rank; i++) {
     int64_t span = w->in[i] + w->begin[i] + w->end[i] - tg_window_extent(w, i);
+    if (ceil_mode) span += w->stride[i] - 1; /* the last window may end outside */
     if (span < 0)
       return tg_fail(diag, TG_INVALID,
                      "a window of %" PRId64 " does not fit into %" PRId64 " padded by %" PRId64,
                      tg_window_extent(w, i), w->in[i], w->begin[i] + w->end[i]);
-    w->out[i] = (span + (ceil_mode ? w->stride[i] - 1 : 0)) / w->stride[i] + 1;
+    w->out[i] = span / w->stride[i] + 1;
     /* A window of ceil_mode must begin inside the data or the padding before it. */
     if (ceil_mode && (w->out[i] - 1) * w->stride[i] >= w->in[i] + w->begin[i]) w->out[i]--;
   }

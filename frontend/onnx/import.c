@@ -167,13 +167,15 @@ static tg_status read_model(tg_arena *arena, const tg_file *file, const char *pa
   tg_status status = tg_wire_parse_model(file->data, file->size, &model, diag);
   if (!status) {
     const char *name = model->graph && model->graph->name ? model->graph->name : "";
+    size_t calls = 0;
     tg_import import = {tg_graph_create(arena, name),
                         0,
                         path,
                         tg_name_set_create(arena),
                         diag,
                         .import_node = tg_import_node,
-                        .model = model};
+                        .model = model,
+                        .calls = &calls};
     status = import_graph(&import, model);
     *out_graph = status ? NULL : import.graph;
   }

@@ -24,6 +24,7 @@ typedef struct tg_import {
   const Onnx__FunctionProto *function;
   const Onnx__NodeProto *caller;
   int depth; /* bodies and calls around */
+  size_t *calls; /* of functions and bodies so far, in all of the model */
 } tg_import;
 
 /* Stands for an optional result that our operator does not have (a dropout's mask): it may be named, not

@@ -26,7 +26,8 @@ tg_status tg_import_define(tg_import *import, const char *name, tg_value *value)
   if (!*name) return TG_OK;
   if (!tg_name_set_add(import->names, name, value))
     return tg_fail(import->diag, TG_INVALID, "output \"%s\" is defined twice", name);
-  if (value != &tg_import_absent && value != &tg_import_none && import->function == NULL)
+  if (value != &tg_import_absent && value != &tg_import_none && import->function == NULL &&
+      value->kind == TG_VALUE_RESULT) /* a function may return what it was given */
     tg_value_rename(import->graph, value, name);
   return TG_OK;
 }

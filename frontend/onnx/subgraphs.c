@@ -4,7 +4,15 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { MOST_DEPTH = 32, MOST_NODES = 1 << 17 };
+enum { MOST_DEPTH = 32, MOST_NODES = 1 << 17, MOST_CALLS = 1 << 14 };
+
+/* Functions that call functions twice, so many deep, are many calls of few bytes. */
+static tg_status count_call(const tg_import *import) {
+  return ++*import->calls > MOST_CALLS
+             ? tg_fail(import->diag, TG_INVALID, "its functions and bodies are entered more than %d times",
+                       MOST_CALLS)
+             : TG_OK;
+}
 
 /* --- bodies --- */
 
@@ -25,6 +33,7 @@ static tg_status import_body(tg_import *import, const Onnx__GraphProto *proto, b
   inner.captured = NULL;
   inner.captured_count = inner.captured_capacity = 0;
   if (inner.depth > MOST_DEPTH) return tg_fail(import->diag, TG_INVALID, "graphs are nested too deeply");
+  if (count_call(import)) return TG_INVALID;
   if (proto->n_sparse_initializer)
     return tg_fail(import->diag, TG_INVALID, "sparse initializers are not supported");
   if (tg_import_constants(&inner, proto)) return TG_INVALID;
@@ -146,6 +155,7 @@ tg_status tg_import_call(tg_import *import, const Onnx__NodeProto *proto,
   inner.opset = opset_of(function, import->opset);
   inner.depth++;
   if (inner.depth > MOST_DEPTH) return tg_fail(import->diag, TG_INVALID, "functions are nested too deeply");
+  if (count_call(import)) return TG_INVALID;
   if (import->graph->node_count > MOST_NODES)
     return tg_fail(import->diag, TG_INVALID, "functions make more than %d nodes", MOST_NODES);
   if (proto->n_input > function->n_input || proto->n_output > function->n_output)

@@ -199,7 +199,20 @@ static tg_status compile_guarded(tg_session *session, const tg_compile_options *
 }
 
 tg_status tg_session_compile(tg_session *session, const tg_compile_options *options, tg_diag *diag) {
-  TG_GUARDED(diag, compile_guarded(session, options, diag));
+  const bool fresh = session && !session->program;
+  tg_guard guard;
+  tg_guard_enter(&guard);
+  if (setjmp(guard.place)) { /* what is half compiled is not */
+    if (fresh) {
+      tg_program_destroy(session->program);
+      session->program = NULL;
+      session->input_count = session->output_count = 0;
+    }
+    return tg_guard_caught(&guard, diag);
+  }
+  tg_status status = compile_guarded(session, options, diag);
+  tg_guard_leave(&guard);
+  return status;
 }
 
 bool tg_session_is_compiled(const tg_session *session) { return session && session->program; }

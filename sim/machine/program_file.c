@@ -24,8 +24,10 @@ typedef struct writer {
 
 static void put(writer *out, const void *data, size_t size) {
   size_t rest = size % 8, whole = size - rest;
-  fwrite(data, 1, whole, out->stream);
-  tg_hasher_add(&out->hasher, data, whole);
+  if (whole) {
+    fwrite(data, 1, whole, out->stream);
+    tg_hasher_add(&out->hasher, data, whole);
+  }
   if (!rest) return;
   uint8_t last[8] = {0};
   memcpy(last, (const uint8_t *)data + whole, rest);

@@ -293,6 +293,10 @@ def control():
         ["d", "a", "a"]))
     graph("loop_without_step", [many], [("x", x), ("w", w)], [("y", w), ("z", w)], 16, [("n", np.array(0))],
           refused="it makes no step")
+    wide = body([node("Identity", ["c"], ["d"]), node("Add", ["s", "x"], ["a"])], [("i", TensorProto.INT64), ("c", TensorProto.BOOL), "s"],
+                ["d", "a"] + 20 * ["a"])
+    graph("loop_of_many_results", [node("Loop", ["n", "", "w"], ["y"] + ["z%d" % i for i in range(20)], body=wide)], [("x", x), ("w", w)], [("y", w)], 16,
+          [("n", np.array(1000))], refused="20 results each are too many")
     graph("loop_too_long", [many], [("x", x), ("w", w)], [("y", w), ("z", w)], 16, [("n", np.array(5000))],
           refused="more than 1024 steps")
     graph("loop_unknown", [node("ReduceMax", ["x"], ["m"], keepdims=0), node("Cast", ["m"], ["n"], to=TensorProto.INT64), many],
@@ -331,6 +335,13 @@ def functions():
     s = leaky(x.astype("f8") @ w + c, 0.25)
     graph("functions", [node("Two", ["x", "w", "c"], ["y", "z"], domain="own")], [("x", x)], [("y", f4(leaky(s @ w + c, 0.01))), ("z", f4(s))],
           16, [("w", w), ("c", c)], functions=[layer, clip, two], domains=["own"])
+    same = function("Same", ["a"], ["a"], [])
+    graph("functions_that_pass_through", [node("Same", ["x"], ["a"], domain="own"), node("Add", ["a", "x"], ["y"])], [("x", x)], [("y", x + x)], 16,
+          functions=[same], domains=["own"])
+    twice = [function("F%d" % i, ["a"], ["b"], [node("F%d" % (i + 1), ["a"], ["h"], domain="own"), node("F%d" % (i + 1), ["h"], ["b"], domain="own")])
+             for i in range(16)] + [function("F16", ["a"], ["a"], [])]
+    graph("functions_by_powers_of_two", [node("F0", ["x"], ["y"], domain="own")], [("x", x)], [("y", x)], 16, functions=twice, domains=["own"],
+          refused="are entered more than 16384 times")
     forever = function("Forever", ["a"], ["r"], [node("Forever", ["a"], ["r"], domain="own")])
     graph("functions_without_end", [node("Forever", ["x"], ["y"], domain="own")], [("x", x)], [("y", x)], 16, functions=[forever],
           domains=["own"], refused="functions are nested too deeply")
@@ -346,6 +357,9 @@ def bits():
     case("bitwise_not_i16", "BitwiseNot", [a.astype("i2")], [~a.astype("i2")], 18)
     case("bitwise_not_u8", "BitwiseNot", [a.astype("u1")], [~a.astype("u1")], 18)
     case("bitwise_not_u32", "BitwiseNot", [a.astype("u4")], [~a.astype("u4")], 18, refused="element type u32 is not supported")
+    case("bitwise_beyond_constant", "BitwiseAnd", [a.astype("i8"), np.array(1 << 40, "i8")], [a], 18, constants=(1,),
+         refused="whose bits FP32 does not hold")
+    case("bitwise_constant", "BitwiseXor", [a.astype("i8"), np.array((1 << 24) - 1, "i8")], [a.astype("i8") ^ ((1 << 24) - 1)], 18, constants=(1,))
     case("bitwise_beyond", "BitwiseAnd", [a + (1 << 24), b], [a], 18, refused="outside")
     for dtype in ("u1", "u2", "u4", "u8"):
         size = 8 * np.dtype(dtype).itemsize
@@ -618,6 +632,8 @@ def decoders():
     how = dict(domain="com.microsoft", num_heads=4, kv_num_heads=2)
     case("group_query_packed", "GroupQueryAttention", [packed_rows, None, None, None, None, np.array([2, 2], "i4"), np.array(3, "i4")],
          [f4(y.swapaxes(1, 2).reshape(2, 3, 32)), heads(k, 2).copy(), heads(w, 2).copy()], 17, **how)
+    case("group_query_sink", "GroupQueryAttention", [packed_rows, None, None, None, None, np.array([2, 2], "i4"), np.array(3, "i4"), None, None, None,
+                                                     None, normal(4)], [q], 17, refused="operand 11", **how)
     case("group_query_lengths", "GroupQueryAttention", [packed_rows, None, None, None, None, np.array([2, 1], "i4"), np.array(3, "i4")], [q], 17,
          refused="sequence 1 has 2 keys", **how)
 
