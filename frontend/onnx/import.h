@@ -23,7 +23,7 @@ typedef struct tg_import {
   /* Of a function's nodes: the function, and the node that calls it. */
   const Onnx__FunctionProto *function;
   const Onnx__NodeProto *caller;
-  int depth; /* bodies and calls around */
+  int depth;     /* bodies and calls around */
   size_t *calls; /* of functions and bodies so far, in all of the model */
 } tg_import;
 

@@ -31,6 +31,7 @@ typedef struct writer {
 } writer;
 
 static void put(writer *w, const void *data, uint64_t size) {
+  if (!size) return;
   tg_hasher_add(&w->hasher, data, (size_t)size);
   fwrite(data, 1, (size_t)size, w->file);
 }
