@@ -10,39 +10,6 @@
 #include <string.h>
 #include <unistd.h>
 
-void tg_progress(tg_context *context, const char *what) {
-  if (!context->terminal) return;
-  if (what)
-    fprintf(stderr, "\r\033[K%s ...", what);
-  else
-    fputs("\r\033[K", stderr);
-  fflush(stderr);
-}
-
-tg_status tg_one_operand(tg_context *context, const char **out_operand) {
-  const tg_options *o = &context->options;
-  const tg_command_info *command = tg_command_get(o->command);
-  if (o->operand_count == 1) {
-    *out_operand = o->operands[0];
-    return TG_OK;
-  }
-  if (!o->operand_count)
-    return tg_fail(&context->diag, TG_INVALID, "tegula %s needs %s", command->name, command->operands);
-  return tg_fail(&context->diag, TG_INVALID, "tegula %s takes one operand: \"%s\" is one too many",
-                 command->name, o->operands[1]);
-}
-
-void tg_print_json(const json_t *object) {
-  if (!object) tg_die("out of memory for the answer");
-  if (json_dumpf(object, stdout, JSON_INDENT(2)) && !ferror(stdout)) tg_die("out of memory for the answer");
-  putchar('\n');
-}
-
-bool tg_answer_as_text(const tg_context *context, const json_t *answer) {
-  if (context->json) tg_print_json(answer);
-  return !context->json && !context->quiet;
-}
-
 static tg_status run(tg_context *context) {
   switch (context->options.command) {
   case TG_COMMAND_COMPILE: return tg_command_compile(context);

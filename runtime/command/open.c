@@ -26,17 +26,6 @@ static tg_status refuse_compiling(tg_context *context, const char *path) {
   return TG_OK;
 }
 
-tg_status tg_split_option(tg_context *context, tg_option_id option, const char *text, const char **out_name,
-                          const char **out_value) {
-  const char *equals = strchr(text, '=');
-  if (!equals || equals == text || !equals[1])
-    return tg_fail(&context->diag, TG_INVALID, "--%s: \"%s\" is not %s", tg_option_get(option)->name, text,
-                   tg_option_get(option)->argument);
-  *out_name = tg_arena_strndup(&context->arena, text, (size_t)(equals - text));
-  *out_value = equals + 1;
-  return TG_OK;
-}
-
 static tg_status bind_dim(tg_context *context, tg_session *session, const char *text) {
   const char *name, *value;
   tg_status status = tg_split_option(context, TG_OPT_DIM, text, &name, &value);

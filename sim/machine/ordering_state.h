@@ -125,7 +125,7 @@ static inline sequence end_sequence(const unit *u, const tg_instr *in) {
   return late ? LATE : IN_ORDER;
 }
 
-/* Reports (ordering.c). */
+/* Reports (ordering_text.c). */
 void tg_order_name_endpoint(const check *k, uint32_t endpoint, char *out, size_t size);
 void tg_order_name_unit(const check *k, uint32_t index, char *out, size_t size);
 tg_status tg_order_at(const check *k, const unit *u,
