@@ -444,7 +444,7 @@ static void add_indices(gen *g) {
                              .rank = 1,
                              .dims = {INDICES},
                              .bytes = sizeof *words * INDICES,
-                             .data = words};
+                             .data = (const uint8_t *)words};
 }
 
 tg_program *random_fabric(const tg_params *params, uint32_t seed) {
