@@ -32,6 +32,36 @@ static const tg_command_info commands[] = {
 #undef OPTION
 };
 
+/* Names that tables own, "|a|b", and what their rows say of them. */
+#define TG_PRESET(id, name, doc) "|" name
+static const char preset_names[] =
+#include "frontend/precision/presets.def"
+    ;
+#undef TG_PRESET
+#define TG_PRESET(id, name, doc) "; " name " " doc
+static const char preset_help[] = "precision policy (default mp0)"
+#include "frontend/precision/presets.def"
+    ;
+#undef TG_PRESET
+#define ARRAY(name, dram) "|" #name
+static const char array_names[] =
+#include "sim/machine/arrays.def"
+    ;
+#undef ARRAY
+#define ARRAY(name, dram) #name ", "
+static const char array_help[] =
+#include "sim/machine/arrays.def"
+    "or a YAML file of parameters (default edge); sweep: several";
+#undef ARRAY
+#define DRAM_DEVICE(name, map) "|" name
+static const char dram_names[] = "|simple"
+#include "sim/machine/dram_device.def"
+    ;
+#define DRAM_DEVICE(name, map) ", " name
+static const char dram_help[] = "memory behind the ports: simple (a fixed latency)"
+#include "sim/machine/dram_device.def"
+                                ", or a YAML file, and changes: NAME,KEY=VALUE,... (default: the array's)";
+
 static const tg_option_info option_table[] = {
 #define COMMAND(id, name, operands, summary)
 #define OPTION(id, name, letter, kind, argument, choices, commands, help)                                    \

@@ -11,9 +11,18 @@
 #include <regex.h>
 #include <string.h>
 
+#define TG_PRESET(id, name, doc) name,
 static const char *const preset_names[] = {
-    [TG_PRESET_MP0] = "mp0", [TG_PRESET_MP1] = "mp1", [TG_PRESET_MP2] = "mp2",
-    [TG_PRESET_MP3] = "mp3", [TG_PRESET_MP4] = "mp4", [TG_PRESET_DEFAULT] = "default"};
+#include "frontend/precision/presets.def"
+};
+#undef TG_PRESET
+
+/* ", mp0, mp1" and so on. */
+#define TG_PRESET(id, name, doc) ", " name
+static const char preset_list[] =
+#include "frontend/precision/presets.def"
+    ;
+#undef TG_PRESET
 
 void tg_precision_defaults(tg_precision_options *options) {
   *options = (tg_precision_options){.k_tile = 128, .amp_dtype = TG_BF16};
@@ -25,10 +34,8 @@ tg_status tg_precision_preset_parse(const char *name, tg_precision_preset *out_p
     *out_preset = (tg_precision_preset)i;
     return TG_OK;
   }
-  return tg_fail(diag, TG_INVALID, "no precision preset \"%s\" (mp0, mp1, mp2, mp3, mp4, default)", name);
+  return tg_fail(diag, TG_INVALID, "no precision preset \"%s\" (%s)", name, preset_list + 2);
 }
-
-const char *tg_precision_preset_name(tg_precision_preset preset) { return preset_names[preset]; }
 
 /* --- casts */
 

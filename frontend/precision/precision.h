@@ -20,12 +20,9 @@ typedef enum tg_precision_family {
 } tg_precision_family;
 
 typedef enum tg_precision_preset {
-  TG_PRESET_MP0,
-  TG_PRESET_MP1,
-  TG_PRESET_MP2,
-  TG_PRESET_MP3,
-  TG_PRESET_MP4,
-  TG_PRESET_DEFAULT,
+#define TG_PRESET(id, name, doc) TG_PRESET_##id,
+#include "frontend/precision/presets.def"
+#undef TG_PRESET
   TG_PRESET_COUNT
 } tg_precision_preset;
 
@@ -72,7 +69,6 @@ void tg_precision_defaults(tg_precision_options *options);
 
 /* "mp0" .. to a preset; TG_INVALID names the presets there are. */
 tg_status tg_precision_preset_parse(const char *name, tg_precision_preset *out_preset, tg_diag *diag);
-const char *tg_precision_preset_name(tg_precision_preset preset);
 
 /* Casts right before use, each node's result dtypes and node->rule, and graph->casts, the account of it.
  * Needs shapes and dtypes; keeps both. TG_INVALID: the regex does not compile, an operator is in both lists

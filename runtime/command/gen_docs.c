@@ -70,7 +70,7 @@ static const char *words_of(int option) {
   switch (option) {
   case TG_OPT_SET:
     return ""
-#define PARAM(name, tiny, edge, rack, lowest, highest, power_of_two, doc) "|" #name "="
+#define PARAM(name, presets, lowest, highest, power_of_two, doc) "|" #name "="
 #include "sim/machine/params.def"
 #undef PARAM
         ;

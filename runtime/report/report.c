@@ -50,7 +50,7 @@ json_t *tg_report_model(const tg_session *session) {
 json_t *tg_report_arch(const tg_params *params) {
   json_t *arch = json_object();
   json_object_set_new(arch, "name", tg_json_text(params->name));
-#define PARAM(name, tiny, edge, rack, lowest, highest, power_of_two, doc)                                    \
+#define PARAM(name, presets, lowest, highest, power_of_two, doc)                                             \
   json_object_set_new(arch, #name, whole(params->name));
 #include "sim/machine/params.def"
 #undef PARAM

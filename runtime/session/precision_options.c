@@ -1,4 +1,5 @@
 #include "runtime/session/precision_options.h"
+#include "runtime/options.h"
 
 #include <jansson.h>
 #include <stdlib.h>
@@ -17,16 +18,18 @@ static int choose(const char *choices, const char *value) {
 }
 
 typedef struct choice {
-  const char *option, *choices, *value;
+  tg_option_id option;
+  const char *value;
   int chosen;
 } choice;
 
 static tg_status choose_all(choice *rows, int count, tg_diag *diag) {
   for (int i = 0; i < count; i++) {
-    rows[i].chosen = choose(rows[i].choices, rows[i].value);
+    const tg_option_info *option = tg_option_get(rows[i].option);
+    rows[i].chosen = choose(option->choices, rows[i].value);
     if (rows[i].chosen < 0)
-      return tg_fail(diag, TG_INVALID, "%s: \"%s\" is none of %s", rows[i].option, rows[i].value,
-                     rows[i].choices);
+      return tg_fail(diag, TG_INVALID, "%s: \"%s\" is none of %s", option->name, rows[i].value,
+                     option->choices);
   }
   return TG_OK;
 }
@@ -88,13 +91,10 @@ tg_status tg_precision_of(tg_arena *arena, const tg_compile_options *o, tg_preci
   enum { ACCUM, AMP, DTYPE, OUT_DTYPE, LEVEL, DEVICE, MATMUL, CHOICES };
   static const tg_precision_family families[] = {TG_FAMILY_HMP, TG_FAMILY_AUTOCAST, TG_FAMILY_RAF};
   static const tg_dtype out_dtypes[] = {TG_F32, TG_BF16, TG_F16};
-  choice rows[CHOICES] = {{"tiling-accum", "fp32|bf16sr", o->tiling_accum, 0},
-                          {"amp", "hmp|autocast|raf", o->amp, 0},
-                          {"amp-dtype", "bf16|fp16", o->amp_dtype, 0},
-                          {"amp-out-dtype", "fp32|bf16|fp16", o->amp_out_dtype, 0},
-                          {"hmp-opt-level", "O1|O2", o->hmp_opt_level, 0},
-                          {"autocast-device", "cuda|cpu|hpu", o->autocast_device, 0},
-                          {"matmul-precision", "highest|high|medium", o->matmul_precision, 0}};
+  choice rows[CHOICES] = {{TG_OPT_TILING_ACCUM, o->tiling_accum, 0}, {TG_OPT_AMP, o->amp, 0},
+                          {TG_OPT_AMP_DTYPE, o->amp_dtype, 0},       {TG_OPT_AMP_OUT, o->amp_out_dtype, 0},
+                          {TG_OPT_HMP_LEVEL, o->hmp_opt_level, 0},   {TG_OPT_DEVICE, o->autocast_device, 0},
+                          {TG_OPT_MATMUL, o->matmul_precision, 0}};
   tg_precision_defaults(out);
   if (choose_all(rows, CHOICES, diag) || check_belonging(o, diag) ||
       parse_mixed_ops(o->mixed_precision_ops, out, diag) || read_files(arena, o, out, diag))

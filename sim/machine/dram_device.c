@@ -8,30 +8,31 @@
 #include <string.h>
 #include <yaml.h>
 
-enum { DEVICES = 5 };
-static const char *const names[] = {"simple",     "ddr4-3200", "lpddr5-6400", "gddr6-14000",
-                                    "hbm2e-3200", "hbm3-6400", NULL};
-
-/* 256 bytes share a row of a bank; then addresses go round the channels, then round the groups. */
-static const char *const maps[DEVICES] = {"c2hgcbr", "c3hgcbr", "c3hgcbr", "c3hgcbr", "c3hgcbr"};
+#define DRAM_DEVICE(name, map) name,
+static const char *const names[] = {"simple",
+#include "sim/machine/dram_device.def"
+                                    NULL};
+#define DRAM_DEVICE(name, map) map,
+static const char *const maps[] = {
+#include "sim/machine/dram_device.def"
+};
+enum { DEVICES = sizeof maps / sizeof *maps };
 
 typedef struct field {
   const char *name;
-  uint32_t value[DEVICES], lowest, highest;
+  uint32_t value[DEVICES], lowest, highest; /* of each device; of words that of all is the first */
   bool power_of_two;
   const char *choices; /* "a|b": by their numbers; NULL: a number */
   size_t offset;
 } field;
 
 static const field fields[] = {
-#define DRAM_FIELD(name, ddr4, lpddr5, gddr6, hbm2e, hbm3, lowest, highest, power_of_two, doc)               \
-  {#name, {ddr4, lpddr5, gddr6, hbm2e, hbm3}, lowest, highest, power_of_two,                                 \
-   NULL,  offsetof(tg_dram_device, name)},
+#define VALUES(...) __VA_ARGS__
+#define DRAM_FIELD(name, devices, lowest, highest, power_of_two, doc)                                        \
+  {#name, {VALUES devices}, lowest, highest, power_of_two, NULL, offsetof(tg_dram_device, name)},
 #define DRAM_WORD(name, value, choices, doc)                                                                 \
-  {#name, {value, value, value, value, value}, 0, 2, false, choices, offsetof(tg_dram_device, name)},
+  {#name, {value}, 0, 2, false, choices, offsetof(tg_dram_device, name)},
 #include "sim/machine/dram_device.def"
-#undef DRAM_FIELD
-#undef DRAM_WORD
 };
 enum { FIELDS = sizeof fields / sizeof *fields };
 
@@ -51,7 +52,7 @@ static bool load_row(const char *name, tg_dram_device *device) {
     snprintf(device->name, sizeof device->name, "%s", name);
     if (d == 0) return true;
     snprintf(device->map, sizeof device->map, "%s", maps[d - 1]);
-    for (int i = 0; i < FIELDS; i++) *slot(device, i) = fields[i].value[d - 1];
+    for (int i = 0; i < FIELDS; i++) *slot(device, i) = fields[i].value[fields[i].choices ? 0 : d - 1];
     return true;
   }
   return false;

@@ -18,11 +18,9 @@ typedef enum tg_dram_hash { TG_HASH_NONE, TG_HASH_BANKS, TG_HASH_ALL } tg_dram_h
 typedef struct tg_dram_device {
   char name[32]; /* the row of the table that it began with */
   char map[32];  /* letters of address bits from the lowest above an access on, see tg_dram_device_check */
-#define DRAM_FIELD(name, ddr4, lpddr5, gddr6, hbm2e, hbm3, lowest, highest, power_of_two, doc) uint32_t name;
-#define DRAM_WORD(name, value, choices, doc)                                                   uint32_t name;
+#define DRAM_FIELD(name, devices, lowest, highest, power_of_two, doc) uint32_t name;
+#define DRAM_WORD(name, value, choices, doc)                          uint32_t name;
 #include "sim/machine/dram_device.def"
-#undef DRAM_FIELD
-#undef DRAM_WORD
 } tg_dram_device;
 
 /* `spec` is NAME or FILE.yaml, and after that changes: ",key=value" each. A file holds `key: value` lines, the

@@ -4,8 +4,13 @@
 #include <ctype.h>
 #include <stdio.h>
 
-enum { PRESETS = 3 };
-static const char *const preset_names[PRESETS] = {"tiny", "edge", "rack"};
+#define ARRAY(name, dram) ARRAY_##name,
+enum {
+#include "sim/machine/arrays.def"
+  ARRAYS
+};
+#undef ARRAY
+#define VALUES(...) __VA_ARGS__
 
 static void print_cell(const char *text) {
   for (; *text; text++) {
@@ -27,8 +32,27 @@ static void print_bits(unsigned first, unsigned count) {
 
 /* ---- parameters ---- */
 
-static void print_derived(const char *name, const uint32_t values[PRESETS], const char *meaning) {
-  printf("| %s | %u | %u | %u | %s |\n", name, values[0], values[1], values[2], meaning);
+/* "| tiny | edge " and so on. */
+static void print_names(void) {
+  for (const char *const *name = tg_params_names(); *name; name++) printf("| %s ", *name);
+}
+
+static void print_rule(int columns) {
+  while (columns--) printf("|---");
+  puts("|");
+}
+
+static void print_values(const uint32_t values[ARRAYS]) {
+  for (int i = 0; i < ARRAYS; i++) printf("| %u ", values[i]);
+}
+
+static void print_derived(const char *name, const tg_params m[ARRAYS], uint32_t derive(const tg_params *),
+                          const char *meaning) {
+  uint32_t values[ARRAYS];
+  for (int i = 0; i < ARRAYS; i++) values[i] = derive(&m[i]);
+  printf("| %s ", name);
+  print_values(values);
+  printf("| %s |\n", meaning);
 }
 
 static uint32_t macs_a_cycle(const tg_params *m) { return tg_tiles(m) * m->p * m->p; }
@@ -38,20 +62,26 @@ static uint32_t dram_bytes_a_cycle(const tg_params *m) { return tg_agcus(m) * m-
 static void print_parameters(void) {
   puts("## Parameters\n\n"
        "Presets, and the range of each parameter. `--arch NAME` chooses a preset or a YAML file, `--set "
-       "KEY=VALUE` changes one.\n\n"
-       "| parameter | tiny | edge | rack | range | meaning |\n|---|---|---|---|---|---|");
-#define PARAM(name, tiny, edge, rack, lowest, highest, power_of_two, doc)                                    \
-  printf("| `%s` | %d | %d | %d | %d..%d%s | %s |\n", #name, tiny, edge, rack, lowest, highest,              \
-         power_of_two ? ", powers of 2" : "", doc);
+       "KEY=VALUE` changes one.\n");
+  printf("| parameter ");
+  print_names();
+  puts("| range | meaning |");
+  print_rule(3 + ARRAYS);
+#define PARAM(name, presets, lowest, highest, power_of_two, doc)                                             \
+  printf("| `%s` ", #name);                                                                                  \
+  print_values((uint32_t[ARRAYS]){VALUES presets});                                                          \
+  printf("| %d..%d%s | %s |\n", lowest, highest, power_of_two ? ", powers of 2" : "", doc);
 #include "sim/machine/params.def"
 #undef PARAM
-  tg_params m[PRESETS];
+  tg_params m[ARRAYS];
   tg_diag diag = {""};
-  for (int i = 0; i < PRESETS; i++)
-    if (tg_params_load(preset_names[i], &m[i], &diag)) tg_die("%s", diag.message);
-  puts("\nWhat follows from them:\n\n| | tiny | edge | rack | |\n|---|---|---|---|---|");
-#define DERIVED(name, value, meaning)                                                                        \
-  print_derived(name, (uint32_t[]){value(&m[0]), value(&m[1]), value(&m[2])}, meaning)
+  for (int i = 0; i < ARRAYS; i++)
+    if (tg_params_load(tg_params_names()[i], &m[i], &diag)) tg_die("%s", diag.message);
+  printf("\nWhat follows from them:\n\n| ");
+  print_names();
+  puts("| |");
+  print_rule(2 + ARRAYS);
+#define DERIVED(name, value, meaning) print_derived(name, m, value, meaning)
   DERIVED("tiles", tg_tiles, "rows x cols");
   DERIVED("AGCUs", tg_agcus, "rows + cols, a DRAM port each");
   DERIVED("bytes of a flit", tg_flit_bytes, "4P");

@@ -16,7 +16,7 @@ static void print_camel(const char *text) {
 }
 
 static void print_parameters(const tg_params *m) {
-#define PARAM(name, tiny, edge, rack, lowest, highest, power_of_two, doc)                                    \
+#define PARAM(name, presets, lowest, highest, power_of_two, doc)                                             \
   printf("  localparam int unsigned ");                                                                      \
   print_camel(#name);                                                                                        \
   printf(" = %u;  // %s\n", m->name, doc);

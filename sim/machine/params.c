@@ -8,20 +8,46 @@
 #include <string.h>
 #include <yaml.h>
 
+#define ARRAY(name, dram) ARRAY_##name,
+enum {
+#include "sim/machine/arrays.def"
+  ARRAYS
+};
+#undef ARRAY
+
+#define ARRAY(name, dram) #name,
+static const char *const names[] = {
+#include "sim/machine/arrays.def"
+    NULL};
+#undef ARRAY
+
+#define ARRAY(name, dram) ", " #name
+static const char list[] =
+#include "sim/machine/arrays.def"
+    ;
+#undef ARRAY
+
+#define ARRAY(name, dram) dram,
+static const char *const drams[] = {
+#include "sim/machine/arrays.def"
+};
+#undef ARRAY
+
+#define VALUES(...) __VA_ARGS__
 static const struct {
   const char *name;
-  uint32_t preset[3], lowest, highest;
+  uint32_t preset[ARRAYS], lowest, highest;
   bool power_of_two;
   size_t offset;
 } table[] = {
-#define PARAM(name, tiny, edge, rack, lowest, highest, power_of_two, doc)                                    \
-  {#name, {tiny, edge, rack}, lowest, highest, power_of_two, offsetof(tg_params, name)},
+#define PARAM(name, presets, lowest, highest, power_of_two, doc)                                             \
+  {#name, {VALUES presets}, lowest, highest, power_of_two, offsetof(tg_params, name)},
 #include "sim/machine/params.def"
 #undef PARAM
 };
 enum { PARAMS = sizeof table / sizeof *table };
-static const char *const presets[] = {"tiny", "edge", "rack"};
-static const char *const drams[] = {"simple", "simple", "simple"}; /* of the presets */
+
+const char *const *tg_params_names(void) { return names; }
 
 static uint32_t *slot(tg_params *params, int i) {
   return (uint32_t *)(void *)((char *)params + table[i].offset);
@@ -31,8 +57,8 @@ static uint32_t value(const tg_params *params, int i) {
 }
 
 static bool load_preset(const char *name, tg_params *params) {
-  for (int p = 0; p < 3; p++)
-    if (!strcmp(name, presets[p])) {
+  for (int p = 0; p < ARRAYS; p++)
+    if (!strcmp(name, names[p])) {
       *params = (tg_params){0};
       snprintf(params->name, sizeof params->name, "%s", name);
       for (int i = 0; i < PARAMS; i++) *slot(params, i) = table[i].preset[p];
@@ -129,7 +155,7 @@ static tg_status load_yaml(yaml_parser_t *parser, tg_params *params, tg_diag *di
         else if (strcmp(key, "base"))
           status = set(params, key, text, diag);
         else if (any || !load_preset(text, params))
-          status = tg_fail(diag, TG_INVALID, "base: wants tiny, edge or rack, and to be the first line");
+          status = tg_fail(diag, TG_INVALID, "base: wants one of %s, and to be the first line", list + 2);
         based |= !strcmp(key, "base");
         given += strcmp(key, "dram") != 0;
         any = true;
@@ -138,9 +164,9 @@ static tg_status load_yaml(yaml_parser_t *parser, tg_params *params, tg_diag *di
     }
     yaml_event_delete(&event);
     if (!status && end && !based && given < PARAMS)
-      status =
-          tg_fail(diag, TG_INVALID,
-                  "names no base (`base: tiny`, edge or rack, as the first line) and not all parameters");
+      status = tg_fail(diag, TG_INVALID,
+                       "names no base (`base: %s`, of %s, as the first line) and not all parameters",
+                       names[0], list + 2);
     if (status || end) return status;
   }
 }
@@ -150,8 +176,8 @@ tg_status tg_params_load(const char *name_or_file, tg_params *out_params, tg_dia
   FILE *file;
   tg_diag why = {""};
   if (tg_input_open(name_or_file, &file, NULL, &why))
-    return tg_fail(diag, TG_INVALID, "%s; the arrays there are: tiny, edge, rack", why.message);
-  load_preset("tiny", out_params);
+    return tg_fail(diag, TG_INVALID, "%s; the arrays there are: %s", why.message, list + 2);
+  load_preset(names[0], out_params);
   const char *stem = strrchr(name_or_file, '/') ? strrchr(name_or_file, '/') + 1 : name_or_file;
   snprintf(out_params->name, sizeof out_params->name, "%.*s", (int)strcspn(stem, "."), stem);
   char name[sizeof out_params->name];

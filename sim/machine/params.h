@@ -10,13 +10,16 @@ extern "C" {
 
 typedef struct tg_params {
   char name[64]; /* preset or file stem, for reports */
-#define PARAM(name, tiny, edge, rack, lowest, highest, power_of_two, doc) uint32_t name;
+#define PARAM(name, presets, lowest, highest, power_of_two, doc) uint32_t name;
 #include "sim/machine/params.def"
 #undef PARAM
   tg_dram_device dram; /* the memory behind the ports; no part of the array that RTL is built of */
 } tg_params;
 
-/* Loads a preset ("tiny", "edge", "rack") or a YAML file of `parameter: value` lines, with an optional `base:
+/* The presets, of arrays.def; ended by NULL. */
+const char *const *tg_params_names(void);
+
+/* Loads a preset or a YAML file of `parameter: value` lines, with an optional `base:
  * PRESET` and an optional `dram: DEVICE` (a spec of dram_device.h). */
 tg_status tg_params_load(const char *name_or_file, tg_params *out_params, tg_diag *diag);
 /* Applies one "key=value". Ranges are checked; call tg_params_check after the last one. */

@@ -34,10 +34,12 @@ static void print_quoted(FILE *out, const char *text) {
 
 static void print_params(FILE *out, const tg_params *params, tg_arena *scratch) {
   tg_params preset;
-  const char *base = !strcmp(params->name, "edge") || !strcmp(params->name, "rack") ? params->name : "tiny";
+  const char *const *names = tg_params_names(), *base = names[0];
+  for (int i = 0; names[i]; i++)
+    if (!strcmp(params->name, names[i])) base = names[i];
   tg_params_load(base, &preset, NULL);
   fprintf(out, "arch %s\n", base);
-#define PARAM(key, tiny, edge, rack, lowest, highest, power_of_two, doc)                                     \
+#define PARAM(key, presets, lowest, highest, power_of_two, doc)                                              \
   if (params->key != preset.key) fprintf(out, "set %s=%u\n", #key, params->key);
 #include "sim/machine/params.def"
 #undef PARAM

@@ -45,7 +45,7 @@ std::string build_hint(const tg_params &params) {
   tg_params tiny;
   tg_params_load("tiny", &tiny, nullptr);
   std::string text;
-#define PARAM(name, tiny_, edge, rack, lowest, highest, power_of_two, doc)                                   \
+#define PARAM(name, presets, lowest, highest, power_of_two, doc)                                             \
   if (params.name != tiny.name)                                                                              \
     text += std::string(text.empty() ? "" : ",") + #name "=" + std::to_string(params.name);
 #include "sim/machine/params.def"

@@ -31,7 +31,7 @@ typedef struct limits {
 } limits;
 
 static const limits parameters[] = {
-#define PARAM(name, tiny, edge, rack, lowest, highest, power, doc) {#name, lowest, highest, power},
+#define PARAM(name, presets, lowest, highest, power, doc) {#name, lowest, highest, power},
 #include "sim/machine/params.def"
 #undef PARAM
 };
