@@ -1,4 +1,5 @@
 /* Attention and products of quantized weights in the domain com.microsoft, as decoders of ONNX Runtime's tools have them. */
+#include "frontend/base/math.h"
 #include "frontend/decompose/compose.h"
 
 #include <inttypes.h>
@@ -28,7 +29,7 @@ static tg_status read_quantized(const tg_node *node, quantized *q, tg_diag *diag
     return tg_fail(diag, TG_INVALID, "weights of %" PRId64 " bits in blocks of %" PRId64 " are not supported",
                    bits, q->block);
   if (tg_in(node, 4)) return tg_fail(diag, TG_INVALID, "g_idx is not supported");
-  q->blocks = (q->k + q->block - 1) / q->block;
+  q->blocks = tg_div_up(q->k, q->block);
   bool fits = tg_is_constant(w) && tg_is_constant(scales) && w->dtype == TG_U8 &&
               tg_dtype_is_float(scales->dtype) &&
               tg_value_elements(w) == q->n * q->blocks * (q->block * bits / 8) &&

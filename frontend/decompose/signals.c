@@ -1,4 +1,5 @@
 /* Fourier transforms of known lengths as products with a constant matrix; counts of n-grams. */
+#include "frontend/base/math.h"
 #include "frontend/decompose/compose.h"
 
 #include <inttypes.h>
@@ -108,8 +109,7 @@ tg_status tg_make_dft(tg_build *b, tg_node *node, tg_value **results, tg_diag *d
 static tg_value *frames_of(tg_build *b, tg_value *x, int64_t count, int64_t length, int64_t step) {
   enum { MOST = 4096 };
   tg_value *parts[MOST];
-  int64_t chunks = (length + step - 1) / step, pads[6] = {0}, batch = x->dims[0].size,
-          width = x->dims[2].size;
+  int64_t chunks = tg_div_up(length, step), pads[6] = {0}, batch = x->dims[0].size, width = x->dims[2].size;
   int64_t needed = (count + chunks - 1) * step;
   pads[4] = needed > x->dims[1].size ? needed - x->dims[1].size : 0;
   x = tg_build_pad(b, x, pads);

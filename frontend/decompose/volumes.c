@@ -1,4 +1,5 @@
 /* Windows over three spatial dimensions, as windows over two. */
+#include "frontend/base/math.h"
 #include "frontend/decompose/compose.h"
 
 #include <inttypes.h>
@@ -32,7 +33,7 @@ static tg_status resolve_auto_pad(const tg_node *node, volume *v, tg_diag *diag)
   if (!upper && !valid && strcmp(mode, "SAME_LOWER"))
     return tg_fail(diag, TG_INVALID, "auto_pad \"%s\" is not supported", mode);
   for (int i = 0; i < SPATIAL; i++) {
-    int64_t out = (v->in[i] + v->stride[i] - 1) / v->stride[i];
+    int64_t out = tg_div_up(v->in[i], v->stride[i]);
     int64_t total = (out - 1) * v->stride[i] + (v->kernel[i] - 1) * v->dilation[i] + 1 - v->in[i];
     if (valid || total < 0) total = 0;
     v->begin[i] = upper ? total / 2 : total - total / 2;

@@ -1,20 +1,17 @@
 /* Operators whose results are known before anything runs: what they ask of their operands, and how large
  * their results are. */
+#include "frontend/base/math.h"
 #include "frontend/infer/internal.h"
 
 #include <inttypes.h>
 #include <math.h>
 
-static int64_t clamp(int64_t value, int64_t low, int64_t high) {
-  return value < low ? low : value > high ? high : value;
-}
-
 tg_status tg_infer_shape_of(tg_graph *graph, tg_node *node, tg_diag *diag) {
   (void)graph;
   int rank = tg_in(node, 0)->rank;
   int64_t start = tg_attr_int(node, TG_ATTR_START), end = tg_attr_int(node, TG_ATTR_END);
-  start = clamp(start < 0 ? start + rank : start, 0, rank);
-  end = clamp(end < 0 ? end + rank : end, start, rank);
+  start = tg_clamp(start < 0 ? start + rank : start, 0, rank);
+  end = tg_clamp(end < 0 ? end + rank : end, start, rank);
   tg_attr_set_int(node, TG_ATTR_START, start);
   tg_attr_set_int(node, TG_ATTR_END, end);
   int64_t size = end - start;
@@ -41,7 +38,7 @@ tg_status tg_infer_constant_of_shape(tg_graph *graph, tg_node *node, tg_diag *di
   const tg_value *shape = tg_in(node, 0);
   int64_t sizes[TG_MAX_RANK];
   if (check_constant(node, 0, 1, "shape", diag)) return TG_INVALID;
-  int rank = (int)clamp(tg_value_elements(shape), 0, TG_MAX_RANK + 1);
+  int rank = (int)tg_clamp(tg_value_elements(shape), 0, TG_MAX_RANK + 1);
   if (!tg_dtype_is_integer(shape->dtype) || rank > TG_MAX_RANK)
     return tg_fail(diag, TG_INVALID, "shape is no list of at most %d integers", TG_MAX_RANK);
   for (int i = 0; i < rank; i++) {

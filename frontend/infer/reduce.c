@@ -1,4 +1,5 @@
 /* Shapes of reductions. */
+#include "frontend/base/math.h"
 #include "frontend/infer/internal.h"
 
 #include <inttypes.h>
@@ -54,7 +55,7 @@ tg_status tg_infer_reduce(tg_graph *graph, tg_node *node, tg_diag *diag) {
     }
     if (!size && !has_identity(node->op)) return tg_fail(diag, TG_INVALID, "dimension %d is empty", d);
     if (tg_attr_int(node, TG_ATTR_KEEPDIMS))
-      sizes[rank++] = block && block->i ? (size + block->i - 1) / block->i : 1;
+      sizes[rank++] = block && block->i ? tg_div_up(size, block->i) : 1;
   }
   return tg_infer_result(node, x->dtype, rank, sizes, diag);
 }

@@ -1,4 +1,5 @@
 /* Shapes of operators that take or place parts of a tensor: Split, Slice, Pad, Gather, ScatterAdd. */
+#include "frontend/base/math.h"
 #include "frontend/infer/internal.h"
 
 #include <inttypes.h>
@@ -9,7 +10,7 @@
 
 /* Equal pieces, or, with num_outputs, equal ones but for a smaller last. */
 static tg_status equal_pieces(const tg_node *node, int64_t size, int64_t *out_sizes, tg_diag *diag) {
-  int64_t count = node->output_count, piece = (size + count - 1) / count;
+  int64_t count = node->output_count, piece = tg_div_up(size, count);
   bool ragged = tg_attr_int(node, TG_ATTR_NUM_OUTPUTS) > 0;
   if ((!ragged && size % count) || piece * (count - 1) > size)
     return tg_fail(diag, TG_INVALID, "%" PRId64 " elements do not make %" PRId64 " pieces", size, count);
@@ -55,20 +56,16 @@ tg_status tg_infer_split(tg_graph *graph, tg_node *node, tg_diag *diag) {
 
 /* --- Slice */
 
-static int64_t clamp(int64_t value, int64_t lowest, int64_t highest) {
-  return value < lowest ? lowest : value > highest ? highest : value;
-}
-
 /* One dimension as ONNX counts, then its one canonical form: `start` an index, `end` the one behind the last
  * in the step's direction (before the first: -size - 1), `step` 1 where fewer than two elements are taken.
  * Returns the number of elements. */
 static int64_t normalise_range(int64_t size, int64_t *start, int64_t *end, int64_t *step) {
-  int64_t s = clamp(*step, -TG_MAX_ELEMENTS, TG_MAX_ELEMENTS), from = *start, to = *end;
+  int64_t s = tg_clamp(*step, -TG_MAX_ELEMENTS, TG_MAX_ELEMENTS), from = *start, to = *end;
   if (from < 0) from += size;
   if (to < 0) to += size;
-  from = s > 0 ? clamp(from, 0, size) : clamp(from, 0, size - 1);
-  to = s > 0 ? clamp(to, 0, size) : clamp(to, -1, size - 1);
-  int64_t count = s > 0 ? (to - from + s - 1) / s : (from - to - s - 1) / -s;
+  from = s > 0 ? tg_clamp(from, 0, size) : tg_clamp(from, 0, size - 1);
+  to = s > 0 ? tg_clamp(to, 0, size) : tg_clamp(to, -1, size - 1);
+  int64_t count = s > 0 ? tg_div_up(to - from, s) : tg_div_up(from - to, -s);
   if (size == 0 || (s > 0 ? to <= from : to >= from)) count = 0;
   if (count < 2) s = 1;
   int64_t behind = from + (count - 1) * s + (s > 0 ? 1 : -1);

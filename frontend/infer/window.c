@@ -1,5 +1,6 @@
 /* Shapes of convolution and pooling. */
 #include "frontend/infer/window.h"
+#include "frontend/base/math.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -57,7 +58,7 @@ static tg_status resolve_auto_pad(const tg_node *node, tg_window_shape *w, tg_di
   if (!*mode || !strcmp(mode, "NOTSET")) return TG_OK;
   if (!upper && !lower && !valid) return tg_fail(diag, TG_INVALID, "auto_pad \"%s\" is not supported", mode);
   for (int i = 0; i < w->rank; i++) {
-    int64_t out = (w->in[i] + w->stride[i] - 1) / w->stride[i];
+    int64_t out = tg_div_up(w->in[i], w->stride[i]);
     int64_t total = valid ? 0 : (out - 1) * w->stride[i] + tg_window_extent(w, i) - w->in[i];
     if (total < 0) total = 0;
     w->begin[i] = upper ? total / 2 : total - total / 2;

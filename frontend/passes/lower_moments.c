@@ -1,6 +1,7 @@
 /* ReduceMoments, the statistics of a batch: sum and sum of squared distances of each block of rows, merged by
  * the distances of the blocks' means from the mean of all (docs/numerics.md). Moments of a tensor whose rows
  * are reduced are sums of the tensor and then of squared distances from its mean. */
+#include "frontend/base/math.h"
 #include "frontend/build/rewrite.h"
 #include "frontend/passes/passes.h"
 #include "frontend/passes/reductions.h"
@@ -21,7 +22,7 @@ static tg_value *moment_of(tg_graph *graph, tg_node *node, tg_value *x, int orde
 
 static int64_t block_of(int64_t size) {
   int64_t block = tg_reduce_block_of(size);
-  return block < size ? (block + GROUP - 1) / GROUP * GROUP : block;
+  return block < size ? tg_round_up(block, GROUP) : block;
 }
 
 /* x over its middle dimension: blocks of it, then blocks of their sums, and so on. */
@@ -37,7 +38,7 @@ static tg_value *number(tg_graph *graph, double value) {
 /* Elements of each of the blocks of `size`, or 1 over that: one number if all blocks are whole, else [1,
  * blocks, 1]. */
 static tg_value *counts_of(tg_graph *graph, int64_t size, int64_t block, bool inverse) {
-  int64_t blocks = (size + block - 1) / block, last = size - (blocks - 1) * block, dims[] = {1, blocks, 1};
+  int64_t blocks = tg_div_up(size, block), last = size - (blocks - 1) * block, dims[] = {1, blocks, 1};
   if (last == block) return number(graph, inverse ? (double)(1 / (float)block) : (double)block);
   tg_value *made = tg_graph_add_constant(graph, "counts", TG_F32, 3, dims, NULL, false);
   for (int64_t i = 0; i < blocks; i++) {

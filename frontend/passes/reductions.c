@@ -1,5 +1,6 @@
 /* What reductions are lowered with: rows, blocks of columns, and the steps between. */
 #include "frontend/passes/reductions.h"
+#include "frontend/base/math.h"
 
 #include "frontend/build/rewrite.h"
 
@@ -78,7 +79,7 @@ tg_value *tg_reduce_columns(tg_graph *graph, tg_node *node, tg_op op, tg_value *
   do {
     int64_t block = tg_reduce_block_of(size), shape[] = {dims[0], size, dims[2]};
     x = tg_reduce_axis(graph, node, op, tg_rewrite_reshape(graph, x, 3, shape, node), block);
-    size = (size + block - 1) / block;
+    size = tg_div_up(size, block);
   } while (size > 1);
   return x;
 }
@@ -87,10 +88,10 @@ tg_value *tg_reduce_columns(tg_graph *graph, tg_node *node, tg_op op, tg_value *
 static tg_value *reduce_rows(tg_graph *graph, tg_node *node, tg_op op, tg_value *x, int64_t rows,
                              int64_t size) {
   while (size > 1) {
-    int64_t parts = (size + TG_MOST_OF_ROW - 1) / TG_MOST_OF_ROW, each = (size + parts - 1) / parts,
-            block = parts > 1 ? (each + ROW_UNIT - 1) / ROW_UNIT * ROW_UNIT : 0, shape[] = {rows, size};
+    int64_t parts = tg_div_up(size, TG_MOST_OF_ROW), each = tg_div_up(size, parts),
+            block = parts > 1 ? tg_round_up(each, ROW_UNIT) : 0, shape[] = {rows, size};
     x = tg_reduce_axis(graph, node, op, tg_rewrite_reshape(graph, x, 2, shape, node), block);
-    size = block ? (size + block - 1) / block : 1;
+    size = block ? tg_div_up(size, block) : 1;
   }
   return x;
 }

@@ -1,6 +1,7 @@
 /* Reductions over any axes. Where the array has an order of its own (docs/numerics.md), over the last
  * dimension alone and over blocks, it is followed step by step in fp32; elsewhere sums are in double and
  * rounded once. */
+#include "frontend/base/math.h"
 #include "frontend/reference/internal.h"
 
 #include <math.h>
@@ -135,7 +136,7 @@ static walk walk_of(const tg_node *node) {
 static int64_t gather(const walk *w, int64_t linear, int64_t *offsets) {
   int64_t begin[TG_MAX_RANK], extent[TG_MAX_RANK], count = 1;
   for (int d = w->rank - 1; d >= 0; d--) {
-    int64_t blocks = w->span[d] ? (w->size[d] + w->span[d] - 1) / w->span[d] : 1;
+    int64_t blocks = w->span[d] ? tg_div_up(w->size[d], w->span[d]) : 1;
     begin[d] = linear % blocks * w->span[d];
     linear /= blocks;
     extent[d] = w->size[d] - begin[d] < w->span[d] ? w->size[d] - begin[d] : w->span[d];

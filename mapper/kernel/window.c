@@ -1,11 +1,10 @@
 #include "mapper/kernel/window.h"
-
-static int64_t common_divisor(int64_t a, int64_t b) { return b ? common_divisor(b, a % b) : a; }
+#include "frontend/base/math.h"
 
 tg_reach tg_reach_of(int64_t remainder, int64_t size, int64_t kernel, int64_t stride, int64_t dilation,
                      int64_t pad) {
-  tg_reach p = {.first = remainder, .count = size > remainder ? (size - remainder + stride - 1) / stride : 0};
-  int64_t divisor = common_divisor(stride, dilation), k = 0;
+  tg_reach p = {.first = remainder, .count = size > remainder ? tg_div_up(size - remainder, stride) : 0};
+  int64_t divisor = tg_gcd(stride, dilation), k = 0;
   p.step = stride / divisor;
   p.tap_step = dilation / divisor;
   while (k < kernel && k < p.step && (remainder + pad - k * dilation) % stride) k++;

@@ -35,24 +35,24 @@ static bool cut(const tg_params *m, int64_t count, int64_t columns, uint32_t byt
            most = m->rows > m->cols ? m->rows : m->cols;
   *t = (tiling){.line = (most + 1) / 2};
   uint32_t share = tg_store_rows(m) / t->line, reserved = share / 4 ? share / 4 : 1;
-  int64_t each = (count + tiles - 1) / tiles;
-  reserved = (uint32_t)tg_min(reserved, (uint64_t)(each + m->p - 1) / m->p);
+  int64_t each = tg_div_up(count, tiles);
+  reserved = (uint32_t)tg_min(reserved, tg_div_up(each, m->p));
   uint32_t banks = tg_banks_for(m, reserved);
   if (share < reserved + 2 || banks + 2 > m->banks) return false;
   t->slot = (share - reserved) / 2;
   uint32_t limit = (uint32_t)tg_min(t->slot, (uint64_t)((m->banks - banks) / 2) * tg_bank_rows(m));
-  uint64_t flits = ((uint64_t)columns + elements - 1) / elements;
-  t->blocks = (uint32_t)((flits + limit - 1) / limit);
-  t->row_flits = (uint32_t)((flits + t->blocks - 1) / t->blocks);
+  uint64_t flits = tg_div_up(columns, elements);
+  t->blocks = (uint32_t)tg_div_up(flits, limit);
+  t->row_flits = (uint32_t)tg_div_up(flits, t->blocks);
   t->take = t->blocks > 1 ? t->row_flits * elements : (uint32_t)columns;
   uint32_t stretch = (uint32_t)tg_min((uint64_t)each, (uint64_t)reserved * m->p);
   t->rows = (uint32_t)tg_min(t->blocks > 1 ? 1 : limit / t->row_flits, stretch);
-  t->chunks = (stretch + t->rows - 1) / t->rows;
-  t->rows = (stretch + t->chunks - 1) / t->chunks;
+  t->chunks = tg_div_up(stretch, t->rows);
+  t->rows = tg_div_up(stretch, t->chunks);
   if (t->rows * t->chunks > reserved * m->p)
     t->rows--; /* which leaves as many: a stretch of several chunks */
   stretch = t->rows * t->chunks;
-  t->index_flits = (stretch + m->p - 1) / m->p;
+  t->index_flits = tg_div_up(stretch, m->p);
   uint64_t stretches = ((uint64_t)count + (uint64_t)tiles * stretch - 1) / ((uint64_t)tiles * stretch);
   t->stretches = (uint32_t)stretches;
   return t->rows && stretches < 1u << 20 && t->take < 1u << 20;

@@ -55,16 +55,16 @@ static uint32_t all_ways(const tg_params *m) {
 static bool cut(const tg_params *m, int64_t count, int64_t columns, tiling *t) {
   uint32_t lanes = tg_lanes(m), ways = all_ways(m), bank = tg_bank_rows(m);
   uint32_t most = (uint32_t)tg_min(bank, tg_store_rows(m) / 4) * m->p / lanes * lanes;
-  int64_t strip = (columns + ways - 1) / ways;
-  strip = tg_min((strip + lanes - 1) / lanes * lanes, most);
+  int64_t strip = tg_div_up(columns, ways);
+  strip = tg_min(tg_round_up(strip, lanes), most);
   if (!strip) return false;
   *t = (tiling){.strip = (uint32_t)strip, .row_flits = (uint32_t)strip / m->p};
-  t->ways = (uint32_t)tg_min((columns + strip - 1) / strip, ways);
+  t->ways = (uint32_t)tg_min(tg_div_up(columns, strip), ways);
   uint32_t store = tg_store_rows(m), banks = m->banks;
   t->zeros = (uint32_t)tg_min(store / 2, bank) / t->row_flits;
   t->rows = (uint32_t)tg_min(tg_min(count, 8 * m->p), bank / t->row_flits); /* in one bank */
-  t->index_flits = (t->rows + m->p - 1) / m->p;
-  int64_t chunks = (count + t->rows - 1) / t->rows;
+  t->index_flits = tg_div_up(t->rows, m->p);
+  int64_t chunks = tg_div_up(count, t->rows);
   t->chunks = (uint32_t)chunks;
   return t->zeros && chunks < 1 << 20 && (t->zeros + 1) * t->row_flits + t->index_flits <= store &&
          banks >= 2 + 2 + 2 + tg_banks_for(m, t->zeros * t->row_flits);
@@ -170,7 +170,7 @@ static void emit_stores(const scatter *s, tg_rows_way way, uint32_t rank) {
   in->rows[0] = s->t.zeros;
   in->m_delta[2] = s->t.zeros;
   tg_set_operand(in->src_base, &zeros, false);
-  in->loop_count[2] = (s->size + s->t.zeros - 1) / s->t.zeros;
+  in->loop_count[2] = tg_div_up(s->size, s->t.zeros);
   in->loop_begin[2] = queue->count - 1;
   tg_set_post((tg_instr *)(void *)in, TG_NEXT_SLOT, TG_POST_LOCAL, 0, tg_rows_sem(s->filled, way), true);
   in = push(s, way, TG_CTX_STORE, TG_OP_agcu_store);
@@ -255,7 +255,7 @@ static bool allocate(scatter *s) {
 static void narrow(scatter *s, uint32_t rank) {
   uint32_t lanes = tg_lanes(s->b.m);
   int64_t left = tg_min(s->columns - s->first - (int64_t)rank * s->t.strip, s->t.strip);
-  uint32_t vectors = (uint32_t)(left + lanes - 1) / lanes;
+  uint32_t vectors = (uint32_t)tg_div_up(left, lanes);
   s->t.row_flits = tg_kind_flits(s->b.m, TG_STREAM_FP32, vectors * lanes);
   s->t.take = tg_kind_flits(s->b.m, TG_STREAM_FP32, (uint32_t)left) < s->t.row_flits ? vectors * lanes
                                                                                      : (uint32_t)left;

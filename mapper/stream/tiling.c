@@ -30,9 +30,9 @@ void tg_choose_columns(const tg_params *m, tg_stream_kernel *plan, int64_t colum
     if (window < plan->window[i]) window = plan->window[i];
   if (most_vectors > room / 2 / window) most_vectors = room / 2 / window;
   if (!most_vectors) most_vectors = 1;
-  int64_t vectors = (columns + lanes - 1) / lanes;
+  int64_t vectors = tg_div_up(columns, lanes);
   plan->take = (uint32_t)(vectors < most_vectors ? vectors : most_vectors) * lanes;
-  plan->column_blocks = (uint32_t)((columns + plan->take - 1) / plan->take);
+  plan->column_blocks = (uint32_t)tg_div_up(columns, plan->take);
 }
 
 int64_t tg_space_block(const tg_params *m, const tg_space *space) {
@@ -47,7 +47,7 @@ uint32_t tg_stream_vector_elements(const tg_stream_kernel *plan, int v) {
 uint32_t tg_stream_vector_flits(const tg_params *m, const tg_stream_kernel *plan, int v) {
   uint32_t flits = tg_kind_flits(m, plan->vector_kind[v], tg_stream_vector_elements(plan, v)),
            block = tg_kind_flits(m, TG_STREAM_FP32, plan->take);
-  return plan->vectors_beside ? (flits + block - 1) / block * block : flits;
+  return plan->vectors_beside ? tg_round_up(flits, block) : flits;
 }
 
 /* Elements of a row block of an input: one that is one scalar a row has nothing else. */
@@ -80,11 +80,10 @@ static uint64_t result_flits(const tg_params *m, const tg_stream_kernel *plan, i
  * fill the groups of the vector unit. */
 static bool set_loops(const tg_params *m, const tg_stream_kernel *plan, uint32_t limit, tg_stream_tiling *t) {
   uint32_t tiles = tg_tiles(m), depth = m->fma_latency;
-  uint64_t blocks = ((uint64_t)plan->rows + tiles - 1) / tiles;
+  uint64_t blocks = tg_div_up(plan->rows, tiles);
   if (!t->run) t->chunk_rows = (uint32_t)tg_min(limit, blocks);
   if (plan->whole_rows && t->chunk_rows > depth) t->chunk_rows -= t->chunk_rows % depth;
-  uint64_t per_round = (uint64_t)t->chunk_rows * tiles,
-           chunks = ((uint64_t)plan->rows + per_round - 1) / per_round;
+  uint64_t per_round = (uint64_t)t->chunk_rows * tiles, chunks = tg_div_up(plan->rows, per_round);
   if (chunks >= 1u << 20 || (uint64_t)t->chunk_rows * t->vectors > 65535) return false;
   t->loops[0] = (uint32_t)chunks;
   t->loops[1] = plan->column_blocks;
@@ -153,7 +152,7 @@ static bool rows_fit(const tg_params *m, const tg_stream_kernel *plan, uint32_t 
 static uint32_t rows_wanted(const tg_params *m, const tg_stream_kernel *plan) {
   uint32_t rows = plan->whole_rows ? m->fma_latency : 1;
   for (int i = 0; i < plan->inputs; i++) {
-    uint32_t flits = tg_stream_input_flits(m, plan, i), half = (m->burst_flits / 2 + flits - 1) / flits;
+    uint32_t flits = tg_stream_input_flits(m, plan, i), half = tg_div_up(m->burst_flits / 2, flits);
     if (plan->window[i] > 1 && rows < half) rows = half;
   }
   return rows;
@@ -174,7 +173,7 @@ static uint32_t set_pieces(const tg_params *m, const tg_stream_kernel *plan, uin
     return 0; /* of less than a flit a vector there are no parts */
   uint32_t vector_flits = t->out_flits / t->vectors, per_part = share / vector_flits;
   if (!per_part || plan->column_blocks > 1 || plan->more || plan->out_take) return 0;
-  t->parts = (t->vectors + per_part - 1) / per_part; /* of whole vectors */
+  t->parts = tg_div_up(t->vectors, per_part); /* of whole vectors */
   t->piece_flits = per_part * vector_flits;
   return 1;
 }
@@ -261,7 +260,7 @@ double tg_stream_cycles(const tg_compile *c, const tg_stream_kernel *plan, const
   j /= (uint32_t)tg_stream_unroll(plan);
   for (int q = 0; q < TG_SEGMENTS; q++) vx += (double)words[q] * (repeat >> q & 1 ? j : 1);
   uint32_t rows = t.chunk_rows * (plan->whole_rows ? 1 : t.vectors);
-  vx *= (rows + depth - 1) / depth * depth;
+  vx *= tg_round_up(rows, depth);
   double port = (loads + stores) * tiles_a_port;
   return (double)t.loops[0] * t.loops[1] * (port > vx ? port : vx) + (loads + stores) * tiles_a_port;
 }

@@ -1,5 +1,6 @@
 /* Elementwise kernels: nodes of one shape in one pass over memory. Operands that are one number, or one row
  * for all rows, are loaded once. */
+#include "frontend/base/math.h"
 #include "mapper/expression/expression.h"
 #include "mapper/kernel/class.h"
 #include "mapper/microcode/functions.h"
@@ -134,7 +135,7 @@ static void consider_across(elementwise *e) {
       !tg_mc_fits(down, e->c->m, words_down))
     return;
   int64_t depth = e->c->m->fma_latency, vectors = plan_of(e).take / tg_lanes(e->c->m),
-          padded = (vectors + depth - 1) / depth * depth;
+          padded = tg_round_up(vectors, depth);
   e->across = padded * words_down[1] < vectors * words[0];
   if (e->across) e->mc = down;
 }

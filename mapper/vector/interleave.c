@@ -1,3 +1,4 @@
+#include "frontend/base/math.h"
 #include "mapper/expression/expression.h"
 #include "mapper/vector/vector_move.h"
 
@@ -87,7 +88,7 @@ static int64_t vectors_of(const tg_vector_move *v) {
   int64_t flits = tg_kind_flits(m, v->kinds[RESULT], tg_lanes(m)) * runs_of(&v->space), length = 1;
   for (int d = 0; d < v->space.rank - 1; d++) length *= v->space.dims[d];
   int64_t most = tg_egress_share(m, TG_EGRESS_BOTH, 1) / (flits * m->fma_latency),
-          all = (int64_t)m->fma_latency * tg_tiles(m) * tg_lanes(m), each = (length + all - 1) / all;
+          all = (int64_t)m->fma_latency * tg_tiles(m) * tg_lanes(m), each = tg_div_up(length, all);
   if (most > each) most = each;
   return most > 0 ? most : 1;
 }
@@ -96,7 +97,7 @@ static tg_walk_plan walk(const tg_vector_move *v, int operand, int64_t offset, i
   const tg_space *s = &v->space;
   tg_walk_plan w = {.tensor = v->tensors[operand],
                     .offset = v->offsets[operand] + offset,
-                    .radix = {1, 1, (length + take - 1) / take},
+                    .radix = {1, 1, tg_div_up(length, take)},
                     .stride = {0, 0, take},
                     .element_stride = 1,
                     .columns = take,

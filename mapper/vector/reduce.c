@@ -3,6 +3,7 @@
  * prologue are computed while a row or a block passes, for up to three reductions of the same shape; a
  * block's may be stored, too. */
 #include "mapper/vector/reduce.h"
+#include "frontend/base/math.h"
 #include "mapper/kernel/class.h"
 #include "mapper/kernel/space.h"
 #include "mapper/microcode/moments.h"
@@ -202,7 +203,7 @@ static void plan_rows(reduction *r, int64_t first, int64_t count, int64_t length
   plan->whole_rows = true;
   plan->column_blocks = 1;
   plan->rows = m * count;
-  plan->take = (uint32_t)((length + TG_ROW_PARTIALS - 1) / TG_ROW_PARTIALS * TG_ROW_PARTIALS);
+  plan->take = (uint32_t)tg_round_up(length, TG_ROW_PARTIALS);
   plan->out_take = (uint32_t)tg_lanes(r->c->m);
   plan->tail_n = (uint32_t)length;
   for (int i = 0; i < r->operands.count; i++) {
@@ -285,7 +286,7 @@ static void plan_blocks(reduction *r, int64_t first, int64_t count, int64_t leng
   }
   tg_choose_columns(r->c->m, plan, n < most ? n : most);
   int64_t columns = plan->take < n ? plan->take : n;
-  block_rows rows = {first, count, (n + columns - 1) / columns, columns};
+  block_rows rows = {first, count, tg_div_up(n, columns), columns};
   plan->column_blocks = r->keeps_rows ? (uint32_t)rows.parts : 1;
   plan->window_step = r->keeps_rows ? n : columns;
   plan->rows = r->dims[0] * count * (r->keeps_rows ? 1 : rows.parts);

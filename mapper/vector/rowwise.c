@@ -3,6 +3,7 @@
  * computes again, with the same bits; scalars of a row stay in registers.
  *
  * Each reduction is done as late as what needs it allows: what it reads is likely to be at hand then. */
+#include "frontend/base/math.h"
 #include "mapper/expression/expression.h"
 #include "mapper/kernel/class.h"
 #include "mapper/kernel/space.h"
@@ -234,7 +235,7 @@ static void plan_streams(rowwise *r) {
   plan->whole_rows = true;
   plan->column_blocks = 1;
   plan->rows = r->dims[0];
-  plan->take = (uint32_t)((r->dims[1] + TG_ROW_PARTIALS - 1) / TG_ROW_PARTIALS * TG_ROW_PARTIALS);
+  plan->take = (uint32_t)tg_round_up(r->dims[1], TG_ROW_PARTIALS);
   plan->tail_n = (uint32_t)r->dims[1];
   plan->out_take = r->numbers ? tg_lanes(r->c->m) : 0;
   plan->output = result_walk(r);

@@ -2,6 +2,7 @@
  * room in the scratchpad, one VOP computes them twice, with the same bits. What fills a row up to a multiple
  * of 32 is loaded as -infinity. */
 #include "mapper/vector/softmax.h"
+#include "frontend/base/math.h"
 
 #include "mapper/kernel/class.h"
 #include "mapper/stream/stream.h"
@@ -130,15 +131,14 @@ static bool emit_logarithm(tg_softmax *s) {
 
 static tg_stream_kernel plan_of(const tg_compile *c, const tg_kernel *kernel, int64_t columns) {
   const tg_value *in = tg_in(kernel->root, 0);
-  tg_stream_kernel plan = {
-      .inputs = 1,
-      .window = {1},
-      .input_kind = {tg_stream_kind(in)},
-      .output_kind = tg_result_kind(kernel->output),
-      .whole_rows = true,
-      .column_blocks = 1,
-      .rows = tg_value_elements(in) / columns,
-      .take = (uint32_t)((columns + TG_ROW_PARTIALS - 1) / TG_ROW_PARTIALS * TG_ROW_PARTIALS)};
+  tg_stream_kernel plan = {.inputs = 1,
+                           .window = {1},
+                           .input_kind = {tg_stream_kind(in)},
+                           .output_kind = tg_result_kind(kernel->output),
+                           .whole_rows = true,
+                           .column_blocks = 1,
+                           .rows = tg_value_elements(in) / columns,
+                           .take = (uint32_t)tg_round_up(columns, TG_ROW_PARTIALS)};
   plan.input[0] = (tg_walk_plan){.tensor = tg_place_of(c, in),
                                  .radix = {1, 1, plan.rows},
                                  .stride = {0, 0, columns},

@@ -1,5 +1,6 @@
 /* Transposed matrices. A tile loads a block of rows of the source, and its vector unit makes vectors of the
  * result: the element of each row goes to all lanes, last row first, and stays in the lanes up to its own. */
+#include "frontend/base/math.h"
 #include "mapper/expression/expression.h"
 #include "mapper/vector/vector_move.h"
 
@@ -49,7 +50,7 @@ static bool describe(transpose *t) {
          t->rows * t->columns < INT64_C(1) << 32;
 }
 
-static int64_t blocks_of(int64_t size, uint32_t block) { return (size + block - 1) / block; }
+static int64_t blocks_of(int64_t size, uint32_t block) { return tg_div_up(size, block); }
 
 /* ---- microcode ---- */
 
@@ -101,7 +102,7 @@ static double cycles_of(const transpose *t, const int *words) {
                  t->block_rows * atoms_of(t->block_columns, t->row_stride, out);
   double ports = blocks * atoms * 64 / m->port_bytes / tg_agcus(m);
   uint32_t lanes = tg_lanes(m), vectors = t->block_rows / m->p * (t->block_columns / lanes),
-           groups = (vectors + m->fma_latency - 1) / m->fma_latency;
+           groups = tg_div_up(vectors, m->fma_latency);
   double vop = 2.0 * m->fma_latency + 2 +
                (double)groups * m->fma_latency * (words[0] + words[1] * (double)lanes + words[2]);
   double vector = (double)((blocks_of((int64_t)blocks, tg_tiles(m)))) * vop * m->p / t->at_a_time;

@@ -1,4 +1,5 @@
 #include "runtime/report/occupancy.h"
+#include "frontend/base/math.h"
 #include "sim/machine/mx_shape.h"
 #include "sim/machine/walk.h"
 
@@ -34,7 +35,7 @@ static uint64_t vx_cycles(const tg_params *m, const tg_vx_instr *in) {
   uint64_t words = 0, repeats = (uint64_t)(in->j_count[0] * in->j_count[1]);
   for (int q = 0; q < TG_SEGMENTS; q++)
     words += (uint64_t)in->seg_len[q] * (in->seg_repeat[0] >> q & 1 ? repeats : 1);
-  uint64_t groups = ((uint64_t)in->rows[0] + m->fma_latency - 1) / m->fma_latency;
+  uint64_t groups = tg_div_up(in->rows[0], m->fma_latency);
   return groups * words * m->fma_latency;
 }
 

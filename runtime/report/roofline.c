@@ -1,5 +1,6 @@
 #include "runtime/report/roofline.h"
 #include "frontend/base/arena.h"
+#include "frontend/base/math.h"
 #include "sim/machine/mx_shape.h"
 #include "sim/machine/sequencer.h"
 #include "sim/machine/walk.h"
@@ -29,8 +30,6 @@ static tg_bound bound_of(const tg_params *m, double mx, uint64_t bytes) {
 
 /* ---- tables that are read by index alone */
 
-static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
-
 /* Of the rows that an execution takes by index, those that are there: of walks as the mapper makes them, whose rows are
  * one digit and whose elements are one run; of others, all. */
 static uint64_t chosen_bytes(const tg_execution *x) {
@@ -38,8 +37,8 @@ static uint64_t chosen_bytes(const tg_execution *x) {
   int64_t first = (uint32_t)in->m_first[0] + tg_execution_advance(x, in->m_delta),
           begin = (uint32_t)in->k_first[0] + tg_execution_advance(x, in->k_delta);
   bool rows = in->m_radix[1] == 1 && in->m_radix[2] == 1, run = in->k_radix[0] == 1 && in->k_radix[1] == 1;
-  int64_t count = rows ? least(in->rows[0], in->m_radix[0] - first) : in->rows[0],
-          take = run ? least(in->take[0], in->k_radix[2] - begin) : in->take[0];
+  int64_t count = rows ? tg_min(in->rows[0], in->m_radix[0] - first) : in->rows[0],
+          take = run ? tg_min(in->take[0], in->k_radix[2] - begin) : in->take[0];
   return count > 0 && take > 0 ? (uint64_t)(count * take) * tg_convert_memory_bytes(in->convert[0]) : 0;
 }
 

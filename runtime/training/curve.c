@@ -1,4 +1,5 @@
 /* The losses of a run as .npy, CSV, and a curve in SVG. */
+#include "frontend/base/math.h"
 #include "frontend/base/output_file.h"
 #include "runtime/training/run.h"
 
@@ -80,7 +81,7 @@ static void draw_axes(const plot *p) {
 
 /* Every step; of long runs the mean of as many neighbours as fit a point. A gap where there is no number. */
 static void draw_curve(const plot *p) {
-  int64_t each = (p->run->done + MOST_POINTS - 1) / MOST_POINTS;
+  int64_t each = tg_div_up(p->run->done, MOST_POINTS);
   bool open = false;
   for (int64_t i = 0; i < p->run->done; i += each) {
     int64_t end = i + each < p->run->done ? i + each : p->run->done;

@@ -1,8 +1,7 @@
 #include "sim/dram/channel.h"
+#include "frontend/base/math.h"
 
 #include <string.h>
-
-static uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 enum { FILTER = 512 };
 
@@ -66,7 +65,7 @@ bool tg_channel_writes_atom(const tg_channel *c, uint64_t atom) {
 
 void tg_channel_init(tg_channel *c, const tg_dram_device *device, uint32_t number, tg_arena *arena) {
   *c = (tg_channel){.device = device, .number = number};
-  c->burst = ((uint64_t)device->burst * 1000000 + device->rate - 1) / device->rate;
+  c->burst = (uint64_t)tg_div_up((int64_t)device->burst * 1000000, device->rate);
   c->group_bits = (uint32_t)__builtin_ctz(device->banks);
   c->reads.slots = TG_NEW_ARRAY(arena, tg_access, device->read_queue);
   c->writes.slots = TG_NEW_ARRAY(arena, tg_access, device->write_queue);
@@ -74,11 +73,11 @@ void tg_channel_init(tg_channel *c, const tg_dram_device *device, uint32_t numbe
   c->banks = TG_NEW_ARRAY(arena, tg_dram_bank, device->groups * device->banks);
   c->groups = TG_NEW_ARRAY(arena, tg_dram_group, device->groups + 1);
   uint64_t written = device->tCWL + c->burst, turn = device->tCL + c->burst + device->tRTW;
-  c->after.gap = later(device->tCCD_S, c->burst);
-  c->after.same = later(device->tCCD_L, c->after.gap);
+  c->after.gap = tg_later(device->tCCD_S, c->burst);
+  c->after.same = tg_later(device->tCCD_L, c->after.gap);
   c->after.read_to_write = turn > device->tCWL ? turn - device->tCWL : 0;
   c->after.write_to_read = written + device->tWTR_S;
-  c->after.write_to_read_same = written + later(device->tWTR_L, device->tWTR_S);
+  c->after.write_to_read_same = written + tg_later(device->tWTR_L, device->tWTR_S);
   c->after.ahead = device->tRP + device->tRCD;
 }
 
@@ -117,25 +116,26 @@ static void tell(const tg_channel *c, const tg_controller_host *host, tg_dram_co
 /* Earliest read or write of any group for what was read and written before. */
 static uint64_t channel_time(const tg_channel *c, bool write) {
   const tg_dram_group *all = &c->groups[c->device->groups];
-  return write ? later(all->written + c->after.gap, all->read + c->after.read_to_write)
-               : later(all->read + c->after.gap, all->written + c->after.write_to_read);
+  return write ? tg_later(all->written + c->after.gap, all->read + c->after.read_to_write)
+               : tg_later(all->read + c->after.gap, all->written + c->after.write_to_read);
 }
 
 /* ... of a group, `any` being that of any group. */
 static uint64_t group_time(const tg_channel *c, uint32_t group, bool write, uint64_t any) {
   const tg_dram_group *own = &c->groups[group];
-  return later(any, write ? own->written + c->after.same
-                          : later(own->read + c->after.same, own->written + c->after.write_to_read_same));
+  return tg_later(any, write
+                           ? own->written + c->after.same
+                           : tg_later(own->read + c->after.same, own->written + c->after.write_to_read_same));
 }
 
 static uint64_t activate_time(const tg_channel *c, const tg_dram_bank *bank, uint32_t group, uint64_t now) {
   const tg_dram_device *d = c->device;
   uint64_t time = bank->activate;
-  if (bank->open) time = later(time, later(bank->precharge, now) + d->tRP);
-  time = later(time, c->groups[d->groups].activated + d->tRRD_S);
-  time = later(time, c->groups[group].activated + later(d->tRRD_L, d->tRRD_S));
-  time = later(time, c->window[c->oldest] + d->tFAW);
-  return later(time, now);
+  if (bank->open) time = tg_later(time, tg_later(bank->precharge, now) + d->tRP);
+  time = tg_later(time, c->groups[d->groups].activated + d->tRRD_S);
+  time = tg_later(time, c->groups[group].activated + tg_later(d->tRRD_L, d->tRRD_S));
+  time = tg_later(time, c->window[c->oldest] + d->tFAW);
+  return tg_later(time, now);
 }
 
 /* When its row is open, if the access is next. */
@@ -156,12 +156,12 @@ static void refresh(tg_channel *c, const tg_controller_host *host, uint64_t now)
     for (uint32_t b = 0; b < banks; b++) {
       tg_dram_bank *bank = &c->banks[b];
       if (bank->open) {
-        uint64_t time = later(bank->precharge, c->refresh);
+        uint64_t time = tg_later(bank->precharge, c->refresh);
         tell(c, host, TG_DRAM_PRECHARGE, time, b, bank->row);
-        bank->activate = later(bank->activate, time + d->tRP);
+        bank->activate = tg_later(bank->activate, time + d->tRP);
         bank->open = false;
       }
-      start = later(start, bank->activate);
+      start = tg_later(start, bank->activate);
     }
     tell(c, host, TG_DRAM_REFRESH, start, 0, 0);
     for (uint32_t b = 0; b < banks; b++) c->banks[b].activate = start + d->tRFC;
@@ -183,14 +183,14 @@ static uint32_t choose(const tg_channel *c, const tg_access_queue *q, bool write
   uint32_t best = q->oldest, window = q->count < d->window ? q->count : d->window;
   if (q->count == 1 || d->order == TG_ORDER_IN_ORDER || q->bypassed >= d->bypass) return best;
   const tg_access *a = &q->slots[best];
-  uint64_t bound = later(now, any), free[16];
-  uint64_t soonest = later(row_time(c, a, now), group_time(c, a->group, write, bound));
+  uint64_t bound = tg_later(now, any), free[16];
+  uint64_t soonest = tg_later(row_time(c, a, now), group_time(c, a->group, write, bound));
   if (soonest <= bound) return best;
   for (uint32_t g = 0; g < d->groups; g++) free[g] = group_time(c, g, write, bound);
   for (uint32_t i = 1, slot = a->younger; i < window && soonest > bound; i++, slot = a->younger) {
     a = &q->slots[slot];
     if (free[a->group] >= soonest) continue;
-    uint64_t time = later(row_time(c, a, now), free[a->group]);
+    uint64_t time = tg_later(row_time(c, a, now), free[a->group]);
     if (time >= soonest) continue;
     soonest = time;
     best = slot;
@@ -213,7 +213,7 @@ static void open_row(tg_channel *c, const tg_controller_host *host, const tg_acc
   }
   uint64_t time = activate_time(c, bank, a->group, now);
   bank->open ? c->counts.conflicts++ : c->counts.misses++;
-  if (bank->open) tell(c, host, TG_DRAM_PRECHARGE, later(bank->precharge, now), a->bank, bank->row);
+  if (bank->open) tell(c, host, TG_DRAM_PRECHARGE, tg_later(bank->precharge, now), a->bank, bank->row);
   tell(c, host, TG_DRAM_ACTIVATE, time, a->bank, a->row);
   *bank = (tg_dram_bank){true, a->row, time + d->tRC, time + d->tRCD, time + d->tRAS};
   c->groups[a->group].activated = c->groups[d->groups].activated = time;
@@ -227,26 +227,26 @@ static uint64_t transfer(tg_channel *c, const tg_controller_host *host, const tg
   const tg_dram_device *d = c->device;
   tg_dram_bank *bank = &c->banks[a->bank];
   tg_dram_group *own = &c->groups[a->group], *all = &c->groups[d->groups];
-  uint64_t time = later(later(bank->column, now), group_time(c, a->group, write, any)), end;
+  uint64_t time = tg_later(tg_later(bank->column, now), group_time(c, a->group, write, any)), end;
   tell(c, host, write ? TG_DRAM_WRITE : TG_DRAM_READ, time, a->bank, a->row);
   if (write) {
     c->counts.turnarounds += all->read > all->written;
     own->written = all->written = time;
     c->written = end = time + d->tCWL + c->burst;
-    bank->precharge = later(bank->precharge, end + d->tWR);
+    bank->precharge = tg_later(bank->precharge, end + d->tWR);
     c->counts.written += tg_dram_access_bytes(d);
   } else {
     c->counts.turnarounds += all->written > all->read;
     own->read = all->read = time;
     end = time + d->tCL + c->burst;
-    bank->precharge = later(bank->precharge, time + d->tRTP);
+    bank->precharge = tg_later(bank->precharge, time + d->tRTP);
     c->counts.read += tg_dram_access_bytes(d);
   }
   c->column = time;
   if (d->page == TG_PAGE_CLOSED && !waits(&c->reads, a) && !waits(&c->writes, a)) {
     tell(c, host, TG_DRAM_PRECHARGE, bank->precharge, a->bank, a->row);
     bank->open = false;
-    bank->activate = later(bank->activate, bank->precharge + d->tRP);
+    bank->activate = tg_later(bank->activate, bank->precharge + d->tRP);
   }
   return end;
 }
@@ -264,7 +264,7 @@ static bool direct(tg_channel *c) {
 
 /* A decision comes early enough to open the row of what is next behind the data of what was decided last. */
 static uint64_t next_decision(const tg_channel *c, uint64_t now) {
-  return later(now, c->column > c->after.ahead ? c->column - c->after.ahead : 0);
+  return tg_later(now, c->column > c->after.ahead ? c->column - c->after.ahead : 0);
 }
 
 tg_choice tg_channel_decide(tg_channel *c, const tg_controller_host *host) {

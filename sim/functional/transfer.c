@@ -1,5 +1,6 @@
 /* SEND, LOAD and STORE: flits between scratchpads, store memories and device memory. One implementation for
  * all. */
+#include "frontend/base/math.h"
 #include "sim/functional/exec.h"
 #include "sim/machine/numerics.h"
 
@@ -23,8 +24,6 @@ static int64_t run_row(uint32_t base, uint32_t f, int64_t inner, int64_t stride)
 }
 
 static uint32_t left_in_run(uint32_t f, int64_t inner) { return (uint32_t)inner - f % (uint32_t)inner; }
-static uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
-
 void tg_exec_send(tg_machine_state *state, uint32_t tile, const tg_execution *x, uint32_t first,
                   uint32_t count) {
   const tg_tx_instr *in = &x->in->tx;
@@ -35,8 +34,8 @@ void tg_exec_send(tg_machine_state *state, uint32_t tile, const tg_execution *x,
     for (uint32_t f = first, run; f < first + count; f += run) {
       int64_t src = run_row(x->address[TG_AT_SRC], f, in->src_inner[0], in->src_stride[0]);
       int64_t dst = run_row(x->address[TG_AT_DST], f, in->dst_inner[0], in->dst_stride[0]);
-      run =
-          least(left_in_run(f, in->src_inner[0]), least(left_in_run(f, in->dst_inner[0]), first + count - f));
+      run = tg_min(left_in_run(f, in->src_inner[0]),
+                   tg_min(left_in_run(f, in->dst_inner[0]), first + count - f));
       memcpy(to + (size_t)dst * bytes, tg_pad_row(state, tile, (uint32_t)src), run * bytes);
     }
   }
@@ -92,7 +91,7 @@ static void deliver(tg_machine_state *state, uint32_t agcu, const tg_execution *
     uint32_t tile = tg_lane_endpoint(m, tg_tiles(m) + agcu, dir, (uint32_t)__builtin_ctz(mask));
     for (uint32_t f = 0, run; f < count; f += run) {
       int64_t dst = run_row(x->address[TG_AT_DST], first + f, in->dst_inner[0], in->dst_stride[0]);
-      run = least(left_in_run(first + f, in->dst_inner[0]), count - f);
+      run = tg_min(left_in_run(first + f, in->dst_inner[0]), count - f);
       memcpy(tg_pad_row(state, tile, (uint32_t)dst), data + (size_t)f * bytes, (size_t)run * bytes);
     }
   }

@@ -3,6 +3,7 @@
 #ifndef TEGULA_MACHINE_MX_SHAPE_H
 #define TEGULA_MACHINE_MX_SHAPE_H
 
+#include "frontend/base/math.h"
 #include "sim/machine/isa.h"
 #include "sim/machine/params.h"
 
@@ -52,7 +53,7 @@ static inline tg_mx_shape tg_mx_shape_of(const tg_params *m, const tg_mx_instr *
                        .rows = (uint64_t)(in->m_count[0] * in->m_count[1]),
                        .blocks = 1};
   for (int l = 0; l < 4; l++) shape.blocks *= (uint64_t)in->blk_count[l];
-  if (in->a_transposed[0]) shape.groups = (shape.rows + shape.s - 1) / shape.s;
+  if (in->a_transposed[0]) shape.groups = tg_div_up(shape.rows, shape.s);
   shape.lead = (uint64_t)shape.beats * shape.s;
   shape.pitch = tg_mx_pitch(m, in->format[0], shape.groups ? shape.groups * shape.s : shape.rows);
   return shape;

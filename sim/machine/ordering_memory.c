@@ -7,6 +7,7 @@
  *
  * Rows by index may be any rows of their table. In a region that such a walk reaches, granules are those of one row,
  * which stands for all of them: addresses count modulo the distance of rows. */
+#include "frontend/base/math.h"
 #include "sim/machine/ordering_state.h"
 #include "sim/machine/walk.h"
 
@@ -119,21 +120,12 @@ static int by_low(const void *a, const void *b) {
   return (x->bytes.low > y->bytes.low) - (x->bytes.low < y->bytes.low);
 }
 
-static int64_t common_divisor(int64_t a, int64_t b) {
-  while (b) {
-    int64_t rest = a % b;
-    a = b;
-    b = rest;
-  }
-  return a < 0 ? -a : a;
-}
-
 /* The distance of rows in all tables that are reached by index there. */
 static int64_t fold_of(const user *users, uint32_t count, tg_reach bytes) {
   int64_t fold = 0;
   for (uint32_t i = 0; i < count; i++)
     if (users[i].in->index_size[0] && overlap(users[i].bytes, bytes))
-      fold = common_divisor(fold, users[i].in->index_stride[0]);
+      fold = tg_gcd(fold, users[i].in->index_stride[0]);
   return fold;
 }
 

@@ -1,4 +1,5 @@
 #include "sim/machine/walk.h"
+#include "frontend/base/math.h"
 
 #include <string.h>
 
@@ -12,7 +13,7 @@ uint32_t tg_convert_chip_bytes(int64_t convert) {
 
 uint32_t tg_agcu_flits(const tg_params *params, const tg_agcu_instr *in) {
   uint32_t elements = tg_flit_bytes(params) / tg_convert_chip_bytes(in->convert[0]);
-  return (uint32_t)in->rows[0] * (((uint32_t)in->take[0] + elements - 1) / elements);
+  return (uint32_t)in->rows[0] * (tg_div_up(in->take[0], elements));
 }
 
 /* Digits of a linear index; the outermost takes what is left. */
@@ -37,7 +38,7 @@ void tg_walk_begin(tg_walk *walk, const tg_params *params, const tg_agcu_instr *
   walk->chip_bytes = tg_convert_chip_bytes(in->convert[0]);
   walk->flit_elements = tg_flit_bytes(params) / walk->chip_bytes;
   walk->flit_shift = (uint32_t)__builtin_ctz(walk->flit_elements);
-  walk->row_flits = ((uint32_t)in->take[0] + walk->flit_elements - 1) / walk->flit_elements;
+  walk->row_flits = tg_div_up(in->take[0], walk->flit_elements);
   walk->flits = tg_agcu_flits(params, in);
   walk->single = in->stride[5] != (int64_t)walk->memory_bytes || (in->x_inc[5] != 0 && in->x_inc[5] != 1) ||
                  in->y_inc[5] != 0;
@@ -96,8 +97,6 @@ static void next_run(tg_walk *walk) {
   walk->digit[3]++;
 }
 
-static uint32_t least(uint32_t a, uint32_t b) { return a < b ? a : b; }
-
 /* Address and bounds of the span of `length` elements where the walk stands. */
 static tg_span locate(const tg_walk *walk, uint32_t length) {
   const tg_agcu_instr *in = walk->in;
@@ -153,13 +152,13 @@ static void pass(tg_walk *walk, uint32_t length) {
 
 uint32_t tg_walk_burst(tg_walk *walk, uint32_t flits, tg_spans *out_spans, uint32_t *out_atoms) {
   const tg_agcu_instr *in = walk->in;
-  uint32_t pieces = 0, atoms = 0, last = least(walk->flit + flits, walk->flits),
+  uint32_t pieces = 0, atoms = 0, last = tg_min(walk->flit + flits, walk->flits),
            run = (uint32_t)in->k_radix[2];
   if (out_spans) out_spans->count = 0;
   walk->fresh = true;
   while (walk->flit < last) {
     uint32_t room = (last - walk->flit) * walk->flit_elements - walk->lane;
-    uint32_t length = least(least(run - walk->digit[5], (uint32_t)in->take[0] - walk->taken), room);
+    uint32_t length = tg_min(tg_min(run - walk->digit[5], (uint32_t)in->take[0] - walk->taken), room);
     if (walk->single) length = 1;
     if (out_spans) out_spans->span[out_spans->count++] = locate(walk, length);
     pieces += ((walk->lane + length - 1) >> walk->flit_shift) + 1;

@@ -1,4 +1,5 @@
 /* AGCUs: LOAD and STORE, the DRAM port, the load buffers (docs/machine.md, section 7). */
+#include "frontend/base/math.h"
 #include "sim/systemc/chip.h"
 
 static uint32_t port_of(const tg_chip *chip, const tg_unit_state *u) {
@@ -8,8 +9,6 @@ static uint32_t port_of(const tg_chip *chip, const tg_unit_state *u) {
 static uint32_t first_context(const tg_chip *chip, uint32_t port) {
   return chip->first_unit[tg_tiles(chip->m) + port];
 }
-
-static uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 static bool is_store(const tg_unit_state *u) { return u->now.in->common.op[0] == TG_OP_agcu_store; }
 
@@ -45,7 +44,7 @@ void tg_agcu_issue(tg_chip *chip, uint32_t unit, const tg_execution *x) {
     u->transfer.post = in->dst_post[0];
     u->transfer.semaphore = (uint32_t)in->dst_sem[0];
   }
-  tg_chip_wake(chip, tg_agent_of_port(chip, port), later(chip->now + 1, chip->port[port].free_at));
+  tg_chip_wake(chip, tg_agent_of_port(chip, port), tg_later(chip->now + 1, chip->port[port].free_at));
 }
 
 static bool waits_for_port(const tg_chip *chip, const tg_unit_state *u) {
@@ -61,7 +60,7 @@ static bool buffer_free(tg_chip *chip, tg_port_state *p) {
 /* The lane request of the burst at the head of the FIFO. */
 static void request(tg_chip *chip, tg_port_state *p) {
   const tg_load *load = &p->loads[p->leaving % chip->m->agcu_buffers];
-  tg_lane_request(chip, &load->transfer, later(load->complete, p->left_at + 1) + 1, load->flits);
+  tg_lane_request(chip, &load->transfer, tg_later(load->complete, p->left_at + 1) + 1, load->flits);
 }
 
 void tg_port_complete(tg_chip *chip, uint32_t port, uint32_t number, uint64_t cycle) {
@@ -172,8 +171,8 @@ void tg_port_granted(tg_chip *chip, uint32_t port) {
     request(chip, p);
   /* the port may have found no buffer free; with one or none free it looks again, and if the oldest is free
    * already, in the next cycle */
-  uint64_t look = later(p->free_at, chip->now + 1);
+  uint64_t look = tg_later(p->free_at, chip->now + 1);
   if (!p->walk.active && p->newest - p->oldest == chip->m->agcu_buffers)
     tg_chip_wake(chip, tg_agent_of_port(chip, port),
-                 later(look, p->loads[p->oldest % chip->m->agcu_buffers].freed));
+                 tg_later(look, p->loads[p->oldest % chip->m->agcu_buffers].freed));
 }

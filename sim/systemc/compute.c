@@ -1,4 +1,5 @@
 /* Issue of GEMM and VOP: their cycles, what they own, what they touch (docs/machine.md, sections 4 and 5). */
+#include "frontend/base/math.h"
 #include "sim/machine/mx_shape.h"
 #include "sim/systemc/chip.h"
 
@@ -50,7 +51,7 @@ void tg_vx_issue(tg_chip *chip, uint32_t unit, const tg_execution *x) {
   uint64_t fma = chip->m->fma_latency, words = 0, repeats = (uint64_t)(in->j_count[0] * in->j_count[1]);
   for (int q = 0; q < TG_SEGMENTS; q++)
     words += (uint64_t)in->seg_len[q] * (in->seg_repeat[0] >> q & 1 ? repeats : 1);
-  uint64_t groups = ((uint64_t)in->rows[0] + fma - 1) / fma;
+  uint64_t groups = tg_div_up(in->rows[0], fma);
   uint64_t end = chip->now + 1 + fma + groups * words * fma - 1 + fma;
   for (int t = 0; t < TG_STREAMS; t++)
     if (tg_stream_of(in, t)->kind[0] != TG_STREAM_NONE)

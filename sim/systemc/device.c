@@ -1,8 +1,7 @@
 /* Ports in front of a memory device: pieces of bursts as requests, arrivals, the link (docs/machine.md, sections 7
  * and 8). The memory itself is sim/dram. */
+#include "frontend/base/math.h"
 #include "sim/systemc/chip.h"
-
-static uint64_t later(uint64_t a, uint64_t b) { return a > b ? a : b; }
 
 /* A piece has come. Its burst is complete when all have, and when the link has carried as many bytes as it takes for
  * them, one burst after the other. */
@@ -10,9 +9,9 @@ static void arrived(void *user, uint32_t port, uint64_t cycle) {
   tg_chip *chip = user;
   tg_port_state *p = &chip->port[port];
   tg_load *load = &p->loads[p->arriving % chip->m->agcu_buffers];
-  if (load->linked == TG_NEVER) load->linked = later(cycle, p->link + 1);
+  if (load->linked == TG_NEVER) load->linked = tg_later(cycle, p->link + 1);
   if (--load->pieces) return;
-  p->link = later(cycle, load->linked + load->cycles - 1);
+  p->link = tg_later(cycle, load->linked + load->cycles - 1);
   tg_port_complete(chip, port, p->arriving++, p->link);
 }
 
@@ -55,7 +54,7 @@ static void send(tg_chip *chip, uint32_t port, uint64_t cycle) {
   if (++w->sent < w->count) return;
   w->active = false;
   chip->sending &= ~(1u << port);
-  tg_port_done(chip, port, later(cycle, w->begin + w->cycles - 1));
+  tg_port_done(chip, port, tg_later(cycle, w->begin + w->cycles - 1));
 }
 
 /* The memory follows the array at a distance: everything up to `cycle` happens there, with the pieces of bursts that were
@@ -74,7 +73,7 @@ static void follow(tg_chip *chip, uint64_t cycle) {
 
 /* The last piece of a port's burst is sent then, or the port is busy until then, or later. */
 static uint64_t sent_from(const tg_port_walk *w) {
-  return later(w->next + (w->count - w->sent) - 1, w->begin + w->cycles - 1);
+  return tg_later(w->next + (w->count - w->sent) - 1, w->begin + w->cycles - 1);
 }
 
 /* The oldest burst that is not complete, all of its pieces being sent, is so then or later: what is not known yet arrives
@@ -82,8 +81,8 @@ static uint64_t sent_from(const tg_port_walk *w) {
 static uint64_t complete_from(const tg_chip *chip, const tg_port_state *p) {
   const tg_load *load = &p->loads[p->arriving % chip->m->agcu_buffers];
   uint64_t next = chip->now + chip->lookahead;
-  uint64_t linked = load->linked == TG_NEVER ? later(next, p->link + 1) : load->linked;
-  return later(next + load->pieces - 1, linked + load->cycles - 1);
+  uint64_t linked = load->linked == TG_NEVER ? tg_later(next, p->link + 1) : load->linked;
+  return tg_later(next + load->pieces - 1, linked + load->cycles - 1);
 }
 
 /* The memory is followed again before anything that it does can be seen. */
@@ -100,7 +99,7 @@ static void look_again(tg_chip *chip) {
     }
   }
   if (next == TG_NEVER) return;
-  tg_chip_wake(chip, tg_agent_of_memory(chip), later(next, chip->now + 1));
+  tg_chip_wake(chip, tg_agent_of_memory(chip), tg_later(next, chip->now + 1));
 }
 
 bool tg_device_ready(tg_chip *chip, uint32_t port) {
