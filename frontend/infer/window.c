@@ -36,10 +36,17 @@ tg_status tg_window_read(const tg_node *node, tg_window_shape *w, tg_diag *diag)
   const tg_value *x = tg_in(node, 0);
   if (x->rank < 3 || x->rank > 2 + TG_MAX_SPATIAL)
     return tg_fail(diag, TG_INVALID, "data of rank %d is not supported, only 3 and 4 are", x->rank);
+  return tg_window_read_any(node, w, diag);
+}
+
+tg_status tg_window_read_any(const tg_node *node, tg_window_shape *w, tg_diag *diag) {
+  const tg_value *x = tg_in(node, 0);
+  if (x->rank < 3 || x->rank > 2 + TG_MAX_EXTENTS)
+    return tg_fail(diag, TG_INVALID, "data of rank %d is not supported, only 3 to 5 are", x->rank);
   w->rank = x->rank - 2;
   w->first = tg_attr_find(node, TG_ATTR_CHANNELS_LAST) && tg_attr_int(node, TG_ATTR_CHANNELS_LAST) ? 1 : 2;
   for (int i = 0; i < w->rank; i++) w->in[i] = x->dims[w->first + i].size;
-  int64_t pads[2 * TG_MAX_SPATIAL];
+  int64_t pads[2 * TG_MAX_EXTENTS];
   if (tg_window_read_extents(node, TG_ATTR_STRIDES, w->rank, 1, 1, w->stride, diag) ||
       tg_window_read_extents(node, TG_ATTR_DILATIONS, w->rank, 1, 1, w->dilation, diag) ||
       tg_window_read_extents(node, TG_ATTR_PADS, 2 * w->rank, 0, 0, pads, diag))
@@ -83,7 +90,7 @@ tg_status tg_window_place(tg_window_shape *w, bool ceil_mode, tg_diag *diag) {
 }
 
 void tg_window_write(tg_graph *graph, tg_node *node, const tg_window_shape *w) {
-  int64_t pads[2 * TG_MAX_SPATIAL];
+  int64_t pads[2 * TG_MAX_EXTENTS];
   for (int i = 0; i < w->rank; i++) {
     pads[i] = w->begin[i];
     pads[w->rank + i] = w->end[i];
@@ -123,7 +130,7 @@ tg_status tg_window_check_groups(const tg_node *node, int64_t in, int64_t in_of_
 tg_status tg_window_read_kernel(const tg_node *node, const tg_value *weights, tg_window_shape *w,
                                 tg_diag *diag) {
   int count;
-  int64_t given[TG_MAX_SPATIAL];
+  int64_t given[TG_MAX_EXTENTS];
   if (weights->rank != w->rank + 2)
     return tg_fail(diag, TG_INVALID, "weights of rank %d for data of rank %d", weights->rank, w->rank + 2);
   if (tg_window_read_extents(node, TG_ATTR_KERNEL_SHAPE, w->rank, 1, 1, given, diag)) return TG_INVALID;

@@ -4,19 +4,24 @@
 
 #include "frontend/infer/internal.h"
 
-enum { TG_MAX_SPATIAL = 2 };
+enum {
+  TG_MAX_SPATIAL = 2, /* of operators that passes know */
+  TG_MAX_EXTENTS = 3  /* of those that are made of others, too */
+};
 
 /* The spatial part of a window operator, in the attributes' order. */
 typedef struct tg_window_shape {
   int rank;                                        /* spatial dimensions */
   int first;                                       /* the first of them in the data */
-  int64_t in[TG_MAX_SPATIAL], out[TG_MAX_SPATIAL]; /* extents: of the data, of the windows' results */
-  int64_t kernel[TG_MAX_SPATIAL], stride[TG_MAX_SPATIAL], dilation[TG_MAX_SPATIAL];
-  int64_t begin[TG_MAX_SPATIAL], end[TG_MAX_SPATIAL]; /* padding */
+  int64_t in[TG_MAX_EXTENTS], out[TG_MAX_EXTENTS]; /* extents: of the data, of the windows' results */
+  int64_t kernel[TG_MAX_EXTENTS], stride[TG_MAX_EXTENTS], dilation[TG_MAX_EXTENTS];
+  int64_t begin[TG_MAX_EXTENTS], end[TG_MAX_EXTENTS]; /* padding */
 } tg_window_shape;
 
 /* Rank, layout, `in` of input 0, strides, dilations and pads; what is not given is 1, 1 and 0. */
 tg_status tg_window_read(const tg_node *node, tg_window_shape *out, tg_diag *diag);
+/* The same of up to TG_MAX_EXTENTS spatial dimensions. */
+tg_status tg_window_read_any(const tg_node *node, tg_window_shape *out, tg_diag *diag);
 /* Paddings that were computed are as bounded as those that are given. */
 tg_status tg_window_check_pads(const tg_window_shape *w, tg_diag *diag);
 /* `rank` values of an attribute, or `initial` where it is not given; each at least `fewest`. */
