@@ -110,10 +110,13 @@ unsigned tg_op_deciding_operands(tg_op op) {
   case TG_OP_ONE_HOT:
   case TG_OP_CUM_SUM:
   case TG_OP_CUM_PROD:
+  case TG_OP_CENTER_CROP_PAD:
   case TG_OP_REVERSE_SEQUENCE: return 1 << 1;
   case TG_OP_NON_ZERO:
   case TG_OP_UNIQUE:
   case TG_OP_NON_MAX_SUPPRESSION: return ~0u;
+  case TG_OP_MAX_UNPOOL: return 1 << 2;
+  case TG_OP_COL2IM: return 1 << 1 | 1 << 2;
   case TG_OP_GROUP_QUERY_ATTENTION: return 1 << 5 | 1 << 6;
   case TG_OP_COMPRESS:
   case TG_OP_AFFINE_GRID: return 1 << 1;

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <math.h>
+#include <string.h>
 
 static bool is_volume(const tg_node *node) { return tg_in(node, 0)->rank == 5; }
 
@@ -24,13 +25,14 @@ static bool has_constant_bounds(const tg_node *node) {
 /* Operators that passes know in one form, which they keep. */
 bool tg_must_compose(const tg_node *node) {
   switch (node->op) {
+  case TG_OP_MAX_POOL: return is_volume(node) || !tg_dtype_is_float(tg_in(node, 0)->dtype);
   case TG_OP_CONV:
   case TG_OP_CONV_TRANSPOSE:
-  case TG_OP_MAX_POOL:
   case TG_OP_AVERAGE_POOL: return is_volume(node);
   case TG_OP_POW: return !is_one_power(node);
   case TG_OP_CLIP: return !has_constant_bounds(node);
   case TG_OP_TRILU: return !tg_is_constant(tg_in(node, 0));
+  case TG_OP_PAD: return !strcmp(tg_attr_text(node, TG_ATTR_MODE), "wrap");
   case TG_OP_RESIZE: return !tg_infer_repeats(node);
   default: return true;
   }

@@ -73,11 +73,23 @@ tg_status tg_make_shrink(tg_build *b, tg_node *node, tg_value **results, tg_diag
   return TG_OK;
 }
 
+static tg_value *swish(tg_build *b, tg_value *x, double alpha) {
+  tg_value *scaled = alpha == 1 ? x : times(b, x, alpha);
+  return tg_build_cast(b, mul(b, x, tg_build_unary(b, TG_OP_SIGMOID, scaled)), x->dtype);
+}
+
 tg_status tg_make_swish(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
   tg_value *x = tg_in(node, 0);
   if (check_floats(x, diag)) return TG_INVALID;
-  double alpha = tg_attr_float(node, TG_ATTR_ALPHA);
-  tg_value *scaled = alpha == 1 ? x : times(b, x, alpha);
-  results[0] = tg_build_cast(b, mul(b, x, tg_build_unary(b, TG_OP_SIGMOID, scaled)), x->dtype);
+  results[0] = swish(b, x, tg_attr_float(node, TG_ATTR_ALPHA));
+  return TG_OK;
+}
+
+tg_status tg_make_swiglu(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
+  tg_value *x = tg_in(node, 0), *y = tg_in(node, 1);
+  if (check_floats(x, diag)) return TG_INVALID;
+  if (x->dtype != y->dtype || !tg_value_same_shape(x, y))
+    return tg_fail(diag, TG_INVALID, "A and B differ in shape or type");
+  results[0] = tg_build_cast(b, mul(b, swish(b, x, tg_attr_float(node, TG_ATTR_ALPHA)), y), x->dtype);
   return TG_OK;
 }

@@ -168,6 +168,7 @@ static tg_status find_operator(tg_import *import, const Onnx__NodeProto *proto, 
     return tg_fail(import->diag, TG_INVALID, "the operator is not supported");
   if (*out_op == TG_OP_LAYER_NORMALIZATION && proto->n_output > 1)
     *out_op = TG_OP_LAYER_NORMALIZATION_STATISTICS;
+  if (*out_op == TG_OP_MAX_POOL && proto->n_output > 1 && *proto->output[1]) *out_op = TG_OP_MAX_POOL_PLACES;
   if (*out_op == TG_OP_DROPOUT && keeps_all(import, proto)) *out_op = TG_OP_DROPOUT_MASK;
   return TG_OK;
 }

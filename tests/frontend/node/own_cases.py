@@ -7,6 +7,7 @@ What is expected is computed with NumPy from the definitions of the operators, i
 """
 import os
 import sys
+import types
 
 try:
     import numpy as np
@@ -15,6 +16,8 @@ try:
 except ImportError as missing:
     print("skipped: %s" % missing)
     sys.exit(77)
+
+import own_cases_newest
 
 FOLDER = sys.argv[1]
 rng = np.random.default_rng(7)
@@ -656,3 +659,6 @@ def einsums():
 for group in (einsums, decoders, recurrent, float64, control, functions, bits, powers, volumes, grids, selected, signals, normalisations, rotary, attentions, order, integers, scatter, rows_by_index, slices_by_tuples, trigonometry, microsoft):
     rng = np.random.default_rng(7)  # a group's numbers do not depend on those before it
     group()
+for group in own_cases_newest.GROUPS:
+    rng = np.random.default_rng(7)
+    group(types.SimpleNamespace(case=case, graph=graph, rng=rng, f4=f4, normal=normal))
