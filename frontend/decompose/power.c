@@ -42,12 +42,15 @@ static tg_value *is_whole(tg_build *b, tg_value *x) {
   return tg_build_binary(b, TG_OP_EQUAL, x, tg_build_unary(b, TG_OP_FLOOR, x));
 }
 
-/* exp(y log |x|) with the sign and the special values of C's pow. */
+/* exp(y log |x|) with the sign and the special values of C's pow, put where the exponential has none: elsewhere they
+ * would stop the gradient. */
 static tg_value *by_logarithm(tg_build *b, tg_value *x, tg_value *y) {
   tg_value *one = tg_build_number(b, 1), *size = tg_build_unary(b, TG_OP_ABS, x);
-  tg_value *e = tg_build_unary(b, TG_OP_EXP, mul(b, y, tg_build_unary(b, TG_OP_LOG, size)));
-  e = tg_build_where(b, both(b, with(b, TG_OP_EQUAL, size, 1), tg_build_binary(b, TG_OP_EQUAL, y, y)), one,
-                     e);
+  tg_value *exponent = mul(b, y, tg_build_unary(b, TG_OP_LOG, size)),
+           *e = tg_build_unary(b, TG_OP_EXP, exponent);
+  tg_value *undecided = not(b, tg_build_binary(b, TG_OP_EQUAL, exponent, exponent)); /* infinity times 0 */
+  tg_value *unit = both(b, with(b, TG_OP_EQUAL, size, 1), tg_build_binary(b, TG_OP_EQUAL, y, y));
+  e = tg_build_where(b, both(b, unit, undecided), one, e);
   tg_value *below = with(b, TG_OP_LESS, tg_build_unary(b, TG_OP_RECIPROCAL, x), 0); /* -0, too */
   tg_value *negative = either(b, with(b, TG_OP_LESS, x, 0), both(b, with(b, TG_OP_EQUAL, x, 0), below));
   tg_value *whole = is_whole(b, y), *odd = both(b, whole, not(b, is_whole(b, times(b, y, 0.5))));
@@ -55,7 +58,8 @@ static tg_value *by_logarithm(tg_build *b, tg_value *x, tg_value *y) {
   tg_value *none =
       both(b, both(b, with(b, TG_OP_LESS, x, 0), with(b, TG_OP_GREATER, x, -INFINITY)), not(b, whole));
   e = tg_build_where(b, none, tg_build_number(b, NAN), e);
-  return tg_build_where(b, either(b, with(b, TG_OP_EQUAL, x, 1), with(b, TG_OP_EQUAL, y, 0)), one, e);
+  tg_value *is_one = either(b, with(b, TG_OP_EQUAL, x, 1), with(b, TG_OP_EQUAL, y, 0));
+  return tg_build_where(b, both(b, is_one, undecided), one, e);
 }
 
 tg_status tg_make_power(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {

@@ -1,5 +1,6 @@
 /* Trigonometric functions and their inverses as polynomials of FP32 steps. The polynomials are those of Cephes (Moshier, netlib,
- * single precision); measured bounds: docs/numerics.md. */
+ * single precision); measured bounds: docs/numerics.md. Their gradients are those of these steps, so that what a Where
+ * leaves out must have finite slopes: zero times infinity is NaN. */
 #include "frontend/decompose/compose.h"
 
 #include <math.h>
@@ -58,8 +59,8 @@ tg_status tg_make_sine(tg_build *b, tg_node *node, tg_value **results, tg_diag *
   tg_value *is_odd = tg_build_binary(b, TG_OP_LESS, whole, half);
   tg_value *y;
   if (node->op == TG_OP_TAN) {
-    y = tg_build_where(b, is_odd, divided(b, tg_build_unary(b, TG_OP_NEG, cosine), sine),
-                       divided(b, sine, cosine));
+    y = divided(b, tg_build_where(b, is_odd, tg_build_unary(b, TG_OP_NEG, cosine), sine),
+                tg_build_where(b, is_odd, sine, cosine));
   } else {
     tg_value *quarter = times(b, whole, 0.5);
     tg_value *negative = tg_build_binary(b, TG_OP_LESS, tg_build_unary(b, TG_OP_FLOOR, quarter), quarter);
@@ -76,8 +77,10 @@ static tg_value *arc_tangent(tg_build *b, tg_value *x) {
   tg_value *a = tg_build_unary(b, TG_OP_ABS, x), *zero = tg_build_number(b, 0);
   tg_value *far = with(b, TG_OP_GREATER, a, 2.414213562373095),
            *middle = with(b, TG_OP_GREATER, a, 0.4142135623730950);
-  tg_value *t = tg_build_where(b, middle, divided(b, plus(b, a, -1), plus(b, a, 1)), a);
-  t = tg_build_where(b, far, tg_build_from(b, TG_OP_DIV, -1, a), t);
+  tg_value *above = tg_build_where(b, middle, plus(b, a, -1), a),
+           *below = tg_build_where(b, middle, plus(b, a, 1), tg_build_number(b, 1));
+  above = tg_build_where(b, far, tg_build_number(b, -1), above);
+  tg_value *t = divided(b, above, tg_build_where(b, far, a, below));
   tg_value *base = tg_build_where(b, middle, tg_build_number(b, HALF_PI / 2), zero);
   base = tg_build_where(b, far, tg_build_number(b, HALF_PI), base);
   return signed_as(b, x, add(b, base, odd(b, t, mul(b, t, t), c, 4)));
@@ -89,14 +92,13 @@ static tg_value *arc_sine(tg_build *b, tg_value *x, bool cosine) {
                              1.6666752422e-1};
   tg_value *a = tg_build_unary(b, TG_OP_ABS, x), *far = with(b, TG_OP_GREATER, a, 0.5);
   tg_value *z = tg_build_where(b, far, times(b, tg_build_from(b, TG_OP_SUB, 1, a), 0.5), mul(b, a, a));
-  tg_value *s = tg_build_where(b, far, tg_build_unary(b, TG_OP_SQRT, z), a);
+  tg_value *root = tg_build_unary(b, TG_OP_SQRT, tg_build_where(b, far, z, tg_build_number(b, 1)));
+  tg_value *s = tg_build_where(b, far, root, x);
   tg_value *p = odd(b, s, z, c, 5), *twice = times(b, p, 2);
-  if (!cosine) return signed_as(b, x, tg_build_where(b, far, tg_build_from(b, TG_OP_SUB, HALF_PI, twice), p));
+  if (!cosine) return tg_build_where(b, far, signed_as(b, x, tg_build_from(b, TG_OP_SUB, HALF_PI, twice)), p);
   tg_value *negative = with(b, TG_OP_LESS, x, 0);
   tg_value *beyond = tg_build_where(b, negative, tg_build_from(b, TG_OP_SUB, 2 * HALF_PI, twice), twice);
-  tg_value *within =
-      tg_build_where(b, negative, plus(b, p, HALF_PI), tg_build_from(b, TG_OP_SUB, HALF_PI, p));
-  return tg_build_where(b, far, beyond, within);
+  return tg_build_where(b, far, beyond, tg_build_from(b, TG_OP_SUB, HALF_PI, p));
 }
 
 tg_status tg_make_arc(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
@@ -137,21 +139,25 @@ tg_status tg_make_area(tg_build *b, tg_node *node, tg_value **results, tg_diag *
                       tangent[] = {1.81740078349e-1, 8.24370301058e-2, 1.46691431730e-1, 1.99782164500e-1,
                                    3.33337300303e-1};
   if (check(node, diag)) return TG_INVALID;
-  tg_value *x = f32(b, tg_in(node, 0)), *a = tg_build_unary(b, TG_OP_ABS, x), *z = mul(b, x, x), *y;
+  tg_value *x = f32(b, tg_in(node, 0)), *a = tg_build_unary(b, TG_OP_ABS, x), *z, *y;
   if (node->op == TG_OP_ACOSH) {
     z = plus(b, x, -1);
-    tg_value *root = tg_build_unary(b, TG_OP_SQRT, mul(b, z, plus(b, x, 1)));
-    tg_value *near = mul(b, tg_build_unary(b, TG_OP_SQRT, z), polynomial(b, z, cosine, 5));
+    tg_value *beyond = with(b, TG_OP_MAX, z, 0.25), *within = with(b, TG_OP_MIN, z, 1);
+    tg_value *root = tg_build_unary(b, TG_OP_SQRT, mul(b, beyond, plus(b, x, 1)));
+    tg_value *near = mul(b, tg_build_unary(b, TG_OP_SQRT, within), polynomial(b, within, cosine, 5));
     y = tg_build_where(b, with(b, TG_OP_LESS, z, 0.5), near, logarithm(b, x, root));
   } else {
     bool is_sine = node->op == TG_OP_ASINH;
-    tg_value *near = odd(b, x, z, is_sine ? sine : tangent, is_sine ? 4 : 5), *far;
+    z = mul(b, x, x);
+    tg_value *is_near = with(b, TG_OP_LESS, a, 0.5);
+    tg_value *u = tg_build_where(b, is_near, x, tg_build_number(b, 0));
+    tg_value *near = odd(b, u, mul(b, u, u), is_sine ? sine : tangent, is_sine ? 4 : 5), *far;
     if (is_sine)
-      far = logarithm(b, a, tg_build_unary(b, TG_OP_SQRT, plus(b, z, 1)));
+      far = logarithm(b, with(b, TG_OP_MAX, a, 0.25), tg_build_unary(b, TG_OP_SQRT, plus(b, z, 1)));
     else
       far = times(
           b, tg_build_unary(b, TG_OP_LOG, divided(b, plus(b, a, 1), tg_build_from(b, TG_OP_SUB, 1, a))), 0.5);
-    y = tg_build_where(b, with(b, TG_OP_LESS, a, 0.5), keep_zero(b, x, near), signed_as(b, x, far));
+    y = tg_build_where(b, is_near, keep_zero(b, x, near), signed_as(b, x, far));
   }
   results[0] = tg_build_cast(b, y, tg_in(node, 0)->dtype);
   return TG_OK;

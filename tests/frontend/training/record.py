@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""record.py EXPORTED_DIR: what PyTorch gets for gradients/*.txt and steps/*.txt, beside this file.
+"""record.py EXPORTED_DIR [PATTERN]: what PyTorch gets for gradients/*.txt and steps/*.txt, beside this file.
 
 Reads the tensors that test_training_gradients and test_training_steps wrote (TEGULA_TORCH_EXPORT=EXPORTED_DIR) and writes
 behind the "---" of each case, all in double precision: of gradients, a line a parameter with its gradient under the mean
@@ -198,7 +198,180 @@ def lstm_states(x, w, r, b, h0):
     return sum(sequences) * (torch.stack(hs) * torch.stack(cs)).sum(0, True)
 
 
+def trigonometric(x, a, b, c, d, e, f):
+    return (a.sin() + b.cos() + c.tan() + d.asin() + e.acos() + f.atan()) * x
+
+
+def hyperbolic(x, a, b, c, d, e):
+    return (a.sinh() + b.cosh() + c.asinh() + d.acosh() + e.atanh()) * x
+
+
+def resize(**options):
+    return lambda x, p: F.interpolate(x * p, size=(7, 3), **options) ** 2
+
+
+def gather_elements(x, p):
+    u = x * p
+    i = torch.tensor([[0, 2, 2, 2], [1, 2, 0, 0]])
+    j = torch.tensor([[0, 1, 1], [3, 3, 0], [2, 2, 2]])
+    return u.gather(0, i)[:, :3] * u.gather(1, j)[:2]
+
+
+def gather_nd(x, p):
+    u = x * p
+    return u[[0, 1, 0], [1, 2, 1]] * torch.stack((u[0][[0, 2, 2]], u[1][[2, 0, 0]]))
+
+
+def scatter_elements(how, indices):
+    def y(x, p, q):
+        i = torch.tensor(indices)
+        return (x * p).scatter(0, i, q) ** 2 if not how else (x * p).scatter_reduce(0, i, q, how) ** 2
+    return y
+
+
+def scatter_nd(how, rows):
+    def y(x, p, q):
+        u, i = (x * p).reshape(6, 3), torch.tensor(rows).reshape(2, 1).expand(2, 3)
+        u = u.scatter(0, i, q) if not how else u.scatter_reduce(0, i, q, how)
+        return u.reshape(3, 2, 3) ** 2
+    return y
+
+
+def attention(x, q, k, v, m):
+    k, v = k.repeat_interleave(2, 1), v.repeat_interleave(2, 1)
+    return ((x * q @ k.transpose(2, 3)) * 0.6 + m).softmax(3) @ v * x
+
+
+def attention_causal(x, q, k, v):
+    q, k, v = ((x @ w).reshape(2, 5, 2, 3).transpose(1, 2) for w in (q, k, v))
+    scores = 1.5 * torch.tanh(q @ k.transpose(2, 3) / 3 ** 0.5 / 1.5)
+    scores = scores.masked_fill(torch.ones(5, 5).triu(1).bool(), -float('inf'))
+    return (scores.softmax(3) @ v).transpose(1, 2).reshape(2, 5, 6)
+
+
+def rms_normalization(x, p, s, t):
+    u = x + p
+    u = u * torch.rsqrt((u * u).mean(2, True) + 1e-5) * s
+    return u * torch.rsqrt((u * u).mean((1, 2), True) + 0.01) * t
+
+
+def rotary_embedding(x, p, c, s):
+    u, i = x * p, torch.tensor([[0, 1, 2], [3, 1, 0]])
+    c, s = c[i][:, None], s[i][:, None]
+
+    def turn(a, b):
+        return c * a - s * b, s * a + c * b
+    halves = torch.cat(turn(u[..., :3], u[..., 3:]), 3)
+    return halves * torch.stack(turn(u[..., ::2], u[..., 1::2]), 4).flatten(3)
+
+
+def conv_3d(x, w, b, v):
+    h = F.conv3d(F.pad(x, (1, 0, 0, 1, 1, 0)), w, b, stride=(1, 2, 1), groups=2).tanh()
+    return F.conv3d(F.pad(h, (1, 0, 0, 0, 1, 1)), v, dilation=(1, 1, 2))
+
+
+def conv_transpose_3d(x, w, b, v):
+    h = F.conv_transpose3d(x, w, b, stride=(2, 1, 2), padding=(1, 0, 0), output_padding=(1, 0, 1), groups=2)
+    return F.conv_transpose3d(h.tanh(), v)
+
+
+def pools_3d(x, p):
+    u = x * p
+    pads = (0, 0, 1, 1, 1, 1)
+    a = F.max_pool3d(F.pad(u, pads, value=-1e9), (2, 3, 2), (1, 1, 2))
+    return a * F.avg_pool3d(F.pad(u, pads), (2, 3, 2), (1, 1, 2))
+
+
+def einsum_forms(x, p, q):
+    a = torch.einsum('bii,ijk->bjk', x, p)
+    return torch.einsum('bjk,bf->fkj', a, torch.diagonal(q, 0, 0, 1).T)
+
+
+def cumulative(x, p):
+    u = x + p
+    a = u.cumsum(1)
+    return (a.flip(0).cumsum(0).flip(0) - a) * u.flip(1).cumsum(1).flip(1)
+
+
+def top_k(x, p):
+    u = x * p
+    return u.topk(3)[0] * u.topk(3, largest=False)[0]
+
+
+def more_activations(x, p, q, r, s):
+    shrunk = torch.where(q < -0.7, q + 0.2, torch.where(q > 0.7, q - 0.2, 0 * q))
+    return (p * (1.5 * p).sigmoid() + shrunk + r / r.norm(2, 1, True) + s / s.norm(1, 0, True)) * x
+
+
+def channel_normalizations(x, p):
+    u = x * p
+    squares = F.pad((u * u), (0, 0, 0, 0, 1, 1)).unfold(1, 3, 1).sum(4)
+    u = u / (1.5 + 0.1 * squares) ** 0.6
+    mean = u.mean((0, 2, 3), True)
+    return (u - mean) / (((u - mean) ** 2).mean((0, 2, 3), True).sqrt() + 1e-9)
+
+
+def conv_transpose_far(x, w, b):
+    """PyTorch's pads are symmetric: a part of its result."""
+    y = F.conv_transpose2d(x, w, b, stride=(1, 2), dilation=(3, 3), output_padding=(2, 2))
+    return y[:, :, 1:, :-1]
+
+
+def triangles(x, p):
+    u = x * p
+    return (u.tril(-1) + u.triu()) ** 2
+
+
+def affine_grid(x, t):
+    grid = F.affine_grid(t, [1, 2, 3, 4], align_corners=True)
+    return F.grid_sample(x, grid, align_corners=True, padding_mode='border')
+
+
+def fourier(x, p):
+    f = torch.fft.rfft((x * p)[..., 0], dim=1)
+    return torch.stack((f.real, f.imag), 2) ** 2
+
+
+def powers(x, a, b, c, d):
+    return (a ** b + c ** 3 + d ** torch.tensor([0, 1, 2, 3, 5, 6]).double()) * x
+
+
+def reversed_sequences(x, p):
+    u = x * p
+    parts = [torch.cat((u[:n, i].flip(0), u[n:, i])) for i, n in enumerate((4, 1, 3))]
+    return torch.stack(parts, 1) * u
+
+
+def lstm_peepholes(x, w, r, b, o):
+    """Gates in ONNX's order: input, output, forget, cell; peepholes: input, output, forget."""
+    h, c, outputs = torch.zeros(2, 4).double(), torch.zeros(2, 4).double(), []
+    pi, po, pf = o[0].chunk(3)
+    for row in x:
+        i, out, f, g = (row @ w[0].T + h @ r[0].T + b[0, :16] + b[0, 16:]).chunk(4, 1)
+        c = (f + pf * c).sigmoid() * c + (i + pi * c).sigmoid() * g.tanh()
+        h = (out + po * c).sigmoid() * c.tanh()
+        outputs.append(h)
+    return torch.stack(outputs)[:, None] ** 2
+
+
 FORMULAS = {
+    'trigonometric': trigonometric, 'hyperbolic': hyperbolic, 'resize_nearest': resize(mode='nearest'),
+    'resize_linear': resize(mode='bilinear'), 'resize_linear_corners': resize(mode='bilinear', align_corners=True),
+    'resize_cubic': resize(mode='bicubic'), 'resize_antialias': resize(mode='bilinear', antialias=True),
+    'gather_elements': gather_elements, 'gather_nd': gather_nd,
+    'scatter_elements_none': scatter_elements(None, [[0, 3, 1], [2, 2, 0]]),
+    'scatter_elements_add': scatter_elements('sum', [[0, 3, 1], [0, 3, 1]]),
+    'scatter_elements_mul': scatter_elements('prod', [[0, 3, 1], [2, 2, 0]]),
+    'scatter_elements_max': scatter_elements('amax', [[0, 3, 1], [2, 2, 0]]),
+    'scatter_nd_none': scatter_nd(None, [1, 4]), 'scatter_nd_add': scatter_nd('sum', [1, 1]),
+    'scatter_nd_mul': scatter_nd('prod', [1, 4]), 'scatter_nd_max': scatter_nd('amax', [1, 4]),
+    'attention': attention, 'attention_causal': attention_causal, 'rms_normalization': rms_normalization,
+    'rotary_embedding': rotary_embedding, 'conv_3d': conv_3d, 'conv_transpose_3d': conv_transpose_3d,
+    'pools_3d': pools_3d, 'einsum_forms': einsum_forms, 'cumulative': cumulative, 'top_k': top_k,
+    'more_activations': more_activations, 'channel_normalizations': channel_normalizations,
+    'conv_transpose_far': conv_transpose_far, 'triangles': triangles,
+    'grid_sample': lambda x, p, g: F.grid_sample(x * p, g, align_corners=False), 'affine_grid': affine_grid,
+    'fourier': fourier, 'powers': powers, 'reversed_sequences': reversed_sequences, 'lstm_peepholes': lstm_peepholes,
     'lstm': lstm, 'gru': gru, 'rnn': rnn, 'einsum': lambda x, p: torch.einsum('bqd,dbk->kbq', x, p),
     'neg': unary(torch.neg), 'abs': unary(torch.abs), 'relu': unary(F.relu),
     'leaky_relu': unary(lambda u: F.leaky_relu(u, 0.2)), 'thresholded_relu': unary(lambda u: F.threshold(u, 0.5, 0)),
@@ -296,8 +469,9 @@ def read_case(exported, name):
 
 
 def record_gradients(exported, path):
-    name = os.path.basename(path)[:-4]
+    name, text = os.path.basename(path)[:-4], open(path).read()
     tensors, labels = read_case(exported, name)
+    tensors = {n: t for n, t in tensors.items() if ' %%%s: ' % n in text}  # compositions have constants of their own
     y = FORMULAS[name](**tensors)
     assert y.shape == labels.shape, (name, y.shape, labels.shape)
     F.mse_loss(y, labels).backward()
@@ -326,10 +500,10 @@ def record_steps(exported, path):
 STEPS = 5
 
 
-def main(exported):
+def main(exported, pattern='*'):
     here = os.path.dirname(os.path.abspath(__file__))
     for folder, record in (('gradients', record_gradients), ('steps', record_steps)):
-        for path in sorted(glob.glob(os.path.join(here, folder, '*.txt'))):
+        for path in sorted(glob.glob(os.path.join(here, folder, pattern + '.txt'))):
             record(exported, path)
 
 
