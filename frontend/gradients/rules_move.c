@@ -210,3 +210,9 @@ void tg_gradient_gather(tg_backward *w, const tg_node *node, tg_value *dy) {
   tg_perm_invert(perm, x->rank, back);
   tg_backward_give(w, 0, tg_build_transpose(&w->build, sum, back));
 }
+
+void tg_gradient_scatter_add(tg_backward *w, const tg_node *node, tg_value *dy) {
+  tg_value *operands[] = {dy, tg_in(node, 1)};
+  tg_backward_give(w, 0, dy);
+  if (tg_backward_wants(w, 2)) tg_backward_give(w, 2, tg_build_op(&w->build, TG_OP_GATHER, operands, 2));
+}

@@ -45,18 +45,36 @@ void tg_gradient_conv(tg_backward *w, const tg_node *node, tg_value *dy) {
   give_bias(w, node, dy);
 }
 
-/* It is the input gradient of a convolution, so X is that convolution's g, and the other way round. */
-void tg_gradient_conv_transpose(tg_backward *w, const tg_node *node, tg_value *dy) {
-  tg_value *x = tg_in(node, 0), *weights = tg_in(node, 1);
+/* Planes of zeros behind x that the convolution of g has elements for: with an output_padding of a stride or more it
+ * reaches beyond x. False: none. */
+static bool find_beyond(const tg_node *node, const tg_value *x, int64_t *out_pads, int64_t *out_sizes) {
   int count;
   const int64_t *added = tg_attr_ints(node, TG_ATTR_OUTPUT_PADDING, &count);
   const int64_t *strides = tg_attr_ints(node, TG_ATTR_STRIDES, NULL);
-  for (int i = 0; i < count; i++)
-    if (added[i] >= strides[i]) w->refusal = "output_padding of a stride or more has no gradient";
-  if (w->refusal) return;
-  if (tg_backward_wants(w, 0)) tg_backward_give(w, 0, conv_gradient(w, node, TG_OP_CONV, dy, weights, NULL));
-  if (tg_backward_wants(w, 1))
-    tg_backward_give(w, 1, conv_gradient(w, node, TG_OP_CONV_WEIGHT_GRADIENT, dy, x, NULL));
+  bool any = false;
+  tg_value_sizes(x, out_sizes);
+  for (int i = 0; i < count; i++) {
+    int64_t beyond = added[i] / strides[i];
+    out_pads[x->rank + 2 + i] = beyond;
+    any |= beyond > 0;
+  }
+  return any;
+}
+
+/* It is the input gradient of a convolution, so X is that convolution's g, and the other way round. */
+void tg_gradient_conv_transpose(tg_backward *w, const tg_node *node, tg_value *dy) {
+  tg_value *x = tg_in(node, 0), *weights = tg_in(node, 1);
+  int64_t pads[2 * TG_MAX_RANK] = {0}, sizes[TG_MAX_RANK];
+  bool beyond = find_beyond(node, x, pads, sizes);
+  if (tg_backward_wants(w, 0)) {
+    tg_value *dx = conv_gradient(w, node, TG_OP_CONV, dy, weights, NULL);
+    for (int d = 2; beyond && d < x->rank; d++) dx = tg_build_slice(&w->build, dx, d, 0, sizes[d], 1);
+    tg_backward_give(w, 0, dx);
+  }
+  if (tg_backward_wants(w, 1)) {
+    tg_value *wide = beyond ? tg_build_pad(&w->build, x, pads) : x;
+    tg_backward_give(w, 1, conv_gradient(w, node, TG_OP_CONV_WEIGHT_GRADIENT, dy, wide, NULL));
+  }
   give_bias(w, node, dy);
 }
 
