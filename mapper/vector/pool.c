@@ -1,7 +1,7 @@
 /* Pooling on the vector units. */
 #include "mapper/expression/expression.h"
 #include "mapper/kernel/class.h"
-#include "mapper/vector/windows.h"
+#include "mapper/vector/line_buffers.h"
 
 /* ---- averages ---- */
 
@@ -55,29 +55,107 @@ static const tg_dram_tensor *inverse_counts(tg_compile *c, const tg_node *node, 
 
 /* ---- kernels ---- */
 
-/* The sum, the maximum, or the position of the first maximum of the window's elements. */
-static tg_mc_ref emit_window(tg_mc *mc, tg_op op, bool halves) {
-  tg_mc_ref best = tg_mc_new(mc), at = TG_MC_NONE, found = TG_MC_NONE, zero = tg_mc_const(mc, 0.0f);
-  bool index = op == TG_OP_MAX_POOL_INDEX;
-  tg_mc_assign(mc, best, TG_ALU_mov, op == TG_OP_AVERAGE_POOL ? zero : tg_mc_bits(mc, 0xff800000u),
-               TG_MC_NONE, TG_MC_NONE);
-  if (index) {
-    at = tg_mc_new(mc);
-    found = tg_mc_new(mc);
-    tg_mc_assign(mc, at, TG_ALU_mov, zero, TG_MC_NONE, TG_MC_NONE);
-    tg_mc_assign(mc, found, TG_ALU_mov, zero, TG_MC_NONE, TG_MC_NONE);
+/* What a window becomes: the sum, the maximum, or the position of the first maximum of its elements. */
+typedef struct pool {
+  tg_compile *c;
+  const tg_kernel *kernel;
+  float inverse; /* of the positions that count, where that is one number for all windows */
+} pool;
+
+typedef struct code {
+  const pool *of;
+  tg_mc *mc;
+  tg_mc_ref best[TG_STREAMS], found[TG_STREAMS], x;
+  tg_mc_ref at; /* position, counted for all windows at once */
+  bool halves;
+  int loaded; /* stream */
+} code;
+
+static tg_op op_of(const code *s) { return s->of->kernel->root->op; }
+
+static void begin_windows(code *s, const tg_line_tiling *t) {
+  tg_mc *mc = s->mc;
+  tg_mc_ref zero = tg_mc_const(mc, 0.0f);
+  tg_mc_ref first = op_of(s) == TG_OP_AVERAGE_POOL ? zero : tg_mc_bits(mc, 0xff800000u);
+  bool index = op_of(s) == TG_OP_MAX_POOL_INDEX;
+  for (uint32_t u = 0; u < t->unroll; u++) {
+    s->best[u] = tg_mc_new(mc);
+    tg_mc_assign(mc, s->best[u], TG_ALU_mov, first, TG_MC_NONE, TG_MC_NONE);
+    if (!index) continue;
+    s->found[u] = tg_mc_new(mc);
+    tg_mc_assign(mc, s->found[u], TG_ALU_mov, zero, TG_MC_NONE, TG_MC_NONE);
   }
-  tg_mc_next_segment(mc);
-  tg_mc_ref x = tg_mc_load(mc, 0, halves);
-  if (index) {
-    tg_mc_ref above = tg_mc_alu(mc, TG_ALU_cmplt, best, x, TG_MC_NONE);
-    tg_mc_assign(mc, found, TG_ALU_select, above, at, found);
-    tg_mc_assign(mc, best, TG_ALU_select, above, x, best);
-    tg_mc_assign(mc, at, TG_ALU_add, at, tg_mc_const(mc, 1.0f), TG_MC_NONE);
+  if (!index) return;
+  s->at = tg_mc_new(mc);
+  tg_mc_assign(mc, s->at, TG_ALU_mov, zero, TG_MC_NONE, TG_MC_NONE);
+}
+
+static void take(void *user, int stream, uint32_t u, uint32_t q) {
+  code *s = user;
+  tg_mc *mc = s->mc;
+  if (stream != s->loaded) s->x = tg_mc_load(mc, stream, s->halves);
+  s->loaded = stream;
+  tg_mc_ref best = s->best[u];
+  if (op_of(s) == TG_OP_MAX_POOL_INDEX) {
+    tg_mc_ref above = tg_mc_alu(mc, TG_ALU_cmplt, best, s->x, TG_MC_NONE),
+              at = q ? tg_mc_alu(mc, TG_ALU_add, s->at, tg_mc_const(mc, (float)q), TG_MC_NONE) : s->at;
+    tg_mc_assign(mc, s->found[u], TG_ALU_select, above, at, s->found[u]);
+    tg_mc_assign(mc, best, TG_ALU_select, above, s->x, best);
   } else
-    tg_mc_assign(mc, best, op == TG_OP_AVERAGE_POOL ? TG_ALU_add : TG_ALU_max, best, x, TG_MC_NONE);
+    tg_mc_assign(mc, best, op_of(s) == TG_OP_AVERAGE_POOL ? TG_ALU_add : TG_ALU_max, best, s->x, TG_MC_NONE);
+}
+
+static void write_windows(const void *user, const tg_line_kernel *lines, const tg_line_tiling *t, tg_mc *mc) {
+  const pool *of = user;
+  tg_value *out = tg_out(of->kernel->root);
+  code s = {.of = of, .mc = mc, .halves = lines->image_kind == TG_STREAM_FP32, .loaded = -1};
+  tg_mc_begin(mc, of->c->arena);
+  begin_windows(&s, t);
   tg_mc_next_segment(mc);
-  return index ? found : best;
+  tg_line_each_tap(lines, t, take, &s);
+  if (op_of(&s) == TG_OP_MAX_POOL_INDEX)
+    tg_mc_assign(mc, s.at, TG_ALU_add, s.at, tg_mc_const(mc, (float)t->taps), TG_MC_NONE);
+  tg_mc_next_segment(mc);
+  for (uint32_t u = 0; u < t->unroll; u++) {
+    tg_mc_ref y = op_of(&s) == TG_OP_MAX_POOL_INDEX ? s.found[u] : s.best[u];
+    if (op_of(&s) == TG_OP_AVERAGE_POOL) {
+      tg_mc_ref inverse =
+          lines->bias ? tg_mc_load(mc, tg_line_bias_stream(lines, t), true) : tg_mc_const(mc, of->inverse);
+      y = tg_mc_alu(mc, TG_ALU_mul, y, inverse, TG_MC_NONE);
+      y = tg_round_to(mc, out->dtype, y, !of->kernel->fused_count);
+    }
+    if (of->kernel->fused_count) y = tg_emit_expression(mc, of->c, of->kernel, out, y, NULL, 0);
+    if (y == TG_MC_NONE) {
+      mc->overflow = true;
+      return;
+    }
+    tg_mc_store(mc, tg_line_result_stream(lines, t, u), lines->result_kind == TG_STREAM_FP32, y);
+  }
+}
+
+/* A load for each position. */
+static tg_stream_kernel plan_streamed(const pool *of, const tg_line_kernel *lines) {
+  const tg_windows *w = lines->windows;
+  tg_stream_kernel plan = {.output_kind = lines->result_kind};
+  tg_windows_plan(of->c, w, of->kernel->root, &plan);
+  int64_t n = w->image->dims[0].size, channels = w->image->dims[3].size, columns = w->rows[1] * channels;
+  plan.output = (tg_walk_plan){.tensor = lines->result,
+                               .radix = {n, w->rows[0], w->rows[1]},
+                               .stride = {w->rows[0] * columns, columns, channels},
+                               .element_stride = 1,
+                               .columns = channels};
+  if (lines->by_window) {
+    plan.input[1] = (tg_walk_plan){.tensor = lines->bias,
+                                   .radix = {n, w->rows[0], w->rows[1]},
+                                   .stride = {0, w->rows[1], 1},
+                                   .element_stride = 0,
+                                   .columns = channels};
+    plan.window[1] = 1;
+    plan.input_kind[1] = TG_STREAM_FP32;
+    plan.inputs = 2;
+  }
+  tg_choose_columns(of->c->m, &plan, channels);
+  return plan;
 }
 
 static tg_status emit_pool(tg_compile *c, const tg_kernel *kernel) {
@@ -85,40 +163,22 @@ static tg_status emit_pool(tg_compile *c, const tg_kernel *kernel) {
   bool average = node->op == TG_OP_AVERAGE_POOL;
   if (tg_windows_check(c, node)) return TG_INVALID;
   tg_windows w = tg_windows_forward(node);
-  tg_stream_kernel plan = {.output_kind = tg_result_kind(kernel->output)};
-  float uniform = 1.0f;
-  const tg_dram_tensor *counts = average ? inverse_counts(c, node, &uniform) : NULL; /* moves the others */
-  tg_windows_plan(c, &w, node, &plan);
-  w.fill[0] = average ? 0 : tg_windows_lowest(plan.input_kind[0]);
-  int64_t n = w.image->dims[0].size, channels = w.image->dims[3].size, columns = w.rows[1] * channels;
-  plan.output = (tg_walk_plan){.tensor = tg_place_of(c, kernel->output),
-                               .radix = {n, w.rows[0], w.rows[1]},
-                               .stride = {w.rows[0] * columns, columns, channels},
-                               .element_stride = 1,
-                               .columns = channels};
-  if (counts) {
-    plan.input[1] = (tg_walk_plan){.tensor = counts,
-                                   .radix = {n, w.rows[0], w.rows[1]},
-                                   .stride = {0, w.rows[1], 1},
-                                   .element_stride = 0,
-                                   .columns = channels};
-    plan.window[1] = 1;
-    plan.input_kind[1] = TG_STREAM_FP32;
-    plan.inputs = 2;
-  }
-  tg_choose_columns(c->m, &plan, channels);
-  tg_mc code, *mc = &code;
-  tg_mc_begin(mc, c->arena);
-  tg_mc_ref y = emit_window(mc, node->op, plan.input_kind[0] == TG_STREAM_FP32);
-  if (average) {
-    y = tg_mc_alu(mc, TG_ALU_mul, y, counts ? tg_mc_load(mc, 1, true) : tg_mc_const(mc, uniform), TG_MC_NONE);
-    y = tg_round_to(mc, tg_out(node)->dtype, y, !kernel->fused_count);
-  }
-  if (kernel->fused_count) y = tg_emit_expression(mc, c, kernel, tg_out(node), y, NULL, 0);
-  if (y == TG_MC_NONE) return TG_INVALID;
-  tg_mc_store(mc, plan.inputs, plan.output_kind == TG_STREAM_FP32, y);
-  return tg_emit_stream_kernel(c, kernel, &plan, mc, 1 << 1);
+  pool of = {.c = c, .kernel = kernel, .inverse = 1.0f};
+  const tg_dram_tensor *counts = average ? inverse_counts(c, node, &of.inverse) : NULL; /* moves the others */
+  tg_line_kernel lines = {.windows = &w,
+                          .image = tg_place_of(c, w.image),
+                          .result = tg_place_of(c, kernel->output),
+                          .bias = counts,
+                          .by_window = counts != NULL,
+                          .image_kind = tg_stream_kind(w.image),
+                          .result_kind = tg_result_kind(kernel->output),
+                          .write = write_windows,
+                          .user = &of};
+  w.fill[0] = average ? 0 : tg_windows_lowest(lines.image_kind);
+  tg_stream_kernel streamed = plan_streamed(&of, &lines);
+  return tg_emit_windows(c, kernel, &lines, &streamed);
 }
+
 static bool is_pool(const tg_compile *c, const tg_node *node) {
   (void)c;
   return node->op == TG_OP_MAX_POOL || node->op == TG_OP_MAX_POOL_INDEX || node->op == TG_OP_AVERAGE_POOL;

@@ -1,0 +1,90 @@
+/* Pools and depthwise convolutions from line buffers: what the windows of a block of results take of the image is
+ * loaded once, with its padding, and the streams of the vector unit read shifted views of it, for each position of the
+ * window and for several columns of results at a time. A streamed window (windows.h) loads each pixel as often as
+ * there are windows that hold it.
+ *
+ * Blocks are rows x columns x channels; the tiles take them in turns, channels first. Chains of multiply-adds, and
+ * maxima, go over a window's positions row by row, as in any other kernel: bits are the same. */
+#ifndef TEGULA_MAPPER_VECTOR_LINE_BUFFERS_H
+#define TEGULA_MAPPER_VECTOR_LINE_BUFFERS_H
+
+#include "mapper/microcode/microcode.h"
+#include "mapper/section/layout.h"
+#include "mapper/vector/windows.h"
+
+enum { TG_LINE_DIMS = 3 }; /* rows, columns, channels */
+
+/* How the results are cut, and how much of them the microcode makes at a time. */
+typedef struct tg_line_tiling {
+  uint32_t rows, columns;        /* of results in a block; columns divide those of the image */
+  uint32_t vectors;              /* of 2P channels */
+  uint32_t unroll;               /* columns of results that an iteration makes */
+  uint32_t taps;                 /* columns of a window that it takes: one, or all of them */
+  uint32_t blocks[TG_LINE_DIMS]; /* of rows, columns, channels */
+  uint32_t rounds;               /* blocks of a tile; of each image, where rows are cut */
+  uint32_t pieces, piece_flits;  /* that a block leaves in */
+  double cycles;                 /* estimate, without the section's configuration */
+} tg_line_tiling;
+
+/* The kernel: windows of one image, weights of their positions or none, what each result is made of them. */
+typedef struct tg_line_kernel {
+  const tg_windows *windows;
+  const tg_dram_tensor *image, *result;
+  const tg_dram_tensor *weights, *bias; /* [positions, channels], [channels]; or NULL */
+  bool by_window; /* in place of the bias a number for each window, [rows, columns]: by streams only */
+  int image_kind, result_kind, weights_kind, bias_kind;
+  /* Begins and writes the microcode: three segments, the second one of which is repeated. */
+  void (*write)(const void *user, const struct tg_line_kernel *kernel, const tg_line_tiling *t, tg_mc *mc);
+  const void *user;
+} tg_line_kernel;
+
+/* Streams by number: columns of the image, by the column's offset from that of the first result's first position;
+ * weights by position; the bias; results. */
+int tg_line_columns(const tg_line_kernel *kernel, const tg_line_tiling *t, int64_t *out_offsets);
+int tg_line_weights_stream(const tg_line_kernel *kernel, const tg_line_tiling *t, uint32_t tap);
+int tg_line_bias_stream(const tg_line_kernel *kernel, const tg_line_tiling *t);
+int tg_line_result_stream(const tg_line_kernel *kernel, const tg_line_tiling *t, uint32_t u);
+
+/* For each column that an iteration reads, in order, and each result u that has position q of its window there:
+ * calls take(user, number of the column's stream, u, q). */
+typedef void tg_line_take(void *user, int stream, uint32_t u, uint32_t q);
+void tg_line_each_tap(const tg_line_kernel *kernel, const tg_line_tiling *t, tg_line_take *take, void *user);
+
+/* The fastest tiling, or, where tilings are randomized, any; false: none fits. line_buffers_tiling.c */
+bool tg_line_tile(tg_compile *c, const tg_line_kernel *kernel, tg_line_tiling *out);
+/* Emits the section: from line buffers or, where no block fits or that is faster, the stream kernel, whose microcode
+ * is that of one column and one position at a time. line_buffers_emit.c */
+tg_status tg_emit_windows(tg_compile *c, const tg_kernel *kernel, const tg_line_kernel *lines,
+                          const tg_stream_kernel *streamed);
+
+/* ---- shared by both files ---- */
+
+/* What a tile has in its scratchpad, in the order of its banks. */
+enum { TG_LINE_IMAGE, TG_LINE_WEIGHTS, TG_LINE_RESULT, TG_LINE_ROOMS };
+
+/* Groups of `unroll` columns of results; columns of the image, as loaded, and as its rows lie; its rows. */
+uint32_t tg_line_groups(const tg_line_tiling *t);
+uint32_t tg_line_loaded_columns(const tg_line_kernel *kernel, const tg_line_tiling *t);
+uint32_t tg_line_image_columns(const tg_line_kernel *kernel, const tg_line_tiling *t);
+uint32_t tg_line_image_rows(const tg_line_kernel *kernel, const tg_line_tiling *t);
+/* Channels of a block as they lie, in whole vectors, and flits of a position of a stream kind. */
+uint32_t tg_line_take_of(const tg_params *m, const tg_line_tiling *t);
+uint32_t tg_line_position(const tg_params *m, const tg_line_tiling *t, int kind);
+/* Do results lie in the scratchpad as they leave, but for lanes behind the last channel? */
+static inline bool tg_line_is_dense(const tg_line_tiling *t) { return t->columns % t->unroll == 0; }
+/* Is a row of positions, of all channels in whole flits, one run? */
+bool tg_line_is_joined(const tg_params *m, const tg_line_kernel *kernel, const tg_line_tiling *t);
+/* Flits of a position as it is loaded, or leaves. */
+uint32_t tg_line_moved(const tg_params *m, const tg_line_kernel *kernel, const tg_line_tiling *t, int kind);
+/* Do all blocks of a tile have the same channels, whose weights are loaded once? */
+static inline bool tg_line_keeps_weights(const tg_params *m, const tg_line_tiling *t) {
+  return tg_tiles(m) % t->blocks[2] == 0;
+}
+/* Images that the section loops over; where rows are whole, blocks are counted through all of them instead. */
+static inline uint32_t tg_line_image_loops(const tg_line_kernel *kernel, const tg_line_tiling *t) {
+  return t->blocks[1] > 1 ? (uint32_t)kernel->windows->image->dims[0].size : 1;
+}
+void tg_line_lay_out(const tg_params *m, const tg_line_kernel *kernel, const tg_line_tiling *t,
+                     tg_room rooms[TG_LINE_ROOMS]);
+
+#endif

@@ -1,0 +1,396 @@
+/* The section of a pool or depthwise convolution from line buffers: loads of blocks, VOPs, stores. */
+#include "mapper/section/channel.h"
+#include "mapper/vector/line_buffers.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { IMAGE, WEIGHTS, BIAS, RESULT, TENSORS };
+
+typedef struct emission {
+  tg_build b;
+  const tg_line_kernel *k;
+  const tg_line_tiling *t;
+  tg_buffer image, weights; /* rings of these: */
+  tg_channel inputs, once;
+  tg_store_port port;
+  int entry[TENSORS];
+  int64_t residue[TENSORS];
+} emission;
+
+static bool keeps_weights(const emission *e) { return tg_line_keeps_weights(e->b.m, e->t); }
+static bool is_joined(const emission *e) { return tg_line_is_joined(e->b.m, e->k, e->t); }
+static int64_t take_of(const emission *e) { return tg_line_take_of(e->b.m, e->t); }
+
+/* The AGCU on the other side of the one that the tile's results leave by. */
+static bool loads_from_north(uint32_t r, uint32_t col) { return tg_egress_is_west(r, col); }
+
+static tg_queue *load_queue(const emission *e, uint32_t r, uint32_t col, int context) {
+  return loads_from_north(r, col) ? tg_north_queue(&e->b, col, context) : tg_west_queue(&e->b, r, context);
+}
+
+static int64_t position_mask(uint32_t r, uint32_t col) {
+  return 1ll << ((loads_from_north(r, col) ? r : col) + 1);
+}
+
+static const tg_dram_tensor *tensor_of(const tg_line_kernel *k, int number) {
+  switch (number) {
+  case IMAGE: return k->image;
+  case WEIGHTS: return k->weights;
+  case BIAS: return k->bias;
+  default: return k->result;
+  }
+}
+
+static int64_t bytes_of(const emission *e, int number) {
+  return tg_storage_bytes(tensor_of(e->k, number)->storage);
+}
+
+/* ---- walks ---- */
+
+typedef struct
+    digits { /* elements, or steps of a coordinate, from a block of rows, columns, channels to the next */
+  int64_t image, rows, columns, channels;
+} digits;
+
+/* Linear index of the row walk: number of the block. Tiles take them in turns, in each round (loop level 1); where
+ * rows are cut into columns, images are loop level 0. */
+static void set_blocks(const emission *e, tg_agcu_instr *in, int number, uint32_t tile, digits elements) {
+  const tg_line_tiling *t = e->t;
+  int64_t bytes = bytes_of(e, number);
+  bool cut = t->blocks[1] > 1;
+  in->base[0] = e->entry[number];
+  in->offset[0] = e->residue[number];
+  in->rows[0] = 1;
+  in->m_first[0] = tile;
+  in->m_delta[1] = tg_tiles(e->b.m);
+  in->m_radix[0] = cut ? t->blocks[0] : e->k->windows->image->dims[0].size;
+  in->m_radix[1] = cut ? t->blocks[1] : t->blocks[0];
+  in->m_radix[2] = t->blocks[2];
+  in->stride[0] = (cut ? elements.rows : elements.image) * bytes;
+  in->stride[1] = (cut ? elements.columns : elements.rows) * bytes;
+  in->stride[2] = elements.channels * bytes;
+  in->stride[5] = bytes;
+  if (cut) in->offset_delta[0] = elements.image * bytes;
+  in->y_size[0] = in->x_size[0] = 1;
+}
+
+static void set_steps(const emission *e, tg_agcu_instr *in, digits y, digits x) {
+  bool cut = e->t->blocks[1] > 1;
+  in->y_inc[0] = cut ? y.rows : 0;
+  in->y_inc[1] = cut ? 0 : y.rows;
+  in->x_inc[1] = cut ? x.columns : 0;
+  in->x_inc[2] = x.channels;
+  in->x_inc[5] = 1;
+}
+
+/* A row of a block is columns of positions, each of its channels, or one run: digits k1 and e. */
+static void set_row(const emission *e, tg_agcu_instr *in, int number, uint32_t rows, uint32_t columns,
+                    int64_t row_stride) {
+  int64_t channels = e->k->windows->image->dims[3].size, bytes = bytes_of(e, number);
+  bool joined = is_joined(e);
+  int64_t position = joined ? channels : take_of(e);
+  in->k_radix[0] = rows;
+  in->k_radix[1] = joined ? 1 : columns;
+  in->k_radix[2] = joined ? columns * position : position;
+  in->stride[3] = row_stride * bytes;
+  in->stride[4] = joined ? 0 : channels * bytes;
+  in->take[0] = rows * columns * position;
+}
+
+/* ---- loads ---- */
+
+static tg_agcu_instr *push_load(const emission *e, tg_queue *queue, int number, int kind, const tg_buffer *to,
+                                int64_t mask) {
+  tg_agcu_instr *load = &tg_build_push(&e->b, queue, TG_OP_agcu_load)->agcu;
+  load->convert[0] = tg_stream_convert(tensor_of(e->k, number), kind);
+  tg_set_operand(load->dst_base, to, false);
+  load->dst_inner[0] = 65535;
+  load->dst_mask[0] = mask;
+  return load;
+}
+
+/* Coordinate x counts elements of a row of the image: channels left and right of it are out of bounds, and so is what
+ * lies behind the last row. Lanes behind the last channel get those of other columns, and nobody stores them. */
+static tg_agcu_instr *load_image(const emission *e, uint32_t r, uint32_t col) {
+  const tg_windows *w = e->k->windows;
+  const tg_line_tiling *t = e->t;
+  int64_t channels = w->image->dims[3].size, row = w->image->dims[2].size * channels, take = take_of(e),
+          down = t->rows * w->row_step[0], along = t->columns * w->row_step[1];
+  uint32_t position = tg_line_position(e->b.m, t, e->k->image_kind),
+           moved = tg_line_moved(e->b.m, e->k, t, e->k->image_kind),
+           columns = tg_line_loaded_columns(e->k, t), lie = tg_line_image_columns(e->k, t);
+  tg_agcu_instr *load = push_load(e, load_queue(e, r, col, TG_CTX_LOAD), IMAGE, e->k->image_kind, &e->image,
+                                  position_mask(r, col));
+  set_blocks(e, load, IMAGE, r * e->b.m->cols + col,
+             (digits){w->image->dims[1].size * row, down * row, along * channels, take});
+  set_row(e, load, IMAGE, tg_line_image_rows(e->k, t), columns, row);
+  load->offset[0] += (w->origin[0] * row + w->origin[1] * channels) * bytes_of(e, IMAGE);
+  set_steps(e, load, (digits){.rows = down}, (digits){.columns = along * channels, .channels = take});
+  load->y_inc[3] = 1;
+  load->x_inc[4] = is_joined(e) ? 0 : channels;
+  load->y_org[0] = w->origin[0];
+  load->x_org[0] = w->origin[1] * channels;
+  load->y_size[0] = w->image->dims[1].size;
+  load->x_size[0] = row;
+  load->fill[0] = w->fill[0];
+  if (moved < position) {
+    load->dst_inner[0] = moved;
+    load->dst_stride[0] = position;
+  } else if (columns < lie) {
+    load->dst_inner[0] = columns * position;
+    load->dst_stride[0] = lie * position;
+  }
+  return load;
+}
+
+/* Weights of all positions of a window, or the bias: rows of channels. */
+static tg_agcu_instr *load_rows(const emission *e, tg_queue *queue, int number, uint32_t tile, int64_t mask) {
+  const tg_windows *w = e->k->windows;
+  const tg_line_kernel *k = e->k;
+  const tg_params *m = e->b.m;
+  int64_t channels = w->image->dims[3].size, take = take_of(e),
+          rows = number == WEIGHTS ? w->taps[0] * w->taps[1] : 1, bytes = bytes_of(e, number);
+  int kind = number == WEIGHTS ? k->weights_kind : k->bias_kind;
+  uint32_t behind = number == WEIGHTS || !k->weights
+                        ? 0
+                        : (uint32_t)(w->taps[0] * w->taps[1]) * tg_line_position(m, e->t, k->weights_kind);
+  tg_buffer to = tg_buffer_part(m, &e->weights, behind, (uint32_t)rows * tg_line_position(m, e->t, kind));
+  tg_agcu_instr *load = push_load(e, queue, number, kind, &to, mask);
+  set_blocks(e, load, number, tile, (digits){.channels = take});
+  load->k_radix[0] = 1;
+  load->k_radix[1] = rows;
+  load->k_radix[2] = take;
+  load->stride[4] = channels * bytes;
+  load->take[0] = rows * take;
+  load->x_inc[2] = take;
+  load->x_inc[4] = channels;
+  load->x_inc[5] = 1;
+  load->x_size[0] = rows * channels;
+  return load;
+}
+
+/* Loads of one tile and block: credit first; the last load tells the tile that its block is complete. */
+static void emit_loads(const emission *e, uint32_t r, uint32_t col) {
+  tg_queue *queue = load_queue(e, r, col, TG_CTX_LOAD);
+  uint32_t tile = r * e->b.m->cols + col;
+  tg_instr *sync = tg_build_push(&e->b, queue, TG_OP_agcu_sync);
+  sync->common.credit_base[0] = loads_from_north(r, col) ? e->inputs.north : e->inputs.west;
+  sync->common.credit_mask[0] = position_mask(r, col);
+  tg_agcu_instr *last = load_image(e, r, col);
+  if (!keeps_weights(e)) {
+    if (e->k->weights) last = load_rows(e, queue, WEIGHTS, tile, position_mask(r, col));
+    if (e->k->bias) last = load_rows(e, queue, BIAS, tile, position_mask(r, col));
+  }
+  tg_channel_deliver(&e->inputs, last);
+}
+
+/* What all blocks of a tile read: of each tile its own, or to all tiles of a row of the array the same. */
+static void emit_loads_once(const emission *e) {
+  const tg_params *m = e->b.m;
+  bool same = e->t->blocks[2] == 1;
+  for (uint32_t tile = 0; tile < tg_tiles(m); tile++) {
+    uint32_t r = tile / m->cols, col = tile % m->cols;
+    if (same && col) continue;
+    tg_queue *queue = same ? tg_west_queue(&e->b, r, TG_CTX_AUX) : load_queue(e, r, col, TG_CTX_AUX);
+    int64_t mask = same ? ((1ll << m->cols) - 1) << 1 : position_mask(r, col);
+    tg_agcu_instr *last = NULL;
+    for (int number = WEIGHTS; number <= BIAS; number++) {
+      if (!tensor_of(e->k, number)) continue;
+      last = load_rows(e, queue, number, tile, mask);
+      last->m_first[0] = tile % e->t->blocks[2];
+      last->m_delta[1] = 0;
+    }
+    tg_channel_deliver(&e->once, last);
+  }
+}
+
+/* ---- VOPs ---- */
+
+/* `first`: rows from the buffer's first to the stream's; the stream has nothing to do with the banks before. */
+static tg_stream *set_stream(const emission *e, tg_vx_instr *vop, int number, int kind,
+                             const tg_buffer *buffer, int64_t first) {
+  tg_stream *s = tg_stream_of_mut(vop, number);
+  int64_t bank = buffer->base / tg_bank_rows(e->b.m);
+  s->kind[0] = kind;
+  tg_set_operand(s->at.base, buffer, false);
+  s->at.base[0] += first;
+  s->banks[0] = buffer->banks - (s->at.base[0] / tg_bank_rows(e->b.m) - bank);
+  s->row[2] = tg_kind_flits(e->b.m, kind, tg_lanes(e->b.m));
+  return s;
+}
+
+static void set_streams(const emission *e, tg_vx_instr *vop) {
+  const tg_line_kernel *k = e->k;
+  const tg_line_tiling *t = e->t;
+  const tg_windows *w = k->windows;
+  const tg_params *m = e->b.m;
+  int64_t offsets[TG_STREAMS], pixel = tg_line_position(m, t, k->image_kind),
+                               row = tg_line_image_columns(k, t) * pixel, weights = 0;
+  int columns = tg_line_columns(k, t, offsets);
+  for (int i = 0; i < columns; i++) {
+    tg_stream *s = set_stream(e, vop, i, k->image_kind, &e->image, offsets[i] * pixel);
+    s->row[0] = w->row_step[0] * row;
+    s->row[1] = t->unroll * w->row_step[1] * pixel;
+    s->j[0] = w->tap_step[0] * row;
+    s->j[1] = w->tap_step[1] * pixel;
+  }
+  if (k->weights) weights = tg_line_position(m, t, k->weights_kind);
+  for (uint32_t q = 0; k->weights && q < t->taps; q++) {
+    tg_stream *s =
+        set_stream(e, vop, tg_line_weights_stream(k, t, q), k->weights_kind, &e->weights, q * weights);
+    s->j[0] = w->taps[1] * weights;
+    s->j[1] = weights;
+  }
+  if (k->bias)
+    (void)set_stream(e, vop, tg_line_bias_stream(k, t), k->bias_kind, &e->weights,
+                     w->taps[0] * w->taps[1] * weights);
+  int64_t result = tg_line_position(m, t, k->result_kind);
+  for (uint32_t u = 0; u < t->unroll; u++) {
+    tg_stream *s =
+        set_stream(e, vop, tg_line_result_stream(k, t, u), k->result_kind, &e->port.buffer, u * result);
+    s->store[0] = 1;
+    s->row[0] = tg_line_groups(t) * t->unroll * result;
+    s->row[1] = t->unroll * result;
+  }
+}
+
+static void emit_vop(const emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode) {
+  const tg_line_tiling *t = e->t;
+  tg_queue *queue = &tg_build_tile(&e->b, r, col)->vx;
+  bool once = keeps_weights(e) && (e->k->weights || e->k->bias);
+  if (once) tg_channel_take(&e->once, tg_build_push(&e->b, queue, TG_OP_vx_sync), 0, false);
+  tg_instr *in = tg_build_push(&e->b, queue, TG_OP_vx_vop);
+  tg_vx_instr *vop = &in->vx;
+  memcpy(vop->seg_begin, microcode->seg_begin, sizeof vop->seg_begin);
+  memcpy(vop->seg_len, microcode->seg_len, sizeof vop->seg_len);
+  vop->seg_repeat[0] = 1 << 1;
+  vop->row_count[0] = t->rows;
+  vop->row_count[1] = tg_line_groups(t);
+  vop->row_count[2] = t->vectors;
+  vop->rows[0] = vop->row_count[0] * vop->row_count[1] * vop->row_count[2];
+  vop->j_count[0] = e->k->windows->taps[0];
+  vop->j_count[1] = e->k->windows->taps[1] / t->taps;
+  set_streams(e, vop);
+  tg_channel_take(&e->inputs, in, 0, false);
+  tg_channel_return(&e->inputs, in, 0, !loads_from_north(r, col), r, col, false);
+  tg_set_wait(in, 1, e->port.out_free, false);
+  tg_set_post(in, 1, TG_POST_LOCAL, 0, e->port.out_full, false);
+  in->common.loop_count[0] = tg_line_image_loops(e->k, t);
+  in->common.loop_count[1] = t->rounds;
+  for (int l = 0; l < 2; l++) in->common.loop_begin[l] = once;
+}
+
+/* ---- stores ---- */
+
+static void fill_store(const void *user, int port, uint32_t r, uint32_t col, tg_agcu_instr *store) {
+  const emission *e = user;
+  (void)port;
+  const tg_windows *w = e->k->windows;
+  const tg_line_tiling *t = e->t;
+  int64_t channels = w->image->dims[3].size, row = w->rows[1] * channels, take = take_of(e);
+  set_blocks(e, store, RESULT, r * e->b.m->cols + col,
+             (digits){w->rows[0] * row, t->rows * row, t->columns * channels, take});
+  set_row(e, store, RESULT, t->rows, t->columns, row);
+  set_steps(e, store, (digits){.rows = t->rows}, (digits){.channels = take});
+  if (is_joined(e)) store->x_inc[2] = store->x_inc[5] = 0;
+  store->y_inc[3] = 1;
+  store->y_size[0] = w->rows[0];
+  store->x_size[0] = channels;
+  store->convert[0] = e->k->result_kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
+  store->take[0] = t->piece_flits * (tg_flit_bytes(e->b.m) / bytes_of(e, RESULT));
+  store->k_delta[2] = store->take[0];
+}
+
+static void set_port(emission *e) {
+  const tg_line_tiling *t = e->t;
+  uint32_t position = tg_line_position(e->b.m, t, e->k->result_kind),
+           moved = tg_line_moved(e->b.m, e->k, t, e->k->result_kind);
+  tg_buffer buffer = e->port.buffer;
+  e->port = (tg_store_port){.flits = t->piece_flits,
+                            .pieces = t->pieces,
+                            .loops = {tg_line_image_loops(e->k, t), t->rounds, t->pieces},
+                            .buffer = buffer};
+  if (!tg_line_is_dense(t)) {
+    e->port.inner = t->columns * position;
+    e->port.stride = tg_line_groups(t) * t->unroll * position;
+  } else if (moved < position) {
+    e->port.inner = moved;
+    e->port.stride = position;
+  }
+  tg_store_port_init(&e->b, &e->port, 2);
+}
+
+/* ---- the section ---- */
+
+static bool allocate(emission *e) {
+  tg_room rooms[TG_LINE_ROOMS];
+  tg_buffer *const buffers[TG_LINE_ROOMS] = {&e->image, &e->weights, &e->port.buffer};
+  tg_line_lay_out(e->b.m, e->k, e->t, rooms);
+  return tg_build_rooms(&e->b, rooms, TG_LINE_ROOMS, buffers);
+}
+
+static void end_loops(const emission *e) {
+  for (uint32_t a = 0; a < tg_agcus(e->b.m); a++) {
+    tg_queue *queue = &tg_build_section(&e->b)->agcus[a].contexts[TG_CTX_LOAD];
+    if (!queue->count) continue;
+    tg_common_instr *last = &queue->instrs[queue->count - 1].common;
+    last->loop_count[0] = tg_line_image_loops(e->k, e->t);
+    last->loop_count[1] = e->t->rounds;
+  }
+}
+
+static tg_status emit_lines(tg_compile *c, const tg_kernel *kernel, const tg_line_kernel *lines,
+                            const tg_line_tiling *t) {
+  emission e = {.k = lines, .t = t};
+  const char *name = tg_kernel_name(c, kernel);
+  tg_build_begin(&e.b, c, name);
+  if (!allocate(&e)) return tg_fail(c->diag, TG_INVALID, "%s: its blocks do not fit the scratchpads", name);
+  set_port(&e);
+  for (int i = 0; i < TENSORS; i++)
+    if (tensor_of(lines, i)) e.entry[i] = tg_build_base(&e.b, tensor_of(lines, i), 0, &e.residue[i]);
+  tg_channel_open_full(&e.b, &e.inputs);
+  tg_channel_open_credits(&e.b, &e.inputs, 2);
+  bool once = keeps_weights(&e) && (lines->weights || lines->bias);
+  if (once) tg_channel_open_full(&e.b, &e.once);
+  tg_mc mc;
+  tg_vx_instr microcode = {0};
+  lines->write(lines->user, lines, t, &mc);
+  tg_status status = tg_mc_pack(&mc, c->program, e.b.section, &microcode, c->diag);
+  if (status) {
+    tg_diag_prefix(c->diag, "%s", name);
+    return status;
+  }
+  for (uint32_t r = 0; r < c->m->rows; r++)
+    for (uint32_t col = 0; col < c->m->cols; col++) {
+      emit_loads(&e, r, col);
+      emit_vop(&e, r, col, &microcode);
+    }
+  end_loops(&e);
+  if (once) emit_loads_once(&e);
+  tg_store_ports_emit(&e.b, &e.port, 1, fill_store, &e);
+  (void)tg_build_invoke(&e.b, name);
+  return TG_OK;
+}
+
+static const tg_line_tiling one_by_one = {.unroll = 1, .taps = 1};
+
+/* With the latency of the first load, which estimates of streams leave out. */
+static double streamed_cycles(tg_compile *c, const tg_line_kernel *lines, const tg_stream_kernel *streamed) {
+  tg_mc mc;
+  int words[TG_SEGMENTS] = {0};
+  lines->write(lines->user, lines, &one_by_one, &mc);
+  if (!tg_mc_fits(&mc, c->m, words)) return TG_NEVER;
+  return c->m->dram_latency + tg_stream_cycles(c, streamed, words, 1 << 1);
+}
+
+tg_status tg_emit_windows(tg_compile *c, const tg_kernel *kernel, const tg_line_kernel *lines,
+                          const tg_stream_kernel *streamed) {
+  tg_line_tiling t;
+  if (tg_line_tile(c, lines, &t) &&
+      (c->options.any_tiling || t.cycles <= streamed_cycles(c, lines, streamed)))
+    return emit_lines(c, kernel, lines, &t);
+  tg_mc mc;
+  lines->write(lines->user, lines, &one_by_one, &mc);
+  return tg_emit_stream_kernel(c, kernel, streamed, &mc, 1 << 1);
+}
