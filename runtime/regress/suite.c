@@ -5,29 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Splits flags as a shell would: blanks, '...', "...", backslashes. */
-static tg_status split(tg_yaml *yaml, const yaml_node_t *node, const char *text, tg_words *out) {
-  char *word = TG_NEW_ARRAY(yaml->arena, char, strlen(text) + 1);
-  size_t length = 0;
-  char quote = 0;
-  bool open = false; /* a word, perhaps an empty one in quotes */
-  for (const char *c = text;; c++) {
-    bool blank = !quote && strchr(" \t\n", *c); /* the end too */
-    if (!*c && quote) return tg_yaml_fail(yaml, node, "flags: a quote %c is not closed", quote);
-    if (blank && open) tg_words_add(yaml->arena, out, tg_arena_strndup(yaml->arena, word, length));
-    if (blank) length = 0, open = false;
-    if (!*c) return TG_OK;
-    if (blank) continue;
-    open = true;
-    if (quote ? *c == quote : *c == '\'' || *c == '"')
-      quote = quote ? 0 : *c;
-    else if (*c == '\\' && quote != '\'' && c[1])
-      word[length++] = *++c;
-    else
-      word[length++] = *c;
-  }
-}
-
 static tg_status read_words(tg_yaml *yaml, yaml_node_t *node, const char *what, tg_words *out) {
   tg_status status = tg_yaml_texts(yaml, node, what, &out->word, &out->count);
   out->capacity = out->count;
@@ -167,7 +144,9 @@ static tg_status read_flags_of_set(tg_yaml *yaml, yaml_node_t *node, tg_flag_set
   if (node->type == YAML_SEQUENCE_NODE) return read_words(yaml, node, "flags", &set->flags);
   const char *text;
   tg_status status = tg_yaml_text(yaml, node, "flags", &text);
-  return status ? status : split(yaml, node, text, &set->flags);
+  if (status) return status;
+  char quote = tg_words_split(yaml->arena, text, &set->flags);
+  return quote ? tg_yaml_fail(yaml, node, "flags: a quote %c is not closed", quote) : TG_OK;
 }
 
 static tg_status take_set_key(tg_yaml *yaml, void *user, const char *key, yaml_node_t *value) {

@@ -3,14 +3,10 @@
 #define TEGULA_RUNTIME_REGRESS_SUITE_H
 
 #include "runtime/regress/bounds.h"
+#include "runtime/words.h"
 
 /* What stands in a command for the file of the model, which for models of the zoo is written first. */
 #define TG_CASE_MODEL "{model}"
-
-typedef struct tg_words {
-  const char **word;
-  size_t count, capacity;
-} tg_words;
 
 typedef struct tg_suite_model {
   const char *name;
@@ -80,11 +76,5 @@ void tg_suite_release(tg_suite *suite);
 /* suite.c's part: reading; expand.c's: the cases. */
 tg_status tg_suite_read(tg_yaml *yaml, tg_suite *suite);
 tg_status tg_suite_expand(tg_suite *suite, tg_diag *diag);
-
-void tg_words_add(tg_arena *arena, tg_words *words, const char *word);
-void tg_words_append(tg_arena *arena, tg_words *words, const tg_words *more);
-bool tg_words_have(const tg_words *words, const char *word);
-/* The words as a shell would read them, quoted where it matters. On the arena. */
-const char *tg_words_line(tg_arena *arena, const tg_words *words);
 
 #endif

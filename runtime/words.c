@@ -1,4 +1,4 @@
-#include "runtime/regress/suite.h"
+#include "runtime/words.h"
 
 #include <string.h>
 
@@ -33,4 +33,26 @@ const char *tg_words_line(tg_arena *arena, const tg_words *words) {
   for (size_t i = 0; i < words->count; i++)
     line = tg_arena_printf(arena, "%s%s%s", line, i ? " " : "", quoted(arena, words->word[i]));
   return line;
+}
+
+char tg_words_split(tg_arena *arena, const char *text, tg_words *words) {
+  char *word = TG_NEW_ARRAY(arena, char, strlen(text) + 1);
+  size_t length = 0;
+  char quote = 0;
+  bool open = false; /* a word, perhaps an empty one in quotes */
+  for (const char *c = text;; c++) {
+    bool blank = !quote && strchr(" \t\n", *c); /* the end too */
+    if (!*c && quote) return quote;
+    if (blank && open) tg_words_add(arena, words, tg_arena_strndup(arena, word, length));
+    if (blank) length = 0, open = false;
+    if (!*c) return 0;
+    if (blank) continue;
+    open = true;
+    if (quote ? *c == quote : *c == '\'' || *c == '"')
+      quote = quote ? 0 : *c;
+    else if (*c == '\\' && quote != '\'' && c[1])
+      word[length++] = *++c;
+    else
+      word[length++] = *c;
+  }
 }
