@@ -38,7 +38,7 @@ static tg_value *fail(tg_build *b, tg_node *node) {
 tg_value *tg_build_finish(tg_build *b, tg_node *node) {
   bool typed = tg_op_is(node->op, TG_IS_COMPARE | TG_IS_LOGIC | TG_IS_MOVE) || computes_integers(node);
   if (b->failed) return fail(b, node);
-  if (!typed) tg_out(node)->dtype = TG_F32;
+  if (!typed && !b->as_operands) tg_out(node)->dtype = TG_F32;
   if (!b->diag)
     tg_rewrite_infer(b->graph, node);
   else if (tg_node_infer(b->graph, node, b->diag))

@@ -17,6 +17,7 @@ typedef struct tg_build {
   int64_t forward;    /* tg_node.forward of what is built; -1: not backward */
   const char *origin; /* tg_node.origin; or NULL */
   bool keep_formats;  /* disable_graphamp */
+  bool as_operands;   /* results of arithmetic have the type of their operands, not F32 */
   tg_diag *diag;      /* NULL: what is built is legal; else the first node that is not says so here */
   bool failed;        /* such a node was built */
   tg_centred *centred;

@@ -47,6 +47,37 @@ tg_value *tg_rewrite_cast(tg_graph *graph, tg_value *value, tg_dtype dtype, tg_n
   return tg_out(node);
 }
 
+tg_value *tg_rewrite_slice(tg_graph *graph, tg_value *value, int64_t axis, int64_t start, int64_t count,
+                           int64_t step, tg_node *before) {
+  if (start == 0 && step == 1 && count == value->dims[axis].size) return value;
+  int64_t end = start + (count - 1) * step + (step > 0 ? 1 : -1);
+  if (end < 0) end = -value->dims[axis].size - 1;
+  tg_node *node = tg_graph_add_node(graph, TG_OP_SLICE, value->name, &value, 1, before, -1);
+  tg_attr_set_ints(graph, node, TG_ATTR_STARTS, &start, 1);
+  tg_attr_set_ints(graph, node, TG_ATTR_ENDS, &end, 1);
+  tg_attr_set_ints(graph, node, TG_ATTR_AXES, &axis, 1);
+  tg_attr_set_ints(graph, node, TG_ATTR_STEPS, &step, 1);
+  tg_rewrite_infer(graph, node);
+  return tg_out(node);
+}
+
+tg_value *tg_rewrite_expand(tg_graph *graph, tg_value *value, int rank, const int64_t *sizes,
+                            tg_node *before) {
+  tg_node *node = tg_graph_add_node(graph, TG_OP_EXPAND, value->name, &value, 1, before, -1);
+  tg_attr_set_ints(graph, node, TG_ATTR_SHAPE, sizes, rank);
+  tg_rewrite_infer(graph, node);
+  return tg_out(node);
+}
+
+tg_value *tg_rewrite_concat(tg_graph *graph, const char *name, tg_value *const *parts, int count,
+                            int64_t axis, tg_node *before) {
+  if (count == 1) return parts[0];
+  tg_node *node = tg_graph_add_node(graph, TG_OP_CONCAT, name, parts, count, before, -1);
+  tg_attr_set_int(node, TG_ATTR_AXIS, axis);
+  tg_rewrite_infer(graph, node);
+  return tg_out(node);
+}
+
 tg_value *tg_rewrite_numbers(tg_graph *graph, const tg_value *constant, tg_dtype dtype) {
   int64_t sizes[TG_MAX_RANK], count = tg_value_elements(constant);
   tg_value_sizes(constant, sizes);

@@ -15,6 +15,14 @@ tg_value *tg_rewrite_reshape(tg_graph *graph, tg_value *value, int rank, const i
                              tg_node *before);
 tg_value *tg_rewrite_transpose(tg_graph *graph, tg_value *value, const int64_t *perm, tg_node *before);
 tg_value *tg_rewrite_cast(tg_graph *graph, tg_value *value, tg_dtype dtype, tg_node *before);
+/* `count` elements of dimension `axis` from `start` on, `step` apart, which may be negative. */
+tg_value *tg_rewrite_slice(tg_graph *graph, tg_value *value, int64_t axis, int64_t start, int64_t count,
+                           int64_t step, tg_node *before);
+tg_value *tg_rewrite_expand(tg_graph *graph, tg_value *value, int rank, const int64_t *sizes,
+                            tg_node *before);
+/* The parts along `axis`; the first itself where it is the only one. */
+tg_value *tg_rewrite_concat(tg_graph *graph, const char *name, tg_value *const *parts, int count,
+                            int64_t axis, tg_node *before);
 
 /* The elements of an integer or bool constant in a float format. */
 tg_value *tg_rewrite_numbers(tg_graph *graph, const tg_value *constant, tg_dtype dtype);

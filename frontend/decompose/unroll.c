@@ -1,14 +1,15 @@
 /* Recurrent layers as what they compute: one product of the inputs of all steps, then for each step the
  * product of the state and the gates (ONNX operators RNN, GRU, LSTM). Precision policies, gradients and the
  * array see only that. */
+#include "frontend/build/build.h"
 #include "frontend/decompose/decompose.h"
 
-#include <assert.h>
 #include <string.h>
 
 typedef struct layer {
   tg_graph *graph;
   tg_node *node;
+  tg_build *build; /* what is made goes before the node */
   int64_t steps, batch, hidden;
   int gates, directions, direction;
   tg_value *x;         /* [steps * batch, inputs] */
@@ -22,49 +23,32 @@ typedef struct layer {
 
 /* ---- nodes ---- */
 
-static tg_node *add_open(const layer *l, tg_op op, tg_value *const *inputs, int count) {
-  tg_node *node = tg_graph_add_node(l->graph, op, l->node->name, inputs, count, l->node, -1);
-  node->disable_graphamp = l->node->disable_graphamp;
-  if (op == TG_OP_MATMUL) node->origin = l->node->origin;
-  return node;
-}
-
-static tg_value *finish(const layer *l, tg_node *node) {
-  tg_diag diag = {""};
-  tg_status status = tg_node_infer(l->graph, node, &diag);
-  assert(!status); /* the layer's sizes were checked */
-  (void)status;
-  return tg_out(node);
-}
-
 static tg_value *add(const layer *l, tg_op op, tg_value *a, tg_value *b) {
-  return finish(l, add_open(l, op, (tg_value *[]){a, b}, b ? 2 : 1));
+  tg_value *made = tg_build_op(l->build, op, (tg_value *[]){a, b}, b ? 2 : 1);
+  if (op == TG_OP_MATMUL) made->producer->origin = l->node->origin;
+  return made;
 }
 
 static tg_value *add_if(const layer *l, tg_op op, tg_value *a, tg_value *b) {
   return !a ? b : !b ? a : add(l, op, a, b);
 }
 
+/* Moves of the layer's name, not of their operand's. */
 static tg_value *reshape(const layer *l, tg_value *x, int rank, const int64_t *sizes) {
-  tg_node *node = add_open(l, TG_OP_RESHAPE, &x, 1);
+  tg_node *node = tg_graph_add_node(l->graph, TG_OP_RESHAPE, l->build->name, &x, 1, l->node, -1);
   tg_attr_set_ints(l->graph, node, TG_ATTR_SHAPE, sizes, rank);
-  return finish(l, node);
+  return tg_build_finish(l->build, node);
 }
 
 static tg_value *transpose(const layer *l, tg_value *x, const int64_t *perm) {
-  tg_node *node = add_open(l, TG_OP_TRANSPOSE, &x, 1);
+  tg_node *node = tg_graph_add_node(l->graph, TG_OP_TRANSPOSE, l->build->name, &x, 1, l->node, -1);
   tg_attr_set_ints(l->graph, node, TG_ATTR_PERM, perm, x->rank);
-  return finish(l, node);
+  return tg_build_finish(l->build, node);
 }
 
-static tg_value *slice(const layer *l, tg_value *x, int64_t axis, int64_t start, int64_t size) {
+static tg_value *slice(const layer *l, tg_value *x, int axis, int64_t start, int64_t size) {
   if (!start && size == x->dims[axis].size) return x;
-  int64_t end = start + size;
-  tg_node *node = add_open(l, TG_OP_SLICE, &x, 1);
-  tg_attr_set_ints(l->graph, node, TG_ATTR_STARTS, &start, 1);
-  tg_attr_set_ints(l->graph, node, TG_ATTR_ENDS, &end, 1);
-  tg_attr_set_ints(l->graph, node, TG_ATTR_AXES, &axis, 1);
-  return finish(l, node);
+  return tg_build_slice(l->build, x, axis, start, start + size, 1);
 }
 
 /* Equal pieces along an axis. */
@@ -72,19 +56,16 @@ static tg_value **split(const layer *l, tg_value *x, int64_t axis, int count) {
   tg_value **pieces = TG_NEW_ARRAY(l->graph->arena, tg_value *, (size_t)count);
   pieces[0] = x;
   if (count == 1) return pieces;
-  tg_node *node = add_open(l, TG_OP_SPLIT, &x, 1);
+  tg_node *node = tg_graph_add_node(l->graph, TG_OP_SPLIT, l->build->name, &x, 1, l->node, -1);
   tg_node_set_outputs(l->graph, node, count);
   tg_attr_set_int(node, TG_ATTR_AXIS, axis);
-  finish(l, node);
+  tg_build_finish(l->build, node);
   memcpy(pieces, node->outputs, (size_t)count * sizeof(tg_value *));
   return pieces;
 }
 
-static tg_value *concat(const layer *l, tg_value *const *parts, int count, int64_t axis) {
-  if (count == 1) return parts[0];
-  tg_node *node = add_open(l, TG_OP_CONCAT, parts, count);
-  tg_attr_set_int(node, TG_ATTR_AXIS, axis);
-  return finish(l, node);
+static tg_value *concat(const layer *l, tg_value *const *parts, int count, int axis) {
+  return count == 1 ? parts[0] : tg_build_concat(l->build, parts, count, axis);
 }
 
 /* ---- operands ---- */
@@ -97,7 +78,8 @@ static tg_value *weights_of(const layer *l, tg_value *stack) {
 
 /* Initial state [directions, batch, hidden], or with layout 1 [batch, directions, hidden]. */
 static tg_value *state_of(const layer *l, tg_value *stack) {
-  int64_t axis = tg_attr_int(l->node, TG_ATTR_LAYOUT) ? 1 : 0, sizes[] = {l->batch, l->hidden};
+  int64_t sizes[] = {l->batch, l->hidden};
+  int axis = tg_attr_int(l->node, TG_ATTR_LAYOUT) ? 1 : 0;
   return stack ? reshape(l, slice(l, stack, axis, l->direction, 1), 2, sizes) : NULL;
 }
 
@@ -191,7 +173,7 @@ static void step(layer *l, tg_value *input) {
 static tg_value *chosen(const layer *l, tg_value *condition, tg_value *x, tg_value *otherwise) {
   if (!x) return NULL;
   if (!otherwise) otherwise = tg_graph_add_scalar(l->graph, "zero", x->dtype, 0);
-  return finish(l, add_open(l, TG_OP_WHERE, (tg_value *[]){condition, x, otherwise}, 3));
+  return tg_build_where(l->build, condition, x, otherwise);
 }
 
 /* Step t, and what it leaves in `out`: sequences that are over keep their state, and give zeros. */
@@ -246,11 +228,12 @@ static bool are_shorter(const tg_value *lengths, int64_t steps) {
   return false;
 }
 
-static layer begin(tg_graph *graph, tg_node *node) {
+static layer begin(tg_graph *graph, tg_node *node, tg_build *build) {
   tg_value *x = tg_in(node, 0);
   bool last = tg_attr_int(node, TG_ATTR_LAYOUT) != 0;
   layer l = {.graph = graph,
              .node = node,
+             .build = build,
              .steps = x->dims[last].size,
              .batch = x->dims[!last].size,
              .hidden = tg_in(node, 2)->dims[2].size,
@@ -265,7 +248,13 @@ static layer begin(tg_graph *graph, tg_node *node) {
 }
 
 void tg_unroll_recurrent(tg_graph *graph, tg_node *node) {
-  layer l = begin(graph, node);
+  tg_build build = {.graph = graph,
+                    .before = node,
+                    .name = node->name,
+                    .forward = -1,
+                    .keep_formats = node->disable_graphamp,
+                    .as_operands = true};
+  layer l = begin(graph, node, &build);
   bool reverse = !strcmp(tg_attr_text(node, TG_ATTR_DIRECTION), "reverse");
   tg_value **all = TG_NEW_ARRAY(graph->arena, tg_value *, (size_t)(l.directions * l.steps)), *h[2], *c[2];
   for (int d = 0; d < l.directions; d++) {

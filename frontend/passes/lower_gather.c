@@ -14,19 +14,6 @@ enum {
 
 /* ---- constant numbers: runs of equal steps */
 
-static tg_value *slice_run(tg_graph *graph, tg_value *x, int64_t axis, int64_t start, int64_t count,
-                           int64_t step, tg_node *before) {
-  int64_t end = start + (count - 1) * step + (step > 0 ? 1 : -1);
-  if (end < 0) end = -x->dims[axis].size - 1;
-  tg_node *node = tg_graph_add_node(graph, TG_OP_SLICE, x->name, &x, 1, before, -1);
-  tg_attr_set_ints(graph, node, TG_ATTR_STARTS, &start, 1);
-  tg_attr_set_ints(graph, node, TG_ATTR_ENDS, &end, 1);
-  tg_attr_set_ints(graph, node, TG_ATTR_AXES, &axis, 1);
-  tg_attr_set_ints(graph, node, TG_ATTR_STEPS, &step, 1);
-  tg_rewrite_infer(graph, node);
-  return tg_out(node);
-}
-
 /* Elements of the longest run of equal steps, none of them 0, from element `at` on. */
 static int64_t run_length(const int64_t *index, int64_t count, int64_t at) {
   int64_t length = count - at < 2 ? count - at : 2;
@@ -47,14 +34,10 @@ static tg_value *select_constant(tg_graph *graph, tg_node *node, const int64_t *
   runs = 0;
   for (int64_t at = 0; at < count; at += length) {
     length = run_length(index, count, at);
-    parts[runs++] = slice_run(graph, tg_in(node, 0), axis, index[at], length,
-                              length > 1 ? index[at + 1] - index[at] : 1, node);
+    parts[runs++] = tg_rewrite_slice(graph, tg_in(node, 0), axis, index[at], length,
+                                     length > 1 ? index[at + 1] - index[at] : 1, node);
   }
-  if (runs == 1) return parts[0];
-  tg_node *concat = tg_graph_add_node(graph, TG_OP_CONCAT, node->name, parts, runs, node, -1);
-  tg_attr_set_int(concat, TG_ATTR_AXIS, axis);
-  tg_rewrite_infer(graph, concat);
-  return tg_out(concat);
+  return tg_rewrite_concat(graph, node->name, parts, runs, axis, node);
 }
 
 static bool has_constant_numbers(const tg_node *node) {

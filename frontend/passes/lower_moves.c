@@ -5,30 +5,6 @@
 
 #include <string.h>
 
-/* --- values */
-
-/* `count` elements of dimension `axis` from `start` on, backwards if `step` is -1. */
-static tg_value *slice_axis(tg_graph *graph, tg_value *x, int axis, int64_t start, int64_t count,
-                            int64_t step, tg_node *before) {
-  if (start == 0 && step == 1 && count == x->dims[axis].size) return x;
-  int64_t end = start + count * step, at = axis;
-  if (end < 0) end = -x->dims[axis].size - 1;
-  tg_node *node = tg_graph_add_node(graph, TG_OP_SLICE, x->name, &x, 1, before, -1);
-  tg_attr_set_ints(graph, node, TG_ATTR_STARTS, &start, 1);
-  tg_attr_set_ints(graph, node, TG_ATTR_ENDS, &end, 1);
-  tg_attr_set_ints(graph, node, TG_ATTR_AXES, &at, 1);
-  tg_attr_set_ints(graph, node, TG_ATTR_STEPS, &step, 1);
-  tg_rewrite_infer(graph, node);
-  return tg_out(node);
-}
-
-static tg_value *expand(tg_graph *graph, tg_value *x, int rank, const int64_t *sizes, tg_node *before) {
-  tg_node *node = tg_graph_add_node(graph, TG_OP_EXPAND, x->name, &x, 1, before, -1);
-  tg_attr_set_ints(graph, node, TG_ATTR_SHAPE, sizes, rank);
-  tg_rewrite_infer(graph, node);
-  return tg_out(node);
-}
-
 /* --- Split */
 
 static void lower_split(tg_graph *graph, tg_node *node) {
@@ -39,7 +15,7 @@ static void lower_split(tg_graph *graph, tg_node *node) {
     tg_value *y = node->outputs[i];
     int64_t size = y->dims[axis].size;
     if (y->use_count || y->output_count) {
-      tg_value *piece = slice_axis(graph, x, axis, start, size, 1, node);
+      tg_value *piece = tg_rewrite_slice(graph, x, axis, start, size, 1, node);
       tg_value_replace(graph, y, piece);
       if (piece != x) {
         piece->producer->name = node->name;
@@ -99,7 +75,8 @@ static tg_value *repeat_some(tg_graph *graph, tg_value *x, const int64_t *factor
   *axis = d;
   int apart_rank = TG_MAX_RANK - at;
   tg_value *y = tg_rewrite_reshape(graph, x, apart_rank, apart + at, before);
-  return tg_rewrite_reshape(graph, expand(graph, y, apart_rank, wide + at, before), rank, joined, before);
+  return tg_rewrite_reshape(graph, tg_rewrite_expand(graph, y, apart_rank, wide + at, before), rank, joined,
+                            before);
 }
 
 static void lower_repeat(tg_graph *graph, tg_node *node) {
@@ -116,11 +93,11 @@ static void lower_repeat(tg_graph *graph, tg_node *node) {
 static tg_value *frame(tg_graph *graph, tg_value *x, int axis, int64_t count, bool behind, bool reflect,
                        tg_node *before) {
   int64_t size = x->dims[axis].size, sizes[TG_MAX_RANK];
-  if (reflect) return slice_axis(graph, x, axis, behind ? size - 2 : count, count, -1, before);
+  if (reflect) return tg_rewrite_slice(graph, x, axis, behind ? size - 2 : count, count, -1, before);
   tg_value_sizes(x, sizes);
   sizes[axis] = count;
-  return expand(graph, slice_axis(graph, x, axis, behind ? size - 1 : 0, 1, 1, before), x->rank, sizes,
-                before);
+  return tg_rewrite_expand(graph, tg_rewrite_slice(graph, x, axis, behind ? size - 1 : 0, 1, 1, before),
+                           x->rank, sizes, before);
 }
 
 static void lower_pad(tg_graph *graph, tg_node *node) {
@@ -134,11 +111,7 @@ static void lower_pad(tg_graph *graph, tg_node *node) {
     if (pads[d]) parts[count++] = frame(graph, x, d, pads[d], false, reflect, node);
     parts[count++] = x;
     if (pads[rank + d]) parts[count++] = frame(graph, x, d, pads[rank + d], true, reflect, node);
-    if (count == 1) continue;
-    tg_node *concat = tg_graph_add_node(graph, TG_OP_CONCAT, x->name, parts, count, node, -1);
-    tg_attr_set_int(concat, TG_ATTR_AXIS, d);
-    tg_rewrite_infer(graph, concat);
-    x = tg_out(concat);
+    x = tg_rewrite_concat(graph, x->name, parts, count, d, node);
   }
   tg_rewrite_replace(graph, node, x);
 }
@@ -148,7 +121,7 @@ static void lower_pad(tg_graph *graph, tg_node *node) {
 static tg_value *crop(tg_graph *graph, tg_value *x, const int64_t *pads, tg_node *before) {
   for (int d = 0, rank = x->rank; d < rank; d++) {
     int64_t begin = pads[d] < 0 ? -pads[d] : 0, end = pads[rank + d] < 0 ? -pads[rank + d] : 0;
-    x = slice_axis(graph, x, d, begin, x->dims[d].size - begin - end, 1, before);
+    x = tg_rewrite_slice(graph, x, d, begin, x->dims[d].size - begin - end, 1, before);
   }
   return x;
 }
