@@ -26,7 +26,8 @@ const char *tg_optimizer_name(tg_optimizer optimizer) { return optimizers[optimi
 const char *tg_optimizer_state(tg_optimizer optimizer) { return optimizers[optimizer].state; }
 
 void tg_training_defaults(tg_training_options *options) {
-  *options = (tg_training_options){.ignore_index = -100,
+  *options = (tg_training_options){.loss_beta = 1,
+                                   .ignore_index = -100,
                                    .beta1 = 0.9,
                                    .beta2 = 0.999,
                                    .momentum = 0.9,
@@ -56,7 +57,7 @@ tg_status tg_loss_parse(const char *name, tg_loss *out_loss, tg_diag *diag) {
     *out_loss = (tg_loss)i;
     return TG_OK;
   }
-  char names[256] = "";
+  char names[512] = "";
   for (int i = 0; i < TG_LOSS_COUNT; i++) append(names, sizeof names, losses[i]);
   return tg_fail(diag, TG_INVALID, "no loss \"%s\" (%s)", name, names);
 }

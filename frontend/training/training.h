@@ -40,6 +40,7 @@ typedef enum tg_optimizer {
 typedef struct tg_training_options {
   tg_loss loss;
   const char *loss_output; /* the model's output that the loss reads; NULL: its first */
+  double loss_beta;        /* smooth_l1, huber: where the square ends, above 0 */
   bool ignore;             /* cross_entropy, nll: rows labelled ignore_index do not count, as in PyTorch */
   double ignore_index;     /* a whole number; -100 by default */
   tg_optimizer optimizer;
@@ -74,6 +75,8 @@ tg_status tg_loss_parse(const char *name, tg_loss *out_loss, tg_diag *diag);
 tg_status tg_optimizer_parse(const char *name, tg_optimizer *out_optimizer, tg_diag *diag);
 const char *tg_loss_name(tg_loss loss);
 bool tg_loss_has_labels(tg_loss loss); /* does it compare with labels? Else it is an output of the model */
+bool tg_loss_lists_classes(
+    tg_loss loss); /* labels [N,C]: the classes of each row, ended by a number below 0 */
 const char *tg_optimizer_name(tg_optimizer optimizer);
 const char *tg_optimizer_state(tg_optimizer optimizer); /* words, as in optimizers.def */
 

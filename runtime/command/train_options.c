@@ -201,6 +201,15 @@ static tg_status needs_classes(tg_context *context, tg_option_id option, const t
                  tg_option_get(option)->name, tg_loss_name(step->loss));
 }
 
+static tg_status parse_beta(tg_context *context, tg_training_options *step) {
+  if (!tg_given(&context->options, TG_OPT_LOSS_BETA)) return TG_OK;
+  if (step->loss != TG_LOSS_SMOOTH_L1 && step->loss != TG_LOSS_HUBER)
+    return tg_fail(&context->diag, TG_INVALID, "--loss-beta: loss %s has none", tg_loss_name(step->loss));
+  step->loss_beta = tg_option_real(&context->options, TG_OPT_LOSS_BETA, 1);
+  if (step->loss_beta > 0) return TG_OK;
+  return tg_fail(&context->diag, TG_INVALID, "--loss-beta: %g is not above 0", step->loss_beta);
+}
+
 static tg_status parse_ignored(tg_context *context, tg_training_options *step) {
   enum { EXACT = 1 << 24 };
   const char *text = tg_option_text(&context->options, TG_OPT_IGNORE_INDEX, NULL);
@@ -295,6 +304,7 @@ static tg_status training_options(tg_context *context, tg_training_run *run,
   tg_status status =
       tg_optimizer_parse(tg_option_text(o, TG_OPT_OPTIMIZER, "sgd"), &step->optimizer, &context->diag);
   if (!status) status = parse_betas(context, step);
+  if (!status) status = parse_beta(context, step);
   if (!status) status = parse_ignored(context, step);
   if (!status && tg_given(o, TG_OPT_CLASSES_LAST)) status = needs_classes(context, TG_OPT_CLASSES_LAST, step);
   if (!status) status = parse_scale(context, run, step);

@@ -15,8 +15,16 @@ typedef struct tally {
   int64_t terms, right, answers;
 } tally;
 
-/* -log softmax(y)[label], or -y[label], over dimension 1 of y[row][classes][inner]; ignored labels do not
- * count. */
+/* sum of max(0, 1 - y[label] + y[c]) over classes c but the label, divided by their number. */
+static double margin_of(const float *y, int64_t classes, int64_t inner, int64_t label) {
+  double sum = 0;
+  for (int64_t c = 0; c < classes; c++)
+    if (c != label) sum += fmax(0, 1 - (double)y[label * inner] + (double)y[c * inner]);
+  return sum / (double)classes;
+}
+
+/* -log softmax(y)[label], -y[label] or the margins, over dimension 1 of y[row][classes][inner]; ignored labels do
+ * not count. */
 static void tally_classes(tally *sum, const tg_training_options *options, const float *y, const float *labels,
                           int64_t classes, int64_t inner) {
   bool logits = options->loss == TG_LOSS_CROSS_ENTROPY;
@@ -27,24 +35,55 @@ static void tally_classes(tally *sum, const tg_training_options *options, const 
     for (int64_t c = 0; c < classes; c++)
       if ((double)y[c * inner + i] > top) top = (double)y[c * inner + i], best = c;
     for (int64_t c = 0; c < classes && logits; c++) all += exp((double)y[c * inner + i] - top);
-    sum->loss += logits ? top + log(all) - (double)y[label * inner + i] : -(double)y[label * inner + i];
+    if (options->loss == TG_LOSS_MULTI_MARGIN)
+      sum->loss += margin_of(y + i, classes, inner, label);
+    else
+      sum->loss += logits ? top + log(all) - (double)y[label * inner + i] : -(double)y[label * inner + i];
     sum->terms++;
     sum->right += best == label;
     sum->answers++;
   }
 }
 
-static void tally_values(tally *sum, tg_loss loss, const float *y, const float *t, int64_t count) {
+/* max(0, 1 - y[a] + y[b]) for a of the row's classes, which `t` lists, and b not of them, divided by their number. */
+static void tally_lists(tally *sum, const float *y, const float *t, int64_t classes) {
+  for (int64_t i = 0; i < classes && t[i] >= 0; i++)
+    for (int64_t b = 0; b < classes; b++) {
+      bool listed = false;
+      for (int64_t k = 0; k < classes && t[k] >= 0; k++) listed |= (int64_t)t[k] == b;
+      if (!listed) sum->loss += fmax(0, 1 - (double)y[(int64_t)t[i]] + (double)y[b]) / (double)classes;
+    }
+  sum->terms++;
+}
+
+/* Of one element p and its label; formulas: losses.def. */
+static double loss_of(const tg_training_options *options, double p, double want) {
+  double distance = fabs(p - want), beta = options->loss_beta;
+  switch (options->loss) {
+  case TG_LOSS_BCE: return -want * fmax(log(p), -100) - (1 - want) * fmax(log1p(-p), -100);
+  case TG_LOSS_BCE_WITH_LOGITS: return fmax(p, 0) - p * want + log1p(exp(-fabs(p)));
+  case TG_LOSS_L1: return distance;
+  case TG_LOSS_SMOOTH_L1: return distance < beta ? distance * distance / (2 * beta) : distance - beta / 2;
+  case TG_LOSS_HUBER: return distance < beta ? distance * distance / 2 : beta * (distance - beta / 2);
+  case TG_LOSS_KL_DIV: return (want > 0 ? want * log(want) : 0) - want * p;
+  case TG_LOSS_POISSON_NLL: return exp(p) - want * p;
+  case TG_LOSS_SOFT_MARGIN: return fmax(-want * p, 0) + log1p(exp(-fabs(want * p)));
+  case TG_LOSS_HINGE_EMBEDDING: return (want == -1 ? 0 : p) + (want == 1 ? 0 : fmax(0, 1 - p));
+  default: return distance * distance;
+  }
+}
+
+static void tally_values(tally *sum, const tg_training_options *options, const float *y, const float *t,
+                         int64_t count) {
+  bool probability = options->loss == TG_LOSS_BCE;
+  bool answers =
+      probability || options->loss == TG_LOSS_BCE_WITH_LOGITS || options->loss == TG_LOSS_SOFT_MARGIN;
   for (int64_t i = 0; i < count; i++) {
     double p = (double)y[i], want = (double)t[i];
-    switch (loss) {
-    case TG_LOSS_BCE: sum->loss -= want * fmax(log(p), -100) + (1 - want) * fmax(log1p(-p), -100); break;
-    case TG_LOSS_BCE_WITH_LOGITS: sum->loss += fmax(p, 0) - p * want + log1p(exp(-fabs(p))); break;
-    default: sum->loss += (p - want) * (p - want);
-    }
+    sum->loss += loss_of(options, p, want);
     sum->terms++;
-    if (loss == TG_LOSS_MSE) continue;
-    sum->right += (p > (loss == TG_LOSS_BCE ? 0.5 : 0)) == (want > 0.5);
+    if (!answers) continue;
+    sum->right += (p > (probability ? 0.5 : 0)) == (want > 0.5);
     sum->answers++;
   }
 }
@@ -139,8 +178,10 @@ static void tally_batch(const forward *f, const tg_array *labels, int64_t first,
     const float *row = y + i * size, *label = f->run->label_rows + i * answers;
     if (t->plan.classes)
       tally_classes(sum, &t->options.step, row, label, tensor->dims[1], inner);
+    else if (tg_trainer_lists(t))
+      tally_lists(sum, row, label, size);
     else
-      tally_values(sum, t->options.step.loss, row, label, size);
+      tally_values(sum, &t->options.step, row, label, size);
   }
   tg_arena_release(&scratch);
 }

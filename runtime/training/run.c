@@ -34,7 +34,7 @@ tg_status tg_run_check(tg_training_run *run, tg_diag *diag) {
   if (check_width(&run->labels, run->batch, labels, "the loss's", diag)) return TG_INVALID;
   int64_t classes = tg_trainer_classes(t);
   const tg_training_options *step = tg_trainer_options_of(t);
-  const double *ignored = step->ignore ? &step->ignore_index : NULL;
+  const double end = -1, *ignored = step->ignore ? &step->ignore_index : tg_trainer_lists(t) ? &end : NULL;
   return classes ? tg_array_check_classes(&run->labels, classes, ignored, diag) : TG_OK;
 }
 

@@ -340,8 +340,10 @@ const tg_tensor_info *tg_trainer_parameter(const tg_trainer *t, int index) {
   return &t->infos[t->input_count + 1 + index];
 }
 
+bool tg_trainer_lists(const tg_trainer *t) { return tg_loss_lists_classes(t->options.step.loss); }
+
 int64_t tg_trainer_classes(const tg_trainer *t) {
-  if (!t->plan.classes) return 0;
+  if (!t->plan.classes && !tg_trainer_lists(t)) return 0;
   return t->model->outputs[loss_output(t)]->dims[1].size;
 }
 

@@ -46,6 +46,7 @@ int tg_trainer_input_count(const tg_trainer *trainer);
 const tg_tensor_info *tg_trainer_input(const tg_trainer *trainer, int index);
 const tg_tensor_info *tg_trainer_labels(const tg_trainer *trainer);
 int64_t tg_trainer_classes(const tg_trainer *trainer); /* labels are indices below it; 0: values */
+bool tg_trainer_lists(const tg_trainer *trainer);      /* ... lists of them, ended by numbers below 0 */
 
 typedef struct tg_batch {
   const float *const *inputs;

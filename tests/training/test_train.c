@@ -142,6 +142,9 @@ TG_TEST(train, refusals_are_one_line_before_anything_runs) {
       {DIGITS "--ignore-index x", "--ignore-index: \"x\" is no integer"},
       {DIGITS "--ignore-index -9223372036854775808", "is no integer of at most 2^24"},
       {DIGITS "--ignore-index 3 --loss mse", "the labels of loss mse are no classes"},
+      {DIGITS "--loss-beta 2 --loss l1", "--loss-beta: loss l1 has none"},
+      {DIGITS "--loss-beta 0 --loss huber", "--loss-beta: 0 is not above 0"},
+      {DIGITS "--loss ctc", "ctc"},
       {DIGITS "--classes-last --loss mse", "--classes-last: the labels of loss mse are no classes"},
       {"train mlp.onnx --data digits_x.npy --labels bad_y.npy --ignore-index 9", "row 77 has label 10"},
       {DIGITS "--frozen '('", "--frozen"},
@@ -171,6 +174,46 @@ TG_TEST(train, refusals_are_one_line_before_anything_runs) {
 static double number(const json_t *object, const char *key) {
   const json_t *value = json_object_get(object, key);
   return json_is_number(value) ? json_number_value(value) : NAN;
+}
+
+/* The host's formula and the array's, which is compared with PyTorch's elsewhere. */
+TG_TEST(train, losses_of_evaluation_are_those_of_training) {
+  enum { ROWS = 160, CLASSES = 10, SIZE = ROWS * CLASSES };
+  static const char *const of_values[] = {
+      "mse",    "l1",          "smooth_l1 --loss-beta 0.3", "huber --loss-beta 0.3",
+      "kl_div", "poisson_nll", "bce_with_logits",
+  };
+  static const char *const others[] = {"soft_margin --labels signs.npy --eval-labels signs.npy",
+                                       "hinge_embedding --labels signs.npy --eval-labels signs.npy",
+                                       "multilabel_margin --labels lists.npy --eval-labels lists.npy",
+                                       "multi_margin --labels digits_y.npy --eval-labels digits_y.npy"};
+  enum { OF_VALUES = sizeof of_values / sizeof *of_values, OTHERS = sizeof others / sizeof *others };
+  static float values[SIZE], signs[SIZE], lists[SIZE];
+  const int64_t dims[] = {ROWS, CLASSES};
+  make_digits();
+  for (int i = 0; i < SIZE; i++) {
+    values[i] = (float)(i * 37 % 101) / 101;
+    signs[i] = i * 37 % 101 < 50 ? -1 : 1;
+    lists[i] = i % CLASSES == (i / CLASSES) % 7 ? -1 : (float)((i * 7 + i / CLASSES) % CLASSES);
+  }
+  write_npy("values.npy", TG_F32, 2, dims, values);
+  write_npy("signs.npy", TG_F32, 2, dims, signs);
+  write_npy("lists.npy", TG_F32, 2, dims, lists);
+  for (int i = 0; i < OF_VALUES + OTHERS; i++) {
+    bool value = i < OF_VALUES;
+    const outcome *o = tegula(
+        "train mlp.onnx --data digits_x.npy --eval-data digits_x.npy --batch 160 --steps 1 --lr 1e-30 --json "
+        "--loss %s %s",
+        value ? of_values[i] : others[i - OF_VALUES],
+        value ? "--labels values.npy --eval-labels values.npy" : "");
+    EXPECT_STR(o->err, "");
+    json_t *all = json_loads(o->out, 0, NULL);
+    double trained = number(json_object_get(all, "loss"), "first"),
+           measured = number(json_object_get(all, "evaluation"), "loss");
+    if (!(fabs(trained - measured) <= 1e-5 * fabs(measured)))
+      tg_test_fail(__FILE__, __LINE__, "loss %d: %g, evaluated %g", i, trained, measured);
+    json_decref(all);
+  }
 }
 
 TG_TEST(train, learns_the_digits_of_the_demo) {

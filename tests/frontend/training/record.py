@@ -336,6 +336,14 @@ def powers(x, a, b, c, d):
     return (a ** b + c ** 3 + d ** torch.tensor([0, 1, 2, 3, 5, 6]).double()) * x
 
 
+def losses_of_pairs(x, p, q, r):
+    a, b, c = x * p, x * q, x * r
+    s = x.sum(1).sign()
+    return torch.stack((F.margin_ranking_loss(a.sum(1), b.sum(1), s, reduction='none'),
+                        F.triplet_margin_loss(a, b, c, reduction='none'),
+                        F.cosine_embedding_loss(a, b, s, reduction='none')), 1)
+
+
 def reversed_sequences(x, p):
     u = x * p
     parts = [torch.cat((u[:n, i].flip(0), u[n:, i])) for i, n in enumerate((4, 1, 3))]
@@ -371,7 +379,7 @@ FORMULAS = {
     'more_activations': more_activations, 'channel_normalizations': channel_normalizations,
     'conv_transpose_far': conv_transpose_far, 'triangles': triangles,
     'grid_sample': lambda x, p, g: F.grid_sample(x * p, g, align_corners=False), 'affine_grid': affine_grid,
-    'fourier': fourier, 'powers': powers, 'reversed_sequences': reversed_sequences, 'lstm_peepholes': lstm_peepholes,
+    'fourier': fourier, 'powers': powers, 'losses_of_pairs': losses_of_pairs, 'reversed_sequences': reversed_sequences, 'lstm_peepholes': lstm_peepholes,
     'lstm': lstm, 'gru': gru, 'rnn': rnn, 'einsum': lambda x, p: torch.einsum('bqd,dbk->kbq', x, p),
     'neg': unary(torch.neg), 'abs': unary(torch.abs), 'relu': unary(F.relu),
     'leaky_relu': unary(lambda u: F.leaky_relu(u, 0.2)), 'thresholded_relu': unary(lambda u: F.threshold(u, 0.5, 0)),
@@ -421,6 +429,7 @@ MODELS = {
     'loss_cross_entropy_sequence': lambda x, w1: (x @ w1).permute(0, 2, 1),
     'loss_nll': lambda **t: F.log_softmax(mlp(**t), 1),
     'loss_bce': lambda **t: mlp(**t).sigmoid(),
+    'loss_kl_div': lambda **t: F.log_softmax(mlp(**t), 1),
     'batch_statistics': batch_statistics,
 }
 
@@ -430,8 +439,15 @@ def loss_of(options, y, labels):
     if name in ('cross_entropy', 'nll'):
         f = F.cross_entropy if name == 'cross_entropy' else F.nll_loss
         return f(y, labels.long(), ignore_index=int(options.get('ignore_index', -100)))
-    return {'mse': F.mse_loss, 'bce': F.binary_cross_entropy,
-            'bce_with_logits': F.binary_cross_entropy_with_logits}[name](y, labels)
+    if name == 'smooth_l1':
+        return F.smooth_l1_loss(y, labels, beta=float(options['loss_beta']))
+    if name == 'huber':
+        return F.huber_loss(y, labels, delta=float(options['loss_beta']))
+    if name in ('multi_margin', 'multilabel_margin'):
+        return getattr(F, name + '_loss')(y, labels.long())
+    if name in ('bce', 'bce_with_logits'):
+        return getattr(F, name.replace('bce', 'binary_cross_entropy'))(y, labels)
+    return F.kl_div(y, labels) if name == 'kl_div' else getattr(F, name + '_loss')(y, labels)
 
 
 def optimizer_of(options, parameters):

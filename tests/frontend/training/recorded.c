@@ -53,12 +53,18 @@ static void export_tensor(recorded *r, const tg_step_tensor *tensor) {
             r->graph->inputs[tensor->input], r->inputs[tensor->input]);
 }
 
-/* Indices for classes; for probabilities, numbers that are ones. */
+/* Indices for classes; for probabilities, numbers that are ones; for margins 1 and -1; lists of classes. */
 static void fill_labels(const recorded *r, float *data, int64_t count) {
-  bool probabilities = r->options.loss == TG_LOSS_BCE || r->options.loss == TG_LOSS_BCE_WITH_LOGITS;
+  tg_loss loss = r->options.loss;
+  bool probabilities = loss == TG_LOSS_BCE || loss == TG_LOSS_BCE_WITH_LOGITS || loss == TG_LOSS_KL_DIV;
+  bool signs = loss == TG_LOSS_SOFT_MARGIN || loss == TG_LOSS_HINGE_EMBEDDING;
+  static const float lists[6][3] = {{0, -1, 2}, {2, 1, -1}, {-1, 0, 1}, {1, 0, 2}, {1, -1, -1}, {0, 2, -1}};
   tg_seeded_fill(data, TG_F32, count, 99, 1);
   for (int64_t i = 0; i < count && r->plan.classes; i++) data[i] = floorf((data[i] + 1) * 1.5f);
   for (int64_t i = 0; i < count && probabilities; i++) data[i] = (data[i] + 1) / 2;
+  if (loss == TG_LOSS_KL_DIV) data[0] = 0;
+  for (int64_t i = 0; i < count && signs; i++) data[i] = data[i] < 0 ? -1 : 1;
+  for (int64_t i = 0; i < count && loss == TG_LOSS_MULTILABEL_MARGIN; i++) data[i] = lists[i / 3 % 6][i % 3];
 }
 
 static void fill(recorded *r) {

@@ -32,6 +32,7 @@ static void set(recorded *r, const char *key, const char *text, settings *out) {
                  {"beta2", &o->beta2},
                  {"epsilon", &o->epsilon},
                  {"weight_decay", &o->weight_decay},
+                 {"loss_beta", &o->loss_beta},
                  {"clip_norm", &o->clip_norm},
                  {"clip_value", &o->clip_value},
                  {"scale_loss", &out->loss_scale},
