@@ -9,20 +9,32 @@ enum {
   MOST_GROUPS = 8
 };
 
+/* Which way: runs of the source become elements side by side, or these become runs. */
+typedef enum way { NEITHER, TOGETHER, APART } way;
+
 typedef struct mixer {
+  way way;
   int lanes, period, groups, runs;
   tg_mc_ref prefix[PERIOD];      /* of each group of lanes, the first 1, 2 .. */
   tg_mc_ref behind[MOST_GROUPS]; /* lanes of the first group, the first two .. */
 } mixer;
 
-static int64_t runs_of(const tg_space *s) { return s->dims[s->rank - 1]; }
-static int64_t length_of(const tg_space *s) { return s->dims[s->rank - 2]; }
-
-static bool has_runs(const tg_space *s) {
-  if (s->operands != 2 || s->rank < 2 || s->rank > 4 || runs_of(s) > MOST_RUNS) return false;
+static way way_of(const tg_space *s) {
+  if (s->operands != 2 || s->rank < 2 || s->rank > 4) return NEITHER;
   int last = s->rank - 1;
-  return s->strides[RESULT][last] == 1 && s->strides[RESULT][last - 1] == runs_of(s) &&
-         s->strides[SOURCE][last - 1] == 1;
+  const int64_t *from = s->strides[SOURCE], *to = s->strides[RESULT];
+  if (to[last] != 1) return NEITHER;
+  if (s->dims[last] <= MOST_RUNS && to[last - 1] == s->dims[last] && from[last - 1] == 1) return TOGETHER;
+  return s->dims[last - 1] <= 1 + TG_MORE_RESULTS && from[last - 1] == 1 && from[last] == s->dims[last - 1]
+             ? APART
+             : NEITHER;
+}
+
+static int64_t runs_of(const tg_space *s) { return s->dims[s->rank - (way_of(s) == TOGETHER ? 1 : 2)]; }
+static int64_t length_of(const tg_space *s) { return s->dims[s->rank - (way_of(s) == TOGETHER ? 2 : 1)]; }
+/* From one run to the next, in the tensor that has runs. */
+static int64_t run_stride(const tg_space *s) {
+  return way_of(s) == TOGETHER ? s->strides[SOURCE][s->rank - 1] : s->strides[RESULT][s->rank - 2];
 }
 
 /* ---- microcode ---- */
@@ -48,15 +60,21 @@ static void make_masks(mixer *x, tg_mc *mc) {
     x->behind[k] = with_moved(mc, x, x->behind[k - 1], group, k * x->period);
 }
 
-/* Vector `w` of the result: every lane gets its element, last lane first, with all lanes before it. */
+/* Element `i` of those that lie side by side, of a vector of each run: its source and its lane there. */
+static tg_mc_ref element(const mixer *x, tg_mc *mc, const tg_mc_ref *sources, int w, int lane) {
+  bool together = x->way == TOGETHER;
+  int i = together ? w * x->lanes + lane : lane * x->runs + w, by = together ? x->runs : x->lanes;
+  return tg_mc_alu_imm(mc, TG_ALU_bcast, sources[together ? i % by : i / by], TG_MC_NONE,
+                       together ? i / by : i % by);
+}
+
+/* Vector `w` of the result, or of run `w`: every lane gets its element, last lane first, with all lanes before it. */
 static tg_mc_ref mix(const mixer *x, tg_mc *mc, const tg_mc_ref *sources, int w) {
   tg_mc_ref all = TG_MC_NONE;
   for (int k = x->groups - 1; k >= 0; k--) {
     tg_mc_ref group = TG_MC_NONE;
     for (int q = x->period - 1; q >= 0; q--) {
-      int element = w * x->lanes + k * x->period + q;
-      tg_mc_ref one =
-          tg_mc_alu_imm(mc, TG_ALU_bcast, sources[element % x->runs], TG_MC_NONE, element / x->runs);
+      tg_mc_ref one = element(x, mc, sources, w, k * x->period + q);
       group = group == TG_MC_NONE ? one : tg_mc_alu(mc, TG_ALU_select, x->prefix[q], one, group);
     }
     all = all == TG_MC_NONE ? group : tg_mc_alu(mc, TG_ALU_select, x->behind[k], group, all);
@@ -64,18 +82,26 @@ static tg_mc_ref mix(const mixer *x, tg_mc *mc, const tg_mc_ref *sources, int w)
   return all;
 }
 
-static void write_code(const tg_vector_move *v, tg_mc *mc) {
+static void write_code(const tg_vector_move *v, const tg_stream_kernel *plan, tg_mc *mc) {
   int lanes = (int)tg_lanes(v->c->m), period = lanes < PERIOD ? lanes : PERIOD;
-  mixer x = {.lanes = lanes, .period = period, .groups = lanes / period, .runs = (int)runs_of(&v->space)};
+  mixer x = {.way = way_of(&v->space),
+             .lanes = lanes,
+             .period = period,
+             .groups = lanes / period,
+             .runs = (int)runs_of(&v->space)};
+  bool together = x.way == TOGETHER;
   tg_mc_ref sources[MOST_RUNS];
   tg_mc_begin(mc, v->c->arena);
   make_masks(&x, mc);
   tg_mc_next_segment(mc);
-  for (int b = 0; b < x.runs; b++) sources[b] = tg_mc_load(mc, b, v->kinds[SOURCE] == TG_STREAM_FP32);
+  for (int b = 0; b < x.runs; b++)
+    sources[b] =
+        tg_mc_load(mc, together ? b : tg_source_stream(plan, 0, b), v->kinds[SOURCE] == TG_STREAM_FP32);
   for (int w = 0; w < x.runs; w++) {
     tg_mc_ref y = mix(&x, mc, sources, w);
     if (v->rounded) y = tg_round_to(mc, v->rounded, y, true);
-    tg_mc_store(mc, x.runs + w, v->kinds[RESULT] == TG_STREAM_FP32, y);
+    tg_mc_store(mc, together ? x.runs + w : tg_result_stream(plan, w, 0), v->kinds[RESULT] == TG_STREAM_FP32,
+                y);
   }
 }
 
@@ -86,7 +112,8 @@ static void write_code(const tg_vector_move *v, tg_mc *mc) {
 static int64_t vectors_of(const tg_vector_move *v) {
   const tg_params *m = v->c->m;
   int64_t flits = tg_kind_flits(m, v->kinds[RESULT], tg_lanes(m)) * runs_of(&v->space), length = 1;
-  for (int d = 0; d < v->space.rank - 1; d++) length *= v->space.dims[d];
+  for (int d = 0; d < v->space.rank; d++) length *= v->space.dims[d];
+  length /= runs_of(&v->space);
   int64_t most = tg_egress_share(m, TG_EGRESS_BOTH, 1) / (flits * m->fma_latency),
           all = (int64_t)m->fma_latency * tg_tiles(m) * tg_lanes(m), each = tg_div_up(length, all);
   if (most > each) most = each;
@@ -112,19 +139,29 @@ static tg_walk_plan walk(const tg_vector_move *v, int operand, int64_t offset, i
 static tg_stream_kernel plan_of(const tg_vector_move *v) {
   const tg_space *s = &v->space;
   int64_t runs = runs_of(s), length = length_of(s), take = vectors_of(v) * tg_lanes(v->c->m);
-  tg_stream_kernel plan = {.inputs = (int)runs,
-                           .output = walk(v, RESULT, 0, take * runs, length * runs),
+  bool together = way_of(s) == TOGETHER;
+  int dense = together ? RESULT : SOURCE, apart = together ? SOURCE : RESULT;
+  tg_walk_plan beside = walk(v, dense, 0, take * runs, length * runs), run[MOST_RUNS];
+  for (int64_t b = 0; b < runs; b++) run[b] = walk(v, apart, b * run_stride(s), take, length);
+  tg_stream_kernel plan = {.inputs = together ? (int)runs : 1,
+                           .output = together ? beside : run[0],
                            .output_kind = v->kinds[RESULT],
-                           .take = (uint32_t)take,
-                           .out_take = (uint32_t)(take * runs),
-                           .out_vectors = (int)runs,
+                           .more = together ? 0 : (int)runs - 1,
+                           .take = (uint32_t)(together ? take : take * runs),
+                           .out_take = (uint32_t)(together ? take * runs : take),
+                           .out_vectors = together ? (int)runs : 1,
+                           .unroll = together ? 1 : (int)runs,
                            .column_blocks = 1,
                            .whole_rows = true,
                            .tail_n = 1};
-  for (int b = 0; b < plan.inputs; b++) {
-    plan.input[b] = walk(v, SOURCE, b * s->strides[SOURCE][s->rank - 1], take, length);
-    plan.input_kind[b] = v->kinds[SOURCE];
-    plan.window[b] = 1;
+  for (int i = 0; i < plan.inputs; i++) {
+    plan.input[i] = together ? run[i] : beside;
+    plan.input_kind[i] = v->kinds[SOURCE];
+    plan.window[i] = 1;
+  }
+  for (int x = 0; x < plan.more; x++) {
+    plan.more_output[x] = run[1 + x];
+    plan.more_kind[x] = v->kinds[RESULT];
   }
   plan.rows = plan.output.radix[0] * plan.output.radix[1] * plan.output.radix[2];
   return plan;
@@ -134,24 +171,25 @@ static tg_stream_kernel plan_of(const tg_vector_move *v) {
 
 bool tg_interleave_is_profitable(const tg_vector_move *v) {
   const tg_params *m = v->c->m;
-  if (!has_runs(&v->space)) return false;
+  if (way_of(&v->space) == NEITHER) return false;
   tg_mc mc;
   int words[TG_SEGMENTS];
-  write_code(v, &mc);
   tg_stream_kernel plan = plan_of(v);
+  write_code(v, &plan, &mc);
   if (!tg_mc_fits(&mc, m, words) || !tg_stream_kernel_fits(v->c, &plan)) return false;
   double elements = (double)tg_value_elements(v->kernel->output);
   double bytes =
       tg_storage_bytes(v->tensors[SOURCE]->storage) + tg_storage_bytes(v->tensors[RESULT]->storage);
   double ports = elements * bytes / (tg_agcus(m) * m->port_bytes);
   double slots = m->fma_latency, groups = (double)plan.rows / tg_tiles(m) / slots;
-  double vector = (groups < 1 ? 1 : groups) * slots * (words[0] + words[1] * (double)plan.take / tg_lanes(m));
+  double repeats = (double)plan.take / tg_lanes(m) / plan.unroll;
+  double vector = (groups < 1 ? 1 : groups) * slots * (words[0] + words[1] * repeats);
   return TG_SECTION_CYCLES + (vector > ports ? vector : ports) < tg_walked_cycles(v);
 }
 
 tg_status tg_emit_interleave(const tg_vector_move *v) {
   tg_mc mc;
-  write_code(v, &mc);
   tg_stream_kernel plan = plan_of(v);
+  write_code(v, &plan, &mc);
   return tg_emit_stream_kernel(v->c, v->kernel, &plan, &mc, 1 << 1);
 }

@@ -13,6 +13,7 @@ double tg_walked_cycles(const tg_vector_move *move) {
   double elements = 1, run = (double)space->dims[space->rank - 1],
          bytes = run * tg_storage_bytes(move->tensors[TG_MOVE_RESULT]->storage);
   for (int d = 0; d < space->rank; d++) elements *= (double)space->dims[d];
-  double atoms = elements + elements / run * (bytes < 64 ? 1 : bytes / 64);
-  return TG_SECTION_CYCLES + atoms * 64 / m->port_bytes / tg_agcus(m);
+  double rows = elements / run, atoms = elements + rows * (bytes < 64 ? 1 : bytes / 64), ports = tg_agcus(m);
+  if (space->rank > 1 && rows < ports) ports = rows; /* a row is one tile's */
+  return TG_SECTION_CYCLES + atoms * 64 / m->port_bytes / ports;
 }

@@ -16,7 +16,8 @@ typedef struct tg_vector_move {
   tg_dtype rounded;   /* format of the result, TG_NONE: that of the source */
 } tg_vector_move;
 
-/* Elements of a few runs, side by side: channels of an image. Is it that, and faster so? interleave.c */
+/* Elements of a few runs, side by side, or these as runs: channels of an image. Is it that, and faster so?
+ * interleave.c */
 bool tg_interleave_is_profitable(const tg_vector_move *move);
 tg_status tg_emit_interleave(const tg_vector_move *move);
 
