@@ -26,7 +26,8 @@ const tg_mapper_pass tg_mapper_passes[] = {
     {"narrow_stores", "rematerialize", tg_narrow_stores, NULL}, /* what nothing else reads any more */
     {"small_products", "column_sums", tg_rematerialize_small_products, NULL},
     {"settle_aliases", "form_kernels", tg_settle_carries, NULL},
-    {"plan_memory", "settle_aliases", tg_plan_memory, NULL},
+    {"views", "settle_aliases", tg_form_views, NULL}, /* which knows what is updated in place */
+    {"plan_memory", "views", tg_plan_memory, NULL},
     {0},
 };
 

@@ -65,10 +65,10 @@ static bool view_operands(tg_attention *a) {
 }
 
 /* The result, or what a Transpose makes of it, which the stores do. */
-static bool view_result(const tg_kernel *kernel, tg_attention *a) {
+static bool view_result(const tg_compile *c, const tg_kernel *kernel, tg_attention *a) {
   const tg_value *y = tg_out(kernel->root);
   int64_t stride[TG_MAX_RANK];
-  tg_stored_strides(kernel, stride);
+  tg_stored_strides(c, kernel, stride);
   a->out.value = kernel->output;
   a->out_kind = tg_result_kind(kernel->output);
   return view(y, y, stride, a->queries, a->context.n, &a->out);
@@ -191,7 +191,7 @@ bool tg_describe_attention(const tg_compile *c, const tg_kernel *kernel, tg_atte
   a->weights = tg_in(kernel->root, 0)->dtype;
   if (a->products >= 1 << 20 || a->queries >= 1 << 20 || a->keys >= 1 << 15 || a->context.n >= 1 << 15)
     return false;
-  return view_operands(a) && view_result(kernel, a) && set_rounding(c, &a->scores, &a->sr_blocks[0]) &&
+  return view_operands(a) && view_result(c, kernel, a) && set_rounding(c, &a->scores, &a->sr_blocks[0]) &&
          set_rounding(c, &a->context, &a->sr_blocks[1]) && set_microcode(&quiet, a) &&
          tg_tile_attention(c, a) && a->cycles + TG_SECTION_CYCLES < apart_cycles(c, a);
 }

@@ -250,5 +250,6 @@ static bool fits(tg_compile *c, const tg_kernel *kernel) {
 const tg_kernel_class tg_attention_class = {
     .name = "attention",
     .fits = fits,
+    .walks_views = fits,
     .emit = emit,
 };

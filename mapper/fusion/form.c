@@ -165,25 +165,25 @@ static bool rearranges(const tg_value *value, const tg_value *origin) {
 
 /* Is the result `origin` of a Cast or Transpose, as far as it reaches `value`, never read, since all products
  * load what stands before it? Then it needs no kernel. */
-static bool is_looked_through(const tg_value *origin, const tg_value *value, int depth) {
+static bool is_looked_through(const tg_compile *c, const tg_value *origin, const tg_value *value, int depth) {
   if (value->output_count || depth == 0) return false;
   for (const tg_use *use = value->uses; use; use = use->next) {
     const tg_node *node = use->node;
     if (tg_op_is(node->op, TG_IS_GEMM)) {
-      if (use->input > 1 || rearranges(tg_resolve_operand(NULL, node, use->input).source, origin))
+      if (use->input > 1 || rearranges(tg_resolve_operand(c, NULL, node, use->input).source, origin))
         return false;
     } else if ((node->op != TG_OP_RESHAPE && node->op != TG_OP_TRANSPOSE) ||
-               !is_looked_through(origin, tg_out(node), depth - 1))
+               !is_looked_through(c, origin, tg_out(node), depth - 1))
       return false;
   }
   return true;
 }
 
 /* Does a product load the Cast's result by looking through the Transpose alone? */
-static bool loads_before(const tg_node *transpose, const tg_value *cast) {
+static bool loads_before(const tg_compile *c, const tg_node *transpose, const tg_value *cast) {
   for (const tg_use *use = tg_out(transpose)->uses; use; use = use->next)
     if (tg_op_is(use->node->op, TG_IS_GEMM) && use->input < 2 &&
-        tg_resolve_operand(NULL, use->node, use->input).source == cast)
+        tg_resolve_operand(c, NULL, use->node, use->input).source == cast)
       return true;
   return false;
 }
@@ -201,17 +201,17 @@ static bool pads_after(const tg_node *node, const tg_value *cast) {
 
 /* Do all that read the Cast's result take the cast along, as elementwise nodes and moves do, or load what it
  * casts? */
-static bool can_wait(const tg_value *cast) {
+static bool can_wait(const tg_compile *c, const tg_value *cast) {
   if (cast->output_count) return false;
   for (const tg_use *use = cast->uses; use; use = use->next) {
     const tg_node *node = use->node;
     bool takes = tg_op_is(node->op, TG_IS_ELEMENTWISE) || node->op == TG_OP_CONCAT ||
                  node->op == TG_OP_SLICE || node->op == TG_OP_EXPAND || pads_after(node, cast) ||
-                 (node->op == TG_OP_TRANSPOSE && !loads_before(node, cast));
+                 (node->op == TG_OP_TRANSPOSE && !loads_before(c, node, cast));
     bool loads = node->op == TG_OP_RESHAPE
-                     ? is_looked_through(cast, tg_out(node), LOOK_THROUGH - 1)
+                     ? is_looked_through(c, cast, tg_out(node), LOOK_THROUGH - 1)
                      : tg_op_is(node->op, TG_IS_GEMM) && use->input < 2 &&
-                           !rearranges(tg_resolve_operand(NULL, node, use->input).source, cast);
+                           !rearranges(tg_resolve_operand(c, NULL, node, use->input).source, cast);
     if (!takes && !loads) return false;
   }
   return true;
@@ -220,10 +220,10 @@ static bool can_wait(const tg_value *cast) {
 static tg_status form_cast(former *f, tg_node *node) {
   tg_value *out = tg_out(node);
   if (tg_is_stochastic_cast(node)) return form_elementwise(f, node); /* a store rounds, nothing else does */
-  if (is_looked_through(out, out, LOOK_THROUGH)) return TG_OK;
+  if (is_looked_through(f->c, out, out, LOOK_THROUGH)) return TG_OK;
   bool free =
       kernel_to_join(f, node) < 0 && !f->waits[tg_in(node, 0)->index] && !tg_is_constant(tg_in(node, 0));
-  if (!free || !can_wait(out)) return form_elementwise(f, node);
+  if (!free || !can_wait(f->c, out)) return form_elementwise(f, node);
   f->waits[out->index] = true;
   return TG_OK;
 }
@@ -250,7 +250,7 @@ static int kind_of(const tg_compile *c, const tg_node *node) {
 /* A Transpose that all its readers look through needs none; a Concat has one for each input. */
 static void form_moves(former *f, tg_node *node) {
   tg_value *out = tg_out(node);
-  if (node->op == TG_OP_TRANSPOSE && is_looked_through(out, out, LOOK_THROUGH)) return;
+  if (node->op == TG_OP_TRANSPOSE && is_looked_through(f->c, out, out, LOOK_THROUGH)) return;
   for (int i = 0; i < (node->op == TG_OP_CONCAT ? node->input_count : 1); i++)
     if (tg_value_elements(tg_in(node, i)) > 0 || node->op != TG_OP_CONCAT) form_move(f, node, i);
 }

@@ -95,7 +95,7 @@ static bool add_operands(const tg_compile *c, const tg_kernel *kernel, tg_gemm *
   }
   for (int i = 0; i < g->column_sums.count; i++) {
     tg_value *value = tg_in(tg_kernel_root(kernel->column_sums, i), 0);
-    tg_access access = tg_access_of(value, value);
+    tg_access access = tg_access_of(c, value, value);
     if (!add_operand(&to, &access)) return false;
   }
   return true;

@@ -18,11 +18,12 @@ typedef struct walks {
   int64_t taps[2];                               /* positions of the kernel */
   int64_t origin[2], pixel_step[2], tap_step[2]; /* image coordinates: of the first, from each to the next */
   int64_t group, channels;                       /* groups; channels of one */
+  int64_t depth;                                 /* elements from one pixel to the next */
 } walks;
 
 static void walk_pixels(const walks *w, tg_gemm *g, int64_t radix[3], int64_t stride[3], int64_t y[3],
                         int64_t x[3]) {
-  int64_t depth = w->image->dims[3].size, row = w->image->dims[2].size * depth;
+  int64_t depth = w->depth, row = w->image->dims[2].size * depth;
   for (int d = 0; d < 3; d++) radix[d] = w->pixels[d];
   stride[0] = w->image->dims[1].size * row;
   stride[1] = w->pixel_step[0] * row;
@@ -37,7 +38,7 @@ static void walk_pixels(const walks *w, tg_gemm *g, int64_t radix[3], int64_t st
 }
 
 static void walk_taps(const walks *w, int64_t radix[3], int64_t stride[3], int64_t y[3], int64_t x[3]) {
-  int64_t depth = w->image->dims[3].size;
+  int64_t depth = w->depth;
   radix[0] = w->taps[0];
   radix[1] = w->taps[1];
   radix[2] = w->channels;
@@ -50,7 +51,7 @@ static void walk_taps(const walks *w, int64_t radix[3], int64_t stride[3], int64
 
 /* Pixels of a kernel row that lie next to each other are one run: x counts elements of an image row. */
 static void join_taps(const walks *w, tg_gemm *g, int64_t radix[3], int64_t pixel_x[3], int64_t tap_x[3]) {
-  if (w->group > 1 || w->tap_step[1] != 1) return;
+  if (w->channels != w->depth || w->tap_step[1] != 1) return;
   radix[2] *= radix[1];
   radix[1] = 1;
   pixel_x[2] *= w->channels;
@@ -61,7 +62,7 @@ static void join_taps(const walks *w, tg_gemm *g, int64_t radix[3], int64_t pixe
 }
 
 static tg_gemm_image image_of(const walks *w) {
-  tg_gemm_image image = {.images = w->pixels[0], .depth = w->image->dims[3].size, .channels = w->channels};
+  tg_gemm_image image = {.images = w->pixels[0], .depth = w->depth, .channels = w->channels};
   for (int d = 0; d < 2; d++) {
     image.size[d] = w->image->dims[1 + d].size;
     image.pixels[d] = w->pixels[1 + d];
@@ -103,13 +104,15 @@ static void set_planes(tg_gemm *g, bool pixels_are_rows) {
 }
 
 /* The walks of the forward convolution over the node's input 0. */
-static walks forward_walks(const tg_node *node, const tg_value *result) {
+static walks forward_walks(const tg_gemm *g, const tg_value *result) {
+  const tg_node *node = g->node;
   const int64_t *strides = tg_attr_ints(node, TG_ATTR_STRIDES, NULL),
                 *dilations = tg_attr_ints(node, TG_ATTR_DILATIONS, NULL),
                 *pads = tg_attr_ints(node, TG_ATTR_PADS, NULL),
                 *kernel = tg_attr_ints(node, TG_ATTR_KERNEL_SHAPE, NULL);
   walks w = {.image = tg_in(node, 0), .group = tg_attr_int(node, TG_ATTR_GROUP)};
   w.channels = w.image->dims[3].size / w.group;
+  w.depth = g->a_operand.transposed ? w.image->dims[3].size : g->a_operand.stride[2];
   for (int d = 0; d < 3; d++) w.pixels[d] = result->dims[d].size;
   for (int d = 0; d < 2; d++) {
     w.taps[d] = kernel[d];
@@ -147,7 +150,7 @@ static void set_products(tg_compile *c, tg_gemm *g, int64_t group, int64_t a_ste
 
 static void describe_forward(tg_compile *c, tg_gemm *g) {
   const tg_value *out = tg_out(g->node);
-  walks w = forward_walks(g->node, out);
+  walks w = forward_walks(g, out);
   int64_t columns = out->dims[3].size;
   g->m = w.pixels[0] * w.pixels[1] * w.pixels[2];
   g->n = columns / w.group;
@@ -162,7 +165,7 @@ static void describe_forward(tg_compile *c, tg_gemm *g) {
 
 static void describe_weight_gradient(tg_compile *c, tg_gemm *g) {
   const tg_value *dy = tg_in(g->node, 1);
-  walks w = forward_walks(g->node, dy);
+  walks w = forward_walks(g, dy);
   int64_t columns = dy->dims[3].size;
   g->m = w.taps[0] * w.taps[1] * w.channels;
   g->n = columns / w.group;
@@ -192,6 +195,7 @@ static void describe_input_gradient(tg_compile *c, int64_t phase, tg_gemm *g, tg
   int64_t in = weights->dims[2].size, columns = weights->dims[3].size;
   int64_t tap[2] = {weights->dims[1].size * in * columns, in * columns}, b_first = 0;
   w.channels = columns / w.group;
+  w.depth = w.image->dims[3].size;
   g->n = in;
   g->b_transposed = true;
   for (int d = 0; d < 2; d++) {

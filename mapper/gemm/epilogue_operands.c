@@ -33,7 +33,7 @@ bool tg_gemm_list_operands(tg_compile *c, const tg_kernel *kernel, tg_gemm *g) {
   tg_value *bias = tg_in(kernel->root, 2);
   listing l = {.c = c, .kernel = kernel, .g = g};
   if (bias && !tg_is_scalar_constant(bias)) {
-    tg_access access = tg_access_of(bias, tg_kernel_computes(kernel, 0));
+    tg_access access = tg_access_of(c, bias, tg_kernel_computes(kernel, 0));
     append(&l, &access);
   }
   for (size_t n = 0; n < kernel->fused_count; n++) {
@@ -47,6 +47,7 @@ bool tg_gemm_list_operands(tg_compile *c, const tg_kernel *kernel, tg_gemm *g) {
 /* By the dimensions of the result. False: it does not go along with it by strides. */
 static bool walk_along(tg_access *access, const tg_value *out) {
   int64_t dims[TG_MAX_RANK], strides[TG_MAX_RANK];
+  if (access->apart) return false;
   if (tg_value_same_shape(access->shape, out)) return true;
   tg_value_sizes(out, dims);
   if (access->name.part || !tg_access_strides(access, dims, out->rank, strides)) return false;
@@ -118,7 +119,7 @@ tg_status tg_gemm_walk_operands(const tg_compile *c, const tg_kernel *kernel, co
     x->offsets = offsets;
     x->element_stride = x->access.stride[out->rank - 1];
   }
-  tg_stored_strides(kernel, stored);
+  tg_stored_strides(c, kernel, stored);
   tg_space_add_strided(&result, stored);
   set_offsets(g, &result, image, stored, 0, g->out_offsets);
   if (!set_row_digits(&result, image, g))

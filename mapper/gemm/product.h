@@ -109,7 +109,8 @@ static inline int tg_prologue_vector_stream(const tg_gemm_prologue *f, int vecto
 /* The image of a convolution whose rows of A are what kernel positions read of it. Pairs: along rows and columns. */
 typedef struct tg_gemm_image {
   int64_t images;                          /* 0: A is no such matrix */
-  int64_t size[2], depth, channels;        /* of an image; channels of all groups, and of one */
+  int64_t size[2], channels;               /* of an image; of a group */
+  int64_t depth;                           /* elements from one pixel to the next */
   int64_t pixels[2], taps[2];              /* of results; kernel positions */
   int64_t origin[2], step[2], tap_step[2]; /* where the first one reads, and from each to the next */
 } tg_gemm_image;

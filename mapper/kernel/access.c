@@ -2,16 +2,19 @@
 
 #include "mapper/kernel/outer.h"
 #include "mapper/kernel/space.h"
+#include "mapper/kernel/view.h"
 
 #include <string.h>
 
-tg_access tg_access_of(tg_value *value, const tg_value *shape) {
+tg_access tg_access_of(const tg_compile *c, tg_value *value, const tg_value *shape) {
   tg_access access = {.name = {.value = value}, .shape = shape};
   if (value->rank > shape->rank) return access;
-  tg_space space;
-  tg_space_begin(&space, shape);
-  tg_space_add_broadcast(&space, value);
-  memcpy(access.stride, space.strides[0], sizeof *access.stride * (size_t)shape->rank);
+  bool whole = tg_value_elements(value) == tg_value_elements(shape);
+  const tg_value *by = whole ? shape : value;
+  int64_t strides[TG_MAX_RANK];
+  access.apart = !tg_strides_as(c, value, by, strides);
+  for (int d = 0, first = shape->rank - by->rank; d < by->rank && !access.apart; d++)
+    access.stride[first + d] = by->dims[d].size == 1 ? 0 : strides[d];
   return access;
 }
 
@@ -21,35 +24,15 @@ static int64_t product(const int64_t *dims, int rank) {
   return elements;
 }
 
-/* Takes the dimensions of the shape apart, from the last to the first: `left` of one, by `stride`. */
-static bool regroup(const tg_access *access, const int64_t *dims, int rank, int64_t *out_strides) {
-  int at = access->shape->rank;
-  int64_t left = 1, stride = 0;
-  for (int d = rank - 1; d >= 0; d--) {
-    out_strides[d] = 0;
-    for (int64_t done = 1; done < dims[d];) {
-      while (left == 1) at--, left = access->shape->dims[at].size, stride = access->stride[at];
-      int64_t need = dims[d] / done, piece = left < need ? left : need;
-      if (need % piece || left % piece) return false;
-      if (done == 1)
-        out_strides[d] = stride;
-      else if (stride != out_strides[d] * done)
-        return false;
-      done *= piece;
-      left /= piece;
-      stride *= piece;
-    }
-  }
-  return true;
-}
-
 bool tg_access_strides(const tg_access *access, const int64_t *dims, int rank, int64_t *out_strides) {
   int64_t elements = product(dims, rank);
   bool broadcasts = access->name.part || access->name.value->rank <= access->shape->rank;
-  if (!broadcasts || elements != tg_value_elements(access->shape)) return false;
-  if (access->name.part || tg_value_elements(access->name.value) != elements)
-    return regroup(access, dims, rank, out_strides);
-  tg_dense_strides(dims, rank, out_strides);
+  if (!broadcasts || access->apart || elements != tg_value_elements(access->shape)) return false;
+  int64_t sizes[TG_MAX_RANK];
+  tg_value_sizes(access->shape, sizes);
+  if (!tg_restride(sizes, access->stride, access->shape->rank, dims, rank, out_strides)) return false;
+  if (!access->name.part && tg_value_elements(access->name.value) == elements)
+    tg_complete_strides(dims, rank, out_strides);
   return true;
 }
 
@@ -75,13 +58,13 @@ bool tg_goes_along_one_way(const tg_compile *c, tg_node *const *nodes, size_t co
   int64_t elements = product(dims, rank), first[TG_MAX_RANK], strides[TG_MAX_RANK];
   tg_value *value = tg_out(nodes[n]);
   if (tg_value_elements(value) == elements) return true;
-  tg_access access = tg_access_of(value, tg_shape_around(nodes, count, n, elements));
+  tg_access access = tg_access_of(c, value, tg_shape_around(nodes, count, n, elements));
   if (!tg_access_strides(&access, dims, rank, first)) return false;
   for (size_t user = n + 1; user < count; user++)
     for (int i = 0; i < nodes[user]->input_count; i++) {
       tg_value *operand = tg_in(nodes[user], i);
       if (tg_owner(c, operand) != value) continue;
-      access = tg_access_of(operand, tg_shape_around(nodes, count, user, elements));
+      access = tg_access_of(c, operand, tg_shape_around(nodes, count, user, elements));
       if (!tg_access_strides(&access, dims, rank, strides) ||
           memcmp(first, strides, sizeof *strides * (size_t)rank))
         return false;
@@ -119,7 +102,7 @@ bool tg_visit_operands(const tg_compile *c, tg_node *const *nodes, size_t count,
     if (!value || tg_is_scalar_constant(value)) continue;
     const tg_node *maker = tg_owner(c, value)->producer;
     if (maker && tg_has_node(nodes, count, maker)) continue;
-    tg_access access = tg_access_of(value, shape);
+    tg_access access = tg_access_of(c, value, shape);
     if (!visit(user, &access)) return false;
   }
   return true;

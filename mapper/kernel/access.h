@@ -23,6 +23,7 @@ typedef struct tg_access {
   const tg_value
       *shape; /* that result's; of as many elements as the kernel computes, or it cannot be walked */
   int64_t first, stride[TG_MAX_RANK]; /* elements; 0 where it is broadcast */
+  bool apart;                         /* a view that has no such strides: it cannot be walked */
   int parts;                          /* of outer products, and elements from one to the next */
   int64_t step;
 } tg_access;
@@ -36,7 +37,7 @@ typedef enum tg_along {
 } tg_along;
 
 /* An operand that broadcasts to `shape` by numpy's rule. */
-tg_access tg_access_of(tg_value *value, const tg_value *shape);
+tg_access tg_access_of(const tg_compile *c, tg_value *value, const tg_value *shape);
 /* Its strides by `dims`, a shape of as many elements in the same order. False: it is not, or not every one of
  * these dimensions is a walk of one stride. */
 bool tg_access_strides(const tg_access *access, const int64_t *dims, int rank, int64_t *out_strides);

@@ -29,6 +29,9 @@ typedef struct tg_kernel_class {
   /* Of a reduction of [1, M, N] by blocks, the section of the last block, which is shorter; 0: there
    * is none. */
   double (*remainder_cycles)(tg_compile *c, const tg_kernel *kernel);
+  /* Can the kernel, as it is, read and write its tensors where they lie, if rows of a view (kernel/view.h) lie
+   * apart? NULL: no. */
+  bool (*walks_views)(tg_compile *c, const tg_kernel *kernel);
   /* ALU operations an element. */
   int (*operations)(const tg_compile *c, const tg_kernel *kernel);
   /* Can it compute what an elementwise kernel makes of its result? */

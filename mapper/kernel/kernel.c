@@ -3,6 +3,7 @@
 
 #include "mapper/kernel/outer.h"
 #include "mapper/kernel/space.h"
+#include "mapper/kernel/view.h"
 
 #include <string.h>
 
@@ -122,13 +123,12 @@ tg_kernel *tg_storable_move(const tg_compile *c, const tg_value *result) {
   return move;
 }
 
-void tg_stored_strides(const tg_kernel *kernel, int64_t *out_strides) {
+void tg_stored_strides(const tg_compile *c, const tg_kernel *kernel, int64_t *out_strides) {
   const tg_value *computed = tg_kernel_computes(kernel, 0), *stored = kernel->output;
-  int64_t sizes[TG_MAX_RANK], dense[TG_MAX_RANK];
-  tg_value_sizes(stored, sizes);
-  tg_dense_strides(sizes, stored->rank, dense);
+  int64_t own[TG_MAX_RANK] = {0};
+  (void)tg_value_strides(c, stored, own); /* what a kernel writes owns its place */
   const int64_t *perm = computed == stored ? NULL : tg_attr_ints(stored->producer, TG_ATTR_PERM, NULL);
-  for (int d = 0; d < stored->rank; d++) out_strides[perm ? perm[d] : d] = dense[d];
+  for (int d = 0; d < stored->rank; d++) out_strides[perm ? perm[d] : d] = own[d];
 }
 
 /* Is nodes[n] computed from what a later one makes? */

@@ -37,7 +37,7 @@ void tg_kernel_add_input(tg_compile *c, tg_kernel *kernel, tg_value *value);
  * (a product may load it as the Transpose would leave it); or NULL. */
 tg_kernel *tg_storable_move(const tg_compile *c, const tg_value *result);
 /* Where the elements of what a kernel computes are stored, by its dimensions. */
-void tg_stored_strides(const tg_kernel *kernel, int64_t *out_strides);
+void tg_stored_strides(const tg_compile *c, const tg_kernel *kernel, int64_t *out_strides);
 
 /* A ReduceSum, -Max, -Min or -Prod; and of whole rows, [m, n] to m numbers, n more than one. */
 bool tg_is_reduction(const tg_node *node);

@@ -1,6 +1,7 @@
 #include "mapper/kernel/operand.h"
 
 #include "mapper/kernel/space.h"
+#include "mapper/kernel/view.h"
 #include "mapper/kernel/window.h"
 
 /* The Cast that the AGCU does while loading, perhaps behind Reshapes, or NULL; not one whose result a kernel
@@ -15,15 +16,6 @@ static tg_node *cast_before(const bool *stored, const tg_value *operand) {
   return narrows ? cast : NULL;
 }
 
-static tg_operand dense(const bool *stored, tg_value *value) {
-  tg_node *cast = cast_before(stored, value);
-  tg_operand operand = {.source = cast ? tg_in(cast, 0) : value, .cast = cast, .made = value};
-  int64_t sizes[TG_MAX_RANK];
-  tg_value_sizes(value, sizes);
-  tg_dense_strides(sizes, value->rank, operand.stride);
-  return operand;
-}
-
 /* The rows of all batches must be three digits at most: those of a walk. */
 static bool few_digits(const tg_value *value, const int64_t *stride) {
   tg_space space = {.rank = value->rank - 1, .operands = 1};
@@ -33,6 +25,15 @@ static bool few_digits(const tg_value *value, const int64_t *stride) {
   }
   tg_space_merge(&space);
   return space.rank <= 3;
+}
+
+/* As it lies in memory, or what its Cast reads does. */
+static tg_operand plain_operand(const tg_compile *c, const bool *stored, tg_value *value) {
+  tg_node *cast = cast_before(stored, value);
+  tg_operand operand = {.source = cast ? tg_in(cast, 0) : value, .cast = cast, .made = value};
+  if (!tg_strides_as(c, operand.source, value, operand.stride) || !few_digits(value, operand.stride))
+    operand.source = NULL;
+  return operand;
 }
 
 static bool all_are(const int64_t *values, int count, int64_t wanted) {
@@ -50,14 +51,14 @@ bool tg_gemm_is_pointwise(const tg_node *node) {
          all_are(tg_attr_ints(node, TG_ATTR_PADS, NULL), 4, 0);
 }
 
-tg_operand tg_resolve_operand(const bool *stored, const tg_node *node, int input) {
+tg_operand tg_resolve_operand(const tg_compile *c, const bool *stored, const tg_node *node, int input) {
   tg_value *value = tg_in(node, input);
-  tg_operand plain = dense(stored, value);
+  tg_operand plain = plain_operand(c, stored, value);
   const tg_node *transpose = value->producer;
   bool matrix = node->op == TG_OP_MATMUL ||
                 (input == 0 && node->op != TG_OP_CONV_INPUT_GRADIENT && tg_gemm_is_pointwise(node));
   if (!matrix || value->rank < 2 || !transpose || transpose->op != TG_OP_TRANSPOSE) return plain;
-  tg_operand before = dense(stored, tg_in(transpose, 0)), moved = before;
+  tg_operand before = plain_operand(c, stored, tg_in(transpose, 0)), moved = before;
   const int64_t *perm = tg_attr_ints(transpose, TG_ATTR_PERM, NULL);
   for (int d = 0; d < value->rank; d++) moved.stride[d] = before.stride[perm[d]];
   int64_t row = moved.stride[value->rank - 2], column = moved.stride[value->rank - 1];
@@ -71,7 +72,7 @@ tg_operand tg_resolve_operand(const bool *stored, const tg_node *node, int input
 const tg_operand *tg_resolve_operands(const tg_compile *c, const tg_node *node) {
   if (!node || !tg_op_is(node->op, TG_IS_GEMM)) return NULL;
   tg_operand *operands = TG_NEW_ARRAY(c->arena, tg_operand, 2);
-  for (int i = 0; i < 2; i++) operands[i] = tg_resolve_operand(c->stored, node, i);
+  for (int i = 0; i < 2; i++) operands[i] = tg_resolve_operand(c, c->stored, node, i);
   return operands;
 }
 

@@ -14,8 +14,8 @@ bool tg_gemm_is_pointwise(const tg_node *node);
 int64_t tg_gemm_phases(const tg_node *node);
 
 /* Operand `input` (0 or 1) of a MatMul or Conv. `stored`: by value->index, results that kernels store; NULL:
- * none of them. */
-tg_operand tg_resolve_operand(const bool *stored, const tg_node *node, int input);
+ * none of them. Its source is NULL if it is a view that does not lie by strides of the operand. */
+tg_operand tg_resolve_operand(const tg_compile *c, const bool *stored, const tg_node *node, int input);
 /* Both, of what kernels store by now: a kernel keeps them. NULL: the node is no product. */
 const tg_operand *tg_resolve_operands(const tg_compile *c, const tg_node *node);
 /* The same were the Cast stored, so that loads need not do it. */

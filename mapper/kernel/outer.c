@@ -1,16 +1,14 @@
 #include "mapper/kernel/outer.h"
 
 #include "mapper/kernel/operand.h"
-#include "mapper/kernel/space.h"
+#include "mapper/kernel/view.h"
 
 /* What a Transpose makes is loaded as it is, if a kernel stores it. */
 static tg_operand operand_of(const tg_compile *c, const tg_node *node, int input) {
   tg_value *value = tg_in(node, input);
-  if (!c->stored[value->index]) return tg_resolve_operand(c->stored, node, input);
+  if (!c->stored[value->index]) return tg_resolve_operand(c, c->stored, node, input);
   tg_operand operand = {.source = value};
-  int64_t sizes[TG_MAX_RANK];
-  tg_value_sizes(value, sizes);
-  tg_dense_strides(sizes, value->rank, operand.stride);
+  (void)tg_value_strides(c, value, operand.stride); /* what is stored owns its place */
   return operand;
 }
 

@@ -96,8 +96,9 @@ static inline tg_node *tg_kernel_root(const tg_kernel *kernel, int index) {
 
 /* Where a value lies in DRAM. Reshapes share the place of what they reshape. */
 typedef struct tg_place {
-  tg_value *root; /* the value that owns the memory, NULL: none yet */
-  int tensor;     /* of the program; -1: not planned yet */
+  tg_value *root;             /* the value whose place it is, NULL: its own */
+  int tensor;                 /* of the program; -1: not planned yet */
+  struct tg_value_view *view; /* part of the memory of another value (view.h), or NULL: memory of its own */
 } tg_place;
 
 /* What a section needs more of than the array has: semaphores, bases ... */

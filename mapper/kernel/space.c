@@ -14,6 +14,52 @@ void tg_dense_strides(const int64_t *dims, int rank, int64_t *out_strides) {
   }
 }
 
+/* Dimensions that follow each other, as one. */
+static int merge_dims(const int64_t *from, const int64_t *stride, int rank, int64_t *out_dims,
+                      int64_t *out_stride) {
+  int count = 0;
+  for (int d = 0; d < rank; d++) {
+    if (from[d] == 1) continue;
+    if (count && out_stride[count - 1] == stride[d] * from[d])
+      out_dims[--count] *= from[d];
+    else
+      out_dims[count] = from[d];
+    out_stride[count++] = stride[d];
+  }
+  return count;
+}
+
+/* Takes the merged dimensions apart, from the last to the first: `left` of one, by `step`. */
+bool tg_restride(const int64_t *from, const int64_t *stride, int from_rank, const int64_t *dims, int rank,
+                 int64_t *out_strides) {
+  int64_t merged[TG_MAX_RANK], steps[TG_MAX_RANK], left = 1, step = 0;
+  int at = merge_dims(from, stride, from_rank, merged, steps);
+  for (int d = rank - 1; d >= 0; d--) {
+    out_strides[d] = 0;
+    for (int64_t done = 1; done < dims[d];) {
+      if (left == 1) at--, left = merged[at], step = steps[at];
+      int64_t need = dims[d] / done, piece = left < need ? left : need;
+      if (need % piece || left % piece) return false;
+      if (done == 1)
+        out_strides[d] = step;
+      else if (step != out_strides[d] * done)
+        return false;
+      done *= piece;
+      left /= piece;
+      step *= piece;
+    }
+  }
+  return true;
+}
+
+void tg_complete_strides(const int64_t *dims, int rank, int64_t *strides) {
+  int64_t next = 1;
+  for (int d = rank - 1; d >= 0; d--) {
+    if (dims[d] == 1) strides[d] = next;
+    next = strides[d] * dims[d];
+  }
+}
+
 void tg_space_begin(tg_space *space, const tg_value *output) {
   *space = (tg_space){.rank = output->rank};
   tg_value_sizes(output, space->dims);
@@ -23,17 +69,6 @@ int tg_space_add_strided(tg_space *space, const int64_t *strides) {
   assert(space->operands < TG_SPACE_OPERANDS);
   memcpy(space->strides[space->operands], strides, sizeof *strides * (size_t)space->rank);
   return space->operands++;
-}
-
-int tg_space_add_broadcast(tg_space *space, const tg_value *value) {
-  int64_t sizes[TG_MAX_RANK], dense[TG_MAX_RANK], strides[TG_MAX_RANK] = {0};
-  tg_value_sizes(value, sizes);
-  tg_dense_strides(sizes, value->rank, dense);
-  for (int d = 0; d < value->rank; d++) {
-    int at = space->rank - value->rank + d;
-    strides[at] = sizes[d] == 1 ? 0 : dense[d];
-  }
-  return tg_space_add_strided(space, strides);
 }
 
 static bool mergeable(const tg_space *space, int outer, int inner) {
@@ -77,20 +112,23 @@ void tg_merge_rows(const tg_value *a, const int64_t *stride, int first, int64_t 
   }
 }
 
-void tg_view(const tg_node *node, int64_t *out_offset, int64_t *out_strides) {
+void tg_view(const tg_node *node, const int64_t *strides, int64_t *out_offset, int64_t *out_strides) {
   const tg_value *in = tg_in(node, 0), *out = tg_out(node);
-  int64_t sizes[TG_MAX_RANK], dense[TG_MAX_RANK] = {0};
-  tg_value_sizes(in, sizes);
-  tg_dense_strides(sizes, in->rank, dense);
   *out_offset = 0;
   const int64_t *perm = node->op == TG_OP_TRANSPOSE ? tg_attr_ints(node, TG_ATTR_PERM, NULL) : NULL,
                 *starts = node->op == TG_OP_SLICE ? tg_attr_ints(node, TG_ATTR_STARTS, NULL) : NULL,
                 *steps = node->op == TG_OP_SLICE ? tg_attr_ints(node, TG_ATTR_STEPS, NULL) : NULL;
   for (int d = 0; d < out->rank; d++) {
-    out_strides[d] = dense[perm ? perm[d] : d] * (steps ? steps[d] : 1);
-    if (starts) *out_offset += starts[d] * dense[d];
-    if (node->op == TG_OP_EXPAND && sizes[d] == 1) out_strides[d] = 0;
+    out_strides[d] = strides[perm ? perm[d] : d] * (steps ? steps[d] : 1);
+    if (starts) *out_offset += starts[d] * strides[d];
+    if (node->op == TG_OP_EXPAND && in->dims[d].size == 1) out_strides[d] = 0;
   }
+}
+
+int64_t tg_concat_offset(const tg_node *concat, int part, const int64_t *strides) {
+  int64_t axis = tg_attr_int(concat, TG_ATTR_AXIS), offset = 0;
+  for (int i = 0; i < part; i++) offset += tg_in(concat, i)->dims[axis].size * strides[axis];
+  return offset;
 }
 
 static tg_status visit_from(const tg_space *space, const int64_t *offsets, tg_space_visit *visit,

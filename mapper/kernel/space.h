@@ -14,9 +14,7 @@ typedef struct tg_space {
 } tg_space;
 
 void tg_space_begin(tg_space *space, const tg_value *output);
-/* An operand that broadcasts to the output by numpy's rule; returns its number. */
-int tg_space_add_broadcast(tg_space *space, const tg_value *value);
-/* An operand with given strides for the output's dimensions. */
+/* An operand with given strides for the output's dimensions; returns its number. */
 int tg_space_add_strided(tg_space *space, const int64_t *strides);
 /* Drops dimensions of size 1 and merges neighbours that every operand walks as one. The rank is at least 1
  * after. */
@@ -31,10 +29,18 @@ typedef tg_status tg_space_visit(void *user, const tg_space *space, const int64_
 tg_status tg_space_in_fours(const tg_compile *c, const char *what, const tg_space *space,
                             tg_space_visit *visit, void *user);
 /* Element [i0, .., in] of the result of a Transpose, Slice or Expand (of a Pad: inside the frame, whose
- * origin the offset does not count) is element offset + sum i_d * stride[d] of its input. Strides may be
- * negative. */
-void tg_view(const tg_node *node, int64_t *out_offset, int64_t *out_strides);
+ * origin the offset does not count) is element offset + sum i_d * out_strides[d] of its input, which lies by
+ * `strides`. They may be negative. */
+void tg_view(const tg_node *node, const int64_t *strides, int64_t *out_offset, int64_t *out_strides);
+/* Element of a Concat's result, which lies by `strides`, that the first one of its input number `part` is. */
+int64_t tg_concat_offset(const tg_node *concat, int part, const int64_t *strides);
 /* Row-major strides of a shape. */
 void tg_dense_strides(const int64_t *dims, int rank, int64_t *out_strides);
+/* Strides of elements, which lie by `stride` of dimensions `from`, by other dimensions of as many elements in the
+ * same order; of size 1: 0. False: a dimension would be no walk of one stride. */
+bool tg_restride(const int64_t *from, const int64_t *stride, int from_rank, const int64_t *dims, int rank,
+                 int64_t *out_strides);
+/* Strides of dimensions of size 1, along which nobody takes a step, as if they followed each other. */
+void tg_complete_strides(const int64_t *dims, int rank, int64_t *strides);
 
 #endif

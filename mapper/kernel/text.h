@@ -12,16 +12,20 @@
  * - prologue_result: what they make for a product; prologue_stored: others read it, too
  * - fused: nodes behind the root
  * - reads, makes: tensors; beside: what a node before a reduction makes and is stored as well
- * - column_sums, scores, softmax: a kernel within the kernel, in braces */
+ * - column_sums, scores, softmax: a kernel within the kernel, in braces
+ *
+ * Then a line a view (kernel/view.h): the value, the one whose memory it has part of, elements:
+ *
+ *   view %y of=%x first=128 strides=512,1 */
 #ifndef TEGULA_MAPPER_KERNEL_TEXT_H
 #define TEGULA_MAPPER_KERNEL_TEXT_H
 
 #include "mapper/kernel/class.h"
 
-/* On c->arena, a line a kernel. */
+/* On c->arena, a line a kernel, or view. */
 char *tg_kernels_print(const tg_compile *c);
-/* The kernels of a compilation that has none, and with them which values are stored. TG_INVALID names the
- * line. */
+/* The kernels of a compilation that has none, and with them which values are stored, and views. TG_INVALID names
+ * the line. */
 tg_status tg_kernels_parse(tg_compile *c, const char *text);
 
 #endif

@@ -1,6 +1,7 @@
 #include "mapper/kernel/text.h"
 
 #include "mapper/kernel/operand.h"
+#include "mapper/kernel/view.h"
 
 #include <ctype.h>
 #include <stdlib.h>
@@ -109,6 +110,13 @@ static tg_status parse_inner(parser *p, const tg_kernel **out) {
   return status || accept(p, '}') ? status : expected(p, "}");
 }
 
+static int64_t number(parser *p) {
+  char *end;
+  int64_t value = strtoll(p->at, &end, 10);
+  p->at = end;
+  return value;
+}
+
 static tg_status parse_field(parser *p, const char *key, tg_kernel *kernel) {
   if (!strcmp(key, "prologue_stored")) {
     kernel->stores_prologue = true;
@@ -119,9 +127,7 @@ static tg_status parse_field(parser *p, const char *key, tg_kernel *kernel) {
   tg_status status = TG_OK;
   if (!strcmp(key, "roots")) return parse_roots(p, kernel);
   if (!strcmp(key, "part")) {
-    char *end;
-    kernel->part = (int)strtol(p->at, &end, 10);
-    p->at = end;
+    kernel->part = (int)number(p);
     return TG_OK;
   }
   if (!strcmp(key, "source")) return parse_value(p, &kernel->source);
@@ -160,6 +166,31 @@ static tg_status parse_kernel(parser *p, tg_kernel *kernel) {
   return status;
 }
 
+static bool accept_word(parser *p, const char *text) {
+  if (strncmp(p->at, text, strlen(text)) != 0) return false;
+  p->at += strlen(text);
+  return true;
+}
+
+/* Behind "view ", to the end of the line. */
+static tg_status parse_view(parser *p) {
+  tg_value *value;
+  tg_value_view *view = TG_NEW(p->c->arena, tg_value_view);
+  if (parse_value(p, &value)) return TG_INVALID;
+  if (!accept_word(p, " of=")) return expected(p, "of=");
+  if (parse_value(p, &view->whole)) return TG_INVALID;
+  if (!accept_word(p, " first=")) return expected(p, "first=");
+  view->first = number(p);
+  for (int d = 0; d < value->rank; d++) {
+    if (!accept_word(p, d ? "," : " strides=")) return expected(p, "a stride for each dimension");
+    view->stride[d] = number(p);
+  }
+  p->c->places[value->index].view = view;
+  p->c->stored[value->index] = true;
+  if (view->whole->producer) p->c->stored[view->whole->index] = true;
+  return TG_OK;
+}
+
 /* What kernels write; and what others inside of them do, whose readers do not look through it. */
 static void store_results(tg_compile *c, const tg_kernel *kernel) {
   for (int i = 0; i < tg_kernel_writes(kernel); i++) c->stored[tg_kernel_written(kernel, i)->index] = true;
@@ -178,11 +209,13 @@ tg_status tg_kernels_parse(tg_compile *c, const char *text) {
   parser p = {.c = c, .at = text, .line = 1};
   while (*p.at) {
     tg_kernel kernel;
-    if (parse_kernel(&p, &kernel)) return TG_INVALID;
+    bool view = accept_word(&p, "view ");
+    if (view ? parse_view(&p) : parse_kernel(&p, &kernel)) return TG_INVALID;
     if (!accept(&p, '\n')) return expected(&p, "the end of the line");
+    p.line++;
+    if (view) continue;
     TG_PUSH(c->arena, c->kernels, c->kernel_count, c->kernel_capacity, kernel);
     store_results(c, &kernel);
-    p.line++;
   }
   for (size_t k = 0; k < c->kernel_count; k++) resolve(c, &c->kernels[k]);
   return TG_OK;

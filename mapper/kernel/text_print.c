@@ -1,7 +1,9 @@
 #include "frontend/base/text_stream.h"
 #include "mapper/kernel/text.h"
+#include "mapper/kernel/view.h"
 
 #include <ctype.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -79,6 +81,18 @@ static void print_kernel(FILE *out, const tg_compile *c, const tg_kernel *kernel
   print_inner(out, c, "softmax", kernel->softmax);
 }
 
+static void print_view(FILE *out, tg_value *value, const tg_value_view *view) {
+  fputs("view ", out);
+  print_value(out, value);
+  print_values(out, "of", (tg_value *const *)&view->whole, 1);
+  fprintf(out, " first=%" PRId64, view->first);
+  for (int d = 0; d < value->rank; d++) {
+    separate(out, "strides", (size_t)d);
+    fprintf(out, "%" PRId64, view->stride[d]);
+  }
+  fputc('\n', out);
+}
+
 char *tg_kernels_print(const tg_compile *c) {
   tg_text_stream text;
   FILE *out = tg_text_begin(&text);
@@ -86,5 +100,7 @@ char *tg_kernels_print(const tg_compile *c) {
     print_kernel(out, c, &c->kernels[k]);
     fputc('\n', out);
   }
+  for (int v = 0; v < c->graph->value_count; v++)
+    if (c->places[v].view) print_view(out, c->graph->values[v], c->places[v].view);
   return tg_text_end_on(&text, c->arena);
 }

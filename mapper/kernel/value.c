@@ -1,5 +1,6 @@
 /* Values as the mapper sees them: how they are stored, where they lie, which are numbers. */
 #include "mapper/kernel/kernel.h"
+#include "mapper/kernel/view.h"
 
 tg_storage tg_value_storage(const tg_value *value) {
   switch (value->dtype) {
@@ -13,6 +14,7 @@ tg_storage tg_value_storage(const tg_value *value) {
 tg_dram_tensor *tg_place_of(const tg_compile *c, const tg_value *value) {
   const tg_place *place = &c->places[value->index];
   if (place->root) place = &c->places[place->root->index];
+  if (place->view) return &place->view->tensor;
   return &c->program->tensors[place->tensor];
 }
 

@@ -4,6 +4,7 @@
  * Management for Deep Neural Net Inference", 2020): what is small and lives shortly leaves no hole under what
  * is large and lives long. */
 #include "mapper/kernel/kernel.h"
+#include "mapper/kernel/view.h"
 #include "mapper/memory/memory.h"
 
 #include <stdlib.h>
@@ -109,8 +110,9 @@ static tg_status place_outputs(tg_compile *c) {
   return TG_OK;
 }
 
-static tg_status add_temporary(planner *p, size_t k, const tg_value *value) {
+static tg_status add_temporary(planner *p, size_t k, tg_value *written) {
   tg_compile *c = p->c;
+  const tg_value *value = tg_memory_of(c, written);
   tg_place *place = &c->places[value->index];
   if (place->tensor != -1) return TG_OK;
   tg_status status = new_tensor(c, value, TG_ROLE_TEMPORARY, value->name, &place->tensor);
@@ -174,7 +176,7 @@ static tg_status place_temporaries(planner *p) {
 /* What kernels load is somewhere: a pass that stops storing what another kernel loads would leave it without a
  * place. What has no elements no kernel stores; it has a place of no bytes. */
 static tg_status settle_load(tg_compile *c, const tg_kernel *kernel, tg_value *value) {
-  tg_place *place = &c->places[tg_owner(c, value)->index];
+  tg_place *place = &c->places[tg_memory_of(c, value)->index];
   if (place->tensor >= 0) return TG_OK;
   if (tg_value_elements(value))
     return tg_fail(c->diag, TG_INVALID, "%s loads \"%s\", which no kernel stores (a defect of the mapper)",
@@ -192,17 +194,27 @@ static tg_status settle_loads(tg_compile *c) {
   return status;
 }
 
+static void place_views(tg_compile *c) {
+  for (int v = 0; v < c->graph->value_count; v++) {
+    tg_value_view *view = c->places[v].view;
+    if (!view) continue;
+    view->tensor = *tg_place_of(c, view->whole);
+    view->tensor.address += (uint64_t)view->first * tg_storage_bytes(view->tensor.storage);
+  }
+}
+
 tg_status tg_plan_memory(tg_compile *c) {
   planner p = {.c = c, .last_use = TG_NEW_ARRAY(c->arena, size_t, (size_t)c->graph->value_count + 1)};
   tg_status status = place_inputs(c);
   for (size_t k = 0; k < c->kernel_count && !status; k++)
     for (size_t i = 0; i < c->kernels[k].input_count && !status; i++) {
-      tg_value *value = c->kernels[k].inputs[i];
+      tg_value *value = tg_memory_of(c, c->kernels[k].inputs[i]);
       p.last_use[value->index] = k;
       if (tg_is_constant(value) && c->places[value->index].tensor == -1) status = place_constant(c, value);
     }
   if (!status) status = place_outputs(c);
   if (!status) status = place_temporaries(&p);
   if (!status) status = settle_loads(c);
+  if (!status) place_views(c);
   return status;
 }

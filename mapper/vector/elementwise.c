@@ -52,7 +52,7 @@ static bool collect(elementwise *e) {
                              add_operand, e))
     return false;
   for (int i = 0; i < tg_kernel_results(kernel); i++) {
-    tg_access result = tg_access_of(tg_kernel_result(kernel, i), tg_kernel_result(kernel, i));
+    tg_access result = tg_access_of(e->c, tg_kernel_result(kernel, i), tg_kernel_result(kernel, i));
     if (!add(e, &result)) return false;
   }
   tg_space_merge(&e->space);
@@ -184,6 +184,11 @@ static bool fits(tg_compile *c, const tg_kernel *kernel) {
   return tg_stream_kernel_fits(c, &plan);
 }
 
+static bool walks_views(tg_compile *c, const tg_kernel *kernel) {
+  elementwise e = {.c = c, .kernel = kernel};
+  return collect(&e) && e.space.rank <= 4 && fits(c, kernel);
+}
+
 static double cycles(tg_compile *c, const tg_kernel *kernel) {
   tg_mc mc;
   elementwise e = {.c = c, .kernel = kernel, .mc = &mc};
@@ -231,6 +236,7 @@ const tg_kernel_class tg_elementwise_class = {
     .inputs = inputs,
     .fits = fits,
     .cycles = cycles,
+    .walks_views = walks_views,
     .operations = tg_expression_operations,
     .emit = emit,
 };

@@ -2,6 +2,7 @@
  * the result's dimensions want it; the vector unit passes rows on, converting where a cast is taken along. */
 #include "mapper/expression/expression.h"
 #include "mapper/kernel/class.h"
+#include "mapper/kernel/view.h"
 #include "mapper/stream/stream.h"
 #include "mapper/vector/vector.h"
 #include "mapper/vector/vector_move.h"
@@ -25,27 +26,27 @@ typedef struct move {
 /* ---- where elements come from ---- */
 
 /* Elements of one input of a Concat, to their place in the result. */
-static void join(move *v, const int64_t *in_dense, const int64_t *out_dense) {
+static void join(move *v, const int64_t *in_strides, const int64_t *out_strides) {
   const tg_node *root = v->kernel->root;
   tg_space_begin(&v->space, v->kernel->source);
-  tg_space_add_strided(&v->space, in_dense);
-  tg_space_add_strided(&v->space, out_dense);
-  if (!root) return; /* a copy */
-  int64_t axis = tg_attr_int(root, TG_ATTR_AXIS);
-  for (int i = 0; i < v->kernel->part; i++)
-    v->offsets[OUTPUT] += tg_in(root, i)->dims[axis].size * out_dense[axis];
+  tg_space_add_strided(&v->space, in_strides);
+  tg_space_add_strided(&v->space, out_strides);
+  if (root) v->offsets[OUTPUT] = tg_concat_offset(root, v->kernel->part, out_strides);
 }
 
 /* The frame is where a coordinate is out of bounds: x along the innermost padded dimension, counted in
  * elements, so that it merges with those inside; y along the other. */
-static void bound(move *v, const int64_t *in_dense) {
+static void bound(move *v, const int64_t *in_strides) {
   const tg_node *root = v->kernel->root;
   const tg_value *in = tg_in(root, 0);
+  int64_t sizes[TG_MAX_RANK], in_dense[TG_MAX_RANK] = {0};
+  tg_value_sizes(in, sizes);
+  tg_dense_strides(sizes, in->rank, in_dense);
   const int64_t *pads = tg_attr_ints(root, TG_ATTR_PADS, NULL);
   int64_t x[TG_MAX_RANK] = {0}, y[TG_MAX_RANK] = {0};
   int last = -1, other = -1;
   for (int d = 0; d < in->rank; d++) {
-    v->offsets[INPUT] -= pads[d] * in_dense[d];
+    v->offsets[INPUT] -= pads[d] * in_strides[d];
     if (pads[d] || pads[in->rank + d]) other = last, last = d;
   }
   v->y_size = 1;
@@ -62,30 +63,30 @@ static void bound(move *v, const int64_t *in_dense) {
   tg_store_f32(&v->fill, v->kernel->source->dtype, 0, (float)tg_attr_float(root, TG_ATTR_VALUE));
 }
 
-static void describe(move *v) {
+/* False: a view that it reads or writes does not lie by strides. */
+static bool describe(move *v) {
   const tg_kernel *kernel = v->kernel;
   const tg_node *root = kernel->root;
   const tg_value *in = kernel->source, *out = root ? tg_out(root) : in;
-  int64_t in_sizes[TG_MAX_RANK], out_sizes[TG_MAX_RANK], in_dense[TG_MAX_RANK] = {0},
-                                                         out_dense[TG_MAX_RANK] = {0}, strides[TG_MAX_RANK];
-  tg_value_sizes(in, in_sizes);
-  tg_value_sizes(out, out_sizes);
-  tg_dense_strides(in_sizes, in->rank, in_dense);
-  tg_dense_strides(out_sizes, out->rank, out_dense);
-  v->tensors[INPUT] = tg_place_of(v->c, in);
-  v->tensors[OUTPUT] =
-      root ? tg_place_of(v->c, out) : &v->c->program->tensors[v->c->output_tensors[kernel->part]];
+  int64_t sizes[TG_MAX_RANK], in_strides[TG_MAX_RANK] = {0}, out_strides[TG_MAX_RANK] = {0},
+                              strides[TG_MAX_RANK];
+  tg_value_sizes(out, sizes);
+  tg_dense_strides(sizes, out->rank, out_strides); /* a copy is to memory of its own */
+  if (!tg_value_strides(v->c, in, in_strides) || (root && !tg_value_strides(v->c, out, out_strides)))
+    return false;
   v->kinds[INPUT] = tg_stream_kind(in);
   v->kinds[OUTPUT] = tg_stream_kind(out);
   if (!root || root->op == TG_OP_CONCAT) {
-    join(v, in_dense, out_dense);
-    return;
+    join(v, in_strides, out_strides);
+  } else {
+    tg_space_begin(&v->space, out);
+    tg_view(root, in_strides, &v->offsets[INPUT], strides);
+    tg_space_add_strided(&v->space, strides);
+    tg_space_add_strided(&v->space, out_strides);
+    if (root->op == TG_OP_PAD) bound(v, in_strides);
   }
-  tg_space_begin(&v->space, out);
-  tg_view(root, &v->offsets[INPUT], strides);
-  tg_space_add_strided(&v->space, strides);
-  tg_space_add_strided(&v->space, out_dense);
-  if (root->op == TG_OP_PAD) bound(v, in_dense);
+  tg_space_merge(&v->space);
+  return true;
 }
 
 /* ---- emission ---- */
@@ -127,12 +128,15 @@ static tg_status emit(tg_compile *c, const tg_kernel *kernel) {
   tg_mc mc;
   tg_mc_begin(&mc, c->arena);
   move v = {.c = c, .kernel = kernel, .mc = &mc};
-  describe(&v);
   const tg_value *out = kernel->root ? tg_out(kernel->root) : kernel->source;
+  if (!describe(&v))
+    return tg_fail(c->diag, TG_INVALID, "%s: views without strides", tg_kernel_name(c, kernel));
+  v.tensors[INPUT] = tg_place_of(c, kernel->source);
+  v.tensors[OUTPUT] =
+      kernel->root ? tg_place_of(c, out) : &c->program->tensors[c->output_tensors[kernel->part]];
   tg_mc_ref value = tg_mc_load(&mc, 0, v.kinds[INPUT] == TG_STREAM_FP32);
   if (out->dtype != kernel->source->dtype) value = tg_round_to(&mc, out->dtype, value, true);
   tg_mc_store(&mc, 1, v.kinds[OUTPUT] == TG_STREAM_FP32, value);
-  tg_space_merge(&v.space);
   tg_vector_move by_vectors = {.c = c,
                                .kernel = kernel,
                                .space = v.space,
@@ -151,6 +155,12 @@ static bool accepts(const tg_compile *c, const tg_node *node) {
          node->op == TG_OP_PAD || node->op == TG_OP_EXPAND;
 }
 
+/* In one section. */
+static bool walks_views(tg_compile *c, const tg_kernel *kernel) {
+  move v = {.c = c, .kernel = kernel};
+  return describe(&v) && v.space.rank <= 4;
+}
+
 static double cycles(tg_compile *c, const tg_kernel *kernel) {
   return tg_move_cycles(c, kernel->output ? kernel->output : kernel->source);
 }
@@ -159,5 +169,6 @@ const tg_kernel_class tg_move_class = {
     .name = "move",
     .accepts = accepts,
     .cycles = cycles,
+    .walks_views = walks_views,
     .emit = emit,
 };

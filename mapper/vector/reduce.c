@@ -67,7 +67,7 @@ static bool collect(reduction *r) {
     return false;
   for (int i = 0; i < r->roots; i++) {
     tg_value *value = tg_in(tg_kernel_root(r->kernel, i), 0);
-    tg_access access = tg_access_of(value, value);
+    tg_access access = tg_access_of(r->c, value, value);
     if (!made_in_prologue(r, value) && !add_operand(r, &access)) return false;
   }
   return true;

@@ -154,7 +154,7 @@ static bool find_operand(const rowwise *r, int i, tg_value *value, tg_source *ou
   const tg_value *shape = s->kind == REDUCTION ? value
                                                : tg_shape_around(r->kernel->fused, r->kernel->fused_count,
                                                                  (size_t)i, r->dims[0] * r->dims[1]);
-  tg_access access = tg_access_of(value, shape);
+  tg_access access = tg_access_of(r->c, value, shape);
   return tg_source_of(r->c, &access, r->dims, 2, out);
 }
 
