@@ -32,8 +32,10 @@ static void print(const json_t *result) {
       printf("  %s\n", name);
   }
   print_compared(json_object_get(result, "compared"), json_object_get(result, "not_compared"));
-  printf("bits %s, cycles %s\n", json_is_true(json_object_get(result, "equal_bits")) ? "equal" : "DIFFER",
-         json_is_true(json_object_get(result, "equal_cycles")) ? "equal" : "DIFFER");
+  bool differ = json_is_false(json_object_get(result, "equal_actions"));
+  printf("bits %s, cycles %s%s\n", json_is_true(json_object_get(result, "equal_bits")) ? "equal" : "DIFFER",
+         json_is_true(json_object_get(result, "equal_cycles")) ? "equal" : "DIFFER",
+         differ ? ", counts of actions DIFFER" : "");
 }
 
 tg_status tg_command_verify(tg_context *context) {

@@ -2,6 +2,7 @@
 #include "frontend/base/guard.h"
 #include "runtime/json_text.h"
 #include "runtime/session/engines.h"
+#include "sim/machine/energy_sum.h"
 #include "sim/machine/ordering.h"
 
 #include <inttypes.h>
@@ -155,6 +156,26 @@ static bool compare_cycles(verification *v, const outcome *a, const outcome *b, 
                        tg_arena_printf(&v->arena, "%" PRIu64, y->cycles), diag);
 }
 
+/* --- actions, of sections that took equal cycles */
+
+static bool compare_actions(verification *v, const outcome *a, const outcome *b, tg_diag *diag) {
+  for (uint32_t i = 0; i < v->session->program->invocation_count; i++)
+    for (int n = 0; n < TG_ACTIONS; n++) {
+      uint64_t x = a->result.sections[i].actions.count[n], y = b->result.sections[i].actions.count[n];
+      if (x == y) continue;
+      const char *where =
+          tg_arena_printf(&v->arena, "section %u (%s), %s", i, v->session->program->invocations[i].name,
+                          tg_action_name((tg_action)n));
+      tg_fail(diag, TG_MISMATCH, "counts of actions differ at %s: %s %" PRIu64 ", %s %" PRIu64, where,
+              a->engine->name, x, b->engine->name, y);
+      if (!v->first)
+        v->first = json_pack("{s:s, s:o, s:I, s:I}", "kind", "actions", "where", tg_json_text(where),
+                             a->engine->name, (json_int_t)x, b->engine->name, (json_int_t)y);
+      return false;
+    }
+  return true;
+}
+
 /* --- all */
 
 static bool only_available(const verification *v) {
@@ -218,7 +239,7 @@ static json_t *names_of(const verification *v, bool compared) {
   return names;
 }
 
-static json_t *result_of(const verification *v, bool equal_bits, bool equal_cycles) {
+static json_t *result_of(const verification *v, bool equal_bits, bool equal_cycles, bool equal_actions) {
   json_t *engines = json_object();
   for (int i = 0; i < v->count; i++) {
     json_t *one = json_object();
@@ -227,13 +248,13 @@ static json_t *result_of(const verification *v, bool equal_bits, bool equal_cycl
       json_object_set_new(one, "cycles", json_integer((json_int_t)v->outcomes[i].result.cycles));
     json_object_set_new(engines, v->outcomes[i].engine->name, one);
   }
-  return json_pack("{s:b, s:b, s:o, s:o, s:o, s:O?}", "equal_bits", equal_bits, "equal_cycles", equal_cycles,
-                   "compared", names_of(v, true), "not_compared", names_of(v, false), "engines", engines,
-                   "first_difference", v->first);
+  return json_pack("{s:b, s:b, s:b, s:o, s:o, s:o, s:O?}", "equal_bits", equal_bits, "equal_cycles",
+                   equal_cycles, "equal_actions", equal_actions, "compared", names_of(v, true),
+                   "not_compared", names_of(v, false), "engines", engines, "first_difference", v->first);
 }
 
 static tg_status compare_all(verification *v, json_t **out_result, tg_diag *diag) {
-  bool bits = true, cycles = true;
+  bool bits = true, cycles = true, actions = true;
   const outcome *first = NULL, *timed = NULL;
   for (int i = 0; i < v->count; i++) {
     if (v->outcomes[i].skipped) continue;
@@ -241,10 +262,11 @@ static tg_status compare_all(verification *v, json_t **out_result, tg_diag *diag
     first = first ? first : &v->outcomes[i];
     if (!v->outcomes[i].result.cycles) continue;
     if (timed && cycles) cycles = compare_cycles(v, timed, &v->outcomes[i], diag);
+    if (timed && cycles && actions) actions = compare_actions(v, timed, &v->outcomes[i], diag);
     timed = timed ? timed : &v->outcomes[i];
   }
-  *out_result = result_of(v, bits, cycles);
-  return bits && cycles ? TG_OK : TG_MISMATCH;
+  *out_result = result_of(v, bits, cycles, actions);
+  return bits && cycles && actions ? TG_OK : TG_MISMATCH;
 }
 
 /* What verify prints of a program whose accesses are not ordered: the engines are not asked. */

@@ -2,6 +2,7 @@
 #ifndef TEGULA_MACHINE_ENGINE_H
 #define TEGULA_MACHINE_ENGINE_H
 
+#include "sim/machine/actions.h"
 #include "sim/machine/dram.h"
 #include "sim/machine/observer.h"
 
@@ -27,6 +28,8 @@ typedef struct tg_run_options {
 typedef struct tg_section_time {
   uint64_t begin, config, end; /* cycle of invocation, cycles of configuration, last instruction's end */
   tg_dram_counts dram; /* from its begin to the next one's; the last: and what was written behind it */
+  uint64_t dram_read, dram_written; /* bytes of the atoms that its ports moved */
+  tg_actions actions;
 } tg_section_time;
 
 typedef struct tg_run_result {

@@ -215,15 +215,48 @@ static void print_microcode(void) {
 #undef ALU
 }
 
+/* ---- what costs energy ---- */
+
+static void print_energy(void) {
+  puts("\n## Actions and their prices\n\n"
+       "What engines count ([energy.md](energy.md)):\n\n| action | counts | of |\n|---|---|---|");
+#define ACTION(name, kind, unit, doc) puts("| `" #name "` | " unit " | " doc " |");
+#include "sim/machine/actions.def"
+#undef ACTION
+  puts("\nPrices, by the letters of the sources in `energy.def`; at another node those with one are "
+       "scaled:\n\n"
+       "| price | value | unit | at, nm | of |\n|---|---|---|---|---|");
+#define ENERGY(name, value, from, unit, doc)                                                                 \
+  printf("| `%s` | %g | %s | ", #name, (double)(value), unit);                                               \
+  if (from) printf("%d", from);                                                                              \
+  printf(" | %s |\n", doc);
+#include "sim/machine/energy.def"
+#undef ENERGY
+  puts("\nof the memory device, each as that has it unless a table changes it:\n\n"
+       "| price | simple | ddr4-3200 | lpddr5-6400 | gddr6-14000 | hbm2e-3200 | hbm3-6400 | unit | of |\n"
+       "|---|---|---|---|---|---|---|---|---|");
+#define DRAM_ENERGY(name, simple, ddr4, lpddr5, gddr6, hbm2e, hbm3, unit, doc)                               \
+  printf("| `%s` | %.7g | %.7g | %.7g | %.7g | %.7g | %.7g | %s | %s |\n", #name, (double)(simple),          \
+         (double)(ddr4), (double)(lpddr5), (double)(gddr6), (double)(hbm2e), (double)(hbm3), unit, doc);
+#include "sim/machine/energy.def"
+#undef DRAM_ENERGY
+  puts("\nEnergy of logic at a node over that at 45 nm:\n\n| nm | V | energy |\n|---|---|---|");
+#define NODE(nm, volts, a2, a1, a0) printf("| %d | %g | %.3f |\n", nm, volts, tg_energy_scale(45, nm));
+#include "sim/machine/energy.def"
+#undef NODE
+}
+
 int main(void) {
   puts("# Instruction set\n\n"
-       "Printed by `sim/machine/gen_isa_doc.c` from `params.def`, `ops.def`, `isa.def`, `codes.def` and "
-       "`alu.def`; do not edit. What the\nfields mean and when things happen is in "
+       "Printed by `sim/machine/gen_isa_doc.c` from `params.def`, `ops.def`, `isa.def`, `codes.def`, "
+       "`alu.def`, `actions.def` and `energy.def`; do not edit. What the\nfields mean and when things happen "
+       "is in "
        "[machine.md](machine.md).\n");
   print_parameters();
   print_operations();
   print_instructions();
   print_code_sets();
   print_microcode();
+  print_energy();
   return 0;
 }

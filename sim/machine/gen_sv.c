@@ -145,6 +145,17 @@ static void print_operations(void) {
 #undef ALU
 }
 
+/* The numbers by which the RTL's counters name actions (sim/rtl/actions.sv). */
+static void print_actions(void) {
+  int number = 0;
+#define ACTION(name, kind, unit, doc)                                                                        \
+  printf("  localparam int unsigned Action");                                                                \
+  print_camel(#name);                                                                                        \
+  printf(" = %d;  // %s %s\n", number++, unit, doc);
+#include "sim/machine/actions.def"
+#undef ACTION
+}
+
 static void print_ucode(void) {
   static const struct {
     const char *name;
@@ -183,6 +194,7 @@ int main(int argc, char **argv) {
   print_streams();
   print_operations();
   print_ucode();
+  print_actions();
   printf("endpackage\n");
   return 0;
 }

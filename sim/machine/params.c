@@ -63,6 +63,7 @@ static bool load_preset(const char *name, tg_params *params) {
       snprintf(params->name, sizeof params->name, "%s", name);
       for (int i = 0; i < PARAMS; i++) *slot(params, i) = table[i].preset[p];
       tg_dram_device_load(drams[p], &params->dram, NULL);
+      tg_energy_default(&params->energy);
       return true;
     }
   return false;
@@ -112,7 +113,8 @@ tg_status tg_params_check(const tg_params *params, tg_diag *diag) {
     return tg_fail(diag, TG_INVALID, "parameter banks: more than 65536 scratchpad rows");
   if (2 * tg_acc_rows(params) > 65536)
     return tg_fail(diag, TG_INVALID, "parameter acc_bytes: more than 65536 accumulator rows");
-  return tg_dram_device_check(&params->dram, diag);
+  tg_status status = tg_dram_device_check(&params->dram, diag);
+  return status ? status : tg_energy_check(&params->energy, diag);
 }
 
 bool tg_params_equal(const tg_params *a, const tg_params *b) {
@@ -152,12 +154,14 @@ static tg_status load_yaml(yaml_parser_t *parser, tg_params *params, tg_diag *di
       else {
         if (!strcmp(key, "dram"))
           status = tg_dram_device_load(text, &params->dram, diag);
+        else if (!strcmp(key, "energy"))
+          status = tg_energy_load(text, &params->energy, diag);
         else if (strcmp(key, "base"))
           status = set(params, key, text, diag);
         else if (any || !load_preset(text, params))
           status = tg_fail(diag, TG_INVALID, "base: wants one of %s, and to be the first line", list + 2);
         based |= !strcmp(key, "base");
-        given += strcmp(key, "dram") != 0;
+        given += strcmp(key, "dram") != 0 && strcmp(key, "energy") != 0;
         any = true;
         key[0] = 0;
       }

@@ -3,6 +3,7 @@
 #define TEGULA_MACHINE_PARAMS_H
 
 #include "sim/machine/dram_device.h"
+#include "sim/machine/energy.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -14,19 +15,20 @@ typedef struct tg_params {
 #include "sim/machine/params.def"
 #undef PARAM
   tg_dram_device dram; /* the memory behind the ports; no part of the array that RTL is built of */
+  tg_energy energy;    /* what actions cost; no part of programs and their files */
 } tg_params;
 
 /* The presets, of arrays.def; ended by NULL. */
 const char *const *tg_params_names(void);
 
 /* Loads a preset or a YAML file of `parameter: value` lines, with an optional `base:
- * PRESET` and an optional `dram: DEVICE` (a spec of dram_device.h). */
+ * PRESET` and an optional `dram: DEVICE` (a spec of dram_device.h) and `energy: PRICES` (of energy.h). */
 tg_status tg_params_load(const char *name_or_file, tg_params *out_params, tg_diag *diag);
 /* Applies one "key=value". Ranges are checked; call tg_params_check after the last one. */
 tg_status tg_params_set(tg_params *params, const char *assignment, tg_diag *diag);
 /* Ranges and relations between parameters. */
 tg_status tg_params_check(const tg_params *params, tg_diag *diag);
-bool tg_params_equal(const tg_params *a, const tg_params *b); /* all but the name and the memory */
+bool tg_params_equal(const tg_params *a, const tg_params *b); /* all but the name, the memory and prices */
 
 /* Derived sizes (docs/machine.md, section 1). */
 static inline uint32_t tg_flit_bytes(const tg_params *m) { return 4 * m->p; }

@@ -7,6 +7,7 @@
 #include "frontend/base/output_file.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,9 @@
 
 static const char magic[8] = {'T', 'E', 'G', 'U',
                               'L', 'A', 0,   11}; /* the last byte is the version of the format */
+
+/* Of the parameters: prices of actions change no program, and are not in its file. */
+enum { PARAMS_STORED = offsetof(tg_params, dram) + sizeof(tg_dram_device) };
 
 /* ---- writing ---- */
 
@@ -69,7 +73,7 @@ static void put_section(writer *out, const tg_params *m, const tg_section *secti
 
 static void put_program(writer *out, const tg_program *program) {
   put(out, magic, sizeof magic);
-  put_blob(out, &program->params, sizeof program->params);
+  put_blob(out, &program->params, PARAMS_STORED);
   put_number(out, program->seed);
   put_number(out, program->dram_bytes);
   put_text(out, program->model);
@@ -241,7 +245,8 @@ static void get_tensor(reader *r, tg_dram_tensor *tensor) {
 }
 
 static tg_status get_program(reader *r, tg_program *program, tg_diag *diag) {
-  get_fixed(r, &program->params, sizeof program->params);
+  get_fixed(r, &program->params, PARAMS_STORED);
+  tg_energy_default(&program->params.energy);
   program->params.name[sizeof program->params.name - 1] = 0;
   if (r->bad) return TG_OK;
   tg_status status = tg_params_check(&program->params, diag);

@@ -1,6 +1,7 @@
 /* The adapter of one verilated configuration. TG_MODEL is its class, TG_MODEL_HEADER its header,
  * TG_MODEL_CREATE the function to define; TG_TRACED is 1 if it can write waves. */
 #include "sim/rtl/chip_model.h"
+#include "sim/rtl/actions.h"
 
 #include "sim/machine/isa.h"
 
@@ -95,6 +96,7 @@ public:
   }
 
   void clock(uint32_t ready) override {
+    actions_counted = &actions_;
     top_.clk_i = 1;
     top_.eval();
     dump();
@@ -111,6 +113,7 @@ public:
     top_.read_valid_i |= (decltype(top_.read_valid_i + 0))(1ull << agcu);
   }
 
+  const tg_actions &actions() const override { return actions_; }
   uint64_t cycle() const override { return top_.cycle_o; }
   bool running() const override { return !top_.done_o; }
   bool issuing() const override { return top_.run_o; }
@@ -166,6 +169,7 @@ private:
   void clear_reads() { top_.read_valid_i = 0; }
 
   void step() {
+    actions_counted = &actions_;
     top_.clk_i = 1;
     top_.eval();
     dump();
@@ -180,6 +184,7 @@ private:
   }
 
   const uint32_t p_, tiles_, agcus_, contexts_ /* of all AGCUs */, semaphores_;
+  tg_actions actions_ = {};
   VerilatedContext context_;
   TG_MODEL top_;
 #if TG_TRACED

@@ -6,7 +6,7 @@
 #ifndef TEGULA_RTL_CHIP_MODEL_H
 #define TEGULA_RTL_CHIP_MODEL_H
 
-#include "sim/machine/params.h"
+#include "sim/machine/actions.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -44,6 +44,7 @@ public:
   virtual void clock(uint32_t ready) = 0; /* ready: AGCUs whose piece the memory takes in the next cycle */
   virtual void read_data(uint32_t agcu, const void *bytes) = 0; /* 8P bytes of a piece, for this cycle */
 
+  virtual const tg_actions &actions() const = 0; /* until now */
   virtual uint64_t cycle() const = 0;
   virtual bool running() const = 0; /* a section runs, or is configured */
   virtual bool issuing() const = 0; /* ... and its configuration is done */

@@ -188,10 +188,16 @@ tg_status Engine::run(tg_dram *dram, const tg_run_options &options, tg_run_resul
     time->config = tg_section_config_cycles(&program_.params, &section);
     recorder.begin(i);
     if (options.observer) options.observer->begin(options.observer->user, i, time->begin, time->config);
+    const tg_actions before = chip_->actions();
+    time->dram_read = dram->read;
+    time->dram_written = dram->written;
     chip_->start(time->config);
     status = run_section(i, options, memory, recorder, diag);
     time->end = chip_->cycle() - tg_section_next(&program_.params, 0);
     time->dram = memory.count(chip_->cycle());
+    time->dram_read = dram->read - time->dram_read;
+    time->dram_written = dram->written - time->dram_written;
+    for (int a = 0; a < TG_ACTIONS; a++) time->actions.count[a] = chip_->actions().count[a] - before.count[a];
     if (!status) recorder.end(time->end);
   }
   result->cycles = chip_->cycle();

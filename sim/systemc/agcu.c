@@ -122,6 +122,7 @@ static void serve(tg_chip *chip, uint32_t port, uint32_t unit) {
     p->walk.burst = tg_observe_port(chip, port, u, flits, cost.atoms, p->free_at, p->granted);
   p->granted = u->context;
   if (chip->values && !u->inside) check_burst(chip, u);
+  tg_actions_burst(chip->actions, fetch, store ? cost.pieces : 0);
   *(store ? &chip->dram->written : &chip->dram->read) += 64ull * cost.atoms;
   if (!store) push_load(chip, port, unit, flits);
   u->flit += flits;

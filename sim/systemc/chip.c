@@ -140,6 +140,9 @@ static void section_begin(tg_chip *chip) {
   uint64_t config = tg_section_config_cycles(chip->m, section), first_issue = chip->begin + config;
   chip->waiting = false;
   chip->sections[chip->invocation] = (tg_section_time){.begin = chip->begin, .config = config};
+  chip->actions = &chip->sections[chip->invocation].actions;
+  chip->read = chip->dram->read;
+  chip->written = chip->dram->written;
   chip->last_end = first_issue - 1;
   chip->open = 1; /* this function */
   reset(chip, section);
@@ -155,6 +158,8 @@ static void section_begin(tg_chip *chip) {
 
 static void section_end(tg_chip *chip) {
   chip->sections[chip->invocation].end = chip->last_end;
+  chip->sections[chip->invocation].dram_read = chip->dram->read - chip->read;
+  chip->sections[chip->invocation].dram_written = chip->dram->written - chip->written;
   const tg_observer *o = chip->options.observer;
   if (o) o->end(o->user, chip->invocation, chip->last_end);
   uint64_t next = tg_section_next(chip->m, chip->last_end);

@@ -196,6 +196,7 @@ typedef struct tg_chip {
   uint32_t sending;       /* mask of ports with an active walk */
   tg_spans spans;         /* of a burst */
   tg_dram_counts counted; /* at the begin of the invocation */
+  uint64_t read, written; /* of `dram`, then */
   uint16_t *first_unit;   /* of each endpoint */
   /* run */
   uint64_t now;
@@ -208,6 +209,7 @@ typedef struct tg_chip {
   bool stopped;      /* the run is over, one way or the other */
   uint64_t fault_at; /* earliest fault found */
   tg_diag fault;
+  tg_actions *actions;    /* of the invocation */
   tg_status fault_status; /* TG_FAULT; TG_INVALID: the host had no memory */
   tg_overflow *overflows;
   size_t overflow_count, overflow_capacity;

@@ -24,7 +24,7 @@ static void fill_numbers(tg_dram *dram, const tg_dram_tensor *tensor) {
 
 static engine_run run_program(const tg_engine *engine, const tg_program *program, tg_run_options options,
                               bool numbers) {
-  engine_run run = {.diag = {""}};
+  engine_run run = {.diag = {""}, .sections = program->invocation_count};
   void *state = NULL;
   run.status = tg_dram_create(program, &run.dram, &run.diag);
   if (run.status) return run;
@@ -105,6 +105,25 @@ static const char *events_differ(const tg_run_result *a, const tg_run_result *b,
   return text;
 }
 
+/* Counts of what costs energy, section by section. */
+static const char *actions_differ(const tg_run_result *a, const tg_run_result *b, uint32_t sections,
+                                  char *text, size_t size) {
+  for (uint32_t i = 0; i < sections; i++) {
+    const tg_section_time *x = &a->sections[i], *y = &b->sections[i];
+    for (int n = 0; n < TG_ACTIONS; n++) {
+      unsigned long long p = x->actions.count[n], q = y->actions.count[n];
+      if (p == q) continue;
+      snprintf(text, size, "section %u: %llu actions of kind %d against %llu", i, p, n, q);
+      return text;
+    }
+    if (x->dram_read != y->dram_read || x->dram_written != y->dram_written) {
+      snprintf(text, size, "section %u: bytes of its ports", i);
+      return text;
+    }
+  }
+  return NULL;
+}
+
 const char *engine_runs_differ(const engine_run *a, const engine_run *b, bool times) {
   static char text[512];
   if (a->status != b->status || a->status) {
@@ -118,6 +137,7 @@ const char *engine_runs_differ(const engine_run *a, const engine_run *b, bool ti
                (unsigned long long)b->result.cycles);
       return text;
     }
+    if (actions_differ(&a->result, &b->result, a->sections, text, sizeof text)) return text;
   }
   for (uint64_t i = 0; i < a->dram->size; i++)
     if (a->dram->bytes[i] != b->dram->bytes[i]) {

@@ -9,6 +9,7 @@ typedef struct engine_run {
   tg_status status;
   tg_diag diag;
   tg_run_result result;
+  uint32_t sections; /* invocations, of which the result has times */
   tg_dram *dram;
 } engine_run;
 
@@ -22,8 +23,8 @@ void engine_run_release(engine_run *run);
  * frequent refresh, so that ports are held back. */
 tg_status draw_memory(tg_params *params, uint64_t seed);
 
-/* The first difference of two runs as text for a failure message, or NULL; `times` compares events and
- * sections, else bits only. The text belongs to the function. */
+/* The first difference of two runs as text for a failure message, or NULL; `times` compares events,
+ * sections and counts of actions, too, else bits only. The text belongs to the function. */
 const char *engine_runs_differ(const engine_run *a, const engine_run *b, bool times);
 
 #endif

@@ -33,7 +33,9 @@ static void check_run(const tg_params *params, uint32_t seed) {
       EXPECT_EQ(first.result.events[i].end, time.result.events[i].end);
     }
     for (uint32_t i = 0; i < program->invocation_count; i++)
-      EXPECT(!memcmp(&first.result.sections[i].dram, &time.result.sections[i].dram, sizeof(tg_dram_counts)));
+      EXPECT(
+          !memcmp(&first.result.sections[i].dram, &time.result.sections[i].dram, sizeof(tg_dram_counts)) &&
+          !memcmp(&first.result.sections[i].actions, &time.result.sections[i].actions, sizeof(tg_actions)));
   }
   engine_run functional = engine_run_program(&tg_engine_functional, program, (tg_run_options){0});
   const char *difference = engine_runs_differ(&first, &functional, false);
