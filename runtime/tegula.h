@@ -76,6 +76,7 @@ typedef struct tg_compile_options {
   int k_tile;               /* 0: 128 */
   uint64_t seed;            /* of stochastic rounding */
   uint64_t any_tiling;      /* not 0: draws tilings in place of the fastest ones */
+  const char *energy;       /* what actions cost, as --energy; NULL: the array's */
 } tg_compile_options;
 
 typedef struct tg_session_run_options {

@@ -145,6 +145,7 @@ tg_status tg_compile_options_of(tg_context *context, tg_compile_options *out_opt
                                       .settings = o->values[TG_OPT_SET],
                                       .setting_count = o->counts[TG_OPT_SET],
                                       .dram = tg_option_text(o, TG_OPT_DRAM, NULL),
+                                      .energy = tg_option_text(o, TG_OPT_ENERGY, NULL),
                                       .preset = tg_option_text(o, TG_OPT_PRESET, NULL),
                                       .disable_graphamp = tg_any_of(context, TG_OPT_DISABLE),
                                       .amp = tg_option_text(o, TG_OPT_AMP, NULL),
@@ -225,12 +226,15 @@ static void forget_own_rules(tg_context *context, tg_session *session) {
   context->told_own_rules = true;
 }
 
-/* What a compiled program may still be told: the memory behind it, which changes no instruction. */
+/* What a compiled program may still be told: the memory behind it and what actions cost, which change no instruction. */
 static tg_status open_program(tg_context *context, tg_session *session) {
-  const char *dram = tg_option_text(&context->options, TG_OPT_DRAM, NULL);
+  const char *dram = tg_option_text(&context->options, TG_OPT_DRAM, NULL),
+             *energy = tg_option_text(&context->options, TG_OPT_ENERGY, NULL);
+  tg_params *params = &session->program->params;
   tg_status status = refuse_compiling(context, session->path);
-  if (status || !dram) return status;
-  return tg_dram_device_load(dram, &session->program->params.dram, &context->diag);
+  if (!status && dram) status = tg_dram_device_load(dram, &params->dram, &context->diag);
+  if (!status && energy) status = tg_energy_load(energy, &params->energy, &context->diag);
+  return status;
 }
 
 /* They are taken wherever precision is, and count in training. */

@@ -120,14 +120,14 @@ static tg_status run(tg_context *context, const tg_sweep_policy *policy, const c
 /* One row. A policy that the model cannot have, or an array that it does not fit, is a row, too; that the very first run
  * cannot be is the end, since all are compared with it. */
 static tg_status add_row(tg_context *context, const target *t, const tg_sweep_policy *policy,
-                         const char *accumulation, bool first, bool shown, json_t *rows, double *out_rate) {
+                         const char *accumulation, bool first, bool shown, json_t *rows, json_t **out_mp0) {
   json_t *row;
   tg_status status = run(context, policy, accumulation, &row);
   if (status && (first || status != TG_INVALID)) return status;
   if (status) row = tg_sweep_failed_row(policy->name, accumulation, context->diag.message);
   context->diag = (tg_diag){""};
   json_object_set_new(row, "array", tg_json_text(t->name));
-  if (first) *out_rate = json_number_value(json_object_get(row, "samples_per_second"));
+  if (first) *out_mp0 = json_incref(row);
   if (shown)
     json_array_append_new(rows, row);
   else
@@ -135,7 +135,7 @@ static tg_status add_row(tg_context *context, const target *t, const tg_sweep_po
   return TG_OK;
 }
 
-static tg_status run_all(tg_context *context, target *targets, size_t count, json_t *rows, double *out_rate) {
+static tg_status run_all(tg_context *context, target *targets, size_t count, json_t *rows, json_t **out_mp0) {
   const char *only = tg_option_text(&context->options, TG_OPT_TILING_ACCUM, NULL);
   tg_status status = TG_OK;
   for (size_t t = 0; t < count; t++) {
@@ -146,14 +146,14 @@ static tg_status run_all(tg_context *context, target *targets, size_t count, jso
              shown = is_chosen(&context->options, policy->name);
         if (only && strcmp(only, accumulations[a])) shown = false;
         if (first || shown)
-          status = add_row(context, &targets[t], policy, accumulations[a], first, shown, rows, out_rate);
+          status = add_row(context, &targets[t], policy, accumulations[a], first, shown, rows, out_mp0);
         if (status) return status;
       }
   }
   return TG_OK;
 }
 
-typedef enum format { CSV, PLOT } format;
+typedef enum format { CSV, PLOT, ENERGY_PLOT } format;
 
 static tg_status write_file(tg_context *context, tg_option_id option, format format, const json_t *rows) {
   const char *path = tg_option_text(&context->options, option, NULL), *model;
@@ -165,7 +165,7 @@ static tg_status write_file(tg_context *context, tg_option_id option, format for
   if (format == CSV)
     tg_sweep_write_csv(rows, file.stream);
   else
-    tg_sweep_write_svg(rows, model, file.stream);
+    tg_sweep_write_svg(rows, model, format == ENERGY_PLOT, file.stream);
   return tg_output_commit(&file, &context->diag);
 }
 
@@ -184,7 +184,7 @@ static tg_status answer(tg_context *context, json_t *rows) {
 
 tg_status tg_command_sweep(tg_context *context) {
   json_t *rows = json_array();
-  double mp0 = 0;
+  json_t *mp0 = NULL;
   size_t count = 0;
   target *targets = TG_NEW_ARRAY(&context->arena, target, MOST_ARRAYS);
   tg_status status = check_choices(context);
@@ -195,8 +195,10 @@ tg_status tg_command_sweep(tg_context *context) {
     status = write_file(context, TG_OPT_CSV, CSV, rows);
   }
   if (!status) status = write_file(context, TG_OPT_PLOT, PLOT, rows);
+  if (!status) status = write_file(context, TG_OPT_PLOT_ENERGY, ENERGY_PLOT, rows);
   tg_progress(context, NULL);
   if (!status) status = answer(context, rows);
+  json_decref(mp0);
   json_decref(rows);
   return status;
 }

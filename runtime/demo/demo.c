@@ -168,7 +168,6 @@ static tg_status draw_sweep(demo *d) {
   static const char *const names[] = {"mp0", "high", "medium", "mp1", "mp4", "autocast-cuda-fp16"};
   json_t *rows = json_array();
   tg_status status = TG_OK;
-  double mp0 = 0;
   for (size_t i = 0; !status && i < sizeof names / sizeof *names; i++) {
     const tg_sweep_policy *policy = tg_sweep_policies;
     tg_session *session = NULL;
@@ -180,11 +179,10 @@ static tg_status draw_sweep(demo *d) {
     tg_session_close(session);
   }
   if (!status) {
-    mp0 = json_number_value(json_object_get(json_array_get(rows, 0), "samples_per_second"));
-    tg_sweep_finish(rows, mp0);
+    tg_sweep_finish(rows, json_array_get(rows, 0));
     tg_output_file picture;
     status = tg_output_open(tg_arena_printf(&d->arena, "%s/sweep.svg", d->out), &picture, &d->diag);
-    if (!status) tg_sweep_write_svg(rows, "handwritten digits on `edge`", picture.stream);
+    if (!status) tg_sweep_write_svg(rows, "handwritten digits on `edge`", false, picture.stream);
     if (!status) status = tg_output_commit(&picture, &d->diag);
   }
   json_decref(rows);

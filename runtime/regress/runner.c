@@ -194,8 +194,8 @@ static void judge(work *w, const job *j, int status, tg_result *r) {
 
 /* What bounds, baselines and reports use of the report of a run. */
 static json_t *distil(const json_t *report) {
-  static const char *const kept[] = {"cycles",        "mac_utilization", "peak_device_bytes", "dram_bytes",
-                                     "error_vs_fp32", "error_vs_golden", "output_digests"};
+  static const char *const kept[] = {"cycles", "mac_utilization", "peak_device_bytes", "dram_bytes",
+                                     "energy", "error_vs_fp32",   "error_vs_golden",   "output_digests"};
   static const char *const of_section[] = {"name", "cycles", "bound_by", "units"};
   if (!json_is_object(report) || !json_is_array(json_object_get(report, "sections"))) return NULL;
   json_t *run = json_object(), *list = json_array(), *section;

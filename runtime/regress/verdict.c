@@ -116,6 +116,18 @@ static void check_utilization(judge *j) {
     find(j, true, "utilization", "engine functional has no time, and so no utilization to hold to a floor");
 }
 
+static void check_energy(judge *j) {
+  const tg_bound *b = bound(j, TG_BOUND_max_joules_per_sample);
+  const json_t *energy = json_object_get(json_object_get(j->run, "energy"), "joules_per_sample");
+  if (!b->given || (json_is_number(energy) && json_number_value(energy) <= b->real)) return;
+  if (json_is_number(energy))
+    find(j, true, "energy",
+         tg_arena_printf(j->arena, "%.4g J a sample are over the ceiling of %s", json_number_value(energy),
+                         b->text));
+  else
+    find(j, true, "energy", "engine functional has no time, and so no energy to hold to a ceiling");
+}
+
 /* --- outputs, engines, baseline */
 
 /* " (max_abs of y 0.1 -> 0.2)": the error that moved most visibly, where both runs know it. */
@@ -174,6 +186,7 @@ tg_verdict tg_judge(tg_arena *arena, const tg_case *c, const tg_result *result, 
   check_cycles(&j);
   check_memory(&j);
   check_utilization(&j);
+  check_energy(&j);
   check_outputs(&j);
   check_baseline(&j);
   return j.verdict;

@@ -3,6 +3,7 @@
 #include "frontend/base/hash.h"
 #include "frontend/base/output_file.h"
 #include "runtime/json_text.h"
+#include "runtime/report/energy.h"
 #include "runtime/report/occupancy.h"
 #include "runtime/report/roofline.h"
 #include "runtime/report/stalls.h"
@@ -128,14 +129,13 @@ static json_t *section(const tg_program *program, const tg_run_result *result, u
                        const tg_occupancy *busy) {
   const tg_invocation *invocation = &program->invocations[i];
   const tg_section_time *time = &result->sections[i];
-  bool last = i + 1 == program->invocation_count;
-  uint64_t end = last ? result->cycles : result->sections[i + 1].begin;
+  uint64_t cycles = tg_section_cycles(result, i, program->invocation_count);
   return json_pack("{s:o, s:o, s:o, s:o, s:o, s:s, s:{s:o, s:o, s:o, s:o}, s:o}", "name",
                    tg_json_text(invocation->name), "begin", whole(time->begin), "cycles",
                    whole(time->end - time->begin), "config_cycles", whole(time->config), "macs",
                    whole(tg_invocation_macs(invocation)), "bound_by", tg_occupancy_bound(busy), "busy", "mx",
                    whole(busy->mx), "vx", whole(busy->vx), "dram", whole(busy->dram), "lane",
-                   whole(busy->lane), "dram", memory(&program->params, &time->dram, end - time->begin));
+                   whole(busy->lane), "dram", memory(&program->params, &time->dram, cycles));
 }
 
 static json_t *sections(const tg_program *program, const tg_run_result *result, const tg_profile *profile) {
@@ -152,6 +152,7 @@ static json_t *sections(const tg_program *program, const tg_run_result *result, 
     known[s] = true;
     json_t *one = section(program, result, i, &busy[s]);
     put_bound(one, &bounds[i], result->sections[i].end - result->sections[i].begin);
+    json_object_set_new(one, "energy", tg_section_energy(program, result, i));
     if (profile) {
       json_t *units = tg_profile_section(profile, i);
       json_object_set_new(one, "dram_bytes", whole(tg_profile_dram_bytes(profile, i)));
@@ -280,6 +281,7 @@ json_t *tg_report(const tg_session *s) {
                                 s->result.cycles ? real(moved / (double)s->result.cycles) : json_null(),
                                 "peak", real(tg_peak_dram_bytes(&program->params))));
   json_object_set_new(report, "dram", all_memory(program, &s->result));
+  json_object_set_new(report, "energy", tg_report_energy(program, &s->result, samples));
   json_object_set_new(report, "reduction", reduction(program, &s->result));
   json_object_set_new(report, "peak_device_bytes", whole(program->dram_bytes));
   json_t *list = sections(program, &s->result, s->profile);

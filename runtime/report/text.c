@@ -62,6 +62,27 @@ static void print_dram(const json_t *report, FILE *out) {
   row(out, "DRAM", line);
 }
 
+/* What a sample costs, and what for: shares of 1 % and more, in the order of the report's kinds. */
+static void print_energy(const json_t *report, FILE *out) {
+  char a[32], b[32], c[32], line[240];
+  const json_t *energy = json_object_get(report, "energy");
+  double joules = number(energy, "joules");
+  if (!json_is_object(energy)) return;
+  snprintf(line, sizeof line, "%s, %s a sample, %s on average; prices %.60s", scaled(a, joules, "J"),
+           scaled(b, number(energy, "joules_per_sample"), "J"), scaled(c, number(energy, "watts"), "W"),
+           text(energy, "prices"));
+  row(out, "energy", line);
+  size_t used = 0;
+  const char *kind;
+  json_t *value;
+  json_object_foreach(json_object_get(energy, "by_kind"), kind, value) {
+    double share = joules > 0 ? 100 * json_number_value(value) / joules : 0;
+    if (share < 1 || used > sizeof line - 40) continue;
+    used += (size_t)snprintf(line + used, sizeof line - used, "%s%s %.0f %%", used ? ", " : "", kind, share);
+  }
+  if (used) row(out, "", line);
+}
+
 static void print_device(const json_t *report, FILE *out) {
   char a[32], line[200];
   const json_t *arch = json_object_get(report, "arch");
@@ -99,6 +120,7 @@ static void print_device(const json_t *report, FILE *out) {
              accesses > 0 ? 100 * hits / accesses : 0, whole(dram, "turnarounds"), whole(dram, "refreshes"));
     row(out, "memory device", line);
   }
+  print_energy(report, out);
   const json_t *sums = json_object_get(report, "reduction");
   if (!whole(sums, "tensors") || json_object_get(report, "training")) return; /* a step's account says more */
   snprintf(line, sizeof line, "%lld sums of partial products, %s over lanes", whole(sums, "tensors"),

@@ -1,4 +1,4 @@
-/* Speed-up over error as SVG. Errors are on a logarithmic axis; exact results stand at its left end. */
+/* Speed-up, or energy saved, over error as SVG. Errors are on a logarithmic axis; exact results stand at its left end. */
 #include "runtime/sweep/sweep.h"
 
 #include <math.h>
@@ -17,17 +17,18 @@ enum {
 };
 
 typedef struct point {
-  double x, y;                               /* log10 of the error, -INFINITY if exact; speed-up */
+  double x, y;                               /* log10 of the error, -INFINITY if exact; gain over mp0 */
   const char *policy, *accumulation, *array; /* array: NULL where all are of one */
   bool front;
 } point;
 
 typedef struct plot {
   FILE *out;
+  bool energy; /* the gain is in energy, else in speed */
   point points[MOST_POINTS];
   int count;
   int low, high; /* decades shown */
-  double top;    /* speed-up at the top */
+  double top;    /* gain at the top */
 } plot;
 
 static void collect(plot *p, const json_t *rows) {
@@ -36,16 +37,17 @@ static void collect(plot *p, const json_t *rows) {
   bool several = tg_sweep_has_arrays(rows);
   p->low = 0, p->high = -30, p->top = 1;
   json_array_foreach(rows, i, row) {
-    double error = tg_sweep_error(row), speed = json_number_value(json_object_get(row, "speedup_over_mp0"));
-    if (isnan(error) || !(speed > 0) || p->count == MOST_POINTS) continue;
+    double error = tg_sweep_error(row),
+           gain = json_number_value(json_object_get(row, p->energy ? "saving_over_mp0" : "speedup_over_mp0"));
+    if (isnan(error) || !(gain > 0) || p->count == MOST_POINTS) continue;
     point *at = &p->points[p->count++];
     *at = (point){log10(error),
-                  speed,
+                  gain,
                   json_string_value(json_object_get(row, "policy")),
                   json_string_value(json_object_get(row, "tiling_accum")),
                   several ? json_string_value(json_object_get(row, "array")) : NULL,
-                  json_is_true(json_object_get(row, "pareto"))};
-    if (p->top < speed) p->top = speed;
+                  json_is_true(json_object_get(row, p->energy ? "pareto_energy" : "pareto"))};
+    if (p->top < gain) p->top = gain;
     if (isinf(at->x)) continue;
     if (p->low > (int)floor(at->x)) p->low = (int)floor(at->x);
     if (p->high < (int)ceil(at->x)) p->high = (int)ceil(at->x);
@@ -92,9 +94,8 @@ static void axes(const plot *p, const char *title) {
   fprintf(p->out, "<text x=\"%d\" y=\"%d\" text-anchor=\"middle\">rms error against FP32</text>\n",
           (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 16);
   fprintf(p->out,
-          "<text x=\"20\" y=\"%d\" text-anchor=\"middle\" transform=\"rotate(-90 20 %d)\">speed-up over "
-          "mp0</text>\n",
-          HEIGHT / 2, HEIGHT / 2);
+          "<text x=\"20\" y=\"%d\" text-anchor=\"middle\" transform=\"rotate(-90 20 %d)\">%s</text>\n",
+          HEIGHT / 2, HEIGHT / 2, p->energy ? "energy of mp0 over its own" : "speed-up over mp0");
 }
 
 static int by_place(const void *left, const void *right) {
@@ -187,8 +188,8 @@ static void marks(const plot *p) {
   free(labels);
 }
 
-void tg_sweep_write_svg(const json_t *rows, const char *title, FILE *out) {
-  plot p = {.out = out};
+void tg_sweep_write_svg(const json_t *rows, const char *title, bool energy, FILE *out) {
+  plot p = {.out = out, .energy = energy};
   collect(&p, rows);
   qsort(p.points, (size_t)p.count, sizeof *p.points, by_place);
   fprintf(out,

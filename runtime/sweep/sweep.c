@@ -26,6 +26,8 @@ json_t *tg_sweep_row(const tg_session *session, const char *policy, const char *
   json_object_set_new(row, "tiling_accum", json_string(accumulation));
   for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
     json_object_set(row, kept[i], json_object_get(report, kept[i]));
+  json_t *joules = json_object_get(json_object_get(report, "energy"), "joules_per_sample");
+  json_object_set_new(row, "joules_per_sample", joules ? json_incref(joules) : json_null());
   json_decref(report);
   return row;
 }
@@ -46,27 +48,43 @@ double tg_sweep_error(const json_t *row) {
   return worst;
 }
 
-static double rate_of(const json_t *row) {
-  const json_t *rate = json_object_get(row, "samples_per_second");
-  return json_is_number(rate) ? json_number_value(rate) : NAN;
+static double number_of(const json_t *row, const char *key) {
+  const json_t *number = json_object_get(row, key);
+  return json_is_number(number) ? json_number_value(number) : NAN;
 }
 
-/* Is `other` at least as good in both, and better in one? False for what is not known. */
-static bool beats(const json_t *other, const json_t *row) {
-  double r = rate_of(other), e = tg_sweep_error(other), own_r = rate_of(row), own_e = tg_sweep_error(row);
-  return r >= own_r && e <= own_e && (r > own_r || e < own_e);
+/* Is `other` at least as good in both, and better in one? More of `gain` is better. False for what is not known. */
+static bool beats(const json_t *other, const json_t *row, const char *gain) {
+  double g = number_of(other, gain), e = tg_sweep_error(other), own_g = number_of(row, gain),
+         own_e = tg_sweep_error(row);
+  return g >= own_g && e <= own_e && (g > own_g || e < own_e);
 }
 
-void tg_sweep_finish(json_t *rows, double mp0_rate) {
+static void find_front(json_t *rows, const char *gain, const char *key) {
   size_t i, j;
   json_t *row, *other;
   json_array_foreach(rows, i, row) {
-    double rate = rate_of(row);
-    bool known = mp0_rate > 0 && rate > 0, front = known && !isnan(tg_sweep_error(row));
-    json_object_set_new(row, "speedup_over_mp0", known ? json_real(rate / mp0_rate) : json_null());
-    json_array_foreach(rows, j, other) front = front && !beats(other, row);
-    json_object_set_new(row, "pareto", json_boolean(front));
+    bool front = number_of(row, gain) > 0 && !isnan(tg_sweep_error(row));
+    json_array_foreach(rows, j, other) front = front && !beats(other, row, gain);
+    json_object_set_new(row, key, json_boolean(front));
   }
+}
+
+static json_t *ratio(double over, double under) {
+  return over > 0 && under > 0 ? json_real(over / under) : json_null();
+}
+
+void tg_sweep_finish(json_t *rows, const json_t *mp0) {
+  size_t i;
+  json_t *row;
+  json_array_foreach(rows, i, row) {
+    json_object_set_new(row, "speedup_over_mp0",
+                        ratio(number_of(row, "samples_per_second"), number_of(mp0, "samples_per_second")));
+    json_object_set_new(row, "saving_over_mp0",
+                        ratio(number_of(mp0, "joules_per_sample"), number_of(row, "joules_per_sample")));
+  }
+  find_front(rows, "speedup_over_mp0", "pareto");
+  find_front(rows, "saving_over_mp0", "pareto_energy");
 }
 
 bool tg_sweep_has_arrays(const json_t *rows) {

@@ -19,9 +19,9 @@ extern const tg_sweep_policy tg_sweep_policies[];
 json_t *tg_sweep_row(const tg_session *session, const char *policy, const char *accumulation);
 /* A row of a policy that could not run. */
 json_t *tg_sweep_failed_row(const char *policy, const char *accumulation, const char *why);
-/* Adds `speedup_over_mp0`, over `mp0_rate` samples a second, and `pareto`: no row is both faster and more
- * accurate. */
-void tg_sweep_finish(json_t *rows, double mp0_rate);
+/* Adds `speedup_over_mp0` and `saving_over_mp0`, the energy of the row `mp0` over a row's own, and `pareto` and
+ * `pareto_energy`: no row is both faster, or cheaper, and more accurate. */
+void tg_sweep_finish(json_t *rows, const json_t *mp0);
 /* Whether rows are of several arrays. */
 bool tg_sweep_has_arrays(const json_t *rows);
 
@@ -30,7 +30,7 @@ double tg_sweep_error(const json_t *row);
 
 void tg_sweep_print(const json_t *rows, FILE *out);
 void tg_sweep_write_csv(const json_t *rows, FILE *out);
-/* Speed-up over rms error, the Pareto front joined by a line. */
-void tg_sweep_write_svg(const json_t *rows, const char *title, FILE *out);
+/* Speed-up, or with `energy` what is saved of it, over rms error, the Pareto front joined by a line. */
+void tg_sweep_write_svg(const json_t *rows, const char *title, bool energy, FILE *out);
 
 #endif

@@ -21,8 +21,8 @@ static void cell(FILE *out, const char *format, double value, int width) {
 }
 
 void tg_sweep_print(const json_t *rows, FILE *out) {
-  fprintf(out, "  %-20s %-7s %12s %12s %8s %14s %12s\n", "policy", "accum", "cycles", "samples/s", "speed-up",
-          "device bytes", "rms error");
+  fprintf(out, "  %-20s %-7s %12s %12s %8s %14s %12s %12s\n", "policy", "accum", "cycles", "samples/s",
+          "speed-up", "device bytes", "J/sample", "rms error");
   size_t i;
   json_t *row;
   const char *array = NULL;
@@ -30,8 +30,9 @@ void tg_sweep_print(const json_t *rows, FILE *out) {
   json_array_foreach(rows, i, row) {
     if (several && (!array || strcmp(array, text(row, "array")) != 0))
       fprintf(out, "%s\n", array = text(row, "array"));
-    fprintf(out, "%c %-20s %-7s ", json_is_true(json_object_get(row, "pareto")) ? '*' : ' ',
-            text(row, "policy"), text(row, "tiling_accum"));
+    fprintf(out, "%c%c%-20s %-7s ", json_is_true(json_object_get(row, "pareto")) ? '*' : ' ',
+            json_is_true(json_object_get(row, "pareto_energy")) ? '+' : ' ', text(row, "policy"),
+            text(row, "tiling_accum"));
     if (text(row, "refused")) {
       fprintf(out, "%s\n", text(row, "refused"));
       continue;
@@ -40,10 +41,13 @@ void tg_sweep_print(const json_t *rows, FILE *out) {
     cell(out, " %*.4g", number(row, "samples_per_second"), 12);
     cell(out, " %*.2f", number(row, "speedup_over_mp0"), 8);
     cell(out, " %*.0f", number(row, "peak_device_bytes"), 14);
+    cell(out, " %*.4g", number(row, "joules_per_sample"), 12);
     cell(out, " %*.3g", tg_sweep_error(row), 12);
     fputc('\n', out);
   }
-  fputs("* no other row is at once as fast and as accurate, and better in one of the two\n", out);
+  fputs("* no other row is at once as fast and as accurate, and better in one of the two\n"
+        "+ no other row takes at once as little energy and is as accurate, and better in one of the two\n",
+        out);
 }
 
 static void csv_number(FILE *out, double value) {
@@ -54,7 +58,7 @@ static void csv_number(FILE *out, double value) {
 void tg_sweep_write_csv(const json_t *rows, FILE *out) {
   fputs("policy,tiling_accum,cycles,samples_per_second,speedup_over_mp0,mac_utilization,peak_device_bytes,"
         "rms_error,"
-        "pareto,array\n",
+        "pareto,array,joules_per_sample,pareto_energy\n",
         out);
   size_t i;
   json_t *row;
@@ -64,6 +68,8 @@ void tg_sweep_write_csv(const json_t *rows, FILE *out) {
     fprintf(out, "%s,%s", text(row, "policy"), text(row, "tiling_accum"));
     for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) csv_number(out, number(row, keys[k]));
     csv_number(out, tg_sweep_error(row));
-    fprintf(out, ",%d,\"%s\"\n", json_is_true(json_object_get(row, "pareto")), text(row, "array"));
+    fprintf(out, ",%d,\"%s\"", json_is_true(json_object_get(row, "pareto")), text(row, "array"));
+    csv_number(out, number(row, "joules_per_sample"));
+    fprintf(out, ",%d\n", json_is_true(json_object_get(row, "pareto_energy")));
   }
 }

@@ -21,13 +21,14 @@ _NUMPY = {"f32": "float32", "f64": "float64", "f16": "float16", "bf16": "uint16"
           "u64": "uint64"}
 
 
-def compile(model, *, arch="edge", dram=None, preset=None, settings=None, batch=None, shapes=None, seed=1, k_tile=0,
+def compile(model, *, arch="edge", dram=None, energy=None, preset=None, settings=None, batch=None, shapes=None, seed=1, k_tile=0,
             inference=False, example_inputs=None, **precision):
     """Compiles a model for an array and returns a Program.
 
     model: path, bytes, onnx.ModelProto, or a torch.nn.Module with example_inputs (a tensor or a tuple of them).
     arch: "tiny", "edge", "rack" or a YAML file; settings: single parameters of it, {"port_bytes": 32}.
     dram: a memory device, "lpddr5-6400" or a YAML file; None: the array's.
+    energy: what actions cost, "7nm" or a YAML file; None: the array's (report["energy"]).
     batch: the first dimension where the model leaves it open; shapes: of inputs whose sizes are open, by name.
     preset, and disable_graphamp, amp, amp_dtype, tiling_accum and the like: precision, as the command's options are
     called; None of them: what the enclosing `with tegula.autocast()` says, or FP32."""
@@ -37,7 +38,7 @@ def compile(model, *, arch="edge", dram=None, preset=None, settings=None, batch=
     given = _regions.policy_options()
     if preset is not None or any(value is not None for value in precision.values()):
         given = {}
-    options = {"dram": dram, **given, **{name: value for name, value in precision.items() if value is not None}}
+    options = {"dram": dram, "energy": energy, **given, **{name: value for name, value in precision.items() if value is not None}}
     if preset is not None:
         options["preset"] = preset
     data, name, off_limits = model_bytes(model, example_inputs)

@@ -100,6 +100,7 @@
     ["speed of light", r.sol, percent(r.sol)], ["matrix units", r.mac_utilization, percent(r.mac_utilization)],
     ["DRAM", (r.dram_bytes_per_cycle || {}).achieved, `${scaled((r.dram_bytes_per_cycle || {}).achieved * r.clock_hz, "B/s")} of ${scaled((r.dram_bytes_per_cycle || {}).peak * r.clock_hz, "B/s")}`],
     ["bytes moved", ((r.dram_bytes || {}).read + (r.dram_bytes || {}).write), scaled((r.dram_bytes || {}).read + (r.dram_bytes || {}).write, "B")],
+    ["energy a sample", (r.energy || {}).joules_per_sample, r.energy ? `${scaled(r.energy.joules_per_sample, "J")}, ${scaled(r.energy.watts, "W")} on average` : "–"],
     ["device memory", r.peak_device_bytes, scaled(r.peak_device_bytes, "B")],
     ["this CPU", (r.cpu_reference || {}).samples_per_second, r.cpu_reference ? `${scaled(r.cpu_reference.samples_per_second, "samples/s")}, ${r.cpu_reference.dtype}` : "–"],
     ["engine", null, r.engine || "–"]];
@@ -173,6 +174,14 @@
     ["section", s => s.name], ["begin", s => s.begin, plain], ["cycles", s => s.cycles, plain], ["speed of light", s => s.sol, percent], ["bound by", s => s.bound_by],
     ...units.map(u => [u, s => s.busy[u] / s.cycles, percent]), ["multiply-adds", s => s.macs, plain],
     ...(sections.some(s => s.first_cause) ? [["stalls, first cause", s => s.first_cause ? s.first_cause.text : "–"]] : [])], sections, true));
+  if (report.energy) {
+    const {by_kind, actions, joules, prices} = report.energy, kinds = Object.keys(by_kind);
+    section("Energy", table("What it is for", [["kind", e => e[0]], ["energy", e => e[1], v => scaled(v, "J")], ["share", e => joules ? e[1] / joules : 0, percent]], Object.entries(by_kind), false),
+      table("Sections by kind", [["section", s => s.name], ["energy", s => s.energy.joules, v => scaled(v, "J")],
+        ...kinds.map(k => [k, s => s.energy.joules ? s.energy.by_kind[k] / s.energy.joules : 0, percent])], sections.filter(s => s.energy), true),
+      table("Actions", [["action", e => e[0].replace("_", " ")], ["count", e => e[1], plain]], Object.entries(actions), false),
+      make("p", {}, `Prices: ${prices}. They are those of published circuits, not of this one: shares and ratios say more than joules.`));
+  }
   for (const [key, title] of [["error_vs_fp32", "Errors against FP32"], ["error_vs_golden", "Errors against golden files"]])
     if (report[key]) section(title, table("By output", [["output", e => e[0]], ...["max_abs", "max_rel", "rms", "cosine"].map(k => [k.replace("_", " "), e => e[1][k], v => known(v) ? v.toPrecision(k === "cosine" ? 7 : 3) : "–"])], Object.entries(report[key]), false));
   if (report.numerics) section("Where errors come from",
