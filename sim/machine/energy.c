@@ -207,8 +207,13 @@ const char *tg_energy_print(const tg_energy *energy, tg_arena *arena) {
   tg_energy node;
   load_node(energy->node, &node);
   const char *text = tg_arena_printf(arena, "%unm", energy->node);
-  for (int i = 0; i < FIELDS; i++)
-    if (value(energy, i) != value(&node, i))
-      text = tg_arena_printf(arena, "%s,%s=%.17g", text, fields[i].name, value(energy, i));
+  for (int i = 0; i < FIELDS; i++) {
+    double v = value(energy, i);
+    char digits[32];
+    if (v == value(&node, i)) continue;
+    snprintf(digits, sizeof digits, "%.15g", v);
+    if (strtod(digits, NULL) != v) snprintf(digits, sizeof digits, "%.17g", v);
+    text = tg_arena_printf(arena, "%s,%s=%s", text, fields[i].name, digits);
+  }
   return text;
 }

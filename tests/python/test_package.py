@@ -112,6 +112,12 @@ class Package(unittest.TestCase):
         slower = tegula.compile(self.gemm, arch="tiny", dram="ddr4-3200")
         slower.run(inputs)
         self.assertEqual(slower.report["arch"]["dram"], "ddr4-3200")
+        cheaper = tegula.compile(self.gemm, arch="tiny", energy="7nm")
+        cheaper.run(inputs)
+        self.assertEqual(cheaper.report["energy"]["prices"], "7nm")
+        energy = exact.report["energy"]
+        self.assertEqual(cheaper.report["energy"]["actions"], energy["actions"])
+        self.assertLess(cheaper.report["energy"]["by_kind"]["mx"], energy["by_kind"]["mx"] / 10)
         with self.assertRaises(TypeError):
             tegula.compile(self.gemm, presett="mp1")
 

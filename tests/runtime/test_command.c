@@ -41,6 +41,9 @@ TG_TEST(command, refusals_are_one_line_and_leave_no_file) {
       {"", "no command"},
       {"sweep", "MODEL.onnx"},
       {"sweep gemm.onnx --policy mp9", "mp9"},
+      {"run gemm.onnx --energy 3nm", "energy \"3nm\": is no node and no .yaml file"},
+      {"run gemm.onnx --energy 45nm,mac=2", "energy: there is no price \"mac\""},
+      {"run gemm.tgb --energy none.yaml", "energy \"none.yaml\": "},
       {"sweep gemm.tgb", "compiled program"},
       {"regress s.yaml", "s.yaml"},
       {"run", "needs MODEL.onnx"},
@@ -251,6 +254,50 @@ TG_TEST(command, memory_devices) {
   EXPECT_EQ(cycles[0], cycles[2]);
   EXPECT(cycles[0] != cycles[3]);
   EXPECT(strstr(tegula("run gemm.tgb --dram ddr4-3200 --timing-only --no-cpu-reference")->out, "% row hits"));
+}
+
+static json_t *energy_of(const char *arguments) {
+  const outcome *o = tegula("run %s --no-cpu-reference --json", arguments);
+  EXPECT_EQ(o->status, 0);
+  return json_loads(o->out, 0, NULL);
+}
+
+static double field(const json_t *object, const char *key) {
+  return json_number_value(json_object_get(object, key));
+}
+
+/* The sums of a report: kinds, sections and watts belong together, counts are those of a run with values, and prices change
+ * what they are of in proportion. */
+TG_TEST(command, energy_adds_up) {
+  small_models();
+  EXPECT_EQ(shell("printf 'base: 45nm\\nmac_fp32: 9.2\\n' > own.yaml"), 0);
+  json_t *report = energy_of("gemm.onnx --arch tiny --timing-only"),
+         *energy = json_object_get(report, "energy");
+  double kinds = 0, sections = 0, seconds = field(report, "seconds");
+  const char *kind;
+  json_t *value;
+  size_t s;
+  json_object_foreach(json_object_get(energy, "by_kind"), kind, value) kinds += json_number_value(value);
+  json_array_foreach(json_object_get(report, "sections"), s, value) sections +=
+      field(json_object_get(value, "energy"), "joules");
+  double joules = field(energy, "joules"), mx = field(json_object_get(energy, "by_kind"), "mx");
+  EXPECT(joules > 0 && fabs(kinds - joules) < 1e-9 * joules && fabs(sections - joules) < 1e-9 * joules);
+  EXPECT(fabs(field(energy, "watts") * seconds - joules) < 1e-9 * joules);
+  EXPECT(fabs(12 * field(energy, "joules_per_sample") - joules) < 1e-9 * joules); /* A is 12 x 20 */
+  /* 3 x 5 x 2 blocks of 4 x 4 x 4: nothing is padded */
+  EXPECT_EQ(json_integer_value(json_object_get(json_object_get(energy, "actions"), "mac_fp32")), 12 * 20 * 8);
+  EXPECT(fabs(mx - 12 * 20 * 8 * 4.6e-12) < 1e-9 * mx);
+  json_t *again = energy_of("gemm.tgb --energy own.yaml"), *other = json_object_get(again, "energy");
+  EXPECT(json_equal(json_object_get(energy, "actions"), json_object_get(other, "actions")));
+  EXPECT(fabs(field(json_object_get(other, "by_kind"), "mx") - 2 * mx) < 1e-9 * mx);
+  EXPECT_STR(json_string_value(json_object_get(other, "prices")), "45nm,mac_fp32=9.2");
+  json_t *functional = energy_of("gemm.onnx --arch tiny --engine functional");
+  EXPECT(json_is_null(json_object_get(functional, "energy")));
+  EXPECT_HAS(tegula("run gemm.onnx --arch tiny --timing-only --no-cpu-reference")->out,
+             "on average; prices 45nm");
+  json_decref(report);
+  json_decref(again);
+  json_decref(functional);
 }
 
 TG_TEST(command, tilings_can_be_drawn) {
@@ -493,13 +540,10 @@ static const json_t *row_of(const json_t *rows, const char *policy, const char *
   return NULL;
 }
 
-static double field(const json_t *row, const char *key) {
-  return json_number_value(json_object_get(row, key));
-}
-
 TG_TEST(command, sweep_compares_every_policy) {
   EXPECT_EQ(tegula("zoo gemm --m 256 --n 256 --k 256 -o large.onnx")->status, 0);
-  const outcome *o = tegula("sweep large.onnx --json --csv table.csv --plot plot.svg");
+  const outcome *o =
+      tegula("sweep large.onnx --json --csv table.csv --plot plot.svg --plot-energy energy.svg");
   EXPECT_EQ(o->status, 0);
   json_t *all = json_loads(o->out, 0, NULL), *rows = json_object_get(all, "rows");
   EXPECT_STR(json_string_value(json_object_get(all, "model")), "large.onnx");
@@ -510,11 +554,19 @@ TG_TEST(command, sweep_compares_every_policy) {
   EXPECT(field(mp0, "speedup_over_mp0") == 1 && json_is_true(json_object_get(mp0, "pareto")));
   EXPECT(field(high, "speedup_over_mp0") > 1.2 &&
          field(mp1, "speedup_over_mp0") > field(high, "speedup_over_mp0"));
+  /* BF16 saves energy, rounding accumulators none; FP32 is exact, so it is on both fronts */
+  EXPECT(field(mp0, "saving_over_mp0") == 1 && json_is_true(json_object_get(mp0, "pareto_energy")));
+  EXPECT(field(mp1, "saving_over_mp0") > 1.1 && json_is_false(json_object_get(rounded, "pareto_energy")));
+  EXPECT(
+      fabs(field(mp1, "saving_over_mp0") * field(mp1, "joules_per_sample") / field(mp0, "joules_per_sample") -
+           1) < 1e-9);
   EXPECT(field(mp1, "peak_device_bytes") > 0 && field(mp1, "cycles") > 0);
   json_t *error = json_object_get(json_object_get(rounded, "error_vs_fp32"), "C");
   EXPECT(field(error, "rms") > field(json_object_get(json_object_get(mp1, "error_vs_fp32"), "C"), "rms"));
   json_decref(all);
-  EXPECT(made("table.csv") && made("plot.svg"));
+  EXPECT(made("table.csv") && made("plot.svg") && made("energy.svg"));
+  EXPECT_EQ(shell("grep -q 'energy of mp0 over its own' energy.svg && ! grep -q speed-up energy.svg"), 0);
+  EXPECT_EQ(shell("head -1 table.csv | grep -q 'array,joules_per_sample,pareto_energy$'"), 0);
   o = tegula("sweep large.onnx --policy mp4 --tiling-accum fp32 --timing-only");
   EXPECT_EQ(o->status, 0);
   EXPECT_HAS(o->out, "mp4");
