@@ -2,6 +2,7 @@
 #ifndef TEGULA_RUNTIME_COMMAND_COMMAND_H
 #define TEGULA_RUNTIME_COMMAND_COMMAND_H
 
+#include "runtime/launch/launcher.h"
 #include "runtime/npy.h"
 #include "runtime/options.h"
 #include "runtime/tegula.h"
@@ -86,6 +87,17 @@ typedef tg_status tg_input_visitor(tg_context *context, tg_session *session, con
 tg_status tg_for_inputs(tg_context *context, tg_session *session, tg_input_visitor *visit);
 /* Gives every input its values, of --input or --random-inputs. */
 tg_status tg_bind_inputs(tg_context *context, tg_session *session);
+
+/* --launcher and its options; *out_slurm: whether there is a cluster to launch on, else runs are made here. The launcher
+ * has the words that a task runs: this command with its options but for those that only say what is written or printed,
+ * and its operands; callers set what they do with answers. `folder`: where jobs leave them unless --launcher-folder says
+ * so. TG_INVALID: options of another launcher, or a model of standard input. */
+tg_status tg_choose_launcher(tg_context *context, const char *folder, tg_launcher *out_launcher,
+                             bool *out_slurm);
+/* What --task names; the caller owns it. */
+tg_status tg_read_task(tg_context *context, json_t **out_task);
+/* After a launch that a signal ended: ends the process as the signal does. Otherwise `status`. */
+tg_status tg_end_launch(tg_status status, int number);
 
 /* Prints an object to stdout, indented, with a newline. */
 void tg_print_json(const json_t *object);

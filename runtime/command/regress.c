@@ -5,12 +5,13 @@
 #include "runtime/regress/explain.h"
 #include "runtime/regress/fingerprint.h"
 #include "runtime/regress/outputs.h"
-#include "runtime/regress/runner.h"
+#include "runtime/regress/remote.h"
 #include "runtime/regress/screen.h"
 #include "runtime/trace/trace.h"
 
 #include <errno.h>
 #include <fnmatch.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,6 +32,8 @@ typedef struct regress {
   size_t wanted_count, missing_count, kept;
   size_t printed; /* of `wanted` */
   bool stopped;   /* by --fail-fast */
+  bool slurm;     /* cases are jobs of a cluster, started by: */
+  tg_launcher launcher;
   tg_screen screen;
 } regress;
 
@@ -261,19 +264,17 @@ static tg_status run_cases(regress *r) {
   for (size_t i = 0; i < r->wanted_count; i++)
     if (r->results[r->wanted[i]].finished) print_finished(r, r->wanted[i]);
   int number = 0;
+  tg_remote remote = {&runner, r->launcher, r->fingerprints};
   tg_status status =
-      tg_runner_run(&runner, arena(r), r->missing, r->missing_count, r->results, &number, diag(r));
+      r->slurm ? tg_remote_run(&remote, arena(r), r->missing, r->missing_count, r->results, &number, diag(r))
+               : tg_runner_run(&runner, arena(r), r->missing, r->missing_count, r->results, &number, diag(r));
   tg_screen_clear(&r->screen);
   if (r->stopped) keep_finished(r), status = TG_OK;
   if (!number) return status;
   fprintf(stderr, "tegula: interrupted with %zu of %zu cases finished: --resume goes on from here\n",
           r->screen.done, r->wanted_count);
-  fflush(stdout);
   tg_results_close(&r->store);
-  tg_output_remove_unfinished();
-  signal(number, SIG_DFL);
-  raise(number);
-  return TG_INVALID;
+  return tg_end_launch(status, number);
 }
 
 /* --- what is written */
@@ -465,8 +466,39 @@ static tg_status explain(regress *r) {
 
 /* --- all */
 
+/* The words of a job, which loads the suite anew; results lie where this process has them. */
+static tg_status choose_launcher(regress *r) {
+  tg_status status = tg_choose_launcher(r->context, r->store.folder, &r->launcher, &r->slurm);
+  if (status || !r->slurm) return status;
+  r->launcher.words = (tg_words){0};
+  const char *words[] = {"regress",   r->suite.path, "--results", r->store.folder,
+                         "--command", r->command,    "--seed"};
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+    tg_words_add(arena(r), &r->launcher.words, words[i]);
+  tg_words_add(arena(r), &r->launcher.words, tg_arena_printf(arena(r), "%" PRIu64, r->suite.seed));
+  if (!tg_given(options(r), TG_OPT_LAUNCHER_FOLDER)) tg_launch_clear(arena(r), r->store.folder);
+  return TG_OK;
+}
+
+/* --task: one case, for the process that launched this one. */
+static tg_status run_task(regress *r) {
+  json_t *task = NULL, *answer = NULL;
+  const char *path = tg_option_text(options(r), TG_OPT_TASK, ""), *slash = strrchr(path, '/'),
+             *results = tg_option_text(options(r), TG_OPT_RESULTS, NULL);
+  if (!results) return tg_fail(diag(r), TG_INVALID, "--task needs --results");
+  const char *scratch = slash ? tg_arena_strndup(arena(r), path, (size_t)(slash - path)) : ".";
+  tg_status status = tg_read_task(r->context, &task);
+  if (!status)
+    status = tg_remote_task(arena(r), &r->suite, r->command, task, results, scratch, &answer, diag(r));
+  if (!status) tg_print_json(answer);
+  json_decref(task);
+  json_decref(answer);
+  return status;
+}
+
 static tg_status run(regress *r) {
   tg_status status = open_store(r);
+  if (!status) status = choose_launcher(r);
   if (!status) status = keep_failed(r);
   if (!status && !r->wanted_count) {
     if (!r->context->quiet && !r->context->json) puts("no case failed in the last run");
@@ -490,6 +522,8 @@ tg_status tg_command_regress(tg_context *context) {
   if (!status) {
     if (tg_given(o, TG_OPT_LIST))
       list(&r);
+    else if (tg_given(o, TG_OPT_TASK))
+      status = run_task(&r);
     else
       status = tg_given(o, TG_OPT_EXPLAIN) ? explain(&r) : run(&r);
   }

@@ -117,40 +117,139 @@ static tg_status run(tg_context *context, const tg_sweep_policy *policy, const c
   return status;
 }
 
-/* One row. A policy that the model cannot have, or an array that it does not fit, is a row, too; that the very first run
- * cannot be is the end, since all are compared with it. */
-static tg_status add_row(tg_context *context, const target *t, const tg_sweep_policy *policy,
-                         const char *accumulation, bool first, bool shown, json_t *rows, json_t **out_mp0) {
-  json_t *row;
-  tg_status status = run(context, policy, accumulation, &row);
-  if (status && (first || status != TG_INVALID)) return status;
-  if (status) row = tg_sweep_failed_row(policy->name, accumulation, context->diag.message);
-  context->diag = (tg_diag){""};
-  json_object_set_new(row, "array", tg_json_text(t->name));
-  if (first) *out_mp0 = json_incref(row);
-  if (shown)
-    json_array_append_new(rows, row);
-  else
-    json_decref(row);
+/* A run that becomes a row. */
+typedef struct point {
+  target *target;
+  const tg_sweep_policy *policy;
+  const char *accumulation;
+  bool shown;  /* false: mp0 on the first array, with which all are compared, and which nobody asked for */
+  json_t *row; /* NULL: it did not run */
+  tg_status status; /* of the run; and its line: */
+  const char *refused;
+} point;
+
+/* All runs of a sweep, in the order of rows; the very first is mp0's on the first array. */
+typedef struct plan {
+  tg_context *context;
+  point *points;
+  size_t count, capacity, done;
+} plan;
+
+static void make_plan(plan *p, target *targets, size_t count) {
+  tg_context *context = p->context;
+  const char *only = tg_option_text(&context->options, TG_OPT_TILING_ACCUM, NULL);
+  for (size_t t = 0; t < count; t++)
+    for (const tg_sweep_policy *policy = tg_sweep_policies; policy->name; policy++)
+      for (int a = 0; a < 2; a++) {
+        bool shown =
+            is_chosen(&context->options, policy->name) && !(only && strcmp(only, accumulations[a]) != 0);
+        if (!shown && p->count) continue;
+        point one = {
+            .target = &targets[t], .policy = policy, .accumulation = accumulations[a], .shown = shown};
+        TG_PUSH(&context->arena, p->points, p->count, p->capacity, one);
+      }
+}
+
+/* A policy that the model cannot have, or an array that it does not fit, is a row, too; that the very first run cannot be is
+ * the end, since all are compared with it. */
+static tg_status settle(plan *p, point *one) {
+  if (one->status && (one == p->points || one->status != TG_INVALID))
+    return tg_fail(&p->context->diag, one->status, "%s", one->refused);
+  if (one->status) one->row = tg_sweep_failed_row(one->policy->name, one->accumulation, one->refused);
+  json_object_set_new(one->row, "array", tg_json_text(one->target->name));
   return TG_OK;
 }
 
-static tg_status run_all(tg_context *context, target *targets, size_t count, json_t *rows, json_t **out_mp0) {
-  const char *only = tg_option_text(&context->options, TG_OPT_TILING_ACCUM, NULL);
-  tg_status status = TG_OK;
-  for (size_t t = 0; t < count; t++) {
-    choose(context, &targets[t]);
-    for (const tg_sweep_policy *policy = tg_sweep_policies; policy->name; policy++)
-      for (int a = 0; a < 2; a++) {
-        bool first = !t && policy == tg_sweep_policies && a == 0,
-             shown = is_chosen(&context->options, policy->name);
-        if (only && strcmp(only, accumulations[a])) shown = false;
-        if (first || shown)
-          status = add_row(context, &targets[t], policy, accumulations[a], first, shown, rows, out_mp0);
-        if (status) return status;
-      }
+static void run_point(plan *p, point *one) {
+  tg_context *context = p->context;
+  choose(context, one->target);
+  one->status = run(context, one->policy, one->accumulation, &one->row);
+  one->refused = tg_arena_strdup(&context->arena, context->diag.message);
+  context->diag = (tg_diag){""};
+}
+
+/* --- on a cluster: a task is the number of a point; what answers is its row, or why there is none */
+
+static tg_status finished(void *user, size_t task, const json_t *answer, const char *lost, tg_diag *diag) {
+  plan *p = user;
+  point *one = &p->points[task];
+  if (lost)
+    return tg_fail(diag, TG_INVALID, "%s, %s, %s: %s", one->policy->name, one->accumulation,
+                   one->target->name, lost);
+  const char *refused = json_string_value(json_object_get(answer, "refused"));
+  one->status = (tg_status)json_integer_value(json_object_get(answer, "status"));
+  one->refused = tg_arena_strdup(&p->context->arena, refused ? refused : "");
+  one->row = json_deep_copy(json_object_get(answer, "row"));
+  p->done++;
+  return one->status || json_is_object(one->row) ? TG_OK : tg_fail(diag, TG_INVALID, "a job gave no row");
+}
+
+static void again(void *user, size_t task, const char *lost) {
+  const plan *p = user;
+  const point *one = &p->points[task];
+  fprintf(stderr, "tegula: %s, %s, %s: %s: tried again\n", one->policy->name, one->accumulation,
+          one->target->name, lost);
+}
+
+static void tick(void *user, const tg_launched *running, size_t count) {
+  const plan *p = user;
+  (void)running;
+  char text[80];
+  snprintf(text, sizeof text, "%zu of %zu rows, %zu running", p->done, p->count, count);
+  tg_progress(p->context, text);
+}
+
+static tg_status launch(plan *p, tg_launcher *launcher) {
+  tg_context *context = p->context;
+  tg_launch_task *tasks = TG_NEW_ARRAY(&context->arena, tg_launch_task, p->count);
+  json_t *all = json_array();
+  int number = 0;
+  launcher->finished = finished;
+  launcher->again = again;
+  launcher->tick = tick;
+  launcher->user = p;
+  for (size_t i = 0; i < p->count; i++) {
+    json_array_append_new(all, json_pack("{s:I}", "point", (json_int_t)i));
+    tasks[i] = (tg_launch_task){p->points[i].policy->name, json_array_get(all, i)};
   }
+  tg_status status = tg_launch(launcher, &context->arena, tasks, p->count, &number, &context->diag);
+  json_decref(all);
+  return tg_end_launch(status, number);
+}
+
+/* --task: one point, for the process that launched this one. */
+static tg_status answer_task(plan *p) {
+  json_t *task;
+  tg_status status = tg_read_task(p->context, &task);
+  if (status) return status;
+  json_int_t number = json_integer_value(json_object_get(task, "point"));
+  json_decref(task);
+  if (number < 0 || (size_t)number >= p->count)
+    return tg_fail(&p->context->diag, TG_INVALID, "--task: there is no point %lld", (long long)number);
+  point *one = &p->points[number];
+  run_point(p, one);
+  json_t *answer = json_pack("{s:i, s:o, s:o}", "status", (int)one->status, "refused",
+                             tg_json_text(one->refused), "row", one->row ? one->row : json_null());
+  one->row = NULL;
+  tg_print_json(answer);
+  json_decref(answer);
   return TG_OK;
+}
+
+static tg_status run_all(plan *p, json_t *rows, json_t **out_mp0) {
+  tg_launcher launcher;
+  bool slurm;
+  tg_status status = tg_choose_launcher(p->context, ".", &launcher, &slurm);
+  if (!status && slurm) status = launch(p, &launcher);
+  for (size_t i = 0; !status && i < p->count; i++) {
+    point *one = &p->points[i];
+    if (!slurm) run_point(p, one);
+    status = settle(p, one);
+    if (!status && one->shown) json_array_append(rows, one->row);
+  }
+  if (!status) *out_mp0 = json_incref(p->points[0].row);
+  for (size_t i = 0; i < p->count; i++) json_decref(p->points[i].row);
+  return status;
 }
 
 typedef enum format { CSV, PLOT, ENERGY_PLOT } format;
@@ -186,10 +285,16 @@ tg_status tg_command_sweep(tg_context *context) {
   json_t *rows = json_array();
   json_t *mp0 = NULL;
   size_t count = 0;
+  plan p = {.context = context};
   target *targets = TG_NEW_ARRAY(&context->arena, target, MOST_ARRAYS);
   tg_status status = check_choices(context);
   if (!status) status = expand(context, targets, &count);
-  if (!status) status = run_all(context, targets, count, rows, &mp0);
+  if (!status) make_plan(&p, targets, count);
+  if (!status && tg_given(&context->options, TG_OPT_TASK)) {
+    json_decref(rows);
+    return answer_task(&p);
+  }
+  if (!status) status = run_all(&p, rows, &mp0);
   if (!status) {
     tg_sweep_finish(rows, mp0);
     status = write_file(context, TG_OPT_CSV, CSV, rows);

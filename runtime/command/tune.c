@@ -32,6 +32,57 @@ static void progress(void *user, int run, const char *what) {
   tg_progress(context, tg_arena_printf(&context->arena, "run %d: %s", run + 1, what));
 }
 
+/* --- on a cluster */
+
+/* What a launch of points fills. */
+typedef struct spreading {
+  tg_context *context;
+  json_t **answers;
+} spreading;
+
+static tg_status finished(void *user, size_t task, const json_t *answer, const char *lost, tg_diag *diag) {
+  spreading *s = user;
+  if (lost) return tg_fail(diag, TG_INVALID, "a point of the search: %s", lost);
+  s->answers[task] = json_deep_copy(answer);
+  return TG_OK;
+}
+
+static void again(void *user, size_t task, const char *lost) {
+  (void)user;
+  fprintf(stderr, "tegula: point %zu of the search: %s: tried again\n", task, lost);
+}
+
+static tg_status spread(void *user, json_t *const *tasks, int count, json_t **out_answers, tg_diag *diag) {
+  tg_context *context = user;
+  spreading s = {context, out_answers};
+  tg_launcher launcher;
+  tg_launch_task *named = TG_NEW_ARRAY(&context->arena, tg_launch_task, (size_t)count);
+  bool slurm;
+  int number = 0;
+  tg_status status = tg_choose_launcher(context, ".", &launcher, &slurm);
+  if (status) return status;
+  launcher.finished = finished;
+  launcher.again = again;
+  launcher.user = &s;
+  for (int i = 0; i < count; i++) named[i] = (tg_launch_task){"a point of the search", tasks[i]};
+  status = tg_launch(&launcher, &context->arena, named, (size_t)count, &number, diag);
+  return tg_end_launch(status, number);
+}
+
+/* --task: one point, for the process that launched this one. */
+static tg_status answer_task(tg_context *context, const tg_tune_request *request) {
+  json_t *task, *answer = NULL;
+  tg_status status = tg_read_task(context, &task);
+  if (status) return status;
+  status = tg_tune_task(&context->arena, request, task, &answer, &context->diag);
+  json_decref(task);
+  if (!status) tg_print_json(answer);
+  json_decref(answer);
+  return status;
+}
+
+/* --- the request */
+
 static tg_status read_max_error(tg_context *context, double *out_error) {
   const char *text = tg_option_text(&context->options, TG_OPT_MAX_ERROR, NULL);
   char *end;
@@ -126,7 +177,12 @@ static tg_status missed(tg_context *context, const tg_tuned *tuned) {
 tg_status tg_command_tune(tg_context *context) {
   tg_tune_request request = {.open = open_one, .progress = progress, .user = context};
   tg_tuned tuned = {0};
+  tg_launcher launcher;
+  bool slurm;
   tg_status status = read_request(context, &request);
+  if (!status) status = tg_choose_launcher(context, ".", &launcher, &slurm);
+  if (!status && tg_given(&context->options, TG_OPT_TASK)) return answer_task(context, &request);
+  if (!status && slurm) request.spread = spread;
   if (!status) status = tg_tune(&context->arena, &request, &tuned, &context->diag);
   if (!status && tuned.met) status = write_rules(context, &tuned);
   tg_progress(context, NULL);

@@ -71,14 +71,49 @@ static tg_status measure(search *s, const int *assignment, uint64_t below, const
   return TG_OK;
 }
 
+/* Assignments that are about to be run. */
+typedef struct outlook {
+  const int **assignments;
+  size_t count, capacity;
+} outlook;
+
+static bool is_known(const search *s, const int *assignment) {
+  for (int i = 0; i < s->r->runs; i++)
+    if (!memcmp(s->runs[i].assignment, assignment, bytes_of(s))) return true;
+  return false;
+}
+
+/* `from` with one operator changed; a negative one: none is. */
+static void expect(search *s, outlook *o, const int *from, int op, int candidate) {
+  if (!s->p->foresee || s->r->runs + (int)o->count >= s->p->max_runs) return;
+  int *one = copy(s, from);
+  if (op >= 0) one[op] = candidate;
+  if (!is_known(s, one)) TG_PUSH(s->arena, o->assignments, o->count, o->capacity, one);
+}
+
+static tg_status foresee(search *s, const outlook *o, uint64_t below) {
+  if (!o->count) return TG_OK;
+  return s->p->foresee(s->p->user, o->assignments, (int)o->count, below, s->diag);
+}
+
 /* --- operators alone --- */
+
+static tg_status foresee_alone(search *s, int most) {
+  const tg_tune_problem *p = s->p;
+  outlook next = {0};
+  memset(s->scratch, 0, bytes_of(s));
+  for (int i = 0; i < p->operator_count; i++)
+    for (int op = s->order[i], c = 1; c <= p->operators[op].alone; c++)
+      if (s->r->runs + (int)next.count < most) expect(s, &next, s->scratch, op, c);
+  return foresee(s, &next, s->r->base.cycles);
+}
 
 static tg_status measure_alone(search *s) {
   const tg_tune_problem *p = s->p;
   int most = p->max_runs - p->max_runs / 4; /* what is left finds out how they go together */
-  tg_status status = TG_OK;
+  tg_status status = foresee_alone(s, most);
   memset(s->scratch, 0, bytes_of(s));
-  for (int i = 0; i < p->operator_count; i++) {
+  for (int i = 0; !status && i < p->operator_count; i++) {
     int op = s->order[i];
     for (int c = 1; c <= p->operators[op].alone; c++) {
       if (s->r->runs >= most) {
@@ -203,12 +238,24 @@ static tg_status combine_starts(search *s) {
   return status;
 }
 
+/* All of a pass of `descend`, of which what comes behind the first gain is not used. */
+static tg_status foresee_changes(search *s) {
+  const tg_tune_problem *p = s->p;
+  outlook next = {0};
+  for (int i = 0; i < p->operator_count; i++)
+    for (int op = s->order[i], c = 0; c <= p->operators[op].alone; c++)
+      if (c != s->r->choice[op]) expect(s, &next, s->r->choice, op, c);
+  return foresee(s, &next, s->r->best.cycles);
+}
+
 /* Single changes of the best, until none helps. */
 static tg_status descend(search *s) {
   const tg_tune_problem *p = s->p;
   tg_status status = TG_OK;
   for (uint64_t before = UINT64_MAX; s->r->best.cycles < before;) {
     before = s->r->best.cycles;
+    status = foresee_changes(s);
+    if (status) return status;
     for (int i = 0; i < p->operator_count; i++)
       for (int op = s->order[i], c = 0; c <= p->operators[op].alone; c++) {
         if (c == s->r->choice[op]) continue;
@@ -226,7 +273,9 @@ static tg_status descend(search *s) {
 }
 
 static tg_status measure_starts(search *s) {
-  tg_status status = TG_OK;
+  outlook next = {0};
+  for (int i = 0; i < s->p->start_count; i++) expect(s, &next, s->p->starts[i].assignment, -1, 0);
+  tg_status status = foresee(s, &next, UINT64_MAX);
   for (int i = 0; !status && i < s->p->start_count; i++)
     status = measure(s, s->p->starts[i].assignment, UINT64_MAX, s->p->starts[i].name, &s->r->starts[i]);
   return status;

@@ -18,6 +18,10 @@ typedef struct tg_tune_point {
 typedef tg_status tg_tune_evaluate(void *user, const int *assignment, uint64_t below, const char *what,
                                    tg_tune_point *out_point, tg_diag *diag);
 
+/* Says which assignments are likely to be run next, with the same `below`: the caller may run them side by side. */
+typedef tg_status tg_tune_foresee(void *user, const int *const *assignments, int count, uint64_t below,
+                                  tg_diag *diag);
+
 typedef struct tg_tune_operator {
   const char *name;
   double weight;       /* operators of more weight are measured first */
@@ -40,6 +44,7 @@ typedef struct tg_tune_problem {
   bool squares; /* errors of several operators add in squares, as of independent noise; else as they are */
   int max_runs;
   tg_tune_evaluate *evaluate;
+  tg_tune_foresee *foresee; /* NULL: runs come one after the other */
   void *user;
 } tg_tune_problem;
 

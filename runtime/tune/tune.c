@@ -9,12 +9,21 @@
 static const char *const policies[] = {"mp1", "mp2", "mp3", "mp4"};
 static const char *const metric_names[] = {"rms", "max", "cosine", "task"};
 
+/* A point that ran elsewhere before it was asked for. */
+typedef struct foreseen {
+  const int *assignment;
+  uint64_t below;
+  tg_tune_point point;
+} foreseen;
+
 typedef struct tuner {
   const tg_tune_request *r;
   tg_arena *arena;
   tg_tune_model model;
   float **wanted; /* outputs in FP32 */
   int runs;
+  foreseen *cache; /* of the last `foresee` */
+  int cached;
 } tuner;
 
 /* --- errors */
@@ -84,16 +93,13 @@ static tg_status run(tuner *t, tg_session *s, uint64_t below, tg_tune_point *out
   return status;
 }
 
-static tg_status evaluate(void *user, const int *assignment, uint64_t below, const char *what,
-                          tg_tune_point *out, tg_diag *diag) {
-  tuner *t = user;
+/* One assignment, here. `first`: that it cannot run is the end. */
+static tg_status run_here(tuner *t, const int *assignment, uint64_t below, bool first, tg_tune_point *out,
+                          tg_diag *diag) {
   tg_arena scratch = {0};
   tg_session *session = NULL;
   const char **casts = tg_tune_model_casts(&scratch, &t->model, assignment);
-  if (t->r->progress) t->r->progress(t->r->user, t->runs, what);
-  bool first = t->runs++ == 0;
   tg_status status = t->r->open(t->r->user, NULL, casts, t->model.id_count, &session, diag);
-  if (!status && first) status = tg_session_fp32_outputs(session, t->r->threads, t->wanted, diag);
   if (!status) status = run(t, session, below, out, diag);
   tg_session_close(session);
   tg_arena_release(&scratch);
@@ -103,12 +109,74 @@ static tg_status evaluate(void *user, const int *assignment, uint64_t below, con
   return TG_OK;
 }
 
+/* --- runs elsewhere */
+
+static json_t *real(double value) { return isfinite(value) ? json_real(value) : json_null(); }
+
+static json_t *task_of(const tuner *t, const int *assignment, uint64_t below) {
+  json_t *choices = json_array();
+  for (int n = 0; n < t->model.node_count; n++) json_array_append_new(choices, json_integer(assignment[n]));
+  bool bounded = below <= INT64_MAX;
+  return json_pack("{s:o, s:o}", "choices", choices, "below",
+                   bounded ? json_integer((json_int_t)below) : json_null());
+}
+
+static json_t *answer_of(const tg_tune_point *point) {
+  return json_pack("{s:b, s:I, s:o, s:b}", "ran", point->ran, "cycles", (json_int_t)point->cycles, "error",
+                   real(point->error), "infinite", isinf(point->error) != 0);
+}
+
+static tg_tune_point point_of(const json_t *answer) {
+  const json_t *error = json_object_get(answer, "error");
+  double other = json_is_true(json_object_get(answer, "infinite")) ? INFINITY : NAN;
+  return (tg_tune_point){.ran = json_is_true(json_object_get(answer, "ran")),
+                         .cycles = (uint64_t)json_integer_value(json_object_get(answer, "cycles")),
+                         .error = json_is_number(error) ? json_number_value(error) : other};
+}
+
+/* Runs assignments elsewhere and keeps what they gave, in place of what is kept from before. */
+static tg_status foresee(void *user, const int *const *assignments, int count, uint64_t below,
+                         tg_diag *diag) {
+  tuner *t = user;
+  json_t **tasks = TG_NEW_ARRAY(t->arena, json_t *, (size_t)count),
+         **answers = TG_NEW_ARRAY(t->arena, json_t *, (size_t)count);
+  for (int i = 0; i < count; i++) tasks[i] = task_of(t, assignments[i], below);
+  tg_status status = t->r->spread(t->r->user, tasks, count, answers, diag);
+  t->cache = TG_NEW_ARRAY(t->arena, foreseen, (size_t)count);
+  t->cached = 0;
+  for (int i = 0; i < count; i++) {
+    if (!status) t->cache[t->cached++] = (foreseen){assignments[i], below, point_of(answers[i])};
+    json_decref(tasks[i]);
+    json_decref(answers[i]);
+  }
+  return status;
+}
+
+static const foreseen *find_foreseen(const tuner *t, const int *assignment, uint64_t below) {
+  size_t bytes = (size_t)t->model.node_count * sizeof *assignment;
+  for (int i = 0; i < t->cached; i++)
+    if (t->cache[i].below == below && !memcmp(t->cache[i].assignment, assignment, bytes)) return &t->cache[i];
+  return NULL;
+}
+
+static tg_status evaluate(void *user, const int *assignment, uint64_t below, const char *what,
+                          tg_tune_point *out, tg_diag *diag) {
+  tuner *t = user;
+  if (t->r->progress) t->r->progress(t->r->user, t->runs, what);
+  bool first = t->runs++ == 0;
+  if (first || !t->r->spread) return run_here(t, assignment, below, first, out, diag);
+  tg_status status = find_foreseen(t, assignment, below) ? TG_OK : foresee(t, &assignment, 1, below, diag);
+  if (!status) *out = find_foreseen(t, assignment, below)->point;
+  return status;
+}
+
 static tg_status describe(tuner *t, tg_diag *diag) {
   tg_session *plain, *decided;
   tg_status status = t->r->open(t->r->user, NULL, NULL, 0, &plain, diag);
   if (status) return status;
   if (t->r->metric == TG_TUNE_TASK) status = check_labels(t, plain, diag);
   t->wanted = tg_session_output_buffers(plain, t->arena);
+  if (!status) status = tg_session_fp32_outputs(plain, t->r->threads, t->wanted, diag);
   tg_tune_model_begin(t->arena, plain, t->r->formats, &t->model);
   bool bf16 = t->r->formats >> 2 & 1;
   for (size_t i = 0; !status && bf16 && i < sizeof policies / sizeof *policies; i++) {
@@ -123,8 +191,6 @@ static tg_status describe(tuner *t, tg_diag *diag) {
 }
 
 /* --- the report */
-
-static json_t *real(double value) { return isfinite(value) ? json_real(value) : json_null(); }
 
 static json_t *point(const tuner *t, const tg_tune_result *r, const char *name, const tg_tune_point *p) {
   json_t *row = json_pack("{s:s}", "name", name);
@@ -194,10 +260,40 @@ tg_status tg_tune(tg_arena *arena, const tg_tune_request *request, tg_tuned *out
                              .squares = request->metric == TG_TUNE_RMS || request->metric == TG_TUNE_MAX,
                              .max_runs = request->max_runs,
                              .evaluate = evaluate,
+                             .foresee = request->spread ? foresee : NULL,
                              .user = &t};
   status = tg_tune_search(arena, &problem, &result, diag);
   if (status) return status;
   *out_tuned = (tg_tuned){.report = report(&t, &result), .met = result.met, .count = t.model.id_count};
   out_tuned->casts = tg_tune_model_casts(arena, &t.model, result.choice);
   return TG_OK;
+}
+
+/* The choices of a task, each a candidate of its operator. */
+static tg_status read_choices(const tuner *t, const json_t *task, int *out_choices, tg_diag *diag) {
+  const json_t *choices = json_object_get(task, "choices");
+  bool good = json_array_size(choices) == (size_t)t->model.node_count;
+  for (int n = 0; good && n < t->model.node_count; n++) {
+    const json_t *choice = json_array_get(choices, (size_t)n);
+    out_choices[n] = (int)json_integer_value(choice);
+    good = json_is_integer(choice) && json_integer_value(choice) >= 0 &&
+           json_integer_value(choice) < t->model.operators[n].candidates;
+  }
+  return good ? TG_OK : tg_fail(diag, TG_INVALID, "--task: is no task of this model");
+}
+
+tg_status tg_tune_task(tg_arena *arena, const tg_tune_request *request, const json_t *task,
+                       json_t **out_answer, tg_diag *diag) {
+  tuner t = {.r = request, .arena = arena};
+  tg_tune_point point = {.error = NAN};
+  tg_status status = describe(&t, diag);
+  if (status) return status;
+  int *choices = TG_NEW_ARRAY(arena, int, (size_t)t.model.node_count + 1);
+  const json_t *below = json_object_get(task, "below");
+  status = read_choices(&t, task, choices, diag);
+  if (!status)
+    status = run_here(&t, choices, json_is_integer(below) ? (uint64_t)json_integer_value(below) : UINT64_MAX,
+                      false, &point, diag);
+  if (!status) *out_answer = answer_of(&point);
+  return status;
 }

@@ -26,6 +26,9 @@ typedef struct tg_tune_request {
   tg_status (*open)(void *user, const char *preset, const char *const *casts, int64_t count,
                     tg_session **out_session, tg_diag *diag);
   void (*progress)(void *user, int run, const char *what);
+  /* Runs tasks side by side, elsewhere: answers[i] is what tg_tune_task gives for tasks[i], for the callee to own. NULL:
+   * runs are made here, one after the other. */
+  tg_status (*spread)(void *user, json_t *const *tasks, int count, json_t **out_answers, tg_diag *diag);
   void *user;
 } tg_tune_request;
 
@@ -40,6 +43,11 @@ typedef struct tg_tuned {
 /* TG_INVALID: the model cannot be run as it is, or the labels do not fit it. `arena` keeps what is
  * returned. */
 tg_status tg_tune(tg_arena *arena, const tg_tune_request *request, tg_tuned *out_tuned, tg_diag *diag);
+
+/* In a process that another one's `spread` started, with the same request: the point that `task` names. The caller owns
+ * *out_answer. */
+tg_status tg_tune_task(tg_arena *arena, const tg_tune_request *request, const json_t *task,
+                       json_t **out_answer, tg_diag *diag);
 
 void tg_tune_print(const json_t *report, FILE *out);
 

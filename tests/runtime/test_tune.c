@@ -86,8 +86,7 @@ static double fewest_cycles(const made_up *m, double max_error) {
   return fewest;
 }
 
-static tg_status search(tg_arena *arena, made_up *m, double max_error, int max_runs, tg_tune_result *result,
-                        tg_diag *diag) {
+static tg_tune_problem made_up_problem(double max_error, int max_runs) {
   static const char *labels[CANDIDATES] = {"model", "a", "b", "c"};
   static tg_tune_operator operators[OPS];
   static const int all_b[OPS] = {2, 2, 2, 2, 2, 2}, all_c[OPS] = {3, 3, 3, 3, 3, 3};
@@ -95,16 +94,79 @@ static tg_status search(tg_arena *arena, made_up *m, double max_error, int max_r
   for (int op = 0; op < OPS; op++)
     operators[op] = (tg_tune_operator){
         .name = "op", .weight = op, .candidates = CANDIDATES, .alone = CANDIDATES - 1, .labels = labels};
-  tg_tune_problem problem = {.operator_count = OPS,
-                             .start_count = 2,
-                             .operators = operators,
-                             .starts = starts,
-                             .max_error = max_error,
-                             .squares = true,
-                             .max_runs = max_runs,
-                             .evaluate = evaluate,
-                             .user = m};
+  return (tg_tune_problem){.operator_count = OPS,
+                           .start_count = 2,
+                           .operators = operators,
+                           .starts = starts,
+                           .max_error = max_error,
+                           .squares = true,
+                           .max_runs = max_runs,
+                           .evaluate = evaluate};
+}
+
+static tg_status search(tg_arena *arena, made_up *m, double max_error, int max_runs, tg_tune_result *result,
+                        tg_diag *diag) {
+  tg_tune_problem problem = made_up_problem(max_error, max_runs);
+  problem.user = m;
   return tg_tune_search(arena, &problem, result, diag);
+}
+
+/* What was foreseen, and whether it was then asked for. */
+typedef struct foreseeing {
+  made_up m;
+  struct {
+    int assignment[OPS];
+    uint64_t below;
+  } next[400];
+  int next_count, batches, found, alone;
+} foreseeing;
+
+static tg_status foresee(void *user, const int *const *assignments, int count, uint64_t below,
+                         tg_diag *diag) {
+  foreseeing *f = user;
+  (void)diag;
+  EXPECT(count > 0 && count <= 400);
+  f->batches++;
+  f->next_count = count;
+  for (int i = 0; i < count && i < 400; i++) {
+    memcpy(f->next[i].assignment, assignments[i], sizeof f->next[i].assignment);
+    f->next[i].below = below;
+  }
+  return TG_OK;
+}
+
+static tg_status evaluate_foreseen(void *user, const int *assignment, uint64_t below, const char *what,
+                                   tg_tune_point *out, tg_diag *diag) {
+  foreseeing *f = user;
+  bool known = false;
+  for (int i = 0; i < f->next_count; i++)
+    known |=
+        f->next[i].below == below && !memcmp(f->next[i].assignment, assignment, sizeof f->next[i].assignment);
+  f->found += known;
+  if (strstr(what, "alone")) f->alone += !known;
+  return evaluate(&f->m, assignment, below, what, out, diag);
+}
+
+/* Runs that are foreseen change nothing but when they are made; all that does not depend on a run before is. */
+TG_TEST(tune, search_foresees_what_it_runs) {
+  for (uint32_t seed = 1; seed <= 20; seed++) {
+    tg_arena arena = {0};
+    tg_diag diag = {""};
+    tg_tune_result plain, r;
+    made_up m = draw(seed, 150);
+    foreseeing f = {.m = m};
+    int runs = seed % 2 ? 1000 : 15;
+    ASSERT(!search(&arena, &m, 5e-3, runs, &plain, &diag));
+    tg_tune_problem problem = made_up_problem(5e-3, runs);
+    problem.evaluate = evaluate_foreseen;
+    problem.foresee = foresee;
+    problem.user = &f;
+    ASSERT(!tg_tune_search(&arena, &problem, &r, &diag));
+    EXPECT(r.runs == plain.runs && r.best.cycles == plain.best.cycles && r.complete == plain.complete);
+    EXPECT(!memcmp(r.choice, plain.choice, OPS * sizeof *r.choice));
+    EXPECT(f.alone == 0 && f.batches >= 2 && f.found >= (runs == 15 ? 10 : 2 + OPS * (CANDIDATES - 1)));
+    tg_arena_release(&arena);
+  }
 }
 
 /* Of 200 problems: what is reported was run, keeps the error, and is close to the best of all 4096
