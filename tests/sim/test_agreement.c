@@ -51,7 +51,7 @@ static void fabric(const char *const overrides[]) {
   tg_status status = tg_params_load("tiny", &params, &diag);
   for (; *overrides && !status; overrides++) status = tg_params_set(&params, *overrides, &diag);
   EXPECT_STR(diag.message, "");
-  uint32_t seed = from_environment("TEGULA_SEED", 1), runs = from_environment("TEGULA_RUNS", 60);
+  uint32_t seed = from_environment("TEGULA_SEED", 1), runs = from_environment("TEGULA_RUNS", 20);
   for (uint32_t s = seed; s < seed + runs; s++) {
     EXPECT(!draw_memory(&params, s));
     tg_program *program = random_fabric(&params, s);
