@@ -21,7 +21,7 @@ module agcu_index (
   output logic                            read_o,
   output logic [15:0]                     row_o,
   input  logic [tegula_pkg::FlitBits-1:0] flit_i,
-  output logic                            done_o,  // the first piece may be walked in the next cycle
+  output logic                            done_o,  // the first piece may be walked next cycle
   // The index at a word of the store memory, one of the burst's
   input  logic [15:0]                     word_i,
   output fabric_pkg::chosen_t             chosen_o
@@ -38,13 +38,15 @@ module agcu_index (
     logic        fits;  // enough for 25 bits
     magnitude = '0;
     fits = word[30:23] <= 8'd151;
-    if (word[30:23] >= 8'd127 && fits) magnitude = {1'b1, word[22:0], 1'b0} >> (8'd151 - word[30:23]);
+    if (word[30:23] >= 8'd127 && fits) begin
+      magnitude = {1'b1, word[22:0], 1'b0} >> (8'd151 - word[30:23]);
+    end
     choose.row = word[31] && magnitude != '0 ? size - magnitude : magnitude;
     choose.valid = fits && (word[31] && magnitude != '0 ? magnitude <= size : magnitude < size);
   endfunction
 
-  // Flits are asked for, next_q the next one, until their indices cover all flits of the burst; what
-  // was asked for in the cycle before comes now.
+  // Flits are asked for, next_q the next one, until their indices cover all flits of the burst;
+  // what was asked for in the cycle before comes now.
   logic asking_q, coming_q;
   logic [15:0] next_q, first_q, first_row;
   logic [6:0] flits_q;

@@ -1,9 +1,9 @@
 `include "assert.svh"
 
-// The chip: tiles, AGCUs, lanes and post links between them, and the section controller at the corner
-// between the west and the north AGCUs. What that says goes down the west AGCUs and along each row, and
-// along the north AGCUs, a register a hop, and so does the answer. Endpoints that are nearer wait, so
-// that it is Distance cycles each way for all.
+// The chip: tiles, AGCUs, lanes and post links between them, and the section controller at the
+// corner between the west and the north AGCUs. What that says goes down the west AGCUs and along
+// each row, and along the north AGCUs, a register a hop, and so does the answer. Endpoints that are
+// nearer wait, so that it is Distance cycles each way for all.
 //
 // Endpoints are the tiles, row-major, then the AGCUs, west ones first; units are mx, vx, tx of each
 // tile, then the contexts of each AGCU. The configuration port is the host's and costs no cycles of
@@ -25,7 +25,7 @@ module chip (
   output logic                                       run_o,
   // No section runs; two cycles after start_i one does
   output logic                                       done_o,
-  output logic                                       open_o,           // may be configured and started
+  output logic                                       open_o,           // may be set up and started
   output logic [63:0]                                cycle_o,
   output logic                                       quiet_o,          // nothing is in progress
   // Memory, one port an AGCU
@@ -38,7 +38,7 @@ module chip (
   output logic [tegula_pkg::Agcus-1:0][7:0]          read_first_o,
   output logic [tegula_pkg::Agcus-1:0][7:0]          read_count_o,
   output logic [tegula_pkg::Agcus-1:0][7:0]          read_atoms_o,
-  output logic [tegula_pkg::Agcus-1:0][63:0]         timed_address_o,  // what a device counts time with
+  output logic [tegula_pkg::Agcus-1:0][63:0]         timed_address_o,  // what a device is timed by
   output logic [tegula_pkg::Agcus-1:0][7:0]          timed_count_o,
   input  logic [tegula_pkg::Agcus-1:0]               read_valid_i,
   input  logic [tegula_pkg::Agcus-1:0][64*tegula_pkg::P-1:0] read_data_i,
@@ -70,7 +70,8 @@ module chip (
   localparam int unsigned BundleBits = fabric_pkg::BundleBits;
   localparam int unsigned RowN = Cols + 1;  // positions of a row: its AGCU, then its tiles
   localparam int unsigned ColN = Rows + 1;
-  localparam int unsigned Distance = Rows + Cols;  // hops from the section control to the farthest tile
+  // Hops from the section control to the farthest tile.
+  localparam int unsigned Distance = Rows + Cols;
 
   // Widths that fabric_pkg has as numbers, as Yosys does not know the size of a type.
   if ($bits(fabric_pkg::posts_t) != fabric_pkg::PostsBits) begin : gen_posts_bits

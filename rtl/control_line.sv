@@ -1,5 +1,5 @@
-// A line of the section control's tree, a register a hop: configuration, start and run go out from stop
-// to stop, and back comes whether all of the stops are idle.
+// A line of the section control's tree, a register a hop: configuration, start and run go out from
+// stop to stop, and back comes whether all of the stops are idle.
 module control_line #(
   parameter int unsigned N = 2  // stops
 ) (
@@ -30,7 +30,8 @@ module control_line #(
     logic [9:0] endpoint, endpoint_q;
     logic [fabric_pkg::CfgBits-1:0] data, data_q;
     if (s == 0) begin : gen_first
-      assign {start, run, cfg, endpoint, data} = {start_i, run_i, cfg_i, cfg_endpoint_i, cfg_data_i};
+      assign {start, run, cfg, endpoint, data} =
+          {start_i, run_i, cfg_i, cfg_endpoint_i, cfg_data_i};
     end else begin : gen_next
       assign {start, run, cfg} = {start_o[s-1], run_o[s-1], cfg_o[s-1]};
       assign endpoint = cfg_endpoint_o[s-1];

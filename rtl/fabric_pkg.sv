@@ -171,8 +171,10 @@ package fabric_pkg;
 
   // Flits of a row of `take` elements.
   function automatic logic [31:0] row_flits(input logic [19:0] take, input logic [2:0] convert);
-    row_flits = wide_chip(convert) ? ({12'd0, take} + 32'(tegula_pkg::P - 1)) >> $clog2(tegula_pkg::P)
-                                   : ({12'd0, take} + 32'(2 * tegula_pkg::P - 1)) >> $clog2(2 * tegula_pkg::P);
+    row_flits =
+        wide_chip(convert)
+            ? ({12'd0, take} + 32'(tegula_pkg::P - 1)) >> $clog2(tegula_pkg::P)
+            : ({12'd0, take} + 32'(2 * tegula_pkg::P - 1)) >> $clog2(2 * tegula_pkg::P);
   endfunction
 
   // Are the elements of a job 32 bits long in the memory, and in a flit?

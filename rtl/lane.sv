@@ -73,7 +73,8 @@ module lane #(
 
     // Two flits never want a segment in one cycle, and each has a destination: none is lost.
     `ASSERT(OneFlitASegment, !(send_i[From] && through))
-    `ASSERT(FlitHasADestination, !send_i[From] || start_i[From] || (side_i[From].mask & Beyond) != '0)
+    `ASSERT(FlitHasADestination,
+            !send_i[From] || start_i[From] || (side_i[From].mask & Beyond) != '0)
   end
 
   localparam int unsigned Start = Descending ? N - 1 : 0;  // no segment ends here

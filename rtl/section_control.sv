@@ -1,7 +1,8 @@
 `include "assert.svh"
 
 // Runs sections: counts the cycles of configuration, lets the units run, and sees the last
-// instruction's end. What it says takes Distance cycles to all endpoints, and so does what it hears.
+// instruction's end. What it says takes Distance cycles to all endpoints, and so does what it
+// hears.
 //
 // The cycle counter stands still between sections, while the host writes the queues. With E the
 // cycle of the last end, everything is idle in E + 1, which is here in E + 1 + Distance, and the

@@ -156,7 +156,7 @@ module vx_alu #(
     zeros = a[30:0] == 31'd0 && b[30:0] == 31'd0;
     below = order(a) < order(b);
     equal = a == b || zeros;
-    case (op)
+    unique case (op)
       tegula_pkg::AluMin: simple = nan ? fp_pkg::QuietNan : below ? a : b;
       tegula_pkg::AluMax: simple = nan ? fp_pkg::QuietNan : below ? b : a;
       tegula_pkg::AluCmplt: simple = {32{!nan && below && !zeros}};
