@@ -54,6 +54,7 @@ enum {
   TRAINING = TG_IS_TRAINING,
   MICROSOFT = TG_IS_MICROSOFT,
   CONTROL = TG_IS_CONTROL,
+  SEQUENCE = TG_IS_SEQUENCE,
 };
 
 static tg_op_attr attr_list[ATTR_ROWS];
@@ -110,11 +111,15 @@ unsigned tg_op_deciding_operands(tg_op op) {
   case TG_OP_ONE_HOT:
   case TG_OP_CUM_SUM:
   case TG_OP_CUM_PROD:
+  case TG_OP_SPLIT_TO_SEQUENCE:
+  case TG_OP_SEQUENCE_AT:
+  case TG_OP_SEQUENCE_ERASE:
   case TG_OP_CENTER_CROP_PAD:
   case TG_OP_REVERSE_SEQUENCE: return 1 << 1;
   case TG_OP_NON_ZERO:
   case TG_OP_UNIQUE:
   case TG_OP_NON_MAX_SUPPRESSION: return ~0u;
+  case TG_OP_SEQUENCE_INSERT:
   case TG_OP_MAX_UNPOOL: return 1 << 2;
   case TG_OP_COL2IM: return 1 << 1 | 1 << 2;
   case TG_OP_GROUP_QUERY_ATTENTION: return 1 << 5 | 1 << 6;
@@ -126,6 +131,7 @@ unsigned tg_op_deciding_operands(tg_op op) {
   case TG_OP_IF: return 1 << 0;
   case TG_OP_LOOP: return 1 << 0;
   case TG_OP_ATTENTION: return 1 << 6; /* how many of the keys count */
+  case TG_OP_MEL_WEIGHT_MATRIX:
   case TG_OP_HANN_WINDOW:
   case TG_OP_HAMMING_WINDOW:
   case TG_OP_BLACKMAN_WINDOW:

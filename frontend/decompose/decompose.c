@@ -95,7 +95,7 @@ static tg_status decompose(tg_graph *graph, tg_node *node, tg_diag *diag) {
  * Reshape needs to know it; so are the few floats and bools that such a computation goes through. */
 static bool is_shape_arithmetic(const tg_node *node) {
   const tg_value *result = tg_out(node);
-  if (node->output_count != 1) return false;
+  if (node->output_count != 1 || tg_op_is(node->op, TG_IS_SEQUENCE)) return false;
   if (tg_op_is(node->op, TG_IS_GENERATES)) return true;
   bool is_float = tg_dtype_is_float(result->dtype);
   if (is_float && tg_op_is(node->op, TG_IS_GEMM | TG_IS_INTERNAL)) return false;
@@ -181,7 +181,12 @@ tg_status tg_graph_infer(tg_graph *graph, tg_diag *diag) {
   for (int i = 0; i < graph->input_count; i++)
     if (check_input(graph, graph->inputs[i], diag)) return TG_INVALID;
   TG_FOR_NODES_SAFE(graph, node) {
-    if (tg_op_is(node->op, TG_IS_CONTROL)) {
+    if (tg_check_no_sequence(graph, node, diag)) return TG_INVALID;
+    if (tg_op_is(node->op, TG_IS_SEQUENCE)) {
+      tg_node *before = node->previous;
+      if (tg_expand_sequence(graph, node, diag)) return TG_INVALID;
+      fold_between(graph, before, node_next);
+    } else if (tg_op_is(node->op, TG_IS_CONTROL)) {
       tg_node *before = node->previous;
       if (tg_expand_control(graph, node, diag)) return TG_INVALID;
       node_next = before ? before->next : graph->first;
@@ -199,5 +204,6 @@ tg_status tg_graph_infer(tg_graph *graph, tg_diag *diag) {
       fold_shape_arithmetic(graph, node);
     }
   }
+  if (tg_remove_sequences(graph, diag)) return TG_INVALID;
   return check_outputs(graph, diag);
 }

@@ -35,6 +35,12 @@ tg_status tg_expand_gradient(tg_graph *graph, tg_node *node, tg_diag *diag);
  * (control.c). They have no types yet. */
 tg_status tg_expand_control(tg_graph *graph, tg_node *node, tg_diag *diag);
 
+/* Operators that make or read sequences (sequences.c): in place of each but SequenceConstruct, what it does with the
+ * elements. Other nodes read none; in the end none is left. */
+tg_status tg_expand_sequence(tg_graph *graph, tg_node *node, tg_diag *diag);
+tg_status tg_check_no_sequence(const tg_graph *graph, const tg_node *node, tg_diag *diag);
+tg_status tg_remove_sequences(tg_graph *graph, tg_diag *diag);
+
 /* A composition builds what the node computes before it, in results[0 ..] of its results (NULL: it has no such
  * result). It checks all that it reads; what an operator of its own refuses is refused. */
 enum { TG_MOST_RESULTS = 256 };

@@ -85,6 +85,7 @@ tg_status tg_infer_recurrent(tg_node *node, tg_diag *diag) {
     return tg_fail(diag, TG_INVALID, "sizes of X, W or R are not supported");
   int64_t d = w->dims[0].size, h = r->dims[2].size, steps = x->dims[last].size, batch = x->dims[!last].size;
   int64_t hidden = tg_attr_int(node, TG_ATTR_HIDDEN_SIZE);
+  if (tg_attr_float(node, TG_ATTR_CLIP) < 0) return tg_fail(diag, TG_INVALID, "clip is negative");
   if (hidden && hidden != h)
     return tg_fail(diag, TG_INVALID, "hidden_size is %" PRId64 ", not %" PRId64, hidden, h);
   int64_t ws[] = {d, gates * h, x->dims[2].size}, rs[] = {d, gates * h, h}, bs[] = {d, 2 * gates * h},

@@ -119,9 +119,16 @@ static tg_value *recur(const layer *l, tg_value *h, int from, int count) {
   return h ? add(l, TG_OP_MATMUL, h, slice(l, l->weights, 1, from * l->hidden, count * l->hidden)) : NULL;
 }
 
-/* The layer's function number `which`. */
-static tg_value *apply(const layer *l, int which, tg_value *x) {
+static tg_value *function_of(const layer *l, int which, tg_value *x) {
   return add(l, tg_recurrent_function(l->node, l->direction, which), x, NULL);
+}
+
+/* The layer's function number `which` of a gate, which the attribute clip bounds where it is given. An LSTM's cell is
+ * no gate: ONNX Runtime does not bound it. */
+static tg_value *apply(const layer *l, int which, tg_value *x) {
+  double clip = tg_attr_float(l->node, TG_ATTR_CLIP);
+  if (clip > 0) x = tg_build_clip(l->build, x, -clip, clip);
+  return function_of(l, which, x);
 }
 
 static void step_rnn(layer *l, tg_value *input) {
@@ -141,7 +148,7 @@ static void step_lstm(layer *l, tg_value *input) {
   tg_value *fresh = add(l, TG_OP_MUL, apply(l, 0, peeking(l, gate[0], 0, l->c)), apply(l, 1, gate[3]));
   tg_value *kept = l->c ? add(l, TG_OP_MUL, apply(l, 0, peeking(l, gate[2], 2, l->c)), l->c) : NULL;
   l->c = add_if(l, TG_OP_ADD, kept, fresh);
-  l->h = add(l, TG_OP_MUL, apply(l, 0, peeking(l, gate[1], 1, l->c)), apply(l, 2, l->c));
+  l->h = add(l, TG_OP_MUL, apply(l, 0, peeking(l, gate[1], 1, l->c)), function_of(l, 2, l->c));
 }
 
 /* Gates z r h; h' = h~ + z (h - h~). */

@@ -103,7 +103,7 @@ static tg_status adapt_constant_of_shape(tg_import *import, const Onnx__NodeProt
   return TG_OK;
 }
 
-static tg_status adapt_eye_like(tg_import *import, const Onnx__NodeProto *proto, tg_node *node) {
+static tg_status adapt_dtype(tg_import *import, const Onnx__NodeProto *proto, tg_node *node) {
   const Onnx__AttributeProto *a = find(proto, "dtype");
   if (!a) return TG_OK;
   if (!tg_dtype_from_onnx(a->i))
@@ -172,7 +172,16 @@ tg_status tg_import_adapt(tg_import *import, const Onnx__NodeProto *proto, tg_no
   case TG_OP_DFT:
     if (import->opset >= 20) tg_attr_set_int(node, TG_ATTR_AXIS, -2);
     return TG_OK;
-  case TG_OP_EYE_LIKE: return adapt_eye_like(import, proto, node);
+  case TG_OP_ROI_ALIGN:
+    if (import->opset < 16)
+      tg_attr_set_text(import->graph, node, TG_ATTR_COORDINATE_MODE, "output_half_pixel");
+    return TG_OK;
+  case TG_OP_RANDOM_NORMAL:
+  case TG_OP_RANDOM_NORMAL_LIKE:
+  case TG_OP_RANDOM_UNIFORM:
+  case TG_OP_RANDOM_UNIFORM_LIKE:
+  case TG_OP_BERNOULLI:
+  case TG_OP_EYE_LIKE: return adapt_dtype(import, proto, node);
   case TG_OP_SELU: adapt_selu(import, proto, node); return TG_OK;
   case TG_OP_CONSTANT_OF_SHAPE: return adapt_constant_of_shape(import, proto, node);
   case TG_OP_PAD: return adapt_pad(import, proto, node);

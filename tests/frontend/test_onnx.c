@@ -182,7 +182,6 @@ typedef struct refusal {
 static const refusal refusals[] = {
     {"Relu", 13, "axis", 1, "node 0 (Relu): attribute \"axis\" is not supported"},
     {"Softmax", 13, "flatten", 1, "attribute \"flatten\" is not supported"},
-    {"MaxPool", 13, "storage_order", 1, "only 0 is"},
     {"Reshape", 13, "shape", 1, "attribute \"shape\" is not supported in opset 13"},
     {"Squeeze", 13, "axes", 1, "attribute \"axes\" is not supported in opset 13"},
     {"Concat", 13, "alpha", 1, "attribute \"alpha\" is not supported"},
@@ -190,7 +189,7 @@ static const refusal refusals[] = {
     {"Cast", 13, "to", 8, "\"to\" = 8 is not a supported element type"},
     {"Cast", 13, NULL, 0, "attribute \"to\" is missing"},
     {"BatchNormalization", 6, NULL, 0, "inputs where 5 are needed"},
-    {"Det", 13, NULL, 0, "node 0 (Det): the operator is not supported"},
+    {"ImageDecoder", 13, NULL, 0, "node 0 (ImageDecoder): the operator is not supported"},
     {"Einsum", 13, NULL, 0, "operand 0 has rank 3, not that of \"\""},
     {"LSTM", 13, NULL, 0, "node 0 (LSTM): 1 inputs where 3 are needed"},
     {"ConvInputGradient", 13, NULL, 0, "the operator is not supported"},
@@ -217,7 +216,7 @@ static const refusal refusals[] = {
     {"Adam", 13, NULL, 0, "node 0 (Adam): domain \"\" is not supported"},
     {"Gradient", 13, NULL, 0, "node 0 (Gradient): domain \"\" is not supported"},
     {"SoftmaxCrossEntropyLoss", 13, NULL, 0, "node 0 (SoftmaxCrossEntropyLoss): 1 inputs where 2 are needed"},
-    {"Det", 13, NULL, 0, "node 0 (Det): the operator is not supported"},
+    {"ImageDecoder", 13, NULL, 0, "node 0 (ImageDecoder): the operator is not supported"},
     {"AveragePool", 13, "dilations", 1, "attribute \"dilations\" is not supported in opset 13"},
 };
 

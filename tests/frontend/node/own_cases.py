@@ -578,7 +578,6 @@ def recurrent():
     case("lstm_lengths_known", "LSTM", [x, w, r, bias, lengths, h0, c0, p], lstm(1, lengths, names), 14, constants=(1, 2, 3, 4),
          activations=names, **how)
     case("lstm_unknown_function", "LSTM", [x, w, r], [x], 14, activations=["Sigmoid", "Tanh", "Swish"] * 2, refused="are not supported", **how)
-    case("lstm_clip", "LSTM", [x, w, r], [x], 14, refused="\"clip\" is not supported", clip=2.0, **how)
     y, h = np.zeros((6, 1, 3, 5)), np.zeros((3, 5))
     for t in range(6):
         lives = (lengths > t)[:, None]
@@ -661,4 +660,4 @@ for group in (einsums, decoders, recurrent, float64, control, functions, bits, p
     group()
 for group in own_cases_newest.GROUPS:
     rng = np.random.default_rng(7)
-    group(types.SimpleNamespace(case=case, graph=graph, rng=rng, f4=f4, normal=normal))
+    group(types.SimpleNamespace(case=case, graph=graph, rng=rng, f4=f4, normal=normal, node=helper.make_node, tensor=numpy_helper.from_array))

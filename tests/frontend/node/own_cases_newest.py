@@ -196,4 +196,199 @@ def norms_of_windows(kit):
     case("global_lp_pool_order", "GlobalLpPool", [x], [x], 2, p=0, refused="p = 0")
 
 
-GROUPS = (linear_attention, causal_convolutions, caches, frames, col2im, pools_with_places, norms_of_windows)
+def between(plane, y, x):
+    """Bilinear, of the four neighbours, those outside 0."""
+    h, w = plane.shape
+    low_y, low_x, value = int(np.floor(y)), int(np.floor(x)), 0.0
+    for a, b in itertools.product((0, 1), (0, 1)):
+        if 0 <= low_y + a < h and 0 <= low_x + b < w:
+            value += (1 - abs(y - low_y - a)) * (1 - abs(x - low_x - b)) * float(plane[low_y + a, low_x + b])
+    return value
+
+
+def regions(kit):
+    case, x = kit.case, kit.normal(2, 3, 9, 12)
+    rois = kit.f4([[0, 0, 8, 6], [3.3, 1.2, 15.5, 11.7], [-9, -4, 4.5, 3.2], [5, 5, 5.1, 5.2]])
+    batch = np.array([1, 0, 1, 1])
+
+    def terms(plane, y, x):
+        h, w = plane.shape
+        if y < -1 or y > h or x < -1 or x > w:
+            return [0.0] * 4
+        y, x = min(max(y, 0), h - 1), min(max(x, 0), w - 1)
+        j, i = int(y), int(x)
+        return [(1 - abs(y - j - a)) * (1 - abs(x - i - b)) * float(plane[min(j + a, h - 1), min(i + b, w - 1)])
+                for a, b in itertools.product((0, 1), (0, 1))]
+
+    def wanted(scale, out, samples, half, maximum):
+        y = np.zeros((4, 3) + out)
+        for r, c in itertools.product(range(4), range(3)):
+            x1, y1, x2, y2 = rois[r].astype("f8") * scale - (0.5 if half else 0)
+            size = [y2 - y1, x2 - x1] if half else [max(y2 - y1, 1), max(x2 - x1, 1)]
+            for p, q in itertools.product(*map(range, out)):
+                all_terms = [terms(x[batch[r], c], y1 + size[0] / out[0] * (p + (i + 0.5) / samples), x1 + size[1] / out[1] * (q + (j + 0.5) / samples))
+                             for i, j in itertools.product(range(samples), range(samples))]
+                y[r, c, p, q] = np.max(all_terms) if maximum else np.sum(all_terms) / samples ** 2
+        return kit.f4(y)
+    for i, (scale, out, samples, half, maximum) in enumerate(((1.0, (3, 4), 2, True, False), (0.5, (2, 2), 3, False, False), (0.7, (3, 2), 2, True, True))):
+        case("roi_align_%d" % i, "RoiAlign", [x, rois, batch], [wanted(scale, out, samples, half, maximum)], 16, output_height=out[0], output_width=out[1],
+             sampling_ratio=samples, spatial_scale=scale, mode="max" if maximum else "avg",
+             coordinate_transformation_mode="half_pixel" if half else "output_half_pixel")
+    case("roi_align_opset_10", "RoiAlign", [x, rois, batch], [wanted(1.0, (2, 2), 2, False, False)], 10, output_height=2, output_width=2, sampling_ratio=2)
+    case("roi_align_adaptive", "RoiAlign", [x, rois, batch], [x], 16, refused="sampling_ratio = 0")
+
+
+def deformed(kit):
+    case, normal = kit.case, kit.normal
+
+    def wanted(x, w, offset, bias, mask, stride, pads, dilation, group, offset_group):
+        n, c, o, (kh, kw) = x.shape[0], x.shape[1], w.shape[0], w.shape[2:]
+        oh, ow = offset.shape[2:]
+        offset = offset.reshape(n, offset_group, kh, kw, 2, oh, ow)
+        mask = np.ones((n, offset_group, kh, kw, oh, ow)) if mask is None else mask.reshape(n, offset_group, kh, kw, oh, ow)
+        y = np.zeros((n, o, oh, ow))
+        for b, ch, i, j, p, q in itertools.product(range(n), range(c), range(kh), range(kw), range(oh), range(ow)):
+            g = ch // (c // offset_group)
+            value = mask[b, g, i, j, p, q] * between(x[b, ch], p * stride[0] - pads[0] + i * dilation[0] + float(offset[b, g, i, j, 0, p, q]),
+                                                     q * stride[1] - pads[1] + j * dilation[1] + float(offset[b, g, i, j, 1, p, q]))
+            mine = ch // (c // group)
+            for k in range(o // group):
+                y[b, mine * (o // group) + k, p, q] += value * float(w[mine * (o // group) + k, ch % (c // group), i, j])
+        return kit.f4(y if bias is None else y + bias[:, None, None])
+    x = normal(2, 4, 6, 7)
+    w, offset, mask, bias = normal(6, 2, 3, 2), normal(2, 2 * 12, 3, 5) * 2, kit.f4(kit.rng.random((2, 2 * 6, 3, 5))), normal(6)
+    how = dict(strides=[2, 1], pads=[1, 0, 1, 0], dilations=[1, 2], group=2, offset_group=2)
+    args = ((2, 1), (1, 0, 1, 0), (1, 2), 2, 2)
+    case("deform_conv_groups", "DeformConv", [x, w, offset, bias, mask], [wanted(x, w, offset, bias, mask, *args)], 19, **how)
+    case("deform_conv_no_mask", "DeformConv", [x, w, offset], [wanted(x, w, offset, None, None, *args)], 22, **how)
+    w, offset = normal(3, 4, 3, 3), normal(2, 18, 4, 5)
+    case("deform_conv", "DeformConv", [x, w, offset, normal(3) * 0], [wanted(x, w, offset, None, None, (1, 1), (0,) * 4, (1, 1), 1, 1)], 19)
+    case("deform_conv_offsets", "DeformConv", [x, w, normal(2, 9, 4, 5)], [x], 19, refused="do not fit")
+
+
+def determinants(kit):
+    case, x = kit.case, kit.normal(3, 2, 7, 7)
+    x[0, 0, 0, 0] = 0
+    x[0, 1, 3] = x[0, 1, 5] * 2  # singular
+    wide = np.linalg.det(x.astype("f8"))
+    wide[0, 1] = 0
+    singular = np.array([[0, 1, 2], [0, 3, 4], [0, 5, 7]], "f4")
+    case("det", "Det", [x[1:].copy()], [kit.f4(wide[1:])], 11)
+    case("det_pivot", "Det", [x[0, 0].copy()], [kit.f4(wide[0, 0])], 11)
+    case("det_singular", "Det", [singular], [np.float32(0).reshape(())], 11)
+    case("det_nan", "Det", [np.array([[1, 2], [np.nan, 3]], "f4")], [np.float32(np.nan).reshape(())], 11)
+    case("det_one", "Det", [kit.f4([[[2]], [[-3]]])], [kit.f4([2, -3])], 22)
+    case("det_not_square", "Det", [kit.normal(2, 3)], [x], 11, refused="no square matrices")
+
+
+def mel_bands(kit):
+    bands, length, rate, low, high = 12, 256, 8000, 125.0, 3600.0
+    mel = lambda f: 2595 * np.log10(1 + f / 700)
+    edges = np.floor((length + 1) * 700 * (10 ** ((mel(low) + np.arange(bands + 2) * (mel(high) - mel(low)) / (bands + 2)) / 2595) - 1) / rate).astype(int)
+    weights = np.zeros((length // 2 + 1, bands))
+    for i in range(bands):
+        a, b, c = edges[i:i + 3]
+        weights[a:b, i] = (np.arange(a, b) - a) / max(b - a, 1)
+        weights[b:c, i] = (c - np.arange(b, c)) / max(c - b, 1)
+        weights[b, i] = 1
+    operands = [np.array(v, t) for v, t in ((bands, "i8"), (length, "i8"), (rate, "i8"), (low, "f4"), (high, "f4"))]
+    kit.case("mel_weights", "MelWeightMatrix", operands, [kit.f4(weights)], 17)
+    operands[4] = np.array(9000.0, "f4")
+    kit.case("mel_weights_beyond", "MelWeightMatrix", operands, [kit.f4(weights)], 17, refused="beyond the spectrum")
+
+
+def extremes(kit):
+    case, x = kit.case, kit.rng.random((3, 4, 5)) < 0.2
+    axes, nothing = np.array([1]), np.zeros((2, 0, 3), "f4")
+    case("reduce_max_bools", "ReduceMax", [x, axes], [x.any(1)], 20, keepdims=0)
+    case("reduce_min_bools", "ReduceMin", [~x, np.array([0, -1])], [(~x).all((0, 2), keepdims=True)], 20)
+    case("reduce_max_nothing", "ReduceMax", [nothing, axes], [np.full((2, 1, 3), -np.inf, "f4")], 20)
+    case("reduce_min_nothing", "ReduceMin", [nothing.astype("i4"), axes], [np.full((2, 3), 2 ** 31 - 1, "i4")], 20, keepdims=0)
+    case("reduce_min_nothing_bool", "ReduceMin", [nothing > 0, axes], [np.ones((2, 3), bool)], 20, keepdims=0)
+
+
+def random_numbers(kit):
+    """Moments and quartiles of 2^16 numbers within five deviations of theirs; one seed gives the same numbers."""
+    def check(name, nodes, y, low, high):
+        made = [kit.node(*n[:3], **n[3]) for n in nodes]
+        made += [kit.node("ReduceMean", [y], ["mean"], keepdims=0), kit.node("Greater", ["mean", "low"], ["above"]),
+                 kit.node("Less", ["mean", "high"], ["below"]), kit.node("And", ["above", "below"], ["ok"])]
+        kit.graph("random_" + name, made, [("low", np.float32(low).reshape(()))], [("ok", np.array(True))], 17, [("high", np.float32(high).reshape(()))])
+    n = 1 << 16
+    normal = ("RandomNormal", [], ["r"], dict(shape=[256, 256], mean=2.0, scale=3.0, seed=5.0))
+    uniform = ("RandomUniform", [], ["r"], dict(shape=[n], low=-1.0, high=3.0))
+    error = 5 / np.sqrt(n)
+    check("normal_mean", [normal], "r", 2 - 3 * error, 2 + 3 * error)
+    square = [("Sub", ["r", "two"], ["d"], {}), ("Mul", ["d", "d"], ["s"], {})]
+    two = ("Constant", [], ["two"], dict(value_float=2.0))
+    check("normal_variance", [normal, two] + square, "s", 9 * (1 - np.sqrt(2) * error), 9 * (1 + np.sqrt(2) * error))
+    below = [("Less", ["r", "two"], ["l"], {}), ("Cast", ["l"], ["f"], dict(to=1))]
+    check("normal_half", [normal, two] + below, "f", 0.5 - 0.5 * error, 0.5 + 0.5 * error)
+    check("uniform_quarter", [uniform, two] + below, "f", 0.75 - 0.5 * error, 0.75 + 0.5 * error)
+    check("uniform_mean", [uniform], "r", 1 - 1.2 * error, 1 + 1.2 * error)
+    share = ("ConstantOfShape", ["n"], ["p"], dict(value=kit.tensor(np.array([0.3], "f4"))))
+    check("bernoulli", [("Constant", [], ["n"], dict(value_ints=[n])), share, ("Bernoulli", ["p"], ["r"], dict(seed=1.0))], "r",
+          0.3 - 0.46 * error, 0.3 + 0.46 * error)
+    for seed, same in ((5.0, True), (6.0, False)):
+        nodes = [normal, ("RandomNormalLike", ["r"], ["q"], dict(mean=2.0, scale=3.0, seed=seed)), ("Equal", ["r", "q"], ["e"], {}), ("Cast", ["e"], ["f"], dict(to=1))]
+        check("seed_%d" % seed, nodes, "f", 0.999 if same else -0.001, 1.001 if same else 0.01)
+    kit.case("random_integers", "RandomUniformLike", [np.arange(3)], [np.arange(3)], 17, refused="element type i64")
+
+
+def sequences(kit):
+    """Sequences between tensors, as exporters write chunk, unbind, stack and lists that grow."""
+    node, x = kit.node, kit.normal(5, 3, 4)
+    def check(name, nodes, wanted, constants=(), refused="", opset=17):
+        kit.graph("sequence_" + name, nodes, [("x", x)], [("y", wanted)], opset, [(n, np.array(a)) for n, a in constants], refused)
+    split = node("SplitToSequence", ["x", "two"], ["s"], axis=0)
+    at = node("SequenceAt", ["s", "at"], ["y"])
+    check("chunk", [split, at], x[4:], [("two", 2), ("at", -1)])
+    check("sizes", [split, at], x[1:4], [("two", [1, 3, 1]), ("at", 1)])
+    check("outside", [split, at], x, [("two", 2), ("at", 3)], "its position is outside of 3")
+    check("sizes_short", [split, at], x, [("two", [1, 3]), ("at", 1)], "does not fit a dimension of 5")
+    unbind = node("SplitToSequence", ["x"], ["s"], axis=1, keepdims=0)
+    check("unbind", [unbind, node("ConcatFromSequence", ["s"], ["y"], axis=-1)], np.concatenate([x[:, i] for i in range(3)], -1))
+    check("stack", [unbind, node("ConcatFromSequence", ["s"], ["y"], axis=2, new_axis=1)], np.stack([x[:, i] for i in range(3)], 2))
+    check("length", [unbind, node("SequenceLength", ["s"], ["y"])], np.array(3))
+    grown = [unbind, node("SequenceAt", ["s", "zero"], ["a"]), node("Neg", ["a"], ["n"]), node("SequenceInsert", ["s", "n", "one"], ["t"]),
+             node("SequenceErase", ["t"], ["u"]), node("SequenceInsert", ["u", "a"], ["v"]), node("ConcatFromSequence", ["v"], ["y"], axis=0, new_axis=1)]
+    a, b = x[:, 0], x[:, 1]
+    check("insert_and_erase", grown, np.stack([a, -a, b, a]), [("zero", 0), ("one", 1)])
+    made = [node("Relu", ["x"], ["r"]), node("SequenceConstruct", ["x", "r"], ["s"]), node("ConcatFromSequence", ["s"], ["y"], axis=1)]
+    check("construct", made, np.concatenate([x, np.maximum(x, 0)], 1))
+    check("as_tensor", made[:2] + [node("Relu", ["s"], ["y"])], x, refused="input 0 is a sequence")
+    check("of_sequences", made[:2] + [node("SequenceConstruct", ["s", "s"], ["t"]), node("ConcatFromSequence", ["t"], ["y"], axis=0)], x,
+          refused="input 0 is a sequence")
+    check("of_tensor", [node("SequenceLength", ["x"], ["y"])], np.array(3), refused="no sequence")
+    check("as_output", [node("SequenceConstruct", ["x"], ["y"])], x, refused='"y" is a sequence')
+
+
+def clipped_layers(kit):
+    """Gates within clip; an LSTM's cell goes into its last function as it is, as in ONNX Runtime."""
+    t, b, i, h, clip = 5, 2, 3, 4, 0.4
+    x, hold = kit.normal(t, b, i) * 2, lambda v: np.clip(v, -clip, clip)
+    sigmoid = lambda v: 1 / (1 + np.exp(-v))
+    for operator, gates in (("RNN", 1), ("GRU", 3), ("LSTM", 4)):
+        w, r, bias = kit.normal(1, gates * h, i), kit.normal(1, gates * h, h), kit.normal(1, 2 * gates * h)
+        state, cell, y = np.zeros((b, h)), np.zeros((b, h)), []
+        for step in x.astype("f8"):
+            of_x, of_h = step @ w[0].T + bias[0, :gates * h], state @ r[0].T + bias[0, gates * h:]
+            a, c = (np.split(v, gates, 1) for v in (of_x, of_h))
+            if operator == "RNN":
+                state = np.tanh(hold(of_x + of_h))
+            elif operator == "GRU":
+                z, reset = (sigmoid(hold(a[k] + c[k])) for k in (0, 1))
+                fresh = np.tanh(hold(a[2] + (reset * state) @ r[0, 2 * h:].T + bias[0, 5 * h:]))
+                state = (1 - z) * fresh + z * state
+            else:
+                into, out, keep = (sigmoid(hold(a[k] + c[k])) for k in (0, 1, 2))
+                cell = keep * cell + into * np.tanh(hold(a[3] + c[3]))
+                state = out * np.tanh(cell)
+            y.append(state)
+        kit.case("clip_" + operator, operator, [x, w, r, bias], [kit.f4(np.stack(y)[:, None])], 14, constants=(1, 2, 3), hidden_size=h, clip=clip)
+    kit.case("clip_negative", operator, [x, w, r, bias], [x], 14, hidden_size=h, clip=-1.0, refused="clip is negative")
+    kit.case("lstm_input_forget", operator, [x, w, r, bias], [x], 14, hidden_size=h, input_forget=1, refused="only 0 is")
+
+
+GROUPS = (linear_attention, causal_convolutions, caches, frames, col2im, pools_with_places, norms_of_windows, regions, deformed, determinants, mel_bands, extremes,
+          random_numbers, sequences, clipped_layers)

@@ -1,0 +1,251 @@
+/* Samples of images between their elements: of regions (RoiAlign), and where offsets say (DeformConv). */
+#include "frontend/decompose/compose.h"
+#include "frontend/infer/window.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+/* --- RoiAlign --- */
+
+typedef struct regions {
+  tg_value *x, *rois;       /* FP32: [regions, C, H, W], each region's image; [regions, 4] */
+  int64_t count, out[2];    /* regions; results along height and width */
+  int64_t samples;          /* of a result along each dimension */
+  bool half_pixel, maximum; /* positions are half an element less; the largest term in place of the mean */
+  double scale;
+} regions;
+
+static tg_status read_regions(const tg_node *node, regions *r, tg_diag *diag) {
+  enum { MOST = 1 << 12 };
+  const tg_value *x = tg_in(node, 0), *rois = tg_in(node, 1), *batch = tg_in(node, 2);
+  const char *mode = tg_attr_text(node, TG_ATTR_MODE), *how = tg_attr_text(node, TG_ATTR_COORDINATE_MODE);
+  r->out[0] = tg_attr_int(node, TG_ATTR_OUTPUT_HEIGHT);
+  r->out[1] = tg_attr_int(node, TG_ATTR_OUTPUT_WIDTH);
+  r->samples = tg_attr_int(node, TG_ATTR_SAMPLING_RATIO);
+  r->scale = tg_attr_float(node, TG_ATTR_SPATIAL_SCALE);
+  r->maximum = !strcmp(mode, "max");
+  r->half_pixel = !*how || !strcmp(how, "half_pixel");
+  if ((*mode && !r->maximum && strcmp(mode, "avg")) || (!r->half_pixel && strcmp(how, "output_half_pixel")))
+    return tg_fail(diag, TG_INVALID, "mode \"%s\" with coordinates \"%s\" is not known", mode, how);
+  bool fits = x->rank == 4 && rois->rank == 2 && rois->dims[1].size == 4 && batch->rank == 1 &&
+              batch->dims[0].size == rois->dims[0].size && tg_dtype_is_float(x->dtype) &&
+              tg_dtype_is_float(rois->dtype) && tg_dtype_is_integer(batch->dtype) && tg_value_elements(x) &&
+              tg_value_elements(rois);
+  if (!fits) return tg_fail(diag, TG_INVALID, "data, rois and batch_indices do not fit");
+  r->count = rois->dims[0].size;
+  if (r->samples < 1) /* as many as the region's size says */
+    return tg_fail(diag, TG_INVALID, "sampling_ratio = %" PRId64 " is not supported", r->samples);
+  if (r->out[0] < 1 || r->out[1] < 1 || r->out[0] > MOST || r->out[1] > MOST || r->samples > 64)
+    return tg_fail(diag, TG_INVALID, "a result of %" PRId64 " x %" PRId64 " is not supported", r->out[0],
+                   r->out[1]);
+  double rows = (double)(r->out[0] * r->samples), columns = (double)(r->out[1] * r->samples),
+         planes = (double)r->count * (double)x->dims[1].size;
+  double most = fmax(rows, (double)x->dims[2].size) * fmax(columns, (double)x->dims[3].size) * planes;
+  return tg_compose_bounded(most, diag);
+}
+
+/* Where the samples along height (d = 0) or width are: [regions, out samples, 1]. */
+static tg_value *places_along(tg_build *b, const regions *r, int d) {
+  int64_t n = r->out[d] * r->samples, row[] = {1, n};
+  double offset = r->half_pixel ? 0.5 : 0;
+  tg_value *ends[2], *at[2];
+  for (int e = 0; e < 2; e++) { /* x1, y1, x2, y2 */
+    ends[e] = times(b, tg_build_slice(b, r->rois, 1, 2 * e + 1 - d, 2 * e + 2 - d, 1), r->scale);
+    if (offset != 0) ends[e] = plus(b, ends[e], -offset);
+  }
+  tg_value *size = sub(b, ends[1], ends[0]);
+  if (!r->half_pixel) size = with(b, TG_OP_MAX, size, 1);
+  tg_value *bin = with(b, TG_OP_DIV, size, (double)r->out[d]);
+  for (int k = 0; k < 2; k++) {
+    at[k] = tg_build_constant(b, TG_F32, 2, row, NULL);
+    float *to = (float *)at[k]->data;
+    for (int64_t i = 0; i < n; i++)
+      to[i] = (float)(k ? (double)(i % r->samples) + 0.5 : (double)(i / r->samples));
+  }
+  tg_value *place = add(b, ends[0], mul(b, bin, at[0]));
+  place = add(b, place, with(b, TG_OP_DIV, mul(b, bin, at[1]), (double)r->samples));
+  return tg_build_insert(b, place, 2);
+}
+
+/* The elements below and above each place, of 0 .. size - 1, and their shares: [regions, places, 1]. Places beyond an
+ * element outside have no share. */
+typedef struct neighbours {
+  tg_value *position[2], *share[2];
+} neighbours;
+
+static neighbours neighbours_of(tg_build *b, tg_value *place, int64_t size) {
+  neighbours n;
+  tg_value *inside =
+      both(b, with(b, TG_OP_GREATER_OR_EQUAL, place, -1), with(b, TG_OP_LESS_OR_EQUAL, place, (double)size));
+  tg_value *held = tg_build_clip(b, place, 0, (double)size - 1);
+  n.position[0] = tg_build_unary(b, TG_OP_FLOOR, held);
+  n.position[1] = plus(b, n.position[0], 1);
+  tg_value *upper = sub(b, held, n.position[0]), *zero = tg_build_number(b, 0);
+  n.share[0] = tg_build_where(b, inside, sub(b, tg_build_number(b, 1), upper), zero);
+  n.share[1] = tg_build_where(b, inside, upper, zero);
+  return n;
+}
+
+/* weight (NULL: 1) at the position, else 0: [regions, 1, places, size]. */
+static tg_value *spike(tg_build *b, tg_value *position, tg_value *weight, int64_t size) {
+  tg_value *here = tg_build_binary(b, TG_OP_EQUAL, position, tg_build_positions(b, position, size, 2, 3));
+  return tg_build_insert(
+      b, tg_build_where(b, here, weight ? weight : tg_build_number(b, 1), tg_build_number(b, 0)), 1);
+}
+
+/* Sums of a result's samples divide into those along each dimension. */
+static tg_value *mean_of_regions(tg_build *b, const regions *r) {
+  tg_value *matrix[2];
+  for (int d = 0; d < 2; d++) {
+    int64_t size = r->x->dims[2 + d].size, each[] = {r->count, r->out[d], r->samples, size},
+            rows[] = {r->count, 1, r->out[d], size};
+    neighbours n = neighbours_of(b, places_along(b, r, d), size);
+    tg_value *all =
+        add(b, spike(b, n.position[0], n.share[0], size), spike(b, n.position[1], n.share[1], size));
+    all = tg_build_reduce(b, TG_OP_REDUCE_SUM, tg_build_reshape(b, all, 4, each), 1u << 2);
+    matrix[d] = with(b, TG_OP_DIV, tg_build_reshape(b, all, 4, rows), (double)r->samples);
+  }
+  return tg_build_matmul(b, matrix[0], tg_build_matmul(b, r->x, tg_build_swap(b, matrix[1])));
+}
+
+/* The largest of the four terms of all samples, as ONNX has it. */
+static tg_value *maximum_of_regions(tg_build *b, const regions *r) {
+  neighbours along[2];
+  tg_value *best = NULL;
+  for (int d = 0; d < 2; d++) along[d] = neighbours_of(b, places_along(b, r, d), r->x->dims[2 + d].size);
+  for (int k = 0; k < 4; k++) {
+    int at[] = {k / 2, k % 2};
+    tg_value *rows = spike(b, along[0].position[at[0]], NULL, r->x->dims[2].size),
+             *columns = spike(b, along[1].position[at[1]], NULL, r->x->dims[3].size);
+    tg_value *there = tg_build_matmul(b, rows, tg_build_matmul(b, r->x, tg_build_swap(b, columns)));
+    tg_value *weight = mul(b, along[0].share[at[0]], tg_build_swap(b, along[1].share[at[1]]));
+    there = mul(b, there, tg_build_insert(b, weight, 1));
+    best = best ? tg_build_binary(b, TG_OP_MAX, best, there) : there;
+  }
+  int64_t c = r->x->dims[1].size, each[] = {r->count, c, r->out[0], r->samples, r->out[1], r->samples};
+  return tg_build_reduce(b, TG_OP_REDUCE_MAX, tg_build_reshape(b, best, 6, each), 1u << 3 | 1u << 5);
+}
+
+tg_status tg_make_roi_align(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
+  regions r = {0};
+  tg_value *x = tg_in(node, 0);
+  if (read_regions(node, &r, diag)) return TG_INVALID;
+  r.rois = f32(b, tg_in(node, 1));
+  r.x = tg_build_binary(b, TG_OP_GATHER, f32(b, x), tg_in(node, 2));
+  if (b->failed) return TG_OK;
+  tg_value *y = r.maximum ? maximum_of_regions(b, &r) : mean_of_regions(b, &r);
+  int64_t sizes[] = {r.count, x->dims[1].size, r.out[0], r.out[1]};
+  results[0] = tg_build_cast(b, tg_build_reshape(b, y, 4, sizes), x->dtype);
+  return TG_OK;
+}
+
+/* --- DeformConv --- */
+
+typedef struct deformed {
+  tg_window_shape w;
+  int64_t n, c, h, wide, group, offset_group, kernel,
+      places;     /* positions of the kernel, results of an image */
+  tg_value *rows; /* [n offset_group H W, C / offset_group] */
+} deformed;
+
+static tg_status read_deformed(const tg_node *node, deformed *s, tg_diag *diag) {
+  const tg_value *x = tg_in(node, 0), *w = tg_in(node, 1), *offset = tg_in(node, 2), *bias = tg_in(node, 3),
+                 *mask = tg_in(node, 4);
+  if (x->rank != 4 || w->rank != 4 || offset->rank != 4 || (mask && mask->rank != 4))
+    return tg_fail(diag, TG_INVALID, "only images are supported");
+  for (int i = 0; i < node->input_count; i++)
+    if (tg_in(node, i) && (!tg_dtype_is_float(tg_in(node, i)->dtype) || !tg_value_elements(tg_in(node, i))))
+      return tg_fail(diag, TG_INVALID, "input %d is empty or no float", i);
+  if (tg_window_read(node, &s->w, diag) || tg_window_read_kernel(node, w, &s->w, diag) ||
+      tg_window_place(&s->w, false, diag))
+    return TG_INVALID;
+  s->n = x->dims[0].size, s->c = x->dims[1].size, s->h = x->dims[2].size, s->wide = x->dims[3].size;
+  s->group = tg_attr_int(node, TG_ATTR_GROUP);
+  s->offset_group = tg_attr_int(node, TG_ATTR_OFFSET_GROUP);
+  s->kernel = s->w.kernel[0] * s->w.kernel[1];
+  s->places = s->w.out[0] * s->w.out[1];
+  bool fits = s->group > 0 && s->offset_group > 0 && s->c % s->offset_group == 0 && s->c % s->group == 0 &&
+              w->dims[1].size == s->c / s->group && w->dims[0].size % s->group == 0 &&
+              offset->dims[0].size == s->n && offset->dims[1].size == 2 * s->offset_group * s->kernel &&
+              offset->dims[2].size == s->w.out[0] && offset->dims[3].size == s->w.out[1] &&
+              (!bias || (bias->rank == 1 && bias->dims[0].size == w->dims[0].size)) &&
+              (!mask || (mask->dims[0].size == s->n && mask->dims[1].size == s->offset_group * s->kernel &&
+                         mask->dims[2].size == s->w.out[0] && mask->dims[3].size == s->w.out[1]));
+  if (!fits) return tg_fail(diag, TG_INVALID, "weights, offsets, bias or mask do not fit");
+  if ((double)(s->n * s->offset_group) * (double)(s->h * s->wide) >= 1 << 24)
+    return tg_fail(diag, TG_INVALID, "an image of more than 2^24 elements is not supported");
+  return tg_compose_bounded(4 * (double)(s->n * s->c) * (double)s->kernel * (double)s->places, diag);
+}
+
+/* Along one dimension the places of each kernel position: [n offset_group, kernel, places]. */
+static tg_value *deformed_places(tg_build *b, const deformed *s, tg_value *offset, int d) {
+  int64_t split[] = {s->n * s->offset_group, s->kernel, 2, s->places}, sizes[] = {1, s->kernel, s->places};
+  tg_value *regular = tg_build_constant(b, TG_F32, 3, sizes, NULL);
+  float *to = (float *)regular->data;
+  for (int64_t k = 0; k < s->kernel; k++)
+    for (int64_t p = 0; p < s->places; p++) {
+      int64_t at = d ? k % s->w.kernel[1] : k / s->w.kernel[1], out = d ? p % s->w.out[1] : p / s->w.out[1];
+      *to++ = (float)(out * s->w.stride[d] - s->w.begin[d] + at * s->w.dilation[d]);
+    }
+  tg_value *moved = tg_build_slice(b, tg_build_reshape(b, f32(b, offset), 4, split), 2, d, d + 1, 1);
+  return add(b, tg_build_drop(b, moved, 2), regular);
+}
+
+/* The rows of one of the four neighbours, which are 0 outside of the image: [n offset_group, kernel, places, C / ..]. */
+static tg_value *neighbour_rows(tg_build *b, const deformed *s, tg_value *y, tg_value *x) {
+  tg_value *inside = both(b, with(b, TG_OP_GREATER_OR_EQUAL, y, 0), with(b, TG_OP_LESS, y, (double)s->h));
+  inside = both(b, inside, with(b, TG_OP_GREATER_OR_EQUAL, x, 0));
+  inside = both(b, inside, with(b, TG_OP_LESS, x, (double)s->wide));
+  y = tg_build_clip(b, y, 0, (double)s->h - 1);
+  x = tg_build_clip(b, x, 0, (double)s->wide - 1);
+  tg_value *images =
+      times(b, tg_build_positions(b, y, s->n * s->offset_group, 0, 3), (double)(s->h * s->wide));
+  tg_value *row = add(b, images, add(b, times(b, y, (double)s->wide), x));
+  tg_value *there = tg_build_binary(b, TG_OP_GATHER, s->rows, tg_build_cast(b, row, TG_I64));
+  if (b->failed) return there;
+  return tg_build_where(b, tg_build_insert(b, inside, 3), there, tg_build_number(b, 0));
+}
+
+/* Between four neighbours of each place: [n offset_group, kernel, places, C / offset_group]. */
+static tg_value *deformed_samples(tg_build *b, const deformed *s, tg_value *offset) {
+  tg_value *from[2], *share[2][2], *sum = NULL;
+  for (int d = 0; d < 2; d++) {
+    tg_value *place = deformed_places(b, s, offset, d);
+    from[d] = tg_build_unary(b, TG_OP_FLOOR, place);
+    share[d][1] = sub(b, place, from[d]);
+    share[d][0] = sub(b, tg_build_number(b, 1), share[d][1]);
+  }
+  for (int k = 0; k < 4; k++) {
+    tg_value *weight = mul(b, share[0][k / 2], share[1][k % 2]);
+    tg_value *rows = neighbour_rows(b, s, plus(b, from[0], k / 2), plus(b, from[1], k % 2));
+    if (b->failed) return rows;
+    tg_value *one = mul(b, rows, tg_build_insert(b, weight, 3));
+    sum = sum ? add(b, sum, one) : one;
+  }
+  return sum;
+}
+
+/* The convolution is a product with what is sampled for each kernel position. */
+tg_status tg_make_deform_conv(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
+  deformed s = {0};
+  tg_value *x = tg_in(node, 0), *w = tg_in(node, 1), *bias = tg_in(node, 3), *mask = tg_in(node, 4);
+  if (read_deformed(node, &s, diag)) return TG_INVALID;
+  int64_t out = w->dims[0].size, part = s.c / s.offset_group, pixels = s.h * s.wide,
+          planes[] = {s.n * s.offset_group, part, pixels}, table[] = {s.n * s.offset_group * pixels, part},
+          one[] = {s.n * s.offset_group, s.kernel, s.places, 1},
+          columns[] = {s.n, s.group, s.c / s.group * s.kernel, s.places},
+          weights[] = {s.group, out / s.group, s.c / s.group * s.kernel}, channels[] = {out, 1, 1},
+          image[] = {s.n, out, s.w.out[0], s.w.out[1]};
+  s.rows = tg_build_reshape(b, tg_build_swap(b, tg_build_reshape(b, f32(b, x), 3, planes)), 2, table);
+  tg_value *samples = deformed_samples(b, &s, tg_in(node, 2));
+  if (b->failed) return TG_OK;
+  if (mask) samples = mul(b, samples, tg_build_reshape(b, f32(b, mask), 4, one));
+  samples = tg_build_transpose(b, samples, (int64_t[]){0, 3, 1, 2}); /* channels, kernel, places */
+  tg_value *y = tg_build_matmul(b, tg_build_reshape(b, f32(b, w), 3, weights),
+                                tg_build_reshape(b, samples, 4, columns));
+  y = tg_build_reshape(b, y, 4, image);
+  if (bias) y = add(b, y, tg_build_reshape(b, f32(b, bias), 3, channels));
+  results[0] = tg_build_cast(b, y, x->dtype);
+  return TG_OK;
+}
