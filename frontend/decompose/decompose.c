@@ -93,13 +93,17 @@ static tg_status decompose(tg_graph *graph, tg_node *node, tg_diag *diag) {
 
 /* Models compute shapes from constants: what is integer, small and constant is folded at once, since the next
  * Reshape needs to know it; so are the few floats and bools that such a computation goes through. */
-static bool is_shape_arithmetic(const tg_node *node) {
-  const tg_value *result = tg_out(node);
-  if (node->output_count != 1 || tg_op_is(node->op, TG_IS_SEQUENCE)) return false;
-  if (tg_op_is(node->op, TG_IS_GENERATES)) return true;
+static bool is_small(const tg_value *result) {
   bool is_float = tg_dtype_is_float(result->dtype);
-  if (is_float && tg_op_is(node->op, TG_IS_GEMM | TG_IS_INTERNAL)) return false;
-  if (tg_value_elements(result) > (is_float ? TG_MAX_RANK : SHAPE_ELEMENTS)) return false;
+  return tg_value_elements(result) <= (is_float ? TG_MAX_RANK : SHAPE_ELEMENTS);
+}
+
+static bool is_shape_arithmetic(const tg_node *node) {
+  if (tg_op_is(node->op, TG_IS_SEQUENCE)) return false;
+  if (tg_op_is(node->op, TG_IS_GENERATES)) return true;
+  if (tg_dtype_is_float(tg_out(node)->dtype) && tg_op_is(node->op, TG_IS_GEMM | TG_IS_INTERNAL)) return false;
+  for (int i = 0; i < node->output_count; i++)
+    if (!is_small(node->outputs[i])) return false;
   for (int i = 0; i < node->input_count; i++) {
     const tg_value *x = tg_in(node, i);
     if (!x) continue;
@@ -111,20 +115,27 @@ static bool is_shape_arithmetic(const tg_node *node) {
 
 static void fold_shape_arithmetic(tg_graph *graph, tg_node *node) {
   if (!is_shape_arithmetic(node)) return;
-  tg_value *result = tg_out(node);
+  int count = node->output_count;
   const void **inputs = TG_NEW_ARRAY(graph->arena, const void *, (size_t)node->input_count);
+  tg_value **folded = TG_NEW_ARRAY(graph->arena, tg_value *, (size_t)count);
+  void **data = TG_NEW_ARRAY(graph->arena, void *, (size_t)count);
   for (int i = 0; i < node->input_count; i++) inputs[i] = tg_in(node, i) ? tg_in(node, i)->data : NULL;
-  int64_t sizes[TG_MAX_RANK];
-  tg_value_sizes(result, sizes);
-  tg_value *folded =
-      tg_graph_add_constant(graph, result->name, result->dtype, result->rank, sizes, NULL, false);
-  void *data = (void *)folded->data;
-  tg_reference_node(node, inputs, &data);
-  const char *name = result->name;
-  tg_value_replace(graph, result, folded);
+  for (int i = 0; i < count; i++) {
+    const tg_value *result = node->outputs[i];
+    int64_t sizes[TG_MAX_RANK];
+    tg_value_sizes(result, sizes);
+    folded[i] = tg_graph_add_constant(graph, result->name, result->dtype, result->rank, sizes, NULL, false);
+    data[i] = (void *)folded[i]->data;
+  }
+  tg_reference_node(node, inputs, data);
+  for (int i = 0; i < count; i++) {
+    tg_value *result = node->outputs[i];
+    const char *name = result->name;
+    tg_value_replace(graph, result, folded[i]);
+    tg_value_rename(graph, result, tg_arena_printf(graph->arena, "%s.old", name));
+    tg_value_rename(graph, folded[i], name);
+  }
   tg_graph_remove_node(graph, node);
-  tg_value_rename(graph, result, tg_arena_printf(graph->arena, "%s.old", name));
-  tg_value_rename(graph, folded, name);
 }
 
 /* What was built of constants alone is constant. */

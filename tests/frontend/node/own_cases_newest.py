@@ -390,5 +390,13 @@ def clipped_layers(kit):
     kit.case("lstm_input_forget", operator, [x, w, r, bias], [x], 14, hidden_size=h, input_forget=1, refused="only 0 is")
 
 
+def shapes(kit):
+    """A shape that is split into its numbers is still known when the model is compiled."""
+    x, node = kit.normal(2, 3, 4, 5), kit.node
+    nodes = [node("Shape", ["x"], ["s"]), node("Split", ["s"], ["n", "c", "h", "w"], axis=0), node("Mul", ["h", "w"], ["hw"]),
+             node("Concat", ["n", "hw", "c"], ["t"], axis=0), node("Reshape", ["x", "t"], ["y"])]
+    kit.graph("split_shape", nodes, [("x", x)], [("y", x.reshape(2, 20, 3))], 13)
+
+
 GROUPS = (linear_attention, causal_convolutions, caches, frames, col2im, pools_with_places, norms_of_windows, regions, deformed, determinants, mel_bands, extremes,
-          random_numbers, sequences, clipped_layers)
+          random_numbers, sequences, clipped_layers, shapes)
