@@ -1,10 +1,6 @@
 /* Convolutional models of the zoo. */
 #include "runtime/zoo_layers.h"
 
-#include <inttypes.h>
-
-enum { MOST_SIDE = 8192, MOST_CHANNELS = 16384 };
-
 static tg_value *ones(tg_zoo_model *z, const char *name, int64_t count) {
   float *data = TG_NEW_ARRAY(z->arena, float, (size_t)count);
   for (int64_t i = 0; i < count; i++) data[i] = 1;
@@ -25,18 +21,10 @@ static tg_value *conv_norm(tg_zoo_model *z, const char *layer, tg_value *x, int6
   return batch_norm(z, tg_zoo_part(z, layer, "norm"), x, out);
 }
 
-static tg_status check_sizes(const char *name, int64_t side, int64_t channels, tg_diag *diag) {
-  if (side > MOST_SIDE || channels > MOST_CHANNELS)
-    return tg_fail(diag, TG_INVALID,
-                   "%s: %" PRId64 " x %" PRId64 " pixels of %" PRId64 " channels are too many", name, side,
-                   side, channels);
-  return TG_OK;
-}
-
 /* ROCm's example of mixed precision: 2 channels to `hidden`, two hidden layers, one channel. */
 tg_status tg_zoo_convmodel(tg_arena *arena, const tg_zoo_options *o, tg_graph **out_graph, tg_diag *diag) {
   int64_t side = o->size ? o->size : 512, hidden = o->hidden ? o->hidden : 256;
-  if (check_sizes("convmodel", side, hidden, diag)) return TG_INVALID;
+  if (tg_zoo_check_sizes("convmodel", side, hidden, 1, diag)) return TG_INVALID;
   tg_zoo_model z = tg_zoo_begin(arena, "convmodel", o);
   tg_value *x = tg_zoo_batched(&z, "x", o->batch, 4, (int64_t[]){2, side, side});
   for (int layer = 0; layer < 3; layer++) {
@@ -63,7 +51,7 @@ static tg_value *basic_block(tg_zoo_model *z, const char *name, tg_value *x, int
 
 tg_status tg_zoo_resnet18(tg_arena *arena, const tg_zoo_options *o, tg_graph **out_graph, tg_diag *diag) {
   int64_t side = o->size ? o->size : 224, width = o->hidden ? o->hidden : 64, channels = width;
-  if (check_sizes("resnet18", side, 8 * width, diag)) return TG_INVALID;
+  if (tg_zoo_check_sizes("resnet18", side, width, 8, diag)) return TG_INVALID;
   tg_zoo_model z = tg_zoo_begin(arena, "resnet18", o);
   tg_value *x = tg_zoo_batched(&z, "image", o->batch, 4, (int64_t[]){3, side, side});
   x = conv_norm(&z, "conv1", x, 3, channels, (tg_window){.kernel = 7, .stride = 2, .padding = 3}, false);

@@ -16,9 +16,10 @@ TILE_UNITS = ("mx", "vx", "tx")
 
 def array(head):
     """Parameters that `arch` and `set` lines name, and what follows from them (docs, 1)."""
-    column = ("tiny", "edge", "rack").index(next(line.split()[1] for line in head if line.startswith("arch ")))
-    rows = re.findall(r"^PARAM\((\w+), (\d+), (\d+), (\d+),", (MACHINE / "params.def").read_text(encoding="utf-8"), re.MULTILINE)
-    values = {name: int(numbers[column]) for name, *numbers in rows}
+    names = re.findall(r"^ARRAY\((\w+),", (MACHINE / "arrays.def").read_text(encoding="utf-8"), re.MULTILINE)
+    column = names.index(next(line.split()[1] for line in head if line.startswith("arch ")))
+    rows = re.findall(r"^PARAM\((\w+), \(([\d, ]+)\),", (MACHINE / "params.def").read_text(encoding="utf-8"), re.MULTILINE)
+    values = {name: int(numbers.split(",")[column]) for name, numbers in rows}
     values.update({name: int(value) for name, value in re.findall(r"^set (\w+)=(\d+)$", "\n".join(head), re.MULTILINE)})
     values["bank_rows"] = values["bank_bytes"] // (4 * values["p"])  # a bank row has P words
     values["half_rows"] = values["acc_bytes"] // (8 * values["p"])  # an accumulator row has 2P words
