@@ -43,16 +43,45 @@ static void print_cell(FILE *out, const char *text) {
   }
 }
 
+/* Is it made of others as soon as its operands are known? */
+static bool is_composed(tg_op op) {
+  static const bool composed[TG_OP_COUNT] = {
+#define TG_COMPOSITION(op, make) [TG_OP_##op] = true,
+#include "frontend/decompose/compositions.def"
+#undef TG_COMPOSITION
+  };
+  return composed[op];
+}
+
 static void print_gradient(FILE *out, tg_op op) {
   const tg_gradient_info *gradient = tg_gradient_get(op);
   if (gradient->rule)
     print_cell(out, gradient->text);
   else if (tg_op_is(op, TG_IS_RECURRENT))
     fputs("of what it is unrolled to", out);
-  else if (tg_op_is(op, TG_IS_EXPANDED) || op == TG_OP_EINSUM)
+  else if (tg_op_is(op, TG_IS_EXPANDED) || is_composed(op) || op == TG_OP_EINSUM)
     fputs("of what it is made of", out);
   else
     fputs(tg_op_is(op, TG_IS_COMPARE | TG_IS_LOGIC | TG_IS_GENERATES) ? "-" : "none", out);
+}
+
+/* What computes it on the array. Values that address generators move pass a vector unit, which leaves them as they are. */
+static const char *unit_of(tg_op op) {
+  if (!tg_op_is(op, TG_IS_DEVICE)) return "-";
+  if (tg_op_is(op, TG_IS_GEMM)) return "mx";
+  return tg_op_is(op, TG_IS_MOVE) || op == TG_OP_GATHER_ROWS ? "AGCU" : "vx";
+}
+
+static void print_internal(FILE *out) {
+  fputs("\n## Operators of the array that models do not have\n\nGradients and other operators are lowered to "
+        "them.\n\n| operator | unit | effect |\n|---|---|---|\n",
+        out);
+  for (int op = 0; op < TG_OP_COUNT; op++) {
+    if (!tg_op_is((tg_op)op, TG_IS_INTERNAL) || !tg_op_is((tg_op)op, TG_IS_DEVICE)) continue;
+    fprintf(out, "| %s | %s | ", tg_op_get((tg_op)op)->name, unit_of((tg_op)op));
+    print_cell(out, tg_op_get((tg_op)op)->effect);
+    fputs(" |\n", out);
+  }
 }
 
 static char *page(tg_arena *arena) {
@@ -61,17 +90,19 @@ static char *page(tg_arena *arena) {
   FILE *out = open_memstream(&text, &size);
   fputs("# Operators\n\nPrinted from `frontend/ops.def` by `test_frontend_tables`; do not edit. Inputs in "
         "[brackets] are "
-        "optional,\nthose in {braces} must be constant. The array runs those marked *; the others are "
-        "lowered to them. "
+        "optional,\nthose in {braces} must be constant. The array runs those that have a unit: mx multiplies "
+        "matrices, vx\ncomputes elements and rows, AGCU moves; the others are lowered to them. "
         "Opsets 1 to 28;\n`Constant` nodes become constants. Anything else in a model is refused, naming "
         "node and "
-        "operator.\nGradients: g is that of the result Y; \"none\" is refused by `tegula train`.\n\n| "
-        "operator | inputs | effect | attributes | gradient |\n|---|---|---|---|---|\n",
+        "operator.\nGradients: g is that of the result Y; \"none\" is refused by `tegula train`.\nWhat tests "
+        "they pass, "
+        "with which element types: [node-tests.md](node-tests.md).\n\n| "
+        "operator | unit | inputs | effect | attributes | gradient |\n|---|---|---|---|---|---|\n",
         out);
   for (int op = 0; op < TG_OP_COUNT; op++) {
     const tg_op_info *info = tg_op_get((tg_op)op);
     if (tg_op_is((tg_op)op, TG_IS_INTERNAL)) continue;
-    fprintf(out, "| %s%s | ", info->name, tg_op_is((tg_op)op, TG_IS_DEVICE) ? " *" : "");
+    fprintf(out, "| %s | %s | ", info->name, unit_of((tg_op)op));
     print_count(out, info);
     fprintf(out, " | ");
     print_cell(out, info->effect);
@@ -81,6 +112,7 @@ static char *page(tg_arena *arena) {
     print_gradient(out, (tg_op)op);
     fputs(" |\n", out);
   }
+  print_internal(out);
   fclose(out);
   char *copy = tg_arena_strdup(arena, text);
   free(text);

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """Runs ONNX's backend node tests through the command and compares what comes out.
 
-usage: run.py [--sample N] [--jobs N] [--filter TEXT] [--json FILE] [--table FILE] [--list] [--all] TEGULA FOLDER...
+usage: run.py [--sample N] [--jobs N] [--filter TEXT] [--json FILE] [--table FILE | --page FILE] [--list] [--all] TEGULA FOLDER...
 
 A FOLDER holds tests as ONNX lays them out: NAME/model.onnx, NAME/test_data_set_0/{input,output}_N.pb (Debian: package
 libonnx-testdata). Each is run by `tegula run` on the functional engine and is one of
@@ -16,7 +16,8 @@ libonnx-testdata). Each is run by `tegula run` on the functional engine and is o
 
 Tolerance: integers and bools equal; floats as ONNX's own runner has it, 1e-3 relative and 1e-7 absolute, of FP16 and BF16 a
 unit in the last place of theirs. --sample N takes every Nth test; --list prints one line a test. Exits 1 if anything is wrong (with --all: does not pass), 77 if
-there is nothing to run or no Python package to read it with.
+there is nothing to run or no Python package to read it with. --table FILE writes the page of operators, --page FILE compares it:
+wholly after all tests of its suite, else what the tests show must stand in it.
 """
 import argparse
 import collections
@@ -42,12 +43,21 @@ Printed by `tests/frontend/node/run.py --table docs/node-tests.md` from a run of
 the functional engine; do not edit. Tests of one operator whose inputs and outputs are tensors of numbers; what does not pass is refused, none is wrong. What
 operators compute, and their gradients: [operators.md](operators.md).
 
+Unit: what ran in the tests that pass: mx multiplies matrices, vx computes elements and rows, AGCU moves; "compile time" where the result is known then.
+Datatypes: of operands and results of these tests.
+Gradient: yes, by a rule; composed, by those of the operators that it is made of; none, a model that trains through it is refused; -, what it gives has none.
+
 """
+OPERATORS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../docs/operators.md")
+OLDER = {"Upsample": "Resize"}
+SUITE = 1072  # tests of the page
 RANDOM = {"Bernoulli", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", "Multinomial", "Dropout"}
 # Tests that are wrong themselves: what their numbers need is not in their node.
 MISTAKEN = {"test_adam_multiple": "its epsilon of 1e-2 is missing from the node",
             "test_dft_inverse": "its zeros are recorded with rounding errors of FP32 above 1e-7",
             "test_dft_inverse_opset19": "its zeros are recorded with rounding errors of FP32 above 1e-7"}
+TYPES = {1: "float32", 2: "uint8", 3: "int8", 4: "uint16", 5: "int16", 6: "int32", 7: "int64", 9: "bool", 10: "float16", 11: "float64",
+         12: "uint32", 13: "uint64", 16: "bfloat16"}
 NUMBERS = {1: "f4", 2: "u1", 3: "i1", 4: "u2", 5: "i2", 6: "i4", 7: "i8", 9: "?", 10: "f2", 11: "f8", 12: "u4", 13: "u8", 16: "V2"}
 
 
@@ -119,19 +129,65 @@ def compare(model, data, folder):
     return None
 
 
-def run_in(tegula, test, folder):
-    """(outcome, text) of one test."""
+def operator_rows():
+    """Of operators.md: {operator: (unit, gradient)}."""
+    rows = {}
+    with open(OPERATORS) as file:
+        for line in file:
+            cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+            if len(cells) >= 3 and re.match(r"[A-Z]\w*$", cells[0]):
+                rows[cells[0]] = (cells[1], cells[-1] if len(cells) > 3 else "")
+    return rows
+
+
+def gradient_of(rows, operator):
+    """Of one that tests pass; import knows operators that the table has not: constants, and older names."""
+    name = OLDER.get(operator, operator)
+    text = rows[name][1] if name in rows else "-"
+    return "composed" if text.startswith("of what") else text if text in ("none", "-") else "yes"
+
+
+def kernels_of(tegula, model, arguments):
+    """Kernels of the program and the names of constants: of `inspect`, with more and more inputs as constants."""
+    inputs = arguments[1::2]
+    for constants in ([], [i for i in inputs if numpy.load(i.split("=", 1)[1]).dtype.kind in "iub"], inputs[1:], inputs):
+        run = subprocess.run([tegula, "inspect", model] + [word for i in constants for word in ("--const", i)],
+                             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, universal_newlines=True, timeout=120)
+        if run.returncode == 0:
+            kernels = re.findall(r'^ +(\d+) .* section \d+: (\S+) "(.*)"$', run.stdout, re.M)
+            return kernels, set(re.findall(r"^const %(\S+):", run.stdout, re.M))
+    return [], set()
+
+
+def units_of(tegula, model, arguments, rows):
+    units = set()
+    kernels, constants = kernels_of(tegula, model, arguments)
+    for mx_cycles, operators, name in kernels:
+        names = operators.split("+")
+        if int(mx_cycles):
+            units.add("mx")
+        if names == ["Copy"]:
+            units.add("compile time" if name in constants else "AGCU")
+            continue
+        own = {rows[n][0] if n in rows else "vx" for n in names}
+        units |= {"vx" if unit == "mx" and not int(mx_cycles) else unit for unit in own if unit != "mx" or not int(mx_cycles)}
+    return units
+
+
+def run_in(tegula, test, folder, found=None):
+    """(outcome, text) of one test; `found` gets its element types and, of a test that passes, units."""
     model = onnx.load(os.path.join(test, "model.onnx"))
     data = os.path.join(test, "test_data_set_0")
     constants = {tensor.name for tensor in model.graph.initializer}
-    arguments = []
+    arguments, types = [], set()
     for i, value in enumerate(v for v in model.graph.input if v.name not in constants):
-        array, _ = load(os.path.join(data, "input_%d.pb" % i), value)
+        array, element_type = load(os.path.join(data, "input_%d.pb" % i), value)
+        types.add(element_type)
         path = os.path.join(folder, "in_%d.npy" % i)
         numpy.save(path, array)
         arguments += ["--input", "%s=%s" % (value.name, path)]
     for i, value in enumerate(model.graph.output):
-        load(os.path.join(data, "output_%d.pb" % i), value)
+        types.add(load(os.path.join(data, "output_%d.pb" % i), value)[1])
     out = os.path.join(folder, "out")
     run = subprocess.run([tegula, "run", os.path.join(test, "model.onnx"), "--engine", "functional", "--threads", "1", "-q",
                           "--no-cpu-reference", "--output-dir", out] + arguments,
@@ -145,15 +201,19 @@ def run_in(tegula, test, folder):
     if run.returncode:
         return "wrong", "exit status %d: %s" % (run.returncode, lines[0])
     wrong = compare(model, data, out)
+    if found is not None and not wrong:
+        found["types"] = sorted(TYPES[t] for t in types)
+        found["units"] = sorted(units_of(tegula, os.path.join(test, "model.onnx"), arguments, found.pop("rows")))
     return ("wrong", wrong) if wrong else ("pass", "")
 
 
-def run_test(tegula, test):
+def run_test(tegula, test, rows=None):
     model = onnx.load(os.path.join(test, "model.onnx"))
     operators = [node.op_type for node in model.graph.node]
+    found = {"rows": rows} if rows and len(operators) == 1 else None
     with tempfile.TemporaryDirectory() as folder:
         try:
-            outcome, text = run_in(tegula, test, folder)
+            outcome, text = run_in(tegula, test, folder, found)
         except Foreign as foreign:
             outcome, text = "foreign", str(foreign)
         except subprocess.TimeoutExpired:
@@ -165,8 +225,9 @@ def run_test(tegula, test):
         outcome, text = "mistaken", MISTAKEN[name]
     if outcome == "wrong" and RANDOM & set(operators):
         outcome = "random"
-    return {"test": name, "operators": operators, "outcome": outcome, "text": text,
-            "opset": max([o.version for o in model.opset_import if o.domain in ("", "ai.onnx")] or [0])}
+    found = found or {}
+    return {"test": name, "operators": operators, "outcome": outcome, "text": text, "units": found.get("units", []),
+            "types": found.get("types", []), "opset": max([o.version for o in model.opset_import if o.domain in ("", "ai.onnx")] or [0])}
 
 
 def find_tests(folders, text):
@@ -192,17 +253,40 @@ def summary(results):
             print("  WRONG %s (%s): %s" % (r["test"], ", ".join(r["operators"]), r["text"]))
 
 
-def table(results):
-    """By operator: opsets of its tests, and how many pass of those with tensors."""
+def union(tests, key):
+    return ", ".join(sorted({item for test in tests for item in test[key]}))
+
+
+def table(results, operators):
+    """By operator: opsets of its tests, how many pass of those with tensors, and with what."""
     rows = collections.defaultdict(list)
     for r in results:
         if r["outcome"] != "foreign" and len(r["operators"]) == 1:
             rows[r["operators"][0]].append(r)
-    yield "| operator | opsets | pass | of |"
-    yield "|---|---|---|---|"
+    yield "| operator | opsets | pass | of | unit | datatypes | gradient |"
+    yield "|---|---|---|---|---|---|---|"
     for name, tests in sorted(rows.items()):
-        yield "| %s | %s | %d | %d |" % (name, ", ".join(str(o) for o in sorted({t["opset"] for t in tests})),
-                                         sum(t["outcome"] == "pass" for t in tests), len(tests))
+        yield "| %s | %s | %d | %d | %s | %s | %s |" % (
+            name, ", ".join(str(o) for o in sorted({t["opset"] for t in tests})), sum(t["outcome"] == "pass" for t in tests), len(tests),
+            union(tests, "units"), union(tests, "types"), gradient_of(operators, name) if any(t["outcome"] == "pass" for t in tests) else "")
+
+
+def differs_from(page, lines, complete):
+    """What the tests found that does not stand in the page, a line each."""
+    with open(page) as file:
+        text = file.read()
+    if complete:
+        return [] if text == PAGE + "\n".join(lines) + "\n" else ["%s is not current: run.py --table writes it" % page]
+    def cells_of(line):
+        return [set(cell.strip(" ").split(", ")) - {""} for cell in line.split("|")[1:-1]]
+    rows = {line.split("|")[1].strip(): cells_of(line) for line in text.split("\n") if line.startswith("| ")}
+    wrong = []
+    for line in lines[2:]:
+        cells, row = cells_of(line), rows.get(line.split("|")[1].strip())
+        stands = row and all(cells[i] <= row[i] for i in (1, 4, 5, 6)) and int(*cells[2]) <= int(*row[2])
+        if not stands:
+            wrong.append("%s has no such row: %s" % (page, line))
+    return wrong
 
 
 def main():
@@ -212,6 +296,7 @@ def main():
     parser.add_argument("--filter", default="")
     parser.add_argument("--json")
     parser.add_argument("--table")
+    parser.add_argument("--page")
     parser.add_argument("--all", action="store_true")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("tegula")
@@ -221,20 +306,25 @@ def main():
     if not tests:
         print("skipped: no node tests in %s (Debian: libonnx-testdata)" % " ".join(options.folder))
         return 77
+    rows = operator_rows() if options.table or options.page else None
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        results = list(pool.map(lambda test: run_test(options.tegula, test), tests))
+        results = list(pool.map(lambda test: run_test(options.tegula, test, rows), tests))
     if options.list:
         for r in results:
             print("%-8s %s  %s" % (r["outcome"], r["test"], r["text"]))
     summary(results)
     if options.table:
         with open(options.table, "w") as file:
-            file.write(PAGE + "\n".join(table(results)) + "\n")
+            file.write(PAGE + "\n".join(table(results, rows)) + "\n")
+    stale = []
+    if options.page and len(find_tests(options.folder, "")) == SUITE:
+        stale = differs_from(options.page, list(table(results, rows)), len(tests) == SUITE)
+        print("\n".join(stale[:20]))
     if options.json:
         with open(options.json, "w") as file:
             json.dump(results, file, indent=1)
     must = {"pass"} if options.all else {"pass", "refused", "foreign", "random", "mistaken"}
-    return 0 if {r["outcome"] for r in results} <= must else 1
+    return 0 if {r["outcome"] for r in results} <= must and not stale else 1
 
 
 if __name__ == "__main__":
