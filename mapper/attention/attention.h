@@ -6,7 +6,7 @@
 #define TEGULA_MAPPER_ATTENTION_ATTENTION_H
 
 #include "mapper/gemm/tiling.h"
-#include "mapper/section/channel.h"
+#include "mapper/section/stage.h"
 #include "mapper/vector/softmax.h"
 
 /* A tensor as matrices, one for each product, as they lie in DRAM: consecutive elements run along a row. */
@@ -81,6 +81,22 @@ typedef enum tg_attention_role {
 } tg_attention_role;
 void tg_attention_plan_channels(const tg_params *m, const tg_attention *a,
                                 tg_channel_plan plans[TG_ATTENTION_ROLES]);
+
+/* Its stages, in the order of each queue: of a unit of work after the other, while the ones before are under way. */
+typedef enum tg_attention_stage {
+  TG_STAGE_LOADS, /* queries, keys, and operands of the fused nodes */
+  TG_STAGE_VALUES,
+  TG_STAGE_SECOND_PRODUCT,
+  TG_STAGE_SCORES,
+  TG_STAGE_EXPS, /* the two VOPs of the softmax */
+  TG_STAGE_WEIGHTS,
+  TG_STAGE_CONTEXT, /* the drain */
+  TG_STAGE_OUT,
+} tg_attention_stage;
+enum { TG_NEST_UNITS, TG_NEST_BLOCKS_OF_ROWS, TG_ATTENTION_NESTS };
+void tg_attention_list_stages(const tg_params *m, const tg_attention *a, tg_stages *out);
+/* Cycles of a port for a unit's results. */
+double tg_attention_out_cycles(const tg_params *m, const tg_attention *a);
 
 /* False: it is not computed as one section, or would be no faster so. */
 bool tg_describe_attention(const tg_compile *c, const tg_kernel *kernel, tg_attention *out);

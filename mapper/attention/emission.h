@@ -4,7 +4,7 @@
 #define TEGULA_MAPPER_ATTENTION_EMISSION_H
 
 #include "mapper/attention/attention.h"
-#include "mapper/section/channel.h"
+#include "mapper/section/egress.h"
 
 typedef struct tg_attention_input {
   const tg_matrices *at;
@@ -20,6 +20,9 @@ typedef struct tg_attention_emission {
   tg_attention_input q, k, v, epilogue_operand[TG_EPILOGUE_OPERANDS];
   tg_buffer exps, sums;
   tg_channel channels[TG_ATTENTION_ROLES];
+  tg_vx_instr microcode[3]; /* of the two VOPs of the softmax, and of the drain */
+  tg_store_port port;
+  tg_egress_plan egress;
   int out_entry;
   int64_t out_residue;
   uint32_t out_take; /* elements of a row as they leave */
@@ -38,27 +41,20 @@ void tg_attention_set_walk(tg_agcu_instr *in, const tg_matrices *x, int64_t radi
                            int64_t residue);
 void tg_attention_set_block(const tg_attention_emission *e, tg_agcu_instr *in, uint32_t r, uint32_t col);
 
-void tg_attention_emit_loads(tg_attention_emission *e);
-/* The VOPs of a tile: `microcode` of the two of a softmax, and of the drain. */
-void tg_attention_emit_vops(tg_attention_emission *e, uint32_t r, uint32_t col,
-                            const tg_vx_instr microcode[3]);
-
-/* An instruction for unit `first`, or for so many units from there on. */
-typedef struct tg_attention_span {
-  uint32_t first, count;
-} tg_attention_span;
-
-/* Each unit has the buffer of its number. */
-static inline void tg_attention_set_turns(int64_t *base_field, const tg_buffer *buffer,
-                                          tg_attention_span units) {
-  tg_set_rotating(base_field, buffer, units.first % buffer->count,
-                  units.count > 1 ? TG_ROTATE_EACH : TG_ROTATE_NEVER);
+/* The stages: loads of an AGCU, and a VOP for the units of a turn. */
+void tg_attention_emit_loads(tg_attention_emission *e, const tg_stage *stage, tg_queue *queue, tg_turn at);
+void tg_attention_emit_vop(tg_attention_emission *e, const tg_stage *stage, tg_queue *queue, tg_turn at);
+/* The waits and posts of an instruction at those of its stage's channels whose bits are set in `which`. */
+static inline void tg_attention_meet(const tg_attention_emission *e, const tg_stage *stage, uint64_t which,
+                                     tg_instr *in, tg_turn at) {
+  const tg_joint joint = {.kernel = e, .in = in, .r = at.r, .col = at.col, .first = true, .last = true};
+  tg_stage_meet(stage, e->channels, which, &joint);
 }
 
-/* The instruction ends a loop over units that begins at slot `begin`. */
-static inline void tg_attention_end_loop(tg_instr *in, tg_attention_span units, uint32_t begin) {
-  in->common.loop_count[2] = units.count;
-  in->common.loop_begin[2] = begin;
+/* Each unit has the buffer of its number. */
+static inline void tg_attention_set_turns(int64_t *base_field, const tg_buffer *buffer, tg_turn units) {
+  tg_set_rotating(base_field, buffer, units.first % buffer->count,
+                  units.count > 1 ? TG_ROTATE_EACH : TG_ROTATE_NEVER);
 }
 
 #endif

@@ -12,7 +12,6 @@
 
 typedef tg_attention_emission emission;
 typedef tg_attention_input input;
-typedef tg_attention_span span;
 
 /* ---- room ---- */
 
@@ -44,12 +43,23 @@ static const tg_channel_end ends[] = {
     {TG_ROLE_CONTEXT_AWAY, TG_END_FREE | TG_END_AGCU},
 };
 
+/* Who fills them. */
+static tg_post own_source(const void *kernel, const tg_channel *channel, uint32_t r, uint32_t col) {
+  return tg_post_to_agcu(channel, tg_attention_own_from_west(kernel, r, col), r, col);
+}
+static tg_post shared_source(const void *kernel, const tg_channel *channel, uint32_t r, uint32_t col) {
+  return tg_post_to_agcu(channel, tg_attention_shared_from_west(kernel, r, col), r, col);
+}
+
 static bool open_channels(emission *e) {
   const tg_params *m = e->b.m;
   tg_channel_plan plans[TG_ATTENTION_ROLES];
+  for (int i = 0; i < TG_ATTENTION_ROLES; i++) e->channels[i] = TG_CHANNEL_NONE;
   tg_attention_plan_channels(m, e->a, plans);
   if (!tg_channels_place(&e->b, plans, TG_ATTENTION_ROLES, e->channels)) return false;
   tg_channels_open(&e->b, plans, ends, (int)(sizeof ends / sizeof *ends), e->channels);
+  e->channels[TG_ROLE_QUERIES].source = e->channels[TG_ROLE_SCORED_ALL].source = own_source;
+  e->channels[TG_ROLE_KEYS].source = e->channels[TG_ROLE_VALUES].source = shared_source;
   e->q.buffer = e->channels[TG_ROLE_QUERIES].ring;
   e->k.buffer = e->channels[TG_ROLE_KEYS].ring;
   e->v.buffer = e->channels[TG_ROLE_VALUES].ring;
@@ -64,21 +74,21 @@ static bool open_channels(emission *e) {
 
 /* ---- products ---- */
 
-static void set_rounding(const emission *e, tg_mx_instr *mx, uint32_t r, uint32_t col, span units) {
+static void set_rounding(const emission *e, tg_mx_instr *mx, tg_turn units) {
   const tg_attention *a = e->a;
   int64_t step =
       a->blocks == 1 ? tg_attention_at_a_time(e->b.m, a) * a->queries : (int64_t)a->group * a->rows;
   mx->sr[0] = 1;
-  mx->sr_row[0] = tg_attention_first_product(e, r, col) * a->queries + tg_attention_first_row(e, r, col) +
-                  units.first * step;
+  mx->sr_row[0] = tg_attention_first_product(e, units.r, units.col) * a->queries +
+                  tg_attention_first_row(e, units.r, units.col) + units.first * step;
   mx->sr_row_delta[2] = units.count > 1 ? step : 0;
   mx->sr_col_blk[1] = tg_lanes(e->b.m);
   mx->sr_col_blk[2] = tg_mx_stationary(e->b.m, mx->format[0]);
 }
 
 /* A product whose streamed operand has rows `a_row` apart; its result begins at row `at` of a half. */
-static tg_instr *push_product(emission *e, uint32_t r, uint32_t col, int number, uint32_t a_row, uint32_t at,
-                              span units) {
+static tg_instr *push_product(emission *e, tg_queue *queue, int number, uint32_t a_row, uint32_t at,
+                              tg_turn units) {
   const tg_params *m = e->b.m;
   const tg_attention *a = e->a;
   const tg_gemm *g = number ? &a->context : &a->scores;
@@ -87,7 +97,7 @@ static tg_instr *push_product(emission *e, uint32_t r, uint32_t col, int number,
                   *block = number ? &e->v.buffer : &e->k.buffer;
   uint32_t stationary = tg_mx_stationary(m, g->format), beats = tg_mx_beats(g->format),
            b_row = tg_gemm_b_row(m, g, &t);
-  tg_instr *in = tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->mx, TG_OP_mx_gemm);
+  tg_instr *in = tg_build_push(&e->b, queue, TG_OP_mx_gemm);
   tg_mx_instr *mx = &in->mx;
   mx->format[0] = g->format;
   mx->m_count[0] = 1;
@@ -117,49 +127,27 @@ static tg_instr *push_product(emission *e, uint32_t r, uint32_t col, int number,
   mx->k_chunk[0] = mx->k_total[0] = t.kc;
   mx->sr_blocks[0] = a->sr_blocks[number];
   mx->sr_key[0] = number;
-  if (a->sr_blocks[number]) set_rounding(e, mx, r, col, units);
+  if (a->sr_blocks[number]) set_rounding(e, mx, units);
   return in;
 }
 
-static tg_instr *push_scores(emission *e, uint32_t r, uint32_t col, span units) {
+/* The second product is whole when the scores of the unit two behind are, which end last in its half; or, of the last
+ * two units, when it is itself. */
+static void emit_scores(emission *e, const tg_stage *stage, tg_queue *queue, tg_turn units) {
+  const uint64_t product = UINT64_C(1) << TG_ROLE_PRODUCT;
   tg_gemm_tiling t = tg_attention_scores(e->a);
-  tg_instr *in = push_product(e, r, col, 0, tg_gemm_a_row(e->b.m, &e->a->scores, &t), 0, units);
-  tg_channel_take(&e->channels[TG_ROLE_QUERIES], in, 0, false);
-  tg_channel_take(&e->channels[TG_ROLE_KEYS], in, 1, false);
-  tg_channel_return(&e->channels[TG_ROLE_QUERIES], in, 0, tg_attention_own_from_west(e, r, col), r, col,
-                    false);
-  tg_channel_return(&e->channels[TG_ROLE_KEYS], in, 1, tg_attention_shared_from_west(e, r, col), r, col,
-                    false);
-  tg_channel_fill(&e->channels[TG_ROLE_SCORES], in, 2, false);
-  return in;
+  tg_instr *in = push_product(e, queue, 0, tg_gemm_a_row(e->b.m, &e->a->scores, &t), 0, units);
+  tg_attention_meet(e, stage, units.first < 2 ? ~product : TG_ALL_CHANNELS, in, units);
 }
 
-static tg_instr *push_context(emission *e, uint32_t r, uint32_t col, span units) {
+static void emit_context(emission *e, const tg_stage *stage, tg_queue *queue, tg_turn units) {
+  const uint64_t product = UINT64_C(1) << TG_ROLE_PRODUCT;
   const tg_attention *a = e->a;
   uint32_t row = tg_attention_weight_rows(e->b.m, a) / a->rows,
            scores = a->rows * (tg_attention_keys(a) / tg_lanes(e->b.m));
-  tg_instr *in = push_product(e, r, col, 1, row, scores, units);
-  tg_channel_take(&e->channels[TG_ROLE_WEIGHTS], in, 0, false);
-  tg_channel_take(&e->channels[TG_ROLE_VALUES], in, 1, false);
-  tg_channel_return(&e->channels[TG_ROLE_VALUES], in, 0, tg_attention_shared_from_west(e, r, col), r, col,
-                    false);
-  tg_channel_release(&e->channels[TG_ROLE_WEIGHTS], in, 1, false);
-  return in;
-}
-
-/* S(0) S(1) [C(i) S(i + 2)] C(n - 2) C(n - 1) */
-static void emit_products(emission *e, uint32_t r, uint32_t col) {
-  uint32_t n = tg_attention_units(e->a);
-  push_scores(e, r, col, (span){0, 1});
-  if (n > 1) push_scores(e, r, col, (span){1, 1});
-  if (n > 2) {
-    push_context(e, r, col, (span){0, n - 2});
-    tg_instr *in = push_scores(e, r, col, (span){2, n - 2});
-    tg_channel_fill(&e->channels[TG_ROLE_PRODUCT], in, 3, false);
-    tg_attention_end_loop(in, (span){2, n - 2}, 2);
-  }
-  for (uint32_t i = n > 1 ? n - 2 : 0; i < n; i++)
-    tg_channel_fill(&e->channels[TG_ROLE_PRODUCT], push_context(e, r, col, (span){i, 1}), 2, false);
+  tg_instr *in = push_product(e, queue, 1, row, scores, units);
+  bool last = units.first + 2 >= tg_attention_units(a);
+  tg_attention_meet(e, stage, last ? TG_ALL_CHANNELS : ~product, in, units);
 }
 
 /* ---- stores ---- */
@@ -178,21 +166,40 @@ static void fill_store(const void *user, int port, uint32_t r, uint32_t col, tg_
   store->convert[0] = a->out_kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
 }
 
-static tg_store_port port_of(emission *e) {
+static void plan_egress(emission *e) {
   const tg_attention *a = e->a;
   uint32_t width = tg_attention_width(e->b.m, a), pieces = a->rows / a->piece,
            row = tg_kind_flits(e->b.m, a->out_kind, width);
   e->out_take = pieces > 1 ? width : (uint32_t)a->context.n; /* pieces lie next to each other */
   uint32_t sent = tg_kind_flits(e->b.m, a->out_kind, e->out_take);
-  tg_store_port port = {.out_full = e->channels[TG_ROLE_CONTEXT].full,
-                        .out_free = e->channels[TG_ROLE_CONTEXT].free,
-                        .credit = e->channels[TG_ROLE_CONTEXT_AWAY].free,
-                        .flits = a->piece * sent,
-                        .pieces = pieces,
-                        .buffer = e->channels[TG_ROLE_CONTEXT].ring,
-                        .loops = {a->passes, a->blocks, pieces}};
-  if (sent < row) port.inner = sent, port.stride = row;
-  return port;
+  e->port = (tg_store_port){.from = &e->channels[TG_ROLE_CONTEXT],
+                            .away = &e->channels[TG_ROLE_CONTEXT_AWAY],
+                            .flits = a->piece * sent,
+                            .pieces = pieces,
+                            .buffer = e->channels[TG_ROLE_CONTEXT].ring,
+                            .loops = {a->passes, a->blocks, pieces}};
+  if (sent < row) e->port.inner = sent, e->port.stride = row;
+  e->egress = (tg_egress_plan){.ports = &e->port, .count = 1, .often = 1, .every = 1, .steps = 1};
+}
+
+static void emit_stage(void *user, const tg_stage *stage, tg_queue *queue, tg_turn at) {
+  emission *e = user;
+  bool west = stage->seat == TG_SIDE_WEST;
+  switch ((tg_attention_stage)stage->kind) {
+  case TG_STAGE_LOADS:
+  case TG_STAGE_VALUES: tg_attention_emit_loads(e, stage, queue, at); break;
+  case TG_STAGE_SECOND_PRODUCT: emit_context(e, stage, queue, at); break;
+  case TG_STAGE_SCORES: emit_scores(e, stage, queue, at); break;
+  case TG_STAGE_EXPS:
+  case TG_STAGE_WEIGHTS:
+  case TG_STAGE_CONTEXT: tg_attention_emit_vop(e, stage, queue, at); break;
+  case TG_STAGE_OUT:
+    if (stage->seat == TG_UNIT_TX)
+      tg_egress_send(&e->b, &e->egress, at.r, at.col);
+    else
+      tg_egress_store(&e->b, &e->egress, west, west ? at.r : at.col, TG_CTX_STORE, fill_store, e);
+    break;
+  }
 }
 
 static void invoke(emission *e, const char *name) {
@@ -215,29 +222,20 @@ static tg_status emit(tg_compile *c, const tg_kernel *kernel) {
   if (!good || !open_channels(&e))
     return tg_fail(c->diag, TG_INVALID, "%s: the scratchpads are too small", name);
   allocate_bases(&e);
-  tg_store_port port = port_of(&e);
+  plan_egress(&e);
   static const int splits[] = {TG_SOFTMAX_FIRST_SEGMENTS, TG_ATTENTION_DRAIN};
-  tg_vx_instr microcode[3] = {0};
   tg_mc mc;
   if (!tg_attention_microcode(c, &a, &mc)) return TG_INVALID;
-  tg_status status = tg_mc_pack_parts(&mc, splits, 2, c->program, e.b.section, microcode, c->diag);
+  tg_status status = tg_mc_pack_parts(&mc, splits, 2, c->program, e.b.section, e.microcode, c->diag);
   if (status) {
     tg_diag_prefix(c->diag, "%s", name);
     return status;
   }
-  tg_attention_emit_loads(&e);
-  for (uint32_t r = 0; r < c->m->rows; r++)
-    for (uint32_t col = 0; col < c->m->cols; col++) {
-      emit_products(&e, r, col);
-      tg_attention_emit_vops(&e, r, col, microcode);
-    }
-  tg_egress_plan plan = {.ports = &port,
-                         .count = 1,
-                         .often = 1,
-                         .every = 1,
-                         .steps = 1,
-                         .often_away = &e.channels[TG_ROLE_CONTEXT_AWAY]};
-  tg_egress_emit(&e.b, &plan, fill_store, &e);
+  tg_stages stages;
+  const uint32_t loops[TG_ATTENTION_NESTS][3] = {
+      [TG_NEST_UNITS] = {1, 1, tg_attention_units(&a)}, [TG_NEST_BLOCKS_OF_ROWS] = {a.passes, a.blocks, 1}};
+  tg_attention_list_stages(c->m, &a, &stages);
+  tg_stages_emit(&e.b, &stages, c->m->rows, loops, emit_stage, &e);
   invoke(&e, name);
   return TG_OK;
 }

@@ -5,9 +5,8 @@
 typedef tg_attention_emission emission;
 typedef tg_attention_input input;
 
-static tg_agcu_instr *push_load(emission *e, bool west, int context, uint32_t r, uint32_t col, uint32_t tiles,
-                                const input *from, int64_t radix) {
-  tg_queue *queue = west ? tg_west_queue(&e->b, r, context) : tg_north_queue(&e->b, col, context);
+static tg_agcu_instr *push_load(emission *e, tg_queue *queue, bool west, uint32_t r, uint32_t col,
+                                uint32_t tiles, const input *from, int64_t radix) {
   tg_agcu_instr *load = &tg_build_push(&e->b, queue, TG_OP_agcu_load)->agcu;
   tg_attention_set_walk(load, from->at, radix, from->entry, from->residue);
   load->rows[0] = radix;
@@ -25,11 +24,11 @@ static int64_t taken(const emission *e, const tg_gemm *g, int64_t needed, uint32
   return (needed + element - 1) / element == bank_rows ? needed : (int64_t)bank_rows * element;
 }
 
-static void load_queries(emission *e, uint32_t r, uint32_t col) {
+static void load_queries(emission *e, tg_queue *queue, uint32_t r, uint32_t col) {
   const tg_attention *a = e->a;
   bool west = tg_attention_own_from_west(e, r, col);
   tg_gemm_tiling t = tg_attention_scores(a);
-  tg_agcu_instr *load = push_load(e, west, TG_CTX_LOAD, r, col, 1, &e->q, tg_attention_padded(a));
+  tg_agcu_instr *load = push_load(e, queue, west, r, col, 1, &e->q, tg_attention_padded(a));
   tg_attention_set_block(e, load, r, col);
   load->take[0] = taken(e, &a->scores, a->scores.k, tg_gemm_a_row(e->b.m, &a->scores, &t));
   load->convert[0] = a->scores.a_convert;
@@ -38,35 +37,37 @@ static void load_queries(emission *e, uint32_t r, uint32_t col) {
 }
 
 /* A stationary operand: its rows are columns of the product if it is transposed. */
-static tg_agcu_instr *load_shared(emission *e, int context, uint32_t r, uint32_t col, uint32_t tiles,
+static tg_agcu_instr *load_shared(emission *e, tg_queue *queue, uint32_t r, uint32_t col, uint32_t tiles,
                                   const input *from, const tg_gemm *g, const tg_gemm_tiling *t) {
   bool transposed = g->b_transposed;
-  tg_agcu_instr *load = push_load(e, tg_attention_shared_from_west(e, r, col), context, r, col, tiles, from,
+  tg_agcu_instr *load = push_load(e, queue, tg_attention_shared_from_west(e, r, col), r, col, tiles, from,
                                   transposed ? t->nt : from->at->rows);
   load->take[0] = taken(e, g, from->at->columns, tg_gemm_b_row(e->b.m, g, t));
   load->convert[0] = g->b_convert;
   return load;
 }
 
-static void load_keys_and_values(emission *e, uint32_t r, uint32_t col, uint32_t tiles) {
-  const tg_attention *a = e->a;
-  bool west = tg_attention_shared_from_west(e, r, col);
-  tg_gemm_tiling first = tg_attention_scores(a), second = tg_attention_context(e->b.m, a);
-  tg_agcu_instr *load = load_shared(e, TG_CTX_LOAD, r, col, tiles, &e->k, &a->scores, &first);
-  tg_channel_ask(&e->channels[TG_ROLE_KEYS], load, west);
+static void load_keys(emission *e, tg_queue *queue, uint32_t r, uint32_t col, uint32_t tiles) {
+  tg_gemm_tiling t = tg_attention_scores(e->a);
+  tg_agcu_instr *load = load_shared(e, queue, r, col, tiles, &e->k, &e->a->scores, &t);
+  tg_channel_ask(&e->channels[TG_ROLE_KEYS], load, tg_attention_shared_from_west(e, r, col));
   tg_channel_deliver(&e->channels[TG_ROLE_KEYS], load);
-  load = load_shared(e, TG_CTX_AUX, r, col, tiles, &e->v, &a->context, &second);
-  tg_channel_ask(&e->channels[TG_ROLE_VALUES], load, west);
+}
+
+static void load_values(emission *e, tg_queue *queue, uint32_t r, uint32_t col, uint32_t tiles) {
+  tg_gemm_tiling t = tg_attention_context(e->b.m, e->a);
+  tg_agcu_instr *load = load_shared(e, queue, r, col, tiles, &e->v, &e->a->context, &t);
+  tg_channel_ask(&e->channels[TG_ROLE_VALUES], load, tg_attention_shared_from_west(e, r, col));
   tg_channel_deliver(&e->channels[TG_ROLE_VALUES], load);
 }
 
-static void load_epilogue_operands(emission *e, uint32_t r, uint32_t col) {
+static void load_epilogue_operands(emission *e, tg_queue *queue, uint32_t r, uint32_t col) {
   const tg_attention *a = e->a;
   bool west = tg_attention_own_from_west(e, r, col);
   for (int x = 0; x < a->scores.epilogue_operand_count; x++) {
     bool one = a->epilogue_operand[x].rows == 1;
     tg_agcu_instr *load =
-        push_load(e, west, TG_CTX_LOAD, r, col, 1, &e->epilogue_operand[x], one ? 1 : tg_attention_padded(a));
+        push_load(e, queue, west, r, col, 1, &e->epilogue_operand[x], one ? 1 : tg_attention_padded(a));
     if (!one) tg_attention_set_block(e, load, r, col);
     load->take[0] = tg_attention_epilogue_operand_take(a, x);
     load->convert[0] =
@@ -76,19 +77,21 @@ static void load_epilogue_operands(emission *e, uint32_t r, uint32_t col) {
   }
 }
 
-void tg_attention_emit_loads(emission *e) {
+/* Of the tiles of a row, or of a column, one after the other. */
+void tg_attention_emit_loads(emission *e, const tg_stage *stage, tg_queue *queue, tg_turn at) {
   const tg_params *m = e->b.m;
   uint32_t tiles = e->a->group < m->cols ? e->a->group : m->cols;
-  for (uint32_t r = 0; r < m->rows; r++)
-    for (uint32_t col = 0; col < m->cols; col++) {
-      load_queries(e, r, col);
-      if (col % tiles == 0) load_keys_and_values(e, r, col, tiles);
-      load_epilogue_operands(e, r, col);
+  bool west = stage->seat == TG_SIDE_WEST;
+  for (uint32_t i = 0; i < (west ? m->cols : m->rows); i++) {
+    uint32_t r = west ? at.r : i, col = west ? i : at.col;
+    bool own = tg_attention_own_from_west(e, r, col) == west,
+         shared = col % tiles == 0 && tg_attention_shared_from_west(e, r, col) == west;
+    if (stage->kind == TG_STAGE_VALUES) {
+      if (shared) load_values(e, queue, r, col, tiles);
+      continue;
     }
-  const uint32_t loops[] = {e->a->passes, e->a->blocks, 1};
-  for (uint32_t i = 0; i < tg_agcus(m); i++)
-    for (int context = TG_CTX_LOAD; context <= TG_CTX_AUX; context++) {
-      tg_queue *queue = &tg_build_section(&e->b)->agcus[i].contexts[context];
-      if (queue->count) tg_set_loops(&queue->instrs[queue->count - 1], loops);
-    }
+    if (own) load_queries(e, queue, r, col);
+    if (shared) load_keys(e, queue, r, col, tiles);
+    if (own) load_epilogue_operands(e, queue, r, col);
+  }
 }

@@ -4,10 +4,9 @@
 #include <string.h>
 
 typedef tg_attention_emission emission;
-typedef tg_attention_span span;
 
-static tg_instr *push_vop(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode) {
-  tg_instr *in = tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->vx, TG_OP_vx_vop);
+static tg_instr *push_vop(emission *e, tg_queue *queue, const tg_vx_instr *microcode) {
+  tg_instr *in = tg_build_push(&e->b, queue, TG_OP_vx_vop);
   tg_vx_instr *vop = &in->vx;
   memcpy(vop->seg_begin, microcode->seg_begin, sizeof vop->seg_begin);
   memcpy(vop->seg_len, microcode->seg_len, sizeof vop->seg_len);
@@ -19,7 +18,7 @@ static tg_instr *push_vop(emission *e, uint32_t r, uint32_t col, const tg_vx_ins
 
 /* Vectors u, u + unroll .. of each row of a buffer as stream first + u. */
 static void set_streams(const emission *e, tg_vx_instr *vop, int first, int unroll, int kind, bool store,
-                        const tg_buffer *buffer, uint32_t row, span units) {
+                        const tg_buffer *buffer, uint32_t row, tg_turn units) {
   uint32_t vector = tg_kind_flits(e->b.m, kind, tg_lanes(e->b.m));
   for (int u = 0; u < unroll; u++) {
     tg_stream *s = tg_stream_of_mut(vop, first + u);
@@ -33,7 +32,7 @@ static void set_streams(const emission *e, tg_vx_instr *vop, int first, int unro
   }
 }
 
-static void set_accumulator(const emission *e, tg_stream *s, uint32_t at, span units) {
+static void set_accumulator(const emission *e, tg_stream *s, uint32_t at, tg_turn units) {
   tg_buffer halves = {.base = at, .stride = tg_acc_rows(e->b.m), .count = 2};
   s->kind[0] = TG_STREAM_ACC;
   tg_attention_set_turns(s->at.base, &halves, units);
@@ -41,11 +40,11 @@ static void set_accumulator(const emission *e, tg_stream *s, uint32_t at, span u
 
 static void set_sums(const emission *e, tg_vx_instr *vop, int stream, bool store) {
   set_streams(e, vop, stream, 1, TG_STREAM_FP32, store, &e->sums,
-              tg_kind_flits(e->b.m, TG_STREAM_FP32, tg_lanes(e->b.m)), (span){0, 1});
+              tg_kind_flits(e->b.m, TG_STREAM_FP32, tg_lanes(e->b.m)), (tg_turn){.count = 1});
   tg_stream_of_mut(vop, stream)->j[1] = 0;
 }
 
-static void set_epilogue_operands(const emission *e, tg_vx_instr *vop, span units) {
+static void set_epilogue_operands(const emission *e, tg_vx_instr *vop, tg_turn units) {
   const tg_attention *a = e->a;
   for (int x = 0; x < a->scores.epilogue_operand_count; x++) {
     bool number = a->epilogue_operand_kind[x] == TG_STREAM_SPLAT32;
@@ -61,9 +60,9 @@ static void set_epilogue_operands(const emission *e, tg_vx_instr *vop, span unit
   }
 }
 
-static void push_first(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode, span units) {
+static tg_instr *push_exps(emission *e, tg_queue *queue, tg_turn units) {
   const tg_attention *a = e->a;
-  tg_instr *in = push_vop(e, r, col, microcode);
+  tg_instr *in = push_vop(e, queue, &e->microcode[0]);
   tg_vx_instr *vop = &in->vx;
   vop->seg_repeat[0] = TG_SOFTMAX_FIRST_REPEAT;
   vop->j_count[1] = tg_attention_keys(a) / tg_lanes(e->b.m) / (uint32_t)a->unroll;
@@ -78,19 +77,15 @@ static void push_first(emission *e, uint32_t r, uint32_t col, const tg_vx_instr 
   set_epilogue_operands(e, vop, units);
   int kept = (1 + a->scores.epilogue_operand_count) * a->unroll;
   uint32_t row = tg_attention_exp_rows(e->b.m, a) / a->rows;
-  set_streams(e, vop, kept, a->unroll, TG_STREAM_FP32, true, &e->exps, row, (span){0, 1});
+  set_streams(e, vop, kept, a->unroll, TG_STREAM_FP32, true, &e->exps, row, (tg_turn){.count = 1});
   set_sums(e, vop, kept + a->unroll, true);
-  tg_channel_take(&e->channels[TG_ROLE_SCORES], in, 0, false);
-  if (!a->scores.epilogue_operand_count) return;
-  tg_channel_take(&e->channels[TG_ROLE_SCORED_ALL], in, 1, false);
-  tg_channel_return(&e->channels[TG_ROLE_SCORED_ALL], in, 0, tg_attention_own_from_west(e, r, col), r, col,
-                    false);
+  return in;
 }
 
-static void push_second(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode) {
+static tg_instr *push_weights(emission *e, tg_queue *queue) {
   const tg_attention *a = e->a;
-  const span any = {0, 1};
-  tg_instr *in = push_vop(e, r, col, microcode);
+  const tg_turn any = {.count = 1};
+  tg_instr *in = push_vop(e, queue, &e->microcode[1]);
   tg_vx_instr *vop = &in->vx;
   vop->seg_repeat[0] = TG_SOFTMAX_REPEAT;
   vop->j_count[1] = tg_attention_keys(a) / tg_lanes(e->b.m) / (uint32_t)a->own_unroll;
@@ -100,14 +95,13 @@ static void push_second(emission *e, uint32_t r, uint32_t col, const tg_vx_instr
   set_streams(e, vop, a->own_unroll, a->own_unroll, kind, true, &e->channels[TG_ROLE_WEIGHTS].ring,
               tg_attention_weight_rows(e->b.m, a) / a->rows, any);
   set_sums(e, vop, 2 * a->own_unroll, false);
-  tg_channel_claim(&e->channels[TG_ROLE_WEIGHTS], in, 0, false);
-  tg_channel_fill(&e->channels[TG_ROLE_WEIGHTS], in, 0, false);
+  return in;
 }
 
-static tg_instr *push_drain(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode, span units) {
+static tg_instr *push_drain(emission *e, tg_queue *queue, tg_turn units) {
   const tg_attention *a = e->a;
   uint32_t lanes = tg_lanes(e->b.m), groups = tg_attention_width(e->b.m, a) / lanes;
-  tg_instr *in = push_vop(e, r, col, microcode);
+  tg_instr *in = push_vop(e, queue, &e->microcode[2]);
   tg_vx_instr *vop = &in->vx;
   vop->rows[0] = a->rows * groups;
   vop->row_count[1] = a->rows;
@@ -121,21 +115,12 @@ static tg_instr *push_drain(emission *e, uint32_t r, uint32_t col, const tg_vx_i
   s->row[1] = tg_attention_out_rows(e->b.m, a) / a->rows;
   s->row[2] = s->j[1];
   s->j[1] = 0;
-  tg_channel_take(&e->channels[TG_ROLE_PRODUCT], in, 0, false);
-  tg_channel_claim(&e->channels[TG_ROLE_CONTEXT], in, 1, false);
-  tg_channel_fill(&e->channels[TG_ROLE_CONTEXT], in, 0, false);
   return in;
 }
 
-/* M(0) N(0) [M(i) N(i) D(i - 1)] D(n - 1) */
-void tg_attention_emit_vops(emission *e, uint32_t r, uint32_t col, const tg_vx_instr microcode[3]) {
-  uint32_t n = tg_attention_units(e->a);
-  push_first(e, r, col, &microcode[0], (span){0, 1});
-  push_second(e, r, col, &microcode[1]);
-  if (n > 1) {
-    push_first(e, r, col, &microcode[0], (span){1, n - 1});
-    push_second(e, r, col, &microcode[1]);
-    tg_attention_end_loop(push_drain(e, r, col, &microcode[2], (span){0, n - 1}), (span){0, n - 1}, 2);
-  }
-  push_drain(e, r, col, &microcode[2], (span){n - 1, 1});
+void tg_attention_emit_vop(emission *e, const tg_stage *stage, tg_queue *queue, tg_turn at) {
+  tg_instr *in = stage->kind == TG_STAGE_EXPS      ? push_exps(e, queue, at)
+                 : stage->kind == TG_STAGE_WEIGHTS ? push_weights(e, queue)
+                                                   : push_drain(e, queue, at);
+  tg_attention_meet(e, stage, TG_ALL_CHANNELS, in, at);
 }

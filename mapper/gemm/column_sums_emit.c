@@ -89,16 +89,16 @@ static void set_results(const emission *e, tg_instr *in, uint32_t p, uint32_t do
 
 /* Rows of the VOP: (block of rows, group of 2P columns), of which each goes down the rows. The first is of
  * the tile's block number `block`. */
-static tg_instr *push_piece(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode, uint32_t p,
-                            uint32_t pieces, uint32_t block) {
+static tg_instr *push_piece(emission *e, uint32_t r, uint32_t col, uint32_t p, uint32_t pieces,
+                            uint32_t block) {
   uint32_t groups = e->t.nt / tg_lanes(e->b.m), blocks = tg_gemm_column_sums_a_piece(e->g, &e->t),
            down = e->t.mr / blocks;
   int segments[] = {TG_COLUMN_SUMS_HOLD, p % pieces ? TG_COLUMN_SUMS_GO_ON : TG_COLUMN_SUMS_BEGIN,
                     TG_COLUMN_SUMS_ROWS, TG_COLUMN_SUMS_END};
   tg_instr *in = tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->vx, TG_OP_vx_vop);
   for (int q = 0; q < 4; q++) {
-    in->vx.seg_begin[q] = microcode->seg_begin[segments[q]];
-    in->vx.seg_len[q] = microcode->seg_len[segments[q]];
+    in->vx.seg_begin[q] = e->microcode.seg_begin[segments[q]];
+    in->vx.seg_len[q] = e->microcode.seg_len[segments[q]];
   }
   in->vx.seg_repeat[0] = 1 << 2;
   in->vx.rows[0] = blocks * groups;
@@ -114,40 +114,17 @@ static tg_instr *push_piece(emission *e, uint32_t r, uint32_t col, const tg_vx_i
   return in;
 }
 
-/* Waits and posts of piece p. */
-static void set_meetings(const emission *e, tg_instr *in, uint32_t r, uint32_t col, uint32_t p) {
-  bool last = p + 1 == e->steps;
-  if (p == 0) tg_channel_take(&e->channels[TG_ROLE_ACCUMULATOR], in, 0, true);
-  tg_set_wait(in, 1, e->channels[TG_ROLE_OUT].free, false);
-  bool vectors = e->operands.vector_count && !tg_gemm_has_resident_vectors(e->g, &e->t);
-  if (vectors && p == 0) tg_channel_take(&e->channels[TG_ROLE_OPERANDS_ONCE], in, 2, true);
-  if (tg_gemm_has_prologue(e)) tg_set_wait(in, 2, e->channels[TG_ROLE_COLUMN_SUMS].free, false);
-  if (e->operands.block_count) tg_channel_take(&e->channels[TG_ROLE_OPERANDS], in, 3, false);
-  if (last) tg_channel_release(&e->channels[TG_ROLE_ACCUMULATOR], in, 0, true);
-  tg_set_post(in, 1, TG_POST_LOCAL, 0, e->channels[TG_ROLE_OUT].full, false);
-  if (vectors && last) tg_channel_return(&e->channels[TG_ROLE_OPERANDS_ONCE], in, 2, false, r, col, true);
-  if (e->operands.block_count)
-    tg_channel_return(&e->channels[TG_ROLE_OPERANDS], in, 3, tg_epilogue_operands_west(e, r, col), r, col,
-                      false);
-}
-
-void tg_gemm_emit_column_sums(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode) {
+void tg_gemm_emit_column_sums(emission *e, const tg_stage *stage, uint32_t r, uint32_t col) {
   uint32_t pieces = tg_gemm_pieces_of_column_sum(e->g, &e->t);
-  tg_instr *in = NULL;
-  uint32_t first = tg_build_tile(&e->b, r, col)->vx.count;
-  for (uint32_t p = 0; p < e->steps; p++) {
-    in = push_piece(e, r, col, microcode, p, pieces, 0);
-    set_meetings(e, in, r, col, p);
-  }
-  tg_set_loops(in, e->piece_loops);
-  in->common.loop_count[2] = e->pieces / e->steps;
-  for (int l = 0; l < TG_LEVELS; l++) in->common.loop_begin[l] = first;
+  for (uint32_t p = 0; p < e->steps; p++)
+    tg_gemm_meet(e, stage, TG_ALL_CHANNELS, push_piece(e, r, col, p, pieces, 0), r, col, !p,
+                 p + 1 == e->steps);
 }
 
-tg_instr *tg_gemm_emit_block_column_sums(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
+tg_instr *tg_gemm_emit_block_column_sums(emission *e, const tg_stage *stage, uint32_t r, uint32_t col,
                                          uint32_t block) {
-  tg_instr *in = push_piece(e, r, col, microcode, 0, 1, block);
-  set_meetings(e, in, r, col, 0);
+  tg_instr *in = push_piece(e, r, col, 0, 1, block);
+  tg_gemm_meet(e, stage, TG_ALL_CHANNELS, in, r, col, true, true);
   return in;
 }
 

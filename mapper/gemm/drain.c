@@ -17,7 +17,7 @@ typedef tg_gemm_emission emission;
 typedef tg_gemm_buffer place;
 typedef tg_gemm_step step;
 
-tg_status tg_gemm_pack_drain(emission *e, tg_vx_instr *out_microcode) {
+tg_status tg_gemm_pack_drain(emission *e) {
   tg_mc mc;
   tg_mc_begin(&mc, e->c->arena);
   tg_status status =
@@ -29,115 +29,126 @@ tg_status tg_gemm_pack_drain(emission *e, tg_vx_instr *out_microcode) {
   if (status) return status;
   status =
       tg_mc_pack_parts(&mc, &split, tg_gemm_has_prologue(e), e->c->program, e->b.section, codes, e->c->diag);
-  *out_microcode = codes[0];
+  e->microcode = codes[0];
   e->prologue.code = codes[1];
   if (status) tg_diag_prefix(e->c->diag, "node \"%s\"", e->kernel->root->name);
   return status;
 }
 
-/* The sum so far: a piece of it from the row above, which may send another one, or a block of it from the
- * last member. Within a tile nobody has to tell. */
-static void take_sum(const emission *e, tg_instr *in, uint32_t r, const place *from) {
-  if (from->buffer == &e->channels[TG_ROLE_RECEIVED].ring) {
-    tg_channel_take(&e->channels[TG_ROLE_RECEIVED], in, TG_NEXT_SLOT, false);
-    tg_set_post(in, TG_NEXT_SLOT, TG_POST_COL, r, e->channels[TG_ROLE_AWAY].free,
-                false); /* the row above has position r */
-  } else if (from->buffer == &e->channels[TG_ROLE_SUMS].ring && e->t.members > 1)
-    tg_channel_take(&e->channels[TG_ROLE_SUMS], in, TG_NEXT_SLOT, true);
-}
-
-static void give_result(const emission *e, tg_instr *in, const place *to) {
-  if (to->buffer == &e->channels[TG_ROLE_OUT].ring) {
-    tg_set_wait(in, TG_NEXT_SLOT, e->channels[TG_ROLE_OUT].free, false);
-    tg_set_post(in, TG_NEXT_SLOT, TG_POST_LOCAL, 0, e->channels[TG_ROLE_OUT].full, false);
-  } else if (to->buffer == &e->channels[TG_ROLE_SUMS].ring && e->t.members > 1) {
-    tg_channel_claim(&e->channels[TG_ROLE_SENT], in, TG_NEXT_SLOT, true);
-    tg_channel_fill(&e->channels[TG_ROLE_SENT], in, TG_NEXT_SLOT, true);
-  }
-}
-
-static tg_instr *emit_step(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
-                           const step *step) {
-  tg_instr *in = tg_gemm_push_step(e, r, col, microcode, step);
+static tg_instr *emit_step(emission *e, const tg_stage *stage, uint32_t r, uint32_t col, const step *step) {
+  const uint64_t operands = tg_gemm_bit(TG_ROLE_OPERANDS_ONCE) | tg_gemm_bit(TG_ROLE_OPERANDS);
+  tg_instr *in = tg_gemm_push_step(e, r, col, step);
   uint32_t own = tg_build_tile(&e->b, r, col)->vx.count - 1;
-  if (step->accumulator.buffer)
-    tg_channel_take(&e->channels[TG_ROLE_ACCUMULATOR], in, TG_NEXT_SLOT, step->in_pieces);
-  give_result(e, in, &step->to);
-  if (step->accumulator.buffer)
-    tg_channel_release(&e->channels[TG_ROLE_ACCUMULATOR], in, TG_NEXT_SLOT, step->in_pieces);
-  take_sum(e, in, r, &step->from);
-  if (step->segment == TG_DRAIN_FINISH) tg_gemm_take_epilogue_operands(e, in, r, col, true, true);
+  uint64_t meets = step->accumulator.meets | step->from.meets | step->to.meets;
+  if (step->segment == TG_DRAIN_FINISH) meets |= operands;
+  tg_gemm_meet(e, stage, meets, in, r, col, true, true);
   in->common.loop_count[2] = step->in_pieces ? e->pieces : step->parts;
   in->common.loop_count[1] = step->in_pieces ? step->parts : 0;
   in->common.loop_begin[2] = in->common.loop_begin[1] = own;
   return in;
 }
 
-/* Row vectors that stay are waited for once, by a SYNC. */
-static bool waits_for_vectors(const emission *e) {
-  return e->operands.vector_count && tg_gemm_has_resident_vectors(e->g, &e->t);
+/* The halves of the accumulator, from number `first` on. */
+static place half(const emission *e, tg_buffer *halves, uint32_t first, tg_rotation rotation) {
+  *halves = (tg_buffer){.stride = tg_acc_rows(e->b.m), .count = 2};
+  return (place){halves, first, rotation, true, tg_gemm_bit(TG_ROLE_ACCUMULATOR)};
 }
 
-/* The last step of a block ends the loops over passes, too. A sum that is rounded is whole and
- * rounded first. */
-static void emit_last(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode, step last) {
-  bool finish = tg_gemm_finishes(e, r);
-  last.in_pieces = true;
-  last.part = e->t.parts - 1;
-  if (finish && tg_gemm_rounds_sums(e->g)) {
-    place rounded = {&e->channels[TG_ROLE_ROUNDED].ring, 0, TG_ROTATE_NEVER, true};
-    last.segment = TG_DRAIN_ADD;
-    last.to = rounded;
-    emit_step(e, r, col, microcode, &last);
-    last = (step){.in_pieces = true, .from = rounded};
+/* Of what the first and the last part of a block are in: q parts leave it where it was, or in the other half. */
+static tg_rotation block_rotation(const emission *e) {
+  return e->t.parts % 2 ? TG_ROTATE_OUTER : TG_ROTATE_NEVER;
+}
+
+static place sum_so_far(const emission *e, uint32_t r, uint32_t first, tg_rotation rotation) {
+  return tg_gemm_member(e, r) > 0 ? tg_gemm_ring(e, TG_ROLE_RECEIVED, 0, TG_ROTATE_EACH, false)
+                                  : tg_gemm_ring(e, TG_ROLE_SUMS, first, rotation, true);
+}
+static place sum_after(const emission *e, uint32_t r, uint32_t first, tg_rotation rotation) {
+  if (!tg_gemm_finishes(e, r)) return tg_gemm_ring(e, TG_ROLE_OUT, 0, TG_ROTATE_EACH, false);
+  return tg_gemm_ring(e, e->t.members > 1 ? TG_ROLE_SENT : TG_ROLE_SUMS, first, rotation, true);
+}
+
+/* The last part: its half of the accumulator, and the sum before it, if there is any. */
+static step last_step(const emission *e, tg_buffer *halves, uint32_t r) {
+  bool odd = e->t.parts % 2;
+  step last = {.in_pieces = true, .part = e->t.parts - 1};
+  if (e->t.parts > 1) {
+    last.accumulator = half(e, halves, odd ? 0 : 1, block_rotation(e));
+    last.from = sum_so_far(e, r, odd, block_rotation(e));
+  } else {
+    last.accumulator = half(e, halves, 0, TG_ROTATE_OUTER);
+    if (tg_gemm_member(e, r)) last.from = tg_gemm_ring(e, TG_ROLE_RECEIVED, 0, TG_ROTATE_EACH, false);
   }
-  last.segment = finish ? TG_DRAIN_FINISH : last.from.buffer ? TG_DRAIN_ADD : TG_DRAIN_BEGIN;
-  last.to = (place){.buffer = &e->channels[TG_ROLE_OUT].ring, .rotation = TG_ROTATE_EACH};
-  tg_instr *in = emit_step(e, r, col, microcode, &last);
-  for (int l = 0; l < 2; l++)
-    in->common.loop_count[l] = e->piece_loops[l], in->common.loop_begin[l] = waits_for_vectors(e);
+  return last;
+}
+
+static bool rounds_whole_sum(const emission *e, uint32_t r) {
+  return tg_gemm_finishes(e, r) && tg_gemm_rounds_sums(e->g);
 }
 
 /* A tile's parts of K in three steps: the first, those between, the last. What is in which buffer depends on
  * how many blocks and parts were before, since each operand rotates by itself: with n the number of blocks
  * before, q parts, part i is in half n q + i of the accumulator, and its sum in buffer n (q - 2) + i,
- * modulo 2. */
-static void emit_parts(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
-                       const tg_buffer *halves) {
-  bool odd = e->t.parts % 2, below = tg_gemm_member(e, r) > 0, keeps = tg_gemm_finishes(e, r);
-  tg_rotation rotation = odd ? TG_ROTATE_OUTER : TG_ROTATE_NEVER;
-  place received = {&e->channels[TG_ROLE_RECEIVED].ring, 0, TG_ROTATE_EACH, false},
-        sent = {&e->channels[TG_ROLE_OUT].ring, 0, TG_ROTATE_EACH, false};
-  tg_rotation each = e->t.members > 1 ? TG_ROTATE_OUTER : TG_ROTATE_EACH; /* part */
-  step first = {.segment = below ? TG_DRAIN_ADD : TG_DRAIN_BEGIN,
+ * modulo 2. The last member sends what it keeps back to the first one. */
+void tg_gemm_emit_sums(emission *e, const tg_stage *stage, uint32_t r, uint32_t col) {
+  if (e->t.ring) return; /* among those of the drain: split_k.c */
+  tg_buffer halves;
+  tg_rotation rotation = block_rotation(e),
+              each = e->t.members > 1 ? TG_ROTATE_OUTER : TG_ROTATE_EACH; /* part */
+  step first = {.segment = tg_gemm_member(e, r) ? TG_DRAIN_ADD : TG_DRAIN_BEGIN,
                 .in_pieces = e->t.members > 1,
-                .accumulator = {halves, 0, rotation, true},
-                .from = below ? received : (place){0},
-                .to = keeps ? (place){&e->channels[TG_ROLE_SUMS].ring, 0, rotation, true} : sent};
+                .accumulator = half(e, &halves, 0, rotation),
+                .to = sum_after(e, r, 0, rotation)};
+  if (tg_gemm_member(e, r)) first.from = sum_so_far(e, r, 0, rotation);
   step next = {.segment = TG_DRAIN_ADD,
                .part = 1,
                .parts = e->t.parts - 2,
                .in_pieces = first.in_pieces,
-               .accumulator = {halves, 1, each, true},
-               .from = below ? received : (place){&e->channels[TG_ROLE_SUMS].ring, 0, each, true},
-               .to = keeps ? (place){&e->channels[TG_ROLE_SUMS].ring, 1, each, true} : sent};
-  step last = {.accumulator = {halves, odd ? 0 : 1, rotation, true},
-               .from = below ? received : (place){&e->channels[TG_ROLE_SUMS].ring, odd, rotation, true}};
-  emit_step(e, r, col, microcode, &first);
-  if (next.parts) emit_step(e, r, col, microcode, &next);
-  emit_last(e, r, col, microcode, last);
+               .accumulator = half(e, &halves, 1, each),
+               .from = sum_so_far(e, r, 0, each),
+               .to = sum_after(e, r, 1, each)};
+  if (e->t.parts > 1) emit_step(e, stage, r, col, &first);
+  if (e->t.parts > 2) emit_step(e, stage, r, col, &next);
+  if (!rounds_whole_sum(e, r)) return;
+  step rounded = last_step(e, &halves, r);
+  rounded.segment = TG_DRAIN_ADD;
+  rounded.to = tg_gemm_ring(e, TG_ROLE_ROUNDED, 0, TG_ROTATE_NEVER, true);
+  emit_step(e, tg_stages_find(&e->stages, TG_UNIT_VX, TG_STAGE_DRAIN), r, col, &rounded);
+}
+
+/* The last step of a block. A sum that is rounded is whole and rounded before. */
+void tg_gemm_emit_drain(emission *e, const tg_stage *stage, uint32_t r, uint32_t col) {
+  if (tg_gemm_makes_a(e)) return; /* between the chunks of its prologue */
+  if (e->g->column_sums.count) {
+    tg_gemm_emit_column_sums(e, stage, r, col);
+    return;
+  }
+  if (e->t.ring) {
+    tg_gemm_emit_ring(e, r, col);
+    return;
+  }
+  tg_buffer halves;
+  step last = last_step(e, &halves, r);
+  if (rounds_whole_sum(e, r))
+    last = (step){.in_pieces = true, .from = tg_gemm_ring(e, TG_ROLE_ROUNDED, 0, TG_ROTATE_NEVER, true)};
+  last.segment = tg_gemm_finishes(e, r) ? TG_DRAIN_FINISH : last.from.buffer ? TG_DRAIN_ADD : TG_DRAIN_BEGIN;
+  last.to = tg_gemm_ring(e, TG_ROLE_OUT, 0, TG_ROTATE_EACH, false);
+  emit_step(e, stage, r, col, &last);
 }
 
 /* To the row below, piece by piece. */
-static void emit_send_down(emission *e, uint32_t r, uint32_t col) {
-  tg_tx_instr *tx = tg_gemm_push_send(e, r, col, r + 1, e->channels[TG_ROLE_RECEIVED].ring.rows,
-                                      e->channels[TG_ROLE_RECEIVED].full);
+void tg_gemm_emit_sum_sends(emission *e, const tg_stage *stage, uint32_t r, uint32_t col) {
+  if (e->t.ring) {
+    tg_gemm_emit_ring_sends(e, r, col);
+    return;
+  }
+  if (tg_gemm_finishes(e, r)) return;
+  const tg_channel *received = &e->channels[TG_ROLE_RECEIVED];
+  tg_tx_instr *tx = tg_gemm_push_send(e, r, col, r + 1, received->ring.rows, received);
   tg_instr *in = (tg_instr *)(void *)tx;
   tg_set_operand(tx->src_base, &e->channels[TG_ROLE_OUT].ring, false);
-  tg_set_operand(tx->dst_base, &e->channels[TG_ROLE_RECEIVED].ring, false);
-  tg_set_wait(in, TG_NEXT_SLOT, e->channels[TG_ROLE_OUT].full, false);
-  tg_set_wait(in, TG_NEXT_SLOT, e->channels[TG_ROLE_AWAY].free, false);
-  tg_set_post(in, TG_NEXT_SLOT, TG_POST_LOCAL, 0, e->channels[TG_ROLE_OUT].free, false);
+  tg_set_operand(tx->dst_base, &received->ring, false);
+  tg_gemm_meet(e, stage, TG_ALL_CHANNELS, in, r, col, true, true);
   tg_set_loops(in, e->piece_loops);
   if (e->t.parts > 1) in->common.loop_count[1] = e->t.parts;
 }
@@ -148,56 +159,30 @@ static void set_place(int64_t *base_field, const place *at) {
 
 /* To the first member, block by block: of the first part, then of those between. The first member has read
  * what was there before, or this sum would not be here. */
-static void emit_returns(emission *e, uint32_t r, uint32_t col) {
+void tg_gemm_emit_returns(emission *e, const tg_stage *stage, uint32_t r, uint32_t col) {
   bool odd = e->t.parts % 2;
+  const tg_channel *sums = &e->channels[TG_ROLE_SUMS];
+  if (!tg_gemm_finishes(e, r)) return;
   for (uint32_t i = 0; i < 2 && i < e->t.parts - 1; i++) {
-    tg_tx_instr *tx = tg_gemm_push_send(e, r, col, r + 1 - e->t.members, e->channels[TG_ROLE_SUMS].ring.rows,
-                                        e->channels[TG_ROLE_SUMS].full);
+    tg_tx_instr *tx = tg_gemm_push_send(e, r, col, r + 1 - e->t.members, sums->ring.rows, sums);
     tg_instr *in = (tg_instr *)(void *)tx;
-    place at = {&e->channels[TG_ROLE_SUMS].ring, i, i || odd ? TG_ROTATE_EACH : TG_ROTATE_NEVER, true};
+    place at = {&sums->ring, i, i || odd ? TG_ROTATE_EACH : TG_ROTATE_NEVER, true, 0};
     set_place(tx->src_base, &at);
     set_place(tx->dst_base, &at);
-    tg_channel_take(&e->channels[TG_ROLE_SENT], in, TG_NEXT_SLOT, false);
-    tg_channel_release(&e->channels[TG_ROLE_SENT], in, TG_NEXT_SLOT, false);
+    tg_gemm_meet(e, stage, TG_ALL_CHANNELS, in, r, col, true, true);
     if (!i) continue;
     in->common.loop_count[2] = e->t.parts - 2;
     in->common.loop_begin[2] = 1;
   }
 }
 
-tg_instr *tg_gemm_emit_block_drain(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
+tg_instr *tg_gemm_emit_block_drain(emission *e, const tg_stage *stage, uint32_t r, uint32_t col,
                                    uint32_t block) {
-  if (e->g->column_sums.count) return tg_gemm_emit_block_column_sums(e, r, col, microcode, block);
-  tg_buffer halves = {.stride = tg_acc_rows(e->b.m), .count = 2};
+  if (e->g->column_sums.count) return tg_gemm_emit_block_column_sums(e, stage, r, col, block);
+  tg_buffer halves;
   step all = {.segment = TG_DRAIN_FINISH,
               .in_pieces = true,
-              .accumulator = {&halves, block % 2, TG_ROTATE_OUTER, true},
-              .to = {&e->channels[TG_ROLE_OUT].ring, block * e->pieces % 2, TG_ROTATE_EACH, false}};
-  return emit_step(e, r, col, microcode, &all);
-}
-
-void tg_gemm_emit_drain(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode) {
-  tg_buffer halves = {.stride = tg_acc_rows(e->b.m), .count = 2};
-  step only = {.accumulator = {&halves, 0, TG_ROTATE_OUTER, true}};
-  if (waits_for_vectors(e))
-    tg_set_wait(tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->vx, TG_OP_vx_sync), 0,
-                e->channels[TG_ROLE_OPERANDS_ONCE].full, false);
-  if (e->g->column_sums.count) {
-    tg_gemm_emit_column_sums(e, r, col, microcode);
-    return;
-  }
-  if (e->t.ring) {
-    tg_gemm_emit_ring(e, r, col, microcode);
-    return;
-  }
-  if (e->t.parts == 1) {
-    if (tg_gemm_member(e, r))
-      only.from = (place){.buffer = &e->channels[TG_ROLE_RECEIVED].ring, .rotation = TG_ROTATE_EACH};
-    emit_last(e, r, col, microcode, only);
-  } else
-    emit_parts(e, r, col, microcode, &halves);
-  if (!tg_gemm_finishes(e, r))
-    emit_send_down(e, r, col);
-  else if (e->t.parts > 1 && e->t.members > 1)
-    emit_returns(e, r, col);
+              .accumulator = half(e, &halves, block % 2, TG_ROTATE_OUTER),
+              .to = tg_gemm_ring(e, TG_ROLE_OUT, block * e->pieces % 2, TG_ROTATE_EACH, false)};
+  return emit_step(e, stage, r, col, &all);
 }

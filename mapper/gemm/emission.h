@@ -5,6 +5,8 @@
 #define TEGULA_MAPPER_GEMM_EMISSION_H
 
 #include "mapper/gemm/layout.h"
+#include "mapper/gemm/stages.h"
+#include "mapper/section/egress.h"
 
 /* Operands of the nodes behind the product. */
 typedef struct tg_operands_emission {
@@ -46,6 +48,10 @@ typedef struct tg_gemm_emission {
                                are none of */
   int64_t product;          /* the first one that this section computes */
   tg_channel channels[TG_GEMM_ROLES];
+  tg_stages stages;
+  tg_vx_instr microcode; /* segments of the drain */
+  tg_store_port ports[2 * TG_GEMM_RESULTS];
+  tg_egress_plan egress;
   tg_buffer results[TG_GEMM_RESULTS]; /* parts of the buffer of a piece on its way out */
   int a_base, b_base, out_base[TG_GEMM_RESULTS];
   int64_t a_rest, b_rest, out_rest[TG_GEMM_RESULTS];
@@ -93,19 +99,31 @@ static inline uint32_t tg_gemm_member(const tg_gemm_emission *e, uint32_t r) { r
 /* Do tiles of row r have the whole sum? */
 bool tg_gemm_finishes(const tg_gemm_emission *e, uint32_t r);
 
-void tg_gemm_emit_loads(tg_gemm_emission *e);
-/* The GEMMs of a tile. multiply.c */
-void tg_gemm_emit_mx(tg_gemm_emission *e, uint32_t r, uint32_t col);
+/* An instruction of a stage meets those of its channels whose bits are set in `which`. */
+static inline uint64_t tg_gemm_bit(tg_gemm_role role) { return UINT64_C(1) << role; }
+static inline void tg_gemm_meet(const tg_gemm_emission *e, const tg_stage *stage, uint64_t which,
+                                tg_instr *in, uint32_t r, uint32_t col, bool first, bool last) {
+  const tg_joint at = {.kernel = e, .in = in, .r = r, .col = col, .first = first, .last = last};
+  tg_stage_meet(stage, e->channels, which, &at);
+}
+/* Who fills the channels that no unit of the same tile does. place.c */
+void tg_gemm_set_sources(tg_gemm_emission *e);
+
+/* The stages: loads; GEMMs of a tile; its VOPs that sum and drain, and SENDs of sums to other rows. */
+void tg_gemm_emit_load(tg_gemm_emission *e, const tg_stage *stage, tg_queue *queue, uint32_t at);
+void tg_gemm_emit_multiply(tg_gemm_emission *e, const tg_stage *stage, uint32_t r, uint32_t col);
+void tg_gemm_emit_sums(tg_gemm_emission *e, const tg_stage *stage, uint32_t r, uint32_t col);
+void tg_gemm_emit_drain(tg_gemm_emission *e, const tg_stage *stage, uint32_t r, uint32_t col);
+void tg_gemm_emit_sum_sends(tg_gemm_emission *e, const tg_stage *stage, uint32_t r, uint32_t col);
+void tg_gemm_emit_returns(tg_gemm_emission *e, const tg_stage *stage, uint32_t r, uint32_t col);
 
 /* Writes the microcode of the section: see the segments in epilogue_code.c. */
-tg_status tg_gemm_pack_drain(tg_gemm_emission *e, tg_vx_instr *out_microcode);
-/* The VOPs of a tile, and the SENDs of its sums to other rows. */
-void tg_gemm_emit_drain(tg_gemm_emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode);
-/* The same with column sums, and the walk of a STORE of column sum number i. column_sums_emit.c */
-void tg_gemm_emit_column_sums(tg_gemm_emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode);
+tg_status tg_gemm_pack_drain(tg_gemm_emission *e);
+/* The drain with column sums, and the walk of a STORE of column sum number i. column_sums_emit.c */
+void tg_gemm_emit_column_sums(tg_gemm_emission *e, const tg_stage *stage, uint32_t r, uint32_t col);
 /* The VOP of block number `block` and those behind it, in a loop over its pieces: with a prologue. */
-tg_instr *tg_gemm_emit_block_column_sums(tg_gemm_emission *e, uint32_t r, uint32_t col,
-                                         const tg_vx_instr *microcode, uint32_t block);
+tg_instr *tg_gemm_emit_block_column_sums(tg_gemm_emission *e, const tg_stage *stage, uint32_t r, uint32_t col,
+                                         uint32_t block);
 void tg_gemm_fill_column_sums(const tg_gemm_emission *e, int i, uint32_t r, uint32_t col,
                               tg_agcu_instr *store);
 
@@ -132,8 +150,14 @@ typedef struct tg_gemm_buffer {
   const tg_buffer *buffer; /* NULL: none */
   uint32_t first;          /* of its copies */
   tg_rotation rotation;
-  bool whole; /* holds a block, not a piece */
+  bool whole;     /* holds a block, not a piece */
+  uint64_t meets; /* bits of the channel that it is part of */
 } tg_gemm_buffer;
+/* The ring of a channel. */
+static inline tg_gemm_buffer tg_gemm_ring(const tg_gemm_emission *e, tg_gemm_role role, uint32_t first,
+                                          tg_rotation rotation, bool whole) {
+  return (tg_gemm_buffer){&e->channels[role].ring, first, rotation, whole, tg_gemm_bit(role)};
+}
 
 /* A VOP: over a block or over its pieces in turn, for each of `parts` parts of K. */
 typedef struct tg_gemm_step {
@@ -148,22 +172,20 @@ typedef struct tg_gemm_step {
 } tg_gemm_step;
 
 /* Appends the VOP without waits and posts. */
-tg_instr *tg_gemm_push_step(tg_gemm_emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
-                            const tg_gemm_step *step);
-void tg_gemm_take_epilogue_operands(const tg_gemm_emission *e, tg_instr *in, uint32_t r, uint32_t col,
-                                    bool first, bool last);
-/* A SEND to row `to` of the column, where it posts `sem`. */
+tg_instr *tg_gemm_push_step(tg_gemm_emission *e, uint32_t r, uint32_t col, const tg_gemm_step *step);
+/* A SEND to row `to` of the column, into a channel there. */
 tg_tx_instr *tg_gemm_push_send(tg_gemm_emission *e, uint32_t r, uint32_t col, uint32_t to, uint32_t flits,
-                               int sem);
+                               const tg_channel *into);
 
-/* A ring of members (split_k.c): what a tile does between the accumulator and the way out; and,
- * once the way out is there, SENDs of sums between those of results. */
-void tg_gemm_emit_ring(tg_gemm_emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode);
-void tg_gemm_skew_egress(tg_gemm_emission *e);
+/* A ring of members (split_k.c): what a tile does between the accumulator and the way out; SENDs of sums, and, once
+ * those of results are there, others between them. */
+void tg_gemm_emit_ring(tg_gemm_emission *e, uint32_t r, uint32_t col);
+void tg_gemm_emit_ring_sends(tg_gemm_emission *e, uint32_t r, uint32_t col);
+void tg_gemm_skew_egress(tg_gemm_emission *e, uint32_t r, uint32_t col);
 
 /* The VOP that drains a block, in a loop over its pieces, from block number `block` on. */
-tg_instr *tg_gemm_emit_block_drain(tg_gemm_emission *e, uint32_t r, uint32_t col,
-                                   const tg_vx_instr *microcode, uint32_t block);
+tg_instr *tg_gemm_emit_block_drain(tg_gemm_emission *e, const tg_stage *stage, uint32_t r, uint32_t col,
+                                   uint32_t block);
 
 /* Prologues of A or B (prologue_emit.c), part by part as emit.c and load.c emit a section. */
 static inline bool tg_gemm_has_prologue(const tg_gemm_emission *e) { return e->g->prologue.result != NULL; }
@@ -178,24 +200,31 @@ tg_buffer tg_prologue_input_buffer(const tg_gemm_emission *e, int prologue_input
  * number `first` at first; `chunks`: of those in a loop of level 1, as in push_nodes. */
 tg_instr *tg_gemm_push_prologue(tg_gemm_emission *e, uint32_t r, uint32_t col, const tg_buffer *block,
                                 uint32_t first, uint32_t chunks);
-/* All VOPs of a tile, and its SENDs of what the nodes make. */
-void tg_gemm_emit_nodes(tg_gemm_emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode);
-/* When the SENDs of the product's results are there. */
-void tg_gemm_emit_prologue_stores(tg_gemm_emission *e);
+/* VOPs of a tile, those of the drain between them; SENDs of what the nodes make, before those of the product's results,
+ * and, once these are there, between them; and STOREs of an AGCU. */
+void tg_gemm_emit_prologue(tg_gemm_emission *e, const tg_stage *stage, uint32_t r, uint32_t col);
+void tg_gemm_emit_prologue_sends(tg_gemm_emission *e, const tg_stage *stage, uint32_t r, uint32_t col);
+void tg_gemm_share_sends(tg_gemm_emission *e, uint32_t r, uint32_t col);
+void tg_gemm_emit_prologue_stores(tg_gemm_emission *e, tg_queue *queue, bool west, uint32_t at);
 
 /* Chunks of B that rows of tiles make in turn (prologue_cooperative.c). */
 static inline bool tg_gemm_makes_b(const tg_gemm_emission *e) { return e->t.makers > 0; }
 /* Which of the makers of its columns a tile of row r is, and the row of another one. */
 uint32_t tg_gemm_maker(const tg_gemm_emission *e, uint32_t r);
 uint32_t tg_gemm_maker_row(const tg_gemm_emission *e, uint32_t r, uint32_t maker);
-/* The banks of the chunks that a maker makes. */
+/* The banks of the chunks that a maker makes, and the channel from it. */
 tg_buffer tg_gemm_made_buffer(const tg_gemm_emission *e, uint32_t maker);
+tg_channel tg_gemm_made_channel(const tg_gemm_emission *e, uint32_t maker);
 /* Loads of what the nodes read: of the tiles of a row that load from the west, or of those of a column; and
  * scalars, for all tiles of a row. */
 void tg_gemm_load_prologue_inputs(tg_gemm_emission *e, tg_queue *queue, bool west, uint32_t at);
 void tg_gemm_load_prologue_scalars(tg_gemm_emission *e, tg_queue *queue, uint32_t r);
-/* A tile's VOPs and SENDs of chunks, before those of the drain; and STOREs of what the chunks are made of. */
-void tg_gemm_emit_making(tg_gemm_emission *e, uint32_t r, uint32_t col);
-void tg_gemm_emit_maker_stores(tg_gemm_emission *e);
+/* A tile's VOPs of chunks; SENDs of them to the other makers, then to memory, after slot `begin`; and STOREs. */
+void tg_gemm_emit_making(tg_gemm_emission *e, const tg_stage *stage, uint32_t r, uint32_t col);
+void tg_gemm_emit_around(tg_gemm_emission *e, const tg_stage *stage, uint32_t r, uint32_t col);
+void tg_gemm_emit_made_away(tg_gemm_emission *e, const tg_stage *stage, uint32_t r, uint32_t col);
+void tg_gemm_emit_maker_stores(tg_gemm_emission *e, tg_queue *queue, uint32_t col);
+/* Is tile (r, col) loaded what it makes chunks of from the west? */
+bool tg_gemm_prologue_from_west(const tg_gemm_emission *e, uint32_t r, uint32_t col);
 
 #endif

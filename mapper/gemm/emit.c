@@ -12,6 +12,7 @@
 #include "mapper/gemm/prologue.h"
 #include "mapper/vector/vector.h"
 
+#include <assert.h>
 #include <string.h>
 
 typedef tg_gemm_emission emission;
@@ -55,10 +56,11 @@ static void place_results(emission *e) {
 /* Opens the channels that the tiling was found to have room for. */
 static bool open_channels(emission *e) {
   tg_channel_plan plans[TG_GEMM_ROLES];
-  memset(e->channels, 0, sizeof e->channels);
+  for (int i = 0; i < TG_GEMM_ROLES; i++) e->channels[i] = TG_CHANNEL_NONE;
   tg_gemm_plan_channels(e->b.m, e->g, &e->t, plans);
   if (!tg_channels_place(&e->b, plans, TG_GEMM_ROLES, e->channels)) return false;
   tg_gemm_open_channels(&e->b, plans, e->channels);
+  tg_gemm_set_sources(e);
   place_results(e);
   place_operands(e, true);
   place_operands(e, false);
@@ -129,9 +131,8 @@ static void fill_store(const void *user, int port, uint32_t r, uint32_t col, tg_
  * for it, and the last one tells. A piece that does not leave as a whole
  * has the innermost loop, and its column sums leave behind it; or, if they have a buffer of their own, that
  * is soon free, before. */
-static void set_ports(emission *e, tg_store_port *ports) {
+static void set_ports(emission *e) {
   const tg_gemm *g = e->g;
-  const tg_channel *all = &e->channels[TG_ROLE_OUT];
   int all_ports = g->outs + g->column_sums.count,
       first = tg_gemm_has_prologue(e) && g->column_sums.count ? g->outs : 0;
   for (int k = 0; k < all_ports; k++) {
@@ -140,10 +141,11 @@ static void set_ports(emission *e, tg_store_port *ports) {
     uint32_t row = tg_kind_flits(e->b.m, kind, e->t.nt),
              sent = tg_kind_flits(e->b.m, kind, stored_columns(e));
     bool last = first ? k + 1 == first : k + 1 == all_ports || (k + 1 == g->outs && !e->t.sent);
-    tg_store_port *port = &ports[k];
-    *port = (tg_store_port){.out_full = k == first ? all->full : TG_NO_SEM,
-                            .out_free = last ? all->free : TG_NO_SEM,
-                            .credit = e->channels[TG_ROLE_AWAY + k].free,
+    tg_store_port *port = &e->ports[k];
+    *port = (tg_store_port){.from = &e->channels[first && column_sum ? TG_ROLE_COLUMN_SUMS : TG_ROLE_OUT],
+                            .away = &e->channels[TG_ROLE_AWAY + k],
+                            .shares = k != first,
+                            .keeps = !last,
                             .flits = (column_sum  ? tg_gemm_column_sums_a_piece(g, &e->t)
                                       : e->t.sent ? e->t.sent
                                                   : e->t.mr) *
@@ -151,10 +153,79 @@ static void set_ports(emission *e, tg_store_port *ports) {
                             .pieces = e->t.sent && !column_sum ? e->t.mr / e->t.sent : 1,
                             .buffer = column_sum ? e->column_sums.out[k - g->outs] : e->results[k]};
     if (sent < row) port->inner = sent, port->stride = row;
-    if (first && k + 1 == all_ports) port->out_free = e->channels[TG_ROLE_COLUMN_SUMS].free;
+    if (first && k + 1 == all_ports) port->keeps = false;
     memcpy(port->loops, e->piece_loops, sizeof port->loops);
     if (e->t.sent) port->loops[1] = e->pieces, port->loops[2] = e->t.mr / e->t.sent;
   }
+}
+
+static void plan_egress(emission *e) {
+  set_ports(e);
+  e->egress = (tg_egress_plan){.ports = e->ports,
+                               .count = e->g->outs + e->g->column_sums.count,
+                               .often = e->g->outs,
+                               .every = tg_gemm_pieces_of_column_sum(e->g, &e->t),
+                               .steps = e->steps,
+                               .together = tg_gemm_makes_a(e),
+                               .seldom = e->t.column_sums_egress};
+  if (e->t.sent && e->g->column_sums.count) e->egress.every = e->t.mr / e->t.sent, e->egress.steps = 0;
+}
+
+/* What a prologue makes and others read: from tx, and by AGCUs. */
+static void emit_prologue_store(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t r,
+                                uint32_t col) {
+  bool west = stage->seat == TG_SIDE_WEST, made = tg_gemm_makes_b(e);
+  if (stage->seat == TG_UNIT_TX)
+    (made ? tg_gemm_emit_made_away : tg_gemm_emit_prologue_sends)(e, stage, r, col);
+  else if (made)
+    tg_gemm_emit_maker_stores(e, queue, col);
+  else
+    tg_gemm_emit_prologue_stores(e, queue, west, west ? r : col);
+}
+
+/* Behind the SENDs of results, those of sums, or of a prologue's chunks, are put between them. */
+static void emit_result_sends(emission *e, uint32_t r, uint32_t col) {
+  tg_egress_send(&e->b, &e->egress, r, col);
+  if (e->t.ring) tg_gemm_skew_egress(e, r, col);
+  if (e->g->prologue.stored && tg_gemm_makes_a(e)) tg_gemm_share_sends(e, r, col);
+}
+
+static void emit_sync(emission *e, const tg_stage *stage, tg_queue *queue, int op, uint32_t r, uint32_t col) {
+  tg_gemm_meet(e, stage, TG_ALL_CHANNELS, tg_build_push(&e->b, queue, op), r, col, true, true);
+}
+
+static void emit_unit(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t r, uint32_t col) {
+  switch (stage->kind) {
+  case TG_STAGE_MULTIPLY: tg_gemm_emit_multiply(e, stage, r, col); break;
+  case TG_STAGE_WHOLE_B: emit_sync(e, stage, queue, TG_OP_mx_sync, r, col); break;
+  case TG_STAGE_VECTORS: emit_sync(e, stage, queue, TG_OP_vx_sync, r, col); break;
+  case TG_STAGE_PROLOGUE:
+    (tg_gemm_makes_b(e) ? tg_gemm_emit_making : tg_gemm_emit_prologue)(e, stage, r, col);
+    break;
+  case TG_STAGE_SUMS:
+    (stage->seat == TG_UNIT_VX ? tg_gemm_emit_sums : tg_gemm_emit_sum_sends)(e, stage, r, col);
+    break;
+  case TG_STAGE_DRAIN: tg_gemm_emit_drain(e, stage, r, col); break;
+  case TG_STAGE_AROUND: tg_gemm_emit_around(e, stage, r, col); break;
+  case TG_STAGE_RETURNS: tg_gemm_emit_returns(e, stage, r, col); break;
+  case TG_STAGE_PROLOGUE_STORE: emit_prologue_store(e, stage, queue, r, col); break;
+  case TG_STAGE_RESULTS: emit_result_sends(e, r, col); break;
+  default: assert(false); /* no other stage is in a unit */
+  }
+}
+
+static void emit_stage(void *user, const tg_stage *stage, tg_queue *queue, tg_turn turn) {
+  emission *e = user;
+  bool west = stage->seat == TG_SIDE_WEST;
+  uint32_t r = turn.r, col = turn.col, at = west ? r : col;
+  if (stage->seat >= TG_SIDES)
+    emit_unit(e, stage, queue, r, col);
+  else if (stage->kind == TG_STAGE_PROLOGUE_STORE)
+    emit_prologue_store(e, stage, queue, r, col);
+  else if (stage->kind == TG_STAGE_RESULTS || stage->kind == TG_STAGE_COLUMN_SUMS)
+    tg_egress_store(&e->b, &e->egress, west, at, stage->context, fill_store, e);
+  else
+    tg_gemm_emit_load(e, stage, queue, at);
 }
 
 static tg_status emit_section(emission *e, const char *name, int64_t product) {
@@ -166,35 +237,17 @@ static tg_status emit_section(emission *e, const char *name, int64_t product) {
   if (!open_channels(e))
     return tg_fail(e->c->diag, TG_INVALID, "node \"%s\": the scratchpads are too small", e->g->node->name);
   allocate_bases(e, product);
-  tg_store_port ports[2 * TG_GEMM_RESULTS];
-  set_ports(e, ports);
-  tg_vx_instr microcode = {0};
-  tg_status status = tg_gemm_pack_drain(e, &microcode);
+  plan_egress(e);
+  tg_status status = tg_gemm_pack_drain(e);
   if (status) return status;
-  tg_gemm_emit_loads(e);
-  for (uint32_t r = 0; r < tg_gemm_used_rows(e); r++)
-    for (uint32_t col = 0; col < e->b.m->cols; col++) {
-      tg_gemm_emit_mx(e, r, col);
-      if (tg_gemm_makes_b(e)) tg_gemm_emit_making(e, r, col);
-      if (tg_gemm_makes_a(e))
-        tg_gemm_emit_nodes(e, r, col, &microcode);
-      else
-        tg_gemm_emit_drain(e, r, col, &microcode);
-    }
-  tg_egress_plan plan = {.ports = ports,
-                         .count = e->g->outs + e->g->column_sums.count,
-                         .often = e->g->outs,
-                         .every = tg_gemm_pieces_of_column_sum(e->g, &e->t),
-                         .steps = e->steps,
-                         .together = tg_gemm_makes_a(e),
-                         .seldom = e->t.column_sums_egress,
-                         .often_away = &e->channels[TG_ROLE_AWAY],
-                         .seldom_away = &e->channels[TG_ROLE_AWAY + e->g->outs]};
-  if (e->t.sent && e->g->column_sums.count) plan.every = e->t.mr / e->t.sent, plan.steps = 0;
-  tg_egress_emit(&e->b, &plan, fill_store, e);
-  if (e->t.ring) tg_gemm_skew_egress(e);
-  if (e->g->prologue.stored && tg_gemm_makes_a(e)) tg_gemm_emit_prologue_stores(e);
-  if (e->g->prologue.stored && tg_gemm_makes_b(e)) tg_gemm_emit_maker_stores(e);
+  const uint32_t *k = e->k_loops, *steps = e->ring_loops, *pieces = e->piece_loops;
+  const uint32_t loops[TG_GEMM_NESTS][3] = {
+      [TG_NEST_CHUNKS] = {k[0], k[1], k[2]},
+      [TG_NEST_PIECES] = {steps[0], steps[1], steps[2]},
+      [TG_NEST_BLOCKS] = {pieces[0], pieces[1], pieces[2] / e->steps},
+      [TG_NEST_ROUNDS] = {0, 0, e->t.makers ? e->t.chunks / e->t.makers : 0},
+  };
+  tg_stages_emit(&e->b, &e->stages, tg_gemm_used_rows(e), loops, emit_stage, e);
   return TG_OK;
 }
 
@@ -300,6 +353,7 @@ static tg_status emit_phase(tg_compile *c, const tg_kernel *kernel, int64_t phas
   e.unrolled = tg_gemm_unrolled_chunks(&e.t);
   e.nested = e.t.parts > 1 && e.t.chunks > 1 && !tg_gemm_unrolls(&e.t);
   set_loops(&e);
+  tg_gemm_list_stages(c->m, e.g, &e.t, &e.stages);
   if (tg_gemm_b_in_blocks(c->m, e.g, &e.t)) tg_gemm_order_b(c, e.g, &e.t);
   const char *name = tg_kernel_name(c, kernel);
   for (int64_t product = 0; product < e.g->products; product++)

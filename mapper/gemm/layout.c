@@ -144,5 +144,4 @@ void tg_gemm_open_channels(tg_build *b, const tg_channel_plan plans[TG_GEMM_ROLE
     tg_channels_open(b, plans, &(tg_channel_end){(uint8_t)away, TG_END_FREE}, 1, channels);
   for (int away = TG_ROLE_AWAY; away < TG_GEMM_ROLES; away++)
     tg_channels_open(b, plans, &(tg_channel_end){(uint8_t)away, TG_END_AGCU}, 1, channels);
-  channels[TG_ROLE_A_NORTH].north = channels[TG_ROLE_A].north;
 }

@@ -4,8 +4,8 @@
 #include "mapper/gemm/emission.h"
 #include "mapper/gemm/layout.h"
 #include "mapper/gemm/patch.h"
-#include "mapper/gemm/stages.h"
 
+#include <assert.h>
 #include <string.h>
 
 typedef tg_gemm_emission emission;
@@ -324,11 +324,10 @@ static void load_blocks_of_column(emission *e, tg_queue *queue, uint32_t col) {
     if (tg_gemm_finishes(e, r) && !tg_epilogue_operands_west(e, r, col)) load_blocks_north(e, queue, r, col);
 }
 
-static void emit_stage(void *user, const tg_stage *stage, tg_queue *queue, uint32_t at) {
-  emission *e = user;
-  bool west = stage->side == TG_SIDE_WEST;
+void tg_gemm_emit_load(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t at) {
+  bool west = stage->seat == TG_SIDE_WEST;
   if (west && at >= tg_gemm_used_rows(e)) return; /* no whole group of members */
-  switch ((tg_gemm_stage)stage->kind) {
+  switch (stage->kind) {
   case TG_STAGE_A: (west ? load_a_west : load_a_north)(e, queue, at); break;
   case TG_STAGE_B: (west ? load_b_west : load_b_north)(e, queue, at); break;
   case TG_STAGE_VECTORS: load_vectors_north(e, queue, at); break;
@@ -341,17 +340,6 @@ static void emit_stage(void *user, const tg_stage *stage, tg_queue *queue, uint3
   case TG_STAGE_PROLOGUE_VECTORS: tg_gemm_load_prologue_vectors(e, queue, at); break;
   case TG_STAGE_PROLOGUE_INPUTS: tg_gemm_load_prologue_inputs(e, queue, west, at); break;
   case TG_STAGE_PROLOGUE_SCALARS: tg_gemm_load_prologue_scalars(e, queue, at); break;
-  case TG_STAGE_PROLOGUE_STORE:
-  case TG_STAGE_RESULTS:
-  case TG_STAGE_COLUMN_SUMS: break; /* these store */
+  default: assert(false); /* no other stage loads */
   }
-}
-
-void tg_gemm_emit_loads(emission *e) {
-  uint32_t loops[TG_GEMM_NESTS][3] = {[TG_NEST_ROUNDS] = {0, 0, e->t.makers ? e->t.chunks / e->t.makers : 0}};
-  memcpy(loops[TG_NEST_CHUNKS], e->k_loops, sizeof e->k_loops);
-  memcpy(loops[TG_NEST_PIECES], e->ring_loops, sizeof e->ring_loops);
-  tg_stages stages;
-  tg_gemm_list_stages(e->b.m, e->g, &e->t, &stages);
-  tg_stages_emit(&e->b, &stages, loops, emit_stage, e);
 }

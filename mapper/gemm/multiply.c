@@ -133,19 +133,6 @@ static void set_blocks(const emission *e, tg_mx_instr *mx) {
   mx->sr_col_blk[2] = e->stationary;
 }
 
-/* Waits for a chunk of both operands and gives their places back. */
-static void take_operands(const emission *e, tg_instr *in, uint32_t r, uint32_t col) {
-  bool resident_a = e->t.resident == TG_RESIDENT_A || e->t.patch, resident_b = e->t.resident == TG_RESIDENT_B;
-  tg_channel_take(&e->channels[TG_ROLE_A], in, 0, resident_a);
-  if (tg_gemm_makes_a(e))
-    tg_channel_release(&e->channels[TG_ROLE_A], in, 0, false);
-  else
-    tg_channel_return(&e->channels[TG_ROLE_A], in, 0, !tg_gemm_a_from_north(e, r, col), r, col, resident_a);
-  if (e->t.whole_b || tg_gemm_makes_b(e)) return;
-  tg_channel_take(&e->channels[TG_ROLE_B], in, 1, resident_b);
-  tg_channel_return(&e->channels[TG_ROLE_B], in, 1, tg_gemm_b_from_west(e, r, col), r, col, resident_b);
-}
-
 /* One K chunk. */
 static tg_instr *push_gemm(emission *e, uint32_t r, uint32_t col) {
   tg_instr *in = tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->mx, TG_OP_mx_gemm);
@@ -165,14 +152,15 @@ static tg_instr *push_gemm(emission *e, uint32_t r, uint32_t col) {
   mx->init_levels[0] = e->t.resident ? 0 : 1 << 2;
   set_k_total(e, mx, r);
   if (e->t.sr_blocks) set_rounding(e, mx, r, col);
-  take_operands(e, in, r, col);
   return in;
 }
 
 /* Chunks `first` to `last` of each part, all but the last of which are whole. Each instruction rotates its
  * buffers by itself: chunk c of part n is in buffer n chunks + c, modulo 2. */
-static tg_instr *push_chunks(emission *e, uint32_t r, uint32_t col, uint32_t first, uint32_t last) {
+static tg_instr *push_chunks(emission *e, const tg_stage *stage, uint32_t r, uint32_t col, uint32_t first,
+                             uint32_t last) {
   tg_instr *in = push_gemm(e, r, col);
+  tg_gemm_meet(e, stage, TG_ALL_CHANNELS, in, r, col, !first, last + 1 == e->t.chunks);
   tg_mx_instr *mx = &in->mx;
   int64_t before = (int64_t)first * e->t.kc, length = e->g->part - before;
   tg_rotation rotation = last > first || e->t.chunks % 2 ? TG_ROTATE_EACH : TG_ROTATE_NEVER;
@@ -209,16 +197,15 @@ static void set_resident_chunk(const emission *e, tg_instr *in, uint32_t chunk, 
 }
 
 /* The inner passes, a GEMM a chunk. */
-static tg_instr *push_resident_passes(emission *e, uint32_t r, uint32_t col, uint32_t copy) {
+static tg_instr *push_resident_passes(emission *e, const tg_stage *stage, uint32_t r, uint32_t col,
+                                      uint32_t copy) {
   uint32_t begin = tg_build_tile(&e->b, r, col)->mx.count;
   tg_instr *in = NULL;
   for (uint32_t chunk = 0; chunk < e->t.chunks; chunk++) {
-    in = push_chunks(e, r, col, chunk, chunk);
+    in = push_chunks(e, stage, r, col, chunk, chunk);
     set_resident_chunk(e, in, chunk, copy);
     in->mx.c_rot_outer[0] = 0;
-    if (!chunk) tg_channel_claim(&e->channels[TG_ROLE_ACCUMULATOR], in, 2, false);
   }
-  tg_channel_fill(&e->channels[TG_ROLE_ACCUMULATOR], in, 2, false);
   in->common.loop_count[2] = e->k_loops[2];
   in->common.loop_begin[2] = begin;
   return in;
@@ -227,47 +214,29 @@ static tg_instr *push_resident_passes(emission *e, uint32_t r, uint32_t col, uin
 /* Chunks beside an operand that is resident. It lies in either of two buffers in turn, from outer pass to
  * outer pass: buffers rotate with each execution of an instruction, or where it ends a loop, which of several
  * only the last one does; so there are instructions for either. */
-static void emit_resident_chunks(emission *e, uint32_t r, uint32_t col) {
+static void emit_resident_chunks(emission *e, const tg_stage *stage, uint32_t r, uint32_t col) {
   uint32_t outer = e->k_loops[0];
   if (outer > 1) {
-    push_resident_passes(e, r, col, 0);
-    tg_instr *in = push_resident_passes(e, r, col, 1);
+    push_resident_passes(e, stage, r, col, 0);
+    tg_instr *in = push_resident_passes(e, stage, r, col, 1);
     in->common.loop_count[0] = outer / 2;
   }
-  if (outer % 2) push_resident_passes(e, r, col, 0);
+  if (outer % 2) push_resident_passes(e, stage, r, col, 0);
 }
 
-/* Every part of K begins with a free half of the accumulator and ends with a full one. */
-static void emit_gemm(emission *e, uint32_t r, uint32_t col) {
-  bool each = e->t.parts > 1 && !e->nested; /* every execution is one of a part */
+/* Where a tile has several parts, the first and last chunk of each have instructions of their own, or all do. */
+static void emit_parts(emission *e, const tg_stage *stage, uint32_t r, uint32_t col) {
   uint32_t last = e->t.chunks - 1;
-  uint32_t begin = e->t.whole_b; /* which is there once for all */
-  if (begin)
-    tg_channel_take(&e->channels[TG_ROLE_B],
-                    tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->mx, TG_OP_mx_sync), 0, false);
-  bool apart = e->nested || each, whole = each || e->t.resident; /* every execution ends a chain */
-  tg_instr *in = apart ? push_chunks(e, r, col, 0, 0) : push_gemm(e, r, col);
-  tg_channel_claim(&e->channels[TG_ROLE_ACCUMULATOR], in, 2, !whole);
-  if (each) in->mx.c_rot_outer[0] = 0;
-  for (uint32_t chunk = 1; each && chunk <= last; chunk++) {
-    in = push_chunks(e, r, col, chunk, chunk);
-    in->mx.c_rot_outer[0] = 0;
-  }
-  if (e->nested && last > 1) push_chunks(e, r, col, 1, last - 1);
-  if (e->nested) in = push_chunks(e, r, col, last, last);
-  tg_channel_fill(&e->channels[TG_ROLE_ACCUMULATOR], in, 2, !whole);
-  if (tg_gemm_a_both_ways(e->g, &e->t)) {
-    tg_channel_take(&e->channels[TG_ROLE_A_NORTH], in, 3, e->t.resident == TG_RESIDENT_A);
-    tg_channel_return(&e->channels[TG_ROLE_A_NORTH], in, 3, false, r, col, e->t.resident == TG_RESIDENT_A);
-  }
-  tg_set_loops(in, e->k_loops);
-  if (begin)
-    for (int l = 0; l < 3; l++) in->common.loop_begin[l] = begin;
-  if (e->nested) in->common.loop_count[2] = 1;
+  for (uint32_t chunk = 0; !e->nested && chunk <= last; chunk++)
+    push_chunks(e, stage, r, col, chunk, chunk)->mx.c_rot_outer[0] = 0;
+  if (!e->nested) return;
+  push_chunks(e, stage, r, col, 0, 0);
+  if (last > 1) push_chunks(e, stage, r, col, 1, last - 1);
+  push_chunks(e, stage, r, col, last, last);
 }
 
-/* The chunk of a maker, which each round has one of. */
-static tg_instr *push_made(emission *e, uint32_t r, uint32_t col, uint32_t maker) {
+/* A chunk of a maker, which each round has one of: of B by what is full of it, and where the maker has room. */
+static tg_instr *push_made(emission *e, const tg_stage *stage, uint32_t r, uint32_t col, uint32_t maker) {
   tg_instr *in = push_gemm(e, r, col);
   tg_mx_instr *mx = &in->mx;
   tg_buffer made = tg_gemm_made_buffer(e, maker), a = e->channels[TG_ROLE_A].ring, half = {.count = 1};
@@ -282,30 +251,20 @@ static tg_instr *push_made(emission *e, uint32_t r, uint32_t col, uint32_t maker
   mx->init[0] = maker == 0;
   mx->k_total[0] = e->t.kc;
   for (int l = 0; l < TG_LEVELS; l++) mx->k_delta[l] = 0;
-  tg_set_wait(in, 1, e->channels[TG_ROLE_B].full + (int)maker, false);
-  uint32_t row = tg_gemm_maker_row(e, r, maker);
-  if (row == r)
-    tg_channel_release(&e->channels[TG_ROLE_MADE], in, 1, false);
-  else
-    tg_set_post(in, 1, TG_POST_COL, row + 1, e->channels[TG_ROLE_MADE_AROUND].free + (int)r + 1, false);
+  tg_gemm_meet(e, stage, ~tg_gemm_bit(TG_ROLE_B), in, r, col, !maker, maker + 1 == e->t.makers);
+  tg_channel from = tg_gemm_made_channel(e, maker);
+  tg_join_channel(&from, &(tg_join){.wait = 1, .post = 1},
+                  &(tg_joint){.kernel = e, .in = in, .r = r, .col = col});
   return in;
 }
 
-static void emit_rounds(emission *e, uint32_t r, uint32_t col) {
-  tg_instr *in = NULL;
-  for (uint32_t maker = 0; maker < e->t.makers; maker++) {
-    in = push_made(e, r, col, maker);
-    if (!maker) tg_channel_claim(&e->channels[TG_ROLE_ACCUMULATOR], in, 2, true);
-  }
-  tg_channel_fill(&e->channels[TG_ROLE_ACCUMULATOR], in, 2, true);
-  in->common.loop_count[2] = e->t.chunks / e->t.makers;
-}
-
-void tg_gemm_emit_mx(tg_gemm_emission *e, uint32_t r, uint32_t col) {
+void tg_gemm_emit_multiply(tg_gemm_emission *e, const tg_stage *stage, uint32_t r, uint32_t col) {
   if (tg_gemm_makes_b(e))
-    emit_rounds(e, r, col);
+    for (uint32_t maker = 0; maker < e->t.makers; maker++) push_made(e, stage, r, col, maker);
   else if (tg_gemm_has_resident_chunks(&e->t))
-    emit_resident_chunks(e, r, col);
+    emit_resident_chunks(e, stage, r, col);
+  else if (e->t.parts > 1)
+    emit_parts(e, stage, r, col);
   else
-    emit_gemm(e, r, col);
+    tg_gemm_meet(e, stage, TG_ALL_CHANNELS, push_gemm(e, r, col), r, col, true, true);
 }

@@ -1,4 +1,4 @@
-/* Which rows, columns and k of a product the tiles of its section have. */
+/* Which rows, columns and k of a product the tiles of its section have, and by whom their channels are filled. */
 #include "mapper/gemm/emission.h"
 
 typedef tg_gemm_emission emission;
@@ -56,6 +56,9 @@ bool tg_gemm_b_from_west(const emission *e, uint32_t r, uint32_t col) {
 bool tg_epilogue_operands_west(const emission *e, uint32_t r, uint32_t col) {
   return e->t.epilogue_operands_west || tg_egress_is_west(r, col);
 }
+bool tg_gemm_prologue_from_west(const emission *e, uint32_t r, uint32_t col) {
+  return tg_leaves_west(e->t.prologue_inputs, r, col);
+}
 int64_t tg_gemm_rows_a_pass(const emission *e) { return e->t.mt * tg_gemm_row_tiles(e); }
 int64_t tg_gemm_cols_a_pass(const emission *e) { return e->t.nt * col_tiles(e); }
 int64_t tg_gemm_row_first(const emission *e, uint32_t r, uint32_t col) {
@@ -100,4 +103,70 @@ tg_gemm_place tg_gemm_place_of(const emission *e, uint32_t r, uint32_t col) {
 
 bool tg_gemm_finishes(const emission *e, uint32_t r) {
   return e->t.ring || tg_gemm_member(e, r) + 1 == e->t.members;
+}
+
+/* ---- who fills a channel ---- */
+
+static tg_post a_source(const void *kernel, const tg_channel *channel, uint32_t r, uint32_t col) {
+  return tg_post_to_agcu(channel, !tg_gemm_a_from_north(kernel, r, col), r, col);
+}
+static tg_post b_source(const void *kernel, const tg_channel *channel, uint32_t r, uint32_t col) {
+  return tg_post_to_agcu(channel, tg_gemm_b_from_west(kernel, r, col), r, col);
+}
+static tg_post operands_source(const void *kernel, const tg_channel *channel, uint32_t r, uint32_t col) {
+  return tg_post_to_agcu(channel, tg_epilogue_operands_west(kernel, r, col), r, col);
+}
+static tg_post inputs_source(const void *kernel, const tg_channel *channel, uint32_t r, uint32_t col) {
+  return tg_post_to_agcu(channel, tg_gemm_prologue_from_west(kernel, r, col), r, col);
+}
+static tg_post north_source(const void *kernel, const tg_channel *channel, uint32_t r, uint32_t col) {
+  (void)kernel;
+  return tg_post_to_agcu(channel, false, r, col);
+}
+static tg_post west_source(const void *kernel, const tg_channel *channel, uint32_t r, uint32_t col) {
+  (void)kernel;
+  return tg_post_to_agcu(channel, true, r, col);
+}
+/* The tile of the row above has position r. */
+static tg_post above_source(const void *kernel, const tg_channel *channel, uint32_t r, uint32_t col) {
+  (void)kernel, (void)col;
+  return (tg_post){TG_POST_COL, r, channel->free};
+}
+/* The last member of the group, which has a semaphore for each of the others. */
+static tg_post whole_source(const void *kernel, const tg_channel *channel, uint32_t r, uint32_t col) {
+  const emission *e = kernel;
+  uint32_t member = tg_gemm_member(e, r);
+  (void)col;
+  return (tg_post){TG_POST_COL, r - member + e->t.members, channel->free + (int)member};
+}
+
+void tg_gemm_set_sources(emission *e) {
+  tg_channel *channels = e->channels, *inputs = &channels[TG_ROLE_PROLOGUE_INPUTS];
+  if (tg_gemm_makes_a(e)) { /* its input lies where A would: the loads have credits of A */
+    inputs->west = channels[TG_ROLE_A].west;
+    inputs->north = channels[TG_ROLE_A].north;
+    inputs->source = a_source;
+  } else {
+    channels[TG_ROLE_A].source = a_source;
+    inputs->source = inputs_source;
+  }
+  if (!tg_gemm_makes_b(e)) channels[TG_ROLE_B].source = b_source;
+  if (e->t.makers == 1) channels[TG_ROLE_MADE].full = channels[TG_ROLE_B].full; /* nobody else makes any */
+  channels[TG_ROLE_A_NORTH].north = channels[TG_ROLE_A].north;
+  channels[TG_ROLE_A_NORTH].source = north_source;
+  channels[TG_ROLE_SCALARS].source = west_source;
+  channels[TG_ROLE_OPERANDS_ONCE].source = north_source;
+  channels[TG_ROLE_OPERANDS].source = operands_source;
+  channels[TG_ROLE_RECEIVED].source = above_source;
+  channels[TG_ROLE_WHOLE].source = whole_source;
+  if (!e->t.ring) { /* who sends sums has no results to send: it has as much room */
+    channels[TG_ROLE_RECEIVED].free = channels[TG_ROLE_AWAY].free;
+    channels[TG_ROLE_SENT].ring = channels[TG_ROLE_SUMS].ring;
+  }
+  channels[TG_ROLE_COLUMN_SUMS].full = channels[TG_ROLE_OUT].full; /* they are told together */
+  for (int k = 0; k < 2 * TG_GEMM_RESULTS; k++) {
+    const tg_channel *together = &channels[TG_ROLE_AWAY + (k < e->g->outs ? 0 : e->g->outs)];
+    channels[TG_ROLE_AWAY + k].west = together->west;
+    channels[TG_ROLE_AWAY + k].north = together->north;
+  }
 }

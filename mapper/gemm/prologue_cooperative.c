@@ -42,11 +42,25 @@ tg_buffer tg_gemm_made_buffer(const emission *e, uint32_t maker) {
   return made;
 }
 
-/* ---- what the nodes read ---- */
-
-static bool inputs_from_west(const emission *e, uint32_t r, uint32_t col) {
-  return tg_leaves_west(e->t.prologue_inputs, r, col);
+/* Full of what the maker made; a tile gives it room back: its own unit, or, at the maker, the semaphore of its
+ * position. */
+static tg_post maker_source(const void *kernel, const tg_channel *channel, uint32_t r, uint32_t col) {
+  const emission *e = kernel;
+  uint32_t row = tg_gemm_maker_row(e, r, (uint32_t)(channel->full - e->channels[TG_ROLE_B].full));
+  (void)col;
+  return row == r ? (tg_post){TG_POST_LOCAL, 0, e->channels[TG_ROLE_MADE].free}
+                  : (tg_post){TG_POST_COL, row + 1, e->channels[TG_ROLE_MADE_AROUND].free + (int)r + 1};
 }
+
+tg_channel tg_gemm_made_channel(const emission *e, uint32_t maker) {
+  tg_channel made = TG_CHANNEL_NONE;
+  made.ring = tg_gemm_made_buffer(e, maker);
+  made.full = e->channels[TG_ROLE_B].full + (int)maker;
+  made.source = maker_source;
+  return made;
+}
+
+/* ---- what the nodes read ---- */
 
 /* A chunk a round of input number `input` for the tiles of `mask`, maker `maker` of columns from
  * `first` on. */
@@ -110,31 +124,17 @@ void tg_gemm_load_prologue_inputs(emission *e, tg_queue *queue, bool west, uint3
   uint32_t tiles = west ? e->b.m->cols : e->b.m->rows;
   for (uint32_t i = 0; i < tiles; i++) {
     uint32_t r = west ? at : i, col = west ? i : at;
-    if (inputs_from_west(e, r, col) == west) load_inputs(e, queue, west, r, col);
+    if (tg_gemm_prologue_from_west(e, r, col) == west) load_inputs(e, queue, west, r, col);
   }
 }
 
 /* ---- making a chunk, and its ways ---- */
 
-static void emit_nodes(emission *e, uint32_t r, uint32_t col) {
-  tg_queue *queue = &tg_build_tile(&e->b, r, col)->vx;
-  if (e->g->prologue.vector_count)
-    tg_channel_take(&e->channels[TG_ROLE_PROLOGUE_VECTORS], tg_build_push(&e->b, queue, TG_OP_vx_sync), 0,
-                    false);
+void tg_gemm_emit_making(emission *e, const tg_stage *stage, uint32_t r, uint32_t col) {
   tg_buffer made = tg_gemm_made_buffer(e, tg_gemm_maker(e, r));
   tg_instr *in = tg_gemm_push_prologue(e, r, col, &made, 0, 1);
-  bool stored = e->g->prologue.stored;
-  tg_channel_take(&e->channels[TG_ROLE_PROLOGUE_INPUTS], in, 0, false);
-  tg_channel_claim(&e->channels[TG_ROLE_MADE], in, 1, false);
-  if (stored) tg_set_wait(in, 2, e->channels[TG_ROLE_PROLOGUE_OUTPUT].free, false);
-  tg_channel_return(&e->channels[TG_ROLE_PROLOGUE_INPUTS], in, 0, inputs_from_west(e, r, col), r, col, false);
-  tg_channel_fill(e->t.makers > 1 ? &e->channels[TG_ROLE_MADE] : &e->channels[TG_ROLE_B], in, 1, false);
-  if (stored) tg_set_post(in, 2, TG_POST_LOCAL, 0, e->channels[TG_ROLE_PROLOGUE_OUTPUT].full, false);
-  if (tg_gemm_prologue_scalars(e->g)) {
-    tg_channel_take(&e->channels[TG_ROLE_SCALARS], in, 3, false);
-    tg_channel_return(&e->channels[TG_ROLE_SCALARS], in, 3, true, r, col, false);
-  }
-  end_loop(in, 2, rounds(e), queue->count - 1);
+  tg_gemm_meet(e, stage, TG_ALL_CHANNELS, in, r, col, true, true);
+  end_loop(in, 2, rounds(e), tg_build_tile(&e->b, r, col)->vx.count - 1);
 }
 
 /* To tiles of the column: positions of `mask`. */
@@ -166,7 +166,7 @@ static tg_buffer place_at_agcu(const emission *e, uint32_t r) {
 }
 
 /* To memory, in pieces. */
-static tg_instr *send_away(emission *e, uint32_t r, uint32_t col) {
+void tg_gemm_emit_made_away(emission *e, const tg_stage *stage, uint32_t r, uint32_t col) {
   tg_buffer at_agcu = place_at_agcu(e, r);
   tg_queue *queue = &tg_build_tile(&e->b, r, col)->tx;
   tg_instr *in = tg_build_push(&e->b, queue, TG_OP_tx_send);
@@ -180,44 +180,32 @@ static tg_instr *send_away(emission *e, uint32_t r, uint32_t col) {
   tx->dst_mask[0] = 1;
   tx->dst_post[0] = 1;
   tx->dst_sem[0] = e->channels[TG_ROLE_PROLOGUE_AWAY].north + (int)r + 1;
-  tg_set_wait(in, 0, e->channels[TG_ROLE_PROLOGUE_AWAY].free, false);
-  tg_set_wait(in, 1, e->channels[TG_ROLE_PROLOGUE_OUTPUT].full, true);
-  tg_set_post(in, 1, TG_POST_LOCAL, 0, e->channels[TG_ROLE_PROLOGUE_OUTPUT].free, true);
+  tg_gemm_meet(e, stage, TG_ALL_CHANNELS, in, r, col, true, true);
   end_loop(in, 2, e->t.kc / e->t.prologue_sent, queue->count - 1);
-  return in;
+  end_loop(in, 1, rounds(e), 0);
 }
 
 /* To the other makers; the last SEND lets mx have the chunk. */
-static tg_instr *send_around(emission *e, uint32_t r, uint32_t col) {
+void tg_gemm_emit_around(emission *e, const tg_stage *stage, uint32_t r, uint32_t col) {
   uint32_t all = all_makers(e, r), above = all & ((2u << r) - 1), below = all & ~((4u << r) - 1);
+  tg_channel made = tg_gemm_made_channel(e, tg_gemm_maker(e, r)), *own = &e->channels[TG_ROLE_MADE];
   tg_instr *first =
       below ? send_chunk(e, r, col, TG_DIR_SOUTH, below) : send_chunk(e, r, col, TG_DIR_NORTH, above);
   tg_instr *last = first;
-  tg_channel_take(&e->channels[TG_ROLE_MADE], first, 0, false);
+  tg_join_channel(own, &stage->joins[0],
+                  &(tg_joint){.kernel = e, .in = first, .r = r, .col = col, .first = true});
   if (below && above) last = send_chunk(e, r, col, TG_DIR_NORTH, above);
-  tg_set_post(last, 0, TG_POST_LOCAL, 0, e->channels[TG_ROLE_B].full + (int)tg_gemm_maker(e, r), false);
-  return last;
-}
-
-static void emit_sends(emission *e, uint32_t r, uint32_t col) {
-  uint32_t begin = tg_build_tile(&e->b, r, col)->tx.count;
-  tg_instr *last = e->t.makers > 1 ? send_around(e, r, col) : NULL;
-  if (e->g->prologue.stored) last = send_away(e, r, col);
-  if (last) end_loop(last, 1, rounds(e), begin);
-}
-
-void tg_gemm_emit_making(emission *e, uint32_t r, uint32_t col) {
-  emit_nodes(e, r, col);
-  emit_sends(e, r, col);
+  tg_join_channel(&made, &stage->joins[1],
+                  &(tg_joint){.kernel = e, .in = last, .r = r, .col = col, .last = true});
+  if (!e->g->prologue.stored) end_loop(last, 1, rounds(e), 0);
 }
 
 /* ---- stores ---- */
 
-static void emit_store(emission *e, uint32_t r, uint32_t col) {
+static void emit_store(emission *e, tg_queue *queue, uint32_t r, uint32_t col) {
   const tg_gemm *g = e->g;
-  tg_agcu_instr *store =
-      &tg_build_push(&e->b, tg_north_queue(&e->b, col, TG_CTX_PROLOGUE), TG_OP_agcu_store)->agcu;
-  tg_instr *in = (tg_instr *)(void *)store;
+  tg_instr *in = tg_build_push(&e->b, queue, TG_OP_agcu_store);
+  tg_agcu_instr *store = &in->agcu;
   tg_walk_plan walk = {.tensor = tg_place_of(e->c, g->prologue.result),
                        .radix = {1, 1, g->k},
                        .stride = {0, 0, g->n},
@@ -233,15 +221,11 @@ static void emit_store(emission *e, uint32_t r, uint32_t col) {
   store->k_first[0] = tg_gemm_col_first(e, r, col);
   store->convert[0] = g->prologue.result_kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
   tg_set_operand(store->src_base, &at_agcu, false);
-  tg_set_wait(in, 0, e->channels[TG_ROLE_PROLOGUE_AWAY].north + (int)r + 1, false);
-  tg_set_post(in, 0, TG_POST_COL, r + 1, e->channels[TG_ROLE_PROLOGUE_AWAY].free, false);
+  tg_egress_join_store(&e->channels[TG_ROLE_PROLOGUE_AWAY], false, in, r, col);
 }
 
-void tg_gemm_emit_maker_stores(emission *e) {
+void tg_gemm_emit_maker_stores(emission *e, tg_queue *queue, uint32_t col) {
   const uint32_t loops[3] = {1, rounds(e), e->t.kc / e->t.prologue_sent};
-  for (uint32_t col = 0; col < e->b.m->cols; col++) {
-    for (uint32_t r = 0; r < e->b.m->rows; r++) emit_store(e, r, col);
-    tg_queue *queue = tg_north_queue(&e->b, col, TG_CTX_PROLOGUE);
-    tg_set_loops(&queue->instrs[queue->count - 1], loops);
-  }
+  for (uint32_t r = 0; r < e->b.m->rows; r++) emit_store(e, queue, r, col);
+  tg_set_loops(&queue->instrs[queue->count - 1], loops);
 }

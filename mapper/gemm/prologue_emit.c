@@ -102,15 +102,10 @@ tg_instr *tg_gemm_push_prologue(emission *e, uint32_t r, uint32_t col, const tg_
 
 /* Chunks, the first of which is in buffer number `first`: those of a block in a loop of level 2, or so many
  * in one of level 1. */
-static tg_instr *push_nodes(emission *e, uint32_t r, uint32_t col, uint32_t first, uint32_t chunks) {
-  const tg_gemm_prologue *f = &e->g->prologue;
+static tg_instr *push_nodes(emission *e, const tg_stage *stage, uint32_t r, uint32_t col, uint32_t first,
+                            uint32_t chunks) {
   tg_instr *in = tg_gemm_push_prologue(e, r, col, &e->channels[TG_ROLE_A].ring, first, chunks);
-  tg_channel_take(&e->channels[TG_ROLE_PROLOGUE_INPUTS], in, 0, false);
-  tg_channel_claim(&e->channels[TG_ROLE_A], in, 1, false);
-  if (f->stored) tg_set_wait(in, 2, e->channels[TG_ROLE_PROLOGUE_OUTPUT].free, false);
-  tg_channel_return(&e->channels[TG_ROLE_A], in, 0, !tg_gemm_a_from_north(e, r, col), r, col, false);
-  tg_channel_fill(&e->channels[TG_ROLE_A], in, 1, false);
-  if (f->stored) tg_set_post(in, 2, TG_POST_LOCAL, 0, e->channels[TG_ROLE_PROLOGUE_OUTPUT].full, false);
+  tg_gemm_meet(e, stage, TG_ALL_CHANNELS, in, r, col, true, true);
   return in;
 }
 
@@ -139,7 +134,8 @@ static uint32_t row_flits(const emission *e) {
 
 /* Chunk number `chunk` of what the nodes make, in pieces, in turn with others: of so many instructions for
  * each piece of the product's results it is one. */
-static tg_instr *push_send(emission *e, uint32_t r, uint32_t col, uint32_t chunk, uint32_t turns) {
+static tg_instr *push_send(emission *e, const tg_stage *stage, uint32_t r, uint32_t col, uint32_t chunk,
+                           uint32_t turns) {
   tg_buffer at_agcu = place_at_agcu(e, r, col);
   bool west = tg_leaves_west(e->t.prologue_egress, r, col);
   uint32_t pieces = stored_rows(e) / e->t.prologue_sent;
@@ -160,19 +156,17 @@ static tg_instr *push_send(emission *e, uint32_t r, uint32_t col, uint32_t chunk
   tx->dst_sem[0] =
       (west ? e->channels[TG_ROLE_PROLOGUE_AWAY].west : e->channels[TG_ROLE_PROLOGUE_AWAY].north) +
       (int)(west ? col : r) + 1;
-  tg_set_wait(in, 0, e->channels[TG_ROLE_PROLOGUE_OUTPUT].full, true);
-  tg_set_wait(in, 1, e->channels[TG_ROLE_PROLOGUE_AWAY].free, false);
-  tg_set_post(in, 0, TG_POST_LOCAL, 0, e->channels[TG_ROLE_PROLOGUE_OUTPUT].free, true);
+  tg_gemm_meet(e, stage, TG_ALL_CHANNELS, in, r, col, true, true);
   end_loop(in, 2, pieces, queue->count - 1);
   return in;
 }
 
 /* Before the SENDs of the product's results: those of block 0, and of chunks that come before the first
  * piece. */
-static void emit_first_sends(emission *e, uint32_t r, uint32_t col) {
+void tg_gemm_emit_prologue_sends(emission *e, const tg_stage *stage, uint32_t r, uint32_t col) {
   uint32_t turns = tg_gemm_chunks_a_piece(&e->t);
-  end_loop(push_send(e, r, col, 0, 1), 1, e->t.chunks, 0);
-  for (uint32_t i = 0; i < turns; i++) push_send(e, r, col, e->t.chunks + i, turns);
+  end_loop(push_send(e, stage, r, col, 0, 1), 1, e->t.chunks, 0);
+  for (uint32_t i = 0; i < turns; i++) push_send(e, stage, r, col, e->t.chunks + i, turns);
 }
 
 /* Goes on where `before` executions have left an operand of two buffers. */
@@ -215,7 +209,8 @@ static tg_instr *push_column_sums(emission *e, uint32_t r, uint32_t col, const t
 /* In place of the SENDs of the product's results, and column sums, which go over all blocks: those of all but
  * the last block, in a loop with what the nodes make, and others. Pieces with column sums are long: each
  * leaves between the chunks that come before the next one, so that the nodes need not wait for all of it. */
-static void share_sends(emission *e, uint32_t r, uint32_t col) {
+void tg_gemm_share_sends(emission *e, uint32_t r, uint32_t col) {
+  const tg_stage *stage = tg_stages_find(&e->stages, TG_UNIT_TX, TG_STAGE_PROLOGUE_STORE);
   tg_queue *queue = &tg_build_tile(&e->b, r, col)->tx;
   tg_instr all[1 + TG_GEMM_RESULTS];
   uint32_t column_sums = (uint32_t)e->g->column_sums.count, turns = tg_gemm_chunks_a_piece(&e->t),
@@ -228,7 +223,7 @@ static void share_sends(emission *e, uint32_t r, uint32_t col) {
   if (column_sums) begin = queue->count;
   for (uint32_t i = 0; i < turns && steps > 1; i++) {
     push_results(e, r, col, results, 0, i, turns);
-    tg_instr *last = push_send(e, r, col, e->t.chunks + turns + i, turns);
+    tg_instr *last = push_send(e, stage, r, col, e->t.chunks + turns + i, turns);
     if (!column_sums && i + 1 == turns) end_loop(last, 1, steps - 1, begin);
   }
   if (column_sums && steps > 1) end_loop(push_column_sums(e, r, col, all, 1), 1, steps - 1, begin);
@@ -238,12 +233,9 @@ static void share_sends(emission *e, uint32_t r, uint32_t col) {
   end_loop(push_results(e, r, col, results, steps, 0, 1), 1, pieces, begin);
 }
 
-static void emit_store(emission *e, uint32_t r, uint32_t col) {
+static void emit_store(emission *e, tg_queue *queue, uint32_t r, uint32_t col) {
   const tg_gemm *g = e->g;
-  bool west = tg_leaves_west(e->t.prologue_egress, r, col);
-  uint32_t position = (west ? col : r) + 1, rows = stored_rows(e);
-  tg_queue *queue =
-      west ? tg_west_queue(&e->b, r, TG_CTX_PROLOGUE) : tg_north_queue(&e->b, col, TG_CTX_PROLOGUE);
+  uint32_t rows = stored_rows(e);
   tg_instr *in = tg_build_push(&e->b, queue, TG_OP_agcu_store);
   tg_agcu_instr *store = &in->agcu;
   tg_walk_plan walk = {.tensor = tg_place_of(e->c, g->prologue.result),
@@ -262,43 +254,32 @@ static void emit_store(emission *e, uint32_t r, uint32_t col) {
   store->k_delta[1] = e->t.kc;
   store->convert[0] = g->prologue.result_kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
   tg_set_operand(store->src_base, &at_agcu, false);
-  tg_set_wait(in, 0,
-              (west ? e->channels[TG_ROLE_PROLOGUE_AWAY].west : e->channels[TG_ROLE_PROLOGUE_AWAY].north) +
-                  (int)position,
-              false);
-  tg_set_post(in, 0, west ? TG_POST_ROW : TG_POST_COL, position, e->channels[TG_ROLE_PROLOGUE_AWAY].free,
-              false);
+  tg_egress_join_store(&e->channels[TG_ROLE_PROLOGUE_AWAY], tg_leaves_west(e->t.prologue_egress, r, col), in,
+                       r, col);
 }
 
-void tg_gemm_emit_prologue_stores(emission *e) {
+void tg_gemm_emit_prologue_stores(emission *e, tg_queue *queue, bool west, uint32_t at) {
   const uint32_t loops[3] = {e->t.passes_m, e->t.chunks, stored_rows(e) / e->t.prologue_sent};
-  for (uint32_t r = 0; r < e->b.m->rows; r++)
-    for (uint32_t col = 0; col < e->b.m->cols; col++) {
-      share_sends(e, r, col);
-      emit_store(e, r, col);
-    }
-  for (uint32_t a = 0; a < tg_agcus(e->b.m); a++) {
-    tg_queue *queue = &tg_build_section(&e->b)->agcus[a].contexts[TG_CTX_PROLOGUE];
-    if (queue->count) tg_set_loops(&queue->instrs[queue->count - 1], loops);
+  for (uint32_t i = 0; i < (west ? e->b.m->cols : e->b.m->rows); i++) {
+    uint32_t r = west ? at : i, col = west ? i : at;
+    if (tg_leaves_west(e->t.prologue_egress, r, col) == west) emit_store(e, queue, r, col);
   }
+  if (queue->count) tg_set_loops(&queue->instrs[queue->count - 1], loops);
 }
 
 /* ---- the section ---- */
 
-void tg_gemm_emit_nodes(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode) {
+void tg_gemm_emit_prologue(emission *e, const tg_stage *stage, uint32_t r, uint32_t col) {
   uint32_t chunks = e->t.chunks, blocks = e->t.passes_m, between = tg_gemm_chunks_a_piece(&e->t);
-  tg_instr *in = tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->vx, TG_OP_vx_sync);
-  if (e->g->prologue.vector_count) tg_channel_take(&e->channels[TG_ROLE_PROLOGUE_VECTORS], in, 0, false);
-  if (e->operands.vector_count) tg_channel_take(&e->channels[TG_ROLE_OPERANDS_ONCE], in, 1, false);
-  end_loop(push_nodes(e, r, col, 0, 1), 2, chunks, 1);
-  in = push_nodes(e, r, col, chunks % 2, between);
+  const tg_stage *drain = tg_stages_find(&e->stages, TG_UNIT_VX, TG_STAGE_DRAIN);
+  end_loop(push_nodes(e, stage, r, col, 0, 1), 2, chunks, 1);
+  tg_instr *in = push_nodes(e, stage, r, col, chunks % 2, between);
   if (between > 1) end_loop(in, 1, between, 2);
-  in = tg_gemm_emit_block_drain(e, r, col, microcode, 0);
+  in = tg_gemm_emit_block_drain(e, drain, r, col, 0);
   end_loop(in, 2, e->pieces, 2);
   end_loop(in, 0, blocks - 1, 2);
-  in = tg_gemm_emit_block_drain(e, r, col, microcode, blocks - 1);
+  in = tg_gemm_emit_block_drain(e, drain, r, col, blocks - 1);
   end_loop(in, 2, e->pieces, 4);
-  if (e->g->prologue.stored) emit_first_sends(e, r, col);
 }
 
 static int base_of(emission *e, const tg_value *value, int64_t first, int64_t *out_rest) {

@@ -20,11 +20,10 @@ typedef tg_gemm_emission emission;
 typedef struct ring_tile {
   emission *e;
   uint32_t r, col, member, ahead;
-  const tg_vx_instr *microcode;
+  const tg_stage *drain, *add, *sends;
 } ring_tile;
 
 static bool is_last(const ring_tile *s) { return s->member + 1 == s->e->t.members; }
-static uint32_t last_row(const ring_tile *s) { return s->r - s->member + s->e->t.members - 1; }
 static uint32_t blocks(const emission *e) { return e->t.passes_m * e->t.passes_n; }
 static uint32_t share_rows(const emission *e) { return e->channels[TG_ROLE_WHOLE].ring.rows / 2; }
 static tg_queue *vx_queue(const ring_tile *s) { return &tg_build_tile(&s->e->b, s->r, s->col)->vx; }
@@ -73,27 +72,19 @@ static tg_instr *emit_add(const ring_tile *s, uint32_t block, uint32_t first, ui
                       .in_pieces = true,
                       .first = first,
                       .rows = e->t.members * tg_gemm_ring_rows(&e->t),
-                      .accumulator = {&halves, block % 2, TG_ROTATE_OUTER, true},
-                      .to = {&e->channels[TG_ROLE_SENT].ring, 0, TG_ROTATE_NEVER, false}};
-  if (is_last(s)) add.to = (tg_gemm_buffer){&apart, first % 2, rotation, false};
+                      .accumulator = {&halves, block % 2, TG_ROTATE_OUTER, true, 0},
+                      .to = tg_gemm_ring(e, TG_ROLE_SENT, 0, TG_ROTATE_NEVER, false)};
+  if (is_last(s)) add.to = (tg_gemm_buffer){&apart, first % 2, rotation, false, 0};
   if (s->member) add.from.buffer = &e->channels[TG_ROLE_RECEIVED].ring;
-  tg_instr *in = tg_gemm_push_step(e, s->r, s->col, s->microcode, &add);
+  tg_instr *in = tg_gemm_push_step(e, s->r, s->col, &add);
   in->vx.row_count[0] = e->t.members;
   in->vx.row_count[1] = tg_gemm_ring_rows(&e->t);
   tg_stream_of_mut(&in->vx, 0)->row[0] = e->t.mt / e->t.members;
   tg_stream_of_mut(&in->vx, 1)->row[0] = share_rows(e);
   tg_stream_of_mut(&in->vx, 2)->row[0] = is_last(s) ? 2 * share_rows(e) : share_rows(e);
   split_groups(e, &in->vx);
-  tg_channel_claim(&e->channels[TG_ROLE_SENT], in, TG_NEXT_SLOT, false);
-  tg_channel_fill(&e->channels[TG_ROLE_SENT], in, TG_NEXT_SLOT, false);
-  if (!first) tg_channel_take(&e->channels[TG_ROLE_ACCUMULATOR], in, TG_NEXT_SLOT, true);
-  if (first + count == e->ring_steps)
-    tg_channel_release(&e->channels[TG_ROLE_ACCUMULATOR], in, TG_NEXT_SLOT, true);
-  if (s->member) {
-    tg_channel_take(&e->channels[TG_ROLE_RECEIVED], in, TG_NEXT_SLOT, false);
-    tg_set_post(in, TG_NEXT_SLOT, TG_POST_COL, s->r, e->channels[TG_ROLE_RECEIVED].free,
-                false); /* the row above has position r */
-  }
+  uint64_t none = s->member ? 0 : tg_gemm_bit(TG_ROLE_RECEIVED); /* comes to the first one */
+  tg_gemm_meet(e, s->add, TG_ALL_CHANNELS & ~none, in, s->r, s->col, !first, first + count == e->ring_steps);
   return in;
 }
 
@@ -109,24 +100,20 @@ static tg_instr *finish_piece(const ring_tile *s, uint32_t first, uint32_t count
                          .in_pieces = true,
                          .first_row = piece * e->t.mr,
                          .epilogue_operands = {.first = first % 2, .rotation = rotation},
-                         .from = {&whole, 0, TG_ROTATE_NEVER, false},
-                         .to = {&e->channels[TG_ROLE_OUT].ring, piece % e->channels[TG_ROLE_OUT].ring.count,
-                                TG_ROTATE_NEVER, false}};
+                         .from = {&whole, 0, TG_ROTATE_NEVER, false, 0},
+                         .to = tg_gemm_ring(e, TG_ROLE_OUT, piece % e->channels[TG_ROLE_OUT].ring.count,
+                                            TG_ROTATE_NEVER, false)};
   if (is_last(s)) {
     whole.stride = share_rows(e);
     whole.count = 2;
     finish.from.first = first % 2;
     finish.from.rotation = rotation;
   }
-  tg_instr *in = tg_gemm_push_step(e, s->r, s->col, s->microcode, &finish);
-  bool begins = piece == 0, ends = piece + 1 == e->t.ring_pieces;
-  tg_set_wait(in, TG_NEXT_SLOT, e->channels[TG_ROLE_OUT].free, false);
-  tg_set_post(in, TG_NEXT_SLOT, TG_POST_LOCAL, 0, e->channels[TG_ROLE_OUT].full, false);
-  tg_gemm_take_epilogue_operands(e, in, s->r, s->col, begins, ends);
-  if (begins && !is_last(s)) tg_channel_take(&e->channels[TG_ROLE_WHOLE], in, TG_NEXT_SLOT, false);
-  if (ends && !is_last(s))
-    tg_set_post(in, TG_NEXT_SLOT, TG_POST_COL, last_row(s) + 1,
-                e->channels[TG_ROLE_WHOLE].free + (int)s->member, false);
+  tg_instr *in = tg_gemm_push_step(e, s->r, s->col, &finish);
+  uint64_t none =
+      is_last(s) ? tg_gemm_bit(TG_ROLE_WHOLE) : 0; /* comes to the last one, whose sums they are */
+  tg_gemm_meet(e, s->drain, TG_ALL_CHANNELS & ~none, in, s->r, s->col, piece == 0,
+               piece + 1 == e->t.ring_pieces);
   return in;
 }
 
@@ -162,36 +149,39 @@ static tg_instr *emit_sends(const ring_tile *s, uint32_t step) {
   tg_buffer from = is_last(s) ? shares(e) : e->channels[TG_ROLE_SENT].ring;
   tg_instr *in = NULL;
   for (uint32_t i = 0; i < others; i++, from.base += 2 * share_rows(e)) {
-    tg_tx_instr *tx =
-        is_last(s) ? tg_gemm_push_send(e, s->r, s->col, s->r - s->member + i, share_rows(e),
-                                       e->channels[TG_ROLE_WHOLE].full)
-                   : tg_gemm_push_send(e, s->r, s->col, s->r + 1, e->channels[TG_ROLE_RECEIVED].ring.rows,
-                                       e->channels[TG_ROLE_RECEIVED].full);
+    tg_channel into = e->channels[is_last(s) ? TG_ROLE_WHOLE : TG_ROLE_RECEIVED];
+    uint32_t to = is_last(s) ? s->r - s->member + i : s->r + 1,
+             flits = is_last(s) ? share_rows(e) : into.ring.rows;
+    if (is_last(s)) into.free += (int)i;
+    tg_tx_instr *tx = tg_gemm_push_send(e, s->r, s->col, to, flits, &into);
     in = (tg_instr *)(void *)tx;
     if (is_last(s))
       tg_set_rotating(tx->src_base, &from, step % 2, TG_ROTATE_EACH);
     else
       tg_set_operand(tx->src_base, &from, false);
-    tg_set_operand(tx->dst_base,
-                   is_last(s) ? &e->channels[TG_ROLE_WHOLE].ring : &e->channels[TG_ROLE_RECEIVED].ring,
-                   false);
-    if (!i) tg_channel_take(&e->channels[TG_ROLE_SENT], in, TG_NEXT_SLOT, false);
-    tg_set_wait(in, TG_NEXT_SLOT,
-                is_last(s) ? e->channels[TG_ROLE_WHOLE].free + (int)i : e->channels[TG_ROLE_RECEIVED].free,
-                false);
-    if (i + 1 == others) tg_channel_release(&e->channels[TG_ROLE_SENT], in, TG_NEXT_SLOT, false);
+    tg_set_operand(tx->dst_base, &into.ring, false);
+    const tg_joint at = {
+        .kernel = e, .in = in, .r = s->r, .col = s->col, .first = !i, .last = i + 1 == others};
+    tg_join_channel(&e->channels[TG_ROLE_SENT], &s->sends->joins[0], &at);
+    tg_join_channel(&into, &s->sends->joins[1], &at);
   }
   return in;
 }
 
 static ring_tile ring_of(emission *e, uint32_t r, uint32_t col) {
   uint32_t member = r % e->t.members;
-  return (ring_tile){.e = e, .r = r, .col = col, .member = member, .ahead = tg_gemm_ring_lead(&e->t, member)};
+  return (ring_tile){.e = e,
+                     .r = r,
+                     .col = col,
+                     .member = member,
+                     .ahead = tg_gemm_ring_lead(&e->t, member),
+                     .drain = tg_stages_find(&e->stages, TG_UNIT_VX, TG_STAGE_DRAIN),
+                     .add = tg_stages_find(&e->stages, TG_UNIT_VX, TG_STAGE_SUMS),
+                     .sends = tg_stages_find(&e->stages, TG_UNIT_TX, TG_STAGE_SUMS)};
 }
 
-void tg_gemm_emit_ring(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode) {
+void tg_gemm_emit_ring(emission *e, uint32_t r, uint32_t col) {
   ring_tile s = ring_of(e, r, col);
-  s.microcode = microcode;
   uint32_t rest = e->ring_steps - s.ahead, last = blocks(e) - 1;
   emit_begin(&s);
   if (last) {
@@ -201,6 +191,10 @@ void tg_gemm_emit_ring(emission *e, uint32_t r, uint32_t col, const tg_vx_instr 
   }
   emit_run(&s, last, 0, s.ahead, rest);
   emit_run(&s, last, rest, e->ring_steps, s.ahead);
+}
+
+void tg_gemm_emit_ring_sends(emission *e, uint32_t r, uint32_t col) {
+  ring_tile s = ring_of(e, r, col);
   end_loop(emit_sends(&s, 0), 2, s.ahead - 1, 0);
 }
 
@@ -225,7 +219,7 @@ static tg_instr *emit_results(const ring_tile *s, const tg_instr *results, uint3
  * all members' results go through the same AGCU in order, so none may wait for a sum that others give back
  * only when results of this step have left. Whole sums go to the other members when these have finished the
  * step before, so before the last piece. */
-static void skew_tile(emission *e, uint32_t r, uint32_t col) {
+void tg_gemm_skew_egress(emission *e, uint32_t r, uint32_t col) {
   ring_tile s = ring_of(e, r, col);
   tg_queue *queue = tx_queue(&s);
   tg_instr results[TG_GEMM_RESULTS];
@@ -239,9 +233,4 @@ static void skew_tile(emission *e, uint32_t r, uint32_t col) {
   if (!is_last(&s) && pairs) in = emit_results(&s, results, pairs, false);
   end_loop(in, 1, blocks(e) * e->ring_steps - (s.ahead - 1), begin);
   emit_results(&s, results, (s.ahead - 1) * e->t.ring_pieces, false);
-}
-
-void tg_gemm_skew_egress(emission *e) {
-  for (uint32_t r = 0; r < tg_gemm_used_rows(e); r++)
-    for (uint32_t col = 0; col < e->b.m->cols; col++) skew_tile(e, r, col);
 }

@@ -35,8 +35,8 @@ typedef struct share {
   double times;
 } share;
 
-static void add_load(const list *s, tg_stage stage, tg_side side, share of) {
-  stage.side = (uint8_t)side;
+static void add_load(const list *s, tg_stage stage, tg_seat side, share of) {
+  stage.seat = (uint8_t)side;
   stage.slots = of.slots;
   stage.cycles *= of.times;
   stage.in_front *= of.times;
@@ -56,7 +56,7 @@ static uint32_t chunk_loads(const list *s, tg_resident operand) {
   return tg_gemm_unrolled_chunks(s->t);
 }
 
-static share share_of_a(const list *s, tg_side side) {
+static share share_of_a(const list *s, tg_seat side) {
   const tg_params *m = s->m;
   const tg_gemm_tiling *t = s->t;
   bool west = side == TG_SIDE_WEST, both = tg_gemm_a_both_ways(s->g, t);
@@ -75,7 +75,7 @@ static share share_of_a(const list *s, tg_side side) {
   return (share){!west && t->alike == 1 && !t->paired ? (m->rows + 1) / 2 : tiles, tiles};
 }
 
-static share share_of_b(const list *s, tg_side side) {
+static share share_of_b(const list *s, tg_seat side) {
   const tg_params *m = s->m;
   const tg_gemm_tiling *t = s->t;
   bool west = side == TG_SIDE_WEST;
@@ -155,7 +155,7 @@ static tg_stage stage_of_b(const list *s, double k) {
 }
 
 /* An operand that is resident comes first. */
-static void add_operands(const list *s, tg_side side) {
+static void add_operands(const list *s, tg_seat side) {
   const tg_gemm_tiling *t = s->t;
   double k = (double)(s->g->part < t->kc ? s->g->part : t->kc); /* the rest is masked */
   tg_stage a = stage_of_a(s, k);
@@ -175,7 +175,7 @@ static void add_prologue_vectors(const list *s) {
 }
 
 /* What a cooperative prologue reads of a chunk: each tile makes one of as many as there are makers. */
-static void add_prologue_inputs(const list *s, tg_side side) {
+static void add_prologue_inputs(const list *s, tg_seat side) {
   const tg_gemm_prologue *f = &s->g->prologue;
   const tg_gemm_tiling *t = s->t;
   bool west = side == TG_SIDE_WEST;
@@ -205,7 +205,7 @@ static void add_prologue_inputs(const list *s, tg_side side) {
 }
 
 /* What others read of a chunk of a prologue's result, which leaves beside the loads. */
-static void add_prologue_store(const list *s, tg_side side) {
+static void add_prologue_store(const list *s, tg_seat side) {
   const tg_gemm_tiling *t = s->t;
   double z = tg_value_bytes_each(s->g->prologue.result), out;
   uint32_t tiles = side == TG_SIDE_WEST ? tg_west_egress(s->m, t->prologue_egress)
@@ -217,7 +217,7 @@ static void add_prologue_store(const list *s, tg_side side) {
   tg_stage stage = {.kind = TG_STAGE_PROLOGUE_STORE,
                     .context = TG_CTX_PROLOGUE,
                     .rate = TG_RATE_STEP,
-                    .stores = true,
+                    .nest = TG_NEST_OWN,
                     .cycles = out,
                     .in_front = out};
   add_load(s, stage, side, (share){tiles, tiles});
@@ -225,7 +225,10 @@ static void add_prologue_store(const list *s, tg_side side) {
 
 /* ---- the drain ---- */
 
-static void add_results(const list *s, tg_side side) {
+/* Behind a prologue of A every other tile's results are stored by the context that has nothing to load. */
+static bool stores_together(const list *s) { return s->g->prologue.result && !s->g->prologue.of_b; }
+
+static void add_results(const list *s, tg_seat side) {
   const tg_params *m = s->m;
   const tg_gemm *g = s->g;
   const tg_gemm_tiling *t = s->t;
@@ -241,18 +244,25 @@ static void add_results(const list *s, tg_side side) {
   tg_stage stage = {.kind = TG_STAGE_RESULTS,
                     .context = TG_CTX_STORE,
                     .rate = TG_RATE_STEP,
-                    .stores = true,
+                    .nest = TG_NEST_OWN,
                     .drains = true,
                     .cycles = out};
-  add_load(s, stage, side, (share){(uint32_t)g->outs * tiles, tiles});
+  uint32_t sums = west ? tg_west_egress(m, t->column_sums_egress)
+                       : tg_north_egress(m, t->column_sums_egress, group),
+           stores = (uint32_t)g->outs * tiles;
+  if (stores_together(s)) stores = (stores + (uint32_t)g->column_sums.count * sums + 1) / 2 + 1;
+  add_load(s, stage, side, (share){stores, tiles});
+  if (stores_together(s)) {
+    tg_stage other = {.kind = TG_STAGE_RESULTS, .context = TG_CTX_AUX, .nest = TG_NEST_OWN, .drains = true};
+    add_load(s, other, side, (share){stores, 0});
+  }
   if (!g->column_sums.count) return;
   double rows = (double)t->mt / (double)g->column_sums.block, z = 4;
-  tiles = west ? tg_west_egress(m, t->column_sums_egress) : tg_north_egress(m, t->column_sums_egress, group);
   stage.kind = TG_STAGE_COLUMN_SUMS;
   stage.context = TG_CTX_COLUMN_SUMS;
   stage.rate = TG_RATE_PASS;
   stage.cycles = g->column_sums.count * port_cycles(s, rows, t->nt * z, g->n * (int64_t)z, z);
-  add_load(s, stage, side, (share){(uint32_t)g->column_sums.count * tiles, tiles});
+  add_load(s, stage, side, (share){(uint32_t)g->column_sums.count * sums, sums});
 }
 
 /* Operands of the epilogue: row vectors, blocks, and scalars of rows that tiles side by side share. */
@@ -301,7 +311,7 @@ static void add_vectors(const list *s, const operands *x) {
 }
 
 /* To the rows of tiles that finish: half of them from the west, or all. */
-static void add_blocks(const list *s, const operands *x, tg_side side) {
+static void add_blocks(const list *s, const operands *x, tg_seat side) {
   const tg_params *m = s->m;
   const tg_gemm_tiling *t = s->t;
   uint32_t finishing = m->rows / (t->ring ? 1 : t->members), half = (m->rows + 1) / 2;
@@ -329,7 +339,7 @@ void tg_gemm_list_stages(const tg_params *m, const tg_gemm *g, const tg_gemm_til
   out->count = 0;
   if (prologue) add_prologue_vectors(&s);
   if (makes_a) add_vectors(&s, &x);
-  for (tg_side side = TG_SIDE_WEST; side < TG_SIDES; side++) {
+  for (tg_seat side = TG_SIDE_WEST; side < TG_SIDES; side++) {
     add_operands(&s, side);
     if (t->makers) add_prologue_inputs(&s, side);
     if (g->prologue.stored) add_prologue_store(&s, side);
@@ -337,4 +347,5 @@ void tg_gemm_list_stages(const tg_params *m, const tg_gemm *g, const tg_gemm_til
     if (side == TG_SIDE_NORTH && !makes_a) add_vectors(&s, &x);
     add_blocks(&s, &x, side);
   }
+  tg_gemm_list_units(m, g, t, out);
 }

@@ -1,4 +1,4 @@
-/* The stages of a product at its AGCUs (mapper/section/stage.h). */
+/* The stages of a product (mapper/section/stage.h). */
 #ifndef TEGULA_MAPPER_GEMM_STAGES_H
 #define TEGULA_MAPPER_GEMM_STAGES_H
 
@@ -16,11 +16,29 @@ typedef enum tg_gemm_stage {
   TG_STAGE_COLUMN_SUMS,
   TG_STAGE_VECTORS,
   TG_STAGE_BLOCKS,
+  TG_STAGE_MULTIPLY, /* these in units of tiles, as are prologue stores, results, column sums and vectors */
+  TG_STAGE_WHOLE_B,
+  TG_STAGE_PROLOGUE,
+  TG_STAGE_SUMS,
+  TG_STAGE_DRAIN,
+  TG_STAGE_AROUND, /* chunks to other makers */
+  TG_STAGE_RETURNS /* blocks of sums to the first member */
 } tg_gemm_stage;
 
-/* Loops of its loads: passes and chunks of K; passes and pieces of blocks; rounds of makers. */
-enum { TG_NEST_CHUNKS, TG_NEST_PIECES, TG_NEST_ROUNDS, TG_GEMM_NESTS };
+/* Loops: passes and chunks of K; passes and pieces of blocks as they are loaded, and as they are drained; rounds of
+ * makers. */
+enum { TG_NEST_CHUNKS, TG_NEST_PIECES, TG_NEST_BLOCKS, TG_NEST_ROUNDS, TG_GEMM_NESTS };
 
+/* All of them, in the order of each queue. */
 void tg_gemm_list_stages(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t, tg_stages *out);
+/* Those in the units of tiles. stages_units.c */
+void tg_gemm_list_units(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t, tg_stages *out);
+
+/* Cycles of credits, requests and lanes on the way of a chunk, or of a piece, roughly. */
+enum { TG_GEMM_HOPS = 24 };
+
+/* Cycles of mx for a chunk, and of vx for a block. */
+double tg_gemm_multiply_cycles(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+double tg_gemm_drain_cycles(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 
 #endif

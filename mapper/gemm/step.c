@@ -1,4 +1,4 @@
-/* A VOP of the drain: its rows and streams; what it waits for and posts; SENDs of sums. */
+/* A VOP of the drain: its rows and streams; SENDs of sums. */
 #include "mapper/gemm/emission.h"
 #include "mapper/gemm/layout.h"
 
@@ -82,15 +82,14 @@ static void set_sum_rounding(const emission *e, tg_vx_instr *vop, uint32_t r, ui
 }
 
 /* Rows of the VOP: (row of the piece or block, group of 2P columns). */
-tg_instr *tg_gemm_push_step(emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode,
-                            const step *step) {
+tg_instr *tg_gemm_push_step(emission *e, uint32_t r, uint32_t col, const step *step) {
   uint32_t groups = e->t.nt / tg_lanes(e->b.m), rows = step->rows        ? step->rows
                                                        : step->in_pieces ? e->t.mr
                                                                          : e->t.mt;
   tg_instr *in = tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->vx, TG_OP_vx_vop);
   tg_vx_instr *vop = &in->vx;
-  vop->seg_begin[0] = microcode->seg_begin[step->segment];
-  vop->seg_len[0] = microcode->seg_len[step->segment];
+  vop->seg_begin[0] = e->microcode.seg_begin[step->segment];
+  vop->seg_len[0] = e->microcode.seg_len[step->segment];
   vop->rows[0] = rows * groups;
   vop->row_count[0] = 1;
   vop->row_count[1] = rows;
@@ -114,28 +113,16 @@ tg_instr *tg_gemm_push_step(emission *e, uint32_t r, uint32_t col, const tg_vx_i
   return in;
 }
 
-/* ---- waits and posts ---- */
+/* ---- SENDs ---- */
 
-void tg_gemm_take_epilogue_operands(const emission *e, tg_instr *in, uint32_t r, uint32_t col, bool first,
-                                    bool last) {
-  bool vectors = e->operands.vector_count &&
-                 !tg_gemm_has_resident_vectors(e->g, &e->t); /* else they are there from the start */
-  if (vectors) tg_channel_take(&e->channels[TG_ROLE_OPERANDS_ONCE], in, TG_NEXT_SLOT, true);
-  if (vectors) tg_channel_return(&e->channels[TG_ROLE_OPERANDS_ONCE], in, TG_NEXT_SLOT, false, r, col, true);
-  if (e->operands.block_count && first)
-    tg_channel_take(&e->channels[TG_ROLE_OPERANDS], in, TG_NEXT_SLOT, false);
-  if (e->operands.block_count && last)
-    tg_channel_return(&e->channels[TG_ROLE_OPERANDS], in, TG_NEXT_SLOT, tg_epilogue_operands_west(e, r, col),
-                      r, col, false);
-}
-
-tg_tx_instr *tg_gemm_push_send(emission *e, uint32_t r, uint32_t col, uint32_t to, uint32_t flits, int sem) {
+tg_tx_instr *tg_gemm_push_send(emission *e, uint32_t r, uint32_t col, uint32_t to, uint32_t flits,
+                               const tg_channel *into) {
   tg_tx_instr *tx = &tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->tx, TG_OP_tx_send)->tx;
   tx->dir[0] = to > r ? TG_DIR_SOUTH : TG_DIR_NORTH;
   tx->flits[0] = flits;
   tx->src_inner[0] = tx->dst_inner[0] = 65535;
   tx->dst_mask[0] = 1u << (to + 1);
   tx->dst_post[0] = 1;
-  tx->dst_sem[0] = sem;
+  tx->dst_sem[0] = into->full;
   return tx;
 }

@@ -56,11 +56,6 @@ void tg_channels_open(tg_build *b, const tg_channel_plan *plans, const tg_channe
 
 void tg_channel_open_full(tg_build *b, tg_channel *channel) { channel->full = tg_tile_sem(b, 0); }
 
-void tg_channel_open(tg_build *b, tg_channel *channel, int buffers) {
-  tg_channel_open_full(b, channel);
-  channel->free = tg_tile_sem(b, buffers);
-}
-
 void tg_channel_open_credits(tg_build *b, tg_channel *channel, int buffers) {
   channel->west = tg_west_credits(b, buffers);
   channel->north = tg_north_credits(b, buffers);
@@ -76,26 +71,30 @@ void tg_channel_deliver(const tg_channel *channel, tg_agcu_instr *load) {
   load->dst_sem[0] = channel->full;
 }
 
-void tg_channel_claim(const tg_channel *channel, tg_instr *in, int slot, bool once) {
-  tg_set_wait(in, slot, channel->free, once);
+tg_post tg_post_to_agcu(const tg_channel *channel, bool west, uint32_t r, uint32_t col) {
+  return west ? (tg_post){TG_POST_ROW, 0, channel->west + (int)col + 1}
+              : (tg_post){TG_POST_COL, 0, channel->north + (int)r + 1};
 }
 
-void tg_channel_fill(const tg_channel *channel, tg_instr *in, int slot, bool once) {
-  tg_set_post(in, slot, TG_POST_LOCAL, 0, channel->full, once);
+static bool shares(tg_share share, bool end) { return share == TG_OF_EACH || (share == TG_OF_ENDS && end); }
+
+void tg_join_channel(const tg_channel *channel, const tg_join *join, const tg_joint *at) {
+  int awaited = join->fills ? channel->free : channel->full;
+  if (awaited != TG_NO_SEM && shares(join->waits, at->first))
+    tg_set_wait(at->in, join->wait, awaited, join->once);
+  if (!shares(join->posts, at->last)) return;
+  tg_post post = {TG_POST_LOCAL, 0, join->fills ? channel->full : channel->free};
+  if (!join->fills && channel->source) post = channel->source(at->kernel, channel, at->r, at->col);
+  if (post.semaphore != TG_NO_SEM)
+    tg_set_post(at->in, join->post, post.kind, post.position, post.semaphore, join->once);
 }
 
 void tg_channel_take(const tg_channel *channel, tg_instr *in, int slot, bool once) {
   tg_set_wait(in, slot, channel->full, once);
 }
 
-void tg_channel_release(const tg_channel *channel, tg_instr *in, int slot, bool once) {
-  tg_set_post(in, slot, TG_POST_LOCAL, 0, channel->free, once);
-}
-
 void tg_channel_return(const tg_channel *channel, tg_instr *in, int slot, bool west, uint32_t r, uint32_t col,
                        bool once) {
-  if (west)
-    tg_set_post(in, slot, TG_POST_ROW, 0, channel->west + (int)col + 1, once);
-  else
-    tg_set_post(in, slot, TG_POST_COL, 0, channel->north + (int)r + 1, once);
+  tg_post post = tg_post_to_agcu(channel, west, r, col);
+  tg_set_post(in, slot, post.kind, post.position, post.semaphore, once);
 }

@@ -6,13 +6,31 @@
 
 #include "mapper/section/layout.h"
 
+/* Where a post goes: to the tile itself, or along its row or column to a position of the lane, 0: the AGCU. */
+typedef struct tg_post {
+  int kind; /* TG_POST_* */
+  uint32_t position;
+  int semaphore; /* TG_NO_SEM: nobody is told */
+} tg_post;
+
+/* Who fills what tile (r, col) empties: where a buffer that it gives back is free. */
+struct tg_channel;
+typedef tg_post tg_channel_source(const void *kernel, const struct tg_channel *channel, uint32_t r,
+                                  uint32_t col);
+
 typedef struct tg_channel {
   tg_buffer ring;
   int full; /* tile semaphore: a buffer is full */
   int free; /* tile semaphore, of what a tile fills: one is free */
   int west,
       north; /* at AGCUs of rows or columns: credits, of what they fill; or, of what they empty, arrivals */
+  tg_channel_source *source; /* NULL: a unit of the tile itself */
 } tg_channel;
+/* A channel without semaphores: nobody waits, and nobody is told. */
+#define TG_CHANNEL_NONE                                                                                      \
+  ((tg_channel){.full = TG_NO_SEM, .free = TG_NO_SEM, .west = TG_NO_SEM, .north = TG_NO_SEM})
+/* To the AGCU of the tile's row, or column, that fills the channel. */
+tg_post tg_post_to_agcu(const tg_channel *channel, bool west, uint32_t r, uint32_t col);
 
 /* What a channel takes. The one statement of it: what fits, and what a section opens, follow. */
 typedef struct tg_channel_plan {
@@ -44,9 +62,8 @@ typedef struct tg_channel_end {
 void tg_channels_open(tg_build *b, const tg_channel_plan *plans, const tg_channel_end *order, int count,
                       tg_channel *channels);
 
-/* Semaphores of a ring that nothing is in: `full` alone, or with it that so many buffers are free. */
+/* The semaphore of a ring that tells of full buffers. */
 void tg_channel_open_full(tg_build *b, tg_channel *channel);
-void tg_channel_open(tg_build *b, tg_channel *channel, int buffers);
 /* Credits of AGCUs for so many buffers of each tile. */
 void tg_channel_open_credits(tg_build *b, tg_channel *channel, int buffers);
 
@@ -55,15 +72,28 @@ void tg_channel_open_credits(tg_build *b, tg_channel *channel, int buffers);
 void tg_channel_ask(const tg_channel *channel, tg_agcu_instr *load, bool west);
 void tg_channel_deliver(const tg_channel *channel, tg_agcu_instr *load);
 
-/* Waits and posts of an instruction in its slot number `slot`, or TG_NEXT_SLOT. `once`: for all that it does
- * in a loop of level 2, with the first, or last, execution. */
-/* Who fills waits for a buffer, and says that it is full. */
-void tg_channel_claim(const tg_channel *channel, tg_instr *in, int slot, bool once);
-void tg_channel_fill(const tg_channel *channel, tg_instr *in, int slot, bool once);
-/* Who empties waits for a full one, and gives it back: to the tile's own unit, or, from tile (r, col), to the
- * AGCU. */
+/* What the instructions of a stage have to do with a channel. Who empties it waits for a full buffer, and gives it
+ * back; who fills it waits for a free one, and tells that it is full. */
+typedef enum tg_share { TG_OF_EACH, TG_OF_ENDS, TG_OF_NONE } tg_share;
+typedef struct tg_join {
+  uint8_t channel; /* the kernel's number of it */
+  bool fills;      /* else it empties */
+  bool
+      once; /* a buffer is for all that is done in a loop of level 2: the first execution waits, the last posts */
+  uint8_t waits, posts; /* each instruction; of those that share a buffer the first, or last one; none */
+  int8_t wait, post;    /* slots, or TG_NEXT_SLOT */
+} tg_join;
+/* An instruction of tile (r, col), and whether it is the first, and last, of those that share a buffer. */
+typedef struct tg_joint {
+  const void *kernel; /* of tg_channel_source */
+  tg_instr *in;
+  uint32_t r, col;
+  bool first, last;
+} tg_joint;
+/* Its waits and posts at this channel. */
+void tg_join_channel(const tg_channel *channel, const tg_join *join, const tg_joint *at);
+/* Of one instruction by itself: it waits for what it empties; and gives it back to the AGCU. */
 void tg_channel_take(const tg_channel *channel, tg_instr *in, int slot, bool once);
-void tg_channel_release(const tg_channel *channel, tg_instr *in, int slot, bool once);
 void tg_channel_return(const tg_channel *channel, tg_instr *in, int slot, bool west, uint32_t r, uint32_t col,
                        bool once);
 

@@ -1,5 +1,4 @@
-/* The way of results out of a section: SENDs to AGCUs, and their STOREs. */
-#include "mapper/section/channel.h"
+#include "mapper/section/egress.h"
 
 #include <assert.h>
 
@@ -44,12 +43,6 @@ uint32_t tg_egress_share(const tg_params *m, tg_egress egress, uint32_t members)
   return tg_store_rows(m) / (west > north ? west : north) / 2;
 }
 
-void tg_store_port_init(tg_build *b, tg_store_port *port, uint32_t initial_free) {
-  port->out_full = tg_tile_sem(b, 0);
-  port->out_free = tg_tile_sem(b, (int)initial_free);
-  port->credit = tg_tile_sem(b, 2);
-}
-
 uint32_t tg_egress_rank(tg_egress egress, uint32_t r, uint32_t col) {
   uint32_t rank = 0;
   bool west = tg_leaves_west(egress, r, col);
@@ -59,7 +52,7 @@ uint32_t tg_egress_rank(tg_egress egress, uint32_t r, uint32_t col) {
 }
 
 /* SEND number `number` of `numbers` that each have an instruction of their own. */
-static tg_instr *emit_send(tg_build *b, const tg_store_port *port, uint32_t r, uint32_t col, bool west,
+static tg_instr *emit_send(const tg_build *b, const tg_store_port *port, uint32_t r, uint32_t col, bool west,
                            uint32_t number, uint32_t numbers) {
   tg_instr *in = tg_build_push(b, &tg_build_tile(b, r, col)->tx, TG_OP_tx_send);
   tg_tx_instr *tx = &in->tx;
@@ -75,21 +68,31 @@ static tg_instr *emit_send(tg_build *b, const tg_store_port *port, uint32_t r, u
   tx->dst_inner[0] = 65535;
   tx->dst_mask[0] = 1; /* position 0 */
   tx->dst_post[0] = 1;
-  if (port->out_full != TG_NO_SEM) tg_set_wait(in, 0, port->out_full, port->pieces > 1);
-  tg_set_wait(in, 1, port->credit, false);
+  bool pieces = port->pieces > 1;
+  const tg_join from = {.once = pieces, .waits = port->shares ? TG_OF_NONE : TG_OF_EACH, .posts = TG_OF_NONE},
+                to = {.fills = true, .posts = TG_OF_NONE, .wait = 1};
+  const tg_joint at = {.in = in, .r = r, .col = col};
+  tg_join_channel(port->from, &from, &at);
+  tg_join_channel(port->away, &to, &at);
+  tx->dst_sem[0] = west ? port->away->west + (int)col + 1 : port->away->north + (int)r + 1;
   return in;
 }
 
-/* What leaves often, and seldom: by which AGCUs, or the tile's, and the semaphore there. */
+/* The SEND is the last one that reads the buffer. */
+static void give_back(const tg_store_port *port, tg_instr *in, uint32_t r, uint32_t col) {
+  const tg_join from = {.once = port->pieces > 1, .waits = TG_OF_NONE};
+  tg_join_channel(port->from, &from, &(tg_joint){.in = in, .r = r, .col = col});
+}
+
+/* What leaves often, and seldom: by which AGCUs, or the tile's. */
 typedef struct tile_port {
   tg_egress egress;
   bool west;
-  int arrived;
 } tile_port;
 
 /* The store ports of one tile, each of which has its part of the tile's share of the AGCU's store memory. */
 typedef struct tile_ports {
-  tg_build *b;
+  const tg_build *b;
   const tg_egress_plan *plan;
   uint32_t r, col;
   tg_buffer at_agcu[MOST_PORTS];
@@ -127,9 +130,7 @@ static tg_instr *emit_sends(const tile_ports *t, uint32_t step) {
     in = emit_send(t->b, port, t->r, t->col, port_of(t, x)->west, step, plan->steps);
     tg_set_rotation(in->tx.dst_base, &t->at_agcu[x], often ? step : step / plan->every,
                     often ? plan->steps : (plan->steps + plan->every - 1) / plan->every);
-    in->tx.dst_sem[0] = port_of(t, x)->arrived;
-    if (port->out_free != TG_NO_SEM && (x + 1 == count || x + 1 != plan->often))
-      tg_set_post(in, 0, TG_POST_LOCAL, 0, port->out_free, port->pieces > 1);
+    if (!port->keeps && (x + 1 == count || x + 1 != plan->often)) give_back(port, in, t->r, t->col);
   }
   return in;
 }
@@ -144,8 +145,7 @@ static void emit_looped_sends(const tile_ports *t) {
     uint32_t slot = tg_build_tile(t->b, t->r, t->col)->tx.count;
     in = emit_send(t->b, port, t->r, t->col, port_of(t, x)->west, 0, 1);
     tg_set_operand(in->tx.dst_base, &t->at_agcu[x], false);
-    in->tx.dst_sem[0] = port_of(t, x)->arrived;
-    if (port->out_free != TG_NO_SEM) tg_set_post(in, 0, TG_POST_LOCAL, 0, port->out_free, port->pieces > 1);
+    if (!port->keeps) give_back(port, in, t->r, t->col);
     if (x) continue;
     in->common.loop_count[2] = port->pieces;
     in->common.loop_begin[2] = slot;
@@ -162,18 +162,27 @@ static int store_context(const tile_ports *t, bool often) {
   return often ? TG_CTX_STORE : TG_CTX_COLUMN_SUMS;
 }
 
-static void emit_stores(const tile_ports *t, bool often, tg_store_fill *fill, const void *user) {
+static tg_post room_at_tile(const void *kernel, const tg_channel *away, uint32_t r, uint32_t col) {
+  bool west = *(const bool *)kernel;
+  return (tg_post){west ? TG_POST_ROW : TG_POST_COL, (west ? col : r) + 1, away->free};
+}
+
+void tg_egress_join_store(const tg_channel *away, bool west, tg_instr *store, uint32_t r, uint32_t col) {
+  tg_channel arrives = *away;
+  arrives.full = west ? away->west + (int)col + 1 : away->north + (int)r + 1;
+  arrives.source = room_at_tile;
+  tg_join_channel(&arrives, &(tg_join){0}, &(tg_joint){.kernel = &west, .in = store, .r = r, .col = col});
+}
+
+static void emit_stores(const tile_ports *t, bool often, tg_queue *queue, tg_store_fill *fill,
+                        const void *user) {
   const tile_port *port = often ? &t->often : &t->seldom;
-  uint32_t position = (port->west ? t->col : t->r) + 1;
-  int first = often ? 0 : t->plan->often, end = often ? t->plan->often : t->plan->count,
-      context = store_context(t, often);
-  tg_queue *queue = port->west ? tg_west_queue(t->b, t->r, context) : tg_north_queue(t->b, t->col, context);
+  int first = often ? 0 : t->plan->often, end = often ? t->plan->often : t->plan->count;
   for (int x = first; x < end; x++) {
     tg_instr *in = tg_build_push(t->b, queue, TG_OP_agcu_store);
     fill(user, x, t->r, t->col, &in->agcu);
     tg_set_operand(in->agcu.src_base, &t->at_agcu[x], false);
-    tg_set_wait(in, 0, port->arrived, false);
-    tg_set_post(in, 0, port->west ? TG_POST_ROW : TG_POST_COL, position, t->plan->ports[x].credit, false);
+    tg_egress_join_store(t->plan->ports[x].away, port->west, in, t->r, t->col);
   }
 }
 
@@ -194,77 +203,59 @@ static void emit_tile_sends(const tile_ports *t) {
     emit_looped_sends(t);
 }
 
-/* What leaves seldom stays in front of the loop over pieces, if one context stores both. */
-static void end_loops(const tg_build *b, const tg_egress_plan *plan, int context, const uint32_t *seldom,
-                      uint32_t every) {
-  for (uint32_t a = 0; a < tg_agcus(b->m); a++) {
-    tg_queue *queue = &tg_build_section(b)->agcus[a].contexts[context];
-    if (!queue->count) continue;
-    tg_common_instr *last = &queue->instrs[queue->count - 1].common;
-    tg_set_loops(&queue->instrs[queue->count - 1], plan->ports[0].loops);
-    last->loop_count[2] /= every;
-    if (!plan->together) continue;
-    last->loop_begin[2] = seldom[a];
-    if (seldom[a] == queue->count) last->loop_count[2] = 0;
-  }
-}
-
-static uint32_t *count_stores(const tg_build *b, int context) {
-  uint32_t *counts = TG_NEW_ARRAY(b->c->arena, uint32_t, tg_agcus(b->m));
-  for (uint32_t a = 0; a < tg_agcus(b->m); a++)
-    counts[a] = tg_build_section(b)->agcus[a].contexts[context].count;
-  return counts;
-}
-
-static tile_port tile_port_of(tg_egress egress, uint32_t r, uint32_t col, const tg_channel *away) {
-  bool west = tg_leaves_west(egress, r, col);
-  return (tile_port){
-      .egress = egress, .west = west, .arrived = west ? away->west + (int)col + 1 : away->north + (int)r + 1};
-}
-
 /* The store ports of tile (r, col). False: it has none. */
-static bool begin_tile(tg_build *b, const tg_egress_plan *plan, uint32_t r, uint32_t col, tile_ports *out) {
+static bool begin_tile(const tg_build *b, const tg_egress_plan *plan, uint32_t r, uint32_t col,
+                       tile_ports *out) {
   if (way_out(b, r, col) == STAYS) return false;
-  *out = (tile_ports){
-      .b = b,
-      .plan = plan,
-      .r = r,
-      .col = col,
-      .often = tile_port_of(b->egress, r, col, plan->often_away),
-  };
-  if (plan->count > plan->often) out->seldom = tile_port_of(plan->seldom, r, col, plan->seldom_away);
+  *out = (tile_ports){.b = b,
+                      .plan = plan,
+                      .r = r,
+                      .col = col,
+                      .often = {b->egress, tg_leaves_west(b->egress, r, col)},
+                      .seldom = {plan->seldom, tg_leaves_west(plan->seldom, r, col)}};
   place_at_agcu(out);
   return true;
 }
 
-void tg_egress_emit(tg_build *b, const tg_egress_plan *plan, tg_store_fill *fill, const void *user) {
-  bool seldom = plan->count > plan->often;
-  const uint32_t *stores = NULL, *aux = NULL;
-  for (int often = 0; often < 2; often++) {
-    if (often) stores = count_stores(b, TG_CTX_STORE), aux = count_stores(b, TG_CTX_AUX);
-    for (uint32_t i = 0; i < tg_tiles(b->m); i++) {
+void tg_egress_send(const tg_build *b, const tg_egress_plan *plan, uint32_t r, uint32_t col) {
+  tile_ports t;
+  if (begin_tile(b, plan, r, col, &t)) emit_tile_sends(&t);
+}
+
+/* What leaves seldom stays in front of the loop over pieces, which begins at slot `often`, if one context stores both. */
+static void end_loops(const tg_egress_plan *plan, tg_queue *queue, uint32_t often, uint32_t every) {
+  tg_instr *last = &queue->instrs[queue->count - 1];
+  tg_set_loops(last, plan->ports[0].loops);
+  last->common.loop_count[2] /= every;
+  if (!plan->together) return;
+  last->common.loop_begin[2] = often;
+  if (often == queue->count) last->common.loop_count[2] = 0;
+}
+
+void tg_egress_store(const tg_build *b, const tg_egress_plan *plan, bool west, uint32_t at, int context,
+                     tg_store_fill *fill, const void *user) {
+  tg_queue *queue = west ? tg_west_queue(b, at, context) : tg_north_queue(b, at, context);
+  uint32_t begin = queue->count, behind = 0;
+  for (int often = plan->count == plan->often; often < 2; often++) {
+    behind = queue->count;
+    for (uint32_t i = 0; i < (west ? b->m->cols : b->m->rows); i++) {
       tile_ports t;
-      if (!begin_tile(b, plan, i / b->m->cols, i % b->m->cols, &t)) continue;
-      if (!often) emit_tile_sends(&t);
-      emit_stores(&t, often, fill, user);
+      if (!begin_tile(b, plan, west ? at : i, west ? i : at, &t)) continue;
+      if ((often ? &t.often : &t.seldom)->west != west || store_context(&t, often) != context) continue;
+      emit_stores(&t, often, queue, fill, user);
     }
   }
-  end_loops(b, plan, TG_CTX_STORE, stores, 1);
-  if (plan->together) end_loops(b, plan, TG_CTX_AUX, aux, 1);
-  if (seldom && !plan->together) end_loops(b, plan, TG_CTX_COLUMN_SUMS, stores, plan->every);
+  if (queue->count == begin) return;
+  end_loops(plan, queue, behind, context == TG_CTX_COLUMN_SUMS ? plan->every : 1);
 }
 
-void tg_egress_open(tg_build *b, tg_channel *away) {
-  static const tg_channel_plan plan = {.west = true, .north = true};
-  static const tg_channel_end end = {0, TG_END_AGCU};
-  tg_channels_open(b, &plan, &end, 1, away);
-}
-
-void tg_store_ports_emit(tg_build *b, const tg_store_port *ports, int count, tg_store_fill *fill,
-                         const void *user) {
-  tg_channel away;
-  tg_egress_open(b, &away);
-  tg_egress_plan plan = {
-      .ports = ports, .count = count, .often = count, .every = 1, .steps = 1, .often_away = &away};
-  tg_egress_emit(b, &plan, fill, user);
+void tg_egress_emit(const tg_build *b, const tg_egress_plan *plan, tg_store_fill *fill, const void *user) {
+  const bool seldom = plan->count > plan->often;
+  const int contexts[] = {TG_CTX_STORE, plan->together ? TG_CTX_AUX : TG_CTX_COLUMN_SUMS};
+  for (uint32_t i = 0; i < tg_tiles(b->m); i++) tg_egress_send(b, plan, i / b->m->cols, i % b->m->cols);
+  for (int x = 0; x < 1 + seldom; x++) {
+    for (uint32_t r = 0; r < b->m->rows; r++) tg_egress_store(b, plan, true, r, contexts[x], fill, user);
+    for (uint32_t col = 0; col < b->m->cols; col++)
+      tg_egress_store(b, plan, false, col, contexts[x], fill, user);
+  }
 }

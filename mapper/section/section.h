@@ -94,21 +94,7 @@ void tg_set_loops(tg_instr *in, const uint32_t counts[3]);
  * to be put into `offset`, since table entries are 64-byte aligned. */
 int tg_build_base(tg_build *b, const tg_dram_tensor *tensor, uint64_t offset, int64_t *out_residue);
 
-/* The way out of a tile: SENDs of the VOPs' results to an AGCU and its STOREs.
- *
- * The vector unit makes `pieces` pieces of `flits` flits for each iteration of the outer loops, in a buffer
- * of pieces_per_buffer pieces twice over. */
 enum { TG_NO_SEM = -1 };
-typedef struct tg_store_port {
-  int out_full, out_free; /* tile semaphores: VOPs post the first and wait for the second, once a buffer; or
-                             TG_NO_SEM, if the store port before has waited, and one behind will post */
-  int credit;             /* tile semaphore: room at the AGCU */
-  uint32_t loops[3];      /* of the SEND; level 2 walks the pieces of a buffer if pieces > 1 */
-  uint32_t flits;         /* of a piece, as it is sent */
-  uint32_t inner, stride; /* of it, so many flits lie next to each other, such runs so far apart; 0: all do */
-  uint32_t pieces;        /* of a buffer: 1, or the count of level 2 */
-  tg_buffer buffer;
-} tg_store_port;
 /* Does an array of this size share results out so? */
 bool tg_egress_possible(const tg_params *m, tg_egress egress);
 /* Does a tile's result leave by the west AGCU, and how many of its lane use the same AGCU before it? */
@@ -119,32 +105,6 @@ uint32_t tg_west_egress(const tg_params *m, tg_egress egress);
 uint32_t tg_north_egress(const tg_params *m, tg_egress egress, uint32_t members);
 /* Flits of a piece at most, of all store ports together. */
 uint32_t tg_egress_share(const tg_params *m, tg_egress egress, uint32_t members);
-void tg_store_port_init(tg_build *b, tg_store_port *port, uint32_t initial_free);
-/* Sets the walk of the STORE of port number `port` of tile (r, col). */
-typedef void tg_store_fill(const void *user, int port, uint32_t r, uint32_t col, tg_agcu_instr *store);
-/* Ports of which the first `often` leave with each piece, the others with the last one of `every`. */
-typedef struct tg_egress_plan {
-  const tg_store_port *ports;
-  int count, often;
-  uint32_t every;
-  /* Pieces whose SENDs are instructions of their own; a multiple of `every`. 0: the one store port that
-   * leaves often has a loop of its own for its pieces, behind which the others leave */
-  uint32_t steps;
-  bool together; /* steps 0: of each tile one context stores them all, of every other tile of an AGCU that for
-                    loads of its own, which there are none of; they leave before those pieces, and an AGCU
-                    has room for one each */
-  tg_egress seldom; /* by which AGCUs those leave that do so seldom: of no AGCU more tiles' than
-                      tg_egress_share counts */
-  const struct tg_channel *often_away,
-      *seldom_away; /* from tx to the AGCU: semaphores of what arrives there */
-} tg_egress_plan;
-/* Semaphores of AGCUs for what arrives there. */
-void tg_egress_open(tg_build *b, struct tg_channel *away);
-void tg_egress_emit(tg_build *b, const tg_egress_plan *plan, tg_store_fill *fill, const void *user);
-/* Emits the SENDs and STOREs of all store ports, one after the other for each iteration of their loops, which
- * are the same; several have one piece each. */
-void tg_store_ports_emit(tg_build *b, const tg_store_port *ports, int count, tg_store_fill *fill,
-                         const void *user);
 /* Does a tile of the checkerboard use the west AGCU? */
 bool tg_egress_is_west(uint32_t r, uint32_t col);
 

@@ -7,23 +7,41 @@ void tg_stages_add(tg_stages *stages, const tg_stage *stage) {
   if (stage->slots) stages->list[stages->count++] = *stage;
 }
 
+void tg_stage_join(tg_stage *stage, tg_join join) {
+  assert(stage->join_count < TG_STAGE_JOINS);
+  stage->joins[stage->join_count++] = join;
+}
+
+const tg_stage *tg_stages_find(const tg_stages *stages, tg_seat seat, int kind) {
+  for (int i = 0; i < stages->count; i++)
+    if (stages->list[i].seat == seat && stages->list[i].kind == kind) return &stages->list[i];
+  return NULL;
+}
+
+void tg_stage_meet(const tg_stage *stage, const tg_channel *channels, uint64_t which, const tg_joint *at) {
+  for (int i = 0; i < stage->join_count; i++) {
+    const tg_join *join = &stage->joins[i];
+    if (which >> join->channel & 1) tg_join_channel(&channels[join->channel], join, at);
+  }
+}
+
 bool tg_stages_fit(const tg_params *m, const tg_stages *stages) {
   for (int i = 0; i < stages->count; i++) {
     const tg_stage *first = &stages->list[i];
     uint64_t slots = 0;
     for (int k = 0; k < stages->count; k++)
-      if (stages->list[k].side == first->side && stages->list[k].context == first->context)
+      if (stages->list[k].seat == first->seat && stages->list[k].context == first->context)
         slots += stages->list[k].slots;
     if (slots > m->queue_depth) return false;
   }
   return true;
 }
 
-tg_port_time tg_stages_port(const tg_stages *stages, tg_side side) {
+tg_port_time tg_stages_port(const tg_stages *stages, tg_seat side) {
   tg_port_time sum = {0};
   for (int i = 0; i < stages->count; i++) {
     const tg_stage *stage = &stages->list[i];
-    if (stage->side != side) continue;
+    if (stage->seat != side) continue;
     if (stage->drains) {
       sum.drain += stage->cycles;
       sum.drains += stage->rate == TG_RATE_STEP && stage->cycles > 0;
@@ -32,6 +50,14 @@ tg_port_time tg_stages_port(const tg_stages *stages, tg_side side) {
       sum.in_front += stage->in_front;
     }
   }
+  return sum;
+}
+
+double tg_stages_unit(const tg_stages *stages, tg_seat unit, int kind) {
+  double sum = 0;
+  for (int i = 0; i < stages->count; i++)
+    if (stages->list[i].seat == unit && (kind < 0 || stages->list[i].kind == kind))
+      sum += stages->list[i].cycles;
   return sum;
 }
 
@@ -47,38 +73,112 @@ static void end_nest(tg_queue *queue, const uint32_t loops[3], uint32_t begin, u
     last->common.loop_count[2] = 1;
 }
 
-static void emit_queue(const tg_stages *stages, tg_side side, int context, const uint32_t (*loops)[3],
-                       tg_stage_emit *emit, void *user, tg_queue *queue, uint32_t at) {
-  uint32_t begin = queue->count, inner = UINT32_MAX;
+typedef struct walker {
+  const tg_build *b;
+  const tg_stages *stages;
+  const uint32_t (*loops)[3];
+  tg_stage_emit *emit;
+  void *user;
+} walker;
+
+static bool is_of(const tg_stage *stage, tg_seat seat, int context) {
+  return stage->seat == seat && (seat >= TG_SIDES || stage->context == context);
+}
+
+static void close_nest(const walker *w, int nest, tg_queue *queue, uint32_t begin, uint32_t inner) {
+  if (nest >= 0 && nest != TG_NEST_OWN) end_nest(queue, w->loops[nest], begin, inner);
+}
+
+/* Stages number `begin` to `end` - 1 of a unit, at step `step` of their skewed loop and so many more: those that have
+ * such iterations. */
+static void emit_steps(const walker *w, int begin, int end, tg_queue *queue, tg_turn at, uint32_t step,
+                       uint32_t count) {
+  for (int i = begin; i < end; i++) {
+    const tg_stage *stage = &w->stages->list[i];
+    if (step < stage->lag || step - stage->lag >= w->loops[stage->nest][2]) continue;
+    at.first = step - stage->lag;
+    at.count = count;
+    w->emit(w->user, stage, queue, at);
+  }
+}
+
+static void emit_skewed(const walker *w, int begin, int end, tg_queue *queue, tg_turn at) {
+  const tg_stage *first = &w->stages->list[begin];
+  uint32_t n = w->loops[first->nest][2], most = 0;
+  for (int i = begin; i < end; i++)
+    if (most < w->stages->list[i].lag) most = w->stages->list[i].lag;
+  for (uint32_t step = 0; step < n + most; step++) {
+    bool all = step == most && n > most;
+    uint32_t slot = queue->count;
+    emit_steps(w, begin, end, queue, at, step, all ? n - most : 1);
+    if (!all) continue;
+    tg_common_instr *last = &queue->instrs[queue->count - 1].common;
+    last->loop_count[2] = n - most;
+    last->loop_begin[2] = slot;
+    step = n - 1;
+  }
+}
+
+/* The first stage behind number `begin` that is not of the same skewed loop. */
+static int end_of_skewed(const tg_stages *stages, int begin) {
+  const tg_stage *first = &stages->list[begin];
+  int end = begin + 1;
+  while (end < stages->count && stages->list[end].seat == first->seat &&
+         stages->list[end].nest == first->nest)
+    end++;
+  return end;
+}
+
+static void emit_queue(const walker *w, tg_seat seat, int context, tg_queue *queue, tg_turn at) {
+  uint32_t begin = queue->count, inner = UINT32_MAX, most = begin;
   int nest = -1;
-  for (int i = 0; i < stages->count; i++) {
-    const tg_stage *stage = &stages->list[i];
-    if (stage->stores || stage->side != side || stage->context != context) continue;
+  for (int i = 0; i < w->stages->count; i++) {
+    const tg_stage *stage = &w->stages->list[i];
+    if (!is_of(stage, seat, context)) continue;
+    most += stage->slots;
     if (nest >= 0 && stage->nest != nest) {
-      end_nest(queue, loops[nest], begin, inner);
+      close_nest(w, nest, queue, begin, inner);
       begin = queue->count, inner = UINT32_MAX;
+    }
+    if (stage->skewed) {
+      int end = end_of_skewed(w->stages, i);
+      emit_skewed(w, i, end, queue, at);
+      for (nest = -1; i + 1 < end; i++) most += w->stages->list[i + 1].slots;
+      continue;
     }
     nest = stage->nest;
     uint32_t before = queue->count;
-    emit(user, stage, queue, at);
-    assert(queue->count - before <= stage->slots);
+    w->emit(w->user, stage, queue, at);
     if (stage->rate == TG_RATE_ONCE) begin = queue->count;
     if (stage->rate == TG_RATE_STEP && inner == UINT32_MAX && queue->count > before) inner = before;
   }
-  if (nest >= 0) end_nest(queue, loops[nest], begin, inner);
+  close_nest(w, nest, queue, begin, inner);
+  assert(queue->count <= most);
+  (void)most; /* of the assertion only */
 }
 
-void tg_stages_emit(const tg_build *b, const tg_stages *stages, const uint32_t (*loops)[3],
+static bool has_any(const tg_stages *stages, tg_seat seat, int context) {
+  for (int i = 0; i < stages->count; i++)
+    if (is_of(&stages->list[i], seat, context)) return true;
+  return false;
+}
+
+static void emit_tile(const walker *w, tg_turn at) {
+  tg_tile_program *tile = tg_build_tile(w->b, at.r, at.col);
+  emit_queue(w, TG_UNIT_MX, 0, &tile->mx, at);
+  emit_queue(w, TG_UNIT_VX, 0, &tile->vx, at);
+  emit_queue(w, TG_UNIT_TX, 0, &tile->tx, at);
+}
+
+void tg_stages_emit(const tg_build *b, const tg_stages *stages, uint32_t rows, const uint32_t (*loops)[3],
                     tg_stage_emit *emit, void *user) {
-  for (int side = 0; side < TG_SIDES; side++)
-    for (uint32_t at = 0; at < (side == TG_SIDE_WEST ? b->m->rows : b->m->cols); at++)
-      for (int context = 0; context < TG_CONTEXTS; context++) {
-        bool any = false;
-        for (int i = 0; i < stages->count && !any; i++)
-          any = !stages->list[i].stores && stages->list[i].side == side && stages->list[i].context == context;
-        if (!any) continue;
-        tg_queue *queue =
-            side == TG_SIDE_WEST ? tg_west_queue(b, at, context) : tg_north_queue(b, at, context);
-        emit_queue(stages, (tg_side)side, context, loops, emit, user, queue, at);
-      }
+  walker w = {b, stages, loops, emit, user};
+  for (int context = 0; context < TG_CONTEXTS; context++) {
+    for (uint32_t r = 0; r < b->m->rows && has_any(stages, TG_SIDE_WEST, context); r++)
+      emit_queue(&w, TG_SIDE_WEST, context, tg_west_queue(b, r, context), (tg_turn){.r = r});
+    for (uint32_t col = 0; col < b->m->cols && has_any(stages, TG_SIDE_NORTH, context); col++)
+      emit_queue(&w, TG_SIDE_NORTH, context, tg_north_queue(b, col, context), (tg_turn){.col = col});
+  }
+  for (uint32_t r = 0; r < rows; r++)
+    for (uint32_t col = 0; col < b->m->cols; col++) emit_tile(&w, (tg_turn){.r = r, .col = col});
 }

@@ -1,17 +1,26 @@
 /* A stream kernel's section: buffers, loads, VOPs, stores. */
 #include "mapper/expression/expression.h"
-#include "mapper/section/channel.h"
+#include "mapper/section/egress.h"
 #include "mapper/stream/tiling.h"
 
 #include <assert.h>
 #include <string.h>
 
+/* The channels of its section; what they hold lies where tg_stream_lay_out has it. */
+enum {
+  INPUTS,
+  VECTORS,                              /* which come once */
+  RESULTS,                              /* from vx to tx, by number of the result, */
+  AWAY = RESULTS + 1 + TG_MORE_RESULTS, /* and to the AGCU */
+  CHANNELS = AWAY + 1 + TG_MORE_RESULTS
+};
+
 typedef struct emission {
   tg_build b;
   const tg_stream_kernel *plan;
   tg_stream_tiling t;
-  tg_buffer in[TG_STREAMS], vector[TG_STREAMS]; /* parts of the rings of these: */
-  tg_channel inputs, vectors;
+  tg_channel channels[CHANNELS];
+  tg_buffer in[TG_STREAMS], vector[TG_STREAMS];
   tg_buffer kept, number; /* what the VOP before leaves: rows, and a vector for each */
   tg_store_port ports[1 + TG_MORE_RESULTS];
   int entry[2 * TG_STREAMS + 1]; /* of the base table, by number of the walk */
@@ -90,7 +99,49 @@ static bool allocate(emission *e) {
   return true;
 }
 
-/* In the order of results, which have their semaphores so. */
+/* ---- channels ---- */
+
+/* A chunk of the inputs, from the AGCU that results do not leave by. */
+static tg_post inputs_source(const void *kernel, const tg_channel *inputs, uint32_t r, uint32_t col) {
+  (void)kernel;
+  return tg_post_to_agcu(inputs, !loads_from_north(r, col), r, col);
+}
+
+static void open_one(emission *e, const tg_channel_plan *plans, int channel, int ends) {
+  const tg_channel_end end = {(uint8_t)channel, (uint8_t)ends};
+  tg_channels_open(&e->b, plans, &end, 1, e->channels);
+}
+
+/* In the order of their numbers. Results that leave equally often arrive together, with the first of them. */
+static void open_channels(emission *e) {
+  const tg_stream_kernel *plan = e->plan;
+  int first = tg_stream_is_windowed(plan) ? plan->more : 0;
+  tg_channel_plan plans[CHANNELS] = {[INPUTS] = {.full = 1, .west = true, .north = true, .credits = 2},
+                                     [VECTORS] = {.full = plan->vectors > 0}};
+  for (int i = 0; i < CHANNELS; i++) e->channels[i] = TG_CHANNEL_NONE;
+  for (int x = 0; x <= plan->more; x++) {
+    plans[RESULTS + x] = (tg_channel_plan){.full = 1, .free = 1, .initial = 2};
+    plans[AWAY + x] = (tg_channel_plan){.free = 1, .initial = 2, .west = true, .north = true};
+    open_one(e, plans, RESULTS + x, TG_END_FULL | TG_END_FREE);
+    open_one(e, plans, AWAY + x, TG_END_FREE);
+  }
+  open_one(e, plans, INPUTS, TG_END_FULL | TG_END_AGCU);
+  open_one(e, plans, VECTORS, TG_END_FULL);
+  open_one(e, plans, AWAY + first, TG_END_AGCU);
+  if (first) open_one(e, plans, AWAY, TG_END_AGCU);
+  for (int x = 1; x <= plan->more; x++) {
+    if (x == first) continue;
+    e->channels[AWAY + x].west = e->channels[AWAY].west;
+    e->channels[AWAY + x].north = e->channels[AWAY].north;
+  }
+  e->channels[INPUTS].source = inputs_source;
+}
+
+static void meet(const emission *e, int channel, tg_join join, tg_instr *in, uint32_t r, uint32_t col) {
+  tg_join_channel(&e->channels[channel], &join, &(tg_joint){.in = in, .r = r, .col = col});
+}
+
+/* In the order of results. */
 static void set_ports(emission *e) {
   const tg_stream_kernel *plan = e->plan;
   for (int x = 0; x <= plan->more; x++) {
@@ -98,12 +149,13 @@ static void set_ports(emission *e) {
              sent = plan->out_take ? row : tg_kind_flits(e->b.m, tg_stream_result_kind(plan, x), moved(e)),
              pieces = e->t.parts > 1 ? e->t.parts : tg_stream_result_window(plan, x);
     tg_store_port *port = &e->ports[port_of(plan, x)];
-    *port = (tg_store_port){.flits = e->t.parts > 1 ? e->t.piece_flits : e->t.chunk_rows * sent,
+    *port = (tg_store_port){.from = &e->channels[RESULTS + x],
+                            .away = &e->channels[AWAY + x],
+                            .flits = e->t.parts > 1 ? e->t.piece_flits : e->t.chunk_rows * sent,
                             .pieces = pieces,
                             .loops = {e->t.loops[0], e->t.loops[1], pieces},
                             .buffer = port->buffer};
     if (sent < row) port->inner = sent, port->stride = row;
-    tg_store_port_init(&e->b, port, 2);
   }
 }
 
@@ -152,7 +204,8 @@ static void emit_loads(emission *e, uint32_t r, uint32_t col) {
   const tg_stream_kernel *plan = e->plan;
   tg_queue *queue = load_queue(e, r, col);
   tg_instr *sync = tg_build_push(&e->b, queue, TG_OP_agcu_sync);
-  sync->common.credit_base[0] = loads_from_north(r, col) ? e->inputs.north : e->inputs.west;
+  sync->common.credit_base[0] =
+      loads_from_north(r, col) ? e->channels[INPUTS].north : e->channels[INPUTS].west;
   sync->common.credit_mask[0] = 1ll << load_position(r, col);
   for (int i = 0; i < plan->inputs; i++) {
     if (plan->window[i] > 1) {
@@ -162,7 +215,7 @@ static void emit_loads(emission *e, uint32_t r, uint32_t col) {
     }
     tg_agcu_instr *load = push_load(e, i, r, col, true);
     if (i + 1 < plan->inputs) continue;
-    tg_channel_deliver(&e->inputs, load);
+    tg_channel_deliver(&e->channels[INPUTS], load);
   }
 }
 
@@ -179,7 +232,7 @@ static void emit_vector_loads(emission *e, uint32_t r) {
     load->dst_inner[0] = 65535;
     load->dst_mask[0] = ((1 << e->b.m->cols) - 1) << 1;
     if (v + 1 < plan->vectors) continue;
-    tg_channel_deliver(&e->vectors, load);
+    tg_channel_deliver(&e->channels[VECTORS], load);
   }
 }
 
@@ -292,12 +345,6 @@ static tg_instr *push_vop(const emission *e, tg_queue *queue, const tg_vx_instr 
   return in;
 }
 
-/* Takes a chunk, and gives its place back. */
-static void take_chunk(const emission *e, tg_instr *in, uint32_t r, uint32_t col) {
-  tg_channel_take(&e->inputs, in, 0, false);
-  tg_channel_return(&e->inputs, in, 0, !loads_from_north(r, col), r, col, false);
-}
-
 static void emit_first_vop(const emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode) {
   const tg_stream_kernel *plan = e->plan;
   int unroll = plan->first_unroll;
@@ -305,7 +352,7 @@ static void emit_first_vop(const emission *e, uint32_t r, uint32_t col, const tg
   set_unrolled(e, &in->vx, 0, plan->input_kind[0], &e->in[0], false, unroll);
   set_unrolled(e, &in->vx, unroll, TG_STREAM_FP32, &e->kept, true, unroll);
   set_number(e, &in->vx, 2 * unroll, true);
-  take_chunk(e, in, r, col);
+  meet(e, INPUTS, (tg_join){0}, in, r, col);
 }
 
 /* Inputs, and what is loaded once. */
@@ -340,7 +387,8 @@ static void emit_vop(emission *e, uint32_t r, uint32_t col, const tg_vx_instr mi
   bool second = plan->first_segments > 0;
   int unroll = tg_stream_unroll(plan);
   tg_queue *queue = &tg_build_tile(&e->b, r, col)->vx;
-  if (plan->vectors) tg_channel_take(&e->vectors, tg_build_push(&e->b, queue, TG_OP_vx_sync), 0, false);
+  if (plan->vectors)
+    meet(e, VECTORS, (tg_join){.posts = TG_OF_NONE}, tg_build_push(&e->b, queue, TG_OP_vx_sync), r, col);
   if (second) emit_first_vop(e, r, col, &microcode[0]);
   tg_instr *in = push_vop(e, queue, &microcode[second], repeat, unroll);
   tg_vx_instr *vop = &in->vx;
@@ -348,7 +396,7 @@ static void emit_vop(emission *e, uint32_t r, uint32_t col, const tg_vx_instr mi
     set_unrolled(e, vop, 0, TG_STREAM_FP32, &e->kept, false, unroll);
     set_number(e, vop, 2 * unroll, false);
   } else {
-    take_chunk(e, in, r, col);
+    meet(e, INPUTS, (tg_join){0}, in, r, col);
     set_sources(e, vop, unroll);
   }
   for (int x = 0; x <= plan->more; x++) {
@@ -358,8 +406,8 @@ static void emit_vop(emission *e, uint32_t r, uint32_t col, const tg_vx_instr mi
     else
       set_result(e, vop, x, unroll);
     if (tg_stream_result_kind(plan, x) == TG_STREAM_BF16SR) set_rounding(e, vop, r, col);
-    tg_set_wait(in, 1 + x, port->out_free, false);
-    tg_set_post(in, 1 + x, TG_POST_LOCAL, 0, port->out_full, false);
+    meet(e, RESULTS + x, (tg_join){.fills = true, .wait = (int8_t)(1 + x), .post = (int8_t)(1 + x)}, in, r,
+         col);
   }
   tg_set_loops(in, e->t.loops);
   for (int l = 0; l < TG_LEVELS && plan->vectors; l++) in->common.loop_begin[l] = 1; /* behind the SYNC */
@@ -394,21 +442,16 @@ static void fill_store(const void *user, int port, uint32_t r, uint32_t col, tg_
   }
 }
 
-static void emit_exits(emission *e) {
+static void emit_exits(const emission *e) {
   const tg_stream_kernel *plan = e->plan;
-  tg_channel often, seldom;
-  tg_egress_plan windowed = {.ports = e->ports,
-                             .count = 1 + plan->more,
-                             .often = 1,
-                             .every = tg_stream_result_window(plan, plan->more),
-                             .often_away = &often,
-                             .seldom_away = &seldom};
+  tg_egress_plan egress = {
+      .ports = e->ports, .count = 1 + plan->more, .often = 1 + plan->more, .every = 1, .steps = 1};
   if (tg_stream_is_windowed(plan)) {
-    tg_egress_open(&e->b, &often);
-    if (plan->more) tg_egress_open(&e->b, &seldom);
-    tg_egress_emit(&e->b, &windowed, fill_store, e);
-  } else
-    tg_store_ports_emit(&e->b, e->ports, 1 + plan->more, fill_store, e);
+    egress.often = 1;
+    egress.every = tg_stream_result_window(plan, plan->more);
+    egress.steps = 0;
+  }
+  tg_egress_emit(&e->b, &egress, fill_store, e);
 }
 
 tg_status tg_emit_stream_kernel(tg_compile *c, const tg_kernel *kernel, const tg_stream_kernel *plan,
@@ -421,6 +464,7 @@ tg_status tg_emit_stream_kernel(tg_compile *c, const tg_kernel *kernel, const tg
         c->diag, TG_INVALID,
         "%s: a row of %u elements (window %u) does not fit in the scratchpads of this architecture", name,
         plan->take, plan->window[0]);
+  open_channels(&e);
   set_ports(&e);
   for (int i = 0; i < tg_stream_walks(plan); i++) {
     const tg_walk_plan *walk = walk_of(plan, i);
@@ -429,9 +473,6 @@ tg_status tg_emit_stream_kernel(tg_compile *c, const tg_kernel *kernel, const tg
     e.entry[i] = tg_build_base(&e.b, walk->tensor, (uint64_t)(bytes - before), &e.residue[i]);
     e.residue[i] += before;
   }
-  tg_channel_open_full(&e.b, &e.inputs);
-  tg_channel_open_credits(&e.b, &e.inputs, 2);
-  if (plan->vectors) tg_channel_open_full(&e.b, &e.vectors);
   tg_vx_instr microcode[2] = {0};
   tg_status status = tg_mc_pack_parts(mc, &plan->first_segments, plan->first_segments > 0, c->program,
                                       e.b.section, microcode, c->diag);

@@ -9,7 +9,7 @@
 #define TEGULA_MAPPER_VECTOR_LINE_BUFFERS_H
 
 #include "mapper/microcode/microcode.h"
-#include "mapper/section/layout.h"
+#include "mapper/section/channel.h"
 #include "mapper/vector/windows.h"
 
 enum { TG_LINE_DIMS = 3 }; /* rows, columns, channels */
@@ -59,8 +59,9 @@ tg_status tg_emit_windows(tg_compile *c, const tg_kernel *kernel, const tg_line_
 
 /* ---- shared by both files ---- */
 
-/* What a tile has in its scratchpad, in the order of its banks. */
-enum { TG_LINE_IMAGE, TG_LINE_WEIGHTS, TG_LINE_RESULT, TG_LINE_ROOMS };
+/* Blocks of the image, with whose last part the weights come where they differ from block to block; else the weights, which
+ * come once; results, in the order of their banks; and their way to the AGCU. */
+enum { TG_LINE_IMAGE, TG_LINE_WEIGHTS, TG_LINE_RESULT, TG_LINE_AWAY, TG_LINE_CHANNELS };
 
 /* Groups of `unroll` columns of results; columns of the image, as loaded, and as its rows lie; its rows. */
 uint32_t tg_line_groups(const tg_line_tiling *t);
@@ -84,7 +85,7 @@ static inline bool tg_line_keeps_weights(const tg_params *m, const tg_line_tilin
 static inline uint32_t tg_line_image_loops(const tg_line_kernel *kernel, const tg_line_tiling *t) {
   return t->blocks[1] > 1 ? (uint32_t)kernel->windows->image->dims[0].size : 1;
 }
-void tg_line_lay_out(const tg_params *m, const tg_line_kernel *kernel, const tg_line_tiling *t,
-                     tg_room rooms[TG_LINE_ROOMS]);
+void tg_line_plan_channels(const tg_params *m, const tg_line_kernel *kernel, const tg_line_tiling *t,
+                           tg_channel_plan plans[TG_LINE_CHANNELS]);
 
 #endif

@@ -1,5 +1,5 @@
 /* The section of a pool or depthwise convolution from line buffers: loads of blocks, VOPs, stores. */
-#include "mapper/section/channel.h"
+#include "mapper/section/egress.h"
 #include "mapper/vector/line_buffers.h"
 
 #include <assert.h>
@@ -11,8 +11,7 @@ typedef struct emission {
   tg_build b;
   const tg_line_kernel *k;
   const tg_line_tiling *t;
-  tg_buffer image, weights; /* rings of these: */
-  tg_channel inputs, once;
+  tg_channel channels[TG_LINE_CHANNELS];
   tg_store_port port;
   int entry[TENSORS];
   int64_t residue[TENSORS];
@@ -120,8 +119,8 @@ static tg_agcu_instr *load_image(const emission *e, uint32_t r, uint32_t col) {
   uint32_t position = tg_line_position(e->b.m, t, e->k->image_kind),
            moved = tg_line_moved(e->b.m, e->k, t, e->k->image_kind),
            columns = tg_line_loaded_columns(e->k, t), lie = tg_line_image_columns(e->k, t);
-  tg_agcu_instr *load = push_load(e, load_queue(e, r, col, TG_CTX_LOAD), IMAGE, e->k->image_kind, &e->image,
-                                  position_mask(r, col));
+  tg_agcu_instr *load = push_load(e, load_queue(e, r, col, TG_CTX_LOAD), IMAGE, e->k->image_kind,
+                                  &e->channels[TG_LINE_IMAGE].ring, position_mask(r, col));
   set_blocks(e, load, IMAGE, r * e->b.m->cols + col,
              (digits){w->image->dims[1].size * row, down * row, along * channels, take});
   set_row(e, load, IMAGE, tg_line_image_rows(e->k, t), columns, row);
@@ -155,7 +154,8 @@ static tg_agcu_instr *load_rows(const emission *e, tg_queue *queue, int number, 
   uint32_t behind = number == WEIGHTS || !k->weights
                         ? 0
                         : (uint32_t)(w->taps[0] * w->taps[1]) * tg_line_position(m, e->t, k->weights_kind);
-  tg_buffer to = tg_buffer_part(m, &e->weights, behind, (uint32_t)rows * tg_line_position(m, e->t, kind));
+  tg_buffer to = tg_buffer_part(m, &e->channels[TG_LINE_WEIGHTS].ring, behind,
+                                (uint32_t)rows * tg_line_position(m, e->t, kind));
   tg_agcu_instr *load = push_load(e, queue, number, kind, &to, mask);
   set_blocks(e, load, number, tile, (digits){.channels = take});
   load->k_radix[0] = 1;
@@ -175,14 +175,15 @@ static void emit_loads(const emission *e, uint32_t r, uint32_t col) {
   tg_queue *queue = load_queue(e, r, col, TG_CTX_LOAD);
   uint32_t tile = r * e->b.m->cols + col;
   tg_instr *sync = tg_build_push(&e->b, queue, TG_OP_agcu_sync);
-  sync->common.credit_base[0] = loads_from_north(r, col) ? e->inputs.north : e->inputs.west;
+  const tg_channel *blocks = &e->channels[TG_LINE_IMAGE];
+  sync->common.credit_base[0] = loads_from_north(r, col) ? blocks->north : blocks->west;
   sync->common.credit_mask[0] = position_mask(r, col);
   tg_agcu_instr *last = load_image(e, r, col);
   if (!keeps_weights(e)) {
     if (e->k->weights) last = load_rows(e, queue, WEIGHTS, tile, position_mask(r, col));
     if (e->k->bias) last = load_rows(e, queue, BIAS, tile, position_mask(r, col));
   }
-  tg_channel_deliver(&e->inputs, last);
+  tg_channel_deliver(blocks, last);
 }
 
 /* What all blocks of a tile read: of each tile its own, or to all tiles of a row of the array the same. */
@@ -201,7 +202,7 @@ static void emit_loads_once(const emission *e) {
       last->m_first[0] = tile % e->t->blocks[2];
       last->m_delta[1] = 0;
     }
-    tg_channel_deliver(&e->once, last);
+    tg_channel_deliver(&e->channels[TG_LINE_WEIGHTS], last);
   }
 }
 
@@ -229,7 +230,7 @@ static void set_streams(const emission *e, tg_vx_instr *vop) {
                                row = tg_line_image_columns(k, t) * pixel, weights = 0;
   int columns = tg_line_columns(k, t, offsets);
   for (int i = 0; i < columns; i++) {
-    tg_stream *s = set_stream(e, vop, i, k->image_kind, &e->image, offsets[i] * pixel);
+    tg_stream *s = set_stream(e, vop, i, k->image_kind, &e->channels[TG_LINE_IMAGE].ring, offsets[i] * pixel);
     s->row[0] = w->row_step[0] * row;
     s->row[1] = t->unroll * w->row_step[1] * pixel;
     s->j[0] = w->tap_step[0] * row;
@@ -237,13 +238,13 @@ static void set_streams(const emission *e, tg_vx_instr *vop) {
   }
   if (k->weights) weights = tg_line_position(m, t, k->weights_kind);
   for (uint32_t q = 0; k->weights && q < t->taps; q++) {
-    tg_stream *s =
-        set_stream(e, vop, tg_line_weights_stream(k, t, q), k->weights_kind, &e->weights, q * weights);
+    tg_stream *s = set_stream(e, vop, tg_line_weights_stream(k, t, q), k->weights_kind,
+                              &e->channels[TG_LINE_WEIGHTS].ring, q * weights);
     s->j[0] = w->taps[1] * weights;
     s->j[1] = weights;
   }
   if (k->bias)
-    (void)set_stream(e, vop, tg_line_bias_stream(k, t), k->bias_kind, &e->weights,
+    (void)set_stream(e, vop, tg_line_bias_stream(k, t), k->bias_kind, &e->channels[TG_LINE_WEIGHTS].ring,
                      w->taps[0] * w->taps[1] * weights);
   int64_t result = tg_line_position(m, t, k->result_kind);
   for (uint32_t u = 0; u < t->unroll; u++) {
@@ -259,7 +260,8 @@ static void emit_vop(const emission *e, uint32_t r, uint32_t col, const tg_vx_in
   const tg_line_tiling *t = e->t;
   tg_queue *queue = &tg_build_tile(&e->b, r, col)->vx;
   bool once = keeps_weights(e) && (e->k->weights || e->k->bias);
-  if (once) tg_channel_take(&e->once, tg_build_push(&e->b, queue, TG_OP_vx_sync), 0, false);
+  if (once)
+    tg_channel_take(&e->channels[TG_LINE_WEIGHTS], tg_build_push(&e->b, queue, TG_OP_vx_sync), 0, false);
   tg_instr *in = tg_build_push(&e->b, queue, TG_OP_vx_vop);
   tg_vx_instr *vop = &in->vx;
   memcpy(vop->seg_begin, microcode->seg_begin, sizeof vop->seg_begin);
@@ -272,10 +274,11 @@ static void emit_vop(const emission *e, uint32_t r, uint32_t col, const tg_vx_in
   vop->j_count[0] = e->k->windows->taps[0];
   vop->j_count[1] = e->k->windows->taps[1] / t->taps;
   set_streams(e, vop);
-  tg_channel_take(&e->inputs, in, 0, false);
-  tg_channel_return(&e->inputs, in, 0, !loads_from_north(r, col), r, col, false);
-  tg_set_wait(in, 1, e->port.out_free, false);
-  tg_set_post(in, 1, TG_POST_LOCAL, 0, e->port.out_full, false);
+  const tg_join from = {.waits = TG_OF_EACH, .posts = TG_OF_EACH},
+                to = {.fills = true, .waits = TG_OF_EACH, .posts = TG_OF_EACH, .wait = 1, .post = 1};
+  const tg_joint at = {.in = in, .r = r, .col = col};
+  tg_join_channel(&e->channels[TG_LINE_IMAGE], &from, &at);
+  tg_join_channel(&e->channels[TG_LINE_RESULT], &to, &at);
   in->common.loop_count[0] = tg_line_image_loops(e->k, t);
   in->common.loop_count[1] = t->rounds;
   for (int l = 0; l < 2; l++) in->common.loop_begin[l] = once;
@@ -306,11 +309,12 @@ static void set_port(emission *e) {
   const tg_line_tiling *t = e->t;
   uint32_t position = tg_line_position(e->b.m, t, e->k->result_kind),
            moved = tg_line_moved(e->b.m, e->k, t, e->k->result_kind);
-  tg_buffer buffer = e->port.buffer;
-  e->port = (tg_store_port){.flits = t->piece_flits,
+  e->port = (tg_store_port){.from = &e->channels[TG_LINE_RESULT],
+                            .away = &e->channels[TG_LINE_AWAY],
+                            .flits = t->piece_flits,
                             .pieces = t->pieces,
                             .loops = {tg_line_image_loops(e->k, t), t->rounds, t->pieces},
-                            .buffer = buffer};
+                            .buffer = e->channels[TG_LINE_RESULT].ring};
   if (!tg_line_is_dense(t)) {
     e->port.inner = t->columns * position;
     e->port.stride = tg_line_groups(t) * t->unroll * position;
@@ -318,16 +322,29 @@ static void set_port(emission *e) {
     e->port.inner = moved;
     e->port.stride = position;
   }
-  tg_store_port_init(&e->b, &e->port, 2);
 }
 
 /* ---- the section ---- */
 
+/* The AGCU that a tile's blocks come from. */
+static tg_post blocks_source(const void *kernel, const tg_channel *blocks, uint32_t r, uint32_t col) {
+  (void)kernel;
+  return tg_post_to_agcu(blocks, !loads_from_north(r, col), r, col);
+}
+
 static bool allocate(emission *e) {
-  tg_room rooms[TG_LINE_ROOMS];
-  tg_buffer *const buffers[TG_LINE_ROOMS] = {&e->image, &e->weights, &e->port.buffer};
-  tg_line_lay_out(e->b.m, e->k, e->t, rooms);
-  return tg_build_rooms(&e->b, rooms, TG_LINE_ROOMS, buffers);
+  static const tg_channel_end order[] = {{TG_LINE_RESULT, TG_END_FULL | TG_END_FREE},
+                                         {TG_LINE_AWAY, TG_END_FREE},
+                                         {TG_LINE_IMAGE, TG_END_FULL | TG_END_AGCU},
+                                         {TG_LINE_WEIGHTS, TG_END_FULL},
+                                         {TG_LINE_AWAY, TG_END_AGCU}};
+  tg_channel_plan plans[TG_LINE_CHANNELS];
+  tg_line_plan_channels(e->b.m, e->k, e->t, plans);
+  for (int i = 0; i < TG_LINE_CHANNELS; i++) e->channels[i] = TG_CHANNEL_NONE;
+  if (!tg_channels_place(&e->b, plans, TG_LINE_CHANNELS, e->channels)) return false;
+  tg_channels_open(&e->b, plans, order, (int)(sizeof order / sizeof *order), e->channels);
+  e->channels[TG_LINE_IMAGE].source = blocks_source;
+  return true;
 }
 
 static void end_loops(const emission *e) {
@@ -349,10 +366,7 @@ static tg_status emit_lines(tg_compile *c, const tg_kernel *kernel, const tg_lin
   set_port(&e);
   for (int i = 0; i < TENSORS; i++)
     if (tensor_of(lines, i)) e.entry[i] = tg_build_base(&e.b, tensor_of(lines, i), 0, &e.residue[i]);
-  tg_channel_open_full(&e.b, &e.inputs);
-  tg_channel_open_credits(&e.b, &e.inputs, 2);
   bool once = keeps_weights(&e) && (lines->weights || lines->bias);
-  if (once) tg_channel_open_full(&e.b, &e.once);
   tg_mc mc;
   tg_vx_instr microcode = {0};
   lines->write(lines->user, lines, t, &mc);
@@ -368,7 +382,8 @@ static tg_status emit_lines(tg_compile *c, const tg_kernel *kernel, const tg_lin
     }
   end_loops(&e);
   if (once) emit_loads_once(&e);
-  tg_store_ports_emit(&e.b, &e.port, 1, fill_store, &e);
+  tg_egress_plan egress = {.ports = &e.port, .count = 1, .often = 1, .every = 1, .steps = 1};
+  tg_egress_emit(&e.b, &egress, fill_store, &e);
   (void)tg_build_invoke(&e.b, name);
   return TG_OK;
 }

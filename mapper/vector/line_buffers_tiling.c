@@ -93,22 +93,24 @@ uint32_t tg_line_moved(const tg_params *m, const tg_line_kernel *k, const tg_lin
   return tg_kind_flits(m, kind, (uint32_t)k->windows->image->dims[3].size);
 }
 
-void tg_line_lay_out(const tg_params *m, const tg_line_kernel *k, const tg_line_tiling *t,
-                     tg_room rooms[TG_LINE_ROOMS]) {
-  memset(rooms, 0, TG_LINE_ROOMS * sizeof *rooms);
-  rooms[TG_LINE_IMAGE] = (tg_room){(uint64_t)tg_line_image_rows(k, t) * tg_line_image_columns(k, t) *
-                                       tg_line_position(m, t, k->image_kind),
-                                   2};
-  uint64_t positions = (uint64_t)(k->windows->taps[0] * k->windows->taps[1]), weights = 0;
+void tg_line_plan_channels(const tg_params *m, const tg_line_kernel *k, const tg_line_tiling *t,
+                           tg_channel_plan plans[TG_LINE_CHANNELS]) {
+  uint64_t image = (uint64_t)tg_line_image_rows(k, t) * tg_line_image_columns(k, t) *
+                   tg_line_position(m, t, k->image_kind),
+           positions = (uint64_t)(k->windows->taps[0] * k->windows->taps[1]), weights = 0;
   if (k->weights) weights += positions * tg_line_position(m, t, k->weights_kind);
   if (k->bias) weights += tg_line_position(m, t, k->bias_kind);
-  rooms[TG_LINE_WEIGHTS] = (tg_room){weights, tg_line_keeps_weights(m, t) ? 1 : 2};
   uint64_t position = tg_line_position(m, t, k->result_kind), leaves = (uint64_t)t->pieces * t->piece_flits;
   if (!tg_line_is_dense(t)) /* whole rows, of which the last columns stay */
     leaves = leaves / (t->columns * position) * tg_line_groups(t) * t->unroll * position;
   else
     leaves = leaves / tg_line_moved(m, k, t, k->result_kind) * position;
-  rooms[TG_LINE_RESULT] = (tg_room){leaves, 2};
+  bool once = tg_line_keeps_weights(m, t);
+  plans[TG_LINE_IMAGE] =
+      (tg_channel_plan){.room = {image, 2}, .full = 1, .west = true, .north = true, .credits = 2};
+  plans[TG_LINE_WEIGHTS] = (tg_channel_plan){.room = {weights, once ? 1 : 2}, .full = once && weights};
+  plans[TG_LINE_RESULT] = (tg_channel_plan){.room = {leaves, 2}, .full = 1, .free = 1, .initial = 2};
+  plans[TG_LINE_AWAY] = (tg_channel_plan){.free = 1, .initial = 2, .west = true, .north = true};
 }
 
 /* ---- what fits ---- */
@@ -148,10 +150,11 @@ static bool fields_fit(const tg_params *m, const tg_line_kernel *k, const tg_lin
 }
 
 static bool fits(const tg_params *m, const tg_line_kernel *k, const tg_line_tiling *t) {
-  tg_room rooms[TG_LINE_ROOMS];
+  tg_channel_plan plans[TG_LINE_CHANNELS];
   if (!fields_fit(m, k, t) || !queues_fit(m, k, t)) return false;
-  tg_line_lay_out(m, k, t, rooms);
-  return tg_rooms_fit(m, rooms, TG_LINE_ROOMS);
+  tg_line_plan_channels(m, k, t, plans);
+  tg_semaphores needed = tg_channels_semaphores(m, plans, TG_LINE_CHANNELS);
+  return tg_channels_fit(m, plans, TG_LINE_CHANNELS) && tg_semaphores_fit(m, &needed);
 }
 
 /* ---- what it takes ---- */

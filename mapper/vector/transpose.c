@@ -2,6 +2,7 @@
  * result: the element of each row goes to all lanes, last row first, and stays in the lanes up to its own. */
 #include "frontend/base/math.h"
 #include "mapper/expression/expression.h"
+#include "mapper/section/egress.h"
 #include "mapper/vector/vector_move.h"
 
 #include <assert.h>
@@ -9,6 +10,9 @@
 
 enum { SOURCE = TG_MOVE_SOURCE, RESULT = TG_MOVE_RESULT };
 enum { AT_A_TIME = 4 }; /* rows of the result that a VOP makes: a stream to read and one to write each */
+
+/* Blocks of the source; of the result, from vx to tx; and to the AGCU. */
+enum { BLOCKS, OUT, AWAY, CHANNELS };
 
 /* Row i of the result is column i of the source. */
 typedef struct transpose {
@@ -20,9 +24,9 @@ typedef struct transpose {
   int at_a_time;
   uint32_t chunks; /* blocks of a matrix that a tile has */
   tg_build b;
-  tg_buffer in;
+  tg_channel channels[CHANNELS];
   tg_store_port port;
-  int in_full, west_credit, north_credit, entry[2];
+  int entry[2];
   int64_t residue[2];
 } transpose;
 
@@ -180,13 +184,11 @@ static void emit_load(const transpose *t, uint32_t r, uint32_t col) {
   tg_fill_walk(load, &walk, t->entry[SOURCE], t->residue[SOURCE]);
   set_block(t, load, SOURCE, r * t->m->cols + col, t->block_columns, t->block_rows);
   load->convert[0] = tg_stream_convert(walk.tensor, TG_STREAM_SPLAT32);
-  tg_set_operand(load->dst_base, &t->in, false);
+  tg_set_operand(load->dst_base, &t->channels[BLOCKS].ring, false);
   load->dst_inner[0] = 65535;
   load->dst_mask[0] = 1ll << ((north ? r : col) + 1);
-  load->dst_post[0] = 1;
-  load->dst_sem[0] = t->in_full;
-  load->credit_base[0] = north ? t->north_credit : t->west_credit;
-  load->credit_mask[0] = load->dst_mask[0];
+  tg_channel_ask(&t->channels[BLOCKS], load, !north);
+  tg_channel_deliver(&t->channels[BLOCKS], load);
 }
 
 static void fill_store(const void *user, int port, uint32_t r, uint32_t col, tg_agcu_instr *store) {
@@ -226,9 +228,9 @@ static tg_instr *push_vop(const transpose *t, tg_queue *queue, const tg_vx_instr
     tg_stream *from = tg_stream_of_mut(vop, k), *to = tg_stream_of_mut(vop, t->at_a_time + k);
     from->kind[0] = TG_STREAM_SPLAT32;
     from->lane[0] = first + (uint32_t)k;
-    tg_set_operand(from->at.base, &t->in, false);
+    tg_set_operand(from->at.base, &t->channels[BLOCKS].ring, false);
     from->at.base[0] += (lanes - 1) * in_row;
-    from->banks[0] = t->in.banks;
+    from->banks[0] = t->channels[BLOCKS].ring.banks;
     from->row[1] = 1;
     from->row[2] = lanes * in_row;
     from->j[1] = -(int64_t)in_row;
@@ -248,29 +250,49 @@ static void emit_vops(const transpose *t, uint32_t r, uint32_t col, const tg_vx_
   tg_instr *in = NULL;
   for (uint32_t first = 0; first < t->m->p; first += (uint32_t)t->at_a_time) {
     in = push_vop(t, queue, microcode, first);
-    if (first) continue;
-    tg_set_wait(in, 0, t->in_full, false);
-    tg_set_wait(in, 1, t->port.out_free, false);
+    const tg_join from = {.waits = TG_OF_ENDS, .posts = TG_OF_ENDS},
+                  to = {.fills = true, .waits = TG_OF_ENDS, .posts = TG_OF_ENDS, .wait = 1, .post = 1};
+    const tg_joint at = {
+        .in = in, .r = r, .col = col, .first = !first, .last = first + (uint32_t)t->at_a_time >= t->m->p};
+    tg_join_channel(&t->channels[BLOCKS], &from, &at);
+    tg_join_channel(&t->channels[OUT], &to, &at);
   }
-  if (tg_egress_is_west(r, col))
-    tg_set_post(in, 0, TG_POST_COL, 0, t->north_credit + (int)r + 1, false);
-  else
-    tg_set_post(in, 0, TG_POST_ROW, 0, t->west_credit + (int)col + 1, false);
-  tg_set_post(in, 1, TG_POST_LOCAL, 0, t->port.out_full, false);
   set_loops(t, in);
 }
 
+/* From the AGCU that results do not leave by. */
+static tg_post blocks_source(const void *kernel, const tg_channel *blocks, uint32_t r, uint32_t col) {
+  (void)kernel;
+  return tg_post_to_agcu(blocks, !tg_egress_is_west(r, col), r, col);
+}
+
 static void allocate(transpose *t) {
+  static const tg_channel_end order[] = {{OUT, TG_END_FULL | TG_END_FREE},
+                                         {AWAY, TG_END_FREE},
+                                         {BLOCKS, TG_END_FULL | TG_END_AGCU},
+                                         {AWAY, TG_END_AGCU}};
   uint32_t flits = t->block_rows * out_row_flits(t);
-  t->port = (tg_store_port){.flits = flits, .pieces = 1, .loops = {(uint32_t)t->matrices, t->chunks, 1}};
-  bool good = tg_build_buffer(&t->b, t->block_columns * in_row_flits(t), 2, &t->in) &&
-              tg_build_buffer(&t->b, flits, 2, &t->port.buffer);
+  const tg_channel_plan plans[CHANNELS] = {
+      [BLOCKS] = {.room = {t->block_columns * in_row_flits(t), 2},
+                  .full = 1,
+                  .west = true,
+                  .north = true,
+                  .credits = 2},
+      [OUT] = {.room = {flits, 2}, .full = 1, .free = 1, .initial = 2},
+      [AWAY] = {.free = 1, .initial = 2, .west = true, .north = true},
+  };
+  for (int i = 0; i < CHANNELS; i++) t->channels[i] = TG_CHANNEL_NONE;
+  bool good = tg_channels_place(&t->b, plans, CHANNELS, t->channels);
   assert(good); /* as planned */
   (void)good;
-  tg_store_port_init(&t->b, &t->port, 2);
-  t->in_full = tg_tile_sem(&t->b, 0);
-  t->west_credit = tg_west_credits(&t->b, 2);
-  t->north_credit = tg_north_credits(&t->b, 2);
+  tg_channels_open(&t->b, plans, order, (int)(sizeof order / sizeof *order), t->channels);
+  t->channels[BLOCKS].source = blocks_source;
+  t->port = (tg_store_port){.from = &t->channels[OUT],
+                            .away = &t->channels[AWAY],
+                            .flits = flits,
+                            .pieces = 1,
+                            .loops = {(uint32_t)t->matrices, t->chunks, 1},
+                            .buffer = t->channels[OUT].ring};
   for (int k = SOURCE; k <= RESULT; k++) {
     int64_t bytes = t->v->offsets[k] * (int64_t)tg_storage_bytes(t->v->tensors[k]->storage);
     t->entry[k] = tg_build_base(&t->b, t->v->tensors[k], (uint64_t)bytes, &t->residue[k]);
@@ -300,7 +322,8 @@ tg_status tg_emit_transpose(const tg_vector_move *move) {
     tg_queue *queue = &tg_build_section(&t.b)->agcus[a].contexts[TG_CTX_LOAD];
     if (queue->count) set_loops(&t, &queue->instrs[queue->count - 1]);
   }
-  tg_store_ports_emit(&t.b, &t.port, 1, fill_store, &t);
+  tg_egress_plan egress = {.ports = &t.port, .count = 1, .often = 1, .every = 1, .steps = 1};
+  tg_egress_emit(&t.b, &egress, fill_store, &t);
   tg_build_invoke(&t.b, name);
   return TG_OK;
 }

@@ -1,0 +1,134 @@
+/* The stages of attention: what each fills and empties, and how long it takes for a unit. */
+#include "frontend/base/math.h"
+#include "mapper/attention/attention.h"
+#include "mapper/gemm/layout.h"
+
+/* ---- cycles ---- */
+
+static double vop_cycles(const tg_params *m, double rows, double words) {
+  double groups = (double)(uint32_t)tg_div_up((int64_t)rows, m->fma_latency);
+  return groups * words * m->fma_latency + 2 * m->fma_latency + 1;
+}
+
+static double gemm_cycles(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  uint32_t stationary = tg_mx_stationary(m, g->format);
+  return (double)(uint32_t)tg_div_up(t->kc, stationary) * (uint32_t)tg_div_up(t->nt, stationary) *
+         (double)tg_mx_pitch(m, g->format, t->mt);
+}
+
+/* Of a port, for so many rows. */
+static double port_cycles(const tg_params *m, const tg_matrices *x, double rows) {
+  return rows * (uint32_t)tg_div_up(x->columns * tg_value_bytes_each(x->value), 64) * tg_atom_cycles(m);
+}
+
+double tg_attention_out_cycles(const tg_params *m, const tg_attention *a) {
+  return port_cycles(m, &a->out, a->rows);
+}
+
+/* ---- the list ---- */
+
+typedef struct list {
+  const tg_params *m;
+  const tg_attention *a;
+  tg_stages *out;
+} list;
+
+static void add_loads(const list *s, tg_seat side) {
+  const tg_params *m = s->m;
+  const tg_attention *a = s->a;
+  bool west = side == TG_SIDE_WEST;
+  uint32_t longest = m->rows > m->cols ? m->rows : m->cols, line = west ? m->cols : m->rows,
+           operands = (uint32_t)a->scores.epilogue_operand_count;
+  double own = port_cycles(m, &a->q, a->rows), own_tiles, shared_tiles;
+  for (uint32_t x = 0; x < operands; x++)
+    own += port_cycles(m, &a->epilogue_operand[x], a->epilogue_operand[x].rows == 1 ? 1 : a->rows);
+  if (a->group == 1) {
+    own_tiles = shared_tiles = (line + 1) / 2;
+  } else {
+    own_tiles = west ? 0 : line;
+    shared_tiles = !west ? 0 : a->group < m->cols ? m->cols / a->group : 1;
+  }
+  tg_stage loads = {.kind = TG_STAGE_LOADS,
+                    .seat = (uint8_t)side,
+                    .context = TG_CTX_LOAD,
+                    .rate = TG_RATE_STEP,
+                    .nest = TG_NEST_BLOCKS_OF_ROWS,
+                    .slots = longest * (2 + operands), /* at most */
+                    .cycles = own_tiles * own + shared_tiles * port_cycles(m, &a->k, (double)a->k.rows)};
+  tg_stage values = loads;
+  values.kind = TG_STAGE_VALUES;
+  values.context = TG_CTX_AUX;
+  values.slots = longest;
+  values.cycles = shared_tiles * port_cycles(m, &a->v, (double)a->v.rows);
+  tg_stages_add(s->out, &loads);
+  tg_stages_add(s->out, &values);
+  tg_stage results = {.kind = TG_STAGE_OUT,
+                      .seat = (uint8_t)side,
+                      .context = TG_CTX_STORE,
+                      .rate = TG_RATE_STEP,
+                      .nest = TG_NEST_OWN,
+                      .drains = true,
+                      .slots = (line + 1) / 2,
+                      .cycles = (line + 1) / 2 * tg_attention_out_cycles(m, a)};
+  tg_stages_add(s->out, &results);
+}
+
+static tg_stage in_unit(tg_attention_stage kind, tg_seat unit, uint8_t lag, double cycles) {
+  return (tg_stage){.kind = (uint8_t)kind,
+                    .seat = (uint8_t)unit,
+                    .nest = TG_NEST_UNITS,
+                    .skewed = true,
+                    .lag = lag,
+                    .slots = 3, /* the first, those in a loop, the last */
+                    .cycles = cycles};
+}
+
+static void add_products(const list *s) {
+  const tg_attention *a = s->a;
+  tg_gemm_tiling first = tg_attention_scores(a), second = tg_attention_context(s->m, a);
+  tg_stage context = in_unit(TG_STAGE_SECOND_PRODUCT, TG_UNIT_MX, 2, gemm_cycles(s->m, &a->context, &second)),
+           scores = in_unit(TG_STAGE_SCORES, TG_UNIT_MX, 0, gemm_cycles(s->m, &a->scores, &first));
+  const tg_join whole = {.channel = TG_ROLE_PRODUCT, .fills = true, .post = TG_NEXT_SLOT};
+  tg_stage_join(&context, (tg_join){.channel = TG_ROLE_WEIGHTS, .wait = 0, .post = 1});
+  tg_stage_join(&context, (tg_join){.channel = TG_ROLE_VALUES, .wait = 1, .post = 0});
+  tg_stage_join(&context, whole);
+  tg_stage_join(&scores, (tg_join){.channel = TG_ROLE_QUERIES});
+  tg_stage_join(&scores, (tg_join){.channel = TG_ROLE_KEYS, .wait = 1, .post = 1});
+  tg_stage_join(&scores, (tg_join){.channel = TG_ROLE_SCORES, .fills = true, .post = 2});
+  tg_stage_join(&scores, whole);
+  tg_stages_add(s->out, &context);
+  tg_stages_add(s->out, &scores);
+}
+
+static void add_vops(const list *s) {
+  const tg_params *m = s->m;
+  const tg_attention *a = s->a;
+  const int *w = a->words;
+  double vectors = (double)tg_attention_keys(a) / tg_lanes(m), each = vectors / a->unroll;
+  double first = w[0] + each * w[1] + w[2] + each * w[3] + w[4],
+         second = w[5] + vectors / a->own_unroll * w[6];
+  double drained = (double)a->rows * tg_attention_width(m, a) / tg_lanes(m);
+  tg_stage exps = in_unit(TG_STAGE_EXPS, TG_UNIT_VX, 0, vop_cycles(m, a->rows, first)),
+           weights = in_unit(TG_STAGE_WEIGHTS, TG_UNIT_VX, 0, vop_cycles(m, a->rows, second)),
+           drain = in_unit(TG_STAGE_CONTEXT, TG_UNIT_VX, 1, vop_cycles(m, drained, w[TG_ATTENTION_DRAIN]));
+  tg_stage_join(&exps, (tg_join){.channel = TG_ROLE_SCORES});
+  if (a->scores.epilogue_operand_count)
+    tg_stage_join(&exps, (tg_join){.channel = TG_ROLE_SCORED_ALL, .wait = 1});
+  tg_stage_join(&weights, (tg_join){.channel = TG_ROLE_WEIGHTS, .fills = true});
+  tg_stage_join(&drain, (tg_join){.channel = TG_ROLE_PRODUCT});
+  tg_stage_join(&drain, (tg_join){.channel = TG_ROLE_CONTEXT, .fills = true, .wait = 1});
+  tg_stages_add(s->out, &exps);
+  tg_stages_add(s->out, &weights);
+  tg_stages_add(s->out, &drain);
+}
+
+void tg_attention_list_stages(const tg_params *m, const tg_attention *a, tg_stages *out) {
+  list s = {m, a, out};
+  out->count = 0;
+  add_loads(&s, TG_SIDE_WEST);
+  add_loads(&s, TG_SIDE_NORTH);
+  add_products(&s);
+  add_vops(&s);
+  tg_stage sends = {.kind = TG_STAGE_OUT, .seat = TG_UNIT_TX, .nest = TG_NEST_OWN, .slots = 1};
+  tg_stages_add(out, &sends);
+}

@@ -1,0 +1,364 @@
+/* A product's stages in the units of its tiles: mx multiplies, vx makes chunks of a prologue, sums partial products and
+ * drains blocks, tx sends. What each empties and fills, and its cycles. */
+#include "frontend/base/math.h"
+#include "mapper/gemm/layout.h"
+#include "mapper/gemm/prologue.h"
+#include "mapper/gemm/stages.h"
+
+typedef struct list {
+  const tg_params *m;
+  const tg_gemm *g;
+  const tg_gemm_tiling *t;
+  tg_stages *out;
+} list;
+
+static bool makes_a(const list *s) { return s->g->prologue.result && !s->g->prologue.of_b; }
+/* Loops over parts of K hold loops over their chunks. */
+static bool is_nested(const tg_gemm_tiling *t) {
+  return t->parts > 1 && t->chunks > 1 && !tg_gemm_unrolls(t);
+}
+
+/* ---- cycles ---- */
+
+double tg_gemm_multiply_cycles(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  uint32_t stationary = tg_mx_stationary(m, g->format);
+  int64_t streamed = g->a_transposed ? tg_div_up(t->mt, stationary) * stationary : t->mt;
+  double blocks = (double)tg_div_up(t->kc, stationary) * (t->nt / stationary);
+  return blocks * (double)tg_mx_pitch(m, g->format, (uint64_t)streamed);
+}
+
+/* Of VOPs that go down the rows of a piece: groups of rows in flight may not be full, and the first one waits
+ * for the instruction, the last one for its last operation. */
+static double column_sums_cycles(const list *s) {
+  const tg_gemm_tiling *t = s->t;
+  uint32_t blocks = tg_gemm_column_sums_a_piece(s->g, t), latency = s->m->fma_latency;
+  int64_t rows = tg_div_up((int64_t)blocks * t->nt / tg_lanes(s->m), latency) * latency;
+  double iterations = (double)(t->mr / blocks) / s->g->column_sums.unroll,
+         words = s->g->column_sums.words + iterations * s->g->drain_words[TG_DRAIN_FINISH];
+  return (double)t->mt / t->mr * ((double)rows * words + 2 * latency + 2);
+}
+
+/* Where members reduce in a ring: rows go in groups, and of every VOP the way in and out of the pipeline, and
+ * semaphores, are seen; and so is the way out of a piece, if there is room for one only. */
+static double ring_cycles(const list *s) {
+  const tg_gemm_tiling *t = s->t;
+  uint32_t latency = s->m->fma_latency, rows = tg_gemm_ring_rows(t), at_once = tg_gemm_at_once(s->m, t);
+  const int *words = at_once > 1 ? s->g->ring_words : s->g->drain_words;
+  double columns = t->nt / tg_lanes(s->m), vop = 2 * latency + 4, out = 0;
+  double add = (double)tg_div_up((int64_t)(t->members * rows * columns / at_once), latency) * latency *
+               words[TG_DRAIN_ADD],
+         finish = (double)tg_div_up((int64_t)(t->mr * columns), latency) * latency * words[TG_DRAIN_FINISH];
+  if (t->one_out) out = (double)tg_gemm_results_before(s->m, s->g, t, s->g->outs) + TG_GEMM_HOPS;
+  return (double)t->mt / (t->members * rows) * (add + vop + t->ring_pieces * (finish + vop + out));
+}
+
+static double drain_cycles(const list *s) {
+  if (s->g->column_sums.count) return column_sums_cycles(s);
+  if (s->t->ring) return ring_cycles(s);
+  bool apart = s->g->sum_kind == TG_STREAM_BF16SR; /* the whole sum is stored and loaded once more */
+  return (double)s->t->mt * (s->t->nt / tg_lanes(s->m)) *
+         (s->g->drain_words[TG_DRAIN_FINISH] + (apart ? s->g->drain_words[TG_DRAIN_ADD] : 0));
+}
+
+double tg_gemm_drain_cycles(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  return drain_cycles(&(list){m, g, t, NULL});
+}
+
+/* ---- mx ---- */
+
+/* Its chunks, each of which has an instruction of its own, or is one in a loop. */
+static uint32_t multiplications(const tg_gemm_tiling *t) {
+  if (t->makers) return t->makers;
+  if (tg_gemm_has_resident_chunks(t)) {
+    uint32_t outer = t->resident == TG_RESIDENT_B ? t->passes_n : t->passes_m;
+    return t->chunks * ((outer > 1 ? 2 : 0) + outer % 2);
+  }
+  if (is_nested(t)) return t->chunks > 2 ? 3 : 2;
+  return tg_gemm_unrolled_chunks(t);
+}
+
+static tg_join join_of_operand(tg_gemm_role role, bool once) {
+  int8_t slot = role == TG_ROLE_B;
+  return (tg_join){.channel = (uint8_t)role, .once = once, .wait = slot, .post = slot};
+}
+
+/* Every part of K begins with a free half of the accumulator and ends with a full one. */
+static void add_multiply(const list *s) {
+  const tg_gemm_tiling *t = s->t;
+  bool nested = is_nested(t),
+       ends_chain = (t->parts > 1 && !nested) || t->resident; /* with every execution */
+  bool resident_a = t->resident == TG_RESIDENT_A, resident_b = t->resident == TG_RESIDENT_B;
+  tg_stage stage = {.kind = TG_STAGE_MULTIPLY,
+                    .seat = TG_UNIT_MX,
+                    .rate = nested ? TG_RATE_PASS : TG_RATE_STEP,
+                    .nest = t->makers                        ? TG_NEST_ROUNDS
+                            : tg_gemm_has_resident_chunks(t) ? TG_NEST_OWN
+                                                             : TG_NEST_CHUNKS,
+                    .slots = multiplications(t),
+                    .cycles = tg_gemm_multiply_cycles(s->m, s->g, t)};
+  tg_stage_join(&stage, join_of_operand(TG_ROLE_A, resident_a || t->patch));
+  if (!t->whole_b) tg_stage_join(&stage, join_of_operand(TG_ROLE_B, resident_b));
+  tg_stage_join(&stage, (tg_join){.channel = TG_ROLE_ACCUMULATOR,
+                                  .fills = true,
+                                  .once = !ends_chain,
+                                  .waits = TG_OF_ENDS,
+                                  .posts = TG_OF_ENDS,
+                                  .wait = 2,
+                                  .post = 2});
+  if (tg_gemm_a_both_ways(s->g, t))
+    tg_stage_join(&stage, (tg_join){.channel = TG_ROLE_A_NORTH, .once = resident_a, .wait = 3, .post = 3});
+  if (t->whole_b) { /* which is there once for all */
+    tg_stage wait = {.kind = TG_STAGE_WHOLE_B, .seat = TG_UNIT_MX, .nest = TG_NEST_CHUNKS, .slots = 1};
+    tg_stage_join(&wait, (tg_join){.channel = TG_ROLE_B, .posts = TG_OF_NONE});
+    tg_stages_add(s->out, &wait);
+  }
+  tg_stages_add(s->out, &stage);
+}
+
+/* ---- vx ---- */
+
+static bool has_vectors(const list *s) {
+  for (int x = 0; x < s->g->epilogue_operand_count; x++)
+    if (tg_gemm_loads_once(s->t, &s->g->epilogue_operands[x])) return true;
+  return false;
+}
+static bool has_blocks(const list *s) {
+  for (int x = 0; x < s->g->epilogue_operand_count; x++)
+    if (!tg_gemm_loads_once(s->t, &s->g->epilogue_operands[x])) return true;
+  return false;
+}
+
+/* Vectors that stay are waited for once, by a SYNC. */
+static void add_ready(const list *s) {
+  bool prologue = s->g->prologue.vector_count > 0,
+       own = has_vectors(s) && tg_gemm_has_resident_vectors(s->g, s->t);
+  tg_stage stage = {.kind = TG_STAGE_VECTORS,
+                    .seat = TG_UNIT_VX,
+                    .nest = makes_a(s) ? TG_NEST_OWN : TG_NEST_BLOCKS,
+                    .rate = s->t->makers ? TG_RATE_PASS : TG_RATE_ONCE,
+                    .slots = prologue || own || makes_a(s)};
+  if (prologue) tg_stage_join(&stage, (tg_join){.channel = TG_ROLE_PROLOGUE_VECTORS, .posts = TG_OF_NONE});
+  if (own)
+    tg_stage_join(&stage,
+                  (tg_join){.channel = TG_ROLE_OPERANDS_ONCE, .posts = TG_OF_NONE, .wait = makes_a(s)});
+  tg_stages_add(s->out, &stage);
+}
+
+/* Chunks of A, or of B, by its prologue. */
+static void add_prologue(const list *s) {
+  bool of_b = s->t->makers > 0;
+  tg_stage stage = {.kind = TG_STAGE_PROLOGUE,
+                    .seat = TG_UNIT_VX,
+                    .nest = of_b ? TG_NEST_BLOCKS : TG_NEST_OWN,
+                    .rate = TG_RATE_PASS,
+                    .slots = of_b ? 1 : 2,
+                    .cycles = tg_gemm_prologue_cycles(s->m, s->g, s->t)};
+  tg_stage_join(&stage, (tg_join){.channel = TG_ROLE_PROLOGUE_INPUTS});
+  tg_stage_join(&stage,
+                (tg_join){.channel = of_b ? TG_ROLE_MADE : TG_ROLE_A, .fills = true, .wait = 1, .post = 1});
+  if (s->g->prologue.stored)
+    tg_stage_join(&stage, (tg_join){.channel = TG_ROLE_PROLOGUE_OUTPUT, .fills = true, .wait = 2, .post = 2});
+  if (of_b && tg_gemm_prologue_scalars(s->g))
+    tg_stage_join(&stage, (tg_join){.channel = TG_ROLE_SCALARS, .wait = 3, .post = 3});
+  tg_stages_add(s->out, &stage);
+}
+
+/* What a VOP that sums, or drains, has to do with: the accumulator; where its sum or results go; sums so far. Which of
+ * them, depends on the member and the part. */
+static void join_sums(const list *s, tg_stage *stage, bool pieces) {
+  tg_stage_join(
+      stage,
+      (tg_join){.channel = TG_ROLE_ACCUMULATOR, .once = pieces, .posts = TG_OF_NONE, .wait = TG_NEXT_SLOT});
+  tg_stage_join(stage,
+                (tg_join){.channel = TG_ROLE_OUT, .fills = true, .wait = TG_NEXT_SLOT, .post = TG_NEXT_SLOT});
+  if (s->t->members > 1)
+    tg_stage_join(stage, (tg_join){.channel = TG_ROLE_SENT,
+                                   .fills = true,
+                                   .once = true,
+                                   .wait = TG_NEXT_SLOT,
+                                   .post = TG_NEXT_SLOT});
+  tg_stage_join(
+      stage,
+      (tg_join){.channel = TG_ROLE_ACCUMULATOR, .once = pieces, .waits = TG_OF_NONE, .post = TG_NEXT_SLOT});
+  if (s->t->members == 1) return;
+  tg_stage_join(stage, (tg_join){.channel = TG_ROLE_RECEIVED, .wait = TG_NEXT_SLOT, .post = TG_NEXT_SLOT});
+  tg_stage_join(stage,
+                (tg_join){.channel = TG_ROLE_SUMS, .once = true, .wait = TG_NEXT_SLOT, .posts = TG_OF_NONE});
+}
+
+/* Operands of the epilogue: in slots of their own, or the next ones. */
+static void join_operands(const list *s, tg_stage *stage, bool in_slots) {
+  bool vectors =
+      has_vectors(s) && !tg_gemm_has_resident_vectors(s->g, s->t); /* else they are there from the start */
+  int8_t first = in_slots ? 2 : TG_NEXT_SLOT, second = in_slots ? 3 : TG_NEXT_SLOT;
+  uint8_t share = in_slots ? TG_OF_ENDS : TG_OF_EACH;
+  if (vectors)
+    tg_stage_join(stage, (tg_join){.channel = TG_ROLE_OPERANDS_ONCE,
+                                   .once = true,
+                                   .waits = share,
+                                   .posts = share,
+                                   .wait = first,
+                                   .post = first});
+  share = s->t->ring ? TG_OF_ENDS : TG_OF_EACH;
+  if (has_blocks(s))
+    tg_stage_join(
+        stage,
+        (tg_join){
+            .channel = TG_ROLE_OPERANDS, .waits = share, .posts = share, .wait = second, .post = second});
+}
+
+/* The parts of K before the last one, and the rounding of a whole sum: instructions of each. */
+static uint32_t sums(const list *s) {
+  uint32_t rounded = s->g->sum_kind == TG_STREAM_BF16SR;
+  return (s->t->parts > 2 ? 2 : s->t->parts - 1) + rounded;
+}
+
+static void add_sums(const list *s) {
+  const tg_gemm_tiling *t = s->t;
+  tg_stage stage = {.kind = TG_STAGE_SUMS,
+                    .seat = TG_UNIT_VX,
+                    .nest = TG_NEST_BLOCKS,
+                    .rate = TG_RATE_PASS,
+                    .slots = sums(s),
+                    .cycles = (double)t->mt * (t->nt / tg_lanes(s->m)) * s->g->drain_words[TG_DRAIN_ADD]};
+  join_sums(s, &stage, t->members > 1);
+  tg_stages_add(s->out, &stage);
+}
+
+/* Of a ring of members: steps of a sum, and pieces of what a member finishes. */
+static void add_ring(const list *s) {
+  const tg_gemm_tiling *t = s->t;
+  uint32_t run = 2 * (t->ring_pieces + 1);
+  tg_stage add = {.kind = TG_STAGE_SUMS, .seat = TG_UNIT_VX, .nest = TG_NEST_OWN, .slots = 2};
+  tg_stage_join(
+      &add, (tg_join){.channel = TG_ROLE_SENT, .fills = true, .wait = TG_NEXT_SLOT, .post = TG_NEXT_SLOT});
+  tg_stage_join(&add, (tg_join){.channel = TG_ROLE_ACCUMULATOR,
+                                .once = true,
+                                .waits = TG_OF_ENDS,
+                                .posts = TG_OF_ENDS,
+                                .wait = TG_NEXT_SLOT,
+                                .post = TG_NEXT_SLOT});
+  tg_stage_join(&add, (tg_join){.channel = TG_ROLE_RECEIVED, .wait = TG_NEXT_SLOT, .post = TG_NEXT_SLOT});
+  tg_stages_add(s->out, &add);
+  tg_stage drain = {.kind = TG_STAGE_DRAIN,
+                    .seat = TG_UNIT_VX,
+                    .nest = TG_NEST_OWN,
+                    .slots = 4 * run,
+                    .cycles = ring_cycles(s)};
+  tg_stage_join(&drain,
+                (tg_join){.channel = TG_ROLE_OUT, .fills = true, .wait = TG_NEXT_SLOT, .post = TG_NEXT_SLOT});
+  join_operands(s, &drain, false);
+  tg_stage_join(&drain, (tg_join){.channel = TG_ROLE_WHOLE,
+                                  .waits = TG_OF_ENDS,
+                                  .posts = TG_OF_ENDS,
+                                  .wait = TG_NEXT_SLOT,
+                                  .post = TG_NEXT_SLOT});
+  tg_stages_add(s->out, &drain);
+}
+
+static void join_column_sums(const list *s, tg_stage *stage) {
+  tg_stage_join(
+      stage,
+      (tg_join){.channel = TG_ROLE_ACCUMULATOR, .once = true, .waits = TG_OF_ENDS, .posts = TG_OF_ENDS});
+  tg_stage_join(stage, (tg_join){.channel = TG_ROLE_OUT, .fills = true, .wait = 1, .post = 1});
+  if (s->g->prologue.result) /* they have a buffer of their own */
+    tg_stage_join(stage,
+                  (tg_join){.channel = TG_ROLE_COLUMN_SUMS, .fills = true, .posts = TG_OF_NONE, .wait = 2});
+  join_operands(s, stage, true);
+}
+
+static void add_drain(const list *s) {
+  const tg_gemm_tiling *t = s->t;
+  uint32_t pieces = tg_gemm_pieces_of_column_sum(s->g, t) > 1 ? t->mt / t->mr : 1;
+  tg_stage stage = {.kind = TG_STAGE_DRAIN,
+                    .seat = TG_UNIT_VX,
+                    .nest = makes_a(s) ? TG_NEST_OWN : TG_NEST_BLOCKS,
+                    .rate = TG_RATE_STEP,
+                    .slots = makes_a(s) ? 2 : pieces,
+                    .cycles = drain_cycles(s)};
+  if (s->g->column_sums.count) {
+    join_column_sums(s, &stage);
+  } else {
+    join_sums(s, &stage, true);
+    join_operands(s, &stage, false);
+  }
+  tg_stages_add(s->out, &stage);
+}
+
+/* ---- tx ---- */
+
+/* Chunks of a prologue: to the other makers, and to memory. */
+static void add_prologue_sends(const list *s) {
+  const tg_gemm_tiling *t = s->t;
+  bool of_b = t->makers > 0;
+  tg_stage around = {
+      .kind = TG_STAGE_AROUND, .seat = TG_UNIT_TX, .nest = TG_NEST_OWN, .slots = t->makers > 1 ? 2 : 0};
+  tg_stage_join(&around, (tg_join){.channel = TG_ROLE_MADE, .waits = TG_OF_ENDS, .posts = TG_OF_NONE});
+  tg_stage_join(&around,
+                (tg_join){.channel = TG_ROLE_B, .fills = true, .waits = TG_OF_NONE, .posts = TG_OF_ENDS});
+  tg_stages_add(s->out, &around);
+  if (!s->g->prologue.stored) return;
+  int8_t own = of_b ? 1 : 0;
+  tg_stage away = {.kind = TG_STAGE_PROLOGUE_STORE,
+                   .seat = TG_UNIT_TX,
+                   .nest = TG_NEST_OWN,
+                   .slots = of_b ? 1 : 1 + tg_gemm_chunks_a_piece(t)};
+  tg_stage_join(&away, (tg_join){.channel = TG_ROLE_PROLOGUE_OUTPUT, .once = true, .wait = own, .post = own});
+  tg_stage_join(
+      &away,
+      (tg_join){.channel = TG_ROLE_PROLOGUE_AWAY, .fills = true, .wait = (int8_t)!own, .posts = TG_OF_NONE});
+  tg_stages_add(s->out, &away);
+}
+
+/* Sums of partial products: down the column, and, whole or of blocks, back. */
+static void add_sum_sends(const list *s) {
+  const tg_gemm_tiling *t = s->t;
+  tg_stage down = {
+      .kind = TG_STAGE_SUMS, .seat = TG_UNIT_TX, .nest = TG_NEST_OWN, .slots = t->ring ? 2 * t->members : 1};
+  tg_stage_join(&down, (tg_join){.channel = t->ring ? TG_ROLE_SENT : TG_ROLE_OUT,
+                                 .waits = TG_OF_ENDS,
+                                 .posts = TG_OF_ENDS,
+                                 .wait = TG_NEXT_SLOT,
+                                 .post = TG_NEXT_SLOT});
+  tg_stage_join(
+      &down,
+      (tg_join){.channel = TG_ROLE_RECEIVED, .fills = true, .posts = TG_OF_NONE, .wait = TG_NEXT_SLOT});
+  tg_stages_add(s->out, &down);
+  if (t->ring) return;
+  tg_stage back = {.kind = TG_STAGE_RETURNS,
+                   .seat = TG_UNIT_TX,
+                   .nest = TG_NEST_OWN,
+                   .slots = t->parts > 2 ? 2 : t->parts - 1};
+  tg_stage_join(&back, (tg_join){.channel = TG_ROLE_SENT, .wait = TG_NEXT_SLOT, .post = TG_NEXT_SLOT});
+  tg_stages_add(s->out, &back);
+}
+
+static uint32_t result_sends(const list *s) {
+  const tg_gemm_tiling *t = s->t;
+  uint32_t outs = (uint32_t)s->g->outs, column_sums = (uint32_t)s->g->column_sums.count,
+           pieces = t->mt / t->mr;
+  if (t->ring) return 5 * outs + 2 * t->members;
+  if (makes_a(s)) /* beside those of its chunks before */
+    return s->g->prologue.stored ? 3 * (column_sums + 1) + 2 * tg_gemm_chunks_a_piece(t) - 1
+                                 : outs + column_sums;
+  if (tg_gemm_pieces_of_column_sum(s->g, t) == 1) return outs + column_sums;
+  return outs * pieces + column_sums * (pieces / tg_gemm_pieces_of_column_sum(s->g, t));
+}
+
+void tg_gemm_list_units(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t, tg_stages *out) {
+  list s = {m, g, t, out};
+  add_multiply(&s);
+  if (!t->ring) add_ready(&s);
+  if (g->prologue.result) add_prologue(&s);
+  if (t->ring)
+    add_ring(&s);
+  else {
+    add_sums(&s);
+    add_drain(&s);
+  }
+  if (g->prologue.result) add_prologue_sends(&s);
+  if (t->members > 1) add_sum_sends(&s);
+  tg_stage results = {
+      .kind = TG_STAGE_RESULTS, .seat = TG_UNIT_TX, .nest = TG_NEST_OWN, .slots = result_sends(&s)};
+  tg_stages_add(out, &results);
+}
