@@ -36,7 +36,7 @@ static void set_k_total(const emission *e, tg_mx_instr *mx, uint32_t r) {
 
 /* B is there as a whole, chunk behind chunk, or, transposed, along its rows. */
 static void take_part_of_b(const emission *e, tg_mx_instr *mx) {
-  tg_row_operand *b = (tg_row_operand *)(void *)mx->b_base;
+  tg_row_operand *b = &mx->b;
   bool transposed = e->g->b_transposed;
   b->delta[2] = transposed ? e->t.kc / tg_mx_elements(e->b.m, e->g->format)
                            : (int64_t)e->t.kc * tg_gemm_b_row(e->b.m, e->g, &e->t);
@@ -66,7 +66,7 @@ static void set_a(const emission *e, tg_mx_instr *mx) {
 static void set_patch(const emission *e, tg_mx_instr *mx) {
   const tg_gemm_image *x = &e->g->image;
   uint32_t row = tg_patch_row(e->b.m, e->g, &e->t), position = tg_patch_position(e->b.m, e->g, &e->t);
-  tg_row_operand *a = (tg_row_operand *)(void *)mx->a_base;
+  tg_row_operand *a = &mx->a;
   tg_set_operand(mx->a_base, &e->channels[TG_ROLE_A].ring, true);
   a->delta[2] = x->tap_step[0] * row;
   mx->m_count[0] = e->t.patch_rows;

@@ -45,6 +45,12 @@ const tg_code_set *tg_code_sets(size_t *out_count) {
 
 /* ---- field tables, from isa.def ---- */
 
+/* Groups of fields lie on the fields that they name. */
+_Static_assert(offsetof(tg_vx_instr, common.post_last) == offsetof(tg_vx_instr, post_last), "common fields");
+_Static_assert(offsetof(tg_mx_instr, a.rot_outer) == offsetof(tg_mx_instr, a_rot_outer), "row operands");
+_Static_assert(offsetof(tg_vx_instr, stream[TG_STREAMS - 1].store) == offsetof(tg_vx_instr, s11_store),
+               "streams");
+
 #define UNIT(unit)         static tg_field unit##_fields[] = {
 #define MEMBER(unit, name) (offsetof(tg_##unit##_instr, name) / sizeof(int64_t))
 #define FIELD(unit, name, count, bits, is_signed, doc)                                                       \

@@ -51,23 +51,51 @@ typedef enum tg_alu {
 #undef CODE
 #undef CODES_END
 
-/* One struct a unit: tg_mx_instr, tg_vx_instr, tg_tx_instr, tg_agcu_instr. Every field is an array of int64_t
- * of its count, so that one table drives encoding, text and checks: in->flits[0], in->blk_count[3]. */
+/* A row operand of an instruction. */
+typedef struct tg_row_operand {
+  int64_t base[1], delta[3], rot_count[1], rot_stride[1], rot_outer[1];
+} tg_row_operand;
+
+/* A stream of a VOP. */
+typedef struct tg_stream {
+  int64_t kind[1];
+  tg_row_operand at;
+  int64_t row[3], j[2], lane[1], banks[1], store[1];
+} tg_stream;
+
+/* One struct a unit: tg_mx_instr, tg_vx_instr, tg_tx_instr, tg_agcu_instr, and before them the fields that they share,
+ * tg_common_instr. Every field is an array of int64_t of its count, so that one table drives encoding, text and checks:
+ * in->flits[0], in->blk_count[3]. Groups of fields have a name as well: in->common.op[0] is in->op[0], mx->a.base[0] is
+ * mx->a_base[0], vop->stream[2].lane[0] is vop->s2_lane[0]. */
 #define UNIT(unit)                                     typedef struct tg_##unit##_instr {
 #define FIELD(unit, name, count, bits, is_signed, doc) int64_t name[count];
+#define GROUP(fields, member)                                                                                \
+  union {                                                                                                    \
+    struct {                                                                                                 \
+      fields                                                                                                 \
+    };                                                                                                       \
+    member;                                                                                                  \
+  };
+#define COMMON(unit)                 GROUP(COMMON_FIELDS(unit), tg_common_instr common)
+#define ROW_OPERAND(unit, name, doc) GROUP(ROW_OPERAND_FIELDS(unit, name, doc), tg_row_operand name)
+#define STREAMS_BEGIN                                                                                        \
+  union {                                                                                                    \
+    struct {
+#define STREAMS_END                                                                                          \
+  }                                                                                                          \
+  ;                                                                                                          \
+  tg_stream stream[TG_STREAMS];                                                                              \
+  }                                                                                                          \
+  ;
 #define END(unit)                                                                                            \
   }                                                                                                          \
   tg_##unit##_instr;
+#define WITH_COMMON
 #include "sim/machine/isa.def"
 #undef UNIT
 #undef FIELD
+#undef GROUP
 #undef END
-
-/* The fields that stand first in every unit's instruction, in the same order and layout. */
-typedef struct tg_common_instr {
-  int64_t op[1], loop_count[3], loop_begin[3], wait_on[4], wait_sem[4], credit_mask[1], credit_base[1],
-      post_kind[4], post_pos[4], post_sem[4], wait_first[4], post_last[4];
-} tg_common_instr;
 
 typedef union tg_instr {
   tg_common_instr common;
@@ -77,25 +105,9 @@ typedef union tg_instr {
   tg_agcu_instr agcu;
 } tg_instr;
 
-/* A row operand as consecutive members of an instruction (base, delta[3], rot_count, rot_stride,
- * rot_outer). */
-typedef struct tg_row_operand {
-  int64_t base[1], delta[3], rot_count[1], rot_stride[1], rot_outer[1];
-} tg_row_operand;
-#define TG_OPERAND(instr, name) ((const tg_row_operand *)(const void *)(instr)->name##_base)
-
-/* Streams of a VOP as an array: tg_stream_of(vop, t). */
-typedef struct tg_stream {
-  int64_t kind[1];
-  tg_row_operand at;
-  int64_t row[3], j[2], lane[1], banks[1], store[1];
-} tg_stream;
-static inline const tg_stream *tg_stream_of(const tg_vx_instr *vop, int t) {
-  return (const tg_stream *)(const void *)vop->s0_kind + t;
-}
-static inline tg_stream *tg_stream_of_mut(tg_vx_instr *vop, int t) {
-  return (tg_stream *)(void *)vop->s0_kind + t;
-}
+/* Of vop->stream[t]. */
+static inline const tg_stream *tg_stream_of(const tg_vx_instr *vop, int t) { return &vop->stream[t]; }
+static inline tg_stream *tg_stream_of_mut(tg_vx_instr *vop, int t) { return &vop->stream[t]; }
 
 /* A microcode word: fields of alu.def. */
 typedef struct tg_ucode {

@@ -8,21 +8,21 @@ static uint32_t operands(tg_unit unit, const tg_instr *in, const tg_row_operand 
   if (in->common.op[0] == TG_OP_sync) return 0;
   switch (unit) {
   case TG_MX:
-    out[TG_AT_A] = TG_OPERAND(&in->mx, a);
-    out[TG_AT_B] = TG_OPERAND(&in->mx, b);
-    out[TG_AT_C] = TG_OPERAND(&in->mx, c);
+    out[TG_AT_A] = &in->mx.a;
+    out[TG_AT_B] = &in->mx.b;
+    out[TG_AT_C] = &in->mx.c;
     return 3;
   case TG_VX:
     for (int t = 0; t < TG_STREAMS; t++) out[t] = &tg_stream_of(&in->vx, t)->at;
     return TG_STREAMS;
   case TG_TX:
-    out[TG_AT_SRC] = TG_OPERAND(&in->tx, src);
-    out[TG_AT_DST] = TG_OPERAND(&in->tx, dst);
+    out[TG_AT_SRC] = &in->tx.src;
+    out[TG_AT_DST] = &in->tx.dst;
     return 2;
   case TG_AGCU:
-    out[TG_AT_SRC] = TG_OPERAND(&in->agcu, src);
-    out[TG_AT_DST] = TG_OPERAND(&in->agcu, dst);
-    out[TG_AT_INDEX] = TG_OPERAND(&in->agcu, index);
+    out[TG_AT_SRC] = &in->agcu.src;
+    out[TG_AT_DST] = &in->agcu.dst;
+    out[TG_AT_INDEX] = &in->agcu.index;
     return 3;
   }
   return 0;

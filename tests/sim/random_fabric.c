@@ -152,7 +152,7 @@ static void set_operand(tg_row_operand *o, const gen *g, const hop *h, bool stor
   o->rot_stride[0] = buffer_stride(g, h, store_memory);
   o->rot_outer[0] = g->inner > 1;
 }
-#define OPERAND(in, name) ((tg_row_operand *)(void *)(in)->name##_base)
+#define OPERAND(in, name) (&(in)->name)
 
 /* ---- walks ---- */
 
@@ -207,7 +207,7 @@ static void walk_of_indices(gen *g, tg_agcu_instr *in) {
 /* The rows' indices are words among the hop's flits. */
 static void choose_by_index(gen *g, tg_agcu_instr *in, const hop *indices, int64_t table_bytes) {
   uint32_t words = indices->flits * g->m->p;
-  tg_row_operand *o = (tg_row_operand *)(void *)in->index_base;
+  tg_row_operand *o = &in->index;
   *o = (tg_row_operand){.rot_count = {indices->buffers}, .rot_outer = {g->inner > 1}};
   o->base[0] = indices->row * g->m->p + rnd(g, words - (uint32_t)in->rows[0] + 1);
   o->rot_stride[0] = words;
@@ -293,7 +293,7 @@ static bool store(gen *g, uint32_t endpoint, const hop *before) {
   else
     random_store_walk(g, in, before->flits);
   set_operand(OPERAND(in, src), g, before, true);
-  consume(g, (tg_common_instr *)(void *)in, endpoint, before);
+  consume(g, &in->common, endpoint, before);
   add_loops(g, queue, (tg_common_instr *)(void *)in);
   return true;
 }
@@ -340,7 +340,7 @@ static void send(gen *g, uint32_t tile, const hop *before, uint32_t depth) {
   tg_queue_push(g->program, queue);
   set_operand(OPERAND(&in, src), g, before, false);
   set_operand(OPERAND(&in, dst), g, &h, to_agcu);
-  tg_common_instr *common = (tg_common_instr *)(void *)&in;
+  tg_common_instr *common = &in.common;
   consume(g, common, tile, before);
   add_loops(g, queue, common);
   if (g->inner > 1) add_first_and_last(g, common, tile);
@@ -385,7 +385,7 @@ static bool load(gen *g, uint32_t endpoint, const hop *indices, uint32_t depth) 
   in.dst_mask[0] = mask;
   in.dst_post[0] = 1;
   in.dst_sem[0] = h.semaphore;
-  tg_common_instr *common = (tg_common_instr *)(void *)&in;
+  tg_common_instr *common = &in.common;
   if (indices) consume(g, common, endpoint, indices);
   add_loops(g, queue, common);
   send_to(g, common, endpoint, &h, mask, depth);
