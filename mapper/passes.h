@@ -4,10 +4,18 @@
 
 #include "mapper/kernel/plan.h"
 
-/* Each keeps the kernels in an order in which one reads what earlier ones write. */
+/* What a pass leaves as it was, whatever the graph; a test holds it to that. All keep the kernels in an order in
+ * which one reads what earlier ones write. */
+enum {
+  TG_KEEPS_KERNELS = 1, /* the list of kernels, all of it */
+  TG_KEEPS_STORED = 2,  /* which values are in memory */
+  TG_KEEPS_COUNT = 4,   /* how many kernels there are */
+  TG_KEEPS_ONCE = 8,    /* no node is computed by more kernels than before */
+};
 typedef struct tg_mapper_pass {
   const char *name;
   const char *needs; /* the pass that must have run before it, or NULL */
+  unsigned keeps;
   tg_status (*run)(tg_compile *c);
   bool (*when)(const tg_compile *c); /* NULL: always */
 } tg_mapper_pass;

@@ -19,3 +19,15 @@ void register_graph_files(const char *suite, void (*check)(const void *path)) {
   }
   closedir(dir);
 }
+
+void visit_graph_files(void (*visit)(const void *path)) {
+  static const char folder[] = "tests/mapper/graphs";
+  DIR *dir = opendir(folder);
+  ASSERT(dir != NULL);
+  for (struct dirent *entry; (entry = readdir(dir));) {
+    tg_arena arena = {0};
+    if (strstr(entry->d_name, ".txt")) visit(tg_arena_printf(&arena, "%s/%s", folder, entry->d_name));
+    tg_arena_release(&arena);
+  }
+  closedir(dir);
+}

@@ -4,5 +4,7 @@
 
 /* One test of `suite` for each file; `check` gets its path. */
 void register_graph_files(const char *suite, void (*check)(const void *path));
+/* Calls `visit` with the path of each file. */
+void visit_graph_files(void (*visit)(const void *path));
 
 #endif
