@@ -91,7 +91,7 @@ tg_status tg_frontend_lower(tg_graph *graph, const tg_frontend_options *options,
   run(&p, "fold_constants");
   run(&p, "share_casts");
   run(&p, "absorb_casts");
-  if (options->precision.tiling_accum == TG_ACCUM_FP32) run(&p, "turn_products");
+  if (options->precision.tiling_accum == TG_ACCUM_FP32) run(&p, "transpose_products");
   run(&p, "merge_moves");
   run(&p, "remove_dead");
 

@@ -30,7 +30,7 @@ const tg_mapper_pass tg_mapper_passes[] = {
     {"narrow_stores", "rematerialize", COUNT | ONCE, tg_narrow_stores,
      NULL}, /* what nothing else reads any more */
     {"small_products", "column_sums", 0, tg_rematerialize_small_products, NULL},
-    {"settle_aliases", "form_kernels", STORED | COUNT | ONCE, tg_settle_carries, NULL},
+    {"settle_aliases", "form_kernels", STORED | COUNT | ONCE, tg_settle_aliases, NULL},
     {"views", "settle_aliases", ONCE, tg_form_views, NULL}, /* which knows what is updated in place */
     {"plan_memory", "views", KERNELS | STORED | COUNT | ONCE, tg_plan_memory, NULL},
     {0},

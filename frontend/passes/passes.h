@@ -59,7 +59,8 @@ void tg_pass_merge_moves(tg_graph *graph); /* chains of transposes or reshapes; 
 void tg_pass_permute_weights(
     tg_graph *graph); /* Transpose, Reshape, MatMul: into the rows of constant weights */
 void tg_pass_transpose_to_reshape(tg_graph *graph); /* where only dimensions of size 1 move */
-void tg_pass_turn_products(tg_graph *graph); /* Transpose(A B) to B^T A^T; not where accumulation rounds by
+void tg_pass_transpose_products(
+    tg_graph *graph); /* Transpose(A B) to B^T A^T; not where accumulation rounds by
                                                 row and column of the product (--tiling-accum) */
 
 /* By name, as golden tests and --dump know them: tg_pass_ without the prefix. NULL: no such pass. */

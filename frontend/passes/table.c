@@ -22,7 +22,7 @@ static const struct {
     PASS(split_reduce),        PASS(lower_sum),
     PASS(lower_pool_gradient), PASS(lower_pieces),
     PASS(lower_repeats),       PASS(lower_integers),
-    PASS(lower_gather),        PASS(turn_products),
+    PASS(lower_gather),        PASS(transpose_products),
     PASS(lower_conv_gradient), PASS(slice_gather),
     PASS(lower_float64),
 };

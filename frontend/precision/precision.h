@@ -43,7 +43,7 @@ typedef struct tg_precision_options {
   tg_precision_preset preset; /* --graphamp-preset, of TG_FAMILY_GRAPHAMP only */
   const char
       *disable_graphamp; /* extended regex on node names, or NULL: --disable-graphamp, in every family */
-  tg_tiling_accum tiling_accum; /* --tiling-accum: for the mapper; products are not turned if it rounds */
+  tg_tiling_accum tiling_accum; /* --tiling-accum: for the mapper; products are not transposed if it rounds */
   int k_tile;                   /* --k-tile: the same */
 
   tg_precision_family family; /* --amp */

@@ -148,7 +148,7 @@ static tg_status copy_rest(settler *s) {
   return TG_OK;
 }
 
-tg_status tg_settle_carries(tg_compile *c) {
+tg_status tg_settle_aliases(tg_compile *c) {
   const tg_graph *graph = c->graph;
   size_t inputs = (size_t)graph->input_count + 1;
   settler s = {c, TG_NEW_ARRAY(c->arena, tg_value *, inputs), TG_NEW_ARRAY(c->arena, int, inputs),

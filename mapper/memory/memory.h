@@ -4,7 +4,7 @@
 
 #include "mapper/kernel/kernel.h"
 
-tg_status tg_settle_carries(tg_compile *c); /* aliases.c: updates in place, or moved */
+tg_status tg_settle_aliases(tg_compile *c); /* aliases.c: updates in place, or moved */
 tg_status tg_form_views(tg_compile *c);     /* views.c: Slices and Concats without kernels */
 tg_status tg_plan_memory(tg_compile *c);    /* dram.c: values -> DRAM tensors */
 

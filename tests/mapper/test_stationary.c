@@ -41,11 +41,11 @@ static void loads_once(const void *user) {
 
 __attribute__((constructor)) static void register_products(void) {
   for (size_t i = 0; i < sizeof products / sizeof *products; i++)
-    tg_test_register_row("kept", products[i].name, __FILE__, __LINE__, loads_once, &products[i]);
+    tg_test_register_row("stationary", products[i].name, __FILE__, __LINE__, loads_once, &products[i]);
 }
 
 /* Weights of three k each: a run along k is no longer than K, though the matrix unit takes a whole block. */
-TG_TEST(kept, runs_along_k_end_where_k_does) {
+TG_TEST(stationary, runs_along_k_end_where_k_does) {
   tg_arena arena = {0};
   tg_diag diag = {""};
   mapped m;

@@ -36,7 +36,7 @@ static bool gains(const tg_node *transpose, const tg_node *product) {
          !rounds(product);
 }
 
-static tg_value *turned(tg_graph *graph, tg_value *operand, tg_node *before) {
+static tg_value *transposed(tg_graph *graph, tg_value *operand, tg_node *before) {
   int64_t perm[TG_MAX_RANK];
   int rank = operand->rank;
   for (int d = 0; d < rank; d++) perm[d] = d;
@@ -48,8 +48,8 @@ static tg_value *turned(tg_graph *graph, tg_value *operand, tg_node *before) {
 static void turn(tg_graph *graph, tg_node *transpose, tg_node *product) {
   tg_value *a = tg_in(product, 0), *b = tg_in(product, 1);
   int rank = tg_out(transpose)->rank;
-  tg_node_set_input(product, 0, turned(graph, b, product));
-  tg_node_set_input(product, 1, turned(graph, a, product));
+  tg_node_set_input(product, 0, transposed(graph, b, product));
+  tg_node_set_input(product, 1, transposed(graph, a, product));
   tg_rewrite_infer(graph, product);
   const int64_t *before = tg_attr_ints(transpose, TG_ATTR_PERM, NULL);
   int64_t perm[TG_MAX_RANK];
@@ -58,7 +58,7 @@ static void turn(tg_graph *graph, tg_node *transpose, tg_node *product) {
   tg_attr_set_ints(graph, transpose, TG_ATTR_PERM, perm, rank);
 }
 
-void tg_pass_turn_products(tg_graph *graph) {
+void tg_pass_transpose_products(tg_graph *graph) {
   TG_FOR_NODES(graph, node) {
     if (node->op != TG_OP_TRANSPOSE) continue;
     tg_node *product = tg_in(node, 0)->producer;

@@ -202,11 +202,11 @@ __attribute__((constructor)) static void register_examples(void) {
     snprintf(label, sizeof label, "%s", examples[i].name);
     for (char *c = label; *c; c++)
       if (!((*c >= 'a' && *c <= 'z') || (*c >= '0' && *c <= '9'))) *c = '_';
-    tg_test_register_row("carry", label, __FILE__, __LINE__, check_example, &examples[i]);
+    tg_test_register_row("aliasing", label, __FILE__, __LINE__, check_example, &examples[i]);
   }
 }
 
-TG_TEST(carry, state_is_in_memory_once) {
+TG_TEST(aliasing, state_is_in_memory_once) {
   run_of r;
   tg_diag diag = {""};
   ASSERT(!map_step(&r, examples[0].text, "tiny", &diag));
@@ -216,7 +216,7 @@ TG_TEST(carry, state_is_in_memory_once) {
   release(&r);
 }
 
-TG_TEST(carry, inputs_that_exchange_values_are_refused) {
+TG_TEST(aliasing, inputs_that_exchange_values_are_refused) {
   run_of r;
   tg_diag diag = {""};
   EXPECT_EQ(map_step(&r,
@@ -228,7 +228,7 @@ TG_TEST(carry, inputs_that_exchange_values_are_refused) {
   release(&r);
 }
 
-TG_TEST(carry, survives_the_program_file) {
+TG_TEST(aliasing, survives_the_program_file) {
   run_of r;
   tg_diag diag = {""};
   tg_program *again = NULL;

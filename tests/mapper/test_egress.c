@@ -71,6 +71,6 @@ static void is_balanced(const void *user) {
 
 __attribute__((constructor)) static void register_products(void) {
   for (size_t i = 0; i < sizeof products / sizeof *products; i++)
-    tg_test_register_row("exits", products[i].name, __FILE__, __LINE__, is_balanced, &products[i]);
+    tg_test_register_row("egress", products[i].name, __FILE__, __LINE__, is_balanced, &products[i]);
 }
 #endif

@@ -85,7 +85,7 @@ static void expect_same_bits(const char *text, const char *arch, const char *set
 }
 
 /* Blocks of several pieces, of one, and pieces of several blocks; a shorter last block. */
-TG_TEST(totals, run_with_time) {
+TG_TEST(column_sums, run_with_time) {
   expect_same_bits(PRODUCT("4096", "96"), "edge", NULL);
   expect_same_bits(PRODUCT("256", "24"), "edge", NULL);
   expect_same_bits(PRODUCT("100", "640"), "edge", NULL);
@@ -94,14 +94,14 @@ TG_TEST(totals, run_with_time) {
   expect_same_bits(PRODUCT("256", "20"), "tiny", "p=2");
 }
 
-TG_TEST(totals, of_a_gradient) {
+TG_TEST(column_sums, of_a_gradient) {
   expect_same_bits(GRADIENT("ReduceSum"), "edge", NULL);
   expect_same_bits(GRADIENT("ReduceMax"), "edge", NULL);
   expect_same_bits(GRADIENT("ReduceProd"), "edge", NULL);
 }
 
 /* Of blocks of a multiple of four, and a shorter last one; a single block of an even, and of an odd size. */
-TG_TEST(totals, of_moments) {
+TG_TEST(column_sums, of_moments) {
   expect_same_bits(MOMENTS("4096", "96", "f32", OF_RELU), "edge", NULL);
   expect_same_bits(MOMENTS("2007", "96", "f32", OF_RELU), "edge", NULL);
   expect_same_bits(MOMENTS("4096", "256", "bf16", OF_BF16), "edge", NULL);
@@ -111,7 +111,7 @@ TG_TEST(totals, of_moments) {
   expect_same_bits(MOMENTS("256", "20", "f32", OF_RELU), "tiny", "p=2");
 }
 
-TG_TEST(totals, of_a_product_with_nodes_in_front) {
+TG_TEST(column_sums, of_a_product_with_nodes_in_front) {
   expect_same_bits(FRONT("8192", "64", NOBODY), "edge", NULL);
   expect_same_bits(FRONT("9000", "64", GRADIENT_OF_WEIGHTS), "edge", NULL);
   expect_same_bits(FRONT("8192", "128", GRADIENT_OF_WEIGHTS), "edge", NULL);
