@@ -37,7 +37,7 @@ test-long: | packages
 	$(GENERATE) -DTEGULA_RTL_EDGE=ON
 	cmake --build $(BUILD)
 	cmake --build $(BUILD) --target lint-deep
-	$(call ctest,$(BUILD),-L long)
+	$(call ctest,$(BUILD),-j 2 -L long)
 	$(MAKE) sanitize-build
 	TEGULA_EVERY_VARIANT=1 $(call ctest,$(BUILD)-sanitize,-j 2 -LE long)
 	$(MAKE) fuzz-build
