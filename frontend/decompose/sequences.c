@@ -16,13 +16,18 @@ static const tg_node *elements_of(const tg_node *node, tg_diag *diag) {
   return NULL;
 }
 
-static tg_status read_place(const tg_node *node, int input, int64_t count, int64_t *out, tg_diag *diag) {
-  *out = count - 1;
-  if (!tg_in(node, input)) return TG_OK;
-  if (tg_compose_ints(tg_in(node, input), 1, out) != 1)
-    return tg_fail(diag, TG_INVALID, "its position is not constant");
-  if (*out < 0) *out += count;
-  if (*out >= 0 && *out < count) return TG_OK;
+/* A place among `count` elements, negative ones counted from their end: of one of them, or, with `behind`, also behind
+ * the last. Without operand `input` the last of these. */
+static tg_status read_place(const tg_node *node, int input, int64_t count, bool behind, int64_t *out,
+                            tg_diag *diag) {
+  int64_t most = count - 1 + behind;
+  *out = most;
+  if (tg_in(node, input)) {
+    if (tg_compose_ints(tg_in(node, input), 1, out) != 1)
+      return tg_fail(diag, TG_INVALID, "its position is not constant");
+    if (*out < 0) *out += count;
+  }
+  if (*out >= 0 && *out <= most) return TG_OK;
   return tg_fail(diag, TG_INVALID, "its position is outside of %" PRId64, count);
 }
 
@@ -74,7 +79,7 @@ static tg_status changed(tg_build *b, tg_node *node, tg_value **out, tg_diag *di
   int64_t place;
   if (!from) return TG_INVALID;
   int count = from->input_count, made = 0;
-  if (read_place(node, insert ? 2 : 1, count + insert, &place, diag)) return TG_INVALID;
+  if (read_place(node, insert ? 2 : 1, count, insert, &place, diag)) return TG_INVALID;
   if (count >= MOST) return tg_fail(diag, TG_INVALID, "more than %d elements", MOST);
   tg_value **elements = TG_NEW_ARRAY(b->graph->arena, tg_value *, (size_t)count + 1);
   for (int i = 0; i < count + insert; i++) {
@@ -107,7 +112,7 @@ static tg_status joined(tg_build *b, tg_node *node, tg_value **out, tg_diag *dia
 static tg_status element_at(tg_build *b, tg_node *node, tg_value **out, tg_diag *diag) {
   const tg_node *from = elements_of(node, diag);
   int64_t place;
-  if (!from || read_place(node, 1, from->input_count, &place, diag)) return TG_INVALID;
+  if (!from || read_place(node, 1, from->input_count, false, &place, diag)) return TG_INVALID;
   *out = tg_build_unary(b, TG_OP_IDENTITY, tg_in(from, (int)place));
   return TG_OK;
 }

@@ -354,6 +354,12 @@ def sequences(kit):
              node("SequenceErase", ["t"], ["u"]), node("SequenceInsert", ["u", "a"], ["v"]), node("ConcatFromSequence", ["v"], ["y"], axis=0, new_axis=1)]
     a, b = x[:, 0], x[:, 1]
     check("insert_and_erase", grown, np.stack([a, -a, b, a]), [("zero", 0), ("one", 1)])
+    stacked = node("ConcatFromSequence", ["t"], ["y"], axis=0, new_axis=1)
+    for place, wanted in ((-1, [0, 1, 0, 2]), (-3, [0, 0, 1, 2]), (3, [0, 1, 2, 0])):
+        nodes = [unbind, node("SequenceAt", ["s", "zero"], ["a"]), node("SequenceInsert", ["s", "a", "at"], ["t"]), stacked]
+        check("insert_at_%d" % place, nodes, np.stack([x[:, i] for i in wanted]), [("zero", 0), ("at", place)])
+    check("insert_outside", nodes, x, [("zero", 0), ("at", -4)], "its position is outside of 3")
+    check("erase_from_end", [unbind, node("SequenceErase", ["s", "at"], ["t"]), stacked], np.stack([x[:, 0], x[:, 2]]), [("at", -2)])
     made = [node("Relu", ["x"], ["r"]), node("SequenceConstruct", ["x", "r"], ["s"]), node("ConcatFromSequence", ["s"], ["y"], axis=1)]
     check("construct", made, np.concatenate([x, np.maximum(x, 0)], 1))
     check("as_tensor", made[:2] + [node("Relu", ["s"], ["y"])], x, refused="input 0 is a sequence")
