@@ -31,7 +31,7 @@ static tg_value *enlarged(tg_zoo_model *z, const char *layer, tg_value *x, int64
 }
 
 tg_status tg_zoo_unet(tg_arena *arena, const tg_zoo_options *o, tg_graph **out_graph, tg_diag *diag) {
-  int64_t side = o->size ? o->size : 256, width = o->hidden ? o->hidden : 64;
+  int64_t side = o->size ? o->size : 128, width = o->hidden ? o->hidden : 64;
   if (tg_zoo_check_sizes("unet", side, width, 16, diag)) return TG_INVALID;
   if (side < 1 << DEPTH || width % 2)
     return tg_fail(diag, TG_INVALID, "unet: --size %" PRId64 " is below 16, or --hidden %" PRId64 " is odd",
