@@ -19,12 +19,14 @@ typedef struct tg_map_options {
   uint64_t seed;       /* of stochastic rounding */
   uint64_t any_tiling; /* --any-tiling: not 0: of the tilings that fit, one chosen at random by this seed, not
                           the fastest; in what can be computed, no bit may depend on it */
+  bool
+      borrow_constants; /* the program's constants stay where the graph has them, and it has to live as long */
   tg_map_observer *observe; /* or NULL */
   void *observe_user;
 } tg_map_options;
 
 /* TG_INVALID names the node that the array (or this version) cannot run. The program borrows nothing from the
- * graph.
+ * graph, or, if that is asked for, constants.
  *
  * Its first tensors are the graph's inputs, in order, also those that nothing reads. Tensors of role OUTPUT
  * are the outputs that are not carried, in order; a carried output ends up in the memory of its input, which

@@ -58,9 +58,10 @@ static tg_status place_constant(tg_compile *c, tg_value *value) {
   tg_dram_tensor *tensor = &c->program->tensors[index];
   if (tensor->bytes) {
     if (!value->data) return tg_fail(c->diag, TG_INVALID, "constant \"%s\" has no data", value->name);
-    uint8_t *data = TG_NEW_ARRAY(&c->program->arena, uint8_t, tensor->bytes);
-    memcpy(data, value->data, tensor->bytes);
-    tensor->data = data;
+    tensor->data = value->data;
+    if (!c->options.borrow_constants)
+      tensor->data =
+          memcpy(TG_NEW_ARRAY(&c->program->arena, uint8_t, tensor->bytes), value->data, tensor->bytes);
   }
   place_at_end(c, index);
   c->places[value->index].tensor = index;

@@ -161,6 +161,7 @@ static tg_status compile(tg_session *session, const tg_compile_options *options,
                         .k_tile = precision.k_tile,
                         .seed = options->seed,
                         .any_tiling = options->any_tiling,
+                        .borrow_constants = true, /* the session has both */
                         .observe = session->dumped ? after_mapper : NULL,
                         .observe_user = session};
   status = tg_map(session->lowered, &params, &map, &session->program, diag);
