@@ -117,3 +117,24 @@ bool tg_perm_keeps_order(const int64_t *perm, const tg_value *value) {
   }
   return true;
 }
+
+bool tg_dims_are_groups(const tg_value *value, const tg_value *fine, int out_first[TG_MAX_RANK + 1]) {
+  int at = 0;
+  if (!tg_value_elements(value) || !tg_value_elements(fine)) return false;
+  for (int d = 0; d < value->rank; d++) {
+    int64_t size = value->dims[d].size, product = 1;
+    out_first[d] = at;
+    if (at < fine->rank && size == 1 && fine->dims[at].size == 1) at++; /* one for one */
+    while (at < fine->rank && product < size) product *= fine->dims[at++].size;
+    while (at < fine->rank && d + 1 == value->rank && fine->dims[at].size == 1) at++;
+    if (product != size) return false;
+  }
+  out_first[value->rank] = at;
+  return at == fine->rank;
+}
+
+void tg_perm_of_groups(const int64_t *perm, int rank, const int *first, int64_t *out) {
+  int count = 0;
+  for (int i = 0; i < rank; i++)
+    for (int k = first[perm[i]]; k < first[perm[i] + 1]; k++) out[count++] = k;
+}

@@ -35,4 +35,10 @@ void tg_perm_invert(const int64_t *perm, int rank, int64_t *out);
 /* Only dimensions of size 1 change their place. */
 bool tg_perm_keeps_order(const int64_t *perm, const tg_value *value);
 
+/* Do groups of neighbouring dimensions of `fine` make those of `value`, in order? out_first[d]: the first one of the group
+ * that dimension d is, and behind the last of them the rank of `fine`. Neither has a dimension of 0. */
+bool tg_dims_are_groups(const tg_value *value, const tg_value *fine, int out_first[TG_MAX_RANK + 1]);
+/* The permutation of `rank` groups as one of what they consist of. */
+void tg_perm_of_groups(const int64_t *perm, int rank, const int *first, int64_t *out);
+
 #endif

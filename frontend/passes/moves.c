@@ -51,6 +51,23 @@ static void merge_transposes(tg_graph *graph, tg_node *node) {
   tg_node_set_input(node, 0, tg_in(inner, 0));
 }
 
+/* Transpose(join(Transpose(x))) to join(Transpose(x)): one move through memory, not two. */
+static void merge_across_join(tg_graph *graph, tg_node *node) {
+  const tg_node *reshape = tg_in(node, 0)->producer;
+  const tg_node *inner = reshape && reshape->op == TG_OP_RESHAPE ? tg_in(reshape, 0)->producer : NULL;
+  if (!inner || inner->op != TG_OP_TRANSPOSE) return;
+  const tg_value *fine = tg_out(inner), *y = tg_out(node);
+  const int64_t *inner_perm = tg_attr_ints(inner, TG_ATTR_PERM, NULL);
+  int64_t perm[TG_MAX_RANK], sizes[TG_MAX_RANK];
+  int first[TG_MAX_RANK + 1];
+  if (fine->rank <= y->rank || !tg_dims_are_groups(tg_out(reshape), fine, first)) return;
+  tg_perm_of_groups(tg_attr_ints(node, TG_ATTR_PERM, NULL), y->rank, first, perm);
+  for (int i = 0; i < fine->rank; i++) perm[i] = inner_perm[perm[i]];
+  tg_value_sizes(y, sizes);
+  tg_value *moved = tg_rewrite_transpose(graph, tg_in(inner, 0), perm, node);
+  tg_rewrite_replace(graph, node, tg_rewrite_reshape(graph, moved, y->rank, sizes, node));
+}
+
 static void merge_reshapes(tg_node *node) {
   tg_node *inner = tg_in(node, 0)->producer;
   if (inner && inner->op == TG_OP_RESHAPE) tg_node_set_input(node, 0, tg_in(inner, 0));
@@ -77,6 +94,8 @@ void tg_pass_merge_moves(tg_graph *graph) {
     else if (node->op == TG_OP_RESHAPE)
       merge_reshapes(node);
   }
+  TG_FOR_NODES_SAFE(graph, node)
+  if (node->op == TG_OP_TRANSPOSE) merge_across_join(graph, node);
   TG_FOR_NODES(graph, node)
   if (node->op == TG_OP_TRANSPOSE) share_transposes(graph, node);
   tg_pass_remove_identity(graph);

@@ -58,6 +58,9 @@ void tg_pass_sink_reshapes(tg_graph *graph);   /* of reductions, below what scal
 void tg_pass_merge_moves(tg_graph *graph); /* chains of transposes or reshapes; like transposes of a value */
 void tg_pass_permute_weights(
     tg_graph *graph); /* Transpose, Reshape, MatMul: into the rows of constant weights */
+void tg_pass_permute_channels(
+    tg_graph *graph); /* Conv, Reshape, Transpose: into the columns of constant weights; not
+                                                   where accumulation rounds by column (--tiling-accum) */
 void tg_pass_transpose_to_reshape(tg_graph *graph); /* where only dimensions of size 1 move */
 void tg_pass_transpose_products(
     tg_graph *graph); /* Transpose(A B) to B^T A^T; not where accumulation rounds by

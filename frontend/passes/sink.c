@@ -1,5 +1,5 @@
-/* Transposes move below elementwise operators, reductions, Concat and moves by axis, towards the transpose
- * that undoes them. */
+/* Transposes move below elementwise operators, reductions, Concat, moves by axis, and reshapes that take dimensions
+ * apart, towards the transpose that undoes them. */
 #include "frontend/build/rewrite.h"
 #include "frontend/passes/passes.h"
 
@@ -97,10 +97,40 @@ static void sink(tg_graph *graph, tg_node *node, const int64_t *perm) {
   tg_value_replace_except(graph, y, result, result->producer);
 }
 
+static int dimensions_that_count(const tg_value *value) {
+  int count = 0;
+  for (int d = 0; d < value->rank; d++) count += value->dims[d].size != 1;
+  return count;
+}
+
+/* split(Transpose(x)) to Transpose(split(x)), of a Reshape that only takes dimensions apart. */
+static void sink_below_split(tg_graph *graph, tg_node *reshape) {
+  const tg_node *inner = tg_in(reshape, 0)->producer;
+  tg_value *y = tg_out(reshape);
+  int first[TG_MAX_RANK + 1], begin[TG_MAX_RANK + 1], count = 0;
+  if (!inner || inner->op != TG_OP_TRANSPOSE || y->rank < tg_out(inner)->rank ||
+      dimensions_that_count(y) <= dimensions_that_count(tg_out(inner)) ||
+      !tg_dims_are_groups(tg_out(inner), y, first))
+    return;
+  const int64_t *inner_perm = tg_attr_ints(inner, TG_ATTR_PERM, NULL);
+  tg_value *x = tg_in(inner, 0);
+  int64_t sizes[TG_MAX_RANK], perm[TG_MAX_RANK], inverse[TG_MAX_RANK];
+  tg_perm_invert(inner_perm, x->rank, inverse);
+  for (int d = 0; d < x->rank; d++) { /* dimension d of x is number inverse[d] of what is split */
+    begin[d] = count;
+    for (int k = first[inverse[d]]; k < first[inverse[d] + 1]; k++) sizes[count++] = y->dims[k].size;
+  }
+  begin[x->rank] = count;
+  tg_perm_of_groups(inner_perm, x->rank, begin, perm);
+  tg_value *split = tg_rewrite_reshape(graph, x, count, sizes, reshape);
+  tg_rewrite_replace(graph, reshape, tg_rewrite_transpose(graph, split, perm, reshape));
+}
+
 void tg_pass_sink_transposes(tg_graph *graph) {
   TG_FOR_NODES_SAFE(graph, node) {
-    const int64_t *perm = perm_to_sink(node);
-    if (perm) sink(graph, node, perm);
+    const int64_t *perm;
+    while ((perm = perm_to_sink(node))) sink(graph, node, perm); /* one behind the other */
+    if (node->op == TG_OP_RESHAPE) sink_below_split(graph, node);
   }
   tg_pass_remove_dead(graph);
 }

@@ -24,7 +24,7 @@ static const struct {
     PASS(lower_repeats),       PASS(lower_integers),
     PASS(lower_gather),        PASS(transpose_products),
     PASS(lower_conv_gradient), PASS(slice_gather),
-    PASS(lower_float64),
+    PASS(lower_float64),       PASS(permute_channels),
 };
 
 tg_pass *tg_pass_find(const char *name) {
