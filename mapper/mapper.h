@@ -13,7 +13,15 @@ extern "C" {
  * the call. */
 typedef void tg_map_observer(void *user, const char *pass, const char *kernels);
 
+/* How much of the mapper is used; of results no bit depends on it. */
+typedef enum tg_opt_level {
+  TG_OPT_LEVEL_ALL,    /* o3 */
+  TG_OPT_LEVEL_FUSION, /* o1: kernels of several operators, each of which reads and writes whole tensors */
+  TG_OPT_LEVEL_NONE    /* o0: a kernel an operator */
+} tg_opt_level;
+
 typedef struct tg_map_options {
+  tg_opt_level opt;    /* --opt */
   bool accum_bf16sr;   /* --tiling-accum: round the accumulator stochastically at the end of each K tile */
   int k_tile;          /* --k-tile: its length; 0: 128 */
   uint64_t seed;       /* of stochastic rounding */

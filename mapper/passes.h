@@ -18,6 +18,7 @@ typedef struct tg_mapper_pass {
   unsigned keeps;
   tg_status (*run)(tg_compile *c);
   bool (*when)(const tg_compile *c); /* NULL: always */
+  tg_opt_level down_to;              /* the lowest level at which it runs */
 } tg_mapper_pass;
 
 extern const tg_mapper_pass tg_mapper_passes[]; /* ends with a NULL name */

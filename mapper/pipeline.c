@@ -7,7 +7,7 @@
 
 static tg_status run_passes(tg_compile *c) {
   for (const tg_mapper_pass *pass = tg_mapper_passes; pass->name; pass++) {
-    if (pass->when && !pass->when(c)) continue;
+    if ((pass->when && !pass->when(c)) || c->options.opt > pass->down_to) continue;
     tg_status status = pass->run(c);
     if (status) return status;
     if (c->options.observe) c->options.observe(c->options.observe_user, pass->name, tg_kernels_print(c));

@@ -77,6 +77,7 @@ typedef struct tg_compile_options {
   uint64_t seed;            /* of stochastic rounding */
   uint64_t any_tiling;      /* not 0: draws tilings in place of the fastest ones */
   const char *energy;       /* what actions cost, as --energy; NULL: the array's */
+  const char *opt;          /* o0: a section an operator, o1: fused, o3: everything; NULL: o3 */
 } tg_compile_options;
 
 typedef struct tg_session_run_options {

@@ -19,6 +19,8 @@ typedef struct former {
   bool *waits; /* by value->index: the result of a node of one operand that its readers take along */
 } former;
 
+static bool is_unoptimized(const former *f) { return f->c->options.opt == TG_OPT_LEVEL_NONE; }
+
 static int maker_of(const former *f, tg_value *value) { return f->maker[tg_owner(f->c, value)->index]; }
 
 static tg_kernel *new_kernel(former *f, int kind, tg_node *root) {
@@ -111,6 +113,7 @@ static void join(former *f, tg_node *node, size_t k) {
  * hand. -1: none. */
 static int kernel_to_join(const former *f, const tg_node *node) {
   int best = -1;
+  if (is_unoptimized(f)) return -1;
   for (int i = 0; i < node->input_count; i++) {
     int k = maker_of(f, tg_in(node, i));
     if (k > best && tg_owner(f->c, tg_in(node, i)) == tg_in(node, i) &&
@@ -220,6 +223,7 @@ static bool can_wait(const tg_compile *c, const tg_value *cast) {
 static tg_status form_cast(former *f, tg_node *node) {
   tg_value *out = tg_out(node);
   if (tg_is_stochastic_cast(node)) return form_elementwise(f, node); /* a store rounds, nothing else does */
+  if (is_unoptimized(f)) return form_elementwise(f, node);
   if (is_looked_through(f->c, out, out, LOOK_THROUGH)) return TG_OK;
   bool free =
       kernel_to_join(f, node) < 0 && !f->waits[tg_in(node, 0)->index] && !tg_is_constant(tg_in(node, 0));
@@ -235,7 +239,8 @@ static tg_status form_comparison(former *f, tg_node *node) {
   const tg_node *reader = out->use_count == 1 && !out->output_count ? out->uses->node : NULL;
   bool chosen = reader && reader->op == TG_OP_WHERE && tg_value_same_shape(out, tg_out(reader)),
        alone = tg_is_scalar_constant(tg_in(node, 1)) && !tg_is_constant(x) && !f->waits[x->index];
-  if (!chosen || !alone || kernel_to_join(f, node) >= 0) return form_elementwise(f, node);
+  if (!chosen || !alone || is_unoptimized(f) || kernel_to_join(f, node) >= 0)
+    return form_elementwise(f, node);
   f->waits[out->index] = true;
   return TG_OK;
 }

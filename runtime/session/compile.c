@@ -147,23 +147,39 @@ static void note_elements(const tg_session *s) {
   }
 }
 
+tg_status tg_session_map_options(const tg_compile_options *options, const tg_precision_options *precision,
+                                 tg_map_options *out_map, tg_diag *diag) {
+  static const struct {
+    const char *name;
+    tg_opt_level level;
+  } levels[] = {{"o3", TG_OPT_LEVEL_ALL}, {"o1", TG_OPT_LEVEL_FUSION}, {"o0", TG_OPT_LEVEL_NONE}};
+  enum { LEVELS = sizeof levels / sizeof *levels };
+  int chosen = 0;
+  while (options->opt && chosen < LEVELS && strcmp(options->opt, levels[chosen].name) != 0) chosen++;
+  if (chosen == LEVELS) return tg_fail(diag, TG_INVALID, "opt: \"%s\" is none of o0|o1|o3", options->opt);
+  *out_map = (tg_map_options){.opt = levels[chosen].level,
+                              .accum_bf16sr = precision->tiling_accum == TG_ACCUM_BF16SR,
+                              .k_tile = precision->k_tile,
+                              .seed = options->seed,
+                              .any_tiling = options->any_tiling};
+  return TG_OK;
+}
+
 static tg_status compile(tg_session *session, const tg_compile_options *options, tg_diag *diag) {
   tg_status status;
   double begin = tg_host_seconds();
   tg_params params;
   tg_precision_options precision;
+  tg_map_options map;
   status = tg_session_params(options, &params, diag);
   if (!status) status = tg_precision_of(&session->arena, options, &precision, diag);
+  if (!status) status = tg_session_map_options(options, &precision, &map, diag);
   if (!status) status = lower(session, &precision, options->inference, &session->lowered, diag);
   if (!status) status = lower(session, NULL, options->inference, &session->fp32, diag);
   if (status) return status;
-  tg_map_options map = {.accum_bf16sr = precision.tiling_accum == TG_ACCUM_BF16SR,
-                        .k_tile = precision.k_tile,
-                        .seed = options->seed,
-                        .any_tiling = options->any_tiling,
-                        .borrow_constants = true, /* the session has both */
-                        .observe = session->dumped ? after_mapper : NULL,
-                        .observe_user = session};
+  map.borrow_constants = true; /* the session has both */
+  map.observe = session->dumped ? after_mapper : NULL;
+  map.observe_user = session;
   status = tg_map(session->lowered, &params, &map, &session->program, diag);
   if (status) {
     tg_diag_prefix(diag, "%s", session->path);

@@ -161,6 +161,7 @@ const char *tg_precision_note(tg_arena *arena, const tg_compile_options *o, int 
   json_object_set_new(note, "model_rules", json_integer(own_rules));
   json_object_set_new(note, "tiling_accum", json_string(or_else(o->tiling_accum, "fp32")));
   json_object_set_new(note, "k_tile", json_integer(o->k_tile ? o->k_tile : 128));
+  if (o->opt) json_object_set_new(note, "opt", json_string(o->opt));
   char *text = json_dumps(note, JSON_COMPACT);
   const char *copy = tg_arena_strdup(arena, text ? text : "{}");
   free(text);

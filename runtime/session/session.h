@@ -3,6 +3,8 @@
 #define TEGULA_RUNTIME_SESSION_SESSION_H
 
 #include "frontend/graph.h"
+#include "frontend/precision/precision.h"
+#include "mapper/mapper.h"
 #include "runtime/cpu_reference/cpu_reference.h"
 #include "runtime/npy.h"
 #include "runtime/session/compare.h"
@@ -87,6 +89,9 @@ tg_status tg_session_fp32_outputs(tg_session *session, int threads, float *const
 float **tg_session_output_buffers(const tg_session *session, tg_arena *arena);
 /* The array that the options name. */
 tg_status tg_session_params(const tg_compile_options *options, tg_params *out_params, tg_diag *diag);
+/* What the options ask of the mapper, with nobody to observe it. TG_INVALID: a level of --opt that there is not. */
+tg_status tg_session_map_options(const tg_compile_options *options, const tg_precision_options *precision,
+                                 tg_map_options *out_map, tg_diag *diag);
 /* Makes session->program, just compiled, the session's: its inputs and outputs. `precision` is its report's
  * note. */
 void tg_session_adopt(tg_session *session, const char *precision);

@@ -148,11 +148,8 @@ static tg_status compile(tg_trainer *t, tg_diag *diag) {
   const tg_compile_options *compile = &t->options.compile;
   tg_status status = tg_session_params(compile, &t->params, diag);
   if (!status) status = tg_precision_of(&t->arena, compile, &t->precision, diag);
+  if (!status) status = tg_session_map_options(compile, &t->precision, &t->map, diag);
   if (status) return status;
-  t->map = (tg_map_options){.accum_bf16sr = t->precision.tiling_accum == TG_ACCUM_BF16SR,
-                            .k_tile = t->precision.k_tile,
-                            .seed = compile->seed,
-                            .any_tiling = compile->any_tiling};
   choose_formats(t);
   status = build_and_map(t, diag);
   if (status) {

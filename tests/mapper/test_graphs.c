@@ -72,6 +72,59 @@ static void check_graph(const void *path) {
   tg_arena_release(&arena);
 }
 
+/* ---- --opt */
+
+/* The same graph at a level, and at o3: every output has the same bytes. */
+static void check_level(const char *path, run_case what, const mapped *best, const char *label) {
+  tg_arena arena = {0};
+  tg_diag diag = {""};
+  mapped m;
+  if (run_text(&what, &m, &arena, &diag) || tg_check_ordering(m.program, &diag))
+    tg_test_fail(path, 1, "%s: %s", label, diag.message);
+  else
+    for (int i = 0; i < m.graph->output_count; i++) {
+      size_t bytes, others;
+      const void *own = output_of(&m, i, &bytes), *other = output_of(best, i, &others);
+      if (bytes != others || memcmp(own, other, bytes) != 0)
+        tg_test_fail(path, 1, "%s: output \"%s\" has other bits than at o3", label, m.graph->output_names[i]);
+    }
+  release_mapped(&m);
+  tg_arena_release(&arena);
+}
+
+static void check_levels(const void *path) {
+  static const struct {
+    const char *label, *arch;
+    tg_precision_options precision;
+  } cases[] = {{"tiny, mp1", "tiny", {.preset = TG_PRESET_MP1}},
+               {"edge", "edge", {.preset = TG_PRESET_MP0}},
+               {"edge, mp3", "edge", {.preset = TG_PRESET_MP3}}};
+  tg_arena arena = {0};
+  tg_diag diag = {""};
+  double unused;
+  const char *text = read_graph_file(path, &arena, &unused);
+  ASSERT(text != NULL);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    run_case what = {.text = text,
+                     .arch = cases[i].arch,
+                     .precision = cases[i].precision,
+                     .map = {.seed = 1},
+                     .run = {.threads = 1, .seed = 1}};
+    mapped best;
+    if (run_text(&what, &best, &arena, &diag)) {
+      tg_test_fail(path, 1, "%s: %s", cases[i].label, diag.message);
+    } else {
+      what.map.opt = TG_OPT_LEVEL_NONE;
+      check_level(path, what, &best, tg_arena_printf(&arena, "%s, o0", cases[i].label));
+      what.map.opt = TG_OPT_LEVEL_FUSION;
+      check_level(path, what, &best, tg_arena_printf(&arena, "%s, o1", cases[i].label));
+    }
+    release_mapped(&best);
+  }
+  tg_arena_release(&arena);
+}
+
 __attribute__((constructor)) static void register_graphs(void) {
+  register_graph_files("levels", check_levels);
   register_graph_files("graphs", check_graph);
 }

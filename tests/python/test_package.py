@@ -121,6 +121,19 @@ class Package(unittest.TestCase):
         with self.assertRaises(TypeError):
             tegula.compile(self.gemm, presett="mp1")
 
+    def test_levels_are_the_commands(self):
+        mlp = zoo(self.folder, "mlp")
+        x = numpy.random.default_rng(2).standard_normal((1, 784)).astype("float32")
+        got = {}
+        for level in ("o0", "o1", "o3"):
+            program = tegula.compile(mlp, arch="edge", batch=1, opt=level)
+            got[level] = next(iter(program.run({program.inputs[0].name: x}).values())).tobytes(), len(program.report["sections"])
+        self.assertEqual(got["o0"][0], got["o3"][0])
+        self.assertEqual(got["o1"][0], got["o3"][0])
+        self.assertGreater(got["o0"][1], got["o1"][1])
+        with self.assertRaisesRegex(tegula.Error, "none of o0|o1|o3"):
+            tegula.compile(mlp, opt="o2", batch=1)
+
     def test_models_come_as_bytes_and_go_as_programs(self):
         with open(self.gemm, "rb") as file:
             data = file.read()

@@ -310,6 +310,23 @@ TG_TEST(command, tilings_can_be_drawn) {
   EXPECT_HAS(tegula("run gemm.tgb --any-tiling 3")->err, "--any-tiling comes too late");
 }
 
+TG_TEST(command, levels_give_the_same_bits) {
+  small_models();
+  long long cycles[3];
+  for (int i = 0; i < 3; i++) {
+    static const char *const runs[] = {
+        "run mlp.onnx --no-cpu-reference -q --json --output-dir o0 --opt o0 --graphamp-preset mp1",
+        "run mlp.onnx --no-cpu-reference -q --json --output-dir o1 --opt o1 --graphamp-preset mp1",
+        "run mlp.onnx --no-cpu-reference -q --json --output-dir o3 --graphamp-preset mp1"};
+    cycles[i] = cycles_of(tegula(runs[i]));
+  }
+  EXPECT(cycles[0] > cycles[1] && cycles[1] >= cycles[2] && cycles[2] > 0);
+  EXPECT_EQ(shell("diff -r o0 o1 && diff -r o1 o3"), 0);
+  EXPECT_HAS(tegula("run mlp.onnx --opt o2")->err, "--opt: \"o2\" is none of o0|o1|o3");
+  EXPECT_HAS(tegula("run gemm.tgb --opt o0")->err, "--opt comes too late");
+  EXPECT_EQ(tegula("sweep mlp.onnx --timing-only --policy mp0 --tiling-accum fp32 --opt o0")->status, 0);
+}
+
 TG_TEST(command, verify_says_equal) {
   small_models();
   const outcome *o = tegula("verify gemm.onnx --arch tiny --engines functional,systemc --json");

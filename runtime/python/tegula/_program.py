@@ -22,7 +22,7 @@ _NUMPY = {"f32": "float32", "f64": "float64", "f16": "float16", "bf16": "uint16"
 
 
 def compile(model, *, arch="edge", dram=None, energy=None, preset=None, settings=None, batch=None, shapes=None, seed=1, k_tile=0,
-            inference=False, example_inputs=None, **precision):
+            opt="o3", inference=False, example_inputs=None, **precision):
     """Compiles a model for an array and returns a Program.
 
     model: path, bytes, onnx.ModelProto, or a torch.nn.Module with example_inputs (a tensor or a tuple of them).
@@ -30,6 +30,7 @@ def compile(model, *, arch="edge", dram=None, energy=None, preset=None, settings
     dram: a memory device, "lpddr5-6400" or a YAML file; None: the array's.
     energy: what actions cost, "7nm" or a YAML file; None: the array's (report["energy"]).
     batch: the first dimension where the model leaves it open; shapes: of inputs whose sizes are open, by name.
+    opt: "o0" makes a section of each operator, "o1" fuses them, "o3" does all there is; of results no bit depends on it.
     preset, and disable_graphamp, amp, amp_dtype, tiling_accum and the like: precision, as the command's options are
     called; None of them: what the enclosing `with tegula.autocast()` says, or FP32."""
     unknown = set(precision) - set(_PRECISION)
@@ -47,7 +48,7 @@ def compile(model, *, arch="edge", dram=None, energy=None, preset=None, settings
         options["disable_graphamp"] = f"({own})|{off_limits}" if own else off_limits
     program = Program(data, name)
     try:
-        program._compile(options, arch, settings or {}, batch, shapes or {}, seed, k_tile, inference)
+        program._compile(options, arch, settings or {}, batch, shapes or {}, seed, k_tile, opt, inference)
     except Error:
         program.close()
         raise
@@ -88,7 +89,7 @@ class Program:
     def __exit__(self, *_):
         self.close()
 
-    def _compile(self, options, arch, settings, batch, shapes, seed, k_tile, inference):
+    def _compile(self, options, arch, settings, batch, shapes, seed, k_tile, opt, inference):
         if library.tg_session_is_compiled(self._session):
             raise Error("a compiled program cannot be compiled again")
         if batch is not None:
@@ -97,7 +98,7 @@ class Program:
             call("tg_session_bind_shape", self._session, encode(name), len(shape), (c.c_int64 * len(shape))(*shape))
         texts = [f"{key}={value}".encode() for key, value in settings.items()]
         chosen = CompileOptions(size=c.sizeof(CompileOptions), arch=encode(arch), setting_count=len(texts), seed=seed,
-                                k_tile=k_tile, inference=inference)
+                                k_tile=k_tile, opt=encode(opt), inference=inference)
         chosen.settings = (c.c_char_p * len(texts))(*texts)
         for name, value in options.items():
             setattr(chosen, name, encode(value))
