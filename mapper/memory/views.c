@@ -12,8 +12,6 @@
 #include "mapper/kernel/view.h"
 #include "mapper/memory/memory.h"
 
-#include <string.h>
-
 enum { SHORTEST_RUN = 32 /* bytes: half an atom */ };
 
 /* ---- may it be one? ---- */
@@ -63,63 +61,77 @@ static bool resolve_again(const tg_compile *c, tg_kernel *kernel) {
 
 /* ---- a move that is none ---- */
 
+typedef struct kernel_list {
+  size_t *kernels, count, capacity;
+} kernel_list;
+
+typedef struct former {
+  tg_compile *c;
+  kernel_list *of; /* by value->index: kernels that read or write it, in order */
+  bool *gone;      /* by kernel: it was a move */
+} former;
+
 typedef struct candidate {
   size_t move;     /* the kernel */
   tg_value *owner; /* that would be a view, */
   tg_value_view view;
 } candidate;
 
-static bool touches(const tg_compile *c, const candidate *x, size_t k) {
-  const tg_kernel *kernel = &c->kernels[k];
-  return k != x->move && (tg_kernel_reads(kernel, x->owner) || tg_kernel_makes(kernel, x->owner));
-}
-
 static double cycles_of(tg_compile *c, const tg_kernel *kernel) {
   return tg_class_of(c, kernel)->cycles ? tg_kernel_cycles(c, kernel) : 0;
 }
 
-/* The kernels with the view in place, into `changed`; false: one of them cannot walk it, or it does not pay. */
-static bool can_walk(tg_compile *c, const candidate *x, const double *before, tg_kernel *changed) {
-  double saved = cycles_of(c, &c->kernels[x->move]);
-  size_t count = 0;
-  for (size_t k = 0; k < c->kernel_count; k++) {
-    if (!touches(c, x, k)) continue;
-    tg_kernel *kernel = &changed[count];
-    const tg_kernel_class *own = tg_class_of(c, kernel);
-    if (!resolve_again(c, kernel) || !own->walks_views || !own->walks_views(c, kernel)) return false;
-    saved += before[count++] - cycles_of(c, kernel);
+/* The kernels of the value but the move, and their cycles as it lies now. */
+static tg_kernel *copy_kernels(const former *f, const candidate *x, double *out_cycles, size_t *out_count) {
+  const kernel_list *list = &f->of[x->owner->index];
+  tg_kernel *copies = TG_NEW_ARRAY(f->c->arena, tg_kernel, list->count);
+  *out_count = 0;
+  *out_cycles = cycles_of(f->c, &f->c->kernels[x->move]);
+  for (size_t i = 0; i < list->count; i++) {
+    if (list->kernels[i] == x->move || f->gone[list->kernels[i]]) continue;
+    copies[(*out_count)++] = f->c->kernels[list->kernels[i]];
+    *out_cycles += cycles_of(f->c, &f->c->kernels[list->kernels[i]]);
   }
-  return saved >= 0;
+  return copies;
 }
 
-static bool settle(tg_compile *c, const candidate *x) {
-  size_t count = 0;
+/* Sets what they load, with the view in place; false: one of them cannot walk it, or it does not pay. */
+static bool can_walk(tg_compile *c, tg_kernel *kernels, size_t count, double before) {
+  for (size_t i = 0; i < count; i++) {
+    const tg_kernel_class *own = tg_class_of(c, &kernels[i]);
+    if (!resolve_again(c, &kernels[i]) || !own->walks_views || !own->walks_views(c, &kernels[i]))
+      return false;
+    before -= cycles_of(c, &kernels[i]);
+  }
+  return before >= 0;
+}
+
+static void put_back(former *f, const candidate *x, const tg_kernel *copies) {
+  const kernel_list *list = &f->of[x->owner->index];
+  for (size_t i = 0; i < list->count; i++)
+    if (list->kernels[i] != x->move && !f->gone[list->kernels[i]])
+      f->c->kernels[list->kernels[i]] = *copies++;
+}
+
+static void settle(former *f, const candidate *x) {
+  tg_compile *c = f->c;
   tg_place *place = &c->places[x->owner->index];
-  for (size_t k = 0; k < c->kernel_count; k++) count += touches(c, x, k);
-  tg_kernel *changed = TG_NEW_ARRAY(c->arena, tg_kernel, count + 1);
-  double *before = TG_NEW_ARRAY(c->arena, double, count + 1);
   tg_value_view *view = TG_NEW(c->arena, tg_value_view);
   *view = x->view;
   place->view = view;
-  bool apart = !tg_is_contiguous(c, x->owner), good = true;
-  place->view = NULL;
-  count = 0;
-  for (size_t k = 0; k < c->kernel_count; k++) {
-    if (!touches(c, x, k)) continue;
-    changed[count] = c->kernels[k];
-    before[count++] = apart ? cycles_of(c, &c->kernels[k]) : 0;
-  }
-  place->view = view;
-  if (apart) good = can_walk(c, x, before, changed);
-  if (!good) {
+  if (!tg_is_contiguous(c, x->owner)) {
+    double before;
+    size_t count;
     place->view = NULL;
-    return false;
+    tg_kernel *copies = copy_kernels(f, x, &before, &count);
+    place->view = view;
+    if (!can_walk(c, copies, count, before)) {
+      place->view = NULL;
+      return;
+    }
+    put_back(f, x, copies);
   }
-  count = 0;
-  for (size_t k = 0; k < c->kernel_count; k++)
-    if (touches(c, x, k)) c->kernels[k] = changed[count++];
-  tg_kernel_remove(c, x->move);
-  return true;
+  f->gone[x->move] = true;
 }
 
 /* Sets the view's memory: that of `of`, from its element `first` on, by strides of the dimensions of `shape`. */
@@ -144,41 +156,69 @@ static bool is_free(const tg_compile *c, const tg_value *owner) {
 }
 
 /* An input of a Concat, if kernels make it: they write to its place in the result. */
-static bool join(tg_compile *c, size_t k) {
+static void join(former *f, size_t k) {
+  const tg_compile *c = f->c;
   const tg_kernel *move = &c->kernels[k];
   tg_value *part = move->source, *all = move->output;
   candidate x = {.move = k, .owner = tg_owner(c, part)};
   int64_t stride[TG_MAX_RANK];
-  if (tg_in(move->root, move->part) != part || tg_out(move->root) != all || part->dtype != all->dtype)
-    return false;
-  if (!is_free(c, x.owner) || x.owner->dtype != all->dtype || is_carried(c, tg_memory_of(c, all)))
-    return false;
-  return tg_value_strides(c, all, stride) &&
-         set_view(c, all, tg_concat_offset(move->root, move->part, stride), part, stride, &x) &&
-         settle(c, &x);
+  if (tg_in(move->root, move->part) != part || tg_out(move->root) != all || part->dtype != all->dtype) return;
+  if (!is_free(c, x.owner) || x.owner->dtype != all->dtype || is_carried(c, tg_memory_of(c, all))) return;
+  if (tg_value_strides(c, all, stride) &&
+      set_view(c, all, tg_concat_offset(move->root, move->part, stride), part, stride, &x))
+    settle(f, &x);
 }
 
 /* What a Slice makes: others read it where it is. */
-static bool cut(tg_compile *c, size_t k) {
+static void cut(former *f, size_t k) {
+  const tg_compile *c = f->c;
   const tg_kernel *move = &c->kernels[k];
   tg_value *all = move->source, *piece = move->output;
   candidate x = {.move = k, .owner = piece};
   int64_t own[TG_MAX_RANK], stride[TG_MAX_RANK], first;
-  if (tg_in(move->root, 0) != all || tg_out(move->root) != piece || piece->dtype != all->dtype) return false;
-  if (!is_free(c, piece) || is_updated(c, tg_memory_of(c, all)) || !tg_value_strides(c, all, own))
-    return false;
+  if (tg_in(move->root, 0) != all || tg_out(move->root) != piece || piece->dtype != all->dtype) return;
+  if (!is_free(c, piece) || is_updated(c, tg_memory_of(c, all)) || !tg_value_strides(c, all, own)) return;
   tg_view(move->root, own, &first, stride);
-  return set_view(c, all, first, piece, stride, &x) && settle(c, &x);
+  if (set_view(c, all, first, piece, stride, &x)) settle(f, &x);
 }
 
 static bool is_move(const tg_kernel *kernel, tg_op op) {
   return kernel->kind == TG_KERNEL_MOVE && kernel->root && kernel->root->op == op;
 }
 
+/* Once, if it does both. */
+static void list_kernel(former *f, const tg_value *value, size_t k) {
+  kernel_list *list = &f->of[value->index];
+  if (list->count && list->kernels[list->count - 1] == k) return;
+  TG_PUSH(f->c->arena, list->kernels, list->count, list->capacity, k);
+}
+
+static former begin(tg_compile *c) {
+  former f = {.c = c,
+              .of = TG_NEW_ARRAY(c->arena, kernel_list, (size_t)c->graph->value_count + 1),
+              .gone = TG_NEW_ARRAY(c->arena, bool, c->kernel_count + 1)};
+  for (size_t k = 0; k < c->kernel_count; k++) {
+    const tg_kernel *kernel = &c->kernels[k];
+    for (size_t i = 0; i < kernel->input_count; i++) list_kernel(&f, kernel->inputs[i], k);
+    for (int i = 0; i < tg_kernel_writes(kernel); i++) list_kernel(&f, tg_kernel_written(kernel, i), k);
+  }
+  return f;
+}
+
+static void remove_gone(const former *f) {
+  tg_compile *c = f->c;
+  size_t left = 0;
+  for (size_t k = 0; k < c->kernel_count; k++)
+    if (!f->gone[k]) c->kernels[left++] = c->kernels[k];
+  c->kernel_count = left;
+}
+
 tg_status tg_form_views(tg_compile *c) {
+  former f = begin(c);
   for (size_t k = c->kernel_count; k-- > 0;)
-    if (is_move(&c->kernels[k], TG_OP_CONCAT)) (void)join(c, k);
-  for (size_t k = 0; k < c->kernel_count;)
-    if (!is_move(&c->kernels[k], TG_OP_SLICE) || !cut(c, k)) k++;
+    if (is_move(&c->kernels[k], TG_OP_CONCAT)) join(&f, k);
+  for (size_t k = 0; k < c->kernel_count; k++)
+    if (is_move(&c->kernels[k], TG_OP_SLICE)) cut(&f, k);
+  remove_gone(&f);
   return TG_OK;
 }
