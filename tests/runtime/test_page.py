@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 
-PARTS = ["What would gain most", "Roofline", "Timeline", "Floor plan", "Sections", "Errors against FP32",
+PARTS = ["What would gain most", "Roofline", "Timeline", "Floor plan", "Sections", "Energy", "Errors against FP32",
          "Where errors come from", "All that was measured and asked for", "Compare"]
 
 # Runs inside the page; tells the window around it what it found.
