@@ -2,11 +2,12 @@
 #   make demo    the demonstration, with the throughput report       make test      the whole test suite
 #   make         the command (build/tegula)                          make test-long exhaustive and long campaigns
 #   make area    what reconfiguration costs in gates (docs/area.md; needs nodejs and npm)
+#   make timing  how deep the logic between registers is (docs/hardware.md; the same)
 #   make mutation  faults in the arithmetic RTL and the vector unit: do the tests notice? (tests/rtl/mutate.py)
 BUILD ?= build
 GENERATE = cmake -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo $(CMAKE_FLAGS)
 
-.PHONY: all demo test test-long area mutation sanitize sanitize-build fuzz fuzz-build lint format install packages clean
+.PHONY: all demo test test-long area timing mutation sanitize sanitize-build fuzz fuzz-build lint format install packages clean
 
 # ctest,FOLDER,OPTIONS: runs tests, then says how many were skipped and why, and which took long.
 ctest = ctest --test-dir $(1) --output-on-failure --no-tests=error --output-junit tests.xml $(2); \
@@ -44,8 +45,8 @@ test-long: | packages
 	$(call ctest,$(BUILD)-fuzz,-j 2 -L long)
 
 # Synthesises the PE and what it is compared with, and a tile.
-area: $(BUILD)/build.ninja
-	cmake --build $(BUILD) --target area
+area timing: $(BUILD)/build.ninja
+	cmake --build $(BUILD) --target $@
 
 mutation: $(BUILD)/build.ninja
 	cmake --build $(BUILD) --target test_rtl_arithmetic test_rtl_mx test_rtl_vx

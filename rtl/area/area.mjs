@@ -2,60 +2,28 @@
 //   YOSYS    folder with node_modules/@yowasp/yosys        RTL  the folder rtl/
 //   PACKAGE  the generated tegula_pkg.sv                    OUT  folder for area.txt and area.json
 // Prints the tables of docs/area.md; with `pe`, only that of the PE (the tile takes some minutes).
-import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { openYosys, packages, readRtl, withParameters } from './yosys.mjs';
 
 const [yosysFolder, rtl, packageFile, out, mode] = process.argv.slice(2);
 if (!out) {
   console.error('area: usage: node area.mjs YOSYS RTL PACKAGE OUT [pe]');
   process.exit(2);
 }
-const installed = join(yosysFolder, 'node_modules/@yowasp/yosys');
-const { runYosys } = await import(pathToFileURL(join(installed, 'gen/bundle.js')));
-const yosysVersion = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8')).version;
+const yosys = await openYosys(yosysFolder);
+const yosysVersion = yosys.version;
+const { sources, constants } = readRtl(rtl, packageFile);
 
 const LATENCY = 4; // fma_latency of every preset
 
-const sources = { 'tegula_pkg.sv': readFileSync(packageFile, 'utf8') };
-for (const folder of [rtl, join(rtl, 'area')])
-  for (const name of readdirSync(folder))
-    if (/\.svh?$/.test(name)) sources[name] = readFileSync(join(folder, name), 'utf8');
-
-// Preparation 1: Yosys does not resolve one package's constants in another package, so they become numbers there.
-const constants = {};
-for (const [, name, value] of sources['tegula_pkg.sv'].matchAll(/^ *(?:localparam .* )?(\w+) = (\d+(?:'\w+)?)[,; ]/gm))
-  constants[name] = value;
-for (const file of ['fabric_pkg.sv', 'mx_pkg.sv'])
-  sources[file] = sources[file].replace(/tegula_pkg::(\w+)/g, (whole, name) => {
-    if (!(name in constants)) throw new Error(`${file}: ${whole} is no number of tegula_pkg.sv`);
-    return constants[name];
-  });
-
-// Preparation 2: parameters of the top module are set in its text.
-function withParameters(text, parameters) {
-  for (const [name, value] of Object.entries(parameters)) {
-    const declaration = new RegExp(`(parameter [^,\\n]*\\b${name}\\s*=\\s*)[^,\\n]*`);
-    if (!declaration.test(text)) throw new Error(`there is no parameter ${name}`);
-    text = text.replace(declaration, `$1${value}`);
-  }
-  return text;
-}
-
-const packages = ['tegula_pkg.sv', 'fp_pkg.sv', 'fabric_pkg.sv', 'mx_pkg.sv'];
-
 // Runs a script; returns the statistics that it wrote to stat.json.
 async function statistics(files, script) {
-  let log = '';
-  const keep = (bytes) => {
-    if (bytes) log += new TextDecoder().decode(bytes);
-  };
   try {
-    const result = await runYosys(['-q', '-s', 'run.ys'], { ...files, 'run.ys': script }, { stdout: keep, stderr: keep });
-    if (/implicitly declared/.test(log)) throw new Error('a name was not understood');
-    return JSON.parse(result['stat.json']);
+    const { written } = await yosys.run(files, script, true);
+    return JSON.parse(written['stat.json']);
   } catch (error) {
-    console.error(`${log}area: Yosys failed: ${error.message}`);
+    console.error(`area: ${error.message}`);
     process.exit(1);
   }
 }
