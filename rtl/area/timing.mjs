@@ -22,7 +22,7 @@ const list = [
   },
   { top: 'vx_control', files: ['vx_rows', 'vx_words', 'vx_rounding'] },
   { top: 'mx_transposer', files: [] },
-  { top: 'mx_collect', files: [] },
+  { top: 'mx_collect', files: ['fp_unpack'] },
   { top: 'sequencer', files: [] },
   { top: 'row_operand', files: [] },
   { top: 'tx', files: ['burst_source', 'row_walk'] },
@@ -74,7 +74,7 @@ function measure(data) {
       resolve(answer);
     };
     worker.on('message', done);
-    worker.on('error', (error) => done({ why: error.message.trim().split('\n').pop() }));
+    worker.on('error', (error) => done({ why: (/ERROR: .*/.exec(error.message) ?? [error.message.trim().split('\n').pop()])[0] }));
   });
 }
 
