@@ -7,10 +7,10 @@
 #include "runtime/regress/outputs.h"
 #include "runtime/regress/remote.h"
 #include "runtime/regress/screen.h"
+#include "runtime/regress/select.h"
 #include "runtime/trace/trace.h"
 
 #include <errno.h>
-#include <fnmatch.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -58,29 +58,18 @@ static tg_status parse_shard(regress *r, size_t *out_part, size_t *out_parts) {
   return tg_fail(diag(r), TG_INVALID, "--shard: \"%s\" is not I/N with I from 1 to N", text);
 }
 
-static bool matches(const regress *r, const char *id) {
-  const tg_options *o = options(r);
-  bool asked = false, any = false;
-  for (size_t i = 0; i < o->counts[TG_OPT_FILTER]; i++) {
-    const char *pattern = o->values[TG_OPT_FILTER][i];
-    bool negative = *pattern == '!', match = !fnmatch(pattern + negative, id, 0);
-    if (negative && match) return false;
-    asked |= !negative;
-    any |= !negative && match;
-  }
-  return any || !asked;
-}
-
 static tg_status select_cases(regress *r) {
-  size_t part, parts, matched = 0;
-  tg_status status = parse_shard(r, &part, &parts);
+  const tg_options *o = options(r);
+  bool by_cost = !strcmp(tg_option_text(o, TG_OPT_SHARD_BY, "count"), "cost");
+  tg_selection selection = {.patterns = o->values[TG_OPT_FILTER],
+                            .pattern_count = o->counts[TG_OPT_FILTER],
+                            .tags = o->values[TG_OPT_TAG],
+                            .tag_count = o->counts[TG_OPT_TAG],
+                            .baseline = by_cost ? &r->baseline : NULL};
+  tg_status status = parse_shard(r, &selection.part, &selection.parts);
   if (status) return status;
-  r->wanted = TG_NEW_ARRAY(arena(r), size_t, r->suite.case_count);
   r->missing = TG_NEW_ARRAY(arena(r), size_t, r->suite.case_count);
-  for (size_t i = 0; i < r->suite.case_count; i++)
-    if (matches(r, r->suite.cases[i].id) && matched++ % parts == part - 1) r->wanted[r->wanted_count++] = i;
-  if (!matched) return tg_fail(diag(r), TG_INVALID, "--filter: no case of %s matches", r->suite.path);
-  return TG_OK;
+  return tg_select_cases(arena(r), &r->suite, &selection, &r->wanted, &r->wanted_count, diag(r));
 }
 
 static tg_status find_command(regress *r) {
@@ -101,7 +90,6 @@ static tg_status load(regress *r) {
   uint64_t seed = tg_option_number(o, TG_OPT_SEED, 0);
   tg_status status = tg_one_operand(r->context, &path);
   if (!status) status = tg_suite_load(path, tg_given(o, TG_OPT_SEED) ? &seed : NULL, &r->suite, diag(r));
-  if (!status) status = select_cases(r);
   if (!status) status = find_command(r);
   if (status) return status;
   const char *own = *r->suite.baseline == '/'
@@ -114,7 +102,7 @@ static tg_status load(regress *r) {
   status = tg_baseline_read(r->baseline_path, &r->baseline, diag(r));
   if (!status && !r->baseline.exists && tg_given(o, TG_OPT_BASELINE) && !tg_given(o, TG_OPT_UPDATE_BASELINE))
     return tg_fail(diag(r), TG_INVALID, "--baseline: %s: there is no such file", r->baseline_path);
-  return status;
+  return status ? status : select_cases(r);
 }
 
 static tg_status open_store(regress *r) {

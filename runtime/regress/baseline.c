@@ -1,16 +1,30 @@
 #include "runtime/regress/baseline.h"
+#include "frontend/base/hash.h"
 #include "frontend/base/input_file.h"
 #include "frontend/base/output_file.h"
 #include "runtime/json_text.h"
 
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-tg_status tg_baseline_read(const char *path, tg_baseline *out, tg_diag *diag) {
-  *out = (tg_baseline){.cases = json_object()};
-  if (access(path, F_OK)) return TG_OK;
+static int by_id(const void *a, const void *b) {
+  return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static bool is_folder(const char *path) {
+  struct stat info;
+  size_t length = strlen(path);
+  return (length && path[length - 1] == '/') || (!stat(path, &info) && S_ISDIR(info.st_mode));
+}
+
+/* Adds the cases of a file. A case that two files have is an error. */
+static tg_status read_file(const char *path, json_t *all, tg_diag *diag) {
   json_error_t error;
   FILE *stream;
   if (tg_input_open(path, &stream, NULL, diag)) return TG_INVALID;
@@ -25,12 +39,44 @@ tg_status tg_baseline_read(const char *path, tg_baseline *out, tg_diag *diag) {
   json_object_foreach(cases, id, entry) {
     if (!status && !json_is_object(entry))
       status = tg_fail(diag, TG_INVALID, "%s: the entry of \"%s\" is no object", path, id);
-  }
-  if (!status) {
-    json_decref(out->cases);
-    *out = (tg_baseline){json_incref(cases), true};
+    if (!status && json_object_get(all, id))
+      status = tg_fail(diag, TG_INVALID, "%s: another file of the baseline has \"%s\", too", path, id);
+    if (!status) json_object_set(all, id, entry);
   }
   json_decref(file);
+  return status;
+}
+
+/* Names of the .json files of a folder, in order, on the arena. */
+static size_t list_files(tg_arena *arena, const char *folder, const char ***out_paths) {
+  size_t count = 0, capacity = 0;
+  DIR *open = opendir(folder);
+  *out_paths = NULL;
+  for (const struct dirent *entry; open && (entry = readdir(open));) {
+    size_t length = strlen(entry->d_name);
+    if (*entry->d_name == '.' || length < 6 || strcmp(entry->d_name + length - 5, ".json") != 0) continue;
+    TG_PUSH(arena, *out_paths, count, capacity, tg_arena_printf(arena, "%s/%s", folder, entry->d_name));
+  }
+  if (open) closedir(open);
+  if (count) qsort(*out_paths, count, sizeof **out_paths, by_id);
+  return count;
+}
+
+tg_status tg_baseline_read(const char *path, tg_baseline *out, tg_diag *diag) {
+  tg_arena arena = {0};
+  tg_status status = TG_OK;
+  *out = (tg_baseline){.cases = json_object()};
+  if (access(path, F_OK)) return TG_OK;
+  if (is_folder(path)) {
+    const char **paths;
+    size_t count = list_files(&arena, path, &paths);
+    for (size_t i = 0; !status && i < count; i++) status = read_file(paths[i], out->cases, diag);
+    out->exists = count > 0;
+  } else {
+    status = read_file(path, out->cases, diag);
+    out->exists = true;
+  }
+  tg_arena_release(&arena);
   return status;
 }
 
@@ -109,11 +155,7 @@ static void put_entry(FILE *out, const json_t *entry) {
   fputs("]\n", out);
 }
 
-static int by_id(const void *a, const void *b) {
-  return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-tg_status tg_baseline_write(const char *path, const tg_suite *suite, json_t *cases, tg_diag *diag) {
+static tg_status write_file(const char *path, const tg_suite *suite, json_t *cases, tg_diag *diag) {
   tg_output_file file;
   tg_status status = tg_output_open(path, &file, diag);
   if (status) return status;
@@ -136,4 +178,39 @@ tg_status tg_baseline_write(const char *path, const tg_suite *suite, json_t *cas
   fputs("\n  }\n}\n", file.stream);
   tg_arena_release(&arena);
   return tg_output_commit(&file, diag);
+}
+
+/* "FOLDER/MODEL_FLAGS_ENGINE-HASH.json" */
+static const char *file_of(tg_arena *arena, const char *folder, const char *id) {
+  char *name = tg_arena_printf(arena, "%.160s", id);
+  for (char *c = name; *c; c++)
+    if (!isalnum((unsigned char)*c) && !strchr("+._-", *c)) *c = '_';
+  return tg_arena_printf(arena, "%s/%s-%08x.json", folder, name, (unsigned)tg_hash_text(id));
+}
+
+static tg_status write_folder(const char *folder, const tg_suite *suite, json_t *cases, tg_diag *diag) {
+  tg_arena arena = {0};
+  tg_words written = {0};
+  const char *id, **old;
+  json_t *entry;
+  tg_status status = TG_OK;
+  if (mkdir(folder, 0777) && errno != EEXIST)
+    status = tg_fail(diag, TG_INVALID, "%s: cannot be made: %s", folder, strerror(errno));
+  json_object_foreach(cases, id, entry) {
+    if (status) break;
+    json_t *one = json_object();
+    json_object_set(one, id, entry);
+    tg_words_add(&arena, &written, file_of(&arena, folder, id));
+    status = write_file(written.word[written.count - 1], suite, one, diag);
+    json_decref(one);
+  }
+  size_t count = status ? 0 : list_files(&arena, folder, &old);
+  for (size_t i = 0; i < count; i++)
+    if (!tg_words_have(&written, old[i])) unlink(old[i]);
+  tg_arena_release(&arena);
+  return status;
+}
+
+tg_status tg_baseline_write(const char *path, const tg_suite *suite, json_t *cases, tg_diag *diag) {
+  return is_folder(path) ? write_folder(path, suite, cases, diag) : write_file(path, suite, cases, diag);
 }

@@ -14,7 +14,10 @@ typedef enum bound_kind {
   TOLERANCE,
   SWITCH,
   ENGINES,
-  FILES
+  FILES,
+  TIMES,
+  REASON,
+  TAGS
 } bound_kind;
 typedef enum bound_place { BOUNDS, CASE } bound_place;
 
@@ -89,7 +92,9 @@ static tg_status read_scalar(tg_yaml *yaml, yaml_node_t *node, tg_bound_id id, t
                                       [BYTES] = "bytes, as 4096, 64M or 1.5GiB",
                                       [SECONDS] = "a time, as 90, 30s, 10min or 1h",
                                       [TOLERANCE] = "cycles (100), a share (2%) or any",
-                                      [SWITCH] = "true or false"};
+                                      [SWITCH] = "true or false",
+                                      [TIMES] = "a number from 0 to 100",
+                                      [REASON] = "a line that says why, or false"};
   bool good = false, on = false;
   tg_status status = tg_yaml_text(yaml, node, table[id].name, &bound->text);
   if (status) return status;
@@ -105,6 +110,11 @@ static tg_status read_scalar(tg_yaml *yaml, yaml_node_t *node, tg_bound_id id, t
     if (good) bound->bytes = (uint64_t)bound->real;
     break;
   case TOLERANCE: good = is_tolerance(bound->text, bound); break;
+  case TIMES: good = is_number(bound->text, 0, 100, &bound->real) && bound->real == floor(bound->real); break;
+  case REASON:
+    good = *bound->text && strcmp(bound->text, "true") != 0 && !strchr(bound->text, '\n');
+    if (!strcmp(bound->text, "false")) bound->text = "";
+    break;
   default:
     good = is_switch(bound->text, &on);
     bound->real = on;
@@ -150,11 +160,21 @@ static tg_status take_file(tg_yaml *yaml, void *user, const char *key, yaml_node
   return TG_OK;
 }
 
+static tg_status read_tags(tg_yaml *yaml, yaml_node_t *node, tg_bound *bound) {
+  tg_status status = tg_yaml_texts(yaml, node, "tags", &bound->files, &bound->file_count);
+  for (size_t i = 0; !status && i < bound->file_count; i++)
+    if (!*bound->files[i] || strpbrk(bound->files[i], "! ,\t\n"))
+      return tg_yaml_fail(yaml, node, "tags: \"%s\" is no word without blanks, commas and !",
+                          bound->files[i]);
+  return status;
+}
+
 static tg_status read_bound(tg_yaml *yaml, yaml_node_t *node, tg_bound_id id, tg_bounds *bounds) {
   tg_bound *bound = &bounds->of[id];
   *bound = (tg_bound){.given = true};
   if (table[id].kind == ENGINES) return read_engines(yaml, node, bound);
   if (table[id].kind == FILES) return tg_yaml_pairs(yaml, node, table[id].name, take_file, bound);
+  if (table[id].kind == TAGS) return read_tags(yaml, node, bound);
   return read_scalar(yaml, node, id, bound);
 }
 
@@ -187,7 +207,26 @@ tg_status tg_limit_read(tg_yaml *yaml, const char *key, yaml_node_t *value, tg_b
   return TG_OK;
 }
 
-void tg_bounds_lay_over(tg_bounds *base, const tg_bounds *over) {
-  for (int i = 0; i < TG_BOUND_COUNT; i++)
-    if (over->of[i].given) base->of[i] = over->of[i];
+static void add_tags(tg_arena *arena, tg_bound *base, const tg_bound *over) {
+  const char **all = TG_NEW_ARRAY(arena, const char *, base->file_count + over->file_count + 1);
+  for (size_t i = 0; i < base->file_count; i++) all[i] = base->files[i];
+  for (size_t i = 0; i < over->file_count; i++) all[base->file_count + i] = over->files[i];
+  *base = (tg_bound){.given = true, .files = all, .file_count = base->file_count + over->file_count};
+}
+
+void tg_bounds_lay_over(tg_arena *arena, tg_bounds *base, const tg_bounds *over) {
+  for (int i = 0; i < TG_BOUND_COUNT; i++) {
+    if (!over->of[i].given) continue;
+    if (table[i].kind == TAGS)
+      add_tags(arena, &base->of[i], &over->of[i]);
+    else
+      base->of[i] = over->of[i];
+  }
+}
+
+bool tg_bounds_have_tag(const tg_bounds *bounds, const char *tag) {
+  const tg_bound *tags = &bounds->of[TG_BOUND_tags];
+  for (size_t i = 0; i < tags->file_count; i++)
+    if (!strcmp(tags->files[i], tag)) return true;
+  return false;
 }

@@ -15,11 +15,12 @@ typedef enum tg_tolerance { TG_TOLERANCE_CYCLES, TG_TOLERANCE_SHARE, TG_TOLERANC
 
 typedef struct tg_bound {
   bool given;
-  double real;    /* CEILING, FLOOR, SHARE, SECONDS; TOLERANCE: cycles, or a share of the baseline's */
+  double real;    /* CEILING, FLOOR, SHARE, SECONDS, TIMES; TOLERANCE: cycles, or a share of the baseline's */
   uint64_t bytes; /* BYTES */
   tg_tolerance tolerance; /* TOLERANCE */
-  const char *text; /* as in the suite, for messages; ENGINES: names with commas, "" for none, "available" */
-  const char **files; /* FILES: "NAME=FILE" */
+  const char *
+      text; /* as in the suite, for messages; ENGINES: names with commas, "" for none, "available"; REASON: "" for none */
+  const char **files; /* FILES: "NAME=FILE"; TAGS: words */
   size_t file_count;
 } tg_bound;
 
@@ -34,7 +35,8 @@ tg_status tg_bounds_read(tg_yaml *yaml, yaml_node_t *node, tg_bounds *bounds);
 /* A key beside `bounds`: *out_known says whether it is one of ours. */
 tg_status tg_limit_read(tg_yaml *yaml, const char *key, yaml_node_t *value, tg_bounds *bounds,
                         bool *out_known);
-/* What `over` gives replaces what `base` has. */
-void tg_bounds_lay_over(tg_bounds *base, const tg_bounds *over);
+/* What `over` gives replaces what `base` has; tags are added. */
+void tg_bounds_lay_over(tg_arena *arena, tg_bounds *base, const tg_bounds *over);
+bool tg_bounds_have_tag(const tg_bounds *bounds, const char *tag);
 
 #endif

@@ -251,13 +251,13 @@ static tg_status add_case(tg_suite *suite, const tg_suite_model *model, const ch
   tg_case c = {.model = model, .engine = engine, .flags = "", .bounds = suite->bounds};
   tg_words flags = {0};
   size_t line = model->line;
-  tg_bounds_lay_over(&c.bounds, &model->bounds);
+  tg_bounds_lay_over(&suite->arena, &c.bounds, &model->bounds);
   for (size_t a = 0; a < suite->axis_count; a++) {
     const tg_flag_set *set = &suite->axes[a].sets[choice->of[a]];
     if (!allowed(model, &suite->axes[a], set)) return TG_OK;
     c.flags = tg_arena_printf(&suite->arena, "%s%s%s", c.flags, a ? "+" : "", set->name);
     tg_words_append(&suite->arena, &flags, &set->flags);
-    tg_bounds_lay_over(&c.bounds, &set->bounds);
+    tg_bounds_lay_over(&suite->arena, &c.bounds, &set->bounds);
     line = set->line;
   }
   if (!*c.flags) c.flags = "default";
@@ -265,7 +265,7 @@ static tg_status add_case(tg_suite *suite, const tg_suite_model *model, const ch
   if (matches(&suite->exclude, c.id, used->excluded)) return TG_OK;
   for (size_t i = 0; i < suite->override_count; i++)
     if (matches(&suite->overrides[i].patterns, c.id, used->overridden[i]))
-      tg_bounds_lay_over(&c.bounds, &suite->overrides[i].bounds);
+      tg_bounds_lay_over(&suite->arena, &c.bounds, &suite->overrides[i].bounds);
   tg_options options;
   tg_status status = parse_flags(suite, &flags, line, &options, diag);
   if (status) return status;
@@ -334,7 +334,7 @@ tg_status tg_suite_expand(tg_suite *suite, tg_diag *diag) {
   tg_bounds defaults = {0};
   defaults.of[TG_BOUND_time_limit] = (tg_bound){.given = true, .real = DEFAULT_SECONDS, .text = "10min"};
   defaults.of[TG_BOUND_memory_limit] = (tg_bound){.given = true, .bytes = DEFAULT_MEMORY, .text = "8GiB"};
-  tg_bounds_lay_over(&defaults, &suite->bounds);
+  tg_bounds_lay_over(&suite->arena, &defaults, &suite->bounds);
   suite->bounds = defaults;
   tg_status status = check_engines(suite, &suite->engines, 1, diag);
   if (!status) status = resolve_models(suite, diag);

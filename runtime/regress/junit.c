@@ -117,13 +117,19 @@ static void put_case(FILE *out, const tg_regression *r, size_t index) {
   if (r->timings) fprintf(out, " time=\"%.3f\"", r->results[index].seconds);
   fputs(v->count ? ">\n" : "/>\n", out);
   if (v->failed) put_failures(out, v, &r->results[index]);
+  if (v->expected) {
+    fputs("      <skipped", out);
+    attribute(out, "message",
+              tg_arena_printf(&arena, "expected failure: %s", c->bounds.of[TG_BOUND_expected_failure].text));
+    fputs("/>\n", out);
+  }
   put_notes(out, v);
   if (v->count) fputs("    </testcase>\n", out);
   tg_arena_release(&arena);
 }
 
 void tg_regression_junit(const tg_regression *r, FILE *out) {
-  size_t failures = 0, errors = 0;
+  size_t failures = 0, errors = 0, expected = tg_regression_count(r).expected;
   for (size_t i = 0; i < r->count; i++) {
     const tg_verdict *v = &r->verdicts[r->wanted[i]];
     errors += v->broken;
@@ -135,7 +141,8 @@ void tg_regression_junit(const tg_regression *r, FILE *out) {
           "  <testsuite",
           r->count, failures, errors);
   attribute(out, "name", r->suite->name);
-  fprintf(out, " tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"0\">\n", r->count, failures, errors);
+  fprintf(out, " tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" skipped=\"%zu\">\n", r->count, failures,
+          errors, expected);
   for (size_t i = 0; i < r->count; i++) put_case(out, r, r->wanted[i]);
   fputs("  </testsuite>\n</testsuites>\n", out);
 }

@@ -71,12 +71,26 @@ static void put_failed(FILE *out, const tg_regression *r) {
   }
 }
 
+static void put_expected(FILE *out, const tg_regression *r) {
+  fputs("\n### Failed as expected\n\n", out);
+  for (size_t i = 0; i < r->count; i++) {
+    size_t index = r->wanted[i];
+    const tg_verdict *v = &r->verdicts[index];
+    if (!v->expected) continue;
+    fputs("- **", out);
+    put(out, r->suite->cases[index].id);
+    fputs("** ", out);
+    put_findings(out, v, false);
+    fputc('\n', out);
+  }
+}
+
 static void put_moved(FILE *out, const tg_regression *r) {
   fputs("\n### Moved within bounds\n\n", out);
   for (size_t i = 0; i < r->count; i++) {
     size_t index = r->wanted[i];
     const tg_verdict *v = &r->verdicts[index];
-    if (v->failed || !v->moved) continue;
+    if (v->failed || v->expected || !v->moved) continue;
     fputs("- **", out);
     put(out, r->suite->cases[index].id);
     fputs("** ", out);
@@ -145,8 +159,10 @@ void tg_regression_markdown(const tg_regression *r, FILE *out) {
           tg_regression_summary(&arena, r));
   size_t quiet = 0;
   for (size_t i = 0; i < r->count; i++)
-    quiet += r->verdicts[r->wanted[i]].moved && !r->verdicts[r->wanted[i]].failed;
+    quiet += r->verdicts[r->wanted[i]].moved && !r->verdicts[r->wanted[i]].failed &&
+             !r->verdicts[r->wanted[i]].expected;
   if (n.failed) put_failed(out, r);
+  if (n.expected) put_expected(out, r);
   if (quiet) put_moved(out, r);
   if (!n.moved && !n.failed) fputs("\nNothing moved.\n", out);
   put_table(out, r);

@@ -14,7 +14,8 @@ tg_regression_counts tg_regression_count(const tg_regression *r) {
     n.failed += v->failed;
     n.passed += !v->failed;
     n.moved += v->moved;
-    n.fresh += v->fresh && !v->failed;
+    n.fresh += v->fresh && !v->failed && !v->expected;
+    n.expected += v->expected;
   }
   return n;
 }
@@ -24,6 +25,13 @@ static json_t *findings(const tg_verdict *v) {
   for (size_t i = 0; i < v->count; i++)
     json_array_append_new(list, json_pack("{s:s, s:b, s:o}", "kind", v->findings[i].kind, "failure",
                                           v->findings[i].failure, "text", tg_json_text(v->findings[i].text)));
+  return list;
+}
+
+static json_t *tags(const tg_case *c) {
+  const tg_bound *words = &c->bounds.of[TG_BOUND_tags];
+  json_t *list = json_array();
+  for (size_t i = 0; i < words->file_count; i++) json_array_append_new(list, tg_json_text(words->files[i]));
   return list;
 }
 
@@ -39,6 +47,7 @@ static json_t *case_json(const tg_regression *r, size_t index) {
                 tg_json_text(c->model->name), "flags", tg_json_text(c->flags), "engine", c->engine, "verdict",
                 tg_verdict_name(v), "outcome", tg_outcome_name(result->outcome), "moved", v->moved, "command",
                 tg_json_text(tg_words_line(&arena, &c->run)), "findings", findings(v));
+  if (c->bounds.of[TG_BOUND_tags].file_count) json_object_set_new(one, "tags", tags(c));
   const json_t *before = json_object_get(tg_baseline_entry(r->baseline, c->id), "cycles");
   json_object_set_new(one, "baseline_cycles",
                       json_is_integer(before) ? json_copy((json_t *)(uintptr_t)before) : json_null());
@@ -70,11 +79,11 @@ json_t *tg_regression_json(const tg_regression *r) {
   tg_regression_counts n = tg_regression_count(r);
   json_t *cases = json_array();
   for (size_t i = 0; i < r->count; i++) json_array_append_new(cases, case_json(r, r->wanted[i]));
-  return json_pack("{s:s, s:o, s:I, s:s?, s:{s:I, s:I, s:I, s:I, s:I}, s:o, s:o}", "tegula", tg_version(),
-                   "suite", tg_json_text(r->suite->name), "seed", (json_int_t)r->suite->seed, "shard",
-                   r->shard, "summary", "cases", (json_int_t)n.cases, "passed", (json_int_t)n.passed,
+  return json_pack("{s:s, s:o, s:I, s:s?, s:{s:I, s:I, s:I, s:I, s:I, s:I}, s:o, s:o}", "tegula",
+                   tg_version(), "suite", tg_json_text(r->suite->name), "seed", (json_int_t)r->suite->seed,
+                   "shard", r->shard, "summary", "cases", (json_int_t)n.cases, "passed", (json_int_t)n.passed,
                    "failed", (json_int_t)n.failed, "moved", (json_int_t)n.moved, "new", (json_int_t)n.fresh,
-                   "cases", cases, "only_in_baseline", gone(r));
+                   "expected", (json_int_t)n.expected, "cases", cases, "only_in_baseline", gone(r));
 }
 
 const char *tg_regression_summary(tg_arena *arena, const tg_regression *r) {
@@ -83,6 +92,7 @@ const char *tg_regression_summary(tg_arena *arena, const tg_regression *r) {
                               : tg_arena_printf(arena, "%zu case%s passed", n.cases, n.cases == 1 ? "" : "s");
   if (n.moved) text = tg_arena_printf(arena, "%s, %zu moved", text, n.moved);
   if (n.fresh) text = tg_arena_printf(arena, "%s, %zu without a baseline", text, n.fresh);
+  if (n.expected) text = tg_arena_printf(arena, "%s, %zu of them failed as expected", text, n.expected);
   return text;
 }
 
@@ -92,7 +102,11 @@ const char *tg_finding_head(tg_arena *arena, const tg_finding *finding) {
 }
 
 const char *tg_case_line(tg_arena *arena, const tg_case *c, const tg_result *result, const tg_verdict *v) {
-  const char *mark = v->failed ? "FAIL" : v->moved ? "moved" : v->fresh ? "new" : "ok";
+  const char *mark = v->failed     ? "FAIL"
+                     : v->expected ? "xfail"
+                     : v->moved    ? "moved"
+                     : v->fresh    ? "new"
+                                   : "ok";
   const json_t *cycles = json_object_get(result->run, "cycles");
   const char *line = tg_arena_printf(arena, "%-5s %s", mark, c->id);
   if (json_is_integer(cycles))

@@ -31,7 +31,7 @@ const char *tg_case_line(tg_arena *arena, const tg_case *c, const tg_result *res
                          const tg_verdict *verdict);
 
 typedef struct tg_regression_counts {
-  size_t cases, passed, failed, moved, fresh;
+  size_t cases, passed, failed, moved, fresh, expected;
 } tg_regression_counts;
 tg_regression_counts tg_regression_count(const tg_regression *regression);
 

@@ -64,7 +64,7 @@ tg_status tg_remote_run(const tg_remote *remote, tg_arena *arena, const size_t *
   launcher.user = &w;
   for (size_t i = 0; i < count; i++) {
     const tg_case *c = case_of(&w, i);
-    double limit = c->bounds.of[TG_BOUND_time_limit].real;
+    double limit = c->bounds.of[TG_BOUND_time_limit].real * (1 + c->bounds.of[TG_BOUND_retries].real);
     if (limit > launcher.time_limit) launcher.time_limit = limit;
     named[i] = json_pack("{s:o}", "case", tg_json_text(c->id));
     tasks[i] = (tg_launch_task){c->id, named[i]};

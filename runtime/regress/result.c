@@ -92,6 +92,7 @@ tg_status tg_result_write(const tg_results *results, tg_arena *arena, const char
       json_pack("{s:o, s:s, s:s, s:o, s:o, s:O?, s:O?, s:f}", "case", tg_json_text(id), "fingerprint",
                 fingerprint, "outcome", tg_outcome_name(r->outcome), "detail", tg_json_text(r->detail), "log",
                 tg_json_text(r->log), "run", r->run, "verify", r->verify, "seconds", r->seconds);
+  if (r->retries) json_object_set_new(object, "retries", json_integer(r->retries));
   json_dumpf(object, file.stream, JSON_COMPACT);
   fputc('\n', file.stream);
   json_decref(object);
@@ -122,6 +123,7 @@ bool tg_result_read(const tg_results *results, tg_arena *arena, const char *id, 
   if (out->finished) {
     out->run = object_of(object, "run");
     out->verify = object_of(object, "verify");
+    out->retries = (int)json_integer_value(json_object_get(object, "retries"));
   }
   json_decref(object);
   return out->finished;

@@ -25,6 +25,7 @@ typedef struct tg_result {
   const char *log;    /* commands and what they wrote to stderr */
   json_t *run;        /* of `tegula run --json`: what bounds and reports use; NULL: it did not get there */
   json_t *verify;     /* of `tegula verify --json`, or NULL */
+  int retries;        /* how often it hung before */
   double seconds;     /* host time; 0: of an earlier run */
 } tg_result;
 

@@ -23,6 +23,7 @@ typedef struct job {
   pid_t pid; /* 0: no process */
   double begin, deadline;
   bool late, large;              /* killed for its time, its memory */
+  int retries;                   /* how often it hung so far */
   const char *model, *out, *log; /* files */
   json_t *run, *verify;
 } job;
@@ -235,11 +236,28 @@ static tg_status finish(work *w, job *j, tg_result result) {
   result.run = j->run;
   result.verify = j->verify;
   result.seconds = tg_host_seconds() - j->begin;
+  result.retries = j->retries;
   w->results[j->index] = result;
   clean_up(j);
   size_t index = j->index;
   *j = (job){0};
   return w->runner->finished(w->runner->user, index, w->diag);
+}
+
+/* A case that hung, from its start. The log goes on. */
+static tg_status try_again(work *w, job *j) {
+  FILE *log = fopen(j->log, "a");
+  if (log) fprintf(log, "tried again: not finished within its time limit\n");
+  if (log) fclose(log);
+  json_decref(j->run);
+  json_decref(j->verify);
+  clean_up(j);
+  j->run = j->verify = NULL;
+  j->step = 0;
+  j->late = false;
+  j->retries++;
+  j->deadline = tg_host_seconds() + j->c->bounds.of[TG_BOUND_time_limit].real;
+  return start(w, j);
 }
 
 /* A process of a job has ended. */
@@ -250,6 +268,8 @@ static tg_status advance(work *w, job *j, int status) {
   tg_result result = {.outcome = TG_RAN, .detail = "", .log = ""};
   if (killed || !take_output(j, WEXITSTATUS(status))) {
     judge(w, j, status, &result);
+    if (result.outcome == TG_TIMED_OUT && j->retries < (int)j->c->bounds.of[TG_BOUND_retries].real)
+      return try_again(w, j);
     return finish(w, j, result);
   }
   j->step++;

@@ -52,9 +52,9 @@ static tg_status take_model_key(tg_yaml *yaml, void *user, const char *key, yaml
   if (!strcmp(key, "inputs")) return tg_yaml_pairs(yaml, value, key, take_input, &e->model.inputs);
   if (!strcmp(key, "bounds")) return tg_bounds_read(yaml, value, &e->model.bounds);
   if (strcmp(key, "name"))
-    return tg_yaml_unknown(
-        yaml, value, key, "a model",
-        "file or zoo, name, sizes, inputs, flags, engines, bounds, time_limit, memory_limit");
+    return tg_yaml_unknown(yaml, value, key, "a model",
+                           "file or zoo, name, sizes, inputs, flags, engines, bounds, time_limit, "
+                           "memory_limit, retries, expected_failure, tags");
   status = tg_yaml_text(yaml, value, key, &e->model.name);
   return status ? status : check_name(yaml, value, e->model.name);
 }
@@ -156,7 +156,8 @@ static tg_status take_set_key(tg_yaml *yaml, void *user, const char *key, yaml_n
   if (status || known) return status;
   if (!strcmp(key, "flags")) return read_flags_of_set(yaml, value, set);
   if (!strcmp(key, "bounds")) return tg_bounds_read(yaml, value, &set->bounds);
-  return tg_yaml_unknown(yaml, value, key, "a flag set", "flags, bounds, time_limit, memory_limit");
+  return tg_yaml_unknown(yaml, value, key, "a flag set",
+                         "flags, bounds, time_limit, memory_limit, retries, expected_failure, tags");
 }
 
 static tg_status take_set(tg_yaml *yaml, void *user, const char *key, yaml_node_t *value) {
@@ -201,7 +202,8 @@ static tg_status take_override_key(tg_yaml *yaml, void *user, const char *key, y
   if (status || known) return status;
   if (!strcmp(key, "cases")) return read_words(yaml, value, key, &override->patterns);
   if (!strcmp(key, "bounds")) return tg_bounds_read(yaml, value, &override->bounds);
-  return tg_yaml_unknown(yaml, value, key, "an override", "cases, bounds, time_limit, memory_limit");
+  return tg_yaml_unknown(yaml, value, key, "an override",
+                         "cases, bounds, time_limit, memory_limit, retries, expected_failure, tags");
 }
 
 static tg_status read_overrides(tg_yaml *yaml, tg_suite *suite, yaml_node_t *node) {
@@ -249,7 +251,7 @@ static tg_status take_suite_key(tg_yaml *yaml, void *user, const char *key, yaml
     return tg_yaml_unknown(
         yaml, value, key, "a suite",
         "suite, seed, baseline, models, flags, engines, bounds, overrides, exclude, time_limit, "
-        "memory_limit");
+        "memory_limit, retries, expected_failure, tags");
   suite->exclude_line = tg_yaml_line(value);
   return read_words(yaml, value, key, &suite->exclude);
 }

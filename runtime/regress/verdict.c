@@ -172,6 +172,22 @@ static void check_baseline(judge *j) {
   find(j, j->how == TG_JUDGE_REQUIRE, "baseline", "there is no baseline: --update-baseline records one");
 }
 
+/* A case that is expected to fail does, or is to be looked at. One that somebody killed tells nothing. */
+static void check_expectation(judge *j, tg_outcome outcome) {
+  const char *reason = bound(j, TG_BOUND_expected_failure)->text;
+  tg_verdict *v = &j->verdict;
+  if (!reason || !*reason || outcome == TG_KILLED) return;
+  if (!v->failed) {
+    find(j, j->how != TG_JUDGE_ACCEPT, "expected",
+         tg_arena_printf(j->arena, "it passed, and was expected to fail: %s", reason));
+    return;
+  }
+  v->failed = v->broken = false;
+  v->expected = true;
+  for (size_t i = 0; i < v->count; i++) v->findings[i].failure = false;
+  find(j, false, "expected", reason);
+}
+
 tg_verdict tg_judge(tg_arena *arena, const tg_case *c, const tg_result *result, const json_t *entry,
                     tg_judging how) {
   judge j = {
@@ -179,19 +195,24 @@ tg_verdict tg_judge(tg_arena *arena, const tg_case *c, const tg_result *result, 
   if (result->outcome != TG_RAN) {
     j.verdict.broken = true;
     find(&j, true, tg_outcome_name(result->outcome), result->detail);
-    return j.verdict;
+  } else {
+    check_engines(&j);
+    check_accuracy(&j);
+    check_cycles(&j);
+    check_memory(&j);
+    check_utilization(&j);
+    check_energy(&j);
+    check_outputs(&j);
+    check_baseline(&j);
   }
-  check_engines(&j);
-  check_accuracy(&j);
-  check_cycles(&j);
-  check_memory(&j);
-  check_utilization(&j);
-  check_energy(&j);
-  check_outputs(&j);
-  check_baseline(&j);
+  if (result->retries)
+    find(
+        &j, false, "retries",
+        tg_arena_printf(arena, "it hung %d time%s before", result->retries, result->retries == 1 ? "" : "s"));
+  check_expectation(&j, result->outcome);
   return j.verdict;
 }
 
 const char *tg_verdict_name(const tg_verdict *v) {
-  return v->failed ? "failed" : v->fresh ? "new" : "passed";
+  return v->failed ? "failed" : v->expected ? "expected" : v->fresh ? "new" : "passed";
 }

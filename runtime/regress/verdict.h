@@ -5,17 +5,18 @@
 #include "runtime/regress/baseline.h"
 
 typedef struct tg_finding {
-  const char *kind; /* "cycles", "accuracy", "memory", "utilization", "engines", "outputs", "baseline", or an
-                       outcome */
+  const char *kind; /* "cycles", "accuracy", "memory", "utilization", "engines", "outputs", "baseline",
+                       "retries", "expected", or an outcome */
   bool failure;     /* else something to know */
   const char *text; /* one line */
 } tg_finding;
 
 typedef struct tg_verdict {
-  bool failed; /* a finding is a failure */
-  bool broken; /* ... because the case did not run to its end */
-  bool moved;  /* cycles, memory or outputs are not the baseline's */
-  bool fresh;  /* there is no baseline of this case */
+  bool failed;   /* a finding is a failure */
+  bool broken;   /* ... because the case did not run to its end */
+  bool moved;    /* cycles, memory or outputs are not the baseline's */
+  bool fresh;    /* there is no baseline of this case */
+  bool expected; /* it failed, as the suite says that it does: no failure */
   tg_finding *findings;
   size_t count, capacity;
 } tg_verdict;
@@ -29,7 +30,7 @@ typedef enum tg_judging {
 /* `entry`: the baseline's, or NULL. On the arena. */
 tg_verdict tg_judge(tg_arena *arena, const tg_case *c, const tg_result *result, const json_t *entry,
                     tg_judging how);
-/* "passed", "failed" or "new". */
+/* "passed", "failed", "expected" or "new". */
 const char *tg_verdict_name(const tg_verdict *verdict);
 
 #endif

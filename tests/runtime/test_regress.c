@@ -128,6 +128,10 @@ TG_TEST(regress, wrong_suites_are_refused_with_their_line) {
       {"models: [a.onnx]\nexclude: ['*']", "no case is left"},
       {"models: [a.onnx]\noverrides: [{bounds: {}}]", "wants `cases`"},
       {"models: [a.onnx]\nseed: -3", "seed"},
+      {"models: [a.onnx]\nretries: -1", "bad.yaml:2: retries: \"-1\""},
+      {"models: [a.onnx]\nretries: 1.5", "retries"},
+      {"models: [a.onnx]\nexpected_failure: true", "a line that says why"},
+      {"models: [{file: a.onnx, tags: [a b]}]", "tags: \"a b\""},
       {"models: {a: b}", "wants a list"},
       {"- a", "wants `key: value` pairs"},
       {"models: [&x [*x]]", "bad.yaml:1:"},
@@ -253,6 +257,116 @@ TG_TEST(regress, failures_stop_a_run_and_are_run_again) {
   json_decref(r);
   EXPECT_EQ(tegula("regress f.yaml --filter 'o*' --results fr -q")->status, 0);
   EXPECT_HAS(tegula("regress f.yaml --last-failed --results fr")->out, "no case failed");
+}
+
+TG_TEST(regress, tags_choose_cases) {
+  models_and_wrapper();
+  write_file("tags.yaml", "tags: all\n"
+                          "models: [{file: a.onnx, tags: [quick, small]}, b.onnx]\n"
+                          "flags: {tiny: --arch tiny, edge: {flags: --arch edge, tags: wide}}\n"
+                          "engines: [functional]\n"
+                          "overrides: [{cases: b/edge/*, tags: slow}]\n");
+  static const struct {
+    const char *options, *ids;
+  } cases[] = {
+      {"--tag all", "a/tiny/functional\na/edge/functional\nb/tiny/functional\nb/edge/functional\n"},
+      {"--tag quick", "a/tiny/functional\na/edge/functional\n"},
+      {"--tag '!wide'", "a/tiny/functional\nb/tiny/functional\n"},
+      {"--tag quick --tag slow", "a/tiny/functional\na/edge/functional\nb/edge/functional\n"},
+      {"--tag wide --tag '!slow'", "a/edge/functional\n"},
+      {"--tag wide --filter 'b/*'", "b/edge/functional\n"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    const outcome *o = tegula("regress tags.yaml --list %s", cases[i].options);
+    if (o->status || strcmp(o->out, cases[i].ids) != 0)
+      tg_test_fail(__FILE__, __LINE__, "%s\n%s%s", cases[i].options, o->out, o->err);
+  }
+  EXPECT_EQ(tegula("regress tags.yaml --tag none")->status, 2);
+}
+
+/* Cycles are those of a baseline that is made up: 1000, 500, 400, and two cases that it does not have (633 each). */
+TG_TEST(regress, shards_by_cost_are_about_equal_and_have_each_case_once) {
+  models_and_wrapper();
+  EXPECT_EQ(shell("for i in 1 2 3 4 5; do cp a.onnx s$i.onnx; done"), 0);
+  write_file("cost.yaml", "models: [s1.onnx, s2.onnx, s3.onnx, s4.onnx, s5.onnx]\nengines: [functional]\n");
+  write_file("cost.json",
+             "{\"tegula_baseline\": 1, \"cases\": {\"s2/default/functional\": {\"cycles\": 400},"
+             "\"s3/default/functional\": {\"cycles\": 1000}, \"s5/default/functional\": {\"cycles\": 500}}}");
+  const char *list = "regress cost.yaml --baseline cost.json --list --shard-by cost --shard";
+  EXPECT_STR(tegula("%s 1/2", list)->out, "s3/default/functional\ns5/default/functional\n");
+  EXPECT_STR(tegula("%s 2/2", list)->out,
+             "s1/default/functional\ns2/default/functional\ns4/default/functional\n");
+  EXPECT_STR(tegula("%s 6/6", list)->out, "");
+}
+
+TG_TEST(regress, expected_failures_fail_only_when_they_pass) {
+  models_and_wrapper();
+  write_file("x.yaml",
+             "models:\n"
+             "  - {file: a.onnx, bounds: {max_device_bytes: 1}, expected_failure: too large as yet}\n"
+             "  - {file: b.onnx, expected_failure: \"they say\"}\n"
+             "  - {file: crash.onnx, expected_failure: known to crash}\n"
+             "engines: [functional]\n");
+  json_t *results =
+      json_loads(tegula("regress x.yaml --command ./wrapper --results xr --json")->out, 0, NULL);
+  const json_t *summary = json_object_get(results, "summary");
+  EXPECT_EQ(json_integer_value(json_object_get(summary, "failed")), 1);
+  EXPECT_EQ(json_integer_value(json_object_get(summary, "expected")), 2);
+  EXPECT_STR(json_string_value(json_object_get(case_of(results, "crash/default/functional"), "verdict")),
+             "expected");
+  EXPECT_STR(json_string_value(json_object_get(case_of(results, "a/default/functional"), "verdict")),
+             "expected");
+  EXPECT_HAS(failure_of(results, "b/default/functional", "expected"), "they say");
+  json_decref(results);
+  EXPECT_HAS(slurp(in_dir("xr/junit.xml")), "failures=\"1\" errors=\"0\" skipped=\"2\"");
+  EXPECT_HAS(slurp(in_dir("xr/junit.xml")), "<skipped message=\"expected failure: known to crash\"/>");
+  EXPECT_HAS(slurp(in_dir("xr/summary.md")), "### Failed as expected");
+  write_file("x.yaml", "models: [{file: a.onnx, bounds: {max_device_bytes: 1}, expected_failure: as yet}]\n"
+                       "overrides: [{cases: \"*\", expected_failure: false}]\n");
+  EXPECT_EQ(tegula("regress x.yaml --results xr")->status, 1);
+}
+
+/* A tegula that hangs the first time. */
+TG_TEST(regress, a_case_that_hangs_is_tried_again_as_often_as_said) {
+  models_and_wrapper();
+  write_file("sleepy", "#!/bin/sh\n"
+                       "echo try >> \"${0%/*}/tries\"\n"
+                       "if mkdir \"${0%/*}/slept\" 2> /dev/null; then exec sleep 1000; fi\n"
+                       "exec '" TEGULA_COMMAND "' \"$@\"\n");
+  EXPECT_EQ(chmod(in_dir("sleepy"), 0755), 0);
+  write_file("again.yaml", "models: [a.onnx]\nengines: [functional]\ntime_limit: 3\nretries: 1\n");
+  const outcome *o = tegula("regress again.yaml --command ./sleepy --results ar");
+  EXPECT_EQ(o->status, 0);
+  EXPECT_HAS(o->out, "it hung 1 time before");
+  EXPECT_STR(slurp(in_dir("tries")), "try\ntry\n");
+  o = tegula("regress again.yaml --command ./sleepy --results ar --resume");
+  EXPECT_HAS(o->out, "it hung 1 time before");
+  EXPECT_EQ(shell("rmdir slept; sed -i 's/retries: 1/retries: 0/' again.yaml"), 0);
+  o = tegula("regress again.yaml --command ./sleepy --results ar");
+  EXPECT_EQ(o->status, 1);
+  EXPECT_HAS(o->out, "hang: not finished within its time limit");
+}
+
+TG_TEST(regress, a_baseline_in_a_folder_has_a_file_a_case) {
+  models_and_wrapper();
+  write_file("folder.yaml", "models: [a.onnx, b.onnx]\nflags: {tiny: --arch tiny}\nbaseline: base/\n");
+  EXPECT_EQ(tegula("regress folder.yaml --results fb --update-baseline --require-baseline -q")->status, 0);
+  EXPECT_EQ(shell("test $(ls base | wc -l) = 2 && grep -q '\"a/tiny/systemc\"' base/a_tiny_systemc-*.json"),
+            0);
+  EXPECT_EQ(tegula("regress folder.yaml --results fb --require-baseline -q")->status, 0);
+  EXPECT_EQ(shell("sed -i 's/\"cycles\": [0-9]*/\"cycles\": 7/' base/b_*.json && cp -r base copy"), 0);
+  const outcome *o = tegula("regress folder.yaml --results fb");
+  EXPECT_EQ(o->status, 1);
+  EXPECT_HAS(o->out, "FAIL  b/tiny/systemc");
+  EXPECT_HAS(o->out, "ok    a/tiny/systemc");
+  EXPECT_EQ(shell("cp base/a_*.json base/again.json"), 0);
+  o = tegula("regress folder.yaml --results fb");
+  EXPECT_EQ(o->status, 2);
+  EXPECT_HAS(o->err, "another file of the baseline has \"a/tiny/systemc\"");
+  EXPECT_EQ(shell("rm base/again.json"), 0);
+  write_file("folder.yaml", "models: [b.onnx]\nflags: {tiny: --arch tiny}\nbaseline: base/\n");
+  EXPECT_EQ(tegula("regress folder.yaml --results fb --update-baseline -q")->status, 0);
+  EXPECT_EQ(shell("test $(ls base | wc -l) = 1"), 0);
 }
 
 TG_TEST(regress, planted_regressions_are_found_and_named) {
