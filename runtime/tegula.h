@@ -104,7 +104,25 @@ typedef struct tg_session_verify_options {
   const char *engines; /* names with commas; NULL: those of functional, systemc and rtl that can run it */
   int threads;         /* 0: all cores */
   uint64_t max_cycles; /* 0: no limit */
+  /* Called before each engine, in the thread that asks; false ends with TG_CANCELLED. NULL: not called. */
+  bool (*progress)(void *user, const char *engine);
+  void *progress_user;
 } tg_session_verify_options;
+
+typedef struct tg_session_sweep_options {
+  size_t size;                       /* as that of tg_compile_options */
+  const tg_compile_options *compile; /* the array and all but the policy; tiling_accum NULL: both; or NULL */
+  const char *const *policies;       /* as `tegula sweep --policy` names them */
+  size_t policy_count;               /* 0: all */
+  uint64_t input_seed;               /* of inputs that are not set; 0: 1 */
+  int threads;                       /* 0: all cores */
+  bool timing_only;                  /* cycles without values and errors */
+  uint64_t max_cycles;               /* of a run; 0: no limit */
+  /* Called before row `row` of `count`, whose name `what` is, and with NULL before each section of its run, in the
+   * thread that asks; false ends with TG_CANCELLED. NULL: not called. */
+  bool (*progress)(void *user, size_t row, size_t count, const char *what);
+  void *progress_user;
+} tg_session_sweep_options;
 
 const char *tg_version(void);
 
@@ -173,6 +191,19 @@ tg_status tg_session_compare_golden(tg_session *session, const char *name, int r
  * *out_json is what `tegula verify --json` prints, which the caller frees with free(); else it is NULL. */
 tg_status tg_session_verify(tg_session *session, const tg_session_verify_options *options, char **out_json,
                             tg_diag *diag);
+
+/* Compiles the session's model anew under every precision policy with both accumulations, runs each on the systemc
+ * engine with the session's inputs (those that are set, if it is compiled; else seeded ones), and gives what `tegula
+ * sweep --json` prints: *out_json, which the caller frees with free(); NULL where it fails. The session stays as it is.
+ * TG_INVALID: it is loaded from a program, there is no such policy, or mp0, with which all are compared, cannot run. */
+tg_status tg_session_sweep(tg_session *session, const tg_session_sweep_options *options, char **out_json,
+                           tg_diag *diag);
+
+/* The last runs of two sessions beside each other, of one model or of two versions of it: {"before", "now", "text",
+ * "sections": where the cycles went, "speedup" (samples a second), "equal_bits", "outputs": {NAME: {"equal_bits",
+ * "max_abs", "max_rel", "rms", "cosine"}} of `now` against `before`, "only_before": outputs that `now` lacks}. *out_json
+ * is freed with free(). Sections name causes where both runs had a profile. */
+tg_status tg_session_compare(tg_session *before, tg_session *now, char **out_json, tg_diag *diag);
 
 /* The report of the last run as JSON (indented). The caller frees it with free(). NULL: there was no run. */
 char *tg_session_report_json(const tg_session *session);

@@ -4,9 +4,10 @@
 
 #include <stdio.h>
 
-static void show_progress(void *user, const char *engine) {
+static bool show_progress(void *user, const char *engine) {
   tg_context *context = user;
   tg_progress(context, tg_arena_printf(&context->arena, "running on engine %s", engine));
+  return true;
 }
 
 /* Equal engines are worth what they are: the functional and the SystemC engine share kernels. */

@@ -123,6 +123,15 @@ tg_status tg_session_load_memory(const void *data, size_t size, const char *name
   TG_GUARDED(diag, load_memory_guarded(data, size, name, out_session, diag));
 }
 
+tg_status tg_session_again(const tg_session *session, tg_session **out_session) {
+  tg_session *s = create_session(session->path);
+  s->model = tg_graph_clone(session->model, &s->arena);
+  for (size_t i = 0; i < session->fixed_count; i++)
+    TG_PUSH(&s->arena, s->fixed, s->fixed_count, s->fixed_capacity, session->fixed[i]);
+  *out_session = s;
+  return TG_OK;
+}
+
 void tg_session_close(tg_session *session) {
   if (!session) return;
   tg_run_result_release(&session->result);

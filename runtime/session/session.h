@@ -73,6 +73,10 @@ tg_status tg_session_fix_deciding(tg_session *session, const char *name, const t
 /* The input of the model, not of a program, with that name; -1: there is none. */
 int tg_session_find_input(const tg_session *session, const char *name);
 
+/* A session of the same model, with its open sizes and constants as they are by now, to be compiled by itself. It uses
+ * the first one's data, and must be closed before it. */
+tg_status tg_session_again(const tg_session *session, tg_session **out_session);
+
 /* Forgets the cast rules that the model's nodes carry (metadata tegula.casts), before it is compiled: then
  * the options alone decide. How many nodes had some. */
 int tg_session_drop_own_rules(tg_session *session);

@@ -202,7 +202,8 @@ static tg_status find_engines(verification *v, tg_diag *diag) {
 }
 
 static tg_status run_one(verification *v, outcome *o, tg_diag *diag) {
-  if (v->options->progress) v->options->progress(v->options->user, o->engine->name);
+  if (v->options->progress && !v->options->progress(v->options->user, o->engine->name))
+    return tg_fail(diag, TG_CANCELLED, "%s: the comparison was ended", v->session->path);
   tg_run_options run = {.threads = (uint32_t)v->options->threads,
                         .record_events = true,
                         .max_cycles = v->options->max_cycles,
@@ -312,7 +313,9 @@ static tg_status verify_guarded(tg_session *session, const tg_session_verify_opt
   if (status) return status;
   tg_verify_options all = {.engines = own.engines ? own.engines : "available",
                            .threads = own.threads,
-                           .max_cycles = own.max_cycles};
+                           .max_cycles = own.max_cycles,
+                           .progress = own.progress,
+                           .user = own.progress_user};
   json_t *result = NULL;
   locale_t theirs = tg_plain_numbers();
   status = tg_verify(session, &all, &result, diag);

@@ -11,7 +11,7 @@ typedef struct tg_verify_options {
                           run it */
   int threads;
   uint64_t max_cycles;
-  void (*progress)(void *user, const char *what); /* or NULL */
+  bool (*progress)(void *user, const char *engine); /* before each; false ends with TG_CANCELLED; or NULL */
   void *user;
 } tg_verify_options;
 

@@ -5,6 +5,7 @@ symbols that the library shows, which are those that its headers declare.
     tests/runtime/test_install.py BUILD"""
 
 import glob
+import json
 import os
 import re
 import shutil
@@ -47,6 +48,22 @@ def check_symbols(library, prefix):
     return len(shown)
 
 
+def check_choice(said, command, model):
+    """The example's table is the command's, its comparison that of the rows."""
+    decoder = json.JSONDecoder()
+    table, at = decoder.raw_decode(said)
+    difference = json.loads(said[at:])
+    words = ["sweep", model, "--arch", "tiny", "--policy", "mp0", "--policy", "mp1", "--json"]
+    wanted = json.loads(run(command, *words))
+    for row in wanted["rows"]:
+        row.pop("array")
+    if table["rows"] != wanted["rows"]:
+        sys.exit(f"the library's sweep is {table}, the command's {wanted}")
+    cycles = [row["cycles"] for row in table["rows"] if row["tiling_accum"] == "fp32"]
+    if [difference["before"]["cycles"], difference["now"]["cycles"]] != cycles or difference["equal_bits"]:
+        sys.exit(f"the comparison says {difference}, the sweep {cycles}")
+
+
 def main():
     build, folder = os.path.abspath(sys.argv[1]), tempfile.mkdtemp()
     try:
@@ -65,6 +82,7 @@ def main():
             sys.exit(f"run says {said}")
         if '"equal_bits": true' not in run(folder + "/examples/verify", model):
             sys.exit("verify does not find the engines equal")
+        check_choice(run(folder + "/examples/choose", model), prefix + "/bin/tegula", model)
 
         flags = run("pkg-config", "--cflags", "--libs", "tegula",
                     env={**environment, "PKG_CONFIG_PATH": os.path.dirname(library) + "/pkgconfig"}).split()

@@ -309,6 +309,105 @@ TG_TEST(session, a_run_may_be_cancelled_and_begun_again) {
   tg_arena_release(&arena);
 }
 
+static bool until_its_second_row(void *user, size_t row, size_t count, const char *what) {
+  int *asked = user;
+  EXPECT(row < count && (*asked || what));
+  ++*asked;
+  return row < 1;
+}
+
+static bool never(void *user, const char *engine) {
+  EXPECT(engine && *engine);
+  ++*(int *)user;
+  return false;
+}
+
+TG_TEST(session, a_sweep_has_its_rows_and_may_be_cancelled) {
+  static const char *const policies[] = {"mp1"}, *const none[] = {"mp9"};
+  tg_arena arena = {0};
+  tg_diag diag = {""};
+  char *json = NULL;
+  int asked = 0;
+  tg_session *session = small_gemm(&arena), *fresh = NULL;
+  tg_session_random_inputs(session, 1);
+  tg_compile_options compile = tiny;
+  compile.tiling_accum = "fp32";
+  tg_session_sweep_options o = {.compile = &compile, .policies = policies, .policy_count = 1};
+  ASSERT(!tg_session_sweep(session, &o, &json, &diag));
+  json_t *table = json_loads(json, 0, NULL), *row = json_array_get(json_object_get(table, "rows"), 0);
+  EXPECT_EQ(json_array_size(json_object_get(table, "rows")), 1);
+  EXPECT_STR(json_string_value(json_object_get(row, "policy")), "mp1");
+  /* Inputs are the session's: what a run of it under mp1 gives. */
+  compile.preset = "mp1";
+  ASSERT(!tg_session_load(zoo_file(&arena, "gemm", &(tg_zoo_options){.m = 9, .n = 7, .k = 5, .seed = 1}),
+                          &fresh, &diag));
+  ASSERT(!tg_session_compile(fresh, &compile, &diag));
+  tg_session_random_inputs(fresh, 1);
+  ASSERT(!tg_session_run(fresh, NULL, &diag) && !tg_session_measure_cpu(fresh, false, 1, &diag));
+  json_t *report = tg_report(fresh);
+  EXPECT(json_equal(json_object_get(row, "error_vs_fp32"), json_object_get(report, "error_vs_fp32")));
+  EXPECT(json_equal(json_object_get(row, "cycles"), json_object_get(report, "cycles")));
+  json_decref(report);
+  json_decref(table);
+  free(json);
+
+  o.policy_count = 0;
+  o.progress = until_its_second_row;
+  o.progress_user = &asked;
+  EXPECT_EQ(tg_session_sweep(session, &o, &json, &diag), TG_CANCELLED);
+  EXPECT(!json && asked >= 3 && strstr(diag.message, "ended"));
+  o = (tg_session_sweep_options){.policies = none, .policy_count = 1};
+  EXPECT_EQ(tg_session_sweep(session, &o, &json, &diag), TG_INVALID);
+  EXPECT(strstr(diag.message, "mp9") != NULL);
+  EXPECT_EQ(tg_session_sweep(NULL, NULL, &json, &diag), TG_INVALID);
+  tg_session_verify_options verify = {.progress = never, .progress_user = &asked};
+  asked = 0;
+  EXPECT_EQ(tg_session_verify(session, &verify, &json, &diag), TG_CANCELLED);
+  EXPECT(!json && asked == 1);
+  tg_session_close(session);
+  tg_session_close(fresh);
+  tg_arena_release(&arena);
+}
+
+/* B of one session is twice that of the other: so is C. */
+TG_TEST(session, two_runs_are_compared_by_output) {
+  tg_arena arena = {0};
+  tg_diag diag = {""};
+  char *json = NULL;
+  float a[9 * 5], b[5 * 7];
+  tg_session *one = small_gemm(&arena), *two = small_gemm(&arena);
+  EXPECT_EQ(tg_session_compare(one, two, &json, &diag), TG_INVALID);
+  EXPECT(strstr(diag.message, "has not run") != NULL);
+  for (int i = 0; i < 45; i++) a[i] = (float)(i % 7 - 3);
+  for (int scale = 1; scale <= 2; scale++) {
+    tg_session *s = scale == 1 ? one : two;
+    for (int i = 0; i < 35; i++) b[i] = (float)(scale * (i % 5 - 2));
+    ASSERT(!tg_session_set_input(s, "A", 2, (int64_t[]){9, 5}, a, &diag));
+    ASSERT(!tg_session_set_input(s, "B", 2, (int64_t[]){5, 7}, b, &diag));
+    ASSERT(!tg_session_run(s, NULL, &diag));
+  }
+  double largest = 0;
+  const float *c = tg_session_output_data(one, 0);
+  for (int i = 0; i < 63; i++) largest = fmax(largest, fabs((double)c[i]));
+  ASSERT(!tg_session_compare(one, two, &json, &diag));
+  json_t *all = json_loads(json, 0, NULL), *output = json_object_get(json_object_get(all, "outputs"), "C");
+  EXPECT(json_is_false(json_object_get(all, "equal_bits")) &&
+         json_is_false(json_object_get(output, "equal_bits")));
+  EXPECT(largest > 0 && json_real_value(json_object_get(output, "max_abs")) == largest);
+  EXPECT(fabs(json_real_value(json_object_get(output, "max_rel")) - 1) < 1e-12);
+  EXPECT(fabs(json_real_value(json_object_get(output, "cosine")) - 1) < 1e-12);
+  EXPECT(json_real_value(json_object_get(all, "speedup")) == 1);
+  EXPECT_STR(json_string_value(json_object_get(all, "text")), "no cycle moved");
+  json_decref(all);
+  free(json);
+  ASSERT(!tg_session_compare(one, one, &json, &diag));
+  EXPECT(strstr(json, "\"equal_bits\": true") != NULL);
+  free(json);
+  tg_session_close(one);
+  tg_session_close(two);
+  tg_arena_release(&arena);
+}
+
 /* --- the report */
 
 static char *read_page(const char *path) {
