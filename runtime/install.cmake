@@ -13,6 +13,7 @@ add_custom_command(OUTPUT ${pages} ${docs}/tegula.bash ${docs}/_tegula
 add_custom_target(tegula_docs ALL DEPENDS ${pages})
 
 install(TARGETS tegula)
+install(FILES ${CMAKE_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/tegula RENAME copyright)
 install(FILES ${pages} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 install(FILES ${docs}/tegula.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME tegula)
 install(FILES ${docs}/_tegula DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)

@@ -736,3 +736,26 @@ TG_TEST(regress, examples_for_ci_hold) {
     tg_arena_release(&arena);
   }
 }
+
+TG_TEST(regress, the_action_for_github_is_one) {
+  tg_arena arena = {0};
+  tg_diag diag = {""};
+  tg_yaml yaml;
+  ASSERT(!tg_yaml_load("docs/ci/action/action.yml", &arena, &diag, &yaml));
+  EXPECT(tg_yaml_root(&yaml) && tg_yaml_root(&yaml)->type == YAML_MAPPING_NODE);
+  tg_yaml_release(&yaml);
+  tg_arena_release(&arena);
+  const char *text = slurp("docs/ci/action/action.yml");
+  static const char *const options[] = {"--shard", "--results", "--resume"}; /* of the line that calls us */
+  const char *call = strstr(text, "run: tegula regress ");
+  ASSERT(call);
+  for (size_t i = 0; i < sizeof options / sizeof *options; i++) EXPECT_HAS(call, options[i]);
+  static const char *const inputs[] = {"suite", "package", "shard", "options", "results"};
+  for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
+    char declared[60], used[60];
+    snprintf(declared, sizeof declared, "\n  %s:\n", inputs[i]);
+    snprintf(used, sizeof used, "inputs.%s ", inputs[i]);
+    EXPECT_HAS(text, declared);
+    EXPECT_HAS(text, used);
+  }
+}
