@@ -72,12 +72,13 @@ typedef struct tg_compile_options {
   bool inference; /* BatchNormalization with training_mode = 1 takes its running statistics, as after
                      training, not those of the batch */
 
-  const char *tiling_accum; /* fp32, bf16sr; NULL: fp32 */
-  int k_tile;               /* 0: 128 */
-  uint64_t seed;            /* of stochastic rounding */
-  uint64_t any_tiling;      /* not 0: draws tilings in place of the fastest ones */
-  const char *energy;       /* what actions cost, as --energy; NULL: the array's */
-  const char *opt;          /* o0: a section an operator, o1: fused, o3: everything; NULL: o3 */
+  const char *tiling_accum;   /* fp32, bf16sr; NULL: fp32 */
+  int k_tile;                 /* 0: 128 */
+  uint64_t seed;              /* of stochastic rounding */
+  uint64_t any_tiling;        /* not 0: draws tilings in place of the fastest ones */
+  const char *energy;         /* what actions cost, as --energy; NULL: the array's */
+  const char *opt;            /* o0: a section an operator, o1: fused, o3: everything; NULL: o3 */
+  const char *conv_precision; /* highest, high, medium, of convolutions; NULL: highest */
 } tg_compile_options;
 
 typedef struct tg_session_run_options {

@@ -208,18 +208,38 @@ static tg_status ask_rules(tg_cast_pass *p, const tg_node *node, tg_verdict *ver
   return TG_OK;
 }
 
-/* MatMul and Gemm whose operands the policy leaves in fp32; its convolutions have a switch of their own in
- * PyTorch. */
-static void matmul_precision(const tg_cast_pass *p, const tg_node *node, tg_verdict *verdict) {
-  if (!p->options->matmul || (node->op != TG_OP_MATMUL && node->op != TG_OP_GEMM)) return;
+/* What PyTorch calls allow_tf32: of MatMul and Gemm one switch, of convolutions another. */
+typedef struct fp32_switch {
+  tg_matmul_precision level;
+  const char *high, *medium, *source; /* rules */
+} fp32_switch;
+
+static fp32_switch switch_of(const tg_cast_pass *p, const tg_node *node) {
+  switch (node->op) {
+  case TG_OP_MATMUL:
+  case TG_OP_GEMM:
+    return (fp32_switch){p->options->matmul, "matmul-precision high: tf32 in, fp32 out",
+                         "matmul-precision medium: bf16 in, fp32 out",
+                         "PyTorch, set_float32_matmul_precision"};
+  case TG_OP_CONV:
+  case TG_OP_CONV_TRANSPOSE:
+    return (fp32_switch){p->options->conv, "conv-precision high: tf32 in, fp32 out",
+                         "conv-precision medium: bf16 in, fp32 out", "PyTorch, backends.cudnn.allow_tf32"};
+  default: return (fp32_switch){.level = TG_MATMUL_HIGHEST};
+  }
+}
+
+/* Products and convolutions whose operands the policy leaves in fp32. */
+static void fp32_precision(const tg_cast_pass *p, const tg_node *node, tg_verdict *verdict) {
+  fp32_switch by = switch_of(p, node);
+  if (by.level == TG_MATMUL_HIGHEST) return;
   for (int i = 0; i < 2; i++)
     if ((verdict->operands[i] ? verdict->operands[i] : tg_in(node, i)->dtype) != TG_F32) return;
-  bool high = p->options->matmul == TG_MATMUL_HIGH;
+  bool high = by.level == TG_MATMUL_HIGH;
   for (int i = 0; i < 2; i++) verdict->operands[i] = high ? TG_TF32 : TG_BF16;
   if (!verdict->result) verdict->result = TG_F32;
-  verdict->rule =
-      high ? "matmul-precision high: tf32 in, fp32 out" : "matmul-precision medium: bf16 in, fp32 out";
-  verdict->source = "PyTorch, set_float32_matmul_precision";
+  verdict->rule = high ? by.high : by.medium;
+  verdict->source = by.source;
 }
 
 /* `default`: a conversion between floats ends the policy for all that is computed from its result. */
@@ -265,7 +285,7 @@ static tg_status decide(tg_cast_pass *p, const tg_node *node, tg_verdict *verdic
   } else if (tg_family_decide(p, node, verdict)) {
     return TG_INVALID;
   }
-  matmul_precision(p, node, verdict);
+  fp32_precision(p, node, verdict);
   return TG_OK;
 }
 

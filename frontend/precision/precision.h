@@ -29,7 +29,7 @@ typedef enum tg_precision_preset {
 typedef enum tg_hmp_level { TG_HMP_O1, TG_HMP_O2 } tg_hmp_level;
 typedef enum tg_autocast_device { TG_AUTOCAST_CUDA, TG_AUTOCAST_CPU, TG_AUTOCAST_HPU } tg_autocast_device;
 
-/* Operands of MatMul and Gemm that a policy leaves in fp32: as they are, in TF32, in BF16. */
+/* Operands of products, or of convolutions, that a policy leaves in fp32: as they are, in TF32, in BF16. */
 typedef enum tg_matmul_precision { TG_MATMUL_HIGHEST, TG_MATMUL_HIGH, TG_MATMUL_MEDIUM } tg_matmul_precision;
 
 /* Precision of the running accumulation across K tiles (docs/numerics.md). */
@@ -51,8 +51,8 @@ typedef struct tg_precision_options {
   tg_dtype amp_out_dtype;     /* --amp-out-dtype: of outputs computed in amp_dtype; TG_NONE: as declared */
   tg_hmp_level hmp_level;     /* --hmp-opt-level */
   tg_autocast_device device;  /* --autocast-device */
-  tg_matmul_precision matmul; /* --matmul-precision */
-  bool mixed_gemm, mixed_softmax; /* --enable-mixed-precision-ops */
+  tg_matmul_precision matmul, conv; /* --matmul-precision, --conv-precision */
+  bool mixed_gemm, mixed_softmax;   /* --enable-mixed-precision-ops */
 
   const tg_op_list *bf16_ops, *fp32_ops; /* of HMP, instead of the built-in lists; NULL: those */
   const tg_cast_rules *rules;            /* --cast-rules: they win over the family; NULL: none */

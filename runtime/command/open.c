@@ -11,12 +11,12 @@
 
 /* Options that have an effect on compiling only. */
 static const tg_option_id compiling[] = {
-    TG_OPT_PRESET,    TG_OPT_DISABLE,    TG_OPT_AMP,          TG_OPT_AMP_DTYPE, TG_OPT_AMP_OUT,
-    TG_OPT_HMP_LEVEL, TG_OPT_BF16_OPS,   TG_OPT_FP32_OPS,     TG_OPT_DEVICE,    TG_OPT_MATMUL,
-    TG_OPT_MIXED_OPS, TG_OPT_CAST_RULES, TG_OPT_TILING_ACCUM, TG_OPT_K_TILE,    TG_OPT_SEED,
-    TG_OPT_ARCH,      TG_OPT_SET,        TG_OPT_BATCH,        TG_OPT_DIM,       TG_OPT_CASTS,
-    TG_OPT_RULES_OUT, TG_OPT_EXPORT,     TG_OPT_DOT,          TG_OPT_SVG,       TG_OPT_ANY_TILING,
-    TG_OPT_DUMP,      TG_OPT_INFERENCE,  TG_OPT_CONST,        TG_OPT_OPT};
+    TG_OPT_PRESET,         TG_OPT_DISABLE,   TG_OPT_AMP,        TG_OPT_AMP_DTYPE,    TG_OPT_AMP_OUT,
+    TG_OPT_HMP_LEVEL,      TG_OPT_BF16_OPS,  TG_OPT_FP32_OPS,   TG_OPT_DEVICE,       TG_OPT_MATMUL,
+    TG_OPT_CONV_PRECISION, TG_OPT_MIXED_OPS, TG_OPT_CAST_RULES, TG_OPT_TILING_ACCUM, TG_OPT_K_TILE,
+    TG_OPT_SEED,           TG_OPT_ARCH,      TG_OPT_SET,        TG_OPT_BATCH,        TG_OPT_DIM,
+    TG_OPT_CASTS,          TG_OPT_RULES_OUT, TG_OPT_EXPORT,     TG_OPT_DOT,          TG_OPT_SVG,
+    TG_OPT_ANY_TILING,     TG_OPT_DUMP,      TG_OPT_INFERENCE,  TG_OPT_CONST,        TG_OPT_OPT};
 
 static tg_status refuse_compiling(tg_context *context, const char *path) {
   for (size_t i = 0; i < sizeof compiling / sizeof *compiling; i++)
@@ -162,6 +162,7 @@ tg_status tg_compile_options_of(tg_context *context, tg_compile_options *out_opt
                                       .k_tile = (int)k_tile,
                                       .seed = tg_option_number(o, TG_OPT_SEED, 1),
                                       .inference = tg_given(o, TG_OPT_INFERENCE),
+                                      .conv_precision = tg_option_text(o, TG_OPT_CONV_PRECISION, NULL),
                                       .any_tiling = tg_option_number(o, TG_OPT_ANY_TILING, 0),
                                       .opt = tg_option_text(o, TG_OPT_OPT, NULL),
                                       .log = say,
@@ -182,6 +183,7 @@ static tg_status compile(tg_context *context, tg_session *session, bool map,
     options.hmp_opt_level = precision->hmp_opt_level;
     options.autocast_device = precision->autocast_device;
     options.matmul_precision = precision->matmul_precision;
+    options.conv_precision = precision->conv_precision;
     options.tiling_accum = precision->tiling_accum;
   }
   return map ? tg_session_compile(session, &options, &context->diag)

@@ -88,6 +88,8 @@ static tg_status execute(tg_context *context, tg_session *session, const tg_sess
   status = tg_session_run(session, run, &context->diag);
   if (status) return status;
   tg_progress(context, cpu ? "measuring the CPU" : "comparing with FP32");
+  session->cpu_warmup = (int)tg_option_number(&context->options, TG_OPT_CPU_WARMUP, 0);
+  session->cpu_repeats = (int)tg_option_number(&context->options, TG_OPT_CPU_REPEATS, 0);
   status = tg_session_measure_cpu(session, cpu, run->threads, &context->diag);
   if (!status) status = compare_golden(context, session);
   if (!status && tg_given(&context->options, TG_OPT_ADVISE)) session->advice = tg_advise(context, session);

@@ -184,12 +184,17 @@ static int ascending(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-tg_status tg_cpu_reference_time(tg_cpu_reference *reference, double budget, tg_cpu_time *out_time,
+tg_status tg_cpu_reference_time(tg_cpu_reference *reference, tg_cpu_effort effort, tg_cpu_time *out_time,
                                 tg_diag *diag) {
   double times[MOST_RUNS], start = now();
-  tg_status status = tg_cpu_reference_run(reference, diag); /* warms caches and threads */
-  int runs = 0;
-  while (!status && runs < MOST_RUNS && (runs < FEWEST_RUNS || now() - start < budget)) {
+  int runs = 0, warmup = effort.warmup ? effort.warmup : 1,
+      most = effort.repeats ? effort.repeats : MOST_RUNS,
+      fewest = effort.repeats ? effort.repeats : FEWEST_RUNS;
+  if (most > MOST_RUNS) most = MOST_RUNS;
+  tg_status status = TG_OK;
+  for (int i = 0; !status && i < warmup; i++)
+    status = tg_cpu_reference_run(reference, diag); /* caches and threads */
+  while (!status && runs < most && (runs < fewest || now() - start < effort.budget)) {
     double begin = now();
     status = tg_cpu_reference_run(reference, diag);
     times[runs++] = now() - begin;
@@ -200,6 +205,7 @@ tg_status tg_cpu_reference_time(tg_cpu_reference *reference, double budget, tg_c
   *out_time = (tg_cpu_time){.library = "oneDNN",
                             .threads = reference->threads,
                             .runs = runs,
+                            .warmup = warmup,
                             .dtype = reference->dtype,
                             .seconds = times[runs / 2],
                             .plain_nodes = reference->plain_nodes};
@@ -209,27 +215,28 @@ tg_status tg_cpu_reference_time(tg_cpu_reference *reference, double budget, tg_c
 }
 
 static tg_status time_one(const tg_graph *graph, tg_dtype dtype, int threads, const float *const *inputs,
-                          double budget, tg_cpu_time *out_time, tg_diag *diag) {
+                          tg_cpu_effort effort, tg_cpu_time *out_time, tg_diag *diag) {
   tg_cpu_reference *reference;
   tg_status status = tg_cpu_reference_create(graph, dtype, threads, &reference, diag);
   if (status) return status;
   for (int i = 0; i < graph->input_count; i++) tg_cpu_reference_set_input(reference, i, inputs[i]);
-  status = tg_cpu_reference_time(reference, budget, out_time, diag);
+  status = tg_cpu_reference_time(reference, effort, out_time, diag);
   tg_cpu_reference_destroy(reference);
   return status;
 }
 
 tg_status tg_cpu_reference_best(const tg_graph *graph, const tg_dtype *dtypes, int dtype_count, int threads,
-                                const float *const *inputs, double budget, tg_cpu_time *out_time,
+                                const float *const *inputs, tg_cpu_effort effort, tg_cpu_time *out_time,
                                 tg_diag *diag) {
   int counts[] = {threads > 0 ? threads : omp_get_num_procs(), 1};
   int tries = counts[0] > 1 ? 2 : 1;
   bool any = false;
   tg_status status = TG_OK;
+  effort.budget /= tries * dtype_count;
   for (int d = 0; d < dtype_count; d++)
     for (int t = 0; t < tries && !status; t++) {
       tg_cpu_time time;
-      status = time_one(graph, dtypes[d], counts[t], inputs, budget / (tries * dtype_count), &time, diag);
+      status = time_one(graph, dtypes[d], counts[t], inputs, effort, &time, diag);
       if (status) break;
       if (!any || time.seconds < out_time->seconds) *out_time = time;
       any = true;

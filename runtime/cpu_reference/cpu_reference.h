@@ -28,20 +28,27 @@ void tg_cpu_reference_get_output(tg_cpu_reference *reference, int index, float *
 typedef struct tg_cpu_time {
   const char *library;
   char version[32];
-  int threads, runs;
+  int threads, runs, warmup;
   tg_dtype dtype;
   double seconds;  /* median of the runs */
   int plain_nodes; /* nodes that ran in plain C */
 } tg_cpu_time;
 
-/* Median of several runs: at least 3, until about `budget` seconds are spent. Inputs are as set. */
-tg_status tg_cpu_reference_time(tg_cpu_reference *reference, double budget, tg_cpu_time *out_time,
+/* How long to measure. */
+typedef struct tg_cpu_effort {
+  double budget; /* seconds; at least 3 runs */
+  int warmup,
+      repeats; /* runs before, and runs that count, at most 1000; 0: one, and as many as the budget allows */
+} tg_cpu_effort;
+
+/* Median of several runs. Inputs are as set. */
+tg_status tg_cpu_reference_time(tg_cpu_reference *reference, tg_cpu_effort effort, tg_cpu_time *out_time,
                                 tg_diag *diag);
 
 /* The fastest of what the host offers: all threads and one, in each of `dtypes`; `inputs` are dense FP32 in
  * graph order. */
 tg_status tg_cpu_reference_best(const tg_graph *graph, const tg_dtype *dtypes, int dtype_count, int threads,
-                                const float *const *inputs, double budget, tg_cpu_time *out_time,
+                                const float *const *inputs, tg_cpu_effort effort, tg_cpu_time *out_time,
                                 tg_diag *diag);
 
 #ifdef __cplusplus

@@ -186,12 +186,23 @@ static void put_memory(const tg_program *program, const json_t *list) {
   tg_arena_release(&arena);
 }
 
+/* The most that intermediate results take at once, of those that go through device memory. */
+static uint64_t peak_intermediate_bytes(const tg_program *program) {
+  tg_arena arena = {0};
+  uint64_t *bytes = TG_NEW_ARRAY(&arena, uint64_t, program->invocation_count), most = 0;
+  tg_memory_temporaries(program, bytes);
+  for (uint32_t i = 0; i < program->invocation_count; i++)
+    if (bytes[i] > most) most = bytes[i];
+  tg_arena_release(&arena);
+  return most;
+}
+
 static json_t *cpu(const tg_session *s, int64_t samples) {
   if (!s->has_cpu) return json_null();
-  return json_pack("{s:s, s:s, s:i, s:s, s:o, s:o, s:i, s:i}", "library", s->cpu.library, "version",
+  return json_pack("{s:s, s:s, s:i, s:s, s:o, s:o, s:i, s:i, s:i}", "library", s->cpu.library, "version",
                    s->cpu.version, "threads", s->cpu.threads, "dtype", tg_dtype_name(s->cpu.dtype), "seconds",
                    real(s->cpu.seconds), "samples_per_second", real((double)samples / s->cpu.seconds), "runs",
-                   s->cpu.runs, "plain_c_nodes", s->cpu.plain_nodes);
+                   s->cpu.runs, "warmup", s->cpu.warmup, "plain_c_nodes", s->cpu.plain_nodes);
 }
 
 /* `which`: the outputs that were compared; NULL: all. */
@@ -284,6 +295,7 @@ json_t *tg_report(const tg_session *s) {
   json_object_set_new(report, "energy", tg_report_energy(program, &s->result, samples));
   json_object_set_new(report, "reduction", reduction(program, &s->result));
   json_object_set_new(report, "peak_device_bytes", whole(program->dram_bytes));
+  json_object_set_new(report, "peak_intermediate_bytes", whole(peak_intermediate_bytes(program)));
   json_t *list = sections(program, &s->result, s->profile);
   if (s->profile) {
     put_units(report, list);

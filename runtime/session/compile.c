@@ -101,7 +101,7 @@ static int own_rules(const tg_session *s, const tg_compile_options *o) {
   char line[256];
   int count = 0;
   TG_FOR_NODES(s->model, node) count += node->casts != NULL;
-  bool asked = o->preset || o->amp || o->matmul_precision || o->mixed_precision_ops;
+  bool asked = o->preset || o->amp || o->matmul_precision || o->conv_precision || o->mixed_precision_ops;
   if (!count || !asked || !o->log) return count;
   snprintf(
       line, sizeof line,

@@ -84,9 +84,10 @@ static tg_status measure_cpu_guarded(tg_session *session, bool timed, int thread
   if (status || !timed) return status;
   /* A program in a narrow format is compared with the CPU at its best, narrow or not. */
   static const tg_dtype dtypes[] = {TG_F32, TG_BF16};
-  status = tg_cpu_reference_best(session->fp32, dtypes, computes_narrow(session->program) ? 2 : 1, threads,
-                                 (const float *const *)session->input_data, CPU_BUDGET_SECONDS, &session->cpu,
-                                 diag);
+  status = tg_cpu_reference_best(
+      session->fp32, dtypes, computes_narrow(session->program) ? 2 : 1, threads,
+      (const float *const *)session->input_data,
+      (tg_cpu_effort){CPU_BUDGET_SECONDS, session->cpu_warmup, session->cpu_repeats}, &session->cpu, diag);
   session->has_cpu = !status;
   return status;
 }

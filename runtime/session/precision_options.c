@@ -88,13 +88,14 @@ static tg_status read_files(tg_arena *arena, const tg_compile_options *o, tg_pre
 
 tg_status tg_precision_of(tg_arena *arena, const tg_compile_options *o, tg_precision_options *out,
                           tg_diag *diag) {
-  enum { ACCUM, AMP, DTYPE, OUT_DTYPE, LEVEL, DEVICE, MATMUL, CHOICES };
+  enum { ACCUM, AMP, DTYPE, OUT_DTYPE, LEVEL, DEVICE, MATMUL, CONV, CHOICES };
   static const tg_precision_family families[] = {TG_FAMILY_HMP, TG_FAMILY_AUTOCAST, TG_FAMILY_RAF};
   static const tg_dtype out_dtypes[] = {TG_F32, TG_BF16, TG_F16};
-  choice rows[CHOICES] = {{TG_OPT_TILING_ACCUM, o->tiling_accum, 0}, {TG_OPT_AMP, o->amp, 0},
-                          {TG_OPT_AMP_DTYPE, o->amp_dtype, 0},       {TG_OPT_AMP_OUT, o->amp_out_dtype, 0},
-                          {TG_OPT_HMP_LEVEL, o->hmp_opt_level, 0},   {TG_OPT_DEVICE, o->autocast_device, 0},
-                          {TG_OPT_MATMUL, o->matmul_precision, 0}};
+  choice rows[CHOICES] = {
+      {TG_OPT_TILING_ACCUM, o->tiling_accum, 0}, {TG_OPT_AMP, o->amp, 0},
+      {TG_OPT_AMP_DTYPE, o->amp_dtype, 0},       {TG_OPT_AMP_OUT, o->amp_out_dtype, 0},
+      {TG_OPT_HMP_LEVEL, o->hmp_opt_level, 0},   {TG_OPT_DEVICE, o->autocast_device, 0},
+      {TG_OPT_MATMUL, o->matmul_precision, 0},   {TG_OPT_CONV_PRECISION, o->conv_precision, 0}};
   tg_precision_defaults(out);
   if (choose_all(rows, CHOICES, diag) || check_belonging(o, diag) ||
       parse_mixed_ops(o->mixed_precision_ops, out, diag) || read_files(arena, o, out, diag))
@@ -108,6 +109,7 @@ tg_status tg_precision_of(tg_arena *arena, const tg_compile_options *o, tg_preci
   out->hmp_level = rows[LEVEL].chosen ? TG_HMP_O2 : TG_HMP_O1;
   out->device = (tg_autocast_device)rows[DEVICE].chosen;
   out->matmul = (tg_matmul_precision)rows[MATMUL].chosen;
+  out->conv = (tg_matmul_precision)rows[CONV].chosen;
   out->callback = o->cast_callback;
   out->callback_user = o->cast_user;
   out->log = o->log;
@@ -134,6 +136,8 @@ static const char *policy_text(tg_arena *arena, const tg_compile_options *o, int
   if (o->mixed_precision_ops) text = tg_arena_printf(arena, "%s, mixed %s", text, o->mixed_precision_ops);
   if (o->matmul_precision && strcmp(o->matmul_precision, "highest"))
     text = tg_arena_printf(arena, "%s, matmul %s", text, o->matmul_precision);
+  if (o->conv_precision && strcmp(o->conv_precision, "highest"))
+    text = tg_arena_printf(arena, "%s, conv %s", text, o->conv_precision);
   if (o->cast_rules) text = tg_arena_printf(arena, "%s, cast rules", text);
   if (own_rules) text = tg_arena_printf(arena, "%s, rules of the model", text);
   return text;
@@ -153,6 +157,7 @@ const char *tg_precision_note(tg_arena *arena, const tg_compile_options *o, int 
   json_object_set_new(note, "autocast_device",
                       text_or_null(autocast ? or_else(o->autocast_device, "cuda") : NULL));
   json_object_set_new(note, "matmul_precision", json_string(or_else(o->matmul_precision, "highest")));
+  if (o->conv_precision) json_object_set_new(note, "conv_precision", json_string(o->conv_precision));
   json_object_set_new(note, "mixed_precision_ops", text_or_null(o->mixed_precision_ops));
   json_object_set_new(note, "disable_graphamp", text_or_null(o->disable_graphamp)); /* NULL: not UTF-8 */
   json_object_set_new(note, "bf16_ops", text_or_null(o->bf16_ops));

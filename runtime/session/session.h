@@ -58,6 +58,7 @@ struct tg_session {
   json_t *advice;                  /* for the report: what would gain most; or NULL */
   json_t *numerics;                /* for the report: errors by operator (numerics/numerics.h); or NULL */
   bool has_cpu;
+  int cpu_warmup, cpu_repeats; /* of the CPU reference; 0: its own */
   tg_cpu_time cpu;
 };
 

@@ -44,6 +44,7 @@ static tg_compile_options options_under(const work *w, const tg_sweep_policy *po
   all.hmp_opt_level = own->hmp_opt_level;
   all.autocast_device = own->autocast_device;
   all.matmul_precision = own->matmul_precision;
+  all.conv_precision = own->conv_precision;
   all.tiling_accum = accumulation;
   return all;
 }

@@ -42,7 +42,7 @@ static void run_host(const char *text, tg_dtype dtype, int threads) {
   tg_cpu_time seconds;
   if (tg_graph_parse(&arena, text, &graph, &diag) || tg_graph_infer(graph, &diag) ||
       tg_cpu_reference_create(graph, dtype, threads, &reference, &diag) ||
-      tg_cpu_reference_time(reference, 1, &seconds, &diag))
+      tg_cpu_reference_time(reference, (tg_cpu_effort){.budget = 1}, &seconds, &diag))
     tg_die("%s", diag.message);
   printf("%s %s, %s, %d threads: %.3f s\n", seconds.library, seconds.version,
          dtype == TG_BF16 ? "bf16" : "fp32", seconds.threads, seconds.seconds);

@@ -119,6 +119,7 @@ static void read_options(tg_arena *arena, const char *text, tg_frontend_options 
   p->hmp_level = (tg_hmp_level)choose(option(arena, text, "level"), "O1|O2");
   p->device = (tg_autocast_device)choose(option(arena, text, "device"), "cuda|cpu|hpu");
   p->matmul = (tg_matmul_precision)choose(option(arena, text, "matmul"), "highest|high|medium");
+  p->conv = (tg_matmul_precision)choose(option(arena, text, "conv"), "highest|high|medium");
   p->mixed_gemm = mixed && strstr(mixed, "gemm");
   p->mixed_softmax = mixed && strstr(mixed, "softmax");
   p->rules = rules_of(arena, text);
@@ -149,7 +150,8 @@ static void check_case(tg_arena *arena, const golden_case *row, char *text) {
   EXPECT_STR(diag.message, "");
   ASSERT(!diag.message[0]);
   const tg_precision_options *p = &options.precision;
-  bool rounds = p->preset || p->family || p->matmul || p->mixed_gemm || p->mixed_softmax || p->rules;
+  bool rounds =
+      p->preset || p->family || p->matmul || p->conv || p->mixed_gemm || p->mixed_softmax || p->rules;
   compare_values(graph, before, run_reference(arena, graph), rounds ? 5e-2 : 1e-5);
   const char *got = tg_graph_print(graph, arena);
   EXPECT_EQ(tg_graph_parse(arena, got, &again, &diag), TG_OK);

@@ -60,6 +60,8 @@ TG_TEST(command, refusals_are_one_line_and_leave_no_file) {
       {"run gemm.onnx --amp hmp --bf16-ops no-such.txt", "no-such.txt"},
       {"run gemm.onnx --cast-rules gemm.onnx", "gemm.onnx: line"},
       {"run gemm.onnx --matmul-precision lower", "lower"},
+      {"run gemm.onnx --conv-precision lower", "lower"},
+      {"run gemm.onnx --cpu-repeats 0", "--cpu-repeats"},
       {"inspect gemm.tgb --casts", "--casts comes too late"},
       {"run gemm.onnx --wat", "--wat"},
       {"run gemm.onnx --dram ddr9", "the devices there are: simple, ddr4-3200"},
@@ -398,6 +400,7 @@ TG_TEST(command, inspect_explains_casts) {
              "matmul 0 f32 bf16\nmatmul 1 f32 bf16\nmatmul -1 f32 bf16\nC 0 bf16 f32\n");
   EXPECT_STR(decided("gemm.onnx --matmul-precision high"),
              "matmul 0 f32 tf32\nmatmul 1 f32 tf32\nmatmul -1 f32 f32\nC 0 f32 f32\n");
+  EXPECT_STR(decided("gemm.onnx --conv-precision high"), decided("gemm.onnx"));
   EXPECT_STR(decided("gemm.onnx --amp raf --amp-dtype fp16 --amp-out-dtype fp16"),
              "matmul 0 f32 f16\nmatmul 1 f32 f16\nmatmul -1 f32 f16\nC 0 f16 f16\n");
   EXPECT_HAS(tegula("inspect gemm.onnx --casts --graphamp-preset mp1")->out,

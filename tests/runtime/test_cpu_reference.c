@@ -56,7 +56,7 @@ static void matches_onnx_runtime(const void *row) {
       ASSERT(!tg_cpu_reference_create(graph, formats[f].dtype, threads, &reference, &diag));
       tg_cpu_reference_set_input(reference, 0, in.data);
       tg_cpu_time time;
-      EXPECT_EQ(tg_cpu_reference_time(reference, 0, &time, &diag),
+      EXPECT_EQ(tg_cpu_reference_time(reference, (tg_cpu_effort){0}, &time, &diag),
                 TG_OK); /* repeated runs must not disturb each other */
       EXPECT(time.seconds > 0 && time.threads == threads && time.runs >= 3);
       float *got = TG_NEW_ARRAY(&arena, float, (size_t)out.count);
@@ -114,7 +114,13 @@ static int compare(builder *b, float tolerance) {
     outputs[i] = TG_NEW_ARRAY(&b->arena, float, (size_t)tg_value_elements(graph->outputs[i]));
   tg_reference_run(graph, inputs, outputs);
   tg_cpu_time time = {0};
-  EXPECT_EQ(tg_cpu_reference_time(reference, 0, &time, &diag), TG_OK);
+  EXPECT_EQ(tg_cpu_reference_time(reference, (tg_cpu_effort){.warmup = 2, .repeats = 5}, &time, &diag),
+            TG_OK);
+  EXPECT_EQ(time.runs, 5);
+  EXPECT_EQ(time.warmup, 2);
+  EXPECT_EQ(tg_cpu_reference_time(reference, (tg_cpu_effort){0}, &time, &diag), TG_OK);
+  EXPECT_EQ(time.runs, 3);
+  EXPECT_EQ(time.warmup, 1);
   for (int i = 0; i < graph->output_count; i++) {
     int64_t count = tg_value_elements(graph->outputs[i]);
     float *got = TG_NEW_ARRAY(&b->arena, float, (size_t)count);
@@ -256,7 +262,7 @@ TG_TEST(cpu_reference, rows_by_number_are_copied_and_added) {
     tg_cpu_reference_set_input(reference, 0, columns);
     tg_cpu_reference_set_input(reference, 1, numbers);
     tg_cpu_time time;
-    ASSERT(!tg_cpu_reference_time(reference, 0, &time, &diag));
+    ASSERT(!tg_cpu_reference_time(reference, (tg_cpu_effort){0}, &time, &diag));
     EXPECT_EQ(time.plain_nodes, 0);
     tg_cpu_reference_get_output(reference, 0, got);
     for (int i = 0; i < 10; i++) EXPECT(got[i] == (axis ? rows[i % 5 * 2 + i / 5] : rows[i]));

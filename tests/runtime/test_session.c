@@ -369,6 +369,26 @@ TG_TEST(session, a_sweep_has_its_rows_and_may_be_cancelled) {
   tg_arena_release(&arena);
 }
 
+/* LeNet's largest moment: 6 x 28 x 28 of the first convolution and 6 x 14 x 14 of its pool, in FP32, later BF16. */
+TG_TEST(report, intermediate_memory_is_what_lives_at_once) {
+  tg_arena arena = {0};
+  tg_diag diag = {""};
+  for (int narrow = 0; narrow < 2; narrow++) {
+    tg_session *session = NULL;
+    tg_compile_options options = {.arch = "tiny", .seed = 1, .preset = narrow ? "mp4" : "mp0"};
+    ASSERT(!tg_session_load(zoo_file(&arena, "lenet", &(tg_zoo_options){.seed = 1}), &session, &diag));
+    ASSERT(!tg_session_compile(session, &options, &diag));
+    ASSERT(!tg_session_run(session, &(tg_session_run_options){.timing_only = true}, &diag));
+    json_t *report = tg_report(session);
+    json_int_t peak = json_integer_value(json_object_get(report, "peak_intermediate_bytes"));
+    EXPECT_EQ(peak, 6 * (28 * 28 + 14 * 14) * (narrow ? 2 : 4));
+    EXPECT(peak < json_integer_value(json_object_get(report, "peak_device_bytes")));
+    json_decref(report);
+    tg_session_close(session);
+  }
+  tg_arena_release(&arena);
+}
+
 /* B of one session is twice that of the other: so is C. */
 TG_TEST(session, two_runs_are_compared_by_output) {
   tg_arena arena = {0};
