@@ -12,6 +12,7 @@ static bool is_of_the_starter(tg_option_id id) {
   case TG_OPT_OUTPUT:
   case TG_OPT_CSV:
   case TG_OPT_PLOT:
+  case TG_OPT_PLOT_ENERGY:
   case TG_OPT_JOBS:
   case TG_OPT_LAUNCHER:
   case TG_OPT_LAUNCHER_OPTIONS:

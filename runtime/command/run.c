@@ -1,6 +1,7 @@
 /* tegula run */
 #include "runtime/command/advise.h"
 #include "runtime/command/command.h"
+#include "runtime/cpu_reference/cpu_reference.h"
 #include "runtime/npy.h"
 #include "runtime/numerics/numerics.h"
 #include "runtime/report/report.h"
@@ -79,17 +80,27 @@ static tg_status compare_golden(tg_context *context, tg_session *session) {
   return status;
 }
 
+/* Runs of the CPU reference; 0: not given. */
+static tg_status cpu_runs(tg_context *context, tg_option_id option, int *out_runs) {
+  uint64_t runs = tg_option_number(&context->options, option, 0);
+  *out_runs = (int)runs;
+  return runs <= TG_CPU_MOST_RUNS ? TG_OK
+                                  : tg_fail(&context->diag, TG_INVALID, "--%s: %llu is more than %d",
+                                            option == TG_OPT_CPU_WARMUP ? "cpu-warmup" : "cpu-repeats",
+                                            (unsigned long long)runs, TG_CPU_MOST_RUNS);
+}
+
 static tg_status execute(tg_context *context, tg_session *session, const tg_session_run_options *run) {
   bool cpu = !tg_given(&context->options, TG_OPT_NO_CPU);
   bool values = !run->timing_only || cpu || tg_given(&context->options, TG_OPT_INPUT);
-  tg_status status = values ? tg_bind_inputs(context, session) : TG_OK;
+  tg_status status = cpu_runs(context, TG_OPT_CPU_WARMUP, &session->cpu_warmup);
+  if (!status) status = cpu_runs(context, TG_OPT_CPU_REPEATS, &session->cpu_repeats);
+  if (!status && values) status = tg_bind_inputs(context, session);
   if (status) return status;
   tg_progress(context, tg_arena_printf(&context->arena, "running on engine %s", run->engine));
   status = tg_session_run(session, run, &context->diag);
   if (status) return status;
   tg_progress(context, cpu ? "measuring the CPU" : "comparing with FP32");
-  session->cpu_warmup = (int)tg_option_number(&context->options, TG_OPT_CPU_WARMUP, 0);
-  session->cpu_repeats = (int)tg_option_number(&context->options, TG_OPT_CPU_REPEATS, 0);
   status = tg_session_measure_cpu(session, cpu, run->threads, &context->diag);
   if (!status) status = compare_golden(context, session);
   if (!status && tg_given(&context->options, TG_OPT_ADVISE)) session->advice = tg_advise(context, session);

@@ -27,14 +27,6 @@ static const char *nth_value(tg_arena *arena, const char *setting, size_t n) {
   return tg_arena_printf(arena, "%.*s=%.*s", (int)key, setting, (int)strcspn(at, ","), at);
 }
 
-static const char *name_of(tg_arena *arena, const target *t) {
-  const char *name = t->arch ? t->arch : "edge";
-  const char *stem = strrchr(name, '/') ? strrchr(name, '/') + 1 : name;
-  name = tg_arena_strndup(arena, stem, strcspn(stem, "."));
-  for (size_t i = 0; i < t->setting_count; i++) name = tg_arena_printf(arena, "%s %s", name, t->settings[i]);
-  return name;
-}
-
 /* Every --arch with every combination of the values of --set. */
 static tg_status expand(tg_context *context, target *targets, size_t *out_count) {
   const tg_options *o = &context->options;
@@ -61,7 +53,9 @@ static tg_status expand(tg_context *context, target *targets, size_t *out_count)
       }
     }
   }
-  for (size_t t = 0; t < *out_count; t++) targets[t].name = name_of(&context->arena, &targets[t]);
+  for (size_t t = 0; t < *out_count; t++)
+    targets[t].name =
+        tg_sweep_array_name(&context->arena, targets[t].arch, targets[t].settings, targets[t].setting_count);
   return TG_OK;
 }
 

@@ -171,7 +171,7 @@ tg_status tg_cpu_reference_run(tg_cpu_reference *reference, tg_diag *diag) {
 
 /* --- timing */
 
-enum { MOST_RUNS = 1000, FEWEST_RUNS = 3 };
+enum { FEWEST_RUNS = 3 };
 
 static double now(void) {
   struct timespec t;
@@ -186,11 +186,11 @@ static int ascending(const void *a, const void *b) {
 
 tg_status tg_cpu_reference_time(tg_cpu_reference *reference, tg_cpu_effort effort, tg_cpu_time *out_time,
                                 tg_diag *diag) {
-  double times[MOST_RUNS], start = now();
+  double times[TG_CPU_MOST_RUNS], start = now();
   int runs = 0, warmup = effort.warmup ? effort.warmup : 1,
-      most = effort.repeats ? effort.repeats : MOST_RUNS,
+      most = effort.repeats ? effort.repeats : TG_CPU_MOST_RUNS,
       fewest = effort.repeats ? effort.repeats : FEWEST_RUNS;
-  if (most > MOST_RUNS) most = MOST_RUNS;
+  if (most < 1 || most > TG_CPU_MOST_RUNS) most = TG_CPU_MOST_RUNS;
   tg_status status = TG_OK;
   for (int i = 0; !status && i < warmup; i++)
     status = tg_cpu_reference_run(reference, diag); /* caches and threads */

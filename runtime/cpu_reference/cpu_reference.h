@@ -34,11 +34,14 @@ typedef struct tg_cpu_time {
   int plain_nodes; /* nodes that ran in plain C */
 } tg_cpu_time;
 
+enum { TG_CPU_MOST_RUNS = 1000 };
+
 /* How long to measure. */
 typedef struct tg_cpu_effort {
   double budget; /* seconds; at least 3 runs */
   int warmup,
-      repeats; /* runs before, and runs that count, at most 1000; 0: one, and as many as the budget allows */
+      repeats; /* runs before, and runs that count, each at most TG_CPU_MOST_RUNS; 0: one, and as many as the budget
+                  allows */
 } tg_cpu_effort;
 
 /* Median of several runs. Inputs are as set. */

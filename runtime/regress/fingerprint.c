@@ -71,6 +71,27 @@ static bool sum_of_file(tg_fingerprints *f, const char *path, uint64_t *found) {
   return true;
 }
 
+static void add_file(tg_fingerprints *f, tg_hasher *s, const tg_suite *suite, const char *path);
+
+/* Files that an array's YAML names: its memory, and what its actions cost. */
+static void add_named(tg_fingerprints *f, tg_hasher *s, const tg_suite *suite, const char *path) {
+  size_t size, length = strlen(path);
+  if (length < 5 || (strcmp(path + length - 5, ".yaml") != 0 && strcmp(path + length - 4, ".yml") != 0))
+    return;
+  uint8_t *bytes =
+      read_all(*path == '/' ? path : tg_arena_printf(&f->arena, "%s/%s", suite->folder, path), &size);
+  if (!bytes) return;
+  bytes[size] = 0;
+  for (char *rest, *line = strtok_r((char *)bytes, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+    char key[16], value[256];
+    if (sscanf(line, " %15[a-z] : \"%255[^\",]", key, value) != 2 &&
+        sscanf(line, " %15[a-z] : %255[^, #\r]", key, value) != 2)
+      continue;
+    if (!strcmp(key, "dram") || !strcmp(key, "energy")) add_file(f, s, suite, value);
+  }
+  free(bytes);
+}
+
 static void add_file(tg_fingerprints *f, tg_hasher *s, const tg_suite *suite, const char *path) {
   uint64_t content;
   if (*path != '/') path = tg_arena_printf(&f->arena, "%s/%s", suite->folder, path);
@@ -90,6 +111,7 @@ const char *tg_case_fingerprint(tg_fingerprints *f, tg_suite *suite, const tg_ca
   for (size_t i = 0; i < c->files.count; i++) {
     add_text(&s, c->files.word[i]);
     add_file(f, &s, suite, c->files.word[i]);
+    add_named(f, &s, suite, c->files.word[i]);
   }
   return tg_arena_printf(&suite->arena, "%016" PRIx64, tg_hasher_sum(&s));
 }

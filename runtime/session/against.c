@@ -48,13 +48,15 @@ static json_t *comparison(tg_session *before, tg_session *now) {
   for (int i = 0; i < 2; i++)
     sides[i] = (tg_side){i ? "now" : "before", json_object_get(reports[i], "cycles"),
                          json_object_get(reports[i], "sections")};
-  json_t *all = tg_explain(&sides[0], &sides[1], false);
+  bool timed = json_number_value(sides[0].cycles) > 0 && json_number_value(sides[1].cycles) > 0;
+  json_t *all = timed ? tg_explain(&sides[0], &sides[1], false) : json_pack("{s:n}", "text");
   double x = json_number_value(json_object_get(reports[0], "samples_per_second")),
          y = json_number_value(json_object_get(reports[1], "samples_per_second"));
   bool equal = true;
   json_object_set_new(all, "speedup", x > 0 && y > 0 ? json_real(y / x) : json_null());
   json_object_set_new(all, "outputs", compare_outputs(before, now, only, &equal));
-  json_object_set_new(all, "equal_bits", json_boolean(equal));
+  bool compared = json_object_size(json_object_get(all, "outputs")) || json_array_size(only);
+  json_object_set_new(all, "equal_bits", compared ? json_boolean(equal) : json_null());
   json_object_set_new(all, "only_before", only);
   json_decref(reports[0]);
   json_decref(reports[1]);

@@ -14,6 +14,7 @@ typedef struct work {
   tg_session *session;
   const tg_session_sweep_options *o;
   tg_compile_options compile;
+  const char *array; /* its name in rows */
   json_t *rows;
   json_t *mp0; /* the row that all are compared with */
   size_t done, count;
@@ -100,6 +101,7 @@ static tg_status add_row(work *w, const tg_sweep_policy *policy, const char *acc
   tg_session_close(fresh);
   if (status && (first || status != TG_INVALID)) return tg_fail(diag, status, "%s", why.message);
   if (status) row = tg_sweep_failed_row(policy->name, accumulation, why.message);
+  json_object_set_new(row, "array", tg_json_text(w->array));
   if (first) w->mp0 = json_incref(row);
   if (wants(w, policy->name, accumulation)) json_array_append(w->rows, row);
   json_decref(row);
@@ -152,10 +154,20 @@ static tg_status sweep_guarded(tg_session *session, const tg_session_sweep_optio
   tg_status status = tg_take_options(options, &own, sizeof own, diag);
   if (!status) status = tg_take_options(own.compile, &w.compile, sizeof w.compile, diag);
   if (status) return status;
+  if (!w.compile.seed) w.compile.seed = 1; /* as the command has it */
+  const char *accumulation = w.compile.tiling_accum;
+  if (accumulation && strcmp(accumulation, "fp32") != 0 && strcmp(accumulation, "bf16sr") != 0)
+    return tg_fail(diag, TG_INVALID, "tiling_accum: \"%s\" is none of fp32|bf16sr", accumulation);
+  if (own.policy_count && !own.policies)
+    return tg_fail(diag, TG_INVALID, "policies: %zu are counted, and none is given", own.policy_count);
   for (size_t i = 0; i < own.policy_count; i++)
     if (!own.policies[i] || !is_policy(own.policies[i]))
       return tg_fail(diag, TG_INVALID, "there is no policy \"%s\"", own.policies[i] ? own.policies[i] : "");
-  return sweep(&w, out_json, diag);
+  tg_arena arena = {0};
+  w.array = tg_sweep_array_name(&arena, w.compile.arch, w.compile.settings, w.compile.setting_count);
+  status = sweep(&w, out_json, diag);
+  tg_arena_release(&arena);
+  return status;
 }
 
 tg_status tg_session_sweep(tg_session *session, const tg_session_sweep_options *options, char **out_json,

@@ -18,6 +18,14 @@ const tg_sweep_policy tg_sweep_policies[] = {
     {0},
 };
 
+const char *tg_sweep_array_name(tg_arena *arena, const char *arch, const char *const *settings,
+                                size_t count) {
+  const char *name = arch ? arch : "edge", *stem = strrchr(name, '/') ? strrchr(name, '/') + 1 : name;
+  name = tg_arena_strndup(arena, stem, strcspn(stem, "."));
+  for (size_t i = 0; i < count; i++) name = tg_arena_printf(arena, "%s %s", name, settings[i]);
+  return name;
+}
+
 json_t *tg_sweep_row(const tg_session *session, const char *policy, const char *accumulation) {
   static const char *const kept[] = {
       "precision", "cycles", "samples_per_second", "mac_utilization", "peak_device_bytes", "error_vs_fp32"};

@@ -15,6 +15,9 @@ typedef struct tg_sweep_policy {
 /* All of policies.def; ends with a NULL name. */
 extern const tg_sweep_policy tg_sweep_policies[];
 
+/* Of an array: its name, or its file's without folder and ending, and its settings. */
+const char *tg_sweep_array_name(tg_arena *arena, const char *arch, const char *const *settings, size_t count);
+
 /* A row of the table: what of a run's report a comparison needs. The caller owns it. */
 json_t *tg_sweep_row(const tg_session *session, const char *policy, const char *accumulation);
 /* A row of a policy that could not run. */

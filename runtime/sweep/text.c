@@ -55,6 +55,16 @@ static void csv_number(FILE *out, double value) {
   if (!isnan(value)) fprintf(out, "%.9g", value);
 }
 
+/* In quotes, of which one in the text is two. */
+static void csv_text(FILE *out, const char *text) {
+  fputc('"', out);
+  for (; *text; text++) {
+    if (*text == '"') fputc('"', out);
+    fputc(*text, out);
+  }
+  fputc('"', out);
+}
+
 void tg_sweep_write_csv(const json_t *rows, FILE *out) {
   fputs("policy,tiling_accum,cycles,samples_per_second,speedup_over_mp0,mac_utilization,peak_device_bytes,"
         "rms_error,"
@@ -68,7 +78,8 @@ void tg_sweep_write_csv(const json_t *rows, FILE *out) {
     fprintf(out, "%s,%s", text(row, "policy"), text(row, "tiling_accum"));
     for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) csv_number(out, number(row, keys[k]));
     csv_number(out, tg_sweep_error(row));
-    fprintf(out, ",%d,\"%s\"", json_is_true(json_object_get(row, "pareto")), text(row, "array"));
+    fprintf(out, ",%d,", json_is_true(json_object_get(row, "pareto")));
+    csv_text(out, text(row, "array"));
     csv_number(out, number(row, "joules_per_sample"));
     fprintf(out, ",%d\n", json_is_true(json_object_get(row, "pareto_energy")));
   }

@@ -62,6 +62,8 @@ TG_TEST(command, refusals_are_one_line_and_leave_no_file) {
       {"run gemm.onnx --matmul-precision lower", "lower"},
       {"run gemm.onnx --conv-precision lower", "lower"},
       {"run gemm.onnx --cpu-repeats 0", "--cpu-repeats"},
+      {"run gemm.onnx --cpu-repeats 2147483648", "--cpu-repeats: 2147483648 is more than 1000"},
+      {"run gemm.onnx --cpu-warmup 4294967297", "--cpu-warmup: 4294967297 is more than 1000"},
       {"inspect gemm.tgb --casts", "--casts comes too late"},
       {"run gemm.onnx --wat", "--wat"},
       {"run gemm.onnx --dram ddr9", "the devices there are: simple, ddr4-3200"},

@@ -607,6 +607,13 @@ TG_TEST(regress, what_changed_is_run_again) {
   EXPECT_HAS(tegula("regress ch.yaml --resume --seed 5")->out, "4 cases passed, 4 without a baseline\n");
   EXPECT_HAS(tegula("regress ch.yaml --resume --seed 5 --command ./wrapper")->out,
              "4 cases passed, 4 without a baseline\n");
+  /* Files that the array's file names are part of it. */
+  write_file("prices.yaml", "base: 45nm\n");
+  write_file("arch.yaml", "base: tiny\nenergy: prices.yaml\n");
+  EXPECT_EQ(tegula("regress ch.yaml -q")->status, 0);
+  EXPECT_HAS(tegula("regress ch.yaml --resume")->out, "4 kept");
+  write_file("prices.yaml", "base: 7nm\n");
+  EXPECT_HAS(tegula("regress ch.yaml --resume")->out, "2 kept");
   write_file("arch.yaml", "base: tiny\n");
 }
 

@@ -337,6 +337,7 @@ TG_TEST(session, a_sweep_has_its_rows_and_may_be_cancelled) {
   json_t *table = json_loads(json, 0, NULL), *row = json_array_get(json_object_get(table, "rows"), 0);
   EXPECT_EQ(json_array_size(json_object_get(table, "rows")), 1);
   EXPECT_STR(json_string_value(json_object_get(row, "policy")), "mp1");
+  EXPECT_STR(json_string_value(json_object_get(row, "array")), "tiny");
   /* Inputs are the session's: what a run of it under mp1 gives. */
   compile.preset = "mp1";
   ASSERT(!tg_session_load(zoo_file(&arena, "gemm", &(tg_zoo_options){.m = 9, .n = 7, .k = 5, .seed = 1}),
@@ -359,6 +360,12 @@ TG_TEST(session, a_sweep_has_its_rows_and_may_be_cancelled) {
   o = (tg_session_sweep_options){.policies = none, .policy_count = 1};
   EXPECT_EQ(tg_session_sweep(session, &o, &json, &diag), TG_INVALID);
   EXPECT(strstr(diag.message, "mp9") != NULL);
+  o = (tg_session_sweep_options){.policy_count = 1};
+  EXPECT_EQ(tg_session_sweep(session, &o, &json, &diag), TG_INVALID);
+  compile.tiling_accum = "fp31";
+  o = (tg_session_sweep_options){.compile = &compile};
+  EXPECT_EQ(tg_session_sweep(session, &o, &json, &diag), TG_INVALID);
+  EXPECT(strstr(diag.message, "fp31") != NULL);
   EXPECT_EQ(tg_session_sweep(NULL, NULL, &json, &diag), TG_INVALID);
   tg_session_verify_options verify = {.progress = never, .progress_user = &asked};
   asked = 0;
@@ -422,6 +429,14 @@ TG_TEST(session, two_runs_are_compared_by_output) {
   free(json);
   ASSERT(!tg_session_compare(one, one, &json, &diag));
   EXPECT(strstr(json, "\"equal_bits\": true") != NULL);
+  free(json);
+  ASSERT(!tg_session_run(two, &(tg_session_run_options){.timing_only = true}, &diag));
+  ASSERT(!tg_session_compare(one, two, &json, &diag)); /* no values of both */
+  EXPECT(strstr(json, "\"equal_bits\": null") != NULL);
+  free(json);
+  ASSERT(!tg_session_run(two, &(tg_session_run_options){.engine = "functional"}, &diag));
+  ASSERT(!tg_session_compare(one, two, &json, &diag)); /* no cycles of both */
+  EXPECT(strstr(json, "\"text\": null") != NULL && strstr(json, "\"speedup\": null") != NULL);
   free(json);
   tg_session_close(one);
   tg_session_close(two);
