@@ -6,6 +6,7 @@ usage: own_cases.py FOLDER
 What is expected is computed with NumPy from the definitions of the operators, in double precision where they are floats.
 """
 import os
+import shutil
 import sys
 import types
 
@@ -655,6 +656,7 @@ def einsums():
     case("einsum_rank", "Einsum", [x], [x], 12, equation="ijk->i", refused="has rank 2")
 
 
+shutil.rmtree(FOLDER, ignore_errors=True)  # cases that are no more
 for group in (einsums, decoders, recurrent, float64, control, functions, bits, powers, volumes, grids, selected, signals, normalisations, rotary, attentions, order, integers, scatter, rows_by_index, slices_by_tuples, trigonometry, microsoft):
     rng = np.random.default_rng(7)  # a group's numbers do not depend on those before it
     group()
