@@ -86,7 +86,7 @@ static tg_value *places_of(tg_build *b, const tg_window_shape *w, const int64_t 
 
 /* The first maximum of each window and its position among all elements; the last NaN, as PyTorch has it. */
 tg_status tg_make_max_pool_places(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
-  enum { MOST = 1024 };
+  enum { MOST = 1024, MOST_PLACES = 1 << 22 };
   tg_window_shape w;
   tg_value *x = tg_in(node, 0);
   bool columns = tg_attr_int(node, TG_ATTR_STORAGE_ORDER) != 0;
@@ -101,7 +101,9 @@ tg_status tg_make_max_pool_places(tg_build *b, tg_node *node, tg_value **results
   }
   if (tg_value_elements(x) >= 1 << 24)
     return tg_fail(diag, TG_INVALID, "positions from 2^24 on are not supported");
-  if (tg_compose_bounded((double)kernel * (double)out, diag)) return TG_INVALID;
+  if ((double)kernel * (double)out > MOST_PLACES) /* places_of() has all of them */
+    return tg_fail(diag, TG_INVALID, "its windows have %.0f positions, more than %d",
+                   (double)kernel * (double)out, MOST_PLACES);
   tg_value *wide = padded(b, f32(b, x), &w, -INFINITY);
   tg_value *best = tap(b, wide, &w, at), *place = places_of(b, &w, at, columns);
   for (int64_t k = 1; k < kernel; k++) {

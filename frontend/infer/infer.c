@@ -279,7 +279,7 @@ static tg_status infer_shape(tg_graph *graph, tg_node *node, tg_diag *diag) {
 }
 
 const char *tg_infer_where(const tg_graph *graph, const tg_node *node) {
-  const char *op = tg_op_get(node->op)->name;
+  const char *op = tg_op_get(node->op == TG_OP_MAX_POOL_PLACES ? TG_OP_MAX_POOL : node->op)->name;
   if (*node->name) return tg_arena_printf(graph->arena, "node \"%s\" (%s)", node->name, op);
   return tg_arena_printf(graph->arena, "node %" PRId64 " (%s)", node->id, op);
 }

@@ -164,6 +164,10 @@ def pools_with_places(kit):
     small = kit.rng.integers(-128, 128, (2, 2, 6, 5)).astype("i1")
     case("max_pool_integers", "MaxPool", [small], wanted(small, (3, 3), (1, 2), (1, 1), (1, 1, 1, 1))[:1], 12, kernel_shape=[3, 3], strides=[1, 2],
          pads=[1, 1, 1, 1])
+    case("max_pool_places_many", "MaxPool", [np.zeros((1, 1, 500, 500), "f4")], [np.zeros((1, 1, 469, 469), "f4"), np.zeros((1, 1, 469, 469), "i8")], 12,
+         kernel_shape=[32, 32], refused="(MaxPool): its windows have 225240064 positions")
+    case("max_pool_places_nothing", "MaxPool", [np.zeros((0, 1, 5, 5), "f4")], [np.zeros((0, 1, 4, 4), "f4"), np.zeros((0, 1, 4, 4), "i8")], 12,
+         kernel_shape=[2, 2], refused="(MaxPool): its data is empty")
     y, places = wanted(x, (2, 2), (2, 2), (1, 1), (0,) * 4)
     flat = np.zeros((2, 3, 6, 6), "f4")
     inside = places - np.arange(6).reshape(2, 3, 1, 1) * 42  # positions of the odd image are none of the even one's
