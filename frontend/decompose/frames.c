@@ -123,7 +123,7 @@ static tg_value *placed(tg_build *b, tg_value *x, const blocks *s, const int64_t
   int64_t pads[2 * TG_MAX_RANK] = {0}, sizes[TG_MAX_RANK];
   tg_value_sizes(x, sizes);
   for (int i = 0; i < s->dims; i++) {
-    if (s->stride[i] == 1) continue;
+    if (s->stride[i] == 1 || s->count[i] == 1) continue;
     int at = 2 + i; /* [.., count, 1, ..] to [.., count, stride, ..] to [.., count stride, ..] */
     int64_t behind[2 * TG_MAX_RANK] = {0};
     x = tg_build_insert(b, x, at + 1);
@@ -146,12 +146,13 @@ tg_status tg_make_col2im(tg_build *b, tg_node *node, tg_value **results, tg_diag
   if (read_blocks(node, &s, diag)) return TG_INVALID;
   int64_t n = x->dims[0].size, c = x->dims[1].size / s.each, split[] = {n, c, s.each, s.all},
           sizes[TG_MAX_RANK] = {n, c};
-  double image = (double)n * (double)c;
+  double image = (double)n * (double)c, spread = image;
   for (int i = 0; i < s.dims; i++) {
     sizes[2 + i] = s.count[i];
+    spread *= (double)s.count[i] * (double)(s.count[i] == 1 ? 1 : s.stride[i]);
     image *= (double)(s.image[i] + s.pads[i] + s.pads[s.dims + i]);
   }
-  if (tg_compose_bounded(image, diag)) return TG_INVALID;
+  if (tg_compose_bounded(image, diag) || tg_compose_bounded(spread, diag)) return TG_INVALID;
   tg_value *y = tg_build_reshape(b, f32(b, x), 4, split);
   for (int64_t k = 0; k < s.each; k++) {
     int64_t rest = k, before[TG_MAX_EXTENTS];

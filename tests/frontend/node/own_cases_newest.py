@@ -110,6 +110,8 @@ def col2im(kit):
         x = kit.normal(2, c * int(np.prod(block)), n)
         case("col2im_%d" % i, "Col2Im", [x, np.array(image), np.array(block)], [folded(x, image, block, dilation, stride, pads)], 18,
              dilations=list(dilation), strides=list(stride), pads=list(pads))
+    one = kit.normal(1, 4, 1)  # a block alone has no other a stride away
+    case("col2im_alone", "Col2Im", [one, np.array([2, 2]), np.array([2, 2])], [one.reshape(1, 1, 2, 2)], 18, strides=[1 << 20, 1 << 20])
     case("col2im_size", "Col2Im", [x, np.array([6, 6]), np.array([3, 3])], [x], 18, refused="does not hold")
 
 
