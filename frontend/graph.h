@@ -152,6 +152,7 @@ struct tg_graph {
   size_t carry_count, carry_capacity;
   tg_node *first, *last; /* topological order */
   int node_count;
+  int64_t listed_count; /* elements of all sequences that sequences.c made */
   int64_t next_id;
   const char *disable_graphamp; /* model metadata of that key: node names, comma-separated; or NULL */
   tg_cast_record *casts;        /* in order of the nodes, outputs last; NULL before the precision pass */

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-enum { MOST_STEPS = 1024, MOST_NODES = 1 << 17, MOST_RESULTS = 1 << 22 };
+enum { MOST_STEPS = 1024, MOST_RESULTS = 1 << 22 };
 
 /* --- a body's nodes --- */
 
@@ -49,8 +49,8 @@ static void copy_node(tg_graph *graph, body_copy *copy, const tg_node *from, tg_
 /* inputs: those of the body; out_results: its outputs. */
 static tg_status put(tg_graph *graph, body_copy *copy, tg_node *before, tg_value *const *inputs,
                      tg_value **out_results, tg_diag *diag) {
-  if (graph->node_count + copy->body->node_count > MOST_NODES)
-    return tg_fail(diag, TG_INVALID, "unrolled, there would be more than %d nodes", MOST_NODES);
+  if (graph->node_count + copy->body->node_count > TG_MOST_NODES)
+    return tg_fail(diag, TG_INVALID, "unrolled, there would be more than %d nodes", TG_MOST_NODES);
   for (int i = 0; i < copy->body->input_count; i++) copy->values[copy->body->inputs[i]->index] = inputs[i];
   TG_FOR_NODES(copy->body, node) copy_node(graph, copy, node, before);
   for (int i = 0; i < copy->body->output_count; i++)

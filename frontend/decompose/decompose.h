@@ -31,6 +31,9 @@ void tg_expand_optimizer(tg_graph *graph, tg_node *node);
 /* TG_INVALID: an operator on the way has no gradient. */
 tg_status tg_expand_gradient(tg_graph *graph, tg_node *node, tg_diag *diag);
 
+/* A graph is not unrolled or split up beyond so many nodes. */
+enum { TG_MOST_NODES = 1 << 17 };
+
 /* If, Loop, Scan: puts the nodes of a body, or one step of it, before the node and removes it, perhaps for another one
  * (control.c). They have no types yet. */
 tg_status tg_expand_control(tg_graph *graph, tg_node *node, tg_diag *diag);

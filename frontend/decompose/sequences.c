@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-enum { MOST = 4096 };
+enum { MOST = 4096, MOST_LISTED = 1 << 22 };
 
 static bool is_sequence(const tg_value *x) {
   return x && x->producer && x->producer->op == TG_OP_SEQUENCE_CONSTRUCT;
@@ -31,6 +31,16 @@ static tg_status read_place(const tg_node *node, int input, int64_t count, bool 
   return tg_fail(diag, TG_INVALID, "its position is outside of %" PRId64, count);
 }
 
+/* Are `nodes` more and, in lists, `elements` more within the limits of a graph? */
+static tg_status check_room(tg_build *b, int nodes, int elements, tg_diag *diag) {
+  if (b->graph->node_count + nodes > TG_MOST_NODES)
+    return tg_fail(diag, TG_INVALID, "with its elements there would be more than %d nodes", TG_MOST_NODES);
+  b->graph->listed_count += elements;
+  if (b->graph->listed_count <= MOST_LISTED) return TG_OK;
+  return tg_fail(diag, TG_INVALID, "the sequences of the model have more than %d elements together",
+                 MOST_LISTED);
+}
+
 static tg_value *new_sequence(tg_build *b, tg_value *const *elements, int count) {
   return tg_out(
       tg_graph_add_node(b->graph, TG_OP_SEQUENCE_CONSTRUCT, b->name, elements, count, b->before, -1));
@@ -49,19 +59,21 @@ static tg_status read_pieces(const tg_node *node, int64_t size, int64_t *pieces,
   }
   if (split && (tg_compose_ints(split, 1, &each) != 1 || each < 1))
     return tg_fail(diag, TG_INVALID, "split is no positive constant");
-  if (size / each >= MOST) return tg_fail(diag, TG_INVALID, "more than %d elements", MOST);
+  if (size / each + (size % each != 0) > MOST)
+    return tg_fail(diag, TG_INVALID, "more than %d elements", MOST);
   for (*count = 0; sum < size; sum += each) pieces[(*count)++] = sum + each <= size ? each : size - sum;
   return TG_OK;
 }
 
 static tg_status split_up(tg_build *b, tg_node *node, tg_value **out, tg_diag *diag) {
   tg_value *x = tg_in(node, 0);
-  int64_t *pieces = TG_NEW_ARRAY(b->graph->arena, int64_t, MOST), at = 0;
+  int64_t pieces[MOST], at = 0;
   int axis, count = 0;
   if (is_sequence(x) || tg_compose_axis(node, x->rank, &axis, diag))
     return is_sequence(x) ? tg_fail(diag, TG_INVALID, "input 0 is a sequence") : TG_INVALID;
   if (read_pieces(node, x->dims[axis].size, pieces, &count, diag)) return TG_INVALID;
-  tg_value **elements = TG_NEW_ARRAY(b->graph->arena, tg_value *, (size_t)count + 1);
+  if (check_room(b, 2 * count, count, diag)) return TG_INVALID;
+  tg_value *elements[MOST];
   for (int i = 0; i < count; i++) {
     elements[i] = tg_build_slice(b, x, axis, at, at + pieces[i], 1);
     at += pieces[i];
@@ -80,8 +92,9 @@ static tg_status changed(tg_build *b, tg_node *node, tg_value **out, tg_diag *di
   if (!from) return TG_INVALID;
   int count = from->input_count, made = 0;
   if (read_place(node, insert ? 2 : 1, count, insert, &place, diag)) return TG_INVALID;
-  if (count >= MOST) return tg_fail(diag, TG_INVALID, "more than %d elements", MOST);
-  tg_value **elements = TG_NEW_ARRAY(b->graph->arena, tg_value *, (size_t)count + 1);
+  if (count + insert > MOST) return tg_fail(diag, TG_INVALID, "more than %d elements", MOST);
+  if (check_room(b, 1, count + insert, diag)) return TG_INVALID;
+  tg_value *elements[MOST];
   for (int i = 0; i < count + insert; i++) {
     if (i == place && insert) elements[made++] = tg_in(node, 1);
     if (i < count && (insert || i != place)) elements[made++] = tg_in(from, i);
@@ -98,6 +111,7 @@ static tg_status joined(tg_build *b, tg_node *node, tg_value **out, tg_diag *dia
   int count = from->input_count;
   if (!count) return tg_fail(diag, TG_INVALID, "the sequence is empty");
   if (tg_compose_axis(node, tg_in(from, 0)->rank + fresh, &axis, diag)) return TG_INVALID;
+  if (check_room(b, fresh ? count + 1 : 1, count, diag)) return TG_INVALID;
   tg_value **parts = TG_NEW_ARRAY(b->graph->arena, tg_value *, (size_t)count);
   for (int i = 0; i < count; i++) {
     if (tg_in(from, i)->rank != tg_in(from, 0)->rank || tg_in(from, i)->rank == TG_MAX_RANK)

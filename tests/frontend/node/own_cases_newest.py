@@ -373,6 +373,17 @@ def sequences(kit):
           refused="input 0 is a sequence")
     check("of_tensor", [node("SequenceLength", ["x"], ["y"])], np.array(3), refused="no sequence")
     check("as_output", [node("SequenceConstruct", ["x"], ["y"])], x, refused='"y" is a sequence')
+    length = node("SequenceLength", ["s"], ["y"])
+    for size, refused in ((4096, ""), (4097, "more than 4096 elements")):
+        kit.graph("sequence_of_%d" % size, [node("SplitToSequence", ["x"], ["s"], axis=0, keepdims=1), length], [("x", np.zeros((size, 1), "f4"))],
+                  [("y", np.array(size))], 17, (), refused)
+    nodes = [node("SplitToSequence", ["x"], ["s%d" % i], axis=0) for i in range(40)] + [node("SequenceLength", ["s39"], ["y"])]
+    nodes[-1:-1] = [node("SequenceAt", ["s%d" % i, "zero"], ["a%d" % i]) for i in range(40)]
+    kit.graph("sequence_nodes", nodes, [("x", np.zeros((4000, 1), "f4"))], [("y", np.array(4000))] + [("a%d" % i, np.zeros((1, 1), "f4")) for i in range(40)],
+              17, [("zero", np.array(0))], "more than 131072 nodes")
+    nodes = [node("SplitToSequence", ["x"], ["s"], axis=0)] + [node("SequenceInsert", ["s", "x"], ["t%d" % i]) for i in range(1100)]
+    nodes += [node("SequenceLength", ["t%d" % i], ["l%d" % i]) for i in range(1100)] + [node("Sum", ["l%d" % i for i in range(1100)], ["y"])]
+    kit.graph("sequence_lists", nodes, [("x", np.zeros((4000, 1), "f4"))], [("y", np.array(4001 * 1100))], 17, (), "more than 4194304 elements together")
 
 
 def clipped_layers(kit):
