@@ -152,6 +152,7 @@ struct tg_graph {
   size_t carry_count, carry_capacity;
   tg_node *first, *last; /* topological order */
   int node_count;
+  int64_t random_count; /* numbers that random.c drew */
   int64_t listed_count; /* elements of all sequences that sequences.c made */
   int64_t next_id;
   const char *disable_graphamp; /* model metadata of that key: node names, comma-separated; or NULL */
@@ -308,7 +309,9 @@ tg_status tg_graph_verify(const tg_graph *graph, tg_diag *diag);
 /* The same, and every node is flagged DEVICE and in the form docs/machine.md and pipeline.h promise. */
 tg_status tg_graph_verify_lowered(const tg_graph *graph, tg_diag *diag);
 
-/* Fills `data` with `scale` times values uniform in [-1, 1), a function of the seed (not 0) and the index. */
+/* A number uniform in [-1, 1) of 24 bits, a function of the seed and the index. */
+float tg_seeded_number(uint64_t seed, int64_t index);
+/* Fills `data` with `scale` times such numbers of a seed, not 0. */
 void tg_seeded_fill(void *data, tg_dtype dtype, int64_t count, uint64_t seed, float scale);
 /* A constant so filled, which the text form prints as its seed. */
 tg_value *tg_graph_add_seeded(tg_graph *graph, const char *name, tg_dtype dtype, int rank,

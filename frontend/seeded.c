@@ -8,11 +8,10 @@ static uint64_t mix(uint64_t x) {
   return x ^ (x >> 31);
 }
 
+float tg_seeded_number(uint64_t seed, int64_t index) {
+  return (float)(int64_t)(mix(mix(seed) + (uint64_t)index) >> 40) * 0x1p-23f - 1; /* exact */
+}
+
 void tg_seeded_fill(void *data, tg_dtype dtype, int64_t count, uint64_t seed, float scale) {
-  uint64_t key = mix(seed);
-  for (int64_t i = 0; i < count; i++) {
-    float unit =
-        (float)(int64_t)(mix(key + (uint64_t)i) >> 40) * 0x1p-23f - 1; /* exact: 24 bits in [-1, 1) */
-    tg_store_f32(data, dtype, (size_t)i, unit * scale);
-  }
+  for (int64_t i = 0; i < count; i++) tg_store_f32(data, dtype, (size_t)i, tg_seeded_number(seed, i) * scale);
 }

@@ -338,6 +338,15 @@ def random_numbers(kit):
     for seed, same in ((5.0, True), (6.0, False)):
         nodes = [normal, ("RandomNormalLike", ["r"], ["q"], dict(mean=2.0, scale=3.0, seed=seed)), ("Equal", ["r", "q"], ["e"], {}), ("Cast", ["e"], ["f"], dict(to=1))]
         check("seed_%d" % seed, nodes, "f", 0.999 if same else -0.001, 1.001 if same else 0.01)
+    for kind, (low, high), dtype in (("fp32", (2.0 ** 20, 2.0 ** 20 + 1), 1), ("fp16", (0.0, 1.0), 10), ("bf16", (-1.0, 0.0), 16)):
+        nodes = [("RandomUniform", [], ["q"], dict(shape=[n], low=low, high=high, dtype=dtype, seed=1.0)), ("Cast", ["q"], ["r"], dict(to=1)),
+                 ("ReduceMax", ["r"], ["s"], dict(keepdims=0))]  # of so many some are nearer to the end than to the number before it
+        check("uniform_end_" + kind, nodes, "s", low, high)
+    for name, shape, text in (("wide", [0, 2 ** 62, 2 ** 62], "its shape is not of"), ("shapeless", None, "shape is missing")):
+        kit.case("random_" + name, "RandomNormal", [], [kit.f4(0)], 17, refused=text, **({} if shape is None else dict(shape=shape)))
+    nodes = [kit.node("RandomNormal", [], ["r%d" % i], shape=[2 ** 24]) for i in range(5)]
+    nodes += [kit.node("ReduceMax", ["r%d" % i], ["m%d" % i], keepdims=0) for i in range(5)] + [kit.node("Max", ["m%d" % i for i in range(5)], ["y"])]
+    kit.graph("random_many", nodes, [], [("y", kit.f4(0))], 17, (), "the model draws more than 67108864 random numbers")
     kit.case("random_integers", "RandomUniformLike", [np.arange(3)], [np.arange(3)], 17, refused="element type i64")
 
 
