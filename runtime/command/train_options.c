@@ -4,6 +4,7 @@
 #include "frontend/base/pattern.h"
 #include "runtime/training/trainer_state.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <regex.h>
 #include <stdlib.h>
@@ -206,7 +207,10 @@ static tg_status parse_beta(tg_context *context, tg_training_options *step) {
   if (step->loss != TG_LOSS_SMOOTH_L1 && step->loss != TG_LOSS_HUBER)
     return tg_fail(&context->diag, TG_INVALID, "--loss-beta: loss %s has none", tg_loss_name(step->loss));
   step->loss_beta = tg_option_real(&context->options, TG_OPT_LOSS_BETA, 1);
-  if (step->loss_beta > 0) return TG_OK;
+  if (step->loss_beta >= (double)FLT_MIN) return TG_OK;
+  if (step->loss_beta > 0)
+    return tg_fail(&context->diag, TG_INVALID, "--loss-beta: %g is below %g, FP32's smallest normal number",
+                   step->loss_beta, (double)FLT_MIN);
   return tg_fail(&context->diag, TG_INVALID, "--loss-beta: %g is not above 0", step->loss_beta);
 }
 

@@ -144,6 +144,7 @@ TG_TEST(train, refusals_are_one_line_before_anything_runs) {
       {DIGITS "--ignore-index 3 --loss mse", "the labels of loss mse are no classes"},
       {DIGITS "--loss-beta 2 --loss l1", "--loss-beta: loss l1 has none"},
       {DIGITS "--loss-beta 0 --loss huber", "--loss-beta: 0 is not above 0"},
+      {DIGITS "--loss-beta 1e-40 --loss smooth_l1", "--loss-beta: 1e-40 is below 1.17549e-38"},
       {DIGITS "--loss ctc", "ctc"},
       {DIGITS "--classes-last --loss mse", "--classes-last: the labels of loss mse are no classes"},
       {"train mlp.onnx --data digits_x.npy --labels bad_y.npy --ignore-index 9", "row 77 has label 10"},
