@@ -96,13 +96,13 @@ static void smooth_l1(tg_loss_terms *l) { bounded(l, 1 / l->beta); }
 
 /* --- distributions */
 
-/* t log t is 0 where t is. */
+/* t log t is 0 where t is, and NaN below. */
 static void kl_div(tg_loss_terms *l) {
   tg_build *b = l->b;
-  tg_value *one = number(b, 1), *zero = number(b, 0), *t = l->labels, *some = with(b, TG_OP_GREATER, t, 0);
-  tg_value *own = mul(b, t, tg_build_unary(b, TG_OP_LOG, tg_build_where(b, some, t, one)));
+  tg_value *one = number(b, 1), *zero = number(b, 0), *t = l->labels, *none = with(b, TG_OP_EQUAL, t, 0);
+  tg_value *own = mul(b, t, tg_build_unary(b, TG_OP_LOG, tg_build_where(b, none, one, t)));
   tg_value *cross = mul(b, t, l->y);
-  l->value = sub(b, tg_build_where(b, some, own, zero), cross);
+  l->value = sub(b, tg_build_where(b, none, zero, own), cross);
   b->forward = cross->producer->id;
   l->operand = 1;
   l->slope = tg_build_unary(b, TG_OP_NEG, t);

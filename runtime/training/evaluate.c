@@ -65,7 +65,7 @@ static double loss_of(const tg_training_options *options, double p, double want)
   case TG_LOSS_L1: return distance;
   case TG_LOSS_SMOOTH_L1: return distance < beta ? distance * distance / (2 * beta) : distance - beta / 2;
   case TG_LOSS_HUBER: return distance < beta ? distance * distance / 2 : beta * (distance - beta / 2);
-  case TG_LOSS_KL_DIV: return (want > 0 ? want * log(want) : 0) - want * p;
+  case TG_LOSS_KL_DIV: return (want == 0 ? 0 : want * log(want)) - want * p;
   case TG_LOSS_POISSON_NLL: return exp(p) - want * p;
   case TG_LOSS_SOFT_MARGIN: return fmax(-want * p, 0) + log1p(exp(-fabs(want * p)));
   case TG_LOSS_HINGE_EMBEDDING: return (want == -1 ? 0 : p) + (want == 1 ? 0 : fmax(0, 1 - p));

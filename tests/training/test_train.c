@@ -217,6 +217,24 @@ TG_TEST(train, losses_of_evaluation_are_those_of_training) {
   }
 }
 
+/* As torch's xlogy, which takes log(t) of any t but 0; the line tells that it is none. */
+TG_TEST(train, kl_div_of_targets_below_0_is_no_number) {
+  enum { ROWS = 160, CLASSES = 10, SIZE = ROWS * CLASSES };
+  static float values[SIZE];
+  make_digits();
+  for (int sign = 0; sign < 2; sign++) {
+    values[7] = sign ? -0.5f : 0;
+    write_npy("targets.npy", TG_F32, 2, (const int64_t[]){ROWS, CLASSES}, values);
+    const outcome *o =
+        tegula("train mlp.onnx --data digits_x.npy --labels targets.npy --eval-data digits_x.npy "
+               "--eval-labels targets.npy --batch 160 --steps 1 --lr 1e-30 --loss kl_div --json");
+    json_t *all = json_loads(o->out, 0, NULL);
+    EXPECT(json_is_number(json_object_get(json_object_get(all, "loss"), "first")) == !sign);
+    EXPECT(json_is_number(json_object_get(json_object_get(all, "evaluation"), "loss")) == !sign);
+    json_decref(all);
+  }
+}
+
 TG_TEST(train, learns_the_digits_of_the_demo) {
   tg_arena arena = {0};
   make_digits();
