@@ -149,7 +149,8 @@ static void multi_margin(tg_loss_terms *l) {
   tg_build *b = l->b;
   tg_value *zero = number(b, 0), *one = number(b, 1), *hot = tg_build_is_label(b, l->labels, l->y);
   double share = 1 / (double)l->y->dims[1].size;
-  tg_value *distance = with(b, TG_OP_ADD, sub(b, l->y, tg_build_picked(b, l->labels, l->y)), 1);
+  tg_value *rest = tg_build_from(b, TG_OP_SUB, 1, tg_build_picked(b, l->labels, l->y));
+  tg_value *distance = tg_build_binary(b, TG_OP_ADD, rest, l->y);
   tg_value *terms = tg_build_where(b, hot, zero, tg_build_unary(b, TG_OP_RELU, distance));
   l->value = times(b, tg_build_sum(b, terms, TG_CLASS_AXIS), share);
   b->forward = distance->producer->id;
@@ -182,8 +183,8 @@ static void multilabel_margin(tg_loss_terms *l) {
   tg_value *zero = number(b, 0), *one = number(b, 1), *listed = is_listed(b, l->labels, n, c);
   tg_value *yes = tg_build_where(b, listed, one, zero), *no = tg_build_where(b, listed, zero, one);
   tg_value *pairs = mul(b, tg_build_reshape(b, yes, 3, own), tg_build_reshape(b, no, 3, other));
-  tg_value *distance =
-      with(b, TG_OP_ADD, sub(b, tg_build_reshape(b, l->y, 3, other), tg_build_reshape(b, l->y, 3, own)), 1);
+  tg_value *rest = tg_build_from(b, TG_OP_SUB, 1, tg_build_reshape(b, l->y, 3, own));
+  tg_value *distance = tg_build_binary(b, TG_OP_ADD, rest, tg_build_reshape(b, l->y, 3, other));
   tg_value *terms = mul(b, pairs, tg_build_unary(b, TG_OP_RELU, distance));
   tg_value *sum = tg_build_reshape(b, tg_build_sum(b, terms, 1u << 1 | 1u << 2), 1, &n);
   l->value = times(b, sum, 1 / (double)c);
