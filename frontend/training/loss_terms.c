@@ -159,8 +159,8 @@ static void multi_margin(tg_loss_terms *l) {
   l->slope = times(b, tg_build_where(b, hot, pulled, counts), share);
 }
 
-/* Labels [N,C] list a row's classes up to the first that is below 0: [N,C], is it one of them? */
-static tg_value *is_listed(tg_build *b, tg_value *labels, int64_t rows, int64_t classes) {
+/* Labels [N,C] list a row's classes up to the first that is below 0: [N,C], how often is it one of them? */
+static tg_value *times_listed(tg_build *b, tg_value *labels, int64_t rows, int64_t classes) {
   int64_t list[] = {rows, classes, 1}, line[] = {1, 1, classes}, matrix[] = {rows, classes};
   tg_value *numbers = tg_graph_add_constant(b->graph, "classes", TG_F32, 1, &classes, NULL, false);
   for (int64_t i = 0; i < classes; i++) tg_store_f32((void *)numbers->data, TG_F32, (size_t)i, (float)i);
@@ -171,17 +171,17 @@ static tg_value *is_listed(tg_build *b, tg_value *labels, int64_t rows, int64_t 
   tg_value *hit = tg_build_binary(b, TG_OP_EQUAL, tg_build_reshape(b, given, 3, list),
                                   tg_build_reshape(b, numbers, 3, line));
   tg_value *ones = tg_build_where(b, hit, number(b, 1), number(b, 0));
-  ones = tg_build_reshape(b, tg_build_reduce(b, TG_OP_REDUCE_MAX, ones, 1u << 1), 2, matrix);
-  return with(b, TG_OP_GREATER, ones, 0);
+  return tg_build_reshape(b, tg_build_sum(b, ones, 1u << 1), 2, matrix);
 }
 
-/* Of each class of the row's and each other one max(0, 1 - y[class] + y[other]), over their number C. */
+/* Of each class that the row lists, as often as it does, and each other one max(0, 1 - y[class] + y[other]), over their
+ * number C. */
 static void multilabel_margin(tg_loss_terms *l) {
   tg_build *b = l->b;
   int64_t n = l->y->dims[0].size, c = l->y->dims[1].size, own[] = {n, c, 1}, other[] = {n, 1, c},
           matrix[] = {n, c};
-  tg_value *zero = number(b, 0), *one = number(b, 1), *listed = is_listed(b, l->labels, n, c);
-  tg_value *yes = tg_build_where(b, listed, one, zero), *no = tg_build_where(b, listed, zero, one);
+  tg_value *zero = number(b, 0), *one = number(b, 1), *yes = times_listed(b, l->labels, n, c);
+  tg_value *no = tg_build_where(b, with(b, TG_OP_GREATER, yes, 0), zero, one);
   tg_value *pairs = mul(b, tg_build_reshape(b, yes, 3, own), tg_build_reshape(b, no, 3, other));
   tg_value *rest = tg_build_from(b, TG_OP_SUB, 1, tg_build_reshape(b, l->y, 3, own));
   tg_value *distance = tg_build_binary(b, TG_OP_ADD, rest, tg_build_reshape(b, l->y, 3, other));
@@ -189,7 +189,7 @@ static void multilabel_margin(tg_loss_terms *l) {
   tg_value *sum = tg_build_reshape(b, tg_build_sum(b, terms, 1u << 1 | 1u << 2), 1, &n);
   l->value = times(b, sum, 1 / (double)c);
   b->forward = distance->producer->id;
-  tg_value *counts = tg_build_where(b, with(b, TG_OP_GREATER, terms, 0), one, zero);
+  tg_value *counts = tg_build_where(b, with(b, TG_OP_GREATER, terms, 0), pairs, zero);
   tg_value *pushed = tg_build_reshape(b, tg_build_sum(b, counts, 1u << 1), 2, matrix);
   tg_value *pulled = tg_build_reshape(b, tg_build_sum(b, counts, 1u << 2), 2, matrix);
   l->slope = times(b, sub(b, pushed, pulled), 1 / (double)c);
