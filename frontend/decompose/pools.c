@@ -161,9 +161,13 @@ static tg_value *powers(tg_build *b, tg_value *x, double p) {
   return p == 1 ? x : with(b, TG_OP_POW, x, p);
 }
 
+/* Its slope is 0 at 0, as in PyTorch: what is chosen there is a constant. */
 static tg_value *root(tg_build *b, tg_value *x, double p) {
-  if (p == 2) return tg_build_unary(b, TG_OP_SQRT, x);
-  return p == 1 ? x : with(b, TG_OP_POW, x, 1 / p);
+  if (p == 1) return x;
+  tg_value *zero = tg_build_number_like(b, x, 0), *none = tg_build_binary(b, TG_OP_EQUAL, x, zero);
+  x = tg_build_where(b, none, tg_build_number_like(b, x, 1), x);
+  x = p == 2 ? tg_build_unary(b, TG_OP_SQRT, x) : with(b, TG_OP_POW, x, 1 / p);
+  return tg_build_where(b, none, zero, x);
 }
 
 /* The sum over a window is its mean times its size. */

@@ -282,6 +282,11 @@ def pools_3d(x, p):
     return a * F.avg_pool3d(F.pad(u, pads), (2, 3, 2), (1, 1, 2))
 
 
+def lp_pools(x, p, m):
+    v = x * p * m
+    return F.lp_pool2d(v, 2, 2) + F.lp_pool2d(v.abs(), 3, 2)
+
+
 def einsum_forms(x, p, q):
     a = torch.einsum('bii,ijk->bjk', x, p)
     return torch.einsum('bjk,bf->fkj', a, torch.diagonal(q, 0, 0, 1).T)
@@ -375,7 +380,7 @@ FORMULAS = {
     'scatter_nd_mul': scatter_nd('prod', [1, 4]), 'scatter_nd_max': scatter_nd('amax', [1, 4]),
     'attention': attention, 'attention_causal': attention_causal, 'rms_normalization': rms_normalization,
     'rotary_embedding': rotary_embedding, 'conv_3d': conv_3d, 'conv_transpose_3d': conv_transpose_3d,
-    'pools_3d': pools_3d, 'einsum_forms': einsum_forms, 'cumulative': cumulative, 'top_k': top_k,
+    'pools_3d': pools_3d, 'lp_pools': lp_pools, 'einsum_forms': einsum_forms, 'cumulative': cumulative, 'top_k': top_k,
     'more_activations': more_activations, 'channel_normalizations': channel_normalizations,
     'conv_transpose_far': conv_transpose_far, 'triangles': triangles,
     'grid_sample': lambda x, p, g: F.grid_sample(x * p, g, align_corners=False), 'affine_grid': affine_grid,
