@@ -52,8 +52,8 @@ static inline void tg_attention_meet(const tg_attention_emission *e, const tg_st
 }
 
 /* Each unit has the buffer of its number. */
-static inline void tg_attention_set_turns(int64_t *base_field, const tg_buffer *buffer, tg_turn units) {
-  tg_set_rotating(base_field, buffer, units.first % buffer->count,
+static inline void tg_attention_set_turns(tg_row_operand *operand, const tg_buffer *buffer, tg_turn units) {
+  tg_set_rotating(operand, buffer, units.first % buffer->count,
                   units.count > 1 ? TG_ROTATE_EACH : TG_ROTATE_NEVER);
 }
 

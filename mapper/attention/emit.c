@@ -78,12 +78,12 @@ static void set_rounding(const emission *e, tg_mx_instr *mx, tg_turn units) {
   const tg_attention *a = e->a;
   int64_t step =
       a->blocks == 1 ? tg_attention_at_a_time(e->b.m, a) * a->queries : (int64_t)a->group * a->rows;
-  mx->sr[0] = 1;
-  mx->sr_row[0] = tg_attention_first_product(e, units.r, units.col) * a->queries +
-                  tg_attention_first_row(e, units.r, units.col) + units.first * step;
+  mx->sr = 1;
+  mx->sr_row = tg_attention_first_product(e, units.r, units.col) * a->queries +
+               tg_attention_first_row(e, units.r, units.col) + units.first * step;
   mx->sr_row_delta[2] = units.count > 1 ? step : 0;
   mx->sr_col_blk[1] = tg_lanes(e->b.m);
-  mx->sr_col_blk[2] = tg_mx_stationary(e->b.m, mx->format[0]);
+  mx->sr_col_blk[2] = tg_mx_stationary(e->b.m, mx->format);
 }
 
 /* A product whose streamed operand has rows `a_row` apart; its result begins at row `at` of a half. */
@@ -99,23 +99,23 @@ static tg_instr *push_product(emission *e, tg_queue *queue, int number, uint32_t
            b_row = tg_gemm_b_row(m, g, &t);
   tg_instr *in = tg_build_push(&e->b, queue, TG_OP_mx_gemm);
   tg_mx_instr *mx = &in->mx;
-  mx->format[0] = g->format;
+  mx->format = g->format;
   mx->m_count[0] = 1;
   mx->m_count[1] = t.mt;
-  tg_attention_set_turns(mx->a_base, streamed, units);
+  tg_attention_set_turns(&mx->a, streamed, units);
   mx->a_m[1] = a_row;
   mx->a_blk[0] = beats;
-  mx->a_banks[0] = streamed->banks;
-  tg_attention_set_turns(mx->b_base, block, units);
-  mx->b_transposed[0] = g->b_transposed;
-  mx->b_row[0] = b_row;
+  mx->a_banks = streamed->banks;
+  tg_attention_set_turns(&mx->b, block, units);
+  mx->b_transposed = g->b_transposed;
+  mx->b_row = b_row;
   mx->b_blk[0] = g->b_transposed ? beats : (int64_t)stationary * b_row;
-  mx->b_banks[0] = block->banks;
+  mx->b_banks = block->banks;
   tg_buffer halves = {.base = at, .stride = tg_acc_rows(m), .count = 2};
-  tg_attention_set_turns(mx->c_base, &halves, units);
+  tg_attention_set_turns(&mx->c, &halves, units);
   /* blocks: k, then groups of 2P columns, then (fp32) their two halves */
   mx->blk_count[0] = (t.kc + stationary - 1) / stationary;
-  mx->k_loops[0] = 1;
+  mx->k_loops = 1;
   mx->blk_count[1] = t.nt / tg_lanes(m);
   mx->blk_count[2] = tg_lanes(m) / stationary;
   mx->blk_count[3] = 1;
@@ -123,10 +123,10 @@ static tg_instr *push_product(emission *e, tg_queue *queue, int number, uint32_t
   mx->b_blk[2] = g->b_transposed ? (int64_t)stationary * b_row : 1;
   mx->c_blk[1] = t.mt;
   mx->h_blk[2] = 1;
-  mx->init[0] = 1;
-  mx->k_chunk[0] = mx->k_total[0] = t.kc;
-  mx->sr_blocks[0] = a->sr_blocks[number];
-  mx->sr_key[0] = number;
+  mx->init = 1;
+  mx->k_chunk = mx->k_total = t.kc;
+  mx->sr_blocks = a->sr_blocks[number];
+  mx->sr_key = number;
   if (a->sr_blocks[number]) set_rounding(e, mx, units);
   return in;
 }
@@ -158,12 +158,12 @@ static void fill_store(const void *user, int port, uint32_t r, uint32_t col, tg_
   (void)port; /* the only one */
   int64_t padded = tg_attention_padded(a);
   tg_attention_set_walk(store, &a->out, padded, e->out_entry, e->out_residue);
-  store->m_first[0] = tg_attention_first_product(e, r, col) * padded;
+  store->m_first = tg_attention_first_product(e, r, col) * padded;
   store->m_delta[0] = tg_attention_at_a_time(e->b.m, a) * padded;
   tg_attention_set_block(e, store, r, col);
-  store->rows[0] = store->m_delta[2] = a->piece;
-  store->take[0] = e->out_take;
-  store->convert[0] = a->out_kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
+  store->rows = store->m_delta[2] = a->piece;
+  store->take = e->out_take;
+  store->convert = a->out_kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
 }
 
 static void plan_egress(emission *e) {

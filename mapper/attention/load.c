@@ -9,12 +9,12 @@ static tg_agcu_instr *push_load(emission *e, tg_queue *queue, bool west, uint32_
                                 uint32_t tiles, const input *from, int64_t radix) {
   tg_agcu_instr *load = &tg_build_push(&e->b, queue, TG_OP_agcu_load)->agcu;
   tg_attention_set_walk(load, from->at, radix, from->entry, from->residue);
-  load->rows[0] = radix;
-  load->m_first[0] = tg_attention_first_product(e, r, col) * radix;
+  load->rows = radix;
+  load->m_first = tg_attention_first_product(e, r, col) * radix;
   load->m_delta[0] = tg_attention_at_a_time(e->b.m, e->a) * radix;
-  tg_set_operand(load->dst_base, &from->buffer, false);
-  load->dst_inner[0] = 65535;
-  load->dst_mask[0] = ((1ll << tiles) - 1) << ((west ? col : r) + 1);
+  tg_set_operand(&load->dst, &from->buffer, false);
+  load->dst_inner = 65535;
+  load->dst_mask = ((1ll << tiles) - 1) << ((west ? col : r) + 1);
   return load;
 }
 
@@ -30,8 +30,8 @@ static void load_queries(emission *e, tg_queue *queue, uint32_t r, uint32_t col)
   tg_gemm_tiling t = tg_attention_scores(a);
   tg_agcu_instr *load = push_load(e, queue, west, r, col, 1, &e->q, tg_attention_padded(a));
   tg_attention_set_block(e, load, r, col);
-  load->take[0] = taken(e, &a->scores, a->scores.k, tg_gemm_a_row(e->b.m, &a->scores, &t));
-  load->convert[0] = a->scores.a_convert;
+  load->take = taken(e, &a->scores, a->scores.k, tg_gemm_a_row(e->b.m, &a->scores, &t));
+  load->convert = a->scores.a_convert;
   tg_channel_ask(&e->channels[TG_ROLE_QUERIES], load, west);
   tg_channel_deliver(&e->channels[TG_ROLE_QUERIES], load);
 }
@@ -42,8 +42,8 @@ static tg_agcu_instr *load_shared(emission *e, tg_queue *queue, uint32_t r, uint
   bool transposed = g->b_transposed;
   tg_agcu_instr *load = push_load(e, queue, tg_attention_shared_from_west(e, r, col), r, col, tiles, from,
                                   transposed ? t->nt : from->at->rows);
-  load->take[0] = taken(e, g, from->at->columns, tg_gemm_b_row(e->b.m, g, t));
-  load->convert[0] = g->b_convert;
+  load->take = taken(e, g, from->at->columns, tg_gemm_b_row(e->b.m, g, t));
+  load->convert = g->b_convert;
   return load;
 }
 
@@ -69,8 +69,8 @@ static void load_epilogue_operands(emission *e, tg_queue *queue, uint32_t r, uin
     tg_agcu_instr *load =
         push_load(e, queue, west, r, col, 1, &e->epilogue_operand[x], one ? 1 : tg_attention_padded(a));
     if (!one) tg_attention_set_block(e, load, r, col);
-    load->take[0] = tg_attention_epilogue_operand_take(a, x);
-    load->convert[0] =
+    load->take = tg_attention_epilogue_operand_take(a, x);
+    load->convert =
         tg_stream_convert(tg_place_of(e->c, a->epilogue_operand[x].value), a->epilogue_operand_kind[x]);
     if (x == 0) tg_channel_ask(&e->channels[TG_ROLE_SCORED_ALL], load, west);
     if (x + 1 == a->scores.epilogue_operand_count) tg_channel_deliver(&e->channels[TG_ROLE_SCORED_ALL], load);

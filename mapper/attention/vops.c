@@ -10,7 +10,7 @@ static tg_instr *push_vop(emission *e, tg_queue *queue, const tg_vx_instr *micro
   tg_vx_instr *vop = &in->vx;
   memcpy(vop->seg_begin, microcode->seg_begin, sizeof vop->seg_begin);
   memcpy(vop->seg_len, microcode->seg_len, sizeof vop->seg_len);
-  vop->rows[0] = vop->row_count[2] = e->a->rows;
+  vop->rows = vop->row_count[2] = e->a->rows;
   vop->row_count[0] = vop->row_count[1] = 1;
   vop->j_count[0] = vop->j_count[1] = 1;
   return in;
@@ -22,11 +22,11 @@ static void set_streams(const emission *e, tg_vx_instr *vop, int first, int unro
   uint32_t vector = tg_kind_flits(e->b.m, kind, tg_lanes(e->b.m));
   for (int u = 0; u < unroll; u++) {
     tg_stream *s = tg_stream_of_mut(vop, first + u);
-    s->kind[0] = kind;
-    s->store[0] = store;
-    tg_attention_set_turns(s->at.base, buffer, units);
-    s->at.base[0] += u * (int64_t)vector;
-    s->banks[0] = buffer->banks;
+    s->kind = kind;
+    s->store = store;
+    tg_attention_set_turns(&s->at, buffer, units);
+    s->at.base += u * (int64_t)vector;
+    s->banks = buffer->banks;
     s->row[2] = row;
     s->j[1] = (int64_t)vector * unroll;
   }
@@ -34,8 +34,8 @@ static void set_streams(const emission *e, tg_vx_instr *vop, int first, int unro
 
 static void set_accumulator(const emission *e, tg_stream *s, uint32_t at, tg_turn units) {
   tg_buffer halves = {.base = at, .stride = tg_acc_rows(e->b.m), .count = 2};
-  s->kind[0] = TG_STREAM_ACC;
-  tg_attention_set_turns(s->at.base, &halves, units);
+  s->kind = TG_STREAM_ACC;
+  tg_attention_set_turns(&s->at, &halves, units);
 }
 
 static void set_sums(const emission *e, tg_vx_instr *vop, int stream, bool store) {
@@ -54,7 +54,7 @@ static void set_epilogue_operands(const emission *e, tg_vx_instr *vop, tg_turn u
                 a->epilogue_operand[x].rows == 1 ? 0 : rows / a->rows, units);
     for (int u = 0; u < a->unroll && number; u++) {
       tg_stream *s = tg_stream_of_mut(vop, first + u);
-      s->at.base[0] = tg_stream_of_mut(vop, first)->at.base[0];
+      s->at.base = tg_stream_of_mut(vop, first)->at.base;
       s->j[1] = 0;
     }
   }
@@ -64,10 +64,10 @@ static tg_instr *push_exps(emission *e, tg_queue *queue, tg_turn units) {
   const tg_attention *a = e->a;
   tg_instr *in = push_vop(e, queue, &e->microcode[0]);
   tg_vx_instr *vop = &in->vx;
-  vop->seg_repeat[0] = TG_SOFTMAX_FIRST_REPEAT;
+  vop->seg_repeat = TG_SOFTMAX_FIRST_REPEAT;
   vop->j_count[1] = tg_attention_keys(a) / tg_lanes(e->b.m) / (uint32_t)a->unroll;
-  vop->tail_step[0] = (int64_t)tg_lanes(e->b.m) * a->unroll;
-  vop->tail_n[0] = a->keys;
+  vop->tail_step = (int64_t)tg_lanes(e->b.m) * a->unroll;
+  vop->tail_n = a->keys;
   for (int u = 0; u < a->unroll; u++) {
     tg_stream *s = tg_stream_of_mut(vop, u);
     set_accumulator(e, s, (uint32_t)u * a->rows, units);
@@ -87,7 +87,7 @@ static tg_instr *push_weights(emission *e, tg_queue *queue) {
   const tg_turn any = {.count = 1};
   tg_instr *in = push_vop(e, queue, &e->microcode[1]);
   tg_vx_instr *vop = &in->vx;
-  vop->seg_repeat[0] = TG_SOFTMAX_REPEAT;
+  vop->seg_repeat = TG_SOFTMAX_REPEAT;
   vop->j_count[1] = tg_attention_keys(a) / tg_lanes(e->b.m) / (uint32_t)a->own_unroll;
   int kind = a->weights == TG_BF16 ? TG_STREAM_BF16 : a->weights == TG_F16 ? TG_STREAM_FP16 : TG_STREAM_FP32;
   set_streams(e, vop, 0, a->own_unroll, TG_STREAM_FP32, false, &e->exps,
@@ -103,7 +103,7 @@ static tg_instr *push_drain(emission *e, tg_queue *queue, tg_turn units) {
   uint32_t lanes = tg_lanes(e->b.m), groups = tg_attention_width(e->b.m, a) / lanes;
   tg_instr *in = push_vop(e, queue, &e->microcode[2]);
   tg_vx_instr *vop = &in->vx;
-  vop->rows[0] = a->rows * groups;
+  vop->rows = a->rows * groups;
   vop->row_count[1] = a->rows;
   vop->row_count[2] = groups;
   tg_stream *s = tg_stream_of_mut(vop, 0);

@@ -20,8 +20,8 @@ static tg_stream *set_stream(const emission *e, tg_instr *in, int stream, int ki
   tg_stream *s = tg_stream_of_mut(&in->vx, stream);
   uint32_t vector = kind == TG_STREAM_SPLAT32 ? 0 : tg_kind_flits(e->b.m, kind, tg_lanes(e->b.m)),
            row = vector ? vector * (e->t.nt / tg_lanes(e->b.m)) : 1;
-  s->kind[0] = kind;
-  s->banks[0] = buffer->banks;
+  s->kind = kind;
+  s->banks = buffer->banks;
   s->row[1] = (int64_t)row * down;
   s->row[2] = vector;
   s->j[1] = down ? row : 0;
@@ -34,9 +34,9 @@ static void set_accumulator(const emission *e, tg_instr *in, uint32_t p, uint32_
   int rows = tg_gemm_first_rows(e->g);
   for (int u = 0; u < rows; u++) {
     tg_stream *s = tg_stream_of_mut(&in->vx, tg_gemm_accumulator_stream(e->g, u));
-    s->kind[0] = TG_STREAM_ACC;
-    tg_set_rotating(s->at.base, &halves, block % 2, TG_ROTATE_OUTER);
-    s->at.base[0] += (int64_t)p * e->t.mr + u;
+    s->kind = TG_STREAM_ACC;
+    tg_set_rotating(&s->at, &halves, block % 2, TG_ROTATE_OUTER);
+    s->at.base += (int64_t)p * e->t.mr + u;
     s->at.delta[2] = e->t.mr;
     s->row[1] = down;
     s->row[2] = e->t.mt;
@@ -50,9 +50,9 @@ static void set_epilogue_operands(const emission *e, tg_instr *in, uint32_t p, u
     tg_stream *s = set_stream(e, in, 1 + x, epilogue_operand->kind, &e->operands.buffers[x],
                               tg_is_row_vector(epilogue_operand) ? 0 : down);
     if (tg_is_row_vector(epilogue_operand))
-      tg_set_rotating(s->at.base, &e->operands.buffers[x], 0, TG_ROTATE_OUTER);
+      tg_set_rotating(&s->at, &e->operands.buffers[x], 0, TG_ROTATE_OUTER);
     else
-      tg_set_rotation(s->at.base, &e->operands.buffers[x], p, e->steps);
+      tg_set_rotation(&s->at, &e->operands.buffers[x], p, e->steps);
   }
 }
 
@@ -64,14 +64,14 @@ static void set_column_sums(emission *e, tg_instr *in, uint32_t p, uint32_t piec
               after = before;
     if (at + 1 == pieces) after = e->column_sums.out[i];
     if (at)
-      tg_set_rotating(set_stream(e, in, tg_gemm_before_stream(e->g, i), TG_STREAM_FP32, &before, 1)->at.base,
+      tg_set_rotating(&set_stream(e, in, tg_gemm_before_stream(e->g, i), TG_STREAM_FP32, &before, 1)->at,
                       &before, (at - 1) % 2, TG_ROTATE_NEVER);
     tg_stream *s = set_stream(e, in, tg_gemm_after_stream(e->g, i), TG_STREAM_FP32, &after, 1);
-    s->store[0] = 1;
+    s->store = 1;
     if (at + 1 == pieces)
-      tg_set_rotation(s->at.base, &after, p, e->steps);
+      tg_set_rotation(&s->at, &after, p, e->steps);
     else
-      tg_set_rotating(s->at.base, &after, at % 2, TG_ROTATE_NEVER);
+      tg_set_rotating(&s->at, &after, at % 2, TG_ROTATE_NEVER);
   }
 }
 
@@ -80,9 +80,9 @@ static void set_results(const emission *e, tg_instr *in, uint32_t p, uint32_t do
     for (int u = 0; u < e->g->column_sums.unroll; u++) {
       int stream = tg_gemm_result_stream(e->g, k, u);
       tg_stream *s = set_stream(e, in, stream, e->g->out_kind[k], &e->results[k], down);
-      s->store[0] = 1;
-      tg_set_rotation(s->at.base, &e->results[k], block * e->pieces + p, e->steps);
-      s->at.base[0] += u * s->j[1];
+      s->store = 1;
+      tg_set_rotation(&s->at, &e->results[k], block * e->pieces + p, e->steps);
+      s->at.base += u * s->j[1];
       s->j[1] *= e->g->column_sums.unroll;
     }
 }
@@ -100,8 +100,8 @@ static tg_instr *push_piece(emission *e, uint32_t r, uint32_t col, uint32_t p, u
     in->vx.seg_begin[q] = e->microcode.seg_begin[segments[q]];
     in->vx.seg_len[q] = e->microcode.seg_len[segments[q]];
   }
-  in->vx.seg_repeat[0] = 1 << 2;
-  in->vx.rows[0] = blocks * groups;
+  in->vx.seg_repeat = 1 << 2;
+  in->vx.rows = blocks * groups;
   in->vx.row_count[0] = 1;
   in->vx.row_count[1] = blocks;
   in->vx.row_count[2] = groups;
@@ -140,8 +140,8 @@ void tg_gemm_fill_column_sums(const emission *e, int i, uint32_t r, uint32_t col
                        .columns = g->n};
   tg_fill_walk(store, &walk, e->column_sums.base[i], e->column_sums.rest[i]);
   tg_gemm_place place = tg_gemm_place_of(e, r, col);
-  store->rows[0] = tg_gemm_column_sums_a_piece(g, &e->t);
-  store->m_first[0] = place.row / g->column_sums.block;
+  store->rows = tg_gemm_column_sums_a_piece(g, &e->t);
+  store->m_first = place.row / g->column_sums.block;
   for (int l = 0; l < 2; l++) store->m_delta[l] = place.row_delta[l] / g->column_sums.block;
-  store->m_delta[e->t.sent ? 1 : 2] = store->rows[0];
+  store->m_delta[e->t.sent ? 1 : 2] = store->rows;
 }

@@ -146,15 +146,15 @@ void tg_gemm_emit_sum_sends(emission *e, const tg_stage *stage, uint32_t r, uint
   const tg_channel *received = &e->channels[TG_ROLE_RECEIVED];
   tg_tx_instr *tx = tg_gemm_push_send(e, r, col, r + 1, received->ring.rows, received);
   tg_instr *in = (tg_instr *)(void *)tx;
-  tg_set_operand(tx->src_base, &e->channels[TG_ROLE_OUT].ring, false);
-  tg_set_operand(tx->dst_base, &received->ring, false);
+  tg_set_operand(&tx->src, &e->channels[TG_ROLE_OUT].ring, false);
+  tg_set_operand(&tx->dst, &received->ring, false);
   tg_gemm_meet(e, stage, TG_ALL_CHANNELS, in, r, col, true, true);
   tg_set_loops(in, e->piece_loops);
   if (e->t.parts > 1) in->common.loop_count[1] = e->t.parts;
 }
 
-static void set_place(int64_t *base_field, const place *at) {
-  tg_set_rotating(base_field, at->buffer, at->first, at->rotation);
+static void set_place(tg_row_operand *operand, const place *at) {
+  tg_set_rotating(operand, at->buffer, at->first, at->rotation);
 }
 
 /* To the first member, block by block: of the first part, then of those between. The first member has read
@@ -167,8 +167,8 @@ void tg_gemm_emit_returns(emission *e, const tg_stage *stage, uint32_t r, uint32
     tg_tx_instr *tx = tg_gemm_push_send(e, r, col, r + 1 - e->t.members, sums->ring.rows, sums);
     tg_instr *in = (tg_instr *)(void *)tx;
     place at = {&sums->ring, i, i || odd ? TG_ROTATE_EACH : TG_ROTATE_NEVER, true, 0};
-    set_place(tx->src_base, &at);
-    set_place(tx->dst_base, &at);
+    set_place(&tx->src, &at);
+    set_place(&tx->dst, &at);
     tg_gemm_meet(e, stage, TG_ALL_CHANNELS, in, r, col, true, true);
     if (!i) continue;
     in->common.loop_count[2] = e->t.parts - 2;

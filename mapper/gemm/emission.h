@@ -85,7 +85,7 @@ void tg_gemm_set_k_delta(const tg_gemm_emission *e, int64_t delta[3]);
 /* The level of the loops over K that goes from part to part. */
 int tg_gemm_part_level(const tg_gemm_emission *e);
 /* Which half of its buffer the instruction of a chunk begins with, and how it goes on. */
-void tg_gemm_set_chunk(const tg_gemm_emission *e, int64_t *base_field, const tg_buffer *buffer,
+void tg_gemm_set_chunk(const tg_gemm_emission *e, tg_row_operand *operand, const tg_buffer *buffer,
                        uint32_t chunk);
 
 /* Where a tile's pieces begin in the result: the first one, and from index to index of each loop. */

@@ -104,12 +104,12 @@ static void fill_result(const emission *e, int k, uint32_t r, uint32_t col, tg_a
   tg_walk_plan walk = {.tensor = tg_place_of(e->c, g->out[k]), .element_stride = 1, .columns = g->n};
   for (int d = 0; d < 3; d++) walk.radix[d] = g->out_radix[d], walk.stride[d] = g->out_stride[d];
   tg_fill_walk(store, &walk, e->out_base[k], e->out_rest[k]);
-  store->rows[0] = e->t.sent ? e->t.sent : e->t.mr;
+  store->rows = e->t.sent ? e->t.sent : e->t.mr;
   tg_gemm_place place = tg_gemm_place_of(e, r, col);
-  store->m_first[0] = place.row;
+  store->m_first = place.row;
   memcpy(store->m_delta, place.row_delta, sizeof place.row_delta);
   if (e->t.sent) store->m_delta[1] = e->t.mr, store->m_delta[2] = e->t.sent;
-  store->convert[0] = g->out_kind[k] == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
+  store->convert = g->out_kind[k] == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
 }
 
 static void fill_store(const void *user, int port, uint32_t r, uint32_t col, tg_agcu_instr *store) {
@@ -119,8 +119,8 @@ static void fill_store(const void *user, int port, uint32_t r, uint32_t col, tg_
   else
     tg_gemm_fill_column_sums(e, port - e->g->outs, r, col, store);
   tg_gemm_place place = tg_gemm_place_of(e, r, col);
-  store->take[0] = stored_columns(e);
-  store->k_first[0] = place.column;
+  store->take = stored_columns(e);
+  store->k_first = place.column;
   memcpy(store->k_delta, place.column_delta, sizeof place.column_delta);
   if (e->t.sent) store->k_delta[1] = 0; /* the level is that of pieces */
 }

@@ -19,9 +19,9 @@ static bool shares_b(const emission *e) {
 }
 static tg_agcu_instr *push_load(emission *e, tg_queue *queue, const tg_buffer *buffer, uint32_t mask) {
   tg_agcu_instr *load = &tg_build_push(&e->b, queue, TG_OP_agcu_load)->agcu;
-  tg_set_operand(load->dst_base, buffer, false);
-  load->dst_inner[0] = 65535;
-  load->dst_mask[0] = mask;
+  tg_set_operand(&load->dst, buffer, false);
+  load->dst_inner = 65535;
+  load->dst_mask = mask;
   return load;
 }
 
@@ -34,10 +34,10 @@ static int64_t taken(const emission *e, uint32_t needed, uint32_t bank_rows) {
 /* Runs along k, in rows of `row` bank rows: k beyond K is masked, whatever is there. */
 static void leave_out_masked(const emission *e, tg_agcu_instr *load, uint32_t row) {
   const tg_gemm *g = e->g;
-  if (e->t.chunks * e->t.parts > 1 || g->k == 0 || g->k >= load->take[0]) return;
-  load->take[0] = g->k;
-  load->dst_inner[0] = (g->k - 1) / tg_mx_elements(e->b.m, g->format) + 1;
-  load->dst_stride[0] = row;
+  if (e->t.chunks * e->t.parts > 1 || g->k == 0 || g->k >= load->take) return;
+  load->take = g->k;
+  load->dst_inner = (g->k - 1) / tg_mx_elements(e->b.m, g->format) + 1;
+  load->dst_stride = row;
 }
 
 /* Rows of `length` k's: no atoms for those beyond K, which are masked, whatever is there. */
@@ -47,7 +47,7 @@ static int64_t rows_along_k(const emission *e, uint32_t length) {
 
 /* Spread: where a tile's product begins among the rows of all, of which each product has `rows`. */
 static void set_product_rows(const emission *e, tg_agcu_instr *load, uint32_t index, int64_t rows) {
-  load->m_first[0] = index * rows;
+  load->m_first = index * rows;
   load->m_delta[0] = tg_gemm_row_tiles(e) * rows;
 }
 
@@ -55,8 +55,8 @@ static void set_product_rows(const emission *e, tg_agcu_instr *load, uint32_t in
  * one has asked. */
 static void set_resident(const emission *e, tg_agcu_instr *load, const tg_buffer *buffer, uint32_t chunk,
                          uint32_t row) {
-  tg_set_operand(load->dst_base, buffer, false);
-  load->dst_base[0] += (int64_t)chunk * e->t.kc * row;
+  tg_set_operand(&load->dst, buffer, false);
+  load->dst_base += (int64_t)chunk * e->t.kc * row;
 }
 
 /* `chunk`: of those that have instructions of their own. */
@@ -66,18 +66,18 @@ static tg_agcu_instr *load_a(emission *e, tg_queue *queue, bool north, uint32_t 
   int64_t z = tg_value_bytes_each(g->a);
   const tg_channel *to = tg_gemm_makes_a(e) ? &e->channels[TG_ROLE_PROLOGUE_INPUTS] : &e->channels[TG_ROLE_A];
   tg_agcu_instr *load = push_load(e, queue, &to->ring, mask);
-  tg_gemm_set_chunk(e, load->dst_base, &to->ring, chunk);
+  tg_gemm_set_chunk(e, &load->dst, &to->ring, chunk);
   if (e->t.resident == TG_RESIDENT_A)
     set_resident(e, load, &e->channels[TG_ROLE_A].ring, chunk, tg_gemm_a_row(e->b.m, g, &e->t));
   if (e->t.resident != TG_RESIDENT_A || !chunk) tg_channel_ask(&e->channels[TG_ROLE_A], load, !north);
   tg_channel_deliver(to, load);
-  load->base[0] = e->a_base;
-  load->offset[0] = e->a_rest + g->a_origin * z;
-  load->convert[0] = g->a_convert;
+  load->base = e->a_base;
+  load->offset = e->a_rest + g->a_origin * z;
+  load->convert = g->a_convert;
   if (e->t.patch) {
     tg_patch_fill_walk(e->b.m, g, &e->t, z, load);
-    load->m_first[0] = tg_gemm_row_first(e, r, col) / e->t.mt * load->rows[0];
-    load->m_delta[e->m_k_level] = tg_gemm_row_tiles(e) * load->rows[0];
+    load->m_first = tg_gemm_row_first(e, r, col) / e->t.mt * load->rows;
+    load->m_delta[e->m_k_level] = tg_gemm_row_tiles(e) * load->rows;
     return load;
   }
   /* Of the two walks of a LOAD, rows and runs, which is m's and which k's? */
@@ -94,26 +94,26 @@ static tg_agcu_instr *load_a(emission *e, tg_queue *queue, bool north, uint32_t 
     load->x_inc[m + d] = g->x_m[d];
     load->x_inc[k + d] = g->x_k[d];
   }
-  load->y_org[0] = g->y_org;
-  load->x_org[0] = g->x_org;
-  load->y_size[0] = g->k ? g->y_size : 0; /* no k: nothing is read */
-  load->x_size[0] = g->x_size;
+  load->y_org = g->y_org;
+  load->x_org = g->x_org;
+  load->y_size = g->k ? g->y_size : 0; /* no k: nothing is read */
+  load->x_size = g->x_size;
   uint32_t length =
       e->t.kc *
       (e->t.resident == TG_RESIDENT_A ? e->t.chunks / tg_gemm_resident_loads(e->b.m, e->g, &e->t) : 1);
-  load->rows[0] = g->a_transposed ? rows_along_k(e, length) : e->t.mt;
-  load->take[0] =
+  load->rows = g->a_transposed ? rows_along_k(e, length) : e->t.mt;
+  load->take =
       taken(e, g->a_transposed ? e->t.mt * tg_gemm_a_mates(&e->t) : length, tg_gemm_a_row(e->b.m, g, &e->t));
   if (tg_gemm_makes_a(e))
-    load->take[0] = e->t.kc; /* whole flits of any format */
+    load->take = e->t.kc; /* whole flits of any format */
   else if (!g->a_transposed)
     leave_out_masked(e, load, tg_gemm_a_row(e->b.m, g, &e->t));
   if (g->spread && g->a_transposed)
     set_product_rows(e, load, tg_gemm_row_index(e, r, col), g->k);
   else {
-    *(g->a_transposed ? load->k_first : load->m_first) = tg_gemm_row_first(e, r, col);
+    *(g->a_transposed ? &load->k_first : &load->m_first) = tg_gemm_row_first(e, r, col);
     (g->a_transposed ? load->k_delta : load->m_delta)[e->m_k_level] = tg_gemm_rows_a_pass(e);
-    *(g->a_transposed ? load->m_first : load->k_first) = tg_gemm_k_first(e, r) + (int64_t)chunk * e->t.kc;
+    *(g->a_transposed ? &load->m_first : &load->k_first) = tg_gemm_k_first(e, r) + (int64_t)chunk * e->t.kc;
   }
   tg_gemm_set_k_delta(e, g->a_transposed ? load->m_delta : load->k_delta);
   return load;
@@ -125,25 +125,25 @@ static void load_shared_a(emission *e, tg_queue *queue, bool north, uint32_t lan
   uint32_t tiles = north ? e->b.m->rows : e->b.m->cols, mask = ((1u << tiles) - 1) << 1;
   tg_agcu_instr *load = load_a(e, queue, north, north ? 0 : lane, north ? lane : 0, mask, chunk);
   if (!tg_gemm_a_both_ways(e->g, &e->t)) return;
-  load->rows[0] = e->t.mt / 2;
+  load->rows = e->t.mt / 2;
   if (!north) return;
-  load->m_first[0] += e->t.mt / 2;
-  load->dst_base[0] += (int64_t)tg_gemm_a_half(e->b.m, e->g, &e->t);
+  load->m_first += e->t.mt / 2;
+  load->dst_base += (int64_t)tg_gemm_a_half(e->b.m, e->g, &e->t);
   tg_channel_deliver(&e->channels[TG_ROLE_A_NORTH], load);
 }
 
 /* A chunk of a block as one run. */
 static void set_run(const emission *e, tg_agcu_instr *load, uint32_t r, uint32_t col) {
   const tg_gemm *g = e->g;
-  load->rows[0] = 1;
-  load->take[0] = (int64_t)e->t.kc * e->t.nt;
+  load->rows = 1;
+  load->take = (int64_t)e->t.kc * e->t.nt;
   for (int d = 0; d < 3; d++) load->m_radix[d] = load->k_radix[d] = 1;
   load->k_radix[2] = g->k * g->n;
   memset(load->stride, 0, sizeof load->stride);
   load->stride[5] = tg_value_bytes_each(g->b);
-  load->m_first[0] = 0;
+  load->m_first = 0;
   memset(load->m_delta, 0, sizeof load->m_delta);
-  load->k_first[0] = tg_gemm_col_first(e, r, col) * g->k;
+  load->k_first = tg_gemm_col_first(e, r, col) * g->k;
   memset(load->k_delta, 0, sizeof load->k_delta);
   if (!e->t.resident) load->k_delta[2] = (int64_t)e->t.kc * e->t.nt;
   load->k_delta[e->n_k_level] = tg_gemm_col_delta(e) * g->k;
@@ -154,20 +154,20 @@ static void load_b(emission *e, tg_queue *queue, uint32_t r, uint32_t col, uint3
   int64_t z = tg_value_bytes_each(g->b);
   bool west = tg_gemm_b_from_west(e, r, col);
   tg_agcu_instr *load = push_load(e, queue, &e->channels[TG_ROLE_B].ring, mask);
-  tg_gemm_set_chunk(e, load->dst_base, &e->channels[TG_ROLE_B].ring, chunk);
+  tg_gemm_set_chunk(e, &load->dst, &e->channels[TG_ROLE_B].ring, chunk);
   if (e->t.resident == TG_RESIDENT_B)
     set_resident(e, load, &e->channels[TG_ROLE_B].ring, chunk, tg_gemm_b_row(e->b.m, g, &e->t));
   if (e->t.resident != TG_RESIDENT_B || !chunk) tg_channel_ask(&e->channels[TG_ROLE_B], load, west);
   tg_channel_deliver(&e->channels[TG_ROLE_B], load);
-  load->base[0] = e->b_base;
-  load->offset[0] = e->b_rest;
+  load->base = e->b_base;
+  load->offset = e->b_rest;
   bool transposed = g->b_transposed; /* rows are n's, runs k's */
   uint32_t length =
       e->t.kc * (e->t.whole_b                     ? e->t.chunks
                  : e->t.resident == TG_RESIDENT_B ? e->t.chunks / tg_gemm_resident_loads(e->b.m, e->g, &e->t)
                                                   : 1);
-  load->rows[0] = transposed ? tg_min(g->n, e->t.nt) : rows_along_k(e, length);
-  load->take[0] =
+  load->rows = transposed ? tg_min(g->n, e->t.nt) : rows_along_k(e, length);
+  load->take =
       taken(e, transposed ? length : e->t.nt * tg_gemm_b_mates(&e->t), tg_gemm_b_row(e->b.m, g, &e->t));
   if (transposed) leave_out_masked(e, load, tg_gemm_b_row(e->b.m, g, &e->t));
   int n = transposed ? 0 : 3, k = 3 - n;
@@ -179,19 +179,19 @@ static void load_b(emission *e, tg_queue *queue, uint32_t r, uint32_t col, uint3
     load->stride[n + d] = g->b_n_stride[d] * z;
     load->stride[k + d] = g->b_k_stride[d] * z;
   }
-  load->y_size[0] = g->k ? 1 : 0;
-  load->x_size[0] = 1;
+  load->y_size = g->k ? 1 : 0;
+  load->x_size = 1;
   tg_gemm_set_k_delta(e, transposed ? load->k_delta : load->m_delta);
   if (g->spread) {
     set_product_rows(e, load, tg_gemm_row_index(e, r, col), transposed ? g->n : g->k);
   } else {
-    *(transposed ? load->m_first : load->k_first) = tg_gemm_col_first(e, r, col);
-    *(transposed ? load->k_first : load->m_first) = tg_gemm_k_first(e, r) + (int64_t)chunk * e->t.kc;
+    *(transposed ? &load->m_first : &load->k_first) = tg_gemm_col_first(e, r, col);
+    *(transposed ? &load->k_first : &load->m_first) = tg_gemm_k_first(e, r) + (int64_t)chunk * e->t.kc;
     if (!tg_gemm_strips_columns(&e->t))
       (transposed ? load->m_delta : load->k_delta)[e->n_k_level] = tg_gemm_col_delta(e);
   }
   if (tg_gemm_b_in_blocks(e->b.m, g, &e->t)) set_run(e, load, r, col);
-  load->convert[0] = g->b_convert;
+  load->convert = g->b_convert;
 }
 
 static tg_agcu_instr *load_epilogue_operand(emission *e, tg_queue *queue, int x, uint32_t r, uint32_t col,
@@ -205,14 +205,14 @@ static tg_agcu_instr *load_epilogue_operand(emission *e, tg_queue *queue, int x,
                        .columns = g->n};
   for (int d = 0; d < 3; d++) walk.radix[d] = g->out_radix[d], walk.stride[d] = epilogue_operand->stride[d];
   tg_fill_walk(load, &walk, e->operands.base[x], e->operands.rest[x]);
-  load->rows[0] = once || (e->t.ring && tg_is_row_vector(epilogue_operand)) ? 1 : tg_gemm_ring_rows(&e->t);
-  load->take[0] = tg_epilogue_operand_take(epilogue_operand, e->t.nt);
-  load->k_first[0] = number ? 0 : tg_gemm_col_first(e, r, col);
+  load->rows = once || (e->t.ring && tg_is_row_vector(epilogue_operand)) ? 1 : tg_gemm_ring_rows(&e->t);
+  load->take = tg_epilogue_operand_take(epilogue_operand, e->t.nt);
+  load->k_first = number ? 0 : tg_gemm_col_first(e, r, col);
   load->k_delta[e->n_level] = number ? 0 : tg_gemm_col_delta(e);
-  load->convert[0] = tg_stream_convert(walk.tensor, epilogue_operand->kind);
+  load->convert = tg_stream_convert(walk.tensor, epilogue_operand->kind);
   if (once) return load;
   tg_gemm_place place = tg_gemm_place_of(e, r, col);
-  load->m_first[0] = place.row;
+  load->m_first = place.row;
   memcpy(load->m_delta, place.row_delta, sizeof place.row_delta);
   load->m_delta[2] = tg_gemm_ring_rows(&e->t);
   return load;

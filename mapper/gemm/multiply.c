@@ -11,18 +11,18 @@ static int64_t tiles_a_chunk(const emission *e) {
 }
 
 static void set_rounding(const emission *e, tg_mx_instr *mx, uint32_t r, uint32_t col) {
-  mx->sr[0] = 1;
-  mx->sr_key[0] = TG_KEY_PRODUCT;
-  mx->sr_blocks[0] = e->t.sr_blocks;
+  mx->sr = 1;
+  mx->sr_key = TG_KEY_PRODUCT;
+  mx->sr_blocks = e->t.sr_blocks;
   if (!e->t.resident) mx->sr_tile_delta[2] = tiles_a_chunk(e);
   if (e->g->partials > 1) { /* K tiles are counted through all parts */
     int64_t tile = tg_gemm_rounded_tile(e->c, e->g), of_part = (e->g->part + tile - 1) / tile;
-    mx->sr_tile[0] = r % e->t.members * of_part;
+    mx->sr_tile = r % e->t.members * of_part;
     if (e->t.parts > 1) mx->sr_tile_delta[tg_gemm_part_level(e)] = e->t.members * of_part;
   }
-  mx->sr_row[0] = e->g->sr_row + tg_gemm_row_first(e, r, col) + e->product * e->g->sr_row_step;
+  mx->sr_row = e->g->sr_row + tg_gemm_row_first(e, r, col) + e->product * e->g->sr_row_step;
   mx->sr_row_delta[e->m_k_level] = tg_gemm_rows_a_pass(e);
-  mx->sr_col[0] = tg_gemm_col_first(e, r, col) + e->product * e->g->sr_col_step;
+  mx->sr_col = tg_gemm_col_first(e, r, col) + e->product * e->g->sr_col_step;
   mx->sr_col_delta[e->n_k_level] = tg_gemm_col_delta(e);
 }
 
@@ -30,7 +30,7 @@ static void set_rounding(const emission *e, tg_mx_instr *mx, uint32_t r, uint32_
 static void set_k_total(const emission *e, tg_mx_instr *mx, uint32_t r) {
   int64_t left = e->g->k - tg_gemm_k_first(e, r);
   if (left < 0) left = 0;
-  mx->k_total[0] = e->t.parts == 1 && left > e->g->part ? e->g->part : left;
+  mx->k_total = e->t.parts == 1 && left > e->g->part ? e->g->part : left;
   tg_gemm_set_k_delta(e, mx->k_delta);
 }
 
@@ -40,14 +40,14 @@ static void take_part_of_b(const emission *e, tg_mx_instr *mx) {
   bool transposed = e->g->b_transposed;
   b->delta[2] = transposed ? e->t.kc / tg_mx_elements(e->b.m, e->g->format)
                            : (int64_t)e->t.kc * tg_gemm_b_row(e->b.m, e->g, &e->t);
-  if (!transposed) mx->b_banks[0] = tg_banks_for(e->b.m, (uint32_t)b->delta[2]);
+  if (!transposed) mx->b_banks = tg_banks_for(e->b.m, (uint32_t)b->delta[2]);
 }
 
 static void set_a(const emission *e, tg_mx_instr *mx) {
   const tg_params *m = e->b.m;
   uint32_t row = tg_gemm_a_row(m, e->g, &e->t), beats = tg_mx_beats(e->g->format);
-  tg_set_operand(mx->a_base, &e->channels[TG_ROLE_A].ring, e->t.resident == TG_RESIDENT_A);
-  mx->a_transposed[0] = e->g->a_transposed;
+  tg_set_operand(&mx->a, &e->channels[TG_ROLE_A].ring, e->t.resident == TG_RESIDENT_A);
+  mx->a_transposed = e->g->a_transposed;
   mx->m_count[0] = 1;
   mx->m_count[1] = e->t.mt;
   mx->a_m[0] = e->g->a_transposed ? beats : 0; /* from a group of rows to the next */
@@ -58,7 +58,7 @@ static void set_a(const emission *e, tg_mx_instr *mx) {
     mx->m_count[1] = e->t.mt / 2;
     mx->a_m[0] = (int64_t)tg_gemm_a_half(m, e->g, &e->t);
   }
-  mx->a_banks[0] = e->channels[TG_ROLE_A].ring.banks;
+  mx->a_banks = e->channels[TG_ROLE_A].ring.banks;
 }
 
 /* Of a patch: rows and columns of results are that many rows and positions apart; each chunk begins a kernel row
@@ -67,13 +67,13 @@ static void set_patch(const emission *e, tg_mx_instr *mx) {
   const tg_gemm_image *x = &e->g->image;
   uint32_t row = tg_patch_row(e->b.m, e->g, &e->t), position = tg_patch_position(e->b.m, e->g, &e->t);
   tg_row_operand *a = &mx->a;
-  tg_set_operand(mx->a_base, &e->channels[TG_ROLE_A].ring, true);
+  tg_set_operand(&mx->a, &e->channels[TG_ROLE_A].ring, true);
   a->delta[2] = x->tap_step[0] * row;
   mx->m_count[0] = e->t.patch_rows;
   mx->m_count[1] = e->t.patch_columns;
   mx->a_m[0] = x->step[0] * row;
   mx->a_m[1] = e->t.patch == TG_PATCH_PIXELS ? x->step[1] * position : position;
-  mx->a_banks[0] = tg_patch_banks(e->b.m, e->g, &e->t);
+  mx->a_banks = tg_patch_banks(e->b.m, e->g, &e->t);
 }
 
 /* Blocks: kernel columns and channels of each, or runs; then as those of any product. */
@@ -89,7 +89,7 @@ static void set_patch_blocks(const emission *e, tg_mx_instr *mx) {
     mx->h_blk[l] = mx->h_blk[l - 1];
     mx->sr_col_blk[l] = mx->sr_col_blk[l - 1];
   }
-  mx->k_loops[0] = 3;
+  mx->k_loops = 3;
   mx->blk_count[0] = columns;
   mx->blk_count[1] = blocks;
   mx->a_blk[0] = e->g->image.tap_step[1] * tg_patch_position(e->b.m, e->g, &e->t);
@@ -100,22 +100,22 @@ static void set_patch_blocks(const emission *e, tg_mx_instr *mx) {
 static void set_b(const emission *e, tg_mx_instr *mx) {
   const tg_params *m = e->b.m;
   uint32_t row = tg_gemm_b_row(m, e->g, &e->t);
-  tg_set_operand(mx->b_base, &e->channels[TG_ROLE_B].ring, e->t.resident == TG_RESIDENT_B);
-  mx->b_transposed[0] = e->g->b_transposed;
-  mx->b_row[0] = row;
+  tg_set_operand(&mx->b, &e->channels[TG_ROLE_B].ring, e->t.resident == TG_RESIDENT_B);
+  mx->b_transposed = e->g->b_transposed;
+  mx->b_row = row;
   mx->b_blk[0] = e->g->b_transposed ? tg_mx_beats(e->g->format) : (int64_t)e->stationary * row;
   mx->b_blk[1] =
       e->g->b_transposed ? (int64_t)tg_lanes(m) * row : tg_lanes(m) / tg_mx_elements(m, e->g->format);
   mx->b_blk[2] = e->g->b_transposed ? (int64_t)e->stationary * row : 1;
-  mx->b_banks[0] = e->channels[TG_ROLE_B].ring.banks;
+  mx->b_banks = e->channels[TG_ROLE_B].ring.banks;
   if (e->t.whole_b) take_part_of_b(e, mx);
 }
 
 /* The blocks of two tiles lie beside each other. */
 static void take_second(const emission *e, tg_mx_instr *mx) {
   uint32_t elements = tg_mx_elements(e->b.m, e->g->format);
-  if (tg_gemm_a_mates(&e->t) > 1) mx->a_base[0] += e->t.mt / elements;
-  if (tg_gemm_b_mates(&e->t) > 1) mx->b_base[0] += e->t.nt / elements;
+  if (tg_gemm_a_mates(&e->t) > 1) mx->a_base += e->t.mt / elements;
+  if (tg_gemm_b_mates(&e->t) > 1) mx->b_base += e->t.nt / elements;
 }
 
 /* Blocks: k, then groups of 2P columns, then (fp32) their two halves. */
@@ -125,8 +125,8 @@ static void set_blocks(const emission *e, tg_mx_instr *mx) {
   mx->blk_count[1] = e->t.nt / tg_lanes(m);
   mx->blk_count[2] = tg_lanes(m) / e->stationary;
   mx->blk_count[3] = 1;
-  mx->k_loops[0] = 1;
-  mx->k_chunk[0] = e->t.kc;
+  mx->k_loops = 1;
+  mx->k_chunk = e->t.kc;
   mx->c_blk[1] = e->t.mt;
   mx->h_blk[2] = 1;
   mx->sr_col_blk[1] = tg_lanes(m);
@@ -138,7 +138,7 @@ static tg_instr *push_gemm(emission *e, uint32_t r, uint32_t col) {
   tg_instr *in = tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->mx, TG_OP_mx_gemm);
   tg_mx_instr *mx = &in->mx;
   tg_buffer halves = {.stride = tg_acc_rows(e->b.m), .count = 2};
-  mx->format[0] = e->g->format;
+  mx->format = e->g->format;
   if (e->t.patch)
     set_patch(e, mx);
   else
@@ -147,9 +147,9 @@ static tg_instr *push_gemm(emission *e, uint32_t r, uint32_t col) {
   if (tg_gemm_mate(e, r, col)) take_second(e, mx);
   set_blocks(e, mx);
   if (e->t.patch) set_patch_blocks(e, mx);
-  tg_set_operand(mx->c_base, &halves, !e->t.resident);
-  mx->init[0] = 1;
-  mx->init_levels[0] = e->t.resident ? 0 : 1 << 2;
+  tg_set_operand(&mx->c, &halves, !e->t.resident);
+  mx->init = 1;
+  mx->init_levels = e->t.resident ? 0 : 1 << 2;
   set_k_total(e, mx, r);
   if (e->t.sr_blocks) set_rounding(e, mx, r, col);
   return in;
@@ -165,15 +165,15 @@ static tg_instr *push_chunks(emission *e, const tg_stage *stage, uint32_t r, uin
   int64_t before = (int64_t)first * e->t.kc, length = e->g->part - before;
   tg_rotation rotation = last > first || e->t.chunks % 2 ? TG_ROTATE_EACH : TG_ROTATE_NEVER;
   if (e->t.resident != TG_RESIDENT_A)
-    tg_set_rotating(mx->a_base, &e->channels[TG_ROLE_A].ring, first % 2, rotation);
+    tg_set_rotating(&mx->a, &e->channels[TG_ROLE_A].ring, first % 2, rotation);
   if (e->t.resident != TG_RESIDENT_B)
-    tg_set_rotating(mx->b_base, &e->channels[TG_ROLE_B].ring, first % 2, rotation);
-  mx->init[0] = first == 0;
-  mx->init_levels[0] = 0;
-  if (length < mx->k_chunk[0]) mx->k_chunk[0] = length;
-  mx->blk_count[0] = (mx->k_chunk[0] + e->stationary - 1) / e->stationary;
-  mx->k_total[0] = mx->k_total[0] > before ? mx->k_total[0] - before : 0;
-  if (e->t.sr_blocks) mx->sr_tile[0] += tiles_a_chunk(e) * first;
+    tg_set_rotating(&mx->b, &e->channels[TG_ROLE_B].ring, first % 2, rotation);
+  mx->init = first == 0;
+  mx->init_levels = 0;
+  if (length < mx->k_chunk) mx->k_chunk = length;
+  mx->blk_count[0] = (mx->k_chunk + e->stationary - 1) / e->stationary;
+  mx->k_total = mx->k_total > before ? mx->k_total - before : 0;
+  if (e->t.sr_blocks) mx->sr_tile += tiles_a_chunk(e) * first;
   if (last > first) {
     in->common.loop_count[2] = last - first + 1;
     in->common.loop_begin[2] = tg_build_tile(&e->b, r, col)->mx.count - 1;
@@ -190,8 +190,8 @@ static void set_resident_chunk(const emission *e, tg_instr *in, uint32_t chunk, 
   buffer.base += copy * buffer.stride + chunk * each;
   buffer.count = 1;
   uint32_t rows = buffer.base % tg_bank_rows(e->b.m) + buffer.rows - (e->t.chunks - 1) * each;
-  tg_set_operand(slot ? in->mx.b_base : in->mx.a_base, &buffer, false);
-  *(slot ? in->mx.b_banks : in->mx.a_banks) = tg_banks_for(e->b.m, rows);
+  tg_set_operand(slot ? &in->mx.b : &in->mx.a, &buffer, false);
+  *(slot ? &in->mx.b_banks : &in->mx.a_banks) = tg_banks_for(e->b.m, rows);
   if (chunk > 0 && !tg_gemm_loads_resident_chunks(e->b.m, e->g, &e->t)) in->common.wait_on[slot] = 0;
   if (chunk + 1 < e->t.chunks) in->common.post_kind[slot] = TG_POST_NONE;
 }
@@ -204,7 +204,7 @@ static tg_instr *push_resident_passes(emission *e, const tg_stage *stage, uint32
   for (uint32_t chunk = 0; chunk < e->t.chunks; chunk++) {
     in = push_chunks(e, stage, r, col, chunk, chunk);
     set_resident_chunk(e, in, chunk, copy);
-    in->mx.c_rot_outer[0] = 0;
+    in->mx.c_rot_outer = 0;
   }
   in->common.loop_count[2] = e->k_loops[2];
   in->common.loop_begin[2] = begin;
@@ -228,7 +228,7 @@ static void emit_resident_chunks(emission *e, const tg_stage *stage, uint32_t r,
 static void emit_parts(emission *e, const tg_stage *stage, uint32_t r, uint32_t col) {
   uint32_t last = e->t.chunks - 1;
   for (uint32_t chunk = 0; !e->nested && chunk <= last; chunk++)
-    push_chunks(e, stage, r, col, chunk, chunk)->mx.c_rot_outer[0] = 0;
+    push_chunks(e, stage, r, col, chunk, chunk)->mx.c_rot_outer = 0;
   if (!e->nested) return;
   push_chunks(e, stage, r, col, 0, 0);
   if (last > 1) push_chunks(e, stage, r, col, 1, last - 1);
@@ -245,11 +245,11 @@ static tg_instr *push_made(emission *e, const tg_stage *stage, uint32_t r, uint3
     a.stride *= e->t.makers;
     a.count = a.count > e->t.makers ? a.count / e->t.makers : 1;
   }
-  tg_set_operand(mx->a_base, &a, false);
-  tg_set_operand(mx->b_base, &made, false);
-  tg_set_operand(mx->c_base, &half, false);
-  mx->init[0] = maker == 0;
-  mx->k_total[0] = e->t.kc;
+  tg_set_operand(&mx->a, &a, false);
+  tg_set_operand(&mx->b, &made, false);
+  tg_set_operand(&mx->c, &half, false);
+  mx->init = maker == 0;
+  mx->k_total = e->t.kc;
   for (int l = 0; l < TG_LEVELS; l++) mx->k_delta[l] = 0;
   tg_gemm_meet(e, stage, ~tg_gemm_bit(TG_ROLE_B), in, r, col, !maker, maker + 1 == e->t.makers);
   tg_channel from = tg_gemm_made_channel(e, maker);

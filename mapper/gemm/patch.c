@@ -79,7 +79,7 @@ static void fill_rows(const tg_gemm *g, const tg_gemm_tiling *t, int64_t unit, i
   const tg_gemm_image *x = &g->image;
   int64_t row = x->size[1] * x->depth, down = t->patch_rows * x->step[0],
           along = t->patch_columns * x->step[1];
-  load->m_radix[2] = load->rows[0] = tg_patch_height(g, t);
+  load->m_radix[2] = load->rows = tg_patch_height(g, t);
   load->stride[2] = row * z;
   load->y_inc[2] = 1;
   if (t->patch_columns < x->pixels[1]) { /* parts of a row of an only image */
@@ -96,10 +96,10 @@ static void fill_rows(const tg_gemm *g, const tg_gemm_tiling *t, int64_t unit, i
     load->stride[1] = down * row * z;
     load->y_inc[1] = down;
   }
-  load->y_org[0] = x->origin[0];
-  load->x_org[0] = x->origin[1] * unit;
-  load->y_size[0] = x->size[0];
-  load->x_size[0] = x->size[1] * unit;
+  load->y_org = x->origin[0];
+  load->x_org = x->origin[1] * unit;
+  load->y_size = x->size[0];
+  load->x_size = x->size[1] * unit;
 }
 
 static void set_digit(tg_agcu_instr *load, int digit, int64_t radix, int64_t stride, int64_t x_inc) {
@@ -115,7 +115,7 @@ void tg_patch_fill_walk(const tg_params *m, const tg_gemm *g, const tg_gemm_tili
   bool pixels = t->patch == TG_PATCH_PIXELS, whole = x->channels == x->depth,
        joined = pixels ? whole : is_joined(x);
   fill_rows(g, t, joined ? x->channels : 1, z, load);
-  load->take[0] = width * elements;
+  load->take = width * elements;
   set_digit(load, 0, 1, 0, 0);
   if (pixels && joined) { /* a row of the image is one run */
     set_digit(load, 1, 1, 0, 0);

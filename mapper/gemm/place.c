@@ -82,9 +82,9 @@ void tg_gemm_set_k_delta(const emission *e, int64_t delta[3]) {
   if (e->t.parts > 1) delta[tg_gemm_part_level(e)] = e->t.members * e->g->part;
 }
 
-void tg_gemm_set_chunk(const emission *e, int64_t *base_field, const tg_buffer *buffer, uint32_t chunk) {
+void tg_gemm_set_chunk(const emission *e, tg_row_operand *operand, const tg_buffer *buffer, uint32_t chunk) {
   bool even = e->unrolled > 1 && e->t.chunks % 2 == 0;
-  tg_set_rotating(base_field, buffer, chunk % 2, even ? TG_ROTATE_NEVER : TG_ROTATE_EACH);
+  tg_set_rotating(operand, buffer, chunk % 2, even ? TG_ROTATE_NEVER : TG_ROTATE_EACH);
 }
 
 /* Rows of a block in front of those that a tile finishes. */

@@ -76,15 +76,15 @@ static tg_agcu_instr *load_input(emission *e, tg_queue *queue, int prologue_inpu
   memcpy(walk.radix, f->inputs[prologue_input].radix, sizeof walk.radix);
   memcpy(walk.stride, f->inputs[prologue_input].stride, sizeof walk.stride);
   tg_fill_walk(load, &walk, e->prologue.input_base[prologue_input], e->prologue.input_rest[prologue_input]);
-  tg_set_operand(load->dst_base, &buffer, false);
-  load->dst_inner[0] = 65535;
-  load->dst_mask[0] = mask;
-  load->rows[0] = e->t.kc;
-  load->take[0] = tg_prologue_input_take(e->g, &e->t, prologue_input);
-  load->m_first[0] = (int64_t)maker * e->t.kc;
+  tg_set_operand(&load->dst, &buffer, false);
+  load->dst_inner = 65535;
+  load->dst_mask = mask;
+  load->rows = e->t.kc;
+  load->take = tg_prologue_input_take(e->g, &e->t, prologue_input);
+  load->m_first = (int64_t)maker * e->t.kc;
   load->m_delta[2] = (int64_t)e->t.makers * e->t.kc;
-  load->k_first[0] = first;
-  load->convert[0] = tg_stream_convert(walk.tensor, f->inputs[prologue_input].kind);
+  load->k_first = first;
+  load->convert = tg_stream_convert(walk.tensor, f->inputs[prologue_input].kind);
   return load;
 }
 
@@ -142,16 +142,16 @@ static tg_instr *send_chunk(emission *e, uint32_t r, uint32_t col, int dir, uint
   tg_instr *in = tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->tx, TG_OP_tx_send);
   tg_tx_instr *tx = &in->tx;
   tg_buffer made = tg_gemm_made_buffer(e, tg_gemm_maker(e, r));
-  tx->dir[0] = dir;
-  tx->flits[0] = made.rows;
-  tg_set_operand(tx->src_base, &made, false);
-  tg_set_operand(tx->dst_base, &made, false);
-  tx->src_inner[0] = tx->dst_inner[0] = 65535;
-  tx->dst_mask[0] = mask;
-  tx->dst_post[0] = 1;
-  tx->dst_sem[0] = e->channels[TG_ROLE_B].full + (int)tg_gemm_maker(e, r);
-  in->common.credit_base[0] = e->channels[TG_ROLE_MADE_AROUND].free;
-  in->common.credit_mask[0] = mask;
+  tx->dir = dir;
+  tx->flits = made.rows;
+  tg_set_operand(&tx->src, &made, false);
+  tg_set_operand(&tx->dst, &made, false);
+  tx->src_inner = tx->dst_inner = 65535;
+  tx->dst_mask = mask;
+  tx->dst_post = 1;
+  tx->dst_sem = e->channels[TG_ROLE_B].full + (int)tg_gemm_maker(e, r);
+  in->common.credit_base = e->channels[TG_ROLE_MADE_AROUND].free;
+  in->common.credit_mask = mask;
   return in;
 }
 
@@ -171,15 +171,15 @@ void tg_gemm_emit_made_away(emission *e, const tg_stage *stage, uint32_t r, uint
   tg_queue *queue = &tg_build_tile(&e->b, r, col)->tx;
   tg_instr *in = tg_build_push(&e->b, queue, TG_OP_tx_send);
   tg_tx_instr *tx = &in->tx;
-  tx->dir[0] = TG_DIR_NORTH;
-  tx->flits[0] = e->t.prologue_sent * row_flits(e);
-  tg_set_operand(tx->src_base, &e->channels[TG_ROLE_PROLOGUE_OUTPUT].ring, true);
-  tx->src_delta[2] = tx->flits[0];
-  tg_set_operand(tx->dst_base, &at_agcu, false);
-  tx->src_inner[0] = tx->dst_inner[0] = 65535;
-  tx->dst_mask[0] = 1;
-  tx->dst_post[0] = 1;
-  tx->dst_sem[0] = e->channels[TG_ROLE_PROLOGUE_AWAY].north + (int)r + 1;
+  tx->dir = TG_DIR_NORTH;
+  tx->flits = e->t.prologue_sent * row_flits(e);
+  tg_set_operand(&tx->src, &e->channels[TG_ROLE_PROLOGUE_OUTPUT].ring, true);
+  tx->src_delta[2] = tx->flits;
+  tg_set_operand(&tx->dst, &at_agcu, false);
+  tx->src_inner = tx->dst_inner = 65535;
+  tx->dst_mask = 1;
+  tx->dst_post = 1;
+  tx->dst_sem = e->channels[TG_ROLE_PROLOGUE_AWAY].north + (int)r + 1;
   tg_gemm_meet(e, stage, TG_ALL_CHANNELS, in, r, col, true, true);
   end_loop(in, 2, e->t.kc / e->t.prologue_sent, queue->count - 1);
   end_loop(in, 1, rounds(e), 0);
@@ -213,14 +213,14 @@ static void emit_store(emission *e, tg_queue *queue, uint32_t r, uint32_t col) {
                        .columns = g->n};
   tg_buffer at_agcu = place_at_agcu(e, r);
   tg_fill_walk(store, &walk, e->prologue.output_base, e->prologue.output_rest);
-  store->rows[0] = e->t.prologue_sent;
-  store->take[0] = e->t.nt;
-  store->m_first[0] = (int64_t)tg_gemm_maker(e, r) * e->t.kc;
+  store->rows = e->t.prologue_sent;
+  store->take = e->t.nt;
+  store->m_first = (int64_t)tg_gemm_maker(e, r) * e->t.kc;
   store->m_delta[1] = (int64_t)e->t.makers * e->t.kc;
   store->m_delta[2] = e->t.prologue_sent;
-  store->k_first[0] = tg_gemm_col_first(e, r, col);
-  store->convert[0] = g->prologue.result_kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
-  tg_set_operand(store->src_base, &at_agcu, false);
+  store->k_first = tg_gemm_col_first(e, r, col);
+  store->convert = g->prologue.result_kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
+  tg_set_operand(&store->src, &at_agcu, false);
   tg_egress_join_store(&e->channels[TG_ROLE_PROLOGUE_AWAY], false, in, r, col);
 }
 

@@ -30,14 +30,14 @@ static void set_streams(const emission *e, tg_vx_instr *vop, int stream, int kin
            parts = tg_gemm_prologue_parts(m, e->g, &e->t);
   for (uint32_t u = 0; u < e->g->prologue.unroll; u++) {
     tg_stream *s = tg_stream_of_mut(vop, stream + (int)u);
-    s->kind[0] = kind;
-    tg_set_rotating(s->at.base, buffer, first, TG_ROTATE_EACH);
-    s->at.base[0] += (int64_t)u * row;
-    s->banks[0] = buffer->banks;
+    s->kind = kind;
+    tg_set_rotating(&s->at, buffer, first, TG_ROTATE_EACH);
+    s->at.base += (int64_t)u * row;
+    s->banks = buffer->banks;
     s->row[1] = (int64_t)tg_gemm_prologue_rows(e->g, &e->t) / parts * row;
     s->row[2] = number ? 0 : tg_kind_flits(m, kind, tg_lanes(m));
     s->j[1] = (int64_t)e->g->prologue.unroll * row;
-    s->store[0] = stream >= tg_prologue_block_stream(&e->g->prologue, 0);
+    s->store = stream >= tg_prologue_block_stream(&e->g->prologue, 0);
   }
 }
 
@@ -60,12 +60,12 @@ static void set_vectors(const emission *e, tg_vx_instr *vop, uint32_t chunks) {
     tg_buffer vector = tg_buffer_part(m, &e->channels[TG_ROLE_PROLOGUE_VECTORS].ring, before,
                                       tg_gemm_prologue_vectors_before(m, e->g, &e->t, v + 1) - before);
     tg_stream *s = tg_stream_of_mut(vop, tg_prologue_vector_stream(f, v));
-    s->kind[0] = kind;
-    tg_set_operand(s->at.base, &vector, false);
+    s->kind = kind;
+    tg_set_operand(&s->at, &vector, false);
     int64_t chunk = f->of_b ? 0 : tg_kind_flits(m, kind, e->t.kc);
     s->at.delta[2] = chunk * chunks;
     if (chunks > 1) s->at.delta[1] = chunk;
-    s->banks[0] = vector.banks;
+    s->banks = vector.banks;
     s->row[2] = tg_kind_flits(m, kind, tg_lanes(m));
   }
 }
@@ -79,8 +79,8 @@ tg_instr *tg_gemm_push_prologue(emission *e, uint32_t r, uint32_t col, const tg_
            vectors = tg_gemm_prologue_width(e->g, &e->t) / tg_lanes(e->b.m);
   memcpy(vop->seg_begin, e->prologue.code.seg_begin, sizeof vop->seg_begin);
   memcpy(vop->seg_len, e->prologue.code.seg_len, sizeof vop->seg_len);
-  vop->seg_repeat[0] = 1 << 1;
-  vop->rows[0] = parts * vectors;
+  vop->seg_repeat = 1 << 1;
+  vop->rows = parts * vectors;
   vop->row_count[0] = 1;
   vop->row_count[1] = parts;
   vop->row_count[2] = vectors;
@@ -90,7 +90,7 @@ tg_instr *tg_gemm_push_prologue(emission *e, uint32_t r, uint32_t col, const tg_
     tg_buffer prologue_input = tg_prologue_input_buffer(e, i);
     set_streams(e, vop, tg_prologue_input_stream(f, i, 0), f->inputs[i].kind, &prologue_input, first);
     for (uint32_t u = 0; u < f->unroll; u++)
-      tg_stream_of_mut(vop, tg_prologue_input_stream(f, i, u))->lane[0] = f->inputs[i].lane;
+      tg_stream_of_mut(vop, tg_prologue_input_stream(f, i, u))->lane = f->inputs[i].lane;
   }
   set_streams(e, vop, tg_prologue_block_stream(f, 0), f->block_kind, block, first);
   if (f->stored)
@@ -142,20 +142,19 @@ static tg_instr *push_send(emission *e, const tg_stage *stage, uint32_t r, uint3
   tg_queue *queue = &tg_build_tile(&e->b, r, col)->tx;
   tg_instr *in = tg_build_push(&e->b, queue, TG_OP_tx_send);
   tg_tx_instr *tx = &in->tx;
-  tx->dir[0] = west ? TG_DIR_WEST : TG_DIR_NORTH;
-  tx->flits[0] = e->t.prologue_sent * row_flits(e);
-  tg_set_rotating(tx->src_base, &e->channels[TG_ROLE_PROLOGUE_OUTPUT].ring, chunk % 2,
+  tx->dir = west ? TG_DIR_WEST : TG_DIR_NORTH;
+  tx->flits = e->t.prologue_sent * row_flits(e);
+  tg_set_rotating(&tx->src, &e->channels[TG_ROLE_PROLOGUE_OUTPUT].ring, chunk % 2,
                   turns % 2 ? TG_ROTATE_OUTER : TG_ROTATE_NEVER);
-  tx->src_base[0] += (int64_t)(col % e->t.alike) * stored_rows(e) * row_flits(e);
-  tx->src_delta[2] = tx->flits[0];
-  tx->src_inner[0] = tx->dst_inner[0] = 65535;
-  tg_set_rotating(tx->dst_base, &at_agcu, chunk * pieces % 2,
+  tx->src_base += (int64_t)(col % e->t.alike) * stored_rows(e) * row_flits(e);
+  tx->src_delta[2] = tx->flits;
+  tx->src_inner = tx->dst_inner = 65535;
+  tg_set_rotating(&tx->dst, &at_agcu, chunk * pieces % 2,
                   turns % 2 || pieces % 2 == 0 ? TG_ROTATE_EACH : TG_ROTATE_NEVER);
-  tx->dst_mask[0] = 1;
-  tx->dst_post[0] = 1;
-  tx->dst_sem[0] =
-      (west ? e->channels[TG_ROLE_PROLOGUE_AWAY].west : e->channels[TG_ROLE_PROLOGUE_AWAY].north) +
-      (int)(west ? col : r) + 1;
+  tx->dst_mask = 1;
+  tx->dst_post = 1;
+  tx->dst_sem = (west ? e->channels[TG_ROLE_PROLOGUE_AWAY].west : e->channels[TG_ROLE_PROLOGUE_AWAY].north) +
+                (int)(west ? col : r) + 1;
   tg_gemm_meet(e, stage, TG_ALL_CHANNELS, in, r, col, true, true);
   end_loop(in, 2, pieces, queue->count - 1);
   return in;
@@ -170,11 +169,10 @@ void tg_gemm_emit_prologue_sends(emission *e, const tg_stage *stage, uint32_t r,
 }
 
 /* Goes on where `before` executions have left an operand of two buffers. */
-static void go_on(int64_t *base_field, uint32_t before) {
-  tg_row_operand *operand = (tg_row_operand *)(void *)base_field;
+static void go_on(tg_row_operand *operand, uint32_t before) {
   if (before % 2 == 0) return;
-  operand->base[0] += operand->rot_stride[0];
-  operand->rot_stride[0] = -operand->rot_stride[0];
+  operand->base += operand->rot_stride;
+  operand->rot_stride = -operand->rot_stride;
 }
 
 /* SENDs of a piece of the product's results: part number `part` of so many equal ones, from piece number
@@ -185,10 +183,10 @@ static tg_instr *push_results(emission *e, uint32_t r, uint32_t col, const tg_in
   uint32_t sends = e->t.mr / e->t.sent, own = sends / parts;
   tg_instr *in = tg_build_push(&e->b, queue, TG_OP_tx_send);
   *in = *all;
-  go_on(in->tx.src_base, piece);
-  in->tx.src_base[0] += (int64_t)part * own * in->tx.src_delta[2];
-  go_on(in->tx.dst_base, piece * sends + part * own);
-  if (own % 2 && parts % 2 == 0) in->tx.dst_rot_count[0] = in->tx.dst_rot_stride[0] = 0;
+  go_on(&in->tx.src, piece);
+  in->tx.src_base += (int64_t)part * own * in->tx.src_delta[2];
+  go_on(&in->tx.dst, piece * sends + part * own);
+  if (own % 2 && parts % 2 == 0) in->tx.dst_rot_count = in->tx.dst_rot_stride = 0;
   if (part + 1 < parts) in->common.post_kind[0] = in->common.post_sem[0] = in->common.post_last[0] = 0;
   for (int l = 0; l < 2; l++) end_loop(in, l, 0, 0);
   end_loop(in, 2, own, queue->count - 1);
@@ -201,7 +199,7 @@ static tg_instr *push_column_sums(emission *e, uint32_t r, uint32_t col, const t
   for (int i = 0; i < e->g->column_sums.count; i++) {
     in = tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->tx, TG_OP_tx_send);
     *in = all[i];
-    go_on(in->tx.dst_base, piece);
+    go_on(&in->tx.dst, piece);
   }
   return in;
 }
@@ -246,14 +244,14 @@ static void emit_store(emission *e, tg_queue *queue, uint32_t r, uint32_t col) {
   tg_buffer at_agcu = place_at_agcu(e, r, col);
 
   tg_fill_walk(store, &walk, e->prologue.output_base, e->prologue.output_rest);
-  store->rows[0] = e->t.prologue_sent;
-  store->take[0] = e->t.kc;
-  store->m_first[0] = tg_gemm_row_first(e, r, col) + (int64_t)(col % e->t.alike) * rows;
+  store->rows = e->t.prologue_sent;
+  store->take = e->t.kc;
+  store->m_first = tg_gemm_row_first(e, r, col) + (int64_t)(col % e->t.alike) * rows;
   store->m_delta[0] = tg_gemm_rows_a_pass(e);
   store->m_delta[2] = e->t.prologue_sent;
   store->k_delta[1] = e->t.kc;
-  store->convert[0] = g->prologue.result_kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
-  tg_set_operand(store->src_base, &at_agcu, false);
+  store->convert = g->prologue.result_kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
+  tg_set_operand(&store->src, &at_agcu, false);
   tg_egress_join_store(&e->channels[TG_ROLE_PROLOGUE_AWAY], tg_leaves_west(e->t.prologue_egress, r, col), in,
                        r, col);
 }
@@ -309,14 +307,14 @@ static void load_vector(emission *e, tg_queue *queue, int v, uint32_t mask, int6
                        .element_stride = f->vectors[v].element_stride,
                        .columns = f->of_b ? e->g->n : e->g->k};
   vector.base += tg_gemm_prologue_vectors_before(e->b.m, e->g, &e->t, v);
-  tg_set_operand(load->dst_base, &vector, false);
-  load->dst_inner[0] = 65535;
-  load->dst_mask[0] = mask;
+  tg_set_operand(&load->dst, &vector, false);
+  load->dst_inner = 65535;
+  load->dst_mask = mask;
   tg_fill_walk(load, &walk, e->prologue.vector_base[v], e->prologue.vector_rest[v]);
-  load->rows[0] = 1;
-  load->take[0] = tg_gemm_prologue_vector_length(e->g, &e->t);
-  load->k_first[0] = first;
-  load->convert[0] = tg_stream_kind(f->vectors[v].name.value) == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
+  load->rows = 1;
+  load->take = tg_gemm_prologue_vector_length(e->g, &e->t);
+  load->k_first = first;
+  load->convert = tg_stream_kind(f->vectors[v].name.value) == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
   if (v + 1 < f->vector_count) return;
   tg_channel_deliver(&e->channels[TG_ROLE_PROLOGUE_VECTORS], load);
 }

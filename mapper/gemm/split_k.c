@@ -50,15 +50,14 @@ static void end_loop(tg_instr *in, int level, uint32_t count, uint32_t begin) {
 static void split_groups(const emission *e, tg_vx_instr *vop) {
   if (tg_gemm_at_once(e->b.m, &e->t) == 1) return;
   uint32_t half = (uint32_t)vop->row_count[2] / 2, bank = tg_bank_rows(e->b.m);
-  vop->rows[0] /= 2;
+  vop->rows /= 2;
   vop->row_count[2] = half;
   for (int k = 0; k < 3; k++) {
     const tg_stream *first = tg_stream_of(vop, k);
     tg_stream *second = tg_stream_of_mut(vop, 3 + k);
     *second = *first;
-    second->at.base[0] += half * first->row[2];
-    if (first->kind[0] != TG_STREAM_ACC)
-      second->banks[0] -= second->at.base[0] / bank - first->at.base[0] / bank;
+    second->at.base += half * first->row[2];
+    if (first->kind != TG_STREAM_ACC) second->banks -= second->at.base / bank - first->at.base / bank;
   }
 }
 
@@ -156,10 +155,10 @@ static tg_instr *emit_sends(const ring_tile *s, uint32_t step) {
     tg_tx_instr *tx = tg_gemm_push_send(e, s->r, s->col, to, flits, &into);
     in = (tg_instr *)(void *)tx;
     if (is_last(s))
-      tg_set_rotating(tx->src_base, &from, step % 2, TG_ROTATE_EACH);
+      tg_set_rotating(&tx->src, &from, step % 2, TG_ROTATE_EACH);
     else
-      tg_set_operand(tx->src_base, &from, false);
-    tg_set_operand(tx->dst_base, &into.ring, false);
+      tg_set_operand(&tx->src, &from, false);
+    tg_set_operand(&tx->dst, &into.ring, false);
     const tg_joint at = {
         .kernel = e, .in = in, .r = s->r, .col = s->col, .first = !i, .last = i + 1 == others};
     tg_join_channel(&e->channels[TG_ROLE_SENT], &s->sends->joins[0], &at);
@@ -208,8 +207,8 @@ static tg_instr *emit_results(const ring_tile *s, const tg_instr *results, uint3
     in = tg_build_push(&s->e->b, queue, TG_OP_tx_send);
     *in = results[k];
     for (int l = 0; l < TG_LEVELS; l++) end_loop(in, l, 0, 0);
-    if (odd) in->tx.dst_base[0] += in->tx.dst_rot_stride[0], in->tx.src_base[0] += in->tx.src_rot_stride[0];
-    if (count == 1) in->tx.dst_rot_count[0] = in->tx.src_rot_count[0] = 0;
+    if (odd) in->tx.dst_base += in->tx.dst_rot_stride, in->tx.src_base += in->tx.src_rot_stride;
+    if (count == 1) in->tx.dst_rot_count = in->tx.src_rot_count = 0;
   }
   end_loop(in, 2, count, begin);
   return in;

@@ -99,7 +99,7 @@ static double patch_of_a(const list *s) {
   tg_agcu_instr walk = {0};
   tg_patch_fill_walk(s->m, s->g, s->t, (int64_t)z, &walk);
   int64_t run = walk.k_radix[2], stride = walk.k_radix[1] > 1 ? walk.stride[4] : walk.stride[2];
-  runs = (double)(walk.rows[0] * (walk.take[0] / run));
+  runs = (double)(walk.rows * (walk.take / run));
   if (s->t->patch == TG_PATCH_RUNS) run = tg_min(run, x->taps[1] * x->channels);
   return port_cycles(s, runs, (double)run * z, stride, z);
 }

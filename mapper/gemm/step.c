@@ -11,30 +11,30 @@ typedef tg_gemm_emission emission;
 typedef tg_gemm_buffer place;
 typedef tg_gemm_step step;
 
-static void set_place(int64_t *base_field, const place *at) {
-  tg_set_rotating(base_field, at->buffer, at->first, at->rotation);
+static void set_place(tg_row_operand *operand, const place *at) {
+  tg_set_rotating(operand, at->buffer, at->first, at->rotation);
 }
 
 static void set_stream(const emission *e, tg_stream *s, int kind, const place *at, const step *step) {
   uint32_t vector = tg_kind_flits(e->b.m, kind, tg_lanes(e->b.m)),
            row = vector * (e->t.nt / tg_lanes(e->b.m));
-  s->kind[0] = kind;
-  set_place(s->at.base, at);
-  s->banks[0] = at->buffer->banks;
+  s->kind = kind;
+  set_place(&s->at, at);
+  s->banks = at->buffer->banks;
   s->row[1] = row;
   s->row[2] = vector;
   if (!at->whole || !step->in_pieces) return;
   uint32_t piece = row * e->t.mr, bank = tg_bank_rows(e->b.m);
   s->at.delta[2] = piece;
   uint32_t most = piece % bank && bank % piece ? (piece + bank - 2) / bank + 1 : tg_banks_for(e->b.m, piece);
-  if (most < at->buffer->banks) s->banks[0] = most;
+  if (most < at->buffer->banks) s->banks = most;
 }
 
 static void set_accumulator(const emission *e, tg_stream *s, const step *step) {
-  s->kind[0] = TG_STREAM_ACC;
-  set_place(s->at.base, &step->accumulator);
+  s->kind = TG_STREAM_ACC;
+  set_place(&s->at, &step->accumulator);
   uint32_t each = tg_gemm_ring_rows(&e->t);
-  s->at.base[0] += (int64_t)step->first * each;
+  s->at.base += (int64_t)step->first * each;
   if (step->in_pieces) s->at.delta[2] = each;
   s->row[1] = 1;
   s->row[2] = e->t.mt;
@@ -51,7 +51,7 @@ static void set_epilogue_operands(const emission *e, tg_vx_instr *vop, const ste
     set_stream(e, s, epilogue_operand->kind, &at, step);
     if (tg_is_splat(epilogue_operand->along)) s->row[1] = 1, s->row[2] = 0;
     if (once || (e->t.ring && tg_is_row_vector(epilogue_operand))) s->row[1] = 0;
-    s->at.base[0] += step->first_row * s->row[1];
+    s->at.base += step->first_row * s->row[1];
   }
 }
 
@@ -64,8 +64,8 @@ static void set_rounding(const emission *e, tg_vx_instr *vop, uint32_t r, uint32
     assert(e->g->out_radix[d - 1] == 1 ||
            e->g->out_stride[d - 1] == e->g->out_stride[d] * e->g->out_radix[d]);
   tg_gemm_place place = tg_gemm_place_of(e, r, col);
-  vop->sr_key[0] = key;
-  vop->sr_col[0] = (uint32_t)(e->g->out_offsets[e->product] + place.row * row + place.column);
+  vop->sr_key = key;
+  vop->sr_col = (uint32_t)(e->g->out_offsets[e->product] + place.row * row + place.column);
   for (int l = 0; l < TG_LEVELS; l++)
     vop->sr_col_delta[l] = (uint32_t)(place.row_delta[l] * row + place.column_delta[l]);
   if (!in_pieces) vop->sr_col_delta[2] = 0;
@@ -77,7 +77,7 @@ static void set_rounding(const emission *e, tg_vx_instr *vop, uint32_t r, uint32
 static void set_sum_rounding(const emission *e, tg_vx_instr *vop, uint32_t r, uint32_t col,
                              const step *step) {
   set_rounding(e, vop, r, col, TG_KEY_PRODUCT, step->in_pieces);
-  vop->sr_tile[0] = tg_gemm_member(e, r) + (int64_t)step->part * e->t.members;
+  vop->sr_tile = tg_gemm_member(e, r) + (int64_t)step->part * e->t.members;
   if (step->parts) vop->sr_tile_delta[step->in_pieces ? 1 : 2] = e->t.members;
 }
 
@@ -90,7 +90,7 @@ tg_instr *tg_gemm_push_step(emission *e, uint32_t r, uint32_t col, const step *s
   tg_vx_instr *vop = &in->vx;
   vop->seg_begin[0] = e->microcode.seg_begin[step->segment];
   vop->seg_len[0] = e->microcode.seg_len[step->segment];
-  vop->rows[0] = rows * groups;
+  vop->rows = rows * groups;
   vop->row_count[0] = 1;
   vop->row_count[1] = rows;
   vop->row_count[2] = groups;
@@ -108,7 +108,7 @@ tg_instr *tg_gemm_push_step(emission *e, uint32_t r, uint32_t col, const step *s
     if (finish) to.buffer = &e->results[k];
     tg_stream *s = tg_stream_of_mut(vop, finish ? tg_gemm_finish_result_stream(e->g, k) : TG_DRAIN_SUM_OUT);
     set_stream(e, s, finish ? e->g->out_kind[k] : e->g->sum_kind, &to, step);
-    s->store[0] = 1;
+    s->store = 1;
   }
   return in;
 }
@@ -118,11 +118,11 @@ tg_instr *tg_gemm_push_step(emission *e, uint32_t r, uint32_t col, const step *s
 tg_tx_instr *tg_gemm_push_send(emission *e, uint32_t r, uint32_t col, uint32_t to, uint32_t flits,
                                const tg_channel *into) {
   tg_tx_instr *tx = &tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->tx, TG_OP_tx_send)->tx;
-  tx->dir[0] = to > r ? TG_DIR_SOUTH : TG_DIR_NORTH;
-  tx->flits[0] = flits;
-  tx->src_inner[0] = tx->dst_inner[0] = 65535;
-  tx->dst_mask[0] = 1u << (to + 1);
-  tx->dst_post[0] = 1;
-  tx->dst_sem[0] = into->full;
+  tx->dir = to > r ? TG_DIR_SOUTH : TG_DIR_NORTH;
+  tx->flits = flits;
+  tx->src_inner = tx->dst_inner = 65535;
+  tx->dst_mask = 1u << (to + 1);
+  tx->dst_post = 1;
+  tx->dst_sem = into->full;
   return tx;
 }

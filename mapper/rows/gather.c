@@ -110,24 +110,24 @@ static void close_loops(const gather *g, tg_queue *queue, uint32_t inner) {
 }
 
 static void set_rows(const gather *g, tg_agcu_instr *in, tg_rows_way way) {
-  in->rows[0] = g->t.rows;
-  in->take[0] = g->t.take;
-  in->m_first[0] = first_row(g, way.r, way.col);
+  in->rows = g->t.rows;
+  in->take = g->t.take;
+  in->m_first = first_row(g, way.r, way.col);
   in->m_delta[0] = (int64_t)tg_tiles(g->b.m) * g->t.rows * g->t.chunks;
   in->m_delta[1] = g->t.rows;
   in->k_delta[2] = g->t.take;
-  in->convert[0] = tg_storage_bytes(g->table.tensor->storage) == 4 ? TG_CVT_32 : TG_CVT_16;
+  in->convert = tg_storage_bytes(g->table.tensor->storage) == 4 ? TG_CVT_32 : TG_CVT_16;
 }
 
 static void load_stretch(const gather *g, tg_rows_way way) {
   tg_agcu_instr *in = &tg_build_push(&g->b, tg_rows_queue(&g->b, way, TG_CTX_LOAD), TG_OP_agcu_load)->agcu;
   tg_rows_walk_indices(in, &g->indices, g->count, g->t.rows * g->t.chunks);
-  in->k_first[0] = first_row(g, way.r, way.col);
+  in->k_first = first_row(g, way.r, way.col);
   in->k_delta[0] = (int64_t)tg_tiles(g->b.m) * g->t.rows * g->t.chunks;
-  tg_set_operand(in->dst_base, &g->index, false);
-  in->dst_mask[0] = 1ll << tg_rows_position(way);
-  in->dst_post[0] = 1;
-  in->dst_sem[0] = g->index_full;
+  tg_set_operand(&in->dst, &g->index, false);
+  in->dst_mask = 1ll << tg_rows_position(way);
+  in->dst_post = 1;
+  in->dst_sem = g->index_full;
 }
 
 static void load_chunk(const gather *g, tg_rows_way way, uint32_t rank) {
@@ -135,10 +135,10 @@ static void load_chunk(const gather *g, tg_rows_way way, uint32_t rank) {
   tg_rows_walk(in, &g->table, g->count, g->columns);
   tg_rows_choose(in, &g->table, g->size, g->columns);
   set_rows(g, in, way);
-  in->index_base[0] = (int64_t)index_place(g, rank).base * g->b.m->p;
+  in->index_base = (int64_t)index_place(g, rank).base * g->b.m->p;
   in->index_delta[1] = g->t.rows;
-  tg_set_operand(in->dst_base, &g->rows.ring, false);
-  in->dst_mask[0] = 1ll << tg_rows_position(way);
+  tg_set_operand(&in->dst, &g->rows.ring, false);
+  in->dst_mask = 1ll << tg_rows_position(way);
   tg_channel_ask(&g->rows, in, way.west);
   tg_channel_deliver(&g->rows, in);
 }
@@ -184,7 +184,7 @@ static void emit_stores(const gather *g, uint32_t agcu) {
     tg_buffer chunks = chunk_place(g, i);
     tg_rows_walk(&in->agcu, &g->result, g->count, g->columns);
     set_rows(g, &in->agcu, ways[i]);
-    tg_set_operand(in->agcu.src_base, &chunks, false);
+    tg_set_operand(&in->agcu.src, &chunks, false);
     tg_set_wait(in, TG_NEXT_SLOT, tg_rows_sem(g->here, ways[i]), false);
     tg_set_post(in, TG_NEXT_SLOT, ways[i].west ? TG_POST_ROW : TG_POST_COL, tg_rows_position(ways[i]),
                 g->room, false);

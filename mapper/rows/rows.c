@@ -22,14 +22,14 @@ void tg_rows_post(tg_instr *in, tg_rows_sems sems, tg_rows_way way, bool last_on
 
 static void open_walk(tg_agcu_instr *in, const tg_rows_tensor *t, int64_t rows, int64_t columns) {
   int64_t bytes = tg_storage_bytes(t->tensor->storage);
-  in->base[0] = t->entry;
-  in->offset[0] = t->residue;
+  in->base = t->entry;
+  in->offset = t->residue;
   for (int d = 0; d < 3; d++) in->m_radix[d] = in->k_radix[d] = 1;
   in->m_radix[0] = rows;
   in->k_radix[2] = columns;
   in->stride[5] = bytes;
-  in->y_size[0] = in->x_size[0] = 1;
-  in->dst_inner[0] = 65535;
+  in->y_size = in->x_size = 1;
+  in->dst_inner = 65535;
 }
 
 void tg_rows_walk(tg_agcu_instr *in, const tg_rows_tensor *matrix, int64_t rows, int64_t columns) {
@@ -39,16 +39,16 @@ void tg_rows_walk(tg_agcu_instr *in, const tg_rows_tensor *matrix, int64_t rows,
 
 void tg_rows_walk_indices(tg_agcu_instr *in, const tg_rows_tensor *indices, int64_t count, uint32_t take) {
   open_walk(in, indices, 1, count);
-  in->rows[0] = 1;
-  in->take[0] = take;
-  in->fill[0] = NOT_AN_INDEX;
-  in->convert[0] = TG_CVT_32;
+  in->rows = 1;
+  in->take = take;
+  in->fill = NOT_AN_INDEX;
+  in->convert = TG_CVT_32;
 }
 
 void tg_rows_choose(tg_agcu_instr *in, const tg_rows_tensor *table, int64_t size, int64_t columns) {
   in->stride[0] = 0;
-  in->index_size[0] = size;
-  in->index_stride[0] = columns * (int64_t)tg_storage_bytes(table->tensor->storage);
+  in->index_size = size;
+  in->index_stride = columns * (int64_t)tg_storage_bytes(table->tensor->storage);
 }
 
 int64_t tg_rows_widening(const tg_dram_tensor *tensor) { return tg_stream_convert(tensor, TG_STREAM_FP32); }
@@ -57,13 +57,13 @@ tg_instr *tg_rows_send(const tg_build *b, tg_rows_way way, const tg_buffer *from
                        uint32_t flits, int semaphore) {
   tg_instr *in = tg_build_push(b, &tg_build_tile(b, way.r, way.col)->tx, TG_OP_tx_send);
   tg_tx_instr *tx = &in->tx;
-  tx->dir[0] = tg_rows_lane(way);
-  tx->flits[0] = flits;
-  tg_set_operand(tx->src_base, from, false);
-  tg_set_operand(tx->dst_base, to, false);
-  tx->src_inner[0] = tx->dst_inner[0] = 65535;
-  tx->dst_mask[0] = 1; /* position 0 */
-  tx->dst_post[0] = 1;
-  tx->dst_sem[0] = semaphore;
+  tx->dir = tg_rows_lane(way);
+  tx->flits = flits;
+  tg_set_operand(&tx->src, from, false);
+  tg_set_operand(&tx->dst, to, false);
+  tx->src_inner = tx->dst_inner = 65535;
+  tx->dst_mask = 1; /* position 0 */
+  tx->dst_post = 1;
+  tx->dst_sem = semaphore;
   return in;
 }

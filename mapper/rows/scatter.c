@@ -97,8 +97,8 @@ static void close_loops(const scatter *s, tg_queue *queue, uint32_t chunk, bool 
 /* Elements of the strip; what fills up its last vector is not there. */
 static void bound_strip(const scatter *s, tg_agcu_instr *in, uint32_t rank) {
   int64_t first = s->first + (int64_t)rank * s->t.strip, left = s->columns - first;
-  in->take[0] = s->t.take;
-  in->offset[0] += first * in->stride[5];
+  in->take = s->t.take;
+  in->offset += first * in->stride[5];
   in->k_radix[2] = tg_min(left, s->t.strip);
 }
 
@@ -107,10 +107,10 @@ static tg_agcu_instr *push(const scatter *s, tg_rows_way way, int context, int o
 }
 
 static void deliver(tg_agcu_instr *in, tg_rows_way way, const tg_buffer *to, int semaphore) {
-  tg_set_operand(in->dst_base, to, false);
-  in->dst_mask[0] = 1ll << tg_rows_position(way);
-  in->dst_post[0] = 1;
-  in->dst_sem[0] = semaphore;
+  tg_set_operand(&in->dst, to, false);
+  in->dst_mask = 1ll << tg_rows_position(way);
+  in->dst_post = 1;
+  in->dst_sem = semaphore;
 }
 
 /* Zeros, then chunks of indices and updates. */
@@ -118,8 +118,8 @@ static void emit_loads(const scatter *s, tg_rows_way way, uint32_t rank) {
   tg_agcu_instr *in = push(s, way, TG_CTX_LOAD, TG_OP_agcu_load);
   tg_rows_walk(in, &s->result, s->size, s->columns);
   bound_strip(s, in, rank);
-  in->rows[0] = s->t.zeros;
-  in->x_size[0] = 0; /* nothing is there */
+  in->rows = s->t.zeros;
+  in->x_size = 0; /* nothing is there */
   deliver(in, way, &s->zeros, s->zeros_full);
   in = push(s, way, TG_CTX_LOAD, TG_OP_agcu_load);
   tg_rows_walk_indices(in, &s->indices, s->count, s->t.rows);
@@ -129,9 +129,9 @@ static void emit_loads(const scatter *s, tg_rows_way way, uint32_t rank) {
   in = push(s, way, TG_CTX_LOAD, TG_OP_agcu_load);
   tg_rows_walk(in, &s->updates, s->count, s->columns);
   bound_strip(s, in, rank);
-  in->rows[0] = s->t.rows;
+  in->rows = s->t.rows;
   in->m_delta[1] = s->t.rows;
-  in->convert[0] = tg_rows_widening(s->updates.tensor);
+  in->convert = tg_rows_widening(s->updates.tensor);
   deliver(in, way, &s->update.ring, s->update.full);
   close_loops(s, tg_rows_queue(&s->b, way, TG_CTX_LOAD), 1, false);
 }
@@ -141,10 +141,10 @@ static void walk_sums(const scatter *s, tg_agcu_instr *in, uint32_t rank) {
   tg_rows_walk(in, &s->result, s->count, s->columns);
   tg_rows_choose(in, &s->result, s->size, s->columns);
   bound_strip(s, in, rank);
-  in->rows[0] = 1;
+  in->rows = 1;
   in->m_delta[1] = s->t.rows;
   in->m_delta[2] = 1;
-  in->index_base[0] = (int64_t)index_place(s).base * s->b.m->p;
+  in->index_base = (int64_t)index_place(s).base * s->b.m->p;
   in->index_delta[2] = 1;
 }
 
@@ -167,15 +167,15 @@ static void emit_stores(const scatter *s, tg_rows_way way, uint32_t rank) {
   tg_agcu_instr *in = push(s, way, TG_CTX_STORE, TG_OP_agcu_store);
   tg_rows_walk(in, &s->result, s->size, s->columns);
   bound_strip(s, in, rank);
-  in->rows[0] = s->t.zeros;
+  in->rows = s->t.zeros;
   in->m_delta[2] = s->t.zeros;
-  tg_set_operand(in->src_base, &zeros, false);
+  tg_set_operand(&in->src, &zeros, false);
   in->loop_count[2] = tg_div_up(s->size, s->t.zeros);
   in->loop_begin[2] = queue->count - 1;
   tg_set_post((tg_instr *)(void *)in, TG_NEXT_SLOT, TG_POST_LOCAL, 0, tg_rows_sem(s->filled, way), true);
   in = push(s, way, TG_CTX_STORE, TG_OP_agcu_store);
   walk_sums(s, in, rank);
-  tg_set_operand(in->src_base, &made, false);
+  tg_set_operand(&in->src, &made, false);
   tg_set_wait((tg_instr *)(void *)in, TG_NEXT_SLOT, tg_rows_sem(s->made_here, way), false);
   tg_set_post((tg_instr *)(void *)in, TG_NEXT_SLOT, TG_POST_LOCAL, 0, tg_rows_sem(s->next, way), false);
   tg_set_post((tg_instr *)(void *)in, TG_NEXT_SLOT, way.west ? TG_POST_ROW : TG_POST_COL,
@@ -198,10 +198,10 @@ static void emit_sends(const scatter *s, tg_rows_way way) {
 
 static void set_stream(const scatter *s, tg_vx_instr *vop, int number, const tg_buffer *buffer, bool store) {
   tg_stream *stream = tg_stream_of_mut(vop, number);
-  stream->kind[0] = TG_STREAM_FP32;
-  stream->store[0] = store;
-  tg_set_operand(stream->at.base, buffer, true);
-  stream->banks[0] = buffer->banks;
+  stream->kind = TG_STREAM_FP32;
+  stream->store = store;
+  tg_set_operand(&stream->at, buffer, true);
+  stream->banks = buffer->banks;
   stream->row[2] = tg_kind_flits(s->b.m, TG_STREAM_FP32, tg_lanes(s->b.m));
 }
 
@@ -213,7 +213,7 @@ static void emit_sums(const scatter *s, tg_rows_way way, const tg_vx_instr *micr
     vop->seg_begin[q] = microcode->seg_begin[q];
     vop->seg_len[q] = microcode->seg_len[q];
   }
-  vop->rows[0] = vop->row_count[2] = s->t.row_flits * s->b.m->p / tg_lanes(s->b.m);
+  vop->rows = vop->row_count[2] = s->t.row_flits * s->b.m->p / tg_lanes(s->b.m);
   vop->row_count[0] = vop->row_count[1] = vop->j_count[0] = vop->j_count[1] = 1;
   set_stream(s, vop, STREAM_SUM, &s->sum, false);
   set_stream(s, vop, STREAM_UPDATE, &s->update.ring, false);

@@ -62,13 +62,13 @@ void tg_channel_open_credits(tg_build *b, tg_channel *channel, int buffers) {
 }
 
 void tg_channel_ask(const tg_channel *channel, tg_agcu_instr *load, bool west) {
-  load->credit_base[0] = west ? channel->west : channel->north;
-  load->credit_mask[0] = load->dst_mask[0];
+  load->credit_base = west ? channel->west : channel->north;
+  load->credit_mask = load->dst_mask;
 }
 
 void tg_channel_deliver(const tg_channel *channel, tg_agcu_instr *load) {
-  load->dst_post[0] = 1;
-  load->dst_sem[0] = channel->full;
+  load->dst_post = 1;
+  load->dst_sem = channel->full;
 }
 
 tg_post tg_post_to_agcu(const tg_channel *channel, bool west, uint32_t r, uint32_t col) {

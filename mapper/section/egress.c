@@ -56,25 +56,25 @@ static tg_instr *emit_send(const tg_build *b, const tg_store_port *port, uint32_
                            uint32_t number, uint32_t numbers) {
   tg_instr *in = tg_build_push(b, &tg_build_tile(b, r, col)->tx, TG_OP_tx_send);
   tg_tx_instr *tx = &in->tx;
-  tx->dir[0] = west ? TG_DIR_WEST : TG_DIR_NORTH;
-  tx->flits[0] = port->flits;
+  tx->dir = west ? TG_DIR_WEST : TG_DIR_NORTH;
+  tx->flits = port->flits;
   if (port->pieces > 1) {
-    tg_set_operand(tx->src_base, &port->buffer, true);
+    tg_set_operand(&tx->src, &port->buffer, true);
     tx->src_delta[2] = port->inner ? port->flits / port->inner * port->stride : port->flits;
   } else
-    tg_set_rotation(tx->src_base, &port->buffer, number, numbers);
-  tx->src_inner[0] = port->inner ? port->inner : 65535;
-  tx->src_stride[0] = port->stride;
-  tx->dst_inner[0] = 65535;
-  tx->dst_mask[0] = 1; /* position 0 */
-  tx->dst_post[0] = 1;
+    tg_set_rotation(&tx->src, &port->buffer, number, numbers);
+  tx->src_inner = port->inner ? port->inner : 65535;
+  tx->src_stride = port->stride;
+  tx->dst_inner = 65535;
+  tx->dst_mask = 1; /* position 0 */
+  tx->dst_post = 1;
   bool pieces = port->pieces > 1;
   const tg_join from = {.once = pieces, .waits = port->shares ? TG_OF_NONE : TG_OF_EACH, .posts = TG_OF_NONE},
                 to = {.fills = true, .posts = TG_OF_NONE, .wait = 1};
   const tg_joint at = {.in = in, .r = r, .col = col};
   tg_join_channel(port->from, &from, &at);
   tg_join_channel(port->away, &to, &at);
-  tx->dst_sem[0] = west ? port->away->west + (int)col + 1 : port->away->north + (int)r + 1;
+  tx->dst_sem = west ? port->away->west + (int)col + 1 : port->away->north + (int)r + 1;
   return in;
 }
 
@@ -128,7 +128,7 @@ static tg_instr *emit_sends(const tile_ports *t, uint32_t step) {
     const tg_store_port *port = &plan->ports[x];
     bool often = x < plan->often;
     in = emit_send(t->b, port, t->r, t->col, port_of(t, x)->west, step, plan->steps);
-    tg_set_rotation(in->tx.dst_base, &t->at_agcu[x], often ? step : step / plan->every,
+    tg_set_rotation(&in->tx.dst, &t->at_agcu[x], often ? step : step / plan->every,
                     often ? plan->steps : (plan->steps + plan->every - 1) / plan->every);
     if (!port->keeps && (x + 1 == count || x + 1 != plan->often)) give_back(port, in, t->r, t->col);
   }
@@ -144,7 +144,7 @@ static void emit_looped_sends(const tile_ports *t) {
     const tg_store_port *port = &t->plan->ports[x];
     uint32_t slot = tg_build_tile(t->b, t->r, t->col)->tx.count;
     in = emit_send(t->b, port, t->r, t->col, port_of(t, x)->west, 0, 1);
-    tg_set_operand(in->tx.dst_base, &t->at_agcu[x], false);
+    tg_set_operand(&in->tx.dst, &t->at_agcu[x], false);
     if (!port->keeps) give_back(port, in, t->r, t->col);
     if (x) continue;
     in->common.loop_count[2] = port->pieces;
@@ -181,7 +181,7 @@ static void emit_stores(const tile_ports *t, bool often, tg_queue *queue, tg_sto
   for (int x = first; x < end; x++) {
     tg_instr *in = tg_build_push(t->b, queue, TG_OP_agcu_store);
     fill(user, x, t->r, t->col, &in->agcu);
-    tg_set_operand(in->agcu.src_base, &t->at_agcu[x], false);
+    tg_set_operand(&in->agcu.src, &t->at_agcu[x], false);
     tg_egress_join_store(t->plan->ports[x].away, port->west, in, t->r, t->col);
   }
 }

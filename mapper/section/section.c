@@ -23,7 +23,7 @@ tg_instr *tg_build_push(const tg_build *b, tg_queue *queue, int op) {
   if (queue == &b->c->beyond)
     (void)suffices(b, "contexts of an AGCU", (uint32_t)b->c->beyond_context + 1, b->m->agcu_contexts);
   tg_instr *in = tg_queue_push(b->c->program, queue);
-  in->common.op[0] = op;
+  in->common.op = op;
   return in;
 }
 
@@ -88,21 +88,19 @@ tg_buffer tg_buffer_part(const tg_params *m, const tg_buffer *whole, uint32_t fi
   return part;
 }
 
-void tg_set_operand(int64_t *base_field, const tg_buffer *buffer, bool rot_outer) {
-  tg_row_operand *operand = (tg_row_operand *)(void *)base_field;
-  operand->base[0] = buffer->base;
-  operand->rot_count[0] = buffer->count > 1 ? buffer->count : 0;
-  operand->rot_stride[0] = buffer->count > 1 ? buffer->stride : 0;
-  operand->rot_outer[0] = rot_outer && buffer->count > 1;
+void tg_set_operand(tg_row_operand *operand, const tg_buffer *buffer, bool rot_outer) {
+  operand->base = buffer->base;
+  operand->rot_count = buffer->count > 1 ? buffer->count : 0;
+  operand->rot_stride = buffer->count > 1 ? buffer->stride : 0;
+  operand->rot_outer = rot_outer && buffer->count > 1;
 }
 
-void tg_set_rotating(int64_t *base_field, const tg_buffer *buffer, uint32_t first, tg_rotation rotation) {
+void tg_set_rotating(tg_row_operand *operand, const tg_buffer *buffer, uint32_t first, tg_rotation rotation) {
   tg_buffer from = *buffer;
   from.base += first * from.stride;
   if (rotation == TG_ROTATE_NEVER) from.count = 1;
-  tg_set_operand(base_field, &from, rotation == TG_ROTATE_OUTER);
-  tg_row_operand *operand = (tg_row_operand *)(void *)base_field;
-  if (first) operand->rot_stride[0] = -operand->rot_stride[0];
+  tg_set_operand(operand, &from, rotation == TG_ROTATE_OUTER);
+  if (first) operand->rot_stride = -operand->rot_stride;
 }
 
 /* An instruction has four waits and four posts. What needs more is marked in the last one, by a value that no
@@ -184,8 +182,8 @@ int tg_build_base(tg_build *b, const tg_dram_tensor *tensor, uint64_t offset, in
 
 /* Which of two buffers the instruction of piece number `piece` begins with, where so many pieces in turn have
  * instructions of their own. */
-void tg_set_rotation(int64_t *base_field, const tg_buffer *buffer, uint32_t piece, uint32_t pieces) {
-  tg_set_rotating(base_field, buffer, piece % 2, pieces % 2 ? TG_ROTATE_EACH : TG_ROTATE_NEVER);
+void tg_set_rotation(tg_row_operand *operand, const tg_buffer *buffer, uint32_t piece, uint32_t pieces) {
+  tg_set_rotating(operand, buffer, piece % 2, pieces % 2 ? TG_ROTATE_EACH : TG_ROTATE_NEVER);
 }
 
 tg_invocation *tg_build_invoke(tg_build *b, const char *name) {

@@ -71,14 +71,14 @@ uint32_t tg_banks_for(const tg_params *m, uint32_t rows);
 /* Rows first .. first + rows - 1 of each of a buffer's copies. */
 tg_buffer tg_buffer_part(const tg_params *m, const tg_buffer *whole, uint32_t first, uint32_t rows);
 
-/* Fields of instructions. Pointers are to the first of the operand's members, e.g. in->a_base. */
-void tg_set_operand(int64_t *base_field, const tg_buffer *buffer, bool rot_outer);
+/* Fields of instructions. */
+void tg_set_operand(tg_row_operand *operand, const tg_buffer *buffer, bool rot_outer);
 /* An operand of two buffers that begins with number `first` and goes on to the other one never, after each
  * execution, or after each that ends level 2. */
 typedef enum tg_rotation { TG_ROTATE_NEVER, TG_ROTATE_EACH, TG_ROTATE_OUTER } tg_rotation;
-void tg_set_rotating(int64_t *base_field, const tg_buffer *buffer, uint32_t first, tg_rotation rotation);
+void tg_set_rotating(tg_row_operand *operand, const tg_buffer *buffer, uint32_t first, tg_rotation rotation);
 /* The same of instruction number `piece` of so many pieces that rotate. */
-void tg_set_rotation(int64_t *base_field, const tg_buffer *buffer, uint32_t piece, uint32_t pieces);
+void tg_set_rotation(tg_row_operand *operand, const tg_buffer *buffer, uint32_t piece, uint32_t pieces);
 /* In slot number `slot`, or in the next one that is free. Slots from 4 on are more than an instruction has: the section
  * is then refused by tg_build_invoke. */
 enum { TG_NEXT_SLOT = -1 };

@@ -16,8 +16,8 @@ int tg_stream_convert(const tg_dram_tensor *tensor, int kind) {
 
 void tg_fill_walk(tg_agcu_instr *in, const tg_walk_plan *walk, int entry, int64_t residue) {
   int64_t bytes = tg_storage_bytes(walk->tensor->storage);
-  in->base[0] = entry;
-  in->offset[0] = residue;
+  in->base = entry;
+  in->offset = residue;
   for (int d = 0; d < 3; d++) {
     in->m_radix[d] = walk->radix[d];
     in->stride[d] = walk->stride[d] * bytes;
@@ -25,24 +25,24 @@ void tg_fill_walk(tg_agcu_instr *in, const tg_walk_plan *walk, int entry, int64_
   }
   in->k_radix[2] = walk->columns;
   in->stride[5] = walk->element_stride * bytes;
-  in->y_size[0] = 1;
-  in->x_size[0] = 1;
+  in->y_size = 1;
+  in->x_size = 1;
   if (walk->bounded) {
     static const int digit[] = {0, 1, 2, 5};
     for (int d = 0; d < 4; d++) {
       in->x_inc[digit[d]] = walk->x.step[d];
       in->y_inc[digit[d]] = walk->y.step[d];
     }
-    in->x_org[0] = walk->x.origin;
-    in->y_org[0] = walk->y.origin;
-    in->x_size[0] = walk->x.size;
-    in->y_size[0] = walk->y.size;
+    in->x_org = walk->x.origin;
+    in->y_org = walk->y.origin;
+    in->x_size = walk->x.size;
+    in->y_size = walk->y.size;
   }
-  in->fill[0] = walk->fill;
+  in->fill = walk->fill;
   if (walk->linear_size) { /* x is the position in the run */
     in->x_inc[2] = walk->columns;
     in->x_inc[5] = 1;
-    in->x_size[0] = walk->linear_size;
+    in->x_size = walk->linear_size;
   }
 }
 

@@ -161,9 +161,9 @@ static void set_ports(emission *e) {
 
 /* Rows of tile t in chunk i: (i*T + t) * chunk_rows on. Column block j: j*take on. */
 static void set_rows(const emission *e, tg_agcu_instr *in, uint32_t tile, uint32_t take) {
-  in->rows[0] = e->t.chunk_rows;
-  in->take[0] = take;
-  in->m_first[0] = (int64_t)tile * e->t.chunk_rows;
+  in->rows = e->t.chunk_rows;
+  in->take = take;
+  in->m_first = (int64_t)tile * e->t.chunk_rows;
   in->m_delta[0] = (int64_t)tg_tiles(e->b.m) * e->t.chunk_rows;
   in->k_delta[1] = e->plan->take;
 }
@@ -176,21 +176,21 @@ static tg_agcu_instr *push_load(const emission *e, int input, uint32_t r, uint32
   bool number = plan->input_kind[input] == TG_STREAM_SPLAT32;
   set_rows(e, load, r * e->b.m->cols + col, number ? 1 : moved(e));
   if (number) load->k_delta[1] = 0;
-  load->convert[0] = tg_stream_convert(plan->input[input].tensor, plan->input_kind[input]);
-  tg_set_operand(load->dst_base, &e->in[input], !last_window);
-  load->dst_inner[0] = 65535;
+  load->convert = tg_stream_convert(plan->input[input].tensor, plan->input_kind[input]);
+  tg_set_operand(&load->dst, &e->in[input], !last_window);
+  load->dst_inner = 65535;
   if (moved(e) < plan->take && !number) {
-    load->dst_inner[0] = tg_kind_flits(e->b.m, plan->input_kind[input], moved(e));
-    load->dst_stride[0] = tg_kind_flits(e->b.m, plan->input_kind[input], plan->take);
+    load->dst_inner = tg_kind_flits(e->b.m, plan->input_kind[input], moved(e));
+    load->dst_stride = tg_kind_flits(e->b.m, plan->input_kind[input], plan->take);
   }
-  load->dst_mask[0] = 1ll << load_position(r, col);
+  load->dst_mask = 1ll << load_position(r, col);
   if (plan->adjust_load) plan->adjust_load(plan->user, input, load);
   if (plan->window[input] > 1) {
     uint32_t step = e->t.chunk_rows * tg_stream_input_flits(e->b.m, plan, input);
     int64_t elements = number ? 1 : plan->window_step;
     if (last_window) {
-      load->dst_base[0] += (int64_t)step * (plan->window[input] - 1);
-      load->k_first[0] += elements * (plan->window[input] - 1);
+      load->dst_base += (int64_t)step * (plan->window[input] - 1);
+      load->k_first += elements * (plan->window[input] - 1);
     } else {
       load->dst_delta[2] = step;
       load->k_delta[2] = elements;
@@ -204,9 +204,8 @@ static void emit_loads(emission *e, uint32_t r, uint32_t col) {
   const tg_stream_kernel *plan = e->plan;
   tg_queue *queue = load_queue(e, r, col);
   tg_instr *sync = tg_build_push(&e->b, queue, TG_OP_agcu_sync);
-  sync->common.credit_base[0] =
-      loads_from_north(r, col) ? e->channels[INPUTS].north : e->channels[INPUTS].west;
-  sync->common.credit_mask[0] = 1ll << load_position(r, col);
+  sync->common.credit_base = loads_from_north(r, col) ? e->channels[INPUTS].north : e->channels[INPUTS].west;
+  sync->common.credit_mask = 1ll << load_position(r, col);
   for (int i = 0; i < plan->inputs; i++) {
     if (plan->window[i] > 1) {
       tg_agcu_instr *load = push_load(e, i, r, col, false);
@@ -225,12 +224,12 @@ static void emit_vector_loads(emission *e, uint32_t r) {
   for (int v = 0; v < plan->vectors; v++) {
     tg_agcu_instr *load = &tg_build_push(&e->b, tg_west_queue(&e->b, r, TG_CTX_AUX), TG_OP_agcu_load)->agcu;
     tg_fill_walk(load, &plan->vector[v], e->entry[plan->inputs + 1 + v], e->residue[plan->inputs + 1 + v]);
-    load->rows[0] = 1;
-    load->take[0] = tg_stream_vector_elements(plan, v);
-    load->convert[0] = tg_stream_convert(plan->vector[v].tensor, plan->vector_kind[v]);
-    tg_set_operand(load->dst_base, &e->vector[v], false);
-    load->dst_inner[0] = 65535;
-    load->dst_mask[0] = ((1 << e->b.m->cols) - 1) << 1;
+    load->rows = 1;
+    load->take = tg_stream_vector_elements(plan, v);
+    load->convert = tg_stream_convert(plan->vector[v].tensor, plan->vector_kind[v]);
+    tg_set_operand(&load->dst, &e->vector[v], false);
+    load->dst_inner = 65535;
+    load->dst_mask = ((1 << e->b.m->cols) - 1) << 1;
     if (v + 1 < plan->vectors) continue;
     tg_channel_deliver(&e->channels[VECTORS], load);
   }
@@ -242,10 +241,10 @@ static void set_stream(const emission *e, tg_stream *s, int kind, const tg_buffe
                        uint32_t window) {
   uint32_t vector = tg_kind_flits(e->b.m, kind, tg_lanes(e->b.m)), row = vector * e->t.vectors;
   if (store && e->plan->out_take) row = tg_kind_flits(e->b.m, kind, e->plan->out_take);
-  s->kind[0] = kind;
-  s->store[0] = store;
-  tg_set_operand(s->at.base, buffer, false);
-  s->banks[0] = buffer->banks;
+  s->kind = kind;
+  s->store = store;
+  tg_set_operand(&s->at, buffer, false);
+  s->banks = buffer->banks;
   if (kind == TG_STREAM_SPLAT32) {
     *(e->plan->across ? &s->j[1] : &s->row[e->plan->whole_rows ? 2 : 1]) = 1;
     if (window > 1) s->j[1] = e->t.chunk_rows;
@@ -262,16 +261,16 @@ static void set_stream(const emission *e, tg_stream *s, int kind, const tg_buffe
 }
 
 static void set_vector(const emission *e, tg_stream *s, int v) {
-  s->kind[0] = e->plan->vector_kind[v];
-  tg_set_operand(s->at.base, &e->vector[v], false);
-  s->banks[0] = e->vector[v].banks;
+  s->kind = e->plan->vector_kind[v];
+  tg_set_operand(&s->at, &e->vector[v], false);
+  s->banks = e->vector[v].banks;
   if (e->plan->vector_kind[v] == TG_STREAM_SPLAT32) return;
   *(e->plan->whole_rows ? &s->j[1] : &s->row[2]) =
       tg_kind_flits(e->b.m, e->plan->vector_kind[v], tg_lanes(e->b.m));
   if (e->plan->column_blocks == 1) return;
   uint32_t block = tg_kind_flits(e->b.m, e->plan->vector_kind[v], e->plan->take);
   s->at.delta[1] = block;
-  s->banks[0] = tg_banks_for(e->b.m, block);
+  s->banks = tg_banks_for(e->b.m, block);
 }
 
 /* The output is dense, so the place of an element among all of it is an affine function of the loops. */
@@ -284,8 +283,8 @@ static void set_rounding(const emission *e, tg_vx_instr *vop, uint32_t r, uint32
     dense *= out->radix[d];
   }
   (void)dense; /* of the assertion only */
-  vop->sr_key[0] = TG_KEY_STORE;
-  vop->sr_col[0] = (uint32_t)(out->offset + (r * e->b.m->cols + col) * chunk);
+  vop->sr_key = TG_KEY_STORE;
+  vop->sr_col = (uint32_t)(out->offset + (r * e->b.m->cols + col) * chunk);
   vop->sr_col_delta[0] = (uint32_t)(tg_tiles(e->b.m) * chunk);
   vop->sr_col_delta[1] = plan->take;
   vop->sr_col_row[1] = plan->across ? 0 : (uint32_t)row;
@@ -296,9 +295,9 @@ static void set_rounding(const emission *e, tg_vx_instr *vop, uint32_t r, uint32
 /* The stream takes vectors u, u + unroll .. of a row. It has nothing to do with the banks before
  * the first. */
 static void take_every(const tg_params *m, tg_stream *s, int u, int unroll) {
-  int64_t first = s->at.base[0] / tg_bank_rows(m);
-  s->at.base[0] += u * s->j[1];
-  s->banks[0] -= s->at.base[0] / tg_bank_rows(m) - first;
+  int64_t first = s->at.base / tg_bank_rows(m);
+  s->at.base += u * s->j[1];
+  s->banks -= s->at.base / tg_bank_rows(m) - first;
   s->j[1] *= unroll;
 }
 
@@ -314,10 +313,10 @@ static void set_unrolled(const emission *e, tg_vx_instr *vop, int first, int kin
 
 static void set_number(const emission *e, tg_vx_instr *vop, int stream, bool store) {
   tg_stream *s = tg_stream_of_mut(vop, stream);
-  s->kind[0] = TG_STREAM_FP32;
-  s->store[0] = store;
-  tg_set_operand(s->at.base, &e->number, false);
-  s->banks[0] = e->number.banks;
+  s->kind = TG_STREAM_FP32;
+  s->store = store;
+  tg_set_operand(&s->at, &e->number, false);
+  s->banks = e->number.banks;
   s->row[2] = tg_kind_flits(e->b.m, TG_STREAM_FP32, tg_lanes(e->b.m));
 }
 
@@ -328,11 +327,11 @@ static tg_instr *push_vop(const emission *e, tg_queue *queue, const tg_vx_instr 
   tg_vx_instr *vop = &in->vx;
   memcpy(vop->seg_begin, microcode->seg_begin, sizeof vop->seg_begin);
   memcpy(vop->seg_len, microcode->seg_len, sizeof vop->seg_len);
-  vop->seg_repeat[0] = repeat;
+  vop->seg_repeat = repeat;
   vop->row_count[0] = 1;
   vop->row_count[1] = plan->whole_rows || plan->across ? 1 : e->t.chunk_rows;
   vop->row_count[2] = plan->whole_rows ? e->t.chunk_rows : e->t.vectors;
-  vop->rows[0] = vop->row_count[1] * vop->row_count[2];
+  vop->rows = vop->row_count[1] * vop->row_count[2];
   vop->j_count[0] = 1;
   uint32_t window = 1;
   for (int i = 0; i < plan->inputs; i++)
@@ -340,8 +339,8 @@ static tg_instr *push_vop(const emission *e, tg_queue *queue, const tg_vx_instr 
   vop->j_count[1] = plan->whole_rows ? e->t.vectors / (uint32_t)unroll
                     : plan->across   ? e->t.chunk_rows
                                      : window / (uint32_t)unroll;
-  vop->tail_step[0] = tg_lanes(e->b.m) * (plan->first_segments ? 1 : (uint32_t)unroll);
-  vop->tail_n[0] = plan->tail_n;
+  vop->tail_step = tg_lanes(e->b.m) * (plan->first_segments ? 1 : (uint32_t)unroll);
+  vop->tail_n = plan->tail_n;
   return in;
 }
 
@@ -419,23 +418,22 @@ static void fill_store(const void *user, int port, uint32_t r, uint32_t col, tg_
   int x = result_of(plan, port), number = tg_result_stream(plan, x, 0);
   tg_fill_walk(store, walk_of(plan, number), e->entry[number], e->residue[number]);
   set_rows(e, store, r * e->b.m->cols + col, plan->out_take ? plan->out_take : moved(e));
-  store->convert[0] = tg_stream_result_kind(plan, x) == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
+  store->convert = tg_stream_result_kind(plan, x) == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
   if (e->t.run) {
     int64_t elements = (int64_t)e->t.chunk_rows * plan->take;
-    store->rows[0] = 1;
-    store->take[0] = elements / e->t.parts;
+    store->rows = 1;
+    store->take = elements / e->t.parts;
     store->m_radix[2] = 1;
     store->stride[2] = 0;
-    store->m_first[0] = store->m_delta[0] = store->k_delta[1] = 0;
+    store->m_first = store->m_delta[0] = store->k_delta[1] = 0;
     store->k_radix[0] = plan->rows;
     store->stride[3] = plan->take * (int64_t)tg_storage_bytes(plan->output.tensor->storage);
-    store->k_first[0] = (r * e->b.m->cols + col) * elements;
+    store->k_first = (r * e->b.m->cols + col) * elements;
     store->k_delta[0] = tg_tiles(e->b.m) * elements;
-    store->k_delta[2] = store->take[0];
+    store->k_delta[2] = store->take;
   } else if (e->t.parts > 1) {
-    store->take[0] =
-        e->t.piece_flits * (tg_flit_bytes(e->b.m) / tg_storage_bytes(plan->output.tensor->storage));
-    store->k_delta[2] = store->take[0];
+    store->take = e->t.piece_flits * (tg_flit_bytes(e->b.m) / tg_storage_bytes(plan->output.tensor->storage));
+    store->k_delta[2] = store->take;
   } else if (tg_stream_result_window(plan, x) > 1) {
     store->k_delta[2] = plan->window_step;
     plan->adjust_store(plan->user, x - 1, store);

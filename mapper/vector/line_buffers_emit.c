@@ -58,10 +58,10 @@ static void set_blocks(const emission *e, tg_agcu_instr *in, int number, uint32_
   const tg_line_tiling *t = e->t;
   int64_t bytes = bytes_of(e, number);
   bool cut = t->blocks[1] > 1;
-  in->base[0] = e->entry[number];
-  in->offset[0] = e->residue[number];
-  in->rows[0] = 1;
-  in->m_first[0] = tile;
+  in->base = e->entry[number];
+  in->offset = e->residue[number];
+  in->rows = 1;
+  in->m_first = tile;
   in->m_delta[1] = tg_tiles(e->b.m);
   in->m_radix[0] = cut ? t->blocks[0] : e->k->windows->image->dims[0].size;
   in->m_radix[1] = cut ? t->blocks[1] : t->blocks[0];
@@ -71,7 +71,7 @@ static void set_blocks(const emission *e, tg_agcu_instr *in, int number, uint32_
   in->stride[2] = elements.channels * bytes;
   in->stride[5] = bytes;
   if (cut) in->offset_delta[0] = elements.image * bytes;
-  in->y_size[0] = in->x_size[0] = 1;
+  in->y_size = in->x_size = 1;
 }
 
 static void set_steps(const emission *e, tg_agcu_instr *in, digits y, digits x) {
@@ -94,7 +94,7 @@ static void set_row(const emission *e, tg_agcu_instr *in, int number, uint32_t r
   in->k_radix[2] = joined ? columns * position : position;
   in->stride[3] = row_stride * bytes;
   in->stride[4] = joined ? 0 : channels * bytes;
-  in->take[0] = rows * columns * position;
+  in->take = rows * columns * position;
 }
 
 /* ---- loads ---- */
@@ -102,10 +102,10 @@ static void set_row(const emission *e, tg_agcu_instr *in, int number, uint32_t r
 static tg_agcu_instr *push_load(const emission *e, tg_queue *queue, int number, int kind, const tg_buffer *to,
                                 int64_t mask) {
   tg_agcu_instr *load = &tg_build_push(&e->b, queue, TG_OP_agcu_load)->agcu;
-  load->convert[0] = tg_stream_convert(tensor_of(e->k, number), kind);
-  tg_set_operand(load->dst_base, to, false);
-  load->dst_inner[0] = 65535;
-  load->dst_mask[0] = mask;
+  load->convert = tg_stream_convert(tensor_of(e->k, number), kind);
+  tg_set_operand(&load->dst, to, false);
+  load->dst_inner = 65535;
+  load->dst_mask = mask;
   return load;
 }
 
@@ -124,21 +124,21 @@ static tg_agcu_instr *load_image(const emission *e, uint32_t r, uint32_t col) {
   set_blocks(e, load, IMAGE, r * e->b.m->cols + col,
              (digits){w->image->dims[1].size * row, down * row, along * channels, take});
   set_row(e, load, IMAGE, tg_line_image_rows(e->k, t), columns, row);
-  load->offset[0] += (w->origin[0] * row + w->origin[1] * channels) * bytes_of(e, IMAGE);
+  load->offset += (w->origin[0] * row + w->origin[1] * channels) * bytes_of(e, IMAGE);
   set_steps(e, load, (digits){.rows = down}, (digits){.columns = along * channels, .channels = take});
   load->y_inc[3] = 1;
   load->x_inc[4] = is_joined(e) ? 0 : channels;
-  load->y_org[0] = w->origin[0];
-  load->x_org[0] = w->origin[1] * channels;
-  load->y_size[0] = w->image->dims[1].size;
-  load->x_size[0] = row;
-  load->fill[0] = w->fill[0];
+  load->y_org = w->origin[0];
+  load->x_org = w->origin[1] * channels;
+  load->y_size = w->image->dims[1].size;
+  load->x_size = row;
+  load->fill = w->fill[0];
   if (moved < position) {
-    load->dst_inner[0] = moved;
-    load->dst_stride[0] = position;
+    load->dst_inner = moved;
+    load->dst_stride = position;
   } else if (columns < lie) {
-    load->dst_inner[0] = columns * position;
-    load->dst_stride[0] = lie * position;
+    load->dst_inner = columns * position;
+    load->dst_stride = lie * position;
   }
   return load;
 }
@@ -162,11 +162,11 @@ static tg_agcu_instr *load_rows(const emission *e, tg_queue *queue, int number, 
   load->k_radix[1] = rows;
   load->k_radix[2] = take;
   load->stride[4] = channels * bytes;
-  load->take[0] = rows * take;
+  load->take = rows * take;
   load->x_inc[2] = take;
   load->x_inc[4] = channels;
   load->x_inc[5] = 1;
-  load->x_size[0] = rows * channels;
+  load->x_size = rows * channels;
   return load;
 }
 
@@ -176,8 +176,8 @@ static void emit_loads(const emission *e, uint32_t r, uint32_t col) {
   uint32_t tile = r * e->b.m->cols + col;
   tg_instr *sync = tg_build_push(&e->b, queue, TG_OP_agcu_sync);
   const tg_channel *blocks = &e->channels[TG_LINE_IMAGE];
-  sync->common.credit_base[0] = loads_from_north(r, col) ? blocks->north : blocks->west;
-  sync->common.credit_mask[0] = position_mask(r, col);
+  sync->common.credit_base = loads_from_north(r, col) ? blocks->north : blocks->west;
+  sync->common.credit_mask = position_mask(r, col);
   tg_agcu_instr *last = load_image(e, r, col);
   if (!keeps_weights(e)) {
     if (e->k->weights) last = load_rows(e, queue, WEIGHTS, tile, position_mask(r, col));
@@ -199,7 +199,7 @@ static void emit_loads_once(const emission *e) {
     for (int number = WEIGHTS; number <= BIAS; number++) {
       if (!tensor_of(e->k, number)) continue;
       last = load_rows(e, queue, number, tile, mask);
-      last->m_first[0] = tile % e->t->blocks[2];
+      last->m_first = tile % e->t->blocks[2];
       last->m_delta[1] = 0;
     }
     tg_channel_deliver(&e->channels[TG_LINE_WEIGHTS], last);
@@ -213,10 +213,10 @@ static tg_stream *set_stream(const emission *e, tg_vx_instr *vop, int number, in
                              const tg_buffer *buffer, int64_t first) {
   tg_stream *s = tg_stream_of_mut(vop, number);
   int64_t bank = buffer->base / tg_bank_rows(e->b.m);
-  s->kind[0] = kind;
-  tg_set_operand(s->at.base, buffer, false);
-  s->at.base[0] += first;
-  s->banks[0] = buffer->banks - (s->at.base[0] / tg_bank_rows(e->b.m) - bank);
+  s->kind = kind;
+  tg_set_operand(&s->at, buffer, false);
+  s->at.base += first;
+  s->banks = buffer->banks - (s->at.base / tg_bank_rows(e->b.m) - bank);
   s->row[2] = tg_kind_flits(e->b.m, kind, tg_lanes(e->b.m));
   return s;
 }
@@ -250,7 +250,7 @@ static void set_streams(const emission *e, tg_vx_instr *vop) {
   for (uint32_t u = 0; u < t->unroll; u++) {
     tg_stream *s =
         set_stream(e, vop, tg_line_result_stream(k, t, u), k->result_kind, &e->port.buffer, u * result);
-    s->store[0] = 1;
+    s->store = 1;
     s->row[0] = tg_line_groups(t) * t->unroll * result;
     s->row[1] = t->unroll * result;
   }
@@ -266,11 +266,11 @@ static void emit_vop(const emission *e, uint32_t r, uint32_t col, const tg_vx_in
   tg_vx_instr *vop = &in->vx;
   memcpy(vop->seg_begin, microcode->seg_begin, sizeof vop->seg_begin);
   memcpy(vop->seg_len, microcode->seg_len, sizeof vop->seg_len);
-  vop->seg_repeat[0] = 1 << 1;
+  vop->seg_repeat = 1 << 1;
   vop->row_count[0] = t->rows;
   vop->row_count[1] = tg_line_groups(t);
   vop->row_count[2] = t->vectors;
-  vop->rows[0] = vop->row_count[0] * vop->row_count[1] * vop->row_count[2];
+  vop->rows = vop->row_count[0] * vop->row_count[1] * vop->row_count[2];
   vop->j_count[0] = e->k->windows->taps[0];
   vop->j_count[1] = e->k->windows->taps[1] / t->taps;
   set_streams(e, vop);
@@ -298,11 +298,11 @@ static void fill_store(const void *user, int port, uint32_t r, uint32_t col, tg_
   set_steps(e, store, (digits){.rows = t->rows}, (digits){.channels = take});
   if (is_joined(e)) store->x_inc[2] = store->x_inc[5] = 0;
   store->y_inc[3] = 1;
-  store->y_size[0] = w->rows[0];
-  store->x_size[0] = channels;
-  store->convert[0] = e->k->result_kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
-  store->take[0] = t->piece_flits * (tg_flit_bytes(e->b.m) / bytes_of(e, RESULT));
-  store->k_delta[2] = store->take[0];
+  store->y_size = w->rows[0];
+  store->x_size = channels;
+  store->convert = e->k->result_kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
+  store->take = t->piece_flits * (tg_flit_bytes(e->b.m) / bytes_of(e, RESULT));
+  store->k_delta[2] = store->take;
 }
 
 static void set_port(emission *e) {

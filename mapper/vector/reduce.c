@@ -161,13 +161,13 @@ static void adjust_load(const void *user, int input, tg_agcu_instr *load) {
   const reduction *r = user;
   const tg_source *o = r->operands.of;
   while (o->number != input) o++;
-  if (is_plain(r)) load->fill[0] = bits_as(tg_reduction_identity(r->kernel->root), r->plan.input_kind[input]);
+  if (is_plain(r)) load->fill = bits_as(tg_reduction_identity(r->kernel->root), r->plan.input_kind[input]);
   if (r->rows || !tg_reduce_changes(r, o)) return;
   go_down(r, o->stride, o->value, load);
   if (!is_plain(r)) return;
   load->y_inc[1] = r->block;
   load->y_inc[4] = 1;
-  load->y_size[0] = r->dims[1];
+  load->y_size = r->dims[1];
 }
 
 static void set_kinds(reduction *r) {

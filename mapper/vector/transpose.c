@@ -159,9 +159,9 @@ static void set_loops(const transpose *t, tg_instr *in) {
  * columns. */
 static void set_block(const transpose *t, tg_agcu_instr *in, int operand, uint32_t tile, uint32_t rows,
                       uint32_t take) {
-  in->rows[0] = rows;
-  in->take[0] = take;
-  in->m_first[0] = (int64_t)tile * rows;
+  in->rows = rows;
+  in->take = take;
+  in->m_first = (int64_t)tile * rows;
   in->m_delta[1] = (int64_t)tg_tiles(t->m) * rows;
   in->offset_delta[0] =
       t->matrix_stride[operand] * (int64_t)tg_storage_bytes(t->v->tensors[operand]->storage);
@@ -183,10 +183,10 @@ static void emit_load(const transpose *t, uint32_t r, uint32_t col) {
                        .y = {.step = {0, 0, 1, 0}, .size = t->columns}};
   tg_fill_walk(load, &walk, t->entry[SOURCE], t->residue[SOURCE]);
   set_block(t, load, SOURCE, r * t->m->cols + col, t->block_columns, t->block_rows);
-  load->convert[0] = tg_stream_convert(walk.tensor, TG_STREAM_SPLAT32);
-  tg_set_operand(load->dst_base, &t->channels[BLOCKS].ring, false);
-  load->dst_inner[0] = 65535;
-  load->dst_mask[0] = 1ll << ((north ? r : col) + 1);
+  load->convert = tg_stream_convert(walk.tensor, TG_STREAM_SPLAT32);
+  tg_set_operand(&load->dst, &t->channels[BLOCKS].ring, false);
+  load->dst_inner = 65535;
+  load->dst_mask = 1ll << ((north ? r : col) + 1);
   tg_channel_ask(&t->channels[BLOCKS], load, !north);
   tg_channel_deliver(&t->channels[BLOCKS], load);
 }
@@ -205,7 +205,7 @@ static void fill_store(const void *user, int port, uint32_t r, uint32_t col, tg_
       .y = {.step = {t->block_rows, 0, 1, 0}, .size = t->rows}};
   tg_fill_walk(store, &walk, t->entry[RESULT], t->residue[RESULT]);
   set_block(t, store, RESULT, r * t->m->cols + col, t->block_rows, t->block_columns);
-  store->convert[0] = t->v->kinds[RESULT] == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
+  store->convert = t->v->kinds[RESULT] == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
 }
 
 /* Rows first, first + P .. of the block, and as many beside each as a VOP makes. */
@@ -215,30 +215,30 @@ static tg_instr *push_vop(const transpose *t, tg_queue *queue, const tg_vx_instr
   tg_vx_instr *vop = &in->vx;
   memcpy(vop->seg_begin, microcode->seg_begin, sizeof vop->seg_begin);
   memcpy(vop->seg_len, microcode->seg_len, sizeof vop->seg_len);
-  vop->seg_repeat[0] = 1 << 1;
+  vop->seg_repeat = 1 << 1;
   vop->row_count[0] = 1;
   vop->row_count[1] = t->block_rows / t->m->p;
   vop->row_count[2] = t->block_columns / lanes;
-  vop->rows[0] = vop->row_count[1] * vop->row_count[2];
+  vop->rows = vop->row_count[1] * vop->row_count[2];
   vop->j_count[0] = 1;
   vop->j_count[1] = lanes;
-  vop->tail_step[0] = 1;
-  vop->tail_n[0] = lanes;
+  vop->tail_step = 1;
+  vop->tail_n = lanes;
   for (int k = 0; k < t->at_a_time; k++) {
     tg_stream *from = tg_stream_of_mut(vop, k), *to = tg_stream_of_mut(vop, t->at_a_time + k);
-    from->kind[0] = TG_STREAM_SPLAT32;
-    from->lane[0] = first + (uint32_t)k;
-    tg_set_operand(from->at.base, &t->channels[BLOCKS].ring, false);
-    from->at.base[0] += (lanes - 1) * in_row;
-    from->banks[0] = t->channels[BLOCKS].ring.banks;
+    from->kind = TG_STREAM_SPLAT32;
+    from->lane = first + (uint32_t)k;
+    tg_set_operand(&from->at, &t->channels[BLOCKS].ring, false);
+    from->at.base += (lanes - 1) * in_row;
+    from->banks = t->channels[BLOCKS].ring.banks;
     from->row[1] = 1;
     from->row[2] = lanes * in_row;
     from->j[1] = -(int64_t)in_row;
-    to->kind[0] = t->v->kinds[RESULT];
-    to->store[0] = 1;
-    tg_set_operand(to->at.base, &t->port.buffer, false);
-    to->at.base[0] += (first + (uint32_t)k) * out_row;
-    to->banks[0] = t->port.buffer.banks;
+    to->kind = t->v->kinds[RESULT];
+    to->store = 1;
+    tg_set_operand(&to->at, &t->port.buffer, false);
+    to->at.base += (first + (uint32_t)k) * out_row;
+    to->banks = t->port.buffer.banks;
     to->row[1] = t->m->p * out_row;
     to->row[2] = tg_kind_flits(t->m, t->v->kinds[RESULT], lanes);
   }

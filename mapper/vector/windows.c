@@ -16,16 +16,16 @@ void tg_windows_adjust(const void *user, int input, tg_agcu_instr *load) {
   load->k_radix[1] = any ? w->taps[1] : 1;
   load->stride[3] = w->tap_step[0] * row * bytes;
   load->stride[4] = w->tap_step[1] * channels * bytes;
-  load->offset[0] += (w->origin[0] * row + w->origin[1] * channels) * bytes;
-  load->y_org[0] = w->origin[0];
+  load->offset += (w->origin[0] * row + w->origin[1] * channels) * bytes;
+  load->y_org = w->origin[0];
   load->y_inc[1] = w->row_step[0];
   load->y_inc[3] = w->tap_step[0];
-  load->y_size[0] = any ? w->image->dims[1].size : 0;
-  load->x_org[0] = w->origin[1];
+  load->y_size = any ? w->image->dims[1].size : 0;
+  load->x_org = w->origin[1];
   load->x_inc[2] = w->row_step[1];
   load->x_inc[4] = w->tap_step[1];
-  load->x_size[0] = w->image->dims[2].size;
-  load->fill[0] = w->fill[input];
+  load->x_size = w->image->dims[2].size;
+  load->fill = w->fill[input];
 }
 
 tg_walk_plan tg_windows_walk(const tg_windows *w) {

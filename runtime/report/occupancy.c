@@ -34,8 +34,8 @@ static uint64_t mx_cycles(const tg_params *m, const tg_mx_instr *in) {
 static uint64_t vx_cycles(const tg_params *m, const tg_vx_instr *in) {
   uint64_t words = 0, repeats = (uint64_t)(in->j_count[0] * in->j_count[1]);
   for (int q = 0; q < TG_SEGMENTS; q++)
-    words += (uint64_t)in->seg_len[q] * (in->seg_repeat[0] >> q & 1 ? repeats : 1);
-  uint64_t groups = tg_div_up(in->rows[0], m->fma_latency);
+    words += (uint64_t)in->seg_len[q] * (in->seg_repeat >> q & 1 ? repeats : 1);
+  uint64_t groups = tg_div_up(in->rows, m->fma_latency);
   return groups * words * m->fma_latency;
 }
 
@@ -47,7 +47,7 @@ static uint64_t port_cycles(const tg_params *m, const tg_agcu_instr *in, uint64_
   uint32_t all = tg_agcu_flits(m, in);
   for (uint32_t left = all; left;) {
     uint32_t flits = left < m->burst_flits ? left : m->burst_flits, atoms = 0;
-    cycles += tg_index_cycles(m, in, (uint32_t)in->index_base[0], all - left, flits);
+    cycles += tg_index_cycles(m, in, (uint32_t)in->index_base, all - left, flits);
     uint32_t pieces = tg_walk_burst(&walk, flits, NULL, &atoms);
     cycles += tg_burst_cycles(m, pieces, atoms);
     left -= flits;
@@ -69,17 +69,17 @@ static void count_tile(const tg_params *m, const tg_tile_program *tile, uint32_t
                        tg_occupancy *total, lanes *l) {
   uint64_t mx = 0, vx = 0;
   for (uint32_t pc = 0; pc < tile->mx.count; pc++)
-    if (tile->mx.instrs[pc].common.op[0] != TG_OP_sync)
+    if (tile->mx.instrs[pc].common.op != TG_OP_sync)
       mx += executions(&tile->mx, pc) * mx_cycles(m, &tile->mx.instrs[pc].mx);
   for (uint32_t pc = 0; pc < tile->vx.count; pc++)
-    if (tile->vx.instrs[pc].common.op[0] != TG_OP_sync)
+    if (tile->vx.instrs[pc].common.op != TG_OP_sync)
       vx += executions(&tile->vx, pc) * vx_cycles(m, &tile->vx.instrs[pc].vx);
   for (uint32_t pc = 0; pc < tile->tx.count; pc++) {
     const tg_tx_instr *in = &tile->tx.instrs[pc].tx;
-    if (in->op[0] == TG_OP_sync) continue;
-    bool along_row = in->dir[0] == TG_DIR_EAST || in->dir[0] == TG_DIR_WEST;
-    send(l, (int)in->dir[0], along_row ? row : col, (int)(along_row ? col : row) + 1, in->dst_mask[0],
-         executions(&tile->tx, pc) * (uint64_t)in->flits[0]);
+    if (in->op == TG_OP_sync) continue;
+    bool along_row = in->dir == TG_DIR_EAST || in->dir == TG_DIR_WEST;
+    send(l, (int)in->dir, along_row ? row : col, (int)(along_row ? col : row) + 1, in->dst_mask,
+         executions(&tile->tx, pc) * (uint64_t)in->flits);
   }
   if (mx > total->mx) total->mx = mx;
   if (vx > total->vx) total->vx = vx;
@@ -92,11 +92,11 @@ static void count_agcu(const tg_params *m, const tg_agcu_program *agcu, uint32_t
   for (uint32_t c = 0; c < m->agcu_contexts; c++)
     for (uint32_t pc = 0; pc < agcu->contexts[c].count; pc++) {
       const tg_agcu_instr *in = &agcu->contexts[c].instrs[pc].agcu;
-      if (in->op[0] == TG_OP_sync) continue;
+      if (in->op == TG_OP_sync) continue;
       uint64_t times = executions(&agcu->contexts[c], pc);
-      port += times * port_cycles(m, in, bases[in->base[0]]);
-      if (in->op[0] == TG_OP_agcu_load)
-        send(l, west ? TG_DIR_EAST : TG_DIR_SOUTH, west ? number : number - m->rows, 0, in->dst_mask[0],
+      port += times * port_cycles(m, in, bases[in->base]);
+      if (in->op == TG_OP_agcu_load)
+        send(l, west ? TG_DIR_EAST : TG_DIR_SOUTH, west ? number : number - m->rows, 0, in->dst_mask,
              times * tg_agcu_flits(m, in));
     }
   if (port > total->dram) total->dram = port;

@@ -34,12 +34,12 @@ static tg_bound bound_of(const tg_params *m, double mx, uint64_t bytes) {
  * one digit and whose elements are one run; of others, all. */
 static uint64_t chosen_bytes(const tg_execution *x) {
   const tg_agcu_instr *in = &x->in->agcu;
-  int64_t first = (uint32_t)in->m_first[0] + tg_execution_advance(x, in->m_delta),
-          begin = (uint32_t)in->k_first[0] + tg_execution_advance(x, in->k_delta);
+  int64_t first = (uint32_t)in->m_first + tg_execution_advance(x, in->m_delta),
+          begin = (uint32_t)in->k_first + tg_execution_advance(x, in->k_delta);
   bool rows = in->m_radix[1] == 1 && in->m_radix[2] == 1, run = in->k_radix[0] == 1 && in->k_radix[1] == 1;
-  int64_t count = rows ? tg_min(in->rows[0], in->m_radix[0] - first) : in->rows[0],
-          take = run ? tg_min(in->take[0], in->k_radix[2] - begin) : in->take[0];
-  return count > 0 && take > 0 ? (uint64_t)(count * take) * tg_convert_memory_bytes(in->convert[0]) : 0;
+  int64_t count = rows ? tg_min(in->rows, in->m_radix[0] - first) : in->rows,
+          take = run ? tg_min(in->take, in->k_radix[2] - begin) : in->take;
+  return count > 0 && take > 0 ? (uint64_t)(count * take) * tg_convert_memory_bytes(in->convert) : 0;
 }
 
 static bool in_tensor(const tg_dram_tensor *tensor, uint64_t address) {
@@ -52,8 +52,8 @@ static bool reads_whole(const tg_queue *queue, const tg_invocation *invocation, 
   bool by_index = false;
   for (uint32_t pc = 0; pc < queue->count; pc++) {
     const tg_agcu_instr *in = &queue->instrs[pc].agcu;
-    if (in->op[0] != TG_OP_agcu_load || !in_tensor(tensor, invocation->bases[in->base[0]])) continue;
-    if (!in->index_size[0]) return true;
+    if (in->op != TG_OP_agcu_load || !in_tensor(tensor, invocation->bases[in->base])) continue;
+    if (!in->index_size) return true;
     by_index = true;
   }
   tg_sequencer sequencer;
@@ -61,7 +61,7 @@ static bool reads_whole(const tg_queue *queue, const tg_invocation *invocation, 
   for (; by_index && !tg_sequencer_done(&sequencer); tg_sequencer_step(&sequencer)) {
     tg_execution x = tg_sequencer_peek(&sequencer);
     const tg_agcu_instr *in = &x.in->agcu;
-    if (in->op[0] == TG_OP_agcu_load && in_tensor(tensor, invocation->bases[in->base[0]]))
+    if (in->op == TG_OP_agcu_load && in_tensor(tensor, invocation->bases[in->base]))
       *out_bytes += chosen_bytes(&x);
   }
   return false;
@@ -88,7 +88,7 @@ static bool has_indices(const tg_program *program) {
       for (uint32_t c = 0; c < m->agcu_contexts; c++) {
         const tg_queue *queue = &program->sections[s].agcus[a].contexts[c];
         for (uint32_t pc = 0; pc < queue->count; pc++)
-          if (queue->instrs[pc].agcu.op[0] != TG_OP_sync && queue->instrs[pc].agcu.index_size[0]) return true;
+          if (queue->instrs[pc].agcu.op != TG_OP_sync && queue->instrs[pc].agcu.index_size) return true;
       }
   return false;
 }
@@ -125,12 +125,12 @@ static void add_execution(const tg_params *m, const tg_execution *x, const uint6
   const tg_agcu_instr *in = &x->in->agcu;
   int64_t low, high;
   tg_walk walk;
-  tg_walk_begin(&walk, m, in, x->index, bases[in->base[0]]);
+  tg_walk_begin(&walk, m, in, x->index, bases[in->base]);
   tg_walk_reach(&walk, &low, &high);
   if (low >= high) return;
   if (!to->bytes || low < to->low) to->low = low;
   if (!to->bytes || high > to->high) to->high = high;
-  to->bytes += (uint64_t)in->rows[0] * (uint64_t)in->take[0] * tg_convert_memory_bytes(in->convert[0]);
+  to->bytes += (uint64_t)in->rows * (uint64_t)in->take * tg_convert_memory_bytes(in->convert);
 }
 
 static void add_context(const tg_params *m, const tg_queue *queue, const uint64_t *bases, tg_arena *arena,
@@ -140,10 +140,10 @@ static void add_context(const tg_params *m, const tg_queue *queue, const uint64_
   tg_sequencer_init(&sequencer, TG_AGCU, queue);
   for (; !tg_sequencer_done(&sequencer); tg_sequencer_step(&sequencer)) {
     tg_execution x = tg_sequencer_peek(&sequencer);
-    if (x.in->common.op[0] != TG_OP_sync) add_execution(m, &x, bases, &each[x.pc]);
+    if (x.in->common.op != TG_OP_sync) add_execution(m, &x, bases, &each[x.pc]);
   }
   for (uint32_t pc = 0; pc < queue->count; pc++) {
-    extents *to = queue->instrs[pc].common.op[0] == TG_OP_agcu_store ? stores : loads;
+    extents *to = queue->instrs[pc].common.op == TG_OP_agcu_store ? stores : loads;
     if (each[pc].bytes) TG_PUSH(arena, to->list, to->count, to->capacity, each[pc]);
   }
 }

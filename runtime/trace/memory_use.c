@@ -50,8 +50,8 @@ static void walk_section(lives *l, uint32_t invocation, bool stores) {
     for (uint32_t c = 0; c < program->params.agcu_contexts; c++)
       for (uint32_t pc = 0; pc < section->agcus[a].contexts[c].count; pc++) {
         const tg_agcu_instr *in = &section->agcus[a].contexts[c].instrs[pc].agcu;
-        if (in->op[0] == (stores ? TG_OP_agcu_store : TG_OP_agcu_load))
-          access(l, invocation, v->bases[in->base[0]], stores);
+        if (in->op == (stores ? TG_OP_agcu_store : TG_OP_agcu_load))
+          access(l, invocation, v->bases[in->base], stores);
       }
 }
 

@@ -17,12 +17,12 @@ static void note(const tg_params *m, tg_poster *posters, uint32_t target, int64_
 /* The semaphore behind the data of a SEND or LOAD, at every destination. */
 static void note_arrivals(const tg_params *m, tg_poster *posters, tg_unit unit, uint32_t endpoint,
                           const tg_instr *in) {
-  bool send = unit == TG_TX && in->common.op[0] == TG_OP_tx_send,
-       load = unit == TG_AGCU && in->common.op[0] == TG_OP_agcu_load;
-  if (!(send && in->tx.dst_post[0]) && !(load && in->agcu.dst_post[0])) return;
-  int64_t mask = send ? in->tx.dst_mask[0] : in->agcu.dst_mask[0],
-          semaphore = send ? in->tx.dst_sem[0] : in->agcu.dst_sem[0];
-  uint32_t direction = send                                    ? (uint32_t)in->tx.dir[0]
+  bool send = unit == TG_TX && in->common.op == TG_OP_tx_send,
+       load = unit == TG_AGCU && in->common.op == TG_OP_agcu_load;
+  if (!(send && in->tx.dst_post) && !(load && in->agcu.dst_post)) return;
+  int64_t mask = send ? in->tx.dst_mask : in->agcu.dst_mask,
+          semaphore = send ? in->tx.dst_sem : in->agcu.dst_sem;
+  uint32_t direction = send                                    ? (uint32_t)in->tx.dir
                        : tg_is_west(m, endpoint - tg_tiles(m)) ? TG_DIR_EAST
                                                                : TG_DIR_SOUTH;
   for (uint32_t position = 0; position < 17; position++)

@@ -126,7 +126,7 @@ static const tg_instr *instr_of(const tg_trace *t, const tg_event *e) {
 }
 
 static const char *operation(const tg_trace *t, const tg_event *e) {
-  return tg_operation_name((tg_unit)e->unit, instr_of(t, e)->common.op[0]);
+  return tg_operation_name((tg_unit)e->unit, instr_of(t, e)->common.op);
 }
 
 static uint32_t bank_of(const tg_params *m, uint16_t address) { return address / tg_bank_rows(m); }
@@ -135,7 +135,7 @@ static uint32_t bank_of(const tg_params *m, uint16_t address) { return address /
 static void put_banks(tg_trace *t, tg_unit unit, const tg_execution *x) {
   const tg_params *m = machine(t);
   FILE *out = t->out;
-  if (!x || x->in->common.op[0] == TG_OP_sync) return;
+  if (!x || x->in->common.op == TG_OP_sync) return;
   if (unit == TG_MX)
     fprintf(out, ",\"banks\":{\"a\":%u,\"b\":%u},\"accumulator\":%u", bank_of(m, x->address[TG_AT_A]),
             bank_of(m, x->address[TG_AT_B]), x->address[TG_AT_C] / tg_acc_rows(m));
@@ -143,7 +143,7 @@ static void put_banks(tg_trace *t, tg_unit unit, const tg_execution *x) {
   if (unit != TG_VX) return;
   const char *comma = ",\"banks\":{";
   for (int s = 0; s < TG_STREAMS; s++) {
-    int64_t kind = tg_stream_of(&x->in->vx, s)->kind[0];
+    int64_t kind = tg_stream_of(&x->in->vx, s)->kind;
     if (kind == TG_STREAM_NONE || kind == TG_STREAM_ACC) continue;
     fprintf(out, "%s\"s%d\":%u", comma, s, bank_of(m, x->address[s]));
     comma = ",";

@@ -121,10 +121,10 @@ static tg_status check_issued(functional *f, tg_diag *diag) {
 /* What a LOAD or STORE costs the port, and whether it stays in device memory. */
 static tg_status count_bursts(functional *f, const unit *u, tg_diag *diag) {
   const tg_agcu_instr *in = &u->next.in->agcu;
-  if (in->op[0] == TG_OP_sync) return TG_OK;
-  uint64_t *moved = in->op[0] == TG_OP_agcu_load ? &f->state->dram->read : &f->state->dram->written;
+  if (in->op == TG_OP_sync) return TG_OK;
+  uint64_t *moved = in->op == TG_OP_agcu_load ? &f->state->dram->read : &f->state->dram->written;
   tg_walk walk;
-  tg_walk_begin(&walk, &f->program->params, in, u->next.index, f->state->bases[in->base[0]]);
+  tg_walk_begin(&walk, &f->program->params, in, u->next.index, f->state->bases[in->base]);
   while (walk.flit < walk.flits) {
     uint32_t atoms;
     if (tg_exec_check_burst(f->state, &walk, &atoms, diag)) return fault_at(f, u, diag);
@@ -161,14 +161,14 @@ static tg_status increment(functional *f, const unit *u, uint32_t endpoint, int6
 static tg_status arrivals(functional *f, const unit *u, tg_diag *diag) {
   const tg_instr *in = u->next.in;
   const tg_params *m = &f->program->params;
-  bool send = u->kind == TG_TX && in->common.op[0] == TG_OP_tx_send,
-       load = u->kind == TG_AGCU && in->common.op[0] == TG_OP_agcu_load;
+  bool send = u->kind == TG_TX && in->common.op == TG_OP_tx_send,
+       load = u->kind == TG_AGCU && in->common.op == TG_OP_agcu_load;
   if (!send && !load) return TG_OK;
-  if (!(send ? in->tx.dst_post[0] : in->agcu.dst_post[0])) return TG_OK;
-  int64_t mask = send ? in->tx.dst_mask[0] : in->agcu.dst_mask[0],
-          number = send ? in->tx.dst_sem[0] : in->agcu.dst_sem[0];
-  uint32_t dir = send ? (uint32_t)in->tx.dir[0]
-                      : (tg_is_west(m, u->endpoint - tg_tiles(m)) ? TG_DIR_EAST : TG_DIR_SOUTH);
+  if (!(send ? in->tx.dst_post : in->agcu.dst_post)) return TG_OK;
+  int64_t mask = send ? in->tx.dst_mask : in->agcu.dst_mask,
+          number = send ? in->tx.dst_sem : in->agcu.dst_sem;
+  uint32_t dir =
+      send ? (uint32_t)in->tx.dir : (tg_is_west(m, u->endpoint - tg_tiles(m)) ? TG_DIR_EAST : TG_DIR_SOUTH);
   for (uint32_t pos = 0; pos < 17; pos++) {
     if (!(mask >> pos & 1)) continue;
     tg_status status = increment(f, u, tg_lane_endpoint(m, u->endpoint, dir, pos), number, diag);

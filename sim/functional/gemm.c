@@ -48,13 +48,13 @@ static void enumerate(tg_gemm_plan *plan, const tg_params *m, uint32_t blocks) {
   for (uint32_t o = 0; o < blocks; o++) {
     column at = {0};
     kstep k = {0};
-    uint32_t rest = o, index[4], kb = 0, n = 0, half = (uint32_t)in->col_half[0];
+    uint32_t rest = o, index[4], kb = 0, n = 0, half = (uint32_t)in->col_half;
     for (int l = 3; l >= 0; l--) {
       index[l] = rest % (uint32_t)in->blk_count[l];
       rest /= (uint32_t)in->blk_count[l];
     }
     for (int l = 0; l < 4; l++) {
-      bool advances = in->k_loops[0] >> l & 1;
+      bool advances = in->k_loops >> l & 1;
       uint32_t *ordinal = advances ? &kb : &n;
       *ordinal = *ordinal * (uint32_t)in->blk_count[l] + index[l];
       *(advances ? &k.a : &at.a) += index[l] * in->a_blk[l];
@@ -63,7 +63,7 @@ static void enumerate(tg_gemm_plan *plan, const tg_params *m, uint32_t blocks) {
       at.sr_col += index[l] * (uint32_t)in->sr_col_blk[l];
       half += index[l] * (uint32_t)in->h_blk[l];
     }
-    at.lane = in->format[0] == TG_FMT_FP32 ? m->p * (half % 2) : 0;
+    at.lane = in->format == TG_FMT_FP32 ? m->p * (half % 2) : 0;
     plan->ksteps[kb] = k;
     plan->columns[n] = at;
   }
@@ -72,8 +72,7 @@ static void enumerate(tg_gemm_plan *plan, const tg_params *m, uint32_t blocks) {
 /* The accumulators, and the rounding's columns, must not depend on k loops. */
 static bool k_moves_only_operands(const tg_mx_instr *in) {
   for (int l = 0; l < 4; l++)
-    if (in->k_loops[0] >> l & 1 && in->blk_count[l] > 1 &&
-        (in->c_blk[l] || in->h_blk[l] || in->sr_col_blk[l]))
+    if (in->k_loops >> l & 1 && in->blk_count[l] > 1 && (in->c_blk[l] || in->h_blk[l] || in->sr_col_blk[l]))
       return false;
   return true;
 }
@@ -111,7 +110,7 @@ static uint32_t log2_of(uint32_t x) { return 31u - (uint32_t)__builtin_clz(x); }
 
 static void divide_columns(tg_gemm_plan *plan, const tg_gemm_blocking *blocking,
                            const tg_gemm_kernels *kernels) {
-  bool fp32 = plan->in->format[0] == TG_FMT_FP32;
+  bool fp32 = plan->in->format == TG_FMT_FP32;
   plan->paired = fp32 && 2 * plan->s <= blocking->lanes && all_paired(plan);
   plan->w = plan->s < blocking->lanes ? plan->s : blocking->lanes;
   plan->v = plan->paired ? 2 * plan->s : plan->w;
@@ -129,12 +128,12 @@ tg_gemm_plan *tg_gemm_plan_create(const tg_params *m, const tg_mx_instr *in, con
   uint64_t blocks = 1, ksteps = 1;
   for (int l = 0; l < 4; l++) {
     blocks *= (uint64_t)in->blk_count[l];
-    if (in->k_loops[0] >> l & 1) ksteps *= (uint64_t)in->blk_count[l];
+    if (in->k_loops >> l & 1) ksteps *= (uint64_t)in->blk_count[l];
   }
   if (blocks > MAX_BLOCKS || !k_moves_only_operands(in)) return NULL;
   tg_gemm_plan *plan = array(1, sizeof *plan);
   plan->in = in;
-  plan->s = tg_mx_stationary(m, in->format[0]);
+  plan->s = tg_mx_stationary(m, in->format);
   plan->row_bytes = tg_flit_bytes(m);
   plan->acc_lanes = tg_lanes(m);
   plan->kblocks = (uint32_t)ksteps;
@@ -188,8 +187,8 @@ static const uint8_t *row_at(const run *r, int64_t row) { return r->pad + row * 
 /* The same where A is stored by k: S elements of each k, turned. */
 static void pack_a_transposed(run *r, int64_t column_a) {
   const tg_gemm_plan *plan = r->plan;
-  uint32_t s = plan->s, element = tg_mx_element_bytes(r->in->format[0]);
-  tg_gemm_widen *widen = plan->narrow->widen[r->in->format[0]];
+  uint32_t s = plan->s, element = tg_mx_element_bytes(r->in->format);
+  tg_gemm_widen *widen = plan->narrow->widen[r->in->format];
   float turned[TG_MAX_LANES * TG_MAX_LANES];
   for (uint32_t kb = r->k0, valid; kb < r->k1 && (valid = valid_k(r, kb)) > 0; kb++) {
     int64_t base = r->x->address[TG_AT_A] + column_a + plan->ksteps[kb].a;
@@ -208,8 +207,8 @@ static void pack_a_transposed(run *r, int64_t column_a) {
 /* Rows m0 .. of A, all k of the chunk: [m][k]. `column_a`: what the column blocks add to the address. */
 static void pack_a(run *r, int64_t column_a) {
   const tg_gemm_plan *plan = r->plan;
-  uint32_t inner = (uint32_t)r->in->m_count[1], element = tg_mx_element_bytes(r->in->format[0]);
-  tg_gemm_widen *widen = plan->narrow->widen[r->in->format[0]];
+  uint32_t inner = (uint32_t)r->in->m_count[1], element = tg_mx_element_bytes(r->in->format);
+  tg_gemm_widen *widen = plan->narrow->widen[r->in->format];
   for (uint32_t kb = r->k0; kb < r->k1 && valid_k(r, kb); kb++) {
     int64_t base = r->x->address[TG_AT_A] + column_a + plan->ksteps[kb].a;
     for (uint32_t m = r->m0; m < r->m0 + r->rows;) {
@@ -238,16 +237,16 @@ static float widened(const uint8_t *from, int64_t format, uint32_t i) {
 /* W columns of a block's valid rows, to `to` with `ldb` floats from k to k. */
 static void pack_block(const run *r, const column *c, uint32_t sub, uint32_t kb, float *to, uint32_t ldb) {
   const tg_gemm_plan *plan = r->plan;
-  int64_t base = r->x->address[TG_AT_B] + c->b + plan->ksteps[kb].b, stride = r->in->b_row[0];
-  uint32_t valid = valid_k(r, kb), element = tg_mx_element_bytes(r->in->format[0]);
-  if (!r->in->b_transposed[0]) {
-    plan->narrow->widen[r->in->format[0]](row_at(r, base) + sub * element, stride * plan->row_bytes, to,
-                                          ldb * 4, valid);
+  int64_t base = r->x->address[TG_AT_B] + c->b + plan->ksteps[kb].b, stride = r->in->b_row;
+  uint32_t valid = valid_k(r, kb), element = tg_mx_element_bytes(r->in->format);
+  if (!r->in->b_transposed) {
+    plan->narrow->widen[r->in->format](row_at(r, base) + sub * element, stride * plan->row_bytes, to, ldb * 4,
+                                       valid);
     return;
   }
   for (uint32_t n = 0; n < plan->w; n++) {
     const uint8_t *from = row_at(r, base + (sub + n) * stride);
-    for (uint32_t k = 0; k < valid; k++) to[k * ldb + n] = widened(from, r->in->format[0], k);
+    for (uint32_t k = 0; k < valid; k++) to[k * ldb + n] = widened(from, r->in->format, k);
   }
 }
 
@@ -322,10 +321,10 @@ static void chunk(run *r, uint32_t first, uint32_t last, bool round) {
   r->depth = 0;
   for (uint32_t kb = r->k0; kb < r->k1; kb++) r->depth += valid_k(r, kb);
   if (round) {
-    tile_key = tg_sr_tile_key(r->g.sr_key, r->g.sr_tile + (r->k1 - 1) / (uint32_t)r->in->sr_blocks[0]);
+    tile_key = tg_sr_tile_key(r->g.sr_key, r->g.sr_tile + (r->k1 - 1) / (uint32_t)r->in->sr_blocks);
     for (uint32_t m = 0; m < r->rows; m++) r->row_hash[m] = tg_sr_row_hash(tile_key, r->g.sr_row + r->m0 + m);
   }
-  (r->in->a_transposed[0] ? pack_a_transposed : pack_a)(r, plan->columns[plan->units[first].column].a);
+  (r->in->a_transposed ? pack_a_transposed : pack_a)(r, plan->columns[plan->units[first].column].a);
   for (uint32_t u = first; u < last; u += plan->block_units) {
     uint32_t count = last - u < plan->block_units ? last - u : plan->block_units;
     pack_b(r, &plan->units[u], count);
@@ -336,7 +335,7 @@ static void chunk(run *r, uint32_t first, uint32_t last, bool round) {
 
 /* All k for the streamed rows of this chunk and the units of [first, last). */
 static void all_k(run *r, uint32_t first, uint32_t last) {
-  uint32_t most = TG_GEMM_KC / r->plan->s, tile = r->in->sr[0] ? (uint32_t)r->in->sr_blocks[0] : 0;
+  uint32_t most = TG_GEMM_KC / r->plan->s, tile = r->in->sr ? (uint32_t)r->in->sr_blocks : 0;
   for (r->k0 = 0; r->k0 < r->plan->kblocks; r->k0 = r->k1) {
     r->k1 = r->k0 + most < r->plan->kblocks ? r->k0 + most : r->plan->kblocks;
     if (tile && r->k1 > r->k0 / tile * tile + tile) r->k1 = r->k0 / tile * tile + tile;

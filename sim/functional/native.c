@@ -100,7 +100,7 @@ static void add(key *k, const int64_t *values, size_t count) {
 static uint32_t gemm_number(native *n, const tg_mx_instr *in) {
   key k;
   k.count = 0;
-  const int64_t scalars[] = {in->format[0], in->k_loops[0], in->col_half[0]};
+  const int64_t scalars[] = {in->format, in->k_loops, in->col_half};
   add(&k, scalars, 3);
   add(&k, in->m_count, 2);
   add(&k, in->blk_count, 4);
@@ -115,11 +115,11 @@ static uint32_t gemm_number(native *n, const tg_mx_instr *in) {
 static uint32_t vop_number(native *n, const tg_vx_instr *in, const uint64_t *words) {
   key k;
   k.count = 0;
-  add(&k, in->seg_repeat, 1);
+  add(&k, &in->seg_repeat, 1);
   add(&k, in->seg_len, TG_SEGMENTS);
   for (int t = 0; t < TG_STREAMS; t++) {
     const tg_stream *s = tg_stream_of(in, t);
-    const int64_t stream[] = {s->kind[0], s->store[0], s->lane[0]};
+    const int64_t stream[] = {s->kind, s->store, s->lane};
     add(&k, stream, 3);
   }
   for (int q = 0; q < TG_SEGMENTS; q++)
@@ -138,15 +138,15 @@ static void remember(origin **origins, size_t *capacity, uint32_t number, const 
 }
 
 static void number_gemm(native *n, const tg_instr *in, uint32_t *out) {
-  if (in->common.op[0] != TG_OP_mx_gemm) return;
-  *(in->mx.format[0] == TG_FMT_FP32 ? &n->wide : &n->narrow) = true;
+  if (in->common.op != TG_OP_mx_gemm) return;
+  *(in->mx.format == TG_FMT_FP32 ? &n->wide : &n->narrow) = true;
   uint32_t before = n->gemms.count;
   *out = gemm_number(n, &in->mx);
   if (n->gemms.count > before) remember(&n->gemm_origin, &n->gemm_capacity, *out, in, NULL);
 }
 
 static void number_vop(native *n, const tg_instr *in, const uint64_t *words, uint32_t *out) {
-  if (in->common.op[0] != TG_OP_vx_vop) return;
+  if (in->common.op != TG_OP_vx_vop) return;
   uint32_t before = n->vops.count;
   *out = vop_number(n, &in->vx, words);
   if (n->vops.count > before) remember(&n->vop_origin, &n->vop_capacity, *out, in, words);

@@ -32,7 +32,7 @@ static block block_of(const tg_machine_state *state, const tg_execution *x, cons
   const tg_mx_instr *in = &x->in->mx;
   block at = {
       .a = x->address[TG_AT_A], .b = x->address[TG_AT_B], .c = x->address[TG_AT_C], .sr_col = g->sr_col};
-  uint32_t index[4], half = (uint32_t)in->col_half[0];
+  uint32_t index[4], half = (uint32_t)in->col_half;
   for (int l = 3; l >= 0; l--) {
     index[l] = ordinal % (uint32_t)in->blk_count[l];
     ordinal /= (uint32_t)in->blk_count[l];
@@ -43,9 +43,9 @@ static block block_of(const tg_machine_state *state, const tg_execution *x, cons
     at.c += index[l] * in->c_blk[l];
     at.sr_col += index[l] * (uint32_t)in->sr_col_blk[l];
     half += index[l] * (uint32_t)in->h_blk[l];
-    if (in->k_loops[0] >> l & 1) at.kb = at.kb * (uint32_t)in->blk_count[l] + index[l];
+    if (in->k_loops >> l & 1) at.kb = at.kb * (uint32_t)in->blk_count[l] + index[l];
   }
-  at.lane = in->format[0] == TG_FMT_FP32 ? state->params.p * (half % 2) : 0;
+  at.lane = in->format == TG_FMT_FP32 ? state->params.p * (half % 2) : 0;
   int64_t valid = (int64_t)g->k_left - (int64_t)at.kb * g->s;
   at.valid = valid < 0 ? 0 : valid > g->s ? g->s : (uint32_t)valid;
   return at;
@@ -54,9 +54,9 @@ static block block_of(const tg_machine_state *state, const tg_execution *x, cons
 /* Element k of streamed row m. */
 static uint32_t streamed(const tg_machine_state *state, uint32_t tile, const tg_mx_instr *in, int64_t a,
                          uint32_t s, uint32_t m, uint32_t k) {
-  int64_t row = in->a_transposed[0] ? a + m / s * in->a_m[0] + k * in->a_m[1]
-                                    : a + m / in->m_count[1] * in->a_m[0] + m % in->m_count[1] * in->a_m[1];
-  return element(tg_pad_row(state, tile, (uint32_t)row), in->format[0], in->a_transposed[0] ? m % s : k);
+  int64_t row = in->a_transposed ? a + m / s * in->a_m[0] + k * in->a_m[1]
+                                 : a + m / in->m_count[1] * in->a_m[0] + m % in->m_count[1] * in->a_m[1];
+  return element(tg_pad_row(state, tile, (uint32_t)row), in->format, in->a_transposed ? m % s : k);
 }
 
 static void gemm(const tg_kernels *kernels, tg_machine_state *state, uint32_t tile, const tg_execution *x) {
@@ -65,16 +65,16 @@ static void gemm(const tg_kernels *kernels, tg_machine_state *state, uint32_t ti
   tg_gemm_setup g = tg_gemm_setup_of(state, x);
   for (uint32_t o = 0; o < g.blocks; o++) {
     block at = block_of(state, x, &g, o);
-    bool round = in->sr[0] && ((at.kb + 1) % in->sr_blocks[0] == 0 || at.kb + 1 == g.kblocks);
-    uint32_t tile_key = round ? tg_sr_tile_key(g.sr_key, g.sr_tile + at.kb / (uint32_t)in->sr_blocks[0]) : 0;
+    bool round = in->sr && ((at.kb + 1) % in->sr_blocks == 0 || at.kb + 1 == g.kblocks);
+    uint32_t tile_key = round ? tg_sr_tile_key(g.sr_key, g.sr_tile + at.kb / (uint32_t)in->sr_blocks) : 0;
     for (uint32_t m = 0; m < g.m; m++) {
       uint32_t *c = tg_acc_row(state, tile, (uint32_t)(at.c + m)) + at.lane;
       for (uint32_t n = 0; n < g.s; n++) {
         uint32_t acc = g.init && at.kb == 0 ? 0 : c[n];
         for (uint32_t k = 0; k < at.valid; k++) {
-          uint32_t row = in->b_transposed[0] ? n : k, col = in->b_transposed[0] ? k : n;
-          const uint8_t *b = tg_pad_row(state, tile, (uint32_t)(at.b + row * in->b_row[0]));
-          acc = fma32(streamed(state, tile, in, at.a, g.s, m, k), element(b, in->format[0], col), acc);
+          uint32_t row = in->b_transposed ? n : k, col = in->b_transposed ? k : n;
+          const uint8_t *b = tg_pad_row(state, tile, (uint32_t)(at.b + row * in->b_row));
+          acc = fma32(streamed(state, tile, in, at.a, g.s, m, k), element(b, in->format, col), acc);
         }
         if (round) {
           uint32_t r =
@@ -169,11 +169,11 @@ static uint32_t operand(const vop *v, const slot *s, uint32_t which, uint32_t la
 
 static void compute(const vop *v, const slot *s, const tg_ucode *w, uint32_t j, uint32_t *out) {
   for (uint32_t i = 0; i < v->lanes; i++) {
-    uint32_t element = j * (uint32_t)v->in->tail_step[0] + w->alu_c * v->lanes + i;
+    uint32_t element = j * (uint32_t)v->in->tail_step + w->alu_c * v->lanes + i;
     switch (w->alu_op) {
     case TG_ALU_rot: out[i] = operand(v, s, w->alu_a, (i + w->alu_c) % v->lanes); break;
     case TG_ALU_bcast: out[i] = operand(v, s, w->alu_a, w->alu_c % v->lanes); break;
-    case TG_ALU_tail: out[i] = operand(v, s, element < v->in->tail_n[0] ? w->alu_a : w->alu_b, i); break;
+    case TG_ALU_tail: out[i] = operand(v, s, element < v->in->tail_n ? w->alu_a : w->alu_b, i); break;
     default:
       out[i] = alu((tg_alu)w->alu_op, operand(v, s, w->alu_a, i), operand(v, s, w->alu_b, i),
                    operand(v, s, w->alu_c, i), v->state->tiles[v->tile].constants);
@@ -188,23 +188,23 @@ static uint32_t stream_address(const vop *v, uint32_t t, uint32_t rho, uint32_t 
   int64_t j1 = j % v->in->j_count[1], j0 = j / v->in->j_count[1];
   int64_t at =
       v->x->address[t] + r0 * s->row[0] + r1 * s->row[1] + r2 * s->row[2] + j0 * s->j[0] + j1 * s->j[1];
-  return (uint32_t)(at + (s->kind[0] == TG_STREAM_FP32 ? half : 0));
+  return (uint32_t)(at + (s->kind == TG_STREAM_FP32 ? half : 0));
 }
 
 static void load(const vop *v, slot *s, const tg_ucode *w, uint32_t rho, uint32_t j) {
   const tg_stream *stream = tg_stream_of(v->in, w->ld_stream);
   uint32_t at = stream_address(v, w->ld_stream, rho, j, w->ld_half), *dst = s->reg[w->ld_dst];
   uint32_t p = v->lanes / 2;
-  if (stream->kind[0] == TG_STREAM_ACC) {
+  if (stream->kind == TG_STREAM_ACC) {
     memcpy(dst, tg_acc_row(v->state, v->tile, at), v->lanes * 4);
     return;
   }
   const uint8_t *flit = tg_pad_row(v->state, v->tile, at);
-  if (stream->kind[0] == TG_STREAM_FP32) memcpy(dst + (w->ld_half ? p : 0), flit, p * 4);
+  if (stream->kind == TG_STREAM_FP32) memcpy(dst + (w->ld_half ? p : 0), flit, p * 4);
   for (uint32_t i = 0; i < v->lanes; i++) {
-    if (stream->kind[0] == TG_STREAM_BF16) dst[i] = element(flit, TG_FMT_BF16, i);
-    if (stream->kind[0] == TG_STREAM_FP16) dst[i] = element(flit, TG_FMT_FP16, i);
-    if (stream->kind[0] == TG_STREAM_SPLAT32) dst[i] = element(flit, TG_FMT_FP32, (uint32_t)stream->lane[0]);
+    if (stream->kind == TG_STREAM_BF16) dst[i] = element(flit, TG_FMT_BF16, i);
+    if (stream->kind == TG_STREAM_FP16) dst[i] = element(flit, TG_FMT_FP16, i);
+    if (stream->kind == TG_STREAM_SPLAT32) dst[i] = element(flit, TG_FMT_FP32, (uint32_t)stream->lane);
   }
 }
 
@@ -214,13 +214,13 @@ static uint32_t drawn(const vop *v, uint32_t rho, uint32_t j, uint32_t i) {
   uint32_t r2 = rho % (uint32_t)in->row_count[2], rest = rho / (uint32_t)in->row_count[2];
   uint32_t r1 = rest % (uint32_t)in->row_count[1], r0 = rest / (uint32_t)in->row_count[1];
   uint32_t j1 = j % (uint32_t)in->j_count[1], j0 = j / (uint32_t)in->j_count[1];
-  uint32_t column = (uint32_t)in->sr_col[0] + tg_execution_advance(v->x, in->sr_col_delta) +
+  uint32_t column = (uint32_t)in->sr_col + tg_execution_advance(v->x, in->sr_col_delta) +
                     r0 * (uint32_t)in->sr_col_row[0] + r1 * (uint32_t)in->sr_col_row[1] +
                     r2 * (uint32_t)in->sr_col_row[2] + j0 * (uint32_t)in->sr_col_j[0] +
                     j1 * (uint32_t)in->sr_col_j[1] + i;
-  uint32_t tile = (uint32_t)in->sr_tile[0] + tg_execution_advance(v->x, in->sr_tile_delta);
-  uint32_t tile_key = tg_sr_tile_key(v->state->keys[in->sr_key[0]], tile);
-  return tg_sr_r16(tg_sr_row_hash(tile_key, (uint32_t)in->sr_row[0]), tg_sr_col_hash(tile_key, column));
+  uint32_t tile = (uint32_t)in->sr_tile + tg_execution_advance(v->x, in->sr_tile_delta);
+  uint32_t tile_key = tg_sr_tile_key(v->state->keys[in->sr_key], tile);
+  return tg_sr_r16(tg_sr_row_hash(tile_key, (uint32_t)in->sr_row), tg_sr_col_hash(tile_key, column));
 }
 
 static uint16_t narrowed(const vop *v, int64_t kind, uint32_t value, uint32_t rho, uint32_t j, uint32_t i) {
@@ -232,12 +232,12 @@ static void store(const vop *v, const uint32_t *value, const tg_ucode *w, uint32
   const tg_stream *stream = tg_stream_of(v->in, w->st_stream);
   uint8_t *flit = tg_pad_row(v->state, v->tile, stream_address(v, w->st_stream, rho, j, w->st_half));
   uint32_t p = v->lanes / 2;
-  for (uint32_t i = 0; stream->kind[0] == TG_STREAM_FP32 && i < p; i++) {
+  for (uint32_t i = 0; stream->kind == TG_STREAM_FP32 && i < p; i++) {
     uint32_t bits = tg_canonical(value[i + (w->st_half ? p : 0)]);
     memcpy(flit + 4 * i, &bits, 4);
   }
-  for (uint32_t i = 0; stream->kind[0] != TG_STREAM_FP32 && i < v->lanes; i++) {
-    uint16_t half = narrowed(v, stream->kind[0], value[i], rho, j, i);
+  for (uint32_t i = 0; stream->kind != TG_STREAM_FP32 && i < v->lanes; i++) {
+    uint16_t half = narrowed(v, stream->kind, value[i], rho, j, i);
     memcpy(flit + 2 * i, &half, 2);
   }
 }
@@ -255,7 +255,7 @@ static void step(const vop *v, slot *s, const tg_ucode *w, uint32_t rho, uint32_
 static void vop_group(const vop *v, slot *slots, uint32_t first, uint32_t rows) {
   const uint64_t *words = v->state->section->tiles[v->tile].words;
   for (int q = 0; q < TG_SEGMENTS; q++) {
-    bool repeat = v->in->seg_repeat[0] >> q & 1;
+    bool repeat = v->in->seg_repeat >> q & 1;
     uint32_t times = repeat ? (uint32_t)(v->in->j_count[0] * v->in->j_count[1]) : 1;
     if (!v->in->seg_len[q]) continue;
     for (uint32_t j = 0; j < times; j++)
@@ -270,7 +270,7 @@ static void vop_run(const tg_kernels *kernels, tg_machine_state *state, uint32_t
                     const tg_execution *x) {
   (void)kernels;
   vop v = {.state = state, .x = x, .in = &x->in->vx, .tile = tile, .lanes = tg_lanes(&state->params)};
-  uint32_t in_flight = state->params.fma_latency, rows = (uint32_t)v.in->rows[0];
+  uint32_t in_flight = state->params.fma_latency, rows = (uint32_t)v.in->rows;
   slot slots[8]; /* the largest fma_latency */
   for (uint32_t first = 0; first < rows; first += in_flight) {
     memset(slots, 0, sizeof slots);

@@ -75,25 +75,25 @@ void tg_kernels_destroy(tg_kernels *kernels) {
 
 tg_gemm_setup tg_gemm_setup_of(const tg_machine_state *state, const tg_execution *x) {
   const tg_mx_instr *in = &x->in->mx;
-  tg_gemm_setup g = {.s = tg_mx_stationary(&state->params, in->format[0]),
+  tg_gemm_setup g = {.s = tg_mx_stationary(&state->params, in->format),
                      .m = (uint32_t)(in->m_count[0] * in->m_count[1]),
                      .blocks = 1,
                      .kblocks = 1,
-                     .init = in->init[0]};
+                     .init = in->init};
   for (int l = 0; l < 4; l++) {
     g.blocks *= (uint32_t)in->blk_count[l];
-    if (in->k_loops[0] >> l & 1) g.kblocks *= (uint32_t)in->blk_count[l];
+    if (in->k_loops >> l & 1) g.kblocks *= (uint32_t)in->blk_count[l];
   }
-  int64_t left = in->k_total[0];
+  int64_t left = in->k_total;
   for (int l = 0; l < TG_LEVELS; l++) {
     left -= x->index[l] * in->k_delta[l];
-    if (in->init_levels[0] >> l & 1 && x->index[l]) g.init = false;
+    if (in->init_levels >> l & 1 && x->index[l]) g.init = false;
   }
-  if (left > in->k_chunk[0]) left = in->k_chunk[0];
+  if (left > in->k_chunk) left = in->k_chunk;
   g.k_left = left < 0 ? 0 : (uint32_t)left;
-  g.sr_key = state->keys[in->sr_key[0]];
-  g.sr_tile = (uint32_t)in->sr_tile[0] + tg_execution_advance(x, in->sr_tile_delta);
-  g.sr_row = (uint32_t)in->sr_row[0] + tg_execution_advance(x, in->sr_row_delta);
-  g.sr_col = (uint32_t)in->sr_col[0] + tg_execution_advance(x, in->sr_col_delta);
+  g.sr_key = state->keys[in->sr_key];
+  g.sr_tile = (uint32_t)in->sr_tile + tg_execution_advance(x, in->sr_tile_delta);
+  g.sr_row = (uint32_t)in->sr_row + tg_execution_advance(x, in->sr_row_delta);
+  g.sr_col = (uint32_t)in->sr_col + tg_execution_advance(x, in->sr_col_delta);
   return g;
 }

@@ -29,13 +29,12 @@ void tg_exec_send(tg_machine_state *state, uint32_t tile, const tg_execution *x,
   const tg_tx_instr *in = &x->in->tx;
   size_t bytes = tg_flit_bytes(&state->params);
   for (uint32_t pos = 0; pos < 17; pos++) {
-    if (!(in->dst_mask[0] >> pos & 1)) continue;
-    uint8_t *to = arrival(state, tg_lane_endpoint(&state->params, tile, (uint32_t)in->dir[0], pos));
+    if (!(in->dst_mask >> pos & 1)) continue;
+    uint8_t *to = arrival(state, tg_lane_endpoint(&state->params, tile, (uint32_t)in->dir, pos));
     for (uint32_t f = first, run; f < first + count; f += run) {
-      int64_t src = run_row(x->address[TG_AT_SRC], f, in->src_inner[0], in->src_stride[0]);
-      int64_t dst = run_row(x->address[TG_AT_DST], f, in->dst_inner[0], in->dst_stride[0]);
-      run = tg_min(left_in_run(f, in->src_inner[0]),
-                   tg_min(left_in_run(f, in->dst_inner[0]), first + count - f));
+      int64_t src = run_row(x->address[TG_AT_SRC], f, in->src_inner, in->src_stride);
+      int64_t dst = run_row(x->address[TG_AT_DST], f, in->dst_inner, in->dst_stride);
+      run = tg_min(left_in_run(f, in->src_inner), tg_min(left_in_run(f, in->dst_inner), first + count - f));
       memcpy(to + (size_t)dst * bytes, tg_pad_row(state, tile, (uint32_t)src), run * bytes);
     }
   }
@@ -87,11 +86,11 @@ static void deliver(tg_machine_state *state, uint32_t agcu, const tg_execution *
   const tg_agcu_instr *in = &x->in->agcu;
   const tg_params *m = &state->params;
   uint32_t dir = tg_is_west(m, agcu) ? TG_DIR_EAST : TG_DIR_SOUTH, bytes = tg_flit_bytes(m);
-  for (uint32_t mask = (uint32_t)in->dst_mask[0]; mask; mask &= mask - 1) {
+  for (uint32_t mask = (uint32_t)in->dst_mask; mask; mask &= mask - 1) {
     uint32_t tile = tg_lane_endpoint(m, tg_tiles(m) + agcu, dir, (uint32_t)__builtin_ctz(mask));
     for (uint32_t f = 0, run; f < count; f += run) {
-      int64_t dst = run_row(x->address[TG_AT_DST], first + f, in->dst_inner[0], in->dst_stride[0]);
-      run = tg_min(left_in_run(first + f, in->dst_inner[0]), count - f);
+      int64_t dst = run_row(x->address[TG_AT_DST], first + f, in->dst_inner, in->dst_stride);
+      run = tg_min(left_in_run(first + f, in->dst_inner), count - f);
       memcpy(tg_pad_row(state, tile, (uint32_t)dst), data + (size_t)f * bytes, (size_t)run * bytes);
     }
   }
@@ -99,7 +98,7 @@ static void deliver(tg_machine_state *state, uint32_t agcu, const tg_execution *
 
 /* Invalid elements of a span get the fill value. */
 static void fill(const tg_agcu_instr *in, uint32_t chip_bytes, uint8_t *at, uint32_t count) {
-  uint32_t word = (uint32_t)in->fill[0];
+  uint32_t word = (uint32_t)in->fill;
   uint16_t half = (uint16_t)word;
   for (uint32_t i = 0; i < count; i++)
     if (chip_bytes == 4)
@@ -130,7 +129,7 @@ tg_status tg_exec_load(tg_machine_state *state, uint32_t agcu, const tg_executio
   uint32_t first = walk->flit, bytes = tg_flit_bytes(&state->params), z = walk->chip_bytes, atoms;
   tg_walk_burst(walk, state->params.burst_flits, &spans, &atoms);
   if (out_atoms) *out_atoms = atoms;
-  if (in->take[0] % walk->flit_elements) memset(burst, 0, (size_t)(walk->flit - first) * bytes);
+  if (in->take % walk->flit_elements) memset(burst, 0, (size_t)(walk->flit - first) * bytes);
   for (uint32_t i = 0; i < spans.count; i++) {
     const tg_span *span = &list[i];
     tg_status status = check_span(span, walk->memory_bytes, state->dram, diag);
@@ -138,8 +137,7 @@ tg_status tg_exec_load(tg_machine_state *state, uint32_t agcu, const tg_executio
     uint8_t *at = burst + (size_t)(span->flit - first) * bytes + span->lane * z;
     if (span->valid_count < span->length) fill(in, z, at, span->length);
     if (span->valid_count)
-      convert(in->convert[0], state->dram->bytes + span->address, at + span->valid_first * z,
-              span->valid_count);
+      convert(in->convert, state->dram->bytes + span->address, at + span->valid_first * z, span->valid_count);
   }
   deliver(state, agcu, x, first, walk->flit - first, burst);
   return TG_OK;

@@ -107,16 +107,16 @@ static void add_arrivals(const tg_params *m, uint32_t endpoint, uint32_t dir, ui
 }
 
 static uint32_t direction(const tg_params *m, uint32_t endpoint, const tg_execution *x) {
-  if (endpoint < tg_tiles(m)) return (uint32_t)x->in->tx.dir[0];
+  if (endpoint < tg_tiles(m)) return (uint32_t)x->in->tx.dir;
   return tg_is_west(m, endpoint - tg_tiles(m)) ? TG_DIR_EAST : TG_DIR_SOUTH;
 }
 
 static void add_device_memory(const tg_machine_state *state, const tg_execution *x, footprint *out) {
   const tg_agcu_instr *in = &x->in->agcu;
   tg_walk walk;
-  tg_walk_begin(&walk, &state->params, in, x->index, state->bases[in->base[0]]);
+  tg_walk_begin(&walk, &state->params, in, x->index, state->bases[in->base]);
   tg_walk_reach(&walk, &out->low, &out->high);
-  out->writes = in->op[0] == TG_OP_agcu_store;
+  out->writes = in->op == TG_OP_agcu_store;
 }
 
 static void measure(const tg_machine_state *state, uint32_t endpoint, tg_unit unit, const tg_execution *x,
@@ -161,18 +161,18 @@ static void transfer(tg_machine_state *state, uint32_t agcu, const tg_execution 
   tg_walk walk;
   tg_diag ignored;
   tg_status status = TG_OK;
-  tg_walk_begin(&walk, &state->params, in, x->index, state->bases[in->base[0]]);
-  if (in->index_size[0]) walk.indices = state->stores[agcu] + sizeof(uint32_t) * x->address[TG_AT_INDEX];
+  tg_walk_begin(&walk, &state->params, in, x->index, state->bases[in->base]);
+  if (in->index_size) walk.indices = state->stores[agcu] + sizeof(uint32_t) * x->address[TG_AT_INDEX];
   while (!status && walk.flit < walk.flits)
-    status = in->op[0] == TG_OP_agcu_load ? tg_exec_load(state, agcu, x, &walk, NULL, &ignored)
-                                          : tg_exec_store(state, agcu, x, &walk, NULL, &ignored);
+    status = in->op == TG_OP_agcu_load ? tg_exec_load(state, agcu, x, &walk, NULL, &ignored)
+                                       : tg_exec_store(state, agcu, x, &walk, NULL, &ignored);
 }
 
 static void carry_out(const tg_values *v, uint32_t endpoint, tg_unit unit, const tg_execution *x) {
   switch (unit) {
   case TG_MX: tg_exec_gemm(v->kernels, v->state, endpoint, x); return;
   case TG_VX: tg_exec_vop(v->kernels, v->state, endpoint, x); return;
-  case TG_TX: tg_exec_send(v->state, endpoint, x, 0, (uint32_t)x->in->tx.flits[0]); return;
+  case TG_TX: tg_exec_send(v->state, endpoint, x, 0, (uint32_t)x->in->tx.flits); return;
   case TG_AGCU: transfer(v->state, endpoint - tg_tiles(&v->state->params), x); return;
   }
 }
@@ -232,7 +232,7 @@ static void start(tg_values *v) {
 
 void tg_values_add(tg_values *v, uint32_t endpoint, tg_unit unit, const tg_execution *x,
                    const tg_accesses *accesses) {
-  if (x->in->common.op[0] == TG_OP_sync) return;
+  if (x->in->common.op == TG_OP_sync) return;
   if (v->threads == 1) {
     carry_out(v, endpoint, unit, x);
     return;

@@ -287,12 +287,12 @@ static value stream_pointer(emitter *e, uint32_t t, uint32_t half) {
   const tg_stream *s = tg_stream_of(e->in, (int)t);
   value o0 = fresh(e), o1 = fresh(e), a0 = fresh(e), a1 = fresh(e), row = fresh(e), byte = fresh(e),
         at = fresh(e);
-  bool acc = s->kind[0] == TG_STREAM_ACC;
+  bool acc = s->kind == TG_STREAM_ACC;
   tg_text_add(e->t, "  %s = mul i64 %s, %%s%u.j0\n", o0.name, e->j0, t);
   tg_text_add(e->t, "  %s = mul i64 %s, %%s%u.j1\n", o1.name, e->j1, t);
   tg_text_add(e->t, "  %s = add i64 %%s%u.at, %s\n", a0.name, t, o0.name);
   tg_text_add(e->t, "  %s = add i64 %s, %s\n", a1.name, a0.name, o1.name);
-  tg_text_add(e->t, "  %s = add i64 %s, %u\n", row.name, a1.name, s->kind[0] == TG_STREAM_FP32 ? half : 0);
+  tg_text_add(e->t, "  %s = add i64 %s, %u\n", row.name, a1.name, s->kind == TG_STREAM_FP32 ? half : 0);
   tg_text_add(e->t, "  %s = mul i64 %s, %u\n", byte.name, row.name, acc ? 8 * e->p : 4 * e->p);
   tg_text_add(e->t, "  %s = getelementptr i8, ptr %%%s, i64 %s\n", at.name, acc ? "acc" : "pad", byte.name);
   return at;
@@ -311,20 +311,20 @@ static value load_half(emitter *e, value at, uint32_t half, value old) {
 static value load(emitter *e, const tg_ucode *w) {
   const tg_stream *s = tg_stream_of(e->in, w->ld_stream);
   value at = stream_pointer(e, w->ld_stream, w->ld_half), v = fresh(e);
-  switch (s->kind[0]) {
+  switch (s->kind) {
   case TG_STREAM_FP32: return load_half(e, at, w->ld_half, e->reg[w->ld_dst]);
   case TG_STREAM_ACC:
     tg_text_add(e->t, "  %s = load %s, ptr %s, align 4\n", v.name, type(e), at.name);
     return v;
   case TG_STREAM_SPLAT32: {
     value lane = fresh(e);
-    tg_text_add(e->t, "  %s = getelementptr i32, ptr %s, i64 %u\n", lane.name, at.name, (unsigned)s->lane[0]);
+    tg_text_add(e->t, "  %s = getelementptr i32, ptr %s, i64 %u\n", lane.name, at.name, (unsigned)s->lane);
     tg_text_add(e->t, "  %s = load i32, ptr %s, align 4\n", v.name, lane.name);
     return splat_scalar(e, v.name);
   }
   default:
     tg_text_add(e->t, "  %s = load <%u x i16>, ptr %s, align 2\n", v.name, e->n, at.name);
-    return widen(e, v, s->kind[0] == TG_STREAM_BF16);
+    return widen(e, v, s->kind == TG_STREAM_BF16);
   }
 }
 
@@ -346,10 +346,9 @@ static value stochastic_bits(emitter *e, value a) {
 static void store(emitter *e, const tg_ucode *w, value a) {
   const tg_stream *s = tg_stream_of(e->in, w->st_stream);
   value at = stream_pointer(e, w->st_stream, w->st_half);
-  if (s->kind[0] != TG_STREAM_FP32) {
-    value halves =
-        truncate(e, s->kind[0] == TG_STREAM_BF16SR ? stochastic_bits(e, a)
-                                                   : narrow_bits(e, a, s->kind[0] == TG_STREAM_BF16));
+  if (s->kind != TG_STREAM_FP32) {
+    value halves = truncate(e, s->kind == TG_STREAM_BF16SR ? stochastic_bits(e, a)
+                                                           : narrow_bits(e, a, s->kind == TG_STREAM_BF16));
     tg_text_add(e->t, "  store <%u x i16> %s, ptr %s, align 2\n", e->n, halves.name, at.name);
     return;
   }
@@ -435,7 +434,7 @@ static void segments(emitter *e) {
   for (int q = 0; q < TG_SEGMENTS; q++) {
     if (!e->in->seg_len[q]) continue;
     e->j = e->j0 = e->j1 = "0";
-    if (!(e->in->seg_repeat[0] >> q & 1)) {
+    if (!(e->in->seg_repeat >> q & 1)) {
       segment_words(e, q);
       continue;
     }
@@ -539,21 +538,21 @@ void tg_vop_emit(tg_text *text, const char *name, const tg_params *params, const
 
 static void set_rounding(const tg_machine_state *state, const tg_execution *x, tg_vop_arguments *a) {
   const tg_vx_instr *in = &x->in->vx;
-  uint32_t tile = (uint32_t)in->sr_tile[0] + tg_execution_advance(x, in->sr_tile_delta);
-  uint32_t key = tg_sr_tile_key(state->keys[in->sr_key[0]], tile);
-  a->row_hash = tg_sr_row_hash(key, (uint32_t)in->sr_row[0]);
-  a->col_key = (int64_t)tg_sr_col_key(key) + in->sr_col[0] + tg_execution_advance(x, in->sr_col_delta);
+  uint32_t tile = (uint32_t)in->sr_tile + tg_execution_advance(x, in->sr_tile_delta);
+  uint32_t key = tg_sr_tile_key(state->keys[in->sr_key], tile);
+  a->row_hash = tg_sr_row_hash(key, (uint32_t)in->sr_row);
+  a->col_key = (int64_t)tg_sr_col_key(key) + in->sr_col + tg_execution_advance(x, in->sr_col_delta);
   memcpy(a->col_row, in->sr_col_row, sizeof a->col_row);
   memcpy(a->col_j, in->sr_col_j, sizeof a->col_j);
 }
 
 void tg_vop_run(tg_vop_function *function, tg_machine_state *state, uint32_t tile, const tg_execution *x) {
   const tg_vx_instr *in = &x->in->vx;
-  tg_vop_arguments a = {.rows = in->rows[0],
+  tg_vop_arguments a = {.rows = in->rows,
                         .row_count = {in->row_count[1], in->row_count[2]},
                         .j_count = {in->j_count[0], in->j_count[1]},
-                        .tail_step = in->tail_step[0],
-                        .tail_n = in->tail_n[0]};
+                        .tail_step = in->tail_step,
+                        .tail_n = in->tail_n};
   for (int t = 0; t < TG_STREAMS; t++) {
     const tg_stream *s = tg_stream_of(in, t);
     a.stream[t].base = x->address[t];

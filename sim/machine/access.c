@@ -62,7 +62,7 @@ static void gemm_accesses(const tg_params *m, const tg_mx_instr *in, tg_accesses
   }
   steps(&a, shape.groups ? (int64_t)shape.groups : in->m_count[0], in->a_m[0]);
   steps(&a, shape.groups ? shape.s : in->m_count[1], in->a_m[1]);
-  steps(&b, shape.s, in->b_row[0]);
+  steps(&b, shape.s, in->b_row);
   steps(&a, shape.beats, 1);
   steps(&b, shape.beats, 1);
   steps(&c, (int64_t)shape.rows, 1);
@@ -88,19 +88,19 @@ static void vop_accesses(const tg_tile_program *tile, const tg_vx_instr *in, tg_
                                                 "stream s8", "stream s9", "stream s10", "stream s11"};
   uint32_t once = 0, repeated = 0;
   for (int q = 0; q < TG_SEGMENTS; q++)
-    *(in->seg_repeat[0] >> q & 1 ? &repeated : &once) |= segment_uses(tile, in, q);
+    *(in->seg_repeat >> q & 1 ? &repeated : &once) |= segment_uses(tile, in, q);
   for (int t = 0; t < TG_STREAMS; t++) {
     const tg_stream *s = tg_stream_of(in, t);
     bool in_loop = repeated >> (2 * t) & 3, low = (once | repeated) >> (2 * t) & 1,
          high = (once | repeated) >> (2 * t + 1) & 1;
     if (!low && !high) continue;
-    range r = prefix(in->rows[0], in->row_count, s->row, 3);
+    range r = prefix(in->rows, in->row_count, s->row, 3);
     if (r.low > r.high) continue; /* no rows */
     for (int d = 0; in_loop && d < 2; d++) steps(&r, in->j_count[d], s->j[d]);
-    bool pairs = s->kind[0] == TG_STREAM_FP32;
+    bool pairs = s->kind == TG_STREAM_FP32;
     if (pairs && high) r.high++;
     if (pairs && !low) r.low++;
-    add(out, s->kind[0] == TG_STREAM_ACC ? TG_MEM_ACC : TG_MEM_PAD, t, names[t], r);
+    add(out, s->kind == TG_STREAM_ACC ? TG_MEM_ACC : TG_MEM_PAD, t, names[t], r);
   }
 }
 
@@ -109,24 +109,24 @@ static range runs(uint32_t flits, int64_t inner, int64_t stride) {
 }
 
 static void send_accesses(const tg_tx_instr *in, tg_accesses *out) {
-  uint32_t flits = (uint32_t)in->flits[0];
-  add(out, TG_MEM_PAD, TG_AT_SRC, "source", runs(flits, in->src_inner[0], in->src_stride[0]));
-  add_arrival(out, in->dst_mask[0], runs(flits, in->dst_inner[0], in->dst_stride[0]));
+  uint32_t flits = (uint32_t)in->flits;
+  add(out, TG_MEM_PAD, TG_AT_SRC, "source", runs(flits, in->src_inner, in->src_stride));
+  add_arrival(out, in->dst_mask, runs(flits, in->dst_inner, in->dst_stride));
 }
 
 static void agcu_accesses(const tg_params *m, const tg_agcu_instr *in, tg_accesses *out) {
   uint32_t flits = tg_agcu_flits(m, in);
-  if (in->index_size[0]) add(out, TG_MEM_INDEX, TG_AT_INDEX, "index", (range){0, in->rows[0] - 1});
-  if (in->op[0] == TG_OP_agcu_store)
+  if (in->index_size) add(out, TG_MEM_INDEX, TG_AT_INDEX, "index", (range){0, in->rows - 1});
+  if (in->op == TG_OP_agcu_store)
     add(out, TG_MEM_STORE, TG_AT_SRC, "source", (range){0, (int64_t)flits - 1});
   else
-    add_arrival(out, in->dst_mask[0], runs(flits, in->dst_inner[0], in->dst_stride[0]));
+    add_arrival(out, in->dst_mask, runs(flits, in->dst_inner, in->dst_stride));
 }
 
 void tg_instr_accesses(const tg_params *m, const tg_tile_program *tile, tg_unit unit, const tg_instr *instr,
                        tg_accesses *out) {
   out->count = 0;
-  if (instr->common.op[0] == TG_OP_sync) return;
+  if (instr->common.op == TG_OP_sync) return;
   switch (unit) {
   case TG_MX: gemm_accesses(m, &instr->mx, out); return;
   case TG_VX: vop_accesses(tile, &instr->vx, out); return;

@@ -21,12 +21,12 @@ static void count_gemm(tg_actions *sum, const tg_params *m, const tg_execution *
   tg_mx_shape shape = tg_mx_shape_of(m, in);
   uint64_t firsts = 1, results = shape.blocks * shape.rows; /* firsts: blocks with kb == 0 */
   for (int l = 0; l < 4; l++)
-    if (!(in->k_loops[0] >> l & 1)) firsts *= (uint64_t)in->blk_count[l];
-  bool init = in->init[0];
+    if (!(in->k_loops >> l & 1)) firsts *= (uint64_t)in->blk_count[l];
+  bool init = in->init;
   for (int l = 0; l < TG_LEVELS; l++)
-    if (in->init_levels[0] >> l & 1 && x->index[l]) init = false;
+    if (in->init_levels >> l & 1 && x->index[l]) init = false;
   uint64_t streamed = shape.groups ? shape.groups * shape.s : shape.rows;
-  sum->count[mac_of(in->format[0])] += results * shape.s * shape.s;
+  sum->count[mac_of(in->format)] += results * shape.s * shape.s;
   sum->count[TG_ACT_pad_read] += shape.blocks * shape.beats * (shape.s + streamed);
   sum->count[TG_ACT_acc_read] += (shape.blocks - (init ? firsts : 0)) * shape.rows * tg_lanes(m);
   sum->count[TG_ACT_acc_write] += results * shape.s;
@@ -40,12 +40,12 @@ static bool multiplies(uint8_t op) {
 static void count_vop(tg_actions *sum, const tg_params *m, const tg_execution *x, const uint64_t *words) {
   const tg_vx_instr *in = &x->in->vx;
   for (int q = 0; q < TG_SEGMENTS; q++) {
-    uint64_t times = (uint64_t)in->rows[0];
-    if (in->seg_repeat[0] >> q & 1) times *= (uint64_t)(in->j_count[0] * in->j_count[1]);
+    uint64_t times = (uint64_t)in->rows;
+    if (in->seg_repeat >> q & 1) times *= (uint64_t)(in->j_count[0] * in->j_count[1]);
     for (int64_t w = 0; w < in->seg_len[q]; w++) {
       tg_ucode word = tg_ucode_decode(words[in->seg_begin[q] + w]);
       sum->count[TG_ACT_word] += times;
-      if (word.ld_on && tg_stream_of(in, word.ld_stream)->kind[0] == TG_STREAM_ACC)
+      if (word.ld_on && tg_stream_of(in, word.ld_stream)->kind == TG_STREAM_ACC)
         sum->count[TG_ACT_acc_read] += times * tg_lanes(m);
       else if (word.ld_on)
         sum->count[TG_ACT_pad_read] += times;
@@ -70,28 +70,28 @@ static void count_transfer(tg_actions *sum, const tg_params *m, uint32_t endpoin
 
 static void count_send(tg_actions *sum, const tg_params *m, uint32_t endpoint, const tg_execution *x) {
   const tg_tx_instr *in = &x->in->tx;
-  uint32_t mask = (uint32_t)in->dst_mask[0];
-  sum->count[TG_ACT_pad_read] += (uint64_t)in->flits[0];
-  count_transfer(sum, m, endpoint, in->dir[0], mask, (uint64_t)in->flits[0]);
-  if (in->dst_post[0]) sum->count[TG_ACT_post] += (uint32_t)__builtin_popcount(mask);
+  uint32_t mask = (uint32_t)in->dst_mask;
+  sum->count[TG_ACT_pad_read] += (uint64_t)in->flits;
+  count_transfer(sum, m, endpoint, in->dir, mask, (uint64_t)in->flits);
+  if (in->dst_post) sum->count[TG_ACT_post] += (uint32_t)__builtin_popcount(mask);
 }
 
 static void count_load(tg_actions *sum, const tg_params *m, uint32_t endpoint, const tg_execution *x) {
   const tg_agcu_instr *in = &x->in->agcu;
-  uint32_t mask = (uint32_t)in->dst_mask[0];
+  uint32_t mask = (uint32_t)in->dst_mask;
   uint64_t flits = tg_agcu_flits(m, in);
   sum->count[TG_ACT_agcu_write] += flits;
   sum->count[TG_ACT_agcu_read] += flits;
   count_transfer(sum, m, endpoint, tg_is_west(m, endpoint - tg_tiles(m)) ? TG_DIR_EAST : TG_DIR_SOUTH, mask,
                  flits);
-  if (in->dst_post[0]) sum->count[TG_ACT_post] += (uint32_t)__builtin_popcount(mask);
+  if (in->dst_post) sum->count[TG_ACT_post] += (uint32_t)__builtin_popcount(mask);
 }
 
 void tg_actions_execute(tg_actions *sum, const tg_params *m, uint32_t endpoint, tg_unit unit,
                         const tg_execution *x, const uint64_t *words) {
   sum->count[TG_ACT_issue]++;
   for (int i = 0; i < 4; i++) sum->count[TG_ACT_post] += tg_execution_posts(x, i);
-  int64_t op = x->in->common.op[0];
+  int64_t op = x->in->common.op;
   if (op == TG_OP_sync) return;
   if (unit == TG_MX) count_gemm(sum, m, x);
   if (unit == TG_VX) count_vop(sum, m, x, words);

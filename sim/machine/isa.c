@@ -179,9 +179,9 @@ tg_status tg_instr_check(tg_unit unit, const tg_instr *instr, tg_diag *diag) {
                        field->name, i, (long long)value, field->bits);
     }
   }
-  if (!tg_operation_name(unit, instr->common.op[0]))
+  if (!tg_operation_name(unit, instr->common.op))
     return tg_fail(diag, TG_INVALID, "%s has no operation %lld", tg_unit_name(unit),
-                   (long long)instr->common.op[0]);
+                   (long long)instr->common.op);
   return TG_OK;
 }
 
@@ -200,7 +200,7 @@ char *tg_instr_print(tg_unit unit, const tg_instr *instr, tg_arena *arena) {
   const int64_t *members = (const int64_t *)(const void *)instr;
   tg_text_stream text;
   FILE *out = tg_text_begin(&text);
-  fputs(tg_operation_name(unit, instr->common.op[0]), out);
+  fputs(tg_operation_name(unit, instr->common.op), out);
   for (size_t f = 1; f < units[unit].count; f++) { /* field 0 is the operation */
     const tg_field *field = &units[unit].fields[f];
     const int64_t *values = members + field->member;
@@ -257,7 +257,7 @@ tg_status tg_instr_parse(tg_unit unit, const char *line, tg_instr *out_instr, tg
   for (size_t i = 0; i < sizeof operations / sizeof *operations && !known; i++) {
     known = operations[i].unit == unit && strlen(operations[i].name) == n &&
             !strncmp(operations[i].name, line, n);
-    if (known) out_instr->common.op[0] = operations[i].code;
+    if (known) out_instr->common.op = operations[i].code;
   }
   if (!known)
     return tg_fail(diag, TG_INVALID, "%s has no operation \"%.*s\"", tg_unit_name(unit),

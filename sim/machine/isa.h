@@ -53,22 +53,27 @@ typedef enum tg_alu {
 
 /* A row operand of an instruction. */
 typedef struct tg_row_operand {
-  int64_t base[1], delta[3], rot_count[1], rot_stride[1], rot_outer[1];
+  int64_t base, delta[3], rot_count, rot_stride, rot_outer;
 } tg_row_operand;
 
 /* A stream of a VOP. */
 typedef struct tg_stream {
-  int64_t kind[1];
+  int64_t kind;
   tg_row_operand at;
-  int64_t row[3], j[2], lane[1], banks[1], store[1];
+  int64_t row[3], j[2], lane, banks, store;
 } tg_stream;
 
 /* One struct a unit: tg_mx_instr, tg_vx_instr, tg_tx_instr, tg_agcu_instr, and before them the fields that they share,
- * tg_common_instr. Every field is an array of int64_t of its count, so that one table drives encoding, text and checks:
- * in->flits[0], in->blk_count[3]. Groups of fields have a name as well: in->common.op[0] is in->op[0], mx->a.base[0] is
- * mx->a_base[0], vop->stream[2].lane[0] is vop->s2_lane[0]. */
+ * tg_common_instr. A field of one element is an int64_t, others are arrays of their count: in->flits, in->blk_count[3].
+ * Groups of fields have a name as well: in->common.op is in->op, mx->a.base is mx->a_base, vop->stream[2].lane is
+ * vop->s2_lane. Encoding, text and checks find a field by its offset (tg_field). */
+#define ELEMENTS_1
+#define ELEMENTS_2                                     [2]
+#define ELEMENTS_3                                     [3]
+#define ELEMENTS_4                                     [4]
+#define ELEMENTS_6                                     [6]
 #define UNIT(unit)                                     typedef struct tg_##unit##_instr {
-#define FIELD(unit, name, count, bits, is_signed, doc) int64_t name[count];
+#define FIELD(unit, name, count, bits, is_signed, doc) int64_t name ELEMENTS_##count;
 #define GROUP(fields, member)                                                                                \
   union {                                                                                                    \
     struct {                                                                                                 \
@@ -96,6 +101,11 @@ typedef struct tg_stream {
 #undef FIELD
 #undef GROUP
 #undef END
+#undef ELEMENTS_1
+#undef ELEMENTS_2
+#undef ELEMENTS_3
+#undef ELEMENTS_4
+#undef ELEMENTS_6
 
 typedef union tg_instr {
   tg_common_instr common;

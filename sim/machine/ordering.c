@@ -123,7 +123,7 @@ static tg_status execute(check *k, unit *u, const tg_execution *x, const uint16_
   if (tg_accesses_check(k->m, &site->accesses, x, k->diag)) return tg_order_at(k, u, x);
   tg_status status = tg_order_touch(k, u, x, site);
   /* A STORE ends when the port has served it, and what was asked of the port before. */
-  if (u->reads && x->in->common.op[0] == TG_OP_agcu_store) u->known[u->reads] = u->executed;
+  if (u->reads && x->in->common.op == TG_OP_agcu_store) u->known[u->reads] = u->executed;
   if (!status) status = post_all(k, u, x, site);
   /* All but mx end an instruction before the next issues, as far as their own memory is concerned. */
   if (u->kind != TG_MX) u->known[u->component] = u->executed;

@@ -95,14 +95,14 @@ static tg_status gemm_rows(check *k, accessor *by) {
   const tg_mx_instr *in = &by->x->in->mx, *was = by->u->c.in;
   unit *u = by->u;
   int64_t first = by->x->address[TG_AT_C], last = first, rows = in->m_count[0] * in->m_count[1],
-          half = in->col_half[0], last_half = half;
+          half = in->col_half, last_half = half;
   for (int l = 0; l < 4; l++) {
     last += (in->blk_count[l] - 1) * in->c_blk[l];
     last_half += (in->blk_count[l] - 1) * in->h_blk[l];
   }
-  bool in_flight = was && u->known[u->component] < u->c.ordinal && was->format[0] == in->format[0] &&
-                   was->a_transposed[0] == in->a_transposed[0];
-  bool same_lanes = in->format[0] != TG_FMT_FP32 || (half & 1) == u->c.half;
+  bool in_flight = was && u->known[u->component] < u->c.ordinal && was->format == in->format &&
+                   was->a_transposed == in->a_transposed;
+  bool same_lanes = in->format != TG_FMT_FP32 || (half & 1) == u->c.half;
   int64_t apart = first - u->c.first;
   if (in_flight && same_lanes && apart && apart < was->m_count[0] * was->m_count[1] && -apart < rows)
     return tg_fail(
@@ -119,8 +119,8 @@ static tg_status gemm_rows(check *k, accessor *by) {
 
 static tg_status touch_gemm(check *k, accessor *by, const tg_accesses *accesses) {
   const tg_mx_instr *in = &by->x->in->mx;
-  uint64_t mask[3] = {owned(k, by->x->address[TG_AT_A], in->a_banks[0]),
-                      owned(k, by->x->address[TG_AT_B], in->b_banks[0]), 0};
+  uint64_t mask[3] = {owned(k, by->x->address[TG_AT_A], in->a_banks),
+                      owned(k, by->x->address[TG_AT_B], in->b_banks), 0};
   for (uint32_t i = 0; i < accesses->count; i++)
     mask[accesses->access[i].operand] |= used(k, &accesses->access[i], by->x);
   tg_status status = gemm_ports(k, by, mask[TG_AT_A], mask[TG_AT_B]);
@@ -134,12 +134,12 @@ static tg_status touch_vop(check *k, accessor *by, const tg_accesses *accesses) 
   uint64_t mask[2] = {0, 0}; /* loads, stores */
   for (int t = 0; t < TG_STREAMS; t++) {
     const tg_stream *s = tg_stream_of(in, t);
-    if (s->kind[0] == TG_STREAM_NONE) continue;
-    mask[s->store[0]] |= s->kind[0] == TG_STREAM_ACC ? half_of(k, by->x->address[t])
-                                                     : owned(k, by->x->address[t], s->banks[0]);
+    if (s->kind == TG_STREAM_NONE) continue;
+    mask[s->store] |=
+        s->kind == TG_STREAM_ACC ? half_of(k, by->x->address[t]) : owned(k, by->x->address[t], s->banks);
   }
   for (uint32_t i = 0; i < accesses->count; i++)
-    mask[tg_stream_of(in, accesses->access[i].operand)->store[0]] |= used(k, &accesses->access[i], by->x);
+    mask[tg_stream_of(in, accesses->access[i].operand)->store] |= used(k, &accesses->access[i], by->x);
   if (mask[0] & mask[1]) {
     own_ports(k, mask[0] & mask[1], "load and store streams of the VOP");
     return tg_order_at(k, by->u, by->x);
@@ -156,9 +156,9 @@ static tg_status touch_store_rows(check *k, accessor *by, uint32_t endpoint, uin
 
 /* A LOAD's next instruction may issue while the indices of its last burst are read. */
 static tg_status touch_indices(check *k, accessor *by, const tg_agcu_instr *in) {
-  uint32_t p = k->m->p, first = by->x->address[TG_AT_INDEX], last = first + (uint32_t)in->rows[0] - 1;
+  uint32_t p = k->m->p, first = by->x->address[TG_AT_INDEX], last = first + (uint32_t)in->rows - 1;
   accessor reader = *by;
-  if (in->op[0] == TG_OP_agcu_load) reader.component = by->u->reads;
+  if (in->op == TG_OP_agcu_load) reader.component = by->u->reads;
   return touch_store_rows(k, &reader, by->u->endpoint, first / p, last / p - first / p + 1);
 }
 
@@ -192,7 +192,7 @@ static tg_status touch_arrivals(check *k, accessor *by, const site *site, uint32
 }
 
 tg_status tg_order_touch(check *k, unit *u, const tg_execution *x, const site *site) {
-  if (x->in->common.op[0] == TG_OP_sync) return TG_OK;
+  if (x->in->common.op == TG_OP_sync) return TG_OK;
   accessor by = {.u = u, .x = x, .component = u->component};
   const tg_tx_instr *tx = &x->in->tx;
   const tg_agcu_instr *agcu = &x->in->agcu;
@@ -201,17 +201,17 @@ tg_status tg_order_touch(check *k, unit *u, const tg_execution *x, const site *s
   case TG_MX: return touch_gemm(k, &by, &site->accesses);
   case TG_VX: return touch_vop(k, &by, &site->accesses);
   case TG_TX:
-    status = touch_runs(k, &by, u->endpoint, x->address[TG_AT_SRC], (uint32_t)tx->flits[0], tx->src_inner[0],
-                        tx->src_stride[0]);
+    status = touch_runs(k, &by, u->endpoint, x->address[TG_AT_SRC], (uint32_t)tx->flits, tx->src_inner,
+                        tx->src_stride);
     if (status) return status;
-    return touch_arrivals(k, &by, site, (uint32_t)tx->flits[0], tx->dst_inner[0], tx->dst_stride[0]);
+    return touch_arrivals(k, &by, site, (uint32_t)tx->flits, tx->dst_inner, tx->dst_stride);
   case TG_AGCU: break;
   }
   uint32_t flits = tg_agcu_flits(k->m, agcu);
   status = tg_order_touch_memory(k, u, x);
-  if (!status && agcu->index_size[0]) status = touch_indices(k, &by, agcu);
+  if (!status && agcu->index_size) status = touch_indices(k, &by, agcu);
   if (status) return status;
-  if (agcu->op[0] == TG_OP_agcu_store)
+  if (agcu->op == TG_OP_agcu_store)
     return touch_store_rows(k, &by, u->endpoint, x->address[TG_AT_SRC], flits);
-  return touch_arrivals(k, &by, site, flits, agcu->dst_inner[0], agcu->dst_stride[0]);
+  return touch_arrivals(k, &by, site, flits, agcu->dst_inner, agcu->dst_stride);
 }

@@ -57,7 +57,7 @@ static tg_reach moved(tg_reach r, uint64_t base) {
   return r.low < r.high ? (tg_reach){r.low + (int64_t)base, r.high + (int64_t)base} : (tg_reach){0, 0};
 }
 
-static bool is_store(const tg_agcu_instr *in) { return in->op[0] == TG_OP_agcu_store; }
+static bool is_store(const tg_agcu_instr *in) { return in->op == TG_OP_agcu_store; }
 
 /* What a section does to memory from each entry of the base table on. */
 typedef struct base_use {
@@ -87,7 +87,7 @@ static user *users_of(const check *k, tg_arena *arena, uint32_t *out_count) {
     for (uint32_t pc = 0; u->kind == TG_AGCU && pc < u->sequencer.queue->count; pc++) {
       const tg_instr *in = &u->sequencer.queue->instrs[pc];
       tg_reach reach = u->sites[pc].reach;
-      if (in->common.op[0] == TG_OP_sync || reach.low >= reach.high) continue;
+      if (in->common.op == TG_OP_sync || reach.low >= reach.high) continue;
       users[(*out_count)++] = (user){.in = &in->agcu, .unit = i, .bytes = reach};
     }
   }
@@ -100,7 +100,7 @@ bool tg_order_memory_alike(const check *k, const tg_invocation *a, const tg_invo
   uint32_t count;
   const user *users = users_of(k, &arena, &count);
   for (uint32_t i = 0; i < count; i++) {
-    int64_t base = users[i].in->base[0];
+    int64_t base = users[i].in->base;
     join(&use->all[base], users[i].bytes);
     if (is_store(users[i].in)) join(&use->stored[base], users[i].bytes);
   }
@@ -124,8 +124,8 @@ static int by_low(const void *a, const void *b) {
 static int64_t fold_of(const user *users, uint32_t count, tg_reach bytes) {
   int64_t fold = 0;
   for (uint32_t i = 0; i < count; i++)
-    if (users[i].in->index_size[0] && overlap(users[i].bytes, bytes))
-      fold = tg_gcd(fold, users[i].in->index_stride[0]);
+    if (users[i].in->index_size && overlap(users[i].bytes, bytes))
+      fold = tg_gcd(fold, users[i].in->index_stride);
   return fold;
 }
 
@@ -158,10 +158,10 @@ static void find_regions(tg_order_memory *memory, const user *users, uint32_t co
 }
 
 static uint64_t alignment_of(const tg_agcu_instr *in) {
-  uint64_t bits = tg_convert_memory_bytes(in->convert[0]) | (uint64_t)in->offset[0];
+  uint64_t bits = tg_convert_memory_bytes(in->convert) | (uint64_t)in->offset;
   for (int l = 0; l < TG_LEVELS; l++) bits |= (uint64_t)in->offset_delta[l];
   for (int d = 0; d < 6; d++) bits |= (uint64_t)in->stride[d];
-  return in->index_size[0] ? bits | (uint64_t)in->index_stride[0] : bits;
+  return in->index_size ? bits | (uint64_t)in->index_stride : bits;
 }
 
 /* Pages that nothing touches cost nothing. */
@@ -192,7 +192,7 @@ tg_status tg_order_memory_open(check *k) {
   memory->regions = TG_NEW_ARRAY(&k->arena, region, count);
   uint64_t bits = 4;
   for (uint32_t i = 0; i < count; i++) {
-    users[i].bytes = moved(users[i].bytes, k->invocation->bases[users[i].in->base[0]]);
+    users[i].bytes = moved(users[i].bytes, k->invocation->bases[users[i].in->base]);
     /* Beyond the memory is a fault of every engine. */
     if (users[i].bytes.low < 0) users[i].bytes.low = 0;
     if (users[i].bytes.high > (int64_t)k->program->dram_bytes)
@@ -414,12 +414,12 @@ tg_status tg_order_touch_memory(check *k, unit *u, const tg_execution *x) {
   const tg_agcu_instr *in = &x->in->agcu;
   tg_walk walk;
   tg_reach reach;
-  tg_walk_begin(&walk, k->m, in, x->index, k->invocation->bases[in->base[0]]);
+  tg_walk_begin(&walk, k->m, in, x->index, k->invocation->bases[in->base]);
   tg_walk_reach(&walk, &reach.low, &reach.high);
   const region *r = first_region(memory, reach.low);
   if (r == memory->regions + memory->region_count || !overlap(r->bytes, reach)) return TG_OK;
   worker w = {.k = k, .u = u, .x = x, .store = is_store(in)};
-  if (in->index_size[0] && in->index_stride[0]) w.table = reach;
+  if (in->index_size && in->index_stride) w.table = reach;
   if (w.store && !(w.visit = new_visit(&w, 0, 0))) return out_of_visits(&w);
   tg_status status = TG_OK;
   while (walk.flit < walk.flits && !status) {

@@ -18,13 +18,12 @@ static uint32_t post_endpoint(const check *k, const unit *u, const tg_common_ins
 }
 
 static void set_up_arrivals(check *k, unit *u, const tg_instr *in, site *site) {
-  bool send = u->kind == TG_TX && in->common.op[0] == TG_OP_tx_send,
-       load = u->kind == TG_AGCU && in->common.op[0] == TG_OP_agcu_load;
+  bool send = u->kind == TG_TX && in->common.op == TG_OP_tx_send,
+       load = u->kind == TG_AGCU && in->common.op == TG_OP_agcu_load;
   if (!send && !load) return;
-  int64_t mask = send ? in->tx.dst_mask[0] : in->agcu.dst_mask[0],
-          sem = send ? in->tx.dst_sem[0] : in->agcu.dst_sem[0];
-  bool posts = send ? in->tx.dst_post[0] : in->agcu.dst_post[0];
-  uint32_t dir = send ? (uint32_t)in->tx.dir[0]
+  int64_t mask = send ? in->tx.dst_mask : in->agcu.dst_mask, sem = send ? in->tx.dst_sem : in->agcu.dst_sem;
+  bool posts = send ? in->tx.dst_post : in->agcu.dst_post;
+  uint32_t dir = send ? (uint32_t)in->tx.dir
                       : (tg_is_west(k->m, u->endpoint - tg_tiles(k->m)) ? TG_DIR_EAST : TG_DIR_SOUTH);
   if (load && !u->reads) u->reads = k->components++;
   site->arrivals = TG_NEW_ARRAY(&k->arena, arrival, (size_t)__builtin_popcountll((uint64_t)mask));
@@ -62,8 +61,8 @@ static tg_status set_up_site(check *k, unit *u, uint32_t pc) {
                     end_sequence(u, in), 0);
   }
   for (int pos = 0; pos < POSITIONS && !status; pos++)
-    if (in->common.credit_mask[0] >> pos & 1)
-      status = claim(k, semaphore_at(k, u->endpoint, in->common.credit_base[0] + pos), index);
+    if (in->common.credit_mask >> pos & 1)
+      status = claim(k, semaphore_at(k, u->endpoint, in->common.credit_base + pos), index);
   set_up_arrivals(k, u, in, site);
   return status;
 }
@@ -86,7 +85,7 @@ static tg_status count_posts(check *k, unit *u) {
     if (++k->executions > MAX_EXECUTIONS) return tg_order_too_long(k, "50000000 instructions are executed");
     site *site = &u->sites[s.pc];
     tg_execution x = tg_sequencer_peek(&s);
-    if (u->kind == TG_AGCU && x.in->common.op[0] != TG_OP_sync) widen_reach(k, site, &x);
+    if (u->kind == TG_AGCU && x.in->common.op != TG_OP_sync) widen_reach(k, site, &x);
     for (int i = 0; i < 4; i++)
       if (tg_execution_posts(&x, i)) site->post[i]->total++;
     for (uint32_t a = 0; a < site->arrival_count; a++)

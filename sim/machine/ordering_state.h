@@ -119,8 +119,8 @@ static inline semaphore *semaphore_at(const check *k, uint32_t endpoint, int64_t
 }
 
 static inline sequence end_sequence(const unit *u, const tg_instr *in) {
-  bool late = u->kind == TG_MX     ? in->common.op[0] == TG_OP_mx_gemm
-              : u->kind == TG_AGCU ? in->common.op[0] == TG_OP_agcu_load
+  bool late = u->kind == TG_MX     ? in->common.op == TG_OP_mx_gemm
+              : u->kind == TG_AGCU ? in->common.op == TG_OP_agcu_load
                                    : false;
   return late ? LATE : IN_ORDER;
 }

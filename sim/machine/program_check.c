@@ -46,10 +46,10 @@ static tg_status check_common(const check *k, const tg_common_instr *in, uint32_
          "post_pos[%d]: there is no position %lld to post to", i, (long long)in->post_pos[i]);
   }
   for (int pos = 0; pos < 17; pos++) {
-    if (!(in->credit_mask[0] >> pos & 1)) continue;
-    WANT(in->credit_base[0] + pos < k->m->semaphores, "credits reach beyond the semaphores");
+    if (!(in->credit_mask >> pos & 1)) continue;
+    WANT(in->credit_base + pos < k->m->semaphores, "credits reach beyond the semaphores");
     for (int i = 0; i < 4; i++)
-      WANT(!in->wait_on[i] || in->wait_sem[i] != in->credit_base[0] + pos,
+      WANT(!in->wait_on[i] || in->wait_sem[i] != in->credit_base + pos,
            "semaphore %lld is waited for twice, once as a credit", (long long)in->wait_sem[i]);
   }
   return TG_OK;
@@ -61,7 +61,7 @@ static tg_status check_accumulator(const check *k, const tg_mx_instr *in, int64_
   int64_t back = 0, halves_back = 0;
   for (int l = 3; l >= 0; l--) { /* loop l goes on, those inside begin again */
     int64_t step = in->c_blk[l] - back, halves = in->h_blk[l] - halves_back;
-    bool other_half = in->format[0] == TG_FMT_FP32 && halves % 2 != 0;
+    bool other_half = in->format == TG_FMT_FP32 && halves % 2 != 0;
     WANT(in->blk_count[l] < 2 || other_half || step == 0 || step >= rows || step <= -rows,
          "c_blk[%d]: accumulator rows of two blocks that follow each other overlap in part: %lld rows, %lld "
          "apart",
@@ -78,8 +78,8 @@ static tg_status check_mx(const check *k, const tg_mx_instr *in) {
   int64_t blocks = 1;
   for (int l = 0; l < 4; l++) blocks *= in->blk_count[l];
   WANT(blocks >= 1 && blocks <= 1 << 20, "blk_count: %lld blocks", (long long)blocks);
-  WANT(!in->sr[0] || in->sr_blocks[0] >= 1, "sr_blocks is 0");
-  WANT(in->sr_key[0] < TG_BASES, "sr_key is out of range");
+  WANT(!in->sr || in->sr_blocks >= 1, "sr_blocks is 0");
+  WANT(in->sr_key < TG_BASES, "sr_key is out of range");
   return check_accumulator(k, in, rows);
 }
 
@@ -99,14 +99,14 @@ static tg_status check_word(const check *k, const tg_vx_instr *in, uint32_t inde
   if (w.ld_on) {
     WANT(w.ld_stream < TG_STREAMS, "word %u: there is no stream %u", index, w.ld_stream);
     const tg_stream *s = tg_stream_of(in, w.ld_stream);
-    WANT(s->kind[0] != TG_STREAM_NONE && s->kind[0] != TG_STREAM_BF16SR && !s->store[0],
+    WANT(s->kind != TG_STREAM_NONE && s->kind != TG_STREAM_BF16SR && !s->store,
          "word %u loads from stream %u, which is not a load stream", index, w.ld_stream);
   }
   if (w.st_on) {
     WANT(w.st_stream < TG_STREAMS, "word %u: there is no stream %u", index, w.st_stream);
     const tg_stream *s = tg_stream_of(in, w.st_stream);
-    WANT(s->store[0] && ((s->kind[0] >= TG_STREAM_FP32 && s->kind[0] <= TG_STREAM_FP16) ||
-                         s->kind[0] == TG_STREAM_BF16SR),
+    WANT(s->store &&
+             ((s->kind >= TG_STREAM_FP32 && s->kind <= TG_STREAM_FP16) || s->kind == TG_STREAM_BF16SR),
          "word %u stores to stream %u, which is not a store stream", index, w.st_stream);
   }
   return TG_OK;
@@ -115,11 +115,11 @@ static tg_status check_word(const check *k, const tg_vx_instr *in, uint32_t inde
 static tg_status check_vx(const check *k, const tg_vx_instr *in) {
   for (int d = 0; d < 3; d++) WANT(in->row_count[d] >= 1, "row_count[%d] is 0", d);
   for (int d = 0; d < 2; d++) WANT(in->j_count[d] >= 1, "j_count[%d] is 0", d);
-  WANT(in->sr_key[0] < TG_BASES, "sr_key is out of range");
+  WANT(in->sr_key < TG_BASES, "sr_key is out of range");
   for (int t = 0; t < TG_STREAMS; t++) {
     const tg_stream *s = tg_stream_of(in, t);
-    WANT(s->kind[0] < TG_STREAM_COUNT, "s%d_kind: there is no kind %lld", t, (long long)s->kind[0]);
-    WANT(s->lane[0] < k->m->p, "s%d_lane is beyond a bank row", t);
+    WANT(s->kind < TG_STREAM_COUNT, "s%d_kind: there is no kind %lld", t, (long long)s->kind);
+    WANT(s->lane < k->m->p, "s%d_lane is beyond a bank row", t);
   }
   for (int q = 0; q < TG_SEGMENTS; q++) {
     WANT(in->seg_begin[q] + in->seg_len[q] <= k->tile->word_count, "segment %d reaches beyond the microcode",
@@ -145,35 +145,33 @@ static tg_status check_destinations(const check *k, int64_t dir, int64_t mask) {
 }
 
 static tg_status check_tx(const check *k, const tg_tx_instr *in) {
-  WANT(in->flits[0] >= 1, "flits is 0");
-  WANT(in->src_inner[0] >= 1 && in->dst_inner[0] >= 1, "src_inner or dst_inner is 0");
-  WANT(!in->dst_post[0] || in->dst_sem[0] < k->m->semaphores, "there is no semaphore %lld",
-       (long long)in->dst_sem[0]);
-  return check_destinations(k, in->dir[0], in->dst_mask[0]);
+  WANT(in->flits >= 1, "flits is 0");
+  WANT(in->src_inner >= 1 && in->dst_inner >= 1, "src_inner or dst_inner is 0");
+  WANT(!in->dst_post || in->dst_sem < k->m->semaphores, "there is no semaphore %lld", (long long)in->dst_sem);
+  return check_destinations(k, in->dir, in->dst_mask);
 }
 
 static tg_status check_agcu(const check *k, const tg_agcu_instr *in) {
-  WANT(in->rows[0] >= 1 && in->take[0] >= 1, "rows or take is 0");
+  WANT(in->rows >= 1 && in->take >= 1, "rows or take is 0");
   for (int d = 0; d < 3; d++) WANT(in->m_radix[d] >= 1 && in->k_radix[d] >= 1, "a radix is 0");
-  WANT(in->convert[0] < TG_CVT_COUNT, "there is no conversion %lld", (long long)in->convert[0]);
+  WANT(in->convert < TG_CVT_COUNT, "there is no conversion %lld", (long long)in->convert);
   /* Flits are counted in 32 bits; one more than that would take years to simulate. */
-  WANT((uint64_t)in->rows[0] * (uint64_t)in->take[0] < 1ull << 31, "more than 2^31 elements");
-  WANT(in->index_size[0] <= TG_MOST_INDEXED_ROWS, "index_size: more than 2^24 rows to choose from");
-  if (in->op[0] == TG_OP_agcu_store) {
-    WANT(in->convert[0] <= TG_CVT_16, "a STORE does not convert");
+  WANT((uint64_t)in->rows * (uint64_t)in->take < 1ull << 31, "more than 2^31 elements");
+  WANT(in->index_size <= TG_MOST_INDEXED_ROWS, "index_size: more than 2^24 rows to choose from");
+  if (in->op == TG_OP_agcu_store) {
+    WANT(in->convert <= TG_CVT_16, "a STORE does not convert");
     return TG_OK;
   }
-  WANT(in->dst_inner[0] >= 1, "dst_inner is 0");
-  WANT(!in->dst_post[0] || in->dst_sem[0] < k->m->semaphores, "there is no semaphore %lld",
-       (long long)in->dst_sem[0]);
+  WANT(in->dst_inner >= 1, "dst_inner is 0");
+  WANT(!in->dst_post || in->dst_sem < k->m->semaphores, "there is no semaphore %lld", (long long)in->dst_sem);
   return check_destinations(k, tg_is_west(k->m, k->endpoint - tg_tiles(k->m)) ? TG_DIR_EAST : TG_DIR_SOUTH,
-                            in->dst_mask[0]);
+                            in->dst_mask);
 }
 
 static tg_status check_instr(const check *k, tg_unit unit, const tg_instr *instr, uint32_t pc) {
   tg_status status = tg_instr_check(unit, instr, k->diag);
   if (!status) status = check_common(k, &instr->common, pc);
-  if (status || instr->common.op[0] == TG_OP_sync) return status;
+  if (status || instr->common.op == TG_OP_sync) return status;
   switch (unit) {
   case TG_MX: return check_mx(k, &instr->mx);
   case TG_VX: return check_vx(k, &instr->vx);
@@ -231,7 +229,7 @@ static void add_steps(reach *r, double count, int64_t stride) {
 
 /* Of all executions, whatever the indices: of each digit, and of each loop in its queue, all that it may be. */
 static reach reach_of(const tg_queue *queue, const tg_agcu_instr *in) {
-  reach r = {(double)in->offset[0], (double)in->offset[0] + tg_convert_memory_bytes(in->convert[0])};
+  reach r = {(double)in->offset, (double)in->offset + tg_convert_memory_bytes(in->convert)};
   for (int l = 0; l < TG_LEVELS; l++) {
     int64_t most = 1;
     for (uint32_t pc = 0; pc < queue->count; pc++)
@@ -242,7 +240,7 @@ static reach reach_of(const tg_queue *queue, const tg_agcu_instr *in) {
     add_steps(&r, (double)in->m_radix[d], in->stride[d]);
     add_steps(&r, (double)in->k_radix[d], in->stride[3 + d]);
   }
-  add_steps(&r, (double)in->index_size[0], in->index_stride[0]);
+  add_steps(&r, (double)in->index_size, in->index_stride);
   return r;
 }
 
@@ -253,9 +251,9 @@ static tg_status check_table(const check *k, const tg_section *section, const tg
       const tg_queue *queue = &section->agcus[a].contexts[c];
       for (uint32_t pc = 0; pc < queue->count; pc++) {
         const tg_agcu_instr *in = &queue->instrs[pc].agcu;
-        if (in->op[0] == TG_OP_sync || !in->index_size[0]) continue;
+        if (in->op == TG_OP_sync || !in->index_size) continue;
         reach r = reach_of(queue, in);
-        double base = (double)invocation->bases[in->base[0]];
+        double base = (double)invocation->bases[in->base];
         WANT(base + r.low >= 0 && base + r.high <= (double)k->program->dram_bytes,
              "agcu %u context %u, instruction %u: rows by index may lie outside the memory", a, c, pc);
       }

@@ -5,7 +5,7 @@
 
 /* Row operands of an instruction, in their places. */
 static uint32_t operands(tg_unit unit, const tg_instr *in, const tg_row_operand *out[TG_OPERANDS]) {
-  if (in->common.op[0] == TG_OP_sync) return 0;
+  if (in->common.op == TG_OP_sync) return 0;
   switch (unit) {
   case TG_MX:
     out[TG_AT_A] = &in->mx.a;
@@ -47,8 +47,8 @@ tg_execution tg_sequencer_peek(const tg_sequencer *s) {
   const tg_row_operand *operand[TG_OPERANDS];
   uint32_t count = operands(s->unit, in, operand);
   for (uint32_t o = 0; o < count; o++)
-    x.address[o] = (uint16_t)((uint32_t)operand[o]->base[0] + tg_execution_advance(&x, operand[o]->delta) +
-                              s->rotation[s->pc][o] * (uint32_t)operand[o]->rot_stride[0]);
+    x.address[o] = (uint16_t)((uint32_t)operand[o]->base + tg_execution_advance(&x, operand[o]->delta) +
+                              s->rotation[s->pc][o] * (uint32_t)operand[o]->rot_stride);
   return x;
 }
 
@@ -58,8 +58,8 @@ void tg_sequencer_step(tg_sequencer *s) {
   uint32_t count = operands(s->unit, in, operand);
   for (uint32_t o = 0; o < count; o++) {
     uint8_t *rotation = &s->rotation[s->pc][o];
-    if (operand[o]->rot_outer[0] && !ends_inner(s, in)) continue;
-    *rotation = *rotation + 1 < operand[o]->rot_count[0] ? (uint8_t)(*rotation + 1) : 0;
+    if (operand[o]->rot_outer && !ends_inner(s, in)) continue;
+    *rotation = *rotation + 1 < operand[o]->rot_count ? (uint8_t)(*rotation + 1) : 0;
   }
   for (int l = TG_LEVELS - 1; l >= 0; l--) {
     if (!in->common.loop_count[l]) continue;
@@ -78,7 +78,7 @@ uint32_t tg_execution_waits(const tg_execution *x, uint16_t out[TG_MAX_WAITS]) {
   for (int i = 0; i < 4; i++)
     if (in->wait_on[i] && (!in->wait_first[i] || x->index[2] == 0)) out[count++] = (uint16_t)in->wait_sem[i];
   for (int pos = 0; pos < 17; pos++)
-    if (in->credit_mask[0] >> pos & 1) out[count++] = (uint16_t)(in->credit_base[0] + pos);
+    if (in->credit_mask >> pos & 1) out[count++] = (uint16_t)(in->credit_base + pos);
   return count;
 }
 

@@ -12,8 +12,8 @@ uint32_t tg_convert_chip_bytes(int64_t convert) {
 }
 
 uint32_t tg_agcu_flits(const tg_params *params, const tg_agcu_instr *in) {
-  uint32_t elements = tg_flit_bytes(params) / tg_convert_chip_bytes(in->convert[0]);
-  return (uint32_t)in->rows[0] * (tg_div_up(in->take[0], elements));
+  uint32_t elements = tg_flit_bytes(params) / tg_convert_chip_bytes(in->convert);
+  return (uint32_t)in->rows * (tg_div_up(in->take, elements));
 }
 
 /* Digits of a linear index; the outermost takes what is left. */
@@ -34,19 +34,19 @@ static uint32_t advance(const int64_t first, const int64_t delta[TG_LEVELS],
 void tg_walk_begin(tg_walk *walk, const tg_params *params, const tg_agcu_instr *in,
                    const uint32_t index[TG_LEVELS], uint64_t base_address) {
   *walk = (tg_walk){.in = in, .fresh = true};
-  walk->memory_bytes = tg_convert_memory_bytes(in->convert[0]);
-  walk->chip_bytes = tg_convert_chip_bytes(in->convert[0]);
+  walk->memory_bytes = tg_convert_memory_bytes(in->convert);
+  walk->chip_bytes = tg_convert_chip_bytes(in->convert);
   walk->flit_elements = tg_flit_bytes(params) / walk->chip_bytes;
   walk->flit_shift = (uint32_t)__builtin_ctz(walk->flit_elements);
-  walk->row_flits = tg_div_up(in->take[0], walk->flit_elements);
+  walk->row_flits = tg_div_up(in->take, walk->flit_elements);
   walk->flits = tg_agcu_flits(params, in);
   walk->single = in->stride[5] != (int64_t)walk->memory_bytes || (in->x_inc[5] != 0 && in->x_inc[5] != 1) ||
                  in->y_inc[5] != 0;
-  walk->base = (int64_t)base_address + in->offset[0];
+  walk->base = (int64_t)base_address + in->offset;
   for (int l = 0; l < TG_LEVELS; l++) walk->base += (int64_t)index[l] * in->offset_delta[l];
-  walk->m_first = advance(in->m_first[0], in->m_delta, index);
+  walk->m_first = advance(in->m_first, in->m_delta, index);
   digits(walk->m_first, in->m_radix, walk->digit);
-  walk->k_first = advance(in->k_first[0], in->k_delta, index);
+  walk->k_first = advance(in->k_first, in->k_delta, index);
   digits(walk->k_first, in->k_radix, walk->k_start);
   memcpy(walk->digit + 3, walk->k_start, sizeof walk->k_start);
 }
@@ -61,8 +61,8 @@ int64_t tg_index_row(uint32_t word, int64_t size) {
 
 uint32_t tg_index_cycles(const tg_params *params, const tg_agcu_instr *in, uint32_t address, uint32_t first,
                          uint32_t flits) {
-  if (!in->index_size[0]) return 0;
-  uint32_t row_flits = tg_agcu_flits(params, in) / (uint32_t)in->rows[0];
+  if (!in->index_size) return 0;
+  uint32_t row_flits = tg_agcu_flits(params, in) / (uint32_t)in->rows;
   uint32_t low = address + first / row_flits, high = address + (first + flits - 1) / row_flits;
   return high / params->p - low / params->p + 2;
 }
@@ -70,9 +70,9 @@ uint32_t tg_index_cycles(const tg_params *params, const tg_agcu_instr *in, uint3
 /* Of the row where the walk stands; -1: there is none. */
 static int64_t chosen_row(const tg_walk *walk) {
   uint32_t word;
-  if (!walk->indices) return tg_index_nominal(walk->m_first + walk->row, walk->in->index_size[0]);
+  if (!walk->indices) return tg_index_nominal(walk->m_first + walk->row, walk->in->index_size);
   memcpy(&word, walk->indices + (size_t)walk->row * sizeof word, sizeof word);
-  return tg_index_row(word, walk->in->index_size[0]);
+  return tg_index_row(word, walk->in->index_size);
 }
 
 static void next_row(tg_walk *walk) {
@@ -101,7 +101,7 @@ static void next_run(tg_walk *walk) {
 static tg_span locate(const tg_walk *walk, uint32_t length) {
   const tg_agcu_instr *in = walk->in;
   uint64_t sum = (uint64_t)walk->base; /* of elements out of bounds it may be anything: it wraps around */
-  int64_t x = in->x_org[0], y = in->y_org[0];
+  int64_t x = in->x_org, y = in->y_org;
   for (int d = 0; d < 6; d++) {
     int64_t digit = walk->digit[d];
     sum += (uint64_t)digit * (uint64_t)in->stride[d];
@@ -111,15 +111,15 @@ static tg_span locate(const tg_walk *walk, uint32_t length) {
   int64_t low = 0, high = length;
   if (in->x_inc[5] == 1 && !walk->single) {
     if (x < 0) low = -x;
-    if (high > in->x_size[0] - x) high = in->x_size[0] - x;
-  } else if (x < 0 || x >= in->x_size[0])
+    if (high > in->x_size - x) high = in->x_size - x;
+  } else if (x < 0 || x >= in->x_size)
     high = 0;
-  if (in->index_size[0]) {
+  if (in->index_size) {
     int64_t row = chosen_row(walk);
     if (row < 0) high = 0;
-    sum += (uint64_t)row * (uint64_t)in->index_stride[0];
+    sum += (uint64_t)row * (uint64_t)in->index_stride;
   }
-  if (y < 0 || y >= in->y_size[0] || walk->digit[0] >= in->m_radix[0] || walk->digit[3] >= in->k_radix[0])
+  if (y < 0 || y >= in->y_size || walk->digit[0] >= in->m_radix[0] || walk->digit[3] >= in->k_radix[0])
     high = 0;
   if (high < low) high = low;
   if (low > (int64_t)length) low = high = 0;
@@ -144,7 +144,7 @@ static void pass(tg_walk *walk, uint32_t length) {
   walk->flit += (walk->lane + length) >> walk->flit_shift;
   walk->lane = (walk->lane + length) & (walk->flit_elements - 1);
   if (walk->digit[5] == walk->in->k_radix[2]) next_run(walk);
-  if (walk->taken < walk->in->take[0]) return;
+  if (walk->taken < walk->in->take) return;
   if (walk->lane) walk->flit++;
   walk->lane = 0;
   next_row(walk);
@@ -158,7 +158,7 @@ uint32_t tg_walk_burst(tg_walk *walk, uint32_t flits, tg_spans *out_spans, uint3
   walk->fresh = true;
   while (walk->flit < last) {
     uint32_t room = (last - walk->flit) * walk->flit_elements - walk->lane;
-    uint32_t length = tg_min(tg_min(run - walk->digit[5], (uint32_t)in->take[0] - walk->taken), room);
+    uint32_t length = tg_min(tg_min(run - walk->digit[5], (uint32_t)in->take - walk->taken), room);
     if (walk->single) length = 1;
     if (out_spans) out_spans->span[out_spans->count++] = locate(walk, length);
     pieces += ((walk->lane + length - 1) >> walk->flit_shift) + 1;
@@ -193,8 +193,8 @@ void tg_walk_reach(const tg_walk *walk, int64_t *out_low, int64_t *out_high) {
   const tg_agcu_instr *in = walk->in;
   uint32_t low[6], high[6], row = walk->digit[0];
   row = (row * (uint32_t)in->m_radix[1] + walk->digit[1]) * (uint32_t)in->m_radix[2] + walk->digit[2];
-  digit_ranges(row, (uint32_t)in->rows[0], in->m_radix, low, high);
-  digit_ranges(walk->k_first, (uint32_t)in->take[0], in->k_radix, low + 3, high + 3);
+  digit_ranges(row, (uint32_t)in->rows, in->m_radix, low, high);
+  digit_ranges(walk->k_first, (uint32_t)in->take, in->k_radix, low + 3, high + 3);
   *out_low = walk->base;
   *out_high = walk->base + walk->memory_bytes;
   for (int d = 0; d < 6; d++) {
@@ -211,7 +211,7 @@ void tg_walk_reach(const tg_walk *walk, int64_t *out_low, int64_t *out_high) {
       return;
     }
   }
-  int64_t last = in->index_size[0] ? (in->index_size[0] - 1) * in->index_stride[0] : 0;
+  int64_t last = in->index_size ? (in->index_size - 1) * in->index_stride : 0;
   int64_t *end = last < 0 ? out_low : out_high;
   if (__builtin_add_overflow(*end, last, end) || *end < INT64_MIN / 2 || *end > INT64_MAX / 2) {
     *out_low = INT64_MIN / 2;

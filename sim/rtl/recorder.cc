@@ -39,7 +39,7 @@ tg_status Recorder::issue(Unit &unit, uint32_t pc, uint64_t cycle, tg_diag *diag
     return tg_fail(diag, TG_FAULT, "%s %s issues instruction %u where its queue says %u",
                    endpoint_name(unit.endpoint).c_str(), tg_unit_name((tg_unit)unit.unit), pc,
                    unit.sequencer.pc);
-  int64_t op = unit.sequencer.queue->instrs[pc].common.op[0];
+  int64_t op = unit.sequencer.queue->instrs[pc].common.op;
   tg_sequencer_step(&unit.sequencer);
   size_t index = events_.size();
   if (keep_)

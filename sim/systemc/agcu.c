@@ -10,12 +10,12 @@ static uint32_t first_context(const tg_chip *chip, uint32_t port) {
   return chip->first_unit[tg_tiles(chip->m) + port];
 }
 
-static bool is_store(const tg_unit_state *u) { return u->now.in->common.op[0] == TG_OP_agcu_store; }
+static bool is_store(const tg_unit_state *u) { return u->now.in->common.op == TG_OP_agcu_store; }
 
 /* Addresses do not depend on time, but the fault of a wrong one belongs to the cycle of its burst. */
 static void look_ahead(tg_chip *chip, tg_unit_state *u) {
   const tg_agcu_instr *in = &u->now.in->agcu;
-  tg_walk_begin(&u->walk, chip->m, in, u->now.index, chip->machine->bases[in->base[0]]);
+  tg_walk_begin(&u->walk, chip->m, in, u->now.index, chip->machine->bases[in->base]);
   int64_t low, high;
   tg_walk_reach(&u->walk, &low, &high);
   u->inside = low >= 0 && (uint64_t)high <= chip->dram->size;
@@ -31,18 +31,18 @@ void tg_agcu_issue(tg_chip *chip, uint32_t unit, const tg_execution *x) {
   u->flit = 0;
   u->asked = chip->now + 1;
   u->flits = tg_agcu_flits(chip->m, in);
-  u->cost = tg_cost_of_row(&chip->costs, chip->m, in,
-                           (uint32_t)in->k_first[0] + tg_execution_advance(x, in->k_delta));
+  u->cost =
+      tg_cost_of_row(&chip->costs, chip->m, in, (uint32_t)in->k_first + tg_execution_advance(x, in->k_delta));
   if (chip->values) look_ahead(chip, u);
   if (chip->memory) tg_device_issue(chip, u);
   if (!is_store(u)) {
     u->transfer = tg_transfer_of(chip, u->endpoint, tg_is_west(chip->m, port) ? TG_DIR_EAST : TG_DIR_SOUTH,
-                                 in->dst_mask[0]);
+                                 in->dst_mask);
     u->transfer.row = x->address[TG_AT_DST];
-    u->transfer.inner = (uint32_t)in->dst_inner[0];
-    u->transfer.stride = (int32_t)in->dst_stride[0];
-    u->transfer.post = in->dst_post[0];
-    u->transfer.semaphore = (uint32_t)in->dst_sem[0];
+    u->transfer.inner = (uint32_t)in->dst_inner;
+    u->transfer.stride = (int32_t)in->dst_stride;
+    u->transfer.post = in->dst_post;
+    u->transfer.semaphore = (uint32_t)in->dst_sem;
   }
   tg_chip_wake(chip, tg_agent_of_port(chip, port), tg_later(chip->now + 1, chip->port[port].free_at));
 }

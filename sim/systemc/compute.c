@@ -6,9 +6,9 @@
 uint64_t tg_mx_earliest(const tg_chip *chip, const tg_unit_state *u) {
   const tg_mx_instr *in = &u->next.in->mx;
   uint64_t issue = u->ready;
-  if (in->op[0] == TG_OP_sync || u->format < 0) return issue;
+  if (in->op == TG_OP_sync || u->format < 0) return issue;
   uint64_t lead = tg_mx_shape_of(chip->m, in).lead;
-  bool drains = u->format != in->format[0] || u->transposed != in->a_transposed[0];
+  bool drains = u->format != in->format || u->transposed != in->a_transposed;
   if (issue + lead < u->gate) issue = u->gate - lead;
   if (drains && issue <= u->end) issue = u->end + 1;
   return issue;
@@ -22,26 +22,26 @@ void tg_mx_issue(tg_chip *chip, uint32_t unit, const tg_execution *x) {
   uint64_t end =
       last + shape.beats * shape.rows - 1 + (uint64_t)shape.s * chip->m->fma_latency + chip->m->p + 1;
   if (TG_DEFECT(chip, TG_DEFECT_MX_LATENCY)) end++;
-  tg_bank_own_span(chip, u->endpoint, TG_PORT_MX_A, x->address[TG_AT_A], in->a_banks[0],
+  tg_bank_own_span(chip, u->endpoint, TG_PORT_MX_A, x->address[TG_AT_A], in->a_banks,
                    shape.groups ? chip->now : first, last + (uint64_t)tg_mx_last_read(&shape));
-  tg_bank_own_span(chip, u->endpoint, TG_PORT_MX_B, x->address[TG_AT_B], in->b_banks[0], chip->now, last - 1);
+  tg_bank_own_span(chip, u->endpoint, TG_PORT_MX_B, x->address[TG_AT_B], in->b_banks, chip->now, last - 1);
   uint32_t half = x->address[TG_AT_C] / tg_acc_rows(chip->m);
   tg_bank_own(chip, u->endpoint, chip->m->banks + half, TG_PORT_MX_ACC, first, end);
   u->gate = last + shape.pitch;
   u->end = end;
-  u->format = in->format[0];
-  u->transposed = in->a_transposed[0];
+  u->format = in->format;
+  u->transposed = in->a_transposed;
   u->ready = chip->now + 1;
   tg_chip_complete(chip, unit, x, chip->now, end);
 }
 
 static void own_stream(tg_chip *chip, uint32_t tile, const tg_stream *s, uint16_t address, uint64_t end) {
-  if (s->kind[0] == TG_STREAM_ACC) {
+  if (s->kind == TG_STREAM_ACC) {
     uint32_t half = address / tg_acc_rows(chip->m);
     if (half < 2) tg_bank_own(chip, tile, chip->m->banks + half, TG_PORT_VX_LOAD, chip->now, end);
   } else {
-    tg_bank_own_span(chip, tile, s->store[0] ? TG_PORT_VX_STORE : TG_PORT_VX_LOAD, address, s->banks[0],
-                     chip->now, end);
+    tg_bank_own_span(chip, tile, s->store ? TG_PORT_VX_STORE : TG_PORT_VX_LOAD, address, s->banks, chip->now,
+                     end);
   }
 }
 
@@ -50,11 +50,11 @@ void tg_vx_issue(tg_chip *chip, uint32_t unit, const tg_execution *x) {
   const tg_vx_instr *in = &x->in->vx;
   uint64_t fma = chip->m->fma_latency, words = 0, repeats = (uint64_t)(in->j_count[0] * in->j_count[1]);
   for (int q = 0; q < TG_SEGMENTS; q++)
-    words += (uint64_t)in->seg_len[q] * (in->seg_repeat[0] >> q & 1 ? repeats : 1);
-  uint64_t groups = tg_div_up(in->rows[0], fma);
+    words += (uint64_t)in->seg_len[q] * (in->seg_repeat >> q & 1 ? repeats : 1);
+  uint64_t groups = tg_div_up(in->rows, fma);
   uint64_t end = chip->now + 1 + fma + groups * words * fma - 1 + fma;
   for (int t = 0; t < TG_STREAMS; t++)
-    if (tg_stream_of(in, t)->kind[0] != TG_STREAM_NONE)
+    if (tg_stream_of(in, t)->kind != TG_STREAM_NONE)
       own_stream(chip, u->endpoint, tg_stream_of(in, t), x->address[t], end);
   u->ready = end + 1;
   tg_chip_complete(chip, unit, x, chip->now, end);

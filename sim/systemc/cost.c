@@ -12,15 +12,15 @@ typedef struct tg_cost_entry {
 /* Starts that cost the same: within a run only the place in a 64-byte atom counts. */
 static uint32_t canonical_start(const tg_agcu_instr *in, uint32_t k_start) {
   uint32_t run = (uint32_t)in->k_radix[2], start = k_start % run,
-           atom = 64 / tg_convert_memory_bytes(in->convert[0]);
-  return (uint64_t)start + (uint64_t)in->take[0] <= run ? start % atom : start;
+           atom = 64 / tg_convert_memory_bytes(in->convert);
+  return (uint64_t)start + (uint64_t)in->take <= run ? start % atom : start;
 }
 
 static tg_row_cost *sum_row(tg_arena *arena, const tg_params *params, const tg_agcu_instr *in,
                             uint32_t start) {
   tg_agcu_instr one = *in; /* one row, from that start in the run */
-  one.rows[0] = 1;
-  one.k_first[0] = start;
+  one.rows = 1;
+  one.k_first = start;
   tg_walk walk;
   tg_walk_begin(&walk, params, &one, (uint32_t[TG_LEVELS]){0}, 0);
   tg_row_cost *row = TG_NEW(arena, tg_row_cost);

@@ -27,7 +27,7 @@ void tg_device_create(tg_chip *chip) {
 
 void tg_device_issue(tg_chip *chip, tg_unit_state *u) {
   const tg_agcu_instr *in = &u->now.in->agcu;
-  uint64_t base = chip->program->invocations[chip->invocation].bases[in->base[0]];
+  uint64_t base = chip->program->invocations[chip->invocation].bases[in->base];
   tg_walk_begin(&u->addresses, chip->m, in, u->now.index, base);
 }
 

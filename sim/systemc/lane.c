@@ -113,13 +113,13 @@ void tg_tx_issue(tg_chip *chip, uint32_t unit, const tg_execution *x) {
   u->start = chip->now;
   u->busy = true;
   u->flit = 0;
-  u->flits = (uint32_t)in->flits[0];
-  u->transfer = tg_transfer_of(chip, u->endpoint, in->dir[0], in->dst_mask[0]);
+  u->flits = (uint32_t)in->flits;
+  u->transfer = tg_transfer_of(chip, u->endpoint, in->dir, in->dst_mask);
   u->transfer.row = x->address[TG_AT_DST];
-  u->transfer.inner = (uint32_t)in->dst_inner[0];
-  u->transfer.stride = (int32_t)in->dst_stride[0];
-  u->transfer.post = in->dst_post[0];
-  u->transfer.semaphore = (uint32_t)in->dst_sem[0];
+  u->transfer.inner = (uint32_t)in->dst_inner;
+  u->transfer.stride = (int32_t)in->dst_stride;
+  u->transfer.post = in->dst_post;
+  u->transfer.semaphore = (uint32_t)in->dst_sem;
   tg_lane_request(chip, &u->transfer, chip->now + 1, next_burst(chip, u));
 }
 
@@ -130,9 +130,8 @@ static void send(tg_chip *chip, uint32_t unit, uint64_t asked) {
   uint32_t flits = next_burst(chip, u), first = u->flit;
   bool last = first + flits == u->flits;
   if (chip->options.observer) tg_observe_lane(chip, u->transfer.lane, unit, &u->now, asked, flits);
-  tg_transfer source = {.row = u->now.address[TG_AT_SRC],
-                        .inner = (uint32_t)in->src_inner[0],
-                        .stride = (int32_t)in->src_stride[0]};
+  tg_transfer source = {
+      .row = u->now.address[TG_AT_SRC], .inner = (uint32_t)in->src_inner, .stride = (int32_t)in->src_stride};
   tg_bank_own_rows(chip, u->endpoint, TG_PORT_TX, &source, first, flits, chip->now + 1);
   deliver(chip, &u->transfer, first, flits, last);
   u->flit += flits;

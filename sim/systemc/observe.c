@@ -54,7 +54,7 @@ tg_burst tg_observe_port(const tg_chip *chip, uint32_t port, const tg_unit_state
   stall(chip, u, &u->now, u->asked, served, TG_STALL_PORT, granted);
   stall(chip, u, &u->now, served, chip->now, TG_STALL_BUFFERS, 0);
   return (tg_burst){.at = at(chip, u, &u->now, chip->now, chip->now),
-                    .store = u->now.in->common.op[0] == TG_OP_agcu_store,
+                    .store = u->now.in->common.op == TG_OP_agcu_store,
                     .where = port,
                     .flits = flits,
                     .atoms = atoms,

@@ -152,7 +152,7 @@ static void issue(tg_chip *chip, uint32_t unit, const tg_execution *x) {
   }
   const tg_tile_program *tile = u->kind == TG_AGCU ? NULL : &chip->machine->section->tiles[u->endpoint];
   tg_actions_execute(chip->actions, chip->m, u->endpoint, u->kind, x, tile ? tile->words : NULL);
-  if (x->in->common.op[0] == TG_OP_sync) {
+  if (x->in->common.op == TG_OP_sync) {
     u->ready = chip->now + 1;
     tg_chip_complete(chip, unit, x, chip->now, chip->now);
     return;

@@ -15,28 +15,28 @@ static double now(void) {
 static void add(tg_program *program, int format, int64_t columns, int64_t ksteps, bool transposed, bool sr) {
   tg_mx_instr *in = &tg_queue_push(program, &program->sections[0].tiles[0].mx)->mx;
   int64_t s = format == TG_FMT_FP32 ? 8 : 16;
-  in->op[0] = TG_OP_mx_gemm;
-  in->format[0] = format;
+  in->op = TG_OP_mx_gemm;
+  in->format = format;
   in->m_count[0] = 1;
   in->m_count[1] = 128;
   in->blk_count[0] = 1;
   in->blk_count[1] = format == TG_FMT_FP32 ? columns / 2 : columns;
   in->blk_count[2] = format == TG_FMT_FP32 ? 2 : 1;
   in->blk_count[3] = ksteps;
-  in->k_loops[0] = 8;
+  in->k_loops = 8;
   in->a_m[1] = ksteps;
   in->a_blk[3] = 1;
-  in->b_base[0] = 4096;
-  in->b_row[0] = transposed ? ksteps : columns;
-  in->b_transposed[0] = transposed;
+  in->b_base = 4096;
+  in->b_row = transposed ? ksteps : columns;
+  in->b_transposed = transposed;
   in->b_blk[1] = transposed ? s * ksteps * (format == TG_FMT_FP32 ? 2 : 1) : format == TG_FMT_FP32 ? 2 : 1;
   in->b_blk[2] = transposed ? s * ksteps : 1;
   in->b_blk[3] = transposed ? 1 : s * columns;
   in->c_blk[1] = 128;
   in->h_blk[2] = 1;
-  in->k_chunk[0] = in->k_total[0] = s * ksteps;
-  in->sr[0] = sr;
-  in->sr_blocks[0] = ksteps;
+  in->k_chunk = in->k_total = s * ksteps;
+  in->sr = sr;
+  in->sr_blocks = ksteps;
   in->sr_col_blk[1] = in->sr_col_blk[2] = s;
 }
 

@@ -27,10 +27,10 @@ static tg_program *one_tile(void) {
 
 /* Bank 0 for `a`, 1 for `b`, 2 for the result: each holds a block. */
 static void set_stream(const tg_params *m, tg_stream *s, int bank, int kind, bool store) {
-  s->kind[0] = kind;
-  s->store[0] = store;
-  s->banks[0] = 1 << bank;
-  s->at.base[0] = bank * tg_bank_rows(m);
+  s->kind = kind;
+  s->store = store;
+  s->banks = 1 << bank;
+  s->at.base = bank * tg_bank_rows(m);
   s->row[2] = kind == TG_STREAM_FP32 ? 2 : 1;
 }
 
@@ -53,9 +53,9 @@ runner *runner_open(const measured_function *function, int format) {
   tg_mc_store(&mc, r->inputs, format == TG_STREAM_FP32, y);
   tg_tile_program *tile = &r->program->sections[0].tiles[0];
   tg_vx_instr *vop = &tg_queue_push(r->program, &tile->vx)->vx;
-  vop->op[0] = TG_OP_vx_vop;
+  vop->op = TG_OP_vx_vop;
   if (tg_mc_pack(&mc, r->program, 0, vop, &diag)) tg_die("%s: %s", function->name, diag.message);
-  vop->rows[0] = vop->row_count[2] = BLOCK / LANES;
+  vop->rows = vop->row_count[2] = BLOCK / LANES;
   vop->row_count[0] = vop->row_count[1] = vop->j_count[0] = vop->j_count[1] = 1;
   for (int s = 0; s <= r->inputs; s++)
     set_stream(&r->program->params, tg_stream_of_mut(vop, s), s, s < r->inputs ? TG_STREAM_FP32 : format,

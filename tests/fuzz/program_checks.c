@@ -18,7 +18,7 @@ static void check_text(const tg_program *program) {
 
 /* Rows, words or elements that an execution may touch. */
 static double touched(tg_unit unit, const tg_instr *in) {
-  if (in->common.op[0] == TG_OP_sync) return 1;
+  if (in->common.op == TG_OP_sync) return 1;
   double sum = 1;
   switch (unit) {
   case TG_MX:
@@ -28,8 +28,8 @@ static double touched(tg_unit unit, const tg_instr *in) {
     for (int d = 0; d < 3; d++) sum *= (double)in->vx.row_count[d];
     for (int d = 0; d < 2; d++) sum *= (double)in->vx.j_count[d];
     return sum * 64; /* words of the segments */
-  case TG_TX: return (double)in->tx.flits[0];
-  case TG_AGCU: return (double)in->agcu.rows[0] * (double)in->agcu.take[0];
+  case TG_TX: return (double)in->tx.flits;
+  case TG_AGCU: return (double)in->agcu.rows * (double)in->agcu.take;
   }
   return sum;
 }

@@ -157,7 +157,7 @@ static bool has_line_buffers(const tg_program *program) {
   for (uint32_t s = 0; s < program->section_count; s++) {
     const tg_queue *vx = &program->sections[s].tiles[0].vx;
     for (uint32_t i = 0; i < vx->count; i++)
-      if (vx->instrs[i].common.op[0] == TG_OP_vx_vop && vx->instrs[i].vx.j_count[0] > 1) return true;
+      if (vx->instrs[i].common.op == TG_OP_vx_vop && vx->instrs[i].vx.j_count[0] > 1) return true;
   }
   return false;
 }

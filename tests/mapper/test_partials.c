@@ -124,8 +124,8 @@ static uint64_t sent(const tg_program *program, const tg_run_result *result) {
     if (event->unit != TG_TX) continue;
     const tg_section *section = &program->sections[program->invocations[event->invocation].section];
     const tg_instr *in = &section->tiles[event->endpoint].tx.instrs[event->pc];
-    if (in->common.op[0] == TG_OP_tx_send && in->tx.dst_mask[0] != 1)
-      bytes += (uint64_t)in->tx.flits[0] * tg_flit_bytes(&program->params);
+    if (in->common.op == TG_OP_tx_send && in->tx.dst_mask != 1)
+      bytes += (uint64_t)in->tx.flits * tg_flit_bytes(&program->params);
   }
   return bytes;
 }
@@ -191,7 +191,7 @@ TG_TEST(partials, members_finish_in_turn) {
   for (uint32_t tile = 0; tile < tg_tiles(&turns.program->params); tile++) {
     bool stores = false, passes_on = false;
     for (uint32_t i = 0; i < section->tiles[tile].tx.count; i++) {
-      bool out = section->tiles[tile].tx.instrs[i].tx.dst_mask[0] == 1;
+      bool out = section->tiles[tile].tx.instrs[i].tx.dst_mask == 1;
       *(out ? &stores : &passes_on) = true;
     }
     EXPECT(stores);

@@ -135,7 +135,7 @@ static bool has_patches(const tg_program *program) {
   for (uint32_t s = 0; s < program->section_count; s++) {
     const tg_queue *mx = &program->sections[s].tiles[0].mx;
     for (uint32_t i = 0; i < mx->count; i++)
-      if (mx->instrs[i].common.op[0] == TG_OP_mx_gemm && mx->instrs[i].mx.k_loops[0] == 3) return true;
+      if (mx->instrs[i].common.op == TG_OP_mx_gemm && mx->instrs[i].mx.k_loops == 3) return true;
   }
   return false;
 }

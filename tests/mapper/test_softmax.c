@@ -11,10 +11,10 @@ static double operations_a_vector(const tg_program *program, int64_t vectors) {
   int64_t operations = 0;
   for (uint32_t i = 0; i < tile->vx.count; i++) {
     const tg_vx_instr *in = &tile->vx.instrs[i].vx;
-    if (in->op[0] != TG_OP_vx_vop) continue;
+    if (in->op != TG_OP_vx_vop) continue;
     for (int q = 0; q < TG_SEGMENTS; q++)
       for (int64_t w = in->seg_begin[q]; w < in->seg_begin[q] + in->seg_len[q]; w++)
-        if ((in->seg_repeat[0] >> q & 1) && tg_ucode_decode(tile->words[w]).alu_op != TG_ALU_nop)
+        if ((in->seg_repeat >> q & 1) && tg_ucode_decode(tile->words[w]).alu_op != TG_ALU_nop)
           operations += in->j_count[0] * in->j_count[1];
   }
   return (double)operations / (double)vectors;

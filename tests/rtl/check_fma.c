@@ -147,16 +147,16 @@ enum { A_ROW = 0, B_ROW = 4 * P, STEP = 2 };
 static tg_program *gemm_program(const tg_rtl_format *format) {
   tg_program *program = kernel_program(P);
   tg_mx_instr *in = &tg_queue_push(program, &program->sections[0].tiles[0].mx)->mx;
-  in->op[0] = TG_OP_mx_gemm;
-  in->format[0] = format->code;
+  in->op = TG_OP_mx_gemm;
+  in->format = format->code;
   in->m_count[0] = 1;
   in->m_count[1] = P;
   for (int l = 0; l < 4; l++) in->blk_count[l] = 1;
-  in->a_base[0] = A_ROW;
+  in->a_base = A_ROW;
   in->a_m[1] = STEP;
-  in->b_base[0] = B_ROW;
-  in->b_row[0] = STEP;
-  in->k_chunk[0] = in->k_total[0] = 1;
+  in->b_base = B_ROW;
+  in->b_row = STEP;
+  in->k_chunk = in->k_total = 1;
   return program;
 }
 

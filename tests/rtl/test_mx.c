@@ -59,7 +59,7 @@ static void extent(const int64_t *counts, const int64_t *strides, int loops, int
 }
 
 static uint32_t side_of(const bench *b, const tg_mx_instr *in) {
-  return in->format[0] ? 2 * b->state->params.p : b->state->params.p;
+  return in->format ? 2 * b->state->params.p : b->state->params.p;
 }
 
 /* Places an operand of this extent at random; its address, or -1. */
@@ -69,18 +69,18 @@ static int64_t place(bench *b, int64_t low, int64_t high, int64_t rows) {
 }
 
 /* Bank rows of a row of S elements. */
-static uint32_t beats_of(const tg_mx_instr *in) { return in->format[0] == TG_FMT_TF32 ? 2 : 1; }
+static uint32_t beats_of(const tg_mx_instr *in) { return in->format == TG_FMT_TF32 ? 2 : 1; }
 
 /* `like`: of the same format and side, or NULL. */
 static bool random_gemm(bench *b, const tg_mx_instr *like, tg_instr *out, tg_execution *x) {
   const tg_params *m = &b->state->params;
   tg_mx_instr *in = &out->mx;
-  int64_t format = like ? like->format[0] : draw(b, 4), turned = like ? like->a_transposed[0] : draw(b, 2);
+  int64_t format = like ? like->format : draw(b, 4), turned = like ? like->a_transposed : draw(b, 2);
   memset(out, 0, sizeof *out);
   memset(x, 0, sizeof *x);
-  in->op[0] = TG_OP_mx_gemm;
-  in->format[0] = format;
-  in->a_transposed[0] = turned;
+  in->op = TG_OP_mx_gemm;
+  in->format = format;
+  in->a_transposed = turned;
   uint32_t s = side_of(b, in);
   in->m_count[0] = 1 + draw(b, 3);
   in->m_count[1] = 1 + draw(b, draw(b, 4) ? 6 : C_STEP / (uint32_t)in->m_count[0]);
@@ -92,22 +92,22 @@ static bool random_gemm(bench *b, const tg_mx_instr *like, tg_instr *out, tg_exe
     in->h_blk[l] = draw(b, 2);
     in->sr_col_blk[l] = draw(b, 65536);
   }
-  in->k_loops[0] = draw(b, 16);
+  in->k_loops = draw(b, 16);
   in->a_m[0] = (int64_t)draw(b, 21) - 10;
   in->a_m[1] = (int64_t)draw(b, 5) - 2;
-  in->b_row[0] = (int64_t)draw(b, 5) - 2;
-  in->b_transposed[0] = draw(b, 2);
-  in->col_half[0] = draw(b, 2);
-  in->init[0] = draw(b, 2);
-  in->init_levels[0] = draw(b, 8);
-  in->k_chunk[0] = draw(b, 3) ? draw(b, 4 * s) : 1 << 20;
-  in->k_total[0] = draw(b, 12 * s);
-  in->sr[0] = draw(b, 2);
-  in->sr_blocks[0] = 1 + draw(b, 3);
-  in->sr_key[0] = draw(b, TG_BASES);
-  in->sr_tile[0] = tg_draw(&b->random) >> 8;
-  in->sr_row[0] = tg_draw(&b->random);
-  in->sr_col[0] = tg_draw(&b->random);
+  in->b_row = (int64_t)draw(b, 5) - 2;
+  in->b_transposed = draw(b, 2);
+  in->col_half = draw(b, 2);
+  in->init = draw(b, 2);
+  in->init_levels = draw(b, 8);
+  in->k_chunk = draw(b, 3) ? draw(b, 4 * s) : 1 << 20;
+  in->k_total = draw(b, 12 * s);
+  in->sr = draw(b, 2);
+  in->sr_blocks = 1 + draw(b, 3);
+  in->sr_key = draw(b, TG_BASES);
+  in->sr_tile = tg_draw(&b->random) >> 8;
+  in->sr_row = tg_draw(&b->random);
+  in->sr_col = tg_draw(&b->random);
   for (int l = 0; l < TG_LEVELS; l++) {
     x->index[l] = draw(b, 2) ? 0 : draw(b, 4);
     in->k_delta[l] = draw(b, 3 * s);
@@ -116,7 +116,7 @@ static bool random_gemm(bench *b, const tg_mx_instr *like, tg_instr *out, tg_exe
     in->sr_col_delta[l] = tg_draw(&b->random);
   }
   int64_t low = 0, high = beats_of(in) - 1, rows = tg_pad_rows(m), a, w, c,
-          reach = (int64_t)(s - 1) * in->b_row[0];
+          reach = (int64_t)(s - 1) * in->b_row;
   int64_t groups[] = {(in->m_count[0] * in->m_count[1] + s - 1) / s, s};
   extent(in->blk_count, in->a_blk, 4, &low, &high);
   extent(turned ? groups : in->m_count, in->a_m, 2, &low, &high);
@@ -131,8 +131,8 @@ static bool random_gemm(bench *b, const tg_mx_instr *like, tg_instr *out, tg_exe
   x->address[TG_AT_A] = (uint16_t)a;
   x->address[TG_AT_B] = (uint16_t)w;
   x->address[TG_AT_C] = (uint16_t)(c / C_STEP * C_STEP + (draw(b, 2) ? tg_acc_rows(m) : 0));
-  in->a_banks[0] = draw(b, 4);
-  in->b_banks[0] = draw(b, 4);
+  in->a_banks = draw(b, 4);
+  in->b_banks = draw(b, 4);
   x->in = out;
   return true;
 }
@@ -157,24 +157,24 @@ static void predict(bench *b, int count) {
     int64_t s = side_of(b, in), l = m->fma_latency, p = m->p, rows = in->m_count[0] * in->m_count[1];
     int64_t blocks = in->blk_count[0] * in->blk_count[1] * in->blk_count[2] * in->blk_count[3];
     int64_t beats = beats_of(in), lead = beats * s, pitch = s * l + lead + (p > 3 ? p : 3);
-    bool turned = in->a_transposed[0];
+    bool turned = in->a_transposed;
     int64_t fed = beats * (turned ? (rows + s - 1) / s * s : rows); /* cycles that A is read in */
     if (fed > pitch) pitch = fed;
     int64_t at = b->ready[i];
     if (i && at <= b->issue[i - 1]) at = b->issue[i - 1] + 1;
     if (i && at + lead < last_frame) at = last_frame - lead;
-    if (i && (in->format[0] != last_format || turned != last_turned) && at <= last_end) at = last_end + 1;
+    if (i && (in->format != last_format || turned != last_turned) && at <= last_end) at = last_end + 1;
     int64_t first = at + lead, last = first + (blocks - 1) * pitch;
     b->issue[i] = at;
     b->end[i] = last + beats * rows - 1 + s * l + p + 1;
     last_frame = last + pitch;
     last_end = b->end[i];
-    last_format = in->format[0];
+    last_format = in->format;
     last_turned = turned;
     int64_t ahead = turned ? lead : 0;
     for (int64_t t = first - ahead; t <= last - ahead + fed - 1; t++)
-      b->own_a[t] |= bank_mask(m, x->address[TG_AT_A], in->a_banks[0]);
-    for (int64_t t = at; t <= last - 1; t++) b->own_b[t] |= bank_mask(m, x->address[TG_AT_B], in->b_banks[0]);
+      b->own_a[t] |= bank_mask(m, x->address[TG_AT_A], in->a_banks);
+    for (int64_t t = at; t <= last - 1; t++) b->own_b[t] |= bank_mask(m, x->address[TG_AT_B], in->b_banks);
     for (int64_t t = first; t <= b->end[i]; t++)
       b->own_acc[t] |= x->address[TG_AT_C] < tg_acc_rows(m) ? 1 : 2;
   }
@@ -207,7 +207,7 @@ static bool run(bench *b, int count) {
       pins->a_addr = x->address[TG_AT_A];
       pins->b_addr = x->address[TG_AT_B];
       pins->c_addr = x->address[TG_AT_C];
-      pins->sr_key = b->state->keys[b->instrs[issued].mx.sr_key[0]];
+      pins->sr_key = b->state->keys[b->instrs[issued].mx.sr_key];
     }
     b->ops->eval(b->dut, pins);
     bool due_issue = issued < count && b->issue[issued] == t, due_end = b->end[ended] == t;
@@ -264,13 +264,13 @@ static void clear(bench *b) {
     memset(&b->instrs[half], 0, sizeof b->instrs[half]);
     memset(&b->executions[half], 0, sizeof b->executions[half]);
     tg_mx_instr *in = &b->instrs[half].mx;
-    in->op[0] = TG_OP_mx_gemm;
-    in->format[0] = TG_FMT_BF16;
+    in->op = TG_OP_mx_gemm;
+    in->format = TG_FMT_BF16;
     in->m_count[0] = 1;
     in->m_count[1] = tg_acc_rows(m);
     for (int l = 0; l < 4; l++) in->blk_count[l] = 1;
-    in->init[0] = 1;
-    in->sr_blocks[0] = 1;
+    in->init = 1;
+    in->sr_blocks = 1;
     b->executions[half].in = &b->instrs[half];
     b->executions[half].address[TG_AT_C] = (uint16_t)(half * tg_acc_rows(m));
     b->ready[half] = 0;

@@ -100,18 +100,18 @@ static void random_stream(bench *b, const tg_vx_instr *in, int t, tg_stream *str
   const tg_params *m = &b->state->params;
   bool store = t >= LOADS;
   int64_t rows = tg_pad_rows(m) / 2, low, high;
-  stream->store[0] = store;
-  stream->kind[0] = 1 + draw(b, store ? 4 : 5);
-  if (store && stream->kind[0] > TG_STREAM_FP16) stream->kind[0] = TG_STREAM_BF16SR;
-  stream->lane[0] = draw(b, m->p);
-  stream->banks[0] = draw(b, 5);
-  if (stream->kind[0] == TG_STREAM_ACC) rows = 2 * tg_acc_rows(m);
+  stream->store = store;
+  stream->kind = 1 + draw(b, store ? 4 : 5);
+  if (store && stream->kind > TG_STREAM_FP16) stream->kind = TG_STREAM_BF16SR;
+  stream->lane = draw(b, m->p);
+  stream->banks = draw(b, 5);
+  if (stream->kind == TG_STREAM_ACC) rows = 2 * tg_acc_rows(m);
   do {
     for (int l = 0; l < 3; l++) stream->row[l] = (int64_t)draw(b, 21) - 10;
     for (int l = 0; l < 2; l++) stream->j[l] = (int64_t)draw(b, 21) - 10;
     low = 0, high = 1; /* the upper half of an fp32 stream */
     /* the outermost digit is not wrapped */
-    int64_t counts[3] = {(in->rows[0] + in->row_count[1] * in->row_count[2] - 1) /
+    int64_t counts[3] = {(in->rows + in->row_count[1] * in->row_count[2] - 1) /
                              (in->row_count[1] * in->row_count[2]),
                          in->row_count[1], in->row_count[2]};
     extent(counts, stream->row, 3, &low, &high);
@@ -122,10 +122,10 @@ static void random_stream(bench *b, const tg_vx_instr *in, int t, tg_stream *str
 }
 
 static void random_rounding(bench *b, tg_vx_instr *in, tg_execution *x) {
-  in->sr_key[0] = draw(b, TG_BASES);
-  in->sr_tile[0] = draw(b, 1 << 24);
-  in->sr_row[0] = tg_draw(&b->random);
-  in->sr_col[0] = tg_draw(&b->random);
+  in->sr_key = draw(b, TG_BASES);
+  in->sr_tile = draw(b, 1 << 24);
+  in->sr_row = tg_draw(&b->random);
+  in->sr_col = tg_draw(&b->random);
   for (int l = 0; l < 3; l++) {
     x->index[l] = draw(b, 1 << 20);
     in->sr_tile_delta[l] = draw(b, 1 << 24);
@@ -138,12 +138,12 @@ static void random_rounding(bench *b, tg_vx_instr *in, tg_execution *x) {
 /* Now and then no row, no word, or nothing but repeated segments that never run. */
 static void random_emptiness(bench *b, tg_vx_instr *in) {
   switch (draw(b, 12)) {
-  case 0: in->rows[0] = 0; break;
+  case 0: in->rows = 0; break;
   case 1: memset(in->seg_len, 0, sizeof in->seg_len); break;
   case 2: in->j_count[0] = 0; break;
   case 3:
     in->j_count[draw(b, 2)] = 0;
-    in->seg_repeat[0] = 63;
+    in->seg_repeat = 63;
     break;
   default: break;
   }
@@ -153,8 +153,8 @@ static void random_vop(bench *b, tg_instr *out, tg_execution *x) {
   tg_vx_instr *in = &out->vx;
   memset(out, 0, sizeof *out);
   memset(x, 0, sizeof *x);
-  in->op[0] = TG_OP_vx_vop;
-  in->rows[0] = 1 + draw(b, draw(b, 2) ? 6 : 30);
+  in->op = TG_OP_vx_vop;
+  in->rows = 1 + draw(b, draw(b, 2) ? 6 : 30);
   for (int l = 0; l < 3; l++) in->row_count[l] = 1 + draw(b, 5);
   for (int l = 0; l < 2; l++) in->j_count[l] = 1 + draw(b, 4);
   in->seg_len[0] = REGS;
@@ -162,12 +162,12 @@ static void random_vop(bench *b, tg_instr *out, tg_execution *x) {
     in->seg_len[q] = draw(b, 2) ? 0 : 1 + draw(b, draw(b, 3) ? 3 : 20);
     in->seg_begin[q] = REGS + draw(b, b->state->params.microcode_words - REGS - (uint32_t)in->seg_len[q]);
   }
-  in->seg_repeat[0] = draw(b, 64) & ~1u;
-  in->tail_step[0] = draw(b, 20);
-  in->tail_n[0] = draw(b, 100);
+  in->seg_repeat = draw(b, 64) & ~1u;
+  in->tail_step = draw(b, 20);
+  in->tail_n = draw(b, 100);
   if (draw(b, 3) == 0) {
-    in->tail_step[0] = draw(b, 1 << 16);
-    in->tail_n[0] = draw(b, 4) ? in->tail_step[0] * draw(b, 16) + draw(b, 16) : tg_draw(&b->random);
+    in->tail_step = draw(b, 1 << 16);
+    in->tail_n = draw(b, 4) ? in->tail_step * draw(b, 16) + draw(b, 16) : tg_draw(&b->random);
   }
   random_emptiness(b, in);
   for (int t = 0; t < TG_STREAMS; t++) random_stream(b, in, t, tg_stream_of_mut(in, t), &x->address[t]);
@@ -179,9 +179,8 @@ static void predict(bench *b) {
   int64_t l = b->state->params.fma_latency;
   for (int i = 0; i < BATCH; i++) {
     const tg_vx_instr *in = &b->instrs[i].vx;
-    int64_t words = 0, repeats = in->j_count[0] * in->j_count[1], groups = (in->rows[0] + l - 1) / l;
-    for (int q = 0; q < TG_SEGMENTS; q++)
-      words += in->seg_len[q] * (in->seg_repeat[0] >> q & 1 ? repeats : 1);
+    int64_t words = 0, repeats = in->j_count[0] * in->j_count[1], groups = (in->rows + l - 1) / l;
+    for (int q = 0; q < TG_SEGMENTS; q++) words += in->seg_len[q] * (in->seg_repeat >> q & 1 ? repeats : 1);
     b->issue[i] = b->ready[i];
     if (i && b->issue[i] <= b->end[i - 1]) b->issue[i] = b->end[i - 1] + 1;
     b->end[i] = b->issue[i] + 1 + l + groups * words * l - 1 + l;
@@ -196,13 +195,13 @@ static void windows(const bench *b, int64_t t, uint32_t *load, uint32_t *store, 
     for (int s = 0; s < TG_STREAMS; s++) {
       const tg_stream *stream = tg_stream_of(&b->instrs[i].vx, s);
       uint32_t row = b->executions[i].address[s], mask = 0;
-      if (stream->kind[0] == TG_STREAM_ACC) {
+      if (stream->kind == TG_STREAM_ACC) {
         *acc |= row < tg_acc_rows(m) ? 1 : 2;
         continue;
       }
-      for (uint32_t bank = row / tg_bank_rows(m), n = 0; bank < m->banks && n < stream->banks[0]; bank++, n++)
+      for (uint32_t bank = row / tg_bank_rows(m), n = 0; bank < m->banks && n < stream->banks; bank++, n++)
         mask |= 1u << bank;
-      *(stream->store[0] ? store : load) |= mask;
+      *(stream->store ? store : load) |= mask;
     }
   }
 }
@@ -233,7 +232,7 @@ static bool run(bench *b) {
       tg_instr_encode(TG_VX, &b->instrs[issued], words);
       memcpy(pins->head, words, sizeof words);
       memcpy(pins->index, b->executions[issued].index, sizeof pins->index);
-      pins->sr_key = b->state->keys[b->instrs[issued].vx.sr_key[0]];
+      pins->sr_key = b->state->keys[b->instrs[issued].vx.sr_key];
       memcpy(pins->address, b->executions[issued].address, sizeof pins->address);
     } else {
       leave_head(b);
@@ -281,7 +280,7 @@ static bool waits_for_vops(bench *b) {
   uint64_t words[TG_INSTR_BYTES / 8];
   for (int i = 0; i < 20; i++) {
     b->pins.head_valid = i < 10;
-    sync.vx.op[0] = i < 10 ? TG_OP_sync : TG_OP_vx_vop;
+    sync.vx.op = i < 10 ? TG_OP_sync : TG_OP_vx_vop;
     tg_instr_encode(TG_VX, &sync, words);
     memcpy(b->pins.head, words, sizeof words);
     b->ops->eval(b->dut, &b->pins);

@@ -40,12 +40,12 @@ static int64_t between(kernel_random *r, int64_t low, int64_t high) {
 
 /* Block loops: two of columns and two of k in any order; columns write disjoint accumulators. */
 static void gemm_blocks(tg_mx_instr *in, kernel_random *r, int64_t m) {
-  bool fp32 = in->format[0] == TG_FMT_FP32, halves = fp32 && kernel_random_below(r, 2);
-  in->k_loops[0] = (int64_t[]){3, 5, 9, 6, 10, 12}[kernel_random_below(r, 6)];
+  bool fp32 = in->format == TG_FMT_FP32, halves = fp32 && kernel_random_below(r, 2);
+  in->k_loops = (int64_t[]){3, 5, 9, 6, 10, 12}[kernel_random_below(r, 6)];
   int64_t rows = m;
   bool alternates = halves;
   for (int l = 3; l >= 0; l--) {
-    bool k = in->k_loops[0] >> l & 1;
+    bool k = in->k_loops >> l & 1;
     in->blk_count[l] = between(r, 1, k ? 5 : 4);
     in->a_blk[l] = between(r, -7, 40);
     in->b_blk[l] = between(r, -9, 70);
@@ -60,38 +60,38 @@ static void gemm_blocks(tg_mx_instr *in, kernel_random *r, int64_t m) {
     in->c_blk[l] = rows;
     rows *= in->blk_count[l];
   }
-  in->col_half[0] = fp32 && !halves ? between(r, 0, 1) : 0;
+  in->col_half = fp32 && !halves ? between(r, 0, 1) : 0;
 }
 
 void kernel_add_gemm(tg_program *program, kernel_random *r, int format, unsigned style) {
   uint32_t s = tg_mx_stationary(&program->params, format);
   tg_mx_instr *in = &tg_queue_push(program, &program->sections[0].tiles[0].mx)->mx;
-  in->op[0] = TG_OP_mx_gemm;
-  in->format[0] = format;
+  in->op = TG_OP_mx_gemm;
+  in->format = format;
   in->m_count[0] = between(r, 1, 3);
   in->m_count[1] = between(r, 1, 50);
   gemm_blocks(in, r, in->m_count[0] * in->m_count[1]);
   int64_t ksteps = 1;
   for (int l = 0; l < 4; l++)
-    if (in->k_loops[0] >> l & 1) ksteps *= in->blk_count[l];
-  in->a_base[0] = 400;
-  in->b_base[0] = 1200;
-  in->c_base[0] = between(r, 0, 9);
+    if (in->k_loops >> l & 1) ksteps *= in->blk_count[l];
+  in->a_base = 400;
+  in->b_base = 1200;
+  in->c_base = between(r, 0, 9);
   in->a_m[0] = between(r, -5, 60);
   in->a_m[1] = between(r, -2, 3);
-  in->b_row[0] = between(r, 1, 3);
-  in->a_transposed[0] = between(r, 0, 2) == 0;
-  in->b_transposed[0] = (style & KERNEL_TRANSPOSED) != 0;
-  in->init[0] = between(r, 0, 1);
-  in->init_levels[0] = between(r, 0, 7);
-  in->k_chunk[0] = between(r, 0, ksteps * s + 3);
-  in->k_total[0] = between(r, in->k_chunk[0] / 2, in->k_chunk[0] + 9);
-  in->sr[0] = (style & KERNEL_SR) != 0;
-  in->sr_blocks[0] = between(r, 1, 4);
-  in->sr_key[0] = between(r, 0, TG_BASES - 1);
-  in->sr_tile[0] = between(r, 0, 1000);
-  in->sr_row[0] = kernel_random_bits(r);
-  in->sr_col[0] = kernel_random_bits(r);
+  in->b_row = between(r, 1, 3);
+  in->a_transposed = between(r, 0, 2) == 0;
+  in->b_transposed = (style & KERNEL_TRANSPOSED) != 0;
+  in->init = between(r, 0, 1);
+  in->init_levels = between(r, 0, 7);
+  in->k_chunk = between(r, 0, ksteps * s + 3);
+  in->k_total = between(r, in->k_chunk / 2, in->k_chunk + 9);
+  in->sr = (style & KERNEL_SR) != 0;
+  in->sr_blocks = between(r, 1, 4);
+  in->sr_key = between(r, 0, TG_BASES - 1);
+  in->sr_tile = between(r, 0, 1000);
+  in->sr_row = kernel_random_bits(r);
+  in->sr_col = kernel_random_bits(r);
 }
 
 static tg_ucode random_word(kernel_random *r) {
@@ -118,17 +118,16 @@ static void vop_streams(tg_vx_instr *in, kernel_random *r, uint32_t p) {
                               TG_STREAM_SPLAT32};
   for (int t = 0; t < 5; t++) {
     tg_stream *s = tg_stream_of_mut(in, t);
-    s->kind[0] = kinds[t];
-    s->at.base[0] = 200;
+    s->kind = kinds[t];
+    s->at.base = 200;
     for (int d = 0; d < 3; d++) s->row[d] = between(r, -3, 5);
     for (int d = 0; d < 2; d++) s->j[d] = between(r, -3, 5);
-    s->lane[0] = between(r, 0, p - 1);
+    s->lane = between(r, 0, p - 1);
   }
   tg_stream *s = tg_stream_of_mut(in, 5);
-  s->kind[0] =
-      (int64_t[]){TG_STREAM_FP32, TG_STREAM_BF16, TG_STREAM_FP16, TG_STREAM_BF16SR}[between(r, 0, 3)];
-  s->store[0] = 1;
-  s->at.base[0] = 800;
+  s->kind = (int64_t[]){TG_STREAM_FP32, TG_STREAM_BF16, TG_STREAM_FP16, TG_STREAM_BF16SR}[between(r, 0, 3)];
+  s->store = 1;
+  s->at.base = 800;
   s->j[1] = 2;
   s->j[0] = 2 * in->j_count[1];
   s->row[2] = s->j[0] * in->j_count[0];
@@ -146,18 +145,18 @@ void kernel_add_vop(tg_program *program, kernel_random *r) {
       tile->constants[i] = i % 2 ? kernel_random_bits(r) : tg_f32_bits((float)(i - 20) * 0.75f);
   }
   tg_vx_instr *in = &tg_queue_push(program, &tile->vx)->vx;
-  in->op[0] = TG_OP_vx_vop;
-  in->rows[0] = between(r, 0, 13);
+  in->op = TG_OP_vx_vop;
+  in->rows = between(r, 0, 13);
   for (int d = 0; d < 3; d++) in->row_count[d] = between(r, 1, 4);
   for (int d = 0; d < 2; d++) in->j_count[d] = between(r, 1, 4);
-  in->seg_repeat[0] = between(r, 0, 63);
-  in->tail_step[0] = between(r, 0, 40);
-  in->tail_n[0] = between(r, 0, 100);
+  in->seg_repeat = between(r, 0, 63);
+  in->tail_step = between(r, 0, 40);
+  in->tail_n = between(r, 0, 100);
   vop_streams(in, r, program->params.p);
-  in->sr_key[0] = between(r, 0, TG_BASES - 1);
-  in->sr_tile[0] = between(r, 0, 1000);
-  in->sr_row[0] = kernel_random_bits(r);
-  in->sr_col[0] = kernel_random_bits(r);
+  in->sr_key = between(r, 0, TG_BASES - 1);
+  in->sr_tile = between(r, 0, 1000);
+  in->sr_row = kernel_random_bits(r);
+  in->sr_col = kernel_random_bits(r);
   for (int l = 0; l < 3; l++) in->sr_tile_delta[l] = between(r, 0, 1000);
   for (int d = 0; d < 3; d++)
     in->sr_col_row[d] = between(r, 0, 1) ? between(r, 0, 99) : kernel_random_bits(r);

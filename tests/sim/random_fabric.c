@@ -147,37 +147,36 @@ static uint32_t buffer_stride(const gen *g, const hop *h, bool to_agcu) {
   return to_agcu ? h->flits : tg_bank_rows(g->m);
 }
 static void set_operand(tg_row_operand *o, const gen *g, const hop *h, bool store_memory) {
-  o->base[0] = h->row;
-  o->rot_count[0] = h->buffers;
-  o->rot_stride[0] = buffer_stride(g, h, store_memory);
-  o->rot_outer[0] = g->inner > 1;
+  o->base = h->row;
+  o->rot_count = h->buffers;
+  o->rot_stride = buffer_stride(g, h, store_memory);
+  o->rot_outer = g->inner > 1;
 }
-#define OPERAND(in, name) (&(in)->name)
 
 /* ---- walks ---- */
 
 static void random_load_walk(gen *g, tg_agcu_instr *in) {
-  in->convert[0] = rnd(g, TG_CVT_COUNT);
-  int64_t z = tg_convert_memory_bytes(in->convert[0]);
-  uint32_t elements = tg_flit_bytes(g->m) / tg_convert_chip_bytes(in->convert[0]);
-  in->offset[0] = LOAD_BASE + z * between(g, -50, 50);
+  in->convert = rnd(g, TG_CVT_COUNT);
+  int64_t z = tg_convert_memory_bytes(in->convert);
+  uint32_t elements = tg_flit_bytes(g->m) / tg_convert_chip_bytes(in->convert);
+  in->offset = LOAD_BASE + z * between(g, -50, 50);
   for (int l = 0; l < TG_LEVELS; l++) {
     in->offset_delta[l] = z * between(g, -40, 40);
     in->m_delta[l] = rnd(g, 4);
     in->k_delta[l] = rnd(g, 4);
   }
-  in->take[0] = 1 + rnd(g, 3 * elements);
-  uint32_t row_flits = ((uint32_t)in->take[0] + elements - 1) / elements;
-  in->rows[0] = 1 + rnd(g, MAX_FLITS / row_flits);
+  in->take = 1 + rnd(g, 3 * elements);
+  uint32_t row_flits = ((uint32_t)in->take + elements - 1) / elements;
+  in->rows = 1 + rnd(g, MAX_FLITS / row_flits);
   for (int d = 0; d < 3; d++) {
     in->m_radix[d] = 1 + rnd(g, 6);
     in->k_radix[d] = 1 + rnd(g, d == 2 ? 40 : 4);
     in->stride[d] = z * between(g, -200, 200);
     in->stride[3 + d] = z * between(g, -200, 200);
   }
-  if (chance(g, 40)) in->k_radix[2] = in->take[0];
-  in->m_first[0] = rnd(g, 10);
-  in->k_first[0] = rnd(g, 20);
+  if (chance(g, 40)) in->k_radix[2] = in->take;
+  in->m_first = rnd(g, 10);
+  in->k_first = rnd(g, 20);
   if (chance(g, 70)) in->stride[5] = z;
   for (int d = 0; d < 6; d++) {
     in->y_inc[d] = between(g, -2, 2);
@@ -185,22 +184,22 @@ static void random_load_walk(gen *g, tg_agcu_instr *in) {
   }
   if (chance(g, 80)) in->y_inc[5] = 0;
   if (chance(g, 80)) in->x_inc[5] = rnd(g, 2);
-  in->y_org[0] = between(g, -3, 6);
-  in->x_org[0] = between(g, -6, 10);
-  in->y_size[0] = 1 + rnd(g, 20);
-  in->x_size[0] = 1 + rnd(g, 40);
-  in->fill[0] = rnd(g, tg_convert_chip_bytes(in->convert[0]) == 4 ? 1u << 31 : 1u << 16);
+  in->y_org = between(g, -3, 6);
+  in->x_org = between(g, -6, 10);
+  in->y_size = 1 + rnd(g, 20);
+  in->x_size = 1 + rnd(g, 40);
+  in->fill = rnd(g, tg_convert_chip_bytes(in->convert) == 4 ? 1u << 31 : 1u << 16);
 }
 
 /* Words of the tensor of indices, as they are. */
 static void walk_of_indices(gen *g, tg_agcu_instr *in) {
-  in->offset[0] = 4 * rnd(g, INDICES / 4);
-  in->take[0] = 1 + rnd(g, 3 * g->m->p);
-  in->rows[0] = 1 + rnd(g, 6);
+  in->offset = 4 * rnd(g, INDICES / 4);
+  in->take = 1 + rnd(g, 3 * g->m->p);
+  in->rows = 1 + rnd(g, 6);
   for (int d = 0; d < 3; d++) in->m_radix[d] = in->k_radix[d] = d == 2 ? 1 << 20 : 1;
-  in->stride[2] = 4 * in->take[0];
+  in->stride[2] = 4 * in->take;
   in->stride[5] = 4;
-  in->y_size[0] = in->x_size[0] = 1;
+  in->y_size = in->x_size = 1;
   in->m_delta[0] = rnd(g, 2);
 }
 
@@ -208,49 +207,48 @@ static void walk_of_indices(gen *g, tg_agcu_instr *in) {
 static void choose_by_index(gen *g, tg_agcu_instr *in, const hop *indices, int64_t table_bytes) {
   uint32_t words = indices->flits * g->m->p;
   tg_row_operand *o = &in->index;
-  *o = (tg_row_operand){.rot_count = {indices->buffers}, .rot_outer = {g->inner > 1}};
-  o->base[0] = indices->row * g->m->p + rnd(g, words - (uint32_t)in->rows[0] + 1);
-  o->rot_stride[0] = words;
-  in->index_stride[0] = 2 * between(g, 0, 300);
-  in->index_size[0] = 1 + rnd(g, 40);
-  while (in->index_size[0] * in->index_stride[0] > table_bytes) in->index_size[0]--;
+  *o = (tg_row_operand){.rot_count = indices->buffers, .rot_outer = g->inner > 1};
+  o->base = indices->row * g->m->p + rnd(g, words - (uint32_t)in->rows + 1);
+  o->rot_stride = words;
+  in->index_stride = 2 * between(g, 0, 300);
+  in->index_size = 1 + rnd(g, 40);
+  while (in->index_size * in->index_stride > table_bytes) in->index_size--;
 }
 
 /* `flits` flits into rows of a table that fills the chain's region. */
 static void random_scatter_walk(gen *g, tg_agcu_instr *in, const hop *before) {
-  in->convert[0] = rnd(g, 2);
-  int64_t z = in->convert[0] == TG_CVT_32 ? 4 : 2;
+  in->convert = rnd(g, 2);
+  int64_t z = in->convert == TG_CVT_32 ? 4 : 2;
   uint32_t elements = tg_flit_bytes(g->m) / (uint32_t)z, row_flits = 1 + rnd(g, 3);
   while (before->flits % row_flits) row_flits--;
-  in->rows[0] = before->flits / row_flits;
-  in->take[0] = row_flits * elements - rnd(g, elements);
-  int64_t run = 1 + rnd(g, (uint32_t)in->take[0]), gap = z * rnd(g, 4);
+  in->rows = before->flits / row_flits;
+  in->take = row_flits * elements - rnd(g, elements);
+  int64_t run = 1 + rnd(g, (uint32_t)in->take), gap = z * rnd(g, 4);
   in->m_radix[0] = in->m_radix[1] = in->k_radix[1] = 1;
-  in->m_radix[2] =
-      1 + rnd(g, (uint32_t)in->rows[0] + 3); /* perhaps less than there are: some are not there */
-  in->m_first[0] = rnd(g, 2);
-  in->k_radix[0] = (in->take[0] + run - 1) / run;
+  in->m_radix[2] = 1 + rnd(g, (uint32_t)in->rows + 3); /* perhaps less than there are: some are not there */
+  in->m_first = rnd(g, 2);
+  in->k_radix[0] = (in->take + run - 1) / run;
   in->k_radix[2] = run;
   in->stride[2] = z * rnd(g, 3);
   in->stride[3] = run * z + gap;
   in->stride[5] = z;
   in->x_inc[5] = rnd(g, 2);
-  in->y_size[0] = 1;
-  in->x_size[0] = 1 + rnd(g, (uint32_t)run);
-  in->offset[0] = STORE_BASE + (int64_t)STORE_REGION * g->stores++;
+  in->y_size = 1;
+  in->x_size = 1 + rnd(g, (uint32_t)run);
+  in->offset = STORE_BASE + (int64_t)STORE_REGION * g->stores++;
   choose_by_index(g, in, before,
                   STORE_REGION - in->k_radix[0] * in->stride[3] - in->m_radix[2] * in->stride[2]);
 }
 
 /* `flits` flits into the chain's region; nothing that lands there is read again. */
 static void random_store_walk(gen *g, tg_agcu_instr *in, uint32_t flits) {
-  in->convert[0] = rnd(g, 2);
-  int64_t z = in->convert[0] == TG_CVT_32 ? 4 : 2;
+  in->convert = rnd(g, 2);
+  int64_t z = in->convert == TG_CVT_32 ? 4 : 2;
   uint32_t elements = tg_flit_bytes(g->m) / (uint32_t)z, row_flits = 1 + rnd(g, 3);
   while (flits % row_flits) row_flits--;
-  in->rows[0] = flits / row_flits;
-  in->take[0] = row_flits * elements - rnd(g, elements);
-  int64_t gap = rnd(g, 4), step = chance(g, 70) ? 1 : 2, run = 1 + rnd(g, (uint32_t)in->take[0]);
+  in->rows = flits / row_flits;
+  in->take = row_flits * elements - rnd(g, elements);
+  int64_t gap = rnd(g, 4), step = chance(g, 70) ? 1 : 2, run = 1 + rnd(g, (uint32_t)in->take);
   in->k_radix[0] = 1000;
   in->k_radix[1] = 1;
   in->k_radix[2] = run;
@@ -259,16 +257,16 @@ static void random_store_walk(gen *g, tg_agcu_instr *in, uint32_t flits) {
   in->m_radix[2] = 1 + rnd(g, 5);
   in->stride[5] = step * z;
   in->stride[3] = run * step * z + gap * z;
-  in->stride[2] = in->take[0] * z;
+  in->stride[2] = in->take * z;
   in->stride[1] = in->stride[2] * in->m_radix[2];
   in->stride[0] = 2 * in->stride[1];
   in->y_inc[1] = 1;
   in->x_inc[5] = rnd(g, 2);
   in->x_inc[3] = rnd(g, 2);
-  in->y_size[0] = 1 + rnd(g, 2);
-  in->x_size[0] = 1 + rnd(g, 30);
-  in->x_org[0] = between(g, -3, 3);
-  in->offset[0] = STORE_BASE + (int64_t)STORE_REGION * g->stores++;
+  in->y_size = 1 + rnd(g, 2);
+  in->x_size = 1 + rnd(g, 30);
+  in->x_org = between(g, -3, 3);
+  in->offset = STORE_BASE + (int64_t)STORE_REGION * g->stores++;
 }
 
 /* ---- chains ---- */
@@ -287,12 +285,12 @@ static bool store(gen *g, uint32_t endpoint, const hop *before) {
   tg_queue *queue = &agcu->contexts[context];
   if (g->stores >= STORE_REGIONS || !take_queue(g, endpoint, context, queue)) return false;
   tg_agcu_instr *in = &tg_queue_push(g->program, queue)->agcu;
-  in->op[0] = TG_OP_agcu_store;
+  in->op = TG_OP_agcu_store;
   if (chance(g, 50))
     random_scatter_walk(g, in, before);
   else
     random_store_walk(g, in, before->flits);
-  set_operand(OPERAND(in, src), g, before, true);
+  set_operand(&in->src, g, before, true);
   consume(g, &in->common, endpoint, before);
   add_loops(g, queue, (tg_common_instr *)(void *)in);
   return true;
@@ -301,7 +299,7 @@ static bool store(gen *g, uint32_t endpoint, const hop *before) {
 /* Fields that SEND and LOAD share: destinations and credits. Then the consumers at the destinations. */
 static void send_to(gen *g, tg_common_instr *common, uint32_t from, const hop *h, uint32_t mask,
                     uint32_t depth) {
-  common->credit_base[0] = h->credit_base;
+  common->credit_base = h->credit_base;
   for (uint32_t pos = 0; pos < 17; pos++) {
     if (!(mask >> pos & 1)) continue;
     uint32_t to = at_position(g, from, h->row_lane, pos), before = 0, after = 0;
@@ -309,7 +307,7 @@ static void send_to(gen *g, tg_common_instr *common, uint32_t from, const hop *h
     hand_over(g, to, h, depth);
     for (uint32_t c = 0; c < MAX_CONTEXTS; c++) after += g->used[to][c] == g->chain + 1;
     if (after == before) continue; /* nobody consumes there: no buffer comes back */
-    common->credit_mask[0] |= 1 << pos;
+    common->credit_mask |= 1 << pos;
     sem_init(g, from)[h->credit_base + pos] = g->inner > 1 ? 1 : (uint8_t)h->buffers;
   }
 }
@@ -327,19 +325,19 @@ static void send(gen *g, uint32_t tile, const hop *before, uint32_t depth) {
   hop h = {.flits = before->flits, .row_lane = row, .producer_position = own};
   if (!mask || !allocate(g, &h, tile, mask, to_agcu) || !take_queue(g, tile, 0, queue)) return;
   uint32_t pc = queue->count;
-  tg_tx_instr in = {.op = {TG_OP_tx_send},
-                    .dir = {dir},
-                    .flits = {h.flits},
-                    .src_inner = {before->inner},
-                    .src_stride = {before->stride},
-                    .dst_inner = {h.inner},
-                    .dst_stride = {h.stride},
-                    .dst_mask = {mask},
-                    .dst_post = {1},
-                    .dst_sem = {h.semaphore}};
+  tg_tx_instr in = {.op = TG_OP_tx_send,
+                    .dir = dir,
+                    .flits = h.flits,
+                    .src_inner = before->inner,
+                    .src_stride = before->stride,
+                    .dst_inner = h.inner,
+                    .dst_stride = h.stride,
+                    .dst_mask = mask,
+                    .dst_post = 1,
+                    .dst_sem = h.semaphore};
   tg_queue_push(g->program, queue);
-  set_operand(OPERAND(&in, src), g, before, false);
-  set_operand(OPERAND(&in, dst), g, &h, to_agcu);
+  set_operand(&in.src, g, before, false);
+  set_operand(&in.dst, g, &h, to_agcu);
   tg_common_instr *common = &in.common;
   consume(g, common, tile, before);
   add_loops(g, queue, common);
@@ -363,28 +361,27 @@ static bool load(gen *g, uint32_t endpoint, const hop *indices, uint32_t depth) 
   tg_queue *queue = &g->section->agcus[agcu].contexts[context];
   bool row = tg_is_west(g->m, agcu);
   for (uint32_t pos = 1; pos <= (row ? g->m->cols : g->m->rows); pos++) mask |= chance(g, 60) << pos;
-  tg_agcu_instr in = {.op = {TG_OP_agcu_load}};
+  tg_agcu_instr in = {.op = TG_OP_agcu_load};
   if (!indices && chance(g, 40))
     walk_of_indices(g, &in);
   else
     random_load_walk(g, &in);
   if (indices) {
-    if (in.rows[0] > indices->flits * g->m->p) in.rows[0] = indices->flits * g->m->p;
+    if (in.rows > indices->flits * g->m->p) in.rows = indices->flits * g->m->p;
     choose_by_index(g, &in, indices, INT32_MAX);
   }
-  uint32_t elements = tg_flit_bytes(g->m) / tg_convert_chip_bytes(in.convert[0]);
-  hop h = {.flits = (uint32_t)in.rows[0] * (((uint32_t)in.take[0] + elements - 1) / elements),
-           .row_lane = row};
+  uint32_t elements = tg_flit_bytes(g->m) / tg_convert_chip_bytes(in.convert);
+  hop h = {.flits = (uint32_t)in.rows * (((uint32_t)in.take + elements - 1) / elements), .row_lane = row};
   if (!mask || !allocate(g, &h, endpoint, mask, false) || !take_queue(g, endpoint, context, queue))
     return false;
   uint32_t pc = queue->count;
   tg_queue_push(g->program, queue);
-  set_operand(OPERAND(&in, dst), g, &h, false);
-  in.dst_inner[0] = h.inner;
-  in.dst_stride[0] = h.stride;
-  in.dst_mask[0] = mask;
-  in.dst_post[0] = 1;
-  in.dst_sem[0] = h.semaphore;
+  set_operand(&in.dst, g, &h, false);
+  in.dst_inner = h.inner;
+  in.dst_stride = h.stride;
+  in.dst_mask = mask;
+  in.dst_post = 1;
+  in.dst_sem = h.semaphore;
   tg_common_instr *common = &in.common;
   if (indices) consume(g, common, endpoint, indices);
   add_loops(g, queue, common);

@@ -33,16 +33,16 @@ static void add_vop(tg_program *program) {
   tg_tile_program *tile = &program->sections[0].tiles[0];
   tile->words = TG_NEW_ARRAY(&program->arena, uint64_t, program->params.microcode_words);
   tg_vx_instr *in = &tg_queue_push(program, &tile->vx)->vx;
-  in->op[0] = TG_OP_vx_vop;
-  in->rows[0] = in->row_count[2] = ROWS;
+  in->op = TG_OP_vx_vop;
+  in->rows = in->row_count[2] = ROWS;
   in->row_count[0] = in->row_count[1] = in->j_count[0] = in->j_count[1] = 1;
   in->seg_len[0] = sizeof words / sizeof *words;
   for (int64_t i = 0; i < in->seg_len[0]; i++) tile->words[tile->word_count++] = tg_ucode_encode(&words[i]);
   for (int t = 0; t < 6; t++) {
     tg_stream *s = tg_stream_of_mut(in, t);
-    s->kind[0] = kinds[t];
-    s->store[0] = t > 0;
-    s->at.base[0] = bases[t];
+    s->kind = kinds[t];
+    s->store = t > 0;
+    s->at.base = bases[t];
     s->row[2] = kinds[t] == TG_STREAM_FP32 ? 2 : 1;
   }
 }

@@ -23,32 +23,32 @@ static tg_program *tiny_program(void) {
 /* LOAD of a 4x4 FP32 matrix into rows from `row` on of tile 0. */
 static void load_matrix(tg_program *program, uint32_t agcu, int64_t address, int64_t row, int64_t semaphore) {
   tg_agcu_instr *in = &tg_queue_push(program, &program->sections[0].agcus[agcu].contexts[0])->agcu;
-  in->op[0] = TG_OP_agcu_load;
-  in->offset[0] = address;
-  in->rows[0] = in->take[0] = 4;
+  in->op = TG_OP_agcu_load;
+  in->offset = address;
+  in->rows = in->take = 4;
   in->m_radix[0] = in->m_radix[1] = in->k_radix[0] = in->k_radix[1] = 1;
   in->m_radix[2] = in->k_radix[2] = 4;
   in->stride[2] = 16;
   in->stride[5] = 4;
-  in->y_size[0] = in->x_size[0] = 1;
-  in->dst_base[0] = row;
-  in->dst_inner[0] = 4;
-  in->dst_mask[0] = 2;
-  in->dst_post[0] = 1;
-  in->dst_sem[0] = semaphore;
+  in->y_size = in->x_size = 1;
+  in->dst_base = row;
+  in->dst_inner = 4;
+  in->dst_mask = 2;
+  in->dst_post = 1;
+  in->dst_sem = semaphore;
 }
 
 static void multiply(tg_program *program) {
   tg_mx_instr *in = &tg_queue_push(program, &program->sections[0].tiles[0].mx)->mx;
-  in->op[0] = TG_OP_mx_gemm;
+  in->op = TG_OP_mx_gemm;
   in->m_count[0] = 1;
   in->m_count[1] = M;
   for (int l = 0; l < 4; l++) in->blk_count[l] = 1;
   in->a_m[1] = 1;
-  in->b_base[0] = 600;
-  in->b_row[0] = 1;
-  in->init[0] = 1;
-  in->k_chunk[0] = in->k_total[0] = K;
+  in->b_base = 600;
+  in->b_row = 1;
+  in->init = 1;
+  in->k_chunk = in->k_total = K;
   in->wait_on[0] = in->wait_on[1] = 1;
   in->wait_sem[0] = 1;
   in->wait_sem[1] = 2;
@@ -63,28 +63,28 @@ static void move_out(tg_program *program) {
   section->tiles[0].words[0] = tg_ucode_encode(&(tg_ucode){.ld_on = 1, .ld_dst = 5});
   section->tiles[0].words[1] = tg_ucode_encode(&(tg_ucode){.st_on = 1, .st_stream = 1, .st_src = 5});
   tg_vx_instr *vx = &tg_queue_push(program, &section->tiles[0].vx)->vx;
-  vx->op[0] = TG_OP_vx_vop;
-  vx->rows[0] = vx->row_count[2] = M;
+  vx->op = TG_OP_vx_vop;
+  vx->rows = vx->row_count[2] = M;
   vx->row_count[0] = vx->row_count[1] = vx->j_count[0] = vx->j_count[1] = 1;
   vx->seg_len[0] = 2;
-  vx->s0_kind[0] = TG_STREAM_ACC;
+  vx->s0_kind = TG_STREAM_ACC;
   vx->s0_row[2] = 1;
-  vx->s1_kind[0] = TG_STREAM_FP32;
-  vx->s1_store[0] = 1;
-  vx->s1_base[0] = 1000;
+  vx->s1_kind = TG_STREAM_FP32;
+  vx->s1_store = 1;
+  vx->s1_base = 1000;
   vx->s1_row[2] = 2;
   vx->wait_on[0] = vx->post_kind[0] = 1;
   vx->wait_sem[0] = 3;
   vx->post_sem[0] = 4;
   tg_tx_instr *tx = &tg_queue_push(program, &section->tiles[0].tx)->tx;
-  tx->op[0] = TG_OP_tx_send;
-  tx->dir[0] = TG_DIR_WEST;
-  tx->flits[0] = tx->dst_inner[0] = M;
-  tx->src_base[0] = 1000;
-  tx->src_inner[0] = 1;
-  tx->src_stride[0] = 2;
-  tx->dst_mask[0] = tx->dst_post[0] = tx->wait_on[0] = 1;
-  tx->dst_sem[0] = 7;
+  tx->op = TG_OP_tx_send;
+  tx->dir = TG_DIR_WEST;
+  tx->flits = tx->dst_inner = M;
+  tx->src_base = 1000;
+  tx->src_inner = 1;
+  tx->src_stride = 2;
+  tx->dst_mask = tx->dst_post = tx->wait_on[0] = 1;
+  tx->dst_sem = 7;
   tx->wait_sem[0] = 4;
 }
 
@@ -92,9 +92,9 @@ static void store_matrix(tg_program *program) {
   tg_agcu_instr *in = &tg_queue_push(program, &program->sections[0].agcus[0].contexts[1])->agcu;
   tg_agcu_instr *load = &program->sections[0].agcus[0].contexts[0].instrs[0].agcu;
   *in = *load;
-  in->op[0] = TG_OP_agcu_store;
-  in->offset[0] = C_AT;
-  in->dst_mask[0] = in->dst_post[0] = in->dst_sem[0] = in->dst_base[0] = 0;
+  in->op = TG_OP_agcu_store;
+  in->offset = C_AT;
+  in->dst_mask = in->dst_post = in->dst_sem = in->dst_base = 0;
   in->wait_on[0] = 1;
   in->wait_sem[0] = 7;
 }
@@ -165,13 +165,13 @@ TG_TEST(functional, deadlock_names_who_waits_for_what) {
 
 TG_TEST(functional, address_outside_the_scratchpad) {
   tg_program *program = product_program();
-  program->sections[0].tiles[0].mx.instrs[0].mx.b_base[0] = tg_pad_rows(&program->params) - 3;
+  program->sections[0].tiles[0].mx.instrs[0].mx.b_base = tg_pad_rows(&program->params) - 3;
   expect_fault(program, "tile 0 mx pc 0", "operand b reaches row 2048 of 2048");
 }
 
 TG_TEST(functional, address_outside_the_device_memory) {
   tg_program *program = product_program();
-  program->sections[0].agcus[0].contexts[1].instrs[0].agcu.offset[0] = DRAM - 32;
+  program->sections[0].agcus[0].contexts[1].instrs[0].agcu.offset = DRAM - 32;
   expect_fault(program, "agcu 0 context 1 pc 0", "outside the 256 bytes");
 }
 
@@ -210,8 +210,8 @@ TG_TEST(reference, masked_k_keeps_minus_zero) {
   tg_machine_state *state;
   tg_program *program = reference_program(&state);
   tg_mx_instr *in = &program->sections[0].tiles[0].mx.instrs[0].mx;
-  in->init[0] = 0;
-  in->k_chunk[0] = 1;
+  in->init = 0;
+  in->k_chunk = 1;
   for (uint32_t n = 0; n < 8; n++) tg_acc_row(state, 0, 0)[n] = 0x80000000u;
   put(state, 0, 0, 0.0f); /* k = 0: +0 * -1 = -0, and -0 + -0 = -0; k = 1..3 would add +0 */
   put(state, 600, 0, -1.0f);
@@ -241,7 +241,7 @@ TG_TEST(reference, one_rounding_a_step) {
 TG_TEST(reference, transposed_rows_hold_the_k_of_a_column) {
   tg_machine_state *state;
   tg_program *program = reference_program(&state);
-  program->sections[0].tiles[0].mx.instrs[0].mx.b_transposed[0] = 1;
+  program->sections[0].tiles[0].mx.instrs[0].mx.b_transposed = 1;
   put(state, 0, 2, 3.0f);       /* a[k = 2] */
   put(state, 600 + 1, 2, 5.0f); /* weight (k = 2, n = 1) */
   run_gemm(program, state);

@@ -155,18 +155,18 @@ static void add_operation(tg_program *program, int op) {
                             {.st_on = 1, .st_stream = 4, .st_src = 4},
                             {.st_on = 1, .st_stream = 4, .st_src = 4, .st_half = 1}};
   tg_vx_instr *in = &tg_queue_push(program, &tile->vx)->vx;
-  in->op[0] = TG_OP_vx_vop;
-  in->rows[0] = in->row_count[2] = ROWS;
+  in->op = TG_OP_vx_vop;
+  in->rows = in->row_count[2] = ROWS;
   in->row_count[0] = in->row_count[1] = in->j_count[0] = in->j_count[1] = 1;
-  in->tail_n[0] = 40;
+  in->tail_n = 40;
   in->seg_begin[0] = tile->word_count;
   in->seg_len[0] = sizeof words / sizeof *words;
   for (int64_t i = 0; i < in->seg_len[0]; i++) tile->words[tile->word_count++] = tg_ucode_encode(&words[i]);
   for (int t = 0; t < 5; t++) {
     tg_stream *s = tg_stream_of_mut(in, t);
-    s->kind[0] = t < 3 ? TG_STREAM_ACC : TG_STREAM_FP32;
-    s->store[0] = t >= 3;
-    s->at.base[0] = t < 3 ? t * ROWS : (t - 3) * 2 * ROWS;
+    s->kind = t < 3 ? TG_STREAM_ACC : TG_STREAM_FP32;
+    s->store = t >= 3;
+    s->at.base = t < 3 ? t * ROWS : (t - 3) * 2 * ROWS;
     s->row[2] = t < 3 ? 1 : 2;
   }
 }

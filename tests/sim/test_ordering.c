@@ -484,8 +484,8 @@ static void delete_from(deletions *d, const char *unit, tg_queue *queue) {
     for (int i = 0; i < 4; i++)
       if (in->wait_on[i]) try_deletion(d, &in->wait_on[i], 0, unit, pc, i);
     for (int pos = 0; pos < 17; pos++)
-      if (in->credit_mask[0] >> pos & 1)
-        try_deletion(d, in->credit_mask, in->credit_mask[0] & ~(1ll << pos), unit, pc, 4 + pos);
+      if (in->credit_mask >> pos & 1)
+        try_deletion(d, &in->credit_mask, in->credit_mask & ~(1ll << pos), unit, pc, 4 + pos);
   }
 }
 

@@ -14,21 +14,20 @@ static uint32_t below(uint32_t bound) { /* 0 .. bound - 1 */
 
 static tg_agcu_instr random_walk(void) {
   static const int runs[] = {1, 3, 16, 31, 64, 100, 700};
-  tg_agcu_instr in = {.convert = {below(6)}, .rows = {1 + below(9)}, .take = {1 + below(300)}};
-  in.op[0] = TG_OP_agcu_load;
+  tg_agcu_instr in = {.convert = below(6), .rows = 1 + below(9), .take = 1 + below(300)};
+  in.op = TG_OP_agcu_load;
   for (int d = 0; d < 3; d++) in.m_radix[d] = in.k_radix[d] = 1 + below(4);
   in.k_radix[2] = runs[below(sizeof runs / sizeof *runs)];
-  in.k_first[0] = below(1000);
+  in.k_first = below(1000);
   in.k_delta[2] = below(100);
-  in.stride[5] =
-      below(4) ? tg_convert_memory_bytes(in.convert[0]) : 12; /* now and then one element a piece */
+  in.stride[5] = below(4) ? tg_convert_memory_bytes(in.convert) : 12; /* now and then one element a piece */
   in.x_inc[5] = below(2);
   return in;
 }
 
 static void compare_bursts(tg_cost_cache *cache, const tg_params *m, const tg_agcu_instr *in,
                            const uint32_t index[3]) {
-  uint32_t k_start = (uint32_t)in->k_first[0] + index[2] * (uint32_t)in->k_delta[2];
+  uint32_t k_start = (uint32_t)in->k_first + index[2] * (uint32_t)in->k_delta[2];
   const tg_row_cost *row = tg_cost_of_row(cache, m, in, k_start);
   tg_walk walk;
   tg_walk_begin(&walk, m, in, index, 0);

@@ -150,7 +150,7 @@ static void run_vops(const uint32_t tiles[VOPS], const int banks[VOPS], uint32_t
   tg_machine_state *state = tg_machine_create(&params);
   tg_values *values = tg_values_create(threads);
   tg_instr in = {0};
-  in.vx.op[0] = TG_OP_vx_vop;
+  in.vx.op = TG_OP_vx_vop;
   tg_values_bind(values, &slow, state);
   atomic_store(&began, 0), atomic_store(&ended, 0), atomic_store(&most, 0);
   for (uint16_t pc = 0; pc < VOPS; pc++) {
@@ -216,14 +216,14 @@ static void close_bench(bench *b) {
 static tg_instr transfer_of(int64_t op, int64_t rows, int64_t offset) {
   tg_instr in = {0};
   tg_agcu_instr *a = &in.agcu;
-  a->op[0] = op;
-  a->rows[0] = a->dst_inner[0] = a->m_radix[2] = rows;
-  a->m_radix[0] = a->m_radix[1] = a->k_radix[0] = a->k_radix[1] = a->y_size[0] = a->x_inc[5] = 1;
-  a->take[0] = a->k_radix[2] = a->x_size[0] = a->stride[5] = 4;
+  a->op = op;
+  a->rows = a->dst_inner = a->m_radix[2] = rows;
+  a->m_radix[0] = a->m_radix[1] = a->k_radix[0] = a->k_radix[1] = a->y_size = a->x_inc[5] = 1;
+  a->take = a->k_radix[2] = a->x_size = a->stride[5] = 4;
   a->stride[2] = 16;
-  a->offset[0] = offset;
-  a->convert[0] = TG_CVT_32;
-  a->dst_mask[0] = op == TG_OP_agcu_load ? 2 : 0; /* the first tile of its row or column */
+  a->offset = offset;
+  a->convert = TG_CVT_32;
+  a->dst_mask = op == TG_OP_agcu_load ? 2 : 0; /* the first tile of its row or column */
   return in;
 }
 
@@ -231,7 +231,7 @@ static void add_transfer(bench *b, uint32_t agcu, const tg_instr *in, uint16_t a
   tg_execution x = {.in = in, .address = {0}};
   uint32_t endpoint = tg_tiles(&b->params) + agcu;
   tg_accesses accesses;
-  x.address[in->agcu.op[0] == TG_OP_agcu_load ? TG_AT_DST : TG_AT_SRC] = address;
+  x.address[in->agcu.op == TG_OP_agcu_load ? TG_AT_DST : TG_AT_SRC] = address;
   EXPECT(!tg_exec_accesses(b->state, endpoint, TG_AGCU, &x, &accesses, NULL));
   tg_values_add(b->values, endpoint, TG_AGCU, &x, &accesses);
 }
