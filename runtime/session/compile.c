@@ -79,6 +79,7 @@ int tg_session_drop_own_rules(tg_session *session) {
   return session->model ? drop_own_rules(session->model) : 0;
 }
 
+/* `precision`: the policy; NULL: the graph is for the host's CPU, in FP32. */
 static tg_status lower(tg_session *s, const tg_precision_options *precision, bool inference,
                        tg_graph **out_graph, tg_diag *diag) {
   tg_frontend_options frontend;
@@ -93,6 +94,17 @@ static tg_status lower(tg_session *s, const tg_precision_options *precision, boo
   if (!precision) drop_own_rules(*out_graph), frontend.for_cpu = true;
   tg_status status = tg_frontend_lower(*out_graph, &frontend, diag);
   if (status) tg_diag_prefix(diag, "%s", s->path);
+  return status;
+}
+
+/* Only errors and times against the CPU need it, and lowering is most of what a compilation of many weights takes. */
+tg_status tg_session_lower_fp32(tg_session *session, tg_diag *diag) {
+  tg_graph *graph = NULL;
+  if (session->fp32) return TG_OK;
+  locale_t theirs = tg_plain_numbers();
+  tg_status status = lower(session, NULL, session->inference, &graph, diag);
+  uselocale(theirs);
+  if (!status) session->fp32 = graph;
   return status;
 }
 
@@ -174,8 +186,8 @@ static tg_status compile(tg_session *session, const tg_compile_options *options,
   status = tg_session_params(options, &params, diag);
   if (!status) status = tg_precision_of(&session->arena, options, &precision, diag);
   if (!status) status = tg_session_map_options(options, &precision, &map, diag);
+  session->inference = options->inference;
   if (!status) status = lower(session, &precision, options->inference, &session->lowered, diag);
-  if (!status) status = lower(session, NULL, options->inference, &session->fp32, diag);
   if (status) return status;
   map.borrow_constants = true; /* the session has both */
   map.observe = session->dumped ? after_mapper : NULL;

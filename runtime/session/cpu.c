@@ -8,7 +8,8 @@ enum { CPU_BUDGET_SECONDS = 1 };
 
 tg_status tg_session_fp32_outputs(tg_session *s, int threads, float *const *out_data, tg_diag *diag) {
   tg_cpu_reference *reference;
-  tg_status status = tg_cpu_reference_create(s->fp32, TG_F32, threads, &reference, diag);
+  tg_status status = tg_session_lower_fp32(s, diag);
+  if (!status) status = tg_cpu_reference_create(s->fp32, TG_F32, threads, &reference, diag);
   if (status) return status;
   for (int i = 0; i < s->input_count; i++) tg_cpu_reference_set_input(reference, i, s->input_data[i]);
   status = tg_cpu_reference_run(reference, diag);
@@ -77,10 +78,11 @@ static bool computes_narrow(const tg_program *program) {
 static tg_status measure_cpu_guarded(tg_session *session, bool timed, int threads, tg_diag *diag) {
   if (tg_session_needs(session, false, false, diag)) return TG_INVALID;
   for (int i = 0; timed && i < session->input_count; i++) /* of a run that needed none */
-    if (session->has_run && session->fp32 && !session->input_data[i])
+    if (session->has_run && session->lowered && !session->input_data[i])
       return tg_fail(diag, TG_INVALID, "input \"%s\" has no values", session->inputs[i].name);
-  if (!session->fp32 || !session->has_run) return TG_OK;
+  if (!session->lowered || !session->has_run) return TG_OK; /* compiled elsewhere: there is no model */
   tg_status status = session->timing_only ? TG_OK : measure_errors(session, threads, diag);
+  if (!status && timed) status = tg_session_lower_fp32(session, diag);
   if (status || !timed) return status;
   /* A program in a narrow format is compared with the CPU at its best, narrow or not. */
   static const tg_dtype dtypes[] = {TG_F32, TG_BF16};

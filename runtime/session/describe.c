@@ -95,7 +95,7 @@ static tg_dtype output_type(const tg_graph *lowered, int output) {
 }
 
 void tg_session_describe_graph(tg_session *s) {
-  const tg_graph *graph = s->fp32;
+  const tg_graph *graph = s->lowered;
   make_room(s, graph->input_count, graph->output_count);
   int64_t sizes[TG_MAX_RANK];
   for (int i = 0; i < graph->input_count; i++) {
@@ -104,13 +104,13 @@ void tg_session_describe_graph(tg_session *s) {
     describe(s, info, graph->inputs[i]->name, graph->inputs[i]->rank, sizes);
     info->dtype = s->model->inputs[i]->dtype;
     info->integer = tg_dtype_is_integer(info->dtype);
-    info->limit = s->lowered->inputs[i]->limit;
+    info->limit = graph->inputs[i]->limit;
   }
   for (int i = 0; i < graph->output_count; i++) {
     tg_value_sizes(graph->outputs[i], sizes);
     tg_tensor_info *info = &s->outputs[s->output_count++];
     describe(s, info, graph->output_names[i], graph->outputs[i]->rank, sizes);
-    info->dtype = output_type(s->lowered, i);
+    info->dtype = output_type(graph, i);
   }
   find_rows(s);
 }

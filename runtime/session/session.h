@@ -24,7 +24,8 @@ struct tg_session {
   tg_graph *model;   /* as imported; NULL when a program was loaded */
   tg_graph *decided; /* as the precision policy left it */
   tg_graph *lowered; /* what was mapped */
-  tg_graph *fp32;    /* lowered without any precision policy, for the CPU and for errors */
+  tg_graph *fp32; /* lowered without any precision policy, for the CPU and for errors; NULL until asked for */
+  bool inference; /* of the options that it was compiled with */
   tg_program *program;
   const char *precision; /* what the report says of it, as JSON; NULL before compiling */
   double compile_seconds;
@@ -87,6 +88,8 @@ tg_status tg_session_decide(tg_session *session, const tg_compile_options *optio
 /* Device memory with the constants and the session's inputs in place. TG_INVALID names an input that is not
  * set. */
 tg_status tg_session_memory(const tg_session *session, tg_dram **out_dram, tg_diag *diag);
+/* Lowers `fp32` of a compiled model, if that is not done. Fails as lowering does. */
+tg_status tg_session_lower_fp32(tg_session *session, tg_diag *diag);
 /* What the outputs are in FP32 on the host's CPU, of a compiled model with its inputs set. Fails as the CPU
  * reference does. */
 tg_status tg_session_fp32_outputs(tg_session *session, int threads, float *const *out_data, tg_diag *diag);

@@ -539,6 +539,8 @@ TG_TEST(report, the_cpu_copies_rows_that_the_array_multiplies) {
   int gathers = 0;
   ASSERT(!tg_session_load(zoo_file(&arena, "bert-base", &sizes), &session, &diag));
   ASSERT(!tg_session_compile(session, &tiny, &diag));
+  EXPECT(!session->fp32); /* which compiling does without */
+  ASSERT(!tg_session_lower_fp32(session, &diag));
   TG_FOR_NODES(session->fp32, node) gathers += node->op == TG_OP_GATHER;
   EXPECT(gathers > 0);
   tg_session_random_inputs(session, 1);
