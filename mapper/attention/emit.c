@@ -184,7 +184,6 @@ static void plan_egress(emission *e) {
 
 static void emit_stage(void *user, const tg_stage *stage, tg_queue *queue, tg_turn at) {
   emission *e = user;
-  bool west = stage->seat == TG_SIDE_WEST;
   switch ((tg_attention_stage)stage->kind) {
   case TG_STAGE_LOADS:
   case TG_STAGE_VALUES: tg_attention_emit_loads(e, stage, queue, at); break;
@@ -193,12 +192,7 @@ static void emit_stage(void *user, const tg_stage *stage, tg_queue *queue, tg_tu
   case TG_STAGE_EXPS:
   case TG_STAGE_WEIGHTS:
   case TG_STAGE_CONTEXT: tg_attention_emit_vop(e, stage, queue, at); break;
-  case TG_STAGE_OUT:
-    if (stage->seat == TG_UNIT_TX)
-      tg_egress_send(&e->b, &e->egress, at.r, at.col);
-    else
-      tg_egress_store(&e->b, &e->egress, west, west ? at.r : at.col, TG_CTX_STORE, fill_store, e);
-    break;
+  case TG_STAGE_OUT: tg_egress_emit(&e->b, &e->egress, stage, queue, at, fill_store, e); break;
   }
 }
 

@@ -184,8 +184,9 @@ static void emit_prologue_store(emission *e, const tg_stage *stage, tg_queue *qu
 }
 
 /* Behind the SENDs of results, those of sums, or of a prologue's chunks, are put between them. */
-static void emit_result_sends(emission *e, uint32_t r, uint32_t col) {
-  tg_egress_send(&e->b, &e->egress, r, col);
+static void emit_result_sends(emission *e, const tg_stage *stage, tg_queue *queue, tg_turn at) {
+  uint32_t r = at.r, col = at.col;
+  tg_egress_emit(&e->b, &e->egress, stage, queue, at, fill_store, e);
   if (e->t.ring) tg_gemm_skew_egress(e, r, col);
   if (e->g->prologue.stored && tg_gemm_makes_a(e)) tg_gemm_share_sends(e, r, col);
 }
@@ -209,7 +210,7 @@ static void emit_unit(emission *e, const tg_stage *stage, tg_queue *queue, uint3
   case TG_STAGE_AROUND: tg_gemm_emit_around(e, stage, r, col); break;
   case TG_STAGE_RETURNS: tg_gemm_emit_returns(e, stage, r, col); break;
   case TG_STAGE_PROLOGUE_STORE: emit_prologue_store(e, stage, queue, r, col); break;
-  case TG_STAGE_RESULTS: emit_result_sends(e, r, col); break;
+  case TG_STAGE_RESULTS: emit_result_sends(e, stage, queue, (tg_turn){.r = r, .col = col}); break;
   default: assert(false); /* no other stage is in a unit */
   }
 }
@@ -223,7 +224,7 @@ static void emit_stage(void *user, const tg_stage *stage, tg_queue *queue, tg_tu
   else if (stage->kind == TG_STAGE_PROLOGUE_STORE)
     emit_prologue_store(e, stage, queue, r, col);
   else if (stage->kind == TG_STAGE_RESULTS || stage->kind == TG_STAGE_COLUMN_SUMS)
-    tg_egress_store(&e->b, &e->egress, west, at, stage->context, fill_store, e);
+    tg_egress_emit(&e->b, &e->egress, stage, queue, turn, fill_store, e);
   else
     tg_gemm_emit_load(e, stage, queue, at);
 }

@@ -14,14 +14,20 @@ bool tg_semaphores_fit(const tg_params *m, const tg_semaphores *needed) {
   return needed->tile <= m->semaphores && needed->west <= m->semaphores && needed->north <= m->semaphores;
 }
 
-bool tg_channels_fit(const tg_params *m, const tg_channel_plan *plans, int count) {
+static uint64_t banks_of(const tg_params *m, tg_room room) {
+  if (room.rows > tg_pad_rows(m)) return (uint64_t)m->banks + 1;
+  return (uint64_t)room.copies * tg_banks_for(m, (uint32_t)room.rows);
+}
+
+uint64_t tg_channels_banks(const tg_params *m, const tg_channel_plan *plans, int count) {
   uint64_t banks = 0;
-  for (int i = 0; i < count; i++) {
-    if (!plans[i].room.rows) continue;
-    banks += tg_room_banks(m, plans[i].room);
-    if (banks > m->banks) return false;
-  }
-  return true;
+  for (int i = 0; i < count; i++)
+    if (plans[i].room.rows) banks += banks_of(m, plans[i].room);
+  return banks;
+}
+
+bool tg_channels_fit(const tg_params *m, const tg_channel_plan *plans, int count) {
+  return tg_channels_banks(m, plans, count) <= m->banks;
 }
 
 bool tg_channels_place(tg_build *b, const tg_channel_plan *plans, int count, tg_channel *channels) {
@@ -72,13 +78,12 @@ void tg_channel_deliver(const tg_channel *channel, tg_agcu_instr *load) {
 }
 
 tg_post tg_post_to_agcu(const tg_channel *channel, bool west, uint32_t r, uint32_t col) {
-  return west ? (tg_post){TG_POST_ROW, 0, channel->west + (int)col + 1}
-              : (tg_post){TG_POST_COL, 0, channel->north + (int)r + 1};
+  return (tg_post){west ? TG_POST_ROW : TG_POST_COL, 0, tg_channel_at_agcu(channel, west, r, col)};
 }
 
 static bool shares(tg_share share, bool end) { return share == TG_OF_EACH || (share == TG_OF_ENDS && end); }
 
-void tg_join_channel(const tg_channel *channel, const tg_join *join, const tg_joint *at) {
+static void join_in_tile(const tg_channel *channel, const tg_join *join, const tg_joint *at) {
   int awaited = join->fills ? channel->free : channel->full;
   if (awaited != TG_NO_SEM && shares(join->waits, at->first))
     tg_set_wait(at->in, join->wait, awaited, join->once);
@@ -87,6 +92,43 @@ void tg_join_channel(const tg_channel *channel, const tg_join *join, const tg_jo
   if (!join->fills && channel->source) post = channel->source(at->kernel, channel, at->r, at->col);
   if (post.semaphore != TG_NO_SEM)
     tg_set_post(at->in, join->post, post.kind, post.position, post.semaphore, join->once);
+}
+
+/* What is between contexts of an AGCU has no semaphore in a tile. */
+static void fill_from_agcu(const tg_channel *channel, const tg_join *join, const tg_joint *at) {
+  bool west = at->place == TG_AT_WEST;
+  int own = west ? channel->west : channel->north;
+  tg_agcu_instr *load = &at->in->agcu;
+  if (own != TG_NO_SEM && shares(join->waits, at->first)) {
+    load->credit_base = own;
+    load->credit_mask = at->tiles ? at->tiles : load->dst_mask;
+  }
+  if (!shares(join->posts, at->last)) return;
+  if (channel->full == TG_NO_SEM) {
+    tg_set_post(at->in, join->post, TG_POST_LOCAL, 0, tg_channel_at_agcu(channel, west, at->r, at->col),
+                join->once);
+    return;
+  }
+  load->dst_post = 1;
+  load->dst_sem = channel->full;
+}
+
+static void empty_at_agcu(const tg_channel *channel, const tg_join *join, const tg_joint *at) {
+  bool west = at->place == TG_AT_WEST;
+  if (shares(join->waits, at->first))
+    tg_set_wait(at->in, join->wait, tg_channel_at_agcu(channel, west, at->r, at->col), join->once);
+  if (channel->free != TG_NO_SEM && shares(join->posts, at->last))
+    tg_set_post(at->in, join->post, west ? TG_POST_ROW : TG_POST_COL, (west ? at->col : at->r) + 1,
+                channel->free, join->once);
+}
+
+void tg_join_channel(const tg_channel *channel, const tg_join *join, const tg_joint *at) {
+  if (at->place == TG_AT_TILE)
+    join_in_tile(channel, join, at);
+  else if (join->fills)
+    fill_from_agcu(channel, join, at);
+  else
+    empty_at_agcu(channel, join, at);
 }
 
 void tg_channel_take(const tg_channel *channel, tg_instr *in, int slot, bool once) {

@@ -4,7 +4,7 @@
 #ifndef TEGULA_MAPPER_SECTION_CHANNEL_H
 #define TEGULA_MAPPER_SECTION_CHANNEL_H
 
-#include "mapper/section/layout.h"
+#include "mapper/section/section.h"
 
 /* Where a post goes: to the tile itself, or along its row or column to a position of the lane, 0: the AGCU. */
 typedef struct tg_post {
@@ -22,15 +22,26 @@ typedef struct tg_channel {
   tg_buffer ring;
   int full; /* tile semaphore: a buffer is full */
   int free; /* tile semaphore, of what a tile fills: one is free */
-  int west,
-      north; /* at AGCUs of rows or columns: credits, of what they fill; or, of what they empty, arrivals */
+  /* At AGCUs of rows or columns, one for each position of their lane: credits, of what they fill; arrivals, of what
+   * they empty; and what one context tells another one. */
+  int west, north;
   tg_channel_source *source; /* NULL: a unit of the tile itself */
 } tg_channel;
 /* A channel without semaphores: nobody waits, and nobody is told. */
 #define TG_CHANNEL_NONE                                                                                      \
   ((tg_channel){.full = TG_NO_SEM, .free = TG_NO_SEM, .west = TG_NO_SEM, .north = TG_NO_SEM})
+/* An AGCU's semaphore of the channel: of the west one of the tile's row, or of the north one of its column. */
+static inline int tg_channel_at_agcu(const tg_channel *channel, bool west, uint32_t r, uint32_t col) {
+  return west ? channel->west + (int)col + 1 : channel->north + (int)r + 1;
+}
 /* To the AGCU of the tile's row, or column, that fills the channel. */
 tg_post tg_post_to_agcu(const tg_channel *channel, bool west, uint32_t r, uint32_t col);
+
+/* Rows of one of so many copies, in banks of their own; 0 rows: there is none. */
+typedef struct tg_room {
+  uint64_t rows;
+  uint32_t copies;
+} tg_room;
 
 /* What a channel takes. The one statement of it: what fits, and what a section opens, follow. */
 typedef struct tg_channel_plan {
@@ -49,7 +60,8 @@ typedef struct tg_semaphores {
 } tg_semaphores;
 tg_semaphores tg_channels_semaphores(const tg_params *m, const tg_channel_plan *plans, int count);
 bool tg_semaphores_fit(const tg_params *m, const tg_semaphores *needed);
-/* Do the banks suffice for the rings? */
+/* Banks of the rings, more than there are if one buffer has more rows than the scratchpad; and do they suffice? */
+uint64_t tg_channels_banks(const tg_params *m, const tg_channel_plan *plans, int count);
 bool tg_channels_fit(const tg_params *m, const tg_channel_plan *plans, int count);
 
 /* Gives the rings their banks, in this order; false: these do not suffice. */
@@ -83,14 +95,20 @@ typedef struct tg_join {
   uint8_t waits, posts; /* each instruction; of those that share a buffer the first, or last one; none */
   int8_t wait, post;    /* slots, or TG_NEXT_SLOT */
 } tg_join;
-/* An instruction of tile (r, col), and whether it is the first, and last, of those that share a buffer. */
+/* An instruction of tile (r, col), or of an AGCU for it, and whether it is the first, and last, of those that share a
+ * buffer. */
+typedef enum tg_joint_at { TG_AT_TILE, TG_AT_WEST, TG_AT_NORTH } tg_joint_at;
 typedef struct tg_joint {
   const void *kernel; /* of tg_channel_source */
   tg_instr *in;
   uint32_t r, col;
   bool first, last;
+  tg_joint_at place;
+  int64_t
+      tiles; /* positions of the lane whose buffers a LOAD, or a SYNC before several, asks for; 0: those it loads to */
 } tg_joint;
-/* Its waits and posts at this channel. */
+/* Its waits and posts at this channel. An AGCU's LOAD that fills a tile's buffers asks for them by credits and tells
+ * the tiles; what an AGCU empties has arrived from the tile, which may then send again. */
 void tg_join_channel(const tg_channel *channel, const tg_join *join, const tg_joint *at);
 /* Of one instruction by itself: it waits for what it empties; and gives it back to the AGCU. */
 void tg_channel_take(const tg_channel *channel, tg_instr *in, int slot, bool once);

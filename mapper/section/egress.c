@@ -74,7 +74,7 @@ static tg_instr *emit_send(const tg_build *b, const tg_store_port *port, uint32_
   const tg_joint at = {.in = in, .r = r, .col = col};
   tg_join_channel(port->from, &from, &at);
   tg_join_channel(port->away, &to, &at);
-  tx->dst_sem = west ? port->away->west + (int)col + 1 : port->away->north + (int)r + 1;
+  tx->dst_sem = tg_channel_at_agcu(port->away, west, r, col);
   return in;
 }
 
@@ -162,16 +162,10 @@ static int store_context(const tile_ports *t, bool often) {
   return often ? TG_CTX_STORE : TG_CTX_COLUMN_SUMS;
 }
 
-static tg_post room_at_tile(const void *kernel, const tg_channel *away, uint32_t r, uint32_t col) {
-  bool west = *(const bool *)kernel;
-  return (tg_post){west ? TG_POST_ROW : TG_POST_COL, (west ? col : r) + 1, away->free};
-}
-
 void tg_egress_join_store(const tg_channel *away, bool west, tg_instr *store, uint32_t r, uint32_t col) {
-  tg_channel arrives = *away;
-  arrives.full = west ? away->west + (int)col + 1 : away->north + (int)r + 1;
-  arrives.source = room_at_tile;
-  tg_join_channel(&arrives, &(tg_join){0}, &(tg_joint){.kernel = &west, .in = store, .r = r, .col = col});
+  const tg_joint at = {
+      .in = store, .r = r, .col = col, .first = true, .last = true, .place = west ? TG_AT_WEST : TG_AT_NORTH};
+  tg_join_channel(away, &(tg_join){0}, &at);
 }
 
 static void emit_stores(const tile_ports *t, bool often, tg_queue *queue, tg_store_fill *fill,
@@ -217,7 +211,7 @@ static bool begin_tile(const tg_build *b, const tg_egress_plan *plan, uint32_t r
   return true;
 }
 
-void tg_egress_send(const tg_build *b, const tg_egress_plan *plan, uint32_t r, uint32_t col) {
+static void send(const tg_build *b, const tg_egress_plan *plan, uint32_t r, uint32_t col) {
   tile_ports t;
   if (begin_tile(b, plan, r, col, &t)) emit_tile_sends(&t);
 }
@@ -232,30 +226,28 @@ static void end_loops(const tg_egress_plan *plan, tg_queue *queue, uint32_t ofte
   if (often == queue->count) last->common.loop_count[2] = 0;
 }
 
-void tg_egress_store(const tg_build *b, const tg_egress_plan *plan, bool west, uint32_t at, int context,
-                     tg_store_fill *fill, const void *user) {
-  tg_queue *queue = west ? tg_west_queue(b, at, context) : tg_north_queue(b, at, context);
+static void store(const tg_build *b, const tg_egress_plan *plan, const tg_stage *stage, tg_queue *queue,
+                  tg_turn at, tg_store_fill *fill, const void *user) {
+  bool west = stage->seat == TG_SIDE_WEST;
   uint32_t begin = queue->count, behind = 0;
   for (int often = plan->count == plan->often; often < 2; often++) {
     behind = queue->count;
     for (uint32_t i = 0; i < (west ? b->m->cols : b->m->rows); i++) {
       tile_ports t;
-      if (!begin_tile(b, plan, west ? at : i, west ? i : at, &t)) continue;
-      if ((often ? &t.often : &t.seldom)->west != west || store_context(&t, often) != context) continue;
+      if (!begin_tile(b, plan, west ? at.r : i, west ? i : at.col, &t)) continue;
+      if ((often ? &t.often : &t.seldom)->west != west || store_context(&t, often) != stage->context)
+        continue;
       emit_stores(&t, often, queue, fill, user);
     }
   }
   if (queue->count == begin) return;
-  end_loops(plan, queue, behind, context == TG_CTX_COLUMN_SUMS ? plan->every : 1);
+  end_loops(plan, queue, behind, stage->context == TG_CTX_COLUMN_SUMS ? plan->every : 1);
 }
 
-void tg_egress_emit(const tg_build *b, const tg_egress_plan *plan, tg_store_fill *fill, const void *user) {
-  const bool seldom = plan->count > plan->often;
-  const int contexts[] = {TG_CTX_STORE, plan->together ? TG_CTX_AUX : TG_CTX_COLUMN_SUMS};
-  for (uint32_t i = 0; i < tg_tiles(b->m); i++) tg_egress_send(b, plan, i / b->m->cols, i % b->m->cols);
-  for (int x = 0; x < 1 + seldom; x++) {
-    for (uint32_t r = 0; r < b->m->rows; r++) tg_egress_store(b, plan, true, r, contexts[x], fill, user);
-    for (uint32_t col = 0; col < b->m->cols; col++)
-      tg_egress_store(b, plan, false, col, contexts[x], fill, user);
-  }
+void tg_egress_emit(const tg_build *b, const tg_egress_plan *plan, const tg_stage *stage, tg_queue *queue,
+                    tg_turn at, tg_store_fill *fill, const void *user) {
+  if (stage->seat == TG_UNIT_TX)
+    send(b, plan, at.r, at.col);
+  else
+    store(b, plan, stage, queue, at, fill, user);
 }

@@ -2,7 +2,7 @@
 #ifndef TEGULA_MAPPER_SECTION_EGRESS_H
 #define TEGULA_MAPPER_SECTION_EGRESS_H
 
-#include "mapper/section/channel.h"
+#include "mapper/section/stage.h"
 
 /* One result of a tile on its way out: `pieces` pieces of `flits` flits for each iteration of the outer loops, in a
  * buffer of pieces twice over. */
@@ -34,14 +34,11 @@ typedef struct tg_egress_plan {
 /* Sets the walk of the STORE of port number `port` of tile (r, col). */
 typedef void tg_store_fill(const void *user, int port, uint32_t r, uint32_t col, tg_agcu_instr *store);
 
-/* The SENDs of tile (r, col), if it has any. */
-void tg_egress_send(const tg_build *b, const tg_egress_plan *plan, uint32_t r, uint32_t col);
-/* The STOREs, in one of its contexts, of the AGCU of row, or column, number `at`, with their loops. */
-void tg_egress_store(const tg_build *b, const tg_egress_plan *plan, bool west, uint32_t at, int context,
-                     tg_store_fill *fill, const void *user);
+/* The instructions of a stage of them: SENDs of a tile, if it has any, or STOREs in a context of an AGCU, with their
+ * loops. */
+void tg_egress_emit(const tg_build *b, const tg_egress_plan *plan, const tg_stage *stage, tg_queue *queue,
+                    tg_turn at, tg_store_fill *fill, const void *user);
 /* A STORE of what arrives from tile (r, col): it waits for that, and then the tile may send again. */
 void tg_egress_join_store(const tg_channel *away, bool west, tg_instr *store, uint32_t r, uint32_t col);
-/* All of a section. */
-void tg_egress_emit(const tg_build *b, const tg_egress_plan *plan, tg_store_fill *fill, const void *user);
 
 #endif

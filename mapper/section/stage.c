@@ -19,9 +19,12 @@ const tg_stage *tg_stages_find(const tg_stages *stages, tg_seat seat, int kind) 
 }
 
 void tg_stage_meet(const tg_stage *stage, const tg_channel *channels, uint64_t which, const tg_joint *at) {
+  static const tg_joint_at places[TG_SEATS] = {[TG_SIDE_WEST] = TG_AT_WEST, [TG_SIDE_NORTH] = TG_AT_NORTH};
+  tg_joint joint = *at;
+  joint.place = places[stage->seat];
   for (int i = 0; i < stage->join_count; i++) {
     const tg_join *join = &stage->joins[i];
-    if (which >> join->channel & 1) tg_join_channel(&channels[join->channel], join, at);
+    if (which >> join->channel & 1) tg_join_channel(&channels[join->channel], join, &joint);
   }
 }
 
@@ -34,6 +37,12 @@ bool tg_stages_fit(const tg_params *m, const tg_stages *stages) {
         slots += stages->list[k].slots;
     if (slots > m->queue_depth) return false;
   }
+  return true;
+}
+
+bool tg_stages_have_contexts(const tg_params *m, const tg_stages *stages) {
+  for (int i = 0; i < stages->count; i++)
+    if (stages->list[i].seat < TG_SIDES && stages->list[i].context >= m->agcu_contexts) return false;
   return true;
 }
 
@@ -61,16 +70,16 @@ double tg_stages_unit(const tg_stages *stages, tg_seat unit, int kind) {
   return sum;
 }
 
-/* Loops around the instructions from slot `begin` on, the innermost from slot `inner` on, if there is any. */
-static void end_nest(tg_queue *queue, const uint32_t loops[3], uint32_t begin, uint32_t inner) {
-  if (queue->count == begin) return;
-  tg_instr *last = &queue->instrs[queue->count - 1];
-  tg_set_loops(last, loops);
-  for (int l = 0; l < TG_LEVELS; l++) last->common.loop_begin[l] = begin;
-  if (inner < queue->count)
-    last->common.loop_begin[2] = inner;
-  else
-    last->common.loop_count[2] = 1;
+/* Loops around the instructions from slot begin[level] on; a level without any is one iteration of the outermost's. */
+static void end_nest(tg_queue *queue, const uint32_t loops[TG_LEVELS], const uint32_t begin[TG_LEVELS]) {
+  if (queue->count == begin[0]) return;
+  tg_common_instr *last = &queue->instrs[queue->count - 1].common;
+  for (int l = 0; l < TG_LEVELS; l++) {
+    if (!loops[l]) continue;
+    bool any = begin[l] < queue->count;
+    last->loop_count[l] = any ? loops[l] : 1;
+    last->loop_begin[l] = any ? begin[l] : begin[0];
+  }
 }
 
 typedef struct walker {
@@ -85,8 +94,13 @@ static bool is_of(const tg_stage *stage, tg_seat seat, int context) {
   return stage->seat == seat && (seat >= TG_SIDES || stage->context == context);
 }
 
-static void close_nest(const walker *w, int nest, tg_queue *queue, uint32_t begin, uint32_t inner) {
-  if (nest >= 0 && nest != TG_NEST_OWN) end_nest(queue, w->loops[nest], begin, inner);
+static void close_nest(const walker *w, int nest, tg_queue *queue, const uint32_t begin[TG_LEVELS]) {
+  if (nest >= 0 && nest != TG_NEST_OWN) end_nest(queue, w->loops[nest], begin);
+}
+
+/* Loops that a stage of this rate is not in begin behind it. */
+static void begin_behind(const tg_queue *queue, int rate, uint32_t begin[TG_LEVELS]) {
+  for (int l = rate; l < TG_LEVELS; l++) begin[l] = queue->count;
 }
 
 /* Stages number `begin` to `end` - 1 of a unit, at step `step` of their skewed loop and so many more: those that have
@@ -130,15 +144,16 @@ static int end_of_skewed(const tg_stages *stages, int begin) {
 }
 
 static void emit_queue(const walker *w, tg_seat seat, int context, tg_queue *queue, tg_turn at) {
-  uint32_t begin = queue->count, inner = UINT32_MAX, most = begin;
+  uint32_t begin[TG_LEVELS], most = queue->count;
   int nest = -1;
+  begin_behind(queue, TG_RATE_ONCE, begin);
   for (int i = 0; i < w->stages->count; i++) {
     const tg_stage *stage = &w->stages->list[i];
     if (!is_of(stage, seat, context)) continue;
     most += stage->slots;
     if (nest >= 0 && stage->nest != nest) {
-      close_nest(w, nest, queue, begin, inner);
-      begin = queue->count, inner = UINT32_MAX;
+      close_nest(w, nest, queue, begin);
+      begin_behind(queue, TG_RATE_ONCE, begin);
     }
     if (stage->skewed) {
       int end = end_of_skewed(w->stages, i);
@@ -147,12 +162,10 @@ static void emit_queue(const walker *w, tg_seat seat, int context, tg_queue *que
       continue;
     }
     nest = stage->nest;
-    uint32_t before = queue->count;
     w->emit(w->user, stage, queue, at);
-    if (stage->rate == TG_RATE_ONCE) begin = queue->count;
-    if (stage->rate == TG_RATE_STEP && inner == UINT32_MAX && queue->count > before) inner = before;
+    begin_behind(queue, stage->rate, begin);
   }
-  close_nest(w, nest, queue, begin, inner);
+  close_nest(w, nest, queue, begin);
   assert(queue->count <= most);
   (void)most; /* of the assertion only */
 }

@@ -17,8 +17,9 @@ typedef enum tg_seat {
   TG_SEATS
 } tg_seat;
 
-/* How often: once, each pass, or each iteration of the innermost loop. */
-typedef enum tg_rate { TG_RATE_ONCE, TG_RATE_PASS, TG_RATE_STEP } tg_rate;
+/* How often, which is the number of loops that it is in: once, each round of the outermost one, each pass of the two
+ * outer ones, or each iteration of the innermost one. */
+typedef enum tg_rate { TG_RATE_ONCE, TG_RATE_ROUND, TG_RATE_PASS, TG_RATE_STEP } tg_rate;
 
 /* Loops that the kernel closes itself, since several of them follow each other in its stage. */
 enum { TG_NEST_OWN = 255 };
@@ -57,6 +58,8 @@ void tg_stage_meet(const tg_stage *stage, const tg_channel *channels, uint64_t w
 #define TG_ALL_CHANNELS (~UINT64_C(0))
 /* Do the queues hold them? */
 bool tg_stages_fit(const tg_params *m, const tg_stages *stages);
+/* Have AGCUs the contexts that they are in? */
+bool tg_stages_have_contexts(const tg_params *m, const tg_stages *stages);
 
 /* Cycles of the busiest port of a side: loads of a chunk, on average and in front, and what else there is of a
  * pass, in which so many contexts take turns with the one that loads. */
@@ -76,8 +79,9 @@ typedef struct tg_turn {
 } tg_turn;
 /* Appends the instructions of a stage to a queue. */
 typedef void tg_stage_emit(void *user, const tg_stage *stage, tg_queue *queue, tg_turn at);
-/* All queues of AGCUs, then those of the tiles of the first `rows` rows, with their loops: `loops[nest]`. Stages of
- * TG_RATE_ONCE come in front of all loops, and only those of TG_RATE_STEP are in the innermost one. Skewed stages of
+/* All queues of AGCUs, then those of the tiles of the first `rows` rows, with their loops: `loops[nest]`, counts from
+ * the outermost one, 0: there is none at this level. Stages of a lower rate come before those of a higher one, in front
+ * of the loops that only these are in. Skewed stages of
  * loops[nest][2] iterations stand in one loop of those that all of them have, in front of which the others begin, and
  * behind which they end. */
 void tg_stages_emit(const tg_build *b, const tg_stages *stages, uint32_t rows, const uint32_t (*loops)[3],

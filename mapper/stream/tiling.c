@@ -40,42 +40,6 @@ int64_t tg_space_block(const tg_params *m, const tg_space *space) {
   return space->rank == 1 && size > block ? block : size;
 }
 
-uint32_t tg_stream_vector_elements(const tg_stream_kernel *plan, int v) {
-  return plan->vector_kind[v] == TG_STREAM_SPLAT32 ? 1 : plan->take * plan->column_blocks;
-}
-
-uint32_t tg_stream_vector_flits(const tg_params *m, const tg_stream_kernel *plan, int v) {
-  uint32_t flits = tg_kind_flits(m, plan->vector_kind[v], tg_stream_vector_elements(plan, v)),
-           block = tg_kind_flits(m, TG_STREAM_FP32, plan->take);
-  return plan->vectors_beside ? tg_round_up(flits, block) : flits;
-}
-
-/* Elements of a row block of an input: one that is one scalar a row has nothing else. */
-static uint32_t input_take(const tg_stream_kernel *plan, int input) {
-  return plan->input_kind[input] == TG_STREAM_SPLAT32 ? 1 : plan->take;
-}
-
-uint32_t tg_stream_input_flits(const tg_params *m, const tg_stream_kernel *plan, int input) {
-  return tg_kind_flits(m, plan->input_kind[input], input_take(plan, input));
-}
-
-uint64_t tg_stream_alone_flits(const tg_params *m, const tg_stream_kernel *plan, int i) {
-  return plan->beside[i] ? 0 : (uint64_t)tg_stream_input_flits(m, plan, i) * plan->window[i];
-}
-
-uint64_t tg_stream_beside_flits(const tg_params *m, const tg_stream_kernel *plan) {
-  uint64_t flits = 0;
-  for (int i = 0; i < plan->inputs; i++)
-    if (plan->beside[i]) flits += (uint64_t)tg_stream_input_flits(m, plan, i) * plan->window[i];
-  return flits;
-}
-
-/* Of a row of result `x`. */
-static uint64_t result_flits(const tg_params *m, const tg_stream_kernel *plan, int x) {
-  return (uint64_t)tg_kind_flits(m, tg_stream_result_kind(plan, x), tg_stream_out_take(plan)) *
-         tg_stream_result_window(plan, x);
-}
-
 /* Chunks of at most `limit` rows, fewer if that spreads the rows over more tiles; of whole rows, as many as
  * fill the groups of the vector unit. */
 static bool set_loops(const tg_params *m, const tg_stream_kernel *plan, uint32_t limit, tg_stream_tiling *t) {
@@ -113,38 +77,11 @@ static void cut_run(const tg_params *m, const tg_stream_kernel *plan, uint32_t s
   t->piece_flits = piece;
 }
 
-static void lay_out_vectors(const tg_params *m, const tg_stream_kernel *plan, tg_room *rooms) {
-  uint64_t all = 0;
-  for (int v = 0; v < plan->vectors; v++) {
-    uint32_t flits = tg_stream_vector_flits(m, plan, v);
-    if (!plan->vectors_beside) rooms[TG_ROLE_VECTORS + v] = (tg_room){flits, 1};
-    all += flits;
-  }
-  if (plan->vectors_beside) rooms[TG_ROLE_VECTORS_BESIDE] = (tg_room){all, 1};
-}
-
-void tg_stream_lay_out(const tg_params *m, const tg_stream_kernel *plan, const tg_stream_tiling *t,
-                       tg_room rooms[TG_STREAM_ROLES]) {
-  memset(rooms, 0, TG_STREAM_ROLES * sizeof *rooms);
-  uint64_t rows = t->chunk_rows;
-  if (plan->first_segments) {
-    rooms[TG_ROLE_KEPT_ROWS] = (tg_room){rows * tg_kind_flits(m, TG_STREAM_FP32, plan->take), 1};
-    rooms[TG_ROLE_KEPT_VECTORS] = (tg_room){2 * rows, 1};
-  }
-  for (int i = 0; i < plan->inputs; i++)
-    rooms[TG_ROLE_INPUTS + i] = (tg_room){rows * tg_stream_alone_flits(m, plan, i), 2};
-  rooms[TG_ROLE_INPUTS_BESIDE] = (tg_room){rows * tg_stream_beside_flits(m, plan), 2};
-  lay_out_vectors(m, plan, rooms);
-  for (int x = 0; x <= plan->more; x++)
-    rooms[TG_ROLE_RESULTS + x] =
-        (tg_room){t->parts > 1 ? (uint64_t)t->parts * t->piece_flits : rows * result_flits(m, plan, x), 2};
-}
-
 /* Do all buffers fit with chunks of so many rows? */
 static bool rows_fit(const tg_params *m, const tg_stream_kernel *plan, uint32_t rows) {
-  tg_room rooms[TG_STREAM_ROLES];
-  tg_stream_lay_out(m, plan, &(tg_stream_tiling){.chunk_rows = rows}, rooms);
-  return tg_rooms_fit(m, rooms, TG_STREAM_ROLES);
+  tg_channel_plan plans[TG_STREAM_ROLES];
+  tg_stream_plan_channels(m, plan, &(tg_stream_tiling){.chunk_rows = rows}, plans);
+  return tg_channels_fit(m, plans, TG_STREAM_ROLES);
 }
 
 /* Rows that make a load at least half a burst, of a window, which has a load for each position; and, of whole
@@ -184,9 +121,10 @@ bool tg_tile_stream(const tg_params *m, const tg_stream_kernel *plan, tg_stream_
            limit = set_pieces(m, plan, share, t);
   if (!limit) return false;
   bool keeps = plan->first_segments > 0;
-  tg_room vectors[TG_STREAM_ROLES] = {{0}};
-  lay_out_vectors(m, plan, vectors);
-  uint64_t taken = tg_rooms_banks(m, vectors, TG_STREAM_ROLES);
+  tg_channel_plan vectors[TG_STREAM_ROLES];
+  memset(vectors, 0, sizeof vectors);
+  tg_stream_plan_vectors(m, plan, vectors);
+  uint64_t taken = tg_channels_banks(m, vectors, TG_STREAM_ROLES);
   if (taken >= m->banks - (keeps ? 1 : 0)) return false; /* the vectors of rows: one bank */
   uint32_t banks = (m->banks - (uint32_t)taken - keeps) / (2 * buffer_pairs(plan) + keeps);
   uint64_t room = (uint64_t)banks * tg_bank_rows(m);
@@ -204,21 +142,14 @@ bool tg_tile_stream(const tg_params *m, const tg_stream_kernel *plan, tg_stream_
   if (limit < m->fma_latency && !plan->more) cut_run(m, plan, share, room, t);
   if (t->run) return set_loops(m, plan, t->chunk_rows, t);
   if (t->parts > 1) return (uint64_t)t->parts * t->piece_flits <= room && set_loops(m, plan, limit, t);
-  for (int x = 0; x <= plan->more; x++) limit = (uint32_t)tg_min(limit, room / result_flits(m, plan, x));
+  for (int x = 0; x <= plan->more; x++)
+    limit = (uint32_t)tg_min(limit, room / tg_stream_result_flits(m, plan, x));
   if (!keeps) { /* where rows of inputs differ in size, their shares of the banks may as well */
     most = (uint32_t)tg_min(most, rows_wanted(m, plan));
     while (most > limit && !rows_fit(m, plan, most)) most--;
     if (limit < most) limit = most;
   }
   return limit && set_loops(m, plan, limit, t);
-}
-
-/* An AGCU loads for every other tile of its lane, and what is stored seldom has a context of its own. */
-static bool queues_fit(const tg_params *m, const tg_stream_kernel *plan) {
-  uint32_t lane = m->rows > m->cols ? m->rows : m->cols, loads = 1;
-  for (int i = 0; i < plan->inputs; i++) loads += plan->window[i] > 1 ? 2 : 1;
-  if (tg_stream_is_windowed(plan) && m->agcu_contexts <= TG_CTX_COLUMN_SUMS) return false;
-  return (lane + 1) / 2 * loads <= m->queue_depth;
 }
 
 /* A block of a vector lies in banks that hold whole blocks, or in whole banks: the VOP owns no others. */
@@ -232,35 +163,26 @@ bool tg_stream_vectors_fit(const tg_params *m, const tg_stream_kernel *plan) {
   return rows_fit(m, plan, 1);
 }
 
-bool tg_stream_kernel_fits(const tg_compile *c, const tg_stream_kernel *plan) {
-  tg_stream_tiling t;
-  return queues_fit(c->m, plan) && tg_tile_stream(c->m, plan, &t);
+/* As cut, are there contexts for its stages, and do queues hold them? */
+static bool fits(const tg_params *m, const tg_stream_kernel *plan, const int *words, int repeat,
+                 tg_stream_tiling *t, tg_stages *stages) {
+  if (!tg_tile_stream(m, plan, t)) return false;
+  tg_stream_list_stages(m, plan, t, words, repeat, stages);
+  return tg_stages_fit(m, stages) && tg_stages_have_contexts(m, stages);
 }
 
-/* Cycles of a port for rows of a chunk. */
-static double row_cycles(const tg_params *m, const tg_stream_tiling *t, int kind, uint32_t elements,
-                         uint32_t window) {
-  uint32_t bytes = elements * (tg_stream_is_wide(kind) ? 4 : 2);
-  return (double)t->chunk_rows * window * ((bytes + 63) / 64) * tg_atom_cycles(m);
+bool tg_stream_kernel_fits(const tg_compile *c, const tg_stream_kernel *plan) {
+  tg_stream_tiling t;
+  tg_stages stages;
+  return fits(c->m, plan, NULL, 0, &t, &stages);
 }
 
 double tg_stream_cycles(const tg_compile *c, const tg_stream_kernel *plan, const int *words, int repeat) {
   tg_stream_tiling t;
-  if (!queues_fit(c->m, plan) || !tg_tile_stream(c->m, plan, &t)) return INFINITY;
-  double loads = 0, stores = 0, tiles_a_port = (double)tg_tiles(c->m) / tg_agcus(c->m), vx = 0;
-  uint32_t j = 1, depth = c->m->fma_latency;
-  for (int i = 0; i < plan->inputs; i++) {
-    loads += row_cycles(c->m, &t, plan->input_kind[i], input_take(plan, i), plan->window[i]);
-    if (j < plan->window[i]) j = plan->window[i];
-  }
-  for (int x = 0; x <= plan->more; x++)
-    stores += row_cycles(c->m, &t, tg_stream_result_kind(plan, x), tg_stream_out_take(plan),
-                         tg_stream_result_window(plan, x));
-  if (plan->whole_rows) j = t.vectors;
-  j /= (uint32_t)tg_stream_unroll(plan);
-  for (int q = 0; q < TG_SEGMENTS; q++) vx += (double)words[q] * (repeat >> q & 1 ? j : 1);
-  uint32_t rows = t.chunk_rows * (plan->whole_rows ? 1 : t.vectors);
-  vx *= tg_round_up(rows, depth);
-  double port = (loads + stores) * tiles_a_port;
-  return (double)t.loops[0] * t.loops[1] * (port > vx ? port : vx) + (loads + stores) * tiles_a_port;
+  tg_stages stages;
+  if (!fits(c->m, plan, words, repeat, &t, &stages)) return INFINITY;
+  tg_port_time tile = tg_stages_port(&stages, TG_SIDE_WEST); /* both sides take turns */
+  double tiles_a_port = (double)tg_tiles(c->m) / tg_agcus(c->m),
+         port = (tile.load + tile.drain) * tiles_a_port, vx = tg_stages_unit(&stages, TG_UNIT_VX, -1);
+  return (double)t.loops[0] * t.loops[1] * (port > vx ? port : vx) + port;
 }

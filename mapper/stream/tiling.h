@@ -1,9 +1,9 @@
-/* How a stream kernel is cut, and what of it lies in the scratchpad: stream.c has walks and the numbers of
- * streams, tiling.c column blocks and chunks of rows, emit.c the section. */
+/* How a stream kernel is cut, its channels and stages: stream.c has numbers of streams and sizes, tiling.c column
+ * blocks and chunks of rows, stages.c what these take, emit.c and vops.c the section. */
 #ifndef TEGULA_MAPPER_STREAM_TILING_H
 #define TEGULA_MAPPER_STREAM_TILING_H
 
-#include "mapper/section/layout.h"
+#include "mapper/section/checkerboard.h"
 #include "mapper/stream/stream.h"
 
 typedef struct tg_stream_tiling {
@@ -54,23 +54,45 @@ uint32_t tg_stream_vector_elements(const tg_stream_kernel *plan, int v);
 uint32_t tg_stream_vector_flits(const tg_params *m, const tg_stream_kernel *plan, int v);
 /* Flits of a row block of an input; one that is one scalar a row has nothing else. */
 uint32_t tg_stream_input_flits(const tg_params *m, const tg_stream_kernel *plan, int input);
+uint32_t tg_stream_input_take(const tg_stream_kernel *plan, int input); /* and its elements */
+/* Flits of a row of result `x`, of all positions of its window. */
+uint64_t tg_stream_result_flits(const tg_params *m, const tg_stream_kernel *plan, int x);
 /* Flits of a row in the scratchpad: of input `i` by itself, of all inputs side by side. */
 uint64_t tg_stream_alone_flits(const tg_params *m, const tg_stream_kernel *plan, int i);
 uint64_t tg_stream_beside_flits(const tg_params *m, const tg_stream_kernel *plan);
 
-/* What a tile has in its scratchpad, in the order of its banks. */
+/* Its channels: those that have no banks, then the others in the order of these. */
 typedef enum tg_stream_role {
-  TG_ROLE_KEPT_ROWS, /* what the VOP before leaves: rows, and a vector for each */
-  TG_ROLE_KEPT_VECTORS,
-  TG_ROLE_INPUTS,                                      /* by number, those that have banks of their own */
-  TG_ROLE_INPUTS_BESIDE = TG_ROLE_INPUTS + TG_STREAMS, /* all others */
-  TG_ROLE_VECTORS,                                     /* the same of what is loaded once */
+  TG_ROLE_LOADED,      /* all inputs of a chunk, which come together, */
+  TG_ROLE_LOADED_ONCE, /* and all vectors */
+  TG_ROLE_AWAY, /* results by number, from tx to the AGCU: those that leave equally often arrive together */
+  TG_ROLE_KEPT_ROWS = TG_ROLE_AWAY + 1 + TG_MORE_RESULTS, /* what the VOP before leaves: rows, */
+  TG_ROLE_KEPT_VECTORS,                                   /* and a vector for each */
+  TG_ROLE_INPUTS,                                         /* by number, those that have banks of their own */
+  TG_ROLE_INPUTS_BESIDE = TG_ROLE_INPUTS + TG_STREAMS,    /* all others */
+  TG_ROLE_VECTORS,                                        /* the same of what is loaded once */
   TG_ROLE_VECTORS_BESIDE = TG_ROLE_VECTORS + TG_STREAMS,
-  TG_ROLE_RESULTS,
+  TG_ROLE_RESULTS, /* by number, from vx to tx */
   TG_STREAM_ROLES = TG_ROLE_RESULTS + 1 + TG_MORE_RESULTS
 } tg_stream_role;
-/* With chunks of so many rows; of `parts` in a chunk, if more than one, pieces of so many flits leave. */
-void tg_stream_lay_out(const tg_params *m, const tg_stream_kernel *plan, const tg_stream_tiling *t,
-                       tg_room rooms[TG_STREAM_ROLES]);
+void tg_stream_plan_channels(const tg_params *m, const tg_stream_kernel *plan, const tg_stream_tiling *t,
+                             tg_channel_plan plans[TG_STREAM_ROLES]);
+/* The banks alone of what is loaded once. */
+void tg_stream_plan_vectors(const tg_params *m, const tg_stream_kernel *plan,
+                            tg_channel_plan plans[TG_STREAM_ROLES]);
+
+/* Its stages, in the order of each queue. */
+typedef enum tg_stream_stage {
+  TG_STAGE_LOADS,   /* of the chunks of tiles */
+  TG_STAGE_VECTORS, /* once; and the wait for them */
+  TG_STAGE_FIRST,   /* the VOP before the one that makes results */
+  TG_STAGE_VOP,
+  TG_STAGE_RESULTS
+} tg_stream_stage;
+enum { TG_NEST_LOADS, TG_NEST_CHUNKS, TG_STREAM_NESTS };
+/* `words` of each segment of the microcode, of which those of `repeat` run for each j; NULL: cycles of VOPs are not
+ * known. */
+void tg_stream_list_stages(const tg_params *m, const tg_stream_kernel *plan, const tg_stream_tiling *t,
+                           const int *words, int repeat, tg_stages *out);
 
 #endif

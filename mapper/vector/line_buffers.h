@@ -9,7 +9,7 @@
 #define TEGULA_MAPPER_VECTOR_LINE_BUFFERS_H
 
 #include "mapper/microcode/microcode.h"
-#include "mapper/section/channel.h"
+#include "mapper/section/checkerboard.h"
 #include "mapper/vector/windows.h"
 
 enum { TG_LINE_DIMS = 3 }; /* rows, columns, channels */
@@ -57,7 +57,7 @@ bool tg_line_tile(tg_compile *c, const tg_line_kernel *kernel, tg_line_tiling *o
 tg_status tg_emit_windows(tg_compile *c, const tg_kernel *kernel, const tg_line_kernel *lines,
                           const tg_stream_kernel *streamed);
 
-/* ---- shared by both files ---- */
+/* ---- shared by these files ---- */
 
 /* Blocks of the image, with whose last part the weights come where they differ from block to block; else the weights, which
  * come once; results, in the order of their banks; and their way to the AGCU. */
@@ -85,7 +85,25 @@ static inline bool tg_line_keeps_weights(const tg_params *m, const tg_line_tilin
 static inline uint32_t tg_line_image_loops(const tg_line_kernel *kernel, const tg_line_tiling *t) {
   return t->blocks[1] > 1 ? (uint32_t)kernel->windows->image->dims[0].size : 1;
 }
+/* Weights, or a bias, that all blocks of a tile read, are loaded once. */
+static inline bool tg_line_loads_once(const tg_params *m, const tg_line_kernel *kernel,
+                                      const tg_line_tiling *t) {
+  return tg_line_keeps_weights(m, t) && (kernel->weights || kernel->bias);
+}
+
+/* line_buffers_stages.c */
 void tg_line_plan_channels(const tg_params *m, const tg_line_kernel *kernel, const tg_line_tiling *t,
                            tg_channel_plan plans[TG_LINE_CHANNELS]);
+/* Its stages, in the order of each queue; cycles are of a block. `words` of each segment of the microcode, NULL: cycles
+ * of VOPs are not known. */
+typedef enum tg_line_stage {
+  TG_STAGE_BLOCKS,  /* of the image, with what is not loaded once */
+  TG_STAGE_WEIGHTS, /* what is; and the wait for it */
+  TG_STAGE_VOP,
+  TG_STAGE_RESULTS
+} tg_line_stage;
+enum { TG_NEST_BLOCKS, TG_LINE_NESTS };
+void tg_line_list_stages(const tg_params *m, const tg_line_kernel *kernel, const tg_line_tiling *t,
+                         const int *words, tg_stages *out);
 
 #endif

@@ -1,5 +1,4 @@
 /* The section of a pool or depthwise convolution from line buffers: loads of blocks, VOPs, stores. */
-#include "mapper/section/egress.h"
 #include "mapper/vector/line_buffers.h"
 
 #include <assert.h>
@@ -13,24 +12,14 @@ typedef struct emission {
   const tg_line_tiling *t;
   tg_channel channels[TG_LINE_CHANNELS];
   tg_store_port port;
+  tg_egress_plan egress;
+  tg_vx_instr microcode;
   int entry[TENSORS];
   int64_t residue[TENSORS];
 } emission;
 
-static bool keeps_weights(const emission *e) { return tg_line_keeps_weights(e->b.m, e->t); }
 static bool is_joined(const emission *e) { return tg_line_is_joined(e->b.m, e->k, e->t); }
 static int64_t take_of(const emission *e) { return tg_line_take_of(e->b.m, e->t); }
-
-/* The AGCU on the other side of the one that the tile's results leave by. */
-static bool loads_from_north(uint32_t r, uint32_t col) { return tg_egress_is_west(r, col); }
-
-static tg_queue *load_queue(const emission *e, uint32_t r, uint32_t col, int context) {
-  return loads_from_north(r, col) ? tg_north_queue(&e->b, col, context) : tg_west_queue(&e->b, r, context);
-}
-
-static int64_t position_mask(uint32_t r, uint32_t col) {
-  return 1ll << ((loads_from_north(r, col) ? r : col) + 1);
-}
 
 static const tg_dram_tensor *tensor_of(const tg_line_kernel *k, int number) {
   switch (number) {
@@ -99,19 +88,20 @@ static void set_row(const emission *e, tg_agcu_instr *in, int number, uint32_t r
 
 /* ---- loads ---- */
 
-static tg_agcu_instr *push_load(const emission *e, tg_queue *queue, int number, int kind, const tg_buffer *to,
-                                int64_t mask) {
-  tg_agcu_instr *load = &tg_build_push(&e->b, queue, TG_OP_agcu_load)->agcu;
+static tg_instr *push_load(const emission *e, tg_queue *queue, int number, int kind, const tg_buffer *to,
+                           int64_t mask) {
+  tg_instr *in = tg_build_push(&e->b, queue, TG_OP_agcu_load);
+  tg_agcu_instr *load = &in->agcu;
   load->convert = tg_stream_convert(tensor_of(e->k, number), kind);
   tg_set_operand(&load->dst, to, false);
   load->dst_inner = 65535;
   load->dst_mask = mask;
-  return load;
+  return in;
 }
 
 /* Coordinate x counts elements of a row of the image: channels left and right of it are out of bounds, and so is what
  * lies behind the last row. Lanes behind the last channel get those of other columns, and nobody stores them. */
-static tg_agcu_instr *load_image(const emission *e, uint32_t r, uint32_t col) {
+static tg_instr *load_image(const emission *e, tg_queue *queue, uint32_t r, uint32_t col) {
   const tg_windows *w = e->k->windows;
   const tg_line_tiling *t = e->t;
   int64_t channels = w->image->dims[3].size, row = w->image->dims[2].size * channels, take = take_of(e),
@@ -119,8 +109,9 @@ static tg_agcu_instr *load_image(const emission *e, uint32_t r, uint32_t col) {
   uint32_t position = tg_line_position(e->b.m, t, e->k->image_kind),
            moved = tg_line_moved(e->b.m, e->k, t, e->k->image_kind),
            columns = tg_line_loaded_columns(e->k, t), lie = tg_line_image_columns(e->k, t);
-  tg_agcu_instr *load = push_load(e, load_queue(e, r, col, TG_CTX_LOAD), IMAGE, e->k->image_kind,
-                                  &e->channels[TG_LINE_IMAGE].ring, position_mask(r, col));
+  tg_instr *in = push_load(e, queue, IMAGE, e->k->image_kind, &e->channels[TG_LINE_IMAGE].ring,
+                           tg_checkerboard_mask(r, col));
+  tg_agcu_instr *load = &in->agcu;
   set_blocks(e, load, IMAGE, r * e->b.m->cols + col,
              (digits){w->image->dims[1].size * row, down * row, along * channels, take});
   set_row(e, load, IMAGE, tg_line_image_rows(e->k, t), columns, row);
@@ -140,11 +131,11 @@ static tg_agcu_instr *load_image(const emission *e, uint32_t r, uint32_t col) {
     load->dst_inner = columns * position;
     load->dst_stride = lie * position;
   }
-  return load;
+  return in;
 }
 
 /* Weights of all positions of a window, or the bias: rows of channels. */
-static tg_agcu_instr *load_rows(const emission *e, tg_queue *queue, int number, uint32_t tile, int64_t mask) {
+static tg_instr *load_rows(const emission *e, tg_queue *queue, int number, uint32_t tile, int64_t mask) {
   const tg_windows *w = e->k->windows;
   const tg_line_kernel *k = e->k;
   const tg_params *m = e->b.m;
@@ -156,7 +147,8 @@ static tg_agcu_instr *load_rows(const emission *e, tg_queue *queue, int number, 
                         : (uint32_t)(w->taps[0] * w->taps[1]) * tg_line_position(m, e->t, k->weights_kind);
   tg_buffer to = tg_buffer_part(m, &e->channels[TG_LINE_WEIGHTS].ring, behind,
                                 (uint32_t)rows * tg_line_position(m, e->t, kind));
-  tg_agcu_instr *load = push_load(e, queue, number, kind, &to, mask);
+  tg_instr *in = push_load(e, queue, number, kind, &to, mask);
+  tg_agcu_instr *load = &in->agcu;
   set_blocks(e, load, number, tile, (digits){.channels = take});
   load->k_radix[0] = 1;
   load->k_radix[1] = rows;
@@ -167,43 +159,42 @@ static tg_agcu_instr *load_rows(const emission *e, tg_queue *queue, int number, 
   load->x_inc[4] = channels;
   load->x_inc[5] = 1;
   load->x_size = rows * channels;
-  return load;
+  return in;
 }
 
-/* Loads of one tile and block: credit first; the last load tells the tile that its block is complete. */
-static void emit_loads(const emission *e, uint32_t r, uint32_t col) {
-  tg_queue *queue = load_queue(e, r, col, TG_CTX_LOAD);
+static void meet(const emission *e, const tg_stage *stage, tg_joint at) {
+  tg_stage_meet(stage, e->channels, TG_ALL_CHANNELS, &at);
+}
+
+/* Loads of one tile and block: a SYNC asks for all of them; the last load tells the tile that its block is complete. */
+static void emit_blocks(void *user, const tg_stage *stage, tg_queue *queue, uint32_t r, uint32_t col) {
+  const emission *e = user;
+  int64_t mask = tg_checkerboard_mask(r, col);
   uint32_t tile = r * e->b.m->cols + col;
   tg_instr *sync = tg_build_push(&e->b, queue, TG_OP_agcu_sync);
-  const tg_channel *blocks = &e->channels[TG_LINE_IMAGE];
-  sync->common.credit_base = loads_from_north(r, col) ? blocks->north : blocks->west;
-  sync->common.credit_mask = position_mask(r, col);
-  tg_agcu_instr *last = load_image(e, r, col);
-  if (!keeps_weights(e)) {
-    if (e->k->weights) last = load_rows(e, queue, WEIGHTS, tile, position_mask(r, col));
-    if (e->k->bias) last = load_rows(e, queue, BIAS, tile, position_mask(r, col));
-  }
-  tg_channel_deliver(blocks, last);
+  meet(e, stage, (tg_joint){.in = sync, .r = r, .col = col, .first = true, .tiles = mask});
+  tg_instr *last = load_image(e, queue, r, col);
+  for (int number = WEIGHTS; number <= BIAS && !tg_line_loads_once(e->b.m, e->k, e->t); number++)
+    if (tensor_of(e->k, number)) last = load_rows(e, queue, number, tile, mask);
+  meet(e, stage, (tg_joint){.in = last, .r = r, .col = col, .last = true});
 }
 
 /* What all blocks of a tile read: of each tile its own, or to all tiles of a row of the array the same. */
-static void emit_loads_once(const emission *e) {
-  const tg_params *m = e->b.m;
-  bool same = e->t->blocks[2] == 1;
-  for (uint32_t tile = 0; tile < tg_tiles(m); tile++) {
-    uint32_t r = tile / m->cols, col = tile % m->cols;
-    if (same && col) continue;
-    tg_queue *queue = same ? tg_west_queue(&e->b, r, TG_CTX_AUX) : load_queue(e, r, col, TG_CTX_AUX);
-    int64_t mask = same ? ((1ll << m->cols) - 1) << 1 : position_mask(r, col);
-    tg_agcu_instr *last = NULL;
-    for (int number = WEIGHTS; number <= BIAS; number++) {
-      if (!tensor_of(e->k, number)) continue;
-      last = load_rows(e, queue, number, tile, mask);
-      last->m_first = tile % e->t->blocks[2];
-      last->m_delta[1] = 0;
-    }
-    tg_channel_deliver(&e->channels[TG_LINE_WEIGHTS], last);
+static void emit_weights(const emission *e, const tg_stage *stage, tg_queue *queue, uint32_t tile,
+                         int64_t mask) {
+  tg_instr *last = NULL;
+  for (int number = WEIGHTS; number <= BIAS; number++) {
+    if (!tensor_of(e->k, number)) continue;
+    last = load_rows(e, queue, number, tile, mask);
+    last->agcu.m_first = tile % e->t->blocks[2];
+    last->agcu.m_delta[1] = 0;
   }
+  meet(e, stage, (tg_joint){.in = last, .last = true});
+}
+
+static void emit_own_weights(void *user, const tg_stage *stage, tg_queue *queue, uint32_t r, uint32_t col) {
+  const emission *e = user;
+  emit_weights(e, stage, queue, r * e->b.m->cols + col, tg_checkerboard_mask(r, col));
 }
 
 /* ---- VOPs ---- */
@@ -256,16 +247,12 @@ static void set_streams(const emission *e, tg_vx_instr *vop) {
   }
 }
 
-static void emit_vop(const emission *e, uint32_t r, uint32_t col, const tg_vx_instr *microcode) {
+static tg_instr *push_vop(const emission *e, tg_queue *queue) {
   const tg_line_tiling *t = e->t;
-  tg_queue *queue = &tg_build_tile(&e->b, r, col)->vx;
-  bool once = keeps_weights(e) && (e->k->weights || e->k->bias);
-  if (once)
-    tg_channel_take(&e->channels[TG_LINE_WEIGHTS], tg_build_push(&e->b, queue, TG_OP_vx_sync), 0, false);
   tg_instr *in = tg_build_push(&e->b, queue, TG_OP_vx_vop);
   tg_vx_instr *vop = &in->vx;
-  memcpy(vop->seg_begin, microcode->seg_begin, sizeof vop->seg_begin);
-  memcpy(vop->seg_len, microcode->seg_len, sizeof vop->seg_len);
+  memcpy(vop->seg_begin, e->microcode.seg_begin, sizeof vop->seg_begin);
+  memcpy(vop->seg_len, e->microcode.seg_len, sizeof vop->seg_len);
   vop->seg_repeat = 1 << 1;
   vop->row_count[0] = t->rows;
   vop->row_count[1] = tg_line_groups(t);
@@ -274,14 +261,7 @@ static void emit_vop(const emission *e, uint32_t r, uint32_t col, const tg_vx_in
   vop->j_count[0] = e->k->windows->taps[0];
   vop->j_count[1] = e->k->windows->taps[1] / t->taps;
   set_streams(e, vop);
-  const tg_join from = {.waits = TG_OF_EACH, .posts = TG_OF_EACH},
-                to = {.fills = true, .waits = TG_OF_EACH, .posts = TG_OF_EACH, .wait = 1, .post = 1};
-  const tg_joint at = {.in = in, .r = r, .col = col};
-  tg_join_channel(&e->channels[TG_LINE_IMAGE], &from, &at);
-  tg_join_channel(&e->channels[TG_LINE_RESULT], &to, &at);
-  in->common.loop_count[0] = tg_line_image_loops(e->k, t);
-  in->common.loop_count[1] = t->rounds;
-  for (int l = 0; l < 2; l++) in->common.loop_begin[l] = once;
+  return in;
 }
 
 /* ---- stores ---- */
@@ -305,7 +285,7 @@ static void fill_store(const void *user, int port, uint32_t r, uint32_t col, tg_
   store->k_delta[2] = store->take;
 }
 
-static void set_port(emission *e) {
+static void plan_egress(emission *e) {
   const tg_line_tiling *t = e->t;
   uint32_t position = tg_line_position(e->b.m, t, e->k->result_kind),
            moved = tg_line_moved(e->b.m, e->k, t, e->k->result_kind);
@@ -322,15 +302,10 @@ static void set_port(emission *e) {
     e->port.inner = moved;
     e->port.stride = position;
   }
+  e->egress = (tg_egress_plan){.ports = &e->port, .count = 1, .often = 1, .every = 1, .steps = 1};
 }
 
 /* ---- the section ---- */
-
-/* The AGCU that a tile's blocks come from. */
-static tg_post blocks_source(const void *kernel, const tg_channel *blocks, uint32_t r, uint32_t col) {
-  (void)kernel;
-  return tg_post_to_agcu(blocks, !loads_from_north(r, col), r, col);
-}
 
 static bool allocate(emission *e) {
   static const tg_channel_end order[] = {{TG_LINE_RESULT, TG_END_FULL | TG_END_FREE},
@@ -343,17 +318,26 @@ static bool allocate(emission *e) {
   for (int i = 0; i < TG_LINE_CHANNELS; i++) e->channels[i] = TG_CHANNEL_NONE;
   if (!tg_channels_place(&e->b, plans, TG_LINE_CHANNELS, e->channels)) return false;
   tg_channels_open(&e->b, plans, order, (int)(sizeof order / sizeof *order), e->channels);
-  e->channels[TG_LINE_IMAGE].source = blocks_source;
+  e->channels[TG_LINE_IMAGE].source = tg_checkerboard_source;
   return true;
 }
 
-static void end_loops(const emission *e) {
-  for (uint32_t a = 0; a < tg_agcus(e->b.m); a++) {
-    tg_queue *queue = &tg_build_section(&e->b)->agcus[a].contexts[TG_CTX_LOAD];
-    if (!queue->count) continue;
-    tg_common_instr *last = &queue->instrs[queue->count - 1].common;
-    last->loop_count[0] = tg_line_image_loops(e->k, e->t);
-    last->loop_count[1] = e->t->rounds;
+static void emit_stage(void *user, const tg_stage *stage, tg_queue *queue, tg_turn at) {
+  const emission *e = user;
+  const tg_params *m = e->b.m;
+  tg_joint unit = {.r = at.r, .col = at.col};
+  switch ((tg_line_stage)stage->kind) {
+  case TG_STAGE_BLOCKS: tg_checkerboard_each(m, stage, queue, at, emit_blocks, user); break;
+  case TG_STAGE_WEIGHTS:
+    if (stage->seat == TG_UNIT_VX)
+      unit.in = tg_build_push(&e->b, queue, TG_OP_vx_sync), meet(e, stage, unit);
+    else if (e->t->blocks[2] == 1)
+      emit_weights(e, stage, queue, at.r * m->cols, ((INT64_C(1) << m->cols) - 1) << 1);
+    else
+      tg_checkerboard_each(m, stage, queue, at, emit_own_weights, user);
+    break;
+  case TG_STAGE_VOP: unit.in = push_vop(e, queue), meet(e, stage, unit); break;
+  case TG_STAGE_RESULTS: tg_egress_emit(&e->b, &e->egress, stage, queue, at, fill_store, e); break;
   }
 }
 
@@ -363,27 +347,20 @@ static tg_status emit_lines(tg_compile *c, const tg_kernel *kernel, const tg_lin
   const char *name = tg_kernel_name(c, kernel);
   tg_build_begin(&e.b, c, name);
   if (!allocate(&e)) return tg_fail(c->diag, TG_INVALID, "%s: its blocks do not fit the scratchpads", name);
-  set_port(&e);
+  plan_egress(&e);
   for (int i = 0; i < TENSORS; i++)
     if (tensor_of(lines, i)) e.entry[i] = tg_build_base(&e.b, tensor_of(lines, i), 0, &e.residue[i]);
-  bool once = keeps_weights(&e) && (lines->weights || lines->bias);
   tg_mc mc;
-  tg_vx_instr microcode = {0};
   lines->write(lines->user, lines, t, &mc);
-  tg_status status = tg_mc_pack(&mc, c->program, e.b.section, &microcode, c->diag);
+  tg_status status = tg_mc_pack(&mc, c->program, e.b.section, &e.microcode, c->diag);
   if (status) {
     tg_diag_prefix(c->diag, "%s", name);
     return status;
   }
-  for (uint32_t r = 0; r < c->m->rows; r++)
-    for (uint32_t col = 0; col < c->m->cols; col++) {
-      emit_loads(&e, r, col);
-      emit_vop(&e, r, col, &microcode);
-    }
-  end_loops(&e);
-  if (once) emit_loads_once(&e);
-  tg_egress_plan egress = {.ports = &e.port, .count = 1, .often = 1, .every = 1, .steps = 1};
-  tg_egress_emit(&e.b, &egress, fill_store, &e);
+  tg_stages stages;
+  const uint32_t loops[TG_LINE_NESTS][3] = {[TG_NEST_BLOCKS] = {tg_line_image_loops(lines, t), t->rounds, 0}};
+  tg_line_list_stages(c->m, lines, t, NULL, &stages);
+  tg_stages_emit(&e.b, &stages, c->m->rows, loops, emit_stage, &e);
   (void)tg_build_invoke(&e.b, name);
   return TG_OK;
 }

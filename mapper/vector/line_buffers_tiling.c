@@ -3,115 +3,12 @@
 
 #include "frontend/base/math.h"
 
-#include <string.h>
-
 enum {
   MOST_TAKEN = 65535, /* elements of a load, and rows of a VOP: fields of 16 bits */
   MOST_STEP = 32767,  /* of a bounded coordinate, and of a stream's address: signed */
   MOST_UNROLLED = 6,  /* columns of results at a time */
   LATENCIES = 40 /* cycles from one unit to the next, and across the array, at the begin and at the end */
 };
-
-/* ---- streams ---- */
-
-int tg_line_columns(const tg_line_kernel *k, const tg_line_tiling *t, int64_t *out_offsets) {
-  int count = 0;
-  const tg_windows *w = k->windows;
-  for (uint32_t u = 0; u < t->unroll; u++)
-    for (uint32_t q = 0; q < t->taps; q++) {
-      int64_t offset = u * w->row_step[1] + q * w->tap_step[1];
-      int at = 0;
-      while (at < count && out_offsets[at] < offset) at++;
-      if (at < count && out_offsets[at] == offset) continue;
-      if (count == TG_STREAMS) return TG_STREAMS + 1;
-      memmove(&out_offsets[at + 1], &out_offsets[at], sizeof *out_offsets * (size_t)(count - at));
-      out_offsets[at] = offset;
-      count++;
-    }
-  return count;
-}
-
-int tg_line_weights_stream(const tg_line_kernel *k, const tg_line_tiling *t, uint32_t tap) {
-  int64_t offsets[TG_STREAMS];
-  return tg_line_columns(k, t, offsets) + (int)tap;
-}
-
-int tg_line_bias_stream(const tg_line_kernel *k, const tg_line_tiling *t) {
-  return tg_line_weights_stream(k, t, k->weights ? t->taps : 0);
-}
-
-int tg_line_result_stream(const tg_line_kernel *k, const tg_line_tiling *t, uint32_t u) {
-  return tg_line_bias_stream(k, t) + (k->bias ? 1 : 0) + (int)u;
-}
-
-void tg_line_each_tap(const tg_line_kernel *k, const tg_line_tiling *t, tg_line_take *take, void *user) {
-  int64_t offsets[TG_STREAMS];
-  int columns = tg_line_columns(k, t, offsets);
-  const tg_windows *w = k->windows;
-  for (int s = 0; s < columns; s++)
-    for (uint32_t u = 0; u < t->unroll; u++)
-      for (uint32_t q = 0; q < t->taps; q++)
-        if (u * w->row_step[1] + q * w->tap_step[1] == offsets[s]) take(user, s, u, q);
-}
-
-/* ---- sizes ---- */
-
-uint32_t tg_line_groups(const tg_line_tiling *t) { return (t->columns + t->unroll - 1) / t->unroll; }
-
-static int64_t reach(const tg_windows *w, int d, int64_t results) {
-  return (results - 1) * w->row_step[d] + (w->taps[d] - 1) * w->tap_step[d] + 1;
-}
-
-uint32_t tg_line_loaded_columns(const tg_line_kernel *k, const tg_line_tiling *t) {
-  return (uint32_t)reach(k->windows, 1, t->columns);
-}
-
-uint32_t tg_line_image_columns(const tg_line_kernel *k, const tg_line_tiling *t) {
-  return (uint32_t)reach(k->windows, 1, (int64_t)tg_line_groups(t) * t->unroll);
-}
-
-uint32_t tg_line_image_rows(const tg_line_kernel *k, const tg_line_tiling *t) {
-  return (uint32_t)reach(k->windows, 0, t->rows);
-}
-
-uint32_t tg_line_take_of(const tg_params *m, const tg_line_tiling *t) { return t->vectors * tg_lanes(m); }
-
-uint32_t tg_line_position(const tg_params *m, const tg_line_tiling *t, int kind) {
-  return tg_kind_flits(m, kind, tg_line_take_of(m, t));
-}
-
-/* Flits of a run go to positions of whole vectors, or come from them, in equal parts: of rows without a gap. */
-bool tg_line_is_joined(const tg_params *m, const tg_line_kernel *k, const tg_line_tiling *t) {
-  int64_t channels = k->windows->image->dims[3].size;
-  bool whole = channels % (tg_stream_is_wide(k->image_kind) ? m->p : tg_lanes(m)) == 0 &&
-               channels % (tg_stream_is_wide(k->result_kind) ? m->p : tg_lanes(m)) == 0;
-  return t->blocks[2] == 1 && whole && (channels == tg_line_take_of(m, t) || tg_line_is_dense(t));
-}
-
-uint32_t tg_line_moved(const tg_params *m, const tg_line_kernel *k, const tg_line_tiling *t, int kind) {
-  if (!tg_line_is_joined(m, k, t)) return tg_line_position(m, t, kind);
-  return tg_kind_flits(m, kind, (uint32_t)k->windows->image->dims[3].size);
-}
-
-void tg_line_plan_channels(const tg_params *m, const tg_line_kernel *k, const tg_line_tiling *t,
-                           tg_channel_plan plans[TG_LINE_CHANNELS]) {
-  uint64_t image = (uint64_t)tg_line_image_rows(k, t) * tg_line_image_columns(k, t) *
-                   tg_line_position(m, t, k->image_kind),
-           positions = (uint64_t)(k->windows->taps[0] * k->windows->taps[1]), weights = 0;
-  if (k->weights) weights += positions * tg_line_position(m, t, k->weights_kind);
-  if (k->bias) weights += tg_line_position(m, t, k->bias_kind);
-  uint64_t position = tg_line_position(m, t, k->result_kind), leaves = (uint64_t)t->pieces * t->piece_flits;
-  if (!tg_line_is_dense(t)) /* whole rows, of which the last columns stay */
-    leaves = leaves / (t->columns * position) * tg_line_groups(t) * t->unroll * position;
-  else
-    leaves = leaves / tg_line_moved(m, k, t, k->result_kind) * position;
-  bool once = tg_line_keeps_weights(m, t);
-  plans[TG_LINE_IMAGE] =
-      (tg_channel_plan){.room = {image, 2}, .full = 1, .west = true, .north = true, .credits = 2};
-  plans[TG_LINE_WEIGHTS] = (tg_channel_plan){.room = {weights, once ? 1 : 2}, .full = once && weights};
-  plans[TG_LINE_RESULT] = (tg_channel_plan){.room = {leaves, 2}, .full = 1, .free = 1, .initial = 2};
-  plans[TG_LINE_AWAY] = (tg_channel_plan){.free = 1, .initial = 2, .west = true, .north = true};
-}
 
 /* ---- what fits ---- */
 
@@ -128,14 +25,6 @@ static bool set_pieces(const tg_params *m, const tg_line_kernel *k, tg_line_tili
   return true;
 }
 
-/* Instructions of an AGCU: it serves every other tile of its lane. */
-static bool queues_fit(const tg_params *m, const tg_line_kernel *k, const tg_line_tiling *t) {
-  uint32_t lane = m->rows > m->cols ? m->rows : m->cols, tiles = (lane + 1) / 2,
-           vectors = (k->weights ? 1 : 0) + (k->bias ? 1 : 0), loads = 2;
-  if (!tg_line_keeps_weights(m, t)) loads += vectors;
-  return tiles * (loads > vectors ? loads : vectors) <= m->queue_depth;
-}
-
 /* Steps of addresses and coordinates that fields have bits for. */
 static bool fields_fit(const tg_params *m, const tg_line_kernel *k, const tg_line_tiling *t) {
   const tg_windows *w = k->windows;
@@ -149,62 +38,28 @@ static bool fields_fit(const tg_params *m, const tg_line_kernel *k, const tg_lin
          (uint64_t)t->columns * (uint64_t)w->row_step[1] * channels < 1u << 23;
 }
 
-static bool fits(const tg_params *m, const tg_line_kernel *k, const tg_line_tiling *t) {
+static bool fits(const tg_params *m, const tg_line_kernel *k, const tg_line_tiling *t,
+                 const tg_stages *stages) {
   tg_channel_plan plans[TG_LINE_CHANNELS];
-  if (!fields_fit(m, k, t) || !queues_fit(m, k, t)) return false;
   tg_line_plan_channels(m, k, t, plans);
   tg_semaphores needed = tg_channels_semaphores(m, plans, TG_LINE_CHANNELS);
-  return tg_channels_fit(m, plans, TG_LINE_CHANNELS) && tg_semaphores_fit(m, &needed);
+  return tg_stages_fit(m, stages) && tg_channels_fit(m, plans, TG_LINE_CHANNELS) &&
+         tg_semaphores_fit(m, &needed);
 }
 
 /* ---- what it takes ---- */
 
-/* Cycles of a port for runs of so many elements, of which the flits of `kind` are pieces. */
-static double port_cycles(const tg_params *m, const tg_dram_tensor *tensor, int kind, double runs,
-                          double elements) {
-  double atoms = runs * (double)tg_div_up((int64_t)elements * (int64_t)tg_storage_bytes(tensor->storage), 64),
-         pieces = runs * tg_kind_flits(m, kind, (uint32_t)elements), cycles = atoms * tg_atom_cycles(m);
-  return cycles > pieces ? cycles : pieces;
-}
-
-static double positions_cycles(const tg_params *m, const tg_line_kernel *k, const tg_line_tiling *t,
-                               const tg_dram_tensor *tensor, int kind, uint32_t rows, uint32_t columns) {
-  if (tg_line_is_joined(m, k, t))
-    return port_cycles(m, tensor, kind, rows, (double)columns * (double)k->windows->image->dims[3].size);
-  uint32_t take = tg_line_take_of(m, t);
-  return port_cycles(m, tensor, kind, (double)rows * columns, take);
-}
-
-/* The busiest AGCU of a lane of n tiles loads for half of them and stores what the others make. */
-static double busiest(uint32_t n, double load, double store) {
-  double more = (n + 1) / 2, less = n / 2;
-  double a = more * load + less * store, b = less * load + more * store;
-  return a > b ? a : b;
-}
-
 static double cycles_of(const tg_params *m, const tg_line_kernel *k, const tg_line_tiling *t,
-                        const int *words) {
-  const tg_windows *w = k->windows;
-  uint32_t take = tg_line_take_of(m, t), lane = m->rows > m->cols ? m->rows : m->cols, depth = m->fma_latency;
-  double load = positions_cycles(m, k, t, k->image, k->image_kind, tg_line_image_rows(k, t),
-                                 tg_line_loaded_columns(k, t)),
-         weights = 0, store = positions_cycles(m, k, t, k->result, k->result_kind, t->rows, t->columns);
-  if (k->weights)
-    weights += port_cycles(m, k->weights, k->weights_kind, (double)(w->taps[0] * w->taps[1]), take);
-  if (k->bias) weights += port_cycles(m, k->bias, k->bias_kind, 1, take);
-  bool once = tg_line_keeps_weights(m, t);
-  if (!once) load += weights;
-  double repeats = (double)(w->taps[0] * w->taps[1]) / t->taps;
-  double vectors = (double)tg_div_up((int64_t)t->rows * tg_line_groups(t) * t->vectors, depth) * depth;
-  double vop = vectors * (words[0] + repeats * words[1] + words[2]) + 2.0 * depth + 2;
+                        const tg_stages *stages) {
+  tg_port_time tile = tg_stages_port(stages, TG_SIDE_NORTH); /* of what comes with each block */
+  const tg_stage *blocks = tg_stages_find(stages, TG_SIDE_NORTH, TG_STAGE_BLOCKS),
+                 *weights = tg_stages_find(stages, TG_SIDE_WEST, TG_STAGE_WEIGHTS);
+  double tiles = tg_checkerboard_share(m), vop = tg_stages_unit(stages, TG_UNIT_VX, TG_STAGE_VOP);
   double rounds = (double)t->rounds * tg_line_image_loops(k, t);
-  double port = busiest(m->rows, load, store), other = busiest(m->cols, load, store);
-  if (port < other) port = other;
-  double first = (lane + 1) / 2 * load + (once ? weights * (t->blocks[2] == 1 ? 1 : (lane + 1) / 2) : 0),
-         last = (lane + 1) / 2 * store;
-  double between = port > vop ? port : vop;
+  double first = tiles * blocks->cycles + (weights ? weights->in_front : 0), last = tiles * tile.drain;
+  double between = tg_max_double(tg_checkerboard_port(m, stages), vop);
   /* Of two buffers, one is asked for, loaded and taken in the time of two rounds. */
-  double turn = (m->dram_latency + LATENCIES + load + vop) / 2;
+  double turn = (m->dram_latency + LATENCIES + blocks->cycles + vop) / 2;
   if (between < turn) between = turn;
   return m->dram_latency + LATENCIES + first + (rounds - 1) * between + vop + last;
 }
@@ -226,11 +81,14 @@ static void consider(search *s, tg_line_tiling t, const int *words) {
            blocks = images * t.blocks[0] * t.blocks[1] * t.blocks[2];
   uint64_t rounds = (blocks + tg_tiles(m) - 1) / tg_tiles(m);
   if (rounds >= 1 << 20 || blocks >= 1u << 31 || w->image->dims[0].size >= 1 << 20) return;
+  tg_stages stages;
   t.rounds = (uint32_t)rounds;
-  if (!set_pieces(m, s->k, &t) || !fits(m, s->k, &t)) return;
+  if (!set_pieces(m, s->k, &t) || !fields_fit(m, s->k, &t)) return;
+  tg_line_list_stages(m, s->k, &t, words, &stages);
+  if (!fits(m, s->k, &t, &stages)) return;
   t.cycles = s->c->options.any_tiling
                  ? tg_randomized_cycles(s->c, (uint32_t)w->rows[0], (uint32_t)w->rows[1], s->considered++)
-                 : cycles_of(m, s->k, &t, words);
+                 : cycles_of(m, s->k, &t, &stages);
   if (s->found && t.cycles >= s->best.cycles) return;
   s->best = t;
   s->found = true;

@@ -2,7 +2,7 @@
  * result: the element of each row goes to all lanes, last row first, and stays in the lanes up to its own. */
 #include "frontend/base/math.h"
 #include "mapper/expression/expression.h"
-#include "mapper/section/egress.h"
+#include "mapper/section/checkerboard.h"
 #include "mapper/vector/vector_move.h"
 
 #include <assert.h>
@@ -13,6 +13,8 @@ enum { AT_A_TIME = 4 }; /* rows of the result that a VOP makes: a stream to read
 
 /* Blocks of the source; of the result, from vx to tx; and to the AGCU. */
 enum { BLOCKS, OUT, AWAY, CHANNELS };
+enum { STAGE_LOADS, STAGE_VOPS, STAGE_RESULTS };
+enum { NEST_BLOCKS, NESTS };
 
 /* Row i of the result is column i of the source. */
 typedef struct transpose {
@@ -26,6 +28,8 @@ typedef struct transpose {
   tg_build b;
   tg_channel channels[CHANNELS];
   tg_store_port port;
+  tg_egress_plan egress;
+  tg_vx_instr microcode;
   int entry[2];
   int64_t residue[2];
 } transpose;
@@ -83,11 +87,13 @@ static uint32_t out_row_flits(const transpose *t) {
 }
 static uint32_t in_row_flits(const transpose *t) { return t->block_rows / t->m->p; } /* widened */
 
-/* The base of a stream that goes up the rows must be in the first of its banks. */
-static bool fits(const transpose *t) {
+/* ---- channels and stages ---- */
+
+static void plan_channels(const transpose *t, tg_channel_plan plans[CHANNELS]) {
   uint32_t out = t->block_rows * out_row_flits(t), in = t->block_columns * in_row_flits(t);
-  return out <= tg_egress_share(t->m, TG_EGRESS_BOTH, 1) && in <= tg_bank_rows(t->m) &&
-         2 * (1 + tg_banks_for(t->m, out)) <= t->m->banks;
+  plans[BLOCKS] = (tg_channel_plan){.room = {in, 2}, .full = 1, .west = true, .north = true, .credits = 2};
+  plans[OUT] = (tg_channel_plan){.room = {out, 2}, .full = 1, .free = 1, .initial = 2};
+  plans[AWAY] = (tg_channel_plan){.free = 1, .initial = 2, .west = true, .north = true};
 }
 
 /* Atoms of a run of so many elements; one more where runs begin anywhere. */
@@ -97,20 +103,68 @@ static double atoms_of(double elements, int64_t stride, double bytes) {
          ((double)stride * bytes / 64 != (double)(int64_t)((double)stride * bytes / 64));
 }
 
-static double cycles_of(const transpose *t, const int *words) {
+/* Cycles of a port for so many runs of an operand. */
+static double port_cycles(const transpose *t, int operand, double runs, double elements, int64_t stride) {
+  return runs * atoms_of(elements, stride, tg_storage_bytes(t->v->tensors[operand]->storage)) * 64 /
+         t->m->port_bytes;
+}
+
+/* Of a block, by as many VOPs as make all its rows. */
+static double vop_cycles(const transpose *t, const int *words) {
   const tg_params *m = t->m;
-  double blocks = (double)(blocks_of(t->rows, t->block_rows) * blocks_of(t->columns, t->block_columns)),
-         in = tg_storage_bytes(t->v->tensors[SOURCE]->storage),
-         out = tg_storage_bytes(t->v->tensors[RESULT]->storage);
-  double atoms = t->block_columns * atoms_of(t->block_rows, t->column_stride, in) +
-                 t->block_rows * atoms_of(t->block_columns, t->row_stride, out);
-  double ports = blocks * atoms * 64 / m->port_bytes / tg_agcus(m);
   uint32_t lanes = tg_lanes(m), vectors = t->block_rows / m->p * (t->block_columns / lanes),
            groups = tg_div_up(vectors, m->fma_latency);
   double vop = 2.0 * m->fma_latency + 2 +
                (double)groups * m->fma_latency * (words[0] + words[1] * (double)lanes + words[2]);
-  double vector = (double)((blocks_of((int64_t)blocks, tg_tiles(m)))) * vop * m->p / t->at_a_time;
-  return TG_SECTION_CYCLES + (double)t->matrices * (vector > ports ? vector : ports);
+  return vop * m->p / t->at_a_time;
+}
+
+/* `words` NULL: cycles of VOPs are not known. */
+static void list_stages(const transpose *t, const int *words, tg_stages *out) {
+  tg_stage loads = {
+      .kind = STAGE_LOADS,
+      .context = TG_CTX_LOAD,
+      .rate = TG_RATE_STEP,
+      .nest = NEST_BLOCKS,
+      .slots = 1,
+      .cycles = port_cycles(t, SOURCE, t->block_columns, t->block_rows, t->column_stride),
+  };
+  tg_stage vops = {.kind = STAGE_VOPS,
+                   .seat = TG_UNIT_VX,
+                   .rate = TG_RATE_STEP,
+                   .nest = NEST_BLOCKS,
+                   .slots = t->m->p / (uint32_t)t->at_a_time,
+                   .cycles = words ? vop_cycles(t, words) : 0};
+  tg_stage_join(&loads, (tg_join){.channel = BLOCKS, .fills = true});
+  tg_stage_join(&vops, (tg_join){.channel = BLOCKS, .waits = TG_OF_ENDS, .posts = TG_OF_ENDS});
+  tg_stage_join(
+      &vops,
+      (tg_join){
+          .channel = OUT, .fills = true, .waits = TG_OF_ENDS, .posts = TG_OF_ENDS, .wait = 1, .post = 1});
+  out->count = 0;
+  tg_checkerboard_add(t->m, out, loads);
+  tg_stages_add(out, &vops);
+  tg_checkerboard_add_results(t->m, out, STAGE_RESULTS, 1,
+                              port_cycles(t, RESULT, t->block_rows, t->block_columns, t->row_stride));
+}
+
+/* The base of a stream that goes up the rows must be in the first of its banks. */
+static bool fits(const transpose *t, const tg_stages *stages) {
+  tg_channel_plan plans[CHANNELS];
+  plan_channels(t, plans);
+  tg_semaphores needed = tg_channels_semaphores(t->m, plans, CHANNELS);
+  return plans[OUT].room.rows <= tg_egress_share(t->m, TG_EGRESS_BOTH, 1) &&
+         plans[BLOCKS].room.rows <= tg_bank_rows(t->m) && tg_channels_fit(t->m, plans, CHANNELS) &&
+         tg_semaphores_fit(t->m, &needed) && tg_stages_fit(t->m, stages);
+}
+
+static double cycles_of(const transpose *t, const tg_stages *stages) {
+  const tg_params *m = t->m;
+  double blocks = (double)(blocks_of(t->rows, t->block_rows) * blocks_of(t->columns, t->block_columns));
+  tg_port_time tile = tg_stages_port(stages, TG_SIDE_WEST); /* both sides take turns */
+  double ports = blocks * (tile.load + tile.drain) / tg_agcus(m),
+         vector = (double)blocks_of((int64_t)blocks, tg_tiles(m)) * tg_stages_unit(stages, TG_UNIT_VX, -1);
+  return TG_SECTION_CYCLES + (double)t->matrices * tg_max_double(vector, ports);
 }
 
 /* The blocks that take the least time. */
@@ -119,7 +173,9 @@ static double choose_blocks(transpose *t, const int *words) {
   uint32_t rows = 0, columns = 0;
   for (t->block_rows = t->m->p; t->block_rows <= 32 * t->m->p; t->block_rows *= 2)
     for (t->block_columns = tg_lanes(t->m); t->block_columns <= 16 * tg_lanes(t->m); t->block_columns *= 2) {
-      double cycles = fits(t) ? cycles_of(t, words) : TG_NEVER;
+      tg_stages stages;
+      list_stages(t, words, &stages);
+      double cycles = fits(t, &stages) ? cycles_of(t, &stages) : TG_NEVER;
       if (cycles < best) best = cycles, rows = t->block_rows, columns = t->block_columns;
     }
   t->block_rows = rows;
@@ -137,10 +193,8 @@ static bool plan(transpose *t, const tg_vector_move *v) {
   if (!tg_mc_fits(&mc, t->m, words) || choose_blocks(t, words) >= tg_walked_cycles(v)) return false;
   int64_t chunks =
       blocks_of(blocks_of(t->rows, t->block_rows) * blocks_of(t->columns, t->block_columns), tg_tiles(t->m));
-  uint32_t longer = t->m->rows > t->m->cols ? t->m->rows : t->m->cols;
   t->chunks = (uint32_t)chunks;
-  return chunks < 1 << 20 && longer <= t->m->queue_depth &&
-         t->m->p / (uint32_t)t->at_a_time <= t->m->queue_depth;
+  return chunks < 1 << 20;
 }
 
 bool tg_transpose_is_profitable(const tg_vector_move *move) {
@@ -149,11 +203,6 @@ bool tg_transpose_is_profitable(const tg_vector_move *move) {
 }
 
 /* ---- emission ---- */
-
-static void set_loops(const transpose *t, tg_instr *in) {
-  const uint32_t loops[] = {(uint32_t)t->matrices, t->chunks, 1};
-  tg_set_loops(in, loops);
-}
 
 /* Block number n of a matrix is n / d of the rows and n mod d of the columns of the result, with d blocks of
  * columns. */
@@ -167,11 +216,10 @@ static void set_block(const transpose *t, tg_agcu_instr *in, int operand, uint32
       t->matrix_stride[operand] * (int64_t)tg_storage_bytes(t->v->tensors[operand]->storage);
 }
 
-/* By the AGCU on the other side of the one that the tile's results leave by. */
-static void emit_load(const transpose *t, uint32_t r, uint32_t col) {
-  bool north = tg_egress_is_west(r, col);
-  tg_queue *queue = north ? tg_north_queue(&t->b, col, TG_CTX_LOAD) : tg_west_queue(&t->b, r, TG_CTX_LOAD);
-  tg_agcu_instr *load = &tg_build_push(&t->b, queue, TG_OP_agcu_load)->agcu;
+static void emit_load(void *user, const tg_stage *stage, tg_queue *queue, uint32_t r, uint32_t col) {
+  const transpose *t = user;
+  tg_instr *in = tg_build_push(&t->b, queue, TG_OP_agcu_load);
+  tg_agcu_instr *load = &in->agcu;
   tg_walk_plan walk = {.tensor = t->v->tensors[SOURCE],
                        .radix = {1, blocks_of(t->rows, t->block_rows),
                                  blocks_of(t->columns, t->block_columns) * t->block_columns},
@@ -186,9 +234,8 @@ static void emit_load(const transpose *t, uint32_t r, uint32_t col) {
   load->convert = tg_stream_convert(walk.tensor, TG_STREAM_SPLAT32);
   tg_set_operand(&load->dst, &t->channels[BLOCKS].ring, false);
   load->dst_inner = 65535;
-  load->dst_mask = 1ll << ((north ? r : col) + 1);
-  tg_channel_ask(&t->channels[BLOCKS], load, !north);
-  tg_channel_deliver(&t->channels[BLOCKS], load);
+  load->dst_mask = tg_checkerboard_mask(r, col);
+  tg_stage_meet(stage, t->channels, TG_ALL_CHANNELS, &(tg_joint){.in = in, .r = r, .col = col});
 }
 
 static void fill_store(const void *user, int port, uint32_t r, uint32_t col, tg_agcu_instr *store) {
@@ -209,12 +256,12 @@ static void fill_store(const void *user, int port, uint32_t r, uint32_t col, tg_
 }
 
 /* Rows first, first + P .. of the block, and as many beside each as a VOP makes. */
-static tg_instr *push_vop(const transpose *t, tg_queue *queue, const tg_vx_instr *microcode, uint32_t first) {
+static tg_instr *push_vop(const transpose *t, tg_queue *queue, uint32_t first) {
   uint32_t lanes = tg_lanes(t->m), in_row = in_row_flits(t), out_row = out_row_flits(t);
   tg_instr *in = tg_build_push(&t->b, queue, TG_OP_vx_vop);
   tg_vx_instr *vop = &in->vx;
-  memcpy(vop->seg_begin, microcode->seg_begin, sizeof vop->seg_begin);
-  memcpy(vop->seg_len, microcode->seg_len, sizeof vop->seg_len);
+  memcpy(vop->seg_begin, t->microcode.seg_begin, sizeof vop->seg_begin);
+  memcpy(vop->seg_len, t->microcode.seg_len, sizeof vop->seg_len);
   vop->seg_repeat = 1 << 1;
   vop->row_count[0] = 1;
   vop->row_count[1] = t->block_rows / t->m->p;
@@ -245,25 +292,25 @@ static tg_instr *push_vop(const transpose *t, tg_queue *queue, const tg_vx_instr
   return in;
 }
 
-static void emit_vops(const transpose *t, uint32_t r, uint32_t col, const tg_vx_instr *microcode) {
-  tg_queue *queue = &tg_build_tile(&t->b, r, col)->vx;
-  tg_instr *in = NULL;
-  for (uint32_t first = 0; first < t->m->p; first += (uint32_t)t->at_a_time) {
-    in = push_vop(t, queue, microcode, first);
-    const tg_join from = {.waits = TG_OF_ENDS, .posts = TG_OF_ENDS},
-                  to = {.fills = true, .waits = TG_OF_ENDS, .posts = TG_OF_ENDS, .wait = 1, .post = 1};
-    const tg_joint at = {
-        .in = in, .r = r, .col = col, .first = !first, .last = first + (uint32_t)t->at_a_time >= t->m->p};
-    tg_join_channel(&t->channels[BLOCKS], &from, &at);
-    tg_join_channel(&t->channels[OUT], &to, &at);
+static void emit_vops(const transpose *t, const tg_stage *stage, tg_queue *queue, tg_turn at) {
+  uint32_t each = (uint32_t)t->at_a_time;
+  for (uint32_t first = 0; first < t->m->p; first += each) {
+    const tg_joint joint = {.in = push_vop(t, queue, first),
+                            .r = at.r,
+                            .col = at.col,
+                            .first = !first,
+                            .last = first + each >= t->m->p};
+    tg_stage_meet(stage, t->channels, TG_ALL_CHANNELS, &joint);
   }
-  set_loops(t, in);
 }
 
-/* From the AGCU that results do not leave by. */
-static tg_post blocks_source(const void *kernel, const tg_channel *blocks, uint32_t r, uint32_t col) {
-  (void)kernel;
-  return tg_post_to_agcu(blocks, !tg_egress_is_west(r, col), r, col);
+static void emit_stage(void *user, const tg_stage *stage, tg_queue *queue, tg_turn at) {
+  const transpose *t = user;
+  switch (stage->kind) {
+  case STAGE_LOADS: tg_checkerboard_each(t->m, stage, queue, at, emit_load, user); break;
+  case STAGE_VOPS: emit_vops(t, stage, queue, at); break;
+  default: tg_egress_emit(&t->b, &t->egress, stage, queue, at, fill_store, t);
+  }
 }
 
 static void allocate(transpose *t) {
@@ -271,28 +318,21 @@ static void allocate(transpose *t) {
                                          {AWAY, TG_END_FREE},
                                          {BLOCKS, TG_END_FULL | TG_END_AGCU},
                                          {AWAY, TG_END_AGCU}};
-  uint32_t flits = t->block_rows * out_row_flits(t);
-  const tg_channel_plan plans[CHANNELS] = {
-      [BLOCKS] = {.room = {t->block_columns * in_row_flits(t), 2},
-                  .full = 1,
-                  .west = true,
-                  .north = true,
-                  .credits = 2},
-      [OUT] = {.room = {flits, 2}, .full = 1, .free = 1, .initial = 2},
-      [AWAY] = {.free = 1, .initial = 2, .west = true, .north = true},
-  };
+  tg_channel_plan plans[CHANNELS];
+  plan_channels(t, plans);
   for (int i = 0; i < CHANNELS; i++) t->channels[i] = TG_CHANNEL_NONE;
   bool good = tg_channels_place(&t->b, plans, CHANNELS, t->channels);
   assert(good); /* as planned */
   (void)good;
   tg_channels_open(&t->b, plans, order, (int)(sizeof order / sizeof *order), t->channels);
-  t->channels[BLOCKS].source = blocks_source;
+  t->channels[BLOCKS].source = tg_checkerboard_source;
   t->port = (tg_store_port){.from = &t->channels[OUT],
                             .away = &t->channels[AWAY],
-                            .flits = flits,
+                            .flits = (uint32_t)plans[OUT].room.rows,
                             .pieces = 1,
                             .loops = {(uint32_t)t->matrices, t->chunks, 1},
                             .buffer = t->channels[OUT].ring};
+  t->egress = (tg_egress_plan){.ports = &t->port, .count = 1, .often = 1, .every = 1, .steps = 1};
   for (int k = SOURCE; k <= RESULT; k++) {
     int64_t bytes = t->v->offsets[k] * (int64_t)tg_storage_bytes(t->v->tensors[k]->storage);
     t->entry[k] = tg_build_base(&t->b, t->v->tensors[k], (uint64_t)bytes, &t->residue[k]);
@@ -302,7 +342,6 @@ static void allocate(transpose *t) {
 tg_status tg_emit_transpose(const tg_vector_move *move) {
   transpose t;
   tg_mc mc;
-  tg_vx_instr microcode = {0};
   tg_compile *c = move->c;
   const char *name = tg_kernel_name(c, move->kernel);
   bool good = plan(&t, move);
@@ -311,19 +350,12 @@ tg_status tg_emit_transpose(const tg_vector_move *move) {
   tg_build_begin(&t.b, c, name);
   allocate(&t);
   write_code(&t, &mc);
-  tg_status status = tg_mc_pack(&mc, c->program, t.b.section, &microcode, c->diag);
+  tg_status status = tg_mc_pack(&mc, c->program, t.b.section, &t.microcode, c->diag);
   if (status) return status;
-  for (uint32_t r = 0; r < t.m->rows; r++)
-    for (uint32_t col = 0; col < t.m->cols; col++) {
-      emit_load(&t, r, col);
-      emit_vops(&t, r, col, &microcode);
-    }
-  for (uint32_t a = 0; a < tg_agcus(t.m); a++) {
-    tg_queue *queue = &tg_build_section(&t.b)->agcus[a].contexts[TG_CTX_LOAD];
-    if (queue->count) set_loops(&t, &queue->instrs[queue->count - 1]);
-  }
-  tg_egress_plan egress = {.ports = &t.port, .count = 1, .often = 1, .every = 1, .steps = 1};
-  tg_egress_emit(&t.b, &egress, fill_store, &t);
+  tg_stages stages;
+  const uint32_t loops[NESTS][3] = {[NEST_BLOCKS] = {(uint32_t)t.matrices, t.chunks, 1}};
+  list_stages(&t, NULL, &stages);
+  tg_stages_emit(&t.b, &stages, t.m->rows, loops, emit_stage, &t);
   tg_build_invoke(&t.b, name);
   return TG_OK;
 }

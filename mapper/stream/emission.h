@@ -1,0 +1,24 @@
+/* A stream kernel's section while it is emitted: emit.c has channels, loads and stores, vops.c what the vector units do. */
+#ifndef TEGULA_MAPPER_STREAM_EMISSION_H
+#define TEGULA_MAPPER_STREAM_EMISSION_H
+
+#include "mapper/stream/tiling.h"
+
+typedef struct tg_stream_emission {
+  tg_build b;
+  const tg_stream_kernel *plan;
+  tg_stream_tiling t;
+  tg_channel channels[TG_STREAM_ROLES];
+  tg_buffer in[TG_STREAMS], vector[TG_STREAMS];
+  tg_store_port ports[1 + TG_MORE_RESULTS];
+  tg_egress_plan egress;
+  int entry[2 * TG_STREAMS + 1]; /* of the base table, by number of the walk */
+  int64_t residue[2 * TG_STREAMS + 1];
+  tg_vx_instr microcode[2]; /* of the VOP before, if there is one, and the other */
+  int repeat;               /* seg_repeat of the latter */
+} tg_stream_emission;
+
+/* Appends a VOP, or the wait for what is loaded once. vops.c */
+void tg_stream_emit_vx(const tg_stream_emission *e, const tg_stage *stage, tg_queue *queue, tg_turn at);
+
+#endif

@@ -1,0 +1,108 @@
+/* Pools and depthwise convolutions from line buffers as channels and stages. */
+#include "frontend/base/math.h"
+#include "mapper/vector/line_buffers.h"
+
+void tg_line_plan_channels(const tg_params *m, const tg_line_kernel *k, const tg_line_tiling *t,
+                           tg_channel_plan plans[TG_LINE_CHANNELS]) {
+  uint64_t image = (uint64_t)tg_line_image_rows(k, t) * tg_line_image_columns(k, t) *
+                   tg_line_position(m, t, k->image_kind),
+           positions = (uint64_t)(k->windows->taps[0] * k->windows->taps[1]), weights = 0;
+  if (k->weights) weights += positions * tg_line_position(m, t, k->weights_kind);
+  if (k->bias) weights += tg_line_position(m, t, k->bias_kind);
+  uint64_t position = tg_line_position(m, t, k->result_kind), leaves = (uint64_t)t->pieces * t->piece_flits;
+  if (!tg_line_is_dense(t)) /* whole rows, of which the last columns stay */
+    leaves = leaves / (t->columns * position) * tg_line_groups(t) * t->unroll * position;
+  else
+    leaves = leaves / tg_line_moved(m, k, t, k->result_kind) * position;
+  bool once = tg_line_keeps_weights(m, t);
+  plans[TG_LINE_IMAGE] =
+      (tg_channel_plan){.room = {image, 2}, .full = 1, .west = true, .north = true, .credits = 2};
+  plans[TG_LINE_WEIGHTS] = (tg_channel_plan){.room = {weights, once ? 1 : 2}, .full = once && weights};
+  plans[TG_LINE_RESULT] = (tg_channel_plan){.room = {leaves, 2}, .full = 1, .free = 1, .initial = 2};
+  plans[TG_LINE_AWAY] = (tg_channel_plan){.free = 1, .initial = 2, .west = true, .north = true};
+}
+
+/* ---- cycles ---- */
+
+/* Cycles of a port for runs of so many elements, of which the flits of `kind` are pieces. */
+static double port_cycles(const tg_params *m, const tg_dram_tensor *tensor, int kind, double runs,
+                          double elements) {
+  double atoms = runs * (double)tg_div_up((int64_t)elements * (int64_t)tg_storage_bytes(tensor->storage), 64),
+         pieces = runs * tg_kind_flits(m, kind, (uint32_t)elements), cycles = atoms * tg_atom_cycles(m);
+  return cycles > pieces ? cycles : pieces;
+}
+
+static double positions_cycles(const tg_params *m, const tg_line_kernel *k, const tg_line_tiling *t,
+                               const tg_dram_tensor *tensor, int kind, uint32_t rows, uint32_t columns) {
+  if (tg_line_is_joined(m, k, t))
+    return port_cycles(m, tensor, kind, rows, (double)columns * (double)k->windows->image->dims[3].size);
+  uint32_t take = tg_line_take_of(m, t);
+  return port_cycles(m, tensor, kind, (double)rows * columns, take);
+}
+
+static double weights_cycles(const tg_params *m, const tg_line_kernel *k, const tg_line_tiling *t) {
+  uint32_t take = tg_line_take_of(m, t);
+  double cycles = 0;
+  if (k->weights)
+    cycles += port_cycles(m, k->weights, k->weights_kind, (double)(k->windows->taps[0] * k->windows->taps[1]),
+                          take);
+  if (k->bias) cycles += port_cycles(m, k->bias, k->bias_kind, 1, take);
+  return cycles;
+}
+
+static double vop_cycles(const tg_params *m, const tg_line_kernel *k, const tg_line_tiling *t,
+                         const int *words) {
+  const tg_windows *w = k->windows;
+  uint32_t depth = m->fma_latency;
+  double repeats = (double)(w->taps[0] * w->taps[1]) / t->taps,
+         vectors = (double)tg_div_up((int64_t)t->rows * tg_line_groups(t) * t->vectors, depth) * depth;
+  return words ? vectors * (words[0] + repeats * words[1] + words[2]) + 2.0 * depth + 2 : 0;
+}
+
+/* ---- stages ---- */
+
+/* Once: to all tiles of a row of the array, if these have the same channels; else of each tile its own. */
+static void add_weights(const tg_params *m, const tg_line_tiling *t, uint32_t loads, double cycles,
+                        tg_stages *out) {
+  tg_stage stage = {.kind = TG_STAGE_WEIGHTS, .context = TG_CTX_AUX, .nest = TG_NEST_OWN, .slots = loads};
+  bool same = t->blocks[2] == 1;
+  stage.in_front = cycles * (same ? 1 : tg_checkerboard_share(m));
+  tg_stage_join(&stage, (tg_join){.channel = TG_LINE_WEIGHTS, .fills = true, .posts = TG_OF_ENDS});
+  if (same)
+    tg_stages_add(out, &stage); /* from the west */
+  else
+    tg_checkerboard_add(m, out, stage);
+  tg_stage wait = {.kind = TG_STAGE_WEIGHTS, .seat = TG_UNIT_VX, .nest = TG_NEST_BLOCKS, .slots = 1};
+  tg_stage_join(&wait, (tg_join){.channel = TG_LINE_WEIGHTS, .posts = TG_OF_NONE});
+  tg_stages_add(out, &wait);
+}
+
+void tg_line_list_stages(const tg_params *m, const tg_line_kernel *k, const tg_line_tiling *t,
+                         const int *words, tg_stages *out) {
+  uint32_t weights = (k->weights ? 1 : 0) + (k->bias ? 1 : 0),
+           with_each = tg_line_loads_once(m, k, t) ? 0 : weights;
+  double load = positions_cycles(m, k, t, k->image, k->image_kind, tg_line_image_rows(k, t),
+                                 tg_line_loaded_columns(k, t)),
+         store = positions_cycles(m, k, t, k->result, k->result_kind, t->rows, t->columns);
+  tg_stage blocks = {.kind = TG_STAGE_BLOCKS,
+                     .context = TG_CTX_LOAD,
+                     .rate = TG_RATE_STEP,
+                     .nest = TG_NEST_BLOCKS,
+                     .slots = 2 + with_each, /* and a SYNC that asks for them */
+                     .cycles = with_each ? load + weights_cycles(m, k, t) : load};
+  tg_stage vop = {.kind = TG_STAGE_VOP,
+                  .seat = TG_UNIT_VX,
+                  .rate = TG_RATE_STEP,
+                  .nest = TG_NEST_BLOCKS,
+                  .slots = 1,
+                  .cycles = vop_cycles(m, k, t, words)};
+  tg_stage_join(&blocks,
+                (tg_join){.channel = TG_LINE_IMAGE, .fills = true, .waits = TG_OF_ENDS, .posts = TG_OF_ENDS});
+  tg_stage_join(&vop, (tg_join){.channel = TG_LINE_IMAGE});
+  tg_stage_join(&vop, (tg_join){.channel = TG_LINE_RESULT, .fills = true, .wait = 1, .post = 1});
+  out->count = 0;
+  tg_checkerboard_add(m, out, blocks);
+  if (weights && !with_each) add_weights(m, t, weights, weights_cycles(m, k, t), out);
+  tg_stages_add(out, &vop);
+  tg_checkerboard_add_results(m, out, TG_STAGE_RESULTS, 1, store);
+}
