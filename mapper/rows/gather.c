@@ -1,11 +1,12 @@
 /* GatherRows: each tile takes chunks of rows, which an AGCU of its row or column loads by their indices and the other one
  * stores, as those of stream kernels do. A stretch of indices, of some chunks, goes to the AGCU before the stretch's first
  * chunk is loaded. */
+#include "frontend/base/math.h"
 #include "mapper/kernel/class.h"
 #include "mapper/rows/rows.h"
-#include "mapper/section/channel.h"
+#include "mapper/section/checkerboard.h"
 
-#include "frontend/base/math.h"
+#include <string.h>
 
 /* How the work is cut. */
 typedef struct tiling {
@@ -17,15 +18,18 @@ typedef struct tiling {
   uint32_t line;              /* tiles that one AGCU loads for, or stores of, at most */
 } tiling;
 
+/* A stretch of indices, at the tile and on its way to the AGCU that loads; chunks of rows, and on their way to the one
+ * that stores. */
+enum { INDICES, ROWS, INDICES_AWAY, ROWS_AWAY, CHANNELS };
+enum { STAGE_INDICES, STAGE_ARRIVALS, STAGE_ROWS };
+enum { NEST_ROWS, NESTS };
+
 typedef struct gather {
   tg_build b;
   tiling t;
   int64_t count, size, columns; /* of indices; rows and columns of the table */
   tg_rows_tensor table, indices, result;
-  tg_buffer index;      /* at each tile */
-  tg_channel rows;      /* chunks on their way from the AGCU that loads to the tile */
-  int index_full, room; /* of each tile; room: at the AGCU that stores */
-  tg_rows_sems here;    /* at the AGCU that loads: a stretch; at the one that stores: a chunk */
+  tg_channel channels[CHANNELS];
 } gather;
 
 /* ---- cutting */
@@ -34,6 +38,7 @@ static bool cut(const tg_params *m, int64_t count, int64_t columns, uint32_t byt
   uint32_t elements = tg_flit_bytes(m) / bytes, tiles = tg_tiles(m),
            most = m->rows > m->cols ? m->rows : m->cols;
   *t = (tiling){.line = (most + 1) / 2};
+  if (count < 1 || columns < 1) return false;
   uint32_t share = tg_store_rows(m) / t->line, reserved = share / 4 ? share / 4 : 1;
   int64_t each = tg_div_up(count, tiles);
   reserved = (uint32_t)tg_min(reserved, tg_div_up(each, m->p));
@@ -58,139 +63,161 @@ static bool cut(const tg_params *m, int64_t count, int64_t columns, uint32_t byt
   return t->rows && stretches < 1u << 20 && t->take < 1u << 20;
 }
 
-/* ---- who works for whom */
+/* ---- channels and stages */
 
-static tg_rows_way loads_by(uint32_t r, uint32_t col) {
-  return (tg_rows_way){!tg_egress_is_west(r, col), r, col};
+static void plan_channels(const tiling *t, tg_channel_plan plans[CHANNELS]) {
+  memset(plans, 0, CHANNELS * sizeof *plans);
+  plans[INDICES] = (tg_channel_plan){.room = {t->index_flits, 1}, .full = 1};
+  plans[ROWS] = (tg_channel_plan){
+      .room = {(uint64_t)t->rows * t->row_flits, 2}, .full = 1, .west = true, .north = true, .credits = 2};
+  plans[ROWS_AWAY] = (tg_channel_plan){.free = 1, .initial = 2, .west = true, .north = true};
 }
-static tg_rows_way stores_by(uint32_t r, uint32_t col) {
-  return (tg_rows_way){tg_egress_is_west(r, col), r, col};
+
+/* Indices and rows arrive at different AGCUs, by semaphores of the same numbers. */
+static bool open_channels(gather *g) {
+  static const tg_channel_end order[] = {{INDICES, TG_END_FULL},
+                                         {ROWS_AWAY, TG_END_FREE},
+                                         {ROWS, TG_END_FULL | TG_END_AGCU},
+                                         {ROWS_AWAY, TG_END_AGCU}};
+  tg_channel_plan plans[CHANNELS];
+  plan_channels(&g->t, plans);
+  for (int i = 0; i < CHANNELS; i++) g->channels[i] = TG_CHANNEL_NONE;
+  if (!tg_channels_place(&g->b, plans, CHANNELS, g->channels)) return false;
+  tg_channels_open(&g->b, plans, order, (int)(sizeof order / sizeof *order), g->channels);
+  g->channels[ROWS].source = tg_checkerboard_source;
+  g->channels[INDICES_AWAY].west = g->channels[ROWS_AWAY].west;
+  g->channels[INDICES_AWAY].north = g->channels[ROWS_AWAY].north;
+  return true;
 }
+
+/* `row_cycles`: of a port for a row of the table, or of the result. */
+static void list_stages(const tg_params *m, const tiling *t, double row_cycles, tg_stages *out) {
+  tg_stage indices = {.kind = STAGE_INDICES,
+                      .context = TG_CTX_LOAD,
+                      .rate = TG_RATE_ROUND,
+                      .nest = NEST_ROWS,
+                      .slots = 1},
+           arrivals = indices, send_indices = indices, rows = indices;
+  arrivals.kind = STAGE_ARRIVALS;
+  send_indices.seat = TG_UNIT_TX;
+  rows.kind = STAGE_ROWS;
+  rows.rate = TG_RATE_STEP;
+  rows.cycles = t->rows * row_cycles;
+  tg_stage send_rows = rows, stores = rows;
+  send_rows.seat = TG_UNIT_TX;
+  stores.context = TG_CTX_STORE;
+  stores.drains = true;
+  tg_stage_join(&indices, (tg_join){.channel = INDICES, .fills = true});
+  tg_stage_join(&arrivals, (tg_join){.channel = INDICES_AWAY});
+  tg_stage_join(&rows, (tg_join){.channel = ROWS, .fills = true});
+  tg_stage_join(&send_indices, (tg_join){.channel = INDICES});
+  tg_stage_join(&send_rows, (tg_join){.channel = ROWS});
+  tg_stage_join(&send_rows, (tg_join){.channel = ROWS_AWAY, .fills = true, .wait = 1, .posts = TG_OF_NONE});
+  tg_stage_join(&stores, (tg_join){.channel = ROWS_AWAY});
+  out->count = 0;
+  tg_checkerboard_add(m, out, indices);
+  tg_checkerboard_add(m, out, arrivals);
+  tg_checkerboard_add(m, out, rows);
+  tg_checkerboard_add(m, out, stores);
+  tg_stages_add(out, &send_indices);
+  tg_stages_add(out, &send_rows);
+}
+
+/* ---- instructions */
 
 /* Tile (r, col) has rows t * stretch on, and from there on those of every stretch of all tiles. */
 static int64_t first_row(const gather *g, uint32_t r, uint32_t col) {
   return (int64_t)(r * g->b.m->cols + col) * g->t.rows * g->t.chunks;
 }
 
-/* Tiles that work, of the AGCU's lane, and that the AGCU does this for. */
-static uint32_t tiles_of(const gather *g, uint32_t agcu, bool loading, tg_rows_way out[TG_MOST_LINE]) {
-  const tg_params *m = g->b.m;
-  bool west = tg_is_west(m, agcu);
-  uint32_t count = 0;
-  for (uint32_t i = 0; i < (west ? m->cols : m->rows); i++) {
-    uint32_t r = west ? agcu : i, col = west ? i : agcu - m->rows;
-    tg_rows_way way = loading ? loads_by(r, col) : stores_by(r, col);
-    if (way.west == west && first_row(g, r, col) < g->count) out[count++] = way;
-  }
-  return count;
-}
-
 /* Parts of a store memory: stretches of indices for the tiles it loads for, then two chunks of each that it stores for. */
-static tg_buffer index_place(const gather *g, uint32_t rank) {
+static tg_buffer index_place(const gather *g, uint32_t r, uint32_t col) {
+  uint32_t rank = tg_checkerboard_rank(tg_checkerboard_west(r, col), r, col);
   return (tg_buffer){.base = rank * g->t.index_flits, .rows = g->t.index_flits, .count = 1};
 }
-static tg_buffer chunk_place(const gather *g, uint32_t rank) {
+static tg_buffer chunk_place(const gather *g, uint32_t r, uint32_t col) {
+  uint32_t rank = tg_checkerboard_rank(!tg_checkerboard_west(r, col), r, col);
   return (tg_buffer){.base = g->t.line * g->t.index_flits + 2 * rank * g->t.slot,
                      .stride = g->t.slot,
                      .rows = g->t.slot,
                      .count = 2};
 }
 
-/* ---- instructions */
-
-/* Loops of a queue whose instructions from `inner` on are done for each chunk and block of columns, all of them for each
- * stretch; of tx and AGCUs alike. */
-static void close_loops(const gather *g, tg_queue *queue, uint32_t inner) {
-  const uint32_t counts[] = {g->t.stretches, g->t.chunks, g->t.blocks};
-  tg_instr *last = &queue->instrs[queue->count - 1];
-  for (int l = 0; l < 3; l++) {
-    last->common.loop_count[l] = counts[l];
-    last->common.loop_begin[l] = l ? inner : 0;
-  }
-}
-
-static void set_rows(const gather *g, tg_agcu_instr *in, tg_rows_way way) {
+static void set_rows(const gather *g, tg_agcu_instr *in, uint32_t r, uint32_t col) {
   in->rows = g->t.rows;
   in->take = g->t.take;
-  in->m_first = first_row(g, way.r, way.col);
+  in->m_first = first_row(g, r, col);
   in->m_delta[0] = (int64_t)tg_tiles(g->b.m) * g->t.rows * g->t.chunks;
   in->m_delta[1] = g->t.rows;
   in->k_delta[2] = g->t.take;
   in->convert = tg_storage_bytes(g->table.tensor->storage) == 4 ? TG_CVT_32 : TG_CVT_16;
 }
 
-static void load_stretch(const gather *g, tg_rows_way way) {
-  tg_agcu_instr *in = &tg_build_push(&g->b, tg_rows_queue(&g->b, way, TG_CTX_LOAD), TG_OP_agcu_load)->agcu;
+static void fill_index_load(const gather *g, tg_agcu_instr *in, uint32_t r, uint32_t col) {
   tg_rows_walk_indices(in, &g->indices, g->count, g->t.rows * g->t.chunks);
-  in->k_first = first_row(g, way.r, way.col);
+  in->k_first = first_row(g, r, col);
   in->k_delta[0] = (int64_t)tg_tiles(g->b.m) * g->t.rows * g->t.chunks;
-  tg_set_operand(&in->dst, &g->index, false);
-  in->dst_mask = 1ll << tg_rows_position(way);
-  in->dst_post = 1;
-  in->dst_sem = g->index_full;
+  tg_set_operand(&in->dst, &g->channels[INDICES].ring, false);
+  in->dst_mask = tg_checkerboard_mask(r, col);
 }
 
-static void load_chunk(const gather *g, tg_rows_way way, uint32_t rank) {
-  tg_agcu_instr *in = &tg_build_push(&g->b, tg_rows_queue(&g->b, way, TG_CTX_LOAD), TG_OP_agcu_load)->agcu;
+static void fill_row_load(const gather *g, tg_agcu_instr *in, uint32_t r, uint32_t col) {
+  tg_buffer indices = index_place(g, r, col);
   tg_rows_walk(in, &g->table, g->count, g->columns);
   tg_rows_choose(in, &g->table, g->size, g->columns);
-  set_rows(g, in, way);
-  in->index_base = (int64_t)index_place(g, rank).base * g->b.m->p;
+  set_rows(g, in, r, col);
+  in->index_base = (int64_t)indices.base * g->b.m->p;
   in->index_delta[1] = g->t.rows;
-  tg_set_operand(&in->dst, &g->rows.ring, false);
-  in->dst_mask = 1ll << tg_rows_position(way);
-  tg_channel_ask(&g->rows, in, way.west);
-  tg_channel_deliver(&g->rows, in);
+  tg_set_operand(&in->dst, &g->channels[ROWS].ring, false);
+  in->dst_mask = tg_checkerboard_mask(r, col);
 }
 
-static void emit_loads(const gather *g, uint32_t agcu) {
-  tg_rows_way ways[TG_MOST_LINE];
-  uint32_t count = tiles_of(g, agcu, true, ways);
-  if (!count) return;
-  for (uint32_t i = 0; i < count; i++) load_stretch(g, ways[i]);
-  tg_queue *queue = tg_rows_queue(&g->b, ways[0], TG_CTX_LOAD);
-  for (uint32_t i = 0; i < count; i++)
-    tg_set_wait(tg_build_push(&g->b, queue, TG_OP_agcu_sync), TG_NEXT_SLOT, tg_rows_sem(g->here, ways[i]),
-                false);
-  uint32_t inner = queue->count;
-  for (uint32_t i = 0; i < count; i++) load_chunk(g, ways[i], i);
-  close_loops(g, queue, inner);
+static void fill_store(const gather *g, tg_agcu_instr *in, uint32_t r, uint32_t col) {
+  tg_buffer chunks = chunk_place(g, r, col);
+  tg_rows_walk(in, &g->result, g->count, g->columns);
+  set_rows(g, in, r, col);
+  tg_set_operand(&in->src, &chunks, false);
+}
+
+static void meet(const gather *g, const tg_stage *stage, tg_instr *in, uint32_t r, uint32_t col) {
+  tg_stage_meet(stage, g->channels, TG_ALL_CHANNELS, &(tg_joint){.in = in, .r = r, .col = col});
+}
+
+/* For a tile, if it has any rows. */
+static void emit_at_agcu(void *user, const tg_stage *stage, tg_queue *queue, uint32_t r, uint32_t col) {
+  const gather *g = user;
+  if (first_row(g, r, col) >= g->count) return;
+  int op = stage->drains                   ? TG_OP_agcu_store
+           : stage->kind == STAGE_ARRIVALS ? TG_OP_agcu_sync
+                                           : TG_OP_agcu_load;
+  tg_instr *in = tg_build_push(&g->b, queue, op);
+  if (stage->drains)
+    fill_store(g, &in->agcu, r, col);
+  else if (stage->kind == STAGE_INDICES)
+    fill_index_load(g, &in->agcu, r, col);
+  else if (stage->kind == STAGE_ROWS)
+    fill_row_load(g, &in->agcu, r, col);
+  meet(g, stage, in, r, col);
 }
 
 /* A tile sends its indices once they have come, then chunk by chunk. */
-static void emit_sends(const gather *g, tg_rows_way way, uint32_t rank) {
-  tg_rows_way loads = loads_by(way.r, way.col), of_agcu[TG_MOST_LINE];
-  uint32_t loading = 0, agcu = loads.west ? way.r : g->b.m->rows + way.col;
-  tiles_of(g, agcu, true, of_agcu);
-  while (of_agcu[loading].r != way.r || of_agcu[loading].col != way.col) loading++;
-  tg_buffer indices = index_place(g, loading), chunks = chunk_place(g, rank);
-  tg_instr *in =
-      tg_rows_send(&g->b, loads, &g->index, &indices, g->t.index_flits, tg_rows_sem(g->here, loads));
-  tg_set_wait(in, TG_NEXT_SLOT, g->index_full, false);
-  in =
-      tg_rows_send(&g->b, way, &g->rows.ring, &chunks, g->t.rows * g->t.row_flits, tg_rows_sem(g->here, way));
-  tg_channel_take(&g->rows, in, TG_NEXT_SLOT, false);
-  tg_channel_return(&g->rows, in, TG_NEXT_SLOT, loads.west, way.r, way.col, false);
-  tg_set_wait(in, TG_NEXT_SLOT, g->room, false);
-  close_loops(g, &tg_build_tile(&g->b, way.r, way.col)->tx, 1);
+static void emit_send(const gather *g, const tg_stage *stage, tg_queue *queue, uint32_t r, uint32_t col) {
+  bool loads_west = tg_checkerboard_west(r, col), indices = stage->kind == STAGE_INDICES;
+  if (first_row(g, r, col) >= g->count) return;
+  tg_buffer to = indices ? index_place(g, r, col) : chunk_place(g, r, col);
+  tg_rows_way way = {loads_west == indices, r, col};
+  tg_instr *in = tg_rows_send(&g->b, queue, way, &g->channels[indices ? INDICES : ROWS].ring, &to,
+                              indices ? g->t.index_flits : g->t.rows * g->t.row_flits,
+                              &g->channels[indices ? INDICES_AWAY : ROWS_AWAY]);
+  meet(g, stage, in, r, col);
 }
 
-static void emit_stores(const gather *g, uint32_t agcu) {
-  tg_rows_way ways[TG_MOST_LINE];
-  uint32_t count = tiles_of(g, agcu, false, ways);
-  for (uint32_t i = 0; i < count; i++) {
-    tg_queue *queue = tg_rows_queue(&g->b, ways[i], TG_CTX_STORE);
-    tg_instr *in = tg_build_push(&g->b, queue, TG_OP_agcu_store);
-    tg_buffer chunks = chunk_place(g, i);
-    tg_rows_walk(&in->agcu, &g->result, g->count, g->columns);
-    set_rows(g, &in->agcu, ways[i]);
-    tg_set_operand(&in->agcu.src, &chunks, false);
-    tg_set_wait(in, TG_NEXT_SLOT, tg_rows_sem(g->here, ways[i]), false);
-    tg_set_post(in, TG_NEXT_SLOT, ways[i].west ? TG_POST_ROW : TG_POST_COL, tg_rows_position(ways[i]),
-                g->room, false);
-    if (i + 1 == count) close_loops(g, queue, 0);
-    emit_sends(g, ways[i], i);
-  }
+static void emit_stage(void *user, const tg_stage *stage, tg_queue *queue, tg_turn at) {
+  const gather *g = user;
+  if (stage->seat == TG_UNIT_TX)
+    emit_send(g, stage, queue, at.r, at.col);
+  else
+    tg_checkerboard_each(g->b.m, stage, queue, at, emit_at_agcu, user);
 }
 
 static tg_status emit(tg_compile *c, const tg_kernel *kernel) {
@@ -201,10 +228,7 @@ static tg_status emit(tg_compile *c, const tg_kernel *kernel) {
               .size = table->dims[0].size,
               .columns = table->dims[1].size};
   tg_build_begin(&g.b, c, name);
-  bool fits = cut(c->m, g.count, g.columns, tg_value_bytes_each(table), &g.t) &&
-              tg_build_buffer(&g.b, g.t.index_flits, 1, &g.index) &&
-              tg_build_buffer(&g.b, g.t.rows * g.t.row_flits, 2, &g.rows.ring);
-  if (!fits)
+  if (!cut(c->m, g.count, g.columns, tg_value_bytes_each(table), &g.t) || !open_channels(&g))
     return tg_fail(
         c->diag, TG_INVALID,
         "%s: %lld rows of %lld elements do not fit the scratchpads (%u banks of %u flits) and store "
@@ -213,15 +237,10 @@ static tg_status emit(tg_compile *c, const tg_kernel *kernel) {
   g.table = tg_rows_open(&g.b, tg_place_of(c, table));
   g.indices = tg_rows_open(&g.b, tg_place_of(c, tg_in(node, 1)));
   g.result = tg_rows_open(&g.b, tg_place_of(c, tg_out(node)));
-  g.index_full = tg_tile_sem(&g.b, 0);
-  g.room = tg_tile_sem(&g.b, 2);
-  tg_channel_open_full(&g.b, &g.rows);
-  tg_channel_open_credits(&g.b, &g.rows, 2);
-  g.here = tg_rows_agcu_sems(&g.b, 0);
-  for (uint32_t a = 0; a < tg_agcus(c->m); a++) {
-    emit_loads(&g, a);
-    emit_stores(&g, a);
-  }
+  tg_stages stages;
+  const uint32_t loops[NESTS][3] = {[NEST_ROWS] = {g.t.stretches, g.t.chunks, g.t.blocks}};
+  list_stages(c->m, &g.t, 0, &stages);
+  tg_stages_emit(&g.b, &stages, c->m->rows, loops, emit_stage, &g);
   tg_build_invoke(&g.b, name);
   return TG_OK;
 }
@@ -235,7 +254,12 @@ static bool accepts(const tg_compile *c, const tg_node *node) {
 static double cycles(tg_compile *c, const tg_kernel *kernel) {
   const tg_value *y = kernel->output;
   double row = (double)y->dims[1].size * tg_value_bytes_each(y), atoms = row < 64 ? 1 : row / 64;
-  return TG_SECTION_CYCLES + (double)y->dims[0].size * 2 * atoms * tg_atom_cycles(c->m) / tg_agcus(c->m);
+  tiling t;
+  tg_stages stages;
+  if (!cut(c->m, y->dims[0].size, y->dims[1].size, tg_value_bytes_each(y), &t)) return TG_NEVER;
+  list_stages(c->m, &t, atoms * tg_atom_cycles(c->m), &stages);
+  tg_port_time tile = tg_stages_port(&stages, TG_SIDE_WEST);
+  return TG_SECTION_CYCLES + (double)y->dims[0].size / t.rows * (tile.load + tile.drain) / tg_agcus(c->m);
 }
 
 const tg_kernel_class tg_gather_class = {

@@ -8,18 +8,6 @@ tg_rows_tensor tg_rows_open(tg_build *b, const tg_dram_tensor *tensor) {
   return opened;
 }
 
-tg_queue *tg_rows_queue(const tg_build *b, tg_rows_way way, int context) {
-  return way.west ? tg_west_queue(b, way.r, context) : tg_north_queue(b, way.col, context);
-}
-
-tg_rows_sems tg_rows_agcu_sems(tg_build *b, int initial) {
-  return (tg_rows_sems){tg_west_credits(b, initial), tg_north_credits(b, initial)};
-}
-
-void tg_rows_post(tg_instr *in, tg_rows_sems sems, tg_rows_way way, bool last_only) {
-  tg_set_post(in, TG_NEXT_SLOT, way.west ? TG_POST_ROW : TG_POST_COL, 0, tg_rows_sem(sems, way), last_only);
-}
-
 static void open_walk(tg_agcu_instr *in, const tg_rows_tensor *t, int64_t rows, int64_t columns) {
   int64_t bytes = tg_storage_bytes(t->tensor->storage);
   in->base = t->entry;
@@ -53,17 +41,17 @@ void tg_rows_choose(tg_agcu_instr *in, const tg_rows_tensor *table, int64_t size
 
 int64_t tg_rows_widening(const tg_dram_tensor *tensor) { return tg_stream_convert(tensor, TG_STREAM_FP32); }
 
-tg_instr *tg_rows_send(const tg_build *b, tg_rows_way way, const tg_buffer *from, const tg_buffer *to,
-                       uint32_t flits, int semaphore) {
-  tg_instr *in = tg_build_push(b, &tg_build_tile(b, way.r, way.col)->tx, TG_OP_tx_send);
+tg_instr *tg_rows_send(const tg_build *b, tg_queue *queue, tg_rows_way way, const tg_buffer *from,
+                       const tg_buffer *to, uint32_t flits, const tg_channel *away) {
+  tg_instr *in = tg_build_push(b, queue, TG_OP_tx_send);
   tg_tx_instr *tx = &in->tx;
-  tx->dir = tg_rows_lane(way);
+  tx->dir = way.west ? TG_DIR_WEST : TG_DIR_NORTH;
   tx->flits = flits;
   tg_set_operand(&tx->src, from, false);
   tg_set_operand(&tx->dst, to, false);
   tx->src_inner = tx->dst_inner = 65535;
   tx->dst_mask = 1; /* position 0 */
   tx->dst_post = 1;
-  tx->dst_sem = semaphore;
+  tx->dst_sem = tg_channel_at_agcu(away, way.west, way.r, way.col);
   return in;
 }

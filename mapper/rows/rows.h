@@ -2,10 +2,8 @@
 #ifndef TEGULA_MAPPER_ROWS_ROWS_H
 #define TEGULA_MAPPER_ROWS_ROWS_H
 
-#include "mapper/section/section.h"
+#include "mapper/section/channel.h"
 #include "mapper/section/walk.h"
-
-enum { TG_MOST_LINE = 16 }; /* tiles of a row or column */
 
 /* A tensor in the base table of a section. */
 typedef struct tg_rows_tensor {
@@ -20,21 +18,8 @@ typedef struct tg_rows_way {
   bool west;
   uint32_t r, col; /* the tile */
 } tg_rows_way;
-tg_queue *tg_rows_queue(const tg_build *b, tg_rows_way way, int context);
-/* Position of the tile on the AGCU's lane, and the lane to the AGCU. */
+/* Position of the tile on the AGCU's lane. */
 static inline uint32_t tg_rows_position(tg_rows_way way) { return (way.west ? way.col : way.r) + 1; }
-static inline int64_t tg_rows_lane(tg_rows_way way) { return way.west ? TG_DIR_WEST : TG_DIR_NORTH; }
-
-/* Semaphores of all AGCUs, one for each position of their lanes. */
-typedef struct tg_rows_sems {
-  int west, north;
-} tg_rows_sems;
-tg_rows_sems tg_rows_agcu_sems(tg_build *b, int initial);
-static inline int tg_rows_sem(tg_rows_sems sems, tg_rows_way way) {
-  return (way.west ? sems.west : sems.north) + (int)tg_rows_position(way);
-}
-/* An instruction of the tile posts to its AGCU. */
-void tg_rows_post(tg_instr *in, tg_rows_sems sems, tg_rows_way way, bool last_only);
 
 /* The walk of elements of a matrix of `rows` rows of `columns`, one behind the other; those of other rows are not there. */
 void tg_rows_walk(tg_agcu_instr *in, const tg_rows_tensor *matrix, int64_t rows, int64_t columns);
@@ -46,8 +31,8 @@ void tg_rows_choose(tg_agcu_instr *in, const tg_rows_tensor *table, int64_t size
 /* Conversion of a LOAD of the tensor's elements to FP32. */
 int64_t tg_rows_widening(const tg_dram_tensor *tensor);
 
-/* Sends `flits` flits to the first rows of `to`, of position 0 of the AGCU's lane, and tells it. */
-tg_instr *tg_rows_send(const tg_build *b, tg_rows_way way, const tg_buffer *from, const tg_buffer *to,
-                       uint32_t flits, int semaphore);
+/* Sends `flits` flits to the first rows of `to`, of position 0 of the AGCU's lane, and tells it by `away`. */
+tg_instr *tg_rows_send(const tg_build *b, tg_queue *queue, tg_rows_way way, const tg_buffer *from,
+                       const tg_buffer *to, uint32_t flits, const tg_channel *away);
 
 #endif

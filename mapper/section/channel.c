@@ -60,13 +60,6 @@ void tg_channels_open(tg_build *b, const tg_channel_plan *plans, const tg_channe
   }
 }
 
-void tg_channel_open_full(tg_build *b, tg_channel *channel) { channel->full = tg_tile_sem(b, 0); }
-
-void tg_channel_open_credits(tg_build *b, tg_channel *channel, int buffers) {
-  channel->west = tg_west_credits(b, buffers);
-  channel->north = tg_north_credits(b, buffers);
-}
-
 void tg_channel_ask(const tg_channel *channel, tg_agcu_instr *load, bool west) {
   load->credit_base = west ? channel->west : channel->north;
   load->credit_mask = load->dst_mask;
@@ -129,14 +122,4 @@ void tg_join_channel(const tg_channel *channel, const tg_join *join, const tg_jo
     fill_from_agcu(channel, join, at);
   else
     empty_at_agcu(channel, join, at);
-}
-
-void tg_channel_take(const tg_channel *channel, tg_instr *in, int slot, bool once) {
-  tg_set_wait(in, slot, channel->full, once);
-}
-
-void tg_channel_return(const tg_channel *channel, tg_instr *in, int slot, bool west, uint32_t r, uint32_t col,
-                       bool once) {
-  tg_post post = tg_post_to_agcu(channel, west, r, col);
-  tg_set_post(in, slot, post.kind, post.position, post.semaphore, once);
 }

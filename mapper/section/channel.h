@@ -74,11 +74,6 @@ typedef struct tg_channel_end {
 void tg_channels_open(tg_build *b, const tg_channel_plan *plans, const tg_channel_end *order, int count,
                       tg_channel *channels);
 
-/* The semaphore of a ring that tells of full buffers. */
-void tg_channel_open_full(tg_build *b, tg_channel *channel);
-/* Credits of AGCUs for so many buffers of each tile. */
-void tg_channel_open_credits(tg_build *b, tg_channel *channel, int buffers);
-
 /* A LOAD that fills a buffer, or part of one: asks for it, by credits of its AGCU, and, if it is the last one
  * that does, tells the tiles that it is full. */
 void tg_channel_ask(const tg_channel *channel, tg_agcu_instr *load, bool west);
@@ -110,9 +105,5 @@ typedef struct tg_joint {
 /* Its waits and posts at this channel. An AGCU's LOAD that fills a tile's buffers asks for them by credits and tells
  * the tiles; what an AGCU empties has arrived from the tile, which may then send again. */
 void tg_join_channel(const tg_channel *channel, const tg_join *join, const tg_joint *at);
-/* Of one instruction by itself: it waits for what it empties; and gives it back to the AGCU. */
-void tg_channel_take(const tg_channel *channel, tg_instr *in, int slot, bool once);
-void tg_channel_return(const tg_channel *channel, tg_instr *in, int slot, bool west, uint32_t r, uint32_t col,
-                       bool once);
 
 #endif

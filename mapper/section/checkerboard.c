@@ -33,7 +33,7 @@ void tg_checkerboard_each(const tg_params *m, const tg_stage *stage, tg_queue *q
   bool west = stage->seat == TG_SIDE_WEST;
   for (uint32_t i = 0; i < (west ? m->cols : m->rows); i++) {
     uint32_t r = west ? at.r : i, col = west ? i : at.col;
-    if (tg_checkerboard_west(r, col) == west) emit(user, stage, queue, r, col);
+    if (tg_checkerboard_west(r, col) == (west != stage->drains)) emit(user, stage, queue, r, col);
   }
 }
 

@@ -11,6 +11,10 @@ static inline bool tg_checkerboard_west(uint32_t r, uint32_t col) { return !tg_e
 static inline int64_t tg_checkerboard_mask(uint32_t r, uint32_t col) {
   return INT64_C(1) << ((tg_checkerboard_west(r, col) ? col : r) + 1);
 }
+/* Of the tiles that one AGCU loads for, or stores of, its number. */
+static inline uint32_t tg_checkerboard_rank(bool west, uint32_t r, uint32_t col) {
+  return (west ? col : r) / 2;
+}
 /* Who fills the channel of these loads: a tg_channel_source. */
 tg_post tg_checkerboard_source(const void *kernel, const tg_channel *channel, uint32_t r, uint32_t col);
 
@@ -19,7 +23,7 @@ void tg_checkerboard_add(const tg_params *m, tg_stages *stages, tg_stage stage);
 /* Adds the SENDs of so many results, and their STOREs of so many cycles a tile. */
 void tg_checkerboard_add_results(const tg_params *m, tg_stages *stages, int kind, uint32_t results,
                                  double cycles);
-/* Calls emit for each tile that the AGCU at `at` loads for. */
+/* Calls emit for each tile that the AGCU at `at` loads for or, if the stage drains, stores of. */
 typedef void tg_checkerboard_emit(void *user, const tg_stage *stage, tg_queue *queue, uint32_t r,
                                   uint32_t col);
 void tg_checkerboard_each(const tg_params *m, const tg_stage *stage, tg_queue *queue, tg_turn at,
