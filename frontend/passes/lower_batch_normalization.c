@@ -1,4 +1,5 @@
 /* y = (x - mean) / sqrt(variance + epsilon) * scale + bias is y = x * factor + offset for each channel. */
+#include "frontend/base/float_formats.h"
 #include "frontend/build/rewrite.h"
 #include "frontend/passes/passes.h"
 
@@ -42,6 +43,23 @@ static tg_node *foldable_conv(const tg_node *node) {
   return constant && plain ? conv : NULL;
 }
 
+/* Elements first .. first + count - 1 of `to` become those of the constant, times the factor. */
+static void scale(const tg_value *constant, double factor, int64_t first, int64_t count, const tg_value *to) {
+  if (constant->dtype == TG_F32 && to->dtype == TG_F32) { /* most weights, and there are many */
+    const float *from = (const float *)constant->data + first;
+    float *made = (float *)(void *)to->data + first;
+    for (int64_t i = 0; i < count; i++) {
+      float w = (float)((double)from[i] * factor);
+      made[i] = isnan(w) ? tg_bits_f32(0x7fc00000) : w; /* as tg_store_f32 has it */
+    }
+    return;
+  }
+  for (int64_t i = first; i < first + count; i++) {
+    double w = (double)tg_load_f32(constant->data, constant->dtype, (size_t)i) * factor;
+    tg_store_f32((void *)to->data, to->dtype, (size_t)i, (float)w);
+  }
+}
+
 static void fold_into_conv(tg_graph *graph, tg_node *node, tg_node *conv) {
   const tg_value *weights = tg_in(conv, 1), *bias = tg_in(conv, 2);
   int64_t channels = weights->dims[0].size, each = tg_value_elements_between(weights, 1, weights->rank);
@@ -56,10 +74,7 @@ static void fold_into_conv(tg_graph *graph, tg_node *node, tg_node *conv) {
     affine(node, c, &factor, &offset);
     double old = bias ? element(bias, c) : 0;
     tg_store_f32((void *)new_bias->data, new_bias->dtype, (size_t)c, (float)(old * factor + offset));
-    for (int64_t i = c * each; i < (c + 1) * each; i++) {
-      double w = element(weights, i) * factor;
-      tg_store_f32((void *)new_weights->data, new_weights->dtype, (size_t)i, (float)w);
-    }
+    scale(constant_behind(weights), factor, c * each, each, new_weights);
   }
   tg_value *operands[] = {tg_in(conv, 0), new_weights, new_bias};
   tg_node *folded = tg_graph_add_node(graph, TG_OP_CONV, conv->name, operands, 3, conv, conv->id);

@@ -2,9 +2,12 @@
 #include "frontend/reference/internal.h"
 
 #include "frontend/base/float_formats.h"
+#include "frontend/base/math.h"
 #include "frontend/base/stochastic.h"
 
 #include <string.h>
+
+enum { COLUMNS = 16 }; /* elements of a line of the host's cache, about */
 
 void tg_reference_copy(const tg_node *node, const void *const *inputs, void *output) {
   const tg_value *y = tg_out(node);
@@ -29,6 +32,8 @@ static void gather(char *to, const char *from, int64_t step, int64_t count, size
 #undef GATHER
 }
 
+/* A block of columns of all rows after the other: what one row reads of the source is still near when the next one reads
+ * what lies beside it. */
 void tg_reference_transpose(const tg_node *node, const void *const *inputs, void *output) {
   const tg_value *x = tg_in(node, 0), *y = tg_out(node);
   const int64_t *perm = tg_attr_ints(node, TG_ATTR_PERM, NULL);
@@ -36,15 +41,17 @@ void tg_reference_transpose(const tg_node *node, const void *const *inputs, void
   int last = y->rank - 1;
   int64_t count = tg_value_elements(y), steps[TG_MAX_RANK] = {1}, row = y->rank ? y->dims[last].size : 1;
   for (int i = 0; i < y->rank; i++) steps[i] = tg_value_elements_between(x, (int)perm[i] + 1, x->rank);
-  for (int64_t e = 0; e < count; e += row) {
-    int64_t from = 0, rest = e / row;
-    for (int i = last - 1; i >= 0; i--) {
-      from += rest % y->dims[i].size * steps[i];
-      rest /= y->dims[i].size;
+  int64_t step = steps[last < 0 ? 0 : last], block = step > 1 ? COLUMNS : row;
+  for (int64_t first = 0; count && first < row; first += block)
+    for (int64_t e = 0; e < count; e += row) {
+      int64_t from = first * step, rest = e / row;
+      for (int i = last - 1; i >= 0; i--) {
+        from += rest % y->dims[i].size * steps[i];
+        rest /= y->dims[i].size;
+      }
+      gather((char *)output + (size_t)(e + first) * size, (const char *)inputs[0] + (size_t)from * size, step,
+             tg_min(block, row - first), size);
     }
-    gather((char *)output + (size_t)e * size, (const char *)inputs[0] + (size_t)from * size,
-           steps[last < 0 ? 0 : last], row, size);
-  }
 }
 
 void tg_reference_concat(const tg_node *node, const void *const *inputs, void *output) {
