@@ -2,6 +2,10 @@
  * build. */
 #include "tests/harness.h"
 #include "tests/sim/engine_runs.h"
+#include "tests/sim/support.h"
+#include "tests/sim/timing_cases.h"
+
+#include <stdlib.h>
 
 #define ROWS4 "rows=4 take=4 m_radix=1,1,4 k_radix=1,1,4 stride=0,0,16,0,0,4 y_size=1 x_size=1 "
 
@@ -68,4 +72,34 @@ TG_TEST(rtl_faults, cycle_limit) {
 TG_TEST(rtl_faults, parameters_without_a_build) {
   EXPECT_FAULT("arch tiny\nset banks=9\nset dram_latency=61\nsection \"s\"\ninvoke 0 \"i\"\n", {0},
                TG_INVALID, "no RTL build for these parameters", "banks=9,dram_latency=61");
+}
+
+/* The programs of timing_cases.h, where there is a build for their array. */
+static bool has_build(const char *program) { return !strstr(program, "\nset "); }
+
+static void run_timing(const void *row) {
+  const timing_case *t = row;
+  tg_run_options options = {.record_events = true};
+  char *trace = tg_test_trace(&tg_engine_rtl, t->program, &options);
+  EXPECT_STR(trace, t->trace);
+  free(trace);
+}
+
+static void run_fault(const void *row) {
+  const fault_case *f = row;
+  tg_run_options options = {.max_cycles = f->max_cycles};
+  char *trace = tg_test_trace(&tg_engine_rtl, f->program, &options);
+  EXPECT_HAS(trace, "status 3: ");
+  for (int i = 0; i < 3 && f->rtl[i]; i++) EXPECT_HAS(trace, f->rtl[i]);
+  free(trace);
+}
+
+__attribute__((constructor)) static void register_cases(void) {
+  for (size_t i = 0; i < timing_case_count; i++)
+    if (has_build(timing_cases[i].program))
+      tg_test_register_row("rtl_timing", timing_cases[i].name, __FILE__, __LINE__, run_timing,
+                           &timing_cases[i]);
+  for (size_t i = 0; i < fault_case_count; i++)
+    if (has_build(fault_cases[i].program))
+      tg_test_register_row("rtl_fault", fault_cases[i].name, __FILE__, __LINE__, run_fault, &fault_cases[i]);
 }

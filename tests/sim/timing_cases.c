@@ -1,0 +1,718 @@
+/* Rules of docs/machine.md, each with a program whose cycles are worked out by hand.
+ *
+ * Preset tiny: 2 x 2 tiles, P 4 (flits of 16 bytes), L 4, bursts of 64, CA 4, DL 60. A section whose longest
+ * queue has n instructions is configured in 32 + 16n cycles: T0 = 48, 64, 80, ... The run is over H + 2 = 6 cycles after the
+ * last end. */
+#include "tests/sim/timing_cases.h"
+
+#include <stddef.h>
+
+const timing_case timing_cases[] = {
+    /* S = 4, pitch = max(3, 16 + 4 + 4): T_0 = 52, e = 52 + 3 - 1 + 16 + 4 + 1. */
+    {"gemm",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "tile 0\n"
+     "mx gemm m_count=1,3 blk_count=1,1,1,1 a_banks=1 b_base=128 b_banks=1 b_row=1\n"
+     "invoke 0 \"i\"\n",
+     "tile 0 mx 0: 48-75\n"
+     "cycles 81\n"},
+    /* pitch = M = 50: T_last = 52 + 2 * 50, e = 152 + 49 + 21. */
+    {"gemm_of_long_blocks",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "tile 0\n"
+     "mx gemm m_count=5,10 blk_count=1,1,3,1 a_banks=1 b_base=128 b_banks=1 b_row=1\n"
+     "invoke 0 \"i\"\n",
+     "tile 0 mx 0: 48-222\n"
+     "cycles 228\n"},
+    /* bf16: S = 8, pitch = 44; T_0 = 88, T_last = 132, e = 132 + 29 + 32 + 4 + 1. The second begins to stream
+     * at 132 + 44 and so issues 8 before. The third has another format: it issues after the second's e = 220
+     * + 66; T_0 = 291, e = 291 + 21. */
+    {"gemms_follow_at_the_pitch_and_drain_for_a_format",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "tile 0\n"
+     "mx gemm format=1 m_count=1,30 blk_count=1,1,1,2 a_banks=1 b_base=128 b_banks=1 b_row=1\n"
+     "mx gemm format=1 m_count=1,30 blk_count=1,1,1,2 a_banks=1 b_base=128 b_banks=1 b_row=1\n"
+     "mx gemm m_count=1,1 blk_count=1,1,1,1 a_banks=1 b_base=128 b_banks=1 b_row=1\n"
+     "invoke 0 \"i\"\n",
+     "tile 0 mx 0: 80-198\n"
+     "tile 0 mx 1: 168-286\n"
+     "tile 0 mx 2: 287-312\n"
+     "cycles 318\n"},
+    /* T_0 = 84, so the second streams from 84 + 24 on and issues 4 before. */
+    {"sync_passes_gemms_in_flight_and_they_keep_their_distance",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "tile 0\n"
+     "mx gemm m_count=1,3 blk_count=1,1,1,1 a_banks=1 b_base=128 b_banks=1 b_row=1\n"
+     "mx sync\n"
+     "mx gemm m_count=1,3 blk_count=1,1,1,1 a_banks=1 b_base=128 b_banks=1 b_row=1\n"
+     "invoke 0 \"i\"\n",
+     "tile 0 mx 0: 80-107\n"
+     "tile 0 mx 1: 81-81\n"
+     "tile 0 mx 2: 104-131\n"
+     "cycles 137\n"},
+    /* Configuration 32 + (2 * 256 + 24) / 16 = 66 cycles. 5 rows are 2 groups; W = 2 * 3 + 1; e = 66 + 1 + 4
+     * + 2 * 7 * 4 - 1 + 4. The second has one group and issues at e + 1. */
+    {"vop",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "tile 0\n"
+     "word nop\n"
+     "word nop\n"
+     "word nop\n"
+     "vx vop rows=5 row_count=1,1,5 j_count=1,3 seg_begin=0,2 seg_len=2,1 seg_repeat=1\n"
+     "vx vop rows=4 row_count=1,1,5 j_count=3,1 seg_begin=0,2 seg_len=2,1 seg_repeat=1\n"
+     "invoke 0 \"i\"\n",
+     "tile 0 vx 0: 66-130\n"
+     "tile 0 vx 1: 131-167\n"
+     "cycles 173\n"},
+    /* visible in the cycle after the end */
+    {"local_post",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "tile 0\n"
+     "mx gemm m_count=1,3 blk_count=1,1,1,1 a_banks=1 b_base=128 b_banks=1 b_row=1 post_kind=1 post_sem=3\n"
+     "vx sync wait_on=1 wait_sem=3\n"
+     "invoke 0 \"i\"\n",
+     "tile 0 mx 0: 48-75\n"
+     "tile 0 vx 0: 76-76\n"
+     "cycles 82\n"},
+    /* hops 3, 4 and 2, visible one cycle later than the hops after the end */
+    {"remote_posts",
+     "arch tiny\n"
+     "set cols=4\n"
+     "section \"s\"\n"
+     "tile 0\n"
+     "mx sync post_kind=2 post_pos=4 post_sem=1\n"
+     "tile 3\n"
+     "mx sync wait_on=1 wait_sem=1\n"
+     "vx sync wait_on=1 wait_sem=2\n"
+     "tile 4\n"
+     "tx sync post_kind=0,3 post_pos=0,0 post_sem=0,0\n"
+     "agcu 0\n"
+     "ctx 0 sync post_kind=2 post_pos=4 post_sem=2\n"
+     "agcu 2\n"
+     "ctx 1 sync wait_on=1 wait_sem=0\n"
+     "invoke 0 \"i\"\n",
+     "tile 0 mx 0: 48-48\n"
+     "tile 3 mx 0: 52-52\n"
+     "tile 3 vx 0: 53-53\n"
+     "tile 4 tx 0: 48-48\n"
+     "agcu 0 context 0 0: 48-48\n"
+     "agcu 2 context 1 0: 51-51\n"
+     "cycles 61\n"},
+    /* hops 3 from 64: visible at 68; hops 1 from 65: visible at 67 */
+    {"a_later_post_overtakes",
+     "arch tiny\n"
+     "set cols=4\n"
+     "section \"s\"\n"
+     "tile 0\n"
+     "mx sync post_kind=2 post_pos=4 post_sem=1\n"
+     "tile 2\n"
+     "mx sync\n"
+     "mx sync post_kind=2 post_pos=4 post_sem=1\n"
+     "tile 3\n"
+     "mx sync wait_on=1 wait_sem=1\n"
+     "mx sync wait_on=1 wait_sem=1\n"
+     "invoke 0 \"i\"\n",
+     "tile 0 mx 0: 64-64\n"
+     "tile 2 mx 0: 64-64\n"
+     "tile 2 mx 1: 65-65\n"
+     "tile 3 mx 0: 67-67\n"
+     "tile 3 mx 1: 68-68\n"
+     "cycles 76\n"},
+    /* mx takes one of 10, which has one, and one of 12, posted at 64 and 65 */
+    {"credits",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "tile 0\n"
+     "sem 10=1\n"
+     "mx sync credit_mask=5 credit_base=10\n"
+     "mx sync wait_on=1 wait_sem=12\n"
+     "vx sync post_kind=1 post_sem=12\n"
+     "vx sync post_kind=1 post_sem=12\n"
+     "invoke 0 \"i\"\n",
+     "tile 0 mx 0: 65-65\n"
+     "tile 0 mx 1: 66-66\n"
+     "tile 0 vx 0: 64-64\n"
+     "tile 0 vx 1: 65-65\n"
+     "cycles 72\n"},
+    /* 10 holds one: the second wait for it lasts until the post of 66 is visible */
+    {"an_issue_takes_from_every_counter",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "tile 0\n"
+     "sem 10=1 11=2\n"
+     "mx sync wait_on=1,1 wait_sem=10,11\n"
+     "mx sync wait_on=1,1 wait_sem=10,11\n"
+     "vx sync\n"
+     "vx sync\n"
+     "vx sync post_kind=1 post_sem=10\n"
+     "invoke 0 \"i\"\n",
+     "tile 0 mx 0: 80-80\n"
+     "tile 0 mx 1: 83-83\n"
+     "tile 0 vx 0: 80-80\n"
+     "tile 0 vx 1: 81-81\n"
+     "tile 0 vx 2: 82-82\n"
+     "cycles 89\n"},
+    /* level 2 twice inside level 1 twice; then the innermost wait_first and post_last */
+    {"loops",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "tile 0\n"
+     "sem 2=1\n"
+     "mx sync\n"
+     "mx sync loop_count=0,2,2\n"
+     "vx sync loop_count=0,0,3 wait_on=1 wait_sem=2 wait_first=1 post_kind=1 post_sem=3 post_last=1\n"
+     "tx sync wait_on=1 wait_sem=3\n"
+     "invoke 0 \"i\"\n",
+     "tile 0 mx 0: 64-64\n"
+     "tile 0 mx 1: 65-65\n"
+     "tile 0 mx 0: 66-66\n"
+     "tile 0 mx 1: 67-67\n"
+     "tile 0 mx 0: 68-68\n"
+     "tile 0 mx 1: 69-69\n"
+     "tile 0 mx 0: 70-70\n"
+     "tile 0 mx 1: 71-71\n"
+     "tile 0 vx 0: 64-64\n"
+     "tile 0 vx 0: 65-65\n"
+     "tile 0 vx 0: 66-66\n"
+     "tile 0 tx 0: 67-67\n"
+     "cycles 77\n"},
+    /* request seen at 49, granted there; 64 flits hold the segment until 113; e = 113 + 36; the semaphore
+     * after one hop at 113 + 2 + 1 + 36 */
+    {"send",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "tile 0\n"
+     "tx send src_inner=200 dst_inner=200 flits=100 dst_mask=4 dst_post=1 dst_sem=5\n"
+     "tile 1\n"
+     "tx sync wait_on=1 wait_sem=5\n"
+     "invoke 0 \"i\"\n",
+     "tile 0 tx 0: 48-149\n"
+     "tile 1 tx 0: 152-152\n"
+     "cycles 158\n"},
+    /* e = 65 + 3; the next issues at e + 1 and is granted one later */
+    {"sends_follow",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "tile 0\n"
+     "tx send src_inner=200 dst_inner=200 flits=3 dst_mask=4\n"
+     "tx send src_inner=200 dst_inner=200 flits=3 dst_mask=4\n"
+     "invoke 0 \"i\"\n",
+     "tile 0 tx 0: 64-68\n"
+     "tile 0 tx 1: 69-73\n"
+     "cycles 79\n"},
+    /* first burst granted at 81; the second and tile 1's request are of age 83: the lower position goes
+     * first, at 145, when segment 1 is free. Tile 1 waits for segment 2 until 145 + 1 + 4. */
+    {"next_burst_is_seen_two_cycles_after_the_grant",
+     "arch tiny\n"
+     "set cols=4\n"
+     "section \"s\"\n"
+     "tile 0\n"
+     "tx send src_inner=200 dst_inner=200 flits=68 dst_mask=16\n"
+     "tile 1\n"
+     "tx sync\n"
+     "tx sync\n"
+     "tx send src_inner=200 dst_inner=200 flits=4 dst_mask=16\n"
+     "invoke 0 \"i\"\n",
+     "tile 0 tx 0: 80-149\n"
+     "tile 1 tx 0: 80-80\n"
+     "tile 1 tx 1: 81-81\n"
+     "tile 1 tx 2: 82-154\n"
+     "cycles 162\n"},
+    /* as before, but tile 1's request is of age 82: granted at 146 when segment 2 is free; segment 3 then
+     * until 151, which the second burst reaches two cycles after its grant at 149 */
+    {"an_older_request_goes_before_the_next_burst",
+     "arch tiny\n"
+     "set cols=4\n"
+     "section \"s\"\n"
+     "tile 0\n"
+     "tx send src_inner=200 dst_inner=200 flits=68 dst_mask=16\n"
+     "tile 1\n"
+     "tx sync\n"
+     "tx send src_inner=200 dst_inner=200 flits=4 dst_mask=16\n"
+     "tx sync\n"
+     "invoke 0 \"i\"\n",
+     "tile 0 tx 0: 80-153\n"
+     "tile 1 tx 0: 80-80\n"
+     "tile 1 tx 1: 81-150\n"
+     "tile 1 tx 2: 151-151\n"
+     "cycles 161\n"},
+    /* tile 2 holds segment 3 until 111. Tile 0 (age 82) wants 1, 2, 3 and reaches 3 two cycles after its
+     * grant: 109. Tile 1 (age 83) wants segment 2 only, which is free, but wanted; then held until 109 + 1
+     * + 4. */
+    {"an_older_request_blocks_a_free_segment",
+     "arch tiny\n"
+     "set cols=4\n"
+     "section \"s\"\n"
+     "tile 0\n"
+     "tx sync\n"
+     "tx send src_inner=200 dst_inner=200 flits=4 dst_mask=16\n"
+     "tile 1\n"
+     "tx sync\n"
+     "tx sync\n"
+     "tx send src_inner=200 dst_inner=200 flits=2 dst_mask=8\n"
+     "tile 2\n"
+     "tx send src_inner=200 dst_inner=200 flits=30 dst_mask=16\n"
+     "invoke 0 \"i\"\n",
+     "tile 0 tx 0: 80-80\n"
+     "tile 0 tx 1: 81-113\n"
+     "tile 1 tx 0: 80-80\n"
+     "tile 1 tx 1: 81-81\n"
+     "tile 1 tx 2: 82-116\n"
+     "tile 2 tx 0: 80-111\n"
+     "cycles 124\n"},
+    /* westward: disjoint paths of one age, the lower position first */
+    {"one_grant_a_cycle",
+     "arch tiny\n"
+     "set cols=4\n"
+     "section \"s\"\n"
+     "tile 1\n"
+     "tx send src_inner=200 dst_inner=200 dir=1 flits=5 dst_mask=2\n"
+     "tile 3\n"
+     "tx send src_inner=200 dst_inner=200 dir=1 flits=5 dst_mask=8\n"
+     "invoke 0 \"i\"\n",
+     "tile 1 tx 0: 48-54\n"
+     "tile 3 tx 0: 48-55\n"
+     "cycles 63\n"},
+    /* northward from tile 4 (position 3 of column 0) to tile 0 and the AGCU: granted at 49, semaphores at 49
+       + 2 + 2 + 5 and one more */
+    {"multicast_and_columns",
+     "arch tiny\n"
+     "set rows=3\n"
+     "section \"s\"\n"
+     "tile 4\n"
+     "tx send src_inner=200 dst_inner=200 dir=3 flits=5 dst_mask=3 dst_post=1 dst_sem=9\n"
+     "tile 0\n"
+     "vx sync wait_on=1 wait_sem=9\n"
+     "agcu 3\n"
+     "ctx 0 sync wait_on=1 wait_sem=9\n"
+     "invoke 0 \"i\"\n",
+     "tile 0 vx 0: 58-58\n"
+     "tile 4 tx 0: 48-54\n"
+     "agcu 3 context 0 0: 59-59\n"
+     "cycles 66\n"},
+    /* port from 49, 4 pieces and one atom of 4 cycles; data at 52 + 60, request seen at 113; e = 117;
+     * semaphores after one and two hops at 113 + 2 + h + 4 */
+    {"load",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "tile 0\n"
+     "mx sync wait_on=1 wait_sem=2\n"
+     "tile 2\n"
+     "mx sync wait_on=1 wait_sem=2\n"
+     "agcu 2\n"
+     "ctx 0 load m_radix=1,1,1 k_radix=1,1,512 stride=0,0,0,0,0,4 x_inc=0,0,0,0,0,1 x_size=512 y_size=1 "
+     "rows=1 dst_inner=200 take=16 dst_mask=6 dst_post=1 dst_sem=2\n"
+     "invoke 0 \"i\"\n",
+     "tile 0 mx 0: 120-120\n"
+     "tile 2 mx 0: 121-121\n"
+     "agcu 2 context 0 0: 48-117\n"
+     "cycles 127\n"},
+    /* the next issues after the port grant at 65, finds the port free at 69, its data is there at 132 */
+    {"loads_follow",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "agcu 0\n"
+     "ctx 0 load m_radix=1,1,1 k_radix=1,1,512 stride=0,0,0,0,0,4 x_inc=0,0,0,0,0,1 x_size=512 y_size=1 "
+     "rows=1 dst_inner=200 take=16 dst_mask=2\n"
+     "ctx 0 load m_radix=1,1,1 k_radix=1,1,512 stride=0,0,0,0,0,4 x_inc=0,0,0,0,0,1 x_size=512 y_size=1 "
+     "rows=1 dst_inner=200 take=16 dst_mask=2\n"
+     "invoke 0 \"i\"\n",
+     "agcu 0 context 0 0: 64-133\n"
+     "agcu 0 context 0 1: 66-137\n"
+     "cycles 143\n"},
+    /* data at 50 and 51, the first granted at 51; the second registers its request at 52, seen at 53 */
+    {"bursts_leave_two_cycles_apart",
+     "arch tiny\n"
+     "set port_bytes=64\n"
+     "set dram_latency=1\n"
+     "section \"s\"\n"
+     "agcu 0\n"
+     "ctx 0 load m_radix=1,1,1 k_radix=1,1,512 stride=0,0,0,0,0,4 x_inc=0,0,0,0,0,1 x_size=512 y_size=1 "
+     "rows=1 dst_inner=200 take=4 dst_mask=2\n"
+     "ctx 1 load m_radix=1,1,1 k_radix=1,1,512 stride=0,0,0,0,0,4 x_inc=0,0,0,0,0,1 x_size=512 y_size=1 "
+     "rows=1 dst_inner=200 take=4 dst_mask=2\n"
+     "invoke 0 \"i\"\n",
+     "agcu 0 context 0 0: 48-52\n"
+     "agcu 0 context 1 0: 48-54\n"
+     "cycles 60\n"},
+    /* port_bytes = 64: 4 pieces of one atom are 4 cycles; the element stride of 8 makes 16 pieces of one atom
+       each */
+    {"a_burst_costs_its_pieces",
+     "arch tiny\n"
+     "set port_bytes=64\n"
+     "set dram_latency=1\n"
+     "section \"s\"\n"
+     "agcu 0\n"
+     "ctx 0 store m_radix=1,1,1 k_radix=1,1,512 stride=0,0,0,0,0,4 x_inc=0,0,0,0,0,1 x_size=512 y_size=1 "
+     "rows=1 take=16\n"
+     "agcu 1\n"
+     "ctx 0 store m_radix=1,1,1 k_radix=1,1,512 stride=0,0,0,0,0,8 x_inc=0,0,0,0,0,1 x_size=512 y_size=1 "
+     "rows=1 take=16\n"
+     "invoke 0 \"i\"\n",
+     "agcu 0 context 0 0: 48-52\n"
+     "agcu 1 context 0 0: 48-64\n"
+     "cycles 70\n"},
+    /* context 0 at 49 (64 atoms: 256 cycles with PB = 4, here 64), context 1 at 113, context 0 again at 117.
+     * Data at 172, 176, 240; granted at 173, then when segment 0 is free at 237, then at max(241, 241). */
+    {"contexts_take_turns_by_burst",
+     "arch tiny\n"
+     "dram 65536\n"
+     "section \"s\"\n"
+     "agcu 0\n"
+     "ctx 0 load m_radix=1,1,1 k_radix=1,1,512 stride=0,0,0,0,0,4 x_inc=0,0,0,0,0,1 x_size=512 y_size=1 "
+     "rows=1 dst_inner=200 take=512 dst_mask=2\n"
+     "ctx 1 load m_radix=1,1,1 k_radix=1,1,512 stride=0,0,0,0,0,4 x_inc=0,0,0,0,0,1 x_size=512 y_size=1 "
+     "rows=1 dst_inner=200 take=16 dst_base=200 dst_mask=2\n"
+     "invoke 0 \"i\"\n",
+     "agcu 0 context 0 0: 48-305\n"
+     "agcu 0 context 1 0: 48-241\n"
+     "cycles 311\n"},
+    /* one buffer: granted at 173 with 64 flits, free for the port at 238; 238 + 63 + 60 = 361, e = 362 + 64.
+     * The STORE slips in at 113. */
+    {"a_load_needs_a_buffer_and_a_store_none",
+     "arch tiny\n"
+     "set agcu_buffers=1\n"
+     "section \"s\"\n"
+     "agcu 0\n"
+     "ctx 0 load m_radix=1,1,1 k_radix=1,1,512 stride=0,0,0,0,0,4 x_inc=0,0,0,0,0,1 x_size=512 y_size=1 "
+     "rows=1 dst_inner=200 take=512 dst_mask=2\n"
+     "ctx 1 store m_radix=1,1,1 k_radix=1,1,512 stride=0,0,0,0,0,4 x_inc=0,0,0,0,0,1 x_size=512 y_size=1 "
+     "rows=1 take=16\n"
+     "invoke 0 \"i\"\n",
+     "agcu 0 context 0 0: 48-426\n"
+     "agcu 0 context 1 0: 48-116\n"
+     "cycles 432\n"},
+    /* e = 65 + 4 - 1; the next issues at e + 1 */
+    {"stores_follow",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "agcu 1\n"
+     "ctx 2 store m_radix=1,1,1 k_radix=1,1,512 stride=0,0,0,0,0,4 x_inc=0,0,0,0,0,1 x_size=512 y_size=1 "
+     "rows=1 take=16\n"
+     "ctx 2 store m_radix=1,1,1 k_radix=1,1,512 stride=0,0,0,0,0,4 x_inc=0,0,0,0,0,1 x_size=512 y_size=1 "
+     "rows=1 take=16\n"
+     "invoke 0 \"i\"\n",
+     "agcu 1 context 2 0: 64-68\n"
+     "agcu 1 context 2 1: 69-73\n"
+     "cycles 79\n"},
+    /* issues after the port grant, while the load is on its way */
+    {"sync_behind_a_load",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "agcu 0\n"
+     "ctx 0 load m_radix=1,1,1 k_radix=1,1,512 stride=0,0,0,0,0,4 x_inc=0,0,0,0,0,1 x_size=512 y_size=1 "
+     "rows=1 dst_inner=200 take=16 dst_mask=2\n"
+     "ctx 0 sync\n"
+     "invoke 0 \"i\"\n",
+     "agcu 0 context 0 0: 64-133\n"
+     "agcu 0 context 0 1: 66-66\n"
+     "cycles 139\n"},
+    /* H = 4, E = 48; the second is configured from 54 on and issues at 102, the empty third from 108 to 140; E = 139 */
+    {"sections_follow_when_the_control_knows",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "tile 0\n"
+     "mx sync\n"
+     "section \"empty\"\n"
+     "invoke 0 \"a\"\n"
+     "invoke 0 \"b\"\n"
+     "invoke 1 \"c\"\n",
+     "tile 0 mx 0: 48-48\n"
+     "tile 0 mx 0: 102-102\n"
+     "cycles 145\n"},
+    /* mx streams bank 0 from 68 to 70; tx reads it from 71 on */
+    {"a_bank_is_free_after_the_last_streamed_row",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "tile 0\n"
+     "mx gemm m_count=1,3 blk_count=1,1,1,1 a_banks=1 b_base=128 b_banks=1 b_row=1\n"
+     "tx sync loop_count=0,0,5\n"
+     "tx send src_inner=200 dst_inner=200 flits=5 dst_mask=4\n"
+     "invoke 0 \"i\"\n",
+     "tile 0 mx 0: 64-91\n"
+     "tile 0 tx 0: 64-64\n"
+     "tile 0 tx 0: 65-65\n"
+     "tile 0 tx 0: 66-66\n"
+     "tile 0 tx 0: 67-67\n"
+     "tile 0 tx 0: 68-68\n"
+     "tile 0 tx 1: 69-75\n"
+     "cycles 97\n"},
+    /* mx reads bank 1 from 64 to 67; tx reads it from 68 on */
+    {"a_bank_is_free_after_the_last_stationary_row",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "tile 0\n"
+     "mx gemm m_count=1,3 blk_count=1,1,1,1 a_banks=1 b_base=128 b_banks=1 b_row=1\n"
+     "tx sync loop_count=0,0,2\n"
+     "tx send src_inner=200 dst_inner=200 flits=5 src_base=128 dst_mask=4\n"
+     "invoke 0 \"i\"\n",
+     "tile 0 mx 0: 64-91\n"
+     "tile 0 tx 0: 64-64\n"
+     "tile 0 tx 0: 65-65\n"
+     "tile 0 tx 1: 66-72\n"
+     "cycles 97\n"},
+    /* vx owns bank 0 of tile 1 until 72; the flits arrive from 70 + 3 on */
+    {"a_bank_is_free_after_a_vop",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "tile 0\n"
+     "tx sync loop_count=0,0,5\n"
+     "tx send src_inner=200 dst_inner=200 flits=5 dst_mask=4\n"
+     "tile 1\n"
+     "vx vop row_count=1,1,1 j_count=1,1 rows=1 s0_kind=2 s0_banks=1\n"
+     "invoke 0 \"i\"\n",
+     "tile 0 tx 0: 64-64\n"
+     "tile 0 tx 0: 65-65\n"
+     "tile 0 tx 0: 66-66\n"
+     "tile 0 tx 0: 67-67\n"
+     "tile 0 tx 0: 68-68\n"
+     "tile 0 tx 1: 69-75\n"
+     "tile 1 vx 0: 64-72\n"
+     "cycles 81\n"},
+    /* vx waits for the post of e = 75; the other half is free all the time */
+    {"an_accumulator_half_is_free_after_the_end",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "tile 0\n"
+     "mx gemm m_count=1,3 blk_count=1,1,1,1 a_banks=1 b_base=128 b_banks=1 b_row=1 post_kind=1\n"
+     "vx vop row_count=1,1,1 j_count=1,1 rows=1 s0_kind=4 wait_on=1\n"
+     "tile 1\n"
+     "mx gemm m_count=1,3 blk_count=1,1,1,1 a_banks=1 b_base=128 b_banks=1 b_row=1\n"
+     "vx vop row_count=1,1,1 j_count=1,1 rows=1 s0_kind=4 s0_base=128\n"
+     "invoke 0 \"i\"\n",
+     "tile 0 mx 0: 48-75\n"
+     "tile 0 vx 0: 76-84\n"
+     "tile 1 mx 0: 48-75\n"
+     "tile 1 vx 0: 48-56\n"
+     "cycles 90\n"},
+    /* the issue takes one in the cycle in which the increment arrives */
+    {"255_increments_fit",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "tile 0\n"
+     "sem 1=255\n"
+     "mx sync post_kind=1 post_sem=1\n"
+     "vx sync wait_on=1 wait_sem=1\n"
+     "invoke 0 \"i\"\n",
+     "tile 0 mx 0: 48-48\n"
+     "tile 0 vx 0: 48-48\n"
+     "cycles 54\n"},
+    /* granted at 49; e = 49 + 8 */
+    {"the_last_row_of_the_store_memory",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "tile 0\n"
+     "tx send dir=1 flits=8 src_inner=8 dst_base=504 dst_inner=8 dst_mask=1\n"
+     "invoke 0 \"i\"\n",
+     "tile 0 tx 0: 48-57\n"
+     "cycles 63\n"},
+    /* 254 and the increment of a burst */
+    {"a_burst_makes_255",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "tile 0\n"
+     "tx send src_inner=200 dst_inner=200 flits=4 dst_mask=4 dst_post=1 dst_sem=7\n"
+     "tile 1\n"
+     "sem 7=254\n"
+     "invoke 0 \"i\"\n",
+     "tile 0 tx 0: 48-53\n"
+     "cycles 59\n"},
+};
+
+const size_t timing_case_count = sizeof timing_cases / sizeof *timing_cases;
+
+/* Next to each of these lies a program above that keeps one cycle off. */
+const fault_case fault_cases[] = {
+    {"streamed_bank",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "tile 0\n"
+     "mx gemm m_count=1,3 blk_count=1,1,1,1 a_banks=1 b_base=128 b_banks=1 b_row=1\n"
+     "tx sync loop_count=0,0,4\n"
+     "tx send src_inner=200 dst_inner=200 flits=5 dst_mask=4\n"
+     "invoke 0 \"i\"\n",
+     0,
+     {"section 0 \"s\" (invocation 0), cycle 70: tile 0,0: mx (a) and tx own bank 0 at once"},
+     {"cycle 71", "tile 0 (0,0)", "mx A and tx own bank 0"}},
+    {"streamed_bank_begins",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "tile 0\n"
+     "mx gemm m_count=1,3 blk_count=1,1,1,1 a_banks=1 b_base=128 b_banks=1 b_row=1\n"
+     "tx send src_inner=200 dst_inner=200 flits=4 dst_mask=4\n"
+     "invoke 0 \"i\"\n",
+     0,
+     {"cycle 52: tile 0,0: mx (a) and tx own bank 0 at once"},
+     {"cycle 53", "tile 0 (0,0)", "mx A and tx own bank 0"}},
+    {"stationary_bank",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "tile 0\n"
+     "mx gemm m_count=1,3 blk_count=1,1,1,1 a_banks=1 b_base=128 b_banks=1 b_row=1\n"
+     "tx sync\n"
+     "tx send src_inner=200 dst_inner=200 flits=5 src_base=128 dst_mask=4\n"
+     "invoke 0 \"i\"\n",
+     0,
+     {"cycle 67: tile 0,0: mx (b) and tx own bank 1 at once"},
+     {"cycle 68", "tile 0 (0,0)", "mx B and tx own bank 1"}},
+    {"lane_input",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "tile 0\n"
+     "tx sync loop_count=0,0,4\n"
+     "tx send src_inner=200 dst_inner=200 flits=5 dst_mask=4\n"
+     "tile 1\n"
+     "vx vop row_count=1,1,1 j_count=1,1 rows=1 s0_kind=2 s0_banks=1\n"
+     "invoke 0 \"i\"\n",
+     0,
+     {"cycle 72: tile 0,1: vx (loads) and the east lane own bank 0 at once"},
+     {"cycle 73", "tile 1 (0,1)", "vx load and lane east own bank 0"}},
+    {"load_and_store_of_a_vop",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "tile 0\n"
+     "vx vop row_count=1,1,1 j_count=1,1 rows=1 s0_kind=2 s0_banks=3 s1_kind=2 s1_base=256 s1_banks=1 "
+     "s1_store=1\n"
+     "invoke 0 \"i\"\n",
+     0,
+     {"cycle 48: tile 0,0: vx (loads) and vx (stores) own bank 2 at once"},
+     {"cycle 49", "tile 0 (0,0)", "vx load and vx store own bank 2"}},
+    {"accumulator_half",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "tile 0\n"
+     "mx gemm m_count=1,3 blk_count=1,1,1,1 a_banks=1 b_base=128 b_banks=1 b_row=1 c_base=130\n"
+     "vx vop row_count=1,1,1 j_count=1,1 rows=1 s0_kind=4 s0_base=255\n"
+     "invoke 0 \"i\"\n",
+     0,
+     {"cycle 52: tile 0,0: mx and vx (loads) own accumulator half 1 at once"},
+     {"cycle 53", "tile 0 (0,0)", "mx and vx own accumulator half 1"}},
+    {"second_bank_of_a_burst",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "tile 0\n"
+     "tx send src_inner=200 dst_inner=200 flits=5 src_base=126 dst_mask=4\n"
+     "vx vop row_count=1,1,1 j_count=1,1 rows=1 s0_kind=2 s0_base=128 s0_banks=1\n"
+     "invoke 0 \"i\"\n",
+     0,
+     {"cycle 52: tile 0,0: vx (loads) and tx own bank 1 at once"},
+     {"cycle 53", "tile 0 (0,0)", "vx load and tx own bank 1"}},
+    {"overflow",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "tile 1\n"
+     "sem 1=255\n"
+     "mx sync post_kind=1 post_sem=1\n"
+     "invoke 0 \"i\"\n",
+     0,
+     {"cycle 49: semaphore 1 of tile 0,1 is above 255"},
+     {"cycle 49", "tile 1 (0,1)", "semaphore 1 is above 255"}},
+    {"outside",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "tile 0\n"
+     "tx send src_inner=200 dst_inner=200 flits=5 src_base=2044 dst_mask=4\n"
+     "invoke 0 \"i\"\n",
+     0,
+     {"cycle 48: tile 0,0 tx pc 0: source reaches row 2048 of 2048"},
+     {"cycle 55", "tile 0 (0,0)", "tx: a row outside the scratchpad"}},
+    {"deadlock",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "tile 0\n"
+     "sem 6=1\n"
+     "mx sync\n"
+     "mx sync wait_on=1,1,1 wait_sem=5,6,7 loop_count=0,2,0\n"
+     "agcu 1\n"
+     "ctx 3 load m_radix=1,1,1 k_radix=1,1,512 stride=0,0,0,0,0,4 x_inc=0,0,0,0,0,1 x_size=512 y_size=1 "
+     "rows=1 dst_inner=200 take=16 dst_mask=2 wait_on=1 wait_sem=9\n"
+     "invoke 0 \"i\"\n",
+     0,
+     {"deadlock", "tile 0,0 mx pc 1 i 0,0,0 waits for semaphore 5,7",
+      "agcu west 1 context 3 pc 0 i 0,0,0 waits for semaphore 9"},
+     {"deadlock", "tile 0 (0,0) mx at 1", "agcu 1"}},
+    {"cycle_limit",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "tile 0\n"
+     "mx sync loop_count=1,100,100\n"
+     "invoke 0 \"i\"\n",
+     100,
+     {"cycle limit of 100 reached", "tile 0,0 mx pc 0 i 0,0,53"},
+     {"cycle limit", "tile 0 (0,0) mx at 0"}},
+    /* a flit arrives from 49 + 2 + 1 on; vx owns its bank until 56 */
+    {"west_lane",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "tile 0\n"
+     "vx vop row_count=1,1,1 j_count=1,1 rows=1 s0_kind=2 s0_banks=1\n"
+     "tile 1\n"
+     "tx send dir=1 src_base=256 src_inner=200 dst_inner=200 flits=4 dst_mask=2\n"
+     "invoke 0 \"i\"\n",
+     0,
+     {"cycle 52: tile 0,0: vx (loads) and the west lane own bank 0 at once"},
+     {"cycle 53", "tile 0 (0,0)", "vx load and lane west own bank 0"}},
+    {"south_lane",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "tile 0\n"
+     "tx send dir=2 src_base=256 src_inner=200 dst_inner=200 flits=4 dst_mask=4\n"
+     "tile 2\n"
+     "vx vop row_count=1,1,1 j_count=1,1 rows=1 s0_kind=2 s0_banks=1\n"
+     "invoke 0 \"i\"\n",
+     0,
+     {"cycle 52: tile 1,0: vx (loads) and the south lane own bank 0 at once"},
+     {"cycle 53", "tile 2 (1,0)", "vx load and lane south own bank 0"}},
+    {"north_lane",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "tile 0\n"
+     "vx vop row_count=1,1,1 j_count=1,1 rows=1 s0_kind=2 s0_banks=1\n"
+     "tile 2\n"
+     "tx send dir=3 src_base=256 src_inner=200 dst_inner=200 flits=4 dst_mask=2\n"
+     "invoke 0 \"i\"\n",
+     0,
+     {"cycle 52: tile 0,0: vx (loads) and the north lane own bank 0 at once"},
+     {"cycle 53", "tile 0 (0,0)", "vx load and lane north own bank 0"}},
+    /* visible at 49 + 2 + 1 + 4 */
+    {"overflow_by_a_burst",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "tile 0\n"
+     "tx send src_inner=200 dst_inner=200 flits=4 dst_mask=4 dst_post=1 dst_sem=7\n"
+     "tile 1\n"
+     "sem 7=255\n"
+     "invoke 0 \"i\"\n",
+     0,
+     {"cycle 56: semaphore 7 of tile 0,1 is above 255"},
+     {"cycle 56", "tile 1 (0,1)", "semaphore 7 is above 255"}},
+    {"overflow_from_afar",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "tile 0\n"
+     "mx sync post_kind=2 post_pos=2 post_sem=3\n"
+     "tile 1\n"
+     "sem 3=255\n"
+     "invoke 0 \"i\"\n",
+     0,
+     {"cycle 50: semaphore 3 of tile 0,1 is above 255"},
+     {"cycle 50", "tile 1 (0,1)", "semaphore 3 is above 255"}},
+    /* the last flit's row is the first that is not there */
+    {"store_memory_ends",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "tile 0\n"
+     "tx send dir=1 flits=8 src_inner=8 dst_base=505 dst_inner=8 dst_mask=1\n"
+     "invoke 0 \"i\"\n",
+     0,
+     {"cycle 48: tile 0,0 tx pc 0: ", "512 of 512"},
+     {"agcu 0", "outside the store memory"}},
+};
+
+const size_t fault_case_count = sizeof fault_cases / sizeof *fault_cases;
