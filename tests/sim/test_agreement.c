@@ -3,6 +3,7 @@
 #include "tests/harness.h"
 #include "tests/sim/engine_runs.h"
 #include "tests/sim/random_fabric.h"
+#include "tests/sim/random_mx.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,16 +46,17 @@ static void compare(const tg_program *program, uint32_t seed) {
   engine_run_release(&rtl);
 }
 
-static void fabric(const char *const overrides[]) {
+static void random_programs(const char *const overrides[], tg_program *(*draw)(const tg_params *, uint32_t),
+                            uint32_t usual_runs) {
   tg_params params;
   tg_diag diag = {""};
   tg_status status = tg_params_load("tiny", &params, &diag);
   for (; *overrides && !status; overrides++) status = tg_params_set(&params, *overrides, &diag);
   EXPECT_STR(diag.message, "");
-  uint32_t seed = from_environment("TEGULA_SEED", 1), runs = from_environment("TEGULA_RUNS", 20);
+  uint32_t seed = from_environment("TEGULA_SEED", 1), runs = from_environment("TEGULA_RUNS", usual_runs);
   for (uint32_t s = seed; s < seed + runs; s++) {
-    EXPECT(!draw_memory(&params, s));
-    tg_program *program = random_fabric(&params, s);
+    if (draw == random_fabric) EXPECT(!draw_memory(&params, s));
+    tg_program *program = draw(&params, s);
     status = tg_program_check(program, &diag);
     EXPECT_STR(diag.message, "");
     if (getenv("TEGULA_PRINT")) {
@@ -67,6 +69,10 @@ static void fabric(const char *const overrides[]) {
   }
 }
 
-TG_TEST(agreement, fabric_tiny) { fabric(configs[0]); }
-TG_TEST(agreement, fabric_row) { fabric(configs[1]); }
-TG_TEST(agreement, fabric_odd) { fabric(configs[2]); }
+TG_TEST(agreement, fabric_tiny) { random_programs(configs[0], random_fabric, 20); }
+TG_TEST(agreement, fabric_row) { random_programs(configs[1], random_fabric, 20); }
+TG_TEST(agreement, fabric_odd) { random_programs(configs[2], random_fabric, 20); }
+
+TG_TEST(agreement, mx_tiny) { random_programs(configs[0], random_mx, 15); }
+TG_TEST(agreement, mx_row) { random_programs(configs[1], random_mx, 15); }
+TG_TEST(agreement, mx_odd) { random_programs(configs[2], random_mx, 15); }

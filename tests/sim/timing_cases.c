@@ -41,6 +41,17 @@ const timing_case timing_cases[] = {
      "tile 0 mx 1: 168-286\n"
      "tile 0 mx 2: 287-312\n"
      "cycles 318\n"},
+    /* T_0 = 72; at the pitch of 44 the second could issue 4 before 116, which is the first's e = 72 + 3 + 32 + 4 + 1. */
+    {"a_format_waits_for_the_end_that_comes_with_the_distance",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "tile 0\n"
+     "mx gemm format=1 m_count=1,4 blk_count=1,1,1,1 a_banks=1 b_base=128 b_banks=1 b_row=1\n"
+     "mx gemm m_count=1,1 blk_count=1,1,1,1 a_banks=1 b_base=128 b_banks=1 b_row=1\n"
+     "invoke 0 \"i\"\n",
+     "tile 0 mx 0: 64-112\n"
+     "tile 0 mx 1: 113-138\n"
+     "cycles 144\n"},
     /* T_0 = 84, so the second streams from 84 + 24 on and issues 4 before. */
     {"sync_passes_gemms_in_flight_and_they_keep_their_distance",
      "arch tiny\n"
