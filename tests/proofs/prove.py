@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 """Proves the assertions of a harness in this folder for all time, by property-directed reachability (Yosys, then ABC's pdr).
 
-    prove.py HARNESS.sv RTL PACKAGE SCRATCH           proved, or exit status 1
-    prove.py --planted HARNESS.sv RTL PACKAGE SCRATCH each planted defect of the harness must be refuted
+    prove.py HARNESS.sv RTL GENERATED SCRATCH           proved, or exit status 1
+    prove.py --planted HARNESS.sv RTL GENERATED SCRATCH each planted defect of the harness must be refuted
 
 A harness names the modules that it needs, and its defects:  // modules: NAME...   // planted: FILE.sv: OLD => NEW
-and perhaps parameters of the array that are smaller than those of PACKAGE:  // constants: NAME=VALUE...
-PACKAGE is the generated tegula_pkg.sv. Exit status 77: Yosys or ABC is missing.
+and perhaps parameters of the array that are smaller than those of the preset:  // constants: NAME=VALUE...
+GENERATED has tegula_pkg.sv and decisions.sv. Exit status 77: Yosys or ABC is missing.
 """
 import os
 import re
@@ -77,22 +77,101 @@ def indexed(text, name, sizes):
     return out + text[at:]
 
 
+def struct_widths(text):
+    """Bits of the structs of a package, {"package::name": bits}."""
+    widths = {}
+    package = re.search(r"package (\w+);", text).group(1)
+    for body, name in re.findall(r"typedef struct packed \{(.*?)\} (\w+);", text, re.DOTALL):
+        bits = 0
+        for kind, dimensions, fields in re.findall(r"^ *(\w+)(?: signed)? *((?:\[\d+:0\])*) *([\w, ]+);", body, re.MULTILINE):
+            size = 1 if kind == "logic" else widths[f"{package}::{kind}"]
+            for high in re.findall(r"\[(\d+):0\]", dimensions):
+                size *= int(high) + 1
+            bits += size * len(fields.split(","))
+        widths[f"{package}::{name}"] = bits
+    return widths
+
+
+def without_structs(text):
+    """Of a package: variables of its functions that are structs become vectors, and their fields slices."""
+    for body, kind in re.findall(r"typedef struct packed \{(.*?)\} (\w+);", text, re.DOTALL):
+        fields, low = {}, 0
+        for high, name in reversed(re.findall(r"logic *(?:\[(\d+):0\])? *(\w+);", body)):
+            fields[name] = (low, int(high or 0) + 1)
+            low += fields[name][1]
+
+        def slice_of(match, fields=fields):
+            low, width = fields[match.group(2)]
+            high, end = match.group(3), match.group(4)
+            if high is None:
+                return f"{match.group(1)}[{low + width - 1}:{low}]"
+            return f"{match.group(1)}[{low + int(high)}" + (f":{low + int(end)}]" if end else "]")
+
+        head, rest = text.split(f"}} {kind};", 1)
+        variables = set(re.findall(r"\w+", " ".join(re.findall(rf"\b{kind} ([\w, ]+?)(?=;|\)|, *input)", rest))))
+        for variable in variables - {"automatic", "input"}:
+            rest = re.sub(rf"\b({variable})\.(\w+)(?:\[(\d+)(?::(\d+))?\])?", slice_of, rest)
+        text = head + f"}} {kind};" + re.sub(rf"\b{kind}\b", f"logic [{low - 1}:0]", rest)
+    return text
+
+
+def block_end(text, at):
+    """Behind the `end` of the `begin` at `at`."""
+    depth = 0
+    for match in re.finditer(r"\b(begin|end)\b", text[at:]):
+        depth += 1 if match.group(1) == "begin" else -1
+        if not depth:
+            return at + match.end()
+    return len(text)
+
+
+def hoisted(text):
+    """Variables of a struct type that a block declares become the module's, named after the block."""
+    declaration = r"\n\s*(\w+::\w+_t) (\w+);"
+    while match := re.search(rf"begin : (\w+)(?:\n[^=\n]*;)*?{declaration}", text):
+        block, kind, name = match.groups()
+        end = block_end(text, match.start())
+        body = text[match.start():match.start(2)] + text[match.end():end]
+        body = re.sub(rf"(?<![\w.]){name}\b", f"{block}_{name}", body)
+        before = text[:match.start()]
+        module = max(re.finditer(r"^\s*always_\w+", before, re.MULTILINE), key=lambda one: one.start()).start()
+        text = before[:module] + f"\n{kind} {block}_{name};" + before[module:] + body + text[end:]
+    return text
+
+
 # What Yosys does not read becomes what it reads; each is a renaming, and a module keeps its meaning.
-def prepared(text, constants, arrays=True):
+def prepared(text, constants, widths=None):
     text = re.sub(r"tegula_pkg::(\w+)", lambda match: constants.get(match.group(1), match.group(0)), text)
     # An array of packed structs at a port: its bits, and its fields by their places.
     text = text.replace("fabric_pkg::lane_request_t [N-1:0] request_i", "logic [N*12-1:0] request_i")
     text = re.sub(r"request_i\[i\]\.farthest", "request_i[i*12+7+:5]", text)
     text = re.sub(r"request_i\[i\]\.len", "request_i[i*12+:7]", text)
     text = text.replace('`include "assert.svh"', "")
-    return flattened(text) if arrays else text
+    if widths is None:  # the package itself
+        return text
+    # A memory of structs is one of words.
+    if re.search(r"^package", text, re.MULTILINE):
+        return without_structs(text)
+    text = re.sub(r"(\w+::\w+_t) (\w+) (\[[^]]*\];)", lambda match: f"logic [{widths[match.group(1)] - 1}:0] {match.group(2)} {match.group(3)}", text)
+    return flattened(hoisted(text))
 
 
-def sources(harness, rtl, package, edit):
+def sources(harness, rtl, generated, edit):
     text = read(harness)
-    constants = constants_of(read(package))
+    package = read(os.path.join(generated, "tegula_pkg.sv"))
+    constants = constants_of(package)
     constants.update(re.findall(r"(\w+)=(\d+)", "".join(re.findall(r"^// constants: (.*)$", text, re.MULTILINE))))
-    parts = [read(package), prepared(read(os.path.join(rtl, "fabric_pkg.sv")), constants, False)]
+    fabric = prepared(read(os.path.join(rtl, "fabric_pkg.sv")), constants)
+    widths = struct_widths(fabric)
+    parts = [package, fabric]
+    if "decisions::" in text:
+        tables = read(os.path.join(generated, "decisions.sv"))
+        used = set(re.findall(r"decisions::(\w+)", text))
+        functions = re.findall(r"  function automatic logic \[\d+:0\] (\w+).*?endfunction\n", tables, re.DOTALL)
+        for function in functions:
+            if function not in used:
+                tables = re.sub(rf"  function automatic logic \[\d+:0\] {function}\(.*?endfunction\n", "", tables, flags=re.DOTALL)
+        parts.append(tables)
     macros = read(os.path.join(rtl, "assert.svh"))
     for name in re.search(r"^// modules: (.*)$", text, re.MULTILINE).group(1).split():
         module = read(os.path.join(rtl, name + ".sv"))
@@ -100,27 +179,29 @@ def sources(harness, rtl, package, edit):
             if module.count(edit[1]) < 1:
                 sys.exit(f"{harness}: {edit[0]} has no \"{edit[1]}\"")
             module = module.replace(edit[1], edit[2], 1)
-        parts.append(prepared(module, constants))
+        parts.append(prepared(module, constants, widths))
     # Severities are for simulators; labels are to be unique.
-    whole = macros.replace(' else $error("%m does not hold")', "") + "\n".join(parts) + prepared(text, constants)
+    whole = macros.replace(' else $error("%m does not hold")', "") + "\n".join(parts) + prepared(text, constants, widths)
     return re.sub(r"\w+ : assert", "assert", whole)
 
 
-def prove(name, text, scratch):
+def prove(name, text, scratch, seconds=SECONDS):
     """True: proved; False: refuted; None: neither, in time."""
     os.makedirs(scratch, exist_ok=True)
     stem = os.path.join(scratch, name)
     with open(stem + ".sv", "w", encoding="utf-8") as file:
         file.write(text)
+    initial = "setundef -init -zero; " if "// initial: zero" in text else ""
     script = (f"read_verilog -sv -formal -DTEGULA_ASSERT {stem}.sv; hierarchy -check -top {name}; proc; flatten; "
               f"memory_map; async2sync; opt -full; techmap; opt -full; dffunmap; simplemap; opt_clean; aigmap; "
-              f"setundef -undriven -anyseq; opt_clean; write_aiger -zinit {stem}.aig")
-    done = subprocess.run(["yosys", "-q", "-p", script], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+              f"setundef -undriven -anyseq; {initial}opt_clean; write_aiger -zinit {stem}.aig")
+    # What Yosys only warns of would be left out of the proof.
+    done = subprocess.run(["yosys", "-q", "-e", "implicitly declared|out of bounds", "-p", script], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
     if done.returncode:
         sys.exit(f"{name}: Yosys: {done.stdout[-3000:]}")
     try:
-        done = subprocess.run(["berkeley-abc", "-c", f"read {stem}.aig; fold; orpos; strash; print_stats; pdr -T {SECONDS}"],
-                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=SECONDS + 60, check=False)
+        done = subprocess.run(["berkeley-abc", "-c", f"read {stem}.aig; fold; orpos; strash; lcorr; scorr; pdr -T {seconds}"],
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=seconds + 60, check=False)
     except subprocess.TimeoutExpired:
         return None, ""
     outcome = {"Property proved": True, "was asserted in frame": False, "Networks are UNDECIDED": None}
@@ -132,20 +213,20 @@ def prove(name, text, scratch):
 def main():
     arguments = sys.argv[1:]
     planted = arguments[0] == "--planted"
-    harness, rtl, package, scratch = arguments[1:] if planted else arguments
+    harness, rtl, generated, scratch = arguments[1:] if planted else arguments
     for tool in ("yosys", "berkeley-abc"):
         if not shutil.which(tool):
             print(f"{tool} is missing: apt install yosys berkeley-abc")
             return 77
     name = os.path.basename(harness).removesuffix(".sv")
     if not planted:
-        outcome, said = prove(name, sources(harness, rtl, package, None), scratch)
+        outcome, said = prove(name, sources(harness, rtl, generated, None), scratch)
         print(f"{name}: {'proved' if outcome else 'REFUTED' if outcome is False else 'not decided'}. {said}")
         return 0 if outcome else 1
     bad = 0
     edits = re.findall(r"^// planted: (\S+): (.*?) => (.*)$", read(harness), re.MULTILINE)
     for number, edit in enumerate(edits):
-        outcome, said = prove(name, sources(harness, rtl, package, edit), os.path.join(scratch, f"planted{number}"))
+        outcome, said = prove(name, sources(harness, rtl, generated, edit), os.path.join(scratch, f"planted{number}"))
         print(f"{name}, {edit[0]} with \"{edit[2]}\": {'refuted' if outcome is False else 'NOT REFUTED'}. {said}")
         bad += outcome is not False
     return 1 if bad or not edits else 0
