@@ -1,5 +1,5 @@
 /* Elementwise operators of a few steps. */
-#include "frontend/decompose/compose.h"
+#include "frontend/decompose/exact.h"
 
 #include <math.h>
 
@@ -31,8 +31,15 @@ tg_status tg_make_is_inf(tg_build *b, tg_node *node, tg_value **results, tg_diag
  * node of its own the quotient's product would be bounded by what a and b could be alone. */
 tg_status tg_make_mod(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
   tg_value *x = tg_in(node, 0), *y = tg_in(node, 1);
+  if (x->dtype == y->dtype && tg_dtype_is_float(x->dtype) && tg_attr_int(node, TG_ATTR_FMOD)) {
+    if (x->dtype == TG_F64)
+      return tg_fail(diag, TG_INVALID, "decides by numbers in f64, which the array rounds to FP32");
+    results[0] = tg_build_cast(b, tg_exact_remainder(b, f32(b, x), f32(b, y)), x->dtype);
+    return TG_OK;
+  }
   if (x->dtype != y->dtype || !tg_dtype_is_integer(x->dtype))
-    return tg_fail(diag, TG_INVALID, "element types %s and %s are not supported, only integers are",
+    return tg_fail(diag, TG_INVALID,
+                   "element types %s and %s are not supported, only integers and, with fmod, floats are",
                    tg_dtype_name(x->dtype), tg_dtype_name(y->dtype));
   tg_value *left = tg_build_binary(b, TG_OP_REMAINDER, x, y);
   results[0] = left;

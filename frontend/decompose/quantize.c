@@ -1,5 +1,5 @@
 /* Quantized tensors: integers of 8 and 16 bits as whole numbers in FP32, which is exact while sums stay below 2^24. */
-#include "frontend/decompose/compose.h"
+#include "frontend/decompose/exact.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -80,7 +80,7 @@ tg_status tg_make_quantize(tg_build *b, tg_node *node, tg_value **results, tg_di
   if (!range_of(dtype, &low, &high) || (zero && asked && tg_dtype_from_onnx(asked) != dtype))
     return tg_fail(diag, TG_INVALID, "only results of 8 or 16 bits are supported");
   if (!tg_dtype_is_float(x->dtype)) return tg_fail(diag, TG_INVALID, "its data are no floats");
-  tg_value *y = divided(b, f32(b, x), f32(b, beside(b, scale, x, axis, block)));
+  tg_value *y = tg_exact_quotient(b, f32(b, x), f32(b, beside(b, scale, x, axis, block)));
   results[0] = quantized(b, y, zero ? beside(b, zero, x, axis, block) : NULL, dtype);
   return TG_OK;
 }
@@ -108,12 +108,12 @@ tg_status tg_make_dynamic_quantize(tg_build *b, tg_node *node, tg_value **result
            *low = x->rank ? tg_build_reshape(b, tg_build_reduce(b, TG_OP_REDUCE_MIN, x, all), 0, NULL) : x;
   high = with(b, TG_OP_MAX, high, 0);
   low = with(b, TG_OP_MIN, low, 0);
-  tg_value *scale = with(b, TG_OP_DIV, sub(b, high, low), 255);
+  tg_value *scale = tg_exact_quotient(b, sub(b, high, low), tg_build_number(b, 255));
   tg_value *none = with(b, TG_OP_EQUAL, scale, 0); /* nothing but zeros: ONNX divides 0 by 0 */
   tg_value *divisor = tg_build_where(b, none, tg_build_number(b, 1), scale);
-  tg_value *zero = divided(b, tg_build_unary(b, TG_OP_NEG, low), divisor);
+  tg_value *zero = tg_exact_quotient(b, tg_build_unary(b, TG_OP_NEG, low), divisor);
   zero = quantized(b, zero, NULL, TG_U8);
-  results[0] = quantized(b, divided(b, x, divisor), zero, TG_U8);
+  results[0] = quantized(b, tg_exact_quotient(b, x, divisor), zero, TG_U8);
   results[1] = scale;
   results[2] = zero;
   return TG_OK;
@@ -121,18 +121,29 @@ tg_status tg_make_dynamic_quantize(tg_build *b, tg_node *node, tg_value **result
 
 /* --- products --- */
 
-/* What the elements less the zero point can be at most in magnitude. */
-static double magnitude(const tg_value *x) {
-  double low = 0, high = 0;
-  return range_of(x->dtype, &low, &high) && tg_dtype_size(x->dtype) == 1 ? high - low : INFINITY;
+/* What the elements less the zero point, of 8 bits, can be at most in magnitude. */
+static double magnitude(const tg_value *x, const tg_value *zero) {
+  double low = 0, high = 0, most = 0;
+  if (!range_of(x->dtype, &low, &high) || tg_dtype_size(x->dtype) != 1) return INFINITY;
+  if (!zero) return fmax(-low, high);
+  if (!tg_is_constant(zero) || zero->elided) return high - low;
+  for (int64_t i = 0; i < tg_value_elements(zero); i++) {
+    double z = (double)tg_load_i64(zero->data, zero->dtype, (size_t)i);
+    most = fmax(most, fmax(z - low, high - z));
+  }
+  return most;
 }
 
-/* Each result is a sum of so many products. */
-static tg_status check_exact(const tg_value *a, const tg_value *w, double terms, tg_diag *diag) {
-  if (terms * magnitude(a) * magnitude(w) < 0x1p24) return TG_OK;
-  return tg_fail(diag, TG_INVALID,
-                 "sums of %.0f products of %s and %s may pass 2^24: they would not be exact", terms,
-                 tg_dtype_name(a->dtype), tg_dtype_name(w->dtype));
+/* Sums of products of x and the terms' weights in parts that are exact, of a multiple of `step` terms; 0: there are
+ * none. */
+static int exact_parts(const tg_value *x, const tg_value *zero, const tg_terms *terms, int64_t step,
+                       int64_t *ends, tg_diag *diag) {
+  int parts = tg_exact_parts(terms, step, magnitude(x, zero), magnitude(terms->weights, terms->zero), ends);
+  if (!parts)
+    tg_fail(diag, TG_INVALID,
+            "sums of %" PRId64 " products of %s and %s may pass 2^24: they would not be exact", terms->count,
+            tg_dtype_name(x->dtype), tg_dtype_name(terms->weights->dtype));
+  return parts;
 }
 
 /* Along which dimension a zero point of several elements counts. */
@@ -155,14 +166,51 @@ static tg_value *exact_matmul(tg_build *b, tg_value *a, tg_value *w) {
   return y;
 }
 
+/* Operands and their zero points, or NULL. */
+typedef struct pair {
+  tg_value *x, *w, *zero_x, *zero_w;
+} pair;
+
+/* x w of matrices, in FP32, as a sum of *out_count parts that is rounded once; NULL: it is refused. */
+static tg_value *product(tg_build *b, const pair *p, int *out_count, tg_diag *diag) {
+  int64_t ends[TG_MOST_PARTS];
+  int last = p->x->rank - 1, rows = p->w->rank > 1 ? p->w->rank - 2 : 0;
+  tg_terms terms = {p->w, p->zero_w, tg_value_elements_between(p->w, 0, rows), p->w->dims[rows].size,
+                    tg_value_elements_between(p->w, rows + 1, p->w->rank)};
+  if (check_zero(p->zero_x, p->x, last - 1, diag) || check_zero(p->zero_w, p->w, p->w->rank - 1, diag))
+    return NULL;
+  int count = *out_count = exact_parts(p->x, p->zero_x, &terms, 1, ends, diag);
+  tg_value *a = less_zero(b, p->x, p->zero_x, last - 1), *w = less_zero(b, p->w, p->zero_w, p->w->rank - 1),
+           *parts[TG_MOST_PARTS];
+  if (count <= 1) return count ? exact_matmul(b, a, w) : NULL;
+  for (int i = 0; i < count; i++) {
+    int64_t from = i ? ends[i - 1] : 0;
+    parts[i] = exact_matmul(b, tg_build_slice(b, a, last, from, ends[i], 1),
+                            tg_build_slice(b, w, rows, from, ends[i], 1));
+  }
+  return tg_exact_sum(b, parts, count);
+}
+
+/* The sum as integers, NaN where several parts pass 2^24. Who reads it as floats gets what their conversion would round. */
+static tg_value *whole(tg_build *b, const tg_node *node, tg_value *sum, int count) {
+  const tg_value *y = tg_out(node);
+  for (tg_use *use = y->uses, *next; use; use = next) {
+    next = use->next;
+    bool to_float =
+        use->node->op == TG_OP_CAST && tg_dtype_is_float((tg_dtype)tg_attr_int(use->node, TG_ATTR_TO));
+    if (to_float) tg_node_set_input(use->node, use->input, sum);
+  }
+  tg_value *integers = tg_build_cast(b, sum, TG_I32);
+  return count > 1 ? plus(b, integers, 0) : integers; /* a sum is held below 2^24 (integers.h) */
+}
+
 tg_status tg_make_matmul_integer(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
-  tg_value *a = tg_in(node, 0), *w = tg_in(node, 1), *za = tg_in(node, 2), *zw = tg_in(node, 3);
-  if (!a->rank || !w->rank) return tg_fail(diag, TG_INVALID, "an operand is a scalar");
-  if (check_exact(a, w, (double)a->dims[a->rank - 1].size, diag) || check_zero(za, a, a->rank - 2, diag) ||
-      check_zero(zw, w, w->rank - 1, diag))
-    return TG_INVALID;
-  results[0] = tg_build_cast(
-      b, exact_matmul(b, less_zero(b, a, za, a->rank - 2), less_zero(b, w, zw, w->rank - 1)), TG_I32);
+  pair p = {tg_in(node, 0), tg_in(node, 1), tg_in(node, 2), tg_in(node, 3)};
+  if (!p.x->rank || !p.w->rank) return tg_fail(diag, TG_INVALID, "an operand is a scalar");
+  int parts;
+  tg_value *sum = product(b, &p, &parts, diag);
+  if (!sum) return TG_INVALID;
+  results[0] = whole(b, node, sum, parts);
   return TG_OK;
 }
 
@@ -180,20 +228,36 @@ static tg_value *convolution(tg_build *b, const tg_node *like, tg_value *x, tg_v
   return tg_build_finish(b, conv);
 }
 
-static tg_status check_convolution(const tg_value *x, const tg_value *w, const tg_value *zx,
-                                   const tg_value *zw, tg_diag *diag) {
-  if (x->rank < 3 || w->rank != x->rank)
-    return tg_fail(diag, TG_INVALID, "data of rank %d and weights of rank %d", x->rank, w->rank);
-  return check_exact(x, w, (double)tg_value_elements_between(w, 1, w->rank), diag) ||
-                 check_zero(zx, x, -1, diag) || check_zero(zw, w, 0, diag)
-             ? TG_INVALID
-             : TG_OK;
+/* The convolution in FP32, as a sum of *out_count parts, by channels, that is rounded once; NULL: it is refused. */
+static tg_value *exact_convolution(tg_build *b, const tg_node *node, const pair *p, int *out_count,
+                                   tg_diag *diag) {
+  int64_t ends[TG_MOST_PARTS];
+  if (p->x->rank < 3 || p->w->rank != p->x->rank) {
+    tg_fail(diag, TG_INVALID, "data of rank %d and weights of rank %d", p->x->rank, p->w->rank);
+    return NULL;
+  }
+  if (check_zero(p->zero_x, p->x, -1, diag) || check_zero(p->zero_w, p->w, 0, diag)) return NULL;
+  int64_t step = tg_value_elements_between(p->w, 2, p->w->rank), channels = p->w->dims[1].size;
+  tg_terms terms = {p->w, p->zero_w, p->w->dims[0].size, channels * step, 1};
+  bool groups = tg_attr_int(node, TG_ATTR_GROUP) != 1 || p->x->dims[1].size != channels || !step;
+  int count = *out_count = exact_parts(p->x, p->zero_x, &terms, groups ? terms.count : step, ends, diag);
+  tg_value *x = less_zero(b, p->x, p->zero_x, 0), *w = less_zero(b, p->w, p->zero_w, 0),
+           *parts[TG_MOST_PARTS];
+  if (count <= 1) return count ? convolution(b, node, x, w) : NULL;
+  for (int i = 0; i < count; i++) {
+    int64_t from = i ? ends[i - 1] / step : 0, to = ends[i] / step;
+    parts[i] =
+        convolution(b, node, tg_build_slice(b, x, 1, from, to, 1), tg_build_slice(b, w, 1, from, to, 1));
+  }
+  return tg_exact_sum(b, parts, count);
 }
 
 tg_status tg_make_conv_integer(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
-  tg_value *x = tg_in(node, 0), *w = tg_in(node, 1), *zx = tg_in(node, 2), *zw = tg_in(node, 3);
-  if (check_convolution(x, w, zx, zw, diag)) return TG_INVALID;
-  results[0] = tg_build_cast(b, convolution(b, node, less_zero(b, x, zx, 0), less_zero(b, w, zw, 0)), TG_I32);
+  pair p = {tg_in(node, 0), tg_in(node, 1), tg_in(node, 2), tg_in(node, 3)};
+  int parts;
+  tg_value *sum = exact_convolution(b, node, &p, &parts, diag);
+  if (!sum) return TG_INVALID;
+  results[0] = whole(b, node, sum, parts);
   return TG_OK;
 }
 
@@ -217,27 +281,28 @@ static tg_status check_result(const tg_node *node, tg_diag *diag) {
 tg_status tg_make_qlinear_matmul(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
   tg_value *a = tg_in(node, 0), *w = tg_in(node, 3);
   if (a->rank < 2 || w->rank < 2) return tg_fail(diag, TG_INVALID, "an operand is no matrix");
-  if (check_result(node, diag) || check_exact(a, w, (double)a->dims[a->rank - 1].size, diag))
+  if (check_result(node, diag) || check_zero(tg_in(node, 1), a, a->rank - 2, diag) ||
+      check_zero(tg_in(node, 4), w, w->rank - 1, diag))
     return TG_INVALID;
-  for (int i = 1; i < 3; i++)
-    if (check_zero(tg_in(node, i), a, a->rank - 2, diag) ||
-        check_zero(tg_in(node, 3 + i), w, w->rank - 1, diag))
-      return TG_INVALID;
-  tg_value *sum = exact_matmul(b, less_zero(b, a, tg_in(node, 2), a->rank - 2),
-                               less_zero(b, w, tg_in(node, 5), w->rank - 1));
+  pair p = {a, w, tg_in(node, 2), tg_in(node, 5)};
+  int parts;
+  tg_value *sum = product(b, &p, &parts, diag);
+  if (!sum) return TG_INVALID;
   results[0] = rescaled(b, node, sum, sum->rank - 2, sum->rank - 1);
   return TG_OK;
 }
 
 tg_status tg_make_qlinear_conv(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
   tg_value *x = tg_in(node, 0), *w = tg_in(node, 3), *bias = tg_in(node, 8);
-  if (check_result(node, diag) || check_convolution(x, w, tg_in(node, 2), tg_in(node, 5), diag) ||
-      check_zero(tg_in(node, 1), x, -1, diag) || check_zero(tg_in(node, 4), w, 0, diag))
+  if (check_result(node, diag) || check_zero(tg_in(node, 1), x, -1, diag) ||
+      check_zero(tg_in(node, 4), w, 0, diag))
     return TG_INVALID;
   if (bias && (bias->rank != 1 || bias->dims[0].size != w->dims[0].size || bias->dtype != TG_I32))
     return tg_fail(diag, TG_INVALID, "the bias does not fit");
-  tg_value *sum =
-      convolution(b, node, less_zero(b, x, tg_in(node, 2), 0), less_zero(b, w, tg_in(node, 5), 0));
+  pair p = {x, w, tg_in(node, 2), tg_in(node, 5)};
+  int parts;
+  tg_value *sum = exact_convolution(b, node, &p, &parts, diag);
+  if (!sum) return TG_INVALID;
   if (bias) sum = add(b, sum, f32(b, beside(b, bias, sum, 1, 0)));
   results[0] = rescaled(b, node, sum, 1, 1);
   return TG_OK;

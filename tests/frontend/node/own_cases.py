@@ -18,6 +18,7 @@ except ImportError as missing:
     print("skipped: %s" % missing)
     sys.exit(77)
 
+import own_cases_exact
 import own_cases_newest
 
 FOLDER = sys.argv[1]
@@ -660,6 +661,6 @@ shutil.rmtree(FOLDER, ignore_errors=True)  # cases that are no more
 for group in (einsums, decoders, recurrent, float64, control, functions, bits, powers, volumes, grids, selected, signals, normalisations, rotary, attentions, order, integers, scatter, rows_by_index, slices_by_tuples, trigonometry, microsoft):
     rng = np.random.default_rng(7)  # a group's numbers do not depend on those before it
     group()
-for group in own_cases_newest.GROUPS:
+for group in own_cases_newest.GROUPS + own_cases_exact.GROUPS:
     rng = np.random.default_rng(7)
     group(types.SimpleNamespace(case=case, graph=graph, rng=rng, f4=f4, normal=normal, node=helper.make_node, tensor=numpy_helper.from_array))

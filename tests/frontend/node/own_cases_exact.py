@@ -1,0 +1,132 @@
+"""More cases of our own, which own_cases.py writes: what must come out exactly, integers above all, and what is nearly always right."""
+import numpy as np
+
+
+def quotients(kit):
+    """Quantization: elements that lie on, or next to, the middle between two integers."""
+    scale = kit.rng.uniform(0.001, 0.3, 60).astype("f4")
+    middle = (scale[:, None] * (np.arange(-130, 130) + 0.5).astype("f4")).astype("f4")
+    x = np.concatenate([middle, np.nextafter(middle, np.float32(9e9)), np.nextafter(middle, np.float32(-9e9))], 1)
+    zero = np.full(60, 128, "u1")
+    wanted = np.clip(np.rint(x / scale[:, None]) + 128, 0, 255).astype("u1")
+    for constants in ((), (1, 2)):
+        kit.case("quantize_middles_%d" % len(constants), "QuantizeLinear", [x, scale, zero], [wanted], 13, constants=constants, axis=0)
+    wide = np.clip(np.rint(x * np.float32(99) / scale[:, None]), -32768, 32767).astype("i2")
+    kit.case("quantize_middles_16", "QuantizeLinear", [x * np.float32(99), scale, np.zeros(60, "i2")], [wide], 21, axis=0)
+    extremes = kit.f4([np.inf, -np.inf, 3e38, -3e38, 1e-40, 0, -0.0])
+    kit.case("quantize_extremes", "QuantizeLinear", [extremes, kit.f4(1e-3), np.array(7, "u1")], [np.array([255, 0, 255, 0, 7, 7, 7], "u1")], 13)
+    steps = kit.f4(np.arange(-93, 96) * np.float32(-0.42769546))
+    high, low = max(steps.max(), np.float32(0)), min(steps.min(), np.float32(0))
+    s = (high - low) / np.float32(255)
+    z = np.rint(-low / s)
+    kit.case("dynamic_quantize_middles", "DynamicQuantizeLinear", [steps],
+           [np.clip(np.rint(steps / s) + z, 0, 255).astype("u1"), np.float32(s), np.array(z, "u1")], 11)
+
+
+def wide_products(kit):
+    """Sums of products that pass 2^24: in parts, and rounded once where they become floats."""
+    a, w = kit.rng.integers(0, 256, (3, 3000)).astype("u1"), kit.rng.integers(-128, 128, (3000, 5)).astype("i1")
+    a[0], w[:, 0] = 255, 127
+    sums = (a.astype("i8") - 0) @ w.astype("i8")
+    for constants in ((), (1,)):
+        nodes = [kit.node("MatMulInteger", ["a", "w"], ["i"]), kit.node("Cast", ["i"], ["f"], to=1)]
+        given = [("a", a)] + ([] if constants else [("w", w)])
+        kit.graph("matmul_integer_wide_%d" % len(constants), nodes, given, [("f", sums.astype("i4").astype("f4"))], 13,
+                [("w", w)] if constants else [])
+    za, zw = np.array(100, "u1"), np.array([3, -4, 0, 9, 100], "i1")
+    sums = (a.astype("i8") - 100) @ (w.astype("i8") - zw)
+    kit.graph("matmul_integer_wide_zeros", [kit.node("MatMulInteger", ["a", "w", "za", "zw"], ["i"]), kit.node("Cast", ["i"], ["f"], to=1)], [("a", a)],
+            [("f", sums.astype("f4"))], 13, [("w", w), ("za", za), ("zw", zw)])
+    small = kit.rng.integers(-3, 4, (3000, 5)).astype("i1")  # known weights: sums stay below 2^24 in one part
+    kit.case("matmul_integer_small_weights", "MatMulInteger", [a, small], [(a.astype("i8") @ small.astype("i8")).astype("i4")], 13, constants=(1,))
+    nodes = [kit.node("MatMulInteger", ["a", "w"], ["i"]), kit.node("Cast", ["i"], ["f"], to=1), kit.node("Sub", ["i", "i"], ["j"])]
+    kit.graph("matmul_integer_twice", nodes, [("a", a[1:])], [("f", (a[1:].astype("i8") @ small).astype("f4")), ("j", np.zeros((2, 5), "i4"))], 13,
+              [("w", small)])
+    kit.case("matmul_integer_beyond", "MatMulInteger", [a, w], [sums.astype("i4")], 13, constants=(1,), refused="passes what the array computes exactly")
+    x, k = kit.rng.integers(0, 256, (1, 200, 4, 5)).astype("u1"), kit.rng.integers(0, 256, (3, 200, 3, 3)).astype("u1")
+    padded = np.pad(x.astype("i8") - 7, ((0, 0), (0, 0), (1, 1), (1, 1)))
+    windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (2, 3))
+    y = np.einsum("ncyxij,ocij->noyx", windows, k.astype("i8") - 5)
+    zero = [np.array(7, "u1"), np.array(5, "u1")]
+    kit.graph("conv_integer_wide", [kit.node("ConvInteger", ["x", "k", "zx", "zk"], ["i"], pads=[1, 1, 1, 1]), kit.node("Cast", ["i"], ["f"], to=1)],
+            [("x", x), ("k", k)], [("f", y.astype("f4"))], 13, [("zx", zero[0]), ("zk", zero[1])])
+    sx, sk, sy = kit.f4(0.02), kit.f4(0.01), kit.f4(900)
+    wanted = np.clip(np.rint(y.astype("f4") * (sx * sk / sy)) + 3, 0, 255).astype("u1")
+    kit.case("qlinear_conv_wide", "QLinearConv", [x, sx, zero[0], k, sk, zero[1], sy, np.array(3, "u1")], [wanted], 13,
+           constants=(1, 2, 3, 4, 5, 6, 7), pads=[1, 1, 1, 1])
+
+
+def reductions(kit):
+    x = kit.normal(3, 4)
+    wide = x.astype("f8")
+    for name, f in (("L1", abs(wide)), ("L2", abs(wide)), ("SumSquare", wide ** 2), ("LogSumExp", wide), ("Sum", wide), ("Mean", wide), ("Max", wide)):
+        kit.case("reduce_%s_of_nothing" % name.lower(), "Reduce" + name, [x], [kit.f4(f)], 18, noop_with_empty_axes=1)
+    kit.case("reduce_log_sum_of_nothing", "ReduceLogSum", [abs(x), np.zeros(0, "i8")], [kit.f4(np.log(abs(wide)))], 18, constants=(1,),
+           noop_with_empty_axes=1, keepdims=0)
+    for dtype in ("i4", "i8"):
+        whole = kit.rng.integers(-90, 90, (4, 5, 6)).astype(dtype)
+        kit.case("reduce_l1_" + dtype, "ReduceL1", [whole], [abs(whole).sum((0, 2)).astype(dtype)], 13, axes=[0, 2], keepdims=0)
+        kit.case("reduce_sum_square_" + dtype, "ReduceSumSquare", [whole], [(whole ** 2).sum(1, keepdims=True).astype(dtype)], 13, axes=[1])
+        kit.case("reduce_mean_" + dtype, "ReduceMean", [whole], [np.trunc(whole.mean(2)).astype(dtype)], 13, axes=[-1], keepdims=0)
+
+
+def remainders(kit):
+    x, y = kit.rng.uniform(-90, 90, (40, 50)).astype("f4"), kit.rng.uniform(-9, 9, 50).astype("f4")
+    x[0] = np.float32(0.1) * np.arange(50, dtype="f4")
+    y[:12] = [0.1, 0.3, 1e-3, np.inf, -np.inf, 1e30, 7, -7, 2.5, 1 / 3, 1e-30, 3]
+    x[:, 10] = 0
+    x[3, 20:23] = np.inf, -np.inf, np.nan
+    with np.errstate(all="ignore"):
+        kit.case("fmod", "Mod", [x, y], [np.fmod(x, y)], 13, fmod=1)
+        halves = x.astype("f2")
+        kit.case("fmod_half", "Mod", [halves, np.full(1, 0.75, "f2")], [np.fmod(halves, np.float16(0.75))], 13, fmod=1)
+    kit.case("fmod_beyond_is_nan", "Mod", [kit.f4([1e9]), kit.f4([0.5])], [kit.f4([np.nan])], 13, fmod=1)
+    kit.case("mod_of_floats", "Mod", [x, y], [x], 13, refused="only integers and, with fmod, floats")
+
+
+def gathers(kit):
+    at = kit.rng.integers(-5, 5, (3, 7))
+    for dtype in ("i1", "u1", "i2", "i4", "i8"):
+        x = kit.rng.integers(0 if dtype[0] == "u" else -100, 100, (3, 5)).astype(dtype)
+        kit.case("gather_elements_" + dtype, "GatherElements", [x, at], [np.take_along_axis(x, at % 5, 1)], 13, axis=1)
+    large = np.array([[(1 << 24) - 1, 1 - (1 << 24), 0, 5, -5]] * 3)
+    kit.case("gather_elements_large", "GatherElements", [large, at], [np.take_along_axis(large, at % 5, 1)], 13, axis=1)
+    known = x > 0
+    kit.case("gather_elements_bool", "GatherElements", [known, at], [np.take_along_axis(known, at % 5, 1)], 13, axis=1)
+    kit.case("gather_nd_bool", "GatherND", [known, np.array([[0, 1], [-1, -1], [2, 3]])], [known[[0, -1, 2], [1, -1, 3]]], 13)
+
+
+def activations(kit):
+    """Functions of recurrent layers with parameters, which take them in the order of the functions that have some."""
+    x, w, r = kit.normal(5, 2, 3), kit.normal(2, 16, 3), kit.normal(2, 16, 4)
+    def hard(v, a, b):
+        return np.clip(a * v + b, 0, 1)
+    def lstm(functions):
+        y = np.zeros((5, 2, 2, 4))
+        for d in range(2):
+            f, g, k = functions[3 * d:3 * d + 3]
+            h = c = np.zeros((2, 4))
+            for step in range(5) if not d else range(4, -1, -1):
+                i, o, u, n = np.split(x[step] @ w[d].T.astype("f8") + h @ r[d].T, 4, 1)
+                c = f(u) * c + f(i) * g(n)
+                h = f(o) * k(c)
+                y[step, d] = h
+        return [kit.f4(y)]
+    names = ["HardSigmoid", "Tanh", "ScaledTanh", "Sigmoid", "LeakyRelu", "Affine"]
+    functions = [lambda v: hard(v, 0.3, 0.4), np.tanh, lambda v: 0.7 * np.tanh(1.3 * v), lambda v: 1 / (1 + np.exp(-v)),
+                 lambda v: np.where(v < 0, 0.25 * v, v), lambda v: 0.9 * v - 0.1]
+    kit.case("lstm_parameters", "LSTM", [x, w, r], lstm(functions), 14, constants=(1, 2), hidden_size=4, direction="bidirectional", activations=names,
+           activation_alpha=[0.3, 0.7, 0.25, 0.9], activation_beta=[0.4, 1.3, -0.1])
+    functions[0] = lambda v: hard(v, 0.2, 0.5)
+    functions[2], functions[4], functions[5] = np.tanh, lambda v: np.where(v < 0, 0.01 * v, v), lambda v: v
+    kit.case("lstm_standard_parameters", "LSTM", [x, w, r], lstm(functions), 14, constants=(1, 2), hidden_size=4, direction="bidirectional",
+           activations=names)
+
+
+def sizes_of_one(kit):
+    x = kit.normal(1, 2, 3, 4)
+    kit.case("resize_cubic_to_one", "Resize", [x, None, None, np.array([1, 2, 1, 4])], [x[:, :, :1].copy()], 13, constants=(3,), mode="cubic",
+           coordinate_transformation_mode="pytorch_half_pixel", exclude_outside=1)
+
+
+GROUPS = (quotients, wide_products, remainders)
