@@ -34,6 +34,9 @@ bool tg_must_compose(const tg_node *node) {
   case TG_OP_TRILU: return !tg_is_constant(tg_in(node, 0));
   case TG_OP_REDUCE_MAX:
   case TG_OP_REDUCE_MIN: return tg_in(node, 0)->dtype == TG_BOOL || !tg_value_elements(tg_in(node, 0));
+  case TG_OP_REDUCE_L1:
+  case TG_OP_REDUCE_SUM_SQUARE:
+  case TG_OP_REDUCE_MEAN: return tg_dtype_is_integer(tg_in(node, 0)->dtype);
   case TG_OP_PAD: return !strcmp(tg_attr_text(node, TG_ATTR_MODE), "wrap");
   case TG_OP_RESIZE: return !tg_infer_repeats(node);
   default: return true;

@@ -13,8 +13,14 @@ tg_status tg_split_einsum(tg_graph *graph, tg_node *node, tg_diag *diag);
 tg_status tg_infer_einsum(tg_node *node, tg_diag *diag);
 void tg_expand_einsum(tg_graph *graph, tg_node *node);
 tg_status tg_infer_recurrent(tg_node *node, tg_diag *diag); /* RNN, GRU, LSTM */
-/* Its function number `which` of a direction, one operand's; TG_OP_COUNT: it is not supported. */
-tg_op tg_recurrent_function(const tg_node *node, int direction, int which);
+/* Its function number `which` of a direction: alpha x + beta (ADD), alpha tanh(beta x) (MUL), or an operator of one
+ * operand, with these attributes if it has any. TG_OP_COUNT: it is not supported. */
+typedef struct tg_recurrent {
+  tg_op op;
+  bool has_alpha;
+  double alpha, beta;
+} tg_recurrent;
+tg_recurrent tg_recurrent_function(const tg_node *node, int direction, int which);
 /* Replaces such a node, inferred, by one product of all inputs and the operators of each step. */
 void tg_unroll_recurrent(tg_graph *graph, tg_node *node);
 /* GatherElements (gather_elements.c), normalisations of channels (normalizations.c), losses (losses.c) and

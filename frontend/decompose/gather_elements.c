@@ -1,4 +1,4 @@
-/* GatherElements as comparisons of the indices with 0, 1 .. V-1, and sums of what they choose. */
+/* GatherElements as comparisons of the indices with 0, 1 .. V-1, and sums of what they choose, maxima of integers. */
 #include "frontend/decompose/decompose.h"
 
 #include <inttypes.h>
@@ -47,6 +47,17 @@ static tg_value *positions(tg_build *b, int64_t count, int rank) {
   return value;
 }
 
+/* Not above any integer of the type that the array holds; a sum of integers could be bounded by all of them alone. */
+static double least(tg_dtype dtype) {
+  switch (dtype) {
+  case TG_I8: return INT8_MIN;
+  case TG_I16: return INT16_MIN;
+  case TG_I32:
+  case TG_I64: return -EXACT;
+  default: return 0;
+  }
+}
+
 void tg_expand_gather_elements(tg_graph *graph, tg_node *node) {
   tg_build b = {.graph = graph,
                 .before = node,
@@ -54,7 +65,9 @@ void tg_expand_gather_elements(tg_graph *graph, tg_node *node) {
                 .forward = -1,
                 .keep_formats = true};
   int axis = (int)tg_attr_int(node, TG_ATTR_AXIS), rank = tg_in(node, 0)->rank;
-  tg_value *x = tg_build_cast(&b, tg_in(node, 0), TG_F32), *i = tg_build_cast(&b, tg_in(node, 1), TG_F32);
+  bool whole = tg_dtype_is_integer(tg_in(node, 0)->dtype);
+  tg_value *x = whole ? tg_in(node, 0) : tg_build_cast(&b, tg_in(node, 0), TG_F32),
+           *i = tg_build_cast(&b, tg_in(node, 1), TG_F32);
   for (int d = 0; d < rank; d++)
     if (d != axis && i->dims[d].size < x->dims[d].size) x = tg_build_slice(&b, x, d, 0, i->dims[d].size, 1);
   int64_t count = x->dims[axis].size;
@@ -62,8 +75,11 @@ void tg_expand_gather_elements(tg_graph *graph, tg_node *node) {
   i = tg_build_where(&b, tg_build_with(&b, TG_OP_LESS, i, 0), from_end, i);
   tg_value *chosen =
       tg_build_binary(&b, TG_OP_EQUAL, stretched(&b, i, axis), positions(&b, count, rank + 1 - axis));
-  tg_value *each = tg_build_where(&b, chosen, stretched(&b, x, axis + 1), tg_build_number(&b, 0));
-  tg_value *y = tg_build_reshape_like(&b, tg_build_sum(&b, each, 1u << axis), tg_out(node));
+  tg_value *each = tg_build_where(&b, chosen, stretched(&b, x, axis + 1),
+                                  tg_build_number_like(&b, x, whole ? least(x->dtype) : 0));
+  tg_value *one =
+      whole ? tg_build_reduce(&b, TG_OP_REDUCE_MAX, each, 1u << axis) : tg_build_sum(&b, each, 1u << axis);
+  tg_value *y = tg_build_reshape_like(&b, one, tg_out(node));
   tg_build_result(graph, tg_out(node), tg_build_cast(&b, y, tg_out(node)->dtype));
   tg_graph_remove_node(graph, node);
 }

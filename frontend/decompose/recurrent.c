@@ -2,6 +2,7 @@
 #include "frontend/decompose/decompose.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -16,32 +17,62 @@ static tg_status check_shape(const tg_node *node, int input, int rank, const int
   return fits ? TG_OK : tg_fail(diag, TG_INVALID, "%s does not fit the layer's sizes", what);
 }
 
-/* Names of functions of one operand, without parameters but their defaults. */
+/* Names of functions of one operand, and how many parameters they have, with their standard values. */
 static const struct {
   const char *name;
-  tg_op op;
-} functions[] = {{"Tanh", TG_OP_TANH},
-                 {"Relu", TG_OP_RELU},
-                 {"Sigmoid", TG_OP_SIGMOID},
-                 {"Softsign", TG_OP_SOFTSIGN},
-                 {"Softplus", TG_OP_SOFTPLUS},
-                 {"HardSigmoid", TG_OP_HARD_SIGMOID},
-                 {"Elu", TG_OP_ELU},
-                 {"LeakyRelu", TG_OP_LEAKY_RELU},
-                 {"ThresholdedRelu", TG_OP_THRESHOLDED_RELU}};
+  tg_op op; /* of both that have two, what is scaled */
+  int parameters;
+  double alpha, beta;
+} functions[] = {{"Tanh", TG_OP_TANH, 0, 1, 0},
+                 {"Relu", TG_OP_RELU, 0, 1, 0},
+                 {"Sigmoid", TG_OP_SIGMOID, 0, 1, 0},
+                 {"Softsign", TG_OP_SOFTSIGN, 0, 1, 0},
+                 {"Softplus", TG_OP_SOFTPLUS, 0, 1, 0},
+                 {"Affine", TG_OP_ADD, 2, 1, 0},
+                 {"ScaledTanh", TG_OP_MUL, 2, 1, 1},
+                 {"HardSigmoid", TG_OP_HARD_SIGMOID, 2, 0.2, 0.5},
+                 {"Elu", TG_OP_ELU, 1, 1, 0},
+                 {"LeakyRelu", TG_OP_LEAKY_RELU, 1, 0.01, 0},
+                 {"ThresholdedRelu", TG_OP_THRESHOLDED_RELU, 1, 1, 0}};
+enum { FUNCTIONS = sizeof functions / sizeof *functions };
 
 static int functions_of(tg_op op) { return op == TG_OP_LSTM ? 3 : op == TG_OP_GRU ? 2 : 1; }
 
-tg_op tg_recurrent_function(const tg_node *node, int direction, int which) {
-  const char *at = tg_attr_text(node, TG_ATTR_ACTIVATIONS);
-  int count = functions_of(node->op);
-  if (!*at) return which || count == 1 ? TG_OP_TANH : TG_OP_SIGMOID;
-  for (int i = 0; at && i < direction * count + which; i++) at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL;
-  size_t length = at ? strcspn(at, ",") : 0;
-  for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
-    if (length == strlen(functions[i].name) && !strncasecmp(at, functions[i].name, length))
-      return functions[i].op;
-  return TG_OP_COUNT;
+/* Entry `index` of a list with commas; NULL: it is shorter. */
+static const char *entry(const char *list, int index) {
+  for (int i = 0; list && i < index; i++) list = strchr(list, ',') ? strchr(list, ',') + 1 : NULL;
+  return list && *list ? list : NULL;
+}
+
+/* Row of a name in `functions`, or FUNCTIONS. */
+static int row_of(const char *name) {
+  size_t length = name ? strcspn(name, ",") : 0;
+  for (int i = 0; i < FUNCTIONS; i++)
+    if (length == strlen(functions[i].name) && !strncasecmp(name, functions[i].name, length)) return i;
+  return FUNCTIONS;
+}
+
+static double number_or(const tg_node *node, tg_attr_key key, int index, double standard) {
+  const char *text = entry(tg_attr_text(node, key), index);
+  return text ? strtod(text, NULL) : standard;
+}
+
+tg_recurrent tg_recurrent_function(const tg_node *node, int direction, int which) {
+  const char *names = tg_attr_text(node, TG_ATTR_ACTIVATIONS);
+  int count = functions_of(node->op), at = direction * count + which, alphas = 0, betas = 0;
+  if (!*names) return (tg_recurrent){which || count == 1 ? TG_OP_TANH : TG_OP_SIGMOID, false, 1, 0};
+  int row = row_of(entry(names, at));
+  if (row == FUNCTIONS) return (tg_recurrent){TG_OP_COUNT, false, 1, 0};
+  for (int i = 0; i < at; i++) { /* what the functions before it take of the lists */
+    int before = row_of(entry(names, i));
+    alphas += before < FUNCTIONS && functions[before].parameters > 0;
+    betas += before < FUNCTIONS && functions[before].parameters > 1;
+  }
+  int parameters = functions[row].parameters;
+  return (tg_recurrent){
+      functions[row].op, parameters > 0,
+      parameters ? number_or(node, TG_ATTR_ACTIVATION_ALPHA, alphas, functions[row].alpha) : 1,
+      parameters > 1 ? number_or(node, TG_ATTR_ACTIVATION_BETA, betas, functions[row].beta) : 0};
 }
 
 static tg_status check_activations(const tg_node *node, int directions, tg_diag *diag) {
@@ -49,7 +80,8 @@ static tg_status check_activations(const tg_node *node, int directions, tg_diag 
   int count = 1, wanted = directions * functions_of(node->op);
   for (const char *at = text; (at = strchr(at, ',')) != NULL; at++) count++;
   bool good = !*text || count == wanted;
-  for (int i = 0; good && i < wanted; i++) good = tg_recurrent_function(node, 0, i) != TG_OP_COUNT || !*text;
+  for (int i = 0; good && i < wanted; i++)
+    good = tg_recurrent_function(node, 0, i).op != TG_OP_COUNT || !*text;
   return good ? TG_OK : tg_fail(diag, TG_INVALID, "activations \"%s\" are not supported", text);
 }
 

@@ -40,7 +40,7 @@ static double source(const resize *r, const axis_plan *p, int64_t i) {
   if (crops(r))
     return p->roi[0] * last + (width == 1 ? (p->roi[1] - p->roi[0]) * last / 2
                                           : x * (p->roi[1] - p->roi[0]) * last / (width - 1));
-  if (is(r->coordinates, "pytorch_half_pixel") && width == 1) return -0.5;
+  if (is(r->coordinates, "pytorch_half_pixel") && p->to == 1) return 0;
   double offset = 0;
   if (is(r->coordinates, "half_pixel_symmetric")) offset = (double)p->from / 2 * (1 - (double)p->to / width);
   return offset + (x + 0.5) / p->scale - 0.5;

@@ -54,7 +54,7 @@ static tg_value *put(tg_build *b, combination how, tg_value *x, tg_value *hit, t
 static tg_status check(const tg_node *node, tg_diag *diag) {
   const tg_value *x = tg_in(node, 0), *indices = tg_in(node, 1), *updates = tg_in(node, 2);
   if (!tg_dtype_is_integer(indices->dtype)) return tg_fail(diag, TG_INVALID, "its indices are no integers");
-  if (!computes(x) || (updates && updates->dtype != x->dtype))
+  if ((updates && !computes(x)) || (updates && updates->dtype != x->dtype))
     return tg_fail(diag, TG_INVALID, "element type %s is not supported here", tg_dtype_name(x->dtype));
   if (!x->rank || !tg_value_elements(x) || !tg_value_elements(indices))
     return tg_fail(diag, TG_INVALID, "a scalar or an empty operand is not supported");
@@ -143,6 +143,7 @@ tg_status tg_make_scatter_nd(tg_build *b, tg_node *node, tg_value **results, tg_
 
 tg_status tg_make_gather_nd(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
   tg_value *x = tg_in(node, 0), *indices = tg_in(node, 1);
+  tg_dtype dtype = x->dtype;
   int64_t batch = tg_attr_int(node, TG_ATTR_BATCH_DIMS);
   if (check(node, diag)) return TG_INVALID;
   if (batch < 0 || batch >= indices->rank || batch >= x->rank)
@@ -173,8 +174,9 @@ tg_status tg_make_gather_nd(tg_build *b, tg_node *node, tg_value **results, tg_d
                        there);
     i = tg_build_reshape(b, i, 1, all);
   }
+  if (dtype == TG_BOOL) x = f32(b, x);
   tg_value *y = tg_build_binary(b, TG_OP_GATHER, tg_build_reshape(b, x, 2, table), i);
-  results[0] = tg_build_reshape(b, y, rank, sizes);
+  results[0] = tg_build_cast(b, tg_build_reshape(b, y, rank, sizes), dtype);
   return TG_OK;
 }
 

@@ -119,8 +119,20 @@ static tg_value *recur(const layer *l, tg_value *h, int from, int count) {
   return h ? add(l, TG_OP_MATMUL, h, slice(l, l->weights, 1, from * l->hidden, count * l->hidden)) : NULL;
 }
 
+static tg_value *scaled(const layer *l, tg_op op, tg_value *x, double number) {
+  return add(l, op, x, tg_graph_add_scalar(l->graph, "number", x->dtype, number));
+}
+
 static tg_value *function_of(const layer *l, int which, tg_value *x) {
-  return add(l, tg_recurrent_function(l->node, l->direction, which), x, NULL);
+  tg_recurrent f = tg_recurrent_function(l->node, l->direction, which);
+  if (f.op == TG_OP_ADD) return scaled(l, TG_OP_ADD, scaled(l, TG_OP_MUL, x, f.alpha), f.beta);
+  if (f.op == TG_OP_MUL)
+    return scaled(l, TG_OP_MUL, add(l, TG_OP_TANH, scaled(l, TG_OP_MUL, x, f.beta), NULL), f.alpha);
+  if (!f.has_alpha) return add(l, f.op, x, NULL);
+  tg_node *node = tg_graph_add_node(l->graph, f.op, l->build->name, &x, 1, l->node, -1);
+  tg_attr_set_float(node, TG_ATTR_ALPHA, f.alpha);
+  if (f.op == TG_OP_HARD_SIGMOID) tg_attr_set_float(node, TG_ATTR_BETA, f.beta);
+  return tg_build_finish(l->build, node);
 }
 
 /* The layer's function number `which` of a gate, which the attribute clip bounds where it is given. An LSTM's cell is

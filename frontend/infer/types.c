@@ -22,7 +22,7 @@ static bool computes_integers(tg_op op) {
 }
 
 static bool takes_any_type(tg_op op) {
-  return tg_op_is(op, TG_IS_MOVE | TG_IS_GENERATES) || op == TG_OP_CAST;
+  return tg_op_is(op, TG_IS_MOVE | TG_IS_GENERATES) || op == TG_OP_CAST || op == TG_OP_GATHER_ELEMENTS;
 }
 
 /* While a result's dtype is open the model is as its author wrote it; later lowering may have made floats of

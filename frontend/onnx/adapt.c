@@ -146,6 +146,16 @@ static tg_status adapt_resize(tg_import *import, const Onnx__NodeProto *proto, t
   return scales ? adapt_scales(import, scales, node) : TG_OK;
 }
 
+/* Their parameters, of those that have some. */
+static void adapt_numbers(tg_import *import, const Onnx__NodeProto *proto, tg_node *node, const char *name,
+                          tg_attr_key key) {
+  const Onnx__AttributeProto *a = find(proto, name);
+  const char *list = "";
+  for (size_t i = 0; a && i < a->n_floats && i < 6; i++)
+    list = tg_arena_printf(import->graph->arena, "%s%s%.9g", list, i ? "," : "", (double)a->floats[i]);
+  tg_attr_set_text(import->graph, node, key, list);
+}
+
 /* Names of functions, one for each gate and direction; inference knows which it takes. */
 static tg_status adapt_recurrent(tg_import *import, const Onnx__NodeProto *proto, tg_node *node) {
   const Onnx__AttributeProto *a = find(proto, "activations");
@@ -155,6 +165,8 @@ static tg_status adapt_recurrent(tg_import *import, const Onnx__NodeProto *proto
                            (int)(a->strings[i].len < 32 ? a->strings[i].len : 32),
                            (const char *)a->strings[i].data);
   tg_attr_set_text(import->graph, node, TG_ATTR_ACTIVATIONS, list);
+  adapt_numbers(import, proto, node, "activation_alpha", TG_ATTR_ACTIVATION_ALPHA);
+  adapt_numbers(import, proto, node, "activation_beta", TG_ATTR_ACTIVATION_BETA);
   return TG_OK;
 }
 

@@ -7,6 +7,7 @@
 #include <inttypes.h>
 #include <math.h>
 #include <onnx.pb-c.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
@@ -198,17 +199,23 @@ static void append_attribute(export *e, Onnx__NodeProto *proto, Onnx__AttributeP
   proto->attribute = list;
 }
 
-/* A list of texts, which is one text here. */
+/* A list of texts or numbers, which is one text here. */
 static void add_activations(export *e, Onnx__NodeProto *proto, const tg_attr *attr) {
+  bool names = attr->key == TG_ATTR_ACTIVATIONS;
   Onnx__AttributeProto *a = &MESSAGE(e, Onnx__AttributeProto, ONNX__ATTRIBUTE_PROTO__INIT);
-  a->name = "activations";
+  a->name = (char *)tg_attr_get(attr->key)->name;
   a->has_type = true;
-  a->type = ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS;
+  a->type =
+      names ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRINGS : ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__FLOATS;
   size_t capacity = 0;
   for (const char *at = attr->text; *at; at += strspn(at, ",")) {
     size_t length = strcspn(at, ",");
     ProtobufCBinaryData text = {length, (uint8_t *)(uintptr_t)at};
-    TG_PUSH(e->arena, a->strings, a->n_strings, capacity, text);
+    float number = strtof(at, NULL);
+    if (names)
+      TG_PUSH(e->arena, a->strings, a->n_strings, capacity, text);
+    else
+      TG_PUSH(e->arena, a->floats, a->n_floats, capacity, number);
     at += length;
   }
   append_attribute(e, proto, a);
@@ -292,7 +299,8 @@ static tg_status add_attributes(export *e, Onnx__NodeProto *proto, const tg_node
       absent += as_operand;
       continue;
     }
-    if (attr->key == TG_ATTR_ACTIVATIONS) {
+    if (attr->key == TG_ATTR_ACTIVATIONS || attr->key == TG_ATTR_ACTIVATION_ALPHA ||
+        attr->key == TG_ATTR_ACTIVATION_BETA) {
       add_activations(e, proto, attr);
       continue;
     }

@@ -67,10 +67,18 @@ static tg_value *composed(tg_graph *graph, tg_node *node) {
   }
 }
 
+/* Of each element alone; others still square it, or take its magnitude or logarithm. */
 static bool is_noop(const tg_node *node) {
   int count;
   tg_attr_ints(node, TG_ATTR_AXES, &count);
-  return !count && tg_attr_int(node, TG_ATTR_NOOP_WITH_EMPTY_AXES);
+  if (count || !tg_attr_int(node, TG_ATTR_NOOP_WITH_EMPTY_AXES)) return false;
+  switch (node->op) {
+  case TG_OP_REDUCE_L1:
+  case TG_OP_REDUCE_L2:
+  case TG_OP_REDUCE_SUM_SQUARE:
+  case TG_OP_REDUCE_LOG_SUM: return false;
+  default: return true;
+  }
 }
 
 static bool computes_floats(const tg_node *node) {

@@ -177,14 +177,6 @@ static void reduce_integers(const tg_node *node, const void *input, const int64_
 
 void tg_reference_reduction(const tg_node *node, const void *const *inputs, void *output) {
   const tg_value *x = tg_in(node, 0), *y = tg_out(node);
-  if (tg_attr_int(node, TG_ATTR_NOOP_WITH_EMPTY_AXES) && tg_value_same_shape(x, y)) {
-    int axes;
-    tg_attr_ints(node, TG_ATTR_AXES, &axes);
-    if (!axes) {
-      tg_reference_cast(node, inputs, output);
-      return;
-    }
-  }
   walk w = walk_of(node);
   order order = order_of(node);
   size_t most = (size_t)tg_value_elements(x) + 1;

@@ -129,4 +129,4 @@ def sizes_of_one(kit):
            coordinate_transformation_mode="pytorch_half_pixel", exclude_outside=1)
 
 
-GROUPS = (quotients, wide_products, remainders)
+GROUPS = (quotients, wide_products, reductions, remainders, gathers, activations, sizes_of_one)
