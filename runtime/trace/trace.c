@@ -6,9 +6,9 @@
 #include "runtime/trace/memory_use.h"
 #include "runtime/trace/posters.h"
 #include "runtime/trace/profile.h"
+#include "runtime/trace/writer.h"
 #include "sim/machine/engine.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -28,7 +28,8 @@ struct tg_trace {
   const tg_program *program;
   tg_output_file file;
   FILE *out; /* its stream, or one that packs into it */
-  bool any;  /* event so far */
+  const tg_trace_format *format;
+  tg_trace_writer *to;
   uint64_t begin, end;
   tg_profile *profile;
   tg_section_time *sections;
@@ -37,69 +38,38 @@ struct tg_trace {
   tg_poster *posters;    /* of the section at hand */
   row *rows;
   uint32_t rows_an_endpoint, endpoints;
-  char **names; /* of invocations, as JSON strings */
 };
-
-/* --- lines */
-
-static void next_line(tg_trace *t) {
-  fputs(t->any ? ",\n" : "\n", t->out);
-  t->any = true;
-}
 
 static bool visible(const tg_trace *t, uint64_t first, uint64_t last) {
   return first <= t->end && last >= t->begin;
 }
 
-static void name_process(tg_trace *t, uint32_t pid, uint32_t order, const char *name) {
-  next_line(t);
-  fprintf(t->out, "{\"ph\":\"M\",\"name\":\"process_name\",\"pid\":%u,\"args\":{\"name\":\"%s\"}}", pid,
-          name);
-  next_line(t);
-  fprintf(t->out, "{\"ph\":\"M\",\"name\":\"process_sort_index\",\"pid\":%u,\"args\":{\"sort_index\":%u}}",
-          pid, order);
-}
-
-static void name_thread(tg_trace *t, uint32_t pid, uint32_t tid, const char *name) {
-  next_line(t);
-  fprintf(t->out, "{\"ph\":\"M\",\"name\":\"thread_name\",\"pid\":%u,\"tid\":%u,\"args\":{\"name\":\"%s\"}}",
-          pid, tid, name);
-  next_line(t);
-  fprintf(t->out,
-          "{\"ph\":\"M\",\"name\":\"thread_sort_index\",\"pid\":%u,\"tid\":%u,\"args\":{\"sort_index\":%u}}",
-          pid, tid, tid);
-}
-
 static uint32_t lanes_process(const tg_trace *t) { return FIRST_ENDPOINT + t->endpoints; }
 
-/* The thread of a row on which [first, last] overlaps nothing. Its name is "name", "name 2", ... */
-static uint32_t thread_for(tg_trace *t, uint32_t pid, uint32_t row_index, uint64_t first, uint64_t last,
+/* The thread of a row on which [first, last] overlaps nothing. */
+static tg_track thread_for(tg_trace *t, uint32_t pid, uint32_t row_index, uint64_t first, uint64_t last,
                            const char *name) {
   row *r = &t->rows[(size_t)(pid - FIRST_ENDPOINT) * t->rows_an_endpoint + row_index];
   uint32_t track = 0;
   while (track + 1 < TRACKS && r->free_from[track] > first) track++;
   if (r->free_from[track] < last + 1) r->free_from[track] = last + 1;
-  uint32_t tid = row_index * TRACKS + track + 1;
+  tg_track at = {pid, row_index * TRACKS + track + 1};
   if (!(r->named >> track & 1)) {
-    char text[96];
-    if (track)
-      snprintf(text, sizeof text, "%s %u", name, track + 1);
-    else
-      snprintf(text, sizeof text, "%s", name);
     r->named |= 1u << track;
-    name_thread(t, pid, tid, text);
+    t->format->thread(t->to, at, name, track);
   }
-  return tid;
+  return at;
 }
 
-/* An opened slice; the caller adds the arguments and "}}". */
-static void slice(tg_trace *t, uint32_t pid, uint32_t tid, const char *category, uint64_t first,
+/* A slice; the caller adds values and ends it. */
+static void slice(tg_trace *t, tg_track at, const char *name, const char *category, uint64_t first,
                   uint64_t last) {
-  fprintf(t->out,
-          "\"cat\":\"%s\",\"ph\":\"X\",\"ts\":%" PRIu64 ",\"dur\":%" PRIu64
-          ",\"pid\":%u,\"tid\":%u,\"args\":{",
-          category, first, last - first + 1, pid, tid);
+  t->format->begin_slice(t->to, &(tg_slice){at, first, last, name, category, 0});
 }
+
+static void number(tg_trace *t, const char *key, uint64_t value) { t->format->number(t->to, key, value); }
+static void text(tg_trace *t, const char *key, const char *value) { t->format->text(t->to, key, value); }
+static void end_slice(tg_trace *t) { t->format->end_slice(t->to); }
 
 /* --- units */
 
@@ -134,26 +104,31 @@ static uint32_t bank_of(const tg_params *m, uint16_t address) { return address /
 /* The scratchpad banks that an execution starts at, by operand. */
 static void put_banks(tg_trace *t, tg_unit unit, const tg_execution *x) {
   const tg_params *m = machine(t);
-  FILE *out = t->out;
-  if (!x || x->in->common.op == TG_OP_sync) return;
-  if (unit == TG_MX)
-    fprintf(out, ",\"banks\":{\"a\":%u,\"b\":%u},\"accumulator\":%u", bank_of(m, x->address[TG_AT_A]),
-            bank_of(m, x->address[TG_AT_B]), x->address[TG_AT_C] / tg_acc_rows(m));
-  if (unit == TG_TX) fprintf(out, ",\"banks\":{\"src\":%u}", bank_of(m, x->address[TG_AT_SRC]));
-  if (unit != TG_VX) return;
-  const char *comma = ",\"banks\":{";
-  for (int s = 0; s < TG_STREAMS; s++) {
+  if (!x || unit == TG_AGCU || x->in->common.op == TG_OP_sync) return;
+  bool any = unit != TG_VX;
+  for (int s = 0; unit == TG_VX && s < TG_STREAMS; s++) {
     int64_t kind = tg_stream_of(&x->in->vx, s)->kind;
     if (kind == TG_STREAM_NONE || kind == TG_STREAM_ACC) continue;
-    fprintf(out, "%s\"s%d\":%u", comma, s, bank_of(m, x->address[s]));
-    comma = ",";
+    if (!any) t->format->begin_group(t->to, "banks");
+    any = true;
+    char name[16];
+    snprintf(name, sizeof name, "s%d", s);
+    number(t, name, bank_of(m, x->address[s]));
   }
-  if (*comma == ',' && !comma[1]) fputc('}', out);
+  if (unit != TG_VX) t->format->begin_group(t->to, "banks");
+  if (unit == TG_MX) {
+    number(t, "a", bank_of(m, x->address[TG_AT_A]));
+    number(t, "b", bank_of(m, x->address[TG_AT_B]));
+  }
+  if (unit == TG_TX) number(t, "src", bank_of(m, x->address[TG_AT_SRC]));
+  if (any) t->format->end_group(t->to);
+  if (unit == TG_MX) number(t, "accumulator", x->address[TG_AT_C] / tg_acc_rows(m));
 }
 
 static void put_place(tg_trace *t, const tg_event *e, const tg_execution *x) {
-  fprintf(t->out, "\"section\":%u,\"pc\":%u", e->invocation, e->pc);
-  if (x) fprintf(t->out, ",\"loop\":[%u,%u,%u]", x->index[0], x->index[1], x->index[2]);
+  number(t, "section", e->invocation);
+  number(t, "pc", e->pc);
+  if (x) t->format->list(t->to, "loop", (const uint32_t[]){x->index[0], x->index[1], x->index[2]}, 3);
   put_banks(t, (tg_unit)e->unit, x);
 }
 
@@ -165,12 +140,10 @@ static void instruction(void *user, const tg_event *e, const tg_execution *x) {
   char unit[40];
   unit_text(e, unit);
   uint32_t pid = FIRST_ENDPOINT + e->endpoint;
-  uint32_t tid = thread_for(t, pid, unit_row(e), e->start, e->end, unit);
-  next_line(t);
-  fprintf(t->out, "{\"name\":\"%s\",", operation(t, e));
-  slice(t, pid, tid, tg_unit_name((tg_unit)e->unit), e->start, e->end);
+  tg_track at = thread_for(t, pid, unit_row(e), e->start, e->end, unit);
+  slice(t, at, operation(t, e), tg_unit_name((tg_unit)e->unit), e->start, e->end);
   put_place(t, e, x);
-  fputs("}}", t->out);
+  end_slice(t);
 }
 
 /* --- stalls and bursts */
@@ -185,37 +158,38 @@ static void lane_text(const tg_params *m, uint32_t lane, char out[40]) {
 
 static void put_cause(tg_trace *t, const tg_stall *s) {
   const tg_params *m = machine(t);
-  FILE *out = t->out;
-  char text[40];
+  char name[40], poster[60];
   if (s->cause == TG_STALL_SEMAPHORE) {
     const tg_poster *p = &t->posters[(size_t)s->at.endpoint * m->semaphores + s->what];
-    fprintf(out, "\"cause\":\"semaphore\",\"semaphore\":%u,\"posted_by\":\"%s\"", s->what,
-            tg_poster_kind(p->units));
-    if (p->units)
-      fprintf(out, ",\"poster\":\"%s%s\"", tg_endpoint_text(m, p->endpoint, text),
-              p->several ? " and others" : "");
+    text(t, "cause", "semaphore");
+    number(t, "semaphore", s->what);
+    text(t, "posted_by", tg_poster_kind(p->units));
+    snprintf(poster, sizeof poster, "%s%s", tg_endpoint_text(m, p->endpoint, name),
+             p->several ? " and others" : "");
+    if (p->units) text(t, "poster", poster);
   } else if (s->cause == TG_STALL_LANE) {
-    lane_text(m, s->what, text);
-    fprintf(out, "\"cause\":\"lane\",\"lane\":\"%s\"", text);
+    lane_text(m, s->what, name);
+    text(t, "cause", "lane");
+    text(t, "lane", name);
   } else if (s->cause == TG_STALL_PORT) {
-    fprintf(out, "\"cause\":\"port\",\"context\":%u", s->what);
+    text(t, "cause", "port");
+    number(t, "context", s->what);
   } else {
-    fprintf(out, "\"cause\":\"buffers\"");
+    text(t, "cause", "buffers");
   }
 }
 
-static void put_stall_name(tg_trace *t, const tg_stall *s) {
+static void stall_name(const tg_trace *t, const tg_stall *s, char out[80]) {
   const tg_params *m = machine(t);
-  char text[40];
+  char lane[40];
   if (s->cause == TG_STALL_SEMAPHORE) {
     uint8_t units = t->posters[(size_t)s->at.endpoint * m->semaphores + s->what].units;
-    fprintf(t->out, "{\"name\":\"waits for %s (semaphore %u)\",", tg_poster_kind(units), s->what);
+    snprintf(out, 80, "waits for %s (semaphore %u)", tg_poster_kind(units), s->what);
   } else if (s->cause == TG_STALL_LANE) {
-    lane_text(m, s->what, text);
-    fprintf(t->out, "{\"name\":\"waits for lane %s\",", text);
+    lane_text(m, s->what, lane);
+    snprintf(out, 80, "waits for lane %s", lane);
   } else {
-    fprintf(t->out, "{\"name\":\"waits for %s\",",
-            s->cause == TG_STALL_PORT ? "the DRAM port" : "a load buffer");
+    snprintf(out, 80, "waits for %s", s->cause == TG_STALL_PORT ? "the DRAM port" : "a load buffer");
   }
 }
 
@@ -224,38 +198,39 @@ static void stall(void *user, const tg_stall *s, const tg_execution *x) {
   const tg_observer *profile = tg_profile_observer(t->profile);
   profile->stall(profile->user, s, x);
   if (!visible(t, s->at.start, s->at.end)) return;
-  char unit[40], name[60];
+  char unit[40], row[60], name[80];
   unit_text(&s->at, unit);
-  snprintf(name, sizeof name, "%s stalled", unit);
-  uint32_t pid = FIRST_ENDPOINT + s->at.endpoint;
-  uint32_t tid = thread_for(t, pid, unit_row(&s->at) + 1, s->at.start, s->at.end, name);
-  next_line(t);
-  put_stall_name(t, s);
-  slice(t, pid, tid, "stall", s->at.start, s->at.end);
+  snprintf(row, sizeof row, "%s stalled", unit);
+  stall_name(t, s, name);
+  tg_track at =
+      thread_for(t, FIRST_ENDPOINT + s->at.endpoint, unit_row(&s->at) + 1, s->at.start, s->at.end, row);
+  slice(t, at, name, "stall", s->at.start, s->at.end);
   put_cause(t, s);
-  fprintf(t->out, ",\"operation\":\"%s\",", operation(t, &s->at));
+  text(t, "operation", operation(t, &s->at));
   put_place(t, &s->at, x);
-  fputs("}}", t->out);
+  end_slice(t);
 }
 
 static void burst(void *user, const tg_burst *b) {
   tg_trace *t = user;
   const tg_params *m = machine(t);
   if (!visible(t, b->at.start, b->at.end)) return;
-  char name[60] = "DRAM port", from[40];
-  if (b->lane) lane_text(m, b->where, name);
+  char row[60] = "DRAM port", name[60];
+  if (b->lane) {
+    lane_text(m, b->where, row);
+    tg_endpoint_text(m, b->at.endpoint, name);
+  } else {
+    snprintf(name, sizeof name, "%s of context %u", b->store ? "store" : "load", b->at.context);
+  }
   uint32_t pid = b->lane ? lanes_process(t) : (uint32_t)FIRST_ENDPOINT + b->at.endpoint;
-  uint32_t tid = thread_for(t, pid, b->lane ? b->where : port_row(t), b->at.start, b->at.end, name);
-  next_line(t);
-  if (b->lane)
-    fprintf(t->out, "{\"name\":\"%s\",", tg_endpoint_text(m, b->at.endpoint, from));
-  else
-    fprintf(t->out, "{\"name\":\"%s of context %u\",", b->store ? "store" : "load", b->at.context);
-  slice(t, pid, tid, b->lane ? "lane" : "port", b->at.start, b->at.end);
-  fprintf(t->out, "\"section\":%u,\"pc\":%u,\"flits\":%u,\"asked\":%" PRIu64, b->at.invocation, b->at.pc,
-          b->flits, b->asked);
-  if (!b->lane) fprintf(t->out, ",\"dram_bytes\":%" PRIu64, 64 * (uint64_t)b->atoms);
-  fputs("}}", t->out);
+  tg_track at = thread_for(t, pid, b->lane ? b->where : port_row(t), b->at.start, b->at.end, row);
+  slice(t, at, name, b->lane ? "lane" : "port", b->at.start, b->at.end);
+  number(t, "section", b->at.invocation);
+  number(t, "pc", b->at.pc);
+  number(t, "flits", b->flits);
+  number(t, "asked", b->asked);
+  if (!b->lane) number(t, "dram_bytes", 64 * (uint64_t)b->atoms);
+  end_slice(t);
 }
 
 /* --- sections */
@@ -268,28 +243,27 @@ static void begin(void *user, uint32_t invocation, uint64_t begin, uint64_t conf
   tg_posters_find(program, &program->sections[program->invocations[invocation].section], t->posters);
   t->sections[invocation] = (tg_section_time){.begin = begin, .config = config};
   if (begin > t->end) return;
-  next_line(t);
-  fprintf(t->out,
-          "{\"name\":\"device memory\",\"ph\":\"C\",\"ts\":%" PRIu64
-          ",\"pid\":%d,\"args\":{\"constants\":%" PRIu64 ",\"inputs and outputs\":%" PRIu64
-          ",\"state\":%" PRIu64 ",\"temporaries\":%" PRIu64 "}}",
-          begin, SECTIONS_PROCESS, tg_memory_of_role(program, TG_ROLE_CONSTANT),
-          tg_memory_of_role(program, TG_ROLE_INPUT) + tg_memory_of_role(program, TG_ROLE_OUTPUT),
-          tg_memory_of_role(program, TG_ROLE_STATE), t->temporaries[invocation]);
+  static const char *const parts[] = {"constants", "inputs and outputs", "state", "temporaries"};
+  const double bytes[] = {
+      (double)tg_memory_of_role(program, TG_ROLE_CONSTANT),
+      (double)(tg_memory_of_role(program, TG_ROLE_INPUT) + tg_memory_of_role(program, TG_ROLE_OUTPUT)),
+      (double)tg_memory_of_role(program, TG_ROLE_STATE), (double)t->temporaries[invocation]};
+  t->format->counter(t->to, SECTIONS_PROCESS, begin, "device memory", parts, bytes, 4);
 }
+
+static const tg_track sections_track = {SECTIONS_PROCESS, 1};
 
 static void put_section(tg_trace *t, uint32_t invocation, uint64_t end) {
   const tg_section_time *s = &t->sections[invocation];
   const tg_invocation *v = &t->program->invocations[invocation];
-  next_line(t);
-  fprintf(t->out, "{\"name\":%s,", t->names[invocation]);
-  slice(t, SECTIONS_PROCESS, 1, "section", s->begin, end);
-  fprintf(t->out, "\"section\":%u,\"macs\":%" PRIu64 "}}", invocation, tg_invocation_macs(v));
+  slice(t, sections_track, v->name, "section", s->begin, end);
+  number(t, "section", invocation);
+  number(t, "macs", tg_invocation_macs(v));
+  end_slice(t);
   if (!s->config || !visible(t, s->begin, s->begin + s->config - 1)) return;
-  next_line(t);
-  fputs("{\"name\":\"configuration\",", t->out);
-  slice(t, SECTIONS_PROCESS, 1, "section", s->begin, s->begin + s->config - 1);
-  fprintf(t->out, "\"section\":%u}}", invocation);
+  slice(t, sections_track, "configuration", "section", s->begin, s->begin + s->config - 1);
+  number(t, "section", invocation);
+  end_slice(t);
 }
 
 static void end(void *user, uint32_t invocation, uint64_t end) {
@@ -308,13 +282,13 @@ static void *zeroed(size_t count, size_t size) {
 }
 
 static void name_processes(tg_trace *t) {
-  char text[40];
-  name_process(t, SECTIONS_PROCESS, 0, "sections");
-  name_thread(t, SECTIONS_PROCESS, 1, "sections");
+  char name[40];
+  t->format->process(t->to, SECTIONS_PROCESS, 0, "sections");
+  t->format->thread(t->to, sections_track, "sections", 0);
   for (uint32_t e = 0; e < t->endpoints; e++) /* AGCUs above tiles: their data comes first */
-    name_process(t, FIRST_ENDPOINT + e, is_agcu(t, e) ? 1u + e - tg_tiles(machine(t)) : 100 + e,
-                 tg_endpoint_text(machine(t), e, text));
-  name_process(t, lanes_process(t), 1000, "lanes");
+    t->format->process(t->to, FIRST_ENDPOINT + e, is_agcu(t, e) ? 1u + e - tg_tiles(machine(t)) : 100 + e,
+                       tg_endpoint_text(machine(t), e, name));
+  t->format->process(t->to, lanes_process(t), 1000, "lanes");
 }
 
 static bool is_packed(const char *path) {
@@ -349,14 +323,9 @@ tg_status tg_trace_open(const char *path, const tg_program *program, uint64_t fi
   t->ended = zeroed(program->invocation_count, sizeof *t->ended);
   t->temporaries = zeroed(program->invocation_count, sizeof *t->temporaries);
   t->posters = zeroed(tg_posters_count(m), sizeof *t->posters);
-  t->names = zeroed(program->invocation_count, sizeof *t->names);
-  for (uint32_t i = 0; i < program->invocation_count; i++) {
-    json_t *name = tg_json_text(program->invocations[i].name);
-    t->names[i] = json_dumps(name, JSON_ENCODE_ANY);
-    json_decref(name);
-  }
   tg_memory_temporaries(program, t->temporaries);
-  fputs("{\"traceEvents\":[", t->out);
+  t->format = &tg_chrome_trace;
+  t->to = t->format->open(t->out);
   name_processes(t);
   *out_trace = t;
   return TG_OK;
@@ -365,14 +334,12 @@ tg_status tg_trace_open(const char *path, const tg_program *program, uint64_t fi
 const tg_observer *tg_trace_observer(const tg_trace *trace) { return &trace->observer; }
 
 static void release(tg_trace *t) {
-  for (uint32_t i = 0; i < t->program->invocation_count; i++) free(t->names[i]);
   tg_profile_destroy(t->profile);
   free(t->rows);
   free(t->sections);
   free(t->ended);
   free(t->temporaries);
   free(t->posters);
-  free(t->names);
   free(t);
 }
 
@@ -397,14 +364,10 @@ static json_t *summary(const tg_trace *t, const char *engine, uint64_t cycles, c
   return all;
 }
 
-static const char summary_line[] = "\"otherData\":";
-
 tg_status tg_trace_finish(tg_trace *trace, const char *engine, uint64_t cycles, const char *fault,
                           tg_diag *diag) {
   json_t *other = summary(trace, engine, cycles, fault);
-  fprintf(trace->out, "\n],\n\"displayTimeUnit\":\"ns\",\n%s", summary_line);
-  json_dumpf(other, trace->out, JSON_COMPACT);
-  fputs("\n}\n", trace->out);
+  trace->format->finish(trace->to, other);
   json_decref(other);
   end_packing(trace);
   tg_status status = tg_output_commit(&trace->file, diag);
@@ -413,6 +376,7 @@ tg_status tg_trace_finish(tg_trace *trace, const char *engine, uint64_t cycles, 
 }
 
 void tg_trace_abandon(tg_trace *trace) {
+  trace->format->abandon(trace->to);
   end_packing(trace);
   tg_output_abandon(&trace->file);
   release(trace);
@@ -423,13 +387,7 @@ tg_status tg_trace_summary(const char *path, json_t **out_summary, tg_diag *diag
   if (tg_input_open(path, &file, NULL, diag)) return TG_INVALID; /* says why */
   fclose(file);
   if (!(file = tg_gzip_reader(path))) return tg_fail(diag, TG_INVALID, "%s: cannot be read", path);
-  char *line = NULL;
-  size_t capacity = 0, head = sizeof summary_line - 1;
-  *out_summary = NULL;
-  for (ssize_t length; !*out_summary && (length = getline(&line, &capacity, file)) >= 0;)
-    if ((size_t)length > head && !memcmp(line, summary_line, head))
-      *out_summary = json_loads(line + head, 0, NULL);
-  free(line);
+  *out_summary = tg_chrome_trace.read_summary(file);
   fclose(file);
   if (json_is_array(json_object_get(*out_summary, "sections"))) return TG_OK;
   json_decref(*out_summary);
