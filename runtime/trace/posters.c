@@ -6,17 +6,9 @@
 
 size_t tg_posters_count(const tg_params *m) { return (size_t)(tg_tiles(m) + tg_agcus(m)) * m->semaphores; }
 
-static void note(const tg_params *m, tg_poster *posters, uint32_t target, int64_t semaphore, tg_unit unit,
-                 uint32_t endpoint) {
-  tg_poster *p = &posters[(size_t)target * m->semaphores + (size_t)semaphore];
-  if (!p->units) p->endpoint = (uint16_t)endpoint;
-  p->several |= p->units && p->endpoint != endpoint;
-  p->units |= (uint8_t)(1u << unit);
-}
-
 /* The semaphore behind the data of a SEND or LOAD, at every destination. */
-static void note_arrivals(const tg_params *m, tg_poster *posters, tg_unit unit, uint32_t endpoint,
-                          const tg_instr *in) {
+static void visit_arrivals(const tg_params *m, tg_unit unit, uint32_t endpoint, const tg_instr *in,
+                           tg_post_visit *visit, void *user) {
   bool send = unit == TG_TX && in->common.op == TG_OP_tx_send,
        load = unit == TG_AGCU && in->common.op == TG_OP_agcu_load;
   if (!(send && in->tx.dst_post) && !(load && in->agcu.dst_post)) return;
@@ -27,18 +19,38 @@ static void note_arrivals(const tg_params *m, tg_poster *posters, tg_unit unit, 
                                                                : TG_DIR_SOUTH;
   for (uint32_t position = 0; position < 17; position++)
     if (mask >> position & 1)
-      note(m, posters, tg_lane_endpoint(m, endpoint, direction, position), semaphore, unit, endpoint);
+      visit(user, tg_lane_endpoint(m, endpoint, direction, position), (uint32_t)semaphore);
+}
+
+void tg_visit_posts(const tg_params *m, tg_unit unit, uint32_t endpoint, const tg_instr *instr,
+                    const tg_execution *x, tg_post_visit *visit, void *user) {
+  const tg_common_instr *in = &instr->common;
+  for (int i = 0; i < 4; i++)
+    if (x ? tg_execution_posts(x, i) : in->post_kind[i] != TG_POST_NONE)
+      visit(user, tg_post_endpoint(m, endpoint, in, i), (uint32_t)in->post_sem[i]);
+  visit_arrivals(m, unit, endpoint, instr, visit, user);
+}
+
+typedef struct finding {
+  const tg_params *m;
+  tg_poster *posters;
+  tg_unit unit;
+  uint32_t endpoint;
+} finding;
+
+static void note(void *user, uint32_t target, uint32_t semaphore) {
+  const finding *f = user;
+  tg_poster *p = &f->posters[(size_t)target * f->m->semaphores + semaphore];
+  if (!p->units) p->endpoint = (uint16_t)f->endpoint;
+  p->several |= p->units && p->endpoint != f->endpoint;
+  p->units |= (uint8_t)(1u << f->unit);
 }
 
 static void note_queue(const tg_params *m, tg_poster *posters, tg_unit unit, uint32_t endpoint,
                        const tg_queue *queue) {
-  for (uint32_t pc = 0; pc < queue->count; pc++) {
-    const tg_common_instr *in = &queue->instrs[pc].common;
-    for (int i = 0; i < 4; i++)
-      if (in->post_kind[i] != TG_POST_NONE)
-        note(m, posters, tg_post_endpoint(m, endpoint, in, i), in->post_sem[i], unit, endpoint);
-    note_arrivals(m, posters, unit, endpoint, &queue->instrs[pc]);
-  }
+  finding f = {m, posters, unit, endpoint};
+  for (uint32_t pc = 0; pc < queue->count; pc++)
+    tg_visit_posts(m, unit, endpoint, &queue->instrs[pc], NULL, note, &f);
 }
 
 void tg_posters_find(const tg_program *program, const tg_section *section, tg_poster *posters) {

@@ -2,10 +2,12 @@
 #include "frontend/base/input_file.h"
 #include "frontend/base/output_file.h"
 #include "runtime/json_text.h"
+#include "runtime/trace/arrows.h"
 #include "runtime/trace/gzip.h"
 #include "runtime/trace/memory_use.h"
 #include "runtime/trace/posters.h"
 #include "runtime/trace/profile.h"
+#include "runtime/trace/rates.h"
 #include "runtime/trace/writer.h"
 #include "sim/machine/engine.h"
 
@@ -36,6 +38,8 @@ struct tg_trace {
   bool *ended;
   uint64_t *temporaries; /* bytes by invocation */
   tg_poster *posters;    /* of the section at hand */
+  tg_arrows *arrows;
+  tg_rates *rates;
   row *rows;
   uint32_t rows_an_endpoint, endpoints;
 };
@@ -136,14 +140,20 @@ static void instruction(void *user, const tg_event *e, const tg_execution *x) {
   tg_trace *t = user;
   const tg_observer *profile = tg_profile_observer(t->profile);
   profile->instruction(profile->user, e, x);
+  tg_rates_instruction(t->rates, e);
+  tg_arrow arrow = {0};
+  bool waited = tg_arrows_end(t->arrows, e, &arrow);
   if (!visible(t, e->start, e->end)) return;
   char unit[40];
   unit_text(e, unit);
   uint32_t pid = FIRST_ENDPOINT + e->endpoint;
   tg_track at = thread_for(t, pid, unit_row(e), e->start, e->end, unit);
-  slice(t, at, operation(t, e), tg_unit_name((tg_unit)e->unit), e->start, e->end);
+  if (waited) t->format->arrow(t->to, arrow.from, arrow.cycle, arrow.number);
+  const tg_slice own = {at, e->start, e->end, operation(t, e), tg_unit_name((tg_unit)e->unit), arrow.number};
+  t->format->begin_slice(t->to, &own);
   put_place(t, e, x);
   end_slice(t);
+  tg_arrows_post(t->arrows, e, instr_of(t, e), x, at);
 }
 
 /* --- stalls and bursts */
@@ -209,11 +219,13 @@ static void stall(void *user, const tg_stall *s, const tg_execution *x) {
   text(t, "operation", operation(t, &s->at));
   put_place(t, &s->at, x);
   end_slice(t);
+  if (s->cause == TG_STALL_SEMAPHORE) tg_arrows_wait(t->arrows, s);
 }
 
 static void burst(void *user, const tg_burst *b) {
   tg_trace *t = user;
   const tg_params *m = machine(t);
+  tg_rates_burst(t->rates, b);
   if (!visible(t, b->at.start, b->at.end)) return;
   char row[60] = "DRAM port", name[60];
   if (b->lane) {
@@ -241,6 +253,7 @@ static void begin(void *user, uint32_t invocation, uint64_t begin, uint64_t conf
   profile->begin(profile->user, invocation, begin, config);
   const tg_program *program = t->program;
   tg_posters_find(program, &program->sections[program->invocations[invocation].section], t->posters);
+  tg_arrows_begin(t->arrows);
   t->sections[invocation] = (tg_section_time){.begin = begin, .config = config};
   if (begin > t->end) return;
   static const char *const parts[] = {"constants", "inputs and outputs", "state", "temporaries"};
@@ -291,9 +304,16 @@ static void name_processes(tg_trace *t) {
   t->format->process(t->to, lanes_process(t), 1000, "lanes");
 }
 
-static bool is_packed(const char *path) {
-  size_t length = strlen(path);
-  return length > 3 && !strcmp(path + length - 3, ".gz");
+static bool ends_in(const char *path, size_t length, const char *end) {
+  size_t own = strlen(end);
+  return length > own && !memcmp(path + length - own, end, own);
+}
+
+static size_t packed_end(const char *path) { return ends_in(path, strlen(path), ".gz") ? 3 : 0; }
+
+/* By the end of its name, of which the packed form's is no part. */
+static const tg_trace_format *format_of(const char *path) {
+  return ends_in(path, strlen(path) - packed_end(path), ".pftrace") ? &tg_perfetto_trace : &tg_chrome_trace;
 }
 
 static void end_packing(tg_trace *t) {
@@ -309,7 +329,7 @@ tg_status tg_trace_open(const char *path, const tg_program *program, uint64_t fi
     free(t);
     return status;
   }
-  t->out = is_packed(path) ? tg_gzip_writer(t->file.stream) : t->file.stream;
+  t->out = packed_end(path) ? tg_gzip_writer(t->file.stream) : t->file.stream;
   t->observer = (tg_observer){t, begin, instruction, stall, burst, end};
   t->program = program;
   t->begin = first;
@@ -322,9 +342,11 @@ tg_status tg_trace_open(const char *path, const tg_program *program, uint64_t fi
   t->sections = zeroed(program->invocation_count, sizeof *t->sections);
   t->ended = zeroed(program->invocation_count, sizeof *t->ended);
   t->temporaries = zeroed(program->invocation_count, sizeof *t->temporaries);
+  t->arrows = tg_arrows_create(m);
+  t->rates = tg_rates_create(m);
   t->posters = zeroed(tg_posters_count(m), sizeof *t->posters);
   tg_memory_temporaries(program, t->temporaries);
-  t->format = &tg_chrome_trace;
+  t->format = format_of(path);
   t->to = t->format->open(t->out);
   name_processes(t);
   *out_trace = t;
@@ -335,6 +357,8 @@ const tg_observer *tg_trace_observer(const tg_trace *trace) { return &trace->obs
 
 static void release(tg_trace *t) {
   tg_profile_destroy(t->profile);
+  tg_arrows_destroy(t->arrows);
+  tg_rates_destroy(t->rates);
   free(t->rows);
   free(t->sections);
   free(t->ended);
@@ -366,6 +390,8 @@ static json_t *summary(const tg_trace *t, const char *engine, uint64_t cycles, c
 
 tg_status tg_trace_finish(tg_trace *trace, const char *engine, uint64_t cycles, const char *fault,
                           tg_diag *diag) {
+  tg_rates_write(trace->rates, trace->format, trace->to, SECTIONS_PROCESS, trace->begin,
+                 cycles < trace->end ? cycles : trace->end);
   json_t *other = summary(trace, engine, cycles, fault);
   trace->format->finish(trace->to, other);
   json_decref(other);
@@ -387,7 +413,7 @@ tg_status tg_trace_summary(const char *path, json_t **out_summary, tg_diag *diag
   if (tg_input_open(path, &file, NULL, diag)) return TG_INVALID; /* says why */
   fclose(file);
   if (!(file = tg_gzip_reader(path))) return tg_fail(diag, TG_INVALID, "%s: cannot be read", path);
-  *out_summary = tg_chrome_trace.read_summary(file);
+  *out_summary = format_of(path)->read_summary(file);
   fclose(file);
   if (json_is_array(json_object_get(*out_summary, "sections"))) return TG_OK;
   json_decref(*out_summary);

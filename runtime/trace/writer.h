@@ -49,6 +49,6 @@ typedef struct tg_trace_format {
   json_t *(*read_summary)(FILE *in);
 } tg_trace_format;
 
-extern const tg_trace_format tg_chrome_trace;
+extern const tg_trace_format tg_chrome_trace, tg_perfetto_trace;
 
 #endif

@@ -1,5 +1,6 @@
 /* Traces and profiles: they agree with what the engine reports by itself, and change nothing. */
 #include "frontend/onnx/onnx.h"
+#include "perfetto.pb-c.h"
 #include "runtime/report/report.h"
 #include "runtime/tegula.h"
 #include "runtime/trace/memory_use.h"
@@ -9,6 +10,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static const char *in_dir(tg_arena *arena, const char *name) {
@@ -102,7 +104,7 @@ static bool check_trace(const char *model, const char *engine) {
     size_t i, instructions = 0, sections = 0, counters = 0, stalls = 0;
     json_array_foreach(events, i, event) {
       bool slice = is(event, "ph", "X");
-      counters += is(event, "ph", "C");
+      counters += is(event, "ph", "C") && is(event, "name", "device memory");
       sections += slice && is(event, "cat", "section") && !is(event, "name", "configuration");
       stalls += slice && is(event, "cat", "stall");
       if (!slice || (!is(event, "cat", "mx") && !is(event, "cat", "vx") && !is(event, "cat", "tx") &&
@@ -216,6 +218,132 @@ TG_TEST(trace, may_be_packed) {
          json_equal(one, other));
   json_decref(one);
   json_decref(other);
+  tg_session_close(session);
+  tg_arena_release(&arena);
+}
+
+/* Each arrow goes from a slice that posts to one that begins later, whose unit was stalled for a semaphore until then. */
+TG_TEST(trace, arrows_lead_from_a_post_to_who_waited) {
+  tg_arena arena = {0};
+  tg_diag diag = {""};
+  tg_session *session = compiled(&arena, "gemm");
+  const char *path = in_dir(&arena, "arrows.json");
+  ASSERT(!tg_session_run(session, &(tg_session_run_options){.trace_file = path}, &diag));
+  json_t *trace = json_load_file(path, 0, NULL), *events = json_object_get(trace, "traceEvents"), *event,
+         *other;
+  size_t i, k, arrows = 0;
+  json_array_foreach(events, i, event) {
+    if (!is(event, "ph", "f")) continue;
+    size_t begins = 0, from = 0, to = 0, stalls = 0;
+    uint64_t at = number(event, "ts"), posted = 0;
+    json_array_foreach(events, k, other) {
+      if (is(other, "ph", "s") && number(other, "id") == number(event, "id")) {
+        begins++;
+        posted = number(other, "ts");
+        EXPECT(posted < at);
+      }
+      bool slice = is(other, "ph", "X"), own = number(other, "pid") == number(event, "pid");
+      to += slice && own && number(other, "tid") == number(event, "tid") && number(other, "ts") == at;
+      stalls += slice && own && is(other, "cat", "stall") &&
+                is(json_object_get(other, "args"), "cause", "semaphore") &&
+                number(other, "ts") + number(other, "dur") <= at;
+    }
+    json_array_foreach(events, k, other) {
+      from += is(other, "ph", "X") && !is(other, "cat", "stall") &&
+              number(other, "ts") + number(other, "dur") == posted + 1;
+    }
+    EXPECT(begins == 1 && to == 1 && from > 0 && stalls > 0);
+    if (++arrows == 50) break;
+  }
+  EXPECT(arrows > 10);
+  json_decref(trace);
+  tg_session_close(session);
+  tg_arena_release(&arena);
+}
+
+/* ---- Perfetto's format, read by protobuf-c */
+
+enum { MOST_TRACKS = 4096, MOST_NAMES = 4096 };
+typedef struct perfetto {
+  char *names[MOST_NAMES];    /* of events, by iid */
+  uint64_t open[MOST_TRACKS]; /* begin of the slice that is open on a track */
+  uint64_t open_name[MOST_TRACKS];
+  size_t slices, arrows_out, arrows_in, counters;
+  uint64_t sum; /* of slices: what does not depend on their order */
+} perfetto;
+
+static uint64_t slice_hash(const char *name, uint64_t begin, uint64_t cycles) {
+  uint64_t hash = 1469598103934665603u;
+  for (; *name; name++) hash = (hash ^ (unsigned char)*name) * 1099511628211u;
+  return (hash ^ begin) * 1099511628211u + cycles;
+}
+
+static void read_packet(perfetto *p, const Tegula__Trace__TracePacket *packet) {
+  const Tegula__Trace__InternedData *data = packet->interned_data;
+  for (size_t i = 0; data && i < data->n_event_names; i++) {
+    ASSERT(data->event_names[i]->iid < MOST_NAMES && !p->names[data->event_names[i]->iid]);
+    p->names[data->event_names[i]->iid] = strdup(data->event_names[i]->name);
+  }
+  const Tegula__Trace__TrackEvent *e = packet->track_event;
+  if (!e) return;
+  ASSERT(e->track_uuid < MOST_TRACKS);
+  p->arrows_out += e->n_flow_ids;
+  p->arrows_in += e->n_terminating_flow_ids;
+  p->counters += e->type == 4;
+  if (e->type == 1) {
+    ASSERT(e->name_iid < MOST_NAMES && p->names[e->name_iid]);
+    EXPECT(!p->open_name[e->track_uuid] || !strcmp(p->names[e->name_iid], "configuration"));
+    p->open[e->track_uuid] = packet->timestamp;
+    p->open_name[e->track_uuid] = e->name_iid;
+  }
+  if (e->type != 2) return;
+  ASSERT(p->open_name[e->track_uuid]);
+  p->slices++;
+  p->sum += slice_hash(p->names[p->open_name[e->track_uuid]], p->open[e->track_uuid],
+                       packet->timestamp - p->open[e->track_uuid]);
+  p->open_name[e->track_uuid] = 0;
+}
+
+TG_TEST(trace, of_perfetto_says_what_that_of_chrome_says) {
+  tg_arena arena = {0};
+  tg_diag diag = {""};
+  tg_session *session = compiled(&arena, "lenet");
+  const char *one = in_dir(&arena, "t.json"), *two = in_dir(&arena, "t.pftrace");
+  ASSERT(!tg_session_run(session, &(tg_session_run_options){.trace_file = one}, &diag));
+  ASSERT(!tg_session_run(session, &(tg_session_run_options){.trace_file = two}, &diag));
+  json_t *trace = json_load_file(one, 0, NULL), *event, *summaries[2];
+  perfetto wanted = {0}, *got = TG_NEW(&arena, perfetto);
+  size_t i;
+  json_array_foreach(json_object_get(trace, "traceEvents"), i, event) {
+    wanted.arrows_out += is(event, "ph", "s");
+    wanted.arrows_in += is(event, "ph", "f");
+    if (is(event, "ph", "C")) wanted.counters += json_object_size(json_object_get(event, "args"));
+    if (!is(event, "ph", "X")) continue;
+    wanted.slices++;
+    wanted.sum += slice_hash(json_string_value(json_object_get(event, "name")), number(event, "ts"),
+                             number(event, "dur"));
+  }
+  json_decref(trace);
+  FILE *file = fopen(two, "rb");
+  fseek(file, 0, SEEK_END);
+  size_t size = (size_t)ftell(file);
+  uint8_t *bytes = TG_NEW_ARRAY(&arena, uint8_t, size);
+  rewind(file);
+  EXPECT_EQ(fread(bytes, 1, size, file), size);
+  fclose(file);
+  Tegula__Trace__Trace *packets = tegula__trace__trace__unpack(NULL, size, bytes);
+  ASSERT(packets);
+  for (i = 0; i < packets->n_packet; i++) read_packet(got, packets->packet[i]);
+  tegula__trace__trace__free_unpacked(packets, NULL);
+  EXPECT_EQ(got->slices, wanted.slices);
+  EXPECT_EQ(got->sum, wanted.sum);
+  EXPECT_EQ(got->arrows_out, wanted.arrows_out);
+  EXPECT_EQ(got->arrows_in, wanted.arrows_in);
+  EXPECT_EQ(got->counters, wanted.counters);
+  EXPECT(!tg_trace_summary(one, &summaries[0], &diag) && !tg_trace_summary(two, &summaries[1], &diag) &&
+         json_equal(summaries[0], summaries[1]));
+  for (i = 0; i < 2; i++) json_decref(summaries[i]);
+  for (i = 0; i < MOST_NAMES; i++) free(got->names[i]);
   tg_session_close(session);
   tg_arena_release(&arena);
 }

@@ -1,0 +1,428 @@
+/* Perfetto's own format: packets of protocol buffers. Names are interned: a packet that uses one for the first time defines
+ * it. Packets stand in the order in which events are told, which is none of time but is for each thread; Perfetto sorts
+ * them, and keeps the order of those of one time. One cycle is one microsecond, as in the other format: the clock's unit. */
+#include "frontend/base/hash.h"
+#include "frontend/base/status.h"
+#include "perfetto.pb-c.h"
+#include "runtime/json_text.h"
+#include "runtime/trace/writer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { SEQUENCE = 1, CYCLES_CLOCK = 64 /* the first of a sequence's own */, BOOTTIME = 6, CYCLE_NS = 1000 };
+enum { SLICE_BEGIN = 1, SLICE_END, INSTANT, COUNTER }; /* TrackEvent.Type */
+enum { FIRST_COUNTER = 1000 /* below threads */ };
+enum { EXPLICIT_CHILDREN = 3, EXPLICIT_PROCESSES = 1 };                /* orders of tracks */
+enum { STATE_CLEARED = 1, NEEDS_STATE = 2 };                           /* sequence_flags */
+enum { VALUES = 24, ENTRIES = 16, ITEMS = 4, NEW = VALUES + ENTRIES }; /* of a slice at most */
+enum { PACKET_TAG = 1 << 3 | 2 /* Trace.packet, of a length */, VARINT_BYTES = 10, MOST_BYTES = 1 << 28 };
+
+typedef Tegula__Trace__DebugAnnotation annotation;
+
+/* Texts that have numbers from 1 on. */
+typedef enum set { CATEGORIES, NAMES, KEYS, STRINGS, TRACKS, SETS } set;
+
+typedef struct numbered {
+  char *text; /* owned; NULL: a free slot */
+  uint64_t hash, iid;
+} numbered;
+
+typedef struct table {
+  numbered *slots; /* a power of two of them, at most half of them in use */
+  size_t capacity, count;
+} table;
+
+/* Names that the packet at hand defines. */
+typedef struct definitions {
+  Tegula__Trace__Name names[NEW];
+  Tegula__Trace__Name *pointers[NEW];
+  size_t count;
+} definitions;
+
+struct tg_trace_writer {
+  FILE *out;
+  uint8_t *bytes; /* of a packet */
+  size_t capacity;
+  table tables[SETS];
+  definitions defined[STRINGS];
+  Tegula__Trace__InternedString strings[NEW];
+  Tegula__Trace__InternedString *string_pointers[NEW];
+  size_t string_count;
+  uint64_t first_track;
+  /* The slice at hand. */
+  tg_slice slice;
+  uint64_t name_iid, category_iid;
+  annotation values[VALUES], entries[ENTRIES], items[ITEMS];
+  annotation *value_pointers[VALUES], *entry_pointers[ENTRIES], *item_pointers[ITEMS];
+  size_t value_count, entry_count;
+  bool grouped; /* values are entries of the last one */
+};
+
+static void *allocated(size_t count, size_t size) {
+  void *memory = calloc(count, size);
+  if (!memory) tg_die("out of memory");
+  return memory;
+}
+
+/* --- packets */
+
+static size_t put_varint(uint8_t *to, uint64_t value) {
+  size_t size = 0;
+  for (; value >= 0x80; value >>= 7) to[size++] = (uint8_t)(value | 0x80);
+  to[size++] = (uint8_t)value;
+  return size;
+}
+
+/* With the names that it defines. */
+static void put_packet(tg_trace_writer *w, Tegula__Trace__TracePacket *packet, uint32_t flags) {
+  Tegula__Trace__InternedData data = TEGULA__TRACE__INTERNED_DATA__INIT;
+  data.n_event_categories = w->defined[CATEGORIES].count;
+  data.event_categories = w->defined[CATEGORIES].pointers;
+  data.n_event_names = w->defined[NAMES].count;
+  data.event_names = w->defined[NAMES].pointers;
+  data.n_debug_annotation_names = w->defined[KEYS].count;
+  data.debug_annotation_names = w->defined[KEYS].pointers;
+  data.n_debug_annotation_string_values = w->string_count;
+  data.debug_annotation_string_values = w->string_pointers;
+  if (data.n_event_categories + data.n_event_names + data.n_debug_annotation_names + w->string_count)
+    packet->interned_data = &data;
+  packet->has_trusted_packet_sequence_id = true;
+  packet->has_sequence_flags = flags != 0;
+  packet->trusted_packet_sequence_id = SEQUENCE;
+  packet->sequence_flags = flags;
+  size_t size = tegula__trace__trace_packet__get_packed_size(packet);
+  if (size > w->capacity) {
+    free(w->bytes);
+    w->bytes = allocated(w->capacity = 2 * size, 1);
+  }
+  uint8_t head[1 + VARINT_BYTES] = {PACKET_TAG};
+  fwrite(head, 1, 1 + put_varint(head + 1, size), w->out);
+  tegula__trace__trace_packet__pack(packet, w->bytes);
+  fwrite(w->bytes, 1, size, w->out);
+  for (int i = 0; i < STRINGS; i++) w->defined[i].count = 0;
+  w->string_count = 0;
+}
+
+static void put_event(tg_trace_writer *w, Tegula__Trace__TrackEvent *event, int type, uint64_t track,
+                      uint64_t cycle) {
+  Tegula__Trace__TracePacket packet = TEGULA__TRACE__TRACE_PACKET__INIT;
+  packet.has_timestamp = event->has_type = event->has_track_uuid = true;
+  packet.timestamp = cycle;
+  event->type = type;
+  event->track_uuid = track;
+  packet.track_event = event;
+  put_packet(w, &packet, NEEDS_STATE); /* the clock is a part of it, too */
+}
+
+static void put_track(tg_trace_writer *w, Tegula__Trace__TrackDescriptor *track, uint64_t uuid,
+                      uint64_t parent, uint32_t order) {
+  Tegula__Trace__TracePacket packet = TEGULA__TRACE__TRACE_PACKET__INIT;
+  track->has_uuid = track->has_sibling_order_rank = true;
+  track->uuid = uuid;
+  track->has_parent_uuid = parent != 0;
+  track->parent_uuid = parent;
+  track->sibling_order_rank = (int32_t)order;
+  packet.track_descriptor = track;
+  put_packet(w, &packet, 0);
+}
+
+/* --- names */
+
+static numbered *slot_of(const table *t, uint64_t hash, const char *text) {
+  size_t at = hash & (t->capacity - 1);
+  while (t->slots[at].text && (t->slots[at].hash != hash || strcmp(t->slots[at].text, text) != 0))
+    at = (at + 1) & (t->capacity - 1);
+  return &t->slots[at];
+}
+
+static void enlarge(table *t) {
+  table old = *t;
+  t->capacity = old.capacity ? 2 * old.capacity : 64;
+  t->slots = allocated(t->capacity, sizeof *t->slots);
+  for (size_t i = 0; i < old.capacity; i++)
+    if (old.slots[i].text) *slot_of(t, old.slots[i].hash, old.slots[i].text) = old.slots[i];
+  free(old.slots);
+}
+
+/* The entry of a text, whether it was there or not. */
+static const numbered *enter(table *t, const char *text, bool *out_new) {
+  if (2 * t->count >= t->capacity) enlarge(t);
+  uint64_t hash = tg_hash_text(text);
+  numbered *slot = slot_of(t, hash, text);
+  *out_new = !slot->text;
+  if (*out_new) {
+    size_t size = strlen(text) + 1;
+    *slot = (numbered){memcpy(allocated(size, 1), text, size), hash, ++t->count};
+  }
+  return slot;
+}
+
+/* The number of a text, which the packet at hand defines where it is new. */
+static uint64_t intern(tg_trace_writer *w, set which, const char *text) {
+  bool is_new;
+  const numbered *entry = enter(&w->tables[which], text, &is_new);
+  if (!is_new) return entry->iid;
+  if (which == STRINGS) {
+    Tegula__Trace__InternedString *s = w->string_pointers[w->string_count] = &w->strings[w->string_count];
+    w->string_count++;
+    tegula__trace__interned_string__init(s);
+    s->has_iid = s->has_str = true;
+    s->iid = entry->iid;
+    s->str = (ProtobufCBinaryData){strlen(entry->text), (uint8_t *)entry->text};
+  } else {
+    definitions *d = &w->defined[which];
+    Tegula__Trace__Name *n = d->pointers[d->count] = &d->names[d->count];
+    d->count++;
+    tegula__trace__name__init(n);
+    n->has_iid = true;
+    n->iid = entry->iid;
+    n->name = entry->text;
+  }
+  return entry->iid;
+}
+
+/* The same of a text whose bytes may not be UTF-8. */
+static uint64_t intern_bytes(tg_trace_writer *w, set which, const char *bytes) {
+  json_t *text = tg_json_text(bytes);
+  uint64_t iid = intern(w, which, json_string_value(text));
+  json_decref(text);
+  return iid;
+}
+
+/* --- tracks */
+
+/* Tracks have small numbers, since each event says its own: of a text that tells it apart, "pid.tid" or a counter's. */
+static uint64_t uuid_of(tg_trace_writer *w, tg_track at) {
+  char text[32];
+  bool is_new;
+  snprintf(text, sizeof text, "%u.%u", at.pid, at.tid);
+  return enter(&w->tables[TRACKS], text, &is_new)->iid;
+}
+
+static uint64_t process_uuid(tg_trace_writer *w, uint32_t pid) { return uuid_of(w, (tg_track){pid, 0}); }
+
+static tg_trace_writer *open_writer(FILE *out) {
+  tg_trace_writer *w = allocated(1, sizeof *w);
+  w->out = out;
+  Tegula__Trace__Clock cycles = TEGULA__TRACE__CLOCK__INIT, boot = TEGULA__TRACE__CLOCK__INIT;
+  cycles.has_clock_id = cycles.has_timestamp = cycles.has_unit_multiplier_ns = true;
+  cycles.clock_id = CYCLES_CLOCK;
+  cycles.unit_multiplier_ns = CYCLE_NS;
+  boot.has_clock_id = boot.has_timestamp = true;
+  boot.clock_id = BOOTTIME;
+  Tegula__Trace__ClockSnapshot clocks = TEGULA__TRACE__CLOCK_SNAPSHOT__INIT;
+  clocks.n_clocks = 2;
+  clocks.clocks = (Tegula__Trace__Clock *[]){&cycles, &boot};
+  Tegula__Trace__TracePacketDefaults defaults = TEGULA__TRACE__TRACE_PACKET_DEFAULTS__INIT;
+  defaults.has_timestamp_clock_id = true;
+  defaults.timestamp_clock_id = CYCLES_CLOCK;
+  Tegula__Trace__TracePacket first = TEGULA__TRACE__TRACE_PACKET__INIT,
+                             second = TEGULA__TRACE__TRACE_PACKET__INIT;
+  first.clock_snapshot = &clocks;
+  put_packet(w, &first, STATE_CLEARED);
+  second.trace_packet_defaults = &defaults;
+  put_packet(w, &second, STATE_CLEARED);
+  return w;
+}
+
+static void process(tg_trace_writer *w, uint32_t pid, uint32_t order, const char *name) {
+  Tegula__Trace__ProcessDescriptor process = TEGULA__TRACE__PROCESS_DESCRIPTOR__INIT;
+  process.has_pid = true;
+  process.pid = (int32_t)pid;
+  process.process_name = (char *)(uintptr_t)name;
+  Tegula__Trace__TrackDescriptor track = TEGULA__TRACE__TRACK_DESCRIPTOR__INIT;
+  track.process = &process;
+  track.has_child_ordering = track.has_process_ordering = true;
+  track.child_ordering = EXPLICIT_CHILDREN;
+  track.process_ordering = EXPLICIT_PROCESSES;
+  put_track(w, &track, process_uuid(w, pid), 0, order);
+}
+
+/* Tracks of one name are drawn as one: copies keep it. */
+static void thread(tg_trace_writer *w, tg_track at, const char *name, uint32_t copy) {
+  (void)copy;
+  Tegula__Trace__TrackDescriptor track = TEGULA__TRACE__TRACK_DESCRIPTOR__INIT;
+  track.name = (char *)(uintptr_t)name;
+  if (!w->first_track) w->first_track = uuid_of(w, at);
+  put_track(w, &track, uuid_of(w, at), process_uuid(w, at.pid), at.tid);
+}
+
+/* --- slices */
+
+static void begin_slice(tg_trace_writer *w, const tg_slice *s) {
+  w->slice = *s;
+  w->name_iid = intern_bytes(w, NAMES, s->name);
+  w->category_iid = intern(w, CATEGORIES, s->category);
+  w->value_count = w->entry_count = 0;
+  w->grouped = false;
+}
+
+/* A new value of the slice, or of its group. */
+static annotation *value_of(tg_trace_writer *w, const char *key) {
+  annotation *value = w->grouped ? &w->entries[w->entry_count] : &w->values[w->value_count];
+  tegula__trace__debug_annotation__init(value);
+  if (w->grouped)
+    w->entry_pointers[w->entry_count++] = value;
+  else
+    w->value_pointers[w->value_count++] = value;
+  value->has_name_iid = true;
+  value->name_iid = intern(w, KEYS, key);
+  return value;
+}
+
+static void number(tg_trace_writer *w, const char *key, uint64_t number) {
+  annotation *value = value_of(w, key);
+  value->has_uint_value = true;
+  value->uint_value = number;
+}
+
+static void text(tg_trace_writer *w, const char *key, const char *text) {
+  annotation *value = value_of(w, key);
+  value->has_string_value_iid = true;
+  value->string_value_iid = intern_bytes(w, STRINGS, text);
+}
+
+static void list(tg_trace_writer *w, const char *key, const uint32_t *values, int count) {
+  annotation *value = value_of(w, key);
+  for (int i = 0; i < count; i++) {
+    annotation *item = w->item_pointers[i] = &w->items[i];
+    tegula__trace__debug_annotation__init(item);
+    item->has_uint_value = true;
+    item->uint_value = values[i];
+  }
+  value->n_array_values = (size_t)count;
+  value->array_values = w->item_pointers;
+}
+
+static void begin_group(tg_trace_writer *w, const char *key) {
+  value_of(w, key)->dict_entries = w->entry_pointers;
+  w->grouped = true;
+}
+
+static void end_group(tg_trace_writer *w) {
+  w->values[w->value_count - 1].n_dict_entries = w->entry_count;
+  w->grouped = false;
+}
+
+static void end_slice(tg_trace_writer *w) {
+  Tegula__Trace__TrackEvent begin = TEGULA__TRACE__TRACK_EVENT__INIT, end = TEGULA__TRACE__TRACK_EVENT__INIT;
+  uint64_t track = uuid_of(w, w->slice.at);
+  begin.has_name_iid = true;
+  begin.name_iid = w->name_iid;
+  begin.n_category_iids = 1;
+  begin.category_iids = &w->category_iid;
+  begin.n_debug_annotations = w->value_count;
+  begin.debug_annotations = w->value_pointers;
+  begin.n_terminating_flow_ids = w->slice.arrow != 0;
+  begin.terminating_flow_ids = &w->slice.arrow;
+  put_event(w, &begin, SLICE_BEGIN, track, w->slice.first);
+  put_event(w, &end, SLICE_END, track, w->slice.last + 1);
+}
+
+/* From an instant inside the slice: its begin has been written. */
+static void arrow(tg_trace_writer *w, tg_track at, uint64_t cycle, uint64_t arrow) {
+  Tegula__Trace__TrackEvent event = TEGULA__TRACE__TRACK_EVENT__INIT;
+  event.has_name_iid = true;
+  event.name_iid = intern(w, NAMES, "post");
+  event.n_flow_ids = 1;
+  event.flow_ids = &arrow;
+  put_event(w, &event, INSTANT, uuid_of(w, at), cycle);
+}
+
+/* A track a part: Perfetto's counters have one value. */
+static void counter(tg_trace_writer *w, uint32_t pid, uint64_t cycle, const char *name,
+                    const char *const *parts, const double *values, int count) {
+  for (int i = 0; i < count; i++) {
+    char title[96];
+    snprintf(title, sizeof title, "%s: %s", name, parts[i]);
+    bool is_new;
+    uint64_t uuid = enter(&w->tables[TRACKS], title, &is_new)->iid;
+    if (is_new) {
+      Tegula__Trace__CounterDescriptor of = TEGULA__TRACE__COUNTER_DESCRIPTOR__INIT;
+      Tegula__Trace__TrackDescriptor track = TEGULA__TRACE__TRACK_DESCRIPTOR__INIT;
+      track.name = title;
+      track.counter = &of;
+      put_track(w, &track, uuid, process_uuid(w, pid), FIRST_COUNTER + (uint32_t)uuid);
+    }
+    Tegula__Trace__TrackEvent event = TEGULA__TRACE__TRACK_EVENT__INIT;
+    event.has_double_counter_value = true;
+    event.double_counter_value = values[i];
+    put_event(w, &event, COUNTER, uuid, cycle);
+  }
+}
+
+/* --- the summary: a last event of the first track, with one text */
+
+static void release(tg_trace_writer *w) {
+  for (int i = 0; i < SETS; i++) {
+    for (size_t k = 0; k < w->tables[i].capacity; k++) free(w->tables[i].slots[k].text);
+    free(w->tables[i].slots);
+  }
+  free(w->bytes);
+  free(w);
+}
+
+static const char summary_name[] = "summary";
+
+static void finish(tg_trace_writer *w, const json_t *summary) {
+  char *json = json_dumps(summary, JSON_COMPACT);
+  if (!json) tg_die("out of memory");
+  begin_slice(w, &(tg_slice){.name = summary_name, .category = summary_name});
+  annotation *value = value_of(w, summary_name);
+  value->string_value = json;
+  Tegula__Trace__TrackEvent event = TEGULA__TRACE__TRACK_EVENT__INIT;
+  event.has_name_iid = true;
+  event.name_iid = w->name_iid;
+  event.n_debug_annotations = 1;
+  event.debug_annotations = w->value_pointers;
+  put_event(w, &event, INSTANT, w->first_track, 0);
+  free(json);
+  release(w);
+}
+
+static void abandon(tg_trace_writer *w) { release(w); }
+
+/* The next packet into *bytes, which grows; 0: the file ends, or is another one. */
+static size_t next_packet(FILE *in, uint8_t **bytes, size_t *capacity) {
+  uint64_t size = 0;
+  int byte = getc(in), shift = 0;
+  if (byte != PACKET_TAG) return 0;
+  do {
+    byte = getc(in);
+    size |= (uint64_t)(byte & 0x7f) << shift;
+    shift += 7;
+  } while (byte != EOF && byte & 0x80 && shift < 35);
+  if (byte == EOF || byte & 0x80 || !size || size > MOST_BYTES) return 0;
+  if (size > *capacity) {
+    free(*bytes);
+    *bytes = allocated(*capacity = 2 * size, 1);
+  }
+  return fread(*bytes, 1, size, in) == size ? size : 0;
+}
+
+/* The only value that is a text of its own. */
+static json_t *summary_of(const uint8_t *bytes, size_t size) {
+  Tegula__Trace__TracePacket *packet = tegula__trace__trace_packet__unpack(NULL, size, bytes);
+  json_t *summary = NULL;
+  if (packet && packet->track_event && packet->track_event->n_debug_annotations == 1 &&
+      packet->track_event->debug_annotations[0]->string_value)
+    summary = json_loads(packet->track_event->debug_annotations[0]->string_value, 0, NULL);
+  tegula__trace__trace_packet__free_unpacked(packet, NULL);
+  return summary;
+}
+
+static json_t *read_summary(FILE *in) {
+  uint8_t *bytes[2] = {NULL, NULL};
+  size_t capacity[2] = {0, 0}, size = 0;
+  int last = 0;
+  for (size_t next; (next = next_packet(in, &bytes[!last], &capacity[!last])); size = next) last = !last;
+  json_t *summary = size ? summary_of(bytes[last], size) : NULL;
+  free(bytes[0]);
+  free(bytes[1]);
+  return summary;
+}
+
+const tg_trace_format tg_perfetto_trace = {open_writer, process, thread,      begin_slice, number,
+                                           text,        list,    begin_group, end_group,   end_slice,
+                                           arrow,       counter, finish,      abandon,     read_summary};
