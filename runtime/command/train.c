@@ -1,6 +1,7 @@
 /* tegula train */
 #include "frontend/base/output_file.h"
 #include "runtime/command/train_options.h"
+#include "runtime/numerics/numerics.h"
 #include "runtime/report/report.h"
 #include "runtime/training/trainer_state.h"
 
@@ -139,7 +140,11 @@ static tg_status report(training *t) {
   json_t *all = tg_run_report(&t->run, t->eval_data ? &t->evaluation : NULL);
   tg_status status = write_report(t, all);
   tg_progress(context, NULL);
-  if (!status && tg_answer_as_text(context, all)) tg_run_print(all, context->verbose, stdout);
+  if (!status && tg_answer_as_text(context, all)) {
+    tg_run_print(all, context->verbose, stdout);
+    if (json_object_get(all, "numerics"))
+      tg_numerics_print(json_object_get(all, "numerics"), context->verbose, stdout);
+  }
   json_decref(all);
   return status;
 }
@@ -210,6 +215,10 @@ static tg_status execute(training *t) {
   if (!status && t->eval_data) {
     tg_progress(context, "evaluating");
     status = tg_run_evaluate(&t->run, t->eval_data, &t->eval_labels, &t->evaluation, &context->diag);
+  }
+  if (!status && tg_given(o, TG_OPT_NUMERICS)) {
+    tg_progress(context, "evaluating each operator");
+    status = tg_trainer_numerics(trainer, tg_option_real(o, TG_OPT_BOUND, TG_NUMERICS_BOUND), &context->diag);
   }
   if (!status) status = write_results(t);
   if (!status) status = report(t);

@@ -65,13 +65,12 @@ static side new_side(const tg_graph *graph, tg_arena *arena) {
   return s;
 }
 
-static void set_inputs(side *s, const tg_session *session) {
+static void set_inputs(side *s, const float *const *inputs) {
   for (int i = 0; i < s->graph->input_count; i++) {
     const tg_value *value = s->graph->inputs[i];
     int64_t count = tg_value_elements(value);
     void *data = s->data[value->index] = new_tensor(count, tg_dtype_size(value->dtype));
-    for (int64_t e = 0; e < count; e++)
-      tg_store_f32(data, value->dtype, (size_t)e, session->input_data[i][e]);
+    for (int64_t e = 0; e < count; e++) tg_store_f32(data, value->dtype, (size_t)e, inputs[i][e]);
   }
 }
 
@@ -226,41 +225,48 @@ static void run_node(analysis *a, const tg_node *node, const tg_node *exact) {
   tg_arena_release(&arena);
 }
 
-static tg_status check_cost(const tg_session *s, const tg_graph *graph, tg_diag *diag) {
+static tg_status check_cost(const tg_numerics_model *model, tg_diag *diag) {
   int64_t sum = 0;
-  TG_FOR_NODES(graph, node)
+  TG_FOR_NODES(model->graph, node)
   if (__builtin_add_overflow(sum, tg_reference_cost(node), &sum) || sum > MOST_OPERATIONS / 3)
     return tg_fail(
         diag, TG_INVALID,
         "%s: more than %.0e operations, which plain C would take long for: smaller --batch or --dim may do",
-        s->path, (double)MOST_OPERATIONS / 3);
-  for (int i = 0; i < s->input_count; i++)
-    if (!s->input_data[i]) return tg_fail(diag, TG_INVALID, "input \"%s\" has no values", s->inputs[i].name);
+        model->path, (double)MOST_OPERATIONS / 3);
   return TG_OK;
 }
 
-tg_status tg_numerics(const tg_session *session, double bound, json_t **out_object, tg_diag *diag) {
-  const tg_graph *graph = session->decided;
+tg_status tg_numerics_of(const tg_numerics_model *model, double bound, json_t **out_object, tg_diag *diag) {
   *out_object = NULL;
-  if (!graph)
-    return tg_fail(diag, TG_INVALID, "%s: is a compiled program: only a model has operators", session->path);
-  if (check_cost(session, graph, diag)) return TG_INVALID;
+  if (check_cost(model, diag)) return TG_INVALID;
   tg_arena arena = {0};
-  tg_graph *exact = widened(graph, &arena);
-  analysis a = {new_side(graph, &arena), new_side(exact, &arena), json_array(), bound, NULL};
-  set_inputs(&a.policy, session);
-  set_inputs(&a.exact, session);
+  tg_graph *exact = widened(model->graph, &arena);
+  analysis a = {new_side(model->graph, &arena), new_side(exact, &arena), json_array(), bound, NULL};
+  set_inputs(&a.policy, model->inputs);
+  set_inputs(&a.exact, model->inputs);
   const tg_node *twin = exact->first;
-  TG_FOR_NODES(graph, node) {
+  TG_FOR_NODES(model->graph, node) {
     run_node(&a, node, twin);
     twin = twin->next;
   }
   *out_object =
-      json_pack("{s:s, s:o, s:o, s:f, s:o, s:o}", "tegula", tg_version(), "model",
-                tg_json_text(session->path), "precision", json_loads(session->precision, 0, NULL), "bound",
-                bound, "first_broken", a.first ? json_incref(a.first) : json_null(), "results", a.rows);
+      json_pack("{s:s, s:o, s:o, s:f, s:o, s:o}", "tegula", tg_version(), "model", tg_json_text(model->path),
+                "precision", json_loads(model->precision, 0, NULL), "bound", bound, "first_broken",
+                a.first ? json_incref(a.first) : json_null(), "results", a.rows);
   release(&a.policy);
   release(&a.exact);
   tg_arena_release(&arena);
   return TG_OK;
+}
+
+tg_status tg_numerics(const tg_session *session, double bound, json_t **out_object, tg_diag *diag) {
+  *out_object = NULL;
+  if (!session->decided)
+    return tg_fail(diag, TG_INVALID, "%s: is a compiled program: only a model has operators", session->path);
+  for (int i = 0; i < session->input_count; i++)
+    if (!session->input_data[i])
+      return tg_fail(diag, TG_INVALID, "input \"%s\" has no values", session->inputs[i].name);
+  const tg_numerics_model model = {session->decided, session->path, session->precision,
+                                   (const float *const *)session->input_data};
+  return tg_numerics_of(&model, bound, out_object, diag);
 }

@@ -14,9 +14,19 @@
 
 #define TG_NUMERICS_BOUND 0.01 /* unless another is asked for */
 
-/* Of a compiled session with its inputs set. `bound`: of a result's relative error (rms of the error over rms of the FP32
- * result) that counts as broken. The object's keys are those of docs/precision-errors.md; the caller owns it. TG_INVALID:
- * an input has no values, or the model is more than the evaluator can do in a minute or so. */
+/* A graph whose precision is decided, with values for its inputs, dense, in the graph's order. */
+typedef struct tg_numerics_model {
+  const tg_graph *graph;
+  const char *path, *precision; /* of the report: file, and the policy as JSON */
+  const float *const *inputs;
+} tg_numerics_model;
+
+/* `bound`: of a result's relative error (rms of the error over rms of the FP32 result) that counts as broken. The object's
+ * keys are those of docs/precision-errors.md; the caller owns it. TG_INVALID: the graph is more than the evaluator can
+ * do in a minute or so. */
+tg_status tg_numerics_of(const tg_numerics_model *model, double bound, json_t **out_object, tg_diag *diag);
+
+/* Of a compiled session with its inputs set. TG_INVALID also where an input has no values. */
 tg_status tg_numerics(const tg_session *session, double bound, json_t **out_object, tg_diag *diag);
 
 /* As a table; `verbose`: of all operators, otherwise of those that add most. */

@@ -69,10 +69,17 @@ static tg_status infer_model(tg_trainer *t, tg_diag *diag) {
   return status;
 }
 
+static void keep_decided(void *user, const char *pass, const tg_graph *graph) {
+  tg_trainer *t = user;
+  if (!strcmp(pass, "precision")) t->decided = tg_graph_clone(graph, &t->arena);
+}
+
 static tg_status build_and_map(tg_trainer *t, tg_diag *diag) {
   tg_frontend_options frontend;
   tg_frontend_defaults(&frontend);
   frontend.precision = t->precision;
+  frontend.observe = keep_decided;
+  frontend.observe_user = t;
   tg_status status = infer_model(t, diag);
   if (!status) status = tg_training_build(t->model, &t->options.step, &t->arena, &t->step, &t->plan, diag);
   if (status) return status;

@@ -18,7 +18,8 @@ struct tg_trainer {
   tg_params params;
   tg_precision_options precision;
   tg_map_options map;
-  tg_graph *step; /* before lowering */
+  tg_graph *step;    /* before lowering */
+  tg_graph *decided; /* as the policy left it, with casts */
   tg_training_plan plan;
   const char *policy; /* row of formats.def */
 
@@ -52,5 +53,9 @@ void tg_trainer_reset(tg_trainer *trainer);
  * values: time depends on neither. Nothing happens where the steps themselves have time, or this build has no
  * such engine. */
 tg_status tg_trainer_time_step(tg_trainer *trainer, tg_diag *diag);
+
+/* Errors of each operator of a step, forward, backward and update, into the session's report: of one more on the last batch,
+ * from the parameters as they are. TG_INVALID: as tg_numerics_of, or no step was run. */
+tg_status tg_trainer_numerics(tg_trainer *trainer, double bound, tg_diag *diag);
 
 #endif

@@ -419,6 +419,52 @@ TG_TEST(train, fp16_learns_under_a_loss_scale) {
   json_decref(all);
 }
 
+static double relative_of(const json_t *results, const char *tensor) {
+  const json_t *row;
+  size_t i;
+  json_array_foreach(results, i, row) {
+    if (!strcmp(json_string_value(json_object_get(row, "tensor")), tensor)) {
+      EXPECT(json_is_true(json_object_get(row, "backward")));
+      return number(row, "relative");
+    }
+  }
+  return -1;
+}
+
+/* What is told of a gradient's error is how far the array's gradients are apart under the two policies. */
+TG_TEST(train, numerics_of_a_step_are_those_of_its_gradients) {
+  static const char *const weights[] = {"w1", "w2"};
+  tg_arena arena = {0};
+  make_digits();
+  EXPECT_EQ(tegula(DIGITS "--batch 8 --steps 1 --lr 0 --save-grads exact -q")->status, 0);
+  const outcome *o = tegula(DIGITS "--batch 8 --steps 1 --lr 0 --graphamp-preset mp1 "
+                                   "--save-grads narrow --numerics --bound 1e-4 --report n.json");
+  EXPECT_STR(o->err, "");
+  EXPECT_HAS(o->out, "errors against FP32 by operator");
+  EXPECT_HAS(o->out, "first beyond 0.0001: ");
+  json_t *report = json_load_file(here(&arena, "n.json"), 0, NULL),
+         *results = json_object_get(json_object_get(report, "numerics"), "results");
+  for (int w = 0; w < 2; w++) {
+    int64_t count = 0, same = 0;
+    const float *r = read_floats(&arena, here(&arena, tg_arena_printf(&arena, "exact/%s.npy", weights[w])),
+                                 &count),
+                *y = read_floats(&arena, here(&arena, tg_arena_printf(&arena, "narrow/%s.npy", weights[w])),
+                                 &same);
+    ASSERT(r && y && count == same);
+    double error = 0, size = 0;
+    for (int64_t i = 0; i < count; i++) {
+      error += pow((double)y[i] - (double)r[i], 2);
+      size += pow((double)r[i], 2);
+    }
+    double told = relative_of(results, tg_arena_printf(&arena, "%s.grad", weights[w])),
+           is = sqrt(error / size);
+    EXPECT(is > 1e-4);
+    EXPECT(fabs(told - is) < 0.02 * is);
+  }
+  json_decref(report);
+  tg_arena_release(&arena);
+}
+
 /* torch.cuda.amp.GradScaler(8, 4, 0.25, 2): scales of the steps by its documented rule. */
 TG_TEST(train, a_loss_scale_follows_its_options) {
   make_digits();
