@@ -5,11 +5,13 @@
 
 void tg_gemm_order_b(const tg_compile *c, const tg_gemm *g, const tg_gemm_tiling *t) {
   tg_dram_tensor *tensor = tg_place_of(c, g->b);
-  size_t each = tg_value_bytes_each(g->b), row = t->nt * each, whole = (size_t)g->n * each;
+  size_t each = tg_value_bytes_each(g->b), whole = (size_t)g->n * each;
   uint8_t *ordered = TG_NEW_ARRAY(&c->program->arena, uint8_t, tensor->bytes), *to = ordered;
   const uint8_t *from = tensor->data;
-  for (int64_t block = 0; block < g->n / t->nt; block++)
+  for (int64_t first = 0; first < g->n; first += t->nt) {
+    size_t row = (size_t)tg_min(t->nt, g->n - first) * each;
     for (int64_t k = 0; k < g->k; k++, to += row)
-      memcpy(to, from + (size_t)k * whole + (size_t)block * row, row);
+      memcpy(to, from + (size_t)k * whole + (size_t)first * each, row);
+  }
   tensor->data = ordered;
 }

@@ -20,8 +20,10 @@ typedef tg_gemm_step step;
 tg_status tg_gemm_pack_drain(emission *e) {
   tg_mc mc;
   tg_mc_begin(&mc, e->c->arena);
-  tg_status status =
-      tg_gemm_write_drain(e->c, e->kernel, e->g, e->t.ring, tg_gemm_at_once(e->b.m, &e->t), &mc);
+  tg_drain_way way = e->t.ring     ? TG_DRAIN_OF_RING
+                     : e->t.turned ? TG_DRAIN_OF_TURNED
+                                   : TG_DRAIN_OF_ACCUMULATOR;
+  tg_status status = tg_gemm_write_drain(e->c, e->kernel, e->g, way, tg_gemm_at_once(e->b.m, &e->t), &mc);
   if (status) return status;
   tg_vx_instr codes[2] = {0};
   int split = mc.segment + 1;
@@ -85,6 +87,8 @@ static step last_step(const emission *e, tg_buffer *halves, uint32_t r) {
 static bool rounds_whole_sum(const emission *e, uint32_t r) {
   return tg_gemm_finishes(e, r) && tg_gemm_rounds_sums(e->g);
 }
+/* Is the whole sum in the scratchpad, where a VOP rounded it, or turned it? */
+static bool has_whole_sum(const emission *e, uint32_t r) { return e->t.turned || rounds_whole_sum(e, r); }
 
 /* A tile's parts of K in three steps: the first, those between, the last. What is in which buffer depends on
  * how many blocks and parts were before, since each operand rotates by itself: with n the number of blocks
@@ -92,6 +96,10 @@ static bool rounds_whole_sum(const emission *e, uint32_t r) {
  * modulo 2. The last member sends what it keeps back to the first one. */
 void tg_gemm_emit_sums(emission *e, const tg_stage *stage, uint32_t r, uint32_t col) {
   if (e->t.ring) return; /* among those of the drain: split_k.c */
+  if (e->t.turned) {
+    tg_gemm_emit_turn(e, stage, r, col);
+    return;
+  }
   tg_buffer halves;
   tg_rotation rotation = block_rotation(e),
               each = e->t.members > 1 ? TG_ROTATE_OUTER : TG_ROTATE_EACH; /* part */
@@ -129,7 +137,7 @@ void tg_gemm_emit_drain(emission *e, const tg_stage *stage, uint32_t r, uint32_t
   }
   tg_buffer halves;
   step last = last_step(e, &halves, r);
-  if (rounds_whole_sum(e, r))
+  if (has_whole_sum(e, r))
     last = (step){.in_pieces = true, .from = tg_gemm_ring(e, TG_ROLE_ROUNDED, 0, TG_ROTATE_NEVER, true)};
   last.segment = tg_gemm_finishes(e, r) ? TG_DRAIN_FINISH : last.from.buffer ? TG_DRAIN_ADD : TG_DRAIN_BEGIN;
   last.to = tg_gemm_ring(e, TG_ROLE_OUT, 0, TG_ROTATE_EACH, false);

@@ -22,21 +22,22 @@ static void write_sums(tg_mc *mc, const tg_gemm *g, uint32_t at_once) {
   }
 }
 
-tg_status tg_gemm_write_drain(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g, bool ring,
-                              uint32_t at_once, tg_mc *mc) {
+tg_status tg_gemm_write_drain(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g,
+                              tg_drain_way way, uint32_t at_once, tg_mc *mc) {
   if (g->column_sums.count) return tg_gemm_write_column_sums(c, kernel, g, mc);
   tg_operand_stream streams[TG_EPILOGUE_OPERANDS];
   int count = tg_gemm_operand_streams(g, streams);
   tg_mc_ref sum = g->partials > 1 ? load_sum(mc, g, tg_gemm_finish_sum_stream(g)) : TG_MC_NONE;
   tg_mc_ref results[TG_GEMM_RESULTS];
-  bool whole = tg_gemm_rounds_sums(g) || ring; /* nothing is left in the accumulator */
-  tg_mc_ref y = whole ? sum : tg_mc_load(mc, TG_DRAIN_ACCUMULATOR, false);
+  bool whole = tg_gemm_rounds_sums(g) || way == TG_DRAIN_OF_RING; /* nothing is left in the accumulator */
+  tg_mc_ref y = whole ? sum : tg_mc_load(mc, TG_DRAIN_ACCUMULATOR, way == TG_DRAIN_OF_TURNED);
   if (g->partials > 1 && !whole) y = tg_mc_alu(mc, TG_ALU_add, sum, y, TG_MC_NONE);
   y = tg_gemm_add_bias(mc, kernel, streams, count, y, !kernel->fused_count);
   if (!tg_emit_results(mc, c, kernel, tg_out(kernel->root), y, streams, count, results)) return TG_INVALID;
   for (int k = 0; k < g->outs; k++)
     tg_mc_store(mc, tg_gemm_finish_result_stream(g, k), g->out_kind[k] == TG_STREAM_FP32, results[k]);
   if (g->partials > 1) write_sums(mc, g, at_once);
+  if (way == TG_DRAIN_OF_TURNED) tg_gemm_write_turn(g, mc);
   return TG_OK;
 }
 
@@ -44,11 +45,16 @@ tg_status tg_gemm_measure_drain(const tg_compile *c, const tg_kernel *kernel, tg
   if (g->column_sums.count) return tg_gemm_measure_column_sums(c, kernel, g);
   tg_mc mc;
   tg_mc_begin(&mc, c->arena);
-  tg_status status = tg_gemm_write_drain(c, kernel, g, false, 1, &mc);
+  tg_status status = tg_gemm_write_drain(c, kernel, g, TG_DRAIN_OF_ACCUMULATOR, 1, &mc);
   if (!status && !tg_mc_fits(&mc, c->m, g->drain_words)) g->drain_words[TG_DRAIN_FINISH] = 0;
+  if (!status && tg_gemm_may_turn(c, g)) {
+    tg_mc_begin(&mc, c->arena);
+    status = tg_gemm_write_drain(c, kernel, g, TG_DRAIN_OF_TURNED, 1, &mc);
+    if (!status && !tg_mc_fits(&mc, c->m, g->turned_words)) g->turned_words[TG_TURNED_FINISH] = 0;
+  }
   if (status || g->partials == 1) return status;
   tg_mc_begin(&mc, c->arena);
-  status = tg_gemm_write_drain(c, kernel, g, true, TG_ADDS_AT_ONCE, &mc);
+  status = tg_gemm_write_drain(c, kernel, g, TG_DRAIN_OF_RING, TG_ADDS_AT_ONCE, &mc);
   if (!status && !tg_mc_fits(&mc, c->m, g->ring_words)) g->ring_words[TG_DRAIN_FINISH] = 0;
   return status;
 }

@@ -89,7 +89,7 @@ static void plan_ends(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling
   plan_load(&plans[TG_ROLE_OPERANDS_ONCE], 2);
   plans[TG_ROLE_OPERANDS_ONCE].west = false;
   plan_load(&plans[TG_ROLE_OPERANDS], 2);
-  if (tg_gemm_a_both_ways(g, t)) plans[TG_ROLE_A_NORTH].full = 1;
+  if (tg_gemm_a_both_ways(m, g, t)) plans[TG_ROLE_A_NORTH].full = 1;
   if (g->prologue.result) plan_prologue(m, g, t, plans);
   if (t->members > 1) plan_partials(t, plans);
   plan_between(&plans[TG_ROLE_OUT], plans[TG_ROLE_OUT].room.copies);

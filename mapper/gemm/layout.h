@@ -9,7 +9,7 @@
 uint32_t tg_gemm_a_row(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint32_t tg_gemm_b_row(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint64_t tg_gemm_a_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
-/* From one half of A's rows to the other, which has banks of its own: two lanes cannot write to one. */
+/* From one half of A to the other, which has banks of its own: two lanes cannot write to one. */
 uint64_t tg_gemm_a_half(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint64_t tg_gemm_b_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 /* Of a piece of result number `result`, or of those before it together. */
@@ -65,7 +65,7 @@ uint64_t tg_epilogue_operands_before(const tg_params *m, const tg_gemm *gemm, co
 /* A bank between running sums and rounded ones, which one VOP reads and writes in pieces: for each piece it
  * owns as many banks as the one that lies in most of them. */
 uint32_t tg_gemm_spare(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
-/* Of a block of whole sums that were rounded stochastically on their way to the fused nodes. */
+/* Of a block of whole sums that were rounded stochastically, or turned, on their way to the fused nodes. */
 uint64_t tg_gemm_rounded_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 
 /* The channels of a section, in the order of their banks. */
@@ -86,7 +86,7 @@ typedef enum tg_gemm_role {
   TG_ROLE_OPERANDS,      /* and blocks, which come with each piece */
   TG_ROLE_SUMS,          /* of a block; full in the first member, by the last one */
   TG_ROLE_SPARE,         /* a VOP may own a bank behind sums */
-  TG_ROLE_ROUNDED,       /* whole sums, if they are rounded */
+  TG_ROLE_ROUNDED,       /* whole sums, if they are rounded, or turned */
   TG_ROLES_IN_BANKS,
   TG_ROLE_A_NORTH = TG_ROLES_IN_BANKS, /* A's rows from the north, where it comes both ways */
   TG_ROLE_ACCUMULATOR,                 /* its halves, from mx to vx */

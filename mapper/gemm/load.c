@@ -119,22 +119,47 @@ static tg_agcu_instr *load_a(emission *e, tg_queue *queue, bool north, uint32_t 
   return load;
 }
 
-/* All that the tiles share of A, along the row or down the column: half of its rows, if it comes
- * both ways. */
+/* All that the tiles share of A, along the row or down the column: half of it, if it comes both ways. */
 static void load_shared_a(emission *e, tg_queue *queue, bool north, uint32_t lane, uint32_t chunk) {
   uint32_t tiles = north ? e->b.m->rows : e->b.m->cols, mask = ((1u << tiles) - 1) << 1;
   tg_agcu_instr *load = load_a(e, queue, north, north ? 0 : lane, north ? lane : 0, mask, chunk);
-  if (!tg_gemm_a_both_ways(e->g, &e->t)) return;
-  load->rows = e->t.mt / 2;
+  if (!tg_gemm_a_both_ways(e->b.m, e->g, &e->t)) return;
+  uint32_t half = (e->t.turned ? e->t.kc : e->t.mt) / 2;
+  bool along = e->t.turned && !e->g->a_transposed; /* the halves are of its runs, not of its rows */
+  *(along ? &load->take : &load->rows) = half;
   if (!north) return;
-  load->m_first += e->t.mt / 2;
+  *(along ? &load->k_first : &load->m_first) += half;
   load->dst_base += (int64_t)tg_gemm_a_half(e->b.m, e->g, &e->t);
   tg_channel_deliver(&e->channels[TG_ROLE_A_NORTH], load);
 }
 
-/* A chunk of a block as one run. */
+/* Columns that a tile has of B in its only pass; if there are more, no tile's are cut short. */
+static int64_t columns_of(const emission *e, uint32_t r, uint32_t col) {
+  if (e->t.split != TG_SPLIT_COLUMNS || e->t.paired || e->t.passes_n > 1) return e->t.nt;
+  int64_t left = e->g->n - tg_gemm_col_first(e, r, col);
+  return left < 0 ? 0 : tg_min(left, e->t.nt);
+}
+
+/* Rows of k of a block with fewer columns, or none: no atoms for those that nobody stores, whatever is there. */
+static void leave_out_columns(const emission *e, tg_agcu_instr *load, int64_t columns) {
+  load->take = columns ? columns : 1;
+  if (!columns) load->rows = 1;
+  load->dst_inner = (load->take - 1) / tg_mx_elements(e->b.m, e->g->format) + 1;
+  load->dst_stride = tg_gemm_b_row(e->b.m, e->g, &e->t);
+}
+
+/* A chunk of a block as one run; of one with fewer columns, as rows of these. */
 static void set_run(const emission *e, tg_agcu_instr *load, uint32_t r, uint32_t col) {
   const tg_gemm *g = e->g;
+  int64_t columns = columns_of(e, r, col), z = tg_value_bytes_each(g->b);
+  if (!columns) return;
+  if (columns < e->t.nt) {
+    load->offset += tg_gemm_col_first(e, r, col) * g->k * z;
+    load->k_first = 0;
+    load->k_radix[2] = columns;
+    load->stride[2] = columns * z;
+    return;
+  }
   load->rows = 1;
   load->take = (int64_t)e->t.kc * e->t.nt;
   for (int d = 0; d < 3; d++) load->m_radix[d] = load->k_radix[d] = 1;
@@ -191,6 +216,7 @@ static void load_b(emission *e, tg_queue *queue, uint32_t r, uint32_t col, uint3
       (transposed ? load->m_delta : load->k_delta)[e->n_k_level] = tg_gemm_col_delta(e);
   }
   if (tg_gemm_b_in_blocks(e->b.m, g, &e->t)) set_run(e, load, r, col);
+  if (!transposed && columns_of(e, r, col) < e->t.nt) leave_out_columns(e, load, columns_of(e, r, col));
   load->convert = g->b_convert;
 }
 
@@ -291,7 +317,7 @@ static void load_b_west(emission *e, tg_queue *queue, uint32_t r) {
     if (tg_gemm_b_from_west(e, r, col)) load_b(e, queue, r, col, mask << col, 0);
 }
 static void load_a_north(emission *e, tg_queue *queue, uint32_t col) {
-  if (tg_gemm_a_both_ways(e->g, &e->t)) load_shared_a(e, queue, true, col, 0);
+  if (tg_gemm_a_both_ways(e->b.m, e->g, &e->t)) load_shared_a(e, queue, true, col, 0);
   uint32_t mates = tg_gemm_a_mates(&e->t), mask = ((1u << mates) - 1) << 1;
   for (uint32_t r = 0; r < e->b.m->rows; r += mates)
     if (tg_gemm_a_from_north(e, r, col)) load_a(e, queue, true, r, col, mask << r, 0);

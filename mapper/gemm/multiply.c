@@ -53,7 +53,7 @@ static void set_a(const emission *e, tg_mx_instr *mx) {
   mx->a_m[0] = e->g->a_transposed ? beats : 0; /* from a group of rows to the next */
   mx->a_m[1] = row;
   mx->a_blk[0] = e->g->a_transposed ? (int64_t)e->stationary * row : beats;
-  if (tg_gemm_a_both_ways(e->g, &e->t)) {
+  if (tg_gemm_a_both_ways(e->b.m, e->g, &e->t)) {
     mx->m_count[0] = 2;
     mx->m_count[1] = e->t.mt / 2;
     mx->a_m[0] = (int64_t)tg_gemm_a_half(m, e->g, &e->t);
@@ -111,11 +111,49 @@ static void set_b(const emission *e, tg_mx_instr *mx) {
   if (e->t.whole_b) take_part_of_b(e, mx);
 }
 
+/* Rows of A are stationary, and columns of B go by: each is where the other one would be. */
+static void set_turned(const emission *e, tg_mx_instr *mx) {
+  const tg_params *m = e->b.m;
+  uint32_t a_row = tg_gemm_a_row(m, e->g, &e->t), b_row = tg_gemm_b_row(m, e->g, &e->t),
+           beats = tg_mx_beats(e->g->format);
+  tg_set_operand(&mx->a, &e->channels[TG_ROLE_B].ring, e->t.resident == TG_RESIDENT_B);
+  mx->a_transposed = !e->g->b_transposed;
+  mx->m_count[0] = 1;
+  mx->m_count[1] = e->t.nt;
+  mx->a_m[0] = e->g->b_transposed ? 0 : beats;
+  mx->a_m[1] = b_row;
+  mx->a_blk[0] = e->g->b_transposed ? beats : (int64_t)e->stationary * b_row;
+  mx->a_banks = e->channels[TG_ROLE_B].ring.banks;
+  tg_set_operand(&mx->b, &e->channels[TG_ROLE_A].ring, e->t.resident == TG_RESIDENT_A);
+  mx->b_transposed = !e->g->a_transposed;
+  mx->b_row = a_row;
+  mx->b_blk[0] = e->g->a_transposed ? (int64_t)e->stationary * a_row : beats;
+  mx->b_blk[2] = e->g->a_transposed ? beats : (int64_t)e->stationary * a_row;
+  mx->b_banks = e->channels[TG_ROLE_A].ring.banks;
+}
+
+/* Blocks: k, or, where A comes both ways, its halves and k in each, then rows of A, of which there are more than a block
+ * has in fp32 only: the two halves of the lanes. */
+static void set_turned_blocks(const emission *e, tg_mx_instr *mx) {
+  mx->blk_count[1] = 1;
+  mx->blk_count[2] = tg_gemm_turned_blocks(e->b.m, e->g, &e->t);
+  mx->c_blk[1] = 0;
+  if (!tg_gemm_a_both_ways(e->b.m, e->g, &e->t)) return;
+  mx->k_loops = 3;
+  mx->blk_count[0] /= 2;
+  mx->blk_count[1] = mx->blk_count[0];
+  mx->blk_count[0] = 2;
+  mx->a_blk[1] = mx->a_blk[0];
+  mx->a_blk[0] *= mx->blk_count[1];
+  mx->b_blk[1] = mx->b_blk[0];
+  mx->b_blk[0] = (int64_t)tg_gemm_a_half(e->b.m, e->g, &e->t);
+}
+
 /* The blocks of two tiles lie beside each other. */
 static void take_second(const emission *e, tg_mx_instr *mx) {
   uint32_t elements = tg_mx_elements(e->b.m, e->g->format);
   if (tg_gemm_a_mates(&e->t) > 1) mx->a_base += e->t.mt / elements;
-  if (tg_gemm_b_mates(&e->t) > 1) mx->b_base += e->t.nt / elements;
+  if (tg_gemm_b_mates(&e->t) > 1) *(e->t.turned ? &mx->a_base : &mx->b_base) += e->t.nt / elements;
 }
 
 /* Blocks: k, then groups of 2P columns, then (fp32) their two halves. */
@@ -139,14 +177,16 @@ static tg_instr *push_gemm(emission *e, uint32_t r, uint32_t col) {
   tg_mx_instr *mx = &in->mx;
   tg_buffer halves = {.stride = tg_acc_rows(e->b.m), .count = 2};
   mx->format = e->g->format;
-  if (e->t.patch)
-    set_patch(e, mx);
-  else
-    set_a(e, mx);
-  set_b(e, mx);
+  if (e->t.turned) {
+    set_turned(e, mx);
+  } else {
+    (e->t.patch ? set_patch : set_a)(e, mx);
+    set_b(e, mx);
+  }
   if (tg_gemm_mate(e, r, col)) take_second(e, mx);
   set_blocks(e, mx);
   if (e->t.patch) set_patch_blocks(e, mx);
+  if (e->t.turned) set_turned_blocks(e, mx);
   tg_set_operand(&mx->c, &halves, !e->t.resident);
   mx->init = 1;
   mx->init_levels = e->t.resident ? 0 : 1 << 2;

@@ -21,6 +21,16 @@ typedef enum tg_gemm_drain {
   TG_DRAIN_ADD,    /* sum + accumulator */
   TG_GEMM_DRAINS
 } tg_gemm_drain;
+/* Of a product that comes out turned: the same of rows in the scratchpad, where a VOP has turned them to, which begins,
+ * goes down the accumulator, and stores. */
+typedef enum tg_turned_segment {
+  TG_TURNED_FINISH,
+  TG_TURNED_BEGIN,
+  TG_TURNED_ROWS,
+  TG_TURNED_END,
+  TG_TURNED_SEGMENTS
+} tg_turned_segment;
+enum { TG_TURNED_MOST = 8 }; /* rows of C, each of which takes a stream */
 /* Where members reduce in a ring, VOPs that add take so many rows at a time: one's loads go beside the
  * other's stores. */
 enum { TG_ADDS_AT_ONCE = 2 };
@@ -141,9 +151,10 @@ typedef struct tg_gemm {
   int64_t spread; /* if not 0: so many products in one section, each on a tile of its own; `products` is 1 */
   tg_epilogue_operand epilogue_operands[TG_EPILOGUE_OPERANDS];
   int epilogue_operand_count;
-  int drain_words[TG_GEMM_DRAINS]; /* microcode words of the drain's segments */
-  int ring_words[TG_GEMM_DRAINS];  /* where members reduce in a ring, of TG_ADDS_AT_ONCE rows */
-  int sum_kind;                    /* stream kind that stores running sums of partials: FP32 or BF16SR */
+  int drain_words[TG_GEMM_DRAINS];      /* microcode words of the drain's segments */
+  int ring_words[TG_GEMM_DRAINS];       /* where members reduce in a ring, of TG_ADDS_AT_ONCE rows */
+  int turned_words[TG_TURNED_SEGMENTS]; /* of a product that comes out turned; none of the first: it cannot */
+  int sum_kind;                         /* stream kind that stores running sums of partials: FP32 or BF16SR */
   tg_gemm_column_sums column_sums;
   tg_gemm_prologue prologue;
 } tg_gemm;
@@ -184,10 +195,15 @@ static inline int tg_gemm_finish_result_stream(const tg_gemm *g, int k) {
 }
 static inline bool tg_gemm_rounds_sums(const tg_gemm *g) { return g->sum_kind == TG_STREAM_BF16SR; }
 
+/* Where the drain finds a product: in the accumulator; where members of a ring, or a VOP that turned it, put it. */
+typedef enum tg_drain_way { TG_DRAIN_OF_ACCUMULATOR, TG_DRAIN_OF_RING, TG_DRAIN_OF_TURNED } tg_drain_way;
 /* The drain's microcode, and its words into g->drain_words; no words of the last segment: it does not fit.
  * epilogue_code.c */
-tg_status tg_gemm_write_drain(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g, bool ring,
-                              uint32_t at_once, tg_mc *mc);
+tg_status tg_gemm_write_drain(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g,
+                              tg_drain_way way, uint32_t at_once, tg_mc *mc);
+/* Can it come out turned? And the segments that turn it, behind that of the drain. turn.c */
+bool tg_gemm_may_turn(const tg_compile *c, const tg_gemm *g);
+void tg_gemm_write_turn(const tg_gemm *g, tg_mc *mc);
 tg_status tg_gemm_measure_drain(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g);
 
 /* matmul.c: a MatMul, and the batch dimensions of its output as an operand walks them, two digits at most. */

@@ -44,7 +44,7 @@ tg_status tg_gemm_measure_prologue(const tg_compile *c, const tg_kernel *kernel,
   tg_mc mc;
   int lengths[2 * TG_SEGMENTS];
   tg_mc_begin(&mc, c->arena);
-  tg_status status = tg_gemm_write_drain(c, kernel, g, false, 1, &mc);
+  tg_status status = tg_gemm_write_drain(c, kernel, g, TG_DRAIN_OF_ACCUMULATOR, 1, &mc);
   int first = mc.segment + 1;
   if (!status) status = tg_gemm_write_prologue(c, kernel, g, &mc);
   if (status || !tg_mc_fits(&mc, c->m, lengths)) return TG_INVALID;

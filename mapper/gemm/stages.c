@@ -59,7 +59,7 @@ static uint32_t chunk_loads(const list *s, tg_resident operand) {
 static share share_of_a(const list *s, tg_seat side) {
   const tg_params *m = s->m;
   const tg_gemm_tiling *t = s->t;
-  bool west = side == TG_SIDE_WEST, both = tg_gemm_a_both_ways(s->g, t);
+  bool west = side == TG_SIDE_WEST, both = tg_gemm_a_both_ways(m, s->g, t);
   uint32_t loads = chunk_loads(s, TG_RESIDENT_A), tiles;
   switch (t->split) {
   case TG_SPLIT_OUTPUT: return west ? (share){loads, 1} : (share){0};
@@ -107,8 +107,11 @@ static double patch_of_a(const list *s) {
 static double block_of_a(const list *s, double k) {
   const tg_gemm *g = s->g;
   const tg_gemm_tiling *t = s->t;
-  return g->a_transposed ? load_cycles(s, g->a, k, t->mt * tg_gemm_a_mates(t), g->a_m_radix, g->a_k_stride)
-                         : load_cycles(s, g->a, t->mt, k, g->a_k_radix, g->a_m_stride);
+  if (g->a_transposed)
+    return load_cycles(s, g->a, k, t->mt * tg_gemm_a_mates(t), g->a_m_radix, g->a_k_stride);
+  if (t->turned && tg_gemm_a_both_ways(s->m, g, t))
+    return 2 * load_cycles(s, g->a, t->mt, k / 2, g->a_k_radix, g->a_m_stride);
+  return load_cycles(s, g->a, t->mt, k, g->a_k_radix, g->a_m_stride);
 }
 
 static double block_of_b(const list *s, double k) {

@@ -22,6 +22,11 @@ static bool is_nested(const tg_gemm_tiling *t) {
 
 double tg_gemm_multiply_cycles(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
   uint32_t stationary = tg_mx_stationary(m, g->format);
+  if (t->turned) {
+    int64_t columns = g->b_transposed ? t->nt : tg_div_up(t->nt, stationary) * stationary;
+    double turned = (double)tg_div_up(t->kc, stationary) * tg_gemm_turned_blocks(m, g, t);
+    return turned * (double)tg_mx_pitch(m, g->format, (uint64_t)columns);
+  }
   int64_t streamed = g->a_transposed ? tg_div_up(t->mt, stationary) * stationary : t->mt;
   double blocks = (double)tg_div_up(t->kc, stationary) * (t->nt / stationary);
   return blocks * (double)tg_mx_pitch(m, g->format, (uint64_t)streamed);
@@ -52,7 +57,21 @@ static double ring_cycles(const list *s) {
   return (double)t->mt / (t->members * rows) * (add + vop + t->ring_pieces * (finish + vop + out));
 }
 
+/* Of a VOP that turns a block, and those that finish its pieces: groups of rows in flight may not be full. */
+static double turned_cycles(const list *s) {
+  const tg_gemm_tiling *t = s->t;
+  const int *words = s->g->turned_words;
+  uint32_t latency = s->m->fma_latency, columns = t->nt / tg_lanes(s->m);
+  double turn =
+             words[TG_TURNED_BEGIN] + (double)words[TG_TURNED_ROWS] * tg_lanes(s->m) + words[TG_TURNED_END],
+         vop = 2 * latency + 2;
+  return (double)tg_div_up(columns, latency) * latency * turn + vop +
+         (double)t->mt / t->mr *
+             ((double)tg_div_up(t->mr * columns, latency) * latency * words[TG_TURNED_FINISH] + vop);
+}
+
 static double drain_cycles(const list *s) {
+  if (s->t->turned) return turned_cycles(s);
   if (s->g->column_sums.count) return column_sums_cycles(s);
   if (s->t->ring) return ring_cycles(s);
   bool apart = s->g->sum_kind == TG_STREAM_BF16SR; /* the whole sum is stored and loaded once more */
@@ -105,7 +124,7 @@ static void add_multiply(const list *s) {
                                   .posts = TG_OF_ENDS,
                                   .wait = 2,
                                   .post = 2});
-  if (tg_gemm_a_both_ways(s->g, t))
+  if (tg_gemm_a_both_ways(s->m, s->g, t))
     tg_stage_join(&stage, (tg_join){.channel = TG_ROLE_A_NORTH, .once = resident_a, .wait = 3, .post = 3});
   if (t->whole_b) { /* which is there once for all */
     tg_stage wait = {.kind = TG_STAGE_WHOLE_B, .seat = TG_UNIT_MX, .nest = TG_NEST_CHUNKS, .slots = 1};
@@ -207,10 +226,10 @@ static void join_operands(const list *s, tg_stage *stage, bool in_slots) {
             .channel = TG_ROLE_OPERANDS, .waits = share, .posts = share, .wait = second, .post = second});
 }
 
-/* The parts of K before the last one, and the rounding of a whole sum: instructions of each. */
+/* The parts of K before the last one, and the rounding, or turning, of a whole sum: instructions of each. */
 static uint32_t sums(const list *s) {
   uint32_t rounded = s->g->sum_kind == TG_STREAM_BF16SR;
-  return (s->t->parts > 2 ? 2 : s->t->parts - 1) + rounded;
+  return (s->t->parts > 2 ? 2 : s->t->parts - 1) + rounded + s->t->turned;
 }
 
 static void add_sums(const list *s) {

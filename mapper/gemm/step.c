@@ -81,6 +81,11 @@ static void set_sum_rounding(const emission *e, tg_vx_instr *vop, uint32_t r, ui
   if (step->parts) vop->sr_tile_delta[step->in_pieces ? 1 : 2] = e->t.members;
 }
 
+static int sum_stream(const emission *e, bool finish) {
+  if (e->t.turned) return TG_DRAIN_ACCUMULATOR;
+  return finish ? tg_gemm_finish_sum_stream(e->g) : TG_DRAIN_SUM_IN;
+}
+
 /* Rows of the VOP: (row of the piece or block, group of 2P columns). */
 tg_instr *tg_gemm_push_step(emission *e, uint32_t r, uint32_t col, const step *step) {
   uint32_t groups = e->t.nt / tg_lanes(e->b.m), rows = step->rows        ? step->rows
@@ -101,7 +106,7 @@ tg_instr *tg_gemm_push_step(emission *e, uint32_t r, uint32_t col, const step *s
   if (finish && tg_gemm_rounds_results(e->g)) set_rounding(e, vop, r, col, TG_KEY_STORE, true);
   if (!finish && tg_gemm_rounds_sums(e->g)) set_sum_rounding(e, vop, r, col, step);
   if (step->from.buffer)
-    set_stream(e, tg_stream_of_mut(vop, finish ? tg_gemm_finish_sum_stream(e->g) : TG_DRAIN_SUM_IN),
+    set_stream(e, tg_stream_of_mut(vop, sum_stream(e, finish)),
                tg_gemm_rounds_sums(e->g) ? TG_STREAM_BF16 : TG_STREAM_FP32, &step->from, step);
   for (int k = 0; k < (finish ? e->g->outs : 1); k++) {
     place to = step->to;

@@ -48,15 +48,24 @@ static bool may_prefetch(const tg_gemm_tiling *t) {
          (!t->resident || t->chunks == 1);
 }
 
+/* Loads are what a product that comes out turned waits for, so that of two tilings alike it has the one that is ahead. */
 static void consider_prefetch(search *s, tg_gemm_tiling t, tg_resident resident) {
-  tg_search_consider(s, t, resident);
   t.resident = resident;
-  t.prefetch = may_prefetch(&t);
-  if (t.prefetch) tg_search_consider(s, t, resident);
+  bool may = may_prefetch(&t);
+  for (int i = 0; i <= may; i++) {
+    t.prefetch = may && i != t.turned;
+    tg_search_consider(s, t, resident);
+  }
 }
 
-static void consider(search *s, tg_gemm_tiling t) {
-  if (s->g->partials > 1 && t.chunks == 1) t.kc = (uint32_t)s->g->part; /* not a row beyond the part */
+/* Can a tile have all rows of C, with B streamed past them? */
+static bool may_turn(const search *s, const tg_gemm_tiling *t) {
+  bool splits_columns = t->split == TG_SPLIT_COLUMNS || t->split == TG_SPLIT_PRODUCTS || s->m->rows == 1;
+  return s->g->turned_words[TG_TURNED_FINISH] && splits_columns && t->split != TG_SPLIT_ROWS && !t->patch &&
+         t->mt == s->g->m && t->nt <= tg_acc_rows(s->m);
+}
+
+static void consider_ways(search *s, tg_gemm_tiling t) {
   if (tg_search_is_slower(s, &t)) return;
   consider_prefetch(s, t, TG_RESIDENT_NONE);
   if (may_hold_whole_b(s, &t)) {
@@ -73,6 +82,13 @@ static void consider(search *s, tg_gemm_tiling t) {
     consider_prefetch(s, t, TG_RESIDENT_A);
   if (t.passes_m > 1 && (!apart || t.passes_n == 1 || t.passes_m % 2 == 0))
     consider_prefetch(s, t, TG_RESIDENT_B);
+}
+
+static void consider(search *s, tg_gemm_tiling t) {
+  if (s->g->partials > 1 && t.chunks == 1) t.kc = (uint32_t)s->g->part; /* not a row beyond the part */
+  consider_ways(s, t);
+  t.turned = may_turn(s, &t);
+  if (t.turned) consider_ways(s, t);
 }
 
 /* K chunks: multiples of the stationary rows; where accumulation rounds at K tiles, of those, or one K tile

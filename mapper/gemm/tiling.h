@@ -2,6 +2,7 @@
 #ifndef TEGULA_MAPPER_GEMM_TILING_H
 #define TEGULA_MAPPER_GEMM_TILING_H
 
+#include "frontend/base/math.h"
 #include "mapper/gemm/product.h"
 
 /* What tiles differ in. */
@@ -53,7 +54,9 @@ typedef struct tg_gemm_tiling {
                       loaded. `prefetch`: of A blocks for a round of them, or two */
   uint32_t made;   /* chunks of each of them that there is room for */
   tg_egress prologue_inputs; /* by which AGCUs comes what they are made of */
-  bool whole_b;              /* all chunks of B stay, while those of A come anew with each pass */
+  bool
+      turned; /* mx streams the columns of B past rows of A, which are stationary: C comes out turned (turn.c) */
+  bool whole_b;   /* all chunks of B stay, while those of A come anew with each pass */
   uint32_t parts; /* of K that a tile multiplies in turn: of D members, number i has parts i, i + D, i + 2D
                      ..;   the last ones may be empty */
   bool ring;      /* Members have one part each, and each runs the fused nodes of some rows: split_k.c */
@@ -78,10 +81,18 @@ static inline uint32_t tg_gemm_column_sums_a_piece(const tg_gemm *gemm, const tg
   return gemm->column_sums.block > t->mr ? 1 : t->mr / (uint32_t)gemm->column_sums.block;
 }
 
-/* Where all tiles have all of A, half of its rows comes along the rows of tiles, and half down
- * the columns. */
-static inline bool tg_gemm_a_both_ways(const tg_gemm *gemm, const tg_gemm_tiling *t) {
-  return t->split == TG_SPLIT_COLUMNS && !gemm->a_transposed && !t->patch && t->mt % 2 == 0;
+/* Where all tiles have all of A, half of its rows, or, if these are stationary, half of a chunk, comes along the rows of
+ * tiles, and half down the columns. */
+static inline bool tg_gemm_a_both_ways(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t) {
+  if (t->split != TG_SPLIT_COLUMNS || t->patch) return false;
+  return t->turned ? t->chunks > 1 && t->kc % (2 * tg_mx_stationary(m, gemm->format)) == 0
+                   : !gemm->a_transposed && t->mt % 2 == 0;
+}
+
+/* Stationary blocks that the rows of A take, where they come out turned. */
+static inline uint32_t tg_gemm_turned_blocks(const tg_params *m, const tg_gemm *gemm,
+                                             const tg_gemm_tiling *t) {
+  return (uint32_t)tg_div_up(t->mt, tg_mx_stationary(m, gemm->format));
 }
 
 /* Tiles whose rows of A, or columns of B, one load brings. */
@@ -92,12 +103,14 @@ static inline uint32_t tg_gemm_b_mates(const tg_gemm_tiling *t) {
   return t->split == TG_SPLIT_COLUMNS && t->paired ? 2 : 1;
 }
 
-/* Does B lie in the order in which its blocks are loaded, block by block of columns? Each chunk is one run
- * then, where rows of a block would touch atoms that they do not fill. */
+/* Does B lie in the order in which its blocks are loaded, block by block of columns, of which the last one may have
+ * fewer? Each chunk is one run then, where rows of a block would touch atoms that they do not fill. */
 static inline bool tg_gemm_b_in_blocks(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t) {
-  return gemm->b_alone && t->split == TG_SPLIT_COLUMNS && !t->paired &&
-         t->nt * tg_mx_element_bytes(gemm->format) % 64 && (int64_t)t->chunks * t->kc == gemm->k &&
-         (int64_t)t->passes_n * t->nt * tg_tiles(m) == gemm->n && gemm->k * gemm->n < 1 << 24;
+  int64_t each = tg_mx_element_bytes(gemm->format);
+  (void)m;
+  return gemm->b_alone && !gemm->b_transposed && t->split == TG_SPLIT_COLUMNS && !t->paired &&
+         (t->nt * each % 64 || gemm->n * each % 64) && (t->passes_n == 1 || gemm->n % t->nt == 0) &&
+         gemm->k * gemm->n < 1 << 24;
 }
 /* Puts it into this order. blocks.c */
 void tg_gemm_order_b(const tg_compile *c, const tg_gemm *gemm, const tg_gemm_tiling *t);

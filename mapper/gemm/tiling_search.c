@@ -16,7 +16,8 @@ typedef tg_tiling_search search;
 static bool fits(const search *s, const tg_gemm_tiling *t) {
   const tg_params *m = s->m;
   tg_channel_plan plans[TG_GEMM_ROLES];
-  if ((uint64_t)t->mt * (t->nt / tg_lanes(m)) > tg_acc_rows(m)) return false;
+  if (t->turned ? t->nt > tg_acc_rows(m) : (uint64_t)t->mt * (t->nt / tg_lanes(m)) > tg_acc_rows(m))
+    return false;
   tg_gemm_plan_channels(m, s->g, t, plans);
   if (!tg_channels_fit(m, plans, TG_ROLES_IN_BANKS)) return false;
   tg_semaphores semaphores = tg_channels_semaphores(m, plans, TG_GEMM_ROLES);

@@ -130,7 +130,7 @@ static const convolution convolutions[] = {
      {NULL}},
 };
 
-/* Only patches have two loops over k. */
+/* Of products of more rows than come out turned, only those of patches have two loops over k. */
 static bool has_patches(const tg_program *program) {
   for (uint32_t s = 0; s < program->section_count; s++) {
     const tg_queue *mx = &program->sections[s].tiles[0].mx;

@@ -1,0 +1,161 @@
+/* Products of few rows that come out turned: the same bits as the reference's chains of multiply-adds, whatever the
+ * shape; proved in order; and DRAM is what they wait for. */
+#include "sim/machine/ordering.h"
+#include "tests/harness.h"
+#include "tests/mapper/run_graph.h"
+
+#include <stdio.h>
+
+typedef struct product {
+  const char *name, *text;
+  tg_precision_preset preset;
+  const char *arch, *settings[4];
+} product;
+
+#define MATMUL(a, b)                                                                                         \
+  "graph \"g\"\ninput %a: f32[" a "]\ninput %b: f32[" b "]\n%y = MatMul(%a, %b) @0\noutput \"y\" %y: f32\n"
+#define WEIGHTS(a, b)                                                                                        \
+  "graph \"g\"\ninput %a: f32[" a "]\nconst %b: f32[" b                                                      \
+  "] = seeded(1, 0.3)\n%y = MatMul(%a, %b) @0\noutput \"y\" %y: f32\n"
+
+static const product products[] = {
+    {"one_row", MATMUL("1,37", "37,29"), TG_PRESET_MP0, "tiny", {NULL}},
+    {"one_row_of_bf16", MATMUL("1,70", "70,45"), TG_PRESET_MP1, "tiny", {NULL}},
+    {"more_rows_than_a_block_has", MATMUL("7,50", "50,61"), TG_PRESET_MP0, "tiny", {NULL}},
+    {"eight_rows", MATMUL("8,100", "100,130"), TG_PRESET_MP4, "edge", {NULL}},
+    {"five_rows", MATMUL("5,33", "33,300"), TG_PRESET_MP0, "edge", {NULL}},
+    {"weights_of_odd_rows", WEIGHTS("3,40", "40,333"), TG_PRESET_MP0, "edge", {NULL}},
+    {"weights_in_passes", WEIGHTS("2,24", "24,168"), TG_PRESET_MP4, "tiny", {NULL}},
+    {"fewer_columns_than_tiles", WEIGHTS("1,90", "90,21"), TG_PRESET_MP1, "edge", {NULL}},
+    {"products", MATMUL("5,3,20", "5,20,24"), TG_PRESET_MP0, "tiny", {NULL}},
+    {"a_tile", MATMUL("2,30", "30,40"), TG_PRESET_MP1, "tiny", {"rows=1", "cols=1", NULL}},
+    {"odd_array", MATMUL("6,64", "64,200"), TG_PRESET_MP0, "edge", {"rows=3", "cols=5", NULL}},
+    {"few_lanes", MATMUL("4,19", "19,23"), TG_PRESET_MP0, "tiny", {"p=2", NULL}},
+    {"b_by_columns",
+     "graph \"g\"\ninput %a: f32[4,48]\ninput %b: f32[75,48]\n%t = Transpose(%b) perm=[1,0] @0\n"
+     "%y = MatMul(%a, %t) @1\noutput \"y\" %y: f32\n",
+     TG_PRESET_MP0,
+     "tiny",
+     {NULL}},
+    {"a_by_columns",
+     "graph \"g\"\ninput %a: f32[48,6]\ninput %b: f32[48,75]\n%t = Transpose(%a) perm=[1,0] @0\n"
+     "%y = MatMul(%t, %b) @1\noutput \"y\" %y: f32\n",
+     TG_PRESET_MP1,
+     "tiny",
+     {NULL}},
+    {"with_a_tail",
+     "graph \"g\"\ninput %a: f32[6,40]\ninput %b: f32[40,90]\ninput %z: f32[6,90]\ninput %s: f32[6,1]\n"
+     "const %c: f32[90] = seeded(2, 0.3)\n%m = MatMul(%a, %b) @1\n%p = Add(%m, %c) @2\n%q = Add(%p, %z) "
+     "@3\n%r = Mul(%q, %s) "
+     "@4\n%y = Relu(%r) @5\noutput \"y\" %y: f32\n",
+     TG_PRESET_MP4,
+     "tiny",
+     {NULL}},
+};
+
+/* Only a VOP that turns a block goes up the accumulator. */
+static bool is_turned(const tg_program *program) {
+  for (uint32_t s = 0; s < program->section_count; s++) {
+    const tg_queue *vx = &program->sections[s].tiles[0].vx;
+    for (uint32_t i = 0; i < vx->count; i++) {
+      const tg_stream *first = &vx->instrs[i].vx.stream[0];
+      if (vx->instrs[i].common.op == TG_OP_vx_vop && first->kind == TG_STREAM_ACC && first->j[1] < 0)
+        return true;
+    }
+  }
+  return false;
+}
+
+static run_case case_of(const product *own, uint64_t seed) {
+  run_case what = {.text = own->text,
+                   .arch = own->arch,
+                   .precision.preset = own->preset,
+                   .map.any_tiling = seed,
+                   .run.threads = 1};
+  for (int i = 0; i < 4 && own->settings[i]; i++) what.settings[i] = own->settings[i];
+  return what;
+}
+
+/* Runs a program that turns, on both engines. */
+static void check(const product *own, run_case what) {
+  const tg_engine *engines[] = {NULL,
+#ifdef TEGULA_WITH_SYSTEMC
+                                &tg_engine_systemc
+#endif
+  };
+  for (size_t i = 0; i < sizeof engines / sizeof *engines; i++) {
+    tg_arena arena = {0};
+    tg_diag diag = {""};
+    mapped m;
+    what.engine = engines[i];
+    if (run_text(&what, &m, &arena, &diag) || !outputs_agree(&m, 0, &diag) ||
+        tg_check_ordering(m.program, &diag))
+      tg_test_fail(__FILE__, __LINE__, "%s, tilings %d: %s", own->name, (int)what.map.any_tiling,
+                   diag.message);
+    release_mapped(&m);
+    tg_arena_release(&arena);
+  }
+}
+
+enum { SEEDS = 200, WANTED = 3 };
+
+static void same_bits(const void *user) {
+  const product *own = user;
+  int found = 0;
+  for (uint64_t seed = 1; seed <= SEEDS && found < WANTED; seed++) {
+    tg_arena arena = {0};
+    tg_diag diag = {""};
+    mapped m;
+    run_case what = case_of(own, seed);
+    bool good = !map_text(&what, &m, &arena, &diag), turned = good && is_turned(m.program);
+    if (!good) tg_test_fail(__FILE__, __LINE__, "%s: %s", own->name, diag.message);
+    release_mapped(&m);
+    tg_arena_release(&arena);
+    if (turned) check(own, what);
+    found += turned;
+  }
+  if (!found) tg_test_fail(__FILE__, __LINE__, "%s: no tiling turns", own->name);
+}
+
+__attribute__((constructor)) static void register_products(void) {
+  for (size_t i = 0; i < sizeof products / sizeof *products; i++)
+    tg_test_register_row("turned", products[i].name, __FILE__, __LINE__, same_bits, &products[i]);
+}
+
+#ifdef TEGULA_WITH_SYSTEMC
+/* Weights of `bytes` that come at 128 bytes a cycle at most. */
+typedef struct weights {
+  const char *name, *text;
+  tg_precision_preset preset;
+  double bytes;
+} weights;
+static const weights few_rows[] = {
+    {"fp32", MATMUL("1,2048", "2048,1024"), TG_PRESET_MP0, 2048.0 * 1024 * 4},
+    {"bf16", WEIGHTS("1,2048", "2048,2048"), TG_PRESET_MP4, 2048.0 * 2048 * 2},
+    {"eight_rows", MATMUL("8,2048", "2048,2048"), TG_PRESET_MP0, 2048.0 * 2048 * 4},
+    {"rows_that_share_atoms", WEIGHTS("1,1024", "1024,1000"), TG_PRESET_MP0, 1024.0 * 1000 * 4},
+};
+
+static void waits_for_dram(const void *user) {
+  const weights *own = user;
+  tg_arena arena = {0};
+  tg_diag diag = {""};
+  mapped m;
+  run_case what = {.text = own->text,
+                   .arch = "edge",
+                   .precision.preset = own->preset,
+                   .run = {.threads = 1, .timing_only = true},
+                   .engine = &tg_engine_systemc};
+  if (run_text(&what, &m, &arena, &diag))
+    tg_test_fail(__FILE__, __LINE__, "%s", diag.message);
+  else if (own->bytes / 128 < 0.92 * (double)m.result.cycles)
+    tg_test_fail(__FILE__, __LINE__, "%s: %llu cycles", own->name, (unsigned long long)m.result.cycles);
+  release_mapped(&m);
+  tg_arena_release(&arena);
+}
+
+__attribute__((constructor)) static void register_few_rows(void) {
+  for (size_t i = 0; i < sizeof few_rows / sizeof *few_rows; i++)
+    tg_test_register_row("few_rows", few_rows[i].name, __FILE__, __LINE__, waits_for_dram, &few_rows[i]);
+}
+#endif
