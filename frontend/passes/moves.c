@@ -14,6 +14,47 @@ static bool can_round_before(const tg_node *node, const tg_node *cast) {
          tg_dtype_is_float(x->dtype) && tg_dtype_is_float(tg_out(cast)->dtype);
 }
 
+/* Does an operator compute the value, which then rounds its result for nothing, and do all others that read it do so
+ * through casts to the same type? Reads of `concat` do not count; values that only move are followed. */
+static bool is_read_rounded(const tg_value *value, const tg_node *concat, tg_dtype dtype, int hops) {
+  if (value->output_count || !hops) return false;
+  for (const tg_use *use = value->uses; use; use = use->next) {
+    const tg_node *reader = use->node;
+    bool moves = reader->op == TG_OP_RESHAPE || reader->op == TG_OP_TRANSPOSE;
+    if (reader == concat || (tg_is_plain_cast(reader) && tg_out(reader)->dtype == dtype)) continue;
+    if (!moves || !is_read_rounded(tg_out(reader), concat, dtype, hops - 1)) return false;
+  }
+  return true;
+}
+
+static bool can_round(const tg_value *part, const tg_node *concat, tg_dtype dtype) {
+  enum { HOPS = 8 };
+  for (int hops = 0; part->producer && hops < HOPS; hops++) {
+    const tg_node *maker = part->producer;
+    if (maker->op != TG_OP_RESHAPE && maker->op != TG_OP_TRANSPOSE)
+      return tg_op_is(maker->op, TG_IS_ELEMENTWISE | TG_IS_GEMM) && !tg_is_plain_cast(maker) &&
+             is_read_rounded(part, concat, dtype, HOPS);
+    part = tg_in(maker, 0);
+  }
+  return false;
+}
+
+/* Cast(Concat(x, ..)) to Concat(Cast(x), ..), where those that make the parts store them rounded: fewer bytes for the
+ * Concat, and for all others that round a part. */
+static void split_at_concat(tg_graph *graph, tg_node *cast, tg_node *concat) {
+  tg_value *joined = tg_out(concat), *result = tg_out(cast);
+  tg_dtype dtype = result->dtype;
+  if (!tg_is_plain_cast(cast) || !tg_dtype_is_float(joined->dtype) || !tg_dtype_is_float(dtype)) return;
+  for (int i = 0; i < concat->input_count; i++)
+    if (!can_round(tg_in(concat, i), concat, dtype)) return;
+  for (int i = 0; i < concat->input_count; i++)
+    tg_node_set_input(concat, i, tg_rewrite_cast(graph, tg_in(concat, i), dtype, concat));
+  tg_value_replace(graph, result, joined);
+  tg_graph_remove_node(graph, cast);
+  joined->dtype = dtype;
+  tg_rewrite_infer(graph, concat);
+}
+
 /* Cast(move(x)) to move(Cast(x)), until the cast stands at what computes. Only where the move serves the cast
  * alone: otherwise it would be done twice. */
 static void hoist(tg_graph *graph, tg_node *cast) {
@@ -24,6 +65,10 @@ static void hoist(tg_graph *graph, tg_node *cast) {
     bool alone = move && tg_in(cast, 0)->use_count == 1 && !tg_in(cast, 0)->output_count;
     if (!alone) return;
     if (move->op != TG_OP_RESHAPE && tg_is_stochastic_cast(cast)) return; /* elements keep their places */
+    if (move->op == TG_OP_CONCAT) {
+      split_at_concat(graph, cast, move);
+      return;
+    }
     if (move->op != TG_OP_RESHAPE && move->op != TG_OP_TRANSPOSE && !can_round_before(move, cast)) return;
     tg_value *from = tg_in(move, 0), *moved = tg_out(move), *result = tg_out(cast);
     tg_value_replace(graph, result, moved);

@@ -12,7 +12,7 @@
 #include "mapper/kernel/view.h"
 #include "mapper/memory/memory.h"
 
-enum { SHORTEST_RUN = 32 /* bytes: half an atom */ };
+enum { SHORTEST_RUN = 16 /* bytes */ };
 
 /* ---- may it be one? ---- */
 
