@@ -33,6 +33,8 @@ const tg_mapper_pass tg_mapper_passes[] = {
     {"narrow_stores", "rematerialize", COUNT | ONCE, tg_narrow_stores, NULL,
      FUSION}, /* what nothing else reads any more */
     {"small_products", "column_sums", 0, tg_rematerialize_small_products, NULL, FUSION},
+    {"part_epilogues", "small_products", ONCE, tg_part_epilogues, NULL,
+     FUSION}, /* when nothing joins any more */
     {"settle_aliases", "form_kernels", STORED | COUNT | ONCE, tg_settle_aliases, NULL, NONE},
     {"views", "settle_aliases", ONCE, tg_form_views, NULL, ALL}, /* which knows what is updated in place */
     {"plan_memory", "settle_aliases", KERNELS | STORED | COUNT | ONCE, tg_plan_memory, NULL, NONE},

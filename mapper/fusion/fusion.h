@@ -32,6 +32,9 @@ tg_status tg_rematerialize_small_products(tg_compile *c);
 /* narrow_stores.c: what is loaded through a Cast only is stored as the Cast makes it. */
 tg_status tg_narrow_stores(tg_compile *c);
 
+/* epilogues_apart.c: what products of few columns compute of their results becomes kernels where that is faster. */
+tg_status tg_part_epilogues(tg_compile *c);
+
 /* What passes have in common. */
 /* pairs.c: each kernel merges with the nearest one before it, at most `window` back, with which it can.
  * `merge`: kernel b with kernel a before it; false: they stay two. */

@@ -123,6 +123,8 @@ static void fill_store(const void *user, int port, uint32_t r, uint32_t col, tg_
   store->k_first = place.column;
   memcpy(store->k_delta, place.column_delta, sizeof place.column_delta);
   if (e->t.sent) store->k_delta[1] = 0; /* the level is that of pieces */
+  if (port < e->g->outs && !place.column && tg_gemm_stores_runs(e->b.m, e->g, &e->t, port))
+    tg_gemm_join_rows(e->g->m, e->g->n, bytes_of(e->g->out[port], 1), store);
 }
 
 /* ---- sections and invocations ---- */

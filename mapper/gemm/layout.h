@@ -15,6 +15,11 @@ uint64_t tg_gemm_b_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_t
 /* Of a piece of result number `result`, or of those before it together. */
 uint64_t tg_gemm_result_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t, int result);
 uint64_t tg_gemm_results_before(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t, int result);
+/* runs.c: are rows of A, or of a result, that follow each other one run of a LOAD or STORE? */
+bool tg_gemm_loads_runs(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+bool tg_gemm_stores_runs(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t, int result);
+/* Makes one run of the walk over rows of `length` elements, of `rows` in all; `bytes`: of an element. */
+void tg_gemm_join_rows(int64_t rows, int64_t length, int64_t bytes, tg_agcu_instr *in);
 /* Is an operand that is resident loaded chunk by chunk, too? Its chunks must have banks of their own: one is
  * read while the next one comes. */
 static inline bool tg_gemm_loads_resident_chunks(const tg_params *m, const tg_gemm *gemm,

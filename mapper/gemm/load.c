@@ -116,6 +116,7 @@ static tg_agcu_instr *load_a(emission *e, tg_queue *queue, bool north, uint32_t 
     *(g->a_transposed ? &load->m_first : &load->k_first) = tg_gemm_k_first(e, r) + (int64_t)chunk * e->t.kc;
   }
   tg_gemm_set_k_delta(e, g->a_transposed ? load->m_delta : load->k_delta);
+  if (tg_gemm_loads_runs(e->b.m, g, &e->t)) tg_gemm_join_rows(g->m, g->k, z, load);
   return load;
 }
 

@@ -161,7 +161,7 @@ static void set_blocks(const emission *e, tg_mx_instr *mx) {
   const tg_params *m = e->b.m;
   mx->blk_count[0] = (e->t.kc + e->stationary - 1) / e->stationary;
   mx->blk_count[1] = e->t.nt / tg_lanes(m);
-  mx->blk_count[2] = tg_lanes(m) / e->stationary;
+  mx->blk_count[2] = tg_gemm_column_blocks(m, e->g, &e->t);
   mx->blk_count[3] = 1;
   mx->k_loops = 1;
   mx->k_chunk = e->t.kc;

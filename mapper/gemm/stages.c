@@ -107,6 +107,10 @@ static double patch_of_a(const list *s) {
 static double block_of_a(const list *s, double k) {
   const tg_gemm *g = s->g;
   const tg_gemm_tiling *t = s->t;
+  if (tg_gemm_loads_runs(s->m, g, t)) {
+    double z = tg_value_bytes_each(g->a);
+    return port_cycles(s, 1, t->mt * k * z, 0, z);
+  }
   if (g->a_transposed)
     return load_cycles(s, g->a, k, t->mt * tg_gemm_a_mates(t), g->a_m_radix, g->a_k_stride);
   if (t->turned && tg_gemm_a_both_ways(s->m, g, t))
@@ -240,7 +244,9 @@ static void add_results(const list *s, tg_seat side) {
   double out = 0;
   for (int k = 0; k < g->outs; k++) {
     double z = tg_value_bytes_each(g->out[k]);
-    out += port_cycles(s, t->mt, t->nt * z, g->out_stride[2] * (int64_t)z, z);
+    out += tg_gemm_stores_runs(m, g, t, k)
+               ? port_cycles(s, 1, (double)t->mt * (double)g->n * z, 0, z)
+               : port_cycles(s, t->mt, t->nt * z, g->out_stride[2] * (int64_t)z, z);
   }
   if (t->ring) out /= t->members; /* of the block, so much is a tile's */
   uint32_t tiles = west ? tg_west_egress(m, t->egress) : tg_north_egress(m, t->egress, group);

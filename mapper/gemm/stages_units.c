@@ -28,7 +28,8 @@ double tg_gemm_multiply_cycles(const tg_params *m, const tg_gemm *g, const tg_ge
     return turned * (double)tg_mx_pitch(m, g->format, (uint64_t)columns);
   }
   int64_t streamed = g->a_transposed ? tg_div_up(t->mt, stationary) * stationary : t->mt;
-  double blocks = (double)tg_div_up(t->kc, stationary) * (t->nt / stationary);
+  double blocks =
+      (double)tg_div_up(t->kc, stationary) * (t->nt / tg_lanes(m)) * tg_gemm_column_blocks(m, g, t);
   return blocks * (double)tg_mx_pitch(m, g->format, (uint64_t)streamed);
 }
 

@@ -112,6 +112,13 @@ static inline bool tg_gemm_b_in_blocks(const tg_params *m, const tg_gemm *gemm, 
          (t->nt * each % 64 || gemm->n * each % 64) && (t->passes_n == 1 || gemm->n % t->nt == 0) &&
          gemm->k * gemm->n < 1 << 24;
 }
+/* Stationary blocks of a group of 2P columns: in formats whose blocks are half as wide, the second half of an only
+ * group may have no columns. */
+static inline uint32_t tg_gemm_column_blocks(const tg_params *m, const tg_gemm *gemm,
+                                             const tg_gemm_tiling *t) {
+  uint32_t stationary = tg_mx_stationary(m, gemm->format), lanes = tg_lanes(m);
+  return t->nt == lanes && gemm->n <= stationary ? 1 : lanes / stationary;
+}
 /* Puts it into this order. blocks.c */
 void tg_gemm_order_b(const tg_compile *c, const tg_gemm *gemm, const tg_gemm_tiling *t);
 
