@@ -9,56 +9,13 @@ static uint32_t filter_of(uint64_t atom) { return (uint32_t)(atom * 0x9E3779B97F
 
 /* ---- queues ---- */
 
-static void reset_queue(tg_access_queue *q, uint32_t size) {
-  q->oldest = q->youngest = TG_NO_SLOT;
-  q->unused = 0;
-  q->count = q->bypassed = 0;
-  for (uint32_t i = 0; i < size; i++)
-    q->slots[i].younger = i + 1 < size ? (uint16_t)(i + 1) : (uint16_t)TG_NO_SLOT;
-}
-
-/* Its slot is free, and holds it until it is used again. */
-static const tg_access *take(tg_access_queue *q, uint32_t slot) {
-  tg_access *a = &q->slots[slot];
-  q->bypassed = slot != q->oldest ? q->bypassed + 1 : 0;
-  if (a->older == TG_NO_SLOT)
-    q->oldest = a->younger;
-  else
-    q->slots[a->older].younger = a->younger;
-  if (a->younger == TG_NO_SLOT)
-    q->youngest = a->older;
-  else
-    q->slots[a->younger].older = a->older;
-  a->younger = q->unused;
-  q->unused = (uint16_t)slot;
-  q->count--;
-  return a;
-}
-
-void tg_channel_put(tg_channel *c, bool write, tg_access access, uint64_t time) {
-  tg_access_queue *q = write ? &c->writes : &c->reads;
-  uint16_t slot = q->unused;
-  q->unused = q->slots[slot].younger;
-  access.group = (uint16_t)(access.bank >> c->group_bits);
-  access.older = q->youngest;
-  access.younger = TG_NO_SLOT;
-  q->slots[slot] = access;
-  if (q->youngest == TG_NO_SLOT)
-    q->oldest = slot;
-  else
-    q->slots[q->youngest].younger = slot;
-  q->youngest = slot;
-  q->count++;
+void tg_channel_put(tg_channel *c, bool write, tg_access access, uint32_t row, uint16_t bank) {
+  tg_queue_put(write ? &c->writes : &c->reads, access, row, bank, (uint16_t)(bank >> c->group_bits));
   if (write) c->filter[filter_of(access.atom)]++;
-  tg_channel_arrive(c, time);
 }
 
 bool tg_channel_writes_atom(const tg_channel *c, uint64_t atom) {
-  const tg_access_queue *q = &c->writes;
-  if (!c->filter[filter_of(atom)]) return false;
-  for (uint32_t i = q->oldest; i != TG_NO_SLOT; i = q->slots[i].younger)
-    if (q->slots[i].atom == atom) return true;
-  return false;
+  return c->filter[filter_of(atom)] && tg_queue_has_atom(&c->writes, atom);
 }
 
 /* ---- life ---- */
@@ -67,8 +24,8 @@ void tg_channel_init(tg_channel *c, const tg_dram_device *device, uint32_t numbe
   *c = (tg_channel){.device = device, .number = number};
   c->burst = (uint64_t)tg_div_up((int64_t)device->burst * 1000000, device->rate);
   c->group_bits = (uint32_t)__builtin_ctz(device->banks);
-  c->reads.slots = TG_NEW_ARRAY(arena, tg_access, device->read_queue);
-  c->writes.slots = TG_NEW_ARRAY(arena, tg_access, device->write_queue);
+  tg_queue_init(&c->reads, device->read_queue, arena);
+  tg_queue_init(&c->writes, device->write_queue, arena);
   c->filter = TG_NEW_ARRAY(arena, uint16_t, FILTER);
   c->banks = TG_NEW_ARRAY(arena, tg_dram_bank, device->groups * device->banks);
   c->groups = TG_NEW_ARRAY(arena, tg_dram_group, device->groups + 1);
@@ -83,8 +40,8 @@ void tg_channel_init(tg_channel *c, const tg_dram_device *device, uint32_t numbe
 
 void tg_channel_reset(tg_channel *c) {
   const tg_dram_device *d = c->device;
-  reset_queue(&c->reads, d->read_queue);
-  reset_queue(&c->writes, d->write_queue);
+  tg_queue_reset(&c->reads);
+  tg_queue_reset(&c->writes);
   memset(c->filter, 0, FILTER * sizeof *c->filter);
   memset(c->banks, 0, d->groups * d->banks * sizeof *c->banks);
   memset(c->groups, 0, (d->groups + 1) * sizeof *c->groups);
@@ -138,11 +95,11 @@ static uint64_t activate_time(const tg_channel *c, const tg_dram_bank *bank, uin
   return tg_later(time, now);
 }
 
-/* When its row is open, if the access is next. */
-static uint64_t row_time(const tg_channel *c, const tg_access *a, uint64_t now) {
-  const tg_dram_bank *bank = &c->banks[a->bank];
-  return bank->open && bank->row == a->row ? bank->column
-                                           : activate_time(c, bank, a->group, now) + c->device->tRCD;
+/* When its row is open, if an access of the run is next. */
+static inline uint64_t row_time(const tg_channel *c, const tg_run *run, uint64_t now) {
+  const tg_dram_bank *bank = &c->banks[run->bank];
+  return bank->open && bank->row == run->row ? bank->column
+                                             : activate_time(c, bank, run->group, now) + c->device->tRCD;
 }
 
 /* ---- refresh ---- */
@@ -176,59 +133,55 @@ static void refresh(tg_channel *c, const tg_controller_host *host, uint64_t now)
 
 /* ---- choice ---- */
 
-/* The slot of the access that is next. `any`: the earliest read or write of the channel. */
+/* The run whose oldest access is next. `any`: the earliest read or write of the channel. */
 static uint32_t choose(const tg_channel *c, const tg_access_queue *q, bool write, uint64_t now,
                        uint64_t any) {
   const tg_dram_device *d = c->device;
-  uint32_t best = q->oldest, window = q->count < d->window ? q->count : d->window;
+  uint32_t best = q->oldest;
   if (q->count == 1 || d->order == TG_ORDER_IN_ORDER || q->bypassed >= d->bypass) return best;
-  const tg_access *a = &q->slots[best];
+  const tg_run *run = &q->runs[best];
   uint64_t bound = tg_later(now, any), free[16];
-  uint64_t soonest = tg_later(row_time(c, a, now), group_time(c, a->group, write, bound));
+  uint64_t soonest = tg_later(row_time(c, run, now), group_time(c, run->group, write, bound));
   if (soonest <= bound) return best;
   for (uint32_t g = 0; g < d->groups; g++) free[g] = group_time(c, g, write, bound);
-  for (uint32_t i = 1, slot = a->younger; i < window && soonest > bound; i++, slot = a->younger) {
-    a = &q->slots[slot];
-    if (free[a->group] >= soonest) continue;
-    uint64_t time = tg_later(row_time(c, a, now), free[a->group]);
+  for (uint32_t before = run->count; before < d->window && soonest > bound; before += run->count) {
+    uint32_t number = run->younger;
+    if (number == TG_NO_SLOT) break;
+    run = &q->runs[number];
+    if (free[run->group] >= soonest) continue;
+    uint64_t time = tg_later(row_time(c, run, now), free[run->group]);
     if (time >= soonest) continue;
     soonest = time;
-    best = slot;
+    best = number;
   }
   return best;
 }
 
-static bool waits(const tg_access_queue *q, const tg_access *access) {
-  for (uint32_t i = q->oldest; i != TG_NO_SLOT; i = q->slots[i].younger)
-    if (q->slots[i].bank == access->bank && q->slots[i].row == access->row) return true;
-  return false;
-}
-
-static void open_row(tg_channel *c, const tg_controller_host *host, const tg_access *a, uint64_t now) {
+static void open_row(tg_channel *c, const tg_controller_host *host, const tg_run *run, uint64_t now) {
   const tg_dram_device *d = c->device;
-  tg_dram_bank *bank = &c->banks[a->bank];
-  if (bank->open && bank->row == a->row) {
+  tg_dram_bank *bank = &c->banks[run->bank];
+  if (bank->open && bank->row == run->row) {
     c->counts.hits++;
     return;
   }
-  uint64_t time = activate_time(c, bank, a->group, now);
+  uint64_t time = activate_time(c, bank, run->group, now);
   bank->open ? c->counts.conflicts++ : c->counts.misses++;
-  if (bank->open) tell(c, host, TG_DRAM_PRECHARGE, tg_later(bank->precharge, now), a->bank, bank->row);
-  tell(c, host, TG_DRAM_ACTIVATE, time, a->bank, a->row);
-  *bank = (tg_dram_bank){true, a->row, time + d->tRC, time + d->tRCD, time + d->tRAS};
-  c->groups[a->group].activated = c->groups[d->groups].activated = time;
+  if (bank->open) tell(c, host, TG_DRAM_PRECHARGE, tg_later(bank->precharge, now), run->bank, bank->row);
+  tell(c, host, TG_DRAM_ACTIVATE, time, run->bank, run->row);
+  *bank = (tg_dram_bank){true, run->row, time + d->tRC, time + d->tRCD, time + d->tRAS};
+  c->groups[run->group].activated = c->groups[d->groups].activated = time;
   c->window[c->oldest] = time;
   c->oldest = (c->oldest + 1) % 4;
 }
 
 /* Reads or writes the open row; returns the end of the data. */
-static uint64_t transfer(tg_channel *c, const tg_controller_host *host, const tg_access *a, bool write,
+static uint64_t transfer(tg_channel *c, const tg_controller_host *host, const tg_run *run, bool write,
                          uint64_t now, uint64_t any) {
   const tg_dram_device *d = c->device;
-  tg_dram_bank *bank = &c->banks[a->bank];
-  tg_dram_group *own = &c->groups[a->group], *all = &c->groups[d->groups];
-  uint64_t time = tg_later(tg_later(bank->column, now), group_time(c, a->group, write, any)), end;
-  tell(c, host, write ? TG_DRAM_WRITE : TG_DRAM_READ, time, a->bank, a->row);
+  tg_dram_bank *bank = &c->banks[run->bank];
+  tg_dram_group *own = &c->groups[run->group], *all = &c->groups[d->groups];
+  uint64_t time = tg_later(tg_later(bank->column, now), group_time(c, run->group, write, any)), end;
+  tell(c, host, write ? TG_DRAM_WRITE : TG_DRAM_READ, time, run->bank, run->row);
   if (write) {
     c->counts.turnarounds += all->read > all->written;
     own->written = all->written = time;
@@ -243,8 +196,9 @@ static uint64_t transfer(tg_channel *c, const tg_controller_host *host, const tg
     c->counts.read += tg_dram_access_bytes(d);
   }
   c->column = time;
-  if (d->page == TG_PAGE_CLOSED && !waits(&c->reads, a) && !waits(&c->writes, a)) {
-    tell(c, host, TG_DRAM_PRECHARGE, bank->precharge, a->bank, a->row);
+  if (d->page == TG_PAGE_CLOSED && !tg_queue_has_row(&c->reads, run->row, run->bank) &&
+      !tg_queue_has_row(&c->writes, run->row, run->bank)) {
+    tell(c, host, TG_DRAM_PRECHARGE, bank->precharge, run->bank, run->row);
     bank->open = false;
     bank->activate = tg_later(bank->activate, bank->precharge + d->tRP);
   }
@@ -278,10 +232,12 @@ tg_choice tg_channel_decide(tg_channel *c, const tg_controller_host *host) {
   tg_access_queue *q = c->writing ? &c->writes : &c->reads;
   uint64_t any = channel_time(c, c->writing);
   choice.write = c->writing;
-  choice.access = take(q, choose(c, q, c->writing, now, any));
+  uint32_t number = choose(c, q, c->writing, now, any);
+  const tg_run *run = &q->runs[number];
+  choice.access = tg_queue_take(q, number);
   if (choice.write) c->filter[filter_of(choice.access->atom)]--;
-  open_row(c, host, choice.access, now);
-  choice.done = transfer(c, host, choice.access, choice.write, now, any);
+  open_row(c, host, run, now);
+  choice.done = transfer(c, host, run, choice.write, now, any);
   c->decide = c->reads.count || c->writes.count ? next_decision(c, now) : TG_DRAM_NEVER;
   return choice;
 }

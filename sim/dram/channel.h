@@ -3,29 +3,12 @@
 #define TEGULA_DRAM_CHANNEL_H
 
 #include "sim/dram/controller.h"
+#include "sim/dram/queue.h"
 
 #define TG_DRAM_NEVER UINT64_MAX
 
 /* Times begin here, later than any parameter is long, so that "long ago" is 0. */
 #define TG_DRAM_EPOCH ((uint64_t)1 << 40)
-
-/* One access of the device, a part of an atom, in a slot of a queue. */
-typedef struct tg_access {
-  uint64_t atom; /* number of the 64-byte atom */
-  uint32_t row;
-  uint32_t piece; /* of the port's loads; reads only */
-  uint16_t bank;  /* of the channel, group * banks + bank */
-  uint16_t group, port;
-  uint16_t younger, older; /* slots; TG_NO_SLOT at the ends */
-} tg_access;
-
-enum { TG_NO_SLOT = 0xFFFF };
-
-typedef struct tg_access_queue {
-  tg_access *slots;
-  uint16_t oldest, youngest, unused; /* the ends of the list in order of age; the list of free slots */
-  uint32_t count, bypassed;          /* bypassed: younger ones that went before the oldest */
-} tg_access_queue;
 
 typedef struct tg_dram_bank {
   bool open;
@@ -76,8 +59,8 @@ void tg_channel_init(tg_channel *channel, const tg_dram_device *device, uint32_t
 void tg_channel_reset(tg_channel *channel);
 /* The decision that is due at channel->decide: an access leaves its queue, its commands get their times. */
 tg_choice tg_channel_decide(tg_channel *channel, const tg_controller_host *host);
-/* An access comes into a queue that has room, to be seen from `time` on. Its links are the queue's business. */
-void tg_channel_put(tg_channel *channel, bool write, tg_access access, uint64_t time);
+/* An access comes into a queue that has room, not to be seen before tg_channel_arrive. */
+void tg_channel_put(tg_channel *channel, bool write, tg_access access, uint32_t row, uint16_t bank);
 /* Whether accesses of an atom wait to be written. */
 bool tg_channel_writes_atom(const tg_channel *channel, uint64_t atom);
 /* There is something to decide from `time` on. */

@@ -49,6 +49,8 @@ uint64_t tg_controller_next(const tg_controller *memory);
 /* Whether a port can send a piece in the cycle advanced to: room for its atoms, and not more than dram_latency pieces
  * of its loads in flight. As registered: what is sent in this cycle changes later ones. */
 bool tg_controller_ready(tg_controller *memory, uint32_t port);
+/* A bit for each port without room for its atoms: these are not ready until something else is advanced to. */
+uint32_t tg_controller_full(const tg_controller *memory);
 /* A ready port sends a piece, at most one a cycle: `bytes` bytes (0: none are valid) from `address` on. `first`: of its
  * burst; a piece does not ask again for the atom that its burst asked for last. */
 void tg_controller_send(tg_controller *memory, uint32_t port, uint64_t address, uint32_t bytes, bool write,
@@ -56,7 +58,7 @@ void tg_controller_send(tg_controller *memory, uint32_t port, uint64_t address, 
 
 /* What a port has sent and what is not known to arrive when everything before a cycle has happened arrives so many cycles
  * after it, or later. At least 1. */
-uint64_t tg_controller_lookahead(const tg_controller *memory);
+uint64_t tg_controller_lookahead(const tg_controller *memory, uint32_t port);
 
 tg_dram_counts tg_controller_counts(const tg_controller *memory);
 /* Writes what still waits. Returns the cycle in which the last written data are on a bus, at most the cycle advanced to

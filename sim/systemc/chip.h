@@ -192,7 +192,6 @@ typedef struct tg_chip {
   tg_cost_cache costs;
   tg_controller *memory;  /* NULL: the ports' latency is fixed */
   uint64_t followed;      /* cycle up to which the memory has been told of everything */
-  uint64_t lookahead;     /* of the memory */
   uint32_t sending;       /* mask of ports with an active walk */
   tg_spans spans;         /* of a burst */
   tg_dram_counts counted; /* at the begin of the invocation */

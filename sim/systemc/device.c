@@ -19,7 +19,6 @@ void tg_device_create(tg_chip *chip) {
   uint32_t elements = chip->m->burst_flits * tg_flit_bytes(chip->m) / 2; /* the most a burst has */
   tg_controller_host host = {chip, arrived, NULL};
   chip->memory = tg_controller_create(chip->m, &host);
-  chip->lookahead = tg_controller_lookahead(chip->memory);
   chip->spans.span = TG_NEW_ARRAY(&chip->arena, tg_span, elements);
   for (uint32_t p = 0; p < chip->ports; p++)
     chip->port[p].walk.pieces = TG_NEW_ARRAY(&chip->arena, tg_piece, elements);
@@ -62,7 +61,7 @@ static void send(tg_chip *chip, uint32_t port, uint64_t cycle) {
 static void follow(tg_chip *chip, uint64_t cycle) {
   for (; chip->followed < cycle && chip->sending; chip->followed++) {
     tg_controller_advance(chip->memory, chip->followed + 1);
-    for (uint32_t left = chip->sending; left; left &= left - 1) {
+    for (uint32_t left = chip->sending & ~tg_controller_full(chip->memory); left; left &= left - 1) {
       uint32_t port = (uint32_t)__builtin_ctz(left);
       bool due = chip->port[port].walk.next <= chip->followed + 1;
       if (due && tg_controller_ready(chip->memory, port)) send(chip, port, chip->followed + 1);
@@ -71,16 +70,18 @@ static void follow(tg_chip *chip, uint64_t cycle) {
   if (chip->followed < cycle) tg_controller_advance(chip->memory, chip->followed = cycle);
 }
 
-/* The last piece of a port's burst is sent then, or the port is busy until then, or later. */
-static uint64_t sent_from(const tg_port_walk *w) {
-  return tg_later(w->next + (w->count - w->sent) - 1, w->begin + w->cycles - 1);
+/* The last piece of a port's burst is sent then, or the port is busy until then, or later: a piece a cycle, after this
+ * one. */
+static uint64_t sent_from(const tg_chip *chip, const tg_port_walk *w) {
+  uint64_t next = tg_later(w->next, chip->now + 1);
+  return tg_later(next + (w->count - w->sent) - 1, w->begin + w->cycles - 1);
 }
 
 /* The oldest burst that is not complete, all of its pieces being sent, is so then or later: what is not known yet arrives
  * after the memory's lookahead, a piece a cycle, and the link takes its time. */
 static uint64_t complete_from(const tg_chip *chip, const tg_port_state *p) {
   const tg_load *load = &p->loads[p->arriving % chip->m->agcu_buffers];
-  uint64_t next = chip->now + chip->lookahead;
+  uint64_t next = chip->now + tg_controller_lookahead(chip->memory, (uint32_t)(p - chip->port));
   uint64_t linked = load->linked == TG_NEVER ? tg_later(next, p->link + 1) : load->linked;
   return tg_later(next + load->pieces - 1, linked + load->cycles - 1);
 }
@@ -91,7 +92,7 @@ static void look_again(tg_chip *chip) {
   for (uint32_t port = 0; port < chip->ports; port++) {
     const tg_port_state *p = &chip->port[port];
     bool loads = p->walk.active && !p->walk.store;
-    uint64_t look = p->walk.active ? sent_from(&p->walk) : p->walk.blocked ? chip->now + 1 : TG_NEVER;
+    uint64_t look = p->walk.active ? sent_from(chip, &p->walk) : p->walk.blocked ? chip->now + 1 : TG_NEVER;
     if (look < next) next = look;
     if (p->arriving + loads != p->newest && next > chip->now + 1) {
       look = complete_from(chip, p);
