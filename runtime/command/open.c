@@ -235,8 +235,8 @@ static tg_status open_program(tg_context *context, tg_session *session) {
              *energy = tg_option_text(&context->options, TG_OPT_ENERGY, NULL);
   tg_params *params = &session->program->params;
   tg_status status = refuse_compiling(context, session->path);
-  if (!status && dram) status = tg_dram_device_load(dram, &params->dram, &context->diag);
-  if (!status && energy) status = tg_energy_load(energy, &params->energy, &context->diag);
+  if (!status && dram) status = tg_dram_device_load(dram, NULL, &params->dram, &context->diag);
+  if (!status && energy) status = tg_energy_load(energy, NULL, &params->energy, &context->diag);
   return status;
 }
 

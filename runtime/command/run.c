@@ -28,6 +28,9 @@ static tg_status check(tg_context *context, const tg_session_run_options *run) {
   if ((run->trace_file || run->profile) && !strcmp(engine, "functional"))
     return tg_fail(&context->diag, TG_INVALID, "--%s needs --engine systemc or rtl",
                    run->trace_file ? "trace" : "profile");
+  if (tg_given(o, TG_OPT_ENERGY) && !strcmp(engine, "functional"))
+    return tg_fail(&context->diag, TG_INVALID, "--energy needs --engine systemc or rtl: %s counts no actions",
+                   engine);
   if (run->wave_file && strcmp(engine, "rtl"))
     return tg_fail(&context->diag, TG_INVALID, "--wave needs --engine rtl");
   return tg_check_reports(context);

@@ -71,31 +71,37 @@ static bool sum_of_file(tg_fingerprints *f, const char *path, uint64_t *found) {
   return true;
 }
 
-static void add_file(tg_fingerprints *f, tg_hasher *s, const tg_suite *suite, const char *path);
+static void add_place(tg_fingerprints *f, tg_hasher *s, const char *path) {
+  uint64_t content;
+  if (sum_of_file(f, path, &content)) tg_hasher_add(s, &content, sizeof content);
+}
 
-/* Files that an array's YAML names: its memory, and what its actions cost. */
+static const char *place_of(tg_fingerprints *f, const char *folder, const char *path) {
+  return *path == '/' ? path : tg_arena_printf(&f->arena, "%s/%s", folder, path);
+}
+
+/* Files that an array's YAML names, from its folder on: its memory, and what its actions cost. */
 static void add_named(tg_fingerprints *f, tg_hasher *s, const tg_suite *suite, const char *path) {
   size_t size, length = strlen(path);
   if (length < 5 || (strcmp(path + length - 5, ".yaml") != 0 && strcmp(path + length - 4, ".yml") != 0))
     return;
-  uint8_t *bytes =
-      read_all(*path == '/' ? path : tg_arena_printf(&f->arena, "%s/%s", suite->folder, path), &size);
+  const char *place = place_of(f, suite->folder, path);
+  uint8_t *bytes = read_all(place, &size);
   if (!bytes) return;
+  const char *folder = tg_arena_printf(&f->arena, "%.*s", (int)(strrchr(place, '/') - place), place);
   bytes[size] = 0;
   for (char *rest, *line = strtok_r((char *)bytes, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
     char key[16], value[256];
     if (sscanf(line, " %15[a-z] : \"%255[^\",]", key, value) != 2 &&
         sscanf(line, " %15[a-z] : %255[^, #\r]", key, value) != 2)
       continue;
-    if (!strcmp(key, "dram") || !strcmp(key, "energy")) add_file(f, s, suite, value);
+    if (!strcmp(key, "dram") || !strcmp(key, "energy")) add_place(f, s, place_of(f, folder, value));
   }
   free(bytes);
 }
 
 static void add_file(tg_fingerprints *f, tg_hasher *s, const tg_suite *suite, const char *path) {
-  uint64_t content;
-  if (*path != '/') path = tg_arena_printf(&f->arena, "%s/%s", suite->folder, path);
-  if (sum_of_file(f, path, &content)) tg_hasher_add(s, &content, sizeof content);
+  add_place(f, s, place_of(f, suite->folder, path));
 }
 
 const char *tg_case_fingerprint(tg_fingerprints *f, tg_suite *suite, const tg_case *c, const char *command) {

@@ -1,12 +1,11 @@
 #include "sim/machine/dram_device.h"
-#include "frontend/base/input_file.h"
+#include "sim/machine/spec.h"
 
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <yaml.h>
 
 #define DRAM_DEVICE(name, map) name,
 static const char *const names[] = {"simple",
@@ -237,93 +236,18 @@ tg_dram_counts tg_dram_since(tg_dram_counts now, tg_dram_counts before) {
                           .merged = now.merged - before.merged};
 }
 
-/* ---- specs and files ---- */
+/* ---- specs ---- */
 
-/* Reads a flat mapping of scalars; `base` comes first. */
-static tg_status load_yaml(yaml_parser_t *parser, tg_dram_device *device, tg_diag *diag) {
-  char key[32] = "";
-  bool based = false;
-  int depth = 0;
-  for (;;) {
-    yaml_event_t event;
-    if (!yaml_parser_parse(parser, &event))
-      return tg_fail(diag, TG_INVALID, "line %zu: %s", parser->problem_mark.line + 1,
-                     parser->problem ? parser->problem : "not YAML");
-    tg_status status = TG_OK;
-    bool end = event.type == YAML_STREAM_END_EVENT, scalar = event.type == YAML_SCALAR_EVENT;
-    const char *text = scalar ? (const char *)event.data.scalar.value : "";
-    if (event.type == YAML_MAPPING_START_EVENT) depth++;
-    if (event.type == YAML_SEQUENCE_START_EVENT || event.type == YAML_ALIAS_EVENT || depth > 1 ||
-        (scalar && !depth)) {
-      status = tg_fail(diag, TG_INVALID, "line %zu: only `key: value` lines are understood",
-                       event.start_mark.line + 1);
-    } else if (scalar && !key[0]) {
-      if (!text[0] || strlen(text) >= sizeof key)
-        status = tg_fail(diag, TG_INVALID, "line %zu: bad name of a parameter", event.start_mark.line + 1);
-      else
-        strcpy(key, text);
-    } else if (scalar) {
-      if (!based && (strcmp(key, "base") || !load_row(text, device)))
-        status = tg_fail(diag, TG_INVALID, "base: wants the name of a device, as the first line");
-      else if (based)
-        status = set(device, key, text, diag);
-      based = true;
-      key[0] = 0;
-    }
-    yaml_event_delete(&event);
-    if (!status && end && !based) status = tg_fail(diag, TG_INVALID, "names no base");
-    if (status || end) return status;
-  }
+static bool load_entry(const char *name, void *device) { return load_row(name, device); }
+static tg_status set_key(void *device, const char *key, const char *text, tg_diag *diag) {
+  return set(device, key, text, diag);
 }
+static tg_status check(const void *device, tg_diag *diag) { return tg_dram_device_check(device, diag); }
 
-static tg_status unknown(const char *name, const char *why, tg_diag *diag) {
-  char list[160] = "";
-  for (int i = 0; names[i]; i++) {
-    size_t used = strlen(list);
-    snprintf(list + used, sizeof list - used, "%s%s", i ? ", " : "", names[i]);
-  }
-  return tg_fail(diag, TG_INVALID, "dram \"%.100s\": %s; the devices there are: %s", name, why, list);
-}
-
-static tg_status load_file(const char *path, tg_dram_device *device, tg_diag *diag) {
-  FILE *file;
-  tg_diag why = {""};
-  size_t length = strlen(path);
-  if (length < 6 || strcmp(path + length - 5, ".yaml"))
-    return unknown(path, "is no device and no .yaml file", diag);
-  if (tg_input_open(path, &file, NULL, &why)) return unknown(path, why.message, diag);
-  yaml_parser_t parser;
-  if (!yaml_parser_initialize(&parser)) tg_die("out of memory");
-  yaml_parser_set_input_file(&parser, file);
-  tg_status status = load_yaml(&parser, device, diag);
-  yaml_parser_delete(&parser);
-  fclose(file);
-  if (!status) status = tg_dram_device_check(device, diag);
-  if (status) tg_diag_prefix(diag, "%s", path);
-  return status;
-}
-
-static tg_status load_changes(char *changes, tg_dram_device *device, tg_diag *diag) {
-  char *rest;
-  for (char *word = strtok_r(changes, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
-    char *equals = strchr(word, '=');
-    if (!equals) return tg_fail(diag, TG_INVALID, "dram: \"%.40s\" is not key=value", word);
-    *equals = 0;
-    tg_status status = set(device, word, equals + 1, diag);
-    if (status) return status;
-  }
-  return TG_OK;
-}
-
-tg_status tg_dram_device_load(const char *spec, tg_dram_device *out_device, tg_diag *diag) {
-  char *copy = strdup(spec), *comma = copy ? strchr(copy, ',') : NULL;
-  if (!copy) tg_die("out of memory");
-  if (comma) *comma = 0;
-  tg_status status = load_row(copy, out_device) ? TG_OK : load_file(copy, out_device, diag);
-  if (!status && comma) status = load_changes(comma + 1, out_device, diag);
-  if (!status) status = tg_dram_device_check(out_device, diag);
-  free(copy);
-  return status;
+tg_status tg_dram_device_load(const char *spec, const char *beside, tg_dram_device *out_device,
+                              tg_diag *diag) {
+  static const tg_spec_kind kind = {"dram", "device", "parameter", names, load_entry, set_key, check, true};
+  return tg_spec_load(&kind, spec, beside, out_device, diag);
 }
 
 const char *tg_dram_device_print(const tg_dram_device *device, tg_arena *arena) {

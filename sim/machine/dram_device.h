@@ -24,8 +24,10 @@ typedef struct tg_dram_device {
 } tg_dram_device;
 
 /* `spec` is NAME or FILE.yaml, and after that changes: ",key=value" each. A file holds `key: value` lines, the
- * first of them `base: NAME`. The result is checked. TG_INVALID names file and key. */
-tg_status tg_dram_device_load(const char *spec, tg_dram_device *out_device, tg_diag *diag);
+ * first of them `base: NAME`. The result is checked. A relative path begins at the folder of the file `beside`, or, if that
+ * is NULL, at the current one. TG_INVALID names file and key. */
+tg_status tg_dram_device_load(const char *spec, const char *beside, tg_dram_device *out_device,
+                              tg_diag *diag);
 /* Ranges and relations. The map: each letter (c column, h channel, g group, b bank, r row) takes as many bits as
  * the number behind it says, without one all that its kind has left; all bits of all kinds are to be taken. */
 tg_status tg_dram_device_check(const tg_dram_device *device, tg_diag *diag);

@@ -1,5 +1,5 @@
 #include "sim/machine/energy.h"
-#include "frontend/base/input_file.h"
+#include "sim/machine/spec.h"
 
 #include <errno.h>
 #include <math.h>
@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <yaml.h>
 
 typedef struct field {
   const char *name;
@@ -36,6 +35,11 @@ static const struct {
 #include "sim/machine/energy.def"
 #undef NODE
 };
+#define NODE(nm, volts, a2, a1, a0) #nm "nm",
+static const char *const names[] = {
+#include "sim/machine/energy.def"
+    NULL};
+#undef NODE
 enum { NODES = sizeof nodes / sizeof *nodes, DEFAULT_NODE = 45 };
 
 static double *slot(tg_energy *energy, int i) {
@@ -65,25 +69,14 @@ static void load_node(uint32_t node, tg_energy *energy) {
 
 void tg_energy_default(tg_energy *out_energy) { load_node(DEFAULT_NODE, out_energy); }
 
-/* A node by its name, as "45nm". */
+/* A node by its name. */
 static bool load_name(const char *name, tg_energy *energy) {
-  char known[16];
   for (int n = 0; n < NODES; n++) {
-    snprintf(known, sizeof known, "%unm", nodes[n].nm);
-    if (strcmp(name, known) != 0) continue;
+    if (strcmp(name, names[n]) != 0) continue;
     load_node(nodes[n].nm, energy);
     return true;
   }
   return false;
-}
-
-static tg_status unknown(const char *name, const char *why, tg_diag *diag) {
-  char list[120] = "";
-  for (int n = 0; n < NODES; n++) {
-    size_t used = strlen(list);
-    snprintf(list + used, sizeof list - used, "%s%unm", n ? ", " : "", nodes[n].nm);
-  }
-  return tg_fail(diag, TG_INVALID, "energy \"%.100s\": %s; the nodes there are: %s", name, why, list);
 }
 
 static tg_status set(tg_energy *energy, const char *key, const char *text, tg_diag *diag) {
@@ -119,88 +112,16 @@ bool tg_energy_equal(const tg_energy *a, const tg_energy *b) {
   return a->node == b->node;
 }
 
-/* A key and its value, the line's; `first` of a file. */
-static tg_status take(tg_energy *energy, const char *key, const char *text, bool first, tg_diag *diag) {
-  if (strcmp(key, "base") != 0) return set(energy, key, text, diag);
-  if (!first || !load_name(text, energy))
-    return tg_fail(diag, TG_INVALID, "base: wants a node, as 45nm, and to be the first line");
-  return TG_OK;
+static bool load_entry(const char *name, void *energy) { return load_name(name, energy); }
+static tg_status set_key(void *energy, const char *key, const char *text, tg_diag *diag) {
+  return set(energy, key, text, diag);
 }
+static tg_status check(const void *energy, tg_diag *diag) { return tg_energy_check(energy, diag); }
 
-/* Reads a flat mapping of scalars. */
-static tg_status load_yaml(yaml_parser_t *parser, tg_energy *energy, tg_diag *diag) {
-  char key[32] = "";
-  bool first = true;
-  int depth = 0;
-  for (;;) {
-    yaml_event_t event;
-    bool parsed = yaml_parser_parse(parser, &event);
-    if (parser->error == YAML_MEMORY_ERROR) tg_die("out of memory");
-    if (!parsed)
-      return tg_fail(diag, TG_INVALID, "line %zu: %s", parser->problem_mark.line + 1,
-                     parser->problem ? parser->problem : "not YAML");
-    tg_status status = TG_OK;
-    bool end = event.type == YAML_STREAM_END_EVENT, scalar = event.type == YAML_SCALAR_EVENT;
-    const char *text = scalar ? (const char *)event.data.scalar.value : "";
-    if (event.type == YAML_MAPPING_START_EVENT) depth++;
-    if (event.type == YAML_SEQUENCE_START_EVENT || event.type == YAML_ALIAS_EVENT || depth > 1 ||
-        (scalar && !depth)) {
-      status = tg_fail(diag, TG_INVALID, "line %zu: only `key: value` lines are understood",
-                       event.start_mark.line + 1);
-    } else if (scalar && !key[0]) {
-      if (!text[0] || strlen(text) >= sizeof key)
-        status = tg_fail(diag, TG_INVALID, "line %zu: bad name of a price", event.start_mark.line + 1);
-      else
-        strcpy(key, text);
-    } else if (scalar) {
-      status = take(energy, key, text, first, diag);
-      if (status) tg_diag_prefix(diag, "line %zu", event.start_mark.line + 1);
-      first = false;
-      key[0] = 0;
-    }
-    yaml_event_delete(&event);
-    if (status || end) return status;
-  }
-}
-
-static tg_status load_file(const char *path, tg_energy *energy, tg_diag *diag) {
-  FILE *file;
-  tg_diag why = {""};
-  size_t length = strlen(path);
-  if (length < 6 || strcmp(path + length - 5, ".yaml") != 0)
-    return unknown(path, "is no node and no .yaml file", diag);
-  if (tg_input_open(path, &file, NULL, &why)) return unknown(path, why.message, diag);
-  yaml_parser_t parser;
-  if (!yaml_parser_initialize(&parser)) tg_die("out of memory");
-  yaml_parser_set_input_file(&parser, file);
-  tg_energy_default(energy);
-  tg_status status = load_yaml(&parser, energy, diag);
-  yaml_parser_delete(&parser);
-  fclose(file);
-  if (status) tg_diag_prefix(diag, "%s", path);
-  return status;
-}
-
-static tg_status load_changes(char *changes, tg_energy *energy, tg_diag *diag) {
-  char *rest;
-  for (char *word = strtok_r(changes, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
-    char *equals = strchr(word, '=');
-    if (!equals) return tg_fail(diag, TG_INVALID, "energy: \"%.40s\" is not key=value", word);
-    *equals = 0;
-    tg_status status = set(energy, word, equals + 1, diag);
-    if (status) return status;
-  }
-  return TG_OK;
-}
-
-tg_status tg_energy_load(const char *spec, tg_energy *out_energy, tg_diag *diag) {
-  char *copy = strdup(spec), *comma = copy ? strchr(copy, ',') : NULL;
-  if (!copy) tg_die("out of memory");
-  if (comma) *comma = 0;
-  tg_status status = load_name(copy, out_energy) ? TG_OK : load_file(copy, out_energy, diag);
-  if (!status && comma) status = load_changes(comma + 1, out_energy, diag);
-  free(copy);
-  return status;
+tg_status tg_energy_load(const char *spec, const char *beside, tg_energy *out_energy, tg_diag *diag) {
+  static const tg_spec_kind kind = {"energy", "node", "price", names, load_entry, set_key, check, false};
+  tg_energy_default(out_energy);
+  return tg_spec_load(&kind, spec, beside, out_energy, diag);
 }
 
 const char *tg_energy_print(const tg_energy *energy, tg_arena *arena) {

@@ -25,8 +25,9 @@ typedef struct tg_energy {
 /* The table at 45 nm, that of most sources. */
 void tg_energy_default(tg_energy *out_energy);
 /* `spec` is NODE ("45nm", "7nm" ...) or FILE.yaml, and after that changes: ",key=value" each. A file holds `key: value`
- * lines; `base: NODE`, if it is there, comes first. What is changed is not scaled. TG_INVALID names file and key. */
-tg_status tg_energy_load(const char *spec, tg_energy *out_energy, tg_diag *diag);
+ * lines; `base: NODE`, if it is there, comes first. What is changed is not scaled. A relative path begins at the folder of
+ * the file `beside`, or, if that is NULL, at the current one. TG_INVALID names file and key. */
+tg_status tg_energy_load(const char *spec, const char *beside, tg_energy *out_energy, tg_diag *diag);
 tg_status tg_energy_check(const tg_energy *energy, tg_diag *diag);
 bool tg_energy_equal(const tg_energy *a, const tg_energy *b);
 /* A spec that loads it again, without files; on the arena. */

@@ -1,12 +1,12 @@
 #include "sim/machine/params.h"
 #include "frontend/base/input_file.h"
+#include "sim/machine/spec.h"
 
 #include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <yaml.h>
 
 #define ARRAY(name, dram) ARRAY_##name,
 enum {
@@ -62,7 +62,7 @@ static bool load_preset(const char *name, tg_params *params) {
       *params = (tg_params){0};
       snprintf(params->name, sizeof params->name, "%s", name);
       for (int i = 0; i < PARAMS; i++) *slot(params, i) = table[i].preset[p];
-      tg_dram_device_load(drams[p], &params->dram, NULL);
+      tg_dram_device_load(drams[p], NULL, &params->dram, NULL);
       tg_energy_default(&params->energy);
       return true;
     }
@@ -123,56 +123,33 @@ bool tg_params_equal(const tg_params *a, const tg_params *b) {
   return true;
 }
 
-/* Reads a flat mapping of scalars, in order; `base` must come first. */
-static tg_status load_yaml(yaml_parser_t *parser, tg_params *params, tg_diag *diag) {
-  char key[64] = "";
-  int depth = 0;
-  bool any = false, based = false;
-  int given = 0;
-  for (;;) {
-    yaml_event_t event;
-    bool parsed = yaml_parser_parse(parser, &event);
-    if (parser->error == YAML_MEMORY_ERROR) tg_die("out of memory");
-    if (!parsed)
-      return tg_fail(diag, TG_INVALID, "line %zu: %s", parser->problem_mark.line + 1,
-                     parser->problem ? parser->problem : "not YAML");
-    tg_status status = TG_OK;
-    bool end = event.type == YAML_STREAM_END_EVENT;
-    if (event.type == YAML_MAPPING_START_EVENT) depth++;
-    if (event.type == YAML_SEQUENCE_START_EVENT || event.type == YAML_ALIAS_EVENT || depth > 1)
-      status = tg_fail(diag, TG_INVALID, "line %zu: only `parameter: value` lines are understood",
-                       event.start_mark.line + 1);
-    if (!status && event.type == YAML_SCALAR_EVENT) {
-      const char *text = (const char *)event.data.scalar.value;
-      if (depth != 1)
-        status = tg_fail(diag, TG_INVALID, "line %zu: only `parameter: value` lines are understood",
-                         event.start_mark.line + 1);
-      else if (!key[0] && (!text[0] || strlen(text) >= sizeof key))
-        status = tg_fail(diag, TG_INVALID, "line %zu: bad parameter name", event.start_mark.line + 1);
-      else if (!key[0])
-        strcpy(key, text);
-      else {
-        if (!strcmp(key, "dram"))
-          status = tg_dram_device_load(text, &params->dram, diag);
-        else if (!strcmp(key, "energy"))
-          status = tg_energy_load(text, &params->energy, diag);
-        else if (strcmp(key, "base"))
-          status = set(params, key, text, diag);
-        else if (any || !load_preset(text, params))
-          status = tg_fail(diag, TG_INVALID, "base: wants one of %s, and to be the first line", list + 2);
-        based |= !strcmp(key, "base");
-        given += strcmp(key, "dram") != 0 && strcmp(key, "energy") != 0;
-        any = true;
-        key[0] = 0;
-      }
-    }
-    yaml_event_delete(&event);
-    if (!status && end && !based && given < PARAMS)
-      status = tg_fail(diag, TG_INVALID,
-                       "names no base (`base: %s`, of %s, as the first line) and not all parameters",
-                       names[0], list + 2);
-    if (status || end) return status;
-  }
+/* What a file of an array is read into. */
+typedef struct file_reader {
+  tg_params *params;
+  const char *path;
+  bool based;
+  int given; /* parameters */
+} file_reader;
+
+static tg_status take_line(void *user, const char *key, const char *text, bool first, tg_diag *diag) {
+  file_reader *r = user;
+  if (!strcmp(key, "dram")) return tg_dram_device_load(text, r->path, &r->params->dram, diag);
+  if (!strcmp(key, "energy")) return tg_energy_load(text, r->path, &r->params->energy, diag);
+  r->given++;
+  if (strcmp(key, "base") != 0) return set(r->params, key, text, diag);
+  r->based = true;
+  if (first && load_preset(text, r->params)) return TG_OK;
+  return tg_fail(diag, TG_INVALID, "base: wants one of %s, and to be the first line", list + 2);
+}
+
+static tg_status load_file(const char *path, tg_params *params, tg_diag *diag) {
+  file_reader r = {.params = params, .path = path};
+  tg_status status = tg_spec_read(path, "parameter", take_line, &r, diag);
+  if (!status && !r.based && r.given < PARAMS)
+    status = tg_fail(diag, TG_INVALID,
+                     "names no base (`base: %s`, of %s, as the first line) and not all parameters", names[0],
+                     list + 2);
+  return status;
 }
 
 tg_status tg_params_load(const char *name_or_file, tg_params *out_params, tg_diag *diag) {
@@ -186,13 +163,9 @@ tg_status tg_params_load(const char *name_or_file, tg_params *out_params, tg_dia
   snprintf(out_params->name, sizeof out_params->name, "%.*s", (int)strcspn(stem, "."), stem);
   char name[sizeof out_params->name];
   memcpy(name, out_params->name, sizeof name);
-  yaml_parser_t parser;
-  if (!yaml_parser_initialize(&parser)) tg_die("out of memory");
-  yaml_parser_set_input_file(&parser, file);
-  tg_status status = load_yaml(&parser, out_params, diag);
-  memcpy(out_params->name, name, sizeof name);
-  yaml_parser_delete(&parser);
   fclose(file);
+  tg_status status = load_file(name_or_file, out_params, diag);
+  memcpy(out_params->name, name, sizeof name);
   if (!status) status = tg_params_check(out_params, diag);
   if (status) tg_diag_prefix(diag, "%s", name_or_file);
   return status;

@@ -337,7 +337,7 @@ static tg_status parse_line(parser *p, const char *word, const char *text) {
   static const char *const openings[] = {"section", "tensor", "invoke", "tile", "agcu", NULL};
   if (!strcmp(word, "arch")) return tg_params_load(text, &program->params, p->diag);
   if (!strcmp(word, "set")) return tg_params_set(&program->params, text, p->diag);
-  if (!strcmp(word, "device")) return tg_dram_device_load(text, &program->params.dram, p->diag);
+  if (!strcmp(word, "device")) return tg_dram_device_load(text, NULL, &program->params.dram, p->diag);
   if (!strcmp(word, "seed")) return program->seed = strtoull(text, NULL, 0), TG_OK;
   if (!strcmp(word, "dram")) return program->dram_bytes = strtoull(text, NULL, 0), TG_OK;
   if (!strcmp(word, "model") || !strcmp(word, "options")) {

@@ -50,7 +50,7 @@ static int measure(const char *spec) {
   tg_params params;
   tg_diag diag = {""};
   tg_params_load("rack", &params, &diag);
-  if (tg_dram_device_load(spec, &params.dram, &diag)) {
+  if (tg_dram_device_load(spec, NULL, &params.dram, &diag)) {
     fprintf(stderr, "%s\n", diag.message);
     return 2;
   }

@@ -10,7 +10,7 @@
 static tg_params params_of(const char *array, const char *spec) {
   tg_params params;
   tg_diag diag = {""};
-  if (!tg_params_load(array, &params, &diag)) tg_dram_device_load(spec, &params.dram, &diag);
+  if (!tg_params_load(array, &params, &diag)) tg_dram_device_load(spec, NULL, &params.dram, &diag);
   EXPECT_STR(diag.message, "");
   return params;
 }
@@ -301,13 +301,13 @@ TG_TEST(dram, specs) {
   tg_arena arena = {0};
   tg_dram_device d, again;
   tg_diag diag = {""};
-  tg_dram_device_load("hbm2e-3200,channels=64,page=closed,map=c1ghcbr", &d, &diag);
+  tg_dram_device_load("hbm2e-3200,channels=64,page=closed,map=c1ghcbr", NULL, &d, &diag);
   EXPECT_STR(diag.message, "");
   EXPECT_STR(tg_dram_device_print(&d, &arena), "hbm2e-3200,map=c1ghcbr,channels=64,page=closed");
-  tg_dram_device_load(tg_dram_device_print(&d, &arena), &again, &diag);
+  tg_dram_device_load(tg_dram_device_print(&d, &arena), NULL, &again, &diag);
   EXPECT(tg_dram_device_equal(&d, &again));
   EXPECT_EQ(tg_dram_peak(&d), 64 * 25600000000ll);
-  tg_dram_device_load("ddr4-3200", &d, &diag);
+  tg_dram_device_load("ddr4-3200", NULL, &d, &diag);
   EXPECT_EQ(tg_dram_capacity(&d), 16ll << 30);
   EXPECT_EQ(tg_dram_peak(&d), 51200000000ll);
   static const struct {
@@ -333,7 +333,7 @@ TG_TEST(dram, specs) {
   };
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     diag = (tg_diag){""};
-    EXPECT_EQ(tg_dram_device_load(bad[i].spec, &d, &diag), TG_INVALID);
+    EXPECT_EQ(tg_dram_device_load(bad[i].spec, NULL, &d, &diag), TG_INVALID);
     EXPECT_STR(diag.message, bad[i].message);
   }
   tg_arena_release(&arena);
@@ -345,12 +345,13 @@ TG_TEST(dram, files) {
   snprintf(array, sizeof array, "%s/array.yaml", tg_test_dir());
   static const struct {
     const char *text, *message; /* after the path; NULL: it is good */
-  } cases[] = {{"base: lpddr5-6400\nchannels: 4\npage: closed\n", NULL},
-               {"channels: 4\n", ": base: wants the name of a device, as the first line"},
-               {"base: lpddr5-6400\nchannels: [4]\n", ": line 2: only `key: value` lines are understood"},
-               {"base: lpddr5-6400\nchannels: 1e3\n", ": dram channels: \"1e3\" is not a whole number"},
-               {"", ": names no base"},
-               {"- a\n", ": line 1: only `key: value` lines are understood"}};
+  } cases[] = {
+      {"base: lpddr5-6400\nchannels: 4\npage: closed\n", NULL},
+      {"channels: 4\n", ": line 1: base: wants the name of a device, as the first line"},
+      {"base: lpddr5-6400\nchannels: [4]\n", ": line 2: only `key: value` lines are understood"},
+      {"base: lpddr5-6400\nchannels: 1e3\n", ": line 2: dram channels: \"1e3\" is not a whole number"},
+      {"", ": names no base"},
+      {"- a\n", ": line 1: only `key: value` lines are understood"}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     FILE *file = fopen(path, "w");
     fputs(cases[i].text, file);
@@ -360,7 +361,7 @@ TG_TEST(dram, files) {
     char wanted[400];
     snprintf(wanted, sizeof wanted, "%s%s", cases[i].message ? path : "",
              cases[i].message ? cases[i].message : "");
-    tg_dram_device_load(path, &d, &diag);
+    tg_dram_device_load(path, NULL, &d, &diag);
     EXPECT_STR(diag.message, wanted);
     if (!cases[i].message) EXPECT_EQ(d.channels, 4);
   }
@@ -373,6 +374,16 @@ TG_TEST(dram, files) {
   EXPECT_STR(diag.message, "");
   EXPECT_EQ(params.dram.channels, 4);
   EXPECT_EQ(params.banks, 8);
+  file = fopen(path, "w");
+  fputs("base: lpddr5-6400\nchannels: 2\n", file);
+  fclose(file);
+  file = fopen(array, "w");
+  fputs("base: tiny\ndram: mine.yaml,page=closed\n", file); /* of the array's folder */
+  fclose(file);
+  tg_params_load(array, &params, &diag);
+  EXPECT_STR(diag.message, "");
+  EXPECT_EQ(params.dram.channels, 2);
+  EXPECT_EQ(params.dram.page, TG_PAGE_CLOSED);
 }
 
 /* ---- the share of the peak ---- */

@@ -5,12 +5,12 @@
 static void load_device(const char *spec) {
   tg_diag diag = {""};
   tg_dram_device device, again;
-  tg_status status = tg_dram_device_load(spec, &device, &diag);
+  tg_status status = tg_dram_device_load(spec, NULL, &device, &diag);
   fuzz_settled(status, &diag);
   if (status) return;
   tg_arena arena = {0};
   const char *printed = tg_dram_device_print(&device, &arena);
-  FUZZ_WANT(!tg_dram_device_load(printed, &again, &diag), "%s: %s", printed, diag.message);
+  FUZZ_WANT(!tg_dram_device_load(printed, NULL, &again, &diag), "%s: %s", printed, diag.message);
   FUZZ_WANT(tg_dram_device_equal(&device, &again), "%s is another device", printed);
   tg_arena_release(&arena);
 }

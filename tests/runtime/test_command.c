@@ -86,6 +86,7 @@ TG_TEST(command, refusals_are_one_line_and_leave_no_file) {
       {"run gemm.onnx --arch tiny --engine functional --timing-only", "--timing-only"},
       {"run gemm.onnx --arch tiny --engine functional --trace t.json", "--trace"},
       {"run gemm.onnx --arch tiny --engine functional --profile", "--profile"},
+      {"run gemm.onnx --arch tiny --engine functional --energy 7nm", "--energy"},
       {"run gemm.onnx --arch tiny --trace no/such/t.json", "no/such/t.json"},
       {"run gemm.onnx --arch tiny --trace-window 1:2", "--trace"},
       {"run gemm.onnx --arch tiny --trace t.json --trace-window 5:3", "--trace-window"},

@@ -63,7 +63,7 @@ tg_status draw_memory(tg_params *params, uint64_t seed) {
       "hbm3-6400,tREFI=150000,tRFC=20000,hash=none,map=c1gcbhr",
   };
   params->clock_mhz = seed % 5 ? 1000 : 1700;
-  return tg_dram_device_load(devices[seed % (sizeof devices / sizeof *devices)], &params->dram, NULL);
+  return tg_dram_device_load(devices[seed % (sizeof devices / sizeof *devices)], NULL, &params->dram, NULL);
 }
 
 void engine_run_release(engine_run *run) {

@@ -56,7 +56,7 @@ static void check_device(const void *row) {
       tg_params_load("tiny", &params, &diag);
       for (const char *const *o = arrays[a]; *o; o++) tg_params_set(&params, *o, &diag);
       snprintf(spec, sizeof spec, "%s%s", device, changes[c]);
-      tg_dram_device_load(spec, &params.dram, &diag);
+      tg_dram_device_load(spec, NULL, &params.dram, &diag);
       EXPECT_STR(diag.message, "");
       for (uint32_t seed = 1; seed < 3; seed++) check_run(&params, 100 * c + seed);
     }

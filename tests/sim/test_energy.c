@@ -118,15 +118,15 @@ TG_TEST(energy, prices_by_hand) {
 /* DDR4: an activate for a miss and for a conflict, bytes of its bus, refreshes, two channels' background for 5 us. */
 TG_TEST(energy, devices_by_hand) {
   tg_params m = tiny();
-  EXPECT_EQ(tg_dram_device_load("ddr4-3200", &m.dram, NULL), TG_OK);
+  EXPECT_EQ(tg_dram_device_load("ddr4-3200", NULL, &m.dram, NULL), TG_OK);
   tg_section_time time = {
       .dram_read = 1 << 20,
       .dram = {.read = 128, .written = 64, .hits = 9, .misses = 3, .conflicts = 2, .refreshes = 1}};
   tg_energy_sum sum = tg_energy_of_section(&m, &time, 5000);
   near(sum.joules[TG_ENERGY_DRAM], 1e-12 * (192 * 33.75 + 5 * 2856 + 1346520) + 2 * 0.588 * 5e-6);
-  EXPECT_EQ(
-      tg_energy_load("45nm,dram_byte=1,dram_activate=0,dram_refresh=0,dram_background=0", &m.energy, NULL),
-      TG_OK);
+  EXPECT_EQ(tg_energy_load("45nm,dram_byte=1,dram_activate=0,dram_refresh=0,dram_background=0", NULL,
+                           &m.energy, NULL),
+            TG_OK);
   sum = tg_energy_of_section(&m, &time, 5000);
   near(sum.joules[TG_ENERGY_DRAM], 192e-12);
 }
@@ -140,10 +140,10 @@ TG_TEST(energy, scaling_as_published) {
   tg_diag diag = {""};
   tg_energy_default(&at_45);
   near(at_45.mac_fp32, 3.7 + 0.9);
-  EXPECT_EQ(tg_energy_load("32nm", &at_32, &diag), TG_OK);
+  EXPECT_EQ(tg_energy_load("32nm", NULL, &at_32, &diag), TG_OK);
   near(at_32.mac_fp32 / at_45.mac_fp32, 0.457137 / 0.69885); /* both polynomials at 0.9 V */
   near(at_32.leakage, at_45.leakage);
-  EXPECT_EQ(tg_energy_load("32nm,mac_fp32=1.25", &changed, &diag), TG_OK);
+  EXPECT_EQ(tg_energy_load("32nm,mac_fp32=1.25", NULL, &changed, &diag), TG_OK);
   near(changed.mac_fp32, 1.25);
   near(changed.wire, at_32.wire);
 }
@@ -151,8 +151,8 @@ TG_TEST(energy, scaling_as_published) {
 TG_TEST(energy, tables_come_back) {
   tg_arena arena = {0};
   tg_energy energy, again;
-  EXPECT_EQ(tg_energy_load("7nm,mac_bf16=0.3,dram_byte=2.5", &energy, NULL), TG_OK);
-  EXPECT_EQ(tg_energy_load(tg_energy_print(&energy, &arena), &again, NULL), TG_OK);
+  EXPECT_EQ(tg_energy_load("7nm,mac_bf16=0.3,dram_byte=2.5", NULL, &energy, NULL), TG_OK);
+  EXPECT_EQ(tg_energy_load(tg_energy_print(&energy, &arena), NULL, &again, NULL), TG_OK);
   EXPECT(tg_energy_equal(&energy, &again));
   tg_energy_default(&energy);
   EXPECT_STR(tg_energy_print(&energy, &arena), "45nm");
@@ -174,7 +174,7 @@ TG_TEST(energy, what_is_no_table_is_refused_by_name) {
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     tg_energy energy;
     tg_diag diag = {""};
-    EXPECT_EQ(tg_energy_load(bad[i].spec, &energy, &diag), TG_INVALID);
+    EXPECT_EQ(tg_energy_load(bad[i].spec, NULL, &energy, &diag), TG_INVALID);
     EXPECT(!strncmp(diag.message, bad[i].why, strlen(bad[i].why)));
   }
 }
@@ -188,7 +188,7 @@ static tg_status load_text(const char *text, tg_energy *energy, tg_params *param
   EXPECT(file != NULL);
   fputs(text, file);
   fclose(file);
-  tg_status status = energy ? tg_energy_load(path, energy, diag) : tg_params_load(path, params, diag);
+  tg_status status = energy ? tg_energy_load(path, NULL, energy, diag) : tg_params_load(path, params, diag);
   unlink(path);
   rmdir(folder);
   return status;
@@ -207,10 +207,10 @@ TG_TEST(energy, files) {
   EXPECT_EQ(load_text("base: tiny\nenergy: 7nm,sram=3\n", NULL, &params, &diag), TG_OK);
   EXPECT_EQ(params.energy.node, 7);
   near(params.energy.sram, 3);
-  static const char *const bad[][2] = {{"wire: 0.1\nbase: 16nm\n", "line 2: base: wants a node"},
+  static const char *const bad[][2] = {{"wire: 0.1\nbase: 16nm\n", "line 2: base: wants the name of a node"},
                                        {"wire: [1]\n", "line 1: only `key: value` lines"},
                                        {"wire: 0.1\nwhat: 3\n", "line 2: energy: there is no price \"what\""},
-                                       {"base: 3nm\n", "line 1: base: wants a node"}};
+                                       {"base: 3nm\n", "line 1: base: wants the name of a node"}};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     diag = (tg_diag){""};
     EXPECT_EQ(load_text(bad[i][0], &energy, NULL, &diag), TG_INVALID);
