@@ -126,20 +126,16 @@ module agcu #(
   end
   assign store_o = store_request.valid;
 
-  // A burst enters the load path when the port grants it: where its rows begin at the destinations
-  // follows from its first flit.
+  // A burst enters the load path when the port grants it: its rows begin at the destinations where
+  // the walk stands.
   fabric_pkg::burst_t burst;
   logic push;
-  logic [31:0] run;
   assign push = grant != '0 && !job.store;
   always_comb begin
-    run = '0;
     burst = '0;
     if (push) begin
-      run = walk.flit / {16'd0, job.dst_inner};
-      burst.route.run_row = job.row + run[15:0] * job.dst_stride;
-      run = walk.flit % {16'd0, job.dst_inner};
-      burst.route.run_pos = run[15:0];
+      burst.route.run_row = walk.run_row;
+      burst.route.run_pos = walk.run_pos;
       burst.route.inner = job.dst_inner;
       burst.route.stride = job.dst_stride;
       burst.route.mask = job.dst_mask;

@@ -3,7 +3,8 @@
 // A context of an AGCU: its sequencer, and the job (LOAD or STORE) that it has issued.
 //
 // At the issue an instruction is resolved with its loop indices into a job: address with all digits
-// 0, digits of the walk's start, row operand. The port serves the job burst by burst.
+// 0, digits of the walk's start (agcu_start.sv), row operand. The port serves the job burst by
+// burst.
 module agcu_context (
   input  logic                              clk_i,
   input  logic                              rst_ni,
@@ -40,9 +41,14 @@ module agcu_context (
   output logic                              finished_o
 );
   localparam logic [31:0] BurstFlits = tegula_pkg::BurstFlits;
+  // Behind an instruction its configuration has the digits of m_first, m_delta[0..2], k_first and
+  // k_delta[0..2].
+  localparam int unsigned WalkBits = 4 * fabric_pkg::DigitsBits;
+  localparam int unsigned SlotW = $clog2(tegula_pkg::QueueDepth);
+  localparam int unsigned Bits = tegula_pkg::AgcuInstrBits + 2 * WalkBits;
 
   logic head_valid, issue;
-  logic [tegula_pkg::AgcuInstrBits-1:0] head;
+  logic [Bits-1:0] head;
   tegula_pkg::agcu_instr_t in;
   logic [2:0][19:0] idx;
   logic [23:0] rot;
@@ -51,7 +57,7 @@ module agcu_context (
   logic busy_q, store_q;
   logic [31:0] left_q;  // flits that no grant covers
 
-  assign in = head;
+  assign in = head[tegula_pkg::AgcuInstrBits-1:0];
   assign issue = head_valid && !busy_q;
   assign base_index_o = in.base;
   assign busy_o = busy_q;
@@ -61,7 +67,7 @@ module agcu_context (
   assign flits_o = last_o ? left_q[6:0] : BurstFlits[6:0];
 
   sequencer #(
-    .Bits    (tegula_pkg::AgcuInstrBits),
+    .Bits    (Bits),
     .Operands(3)
   ) u_sequencer (
     .clk_i, .rst_ni, .start_i, .run_i, .cfg_instr_we_i, .cfg_length_we_i, .cfg_slot_i, .cfg_data_i,
@@ -102,6 +108,28 @@ module agcu_context (
     .row_o       (index)
   );
 
+  fabric_pkg::digits_t m_start, k_start;
+  agcu_start u_m_start (
+    .clk_i, .rst_ni, .start_i,
+    .slot_i  (pc_o[SlotW-1:0]),
+    .idx_i   (idx),
+    .steps_i (head[tegula_pkg::AgcuInstrBits+:WalkBits]),
+    .middle_i(in.m_radix[1]),
+    .inner_i (in.m_radix[2]),
+    .issue_i (issue),
+    .digits_o(m_start)
+  );
+  agcu_start u_k_start (
+    .clk_i, .rst_ni, .start_i,
+    .slot_i  (pc_o[SlotW-1:0]),
+    .idx_i   (idx),
+    .steps_i (head[tegula_pkg::AgcuInstrBits+WalkBits+:WalkBits]),
+    .middle_i(in.k_radix[1]),
+    .inner_i (in.k_radix[2]),
+    .issue_i (issue),
+    .digits_o(k_start)
+  );
+
   // A LOAD leaves the context with its last grant, a STORE when its last burst ends.
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) busy_q <= 1'b0;
@@ -114,7 +142,7 @@ module agcu_context (
     if (issue) begin : resolve
       fabric_pkg::job_t job;
       fabric_pkg::walk_t walk;
-      logic [31:0] m, k;
+      logic [31:0] m;
       job.store = in.op == tegula_pkg::OpAgcuStore;
       job.convert = in.convert;
       job.single = in.stride[5] != (fabric_pkg::wide_memory(in.convert) ? 40'd4 : 40'd2) ||
@@ -124,12 +152,10 @@ module agcu_context (
       job.k_radix = in.k_radix;
       job.base = base_i + {{24{in.offset[39]}}, in.offset};
       m = in.m_first;
-      k = in.k_first;
       for (int l = 0; l < 3; l++) begin
         job.base = job.base +
                    {44'd0, idx[l]} * {{24{in.offset_delta[l][39]}}, in.offset_delta[l]};
         m = m + {12'd0, idx[l]} * in.m_delta[l];
-        k = k + {12'd0, idx[l]} * in.k_delta[l];
       end
       job.m_first = m;
       job.index = index;
@@ -142,22 +168,16 @@ module agcu_context (
       job.x_org = in.x_org;
       job.y_size = in.y_size;
       job.x_size = in.x_size;
-      job.k_start[2] = k % {8'd0, in.k_radix[2]};
-      k = k / {8'd0, in.k_radix[2]};
-      job.k_start[1] = k % {8'd0, in.k_radix[1]};
-      job.k_start[0] = k / {8'd0, in.k_radix[1]};
-      walk.digit[2] = m % {8'd0, in.m_radix[2]};
-      m = m / {8'd0, in.m_radix[2]};
-      walk.digit[1] = m % {8'd0, in.m_radix[1]};
-      walk.digit[0] = m / {8'd0, in.m_radix[1]};
+      job.k_start = {8'd0, k_start.inner, 8'd0, k_start.middle, k_start.outer};
+      walk.digit[2:0] = {8'd0, m_start.inner, 8'd0, m_start.middle, m_start.outer};
       walk.digit[5:3] = job.k_start;
       walk.row = '0;
       walk.taken = '0;
       walk.lane = '0;
-      walk.flit = '0;
-      job.row = job.store ? src : dst;
-      job.dst_inner = in.dst_inner;
-      job.dst_stride = in.dst_stride;
+      walk.run_row = job.store ? src : dst;
+      walk.run_pos = '0;
+      job.dst_inner = job.store ? '0 : in.dst_inner;
+      job.dst_stride = job.store ? '0 : in.dst_stride;
       job.dst_mask = in.dst_mask;
       job.dst_post = in.dst_post;
       job.dst_sem = in.dst_sem;

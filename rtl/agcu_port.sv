@@ -148,7 +148,7 @@ module agcu_port (
     .walk_o
   );
   assign piece_store_o = job.store;
-  assign store_row_o = job.row + walk.flit[15:0];
+  assign store_row_o = walk.run_row + walk.run_pos;
 
   logic [23:0] cost_d;
   logic walk_done, burst_done;

@@ -125,7 +125,13 @@ module agcu_walk (
 
       walk_o.taken = walk_i.taken + {13'd0, length};
       walk_o.lane = flit_done ? '0 : walk_i.lane + length;
-      if (flit_done) walk_o.flit = walk_i.flit + 32'd1;
+      if (flit_done) begin
+        walk_o.run_pos = walk_i.run_pos + 16'd1;
+        if (walk_o.run_pos == job_i.dst_inner) begin
+          walk_o.run_pos = '0;
+          walk_o.run_row = walk_i.run_row + job_i.dst_stride;
+        end
+      end
       if (row_done) begin
         walk_o.row = walk_i.row + 16'd1;
         walk_o.taken = '0;

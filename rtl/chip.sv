@@ -77,6 +77,9 @@ module chip (
   if ($bits(fabric_pkg::posts_t) != fabric_pkg::PostsBits) begin : gen_posts_bits
     $error("fabric_pkg::PostsBits");
   end
+  if ($bits(fabric_pkg::digits_t) != fabric_pkg::DigitsBits) begin : gen_digits_bits
+    $error("fabric_pkg::DigitsBits");
+  end
   if ($bits(fabric_pkg::side_t) != fabric_pkg::SideBits) begin : gen_side_bits
     $error("fabric_pkg::SideBits");
   end

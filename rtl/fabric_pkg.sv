@@ -57,7 +57,8 @@ package fabric_pkg;
     logic [8:0] ports;  // of the scratchpad
   } fault_t;
 
-  // What a LOAD or STORE in progress needs of its instruction and loop indices.
+  // What a LOAD or STORE in progress needs of its instruction and loop indices. The rows of a STORE
+  // are one run: its dst_inner and dst_stride are 0.
   typedef struct packed {
     posts_t           posts;
     logic [9:0]       dst_sem;
@@ -65,7 +66,6 @@ package fabric_pkg;
     logic [16:0]      dst_mask;
     logic [15:0]      dst_stride;
     logic [15:0]      dst_inner;
-    logic [15:0]      row;      // first row of the store memory, or at the destinations
     logic [15:0]      index;    // first index, a word of the store memory
     logic [24:0]      index_size;    // rows of the table, 0: there are no indices
     logic [39:0]      index_stride;  // bytes from one row of the table to the next
@@ -94,10 +94,19 @@ package fabric_pkg;
     logic [24:0] row;
   } chosen_t;
 
+  // A linear index taken apart by two radices: m2 m1 m0 or k2 k1 e.
+  typedef struct packed {
+    logic [31:0] outer;  // what is left
+    logic [23:0] middle;
+    logic [23:0] inner;
+  } digits_t;
+  localparam int unsigned DigitsBits = 80;
+
   // Where the walk of a job stands.
   typedef struct packed {
-    logic [15:0]      row;    // of the instruction
-    logic [31:0]      flit;   // of the instruction
+    logic [15:0]      row;      // of the instruction
+    logic [15:0]      run_row;  // of the flit: first row of its run of consecutive rows ...
+    logic [15:0]      run_pos;  // ... and its row in it
     logic [6:0]       lane;   // element of the flit
     logic [19:0]      taken;  // elements of the row
     logic [5:0][31:0] digit;  // m2 m1 m0 k2 k1 e

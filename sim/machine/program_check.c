@@ -1,5 +1,6 @@
 /* What an engine relies on: checked once, so that engines need no second look. */
 #include "sim/machine/program.h"
+#include "sim/machine/sequencer.h"
 #include "sim/machine/walk.h"
 
 #include <string.h>
@@ -181,6 +182,44 @@ static tg_status check_instr(const check *k, tg_unit unit, const tg_instr *instr
   return TG_OK;
 }
 
+/* Bodies of a context's loops, [loop_begin, pc]: those of one level are apart, and an inner level's lies within an outer one's or apart from
+ * it. So from one execution of an instruction to the next one level goes on, and those within it begin again: the hardware
+ * counts the starts of walks on. */
+static tg_status check_loops(const check *k, const tg_queue *queue) {
+  uint32_t body[TG_LEVELS][TG_MAX_QUEUE] = {{0}}; /* end of the loop that an instruction is in, + 1 */
+  for (int l = 0; l < TG_LEVELS; l++)
+    for (uint32_t pc = 0; pc < queue->count; pc++) {
+      const tg_common_instr *in = &queue->instrs[pc].common;
+      if (!in->loop_count[l]) continue;
+      for (uint32_t at = (uint32_t)in->loop_begin[l]; at <= pc; at++) {
+        WANT(!body[l][at], "loops of level %d that end at %u and %u overlap", l, body[l][at] - 1, pc);
+        body[l][at] = pc + 1;
+        for (int outer = 0; outer < l; outer++)
+          WANT(body[outer][at] == body[outer][pc],
+               "the loop of level %d that ends at %u lies partly in one of level %d", l, pc, outer);
+      }
+    }
+  return TG_OK;
+}
+
+/* Linear indices of walks are numbers of 32 bits: none wraps around. */
+static tg_status check_starts(const check *k, const tg_queue *queue, uint32_t pc) {
+  const tg_agcu_instr *in = &queue->instrs[pc].agcu;
+  uint64_t m = (uint64_t)in->m_first, n = (uint64_t)in->k_first;
+  if (in->op == TG_OP_sync) return TG_OK;
+  for (uint32_t end = pc; end < queue->count; end++) {
+    const tg_common_instr *last = &queue->instrs[end].common;
+    for (int l = 0; l < TG_LEVELS; l++) {
+      if (!last->loop_count[l] || last->loop_begin[l] > pc) continue;
+      m += (uint64_t)(last->loop_count[l] - 1) * (uint64_t)in->m_delta[l]; /* 20 and 32 bits, once a level */
+      n += (uint64_t)(last->loop_count[l] - 1) * (uint64_t)in->k_delta[l];
+    }
+  }
+  WANT(m < 1ull << 32, "the row walk's linear index reaches 2^32");
+  WANT(n < 1ull << 32, "the K walk's linear index reaches 2^32");
+  return TG_OK;
+}
+
 static tg_status check_queue(const check *k, tg_unit unit, const tg_queue *queue, uint32_t context) {
   tg_status status = TG_OK;
   uint32_t pc = 0;
@@ -188,6 +227,11 @@ static tg_status check_queue(const check *k, tg_unit unit, const tg_queue *queue
     status =
         tg_fail(k->diag, TG_INVALID, "%u instructions in a queue of %u", queue->count, k->m->queue_depth);
   for (; !status && pc < queue->count; pc++) status = check_instr(k, unit, &queue->instrs[pc], pc);
+  if (!status && unit == TG_AGCU) status = check_loops(k, queue);
+  for (uint32_t at = 0; !status && unit == TG_AGCU && at < queue->count; at++) {
+    status = check_starts(k, queue, at);
+    pc = at + 1;
+  }
   if (!status) return TG_OK;
   if (is_agcu(k))
     tg_diag_prefix(k->diag, "agcu %u context %u, instruction %u", k->endpoint - tg_tiles(k->m), context,

@@ -51,6 +51,15 @@ void tg_walk_begin(tg_walk *walk, const tg_params *params, const tg_agcu_instr *
   memcpy(walk->digit + 3, walk->k_start, sizeof walk->k_start);
 }
 
+void tg_walk_steps(const tg_agcu_instr *in, uint32_t out_digits[TG_WALK_STEPS][3]) {
+  for (int w = 0; w < 2; w++) {
+    const int64_t *radix = w ? in->k_radix : in->m_radix, *delta = w ? in->k_delta : in->m_delta;
+    uint32_t(*out)[3] = out_digits + w * (1 + TG_LEVELS);
+    digits((uint32_t)(w ? in->k_first : in->m_first), radix, out[0]);
+    for (int l = 0; l < TG_LEVELS; l++) digits((uint32_t)delta[l], radix, out[1 + l]);
+  }
+}
+
 int64_t tg_index_row(uint32_t word, int64_t size) {
   int32_t exponent = (int32_t)(word >> 23 & 255) - 127;
   if (exponent > 24) return -1; /* NaN and infinities, too */

@@ -48,6 +48,11 @@ typedef struct tg_walk {
 void tg_walk_begin(tg_walk *walk, const tg_params *params, const tg_agcu_instr *in,
                    const uint32_t index[TG_LEVELS], uint64_t base_address);
 
+/* Digits, outermost first, as the configuration of the hardware holds them: of the start of the row walk, then of its step per
+ * loop level; the same of the K walk. */
+enum { TG_WALK_STEPS = 2 * (1 + TG_LEVELS) };
+void tg_walk_steps(const tg_agcu_instr *in, uint32_t out_digits[TG_WALK_STEPS][3]);
+
 /* The next `flits` flits (fewer at the end), one burst. Returns its pieces, a span's part of a flit being
  * one;
  * `*out_atoms` is what they cost. `out_spans` may be NULL. */

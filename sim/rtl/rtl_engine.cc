@@ -1,5 +1,6 @@
 /* The RTL engine: runs programs on the verilated chip whose parameters are the program's. */
 #include "sim/machine/numerics.h"
+#include "sim/machine/walk.h"
 #include "sim/rtl/memory.h"
 #include "sim/rtl/recorder.h"
 
@@ -74,10 +75,29 @@ private:
   std::unique_ptr<ChipModel> chip_;
 };
 
+void set_bits(uint64_t *words, uint32_t lsb, uint32_t width, uint64_t value) {
+  for (uint32_t b = 0; b < width; b++)
+    if (value >> b & 1) words[(lsb + b) / 64] |= 1ull << (lsb + b) % 64;
+}
+
+/* Behind an instruction of an AGCU: the starts and steps of its walks as digits, innermost lowest. */
+void add_walk_steps(const tg_agcu_instr &in, uint64_t *words) {
+  static constexpr uint32_t kWidths[3] = {32, 24, 24};
+  uint32_t digits[TG_WALK_STEPS][3], lsb = tg_unit_bits(TG_AGCU);
+  tg_walk_steps(&in, digits);
+  for (const auto &step : digits)
+    for (int d = 2; d >= 0; d--) {
+      set_bits(words, lsb, kWidths[d], step[d]);
+      lsb += kWidths[d];
+    }
+}
+
 void Engine::load_queue(uint32_t endpoint, tg_unit unit, uint32_t place, const tg_queue &queue) {
   for (uint32_t i = 0; i < queue.count; i++) {
     uint64_t words[TG_INSTR_BYTES / 8];
     tg_instr_encode(unit, &queue.instrs[i], words);
+    if (unit == TG_AGCU && queue.instrs[i].common.op != TG_OP_sync)
+      add_walk_steps(queue.instrs[i].agcu, words);
     chip_->config({TG_CFG_INSTR, endpoint, place, i, words, sizeof words});
   }
   chip_->config({TG_CFG_LENGTH, endpoint, place, 0, &queue.count, sizeof queue.count});
