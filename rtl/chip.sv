@@ -80,6 +80,9 @@ module chip (
   if ($bits(fabric_pkg::digits_t) != fabric_pkg::DigitsBits) begin : gen_digits_bits
     $error("fabric_pkg::DigitsBits");
   end
+  if ($bits(fabric_pkg::lane_request_t) != fabric_pkg::RequestBits) begin : gen_request_bits
+    $error("fabric_pkg::RequestBits");
+  end
   if ($bits(fabric_pkg::side_t) != fabric_pkg::SideBits) begin : gen_side_bits
     $error("fabric_pkg::SideBits");
   end

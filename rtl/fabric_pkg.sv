@@ -39,6 +39,7 @@ package fabric_pkg;
     logic [4:0] farthest;  // destination
     logic [6:0] len;       // flits of the burst
   } lane_request_t;
+  localparam int unsigned RequestBits = 12;
 
   // A write of the configuration port; its data, an instruction at once, go beside it.
   typedef struct packed {

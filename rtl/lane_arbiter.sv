@@ -14,7 +14,7 @@ module lane_arbiter #(
   input  logic                              start_i,
   input  logic [7:0]                        defect_i,
   input  logic [N-1:0]                      req_i,
-  input  fabric_pkg::lane_request_t [N-1:0] request_i,
+  input  logic [N*fabric_pkg::RequestBits-1:0] request_i,  // lane_request_t of each
   output logic [N-1:0]                      grant_o
 );
   logic [N-1:0] seen_q;                 // requests that were waiting in the cycle before
@@ -23,10 +23,14 @@ module lane_arbiter #(
   logic [N-2:0][6:0] hold_q;            // cycles that a segment is still reserved
   logic [N-1:0] eligible;
 
+  localparam int unsigned RequestBits = fabric_pkg::RequestBits;
+
   logic [6:0] hops, hold;
+  logic [4:0] farthest;
   always_comb begin
     hops = '0;
     hold = '0;
+    farthest = '0;
     older = '0;
     path = '0;
     eligible = '0;
@@ -40,6 +44,7 @@ module lane_arbiter #(
           end
         end
         eligible[i] = req_i[i];
+        farthest = request_i[i*RequestBits+7+:5];
         for (int s = 0; s < N - 1; s++) begin
           hops = Descending ? 7'(i - 1 - s) : 7'(s - i);
           hold = hold_q[s];
@@ -47,8 +52,8 @@ module lane_arbiter #(
               hold != '0) begin
             hold = hold - 7'd1;
           end
-          if (req_i[i] && (Descending ? s < i && 5'(s) >= request_i[i].farthest
-                                      : s >= i && 5'(s) < request_i[i].farthest)) begin
+          if (req_i[i] && (Descending ? s < i && 5'(s) >= farthest
+                                      : s >= i && 5'(s) < farthest)) begin
             path[i][s] = 1'b1;
             if (hops < hold) eligible[i] = 1'b0;
           end
@@ -80,7 +85,8 @@ module lane_arbiter #(
         for (int i = 0; i < N; i++) begin
           for (int s = 0; s < N - 1; s++) begin
             if (grant_o[i] && path[i][s]) begin
-              hold_q[s] <= (Descending ? 7'(i - 1 - s) : 7'(s - i)) + request_i[i].len - 7'd1;
+              hold_q[s] <= (Descending ? 7'(i - 1 - s) : 7'(s - i)) +
+                           request_i[i*RequestBits+:7] - 7'd1;
             end
           end
         end

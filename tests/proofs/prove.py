@@ -142,10 +142,6 @@ def hoisted(text):
 # What Yosys does not read becomes what it reads; each is a renaming, and a module keeps its meaning.
 def prepared(text, constants, widths=None):
     text = re.sub(r"tegula_pkg::(\w+)", lambda match: constants.get(match.group(1), match.group(0)), text)
-    # An array of packed structs at a port: its bits, and its fields by their places.
-    text = text.replace("fabric_pkg::lane_request_t [N-1:0] request_i", "logic [N*12-1:0] request_i")
-    text = re.sub(r"request_i\[i\]\.farthest", "request_i[i*12+7+:5]", text)
-    text = re.sub(r"request_i\[i\]\.len", "request_i[i*12+:7]", text)
     text = text.replace('`include "assert.svh"', "")
     if widths is None:  # the package itself
         return text
