@@ -2,8 +2,7 @@
 
 // An AGCU: contexts, DRAM port, load buffers and lane source, store memory, semaphores.
 module agcu #(
-  parameter bit          West = 1'b1,  // position 0 of a row, else of a column
-  parameter int unsigned N    = 3      // positions of that row or column
+  parameter bit West = 1'b1  // position 0 of a row, else of a column
 ) (
   input  logic                                clk_i,
   input  logic                                rst_ni,
@@ -12,11 +11,11 @@ module agcu #(
   input  logic [7:0]                          defect_i,
   input  fabric_pkg::cfg_t                    cfg_i,         // to this endpoint, or the base table
   input  logic [fabric_pkg::CfgBits-1:0]      cfg_data_i,
-  // Post links
-  output logic                                post_valid_o,
-  output logic [fabric_pkg::BundleBits-1:0]   posts_o,
-  input  logic [N-1:0]                        link_valid_i,
-  input  logic [N-1:0][fabric_pkg::BundleBits-1:0] link_posts_i,
+  // Post lanes: out, which is always free at its beginning, and in
+  output logic                                post_send_o,
+  output fabric_pkg::post_t                   post_o,
+  input  logic                                post_arrive_i,
+  input  logic [9:0]                          post_sem_i,
   // Lane out
   output logic                                req_o,
   output fabric_pkg::lane_request_t           request_o,
@@ -50,10 +49,16 @@ module agcu #(
 );
   localparam int unsigned Contexts = tegula_pkg::AgcuContexts;
 
+  // Streams of posts: LOADs, then the SYNCs and STOREs of each context.
+  logic [Contexts:0] post_valid, post_done, post_local;
+  logic [Contexts:0][1:0] post_kinds;
+  fabric_pkg::post_t [Contexts:0] post;
+  logic load_room;
+  logic [Contexts-1:0] load_issue;
+
   // The contexts, and the port that serves them.
   logic [Contexts-1:0][tegula_pkg::Semaphores-1:0] need;
-  logic [Contexts-1:0] waiting, is_store, grant, sync, busy, finished;
-  fabric_pkg::posts_t [Contexts-1:0] head_posts;
+  logic [Contexts-1:0] waiting, is_store, grant, busy, finished;
   fabric_pkg::job_t job;
   fabric_pkg::walk_t walk, walk_after;
   logic [6:0] flits;
@@ -66,7 +71,8 @@ module agcu #(
   logic index_read;
   logic [15:0] index_row;
   logic [tegula_pkg::FlitBits-1:0] index_flit;
-  fabric_pkg::job_end_t load_end, store_end;
+  fabric_pkg::job_end_t load_end;
+  logic store_end;
 
   agcu_jobs u_jobs (
     .clk_i, .rst_ni, .start_i, .run_i, .defect_i, .cfg_i, .cfg_data_i,
@@ -82,11 +88,15 @@ module agcu #(
     .context_i  (port_context),
     .walk_we_i  (walk_we),
     .walk_i     (walk_after),
-    .store_end_i(store_end.valid),
+    .store_end_i(store_end),
+    .load_room_i(load_room),
     .issue_o,
-    .sync_o     (sync),
+    .load_o     (load_issue),
     .pc_o,
-    .posts_o    (head_posts),
+    .post_valid_o(post_valid[Contexts:1]),
+    .post_kinds_o(post_kinds[Contexts:1]),
+    .posts_o    (post[Contexts:1]),
+    .post_done_i(post_done[Contexts:1]),
     .busy_o     (busy),
     .finished_o (finished)
   );
@@ -182,54 +192,81 @@ module agcu #(
   );
 
   assign load_end_o = load_end.valid ? Contexts'(8'd1 << load_end.context_id) : '0;
-  assign store_end_o = store_end.valid ? Contexts'(8'd1 << store_end.context_id) : '0;
+  assign store_end_o = store_end ? Contexts'(8'd1 << port_context) : '0;
 
-  // Posts: a group for each context (SYNCs and the end of a STORE), and one for the LOAD that ends.
-  logic [Contexts:0] post_valid;
-  fabric_pkg::posts_t [Contexts:0] posts;
-  assign post_valid = {load_end.valid, sync | store_end_o};
+  // LOADs end in the order in which their last bursts leave. Those that have been issued and have
+  // posts left are counted: a context that issues another finds fewer than MostLoads, and all
+  // contexts may in one cycle.
+  localparam int unsigned MostLoads = tegula_pkg::AgcuBuffers + Contexts;
+  localparam int unsigned LoadDepth = 1 << $clog2(MostLoads + Contexts);
+  logic [7:0] loads_q, issued;
+  logic load_posted;
   always_comb begin
-    posts = '0;
-    if (post_valid != '0) begin
-      posts = {load_end.posts, head_posts};
-      for (int c = 0; c < Contexts; c++) if (store_end_o[c]) posts[c] = store_end.posts;
-    end
+    issued = '0;
+    for (int c = 0; c < Contexts; c++) issued = issued + {7'd0, load_issue[c]};
   end
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) loads_q <= '0;
+    else if (start_i) loads_q <= '0;
+    else loads_q <= loads_q + issued - {7'd0, load_posted};
+  end
+  assign load_room = loads_q < 8'(MostLoads);
 
-  post_filter #(
-    .Groups(Contexts + 1),
-    .Kinds (1)
-  ) u_filter (
-    .clk_i, .rst_ni, .start_i, .defect_i,
-    .valid_i(post_valid),
-    .posts_i(posts),
-    .kinds_i(West ? tegula_pkg::PostRow : tegula_pkg::PostCol),
-    .valid_o(post_valid_o),
-    .posts_o
+  logic load_stored;
+  post_source #(
+    .Depth(LoadDepth),
+    .Limit(LoadDepth)
+  ) u_loads (
+    .clk_i, .rst_ni, .start_i,
+    .push_i  (load_end.valid),
+    .posts_i (load_end.posts),
+    .end_i   (load_end.valid),
+    .valid_o (post_valid[0]),
+    .kind_o  (post_kinds[0]),
+    .post_o  (post[0]),
+    .done_i  (post_done[0]),
+    .leaves_o(load_posted),
+    .room_o  (load_stored),
+    .flight_o()
   );
+
+  logic [3:0] send;
+  logic [4*fabric_pkg::PostBits-1:0] send_posts;
+  post_arbiter #(.Streams(Contexts + 1)) u_posts (
+    .clk_i, .rst_ni, .start_i, .defect_i,
+    .row_pos_i   ('0),
+    .col_pos_i   ('0),
+    .valid_i     (post_valid),
+    .kinds_i     (post_kinds),
+    .posts_i     (post),
+    .done_o      (post_done),
+    .local_o     (post_local),
+    .free_i      ('1),
+    .send_o      (send),
+    .send_posts_o(send_posts)
+  );
+  assign post_send_o = West ? send[0] : send[2];
+  assign post_o = West ? send_posts[0+:fabric_pkg::PostBits]
+                       : send_posts[2*fabric_pkg::PostBits+:fabric_pkg::PostBits];
 
   logic overflow;
   logic [9:0] overflow_sem;
+  logic [Contexts:0][9:0] local_sem;
+  for (genvar s = 0; s <= Contexts; s++) begin : gen_local
+    assign local_sem[s] = post[s].sem;
+  end
   semaphores #(
-    .Units   (Contexts),
-    .Locals  (Contexts + 1),
-    .Links   (N),
-    .RowLinks(West ? N : 0),
-    .Lanes   (1)
+    .Units     (Contexts),
+    .Increments(Contexts + 3)
   ) u_semaphores (
     .clk_i, .rst_ni, .start_i,
-    .row_pos_i     ('0),
-    .col_pos_i     ('0),
     .cfg_we_i      (cfg_i.valid && cfg_i.kind == tegula_pkg::CfgSemaphores),
     .cfg_slot_i    (cfg_i.slot[7:0]),
     .cfg_data_i,
     .take_i        (issue_o),
     .need_i        (need),
-    .local_valid_i (post_valid),
-    .local_posts_i (posts),
-    .link_valid_i, .link_posts_i,
-    .lane_valid_i  (arrive_i && side_i.post),
-    .lane_sem_i    (side_i.sem),
+    .add_i         ({arrive_i && side_i.post, post_arrive_i, post_local}),
+    .sem_i         ({side_i.sem, post_sem_i, local_sem}),
     .nonzero_o,
     .overflow_o    (overflow),
     .overflow_sem_o(overflow_sem)
@@ -242,5 +279,6 @@ module agcu #(
   assign fault_o.where = overflow_sem;
   assign fault_o.ports = '0;
 
-  `ASSERT(StoreEndPostsAlone, (sync & store_end_o) == '0)
+  `ASSERT(LoadsHaveRoom, !load_end.valid || start_i || load_stored)
+  `ASSERT(CountsItsLoads, start_i || !load_posted || loads_q != '0)
 endmodule

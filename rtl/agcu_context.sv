@@ -32,11 +32,16 @@ module agcu_context (
   input  logic                              walk_we_i,
   input  fabric_pkg::walk_t                 walk_i,
   input  logic                              store_end_i,
-  // Trace and posts
+  // Trace
+  input  logic                              load_room_i,  // a LOAD may be issued
   output logic                              issue_o,
-  output logic                              sync_o,
+  output logic                              load_o,       // ... a LOAD
   output logic [7:0]                        pc_o,
-  output logic [fabric_pkg::PostsBits-1:0]  posts_o,    // of the instruction at pc
+  // Posts of SYNCs and STOREs; a LOAD's go with its bursts
+  output logic                              post_valid_o,
+  output logic [1:0]                        post_kind_o,
+  output fabric_pkg::post_t                 post_o,
+  input  logic                              post_done_i,
   output logic                              busy_o,
   output logic                              finished_o
 );
@@ -47,7 +52,8 @@ module agcu_context (
   localparam int unsigned SlotW = $clog2(tegula_pkg::QueueDepth);
   localparam int unsigned Bits = tegula_pkg::AgcuInstrBits + 2 * WalkBits;
 
-  logic head_valid, issue;
+  logic head_valid, issue, sync, load, room;
+  logic [fabric_pkg::PostsBits-1:0] posts;
   logic [Bits-1:0] head;
   tegula_pkg::agcu_instr_t in;
   logic [2:0][19:0] idx;
@@ -58,7 +64,9 @@ module agcu_context (
   logic [31:0] left_q;  // flits that no grant covers
 
   assign in = head[tegula_pkg::AgcuInstrBits-1:0];
-  assign issue = head_valid && !busy_q;
+  assign load = in.op != tegula_pkg::OpAgcuStore;
+  assign issue = head_valid && !busy_q && (load ? load_room_i : room);
+  assign load_o = issue && load;
   assign base_index_o = in.base;
   assign busy_o = busy_q;
   assign store_o = store_q;
@@ -78,10 +86,25 @@ module agcu_context (
     .rot_o          (rot),
     .rot_count_i    ({in.index_rot_count, in.dst_rot_count, in.src_rot_count}),
     .rot_outer_i    ({in.index_rot_outer, in.dst_rot_outer, in.src_rot_outer}),
-    .posts_o,
+    .posts_o        (posts),
     .issue_i        (issue),
-    .idle_for_sync_i(!busy_q),
-    .issue_o, .sync_o, .pc_o, .finished_o
+    .idle_for_sync_i(!busy_q && room),
+    .issue_o,
+    .sync_o         (sync),
+    .pc_o, .finished_o
+  );
+  post_source u_posts (
+    .clk_i, .rst_ni, .start_i,
+    .push_i  (sync || (issue && !load)),
+    .posts_i (posts),
+    .end_i   (sync || store_end_i),
+    .valid_o (post_valid_o),
+    .kind_o  (post_kind_o),
+    .post_o,
+    .done_i  (post_done_i),
+    .leaves_o(),
+    .room_o  (room),
+    .flight_o()
   );
   row_operand u_src (
     .base_i      (in.src_base),
@@ -181,7 +204,7 @@ module agcu_context (
       job.dst_mask = in.dst_mask;
       job.dst_post = in.dst_post;
       job.dst_sem = in.dst_sem;
-      job.posts = posts_o;
+      job.posts = posts;
       job.fill = in.fill;
       job_o <= job;
       walk_o <= walk;

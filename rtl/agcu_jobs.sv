@@ -26,11 +26,16 @@ module agcu_jobs (
   input  logic                                walk_we_i,
   input  fabric_pkg::walk_t                   walk_i,
   input  logic                                store_end_i,
-  // Trace and posts, for each context
+  // Trace, for each context
+  input  logic                                load_room_i,  // a LOAD may be issued
   output logic [tegula_pkg::AgcuContexts-1:0] issue_o,
-  output logic [tegula_pkg::AgcuContexts-1:0] sync_o,
+  output logic [tegula_pkg::AgcuContexts-1:0] load_o,       // ... a LOAD
   output logic [tegula_pkg::AgcuContexts-1:0][7:0] pc_o,
-  output fabric_pkg::posts_t [tegula_pkg::AgcuContexts-1:0] posts_o,
+  // Posts of SYNCs and STOREs
+  output logic [tegula_pkg::AgcuContexts-1:0] post_valid_o,
+  output logic [tegula_pkg::AgcuContexts-1:0][1:0] post_kinds_o,
+  output fabric_pkg::post_t [tegula_pkg::AgcuContexts-1:0] posts_o,
+  input  logic [tegula_pkg::AgcuContexts-1:0] post_done_i,
   output logic [tegula_pkg::AgcuContexts-1:0] busy_o,
   output logic [tegula_pkg::AgcuContexts-1:0] finished_o
 );
@@ -73,10 +78,14 @@ module agcu_jobs (
       .walk_we_i      (walk_we_i && served),
       .walk_i,
       .store_end_i    (store_end_i && served),
+      .load_room_i,
       .issue_o        (issue_o[c]),
-      .sync_o         (sync_o[c]),
+      .load_o         (load_o[c]),
       .pc_o           (pc_o[c]),
-      .posts_o        (posts_o[c]),
+      .post_valid_o   (post_valid_o[c]),
+      .post_kind_o    (post_kinds_o[c]),
+      .post_o         (posts_o[c]),
+      .post_done_i    (post_done_i[c]),
       .busy_o         (busy_o[c]),
       .finished_o     (finished_o[c])
     );

@@ -39,7 +39,7 @@ module agcu_port (
   // Last cycle of a burst, and the cycles that its atoms take
   output logic                                load_done_o,
   output logic [23:0]                         load_cost_o,
-  output fabric_pkg::job_end_t                store_end_o
+  output logic                                store_end_o   // a STORE ends, that of context_o
 );
   localparam int unsigned Contexts = tegula_pkg::AgcuContexts;
 
@@ -158,9 +158,7 @@ module agcu_port (
   assign walk_we_o = walk_done && !last;
   assign load_done_o = burst_done && !job.store;
   assign load_cost_o = cost_d;
-  assign store_end_o.valid = burst_done && job.store && last;
-  assign store_end_o.context_id = context_o;
-  assign store_end_o.posts = job.posts;
+  assign store_end_o = burst_done && job.store && last;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin

@@ -1,6 +1,6 @@
 `include "assert.svh"
 
-// The chip: tiles, AGCUs, lanes and post links between them, and the section controller at the
+// The chip: tiles, AGCUs, lanes and post lanes between them, and the section controller at the
 // corner between the west and the north AGCUs. What that says goes down the west AGCUs and along
 // each row, and along the north AGCUs, a register a hop, and so does the answer. Endpoints that are
 // nearer wait, so that it is Distance cycles each way for all.
@@ -67,7 +67,6 @@ module chip (
   localparam int unsigned Tiles = tegula_pkg::Tiles;
   localparam int unsigned Contexts = tegula_pkg::AgcuContexts;
   localparam int unsigned FlitBits = tegula_pkg::FlitBits;
-  localparam int unsigned BundleBits = fabric_pkg::BundleBits;
   localparam int unsigned RowN = Cols + 1;  // positions of a row: its AGCU, then its tiles
   localparam int unsigned ColN = Rows + 1;
   // Hops from the section control to the farthest tile.
@@ -76,6 +75,9 @@ module chip (
   // Widths that fabric_pkg has as numbers, as Yosys does not know the size of a type.
   if ($bits(fabric_pkg::posts_t) != fabric_pkg::PostsBits) begin : gen_posts_bits
     $error("fabric_pkg::PostsBits");
+  end
+  if ($bits(fabric_pkg::post_t) != fabric_pkg::PostBits) begin : gen_post_bits
+    $error("fabric_pkg::PostBits");
   end
   if ($bits(fabric_pkg::digits_t) != fabric_pkg::DigitsBits) begin : gen_digits_bits
     $error("fabric_pkg::DigitsBits");
@@ -190,26 +192,24 @@ module chip (
   assign event_o = issue_o != '0 || end_o != '0 || store_end_o != '0;
   assign quiet_o = !event_o && busy == '0 && row_busy == '0 && col_busy == '0;
 
-  // Lanes and post links, by row (east, west) and by column (south, north). Position 0 is the AGCU.
+  // Lanes and post lanes, by row (east, west) and by column (south, north). Position 0 is the AGCU.
   logic [Rows-1:0][RowN-1:0] row_start;
   logic [Cols-1:0][ColN-1:0] col_start;
   logic [Rows-1:0][1:0][RowN-1:0] row_req, row_grant, row_send, row_arrive;
   fabric_pkg::lane_request_t [Rows-1:0][1:0][RowN-1:0] row_request;
   fabric_pkg::side_t [Rows-1:0][1:0][RowN-1:0] row_send_side, row_side;
   logic [Rows-1:0][1:0][RowN-1:0][FlitBits-1:0] row_send_data, row_data;
-  logic [Rows-1:0][RowN-1:0] row_post_valid;
-  logic [Rows-1:0][RowN-1:0][BundleBits-1:0] row_posts;
-  logic [Rows-1:0][RowN-1:0][RowN-1:0] row_link_valid;
-  logic [Rows-1:0][RowN-1:0][RowN-1:0][BundleBits-1:0] row_link_posts;
+  logic [Rows-1:0][1:0][RowN-1:0] row_post_free, row_post_send, row_post_arrive;
+  fabric_pkg::post_t [Rows-1:0][1:0][RowN-1:0] row_post;
+  logic [Rows-1:0][1:0][RowN-1:0][9:0] row_post_sem;
 
   logic [Cols-1:0][1:0][ColN-1:0] col_req, col_grant, col_send, col_arrive;
   fabric_pkg::lane_request_t [Cols-1:0][1:0][ColN-1:0] col_request;
   fabric_pkg::side_t [Cols-1:0][1:0][ColN-1:0] col_send_side, col_side;
   logic [Cols-1:0][1:0][ColN-1:0][FlitBits-1:0] col_send_data, col_data;
-  logic [Cols-1:0][ColN-1:0] col_post_valid;
-  logic [Cols-1:0][ColN-1:0][BundleBits-1:0] col_posts;
-  logic [Cols-1:0][ColN-1:0][ColN-1:0] col_link_valid;
-  logic [Cols-1:0][ColN-1:0][ColN-1:0][BundleBits-1:0] col_link_posts;
+  logic [Cols-1:0][1:0][ColN-1:0] col_post_free, col_post_send, col_post_arrive;
+  fabric_pkg::post_t [Cols-1:0][1:0][ColN-1:0] col_post;
+  logic [Cols-1:0][1:0][ColN-1:0][9:0] col_post_sem;
 
   for (genvar r = 0; r < Rows; r++) begin : gen_row
     fabric_line #(.N(RowN)) u_line (
@@ -225,10 +225,11 @@ module chip (
       .arrive_o    (row_arrive[r]),
       .side_o      (row_side[r]),
       .data_o      (row_data[r]),
-      .post_valid_i(row_post_valid[r]),
-      .posts_i     (row_posts[r]),
-      .link_valid_o(row_link_valid[r]),
-      .link_posts_o(row_link_posts[r]),
+      .post_free_o (row_post_free[r]),
+      .post_send_i (row_post_send[r]),
+      .post_i      (row_post[r]),
+      .post_arrive_o(row_post_arrive[r]),
+      .post_sem_o  (row_post_sem[r]),
       .busy_o      (row_busy[r])
     );
   end
@@ -246,10 +247,11 @@ module chip (
       .arrive_o    (col_arrive[c]),
       .side_o      (col_side[c]),
       .data_o      (col_data[c]),
-      .post_valid_i(col_post_valid[c]),
-      .posts_i     (col_posts[c]),
-      .link_valid_o(col_link_valid[c]),
-      .link_posts_o(col_link_posts[c]),
+      .post_free_o (col_post_free[c]),
+      .post_send_i (col_post_send[c]),
+      .post_i      (col_post[c]),
+      .post_arrive_o(col_post_arrive[c]),
+      .post_sem_o  (col_post_sem[c]),
       .busy_o      (col_busy[c])
     );
   end
@@ -268,7 +270,8 @@ module chip (
       logic start, run_here;
       logic [3:0] req, send;
       logic [FlitBits-1:0] data;
-      logic [BundleBits-1:0] posts;
+      logic [3:0] post_send;
+      logic [4*fabric_pkg::PostBits-1:0] posts;
       always_comb begin
         cfg = tile_cfg[r][c];
         if (tile_endpoint[r][c] != 10'(Id) && cfg.kind != tegula_pkg::CfgKeys) cfg.valid = 1'b0;
@@ -290,12 +293,14 @@ module chip (
         .col_pos_i       (5'(Y)),
         .cfg_i           (cfg),
         .cfg_data_i      (tile_data[r][c]),
-        .post_valid_o    ({col_post_valid[c][Y], row_post_valid[r][X]}),
+        .post_free_i     ({col_post_free[c][1][Y], col_post_free[c][0][Y],
+                           row_post_free[r][1][X], row_post_free[r][0][X]}),
+        .post_send_o     (post_send),
         .posts_o         (posts),
-        .row_link_valid_i(row_link_valid[r][X]),
-        .row_link_posts_i(row_link_posts[r][X]),
-        .col_link_valid_i(col_link_valid[c][Y]),
-        .col_link_posts_i(col_link_posts[c][Y]),
+        .post_arrive_i   ({col_post_arrive[c][1][Y], col_post_arrive[c][0][Y],
+                           row_post_arrive[r][1][X], row_post_arrive[r][0][X]}),
+        .post_sem_i      ({col_post_sem[c][1][Y], col_post_sem[c][0][Y],
+                           row_post_sem[r][1][X], row_post_sem[r][0][X]}),
         .req_o           (req),
         .request_o       (request),
         .grant_i         ({col_grant[c][1][Y], col_grant[c][0][Y],
@@ -329,9 +334,11 @@ module chip (
         assign col_send[c][d][Y] = send[2+d];
         assign col_send_side[c][d][Y] = side;
         assign col_send_data[c][d][Y] = data;
+        assign row_post_send[r][d][X] = post_send[d];
+        assign row_post[r][d][X] = posts[d*fabric_pkg::PostBits+:fabric_pkg::PostBits];
+        assign col_post_send[c][d][Y] = post_send[2+d];
+        assign col_post[c][d][Y] = posts[(2+d)*fabric_pkg::PostBits+:fabric_pkg::PostBits];
       end
-      assign row_posts[r][X] = posts;
-      assign col_posts[c][Y] = posts;
       assign fault_o[Id] = fault.valid;
       assign fault_code_o[Id] = fault.code;
       assign fault_where_o[Id] = fault.where;
@@ -343,7 +350,6 @@ module chip (
   for (genvar a = 0; a < tegula_pkg::Agcus; a++) begin : gen_agcu
     localparam bit West = a < Rows;
     localparam int unsigned Line = West ? a : a - Rows;
-    localparam int unsigned N = West ? RowN : ColN;
     localparam int unsigned Id = Tiles + a;
     localparam int unsigned Unit = 3 * Tiles + a * Contexts;
     localparam int unsigned Slack = Distance - Line - 1;
@@ -355,11 +361,10 @@ module chip (
     fabric_pkg::side_t side, side_in;
     fabric_pkg::memory_request_t read, write;
     fabric_pkg::fault_t fault;
-    logic req, grant, arrive, post_valid;
+    fabric_pkg::post_t post;
+    logic req, grant, arrive, post_send, post_arrive;
+    logic [9:0] post_sem;
     logic [FlitBits-1:0] data, data_in;
-    logic [BundleBits-1:0] posts;
-    logic [N-1:0] link_valid;
-    logic [N-1:0][BundleBits-1:0] link_posts;
     always_comb begin
       cfg = cfg_in;
       if (cfg_endpoint != 10'(Id) && cfg.kind != tegula_pkg::CfgBases) cfg.valid = 1'b0;
@@ -368,20 +373,17 @@ module chip (
     delay #(.Cycles(Slack)) u_run (.clk_i, .rst_ni, .d_i(run_in), .q_o(run_here));
     delay #(.Cycles(Slack)) u_idle (.clk_i, .rst_ni, .d_i(finished[Id] && !busy[Id]), .q_o(idle));
 
-    agcu #(
-      .West(West),
-      .N   (N)
-    ) u_agcu (
+    agcu #(.West(West)) u_agcu (
       .clk_i, .rst_ni,
       .start_i     (start),
       .run_i       (run_here),
       .defect_i,
       .cfg_i       (cfg),
       .cfg_data_i  (cfg_data),
-      .post_valid_o(post_valid),
-      .posts_o     (posts),
-      .link_valid_i(link_valid),
-      .link_posts_i(link_posts),
+      .post_send_o (post_send),
+      .post_o      (post),
+      .post_arrive_i(post_arrive),
+      .post_sem_i  (post_sem),
       .req_o       (req),
       .request_o   (request),
       .grant_i     (grant),
@@ -444,14 +446,14 @@ module chip (
       assign row_send[Line][1][0] = 1'b0;
       assign row_send_side[Line][1][0] = '0;
       assign row_send_data[Line][1][0] = '0;
-      assign row_post_valid[Line][0] = post_valid;
-      assign row_posts[Line][0] = posts;
+      assign {row_post_send[Line][1][0], row_post_send[Line][0][0]} = {1'b0, post_send};
+      assign {row_post[Line][1][0], row_post[Line][0][0]} = {fabric_pkg::PostBits'(0), post};
       assign grant = row_grant[Line][0][0];
       assign arrive = row_arrive[Line][1][0];
       assign side_in = row_side[Line][1][0];
       assign data_in = row_data[Line][1][0];
-      assign link_valid = row_link_valid[Line][0];
-      assign link_posts = row_link_posts[Line][0];
+      assign post_arrive = row_post_arrive[Line][1][0];
+      assign post_sem = row_post_sem[Line][1][0];
     end else begin : gen_north
       assign {start_in, run_in} = {north_start[Line], north_run[Line]};
       assign cfg_in = north_cfg[Line];
@@ -469,14 +471,14 @@ module chip (
       assign col_send[Line][1][0] = 1'b0;
       assign col_send_side[Line][1][0] = '0;
       assign col_send_data[Line][1][0] = '0;
-      assign col_post_valid[Line][0] = post_valid;
-      assign col_posts[Line][0] = posts;
+      assign {col_post_send[Line][1][0], col_post_send[Line][0][0]} = {1'b0, post_send};
+      assign {col_post[Line][1][0], col_post[Line][0][0]} = {fabric_pkg::PostBits'(0), post};
       assign grant = col_grant[Line][0][0];
       assign arrive = col_arrive[Line][1][0];
       assign side_in = col_side[Line][1][0];
       assign data_in = col_data[Line][1][0];
-      assign link_valid = col_link_valid[Line][0];
-      assign link_posts = col_link_posts[Line][0];
+      assign post_arrive = col_post_arrive[Line][1][0];
+      assign post_sem = col_post_sem[Line][1][0];
     end
   end
 

@@ -1,5 +1,5 @@
 // The wires of a row or column of N positions: two opposite lanes, the ascending one first (east or
-// south), and the post links of their kind.
+// south), and a post lane beside each.
 module fabric_line #(
   parameter int unsigned N = 3
 ) (
@@ -17,16 +17,16 @@ module fabric_line #(
   output logic [1:0][N-1:0]                           arrive_o,
   output fabric_pkg::side_t [1:0][N-1:0]              side_o,
   output logic [1:0][N-1:0][tegula_pkg::FlitBits-1:0] data_o,
-  // Post links: what each position posts, and what reaches [destination][source]
-  input  logic [N-1:0]                                post_valid_i,
-  input  logic [N-1:0][fabric_pkg::BundleBits-1:0]    posts_i,
-  output logic [N-1:0][N-1:0]                         link_valid_o,
-  output logic [N-1:0][N-1:0][fabric_pkg::BundleBits-1:0] link_posts_o,
+  // Post lanes: where a position may send, what it sends, and what arrives there
+  output logic [1:0][N-1:0]                           post_free_o,
+  input  logic [1:0][N-1:0]                           post_send_i,
+  input  fabric_pkg::post_t [1:0][N-1:0]              post_i,
+  output logic [1:0][N-1:0]                           post_arrive_o,
+  output logic [1:0][N-1:0][9:0]                      post_sem_o,
   output logic                                        busy_o
 );
-  logic [1:0] lane_busy;
-  logic link_busy;
-  assign busy_o = lane_busy != '0 || link_busy;
+  logic [1:0] lane_busy, post_busy;
+  assign busy_o = lane_busy != '0 || post_busy != '0;
 
   for (genvar d = 0; d < 2; d++) begin : gen_lane
     lane #(
@@ -45,14 +45,17 @@ module fabric_line #(
       .data_o   (data_o[d]),
       .busy_o   (lane_busy[d])
     );
+    post_lane #(
+      .N         (N),
+      .Descending(d == 1)
+    ) u_posts (
+      .clk_i, .rst_ni, .start_i,
+      .free_o  (post_free_o[d]),
+      .send_i  (post_send_i[d]),
+      .post_i  (post_i[d]),
+      .arrive_o(post_arrive_o[d]),
+      .sem_o   (post_sem_o[d]),
+      .busy_o  (post_busy[d])
+    );
   end
-
-  post_link #(.N(N)) u_posts (
-    .clk_i, .rst_ni, .start_i,
-    .valid_i(post_valid_i),
-    .posts_i,
-    .valid_o(link_valid_o),
-    .posts_o(link_posts_o),
-    .busy_o (link_busy)
-  );
 endmodule

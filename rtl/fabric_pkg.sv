@@ -16,12 +16,12 @@ package fabric_pkg;
   } posts_t;
   localparam int unsigned PostsBits = 68;
 
-  // Instructions that may end (post) in one cycle: mx SYNC, mx GEMM, vx, tx; or each context and a
-  // LOAD.
-  localparam int unsigned TileGroups = 4;
-  localparam int unsigned AgcuGroups = tegula_pkg::AgcuContexts + 1;
-  localparam int unsigned Groups = AgcuGroups > TileGroups ? AgcuGroups : TileGroups;
-  localparam int unsigned BundleBits = Groups * PostsBits;  // what a post link carries
+  // One of them on its way: a semaphore of the endpoint at a position of the row or column.
+  typedef struct packed {
+    logic [4:0] pos;
+    logic [9:0] sem;
+  } post_t;
+  localparam int unsigned PostBits = 15;
 
   // What travels beside a flit: nothing about it is remembered at the destination. The flit's data
   // are signals of their own: apart, they stay aligned to words where they are simulated.
@@ -161,7 +161,7 @@ package fabric_pkg;
     route_t     route;
   } burst_t;
 
-  // The end of a LOAD or STORE.
+  // The end of a LOAD.
   typedef struct packed {
     logic       valid;
     logic [2:0] context_id;

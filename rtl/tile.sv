@@ -10,13 +10,12 @@ module tile (
   input  logic [4:0]                        col_pos_i,      // ... and of its column: constants
   input  fabric_pkg::cfg_t                  cfg_i,          // to this endpoint, or the key table
   input  logic [fabric_pkg::CfgBits-1:0]    cfg_data_i,
-  // Post links of the row and of the column
-  output logic [1:0]                        post_valid_o,
-  output logic [fabric_pkg::BundleBits-1:0] posts_o,
-  input  logic [tegula_pkg::Cols:0]         row_link_valid_i,
-  input  logic [(tegula_pkg::Cols+1)*fabric_pkg::BundleBits-1:0] row_link_posts_i,
-  input  logic [tegula_pkg::Rows:0]         col_link_valid_i,
-  input  logic [(tegula_pkg::Rows+1)*fabric_pkg::BundleBits-1:0] col_link_posts_i,
+  // Post lanes, in the order of the lanes: where it may send, what it sends, what arrives
+  input  logic [3:0]                        post_free_i,
+  output logic [3:0]                        post_send_o,
+  output logic [4*fabric_pkg::PostBits-1:0] posts_o,
+  input  logic [3:0]                        post_arrive_i,
+  input  logic [4*10-1:0]                   post_sem_i,
   // Lanes: what it asks for and sends, on one of the four; what arrives on each
   output logic [3:0]                        req_o,
   output fabric_pkg::lane_request_t         request_o,
@@ -40,6 +39,7 @@ module tile (
   localparam int unsigned Semaphores = tegula_pkg::Semaphores;
   localparam int unsigned FlitBits = tegula_pkg::FlitBits;
   localparam int unsigned PostsBits = fabric_pkg::PostsBits;
+  localparam int unsigned PostBits = fabric_pkg::PostBits;
   localparam int unsigned SideBits = fabric_pkg::SideBits;
   localparam int unsigned Streams = tegula_pkg::VxStreams;
 
@@ -54,10 +54,10 @@ module tile (
   assign cfg_vx_word = cfg_i.valid && cfg_i.kind == tegula_pkg::CfgWord;
   assign cfg_vx_constant = cfg_i.valid && cfg_i.kind == tegula_pkg::CfgConstant;
 
-  logic [2:0] head_valid, issue, sync, finished, empty;
+  logic [2:0] head_valid, issue, sync, finished;
   logic [3*Semaphores-1:0] need;
-  // of the instruction at pc; of the oldest in flight
-  logic [3*PostsBits-1:0] head_posts, end_posts;
+  logic [3*PostsBits-1:0] head_posts;  // of the instruction at pc
+  logic [3:0] room, flight;            // of the streams of posts: mx SYNCs, GEMMs, vx, tx
 
   // mx
   logic [tegula_pkg::MxInstrBits-1:0] mx_head;
@@ -91,7 +91,7 @@ module tile (
     .rot_outer_i    ({mx_in.c_rot_outer, mx_in.b_rot_outer, mx_in.a_rot_outer}),
     .posts_o        (head_posts[0*PostsBits+:PostsBits]),
     .issue_i        (issue[0]),
-    .idle_for_sync_i(mx_idle),
+    .idle_for_sync_i(mx_idle && room[0]),
     .issue_o        (issue_o[0]),
     .sync_o         (sync[0]),
     .pc_o           (pc_o[0+:8]),
@@ -151,7 +151,7 @@ module tile (
     .rot_outer_i    (vx_rot_outer),
     .posts_o        (head_posts[1*PostsBits+:PostsBits]),
     .issue_i        (issue[1]),
-    .idle_for_sync_i(vx_idle),
+    .idle_for_sync_i(vx_idle && room[2]),
     .issue_o        (issue_o[1]),
     .sync_o         (sync[1]),
     .pc_o           (pc_o[8+:8]),
@@ -201,7 +201,7 @@ module tile (
     .rot_outer_i    ({tx_in.dst_rot_outer, tx_in.src_rot_outer}),
     .posts_o        (head_posts[2*PostsBits+:PostsBits]),
     .issue_i        (issue[2]),
-    .idle_for_sync_i(tx_idle),
+    .idle_for_sync_i(tx_idle && room[3]),
     .issue_o        (issue_o[2]),
     .sync_o         (sync[2]),
     .pc_o           (pc_o[16+:8]),
@@ -237,7 +237,7 @@ module tile (
 
   mx u_mx (
     .clk_i, .rst_ni, .defect_i,
-    .head_valid_i   (head_valid[0]),
+    .head_valid_i   (head_valid[0] && room[1]),
     .head_i         (mx_in),
     .idx_i          (mx_idx),
     .a_addr_i       (mx_a),
@@ -266,7 +266,7 @@ module tile (
     .cfg_sel_i      (cfg_vx_constant),
     .cfg_addr_i     (cfg_i.slot),
     .cfg_data_i     (cfg_data_i[63:0]),
-    .head_valid_i   (head_valid[1]),
+    .head_valid_i   (head_valid[1] && room[2]),
     .head_i         (vx_in),
     .idx_i          (vx_idx),
     .s_addr_i       (vx_addr),
@@ -289,7 +289,7 @@ module tile (
   );
   tx u_tx (
     .clk_i, .rst_ni, .start_i, .defect_i,
-    .head_valid_i   (head_valid[2]),
+    .head_valid_i   (head_valid[2] && room[3]),
     .head_i         (tx_in),
     .src_addr_i     (tx_src),
     .dst_addr_i     (tx_dst),
@@ -333,78 +333,61 @@ module tile (
     .fault_ports_o(pad_ports)
   );
 
-  // Posts: of the instructions that end, and of SYNCs when they issue (only on mx beside an end).
-  post_fifo #(.Depth(4)) u_mx_posts (
-    .clk_i, .rst_ni, .start_i,
-    .push_i (issue[0]),
-    .posts_i(head_posts[0*PostsBits+:PostsBits]),
-    .pop_i  (end_o[0]),
-    .posts_o(end_posts[0*PostsBits+:PostsBits]),
-    .empty_o(empty[0])
-  );
-  post_fifo #(.Depth(1)) u_vx_posts (
-    .clk_i, .rst_ni, .start_i,
-    .push_i (issue[1]),
-    .posts_i(head_posts[1*PostsBits+:PostsBits]),
-    .pop_i  (end_o[1]),
-    .posts_o(end_posts[1*PostsBits+:PostsBits]),
-    .empty_o(empty[1])
-  );
-  post_fifo #(.Depth(1)) u_tx_posts (
-    .clk_i, .rst_ni, .start_i,
-    .push_i (issue[2]),
-    .posts_i(head_posts[2*PostsBits+:PostsBits]),
-    .pop_i  (end_o[2]),
-    .posts_o(end_posts[2*PostsBits+:PostsBits]),
-    .empty_o(empty[2])
-  );
-  logic [3:0] post_valid;
-  logic [4*PostsBits-1:0] posts;
-  assign post_valid = {end_o[2] || sync[2], end_o[1] || sync[1], end_o[0], sync[0]};
-  always_comb begin
-    posts = '0;
-    if (post_valid != '0) begin
-      posts[0*PostsBits+:PostsBits] = head_posts[0*PostsBits+:PostsBits];
-      posts[1*PostsBits+:PostsBits] = end_posts[0*PostsBits+:PostsBits];
-      posts[2*PostsBits+:PostsBits] = sync[1] ? head_posts[1*PostsBits+:PostsBits]
-                                              : end_posts[1*PostsBits+:PostsBits];
-      posts[3*PostsBits+:PostsBits] = sync[2] ? head_posts[2*PostsBits+:PostsBits]
-                                              : end_posts[2*PostsBits+:PostsBits];
-    end
+  // Posts: a stream for the SYNCs of mx, which end beside GEMMs, and one for each unit.
+  logic [3:0] post_push, post_end, post_valid, post_done, post_local;
+  logic [4*2-1:0] post_kinds;
+  logic [4*PostBits-1:0] post;
+  assign post_push = {issue[2] || sync[2], issue[1] || sync[1], issue[0], sync[0]};
+  assign post_end = {end_o[2] || sync[2], end_o[1] || sync[1], end_o[0], sync[0]};
+  for (genvar s = 0; s < 4; s++) begin : gen_stream
+    localparam int unsigned Unit = s == 0 ? 0 : s - 1;
+    post_source #(
+      .Depth(s == 1 ? 4 : 2),
+      .Limit(s == 1 ? 4 : 2)
+    ) u_source (
+      .clk_i, .rst_ni, .start_i,
+      .push_i  (post_push[s]),
+      .posts_i (head_posts[Unit*PostsBits+:PostsBits]),
+      .end_i   (post_end[s]),
+      .valid_o (post_valid[s]),
+      .kind_o  (post_kinds[s*2+:2]),
+      .post_o  (post[s*PostBits+:PostBits]),
+      .done_i  (post_done[s]),
+      .leaves_o(),
+      .room_o  (room[s]),
+      .flight_o(flight[s])
+    );
   end
-  post_filter #(
-    .Groups(4),
-    .Kinds (2)
-  ) u_filter (
-    .clk_i, .rst_ni, .start_i, .defect_i,
-    .valid_i(post_valid),
-    .posts_i(posts),
-    .kinds_i({tegula_pkg::PostCol, tegula_pkg::PostRow}),
-    .valid_o(post_valid_o),
-    .posts_o
+  post_arbiter #(.Streams(4)) u_posts (
+    .clk_i, .rst_ni, .start_i, .defect_i, .row_pos_i, .col_pos_i,
+    .valid_i     (post_valid),
+    .kinds_i     (post_kinds),
+    .posts_i     (post),
+    .done_o      (post_done),
+    .local_o     (post_local),
+    .free_i      (post_free_i),
+    .send_o      (post_send_o),
+    .send_posts_o(posts_o)
   );
 
   logic overflow;
   logic [9:0] overflow_sem;
+  logic [4*10-1:0] local_sem;
+  for (genvar s = 0; s < 4; s++) begin : gen_local
+    assign local_sem[s*10+:10] = post[s*PostBits+:10];
+  end
   semaphores #(
-    .Units   (3),
-    .Locals  (4),
-    .Links   (tegula_pkg::Cols + tegula_pkg::Rows + 2),
-    .RowLinks(tegula_pkg::Cols + 1),
-    .Lanes   (4)
+    .Units     (3),
+    .Increments(12)
   ) u_semaphores (
-    .clk_i, .rst_ni, .start_i, .row_pos_i, .col_pos_i,
+    .clk_i, .rst_ni, .start_i,
     .cfg_we_i      (cfg_i.valid && cfg_i.kind == tegula_pkg::CfgSemaphores),
     .cfg_slot_i    (cfg_i.slot[7:0]),
     .cfg_data_i,
     .take_i        (issue_o),
     .need_i        (need),
-    .local_valid_i (post_valid),
-    .local_posts_i (posts),
-    .link_valid_i  ({col_link_valid_i, row_link_valid_i}),
-    .link_posts_i  ({col_link_posts_i, row_link_posts_i}),
-    .lane_valid_i  (lane_post),
-    .lane_sem_i    (lane_sem),
+    .add_i         ({lane_post, post_arrive_i, post_local}),
+    .sem_i         ({lane_sem, post_sem_i, local_sem}),
     .nonzero_o,
     .overflow_o    (overflow),
     .overflow_sem_o(overflow_sem)
@@ -418,7 +401,7 @@ module tile (
   end
 
   assign finished_o = &finished;
-  assign busy_o = empty != '1;
+  assign busy_o = flight != '0;
   always_comb begin
     fault_o.valid = overflow || pad_fault || acc_clash_q != '0;
     fault_o.code = tegula_pkg::FaultSemaphore;

@@ -93,7 +93,7 @@ const LEFT_OUT = 'semaphores';
 
 async function tile() {
   const modules = readdirSync(rtl)
-    .filter((name) => name.endsWith('.sv') && !packages.includes(name) && !/^(chip|section_control|control_line|delay|agcu.*|fabric_line|lane.*|post_link)\.sv$/.test(name))
+    .filter((name) => name.endsWith('.sv') && !packages.includes(name) && !/^(chip|section_control|control_line|delay|agcu.*|fabric_line|lane.*|post_lane)\.sv$/.test(name))
     .sort();
   const read = `read_verilog -sv ${[...packages, ...modules].join(' ')}
     hierarchy -check -top tile

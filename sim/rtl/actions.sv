@@ -8,7 +8,7 @@ package tegula_actions;
     if (amount != 0) tegula_action(int'(action), int'(amount));
   endfunction
 
-  // Posts of the groups that are valid; each goes to one semaphore.
+  // Posts of an instruction; each goes to one semaphore.
   function automatic int unsigned posts_of(input logic [fabric_pkg::PostsBits-1:0] group);
     fabric_pkg::posts_t posts;
     posts = group;
@@ -73,34 +73,33 @@ module count_vx (
 endmodule
 bind vx count_vx u_count (.clk_i, .active_i(active), .alu_i(alu_on), .op_i(word.alu_op));
 
-// A tile: the scratchpad's ports, issues and posts. A lane's last flit may post where it arrives.
-module count_tile (
-  input logic                               clk_i,
-  input logic [8:0]                         req_i,  // four ports that read, five that write
-  input logic [2:0]                         issue_i,
-  input logic [3:0]                         post_valid_i,
-  input logic [4*fabric_pkg::PostsBits-1:0] posts_i,
-  input logic [3:0]                         lane_post_i
+// A stream of posts: of the instructions that come.
+module count_post_source (
+  input logic                             clk_i,
+  input logic                             push_i,
+  input logic [fabric_pkg::PostsBits-1:0] posts_i
 );
-  int unsigned posts;
-  always_comb begin
-    posts = $countones(lane_post_i);
-    for (int g = 0; g < 4; g++) begin
-      if (post_valid_i[g]) begin
-        posts += tegula_actions::posts_of(posts_i[g*fabric_pkg::PostsBits+:fabric_pkg::PostsBits]);
-      end
-    end
+  always_ff @(posedge clk_i) begin
+    if (push_i) tegula_actions::count(tegula_pkg::ActionPost, tegula_actions::posts_of(posts_i));
   end
+endmodule
+bind post_source count_post_source u_count (.clk_i, .push_i, .posts_i);
+
+// A tile: the scratchpad's ports and issues. A lane's last flit may post where it arrives.
+module count_tile (
+  input logic       clk_i,
+  input logic [8:0] req_i,  // four ports that read, five that write
+  input logic [2:0] issue_i,
+  input logic [3:0] lane_post_i
+);
   always_ff @(posedge clk_i) begin
     tegula_actions::count(tegula_pkg::ActionPadRead, $countones(req_i[3:0]));
     tegula_actions::count(tegula_pkg::ActionPadWrite, $countones(req_i[8:4]));
     tegula_actions::count(tegula_pkg::ActionIssue, $countones(issue_i));
-    tegula_actions::count(tegula_pkg::ActionPost, posts);
+    tegula_actions::count(tegula_pkg::ActionPost, $countones(lane_post_i));
   end
 endmodule
-bind tile count_tile u_count (
-  .clk_i, .req_i(req), .issue_i(issue_o), .post_valid_i(post_valid), .posts_i(posts), .lane_post_i(lane_post)
-);
+bind tile count_tile u_count (.clk_i, .req_i(req), .issue_i(issue_o), .lane_post_i(lane_post));
 
 // A lane: a flit in the register of a segment has come over it in the cycle before.
 module count_lane #(
@@ -114,29 +113,17 @@ endmodule
 bind lane count_lane #(.N(N)) u_count (.clk_i, .valid_i(valid));
 
 module count_agcu (
-  input logic                                         clk_i,
-  input logic [tegula_pkg::AgcuContexts-1:0]          issue_i,
-  input logic [tegula_pkg::AgcuContexts:0]            post_valid_i,
-  input fabric_pkg::posts_t [tegula_pkg::AgcuContexts:0] posts_i,
-  input logic                                         arrive_i,
-  input logic                                         lane_post_i
+  input logic                                clk_i,
+  input logic [tegula_pkg::AgcuContexts-1:0] issue_i,
+  input logic                                arrive_i,
+  input logic                                lane_post_i
 );
-  int unsigned posts;
-  always_comb begin
-    posts = 32'(arrive_i && lane_post_i);
-    for (int g = 0; g <= tegula_pkg::AgcuContexts; g++) begin
-      if (post_valid_i[g]) posts += tegula_actions::posts_of(posts_i[g]);
-    end
-  end
   always_ff @(posedge clk_i) begin
     tegula_actions::count(tegula_pkg::ActionIssue, $countones(issue_i));
-    tegula_actions::count(tegula_pkg::ActionPost, posts);
+    tegula_actions::count(tegula_pkg::ActionPost, 32'(arrive_i && lane_post_i));
   end
 endmodule
-bind agcu count_agcu u_count (
-  .clk_i, .issue_i(issue_o), .post_valid_i(post_valid), .posts_i(posts), .arrive_i,
-  .lane_post_i(side_i.post)
-);
+bind agcu count_agcu u_count (.clk_i, .issue_i(issue_o), .arrive_i, .lane_post_i(side_i.post));
 
 // Memories of an AGCU: load buffers, store memory.
 module count_agcu_memory (

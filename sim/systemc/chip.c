@@ -42,7 +42,7 @@ tg_chip *tg_chip_create(const tg_program *program, void (*wake)(void *host, uint
   chip->ports = agcus;
   chip->lanes = 2 * agcus;
   chip->banks = m->banks + 2;
-  chip->agents = units + chip->ports + chip->lanes + 2;
+  chip->agents = units + chip->ports + chip->lanes + 3;
   chip->wake_at = TG_NEW_ARRAY(&chip->arena, uint64_t, chip->agents);
   chip->unit = TG_NEW_ARRAY(&chip->arena, tg_unit_state, units);
   chip->port = TG_NEW_ARRAY(&chip->arena, tg_port_state, agcus);
@@ -55,6 +55,7 @@ tg_chip *tg_chip_create(const tg_program *program, void (*wake)(void *host, uint
   for (uint32_t a = 0; a < agcus; a++)
     chip->port[a].loads = TG_NEW_ARRAY(&chip->arena, tg_load, m->agcu_buffers);
   describe_lanes(chip);
+  tg_posts_create(chip);
   if (!tg_dram_is_simple(&m->dram)) tg_device_create(chip);
   return chip;
 }
@@ -107,6 +108,7 @@ static void reset(tg_chip *chip, const tg_section *section) {
     for (uint32_t s = 0; s < count; s++) chip->semaphore[e * count + s] = (tg_semaphore){.count = init[s]};
   }
   for (uint32_t b = 0; b < tiles * chip->banks; b++) chip->bank[b].count = 0;
+  tg_posts_reset(chip);
   for (uint32_t i = 0; i < chip->lanes; i++) {
     chip->lane[i].count = 0;
     memset(chip->lane[i].reserved, 0, sizeof chip->lane[i].reserved);
@@ -179,19 +181,6 @@ void tg_chip_retire(tg_chip *chip) {
   if (--chip->open == 0 && !chip->stopped) section_end(chip);
 }
 
-static void post(tg_chip *chip, const tg_unit_state *u, const tg_execution *x, int i, uint64_t end) {
-  const tg_common_instr *in = &x->in->common;
-  uint32_t tiles = tg_tiles(chip->m), hops = 0, position = (uint32_t)in->post_pos[i];
-  uint32_t endpoint = tg_post_endpoint(chip->m, u->endpoint, in, i);
-  if (in->post_kind[i] != TG_POST_LOCAL) {
-    bool row = in->post_kind[i] == TG_POST_ROW;
-    uint32_t own =
-        u->endpoint >= tiles ? 0 : 1 + (row ? u->endpoint % chip->m->cols : u->endpoint / chip->m->cols);
-    hops = position > own ? position - own : own - position;
-  }
-  tg_semaphore_post(chip, endpoint * chip->m->semaphores + (uint32_t)in->post_sem[i], end + hops + 1);
-}
-
 static void record(tg_chip *chip, const tg_unit_state *u, const tg_execution *x, uint64_t start,
                    uint64_t end) {
   if (chip->event_count == chip->event_capacity) {
@@ -213,8 +202,7 @@ void tg_chip_complete(tg_chip *chip, uint32_t unit, const tg_execution *x, uint6
   if (chip->options.record_events) record(chip, u, x, start, end);
   if (chip->options.observer) tg_observe_instruction(chip, u, x, start, end);
   if (chip->last_end < end) chip->last_end = end;
-  for (int i = 0; i < 4; i++)
-    if (tg_execution_posts(x, i)) post(chip, u, x, i, end);
+  tg_posts_end(chip, unit, x, end);
   tg_chip_retire(chip);
 }
 
@@ -282,6 +270,7 @@ void tg_chip_act(tg_chip *chip, uint32_t agent, uint64_t now) {
   if (chip->stopped) return;
   chip->now = now;
   chip->wake_at[agent] = TG_NEVER;
+  tg_posts_follow(chip);
   if (chip->options.max_cycles && now > chip->options.max_cycles) {
     tg_chip_fault(chip, now, "cycle limit of %llu reached", (unsigned long long)chip->options.max_cycles);
     return;
@@ -294,6 +283,8 @@ void tg_chip_act(tg_chip *chip, uint32_t agent, uint64_t now) {
     tg_lane_act(chip, agent - chip->units - chip->ports);
   else if (agent == tg_agent_of_memory(chip))
     tg_device_act(chip);
+  else if (agent == tg_agent_of_posts(chip))
+    tg_posts_act(chip);
   else
     control_act(chip);
 }

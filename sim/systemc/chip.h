@@ -1,7 +1,7 @@
 /* The chip as the timing model sees it: state and rules of every unit, in C. Nothing here knows SystemC.
  *
  * An *agent* is what acts on its own: the sequencer of a unit, the port of an AGCU, a lane's arbiter, the
- * control of sections. Agents ask to be woken in a cycle (`tg_chip_wake`); the host (engine.cc) calls
+ * streams of posts, the control of sections. Agents ask to be woken in a cycle (`tg_chip_wake`); the host (engine.cc) calls
  * `tg_chip_act` then. Whatever one agent does in a cycle, another sees in a later one only: each piece of
  * shared state carries the cycle from which it is visible, so the order of agents within a cycle does not
  * matter. */
@@ -46,6 +46,44 @@ typedef struct tg_post {
   uint64_t visible;
   uint32_t next; /* 0: none */
 } tg_post;
+
+/* A post of an instruction that has ended, or whose end is known. */
+typedef struct tg_remote {
+  uint32_t semaphore; /* of the chip */
+  uint32_t lane;      /* post lane, as lanes are numbered; TG_LOCAL */
+  uint32_t position, hops;
+} tg_remote;
+enum { TG_LOCAL = UINT32_MAX };
+
+/* An instruction in a stream: its posts from `next` on have not been performed. */
+typedef struct tg_posting {
+  uint64_t end;
+  uint32_t next, count;
+  tg_remote post[4];
+} tg_posting;
+
+/* A stream of posts: a ring of those whose end is known, in order. */
+typedef struct tg_stream_state {
+  tg_posting *ring;
+  uint32_t size, first, count;
+  uint32_t held, limit; /* instructions issued that have not left; from `limit` on, no other may be */
+  uint64_t pushed_at;   /* `held` was one less for each of the `pushed` before this cycle */
+  uint32_t pushed;
+  uint32_t unit, units; /* whose instructions it has */
+} tg_stream_state;
+
+/* A post lane: masks of segments that a post is in, of the cycles around now. */
+enum { TG_POST_CYCLES = 32 };
+typedef struct tg_post_lane {
+  uint64_t cycle[TG_POST_CYCLES];
+  uint32_t mask[TG_POST_CYCLES];
+} tg_post_lane;
+
+/* A cycle in which the first instruction of a stream has something to do. */
+typedef struct tg_post_due {
+  uint64_t cycle;
+  uint32_t stream;
+} tg_post_due;
 
 /* A counter and the increments on their way, in order of visibility. */
 typedef struct tg_semaphore {
@@ -179,13 +217,20 @@ typedef struct tg_chip {
   void (*wake)(void *host, uint32_t agent, uint64_t cycle);
   void *host;
   tg_arena arena;
-  uint32_t units, ports, lanes, agents; /* agents are numbered in this order, then memory, the control last */
-  uint32_t banks;                       /* of a tile, with its two accumulator halves */
-  uint64_t *wake_at;                    /* of each agent */
+  uint32_t units, ports, lanes,
+      agents;        /* agents are numbered in this order, then memory, posts, the control */
+  uint32_t banks;    /* of a tile, with its two accumulator halves */
+  uint64_t *wake_at; /* of each agent */
   tg_unit_state *unit;
   tg_port_state *port;
   tg_lane_state *lane;
   tg_bank *bank;
+  uint32_t streams;
+  tg_stream_state *stream;
+  uint16_t *first_stream;  /* of each endpoint */
+  tg_post_lane *post_lane; /* as lanes are numbered */
+  tg_post_due *due;        /* a heap, the earliest first; one of each stream at most */
+  uint32_t due_count;
   tg_semaphore *semaphore;
   tg_post *posts; /* pool; entry 0 is not used */
   uint32_t post_count, post_capacity, post_free;
@@ -246,6 +291,19 @@ void tg_semaphore_post(tg_chip *chip, uint32_t semaphore, uint64_t visible);
 void tg_semaphore_check(tg_chip *chip, uint32_t semaphore); /* for overflow, as registered now */
 uint64_t tg_semaphore_available(const tg_chip *chip,
                                 uint32_t semaphore); /* first cycle; TG_NEVER: not known */
+
+/* posts.c: streams of posts and post lanes */
+void tg_posts_create(tg_chip *chip);
+void tg_posts_reset(tg_chip *chip);
+/* Performs the posts of all cycles before now. */
+void tg_posts_follow(tg_chip *chip);
+void tg_posts_act(tg_chip *chip);
+/* Whether the stream of the unit's next instruction has room, as registered. */
+bool tg_posts_room(const tg_chip *chip, uint32_t unit);
+/* It issues now. */
+void tg_posts_issue(tg_chip *chip, uint32_t unit, const tg_execution *x);
+/* Its end is known. */
+void tg_posts_end(tg_chip *chip, uint32_t unit, const tg_execution *x, uint64_t end);
 
 /* compute.c: issue of GEMM and VOP */
 void tg_mx_issue(tg_chip *chip, uint32_t unit, const tg_execution *x);
@@ -316,7 +374,8 @@ static inline uint32_t tg_agent_of_port(const tg_chip *chip, uint32_t port) { re
 static inline uint32_t tg_agent_of_lane(const tg_chip *chip, uint32_t lane) {
   return chip->units + chip->ports + lane;
 }
-static inline uint32_t tg_agent_of_memory(const tg_chip *chip) { return chip->agents - 2; }
+static inline uint32_t tg_agent_of_memory(const tg_chip *chip) { return chip->agents - 3; }
+static inline uint32_t tg_agent_of_posts(const tg_chip *chip) { return chip->agents - 2; }
 static inline uint32_t tg_agent_of_control(const tg_chip *chip) { return chip->agents - 1; }
 
 #ifdef __cplusplus

@@ -94,6 +94,7 @@ struct Engine {
     if (agent < tg_agent_of_lane(chip, 0)) return "port_" + std::to_string(agent - chip->units);
     if (agent < tg_agent_of_memory(chip)) return "lane_" + std::to_string(agent - tg_agent_of_lane(chip, 0));
     if (agent == tg_agent_of_memory(chip)) return "memory";
+    if (agent == tg_agent_of_posts(chip)) return "posts";
     return "control";
   }
 };

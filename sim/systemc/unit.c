@@ -42,7 +42,7 @@ void tg_semaphore_check(tg_chip *chip, uint32_t semaphore) {
 }
 
 void tg_semaphore_post(tg_chip *chip, uint32_t semaphore, uint64_t visible) {
-  assert(visible > chip->now);
+  assert(visible >= chip->now);
   tg_semaphore *s = &chip->semaphore[semaphore];
   if (TG_DEFECT(chip, TG_DEFECT_LOST_CREDIT) && semaphore % chip->m->semaphores == 0 && chip->now % 16 == 0)
     return;
@@ -106,6 +106,7 @@ static uint64_t earliest(const tg_chip *chip, const tg_unit_state *u) {
 void tg_unit_plan(tg_chip *chip, uint32_t unit) {
   tg_unit_state *u = &chip->unit[unit];
   if (u->busy || tg_sequencer_done(&u->sequencer)) return;
+  if (!tg_posts_room(chip, unit)) return; /* planned again when there is */
   uint64_t issue = earliest(chip, u);
   for (uint32_t i = 0; i < u->wait_count; i++) {
     tg_semaphore *s = &chip->semaphore[u->waits[i]];
@@ -119,8 +120,10 @@ void tg_unit_plan(tg_chip *chip, uint32_t unit) {
   if (issue != TG_NEVER) tg_chip_wake(chip, unit, issue);
 }
 
-static bool may_issue(tg_chip *chip, tg_unit_state *u) {
+static bool may_issue(tg_chip *chip, uint32_t unit) {
+  tg_unit_state *u = &chip->unit[unit];
   if (u->busy || tg_sequencer_done(&u->sequencer) || earliest(chip, u) > chip->now) return false;
+  if (!tg_posts_room(chip, unit)) return false;
   bool all = true;
   for (uint32_t i = 0; i < u->wait_count; i++) {
     tg_semaphore_check(chip, u->waits[i]);
@@ -168,7 +171,7 @@ static void issue(tg_chip *chip, uint32_t unit, const tg_execution *x) {
 
 void tg_unit_act(tg_chip *chip, uint32_t unit) {
   tg_unit_state *u = &chip->unit[unit];
-  if (!may_issue(chip, u)) {
+  if (!may_issue(chip, unit)) {
     tg_unit_plan(chip, unit);
     return;
   }
@@ -183,6 +186,7 @@ void tg_unit_act(tg_chip *chip, uint32_t unit) {
   bool more = !tg_sequencer_done(&u->sequencer);
   if (more) fetch(chip, u);
   chip->open++; /* until its end is known */
+  tg_posts_issue(chip, unit, &x);
   issue(chip, unit, &x);
   if (more)
     tg_unit_plan(chip, unit);

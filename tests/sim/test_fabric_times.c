@@ -105,8 +105,10 @@ static const fabric_case cases[] = {
      "vx sync wait_on=1 wait_sem=2\ntile 2\nvx sync wait_on=1 wait_sem=9\ninvoke 0 \"i\"\n",
      128,
      {{0, TG_TX, 0, 0, 48, 119}, {0, TG_VX, 0, 0, 120, 120}, {2, TG_VX, 0, 0, 122, 122}}},
-    /* Local posts are visible after one cycle, remote ones after hops + 1; three rounds of a loop. cfg = 32 +
-       2*16 = 64. */
+    /* Local posts are visible after one cycle, remote ones after hops + 1, each post of an instruction a cycle after the one
+     * before it; three rounds of a loop. cfg = 32 + 2*16 = 64. The AGCU posts at 64 (tile 0 sees it at 66) and at 65 (tile 1 at
+     * 68); that one goes past tile 0 in cycle 66, while it posts locally, and no longer at 67, when it posts east itself (69);
+     * north at 68 (70). */
     {"posts",
      "arch tiny\nsection \"s\"\n"
      "agcu 0\nctx 0 sync post_kind=2,2 post_pos=1,2 post_sem=7,7\n"
@@ -115,17 +117,56 @@ static const fabric_case cases[] = {
      "tile 1\nvx sync wait_on=1 wait_sem=7\ntx sync wait_on=1 wait_sem=6\n"
      "agcu 2\nctx 3 sync wait_on=1 wait_sem=0\n"
      "tile 3\nmx sync\nmx sync loop_count=0,0,3 loop_begin=0,0,1\ninvoke 0 \"i\"\n",
-     74,
+     76,
      {{4, TG_AGCU, 0, 0, 64, 64},
       {0, TG_VX, 0, 0, 66, 66},
       {0, TG_MX, 0, 0, 67, 67},
-      {1, TG_VX, 0, 0, 67, 67},
-      {1, TG_TX, 0, 0, 68, 68},
-      {6, TG_AGCU, 3, 0, 68, 68},
+      {1, TG_VX, 0, 0, 68, 68},
+      {1, TG_TX, 0, 0, 69, 69},
+      {6, TG_AGCU, 3, 0, 70, 70},
       {3, TG_MX, 0, 0, 64, 64},
       {3, TG_MX, 0, 1, 65, 65},
       {3, TG_MX, 0, 1, 66, 66},
       {3, TG_MX, 0, 1, 67, 67}}},
+    /* The AGCU's post for tile 1 is past tile 0 in cycle 49. Tile 0 posts east at 48 and would at 49, but does at 50: seen at 50,
+     * the AGCU's at 51, tile 0's second at 52. */
+    {"posts_share_slots",
+     "arch tiny\nsection \"s\"\nagcu 0\nctx 0 sync post_kind=2 post_pos=2 post_sem=7\n"
+     "tile 0\nvx sync post_kind=2,2 post_pos=2,2 post_sem=5,6\n"
+     "tile 1\nvx sync wait_on=1 wait_sem=5\ntx sync wait_on=1 wait_sem=7\nmx sync wait_on=1 "
+     "wait_sem=6\ninvoke 0 "
+     "\"i\"\n",
+     58,
+     {{4, TG_AGCU, 0, 0, 48, 48},
+      {0, TG_VX, 0, 0, 48, 48},
+      {1, TG_VX, 0, 0, 50, 50},
+      {1, TG_TX, 0, 0, 51, 51},
+      {1, TG_MX, 0, 0, 52, 52}}},
+    /* Three units post west in one cycle: mx, then vx, then tx. */
+    {"posts_in_order_of_units",
+     "arch tiny\nsection \"s\"\n"
+     "tile 1\nmx sync post_kind=2 post_pos=1 post_sem=0\nvx sync post_kind=2 post_pos=1 post_sem=1\n"
+     "tx sync post_kind=2 post_pos=1 post_sem=2\n"
+     "tile 0\nmx sync wait_on=1 wait_sem=2\nvx sync wait_on=1 wait_sem=0\ntx sync wait_on=1 "
+     "wait_sem=1\ninvoke 0 "
+     "\"i\"\n",
+     58,
+     {{1, TG_MX, 0, 0, 48, 48},
+      {1, TG_VX, 0, 0, 48, 48},
+      {1, TG_TX, 0, 0, 48, 48},
+      {0, TG_VX, 0, 0, 50, 50},
+      {0, TG_TX, 0, 0, 51, 51},
+      {0, TG_MX, 0, 0, 52, 52}}},
+    /* SYNCs of four posts each: the first's are performed at 48 .. 51, the second's at 52 .. 55. The third finds room for it,
+     * as registered, at 52, the fourth at 56. */
+    {"a_stream_of_posts_is_full",
+     "arch tiny\nsection \"s\"\n"
+     "tile 0\nmx sync loop_count=0,0,4 post_kind=1,1,1,1 post_sem=0,1,2,3\ninvoke 0 \"i\"\n",
+     62,
+     {{0, TG_MX, 0, 0, 48, 48},
+      {0, TG_MX, 0, 0, 49, 49},
+      {0, TG_MX, 0, 0, 52, 52},
+      {0, TG_MX, 0, 0, 56, 56}}},
     /* cfg = 64. Context 0 has bursts of 64 flits and of 1, context 1 one of 2; an atom a flit. The
      * port: 65..320, 321..328 (context 1), 329..332. Data complete at 380, 388, 392. Granted at 381; at 445,
      * when the lane is free; at 447, requested one cycle after that grant. The SYNC of context 0 follows its
