@@ -24,6 +24,15 @@ module lane #(
   output logic [N-1:0][tegula_pkg::FlitBits-1:0] data_o,
   output logic                                   busy_o
 );
+  // What the arbiter decides in a cycle the positions know in the next. A request that has been
+  // granted is still there then.
+  logic [N-1:0] grant, grant_q;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) grant_q <= '0;
+    else grant_q <= start_i[0] ? '0 : grant;
+  end
+  assign grant_o = grant_q;
+
   logic [N-2:0] valid;
   assign busy_o = valid != '0 || req_i != '0 || send_i != '0;
 
@@ -31,7 +40,12 @@ module lane #(
     .N         (N),
     .Descending(Descending)
   ) u_arbiter (
-    .clk_i, .rst_ni, .start_i(start_i[0]), .defect_i, .req_i, .request_i, .grant_o
+    .clk_i, .rst_ni,
+    .start_i(start_i[0]),
+    .defect_i,
+    .req_i  (req_i & ~grant_q),
+    .request_i,
+    .grant_o(grant)
   );
 
   for (genvar s = 0; s < N - 1; s++) begin : gen_segment

@@ -313,7 +313,8 @@ uint64_t tg_mx_earliest(const tg_chip *chip, const tg_unit_state *u);
 /* lane.c: SEND, arbiters, delivery */
 void tg_tx_issue(tg_chip *chip, uint32_t unit, const tg_execution *x);
 void tg_lane_act(tg_chip *chip, uint32_t lane);
-void tg_lane_request(tg_chip *chip, const tg_transfer *transfer, uint64_t age, uint32_t flits);
+/* `seen`: the cycle in which the arbiter sees it first. */
+void tg_lane_request(tg_chip *chip, const tg_transfer *transfer, uint64_t seen, uint32_t flits);
 tg_transfer tg_transfer_of(const tg_chip *chip, uint32_t endpoint, int64_t direction, int64_t mask);
 
 /* agcu.c: LOAD, STORE, ports */

@@ -73,7 +73,8 @@ static void plan(tg_chip *chip, uint32_t lane, uint64_t from) {
   if (next_grant(&chip->lane[lane], from, &cycle)) tg_chip_wake(chip, tg_agent_of_lane(chip, lane), cycle);
 }
 
-void tg_lane_request(tg_chip *chip, const tg_transfer *t, uint64_t age, uint32_t flits) {
+void tg_lane_request(tg_chip *chip, const tg_transfer *t, uint64_t seen, uint32_t flits) {
+  uint64_t age = seen + 1; /* the first cycle in which it may be granted */
   tg_lane_state *lane = &chip->lane[t->lane];
   assert(age > chip->now && lane->count < 17);
   tg_request r = {.age = age, .position = t->position, .flits = flits};

@@ -24,8 +24,8 @@ typedef struct fabric_case {
 
 static const fabric_case cases[] = {
     /* One instruction a unit: cfg = 32 + 256/16 = 48. LOAD: 4 atoms of 4 cycles, t0 = 49, c = 49+15+60 = 124,
-     * lane granted at 125, e = 129. Flits arrive at 128..131, so SEND issues at 132, is granted at 133, e =
-     * 137; they arrive at 136..139; STORE issues at 140, t0 = 141, e = 141+15. */
+     * seen by the lane's arbiter at 125, granted at 126, e = 130. Flits arrive at 129..132, so SEND issues at 133, is granted at 135,
+     * e = 139; they arrive at 138..141; STORE issues at 142, t0 = 143, e = 143+15. */
     {"chain",
      "arch tiny\ndram 4096\nsection \"s\"\nagcu 0\n"
      "ctx 0 load base=0 " ROWS(4) "dst_base=128 dst_inner=4 dst_mask=6 dst_post=1 dst_sem=5\n"
@@ -34,13 +34,13 @@ static const fabric_case cases[] = {
                                          "tile 0\ntx send dir=1 flits=4 src_base=128 src_inner=4 dst_base=7 "
                                          "dst_inner=4 dst_mask=1 dst_post=1 dst_sem=3 "
                                          "wait_on=1 wait_sem=5\ninvoke 0 \"i\"\nbase 0=0 1=1024\n",
-     162,
-     {{4, TG_AGCU, 0, 0, 48, 129}, {0, TG_TX, 0, 0, 132, 137}, {4, TG_AGCU, 1, 0, 140, 156}}},
+     164,
+     {{4, TG_AGCU, 0, 0, 48, 130}, {0, TG_TX, 0, 0, 133, 139}, {4, TG_AGCU, 1, 0, 142, 158}}},
     /* The same with a channel of DDR4-3200 (tRCD = tRP = tCL = 13.75 ns, a burst of 2.5, 20 ns of controller). All rows are of
      * one atom, which the first piece asks for at 49: at the channel at 51, ACT 51, RD 64.75, data until 81, there at
      * 101. The others come at 102..104; the link needs 4 * 4 cycles from 101 on: c = 116, 8 before the fixed latency's 124, and
-     * so all that follows. STORE: t0 = 133, e = 148. Its atom waits until the run's end at 154: its row is open, WR 154,
-     * data from 164 to 166.5, so cycle 166 is the last. */
+     * so all that follows. STORE: t0 = 135, e = 150. Its atom waits until the run's end at 156: its row is open, WR 156,
+     * data from 166 to 168.5, so cycle 168 is the last. */
     {"chain_device",
      "arch tiny\ndevice ddr4-3200,channels=1,hash=none,map=gcbr\ndram 4096\nsection \"s\"\nagcu 0\n"
      "ctx 0 load base=0 " ROWS(4) "dst_base=128 dst_inner=4 dst_mask=6 dst_post=1 dst_sem=5\n"
@@ -49,29 +49,29 @@ static const fabric_case cases[] = {
                                          "tile 0\ntx send dir=1 flits=4 src_base=128 src_inner=4 dst_base=7 "
                                          "dst_inner=4 dst_mask=1 dst_post=1 dst_sem=3 "
                                          "wait_on=1 wait_sem=5\ninvoke 0 \"i\"\nbase 0=0 1=1024\n",
-     167,
-     {{4, TG_AGCU, 0, 0, 48, 121}, {0, TG_TX, 0, 0, 124, 129}, {4, TG_AGCU, 1, 0, 132, 148}}},
+     169,
+     {{4, TG_AGCU, 0, 0, 48, 122}, {0, TG_TX, 0, 0, 125, 131}, {4, TG_AGCU, 1, 0, 134, 150}}},
     /* Eight atoms of eight rows of a bank, one behind the other, and only two may wait at the port (three more have to find
      * room): pieces go at 49, 50, then as atoms leave for the channel, one a cycle: each is taken two cycles after it came.
      * ACT 51, RD 64.75; PRE at ACT + tRAS (32), ACT 13.75 after that: every 45.75 ns a row. The last RD is at 64.75 + 7 * 45.75
-     * = 385, its data until 401.25, there at 422 (421.25). The link needs 4 cycles an atom, far less: c = 422, granted at 423,
-     * e = 423 + 8. */
+     * = 385, its data until 401.25, there at 422 (421.25). The link needs 4 cycles an atom, far less: c = 422, granted at 424,
+     * e = 424 + 8. */
     {"rows_of_a_bank",
      "arch tiny\ndevice ddr4-3200,channels=1,hash=none,map=gcbr,port_queue=5\ndram 2097152\nsection "
      "\"s\"\nagcu 0\n"
      "ctx 0 load rows=8 take=4 m_radix=1,1,8 k_radix=1,1,4 stride=0,0,131072,0,0,4 y_size=1 x_size=1 "
      "dst_base=128 dst_inner=8 dst_mask=2\ninvoke 0 \"i\"\n",
-     437,
-     {{4, TG_AGCU, 0, 0, 48, 431}}},
+     438,
+     {{4, TG_AGCU, 0, 0, 48, 432}}},
     /* Ten rows by index, words 2 to 11 of the store memory: three of its rows, read at 49 .. 51. The first piece goes at 53; 10
-     * atoms of 4 cycles: c = 53+39+60 = 152, granted at 153, e = 163. */
+     * atoms of 4 cycles: c = 53+39+60 = 152, granted at 154, e = 164. */
     {"rows_by_index",
      "arch tiny\ndram 4096\nsection \"s\"\nagcu 0\n"
      "ctx 0 load rows=10 take=4 m_radix=10,1,1 k_radix=1,1,4 stride=0,0,0,0,0,4 y_size=1 x_size=1 "
      "index_size=20 "
      "index_stride=16 index_base=2 dst_base=128 dst_inner=10 dst_mask=2\ninvoke 0 \"i\"\n",
-     169,
-     {{4, TG_AGCU, 0, 0, 48, 163}}},
+     170,
+     {{4, TG_AGCU, 0, 0, 48, 164}}},
     /* A row of 72 flits, 64 and 8, stored: each burst reads its index again. t0 = 49, pieces 51 .. 306 (64 atoms' quarters are
      * 16 atoms, of 4 cycles: 64 pieces); 51+63 = 114 is its last cycle, the other's 115+2+7 = 124. */
     {"a_row_of_two_bursts",
@@ -81,30 +81,30 @@ static const fabric_case cases[] = {
      "index_stride=1152 src_base=8\ninvoke 0 \"i\"\n",
      130,
      {{4, TG_AGCU, 0, 0, 48, 124}}},
-    /* Two westbound bursts of 8 flits, requested at 49 both. The lower position is granted at 49 and holds
-     * segment 0 until 57; the other crosses it one hop after its grant, so it is granted at 56. */
+    /* Two westbound bursts of 8 flits, requested at 49 both. The lower position is granted at 50 and holds
+     * segment 0 until 58; the other crosses it one hop after its grant, so it is granted at 57. */
     {"lane_contention",
      "arch tiny\nsection \"s\"\n"
      "tile 0\ntx send dir=1 flits=8 src_inner=8 dst_inner=8 dst_mask=1\n"
      "tile 1\ntx send dir=1 flits=8 src_inner=8 dst_base=8 dst_inner=8 dst_mask=1\ninvoke 0 \"i\"\n",
-     70,
-     {{0, TG_TX, 0, 0, 48, 57}, {1, TG_TX, 0, 0, 48, 64}}},
+     71,
+     {{0, TG_TX, 0, 0, 48, 58}, {1, TG_TX, 0, 0, 48, 65}}},
     /* East and west are lanes of their own, and each of two neighbours can send to the other at once. */
     {"two_directions",
      "arch tiny\nsection \"s\"\n"
      "tile 0\ntx send dir=0 flits=8 src_inner=8 dst_base=256 dst_inner=8 dst_mask=4\n"
      "tile 1\ntx send dir=1 flits=8 src_inner=8 dst_base=130 dst_inner=8 dst_mask=2\ninvoke 0 \"i\"\n",
-     63,
-     {{0, TG_TX, 0, 0, 48, 57}, {1, TG_TX, 0, 0, 48, 57}}},
-    /* 70 flits: a burst of 64 granted at 49, the next requested at 51 and granted when the lane is free, at
-       113. */
+     64,
+     {{0, TG_TX, 0, 0, 48, 58}, {1, TG_TX, 0, 0, 48, 58}}},
+    /* 70 flits: a burst of 64 granted at 50, the next requested at 52 and granted when the lane is free, at
+       114. */
     {"two_bursts",
      "arch tiny\nsection \"s\"\ntile 0\n"
      "tx send dir=2 flits=70 src_inner=70 dst_base=256 dst_inner=70 dst_mask=4 dst_post=1 dst_sem=9 "
      "post_kind=1 post_sem=2\n"
      "vx sync wait_on=1 wait_sem=2\ntile 2\nvx sync wait_on=1 wait_sem=9\ninvoke 0 \"i\"\n",
-     128,
-     {{0, TG_TX, 0, 0, 48, 119}, {0, TG_VX, 0, 0, 120, 120}, {2, TG_VX, 0, 0, 122, 122}}},
+     129,
+     {{0, TG_TX, 0, 0, 48, 120}, {0, TG_VX, 0, 0, 121, 121}, {2, TG_VX, 0, 0, 123, 123}}},
     /* Local posts are visible after one cycle, remote ones after hops + 1, each post of an instruction a cycle after the one
      * before it; three rounds of a loop. cfg = 32 + 2*16 = 64. The AGCU posts at 64 (tile 0 sees it at 66) and at 65 (tile 1 at
      * 68); that one goes past tile 0 in cycle 66, while it posts locally, and no longer at 67, when it posts east itself (69);
@@ -168,15 +168,15 @@ static const fabric_case cases[] = {
       {0, TG_MX, 0, 0, 52, 52},
       {0, TG_MX, 0, 0, 56, 56}}},
     /* cfg = 64. Context 0 has bursts of 64 flits and of 1, context 1 one of 2; an atom a flit. The
-     * port: 65..320, 321..328 (context 1), 329..332. Data complete at 380, 388, 392. Granted at 381; at 445,
-     * when the lane is free; at 447, requested one cycle after that grant. The SYNC of context 0 follows its
+     * port: 65..320, 321..328 (context 1), 329..332. Data complete at 380, 388, 392. Granted at 382; at 446,
+     * when the lane is free; at 449, requested one cycle after that grant. The SYNC of context 0 follows its
      * last burst's grant. */
     {"port_round_robin",
      "arch tiny\ndram 4096\nsection \"s\"\nagcu 0\n"
      "ctx 0 load " ROWS(65) "dst_base=128 dst_inner=65 dst_mask=2\nctx 0 sync\n"
                             "ctx 1 load " ROWS(2) "dst_base=256 dst_inner=2 dst_mask=2\ninvoke 0 \"i\"\n",
-     454,
-     {{4, TG_AGCU, 0, 0, 64, 448}, {4, TG_AGCU, 0, 1, 330, 330}, {4, TG_AGCU, 1, 0, 64, 447}}},
+     456,
+     {{4, TG_AGCU, 0, 0, 64, 450}, {4, TG_AGCU, 0, 1, 330, 330}, {4, TG_AGCU, 1, 0, 64, 448}}},
     /* Every other element: pieces of one element and an atom each, 8 atoms of 4 cycles: t0 = 49, e of the
      * STORE 49 + 31. Contiguous elements of a run of 40: the flits cross atoms only at 64 bytes: 3 atoms, 12
      * cycles, t0 = 81. */

@@ -98,16 +98,16 @@ static void expect_run(const opened *o, tg_status status, uint64_t cycles) {
 TG_TEST(systemc_engine, many_are_open_and_run_again_in_any_order) {
   opened good = open_program(GOOD), stuck = open_program(STUCK), bad = open_program(BAD);
   for (int round = 0; round < 3; round++) {
-    expect_run(&good, TG_OK, 155);
+    expect_run(&good, TG_OK, 156);
     expect_run(&bad, TG_FAULT, 0);
     expect_run(&stuck, TG_FAULT, 0);
-    expect_run(&good, TG_OK, 155);
+    expect_run(&good, TG_OK, 156);
   }
   close_program(&good); /* the first opened goes first */
   expect_run(&stuck, TG_FAULT, 0);
   opened again = open_program(GOOD);
   close_program(&stuck);
-  expect_run(&again, TG_OK, 155);
+  expect_run(&again, TG_OK, 156);
   expect_run(&bad, TG_FAULT, 0);
   close_program(&again);
   close_program(&bad);
@@ -127,9 +127,9 @@ static void expect_fault(const char *initial, const char *message) {
   free(trace);
 }
 
-/* The burst granted at 81 reads bank 0 from 81 + 1 + 60 on, which mx streams until 80 + 4 + 99: known at 81.
+/* The burst granted at 82 reads bank 0 from 82 + 1 + 60 on, which mx streams until 80 + 4 + 99: known at 82.
  * The third SYNC's increment is visible at 83. */
 TG_TEST(systemc_engine, the_earliest_fault_is_named) {
-  expect_fault("254", "cycle 142: tile 0,0: mx (a) and tx own bank 0 at once");
+  expect_fault("254", "cycle 143: tile 0,0: mx (a) and tx own bank 0 at once");
   expect_fault("255", "cycle 83: semaphore 1 of tile 0,1 is above 255");
 }

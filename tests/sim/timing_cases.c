@@ -193,8 +193,8 @@ const timing_case timing_cases[] = {
      "tile 0 vx 0: 66-66\n"
      "tile 0 tx 0: 67-67\n"
      "cycles 77\n"},
-    /* request seen at 49, granted there; 64 flits hold the segment until 113; e = 113 + 36; the semaphore
-     * after one hop at 113 + 2 + 1 + 36 */
+    /* request seen at 49, granted at 50; 64 flits hold the segment until 114; e = 114 + 36; the semaphore
+     * after one hop at 114 + 2 + 1 + 36 */
     {"send",
      "arch tiny\n"
      "section \"s\"\n"
@@ -203,10 +203,10 @@ const timing_case timing_cases[] = {
      "tile 1\n"
      "tx sync wait_on=1 wait_sem=5\n"
      "invoke 0 \"i\"\n",
-     "tile 0 tx 0: 48-149\n"
-     "tile 1 tx 0: 152-152\n"
-     "cycles 158\n"},
-    /* e = 65 + 3; the next issues at e + 1 and is granted one later */
+     "tile 0 tx 0: 48-150\n"
+     "tile 1 tx 0: 153-153\n"
+     "cycles 159\n"},
+    /* e = 66 + 3; the next issues at e + 1 and is granted two later */
     {"sends_follow",
      "arch tiny\n"
      "section \"s\"\n"
@@ -214,11 +214,11 @@ const timing_case timing_cases[] = {
      "tx send src_inner=200 dst_inner=200 flits=3 dst_mask=4\n"
      "tx send src_inner=200 dst_inner=200 flits=3 dst_mask=4\n"
      "invoke 0 \"i\"\n",
-     "tile 0 tx 0: 64-68\n"
-     "tile 0 tx 1: 69-73\n"
-     "cycles 79\n"},
-    /* first burst granted at 81; the second and tile 1's request are of age 83: the lower position goes
-     * first, at 145, when segment 1 is free. Tile 1 waits for segment 2 until 145 + 1 + 4. */
+     "tile 0 tx 0: 64-69\n"
+     "tile 0 tx 1: 70-75\n"
+     "cycles 81\n"},
+    /* first burst granted at 98; the second and tile 1's request are of age 100: the lower position goes
+     * first, at 162, when segment 1 is free. Tile 1 waits for segment 2 until 162 + 1 + 4. */
     {"next_burst_is_seen_two_cycles_after_the_grant",
      "arch tiny\n"
      "set cols=4\n"
@@ -228,15 +228,17 @@ const timing_case timing_cases[] = {
      "tile 1\n"
      "tx sync\n"
      "tx sync\n"
+     "tx sync\n"
      "tx send src_inner=200 dst_inner=200 flits=4 dst_mask=16\n"
      "invoke 0 \"i\"\n",
-     "tile 0 tx 0: 80-149\n"
-     "tile 1 tx 0: 80-80\n"
-     "tile 1 tx 1: 81-81\n"
-     "tile 1 tx 2: 82-154\n"
-     "cycles 162\n"},
-    /* as before, but tile 1's request is of age 82: granted at 146 when segment 2 is free; segment 3 then
-     * until 151, which the second burst reaches two cycles after its grant at 149 */
+     "tile 0 tx 0: 96-166\n"
+     "tile 1 tx 0: 96-96\n"
+     "tile 1 tx 1: 97-97\n"
+     "tile 1 tx 2: 98-98\n"
+     "tile 1 tx 3: 99-171\n"
+     "cycles 179\n"},
+    /* first burst granted at 82, the second is of age 84. Tile 1's request is of age 82: granted at 147 when segment 2 is
+     * free; segment 3 then until 152, which the second burst reaches two cycles after its grant at 150 */
     {"an_older_request_goes_before_the_next_burst",
      "arch tiny\n"
      "set cols=4\n"
@@ -248,13 +250,13 @@ const timing_case timing_cases[] = {
      "tx send src_inner=200 dst_inner=200 flits=4 dst_mask=16\n"
      "tx sync\n"
      "invoke 0 \"i\"\n",
-     "tile 0 tx 0: 80-153\n"
+     "tile 0 tx 0: 80-154\n"
      "tile 1 tx 0: 80-80\n"
-     "tile 1 tx 1: 81-150\n"
-     "tile 1 tx 2: 151-151\n"
-     "cycles 161\n"},
-    /* tile 2 holds segment 3 until 111. Tile 0 (age 82) wants 1, 2, 3 and reaches 3 two cycles after its
-     * grant: 109. Tile 1 (age 83) wants segment 2 only, which is free, but wanted; then held until 109 + 1
+     "tile 1 tx 1: 81-151\n"
+     "tile 1 tx 2: 152-152\n"
+     "cycles 162\n"},
+    /* tile 2 holds segment 3 until 112. Tile 0 (age 82) wants 1, 2, 3 and reaches 3 two cycles after its
+     * grant: 110. Tile 1 (age 83) wants segment 2 only, which is free, but wanted; then held until 110 + 1
      * + 4. */
     {"an_older_request_blocks_a_free_segment",
      "arch tiny\n"
@@ -271,12 +273,12 @@ const timing_case timing_cases[] = {
      "tx send src_inner=200 dst_inner=200 flits=30 dst_mask=16\n"
      "invoke 0 \"i\"\n",
      "tile 0 tx 0: 80-80\n"
-     "tile 0 tx 1: 81-113\n"
+     "tile 0 tx 1: 81-114\n"
      "tile 1 tx 0: 80-80\n"
      "tile 1 tx 1: 81-81\n"
-     "tile 1 tx 2: 82-116\n"
-     "tile 2 tx 0: 80-111\n"
-     "cycles 124\n"},
+     "tile 1 tx 2: 82-117\n"
+     "tile 2 tx 0: 80-112\n"
+     "cycles 125\n"},
     /* westward: disjoint paths of one age, the lower position first */
     {"one_grant_a_cycle",
      "arch tiny\n"
@@ -287,10 +289,10 @@ const timing_case timing_cases[] = {
      "tile 3\n"
      "tx send src_inner=200 dst_inner=200 dir=1 flits=5 dst_mask=8\n"
      "invoke 0 \"i\"\n",
-     "tile 1 tx 0: 48-54\n"
-     "tile 3 tx 0: 48-55\n"
-     "cycles 63\n"},
-    /* northward from tile 4 (position 3 of column 0) to tile 0 and the AGCU: granted at 49, semaphores at 49
+     "tile 1 tx 0: 48-55\n"
+     "tile 3 tx 0: 48-56\n"
+     "cycles 64\n"},
+    /* northward from tile 4 (position 3 of column 0) to tile 0 and the AGCU: granted at 50, semaphores at 50
        + 2 + 2 + 5 and one more */
     {"multicast_and_columns",
      "arch tiny\n"
@@ -303,12 +305,12 @@ const timing_case timing_cases[] = {
      "agcu 3\n"
      "ctx 0 sync wait_on=1 wait_sem=9\n"
      "invoke 0 \"i\"\n",
-     "tile 0 vx 0: 58-58\n"
-     "tile 4 tx 0: 48-54\n"
-     "agcu 3 context 0 0: 59-59\n"
-     "cycles 66\n"},
-    /* port from 49, 4 pieces and one atom of 4 cycles; data at 52 + 60, request seen at 113; e = 117;
-     * semaphores after one and two hops at 113 + 2 + h + 4 */
+     "tile 0 vx 0: 59-59\n"
+     "tile 4 tx 0: 48-55\n"
+     "agcu 3 context 0 0: 60-60\n"
+     "cycles 67\n"},
+    /* port from 49, 4 pieces and one atom of 4 cycles; data at 52 + 60, request seen at 113, granted at 114; e = 118;
+     * semaphores after one and two hops at 114 + 2 + h + 4 */
     {"load",
      "arch tiny\n"
      "section \"s\"\n"
@@ -320,10 +322,10 @@ const timing_case timing_cases[] = {
      "ctx 0 load m_radix=1,1,1 k_radix=1,1,512 stride=0,0,0,0,0,4 x_inc=0,0,0,0,0,1 x_size=512 y_size=1 "
      "rows=1 dst_inner=200 take=16 dst_mask=6 dst_post=1 dst_sem=2\n"
      "invoke 0 \"i\"\n",
-     "tile 0 mx 0: 120-120\n"
-     "tile 2 mx 0: 121-121\n"
-     "agcu 2 context 0 0: 48-117\n"
-     "cycles 127\n"},
+     "tile 0 mx 0: 121-121\n"
+     "tile 2 mx 0: 122-122\n"
+     "agcu 2 context 0 0: 48-118\n"
+     "cycles 128\n"},
     /* the next issues after the port grant at 65, finds the port free at 69, its data is there at 132 */
     {"loads_follow",
      "arch tiny\n"
@@ -334,11 +336,12 @@ const timing_case timing_cases[] = {
      "ctx 0 load m_radix=1,1,1 k_radix=1,1,512 stride=0,0,0,0,0,4 x_inc=0,0,0,0,0,1 x_size=512 y_size=1 "
      "rows=1 dst_inner=200 take=16 dst_mask=2\n"
      "invoke 0 \"i\"\n",
-     "agcu 0 context 0 0: 64-133\n"
-     "agcu 0 context 0 1: 66-137\n"
-     "cycles 143\n"},
-    /* data at 50 and 51, the first granted at 51; the second registers its request at 52, seen at 53 */
-    {"bursts_leave_two_cycles_apart",
+     "agcu 0 context 0 0: 64-134\n"
+     "agcu 0 context 0 1: 66-138\n"
+     "cycles 144\n"},
+    /* data at 50 and 51, the first granted at 52; the second registers its request at 53, seen at 54, granted
+     * at 55 */
+    {"bursts_leave_three_cycles_apart",
      "arch tiny\n"
      "set port_bytes=64\n"
      "set dram_latency=1\n"
@@ -349,9 +352,9 @@ const timing_case timing_cases[] = {
      "ctx 1 load m_radix=1,1,1 k_radix=1,1,512 stride=0,0,0,0,0,4 x_inc=0,0,0,0,0,1 x_size=512 y_size=1 "
      "rows=1 dst_inner=200 take=4 dst_mask=2\n"
      "invoke 0 \"i\"\n",
-     "agcu 0 context 0 0: 48-52\n"
-     "agcu 0 context 1 0: 48-54\n"
-     "cycles 60\n"},
+     "agcu 0 context 0 0: 48-53\n"
+     "agcu 0 context 1 0: 48-56\n"
+     "cycles 62\n"},
     /* port_bytes = 64: 4 pieces of one atom are 4 cycles; the element stride of 8 makes 16 pieces of one atom
        each */
     {"a_burst_costs_its_pieces",
@@ -370,7 +373,7 @@ const timing_case timing_cases[] = {
      "agcu 1 context 0 0: 48-64\n"
      "cycles 70\n"},
     /* context 0 at 49 (64 atoms: 256 cycles with PB = 4, here 64), context 1 at 113, context 0 again at 117.
-     * Data at 172, 176, 240; granted at 173, then when segment 0 is free at 237, then at max(241, 241). */
+     * Data at 172, 176, 240; granted at 174, then when segment 0 is free at 238, then at max(242, 242). */
     {"contexts_take_turns_by_burst",
      "arch tiny\n"
      "dram 65536\n"
@@ -381,10 +384,10 @@ const timing_case timing_cases[] = {
      "ctx 1 load m_radix=1,1,1 k_radix=1,1,512 stride=0,0,0,0,0,4 x_inc=0,0,0,0,0,1 x_size=512 y_size=1 "
      "rows=1 dst_inner=200 take=16 dst_base=200 dst_mask=2\n"
      "invoke 0 \"i\"\n",
-     "agcu 0 context 0 0: 48-305\n"
-     "agcu 0 context 1 0: 48-241\n"
-     "cycles 311\n"},
-    /* one buffer: granted at 173 with 64 flits, free for the port at 238; 238 + 63 + 60 = 361, e = 362 + 64.
+     "agcu 0 context 0 0: 48-306\n"
+     "agcu 0 context 1 0: 48-242\n"
+     "cycles 312\n"},
+    /* one buffer: granted at 174 with 64 flits, free for the port at 239; 239 + 63 + 60 = 362, e = 364 + 64.
      * The STORE slips in at 113. */
     {"a_load_needs_a_buffer_and_a_store_none",
      "arch tiny\n"
@@ -396,9 +399,9 @@ const timing_case timing_cases[] = {
      "ctx 1 store m_radix=1,1,1 k_radix=1,1,512 stride=0,0,0,0,0,4 x_inc=0,0,0,0,0,1 x_size=512 y_size=1 "
      "rows=1 take=16\n"
      "invoke 0 \"i\"\n",
-     "agcu 0 context 0 0: 48-426\n"
+     "agcu 0 context 0 0: 48-428\n"
      "agcu 0 context 1 0: 48-116\n"
-     "cycles 432\n"},
+     "cycles 434\n"},
     /* e = 65 + 4 - 1; the next issues at e + 1 */
     {"stores_follow",
      "arch tiny\n"
@@ -421,9 +424,9 @@ const timing_case timing_cases[] = {
      "rows=1 dst_inner=200 take=16 dst_mask=2\n"
      "ctx 0 sync\n"
      "invoke 0 \"i\"\n",
-     "agcu 0 context 0 0: 64-133\n"
+     "agcu 0 context 0 0: 64-134\n"
      "agcu 0 context 0 1: 66-66\n"
-     "cycles 139\n"},
+     "cycles 140\n"},
     /* H = 4, E = 48; the second is configured from 54 on and issues at 102, the empty third from 108 to 140; E = 139 */
     {"sections_follow_when_the_control_knows",
      "arch tiny\n"
@@ -443,7 +446,7 @@ const timing_case timing_cases[] = {
      "section \"s\"\n"
      "tile 0\n"
      "mx gemm m_count=1,3 blk_count=1,1,1,1 a_banks=1 b_base=128 b_banks=1 b_row=1\n"
-     "tx sync loop_count=0,0,5\n"
+     "tx sync loop_count=0,0,4\n"
      "tx send src_inner=200 dst_inner=200 flits=5 dst_mask=4\n"
      "invoke 0 \"i\"\n",
      "tile 0 mx 0: 64-91\n"
@@ -451,8 +454,7 @@ const timing_case timing_cases[] = {
      "tile 0 tx 0: 65-65\n"
      "tile 0 tx 0: 66-66\n"
      "tile 0 tx 0: 67-67\n"
-     "tile 0 tx 0: 68-68\n"
-     "tile 0 tx 1: 69-75\n"
+     "tile 0 tx 1: 68-75\n"
      "cycles 97\n"},
     /* mx reads bank 1 from 64 to 67; tx reads it from 68 on */
     {"a_bank_is_free_after_the_last_stationary_row",
@@ -460,20 +462,19 @@ const timing_case timing_cases[] = {
      "section \"s\"\n"
      "tile 0\n"
      "mx gemm m_count=1,3 blk_count=1,1,1,1 a_banks=1 b_base=128 b_banks=1 b_row=1\n"
-     "tx sync loop_count=0,0,2\n"
+     "tx sync loop_count=0,0,1\n"
      "tx send src_inner=200 dst_inner=200 flits=5 src_base=128 dst_mask=4\n"
      "invoke 0 \"i\"\n",
      "tile 0 mx 0: 64-91\n"
      "tile 0 tx 0: 64-64\n"
-     "tile 0 tx 0: 65-65\n"
-     "tile 0 tx 1: 66-72\n"
+     "tile 0 tx 1: 65-72\n"
      "cycles 97\n"},
     /* vx owns bank 0 of tile 1 until 72; the flits arrive from 70 + 3 on */
     {"a_bank_is_free_after_a_vop",
      "arch tiny\n"
      "section \"s\"\n"
      "tile 0\n"
-     "tx sync loop_count=0,0,5\n"
+     "tx sync loop_count=0,0,4\n"
      "tx send src_inner=200 dst_inner=200 flits=5 dst_mask=4\n"
      "tile 1\n"
      "vx vop row_count=1,1,1 j_count=1,1 rows=1 s0_kind=2 s0_banks=1\n"
@@ -482,8 +483,7 @@ const timing_case timing_cases[] = {
      "tile 0 tx 0: 65-65\n"
      "tile 0 tx 0: 66-66\n"
      "tile 0 tx 0: 67-67\n"
-     "tile 0 tx 0: 68-68\n"
-     "tile 0 tx 1: 69-75\n"
+     "tile 0 tx 1: 68-75\n"
      "tile 1 vx 0: 64-72\n"
      "cycles 81\n"},
     /* vx waits for the post of e = 75; the other half is free all the time */
@@ -545,7 +545,7 @@ const fault_case fault_cases[] = {
      "section \"s\"\n"
      "tile 0\n"
      "mx gemm m_count=1,3 blk_count=1,1,1,1 a_banks=1 b_base=128 b_banks=1 b_row=1\n"
-     "tx sync loop_count=0,0,4\n"
+     "tx sync loop_count=0,0,3\n"
      "tx send src_inner=200 dst_inner=200 flits=5 dst_mask=4\n"
      "invoke 0 \"i\"\n",
      0,
@@ -566,17 +566,16 @@ const fault_case fault_cases[] = {
      "section \"s\"\n"
      "tile 0\n"
      "mx gemm m_count=1,3 blk_count=1,1,1,1 a_banks=1 b_base=128 b_banks=1 b_row=1\n"
-     "tx sync\n"
      "tx send src_inner=200 dst_inner=200 flits=5 src_base=128 dst_mask=4\n"
      "invoke 0 \"i\"\n",
      0,
-     {"cycle 67: tile 0,0: mx (b) and tx own bank 1 at once"},
-     {"cycle 68", "tile 0 (0,0)", "mx B and tx own bank 1"}},
+     {"cycle 51: tile 0,0: mx (b) and tx own bank 1 at once"},
+     {"cycle 52", "tile 0 (0,0)", "mx B and tx own bank 1"}},
     {"lane_input",
      "arch tiny\n"
      "section \"s\"\n"
      "tile 0\n"
-     "tx sync loop_count=0,0,4\n"
+     "tx sync loop_count=0,0,3\n"
      "tx send src_inner=200 dst_inner=200 flits=5 dst_mask=4\n"
      "tile 1\n"
      "vx vop row_count=1,1,1 j_count=1,1 rows=1 s0_kind=2 s0_banks=1\n"
@@ -612,8 +611,8 @@ const fault_case fault_cases[] = {
      "vx vop row_count=1,1,1 j_count=1,1 rows=1 s0_kind=2 s0_base=128 s0_banks=1\n"
      "invoke 0 \"i\"\n",
      0,
-     {"cycle 52: tile 0,0: vx (loads) and tx own bank 1 at once"},
-     {"cycle 53", "tile 0 (0,0)", "vx load and tx own bank 1"}},
+     {"cycle 53: tile 0,0: vx (loads) and tx own bank 1 at once"},
+     {"cycle 54", "tile 0 (0,0)", "vx load and tx own bank 1"}},
     {"overflow",
      "arch tiny\n"
      "section \"s\"\n"
