@@ -29,8 +29,8 @@ module semaphores #(
   logic [Semaphores-1:0] nonzero_q, nonzero;
   logic [Increments*Semaphores-1:0] adds;
   logic [Semaphores-1:0] taken;
-  logic over;
-  logic [9:0] over_sem, sum;
+  logic [Semaphores-1:0] over;
+  logic [9:0] sum;
   logic change;
 
   assign nonzero_o = nonzero_q;
@@ -42,8 +42,7 @@ module semaphores #(
     adds = '0;
     count = count_q;
     nonzero = nonzero_q;
-    over = 1'b0;
-    over_sem = '0;
+    over = '0;
     sum = '0;
     if (change) begin
       for (int u = 0; u < Units; u++) begin
@@ -56,15 +55,31 @@ module semaphores #(
           end
         end
       end
-      for (int k = Semaphores - 1; k >= 0; k--) begin
+      for (int k = 0; k < Semaphores; k++) begin
         sum = {2'd0, count_q[8*k+:8]} - {9'd0, taken[k]};
         for (int i = 0; i < Increments; i++) sum = sum + {9'd0, adds[i*Semaphores+k]};
         count[8*k+:8] = sum[7:0];
         nonzero[k] = sum[7:0] != '0;
-        if (sum[9:8] == 2'd1) begin
-          over = 1'b1;
-          over_sem = 10'(k);
-        end
+        over[k] = sum[9:8] == 2'd1;
+      end
+    end
+  end
+
+  // The first counter that is too high, by a tree: of the nodes below each, node 1 being its root.
+  localparam int unsigned Leaves = 1 << $clog2(Semaphores);
+  logic [2*Leaves-1:0] some;
+  logic [2*Leaves*10-1:0] which;
+  always_comb begin
+    some = '0;
+    which = '0;
+    if (over != '0) begin
+      for (int k = 0; k < Semaphores; k++) begin
+        some[Leaves+k] = over[k];
+        which[(Leaves+k)*10+:10] = 10'(k);
+      end
+      for (int n = Leaves - 1; n > 0; n--) begin
+        some[n] = some[2*n] || some[2*n+1];
+        which[n*10+:10] = some[2*n] ? which[2*n*10+:10] : which[(2*n+1)*10+:10];
       end
     end
   end
@@ -82,9 +97,9 @@ module semaphores #(
     end else if (change) begin
       count_q <= count;
       nonzero_q <= nonzero;
-      if (over) begin
+      if (some[1]) begin
         overflow_o <= 1'b1;
-        overflow_sem_o <= over_sem;
+        overflow_sem_o <= which[10+:10];
       end
     end
   end
