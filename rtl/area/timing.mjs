@@ -11,8 +11,11 @@ import { openYosys, packages, readRtl, withParameters } from './yosys.mjs';
 const MINUTES = 10; // for one module, after which it is left out
 const LIMIT = 1.3; // of the multiply-add's stage
 
-// Modules and what belongs to them. Not here: what has arrays of structs at its ports, which Yosys does not read (the chip, AGCUs' jobs,
-// ports and loads, lanes), and vx, whose registers and lanes have their depth in vx_alu.
+// Modules and what belongs to them, with parameters that differ from the module's, and with smaller sizes of the array where many
+// of a kind stand beside each other and ABC would not end: elements of a flit are converted alike, and a doubling of P is a stage more of
+// the shifter behind, two levels; counters count alike, and a doubling of them is a level more of the tree that names one. Not here: what has arrays of structs at its ports
+// or inside, which Yosys does not read (the chip, AGCUs' jobs, ports, indices and loads, the registers of lanes), and vx, whose
+// registers and lanes have their depth in vx_alu.
 const list = [
   { top: 'pe', files: ['mul12', 'fma_add'], latency: true },
   { top: 'vx_alu', files: ['fma_lane', 'fma_add', 'fp_unpack', 'mul12'], latency: true },
@@ -28,18 +31,24 @@ const list = [
   { top: 'tx', files: ['burst_source', 'row_walk'] },
   { top: 'scratchpad', files: ['scratchpad_bank'] },
   { top: 'post_fifo', files: [] },
-  { top: 'post_filter', files: [] },
+  { top: 'post_source', files: ['post_fifo'] },
+  { top: 'post_arbiter', files: [] },
+  { top: 'post_lane', files: [], line: true },
+  { top: 'lane_arbiter', files: [], line: true },
+  { top: 'agcu_context', files: ['agcu_start', 'sequencer', 'row_operand', 'post_source', 'post_fifo'] },
+  { top: 'agcu_start', files: [] },
   { top: 'mx_write', files: [] },
-  { top: 'agcu_convert', files: [] },
+  { top: 'agcu_convert', files: [], sizes: { P: 2, FlitBits: 64 } },
   { top: 'agcu_walk', files: [] },
-  { top: 'semaphores', files: [] },
+  { top: 'semaphores', files: [], sizes: { Semaphores: 16 } },
 ];
 
 async function depthOf({ entry, yosysFolder, rtl, packageFile }) {
   const yosys = await openYosys(yosysFolder);
-  const { sources, constants } = readRtl(rtl, packageFile);
+  const { sources, constants } = readRtl(rtl, packageFile, entry.sizes);
   const top = `${entry.top}.sv`;
   if (entry.latency) sources[top] = withParameters(sources[top], { Latency: constants.FmaLatency });
+  if (entry.line) sources[top] = withParameters(sources[top], { N: Number(constants.Cols) + 1 }); // positions of a row
   const { log } = await yosys.run(
     sources,
     `read_verilog -sv ${[...packages, ...entry.files.map((name) => `${name}.sv`), top].join(' ')}

@@ -5,9 +5,11 @@ import { pathToFileURL } from 'node:url';
 
 export const packages = ['tegula_pkg.sv', 'fp_pkg.sv', 'fabric_pkg.sv', 'mx_pkg.sv'];
 
-// Sources by name, with the generated package; and the numbers of that.
-export function readRtl(rtl, packageFile) {
+// Sources by name, with the generated package, in which `sizes` replaces numbers; and its numbers.
+export function readRtl(rtl, packageFile, sizes = {}) {
   const sources = { 'tegula_pkg.sv': readFileSync(packageFile, 'utf8') };
+  for (const [name, value] of Object.entries(sizes))
+    sources['tegula_pkg.sv'] = sources['tegula_pkg.sv'].replace(new RegExp(`( ${name} = )\\d+;`), `$1${value};`);
   for (const folder of [rtl, join(rtl, 'area')])
     for (const name of readdirSync(folder))
       if (/\.svh?$/.test(name)) sources[name] = readFileSync(join(folder, name), 'utf8');
