@@ -306,18 +306,13 @@ static void consider_all(search *s) {
   }
 }
 
-tg_status tg_tile_gemm(const tg_compile *c, const tg_gemm *gemm, tg_gemm_tiling *out) {
+void tg_search_tiling(const tg_compile *c, const tg_gemm *gemm, tg_gemm_tiling *out) {
   search s = {.c = c, .m = c->m, .g = gemm, .share = tg_egress_share(c->m, TG_EGRESS_BOTH, 1)};
   consider_all(&s);
   s.names_shortage = !s.found;
   if (!s.found) consider_all(&s);
-  if (!s.found)
-    return tg_fail(
-        c->diag, TG_INVALID,
-        "node \"%s\": no tiling of a %lld x %lld x %lld product fits in the scratchpads of this architecture",
-        gemm->node->name, (long long)gemm->m, (long long)gemm->n, (long long)gemm->k);
-  if (s.names_shortage) s.best.cycles = TG_NEVER;
   *out = s.best;
+  if (!s.found) return;
+  if (s.names_shortage) out->cycles = TG_NEVER;
   out->column_sums_egress = column_sums_egress(&s, s.best);
-  return TG_OK;
 }

@@ -193,6 +193,6 @@ double tg_gemm_port_cycles(const tg_compile *c, const tg_gemm *gemm, const tg_ge
 
 /* The tiling of least estimated time that fits; TG_INVALID if none does. One that takes TG_NEVER has room, but
  * the array too few semaphores for it: its section says how many. */
-tg_status tg_tile_gemm(const tg_compile *c, const tg_gemm *gemm, tg_gemm_tiling *out); /* tiling.c */
+tg_status tg_tile_gemm(const tg_compile *c, const tg_gemm *gemm, tg_gemm_tiling *out); /* tiling_memo.c */
 
 #endif

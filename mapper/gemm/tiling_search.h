@@ -20,6 +20,8 @@ typedef struct tg_tiling_search {
   bool names_shortage; /* nothing fits: so that a section can say of what there is too little */
 } tg_tiling_search;
 
+/* The tiling of least estimated time that fits, perhaps but for semaphores; mt 0: none does. tiling.c */
+void tg_search_tiling(const tg_compile *c, const tg_gemm *gemm, tg_gemm_tiling *out);
 /* Is the best one so far faster, whatever else of the tiling is chosen? */
 bool tg_search_is_slower(const tg_tiling_search *s, const tg_gemm_tiling *t);
 /* The tiling with that operand resident: the best one so far, if it fits and is. */

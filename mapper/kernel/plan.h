@@ -117,13 +117,14 @@ typedef struct tg_compile {
   const struct tg_kernel_class *const *classes; /* by kind (class.h) */
   tg_kernel *kernels;
   size_t kernel_count, kernel_capacity;
-  tg_place *places;     /* by value->index */
-  bool *stored;         /* by value->index: the output of a kernel */
-  int *output_tensors;  /* by output of the graph */
-  int *carried_into;    /* by output of the graph: the input whose memory it ends up in, -1: none */
-  tg_queue beyond;      /* stands for queues of contexts that the AGCUs do not have */
-  int beyond_context;   /* the one asked for last */
-  tg_shortage shortage; /* the first one, which refuses the model once the kernel is emitted */
+  tg_place *places;        /* by value->index */
+  bool *stored;            /* by value->index: the output of a kernel */
+  int *output_tensors;     /* by output of the graph */
+  struct tg_memo *tilings; /* of products (memo.h), by all that they follow from */
+  int *carried_into;       /* by output of the graph: the input whose memory it ends up in, -1: none */
+  tg_queue beyond;         /* stands for queues of contexts that the AGCUs do not have */
+  int beyond_context;      /* the one asked for last */
+  tg_shortage shortage;    /* the first one, which refuses the model once the kernel is emitted */
   tg_diag *diag;
 } tg_compile;
 

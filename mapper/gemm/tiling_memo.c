@@ -1,0 +1,77 @@
+/* Equal products are tiled once: passes ask for the same kernel again and again, and models have equal layers. */
+#include "mapper/gemm/tiling_search.h"
+#include "mapper/kernel/memo.h"
+
+#include <string.h>
+
+/* What a tiling follows from: the product, in which values stand for how they are stored and nothing else. What is not
+ * known to be of no account stays in the key, so that two keys are rather different than equal. */
+typedef struct key {
+  tg_gemm gemm;
+  int64_t rounded_tile; /* of what its node says */
+} key;
+
+static tg_value *stored_as(const tg_value *value) {
+  return value ? (tg_value *)(1 + (uintptr_t)tg_value_storage(value)) : NULL;
+}
+
+static void set_operands(const tg_gemm *g, tg_gemm *out) {
+  memset(out->epilogue_operands, 0, sizeof out->epilogue_operands);
+  for (int i = 0; i < g->epilogue_operand_count; i++) {
+    const tg_epilogue_operand *from = &g->epilogue_operands[i];
+    tg_epilogue_operand *x = &out->epilogue_operands[i];
+    x->access.name.value = stored_as(from->access.name.value);
+    x->access.name.part = from->access.name.part;
+    x->access.name.dtype = from->access.name.dtype;
+    x->access.first = from->access.first;
+    memcpy(x->access.stride, from->access.stride, sizeof x->access.stride);
+    x->access.apart = from->access.apart;
+    x->access.parts = from->access.parts;
+    x->access.step = from->access.step;
+    x->kind = from->kind;
+    x->along = from->along;
+    memcpy(x->stride, from->stride, sizeof x->stride);
+    x->element_stride = from->element_stride;
+  }
+}
+
+/* Names, by which microcode finds operands, have no part in a tiling, nor have places in DRAM. */
+static void make_key(const tg_compile *c, const tg_gemm *g, key *out) {
+  memset(out, 0, sizeof *out);
+  out->rounded_tile = tg_gemm_rounded_tile(c, g);
+  tg_gemm *k = &out->gemm;
+  *k = *g;
+  k->node = NULL;
+  k->a = stored_as(g->a);
+  k->b = stored_as(g->b);
+  for (int i = 0; i < g->outs; i++) k->out[i] = stored_as(g->out[i]);
+  memset(&k->a_operand, 0, sizeof k->a_operand);
+  memset(&k->b_operand, 0, sizeof k->b_operand);
+  k->a_offsets = k->b_offsets = k->out_offsets = NULL;
+  set_operands(g, k);
+  for (int i = 0; i < g->column_sums.count; i++) k->column_sums.out[i] = stored_as(g->column_sums.out[i]);
+  memset(k->column_sums.names, 0, sizeof k->column_sums.names);
+  k->prologue.result = stored_as(g->prologue.result);
+  for (int i = 0; i < g->prologue.input_count; i++)
+    k->prologue.inputs[i].name.value = stored_as(g->prologue.inputs[i].name.value);
+  for (int v = 0; v < g->prologue.vector_count; v++)
+    k->prologue.vectors[v].name.value = stored_as(g->prologue.vectors[v].name.value);
+  memset(k->prologue.names, 0, sizeof k->prologue.names);
+}
+
+tg_status tg_tile_gemm(const tg_compile *c, const tg_gemm *gemm, tg_gemm_tiling *out) {
+  key wanted;
+  make_key(c, gemm, &wanted);
+  const tg_gemm_tiling *known = tg_memo_find(c->tilings, &wanted, sizeof wanted);
+  if (known) {
+    *out = *known;
+  } else {
+    tg_search_tiling(c, gemm, out);
+    tg_memo_add(c->tilings, &wanted, sizeof wanted, out, sizeof *out);
+  }
+  if (out->mt) return TG_OK;
+  return tg_fail(
+      c->diag, TG_INVALID,
+      "node \"%s\": no tiling of a %lld x %lld x %lld product fits in the scratchpads of this architecture",
+      gemm->node->name, (long long)gemm->m, (long long)gemm->n, (long long)gemm->k);
+}
