@@ -69,6 +69,8 @@ int64_t tg_gemm_cols_a_pass(const tg_gemm_emission *e);
 int64_t tg_gemm_row_first(const tg_gemm_emission *e, uint32_t r, uint32_t col);
 int64_t tg_gemm_col_first(const tg_gemm_emission *e, uint32_t r, uint32_t col);
 int64_t tg_gemm_col_delta(const tg_gemm_emission *e);
+/* Has the tile neither a product nor columns of its own in any pass? Then it has no instructions either. */
+bool tg_gemm_is_idle(const tg_gemm_emission *e, uint32_t r, uint32_t col);
 /* Rows of its own come to every other tile from the north, and columns of its own from the west, so that both
  * kinds of ports share the work. */
 bool tg_gemm_a_from_north(const tg_gemm_emission *e, uint32_t r, uint32_t col);

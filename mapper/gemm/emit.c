@@ -221,14 +221,21 @@ static void emit_stage(void *user, const tg_stage *stage, tg_queue *queue, tg_tu
   emission *e = user;
   bool west = stage->seat == TG_SIDE_WEST;
   uint32_t r = turn.r, col = turn.col, at = west ? r : col;
-  if (stage->seat >= TG_SIDES)
-    emit_unit(e, stage, queue, r, col);
-  else if (stage->kind == TG_STAGE_PROLOGUE_STORE)
+  if (stage->seat >= TG_SIDES) {
+    if (!tg_build_is_idle(&e->b, r, col)) emit_unit(e, stage, queue, r, col);
+  } else if (stage->kind == TG_STAGE_PROLOGUE_STORE)
     emit_prologue_store(e, stage, queue, r, col);
   else if (stage->kind == TG_STAGE_RESULTS || stage->kind == TG_STAGE_COLUMN_SUMS)
     tg_egress_emit(&e->b, &e->egress, stage, queue, turn, fill_store, e);
   else
     tg_gemm_emit_load(e, stage, queue, at);
+}
+
+static void find_idle(emission *e) {
+  bool *idle = TG_NEW_ARRAY(e->c->arena, bool, (size_t)tg_tiles(e->b.m));
+  for (uint32_t i = 0; i < tg_tiles(e->b.m); i++)
+    idle[i] = tg_gemm_is_idle(e, i / e->b.m->cols, i % e->b.m->cols);
+  e->b.idle = idle;
 }
 
 static tg_status emit_section(emission *e, const char *name, int64_t product) {
@@ -239,6 +246,7 @@ static tg_status emit_section(emission *e, const char *name, int64_t product) {
   e->operands.vector_count = e->operands.block_count = 0;
   if (!open_channels(e))
     return tg_fail(e->c->diag, TG_INVALID, "node \"%s\": the scratchpads are too small", e->g->node->name);
+  find_idle(e);
   allocate_bases(e, product);
   plan_egress(e);
   tg_status status = tg_gemm_pack_drain(e);

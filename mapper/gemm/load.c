@@ -122,7 +122,10 @@ static tg_agcu_instr *load_a(emission *e, tg_queue *queue, bool north, uint32_t 
 
 /* All that the tiles share of A, along the row or down the column: half of it, if it comes both ways. */
 static void load_shared_a(emission *e, tg_queue *queue, bool north, uint32_t lane, uint32_t chunk) {
-  uint32_t tiles = north ? e->b.m->rows : e->b.m->cols, mask = ((1u << tiles) - 1) << 1;
+  uint32_t tiles = north ? e->b.m->rows : e->b.m->cols, mask = 0;
+  for (uint32_t i = 0; i < tiles; i++)
+    if (!tg_build_is_idle(&e->b, north ? i : lane, north ? lane : i)) mask |= 1u << (i + 1);
+  if (!mask) return;
   tg_agcu_instr *load = load_a(e, queue, north, north ? 0 : lane, north ? lane : 0, mask, chunk);
   if (!tg_gemm_a_both_ways(e->b.m, e->g, &e->t)) return;
   uint32_t half = (e->t.turned ? e->t.kc : e->t.mt) / 2;
@@ -137,14 +140,12 @@ static void load_shared_a(emission *e, tg_queue *queue, bool north, uint32_t lan
 /* Columns that a tile has of B in its only pass; if there are more, no tile's are cut short. */
 static int64_t columns_of(const emission *e, uint32_t r, uint32_t col) {
   if (e->t.split != TG_SPLIT_COLUMNS || e->t.paired || e->t.passes_n > 1) return e->t.nt;
-  int64_t left = e->g->n - tg_gemm_col_first(e, r, col);
-  return left < 0 ? 0 : tg_min(left, e->t.nt);
+  return tg_min(e->g->n - tg_gemm_col_first(e, r, col), e->t.nt);
 }
 
-/* Rows of k of a block with fewer columns, or none: no atoms for those that nobody stores, whatever is there. */
+/* Rows of k of a block with fewer columns: no atoms for those that nobody stores, whatever is there. */
 static void leave_out_columns(const emission *e, tg_agcu_instr *load, int64_t columns) {
-  load->take = columns ? columns : 1;
-  if (!columns) load->rows = 1;
+  load->take = columns;
   load->dst_inner = (load->take - 1) / tg_mx_elements(e->b.m, e->g->format) + 1;
   load->dst_stride = tg_gemm_b_row(e->b.m, e->g, &e->t);
 }
@@ -153,7 +154,6 @@ static void leave_out_columns(const emission *e, tg_agcu_instr *load, int64_t co
 static void set_run(const emission *e, tg_agcu_instr *load, uint32_t r, uint32_t col) {
   const tg_gemm *g = e->g;
   int64_t columns = columns_of(e, r, col), z = tg_value_bytes_each(g->b);
-  if (!columns) return;
   if (columns < e->t.nt) {
     load->offset += tg_gemm_col_first(e, r, col) * g->k * z;
     load->k_first = 0;
@@ -267,19 +267,23 @@ static void load_block(emission *e, tg_queue *queue, int x, uint32_t r, uint32_t
   if (++*count == e->operands.block_count) tg_channel_deliver(&e->channels[TG_ROLE_OPERANDS], load);
 }
 
+static bool blocks_from_west(const emission *e, uint32_t r, uint32_t col) {
+  return tg_epilogue_operands_west(e, r, col) && !tg_build_is_idle(&e->b, r, col);
+}
+
 /* From the west, to all tiles of the row or to half of them: what they share first. */
 static void load_blocks_west(emission *e, tg_queue *queue, uint32_t r) {
   const tg_gemm *g = e->g;
   uint32_t mask = 0, one = 0;
   int shared = 0;
   for (uint32_t col = e->b.m->cols; col-- > 0;)
-    if (tg_epilogue_operands_west(e, r, col)) mask |= 1u << (col + 1), one = col;
+    if (blocks_from_west(e, r, col)) mask |= 1u << (col + 1), one = col;
   for (int x = 0; x < g->epilogue_operand_count && mask; x++)
     if (tg_gemm_shares_scalars(&e->t, &g->epilogue_operands[x]))
       load_block(e, queue, x, r, one, mask, &shared);
   for (uint32_t col = 0; col < e->b.m->cols; col++) {
     int count = shared;
-    for (int x = 0; x < g->epilogue_operand_count && tg_epilogue_operands_west(e, r, col); x++)
+    for (int x = 0; x < g->epilogue_operand_count && blocks_from_west(e, r, col); x++)
       if (!tg_gemm_shares_scalars(&e->t, &g->epilogue_operands[x]))
         load_block(e, queue, x, r, col, 1u << (col + 1), &count);
   }
@@ -310,12 +314,14 @@ static void load_a_west(emission *e, tg_queue *queue, uint32_t r) {
   uint32_t mates = e->t.split == TG_SPLIT_ROWS ? e->t.alike * tg_gemm_a_mates(&e->t) : 1,
            mask = ((1u << mates) - 1) << 1;
   for (uint32_t col = 0; col < cols && !shares_a(e); col += mates)
-    if (!tg_gemm_a_from_north(e, r, col)) load_a(e, queue, false, r, col, mask << col, 0);
+    if (!tg_gemm_a_from_north(e, r, col) && !tg_build_is_idle(&e->b, r, col))
+      load_a(e, queue, false, r, col, mask << col, 0);
 }
 static void load_b_west(emission *e, tg_queue *queue, uint32_t r) {
   uint32_t mates = tg_gemm_b_mates(&e->t), mask = ((1u << mates) - 1) << 1;
   for (uint32_t col = 0; col < e->b.m->cols; col += mates)
-    if (tg_gemm_b_from_west(e, r, col)) load_b(e, queue, r, col, mask << col, 0);
+    if (tg_gemm_b_from_west(e, r, col) && !tg_build_is_idle(&e->b, r, col))
+      load_b(e, queue, r, col, mask << col, 0);
 }
 static void load_a_north(emission *e, tg_queue *queue, uint32_t col) {
   if (tg_gemm_a_both_ways(e->b.m, e->g, &e->t)) load_shared_a(e, queue, true, col, 0);
@@ -335,7 +341,8 @@ static void load_b_north(emission *e, tg_queue *queue, uint32_t col) {
       load_b(e, queue, d, col, rows_like(e, d), chunk);
   uint32_t mates = tg_gemm_b_mates(&e->t), mask = ((1u << mates) - 1) << 1;
   for (uint32_t r = 0; r < e->b.m->rows && !shares_b(e); r += mates)
-    if (!tg_gemm_b_from_west(e, r, col)) load_b(e, queue, r, col, mask << r, 0);
+    if (!tg_gemm_b_from_west(e, r, col) && !tg_build_is_idle(&e->b, r, col))
+      load_b(e, queue, r, col, mask << r, 0);
 }
 
 /* Those of a column: of all rows of tiles, or of those that have the same columns. */
@@ -343,12 +350,17 @@ static void load_vectors_north(emission *e, tg_queue *queue, uint32_t col) {
   uint32_t rows = e->b.m->rows;
   bool alone = e->t.split == TG_SPLIT_COLUMNS, apart = e->t.split == TG_SPLIT_OUTPUT && e->t.alike > 1;
   for (uint32_t d = 0; d < (alone ? rows : apart ? e->t.alike : 1); d++)
-    load_vectors(e, queue, d, col, alone ? 1u << (d + 1) : apart ? rows_like(e, d) : ((1u << rows) - 1) << 1);
+    if (!alone || !tg_build_is_idle(&e->b, d, col))
+      load_vectors(e, queue, d, col,
+                   alone   ? 1u << (d + 1)
+                   : apart ? rows_like(e, d)
+                           : ((1u << rows) - 1) << 1);
 }
 
 static void load_blocks_of_column(emission *e, tg_queue *queue, uint32_t col) {
   for (uint32_t r = 0; r < tg_gemm_used_rows(e); r++)
-    if (tg_gemm_finishes(e, r) && !tg_epilogue_operands_west(e, r, col)) load_blocks_north(e, queue, r, col);
+    if (tg_gemm_finishes(e, r) && !tg_epilogue_operands_west(e, r, col) && !tg_build_is_idle(&e->b, r, col))
+      load_blocks_north(e, queue, r, col);
 }
 
 void tg_gemm_emit_load(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t at) {

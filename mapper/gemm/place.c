@@ -6,9 +6,11 @@ typedef tg_gemm_emission emission;
 /* Pairs lie along the row and down the column in a checkerboard of squares of two by two tiles. */
 static bool pair_from_west(uint32_t r, uint32_t col) { return (r / 2 + col / 2) % 2 == 0; }
 
-/* Of all tiles: mates follow each other. */
+/* Of all tiles: mates follow each other. Tiles with a product, or columns, of their own are counted diagonal by diagonal,
+ * each of which has a tile of every row: where there is not work for all, all ports have their share of it. */
 static uint32_t tile_index(const emission *e, uint32_t r, uint32_t col) {
-  if (!e->t.paired) return r * e->b.m->cols + col;
+  if (!e->t.paired)
+    return e->t.split == TG_SPLIT_ROWS ? r * e->b.m->cols + col : (r + col) % e->b.m->cols * e->b.m->rows + r;
   uint32_t square = r / 2 * (e->b.m->cols / 2) + col / 2;
   return 4 * square + (pair_from_west(r, col) ? 2 * (r % 2) + col % 2 : 2 * (col % 2) + r % 2);
 }
@@ -43,6 +45,12 @@ static int64_t col_tiles(const emission *e) {
   case TG_SPLIT_COLUMNS: return tg_tiles(e->b.m);
   default: return e->t.alike;
   }
+}
+bool tg_gemm_is_idle(const emission *e, uint32_t r, uint32_t col) {
+  if (e->t.split == TG_SPLIT_PRODUCTS)
+    return e->t.passes_m == 1 && tg_gemm_row_index(e, r, col) >= e->g->spread;
+  return e->t.split == TG_SPLIT_COLUMNS && !e->t.paired && e->t.passes_n == 1 &&
+         tg_gemm_col_first(e, r, col) >= e->g->n;
 }
 static bool own_from_west(const emission *e, uint32_t r, uint32_t col) {
   return e->t.paired ? pair_from_west(r, col) : !tg_egress_is_west(r, col);

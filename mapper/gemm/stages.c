@@ -86,10 +86,13 @@ static share share_of_b(const list *s, tg_seat side) {
   case TG_SPLIT_ROWS: return west ? (share){0} : (share){loads, 1};
   case TG_SPLIT_COLUMNS: break;
   }
-  /* Each tile's columns come alone, to half of them from the west. */
+  /* Each tile's columns come alone, to half of them from the west: those of every other diagonal (place.c). */
   if (t->paired)
     return west ? (share){pairs_of_west(m), pairs_of_west(m)} : (share){pairs_of_north(m), pairs_of_north(m)};
-  return west ? (share){(m->cols + 1) / 2, m->cols / 2} : (share){(m->rows + 1) / 2, (m->rows + 1) / 2};
+  uint32_t blocks = (uint32_t)tg_min(tg_div_up(s->g->n, t->nt), tg_tiles(m)),
+           diagonals = (uint32_t)tg_div_up(blocks, m->rows);
+  return west ? (share){(m->cols + 1) / 2, diagonals / 2}
+              : (share){(m->rows + 1) / 2, (double)tg_div_up((diagonals + 1) / 2 * m->rows, m->cols)};
 }
 
 /* A patch, which all chunks have in common. What fills its positions up costs no more atoms. */

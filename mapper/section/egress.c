@@ -26,6 +26,7 @@ typedef enum way { STAYS, LEAVES_WEST, LEAVES_NORTH } way;
 
 static way way_out(const tg_build *b, uint32_t r, uint32_t col) {
   uint32_t members = b->members;
+  if (tg_build_is_idle(b, r, col)) return STAYS;
   if (tg_leaves_west(b->egress, r, col)) return LEAVES_WEST;
   return r % members + 1 == members && r < b->m->rows / members * members ? LEAVES_NORTH : STAYS;
 }

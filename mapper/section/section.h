@@ -41,6 +41,7 @@ typedef struct tg_build {
   uint64_t base_address[TG_BASES];           /* of the first invocation */
   tg_egress egress;                          /* how results leave */
   uint32_t members; /* north: results leave from the last row of tiles of so many each; 1: from all */
+  const bool *idle; /* by tile: it has no part in the section; NULL: all have */
   bool half_store;  /* store ports share the first half of each AGCU's store memory */
 } tg_build;
 
@@ -48,6 +49,9 @@ typedef struct tg_build {
 void tg_build_begin(tg_build *b, tg_compile *c, const char *name);
 
 static inline tg_section *tg_build_section(const tg_build *b) { return &b->c->program->sections[b->section]; }
+static inline bool tg_build_is_idle(const tg_build *b, uint32_t r, uint32_t col) {
+  return b->idle && b->idle[r * b->m->cols + col];
+}
 static inline tg_tile_program *tg_build_tile(const tg_build *b, uint32_t r, uint32_t col) {
   return &tg_build_section(b)->tiles[r * b->m->cols + col];
 }
