@@ -20,6 +20,11 @@ static double port_cycles(const list *s, double runs, double bytes, int64_t stri
   return runs * atoms * tg_atom_cycles(s->m);
 }
 
+/* Whole runs: atoms count from where a run begins, wherever that is. */
+static double whole_runs(const list *s, double runs, double bytes) {
+  return runs * (double)tg_div_up((int64_t)bytes, 64) * tg_atom_cycles(s->m);
+}
+
 /* Rows of `length` elements of a walk whose runs have atoms of their own. */
 static double load_cycles(const list *s, const tg_value *value, double rows, double length,
                           const int64_t radix[3], const int64_t row_stride[3]) {
@@ -101,10 +106,10 @@ static double patch_of_a(const list *s) {
   double z = tg_value_bytes_each(s->g->a), runs;
   tg_agcu_instr walk = {0};
   tg_patch_fill_walk(s->m, s->g, s->t, (int64_t)z, &walk);
-  int64_t run = walk.k_radix[2], stride = walk.k_radix[1] > 1 ? walk.stride[4] : walk.stride[2];
+  int64_t run = walk.k_radix[2];
   runs = (double)(walk.rows * (walk.take / run));
   if (s->t->patch == TG_PATCH_RUNS) run = tg_min(run, x->taps[1] * x->channels);
-  return port_cycles(s, runs, (double)run * z, stride, z);
+  return whole_runs(s, runs, (double)run * z);
 }
 
 static double block_of_a(const list *s, double k) {
@@ -112,7 +117,12 @@ static double block_of_a(const list *s, double k) {
   const tg_gemm_tiling *t = s->t;
   if (tg_gemm_loads_runs(s->m, g, t)) {
     double z = tg_value_bytes_each(g->a);
-    return port_cycles(s, 1, t->mt * k * z, 0, z);
+    return whole_runs(s, 1, t->mt * k * z);
+  }
+  bool all = !g->a_transposed && t->chunks * t->parts * t->members == 1 && g->a_k_radix[2] > 0;
+  if (all) { /* of K: no run is loaded in parts */
+    double run = (double)g->a_k_radix[2];
+    return whole_runs(s, t->mt * (k > run ? k / run : 1), (k > run ? run : k) * tg_value_bytes_each(g->a));
   }
   if (g->a_transposed)
     return load_cycles(s, g->a, k, t->mt * tg_gemm_a_mates(t), g->a_m_radix, g->a_k_stride);
@@ -247,9 +257,12 @@ static void add_results(const list *s, tg_seat side) {
   double out = 0;
   for (int k = 0; k < g->outs; k++) {
     double z = tg_value_bytes_each(g->out[k]);
-    out += tg_gemm_stores_runs(m, g, t, k)
-               ? port_cycles(s, 1, (double)t->mt * (double)g->n * z, 0, z)
-               : port_cycles(s, t->mt, t->nt * z, g->out_stride[2] * (int64_t)z, z);
+    if (tg_gemm_stores_runs(m, g, t, k))
+      out += whole_runs(s, 1, (double)t->mt * (double)g->n * z);
+    else if (g->n <= t->nt)
+      out += whole_runs(s, t->mt, (double)g->n * z);
+    else
+      out += port_cycles(s, t->mt, t->nt * z, g->out_stride[2] * (int64_t)z, z);
   }
   if (t->ring) out /= t->members; /* of the block, so much is a tile's */
   uint32_t tiles = west ? tg_west_egress(m, t->egress) : tg_north_egress(m, t->egress, group);

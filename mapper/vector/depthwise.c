@@ -2,6 +2,7 @@
 #include "mapper/expression/expression.h"
 #include "mapper/kernel/class.h"
 #include "mapper/kernel/operand.h"
+#include "mapper/kernel/view.h"
 #include "mapper/vector/line_buffers.h"
 
 enum { IMAGE, WEIGHTS, BIAS }; /* inputs of a depthwise convolution */
@@ -110,10 +111,27 @@ static tg_stream_kernel plan_streamed(const tg_compile *c, const tg_kernel *kern
   return plan;
 }
 
+/* Strides of image and result; the others must lie as they do. */
+static bool set_strides(const tg_compile *c, const tg_kernel *kernel, tg_line_kernel *lines) {
+  const tg_value *bias = tg_in(kernel->root, BIAS);
+  return tg_is_contiguous(c, source_of(kernel, WEIGHTS)) && (!bias || tg_is_contiguous(c, bias)) &&
+         tg_line_set_strides(c, source_of(kernel, IMAGE), kernel->output, lines);
+}
+
+static bool walks_views(tg_compile *c, const tg_kernel *kernel) {
+  if (tg_stochastic_store(kernel)) return false; /* which is streamed */
+  tg_windows w = tg_windows_forward(kernel->root);
+  chains code = {.c = c, .kernel = kernel};
+  tg_line_kernel lines = line_kernel(&code, &w);
+  return set_strides(c, kernel, &lines) && tg_line_walks_views(c, &lines);
+}
+
 static tg_status emit_depthwise(tg_compile *c, const tg_kernel *kernel) {
   tg_windows w = tg_windows_forward(kernel->root);
   chains code = {.c = c, .kernel = kernel};
   tg_line_kernel lines = line_kernel(&code, &w);
+  if (!set_strides(c, kernel, &lines))
+    return tg_fail(c->diag, TG_INVALID, "node \"%s\": its image lies by no strides", kernel->root->name);
   tg_stream_kernel streamed = plan_streamed(c, kernel, &w);
   return tg_emit_windows(c, kernel, &lines, &streamed);
 }
@@ -129,5 +147,6 @@ const tg_kernel_class tg_depthwise_class = {
     .name = "depthwise",
     .accepts = is_depthwise,
     .takes = tg_takes_fused,
+    .walks_views = walks_views,
     .emit = emit_depthwise,
 };

@@ -75,7 +75,8 @@ uint32_t tg_line_position(const tg_params *m, const tg_line_tiling *t, int kind)
 bool tg_line_is_joined(const tg_params *m, const tg_line_kernel *k, const tg_line_tiling *t) {
   int64_t channels = k->windows->image->dims[3].size;
   bool whole = channels % (tg_stream_is_wide(k->image_kind) ? m->p : tg_lanes(m)) == 0 &&
-               channels % (tg_stream_is_wide(k->result_kind) ? m->p : tg_lanes(m)) == 0;
+               channels % (tg_stream_is_wide(k->result_kind) ? m->p : tg_lanes(m)) == 0 &&
+               k->image_stride[2] == channels && k->result_stride[2] == channels;
   return t->blocks[2] == 1 && whole && (channels == tg_line_take_of(m, t) || tg_line_is_dense(t));
 }
 

@@ -33,6 +33,8 @@ typedef struct tg_line_kernel {
   const tg_dram_tensor *weights, *bias; /* [positions, channels], [channels]; or NULL */
   bool by_window; /* in place of the bias a number for each window, [rows, columns]: by streams only */
   int image_kind, result_kind, weights_kind, bias_kind;
+  /* Elements from image to image, row to row, pixel to pixel: of what may be views (kernel/view.h). */
+  int64_t image_stride[TG_LINE_DIMS], result_stride[TG_LINE_DIMS];
   /* Begins and writes the microcode: three segments, the second one of which is repeated. */
   void (*write)(const void *user, const struct tg_line_kernel *kernel, const tg_line_tiling *t, tg_mc *mc);
   const void *user;
@@ -50,6 +52,11 @@ int tg_line_result_stream(const tg_line_kernel *kernel, const tg_line_tiling *t,
 typedef void tg_line_take(void *user, int stream, uint32_t u, uint32_t q);
 void tg_line_each_tap(const tg_line_kernel *kernel, const tg_line_tiling *t, tg_line_take *take, void *user);
 
+/* Sets the strides of image and result; false: they do not lie by such. */
+bool tg_line_set_strides(const tg_compile *c, const tg_value *image, const tg_value *result,
+                         tg_line_kernel *out);
+/* Is there a tiling for image and result as they lie, also where pixels lie apart? */
+bool tg_line_walks_views(tg_compile *c, const tg_line_kernel *kernel);
 /* The fastest tiling, or, where tilings are randomized, any; false: none fits. line_buffers_tiling.c */
 bool tg_line_tile(tg_compile *c, const tg_line_kernel *kernel, tg_line_tiling *out);
 /* Emits the section: from line buffers or, where no block fits or that is faster, the stream kernel, whose microcode

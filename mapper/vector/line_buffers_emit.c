@@ -1,4 +1,5 @@
 /* The section of a pool or depthwise convolution from line buffers: loads of blocks, VOPs, stores. */
+#include "mapper/kernel/view.h"
 #include "mapper/vector/line_buffers.h"
 
 #include <assert.h>
@@ -74,15 +75,15 @@ static void set_steps(const emission *e, tg_agcu_instr *in, digits y, digits x) 
 
 /* A row of a block is columns of positions, each of its channels, or one run: digits k1 and e. */
 static void set_row(const emission *e, tg_agcu_instr *in, int number, uint32_t rows, uint32_t columns,
-                    int64_t row_stride) {
+                    const int64_t stride[TG_LINE_DIMS]) {
   int64_t channels = e->k->windows->image->dims[3].size, bytes = bytes_of(e, number);
   bool joined = is_joined(e);
   int64_t position = joined ? channels : take_of(e);
   in->k_radix[0] = rows;
   in->k_radix[1] = joined ? 1 : columns;
   in->k_radix[2] = joined ? columns * position : position;
-  in->stride[3] = row_stride * bytes;
-  in->stride[4] = joined ? 0 : channels * bytes;
+  in->stride[3] = stride[1] * bytes;
+  in->stride[4] = joined ? 0 : stride[2] * bytes;
   in->take = rows * columns * position;
 }
 
@@ -104,8 +105,9 @@ static tg_instr *push_load(const emission *e, tg_queue *queue, int number, int k
 static tg_instr *load_image(const emission *e, tg_queue *queue, uint32_t r, uint32_t col) {
   const tg_windows *w = e->k->windows;
   const tg_line_tiling *t = e->t;
-  int64_t channels = w->image->dims[3].size, row = w->image->dims[2].size * channels, take = take_of(e),
-          down = t->rows * w->row_step[0], along = t->columns * w->row_step[1];
+  const int64_t *stride = e->k->image_stride;
+  int64_t channels = w->image->dims[3].size, take = take_of(e), down = t->rows * w->row_step[0],
+          along = t->columns * w->row_step[1];
   uint32_t position = tg_line_position(e->b.m, t, e->k->image_kind),
            moved = tg_line_moved(e->b.m, e->k, t, e->k->image_kind),
            columns = tg_line_loaded_columns(e->k, t), lie = tg_line_image_columns(e->k, t);
@@ -113,16 +115,16 @@ static tg_instr *load_image(const emission *e, tg_queue *queue, uint32_t r, uint
                            tg_checkerboard_mask(r, col));
   tg_agcu_instr *load = &in->agcu;
   set_blocks(e, load, IMAGE, r * e->b.m->cols + col,
-             (digits){w->image->dims[1].size * row, down * row, along * channels, take});
-  set_row(e, load, IMAGE, tg_line_image_rows(e->k, t), columns, row);
-  load->offset += (w->origin[0] * row + w->origin[1] * channels) * bytes_of(e, IMAGE);
+             (digits){stride[0], down * stride[1], along * stride[2], take});
+  set_row(e, load, IMAGE, tg_line_image_rows(e->k, t), columns, stride);
+  load->offset += (w->origin[0] * stride[1] + w->origin[1] * stride[2]) * bytes_of(e, IMAGE);
   set_steps(e, load, (digits){.rows = down}, (digits){.columns = along * channels, .channels = take});
   load->y_inc[3] = 1;
   load->x_inc[4] = is_joined(e) ? 0 : channels;
   load->y_org = w->origin[0];
   load->x_org = w->origin[1] * channels;
   load->y_size = w->image->dims[1].size;
-  load->x_size = row;
+  load->x_size = w->image->dims[2].size * channels;
   load->fill = w->fill[0];
   if (moved < position) {
     load->dst_inner = moved;
@@ -271,10 +273,11 @@ static void fill_store(const void *user, int port, uint32_t r, uint32_t col, tg_
   (void)port;
   const tg_windows *w = e->k->windows;
   const tg_line_tiling *t = e->t;
-  int64_t channels = w->image->dims[3].size, row = w->rows[1] * channels, take = take_of(e);
+  const int64_t *stride = e->k->result_stride;
+  int64_t channels = w->image->dims[3].size, take = take_of(e);
   set_blocks(e, store, RESULT, r * e->b.m->cols + col,
-             (digits){w->rows[0] * row, t->rows * row, t->columns * channels, take});
-  set_row(e, store, RESULT, t->rows, t->columns, row);
+             (digits){stride[0], t->rows * stride[1], t->columns * stride[2], take});
+  set_row(e, store, RESULT, t->rows, t->columns, stride);
   set_steps(e, store, (digits){.rows = t->rows}, (digits){.channels = take});
   if (is_joined(e)) store->x_inc[2] = store->x_inc[5] = 0;
   store->y_inc[3] = 1;
@@ -376,11 +379,41 @@ static double streamed_cycles(tg_compile *c, const tg_line_kernel *lines, const 
   return c->m->dram_latency + tg_stream_cycles(c, streamed, words, 1 << 1);
 }
 
+bool tg_line_set_strides(const tg_compile *c, const tg_value *image, const tg_value *result,
+                         tg_line_kernel *out) {
+  int64_t from[TG_MAX_RANK], to[TG_MAX_RANK];
+  if (!tg_value_strides(c, image, from) || !tg_value_strides(c, result, to)) return false;
+  memcpy(out->image_stride, from, sizeof out->image_stride);
+  memcpy(out->result_stride, to, sizeof out->result_stride);
+  return true;
+}
+
+/* Streamed windows walk pixels that follow each other. */
+static bool can_stream(const tg_line_kernel *lines) {
+  const tg_windows *w = lines->windows;
+  int64_t channels = w->image->dims[3].size, row = w->image->dims[2].size * channels,
+          out_row = w->rows[1] * channels;
+  const int64_t *image = lines->image_stride, *result = lines->result_stride;
+  return image[2] == channels && image[1] == row && image[0] == w->image->dims[1].size * row &&
+         result[2] == channels && result[1] == out_row && result[0] == w->rows[0] * out_row;
+}
+
+bool tg_line_walks_views(tg_compile *c, const tg_line_kernel *lines) {
+  static const tg_dram_tensor anywhere = {.storage =
+                                              TG_STORE_FP32}; /* places come later, and change no room */
+  tg_line_tiling t;
+  tg_line_kernel placed = *lines;
+  placed.image = placed.result = &anywhere;
+  if (placed.weights) placed.weights = &anywhere;
+  if (placed.bias) placed.bias = &anywhere;
+  return can_stream(lines) || tg_line_tile(c, &placed, &t);
+}
+
 tg_status tg_emit_windows(tg_compile *c, const tg_kernel *kernel, const tg_line_kernel *lines,
                           const tg_stream_kernel *streamed) {
   tg_line_tiling t;
   if (tg_line_tile(c, lines, &t) &&
-      (c->options.any_tiling || t.cycles <= streamed_cycles(c, lines, streamed)))
+      (!can_stream(lines) || c->options.any_tiling || t.cycles <= streamed_cycles(c, lines, streamed)))
     return emit_lines(c, kernel, lines, &t);
   tg_mc mc;
   lines->write(lines->user, lines, &one_by_one, &mc);

@@ -158,6 +158,30 @@ static tg_stream_kernel plan_streamed(const pool *of, const tg_line_kernel *line
   return plan;
 }
 
+static tg_line_kernel line_kernel(const pool *of, tg_windows *w, const tg_dram_tensor *counts) {
+  const tg_kernel *kernel = of->kernel;
+  tg_line_kernel lines = {.windows = w,
+                          .image = tg_place_of(of->c, w->image),
+                          .result = tg_place_of(of->c, kernel->output),
+                          .bias = counts,
+                          .by_window = counts != NULL,
+                          .image_kind = tg_stream_kind(w->image),
+                          .result_kind = tg_result_kind(kernel->output),
+                          .write = write_windows,
+                          .user = of};
+  w->fill[0] = kernel->root->op == TG_OP_AVERAGE_POOL ? 0 : tg_windows_lowest(lines.image_kind);
+  return lines;
+}
+
+/* Means over windows of different sizes are streamed. */
+static bool walks_views(tg_compile *c, const tg_kernel *kernel) {
+  if (kernel->root->op == TG_OP_AVERAGE_POOL || !tg_windows_have_room(kernel->root)) return false;
+  tg_windows w = tg_windows_forward(kernel->root);
+  pool of = {.c = c, .kernel = kernel, .inverse = 1.0f};
+  tg_line_kernel lines = line_kernel(&of, &w, NULL);
+  return tg_line_set_strides(c, w.image, kernel->output, &lines) && tg_line_walks_views(c, &lines);
+}
+
 static tg_status emit_pool(tg_compile *c, const tg_kernel *kernel) {
   const tg_node *node = kernel->root;
   bool average = node->op == TG_OP_AVERAGE_POOL;
@@ -165,16 +189,9 @@ static tg_status emit_pool(tg_compile *c, const tg_kernel *kernel) {
   tg_windows w = tg_windows_forward(node);
   pool of = {.c = c, .kernel = kernel, .inverse = 1.0f};
   const tg_dram_tensor *counts = average ? inverse_counts(c, node, &of.inverse) : NULL; /* moves the others */
-  tg_line_kernel lines = {.windows = &w,
-                          .image = tg_place_of(c, w.image),
-                          .result = tg_place_of(c, kernel->output),
-                          .bias = counts,
-                          .by_window = counts != NULL,
-                          .image_kind = tg_stream_kind(w.image),
-                          .result_kind = tg_result_kind(kernel->output),
-                          .write = write_windows,
-                          .user = &of};
-  w.fill[0] = average ? 0 : tg_windows_lowest(lines.image_kind);
+  tg_line_kernel lines = line_kernel(&of, &w, counts);
+  if (!tg_line_set_strides(c, w.image, kernel->output, &lines))
+    return tg_fail(c->diag, TG_INVALID, "node \"%s\": its image lies by no strides", node->name);
   tg_stream_kernel streamed = plan_streamed(&of, &lines);
   return tg_emit_windows(c, kernel, &lines, &streamed);
 }
@@ -187,5 +204,6 @@ const tg_kernel_class tg_pool_class = {
     .name = "pool",
     .accepts = is_pool,
     .takes = tg_takes_fused,
+    .walks_views = walks_views,
     .emit = emit_pool,
 };

@@ -43,6 +43,22 @@ static const narrow cases[] = {
      TG_PRESET_MP0,
      "rack",
      {"rows=2", "cols=3", NULL}},
+    {"a_pool_of_a_part",
+     "graph \"g\"\ninput %x: f32[1,8,12,16]\nconst %w: f32[8,8,3,3] = seeded(1, 0.3)\n"
+     "const %v: f32[8,8,3,3] = seeded(2, 0.3)\n%a = Conv(%x, %w) " SQUARE " @2\n%r = Relu(%a) @3\n"
+     "%b = Conv(%x, %v) " SQUARE " @4\n%j = Concat(%b, %r) axis=1 @5\n%y = MaxPool(%r) kernel_shape=[2,2] "
+     "strides=[2,2] @6\n%z = Relu(%j) @7\n" OUTPUT_OF("y") OUTPUT_OF("z"),
+     TG_PRESET_MP0,
+     "tiny",
+     {NULL}},
+    {"a_depthwise_convolution_of_a_slice",
+     "graph \"g\"\ninput %x: f32[2,8,9,11]\nconst %w: f32[32,8,1,1] = seeded(1, 0.3)\n"
+     "const %v: f32[16,1,3,3] = seeded(2, 0.3)\n%a = Conv(%x, %w) " POINT " @2\n"
+     "%s = Slice(%a) starts=[16] ends=[32] axes=[1] @3\n%y = Conv(%s, %v) " SQUARE " group=16 @4\n"
+     "%z = Relu(%a) @5\n" OUTPUT_OF("y") OUTPUT_OF("z"),
+     TG_PRESET_MP0,
+     "edge",
+     {NULL}},
     {"an_epilogue_apart",
      CONV("1,8,32,48", "2,8,1,1", POINT, LONG_EPILOGUE OUTPUT_OF("e8")),
      TG_PRESET_MP1,
