@@ -131,34 +131,51 @@ int64_t tg_concat_offset(const tg_node *concat, int part, const int64_t *strides
   return offset;
 }
 
-static tg_status visit_from(const tg_space *space, const int64_t *offsets, tg_space_visit *visit,
-                            void *user) {
-  if (space->rank <= 4) return visit(user, space, offsets);
+/* The shortest dimension but the last, which rows go along: the fewest spaces. */
+static int dimension_to_cut(const tg_space *space, bool in_order) {
+  int cut = 0;
+  for (int d = 1; d + 1 < space->rank && !in_order; d++)
+    if (space->dims[d] < space->dims[cut]) cut = d;
+  return cut;
+}
+
+static tg_space without(const tg_space *space, int cut) {
   tg_space inner = *space;
   inner.rank--;
-  for (int d = 0; d < inner.rank; d++) inner.dims[d] = space->dims[d + 1];
-  for (int o = 0; o < space->operands; o++)
-    for (int d = 0; d < inner.rank; d++) inner.strides[o][d] = space->strides[o][d + 1];
+  for (int d = cut; d < inner.rank; d++) {
+    inner.dims[d] = space->dims[d + 1];
+    for (int o = 0; o < space->operands; o++) inner.strides[o][d] = space->strides[o][d + 1];
+  }
+  return inner;
+}
+
+static tg_status visit_from(const tg_space *space, bool in_order, const int64_t *offsets,
+                            tg_space_visit *visit, void *user) {
+  if (space->rank <= 4) return visit(user, space, offsets);
+  int cut = dimension_to_cut(space, in_order);
+  tg_space inner = without(space, cut);
   tg_status status = TG_OK;
-  for (int64_t i = 0; i < space->dims[0] && !status; i++) {
+  for (int64_t i = 0; i < space->dims[cut] && !status; i++) {
     int64_t moved[TG_SPACE_OPERANDS] = {0};
-    for (int o = 0; o < space->operands; o++) moved[o] = offsets[o] + i * space->strides[o][0];
-    status = visit_from(&inner, moved, visit, user);
+    for (int o = 0; o < space->operands; o++) moved[o] = offsets[o] + i * space->strides[o][cut];
+    status = visit_from(&inner, in_order, moved, visit, user);
   }
   return status;
 }
 
-tg_status tg_space_in_fours(const tg_compile *c, const char *what, const tg_space *space,
+tg_status tg_space_in_fours(const tg_compile *c, const char *what, const tg_space *space, bool in_order,
                             tg_space_visit *visit, void *user) {
   int64_t spaces = 1;
-  for (int d = 0; d < space->rank - 4; d++) {
-    spaces *= space->dims[d];
+  for (tg_space left = *space; left.rank > 4;) {
+    int cut = dimension_to_cut(&left, in_order);
+    spaces *= left.dims[cut];
     if (spaces > MOST_SPACES)
       return tg_fail(c->diag, TG_INVALID,
-                     "%s: more than four dimensions that cannot be merged, the first of %" PRId64
+                     "%s: more than four dimensions that cannot be merged, the shortest of %" PRId64
                      ", are not supported",
-                     what, space->dims[0]);
+                     what, left.dims[cut]);
+    left = without(&left, cut);
   }
   const int64_t none[TG_SPACE_OPERANDS] = {0};
-  return visit_from(space, none, visit, user);
+  return visit_from(space, in_order, none, visit, user);
 }

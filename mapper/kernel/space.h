@@ -23,10 +23,11 @@ void tg_space_merge(tg_space *space);
  * they follow each other: rows of one matrix, or of all batches. */
 void tg_merge_rows(const tg_value *value, const int64_t *stride, int first, int64_t out_radix[3],
                    int64_t out_stride[3]);
-/* The space as spaces of at most four dimensions, one after the other; `offsets` of their operands, in
- * elements. TG_INVALID, naming `what`, if those would be too many. */
+/* The space as spaces of at most four dimensions, one after the other, as few as there can be; or, `in_order`, each
+ * of elements that follow each other in all of it. `offsets` of their operands, in elements. TG_INVALID, naming
+ * `what`, if those would be too many. */
 typedef tg_status tg_space_visit(void *user, const tg_space *space, const int64_t *offsets);
-tg_status tg_space_in_fours(const tg_compile *c, const char *what, const tg_space *space,
+tg_status tg_space_in_fours(const tg_compile *c, const char *what, const tg_space *space, bool in_order,
                             tg_space_visit *visit, void *user);
 /* Element [i0, .., in] of the result of a Transpose, Slice or Expand (of a Pad: inside the frame, whose
  * origin the offset does not count) is element offset + sum i_d * out_strides[d] of its input, which lies by

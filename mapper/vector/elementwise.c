@@ -211,7 +211,9 @@ static tg_status emit(tg_compile *c, const tg_kernel *kernel) {
   number_streams(&e);
   if (!write_code(&e, &mc, false)) return TG_INVALID;
   consider_across(&e);
-  return tg_space_in_fours(c, tg_kernel_name(c, kernel), &e.space, emit_four, &e);
+  /* Random numbers belong to places in the result, as if it were stored row behind row. */
+  bool in_order = tg_stochastic_store(kernel) != NULL;
+  return tg_space_in_fours(c, tg_kernel_name(c, kernel), &e.space, in_order, emit_four, &e);
 }
 
 /* An exponent is part of the microcode. */

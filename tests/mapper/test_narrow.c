@@ -25,6 +25,10 @@ typedef struct narrow {
 #define SQUARE "kernel_shape=[3,3] pads=[1,1,1,1]"
 #define POINT  "kernel_shape=[1,1]"
 
+#define TWICE                                                                                                \
+  "%y = Resize(%a) factors=[1,1,2,3] coordinate_transformation_mode=\"asymmetric\" nearest_mode=\"floor\" "  \
+  "@3\n"
+
 static const narrow cases[] = {
     {"one_column", CONV("1,5,9,11", "1,5,3,3", SQUARE, OUTPUT), TG_PRESET_MP0, "tiny", {NULL}},
     {"half_of_the_lanes", CONV("2,8,9,11", "4,8,3,3", SQUARE, OUTPUT), TG_PRESET_MP0, "tiny", {NULL}},
@@ -58,6 +62,12 @@ static const narrow cases[] = {
      "%z = Relu(%a) @5\n" OUTPUT_OF("y") OUTPUT_OF("z"),
      TG_PRESET_MP0,
      "edge",
+     {NULL}},
+    {"twice_as_large",
+     "graph \"g\"\ninput %x: f32[1,16,9,7]\nconst %w: f32[16,16,1,1] = seeded(1, 0.3)\n"
+     "%a = Conv(%x, %w) " POINT " @2\n" TWICE OUTPUT,
+     TG_PRESET_MP0,
+     "tiny",
      {NULL}},
     {"an_epilogue_apart",
      CONV("1,8,32,48", "2,8,1,1", POINT, LONG_EPILOGUE OUTPUT_OF("e8")),
@@ -149,3 +159,18 @@ TG_TEST(narrow, a_mask_does_not_wait_for_its_sigmoid) {
     tg_test_fail(__FILE__, __LINE__, "%llu cycles", (unsigned long long)result.cycles);
 }
 #endif
+
+/* Rows, columns and channels, of which two come twice, are five dimensions: a section for each of two, not of 40. */
+TG_TEST(narrow, an_image_is_enlarged_in_few_sections) {
+  tg_arena arena = {0};
+  tg_diag diag = {""};
+  mapped m;
+  run_case what = {.text = "graph \"g\"\ninput %x: f32[1,16,40,24]\n%a = Relu(%x) @2\n" TWICE OUTPUT,
+                   .arch = "edge"};
+  if (map_text(&what, &m, &arena, &diag))
+    tg_test_fail(__FILE__, __LINE__, "%s", diag.message);
+  else
+    EXPECT(m.program->invocation_count <= 6);
+  release_mapped(&m);
+  tg_arena_release(&arena);
+}
