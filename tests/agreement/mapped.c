@@ -17,6 +17,7 @@ static const char *const chip_settings[CHIPS][10] = {
 
 tg_status chip_params(chip which, tg_params *out_params, tg_diag *diag) {
   tg_status status = tg_params_load(which == CHIP_EDGE ? "edge" : "tiny", out_params, diag);
+  if (!status) status = tg_dram_device_load("simple", NULL, &out_params->dram, diag);
   for (int i = 0; chip_settings[which][i] && !status; i++)
     status = tg_params_set(out_params, chip_settings[which][i], diag);
   return status;

@@ -21,15 +21,15 @@ import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-ARRAYS = ["--arch tiny", "--arch edge", "--arch rack", "--arch tiny --set rows=1 --set cols=3 --set p=2",
-          "--arch tiny --set rows=2 --set cols=1", "--arch rack --set rows=3 --set cols=5",
-          "--arch edge --set rows=8 --set cols=2"]
+ARRAYS = ["--arch tiny", "--arch edge --dram simple", "--arch rack --dram simple", "--arch tiny --set rows=1 --set cols=3 --set p=2",
+          "--arch tiny --set rows=2 --set cols=1", "--arch rack --dram simple --set rows=3 --set cols=5",
+          "--arch edge --dram simple --set rows=8 --set cols=2"]
 POLICIES = ["", "--graphamp-preset mp1", "--graphamp-preset mp2", "--graphamp-preset mp3", "--graphamp-preset mp4",
             "--graphamp-preset default", "--amp hmp", "--amp hmp --hmp-opt-level O2", "--amp autocast",
             "--amp autocast --amp-dtype fp16", "--amp raf", "--matmul-precision high",
             "--tiling-accum bf16sr --graphamp-preset mp1", "--any-tiling 1", "--any-tiling 2 --graphamp-preset mp1",
             "--any-tiling 3 --graphamp-preset mp4"]
-LARGE_ARRAYS = ["--arch edge", "--arch rack"]
+LARGE_ARRAYS = ["--arch edge --dram simple", "--arch rack --dram simple"]
 
 ZOO = ["gemm --m 37 --n 29 --k 150", "gemm --m 512 --n 384 --k 640 --constant-b", "gemm --m 3 --n 1000 --k 700 --constant-b",
        "mlp --batch 33", "lenet --batch 4", "lenet --batch 64", "attention --seq 48 --hidden 96 --heads 4",
@@ -85,7 +85,7 @@ def compile_cases(o):
         for file in sorted(files):
             if file.endswith(".onnx"):
                 for policy in POLICIES[:5] + POLICIES[-2:]:
-                    yield os.path.join(folder, file), "--arch edge " + policy
+                    yield os.path.join(folder, file), "--arch edge --dram simple " + policy
 
 
 def cases(o):
@@ -99,7 +99,7 @@ def cases(o):
         if sampled("compile", 31):
             yield {"do": "compile", "model": model, "flags": flags}
     for model, flags, row, label in STEPS:
-        for array in ["--arch edge", "--arch tiny", "--arch rack --set rows=3"]:
+        for array in ["--arch edge --dram simple", "--arch tiny", "--arch rack --dram simple --set rows=3"]:
             for policy in STEP_POLICIES:
                 if sampled("train", 41):
                     yield {"do": "train", "model": model, "flags": " ".join([array, flags, policy]), "row": row, "label": label}

@@ -72,6 +72,8 @@ tg_status map_text(const run_case *what, mapped *out, tg_arena *arena, tg_diag *
   tg_frontend_defaults(&options);
   options.precision = what->precision;
   tg_status status = tg_params_load(what->arch, &params, diag);
+  if (!status)
+    status = tg_dram_device_load("simple", NULL, &params.dram, diag); /* memory is not what is tested */
   for (int i = 0; i < 4 && what->settings[i] && !status; i++)
     status = tg_params_set(&params, what->settings[i], diag);
   if (!status) status = tg_graph_parse(arena, what->text, &out->graph, diag);
