@@ -1,5 +1,5 @@
 /* Quantized tensors: integers of 8 and 16 bits as whole numbers in FP32, which is exact while sums stay below 2^24. */
-#include "frontend/decompose/exact.h"
+#include "frontend/decompose/quantize.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -60,8 +60,7 @@ static tg_status check_pair(const tg_value *scale, const tg_value *zero, tg_diag
   return TG_OK;
 }
 
-/* round(x) + zero, in the type. */
-static tg_value *quantized(tg_build *b, tg_value *x, tg_value *zero, tg_dtype dtype) {
+tg_value *tg_quantized(tg_build *b, tg_value *x, tg_value *zero, tg_dtype dtype) {
   double low, high;
   range_of(dtype, &low, &high);
   tg_value *y = tg_build_unary(b, TG_OP_ROUND, x);
@@ -81,7 +80,7 @@ tg_status tg_make_quantize(tg_build *b, tg_node *node, tg_value **results, tg_di
     return tg_fail(diag, TG_INVALID, "only results of 8 or 16 bits are supported");
   if (!tg_dtype_is_float(x->dtype)) return tg_fail(diag, TG_INVALID, "its data are no floats");
   tg_value *y = tg_exact_quotient(b, f32(b, x), f32(b, beside(b, scale, x, axis, block)));
-  results[0] = quantized(b, y, zero ? beside(b, zero, x, axis, block) : NULL, dtype);
+  results[0] = tg_quantized(b, y, zero ? beside(b, zero, x, axis, block) : NULL, dtype);
   return TG_OK;
 }
 
@@ -99,23 +98,32 @@ tg_status tg_make_dequantize(tg_build *b, tg_node *node, tg_value **results, tg_
   return TG_OK;
 }
 
-tg_status tg_make_dynamic_quantize(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
-  tg_value *x = tg_in(node, 0);
-  if (x->dtype != TG_F32 || !tg_value_elements(x))
-    return tg_fail(diag, TG_INVALID, "its data is empty or not FP32");
+/* What a scale of 0, of nothing but zeros, is taken for: ONNX divides 0 by 0. */
+static tg_value *divisor_of(tg_build *b, tg_value *scale) {
+  return tg_build_where(b, with(b, TG_OP_EQUAL, scale, 0), tg_build_number(b, 1), scale);
+}
+
+void tg_dynamic_range(tg_build *b, tg_value *x, tg_value **out_scale, tg_value **out_zero) {
   unsigned all = (1u << x->rank) - 1;
   tg_value *high = x->rank ? tg_build_reshape(b, tg_build_reduce(b, TG_OP_REDUCE_MAX, x, all), 0, NULL) : x,
            *low = x->rank ? tg_build_reshape(b, tg_build_reduce(b, TG_OP_REDUCE_MIN, x, all), 0, NULL) : x;
   high = with(b, TG_OP_MAX, high, 0);
   low = with(b, TG_OP_MIN, low, 0);
-  tg_value *scale = tg_exact_quotient(b, sub(b, high, low), tg_build_number(b, 255));
-  tg_value *none = with(b, TG_OP_EQUAL, scale, 0); /* nothing but zeros: ONNX divides 0 by 0 */
-  tg_value *divisor = tg_build_where(b, none, tg_build_number(b, 1), scale);
-  tg_value *zero = tg_exact_quotient(b, tg_build_unary(b, TG_OP_NEG, low), divisor);
-  zero = quantized(b, zero, NULL, TG_U8);
-  results[0] = quantized(b, tg_exact_quotient(b, x, divisor), zero, TG_U8);
-  results[1] = scale;
-  results[2] = zero;
+  *out_scale = tg_exact_quotient(b, sub(b, high, low), tg_build_number(b, 255));
+  tg_value *zero = tg_exact_quotient(b, tg_build_unary(b, TG_OP_NEG, low), divisor_of(b, *out_scale));
+  *out_zero = tg_quantized(b, zero, NULL, TG_U8);
+}
+
+tg_value *tg_dynamically_quantized(tg_build *b, tg_value *x, tg_value *scale, tg_value *zero) {
+  return tg_quantized(b, tg_exact_quotient(b, x, divisor_of(b, scale)), zero, TG_U8);
+}
+
+tg_status tg_make_dynamic_quantize(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
+  tg_value *x = tg_in(node, 0);
+  if (x->dtype != TG_F32 || !tg_value_elements(x))
+    return tg_fail(diag, TG_INVALID, "its data is empty or not FP32");
+  tg_dynamic_range(b, x, &results[1], &results[2]);
+  results[0] = tg_dynamically_quantized(b, x, results[1], results[2]);
   return TG_OK;
 }
 
@@ -166,20 +174,14 @@ static tg_value *exact_matmul(tg_build *b, tg_value *a, tg_value *w) {
   return y;
 }
 
-/* Operands and their zero points, or NULL. */
-typedef struct pair {
-  tg_value *x, *w, *zero_x, *zero_w;
-} pair;
-
-/* x w of matrices, in FP32, as a sum of *out_count parts that is rounded once; NULL: it is refused. */
-static tg_value *product(tg_build *b, const pair *p, int *out_count, tg_diag *diag) {
+tg_value *tg_integer_product(tg_build *b, const tg_integer_pair *p, int *out_parts, tg_diag *diag) {
   int64_t ends[TG_MOST_PARTS];
   int last = p->x->rank - 1, rows = p->w->rank > 1 ? p->w->rank - 2 : 0;
   tg_terms terms = {p->w, p->zero_w, tg_value_elements_between(p->w, 0, rows), p->w->dims[rows].size,
                     tg_value_elements_between(p->w, rows + 1, p->w->rank)};
   if (check_zero(p->zero_x, p->x, last - 1, diag) || check_zero(p->zero_w, p->w, p->w->rank - 1, diag))
     return NULL;
-  int count = *out_count = exact_parts(p->x, p->zero_x, &terms, 1, ends, diag);
+  int count = *out_parts = exact_parts(p->x, p->zero_x, &terms, 1, ends, diag);
   tg_value *a = less_zero(b, p->x, p->zero_x, last - 1), *w = less_zero(b, p->w, p->zero_w, p->w->rank - 1),
            *parts[TG_MOST_PARTS];
   if (count <= 1) return count ? exact_matmul(b, a, w) : NULL;
@@ -205,10 +207,10 @@ static tg_value *whole(tg_build *b, const tg_node *node, tg_value *sum, int coun
 }
 
 tg_status tg_make_matmul_integer(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
-  pair p = {tg_in(node, 0), tg_in(node, 1), tg_in(node, 2), tg_in(node, 3)};
+  tg_integer_pair p = {tg_in(node, 0), tg_in(node, 1), tg_in(node, 2), tg_in(node, 3)};
   if (!p.x->rank || !p.w->rank) return tg_fail(diag, TG_INVALID, "an operand is a scalar");
   int parts;
-  tg_value *sum = product(b, &p, &parts, diag);
+  tg_value *sum = tg_integer_product(b, &p, &parts, diag);
   if (!sum) return TG_INVALID;
   results[0] = whole(b, node, sum, parts);
   return TG_OK;
@@ -229,7 +231,7 @@ static tg_value *convolution(tg_build *b, const tg_node *like, tg_value *x, tg_v
 }
 
 /* The convolution in FP32, as a sum of *out_count parts, by channels, that is rounded once; NULL: it is refused. */
-static tg_value *exact_convolution(tg_build *b, const tg_node *node, const pair *p, int *out_count,
+static tg_value *exact_convolution(tg_build *b, const tg_node *node, const tg_integer_pair *p, int *out_count,
                                    tg_diag *diag) {
   int64_t ends[TG_MOST_PARTS];
   if (p->x->rank < 3 || p->w->rank != p->x->rank) {
@@ -253,7 +255,7 @@ static tg_value *exact_convolution(tg_build *b, const tg_node *node, const pair 
 }
 
 tg_status tg_make_conv_integer(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
-  pair p = {tg_in(node, 0), tg_in(node, 1), tg_in(node, 2), tg_in(node, 3)};
+  tg_integer_pair p = {tg_in(node, 0), tg_in(node, 1), tg_in(node, 2), tg_in(node, 3)};
   int parts;
   tg_value *sum = exact_convolution(b, node, &p, &parts, diag);
   if (!sum) return TG_INVALID;
@@ -266,7 +268,7 @@ static tg_value *rescaled(tg_build *b, const tg_node *node, tg_value *sum, int a
   tg_value *scale = mul(b, f32(b, beside(b, tg_in(node, 1), sum, a_axis, 0)),
                         f32(b, beside(b, tg_in(node, 4), sum, w_axis, 0)));
   tg_value *y = mul(b, sum, divided(b, scale, f32(b, tg_build_reshape(b, tg_in(node, 6), 0, NULL))));
-  return quantized(b, y, tg_build_reshape(b, tg_in(node, 7), 0, NULL), tg_in(node, 7)->dtype);
+  return tg_quantized(b, y, tg_build_reshape(b, tg_in(node, 7), 0, NULL), tg_in(node, 7)->dtype);
 }
 
 static tg_status check_result(const tg_node *node, tg_diag *diag) {
@@ -284,9 +286,9 @@ tg_status tg_make_qlinear_matmul(tg_build *b, tg_node *node, tg_value **results,
   if (check_result(node, diag) || check_zero(tg_in(node, 1), a, a->rank - 2, diag) ||
       check_zero(tg_in(node, 4), w, w->rank - 1, diag))
     return TG_INVALID;
-  pair p = {a, w, tg_in(node, 2), tg_in(node, 5)};
+  tg_integer_pair p = {a, w, tg_in(node, 2), tg_in(node, 5)};
   int parts;
-  tg_value *sum = product(b, &p, &parts, diag);
+  tg_value *sum = tg_integer_product(b, &p, &parts, diag);
   if (!sum) return TG_INVALID;
   results[0] = rescaled(b, node, sum, sum->rank - 2, sum->rank - 1);
   return TG_OK;
@@ -299,7 +301,7 @@ tg_status tg_make_qlinear_conv(tg_build *b, tg_node *node, tg_value **results, t
     return TG_INVALID;
   if (bias && (bias->rank != 1 || bias->dims[0].size != w->dims[0].size || bias->dtype != TG_I32))
     return tg_fail(diag, TG_INVALID, "the bias does not fit");
-  pair p = {x, w, tg_in(node, 2), tg_in(node, 5)};
+  tg_integer_pair p = {x, w, tg_in(node, 2), tg_in(node, 5)};
   int parts;
   tg_value *sum = exact_convolution(b, node, &p, &parts, diag);
   if (!sum) return TG_INVALID;

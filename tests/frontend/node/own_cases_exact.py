@@ -56,6 +56,42 @@ def wide_products(kit):
            constants=(1, 2, 3, 4, 5, 6, 7), pads=[1, 1, 1, 1])
 
 
+def quantized(kit):
+    """Operators of com.microsoft on quantized tensors."""
+    def to(y, scale, zero):
+        low, high = (0, 255) if zero.dtype == np.uint8 else (-128, 127)
+        return np.clip(np.rint(y / scale) + zero, low, high).astype(zero.dtype)
+    for dtype, low in (("u1", 0), ("i1", -128)):
+        a, b = (kit.rng.integers(low, low + 256, (2, 3, 5, 4)).astype(dtype) for _ in range(2))
+        (sa, sb, sy), (za, zb, zy) = kit.f4([0.0213, 0.0471, 0.0893]), np.array([low + 120, low + 133, low + 101], dtype)
+        x, y = (a.astype("f8") - za) * sa, (b.astype("f8") - zb) * sb
+        def case(name, inputs, wanted, **how):
+            kit.case("%s_%s" % (name.lower(), dtype), name, [np.asarray(i) for i in inputs], [wanted], 17, domain="com.microsoft", **how)
+        case("QLinearAdd", [a, sa, za, b, sb, zb, sy, zy], to(x + y, sy, zy))
+        case("QLinearMul", [a, sa, za, b[:1, :, :1], sb, zb, sy, zy], to(x * y[:1, :, :1], sy, zy))
+        case("QLinearSigmoid", [a, sa, za, kit.f4(1 / 200), zy], to(1 / (1 + np.exp(-x)), 1 / 200, zy))
+        case("QLinearLeakyRelu", [a, sa, za, sy, zy], to(np.where(x < 0, 0.2 * x, x), sy, zy), alpha=0.2)
+        case("QLinearGlobalAveragePool", [a, sa, za, kit.f4(0.011), zy], to(x.mean((2, 3), keepdims=True), 0.011, zy))
+        pooled = np.lib.stride_tricks.sliding_window_view(x, (2, 3), (2, 3)).mean((4, 5))
+        case("QLinearAveragePool", [a, sa, za, kit.f4(0.0137), zy], to(pooled, 0.0137, zy), kernel_shape=[2, 3])
+        case("QLinearConcat", [sy, zy, a, sa, za, b, sb, zb], to(np.concatenate([x, y], 1), sy, zy), axis=-3)
+        m, w, columns = a[0, 0], b[0, :, 0].copy(), kit.f4([0.01, 0.02, 0.03, 0.04])
+        product = (m.astype("f8") - za) @ (w.astype("f8")[:, :4].T - zb)
+        bias, whole = kit.normal(3), kit.rng.integers(-400, 400, 3).astype("i4")
+        how = dict(constants=(1, 3))
+        case("MatMulIntegerToFloat", [m, w.T.copy(), sa, columns[:3], za, zb, bias], kit.f4(product * sa * columns[:3] + bias))
+        case("QGemm", [m, sa, za, w, sb, zb, whole, sy, zy], to((product + whole) * sa * sb, sy, zy), transB=1, **how)
+        rows = kit.normal(5, 3)
+        high, least = max(rows.max(), 0), min(rows.min(), 0)
+        s = (high - least) / np.float32(255)
+        z = np.rint(-least / s)
+        codes = np.clip(np.rint(rows / s) + z, 0, 255) - z
+        case("DynamicQuantizeMatMul", [rows, w, sb, zb, kit.f4([1, 2, 3, 4])],
+             kit.f4(codes @ (w.astype("f8") - zb) * s * sb + [1, 2, 3, 4]))
+    kit.case("qlinear_add_beyond", "QLinearAdd", [a, sa, za, b, sb.reshape(1) * np.ones(2, "f4"), zb, sy, zy], [a], 17, domain="com.microsoft",
+             refused="operand 4 is no scale")
+
+
 def reductions(kit):
     x = kit.normal(3, 4)
     wide = x.astype("f8")
@@ -129,4 +165,4 @@ def sizes_of_one(kit):
            coordinate_transformation_mode="pytorch_half_pixel", exclude_outside=1)
 
 
-GROUPS = (quotients, wide_products, reductions, remainders, gathers, activations, sizes_of_one)
+GROUPS = (quotients, wide_products, quantized, reductions, remainders, gathers, activations, sizes_of_one)
