@@ -59,6 +59,39 @@ tg_status tg_make_layer_statistics(tg_build *b, tg_node *node, tg_value **result
   return TG_OK;
 }
 
+/* The running statistic `i` of the operands and that of the batch, [1, C, 1, ..], by the momentum: [C]. */
+static tg_value *moved(tg_build *b, const tg_node *node, int i, tg_value *of_batch) {
+  tg_value *running = tg_in(node, i);
+  double momentum = tg_attr_float(node, TG_ATTR_MOMENTUM);
+  tg_value *now = tg_build_reshape_like(b, of_batch, running);
+  return tg_build_cast(b, add(b, times(b, f32(b, running), momentum), times(b, now, 1 - momentum)),
+                       running->dtype);
+}
+
+tg_status tg_make_batch_statistics(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
+  tg_value *x = tg_in(node, 0), *operands[5];
+  if (check(x, diag)) return TG_INVALID;
+  if (!tg_attr_int(node, TG_ATTR_TRAINING_MODE))
+    return tg_fail(diag, TG_INVALID, "running statistics are results with training_mode = 1 alone");
+  for (int i = 0; i < 5; i++) {
+    operands[i] = tg_in(node, i);
+    bool fits = !i || (operands[i]->rank == 1 && x->rank > 1 &&
+                       operands[i]->dims[0].size == x->dims[1].size && tg_dtype_is_float(operands[i]->dtype));
+    if (!fits) return tg_fail(diag, TG_INVALID, "operand %d does not have one number for each channel", i);
+  }
+  unsigned axes = axes_from(0, x->rank) & ~2u;
+  tg_value *wide = f32(b, x), *centre = mean(b, wide, axes), *rest = sub(b, wide, centre);
+  results[1] = moved(b, node, 3, centre);
+  results[2] = moved(b, node, 4, mean(b, mul(b, rest, rest), axes));
+  tg_node *batch =
+      tg_graph_add_node(b->graph, TG_OP_BATCH_NORMALIZATION, b->name, operands, 5, b->before, -1);
+  tg_attr_set_float(batch, TG_ATTR_EPSILON, tg_attr_float(node, TG_ATTR_EPSILON));
+  tg_attr_set_float(batch, TG_ATTR_MOMENTUM, tg_attr_float(node, TG_ATTR_MOMENTUM));
+  tg_attr_set_int(batch, TG_ATTR_TRAINING_MODE, 1);
+  results[0] = tg_build_cast(b, tg_build_finish(b, batch), x->dtype);
+  return TG_OK;
+}
+
 tg_status tg_make_lp_normalization(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
   tg_value *x = tg_in(node, 0);
   int axis;

@@ -154,6 +154,25 @@ static bool keeps_all(tg_import *import, const Onnx__NodeProto *proto) {
   return !trains && proto->n_output > 1 && *proto->output[1];
 }
 
+/* Does a node of the model's graph read a tensor of this name, or is it an output of the model? */
+static bool is_read(const tg_import *import, const char *name) {
+  const Onnx__GraphProto *graph = import->model->graph;
+  for (size_t i = 0; *name && i < graph->n_output; i++)
+    if (graph->output[i]->name && !strcmp(graph->output[i]->name, name)) return true;
+  for (size_t i = 0; *name && i < graph->n_node; i++)
+    for (size_t k = 0; k < graph->node[i]->n_input; k++)
+      if (!strcmp(graph->node[i]->input[k], name)) return true;
+  return false;
+}
+
+/* What training graphs name as running statistics is theirs alone unless something reads it. */
+static bool gives_statistics(const tg_import *import, const Onnx__NodeProto *proto) {
+  if (import->opset < 14 || !import->model) return false;
+  for (size_t i = 1; i < proto->n_output; i++)
+    if (is_read(import, proto->output[i])) return true;
+  return false;
+}
+
 static tg_status find_operator(tg_import *import, const Onnx__NodeProto *proto, tg_op *out_op) {
   const char *domain = proto->domain ? proto->domain : "";
   *out_op = proto->op_type ? tg_op_from_name(proto->op_type) : TG_OP_COUNT;
@@ -168,6 +187,8 @@ static tg_status find_operator(tg_import *import, const Onnx__NodeProto *proto, 
     return tg_fail(import->diag, TG_INVALID, "the operator is not supported");
   if (*out_op == TG_OP_LAYER_NORMALIZATION && proto->n_output > 1)
     *out_op = TG_OP_LAYER_NORMALIZATION_STATISTICS;
+  if (*out_op == TG_OP_BATCH_NORMALIZATION && gives_statistics(import, proto))
+    *out_op = TG_OP_BATCH_NORMALIZATION_STATISTICS;
   if (*out_op == TG_OP_MAX_POOL && proto->n_output > 1 && *proto->output[1]) *out_op = TG_OP_MAX_POOL_PLACES;
   if (*out_op == TG_OP_DROPOUT && keeps_all(import, proto)) *out_op = TG_OP_DROPOUT_MASK;
   return TG_OK;

@@ -165,4 +165,20 @@ def sizes_of_one(kit):
            coordinate_transformation_mode="pytorch_half_pixel", exclude_outside=1)
 
 
-GROUPS = (quotients, wide_products, quantized, reductions, remainders, gathers, activations, sizes_of_one)
+def running_statistics(kit):
+    x, scale, bias, centre, spread = kit.normal(4, 3, 5, 2), kit.normal(3), kit.normal(3), kit.normal(3), abs(kit.normal(3))
+    wide, axes = x.astype("f8"), (0, 2, 3)
+    def column(a):
+        return np.asarray(a)[:, None, None]
+    m, v = wide.mean(axes), wide.var(axes)
+    y = (wide - column(m)) / np.sqrt(column(v) + 1e-3) * column(scale) + column(bias)
+    wanted = [kit.f4(y), kit.f4(0.8 * centre + 0.2 * m), kit.f4(0.8 * spread + 0.2 * v)]
+    how = dict(epsilon=1e-3, momentum=0.8)
+    kit.case("batch_normalization_statistics", "BatchNormalization", [x, scale, bias, centre, spread], wanted, 15, training_mode=1, **how)
+    kit.case("batch_normalization_variance", "BatchNormalization", [x, scale, bias, centre, spread], [wanted[0], None, wanted[2]], 15,
+             constants=(1, 2, 3, 4), training_mode=1, **how)
+    kit.case("batch_normalization_no_statistics", "BatchNormalization", [x, scale, bias, centre, spread], wanted, 15,
+             refused="with training_mode = 1 alone", **how)
+
+
+GROUPS = (quotients, wide_products, quantized, reductions, remainders, gathers, activations, sizes_of_one, running_statistics)
