@@ -42,24 +42,34 @@ static tg_value *is_whole(tg_build *b, tg_value *x) {
   return tg_build_binary(b, TG_OP_EQUAL, x, tg_build_unary(b, TG_OP_FLOOR, x));
 }
 
+/* 0 to the power y, its sign aside. */
+static tg_value *power_of_zero(tg_build *b, tg_value *y) {
+  tg_value *rest = tg_build_where(b, with(b, TG_OP_LESS, y, 0), tg_build_number(b, INFINITY), y); /* NaN */
+  rest = tg_build_where(b, with(b, TG_OP_EQUAL, y, 0), tg_build_number(b, 1), rest);
+  return tg_build_where(b, with(b, TG_OP_GREATER, y, 0), tg_build_number(b, 0), rest);
+}
+
 /* exp(y log |x|) with the sign and the special values of C's pow, put where the exponential has none: elsewhere they
- * would stop the gradient. */
+ * would stop the gradient. That of a base of 0 is 1 where y = 1, else 0: the logarithm has none there. */
 static tg_value *by_logarithm(tg_build *b, tg_value *x, tg_value *y) {
-  tg_value *one = tg_build_number(b, 1), *size = tg_build_unary(b, TG_OP_ABS, x);
+  tg_value *one = tg_build_number(b, 1), *zero = with(b, TG_OP_EQUAL, x, 0);
+  tg_value *size = tg_build_where(b, zero, one, tg_build_unary(b, TG_OP_ABS, x));
   tg_value *exponent = mul(b, y, tg_build_unary(b, TG_OP_LOG, size)),
            *e = tg_build_unary(b, TG_OP_EXP, exponent);
   tg_value *undecided = not(b, tg_build_binary(b, TG_OP_EQUAL, exponent, exponent)); /* infinity times 0 */
   tg_value *unit = both(b, with(b, TG_OP_EQUAL, size, 1), tg_build_binary(b, TG_OP_EQUAL, y, y));
   e = tg_build_where(b, both(b, unit, undecided), one, e);
+  e = tg_build_where(b, zero, power_of_zero(b, y), e);
   tg_value *below = with(b, TG_OP_LESS, tg_build_unary(b, TG_OP_RECIPROCAL, x), 0); /* -0, too */
-  tg_value *negative = either(b, with(b, TG_OP_LESS, x, 0), both(b, with(b, TG_OP_EQUAL, x, 0), below));
+  tg_value *negative = either(b, with(b, TG_OP_LESS, x, 0), both(b, zero, below));
   tg_value *whole = is_whole(b, y), *odd = both(b, whole, not(b, is_whole(b, times(b, y, 0.5))));
   e = tg_build_where(b, both(b, negative, odd), tg_build_unary(b, TG_OP_NEG, e), e);
   tg_value *none =
       both(b, both(b, with(b, TG_OP_LESS, x, 0), with(b, TG_OP_GREATER, x, -INFINITY)), not(b, whole));
   e = tg_build_where(b, none, tg_build_number(b, NAN), e);
   tg_value *is_one = either(b, with(b, TG_OP_EQUAL, x, 1), with(b, TG_OP_EQUAL, y, 0));
-  return tg_build_where(b, both(b, is_one, undecided), one, e);
+  e = tg_build_where(b, both(b, is_one, undecided), one, e);
+  return tg_build_where(b, both(b, zero, with(b, TG_OP_EQUAL, y, 1)), x, e);
 }
 
 tg_status tg_make_power(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {

@@ -48,14 +48,16 @@ void tg_gradient_extremum(tg_backward *w, const tg_node *node, tg_value *dy) {
     if (tg_backward_wants(w, i)) tg_backward_give(w, i, tg_where(w, is[i], part, NULL));
 }
 
-/* B A^(B-1); on the array B is a number. */
+/* B A^(B-1), 0 where B is 0; on the array B is a number. */
 static tg_value *power_slope(tg_backward *w, const tg_node *node) {
   tg_value *a = tg_in(node, 0), *b = tg_in(node, 1);
   if (!tg_is_constant(b) || tg_value_elements(b) != 1) {
     tg_value *less = tg_build_with(&w->build, TG_OP_SUB, b, 1);
-    return tg_mul(w, b, tg_build_binary(&w->build, TG_OP_POW, a, less));
+    tg_value *slope = tg_mul(w, b, tg_build_binary(&w->build, TG_OP_POW, a, less));
+    return tg_where(w, tg_compare(w, TG_OP_EQUAL, b, 0), tg_build_number(&w->build, 0), slope);
   }
   double power = (double)tg_load_f32(b->data, b->dtype, 0);
+  if (power == 0) return tg_build_number(&w->build, 0); /* at 0, too, as in PyTorch */
   if (power == 2) return tg_scaled(w, a, 2);
   if (power == 0.5) return tg_build_from(&w->build, TG_OP_DIV, 0.5, tg_out(node));
   return tg_scaled(w, tg_build_with(&w->build, TG_OP_POW, a, power - 1), power);
@@ -63,8 +65,12 @@ static tg_value *power_slope(tg_backward *w, const tg_node *node) {
 
 void tg_gradient_pow(tg_backward *w, const tg_node *node, tg_value *dy) {
   if (tg_backward_wants(w, 0)) tg_backward_give(w, 0, tg_mul(w, dy, power_slope(w, node)));
-  if (tg_backward_wants(w, 1))
-    tg_backward_give(w, 1, tg_mul(w, dy, tg_mul(w, tg_out(node), tg_unary(w, TG_OP_LOG, tg_in(node, 0)))));
+  if (!tg_backward_wants(w, 1)) return;
+  tg_value *a = tg_in(node, 0), *b = tg_in(node, 1),
+           *slope = tg_mul(w, tg_out(node), tg_unary(w, TG_OP_LOG, a));
+  tg_value *flat = tg_build_binary(&w->build, TG_OP_AND, tg_compare(w, TG_OP_EQUAL, a, 0),
+                                   tg_compare(w, TG_OP_GREATER_OR_EQUAL, b, 0));
+  tg_backward_give(w, 1, tg_mul(w, dy, tg_where(w, flat, tg_build_number(&w->build, 0), slope)));
 }
 
 void tg_gradient_prelu(tg_backward *w, const tg_node *node, tg_value *dy) {

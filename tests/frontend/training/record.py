@@ -341,6 +341,10 @@ def powers(x, a, b, c, d):
     return (a ** b + c ** 3 + d ** torch.tensor([0, 1, 2, 3, 5, 6]).double()) * x
 
 
+def powers_of_zero(x, a, c, d):
+    return (a ** torch.tensor([0, 1, 2, 0, 0, 3]).double() + c ** 0.0 + d ** torch.tensor([0, 1, 2, 0, 4, 3]).double()) * x
+
+
 def losses_of_pairs(x, p, q, r):
     a, b, c = x * p, x * q, x * r
     s = x.sum(1).sign()
@@ -384,7 +388,7 @@ FORMULAS = {
     'more_activations': more_activations, 'channel_normalizations': channel_normalizations,
     'conv_transpose_far': conv_transpose_far, 'triangles': triangles,
     'grid_sample': lambda x, p, g: F.grid_sample(x * p, g, align_corners=False), 'affine_grid': affine_grid,
-    'fourier': fourier, 'powers': powers, 'losses_of_pairs': losses_of_pairs, 'reversed_sequences': reversed_sequences, 'lstm_peepholes': lstm_peepholes,
+    'fourier': fourier, 'powers': powers, 'powers_of_zero': powers_of_zero, 'losses_of_pairs': losses_of_pairs, 'reversed_sequences': reversed_sequences, 'lstm_peepholes': lstm_peepholes,
     'lstm': lstm, 'gru': gru, 'rnn': rnn, 'einsum': lambda x, p: torch.einsum('bqd,dbk->kbq', x, p),
     'neg': unary(torch.neg), 'abs': unary(torch.abs), 'relu': unary(F.relu),
     'leaky_relu': unary(lambda u: F.leaky_relu(u, 0.2)), 'thresholded_relu': unary(lambda u: F.threshold(u, 0.5, 0)),
