@@ -218,8 +218,9 @@ def run_test(tegula, test, rows=None):
             outcome, text = "foreign", str(foreign)
         except subprocess.TimeoutExpired:
             outcome, text = "wrong", "two minutes are over"
-        except Exception as broken:  # what the test itself holds
-            outcome, text = "foreign", "unreadable: %s" % broken
+        except Exception as broken:  # what the test itself holds, but for a command that cannot be started
+            failed = isinstance(broken, OSError) and broken.filename == tegula
+            outcome, text = ("wrong", str(broken)) if failed else ("foreign", "unreadable: %s" % broken)
     name = os.path.basename(test)
     if outcome == "wrong" and name in MISTAKEN:
         outcome, text = "mistaken", MISTAKEN[name]
