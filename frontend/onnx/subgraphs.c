@@ -40,8 +40,10 @@ static tg_status import_body(tg_import *import, const Onnx__GraphProto *proto, b
   for (size_t i = 0; i < proto->n_input; i++) {
     const char *name = proto->input[i]->name ? proto->input[i]->name : "";
     const Onnx__TypeProto *type = proto->input[i]->type;
-    if (type && type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE)
-      return tg_fail(import->diag, TG_INVALID, "input \"%s\" of its body has no tensor type", name);
+    bool fits = !type || type->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE ||
+                type->value_case == ONNX__TYPE_PROTO__VALUE_SEQUENCE_TYPE;
+    if (!fits)
+      return tg_fail(import->diag, TG_INVALID, "input \"%s\" of its body is no tensor and no sequence", name);
     tg_value *value = tg_graph_add_input(inner.graph, name, TG_NONE, -1, NULL);
     if (!*name || !tg_name_set_add(inner.names, name, value))
       return tg_fail(import->diag, TG_INVALID, "input %zu of its body has no name or is defined twice", i);

@@ -1,5 +1,6 @@
 """More cases of our own, which own_cases.py writes: what must come out exactly, integers above all, and what is nearly always right."""
 import numpy as np
+from onnx import TensorProto, helper
 
 
 def quotients(kit):
@@ -181,4 +182,25 @@ def running_statistics(kit):
              refused="with training_mode = 1 alone", **how)
 
 
-GROUPS = (quotients, wide_products, quantized, reductions, remainders, gathers, activations, sizes_of_one, running_statistics)
+def collecting(kit):
+    """A Loop whose state is a sequence, as scripted PyTorch writes lists that grow."""
+    x, node = kit.normal(5, 2, 3), kit.node
+    def typed(name, element_type, shape=()):
+        return helper.make_tensor_value_info(name, element_type, shape)
+    def sequence(name):
+        return helper.make_tensor_sequence_value_info(name, TensorProto.FLOAT, None)
+    body = helper.make_graph([node("Gather", ["x", "i"], ["a"], axis=0), node("Mul", ["a", "h"], ["g"]), node("SequenceInsert", ["s", "g"], ["t"]),
+                              node("Identity", ["c"], ["d"])], "body",
+                             [typed("i", TensorProto.INT64), typed("c", TensorProto.BOOL), sequence("s"), typed("h", TensorProto.FLOAT, [2, 3])],
+                             [typed("d", TensorProto.BOOL), sequence("t"), typed("g", TensorProto.FLOAT, [2, 3])])
+    ends = {"stacked": node("ConcatFromSequence", ["all"], ["y"], axis=0, new_axis=1), "at": node("SequenceAt", ["all", "two"], ["y"])}
+    products = np.cumprod(x.astype("f8"), 0)
+    for name, wanted in (("stacked", products), ("at", products[2])):
+        nodes = [node("SequenceEmpty", [], ["none"]), node("Loop", ["n", "", "none", "one"], ["all", "last"], body=body), ends[name]]
+        kit.graph("loop_of_a_sequence_" + name, nodes, [("x", x)], [("y", kit.f4(wanted)), ("last", kit.f4(products[4]))], 13,
+                  [("n", np.array(5)), ("one", np.ones((2, 3), "f4")), ("two", np.array(2))])
+    kit.graph("loop_gives_a_sequence", nodes[:2] + [node("SequenceLength", ["all"], ["y"])], [("x", x)], [("y", np.array(5))], 13,
+              [("n", np.array(5)), ("one", np.ones((2, 3), "f4"))])
+
+
+GROUPS = (quotients, wide_products, quantized, reductions, remainders, gathers, activations, sizes_of_one, running_statistics, collecting)
