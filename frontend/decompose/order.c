@@ -6,6 +6,8 @@
 static tg_status check_data(const tg_value *x, tg_diag *diag) {
   if (!x->rank) return tg_fail(diag, TG_INVALID, "a scalar has no axis");
   if (!tg_value_elements(x)) return tg_fail(diag, TG_INVALID, "its data is empty");
+  if (x->dtype == TG_F64 && !tg_is_constant(x))
+    return tg_fail(diag, TG_INVALID, "decides by numbers in f64, which the array rounds to FP32");
   if (tg_dtype_is_float(x->dtype) || tg_dtype_is_integer(x->dtype)) return TG_OK;
   return tg_fail(diag, TG_INVALID, "element type %s is not supported here", tg_dtype_name(x->dtype));
 }

@@ -248,6 +248,7 @@ def float64():
     case("float64_from_half", "Cast", [x.astype("f2")], [x.astype("f2").astype("f8")], 13, to=TensorProto.DOUBLE)
     decides = "decides by numbers in f64"
     case("float64_floor", "Floor", [x], [x], 13, refused=decides)
+    case("float64_arg_max", "ArgMax", [x], [np.argmax(x, 0)[None]], 13, refused=decides, axis=0)
     case("float64_less", "Less", [x, y], [x < y], 13, refused=decides)
     case("float64_to_integer", "Cast", [x], [x.astype("i8")], 13, refused=decides, to=TensorProto.INT64)
     case("float64_beyond", "Add", [x, y * 1e40], [x], 14, refused="which FP32 does not hold")
