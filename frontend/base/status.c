@@ -1,9 +1,10 @@
 #include "frontend/base/guard.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Names in a model are data: nothing of theirs may reach a terminal as a control sequence or break the
  * line. */
@@ -64,7 +65,19 @@ tg_status tg_guard_caught(tg_guard *guard, tg_diag *diag) {
   return TG_INVALID;
 }
 
+static void (*last_words)(void);
+
+void tg_before_death(void (*clean_up)(void)) { last_words = clean_up; }
+
+/* Not exit(): other threads may use what it destroys, or die as well, and two must not call it. */
+static _Noreturn void end_process(void) {
+  if (last_words) last_words();
+  (void)fflush_unlocked(stdout);
+  _exit(TG_INVALID);
+}
+
 void tg_die(const char *format, ...) {
+  static atomic_flag dying = ATOMIC_FLAG_INIT;
   va_list args;
   va_start(args, format);
   if (innermost && !off) {
@@ -73,9 +86,10 @@ void tg_die(const char *format, ...) {
     escape_controls(innermost->died.message);
     longjmp(innermost->place, 1);
   }
+  while (atomic_flag_test_and_set(&dying)) (void)pause(); /* the first one's line is the only one */
   fputs("tegula: ", stderr);
   vfprintf(stderr, format, args);
   fputc('\n', stderr);
   va_end(args);
-  exit(TG_INVALID);
+  end_process();
 }

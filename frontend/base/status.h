@@ -42,6 +42,8 @@ void tg_diag_prefix(tg_diag *diag, const char *format, ...) __attribute__((forma
 _Noreturn
 #endif
 void tg_die(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/* What tg_die does before it ends the process; the handlers of exit() are not called. NULL: nothing. */
+void tg_before_death(void (*clean_up)(void));
 
 #ifdef __cplusplus
 }

@@ -75,6 +75,7 @@ static void catch_signals(void) {
   }
   (void)signal(SIGXFSZ, SIG_IGN);
   (void)atexit(tg_output_remove_unfinished);
+  tg_before_death(tg_output_remove_unfinished);
 }
 
 int main(int argc, char **argv) {

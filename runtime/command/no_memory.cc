@@ -3,6 +3,7 @@
 #include "runtime/command/command.h"
 
 #include <cstring>
+#include <dlfcn.h>
 #include <new>
 #include <unistd.h>
 #ifdef TEGULA_HAS_LLVM
@@ -24,7 +25,27 @@ namespace {
 void llvm_no_memory(void *, const char *, bool) { no_memory(); }
 #endif
 
+using Memalign = int (*)(void **, size_t, size_t);
+
 } // namespace
+
+/* oneDNN constructs its objects where posix_memalign found no memory, at address 0: so it finds some, or the process ends.
+ * The linker lets libraries see this one in front of the C library's. Sanitizers have their own. */
+#if defined(__SANITIZE_ADDRESS__)
+#define TG_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define TG_SANITIZED 1
+#endif
+#endif
+#ifndef TG_SANITIZED
+extern "C" int posix_memalign(void **out, size_t alignment, size_t size) noexcept {
+  static const Memalign next = reinterpret_cast<Memalign>(dlsym(RTLD_NEXT, "posix_memalign"));
+  int status = next(out, alignment, size);
+  if (status) no_memory();
+  return status;
+}
+#endif
 
 void tg_catch_no_memory() {
   std::set_new_handler(no_memory);
