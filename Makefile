@@ -3,7 +3,8 @@
 #   make         the command (build/tegula)                          make test-long exhaustive and long campaigns
 #   make area    what reconfiguration costs in gates (docs/area.md; needs nodejs and npm)
 #   make timing  how deep the logic between registers is (docs/hardware.md; the same)
-#   make mutation  faults in the arithmetic RTL and the vector unit: do the tests notice? (tests/rtl/mutate.py)
+#   make mutation  faults in the RTL and in the rules of SystemC: do the tests notice? (tests/rtl/mutate.py; a part of them, in minutes:
+#                  make mutation MUTATION="--sample 40 --seed 3")
 BUILD ?= build
 GENERATE = cmake -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo $(CMAKE_FLAGS)
 
@@ -49,8 +50,9 @@ area timing: $(BUILD)/build.ninja
 	cmake --build $(BUILD) --target $@
 
 mutation: $(BUILD)/build.ninja
-	cmake --build $(BUILD) --target test_rtl_arithmetic test_rtl_mx test_rtl_vx
-	tests/rtl/mutate.py $(BUILD)
+	cmake --build $(BUILD) --target test_rtl_arithmetic test_rtl_mx test_rtl_vx test_systemc_timing test_systemc_parts test_agreement \
+	  proof_packages
+	tests/rtl/mutate.py $(BUILD) $(MUTATION)
 
 # The C code once more, with address and undefined-behaviour checks; engines that need no Verilator build.
 sanitize: sanitize-build

@@ -1,14 +1,18 @@
 #!/usr/bin/env python3
-"""Single-line faults in the arithmetic RTL and the vector unit: which of them do the tests at the pins notice?
+"""Single-line faults in the RTL and in the rules of SystemC: which of them do the tests notice?
 
-  tests/rtl/mutate.py BUILD [--seed N] [--share PERCENT] [--file NAME.sv]... [--only NUMBER]... [--list]
+  tests/rtl/mutate.py BUILD [--seed N] [--share PERCENT | --sample N] [--file NAME]... [--only NUMBER]... [--list]
 
-BUILD is a build directory with test_rtl_arithmetic, test_rtl_mx and test_rtl_vx built (`make mutation` does that). Takes a
-sample of all mutants of each file, verilates the modules that it is part of with the flags of the build, links them to the
-tests as they are, and runs these until one fails. Prints a line a mutant, and what survived; exit status 1 if less than 95 %
-are killed.
+BUILD is a build directory with the tests built that stand below (`make mutation` does that). Takes a sample of all mutants of
+each file, or N of all files together. For each, benches are asked in order, until one notices:
+  pins     the modules that the file is part of are verilated with the flags of the build, linked to the tests as they are
+  chip     so is the whole chip, of the configuration odd, against SystemC
+  proof    proofs of the block (tests/proofs)
+  systemc  the file is compiled, and linked in front of the library to the tests that have cycles worked out by hand, and to
+           those that compare with the RTL
+Prints a line a mutant, and what survived; exit status 1 if less than 95 % are killed.
 mutants_equivalent.txt names mutants that change nothing that can be seen, with reasons; they are not counted, nor are those
-that do not compile. What no test at the pins notices is linted with the chip: "lint" is killed as well, as by `make test`.
+that do not compile. What no bench notices of the RTL is linted with the chip: "lint" is killed as well, as by `make test`.
 """
 import argparse
 import os
@@ -23,6 +27,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 EQUIVALENT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "mutants_equivalent.txt")
 ARITHMETIC = "test_rtl_arithmetic"
 VECTORS = {ARITHMETIC: "100000", "test_rtl_mx": "150", "test_rtl_vx": "30"}  # the units' are batches
+PROGRAMS = "10"  # random ones, of each kind, on the whole chip
 
 # File: percentage of its mutants that a campaign takes, and the modules at whose pins it is tested, in this order.
 LANE = (ARITHMETIC, "lane3", "rtl_fma.*:-*latency_5")
@@ -34,6 +39,10 @@ MX = ("test_rtl_mx", "mx_tiny", "*p4*")
 MX_ODD = ("test_rtl_mx", "mx_odd", "*p2*")
 VX = ("test_rtl_vx", "vx_tiny", "*p4*")
 VX_ODD = ("test_rtl_vx", "vx_odd", "*p2*")
+CHIP = ("chip", "test_agreement", "*odd*")
+PROOF = "proof"
+SYSTEMC = [("systemc", "test_systemc_timing", "*"), ("systemc", "test_systemc_parts", "*"),
+           ("systemc", "test_agreement", "*")]
 FILES = {
     "fp_pkg.sv": (10, [FORMATS, LANE, PE, ALU]),
     "fp_unpack.sv": (100, [PE]),
@@ -48,6 +57,40 @@ FILES = {
     "vx_rows.sv": (4, [VX_ODD, VX]),
     "vx_words.sv": (4, [VX_ODD, VX]),
     "vx_rounding.sv": (4, [VX_ODD, VX]),
+    "mx_control.sv": (4, [MX_ODD, MX]),
+    "mx_nest.sv": (4, [MX_ODD, MX]),
+    "mx_stream.sv": (6, [MX_ODD, MX]),
+    "mx_streamed.sv": (4, [MX_ODD, MX]),
+    "mx_stationary.sv": (4, [MX_ODD, MX]),
+    "mx_coordinates.sv": (4, [MX_ODD, MX]),
+    "mx_acc_owner.sv": (20, [(PROOF, "mx_acc_owner")]),
+    "mx_skew.sv": (20, [(PROOF, "mx_skew"), MX_ODD]),
+    "mx_collect.sv": (20, [MX_ODD]),
+    "mx_transposer.sv": (6, [MX_ODD, MX]),
+    "mx_array.sv": (6, [MX_ODD, MX]),
+    "acc_mem.sv": (20, [(PROOF, "acc_mem")]),
+    "scratchpad.sv": (6, [(PROOF, "scratchpad")]),
+    "scratchpad_bank.sv": (20, [(PROOF, "scratchpad")]),
+    "sequencer.sv": (6, [(PROOF, "sequencer"), CHIP]),
+    "lane_arbiter.sv": (6, [(PROOF, "lane_decision"), (PROOF, "lane_arbiter"), CHIP]),
+    "post_fifo.sv": (20, [(PROOF, "post_fifo")]),
+    "burst_source.sv": (20, [(PROOF, "burst_source"), CHIP]),
+    "agcu_store.sv": (10, [(PROOF, "agcu_store"), CHIP]),
+    "agcu.sv": (2, [CHIP]),
+    "agcu_context.sv": (2, [CHIP]),
+    "agcu_index.sv": (2, [CHIP]),
+    "agcu_jobs.sv": (4, [CHIP]),
+    "agcu_load.sv": (2, [CHIP]),
+    "agcu_port.sv": (2, [CHIP]),
+    "agcu_walk.sv": (1, [CHIP]),
+    "lane.sv": (4, [CHIP]),
+    "tx.sv": (3, [CHIP]),
+    "sim/systemc/agcu.c": (6, SYSTEMC),
+    "sim/systemc/bank.c": (10, SYSTEMC),
+    "sim/systemc/compute.c": (10, SYSTEMC),
+    "sim/systemc/cost.c": (6, SYSTEMC),
+    "sim/systemc/lane.c": (6, SYSTEMC),
+    "sim/systemc/unit.c": (6, SYSTEMC),
 }
 
 BINARY = [
@@ -56,6 +99,10 @@ BINARY = [
     (r"==", "!="), (r"!=", "=="), (r" < ", " <= "), (r" > ", " >= "), (r" >= ", " > "), (r" <= ", " < "),
     (r"<<", ">>"), (r"(?<!>)>>(?!>)", "<<"), (r">>>", ">>"), (r"\*(?!\*)", "+"),
 ]
+BINARY_C = [(rf" {a} ", f" {b} ") for a, b in (
+    (r"\+", "-"), ("-", "+"), (r"\*", "+"), ("/", "*"), ("%", "/"), ("&&", "||"), (r"\|\|", "&&"), ("&", "|"), (r"\|", "&"),
+    ("==", "!="), ("!=", "=="), ("<", "<="), (">", ">="), (">=", ">"), ("<=", "<"), (r"\+=", "-="), ("-=", "+="), ("<<", ">>"))]
+SKIP_C = re.compile(r"^\s*(/\*|\*|#|static\b.*[{,(]$|void\b|return;|[{}]|tg_\w+ \w+\[|assert|struct|typedef|char name\[)")
 SKIP = re.compile(r"^\s*(//|input|output|module|endmodule|package|endpackage|endfunction|end\b|\)|`|typedef|import"
                   r"|logic\b[^=]*;|parameter\b|function\b|\.\w+_i, |fp_pkg::\w+_t \w+(, \w+)*;)")
 
@@ -95,13 +142,13 @@ def swapped_names(line):
                 yield line[:at] + text[:second.start()] + first[0] + text[second.end():] + line[match.end(2):]
 
 
-def mutants_of_line(line):
+def mutants_of_line(line, in_c=False):
     """Texts of the line with one fault each. How many zeros extend a number is not varied: the context decides."""
-    code = line.split("//")[0].rstrip()
-    keep = assignment_at(code)
-    for pattern, other in BINARY:
+    code = re.sub(r"/\*.*?\*/", "", line.split("//")[0]).rstrip()
+    keep = -1 if in_c else assignment_at(code)
+    for pattern, other in BINARY_C if in_c else BINARY:
         for match in re.finditer(pattern, code):
-            if match.start() - 1 <= keep + 1 and match.end() > keep:
+            if keep >= 0 and match.start() - 1 <= keep + 1 and match.end() > keep:
                 continue
             yield code[:match.start()] + other + code[match.end():]
     yield from literals(code)
@@ -114,24 +161,30 @@ def mutants_of_line(line):
             end += 1
         if not depth:
             yield code[:match.end()] + "!(" + code[match.end():end - 1] + ")" + code[end - 1:]
-            yield code[:match.end()] + "1'b1" + code[end - 1:]
+            yield code[:match.end()] + ("1" if in_c else "1'b1") + code[end - 1:]
     for match in re.finditer(r"(?<=[=(?:,{] )([^?=,;:({]+) \?", code):
         yield code[:match.start()] + "!(" + match[1] + ") ?" + code[match.end():]
     for match in re.finditer(r" (?:&&|\|\||\+|-|\^|\|) (?:[~!]?[\w.]+(?:\[[^\]]*\])?|\{[^{}]*\})(?=[ ;,)}])", code):  # a term dropped
         yield code[:match.start()] + code[match.end():]
-    yield from swapped_names(code)
-    if re.match(r"^\s*(?!assign|localparam)[\w.\[\]:+*-]+ <?= .*;$", code):  # a statement dropped
+    if not in_c:
+        yield from swapped_names(code)
+    if re.match(r"^\s*(?!assign|localparam|return)[\w.\[\]:+*-]+(?: [<+-]?= .*;|\+\+;|\(.*\);)$", code):  # a statement dropped
         yield ""
 
 
+def path_of(name):
+    return os.path.join(ROOT, name if "/" in name else os.path.join("rtl", name))
+
+
 def mutants_of_file(name):
-    with open(os.path.join(ROOT, "rtl", name)) as file:
+    with open(path_of(name)) as file:
         lines = file.read().split("\n")
+    skip = SKIP_C if name.endswith(".c") else SKIP
     zeros = re.compile(r"\{\(?[^{}]*\)? ?\{1'b0\}\}")
     for number, line in enumerate(lines):
-        if SKIP.match(line) or not line.strip():
+        if skip.match(line) or not line.strip():
             continue
-        for other in dict.fromkeys(mutants_of_line(line)):
+        for other in dict.fromkeys(mutants_of_line(line, name.endswith(".c"))):
             if zeros.sub("0", other).strip() != zeros.sub("0", line.split("//")[0]).strip():
                 yield number, line, other, lines
 
@@ -167,11 +220,51 @@ class Bench:
             self.commands[target] = out.stdout.strip().split("\n")[-1]
         return self.commands[target]
 
-    def run(self, folder, name, mutated, test, dut, tests):
-        """'killed', 'survived' or 'invalid' at the pins of one module."""
-        archive = f"tests/rtl/{dut}/V{dut}__ALL.a"
-        usual = os.path.join(self.build, "tests/rtl", dut)
-        mine = os.path.join(folder, dut)
+    def run(self, folder, name, mutated, bench):
+        """'killed', 'survived' or 'invalid'."""
+        if bench[0] == PROOF:
+            return self.prove(folder, name, mutated, bench[1])
+        if bench[0] == "systemc":
+            return self.systemc(folder, name, mutated, *bench[1:])
+        if bench[0] == "chip":
+            return self.rtl(folder, name, mutated, bench[1], "sim/rtl/odd", "Vrtl_odd", bench[2])
+        return self.rtl(folder, name, mutated, bench[0], f"tests/rtl/{bench[1]}", f"V{bench[1]}", bench[2])
+
+    def tested(self, program, tests, test):
+        env = dict(os.environ, TEGULA_RTL_VECTORS=VECTORS.get(test, ""), TEGULA_RUNS=PROGRAMS)
+        try:
+            result = subprocess.run([program, f"--gtest_filter={tests}", "--gtest_fail_fast"], cwd=ROOT, env=env,
+                                    capture_output=True, timeout=300)
+        except subprocess.TimeoutExpired:
+            return "killed"
+        return "killed" if result.returncode else "survived"
+
+    def prove(self, folder, name, mutated, block):
+        rtl = os.path.join(folder, "rtl")
+        if not os.path.exists(rtl):
+            shutil.copytree(os.path.join(ROOT, "rtl"), rtl)
+            shutil.copy(mutated, os.path.join(rtl, name))
+        harness = os.path.join(ROOT, "tests/proofs", f"prove_{block}.sv")
+        out = subprocess.run([os.path.join(ROOT, "tests/proofs/prove.py"), harness, rtl, os.path.join(self.build, "tests/proofs"),
+                              os.path.join(folder, block)], capture_output=True, text=True)
+        return "killed" if "REFUTED" in out.stdout else "invalid" if "Yosys:" in out.stderr else "survived"
+
+    def systemc(self, folder, name, mutated, test, tests):
+        target = f"sim/systemc/CMakeFiles/tegula_systemc.dir/{os.path.basename(name)}.o"
+        mine = os.path.join(folder, "mutant.o")
+        compiled = self.command(target).replace(os.path.join(ROOT, name), mutated).replace(f"-o {target}", f"-o {mine}")
+        compiled = re.sub(r"-MD -MT \S+ -MF \S+", "", compiled)
+        if subprocess.run(compiled, shell=True, cwd=self.build, capture_output=True).returncode:
+            return "invalid"
+        program = os.path.join(folder, test)
+        link = self.command(f"tests/{test}").replace(f"-o tests/{test} ", f"{mine} -o {program} ")
+        subprocess.run(link, shell=True, cwd=self.build, check=True, capture_output=True)
+        return self.tested(program, tests, test)
+
+    def rtl(self, folder, name, mutated, test, place, model, tests):
+        archive = f"{place}/{model}__ALL.a"
+        usual = os.path.join(self.build, place)
+        mine = os.path.join(folder, os.path.basename(place))
         os.makedirs(mine)
         shutil.copy(os.path.join(usual, "tegula_pkg.sv"), mine)
         verilate = self.command(archive).replace(usual, mine).replace(os.path.join(ROOT, "rtl", name), mutated)
@@ -181,17 +274,10 @@ class Bench:
         if subprocess.run(verilate, shell=True, cwd=self.build, capture_output=True).returncode:
             return "invalid"
         program = os.path.join(mine, "test")
-        link = self.command(f"tests/{test}").replace(archive, os.path.join(mine, f"V{dut}__ALL.a"))
+        link = self.command(f"tests/{test}").replace(archive, os.path.join(mine, f"{model}__ALL.a"))
         link = link.replace(f"-o tests/{test}", f"-o {program}")
         subprocess.run(link, shell=True, cwd=self.build, check=True, capture_output=True)
-        env = dict(os.environ, TEGULA_RTL_VECTORS=VECTORS[test])
-        try:
-            result = subprocess.run([program, f"--gtest_filter={tests}", "--gtest_fail_fast"], cwd=ROOT, env=env,
-                                    capture_output=True, timeout=120)
-        except subprocess.TimeoutExpired:
-            return "killed"
-        return "killed" if result.returncode else "survived"
-
+        return self.tested(program, tests, test)
 
     def lint(self, name, mutated):
         """Whether the chip with the mutant passes `verilator -Wall` with the waivers."""
@@ -206,14 +292,14 @@ class Bench:
 
 def fate(bench, name, number, other, lines):
     with tempfile.TemporaryDirectory() as folder:
-        mutated = os.path.join(folder, name)
+        mutated = os.path.join(folder, os.path.basename(name))
         with open(mutated, "w") as file:
             file.write("\n".join(lines[:number] + [other] + lines[number + 1:]))
-        for index, (test, dut, tests) in enumerate(FILES[name][1]):
-            result = bench.run(folder, name, mutated, test, dut, tests)
+        for one in FILES[name][1]:
+            result = bench.run(folder, name, mutated, one)
             if result != "survived":
                 return result
-        return "survived" if bench.lint(name, mutated) else "lint"
+        return "survived" if name.endswith(".c") or bench.lint(name, mutated) else "lint"
 
 
 def main():
@@ -221,16 +307,23 @@ def main():
     parser.add_argument("build")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--share", type=float, help="per cent of the mutants of each file (each file has its own)")
+    parser.add_argument("--sample", type=int, help="so many mutants, of all files together")
     parser.add_argument("--file", action="append", choices=FILES)
     parser.add_argument("--only", action="append", type=int, help="numbers of mutants, with --file")
     parser.add_argument("--list", action="store_true", help="print all mutants and stop")
     options = parser.parse_args()
     known, bench = equivalents(), Bench(options.build)
     totals, survivors = {}, []
-    for name in options.file or FILES:
+    sample = {}
+    if options.sample:
+        all_of_them = [(name, number) for name in options.file or FILES for number, _ in enumerate(mutants_of_file(name))]
+        for name, number in random.Random(options.seed).sample(all_of_them, min(options.sample, len(all_of_them))):
+            sample.setdefault(name, []).append(number)
+    for name in [one for one in options.file or FILES if not sample or one in sample]:
         every = list(mutants_of_file(name))
         share = options.share if options.share is not None else FILES[name][0]
-        chosen = random.Random(f"{options.seed} {name}").sample(range(len(every)), max(1, round(len(every) * share / 100)))
+        chosen = sample.get(name) or \
+            random.Random(f"{options.seed} {name}").sample(range(len(every)), max(1, round(len(every) * share / 100)))
         for index in sorted(options.only or (range(len(every)) if options.list else chosen)):
             number, line, other, lines = every[index]
             original, changed = line.split("//")[0].strip(), other.strip()
@@ -243,11 +336,11 @@ def main():
                 survivors.append(f"{name}\n- {original}\n+ {changed}")
     if options.list:
         return 0
-    print(f"\n{'file':14}{'mutants':>9}{'killed':>8}{'lint':>6}{'survived':>10}{'equivalent':>12}{'invalid':>9}")
+    print(f"\n{'file':22}{'mutants':>9}{'killed':>8}{'lint':>6}{'survived':>10}{'equivalent':>12}{'invalid':>9}")
     sums = {}
     for name, count in [*totals.items(), ("all", sums)]:
         row = [count.get(k, 0) for k in ("killed", "lint", "survived", "equivalent", "invalid")]
-        print(f"{name:14}{sum(row):9}{row[0]:8}{row[1]:6}{row[2]:10}{row[3]:12}{row[4]:9}")
+        print(f"{name:22}{sum(row):9}{row[0]:8}{row[1]:6}{row[2]:10}{row[3]:12}{row[4]:9}")
         for key, value in count.items() if name != "all" else ():
             sums[key] = sums.get(key, 0) + value
     killed, alive = sums.get("killed", 0) + sums.get("lint", 0), sums.get("survived", 0)

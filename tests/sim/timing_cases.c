@@ -613,6 +613,18 @@ const fault_case fault_cases[] = {
      0,
      {"cycle 53: tile 0,0: vx (loads) and tx own bank 1 at once"},
      {"cycle 54", "tile 0 (0,0)", "vx load and tx own bank 1"}},
+    /* bursts granted at 65 and 129; the second reads bank 0, which vx owns from 124 on */
+    {"second_burst",
+     "arch tiny\n"
+     "section \"s\"\n"
+     "tile 0\n"
+     "vx sync loop_count=0,0,60\n"
+     "vx vop row_count=1,1,1 j_count=1,1 rows=1 s0_kind=2 s0_banks=1\n"
+     "tx send src_inner=64 src_base=128 src_stride=-128 dst_inner=200 flits=66 dst_mask=4\n"
+     "invoke 0 \"i\"\n",
+     0,
+     {"cycle 130: tile 0,0: vx (loads) and tx own bank 0 at once"},
+     {"cycle 131", "tile 0 (0,0)", "vx load and tx own bank 0"}},
     {"overflow",
      "arch tiny\n"
      "section \"s\"\n"
