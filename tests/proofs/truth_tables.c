@@ -1,7 +1,7 @@
 /* Prints, as functions of SystemVerilog, what the rules of the timing model in C decide: each over its whole small domain, so
  * that the RTL can be proved to decide the same (prove_*.sv). */
 #include "sim/machine/sequencer.h"
-#include "sim/systemc/lane.c" /* its rule is no function of its header. NOLINT(bugprone-suspicious-include) */
+#include "sim/systemc/lane.c" /* its rule is no function of its header. */
 
 #include <stdio.h>
 

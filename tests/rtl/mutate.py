@@ -65,7 +65,7 @@ FILES = {
     "mx_coordinates.sv": (4, [MX_ODD, MX]),
     "mx_acc_owner.sv": (20, [(PROOF, "mx_acc_owner")]),
     "mx_skew.sv": (20, [(PROOF, "mx_skew"), MX_ODD]),
-    "mx_collect.sv": (20, [MX_ODD]),
+    "mx_collect.sv": (20, [MX_ODD, MX]),
     "mx_transposer.sv": (6, [MX_ODD, MX]),
     "mx_array.sv": (6, [MX_ODD, MX]),
     "acc_mem.sv": (20, [(PROOF, "acc_mem")]),
@@ -102,7 +102,7 @@ BINARY = [
 BINARY_C = [(rf" {a} ", f" {b} ") for a, b in (
     (r"\+", "-"), ("-", "+"), (r"\*", "+"), ("/", "*"), ("%", "/"), ("&&", "||"), (r"\|\|", "&&"), ("&", "|"), (r"\|", "&"),
     ("==", "!="), ("!=", "=="), ("<", "<="), (">", ">="), (">=", ">"), ("<=", "<"), (r"\+=", "-="), ("-=", "+="), ("<<", ">>"))]
-SKIP_C = re.compile(r"^\s*(/\*|\*|#|static\b.*[{,(]$|void\b|return;|[{}]|tg_\w+ \w+\[|assert|struct|typedef|char name\[)")
+SKIP_C = re.compile(r"^\s*(.*TG_DEFECT|/\*|\*|#|static\b.*[{,(]$|void\b|return;|[{}]|tg_\w+ \w+\[|assert|struct|typedef|char name\[)")
 SKIP = re.compile(r"^\s*(//|input|output|module|endmodule|package|endpackage|endfunction|end\b|\)|`|typedef|import"
                   r"|logic\b[^=]*;|parameter\b|function\b|\.\w+_i, |fp_pkg::\w+_t \w+(, \w+)*;)")
 
