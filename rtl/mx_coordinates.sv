@@ -1,6 +1,7 @@
 // What the loop indices add to an instruction of the matrix unit: the valid k, at its issue, and
 // the coordinates of stochastic rounding. Three multipliers serve the valid k at the issue and the
-// tile, the row and the column in the cycles after it.
+// tile, the row and the column in the cycles after it; what is left of k is there a cycle after the
+// issue.
 module mx_coordinates (
   input  logic                  clk_i,
   input  logic                  rst_ni,
@@ -9,7 +10,8 @@ module mx_coordinates (
   input  tegula_pkg::mx_instr_t head_i,
   input  logic [2:0][19:0]      idx_i,
   input  logic [31:0]           sr_key_i,
-  output logic [23:0]           k_left_o,    // valid k from its first block on
+  // Valid k from its first block on, in the cycle after
+  output logic [23:0]           k_left_o,
   // The block whose results come next, while they are awaited, if a K tile ends with it
   input  logic                  tile_i,
   input  mx_pkg::block_t        block_i,
@@ -20,7 +22,7 @@ module mx_coordinates (
   tegula_pkg::mx_instr_t in_q;
   logic [2:0][19:0] idx_q, factor_a;
   logic [2:0][31:0] factor_b;
-  logic [45:0] index_sum;
+  logic [45:0] index_sum, k_sum_q;
   logic [1:0] step_q;  // which coordinate is computed; 0: none
   logic [31:0] key_q, tile_q, row_q, col_q;
 
@@ -42,9 +44,9 @@ module mx_coordinates (
 
   logic [46:0] k_rest;
   always_comb begin
-    k_rest = {15'd0, head_i.k_total} - {1'b0, index_sum};
+    k_rest = {15'd0, in_q.k_total} - {1'b0, k_sum_q};
     if (k_rest[46]) k_left_o = 24'd0;
-    else if (k_rest > {23'd0, head_i.k_chunk}) k_left_o = head_i.k_chunk;
+    else if (k_rest > {23'd0, in_q.k_chunk}) k_left_o = in_q.k_chunk;
     else k_left_o = k_rest[23:0];
   end
 
@@ -58,6 +60,7 @@ module mx_coordinates (
       in_q <= head_i;
       idx_q <= idx_i;
       key_q <= sr_key_i;
+      k_sum_q <= index_sum;
     end
     if (step_q == 2'd1) tile_q <= {8'd0, in_q.sr_tile} + index_sum[31:0];
     if (step_q == 2'd2) row_q <= in_q.sr_row + index_sum[31:0];

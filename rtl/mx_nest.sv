@@ -8,7 +8,7 @@ module mx_nest (
   input  logic [15:0]           a_addr_i,
   input  logic [15:0]           b_addr_i,
   input  logic [15:0]           c_addr_i,
-  input  logic [23:0]           k_left_i,    // valid k from the first block on
+  input  logic [23:0]           k_left_i,    // valid k from the first block on, a cycle later
   input  logic                  advance_i,
   output mx_pkg::block_t         block_o
 );
@@ -19,6 +19,7 @@ module mx_nest (
   logic [3:0][31:0] col_q, tile_q;
   logic [3:0][11:0] phase_q;  // k blocks into the K tile
   logic [3:0][23:0] left_q;
+  logic             loaded_q;  // in the cycle before
 
   logic [3:0] at_end, at_start;
   for (genvar l = 0; l < 4; l++) begin : gen_level
@@ -60,6 +61,7 @@ module mx_nest (
   end
 
   always_ff @(posedge clk_i) begin
+    loaded_q <= load_i;
     if (load_i) begin
       in_q <= head_i;
       index_q <= '0;
@@ -70,6 +72,7 @@ module mx_nest (
       col_q <= '0;
       tile_q <= '0;
       phase_q <= '0;
+    end else if (loaded_q) begin
       left_q <= {4{k_left_i}};
     end else if (advance_i) begin
       for (int unsigned l = 0; l < 4; l++) begin
@@ -96,7 +99,7 @@ module mx_nest (
   assign block_o.sr_col = col_q[3];
   assign block_o.sr_tile = tile_q[3];
   assign block_o.sr_round = in_q.sr && (tile_end || (at_end | ~in_q.k_loops) == 4'hF);
-  assign block_o.k_left = left_q[3];
+  assign block_o.k_left = loaded_q ? k_left_i : left_q[3];
   assign block_o.k_first = (at_start | ~in_q.k_loops) == 4'hF;
   assign block_o.first = at_start == 4'hF;
   assign block_o.last = at_end == 4'hF;
