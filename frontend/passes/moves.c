@@ -6,6 +6,11 @@
 
 enum { MAX_HOPS = 64 }; /* bounds the work on chains of thousands of moves and casts */
 
+/* Elements in another place, or several times: by now a Resize is one that repeats them. */
+static bool moves_elements(const tg_node *node) {
+  return node->op == TG_OP_RESHAPE || node->op == TG_OP_TRANSPOSE || node->op == TG_OP_RESIZE;
+}
+
 /* Rounding is monotonic, so it may be done before a maximum as well as after. Worth it only where the
  * producer of the larger tensor can round its result itself. */
 static bool can_round_before(const tg_node *node, const tg_node *cast) {
@@ -20,9 +25,8 @@ static bool is_read_rounded(const tg_value *value, const tg_node *concat, tg_dty
   if (value->output_count || !hops) return false;
   for (const tg_use *use = value->uses; use; use = use->next) {
     const tg_node *reader = use->node;
-    bool moves = reader->op == TG_OP_RESHAPE || reader->op == TG_OP_TRANSPOSE;
     if (reader == concat || (tg_is_plain_cast(reader) && tg_out(reader)->dtype == dtype)) continue;
-    if (!moves || !is_read_rounded(tg_out(reader), concat, dtype, hops - 1)) return false;
+    if (!moves_elements(reader) || !is_read_rounded(tg_out(reader), concat, dtype, hops - 1)) return false;
   }
   return true;
 }
@@ -31,13 +35,15 @@ static bool can_round(const tg_value *part, const tg_node *concat, tg_dtype dtyp
   enum { HOPS = 8 };
   for (int hops = 0; part->producer && hops < HOPS; hops++) {
     const tg_node *maker = part->producer;
-    if (maker->op != TG_OP_RESHAPE && maker->op != TG_OP_TRANSPOSE)
+    if (!moves_elements(maker))
       return tg_op_is(maker->op, TG_IS_ELEMENTWISE | TG_IS_GEMM) && !tg_is_plain_cast(maker) &&
              is_read_rounded(part, concat, dtype, HOPS);
     part = tg_in(maker, 0);
   }
   return false;
 }
+
+static void hoist(tg_graph *graph, tg_node *cast);
 
 /* Cast(Concat(x, ..)) to Concat(Cast(x), ..), where those that make the parts store them rounded: fewer bytes for the
  * Concat, and for all others that round a part. */
@@ -47,8 +53,11 @@ static void split_at_concat(tg_graph *graph, tg_node *cast, tg_node *concat) {
   if (!tg_is_plain_cast(cast) || !tg_dtype_is_float(joined->dtype) || !tg_dtype_is_float(dtype)) return;
   for (int i = 0; i < concat->input_count; i++)
     if (!can_round(tg_in(concat, i), concat, dtype)) return;
-  for (int i = 0; i < concat->input_count; i++)
-    tg_node_set_input(concat, i, tg_rewrite_cast(graph, tg_in(concat, i), dtype, concat));
+  for (int i = 0; i < concat->input_count; i++) {
+    tg_value *part = tg_rewrite_cast(graph, tg_in(concat, i), dtype, concat);
+    tg_node_set_input(concat, i, part);
+    hoist(graph, part->producer); /* to what computes the part */
+  }
   tg_value_replace(graph, result, joined);
   tg_graph_remove_node(graph, cast);
   joined->dtype = dtype;
@@ -69,7 +78,7 @@ static void hoist(tg_graph *graph, tg_node *cast) {
       split_at_concat(graph, cast, move);
       return;
     }
-    if (move->op != TG_OP_RESHAPE && move->op != TG_OP_TRANSPOSE && !can_round_before(move, cast)) return;
+    if (!moves_elements(move) && !can_round_before(move, cast)) return;
     tg_value *from = tg_in(move, 0), *moved = tg_out(move), *result = tg_out(cast);
     tg_value_replace(graph, result, moved);
     tg_node_set_input(cast, 0, from);
