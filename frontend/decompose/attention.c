@@ -61,9 +61,9 @@ static tg_value *repeated(tg_build *b, tg_value *x, int64_t times_each) {
 }
 
 /* 0 where key j may be seen by query i of a batch, j <= i + offset, among the first `counted` keys and in its window; else
- * -infinity. [batch or 1, 1, queries, keys] */
+ * -infinity. [batch or 1, 1, queries, keys] `out_blind`: has a query no key? */
 static tg_value *visible(tg_build *b, const tg_node *node, const heads *h, int64_t past,
-                         const int64_t *counted) {
+                         const int64_t *counted, bool *out_blind) {
   bool causal = tg_attr_int(node, TG_ATTR_IS_CAUSAL) != 0;
   int64_t left = tg_attr_int(node, TG_ATTR_LEFT_WINDOW_SIZE),
           right = tg_attr_int(node, TG_ATTR_RIGHT_WINDOW_SIZE);
@@ -71,13 +71,17 @@ static tg_value *visible(tg_build *b, const tg_node *node, const heads *h, int64
   tg_value *mask = tg_build_constant(b, TG_F32, 4, sizes, NULL);
   float *at = (float *)mask->data;
   for (int64_t n = 0; n < batch; n++)
-    for (int64_t i = 0; i < h->queries; i++)
+    for (int64_t i = 0; i < h->queries; i++) {
+      int64_t count = 0;
       for (int64_t j = 0; j < h->keys; j++) {
         int64_t place = i + (counted ? counted[n] - h->queries : past);
         bool seen = (!causal || j <= place) && (!counted || j < counted[n]) &&
                     (left < 0 || place - j <= left) && (right < 0 || j - place <= right);
         *at++ = seen ? 0 : -INFINITY;
+        count += seen;
       }
+      *out_blind |= !count;
+    }
   return mask;
 }
 
@@ -101,9 +105,9 @@ static tg_status add_mask(tg_build *b, const heads *h, tg_value *mask, tg_value 
 }
 
 /* Rows of which nothing is seen are 0. */
-static tg_value *softmax(tg_build *b, tg_value *x, bool masked) {
+static tg_value *softmax(tg_build *b, tg_value *x, bool blind) {
   tg_value *y;
-  if (masked) {
+  if (blind) {
     tg_value *top = tg_build_reduce(b, TG_OP_REDUCE_MAX, x, 1u << (x->rank - 1));
     tg_value *none = with(b, TG_OP_EQUAL, top, -INFINITY);
     y = tg_build_unary(b, TG_OP_SOFTMAX, tg_build_where(b, none, tg_build_number(b, 0), x));
@@ -144,7 +148,8 @@ tg_status tg_make_attention(tg_build *b, tg_node *node, tg_value **results, tg_d
   int64_t past = tg_in(node, 4) ? tg_in(node, 4)->dims[2].size : 0;
   bool windowed =
       tg_attr_int(node, TG_ATTR_LEFT_WINDOW_SIZE) >= 0 || tg_attr_int(node, TG_ATTR_RIGHT_WINDOW_SIZE) >= 0;
-  if (causal || count || windowed) bias = visible(b, node, &h, past, count ? counted : NULL);
+  bool blind = tg_in(node, 3) != NULL; /* who knows */
+  if (causal || count || windowed) bias = visible(b, node, &h, past, count ? counted : NULL, &blind);
   if (tg_in(node, 3) && add_mask(b, &h, tg_in(node, 3), &bias, diag)) return TG_INVALID;
   double root = sqrt(scale > 0 ? scale : 1 / sqrt((double)q->dims[3].size));
   k = repeated(b, k, h.q_heads / h.kv_heads);
@@ -155,7 +160,7 @@ tg_status tg_make_attention(tg_build *b, tg_node *node, tg_value **results, tg_d
   stages[1] = scores;
   if (bias) scores = add(b, scores, bias);
   stages[2] = scores;
-  stages[3] = softmax(b, scores, bias != NULL);
+  stages[3] = softmax(b, scores, blind);
   results[3] = tg_build_cast(b, stages[mode], tg_in(node, 0)->dtype);
   tg_value *y = tg_build_matmul(b, stages[3], f32(b, v));
   y = tg_build_cast(b, y, tg_in(node, 0)->dtype);
