@@ -247,6 +247,10 @@ static inline int64_t tg_partial_length(int64_t k, int64_t partials) { return (k
  * each addition. */
 typedef enum tg_reduction { TG_REDUCE_FP32, TG_REDUCE_BF16SR } tg_reduction;
 
+/* BlockedAttention's attribute `block`: a multiple of TG_ATTENTION_BLOCKS_OF, up to TG_MOST_ATTENTION_BLOCK; as an
+ * option, TG_ATTENTION_BLOCK: 256 where rows of V have at most 128 bytes, else 128. */
+enum { TG_ATTENTION_BLOCKS_OF = 64, TG_MOST_ATTENTION_BLOCK = 4096, TG_ATTENTION_BLOCK = -1 };
+
 /* --- attributes */
 
 /* The operator must have the attribute. */

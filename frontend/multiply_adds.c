@@ -13,6 +13,7 @@ int64_t tg_multiply_adds(const tg_node *node) {
   case TG_OP_MATMUL: /* those that a pass makes to choose or to add say how they accumulate */
     if (tg_attr_int(node, TG_ATTR_ACCUMULATION) != TG_ACCUMULATE_AS_ASKED) return 0;
     return tg_value_elements(y) * a->dims[a->rank - 1].size;
+  case TG_OP_BLOCKED_ATTENTION: return tg_value_elements(y) * a->dims[a->rank - 1].size;
   case TG_OP_MUL: return tg_attr_int(node, TG_ATTR_OF_PRODUCT) ? tg_value_elements(y) : 0;
   case TG_OP_GEMM: return tg_value_elements(y) * a->dims[!tg_attr_int(node, TG_ATTR_TRANS_A)].size;
   case TG_OP_CONV: return tg_value_elements(y) * filter_elements(b, tg_is_channels_last(node));

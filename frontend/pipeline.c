@@ -92,6 +92,11 @@ tg_status tg_frontend_lower(tg_graph *graph, const tg_frontend_options *options,
   run(&p, "fold_constants");
   run(&p, "share_casts");
   run(&p, "absorb_casts");
+  if (options->precision.tiling_accum == TG_ACCUM_FP32 && options->precision.attention_block &&
+      !options->for_cpu) {
+    tg_block_attention(graph, options->precision.attention_block);
+    after(&p, "block_attention");
+  }
   if (options->precision.tiling_accum == TG_ACCUM_FP32) run(&p, "transpose_products");
   run(&p, "merge_moves");
   run(&p, "remove_dead");

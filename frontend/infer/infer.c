@@ -156,6 +156,25 @@ static tg_status infer_matmul(tg_graph *graph, tg_node *node, tg_diag *diag) {
   return tg_infer_result(node, a->dtype, rank, sizes, diag);
 }
 
+static tg_status infer_blocked_attention(tg_graph *graph, tg_node *node, tg_diag *diag) {
+  const tg_value *x = tg_in(node, 0), *v = tg_in(node, 1);
+  int64_t block = tg_attr_int(node, TG_ATTR_BLOCK), dx[TG_MAX_RANK], dv[TG_MAX_RANK], sizes[TG_MAX_RANK];
+  if (block < 1 || block % TG_ATTENTION_BLOCKS_OF || block > TG_MOST_ATTENTION_BLOCK)
+    return tg_fail(diag, TG_INVALID, "blocks of %lld columns, where multiples of %d up to %d are possible",
+                   (long long)block, TG_ATTENTION_BLOCKS_OF, TG_MOST_ATTENTION_BLOCK);
+  if (x->rank < 2 || v->rank < 2)
+    return tg_fail(diag, TG_INVALID, "operands of rank %d and %d", x->rank, v->rank);
+  int rank;
+  tg_value_sizes(x, dx);
+  tg_value_sizes(v, dv);
+  if (dx[x->rank - 1] != dv[v->rank - 2] || !tg_broadcast(x->rank - 2, dx, v->rank - 2, dv, &rank, sizes))
+    return tg_fail(diag, TG_INVALID, "operands %s and %s do not fit", tg_value_type_text(x, graph->arena),
+                   tg_value_type_text(v, graph->arena));
+  sizes[rank++] = dx[x->rank - 2];
+  sizes[rank++] = dv[v->rank - 1];
+  return tg_infer_result(node, v->dtype, rank, sizes, diag);
+}
+
 static tg_status infer_gemm(tg_graph *graph, tg_node *node, tg_diag *diag) {
   const tg_value *a = tg_in(node, 0), *b = tg_in(node, 1), *c = tg_in(node, 2);
   if (a->rank != 2 || b->rank != 2)
@@ -230,6 +249,7 @@ static tg_status infer_shape(tg_graph *graph, tg_node *node, tg_diag *diag) {
   if (tg_op_is(node->op, TG_IS_REDUCE)) return tg_infer_reduce(graph, node, diag);
   switch (node->op) {
   case TG_OP_MATMUL: return infer_matmul(graph, node, diag);
+  case TG_OP_BLOCKED_ATTENTION: return infer_blocked_attention(graph, node, diag);
   case TG_OP_GEMM: return infer_gemm(graph, node, diag);
   case TG_OP_CONV: return tg_infer_conv(graph, node, diag);
   case TG_OP_CONV_TRANSPOSE: return tg_infer_conv_transpose(graph, node, diag);

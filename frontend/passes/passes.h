@@ -66,6 +66,11 @@ void tg_pass_transpose_products(
     tg_graph *graph); /* Transpose(A B) to B^T A^T; not where accumulation rounds by
                                                 row and column of the product (--tiling-accum) */
 
+/* Softmax and the MatMul that alone reads it to BlockedAttention, of rows of more than `block` columns, blocks of which
+ * have at most so many, or TG_ATTENTION_BLOCK (--attention blocked); the pass by name: of the latter. */
+void tg_block_attention(tg_graph *graph, int64_t block);
+void tg_pass_block_attention(tg_graph *graph);
+
 /* By name, as golden tests and --dump know them: tg_pass_ without the prefix. NULL: no such pass. */
 typedef void tg_pass(tg_graph *graph);
 tg_pass *tg_pass_find(const char *name);

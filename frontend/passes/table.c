@@ -25,6 +25,7 @@ static const struct {
     PASS(lower_gather),        PASS(transpose_products),
     PASS(lower_conv_gradient), PASS(slice_gather),
     PASS(lower_float64),       PASS(permute_channels),
+    PASS(block_attention),
 };
 
 tg_pass *tg_pass_find(const char *name) {

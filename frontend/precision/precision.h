@@ -45,6 +45,7 @@ typedef struct tg_precision_options {
       *disable_graphamp; /* extended regex on node names, or NULL: --disable-graphamp, in every family */
   tg_tiling_accum tiling_accum; /* --tiling-accum: for the mapper; products are not transposed if it rounds */
   int k_tile;                   /* --k-tile: the same */
+  int attention_block; /* --attention blocked: columns of a block at most, or TG_ATTENTION_BLOCK; 0: exact. Not where products round */
 
   tg_precision_family family; /* --amp */
   tg_dtype amp_dtype;         /* --amp-dtype: TG_BF16 (TG_NONE is that too) or TG_F16 */

@@ -20,6 +20,7 @@ void tg_reference_generate(const tg_node *node, const void *const *inputs, void 
 void tg_reference_pool(const tg_node *node, const void *const *inputs, void *output);
 void tg_reference_global_pool(const tg_node *node, const void *const *inputs, void *output);
 void tg_reference_softmax(const tg_node *node, const void *const *inputs, void *output);
+void tg_reference_blocked_attention(const tg_node *node, const void *const *inputs, void *output);
 void tg_reference_batch_normalization(const tg_node *node, const void *const *inputs, void *output);
 void tg_reference_layer_normalization(const tg_node *node, const void *const *inputs, void *output);
 void tg_reference_copy(const tg_node *node, const void *const *inputs, void *output);

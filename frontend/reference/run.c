@@ -33,6 +33,7 @@ static void evaluate(const tg_node *node, const tg_reference_draw *draw, const v
   case TG_OP_GLOBAL_MAX_POOL: tg_reference_global_pool(node, inputs, y); break;
   case TG_OP_SOFTMAX:
   case TG_OP_LOG_SOFTMAX: tg_reference_softmax(node, inputs, y); break;
+  case TG_OP_BLOCKED_ATTENTION: tg_reference_blocked_attention(node, inputs, y); break;
   case TG_OP_LAYER_NORMALIZATION: tg_reference_layer_normalization(node, inputs, y); break;
   case TG_OP_BATCH_NORMALIZATION: tg_reference_batch_normalization(node, inputs, y); break;
   case TG_OP_RESHAPE:
@@ -91,7 +92,7 @@ static int64_t conv_cost(const tg_node *node) {
 int64_t tg_reference_cost(const tg_node *node) {
   int64_t each = 1, cost;
   const tg_value *a = tg_in(node, 0);
-  if (node->op == TG_OP_MATMUL)
+  if (node->op == TG_OP_MATMUL || node->op == TG_OP_BLOCKED_ATTENTION)
     each = a->dims[a->rank - 1].size;
   else if (node->op == TG_OP_GEMM)
     each = a->dims[!tg_attr_int(node, TG_ATTR_TRANS_A)].size;

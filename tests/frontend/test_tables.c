@@ -68,7 +68,7 @@ static void print_gradient(FILE *out, tg_op op) {
 /* What computes it on the array. Values that address generators move pass a vector unit, which leaves them as they are. */
 static const char *unit_of(tg_op op) {
   if (!tg_op_is(op, TG_IS_DEVICE)) return "-";
-  if (tg_op_is(op, TG_IS_GEMM)) return "mx";
+  if (tg_op_is(op, TG_IS_GEMM) || op == TG_OP_BLOCKED_ATTENTION) return "mx";
   return tg_op_is(op, TG_IS_MOVE) || op == TG_OP_GATHER_ROWS ? "AGCU" : "vx";
 }
 
