@@ -5,7 +5,8 @@ static void add_node(const tg_node *node, bool *counted, uint64_t *useful) {
   if (!node || counted[tg_out(node)->index]) return;
   counted[tg_out(node)->index] = true;
   int64_t work = tg_multiply_adds(node);
-  if (work > 0) useful[tg_mx_format(tg_in(node, node->op == TG_OP_BLOCKED_ATTENTION)->dtype)] += (uint64_t)work;
+  if (work > 0)
+    useful[tg_mx_format(tg_in(node, node->op == TG_OP_BLOCKED_ATTENTION)->dtype)] += (uint64_t)work;
 }
 
 static void add_kernel(const tg_kernel *kernel, bool *counted, uint64_t *useful) {

@@ -43,8 +43,8 @@ static bool takes_type(const tg_node *node, int input, tg_dtype dtype) {
 tg_status tg_infer_check_dtypes(const tg_node *node, tg_diag *diag) {
   int typed = node->op == TG_OP_WHERE; /* the first that has the result's type */
   tg_dtype first = tg_in(node, typed)->dtype;
-  bool alone = node->op == TG_OP_CAST || node->op == TG_OP_BLOCKED_ATTENTION || node->op == TG_OP_BATCH_NORMALIZATION ||
-               node->op == TG_OP_LAYER_NORMALIZATION;
+  bool alone = node->op == TG_OP_CAST || node->op == TG_OP_BLOCKED_ATTENTION ||
+               node->op == TG_OP_BATCH_NORMALIZATION || node->op == TG_OP_LAYER_NORMALIZATION;
   for (int i = 0; i < node->input_count; i++) {
     const tg_value *x = tg_in(node, i);
     if (!x) continue;

@@ -16,6 +16,15 @@ typedef struct tg_matrices {
   int64_t rows, row_stride, columns, column_stride;
 } tg_matrices;
 
+/* `value` for each product of `result`, by strides of its dimensions; broadcast where it is 1 long. False if its walk had
+ * too many digits. And what is a row becomes a column. */
+bool tg_attention_view(const tg_value *result, const tg_value *value, const int64_t *stride, int64_t rows,
+                       int64_t columns, tg_matrices *out);
+void tg_attention_transpose(tg_matrices *m);
+/* A walk over rows of matrices, `radix` of each, of which those beyond its own are not there. place.c */
+void tg_attention_set_walk(tg_agcu_instr *in, const tg_matrices *x, int64_t radix, int entry,
+                           int64_t residue);
+
 /* Segments of the microcode: those of the two VOPs of a softmax, then the drain of the second product. */
 enum { TG_ATTENTION_DRAIN = TG_SOFTMAX_FIRST_SEGMENTS + 2, TG_ATTENTION_SEGMENTS = TG_ATTENTION_DRAIN + 1 };
 

@@ -7,10 +7,8 @@
 
 /* ---- shape ---- */
 
-/* `value` for each product of `result`, by strides of its dimensions; broadcast where it is 1 long. False if
- * its walk had too many digits. */
-static bool view(const tg_value *result, const tg_value *value, const int64_t *stride, int64_t rows,
-                 int64_t columns, tg_matrices *out) {
+bool tg_attention_view(const tg_value *result, const tg_value *value, const int64_t *stride, int64_t rows,
+                       int64_t columns, tg_matrices *out) {
   int64_t strides[TG_MAX_RANK];
   for (int d = 0; d < result->rank; d++) {
     int own = d - (result->rank - value->rank);
@@ -35,7 +33,7 @@ static bool view(const tg_value *result, const tg_value *value, const int64_t *s
   return true;
 }
 
-static void transpose(tg_matrices *m) {
+void tg_attention_transpose(tg_matrices *m) {
   tg_matrices was = *m;
   m->rows = was.columns, m->row_stride = was.column_stride;
   m->columns = was.rows, m->column_stride = was.row_stride;
@@ -44,18 +42,19 @@ static void transpose(tg_matrices *m) {
 static bool view_operands(tg_attention *a) {
   const tg_gemm *first = &a->scores, *second = &a->context;
   const tg_value *s = tg_out(first->node), *y = tg_out(second->node);
-  bool good = view(s, tg_in(first->node, 0), first->a_operand.stride, a->queries, first->k, &a->q) &&
-              view(s, tg_in(first->node, 1), first->b_operand.stride, first->k, a->keys, &a->k) &&
-              view(y, tg_in(second->node, 1), second->b_operand.stride, a->keys, second->n, &a->v);
+  bool good =
+      tg_attention_view(s, tg_in(first->node, 0), first->a_operand.stride, a->queries, first->k, &a->q) &&
+      tg_attention_view(s, tg_in(first->node, 1), first->b_operand.stride, first->k, a->keys, &a->k) &&
+      tg_attention_view(y, tg_in(second->node, 1), second->b_operand.stride, a->keys, second->n, &a->v);
   a->q.value = first->a;
   a->k.value = first->b;
   a->v.value = second->b;
-  if (first->b_transposed) transpose(&a->k);
-  if (second->b_transposed) transpose(&a->v);
+  if (first->b_transposed) tg_attention_transpose(&a->k);
+  if (second->b_transposed) tg_attention_transpose(&a->v);
   for (int x = 0; x < first->epilogue_operand_count && good; x++) {
     const tg_access *access = &first->epilogue_operands[x].access;
     tg_value *value = access->name.value;
-    good = view(s, s, access->stride, a->queries, a->keys, &a->epilogue_operand[x]);
+    good = tg_attention_view(s, s, access->stride, a->queries, a->keys, &a->epilogue_operand[x]);
     a->epilogue_operand[x].value = value;
     a->epilogue_operand_kind[x] =
         a->epilogue_operand[x].column_stride ? tg_stream_kind(value) : TG_STREAM_SPLAT32;
@@ -71,7 +70,7 @@ static bool view_result(const tg_compile *c, const tg_kernel *kernel, tg_attenti
   tg_stored_strides(c, kernel, stride);
   a->out.value = kernel->output;
   a->out_kind = tg_result_kind(kernel->output);
-  return view(y, y, stride, a->queries, a->context.n, &a->out);
+  return tg_attention_view(y, y, stride, a->queries, a->context.n, &a->out);
 }
 
 static bool same_products(const tg_value *a, const tg_value *b) {

@@ -35,10 +35,7 @@ uint32_t tg_attention_first_row(const tg_attention_emission *e, uint32_t r, uint
  * other from the west; if not, both come from where the result does not leave. */
 bool tg_attention_own_from_west(const tg_attention_emission *e, uint32_t r, uint32_t col);
 bool tg_attention_shared_from_west(const tg_attention_emission *e, uint32_t r, uint32_t col);
-/* A walk over rows of matrices, `radix` of each, of which those beyond its own are not there; and over those
- * of a block of the product's. */
-void tg_attention_set_walk(tg_agcu_instr *in, const tg_matrices *x, int64_t radix, int entry,
-                           int64_t residue);
+/* A walk over the rows of a block of the product's. */
 void tg_attention_set_block(const tg_attention_emission *e, tg_agcu_instr *in, uint32_t r, uint32_t col);
 
 /* The stages: loads of an AGCU, and a VOP for the units of a turn. */

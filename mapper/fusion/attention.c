@@ -62,11 +62,52 @@ static bool fuse(tg_compile *c, size_t k) {
   return true;
 }
 
+/* Of attention by blocks: a Transpose behind it that its stores do. */
+static void store_transposed(tg_compile *c, size_t k) {
+  tg_kernel *kernel = &c->kernels[k], *move = tg_storable_move(c, kernel->output);
+  if (!move) return;
+  tg_kernel both = *kernel;
+  both.output = move->output;
+  if (!tg_kernel_fits(c, &both)) return;
+  c->stored[kernel->output->index] = false;
+  *kernel = both;
+  tg_kernel_remove(c, (size_t)(move - c->kernels));
+}
+
+/* Of attention by blocks: the product that makes its scores, whose kernel goes. */
+static bool take_scores(tg_compile *c, size_t k) {
+  tg_kernel *kernel = &c->kernels[k];
+  const tg_value *scores = tg_in(kernel->root, 0);
+  if (!scores->producer || only_reader(scores) != kernel->root) return false;
+  for (size_t i = 0; i < k; i++) {
+    const tg_kernel *first = &c->kernels[i];
+    if (first->kind != TG_KERNEL_GEMM || first->output != scores || first->root->op != TG_OP_MATMUL ||
+        first->more_count || tg_stochastic_store(first))
+      continue;
+    tg_kernel both = *kernel;
+    both.scores = copy_of(c->arena, first);
+    both.inputs = NULL;
+    both.input_count = both.input_capacity = 0;
+    for (size_t n = 0; n < first->input_count; n++) tg_kernel_add_input(c, &both, first->inputs[n]);
+    for (size_t n = 0; n < kernel->input_count; n++)
+      if (kernel->inputs[n] != scores) tg_kernel_add_input(c, &both, kernel->inputs[n]);
+    if (!tg_kernel_fits(c, &both)) return false;
+    *kernel = both;
+    tg_kernel_remove(c, i);
+    return true;
+  }
+  return false;
+}
+
 tg_status tg_fuse_attention(tg_compile *c) {
   for (size_t k = 0; k < c->kernel_count;)
     if (c->kernels[k].kind == TG_KERNEL_SOFTMAX && fuse(c, k))
       k--; /* it and one before it are gone */
-    else
+    else if (c->kernels[k].kind == TG_KERNEL_BLOCKED_ATTENTION) {
+      size_t at = take_scores(c, k) ? k - 1 : k;
+      store_transposed(c, at);
+      k = at + 1;
+    } else
       k++;
   return TG_OK;
 }

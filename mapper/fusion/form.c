@@ -172,9 +172,8 @@ static bool is_looked_through(const tg_compile *c, const tg_value *origin, const
   if (value->output_count || depth == 0) return false;
   for (const tg_use *use = value->uses; use; use = use->next) {
     const tg_node *node = use->node;
-    if (tg_op_is(node->op, TG_IS_GEMM)) {
-      if (use->input > 1 || rearranges(tg_resolve_operand(c, NULL, node, use->input).source, origin))
-        return false;
+    if (tg_is_product_operand(node, use->input)) {
+      if (rearranges(tg_resolve_operand(c, NULL, node, use->input).source, origin)) return false;
     } else if ((node->op != TG_OP_RESHAPE && node->op != TG_OP_TRANSPOSE) ||
                !is_looked_through(c, origin, tg_out(node), depth - 1))
       return false;
@@ -185,7 +184,7 @@ static bool is_looked_through(const tg_compile *c, const tg_value *origin, const
 /* Does a product load the Cast's result by looking through the Transpose alone? */
 static bool loads_before(const tg_compile *c, const tg_node *transpose, const tg_value *cast) {
   for (const tg_use *use = tg_out(transpose)->uses; use; use = use->next)
-    if (tg_op_is(use->node->op, TG_IS_GEMM) && use->input < 2 &&
+    if (tg_is_product_operand(use->node, use->input) &&
         tg_resolve_operand(c, NULL, use->node, use->input).source == cast)
       return true;
   return false;
@@ -213,7 +212,7 @@ static bool can_wait(const tg_compile *c, const tg_value *cast) {
                  (node->op == TG_OP_TRANSPOSE && !loads_before(c, node, cast));
     bool loads = node->op == TG_OP_RESHAPE
                      ? is_looked_through(c, cast, tg_out(node), LOOK_THROUGH - 1)
-                     : tg_op_is(node->op, TG_IS_GEMM) && use->input < 2 &&
+                     : tg_is_product_operand(node, use->input) &&
                            !rearranges(tg_resolve_operand(c, NULL, node, use->input).source, cast);
     if (!takes && !loads) return false;
   }

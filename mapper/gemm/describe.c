@@ -5,7 +5,7 @@
 #include <assert.h>
 #include <string.h>
 
-static int conversion(const tg_value *source, const tg_value *operand) {
+int tg_gemm_conversion(const tg_value *source, const tg_value *operand) {
   if (source->dtype == operand->dtype) return tg_value_bytes_each(operand) == 4 ? TG_CVT_32 : TG_CVT_16;
   return operand->dtype == TG_BF16  ? TG_CVT_FP32_BF16
          : operand->dtype == TG_F16 ? TG_CVT_FP32_FP16
@@ -31,8 +31,8 @@ static tg_status set_formats(tg_compile *c, const tg_kernel *kernel, tg_gemm *g)
                    "node \"%s\": operands of types %s and %s cannot be multiplied on the array",
                    kernel->root->name, tg_dtype_name(a->dtype), tg_dtype_name(b->dtype));
   g->format = tg_mx_format(a->dtype);
-  g->a_convert = conversion(g->a, a);
-  g->b_convert = conversion(g->b, b);
+  g->a_convert = tg_gemm_conversion(g->a, a);
+  g->b_convert = tg_gemm_conversion(g->b, b);
   return TG_OK;
 }
 

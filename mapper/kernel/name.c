@@ -33,10 +33,8 @@ static void add_kernel(op_list *list, const tg_kernel *kernel) {
 
 const char *tg_kernel_name(const tg_compile *c, const tg_kernel *kernel) {
   op_list list = {.used = 0};
-  if (kernel->kind == TG_KERNEL_ATTENTION) {
-    add_kernel(&list, kernel->scores);
-    add_kernel(&list, kernel->softmax);
-  }
+  if (kernel->scores) add_kernel(&list, kernel->scores);
+  if (kernel->softmax) add_kernel(&list, kernel->softmax);
   add_kernel(&list, kernel);
   const tg_value *named = kernel->output ? kernel->output : kernel->source;
   return tg_arena_printf(c->arena, "%s \"%s\"", list.text, named->name);

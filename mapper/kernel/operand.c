@@ -55,7 +55,12 @@ tg_operand tg_resolve_operand(const tg_compile *c, const bool *stored, const tg_
   tg_value *value = tg_in(node, input);
   tg_operand plain = plain_operand(c, stored, value);
   const tg_node *transpose = value->producer;
-  bool matrix = node->op == TG_OP_MATMUL ||
+  if (!tg_is_product_operand(node, input)) { /* scores are loaded as they are stored */
+    tg_operand scores = {.source = value, .made = value};
+    (void)tg_strides_as(c, value, value, scores.stride);
+    return scores;
+  }
+  bool matrix = node->op == TG_OP_MATMUL || node->op == TG_OP_BLOCKED_ATTENTION ||
                 (input == 0 && node->op != TG_OP_CONV_INPUT_GRADIENT && tg_gemm_is_pointwise(node));
   if (!matrix || value->rank < 2 || !transpose || transpose->op != TG_OP_TRANSPOSE) return plain;
   tg_operand before = plain_operand(c, stored, tg_in(transpose, 0)), moved = before;
@@ -70,7 +75,7 @@ tg_operand tg_resolve_operand(const tg_compile *c, const bool *stored, const tg_
 }
 
 const tg_operand *tg_resolve_operands(const tg_compile *c, const tg_node *node) {
-  if (!node || !tg_op_is(node->op, TG_IS_GEMM)) return NULL;
+  if (!node || !tg_is_product_operand(node, 1)) return NULL;
   tg_operand *operands = TG_NEW_ARRAY(c->arena, tg_operand, 2);
   for (int i = 0; i < 2; i++) operands[i] = tg_resolve_operand(c, c->stored, node, i);
   return operands;

@@ -13,6 +13,11 @@ bool tg_gemm_is_pointwise(const tg_node *node);
  * of several. */
 int64_t tg_gemm_phases(const tg_node *node);
 
+/* Is operand `input` one that is loaded as it lies: A or B of a product, or the values of attention by blocks? */
+static inline bool tg_is_product_operand(const tg_node *node, int input) {
+  return node->op == TG_OP_BLOCKED_ATTENTION ? input == 1 : tg_op_is(node->op, TG_IS_GEMM) && input < 2;
+}
+
 /* Operand `input` (0 or 1) of a MatMul or Conv. `stored`: by value->index, results that kernels store; NULL:
  * none of them. Its source is NULL if it is a view that does not lie by strides of the operand. */
 tg_operand tg_resolve_operand(const tg_compile *c, const bool *stored, const tg_node *node, int input);

@@ -36,6 +36,6 @@ bool tg_outer_of(const tg_compile *c, const tg_node *node, tg_outer *out) {
 }
 
 tg_value *tg_loaded_by(const tg_compile *c, const tg_node *node, int input) {
-  bool product = tg_op_is(node->op, TG_IS_GEMM) && input < 2;
+  bool product = tg_is_product_operand(node, input);
   return tg_owner(c, product ? operand_of(c, node, input).source : tg_in(node, input));
 }
