@@ -79,6 +79,7 @@ typedef struct tg_compile_options {
   const char *energy;         /* what actions cost, as --energy; NULL: the array's */
   const char *opt;            /* o0: a section an operator, o1: fused, o3: everything; NULL: o3 */
   const char *conv_precision; /* highest, high, medium, of convolutions; NULL: highest */
+  const char *attention;      /* exact, blocked, blocked:N (blocks of N keys at most); NULL: exact */
 } tg_compile_options;
 
 typedef struct tg_session_run_options {

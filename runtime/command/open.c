@@ -16,7 +16,8 @@ static const tg_option_id compiling[] = {
     TG_OPT_CONV_PRECISION, TG_OPT_MIXED_OPS, TG_OPT_CAST_RULES, TG_OPT_TILING_ACCUM, TG_OPT_K_TILE,
     TG_OPT_SEED,           TG_OPT_ARCH,      TG_OPT_SET,        TG_OPT_BATCH,        TG_OPT_DIM,
     TG_OPT_CASTS,          TG_OPT_RULES_OUT, TG_OPT_EXPORT,     TG_OPT_DOT,          TG_OPT_SVG,
-    TG_OPT_ANY_TILING,     TG_OPT_DUMP,      TG_OPT_INFERENCE,  TG_OPT_CONST,        TG_OPT_OPT};
+    TG_OPT_ANY_TILING,     TG_OPT_DUMP,      TG_OPT_INFERENCE,  TG_OPT_CONST,        TG_OPT_OPT,
+    TG_OPT_ATTENTION};
 
 static tg_status refuse_compiling(tg_context *context, const char *path) {
   for (size_t i = 0; i < sizeof compiling / sizeof *compiling; i++)
@@ -165,6 +166,7 @@ tg_status tg_compile_options_of(tg_context *context, tg_compile_options *out_opt
                                       .conv_precision = tg_option_text(o, TG_OPT_CONV_PRECISION, NULL),
                                       .any_tiling = tg_option_number(o, TG_OPT_ANY_TILING, 0),
                                       .opt = tg_option_text(o, TG_OPT_OPT, NULL),
+                                      .attention = tg_option_text(o, TG_OPT_ATTENTION, NULL),
                                       .log = say,
                                       .log_user = context,
                                       .verbose = context->verbose};

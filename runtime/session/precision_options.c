@@ -72,6 +72,24 @@ static tg_status parse_mixed_ops(const char *list, tg_precision_options *out, tg
   return TG_OK;
 }
 
+/* exact, blocked, or blocked:N. */
+static tg_status parse_attention(const char *text, tg_precision_options *out, tg_diag *diag) {
+  out->attention_block = 0;
+  if (!text || !strcmp(text, "exact")) return TG_OK;
+  out->attention_block = TG_ATTENTION_BLOCK;
+  if (!strcmp(text, "blocked")) return TG_OK;
+  bool sized = !strncmp(text, "blocked:", 8) && text[8] >= '0' && text[8] <= '9';
+  char *end = NULL;
+  unsigned long long block = sized ? strtoull(text + 8, &end, 10) : 0;
+  if (!sized || *end)
+    return tg_fail(diag, TG_INVALID, "attention: \"%s\" is none of exact|blocked|blocked:N", text);
+  if (block < TG_ATTENTION_BLOCKS_OF || block > TG_MOST_ATTENTION_BLOCK)
+    return tg_fail(diag, TG_INVALID, "attention: \"%s\": blocks have %d to %d keys", text,
+                   TG_ATTENTION_BLOCKS_OF, TG_MOST_ATTENTION_BLOCK);
+  out->attention_block = (int)block;
+  return TG_OK;
+}
+
 static tg_status read_files(tg_arena *arena, const tg_compile_options *o, tg_precision_options *out,
                             tg_diag *diag) {
   tg_op_list *bf16 = NULL, *fp32 = NULL;
@@ -98,7 +116,8 @@ tg_status tg_precision_of(tg_arena *arena, const tg_compile_options *o, tg_preci
       {TG_OPT_MATMUL, o->matmul_precision, 0},   {TG_OPT_CONV_PRECISION, o->conv_precision, 0}};
   tg_precision_defaults(out);
   if (choose_all(rows, CHOICES, diag) || check_belonging(o, diag) ||
-      parse_mixed_ops(o->mixed_precision_ops, out, diag) || read_files(arena, o, out, diag))
+      parse_mixed_ops(o->mixed_precision_ops, out, diag) || parse_attention(o->attention, out, diag) ||
+      read_files(arena, o, out, diag))
     return TG_INVALID;
   out->disable_graphamp = o->disable_graphamp;
   if (o->k_tile) out->k_tile = o->k_tile;
@@ -167,6 +186,7 @@ const char *tg_precision_note(tg_arena *arena, const tg_compile_options *o, int 
   json_object_set_new(note, "tiling_accum", json_string(or_else(o->tiling_accum, "fp32")));
   json_object_set_new(note, "k_tile", json_integer(o->k_tile ? o->k_tile : 128));
   if (o->opt) json_object_set_new(note, "opt", json_string(o->opt));
+  if (o->attention) json_object_set_new(note, "attention", json_string(o->attention));
   char *text = json_dumps(note, JSON_COMPACT);
   const char *copy = tg_arena_strdup(arena, text ? text : "{}");
   free(text);

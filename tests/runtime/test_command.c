@@ -328,6 +328,10 @@ TG_TEST(command, levels_give_the_same_bits) {
   EXPECT(cycles[0] > cycles[1] && cycles[1] >= cycles[2] && cycles[2] > 0);
   EXPECT_EQ(shell("diff -r o0 o1 && diff -r o1 o3"), 0);
   EXPECT_HAS(tegula("run mlp.onnx --opt o2")->err, "--opt: \"o2\" is none of o0|o1|o3");
+  EXPECT_HAS(tegula("run mlp.onnx --attention blocked:many")->err,
+             "attention: \"blocked:many\" is none of exact|blocked|blocked:N");
+  EXPECT_HAS(tegula("run mlp.onnx --attention blocked:63")->err, "blocks have 64 to 4096 keys");
+  EXPECT_HAS(tegula("run gemm.tgb --attention blocked")->err, "--attention comes too late");
   EXPECT_HAS(tegula("run gemm.tgb --opt o0")->err, "--opt comes too late");
   EXPECT_EQ(tegula("sweep mlp.onnx --timing-only --policy mp0 --tiling-accum fp32 --opt o0")->status, 0);
 }

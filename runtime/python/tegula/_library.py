@@ -43,7 +43,7 @@ class CompileOptions(c.Structure):
     _fields_ += [("cast_callback", CAST), ("cast_user", c.c_void_p), ("log", LOG), ("log_user", c.c_void_p),
                  ("verbose", c.c_bool), ("inference", c.c_bool), ("tiling_accum", c.c_char_p), ("k_tile", c.c_int),
                  ("seed", c.c_uint64), ("any_tiling", c.c_uint64), ("energy", c.c_char_p), ("opt", c.c_char_p),
-                 ("conv_precision", c.c_char_p)]
+                 ("conv_precision", c.c_char_p), ("attention", c.c_char_p)]
 
 
 class RunOptions(c.Structure):

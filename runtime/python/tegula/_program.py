@@ -15,7 +15,8 @@ from tegula._model import model_bytes
 Tensor = collections.namedtuple("Tensor", "name shape dtype")
 
 _PRECISION = ("disable_graphamp", "amp", "amp_dtype", "amp_out_dtype", "hmp_opt_level", "bf16_ops", "fp32_ops",
-              "autocast_device", "matmul_precision", "conv_precision", "mixed_precision_ops", "cast_rules", "tiling_accum")
+              "autocast_device", "matmul_precision", "conv_precision", "mixed_precision_ops", "cast_rules", "tiling_accum",
+              "attention")
 _NUMPY = {"f32": "float32", "f64": "float64", "f16": "float16", "bf16": "uint16", "bool": "bool", "i8": "int8",
           "i16": "int16", "i32": "int32", "i64": "int64", "u8": "uint8", "u16": "uint16", "u32": "uint32",
           "u64": "uint64"}
