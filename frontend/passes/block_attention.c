@@ -30,10 +30,12 @@ static int64_t block_of(int64_t columns, int64_t most) {
   return tg_round_up(tg_div_up(columns, 2 * pairs), step);
 }
 
+enum { FEW = 128 }; /* columns */
+
 /* Where nobody says: fewer where rows of V take more room. */
 static int64_t most_of(const tg_value *v, int64_t asked) {
   int64_t bytes = v->dims[v->rank - 1].size * (int64_t)tg_dtype_size(v->dtype);
-  int64_t most = asked != TG_ATTENTION_BLOCK ? asked : bytes <= 128 ? 256 : 128;
+  int64_t most = asked != TG_ATTENTION_BLOCK ? asked : bytes <= 128 ? 2 * FEW : FEW;
   return most / TG_ATTENTION_BLOCKS_OF * TG_ATTENTION_BLOCKS_OF;
 }
 
@@ -44,7 +46,9 @@ void tg_block_attention(tg_graph *graph, int64_t block) {
     tg_value *x = tg_in(softmax, 0), *v = tg_in(node, 1);
     if (x->rank < 2 || v->rank < 2) continue;
     int64_t columns = x->dims[x->rank - 1].size, most = most_of(v, block);
-    if (columns <= most || v->dims[v->rank - 1].size > WIDEST || !tg_value_elements(tg_out(node))) continue;
+    if (columns <= (block == TG_ATTENTION_BLOCK ? FEW : most) || v->dims[v->rank - 1].size > WIDEST ||
+        !tg_value_elements(tg_out(node)))
+      continue;
     tg_value *operands[] = {x, v};
     tg_node *made =
         tg_graph_add_node(graph, TG_OP_BLOCKED_ATTENTION, node->name, operands, 2, node, node->id);

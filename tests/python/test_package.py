@@ -134,6 +134,19 @@ class Package(unittest.TestCase):
         with self.assertRaisesRegex(tegula.Error, "none of o0|o1|o3"):
             tegula.compile(mlp, opt="o2", batch=1)
 
+    def test_attention_by_blocks_is_asked_for(self):
+        model = zoo(self.folder, "attention", "--seq", "200", "--hidden", "64", "--heads", "2")
+        x = numpy.random.default_rng(3).standard_normal((1, 200, 64)).astype(numpy.float32)
+        got = {}
+        for attention in ("exact", "blocked:64"):
+            program = tegula.compile(model, attention=attention)
+            got[attention] = next(iter(program.run({program.inputs[0].name: x}).values()))
+            self.assertEqual(program.report["precision"]["attention"], attention)
+        self.assertNotEqual(got["exact"].tobytes(), got["blocked:64"].tobytes())
+        numpy.testing.assert_allclose(got["blocked:64"], got["exact"], atol=2e-6)
+        with self.assertRaisesRegex(tegula.Error, "none of exact.blocked.blocked:N"):
+            tegula.compile(model, attention="by rows")
+
     def test_models_come_as_bytes_and_go_as_programs(self):
         with open(self.gemm, "rb") as file:
             data = file.read()
