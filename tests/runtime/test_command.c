@@ -569,8 +569,8 @@ static const json_t *row_of(const json_t *rows, const char *policy, const char *
 
 TG_TEST(command, sweep_compares_every_policy) {
   EXPECT_EQ(tegula("zoo gemm --m 256 --n 256 --k 256 -o large.onnx")->status, 0);
-  const outcome *o =
-      tegula("sweep large.onnx --json --csv table.csv --plot plot.svg --plot-energy energy.svg");
+  const outcome *o = tegula(
+      "sweep large.onnx --dram simple --json --csv table.csv --plot plot.svg --plot-energy energy.svg");
   EXPECT_EQ(o->status, 0);
   json_t *all = json_loads(o->out, 0, NULL), *rows = json_object_get(all, "rows");
   EXPECT_STR(json_string_value(json_object_get(all, "model")), "large.onnx");
@@ -686,7 +686,8 @@ TG_TEST(command, models_come_from_standard_input_and_inputs_from_archives) {
 TG_TEST(command, advice_is_simulated) {
   EXPECT_EQ(tegula("zoo lenet -q -o lenet.onnx")->status, 0);
   json_t *report = json_loads(
-      tegula("run lenet.onnx --batch 4 --advise --timing-only --no-cpu-reference --json")->out, 0, NULL);
+      tegula("run lenet.onnx --batch 4 --dram simple --advise --timing-only --no-cpu-reference --json")->out,
+      0, NULL);
   const json_t *advice = json_object_get(report, "advice"), *first = json_array_get(advice, 0);
   double cycles = field(report, "cycles"), before = INFINITY;
   EXPECT(json_array_size(advice) == 3);
@@ -699,8 +700,10 @@ TG_TEST(command, advice_is_simulated) {
   const char *change = json_string_value(json_object_get(first, "change"));
   ASSERT(change && strchr(change, '='));
   json_t *tried = json_loads(
-      tegula("run lenet.onnx --batch 4 --set %s --timing-only --no-cpu-reference --json", change)->out, 0,
-      NULL);
+      tegula("run lenet.onnx --batch 4 --dram simple --set %s --timing-only --no-cpu-reference --json",
+             change)
+          ->out,
+      0, NULL);
   EXPECT_EQ(field(tried, "cycles"), field(first, "cycles"));
   json_t *chain = json_object_get(json_object_get(report, "first_cause"), "chain");
   EXPECT(json_array_size(chain) >= 2);
