@@ -365,7 +365,7 @@ static tg_status emit_phase(tg_compile *c, const tg_kernel *kernel, int64_t phas
   e.nested = e.t.parts > 1 && e.t.chunks > 1 && !tg_gemm_unrolls(&e.t);
   set_loops(&e);
   tg_gemm_list_stages(c->m, e.g, &e.t, &e.stages);
-  if (tg_gemm_b_in_blocks(c->m, e.g, &e.t)) tg_gemm_order_b(c, e.g, &e.t);
+  if (tg_gemm_b_in_blocks(e.g, &e.t)) tg_gemm_order_b(c, e.g, &e.t);
   const char *name = tg_kernel_name(c, kernel);
   for (int64_t product = 0; product < e.g->products; product++)
     for (e.strip = 0; e.strip < tg_gemm_strips(&e.t); e.strip++) {

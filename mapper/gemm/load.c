@@ -216,7 +216,7 @@ static void load_b(emission *e, tg_queue *queue, uint32_t r, uint32_t col, uint3
     if (!tg_gemm_strips_columns(&e->t))
       (transposed ? load->m_delta : load->k_delta)[e->n_k_level] = tg_gemm_col_delta(e);
   }
-  if (tg_gemm_b_in_blocks(e->b.m, g, &e->t)) set_run(e, load, r, col);
+  if (tg_gemm_b_in_blocks(g, &e->t)) set_run(e, load, r, col);
   if (!transposed && columns_of(e, r, col) < e->t.nt) leave_out_columns(e, load, columns_of(e, r, col));
   load->convert = g->b_convert;
 }

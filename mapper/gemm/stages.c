@@ -134,7 +134,7 @@ static double block_of_a(const list *s, double k) {
 static double block_of_b(const list *s, double k) {
   const tg_gemm *g = s->g;
   const tg_gemm_tiling *t = s->t;
-  if (tg_gemm_b_in_blocks(s->m, g, t)) {
+  if (tg_gemm_b_in_blocks(g, t)) {
     double z = tg_value_bytes_each(g->b);
     return port_cycles(s, 1, k * t->nt * z, 0, z);
   }

@@ -48,7 +48,7 @@ static bool may_prefetch(const tg_gemm_tiling *t) {
          (!t->resident || t->chunks == 1);
 }
 
-/* Loads are what a product that comes out turned waits for, so that of two tilings alike it has the one that is ahead. */
+/* Loads are what a product that comes out turned waits for: of two tilings alike it has the one that is ahead. */
 static void consider_prefetch(search *s, tg_gemm_tiling t, tg_resident resident) {
   t.resident = resident;
   bool may = may_prefetch(&t);

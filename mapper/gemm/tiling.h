@@ -105,9 +105,8 @@ static inline uint32_t tg_gemm_b_mates(const tg_gemm_tiling *t) {
 
 /* Does B lie in the order in which its blocks are loaded, block by block of columns, of which the last one may have
  * fewer? Each chunk is one run then, where rows of a block would touch atoms that they do not fill. */
-static inline bool tg_gemm_b_in_blocks(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t) {
+static inline bool tg_gemm_b_in_blocks(const tg_gemm *gemm, const tg_gemm_tiling *t) {
   int64_t each = tg_mx_element_bytes(gemm->format);
-  (void)m;
   return gemm->b_alone && !gemm->b_transposed && t->split == TG_SPLIT_COLUMNS && !t->paired &&
          (t->nt * each % 64 || gemm->n * each % 64) && (t->passes_n == 1 || gemm->n % t->nt == 0) &&
          gemm->k * gemm->n < 1 << 24;
