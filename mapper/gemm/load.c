@@ -164,8 +164,10 @@ static void set_run(const emission *e, tg_agcu_instr *load, uint32_t r, uint32_t
   load->rows = 1;
   load->take = (int64_t)e->t.kc * e->t.nt;
   for (int d = 0; d < 3; d++) load->m_radix[d] = load->k_radix[d] = 1;
-  load->k_radix[2] = g->k * g->n;
+  load->k_radix[1] = tg_div_up(g->n, e->t.nt);
+  load->k_radix[2] = g->k * e->t.nt;
   memset(load->stride, 0, sizeof load->stride);
+  load->stride[4] = g->k * e->t.nt * z;
   load->stride[5] = tg_value_bytes_each(g->b);
   load->m_first = 0;
   memset(load->m_delta, 0, sizeof load->m_delta);

@@ -104,12 +104,12 @@ static inline uint32_t tg_gemm_b_mates(const tg_gemm_tiling *t) {
 }
 
 /* Does B lie in the order in which its blocks are loaded, block by block of columns, of which the last one may have
- * fewer? Each chunk is one run then, where rows of a block would touch atoms that they do not fill. */
+ * fewer? Each chunk is one run then: no row of a block touches an atom that it does not fill, and a port reads rows of
+ * the device from end to end. */
 static inline bool tg_gemm_b_in_blocks(const tg_gemm *gemm, const tg_gemm_tiling *t) {
-  int64_t each = tg_mx_element_bytes(gemm->format);
   return gemm->b_alone && !gemm->b_transposed && t->split == TG_SPLIT_COLUMNS && !t->paired &&
-         (t->nt * each % 64 || gemm->n * each % 64) && (t->passes_n == 1 || gemm->n % t->nt == 0) &&
-         gemm->k * gemm->n < 1 << 24;
+         (t->passes_n == 1 || gemm->n % t->nt == 0) && gemm->k * t->nt < 1 << 24 &&
+         gemm->k * gemm->n < INT64_C(1) << 31;
 }
 /* Stationary blocks of a group of 2P columns: in formats whose blocks are half as wide, the second half of an only
  * group may have no columns. */
