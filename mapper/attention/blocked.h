@@ -45,6 +45,10 @@ typedef struct tg_blocked {
 
 /* Are the scores computed here? */
 static inline bool tg_blocked_multiplies(const tg_blocked *a) { return a->kernel->scores != NULL; }
+/* The context of AGCUs that loads operands: where the scores are loaded themselves, that which no queries and keys need. */
+static inline uint8_t tg_blocked_operands_context(const tg_blocked *a) {
+  return tg_blocked_multiplies(a) ? TG_CTX_PROLOGUE : TG_CTX_LOAD;
+}
 static inline uint32_t tg_blocked_chunk(const tg_blocked *a) { return a->block / a->chunks; }
 static inline uint32_t tg_blocked_width(const tg_params *m, const tg_blocked *a) {
   return (uint32_t)tg_round_up(a->context.n, tg_lanes(m));

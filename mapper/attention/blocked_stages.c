@@ -75,8 +75,8 @@ static void add_loads(const list *s, tg_seat side) {
   add_load(s, side, TG_BLOCKED_LOAD_VALUES, TG_CTX_AUX, TG_BLOCKED_NEST_VALUES, true, longest,
            shared_tiles * block_cycles(s, &a->v, !a->context.b_transposed));
   if (a->operand_count)
-    add_load(s, side, TG_BLOCKED_LOAD_OPERANDS, TG_CTX_PROLOGUE, TG_BLOCKED_NEST_OPERANDS, true,
-             longest * (uint32_t)a->operand_count, own_tiles * tg_blocked_operands_cycles(m, a));
+    add_load(s, side, TG_BLOCKED_LOAD_OPERANDS, tg_blocked_operands_context(a), TG_BLOCKED_NEST_OPERANDS,
+             true, longest * (uint32_t)a->operand_count, own_tiles * tg_blocked_operands_cycles(m, a));
   tg_stage results = {.kind = TG_BLOCKED_STORE,
                       .seat = (uint8_t)side,
                       .context = TG_CTX_STORE,

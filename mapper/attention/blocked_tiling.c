@@ -87,7 +87,7 @@ bool tg_tile_blocked(const tg_compile *c, tg_blocked *a) {
   const tg_params *m = c->m;
   tg_blocked best = *a;
   best.copies = 0;
-  if (a->operand_count && m->agcu_contexts <= TG_CTX_PROLOGUE) return false;
+  if (a->operand_count && tg_blocked_operands_context(a) >= m->agcu_contexts) return false;
   for (a->group = 1; a->group <= m->cols; a->group++)
     if (m->cols % a->group == 0) consider_group(c, *a, &best);
   a->group = tg_tiles(m);

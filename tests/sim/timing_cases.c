@@ -521,8 +521,8 @@ const timing_case timing_cases[] = {
      "tile 0\n"
      "tx send dir=1 flits=8 src_inner=8 dst_base=504 dst_inner=8 dst_mask=1\n"
      "invoke 0 \"i\"\n",
-     "tile 0 tx 0: 48-57\n"
-     "cycles 63\n"},
+     "tile 0 tx 0: 48-58\n"
+     "cycles 64\n"},
     /* 254 and the increment of a burst */
     {"a_burst_makes_255",
      "arch tiny\n"
@@ -532,8 +532,8 @@ const timing_case timing_cases[] = {
      "tile 1\n"
      "sem 7=254\n"
      "invoke 0 \"i\"\n",
-     "tile 0 tx 0: 48-53\n"
-     "cycles 59\n"},
+     "tile 0 tx 0: 48-54\n"
+     "cycles 60\n"},
 };
 
 const size_t timing_case_count = sizeof timing_cases / sizeof *timing_cases;
@@ -613,7 +613,7 @@ const fault_case fault_cases[] = {
      0,
      {"cycle 53: tile 0,0: vx (loads) and tx own bank 1 at once"},
      {"cycle 54", "tile 0 (0,0)", "vx load and tx own bank 1"}},
-    /* bursts granted at 65 and 129; the second reads bank 0, which vx owns from 124 on */
+    /* bursts granted at 65 and 129, known a cycle later; the second reads bank 0, which vx owns from 124 on */
     {"second_burst",
      "arch tiny\n"
      "section \"s\"\n"
@@ -623,8 +623,8 @@ const fault_case fault_cases[] = {
      "tx send src_inner=64 src_base=128 src_stride=-128 dst_inner=200 flits=66 dst_mask=4\n"
      "invoke 0 \"i\"\n",
      0,
-     {"cycle 130: tile 0,0: vx (loads) and tx own bank 0 at once"},
-     {"cycle 131", "tile 0 (0,0)", "vx load and tx own bank 0"}},
+     {"cycle 131: tile 0,0: vx (loads) and tx own bank 0 at once"},
+     {"cycle 132", "tile 0 (0,0)", "vx load and tx own bank 0"}},
     {"overflow",
      "arch tiny\n"
      "section \"s\"\n"
@@ -643,7 +643,7 @@ const fault_case fault_cases[] = {
      "invoke 0 \"i\"\n",
      0,
      {"cycle 48: tile 0,0 tx pc 0: source reaches row 2048 of 2048"},
-     {"cycle 55", "tile 0 (0,0)", "tx: a row outside the scratchpad"}},
+     {"cycle 56", "tile 0 (0,0)", "tx: a row outside the scratchpad"}},
     {"deadlock",
      "arch tiny\n"
      "section \"s\"\n"
@@ -678,8 +678,8 @@ const fault_case fault_cases[] = {
      "tx send dir=1 src_base=256 src_inner=200 dst_inner=200 flits=4 dst_mask=2\n"
      "invoke 0 \"i\"\n",
      0,
-     {"cycle 52: tile 0,0: vx (loads) and the west lane own bank 0 at once"},
-     {"cycle 53", "tile 0 (0,0)", "vx load and lane west own bank 0"}},
+     {"cycle 53: tile 0,0: vx (loads) and the west lane own bank 0 at once"},
+     {"cycle 54", "tile 0 (0,0)", "vx load and lane west own bank 0"}},
     {"south_lane",
      "arch tiny\n"
      "section \"s\"\n"
@@ -689,8 +689,8 @@ const fault_case fault_cases[] = {
      "vx vop row_count=1,1,1 j_count=1,1 rows=1 s0_kind=2 s0_banks=1\n"
      "invoke 0 \"i\"\n",
      0,
-     {"cycle 52: tile 1,0: vx (loads) and the south lane own bank 0 at once"},
-     {"cycle 53", "tile 2 (1,0)", "vx load and lane south own bank 0"}},
+     {"cycle 53: tile 1,0: vx (loads) and the south lane own bank 0 at once"},
+     {"cycle 54", "tile 2 (1,0)", "vx load and lane south own bank 0"}},
     {"north_lane",
      "arch tiny\n"
      "section \"s\"\n"
@@ -700,8 +700,8 @@ const fault_case fault_cases[] = {
      "tx send dir=3 src_base=256 src_inner=200 dst_inner=200 flits=4 dst_mask=2\n"
      "invoke 0 \"i\"\n",
      0,
-     {"cycle 52: tile 0,0: vx (loads) and the north lane own bank 0 at once"},
-     {"cycle 53", "tile 0 (0,0)", "vx load and lane north own bank 0"}},
+     {"cycle 53: tile 0,0: vx (loads) and the north lane own bank 0 at once"},
+     {"cycle 54", "tile 0 (0,0)", "vx load and lane north own bank 0"}},
     /* visible at 49 + 2 + 1 + 4 */
     {"overflow_by_a_burst",
      "arch tiny\n"
@@ -712,8 +712,8 @@ const fault_case fault_cases[] = {
      "sem 7=255\n"
      "invoke 0 \"i\"\n",
      0,
-     {"cycle 56: semaphore 7 of tile 0,1 is above 255"},
-     {"cycle 56", "tile 1 (0,1)", "semaphore 7 is above 255"}},
+     {"cycle 57: semaphore 7 of tile 0,1 is above 255"},
+     {"cycle 57", "tile 1 (0,1)", "semaphore 7 is above 255"}},
     {"overflow_from_afar",
      "arch tiny\n"
      "section \"s\"\n"
