@@ -30,7 +30,7 @@ LAYERS = """
 # fusion asks classes of kernels, not those who compute them.
 ONLY = {"mapper/fusion": ("mapper/kernel/",)}
 # Agents of the chip that wake each other, by design: what one does in a cycle the others see later (sim/systemc/README.md).
-AGENTS = {"sim/systemc/%s.c" % name for name in ("agcu", "bank", "chip", "compute", "device", "lane", "unit")}
+AGENTS = {"sim/systemc/%s.c" % name for name in ("agcu", "bank", "chip", "compute", "device", "lane", "posts", "unit")}
 # What a folder offers to its own rooms, too.
 INTERFACES = ("mapper/mapper.h",)
 

@@ -8,17 +8,10 @@
 
 /* ---- time ---- */
 
-static uint64_t begin_of(const tg_controller *m, uint64_t cycle) {
-  return TG_DRAM_EPOCH + cycle * 1000000 / m->clock;
-}
-/* The first cycle that begins at `time` or later. */
-static uint64_t cycle_from(const tg_controller *m, uint64_t time) {
-  return ((time - TG_DRAM_EPOCH) * m->clock + 999999) / 1000000;
-}
 static void set_cycle(tg_controller *m, uint64_t cycle) {
-  m->begin = cycle == m->cycle + 1 ? m->end : begin_of(m, cycle);
+  m->begin = cycle == m->cycle + 1 ? m->end : tg_cycle_begin(m, cycle);
   m->cycle = cycle;
-  m->end = m->period ? m->begin + m->period : begin_of(m, cycle + 1);
+  m->end = m->period ? m->begin + m->period : tg_cycle_begin(m, cycle + 1);
 }
 
 /* ---- life ---- */
@@ -61,8 +54,8 @@ void tg_controller_destroy(tg_controller *m) {
 
 void tg_controller_reset(tg_controller *m) {
   m->cycle = 0;
-  m->begin = begin_of(m, 0);
-  m->end = begin_of(m, 1);
+  m->begin = tg_cycle_begin(m, 0);
+  m->end = tg_cycle_begin(m, 1);
   m->fresh = m->stale = m->full = 0;
   m->asked = (channel_set){{0}};
   m->soonest = TG_DRAM_NEVER;
@@ -79,31 +72,6 @@ void tg_controller_reset(tg_controller *m) {
     set_add(&m->room[0], c);
     set_add(&m->room[1], c);
   }
-}
-
-/* ---- arrivals ---- */
-
-/* Pieces arrive in order, one a cycle, a cycle after they were sent at the earliest. */
-static void settle(tg_controller *m, uint32_t number) {
-  port *p = &m->port[number];
-  while (p->known != p->sent) {
-    piece *next = &p->pieces[p->known & (m->pieces - 1)];
-    if (next->left) return;
-    if (next->done <= next->sent) next->done = next->sent + 1;
-    if (next->done <= p->arrival) next->done = p->arrival + 1;
-    p->arrival = next->done;
-    p->known++;
-    m->host.arrived(m->host.user, number, p->arrival);
-  }
-}
-
-void tg_controller_complete(tg_controller *m, uint32_t number, uint32_t which, uint32_t accesses,
-                            uint64_t time) {
-  piece *own = &m->port[number].pieces[which & (m->pieces - 1)];
-  uint64_t cycle = cycle_from(m, time + m->device.controller);
-  if (own->done < cycle) own->done = cycle;
-  own->left -= accesses;
-  if (!own->left) settle(m, number);
 }
 
 /* ---- ports ---- */
@@ -160,7 +128,7 @@ void tg_controller_send(tg_controller *m, uint32_t number, uint64_t address, uin
   note_count(m, number);
   if (write) return;
   p->pieces[p->sent++ & (m->pieces - 1)] = (piece){.sent = m->cycle, .left = count * m->accesses};
-  if (!count) settle(m, number);
+  if (!count) tg_controller_settle(m, number);
 }
 
 /* Decisions of this cycle. */
@@ -185,8 +153,8 @@ static void decide(tg_controller *m) {
 
 /* The cycle in which a time lies. */
 static uint64_t cycle_of(const tg_controller *m, uint64_t time) {
-  uint64_t cycle = cycle_from(m, time);
-  return begin_of(m, cycle) > time ? cycle - 1 : cycle;
+  uint64_t cycle = tg_cycle_from(m, time);
+  return tg_cycle_begin(m, cycle) > time ? cycle - 1 : cycle;
 }
 
 void tg_controller_advance(tg_controller *m, uint64_t cycle) {
@@ -237,5 +205,5 @@ uint64_t tg_controller_drain(tg_controller *m) {
   while (tg_controller_next(m) != UINT64_MAX) tg_controller_advance(m, tg_controller_next(m));
   for (uint32_t i = 0; i < m->device.channels; i++)
     if (m->channel[i].written > last) last = m->channel[i].written;
-  return last > TG_DRAM_EPOCH ? cycle_from(m, last) - 1 : 0;
+  return last > TG_DRAM_EPOCH ? tg_cycle_from(m, last) - 1 : 0;
 }

@@ -104,6 +104,17 @@ static inline void note_decision(tg_controller *m, const tg_channel *c) {
   if (c->decide < m->soonest) m->soonest = c->decide;
 }
 
+/* Cycles of the array around the channels' picoseconds: when one begins, and the first that begins at `time` or later. */
+static inline uint64_t tg_cycle_begin(const tg_controller *m, uint64_t cycle) {
+  return TG_DRAM_EPOCH + cycle * 1000000 / m->clock;
+}
+static inline uint64_t tg_cycle_from(const tg_controller *m, uint64_t time) {
+  return ((time - TG_DRAM_EPOCH) * m->clock + 999999) / 1000000;
+}
+
+/* What the host is told of a port's loads that are complete: pieces arrive in order, one a cycle, a cycle after they were
+ * sent at the earliest. */
+void tg_controller_settle(tg_controller *m, uint32_t port);
 /* So many accesses of a piece of the port's loads have their data from `time` on. */
 void tg_controller_complete(tg_controller *m, uint32_t port, uint32_t piece, uint32_t accesses,
                             uint64_t time);
