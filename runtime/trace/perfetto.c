@@ -7,6 +7,7 @@
 #include "runtime/json_text.h"
 #include "runtime/trace/writer.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +17,7 @@ enum { FIRST_COUNTER = 1000 /* below threads */ };
 enum { EXPLICIT_CHILDREN = 3, EXPLICIT_PROCESSES = 1 };                /* orders of tracks */
 enum { STATE_CLEARED = 1, NEEDS_STATE = 2 };                           /* sequence_flags */
 enum { VALUES = 24, ENTRIES = 16, ITEMS = 4, NEW = VALUES + ENTRIES }; /* of a slice at most */
-enum { PACKET_TAG = 1 << 3 | 2 /* Trace.packet, of a length */, VARINT_BYTES = 10, MOST_BYTES = 1 << 28 };
+enum { PACKET_TAG = 1 << 3 | 2 /* Trace.packet, of a length */, VARINT_BYTES = 10, MOST_BYTES = 1 << 26 };
 
 typedef Tegula__Trace__DebugAnnotation annotation;
 
@@ -260,6 +261,7 @@ static void begin_slice(tg_trace_writer *w, const tg_slice *s) {
 
 /* A new value of the slice, or of its group. */
 static annotation *value_of(tg_trace_writer *w, const char *key) {
+  assert(w->value_count < VALUES && w->entry_count < ENTRIES);
   annotation *value = w->grouped ? &w->entries[w->entry_count] : &w->values[w->value_count];
   tegula__trace__debug_annotation__init(value);
   if (w->grouped)
@@ -285,6 +287,7 @@ static void text(tg_trace_writer *w, const char *key, const char *text) {
 
 static void list(tg_trace_writer *w, const char *key, const uint32_t *values, int count) {
   annotation *value = value_of(w, key);
+  assert(count <= ITEMS);
   for (int i = 0; i < count; i++) {
     annotation *item = w->item_pointers[i] = &w->items[i];
     tegula__trace__debug_annotation__init(item);
@@ -403,12 +406,12 @@ static size_t next_packet(FILE *in, uint8_t **bytes, size_t *capacity) {
 
 /* The only value that is a text of its own. */
 static json_t *summary_of(const uint8_t *bytes, size_t size) {
-  Tegula__Trace__TracePacket *packet = tegula__trace__trace_packet__unpack(NULL, size, bytes);
+  Tegula__Trace__SummaryPacket *packet = tegula__trace__summary_packet__unpack(NULL, size, bytes);
   json_t *summary = NULL;
   if (packet && packet->track_event && packet->track_event->n_debug_annotations == 1 &&
       packet->track_event->debug_annotations[0]->string_value)
     summary = json_loads(packet->track_event->debug_annotations[0]->string_value, 0, NULL);
-  tegula__trace__trace_packet__free_unpacked(packet, NULL);
+  tegula__trace__summary_packet__free_unpacked(packet, NULL);
   return summary;
 }
 

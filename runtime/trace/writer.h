@@ -29,7 +29,8 @@ typedef struct tg_trace_format {
   void (*process)(tg_trace_writer *w, uint32_t pid, uint32_t order, const char *name);
   /* `copy`: number of the thread among those of one name, from 0 on. Threads are in the order of their numbers. */
   void (*thread)(tg_trace_writer *w, tg_track at, const char *name, uint32_t copy);
-  /* begin_slice, values in any number, end_slice. A group is a value that has values. */
+  /* begin_slice, values in any number, end_slice. A group is a value that has values. A slice
+   * has at most one list and one group. */
   void (*begin_slice)(tg_trace_writer *w, const tg_slice *slice);
   void (*number)(tg_trace_writer *w, const char *key, uint64_t value);
   void (*text)(tg_trace_writer *w, const char *key, const char *value);

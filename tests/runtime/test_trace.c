@@ -348,6 +348,42 @@ TG_TEST(trace, of_perfetto_says_what_that_of_chrome_says) {
   tg_arena_release(&arena);
 }
 
+/* Field `field` of what stands from `at` to `end`, in front of it. */
+static uint8_t *wrap(uint8_t *at, const uint8_t *end, int field) {
+  size_t size = (size_t)(end - at);
+  *--at = (uint8_t)(size >> 14 & 0x7f);
+  *--at = (uint8_t)(size >> 7 | 0x80);
+  *--at = (uint8_t)(size | 0x80);
+  *--at = (uint8_t)(field << 3 | 2);
+  return at;
+}
+
+/* Values of values, 20 000 deep, in the last packet: no summary, and no end of the stack. */
+TG_TEST(trace, that_nests_without_bound_is_refused) {
+  enum {
+    LEVELS = 20000,
+    PACKET = 1,
+    TRACK_EVENT = 11,
+    ANNOTATIONS = 4,
+    ENTRIES = 11,
+    SIZE = 4 * (LEVELS + 3)
+  };
+  tg_arena arena = {0};
+  tg_diag diag = {""};
+  uint8_t *bytes = TG_NEW_ARRAY(&arena, uint8_t, SIZE), *end = bytes + SIZE, *at = end;
+  for (int level = 0; level < LEVELS; level++) at = wrap(at, end, ENTRIES);
+  at = wrap(wrap(wrap(at, end, ANNOTATIONS), end, TRACK_EVENT), end, PACKET);
+  EXPECT(at == bytes);
+  const char *path = in_dir(&arena, "deep.pftrace");
+  FILE *file = fopen(path, "wb");
+  EXPECT_EQ(fwrite(bytes, 1, SIZE, file), SIZE);
+  fclose(file);
+  json_t *summary = NULL;
+  EXPECT_EQ(tg_trace_summary(path, &summary, &diag), TG_INVALID);
+  EXPECT_HAS(diag.message, "is no trace that tegula wrote");
+  tg_arena_release(&arena);
+}
+
 TG_TEST(trace, a_fault_leaves_a_complete_trace) {
   tg_arena arena = {0};
   tg_diag diag = {""};
