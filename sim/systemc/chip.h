@@ -251,6 +251,7 @@ typedef struct tg_chip {
   bool waiting;      /* for `begin` */
   bool ended;        /* ... because an invocation ended */
   bool stopped;      /* the run is over, one way or the other */
+  uint32_t credits;  /* so far, to lose some of by a defect */
   uint64_t fault_at; /* earliest fault found */
   tg_diag fault;
   tg_actions *actions;    /* of the invocation */

@@ -16,7 +16,7 @@ enum { RTL_NONE = 255 };
   "const %c: f32[41] = seeded(8, 1)\n%m = MatMul(%a, %b) @0\n%s = Add(%m, %c) @1\n%y = Relu(%s) @2\n"        \
   "output \"y\" %y: f32\n"
 /* K is so long that neither operand stays, and credits are used again; in the other each wait is needed. */
-#define LONG_PRODUCT  PRODUCT(29, 411)
+#define LONG_PRODUCT  PRODUCT(37, 411)
 #define SHORT_PRODUCT PRODUCT(37, 70)
 
 /* Two bursts to the store memory of AGCU 0 at once: the second waits until segment 0 is free. */

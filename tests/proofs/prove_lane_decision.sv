@@ -5,7 +5,7 @@
 // planted: lane_arbiter.sv: if (hops < hold) eligible[i] = 1'b0; => if (hops <= hold && hold != '0) eligible[i] = 1'b0;
 // planted: lane_arbiter.sv: if (seen_q[i] && seen_q[j]) older[i][j] = older_q[i][j]; => if (seen_q[i] && seen_q[j]) older[i][j] = i < j;
 // planted: lane_arbiter.sv: older[i][j] = seen_q[i] || (!seen_q[j] && i < j); => older[i][j] = seen_q[i] || (!seen_q[j] && i > j);
-// planted: lane_arbiter.sv: + request_i[i].len - 7'd1; => + request_i[i].len;
+// planted: lane_arbiter.sv: request_i[i*RequestBits+:7] - 7'd1; => request_i[i*RequestBits+:7];
 module decision_checks #(
   parameter bit Descending = 1'b0
 ) (
