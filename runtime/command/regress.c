@@ -406,7 +406,7 @@ static tg_status other_side(regress *r, size_t index, tg_side *out, json_t **out
     *out = side_of("baseline", entry);
     return entry ? TG_OK
                  : tg_fail(diag(r), TG_INVALID,
-                           "%s has no baseline to compare with: give --against TRACE.json or a case",
+                           "%s has no baseline to compare with: give --against a trace or a case",
                            r->suite.cases[index].id);
   }
   size_t other = find_case(r, against);
