@@ -12,10 +12,11 @@ tg_storage tg_value_storage(const tg_value *value) {
 }
 
 tg_dram_tensor *tg_place_of(const tg_compile *c, const tg_value *value) {
+  static tg_dram_tensor anywhere = {.storage = TG_STORE_FP32}; /* of a value that has no place yet */
   const tg_place *place = &c->places[value->index];
   if (place->root) place = &c->places[place->root->index];
   if (place->view) return &place->view->tensor;
-  return &c->program->tensors[place->tensor];
+  return place->tensor < 0 ? &anywhere : &c->program->tensors[place->tensor];
 }
 
 bool tg_is_scalar_constant(const tg_value *value) {
