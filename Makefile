@@ -6,12 +6,14 @@
 #   make mutation  faults in the RTL and in the rules of SystemC: do the tests notice? (tests/rtl/mutate.py; a part of them, in minutes:
 #                  make mutation MUTATION="--sample 40 --seed 3")
 BUILD ?= build
+# Kernels that a test has compiled need not be compiled by the next.
+export TEGULA_CODE_CACHE = $(abspath $(BUILD))/code
 GENERATE = cmake -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo $(CMAKE_FLAGS)
 
 .PHONY: all demo test test-long area timing mutation sanitize sanitize-build fuzz fuzz-build lint format install packages clean
 
 # ctest,FOLDER,OPTIONS: runs tests, then says how many were skipped and why, and which took long.
-ctest = ctest --test-dir $(1) --output-on-failure --no-tests=error --output-junit tests.xml $(2); \
+ctest = mkdir -p $(TEGULA_CODE_CACHE); ctest --test-dir $(1) --output-on-failure --no-tests=error --output-junit tests.xml $(2); \
   status=$$?; tests/summary.py $(1)/tests.xml; exit $$status
 
 all: $(BUILD)/build.ninja

@@ -44,7 +44,10 @@ static void man_overview(FILE *out, const char *version) {
   }
   fputs(".SH EXIT STATUS\n0 done; 1 a comparison failed; 2 bad usage or bad input, one line on standard "
         "error says what "
-        "and where; 3 the simulated machine faulted.\n",
+        "and where; 3 the simulated machine faulted.\n"
+        ".SH ENVIRONMENT\n.TP\n.B TEGULA_CODE_CACHE\nA folder, which has to exist, that keeps the machine "
+        "code of kernels between runs; what is "
+        "in it may be deleted at any time. Whoever may write there decides what code runs.\n",
         out);
 }
 

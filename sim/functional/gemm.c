@@ -151,6 +151,26 @@ tg_gemm_plan *tg_gemm_plan_create(const tg_params *m, const tg_mx_instr *in, con
   return plan;
 }
 
+/* The first unit behind `first` that does not share its A. */
+static uint32_t end_of_shared_a(const tg_gemm_plan *plan, uint32_t first) {
+  int64_t a = plan->columns[plan->units[first].column].a;
+  uint32_t last = first + 1;
+  while (last < plan->unit_count && plan->columns[plan->units[last].column].a == a) last++;
+  return last;
+}
+
+void tg_gemm_plan_needs(const tg_gemm_plan *plan, bool rounding, tg_gemm_needs *needs) {
+  tg_gemm_needs *wide = &needs[log2_of(plan->v)];
+  needs[log2_of(plan->w)].formats |= 1u << plan->in->format;
+  wide->rounding |= rounding;
+  for (uint32_t first = 0, last; first < plan->unit_count; first = last) {
+    last = end_of_shared_a(plan, first);
+    if (last - first >= plan->block_units) wide->units |= 1u << (plan->block_units - 1);
+    uint32_t rest = (last - first) % plan->block_units;
+    if (rest) wide->units |= 1u << (rest - 1);
+  }
+}
+
 void tg_gemm_plan_destroy(tg_gemm_plan *plan) {
   if (!plan) return;
   free(plan->columns);
@@ -353,8 +373,7 @@ void tg_gemm_plan_run(const tg_gemm_plan *plan, tg_machine_state *state, uint32_
   r.pad = state->tiles[tile].pad;
   r.acc = (float *)(void *)state->tiles[tile].acc;
   for (uint32_t first = 0, last; first < plan->unit_count; first = last) {
-    int64_t a = plan->columns[plan->units[first].column].a;
-    for (last = first + 1; last < plan->unit_count && plan->columns[plan->units[last].column].a == a;) last++;
+    last = end_of_shared_a(plan, first);
     for (r.m0 = 0; r.m0 < r.g.m; r.m0 += TG_GEMM_MC) {
       r.rows = r.g.m - r.m0 < TG_GEMM_MC ? r.g.m - r.m0 : TG_GEMM_MC;
       all_k(&r, first, last);

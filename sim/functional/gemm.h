@@ -2,8 +2,8 @@
 #ifndef TEGULA_FUNCTIONAL_GEMM_H
 #define TEGULA_FUNCTIONAL_GEMM_H
 
+#include "sim/functional/code.h"
 #include "sim/functional/exec.h"
-#include "sim/functional/jit.h"
 
 enum {
   TG_GEMM_MAX_UNITS = 3, /* vectors across a register block */
@@ -34,17 +34,25 @@ typedef struct tg_gemm_blocking {
 } tg_gemm_blocking;
 tg_gemm_blocking tg_gemm_blocking_of_host(void);
 
-/* Module text of the functions for vectors of `lanes`, and their addresses once compiled. */
-void tg_gemm_emit(tg_text *text, const tg_gemm_blocking *blocking, uint32_t lanes, uint32_t acc_lanes);
-tg_status tg_gemm_lookup(tg_jit *jit, const tg_gemm_blocking *blocking, uint32_t lanes,
-                         tg_gemm_kernels *out_kernels, tg_diag *diag);
+/* Which of them are called. */
+typedef struct tg_gemm_needs {
+  uint32_t units;   /* bit u: micro[u] */
+  uint32_t formats; /* bit f: widen[f] */
+  bool rounding;
+} tg_gemm_needs;
+/* Compiles the functions for vectors of `lanes` that are needed; others stay as they were. `codes` holds them. */
+tg_status tg_gemm_compile(const tg_gemm_blocking *blocking, uint32_t lanes, uint32_t acc_lanes,
+                          const tg_gemm_needs *needs, tg_codes *codes, tg_gemm_kernels *out_kernels,
+                          tg_diag *diag);
 
 /* Shape of one GEMM instruction, the same for all its executions. */
 typedef struct tg_gemm_plan tg_gemm_plan;
-/* NULL if the instruction is too irregular: run the reference. `kernels`: by log2 of the vector length. */
+/* NULL if the instruction is too irregular: run the reference. `kernels`, by log2 of the vector length, are called when the plan is run. */
 tg_gemm_plan *tg_gemm_plan_create(const tg_params *params, const tg_mx_instr *in,
                                   const tg_gemm_blocking *blocking, const tg_gemm_kernels *kernels);
 void tg_gemm_plan_destroy(tg_gemm_plan *plan);
+/* Adds what the plan calls to `needs`, by log2 of the vector length; `rounding`: some execution rounds at K tiles. */
+void tg_gemm_plan_needs(const tg_gemm_plan *plan, bool rounding, tg_gemm_needs *needs);
 void tg_gemm_plan_run(const tg_gemm_plan *plan, tg_machine_state *state, uint32_t tile,
                       const tg_execution *x);
 

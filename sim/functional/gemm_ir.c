@@ -4,6 +4,7 @@
 #include "sim/machine/mx_shape.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 tg_gemm_blocking tg_gemm_blocking_of_host(void) {
@@ -80,10 +81,8 @@ static void results(tg_text *t, uint32_t rows, uint32_t units, uint32_t v, uint3
 static void emit_micro(tg_text *t, const tg_gemm_blocking *blocking, uint32_t units, uint32_t v,
                        uint32_t acc_lanes) {
   uint32_t rows = blocking->rows;
-  tg_text_add(
-      t,
-      "define void @micro_%u_%u(ptr noalias %%a, ptr noalias %%b, ptr noalias %%c, i64 %%n, i8 %%init) {\n",
-      v, units);
+  tg_text_add(t, "define void @" TG_KERNEL
+                 "(ptr noalias %%a, ptr noalias %%b, ptr noalias %%c, i64 %%n, i8 %%init) {\n");
   pointers(t, units);
   tg_text_add(t, "  %%zero = icmp ne i8 %%init, 0\n  br i1 %%zero, label %%start, label %%load\nload:\n");
   accumulators(t, rows, units, v, acc_lanes);
@@ -110,8 +109,7 @@ static void row_loop_end(tg_text *t) {
 }
 
 static void emit_widen(tg_text *t, uint32_t v, int format) {
-  tg_text_add(t, "define void @widen_%u_%d(ptr %%from, i64 %%fs, ptr %%to, i64 %%ts, i64 %%rows) {\n", v,
-              format);
+  tg_text_add(t, "define void @" TG_KERNEL "(ptr %%from, i64 %%fs, ptr %%to, i64 %%ts, i64 %%rows) {\n");
   row_loop(t);
   tg_text_add(
       t, "  %%fo = mul i64 %%i, %%fs\n  %%to1 = mul i64 %%i, %%ts\n"
@@ -126,7 +124,7 @@ static void emit_widen(tg_text *t, uint32_t v, int format) {
 }
 
 static void emit_round(tg_text *t, uint32_t v, uint32_t acc_lanes) {
-  tg_text_add(t, "define void @round_%u(ptr %%c, i64 %%rows, ptr %%hr, ptr %%hc) {\n", v);
+  tg_text_add(t, "define void @" TG_KERNEL "(ptr %%c, i64 %%rows, ptr %%hr, ptr %%hc) {\n");
   tg_text_add(t, "  %%col = load <%u x i32>, ptr %%hc, align 4\n", v);
   row_loop(t);
   tg_text_add(t, "  %%co = mul i64 %%i, %u\n  %%cp = getelementptr float, ptr %%c, i64 %%co\n", acc_lanes);
@@ -141,28 +139,35 @@ static void emit_round(tg_text *t, uint32_t v, uint32_t acc_lanes) {
   row_loop_end(t);
 }
 
-void tg_gemm_emit(tg_text *t, const tg_gemm_blocking *blocking, uint32_t v, uint32_t acc_lanes) {
-  for (uint32_t units = 1; units <= blocking->units; units++) emit_micro(t, blocking, units, v, acc_lanes);
-  for (int format = TG_FMT_FP32; format <= TG_FMT_TF32; format++) emit_widen(t, v, format);
-  emit_round(t, v, acc_lanes);
-}
-
-static tg_status find(tg_jit *jit, const char *what, uint32_t a, uint32_t b, void *out_function,
-                      tg_diag *diag) {
-  char name[64];
-  snprintf(name, sizeof name, b == UINT32_MAX ? "%s_%u" : "%s_%u_%u", what, a, b);
+/* Compiles what `text` holds, and empties it. */
+static tg_status compiled(tg_text *text, tg_codes *codes, void *out_function, tg_diag *diag) {
   void *address;
-  tg_status status = tg_jit_lookup(jit, name, &address, diag);
+  tg_status status = tg_codes_add(codes, text, &address, diag);
   if (!status) memcpy(out_function, &address, sizeof address);
   return status;
 }
 
-tg_status tg_gemm_lookup(tg_jit *jit, const tg_gemm_blocking *blocking, uint32_t v, tg_gemm_kernels *out,
-                         tg_diag *diag) {
-  tg_status status = find(jit, "round", v, UINT32_MAX, &out->round, diag);
-  for (uint32_t units = 1; !status && units <= blocking->units; units++)
-    status = find(jit, "micro", v, units, &out->micro[units - 1], diag);
-  for (uint32_t format = TG_FMT_FP32; !status && format <= TG_FMT_TF32; format++)
-    status = find(jit, "widen", v, format, &out->widen[format], diag);
+tg_status tg_gemm_compile(const tg_gemm_blocking *blocking, uint32_t v, uint32_t acc_lanes,
+                          const tg_gemm_needs *needs, tg_codes *codes, tg_gemm_kernels *out, tg_diag *diag) {
+  tg_text text = {0};
+  tg_status status = TG_OK;
+  for (uint32_t u = 0; !status && u < blocking->units; u++)
+    if (needs->units >> u & 1) {
+      tg_ir_declare(&text, v);
+      emit_micro(&text, blocking, u + 1, v, acc_lanes);
+      status = compiled(&text, codes, &out->micro[u], diag);
+    }
+  for (int format = TG_FMT_FP32; !status && format <= TG_FMT_TF32; format++)
+    if (needs->formats >> format & 1) {
+      tg_ir_declare(&text, v);
+      emit_widen(&text, v, format);
+      status = compiled(&text, codes, &out->widen[format], diag);
+    }
+  if (!status && needs->rounding) {
+    tg_ir_declare(&text, v);
+    emit_round(&text, v, acc_lanes);
+    status = compiled(&text, codes, &out->round, diag);
+  }
+  free(text.text);
   return status;
 }

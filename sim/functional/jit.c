@@ -5,14 +5,12 @@
 #include <llvm-c/LLJIT.h>
 #include <llvm-c/Orc.h>
 #include <llvm-c/Target.h>
+#include <llvm-c/TargetMachine.h>
+#include <pthread.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-struct tg_jit {
-  LLVMOrcLLJITRef lljit;
-};
 
 void tg_text_add(tg_text *t, const char *format, ...) {
   for (;;) {
@@ -38,17 +36,95 @@ static tg_status failed(LLVMErrorRef error, tg_diag *diag) {
   return TG_FAULT;
 }
 
-tg_status tg_jit_create(tg_jit **out_jit, tg_diag *diag) {
-  *out_jit = NULL;
-  if (LLVMInitializeNativeTarget() || LLVMInitializeNativeAsmPrinter())
-    return tg_fail(diag, TG_FAULT, "LLVM has no code generator for this host");
-  LLVMOrcJITTargetMachineBuilderRef host;
-  tg_status status = failed(LLVMOrcJITTargetMachineBuilderDetectHost(&host), diag);
-  if (status) return status;
+static void initialise(void) {
+  LLVMInitializeNativeTarget();
+  LLVMInitializeNativeAsmPrinter();
+}
+
+/* The host's target; NULL if LLVM has none. */
+static LLVMTargetRef host_target(const char *triple) {
+  static pthread_once_t once = PTHREAD_ONCE_INIT;
+  pthread_once(&once, initialise);
+  char *message = NULL;
+  LLVMTargetRef target = NULL;
+  if (LLVMGetTargetFromTriple(triple, &target, &message)) LLVMDisposeMessage(message);
+  return target;
+}
+
+static LLVMTargetMachineRef host_machine(void) {
+  char *triple = LLVMGetDefaultTargetTriple(), *cpu = LLVMGetHostCPUName(),
+       *features = LLVMGetHostCPUFeatures();
+  LLVMTargetRef target = host_target(triple);
+  LLVMTargetMachineRef machine =
+      target ? LLVMCreateTargetMachine(target, triple, cpu, features, LLVMCodeGenLevelDefault, LLVMRelocPIC,
+                                       LLVMCodeModelSmall)
+             : NULL;
+  LLVMDisposeMessage(triple);
+  LLVMDisposeMessage(cpu);
+  LLVMDisposeMessage(features);
+  return machine;
+}
+
+char *tg_jit_host(void) {
+  char *cpu = LLVMGetHostCPUName(), *features = LLVMGetHostCPUFeatures(), *host = NULL;
+  unsigned major, minor, patch;
+  LLVMGetVersion(&major, &minor, &patch);
+  if (asprintf(&host, "%u.%u.%u %s %s", major, minor, patch, cpu, features) < 0) host = NULL;
+  LLVMDisposeMessage(cpu);
+  LLVMDisposeMessage(features);
+  return host;
+}
+
+static tg_status emit(LLVMTargetMachineRef machine, LLVMModuleRef module, tg_object *out_object,
+                      tg_diag *diag) {
+  char *message = NULL;
+  LLVMMemoryBufferRef object;
+  if (LLVMTargetMachineEmitToMemoryBuffer(machine, module, LLVMObjectFile, &message, &object)) {
+    tg_fail(diag, TG_FAULT, "LLVM: %s", message);
+    LLVMDisposeMessage(message);
+    return TG_FAULT;
+  }
+  out_object->size = LLVMGetBufferSize(object);
+  out_object->bytes = malloc(out_object->size);
+  if (!out_object->bytes) tg_die("out of memory for generated code");
+  memcpy(out_object->bytes, LLVMGetBufferStart(object), out_object->size);
+  LLVMDisposeMemoryBuffer(object);
+  return TG_OK;
+}
+
+tg_status tg_jit_compile(const tg_text *text, const char *symbol, tg_object *out_object, tg_diag *diag) {
+  *out_object = (tg_object){0};
+  LLVMTargetMachineRef machine = host_machine();
+  if (!machine) return tg_fail(diag, TG_FAULT, "LLVM has no code generator for this host");
+  LLVMContextRef context = LLVMContextCreate();
+  LLVMMemoryBufferRef buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(text->text, text->length, "kernel");
+  LLVMModuleRef module = NULL;
+  char *message = NULL;
+  tg_status status = TG_OK;
+  if (LLVMParseIRInContext(context, buffer, &module, &message)) {
+    status = tg_fail(diag, TG_FAULT, "LLVM: %s", message);
+    LLVMDisposeMessage(message);
+  } else {
+    LLVMSetValueName2(LLVMGetNamedFunction(module, TG_KERNEL), symbol, strlen(symbol));
+    status = emit(machine, module, out_object, diag);
+    LLVMDisposeModule(module);
+  }
+  LLVMContextDispose(context);
+  LLVMDisposeTargetMachine(machine);
+  return status;
+}
+
+/* One for the process, made when the first object is linked. */
+static LLVMOrcLLJITRef linker;
+
+static tg_status make_linker(tg_diag *diag) {
+  LLVMTargetMachineRef machine = host_machine();
+  if (!machine) return tg_fail(diag, TG_FAULT, "LLVM has no code generator for this host");
   LLVMOrcLLJITBuilderRef builder = LLVMOrcCreateLLJITBuilder();
-  LLVMOrcLLJITBuilderSetJITTargetMachineBuilder(builder, host);
+  LLVMOrcLLJITBuilderSetJITTargetMachineBuilder(
+      builder, LLVMOrcJITTargetMachineBuilderCreateFromTargetMachine(machine));
   LLVMOrcLLJITRef lljit;
-  status = failed(LLVMOrcCreateLLJIT(&lljit, builder), diag);
+  tg_status status = failed(LLVMOrcCreateLLJIT(&lljit, builder), diag);
   if (status) return status;
   LLVMOrcDefinitionGeneratorRef process; /* fmaf and the like on hosts without the instruction */
   status = failed(LLVMOrcCreateDynamicLibrarySearchGeneratorForProcess(
@@ -59,41 +135,28 @@ tg_status tg_jit_create(tg_jit **out_jit, tg_diag *diag) {
     return status;
   }
   LLVMOrcJITDylibAddGenerator(LLVMOrcLLJITGetMainJITDylib(lljit), process);
-  *out_jit = calloc(1, sizeof **out_jit);
-  if (!*out_jit) tg_die("out of memory");
-  (*out_jit)->lljit = lljit;
+  linker = lljit;
   return TG_OK;
 }
 
-void tg_jit_destroy(tg_jit *jit) {
-  if (!jit) return;
-  failed(LLVMOrcDisposeLLJIT(jit->lljit), NULL);
-  free(jit);
-}
-
-tg_status tg_jit_add(tg_jit *jit, const tg_text *module, tg_diag *diag) {
-  LLVMOrcThreadSafeContextRef shared = LLVMOrcCreateNewThreadSafeContext();
-  LLVMMemoryBufferRef buffer =
-      LLVMCreateMemoryBufferWithMemoryRangeCopy(module->text, module->length, "kernels");
-  LLVMModuleRef parsed;
-  char *message = NULL;
-  if (LLVMParseIRInContext(LLVMOrcThreadSafeContextGetContext(shared), buffer, &parsed, &message)) {
-    tg_fail(diag, TG_FAULT, "LLVM: %s", message);
-    LLVMDisposeMessage(message);
-    LLVMOrcDisposeThreadSafeContext(shared);
-    return TG_FAULT;
-  }
-  LLVMOrcThreadSafeModuleRef owned = LLVMOrcCreateNewThreadSafeModule(parsed, shared);
-  LLVMOrcDisposeThreadSafeContext(shared); /* the module holds it */
-  return failed(LLVMOrcLLJITAddLLVMIRModule(jit->lljit, LLVMOrcLLJITGetMainJITDylib(jit->lljit), owned),
-                diag);
-}
-
-tg_status tg_jit_lookup(tg_jit *jit, const char *name, void **out_function, tg_diag *diag) {
+tg_status tg_jit_link(const tg_object *object, const char *symbol, tg_linked *out_linked, tg_diag *diag) {
+  tg_status status = linker ? TG_OK : make_linker(diag);
+  if (status) return status;
+  LLVMMemoryBufferRef buffer = LLVMCreateMemoryBufferWithMemoryRangeCopy(object->bytes, object->size, symbol);
+  LLVMOrcResourceTrackerRef memory =
+      LLVMOrcJITDylibCreateResourceTracker(LLVMOrcLLJITGetMainJITDylib(linker));
+  status = failed(LLVMOrcLLJITAddObjectFileWithRT(linker, memory, buffer), diag);
   LLVMOrcExecutorAddress address = 0;
-  tg_status status = failed(LLVMOrcLLJITLookup(jit->lljit, &address, name), diag);
-  *out_function = (void *)(uintptr_t)address;
+  if (!status) status = failed(LLVMOrcLLJITLookup(linker, &address, symbol), diag);
+  *out_linked = (tg_linked){.address = (void *)(uintptr_t)address, .memory = memory};
+  if (status) tg_jit_unlink(out_linked);
   return status;
+}
+
+void tg_jit_unlink(tg_linked *linked) {
+  failed(LLVMOrcResourceTrackerRemove(linked->memory), NULL);
+  LLVMOrcReleaseResourceTracker(linked->memory);
+  *linked = (tg_linked){0};
 }
 
 void tg_jit_host_vectors(unsigned *out_lanes, unsigned *out_registers) {

@@ -32,7 +32,7 @@ typedef struct origin {
 
 typedef struct native {
   tg_kernels base; /* first */
-  tg_jit *jit;
+  tg_codes held;
   tg_gemm_blocking blocking;
   tg_gemm_kernels gemm_kernels[8]; /* by log2 of the vector length */
   uint32_t tiles, depth;
@@ -42,7 +42,7 @@ typedef struct native {
   size_t gemm_capacity, vop_capacity;
   tg_gemm_plan **plans; /* NULL: the reference runs it */
   tg_vop_function **codes;
-  bool narrow, wide; /* some GEMM is narrow, some is fp32 */
+  bool rounding; /* some GEMM rounds at K tiles */
 } native;
 
 static void *grown(size_t count, size_t size) {
@@ -139,7 +139,7 @@ static void remember(origin **origins, size_t *capacity, uint32_t number, const 
 
 static void number_gemm(native *n, const tg_instr *in, uint32_t *out) {
   if (in->common.op != TG_OP_mx_gemm) return;
-  *(in->mx.format == TG_FMT_FP32 ? &n->wide : &n->narrow) = true;
+  n->rounding |= in->mx.sr != 0;
   uint32_t before = n->gemms.count;
   *out = gemm_number(n, &in->mx);
   if (n->gemms.count > before) remember(&n->gemm_origin, &n->gemm_capacity, *out, in, NULL);
@@ -168,39 +168,33 @@ static void number_all(native *n, const tg_program *program) {
     }
 }
 
-/* Vector lengths that the program's GEMMs use: bit log2. */
-static uint32_t vector_lengths(const native *n, const tg_params *m) {
-  uint32_t most = n->blocking.lanes, set = 0;
-  if (n->narrow || n->wide) set |= 2 * m->p < most ? 2 * m->p : most;
-  if (n->wide) set |= m->p < most ? m->p : most;
-  return set;
-}
-
-static tg_status compile(native *n, const tg_program *program, tg_diag *diag) {
-  const tg_params *m = &program->params;
-  uint32_t lengths = vector_lengths(n, m), lanes = tg_lanes(m);
-  tg_text text = {0};
-  for (uint32_t v = 1; v <= TG_MAX_LANES; v *= 2)
-    if ((lengths & v) || (v == lanes && n->vops.count)) tg_ir_declare(&text, v);
-  for (uint32_t v = 1; v <= TG_MAX_LANES; v *= 2)
-    if (lengths & v) tg_gemm_emit(&text, &n->blocking, v, lanes);
-  char name[32];
-  for (uint32_t i = 0; i < n->vops.count; i++) {
-    snprintf(name, sizeof name, "vop_%u", i);
-    tg_vop_emit(&text, name, m, &n->vop_origin[i].in->vx, n->vop_origin[i].words);
+static tg_status compile_gemms(native *n, const tg_params *params, tg_diag *diag) {
+  enum { LENGTHS = sizeof n->gemm_kernels / sizeof *n->gemm_kernels };
+  tg_gemm_needs needs[LENGTHS] = {{0}};
+  n->plans = grown(n->gemms.count, sizeof *n->plans);
+  for (uint32_t i = 0; i < n->gemms.count; i++) {
+    n->plans[i] = tg_gemm_plan_create(params, &n->gemm_origin[i].in->mx, &n->blocking, n->gemm_kernels);
+    if (n->plans[i]) tg_gemm_plan_needs(n->plans[i], n->rounding, needs);
   }
   tg_status status = TG_OK;
-  if (text.length) status = tg_jit_add(n->jit, &text, diag);
-  free(text.text);
-  for (uint32_t v = 1, log2 = 0; !status && v <= TG_MAX_LANES; v *= 2, log2++)
-    if (lengths & v) status = tg_gemm_lookup(n->jit, &n->blocking, v, &n->gemm_kernels[log2], diag);
+  for (uint32_t log2 = 0; !status && log2 < LENGTHS; log2++)
+    status = tg_gemm_compile(&n->blocking, 1u << log2, tg_lanes(params), &needs[log2], &n->held,
+                             &n->gemm_kernels[log2], diag);
+  return status;
+}
+
+static tg_status compile_vops(native *n, const tg_params *params, tg_diag *diag) {
+  tg_text text = {0};
+  tg_status status = TG_OK;
   n->codes = grown(n->vops.count, sizeof *n->codes);
   for (uint32_t i = 0; !status && i < n->vops.count; i++) {
-    snprintf(name, sizeof name, "vop_%u", i);
+    tg_ir_declare(&text, tg_lanes(params));
+    tg_vop_emit(&text, params, &n->vop_origin[i].in->vx, n->vop_origin[i].words);
     void *address;
-    status = tg_jit_lookup(n->jit, name, &address, diag);
+    status = tg_codes_add(&n->held, &text, &address, diag);
     if (!status) memcpy(&n->codes[i], &address, sizeof address);
   }
+  free(text.text);
   return status;
 }
 
@@ -236,7 +230,7 @@ static void destroy(tg_kernels *kernels) {
   free(n->vop_origin);
   free(n->gemm_of);
   free(n->vop_of);
-  tg_jit_destroy(n->jit);
+  tg_codes_release(&n->held);
   free(n);
 }
 
@@ -247,19 +241,13 @@ tg_status tg_kernels_prepare(const tg_program *program, tg_kernels **out_kernels
   n->depth = program->params.queue_depth;
   n->blocking = tg_gemm_blocking_of_host();
   *out_kernels = NULL;
-  tg_status status = tg_jit_create(&n->jit, diag);
-  if (!status) {
-    number_all(n, program);
-    status = compile(n, program, diag);
-  }
+  number_all(n, program);
+  tg_status status = compile_gemms(n, &program->params, diag);
+  if (!status) status = compile_vops(n, &program->params, diag);
   if (status) {
     destroy(&n->base);
     return status;
   }
-  n->plans = grown(n->gemms.count, sizeof *n->plans);
-  for (uint32_t i = 0; i < n->gemms.count; i++)
-    n->plans[i] =
-        tg_gemm_plan_create(&program->params, &n->gemm_origin[i].in->mx, &n->blocking, n->gemm_kernels);
   *out_kernels = &n->base;
   return TG_OK;
 }

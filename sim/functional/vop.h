@@ -18,10 +18,8 @@ typedef struct tg_vop_arguments {
 typedef void tg_vop_function(uint8_t *pad, uint32_t *acc, const uint32_t *constants,
                              const tg_vop_arguments *arguments);
 
-/* Adds the function `name` to a module; `words` is the tile's microcode. Two VOPs of one text need one
- * function. */
-void tg_vop_emit(tg_text *text, const char *name, const tg_params *params, const tg_vx_instr *in,
-                 const uint64_t *words);
+/* Adds the function @kernel to a module; `words` is the tile's microcode. */
+void tg_vop_emit(tg_text *text, const tg_params *params, const tg_vx_instr *in, const uint64_t *words);
 void tg_vop_run(tg_vop_function *function, tg_machine_state *state, uint32_t tile, const tg_execution *x);
 
 #endif

@@ -519,12 +519,11 @@ static void next_row(emitter *e) {
                     "done:\n  ret void\n}\n");
 }
 
-void tg_vop_emit(tg_text *text, const char *name, const tg_params *params, const tg_vx_instr *in,
-                 const uint64_t *words) {
+void tg_vop_emit(tg_text *text, const tg_params *params, const tg_vx_instr *in, const uint64_t *words) {
   emitter e = {.t = text, .in = in, .words = words, .p = params->p, .n = 2 * params->p};
   for (int r = 0; r < TG_VX_REGS; r++) e.reg[r] = zero;
-  tg_text_add(text, "define void @%s(ptr %%pad, ptr %%acc, ptr %%constants, ptr %%arguments) {\nentry:\n",
-              name);
+  tg_text_add(text, "define void @" TG_KERNEL
+                    "(ptr %%pad, ptr %%acc, ptr %%constants, ptr %%arguments) {\nentry:\n");
   arguments(&e);
   constants(&e);
   tg_text_add(text, "  %%any = icmp sgt i64 %%rows, 0\n  br i1 %%any, label %%row, label %%done\nrow:\n");

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """What models of the zoo compute, and the gradients of a step of their training, against PyTorch.
 
-usage: zoo_torch.py TEGULA
+usage: zoo_torch.py TEGULA [NAME...]      all models, or those of these names
 
 Each network is written here as its authors' code does it, on the weights of the file that `tegula zoo` makes, found by
 name: so names and shapes of the layers are compared, too. Small sizes; float64; outputs and gradients within 1e-4 of the
@@ -283,9 +283,10 @@ def check(tegula, folder, name, formula):
     return error < 1e-4 and worst < 1e-4 and np.abs(wanted).max() > 1e-3 and not left
 
 
-def main(tegula):
+def main(tegula, *names):
     with tempfile.TemporaryDirectory() as folder:
-        results = [check(tegula, folder, name, formula) for name, formula in MODELS]
+        results = [check(tegula, folder, name, formula) for name, formula in MODELS if not names or name in names]
+    assert len(results) == len(names or MODELS), "no such model"
     return 0 if all(results) else 1
 
 
