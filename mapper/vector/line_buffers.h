@@ -60,7 +60,7 @@ bool tg_line_walks_views(tg_compile *c, const tg_line_kernel *kernel);
 /* The fastest tiling, or, where tilings are randomized, any; false: none fits. line_buffers_tiling.c */
 bool tg_line_tile(tg_compile *c, const tg_line_kernel *kernel, tg_line_tiling *out);
 /* Emits the section: from line buffers or, where no block fits or that is faster, the stream kernel, whose microcode
- * is that of one column and one position at a time. line_buffers_emit.c */
+ * is that of one column and one position at a time. line_buffers_choice.c */
 tg_status tg_emit_windows(tg_compile *c, const tg_kernel *kernel, const tg_line_kernel *lines,
                           const tg_stream_kernel *streamed);
 
@@ -97,6 +97,10 @@ static inline bool tg_line_loads_once(const tg_params *m, const tg_line_kernel *
                                       const tg_line_tiling *t) {
   return tg_line_keeps_weights(m, t) && (kernel->weights || kernel->bias);
 }
+
+/* Its section, so tiled. line_buffers_emit.c */
+tg_status tg_emit_lines(tg_compile *c, const tg_kernel *kernel, const tg_line_kernel *lines,
+                        const tg_line_tiling *t);
 
 /* line_buffers_stages.c */
 void tg_line_plan_channels(const tg_params *m, const tg_line_kernel *kernel, const tg_line_tiling *t,

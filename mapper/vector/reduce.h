@@ -6,7 +6,11 @@
 #include "mapper/stream/stream.h"
 #include "mapper/vector/sources.h"
 
-enum { TG_REDUCE_NAMES = 2 * TG_STREAMS };
+enum {
+  TG_REDUCE_NAMES = 2 * TG_STREAMS,
+  TG_REDUCE_VECTORS = 4, /* vectors of a column block: a few atoms, so that runs stay long */
+  TG_REDUCE_PARTS = 8,   /* of N for each tile, that share out well */
+};
 
 typedef struct tg_reduce {
   tg_compile *c;
@@ -41,6 +45,17 @@ static inline int tg_reduce_unroll(const tg_reduce *r) { return r->plan.unroll ?
 static inline bool tg_reduce_changes(const tg_reduce *r, const tg_source *o) {
   return o->along == TG_ALONG_FULL || o->along == (r->rows ? TG_ALONG_ROW : TG_ALONG_COLUMN);
 }
+
+/* Nothing is computed before, so what is not there may load as what changes nothing. */
+static inline bool tg_reduce_is_plain(const tg_reduce *r) {
+  return r->roots == 1 && !r->kernel->prologue[0].count && !r->from && !r->moments;
+}
+
+/* Plans results first .. first + count - 1 of each row, or column, of `length` elements each, as a section.
+ * reduce_walks.c */
+void tg_reduce_plan(tg_reduce *r, int64_t first, int64_t count, int64_t length);
+/* Where the plan walks an operand. */
+tg_walk_plan *tg_reduce_walk(tg_reduce *r, const tg_source *o);
 
 /* The microcode of its plan into `mc`: several vectors an iteration if that fits. False: it cannot be
  * written. */
