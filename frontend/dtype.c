@@ -37,7 +37,7 @@ tg_dtype tg_dtype_from_onnx(int64_t number) {
 
 uint16_t tg_f32_to_bf16(float value) { return tg_bf16_from_f32(tg_f32_bits(value)); }
 uint16_t tg_f32_to_f16(float value) { return tg_fp16_from_f32(tg_f32_bits(value)); }
-float tg_f32_to_tf32(float value) { return tg_bits_f32(tg_tf32_from_f32(tg_f32_bits(value))); }
+static float f32_to_tf32(float value) { return tg_bits_f32(tg_tf32_from_f32(tg_f32_bits(value))); }
 float tg_f32_from_bf16(uint16_t bits) { return tg_bits_f32(tg_bf16_to_f32(bits)); }
 float tg_f32_from_f16(uint16_t bits) { return tg_bits_f32(tg_fp16_to_f32(bits)); }
 
@@ -95,7 +95,7 @@ static int64_t integer_of(double value, tg_dtype dtype) {
 void tg_store_f32(void *data, tg_dtype dtype, size_t index, float value) {
   switch (dtype) {
   case TG_F32: AT(float) = isnan(value) ? tg_bits_f32(0x7fc00000) : value; break;
-  case TG_TF32: AT(float) = tg_f32_to_tf32(value); break;
+  case TG_TF32: AT(float) = f32_to_tf32(value); break;
   case TG_BF16: AT(uint16_t) = tg_f32_to_bf16(value); break;
   case TG_F16: AT(uint16_t) = tg_f32_to_f16(value); break;
   case TG_F64: AT(double) = (double)value; break;

@@ -30,7 +30,6 @@ int tg_dtype_to_onnx(tg_dtype dtype);          /* 0 where ONNX has none */
  * NaN. */
 uint16_t tg_f32_to_bf16(float value);
 uint16_t tg_f32_to_f16(float value);
-float tg_f32_to_tf32(float value);
 float tg_f32_from_bf16(uint16_t bits);
 float tg_f32_from_f16(uint16_t bits);
 

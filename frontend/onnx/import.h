@@ -50,9 +50,6 @@ tg_status tg_import_call(tg_import *import, const Onnx__NodeProto *proto,
 /* The node with the attributes of the call that it refers to. */
 const Onnx__NodeProto *tg_import_resolve(tg_import *import, const Onnx__NodeProto *proto);
 
-/* "node \"fc1\" (Gemm)", or by position when it has no name; on the graph's arena. */
-const char *tg_import_where(const tg_import *import, const Onnx__NodeProto *proto, int64_t position);
-
 /* One node of the file: operator, inputs, attributes, results. position -1: of a function. */
 tg_status tg_import_node(tg_import *import, const Onnx__NodeProto *proto, int64_t position);
 

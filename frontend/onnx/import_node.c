@@ -6,7 +6,8 @@
 
 enum { MOST_OUTPUTS = 256 };
 
-const char *tg_import_where(const tg_import *import, const Onnx__NodeProto *proto, int64_t position) {
+/* "node \"fc1\" (Gemm)", or by position when it has no name; on the graph's arena. */
+static const char *where(const tg_import *import, const Onnx__NodeProto *proto, int64_t position) {
   const char *op = proto->op_type ? proto->op_type : "";
   if (proto->name && *proto->name)
     return tg_arena_printf(import->graph->arena, "node \"%s\" (%s)", proto->name, op);
@@ -225,6 +226,6 @@ static tg_status import_node(tg_import *import, const Onnx__NodeProto *proto, in
 tg_status tg_import_node(tg_import *import, const Onnx__NodeProto *proto, int64_t position) {
   proto = tg_import_resolve(import, proto);
   tg_status status = import_node(import, proto, position);
-  if (status) tg_diag_prefix(import->diag, "%s", tg_import_where(import, proto, position));
+  if (status) tg_diag_prefix(import->diag, "%s", where(import, proto, position));
   return status;
 }

@@ -30,7 +30,7 @@ tg_range tg_range_of_dtype(tg_dtype dtype) {
   }
 }
 
-bool tg_range_holds(tg_range outer, tg_range inner) {
+static bool holds(tg_range outer, tg_range inner) {
   return outer.low <= inner.low && inner.high <= outer.high;
 }
 
@@ -202,7 +202,7 @@ static tg_status result(const analysis *a, const tg_node *node, tg_range *out, b
   if (dtype == TG_BOOL) return *out = whole, TG_OK;
   if (computed(a, node, out)) return TG_INVALID;
   *out_over = !only_moves(node) && (out->low < -EXACT || out->high > EXACT);
-  if (*out_over || tg_range_holds(whole, *out)) return TG_OK;
+  if (*out_over || holds(whole, *out)) return TG_OK;
   a->known->wraps[tg_out(node)->index] = true;
   bool is_unsigned = dtype == TG_U32 || dtype == TG_U64;
   *out = is_unsigned ? (tg_range){0, fmin(fmax(out->high, 0), whole.high), true}

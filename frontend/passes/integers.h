@@ -21,7 +21,6 @@ typedef struct tg_integers {
 
 /* All integers of an element type: of 64 bits as doubles have them. */
 tg_range tg_range_of_dtype(tg_dtype dtype);
-bool tg_range_holds(tg_range outer, tg_range inner);
 
 /* Ranges of all integers of `graph`, on its arena, and the limits with which everything that is computed of
  * them is exact. TG_INVALID: there are none for a node, which the line names. */

@@ -65,7 +65,6 @@ tg_gemm_tiling tg_attention_scores(const tg_attention *a);
 tg_gemm_tiling tg_attention_context(const tg_params *m, const tg_attention *a);
 /* Bank rows: what the softmax keeps between its VOPs, of which exps come first, its result, and that of the
  * second product. */
-uint32_t tg_attention_kept_rows(const tg_params *m, const tg_attention *a);
 uint32_t tg_attention_exp_rows(const tg_params *m, const tg_attention *a);
 uint32_t tg_attention_weight_rows(const tg_params *m, const tg_attention *a);
 uint32_t tg_attention_out_rows(const tg_params *m, const tg_attention *a);

@@ -1,4 +1,5 @@
 /* The stages of attention by blocks, and how long each takes for a block of rows and a block of keys. */
+#include "frontend/base/math.h"
 #include "mapper/attention/blocked.h"
 #include "mapper/gemm/layout.h"
 
@@ -58,7 +59,7 @@ static void add_loads(const list *s, tg_seat side) {
   const tg_params *m = s->m;
   const tg_blocked *a = s->a;
   bool west = side == TG_SIDE_WEST, multiplies = tg_blocked_multiplies(a);
-  uint32_t longest = m->rows > m->cols ? m->rows : m->cols, line = west ? m->cols : m->rows;
+  uint32_t longest = (uint32_t)tg_max(m->rows, m->cols), line = west ? m->cols : m->rows;
   double own_tiles, shared_tiles;
   if (a->group == 1) {
     own_tiles = shared_tiles = (line + 1) / 2;

@@ -25,7 +25,7 @@ uint32_t tg_attention_exp_rows(const tg_params *m, const tg_attention *a) {
   return a->rows * tg_kind_flits(m, TG_STREAM_FP32, tg_attention_keys(a));
 }
 
-uint32_t tg_attention_kept_rows(const tg_params *m, const tg_attention *a) {
+static uint32_t kept_rows(const tg_params *m, const tg_attention *a) {
   return tg_attention_exp_rows(m, a) + a->rows * tg_kind_flits(m, TG_STREAM_FP32, tg_lanes(m));
 }
 
@@ -63,7 +63,7 @@ void tg_attention_plan_channels(const tg_params *m, const tg_attention *a,
   plans[TG_ROLE_QUERIES].room = (tg_room){tg_gemm_a_rows(m, &a->scores, &first), a->copies};
   plans[TG_ROLE_KEYS].room = (tg_room){tg_gemm_b_rows(m, &a->scores, &first), a->copies};
   plans[TG_ROLE_VALUES].room = (tg_room){tg_gemm_b_rows(m, &a->context, &second), a->copies};
-  plans[TG_ROLE_KEPT].room = (tg_room){tg_attention_kept_rows(m, a), 1};
+  plans[TG_ROLE_KEPT].room = (tg_room){kept_rows(m, a), 1};
   plans[TG_ROLE_WEIGHTS].room = (tg_room){tg_attention_weight_rows(m, a), 1};
   plans[TG_ROLE_CONTEXT].room = (tg_room){tg_attention_out_rows(m, a), 2};
   for (int x = 0; x < a->scores.epilogue_operand_count; x++)

@@ -37,7 +37,7 @@ static void add_loads(const list *s, tg_seat side) {
   const tg_params *m = s->m;
   const tg_attention *a = s->a;
   bool west = side == TG_SIDE_WEST;
-  uint32_t longest = m->rows > m->cols ? m->rows : m->cols, line = west ? m->cols : m->rows,
+  uint32_t longest = (uint32_t)tg_max(m->rows, m->cols), line = west ? m->cols : m->rows,
            operands = (uint32_t)a->scores.epilogue_operand_count;
   double own = port_cycles(m, &a->q, a->rows), own_tiles, shared_tiles;
   for (uint32_t x = 0; x < operands; x++)

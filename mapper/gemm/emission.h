@@ -214,9 +214,6 @@ void tg_gemm_emit_prologue_stores(tg_gemm_emission *e, tg_queue *queue, bool wes
 
 /* Chunks of B that rows of tiles make in turn (prologue_cooperative.c). */
 static inline bool tg_gemm_makes_b(const tg_gemm_emission *e) { return e->t.makers > 0; }
-/* Which of the makers of its columns a tile of row r is, and the row of another one. */
-uint32_t tg_gemm_maker(const tg_gemm_emission *e, uint32_t r);
-uint32_t tg_gemm_maker_row(const tg_gemm_emission *e, uint32_t r, uint32_t maker);
 /* The banks of the chunks that a maker makes, and the channel from it. */
 tg_buffer tg_gemm_made_buffer(const tg_gemm_emission *e, uint32_t maker);
 tg_channel tg_gemm_made_channel(const tg_gemm_emission *e, uint32_t maker);

@@ -15,12 +15,12 @@ bool tg_gemm_has_patches(const tg_params *m, const tg_gemm *g, tg_patch kind) {
   return x->taps[0] > 1 && x->taps[1] > 1 && (is_joined(x) || x->taps[1] * x->channels % stationary == 0);
 }
 
-uint32_t tg_patch_height(const tg_gemm *g, const tg_gemm_tiling *t) {
+static uint32_t patch_height(const tg_gemm *g, const tg_gemm_tiling *t) {
   const tg_gemm_image *x = &g->image;
   return (uint32_t)((t->patch_rows - 1) * x->step[0] + (x->taps[0] - 1) * x->tap_step[0] + 1);
 }
 
-uint32_t tg_patch_width(const tg_gemm *g, const tg_gemm_tiling *t) {
+static uint32_t patch_width(const tg_gemm *g, const tg_gemm_tiling *t) {
   const tg_gemm_image *x = &g->image;
   if (t->patch == TG_PATCH_RUNS) return t->patch_columns;
   return (uint32_t)((t->patch_columns - 1) * x->step[1] + (x->taps[1] - 1) * x->tap_step[1] + 1);
@@ -38,7 +38,7 @@ uint32_t tg_patch_position(const tg_params *m, const tg_gemm *g, const tg_gemm_t
 }
 
 uint32_t tg_patch_row(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
-  return tg_patch_width(g, t) * tg_patch_position(m, g, t);
+  return patch_width(g, t) * tg_patch_position(m, g, t);
 }
 
 /* Rows that the products of one kernel row reach over. */
@@ -61,7 +61,7 @@ uint32_t tg_patch_banks(const tg_params *m, const tg_gemm *g, const tg_gemm_tili
 }
 
 uint64_t tg_patch_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
-  uint64_t bank = tg_bank_rows(m), rows = (uint64_t)tg_patch_height(g, t) * tg_patch_row(m, g, t);
+  uint64_t bank = tg_bank_rows(m), rows = (uint64_t)patch_height(g, t) * tg_patch_row(m, g, t);
   if (rows > tg_pad_rows(m)) return rows;
   uint64_t owned = (begin_of(m, g, t, g->image.taps[0] - 1) / bank + tg_patch_banks(m, g, t)) * bank;
   return rows > owned ? rows : owned;
@@ -79,7 +79,7 @@ static void fill_rows(const tg_gemm *g, const tg_gemm_tiling *t, int64_t unit, i
   const tg_gemm_image *x = &g->image;
   int64_t row = x->size[1] * x->depth, down = t->patch_rows * x->step[0],
           along = t->patch_columns * x->step[1];
-  load->m_radix[2] = load->rows = tg_patch_height(g, t);
+  load->m_radix[2] = load->rows = patch_height(g, t);
   load->stride[2] = row * z;
   load->y_inc[2] = 1;
   if (t->patch_columns < x->pixels[1]) { /* parts of a row of an only image */
@@ -111,7 +111,7 @@ static void set_digit(tg_agcu_instr *load, int digit, int64_t radix, int64_t str
 void tg_patch_fill_walk(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t, int64_t z,
                         tg_agcu_instr *load) {
   const tg_gemm_image *x = &g->image;
-  int64_t width = tg_patch_width(g, t), elements = position_elements(m, g, t), pixel = x->depth * z;
+  int64_t width = patch_width(g, t), elements = position_elements(m, g, t), pixel = x->depth * z;
   bool pixels = t->patch == TG_PATCH_PIXELS, whole = x->channels == x->depth,
        joined = pixels ? whole : is_joined(x);
   fill_rows(g, t, joined ? x->channels : 1, z, load);

@@ -14,9 +14,7 @@
 /* Can a product have patches of this kind? */
 bool tg_gemm_has_patches(const tg_params *m, const tg_gemm *gemm, tg_patch kind);
 
-/* Rows and positions of a row of a patch; bank rows of a position; and from one row to the next. */
-uint32_t tg_patch_height(const tg_gemm *gemm, const tg_gemm_tiling *t);
-uint32_t tg_patch_width(const tg_gemm *gemm, const tg_gemm_tiling *t);
+/* Bank rows of a position of a patch; and from one row to the next. */
 uint32_t tg_patch_position(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint32_t tg_patch_row(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 /* Banks that a GEMM owns from that of its first row on; and bank rows of a patch, with what it owns behind. */

@@ -34,10 +34,8 @@ static inline uint32_t tg_gemm_prologue_rows(const tg_gemm *gemm, const tg_gemm_
 static inline uint32_t tg_gemm_prologue_width(const tg_gemm *gemm, const tg_gemm_tiling *t) {
   return gemm->prologue.of_b ? t->nt : t->kc;
 }
-/* Elements and bank rows of a row of input number `input`: those of the chunk, or one. */
+/* Elements of a row of input number `prologue_input`: those of the chunk, or one. */
 uint32_t tg_prologue_input_take(const tg_gemm *gemm, const tg_gemm_tiling *t, int prologue_input);
-uint32_t tg_prologue_input_flits(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t,
-                                 int prologue_input);
 /* Flits that leave at once of these results: all that leave so share half of an AGCU's memory. */
 uint32_t tg_gemm_prologue_share(const tg_params *m, const tg_gemm_tiling *t);
 

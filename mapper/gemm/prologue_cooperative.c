@@ -24,14 +24,15 @@ static void end_loop(tg_instr *in, int level, uint32_t count, uint32_t begin) {
   in->common.loop_begin[level] = begin;
 }
 
-uint32_t tg_gemm_maker(const emission *e, uint32_t r) { return r / e->t.alike; }
-uint32_t tg_gemm_maker_row(const emission *e, uint32_t r, uint32_t maker) {
+/* Which of the makers of its columns a tile of row r is, and the row of another one. */
+static uint32_t maker_of(const emission *e, uint32_t r) { return r / e->t.alike; }
+static uint32_t maker_row(const emission *e, uint32_t r, uint32_t maker) {
   return maker * e->t.alike + r % e->t.alike;
 }
 /* Positions of all makers of the tile's columns. */
 static uint32_t all_makers(const emission *e, uint32_t r) {
   uint32_t mask = 0;
-  for (uint32_t maker = 0; maker < e->t.makers; maker++) mask |= 1u << (tg_gemm_maker_row(e, r, maker) + 1);
+  for (uint32_t maker = 0; maker < e->t.makers; maker++) mask |= 1u << (maker_row(e, r, maker) + 1);
   return mask;
 }
 
@@ -46,7 +47,7 @@ tg_buffer tg_gemm_made_buffer(const emission *e, uint32_t maker) {
  * position. */
 static tg_post maker_source(const void *kernel, const tg_channel *channel, uint32_t r, uint32_t col) {
   const emission *e = kernel;
-  uint32_t row = tg_gemm_maker_row(e, r, (uint32_t)(channel->full - e->channels[TG_ROLE_B].full));
+  uint32_t row = maker_row(e, r, (uint32_t)(channel->full - e->channels[TG_ROLE_B].full));
   (void)col;
   return row == r ? (tg_post){TG_POST_LOCAL, 0, e->channels[TG_ROLE_MADE].free}
                   : (tg_post){TG_POST_COL, row + 1, e->channels[TG_ROLE_MADE_AROUND].free + (int)r + 1};
@@ -101,8 +102,8 @@ static void load_inputs(emission *e, tg_queue *queue, bool west, uint32_t r, uin
   all = left;
   for (int i = 0; i < e->g->prologue.input_count; i++) {
     if (tg_gemm_prologue_is_scalar(e->g, i)) continue;
-    tg_agcu_instr *load = load_input(e, queue, i, 1u << ((west ? col : r) + 1), tg_gemm_maker(e, r),
-                                     tg_gemm_col_first(e, r, col));
+    tg_agcu_instr *load =
+        load_input(e, queue, i, 1u << ((west ? col : r) + 1), maker_of(e, r), tg_gemm_col_first(e, r, col));
     set_ends(load, left == all, left == 1, &e->channels[TG_ROLE_PROLOGUE_INPUTS], west);
     left--;
   }
@@ -114,7 +115,7 @@ void tg_gemm_load_prologue_scalars(emission *e, tg_queue *queue, uint32_t r) {
   int left = tg_gemm_prologue_scalars(e->g), all = left;
   for (int i = 0; i < e->g->prologue.input_count; i++) {
     if (!tg_gemm_prologue_is_scalar(e->g, i) || e->g->prologue.inputs[i].lane) continue;
-    tg_agcu_instr *load = load_input(e, queue, i, ((1u << e->b.m->cols) - 1) << 1, tg_gemm_maker(e, r), 0);
+    tg_agcu_instr *load = load_input(e, queue, i, ((1u << e->b.m->cols) - 1) << 1, maker_of(e, r), 0);
     set_ends(load, left == all, left == 1, &e->channels[TG_ROLE_SCALARS], true);
     left--;
   }
@@ -131,7 +132,7 @@ void tg_gemm_load_prologue_inputs(emission *e, tg_queue *queue, bool west, uint3
 /* ---- making a chunk, and its ways ---- */
 
 void tg_gemm_emit_making(emission *e, const tg_stage *stage, uint32_t r, uint32_t col) {
-  tg_buffer made = tg_gemm_made_buffer(e, tg_gemm_maker(e, r));
+  tg_buffer made = tg_gemm_made_buffer(e, maker_of(e, r));
   tg_instr *in = tg_gemm_push_prologue(e, r, col, &made, 0, 1);
   tg_gemm_meet(e, stage, TG_ALL_CHANNELS, in, r, col, true, true);
   end_loop(in, 2, rounds(e), tg_build_tile(&e->b, r, col)->vx.count - 1);
@@ -141,7 +142,7 @@ void tg_gemm_emit_making(emission *e, const tg_stage *stage, uint32_t r, uint32_
 static tg_instr *send_chunk(emission *e, uint32_t r, uint32_t col, int dir, uint32_t mask) {
   tg_instr *in = tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->tx, TG_OP_tx_send);
   tg_tx_instr *tx = &in->tx;
-  tg_buffer made = tg_gemm_made_buffer(e, tg_gemm_maker(e, r));
+  tg_buffer made = tg_gemm_made_buffer(e, maker_of(e, r));
   tx->dir = dir;
   tx->flits = made.rows;
   tg_set_operand(&tx->src, &made, false);
@@ -149,7 +150,7 @@ static tg_instr *send_chunk(emission *e, uint32_t r, uint32_t col, int dir, uint
   tx->src_inner = tx->dst_inner = 65535;
   tx->dst_mask = mask;
   tx->dst_post = 1;
-  tx->dst_sem = e->channels[TG_ROLE_B].full + (int)tg_gemm_maker(e, r);
+  tx->dst_sem = e->channels[TG_ROLE_B].full + (int)maker_of(e, r);
   in->common.credit_base = e->channels[TG_ROLE_MADE_AROUND].free;
   in->common.credit_mask = mask;
   return in;
@@ -188,7 +189,7 @@ void tg_gemm_emit_made_away(emission *e, const tg_stage *stage, uint32_t r, uint
 /* To the other makers; the last SEND lets mx have the chunk. */
 void tg_gemm_emit_around(emission *e, const tg_stage *stage, uint32_t r, uint32_t col) {
   uint32_t all = all_makers(e, r), above = all & ((2u << r) - 1), below = all & ~((4u << r) - 1);
-  tg_channel made = tg_gemm_made_channel(e, tg_gemm_maker(e, r)), *own = &e->channels[TG_ROLE_MADE];
+  tg_channel made = tg_gemm_made_channel(e, maker_of(e, r)), *own = &e->channels[TG_ROLE_MADE];
   tg_instr *first =
       below ? send_chunk(e, r, col, TG_DIR_SOUTH, below) : send_chunk(e, r, col, TG_DIR_NORTH, above);
   tg_instr *last = first;
@@ -215,7 +216,7 @@ static void emit_store(emission *e, tg_queue *queue, uint32_t r, uint32_t col) {
   tg_fill_walk(store, &walk, e->prologue.output_base, e->prologue.output_rest);
   store->rows = e->t.prologue_sent;
   store->take = e->t.nt;
-  store->m_first = (int64_t)tg_gemm_maker(e, r) * e->t.kc;
+  store->m_first = (int64_t)maker_of(e, r) * e->t.kc;
   store->m_delta[1] = (int64_t)e->t.makers * e->t.kc;
   store->m_delta[2] = e->t.prologue_sent;
   store->k_first = tg_gemm_col_first(e, r, col);

@@ -1,5 +1,6 @@
 /* Prologues, elementwise nodes before a product: which they may be, their microcode, and the room that they
  * need. prologue_emit.c, of A, and prologue_cooperative.c, of B, have what the tiles do. */
+#include "frontend/base/math.h"
 #include "mapper/gemm/prologue.h"
 
 enum { ENDPOINT_SEMS = 6, TILE_SEMS = 16 };
@@ -134,7 +135,7 @@ static bool drain_suits(const tg_compile *c, const tg_gemm *g) {
  * that take turns know of each other, and are loaded for by themselves. */
 static bool has_room(const tg_params *m, const tg_gemm *g) {
   const tg_gemm_prologue *f = &g->prologue;
-  uint32_t longest = m->rows > m->cols ? m->rows : m->cols, column_sums = (uint32_t)g->column_sums.count,
+  uint32_t longest = (uint32_t)tg_max(m->rows, m->cols), column_sums = (uint32_t)g->column_sums.count,
            groups = ENDPOINT_SEMS + (column_sums > 0) + f->of_b,
            sems = TILE_SEMS + column_sums + (column_sums > 0), vectors = (uint32_t)f->vector_count,
            blocks = 1;

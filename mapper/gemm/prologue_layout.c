@@ -6,12 +6,19 @@ static uint32_t chunk_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_t
   return tg_gemm_prologue_rows(g, t) * tg_kind_flits(m, kind, tg_gemm_prologue_width(g, t));
 }
 
+/* Bank rows of a row of an input: those of the chunk, or one. */
+static uint32_t input_flits(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t,
+                            int prologue_input) {
+  return tg_kind_flits(m, g->prologue.inputs[prologue_input].kind,
+                       tg_prologue_input_take(g, t, prologue_input));
+}
+
 uint32_t tg_prologue_inputs_before(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t,
                                    bool scalars, int prologue_input) {
   uint32_t rows = 0;
   for (int i = 0; i < prologue_input; i++)
     if (tg_gemm_prologue_is_scalar(g, i) == scalars && !g->prologue.inputs[i].lane)
-      rows += tg_gemm_prologue_rows(g, t) * tg_prologue_input_flits(m, g, t, i);
+      rows += tg_gemm_prologue_rows(g, t) * input_flits(m, g, t, i);
   return rows;
 }
 
@@ -89,12 +96,6 @@ int tg_gemm_prologue_scalars(const tg_gemm *g) {
 uint32_t tg_prologue_input_take(const tg_gemm *g, const tg_gemm_tiling *t, int prologue_input) {
   return tg_gemm_prologue_is_scalar(g, prologue_input) ? (uint32_t)g->prologue.inputs[prologue_input].each
                                                        : tg_gemm_prologue_width(g, t);
-}
-
-uint32_t tg_prologue_input_flits(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t,
-                                 int prologue_input) {
-  return tg_kind_flits(m, g->prologue.inputs[prologue_input].kind,
-                       tg_prologue_input_take(g, t, prologue_input));
 }
 
 uint32_t tg_gemm_prologue_share(const tg_params *m, const tg_gemm_tiling *t) {

@@ -4,7 +4,8 @@ void tg_row_begin(tg_mc *mc, const tg_mc_ref *partial, int registers, tg_mc_ref 
   for (int i = 0; i < registers; i++) tg_mc_assign(mc, partial[i], TG_ALU_mov, zero, TG_MC_NONE, TG_MC_NONE);
 }
 
-void tg_row_next(tg_mc *mc, const tg_mc_ref *partial, int registers, tg_mc_ref sum) {
+/* `sum` is what partial[0] becomes with the vector at hand; it is the youngest then. */
+static void row_next(tg_mc *mc, const tg_mc_ref *partial, int registers, tg_mc_ref sum) {
   for (int i = 0; i + 1 < registers; i++)
     tg_mc_assign(mc, partial[i], TG_ALU_mov, partial[i + 1], TG_MC_NONE, TG_MC_NONE);
   tg_mc_assign(mc, partial[registers - 1], TG_ALU_mov, sum, TG_MC_NONE, TG_MC_NONE);
@@ -37,7 +38,7 @@ void tg_row_sums_add(tg_row_sums *s, int u, tg_alu alu, tg_mc_ref a, tg_mc_ref b
   if (own)
     tg_mc_assign(mc, s->partial[u], TG_ALU_mov, next, TG_MC_NONE, TG_MC_NONE);
   else
-    tg_row_next(mc, s->partial, s->registers, next);
+    row_next(mc, s->partial, s->registers, next);
 }
 
 tg_mc_ref tg_row_sums_end(const tg_row_sums *s, int lanes) {

@@ -10,8 +10,6 @@ enum { TG_ROW_PARTIALS = 32 };
 
 /* All partials to what changes no result: +0 of a sum. */
 void tg_row_begin(tg_mc *mc, const tg_mc_ref *partial, int registers, tg_mc_ref identity);
-/* `next` is what partial[0] becomes with the vector at hand; it is the youngest then. */
-void tg_row_next(tg_mc *mc, const tg_mc_ref *partial, int registers, tg_mc_ref next);
 /* The result, in every lane: partials 16, 8, 4, 2, 1 apart are combined by `alu`. Uses `partial` up. */
 tg_mc_ref tg_row_end(tg_mc *mc, tg_alu alu, tg_mc_ref *partial, int registers, int lanes);
 

@@ -36,7 +36,7 @@ typedef struct gather {
 
 static bool cut(const tg_params *m, int64_t count, int64_t columns, uint32_t bytes, tiling *t) {
   uint32_t elements = tg_flit_bytes(m) / bytes, tiles = tg_tiles(m),
-           most = m->rows > m->cols ? m->rows : m->cols;
+           most = (uint32_t)tg_max(m->rows, m->cols);
   *t = (tiling){.line = (most + 1) / 2};
   if (count < 1 || columns < 1) return false;
   uint32_t share = tg_store_rows(m) / t->line, reserved = share / 4 ? share / 4 : 1;

@@ -3,6 +3,7 @@
 #ifndef TEGULA_MAPPER_SECTION_CHECKERBOARD_H
 #define TEGULA_MAPPER_SECTION_CHECKERBOARD_H
 
+#include "frontend/base/math.h"
 #include "mapper/section/egress.h"
 
 /* Does tile (r, col) load from the west? */
@@ -31,7 +32,7 @@ void tg_checkerboard_each(const tg_params *m, const tg_stage *stage, tg_queue *q
 
 /* Tiles that one AGCU loads for, or stores of, at most. */
 static inline uint32_t tg_checkerboard_share(const tg_params *m) {
-  return ((m->rows > m->cols ? m->rows : m->cols) + 1) / 2;
+  return ((uint32_t)tg_max(m->rows, m->cols) + 1) / 2;
 }
 /* Cycles of the busiest port for a block of each tile, from the stages of one tile. */
 double tg_checkerboard_port(const tg_params *m, const tg_stages *stages);

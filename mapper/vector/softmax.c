@@ -25,12 +25,14 @@ int tg_softmax_unroll(const tg_softmax *s) {
   return once ? 1 : tg_softmax_first_unroll(s);
 }
 
-tg_mc_ref tg_softmax_exp(const tg_softmax *s, int u) {
+static tg_mc_ref exp_of(const tg_softmax *s, int u) {
   tg_mc_ref x = s->element(s->user, s->mc, u);
   return tg_mc_exp_below_one(s->mc, tg_mc_alu(s->mc, TG_ALU_sub, x, s->top, TG_MC_NONE), s->accuracy);
 }
 
-void tg_softmax_maximum(tg_softmax *s, int unroll) {
+/* Maximum, sums and total are a segment each, the first two begin with one that runs once. The maximum of a row into every
+ * lane of s->top. */
+static void write_maximum(tg_softmax *s, int unroll) {
   tg_mc *mc = s->mc;
   s->top = tg_mc_new(mc);
   tg_mc_assign(mc, s->top, TG_ALU_mov, tg_mc_bits(mc, 0xff800000u), TG_MC_NONE, TG_MC_NONE);
@@ -45,13 +47,14 @@ void tg_softmax_maximum(tg_softmax *s, int unroll) {
                  TG_MC_NONE);
 }
 
-/* The oldest partial sums take the vectors. */
-void tg_softmax_sums(tg_softmax *s, int unroll, int kept) {
+/* The exps of all vectors into the partial sums, of which the oldest take the vectors, and, if `kept` is not negative,
+ * into the streams from there on. */
+static void write_sums(tg_softmax *s, int unroll, int kept) {
   tg_mc *mc = s->mc;
   tg_mc_ref sum[2];
   tg_mc_next_segment(mc);
   for (int u = 0; u < unroll; u++) {
-    tg_mc_ref e = tg_softmax_exp(s, u);
+    tg_mc_ref e = exp_of(s, u);
     if (kept >= 0) tg_mc_store(mc, kept + u, true, e);
     if (unroll == s->registers)
       tg_mc_assign(mc, s->partial[u], TG_ALU_add, s->partial[u], e, TG_MC_NONE);
@@ -65,12 +68,15 @@ void tg_softmax_sums(tg_softmax *s, int unroll, int kept) {
     tg_mc_assign(mc, s->partial[s->registers - unroll + u], TG_ALU_mov, sum[u], TG_MC_NONE, TG_MC_NONE);
 }
 
-tg_mc_ref tg_softmax_total(tg_softmax *s) {
+/* The sum in every lane. */
+static tg_mc_ref total_of(tg_softmax *s) {
   tg_mc_next_segment(s->mc);
   return tg_row_end(s->mc, TG_ALU_add, s->partial, s->registers, s->lanes);
 }
 
-bool tg_softmax_result(const tg_softmax *s, tg_mc_ref y, tg_dtype dtype, int stream) {
+/* Stores a result of the Softmax, through the fused nodes; rounded to `dtype`, if the stream does not hold what the kernel
+ * makes. False with a diag if a node has no microcode. */
+static bool store_result(const tg_softmax *s, tg_mc_ref y, tg_dtype dtype, int stream) {
   tg_value *root = tg_out(s->kernel->root);
   y = tg_round_to(s->mc, root->dtype, y, !s->kernel->fused_count);
   if (s->kernel->fused_count) y = tg_emit_expression(s->mc, s->c, s->kernel, root, y, NULL, 0);
@@ -82,16 +88,16 @@ bool tg_softmax_result(const tg_softmax *s, tg_mc_ref y, tg_dtype dtype, int str
 
 bool tg_softmax_once(tg_softmax *s, int unroll, int kept, int own_unroll, tg_dtype dtype) {
   tg_mc *mc = s->mc;
-  tg_softmax_maximum(s, unroll);
-  tg_softmax_sums(s, unroll, kept);
-  tg_mc_store(mc, kept + unroll, true, tg_mc_reciprocal_normal(mc, tg_softmax_total(s)));
+  write_maximum(s, unroll);
+  write_sums(s, unroll, kept);
+  tg_mc_store(mc, kept + unroll, true, tg_mc_reciprocal_normal(mc, total_of(s)));
   tg_mc_next_segment(mc);
   tg_mc_ref inverse = tg_mc_new(mc), loaded = tg_mc_load(mc, 2 * own_unroll, true);
   tg_mc_assign(mc, inverse, TG_ALU_mov, loaded, TG_MC_NONE, TG_MC_NONE);
   tg_mc_next_segment(mc);
   for (int u = 0; u < own_unroll; u++) {
     tg_mc_ref y = tg_mc_alu(mc, TG_ALU_mul, tg_mc_load(mc, u, true), inverse, TG_MC_NONE);
-    if (!tg_softmax_result(s, y, dtype, own_unroll + u)) return false;
+    if (!store_result(s, y, dtype, own_unroll + u)) return false;
   }
   return true;
 }
@@ -110,23 +116,22 @@ static tg_mc_ref load(const void *user, tg_mc *mc, int stream) {
 
 /* One VOP of which every other segment repeats. */
 static bool emit_twice(tg_softmax *s) {
-  tg_softmax_maximum(s, 1);
-  tg_softmax_sums(s, 1, -1);
-  tg_mc_ref inverse = tg_mc_reciprocal_normal(s->mc, tg_softmax_total(s));
+  write_maximum(s, 1);
+  write_sums(s, 1, -1);
+  tg_mc_ref inverse = tg_mc_reciprocal_normal(s->mc, total_of(s));
   tg_mc_next_segment(s->mc);
-  tg_mc_ref y = tg_mc_alu(s->mc, TG_ALU_mul, tg_softmax_exp(s, 0), inverse, TG_MC_NONE);
-  return tg_softmax_result(s, y, s->kernel->output->dtype, 1);
+  tg_mc_ref y = tg_mc_alu(s->mc, TG_ALU_mul, exp_of(s, 0), inverse, TG_MC_NONE);
+  return store_result(s, y, s->kernel->output->dtype, 1);
 }
 
 /* The logarithm is x - maximum - log(sum). */
 static bool emit_logarithm(tg_softmax *s) {
-  tg_softmax_maximum(s, 1);
-  tg_softmax_sums(s, 1, -1);
-  tg_mc_ref total = tg_mc_log(s->mc, tg_softmax_total(s), s->accuracy);
+  write_maximum(s, 1);
+  write_sums(s, 1, -1);
+  tg_mc_ref total = tg_mc_log(s->mc, total_of(s), s->accuracy);
   tg_mc_next_segment(s->mc);
   tg_mc_ref below = tg_mc_alu(s->mc, TG_ALU_sub, load(s->user, s->mc, 0), s->top, TG_MC_NONE);
-  return tg_softmax_result(s, tg_mc_alu(s->mc, TG_ALU_sub, below, total, TG_MC_NONE),
-                           s->kernel->output->dtype, 1);
+  return store_result(s, tg_mc_alu(s->mc, TG_ALU_sub, below, total, TG_MC_NONE), s->kernel->output->dtype, 1);
 }
 
 static tg_stream_kernel plan_of(const tg_compile *c, const tg_kernel *kernel, int64_t columns) {

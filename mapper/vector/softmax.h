@@ -28,17 +28,6 @@ void tg_softmax_begin(tg_softmax *s, const tg_compile *c, const tg_kernel *kerne
 int tg_softmax_first_unroll(const tg_softmax *s);
 int tg_softmax_unroll(const tg_softmax *s);
 
-/* The maximum of a row into every lane of s->top; exps of all vectors into the partial sums, and, if `kept`
- * is not negative, into the streams from there on; the sum in every lane. A segment each, the first two begin
- * with one that runs once. */
-void tg_softmax_maximum(tg_softmax *s, int unroll);
-void tg_softmax_sums(tg_softmax *s, int unroll, int kept);
-tg_mc_ref tg_softmax_total(tg_softmax *s);
-tg_mc_ref tg_softmax_exp(const tg_softmax *s, int u);
-/* Stores a result of the Softmax, through the fused nodes; rounded to `dtype`, if the stream does not hold
- * what the kernel makes. False with a diag if a node has no microcode. */
-bool tg_softmax_result(const tg_softmax *s, tg_mc_ref y, tg_dtype dtype, int stream);
-
 /* The two VOPs. The first leaves the exps in `unroll` streams from `kept` on, and the sum's inverse in the
  * next one; the second reads them as streams from 0 on and stores to streams behind these: `own_unroll` of
  * results come before the inverse. */

@@ -88,7 +88,9 @@ static json_t *reduction(const tg_program *program, const tg_run_result *result)
                    result->sections ? whole(cycles) : json_null());
 }
 
-double tg_mac_utilization(const tg_program *program, const tg_run_result *result) {
+/* Useful multiply-adds over what the array could do from the first instruction's start to the last one's
+ * end. */
+static double mac_utilization(const tg_program *program, const tg_run_result *result) {
   if (!result->sections || !program->invocation_count) return 0;
   const tg_params *m = &program->params;
   double cycles = 0; /* of all matrix units at their peak */
@@ -280,7 +282,7 @@ json_t *tg_report(const tg_session *s) {
                       json_pack("{s:I, s:I}", "fp32", (json_int_t)tg_tiles(m) * tg_mx_rate(m, TG_FMT_FP32),
                                 "bf16", (json_int_t)tg_tiles(m) * tg_mx_rate(m, TG_FMT_BF16)));
   json_object_set_new(report, "mac_utilization",
-                      s->result.cycles ? real(tg_mac_utilization(program, &s->result)) : json_null());
+                      s->result.cycles ? real(mac_utilization(program, &s->result)) : json_null());
   tg_bound bound = tg_program_bound(program);
   put_bound(report, &bound, s->result.cycles);
   json_object_set_new(

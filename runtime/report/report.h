@@ -15,10 +15,6 @@ json_t *tg_report_model(const tg_session *session);
 json_t *tg_report_arch(const tg_params *params);
 json_t *tg_report_precision(const tg_program *program);
 
-/* Useful multiply-adds over what the array could do from the first instruction's start to the last one's
- * end. */
-double tg_mac_utilization(const tg_program *program, const tg_run_result *result);
-
 /* A table for people. `verbose` lists every section. */
 void tg_report_print(const json_t *report, bool verbose, FILE *out);
 /* A file that needs nothing else. */

@@ -88,7 +88,8 @@ static const tg_queue *queue_of(const tg_program *program, const tg_event *event
   return event->unit == TG_MX ? &tile->mx : event->unit == TG_VX ? &tile->vx : &tile->tx;
 }
 
-const char *tg_event_place(tg_arena *arena, const tg_program *program, const tg_event *event) {
+/* "tile 1,0 mx pc 3": where an event took place. On `arena`. */
+static const char *event_place(tg_arena *arena, const tg_program *program, const tg_event *event) {
   const tg_params *m = &program->params;
   const char *invocation = program->invocations[event->invocation].name;
   if (event->endpoint < tg_tiles(m))
@@ -134,11 +135,11 @@ static bool report_event(verification *v, const outcome *a, const outcome *b, co
                          const tg_event *y, tg_diag *diag) {
   const tg_program *program = v->session->program;
   const tg_instr *in = &queue_of(program, x)->instrs[x->pc];
-  const char *where = tg_arena_printf(&v->arena, "%s: %s", tg_event_place(&v->arena, program, x),
+  const char *where = tg_arena_printf(&v->arena, "%s: %s", event_place(&v->arena, program, x),
                                       tg_instr_print((tg_unit)x->unit, in, &v->arena));
   if (!same_instruction(x, y))
     return report_cycles(v, a, b, where, "runs it next",
-                         tg_arena_printf(&v->arena, "runs %s", tg_event_place(&v->arena, program, y)), diag);
+                         tg_arena_printf(&v->arena, "runs %s", event_place(&v->arena, program, y)), diag);
   return report_cycles(v, a, b, where, tg_arena_printf(&v->arena, "%" PRIu64 "..%" PRIu64, x->start, x->end),
                        tg_arena_printf(&v->arena, "%" PRIu64 "..%" PRIu64, y->start, y->end), diag);
 }

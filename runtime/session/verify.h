@@ -21,7 +21,4 @@ typedef struct tg_verify_options {
 tg_status tg_verify(tg_session *session, const tg_verify_options *options, json_t **out_result,
                     tg_diag *diag);
 
-/* "tile 1,0 mx pc 3": where an event took place. On `arena`. */
-const char *tg_event_place(tg_arena *arena, const tg_program *program, const tg_event *event);
-
 #endif

@@ -229,7 +229,8 @@ static float read_scalar(const tg_trainer *t, int output) {
   return value;
 }
 
-void tg_trainer_reset(tg_trainer *t) {
+/* Puts the model's values and zeros into all that is carried. */
+static void reset(tg_trainer *t) {
   for (int i = 0; i < t->plan.tensor_count; i++) {
     const tg_step_tensor *plan = &t->plan.tensors[i];
     const tg_dram_tensor *tensor = tg_trainer_tensor(t, i);
@@ -257,7 +258,7 @@ static tg_status start_guarded(tg_trainer *t, const tg_session_run_options *run,
   if (!status) status = t->engine->open(t->session->program, &t->run, &t->state, diag);
   if (status) return status;
   t->session->engine = t->engine->name;
-  tg_trainer_reset(t);
+  reset(t);
   return TG_OK;
 }
 
@@ -334,8 +335,6 @@ tg_status tg_trainer_time_step(tg_trainer *t, tg_diag *diag) {
 /* --- questions */
 
 const tg_training_options *tg_trainer_options_of(const tg_trainer *t) { return &t->options.step; }
-uint32_t tg_trainer_steps(const tg_trainer *t) { return t->steps; }
-uint32_t tg_trainer_updates(const tg_trainer *t) { return t->updates; }
 int tg_trainer_input_count(const tg_trainer *t) { return t->input_count; }
 const tg_tensor_info *tg_trainer_input(const tg_trainer *t, int index) { return &t->infos[index]; }
 const tg_tensor_info *tg_trainer_labels(const tg_trainer *t) { return &t->infos[t->input_count]; }

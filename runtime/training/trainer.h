@@ -63,8 +63,6 @@ typedef struct tg_step_outcome {
 /* One step. `loss_scale` 1 unless options.step.scale_loss. */
 tg_status tg_trainer_step(tg_trainer *trainer, const tg_batch *batch, double learning_rate, double loss_scale,
                           tg_step_outcome *out_outcome, tg_diag *diag);
-uint32_t tg_trainer_steps(const tg_trainer *trainer);   /* since the beginning */
-uint32_t tg_trainer_updates(const tg_trainer *trainer); /* those that were not skipped */
 
 /* What training changes of the model: parameters, then running statistics. */
 int tg_trainer_parameter_count(const tg_trainer *trainer);

@@ -46,9 +46,6 @@ static inline bool tg_trainer_is_carried(const tg_trainer *t, int step_input) {
   return t->plan.tensors[step_input].output >= 0;
 }
 
-/* Puts the model's values and zeros into all that is carried. */
-void tg_trainer_reset(tg_trainer *trainer);
-
 /* Cycles, sections and bytes of one step into the session's result, from a run of the SystemC engine without
  * values: time depends on neither. Nothing happens where the steps themselves have time, or this build has no
  * such engine. */

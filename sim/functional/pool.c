@@ -94,12 +94,3 @@ void tg_pool_finish(tg_pool *pool) {
   while (pool->active) pthread_cond_wait(&pool->idle, &pool->lock);
   pthread_mutex_unlock(&pool->lock);
 }
-
-void tg_pool_run(tg_pool *pool, uint32_t count, void (*job)(void *data, uint32_t i), void *data) {
-  if (pool->thread_count == 0 || count < 2) {
-    for (uint32_t i = 0; i < count; i++) job(data, i);
-    return;
-  }
-  tg_pool_start(pool, count, job, data);
-  tg_pool_finish(pool);
-}

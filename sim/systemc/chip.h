@@ -290,8 +290,6 @@ void tg_unit_plan(tg_chip *chip,
 void tg_unit_let_next(tg_chip *chip, uint32_t unit, uint64_t ready); /* a busy unit learns its next issue */
 void tg_semaphore_post(tg_chip *chip, uint32_t semaphore, uint64_t visible);
 void tg_semaphore_check(tg_chip *chip, uint32_t semaphore); /* for overflow, as registered now */
-uint64_t tg_semaphore_available(const tg_chip *chip,
-                                uint32_t semaphore); /* first cycle; TG_NEVER: not known */
 
 /* posts.c: streams of posts and post lanes */
 void tg_posts_create(tg_chip *chip);

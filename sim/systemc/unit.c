@@ -70,11 +70,6 @@ void tg_semaphore_post(tg_chip *chip, uint32_t semaphore, uint64_t visible) {
   if (s->wanted_by) tg_unit_plan(chip, s->wanted_by - 1);
 }
 
-uint64_t tg_semaphore_available(const tg_chip *chip, uint32_t semaphore) {
-  const tg_semaphore *s = &chip->semaphore[semaphore];
-  return s->count ? 0 : s->head ? chip->posts[s->head].visible : TG_NEVER;
-}
-
 /* Takes the next execution and the semaphores it names, each once. */
 static void fetch(tg_chip *chip, tg_unit_state *u) {
   uint16_t named[TG_MAX_WAITS];
