@@ -64,5 +64,9 @@ void tg_blocked_plan_channels(const tg_params *m, const tg_blocked *a,
         (tg_room){(uint64_t)rows * tg_blocked_operand_row(m, a, x), a->operand_copies};
   }
   plans[TG_BLOCKED_PRODUCT].full = 1;
-  plans[TG_BLOCKED_AWAY] = (tg_channel_plan){.free = 1, .initial = 2, .west = true, .north = true};
+  plans[TG_BLOCKED_AWAY] =
+      (tg_channel_plan){.free = 1, .initial = 2, .west = true, .north = true, .bases = 1};
+  plans[TG_BLOCKED_QUERIES].bases = plans[TG_BLOCKED_KEYS].bases = tg_blocked_multiplies(a);
+  plans[TG_BLOCKED_VALUES].bases = 1;
+  plans[TG_BLOCKED_OPERANDS_ALL].bases = (uint8_t)a->operand_count;
 }

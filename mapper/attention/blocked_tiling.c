@@ -2,6 +2,7 @@
  * work takes as long as the slowest of vx, mx and the DRAM ports. */
 #include "mapper/attention/blocked.h"
 #include "mapper/gemm/layout.h"
+#include "mapper/section/need.h"
 
 enum {
   ROW_BLOCKS = 1024, /* of a tile in a product, at most */
@@ -12,13 +13,15 @@ enum {
   CHUNK_HANDOVER = 12, /* and from chunk to chunk */
 };
 
-static bool fits(const tg_params *m, const tg_blocked *a) {
+/* What it takes but for its stages. */
+static tg_need need_of(const tg_params *m, const tg_blocked *a) {
   tg_channel_plan plans[TG_BLOCKED_ROLES];
   tg_blocked_plan_channels(m, a, plans);
-  tg_semaphores semaphores = tg_channels_semaphores(m, plans, TG_BLOCKED_ROLES);
+  tg_need need = tg_need_of_channels(m, plans, TG_BLOCKED_ROLES);
   uint32_t columns = (tg_blocked_multiplies(a) ? a->block : 0) + tg_blocked_width(m, a);
-  return tg_channels_fit(m, plans, TG_BLOCKED_ROLES) && tg_semaphores_fit(m, &semaphores) &&
-         (uint64_t)a->rows * columns / tg_lanes(m) <= tg_acc_rows(m);
+  need.of[TG_LIMIT_ACCUMULATOR] = (uint64_t)a->rows * columns / tg_lanes(m);
+  tg_need_words(&need, a->words, 2 * TG_SEGMENTS);
+  return need;
 }
 
 static void estimate(const tg_params *m, tg_blocked *a, const tg_stages *stages) {
@@ -37,9 +40,11 @@ static void consider(const tg_compile *c, const tg_blocked *at, tg_blocked *best
   const tg_params *m = c->m;
   tg_blocked a = *at;
   tg_stages stages;
-  if (!fits(m, &a)) return;
+  tg_need need = need_of(m, &a);
+  if (!tg_need_fits(m, &need)) return;
   tg_blocked_list_stages(m, &a, &stages);
-  if (!tg_stages_fit(m, &stages)) return;
+  tg_need_stages(&need, &stages);
+  if (!tg_need_fits(m, &need)) return;
   estimate(m, &a, &stages);
   if (c->options.any_tiling) a.cycles = tg_randomized_cycles(c, a.rows, a.group, a.chunks);
   if (!best->copies || a.cycles < best->cycles) *best = a;
@@ -87,7 +92,6 @@ bool tg_tile_blocked(const tg_compile *c, tg_blocked *a) {
   const tg_params *m = c->m;
   tg_blocked best = *a;
   best.copies = 0;
-  if (a->operand_count && tg_blocked_operands_context(a) >= m->agcu_contexts) return false;
   for (a->group = 1; a->group <= m->cols; a->group++)
     if (m->cols % a->group == 0) consider_group(c, *a, &best);
   a->group = tg_tiles(m);

@@ -77,5 +77,8 @@ void tg_attention_plan_channels(const tg_params *m, const tg_attention *a,
   plans[TG_ROLE_WEIGHTS].full = plans[TG_ROLE_WEIGHTS].free = plans[TG_ROLE_WEIGHTS].initial = 1;
   plans[TG_ROLE_CONTEXT].full = plans[TG_ROLE_CONTEXT].free = 1;
   plans[TG_ROLE_CONTEXT].initial = 2;
-  plans[TG_ROLE_CONTEXT_AWAY] = (tg_channel_plan){.free = 1, .initial = 2, .west = true, .north = true};
+  plans[TG_ROLE_CONTEXT_AWAY] =
+      (tg_channel_plan){.free = 1, .initial = 2, .west = true, .north = true, .bases = 1};
+  plans[TG_ROLE_QUERIES].bases = plans[TG_ROLE_KEYS].bases = plans[TG_ROLE_VALUES].bases = 1;
+  plans[TG_ROLE_SCORED_ALL].bases = (uint8_t)a->scores.epilogue_operand_count;
 }

@@ -4,6 +4,7 @@
 #include "frontend/base/math.h"
 #include "mapper/attention/attention.h"
 #include "mapper/gemm/layout.h"
+#include "mapper/section/need.h"
 
 enum {
   BLOCKS = 64,      /* of a tile in a product, at most */
@@ -11,13 +12,15 @@ enum {
   HANDOVER = 40,    /* cycles of posts, issues and pipelines from unit to unit, roughly */
 };
 
-static bool fits(const tg_params *m, const tg_attention *a) {
+/* What it takes but for its stages. */
+static tg_need need_of(const tg_params *m, const tg_attention *a) {
   tg_channel_plan plans[TG_ATTENTION_ROLES];
   tg_attention_plan_channels(m, a, plans);
-  tg_semaphores semaphores = tg_channels_semaphores(m, plans, TG_ATTENTION_ROLES);
+  tg_need need = tg_need_of_channels(m, plans, TG_ATTENTION_ROLES);
   uint32_t columns = tg_attention_keys(a) + tg_attention_width(m, a);
-  return tg_channels_fit(m, plans, TG_ATTENTION_ROLES) && tg_semaphores_fit(m, &semaphores) &&
-         (uint64_t)a->rows * columns / tg_lanes(m) <= tg_acc_rows(m);
+  need.of[TG_LIMIT_ACCUMULATOR] = (uint64_t)a->rows * columns / tg_lanes(m);
+  tg_need_words(&need, a->words, 2 * TG_SEGMENTS);
+  return need;
 }
 
 /* ---- time ---- */
@@ -40,12 +43,16 @@ static void consider(const tg_compile *c, const tg_attention *at, tg_attention *
   const tg_params *m = c->m;
   tg_attention a = *at;
   tg_stages stages;
-  for (a.copies = 2; a.copies > 0 && !fits(m, &a); a.copies--) {
+  tg_need need;
+  for (a.copies = 2; a.copies > 0; a.copies--) {
+    need = need_of(m, &a);
+    if (tg_need_fits(m, &need)) break;
   }
   /* Random numbers go by rows: from unit to unit, all steps must be the same. */
   if (!a.copies || ((a.sr_blocks[0] || a.sr_blocks[1]) && a.blocks > 1 && a.passes > 1)) return;
   tg_attention_list_stages(m, &a, &stages);
-  if (!tg_stages_fit(m, &stages)) return;
+  tg_need_stages(&need, &stages);
+  if (!tg_need_fits(m, &need)) return;
   estimate(m, &a, &stages);
   if (c->options.any_tiling) a.cycles = tg_randomized_cycles(c, a.rows, a.group, a.blocks);
   if (!best->copies || a.cycles < best->cycles) *best = a;

@@ -244,6 +244,7 @@ static int words_of_block(const tg_compile *c, const tg_kernel *kernel, tg_gemm 
   g->column_sums.words =
       words[TG_COLUMN_SUMS_HOLD] + (begin > go_on ? begin : go_on) + words[TG_COLUMN_SUMS_END];
   g->drain_words[TG_DRAIN_FINISH] = words[TG_COLUMN_SUMS_ROWS];
+  g->words_in_all[TG_DRAIN_OF_ACCUMULATOR] = mc.words;
   return g->column_sums.words +
          words[TG_COLUMN_SUMS_ROWS] * (int)(g->column_sums.block / g->column_sums.unroll);
 }

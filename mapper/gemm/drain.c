@@ -20,9 +20,7 @@ typedef tg_gemm_step step;
 tg_status tg_gemm_pack_drain(emission *e) {
   tg_mc mc;
   tg_mc_begin(&mc, e->c->arena);
-  tg_drain_way way = e->t.ring     ? TG_DRAIN_OF_RING
-                     : e->t.turned ? TG_DRAIN_OF_TURNED
-                                   : TG_DRAIN_OF_ACCUMULATOR;
+  tg_drain_way way = tg_gemm_drain_way(&e->t);
   tg_status status = tg_gemm_write_drain(e->c, e->kernel, e->g, way, tg_gemm_at_once(e->b.m, &e->t), &mc);
   if (status) return status;
   tg_vx_instr codes[2] = {0};

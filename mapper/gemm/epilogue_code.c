@@ -47,14 +47,17 @@ tg_status tg_gemm_measure_drain(const tg_compile *c, const tg_kernel *kernel, tg
   tg_mc_begin(&mc, c->arena);
   tg_status status = tg_gemm_write_drain(c, kernel, g, TG_DRAIN_OF_ACCUMULATOR, 1, &mc);
   if (!status && !tg_mc_fits(&mc, c->m, g->drain_words)) g->drain_words[TG_DRAIN_FINISH] = 0;
+  g->words_in_all[TG_DRAIN_OF_ACCUMULATOR] = mc.words;
   if (!status && tg_gemm_may_turn(c, g)) {
     tg_mc_begin(&mc, c->arena);
     status = tg_gemm_write_drain(c, kernel, g, TG_DRAIN_OF_TURNED, 1, &mc);
     if (!status && !tg_mc_fits(&mc, c->m, g->turned_words)) g->turned_words[TG_TURNED_FINISH] = 0;
+    g->words_in_all[TG_DRAIN_OF_TURNED] = mc.words;
   }
   if (status || g->partials == 1) return status;
   tg_mc_begin(&mc, c->arena);
   status = tg_gemm_write_drain(c, kernel, g, TG_DRAIN_OF_RING, TG_ADDS_AT_ONCE, &mc);
   if (!status && !tg_mc_fits(&mc, c->m, g->ring_words)) g->ring_words[TG_DRAIN_FINISH] = 0;
+  g->words_in_all[TG_DRAIN_OF_RING] = mc.words;
   return status;
 }

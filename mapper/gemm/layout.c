@@ -57,14 +57,17 @@ static void plan_prologue(const tg_params *m, const tg_gemm *g, const tg_gemm_ti
   plan_between(&plans[TG_ROLE_A], 2); /* for what the prologue makes of its input */
   plans[TG_ROLE_PROLOGUE_INPUTS].full = 1;
   plans[TG_ROLE_PROLOGUE_VECTORS].full = 1;
+  plans[TG_ROLE_PROLOGUE_VECTORS].bases = (uint8_t)g->prologue.vector_count;
   plan_between(&plans[TG_ROLE_PROLOGUE_OUTPUT], 2);
   plan_away(&plans[TG_ROLE_PROLOGUE_AWAY], 2, true);
+  plans[TG_ROLE_PROLOGUE_AWAY].bases = g->prologue.stored;
   if (!t->makers) return;
   plans[TG_ROLE_B].full = (uint16_t)t->makers;
   plan_between(&plans[TG_ROLE_MADE], t->made);
   plans[TG_ROLE_MADE_AROUND] =
       (tg_channel_plan){.free = (uint16_t)(m->rows + 1), .initial = (uint8_t)t->made, .by_position = true};
   plan_load(&plans[TG_ROLE_PROLOGUE_INPUTS], 2);
+  plans[TG_ROLE_PROLOGUE_INPUTS].bases = (uint8_t)g->prologue.input_count; /* scalars are among them */
   if (!tg_gemm_prologue_scalars(g)) return;
   plan_load(&plans[TG_ROLE_SCALARS], 2);
   plans[TG_ROLE_SCALARS].north = false;
@@ -89,6 +92,10 @@ static void plan_ends(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling
   plan_load(&plans[TG_ROLE_OPERANDS_ONCE], 2);
   plans[TG_ROLE_OPERANDS_ONCE].west = false;
   plan_load(&plans[TG_ROLE_OPERANDS], 2);
+  plans[TG_ROLE_A].bases = 1;
+  plans[TG_ROLE_B].bases = !t->makers;
+  plans[TG_ROLE_OPERANDS].bases =
+      (uint8_t)g->epilogue_operand_count; /* those that are loaded once are among them */
   if (tg_gemm_a_both_ways(m, g, t)) plans[TG_ROLE_A_NORTH].full = 1;
   if (g->prologue.result) plan_prologue(m, g, t, plans);
   if (t->members > 1) plan_partials(t, plans);
@@ -97,6 +104,7 @@ static void plan_ends(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling
   if (apart) plans[TG_ROLE_COLUMN_SUMS].free = plans[TG_ROLE_COLUMN_SUMS].initial = 1;
   for (int k = 0; k < g->outs + g->column_sums.count; k++)
     plan_away(&plans[TG_ROLE_AWAY + k], apart && k ? 1 : 2, k == 0 || k == g->outs);
+  for (int k = 0; k < g->outs + g->column_sums.count; k++) plans[TG_ROLE_AWAY + k].bases = 1;
 }
 
 void tg_gemm_plan_channels(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t,

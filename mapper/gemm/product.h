@@ -125,6 +125,14 @@ typedef struct tg_gemm_image {
   int64_t origin[2], step[2], tap_step[2]; /* where the first one reads, and from each to the next */
 } tg_gemm_image;
 
+/* Where the drain finds a product: in the accumulator; where members of a ring, or a VOP that turned it, put it. */
+typedef enum tg_drain_way {
+  TG_DRAIN_OF_ACCUMULATOR,
+  TG_DRAIN_OF_RING,
+  TG_DRAIN_OF_TURNED,
+  TG_DRAIN_WAYS
+} tg_drain_way;
+
 /* Products C[m, n] = A[m, k] B[k, n] of one shape, one for each batch element or group. */
 typedef struct tg_gemm {
   const tg_node *node;
@@ -154,7 +162,9 @@ typedef struct tg_gemm {
   int drain_words[TG_GEMM_DRAINS];      /* microcode words of the drain's segments */
   int ring_words[TG_GEMM_DRAINS];       /* where members reduce in a ring, of TG_ADDS_AT_ONCE rows */
   int turned_words[TG_TURNED_SEGMENTS]; /* of a product that comes out turned; none of the first: it cannot */
-  int sum_kind;                         /* stream kind that stores running sums of partials: FP32 or BF16SR */
+  uint32_t
+      words_in_all[TG_DRAIN_WAYS]; /* of the section's microcode, with that of a prologue; 0: not measured */
+  int sum_kind;                    /* stream kind that stores running sums of partials: FP32 or BF16SR */
   tg_gemm_column_sums column_sums;
   tg_gemm_prologue prologue;
 } tg_gemm;
@@ -197,8 +207,6 @@ static inline int tg_gemm_finish_result_stream(const tg_gemm *g, int k) {
 }
 static inline bool tg_gemm_rounds_sums(const tg_gemm *g) { return g->sum_kind == TG_STREAM_BF16SR; }
 
-/* Where the drain finds a product: in the accumulator; where members of a ring, or a VOP that turned it, put it. */
-typedef enum tg_drain_way { TG_DRAIN_OF_ACCUMULATOR, TG_DRAIN_OF_RING, TG_DRAIN_OF_TURNED } tg_drain_way;
 /* The drain's microcode, and its words into g->drain_words; no words of the last segment: it does not fit.
  * epilogue_code.c */
 tg_status tg_gemm_write_drain(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g,

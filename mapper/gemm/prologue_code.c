@@ -49,5 +49,6 @@ tg_status tg_gemm_measure_prologue(const tg_compile *c, const tg_kernel *kernel,
   if (!status) status = tg_gemm_write_prologue(c, kernel, g, &mc);
   if (status || !tg_mc_fits(&mc, c->m, lengths)) return TG_INVALID;
   for (int i = 0; i < 2; i++) g->prologue.words[i] = lengths[first + i];
+  g->words_in_all[TG_DRAIN_OF_ACCUMULATOR] = mc.words;
   return TG_OK;
 }

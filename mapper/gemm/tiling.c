@@ -306,13 +306,11 @@ static void consider_all(search *s) {
   }
 }
 
-void tg_search_tiling(const tg_compile *c, const tg_gemm *gemm, tg_gemm_tiling *out) {
+void tg_search_tiling(const tg_compile *c, const tg_gemm *gemm, tg_gemm_tiling *out, tg_shortage *out_lacks) {
   search s = {.c = c, .m = c->m, .g = gemm, .share = tg_egress_share(c->m, TG_EGRESS_BOTH, 1)};
   consider_all(&s);
-  s.names_shortage = !s.found;
-  if (!s.found) consider_all(&s);
   *out = s.best;
+  *out_lacks = s.lacks;
   if (!s.found) return;
-  if (s.names_shortage) out->cycles = TG_NEVER;
   out->column_sums_egress = column_sums_egress(&s, s.best);
 }

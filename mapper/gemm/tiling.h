@@ -190,6 +190,10 @@ double tg_gemm_least_cycles(const tg_compile *c, const tg_gemm *gemm, const tg_g
 /* Of the kind of DRAM ports that has more to do, for a block. */
 double tg_gemm_port_cycles(const tg_compile *c, const tg_gemm *gemm, const tg_gemm_tiling *t);
 
+static inline tg_drain_way tg_gemm_drain_way(const tg_gemm_tiling *t) {
+  return t->ring ? TG_DRAIN_OF_RING : t->turned ? TG_DRAIN_OF_TURNED : TG_DRAIN_OF_ACCUMULATOR;
+}
+
 /* The tiling of least estimated time that fits; TG_INVALID if none does. One that takes TG_NEVER has room, but
  * the array too few semaphores for it: its section says how many. */
 tg_status tg_tile_gemm(const tg_compile *c, const tg_gemm *gemm, tg_gemm_tiling *out); /* tiling_memo.c */

@@ -59,19 +59,25 @@ static void make_key(const tg_compile *c, const tg_gemm *g, key *out) {
   memset(k->prologue.names, 0, sizeof k->prologue.names);
 }
 
+typedef struct answer {
+  tg_gemm_tiling tiling;
+  tg_shortage lacks;
+} answer;
+
 tg_status tg_tile_gemm(const tg_compile *c, const tg_gemm *gemm, tg_gemm_tiling *out) {
   key wanted;
   make_key(c, gemm, &wanted);
-  const tg_gemm_tiling *known = tg_memo_find(c->tilings, &wanted, sizeof wanted);
-  if (known) {
-    *out = *known;
-  } else {
-    tg_search_tiling(c, gemm, out);
-    tg_memo_add(c->tilings, &wanted, sizeof wanted, out, sizeof *out);
+  const answer *known = tg_memo_find(c->tilings, &wanted, sizeof wanted);
+  answer found;
+  if (!known) {
+    tg_search_tiling(c, gemm, &found.tiling, &found.lacks);
+    tg_memo_add(c->tilings, &wanted, sizeof wanted, &found, sizeof found);
+    known = &found;
   }
+  *out = known->tiling;
   if (out->mt) return TG_OK;
-  return tg_fail(
-      c->diag, TG_INVALID,
-      "node \"%s\": no tiling of a %lld x %lld x %lld product fits in the scratchpads of this architecture",
-      gemm->node->name, (long long)gemm->m, (long long)gemm->n, (long long)gemm->k);
+  return tg_fail(c->diag, TG_INVALID,
+                 "node \"%s\": no tiling of a %lld x %lld x %lld product fits this architecture%s",
+                 gemm->node->name, (long long)gemm->m, (long long)gemm->n, (long long)gemm->k,
+                 tg_shortage_text(c->arena, &known->lacks));
 }

@@ -12,16 +12,32 @@ typedef tg_tiling_search search;
  * taken if they are clearly faster. */
 #define PATCH_BIAS 1.03
 
-/* Do the scratchpad and the accumulator hold it, and are there semaphores for its channels? */
-static bool fits(const search *s, const tg_gemm_tiling *t) {
+/* Has the array what is needed? If nothing was found yet, what lacks is kept. */
+static bool suffices(search *s, const tg_need *need) {
+  if (tg_need_fits(s->m, need)) return true;
+  if (!s->found) tg_need_note(s->m, need, &s->lacks);
+  return false;
+}
+
+/* What the tiling takes but for its stages. Most tilings have too many rows for the accumulator: once one is found, what
+ * else those take does not matter. */
+static tg_need need_of(const search *s, const tg_gemm_tiling *t) {
   const tg_params *m = s->m;
   tg_channel_plan plans[TG_GEMM_ROLES];
-  if (t->turned ? t->nt > tg_acc_rows(m) : (uint64_t)t->mt * (t->nt / tg_lanes(m)) > tg_acc_rows(m))
-    return false;
-  tg_gemm_plan_channels(m, s->g, t, plans);
-  if (!tg_channels_fit(m, plans, TG_ROLES_IN_BANKS)) return false;
-  tg_semaphores semaphores = tg_channels_semaphores(m, plans, TG_GEMM_ROLES);
-  return s->names_shortage || tg_semaphores_fit(m, &semaphores);
+  tg_need need = {{0}};
+  uint64_t rows = t->turned ? t->nt : (uint64_t)t->mt * (t->nt / tg_lanes(m));
+  if (rows <= tg_acc_rows(m) || !s->found) {
+    tg_gemm_plan_channels(m, s->g, t, plans);
+    need = tg_need_of_channels(m, plans, TG_GEMM_ROLES);
+  }
+  need.of[TG_LIMIT_ACCUMULATOR] = rows;
+  need.of[TG_LIMIT_WORDS] = s->g->words_in_all[tg_gemm_drain_way(t)];
+  return need;
+}
+
+static bool fits(search *s, const tg_gemm_tiling *t) {
+  tg_need need = need_of(s, t);
+  return suffices(s, &need);
 }
 
 /* What tilings are compared by: cycles, or, where tilings are randomized, a number for each. */
@@ -44,11 +60,14 @@ void tg_search_consider(search *s, tg_gemm_tiling t, tg_resident resident) {
     t.patches = t.passes_m * t.passes_n > 1 ? 2 : 1;
     if (!fits(s, &t)) t.patches = 1;
   }
-  if (!fits(s, &t)) return;
+  const tg_need need = need_of(s, &t);
+  if (!suffices(s, &need)) return;
   for (int west = 0; west < 2; west++) {
     t.epilogue_operands_west = west;
     tg_gemm_list_stages(s->m, s->g, &t, &stages);
-    if (!tg_stages_fit(s->m, &stages)) continue;
+    tg_need all = need;
+    tg_need_stages(&all, &stages);
+    if (!suffices(s, &all)) continue;
     t.cycles = rank(s, &t, &stages) * (t.patch ? PATCH_BIAS : 1);
     if (s->found && t.cycles >= s->best.cycles) continue;
     s->best = t;

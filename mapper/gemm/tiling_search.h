@@ -3,6 +3,7 @@
 #define TEGULA_MAPPER_GEMM_TILING_SEARCH_H
 
 #include "mapper/gemm/tiling.h"
+#include "mapper/section/need.h"
 
 enum {
   TG_SEARCH_SPLITS = 48, /* ways to cut a dimension into equal passes */
@@ -17,11 +18,12 @@ typedef struct tg_tiling_search {
   tg_gemm_tiling best;
   bool found;
   uint32_t considered;
-  bool names_shortage; /* nothing fits: so that a section can say of what there is too little */
+  tg_shortage lacks; /* until something fits: what the closest tiling lacks */
 } tg_tiling_search;
 
-/* The tiling of least estimated time that fits, perhaps but for semaphores; mt 0: none does. tiling.c */
-void tg_search_tiling(const tg_compile *c, const tg_gemm *gemm, tg_gemm_tiling *out);
+/* The tiling of least estimated time that fits; mt 0: none does, and `out_lacks` says what the closest one lacks.
+ * tiling.c */
+void tg_search_tiling(const tg_compile *c, const tg_gemm *gemm, tg_gemm_tiling *out, tg_shortage *out_lacks);
 /* Is the best one so far faster, whatever else of the tiling is chosen? */
 bool tg_search_is_slower(const tg_tiling_search *s, const tg_gemm_tiling *t);
 /* The tiling with that operand resident: the best one so far, if it fits and is. */

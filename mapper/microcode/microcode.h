@@ -37,6 +37,7 @@ typedef struct tg_mc {
   uint32_t constants[TG_MC_CONSTANTS]; /* at most 32 of them beside a table */
   int constant_count;
   const float *table; /* of 32, for lookups; NULL without */
+  uint32_t words;     /* of all segments, as tg_mc_fits has found */
   bool overflow;      /* too many constants or tables, or an operand from nowhere: tg_mc_pack will fail */
 } tg_mc;
 

@@ -144,8 +144,11 @@ typedef struct layout {
 
 static tg_status lay_out(tg_mc *mc, const tg_params *m, layout *out, tg_diag *diag) {
   int own = mc->table ? TG_MC_TABLE : (int)m->vx_constants;
-  if (mc->overflow || mc->constant_count > own || (mc->table && m->vx_constants < TG_MC_CONSTANTS))
-    return tg_fail(diag, TG_INVALID, "it needs more vector constants than there are");
+  if (mc->overflow) return tg_fail(diag, TG_INVALID, "it needs more vector constants than there are");
+  int constants = mc->table ? TG_MC_CONSTANTS : mc->constant_count; /* a table takes the upper half of all */
+  if (mc->constant_count > own || constants > (int)m->vx_constants)
+    return tg_fail(diag, TG_INVALID, "it needs %d vector constants%s, the array has %u", mc->constant_count,
+                   mc->table ? " and a table of 32" : "", m->vx_constants);
   tg_mc_simplify_comparisons(mc, own);
   *out = (layout){.lives = TG_NEW_ARRAY(mc->arena, life, (size_t)mc->registers + 1)};
   int *ready = TG_NEW_ARRAY(mc->arena, int, (size_t)mc->registers + 1), globals = 0;
@@ -156,8 +159,10 @@ static tg_status lay_out(tg_mc *mc, const tg_params *m, layout *out, tg_diag *di
     out->length[q] = place_segment(mc, q, ready, out->lives);
     out->words += out->length[q];
   }
+  mc->words = (uint32_t)out->words;
   if (out->words > (int)m->microcode_words)
-    return tg_fail(diag, TG_INVALID, "it needs %d microcode words of %u", out->words, m->microcode_words);
+    return tg_fail(diag, TG_INVALID, "it needs %d microcode words, the array has %u", out->words,
+                   m->microcode_words);
   measure_lives(mc, out->lives);
   for (int r = 0; r < mc->registers; r++)
     if (out->lives[r].global) out->lives[r].physical = globals++;

@@ -5,6 +5,7 @@
 #include "mapper/kernel/class.h"
 #include "mapper/rows/rows.h"
 #include "mapper/section/checkerboard.h"
+#include "mapper/section/need.h"
 
 #include <string.h>
 
@@ -67,10 +68,14 @@ static bool cut(const tg_params *m, int64_t count, int64_t columns, uint32_t byt
 
 static void plan_channels(const tiling *t, tg_channel_plan plans[CHANNELS]) {
   memset(plans, 0, CHANNELS * sizeof *plans);
-  plans[INDICES] = (tg_channel_plan){.room = {t->index_flits, 1}, .full = 1};
-  plans[ROWS] = (tg_channel_plan){
-      .room = {(uint64_t)t->rows * t->row_flits, 2}, .full = 1, .west = true, .north = true, .credits = 2};
-  plans[ROWS_AWAY] = (tg_channel_plan){.free = 1, .initial = 2, .west = true, .north = true};
+  plans[INDICES] = (tg_channel_plan){.room = {t->index_flits, 1}, .full = 1, .bases = 1};
+  plans[ROWS] = (tg_channel_plan){.room = {(uint64_t)t->rows * t->row_flits, 2},
+                                  .full = 1,
+                                  .west = true,
+                                  .north = true,
+                                  .credits = 2,
+                                  .bases = 1};
+  plans[ROWS_AWAY] = (tg_channel_plan){.free = 1, .initial = 2, .west = true, .north = true, .bases = 1};
 }
 
 /* Indices and rows arrive at different AGCUs, by semaphores of the same numbers. */
@@ -121,6 +126,16 @@ static void list_stages(const tg_params *m, const tiling *t, double row_cycles, 
   tg_checkerboard_add(m, out, stores);
   tg_stages_add(out, &send_indices);
   tg_stages_add(out, &send_rows);
+}
+
+/* As cut, has the array what it needs? */
+static bool fits(const tg_params *m, const tiling *t, const tg_stages *stages, tg_shortage *out_lacks) {
+  tg_channel_plan plans[CHANNELS];
+  plan_channels(t, plans);
+  tg_need need = tg_need_of_channels(m, plans, CHANNELS);
+  tg_need_stages(&need, stages);
+  tg_need_note(m, &need, out_lacks);
+  return tg_need_fits(m, &need);
 }
 
 /* ---- instructions */
@@ -227,19 +242,22 @@ static tg_status emit(tg_compile *c, const tg_kernel *kernel) {
   gather g = {.count = tg_value_elements(tg_in(node, 1)),
               .size = table->dims[0].size,
               .columns = table->dims[1].size};
+  tg_shortage lacks = {0};
+  tg_stages stages;
   tg_build_begin(&g.b, c, name);
-  if (!cut(c->m, g.count, g.columns, tg_value_bytes_each(table), &g.t) || !open_channels(&g))
+  bool good = cut(c->m, g.count, g.columns, tg_value_bytes_each(table), &g.t);
+  if (good) list_stages(c->m, &g.t, 0, &stages);
+  if (!good || !fits(c->m, &g.t, &stages, &lacks) || !open_channels(&g))
     return tg_fail(
         c->diag, TG_INVALID,
         "%s: %lld rows of %lld elements do not fit the scratchpads (%u banks of %u flits) and store "
-        "memories (%u flits) of this architecture",
-        name, (long long)g.count, (long long)g.columns, c->m->banks, tg_bank_rows(c->m), tg_store_rows(c->m));
+        "memories (%u flits) of this architecture%s",
+        name, (long long)g.count, (long long)g.columns, c->m->banks, tg_bank_rows(c->m), tg_store_rows(c->m),
+        tg_shortage_text(c->arena, &lacks));
   g.table = tg_rows_open(&g.b, tg_place_of(c, table));
   g.indices = tg_rows_open(&g.b, tg_place_of(c, tg_in(node, 1)));
   g.result = tg_rows_open(&g.b, tg_place_of(c, tg_out(node)));
-  tg_stages stages;
   const uint32_t loops[NESTS][3] = {[NEST_ROWS] = {g.t.stretches, g.t.chunks, g.t.blocks}};
-  list_stages(c->m, &g.t, 0, &stages);
   tg_stages_emit(&g.b, &stages, c->m->rows, loops, emit_stage, &g);
   tg_build_invoke(&g.b, name);
   return TG_OK;
@@ -258,6 +276,8 @@ static double cycles(tg_compile *c, const tg_kernel *kernel) {
   tg_stages stages;
   if (!cut(c->m, y->dims[0].size, y->dims[1].size, tg_value_bytes_each(y), &t)) return TG_NEVER;
   list_stages(c->m, &t, atoms * tg_atom_cycles(c->m), &stages);
+  tg_shortage unused = {0};
+  if (!fits(c->m, &t, &stages, &unused)) return TG_NEVER;
   tg_port_time tile = tg_stages_port(&stages, TG_SIDE_WEST);
   return TG_SECTION_CYCLES + (double)y->dims[0].size / t.rows * (tile.load + tile.drain) / tg_agcus(c->m);
 }

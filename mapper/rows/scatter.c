@@ -5,6 +5,7 @@
  * same index; only then comes the next one, which may be of the same row. Where all strips are not all columns, so many
  * sections follow each other. */
 #include "mapper/rows/scatter.h"
+#include "mapper/section/need.h"
 
 #include "frontend/base/math.h"
 #include "mapper/kernel/class.h"
@@ -233,13 +234,14 @@ static tg_status emit_strips(tg_compile *c, const tg_kernel *kernel, int64_t fir
                .size = tg_out(node)->dims[0].size,
                .columns = tg_out(node)->dims[1].size,
                .first = first};
+  tg_shortage lacks = {0};
   tg_build_begin(&s.b, c, name);
-  if (!tg_tile_scatter(c->m, s.count, s.columns - first, &s.t) || !open_channels(&s))
+  if (!tg_tile_scatter(c->m, s.count, s.columns - first, &s.t, &lacks) || !open_channels(&s))
     return tg_fail(
         c->diag, TG_INVALID,
         "%s: sums of rows do not fit the scratchpads (%u banks of %u flits) and store memories (%u flits) of "
-        "this architecture",
-        name, c->m->banks, tg_bank_rows(c->m), tg_store_rows(c->m));
+        "this architecture%s",
+        name, c->m->banks, tg_bank_rows(c->m), tg_store_rows(c->m), tg_shortage_text(c->arena, &lacks));
   s.updates = tg_rows_open(&s.b, tg_place_of(c, tg_in(node, 0)));
   s.indices = tg_rows_open(&s.b, tg_place_of(c, tg_in(node, 1)));
   s.result = tg_rows_open(&s.b, tg_place_of(c, tg_out(node)));
@@ -273,7 +275,9 @@ static double cycles(tg_compile *c, const tg_kernel *kernel) {
   const tg_value *y = kernel->output;
   tg_scatter_tiling t;
   tg_stages stages;
-  if (!tg_tile_scatter(c->m, tg_value_elements(tg_in(kernel->root, 1)), y->dims[1].size, &t)) return TG_NEVER;
+  tg_shortage unused = {0};
+  if (!tg_tile_scatter(c->m, tg_value_elements(tg_in(kernel->root, 1)), y->dims[1].size, &t, &unused))
+    return TG_NEVER;
   tg_scatter_list_stages(c->m, &t, &stages);
   tg_port_time port = tg_stages_port(&stages, TG_SIDE_WEST);
   double units = tg_stages_unit(&stages, TG_UNIT_VX, -1) + tg_stages_unit(&stages, TG_UNIT_TX, -1),

@@ -21,7 +21,8 @@ bool tg_scatter_way(const tg_params *m, uint32_t agcu, tg_rows_way *out);
 uint32_t tg_scatter_ways_before(const tg_params *m, uint32_t agcu);
 
 /* Strips of `columns` columns, with `count` updates. False: they do not fit. */
-bool tg_tile_scatter(const tg_params *m, int64_t count, int64_t columns, tg_scatter_tiling *t);
+bool tg_tile_scatter(const tg_params *m, int64_t count, int64_t columns, tg_scatter_tiling *t,
+                     tg_shortage *out_lacks);
 
 /* What a tile has, in the order of its banks; its way to the AGCU; and what contexts of an AGCU tell each other: rows are
  * zeros, the next row may be loaded. */

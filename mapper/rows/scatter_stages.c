@@ -1,6 +1,7 @@
 /* Strips of columns for AGCUs, and the channels and stages of their sums. */
 #include "frontend/base/math.h"
 #include "mapper/rows/scatter.h"
+#include "mapper/section/need.h"
 
 #include <string.h>
 
@@ -29,10 +30,13 @@ void tg_scatter_plan_channels(const tg_scatter_tiling *t, tg_channel_plan plans[
       .room = {(uint64_t)t->rows * t->row_flits, 2}, .full = 1, .west = true, .north = true, .credits = 2};
   plans[TG_ROLE_ZEROS_AWAY] = plans[TG_ROLE_INDICES_AWAY] = plans[TG_ROLE_MADE_AWAY] = plans[TG_ROLE_FILLED] =
       plans[TG_ROLE_NEXT] = at_agcu;
+  plans[TG_ROLE_INDICES].bases = plans[TG_ROLE_UPDATES].bases = 1;
+  plans[TG_ROLE_MADE_AWAY].bases = 1; /* the result, of which rows come back, too */
   plans[TG_ROLE_INDICES_AWAY].free = plans[TG_ROLE_INDICES_AWAY].initial = plans[TG_ROLE_NEXT].credits = 1;
 }
 
-bool tg_tile_scatter(const tg_params *m, int64_t count, int64_t columns, tg_scatter_tiling *t) {
+bool tg_tile_scatter(const tg_params *m, int64_t count, int64_t columns, tg_scatter_tiling *t,
+                     tg_shortage *out_lacks) {
   uint32_t lanes = tg_lanes(m), ways = tg_scatter_ways_before(m, tg_agcus(m)), bank = tg_bank_rows(m);
   uint32_t most = (uint32_t)tg_min(bank, tg_store_rows(m) / 4) * m->p / lanes * lanes;
   int64_t strip = tg_div_up(columns, ways);
@@ -48,8 +52,15 @@ bool tg_tile_scatter(const tg_params *m, int64_t count, int64_t columns, tg_scat
   t->chunks = (uint32_t)chunks;
   tg_channel_plan plans[TG_SCATTER_ROLES];
   tg_scatter_plan_channels(t, plans);
-  return t->zeros && chunks < 1 << 20 && (t->zeros + 1) * t->row_flits + t->index_flits <= store &&
-         tg_channels_fit(m, plans, TG_SCATTER_ROLES);
+  tg_need need = tg_need_of_channels(m, plans, TG_SCATTER_ROLES);
+  tg_stages stages;
+  tg_scatter_list_stages(m, t, &stages);
+  tg_need_stages(&need, &stages);
+  if (!tg_need_fits(m, &need)) {
+    tg_need_note(m, &need, out_lacks);
+    return false;
+  }
+  return t->zeros && chunks < 1 << 20 && (t->zeros + 1) * t->row_flits + t->index_flits <= store;
 }
 
 /* ---- stages */

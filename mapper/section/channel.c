@@ -10,10 +10,6 @@ tg_semaphores tg_channels_semaphores(const tg_params *m, const tg_channel_plan *
   return sum;
 }
 
-bool tg_semaphores_fit(const tg_params *m, const tg_semaphores *needed) {
-  return needed->tile <= m->semaphores && needed->west <= m->semaphores && needed->north <= m->semaphores;
-}
-
 static uint64_t banks_of(const tg_params *m, tg_room room) {
   if (room.rows > tg_pad_rows(m)) return (uint64_t)m->banks + 1;
   return (uint64_t)room.copies * tg_banks_for(m, (uint32_t)room.rows);
@@ -26,13 +22,10 @@ uint64_t tg_channels_banks(const tg_params *m, const tg_channel_plan *plans, int
   return banks;
 }
 
-bool tg_channels_fit(const tg_params *m, const tg_channel_plan *plans, int count) {
-  return tg_channels_banks(m, plans, count) <= m->banks;
-}
-
 bool tg_channels_place(tg_build *b, const tg_channel_plan *plans, int count, tg_channel *channels) {
   for (int i = 0; i < count; i++) {
     const tg_room *room = &plans[i].room;
+    b->planned_bases += plans[i].bases;
     if (room->rows && !tg_build_buffer(b, (uint32_t)room->rows, room->copies, &channels[i].ring))
       return false;
   }

@@ -52,6 +52,7 @@ typedef struct tg_channel_plan {
   bool by_position; /* of the free ones, number 0 is that of an AGCU, which does not ask */
   bool west, north; /* has it semaphores at AGCUs, one for each position of their lane? */
   uint8_t credits;  /* of each of these at first; arrivals: 0 */
+  uint8_t bases;    /* entries of the base table: tensors in DRAM that AGCUs fill it from, or empty it to */
 } tg_channel_plan;
 
 /* Semaphores that so many channels take: of a tile, and of an AGCU of a row, and of a column. */
@@ -59,10 +60,8 @@ typedef struct tg_semaphores {
   uint32_t tile, west, north;
 } tg_semaphores;
 tg_semaphores tg_channels_semaphores(const tg_params *m, const tg_channel_plan *plans, int count);
-bool tg_semaphores_fit(const tg_params *m, const tg_semaphores *needed);
-/* Banks of the rings, more than there are if one buffer has more rows than the scratchpad; and do they suffice? */
+/* Banks of the rings, more than there are if one buffer has more rows than the scratchpad. */
 uint64_t tg_channels_banks(const tg_params *m, const tg_channel_plan *plans, int count);
-bool tg_channels_fit(const tg_params *m, const tg_channel_plan *plans, int count);
 
 /* Gives the rings their banks, in this order; false: these do not suffice. */
 bool tg_channels_place(tg_build *b, const tg_channel_plan *plans, int count, tg_channel *channels);

@@ -187,6 +187,7 @@ void tg_set_rotation(tg_row_operand *operand, const tg_buffer *buffer, uint32_t 
 }
 
 tg_invocation *tg_build_invoke(tg_build *b, const char *name) {
+  assert(b->bases == b->planned_bases);
   check_slots(b);
   tg_invocation *invocation = tg_program_add_invocation(b->c->program);
   invocation->name = tg_arena_strdup(&b->c->program->arena, name);

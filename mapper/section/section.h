@@ -37,7 +37,8 @@ typedef struct tg_build {
   uint32_t section;
   uint32_t tile_sems, west_sems, north_sems; /* semaphores given out so far */
   uint32_t bank;                             /* scratchpad banks given out so far */
-  int bases;                                 /* entries of the base table in use */
+  int bases;                                 /* entries of the base table in use, */
+  int planned_bases;                         /* and as channels have them, once they are placed */
   uint64_t base_address[TG_BASES];           /* of the first invocation */
   tg_egress egress;                          /* how results leave */
   uint32_t members; /* north: results leave from the last row of tiles of so many each; 1: from all */

@@ -28,24 +28,6 @@ void tg_stage_meet(const tg_stage *stage, const tg_channel *channels, uint64_t w
   }
 }
 
-bool tg_stages_fit(const tg_params *m, const tg_stages *stages) {
-  for (int i = 0; i < stages->count; i++) {
-    const tg_stage *first = &stages->list[i];
-    uint64_t slots = 0;
-    for (int k = 0; k < stages->count; k++)
-      if (stages->list[k].seat == first->seat && stages->list[k].context == first->context)
-        slots += stages->list[k].slots;
-    if (slots > m->queue_depth) return false;
-  }
-  return true;
-}
-
-bool tg_stages_have_contexts(const tg_params *m, const tg_stages *stages) {
-  for (int i = 0; i < stages->count; i++)
-    if (stages->list[i].seat < TG_SIDES && stages->list[i].context >= m->agcu_contexts) return false;
-  return true;
-}
-
 tg_port_time tg_stages_port(const tg_stages *stages, tg_seat side) {
   tg_port_time sum = {0};
   for (int i = 0; i < stages->count; i++) {

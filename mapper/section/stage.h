@@ -56,10 +56,6 @@ const tg_stage *tg_stages_find(const tg_stages *stages, tg_seat seat, int kind);
 /* The waits and posts of an instruction of the stage at those of its channels whose bit is set in `which`. */
 void tg_stage_meet(const tg_stage *stage, const tg_channel *channels, uint64_t which, const tg_joint *at);
 #define TG_ALL_CHANNELS (~UINT64_C(0))
-/* Do the queues hold them? */
-bool tg_stages_fit(const tg_params *m, const tg_stages *stages);
-/* Have AGCUs the contexts that they are in? */
-bool tg_stages_have_contexts(const tg_params *m, const tg_stages *stages);
 
 /* Cycles of the busiest port of a side: loads of a chunk, on average and in front, and what else there is of a
  * pass, in which so many contexts take turns with the one that loads. */

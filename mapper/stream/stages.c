@@ -27,8 +27,10 @@ void tg_stream_plan_channels(const tg_params *m, const tg_stream_kernel *plan, c
                              tg_channel_plan plans[TG_STREAM_ROLES]) {
   uint64_t rows = t->chunk_rows;
   memset(plans, 0, TG_STREAM_ROLES * sizeof *plans);
-  plans[TG_ROLE_LOADED] = (tg_channel_plan){.full = 1, .west = true, .north = true, .credits = 2};
+  plans[TG_ROLE_LOADED] =
+      (tg_channel_plan){.full = 1, .west = true, .north = true, .credits = 2, .bases = (uint8_t)plan->inputs};
   plans[TG_ROLE_LOADED_ONCE].full = plan->vectors > 0;
+  plans[TG_ROLE_LOADED_ONCE].bases = (uint8_t)plan->vectors;
   if (plan->first_segments) {
     plans[TG_ROLE_KEPT_ROWS].room = (tg_room){rows * tg_kind_flits(m, TG_STREAM_FP32, plan->take), 1};
     plans[TG_ROLE_KEPT_VECTORS].room = (tg_room){2 * rows, 1};
@@ -42,7 +44,8 @@ void tg_stream_plan_channels(const tg_params *m, const tg_stream_kernel *plan, c
         t->parts > 1 ? (uint64_t)t->parts * t->piece_flits : rows * tg_stream_result_flits(m, plan, x);
     bool arrives = has_arrivals(plan, x);
     plans[TG_ROLE_RESULTS + x] = (tg_channel_plan){.room = {flits, 2}, .full = 1, .free = 1, .initial = 2};
-    plans[TG_ROLE_AWAY + x] = (tg_channel_plan){.free = 1, .initial = 2, .west = arrives, .north = arrives};
+    plans[TG_ROLE_AWAY + x] =
+        (tg_channel_plan){.free = 1, .initial = 2, .west = arrives, .north = arrives, .bases = 1};
   }
 }
 

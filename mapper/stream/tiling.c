@@ -1,5 +1,6 @@
 /* Column blocks and chunks of rows that scratchpads and the way out have room for, and what they take. */
 #include "mapper/stream/tiling.h"
+#include "mapper/section/need.h"
 
 #include "frontend/base/math.h"
 
@@ -81,7 +82,8 @@ static void cut_run(const tg_params *m, const tg_stream_kernel *plan, uint32_t s
 static bool rows_fit(const tg_params *m, const tg_stream_kernel *plan, uint32_t rows) {
   tg_channel_plan plans[TG_STREAM_ROLES];
   tg_stream_plan_channels(m, plan, &(tg_stream_tiling){.chunk_rows = rows}, plans);
-  return tg_channels_fit(m, plans, TG_STREAM_ROLES);
+  tg_need need = tg_need_of_channels(m, plans, TG_STREAM_ROLES);
+  return tg_need_fits(m, &need);
 }
 
 /* Rows that make a load at least half a burst, of a window, which has a load for each position; and, of whole
@@ -163,12 +165,16 @@ bool tg_stream_vectors_fit(const tg_params *m, const tg_stream_kernel *plan) {
   return rows_fit(m, plan, 1);
 }
 
-/* As cut, are there contexts for its stages, and do queues hold them? */
+/* As cut, has the array what it needs? */
 static bool fits(const tg_params *m, const tg_stream_kernel *plan, const int *words, int repeat,
                  tg_stream_tiling *t, tg_stages *stages) {
   if (!tg_tile_stream(m, plan, t)) return false;
   tg_stream_list_stages(m, plan, t, words, repeat, stages);
-  return tg_stages_fit(m, stages) && tg_stages_have_contexts(m, stages);
+  tg_channel_plan plans[TG_STREAM_ROLES];
+  tg_stream_plan_channels(m, plan, t, plans);
+  tg_need need = tg_need_of_channels(m, plans, TG_STREAM_ROLES);
+  tg_need_stages(&need, stages);
+  return tg_need_fits(m, &need);
 }
 
 bool tg_stream_kernel_fits(const tg_compile *c, const tg_stream_kernel *plan) {

@@ -16,10 +16,11 @@ void tg_line_plan_channels(const tg_params *m, const tg_line_kernel *k, const tg
     leaves = leaves / tg_line_moved(m, k, t, k->result_kind) * position;
   bool once = tg_line_keeps_weights(m, t);
   plans[TG_LINE_IMAGE] =
-      (tg_channel_plan){.room = {image, 2}, .full = 1, .west = true, .north = true, .credits = 2};
-  plans[TG_LINE_WEIGHTS] = (tg_channel_plan){.room = {weights, once ? 1 : 2}, .full = once && weights};
+      (tg_channel_plan){.room = {image, 2}, .full = 1, .west = true, .north = true, .credits = 2, .bases = 1};
+  plans[TG_LINE_WEIGHTS] = (tg_channel_plan){
+      .room = {weights, once ? 1 : 2}, .full = once && weights, .bases = (uint8_t)(!!k->weights + !!k->bias)};
   plans[TG_LINE_RESULT] = (tg_channel_plan){.room = {leaves, 2}, .full = 1, .free = 1, .initial = 2};
-  plans[TG_LINE_AWAY] = (tg_channel_plan){.free = 1, .initial = 2, .west = true, .north = true};
+  plans[TG_LINE_AWAY] = (tg_channel_plan){.free = 1, .initial = 2, .west = true, .north = true, .bases = 1};
 }
 
 /* ---- cycles ---- */

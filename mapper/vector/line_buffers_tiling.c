@@ -1,4 +1,5 @@
 /* Blocks of pools and depthwise convolutions: what fits, and what it takes. */
+#include "mapper/section/need.h"
 #include "mapper/vector/line_buffers.h"
 
 #include "frontend/base/math.h"
@@ -42,9 +43,9 @@ static bool fits(const tg_params *m, const tg_line_kernel *k, const tg_line_tili
                  const tg_stages *stages) {
   tg_channel_plan plans[TG_LINE_CHANNELS];
   tg_line_plan_channels(m, k, t, plans);
-  tg_semaphores needed = tg_channels_semaphores(m, plans, TG_LINE_CHANNELS);
-  return tg_stages_fit(m, stages) && tg_channels_fit(m, plans, TG_LINE_CHANNELS) &&
-         tg_semaphores_fit(m, &needed);
+  tg_need need = tg_need_of_channels(m, plans, TG_LINE_CHANNELS);
+  tg_need_stages(&need, stages);
+  return tg_need_fits(m, &need);
 }
 
 /* ---- what it takes ---- */

@@ -3,6 +3,7 @@
 #include "frontend/base/math.h"
 #include "mapper/expression/expression.h"
 #include "mapper/section/checkerboard.h"
+#include "mapper/section/need.h"
 #include "mapper/vector/vector_move.h"
 
 #include <assert.h>
@@ -91,9 +92,10 @@ static uint32_t in_row_flits(const transpose *t) { return t->block_rows / t->m->
 
 static void plan_channels(const transpose *t, tg_channel_plan plans[CHANNELS]) {
   uint32_t out = t->block_rows * out_row_flits(t), in = t->block_columns * in_row_flits(t);
-  plans[BLOCKS] = (tg_channel_plan){.room = {in, 2}, .full = 1, .west = true, .north = true, .credits = 2};
+  plans[BLOCKS] =
+      (tg_channel_plan){.room = {in, 2}, .full = 1, .west = true, .north = true, .credits = 2, .bases = 1};
   plans[OUT] = (tg_channel_plan){.room = {out, 2}, .full = 1, .free = 1, .initial = 2};
-  plans[AWAY] = (tg_channel_plan){.free = 1, .initial = 2, .west = true, .north = true};
+  plans[AWAY] = (tg_channel_plan){.free = 1, .initial = 2, .west = true, .north = true, .bases = 1};
 }
 
 /* Atoms of a run of so many elements; one more where runs begin anywhere. */
@@ -152,10 +154,10 @@ static void list_stages(const transpose *t, const int *words, tg_stages *out) {
 static bool fits(const transpose *t, const tg_stages *stages) {
   tg_channel_plan plans[CHANNELS];
   plan_channels(t, plans);
-  tg_semaphores needed = tg_channels_semaphores(t->m, plans, CHANNELS);
+  tg_need need = tg_need_of_channels(t->m, plans, CHANNELS);
+  tg_need_stages(&need, stages);
   return plans[OUT].room.rows <= tg_egress_share(t->m, TG_EGRESS_BOTH, 1) &&
-         plans[BLOCKS].room.rows <= tg_bank_rows(t->m) && tg_channels_fit(t->m, plans, CHANNELS) &&
-         tg_semaphores_fit(t->m, &needed) && tg_stages_fit(t->m, stages);
+         plans[BLOCKS].room.rows <= tg_bank_rows(t->m) && tg_need_fits(t->m, &need);
 }
 
 static double cycles_of(const transpose *t, const tg_stages *stages) {

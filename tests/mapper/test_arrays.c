@@ -104,15 +104,29 @@ TG_TEST(arrays, each_maps_or_refuses_by_name) {
   EXPECT(mapped > arrays / 2 && refused > 0);
 }
 
+/* Each limit that a section can lack, with what it needs and what there is. */
 TG_TEST(arrays, what_is_short_is_named) {
+  static const struct {
+    size_t graph;
+    const char *set, *needs, *has;
+  } cases[] = {{0, "semaphores=8", "semaphores of a", "the array has 8"},
+               {2, "microcode_words=16", " microcode words", "the array has 16"},
+               {2, "vx_constants=8", " vector constants", "the array has 8"},
+               {1, "banks=4", " banks of a scratchpad", "the array has 4"}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    tg_params small;
+    tg_diag diag = {""};
+    tg_params_load("tiny", &small, NULL);
+    ASSERT(!tg_params_set(&small, cases[i].set, NULL));
+    EXPECT(!maps(graphs[cases[i].graph], &small, &diag));
+    EXPECT_HAS(diag.message, cases[i].needs);
+    EXPECT_HAS(diag.message, cases[i].has);
+  }
+}
+
+TG_TEST(arrays, the_smallest_buffers_of_agcus_map_or_are_refused) {
   tg_params small;
   tg_diag diag = {""};
-  tg_params_load("tiny", &small, NULL);
-  ASSERT(!tg_params_set(&small, "semaphores=8", NULL));
-  EXPECT(!maps(graphs[0], &small, &diag));
-  EXPECT_HAS(diag.message, "semaphores of a");
-  EXPECT_HAS(diag.message, "the array has 8");
-  diag = (tg_diag){""};
   tg_params_load("tiny", &small, NULL);
   ASSERT(!tg_params_set(&small, "agcu_buffers=1", NULL) && !tg_params_set(&small, "burst_flits=4", NULL));
   for (size_t g = 0; g < sizeof graphs / sizeof *graphs; g++) /* it divided by zero */
