@@ -3,6 +3,7 @@
 module mx (
   input  logic                         clk_i,
   input  logic                         rst_ni,
+  input  logic                         start_i,   // a section begins
   input  logic [7:0]                   defect_i,  // test builds: the deliberate defect
   input  logic                         head_valid_i,
   input  tegula_pkg::mx_instr_t        head_i,
@@ -51,7 +52,7 @@ module mx (
   end
 
   mx_control u_control (
-    .clk_i, .rst_ni, .head_valid_i, .head_i, .idx_i, .a_addr_i, .b_addr_i, .c_addr_i, .sr_key_i,
+    .clk_i, .rst_ni, .start_i, .head_valid_i, .head_i, .idx_i, .a_addr_i, .b_addr_i, .c_addr_i, .sr_key_i,
     .issue_o,
     .end_i      (end_o),
     .a_req_o, .a_row_o, .b_req_o, .b_row_o, .a_own_o, .b_own_o, .acc_own_o,

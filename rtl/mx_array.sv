@@ -49,7 +49,7 @@ module mx_array (
       assign sub_row = fp32_i ? r : 2 * r + i;
       assign w_row_en[i] = weights_i.valid &&
                            (weights_i.transposed || 32'(weights_i.index) == sub_row);
-      assign w_on[i] = sub_row < 32'(weights_i.depth);
+      assign w_on[i] = sub_row >= 32'(weights_i.from) && sub_row < 32'(weights_i.depth);
     end
 
     for (genvar c = 0; c < P; c++) begin : gen_col

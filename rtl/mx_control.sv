@@ -12,6 +12,7 @@
 module mx_control (
   input  logic                         clk_i,
   input  logic                         rst_ni,
+  input  logic                         start_i,     // a section begins
   // Sequencer
   input  logic                         head_valid_i,
   input  tegula_pkg::mx_instr_t        head_i,
@@ -86,10 +87,13 @@ module mx_control (
   assign tf32_o = format_q == tegula_pkg::FmtTf32;
 
   // The instruction: rows of a block, those read for it (in whole groups), the pitch that follows.
-  logic init_q, c_half_q;
+  logic init, init_q, ends, turned_q, c_half_q;
   logic [2:0] idx_on;
   logic [25:0] rows, rows_q, fed, fed_beats, pitch_min, pitch_q;
   assign idx_on = {idx_i[2] != 20'd0, idx_i[1] != 20'd0, idx_i[0] != 20'd0};
+  assign init = head_i.init && (head_i.init_levels & idx_on) == 3'd0;
+  assign ends = head_i.sr_end && (!head_i.sr_end_last || head_i.loop_count[2] == 20'd0 ||
+                                  idx_i[2] + 20'd1 == head_i.loop_count[2]);
   assign rows = {13'd0, head_i.m_count[0]} * {13'd0, head_i.m_count[1]};
   always_comb begin
     fed = rows;
@@ -109,7 +113,8 @@ module mx_control (
   end
   always_ff @(posedge clk_i) begin
     if (issue_o) begin
-      init_q <= head_i.init && (head_i.init_levels & idx_on) == 3'd0;
+      init_q <= init;
+      turned_q <= head_i.sr_turned;
       c_half_q <= c_addr_i[AccShift];
       rows_q <= rows;
       pitch_q <= fed_beats > pitch_min ? fed_beats : pitch_min;
@@ -150,8 +155,10 @@ module mx_control (
 
   logic [23:0] k_left;
   mx_nest u_nest (
-    .clk_i, .head_i, .a_addr_i, .b_addr_i, .c_addr_i,
+    .clk_i, .rst_ni, .start_i, .head_i, .a_addr_i, .b_addr_i, .c_addr_i,
     .load_i   (issue_o),
+    .init_i   (init),
+    .ends_i   (ends),
     .k_left_i (k_left),
     .advance_i(frame_end),
     .block_o  (block)
@@ -238,6 +245,7 @@ module mx_control (
   assign write_o.half = block.half;
   assign write_o.last = block.last;
   assign write_o.round = block.sr_round;
+  assign write_o.turned = turned_q;
   assign write_o.tile_key = tile_key;
   assign write_o.sr_row = sr_row;
   assign write_o.sr_col = sr_col;

@@ -12,19 +12,22 @@ package mx_pkg;
     logic        half;      // of the lanes, FP32
     logic [31:0] sr_col;    // relative to the instruction's
     logic [31:0] sr_tile;   // relative to the instruction's
-    logic        sr_round;  // a K tile ends with this block
-    logic [23:0] k_left;    // valid k from this block on
+    logic        sr_round;  // a K tile ends with what is multiplied
+    logic [IndexW:0] from;  // stationary rows that are multiplied: from this one on,
+    logic [IndexW:0] depth; // before this one
     logic        k_first;
     logic        first;
     logic        last;
   } block_t;
 
-  // A stationary row whose data arrive now: number `index` of its block, which has `depth` valid k.
+  // A stationary row whose data arrive now: number `index` of its block, of which rows from `from`
+  // on before `depth` are multiplied.
   typedef struct packed {
     logic              valid;
     logic              weight_set;  // of the two of a PE
     logic              transposed;
     logic [IndexW-1:0] index;
+    logic [IndexW:0]   from;
     logic [IndexW:0]   depth;
   } weights_t;
 
@@ -44,6 +47,7 @@ package mx_pkg;
     logic        half;
     logic        last;   // of its instruction
     logic        round;
+    logic        turned;  // rows are columns of the result
     logic [31:0] tile_key;
     logic [31:0] sr_row;
     logic [31:0] sr_col;

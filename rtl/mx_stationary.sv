@@ -57,14 +57,12 @@ module mx_stationary (
     end
   end
 
-  logic [23:0] side;
-  assign side = fp32_i ? 24'(P) : 24'(2 * P);
   assign weights_o.valid = valid_q;
   assign weights_o.weight_set = set_i;
   assign weights_o.transposed = transposed_q;
   assign weights_o.index = index_q;
-  assign weights_o.depth = block_i.k_left > side ? side[mx_pkg::IndexW:0]
-                                                 : block_i.k_left[mx_pkg::IndexW:0];
+  assign weights_o.from = block_i.from;
+  assign weights_o.depth = block_i.depth;
 
   logic owned_q;
   logic [Banks-1:0] banks, banks_q;

@@ -22,7 +22,7 @@ module mx_write (
   logic            busy_q, fp32_q, half_q, last_q, round_q, first_q, beat_q;
   logic [25:0]     left_q;
   logic [15:0]     row_q;
-  logic [31:0]     key_q, hash_row_q, col_q;
+  logic [31:0]     row_key_q, col_key_q, hash_row_q, col_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) busy_q <= 1'b0;
@@ -39,7 +39,8 @@ module mx_write (
       round_q <= block_i.round;
       first_q <= 1'b1;
       beat_q <= 1'b0;
-      key_q <= block_i.tile_key;
+      row_key_q <= block_i.turned ? block_i.tile_key ^ 32'h85EB_CA6B : block_i.tile_key;
+      col_key_q <= block_i.turned ? block_i.tile_key : block_i.tile_key ^ 32'h85EB_CA6B;
       hash_row_q <= block_i.sr_row;
       col_q <= block_i.sr_col;
     end else if (busy_q && tf32_i && !beat_q) begin
@@ -74,7 +75,7 @@ module mx_write (
       assign token.round = round_q;
       assign token.lanes = fp32_q ? {half_q, !half_q} : 2'b11;
       assign token.row = row_q[RowW-1:0];
-      assign row_hash = fp_pkg::mix(key_q + hash_row_q);
+      assign row_hash = fp_pkg::mix(row_key_q + hash_row_q);
     end else begin : gen_shift
       always_ff @(posedge clk_i or negedge rst_ni) begin
         if (!rst_ni) is_valid <= 1'b0;
@@ -104,7 +105,7 @@ module mx_write (
       assign rounded = {fp_pkg::to_bf16_stochastic(result[32*q+:32], mixed[31:16]), 16'd0};
       always_ff @(posedge clk_i) begin
         if (valid[c] && gen_token[c].token.first && gen_token[c].token.round) begin
-          col_hash_q <= fp_pkg::mix((key_q ^ 32'h85EB_CA6B) + col_q + (fp32_q ? c : q * P + c));
+          col_hash_q <= fp_pkg::mix(col_key_q + col_q + (fp32_q ? c : q * P + c));
         end
         if (valid[c+1] && gen_token[c+1].token.lanes[q]) begin
           data_q[32*q+:32] <= gen_token[c+1].token.round ? rounded : result[32*q+:32];

@@ -236,7 +236,7 @@ module tile (
   logic [1:0] mx_acc_own, vx_acc_own;
 
   mx u_mx (
-    .clk_i, .rst_ni, .defect_i,
+    .clk_i, .rst_ni, .start_i, .defect_i,
     .head_valid_i   (head_valid[0] && room[1]),
     .head_i         (mx_in),
     .idx_i          (mx_idx),

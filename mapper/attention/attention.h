@@ -43,7 +43,6 @@ typedef struct tg_attention {
   uint32_t group, blocks, passes;
   uint32_t rows, piece; /* of a block, and of it those that leave at once */
   uint32_t copies;      /* of what is loaded: 2, where there is room for a unit more */
-  uint32_t sr_blocks[2];
   double cycles;
 } tg_attention;
 

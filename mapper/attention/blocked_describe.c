@@ -75,9 +75,8 @@ static bool same_products(const tg_value *a, const tg_value *b) {
 static bool describe_scores(tg_compile *c, const tg_kernel *kernel, tg_blocked *a) {
   tg_gemm *g = &a->scores;
   if (tg_describe_gemm(c, kernel->scores, 0, g)) return false;
-  return g->m > 0 && g->k > 0 && g->partials == 1 && !g->a_transposed && !tg_in(g->node, 2) &&
-         !tg_gemm_rounded_tile(c, g) && !kernel->scores->prologue_result &&
-         same_products(tg_out(g->node), tg_out(kernel->root));
+  return g->m > 0 && g->k > 0 && g->partials == 1 && !g->a_transposed && !tg_in(g->node, 2) && !g->k_tile &&
+         !kernel->scores->prologue_result && same_products(tg_out(g->node), tg_out(kernel->root));
 }
 
 bool tg_describe_blocked(const tg_compile *c, const tg_kernel *kernel, tg_blocked *out) {

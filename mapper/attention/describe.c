@@ -80,14 +80,6 @@ static bool same_products(const tg_value *a, const tg_value *b) {
   return true;
 }
 
-/* Blocks of a K tile at whose ends the product rounds; false: they do not end where blocks do. */
-static bool set_rounding(const tg_compile *c, const tg_gemm *g, uint32_t *out_blocks) {
-  int64_t tile = tg_gemm_rounded_tile(c, g), stationary = tg_mx_stationary(c->m, g->format);
-  int64_t length = tile && g->k <= tile ? g->k : tile;
-  *out_blocks = (uint32_t)((length + stationary - 1) / stationary);
-  return length == g->k || tile % stationary == 0;
-}
-
 static bool is_plain(const tg_gemm *g) {
   return g->m > 0 && g->n > 0 && g->k > 0 && g->partials == 1 && !g->a_transposed && !tg_in(g->node, 2);
 }
@@ -190,7 +182,6 @@ bool tg_describe_attention(const tg_compile *c, const tg_kernel *kernel, tg_atte
   a->weights = tg_in(kernel->root, 0)->dtype;
   if (a->products >= 1 << 20 || a->queries >= 1 << 20 || a->keys >= 1 << 15 || a->context.n >= 1 << 15)
     return false;
-  return view_operands(a) && view_result(c, kernel, a) && set_rounding(c, &a->scores, &a->sr_blocks[0]) &&
-         set_rounding(c, &a->context, &a->sr_blocks[1]) && set_microcode(&quiet, a) &&
+  return view_operands(a) && view_result(c, kernel, a) && set_microcode(&quiet, a) &&
          tg_tile_attention(c, a) && a->cycles + TG_SECTION_CYCLES < apart_cycles(c, a);
 }

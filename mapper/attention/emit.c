@@ -74,11 +74,12 @@ static bool open_channels(emission *e) {
 
 /* ---- products ---- */
 
-static void set_rounding(const emission *e, tg_mx_instr *mx, tg_turn units) {
+static void set_rounding(const emission *e, tg_mx_instr *mx, const tg_gemm *g, tg_turn units) {
   const tg_attention *a = e->a;
   int64_t step =
       a->blocks == 1 ? tg_attention_at_a_time(e->b.m, a) * a->queries : (int64_t)a->group * a->rows;
-  mx->sr = 1;
+  mx->sr = mx->sr_end = 1;
+  mx->sr_k = g->k_tile < g->k ? g->k_tile : g->k;
   mx->sr_row = tg_attention_first_product(e, units.r, units.col) * a->queries +
                tg_attention_first_row(e, units.r, units.col) + units.first * step;
   mx->sr_row_delta[2] = units.count > 1 ? step : 0;
@@ -125,9 +126,8 @@ static tg_instr *push_product(emission *e, tg_queue *queue, int number, uint32_t
   mx->h_blk[2] = 1;
   mx->init = 1;
   mx->k_chunk = mx->k_total = t.kc;
-  mx->sr_blocks = a->sr_blocks[number];
   mx->sr_key = number;
-  if (a->sr_blocks[number]) set_rounding(e, mx, units);
+  if (g->k_tile) set_rounding(e, mx, g, units);
   return in;
 }
 

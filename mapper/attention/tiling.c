@@ -49,7 +49,7 @@ static void consider(const tg_compile *c, const tg_attention *at, tg_attention *
     if (tg_need_fits(m, &need)) break;
   }
   /* Random numbers go by rows: from unit to unit, all steps must be the same. */
-  if (!a.copies || ((a.sr_blocks[0] || a.sr_blocks[1]) && a.blocks > 1 && a.passes > 1)) return;
+  if (!a.copies || ((a.scores.k_tile || a.context.k_tile) && a.blocks > 1 && a.passes > 1)) return;
   tg_attention_list_stages(m, &a, &stages);
   tg_need_stages(&need, &stages);
   if (!tg_need_fits(m, &need)) return;

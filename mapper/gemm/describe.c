@@ -12,6 +12,13 @@ int tg_gemm_conversion(const tg_value *source, const tg_value *operand) {
                                     : TG_CVT_FP32_TF32;
 }
 
+/* Length of the K tiles at whose ends accumulation rounds; 0: it does not. */
+static int64_t rounded_tile(const tg_compile *c, const tg_node *node) {
+  int64_t own = node->op == TG_OP_MATMUL ? tg_attr_int(node, TG_ATTR_ACCUMULATION) : TG_ACCUMULATE_AS_ASKED;
+  if (own == TG_ACCUMULATE_BF16SR_EACH) return 1;
+  return own == TG_ACCUMULATE_AS_ASKED && c->options.accum_bf16sr ? c->options.k_tile : 0;
+}
+
 static tg_status set_formats(tg_compile *c, const tg_kernel *kernel, tg_gemm *g) {
   tg_value *a = tg_in(kernel->root, 0), *b = tg_in(kernel->root, 1);
   g->node = kernel->root;
@@ -33,6 +40,7 @@ static tg_status set_formats(tg_compile *c, const tg_kernel *kernel, tg_gemm *g)
   g->format = tg_mx_format(a->dtype);
   g->a_convert = tg_gemm_conversion(g->a, a);
   g->b_convert = tg_gemm_conversion(g->b, b);
+  g->k_tile = rounded_tile(c, g->node);
   return TG_OK;
 }
 

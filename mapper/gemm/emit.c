@@ -297,7 +297,7 @@ static void invoke(emission *e, const char *name) {
 /* Can `product` run in the section that was emitted for e->product, with another base table? Its addresses
  * must leave the same rest modulo 64, and rounding must not see the difference. */
 static bool shares_section(emission *e, int64_t product) {
-  if (e->t.sr_blocks || tg_gemm_strips(&e->t) > 1 || tg_gemm_rounds_results(e->g)) return false;
+  if (e->g->k_tile || tg_gemm_strips(&e->t) > 1 || tg_gemm_rounds_results(e->g)) return false;
   if (e->g->sum_kind == TG_STREAM_BF16SR) return false;
   emission other = *e;
   other.b.bases = 0;

@@ -5,25 +5,26 @@
 
 typedef tg_gemm_emission emission;
 
-/* K tiles at whose ends accumulation rounds. */
-static int64_t tiles_a_chunk(const emission *e) {
-  return (e->t.kc + e->stationary - 1) / e->stationary / e->t.sr_blocks;
-}
-
+/* Accumulation rounds at the ends of K tiles, wherever chunks end, and at that of K. */
 static void set_rounding(const emission *e, tg_mx_instr *mx, uint32_t r, uint32_t col) {
+  int64_t tile = e->g->k_tile;
   mx->sr = 1;
   mx->sr_key = TG_KEY_PRODUCT;
-  mx->sr_blocks = e->t.sr_blocks;
-  if (!e->t.resident) mx->sr_tile_delta[2] = tiles_a_chunk(e);
+  mx->sr_k = tile < e->g->part ? tile : e->g->part;
+  mx->sr_end = 1;
+  mx->sr_end_last = !e->t.resident;
   if (e->g->partials > 1) { /* K tiles are counted through all parts */
-    int64_t tile = tg_gemm_rounded_tile(e->c, e->g), of_part = (e->g->part + tile - 1) / tile;
+    int64_t of_part = (e->g->part + tile - 1) / tile;
     mx->sr_tile = r % e->t.members * of_part;
     if (e->t.parts > 1) mx->sr_tile_delta[tg_gemm_part_level(e)] = e->t.members * of_part;
   }
-  mx->sr_row = e->g->sr_row + tg_gemm_row_first(e, r, col) + e->product * e->g->sr_row_step;
-  mx->sr_row_delta[e->m_k_level] = tg_gemm_rows_a_pass(e);
-  mx->sr_col = tg_gemm_col_first(e, r, col) + e->product * e->g->sr_col_step;
-  mx->sr_col_delta[e->n_k_level] = tg_gemm_col_delta(e);
+  int64_t row = e->g->sr_row + tg_gemm_row_first(e, r, col) + e->product * e->g->sr_row_step,
+          column = tg_gemm_col_first(e, r, col) + e->product * e->g->sr_col_step;
+  mx->sr_turned = e->t.turned;
+  mx->sr_row = e->t.turned ? column : row;
+  mx->sr_col = e->t.turned ? row : column;
+  (e->t.turned ? mx->sr_col_delta : mx->sr_row_delta)[e->m_k_level] = tg_gemm_rows_a_pass(e);
+  (e->t.turned ? mx->sr_row_delta : mx->sr_col_delta)[e->n_k_level] = tg_gemm_col_delta(e);
 }
 
 /* How much of K the tiles of a row multiply: the chunks of one part, or parts up to the end of K. */
@@ -137,7 +138,7 @@ static void set_turned(const emission *e, tg_mx_instr *mx) {
 static void set_turned_blocks(const emission *e, tg_mx_instr *mx) {
   mx->blk_count[1] = 1;
   mx->blk_count[2] = tg_gemm_turned_blocks(e->b.m, e->g, &e->t);
-  mx->c_blk[1] = 0;
+  mx->c_blk[1] = mx->sr_col_blk[1] = 0;
   if (!tg_gemm_a_both_ways(e->b.m, e->g, &e->t)) return;
   mx->k_loops = 3;
   mx->blk_count[0] /= 2;
@@ -191,7 +192,7 @@ static tg_instr *push_gemm(emission *e, uint32_t r, uint32_t col) {
   mx->init = 1;
   mx->init_levels = e->t.resident ? 0 : 1 << 2;
   set_k_total(e, mx, r);
-  if (e->t.sr_blocks) set_rounding(e, mx, r, col);
+  if (e->g->k_tile) set_rounding(e, mx, r, col);
   return in;
 }
 
@@ -213,7 +214,8 @@ static tg_instr *push_chunks(emission *e, const tg_stage *stage, uint32_t r, uin
   if (length < mx->k_chunk) mx->k_chunk = length;
   mx->blk_count[0] = (mx->k_chunk + e->stationary - 1) / e->stationary;
   mx->k_total = mx->k_total > before ? mx->k_total - before : 0;
-  if (e->t.sr_blocks) mx->sr_tile += tiles_a_chunk(e) * first;
+  mx->sr_end = mx->sr && last + 1 == e->t.chunks;
+  mx->sr_end_last = last > first;
   if (last > first) {
     in->common.loop_count[2] = last - first + 1;
     in->common.loop_begin[2] = tg_build_tile(&e->b, r, col)->mx.count - 1;
@@ -291,6 +293,7 @@ static tg_instr *push_made(emission *e, const tg_stage *stage, uint32_t r, uint3
   mx->init = maker == 0;
   mx->k_total = e->t.kc;
   for (int l = 0; l < TG_LEVELS; l++) mx->k_delta[l] = 0;
+  mx->sr_end = mx->sr && maker + 1 == e->t.makers;
   tg_gemm_meet(e, stage, ~tg_gemm_bit(TG_ROLE_B), in, r, col, !maker, maker + 1 == e->t.makers);
   tg_channel from = tg_gemm_made_channel(e, maker);
   tg_join_channel(&from, &(tg_join){.wait = 1, .post = 1},

@@ -137,6 +137,7 @@ typedef enum tg_drain_way {
 typedef struct tg_gemm {
   const tg_node *node;
   int64_t m, n, k;
+  int64_t k_tile;         /* k between the places at which accumulation rounds, 0: it does not */
   int64_t partials, part; /* chains whose sum is the product, 1: it is one; k of each, at least 1 */
   int format;             /* TG_FMT_* */
   tg_value *a, *b;        /* as they lie in DRAM */
@@ -235,9 +236,6 @@ tg_status tg_gemm_walk_operands(const tg_compile *c, const tg_kernel *kernel, co
                                 tg_gemm *g);
 /* All products in one section; false if there is one only or if walks have too few digits for it. */
 bool tg_spread_gemm(tg_compile *c, const tg_kernel *kernel, tg_gemm *out);
-
-/* Length of the K tiles at whose ends accumulation rounds; 0: it does not. */
-int64_t tg_gemm_rounded_tile(const tg_compile *c, const tg_gemm *gemm);
 
 /* ---- prologues (prologue_describe.c, prologue_code.c) ---- */
 

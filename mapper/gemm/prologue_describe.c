@@ -123,12 +123,12 @@ static bool collect(const tg_compile *c, const tg_node_list *nodes, tg_gemm *g) 
 }
 
 /* The drain beside those of A takes what is loaded once for all rows; that behind all of B's, anything. And
- * nothing draws random numbers. */
-static bool drain_suits(const tg_compile *c, const tg_gemm *g) {
+ * no store draws random numbers. */
+static bool drain_suits(const tg_gemm *g) {
   for (int x = 0; x < g->epilogue_operand_count && !g->prologue.of_b; x++)
     if (!tg_is_row_vector(&g->epilogue_operands[x])) return false;
   bool results_suit = g->prologue.of_b ? !g->column_sums.count : g->outs == 1;
-  return results_suit && g->partials == 1 && !tg_gemm_rounds_results(g) && !tg_gemm_rounded_tile(c, g);
+  return results_suit && g->partials == 1 && !tg_gemm_rounds_results(g);
 }
 
 /* Are there semaphores, of an AGCU a group of each for all positions of its lane, and slots of queues? Tiles
@@ -168,7 +168,7 @@ tg_status tg_gemm_describe_prologue(const tg_compile *c, const tg_kernel *kernel
   f->result = kernel->prologue_result;
   f->stored = kernel->stores_prologue;
   if (g->format == TG_FMT_TF32 || tg_owner(c, f->of_b ? g->b : g->a) != f->result ||
-      !is_plain_kind(f->result) || !is_dense(g) || !drain_suits(c, g) ||
+      !is_plain_kind(f->result) || !is_dense(g) || !drain_suits(g) ||
       !collect(c, &kernel->prologue[f->of_b], g))
     return refuse(c, g);
   f->result_kind = tg_stream_kind(f->result);

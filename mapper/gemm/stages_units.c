@@ -20,16 +20,31 @@ static bool is_nested(const tg_gemm_tiling *t) {
 
 /* ---- cycles ---- */
 
+/* Stationary blocks along k of a chunk, on average: with those that K tiles cut. */
+static double k_blocks(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  int64_t side = tg_mx_stationary(m, g->format), tile = g->k_tile, k = g->part;
+  double blocks = (double)tg_div_up(t->kc, side), cuts = 0;
+  if (!tile || tile >= k) return blocks;
+  for (uint32_t chunk = 0; t->patch && chunk < t->chunks; chunk++)
+    cuts += tg_chain_cuts(tg_chain_after((tg_chain){0}, (uint32_t)tile, chunk * t->kc), (uint32_t)tile, t->kc,
+                          (uint32_t)side);
+  if (!t->patch) {                 /* ends of tiles that are none of blocks */
+    int64_t common = tile & -tile; /* sides are powers of two */
+    int64_t both = tile * (common < side ? side / common : 1);
+    cuts = (double)((k - 1) / tile - (k - 1) / both);
+  }
+  return blocks + cuts / t->chunks;
+}
+
 double tg_gemm_multiply_cycles(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
   uint32_t stationary = tg_mx_stationary(m, g->format);
   if (t->turned) {
     int64_t columns = g->b_transposed ? t->nt : tg_div_up(t->nt, stationary) * stationary;
-    double turned = (double)tg_div_up(t->kc, stationary) * tg_gemm_turned_blocks(m, g, t);
+    double turned = k_blocks(m, g, t) * tg_gemm_turned_blocks(m, g, t);
     return turned * (double)tg_mx_pitch(m, g->format, (uint64_t)columns);
   }
   int64_t streamed = g->a_transposed ? tg_div_up(t->mt, stationary) * stationary : t->mt;
-  double blocks =
-      (double)tg_div_up(t->kc, stationary) * (t->nt / tg_lanes(m)) * tg_gemm_column_blocks(m, g, t);
+  double blocks = k_blocks(m, g, t) * (t->nt / tg_lanes(m)) * tg_gemm_column_blocks(m, g, t);
   return blocks * (double)tg_mx_pitch(m, g->format, (uint64_t)streamed);
 }
 

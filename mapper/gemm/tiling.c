@@ -17,7 +17,7 @@ typedef tg_tiling_search search;
 /* May a part's chunks be loaded one by one beside an operand that is resident? All buffers of two begin anew
  * with each outer pass. */
 static bool has_resident_chunks(const search *s, const tg_gemm_tiling *t) {
-  return t->ring && t->chunks % 2 == 0 && t->chunks <= TG_GEMM_UNROLLED && !t->sr_blocks &&
+  return t->ring && t->chunks % 2 == 0 && t->chunks <= TG_GEMM_UNROLLED &&
          t->chunks * t->members <= s->m->queue_depth && (int64_t)t->chunks * t->kc == s->g->part &&
          t->kc % tg_mx_stationary(s->m, s->g->format) == 0;
 }
@@ -27,7 +27,7 @@ static bool has_resident_chunks(const search *s, const tg_gemm_tiling *t) {
 static bool may_hold_whole_b(const search *s, const tg_gemm_tiling *t) {
   return (t->split == TG_SPLIT_OUTPUT || t->split == TG_SPLIT_ROWS) &&
          t->members * t->alike * t->parts == 1 && (t->chunks > 1 || t->sent) && t->passes_n == 1 &&
-         t->passes_m > 1 && !t->sr_blocks && !s->g->spread && (int64_t)t->chunks * t->kc == s->g->k &&
+         t->passes_m > 1 && !s->g->spread && (int64_t)t->chunks * t->kc == s->g->k &&
          t->kc % tg_mx_stationary(s->m, s->g->format) == 0 && tg_search_chunks_share_out(s, t);
 }
 
@@ -44,7 +44,7 @@ static bool profits_from_pairs(const search *s, const tg_gemm_tiling *t) {
 
 /* May chunks be loaded one more ahead? One instruction multiplies them all. */
 static bool may_prefetch(const tg_gemm_tiling *t) {
-  return (uint64_t)t->passes_m * t->passes_n * t->chunks > 2 && t->members * t->parts == 1 && !t->sr_blocks &&
+  return (uint64_t)t->passes_m * t->passes_n * t->chunks > 2 && t->members * t->parts == 1 &&
          (!t->resident || t->chunks == 1);
 }
 
@@ -91,27 +91,14 @@ static void consider(search *s, tg_gemm_tiling t) {
   if (t.turned) consider_ways(s, t);
 }
 
-/* K chunks: multiples of the stationary rows; where accumulation rounds at K tiles, of those, or one K tile
- * exactly. */
+/* K chunks: multiples of the stationary rows. */
 static void consider_chunks(search *s, tg_gemm_tiling t) {
   uint32_t stationary = tg_mx_stationary(s->m, s->g->format);
-  int64_t tile = tg_gemm_rounded_tile(s->c, s->g), k = s->g->part;
-  bool rounding = tile > 0;
-  bool aligned = rounding && tile % stationary == 0;
-  int64_t unit = !rounding ? stationary : tile, whole = tg_div_up(k, unit) * unit;
-  if (rounding && k <= tile) { /* one K tile, as long as the product is */
-    t.chunks = 1;
-    t.kc = (uint32_t)(tg_div_up(k, stationary) * stationary);
-    t.sr_blocks = t.kc / stationary;
-    consider(s, t);
-    return;
-  }
-  for (int64_t n = 1; n * unit <= whole && n * unit < 1 << 20; n *= 2) {
-    if (rounding && !aligned && n > 1) return;
-    int64_t chunks = tg_div_up(whole, n * unit);
+  int64_t whole = tg_div_up(s->g->part, stationary) * stationary;
+  for (int64_t n = 1; n * stationary <= whole && n * stationary < 1 << 20; n *= 2) {
+    int64_t chunks = tg_div_up(whole, n * stationary);
     t.chunks = (uint32_t)chunks;
-    t.kc = (uint32_t)(tg_div_up(tg_div_up(whole, unit), chunks) * unit);
-    t.sr_blocks = rounding ? (uint32_t)tg_div_up(tile, stationary) : 0;
+    t.kc = (uint32_t)(tg_div_up(whole / stationary, chunks) * stationary);
     consider(s, t);
   }
 }

@@ -62,7 +62,6 @@ typedef struct tg_gemm_tiling {
   bool ring;      /* Members have one part each, and each runs the fused nodes of some rows: split_k.c */
   uint32_t ring_pieces;        /* of a step of the ring */
   bool one_out;                /* in a ring, or behind makers: one piece on its way out has room, not two */
-  uint32_t sr_blocks;          /* k blocks of a K tile; 0: accumulation stays FP32 */
   bool epilogue_operands_west; /* blocks of epilogue operands come from the west to all tiles, or to half of
                                   them */
   double cycles;               /* estimate */

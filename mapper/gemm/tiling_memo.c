@@ -8,7 +8,6 @@
  * known to be of no account stays in the key, so that two keys are rather different than equal. */
 typedef struct key {
   tg_gemm gemm;
-  int64_t rounded_tile; /* of what its node says */
 } key;
 
 static tg_value *stored_as(const tg_value *value) {
@@ -36,9 +35,8 @@ static void set_operands(const tg_gemm *g, tg_gemm *out) {
 }
 
 /* Names, by which microcode finds operands, have no part in a tiling, nor have places in DRAM. */
-static void make_key(const tg_compile *c, const tg_gemm *g, key *out) {
+static void make_key(const tg_gemm *g, key *out) {
   memset(out, 0, sizeof *out);
-  out->rounded_tile = tg_gemm_rounded_tile(c, g);
   tg_gemm *k = &out->gemm;
   *k = *g;
   k->node = NULL;
@@ -66,7 +64,7 @@ typedef struct answer {
 
 tg_status tg_tile_gemm(const tg_compile *c, const tg_gemm *gemm, tg_gemm_tiling *out) {
   key wanted;
-  make_key(c, gemm, &wanted);
+  make_key(gemm, &wanted);
   const answer *known = tg_memo_find(c->tilings, &wanted, sizeof wanted);
   answer found;
   if (!known) {

@@ -39,7 +39,7 @@ static void consider_kind(tg_tiling_search *s, tg_gemm_tiling t, uint32_t row_ti
 void tg_search_patches(tg_tiling_search *s, tg_gemm_tiling t, uint32_t row_tiles, tg_search_chunk *consider) {
   const tg_gemm_image *x = &s->g->image;
   bool plain = t.members * t.parts == 1 && !s->g->spread && s->g->partials == 1;
-  if (!plain || tg_gemm_rounded_tile(s->c, s->g) || x->pixels[1] > TG_SEARCH_ROWS) return;
+  if (!plain || x->pixels[1] > TG_SEARCH_ROWS) return;
   for (t.patch = TG_PATCH_PIXELS; t.patch <= TG_PATCH_RUNS; t.patch++)
     if (tg_gemm_has_patches(s->m, s->g, t.patch)) consider_kind(s, t, row_tiles, consider);
 }

@@ -8,10 +8,8 @@
 /* Streams: the accumulator, and a row of C each. */
 static int row_stream(int64_t row) { return 1 + (int)row; }
 
-/* Random numbers of an accumulation belong to rows and columns as mx has them. */
 bool tg_gemm_may_turn(const tg_compile *c, const tg_gemm *g) {
-  return g->m <= TG_TURNED_MOST && g->m <= tg_lanes(c->m) && g->partials == 1 && !g->column_sums.count &&
-         !tg_gemm_rounded_tile(c, g);
+  return g->m <= TG_TURNED_MOST && g->m <= tg_lanes(c->m) && g->partials == 1 && !g->column_sums.count;
 }
 
 /* Of 2P rows of the accumulator, from the last one to the first: the lane of a row of C goes to all lanes up to the

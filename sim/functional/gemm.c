@@ -192,7 +192,7 @@ typedef struct run {
   float *acc;
   uint32_t m0, rows;      /* streamed rows of this chunk */
   uint32_t k0, k1, depth; /* k blocks of this chunk, and how many k are valid */
-  uint32_t row_hash[TG_GEMM_MC];
+  tg_chain chain;         /* where they begin */
   float a[TG_GEMM_MC * TG_GEMM_LDA];
   float b[TG_GEMM_KC * MAX_PANEL];
 } run;
@@ -290,9 +290,16 @@ static float *unit_acc(const run *r, const vector_unit *u, uint32_t m) {
   return r->acc + (r->x->address[TG_AT_C] + c->c + m) * r->plan->acc_lanes + c->lane + u->sub;
 }
 
+/* Some k of a chunk: the first of them, and how many. */
+typedef struct segment {
+  uint32_t first, depth;
+  bool init;
+} segment;
+
 /* The last rows of a chunk, fewer than a register block: by way of a full one. The surplus rows of A are
  * whatever the buffer holds, and so are their results. */
-static void ragged(run *r, const vector_unit *units, uint32_t count, uint32_t m, uint32_t rows, bool init) {
+static void ragged(run *r, const vector_unit *units, uint32_t count, uint32_t m, uint32_t rows,
+                   const segment *k) {
   const tg_gemm_plan *plan = r->plan;
   float block[8 * TG_MAX_LANES * TG_GEMM_MAX_UNITS];
   float *c[TG_GEMM_MAX_UNITS];
@@ -302,64 +309,88 @@ static void ragged(run *r, const vector_unit *units, uint32_t count, uint32_t m,
     for (uint32_t i = 0; i < rows; i++)
       memcpy(c[u] + i * plan->acc_lanes, unit_acc(r, &units[u], m + i), plan->v * 4);
   }
-  plan->wide->micro[count - 1](r->a + (size_t)(m - r->m0) * TG_GEMM_LDA, r->b, c, r->depth, init);
+  plan->wide->micro[count - 1](r->a + (size_t)(m - r->m0) * TG_GEMM_LDA + k->first,
+                               r->b + (size_t)k->first * count * plan->v, c, k->depth, k->init);
   for (uint32_t u = 0; u < count; u++)
     for (uint32_t i = 0; i < rows; i++)
       memcpy(unit_acc(r, &units[u], m + i), c[u] + i * plan->acc_lanes, plan->v * 4);
 }
 
-static void multiply(run *r, const vector_unit *units, uint32_t count, bool init) {
+static void multiply(run *r, const vector_unit *units, uint32_t count, const segment *k) {
   const tg_gemm_plan *plan = r->plan;
   for (uint32_t m = r->m0; m < r->m0 + r->rows; m += plan->block_rows) {
     uint32_t left = r->m0 + r->rows - m;
     if (left < plan->block_rows) {
-      ragged(r, units, count, m, left, init);
+      ragged(r, units, count, m, left, k);
       return;
     }
     float *c[TG_GEMM_MAX_UNITS];
     for (uint32_t u = 0; u < count; u++) c[u] = unit_acc(r, &units[u], m);
-    plan->wide->micro[count - 1](r->a + (size_t)(m - r->m0) * TG_GEMM_LDA, r->b, c, r->depth, init);
+    plan->wide->micro[count - 1](r->a + (size_t)(m - r->m0) * TG_GEMM_LDA + k->first,
+                                 r->b + (size_t)k->first * count * plan->v, c, k->depth, k->init);
   }
 }
 
-static void round_units(run *r, const vector_unit *units, uint32_t count, uint32_t tile_key) {
+static void round_units(run *r, const vector_unit *units, uint32_t count, uint32_t tile) {
   const tg_gemm_plan *plan = r->plan;
-  uint32_t hash[TG_MAX_LANES];
+  uint32_t tile_key = tg_sr_tile_key(r->g.sr_key, r->g.sr_tile + tile), hash[TG_MAX_LANES],
+           row_hash[TG_GEMM_MC];
+  bool turned = r->in->sr_turned;
+  for (uint32_t m = 0; m < r->rows; m++) {
+    uint32_t row = r->g.sr_row + r->m0 + m;
+    row_hash[m] = turned ? tg_sr_col_hash(tile_key, row) : tg_sr_row_hash(tile_key, row);
+  }
   for (uint32_t u = 0; u < count; u++) {
     for (uint32_t i = 0; i < plan->v; i++) {
       const column *c = &plan->columns[units[u].column + i / plan->s];
-      hash[i] = tg_sr_col_hash(tile_key, r->g.sr_col + c->sr_col + units[u].sub + i % plan->s);
+      uint32_t col = r->g.sr_col + c->sr_col + units[u].sub + i % plan->s;
+      hash[i] = turned ? tg_sr_row_hash(tile_key, col) : tg_sr_col_hash(tile_key, col);
     }
-    plan->wide->round(unit_acc(r, &units[u], r->m0), r->rows, r->row_hash, hash);
+    plan->wide->round(unit_acc(r, &units[u], r->m0), r->rows, row_hash, hash);
   }
 }
 
+/* The k of a chunk, rounded where K tiles end; `ends`: behind the last one, too. */
+static void multiply_tiles(run *r, const vector_unit *units, uint32_t count, bool ends) {
+  bool rounds = r->in->sr;
+  uint32_t length = (uint32_t)r->in->sr_k;
+  tg_chain at = r->chain;
+  segment k = {.first = 0, .depth = r->depth, .init = r->g.init && r->k0 == 0};
+  for (uint32_t left = r->depth; rounds && left > 0 && tg_chain_room(at, length) <= left;) {
+    k.depth = tg_chain_room(at, length);
+    multiply(r, units, count, &k);
+    round_units(r, units, count, at.tile);
+    at = tg_chain_after(at, length, k.depth);
+    left -= k.depth;
+    k = (segment){.first = k.first + k.depth, .depth = left};
+  }
+  if (k.depth > 0 || k.init) multiply(r, units, count, &k);
+  bool ended = k.first > 0 && k.depth == 0; /* with the last k */
+  if (rounds && ends && !ended) round_units(r, units, count, at.tile);
+}
+
 /* One chunk of k for the units of [first, last), which share A. */
-static void chunk(run *r, uint32_t first, uint32_t last, bool round) {
+static void chunk(run *r, uint32_t first, uint32_t last) {
   const tg_gemm_plan *plan = r->plan;
-  uint32_t tile_key = 0;
+  bool ends = r->k1 == plan->kblocks && tg_execution_ends_tile(r->x);
+  uint32_t before = r->k0 * plan->s < r->g.k_left ? r->k0 * plan->s : r->g.k_left;
   r->depth = 0;
   for (uint32_t kb = r->k0; kb < r->k1; kb++) r->depth += valid_k(r, kb);
-  if (round) {
-    tile_key = tg_sr_tile_key(r->g.sr_key, r->g.sr_tile + (r->k1 - 1) / (uint32_t)r->in->sr_blocks);
-    for (uint32_t m = 0; m < r->rows; m++) r->row_hash[m] = tg_sr_row_hash(tile_key, r->g.sr_row + r->m0 + m);
-  }
+  if (r->in->sr) r->chain = tg_chain_after(r->x->chain, (uint32_t)r->in->sr_k, before);
   (r->in->a_transposed ? pack_a_transposed : pack_a)(r, plan->columns[plan->units[first].column].a);
   for (uint32_t u = first; u < last; u += plan->block_units) {
     uint32_t count = last - u < plan->block_units ? last - u : plan->block_units;
     pack_b(r, &plan->units[u], count);
-    multiply(r, &plan->units[u], count, r->g.init && r->k0 == 0);
-    if (round) round_units(r, &plan->units[u], count, tile_key);
+    multiply_tiles(r, &plan->units[u], count, ends);
   }
 }
 
 /* All k for the streamed rows of this chunk and the units of [first, last). */
 static void all_k(run *r, uint32_t first, uint32_t last) {
-  uint32_t most = TG_GEMM_KC / r->plan->s, tile = r->in->sr ? (uint32_t)r->in->sr_blocks : 0;
+  uint32_t most = TG_GEMM_KC / r->plan->s;
   for (r->k0 = 0; r->k0 < r->plan->kblocks; r->k0 = r->k1) {
     r->k1 = r->k0 + most < r->plan->kblocks ? r->k0 + most : r->plan->kblocks;
-    if (tile && r->k1 > r->k0 / tile * tile + tile) r->k1 = r->k0 / tile * tile + tile;
-    chunk(r, first, last, tile && (r->k1 % tile == 0 || r->k1 == r->plan->kblocks));
+    chunk(r, first, last);
   }
 }
 

@@ -59,14 +59,31 @@ static uint32_t streamed(const tg_machine_state *state, uint32_t tile, const tg_
   return element(tg_pad_row(state, tile, (uint32_t)row), in->format, in->a_transposed ? m % s : k);
 }
 
+/* Does a K tile end behind so many k of this execution? */
+static bool ends_tile(const tg_execution *x, uint32_t k) {
+  return tg_chain_after(x->chain, (uint32_t)x->in->mx.sr_k, k).k == 0;
+}
+
+/* Where k is the last one of a K tile. */
+static uint32_t rounded(const tg_execution *x, const tg_gemm_setup *g, const block *at, uint32_t m,
+                        uint32_t n, uint32_t k, uint32_t acc) {
+  const tg_mx_instr *in = &x->in->mx;
+  uint32_t before = at->kb * g->s + k < g->k_left ? at->kb * g->s + k : g->k_left;
+  uint32_t tile_key =
+      tg_sr_tile_key(g->sr_key, g->sr_tile + tg_chain_after(x->chain, (uint32_t)in->sr_k, before).tile);
+  uint32_t row = g->sr_row + m, col = at->sr_col + n;
+  uint32_t r = in->sr_turned ? tg_sr_r16(tg_sr_row_hash(tile_key, col), tg_sr_col_hash(tile_key, row))
+                             : tg_sr_r16(tg_sr_row_hash(tile_key, row), tg_sr_col_hash(tile_key, col));
+  return tg_bf16_to_f32(tg_bf16_stochastic(acc, r));
+}
+
 static void gemm(const tg_kernels *kernels, tg_machine_state *state, uint32_t tile, const tg_execution *x) {
   (void)kernels;
   const tg_mx_instr *in = &x->in->mx;
   tg_gemm_setup g = tg_gemm_setup_of(state, x);
   for (uint32_t o = 0; o < g.blocks; o++) {
     block at = block_of(state, x, &g, o);
-    bool round = in->sr && ((at.kb + 1) % in->sr_blocks == 0 || at.kb + 1 == g.kblocks);
-    uint32_t tile_key = round ? tg_sr_tile_key(g.sr_key, g.sr_tile + at.kb / (uint32_t)in->sr_blocks) : 0;
+    bool end = in->sr && at.kb + 1 == g.kblocks && tg_execution_ends_tile(x);
     for (uint32_t m = 0; m < g.m; m++) {
       uint32_t *c = tg_acc_row(state, tile, (uint32_t)(at.c + m)) + at.lane;
       for (uint32_t n = 0; n < g.s; n++) {
@@ -75,12 +92,11 @@ static void gemm(const tg_kernels *kernels, tg_machine_state *state, uint32_t ti
           uint32_t row = in->b_transposed ? n : k, col = in->b_transposed ? k : n;
           const uint8_t *b = tg_pad_row(state, tile, (uint32_t)(at.b + row * in->b_row));
           acc = fma32(streamed(state, tile, in, at.a, g.s, m, k), element(b, in->format, col), acc);
+          if (in->sr && k + 1 < at.valid && ends_tile(x, at.kb * g.s + k + 1))
+            acc = rounded(x, &g, &at, m, n, k, acc);
         }
-        if (round) {
-          uint32_t r =
-              tg_sr_r16(tg_sr_row_hash(tile_key, g.sr_row + m), tg_sr_col_hash(tile_key, at.sr_col + n));
-          acc = tg_bf16_to_f32(tg_bf16_stochastic(acc, r));
-        }
+        if (end || (in->sr && at.valid && ends_tile(x, at.kb * g.s + at.valid)))
+          acc = rounded(x, &g, &at, m, n, at.valid ? at.valid - 1 : 0, acc);
         c[n] = acc;
       }
     }

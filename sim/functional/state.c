@@ -79,18 +79,12 @@ tg_gemm_setup tg_gemm_setup_of(const tg_machine_state *state, const tg_execution
                      .m = (uint32_t)(in->m_count[0] * in->m_count[1]),
                      .blocks = 1,
                      .kblocks = 1,
-                     .init = in->init};
+                     .init = x->starts,
+                     .k_left = x->k_left};
   for (int l = 0; l < 4; l++) {
     g.blocks *= (uint32_t)in->blk_count[l];
     if (in->k_loops >> l & 1) g.kblocks *= (uint32_t)in->blk_count[l];
   }
-  int64_t left = in->k_total;
-  for (int l = 0; l < TG_LEVELS; l++) {
-    left -= x->index[l] * in->k_delta[l];
-    if (in->init_levels >> l & 1 && x->index[l]) g.init = false;
-  }
-  if (left > in->k_chunk) left = in->k_chunk;
-  g.k_left = left < 0 ? 0 : (uint32_t)left;
   g.sr_key = state->keys[in->sr_key];
   g.sr_tile = (uint32_t)in->sr_tile + tg_execution_advance(x, in->sr_tile_delta);
   g.sr_row = (uint32_t)in->sr_row + tg_execution_advance(x, in->sr_row_delta);

@@ -18,17 +18,14 @@ static tg_action mac_of(int64_t format) {
 /* Every row of a block passes all S x S weights, reads its accumulators unless the block starts from +0, and writes them. */
 static void count_gemm(tg_actions *sum, const tg_params *m, const tg_execution *x) {
   const tg_mx_instr *in = &x->in->mx;
-  tg_mx_shape shape = tg_mx_shape_of(m, in);
+  tg_mx_shape shape = tg_mx_shape_run(m, x);
   uint64_t firsts = 1, results = shape.blocks * shape.rows; /* firsts: blocks with kb == 0 */
   for (int l = 0; l < 4; l++)
     if (!(in->k_loops >> l & 1)) firsts *= (uint64_t)in->blk_count[l];
-  bool init = in->init;
-  for (int l = 0; l < TG_LEVELS; l++)
-    if (in->init_levels >> l & 1 && x->index[l]) init = false;
   uint64_t streamed = shape.groups ? shape.groups * shape.s : shape.rows;
   sum->count[mac_of(in->format)] += results * shape.s * shape.s;
   sum->count[TG_ACT_pad_read] += shape.blocks * shape.beats * (shape.s + streamed);
-  sum->count[TG_ACT_acc_read] += (shape.blocks - (init ? firsts : 0)) * shape.rows * tg_lanes(m);
+  sum->count[TG_ACT_acc_read] += (shape.blocks - (x->starts ? firsts : 0)) * shape.rows * tg_lanes(m);
   sum->count[TG_ACT_acc_write] += results * shape.s;
 }
 

@@ -4,8 +4,8 @@
 #define TEGULA_MACHINE_MX_SHAPE_H
 
 #include "frontend/base/math.h"
-#include "sim/machine/isa.h"
 #include "sim/machine/params.h"
+#include "sim/machine/sequencer.h"
 
 /* Stationary rows and columns S of a block: 0 < S <= 2P. */
 static inline uint32_t tg_mx_stationary(const tg_params *m, int64_t format) {
@@ -56,6 +56,18 @@ static inline tg_mx_shape tg_mx_shape_of(const tg_params *m, const tg_mx_instr *
   if (in->a_transposed) shape.groups = tg_div_up(shape.rows, shape.s);
   shape.lead = (uint64_t)shape.beats * shape.s;
   shape.pitch = tg_mx_pitch(m, in->format, shape.groups ? shape.groups * shape.s : shape.rows);
+  return shape;
+}
+
+/* Of an execution, whose blocks are multiplied once more for each K tile that ends within them. */
+static inline tg_mx_shape tg_mx_shape_run(const tg_params *m, const tg_execution *x) {
+  const tg_mx_instr *in = &x->in->mx;
+  tg_mx_shape shape = tg_mx_shape_of(m, in);
+  if (!in->sr) return shape;
+  uint64_t columns = 1;
+  for (int l = 0; l < 4; l++)
+    if (!(in->k_loops >> l & 1)) columns *= (uint64_t)in->blk_count[l];
+  shape.blocks += columns * tg_chain_cuts(x->chain, (uint32_t)in->sr_k, x->k_left, shape.s);
   return shape;
 }
 

@@ -1,4 +1,5 @@
 /* What an engine relies on: checked once, so that engines need no second look. */
+#include "sim/machine/mx_shape.h"
 #include "sim/machine/program.h"
 #include "sim/machine/sequencer.h"
 #include "sim/machine/walk.h"
@@ -79,7 +80,12 @@ static tg_status check_mx(const check *k, const tg_mx_instr *in) {
   int64_t blocks = 1;
   for (int l = 0; l < 4; l++) blocks *= in->blk_count[l];
   WANT(blocks >= 1 && blocks <= 1 << 20, "blk_count: %lld blocks", (long long)blocks);
-  WANT(!in->sr || in->sr_blocks >= 1, "sr_blocks is 0");
+  int64_t k_blocks = 1;
+  for (int l = 0; l < 4; l++)
+    if (in->k_loops >> l & 1) k_blocks *= in->blk_count[l];
+  WANT(!in->sr || in->sr_k >= 1, "sr_k is 0");
+  WANT(!in->sr || in->k_chunk <= k_blocks * tg_mx_stationary(k->m, in->format),
+       "k_chunk: its blocks have fewer than %lld k", (long long)in->k_chunk);
   WANT(in->sr_key < TG_BASES, "sr_key is out of range");
   return check_accumulator(k, in, rows);
 }

@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 
 static const char magic[8] = {'T', 'E', 'G', 'U',
-                              'L', 'A', 0,   11}; /* the last byte is the version of the format */
+                              'L', 'A', 0,   12}; /* the last byte is the version of the format */
 
 /* Of the parameters: prices of actions change no program, and are not in its file. */
 enum { PARAMS_STORED = offsetof(tg_params, dram) + sizeof(tg_dram_device) };

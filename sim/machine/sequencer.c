@@ -39,6 +39,23 @@ void tg_sequencer_init(tg_sequencer *s, tg_unit unit, const tg_queue *queue) {
   s->unit = unit;
 }
 
+void tg_execution_set_chain(tg_execution *x, tg_chain chain) {
+  const tg_mx_instr *in = &x->in->mx;
+  int64_t left = in->k_total;
+  x->starts = in->init;
+  for (int l = 0; l < TG_LEVELS; l++) {
+    left -= x->index[l] * in->k_delta[l];
+    if (in->init_levels >> l & 1 && x->index[l]) x->starts = false;
+  }
+  if (left > in->k_chunk) left = in->k_chunk;
+  x->k_left = left < 0 ? 0 : (uint32_t)left;
+  x->chain = x->starts ? (tg_chain){0} : chain;
+}
+
+bool tg_execution_ends_tile(const tg_execution *x) {
+  return x->in->mx.sr_end && (!x->in->mx.sr_end_last || x->ends_inner);
+}
+
 tg_execution tg_sequencer_peek(const tg_sequencer *s) {
   assert(!tg_sequencer_done(s));
   const tg_instr *in = &s->queue->instrs[s->pc];
@@ -49,13 +66,23 @@ tg_execution tg_sequencer_peek(const tg_sequencer *s) {
   for (uint32_t o = 0; o < count; o++)
     x.address[o] = (uint16_t)((uint32_t)operand[o]->base + tg_execution_advance(&x, operand[o]->delta) +
                               s->rotation[s->pc][o] * (uint32_t)operand[o]->rot_stride);
+  if (s->unit == TG_MX && in->common.op == TG_OP_mx_gemm) tg_execution_set_chain(&x, s->chain);
   return x;
+}
+
+static void go_on(tg_sequencer *s, const tg_instr *in) {
+  if (s->unit != TG_MX || in->common.op != TG_OP_mx_gemm || !in->mx.sr) return;
+  tg_execution x = {.in = in};
+  memcpy(x.index, s->index, sizeof x.index);
+  tg_execution_set_chain(&x, s->chain);
+  s->chain = tg_chain_after(x.chain, (uint32_t)in->mx.sr_k, x.k_left);
 }
 
 void tg_sequencer_step(tg_sequencer *s) {
   const tg_instr *in = &s->queue->instrs[s->pc];
   const tg_row_operand *operand[TG_OPERANDS];
   uint32_t count = operands(s->unit, in, operand);
+  go_on(s, in);
   for (uint32_t o = 0; o < count; o++) {
     uint8_t *rotation = &s->rotation[s->pc][o];
     if (operand[o]->rot_outer && !ends_inner(s, in)) continue;

@@ -3,6 +3,7 @@
 #ifndef TEGULA_MACHINE_SEQUENCER_H
 #define TEGULA_MACHINE_SEQUENCER_H
 
+#include "sim/machine/chain.h"
 #include "sim/machine/program.h"
 
 #ifdef __cplusplus
@@ -25,6 +26,9 @@ typedef struct tg_execution {
   uint16_t address[TG_OPERANDS]; /* of each row operand */
   uint16_t pc;
   bool ends_inner; /* it ends level 2 */
+  bool starts;     /* a GEMM: its first k blocks start from +0 */
+  uint32_t k_left; /* valid k of a GEMM: min(k_chunk, what is left of k_total), 0 if none */
+  tg_chain chain;  /* where these begin, if the GEMM rounds at the ends of K tiles */
 } tg_execution;
 
 typedef struct tg_sequencer {
@@ -33,6 +37,7 @@ typedef struct tg_sequencer {
   uint32_t pc; /* finished when it is queue->count */
   uint32_t index[TG_LEVELS];
   uint8_t rotation[TG_MAX_QUEUE][TG_OPERANDS];
+  tg_chain chain; /* of mx: where the last GEMM that rounds ended */
 } tg_sequencer;
 
 void tg_sequencer_init(tg_sequencer *sequencer, tg_unit unit, const tg_queue *queue);
@@ -42,6 +47,11 @@ static inline bool tg_sequencer_done(const tg_sequencer *s) { return s->pc == s-
 tg_execution tg_sequencer_peek(const tg_sequencer *sequencer);
 /* To the next instruction, after an issue. */
 void tg_sequencer_step(tg_sequencer *sequencer);
+
+/* Sets what follows from the instruction and the loop indices of a GEMM; `chain`: where the one before ended. */
+void tg_execution_set_chain(tg_execution *execution, tg_chain chain);
+/* Does it round behind its last k? */
+bool tg_execution_ends_tile(const tg_execution *execution);
 
 /* Semaphores of the own endpoint that this execution takes one from, each. Returns how many. */
 uint32_t tg_execution_waits(const tg_execution *execution, uint16_t out_semaphores[TG_MAX_WAITS]);

@@ -17,7 +17,7 @@ uint64_t tg_mx_earliest(const tg_chip *chip, const tg_unit_state *u) {
 void tg_mx_issue(tg_chip *chip, uint32_t unit, const tg_execution *x) {
   tg_unit_state *u = &chip->unit[unit];
   const tg_mx_instr *in = &x->in->mx;
-  tg_mx_shape shape = tg_mx_shape_of(chip->m, in);
+  tg_mx_shape shape = tg_mx_shape_run(chip->m, x);
   uint64_t first = chip->now + shape.lead, last = first + (shape.blocks - 1) * shape.pitch; /* T_0, T_last */
   uint64_t end =
       last + shape.beats * shape.rows - 1 + (uint64_t)shape.s * chip->m->fma_latency + chip->m->p + 1;

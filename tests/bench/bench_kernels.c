@@ -36,7 +36,8 @@ static void add(tg_program *program, int format, int64_t columns, int64_t ksteps
   in->h_blk[2] = 1;
   in->k_chunk = in->k_total = s * ksteps;
   in->sr = sr;
-  in->sr_blocks = ksteps;
+  in->sr_k = s * ksteps;
+  in->sr_end = 1;
   in->sr_col_blk[1] = in->sr_col_blk[2] = s;
 }
 

@@ -6,6 +6,7 @@ template <typename Model> static void eval(void *dut, void *pins) {
   auto &model = *static_cast<Dut<Model> *>(dut)->model;
   auto &p = *static_cast<tg_mx_pins *>(pins);
   model.defect_i = 0;
+  model.start_i = 0;
   model.head_valid_i = p.head_valid;
   put(model.head_i, p.head);
   model.idx_i = p.index[0] | (uint64_t)p.index[1] << 20 | (uint64_t)p.index[2] << 40;

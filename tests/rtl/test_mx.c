@@ -21,6 +21,7 @@ typedef struct bench {
   tg_random random;
   tg_instr instrs[BATCH];
   tg_execution executions[BATCH];
+  tg_chain chain;       /* where the last GEMM that rounds ended */
   int64_t ready[BATCH]; /* cycle from which the instruction stands at the head */
   int64_t issue[BATCH], end[BATCH];
   uint32_t own_a[MAX_CYCLES], own_b[MAX_CYCLES];
@@ -103,7 +104,11 @@ static bool random_gemm(bench *b, const tg_mx_instr *like, tg_instr *out, tg_exe
   in->k_chunk = draw(b, 3) ? draw(b, 4 * s) : 1 << 20;
   in->k_total = draw(b, 12 * s);
   in->sr = draw(b, 2);
-  in->sr_blocks = 1 + draw(b, 3);
+  in->sr_k = 1 + draw(b, draw(b, 2) ? s : 4 * s);
+  in->sr_end = draw(b, 2);
+  in->sr_end_last = draw(b, 2);
+  in->sr_turned = draw(b, 2);
+  in->loop_count[2] = draw(b, 4);
   in->sr_key = draw(b, TG_BASES);
   in->sr_tile = tg_draw(&b->random) >> 8;
   in->sr_row = tg_draw(&b->random);
@@ -115,6 +120,11 @@ static bool random_gemm(bench *b, const tg_mx_instr *like, tg_instr *out, tg_exe
     in->sr_row_delta[l] = tg_draw(&b->random);
     in->sr_col_delta[l] = tg_draw(&b->random);
   }
+  x->ends_inner = !in->loop_count[2] || x->index[2] + 1 == in->loop_count[2];
+  int64_t most = s;
+  for (int l = 0; l < 4; l++)
+    if (in->k_loops >> l & 1) most *= in->blk_count[l];
+  if (in->sr && in->k_chunk > most) in->k_chunk = most;
   int64_t low = 0, high = beats_of(in) - 1, rows = tg_pad_rows(m), a, w, c,
           reach = (int64_t)(s - 1) * in->b_row;
   int64_t groups[] = {(in->m_count[0] * in->m_count[1] + s - 1) / s, s};
@@ -143,6 +153,19 @@ static uint32_t bank_mask(const tg_params *m, uint32_t row, int64_t banks) {
   return mask;
 }
 
+/* Blocks that are multiplied once more, since a K tile ends within them: k by k. */
+static int64_t cuts(const tg_mx_instr *in, const tg_execution *x, int64_t s) {
+  int64_t columns = 1, count = 0;
+  uint32_t at = x->chain.k;
+  for (int l = 0; l < 4; l++)
+    if (!(in->k_loops >> l & 1)) columns *= in->blk_count[l];
+  for (uint32_t k = 1; in->sr && k < x->k_left; k++) {
+    at = at + 1 >= in->sr_k ? 0 : at + 1;
+    if (!at && k % s) count++;
+  }
+  return columns * count;
+}
+
 /* Issues, ends and windows by the rules of section 4. */
 static void predict(bench *b, int count) {
   const tg_params *m = &b->state->params;
@@ -155,7 +178,8 @@ static void predict(bench *b, int count) {
     const tg_mx_instr *in = &b->instrs[i].mx;
     const tg_execution *x = &b->executions[i];
     int64_t s = side_of(b, in), l = m->fma_latency, p = m->p, rows = in->m_count[0] * in->m_count[1];
-    int64_t blocks = in->blk_count[0] * in->blk_count[1] * in->blk_count[2] * in->blk_count[3];
+    int64_t blocks =
+        in->blk_count[0] * in->blk_count[1] * in->blk_count[2] * in->blk_count[3] + cuts(in, x, s);
     int64_t beats = beats_of(in), lead = beats * s, pitch = s * l + lead + (p > 3 ? p : 3);
     bool turned = in->a_transposed;
     int64_t fed = beats * (turned ? (rows + s - 1) / s * s : rows); /* cycles that A is read in */
@@ -189,6 +213,12 @@ static void read_row(const bench *b, uint32_t *out, bool request, uint16_t row) 
 static bool run(bench *b, int count) {
   tg_mx_pins *pins = &b->pins;
   int issued = 0, ended = 0;
+  for (int i = 0; i < count; i++) {
+    const tg_mx_instr *in = &b->instrs[i].mx;
+    tg_execution_set_chain(&b->executions[i], b->chain);
+    if (in->sr)
+      b->chain = tg_chain_after(b->executions[i].chain, (uint32_t)in->sr_k, b->executions[i].k_left);
+  }
   predict(b, count);
   for (int i = 0; i < count; i++)
     tg_kernels_reference()->gemm(tg_kernels_reference(), b->state, 0, &b->executions[i]);
@@ -270,7 +300,6 @@ static void clear(bench *b) {
     in->m_count[1] = tg_acc_rows(m);
     for (int l = 0; l < 4; l++) in->blk_count[l] = 1;
     in->init = 1;
-    in->sr_blocks = 1;
     b->executions[half].in = &b->instrs[half];
     b->executions[half].address[TG_AT_C] = (uint16_t)(half * tg_acc_rows(m));
     b->ready[half] = 0;

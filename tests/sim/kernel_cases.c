@@ -87,7 +87,11 @@ void kernel_add_gemm(tg_program *program, kernel_random *r, int format, unsigned
   in->k_chunk = between(r, 0, ksteps * s + 3);
   in->k_total = between(r, in->k_chunk / 2, in->k_chunk + 9);
   in->sr = (style & KERNEL_SR) != 0;
-  in->sr_blocks = between(r, 1, 4);
+  if (in->sr && in->k_chunk > ksteps * s) in->k_chunk = ksteps * s;
+  in->sr_k = between(r, 1, between(r, 0, 1) ? s : 4 * s);
+  in->sr_end = between(r, 0, 1);
+  in->sr_end_last = between(r, 0, 1);
+  in->sr_turned = between(r, 0, 1);
   in->sr_key = between(r, 0, TG_BASES - 1);
   in->sr_tile = between(r, 0, 1000);
   in->sr_row = kernel_random_bits(r);

@@ -78,7 +78,14 @@ static void draw_values(gen *g, tg_mx_instr *in, uint32_t s) {
   in->k_chunk = chance(g, 30) ? 1 << 20 : rnd(g, 4 * s);
   in->k_total = rnd(g, 12 * s);
   in->sr = chance(g, 30);
-  in->sr_blocks = 1 + rnd(g, 3);
+  in->sr_k = 1 + rnd(g, chance(g, 50) ? s : 4 * s);
+  in->sr_end = rnd(g, 2);
+  in->sr_end_last = rnd(g, 2);
+  in->sr_turned = rnd(g, 2);
+  int64_t most = s;
+  for (int l = 0; l < 4; l++)
+    if (in->k_loops >> l & 1) most *= in->blk_count[l];
+  if (in->sr && in->k_chunk > most) in->k_chunk = most;
   in->sr_key = rnd(g, TG_BASES);
   in->sr_tile = rnd(g, 1 << 24);
   in->sr_row = rnd(g, 1u << 31);

@@ -23,6 +23,7 @@ static tg_actions count(uint32_t endpoint, tg_unit unit, const char *text, const
   EXPECT_EQ(tg_instr_parse(unit, text, &in, &diag), TG_OK);
   EXPECT_STR(diag.message, "");
   tg_execution x = {.in = &in, .ends_inner = true};
+  if (unit == TG_MX) tg_execution_set_chain(&x, (tg_chain){0});
   tg_actions sum = {{0}};
   tg_actions_execute(&sum, &params, endpoint, unit, &x, words);
   return sum;
