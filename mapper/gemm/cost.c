@@ -91,8 +91,9 @@ static double patch_period(const model *s, const ports *all) {
   const tg_gemm_tiling *t = s->t;
   double mx = t->chunks * (s->multiply + CHUNK_CYCLES),
          load = t->chunks * tg_max_double(all->west.load, all->north.load);
-  return (double)t->passes_m * t->passes_n > 1 ? (mx + s->m->dram_latency + load + TG_GEMM_HOPS) / t->patches
-                                               : 0;
+  double way = mx + s->m->dram_latency + load + TG_GEMM_HOPS;
+  if (tg_gemm_slabs(t) > 1) return t->passes_m > 1 ? way / tg_gemm_a_credits(s->g, t) : 0;
+  return (double)t->passes_m * t->passes_n > 1 ? way / t->patches : 0;
 }
 
 /* With per-row scalars, which come atom by atom for all tiles of a row at once, two blocks of A do not hide
@@ -130,7 +131,7 @@ static double pass_cycles(const model *s, const ports *all) {
 double tg_gemm_least_cycles(const tg_compile *c, const tg_gemm *g, const tg_gemm_tiling *t) {
   double chunks = (double)t->chunks * t->parts, multiply = tg_gemm_multiply_cycles(c->m, g, t),
          drain = tg_gemm_drain_cycles(c->m, g, t);
-  return (double)t->passes_m * t->passes_n *
+  return (double)tg_gemm_row_blocks(t) * t->passes_n *
          (tg_max_double(chunks * multiply, drain) + chunks * CHUNK_CYCLES);
 }
 
@@ -155,7 +156,7 @@ double tg_gemm_cycles(const tg_compile *c, const tg_gemm *g, const tg_gemm_tilin
   double ports = tg_max_double(all.west.drain, all.north.drain), piece = (double)t->mr / t->mt;
   double drain = tg_max_double(vector, ports) + piece * (vector + ports) +
                  (t->ring ? 0 : (t->members - 1) * vector * piece);
-  double passes = (double)t->passes_m * t->passes_n, strips = tg_gemm_strips(t);
+  double passes = (double)tg_gemm_row_blocks(t) * t->passes_n, strips = tg_gemm_strips(t);
   double weight = passes * (chunks * (all.west.load + all.north.load) + all.west.drain + all.north.drain);
   double handing_on = tg_gemm_pieces_of_column_sum(g, t) > 1 ? passes * t->mt / t->mr * HANDING_ON : 0;
   return passes * pass_cycles(&s, &all) + strips * (ends + drain) + (strips - 1) * TG_SECTION_CYCLES +

@@ -331,7 +331,7 @@ static void set_loops(emission *e) {
   const tg_gemm_tiling *t = &e->t;
   bool resident_b = t->resident == TG_RESIDENT_B;
   uint32_t passes_m = t->passes_m, chunks = t->chunks * t->parts / e->unrolled;
-  uint32_t passes_n = t->passes_n / tg_gemm_strips(t);
+  uint32_t passes_n = tg_gemm_slabs(t) > 1 ? t->slabs : t->passes_n / tg_gemm_strips(t);
   uint32_t outer = resident_b ? passes_n : passes_m, inner = resident_b ? passes_m : passes_n;
   e->m_level = resident_b ? 1 : 0;
   e->n_level = resident_b ? 0 : 1;

@@ -86,7 +86,7 @@ static void plan_partials(const tg_gemm_tiling *t, tg_channel_plan plans[TG_GEMM
 
 static void plan_ends(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t,
                       tg_channel_plan plans[TG_GEMM_ROLES]) {
-  plan_load(&plans[TG_ROLE_A], tg_gemm_a_blocks(t));
+  plan_load(&plans[TG_ROLE_A], tg_gemm_a_credits(g, t));
   plan_load(&plans[TG_ROLE_B], tg_gemm_b_blocks(t));
   plan_between(&plans[TG_ROLE_ACCUMULATOR], 2);
   plan_load(&plans[TG_ROLE_OPERANDS_ONCE], 2);

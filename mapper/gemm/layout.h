@@ -42,6 +42,8 @@ static inline uint32_t tg_gemm_a_blocks(const tg_gemm_tiling *t) {
   if (t->makers) return !t->prefetch ? 2 : t->makers > 2 ? t->makers : t->makers + 2;
   return 2 + t->prefetch;
 }
+/* What may be on its way, or wait to be read: blocks, or slabs. patch.c */
+uint32_t tg_gemm_a_credits(const tg_gemm *gemm, const tg_gemm_tiling *t);
 static inline uint32_t tg_gemm_b_blocks(const tg_gemm_tiling *t) {
   if (t->resident == TG_RESIDENT_B) return t->passes_n == 1 ? 1 : 2;
   if (t->makers) return t->makers * t->made;

@@ -59,9 +59,30 @@ static void set_resident(const emission *e, tg_agcu_instr *load, const tg_buffer
   load->dst_base += (int64_t)chunk * e->t.kc * row;
 }
 
-/* `chunk`: of those that have instructions of their own. */
+/* Of a patch, or of a tile's first slab, or of one of the others. */
+static void set_patch(const emission *e, tg_agcu_instr *load, uint32_t r, uint32_t col, uint32_t slab) {
+  const tg_params *m = e->b.m;
+  const tg_gemm_tiling *t = &e->t;
+  tg_patch_fill_walk(m, e->g, t, tg_value_bytes_each(e->g->a), load);
+  load->m_first = tg_gemm_row_first(e, r, col) / (t->mt * tg_gemm_slabs(t)) * load->rows;
+  load->m_delta[e->m_k_level] = tg_gemm_row_tiles(e) * load->rows;
+  if (tg_gemm_slabs(t) == 1) return;
+  uint32_t first = tg_patch_first_slab(e->g, t), each = tg_patch_slab(e->g, t),
+           row = tg_patch_row(m, e->g, t);
+  load->dst_base += tg_patch_lead(m, e->g, t);
+  load->dst_inner = tg_patch_length(m, e->g, t);
+  load->dst_stride = row;
+  load->rows = slab ? each : first;
+  if (!slab) return;
+  load->m_first += first;
+  load->m_delta[1] = each;
+  load->dst_base += (int64_t)first * row;
+  load->dst.delta[1] = (int64_t)each * row;
+}
+
+/* `chunk`: of those that have instructions of their own; `slab`: 0, the first one. */
 static tg_agcu_instr *load_a(emission *e, tg_queue *queue, bool north, uint32_t r, uint32_t col,
-                             uint32_t mask, uint32_t chunk) {
+                             uint32_t mask, uint32_t chunk, uint32_t slab) {
   const tg_gemm *g = e->g;
   int64_t z = tg_value_bytes_each(g->a);
   const tg_channel *to = tg_gemm_makes_a(e) ? &e->channels[TG_ROLE_PROLOGUE_INPUTS] : &e->channels[TG_ROLE_A];
@@ -75,9 +96,7 @@ static tg_agcu_instr *load_a(emission *e, tg_queue *queue, bool north, uint32_t 
   load->offset = e->a_rest + g->a_origin * z;
   load->convert = g->a_convert;
   if (e->t.patch) {
-    tg_patch_fill_walk(e->b.m, g, &e->t, z, load);
-    load->m_first = tg_gemm_row_first(e, r, col) / e->t.mt * load->rows;
-    load->m_delta[e->m_k_level] = tg_gemm_row_tiles(e) * load->rows;
+    set_patch(e, load, r, col, slab);
     return load;
   }
   /* Of the two walks of a LOAD, rows and runs, which is m's and which k's? */
@@ -121,12 +140,13 @@ static tg_agcu_instr *load_a(emission *e, tg_queue *queue, bool north, uint32_t 
 }
 
 /* All that the tiles share of A, along the row or down the column: half of it, if it comes both ways. */
-static void load_shared_a(emission *e, tg_queue *queue, bool north, uint32_t lane, uint32_t chunk) {
+static void load_shared_a(emission *e, tg_queue *queue, bool north, uint32_t lane, uint32_t chunk,
+                          uint32_t slab) {
   uint32_t tiles = north ? e->b.m->rows : e->b.m->cols, mask = 0;
   for (uint32_t i = 0; i < tiles; i++)
     if (!tg_build_is_idle(&e->b, north ? i : lane, north ? lane : i)) mask |= 1u << (i + 1);
   if (!mask) return;
-  tg_agcu_instr *load = load_a(e, queue, north, north ? 0 : lane, north ? lane : 0, mask, chunk);
+  tg_agcu_instr *load = load_a(e, queue, north, north ? 0 : lane, north ? lane : 0, mask, chunk, slab);
   if (!tg_gemm_a_both_ways(e->b.m, e->g, &e->t)) return;
   uint32_t half = (e->t.turned ? e->t.kc : e->t.mt) / 2;
   bool along = e->t.turned && !e->g->a_transposed; /* the halves are of its runs, not of its rows */
@@ -308,16 +328,17 @@ static uint32_t rows_like(const emission *e, uint32_t r) {
   return mask;
 }
 
-static void load_a_west(emission *e, tg_queue *queue, uint32_t r) {
+static void load_a_west(emission *e, tg_queue *queue, uint32_t r, uint32_t slab) {
   uint32_t cols = e->b.m->cols;
   uint32_t chunks = e->t.resident == TG_RESIDENT_A ? tg_gemm_resident_loads(e->b.m, e->g, &e->t)
                                                    : tg_gemm_unrolled_chunks(&e->t);
-  for (uint32_t chunk = 0; chunk < chunks && shares_a(e); chunk++) load_shared_a(e, queue, false, r, chunk);
+  for (uint32_t chunk = 0; chunk < chunks && shares_a(e); chunk++)
+    load_shared_a(e, queue, false, r, chunk, slab);
   uint32_t mates = e->t.split == TG_SPLIT_ROWS ? e->t.alike * tg_gemm_a_mates(&e->t) : 1,
            mask = ((1u << mates) - 1) << 1;
   for (uint32_t col = 0; col < cols && !shares_a(e); col += mates)
     if (!tg_gemm_a_from_north(e, r, col) && !tg_build_is_idle(&e->b, r, col))
-      load_a(e, queue, false, r, col, mask << col, 0);
+      load_a(e, queue, false, r, col, mask << col, 0, slab);
 }
 static void load_b_west(emission *e, tg_queue *queue, uint32_t r) {
   uint32_t mates = tg_gemm_b_mates(&e->t), mask = ((1u << mates) - 1) << 1;
@@ -325,12 +346,35 @@ static void load_b_west(emission *e, tg_queue *queue, uint32_t r) {
     if (tg_gemm_b_from_west(e, r, col) && !tg_build_is_idle(&e->b, r, col))
       load_b(e, queue, r, col, mask << col, 0);
 }
-static void load_a_north(emission *e, tg_queue *queue, uint32_t col) {
-  if (tg_gemm_a_both_ways(e->b.m, e->g, &e->t)) load_shared_a(e, queue, true, col, 0);
+static void load_a_north(emission *e, tg_queue *queue, uint32_t col, uint32_t slab) {
+  if (tg_gemm_a_both_ways(e->b.m, e->g, &e->t)) load_shared_a(e, queue, true, col, 0, 0);
   uint32_t mates = tg_gemm_a_mates(&e->t), mask = ((1u << mates) - 1) << 1;
   for (uint32_t r = 0; r < e->b.m->rows; r += mates)
-    if (tg_gemm_a_from_north(e, r, col)) load_a(e, queue, true, r, col, mask << r, 0);
+    if (tg_gemm_a_from_north(e, r, col)) load_a(e, queue, true, r, col, mask << r, 0, slab);
 }
+
+/* The first slab of each tile, and then, in a loop, the others: tiles take turns. */
+static void load_slabs(emission *e, tg_queue *queue, bool west, uint32_t at) {
+  uint32_t begin[2];
+  for (uint32_t slab = 0; slab < 2; slab++) {
+    begin[slab] = queue->count;
+    (west ? load_a_west : load_a_north)(e, queue, at, slab);
+  }
+  if (queue->count == begin[0]) return;
+  tg_common_instr *last = &queue->instrs[queue->count - 1].common;
+  last->loop_count[0] = e->k_loops[0];
+  last->loop_count[1] = e->t.slabs - 1;
+  last->loop_begin[0] = begin[0];
+  last->loop_begin[1] = begin[1];
+}
+
+static void load_rows(emission *e, tg_queue *queue, bool west, uint32_t at) {
+  if (tg_gemm_slabs(&e->t) > 1)
+    load_slabs(e, queue, west, at);
+  else
+    (west ? load_a_west : load_a_north)(e, queue, at, 0);
+}
+
 static void load_b_north(emission *e, tg_queue *queue, uint32_t col) {
   if (e->t.whole_b) {
     load_b(e, queue, 0, col, ((1u << e->b.m->rows) - 1) << 1, 0);
@@ -369,7 +413,7 @@ void tg_gemm_emit_load(emission *e, const tg_stage *stage, tg_queue *queue, uint
   bool west = stage->seat == TG_SIDE_WEST;
   if (west && at >= tg_gemm_used_rows(e)) return; /* no whole group of members */
   switch (stage->kind) {
-  case TG_STAGE_A: (west ? load_a_west : load_a_north)(e, queue, at); break;
+  case TG_STAGE_A: load_rows(e, queue, west, at); break;
   case TG_STAGE_B: (west ? load_b_west : load_b_north)(e, queue, at); break;
   case TG_STAGE_VECTORS: load_vectors_north(e, queue, at); break;
   case TG_STAGE_BLOCKS:

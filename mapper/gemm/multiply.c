@@ -1,4 +1,5 @@
 /* The matrix unit's part of a product: a tile's GEMMs, one a K chunk. */
+#include "frontend/base/math.h"
 #include "mapper/gemm/emission.h"
 #include "mapper/gemm/layout.h"
 #include "mapper/gemm/patch.h"
@@ -96,6 +97,27 @@ static void set_patch_blocks(const emission *e, tg_mx_instr *mx) {
   mx->a_blk[0] = e->g->image.tap_step[1] * tg_patch_position(e->b.m, e->g, &e->t);
   mx->a_blk[1] = tg_mx_beats(e->g->format);
   mx->b_blk[0] = mx->b_blk[1] * blocks;
+}
+
+/* Kernel row number `tap` of a patch in slabs, each of which has blocks of its own. */
+static void take_kernel_row(const emission *e, tg_mx_instr *mx, uint32_t tap) {
+  const tg_params *m = e->b.m;
+  uint32_t row = tg_patch_row(m, e->g, &e->t);
+  int64_t b = tap * mx->b.delta[2];
+  mx->a_base += tg_patch_lead(m, e->g, &e->t) + tap * mx->a.delta[2];
+  mx->a.delta[1] = (int64_t)tg_patch_slab(e->g, &e->t) * row;
+  mx->a_banks = tg_patch_slab_banks(m, e->g, &e->t, tap);
+  mx->b_base += b;
+  if (!e->g->b_transposed) {
+    int64_t rows = tg_div_up(e->t.kc, e->stationary) * e->stationary * mx->b_row;
+    mx->b_banks = tg_banks_for(m, (uint32_t)(b % tg_bank_rows(m) + rows));
+  }
+  mx->a.delta[2] = mx->b.delta[2] = 0;
+  mx->init = tap == 0;
+  mx->init_levels = 0;
+  mx->c_rot_outer = 0;
+  mx->k_total = e->t.kc;
+  for (int l = 0; l < TG_LEVELS; l++) mx->k_delta[l] = 0;
 }
 
 static void set_b(const emission *e, tg_mx_instr *mx) {
@@ -301,9 +323,19 @@ static tg_instr *push_made(emission *e, const tg_stage *stage, uint32_t r, uint3
   return in;
 }
 
+static void emit_slabs(emission *e, const tg_stage *stage, uint32_t r, uint32_t col) {
+  for (uint32_t tap = 0; tap < e->t.chunks; tap++) {
+    tg_instr *in = push_gemm(e, r, col);
+    take_kernel_row(e, &in->mx, tap);
+    tg_gemm_meet(e, stage, TG_ALL_CHANNELS, in, r, col, !tap, tap + 1 == e->t.chunks);
+  }
+}
+
 void tg_gemm_emit_multiply(tg_gemm_emission *e, const tg_stage *stage, uint32_t r, uint32_t col) {
   if (tg_gemm_makes_b(e))
     for (uint32_t maker = 0; maker < e->t.makers; maker++) push_made(e, stage, r, col, maker);
+  else if (tg_gemm_slabs(&e->t) > 1)
+    emit_slabs(e, stage, r, col);
   else if (tg_gemm_has_resident_chunks(&e->t))
     emit_resident_chunks(e, stage, r, col);
   else if (e->t.parts > 1)

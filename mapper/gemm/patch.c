@@ -1,6 +1,7 @@
 #include "mapper/gemm/patch.h"
 
 #include "frontend/base/math.h"
+#include "mapper/gemm/layout.h"
 
 /* Pixels of a kernel row lie next to each other. */
 static bool is_joined(const tg_gemm_image *x) { return x->channels == x->depth && x->tap_step[1] == 1; }
@@ -15,12 +16,20 @@ bool tg_gemm_has_patches(const tg_params *m, const tg_gemm *g, tg_patch kind) {
   return x->taps[0] > 1 && x->taps[1] > 1 && (is_joined(x) || x->taps[1] * x->channels % stationary == 0);
 }
 
-static uint32_t patch_height(const tg_gemm *g, const tg_gemm_tiling *t) {
+uint32_t tg_patch_slab(const tg_gemm *g, const tg_gemm_tiling *t) {
+  return (uint32_t)(t->patch_rows * g->image.step[0]);
+}
+
+uint32_t tg_patch_first_slab(const tg_gemm *g, const tg_gemm_tiling *t) {
   const tg_gemm_image *x = &g->image;
   return (uint32_t)((t->patch_rows - 1) * x->step[0] + (x->taps[0] - 1) * x->tap_step[0] + 1);
 }
 
-static uint32_t patch_width(const tg_gemm *g, const tg_gemm_tiling *t) {
+uint32_t tg_patch_height(const tg_gemm *g, const tg_gemm_tiling *t) {
+  return tg_patch_first_slab(g, t) + (tg_gemm_slabs(t) - 1) * tg_patch_slab(g, t);
+}
+
+uint32_t tg_patch_width(const tg_gemm *g, const tg_gemm_tiling *t) {
   const tg_gemm_image *x = &g->image;
   if (t->patch == TG_PATCH_RUNS) return t->patch_columns;
   return (uint32_t)((t->patch_columns - 1) * x->step[1] + (x->taps[1] - 1) * x->tap_step[1] + 1);
@@ -37,8 +46,38 @@ uint32_t tg_patch_position(const tg_params *m, const tg_gemm *g, const tg_gemm_t
   return (uint32_t)(position_elements(m, g, t) / tg_mx_elements(m, g->format));
 }
 
+uint32_t tg_patch_length(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  return tg_patch_width(g, t) * tg_patch_position(m, g, t);
+}
+
+/* Slabs are whole banks: one is read while another one comes. */
 uint32_t tg_patch_row(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
-  return patch_width(g, t) * tg_patch_position(m, g, t);
+  uint32_t length = tg_patch_length(m, g, t);
+  if (tg_gemm_slabs(t) == 1) return length;
+  uint32_t slab = tg_patch_slab(g, t), unit = tg_bank_rows(m), common = slab & (0 - slab);
+  unit = common < unit ? unit / common : 1;
+  return (uint32_t)(tg_div_up(length, unit) * unit);
+}
+
+uint32_t tg_patch_lead(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
+  uint32_t bank = tg_bank_rows(m), beyond = tg_patch_first_slab(g, t) * tg_patch_row(m, g, t) % bank;
+  return tg_gemm_slabs(t) > 1 && beyond ? bank - beyond : 0;
+}
+
+/* A block reads slabs in front of its own one, too: of one patch after the other, a slab gives way when the last block
+ * that reads it is done. */
+uint32_t tg_gemm_a_credits(const tg_gemm *g, const tg_gemm_tiling *t) {
+  if (tg_gemm_slabs(t) == 1) return tg_gemm_a_blocks(t);
+  uint32_t slab = tg_patch_slab(g, t), first = tg_patch_first_slab(g, t),
+           shared = first > slab ? (first - 1) / slab : 0;
+  return t->passes_m == 1 ? t->slabs : t->slabs > shared ? t->slabs - shared : 0;
+}
+
+uint32_t tg_patch_slab_banks(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t, uint32_t tap) {
+  uint32_t row = tg_patch_row(m, g, t),
+           first = tg_patch_lead(m, g, t) + tap * (uint32_t)g->image.tap_step[0] * row,
+           rows = (t->patch_rows - 1) * (uint32_t)g->image.step[0] * row + tg_patch_length(m, g, t);
+  return tg_banks_for(m, first % tg_bank_rows(m) + rows);
 }
 
 /* Rows that the products of one kernel row reach over. */
@@ -61,15 +100,17 @@ uint32_t tg_patch_banks(const tg_params *m, const tg_gemm *g, const tg_gemm_tili
 }
 
 uint64_t tg_patch_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
-  uint64_t bank = tg_bank_rows(m), rows = (uint64_t)patch_height(g, t) * tg_patch_row(m, g, t);
+  uint64_t bank = tg_bank_rows(m), rows = (uint64_t)tg_patch_height(g, t) * tg_patch_row(m, g, t);
   if (rows > tg_pad_rows(m)) return rows;
+  if (tg_gemm_slabs(t) > 1) return tg_patch_lead(m, g, t) + rows;
   uint64_t owned = (begin_of(m, g, t, g->image.taps[0] - 1) / bank + tg_patch_banks(m, g, t)) * bank;
   return rows > owned ? rows : owned;
 }
 
 int64_t tg_patch_blocks(const tg_gemm *g, const tg_gemm_tiling *t) {
   const tg_gemm_image *x = &g->image;
-  return x->images * tg_div_up(x->pixels[0], t->patch_rows) * tg_div_up(x->pixels[1], t->patch_columns);
+  return x->images * tg_div_up(x->pixels[0], (int64_t)t->patch_rows * tg_gemm_slabs(t)) *
+         tg_div_up(x->pixels[1], t->patch_columns);
 }
 
 /* Digits of the row walk: blocks, the last of which are the rows of a patch. Coordinates x count elements if
@@ -77,9 +118,9 @@ int64_t tg_patch_blocks(const tg_gemm *g, const tg_gemm_tiling *t) {
 static void fill_rows(const tg_gemm *g, const tg_gemm_tiling *t, int64_t unit, int64_t z,
                       tg_agcu_instr *load) {
   const tg_gemm_image *x = &g->image;
-  int64_t row = x->size[1] * x->depth, down = t->patch_rows * x->step[0],
-          along = t->patch_columns * x->step[1];
-  load->m_radix[2] = load->rows = patch_height(g, t);
+  int64_t results = (int64_t)t->patch_rows * tg_gemm_slabs(t), row = x->size[1] * x->depth,
+          down = results * x->step[0], along = t->patch_columns * x->step[1];
+  load->m_radix[2] = load->rows = tg_patch_height(g, t);
   load->stride[2] = row * z;
   load->y_inc[2] = 1;
   if (t->patch_columns < x->pixels[1]) { /* parts of a row of an only image */
@@ -91,7 +132,7 @@ static void fill_rows(const tg_gemm *g, const tg_gemm_tiling *t, int64_t unit, i
     load->x_inc[1] = along * unit;
   } else {
     load->m_radix[0] = x->images;
-    load->m_radix[1] = tg_div_up(x->pixels[0], t->patch_rows);
+    load->m_radix[1] = tg_div_up(x->pixels[0], results);
     load->stride[0] = x->size[0] * row * z;
     load->stride[1] = down * row * z;
     load->y_inc[1] = down;
@@ -111,7 +152,7 @@ static void set_digit(tg_agcu_instr *load, int digit, int64_t radix, int64_t str
 void tg_patch_fill_walk(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t, int64_t z,
                         tg_agcu_instr *load) {
   const tg_gemm_image *x = &g->image;
-  int64_t width = patch_width(g, t), elements = position_elements(m, g, t), pixel = x->depth * z;
+  int64_t width = tg_patch_width(g, t), elements = position_elements(m, g, t), pixel = x->depth * z;
   bool pixels = t->patch == TG_PATCH_PIXELS, whole = x->channels == x->depth,
        joined = pixels ? whole : is_joined(x);
   fill_rows(g, t, joined ? x->channels : 1, z, load);

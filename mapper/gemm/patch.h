@@ -14,9 +14,19 @@
 /* Can a product have patches of this kind? */
 bool tg_gemm_has_patches(const tg_params *m, const tg_gemm *gemm, tg_patch kind);
 
-/* Bank rows of a position of a patch; and from one row to the next. */
+/* Rows and positions of a row of a patch; bank rows of a position, of a row, and from one row to the next. */
+uint32_t tg_patch_height(const tg_gemm *gemm, const tg_gemm_tiling *t);
+uint32_t tg_patch_width(const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint32_t tg_patch_position(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+uint32_t tg_patch_length(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint32_t tg_patch_row(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+/* Of slabs: rows of the first one, which has all that the first block reads, and of each of the others; bank rows in
+ * front of the first one, so that each of the others begins with a bank; and the banks that a GEMM of kernel row
+ * number `tap` owns. */
+uint32_t tg_patch_first_slab(const tg_gemm *gemm, const tg_gemm_tiling *t);
+uint32_t tg_patch_slab(const tg_gemm *gemm, const tg_gemm_tiling *t);
+uint32_t tg_patch_lead(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+uint32_t tg_patch_slab_banks(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t, uint32_t tap);
 /* Banks that a GEMM owns from that of its first row on; and bank rows of a patch, with what it owns behind. */
 uint32_t tg_patch_banks(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint64_t tg_patch_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
@@ -24,7 +34,7 @@ uint64_t tg_patch_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_ti
  * rows of a patch. `z`: bytes of an element. */
 void tg_patch_fill_walk(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t, int64_t z,
                         tg_agcu_instr *load);
-/* Blocks that the results consist of. */
+/* Patches that the results consist of. */
 int64_t tg_patch_blocks(const tg_gemm *gemm, const tg_gemm_tiling *t);
 
 #endif

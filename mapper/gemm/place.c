@@ -67,16 +67,20 @@ bool tg_epilogue_operands_west(const emission *e, uint32_t r, uint32_t col) {
 bool tg_gemm_prologue_from_west(const emission *e, uint32_t r, uint32_t col) {
   return tg_leaves_west(e->t.prologue_inputs, r, col);
 }
-int64_t tg_gemm_rows_a_pass(const emission *e) { return e->t.mt * tg_gemm_row_tiles(e); }
+int64_t tg_gemm_rows_a_pass(const emission *e) {
+  return e->t.mt * tg_gemm_slabs(&e->t) * tg_gemm_row_tiles(e);
+}
 int64_t tg_gemm_cols_a_pass(const emission *e) { return e->t.nt * col_tiles(e); }
 int64_t tg_gemm_row_first(const emission *e, uint32_t r, uint32_t col) {
-  return (int64_t)tg_gemm_row_index(e, r, col) * e->t.mt;
+  return (int64_t)tg_gemm_row_index(e, r, col) * e->t.mt * tg_gemm_slabs(&e->t);
 }
 int64_t tg_gemm_col_first(const emission *e, uint32_t r, uint32_t col) {
   return (int64_t)col_index(e, r, col) * e->t.nt + e->strip * tg_gemm_cols_a_pass(e);
 }
 int64_t tg_gemm_col_delta(const emission *e) {
-  return tg_gemm_strips_columns(&e->t) ? 0 : tg_gemm_cols_a_pass(e); /* parts may take the level */
+  bool other =
+      tg_gemm_strips_columns(&e->t) || tg_gemm_slabs(&e->t) > 1; /* parts, or slabs, take the level */
+  return other ? 0 : tg_gemm_cols_a_pass(e);
 }
 
 uint32_t tg_gemm_used_rows(const emission *e) { return e->b.m->rows / e->t.members * e->t.members; }
@@ -106,6 +110,7 @@ tg_gemm_place tg_gemm_place_of(const emission *e, uint32_t r, uint32_t col) {
                          .row_delta = {0, 0, e->t.mr}};
   place.row_delta[e->m_level] = tg_gemm_rows_a_pass(e);
   place.column_delta[e->n_level] = tg_gemm_col_delta(e);
+  if (tg_gemm_slabs(&e->t) > 1) place.row_delta[e->n_level] = e->t.mt;
   return place;
 }
 

@@ -58,6 +58,8 @@ static uint32_t pairs_of_north(const tg_params *m) { return (m->rows / 2 + (m->c
 /* Loads of all that a chunk of one of them takes: instructions of their own. */
 static uint32_t chunk_loads(const list *s, tg_resident operand) {
   if (s->t->resident == operand) return tg_gemm_resident_loads(s->m, s->g, s->t);
+  if (operand == TG_RESIDENT_A && tg_gemm_slabs(s->t) > 1)
+    return 2; /* of the first slab, and of the others */
   return tg_gemm_unrolled_chunks(s->t);
 }
 
@@ -77,7 +79,8 @@ static share share_of_a(const list *s, tg_seat side) {
                : t->alike > 1 ? west ? m->cols / t->alike : 0
           : west         ? (m->cols + 1) / 2
                          : m->rows / 2;
-  return (share){!west && t->alike == 1 && !t->paired ? (m->rows + 1) / 2 : tiles, tiles};
+  uint32_t most = !west && t->alike == 1 && !t->paired ? (m->rows + 1) / 2 : tiles;
+  return (share){tg_gemm_slabs(t) > 1 ? loads * most : most, tiles};
 }
 
 static share share_of_b(const list *s, tg_seat side) {
@@ -152,11 +155,13 @@ static tg_stage stage_of_a(const list *s, double k) {
   return (tg_stage){.kind = TG_STAGE_A,
                     .context = TG_CTX_LOAD,
                     .rate = resident || t->patch ? TG_RATE_PASS : TG_RATE_STEP,
-                    .nest = TG_NEST_CHUNKS,
-                    .cycles = t->patch   ? a / t->chunks
+                    .nest = tg_gemm_slabs(t) > 1 ? TG_NEST_OWN : TG_NEST_CHUNKS,
+                    .cycles = t->patch   ? a / (t->chunks * tg_gemm_slabs(t))
                               : resident ? a / t->passes_n
                                          : a,
-                    .in_front = whole ? a * t->chunks : a};
+                    .in_front = whole      ? a * t->chunks
+                                : t->patch ? a * tg_patch_first_slab(s->g, t) / tg_patch_height(s->g, t)
+                                           : a};
 }
 
 static tg_stage stage_of_b(const list *s, double k) {
@@ -170,7 +175,7 @@ static tg_stage stage_of_b(const list *s, double k) {
                             : resident ? TG_RATE_PASS
                                        : TG_RATE_STEP,
                     .nest = TG_NEST_CHUNKS,
-                    .cycles = resident || t->whole_b ? b / t->passes_m : b,
+                    .cycles = resident || t->whole_b ? b / tg_gemm_row_blocks(t) : b,
                     .in_front = whole ? b * t->chunks : b};
 }
 
@@ -317,7 +322,7 @@ static operands operands_of(const list *s) {
       sum.block_count++;
     }
   }
-  if (tg_gemm_has_resident_vectors(g, t)) sum.vectors /= t->passes_m;
+  if (tg_gemm_has_resident_vectors(g, t)) sum.vectors /= tg_gemm_row_blocks(t);
   if (t->ring) sum.blocks /= t->members, sum.shared /= t->members;
   return sum;
 }

@@ -104,6 +104,7 @@ double tg_gemm_drain_cycles(const tg_params *m, const tg_gemm *g, const tg_gemm_
 /* Its chunks, each of which has an instruction of its own, or is one in a loop. */
 static uint32_t multiplications(const tg_gemm_tiling *t) {
   if (t->makers) return t->makers;
+  if (tg_gemm_slabs(t) > 1) return t->chunks;
   if (tg_gemm_has_resident_chunks(t)) {
     uint32_t outer = t->resident == TG_RESIDENT_B ? t->passes_n : t->passes_m;
     return t->chunks * ((outer > 1 ? 2 : 0) + outer % 2);
@@ -121,17 +122,20 @@ static tg_join join_of_operand(tg_gemm_role role, bool once) {
 static void add_multiply(const list *s) {
   const tg_gemm_tiling *t = s->t;
   bool nested = is_nested(t),
-       ends_chain = (t->parts > 1 && !nested) || t->resident; /* with every execution */
+       slabs = tg_gemm_slabs(t) > 1, /* of which chunks have instructions of their own */
+      ends_chain = (t->parts > 1 && !nested) || t->resident; /* with every execution */
   bool resident_a = t->resident == TG_RESIDENT_A, resident_b = t->resident == TG_RESIDENT_B;
   tg_stage stage = {.kind = TG_STAGE_MULTIPLY,
                     .seat = TG_UNIT_MX,
-                    .rate = nested ? TG_RATE_PASS : TG_RATE_STEP,
+                    .rate = nested || slabs ? TG_RATE_PASS : TG_RATE_STEP,
                     .nest = t->makers                        ? TG_NEST_ROUNDS
                             : tg_gemm_has_resident_chunks(t) ? TG_NEST_OWN
                                                              : TG_NEST_CHUNKS,
                     .slots = multiplications(t),
                     .cycles = tg_gemm_multiply_cycles(s->m, s->g, t)};
-  tg_stage_join(&stage, join_of_operand(TG_ROLE_A, resident_a || t->patch));
+  tg_join a = join_of_operand(TG_ROLE_A, resident_a || t->patch);
+  if (slabs) a.waits = a.posts = TG_OF_ENDS;
+  tg_stage_join(&stage, a);
   if (!t->whole_b) tg_stage_join(&stage, join_of_operand(TG_ROLE_B, resident_b));
   tg_stage_join(&stage, (tg_join){.channel = TG_ROLE_ACCUMULATOR,
                                   .fills = true,

@@ -34,6 +34,8 @@ typedef struct tg_gemm_tiling {
   tg_patch patch;
   uint32_t patch_rows, patch_columns; /* of results: a block; mt of them */
   uint32_t patches;                   /* that there is room for */
+  uint32_t
+      slabs; /* blocks of a patch, one below the other, each of which begins when its slab of the image has come; 0: one */
   tg_egress egress;
   tg_resident resident;
   uint32_t mt, nt, kc;                 /* block of a tile in a pass; k of a chunk */
@@ -66,6 +68,10 @@ typedef struct tg_gemm_tiling {
                                   them */
   double cycles;               /* estimate */
 } tg_gemm_tiling;
+
+/* Blocks of rows that a tile has in a pass, and in all passes over rows. */
+static inline uint32_t tg_gemm_slabs(const tg_gemm_tiling *t) { return t->slabs > 1 ? t->slabs : 1; }
+static inline uint32_t tg_gemm_row_blocks(const tg_gemm_tiling *t) { return t->passes_m * tg_gemm_slabs(t); }
 
 /* Pieces of a block of rows that column sums are of: if there are several, each has instructions of
  * its own. */
@@ -130,7 +136,7 @@ static inline bool tg_gemm_loads_once(const tg_gemm_tiling *t, const tg_epilogue
  * itself, too. */
 static inline bool tg_gemm_has_resident_vectors(const tg_gemm *gemm, const tg_gemm_tiling *t) {
   if (gemm->prologue.result && !gemm->prologue.of_b) return true;
-  return t->passes_n == 1 && t->passes_m > 1 && t->members * t->parts == 1;
+  return t->passes_n == 1 && tg_gemm_row_blocks(t) > 1 && t->members * t->parts == 1;
 }
 
 /* One scalar a row: tiles side by side that have the same rows have them in common. (A number that all rows

@@ -1,7 +1,10 @@
 /* Tilings of convolutions from resident patches: blocks of whole rows of results, or parts of a row. */
 #include "frontend/base/math.h"
+#include "mapper/gemm/layout.h"
 #include "mapper/gemm/patch.h"
 #include "mapper/gemm/tiling_search.h"
+
+enum { MOST_SLABS = 64 };
 
 /* Blocks of so many rows and columns of results; a chunk is a kernel row. */
 static void consider_block(tg_tiling_search *s, tg_gemm_tiling t, uint32_t row_tiles,
@@ -18,6 +21,31 @@ static void consider_block(tg_tiling_search *s, tg_gemm_tiling t, uint32_t row_t
   consider(s, t);
 }
 
+/* The same blocks, several of which have a patch that comes in slabs, as few as the passes take. */
+static void consider_slabs(tg_tiling_search *s, tg_gemm_tiling t, uint32_t row_tiles) {
+  const tg_gemm_image *x = &s->g->image;
+  uint32_t rows = tg_search_rows_out(s, t.nt), blocks = (uint32_t)tg_div_up(x->pixels[0], t.patch_rows),
+           last = 0;
+  bool shares_b = (t.split == TG_SPLIT_OUTPUT || t.split == TG_SPLIT_ROWS) && t.alike == 1,
+       masked = x->taps[1] * x->channels % tg_mx_stationary(s->m, s->g->format) != 0;
+  if (!shares_b || t.passes_n > 1 || (s->g->b_transposed && masked)) return;
+  t.mt = t.patch_rows * t.patch_columns;
+  for (t.mr = rows < t.mt ? rows : t.mt; t.mr > 0 && t.mt % t.mr; t.mr--) {
+  }
+  t.chunks = (uint32_t)x->taps[0];
+  t.kc = (uint32_t)(x->taps[1] * x->channels);
+  t.whole_b = true;
+  for (t.slabs = 2; t.mr && t.slabs <= blocks && t.slabs <= MOST_SLABS; t.slabs++) {
+    if (x->images > 1 && x->pixels[0] % ((int64_t)t.patch_rows * t.slabs)) continue;
+    if (tg_patch_rows(s->m, s->g, &t) > tg_pad_rows(s->m)) return;
+    t.passes_m = (uint32_t)tg_div_up(tg_patch_blocks(s->g, &t), row_tiles);
+    if (!tg_gemm_a_credits(s->g, &t)) continue;
+    if (t.passes_m == last || tg_search_is_slower(s, &t)) continue;
+    last = t.passes_m;
+    tg_search_consider(s, t, TG_RESIDENT_NONE);
+  }
+}
+
 static void consider_kind(tg_tiling_search *s, tg_gemm_tiling t, uint32_t row_tiles,
                           tg_search_chunk *consider) {
   const tg_gemm_image *x = &s->g->image;
@@ -27,6 +55,7 @@ static void consider_kind(tg_tiling_search *s, tg_gemm_tiling t, uint32_t row_ti
     if ((uint64_t)t.patch_rows * t.patch_columns > most || tg_patch_rows(s->m, s->g, &t) > room) break;
     /* blocks that end with their image: rows of results follow each other */
     if (x->images == 1 || x->pixels[0] % t.patch_rows == 0) consider_block(s, t, row_tiles, consider);
+    consider_slabs(s, t, row_tiles);
   }
   t.patch_rows = 1;
   for (int64_t parts = 2; parts <= x->pixels[1] && x->images == 1; parts *= 2) {

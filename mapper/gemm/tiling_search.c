@@ -57,8 +57,8 @@ void tg_search_consider(search *s, tg_gemm_tiling t, tg_resident resident) {
   t.one_out = false;
   if (t.ring || t.makers) t.one_out = !fits(s, &t);
   if (t.patch) {
-    t.patches = t.passes_m * t.passes_n > 1 ? 2 : 1;
-    if (!fits(s, &t)) t.patches = 1;
+    t.patches = t.passes_m * t.passes_n > 1 && tg_gemm_slabs(&t) == 1 ? 2 : 1;
+    if (t.patches > 1 && !fits(s, &t)) t.patches = 1;
   }
   const tg_need need = need_of(s, &t);
   if (!suffices(s, &need)) return;
