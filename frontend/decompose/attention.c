@@ -1,5 +1,5 @@
 /* Attention and rotary embeddings as products, masks and a softmax, which the mapper finds again where it can. */
-#include "frontend/decompose/compose.h"
+#include "frontend/decompose/attention.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -105,8 +105,15 @@ static tg_status add_mask(tg_build *b, const heads *h, tg_value *mask, tg_value 
 }
 
 /* Rows of which nothing is seen are 0. */
-static tg_value *softmax(tg_build *b, tg_value *x, bool blind) {
+static tg_value *softmax(tg_build *b, tg_value *x, bool blind, tg_value *sink) {
   tg_value *y;
+  if (sink) { /* which every row sees */
+    int64_t keys = x->dims[3].size, sizes[] = {x->dims[0].size, x->dims[1].size, x->dims[2].size, 1};
+    tg_value *column = tg_build_reshape(b, f32(b, sink), 4, (int64_t[]){1, sizes[1], 1, 1});
+    tg_value *parts[] = {f32(b, x), tg_build_expand(b, column, 4, sizes)};
+    y = tg_build_unary(b, TG_OP_SOFTMAX, tg_build_concat(b, parts, 2, 3));
+    return tg_build_slice(b, y, 3, 0, keys, 1);
+  }
   if (blind) {
     tg_value *top = tg_build_reduce(b, TG_OP_REDUCE_MAX, x, 1u << (x->rank - 1));
     tg_value *none = with(b, TG_OP_EQUAL, top, -INFINITY);
@@ -121,6 +128,11 @@ static tg_value *joined_past(tg_build *b, tg_value *past, tg_value *now) {
 }
 
 tg_status tg_make_attention(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
+  return tg_compose_attention(b, node, (tg_attention_more){NULL, false}, results, diag);
+}
+
+tg_status tg_compose_attention(tg_build *b, const tg_node *node, tg_attention_more more, tg_value **results,
+                               tg_diag *diag) {
   enum { MOST_BATCH = 1024 };
   heads h = {0};
   tg_value *q = tg_in(node, 0), *k = tg_in(node, 1), *v = tg_in(node, 2), *bias = NULL;
@@ -148,7 +160,7 @@ tg_status tg_make_attention(tg_build *b, tg_node *node, tg_value **results, tg_d
   int64_t past = tg_in(node, 4) ? tg_in(node, 4)->dims[2].size : 0;
   bool windowed =
       tg_attr_int(node, TG_ATTR_LEFT_WINDOW_SIZE) >= 0 || tg_attr_int(node, TG_ATTR_RIGHT_WINDOW_SIZE) >= 0;
-  bool blind = tg_in(node, 3) != NULL; /* who knows */
+  bool blind = tg_in(node, 3) && !more.finite_mask; /* who knows */
   if (causal || count || windowed) bias = visible(b, node, &h, past, count ? counted : NULL, &blind);
   if (tg_in(node, 3) && add_mask(b, &h, tg_in(node, 3), &bias, diag)) return TG_INVALID;
   double root = sqrt(scale > 0 ? scale : 1 / sqrt((double)q->dims[3].size));
@@ -160,7 +172,7 @@ tg_status tg_make_attention(tg_build *b, tg_node *node, tg_value **results, tg_d
   stages[1] = scores;
   if (bias) scores = add(b, scores, bias);
   stages[2] = scores;
-  stages[3] = softmax(b, scores, blind);
+  stages[3] = softmax(b, scores, blind, more.sink);
   results[3] = tg_build_cast(b, stages[mode], tg_in(node, 0)->dtype);
   tg_value *y = tg_build_matmul(b, stages[3], f32(b, v));
   y = tg_build_cast(b, y, tg_in(node, 0)->dtype);

@@ -1,6 +1,9 @@
 /* Operators of the domain com.microsoft, as ONNX Runtime's optimizer fuses them. */
 #include "frontend/decompose/compose.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 static tg_status check_floats(const tg_node *node, tg_diag *diag) {
   for (int i = 0; i < node->input_count; i++) {
     const tg_value *x = tg_in(node, i);
@@ -64,5 +67,95 @@ tg_status tg_make_skip_normalization(tg_build *b, tg_node *node, tg_value **resu
   tg_value *y = mul(b, mul(b, rest, results[2]), scale);
   results[0] = tg_build_cast(b, shift ? add(b, y, shift) : y, x->dtype);
   results[3] = tg_build_cast(b, sum, x->dtype);
+  return TG_OK;
+}
+
+/* --- products with an activation --- */
+
+/* Numbers of the attribute activation_alpha, separated by commas; -1: there are others than `wanted`. */
+static int read_numbers(const char *text, int wanted, double *out) {
+  int count = 0;
+  char *end;
+  for (; *text && count < wanted; text = *end == ',' ? end + 1 : end) {
+    out[count] = strtod(text, &end);
+    if (end == text) return -1;
+    count++;
+  }
+  return *text || (count && count < wanted) ? -1 : count;
+}
+
+/* `function` of x, one of those that `onnx` fuses behind its products. */
+static tg_status activated(tg_build *b, const tg_node *node, tg_value *x, tg_value **out, tg_diag *diag) {
+  static const struct {
+    const char *name;
+    tg_op op;
+    int parameters;
+    tg_attr_key key[2];
+  } functions[] = {{"Relu", TG_OP_RELU, 0, {0}},
+                   {"Tanh", TG_OP_TANH, 0, {0}},
+                   {"Sigmoid", TG_OP_SIGMOID, 0, {0}},
+                   {"LeakyRelu", TG_OP_LEAKY_RELU, 1, {TG_ATTR_ALPHA}},
+                   {"Clip", TG_OP_CLIP, 2, {TG_ATTR_MIN, TG_ATTR_MAX}},
+                   {"HardSigmoid", TG_OP_HARD_SIGMOID, 2, {TG_ATTR_ALPHA, TG_ATTR_BETA}}};
+  enum { FUNCTIONS = sizeof functions / sizeof *functions };
+  const char *name = tg_attr_text(node, TG_ATTR_ACTIVATION);
+  double numbers[2];
+  int i = 0;
+  *out = x;
+  if (!*name) return TG_OK;
+  while (i < FUNCTIONS && strcmp(name, functions[i].name)) i++;
+  if (i == FUNCTIONS) return tg_fail(diag, TG_INVALID, "activation \"%s\" is not known", name);
+  int given = read_numbers(tg_attr_text(node, TG_ATTR_ACTIVATION_ALPHA), functions[i].parameters, numbers);
+  if (given < 0)
+    return tg_fail(diag, TG_INVALID, "activation %s has %d parameters", name, functions[i].parameters);
+  tg_node *made = tg_graph_add_node(b->graph, functions[i].op, b->name, &x, 1, b->before, -1);
+  for (int k = 0; k < given; k++) tg_attr_set_float(made, functions[i].key[k], numbers[k]);
+  *out = tg_build_finish(b, made);
+  return TG_OK;
+}
+
+tg_status tg_make_fused_conv(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
+  static const tg_attr_key lists[] = {TG_ATTR_KERNEL_SHAPE, TG_ATTR_STRIDES, TG_ATTR_DILATIONS, TG_ATTR_PADS};
+  tg_value *x = tg_in(node, 0), *z = tg_in(node, 3), *y[1] = {NULL};
+  if (check_floats(node, diag)) return TG_INVALID;
+  tg_value *operands[] = {x, tg_in(node, 1), tg_in(node, 2)};
+  tg_node *conv =
+      tg_graph_add_node(b->graph, TG_OP_CONV, b->name, operands, operands[2] ? 3 : 2, b->before, -1);
+  for (int i = 0; i < 4; i++) {
+    int count;
+    const int64_t *list = tg_attr_ints(node, lists[i], &count);
+    if (count) tg_attr_set_ints(b->graph, conv, lists[i], list, count);
+  }
+  tg_attr_set_text(b->graph, conv, TG_ATTR_AUTO_PAD, tg_attr_text(node, TG_ATTR_AUTO_PAD));
+  tg_attr_set_int(conv, TG_ATTR_GROUP, tg_attr_int(node, TG_ATTR_GROUP));
+  if (tg_must_compose(conv)) {
+    tg_status status = tg_make_conv_3d(b, conv, y, diag);
+    tg_graph_remove_node(b->graph, conv);
+    if (status) return status;
+  } else {
+    y[0] = tg_build_finish(b, conv);
+  }
+  if (b->failed) return TG_OK;
+  if (z && !tg_value_same_shape(z, y[0])) return tg_fail(diag, TG_INVALID, "what it adds does not fit");
+  if (z) y[0] = add(b, y[0], z);
+  tg_value *out;
+  if (activated(b, node, y[0], &out, diag)) return TG_INVALID;
+  results[0] = tg_build_cast(b, out, x->dtype);
+  return TG_OK;
+}
+
+tg_status tg_make_fused_gemm(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
+  static const tg_attr_key numbers[] = {TG_ATTR_ALPHA, TG_ATTR_BETA},
+                           flags[] = {TG_ATTR_TRANS_A, TG_ATTR_TRANS_B};
+  tg_value *operands[] = {tg_in(node, 0), tg_in(node, 1), tg_in(node, 2)}, *out;
+  if (check_floats(node, diag)) return TG_INVALID;
+  tg_node *gemm =
+      tg_graph_add_node(b->graph, TG_OP_GEMM, b->name, operands, operands[2] ? 3 : 2, b->before, -1);
+  for (int i = 0; i < 2; i++) {
+    tg_attr_set_float(gemm, numbers[i], tg_attr_float(node, numbers[i]));
+    tg_attr_set_int(gemm, flags[i], tg_attr_int(node, flags[i]));
+  }
+  if (activated(b, node, tg_build_finish(b, gemm), &out, diag)) return TG_INVALID;
+  results[0] = tg_build_cast(b, out, operands[0]->dtype);
   return TG_OK;
 }

@@ -1,6 +1,6 @@
 /* Attention and products of quantized weights in the domain com.microsoft, as decoders of ONNX Runtime's tools have them. */
 #include "frontend/base/math.h"
-#include "frontend/decompose/compose.h"
+#include "frontend/decompose/attention.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -17,19 +17,45 @@ static unsigned unpacked(const uint8_t *bytes, int64_t i, int bits) {
 typedef struct quantized {
   int64_t k, n, blocks, block;
   int bits;
+  const tg_value *groups; /* or NULL: a block each */
 } quantized;
+
+/* g_idx: which scale and zero point each row of the weights has, in any order. */
+static tg_status read_groups(quantized *q, const tg_value *groups, tg_diag *diag) {
+  q->groups = groups;
+  if (!groups) return TG_OK;
+  int64_t count = tg_is_constant(groups) && groups->dtype == TG_I32 ? tg_value_elements(groups) : 0;
+  if (count != q->k && count != q->blocks * q->block)
+    return tg_fail(diag, TG_INVALID, "g_idx is not constant, one for each row of the weights");
+  for (int64_t i = 0; i < count; i++) {
+    int64_t group = tg_load_i64(groups->data, TG_I32, (size_t)i);
+    if (group < 0 || group >= q->blocks)
+      return tg_fail(diag, TG_INVALID, "g_idx has group %" PRId64 " of %" PRId64, group, q->blocks);
+  }
+  return TG_OK;
+}
+
+static int64_t group_of(const quantized *q, int64_t k) {
+  return q->groups ? tg_load_i64(q->groups->data, TG_I32, (size_t)k) : k / q->block;
+}
 
 static tg_status read_quantized(const tg_node *node, quantized *q, tg_diag *diag) {
   const tg_value *w = tg_in(node, 1), *scales = tg_in(node, 2), *zeros = tg_in(node, 3);
   int64_t bits = tg_attr_int(node, TG_ATTR_BITS);
-  *q = (quantized){tg_attr_int(node, TG_ATTR_K_SIZE), tg_attr_int(node, TG_ATTR_N_SIZE), 0,
-                   tg_attr_int(node, TG_ATTR_BLOCK_SIZE), (int)bits};
+  *q = (quantized){tg_attr_int(node, TG_ATTR_K_SIZE),
+                   tg_attr_int(node, TG_ATTR_N_SIZE),
+                   0,
+                   tg_attr_int(node, TG_ATTR_BLOCK_SIZE),
+                   (int)bits,
+                   NULL};
   if ((bits != 2 && bits != 4 && bits != 8) || q->k < 1 || q->n < 1 || q->block < 16 || q->block > 1 << 20 ||
       q->k > 1 << 24 || q->n > 1 << 24)
     return tg_fail(diag, TG_INVALID, "weights of %" PRId64 " bits in blocks of %" PRId64 " are not supported",
                    bits, q->block);
-  if (tg_in(node, 4)) return tg_fail(diag, TG_INVALID, "g_idx is not supported");
   q->blocks = tg_div_up(q->k, q->block);
+  if (tg_in(node, 4) && zeros) /* which ONNX Runtime leaves out then */
+    return tg_fail(diag, TG_INVALID, "g_idx beside zero points is not supported");
+  if (read_groups(q, tg_in(node, 4), diag)) return TG_INVALID;
   bool fits = tg_is_constant(w) && tg_is_constant(scales) && w->dtype == TG_U8 &&
               tg_dtype_is_float(scales->dtype) &&
               tg_value_elements(w) == q->n * q->blocks * (q->block * bits / 8) &&
@@ -61,12 +87,12 @@ tg_status tg_make_matmul_bits(tg_build *b, tg_node *node, tg_value **results, tg
   tg_value *weights = tg_build_constant(b, x->dtype, 2, sizes, NULL);
   for (int64_t row = 0; row < q.n; row++)
     for (int64_t k = 0; k < q.k; k++) {
-      int64_t block = k / q.block;
-      const uint8_t *at = (const uint8_t *)tg_in(node, 1)->data + (row * q.blocks + block) * bytes;
+      int64_t group = group_of(&q, k);
+      const uint8_t *at = (const uint8_t *)tg_in(node, 1)->data + (row * q.blocks + k / q.block) * bytes;
       float code = (float)unpacked(at, k % q.block, q.bits),
-            scale = tg_load_f32(scales->data, scales->dtype, (size_t)(row * q.blocks + block));
+            scale = tg_load_f32(scales->data, scales->dtype, (size_t)(row * q.blocks + group));
       tg_store_f32((void *)weights->data, x->dtype, (size_t)(k * q.n + row),
-                   (code - zero_point(&q, tg_in(node, 3), row, block)) * scale);
+                   (code - zero_point(&q, tg_in(node, 3), row, group)) * scale);
     }
   weights->initializer = true;
   tg_value *y = tg_build_matmul(b, x, weights);
@@ -129,6 +155,14 @@ static tg_value *rows_of(tg_build *b, tg_value *cache, int64_t batch, int64_t fi
   return tg_build_expand(b, tg_build_slice(b, cache, 0, first, first + count, 1), 3, sizes);
 }
 
+/* As ONNX Runtime reads position_ids: single queries have theirs each, of several the first of all says where they start. */
+static tg_value *positions(tg_build *b, tg_value *at, int64_t batch, int64_t queries) {
+  int64_t sizes[] = {batch, queries};
+  if (!at || queries == 1) return at;
+  tg_value *first = tg_build_slice(b, tg_build_reshape(b, at, 1, (int64_t[]){batch * queries}), 0, 0, 1, 1);
+  return tg_build_expand(b, add(b, tg_build_positions(b, at, queries, 1, 2), first), 2, sizes);
+}
+
 tg_status tg_make_group_query(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
   tg_value *part[] = {tg_in(node, 0), tg_in(node, 1), tg_in(node, 2)};
   int64_t heads[] = {tg_attr_int(node, TG_ATTR_NUM_HEADS), tg_attr_int(node, TG_ATTR_KV_NUM_HEADS)},
@@ -149,22 +183,31 @@ tg_status tg_make_group_query(tg_build *b, tg_node *node, tg_value **results, tg
   int64_t batch = x->dims[0].size, queries = x->dims[1].size, before = past ? past->dims[2].size : 0;
   if (part[1]->dims[1].size != queries) return tg_fail(diag, TG_INVALID, "queries and keys differ in number");
   if (check_lengths(node, batch, before + queries, diag)) return TG_INVALID;
+  const tg_value *ids = tg_in(node, 9);
+  if (ids && (ids->rank != 2 || ids->dims[0].size != batch || ids->dims[1].size != queries ||
+              !tg_dtype_is_integer(ids->dtype)))
+    return tg_fail(diag, TG_INVALID, "position_ids do not fit");
   for (int i = 0; i < 2 && tg_attr_int(node, TG_ATTR_DO_ROTARY); i++) {
     tg_value *cosines = tg_in(node, 7), *sines = tg_in(node, 8);
     if (!cosines || !sines || cosines->rank != 2 || sines->rank != 2 ||
         cosines->dims[0].size < before + queries || !tg_value_same_shape(cosines, sines))
       return tg_fail(diag, TG_INVALID, "its caches of cosines and sines do not fit");
-    tg_value *operands[] = {part[i], rows_of(b, cosines, batch, before, queries),
-                            rows_of(b, sines, batch, before, queries), NULL};
+    tg_value *at = positions(b, tg_in(node, 9), batch, queries);
+    tg_value *operands[] = {part[i], at ? cosines : rows_of(b, cosines, batch, before, queries),
+                            at ? sines : rows_of(b, sines, batch, before, queries), at};
     if (b->failed) return TG_OK;
     if (rotated(b, operands, heads[i], 2 * cosines->dims[1].size,
                 tg_attr_int(node, TG_ATTR_ROTARY_INTERLEAVED) != 0, &part[i], diag))
       return TG_INVALID;
   }
-  if (tg_in(node, 9)) return tg_fail(diag, TG_INVALID, "position_ids are not supported");
-  for (int i = 11; i < node->input_count; i++)
-    if (tg_in(node, i))
-      return tg_fail(diag, TG_INVALID, "operand %d (head_sink, k_scale, v_scale) is not supported", i);
+  for (int i = 12; i < node->input_count; i++)
+    if (tg_in(node, i)) return tg_fail(diag, TG_INVALID, "operand %d (k_scale, v_scale) is not supported", i);
+  tg_attention_more more = {tg_in(node, 11), false};
+  if (more.sink &&
+      (more.sink->rank != 1 || more.sink->dims[0].size != heads[0] || !tg_dtype_is_float(more.sink->dtype)))
+    return tg_fail(diag, TG_INVALID, "head_sink is not one number for each head");
+  if (!more.sink && tg_attr_int(node, TG_ATTR_SMOOTH_SOFTMAX) > 0)
+    more.sink = tg_build_constant(b, TG_F32, 1, heads, NULL);
   tg_value *operands[] = {part[0], part[1], part[2], tg_in(node, 10), tg_in(node, 3), tg_in(node, 4)};
   tg_node *onnx = tg_graph_add_node(b->graph, TG_OP_ATTENTION, b->name, operands, 6, b->before, -1);
   tg_attr_set_int(onnx, TG_ATTR_IS_CAUSAL, 1);
@@ -174,7 +217,7 @@ tg_status tg_make_group_query(tg_build *b, tg_node *node, tg_value **results, tg
   tg_attr_set_float(onnx, TG_ATTR_SCALE, tg_attr_float(node, TG_ATTR_SCALE));
   tg_attr_set_float(onnx, TG_ATTR_SOFTCAP, tg_attr_float(node, TG_ATTR_SOFTCAP));
   tg_value *made[4] = {NULL};
-  tg_status status = tg_make_attention(b, onnx, made, diag);
+  tg_status status = tg_compose_attention(b, onnx, more, made, diag);
   tg_graph_remove_node(b->graph, onnx);
   for (int i = 0; i < 3; i++) results[i] = made[i];
   return status;

@@ -156,6 +156,14 @@ static void adapt_numbers(tg_import *import, const Onnx__NodeProto *proto, tg_no
   tg_attr_set_text(import->graph, node, key, list);
 }
 
+/* One, in the same form. */
+static void adapt_number(tg_import *import, const Onnx__NodeProto *proto, tg_node *node) {
+  const Onnx__AttributeProto *a = find(proto, "activation_alpha");
+  if (!a || !a->has_f) return;
+  const char *text = tg_arena_printf(import->graph->arena, "%.9g", (double)a->f);
+  tg_attr_set_text(import->graph, node, TG_ATTR_ACTIVATION_ALPHA, text);
+}
+
 /* Names of functions, one for each gate and direction; inference knows which it takes. */
 static tg_status adapt_recurrent(tg_import *import, const Onnx__NodeProto *proto, tg_node *node) {
   const Onnx__AttributeProto *a = find(proto, "activations");
@@ -175,6 +183,10 @@ tg_status tg_import_adapt(tg_import *import, const Onnx__NodeProto *proto, tg_no
   if (tg_attr_find(node, TG_ATTR_BROADCAST_AXIS)) return adapt_binary(import, proto, node);
   if (tg_op_is(node->op, TG_IS_RECURRENT)) return adapt_recurrent(import, proto, node);
   switch (node->op) {
+  case TG_OP_FUSED_CONV:
+    adapt_numbers(import, proto, node, "activation_params", TG_ATTR_ACTIVATION_ALPHA);
+    return TG_OK;
+  case TG_OP_FUSED_GEMM: adapt_number(import, proto, node); return TG_OK;
   case TG_OP_CONCAT: return adapt_concat(import, proto, node);
   case TG_OP_CAST: return adapt_cast(import, proto, node);
   case TG_OP_DROPOUT: return adapt_dropout(import, node);

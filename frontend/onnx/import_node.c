@@ -137,10 +137,11 @@ static void read_metadata(const Onnx__NodeProto *proto, tg_graph *graph, tg_node
 
 /* --- the node --- */
 
-/* Gelu is the same in both domains. */
+/* Gelu, QuantizeLinear and DequantizeLinear are the same in both domains. */
 static bool is_of_domain(tg_op op, const char *domain) {
   bool known = op != TG_OP_COUNT;
-  if (!strcmp(domain, "com.microsoft")) return known && (op == TG_OP_GELU || tg_op_is(op, TG_IS_MICROSOFT));
+  bool in_both = op == TG_OP_GELU || op == TG_OP_QUANTIZE_LINEAR || op == TG_OP_DEQUANTIZE_LINEAR;
+  if (!strcmp(domain, "com.microsoft")) return known && (in_both || tg_op_is(op, TG_IS_MICROSOFT));
   if (known && tg_op_is(op, TG_IS_TRAINING)) return !strcmp(domain, "ai.onnx.preview.training");
   return (!*domain || !strcmp(domain, "ai.onnx")) && !(known && tg_op_is(op, TG_IS_MICROSOFT));
 }
@@ -181,7 +182,9 @@ static tg_status find_operator(tg_import *import, const Onnx__NodeProto *proto, 
     *out_op = TG_OP_RESIZE;
   if (proto->op_type && !strcmp(proto->op_type, "SimplifiedLayerNormalization"))
     *out_op = TG_OP_RMS_NORMALIZATION; /* as ONNX Runtime called it, in the domain of ONNX */
-  if (*out_op == TG_OP_ROTARY_EMBEDDING && !strcmp(domain, "com.microsoft")) *out_op = TG_OP_MICROSOFT_ROTARY;
+  bool microsoft = !strcmp(domain, "com.microsoft");
+  if (*out_op == TG_OP_ROTARY_EMBEDDING && microsoft) *out_op = TG_OP_MICROSOFT_ROTARY;
+  if (*out_op == TG_OP_ATTENTION && microsoft) *out_op = TG_OP_MICROSOFT_ATTENTION;
   if (!is_of_domain(*out_op, domain))
     return tg_fail(import->diag, TG_INVALID, "domain \"%s\" is not supported", domain);
   if (*out_op == TG_OP_COUNT || tg_op_is(*out_op, TG_IS_INTERNAL))

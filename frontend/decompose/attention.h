@@ -1,0 +1,16 @@
+/* Attention as ONNX has it, with what the domain com.microsoft adds. */
+#ifndef TEGULA_FRONTEND_DECOMPOSE_ATTENTION_H
+#define TEGULA_FRONTEND_DECOMPOSE_ATTENTION_H
+
+#include "frontend/decompose/compose.h"
+
+typedef struct tg_attention_more {
+  tg_value *sink;   /* [heads of queries], or NULL: a score of each row that counts in its sum alone */
+  bool finite_mask; /* no element of the mask is -infinity, so each row sees what it saw without */
+} tg_attention_more;
+
+/* What a node of Attention computes, in results[0 .. 3]; the node itself stays. */
+tg_status tg_compose_attention(tg_build *b, const tg_node *node, tg_attention_more more, tg_value **results,
+                               tg_diag *diag);
+
+#endif
