@@ -17,6 +17,13 @@ static tg_composition *const compositions[TG_OP_COUNT] = {
 #undef TG_COMPOSITION
 };
 
+static const bool of_products[TG_OP_COUNT] = {
+#define TG_COMPOSITION(op, make)
+#define TG_COMPOSITION_OF_PRODUCTS(op, make) [TG_OP_##op] = true,
+#include "frontend/decompose/compositions.def"
+#undef TG_COMPOSITION
+};
+
 static bool is_composed(const tg_node *node) {
   if (compositions[node->op]) return tg_must_compose(node);
   return tg_op_is(node->op, TG_IS_EXPANDED | TG_IS_RECURRENT) || node->op == TG_OP_EINSUM;
@@ -59,7 +66,7 @@ static tg_status compose(tg_graph *graph, tg_node *node, tg_diag *diag) {
                 .before = node,
                 .name = tg_arena_printf(graph->arena, "%s.part", tg_out(node)->name),
                 .forward = -1,
-                .keep_formats = true,
+                .keep_formats = node->disable_graphamp || !of_products[node->op],
                 .diag = &inner};
   tg_value *results[TG_MOST_RESULTS] = {NULL};
   tg_status status = compositions[node->op](&b, node, results, diag);
