@@ -230,6 +230,18 @@ static tg_value *convolution(tg_build *b, const tg_node *like, tg_value *x, tg_v
   return tg_build_finish(b, conv);
 }
 
+/* Channels [from, to) of each group of x. */
+static tg_value *of_groups(tg_build *b, tg_value *x, int64_t groups, int64_t channels, int64_t from,
+                           int64_t to) {
+  if (groups == 1) return tg_build_slice(b, x, 1, from, to, 1);
+  if (from == 0 && to == channels) return x;
+  int64_t split[TG_MAX_RANK + 1] = {x->dims[0].size, groups, channels},
+                              joined[TG_MAX_RANK] = {x->dims[0].size, groups * (to - from)};
+  for (int d = 2; d < x->rank; d++) split[d + 1] = joined[d] = x->dims[d].size;
+  tg_value *part = tg_build_slice(b, tg_build_reshape(b, x, x->rank + 1, split), 2, from, to, 1);
+  return tg_build_reshape(b, part, x->rank, joined);
+}
+
 /* The convolution in FP32, as a sum of *out_count parts, by channels, that is rounded once; NULL: it is refused. */
 static tg_value *exact_convolution(tg_build *b, const tg_node *node, const tg_integer_pair *p, int *out_count,
                                    tg_diag *diag) {
@@ -241,15 +253,17 @@ static tg_value *exact_convolution(tg_build *b, const tg_node *node, const tg_in
   if (check_zero(p->zero_x, p->x, -1, diag) || check_zero(p->zero_w, p->w, 0, diag)) return NULL;
   int64_t step = tg_value_elements_between(p->w, 2, p->w->rank), channels = p->w->dims[1].size;
   tg_terms terms = {p->w, p->zero_w, p->w->dims[0].size, channels * step, 1};
-  bool groups = tg_attr_int(node, TG_ATTR_GROUP) != 1 || p->x->dims[1].size != channels || !step;
-  int count = *out_count = exact_parts(p->x, p->zero_x, &terms, groups ? terms.count : step, ends, diag);
+  int64_t groups = tg_attr_int(node, TG_ATTR_GROUP);
+  bool whole = groups < 1 || !step || p->x->rank + 1 > TG_MAX_RANK || p->x->dims[1].size % groups ||
+               p->x->dims[1].size / groups != channels;
+  int count = *out_count = exact_parts(p->x, p->zero_x, &terms, whole ? terms.count : step, ends, diag);
   tg_value *x = less_zero(b, p->x, p->zero_x, 0), *w = less_zero(b, p->w, p->zero_w, 0),
            *parts[TG_MOST_PARTS];
   if (count <= 1) return count ? convolution(b, node, x, w) : NULL;
   for (int i = 0; i < count; i++) {
     int64_t from = i ? ends[i - 1] / step : 0, to = ends[i] / step;
-    parts[i] =
-        convolution(b, node, tg_build_slice(b, x, 1, from, to, 1), tg_build_slice(b, w, 1, from, to, 1));
+    parts[i] = convolution(b, node, of_groups(b, x, groups, channels, from, to),
+                           tg_build_slice(b, w, 1, from, to, 1));
   }
   return tg_exact_sum(b, parts, count);
 }

@@ -113,6 +113,16 @@ static tg_status adapt_dtype(tg_import *import, const Onnx__NodeProto *proto, tg
   return TG_OK;
 }
 
+/* Opset 1 had a float as order of a norm. */
+static tg_status adapt_order(tg_import *import, const Onnx__NodeProto *proto, tg_node *node) {
+  const Onnx__AttributeProto *p = find(proto, "p");
+  if (import->opset > 1 || !p) return TG_OK;
+  if (!p->has_f || !(p->f >= 1 && p->f <= 1 << 20) || p->f != (float)(int64_t)p->f)
+    return tg_fail(import->diag, TG_INVALID, "attribute \"p\" is no whole number");
+  tg_attr_set_int(node, TG_ATTR_P, (int64_t)p->f);
+  return TG_OK;
+}
+
 /* Opset 1 called pads paddings. */
 static tg_status adapt_pad(tg_import *import, const Onnx__NodeProto *proto, tg_node *node) {
   const Onnx__AttributeProto *pads = find(proto, import->opset < 2 ? "paddings" : "pads");
@@ -208,6 +218,8 @@ tg_status tg_import_adapt(tg_import *import, const Onnx__NodeProto *proto, tg_no
   case TG_OP_EYE_LIKE: return adapt_dtype(import, proto, node);
   case TG_OP_SELU: adapt_selu(import, proto, node); return TG_OK;
   case TG_OP_CONSTANT_OF_SHAPE: return adapt_constant_of_shape(import, proto, node);
+  case TG_OP_LP_POOL:
+  case TG_OP_GLOBAL_LP_POOL: return adapt_order(import, proto, node);
   case TG_OP_PAD: return adapt_pad(import, proto, node);
   case TG_OP_RESIZE: return adapt_resize(import, proto, node);
   case TG_OP_BATCH_NORMALIZATION:

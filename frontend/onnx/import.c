@@ -73,13 +73,16 @@ static tg_status import_dim(tg_import *import, const Onnx__TensorShapeProto__Dim
   return TG_OK;
 }
 
-/* rank -1 where the shape is left out. */
+/* rank -1 where the shape is left out. An optional tensor that arrives, or leaves, is there. */
 static tg_status import_type(tg_import *import, const Onnx__ValueInfoProto *proto, tg_dtype *out_dtype,
                              int *out_rank, tg_dim out_dims[TG_MAX_RANK]) {
   *out_rank = -1;
-  if (!proto->type || proto->type->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE)
+  const Onnx__TypeProto *whole = proto->type;
+  if (whole && whole->value_case == ONNX__TYPE_PROTO__VALUE_OPTIONAL_TYPE)
+    whole = whole->optional_type->elem_type;
+  if (!whole || whole->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE)
     return tg_fail(import->diag, TG_INVALID, "it has no tensor type");
-  const Onnx__TypeProto__Tensor *type = proto->type->tensor_type;
+  const Onnx__TypeProto__Tensor *type = whole->tensor_type;
   *out_dtype = tg_dtype_from_onnx(type->elem_type);
   if (!*out_dtype)
     return tg_fail(import->diag, TG_INVALID, "element type %d is not supported", type->elem_type);

@@ -122,6 +122,33 @@ static tg_status import_constant(tg_import *import, const Onnx__NodeProto *proto
   return tg_import_define(import, name, value);
 }
 
+/* --- Optional, OptionalGetElement, OptionalHasElement: an optional is its element, or an operand that is left out --- */
+
+static bool is_optional(const Onnx__NodeProto *proto) {
+  static const char *const names[] = {"Optional", "OptionalGetElement", "OptionalHasElement"};
+  for (int i = 0; proto->op_type && i < 3; i++)
+    if (!strcmp(proto->op_type, names[i])) return true;
+  return false;
+}
+
+static tg_status import_optional(tg_import *import, const Onnx__NodeProto *proto) {
+  tg_value *value = NULL;
+  if (proto->n_output != 1 || !*proto->output[0] || proto->n_input > 1)
+    return tg_fail(import->diag, TG_INVALID, "it must have one output and at most one input");
+  if (proto->n_input && find_operand(import, proto->input[0], &value)) return TG_INVALID;
+  const char *name = proto->output[0];
+  if (!strcmp(proto->op_type, "OptionalHasElement")) {
+    uint8_t has = value != NULL;
+    return tg_import_define(import, name,
+                            tg_graph_add_constant(import->graph, name, TG_BOOL, 0, NULL, &has, false));
+  }
+  if (!value && !strcmp(proto->op_type, "OptionalGetElement"))
+    return tg_fail(import->diag, TG_INVALID, "its input has no element");
+  if (!tg_name_set_add(import->names, name, value ? value : &tg_import_none))
+    return tg_fail(import->diag, TG_INVALID, "output \"%s\" is defined twice", name);
+  return TG_OK;
+}
+
 /* --- metadata --- */
 
 static void read_metadata(const Onnx__NodeProto *proto, tg_graph *graph, tg_node *node) {
@@ -200,8 +227,9 @@ static tg_status find_operator(tg_import *import, const Onnx__NodeProto *proto, 
 
 static tg_status import_node(tg_import *import, const Onnx__NodeProto *proto, int64_t position) {
   const char *domain = proto->domain ? proto->domain : "";
-  if (proto->op_type && !strcmp(proto->op_type, "Constant") && (!*domain || !strcmp(domain, "ai.onnx")))
-    return import_constant(import, proto);
+  bool of_onnx = !*domain || !strcmp(domain, "ai.onnx");
+  if (of_onnx && proto->op_type && !strcmp(proto->op_type, "Constant")) return import_constant(import, proto);
+  if (of_onnx && is_optional(proto)) return import_optional(import, proto);
   const Onnx__FunctionProto *function = tg_import_find_function(import, proto);
   if (function) return tg_import_call(import, proto, function);
   tg_op op;

@@ -51,6 +51,15 @@ def wide_products(kit):
     zero = [np.array(7, "u1"), np.array(5, "u1")]
     kit.graph("conv_integer_wide", [kit.node("ConvInteger", ["x", "k", "zx", "zk"], ["i"], pads=[1, 1, 1, 1]), kit.node("Cast", ["i"], ["f"], to=1)],
             [("x", x), ("k", k)], [("f", y.astype("f4"))], 13, [("zx", zero[0]), ("zk", zero[1])])
+    k = kit.rng.integers(0, 256, (4, 100, 3, 3)).astype("u1")  # two groups
+    halves = np.split(windows, 2, 1), np.split(k.astype("i8") - 5, 2)
+    grouped = np.concatenate([np.einsum("ncyxij,ocij->noyx", a, b) for a, b in zip(*halves)], 1)
+    assert np.abs(grouped).max() > 1 << 20
+    kit.graph("conv_integer_wide_groups", [kit.node("ConvInteger", ["x", "k", "zx", "zk"], ["i"], pads=[1, 1, 1, 1], group=2),
+                                           kit.node("Cast", ["i"], ["f"], to=1)],
+              [("x", x), ("k", k)], [("f", grouped.astype("f4"))], 13, [("zx", zero[0]), ("zk", zero[1])])
+    k = kit.rng.integers(0, 256, (3, 200, 3, 3)).astype("u1")
+    y = np.einsum("ncyxij,ocij->noyx", windows, k.astype("i8") - 5)
     sx, sk, sy = kit.f4(0.02), kit.f4(0.01), kit.f4(900)
     wanted = np.clip(np.rint(y.astype("f4") * (sx * sk / sy)) + 3, 0, 255).astype("u1")
     kit.case("qlinear_conv_wide", "QLinearConv", [x, sx, zero[0], k, sk, zero[1], sy, np.array(3, "u1")], [wanted], 13,

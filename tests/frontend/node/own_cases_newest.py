@@ -199,6 +199,8 @@ def norms_of_windows(kit):
     for p in (1, 2, 5):
         wide = (np.abs(x.astype("f8")) ** p).sum((2, 3), keepdims=True) ** (1 / p)
         case("global_lp_pool_%d" % p, "GlobalLpPool", [x], [kit.f4(wide)], 2, p=p)
+        case("global_lp_pool_%d_first" % p, "GlobalLpPool", [x], [kit.f4(wide)], 1, p=float(p))
+    case("global_lp_pool_part", "GlobalLpPool", [x], [x], 1, p=1.5, refused="is no whole number")
     case("global_lp_pool_order", "GlobalLpPool", [x], [x], 2, p=0, refused="p = 0")
 
 
@@ -430,5 +432,20 @@ def shapes(kit):
     kit.graph("split_shape", nodes, [("x", x)], [("y", x.reshape(2, 20, 3))], 13)
 
 
-GROUPS = (linear_attention, causal_convolutions, caches, frames, col2im, pools_with_places, norms_of_windows, regions, deformed, determinants, mel_bands, extremes,
+def optionals(kit):
+    """An optional is its element, or an operand that is left out."""
+    x = kit.normal(2, 3)
+    kit.graph("optional_of_tensor", [kit.node("Optional", ["x"], ["o"]), kit.node("OptionalHasElement", ["o"], ["has"]),
+                                     kit.node("OptionalGetElement", ["o"], ["e"]), kit.node("Neg", ["e"], ["y"])], [("x", x)],
+              [("has", np.array(True)), ("y", -x)], 18)
+    kit.graph("optional_passed_on", [kit.node("OptionalGetElement", ["x"], ["y"])], [("x", x)], [("y", x)], 18)
+    kit.graph("optional_of_nothing", [kit.node("OptionalHasElement", [], ["has"]), kit.node("Neg", ["x"], ["y"])], [("x", x)],
+              [("has", np.array(False)), ("y", -x)], 18)
+    kit.graph("optional_sequence", [kit.node("SequenceConstruct", ["x", "x"], ["s"]), kit.node("Optional", ["s"], ["o"]),
+                                    kit.node("OptionalGetElement", ["o"], ["e"]), kit.node("ConcatFromSequence", ["e"], ["y"], axis=0)], [("x", x)],
+              [("y", np.concatenate([x, x]))], 18)
+    kit.graph("optional_without_element", [kit.node("OptionalGetElement", [], ["y"])], [("x", x)], [("y", x)], 18, refused="has no element")
+
+
+GROUPS = (optionals, linear_attention, causal_convolutions, caches, frames, col2im, pools_with_places, norms_of_windows, regions, deformed, determinants, mel_bands, extremes,
           random_numbers, sequences, clipped_layers, shapes)
