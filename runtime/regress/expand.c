@@ -1,12 +1,10 @@
 /* From a suite to its cases and their commands. */
 #include "runtime/options.h"
 #include "runtime/regress/suite.h"
-#include "runtime/session/session.h"
 #include "runtime/zoo.h"
 
 #include <fnmatch.h>
 #include <glob.h>
-#include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,12 +13,11 @@
 enum { MOST_CASES = 20000, DEFAULT_SECONDS = 600 };
 #define DEFAULT_MEMORY (8ull << 30)
 
-static tg_status fail_at(const tg_suite *suite, size_t line, tg_diag *diag, const char *text) {
+tg_status tg_suite_fail(const tg_suite *suite, size_t line, tg_diag *diag, const char *text) {
   return tg_fail(diag, TG_INVALID, "%s:%zu: %s", suite->path, line, text);
 }
 
-/* `path` of the suite, as this process reaches it. */
-static const char *reach(tg_suite *suite, const char *path) {
+const char *tg_suite_reach(tg_suite *suite, const char *path) {
   return *path == '/' ? path : tg_arena_printf(&suite->arena, "%s/%s", suite->folder, path);
 }
 
@@ -30,11 +27,11 @@ static tg_status check_zoo(tg_suite *suite, const tg_suite_model *model, tg_diag
   const tg_zoo_entry *entry = tg_zoo;
   while (entry->name && strcmp(entry->name, model->zoo)) entry++;
   if (!entry->name)
-    return fail_at(suite, model->line, diag,
-                   tg_arena_printf(&suite->arena,
-                                   "no model \"%s\" in the zoo (a file is written with its folder or "
-                                   "ending): see tegula zoo --list",
-                                   model->zoo));
+    return tg_suite_fail(suite, model->line, diag,
+                         tg_arena_printf(&suite->arena,
+                                         "no model \"%s\" in the zoo (a file is written with its folder or "
+                                         "ending): see tegula zoo --list",
+                                         model->zoo));
   tg_words line = {0};
   tg_words_add(&suite->arena, &line, "zoo");
   tg_words_add(&suite->arena, &line, model->zoo);
@@ -42,15 +39,15 @@ static tg_status check_zoo(tg_suite *suite, const tg_suite_model *model, tg_diag
   tg_options options;
   tg_diag why = {""};
   if (tg_options_parse(&suite->arena, (int)line.count, line.word, &options, &why))
-    return fail_at(suite, model->line, diag,
-                   tg_arena_printf(&suite->arena, "sizes of %s: %s", model->zoo, why.message));
+    return tg_suite_fail(suite, model->line, diag,
+                         tg_arena_printf(&suite->arena, "sizes of %s: %s", model->zoo, why.message));
   if (options.operand_count != 1 || tg_given(&options, TG_OPT_OUTPUT) || tg_given(&options, TG_OPT_LIST) ||
       tg_given(&options, TG_OPT_HELP))
-    return fail_at(suite, model->line, diag, "sizes: wants options of tegula zoo that are sizes");
+    return tg_suite_fail(suite, model->line, diag, "sizes: wants options of tegula zoo that are sizes");
   return TG_OK;
 }
 
-/* As `reach`, for glob: the folder's characters mean themselves. */
+/* As tg_suite_reach, for glob: the folder's characters mean themselves. */
 static const char *pattern_of(tg_suite *suite, const char *pattern) {
   if (*pattern == '/') return pattern;
   size_t length = strlen(suite->folder), at = 0;
@@ -66,17 +63,17 @@ static const char *pattern_of(tg_suite *suite, const char *pattern) {
 static tg_status add_files(tg_suite *suite, const tg_suite_model *model, tg_suite_model **models,
                            size_t *count, size_t *capacity, tg_diag *diag) {
   struct stat info;
-  if (!strpbrk(model->file, "*?[") || !stat(reach(suite, model->file), &info)) {
-    if (stat(reach(suite, model->file), &info) || S_ISDIR(info.st_mode))
-      return fail_at(suite, model->line, diag,
-                     tg_arena_printf(&suite->arena, "%s: there is no such file", model->file));
+  if (!strpbrk(model->file, "*?[") || !stat(tg_suite_reach(suite, model->file), &info)) {
+    if (stat(tg_suite_reach(suite, model->file), &info) || S_ISDIR(info.st_mode))
+      return tg_suite_fail(suite, model->line, diag,
+                           tg_arena_printf(&suite->arena, "%s: there is no such file", model->file));
     TG_PUSH(&suite->arena, *models, *count, *capacity, *model);
     return TG_OK;
   }
   glob_t found;
   if (glob(pattern_of(suite, model->file), 0, NULL, &found))
-    return fail_at(suite, model->line, diag,
-                   tg_arena_printf(&suite->arena, "%s: no file matches", model->file));
+    return tg_suite_fail(suite, model->line, diag,
+                         tg_arena_printf(&suite->arena, "%s: no file matches", model->file));
   size_t prefix = *model->file == '/' ? 0 : strlen(suite->folder) + 1;
   for (size_t i = 0; i < found.gl_pathc; i++) {
     tg_suite_model one = *model;
@@ -110,104 +107,18 @@ static tg_status resolve_models(tg_suite *suite, tg_diag *diag) {
   suite->model_count = count;
   for (size_t i = 0; !status && i < count; i++) {
     if (strpbrk(models[i].name, "/+*?[]\\ \t\n\"'"))
-      return fail_at(suite, models[i].line, diag,
-                     tg_arena_printf(&suite->arena, "\"%s\" makes no good name of cases: give one by `name`",
-                                     models[i].name));
+      return tg_suite_fail(suite, models[i].line, diag,
+                           tg_arena_printf(&suite->arena,
+                                           "\"%s\" makes no good name of cases: give one by `name`",
+                                           models[i].name));
     for (size_t k = 0; k < i; k++)
       if (!strcmp(models[i].name, models[k].name))
-        return fail_at(suite, models[i].line, diag,
-                       tg_arena_printf(&suite->arena, "two models are named \"%s\": give one another `name`",
-                                       models[i].name));
+        return tg_suite_fail(suite, models[i].line, diag,
+                             tg_arena_printf(&suite->arena,
+                                             "two models are named \"%s\": give one another `name`",
+                                             models[i].name));
   }
   return status;
-}
-
-/* --- commands */
-
-/* Options that a case sets itself or that make no case. */
-static const tg_option_id reserved[] = {TG_OPT_ENGINE,  TG_OPT_OUTPUT_DIR,   TG_OPT_REPORT, TG_OPT_WAVE,
-                                        TG_OPT_TRACE,   TG_OPT_TRACE_WINDOW, TG_OPT_GOLDEN, TG_OPT_QUIET,
-                                        TG_OPT_VERBOSE, TG_OPT_JSON,         TG_OPT_HELP};
-
-static tg_status parse_flags(tg_suite *suite, const tg_words *flags, size_t line, tg_options *out,
-                             tg_diag *diag) {
-  tg_words words = {0};
-  tg_words_add(&suite->arena, &words, "run");
-  tg_words_add(&suite->arena, &words, TG_CASE_MODEL);
-  tg_words_append(&suite->arena, &words, flags);
-  tg_diag why = {""};
-  if (tg_options_parse(&suite->arena, (int)words.count, words.word, out, &why))
-    return fail_at(suite, line, diag, why.message);
-  if (out->operand_count != 1)
-    return fail_at(suite, line, diag,
-                   tg_arena_printf(&suite->arena, "flags: \"%s\" is no option", out->operands[1]));
-  for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
-    if (tg_given(out, reserved[i]))
-      return fail_at(
-          suite, line, diag,
-          tg_arena_printf(&suite->arena, "flags: --%s is not for suites", tg_option_get(reserved[i])->name));
-  return TG_OK;
-}
-
-static void add_option(tg_suite *suite, tg_words *words, tg_option_id id, const char *value) {
-  tg_words_add(&suite->arena, words, tg_arena_printf(&suite->arena, "--%s", tg_option_get(id)->name));
-  if (value) tg_words_add(&suite->arena, words, value);
-}
-
-/* The options of `run` that the command `command` has too, and the defaults that make a case repeatable. */
-static void add_common(tg_suite *suite, const tg_case *c, const tg_options *o, tg_command_id command,
-                       tg_words *words) {
-  for (int id = 0; id < TG_OPTION_COUNT; id++) {
-    const tg_option_info *info = tg_option_get((tg_option_id)id);
-    if (!(info->commands >> command & 1)) continue;
-    for (size_t i = 0; i < o->counts[id]; i++)
-      add_option(suite, words, (tg_option_id)id, info->kind == TG_OPTION_FLAG ? NULL : o->values[id][i]);
-  }
-  const char *seed = tg_arena_printf(&suite->arena, "%" PRIu64, suite->seed);
-  for (size_t i = 0; i < c->model->inputs.count; i++)
-    add_option(suite, words, TG_OPT_INPUT, c->model->inputs.word[i]);
-  if (!tg_given(o, TG_OPT_RANDOM)) add_option(suite, words, TG_OPT_RANDOM, seed);
-  if (!tg_given(o, TG_OPT_SEED) && !(c->model->file && tg_is_program_file(reach(suite, c->model->file))))
-    add_option(suite, words, TG_OPT_SEED, seed);
-  if (!tg_given(o, TG_OPT_THREADS)) add_option(suite, words, TG_OPT_THREADS, "1");
-  add_option(suite, words, TG_OPT_JSON, NULL);
-}
-
-/* Files that options name: FILE and NAME=FILE values that exist. */
-static void note_files(tg_suite *suite, tg_case *c, const tg_words *words) {
-  for (size_t i = 1; i < words->count; i++) {
-    const char *equals = strchr(words->word[i], '='), *file = equals ? equals + 1 : words->word[i];
-    struct stat info;
-    if (*file && !stat(reach(suite, file), &info) && S_ISREG(info.st_mode) && !tg_words_have(&c->files, file))
-      tg_words_add(&suite->arena, &c->files, file);
-  }
-}
-
-static void make_commands(tg_suite *suite, tg_case *c, const tg_options *o) {
-  tg_arena *arena = &suite->arena;
-  if (c->model->zoo) {
-    tg_words_add(arena, &c->zoo, "zoo");
-    tg_words_add(arena, &c->zoo, c->model->zoo);
-    tg_words_append(arena, &c->zoo, &c->model->sizes);
-    add_option(suite, &c->zoo, TG_OPT_OUTPUT, TG_CASE_MODEL);
-  }
-  const char *model = c->model->zoo ? TG_CASE_MODEL : c->model->file;
-  tg_words_add(arena, &c->run, "run");
-  tg_words_add(arena, &c->run, model);
-  add_option(suite, &c->run, TG_OPT_ENGINE, c->engine);
-  add_common(suite, c, o, TG_COMMAND_RUN, &c->run);
-  if (!tg_given(o, TG_OPT_NO_CPU)) add_option(suite, &c->run, TG_OPT_NO_CPU, NULL);
-  if (!tg_given(o, TG_OPT_PROFILE) && strcmp(c->engine, "functional"))
-    add_option(suite, &c->run, TG_OPT_PROFILE, NULL);
-  const tg_bound *golden = &c->bounds.of[TG_BOUND_golden], *equal = &c->bounds.of[TG_BOUND_engines_equal];
-  for (size_t i = 0; i < golden->file_count; i++) add_option(suite, &c->run, TG_OPT_GOLDEN, golden->files[i]);
-  if (equal->given && *equal->text) {
-    tg_words_add(arena, &c->verify, "verify");
-    tg_words_add(arena, &c->verify, model);
-    add_option(suite, &c->verify, TG_OPT_ENGINES, equal->text);
-    add_common(suite, c, o, TG_COMMAND_VERIFY, &c->verify);
-  }
-  note_files(suite, c, &c->run);
 }
 
 /* --- cases */
@@ -266,10 +177,8 @@ static tg_status add_case(tg_suite *suite, const tg_suite_model *model, const ch
   for (size_t i = 0; i < suite->override_count; i++)
     if (matches(&suite->overrides[i].patterns, c.id, used->overridden[i]))
       tg_bounds_lay_over(&suite->arena, &c.bounds, &suite->overrides[i].bounds);
-  tg_options options;
-  tg_status status = parse_flags(suite, &flags, line, &options, diag);
+  tg_status status = tg_case_make_commands(suite, &c, &flags, line, diag);
   if (status) return status;
-  make_commands(suite, &c, &options);
   if (suite->case_count == MOST_CASES)
     return tg_fail(diag, TG_INVALID, "%s: more than 20000 cases", suite->path);
   TG_PUSH(&suite->arena, suite->cases, suite->case_count, suite->case_capacity, c);

@@ -73,8 +73,15 @@ typedef struct tg_suite {
 tg_status tg_suite_load(const char *path, const uint64_t *seed, tg_suite *out_suite, tg_diag *diag);
 void tg_suite_release(tg_suite *suite);
 
-/* suite.c's part: reading; expand.c's: the cases. */
+/* suite.c's part: reading; expand.c's: the cases; commands.c's: what runs them. */
 tg_status tg_suite_read(tg_yaml *yaml, tg_suite *suite);
 tg_status tg_suite_expand(tg_suite *suite, tg_diag *diag);
+/* `flags`: those of its flag sets, which stand in `line`. */
+tg_status tg_case_make_commands(tg_suite *suite, tg_case *c, const tg_words *flags, size_t line,
+                                tg_diag *diag);
+/* `path` of the suite, as this process reaches it. */
+const char *tg_suite_reach(tg_suite *suite, const char *path);
+/* TG_INVALID "FILE:LINE: text". */
+tg_status tg_suite_fail(const tg_suite *suite, size_t line, tg_diag *diag, const char *text);
 
 #endif
