@@ -364,7 +364,7 @@ static tg_status keep_result(void *user, size_t index, tg_diag *why) {
   return TG_OK;
 }
 
-/* Runs a case with a trace, which stays among the results. */
+/* Runs a case with a trace, which stays among the results; that of a training is of a step. */
 static tg_status trace_case(regress *r, size_t index, const char **out_trace) {
   tg_case *c = &r->suite.cases[index];
   const char *trace = tg_results_file(&r->store, arena(r), c->id, "trace.json");

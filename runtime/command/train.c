@@ -108,8 +108,8 @@ static tg_status write_report(const training *t, json_t *report) {
 
 /* Said before the first step, not after the last one. */
 static tg_status check_outputs(tg_context *context) {
-  static const tg_option_id files[] = {TG_OPT_OUTPUT, TG_OPT_SAVE, TG_OPT_LOSSES,
-                                       TG_OPT_CSV,    TG_OPT_PLOT, TG_OPT_REPORT};
+  static const tg_option_id files[] = {TG_OPT_OUTPUT, TG_OPT_SAVE,   TG_OPT_LOSSES, TG_OPT_CSV,
+                                       TG_OPT_PLOT,   TG_OPT_REPORT, TG_OPT_TRACE};
   static const tg_option_id folders[] = {TG_OPT_CHECKPOINT, TG_OPT_SAVE_GRADS};
   const tg_options *o = &context->options;
   for (size_t i = 0; i < sizeof files / sizeof *files; i++)
@@ -200,15 +200,17 @@ static tg_status execute(training *t) {
   tg_trainer *trainer = t->run.trainer;
   tg_session_run_options run = {.engine = tg_option_text(o, TG_OPT_ENGINE, "functional"),
                                 .threads = (int)tg_option_number(o, TG_OPT_THREADS, 0),
-                                .max_cycles = tg_option_number(o, TG_OPT_MAX_CYCLES, 0)};
+                                .max_cycles = tg_option_number(o, TG_OPT_MAX_CYCLES, 0),
+                                .profile = tg_given(o, TG_OPT_PROFILE),
+                                .trace_file = tg_option_text(o, TG_OPT_TRACE, NULL)};
   const char *program = tg_option_text(o, TG_OPT_OUTPUT, NULL);
   tg_status status = check_outputs(context);
   if (!status && program) status = tg_session_save(trainer->session, program, &context->diag);
   if (!status) status = tg_trainer_start(trainer, &run, &context->diag);
   if (!status) status = resume(t, tg_option_text(o, TG_OPT_CHECKPOINT, NULL));
-  if (!status && strcmp(run.engine, "functional") == 0) {
+  if (!status && (strcmp(run.engine, "functional") == 0 || run.profile || run.trace_file)) {
     tg_progress(context, "timing a step");
-    status = tg_trainer_time_step(trainer, &context->diag);
+    status = tg_trainer_time_step(trainer, &run, &context->diag);
     t->cycles = trainer->session->result.cycles;
   }
   if (!status) status = run_steps(t);

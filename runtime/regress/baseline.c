@@ -119,10 +119,12 @@ static json_t *sections_of(const json_t *run) {
 
 json_t *tg_baseline_entry_of(const json_t *run) {
   json_t *digests = json_object_get(run, "output_digests"), *errors = json_object_get(run, "error_vs_fp32");
-  return json_pack("{s:O, s:O, s:O?, s:o?, s:o}", "cycles", json_object_get(run, "cycles"), "device_bytes",
-                   json_object_get(run, "peak_device_bytes"), "output_digests",
+  json_t *loss = json_object_get(json_object_get(run, "loss"), "mean_last_20");
+  return json_pack("{s:O, s:O, s:O?, s:o?, s:o?, s:o}", "cycles", json_object_get(run, "cycles"),
+                   "device_bytes", json_object_get(run, "peak_device_bytes"), "output_digests",
                    json_is_object(digests) ? digests : NULL, "error_vs_fp32",
-                   json_is_object(errors) ? rounded_errors(errors) : NULL, "sections", sections_of(run));
+                   json_is_object(errors) ? rounded_errors(errors) : NULL, "loss",
+                   json_is_number(loss) ? rounded(loss) : NULL, "sections", sections_of(run));
 }
 
 /* --- the file */
@@ -138,7 +140,7 @@ static void put_text(FILE *out, const char *text) {
 }
 
 static void put_entry(FILE *out, const json_t *entry) {
-  static const char *const keys[] = {"cycles", "device_bytes", "output_digests", "error_vs_fp32"};
+  static const char *const keys[] = {"cycles", "device_bytes", "output_digests", "error_vs_fp32", "loss"};
   for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
     const json_t *value = json_object_get(entry, keys[k]);
     if (!value || json_is_null(value)) continue;

@@ -16,6 +16,7 @@ typedef enum bound_kind {
   ENGINES,
   FILES,
   TIMES,
+  STEPS,
   REASON,
   TAGS
 } bound_kind;
@@ -94,6 +95,7 @@ static tg_status read_scalar(tg_yaml *yaml, yaml_node_t *node, tg_bound_id id, t
                                       [TOLERANCE] = "cycles (100), a share (2%) or any",
                                       [SWITCH] = "true or false",
                                       [TIMES] = "a number from 0 to 100",
+                                      [STEPS] = "a number of steps from 0 on",
                                       [REASON] = "a line that says why, or false"};
   bool good = false, on = false;
   tg_status status = tg_yaml_text(yaml, node, table[id].name, &bound->text);
@@ -111,6 +113,9 @@ static tg_status read_scalar(tg_yaml *yaml, yaml_node_t *node, tg_bound_id id, t
     break;
   case TOLERANCE: good = is_tolerance(bound->text, bound); break;
   case TIMES: good = is_number(bound->text, 0, 100, &bound->real) && bound->real == floor(bound->real); break;
+  case STEPS:
+    good = is_number(bound->text, 0, 1e15, &bound->real) && bound->real == floor(bound->real);
+    break;
   case REASON:
     good = *bound->text && strcmp(bound->text, "true") != 0 && !strchr(bound->text, '\n');
     if (!strcmp(bound->text, "false")) bound->text = "";

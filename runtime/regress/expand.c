@@ -159,7 +159,11 @@ typedef struct limits {
 
 static tg_status add_case(tg_suite *suite, const tg_suite_model *model, const choice *choice,
                           const char *engine, limits *used, tg_diag *diag) {
-  tg_case c = {.model = model, .engine = engine, .flags = "", .bounds = suite->bounds};
+  tg_case c = {.model = model,
+               .engine = engine,
+               .flags = "",
+               .bounds = suite->bounds,
+               .trains = !strcmp(engine, TG_ENGINE_TRAINING)};
   tg_words flags = {0};
   size_t line = model->line;
   tg_bounds_lay_over(&suite->arena, &c.bounds, &model->bounds);
@@ -203,8 +207,9 @@ static tg_status cases_of_model(tg_suite *suite, const tg_suite_model *model, li
 static tg_status check_engines(const tg_suite *suite, const tg_words *engines, size_t line, tg_diag *diag) {
   for (size_t i = 0; i < engines->count; i++) {
     const char *name = engines->word[i];
-    if (strcmp(name, "functional") && strcmp(name, "systemc") && strcmp(name, "rtl"))
-      return tg_fail(diag, TG_INVALID, "%s:%zu: engine \"%s\" is none of functional, systemc, rtl",
+    if (strcmp(name, "functional") && strcmp(name, "systemc") && strcmp(name, "rtl") &&
+        strcmp(name, TG_ENGINE_TRAINING))
+      return tg_fail(diag, TG_INVALID, "%s:%zu: engine \"%s\" is none of functional, systemc, rtl, training",
                      suite->path, line, name);
     for (size_t k = 0; k < i; k++)
       if (!strcmp(name, engines->word[k]))

@@ -113,6 +113,15 @@ static void put_moved_number(FILE *out, const json_t *before, const json_t *now)
 }
 
 static void put_error(FILE *out, const json_t *run) {
+  const json_t *loss = json_object_get(run, "loss");
+  if (json_is_object(loss)) {
+    const json_t *mean = json_object_get(loss, "mean_last_20");
+    if (json_is_number(mean))
+      fprintf(out, " loss %.3g |", json_number_value(mean));
+    else
+      fputs(" loss not finite |", out);
+    return;
+  }
   const json_t *golden = json_object_get(run, "error_vs_golden"),
                *errors = json_is_object(golden) ? golden : json_object_get(run, "error_vs_fp32");
   double worst = -1;
@@ -133,7 +142,7 @@ static void put_error(FILE *out, const json_t *run) {
 }
 
 static void put_table(FILE *out, const tg_regression *r) {
-  fputs("\n| case | | cycles | device bytes | largest error |\n|---|---|---:|---:|---:|\n", out);
+  fputs("\n| case | | cycles | device bytes | largest error, or loss |\n|---|---|---:|---:|---:|\n", out);
   size_t rows = 0;
   for (size_t i = 0; i < r->count && rows < MOST_ROWS; i++, rows++) {
     size_t index = r->wanted[i];

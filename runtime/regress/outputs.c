@@ -41,6 +41,7 @@ static json_t *case_json(const tg_regression *r, size_t index) {
   const tg_verdict *v = &r->verdicts[index];
   static const char *const keys[] = {"cycles",        "mac_utilization", "peak_device_bytes",
                                      "error_vs_fp32", "error_vs_golden", "output_digests"};
+  static const char *const of_training[] = {"loss", "skipped_steps", "evaluation"};
   tg_arena arena = {0};
   json_t *one =
       json_pack("{s:o, s:o, s:o, s:s, s:s, s:s, s:b, s:o, s:o}", "case", tg_json_text(c->id), "model",
@@ -54,6 +55,10 @@ static json_t *case_json(const tg_regression *r, size_t index) {
   for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
     json_t *value = json_object_get(result->run, keys[k]);
     json_object_set(one, keys[k], value ? value : json_null());
+  }
+  for (size_t k = 0; c->trains && k < sizeof of_training / sizeof *of_training; k++) {
+    json_t *value = json_object_get(result->run, of_training[k]);
+    json_object_set(one, of_training[k], value ? value : json_null());
   }
   json_t *engines = result->verify ? json_copy(result->verify) : json_null();
   json_object_set_new(one, "verify", engines);

@@ -1,4 +1,5 @@
 #include "runtime/regress/runner.h"
+#include "runtime/json_text.h"
 #include "runtime/session/session.h"
 
 #include <errno.h>
@@ -14,7 +15,6 @@
 #include <unistd.h>
 
 enum { STEPS = 3, MOST_LOG = 16384 };
-static const char *const step_names[STEPS] = {"zoo", "run", "verify"};
 
 typedef struct job {
   const tg_case *c;
@@ -22,9 +22,9 @@ typedef struct job {
   int step;
   pid_t pid; /* 0: no process */
   double begin, deadline;
-  bool late, large;              /* killed for its time, its memory */
-  int retries;                   /* how often it hung so far */
-  const char *model, *out, *log; /* files */
+  bool late, large;                        /* killed for its time, its memory */
+  int retries;                             /* how often it hung so far */
+  const char *model, *program, *out, *log; /* files */
   json_t *run, *verify;
 } job;
 
@@ -65,13 +65,16 @@ static void become(const work *w, const job *j, char *const *argv, pid_t parent)
   _exit(127);
 }
 
-/* The command's words, with the model's file where it is written for this case. */
+static const char *place_of(const job *j, const char *word) {
+  return !strcmp(word, TG_CASE_MODEL) ? j->model : !strcmp(word, TG_CASE_PROGRAM) ? j->program : word;
+}
+
+/* The command's words, with the files that are written for this case. */
 static char **arguments(work *w, const job *j) {
   const tg_words *words = command_of(j->c, j->step);
   char **argv = TG_NEW_ARRAY(w->arena, char *, words->count + 2);
   argv[0] = (char *)(uintptr_t)w->runner->command;
-  for (size_t i = 0; i < words->count; i++)
-    argv[i + 1] = (char *)(uintptr_t)(strcmp(words->word[i], TG_CASE_MODEL) ? words->word[i] : j->model);
+  for (size_t i = 0; i < words->count; i++) argv[i + 1] = (char *)(uintptr_t)place_of(j, words->word[i]);
   return argv;
 }
 
@@ -119,6 +122,15 @@ static void watch(job *j, double now) {
 
 /* --- results */
 
+/* `path` becomes what it stands for in the case's commands, which is shorter. */
+static void put_word_back(char *text, const char *path, const char *word) {
+  size_t length = strlen(path), kept = strlen(word);
+  for (char *at = text; (at = strstr(at, path));) {
+    memcpy(at, word, kept);
+    memmove(at + kept, at + length, strlen(at + length) + 1);
+  }
+}
+
 /* The end of the log. Folders that differ from run to run are left out. */
 static const char *read_log(work *w, const job *j) {
   FILE *file = fopen(j->log, "rb");
@@ -129,11 +141,8 @@ static const char *read_log(work *w, const job *j) {
   fseek(file, size - kept, SEEK_SET);
   text[fread(text, 1, (size_t)kept, file)] = 0;
   fclose(file);
-  size_t length = strlen(j->model);
-  for (char *at = text; (at = strstr(at, j->model));) {
-    memcpy(at, TG_CASE_MODEL, sizeof TG_CASE_MODEL - 1);
-    memmove(at + sizeof TG_CASE_MODEL - 1, at + length, strlen(at + length) + 1);
-  }
+  put_word_back(text, j->model, TG_CASE_MODEL);
+  put_word_back(text, j->program, TG_CASE_PROGRAM);
   return text;
 }
 
@@ -189,14 +198,15 @@ static void judge(work *w, const job *j, int status, tg_result *r) {
   } else {
     r->outcome = TG_CRASHED;
     r->detail = tg_arena_printf(w->arena, "tegula %s: exit status %d without a result%s%s",
-                                step_names[j->step], code, *line ? ": " : "", line);
+                                command_of(j->c, j->step)->word[0], code, *line ? ": " : "", line);
   }
 }
 
 /* What bounds, baselines and reports use of the report of a run. */
 static json_t *distil(const json_t *report) {
   static const char *const kept[] = {"cycles", "mac_utilization", "peak_device_bytes", "dram_bytes",
-                                     "energy", "error_vs_fp32",   "error_vs_golden",   "output_digests"};
+                                     "energy", "error_vs_fp32",   "error_vs_golden",   "output_digests",
+                                     "loss",   "skipped_steps",   "evaluation"};
   static const char *const of_section[] = {"name", "cycles", "bound_by", "units"};
   if (!json_is_object(report) || !json_is_array(json_object_get(report, "sections"))) return NULL;
   json_t *run = json_object(), *list = json_array(), *section;
@@ -214,11 +224,20 @@ static json_t *distil(const json_t *report) {
   return run;
 }
 
+/* The report of a run; of a training that came to nothing, too, which says so itself. */
+static json_t *take_report(work *w, const job *j, int code, const json_t *output) {
+  bool diverged = j->c->trains && code == TG_MISMATCH;
+  json_t *run = code == TG_OK || diverged ? distil(output) : NULL;
+  if (run && diverged)
+    json_object_set_new(run, "diverged", tg_json_text(last_line(w->arena, read_log(w, j))));
+  return run;
+}
+
 /* Takes the output of a step that ended well. False: it is none. */
-static bool take_output(job *j, int code) {
+static bool take_output(work *w, job *j, int code) {
   json_t *output = j->step ? json_load_file(j->out, 0, NULL) : NULL;
   bool good = code == TG_OK && j->step == 0;
-  if (j->step == 1 && code == TG_OK) good = (j->run = distil(output)) != NULL;
+  if (j->step == 1) good = (j->run = take_report(w, j, code, output)) != NULL;
   if (j->step == 2 && (code == TG_OK || code == TG_MISMATCH) &&
       json_is_boolean(json_object_get(output, "equal_bits")))
     good = (j->verify = json_incref(output)) != NULL;
@@ -228,6 +247,7 @@ static bool take_output(job *j, int code) {
 
 static void clean_up(const job *j) {
   unlink(j->out);
+  if (j->c->trains) unlink(j->program);
   if (j->c->zoo.count) unlink(j->model);
 }
 
@@ -266,7 +286,7 @@ static tg_status advance(work *w, job *j, int status) {
   j->pid = 0;
   bool killed = j->late || j->large || !WIFEXITED(status);
   tg_result result = {.outcome = TG_RAN, .detail = "", .log = ""};
-  if (killed || !take_output(j, WEXITSTATUS(status))) {
+  if (killed || !take_output(w, j, WEXITSTATUS(status))) {
     judge(w, j, status, &result);
     if (result.outcome == TG_TIMED_OUT && j->retries < (int)j->c->bounds.of[TG_BOUND_retries].real)
       return try_again(w, j);
@@ -287,6 +307,7 @@ static tg_status begin(work *w, job *j, size_t index) {
              .index = index,
              .begin = tg_host_seconds(),
              .model = tg_results_file(results, w->arena, c->id, "onnx"),
+             .program = tg_results_file(results, w->arena, c->id, "tgb"),
              .out = tg_results_file(results, w->arena, c->id, "out"),
              .log = tg_results_file(results, w->arena, c->id, "log")};
   j->deadline = j->begin + c->bounds.of[TG_BOUND_time_limit].real;
@@ -300,7 +321,7 @@ static void tick(const work *w) {
   double now = tg_host_seconds();
   for (size_t i = 0; i < w->runner->jobs && count < 64; i++) {
     const job *j = &w->jobs[i];
-    if (j->c) running[count++] = (tg_running){j->c, step_names[j->step], now - j->begin};
+    if (j->c) running[count++] = (tg_running){j->c, command_of(j->c, j->step)->word[0], now - j->begin};
   }
   w->runner->tick(w->runner->user, running, count);
 }

@@ -7,7 +7,7 @@
 /* A case that runs now, for a display. */
 typedef struct tg_running {
   const tg_case *c;  /* NULL: none in this place */
-  const char *doing; /* "zoo", "run", "verify" */
+  const char *doing; /* "zoo", "run", "train", "verify" */
   double seconds;
 } tg_running;
 

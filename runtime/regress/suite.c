@@ -11,6 +11,16 @@ static tg_status read_words(tg_yaml *yaml, yaml_node_t *node, const char *what, 
   return status;
 }
 
+/* Options: a list of words, or one text that is split as a shell does. */
+static tg_status read_options(tg_yaml *yaml, yaml_node_t *node, const char *what, tg_words *out) {
+  if (node->type == YAML_SEQUENCE_NODE) return read_words(yaml, node, what, out);
+  const char *text;
+  tg_status status = tg_yaml_text(yaml, node, what, &text);
+  if (status) return status;
+  char quote = tg_words_split(yaml->arena, text, out);
+  return quote ? tg_yaml_fail(yaml, node, "%s: a quote %c is not closed", what, quote) : TG_OK;
+}
+
 /* Names become parts of ids and of file names. */
 static tg_status check_name(tg_yaml *yaml, const yaml_node_t *node, const char *name) {
   if (*name && strlen(name) <= 100 && !strpbrk(name, "/+*?[]\\ \t\n\"'") && (unsigned char)*name > ' ')
@@ -49,11 +59,12 @@ static tg_status take_model_key(tg_yaml *yaml, void *user, const char *key, yaml
   if (!strcmp(key, "sizes")) return e->sizes = value, TG_OK;
   if (!strcmp(key, "flags")) return read_words(yaml, value, key, &e->model.flags);
   if (!strcmp(key, "engines")) return read_words(yaml, value, key, &e->model.engines);
+  if (!strcmp(key, "training")) return read_options(yaml, value, key, &e->model.training);
   if (!strcmp(key, "inputs")) return tg_yaml_pairs(yaml, value, key, take_input, &e->model.inputs);
   if (!strcmp(key, "bounds")) return tg_bounds_read(yaml, value, &e->model.bounds);
   if (strcmp(key, "name"))
     return tg_yaml_unknown(yaml, value, key, "a model",
-                           "file or zoo, name, sizes, inputs, flags, engines, bounds, time_limit, "
+                           "file or zoo, name, sizes, inputs, flags, engines, training, bounds, time_limit, "
                            "memory_limit, retries, expected_failure, tags");
   status = tg_yaml_text(yaml, value, key, &e->model.name);
   return status ? status : check_name(yaml, value, e->model.name);
@@ -140,21 +151,12 @@ static tg_status read_models(tg_yaml *yaml, tg_suite *suite, yaml_node_t *node) 
 
 /* --- flags */
 
-static tg_status read_flags_of_set(tg_yaml *yaml, yaml_node_t *node, tg_flag_set *set) {
-  if (node->type == YAML_SEQUENCE_NODE) return read_words(yaml, node, "flags", &set->flags);
-  const char *text;
-  tg_status status = tg_yaml_text(yaml, node, "flags", &text);
-  if (status) return status;
-  char quote = tg_words_split(yaml->arena, text, &set->flags);
-  return quote ? tg_yaml_fail(yaml, node, "flags: a quote %c is not closed", quote) : TG_OK;
-}
-
 static tg_status take_set_key(tg_yaml *yaml, void *user, const char *key, yaml_node_t *value) {
   tg_flag_set *set = user;
   bool known;
   tg_status status = tg_limit_read(yaml, key, value, &set->bounds, &known);
   if (status || known) return status;
-  if (!strcmp(key, "flags")) return read_flags_of_set(yaml, value, set);
+  if (!strcmp(key, "flags")) return read_options(yaml, value, key, &set->flags);
   if (!strcmp(key, "bounds")) return tg_bounds_read(yaml, value, &set->bounds);
   return tg_yaml_unknown(yaml, value, key, "a flag set",
                          "flags, bounds, time_limit, memory_limit, retries, expected_failure, tags");
@@ -166,7 +168,7 @@ static tg_status take_set(tg_yaml *yaml, void *user, const char *key, yaml_node_
   tg_status status = check_name(yaml, value, key);
   if (!status)
     status = value->type == YAML_MAPPING_NODE ? tg_yaml_pairs(yaml, value, key, take_set_key, &set)
-                                              : read_flags_of_set(yaml, value, &set);
+                                              : read_options(yaml, value, "flags", &set.flags);
   if (!status) TG_PUSH(yaml->arena, axis->sets, axis->count, axis->capacity, set);
   return status;
 }
@@ -245,12 +247,16 @@ static tg_status take_suite_key(tg_yaml *yaml, void *user, const char *key, yaml
   if (!strcmp(key, "models")) return read_models(yaml, suite, value);
   if (!strcmp(key, "flags")) return read_flags(yaml, suite, value);
   if (!strcmp(key, "engines")) return read_words(yaml, value, key, &suite->engines);
+  if (!strcmp(key, "training")) {
+    suite->training_line = tg_yaml_line(value);
+    return read_options(yaml, value, key, &suite->training);
+  }
   if (!strcmp(key, "bounds")) return tg_bounds_read(yaml, value, &suite->bounds);
   if (!strcmp(key, "overrides")) return read_overrides(yaml, suite, value);
   if (strcmp(key, "exclude"))
     return tg_yaml_unknown(
         yaml, value, key, "a suite",
-        "suite, seed, baseline, models, flags, engines, bounds, overrides, exclude, time_limit, "
+        "suite, seed, baseline, models, flags, engines, training, bounds, overrides, exclude, time_limit, "
         "memory_limit, retries, expected_failure, tags");
   suite->exclude_line = tg_yaml_line(value);
   return read_words(yaml, value, key, &suite->exclude);

@@ -7,15 +7,20 @@
 
 /* What stands in a command for the file of the model, which for models of the zoo is written first. */
 #define TG_CASE_MODEL "{model}"
+/* ... and for the program of a training step, which `train` writes for `verify`. */
+#define TG_CASE_PROGRAM "{program}"
+/* What stands for an engine in cases that `tegula train` runs. */
+#define TG_ENGINE_TRAINING "training"
 
 typedef struct tg_suite_model {
   const char *name;
-  const char *file; /* as in the suite; NULL: of the zoo */
-  const char *zoo;  /* or NULL */
-  tg_words sizes;   /* options of `tegula zoo` */
-  tg_words inputs;  /* NAME=FILE.npy */
-  tg_words flags;   /* names of flag sets; none: all */
-  tg_words engines; /* none: those of the suite */
+  const char *file;  /* as in the suite; NULL: of the zoo */
+  const char *zoo;   /* or NULL */
+  tg_words sizes;    /* options of `tegula zoo` */
+  tg_words inputs;   /* NAME=FILE.npy */
+  tg_words flags;    /* names of flag sets; none: all */
+  tg_words engines;  /* none: those of the suite */
+  tg_words training; /* options of `tegula train` */
   tg_bounds bounds;
   size_t line;
 } tg_suite_model;
@@ -46,6 +51,7 @@ typedef struct tg_case {
   const char *flags; /* names of its flag sets joined by '+' */
   const char *engine;
   tg_bounds bounds;
+  bool trains;               /* run is a `train` */
   tg_words zoo, run, verify; /* commands without "tegula"; zoo and verify may have no words */
   tg_words files;            /* read by them beside the model, as in the suite */
 } tg_case;
@@ -60,8 +66,8 @@ typedef struct tg_suite {
   size_t model_count, model_capacity;
   tg_flag_axis *axes;
   size_t axis_count, axis_capacity;
-  tg_words engines, exclude;
-  size_t exclude_line;
+  tg_words engines, training, exclude;
+  size_t exclude_line, training_line;
   tg_override *overrides;
   size_t override_count, override_capacity;
   tg_case *cases; /* in the order of the suite: models, flags, engines */

@@ -62,6 +62,46 @@ static void check_accuracy(judge *j) {
   }
 }
 
+/* --- training */
+
+static void check_loss(judge *j) {
+  const tg_bound *b = bound(j, TG_BOUND_max_loss);
+  const json_t *loss = json_object_get(json_object_get(j->run, "loss"), "mean_last_20");
+  if (!b->given || (json_is_number(loss) && json_number_value(loss) <= b->real)) return;
+  const char *is =
+      json_is_number(loss) ? tg_arena_printf(j->arena, "%.6g", json_number_value(loss)) : "not finite";
+  find(j, true, "training",
+       tg_arena_printf(j->arena, "the mean loss of the last 20 steps is %s, over its bound of %s", is,
+                       b->text));
+}
+
+static void check_training_accuracy(judge *j) {
+  const tg_bound *b = bound(j, TG_BOUND_min_accuracy);
+  const json_t *share = json_object_get(json_object_get(j->run, "evaluation"), "accuracy");
+  if (!b->given || (json_is_number(share) && json_number_value(share) >= b->real)) return;
+  if (json_is_number(share))
+    find(j, true, "training",
+         tg_arena_printf(j->arena, "accuracy after training is %.6g, under its floor of %s",
+                         json_number_value(share), b->text));
+  else
+    find(
+        j, true, "training",
+        "there is no accuracy to hold to a floor: give --eval-data and --eval-labels, and a loss of classes");
+}
+
+static void check_training(judge *j) {
+  const json_t *diverged = json_object_get(j->run, "diverged");
+  const tg_bound *b = bound(j, TG_BOUND_max_skipped_steps);
+  json_int_t skipped = json_integer_value(json_object_get(j->run, "skipped_steps"));
+  if (diverged) find(j, true, "training", tg_arena_strdup(j->arena, json_string_value(diverged)));
+  check_loss(j);
+  check_training_accuracy(j);
+  if (b->given && (double)skipped > b->real)
+    find(j, true, "training",
+         tg_arena_printf(j->arena, "%" PRId64 " steps were skipped, over the bound of %s", (int64_t)skipped,
+                         b->text));
+}
+
 /* --- cycles, memory, utilization */
 
 static bool within(const tg_bound *b, int64_t before, int64_t now) {
@@ -130,6 +170,15 @@ static void check_energy(judge *j) {
 
 /* --- outputs, engines, baseline */
 
+/* ", loss 0.1 -> 0.2", where both runs know it. */
+static const char *loss_movement(const judge *j) {
+  const json_t *before = json_object_get(j->entry, "loss"),
+               *now = json_object_get(json_object_get(j->run, "loss"), "mean_last_20");
+  if (!json_is_number(before) || !json_is_number(now)) return "";
+  return tg_arena_printf(j->arena, ", mean loss of the last steps %.3g -> %.3g", json_number_value(before),
+                         json_number_value(now));
+}
+
 /* " (max_abs of y 0.1 -> 0.2)": the error that moved most visibly, where both runs know it. */
 static const char *error_movement(const judge *j) {
   const char *output, *key = "max_abs";
@@ -149,9 +198,14 @@ static void check_outputs(judge *j) {
   const json_t *now = json_object_get(j->run, "output_digests"),
                *before = json_object_get(j->entry, "output_digests");
   if (!json_is_object(now) || !json_is_object(before) || json_equal(now, before)) return;
+  const json_t *losses = json_object_get(now, "losses"), *were = json_object_get(before, "losses");
   j->verdict.moved = true;
   find(j, b->given && b->real != 0 && j->how != TG_JUDGE_ACCEPT, "outputs",
-       tg_arena_printf(j->arena, "bits of the outputs moved%s", error_movement(j)));
+       tg_arena_printf(j->arena, "bits of the %s moved%s",
+                       !j->c->trains              ? "outputs"
+                       : json_equal(losses, were) ? "parameters"
+                                                  : "losses",
+                       j->c->trains ? loss_movement(j) : error_movement(j)));
 }
 
 static void check_engines(judge *j) {
@@ -197,7 +251,10 @@ tg_verdict tg_judge(tg_arena *arena, const tg_case *c, const tg_result *result, 
     find(&j, true, tg_outcome_name(result->outcome), result->detail);
   } else {
     check_engines(&j);
-    check_accuracy(&j);
+    if (c->trains)
+      check_training(&j);
+    else
+      check_accuracy(&j);
     check_cycles(&j);
     check_memory(&j);
     check_utilization(&j);

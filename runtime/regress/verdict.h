@@ -5,7 +5,8 @@
 #include "runtime/regress/baseline.h"
 
 typedef struct tg_finding {
-  const char *kind; /* "cycles", "accuracy", "memory", "utilization", "engines", "outputs", "baseline",
+  const char
+      *kind; /* "cycles", "accuracy", "memory", "utilization", "engines", "outputs", "baseline", "training",
                        "retries", "expected", or an outcome */
   bool failure;     /* else something to know */
   const char *text; /* one line */

@@ -6,6 +6,7 @@
 #include "mapper/mapper.h"
 #include "runtime/session/engines.h"
 #include "runtime/session/precision_options.h"
+#include "runtime/trace/watch.h"
 #include "runtime/training/trainer_state.h"
 
 #include <assert.h>
@@ -312,18 +313,25 @@ tg_status tg_trainer_step(tg_trainer *t, const tg_batch *batch, double learning_
   TG_GUARDED(diag, step_guarded(t, batch, learning_rate, loss_scale, out_outcome, diag));
 }
 
-tg_status tg_trainer_time_step(tg_trainer *t, tg_diag *diag) {
+tg_status tg_trainer_time_step(tg_trainer *t, const tg_session_run_options *watched, tg_diag *diag) {
   const tg_engine *systemc;
   tg_diag none = {""};
-  if (t->session->result.sections || tg_engine_find("systemc", &systemc, &none)) return TG_OK;
+  bool asked = watched->trace_file || watched->profile;
+  if (t->session->result.sections && !asked) return TG_OK;
+  if (tg_engine_find("systemc", &systemc, asked ? diag : &none)) return asked ? TG_INVALID : TG_OK;
   tg_run_options run = t->run;
+  tg_watch watch;
   tg_run_result result = {0};
   tg_dram *dram = NULL;
   void *state = NULL;
   run.timing_only = true;
-  tg_status status = tg_dram_create(t->session->program, &dram, diag);
+  tg_status status = tg_watch_begin(&watch, t->session->program, systemc, watched, diag);
+  if (status) return status;
+  run.observer = watch.observer;
+  status = tg_dram_create(t->session->program, &dram, diag);
   if (!status) status = systemc->open(t->session->program, &run, &state, diag);
   if (!status) status = systemc->run(state, dram, &run, &result, diag);
+  status = tg_watch_end(&watch, systemc->name, &result, status, &t->session->profile, diag);
   if (state) systemc->close(state);
   tg_dram_destroy(dram);
   if (status) return status;

@@ -48,8 +48,8 @@ static inline bool tg_trainer_is_carried(const tg_trainer *t, int step_input) {
 
 /* Cycles, sections and bytes of one step into the session's result, from a run of the SystemC engine without
  * values: time depends on neither. Nothing happens where the steps themselves have time, or this build has no
- * such engine. */
-tg_status tg_trainer_time_step(tg_trainer *trainer, tg_diag *diag);
+ * such engine, unless `watched` (its trace_file, trace_window and profile) asks for what only such a run can tell. */
+tg_status tg_trainer_time_step(tg_trainer *trainer, const tg_session_run_options *watched, tg_diag *diag);
 
 /* Errors of each operator of a step, forward, backward and update, into the session's report: of one more on the last batch,
  * from the parameters as they are. TG_INVALID: as tg_numerics_of, or no step was run. */
