@@ -4,7 +4,7 @@
 #include "runtime/json_text.h"
 #include "runtime/regress/explain.h"
 #include "runtime/regress/fingerprint.h"
-#include "runtime/regress/outputs.h"
+#include "runtime/regress/history.h"
 #include "runtime/regress/remote.h"
 #include "runtime/regress/screen.h"
 #include "runtime/regress/select.h"
@@ -105,14 +105,21 @@ static tg_status load(regress *r) {
   return status ? status : select_cases(r);
 }
 
-static tg_status open_store(regress *r) {
-  const char *path = tg_option_text(options(r), TG_OPT_RESULTS, NULL);
+static const char *results_path(regress *r) {
   const char *slash = strrchr(r->suite.path, '/'), *base = slash ? slash + 1 : r->suite.path,
              *dot = strrchr(base, '.');
-  if (!path)
-    path = tg_arena_printf(arena(r), "%.*s.results",
-                           dot && dot > base ? (int)(dot - base) : (int)strlen(base), base);
-  return tg_results_open(arena(r), path, &r->store, diag(r));
+  const char *own = tg_arena_printf(arena(r), "%.*s.results",
+                                    dot && dot > base ? (int)(dot - base) : (int)strlen(base), base);
+  return tg_option_text(options(r), TG_OPT_RESULTS, own);
+}
+
+static const char *history_path(regress *r) {
+  return tg_option_text(options(r), TG_OPT_HISTORY,
+                        tg_arena_printf(arena(r), "%s/history.jsonl", results_path(r)));
+}
+
+static tg_status open_store(regress *r) {
+  return tg_results_open(arena(r), results_path(r), &r->store, diag(r));
 }
 
 static bool failed_in(const json_t *last, const char *id) {
@@ -307,6 +314,57 @@ static tg_status write_outputs(regress *r, const tg_regression *regression) {
   return status;
 }
 
+static tg_status read_trends(regress *r, json_t **out_trends) {
+  json_t *runs = NULL;
+  tg_status status = tg_history_read(history_path(r), r->suite.name, &runs, diag(r));
+  *out_trends = status ? NULL : tg_history_trends(runs);
+  json_decref(runs);
+  return status;
+}
+
+static tg_status write_page(regress *r, const char *path, const tg_regression *regression,
+                            const json_t *trends) {
+  tg_output_file file;
+  tg_status status = tg_output_open(path, &file, diag(r));
+  if (status) return status;
+  tg_regression_page(regression, trends, file.stream);
+  return tg_output_commit(&file, diag(r));
+}
+
+/* Adds the run to its history, and writes the page of both. */
+static tg_status remember(regress *r, const tg_regression *regression) {
+  json_t *trends = NULL;
+  const char *html = tg_option_text(options(r), TG_OPT_HTML, NULL);
+  tg_status status =
+      tg_history_add(history_path(r), regression, tg_option_text(options(r), TG_OPT_LABEL, NULL), diag(r));
+  if (!status) status = read_trends(r, &trends);
+  if (!status)
+    status = write_page(r, tg_arena_printf(arena(r), "%s/report.html", r->store.folder), regression, trends);
+  if (!status && html) status = write_page(r, html, regression, trends);
+  json_decref(trends);
+  return status;
+}
+
+/* --trends */
+static tg_status show_trends(regress *r) {
+  json_t *trends;
+  tg_status status = read_trends(r, &trends);
+  if (status) return status;
+  if (tg_answer_as_text(r->context, trends)) tg_trends_print(r->suite.name, trends, stdout);
+  json_decref(trends);
+  return TG_OK;
+}
+
+/* Before hours of work: can the history be read, and the page be written? */
+static tg_status check_history(regress *r) {
+  json_t *trends;
+  const char *html = tg_option_text(options(r), TG_OPT_HTML, NULL);
+  tg_status status = tg_history_check(history_path(r), diag(r));
+  if (!status) status = read_trends(r, &trends);
+  if (!status) json_decref(trends);
+  return status || !html ? status : tg_output_check(html, diag(r));
+}
+
 /* Entries of cases that did not run stay: those that are not in this run as long as the suite has them, those
  * that broke. */
 static tg_status update_baseline(regress *r) {
@@ -335,6 +393,7 @@ static tg_status conclude(regress *r) {
                               .baseline = &r->baseline,
                               .timings = tg_given(options(r), TG_OPT_TIMINGS)};
   tg_status status = write_outputs(r, &regression);
+  if (!status) status = remember(r, &regression);
   if (!status && tg_given(options(r), TG_OPT_UPDATE_BASELINE)) status = update_baseline(r);
   if (status) return status;
   const char *summary = tg_regression_summary(arena(r), &regression);
@@ -493,6 +552,7 @@ static tg_status run(regress *r) {
     return TG_OK;
   }
   if (!status) status = write_outputs(r, NULL);
+  if (!status) status = check_history(r);
   if (status) return status;
   look_up_kept(r);
   r->screen.total = r->wanted_count;
@@ -510,6 +570,8 @@ tg_status tg_command_regress(tg_context *context) {
   if (!status) {
     if (tg_given(o, TG_OPT_LIST))
       list(&r);
+    else if (tg_given(o, TG_OPT_TRENDS))
+      status = show_trends(&r);
     else if (tg_given(o, TG_OPT_TASK))
       status = run_task(&r);
     else

@@ -22,6 +22,8 @@ typedef struct tg_regression {
 json_t *tg_regression_json(const tg_regression *regression);
 void tg_regression_junit(const tg_regression *regression, FILE *out);
 void tg_regression_markdown(const tg_regression *regression, FILE *out);
+/* `trends`: of its history (tg_history_trends), or NULL. */
+void tg_regression_page(const tg_regression *regression, const json_t *trends, FILE *out);
 /* A line for people: "3 of 40 cases failed, 1 new". */
 const char *tg_regression_summary(tg_arena *arena, const tg_regression *regression);
 /* What stands before a finding's text: "accuracy: ". */

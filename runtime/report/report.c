@@ -5,6 +5,7 @@
 #include "runtime/json_text.h"
 #include "runtime/report/energy.h"
 #include "runtime/report/occupancy.h"
+#include "runtime/report/page.h"
 #include "runtime/report/roofline.h"
 #include "runtime/report/stalls.h"
 #include "runtime/trace/memory_use.h"
@@ -335,6 +336,11 @@ static bool ends_with(const char *path, const char *end) {
   return length > tail && !strcmp(path + length - tail, end);
 }
 
+static void write_page(const json_t *report, FILE *out) {
+  const char *name = json_string_value(json_object_get(json_object_get(report, "model"), "name"));
+  tg_page_write(out, name ? name : "report", "report", report, tg_page_report_js);
+}
+
 tg_status tg_report_write(const json_t *report, const char *path, tg_diag *diag) {
   bool html = ends_with(path, ".html");
   if (!html && !ends_with(path, ".json"))
@@ -343,7 +349,7 @@ tg_status tg_report_write(const json_t *report, const char *path, tg_diag *diag)
   tg_status status = tg_output_open(path, &file, diag);
   if (status) return status;
   if (html) {
-    tg_report_html(report, file.stream);
+    write_page(report, file.stream);
   } else {
     json_dumpf(report, file.stream, JSON_INDENT(2));
     fputc('\n', file.stream);

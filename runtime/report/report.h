@@ -17,8 +17,6 @@ json_t *tg_report_precision(const tg_program *program);
 
 /* A table for people. `verbose` lists every section. */
 void tg_report_print(const json_t *report, bool verbose, FILE *out);
-/* A file that needs nothing else. */
-void tg_report_html(const json_t *report, FILE *out);
 /* Either, or the object itself: as the end of `path` asks, .json or .html. */
 tg_status tg_report_write(const json_t *report, const char *path, tg_diag *diag);
 

@@ -1,0 +1,10 @@
+/* The results of a suite, and its history, as a page (runtime/report/page/suite.js). */
+#include "runtime/report/page.h"
+#include "runtime/regress/history.h"
+
+void tg_regression_page(const tg_regression *r, const json_t *trends, FILE *out) {
+  json_t *all = tg_regression_json(r);
+  if (trends) json_object_set(all, "trends", (json_t *)(uintptr_t)trends);
+  tg_page_write(out, r->suite->name, "suite", all, tg_page_suite_js);
+  json_decref(all);
+}
