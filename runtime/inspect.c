@@ -30,7 +30,7 @@ static json_t *mapping(const tg_program *program) {
   json_t *list = json_array();
   for (uint32_t i = 0; i < program->invocation_count; i++) {
     const tg_invocation *invocation = &program->invocations[i];
-    tg_occupancy busy = tg_section_occupancy(program, invocation->section);
+    tg_occupancy busy = tg_section_occupancy(program, invocation->section, NULL);
     json_array_append_new(
         list, json_pack("{s:o, s:I, s:I, s:s, s:{s:I, s:I, s:I, s:I}}", "computes",
                         tg_json_text(invocation->name), "section", (json_int_t)invocation->section, "macs",

@@ -2,6 +2,7 @@
 #include "frontend/base/output_file.h"
 #include "runtime/command/train_options.h"
 #include "runtime/numerics/numerics.h"
+#include "runtime/report/graph.h"
 #include "runtime/report/report.h"
 #include "runtime/training/trainer_state.h"
 
@@ -101,6 +102,8 @@ static tg_status write_report(const training *t, json_t *report) {
   tg_context *context = t->context;
   const tg_options *o = &context->options;
   tg_status status = TG_OK;
+  if (tg_given(o, TG_OPT_REPORT))
+    json_object_set_new(report, "graph", tg_report_graph(t->run.trainer->decided));
   for (size_t i = 0; !status && i < o->counts[TG_OPT_REPORT]; i++)
     status = tg_report_write(report, o->values[TG_OPT_REPORT][i], &context->diag);
   return status;

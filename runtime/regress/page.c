@@ -5,6 +5,6 @@
 void tg_regression_page(const tg_regression *r, const json_t *trends, FILE *out) {
   json_t *all = tg_regression_json(r);
   if (trends) json_object_set(all, "trends", (json_t *)(uintptr_t)trends);
-  tg_page_write(out, r->suite->name, "suite", all, tg_page_suite_js);
+  tg_page_write(out, TG_PAGE_SUITE, r->suite->name, all);
   json_decref(all);
 }

@@ -1,6 +1,6 @@
 # The page's files as arrays of C: cmake -DOUT=FILE.c -DFOLDER=PAGE -P embed.cmake
 set(text "/* Made of runtime/report/page by embed.cmake. */\n")
-foreach(pair page.css:css tools.js:tools_js report.js:report_js suite.js:suite_js uplot/uPlot.iife.min.js:uplot_js uplot/uPlot.min.css:uplot_css uplot/LICENSE:uplot_license)
+foreach(pair page.css:css tools.js:tools_js floor.js:floor_js graph.js:graph_js compare.js:compare_js dagre/dagre.min.js:dagre_js dagre/LICENSE:dagre_license report.js:report_js suite.js:suite_js uplot/uPlot.iife.min.js:uplot_js uplot/uPlot.min.css:uplot_css uplot/LICENSE:uplot_license)
   string(REPLACE ":" ";" pair ${pair})
   list(GET pair 0 file)
   list(GET pair 1 name)

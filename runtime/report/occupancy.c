@@ -5,13 +5,6 @@
 
 #include <stdlib.h>
 
-enum { LANE_KINDS = 4, MOST_LANES = 16, MOST_SEGMENTS = 17 };
-
-/* Flits over each segment of each lane. Row lanes are numbered by row, column lanes by column. */
-typedef struct lanes {
-  uint64_t flits[LANE_KINDS][MOST_LANES][MOST_SEGMENTS];
-} lanes;
-
 /* How often the instruction at `pc` runs: the product of the loops around it. */
 static uint64_t executions(const tg_queue *queue, uint32_t pc) {
   uint64_t product = 1;
@@ -55,10 +48,11 @@ static uint64_t port_cycles(const tg_params *m, const tg_agcu_instr *in, uint64_
   return cycles;
 }
 
-static void send(lanes *l, int direction, uint32_t lane, int source, int64_t destinations, uint64_t flits) {
+static void send(tg_lane_flits *l, int direction, uint32_t lane, int source, int64_t destinations,
+                 uint64_t flits) {
   bool ahead = direction == TG_DIR_EAST || direction == TG_DIR_SOUTH;
   int farthest = source;
-  for (int position = 0; position < MOST_SEGMENTS; position++)
+  for (int position = 0; position < TG_MOST_SEGMENTS; position++)
     if (destinations >> position & 1 && (ahead ? position > farthest : position < farthest))
       farthest = position;
   int low = ahead ? source : farthest, high = ahead ? farthest : source;
@@ -66,7 +60,7 @@ static void send(lanes *l, int direction, uint32_t lane, int source, int64_t des
 }
 
 static void count_tile(const tg_params *m, const tg_tile_program *tile, uint32_t row, uint32_t col,
-                       tg_occupancy *total, lanes *l) {
+                       tg_occupancy *total, tg_lane_flits *l) {
   uint64_t mx = 0, vx = 0;
   for (uint32_t pc = 0; pc < tile->mx.count; pc++)
     if (tile->mx.instrs[pc].common.op != TG_OP_sync)
@@ -86,7 +80,7 @@ static void count_tile(const tg_params *m, const tg_tile_program *tile, uint32_t
 }
 
 static void count_agcu(const tg_params *m, const tg_agcu_program *agcu, uint32_t number,
-                       const uint64_t *bases, tg_occupancy *total, lanes *l) {
+                       const uint64_t *bases, tg_occupancy *total, tg_lane_flits *l) {
   uint64_t port = 0;
   bool west = tg_is_west(m, number);
   for (uint32_t c = 0; c < m->agcu_contexts; c++)
@@ -102,20 +96,21 @@ static void count_agcu(const tg_params *m, const tg_agcu_program *agcu, uint32_t
   if (port > total->dram) total->dram = port;
 }
 
-tg_occupancy tg_section_occupancy(const tg_program *program, uint32_t section) {
+tg_occupancy tg_section_occupancy(const tg_program *program, uint32_t section, tg_lane_flits *lanes) {
   const tg_params *m = &program->params;
   const tg_section *s = &program->sections[section];
   static const uint64_t no_bases[TG_BASES] = {
       0}; /* addresses are aligned: they do not change what a walk costs */
   tg_occupancy total = {0};
-  lanes *l = calloc(1, sizeof *l);
+  tg_lane_flits *l = calloc(1, sizeof *l);
   if (!l) tg_die("out of memory");
   for (uint32_t t = 0; t < tg_tiles(m); t++) count_tile(m, &s->tiles[t], t / m->cols, t % m->cols, &total, l);
   for (uint32_t a = 0; a < tg_agcus(m); a++) count_agcu(m, &s->agcus[a], a, no_bases, &total, l);
-  for (int k = 0; k < LANE_KINDS; k++)
-    for (int n = 0; n < MOST_LANES; n++)
-      for (int g = 0; g < MOST_SEGMENTS; g++)
+  for (int k = 0; k < TG_LANE_DIRECTIONS; k++)
+    for (int n = 0; n < TG_MOST_LANES; n++)
+      for (int g = 0; g < TG_MOST_SEGMENTS; g++)
         if (l->flits[k][n][g] > total.lane) total.lane = l->flits[k][n][g];
+  if (lanes) *lanes = *l;
   free(l);
   return total;
 }
@@ -127,4 +122,36 @@ const char *tg_occupancy_bound(const tg_occupancy *o) {
   if (o->dram > most) most = o->dram, name = "dram";
   if (o->lane > most) name = "lane";
   return name;
+}
+
+static json_t *direction(const tg_lane_flits *sum, int way, uint32_t lanes, uint32_t segments) {
+  json_t *list = json_array();
+  for (uint32_t n = 0; n < lanes; n++) {
+    json_t *one = json_array();
+    for (uint32_t s = 0; s < segments; s++)
+      json_array_append_new(one, json_integer((json_int_t)sum->flits[way][n][s]));
+    json_array_append_new(list, one);
+  }
+  return list;
+}
+
+json_t *tg_report_lanes(const tg_program *program) {
+  const tg_params *m = &program->params;
+  tg_arena arena = {0};
+  uint64_t *times = TG_NEW_ARRAY(&arena, uint64_t, program->section_count);
+  tg_lane_flits *sum = TG_NEW(&arena, tg_lane_flits), *one = TG_NEW(&arena, tg_lane_flits);
+  for (uint32_t i = 0; i < program->invocation_count; i++) times[program->invocations[i].section]++;
+  for (uint32_t s = 0; s < program->section_count; s++) {
+    if (!times[s]) continue;
+    (void)tg_section_occupancy(program, s, one);
+    for (int k = 0; k < TG_LANE_DIRECTIONS; k++)
+      for (int n = 0; n < TG_MOST_LANES; n++)
+        for (int g = 0; g < TG_MOST_SEGMENTS; g++) sum->flits[k][n][g] += times[s] * one->flits[k][n][g];
+  }
+  json_t *lanes = json_pack("{s:o, s:o, s:o, s:o}", "east", direction(sum, TG_DIR_EAST, m->rows, m->cols),
+                            "west", direction(sum, TG_DIR_WEST, m->rows, m->cols), "north",
+                            direction(sum, TG_DIR_NORTH, m->cols, m->rows), "south",
+                            direction(sum, TG_DIR_SOUTH, m->cols, m->rows));
+  tg_arena_release(&arena);
+  return lanes;
 }

@@ -1,7 +1,35 @@
 #include "runtime/report/page.h"
 
-extern const char tg_page_css[], tg_page_tools_js[], tg_page_uplot_js[], tg_page_uplot_css[],
-    tg_page_uplot_license[];
+/* Made of page/ by embed.cmake; each ends with a zero. */
+#define EACH_FILE(X)                                                                                         \
+  X(css)                                                                                                     \
+  X(tools_js) X(floor_js) X(graph_js) X(compare_js) X(report_js) X(suite_js) X(uplot_js) X(uplot_css)        \
+      X(uplot_license) X(dagre_js) X(dagre_license)
+#define DECLARE(name) extern const char tg_page_##name[];
+EACH_FILE(DECLARE)
+
+/* A library that others made comes with its licence. */
+typedef struct script {
+  const char *text, *license; /* NULL: our own */
+} script;
+enum { MOST_SCRIPTS = 8 };
+static const struct {
+  const char *id; /* of the element that has the data */
+  script scripts[MOST_SCRIPTS];
+} pages[] = {
+    [TG_PAGE_REPORT] = {"report",
+                        {{tg_page_uplot_js, tg_page_uplot_license},
+                         {tg_page_dagre_js, tg_page_dagre_license},
+                         {tg_page_tools_js, NULL},
+                         {tg_page_floor_js, NULL},
+                         {tg_page_graph_js, NULL},
+                         {tg_page_compare_js, NULL},
+                         {tg_page_report_js, NULL}}},
+    [TG_PAGE_SUITE] = {"suite",
+                       {{tg_page_uplot_js, tg_page_uplot_license},
+                        {tg_page_tools_js, NULL},
+                        {tg_page_suite_js, NULL}}},
+};
 
 static void escaped(FILE *out, const char *text) {
   for (; *text; text++) switch (*text) {
@@ -24,7 +52,7 @@ static int without_tags(const char *buffer, size_t size, void *user) {
   return 0;
 }
 
-void tg_page_write(FILE *out, const char *title, const char *id, const json_t *data, const char *script) {
+void tg_page_write(FILE *out, tg_page page, const char *title, const json_t *data) {
   fputs("<!doctype html>\n<html lang=\"en\">\n<meta charset=\"utf-8\">\n"
         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>",
         out);
@@ -34,9 +62,12 @@ void tg_page_write(FILE *out, const char *title, const char *id, const json_t *d
           "<main><noscript><p>This page draws its charts and tables with JavaScript, which is off; what it "
           "shows is the JSON in this file.</p></noscript></main>\n"
           "<script type=\"application/json\" id=\"%s\">",
-          id);
+          pages[page].id);
   (void)json_dump_callback(data, without_tags, out, 0);
-  fprintf(out, "</script>\n<!-- uPlot, which follows:\n%s-->\n<script>%s</script>\n", tg_page_uplot_license,
-          tg_page_uplot_js);
-  fprintf(out, "<script>%s</script>\n<script>%s</script>\n</html>\n", tg_page_tools_js, script);
+  fputs("</script>\n", out);
+  for (const script *s = pages[page].scripts; s->text; s++) {
+    if (s->license) fprintf(out, "<!--\n%s-->\n", s->license);
+    fprintf(out, "<script>%s</script>\n", s->text);
+  }
+  fputs("</html>\n", out);
 }

@@ -1,14 +1,13 @@
-/* A page that needs nothing else: data as JSON in it, and scripts of page/ that draw it with uPlot. */
+/* A page that needs nothing else: data as JSON in it, and scripts of page/ that draw it. */
 #ifndef TEGULA_RUNTIME_REPORT_PAGE_H
 #define TEGULA_RUNTIME_REPORT_PAGE_H
 
 #include <jansson.h>
 #include <stdio.h>
 
-/* Made of page/ by embed.cmake; each ends with a zero. */
-extern const char tg_page_report_js[], tg_page_suite_js[];
+typedef enum tg_page { TG_PAGE_REPORT, TG_PAGE_SUITE } tg_page;
 
-/* `script` finds the data in the element `id`. */
-void tg_page_write(FILE *out, const char *title, const char *id, const json_t *data, const char *script);
+/* The page of a run (tg_report), or of a suite (tg_regression_page). */
+void tg_page_write(FILE *out, tg_page page, const char *title, const json_t *data);
 
 #endif

@@ -4,6 +4,7 @@
 #include "frontend/base/output_file.h"
 #include "runtime/json_text.h"
 #include "runtime/report/energy.h"
+#include "runtime/report/graph.h"
 #include "runtime/report/occupancy.h"
 #include "runtime/report/page.h"
 #include "runtime/report/roofline.h"
@@ -151,7 +152,7 @@ static json_t *sections(const tg_program *program, const tg_run_result *result, 
   tg_invocation_bounds(program, bounds);
   for (uint32_t i = 0; i < program->invocation_count; i++) {
     uint32_t s = program->invocations[i].section; /* one section may be invoked many times */
-    if (!known[s]) busy[s] = tg_section_occupancy(program, s);
+    if (!known[s]) busy[s] = tg_section_occupancy(program, s, NULL);
     known[s] = true;
     json_t *one = section(program, result, i, &busy[s]);
     put_bound(one, &bounds[i], result->sections[i].end - result->sections[i].begin);
@@ -297,6 +298,7 @@ json_t *tg_report(const tg_session *s) {
   json_object_set_new(report, "dram", all_memory(program, &s->result));
   json_object_set_new(report, "energy", tg_report_energy(program, &s->result, samples));
   json_object_set_new(report, "reduction", reduction(program, &s->result));
+  json_object_set_new(report, "lanes", tg_report_lanes(program));
   json_object_set_new(report, "peak_device_bytes", whole(program->dram_bytes));
   json_object_set_new(report, "peak_intermediate_bytes", whole(peak_intermediate_bytes(program)));
   json_t *list = sections(program, &s->result, s->profile);
@@ -338,7 +340,7 @@ static bool ends_with(const char *path, const char *end) {
 
 static void write_page(const json_t *report, FILE *out) {
   const char *name = json_string_value(json_object_get(json_object_get(report, "model"), "name"));
-  tg_page_write(out, name ? name : "report", "report", report, tg_page_report_js);
+  tg_page_write(out, TG_PAGE_REPORT, name ? name : "report", report);
 }
 
 tg_status tg_report_write(const json_t *report, const char *path, tg_diag *diag) {
@@ -362,6 +364,7 @@ static tg_status write_report_guarded(const tg_session *session, const char *pat
   if (!session || !session->has_run) return tg_fail(diag, TG_INVALID, "there is no report before a run");
   if (!path) return tg_fail(diag, TG_INVALID, "no path is given");
   json_t *report = tg_report(session);
+  json_object_set_new(report, "graph", tg_report_graph(session->decided));
   locale_t theirs = tg_plain_numbers();
   tg_status status = tg_report_write(report, path, diag);
   uselocale(theirs);

@@ -2,6 +2,8 @@
 #include "frontend/builder.h"
 #include "frontend/onnx/onnx.h"
 #include "frontend/text.h"
+#include "runtime/report/graph.h"
+#include "runtime/report/page.h"
 #include "runtime/report/report.h"
 #include "runtime/session/compare.h"
 #include "runtime/tegula.h"
@@ -604,14 +606,16 @@ TG_TEST(report, hostile_names_stay_text) {
   size_t size = 0;
   FILE *out = open_memstream(&html, &size);
   json_t *report = tg_report(session);
-  tg_report_html(report, out);
+  json_object_set_new(report, "graph", tg_report_graph(session->decided));
+  tg_page_write(out, TG_PAGE_REPORT, evil, report);
   tg_report_print(report, true, out);
   fclose(out);
   *strstr(html, "</html>") = 0; /* text for a terminal follows */
   EXPECT_HAS(html, "\\u003cscript>");
-  int scripts = 0; /* the page's own: the object, the library, the drawing */
+  EXPECT(!strstr(html, evil));
+  int scripts = 0; /* the page's own: the object, two libraries, five of ours */
   for (const char *at = html; (at = strstr(at, "<script")); at++) scripts++;
-  EXPECT_EQ(scripts, 3);
+  EXPECT_EQ(scripts, 8);
   json_decref(report);
   json_decref(parsed);
   free(json);

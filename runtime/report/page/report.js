@@ -87,15 +87,15 @@
   }
 
   /* --- floor plan */
-  if (report.tiles) {
-    const {rows, cols} = report.tiles, floor = make("div", {class: "floor", role: "img", style: `grid-template-columns: repeat(${cols}, 1fr)`,
-      "aria-label": "Tiles by busy time of their matrix and vector units"});
-    for (let t = 0; t < rows * cols; t++) {
-      const busy = Math.max(report.tiles.mx[t], report.tiles.vx[t]) / report.cycles, stalled = report.tiles.stalled[t] / report.cycles;
-      floor.append(make("div", {style: `background: color-mix(in srgb, var(--mx) ${Math.round(55 * busy)}%, var(--back))`,
-        title: `tile ${Math.floor(t / cols)},${t % cols}`}, make("span", {}, percent(busy)), make("span", {}, "waits " + percent(stalled))));
-    }
-    section("Floor plan", floor, make("p", {}, "Of the run’s cycles: the busier of matrix and vector unit, and how long the matrix unit’s instructions waited."));
+  floorSection(report);
+
+  /* --- stalls */
+  if (report.first_cause) {
+    const chain = ({chain}) => make("ol", {class: "chain"}, ...chain.map(link => make("li", {}, link)));
+    const waits = Object.entries(report.units).flatMap(([unit, u]) => Object.entries(u.stalled).map(([cause, n]) => ({unit, cause, n, all: Object.values(u.stalled).reduce((a, b) => a + b, 0), busy: u.busy})));
+    section("Stalls", make("p", {}, `Who waits for whom, to the end: ${report.first_cause.text}. ${percent(report.first_cause.share)} of the first one’s waiting is for the second.`), chain(report.first_cause),
+      table("What units wait for, cycles summed over the units of a kind", [["unit", w => w.unit], ["waits for", w => w.cause], ["cycles", w => w.n, plain], ["of its waiting", w => w.n / w.all, percent],
+        ["over its busy time", w => w.busy ? w.n / w.busy : null, percent]], waits, false));
   }
 
   /* --- tables */
@@ -129,29 +129,12 @@
     }, [step, loss, scale, loss.map((l, i) => skipped[i] ? l : null)]),
     make("p", {}, `${plain(report.steps)} steps, ${plain(report.skipped_steps)} skipped.`));
   }
+  graphSection(report.graph);
   const rest = Object.entries(report).filter(([key, value]) => value !== null && typeof value === "object" && !Array.isArray(value) &&
     ["model", "arch", "precision", "host", "cpu_reference", "dram", "reduction", "loss", "evaluation"].includes(key));
   section("All that was measured and asked for", table("Keys of the report", [["key", e => e[0]], ["value", e => e[1]]],
     [...Object.entries(report).filter(([, v]) => v === null || typeof v !== "object"), ...rest.flatMap(([key, value]) => Object.entries(value).map(([k, v]) => [key + "." + k, typeof v === "object" ? JSON.stringify(v) : v]))]
       .map(([k, v]) => [k, v === null ? "–" : String(v)]), true));
 
-  /* --- another report beside this one */
-  const file = make("input", {type: "file", accept: ".json,.html"}), result = make("div", {"aria-live": "polite"});
-  file.addEventListener("change", async () => {
-    try {
-      let text = await file.files[0].text();
-      if (text.trimStart().startsWith("<")) text = new DOMParser().parseFromString(text, "text/html").getElementById("report").textContent;
-      const other = JSON.parse(text), theirs = cards(other), names = new Map((other.sections || []).map(s => [s.name, s.cycles]));
-      const ratio = (a, b) => known(a) && known(b) && a ? (b / a - 1 >= 0 ? "+" : "") + percent(b / a - 1) : "–";
-      result.replaceChildren(
-        table("This report and " + file.files[0].name, [["", r => r[0]], ["this", r => r[1]], ["other", r => r[2]], ["change", r => r[3]]],
-          cards(report).map(([name, value, said], i) => [name, said, theirs[i][2], ratio(value, theirs[i][1])]), false),
-        table("Sections in both", [["section", s => s.name], ["this", s => s.cycles, plain], ["other", s => names.get(s.name), plain], ["change", s => ratio(s.cycles, names.get(s.name))]],
-          sections.filter(s => names.has(s.name)), false));
-    } catch (error) {
-      result.replaceChildren(make("p", {role: "alert"}, "That file is no report of Tegula."));
-    }
-  });
-  main.append(make("section", {class: "compare", "aria-labelledby": "compare"}, make("h2", {id: "compare"}, "Compare"),
-    make("label", {}, "Another report, .json or .html, of which nothing leaves this page: ", file), result));
+  compareSection(report, cards);
 })();

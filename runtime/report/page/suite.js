@@ -69,7 +69,7 @@
       make("span", {class: "unseen"}, " " + verdict), by ? make("span", {class: "by"}, by > 0 ? "▲" : "▼") : null);
   };
   section("Cases by run", make("p", {}, "✓ passed, ✗ failed, ○ failed as expected, + without a baseline; ▲ more cycles than in the run before, ▼ fewer."),
-    make("div", {class: "wide", tabindex: "0", role: "region", "aria-label": "Cases by run"}, make("table", {class: "grid"}, make("caption", {}, "Verdicts, a column a run, the latest on the right"),
+    make("div", {class: "wide", tabindex: "0", role: "region", "aria-label": "Grid of cases and runs"}, make("table", {class: "grid"}, make("caption", {}, "Verdicts, a column a run, the latest on the right"),
       make("thead", {}, make("tr", {}, make("th", {scope: "col"}, "case"), ...shown.map(i => make("th", {scope: "col", title: runs[i].time}, make("span", {class: "slanted"}, named[i].slice(0, 16)))))),
       make("tbody", {}, ...ids.map(id => make("tr", {}, make("th", {scope: "row"}, id), ...shown.map(i => cell(trends.cases[id], i))))))));
 })();
