@@ -3,6 +3,7 @@
 
     prove.py HARNESS.sv RTL GENERATED SCRATCH           proved, or exit status 1
     prove.py --planted HARNESS.sv RTL GENERATED SCRATCH each planted defect of the harness must be refuted
+    prove.py --first   HARNESS.sv RTL GENERATED SCRATCH the first of them must
 
 A harness names the modules that it needs, and its defects:  // modules: NAME...   // planted: FILE.sv: OLD => NEW
 and perhaps parameters of the array that are smaller than those of the preset:  // constants: NAME=VALUE...
@@ -189,7 +190,7 @@ def prove(name, text, scratch, seconds=SECONDS):
         file.write(text)
     initial = "setundef -init -zero; " if "// initial: zero" in text else ""
     script = (f"read_verilog -sv -formal -DTEGULA_ASSERT {stem}.sv; hierarchy -check -top {name}; proc; flatten; "
-              f"memory_map; async2sync; opt -full; techmap; opt -full; dffunmap; simplemap; opt_clean; aigmap; "
+              f"memory_map; async2sync; opt -full; techmap; opt_clean; dffunmap; simplemap; opt_clean; aigmap; "
               f"setundef -undriven -anyseq; {initial}opt_clean; write_aiger -zinit {stem}.aig")
     # What Yosys only warns of would be left out of the proof.
     done = subprocess.run(["yosys", "-q", "-e", "implicitly declared|out of bounds", "-p", script], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
@@ -208,8 +209,8 @@ def prove(name, text, scratch, seconds=SECONDS):
 
 def main():
     arguments = sys.argv[1:]
-    planted = arguments[0] == "--planted"
-    harness, rtl, generated, scratch = arguments[1:] if planted else arguments
+    planted = arguments.pop(0) if arguments[0] in ("--planted", "--first") else None
+    harness, rtl, generated, scratch = arguments
     for tool in ("yosys", "berkeley-abc"):
         if not shutil.which(tool):
             print(f"{tool} is missing: apt install yosys berkeley-abc")
@@ -221,7 +222,7 @@ def main():
         return 0 if outcome else 1
     bad = 0
     edits = re.findall(r"^// planted: (\S+): (.*?) => (.*)$", read(harness), re.MULTILINE)
-    for number, edit in enumerate(edits):
+    for number, edit in enumerate(edits[:1] if planted == "--first" else edits):
         outcome, said = prove(name, sources(harness, rtl, generated, edit), os.path.join(scratch, f"planted{number}"))
         print(f"{name}, {edit[0]} with \"{edit[2]}\": {'refuted' if outcome is False else 'NOT REFUTED'}. {said}")
         bad += outcome is not False

@@ -43,7 +43,9 @@ module prove_semaphores (
     for (int u = 0; u < 2; u++) if (take_i[u] && need_i[u*8+{29'd0, watched}]) count = count - 9'd1;
     for (int i = 0; i < 3; i++) if (add_i[i] && sem_i[i*10+:3] == watched) count = count + 9'd1;
   end
-  always_ff @(posedge clk_i) if (cfg_we_i) init_q <= cfg_data_i[{watched, 3'd0}+:8];
+  logic [63:0] initial_values;
+  assign initial_values = cfg_data_i[63:0];  // a part-select of the whole word takes Yosys half a minute
+  always_ff @(posedge clk_i) if (cfg_we_i) init_q <= initial_values[{watched, 3'd0}+:8];
   logic known_q;  // since a write and a start
   logic written_q, rose_q, told_q;
   always_ff @(posedge clk_i or negedge rst_nq) begin
