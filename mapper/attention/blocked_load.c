@@ -14,9 +14,10 @@ void tg_blocked_set_rows(const emission *e, tg_agcu_instr *in, uint32_t r, uint3
 }
 
 /* Of matrices with `radix` rows each; those beyond its own are not there. */
-static tg_agcu_instr *push_load(emission *e, tg_queue *queue, bool west, uint32_t r, uint32_t col,
-                                uint32_t tiles, const input *from, int64_t radix) {
-  tg_agcu_instr *load = &tg_build_push(&e->b, queue, TG_OP_agcu_load)->agcu;
+static tg_instr *push_load(emission *e, tg_queue *queue, bool west, uint32_t r, uint32_t col, uint32_t tiles,
+                           const input *from, int64_t radix) {
+  tg_instr *in = tg_build_push(&e->b, queue, TG_OP_agcu_load);
+  tg_agcu_instr *load = &in->agcu;
   tg_attention_set_walk(load, from->at, radix, from->entry, from->residue);
   load->rows = radix;
   load->m_first = tg_blocked_first_product(e, r, col) * radix;
@@ -24,58 +25,59 @@ static tg_agcu_instr *push_load(emission *e, tg_queue *queue, bool west, uint32_
   tg_set_operand(&load->dst, from->buffer, false);
   load->dst_inner = 65535;
   load->dst_mask = ((1ll << tiles) - 1) << ((west ? col : r) + 1);
-  return load;
+  return in;
 }
 
-/* Elements of a row: those that are needed, or as many as fill its bank rows where these are more. */
-static int64_t taken(const emission *e, const tg_gemm *g, int64_t needed, uint32_t bank_rows) {
-  uint32_t element = tg_mx_elements(e->b.m, g->format);
-  return (needed + element - 1) / element == bank_rows ? needed : (int64_t)bank_rows * element;
+/* Of the LOADs of a stage that come together, the first one asks, and the last one tells. */
+static void meet(const emission *e, const tg_stage *stage, tg_instr *load, bool first, bool last) {
+  const tg_joint at = {.kernel = e, .in = load, .first = first, .last = last};
+  tg_stage_meet(stage, e->channels, TG_ALL_CHANNELS, &at);
 }
 
-static void load_queries(emission *e, tg_queue *queue, bool west, uint32_t r, uint32_t col) {
+static void load_queries(emission *e, const tg_stage *stage, tg_queue *queue, bool west, uint32_t r,
+                         uint32_t col) {
   const tg_blocked *a = e->a;
   tg_gemm_tiling t = tg_blocked_scores(a);
-  tg_agcu_instr *load = push_load(e, queue, west, r, col, 1, &e->q, tg_blocked_padded(a));
+  tg_instr *in = push_load(e, queue, west, r, col, 1, &e->q, tg_blocked_padded(a));
+  tg_agcu_instr *load = &in->agcu;
   tg_blocked_set_rows(e, load, r, col);
-  load->take = taken(e, &a->scores, a->scores.k, tg_gemm_a_row(e->b.m, &a->scores, &t));
+  load->take = tg_gemm_taken(e->b.m, &a->scores, a->scores.k, tg_gemm_a_row(e->b.m, &a->scores, &t));
   load->convert = a->scores.a_convert;
-  tg_channel_ask(&e->channels[TG_BLOCKED_QUERIES], load, west);
-  tg_channel_deliver(&e->channels[TG_BLOCKED_QUERIES], load);
+  meet(e, stage, in, true, true);
 }
 
 /* Chunk after chunk of all blocks of keys, which are rows of the matrix, or columns. */
-static void load_chunks(emission *e, tg_queue *queue, bool west, uint32_t r, uint32_t col, const input *from,
-                        tg_blocked_role role, const tg_gemm *g, const tg_gemm_tiling *t, bool by_keys) {
+static void load_chunks(emission *e, const tg_stage *stage, tg_queue *queue, bool west, uint32_t r,
+                        uint32_t col, const input *from, const tg_gemm *g, const tg_gemm_tiling *t,
+                        bool by_keys) {
   const tg_blocked *a = e->a;
   uint32_t tiles = a->group < e->b.m->cols ? a->group : e->b.m->cols;
-  int64_t rows = role == TG_BLOCKED_VALUES && g->b_transposed ? t->nt : from->at->rows;
-  tg_agcu_instr *load =
+  int64_t rows = from == &e->v && g->b_transposed ? t->nt : from->at->rows;
+  tg_instr *in =
       push_load(e, queue, west, r, col, tiles, from, by_keys ? (int64_t)a->block * a->blocks : rows);
+  tg_agcu_instr *load = &in->agcu;
   if (by_keys) {
     load->rows = load->m_delta[2] = tg_blocked_chunk(a);
-    load->take = taken(e, g, from->at->columns, tg_gemm_b_row(e->b.m, g, t));
+    load->take = tg_gemm_taken(e->b.m, g, from->at->columns, tg_gemm_b_row(e->b.m, g, t));
   } else {
     load->take = load->k_delta[2] = tg_blocked_chunk(a);
   }
   load->convert = g->b_convert;
-  tg_channel_ask(&e->channels[role], load, west);
-  tg_channel_deliver(&e->channels[role], load);
+  meet(e, stage, in, true, true);
 }
 
-static void load_operands(emission *e, tg_queue *queue, bool west, uint32_t r, uint32_t col) {
+static void load_operands(emission *e, const tg_stage *stage, tg_queue *queue, bool west, uint32_t r,
+                          uint32_t col) {
   const tg_blocked *a = e->a;
-  const tg_channel *all = &e->channels[TG_BLOCKED_OPERANDS_ALL];
   for (int x = 0; x < a->operand_count; x++) {
     bool one = a->operand[x].rows == 1;
-    tg_agcu_instr *load =
-        push_load(e, queue, west, r, col, 1, &e->operand[x], one ? 1 : tg_blocked_padded(a));
+    tg_instr *in = push_load(e, queue, west, r, col, 1, &e->operand[x], one ? 1 : tg_blocked_padded(a));
+    tg_agcu_instr *load = &in->agcu;
     if (!one) tg_blocked_set_rows(e, load, r, col);
     load->take = tg_blocked_operand_take(a, x);
     if (a->operand_kind[x] != TG_STREAM_SPLAT32) load->k_delta[2] = a->block;
     load->convert = tg_stream_convert(tg_place_of(e->c, a->operand[x].value), a->operand_kind[x]);
-    if (x == 0) tg_channel_ask(all, load, west);
-    if (x + 1 == a->operand_count) tg_channel_deliver(all, load);
+    meet(e, stage, in, !x, x + 1 == a->operand_count);
   }
 }
 
@@ -90,13 +92,11 @@ void tg_blocked_emit_loads(emission *e, const tg_stage *stage, tg_queue *queue, 
     uint32_t r = west ? at.r : i, col = west ? i : at.col;
     bool own = tg_blocked_own_from_west(e, r, col) == west,
          shared = col % tiles == 0 && tg_blocked_shared_from_west(e, r, col) == west;
-    if (stage->kind == TG_BLOCKED_LOAD_QUERIES && own) load_queries(e, queue, west, r, col);
-    if (stage->kind == TG_BLOCKED_LOAD_OPERANDS && own) load_operands(e, queue, west, r, col);
+    if (stage->kind == TG_BLOCKED_LOAD_QUERIES && own) load_queries(e, stage, queue, west, r, col);
+    if (stage->kind == TG_BLOCKED_LOAD_OPERANDS && own) load_operands(e, stage, queue, west, r, col);
     if (stage->kind == TG_BLOCKED_LOAD_KEYS && shared)
-      load_chunks(e, queue, west, r, col, &e->k, TG_BLOCKED_KEYS, &a->scores, &scores,
-                  a->scores.b_transposed);
+      load_chunks(e, stage, queue, west, r, col, &e->k, &a->scores, &scores, a->scores.b_transposed);
     if (stage->kind == TG_BLOCKED_LOAD_VALUES && shared)
-      load_chunks(e, queue, west, r, col, &e->v, TG_BLOCKED_VALUES, &a->context, &context,
-                  !a->context.b_transposed);
+      load_chunks(e, stage, queue, west, r, col, &e->v, &a->context, &context, !a->context.b_transposed);
   }
 }

@@ -43,8 +43,9 @@ static double block_cycles(const list *s, const tg_matrices *x, bool by_keys) {
                  : port_cycles(s->m, x, (double)x->rows, s->a->block);
 }
 
-static void add_load(const list *s, tg_seat side, tg_blocked_stage kind, uint8_t context, uint8_t nest,
-                     bool innermost, uint32_t slots, double cycles) {
+/* LOADs that fill buffers of a channel, of which those of a tile come together. */
+static void add_load(const list *s, tg_seat side, tg_blocked_stage kind, tg_blocked_role fills,
+                     uint8_t context, uint8_t nest, bool innermost, uint32_t slots, double cycles) {
   tg_stage load = {.kind = (uint8_t)kind,
                    .seat = (uint8_t)side,
                    .context = context,
@@ -52,6 +53,8 @@ static void add_load(const list *s, tg_seat side, tg_blocked_stage kind, uint8_t
                    .nest = nest,
                    .slots = slots,
                    .cycles = cycles};
+  tg_stage_join(
+      &load, (tg_join){.channel = (uint8_t)fills, .fills = true, .waits = TG_OF_ENDS, .posts = TG_OF_ENDS});
   tg_stages_add(s->out, &load);
 }
 
@@ -68,16 +71,17 @@ static void add_loads(const list *s, tg_seat side) {
     shared_tiles = !west ? 0 : a->group < m->cols ? m->cols / a->group : 1;
   }
   if (multiplies) {
-    add_load(s, side, TG_BLOCKED_LOAD_QUERIES, TG_CTX_LOAD, TG_BLOCKED_NEST_KEYS, false, longest,
-             own_tiles * port_cycles(m, &a->q, a->rows, a->q.columns) / a->blocks);
-    add_load(s, side, TG_BLOCKED_LOAD_KEYS, TG_CTX_LOAD, TG_BLOCKED_NEST_KEYS, true, longest,
+    add_load(s, side, TG_BLOCKED_LOAD_QUERIES, TG_BLOCKED_QUERIES, TG_CTX_LOAD, TG_BLOCKED_NEST_KEYS, false,
+             longest, own_tiles * port_cycles(m, &a->q, a->rows, a->q.columns) / a->blocks);
+    add_load(s, side, TG_BLOCKED_LOAD_KEYS, TG_BLOCKED_KEYS, TG_CTX_LOAD, TG_BLOCKED_NEST_KEYS, true, longest,
              shared_tiles * block_cycles(s, &a->k, a->scores.b_transposed));
   }
-  add_load(s, side, TG_BLOCKED_LOAD_VALUES, TG_CTX_AUX, TG_BLOCKED_NEST_VALUES, true, longest,
-           shared_tiles * block_cycles(s, &a->v, !a->context.b_transposed));
+  add_load(s, side, TG_BLOCKED_LOAD_VALUES, TG_BLOCKED_VALUES, TG_CTX_AUX, TG_BLOCKED_NEST_VALUES, true,
+           longest, shared_tiles * block_cycles(s, &a->v, !a->context.b_transposed));
   if (a->operand_count)
-    add_load(s, side, TG_BLOCKED_LOAD_OPERANDS, tg_blocked_operands_context(a), TG_BLOCKED_NEST_OPERANDS,
-             true, longest * (uint32_t)a->operand_count, own_tiles * tg_blocked_operands_cycles(m, a));
+    add_load(s, side, TG_BLOCKED_LOAD_OPERANDS, TG_BLOCKED_OPERANDS_ALL, tg_blocked_operands_context(a),
+             TG_BLOCKED_NEST_OPERANDS, true, longest * (uint32_t)a->operand_count,
+             own_tiles * tg_blocked_operands_cycles(m, a));
   tg_stage results = {.kind = TG_BLOCKED_STORE,
                       .seat = (uint8_t)side,
                       .context = TG_CTX_STORE,

@@ -5,9 +5,10 @@
 typedef tg_attention_emission emission;
 typedef tg_attention_input input;
 
-static tg_agcu_instr *push_load(emission *e, tg_queue *queue, bool west, uint32_t r, uint32_t col,
-                                uint32_t tiles, const input *from, int64_t radix) {
-  tg_agcu_instr *load = &tg_build_push(&e->b, queue, TG_OP_agcu_load)->agcu;
+static tg_instr *push_load(emission *e, tg_queue *queue, bool west, uint32_t r, uint32_t col, uint32_t tiles,
+                           const input *from, int64_t radix) {
+  tg_instr *in = tg_build_push(&e->b, queue, TG_OP_agcu_load);
+  tg_agcu_instr *load = &in->agcu;
   tg_attention_set_walk(load, from->at, radix, from->entry, from->residue);
   load->rows = radix;
   load->m_first = tg_attention_first_product(e, r, col) * radix;
@@ -15,65 +16,67 @@ static tg_agcu_instr *push_load(emission *e, tg_queue *queue, bool west, uint32_
   tg_set_operand(&load->dst, &from->buffer, false);
   load->dst_inner = 65535;
   load->dst_mask = ((1ll << tiles) - 1) << ((west ? col : r) + 1);
-  return load;
+  return in;
 }
 
-/* Elements of a row: those that are needed, or as many as fill its bank rows where these are more. */
-static int64_t taken(const emission *e, const tg_gemm *g, int64_t needed, uint32_t bank_rows) {
-  uint32_t element = tg_mx_elements(e->b.m, g->format);
-  return (needed + element - 1) / element == bank_rows ? needed : (int64_t)bank_rows * element;
+/* Of the LOADs of a channel that come together, the first one asks, and the last one tells. */
+static void meet(const emission *e, const tg_stage *stage, tg_attention_role role, tg_instr *load, bool first,
+                 bool last) {
+  const tg_joint at = {.kernel = e, .in = load, .first = first, .last = last};
+  tg_stage_meet(stage, e->channels, UINT64_C(1) << role, &at);
 }
 
-static void load_queries(emission *e, tg_queue *queue, uint32_t r, uint32_t col) {
+static void load_queries(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t r, uint32_t col) {
   const tg_attention *a = e->a;
   bool west = tg_attention_own_from_west(e, r, col);
   tg_gemm_tiling t = tg_attention_scores(a);
-  tg_agcu_instr *load = push_load(e, queue, west, r, col, 1, &e->q, tg_attention_padded(a));
+  tg_instr *in = push_load(e, queue, west, r, col, 1, &e->q, tg_attention_padded(a));
+  tg_agcu_instr *load = &in->agcu;
   tg_attention_set_block(e, load, r, col);
-  load->take = taken(e, &a->scores, a->scores.k, tg_gemm_a_row(e->b.m, &a->scores, &t));
+  load->take = tg_gemm_taken(e->b.m, &a->scores, a->scores.k, tg_gemm_a_row(e->b.m, &a->scores, &t));
   load->convert = a->scores.a_convert;
-  tg_channel_ask(&e->channels[TG_ROLE_QUERIES], load, west);
-  tg_channel_deliver(&e->channels[TG_ROLE_QUERIES], load);
+  meet(e, stage, TG_ROLE_QUERIES, in, true, true);
 }
 
 /* A stationary operand: its rows are columns of the product if it is transposed. */
-static tg_agcu_instr *load_shared(emission *e, tg_queue *queue, uint32_t r, uint32_t col, uint32_t tiles,
-                                  const input *from, const tg_gemm *g, const tg_gemm_tiling *t) {
+static tg_instr *load_shared(emission *e, tg_queue *queue, uint32_t r, uint32_t col, uint32_t tiles,
+                             const input *from, const tg_gemm *g, const tg_gemm_tiling *t) {
   bool transposed = g->b_transposed;
-  tg_agcu_instr *load = push_load(e, queue, tg_attention_shared_from_west(e, r, col), r, col, tiles, from,
-                                  transposed ? t->nt : from->at->rows);
-  load->take = taken(e, g, from->at->columns, tg_gemm_b_row(e->b.m, g, t));
-  load->convert = g->b_convert;
-  return load;
+  tg_instr *in = push_load(e, queue, tg_attention_shared_from_west(e, r, col), r, col, tiles, from,
+                           transposed ? t->nt : from->at->rows);
+  in->agcu.take = tg_gemm_taken(e->b.m, g, from->at->columns, tg_gemm_b_row(e->b.m, g, t));
+  in->agcu.convert = g->b_convert;
+  return in;
 }
 
-static void load_keys(emission *e, tg_queue *queue, uint32_t r, uint32_t col, uint32_t tiles) {
+static void load_keys(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t r, uint32_t col,
+                      uint32_t tiles) {
   tg_gemm_tiling t = tg_attention_scores(e->a);
-  tg_agcu_instr *load = load_shared(e, queue, r, col, tiles, &e->k, &e->a->scores, &t);
-  tg_channel_ask(&e->channels[TG_ROLE_KEYS], load, tg_attention_shared_from_west(e, r, col));
-  tg_channel_deliver(&e->channels[TG_ROLE_KEYS], load);
+  tg_instr *load = load_shared(e, queue, r, col, tiles, &e->k, &e->a->scores, &t);
+  meet(e, stage, TG_ROLE_KEYS, load, true, true);
 }
 
-static void load_values(emission *e, tg_queue *queue, uint32_t r, uint32_t col, uint32_t tiles) {
+static void load_values(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t r, uint32_t col,
+                        uint32_t tiles) {
   tg_gemm_tiling t = tg_attention_context(e->b.m, e->a);
-  tg_agcu_instr *load = load_shared(e, queue, r, col, tiles, &e->v, &e->a->context, &t);
-  tg_channel_ask(&e->channels[TG_ROLE_VALUES], load, tg_attention_shared_from_west(e, r, col));
-  tg_channel_deliver(&e->channels[TG_ROLE_VALUES], load);
+  tg_instr *load = load_shared(e, queue, r, col, tiles, &e->v, &e->a->context, &t);
+  meet(e, stage, TG_ROLE_VALUES, load, true, true);
 }
 
-static void load_epilogue_operands(emission *e, tg_queue *queue, uint32_t r, uint32_t col) {
+static void load_epilogue_operands(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t r,
+                                   uint32_t col) {
   const tg_attention *a = e->a;
   bool west = tg_attention_own_from_west(e, r, col);
   for (int x = 0; x < a->scores.epilogue_operand_count; x++) {
     bool one = a->epilogue_operand[x].rows == 1;
-    tg_agcu_instr *load =
+    tg_instr *in =
         push_load(e, queue, west, r, col, 1, &e->epilogue_operand[x], one ? 1 : tg_attention_padded(a));
+    tg_agcu_instr *load = &in->agcu;
     if (!one) tg_attention_set_block(e, load, r, col);
     load->take = tg_attention_epilogue_operand_take(a, x);
     load->convert =
         tg_stream_convert(tg_place_of(e->c, a->epilogue_operand[x].value), a->epilogue_operand_kind[x]);
-    if (x == 0) tg_channel_ask(&e->channels[TG_ROLE_SCORED_ALL], load, west);
-    if (x + 1 == a->scores.epilogue_operand_count) tg_channel_deliver(&e->channels[TG_ROLE_SCORED_ALL], load);
+    meet(e, stage, TG_ROLE_SCORED_ALL, in, !x, x + 1 == a->scores.epilogue_operand_count);
   }
 }
 
@@ -87,11 +90,11 @@ void tg_attention_emit_loads(emission *e, const tg_stage *stage, tg_queue *queue
     bool own = tg_attention_own_from_west(e, r, col) == west,
          shared = col % tiles == 0 && tg_attention_shared_from_west(e, r, col) == west;
     if (stage->kind == TG_STAGE_VALUES) {
-      if (shared) load_values(e, queue, r, col, tiles);
+      if (shared) load_values(e, stage, queue, r, col, tiles);
       continue;
     }
-    if (own) load_queries(e, queue, r, col);
-    if (shared) load_keys(e, queue, r, col, tiles);
-    if (own) load_epilogue_operands(e, queue, r, col);
+    if (own) load_queries(e, stage, queue, r, col);
+    if (shared) load_keys(e, stage, queue, r, col, tiles);
+    if (own) load_epilogue_operands(e, stage, queue, r, col);
   }
 }

@@ -33,6 +33,10 @@ typedef struct list {
   tg_stages *out;
 } list;
 
+static tg_join filled_together(tg_attention_role role) {
+  return (tg_join){.channel = (uint8_t)role, .fills = true, .waits = TG_OF_ENDS, .posts = TG_OF_ENDS};
+}
+
 static void add_loads(const list *s, tg_seat side) {
   const tg_params *m = s->m;
   const tg_attention *a = s->a;
@@ -55,7 +59,10 @@ static void add_loads(const list *s, tg_seat side) {
                     .nest = TG_NEST_BLOCKS_OF_ROWS,
                     .slots = longest * (2 + operands), /* at most */
                     .cycles = own_tiles * own + shared_tiles * port_cycles(m, &a->k, (double)a->k.rows)};
+  const tg_attention_role of_loads[] = {TG_ROLE_QUERIES, TG_ROLE_KEYS, TG_ROLE_SCORED_ALL};
   tg_stage values = loads;
+  for (int i = 0; i < 3; i++) tg_stage_join(&loads, filled_together(of_loads[i]));
+  tg_stage_join(&values, filled_together(TG_ROLE_VALUES));
   values.kind = TG_STAGE_VALUES;
   values.context = TG_CTX_AUX;
   values.slots = longest;

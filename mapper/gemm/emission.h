@@ -198,7 +198,7 @@ static inline bool tg_gemm_makes_a(const tg_gemm_emission *e) {
   return tg_gemm_has_prologue(e) && !e->g->prologue.of_b;
 }
 void tg_gemm_allocate_prologue_bases(tg_gemm_emission *e);
-void tg_gemm_load_prologue_vectors(tg_gemm_emission *e, tg_queue *queue, uint32_t col);
+void tg_gemm_load_prologue_vectors(tg_gemm_emission *e, const tg_stage *stage, tg_queue *queue, uint32_t col);
 /* The buffers of input number `input`, of which a chunk lies beside those of the others. */
 tg_buffer tg_prologue_input_buffer(const tg_gemm_emission *e, int prologue_input);
 /* The VOP that makes a chunk in `block`, without waits and posts. What it reads and writes is in buffer
@@ -210,7 +210,7 @@ tg_instr *tg_gemm_push_prologue(tg_gemm_emission *e, uint32_t r, uint32_t col, c
 void tg_gemm_emit_prologue(tg_gemm_emission *e, const tg_stage *stage, uint32_t r, uint32_t col);
 void tg_gemm_emit_prologue_sends(tg_gemm_emission *e, const tg_stage *stage, uint32_t r, uint32_t col);
 void tg_gemm_share_sends(tg_gemm_emission *e, uint32_t r, uint32_t col);
-void tg_gemm_emit_prologue_stores(tg_gemm_emission *e, tg_queue *queue, bool west, uint32_t at);
+void tg_gemm_emit_prologue_stores(tg_gemm_emission *e, const tg_stage *stage, tg_queue *queue, uint32_t at);
 
 /* Chunks of B that rows of tiles make in turn (prologue_cooperative.c). */
 static inline bool tg_gemm_makes_b(const tg_gemm_emission *e) { return e->t.makers > 0; }
@@ -219,13 +219,13 @@ tg_buffer tg_gemm_made_buffer(const tg_gemm_emission *e, uint32_t maker);
 tg_channel tg_gemm_made_channel(const tg_gemm_emission *e, uint32_t maker);
 /* Loads of what the nodes read: of the tiles of a row that load from the west, or of those of a column; and
  * scalars, for all tiles of a row. */
-void tg_gemm_load_prologue_inputs(tg_gemm_emission *e, tg_queue *queue, bool west, uint32_t at);
-void tg_gemm_load_prologue_scalars(tg_gemm_emission *e, tg_queue *queue, uint32_t r);
+void tg_gemm_load_prologue_inputs(tg_gemm_emission *e, const tg_stage *stage, tg_queue *queue, uint32_t at);
+void tg_gemm_load_prologue_scalars(tg_gemm_emission *e, const tg_stage *stage, tg_queue *queue, uint32_t r);
 /* A tile's VOPs of chunks; SENDs of them to the other makers, then to memory, after slot `begin`; and STOREs. */
 void tg_gemm_emit_making(tg_gemm_emission *e, const tg_stage *stage, uint32_t r, uint32_t col);
 void tg_gemm_emit_around(tg_gemm_emission *e, const tg_stage *stage, uint32_t r, uint32_t col);
 void tg_gemm_emit_made_away(tg_gemm_emission *e, const tg_stage *stage, uint32_t r, uint32_t col);
-void tg_gemm_emit_maker_stores(tg_gemm_emission *e, tg_queue *queue, uint32_t col);
+void tg_gemm_emit_maker_stores(tg_gemm_emission *e, const tg_stage *stage, tg_queue *queue, uint32_t col);
 /* Is tile (r, col) loaded what it makes chunks of from the west? */
 bool tg_gemm_prologue_from_west(const tg_gemm_emission *e, uint32_t r, uint32_t col);
 

@@ -180,9 +180,9 @@ static void emit_prologue_store(emission *e, const tg_stage *stage, tg_queue *qu
   if (stage->seat == TG_UNIT_TX)
     (made ? tg_gemm_emit_made_away : tg_gemm_emit_prologue_sends)(e, stage, r, col);
   else if (made)
-    tg_gemm_emit_maker_stores(e, queue, col);
+    tg_gemm_emit_maker_stores(e, stage, queue, col);
   else
-    tg_gemm_emit_prologue_stores(e, queue, west, west ? r : col);
+    tg_gemm_emit_prologue_stores(e, stage, queue, west ? r : col);
 }
 
 /* Behind the SENDs of results, those of sums, or of a prologue's chunks, are put between them. */

@@ -8,6 +8,12 @@
 /* Bank rows of A's and B's blocks of a tile, and how far their rows are apart. */
 uint32_t tg_gemm_a_row(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint32_t tg_gemm_b_row(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+/* Elements of such a row to load: those that are needed, or as many as fill its bank rows where these are more. */
+static inline int64_t tg_gemm_taken(const tg_params *m, const tg_gemm *gemm, int64_t needed,
+                                    uint32_t bank_rows) {
+  uint32_t element = tg_mx_elements(m, gemm->format);
+  return (needed + element - 1) / element == bank_rows ? needed : (int64_t)bank_rows * element;
+}
 uint64_t tg_gemm_a_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 /* From one half of A to the other, which has banks of its own: two lanes cannot write to one. */
 uint64_t tg_gemm_a_half(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);

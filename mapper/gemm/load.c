@@ -17,18 +17,18 @@ static bool shares_a(const emission *e) {
 static bool shares_b(const emission *e) {
   return e->t.split == TG_SPLIT_OUTPUT || e->t.split == TG_SPLIT_ROWS;
 }
-static tg_agcu_instr *push_load(emission *e, tg_queue *queue, const tg_buffer *buffer, uint32_t mask) {
-  tg_agcu_instr *load = &tg_build_push(&e->b, queue, TG_OP_agcu_load)->agcu;
+static tg_instr *push_load(emission *e, tg_queue *queue, const tg_buffer *buffer, uint32_t mask) {
+  tg_instr *in = tg_build_push(&e->b, queue, TG_OP_agcu_load);
+  tg_agcu_instr *load = &in->agcu;
   tg_set_operand(&load->dst, buffer, false);
   load->dst_inner = 65535;
   load->dst_mask = mask;
-  return load;
+  return in;
 }
 
-/* Elements of a row to load: those that are needed, or as many as fill its bank rows where these are more. */
-static int64_t taken(const emission *e, uint32_t needed, uint32_t bank_rows) {
-  uint32_t element = tg_mx_elements(e->b.m, e->g->format);
-  return (needed + element - 1) / element == bank_rows ? needed : (int64_t)bank_rows * element;
+/* Of the LOADs that fill a buffer together, the first one asks, and the last one tells. */
+static void meet(const emission *e, const tg_stage *stage, tg_instr *load, bool first, bool last) {
+  tg_gemm_meet(e, stage, TG_ALL_CHANNELS, load, 0, 0, first, last);
 }
 
 /* Runs along k, in rows of `row` bank rows: k beyond K is masked, whatever is there. */
@@ -81,17 +81,17 @@ static void set_patch(const emission *e, tg_agcu_instr *load, uint32_t r, uint32
 }
 
 /* `chunk`: of those that have instructions of their own; `slab`: 0, the first one. */
-static tg_agcu_instr *load_a(emission *e, tg_queue *queue, bool north, uint32_t r, uint32_t col,
+static tg_agcu_instr *load_a(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t r, uint32_t col,
                              uint32_t mask, uint32_t chunk, uint32_t slab) {
   const tg_gemm *g = e->g;
   int64_t z = tg_value_bytes_each(g->a);
   const tg_channel *to = tg_gemm_makes_a(e) ? &e->channels[TG_ROLE_PROLOGUE_INPUTS] : &e->channels[TG_ROLE_A];
-  tg_agcu_instr *load = push_load(e, queue, &to->ring, mask);
+  tg_instr *in = push_load(e, queue, &to->ring, mask);
+  tg_agcu_instr *load = &in->agcu;
   tg_gemm_set_chunk(e, &load->dst, &to->ring, chunk);
   if (e->t.resident == TG_RESIDENT_A)
     set_resident(e, load, &e->channels[TG_ROLE_A].ring, chunk, tg_gemm_a_row(e->b.m, g, &e->t));
-  if (e->t.resident != TG_RESIDENT_A || !chunk) tg_channel_ask(&e->channels[TG_ROLE_A], load, !north);
-  tg_channel_deliver(to, load);
+  meet(e, stage, in, !chunk, true);
   load->base = e->a_base;
   load->offset = e->a_rest + g->a_origin * z;
   load->convert = g->a_convert;
@@ -121,8 +121,8 @@ static tg_agcu_instr *load_a(emission *e, tg_queue *queue, bool north, uint32_t 
       e->t.kc *
       (e->t.resident == TG_RESIDENT_A ? e->t.chunks / tg_gemm_resident_loads(e->b.m, e->g, &e->t) : 1);
   load->rows = g->a_transposed ? rows_along_k(e, length) : e->t.mt;
-  load->take =
-      taken(e, g->a_transposed ? e->t.mt * tg_gemm_a_mates(&e->t) : length, tg_gemm_a_row(e->b.m, g, &e->t));
+  load->take = tg_gemm_taken(e->b.m, e->g, g->a_transposed ? e->t.mt * tg_gemm_a_mates(&e->t) : length,
+                             tg_gemm_a_row(e->b.m, g, &e->t));
   if (tg_gemm_makes_a(e))
     load->take = e->t.kc; /* whole flits of any format */
   else if (!g->a_transposed)
@@ -140,13 +140,13 @@ static tg_agcu_instr *load_a(emission *e, tg_queue *queue, bool north, uint32_t 
 }
 
 /* All that the tiles share of A, along the row or down the column: half of it, if it comes both ways. */
-static void load_shared_a(emission *e, tg_queue *queue, bool north, uint32_t lane, uint32_t chunk,
-                          uint32_t slab) {
+static void load_shared_a(emission *e, const tg_stage *stage, tg_queue *queue, bool north, uint32_t lane,
+                          uint32_t chunk, uint32_t slab) {
   uint32_t tiles = north ? e->b.m->rows : e->b.m->cols, mask = 0;
   for (uint32_t i = 0; i < tiles; i++)
     if (!tg_build_is_idle(&e->b, north ? i : lane, north ? lane : i)) mask |= 1u << (i + 1);
   if (!mask) return;
-  tg_agcu_instr *load = load_a(e, queue, north, north ? 0 : lane, north ? lane : 0, mask, chunk, slab);
+  tg_agcu_instr *load = load_a(e, stage, queue, north ? 0 : lane, north ? lane : 0, mask, chunk, slab);
   if (!tg_gemm_a_both_ways(e->b.m, e->g, &e->t)) return;
   uint32_t half = (e->t.turned ? e->t.kc : e->t.mt) / 2;
   bool along = e->t.turned && !e->g->a_transposed; /* the halves are of its runs, not of its rows */
@@ -154,7 +154,6 @@ static void load_shared_a(emission *e, tg_queue *queue, bool north, uint32_t lan
   if (!north) return;
   *(along ? &load->k_first : &load->m_first) += half;
   load->dst_base += (int64_t)tg_gemm_a_half(e->b.m, e->g, &e->t);
-  tg_channel_deliver(&e->channels[TG_ROLE_A_NORTH], load);
 }
 
 /* Columns that a tile has of B in its only pass; if there are more, no tile's are cut short. */
@@ -197,16 +196,16 @@ static void set_run(const emission *e, tg_agcu_instr *load, uint32_t r, uint32_t
   load->k_delta[e->n_k_level] = tg_gemm_col_delta(e) * g->k;
 }
 
-static void load_b(emission *e, tg_queue *queue, uint32_t r, uint32_t col, uint32_t mask, uint32_t chunk) {
+static void load_b(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t r, uint32_t col,
+                   uint32_t mask, uint32_t chunk) {
   const tg_gemm *g = e->g;
   int64_t z = tg_value_bytes_each(g->b);
-  bool west = tg_gemm_b_from_west(e, r, col);
-  tg_agcu_instr *load = push_load(e, queue, &e->channels[TG_ROLE_B].ring, mask);
+  tg_instr *in = push_load(e, queue, &e->channels[TG_ROLE_B].ring, mask);
+  tg_agcu_instr *load = &in->agcu;
   tg_gemm_set_chunk(e, &load->dst, &e->channels[TG_ROLE_B].ring, chunk);
   if (e->t.resident == TG_RESIDENT_B)
     set_resident(e, load, &e->channels[TG_ROLE_B].ring, chunk, tg_gemm_b_row(e->b.m, g, &e->t));
-  if (e->t.resident != TG_RESIDENT_B || !chunk) tg_channel_ask(&e->channels[TG_ROLE_B], load, west);
-  tg_channel_deliver(&e->channels[TG_ROLE_B], load);
+  meet(e, stage, in, !chunk, true);
   load->base = e->b_base;
   load->offset = e->b_rest;
   bool transposed = g->b_transposed; /* rows are n's, runs k's */
@@ -215,8 +214,8 @@ static void load_b(emission *e, tg_queue *queue, uint32_t r, uint32_t col, uint3
                  : e->t.resident == TG_RESIDENT_B ? e->t.chunks / tg_gemm_resident_loads(e->b.m, e->g, &e->t)
                                                   : 1);
   load->rows = transposed ? tg_min(g->n, e->t.nt) : rows_along_k(e, length);
-  load->take =
-      taken(e, transposed ? length : e->t.nt * tg_gemm_b_mates(&e->t), tg_gemm_b_row(e->b.m, g, &e->t));
+  load->take = tg_gemm_taken(e->b.m, e->g, transposed ? length : e->t.nt * tg_gemm_b_mates(&e->t),
+                             tg_gemm_b_row(e->b.m, g, &e->t));
   if (transposed) leave_out_masked(e, load, tg_gemm_b_row(e->b.m, g, &e->t));
   int n = transposed ? 0 : 3, k = 3 - n;
   int64_t *n_radix = transposed ? load->m_radix : load->k_radix,
@@ -243,12 +242,13 @@ static void load_b(emission *e, tg_queue *queue, uint32_t r, uint32_t col, uint3
   load->convert = g->b_convert;
 }
 
-static tg_agcu_instr *load_epilogue_operand(emission *e, tg_queue *queue, int x, uint32_t r, uint32_t col,
-                                            uint32_t mask) {
+static tg_instr *load_epilogue_operand(emission *e, tg_queue *queue, int x, uint32_t r, uint32_t col,
+                                       uint32_t mask) {
   const tg_gemm *g = e->g;
   const tg_epilogue_operand *epilogue_operand = &g->epilogue_operands[x];
   bool number = tg_is_splat(epilogue_operand->along), once = tg_gemm_loads_once(&e->t, epilogue_operand);
-  tg_agcu_instr *load = push_load(e, queue, &e->operands.buffers[x], mask);
+  tg_instr *in = push_load(e, queue, &e->operands.buffers[x], mask);
+  tg_agcu_instr *load = &in->agcu;
   tg_walk_plan walk = {.tensor = tg_place_of(e->c, epilogue_operand->access.name.value),
                        .element_stride = epilogue_operand->element_stride,
                        .columns = g->n};
@@ -259,34 +259,33 @@ static tg_agcu_instr *load_epilogue_operand(emission *e, tg_queue *queue, int x,
   load->k_first = number ? 0 : tg_gemm_col_first(e, r, col);
   load->k_delta[e->n_level] = number ? 0 : tg_gemm_col_delta(e);
   load->convert = tg_stream_convert(walk.tensor, epilogue_operand->kind);
-  if (once) return load;
+  if (once) return in;
   tg_gemm_place place = tg_gemm_place_of(e, r, col);
   load->m_first = place.row;
   memcpy(load->m_delta, place.row_delta, sizeof place.row_delta);
   load->m_delta[2] = tg_gemm_ring_rows(&e->t);
-  return load;
+  return in;
 }
 
-/* Row vectors come down the columns, once a pass, or once for all. The first one asks, the last one tells the
- * tiles. */
-static void load_vectors(emission *e, tg_queue *queue, uint32_t r, uint32_t col, uint32_t mask) {
+/* Row vectors come down the columns, once a pass, or once for all. */
+static void load_vectors(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t r, uint32_t col,
+                         uint32_t mask) {
   int left = e->operands.vector_count;
   for (int x = 0; x < e->g->epilogue_operand_count; x++) {
     if (!tg_gemm_loads_once(&e->t, &e->g->epilogue_operands[x])) continue;
-    tg_agcu_instr *load = load_epilogue_operand(e, queue, x, r, col, mask);
-    if (left == e->operands.vector_count && !tg_gemm_has_resident_vectors(e->g, &e->t))
-      tg_channel_ask(&e->channels[TG_ROLE_OPERANDS_ONCE], load, false);
-    if (--left == 0) tg_channel_deliver(&e->channels[TG_ROLE_OPERANDS_ONCE], load);
+    tg_instr *load = load_epilogue_operand(e, queue, x, r, col, mask);
+    meet(e, stage, load, left == e->operands.vector_count, left == 1);
+    left--;
   }
 }
 
-/* Block x, once a piece. Of a tile's `count` blocks so far the first one asks, and the last one tells. */
-static void load_block(emission *e, tg_queue *queue, int x, uint32_t r, uint32_t col, uint32_t mask,
-                       int *count) {
+/* Block x, once a piece, behind `count` blocks of the tile. */
+static void load_block(emission *e, const tg_stage *stage, tg_queue *queue, int x, uint32_t r, uint32_t col,
+                       uint32_t mask, int *count) {
   if (tg_gemm_loads_once(&e->t, &e->g->epilogue_operands[x])) return;
-  tg_agcu_instr *load = load_epilogue_operand(e, queue, x, r, col, mask);
-  if (!*count) tg_channel_ask(&e->channels[TG_ROLE_OPERANDS], load, tg_epilogue_operands_west(e, r, col));
-  if (++*count == e->operands.block_count) tg_channel_deliver(&e->channels[TG_ROLE_OPERANDS], load);
+  tg_instr *load = load_epilogue_operand(e, queue, x, r, col, mask);
+  meet(e, stage, load, !*count, *count + 1 == e->operands.block_count);
+  ++*count;
 }
 
 static bool blocks_from_west(const emission *e, uint32_t r, uint32_t col) {
@@ -294,7 +293,7 @@ static bool blocks_from_west(const emission *e, uint32_t r, uint32_t col) {
 }
 
 /* From the west, to all tiles of the row or to half of them: what they share first. */
-static void load_blocks_west(emission *e, tg_queue *queue, uint32_t r) {
+static void load_blocks_west(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t r) {
   const tg_gemm *g = e->g;
   uint32_t mask = 0, one = 0;
   int shared = 0;
@@ -302,19 +301,19 @@ static void load_blocks_west(emission *e, tg_queue *queue, uint32_t r) {
     if (blocks_from_west(e, r, col)) mask |= 1u << (col + 1), one = col;
   for (int x = 0; x < g->epilogue_operand_count && mask; x++)
     if (tg_gemm_shares_scalars(&e->t, &g->epilogue_operands[x]))
-      load_block(e, queue, x, r, one, mask, &shared);
+      load_block(e, stage, queue, x, r, one, mask, &shared);
   for (uint32_t col = 0; col < e->b.m->cols; col++) {
     int count = shared;
     for (int x = 0; x < g->epilogue_operand_count && blocks_from_west(e, r, col); x++)
       if (!tg_gemm_shares_scalars(&e->t, &g->epilogue_operands[x]))
-        load_block(e, queue, x, r, col, 1u << (col + 1), &count);
+        load_block(e, stage, queue, x, r, col, 1u << (col + 1), &count);
   }
 }
 
-static void load_blocks_north(emission *e, tg_queue *queue, uint32_t r, uint32_t col) {
+static void load_blocks_north(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t r, uint32_t col) {
   int count = 0;
   for (int x = 0; x < e->g->epilogue_operand_count; x++)
-    load_block(e, queue, x, r, col, 1u << (r + 1), &count);
+    load_block(e, stage, queue, x, r, col, 1u << (r + 1), &count);
 }
 
 /* Rows of tiles one after the other that have different parts of K, or different columns. */
@@ -328,37 +327,37 @@ static uint32_t rows_like(const emission *e, uint32_t r) {
   return mask;
 }
 
-static void load_a_west(emission *e, tg_queue *queue, uint32_t r, uint32_t slab) {
+static void load_a_west(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t r, uint32_t slab) {
   uint32_t cols = e->b.m->cols;
   uint32_t chunks = e->t.resident == TG_RESIDENT_A ? tg_gemm_resident_loads(e->b.m, e->g, &e->t)
                                                    : tg_gemm_unrolled_chunks(&e->t);
   for (uint32_t chunk = 0; chunk < chunks && shares_a(e); chunk++)
-    load_shared_a(e, queue, false, r, chunk, slab);
+    load_shared_a(e, stage, queue, false, r, chunk, slab);
   uint32_t mates = e->t.split == TG_SPLIT_ROWS ? e->t.alike * tg_gemm_a_mates(&e->t) : 1,
            mask = ((1u << mates) - 1) << 1;
   for (uint32_t col = 0; col < cols && !shares_a(e); col += mates)
     if (!tg_gemm_a_from_north(e, r, col) && !tg_build_is_idle(&e->b, r, col))
-      load_a(e, queue, false, r, col, mask << col, 0, slab);
+      load_a(e, stage, queue, r, col, mask << col, 0, slab);
 }
-static void load_b_west(emission *e, tg_queue *queue, uint32_t r) {
+static void load_b_west(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t r) {
   uint32_t mates = tg_gemm_b_mates(&e->t), mask = ((1u << mates) - 1) << 1;
   for (uint32_t col = 0; col < e->b.m->cols; col += mates)
     if (tg_gemm_b_from_west(e, r, col) && !tg_build_is_idle(&e->b, r, col))
-      load_b(e, queue, r, col, mask << col, 0);
+      load_b(e, stage, queue, r, col, mask << col, 0);
 }
-static void load_a_north(emission *e, tg_queue *queue, uint32_t col, uint32_t slab) {
-  if (tg_gemm_a_both_ways(e->b.m, e->g, &e->t)) load_shared_a(e, queue, true, col, 0, 0);
+static void load_a_north(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t col, uint32_t slab) {
+  if (tg_gemm_a_both_ways(e->b.m, e->g, &e->t)) load_shared_a(e, stage, queue, true, col, 0, 0);
   uint32_t mates = tg_gemm_a_mates(&e->t), mask = ((1u << mates) - 1) << 1;
   for (uint32_t r = 0; r < e->b.m->rows; r += mates)
-    if (tg_gemm_a_from_north(e, r, col)) load_a(e, queue, true, r, col, mask << r, 0, slab);
+    if (tg_gemm_a_from_north(e, r, col)) load_a(e, stage, queue, r, col, mask << r, 0, slab);
 }
 
 /* The first slab of each tile, and then, in a loop, the others: tiles take turns. */
-static void load_slabs(emission *e, tg_queue *queue, bool west, uint32_t at) {
+static void load_slabs(emission *e, const tg_stage *stage, tg_queue *queue, bool west, uint32_t at) {
   uint32_t begin[2];
   for (uint32_t slab = 0; slab < 2; slab++) {
     begin[slab] = queue->count;
-    (west ? load_a_west : load_a_north)(e, queue, at, slab);
+    (west ? load_a_west : load_a_north)(e, stage, queue, at, slab);
   }
   if (queue->count == begin[0]) return;
   tg_common_instr *last = &queue->instrs[queue->count - 1].common;
@@ -368,63 +367,63 @@ static void load_slabs(emission *e, tg_queue *queue, bool west, uint32_t at) {
   last->loop_begin[1] = begin[1];
 }
 
-static void load_rows(emission *e, tg_queue *queue, bool west, uint32_t at) {
+static void load_rows(emission *e, const tg_stage *stage, tg_queue *queue, bool west, uint32_t at) {
   if (tg_gemm_slabs(&e->t) > 1)
-    load_slabs(e, queue, west, at);
+    load_slabs(e, stage, queue, west, at);
   else
-    (west ? load_a_west : load_a_north)(e, queue, at, 0);
+    (west ? load_a_west : load_a_north)(e, stage, queue, at, 0);
 }
 
-static void load_b_north(emission *e, tg_queue *queue, uint32_t col) {
+static void load_b_north(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t col) {
   if (e->t.whole_b) {
-    load_b(e, queue, 0, col, ((1u << e->b.m->rows) - 1) << 1, 0);
+    load_b(e, stage, queue, 0, col, ((1u << e->b.m->rows) - 1) << 1, 0);
     return;
   }
   uint32_t chunks = e->t.resident == TG_RESIDENT_B ? tg_gemm_resident_loads(e->b.m, e->g, &e->t)
                                                    : tg_gemm_unrolled_chunks(&e->t);
   for (uint32_t chunk = 0; chunk < chunks; chunk++)
     for (uint32_t d = 0; d < rows_apart(e) && shares_b(e); d++)
-      load_b(e, queue, d, col, rows_like(e, d), chunk);
+      load_b(e, stage, queue, d, col, rows_like(e, d), chunk);
   uint32_t mates = tg_gemm_b_mates(&e->t), mask = ((1u << mates) - 1) << 1;
   for (uint32_t r = 0; r < e->b.m->rows && !shares_b(e); r += mates)
     if (!tg_gemm_b_from_west(e, r, col) && !tg_build_is_idle(&e->b, r, col))
-      load_b(e, queue, r, col, mask << r, 0);
+      load_b(e, stage, queue, r, col, mask << r, 0);
 }
 
 /* Those of a column: of all rows of tiles, or of those that have the same columns. */
-static void load_vectors_north(emission *e, tg_queue *queue, uint32_t col) {
+static void load_vectors_north(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t col) {
   uint32_t rows = e->b.m->rows;
   bool alone = e->t.split == TG_SPLIT_COLUMNS, apart = e->t.split == TG_SPLIT_OUTPUT && e->t.alike > 1;
   for (uint32_t d = 0; d < (alone ? rows : apart ? e->t.alike : 1); d++)
     if (!alone || !tg_build_is_idle(&e->b, d, col))
-      load_vectors(e, queue, d, col,
+      load_vectors(e, stage, queue, d, col,
                    alone   ? 1u << (d + 1)
                    : apart ? rows_like(e, d)
                            : ((1u << rows) - 1) << 1);
 }
 
-static void load_blocks_of_column(emission *e, tg_queue *queue, uint32_t col) {
+static void load_blocks_of_column(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t col) {
   for (uint32_t r = 0; r < tg_gemm_used_rows(e); r++)
     if (tg_gemm_finishes(e, r) && !tg_epilogue_operands_west(e, r, col) && !tg_build_is_idle(&e->b, r, col))
-      load_blocks_north(e, queue, r, col);
+      load_blocks_north(e, stage, queue, r, col);
 }
 
 void tg_gemm_emit_load(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t at) {
   bool west = stage->seat == TG_SIDE_WEST;
   if (west && at >= tg_gemm_used_rows(e)) return; /* no whole group of members */
   switch (stage->kind) {
-  case TG_STAGE_A: load_rows(e, queue, west, at); break;
-  case TG_STAGE_B: (west ? load_b_west : load_b_north)(e, queue, at); break;
-  case TG_STAGE_VECTORS: load_vectors_north(e, queue, at); break;
+  case TG_STAGE_A: load_rows(e, stage, queue, west, at); break;
+  case TG_STAGE_B: (west ? load_b_west : load_b_north)(e, stage, queue, at); break;
+  case TG_STAGE_VECTORS: load_vectors_north(e, stage, queue, at); break;
   case TG_STAGE_BLOCKS:
     if (!west)
-      load_blocks_of_column(e, queue, at);
+      load_blocks_of_column(e, stage, queue, at);
     else if (tg_gemm_finishes(e, at))
-      load_blocks_west(e, queue, at);
+      load_blocks_west(e, stage, queue, at);
     break;
-  case TG_STAGE_PROLOGUE_VECTORS: tg_gemm_load_prologue_vectors(e, queue, at); break;
-  case TG_STAGE_PROLOGUE_INPUTS: tg_gemm_load_prologue_inputs(e, queue, west, at); break;
-  case TG_STAGE_PROLOGUE_SCALARS: tg_gemm_load_prologue_scalars(e, queue, at); break;
+  case TG_STAGE_PROLOGUE_VECTORS: tg_gemm_load_prologue_vectors(e, stage, queue, at); break;
+  case TG_STAGE_PROLOGUE_INPUTS: tg_gemm_load_prologue_inputs(e, stage, queue, at); break;
+  case TG_STAGE_PROLOGUE_SCALARS: tg_gemm_load_prologue_scalars(e, stage, queue, at); break;
   default: assert(false); /* no other stage loads */
   }
 }

@@ -18,8 +18,8 @@ uint32_t tg_gemm_prologue_vector_rows(const tg_params *m, const tg_gemm *gemm, c
 uint64_t tg_gemm_prologue_once(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 /* Chunks whose nodes are computed for each piece that is drained. */
 static inline uint32_t tg_gemm_chunks_a_piece(const tg_gemm_tiling *t) { return t->chunks / (t->mt / t->mr); }
-/* Can SENDs of what they make rotate between two buffers, and have slots enough? */
-bool tg_gemm_prologue_sends_fit(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
+/* Can SENDs of what they make rotate between two buffers? */
+bool tg_gemm_prologue_sends_fit(const tg_gemm *gemm, const tg_gemm_tiling *t);
 /* Of the tensors of a chunk, or of the vectors, before one; and elements of a vector that a tile needs: of
  * those along k all. */
 uint32_t tg_prologue_inputs_before(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t,

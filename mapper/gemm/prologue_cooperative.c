@@ -65,10 +65,11 @@ tg_channel tg_gemm_made_channel(const emission *e, uint32_t maker) {
 
 /* A chunk a round of input number `input` for the tiles of `mask`, maker `maker` of columns from
  * `first` on. */
-static tg_agcu_instr *load_input(emission *e, tg_queue *queue, int prologue_input, uint32_t mask,
-                                 uint32_t maker, int64_t first) {
+static tg_instr *load_input(emission *e, tg_queue *queue, int prologue_input, uint32_t mask, uint32_t maker,
+                            int64_t first) {
   const tg_gemm_prologue *f = &e->g->prologue;
-  tg_agcu_instr *load = &tg_build_push(&e->b, queue, TG_OP_agcu_load)->agcu;
+  tg_instr *in = tg_build_push(&e->b, queue, TG_OP_agcu_load);
+  tg_agcu_instr *load = &in->agcu;
   tg_buffer buffer = tg_prologue_input_buffer(e, prologue_input);
   tg_walk_plan walk = {
       .tensor = tg_place_of(e->c, f->inputs[prologue_input].name.value),
@@ -86,46 +87,47 @@ static tg_agcu_instr *load_input(emission *e, tg_queue *queue, int prologue_inpu
   load->m_delta[2] = (int64_t)e->t.makers * e->t.kc;
   load->k_first = first;
   load->convert = tg_stream_convert(walk.tensor, f->inputs[prologue_input].kind);
-  return load;
+  return in;
 }
 
 /* The first one of a chunk asks for room, the last one tells. */
-static void set_ends(tg_agcu_instr *load, bool first, bool last, const tg_channel *to, bool west) {
-  if (first) tg_channel_ask(to, load, west);
-  if (last) tg_channel_deliver(to, load);
+static void meet(const emission *e, const tg_stage *stage, tg_instr *load, bool first, bool last) {
+  tg_gemm_meet(e, stage, TG_ALL_CHANNELS, load, 0, 0, first, last);
 }
 
 /* Of tile (r, col). The last tensor tells it. */
-static void load_inputs(emission *e, tg_queue *queue, bool west, uint32_t r, uint32_t col) {
+static void load_inputs(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t r, uint32_t col) {
+  bool west = stage->seat == TG_SIDE_WEST;
   int left = 0, all;
   for (int i = 0; i < e->g->prologue.input_count; i++) left += !tg_gemm_prologue_is_scalar(e->g, i);
   all = left;
   for (int i = 0; i < e->g->prologue.input_count; i++) {
     if (tg_gemm_prologue_is_scalar(e->g, i)) continue;
-    tg_agcu_instr *load =
+    tg_instr *load =
         load_input(e, queue, i, 1u << ((west ? col : r) + 1), maker_of(e, r), tg_gemm_col_first(e, r, col));
-    set_ends(load, left == all, left == 1, &e->channels[TG_ROLE_PROLOGUE_INPUTS], west);
+    meet(e, stage, load, left == all, left == 1);
     left--;
   }
 }
 
 /* Numbers are those of all tiles of a row, and come by a context of their own: what waits for all tiles does
  * not hold up what is for one. Stores leave by the north. */
-void tg_gemm_load_prologue_scalars(emission *e, tg_queue *queue, uint32_t r) {
+void tg_gemm_load_prologue_scalars(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t r) {
   int left = tg_gemm_prologue_scalars(e->g), all = left;
   for (int i = 0; i < e->g->prologue.input_count; i++) {
     if (!tg_gemm_prologue_is_scalar(e->g, i) || e->g->prologue.inputs[i].lane) continue;
-    tg_agcu_instr *load = load_input(e, queue, i, ((1u << e->b.m->cols) - 1) << 1, maker_of(e, r), 0);
-    set_ends(load, left == all, left == 1, &e->channels[TG_ROLE_SCALARS], true);
+    tg_instr *load = load_input(e, queue, i, ((1u << e->b.m->cols) - 1) << 1, maker_of(e, r), 0);
+    meet(e, stage, load, left == all, left == 1);
     left--;
   }
 }
 
-void tg_gemm_load_prologue_inputs(emission *e, tg_queue *queue, bool west, uint32_t at) {
+void tg_gemm_load_prologue_inputs(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t at) {
+  bool west = stage->seat == TG_SIDE_WEST;
   uint32_t tiles = west ? e->b.m->cols : e->b.m->rows;
   for (uint32_t i = 0; i < tiles; i++) {
     uint32_t r = west ? at : i, col = west ? i : at;
-    if (tg_gemm_prologue_from_west(e, r, col) == west) load_inputs(e, queue, west, r, col);
+    if (tg_gemm_prologue_from_west(e, r, col) == west) load_inputs(e, stage, queue, r, col);
   }
 }
 
@@ -203,7 +205,7 @@ void tg_gemm_emit_around(emission *e, const tg_stage *stage, uint32_t r, uint32_
 
 /* ---- stores ---- */
 
-static void emit_store(emission *e, tg_queue *queue, uint32_t r, uint32_t col) {
+static void emit_store(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t r, uint32_t col) {
   const tg_gemm *g = e->g;
   tg_instr *in = tg_build_push(&e->b, queue, TG_OP_agcu_store);
   tg_agcu_instr *store = &in->agcu;
@@ -222,11 +224,11 @@ static void emit_store(emission *e, tg_queue *queue, uint32_t r, uint32_t col) {
   store->k_first = tg_gemm_col_first(e, r, col);
   store->convert = g->prologue.result_kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
   tg_set_operand(&store->src, &at_agcu, false);
-  tg_egress_join_store(&e->channels[TG_ROLE_PROLOGUE_AWAY], false, in, r, col);
+  tg_gemm_meet(e, stage, TG_ALL_CHANNELS, in, r, col, true, true);
 }
 
-void tg_gemm_emit_maker_stores(emission *e, tg_queue *queue, uint32_t col) {
+void tg_gemm_emit_maker_stores(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t col) {
   const uint32_t loops[3] = {1, rounds(e), e->t.kc / e->t.prologue_sent};
-  for (uint32_t r = 0; r < e->b.m->rows; r++) emit_store(e, queue, r, col);
+  for (uint32_t r = 0; r < e->b.m->rows; r++) emit_store(e, stage, queue, r, col);
   tg_set_loops(&queue->instrs[queue->count - 1], loops);
 }

@@ -231,7 +231,7 @@ void tg_gemm_share_sends(emission *e, uint32_t r, uint32_t col) {
   end_loop(push_results(e, r, col, results, steps, 0, 1), 1, pieces, begin);
 }
 
-static void emit_store(emission *e, tg_queue *queue, uint32_t r, uint32_t col) {
+static void emit_store(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t r, uint32_t col) {
   const tg_gemm *g = e->g;
   uint32_t rows = stored_rows(e);
   tg_instr *in = tg_build_push(&e->b, queue, TG_OP_agcu_store);
@@ -252,15 +252,15 @@ static void emit_store(emission *e, tg_queue *queue, uint32_t r, uint32_t col) {
   store->k_delta[1] = e->t.kc;
   store->convert = g->prologue.result_kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
   tg_set_operand(&store->src, &at_agcu, false);
-  tg_egress_join_store(&e->channels[TG_ROLE_PROLOGUE_AWAY], tg_leaves_west(e->t.prologue_egress, r, col), in,
-                       r, col);
+  tg_gemm_meet(e, stage, TG_ALL_CHANNELS, in, r, col, true, true);
 }
 
-void tg_gemm_emit_prologue_stores(emission *e, tg_queue *queue, bool west, uint32_t at) {
+void tg_gemm_emit_prologue_stores(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t at) {
+  bool west = stage->seat == TG_SIDE_WEST;
   const uint32_t loops[3] = {e->t.passes_m, e->t.chunks, stored_rows(e) / e->t.prologue_sent};
   for (uint32_t i = 0; i < (west ? e->b.m->cols : e->b.m->rows); i++) {
     uint32_t r = west ? at : i, col = west ? i : at;
-    if (tg_leaves_west(e->t.prologue_egress, r, col) == west) emit_store(e, queue, r, col);
+    if (tg_leaves_west(e->t.prologue_egress, r, col) == west) emit_store(e, stage, queue, r, col);
   }
   if (queue->count) tg_set_loops(&queue->instrs[queue->count - 1], loops);
 }
@@ -298,9 +298,11 @@ void tg_gemm_allocate_prologue_bases(emission *e) {
 }
 
 /* For the tiles of `mask`, which have the columns from number `first` on. */
-static void load_vector(emission *e, tg_queue *queue, int v, uint32_t mask, int64_t first) {
+static void load_vector(emission *e, const tg_stage *stage, tg_queue *queue, int v, uint32_t mask,
+                        int64_t first) {
   const tg_gemm_prologue *f = &e->g->prologue;
-  tg_agcu_instr *load = &tg_build_push(&e->b, queue, TG_OP_agcu_load)->agcu;
+  tg_instr *in = tg_build_push(&e->b, queue, TG_OP_agcu_load);
+  tg_agcu_instr *load = &in->agcu;
   tg_buffer vector = e->channels[TG_ROLE_PROLOGUE_VECTORS].ring;
   tg_walk_plan walk = {.tensor = tg_place_of(e->c, f->vectors[v].name.value),
                        .radix = {1, 1, 1},
@@ -315,18 +317,17 @@ static void load_vector(emission *e, tg_queue *queue, int v, uint32_t mask, int6
   load->take = tg_gemm_prologue_vector_length(e->g, &e->t);
   load->k_first = first;
   load->convert = tg_stream_kind(f->vectors[v].name.value) == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
-  if (v + 1 < f->vector_count) return;
-  tg_channel_deliver(&e->channels[TG_ROLE_PROLOGUE_VECTORS], load);
+  tg_gemm_meet(e, stage, TG_ALL_CHANNELS, in, 0, 0, !v, v + 1 == f->vector_count);
 }
 
 /* Vectors come down the columns once: of those along n a tile needs its columns. */
-void tg_gemm_load_prologue_vectors(emission *e, tg_queue *queue, uint32_t col) {
+void tg_gemm_load_prologue_vectors(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t col) {
   const tg_gemm_prologue *f = &e->g->prologue;
   uint32_t apart = f->of_b ? e->t.alike : 1;
   for (uint32_t d = 0; d < apart; d++) {
     uint32_t mask = 0;
     for (uint32_t r = d; r < e->b.m->rows; r += apart) mask |= 2u << r;
     for (int v = 0; v < f->vector_count; v++)
-      load_vector(e, queue, v, mask, f->of_b ? tg_gemm_col_first(e, d, col) : 0);
+      load_vector(e, stage, queue, v, mask, f->of_b ? tg_gemm_col_first(e, d, col) : 0);
   }
 }

@@ -69,13 +69,11 @@ static bool can_rotate(uint32_t instructions, uint32_t sends) {
   return instructions % 2 || sends % 2 == 0 || sends == 1;
 }
 
-bool tg_gemm_prologue_sends_fit(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
-  uint32_t chunks = tg_gemm_chunks_a_piece(t), sends = t->mr / t->sent,
-           slots = 3 * (chunks + (uint32_t)g->column_sums.count + 1);
+bool tg_gemm_prologue_sends_fit(const tg_gemm *g, const tg_gemm_tiling *t) {
+  uint32_t chunks = tg_gemm_chunks_a_piece(t), sends = t->mr / t->sent;
   if (!g->prologue.stored) return true;
-  return slots <= m->queue_depth && (uint64_t)t->passes_m * (t->mt / t->mr) < 1 << 20 &&
-         sends % chunks == 0 && can_rotate(chunks, sends / chunks) &&
-         can_rotate(chunks, t->mt / t->alike / t->prologue_sent);
+  return (uint64_t)t->passes_m * (t->mt / t->mr) < 1 << 20 && sends % chunks == 0 &&
+         can_rotate(chunks, sends / chunks) && can_rotate(chunks, t->mt / t->alike / t->prologue_sent);
 }
 
 double tg_gemm_prologue_cycles(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {

@@ -147,12 +147,12 @@ static double block_of_b(const list *s, double k) {
 
 /* An operand that is resident counts as part of each chunk that it is there for; in front of the first one,
  * it comes as a whole. */
-static tg_stage stage_of_a(const list *s, double k) {
+static tg_stage stage_of_a(const list *s, tg_seat side, double k) {
   const tg_gemm_tiling *t = s->t;
   double a = t->patch ? patch_of_a(s) : block_of_a(s, k);
   bool resident = t->resident == TG_RESIDENT_A;
   bool whole = resident && !tg_gemm_loads_resident_chunks(s->m, s->g, t);
-  return (tg_stage){.kind = TG_STAGE_A,
+  tg_stage stage = {.kind = TG_STAGE_A,
                     .context = TG_CTX_LOAD,
                     .rate = resident || t->patch ? TG_RATE_PASS : TG_RATE_STEP,
                     .nest = tg_gemm_slabs(t) > 1 ? TG_NEST_OWN : TG_NEST_CHUNKS,
@@ -162,6 +162,17 @@ static tg_stage stage_of_a(const list *s, double k) {
                     .in_front = whole      ? a * t->chunks
                                 : t->patch ? a * tg_patch_first_slab(s->g, t) / tg_patch_height(s->g, t)
                                            : a};
+  /* Of chunks that are resident together, the first one asks. Rows from the north tell by themselves; and what a prologue
+   * is made of goes to a buffer of its own, once there is one for what it makes. */
+  uint8_t to = s->g->prologue.result && !s->g->prologue.of_b                 ? TG_ROLE_PROLOGUE_INPUTS
+               : side == TG_SIDE_NORTH && tg_gemm_a_both_ways(s->m, s->g, t) ? TG_ROLE_A_NORTH
+                                                                             : TG_ROLE_A;
+  tg_stage_join(&stage, (tg_join){.channel = TG_ROLE_A,
+                                  .fills = true,
+                                  .waits = resident ? TG_OF_ENDS : TG_OF_EACH,
+                                  .posts = TG_OF_NONE});
+  tg_stage_join(&stage, (tg_join){.channel = to, .fills = true, .waits = TG_OF_NONE});
+  return stage;
 }
 
 static tg_stage stage_of_b(const list *s, double k) {
@@ -169,7 +180,7 @@ static tg_stage stage_of_b(const list *s, double k) {
   double b = block_of_b(s, k);
   bool resident = t->resident == TG_RESIDENT_B;
   bool whole = t->whole_b || (resident && !tg_gemm_loads_resident_chunks(s->m, s->g, t));
-  return (tg_stage){.kind = TG_STAGE_B,
+  tg_stage stage = {.kind = TG_STAGE_B,
                     .context = TG_CTX_LOAD,
                     .rate = t->whole_b ? TG_RATE_ONCE
                             : resident ? TG_RATE_PASS
@@ -177,13 +188,16 @@ static tg_stage stage_of_b(const list *s, double k) {
                     .nest = TG_NEST_CHUNKS,
                     .cycles = resident || t->whole_b ? b / tg_gemm_row_blocks(t) : b,
                     .in_front = whole ? b * t->chunks : b};
+  tg_stage_join(&stage,
+                (tg_join){.channel = TG_ROLE_B, .fills = true, .waits = resident ? TG_OF_ENDS : TG_OF_EACH});
+  return stage;
 }
 
 /* An operand that is resident comes first. */
 static void add_operands(const list *s, tg_seat side) {
   const tg_gemm_tiling *t = s->t;
   double k = (double)(s->g->part < t->kc ? s->g->part : t->kc); /* the rest is masked */
-  tg_stage a = stage_of_a(s, k);
+  tg_stage a = stage_of_a(s, side, k);
   bool a_first = t->resident == TG_RESIDENT_A || t->patch ||
                  (t->resident == TG_RESIDENT_NONE && (side == TG_SIDE_WEST || t->split == TG_SPLIT_COLUMNS));
   if (a_first && !t->whole_b) add_load(s, a, side, share_of_a(s, side));
@@ -193,9 +207,15 @@ static void add_operands(const list *s, tg_seat side) {
 
 /* ---- prologues ---- */
 
+/* What several LOADs fill together. */
+static tg_join join_of_ends(tg_gemm_role role) {
+  return (tg_join){.channel = (uint8_t)role, .fills = true, .waits = TG_OF_ENDS, .posts = TG_OF_ENDS};
+}
+
 static void add_prologue_vectors(const list *s) {
   uint32_t apart = s->g->prologue.of_b ? s->t->alike : 1;
   tg_stage vectors = {.kind = TG_STAGE_PROLOGUE_VECTORS, .context = TG_CTX_LOAD, .rate = TG_RATE_ONCE};
+  tg_stage_join(&vectors, join_of_ends(TG_ROLE_PROLOGUE_VECTORS));
   add_load(s, vectors, TG_SIDE_NORTH, (share){(uint32_t)s->g->prologue.vector_count * apart, 0});
 }
 
@@ -220,13 +240,16 @@ static void add_prologue_inputs(const list *s, tg_seat side) {
                     .rate = TG_RATE_STEP,
                     .nest = TG_NEST_ROUNDS,
                     .cycles = inputs / t->makers,
-                    .in_front = inputs / t->makers};
+                    .in_front = inputs / t->makers},
+           of_scalars = stage;
+  tg_stage_join(&stage, join_of_ends(TG_ROLE_PROLOGUE_INPUTS));
   add_load(s, stage, side, (share){input_loads * tiles, tiles});
   if (!west) return;
-  stage.kind = TG_STAGE_PROLOGUE_SCALARS;
-  stage.context = TG_CTX_PROLOGUE;
-  stage.cycles = stage.in_front = scalars / t->makers;
-  add_load(s, stage, side, (share){scalar_loads, 1});
+  of_scalars.kind = TG_STAGE_PROLOGUE_SCALARS;
+  of_scalars.context = TG_CTX_PROLOGUE;
+  of_scalars.cycles = of_scalars.in_front = scalars / t->makers;
+  tg_stage_join(&of_scalars, join_of_ends(TG_ROLE_SCALARS));
+  add_load(s, of_scalars, side, (share){scalar_loads, 1});
 }
 
 /* What others read of a chunk of a prologue's result, which leaves beside the loads. */
@@ -245,6 +268,7 @@ static void add_prologue_store(const list *s, tg_seat side) {
                     .nest = TG_NEST_OWN,
                     .cycles = out,
                     .in_front = out};
+  tg_stage_join(&stage, (tg_join){.channel = TG_ROLE_PROLOGUE_AWAY});
   add_load(s, stage, side, (share){tiles, tiles});
 }
 
@@ -337,6 +361,9 @@ static void add_vectors(const list *s, const operands *x) {
                     .nest = makes_a ? TG_NEST_CHUNKS : TG_NEST_PIECES,
                     .drains = true,
                     .cycles = x->vectors};
+  tg_join join = join_of_ends(TG_ROLE_OPERANDS_ONCE);
+  if (stage.rate == TG_RATE_ONCE) join.waits = TG_OF_NONE; /* there is room for them */
+  tg_stage_join(&stage, join);
   add_load(s, stage, TG_SIDE_NORTH, (share){x->vector_count * apart, 1});
 }
 
@@ -350,6 +377,7 @@ static void add_blocks(const list *s, const operands *x, tg_seat side) {
                     .rate = TG_RATE_STEP,
                     .nest = TG_NEST_PIECES,
                     .drains = true};
+  tg_stage_join(&stage, join_of_ends(TG_ROLE_OPERANDS));
   if (side == TG_SIDE_WEST) {
     uint32_t tiles = t->epilogue_operands_west ? m->cols : (m->cols + 1) / 2;
     stage.cycles = tiles * x->blocks + x->shared;

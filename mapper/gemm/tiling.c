@@ -18,8 +18,7 @@ typedef tg_tiling_search search;
  * with each outer pass. */
 static bool has_resident_chunks(const search *s, const tg_gemm_tiling *t) {
   return t->ring && t->chunks % 2 == 0 && t->chunks <= TG_GEMM_UNROLLED &&
-         t->chunks * t->members <= s->m->queue_depth && (int64_t)t->chunks * t->kc == s->g->part &&
-         t->kc % tg_mx_stationary(s->m, s->g->format) == 0;
+         (int64_t)t->chunks * t->kc == s->g->part && t->kc % tg_mx_stationary(s->m, s->g->format) == 0;
 }
 
 /* May all chunks of B stay, while those of A come anew with each pass? They are loaded before the first one,
@@ -123,9 +122,8 @@ static void consider_column_sums(search *s, tg_gemm_tiling t, int64_t tile_rows,
   int64_t block = s->g->column_sums.block, blocks = tg_div_up(least, block),
           rows = tg_search_rows_out(s, t.nt);
   int64_t pieces = rows < block ? blocks * (block / rows) : tg_div_up(blocks, rows / block);
-  int64_t sends = pieces * s->g->outs + blocks * s->g->column_sums.count;
   if (rows < block) consider_column_sums_whole(s, t, tile_rows, least);
-  if (rows < block && (s->g->column_sums.whole || sends > s->m->queue_depth)) return;
+  if (rows < block && s->g->column_sums.whole) return;
   t.mr = (uint32_t)(rows < block ? rows : tg_div_up(blocks, pieces) * block);
   t.mt = (uint32_t)(t.mr * pieces);
   t.passes_m = (uint32_t)tg_div_up(tile_rows, t.mt);
@@ -136,8 +134,7 @@ static void consider_column_sums(search *s, tg_gemm_tiling t, int64_t tile_rows,
 static void consider_rings(search *s, tg_gemm_tiling t, int64_t tile_rows, int64_t least) {
   int64_t rows = tg_search_rows_out(s, t.nt), each = tg_div_up(least, t.members),
           fewest = tg_gemm_ring_lead(&t, 0) / 2 * 2 + 2;
-  for (t.ring_pieces = 2; t.ring_pieces <= MOST_RING_PIECES && 8 + 8 * t.ring_pieces <= s->m->queue_depth;
-       t.ring_pieces *= 2) {
+  for (t.ring_pieces = 2; t.ring_pieces <= MOST_RING_PIECES; t.ring_pieces *= 2) {
     int64_t steps = tg_div_up(each, 2 * t.ring_pieces * rows) * 2;
     if (steps < fewest) steps = fewest;
     t.mr = (uint32_t)tg_div_up(each, steps * t.ring_pieces);

@@ -53,16 +53,6 @@ void tg_channels_open(tg_build *b, const tg_channel_plan *plans, const tg_channe
   }
 }
 
-void tg_channel_ask(const tg_channel *channel, tg_agcu_instr *load, bool west) {
-  load->credit_base = west ? channel->west : channel->north;
-  load->credit_mask = load->dst_mask;
-}
-
-void tg_channel_deliver(const tg_channel *channel, tg_agcu_instr *load) {
-  load->dst_post = 1;
-  load->dst_sem = channel->full;
-}
-
 tg_post tg_post_to_agcu(const tg_channel *channel, bool west, uint32_t r, uint32_t col) {
   return (tg_post){west ? TG_POST_ROW : TG_POST_COL, 0, tg_channel_at_agcu(channel, west, r, col)};
 }

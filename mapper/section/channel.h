@@ -73,11 +73,6 @@ typedef struct tg_channel_end {
 void tg_channels_open(tg_build *b, const tg_channel_plan *plans, const tg_channel_end *order, int count,
                       tg_channel *channels);
 
-/* A LOAD that fills a buffer, or part of one: asks for it, by credits of its AGCU, and, if it is the last one
- * that does, tells the tiles that it is full. */
-void tg_channel_ask(const tg_channel *channel, tg_agcu_instr *load, bool west);
-void tg_channel_deliver(const tg_channel *channel, tg_agcu_instr *load);
-
 /* What the instructions of a stage have to do with a channel. Who empties it waits for a full buffer, and gives it
  * back; who fills it waits for a free one, and tells that it is full. */
 typedef enum tg_share { TG_OF_EACH, TG_OF_ENDS, TG_OF_NONE } tg_share;

@@ -163,7 +163,8 @@ static int store_context(const tile_ports *t, bool often) {
   return often ? TG_CTX_STORE : TG_CTX_COLUMN_SUMS;
 }
 
-void tg_egress_join_store(const tg_channel *away, bool west, tg_instr *store, uint32_t r, uint32_t col) {
+/* It waits for what arrives, and then the tile may send again. */
+static void join_store(const tg_channel *away, bool west, tg_instr *store, uint32_t r, uint32_t col) {
   const tg_joint at = {
       .in = store, .r = r, .col = col, .first = true, .last = true, .place = west ? TG_AT_WEST : TG_AT_NORTH};
   tg_join_channel(away, &(tg_join){0}, &at);
@@ -177,7 +178,7 @@ static void emit_stores(const tile_ports *t, bool often, tg_queue *queue, tg_sto
     tg_instr *in = tg_build_push(t->b, queue, TG_OP_agcu_store);
     fill(user, x, t->r, t->col, &in->agcu);
     tg_set_operand(&in->agcu.src, &t->at_agcu[x], false);
-    tg_egress_join_store(t->plan->ports[x].away, port->west, in, t->r, t->col);
+    join_store(t->plan->ports[x].away, port->west, in, t->r, t->col);
   }
 }
 

@@ -38,7 +38,5 @@ typedef void tg_store_fill(const void *user, int port, uint32_t r, uint32_t col,
  * loops. */
 void tg_egress_emit(const tg_build *b, const tg_egress_plan *plan, const tg_stage *stage, tg_queue *queue,
                     tg_turn at, tg_store_fill *fill, const void *user);
-/* A STORE of what arrives from tile (r, col): it waits for that, and then the tile may send again. */
-void tg_egress_join_store(const tg_channel *away, bool west, tg_instr *store, uint32_t r, uint32_t col);
 
 #endif
