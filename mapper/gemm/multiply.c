@@ -245,8 +245,7 @@ static tg_instr *push_chunks(emission *e, const tg_stage *stage, uint32_t r, uin
   return in;
 }
 
-/* The operand that is resident is there with all its chunks, in buffer number `copy`; the first one waits for
- * it, or each for its own chunk, and the last one gives it back. */
+/* The operand that is resident is there with all its chunks, in buffer number `copy`. */
 static void set_resident_chunk(const emission *e, tg_instr *in, uint32_t chunk, uint32_t copy) {
   int slot = e->t.resident == TG_RESIDENT_A ? 0 : 1;
   tg_buffer buffer = slot ? e->channels[TG_ROLE_B].ring : e->channels[TG_ROLE_A].ring;
@@ -256,8 +255,6 @@ static void set_resident_chunk(const emission *e, tg_instr *in, uint32_t chunk, 
   uint32_t rows = buffer.base % tg_bank_rows(e->b.m) + buffer.rows - (e->t.chunks - 1) * each;
   tg_set_operand(slot ? &in->mx.b : &in->mx.a, &buffer, false);
   *(slot ? &in->mx.b_banks : &in->mx.a_banks) = tg_banks_for(e->b.m, rows);
-  if (chunk > 0 && !tg_gemm_loads_resident_chunks(e->b.m, e->g, &e->t)) in->common.wait_on[slot] = 0;
-  if (chunk + 1 < e->t.chunks) in->common.post_kind[slot] = TG_POST_NONE;
 }
 
 /* The inner passes, a GEMM a chunk. */

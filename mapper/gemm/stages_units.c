@@ -113,9 +113,20 @@ static uint32_t multiplications(const tg_gemm_tiling *t) {
   return tg_gemm_unrolled_chunks(t);
 }
 
-static tg_join join_of_operand(tg_gemm_role role, bool once) {
+/* An operand that is resident with several chunks is given back with the last one, and waited for once, or chunk by chunk as
+ * it is loaded. A slab is there for all chunks of its block. */
+static tg_join join_of_operand(const list *s, tg_gemm_role role) {
+  const tg_gemm_tiling *t = s->t;
+  bool resident = t->resident == (role == TG_ROLE_B ? TG_RESIDENT_B : TG_RESIDENT_A);
+  bool by_chunk = tg_gemm_loads_resident_chunks(s->m, s->g, t);
+  bool slab = role == TG_ROLE_A && tg_gemm_slabs(t) > 1;
   int8_t slot = role == TG_ROLE_B;
-  return (tg_join){.channel = (uint8_t)role, .once = once, .wait = slot, .post = slot};
+  return (tg_join){.channel = (uint8_t)role,
+                   .once = resident || (role == TG_ROLE_A && t->patch),
+                   .waits = slab || (resident && !by_chunk) ? TG_OF_ENDS : TG_OF_EACH,
+                   .posts = slab || resident ? TG_OF_ENDS : TG_OF_EACH,
+                   .wait = slot,
+                   .post = slot};
 }
 
 /* Every part of K begins with a free half of the accumulator and ends with a full one. */
@@ -124,7 +135,6 @@ static void add_multiply(const list *s) {
   bool nested = is_nested(t),
        slabs = tg_gemm_slabs(t) > 1, /* of which chunks have instructions of their own */
       ends_chain = (t->parts > 1 && !nested) || t->resident; /* with every execution */
-  bool resident_a = t->resident == TG_RESIDENT_A, resident_b = t->resident == TG_RESIDENT_B;
   tg_stage stage = {.kind = TG_STAGE_MULTIPLY,
                     .seat = TG_UNIT_MX,
                     .rate = nested || slabs ? TG_RATE_PASS : TG_RATE_STEP,
@@ -133,10 +143,8 @@ static void add_multiply(const list *s) {
                                                              : TG_NEST_CHUNKS,
                     .slots = multiplications(t),
                     .cycles = tg_gemm_multiply_cycles(s->m, s->g, t)};
-  tg_join a = join_of_operand(TG_ROLE_A, resident_a || t->patch);
-  if (slabs) a.waits = a.posts = TG_OF_ENDS;
-  tg_stage_join(&stage, a);
-  if (!t->whole_b) tg_stage_join(&stage, join_of_operand(TG_ROLE_B, resident_b));
+  tg_stage_join(&stage, join_of_operand(s, TG_ROLE_A));
+  if (!t->whole_b) tg_stage_join(&stage, join_of_operand(s, TG_ROLE_B));
   tg_stage_join(&stage, (tg_join){.channel = TG_ROLE_ACCUMULATOR,
                                   .fills = true,
                                   .once = !ends_chain,
@@ -145,7 +153,9 @@ static void add_multiply(const list *s) {
                                   .wait = 2,
                                   .post = 2});
   if (tg_gemm_a_both_ways(s->m, s->g, t))
-    tg_stage_join(&stage, (tg_join){.channel = TG_ROLE_A_NORTH, .once = resident_a, .wait = 3, .post = 3});
+    tg_stage_join(
+        &stage,
+        (tg_join){.channel = TG_ROLE_A_NORTH, .once = t->resident == TG_RESIDENT_A, .wait = 3, .post = 3});
   if (t->whole_b) { /* which is there once for all */
     tg_stage wait = {.kind = TG_STAGE_WHOLE_B, .seat = TG_UNIT_MX, .nest = TG_NEST_CHUNKS, .slots = 1};
     tg_stage_join(&wait, (tg_join){.channel = TG_ROLE_B, .posts = TG_OF_NONE});
