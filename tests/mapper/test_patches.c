@@ -1,131 +1,105 @@
 /* Convolutions from resident patches: the same bits as the reference's chains of multiply-adds, whatever the shape
  * and however the patches lie; proved in order; and an image is read about once. */
-#include "sim/machine/ordering.h"
 #include "tests/harness.h"
-#include "tests/mapper/run_graph.h"
+#include "tests/mapper/randomized_case.h"
 
 #include <stdio.h>
-
-typedef struct convolution {
-  const char *name, *text;
-  tg_precision_preset preset;
-  const char *arch, *settings[4];
-  bool slabs; /* patches that come in slabs */
-} convolution;
 
 #define CONV(x, w, attributes)                                                                               \
   "graph \"g\"\ninput %x: f32[" x "]\nconst %w: f32[" w "] = seeded(1, 0.3)\n%y = Conv(%x, %w) " attributes  \
   " @2\noutput \"y\" %y: f32\n"
 
-static const convolution convolutions[] = {
+static const randomized_case convolutions[] = {
     {"three_by_three",
      CONV("1,16,9,11", "24,16,3,3", "kernel_shape=[3,3] pads=[1,1,1,1]"),
      TG_PRESET_MP1,
      "tiny",
-     {NULL},
-     false},
+     {NULL}},
     {"fp32",
      CONV("1,8,7,10", "12,8,3,3", "kernel_shape=[3,3] pads=[1,1,1,1]"),
      TG_PRESET_MP0,
      "tiny",
-     {NULL},
-     false},
+     {NULL}},
     {"images",
      CONV("3,16,8,6", "16,16,3,3", "kernel_shape=[3,3] pads=[1,1,1,1]"),
      TG_PRESET_MP1,
      "tiny",
-     {NULL},
-     false},
+     {NULL}},
     {"strided",
      CONV("2,16,13,11", "20,16,3,3", "kernel_shape=[3,3] strides=[2,2] pads=[1,1,1,1]"),
      TG_PRESET_MP4,
      "tiny",
-     {NULL},
-     false},
+     {NULL}},
     {"strides_differ",
      CONV("1,16,13,12", "8,16,5,3", "kernel_shape=[5,3] strides=[3,2] pads=[0,2,1,0]"),
      TG_PRESET_MP1,
      "tiny",
-     {NULL},
-     false},
+     {NULL}},
     {"dilated",
      CONV("1,16,12,13", "9,16,3,3", "kernel_shape=[3,3] dilations=[2,3] pads=[2,3,2,3]"),
      TG_PRESET_MP1,
      "tiny",
-     {NULL},
-     false},
+     {NULL}},
     {"dilated_fp32",
      CONV("1,16,9,13", "9,16,2,3", "kernel_shape=[2,3] dilations=[3,2]"),
      TG_PRESET_MP0,
      "tiny",
-     {NULL},
-     false},
+     {NULL}},
     {"grouped",
      CONV("1,32,8,9", "16,16,3,3", "kernel_shape=[3,3] pads=[1,1,1,1] group=2"),
      TG_PRESET_MP1,
      "tiny",
-     {NULL},
-     false},
+     {NULL}},
     {"grouped_runs",
      CONV("1,8,8,9", "16,4,2,4", "kernel_shape=[2,4] pads=[1,1,1,1] dilations=[1,2] group=2"),
      TG_PRESET_MP1,
      "tiny",
-     {NULL},
-     false},
+     {NULL}},
     {"few_channels",
      CONV("1,3,17,19", "16,3,7,7", "kernel_shape=[7,7] strides=[2,2] pads=[3,3,3,3]"),
      TG_PRESET_MP1,
      "tiny",
-     {NULL},
-     false},
+     {NULL}},
     {"few_channels_of_images",
      CONV("4,3,9,12", "5,3,3,3", "kernel_shape=[3,3] pads=[1,1,1,1]"),
      TG_PRESET_MP0,
      "edge",
-     {NULL},
-     false},
+     {NULL}},
     {"odd_channels",
      CONV("1,20,8,8", "24,20,3,3", "kernel_shape=[3,3] pads=[1,1,1,1]"),
      TG_PRESET_MP1,
      "edge",
-     {NULL},
-     false},
+     {NULL}},
     {"a_row",
      CONV("1,16,1,40", "8,16,1,5", "kernel_shape=[1,5] pads=[0,2,0,2]"),
      TG_PRESET_MP1,
      "tiny",
-     {NULL},
-     false},
+     {NULL}},
     {"a_column",
      CONV("1,16,40,1", "8,16,5,1", "kernel_shape=[5,1] pads=[2,0,2,0]"),
      TG_PRESET_MP1,
      "tiny",
-     {NULL},
-     false},
+     {NULL}},
     {"parts_of_rows",
      CONV("1,16,5,64", "8,16,3,3", "kernel_shape=[3,3] pads=[1,1,1,1]"),
      TG_PRESET_MP1,
      "tiny",
-     {"acc_bytes=1024", NULL},
-     false},
+     {"acc_bytes=1024", NULL}},
     {"parts_of_rows_of_runs",
      CONV("1,3,6,64", "8,3,3,3", "kernel_shape=[3,3] pads=[1,1,1,1] strides=[1,2]"),
      TG_PRESET_MP1,
      "tiny",
-     {"acc_bytes=512", NULL},
-     false},
+     {"acc_bytes=512", NULL}},
     {"many_columns",
      CONV("1,16,12,12", "200,16,3,3", "kernel_shape=[3,3] pads=[1,1,1,1]"),
      TG_PRESET_MP1,
      "edge",
-     {"rows=3", "cols=2", NULL},
-     false},
+     {"rows=3", "cols=2", NULL}},
     {"small_banks",
      CONV("1,16,14,14", "16,16,3,3", "kernel_shape=[3,3] pads=[1,1,1,1]"),
      TG_PRESET_MP1,
      "tiny",
-     {"bank_bytes=512", "banks=32", NULL},
-     false},
+     {"bank_bytes=512", "banks=32", NULL}},
     {"with_a_tail",
      "graph \"g\"\ninput %x: f32[1,16,10,9]\ninput %z: f32[1,24,10,9]\nconst %w: f32[24,16,3,3] = seeded(1, "
      "0.3)\n"
@@ -134,70 +108,62 @@ static const convolution convolutions[] = {
      "%y = Relu(%s) @4\noutput \"y\" %y: f32\n",
      TG_PRESET_MP4,
      "tiny",
-     {NULL},
-     false},
+     {NULL}},
     {"input_gradient",
      "graph \"g\"\ninput %d: f32[2,16,5,4]\ninput %w: f32[16,5,3,3]\n%y = ConvInputGradient(%d, %w) "
      "strides=[1,1] pads=[1,1,1,1] output_shape=[5,4] @4\noutput \"y\" %y: f32\n",
      TG_PRESET_MP1,
      "tiny",
-     {NULL},
-     false},
+     {NULL}},
     {"strided_input_gradient",
      "graph \"g\"\ninput %d: f32[1,16,6,7]\ninput %w: f32[16,5,5,5]\n%y = ConvInputGradient(%d, %w) "
      "strides=[2,2] pads=[2,2,2,2] output_shape=[11,13] @4\noutput \"y\" %y: f32\n",
      TG_PRESET_MP0,
      "tiny",
-     {NULL},
-     false},
+     {NULL}},
+};
+
+static const randomized_case in_slabs[] = {
     {"slabs",
      CONV("1,16,33,14", "24,16,3,3", "kernel_shape=[3,3] pads=[1,1,1,1]"),
      TG_PRESET_MP1,
      "tiny",
-     {NULL},
-     true},
+     {NULL}},
     {"slabs_fp32",
      CONV("1,8,37,10", "12,8,3,3", "kernel_shape=[3,3] pads=[1,1,1,1]"),
      TG_PRESET_MP0,
      "tiny",
-     {NULL},
-     true},
+     {NULL}},
     {"slabs_of_images",
      CONV("3,8,16,6", "8,8,3,3", "kernel_shape=[3,3] pads=[1,1,1,1]"),
      TG_PRESET_MP0,
      "tiny",
-     {NULL},
-     true},
+     {NULL}},
     {"slabs_strided",
      CONV("1,16,45,9", "8,16,5,3", "kernel_shape=[5,3] strides=[2,2] pads=[2,1,2,1]"),
      TG_PRESET_MP4,
      "tiny",
-     {NULL},
-     true},
+     {NULL}},
     {"slabs_further_apart",
      CONV("1,16,40,9", "8,16,2,3", "kernel_shape=[2,3] strides=[4,1] pads=[0,1,0,1]"),
      TG_PRESET_MP1,
      "tiny",
-     {NULL},
-     true},
+     {NULL}},
     {"slabs_dilated",
      CONV("1,16,36,8", "9,16,3,3", "kernel_shape=[3,3] dilations=[3,2] pads=[3,2,3,2]"),
      TG_PRESET_MP1,
      "tiny",
-     {NULL},
-     true},
+     {NULL}},
     {"slabs_of_runs",
      CONV("1,3,40,12", "16,3,3,3", "kernel_shape=[3,3] strides=[2,2] pads=[1,1,1,1]"),
      TG_PRESET_MP1,
      "edge",
-     {"rows=2", "cols=2", NULL},
-     true},
+     {"rows=2", "cols=2", NULL}},
     {"slabs_of_small_banks",
      CONV("1,16,28,14", "16,16,3,3", "kernel_shape=[3,3] pads=[1,1,1,1]"),
      TG_PRESET_MP1,
      "tiny",
-     {"bank_bytes=512", "banks=32", NULL},
-     true},
+     {"bank_bytes=512", "banks=32", NULL}},
     {"slabs_with_a_tail",
      "graph \"g\"\ninput %x: f32[1,16,30,9]\ninput %z: f32[1,24,30,9]\nconst %w: f32[24,16,3,3] = seeded(1, "
      "0.3)\n"
@@ -206,20 +172,18 @@ static const convolution convolutions[] = {
      "%y = Relu(%s) @4\noutput \"y\" %y: f32\n",
      TG_PRESET_MP4,
      "tiny",
-     {NULL},
-     true},
+     {NULL}},
     {"slabs_of_an_input_gradient",
      "graph \"g\"\ninput %d: f32[1,16,29,8]\ninput %w: f32[16,16,3,3]\n%y = ConvInputGradient(%d, %w) "
      "strides=[1,1] pads=[1,1,1,1] output_shape=[29,8] @4\noutput \"y\" %y: f32\n",
      TG_PRESET_MP1,
      "tiny",
-     {NULL},
-     true},
+     {NULL}},
 };
 
 /* Of products of more rows than come out turned, only those of patches have two loops over k; slabs are a loop inside
  * that of patches. */
-static bool has_patches(const tg_program *program, bool slabs) {
+static bool finds(const tg_program *program, bool slabs) {
   for (uint32_t s = 0; s < program->section_count; s++) {
     const tg_queue *mx = &program->sections[s].tiles[0].mx;
     for (uint32_t i = 0; i < mx->count; i++)
@@ -229,61 +193,24 @@ static bool has_patches(const tg_program *program, bool slabs) {
   }
   return false;
 }
-
-static run_case case_of(const convolution *own, uint64_t seed) {
-  run_case what = {.text = own->text,
-                   .arch = own->arch,
-                   .precision.preset = own->preset,
-                   .map.any_tiling = seed,
-                   .run.threads = 1};
-  for (int i = 0; i < 4 && own->settings[i]; i++) what.settings[i] = own->settings[i];
-  return what;
-}
-
-/* Runs a program that has patches, on both engines. */
-static void check(const convolution *own, run_case what) {
-  const tg_engine *engines[] = {NULL,
-#ifdef TEGULA_WITH_SYSTEMC
-                                &tg_engine_systemc
-#endif
-  };
-  for (size_t i = 0; i < sizeof engines / sizeof *engines; i++) {
-    tg_arena arena = {0};
-    tg_diag diag = {""};
-    mapped m;
-    what.engine = engines[i];
-    if (run_text(&what, &m, &arena, &diag) || !outputs_agree(&m, 0, &diag) ||
-        tg_check_ordering(m.program, &diag))
-      tg_test_fail(__FILE__, __LINE__, "%s, tilings %d: %s", own->name, (int)what.map.any_tiling,
-                   diag.message);
-    release_mapped(&m);
-    tg_arena_release(&arena);
-  }
-}
-
-enum { SEEDS = 400, WANTED = 4, FEW = 2 };
+static bool has_patches(const tg_program *program) { return finds(program, false); }
+static bool has_slabs(const tg_program *program) { return finds(program, true); }
 
 static void same_bits(const void *user) {
-  const convolution *own = user;
-  int found = 0;
-  for (uint64_t seed = 1; seed <= SEEDS && found < (own->slabs ? FEW : WANTED); seed++) {
-    tg_arena arena = {0};
-    tg_diag diag = {""};
-    mapped m;
-    run_case what = case_of(own, seed);
-    bool good = !map_text(&what, &m, &arena, &diag), patches = good && has_patches(m.program, own->slabs);
-    if (!good) tg_test_fail(__FILE__, __LINE__, "%s: %s", own->name, diag.message);
-    release_mapped(&m);
-    tg_arena_release(&arena);
-    if (patches) check(own, what);
-    found += patches;
-  }
-  if (!found) tg_test_fail(__FILE__, __LINE__, "%s: no tiling has patches", own->name);
+  check_randomized(
+      user,
+      &(randomized_search){.has = has_patches, .lacks = "no tiling has patches", .seeds = 400, .wanted = 4});
+}
+static void same_bits_in_slabs(const void *user) {
+  check_randomized(user, &(randomized_search){
+                             .has = has_slabs, .lacks = "no tiling has slabs", .seeds = 400, .wanted = 2});
 }
 
 __attribute__((constructor)) static void register_convolutions(void) {
   for (size_t i = 0; i < sizeof convolutions / sizeof *convolutions; i++)
     tg_test_register_row("patches", convolutions[i].name, __FILE__, __LINE__, same_bits, &convolutions[i]);
+  for (size_t i = 0; i < sizeof in_slabs / sizeof *in_slabs; i++)
+    tg_test_register_row("patches", in_slabs[i].name, __FILE__, __LINE__, same_bits_in_slabs, &in_slabs[i]);
 }
 
 #ifdef TEGULA_WITH_SYSTEMC

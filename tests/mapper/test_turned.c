@@ -1,16 +1,11 @@
 /* Products of few rows that come out turned: the same bits as the reference's chains of multiply-adds, whatever the
  * shape; proved in order; and DRAM is what they wait for. */
-#include "sim/machine/ordering.h"
 #include "tests/harness.h"
-#include "tests/mapper/run_graph.h"
+#include "tests/mapper/randomized_case.h"
 
 #include <stdio.h>
 
-typedef struct product {
-  const char *name, *text;
-  tg_precision_preset preset;
-  const char *arch, *settings[4];
-} product;
+typedef randomized_case product;
 
 #define MATMUL(a, b)                                                                                         \
   "graph \"g\"\ninput %a: f32[" a "]\ninput %b: f32[" b "]\n%y = MatMul(%a, %b) @0\noutput \"y\" %y: f32\n"
@@ -66,55 +61,9 @@ static bool is_turned(const tg_program *program) {
   return false;
 }
 
-static run_case case_of(const product *own, uint64_t seed) {
-  run_case what = {.text = own->text,
-                   .arch = own->arch,
-                   .precision.preset = own->preset,
-                   .map.any_tiling = seed,
-                   .run.threads = 1};
-  for (int i = 0; i < 4 && own->settings[i]; i++) what.settings[i] = own->settings[i];
-  return what;
-}
-
-/* Runs a program that turns, on both engines. */
-static void check(const product *own, run_case what) {
-  const tg_engine *engines[] = {NULL,
-#ifdef TEGULA_WITH_SYSTEMC
-                                &tg_engine_systemc
-#endif
-  };
-  for (size_t i = 0; i < sizeof engines / sizeof *engines; i++) {
-    tg_arena arena = {0};
-    tg_diag diag = {""};
-    mapped m;
-    what.engine = engines[i];
-    if (run_text(&what, &m, &arena, &diag) || !outputs_agree(&m, 0, &diag) ||
-        tg_check_ordering(m.program, &diag))
-      tg_test_fail(__FILE__, __LINE__, "%s, tilings %d: %s", own->name, (int)what.map.any_tiling,
-                   diag.message);
-    release_mapped(&m);
-    tg_arena_release(&arena);
-  }
-}
-
-enum { SEEDS = 200, WANTED = 3 };
-
 static void same_bits(const void *user) {
-  const product *own = user;
-  int found = 0;
-  for (uint64_t seed = 1; seed <= SEEDS && found < WANTED; seed++) {
-    tg_arena arena = {0};
-    tg_diag diag = {""};
-    mapped m;
-    run_case what = case_of(own, seed);
-    bool good = !map_text(&what, &m, &arena, &diag), turned = good && is_turned(m.program);
-    if (!good) tg_test_fail(__FILE__, __LINE__, "%s: %s", own->name, diag.message);
-    release_mapped(&m);
-    tg_arena_release(&arena);
-    if (turned) check(own, what);
-    found += turned;
-  }
-  if (!found) tg_test_fail(__FILE__, __LINE__, "%s: no tiling turns", own->name);
+  check_randomized(
+      user, &(randomized_search){.has = is_turned, .lacks = "no tiling turns", .seeds = 200, .wanted = 3});
 }
 
 __attribute__((constructor)) static void register_products(void) {

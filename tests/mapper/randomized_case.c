@@ -1,0 +1,50 @@
+#include "tests/mapper/randomized_case.h"
+#include "sim/machine/ordering.h"
+#include "tests/harness.h"
+
+static run_case case_of(const randomized_case *own, uint64_t seed) {
+  run_case what = {.text = own->text,
+                   .arch = own->arch,
+                   .precision.preset = own->preset,
+                   .map.any_tiling = seed,
+                   .run.threads = 1};
+  for (int i = 0; i < 4 && own->settings[i]; i++) what.settings[i] = own->settings[i];
+  return what;
+}
+
+static void run_on_engines(const randomized_case *own, run_case what) {
+  const tg_engine *engines[] = {NULL,
+#ifdef TEGULA_WITH_SYSTEMC
+                                &tg_engine_systemc
+#endif
+  };
+  for (size_t i = 0; i < sizeof engines / sizeof *engines; i++) {
+    tg_arena arena = {0};
+    tg_diag diag = {""};
+    mapped m;
+    what.engine = engines[i];
+    if (run_text(&what, &m, &arena, &diag) || !outputs_agree(&m, 0, &diag) ||
+        tg_check_ordering(m.program, &diag))
+      tg_test_fail(__FILE__, __LINE__, "%s, tilings %d: %s", own->name, (int)what.map.any_tiling,
+                   diag.message);
+    release_mapped(&m);
+    tg_arena_release(&arena);
+  }
+}
+
+void check_randomized(const randomized_case *own, const randomized_search *search) {
+  int found = 0;
+  for (int seed = 1; seed <= search->seeds && found < search->wanted; seed++) {
+    tg_arena arena = {0};
+    tg_diag diag = {""};
+    mapped m;
+    run_case what = case_of(own, (uint64_t)seed);
+    bool good = !map_text(&what, &m, &arena, &diag), has = good && search->has(m.program);
+    if (!good) tg_test_fail(__FILE__, __LINE__, "%s: %s", own->name, diag.message);
+    release_mapped(&m);
+    tg_arena_release(&arena);
+    if (has) run_on_engines(own, what);
+    found += has;
+  }
+  if (!found) tg_test_fail(__FILE__, __LINE__, "%s: %s", own->name, search->lacks);
+}

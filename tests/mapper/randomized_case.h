@@ -1,0 +1,23 @@
+/* A graph under randomized tilings, of which those that a mechanism is in are run. */
+#ifndef TEGULA_TESTS_MAPPER_RANDOMIZED_CASE_H
+#define TEGULA_TESTS_MAPPER_RANDOMIZED_CASE_H
+
+#include "tests/mapper/run_graph.h"
+
+typedef struct randomized_case {
+  const char *name, *text;
+  tg_precision_preset preset;
+  const char *arch, *settings[4]; /* the latter up to a NULL */
+} randomized_case;
+
+typedef struct randomized_search {
+  bool (*has)(const tg_program *program); /* the mechanism */
+  const char *lacks;                      /* what is said where no program has it */
+  int seeds, wanted;                      /* seeds 1 to `seeds` are tried until so many programs have it */
+} randomized_search;
+
+/* Runs those programs on the functional engine and in SystemC: outputs agree with the reference, and the semaphores order
+ * all accesses. Fails where there is no such program. */
+void check_randomized(const randomized_case *own, const randomized_search *search);
+
+#endif
