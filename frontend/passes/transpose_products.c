@@ -27,7 +27,7 @@ static bool turns(const tg_value *operand) {
   return perm[last] == last || perm[last - 1] == last;
 }
 
-static bool gains(const tg_node *transpose, const tg_node *product) {
+static bool is_profitable(const tg_node *transpose, const tg_node *product) {
   const tg_value *y = tg_out(transpose), *c = tg_in(transpose, 0);
   if (!product || product->op != TG_OP_MATMUL || y->rank < 2 || y->rank > MOST_DIMENSIONS) return false;
   const tg_value *a = tg_in(product, 0), *b = tg_in(product, 1);
@@ -62,6 +62,6 @@ void tg_pass_transpose_products(tg_graph *graph) {
   TG_FOR_NODES(graph, node) {
     if (node->op != TG_OP_TRANSPOSE) continue;
     tg_node *product = tg_in(node, 0)->producer;
-    if (gains(node, product)) turn(graph, node, product);
+    if (is_profitable(node, product)) turn(graph, node, product);
   }
 }

@@ -63,7 +63,7 @@ static int count_waiting(const former *f, const tg_node *node) {
   return count;
 }
 
-static int count_externals(const former *f, size_t k, const tg_node *extra) {
+static int count_operands(const former *f, size_t k, const tg_node *extra) {
   const tg_kernel *kernel = &f->c->kernels[k];
   int count = 0;
   for (size_t n = 0; n <= kernel->fused_count; n++) {
@@ -85,7 +85,7 @@ static bool can_join(const former *f, const tg_node *node, size_t k, const tg_va
   for (const tg_use *use = through->uses; use; use = use->next)
     if (use->node != node) return false;
   if (!own->takes(f->c, kernel, node, count_waiting(f, node)) ||
-      count_externals(f, k, node) > (own->inputs ? own->inputs(f->c, kernel) : 0))
+      count_operands(f, k, node) > (own->inputs ? own->inputs(f->c, kernel) : 0))
     return false;
   for (int i = 0; i < node->input_count; i++) {
     tg_value *input = loaded(f, kernel, tg_in(node, i));
@@ -203,7 +203,7 @@ static bool pads_after(const tg_node *node, const tg_value *cast) {
 
 /* Do all that read the Cast's result take the cast along, as elementwise nodes and moves do, or load what it
  * casts? */
-static bool can_wait(const tg_compile *c, const tg_value *cast) {
+static bool can_sink(const tg_compile *c, const tg_value *cast) {
   if (cast->output_count) return false;
   for (const tg_use *use = cast->uses; use; use = use->next) {
     const tg_node *node = use->node;
@@ -226,7 +226,7 @@ static tg_status form_cast(former *f, tg_node *node) {
   if (is_looked_through(f->c, out, out, LOOK_THROUGH)) return TG_OK;
   bool free =
       kernel_to_join(f, node) < 0 && !f->waits[tg_in(node, 0)->index] && !tg_is_constant(tg_in(node, 0));
-  if (!free || !can_wait(f->c, out)) return form_elementwise(f, node);
+  if (!free || !can_sink(f->c, out)) return form_elementwise(f, node);
   f->waits[out->index] = true;
   return TG_OK;
 }

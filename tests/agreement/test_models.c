@@ -80,7 +80,7 @@ static const char *const digits = "runtime/demo/digits.onnx";
 
 /* Reductions that the product computes, its blocks of rows in one piece or in several; not on a chip whose
  * AGCUs have three contexts. */
-#define TOTALS                                                                                               \
+#define COLUMN_SUMS                                                                                          \
   "graph \"g\"\ninput %a: f32[256,24]\ninput %b: f32[24,13]\ninput %x: f32[256,13]\n"                        \
   "const %o: f32[] = [0]\n%d = MatMul(%a, %b) @0\n%c = Greater(%x, %o) @1\n%y = Where(%c, %d, %o) @2\n"      \
   "%k = Mul(%y, %x) @3\n%t = ReduceSum(%k) axes=[0] keepdims=0 @4\n"                                         \
@@ -133,14 +133,14 @@ static const char *const digits = "runtime/demo/digits.onnx";
   "graph \"g\"\ninput %x: f32[6,90,64]\ninput %r: f32[64]\n%a = Sub(%x, %r) @0\n"                            \
   "%s = ReduceSum(%a) axes=[1] @1\noutput \"s\" %s: f32\noutput \"a\" %a: f32\n"
 
-/* Products whose second operand stays with all its chunks, as it lies and turned, beside totals. */
+/* Products whose second operand stays with all its chunks, as it lies and turned, beside column sums. */
 #define WHOLE                                                                                                \
   "graph \"g\"\ninput %a: f32[300,64]\ninput %b: f32[64,32]\ninput %c: f32[32,64]\n"                         \
   "%y = MatMul(%a, %b) @0\n%s = ReduceSum(%y) axes=[0] keepdims=0 @1\n%ct = Transpose(%c) perm=[1,0] @2\n"   \
   "%z = MatMul(%a, %ct) @3\n%r = ReduceMax(%z) axes=[0] keepdims=0 @4\noutput \"y\" %y: f32\n"               \
   "output \"z\" %z: f32\noutput \"s\" %s: f32\noutput \"r\" %r: f32\n"
 
-/* A mask of what the drain loads anyway, beside totals whose blocks leave bit by bit. */
+/* A mask of what the drain loads anyway, beside column sums whose blocks leave bit by bit. */
 #define RECOMPUTED                                                                                           \
   "graph \"g\"\ninput %a: f32[200,96]\ninput %w: f32[96,16]\ninput %c: f32[200,16]\ninput %m: f32[16]\n"     \
   "input %s: f32[16]\ninput %o: f32[16]\ninput %v: f32[16,5]\nconst %zero: f32[] = [0]\n"                    \
@@ -161,8 +161,8 @@ static const char *const digits = "runtime/demo/digits.onnx";
   "%r = ReduceSum(%f) axes=[0] keepdims=0 @13\noutput \"g\" %g: f32\noutput \"t\" %t: f32\n"                 \
   "output \"u\" %u: f32\noutput \"r\" %r: f32\n"
 
-/* Nodes in front of products: vectors along k, numbers, results that others read. */
-#define FRONTS                                                                                               \
+/* Prologues of products: vectors along k, numbers, results that others read. */
+#define PRODUCT_PROLOGUES                                                                                    \
   "graph \"g\"\ninput %x: f32[300,64]\ninput %scale: f32[64]\ninput %offset: f32[64]\n"                      \
   "input %w: f32[64,40]\ninput %bias: f32[40]\ninput %t: f32[400,32]\ninput %row: f32[32]\n"                 \
   "input %v: f32[32,7]\nconst %half: f32[] = [0.5]\n%m = Mul(%x, %scale) @0\n%n = Add(%m, %offset) @1\n"     \
@@ -171,15 +171,15 @@ static const char *const digits = "runtime/demo/digits.onnx";
   "%c = Mul(%b, %half) @8\n%d = MatMul(%c, %v) @9\noutput \"y\" %y: f32\noutput \"s\" %s: f32\n"             \
   "output \"d\" %d: f32\n"
 
-/* Nodes in front of the gradient of weights, which rows of tiles make in turn, and what another product reads
+/* Prologues of the gradient of weights, which rows of tiles make in turn, and what another product reads
  * of them. */
-#define FRONTS_OF_WEIGHTS                                                                                    \
+#define PROLOGUES_OF_WEIGHTS                                                                                 \
   "graph \"g\"\ninput %x: f32[768,64]\ninput %h: f32[768,96]\ninput %dy: f32[768,96]\n"                      \
   "input %mean: f32[96]\ninput %scale: f32[96]\ninput %w: f32[96,8]\n%d = Sub(%h, %mean) @0\n"               \
   "%e = Sub(%dy, %d) @1\n%g = Mul(%e, %scale) @2\n%u = MatMul(%g, %w) @3\n"                                  \
   "%z = Transpose(%x) perm=[1,0] @4\n%v = MatMul(%z, %g) @5\noutput \"u\" %u: f32\noutput \"v\" %v: f32\n"
 /* The same with moments of the result, blocks of twenty rows, with what is in front stored for others. */
-#define FRONTS_REDUCED                                                                                       \
+#define PROLOGUES_REDUCED                                                                                    \
   "graph \"g\"\ninput %x: f32[390,64]\ninput %scale: f32[64]\ninput %w: f32[64,16]\ninput %bias: f32[16]\n"  \
   "%m = Mul(%x, %scale) @0\n%r = Relu(%m) @1\n%p = MatMul(%r, %w) @2\n%y = Add(%p, %bias) @3\n"              \
   "%a = ReduceMoment(%y) axes=[0] order=1 @4\n%b = ReduceMoment(%y) axes=[0] order=2 @5\n"                   \
@@ -378,9 +378,9 @@ __attribute__((constructor)) static void register_models(void) {
       {"moments", CHIP_TINY, MOMENTS, 0},
       {"moments", CHIP_ROW, MOMENTS, 0},
       {"moments", CHIP_ODD, MOMENTS, 0},
-      {"totals", CHIP_TINY, TOTALS, 0},
-      {"totals", CHIP_ROW, TOTALS, 0},
-      {"totals", CHIP_ODD, TOTALS, 0},
+      {"column_sums", CHIP_TINY, COLUMN_SUMS, 0},
+      {"column_sums", CHIP_ROW, COLUMN_SUMS, 0},
+      {"column_sums", CHIP_ODD, COLUMN_SUMS, 0},
       {"product_moments", CHIP_TINY, PRODUCT_MOMENTS, 0},
       {"product_moments", CHIP_ROW, PRODUCT_MOMENTS, 0},
       {"product_moments", CHIP_ODD, PRODUCT_MOMENTS, 0},
@@ -411,18 +411,18 @@ __attribute__((constructor)) static void register_models(void) {
       {"recomputed", CHIP_ROW, RECOMPUTED, 0},
       {"recomputed_sums", CHIP_TINY, RECOMPUTED_SUMS, 0},
       {"recomputed_sums", CHIP_ODD, RECOMPUTED_SUMS, 0},
-      {"fronts", CHIP_TINY, FRONTS, 0},
-      {"fronts", CHIP_ROW, FRONTS, 0},
-      {"fronts", CHIP_ODD, FRONTS, 0},
-      {"fronts_of_weights", CHIP_TINY, FRONTS_OF_WEIGHTS, 0},
-      {"fronts_of_weights", CHIP_ROW, FRONTS_OF_WEIGHTS, 0},
-      {"fronts_of_weights", CHIP_ODD, FRONTS_OF_WEIGHTS, 0},
+      {"product_prologues", CHIP_TINY, PRODUCT_PROLOGUES, 0},
+      {"product_prologues", CHIP_ROW, PRODUCT_PROLOGUES, 0},
+      {"product_prologues", CHIP_ODD, PRODUCT_PROLOGUES, 0},
+      {"prologues_of_weights", CHIP_TINY, PROLOGUES_OF_WEIGHTS, 0},
+      {"prologues_of_weights", CHIP_ROW, PROLOGUES_OF_WEIGHTS, 0},
+      {"prologues_of_weights", CHIP_ODD, PROLOGUES_OF_WEIGHTS, 0},
       {"small_products", CHIP_TINY, SMALL_PRODUCTS, .any_tiling = 6},
       {"small_products_turned", CHIP_TINY, SMALL_PRODUCTS, .any_tiling = 9},
       {"small_products", CHIP_ODD, SMALL_PRODUCTS, .any_tiling = 6},
-      {"fronts_reduced", CHIP_TINY, FRONTS_REDUCED, 0},
-      {"fronts_reduced", CHIP_ROW, FRONTS_REDUCED, 0},
-      {"fronts_reduced", CHIP_ODD, FRONTS_REDUCED, 0},
+      {"prologues_reduced", CHIP_TINY, PROLOGUES_REDUCED, 0},
+      {"prologues_reduced", CHIP_ROW, PROLOGUES_REDUCED, 0},
+      {"prologues_reduced", CHIP_ODD, PROLOGUES_REDUCED, 0},
       {"narrow", CHIP_TINY, NARROW, 0},
       {"turns", CHIP_TINY, TURNS, 0},
       {"turns", CHIP_ROW, TURNS, 0},

@@ -1,5 +1,5 @@
 /* Random graphs, each in a random precision on one of the RTL configurations of the tests, half of them with
- * tilings drawn among all that fit: the functional engine, SystemC and the RTL must leave the same memory,
+ * randomized tilings of all that fit: the functional engine, SystemC and the RTL must leave the same memory,
  * and SystemC and the RTL the same start and end of every instruction. The proof of ordering must accept
  * every program.
  *

@@ -45,7 +45,7 @@
 #define NOBODY              ""
 #define GRADIENT_OF_WEIGHTS "%z = Transpose(%r) perm=[1,0] @6\n%g = MatMul(%z, %x) @7\noutput \"g\" %g: f32\n"
 
-/* On both engines, and with AGCUs that have no context for totals, so that reductions are passes of their
+/* On both engines, and with AGCUs that have no context for column sums, so that reductions are passes of their
  * own. */
 enum { FUNCTIONAL, TIMED, APART, WAYS };
 

@@ -227,11 +227,11 @@ TG_TEST(rowwise, long_rows_are_read_twice) {
 #define SUM "%s = ReduceSum(%y) axes=[0] keepdims=0 @1\noutput \"s\" %s: f32\noutput \"y\" %y: f32\n"
 
 /* 4096 rows are 64 blocks of 64, and those are one. */
-TG_TEST(totals, the_first_pass_of_a_reduction_joins_the_product) {
+TG_TEST(column_sums, the_first_pass_of_a_reduction_joins_the_product) {
   EXPECT_EQ(sections_of(PRODUCT("4096", "96") "%y = MatMul(%a, %b) @0\n" SUM), 1 + 1);
 }
 
-TG_TEST(totals, so_do_moments) {
+TG_TEST(column_sums, so_do_moments) {
   EXPECT_EQ(sections_of(PRODUCT("4096", "96") "%y = MatMul(%a, %b) @0\n"
                                               "%s = ReduceMoment(%y) axes=[0] order=1 keepdims=0 @1\n"
                                               "%t = ReduceMoment(%y) axes=[0] order=2 keepdims=0 @2\n"
@@ -241,16 +241,16 @@ TG_TEST(totals, so_do_moments) {
 }
 
 /* The product reduces whole blocks only. */
-TG_TEST(totals, a_shorter_last_block_is_a_section) {
+TG_TEST(column_sums, a_shorter_last_block_is_a_section) {
   EXPECT_EQ(sections_of(PRODUCT("4090", "96") "%y = MatMul(%a, %b) @0\n" SUM), 1 + 1 + 1);
 }
 
-TG_TEST(totals, sums_of_partial_products_are_reduced_apart) {
+TG_TEST(column_sums, sums_of_partial_products_are_reduced_apart) {
   EXPECT_EQ(sections_of(PRODUCT("4096", "96") "%y = MatMul(%a, %b) partials=2 @0\n" SUM), 1 + 2);
 }
 
 /* What a store rounds is in no register. */
-TG_TEST(totals, what_is_rounded_stochastically_is_reduced_apart) {
+TG_TEST(column_sums, what_is_rounded_stochastically_is_reduced_apart) {
   EXPECT_EQ(
       sections_of(PRODUCT("4096", "96") "%p = MatMul(%a, %b) @0\n%q = Cast(%p) to=bf16 stochastic=1 @2\n"
                                         "%y = Cast(%q) to=f32 @3\n" SUM),
@@ -265,7 +265,7 @@ TG_TEST(totals, what_is_rounded_stochastically_is_reduced_apart) {
   "%h = Sub(%x, %m) @4\n%k = Mul(%y, %h) @5\n%t = ReduceSum(%k) axes=[0] keepdims=0 @6\n"                    \
   "output \"t\" %t: f32\n" SUM
 
-TG_TEST(totals, sums_of_expressions_join_as_well) { EXPECT_EQ(sections_of(RELU_GRADIENT), 1 + 2); }
+TG_TEST(column_sums, sums_of_expressions_join_as_well) { EXPECT_EQ(sections_of(RELU_GRADIENT), 1 + 2); }
 
 /* Products of many rows compute what they read on their tiles, and store it if others read it; the gradient
  * of the weights, which reads it by columns, does not. */
