@@ -61,7 +61,7 @@ module vx (
   logic [tegula_pkg::VxStreams-1:0][2:0] kind;
   logic [tegula_pkg::VxStreams-1:0][5:0] lane;
   logic [49:0] tail_left;
-  logic [31:0] sr_row_hash, sr_col;
+  logic [31:0] sr_row, sr_col;
   tegula_pkg::ucode_t word;
 
   vx_control u_control (
@@ -75,7 +75,7 @@ module vx (
     .kind_o       (kind),
     .lane_o       (lane),
     .tail_left_o  (tail_left),
-    .sr_row_hash_o(sr_row_hash),
+    .sr_row_o     (sr_row),
     .sr_col_o     (sr_col)
   );
   assign word = words_q[pc];
@@ -170,8 +170,19 @@ module vx (
   // ALU
   logic [49:0] tail_here;  // elements from this vector on, signed
   assign tail_here = tail_left - {43'd0, word.alu_c} * 50'(N);
+  logic draws;
+  logic [L-1:0] draws_q;
+  logic [31:0] draw_row_hash_q;
+  assign draws = alu_on && word.alu_op == tegula_pkg::AluRndsr;
+  always_ff @(posedge clk_i or negedge rst_ni) begin
+    if (!rst_ni) draws_q <= '0;
+    else draws_q <= {draws_q[L-2:0], draws};
+  end
+  always_ff @(posedge clk_i) begin
+    if (draws) draw_row_hash_q <= fp_pkg::mix(sr_row + {25'd0, word.alu_c});
+  end
   for (genvar i = 0; i < N; i++) begin : gen_lane
-    logic [31:0] moved;
+    logic [31:0] moved, computed;
     logic [LaneW-1:0] source;
     logic [5:0] table_index;
     assign source = word.alu_c[LaneW-1:0] +
@@ -193,8 +204,24 @@ module vx (
       .c_i     (value[2][32*i+:32]),
       .moved_i (moved),
       .tail_i  ($signed(tail_here) > $signed(50'(i))),
-      .result_o(alu_result[32*i+:32])
+      .result_o(computed)
     );
+
+    // Stochastic rounding: hashes, then the rounded number, which waits until it is due.
+    logic [31:0] value_q, col_hash_q, mixed;
+    logic [L-1:1][31:0] drawn_q;
+    assign mixed = fp_pkg::mix(draw_row_hash_q + col_hash_q);
+    always_ff @(posedge clk_i) begin
+      if (draws) begin
+        value_q <= value[0][32*i+:32];
+        col_hash_q <= fp_pkg::mix(sr_col + 32'(i));
+      end
+      if (draws_q[0]) drawn_q[1] <= {fp_pkg::to_bf16_stochastic(value_q, mixed[31:16]), 16'd0};
+      for (int unsigned s = 2; s < L; s++) begin
+        if (draws_q[s-1]) drawn_q[s] <= drawn_q[s-1];
+      end
+    end
+    assign alu_result[32*i+:32] = draws_q[L-1] ? drawn_q[L-1] : computed;
   end
 
   // Load: the row arrives in the cycle after its request, is widened, and waits until its word's
@@ -247,9 +274,11 @@ module vx (
     if (st_on) st_row_o <= address[word.st_stream] + {15'd0, st_fp32 && word.st_half};
   end
   logic st_sr_q;
+  logic [31:0] st_row_hash_q;
   logic [32*P-1:0] st_exact_q, st_drawn;
   always_ff @(posedge clk_i) begin
     if (st_on) st_sr_q <= st_kind == tegula_pkg::StreamBf16sr;
+    if (st_on && st_kind == tegula_pkg::StreamBf16sr) st_row_hash_q <= fp_pkg::mix(sr_row);
   end
   assign st_data_o = st_sr_q ? st_drawn : st_exact_q;
   for (genvar i = 0; i < P; i++) begin : gen_store
@@ -275,7 +304,7 @@ module vx (
         col_hash_q <= fp_pkg::mix(sr_col + 32'(i));
       end
     end
-    assign mixed = fp_pkg::mix(sr_row_hash + col_hash_q);
+    assign mixed = fp_pkg::mix(st_row_hash_q + col_hash_q);
     assign st_drawn[16*i+:16] = fp_pkg::to_bf16_stochastic(value_q, mixed[31:16]);
   end
 endmodule

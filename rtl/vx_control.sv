@@ -27,7 +27,7 @@ module vx_control (
   output logic [tegula_pkg::VxStreams-1:0][2:0]     kind_o,
   output logic [tegula_pkg::VxStreams-1:0][5:0]     lane_o,
   output logic [49:0]                               tail_left_o,    // elements from j on, signed
-  output logic [31:0]                               sr_row_hash_o,
+  output logic [31:0]                               sr_row_o,       // the row plus the key of the tile
   // The column of lane 0 plus the key of the columns
   output logic [31:0]                               sr_col_o
 );
@@ -89,14 +89,11 @@ module vx_control (
   // What the VOP owns: banks of its loads and of its stores, accumulator halves.
   logic [Banks-1:0] ld_own, st_own, ld_own_q, st_own_q;
   logic [1:0] acc_own, acc_own_q;
-  logic rounds;
   always_comb begin
     ld_own = '0;
     st_own = '0;
     acc_own = '0;
-    rounds = 1'b0;
     for (int unsigned t = 0; t < Streams; t++) begin
-      if (head_kind[t] == tegula_pkg::StreamBf16sr) rounds = 1'b1;
       if (head_kind[t] == tegula_pkg::StreamAcc) begin
         acc_own[s_addr_i[t][AccShift]] = 1'b1;
       end else if (head_kind[t] != tegula_pkg::StreamNone) begin
@@ -119,13 +116,13 @@ module vx_control (
     end
   end
 
-  logic [31:0] sr_col, row_col, j_col;
+  logic [31:0] sr_row, sr_col, row_row, row_col, j_col;
   vx_rounding u_rounding (
     .clk_i, .rst_ni,
-    .issue_i   (issue_o && rounds),
+    .issue_i(issue_o),
     .head_i, .idx_i, .sr_key_i,
-    .row_hash_o(sr_row_hash_o),
-    .col_o     (sr_col)
+    .row_o  (sr_row),
+    .col_o  (sr_col)
   );
 
   logic slot_used;
@@ -139,6 +136,7 @@ module vx_control (
     .slot_i    (slot_q),
     .used_o    (slot_used),
     .address_o (row_addr),
+    .row_o     (row_row),
     .col_o     (row_col)
   );
 
@@ -160,6 +158,7 @@ module vx_control (
   );
 
   assign active_o = phase_q == Run && slot_used;
+  assign sr_row_o = sr_row + row_row;
   assign sr_col_o = sr_col + row_col + j_col;
   for (genvar t = 0; t < Streams; t++) begin : gen_address
     assign address_o[t] = row_addr[t] + j_addr[t];

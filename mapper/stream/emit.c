@@ -272,5 +272,6 @@ tg_status tg_emit_stream_kernel(tg_compile *c, const tg_kernel *kernel, const tg
   tg_invocation *invocation = tg_build_invoke(&e.b, name);
   const tg_node *cast = tg_stochastic_store(kernel);
   if (cast) invocation->key_nodes[TG_KEY_STORE] = (uint32_t)cast->id;
+  if (plan->rounds) invocation->key_nodes[TG_KEY_PRODUCT] = (uint32_t)plan->rounds->id;
   return TG_OK;
 }

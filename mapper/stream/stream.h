@@ -46,7 +46,8 @@ typedef struct tg_stream_kernel {
   /* > 1: the VOP makes so many vectors of the one result of one of each input, whole rows; u = 1 .. are
    * streams after the output's. */
   int out_vectors;
-  bool unrolled_result; /* without a VOP before: of results, too */
+  const tg_node *rounds; /* whose key the microcode rounds by, each element by its row and column; or NULL */
+  bool unrolled_result;  /* without a VOP before: of results, too */
   void (*adjust_load)(const void *user, int input, tg_agcu_instr *load);  /* or NULL */
   void (*adjust_store)(const void *user, int more, tg_agcu_instr *store); /* of more_window > 1 */
   const void *user;

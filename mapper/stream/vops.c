@@ -63,6 +63,16 @@ static void set_rounding(const emission *e, tg_vx_instr *vop, uint32_t r, uint32
   vop->sr_col_j[1] = plan->whole_rows ? lanes : plan->across ? (uint32_t)row : 0;
 }
 
+/* The same where an element goes by row and column. */
+static void set_row_rounding(const emission *e, tg_vx_instr *vop, uint32_t r, uint32_t col) {
+  vop->sr_key = TG_KEY_PRODUCT;
+  vop->sr_row = (r * e->b.m->cols + col) * e->t.chunk_rows;
+  vop->sr_row_delta[0] = tg_tiles(e->b.m) * e->t.chunk_rows;
+  vop->sr_row_row[1] = 1;
+  vop->sr_col_delta[1] = e->plan->take;
+  vop->sr_col_row[2] = tg_lanes(e->b.m);
+}
+
 /* The stream takes vectors u, u + unroll .. of a row. It has nothing to do with the banks before
  * the first. */
 static void take_every(const tg_params *m, tg_stream *s, int u, int unroll) {
@@ -168,6 +178,7 @@ static void emit_vop(const emission *e, tg_queue *queue, tg_turn at) {
     else
       set_result(e, vop, x, unroll);
     if (kind == TG_STREAM_BF16SR) set_rounding(e, vop, at.r, at.col);
+    if (e->plan->rounds) set_row_rounding(e, vop, at.r, at.col);
   }
 }
 

@@ -57,7 +57,9 @@ static void write_chains(const void *user, const tg_line_kernel *lines, const tg
   tg_mc_next_segment(mc);
   tg_mc_ref bias = lines->bias ? load_operand(mc, s.kernel, BIAS, tg_line_bias_stream(lines, t)) : TG_MC_NONE;
   for (uint32_t u = 0; u < t->unroll; u++) {
-    tg_mc_ref y = lines->bias ? tg_mc_alu(mc, TG_ALU_add, s.sums[u], bias, TG_MC_NONE) : s.sums[u];
+    tg_mc_ref y = s.sums[u];
+    if (lines->rounds) y = tg_mc_alu_imm(mc, TG_ALU_rndsr, y, TG_MC_NONE, (int)u);
+    if (lines->bias) y = tg_mc_alu(mc, TG_ALU_add, y, bias, TG_MC_NONE);
     y = finish(s.c, s.kernel, mc, y);
     if (y == TG_MC_NONE) {
       mc->overflow = true;
@@ -80,6 +82,7 @@ static tg_line_kernel line_kernel(const chains *s, const tg_windows *w) {
                           .result_kind = tg_result_kind(kernel->output),
                           .weights_kind = tg_stream_kind(weights),
                           .bias_kind = bias ? tg_stream_kind(bias) : 0,
+                          .rounds = s->c->options.accum_bf16sr ? kernel->root : NULL,
                           .write = write_chains,
                           .user = s};
 }
@@ -93,6 +96,7 @@ static tg_stream_kernel plan_streamed(const tg_compile *c, const tg_kernel *kern
                            .output_kind = tg_result_kind(kernel->output),
                            .rows = w->image->dims[0].size * w->rows[0] * w->rows[1],
                            .window_step = channels,
+                           .rounds = c->options.accum_bf16sr ? kernel->root : NULL,
                            .adjust_load = tg_windows_adjust,
                            .user = w};
   for (int i = 0; i < plan.inputs; i++) {
@@ -136,17 +140,25 @@ static tg_status emit_depthwise(tg_compile *c, const tg_kernel *kernel) {
   return tg_emit_windows(c, kernel, &lines, &streamed);
 }
 
-/* The vector unit accumulates in FP32, and multiplies as exactly as mx. */
+/* The vector unit accumulates in FP32, and multiplies as exactly as mx. It rounds a chain once, behind its end. */
 static bool is_depthwise(const tg_compile *c, const tg_node *node) {
   if (node->op != TG_OP_CONV) return false;
   int64_t group = tg_attr_int(node, TG_ATTR_GROUP);
-  return !c->options.accum_bf16sr && group > 1 && group == tg_in(node, 0)->dims[3].size &&
-         group == tg_out(node)->dims[3].size && tg_windows_have_room(node);
+  const tg_dim *taps = tg_in(node, 1)->dims;
+  return (!c->options.accum_bf16sr || taps[0].size * taps[1].size <= c->options.k_tile) && group > 1 &&
+         group == tg_in(node, 0)->dims[3].size && group == tg_out(node)->dims[3].size &&
+         tg_windows_have_room(node);
 }
+
+/* An instruction has one key to round by. */
+static bool takes(const tg_compile *c, const tg_kernel *kernel, const tg_node *node, int waiting) {
+  return (c->options.accum_bf16sr ? tg_takes_fused_out_of_order : tg_takes_fused)(c, kernel, node, waiting);
+}
+
 const tg_kernel_class tg_depthwise_class = {
     .name = "depthwise",
     .accepts = is_depthwise,
-    .takes = tg_takes_fused,
+    .takes = takes,
     .walks_views = walks_views,
     .emit = emit_depthwise,
 };

@@ -33,6 +33,9 @@ typedef struct tg_line_kernel {
   const tg_dram_tensor *weights, *bias; /* [positions, channels], [channels]; or NULL */
   bool by_window; /* in place of the bias a number for each window, [rows, columns]: by streams only */
   int image_kind, result_kind, weights_kind, bias_kind;
+  const tg_node
+      *rounds; /* whose key the microcode rounds results by, each with its pixel for row and its channel for
+                            column (rndsr, with the number of the result for further rows); or NULL */
   /* Elements from image to image, row to row, pixel to pixel: of what may be views (kernel/view.h). */
   int64_t image_stride[TG_LINE_DIMS], result_stride[TG_LINE_DIMS];
   /* Begins and writes the microcode: three segments, the second one of which is repeated. */

@@ -248,7 +248,37 @@ static void set_streams(const emission *e, tg_vx_instr *vop) {
   }
 }
 
-static tg_instr *push_vop(const emission *e, tg_queue *queue) {
+typedef struct place {
+  int64_t pixel, channel;
+} place;
+
+/* The first result of block number `number`. */
+static place place_of(const emission *e, int64_t number) {
+  const tg_line_tiling *t = e->t;
+  int64_t rest = number / t->blocks[2], columns = e->k->windows->rows[1], rows = e->k->windows->rows[0];
+  place at = {.channel = number % t->blocks[2] * take_of(e)};
+  if (t->blocks[1] > 1) /* of an image */
+    at.pixel = rest / t->blocks[1] * t->rows * columns + rest % t->blocks[1] * t->columns;
+  else
+    at.pixel = (rest / t->blocks[0] * rows + rest % t->blocks[0] * t->rows) * columns;
+  return at;
+}
+
+static void set_rounding(const emission *e, tg_vx_instr *vop, uint32_t r, uint32_t col) {
+  const tg_line_tiling *t = e->t;
+  int64_t columns = e->k->windows->rows[1], tile = r * e->b.m->cols + col;
+  place first = place_of(e, tile), next = place_of(e, tile + tg_tiles(e->b.m));
+  vop->sr_key = TG_KEY_PRODUCT;
+  vop->sr_row = (uint32_t)first.pixel;
+  vop->sr_col = (uint32_t)first.channel;
+  vop->sr_row_delta[0] = t->blocks[1] > 1 ? (uint32_t)(e->k->windows->rows[0] * columns) : 0;
+  vop->sr_row_delta[1] = t->rounds > 1 ? (uint32_t)(next.pixel - first.pixel) : 0;
+  vop->sr_row_row[0] = (uint32_t)columns;
+  vop->sr_row_row[1] = t->unroll;
+  vop->sr_col_row[2] = tg_lanes(e->b.m);
+}
+
+static tg_instr *push_vop(const emission *e, tg_queue *queue, uint32_t r, uint32_t col) {
   const tg_line_tiling *t = e->t;
   tg_instr *in = tg_build_push(&e->b, queue, TG_OP_vx_vop);
   tg_vx_instr *vop = &in->vx;
@@ -262,6 +292,7 @@ static tg_instr *push_vop(const emission *e, tg_queue *queue) {
   vop->j_count[0] = e->k->windows->taps[0];
   vop->j_count[1] = e->k->windows->taps[1] / t->taps;
   set_streams(e, vop);
+  if (e->k->rounds) set_rounding(e, vop, r, col);
   return in;
 }
 
@@ -338,7 +369,7 @@ static void emit_stage(void *user, const tg_stage *stage, tg_queue *queue, tg_tu
     else
       tg_checkerboard_each(m, stage, queue, at, emit_own_weights, user);
     break;
-  case TG_STAGE_VOP: unit.in = push_vop(e, queue), meet(e, stage, unit); break;
+  case TG_STAGE_VOP: unit.in = push_vop(e, queue, at.r, at.col), meet(e, stage, unit); break;
   case TG_STAGE_RESULTS: tg_egress_emit(&e->b, &e->egress, stage, queue, at, fill_store, e); break;
   }
 }
@@ -363,6 +394,7 @@ tg_status tg_emit_lines(tg_compile *c, const tg_kernel *kernel, const tg_line_ke
   const uint32_t loops[TG_LINE_NESTS][3] = {[TG_NEST_BLOCKS] = {tg_line_image_loops(lines, t), t->rounds, 0}};
   tg_line_list_stages(c->m, lines, t, NULL, &stages);
   tg_stages_emit(&e.b, &stages, c->m->rows, loops, emit_stage, &e);
-  (void)tg_build_invoke(&e.b, name);
+  tg_invocation *invocation = tg_build_invoke(&e.b, name);
+  if (lines->rounds) invocation->key_nodes[TG_KEY_PRODUCT] = (uint32_t)lines->rounds->id;
   return TG_OK;
 }

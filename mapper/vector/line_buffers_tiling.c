@@ -48,6 +48,16 @@ static bool fits(const tg_params *m, const tg_line_kernel *k, const tg_line_tili
   return tg_need_fits(m, &need);
 }
 
+/* Is the place of a tile's first pixel and channel an affine function of its loops? */
+static bool places_fit(const tg_params *m, const tg_line_kernel *k, const tg_line_tiling *t) {
+  uint32_t each = tg_tiles(m) / t->blocks[2];
+  if (!k->rounds || t->rounds == 1) return true;
+  if (tg_tiles(m) % t->blocks[2]) return false;
+  if (t->blocks[1] > 1) return each % t->blocks[1] == 0 || t->rows == 1;
+  return k->windows->image->dims[0].size == 1 || each % t->blocks[0] == 0 ||
+         (int64_t)t->blocks[0] * t->rows == k->windows->rows[0];
+}
+
 /* ---- what it takes ---- */
 
 static double cycles_of(const tg_params *m, const tg_line_kernel *k, const tg_line_tiling *t,
@@ -84,7 +94,7 @@ static void consider(search *s, tg_line_tiling t, const int *words) {
   if (rounds >= 1 << 20 || blocks >= 1u << 31 || w->image->dims[0].size >= 1 << 20) return;
   tg_stages stages;
   t.rounds = (uint32_t)rounds;
-  if (!set_pieces(m, s->k, &t) || !fields_fit(m, s->k, &t)) return;
+  if (!set_pieces(m, s->k, &t) || !fields_fit(m, s->k, &t) || !places_fit(m, s->k, &t)) return;
   tg_line_list_stages(m, s->k, &t, words, &stages);
   if (!fits(m, s->k, &t, &stages)) return;
   t.cycles = s->c->options.any_tiling

@@ -183,13 +183,34 @@ static uint32_t operand(const vop *v, const slot *s, uint32_t which, uint32_t la
   return which >= TG_CONST0 ? v->state->tiles[v->tile].constants[which - TG_CONST0] : 0;
 }
 
-static void compute(const vop *v, const slot *s, const tg_ucode *w, uint32_t j, uint32_t *out) {
+/* The random number of lane i in the row and j that round now, `further` logical rows from the row's. */
+static uint32_t drawn(const vop *v, uint32_t rho, uint32_t j, uint32_t further, uint32_t i) {
+  const tg_vx_instr *in = v->in;
+  uint32_t r2 = rho % (uint32_t)in->row_count[2], rest = rho / (uint32_t)in->row_count[2];
+  uint32_t r1 = rest % (uint32_t)in->row_count[1], r0 = rest / (uint32_t)in->row_count[1];
+  uint32_t j1 = j % (uint32_t)in->j_count[1], j0 = j / (uint32_t)in->j_count[1];
+  uint32_t column = (uint32_t)in->sr_col + tg_execution_advance(v->x, in->sr_col_delta) +
+                    r0 * (uint32_t)in->sr_col_row[0] + r1 * (uint32_t)in->sr_col_row[1] +
+                    r2 * (uint32_t)in->sr_col_row[2] + j0 * (uint32_t)in->sr_col_j[0] +
+                    j1 * (uint32_t)in->sr_col_j[1] + i;
+  uint32_t tile = (uint32_t)in->sr_tile + tg_execution_advance(v->x, in->sr_tile_delta);
+  uint32_t tile_key = tg_sr_tile_key(v->state->keys[in->sr_key], tile);
+  uint32_t row = (uint32_t)in->sr_row + tg_execution_advance(v->x, in->sr_row_delta) +
+                 r0 * (uint32_t)in->sr_row_row[0] + r1 * (uint32_t)in->sr_row_row[1] +
+                 r2 * (uint32_t)in->sr_row_row[2] + further;
+  return tg_sr_r16(tg_sr_row_hash(tile_key, row), tg_sr_col_hash(tile_key, column));
+}
+
+static void compute(const vop *v, const slot *s, const tg_ucode *w, uint32_t rho, uint32_t j, uint32_t *out) {
   for (uint32_t i = 0; i < v->lanes; i++) {
     uint32_t element = j * (uint32_t)v->in->tail_step + w->alu_c * v->lanes + i;
     switch (w->alu_op) {
     case TG_ALU_rot: out[i] = operand(v, s, w->alu_a, (i + w->alu_c) % v->lanes); break;
     case TG_ALU_bcast: out[i] = operand(v, s, w->alu_a, w->alu_c % v->lanes); break;
     case TG_ALU_tail: out[i] = operand(v, s, element < v->in->tail_n ? w->alu_a : w->alu_b, i); break;
+    case TG_ALU_rndsr:
+      out[i] = tg_bf16_to_f32(tg_bf16_stochastic(operand(v, s, w->alu_a, i), drawn(v, rho, j, w->alu_c, i)));
+      break;
     default:
       out[i] = alu((tg_alu)w->alu_op, operand(v, s, w->alu_a, i), operand(v, s, w->alu_b, i),
                    operand(v, s, w->alu_c, i), v->state->tiles[v->tile].constants);
@@ -224,23 +245,8 @@ static void load(const vop *v, slot *s, const tg_ucode *w, uint32_t rho, uint32_
   }
 }
 
-/* The random number of lane i in the row and j that store now. */
-static uint32_t drawn(const vop *v, uint32_t rho, uint32_t j, uint32_t i) {
-  const tg_vx_instr *in = v->in;
-  uint32_t r2 = rho % (uint32_t)in->row_count[2], rest = rho / (uint32_t)in->row_count[2];
-  uint32_t r1 = rest % (uint32_t)in->row_count[1], r0 = rest / (uint32_t)in->row_count[1];
-  uint32_t j1 = j % (uint32_t)in->j_count[1], j0 = j / (uint32_t)in->j_count[1];
-  uint32_t column = (uint32_t)in->sr_col + tg_execution_advance(v->x, in->sr_col_delta) +
-                    r0 * (uint32_t)in->sr_col_row[0] + r1 * (uint32_t)in->sr_col_row[1] +
-                    r2 * (uint32_t)in->sr_col_row[2] + j0 * (uint32_t)in->sr_col_j[0] +
-                    j1 * (uint32_t)in->sr_col_j[1] + i;
-  uint32_t tile = (uint32_t)in->sr_tile + tg_execution_advance(v->x, in->sr_tile_delta);
-  uint32_t tile_key = tg_sr_tile_key(v->state->keys[in->sr_key], tile);
-  return tg_sr_r16(tg_sr_row_hash(tile_key, (uint32_t)in->sr_row), tg_sr_col_hash(tile_key, column));
-}
-
 static uint16_t narrowed(const vop *v, int64_t kind, uint32_t value, uint32_t rho, uint32_t j, uint32_t i) {
-  if (kind == TG_STREAM_BF16SR) return tg_bf16_stochastic(value, drawn(v, rho, j, i));
+  if (kind == TG_STREAM_BF16SR) return tg_bf16_stochastic(value, drawn(v, rho, j, 0, i));
   return kind == TG_STREAM_BF16 ? tg_bf16_from_f32(value) : tg_fp16_from_f32(value);
 }
 
@@ -261,7 +267,7 @@ static void store(const vop *v, const uint32_t *value, const tg_ucode *w, uint32
 /* The three slots of a word read the state before it; where load and ALU write one register, the ALU wins. */
 static void step(const vop *v, slot *s, const tg_ucode *w, uint32_t rho, uint32_t j) {
   uint32_t result[TG_MAX_LANES] = {0}, stored[TG_MAX_LANES] = {0};
-  if (w->alu_op != TG_ALU_nop) compute(v, s, w, j, result);
+  if (w->alu_op != TG_ALU_nop) compute(v, s, w, rho, j, result);
   for (uint32_t i = 0; w->st_on && i < v->lanes; i++) stored[i] = operand(v, s, w->st_src, i);
   if (w->ld_on) load(v, s, w, rho, j);
   if (w->alu_op != TG_ALU_nop) memcpy(s->reg[w->alu_dst], result, v->lanes * 4);

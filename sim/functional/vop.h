@@ -11,8 +11,8 @@ typedef struct tg_vop_stream_arguments {
 } tg_vop_stream_arguments;
 typedef struct tg_vop_arguments {
   int64_t rows, row_count[2] /* the two inner radices */, j_count[2], tail_step, tail_n;
-  /* bf16sr streams: the row's hash, the columns' key plus the column of lane 0, its steps */
-  int64_t row_hash, col_key, col_row[3], col_j[2];
+  /* bf16sr streams and rndsr: the key plus the row, its steps; the columns' key plus the column of lane 0, its steps */
+  int64_t row_key, row_row[3], col_key, col_row[3], col_j[2];
   tg_vop_stream_arguments stream[TG_STREAMS];
 } tg_vop_arguments;
 typedef void tg_vop_function(uint8_t *pad, uint32_t *acc, const uint32_t *constants,

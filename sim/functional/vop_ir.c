@@ -257,6 +257,24 @@ static value bits(emitter *e, const tg_ucode *w, value a, value b, value c) {
   }
 }
 
+/* Rounded to BF16 stochastically, widened again: row and j give the row, and the column of lane 0. */
+static value stochastic(emitter *e, value a, uint32_t further) {
+  value j0 = fresh(e), j1 = fresh(e), sum = fresh(e), wide = fresh(e), first = fresh(e), row = fresh(e),
+        place = fresh(e);
+  tg_text_add(e->t, "  %s = mul i64 %s, %%sr.j0\n", j0.name, e->j0);
+  tg_text_add(e->t, "  %s = mul i64 %s, %%sr.j1\n", j1.name, e->j1);
+  tg_text_add(e->t, "  %s = add i64 %s, %s\n", sum.name, j0.name, j1.name);
+  tg_text_add(e->t, "  %s = add i64 %s, %%sr.at\n", wide.name, sum.name);
+  tg_text_add(e->t, "  %s = trunc i64 %s to i32\n", first.name, wide.name);
+  tg_text_add(e->t, "  %s = add i64 %%sr.row, %u\n", place.name, further);
+  tg_text_add(e->t, "  %s = trunc i64 %s to i32\n", row.name, place.name);
+  value column = piece1(e, tg_ir_mix, count_up(e, first.name)), v = fresh(e);
+  value rows = piece1(e, tg_ir_mix, splat_scalar(e, row.name));
+  value hashes = integer2(e, "add", column, rows.name);
+  tg_ir_bf16_stochastic(e->t, e->n, v.name + 1, a.name, hashes.name);
+  return v;
+}
+
 static value alu(emitter *e, const tg_ucode *w) {
   value a = operand(e, w->alu_a), b = operand(e, w->alu_b), c = operand(e, w->alu_c);
   switch ((tg_alu)w->alu_op) {
@@ -276,6 +294,7 @@ static value alu(emitter *e, const tg_ucode *w) {
   case TG_ALU_bcast: return shuffle(e, a, zero, broadcast, w->alu_c);
   case TG_ALU_tail: return tail(e, w->alu_c, a, b);
   case TG_ALU_rndbf16: return integer2(e, "shl", narrow_bits(e, a, true), "splat (i32 16)");
+  case TG_ALU_rndsr: return stochastic(e, canonical(e, a), w->alu_c);
   case TG_ALU_rndtf32: return piece1(e, tg_ir_tf32_round, a);
   case TG_ALU_rndfp16: return widen(e, truncate(e, narrow_bits(e, a, false)), false);
   default: return bits(e, w, canonical(e, a), canonical(e, b), canonical(e, c));
@@ -328,27 +347,13 @@ static value load(emitter *e, const tg_ucode *w) {
   }
 }
 
-/* BF16 bits in i32, rounded stochastically: row and j give the column of lane 0. */
-static value stochastic_bits(emitter *e, value a) {
-  value j0 = fresh(e), j1 = fresh(e), sum = fresh(e), wide = fresh(e), first = fresh(e), row = fresh(e);
-  tg_text_add(e->t, "  %s = mul i64 %s, %%sr.j0\n", j0.name, e->j0);
-  tg_text_add(e->t, "  %s = mul i64 %s, %%sr.j1\n", j1.name, e->j1);
-  tg_text_add(e->t, "  %s = add i64 %s, %s\n", sum.name, j0.name, j1.name);
-  tg_text_add(e->t, "  %s = add i64 %s, %%sr.at\n", wide.name, sum.name);
-  tg_text_add(e->t, "  %s = trunc i64 %s to i32\n", first.name, wide.name);
-  tg_text_add(e->t, "  %s = trunc i64 %%sr.hash to i32\n", row.name);
-  value column = piece1(e, tg_ir_mix, count_up(e, first.name)), v = fresh(e);
-  value hashes = integer2(e, "add", column, splat_scalar(e, row.name).name);
-  tg_ir_bf16_stochastic(e->t, e->n, v.name + 1, a.name, hashes.name);
-  return integer2(e, "lshr", v, "splat (i32 16)");
-}
-
 static void store(emitter *e, const tg_ucode *w, value a) {
   const tg_stream *s = tg_stream_of(e->in, w->st_stream);
   value at = stream_pointer(e, w->st_stream, w->st_half);
   if (s->kind != TG_STREAM_FP32) {
-    value halves = truncate(e, s->kind == TG_STREAM_BF16SR ? stochastic_bits(e, a)
-                                                           : narrow_bits(e, a, s->kind == TG_STREAM_BF16));
+    value halves =
+        truncate(e, s->kind == TG_STREAM_BF16SR ? integer2(e, "lshr", stochastic(e, a, 0), "splat (i32 16)")
+                                                : narrow_bits(e, a, s->kind == TG_STREAM_BF16));
     tg_text_add(e->t, "  store <%u x i16> %s, ptr %s, align 2\n", e->n, halves.name, at.name);
     return;
   }
@@ -459,11 +464,13 @@ static void arguments(emitter *e) {
   argument(e, "tail.n.l", offsetof(tg_vop_arguments, tail_n));
   tg_text_add(e->t,
               "  %%tail.step = trunc i64 %%tail.step.l to i32\n  %%tail.n = trunc i64 %%tail.n.l to i32\n");
-  argument(e, "sr.hash", offsetof(tg_vop_arguments, row_hash));
+  argument(e, "sr.first", offsetof(tg_vop_arguments, row_key));
   argument(e, "sr.base", offsetof(tg_vop_arguments, col_key));
   for (size_t d = 0; d < 3; d++) {
     char name[] = {'s', 'r', '.', 'r', (char)('0' + d), 0};
     argument(e, name, offsetof(tg_vop_arguments, col_row) + 8 * d);
+    name[3] = 'd';
+    argument(e, name, offsetof(tg_vop_arguments, row_row) + 8 * d);
   }
   argument(e, "sr.j0", offsetof(tg_vop_arguments, col_j[0]));
   argument(e, "sr.j1", offsetof(tg_vop_arguments, col_j[1]));
@@ -506,6 +513,9 @@ static void row_addresses(emitter *e) {
   for (int d = 0; d < 3; d++) tg_text_add(e->t, "  %%sr.m%d = mul i64 %%r%d, %%sr.r%d\n", d, d, d);
   tg_text_add(e->t, "  %%sr.a0 = add i64 %%sr.base, %%sr.m0\n  %%sr.a1 = add i64 %%sr.a0, %%sr.m1\n"
                     "  %%sr.at = add i64 %%sr.a1, %%sr.m2\n");
+  for (int d = 0; d < 3; d++) tg_text_add(e->t, "  %%sr.n%d = mul i64 %%r%d, %%sr.d%d\n", d, d, d);
+  tg_text_add(e->t, "  %%sr.b0 = add i64 %%sr.first, %%sr.n0\n  %%sr.b1 = add i64 %%sr.b0, %%sr.n1\n"
+                    "  %%sr.row = add i64 %%sr.b1, %%sr.n2\n");
 }
 
 /* Counts r2, r1, r0 up; the outermost is not wrapped. */
@@ -539,7 +549,8 @@ static void set_rounding(const tg_machine_state *state, const tg_execution *x, t
   const tg_vx_instr *in = &x->in->vx;
   uint32_t tile = (uint32_t)in->sr_tile + tg_execution_advance(x, in->sr_tile_delta);
   uint32_t key = tg_sr_tile_key(state->keys[in->sr_key], tile);
-  a->row_hash = tg_sr_row_hash(key, (uint32_t)in->sr_row);
+  a->row_key = (int64_t)key + in->sr_row + tg_execution_advance(x, in->sr_row_delta);
+  memcpy(a->row_row, in->sr_row_row, sizeof a->row_row);
   a->col_key = (int64_t)tg_sr_col_key(key) + in->sr_col + tg_execution_advance(x, in->sr_col_delta);
   memcpy(a->col_row, in->sr_col_row, sizeof a->col_row);
   memcpy(a->col_j, in->sr_col_j, sizeof a->col_j);

@@ -10,7 +10,7 @@ extern "C" {
 #endif
 
 enum {
-  TG_INSTR_BYTES = 400,  /* as encoded: room for the longest */
+  TG_INSTR_BYTES = 424,  /* as encoded: room for the longest */
   TG_CONFIG_BYTES = 256, /* that an instruction counts for when a section is loaded: about what one takes */
   TG_LEVELS = 3,         /* loop levels of a sequencer */
   TG_BASES = 32,         /* entries of the base table and of the key table */
@@ -118,6 +118,12 @@ typedef union tg_instr {
 /* Of vop->stream[t]. */
 static inline const tg_stream *tg_stream_of(const tg_vx_instr *vop, int t) { return &vop->stream[t]; }
 static inline tg_stream *tg_stream_of_mut(tg_vx_instr *vop, int t) { return &vop->stream[t]; }
+
+/* Is the third operand a number, not a register or a constant? */
+static inline bool tg_alu_has_immediate(int operation) {
+  return operation == TG_ALU_rot || operation == TG_ALU_bcast || operation == TG_ALU_tail ||
+         operation == TG_ALU_rndsr;
+}
 
 /* A microcode word: fields of alu.def. */
 typedef struct tg_ucode {

@@ -93,7 +93,7 @@ static tg_status check_mx(const check *k, const tg_mx_instr *in) {
 static tg_status check_word(const check *k, const tg_vx_instr *in, uint32_t index) {
   tg_ucode w = tg_ucode_decode(k->tile->words[index]);
   uint32_t operands[] = {w.alu_a, w.alu_b, w.alu_c, w.st_src};
-  bool immediate = w.alu_op == TG_ALU_rot || w.alu_op == TG_ALU_bcast || w.alu_op == TG_ALU_tail;
+  bool immediate = tg_alu_has_immediate(w.alu_op);
   for (int i = 0; i < 4; i++) {
     if (i == 2 && immediate) continue;
     if ((i < 3 && w.alu_op == TG_ALU_nop) || (i == 3 && !w.st_on)) continue;

@@ -68,8 +68,7 @@ char *tg_ucode_print(const tg_ucode *word, tg_arena *arena) {
   if (word->alu_op == TG_ALU_nop)
     fputs("nop", out);
   else {
-    bool immediate =
-        word->alu_op == TG_ALU_rot || word->alu_op == TG_ALU_bcast || word->alu_op == TG_ALU_tail;
+    bool immediate = tg_alu_has_immediate(word->alu_op);
     fprintf(out, "%s r%u = ", alu_name(word->alu_op), word->alu_dst);
     print_operand(out, word->alu_a);
     fputc(' ', out);

@@ -132,6 +132,7 @@ EXPECTED(clamp, clamp(o->x, o->y, o->z))
 EXPECTED(scale, scaled(o->x, o->y))
 EXPECTED(exponent, canonical(logbf(o->x)))
 EXPECTED(mantissa, significand_of(o->x))
+EXPECTED(rndsr, o->a) /* which the lane rounds beside its ALU */
 
 static const struct {
   const char *name;

@@ -131,6 +131,8 @@ static void random_rounding(bench *b, tg_vx_instr *in, tg_execution *x) {
     in->sr_tile_delta[l] = draw(b, 1 << 24);
     in->sr_col_delta[l] = tg_draw(&b->random);
     in->sr_col_row[l] = tg_draw(&b->random);
+    in->sr_row_delta[l] = tg_draw(&b->random);
+    in->sr_row_row[l] = tg_draw(&b->random);
   }
   for (int l = 0; l < 2; l++) in->sr_col_j[l] = tg_draw(&b->random);
 }

@@ -161,6 +161,7 @@ void kernel_add_vop(tg_program *program, kernel_random *r) {
   in->sr_tile = between(r, 0, 1000);
   in->sr_row = kernel_random_bits(r);
   in->sr_col = kernel_random_bits(r);
+  for (int l = 0; l < 3; l++) in->sr_row_row[l] = between(r, 0, 99);
   for (int l = 0; l < 3; l++) in->sr_tile_delta[l] = between(r, 0, 1000);
   for (int d = 0; d < 3; d++)
     in->sr_col_row[d] = between(r, 0, 1) ? between(r, 0, 99) : kernel_random_bits(r);
