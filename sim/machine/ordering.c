@@ -228,7 +228,7 @@ static tg_status check_run(check *k) {
 
 /* Once for all invocations whose walks lie to each other in the same way: entries of the base table may be
  * places in one tensor, or share memory. */
-static tg_status check_section(const tg_program *program, uint32_t number, tg_diag *diag) {
+static tg_status check_section(const tg_program *program, uint32_t number, tg_bank_use *use, tg_diag *diag) {
   const tg_section *section = &program->sections[number];
   const tg_invocation **proved = calloc(program->invocation_count + 1, sizeof(const tg_invocation *));
   if (!proved) return tg_fail(diag, TG_INVALID, "out of memory");
@@ -246,6 +246,7 @@ static tg_status check_section(const tg_program *program, uint32_t number, tg_di
                 .m = &program->params,
                 .section = section,
                 .section_index = number,
+                .use = use,
                 .invocation = invocation,
                 .diag = diag};
     status = check_run(&k);
@@ -260,6 +261,13 @@ static tg_status check_section(const tg_program *program, uint32_t number, tg_di
 
 tg_status tg_check_ordering(const tg_program *program, tg_diag *diag) {
   tg_status status = tg_program_check(program, diag);
-  for (uint32_t s = 0; s < program->section_count && !status; s++) status = check_section(program, s, diag);
+  if (status) return status;
+  size_t tiles = tg_tiles(&program->params);
+  tg_bank_use *use = calloc(program->section_count * tiles + 1, sizeof *use);
+  if (!use) return tg_fail(diag, TG_INVALID, "out of memory");
+  for (uint32_t s = 0; s < program->section_count && !status; s++)
+    status = check_section(program, s, &use[s * tiles], diag);
+  if (!status) status = tg_order_kept(program, use, diag);
+  free(use);
   return status;
 }

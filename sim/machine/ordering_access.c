@@ -47,6 +47,19 @@ static tg_status touch_mask(check *k, const accessor *by, uint32_t endpoint, uin
   return status;
 }
 
+/* Contents of banks, in which earlier sections may have left what this one keeps. */
+static tg_status use_banks(check *k, const accessor *by, uint32_t tile, uint64_t read, uint64_t written) {
+  uint64_t lost = written & k->section->kept;
+  k->use[tile].read |= (uint32_t)read;
+  k->use[tile].written |= (uint32_t)written;
+  if (!lost) return TG_OK;
+  char where[32];
+  tg_order_name_endpoint(k, tile, where, sizeof where);
+  tg_fail(k->diag, TG_MISMATCH, "%s, bank %d: the section keeps what it writes over", where,
+          __builtin_ctzll(lost));
+  return tg_order_at(k, by->u, by->x);
+}
+
 static uint64_t bits(uint64_t first, uint64_t last) { return ((2ull << last) - 1) & ~((1ull << first) - 1); }
 
 /* Banks of rows low .. high, which lie in the scratchpad. */
@@ -120,10 +133,16 @@ static tg_status gemm_rows(check *k, accessor *by) {
 static tg_status touch_gemm(check *k, accessor *by, const tg_accesses *accesses) {
   const tg_mx_instr *in = &by->x->in->mx;
   uint64_t mask[3] = {owned(k, by->x->address[TG_AT_A], in->a_banks),
-                      owned(k, by->x->address[TG_AT_B], in->b_banks), 0};
-  for (uint32_t i = 0; i < accesses->count; i++)
-    mask[accesses->access[i].operand] |= used(k, &accesses->access[i], by->x);
-  tg_status status = gemm_ports(k, by, mask[TG_AT_A], mask[TG_AT_B]);
+                      owned(k, by->x->address[TG_AT_B], in->b_banks), 0},
+           read = 0;
+  for (uint32_t i = 0; i < accesses->count; i++) {
+    uint64_t rows = used(k, &accesses->access[i], by->x);
+    mask[accesses->access[i].operand] |= rows;
+    if (accesses->access[i].memory == TG_MEM_PAD) read |= rows;
+  }
+  tg_status status = use_banks(k, by, by->u->endpoint, read, 0);
+  if (status) return status;
+  status = gemm_ports(k, by, mask[TG_AT_A], mask[TG_AT_B]);
   if (!status) status = gemm_rows(k, by);
   if (status) return tg_order_at(k, by->u, by->x);
   return touch_mask(k, by, by->u->endpoint, mask[0] | mask[1] | mask[2]);
@@ -131,15 +150,21 @@ static tg_status touch_gemm(check *k, accessor *by, const tg_accesses *accesses)
 
 static tg_status touch_vop(check *k, accessor *by, const tg_accesses *accesses) {
   const tg_vx_instr *in = &by->x->in->vx;
-  uint64_t mask[2] = {0, 0}; /* loads, stores */
+  uint64_t mask[2] = {0, 0}, rows[2] = {0, 0}; /* loads, stores: banks that are owned, that rows lie in */
   for (int t = 0; t < TG_STREAMS; t++) {
     const tg_stream *s = tg_stream_of(in, t);
     if (s->kind == TG_STREAM_NONE) continue;
     mask[s->store] |=
         s->kind == TG_STREAM_ACC ? half_of(k, by->x->address[t]) : owned(k, by->x->address[t], s->banks);
   }
-  for (uint32_t i = 0; i < accesses->count; i++)
-    mask[tg_stream_of(in, accesses->access[i].operand)->store] |= used(k, &accesses->access[i], by->x);
+  for (uint32_t i = 0; i < accesses->count; i++) {
+    const tg_access *a = &accesses->access[i];
+    bool store = tg_stream_of(in, a->operand)->store;
+    mask[store] |= used(k, a, by->x);
+    if (a->memory == TG_MEM_PAD) rows[store] |= used(k, a, by->x);
+  }
+  tg_status status = use_banks(k, by, by->u->endpoint, rows[0], rows[1]);
+  if (status) return status;
   if (mask[0] & mask[1]) {
     own_ports(k, mask[0] & mask[1], "load and store streams of the VOP");
     return tg_order_at(k, by->u, by->x);
@@ -162,9 +187,9 @@ static tg_status touch_indices(check *k, accessor *by, const tg_agcu_instr *in) 
   return touch_store_rows(k, &reader, by->u->endpoint, first / p, last / p - first / p + 1);
 }
 
-/* `flits` in runs of `inner` rows `stride` apart, as they arrive at `endpoint` (or leave it). */
-static tg_status touch_runs(check *k, accessor *by, uint32_t endpoint, uint32_t base, uint32_t flits,
-                            int64_t inner, int64_t stride) {
+/* `flits` in runs of `inner` rows `stride` apart, as they arrive at `endpoint`, or leave it. */
+static tg_status touch_runs(check *k, accessor *by, bool arrive, uint32_t endpoint, uint32_t base,
+                            uint32_t flits, int64_t inner, int64_t stride) {
   uint64_t mask = 0;
   int64_t row = base;
   for (uint32_t f = 0; f < flits; row += stride) {
@@ -178,7 +203,8 @@ static tg_status touch_runs(check *k, accessor *by, uint32_t endpoint, uint32_t 
     }
     f += count;
   }
-  return touch_mask(k, by, endpoint, mask);
+  tg_status status = mask ? use_banks(k, by, endpoint, arrive ? 0 : mask, arrive ? mask : 0) : TG_OK;
+  return status ? status : touch_mask(k, by, endpoint, mask);
 }
 
 static tg_status touch_arrivals(check *k, accessor *by, const site *site, uint32_t flits, int64_t inner,
@@ -186,7 +212,8 @@ static tg_status touch_arrivals(check *k, accessor *by, const site *site, uint32
   tg_status status = TG_OK;
   for (uint32_t i = 0; i < site->arrival_count && !status; i++) {
     by->component = site->arrivals[i].component;
-    status = touch_runs(k, by, site->arrivals[i].endpoint, by->x->address[TG_AT_DST], flits, inner, stride);
+    status =
+        touch_runs(k, by, true, site->arrivals[i].endpoint, by->x->address[TG_AT_DST], flits, inner, stride);
   }
   return status;
 }
@@ -201,7 +228,7 @@ tg_status tg_order_touch(check *k, unit *u, const tg_execution *x, const site *s
   case TG_MX: return touch_gemm(k, &by, &site->accesses);
   case TG_VX: return touch_vop(k, &by, &site->accesses);
   case TG_TX:
-    status = touch_runs(k, &by, u->endpoint, x->address[TG_AT_SRC], (uint32_t)tx->flits, tx->src_inner,
+    status = touch_runs(k, &by, false, u->endpoint, x->address[TG_AT_SRC], (uint32_t)tx->flits, tx->src_inner,
                         tx->src_stride);
     if (status) return status;
     return touch_arrivals(k, &by, site, (uint32_t)tx->flits, tx->dst_inner, tx->dst_stride);

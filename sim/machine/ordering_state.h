@@ -96,6 +96,11 @@ typedef struct mark {
 
 enum { NONE = UINT32_MAX, MAX_BANKS = 32, HALF0 = MAX_BANKS, MARKS = MAX_BANKS + 2 };
 
+/* Banks that a section's instructions touch in a tile, a bit each. */
+typedef struct tg_bank_use {
+  uint32_t read, written;
+} tg_bank_use;
+
 typedef struct check {
   const tg_program *program;
   const tg_params *m;
@@ -105,6 +110,7 @@ typedef struct check {
   uint32_t unit_count, components, endpoints;
   unit *units;
   semaphore *semaphores;           /* params.semaphores an endpoint */
+  tg_bank_use *use;                /* of each tile, of this section */
   mark **marks;                    /* of an endpoint: MARKS of a tile, rows of a store memory */
   const tg_invocation *invocation; /* whose base table tells where walks go; NULL: it is never run */
   struct tg_order_memory *memory;  /* ordering_memory.c; NULL: no bytes that two units conflict at */
@@ -143,6 +149,9 @@ tg_status tg_order_touch(check *k, unit *u, const tg_execution *x, const site *s
 tg_status tg_order_memory_open(check *k);
 void tg_order_memory_close(check *k);
 tg_status tg_order_touch_memory(check *k, unit *u, const tg_execution *x);
+/* Are the banks that sections read, but keep, those that earlier ones have written? `use`: of each section's tiles.
+ * ordering_kept.c */
+tg_status tg_order_kept(const tg_program *program, const tg_bank_use *use, tg_diag *diag);
 /* Whether walks that conflict in one invocation of the section do so in the same way in the other. */
 bool tg_order_memory_alike(const check *k, const tg_invocation *a, const tg_invocation *b);
 

@@ -249,6 +249,7 @@ static tg_status check_queue(const check *k, tg_unit unit, const tg_queue *queue
 
 static tg_status check_section(check *k, const tg_section *section) {
   tg_status status = TG_OK;
+  WANT((uint64_t)section->kept >> k->m->banks == 0, "kept: there are %u banks", k->m->banks);
   for (k->endpoint = 0; !status && k->endpoint < tg_tiles(k->m); k->endpoint++) {
     const tg_tile_program *tile = k->tile = &section->tiles[k->endpoint];
     WANT(tile->word_count <= k->m->microcode_words, "tile %u: %u microcode words", k->endpoint,

@@ -56,6 +56,7 @@ static void put_queue(writer *out, tg_unit unit, const tg_queue *queue) {
 
 static void put_section(writer *out, const tg_params *m, const tg_section *section) {
   put_text(out, section->name);
+  put_number(out, section->kept);
   for (uint32_t t = 0; t < tg_tiles(m); t++) {
     const tg_tile_program *tile = &section->tiles[t];
     put_queue(out, TG_MX, &tile->mx);
@@ -195,7 +196,10 @@ static tg_status get_queue(reader *r, tg_program *program, tg_unit unit, tg_queu
 static tg_status get_section(reader *r, tg_program *program, tg_diag *diag) {
   const tg_params *m = &program->params;
   tg_section *section = tg_program_add_section(program, get_text(r));
+  uint64_t kept = get_number(r);
   tg_status status = TG_OK;
+  section->kept = (uint32_t)kept;
+  if (section->kept != kept) r->bad = true;
   for (uint32_t t = 0; t < tg_tiles(m) && !status && !r->bad; t++) {
     tg_tile_program *tile = &section->tiles[t];
     uint64_t bytes;

@@ -3,7 +3,7 @@
  *
  *   arch tiny                          preset, then `set KEY=VALUE` where it differs
  *   tensor input fp32 0x40 2,3 "x"     role, storage, address, dims, name; then `data HEX` lines for
- * constants, `type NAME LIMIT` of inputs and outputs, `known HEX` section "gemm" tile 0 then: sem N=V ... |
+ * constants, `type NAME LIMIT` of inputs and outputs, `known HEX` section "gemm" then: kept BANKS, tile 0 then: sem N=V ... |
  * const HEX ... | word TEXT | mx|vx|tx INSTRUCTION agcu 0                             then: sem N=V ... | ctx
  * N INSTRUCTION invoke 0 "name"                    then: base N=ADDRESS ... | key N=NODE ... | macs FP32 BF16
  * FP16 TF32 | sums TENSORS BYTES */
@@ -79,6 +79,7 @@ static void print_section(FILE *out, const tg_params *m, const tg_section *secti
   fputs("section ", out);
   print_quoted(out, section->name);
   fputc('\n', out);
+  if (section->kept) fprintf(out, "kept 0x%" PRIx32 "\n", section->kept);
   for (uint32_t t = 0; t < tg_tiles(m); t++) {
     fprintf(out, "tile %u\n", t);
     print_tile(out, m, &section->tiles[t], scratch);
@@ -361,6 +362,8 @@ static tg_status parse_line(parser *p, const char *word, const char *text) {
       return TG_OK;
     return bad(p, "not understood in an invocation");
   }
+  if (!strcmp(word, "kept") && p->section && !p->tile && !p->agcu)
+    return p->section->kept = (uint32_t)strtoul(text, NULL, 0), TG_OK;
   if (!strcmp(word, "sem") && (p->tile || p->agcu))
     return parse_pairs(p, text, program->params.semaphores, set_sem);
   if (p->tile) return parse_tile_line(p, word, text);

@@ -385,6 +385,46 @@ TG_TEST(ordering, blocks_meet_at_the_same_accumulator_rows_or_at_none) {
   EXPECT_HAS(diag.message, "c_blk[0]: ");
 }
 
+/* West AGCU 0 puts four rows into bank 4 of tile 0; a later section keeps them, and sends them to memory. */
+#define PUT                                                                                                  \
+  "arch tiny\ndram 4096\nsection \"put\"\n"                                                                  \
+  "tile 0\ntx sync wait_on=1 wait_sem=0\n"                                                                   \
+  "agcu 0\nctx 0 load rows=4 take=8 m_radix=1,1,24 k_radix=1,1,8 stride=0,0,16,0,0,2 y_size=1 x_size=1 "     \
+  "convert=1 dst_base=512 dst_inner=4 dst_mask=2 dst_post=1 dst_sem=0\n"
+#define FIND                                                                                                 \
+  "section \"find\"\nkept 0x10\n"                                                                            \
+  "tile 0\ntx send dir=1 flits=4 src_base=512 src_inner=4 dst_inner=4 dst_mask=1 dst_post=1 dst_sem=5\n"     \
+  "agcu 0\nctx 2 store rows=4 take=8 m_radix=1,1,24 k_radix=1,1,8 stride=0,0,16,0,0,2 y_size=1 x_size=1 "    \
+  "convert=1 wait_on=1 wait_sem=5\n"
+#define BETWEEN                                                                                              \
+  "section \"between\"\nkept 0x30\n"                                                                         \
+  "tile 0\nword | nop | st s0.lo = r0\n"                                                                     \
+  "vx vop rows=1 row_count=1,1,1 j_count=1,1 seg_len=1 s0_kind=2 s0_base=128 s0_row=0,0,1 s0_banks=1 "       \
+  "s0_store=1\n"
+#define KEPT                                                                                                 \
+  PUT FIND BETWEEN                                                                                           \
+      "invoke 0 \"put\"\nbase 0=0x400\ninvoke 2 \"between\"\ninvoke 1 \"find\"\ninvoke 1 \"again\"\n"
+
+TG_TEST(ordering, what_a_section_keeps_was_written_and_stays) {
+  RIGHT(KEPT, NULL, "");
+  RIGHT(KEPT, "invoke 2 \"between\"\n", "");
+  WRONG(KEPT, "invoke 0 \"put\"\nbase 0=0x400\n", "",
+        "invocation 1 \"find\": tile 0, bank 4: the section reads what it keeps, but no section before it "
+        "has left");
+  WRONG(KEPT, "dst_base=512", "dst_base=640", "tile 0, bank 4: the section reads what it keeps");
+  WRONG(KEPT, "kept 0x30", "kept 0x20",
+        "invocation 2 \"find\": tile 0, bank 4"); /* it may lie anywhere there */
+  WRONG(KEPT, "s0_base=128", "s0_base=513", "tile 0, bank 4: the section keeps what it writes over");
+  WRONG(KEPT, "section \"put\"\n", "section \"put\"\nkept 0x10\n",
+        "tile 0, bank 4: the section keeps what it writes over");
+}
+
+TG_TEST(ordering, banks_that_are_kept_are_in_the_scratchpad) {
+  tg_diag diag = {""};
+  EXPECT_EQ(check_text(KEPT, "kept 0x30", "kept 0x10010", &diag), TG_INVALID);
+  EXPECT_HAS(diag.message, "there are 16 banks");
+}
+
 TG_TEST(ordering, endless_loops_are_not_proved) {
   tg_diag diag = {""};
   EXPECT_EQ(check_text("arch tiny\nsection \"s\"\ntile 0\nvx sync loop_count=1000000,1000000,1000000\n", NULL,
