@@ -26,9 +26,10 @@ static bool has_arrivals(const tg_stream_kernel *plan, int x) {
 void tg_stream_plan_channels(const tg_params *m, const tg_stream_kernel *plan, const tg_stream_tiling *t,
                              tg_channel_plan plans[TG_STREAM_ROLES]) {
   uint64_t rows = t->chunk_rows;
+  uint8_t copies = (uint8_t)t->copies;
   memset(plans, 0, TG_STREAM_ROLES * sizeof *plans);
-  plans[TG_ROLE_LOADED] =
-      (tg_channel_plan){.full = 1, .west = true, .north = true, .credits = 2, .bases = (uint8_t)plan->inputs};
+  plans[TG_ROLE_LOADED] = (tg_channel_plan){
+      .full = 1, .west = true, .north = true, .credits = copies, .bases = (uint8_t)plan->inputs};
   plans[TG_ROLE_LOADED_ONCE].full = plan->vectors > 0;
   plans[TG_ROLE_LOADED_ONCE].bases = (uint8_t)plan->vectors;
   if (plan->first_segments) {
@@ -36,14 +37,15 @@ void tg_stream_plan_channels(const tg_params *m, const tg_stream_kernel *plan, c
     plans[TG_ROLE_KEPT_VECTORS].room = (tg_room){2 * rows, 1};
   }
   for (int i = 0; i < plan->inputs; i++)
-    plans[TG_ROLE_INPUTS + i].room = (tg_room){rows * tg_stream_alone_flits(m, plan, i), 2};
-  plans[TG_ROLE_INPUTS_BESIDE].room = (tg_room){rows * tg_stream_beside_flits(m, plan), 2};
+    plans[TG_ROLE_INPUTS + i].room = (tg_room){rows * tg_stream_alone_flits(m, plan, i), copies};
+  plans[TG_ROLE_INPUTS_BESIDE].room = (tg_room){rows * tg_stream_beside_flits(m, plan), copies};
   tg_stream_plan_vectors(m, plan, plans);
   for (int x = 0; x <= plan->more; x++) {
     uint64_t flits =
         t->parts > 1 ? (uint64_t)t->parts * t->piece_flits : rows * tg_stream_result_flits(m, plan, x);
     bool arrives = has_arrivals(plan, x);
-    plans[TG_ROLE_RESULTS + x] = (tg_channel_plan){.room = {flits, 2}, .full = 1, .free = 1, .initial = 2};
+    plans[TG_ROLE_RESULTS + x] =
+        (tg_channel_plan){.room = {flits, copies}, .full = 1, .free = 1, .initial = copies};
     plans[TG_ROLE_AWAY + x] =
         (tg_channel_plan){.free = 1, .initial = 2, .west = arrives, .north = arrives, .bases = 1};
   }

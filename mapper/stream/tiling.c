@@ -26,7 +26,8 @@ static uint32_t buffer_pairs(const tg_stream_kernel *plan) {
 void tg_choose_columns(const tg_params *m, tg_stream_kernel *plan, int64_t columns) {
   uint32_t lanes = tg_lanes(m), share = tg_egress_share(m, TG_EGRESS_BOTH, 1) / (1 + (uint32_t)plan->more);
   uint32_t most_vectors = share / 2 ? share / 2 : 1; /* two flits of fp32 a vector */
-  uint32_t room = m->banks / (2 * buffer_pairs(plan)) * tg_bank_rows(m), window = 1;
+  uint32_t pairs = buffer_pairs(plan), banks = m->banks / (m->banks < 2 * pairs ? pairs : 2 * pairs),
+           room = banks * tg_bank_rows(m), window = 1;
   for (int i = 0; i < plan->inputs; i++)
     if (window < plan->window[i]) window = plan->window[i];
   if (most_vectors > room / 2 / window) most_vectors = room / 2 / window;
@@ -79,9 +80,9 @@ static void cut_run(const tg_params *m, const tg_stream_kernel *plan, uint32_t s
 }
 
 /* Do all buffers fit with chunks of so many rows? */
-static bool rows_fit(const tg_params *m, const tg_stream_kernel *plan, uint32_t rows) {
+static bool rows_fit(const tg_params *m, const tg_stream_kernel *plan, uint32_t copies, uint32_t rows) {
   tg_channel_plan plans[TG_STREAM_ROLES];
-  tg_stream_plan_channels(m, plan, &(tg_stream_tiling){.chunk_rows = rows}, plans);
+  tg_stream_plan_channels(m, plan, &(tg_stream_tiling){.copies = copies, .chunk_rows = rows}, plans);
   tg_need need = tg_need_of_channels(m, plans, TG_STREAM_ROLES);
   return tg_need_fits(m, &need);
 }
@@ -117,8 +118,8 @@ static uint32_t set_pieces(const tg_params *m, const tg_stream_kernel *plan, uin
   return 1;
 }
 
-bool tg_tile_stream(const tg_params *m, const tg_stream_kernel *plan, tg_stream_tiling *t) {
-  *t = (tg_stream_tiling){0};
+static bool tile(const tg_params *m, const tg_stream_kernel *plan, uint32_t copies, tg_stream_tiling *t) {
+  *t = (tg_stream_tiling){.copies = copies};
   uint32_t share = tg_egress_share(m, TG_EGRESS_BOTH, 1) / (1 + (uint32_t)plan->more),
            limit = set_pieces(m, plan, share, t);
   if (!limit) return false;
@@ -128,7 +129,7 @@ bool tg_tile_stream(const tg_params *m, const tg_stream_kernel *plan, tg_stream_
   tg_stream_plan_vectors(m, plan, vectors);
   uint64_t taken = tg_channels_banks(m, vectors, TG_STREAM_ROLES);
   if (taken >= m->banks - (keeps ? 1 : 0)) return false; /* the vectors of rows: one bank */
-  uint32_t banks = (m->banks - (uint32_t)taken - keeps) / (2 * buffer_pairs(plan) + keeps);
+  uint32_t banks = (m->banks - (uint32_t)taken - keeps) / (copies * buffer_pairs(plan) + keeps);
   uint64_t room = (uint64_t)banks * tg_bank_rows(m);
   if (keeps) {
     uint32_t flits = tg_kind_flits(m, TG_STREAM_FP32, plan->take);
@@ -148,10 +149,14 @@ bool tg_tile_stream(const tg_params *m, const tg_stream_kernel *plan, tg_stream_
     limit = (uint32_t)tg_min(limit, room / tg_stream_result_flits(m, plan, x));
   if (!keeps) { /* where rows of inputs differ in size, their shares of the banks may as well */
     most = (uint32_t)tg_min(most, rows_wanted(m, plan));
-    while (most > limit && !rows_fit(m, plan, most)) most--;
+    while (most > limit && !rows_fit(m, plan, copies, most)) most--;
     if (limit < most) limit = most;
   }
   return limit && set_loops(m, plan, limit, t);
+}
+
+bool tg_tile_stream(const tg_params *m, const tg_stream_kernel *plan, tg_stream_tiling *t) {
+  return tile(m, plan, 2, t) || (tile(m, plan, 1, t) && t->loops[0] * t->loops[1] == 1);
 }
 
 /* A block of a vector lies in banks that hold whole blocks, or in whole banks: the VOP owns no others. */
@@ -162,7 +167,7 @@ bool tg_stream_vectors_fit(const tg_params *m, const tg_stream_kernel *plan) {
     if (plan->vector_kind[v] != TG_STREAM_SPLAT32 && tg_bank_rows(m) % block && block % tg_bank_rows(m))
       return false;
   }
-  return rows_fit(m, plan, 1);
+  return rows_fit(m, plan, 2, 1);
 }
 
 /* As cut, has the array what it needs? */
