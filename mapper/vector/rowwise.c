@@ -15,13 +15,6 @@
 
 /* ---- steps ---- */
 
-int tg_row_maker_of(const tg_rowwise *r, tg_value *value) {
-  value = tg_owner(r->c, value);
-  for (int i = 0; i < r->count; i++)
-    if (tg_out(r->steps[i].node) == value) return i;
-  return -1;
-}
-
 static bool makes_number(const tg_rowwise *r, int maker) {
   return maker >= 0 && r->steps[maker].kind != TG_STEP_VECTOR;
 }
@@ -47,10 +40,6 @@ static bool add_step(tg_rowwise *r, tg_node *node) {
     return false;
   r->steps[r->count++] = s;
   return true;
-}
-
-bool tg_row_is_result(const tg_rowwise *r, const tg_row_step *s) {
-  return tg_kernel_makes(r->kernel, tg_out(s->node));
 }
 
 /* When each step is due: from what is stored and what uses it. */

@@ -49,9 +49,16 @@ typedef struct tg_rowwise {
 } tg_rowwise;
 
 /* The step that makes a value, or -1: it is loaded. */
-int tg_row_maker_of(const tg_rowwise *r, tg_value *value);
+static inline int tg_row_maker_of(const tg_rowwise *r, tg_value *value) {
+  value = tg_owner(r->c, value);
+  for (int i = 0; i < r->count; i++)
+    if (tg_out(r->steps[i].node) == value) return i;
+  return -1;
+}
 /* Does the kernel store what the step makes? */
-bool tg_row_is_result(const tg_rowwise *r, const tg_row_step *s);
+static inline bool tg_row_is_result(const tg_rowwise *r, const tg_row_step *s) {
+  return tg_kernel_makes(r->kernel, tg_out(s->node));
+}
 /* One number a row, or one for all? */
 static inline bool tg_row_is_number(const tg_source *o) { return tg_is_splat(o->along); }
 
