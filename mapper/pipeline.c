@@ -1,5 +1,7 @@
 /* The mapper's way of a graph: the passes, then the sections of the kernels that they leave. */
 #include "mapper/classes.h"
+#include "mapper/gemm/gemm.h"
+#include "mapper/kernel/keep.h"
 #include "mapper/kernel/text.h"
 #include "mapper/mapper.h"
 #include "mapper/passes.h"
@@ -15,11 +17,39 @@ static tg_status run_passes(tg_compile *c) {
   return TG_OK;
 }
 
+/* Puts into scratchpads what kernel number k is the first to find there. Sections keep what is there while they run. */
+static tg_status put_kept(tg_compile *c, size_t k) {
+  tg_status status = TG_OK;
+  c->kept_banks = 0;
+  for (size_t i = 0; i < c->keeping_count; i++)
+    if (c->keepings[i].first < k && k <= c->keepings[i].last)
+      c->kept_banks |= tg_kept_mask(c->keepings[i].kept);
+  for (size_t i = 0; i < c->keeping_count && !status; i++) {
+    if (c->keepings[i].first != k) continue;
+    status = tg_emit_kept(c, &c->kernels[k]);
+    c->kept_banks |= tg_kept_mask(c->keepings[i].kept);
+  }
+  return status;
+}
+
+/* In the banks that others have left. */
+static tg_status emit_kernel(tg_compile *c, size_t k) {
+  const tg_params *all = c->m;
+  tg_params left = *all;
+  tg_status status = put_kept(c, k);
+  if (status) return status;
+  left.banks = tg_banks_left(c, k);
+  c->m = &left;
+  status = tg_class_of(c, &c->kernels[k])->emit(c, &c->kernels[k]);
+  c->m = all;
+  return status;
+}
+
 static tg_status emit_kernels(tg_compile *c) {
   bool *counted = TG_NEW_ARRAY(c->arena, bool, (size_t)c->graph->value_count + 1);
   for (size_t k = 0; k < c->kernel_count; k++) {
     uint32_t first = c->program->invocation_count;
-    tg_status status = tg_class_of(c, &c->kernels[k])->emit(c, &c->kernels[k]);
+    tg_status status = emit_kernel(c, k);
     const tg_shortage *shortage = &c->shortage;
     if (shortage->of)
       return tg_fail(c->diag, TG_INVALID, "section %u \"%s\" needs %u %s, the array has %u",

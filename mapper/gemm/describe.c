@@ -77,6 +77,10 @@ tg_status tg_describe_gemm(tg_compile *c, const tg_kernel *kernel, int64_t phase
    * prologue makes rows of A. */
   if (out->n == 1 && out->b_k_stride[2] == 1) out->b_transposed = true;
   if (out->k == 1 && out->a_m_stride[2] == 1 && !kernel->prologue[0].count) out->a_transposed = true;
+  if (kernel->kept) {
+    out->keeps = TG_KEEPS_B;
+    out->kept = *kernel->kept;
+  }
   status = describe_fused(c, kernel, &image, out);
   return status || !kernel->prologue_result ? status : tg_gemm_describe_prologue(c, kernel, out);
 }

@@ -60,6 +60,13 @@ typedef struct tg_gemm_emission {
   tg_prologue_emission prologue;
 } tg_gemm_emission;
 
+/* Where B lies that is kept. */
+static inline tg_buffer tg_gemm_kept_buffer(const tg_params *m, const tg_kept *kept) {
+  uint32_t rows = kept->banks * tg_bank_rows(m);
+  return (tg_buffer){
+      .base = kept->bank * tg_bank_rows(m), .stride = rows, .rows = rows, .banks = kept->banks, .count = 1};
+}
+
 /* Index of a tile among those that have rows of their own, how many those are, and rows of all in a pass. */
 uint32_t tg_gemm_row_index(const tg_gemm_emission *e, uint32_t r, uint32_t col);
 int64_t tg_gemm_row_tiles(const tg_gemm_emission *e);
@@ -146,6 +153,9 @@ int tg_gemm_before_stream(const tg_gemm *g, int i);
 static inline int tg_gemm_first_rows(const tg_gemm *g) {
   return g->column_sums.first ? g->column_sums.first : 1;
 }
+
+/* Which tiles have no part in the section, into e->b.idle. */
+void tg_gemm_find_idle(tg_gemm_emission *e);
 
 /* Parts of a VOP of the drain (drain.c). */
 typedef struct tg_gemm_buffer {

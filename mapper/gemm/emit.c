@@ -59,6 +59,7 @@ static bool open_channels(emission *e) {
   for (int i = 0; i < TG_GEMM_ROLES; i++) e->channels[i] = TG_CHANNEL_NONE;
   tg_gemm_plan_channels(e->b.m, e->g, &e->t, plans);
   if (!tg_channels_place(&e->b, plans, TG_GEMM_ROLES, e->channels)) return false;
+  if (e->t.kept) e->channels[TG_ROLE_B].ring = tg_gemm_kept_buffer(e->b.m, &e->g->kept);
   tg_gemm_open_channels(&e->b, plans, e->channels);
   tg_gemm_set_sources(e);
   place_results(e);
@@ -76,7 +77,7 @@ static void allocate_bases(emission *e, int64_t product) {
   e->product = product;
   e->a_base = tg_build_base(&e->b, tg_place_of(e->c, g->a), (uint64_t)bytes_of(g->a, g->a_offsets[product]),
                             &e->a_rest);
-  if (!tg_gemm_makes_b(e))
+  if (!tg_gemm_makes_b(e) && !e->t.kept)
     e->b_base = tg_build_base(&e->b, tg_place_of(e->c, g->b), (uint64_t)bytes_of(g->b, g->b_offsets[product]),
                               &e->b_rest);
   if (tg_gemm_has_prologue(e)) tg_gemm_allocate_prologue_bases(e);
@@ -231,7 +232,7 @@ static void emit_stage(void *user, const tg_stage *stage, tg_queue *queue, tg_tu
     tg_gemm_emit_load(e, stage, queue, at);
 }
 
-static void find_idle(emission *e) {
+void tg_gemm_find_idle(emission *e) {
   bool *idle = TG_NEW_ARRAY(e->c->arena, bool, (size_t)tg_tiles(e->b.m));
   for (uint32_t i = 0; i < tg_tiles(e->b.m); i++)
     idle[i] = tg_gemm_is_idle(e, i / e->b.m->cols, i % e->b.m->cols);
@@ -246,7 +247,7 @@ static tg_status emit_section(emission *e, const char *name, int64_t product) {
   e->operands.vector_count = e->operands.block_count = 0;
   if (!open_channels(e))
     return tg_fail(e->c->diag, TG_INVALID, "node \"%s\": the scratchpads are too small", e->g->node->name);
-  find_idle(e);
+  tg_gemm_find_idle(e);
   allocate_bases(e, product);
   plan_egress(e);
   tg_status status = tg_gemm_pack_drain(e);

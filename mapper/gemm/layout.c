@@ -15,7 +15,7 @@ static void plan_rooms(const tg_params *m, const tg_gemm *g, const tg_gemm_tilin
     plans[TG_ROLE_PROLOGUE_OUTPUT].room = (tg_room){tg_prologue_output_rows(m, g, t), 2};
     plans[TG_ROLE_PROLOGUE_VECTORS].room = (tg_room){tg_gemm_prologue_once(m, g, t), 1};
   }
-  plans[TG_ROLE_B].room = (tg_room){tg_gemm_b_rows(m, g, t), tg_gemm_b_blocks(t)};
+  if (g->keeps != TG_KEEPS_B) plans[TG_ROLE_B].room = (tg_room){tg_gemm_b_rows(m, g, t), tg_gemm_b_blocks(t)};
   plans[TG_ROLE_OUT].room = (tg_room){tg_gemm_out_rows(m, g, t), t->one_out ? 1 : 2};
   plans[TG_ROLE_COLUMN_SUMS].room = (tg_room){tg_gemm_column_sums_apart(m, g, t), 1};
   plans[TG_ROLE_RUNNING].room = (tg_room){tg_gemm_running_rows(m, g, t), 2};
@@ -87,7 +87,7 @@ static void plan_partials(const tg_gemm_tiling *t, tg_channel_plan plans[TG_GEMM
 static void plan_ends(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t,
                       tg_channel_plan plans[TG_GEMM_ROLES]) {
   plan_load(&plans[TG_ROLE_A], tg_gemm_a_credits(g, t));
-  plan_load(&plans[TG_ROLE_B], tg_gemm_b_blocks(t));
+  if (!t->kept) plan_load(&plans[TG_ROLE_B], tg_gemm_b_blocks(t));
   plan_between(&plans[TG_ROLE_ACCUMULATOR], 2);
   plan_load(&plans[TG_ROLE_OPERANDS_ONCE], 2);
   plans[TG_ROLE_OPERANDS_ONCE].west = false;

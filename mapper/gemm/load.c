@@ -375,7 +375,7 @@ static void load_rows(emission *e, const tg_stage *stage, tg_queue *queue, bool 
 }
 
 static void load_b_north(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t col) {
-  if (e->t.whole_b) {
+  if (e->t.whole_b && shares_b(e)) {
     load_b(e, stage, queue, 0, col, ((1u << e->b.m->rows) - 1) << 1, 0);
     return;
   }

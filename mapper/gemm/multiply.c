@@ -37,12 +37,11 @@ static void set_k_total(const emission *e, tg_mx_instr *mx, uint32_t r) {
 }
 
 /* B is there as a whole, chunk behind chunk, or, transposed, along its rows. */
-static void take_part_of_b(const emission *e, tg_mx_instr *mx) {
-  tg_row_operand *b = &mx->b;
+static void take_part_of_b(const emission *e, tg_row_operand *b, int64_t *banks) {
   bool transposed = e->g->b_transposed;
   b->delta[2] = transposed ? e->t.kc / tg_mx_elements(e->b.m, e->g->format)
                            : (int64_t)e->t.kc * tg_gemm_b_row(e->b.m, e->g, &e->t);
-  if (!transposed) mx->b_banks = tg_banks_for(e->b.m, (uint32_t)b->delta[2]);
+  if (!transposed) *banks = tg_banks_for(e->b.m, (uint32_t)b->delta[2]);
 }
 
 static void set_a(const emission *e, tg_mx_instr *mx) {
@@ -131,7 +130,7 @@ static void set_b(const emission *e, tg_mx_instr *mx) {
       e->g->b_transposed ? (int64_t)tg_lanes(m) * row : tg_lanes(m) / tg_mx_elements(m, e->g->format);
   mx->b_blk[2] = e->g->b_transposed ? (int64_t)e->stationary * row : 1;
   mx->b_banks = e->channels[TG_ROLE_B].ring.banks;
-  if (e->t.whole_b) take_part_of_b(e, mx);
+  if (e->t.whole_b) take_part_of_b(e, &mx->b, &mx->b_banks);
 }
 
 /* Rows of A are stationary, and columns of B go by: each is where the other one would be. */
@@ -147,6 +146,7 @@ static void set_turned(const emission *e, tg_mx_instr *mx) {
   mx->a_m[1] = b_row;
   mx->a_blk[0] = e->g->b_transposed ? beats : (int64_t)e->stationary * b_row;
   mx->a_banks = e->channels[TG_ROLE_B].ring.banks;
+  if (e->t.whole_b) take_part_of_b(e, &mx->a, &mx->a_banks);
   tg_set_operand(&mx->b, &e->channels[TG_ROLE_A].ring, e->t.resident == TG_RESIDENT_A);
   mx->b_transposed = !e->g->a_transposed;
   mx->b_row = a_row;

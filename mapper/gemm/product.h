@@ -133,6 +133,10 @@ typedef enum tg_drain_way {
   TG_DRAIN_WAYS
 } tg_drain_way;
 
+/* Does B stay in scratchpads? It is looked for which columns of it tiles would have, by kept.split; or it is there when
+ * the section begins. */
+typedef enum tg_keeps { TG_KEEPS_NOTHING, TG_KEEPS_B_ANYWHERE, TG_KEEPS_B } tg_keeps;
+
 /* Products C[m, n] = A[m, k] B[k, n] of one shape, one for each batch element or group. */
 typedef struct tg_gemm {
   const tg_node *node;
@@ -157,6 +161,8 @@ typedef struct tg_gemm {
   int64_t out_radix[3], out_stride[3]; /* row digits of the output, as the epilogue operands walk it */
   int64_t products, *a_offsets, *b_offsets, *out_offsets; /* elements */
   int64_t sr_row, sr_row_step, sr_col_step; /* logical coordinates: first row, from product to product */
+  tg_keeps keeps;
+  tg_kept kept;
   int64_t spread; /* if not 0: so many products in one section, each on a tile of its own; `products` is 1 */
   tg_epilogue_operand epilogue_operands[TG_EPILOGUE_OPERANDS];
   int epilogue_operand_count;

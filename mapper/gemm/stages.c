@@ -201,7 +201,7 @@ static void add_operands(const list *s, tg_seat side) {
   bool a_first = t->resident == TG_RESIDENT_A || t->patch ||
                  (t->resident == TG_RESIDENT_NONE && (side == TG_SIDE_WEST || t->split == TG_SPLIT_COLUMNS));
   if (a_first && !t->whole_b) add_load(s, a, side, share_of_a(s, side));
-  if (!t->makers) add_load(s, stage_of_b(s, k), side, share_of_b(s, side));
+  if (!t->makers && !t->kept) add_load(s, stage_of_b(s, k), side, share_of_b(s, side));
   if (!a_first || t->whole_b) add_load(s, a, side, share_of_a(s, side));
 }
 

@@ -156,7 +156,7 @@ static void add_multiply(const list *s) {
     tg_stage_join(
         &stage,
         (tg_join){.channel = TG_ROLE_A_NORTH, .once = t->resident == TG_RESIDENT_A, .wait = 3, .post = 3});
-  if (t->whole_b) { /* which is there once for all */
+  if (t->whole_b && !t->kept) { /* which is there once for all */
     tg_stage wait = {.kind = TG_STAGE_WHOLE_B, .seat = TG_UNIT_MX, .nest = TG_NEST_CHUNKS, .slots = 1};
     tg_stage_join(&wait, (tg_join){.channel = TG_ROLE_B, .posts = TG_OF_NONE});
     tg_stages_add(s->out, &wait);

@@ -30,6 +30,18 @@ static bool may_hold_whole_b(const search *s, const tg_gemm_tiling *t) {
          t->kc % tg_mx_stationary(s->m, s->g->format) == 0 && tg_search_chunks_share_out(s, t);
 }
 
+/* May all of B be there before the section begins, where it is looked for? Chunks of it must have banks of their own, or
+ * there is one. */
+static bool may_keep_b(const search *s, const tg_gemm_tiling *t) {
+  const tg_gemm *g = s->g;
+  bool there =
+      t->split == (tg_split)g->kept.split && (g->keeps == TG_KEEPS_B_ANYWHERE || t->nt == g->kept.columns);
+  bool in_chunks = (int64_t)t->chunks * t->kc == g->k && t->kc % tg_mx_stationary(s->m, g->format) == 0 &&
+                   tg_search_chunks_share_out(s, t);
+  return there && t->passes_n == 1 && t->members * t->alike * t->parts == 1 && !t->patch &&
+         (t->chunks == 1 || in_chunks);
+}
+
 /* Do tiles side by side gain from loading their blocks together? Those must begin with whole stationary
  * blocks. */
 static bool profits_from_pairs(const search *s, const tg_gemm_tiling *t) {
@@ -66,6 +78,11 @@ static bool may_turn(const search *s, const tg_gemm_tiling *t) {
 
 static void consider_ways(search *s, tg_gemm_tiling t) {
   if (tg_search_is_slower(s, &t)) return;
+  if (s->g->keeps) {
+    t.whole_b = t.kept = true;
+    if (may_keep_b(s, &t)) consider_prefetch(s, t, TG_RESIDENT_NONE);
+    return;
+  }
   consider_prefetch(s, t, TG_RESIDENT_NONE);
   if (may_hold_whole_b(s, &t)) {
     t.whole_b = true;
@@ -94,6 +111,11 @@ static void consider(search *s, tg_gemm_tiling t) {
 static void consider_chunks(search *s, tg_gemm_tiling t) {
   uint32_t stationary = tg_mx_stationary(s->m, s->g->format);
   int64_t whole = tg_div_up(s->g->part, stationary) * stationary;
+  if (s->g->keeps && whole < 1 << 20) { /* nobody waits for B: as one */
+    t.chunks = 1;
+    t.kc = (uint32_t)whole;
+    consider(s, t);
+  }
   for (int64_t n = 1; n * stationary <= whole && n * stationary < 1 << 20; n *= 2) {
     int64_t chunks = tg_div_up(whole, n * stationary);
     t.chunks = (uint32_t)chunks;

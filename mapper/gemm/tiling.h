@@ -59,6 +59,7 @@ typedef struct tg_gemm_tiling {
   bool
       turned; /* mx streams the columns of B past rows of A, which are stationary: C comes out turned (turn.c) */
   bool whole_b;   /* all chunks of B stay, while those of A come anew with each pass */
+  bool kept;      /* and are there from the beginning (tg_gemm.keeps) */
   uint32_t parts; /* of K that a tile multiplies in turn: of D members, number i has parts i, i + D, i + 2D
                      ..;   the last ones may be empty */
   bool ring;      /* Members have one part each, and each runs the fused nodes of some rows: split_k.c */

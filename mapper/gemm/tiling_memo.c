@@ -8,6 +8,7 @@
  * known to be of no account stays in the key, so that two keys are rather different than equal. */
 typedef struct key {
   tg_gemm gemm;
+  uint32_t banks; /* that others have left */
 } key;
 
 static tg_value *stored_as(const tg_value *value) {
@@ -35,8 +36,9 @@ static void set_operands(const tg_gemm *g, tg_gemm *out) {
 }
 
 /* Names, by which microcode finds operands, have no part in a tiling, nor have places in DRAM. */
-static void make_key(const tg_gemm *g, key *out) {
+static void make_key(const tg_compile *c, const tg_gemm *g, key *out) {
   memset(out, 0, sizeof *out);
+  out->banks = c->m->banks;
   tg_gemm *k = &out->gemm;
   *k = *g;
   k->node = NULL;
@@ -64,7 +66,7 @@ typedef struct answer {
 
 tg_status tg_tile_gemm(const tg_compile *c, const tg_gemm *gemm, tg_gemm_tiling *out) {
   key wanted;
-  make_key(gemm, &wanted);
+  make_key(c, gemm, &wanted);
   const answer *known = tg_memo_find(c->tilings, &wanted, sizeof wanted);
   answer found;
   if (!known) {

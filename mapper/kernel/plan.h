@@ -30,6 +30,14 @@ typedef enum tg_kernel_kind {
   TG_KERNEL_KINDS
 } tg_kernel_kind;
 
+/* Operand B of products as it stays in scratchpads from section to section: a section puts it there, and those of
+ * products that read it find it (gemm/keep.c). */
+typedef struct tg_kept {
+  int split;            /* tg_split: which tiles have which columns */
+  uint32_t columns;     /* of a tile */
+  uint32_t bank, banks; /* of every tile: the first, and how many */
+} tg_kept;
+
 /* Operations that run as one section (or several of the same kind): a prologue of elementwise nodes, the
  * root, then elementwise nodes fused behind it. */
 enum { TG_MORE_RESULTS = 2, TG_PROLOGUES = 2 };
@@ -41,6 +49,7 @@ typedef struct tg_kernel {
   tg_node_list prologue[TG_PROLOGUES]; /* by operand of the root; REDUCE: the first, for all roots together */
   tg_value *prologue_result;           /* GEMM: what the prologue of A or B makes; NULL: there are none */
   bool stores_prologue;                /* others read it, too */
+  const tg_kept *kept;                 /* GEMM: where B lies when its section begins; NULL: it is loaded */
   int part;                            /* input of a Concat */
   tg_node **fused; /* elementwise nodes in order; what is not a result is used by the next ones only */
   size_t fused_count, fused_capacity;
@@ -108,6 +117,12 @@ typedef struct tg_shortage {
   uint32_t section;
 } tg_shortage;
 
+/* What is kept while kernels `first` to `last` run, the first and last one that read it. */
+typedef struct tg_keeping {
+  size_t first, last;
+  const tg_kept *kept;
+} tg_keeping;
+
 typedef struct tg_compile {
   const tg_graph *graph;
   const tg_params *m;
@@ -117,9 +132,12 @@ typedef struct tg_compile {
   const struct tg_kernel_class *const *classes; /* by kind (class.h) */
   tg_kernel *kernels;
   size_t kernel_count, kernel_capacity;
-  tg_place *places;        /* by value->index */
-  bool *stored;            /* by value->index: the output of a kernel */
-  int *output_tensors;     /* by output of the graph */
+  tg_place *places;     /* by value->index */
+  bool *stored;         /* by value->index: the output of a kernel */
+  tg_keeping *keepings; /* memory/keep.c */
+  size_t keeping_count, keeping_capacity;
+  uint32_t kept_banks; /* while sections are emitted: of every tile, which the next one keeps, a bit each */
+  int *output_tensors; /* by output of the graph */
   struct tg_memo *tilings; /* of products (memo.h), by all that they follow from */
   int *carried_into;       /* by output of the graph: the input whose memory it ends up in, -1: none */
   tg_queue beyond;         /* stands for queues of contexts that the AGCUs do not have */

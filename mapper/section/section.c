@@ -7,6 +7,7 @@ void tg_build_begin(tg_build *b, tg_compile *c, const char *name) {
   *b = (tg_build){.c = c, .m = c->m, .members = 1};
   tg_program_add_section(c->program, name);
   b->section = c->program->section_count - 1;
+  tg_build_section(b)->kept = c->kept_banks;
 }
 
 /* Has the array so much? If not, the kernel is written to its end, to say how much it needs, and refused. */
