@@ -88,6 +88,17 @@ foreach(file ${python_files})
   file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR}/python/tegula/${file} ${python_build}/${file} SYMBOLIC)
   install(FILES python/tegula/${file} DESTINATION ${TEGULA_PYTHON_DIR}/tegula)
 endforeach()
+# What RAF calls the operators of ONNX, of the one table of names.
+set(names ${CMAKE_SOURCE_DIR}/frontend/precision/names.def)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${names})
+file(STRINGS ${names} rows REGEX "^TG_FRAMEWORK_NAME\\(\"[A-Za-z]+\", RAF,")
+set(python_names "RAF = {}\n")
+foreach(row ${rows})
+  string(REGEX REPLACE "^[^\"]*\"([A-Za-z]+)\", RAF, [A-Z0-9]+, \"([a-z0-9_]+)\".*$" "RAF.setdefault('\\2', []).append('\\1')\n" line "${row}")
+  string(APPEND python_names "${line}")
+endforeach()
+file(CONFIGURE OUTPUT ${python_build}/_names.py CONTENT "${python_names}" @ONLY)
+install(FILES ${python_build}/_names.py DESTINATION ${TEGULA_PYTHON_DIR}/tegula)
 file(CONFIGURE OUTPUT ${python_build}/_location.py CONTENT "LIBRARY = '${CMAKE_BINARY_DIR}/libtegula.so'
 COMMAND = '${CMAKE_BINARY_DIR}/tegula'
 " @ONLY)

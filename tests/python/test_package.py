@@ -9,7 +9,7 @@ import unittest
 import numpy
 
 import tegula
-from tegula import hmp
+from tegula import hmp, raf
 from tegula._library import _location
 
 try:
@@ -75,6 +75,34 @@ class Package(unittest.TestCase):
         self.assertEqual([row["nans"] + row["overflows"] for row in got["results"] if row["op"] == "MatMul"], [7])
         got = tegula.numerics(self.gemm, arch="tiny", input=inputs)
         self.assertTrue(all(row["total_rms"] == 0 for row in got["results"]))
+
+    def test_rules_of_rafs_spelling_decide(self):
+        asked = []
+
+        def never_cast(args, ret_type, amp_dtype):
+            asked.append((args[0].checked_type.dtype, ret_type, amp_dtype))
+            return [raf.PrimType("float32"), raf.gen_hint_helper(args[1].checked_type, "float32")]
+
+        exact = self.a @ self.b
+        def error(program):
+            return numpy.abs(program.run({"A": self.a, "B": self.b}, engine="functional")["C"] - exact).max()
+        self.assertGreater(error(raf.autocast(self.gemm, arch="tiny")), 1e-3)
+        with raf.CustomTypeHint({"raf.op.matmul": never_cast, "raf.op.softmax": None}):
+            self.assertLess(error(raf.autocast(self.gemm, arch="tiny")), 1e-5)
+        self.assertEqual(asked, [("float32", None, "bfloat16")])
+        self.assertGreater(error(raf.autocast(self.gemm, arch="tiny")), 1e-3)  # it ends with its block
+        self.assertFalse(raf.check_dtype(raf.PrimType("float32"), "bfloat16"))
+        with self.assertRaisesRegex(tegula.Error, "nonsense"):
+            raf.CustomTypeHint({"raf.op.nonsense": never_cast})
+        with raf.CustomTypeHint({"raf.op.matmul": lambda *_: ["float32"]}), self.assertRaisesRegex(tegula.Error, "no PrimType"):
+            raf.autocast(self.gemm, arch="tiny")
+        with self.assertRaises(ZeroDivisionError):
+            tegula.compile(self.gemm, arch="tiny", cast_callback=lambda *_: 1 // 0)
+
+    def test_commands_run_under_the_enclosing_policy(self):
+        with tegula.autocast(dtype="fp16"):
+            self.assertIn("autocast", tegula.numerics(self.gemm, arch="tiny")["precision"]["policy"])
+            self.assertEqual(tegula.numerics(self.gemm, arch="tiny", graphamp_preset="mp1")["precision"]["policy"], "mp1")
 
     def test_a_scaler_is_that_of_torch(self):
         mlp = zoo(self.folder, "mlp", "--batch", "4")

@@ -16,7 +16,7 @@ from tegula._program import Program, Tensor, compile
 from tegula._regions import autocast, disable_graphamp
 
 __version__ = version()
-__all__ = ["Error", "GradScaler", "Program", "Tensor", "autocast", "compile", "disable_graphamp", "hmp", "numerics", "sweep", "train",
-           "tune", "verify", "version"]
+__all__ = ["Error", "GradScaler", "Program", "Tensor", "autocast", "compile", "disable_graphamp", "hmp", "numerics", "raf", "sweep",
+           "train", "tune", "verify", "version"]
 
-from tegula import hmp  # noqa: E402  (it uses what stands above)
+from tegula import hmp, raf  # noqa: E402  (they use what stands above)

@@ -8,6 +8,7 @@ import tempfile
 
 import numpy
 
+from tegula import _regions
 from tegula._library import Error, _location
 from tegula._model import model_bytes
 
@@ -51,6 +52,14 @@ def _text(value, name, folder):
     return os.fspath(value) if isinstance(value, os.PathLike) else str(value)
 
 
+_PRECISION = ("graphamp_preset", "amp", "matmul_precision", "conv_precision", "enable_mixed_precision_ops", "cast_rules")
+
+
+def with_policy(options):
+    """The options under the enclosing policy, which holds where they name no precision, as in compile()."""
+    return options if any(options.get(name) for name in _PRECISION) else {**_regions.policy_options(), **options}
+
+
 def run_command(command, model, options, example_inputs=None, allowed=(0,)):
     """`tegula COMMAND MODEL FLAGS --json`; its JSON."""
     with tempfile.TemporaryDirectory() as folder:
@@ -76,7 +85,7 @@ def sweep(model, *, example_inputs=None, **options):
 
 def verify(model, *, example_inputs=None, **options):
     """Do the engines agree in every bit and cycle? The object of `tegula verify --json`."""
-    return run_command("verify", model, options, example_inputs, allowed=(0, 1))
+    return run_command("verify", model, with_policy(options), example_inputs, allowed=(0, 1))
 
 
 def tune(model, *, example_inputs=None, **options):
@@ -86,7 +95,7 @@ def tune(model, *, example_inputs=None, **options):
 
 def numerics(model, *, example_inputs=None, **options):
     """Where values go wrong: the object of `tegula numerics --json`, with `results` and `first_broken`."""
-    return run_command("numerics", model, options, example_inputs)
+    return run_command("numerics", model, with_policy(options), example_inputs)
 
 
 class GradScaler:
@@ -107,4 +116,4 @@ def train(model, *, data=None, labels=None, loss_scale=None, example_inputs=None
     if isinstance(loss_scale, GradScaler):
         options, loss_scale = {**loss_scale.options, **options}, None
     options = {"data": data, "labels": labels, "loss_scale": loss_scale, **options}
-    return run_command("train", model, options, example_inputs)
+    return run_command("train", model, with_policy(options), example_inputs)

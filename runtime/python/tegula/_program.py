@@ -8,7 +8,7 @@ import os
 import numpy
 
 from tegula import _regions
-from tegula._library import (CompileOptions, Error, PROGRESS, RunOptions, VerifyOptions, call, encode, library,
+from tegula._library import (CAST, CompileOptions, Error, PROGRESS, RunOptions, VerifyOptions, call, encode, library,
                              take_text)
 from tegula._model import model_bytes
 
@@ -23,7 +23,7 @@ _NUMPY = {"f32": "float32", "f64": "float64", "f16": "float16", "bf16": "uint16"
 
 
 def compile(model, *, arch="edge", dram=None, energy=None, preset=None, settings=None, batch=None, shapes=None, seed=1, k_tile=0,
-            opt="o3", inference=False, example_inputs=None, **precision):
+            opt="o3", inference=False, example_inputs=None, cast_callback=None, **precision):
     """Compiles a model for an array and returns a Program.
 
     model: path, bytes, onnx.ModelProto, or a torch.nn.Module with example_inputs (a tensor or a tuple of them).
@@ -32,6 +32,8 @@ def compile(model, *, arch="edge", dram=None, energy=None, preset=None, settings
     energy: what actions cost, "7nm" or a YAML file; None: the array's (report["energy"]).
     batch: the first dimension where the model leaves it open; shapes: of inputs whose sizes are open, by name.
     opt: "o0" makes a section of each operator, "o1" fuses them, "o3" does all there is; of results no bit depends on it.
+    cast_callback(node, op, dtypes): asked about each operator before the policy; a rule as text, "fp32,keep -> bf16", or None,
+    which leaves it to the policy. dtypes: of the operands, "f32", "bf16" and so on, None where there is none.
     preset, and disable_graphamp, amp, amp_dtype, tiling_accum and the like: precision, as the command's options are
     called; None of them: what the enclosing `with tegula.autocast()` says, or FP32."""
     unknown = set(precision) - set(_PRECISION)
@@ -49,11 +51,33 @@ def compile(model, *, arch="edge", dram=None, energy=None, preset=None, settings
         options["disable_graphamp"] = f"({own})|{off_limits}" if own else off_limits
     program = Program(data, name)
     try:
-        program._compile(options, arch, settings or {}, batch, shapes or {}, seed, k_tile, opt, inference)
+        program._compile(options, arch, settings or {}, batch, shapes or {}, seed, k_tile, opt, inference, cast_callback)
     except Error:
         program.close()
         raise
     return program
+
+
+class _CastRules:
+    """A callback of Python as one of C; what it raises is raised by check()."""
+
+    def __init__(self, callback):
+        self.callback, self.failure, self.text = callback, None, None
+        self.function = CAST(self._ask)
+
+    def _ask(self, _user, node, name, count, dtypes):
+        if self.failure:
+            return None
+        try:
+            rule = self.callback(node.decode(errors="surrogateescape"), name.decode(), [d and d.decode() for d in dtypes[:count]])
+            self.text = c.create_string_buffer(rule.encode()) if rule is not None else None
+        except BaseException as failure:  # pylint: disable=broad-except
+            self.failure, self.text = failure, None
+        return c.addressof(self.text) if self.text else None
+
+    def check(self):
+        if self.failure:
+            raise self.failure
 
 
 class Program:
@@ -90,7 +114,7 @@ class Program:
     def __exit__(self, *_):
         self.close()
 
-    def _compile(self, options, arch, settings, batch, shapes, seed, k_tile, opt, inference):
+    def _compile(self, options, arch, settings, batch, shapes, seed, k_tile, opt, inference, cast_callback):
         if library.tg_session_is_compiled(self._session):
             raise Error("a compiled program cannot be compiled again")
         if batch is not None:
@@ -103,7 +127,13 @@ class Program:
         chosen.settings = (c.c_char_p * len(texts))(*texts)
         for name, value in options.items():
             setattr(chosen, name, encode(value))
-        call("tg_session_compile", self._session, c.byref(chosen))
+        rules = _CastRules(cast_callback)
+        if cast_callback:
+            chosen.cast_callback = rules.function
+        try:
+            call("tg_session_compile", self._session, c.byref(chosen))
+        finally:
+            rules.check()
 
     def _tensors(self, kind):
         count = getattr(library, f"tg_session_{kind}_count")(self._session)
