@@ -1,4 +1,5 @@
 /* --launcher: from options to jobs of a cluster, and what such a job is asked. */
+#include "frontend/base/input_file.h"
 #include "frontend/base/output_file.h"
 #include "runtime/command/command.h"
 
@@ -70,7 +71,11 @@ tg_status tg_choose_launcher(tg_context *context, const char *folder, tg_launche
 tg_status tg_read_task(tg_context *context, json_t **out_task) {
   const char *path = tg_option_text(&context->options, TG_OPT_TASK, "");
   json_error_t error;
-  *out_task = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+  FILE *file;
+  tg_status status = tg_input_open(path, &file, NULL, &context->diag);
+  if (status) return status;
+  *out_task = json_loadf(file, JSON_REJECT_DUPLICATES, &error);
+  fclose(file);
   if (json_is_object(*out_task)) return TG_OK;
   json_decref(*out_task);
   *out_task = NULL;

@@ -6,6 +6,7 @@
 #include "runtime/numerics/numerics.h"
 #include "runtime/report/report.h"
 #include "runtime/session/session.h"
+#include "runtime/trace/trace.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -31,6 +32,7 @@ static tg_status check(tg_context *context, const tg_session_run_options *run) {
   if (tg_given(o, TG_OPT_ENERGY) && !strcmp(engine, "functional"))
     return tg_fail(&context->diag, TG_INVALID, "--energy needs --engine systemc or rtl: %s counts no actions",
                    engine);
+  if (run->trace_file && tg_trace_check(run->trace_file, &context->diag)) return TG_INVALID;
   if (run->wave_file && strcmp(engine, "rtl"))
     return tg_fail(&context->diag, TG_INVALID, "--wave needs --engine rtl");
   return tg_check_reports(context);

@@ -4,6 +4,7 @@
 #include "runtime/numerics/numerics.h"
 #include "runtime/report/graph.h"
 #include "runtime/report/report.h"
+#include "runtime/trace/trace.h"
 #include "runtime/training/trainer_state.h"
 
 #include <inttypes.h>
@@ -234,6 +235,8 @@ static tg_status check(tg_context *context) {
   const tg_options *o = &context->options;
   if (tg_option_number(o, TG_OPT_THREADS, 0) > 1024)
     return tg_fail(&context->diag, TG_INVALID, "--threads: at most 1024");
+  const char *trace = tg_option_text(o, TG_OPT_TRACE, NULL);
+  if (trace && tg_trace_check(trace, &context->diag)) return TG_INVALID;
   return tg_check_reports(context);
 }
 

@@ -311,9 +311,19 @@ static bool ends_in(const char *path, size_t length, const char *end) {
 
 static size_t packed_end(const char *path) { return ends_in(path, strlen(path), ".gz") ? 3 : 0; }
 
-/* By the end of its name, of which the packed form's is no part. */
+/* By the end of its name, of which the packed form's is no part; NULL: by none. */
 static const tg_trace_format *format_of(const char *path) {
-  return ends_in(path, strlen(path) - packed_end(path), ".pftrace") ? &tg_perfetto_trace : &tg_chrome_trace;
+  size_t length = strlen(path) - packed_end(path);
+  return ends_in(path, length, ".pftrace") ? &tg_perfetto_trace
+         : ends_in(path, length, ".json")  ? &tg_chrome_trace
+                                           : NULL;
+}
+
+tg_status tg_trace_check(const char *path, tg_diag *diag) {
+  return format_of(path)
+             ? TG_OK
+             : tg_fail(diag, TG_INVALID,
+                       "%s: a trace is a .pftrace or a .json file, or one of these with .gz", path);
 }
 
 static void end_packing(tg_trace *t) {
@@ -323,8 +333,10 @@ static void end_packing(tg_trace *t) {
 tg_status tg_trace_open(const char *path, const tg_program *program, uint64_t first, uint64_t last,
                         tg_trace **out_trace, tg_diag *diag) {
   const tg_params *m = &program->params;
+  tg_status status = tg_trace_check(path, diag);
+  if (status) return status;
   tg_trace *t = zeroed(1, sizeof *t);
-  tg_status status = tg_output_open(path, &t->file, diag);
+  status = tg_output_open(path, &t->file, diag);
   if (status) {
     free(t);
     return status;

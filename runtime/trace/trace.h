@@ -11,6 +11,9 @@
 
 typedef struct tg_trace tg_trace;
 
+/* TG_INVALID: the end of its name says of no format what it is. */
+tg_status tg_trace_check(const char *path, tg_diag *diag);
+
 /* Events that overlap cycles begin..end are written. Beside `path`, then renamed by tg_trace_finish. */
 tg_status tg_trace_open(const char *path, const tg_program *program, uint64_t begin, uint64_t end,
                         tg_trace **out_trace, tg_diag *diag);

@@ -15,15 +15,24 @@ typedef struct reader {
   char key[64]; /* "": a key is next */
   int depth;
   bool any;
+  tg_arena arena;
+  const char **keys; /* so far */
+  size_t count, capacity;
 } reader;
 
+/* YAML has each key once; which of two lines was meant nobody knows. */
+static tg_status take_key(reader *r, const char *text, tg_diag *diag) {
+  if (!text[0] || strlen(text) >= sizeof r->key)
+    return tg_fail(diag, TG_INVALID, "bad name of a %s", r->item);
+  for (size_t i = 0; i < r->count; i++)
+    if (!strcmp(r->keys[i], text)) return tg_fail(diag, TG_INVALID, "%s: is given twice", text);
+  strcpy(r->key, text);
+  TG_PUSH(&r->arena, r->keys, r->count, r->capacity, tg_arena_strdup(&r->arena, text));
+  return TG_OK;
+}
+
 static tg_status take(reader *r, const char *text, tg_diag *diag) {
-  if (!r->key[0]) {
-    if (!text[0] || strlen(text) >= sizeof r->key)
-      return tg_fail(diag, TG_INVALID, "bad name of a %s", r->item);
-    strcpy(r->key, text);
-    return TG_OK;
-  }
+  if (!r->key[0]) return take_key(r, text, diag);
   tg_status status = r->line(r->user, r->key, text, !r->any, diag);
   r->any = true;
   r->key[0] = 0;
@@ -65,6 +74,7 @@ tg_status tg_spec_read(const char *path, const char *item, tg_spec_line *line, v
   yaml_parser_set_input_file(&parser, file);
   status = read_lines(&r, &parser, diag);
   yaml_parser_delete(&parser);
+  tg_arena_release(&r.arena);
   fclose(file);
   return status;
 }

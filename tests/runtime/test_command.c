@@ -47,6 +47,11 @@ TG_TEST(command, refusals_are_one_line_and_leave_no_file) {
       {"sweep gemm.tgb", "compiled program"},
       {"regress s.yaml", "s.yaml"},
       {"run", "needs MODEL.onnx"},
+      {"run gemm.onnx --trace t.foo", "t.foo: a trace is a .pftrace or a .json file"},
+      {"run gemm.onnx --trace t.foo.gz", "t.foo.gz: a trace is"},
+      {"run gemm.onnx --arch twice.yaml", "twice.yaml: line 3: rows: is given twice"},
+      {"sweep gemm.onnx --task fifo", "fifo: cannot be read: it is no regular file"},
+      {"tune gemm.onnx --max-error 1 --task fifo", "fifo: cannot be read: it is no regular file"},
       {"run a b", "one too many"},
       {"run /no/such.onnx", "/no/such.onnx"},
       {"run gemm.onnx --graphamp-preset mp5", "mp5"},
@@ -124,6 +129,8 @@ TG_TEST(command, refusals_are_one_line_and_leave_no_file) {
       {"zoo gemm --m 9999999999 --n 9999999999 -o g.onnx", "2^34"},
   };
   small_models();
+  if (!made("fifo"))
+    EXPECT_EQ(shell("mkfifo fifo && printf 'base: tiny\\nrows: 2\\nrows: 4\\n' > twice.yaml"), 0);
   int files = files_here();
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     const outcome *o = tegula("%s", cases[i].line);

@@ -23,7 +23,7 @@ _NUMPY = {"f32": "float32", "f64": "float64", "f16": "float16", "bf16": "uint16"
 
 
 def compile(model, *, arch="edge", dram=None, energy=None, preset=None, settings=None, batch=None, shapes=None, seed=1, k_tile=0,
-            opt="o3", inference=False, example_inputs=None, cast_callback=None, **precision):
+            opt=None, inference=False, example_inputs=None, cast_callback=None, **precision):
     """Compiles a model for an array and returns a Program.
 
     model: path, bytes, onnx.ModelProto, or a torch.nn.Module with example_inputs (a tensor or a tuple of them).
@@ -31,7 +31,7 @@ def compile(model, *, arch="edge", dram=None, energy=None, preset=None, settings
     dram: a memory device, "lpddr5-6400" or a YAML file; None: the array's.
     energy: what actions cost, "7nm" or a YAML file; None: the array's (report["energy"]).
     batch: the first dimension where the model leaves it open; shapes: of inputs whose sizes are open, by name.
-    opt: "o0" makes a section of each operator, "o1" fuses them, "o3" does all there is; of results no bit depends on it.
+    opt: "o0" makes a section of each operator, "o1" fuses them, "o3", the default, does all there is; of results no bit depends on it.
     cast_callback(node, op, dtypes): asked about each operator before the policy; a rule as text, "fp32,keep -> bf16", or None,
     which leaves it to the policy. dtypes: of the operands, "f32", "bf16" and so on, None where there is none.
     preset, and disable_graphamp, amp, amp_dtype, tiling_accum and the like: precision, as the command's options are
