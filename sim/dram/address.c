@@ -2,6 +2,19 @@
 
 #include <string.h>
 
+/* The address bits above the channel's, folded to as many as that has: rows of a matrix, so many bytes apart, are in
+ * channels of their own then, whatever the number of bytes. */
+static uint32_t folded(const tg_dram_device *d, const tg_map_token *token, uint32_t tokens,
+                       uint64_t address) {
+  uint32_t bits = (uint32_t)__builtin_ctz(d->channels), top = 63, number = 0;
+  for (uint32_t t = 0; t < tokens; t++)
+    if (token[t].kind == TG_MAP_CHANNEL && token[t].bits) top = token[t].lsb + token[t].bits;
+  if (!bits) return 0;
+  for (uint64_t above = address % tg_dram_capacity(d) >> top; above; above >>= bits)
+    number ^= (uint32_t)above & (d->channels - 1);
+  return number;
+}
+
 /* By the definition: what the tokens of the map take from an address, hashed. */
 static tg_place locate(const tg_dram_device *d, const tg_map_token *token, uint32_t tokens,
                        uint64_t address) {
@@ -11,12 +24,12 @@ static tg_place locate(const tg_dram_device *d, const tg_map_token *token, uint3
     number[k.kind] |= (uint32_t)(address >> k.lsb & ((1ull << k.bits) - 1)) << k.from;
   }
   uint32_t row = number[TG_MAP_ROW], bank = number[TG_MAP_BANK], group = number[TG_MAP_GROUP],
-           channel = number[TG_MAP_CHANNEL], high = row / d->banks;
+           channel = number[TG_MAP_CHANNEL];
   if (d->hash != TG_HASH_NONE) {
     bank ^= row & (d->banks - 1);
-    group ^= high & (d->groups - 1);
+    group ^= row / d->banks & (d->groups - 1);
   }
-  if (d->hash == TG_HASH_ALL) channel ^= (high / d->groups ^ row) & (d->channels - 1);
+  if (d->hash == TG_HASH_ALL) channel ^= folded(d, token, tokens, address);
   return row | (uint64_t)(group * d->banks + bank) << 32 | (uint64_t)channel << 48;
 }
 

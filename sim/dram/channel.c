@@ -11,6 +11,7 @@ static uint32_t filter_of(uint64_t atom) { return (uint32_t)(atom * 0x9E3779B97F
 
 void tg_channel_put(tg_channel *c, bool write, tg_access access, uint32_t row, uint16_t bank) {
   tg_queue_put(write ? &c->writes : &c->reads, access, row, bank, (uint16_t)(bank >> c->group_bits));
+  c->banks[bank].waiting++;
   if (write) c->filter[filter_of(access.atom)]++;
 }
 
@@ -23,6 +24,7 @@ bool tg_channel_writes_atom(const tg_channel *c, uint64_t atom) {
 void tg_channel_init(tg_channel *c, const tg_dram_device *device, uint32_t number, tg_arena *arena) {
   *c = (tg_channel){.device = device, .number = number};
   c->burst = (uint64_t)tg_div_up((int64_t)device->burst * 1000000, device->rate);
+  c->interval = device->tRFCpb ? device->tREFI / (device->groups * device->banks) : device->tREFI;
   c->group_bits = (uint32_t)__builtin_ctz(device->banks);
   tg_queue_init(&c->reads, device->read_queue, arena);
   tg_queue_init(&c->writes, device->write_queue, arena);
@@ -48,8 +50,9 @@ void tg_channel_reset(tg_channel *c) {
   memset(c->window, 0, sizeof c->window);
   c->oldest = 0;
   c->decide = TG_DRAM_NEVER;
-  /* Channels take turns, so that not all of them are away at once. */
-  c->refresh = TG_DRAM_EPOCH + (uint64_t)d->tREFI * (c->number + 1) / d->channels;
+  /* All channels at the same time: a stream that goes round them waits for what is away once, not for each. */
+  c->refreshed = 0;
+  c->refresh = TG_DRAM_EPOCH + c->interval;
   c->written = c->column = 0;
   c->writing = c->draining = false;
   c->granted = c->turn = 0;
@@ -95,6 +98,12 @@ static uint64_t activate_time(const tg_channel *c, const tg_dram_bank *bank, uin
   return tg_later(time, now);
 }
 
+static void note_activate(tg_channel *c, uint32_t group, uint64_t time) {
+  c->groups[group].activated = c->groups[c->device->groups].activated = time;
+  c->window[c->oldest] = time;
+  c->oldest = (c->oldest + 1) % 4;
+}
+
 /* When its row is open, if an access of the run is next. */
 static inline uint64_t row_time(const tg_channel *c, const tg_run *run, uint64_t now) {
   const tg_dram_bank *bank = &c->banks[run->bank];
@@ -104,31 +113,67 @@ static inline uint64_t row_time(const tg_channel *c, const tg_run *run, uint64_t
 
 /* ---- refresh ---- */
 
-/* What is due at `now` has been done in its time: nothing was in its way but what had been decided before. */
-static void refresh(tg_channel *c, const tg_controller_host *host, uint64_t now) {
-  const tg_dram_device *d = c->device;
-  uint32_t banks = d->groups * d->banks;
-  while (c->refresh <= now) {
-    uint64_t start = c->refresh;
-    for (uint32_t b = 0; b < banks; b++) {
-      tg_dram_bank *bank = &c->banks[b];
-      if (bank->open) {
-        uint64_t time = tg_later(bank->precharge, c->refresh);
-        tell(c, host, TG_DRAM_PRECHARGE, time, b, bank->row);
-        bank->activate = tg_later(bank->activate, time + d->tRP);
-        bank->open = false;
-      }
-      start = tg_later(start, bank->activate);
-    }
-    tell(c, host, TG_DRAM_REFRESH, start, 0, 0);
-    for (uint32_t b = 0; b < banks; b++) c->banks[b].activate = start + d->tRFC;
-    c->counts.refreshes++;
-    c->refresh += d->tREFI;
-    if (c->refresh > now) return;
-    uint64_t idle = (now - c->refresh) / d->tREFI; /* each of them like the next */
-    c->counts.refreshes += idle;
-    c->refresh += idle * d->tREFI;
+static void close_bank(tg_channel *c, const tg_controller_host *host, uint32_t number, uint64_t due) {
+  tg_dram_bank *bank = &c->banks[number];
+  if (!bank->open) return;
+  uint64_t time = tg_later(bank->precharge, due);
+  tell(c, host, TG_DRAM_PRECHARGE, time, number, bank->row);
+  bank->activate = tg_later(bank->activate, time + c->device->tRP);
+  bank->open = false;
+}
+
+static void refresh_all(tg_channel *c, const tg_controller_host *host) {
+  uint32_t banks = c->device->groups * c->device->banks;
+  uint64_t start = c->refresh;
+  for (uint32_t b = 0; b < banks; b++) {
+    close_bank(c, host, b, c->refresh);
+    start = tg_later(start, c->banks[b].activate);
   }
+  tell(c, host, TG_DRAM_REFRESH, start, 0, 0);
+  for (uint32_t b = 0; b < banks; b++) c->banks[b].activate = start + c->device->tRFC;
+}
+
+/* Of the banks whose turn of this round is still to come the one that the fewest accesses wait for. */
+static uint32_t bank_to_refresh(const tg_channel *c) {
+  uint32_t banks = c->device->groups * c->device->banks, best = banks;
+  for (uint32_t b = 0; b < banks; b++)
+    if (!c->banks[b].refreshed && (best == banks || c->banks[b].waiting < c->banks[best].waiting)) best = b;
+  return best;
+}
+
+/* For other banks as an activate. */
+static void refresh_bank(tg_channel *c, const tg_controller_host *host) {
+  const tg_dram_device *d = c->device;
+  uint32_t banks = d->groups * d->banks, number = bank_to_refresh(c), group = number >> c->group_bits;
+  tg_dram_bank *bank = &c->banks[number];
+  close_bank(c, host, number, c->refresh);
+  uint64_t start = activate_time(c, bank, group, c->refresh);
+  tell(c, host, TG_DRAM_REFRESH, start, number, 0);
+  bank->activate = start + d->tRFCpb;
+  note_activate(c, group, start);
+  bank->refreshed = true;
+  if (++c->refreshed < banks) return;
+  c->refreshed = 0;
+  for (uint32_t b = 0; b < banks; b++) c->banks[b].refreshed = false;
+}
+
+/* What is due until `now` has been done in its time: nothing was in its way but what had been decided before. */
+static void refresh(tg_channel *c, const tg_controller_host *host, uint64_t now) {
+  uint32_t round = c->device->tRFCpb ? c->device->groups * c->device->banks : 1;
+  while (c->refresh <= now) {
+    c->device->tRFCpb ? refresh_bank(c, host) : refresh_all(c, host);
+    c->counts.refreshes++;
+    c->refresh += c->interval;
+    if (c->refresh > now) return;
+    uint64_t idle = (now - c->refresh) / c->interval; /* rounds of them, each like the next */
+    idle -= idle % round;
+    c->counts.refreshes += idle;
+    c->refresh += idle * c->interval;
+  }
+}
+
+void tg_channel_refresh(tg_channel *c, const tg_controller_host *host, uint64_t time) {
+  if (c->refresh < time) refresh(c, host, time - 1);
 }
 
 /* ---- choice ---- */
@@ -168,10 +213,12 @@ static void open_row(tg_channel *c, const tg_controller_host *host, const tg_run
   bank->open ? c->counts.conflicts++ : c->counts.misses++;
   if (bank->open) tell(c, host, TG_DRAM_PRECHARGE, tg_later(bank->precharge, now), run->bank, bank->row);
   tell(c, host, TG_DRAM_ACTIVATE, time, run->bank, run->row);
-  *bank = (tg_dram_bank){true, run->row, time + d->tRC, time + d->tRCD, time + d->tRAS};
-  c->groups[run->group].activated = c->groups[d->groups].activated = time;
-  c->window[c->oldest] = time;
-  c->oldest = (c->oldest + 1) % 4;
+  bank->open = true;
+  bank->row = run->row;
+  bank->activate = time + d->tRC;
+  bank->column = time + d->tRCD;
+  bank->precharge = time + d->tRAS;
+  note_activate(c, run->group, time);
 }
 
 /* Reads or writes the open row; returns the end of the data. */
@@ -235,6 +282,7 @@ tg_choice tg_channel_decide(tg_channel *c, const tg_controller_host *host) {
   uint32_t number = choose(c, q, c->writing, now, any);
   const tg_run *run = &q->runs[number];
   choice.access = tg_queue_take(q, number);
+  c->banks[run->bank].waiting--;
   if (choice.write) c->filter[filter_of(choice.access->atom)]--;
   open_row(c, host, run, now);
   choice.done = transfer(c, host, run, choice.write, now, any);

@@ -14,6 +14,8 @@ typedef struct tg_dram_bank {
   bool open;
   uint32_t row;
   uint64_t activate, column, precharge; /* earliest times of the next such command */
+  uint32_t waiting;                     /* accesses in the queues */
+  bool refreshed;                       /* in this round of refreshes of single banks */
 } tg_dram_bank;
 
 /* The last commands of a bank group; element [groups] of a channel's array is the whole channel. */
@@ -32,10 +34,11 @@ typedef struct tg_channel {
   tg_dram_group *groups;
   uint64_t window[4]; /* the last four activates, a ring */
   uint32_t oldest;
-  uint64_t decide;  /* when the next access is chosen; TG_DRAM_NEVER: nothing is to be done */
-  uint64_t refresh; /* when the next one is due */
-  uint64_t written; /* end of the data written last */
-  uint64_t column;  /* the last read or write */
+  uint64_t decide;            /* when the next access is chosen; TG_DRAM_NEVER: nothing is to be done */
+  uint64_t refresh, interval; /* when the next one is due; from one to the next */
+  uint32_t refreshed;         /* banks of this round */
+  uint64_t written;           /* end of the data written last */
+  uint64_t column;            /* the last read or write */
   bool writing, draining;
   uint16_t granted, turn; /* port whose atom it took last, and how many in a row */
   tg_dram_counts counts;
@@ -59,6 +62,8 @@ void tg_channel_init(tg_channel *channel, const tg_dram_device *device, uint32_t
 void tg_channel_reset(tg_channel *channel);
 /* The decision that is due at channel->decide: an access leaves its queue, its commands get their times. */
 tg_choice tg_channel_decide(tg_channel *channel, const tg_controller_host *host);
+/* Refreshes due before `time`; to be called before anything comes then. What comes later has no say in which bank it is. */
+void tg_channel_refresh(tg_channel *channel, const tg_controller_host *host, uint64_t time);
 /* An access comes into a queue that has room, not to be seen before tg_channel_arrive. */
 void tg_channel_put(tg_channel *channel, bool write, tg_access access, uint32_t row, uint16_t bank);
 /* Whether accesses of an atom wait to be written. */

@@ -81,6 +81,7 @@ static atom pop(tg_controller *m, uint32_t number, uint32_t channel) {
 }
 
 static void put(tg_controller *m, tg_channel *c, const atom *a, uint32_t number) {
+  tg_channel_refresh(c, &m->host, m->end);
   tg_access access = {.atom = a->number, .piece = a->piece, .port = (uint16_t)number};
   for (uint32_t i = 0; i < m->accesses; i++) {
     tg_place place = a->place ^ m->map.access[i];

@@ -189,6 +189,8 @@ tg_status tg_dram_device_check(const tg_dram_device *d, tg_diag *diag) {
     return tg_fail(diag, TG_INVALID, "dram burst: an access of %u bytes is none of 16, 32, 64", access);
   if (d->tREFI < 2 * (d->tRFC + d->tRC))
     return tg_fail(diag, TG_INVALID, "dram tREFI: less than twice tRFC + tRC");
+  if (d->tRFCpb && d->tREFI / (d->groups * d->banks) < d->tRFCpb + d->tRC)
+    return tg_fail(diag, TG_INVALID, "dram tRFCpb: with tRC more than tREFI over the banks of a channel");
   if (d->write_queue < 64 / access || d->read_queue < 64 / access)
     return tg_fail(diag, TG_INVALID, "dram %s: no room for the accesses of an atom",
                    d->write_queue < 64 / access ? "write_queue" : "read_queue");

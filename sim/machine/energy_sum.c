@@ -79,6 +79,7 @@ static double memory_device(const tg_params *m, const tg_section_time *time, dou
   double name = device_price(m, m->energy.name, (const double[]){simple, ddr4, lpddr5, gddr6, hbm2e, hbm3});
 #include "sim/machine/energy.def"
 #undef DRAM_ENERGY
+  if (m->dram.tRFCpb) dram_refresh /= m->dram.groups * m->dram.banks; /* each is of one bank */
   double joules = 1e-12 * (dram_byte * bytes + dram_activate * (double)(c->misses + c->conflicts) +
                            dram_refresh * (double)c->refreshes);
   return joules + 1e-3 * dram_background * m->dram.channels * seconds;

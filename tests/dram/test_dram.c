@@ -1,5 +1,6 @@
 /* The memory model: cycles worked out by hand from the device's times, and the rules of DRAM commands checked by code of
  * their own. */
+#include "sim/dram/address.h"
 #include "sim/dram/controller.h"
 #include "tests/dram/traffic.h"
 #include "tests/harness.h"
@@ -34,6 +35,7 @@ typedef struct timed_case {
  * port sends in cycle t crosses to the channel in t + 1, and the channel sees it at (t + 2) ns. Without a hash, address
  * bits 6..7 are the group, 8..14 the column, 15..16 the bank, 17.. the row. */
 #define DDR4   "ddr4-3200,channels=1,hash=none,map=gcbr"
+#define SINGLE ",tREFI=8000000,tRFCpb=20000"
 #define DRAINS ",write_high=1,write_low=0"
 static const timed_case timed_cases[] = {
     /* ACT 2, RD 15.75, data until 15.75 + 13.75 + 2.5 = 32, 52 with the controller. */
@@ -61,6 +63,15 @@ static const timed_case timed_cases[] = {
     {"refresh", DDR4, {{7798, 0, false}}, 1, 8200, 0},
     /* It closes rows: the one opened at 2 is precharged at 7800, so the refresh begins at 7813.75. */
     {"refresh_closes_rows", DDR4, {{0, 0, false}, {7798, 0, false}}, 2, 8214, 0},
+    /* Of single banks, one each tREFI / 16 = 500: nothing waits at 500, so it is bank 0. It has no ACT until 520: RD 533.75,
+     * until 550, 570. */
+    {"refresh_of_a_bank", DDR4 SINGLE, {{499, 0, false}}, 1, 570, 0},
+    /* What waits for bank 0 at 500 lets bank 1 of the group go first: ACT tRRD_L after, 504.9: RD 518.65, 534.9, 554.9. */
+    {"refresh_of_what_is_not_wanted", DDR4 SINGLE, {{498, 0, false}}, 1, 555, 0},
+    /* Another group has its ACT tRRD_S after: 502.5, RD 516.25, until 532.5, 552.5. */
+    {"refresh_of_another_bank", DDR4 SINGLE, {{498, 64, false}}, 1, 553, 0},
+    /* It closes the bank's row: PRE at 500, REF 513.75, ACT 533.75, RD 547.5, until 563.75, 583.75. */
+    {"refresh_closes_a_row", DDR4 SINGLE, {{0, 0, false}, {499, 0, false}}, 2, 584, 0},
     /* Closed pages: PRE by itself at 34, ACT 47.75 for the same row, as for another. */
     {"closed_page", DDR4 ",page=closed", {{0, 0, false}, {100, 1 << 17, false}}, 2, 152, 0},
     {"closed_page_again", DDR4 ",page=closed", {{0, 0, false}, {1, 0, false}}, 2, 98, 0},
@@ -197,9 +208,18 @@ static const char *distance(const tg_dram_device *d, const tg_dram_event *a, con
     RULE(b->command == TG_DRAM_PRECHARGE && bank, d->tRAS);
   }
   if (a->command == TG_DRAM_PRECHARGE)
-    RULE((b->command == TG_DRAM_ACTIVATE && bank) || b->command == TG_DRAM_REFRESH, d->tRP);
-  if (a->command == TG_DRAM_REFRESH)
+    RULE((b->command == TG_DRAM_ACTIVATE && bank) || (b->command == TG_DRAM_REFRESH && (bank || !d->tRFCpb)),
+         d->tRP);
+  if (a->command == TG_DRAM_REFRESH && !d->tRFCpb)
     RULE(b->command == TG_DRAM_ACTIVATE || b->command == TG_DRAM_REFRESH, d->tRFC);
+  if (d->tRFCpb && (a->command == TG_DRAM_REFRESH || b->command == TG_DRAM_REFRESH)) {
+    bool opens = a->command != TG_DRAM_PRECHARGE && !column_a && b->command != TG_DRAM_PRECHARGE &&
+                 b->command != TG_DRAM_READ && b->command != TG_DRAM_WRITE;
+    RULE(opens, d->tRRD_S);
+    RULE(opens && group, d->tRRD_L);
+    RULE(opens && bank && a->command == TG_DRAM_REFRESH, d->tRFCpb);
+    RULE(opens && bank && a->command == TG_DRAM_ACTIVATE, d->tRC);
+  }
   if (column_a && a->command == b->command) {
     RULE(true, d->tCCD_S);
     RULE(true, burst);
@@ -218,11 +238,26 @@ static const char *distance(const tg_dram_device *d, const tg_dram_event *a, con
   return rule;
 }
 
+/* Of single banks each has its turn before any has the next one. `count`: refreshes of the channel until this one. */
+static void check_round(const tg_dram_event *e, uint64_t count, const tg_dram_device *d) {
+  static bool done[512];
+  uint32_t banks = d->groups * d->banks;
+  if (count % banks == 1) memset(done, 0, sizeof done);
+  EXPECT(!done[e->group * d->banks + e->bank]);
+  done[e->group * d->banks + e->bank] = true;
+}
+
+/* What tFAW counts: a refresh of a bank, too. */
+static bool opens_row(const tg_dram_device *d, const tg_dram_event *e) {
+  return e->command == TG_DRAM_ACTIVATE || (e->command == TG_DRAM_REFRESH && d->tRFCpb);
+}
+
 static void check_log(const tg_dram_device *d, log_of *l) {
   static int64_t open[256][512]; /* row of each bank, or -1 */
   memset(open, -1, sizeof open);
   qsort(l->events, l->count, sizeof *l->events, by_time);
-  uint64_t burst = ((uint64_t)d->burst * 1000000 + d->rate - 1) / d->rate, activates = 0, refreshes = 0;
+  uint64_t burst = ((uint64_t)d->burst * 1000000 + d->rate - 1) / d->rate, activates = 0, refreshes = 0,
+           interval = d->tRFCpb ? d->tREFI / (d->groups * d->banks) : d->tREFI;
   for (size_t i = 0; i < l->count; i++) {
     const tg_dram_event *e = &l->events[i];
     if (i && e->channel != e[-1].channel) refreshes = 0;
@@ -235,10 +270,12 @@ static void check_log(const tg_dram_device *d, log_of *l) {
       EXPECT_EQ(*row, e->row);
       *row = -1;
     } else if (e->command == TG_DRAM_REFRESH) {
-      for (uint32_t b = 0; b < d->groups * d->banks; b++) EXPECT_EQ(open[e->channel][b], -1);
+      for (uint32_t b = 0; b < d->groups * d->banks && !d->tRFCpb; b++) EXPECT_EQ(open[e->channel][b], -1);
+      EXPECT_EQ(*row, -1);
       refreshes++;
-      /* never more than one interval and what was going on late */
-      EXPECT(e->time < (refreshes + 1) * d->tREFI);
+      /* never later than tREFI and what was going on */
+      EXPECT(e->time < refreshes * interval + d->tREFI);
+      if (d->tRFCpb) check_round(e, refreshes, d);
     } else {
       EXPECT_EQ(*row, e->row);
     }
@@ -249,7 +286,7 @@ static void check_log(const tg_dram_device *d, log_of *l) {
       if (e->time - l->events[j].time < least)
         tg_test_fail(__FILE__, __LINE__, "channel %u: %s does not hold at %llu", e->channel, rule,
                      (unsigned long long)e->time);
-      within += e->command == TG_DRAM_ACTIVATE && l->events[j].command == TG_DRAM_ACTIVATE &&
+      within += e->command == TG_DRAM_ACTIVATE && opens_row(d, &l->events[j]) &&
                 e->time - l->events[j].time < d->tFAW;
     }
     EXPECT(within < 4);
@@ -271,8 +308,13 @@ static void obey(const char *array, const char *spec, traffic t) {
 }
 
 TG_TEST(dram, commands_obey_the_device) {
-  static const char *const changes[] = {"", ",page=closed", ",order=in-order", ",hash=none,map=crbgh",
-                                        ",window=1,port_queue=4"};
+  static const char *const changes[] = {"",
+                                        ",page=closed",
+                                        ",order=in-order",
+                                        ",hash=none,map=crbgh",
+                                        ",window=1,port_queue=4",
+                                        ",tRFCpb=0",
+                                        ",tREFI=1200000,tRFC=300000,tRFCpb=9000"};
   for (const char *const *name = tg_dram_device_names() + 1; *name; name++)
     for (size_t c = 0; c < sizeof changes / sizeof *changes; c++) {
       char spec[80];
@@ -293,6 +335,31 @@ TG_TEST(dram, polling_changes_nothing) {
   traffic_result seldom = traffic_run(&params, &t, NULL, NULL);
   EXPECT_EQ(often.cycles, seldom.cycles);
   EXPECT(!memcmp(&often.counts, &seldom.counts, sizeof often.counts));
+}
+
+/* ---- addresses ---- */
+
+/* Rows of a matrix, whatever power of two of bytes they are apart, lie in all channels alike: as many as there are channels
+ * are in half of them at least. One behind the other, so many stretches of 256 bytes are each in another. */
+TG_TEST(dram, channels_of_strides) {
+  for (const char *const *name = tg_dram_device_names() + 1; *name; name++) {
+    tg_params params = params_of("rack", *name);
+    uint32_t channels = params.dram.channels;
+    tg_address_map map;
+    tg_address_map_init(&map, &params.dram);
+    for (uint64_t stride = 256; stride * channels <= tg_dram_capacity(&params.dram) / 2; stride *= 2) {
+      bool used[256] = {0};
+      uint32_t count = 0;
+      for (uint32_t i = 0; i < channels; i++) {
+        uint32_t channel = tg_place_channel(tg_place_of(&map, ((5ull << 24) + i * stride) / 64));
+        count += !used[channel];
+        used[channel] = true;
+      }
+      if (count < channels / 2 || (stride == 256 && count < channels))
+        tg_test_fail(__FILE__, __LINE__, "%s: rows %llu bytes apart are in %u channels of %u", *name,
+                     (unsigned long long)stride, count, channels);
+    }
+  }
 }
 
 /* ---- specs ---- */
@@ -328,6 +395,7 @@ TG_TEST(dram, specs) {
       {"ddr4-3200,map=g3hcbr", "dram map: \"g3hcbr\" takes more bits of a kind than it has"},
       {"hbm3-6400,map=hcgbr", "dram map: \"hcgbr\" changes the channel within an atom of 64 bytes"},
       {"ddr4-3200,tREFI=100000,tRFC=90000", "dram tREFI: less than twice tRFC + tRC"},
+      {"lpddr5-6400,tREFI=2000000", "dram tRFCpb: with tRC more than tREFI over the banks of a channel"},
       {"ddr4-3200,write_low=48", "dram write_low: not below write_high"},
       {"ddr4-3200,write_high=65", "dram write_high: the queue of 64 is full before"},
   };
@@ -395,9 +463,9 @@ static const struct {
   uint64_t sequential, mixed, random; /* cycles */
   double least, most;                 /* share of the peak: sequential reads at least, random ones at most */
 } shares[] = {
-    {"ddr4-3200", 42010, 48642, 89168, 0.9, 0.5}, {"lpddr5-6400", 21719, 23387, 23013, 0.9, 0.95},
-    {"gddr6-14000", 5287, 6054, 9354, 0.85, 0.6}, {"hbm2e-3200", 6142, 6895, 9596, 0.8, 0.62},
-    {"hbm3-6400", 3941, 3850, 5167, 0.6, 0.62},
+    {"ddr4-3200", 42030, 48827, 88600, 0.9, 0.5}, {"lpddr5-6400", 20541, 22684, 23420, 0.9, 0.95},
+    {"gddr6-14000", 5102, 6118, 9134, 0.85, 0.6}, {"hbm2e-3200", 5359, 6204, 8960, 0.9, 0.62},
+    {"hbm3-6400", 2792, 3221, 4812, 0.85, 0.62},
 };
 
 TG_TEST(dram, shares_of_the_peak) {

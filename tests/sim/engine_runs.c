@@ -60,7 +60,7 @@ tg_status draw_memory(tg_params *params, uint64_t seed) {
       "lpddr5-6400,channels=2,page=closed,port_queue=4",
       "hbm2e-3200,window=1,write_high=4,write_low=1,controller=0",
       "gddr6-14000,order=in-order,channels=4,read_queue=4,window=2",
-      "hbm3-6400,tREFI=150000,tRFC=20000,hash=none,map=c1gcbhr",
+      "hbm3-6400,tREFI=150000,tRFC=20000,tRFCpb=0,hash=none,map=c1gcbhr",
   };
   params->clock_mhz = seed % 5 ? 1000 : 1700;
   return tg_dram_device_load(devices[seed % (sizeof devices / sizeof *devices)], NULL, &params->dram, NULL);

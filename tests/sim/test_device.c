@@ -14,9 +14,12 @@ static const char *const arrays[][6] = {
     {"p=2", "port_bytes=1", "burst_flits=4", "clock_mhz=3000", NULL},
 };
 
-static const char *const changes[] = {"", ",channels=1,port_queue=4,read_queue=4,window=1",
-                                      ",page=closed,write_high=2,write_low=0", ",order=in-order,hash=none",
-                                      ",tREFI=1000000,tRFC=300000"};
+static const char *const changes[] = {"",
+                                      ",channels=1,port_queue=4,read_queue=4,window=1",
+                                      ",page=closed,write_high=2,write_low=0",
+                                      ",order=in-order,hash=none",
+                                      ",tREFI=1000000,tRFC=300000,tRFCpb=0",
+                                      ",tREFI=1200000,tRFC=300000,tRFCpb=9000"};
 
 static void check_run(const tg_params *params, uint32_t seed) {
   tg_program *program = random_fabric(params, seed);

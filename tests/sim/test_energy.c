@@ -125,6 +125,9 @@ TG_TEST(energy, devices_by_hand) {
       .dram = {.read = 128, .written = 64, .hits = 9, .misses = 3, .conflicts = 2, .refreshes = 1}};
   tg_energy_sum sum = tg_energy_of_section(&m, &time, 5000);
   near(sum.joules[TG_ENERGY_DRAM], 1e-12 * (192 * 33.75 + 5 * 2856 + 1346520) + 2 * 0.588 * 5e-6);
+  m.dram.tRFCpb = 20000; /* the refresh is one of a bank, of 16 */
+  sum = tg_energy_of_section(&m, &time, 5000);
+  near(sum.joules[TG_ENERGY_DRAM], 1e-12 * (192 * 33.75 + 5 * 2856 + 1346520 / 16.) + 2 * 0.588 * 5e-6);
   EXPECT_EQ(tg_energy_load("45nm,dram_byte=1,dram_activate=0,dram_refresh=0,dram_background=0", NULL,
                            &m.energy, NULL),
             TG_OK);
