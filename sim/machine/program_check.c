@@ -190,13 +190,14 @@ static tg_status check_instr(const check *k, tg_unit unit, const tg_instr *instr
 
 /* Bodies of a context's loops, [loop_begin, pc]: those of one level are apart, and an inner level's lies within an outer one's or apart from
  * it. So from one execution of an instruction to the next one level goes on, and those within it begin again: the hardware
- * counts the starts of walks on. */
-static tg_status check_loops(const check *k, const tg_queue *queue) {
+ * counts the starts of walks on. *out_count: instructions up to the one whose loop is refused. */
+static tg_status check_loops(const check *k, const tg_queue *queue, uint32_t *out_count) {
   uint32_t body[TG_LEVELS][TG_MAX_QUEUE] = {{0}}; /* end of the loop that an instruction is in, + 1 */
   for (int l = 0; l < TG_LEVELS; l++)
     for (uint32_t pc = 0; pc < queue->count; pc++) {
       const tg_common_instr *in = &queue->instrs[pc].common;
       if (!in->loop_count[l]) continue;
+      *out_count = pc + 1;
       for (uint32_t at = (uint32_t)in->loop_begin[l]; at <= pc; at++) {
         WANT(!body[l][at], "loops of level %d that end at %u and %u overlap", l, body[l][at] - 1, pc);
         body[l][at] = pc + 1;
@@ -233,7 +234,7 @@ static tg_status check_queue(const check *k, tg_unit unit, const tg_queue *queue
     status =
         tg_fail(k->diag, TG_INVALID, "%u instructions in a queue of %u", queue->count, k->m->queue_depth);
   for (; !status && pc < queue->count; pc++) status = check_instr(k, unit, &queue->instrs[pc], pc);
-  if (!status && unit == TG_AGCU) status = check_loops(k, queue);
+  if (!status && unit == TG_AGCU) status = check_loops(k, queue, &pc);
   for (uint32_t at = 0; !status && unit == TG_AGCU && at < queue->count; at++) {
     status = check_starts(k, queue, at);
     pc = at + 1;

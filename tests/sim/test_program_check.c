@@ -32,6 +32,8 @@ TG_TEST(program_check, loops_nest) {
               "agcu 0 context 0, instruction 2: loops of level 2 that end at 1 and 2 overlap"},
              {"ctx 0 sync loop_count=0,2,0\nctx 0 sync loop_count=0,2,0",
               "agcu 0 context 0, instruction 1: loops of level 1 that end at 0 and 1 overlap"},
+             {"ctx 0 sync loop_count=0,2,0\nctx 0 sync loop_count=0,2,0\nctx 0 sync\nctx 0 sync",
+              "agcu 0 context 0, instruction 1: loops of level 1 that end at 0 and 1 overlap"},
              {"ctx 0 sync\nctx 0 sync loop_count=0,2,0 loop_begin=0,1,0\nctx 0 sync loop_count=0,0,2",
               "the loop of level 2 that ends at 2 lies partly in one of level 1"},
              {"ctx 0 sync\nctx 0 sync loop_count=2,0,0\nctx 0 sync loop_count=0,2,0 loop_begin=0,1,0",
