@@ -40,8 +40,10 @@ static tg_status emit_kernel(tg_compile *c, size_t k) {
   if (status) return status;
   left.banks = tg_banks_left(c, k);
   c->m = &left;
+  c->narrow = left.banks < all->banks;
   status = tg_class_of(c, &c->kernels[k])->emit(c, &c->kernels[k]);
   c->m = all;
+  c->narrow = false;
   return status;
 }
 

@@ -8,6 +8,7 @@ tg_compile tg_compile_for(const tg_compile *c, uint32_t banks, tg_params *out_pa
   *out_params = *c->m;
   out_params->banks = banks;
   narrow.m = out_params;
+  narrow.narrow = banks < c->program->params.banks;
   return narrow;
 }
 

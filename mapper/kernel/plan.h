@@ -136,6 +136,7 @@ typedef struct tg_compile {
   bool *stored;         /* by value->index: the output of a kernel */
   tg_keeping *keepings; /* memory/keep.c */
   size_t keeping_count, keeping_capacity;
+  bool narrow;         /* m has fewer banks than the array, since others keep what they hold */
   uint32_t kept_banks; /* while sections are emitted: of every tile, which the next one keeps, a bit each */
   int *output_tensors; /* by output of the graph */
   struct tg_memo *tilings; /* of products (memo.h), by all that they follow from */

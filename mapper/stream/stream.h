@@ -28,7 +28,8 @@ typedef struct tg_stream_kernel {
   uint32_t column_blocks; /* row blocks of a row: 1, or columns / take rounded up */
   /* Loads of an input a chunk: 1, or positions of a pooling window, repeated by j */
   uint32_t window[TG_STREAMS];
-  int64_t window_step;     /* linear K index from one position to the next; of numbers, 1 */
+  int64_t window_step; /* linear K index from one position to the next; of numbers, 1 */
+  bool single; /* one buffer of each will do, where banks do not suffice for two and tiles have one chunk */
   bool beside[TG_STREAMS]; /* inputs that lie side by side in one pair of banks: those of few flits */
   bool whole_rows; /* the VOP needs a row in one piece (softmax): columns repeat by j, else each vector is a
                       row of the VOP */

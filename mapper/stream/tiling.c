@@ -26,7 +26,8 @@ static uint32_t buffer_pairs(const tg_stream_kernel *plan) {
 void tg_choose_columns(const tg_params *m, tg_stream_kernel *plan, int64_t columns) {
   uint32_t lanes = tg_lanes(m), share = tg_egress_share(m, TG_EGRESS_BOTH, 1) / (1 + (uint32_t)plan->more);
   uint32_t most_vectors = share / 2 ? share / 2 : 1; /* two flits of fp32 a vector */
-  uint32_t pairs = buffer_pairs(plan), banks = m->banks / (m->banks < 2 * pairs ? pairs : 2 * pairs),
+  uint32_t pairs = buffer_pairs(plan),
+           banks = m->banks / (plan->single && m->banks < 2 * pairs ? pairs : 2 * pairs),
            room = banks * tg_bank_rows(m), window = 1;
   for (int i = 0; i < plan->inputs; i++)
     if (window < plan->window[i]) window = plan->window[i];
@@ -156,7 +157,7 @@ static bool tile(const tg_params *m, const tg_stream_kernel *plan, uint32_t copi
 }
 
 bool tg_tile_stream(const tg_params *m, const tg_stream_kernel *plan, tg_stream_tiling *t) {
-  return tile(m, plan, 2, t) || (tile(m, plan, 1, t) && t->loops[0] * t->loops[1] == 1);
+  return tile(m, plan, 2, t) || (plan->single && tile(m, plan, 1, t) && t->loops[0] * t->loops[1] == 1);
 }
 
 /* A block of a vector lies in banks that hold whole blocks, or in whole banks: the VOP owns no others. */

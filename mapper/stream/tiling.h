@@ -7,7 +7,7 @@
 #include "mapper/stream/stream.h"
 
 typedef struct tg_stream_tiling {
-  uint32_t copies;     /* of each buffer: 2; 1 where banks do not suffice, and each tile has one chunk only */
+  uint32_t copies;     /* of each buffer: 2; 1: see tg_stream_kernel.single */
   uint32_t vectors;    /* of 2P lanes in a row block */
   uint32_t chunk_rows; /* rows of a chunk */
   uint32_t parts; /* pieces that leave one by one: 1 unless a chunk exceeds the share of the store memory */

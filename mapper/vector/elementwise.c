@@ -65,7 +65,9 @@ static tg_along along(const elementwise *e, int operand) {
 }
 
 static tg_stream_kernel plan_of(const elementwise *e) {
-  tg_stream_kernel plan = {.output_kind = tg_result_kind(e->kernel->output), .more = e->kernel->more_count};
+  tg_stream_kernel plan = {.output_kind = tg_result_kind(e->kernel->output),
+                           .more = e->kernel->more_count,
+                           .single = e->c->narrow};
   for (int i = 0; i < plan.more; i++) plan.more_kind[i] = tg_result_kind(e->kernel->more[i]);
   for (int i = 0; i < e->operands; i++) {
     int kind = tg_stream_kind(e->values[i]);
