@@ -155,11 +155,12 @@ static tg_value *rows_of(tg_build *b, tg_value *cache, int64_t batch, int64_t fi
   return tg_build_expand(b, tg_build_slice(b, cache, 0, first, first + count, 1), 3, sizes);
 }
 
-/* As ONNX Runtime reads position_ids: single queries have theirs each, of several the first of all says where they start. */
-static tg_value *positions(tg_build *b, tg_value *at, int64_t batch, int64_t queries) {
-  int64_t sizes[] = {batch, queries};
-  if (!at || queries == 1) return at;
-  tg_value *first = tg_build_slice(b, tg_build_reshape(b, at, 1, (int64_t[]){batch * queries}), 0, 0, 1, 1);
+/* As ONNX Runtime reads position_ids: without a past the first of all says where every sequence starts, else each is as it
+ * stands. */
+static tg_value *positions(tg_build *b, tg_value *at, bool first_prompt, int64_t batch, int64_t queries) {
+  int64_t sizes[] = {batch, queries}, all = batch * queries;
+  if (!at || !first_prompt) return at;
+  tg_value *first = tg_build_slice(b, tg_build_reshape(b, at, 1, &all), 0, 0, 1, 1);
   return tg_build_expand(b, add(b, tg_build_positions(b, at, queries, 1, 2), first), 2, sizes);
 }
 
@@ -192,7 +193,7 @@ tg_status tg_make_group_query(tg_build *b, tg_node *node, tg_value **results, tg
     if (!cosines || !sines || cosines->rank != 2 || sines->rank != 2 ||
         cosines->dims[0].size < before + queries || !tg_value_same_shape(cosines, sines))
       return tg_fail(diag, TG_INVALID, "its caches of cosines and sines do not fit");
-    tg_value *at = positions(b, tg_in(node, 9), batch, queries);
+    tg_value *at = positions(b, tg_in(node, 9), !before, batch, queries);
     tg_value *operands[] = {part[i], at ? cosines : rows_of(b, cosines, batch, before, queries),
                             at ? sines : rows_of(b, sines, batch, before, queries), at};
     if (b->failed) return TG_OK;

@@ -172,13 +172,14 @@ def group_queries(kit):
     def turned(x, at):
         c, d, x = cos[at][:, None].astype("f8"), sin[at][:, None].astype("f8"), x.astype("f8")
         return np.concatenate([x[..., :8] * c - x[..., 8:] * d, x[..., 8:] * c + x[..., :8] * d], -1)
-    for name, count, given, at in (("_positions", s, [[4, 5, 6], [1, 7, 2]], [[4, 5, 6]] * 2), ("_position", 1, [[9], [3]], [[9], [3]])):
-        past_k, past_v = (kit.normal(2, 2, 5, h) if count == 1 else kit.normal(2, 2, 0, h) for _ in range(2))
+    for name, count, before, given, at in (("_positions", s, 0, [[4, 5, 6], [1, 7, 2]], [[4, 5, 6]] * 2), ("_position", 1, 5, [[9], [3]], [[9], [3]]),
+                                           ("_first_position", 1, 0, [[9], [3]], [[9], [9]])):
+        past_k, past_v = kit.normal(2, 2, before, h), kit.normal(2, 2, before, h)
         rows, at = [np.ascontiguousarray(p[:, :count]) for p in (q, k, v)], np.array(at)
         all_k, all_v = np.concatenate([past_k, turned(heads(rows[1], 2), at)], 2), np.concatenate([past_v, heads(rows[2], 2)], 2)
         keys = all_k.shape[2]
         y = attention(turned(heads(rows[0], n), at), np.repeat(all_k, 2, 1), np.repeat(all_v, 2, 1), causal(count, keys))
-        past = [past_k, past_v] if count == 1 else [None, None]
+        past = [past_k, past_v] if before else [None, None]
         kit.case("group_query" + name, "GroupQueryAttention",
                  rows + past + [np.array([keys - 1] * 2, "i4"), np.array(keys, "i4"), cos, sin, np.array(given)],
                  [f4(joined(y)), f4(all_k), f4(all_v)], do_rotary=1, **how)
