@@ -99,6 +99,24 @@ class Package(unittest.TestCase):
         with self.assertRaises(ZeroDivisionError):
             tegula.compile(self.gemm, arch="tiny", cast_callback=lambda *_: 1 // 0)
 
+    def test_the_largest_batch_that_fits(self):
+        mlp = zoo(self.folder, "mlp")
+        def peak(policy, batch):
+            program = tegula.compile(mlp, arch="tiny", preset=policy, batch=batch)
+            program.run(timing_only=True)
+            return program.report["peak_device_bytes"]
+        memory = peak("mp0", 11) + 1
+        rows = tegula.batch_sweep(mlp, memory=memory, policies=("mp0", "mp4"), most=40, arch="tiny")
+        largest = {row["policy"]: row["batch"] for row in rows if row["largest"]}
+        for policy, batch in largest.items():
+            self.assertLessEqual(peak(policy, batch), memory)
+            if batch < 40:
+                self.assertGreater(peak(policy, batch + 1), memory)
+        self.assertGreaterEqual(largest["mp0"], 11)
+        self.assertGreater(largest["mp4"], largest["mp0"])
+        self.assertEqual([row["batch"] for row in rows[:4]], [1, 2, 4, 8])
+        self.assertEqual(tegula.batch_sweep(mlp, memory=1, policies=("mp0",), arch="tiny"), [])
+
     def test_commands_run_under_the_enclosing_policy(self):
         with tegula.autocast(dtype="fp16"):
             self.assertIn("autocast", tegula.numerics(self.gemm, arch="tiny")["precision"]["policy"])

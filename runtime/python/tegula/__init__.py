@@ -10,13 +10,14 @@ A model is a path, the bytes of an ONNX model or of a compiled program, an onnx.
 with `example_inputs`. Whatever fails raises tegula.Error with the one line that the command prints.
 """
 
+from tegula._batches import batch_sweep
 from tegula._library import Error, version
 from tegula._commands import GradScaler, numerics, sweep, train, tune, verify
 from tegula._program import Program, Tensor, compile
 from tegula._regions import autocast, disable_graphamp
 
 __version__ = version()
-__all__ = ["Error", "GradScaler", "Program", "Tensor", "autocast", "compile", "disable_graphamp", "hmp", "numerics", "raf", "sweep",
+__all__ = ["Error", "GradScaler", "Program", "Tensor", "autocast", "batch_sweep", "compile", "disable_graphamp", "hmp", "numerics", "raf", "sweep",
            "train", "tune", "verify", "version"]
 
 from tegula import hmp, raf  # noqa: E402  (they use what stands above)
