@@ -8,7 +8,7 @@ import re
 import sys
 
 MOST_LINES = 30
-STATUS = re.compile(r"Status: (accepted|(?:amended|superseded) by .+); decided \d{4}-\d\d-\d\d\.")
+STATUS = re.compile(r"Status: (proposed|accepted|(?:amended|superseded) by .+); decided \d{4}-\d\d-\d\d\.")
 LINK = re.compile(r"\[(\d{3})\]\(([^)]*)\)")
 
 
@@ -21,7 +21,7 @@ def decision(folder, name, wrong):
     if not title or title.group(1) != name[:3]:
         wrong.append(f"{name}: the first line is `# {name[:3]}: TITLE`")
     if not status:
-        wrong.append(f"{name}: the third line is `Status: accepted|amended by NNN|superseded by NNN; decided YYYY-MM-DD.`")
+        wrong.append(f"{name}: the third line is `Status: proposed|accepted|amended by NNN|superseded by NNN; decided YYYY-MM-DD.`")
     if len(lines) > MOST_LINES:
         wrong.append(f"{name}: {len(lines)} lines, at most {MOST_LINES}")
     parts = [line for line in lines if re.fullmatch(r"\*\*\w+\.\*\*", line)]
