@@ -42,14 +42,13 @@ static json_t *mapping(const tg_program *program) {
 }
 
 static json_t *memory(const tg_program *program) {
-  static const char *const formats[] = {"fp32", "bf16", "fp16", "tf32"};
   json_t *list = json_array();
   for (uint32_t t = 0; t < program->tensor_count; t++) {
     const tg_dram_tensor *tensor = &program->tensors[t];
-    json_array_append_new(list,
-                          json_pack("{s:o, s:s, s:s, s:I, s:I}", "name", tg_json_text(tensor->name), "role",
-                                    tg_role_name(tensor->role), "format", formats[tensor->storage], "address",
-                                    (json_int_t)tensor->address, "bytes", (json_int_t)tensor->bytes));
+    json_array_append_new(list, json_pack("{s:o, s:s, s:s, s:I, s:I}", "name", tg_json_text(tensor->name),
+                                          "role", tg_role_name(tensor->role), "format",
+                                          tg_storage_name(tensor->storage), "address",
+                                          (json_int_t)tensor->address, "bytes", (json_int_t)tensor->bytes));
   }
   return list;
 }

@@ -1,10 +1,10 @@
 /* Perfetto's own format: packets of protocol buffers. Names are interned: a packet that uses one for the first time defines
  * it. Packets stand in the order in which events are told, which is none of time but is for each thread; Perfetto sorts
  * them, and keeps the order of those of one time. One cycle is one microsecond, as in the other format: the clock's unit. */
-#include "frontend/base/hash.h"
 #include "frontend/base/status.h"
 #include "perfetto.pb-c.h"
 #include "runtime/json_text.h"
+#include "runtime/trace/texts.h"
 #include "runtime/trace/writer.h"
 
 #include <assert.h>
@@ -24,16 +24,6 @@ typedef Tegula__Trace__DebugAnnotation annotation;
 /* Texts that have numbers from 1 on. */
 typedef enum set { CATEGORIES, NAMES, KEYS, STRINGS, TRACKS, SETS } set;
 
-typedef struct numbered {
-  char *text; /* owned; NULL: a free slot */
-  uint64_t hash, iid;
-} numbered;
-
-typedef struct table {
-  numbered *slots; /* a power of two of them, at most half of them in use */
-  size_t capacity, count;
-} table;
-
 /* Names that the packet at hand defines. */
 typedef struct definitions {
   Tegula__Trace__Name names[NEW];
@@ -45,7 +35,7 @@ struct tg_trace_writer {
   FILE *out;
   uint8_t *bytes; /* of a packet */
   size_t capacity;
-  table tables[SETS];
+  tg_texts tables[SETS];
   definitions defined[STRINGS];
   Tegula__Trace__InternedString strings[NEW];
   Tegula__Trace__InternedString *string_pointers[NEW];
@@ -130,39 +120,10 @@ static void put_track(tg_trace_writer *w, Tegula__Trace__TrackDescriptor *track,
 
 /* --- names */
 
-static numbered *slot_of(const table *t, uint64_t hash, const char *text) {
-  size_t at = hash & (t->capacity - 1);
-  while (t->slots[at].text && (t->slots[at].hash != hash || strcmp(t->slots[at].text, text) != 0))
-    at = (at + 1) & (t->capacity - 1);
-  return &t->slots[at];
-}
-
-static void enlarge(table *t) {
-  table old = *t;
-  t->capacity = old.capacity ? 2 * old.capacity : 64;
-  t->slots = allocated(t->capacity, sizeof *t->slots);
-  for (size_t i = 0; i < old.capacity; i++)
-    if (old.slots[i].text) *slot_of(t, old.slots[i].hash, old.slots[i].text) = old.slots[i];
-  free(old.slots);
-}
-
-/* The entry of a text, whether it was there or not. */
-static const numbered *enter(table *t, const char *text, bool *out_new) {
-  if (2 * t->count >= t->capacity) enlarge(t);
-  uint64_t hash = tg_hash_text(text);
-  numbered *slot = slot_of(t, hash, text);
-  *out_new = !slot->text;
-  if (*out_new) {
-    size_t size = strlen(text) + 1;
-    *slot = (numbered){memcpy(allocated(size, 1), text, size), hash, ++t->count};
-  }
-  return slot;
-}
-
 /* The number of a text, which the packet at hand defines where it is new. */
 static uint64_t intern(tg_trace_writer *w, set which, const char *text) {
   bool is_new;
-  const numbered *entry = enter(&w->tables[which], text, &is_new);
+  const tg_numbered *entry = tg_texts_enter(&w->tables[which], text, &is_new);
   if (!is_new) return entry->iid;
   if (which == STRINGS) {
     Tegula__Trace__InternedString *s = w->string_pointers[w->string_count] = &w->strings[w->string_count];
@@ -198,7 +159,7 @@ static uint64_t uuid_of(tg_trace_writer *w, tg_track at) {
   char text[32];
   bool is_new;
   snprintf(text, sizeof text, "%u.%u", at.pid, at.tid);
-  return enter(&w->tables[TRACKS], text, &is_new)->iid;
+  return tg_texts_enter(&w->tables[TRACKS], text, &is_new)->iid;
 }
 
 static uint64_t process_uuid(tg_trace_writer *w, uint32_t pid) { return uuid_of(w, (tg_track){pid, 0}); }
@@ -340,7 +301,7 @@ static void counter(tg_trace_writer *w, uint32_t pid, uint64_t cycle, const char
     char title[96];
     snprintf(title, sizeof title, "%s: %s", name, parts[i]);
     bool is_new;
-    uint64_t uuid = enter(&w->tables[TRACKS], title, &is_new)->iid;
+    uint64_t uuid = tg_texts_enter(&w->tables[TRACKS], title, &is_new)->iid;
     if (is_new) {
       Tegula__Trace__CounterDescriptor of = TEGULA__TRACE__COUNTER_DESCRIPTOR__INIT;
       Tegula__Trace__TrackDescriptor track = TEGULA__TRACE__TRACK_DESCRIPTOR__INIT;
@@ -358,10 +319,7 @@ static void counter(tg_trace_writer *w, uint32_t pid, uint64_t cycle, const char
 /* --- the summary: a last event of the first track, with one text */
 
 static void release(tg_trace_writer *w) {
-  for (int i = 0; i < SETS; i++) {
-    for (size_t k = 0; k < w->tables[i].capacity; k++) free(w->tables[i].slots[k].text);
-    free(w->tables[i].slots);
-  }
+  for (int i = 0; i < SETS; i++) tg_texts_release(&w->tables[i]);
   free(w->bytes);
   free(w);
 }

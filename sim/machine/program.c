@@ -3,6 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *tg_storage_name(tg_storage storage) {
+  static const char *const names[TG_STORAGES] = {"fp32", "bf16", "fp16", "tf32"};
+  return names[storage];
+}
+
 const char *tg_role_name(tg_role role) {
   static const char *const names[TG_ROLE_COUNT] = {"input", "output", "constant", "temporary", "state"};
   return names[role];

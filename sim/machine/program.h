@@ -14,6 +14,8 @@ extern "C" {
 
 /* Storage formats of DRAM tensors. */
 typedef enum tg_storage { TG_STORE_FP32, TG_STORE_BF16, TG_STORE_FP16, TG_STORE_TF32 } tg_storage;
+enum { TG_STORAGES = TG_STORE_TF32 + 1 };
+const char *tg_storage_name(tg_storage storage); /* "fp32" */
 static inline uint32_t tg_storage_bytes(tg_storage s) {
   return s == TG_STORE_BF16 || s == TG_STORE_FP16 ? 2 : 4;
 }
@@ -108,6 +110,10 @@ typedef struct tg_program {
 /* Elements of a tensor. */
 static inline uint64_t tg_tensor_elements(const tg_dram_tensor *tensor) {
   return tensor->bytes / tg_storage_bytes(tensor->storage);
+}
+/* Bytes of the elements that are known of an input or output (`known`). */
+static inline uint64_t tg_known_bytes(const tg_dram_tensor *tensor) {
+  return tg_tensor_elements(tensor) * tg_dtype_size(tensor->type);
 }
 
 /* An empty program for `params`; sections made by tg_program_add_section have empty queues, zero

@@ -1,13 +1,4 @@
-/* The text form of a program: one line a fact, sections indented by nothing, parsed by the first word of each
- * line.
- *
- *   arch tiny                          preset, then `set KEY=VALUE` where it differs
- *   tensor input fp32 0x40 2,3 "x"     role, storage, address, dims, name; then `data HEX` lines for
- * constants, `type NAME LIMIT` of inputs and outputs, `known HEX` section "gemm" then: kept BANKS, tile 0 then: sem N=V ... |
- * const HEX ... | word TEXT | mx|vx|tx INSTRUCTION agcu 0                             then: sem N=V ... | ctx
- * N INSTRUCTION invoke 0 "name"                    then: base N=ADDRESS ... | key N=NODE ... | macs FP32 BF16
- * FP16 TF32 | sums TENSORS BYTES */
-#include "frontend/base/text_stream.h"
+/* Programs from their text form (program_print.c has it). */
 #include "sim/machine/program.h"
 
 #include <ctype.h>
@@ -15,143 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-static const char *const storages[] = {"fp32", "bf16", "fp16", "tf32"};
-
-/* ---- printing ---- */
-
-static void print_quoted(FILE *out, const char *text) {
-  fputc('"', out);
-  for (; *text; text++) {
-    unsigned char c = (unsigned char)*text;
-    if (c < 0x20 || c == '"' || c == '%' || c == 0x7f)
-      fprintf(out, "%%%02x", c);
-    else
-      fputc(c, out);
-  }
-  fputc('"', out);
-}
-
-static void print_params(FILE *out, const tg_params *params, tg_arena *scratch) {
-  tg_params preset;
-  const char *const *names = tg_params_names(), *base = names[0];
-  for (int i = 0; names[i]; i++)
-    if (!strcmp(params->name, names[i])) base = names[i];
-  tg_params_load(base, &preset, NULL);
-  fprintf(out, "arch %s\n", base);
-#define PARAM(key, presets, lowest, highest, power_of_two, doc)                                              \
-  if (params->key != preset.key) fprintf(out, "set %s=%u\n", #key, params->key);
-#include "sim/machine/params.def"
-#undef PARAM
-  if (!tg_dram_device_equal(&params->dram, &preset.dram))
-    fprintf(out, "device %s\n", tg_dram_device_print(&params->dram, scratch));
-}
-
-static void print_sems(FILE *out, const uint8_t *sem_init, uint32_t count) {
-  bool any = false;
-  for (uint32_t s = 0; s < count; s++)
-    if (sem_init[s]) {
-      fprintf(out, "%s %u=%u", any ? "" : "sem", s, sem_init[s]);
-      any = true;
-    }
-  if (any) fputc('\n', out);
-}
-
-static void print_queue(FILE *out, const char *prefix, tg_unit unit, const tg_queue *queue,
-                        tg_arena *scratch) {
-  for (uint32_t i = 0; i < queue->count; i++)
-    fprintf(out, "%s %s\n", prefix, tg_instr_print(unit, &queue->instrs[i], scratch));
-}
-
-static void print_tile(FILE *out, const tg_params *m, const tg_tile_program *tile, tg_arena *scratch) {
-  print_sems(out, tile->sem_init, m->semaphores);
-  for (uint32_t c = 0; c < tile->constant_count; c++) fprintf(out, "const 0x%08x\n", tile->constants[c]);
-  for (uint32_t w = 0; w < tile->word_count; w++) {
-    tg_ucode word = tg_ucode_decode(tile->words[w]);
-    fprintf(out, "word %s\n", tg_ucode_print(&word, scratch));
-  }
-  print_queue(out, "mx", TG_MX, &tile->mx, scratch);
-  print_queue(out, "vx", TG_VX, &tile->vx, scratch);
-  print_queue(out, "tx", TG_TX, &tile->tx, scratch);
-}
-
-static void print_section(FILE *out, const tg_params *m, const tg_section *section, tg_arena *scratch) {
-  fputs("section ", out);
-  print_quoted(out, section->name);
-  fputc('\n', out);
-  if (section->kept) fprintf(out, "kept 0x%" PRIx32 "\n", section->kept);
-  for (uint32_t t = 0; t < tg_tiles(m); t++) {
-    fprintf(out, "tile %u\n", t);
-    print_tile(out, m, &section->tiles[t], scratch);
-  }
-  for (uint32_t a = 0; a < tg_agcus(m); a++) {
-    fprintf(out, "agcu %u\n", a);
-    print_sems(out, section->agcus[a].sem_init, m->semaphores);
-    for (uint32_t c = 0; c < m->agcu_contexts; c++) {
-      char prefix[16];
-      snprintf(prefix, sizeof prefix, "ctx %u", c);
-      print_queue(out, prefix, TG_AGCU, &section->agcus[a].contexts[c], scratch);
-    }
-  }
-}
-
-static void print_bytes(FILE *out, const char *word, const uint8_t *bytes, uint64_t count) {
-  for (uint64_t i = 0; i < count; i++)
-    fprintf(out, "%s%s%02x%s", i % 64 ? "" : word, i % 64 ? "" : " ", bytes[i],
-            i % 64 == 63 || i + 1 == count ? "\n" : "");
-}
-
-static uint64_t known_bytes(const tg_dram_tensor *tensor) {
-  return tg_tensor_elements(tensor) * tg_dtype_size(tensor->type);
-}
-
-static void print_tensor(FILE *out, const tg_dram_tensor *tensor) {
-  fprintf(out, "tensor %s %s 0x%" PRIx64 " ", tg_role_name(tensor->role), storages[tensor->storage],
-          tensor->address);
-  for (uint32_t d = 0; d < tensor->rank; d++) fprintf(out, "%s%" PRId64, d ? "," : "", tensor->dims[d]);
-  fputs(tensor->rank ? " " : "- ", out);
-  print_quoted(out, tensor->name);
-  fputc('\n', out);
-  if (tensor->data) print_bytes(out, "data", tensor->data, tensor->bytes);
-  if (tensor->type) fprintf(out, "type %s %" PRId64 "\n", tg_dtype_name(tensor->type), tensor->limit);
-  if (tensor->known) print_bytes(out, "known", tensor->known, known_bytes(tensor));
-}
-
-static void print_invocation(FILE *out, const tg_invocation *invocation) {
-  fprintf(out, "invoke %u ", invocation->section);
-  print_quoted(out, invocation->name);
-  fputs("\nbase", out);
-  for (int b = 0; b < TG_BASES; b++)
-    if (invocation->bases[b]) fprintf(out, " %d=0x%" PRIx64, b, invocation->bases[b]);
-  fputs("\nkey", out);
-  for (int b = 0; b < TG_BASES; b++)
-    if (invocation->key_nodes[b]) fprintf(out, " %d=%u", b, invocation->key_nodes[b]);
-  fprintf(out, "\nmacs");
-  for (int f = 0; f < TG_FMT_COUNT; f++) fprintf(out, " %" PRIu64, invocation->macs[f]);
-  if (invocation->sums || invocation->sum_bytes)
-    fprintf(out, "\nsums %" PRIu64 " %" PRIu64, invocation->sums, invocation->sum_bytes);
-  fputc('\n', out);
-}
-
-char *tg_program_print(const tg_program *program) {
-  tg_arena scratch = {0};
-  tg_text_stream text;
-  FILE *out = tg_text_begin(&text);
-  print_params(out, &program->params, &scratch);
-  fputs("model ", out);
-  print_quoted(out, program->model);
-  fputs("\noptions ", out);
-  print_quoted(out, program->options);
-  fprintf(out, "\nseed %" PRIu64 "\ndram %" PRIu64 "\n", program->seed, program->dram_bytes);
-  for (uint32_t t = 0; t < program->tensor_count; t++) print_tensor(out, &program->tensors[t]);
-  for (uint32_t s = 0; s < program->section_count; s++)
-    print_section(out, &program->params, &program->sections[s], &scratch);
-  for (uint32_t i = 0; i < program->invocation_count; i++) print_invocation(out, &program->invocations[i]);
-  tg_arena_release(&scratch);
-  return tg_text_end(&text);
-}
-
-/* ---- parsing ---- */
 
 typedef struct parser {
   tg_program *program;
@@ -220,8 +74,8 @@ static tg_status parse_tensor(parser *p, const char *text) {
   tensor->address = address;
   int r = 0, s = 0;
   while (r < TG_ROLE_COUNT && strcmp(tg_role_name((tg_role)r), role)) r++;
-  while (s < 4 && strcmp(storages[s], storage)) s++;
-  if (!tensor->name || r == TG_ROLE_COUNT || s == 4)
+  while (s < TG_STORAGES && strcmp(tg_storage_name((tg_storage)s), storage)) s++;
+  if (!tensor->name || r == TG_ROLE_COUNT || s == TG_STORAGES)
     return bad(p, "wants: tensor ROLE STORAGE ADDRESS DIMS \"NAME\"");
   tensor->role = (tg_role)r;
   tensor->storage = (tg_storage)s;
@@ -252,16 +106,17 @@ static tg_status parse_type(parser *p, const char *text) {
 }
 
 static tg_status parse_known(parser *p) {
-  if (!p->tensor || !p->tensor->type || known_bytes(p->tensor) > 1u << 28)
+  if (!p->tensor || !p->tensor->type || tg_known_bytes(p->tensor) > 1u << 28)
     return bad(p, "known elements belong to a tensor with a type, and are at most 256 MiB");
-  if (!p->tensor->known) p->tensor->known = TG_NEW_ARRAY(&p->program->arena, uint8_t, known_bytes(p->tensor));
+  if (!p->tensor->known)
+    p->tensor->known = TG_NEW_ARRAY(&p->program->arena, uint8_t, tg_known_bytes(p->tensor));
   return TG_OK;
 }
 
 static tg_status parse_data(parser *p, const char *text, bool known) {
   if (known && parse_known(p)) return TG_INVALID;
   if (!known && (!p->tensor || !p->tensor->data)) return bad(p, "data belongs to a constant tensor");
-  uint64_t bytes = known ? known_bytes(p->tensor) : p->tensor->bytes;
+  uint64_t bytes = known ? tg_known_bytes(p->tensor) : p->tensor->bytes;
   const uint8_t *ours = known ? p->tensor->known : p->tensor->data; /* our own memory, not shared yet */
   uint8_t *data = (uint8_t *)(uintptr_t)ours;
   for (; *text; text += 2) {
