@@ -91,6 +91,7 @@ static void put_packet(tg_trace_writer *w, Tegula__Trace__TracePacket *packet, u
   fwrite(head, 1, 1 + put_varint(head + 1, size), w->out);
   tegula__trace__trace_packet__pack(packet, w->bytes);
   fwrite(w->bytes, 1, size, w->out);
+  packet->interned_data = NULL; /* it goes with this function */
   for (int i = 0; i < STRINGS; i++) w->defined[i].count = 0;
   w->string_count = 0;
 }
