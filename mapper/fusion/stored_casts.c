@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum { OPERANDS = 2 };
-#define MARGIN      1.5 /* the pass costs what it costs, what products gain is estimated */
+#define MARGIN      1.2 /* the pass costs what it costs, what products gain is estimated */
 #define KEPT_MARGIN 3   /* where it may stay for the backward pass: there memory comes first */
 
 static bool is_product(const tg_kernel *kernel) {

@@ -10,8 +10,6 @@
 #define CHUNK_CYCLES 8.0  /* of each chunk, over what its units take; where tiles make it, over mx's */
 #define HELD_UP      1.15 /* of its time: a way through three units, each of which waits for others, too */
 #define HANDING_ON   2.0  /* of each piece whose column sums go on: its short buffers ride out less */
-#define TRAFFIC_WEIGHT                                                                                       \
-  0.05 /* of port cycles that hide behind computing: of equally fast tilings, the lighter one */
 
 typedef struct model {
   const tg_params *m;
@@ -104,8 +102,8 @@ static double wait_for_scalars(const model *s) {
 }
 
 /* One half of the accumulator is drained while the next part is multiplied into the other; so the last drain
- * of several must end in the time of one. */
-static double pass_cycles(const model *s, const ports *all) {
+ * of several must end in the time of one. Alone: nothing is drained beside it. */
+static double pass_cycles(const model *s, const ports *all, bool alone) {
   const tg_gemm_tiling *t = s->t;
   double chunks = (double)t->chunks * t->parts, vector = s->drain;
   double part = t->chunks * chunk_period(s, tg_max_double(all->west.load, all->north.load)),
@@ -115,7 +113,7 @@ static double pass_cycles(const model *s, const ports *all) {
   double west = drain_time(&all->west, vector, from_west),
          north = drain_time(&all->north, vector, from_north);
   double less = tg_max_double(lost(&all->west, from_west, west), lost(&all->north, from_north, north));
-  double last = part + less;
+  double last = part + (alone ? 0 : less);
   last = tg_max_double(last, t->parts > 1 ? tg_max_double(west, north) : vector);
   double pass = (t->parts - 1) * tg_max_double(part, s->sums) + last;
   if (t->makers) {
@@ -124,8 +122,7 @@ static double pass_cycles(const model *s, const ports *all) {
         tg_max_double(pass, chunks * (tg_max_double(all->west.load, all->north.load) + wait_for_scalars(s)));
   } else if (s->g->prologue.result)
     pass = tg_max_double(pass, vector + chunks * s->prologue);
-  if (t->patch) pass = tg_max_double(pass, patch_period(s, all));
-  return tg_max_double(pass, port_period(s, all));
+  return t->patch ? tg_max_double(pass, patch_period(s, all)) : pass;
 }
 
 double tg_gemm_least_cycles(const tg_compile *c, const tg_gemm *g, const tg_gemm_tiling *t) {
@@ -143,6 +140,12 @@ double tg_gemm_port_cycles(const tg_compile *c, const tg_gemm *g, const tg_gemm_
   return port_period(&s, &all);
 }
 
+double tg_gemm_traffic(const tg_gemm_tiling *t, const tg_stages *stages) {
+  double chunks = (double)t->chunks * t->parts, passes = (double)tg_gemm_row_blocks(t) * t->passes_n;
+  ports all = ports_of(stages);
+  return passes * (chunks * (all.west.load + all.north.load) + all.west.drain + all.north.drain);
+}
+
 double tg_gemm_cycles(const tg_compile *c, const tg_gemm *g, const tg_gemm_tiling *t,
                       const tg_stages *stages) {
   const tg_params *m = c->m;
@@ -152,13 +155,16 @@ double tg_gemm_cycles(const tg_compile *c, const tg_gemm *g, const tg_gemm_tilin
   double ends = 2 * m->dram_latency + tg_max_double(all.west.in_front, all.north.in_front) +
                 tg_mx_stationary(m, g->format) * m->fma_latency;
   if (t->makers) ends += way_of_chunk(&s);
-  /* Ports and vector unit work on pieces in turn; sums follow each other down the column, a piece behind. */
+  /* Ports store a piece while the vector unit works on the next one; sums follow each other down the column, a piece behind. */
   double ports = tg_max_double(all.west.drain, all.north.drain), piece = (double)t->mr / t->mt;
-  double drain = tg_max_double(vector, ports) + piece * (vector + ports) +
+  double drain = tg_max_double(vector, ports) + piece * (vector < ports ? vector : ports) +
                  (t->ring ? 0 : (t->members - 1) * vector * piece);
   double passes = (double)tg_gemm_row_blocks(t) * t->passes_n, strips = tg_gemm_strips(t);
-  double weight = passes * (chunks * (all.west.load + all.north.load) + all.west.drain + all.north.drain);
   double handing_on = tg_gemm_pieces_of_column_sum(g, t) > 1 ? passes * t->mt / t->mr * HANDING_ON : 0;
-  return passes * pass_cycles(&s, &all) + strips * (ends + drain) + (strips - 1) * TG_SECTION_CYCLES +
-         (t->makers ? 0 : passes * chunks * CHUNK_CYCLES) + handing_on + TRAFFIC_WEIGHT * weight;
+  /* The first pass has nothing to store. */
+  double period = tg_max_double(pass_cycles(&s, &all, false), port_period(&s, &all)),
+         load = tg_max_double(all.west.load, all.north.load), first = period;
+  if (!t->makers) first = tg_max_double(pass_cycles(&s, &all, true), (chunks - 1) * load + s.multiply);
+  return strips * (ends + first + drain) + (passes - strips) * period + (strips - 1) * TG_SECTION_CYCLES +
+         (t->makers ? 0 : passes * chunks * CHUNK_CYCLES) + handing_on;
 }

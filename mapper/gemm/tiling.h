@@ -190,6 +190,8 @@ static inline uint32_t tg_gemm_ring_lead(const tg_gemm_tiling *t, uint32_t membe
 struct tg_stages;
 double tg_gemm_cycles(const tg_compile *c, const tg_gemm *gemm, const tg_gemm_tiling *t,
                       const struct tg_stages *stages);
+/* Cycles of ports of both sides together. */
+double tg_gemm_traffic(const tg_gemm_tiling *t, const struct tg_stages *stages);
 /* At least so many, however the operands come and the results leave. */
 double tg_gemm_least_cycles(const tg_compile *c, const tg_gemm *gemm, const tg_gemm_tiling *t);
 

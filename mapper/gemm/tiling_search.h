@@ -16,6 +16,7 @@ typedef struct tg_tiling_search {
   const tg_gemm *g;
   uint32_t share; /* flits that leave at once */
   tg_gemm_tiling best;
+  double rank; /* of it: what tilings are compared by */
   bool found;
   uint32_t considered;
   tg_shortage lacks; /* until something fits: what the closest tiling lacks */
