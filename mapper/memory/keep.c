@@ -32,9 +32,23 @@ typedef struct keeper {
   uint32_t *banks; /* by kernel: those that are left to it */
 } keeper;
 
+/* The same bytes? What steps of a loop compute of weights has been folded for each of them. */
+static bool same_values(const tg_value *a, const tg_value *b) {
+  if (a == b) return true;
+  return tg_is_constant(a) && tg_is_constant(b) && a->dtype == b->dtype &&
+         tg_value_elements(a) == tg_value_elements(b) &&
+         !memcmp(a->data, b->data, (size_t)tg_value_elements(a) * tg_dtype_size(a->dtype));
+}
+
+static bool same_operands(const tg_kept_operand *a, const tg_kept_operand *b) {
+  tg_kept_operand read = *a;
+  read.value = b->value;
+  return !memcmp(&read, b, sizeof read) && same_values(a->value, b->value);
+}
+
 static candidate *find(keeper *s, const tg_kept_operand *operand) {
   for (size_t i = 0; i < s->count; i++)
-    if (!memcmp(&s->all[i].operand, operand, sizeof *operand)) return &s->all[i];
+    if (same_operands(&s->all[i].operand, operand)) return &s->all[i];
   TG_PUSH(s->c->arena, s->all, s->count, s->capacity, (candidate){.operand = *operand});
   return &s->all[s->count - 1];
 }

@@ -14,7 +14,9 @@ enum { TEXT = 8192 };
 
 /* Layers that multiply rows of `width` elements by one matrix. */
 typedef struct chain {
-  const char *name, *input, *matrix; /* the latter a constant, an input, or computed; perhaps turned */
+  const char *name, *input,
+      *matrix; /* a constant, an input, or computed; perhaps turned; NULL: each layer has
+                                     a constant of its own, all of which are equal */
   int layers;
   const char *after; /* each product */
   tg_precision_preset preset;
@@ -41,6 +43,7 @@ static const chain chains[] = {
     {"stored_by_columns", INPUT("1", "104"), TURNED("104"), 8, "Relu", TG_PRESET_MP0, "tiny", {NULL}},
     {"an_input", INPUT("1", "96"), AN_INPUT("96"), 8, "Relu", TG_PRESET_MP0, "tiny", {NULL}},
     {"computed", INPUT("1", "96"), COMPUTED("96"), 8, "Relu", TG_PRESET_MP0, "tiny", {NULL}},
+    {"equal_constants", INPUT("1", "256"), NULL, 8, "Relu", TG_PRESET_MP0, "edge", {NULL}},
     {"edge", INPUT("1", "256"), WEIGHTS("256"), 6, "Relu", TG_PRESET_MP0, "edge", {NULL}},
     {"odd_array",
      INPUT("4", "200"),
@@ -54,10 +57,21 @@ static const chain chains[] = {
 };
 enum { CHAINS = sizeof chains / sizeof *chains };
 
+static const char *layer_name(int layer, char name[16]) {
+  snprintf(name, 16, "%d", layer);
+  return name;
+}
+
 static const char *write_chain(const chain *own, char text[TEXT]) {
-  int used = snprintf(text, TEXT, "graph \"g\"\n%s%s", own->input, own->matrix), node = 0;
+  char name[16];
+  int used = snprintf(text, TEXT, "graph \"g\"\n%s%s", own->input, own->matrix ? own->matrix : ""), node = 0;
   for (int i = 0; i < own->layers; i++) {
-    used += snprintf(text + used, (size_t)(TEXT - used), "%%m%d = MatMul(%%x%d, %%w) @%d\n", i, i, node++);
+    const char *own_w = own->matrix ? "" : layer_name(i, name);
+    if (!own->matrix)
+      used +=
+          snprintf(text + used, (size_t)(TEXT - used), "const %%w%s: f32[256,256] = seeded(1, 0.2)\n", own_w);
+    used += snprintf(text + used, (size_t)(TEXT - used), "%%m%d = MatMul(%%x%d, %%w%s) @%d\n", i, i, own_w,
+                     node++);
     used += snprintf(text + used, (size_t)(TEXT - used), "%%x%d = %s(%%m%d)%s @%d\n", i + 1, own->after, i,
                      strcmp(own->after, "Softmax") ? "" : " axis=-1", node++);
   }
