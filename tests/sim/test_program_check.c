@@ -75,6 +75,32 @@ TG_TEST(program_check, linear_indices_have_32_bits) {
   EXPECT_HAS(diag.message, "the K walk's linear index reaches 2^32");
 }
 
+/* A queue holds 32 instructions in the array tiny; its memory is of 4096 bytes here. */
+TG_TEST(program_check, queues_and_tensors_are_within_their_limits) {
+  char queue[33 * 8 + 1] = "";
+  tg_diag diag;
+  for (int i = 0; i < 32; i++) snprintf(queue + (size_t)i * 8, 9, "mx sync\n");
+  EXPECT(!check(queue, "", &diag));
+  snprintf(queue + (size_t)32 * 8, 9, "mx sync\n");
+  EXPECT_EQ(check(queue, "", &diag), TG_INVALID);
+  EXPECT_HAS(diag.message, "33 instructions in a queue of 32");
+  static const struct {
+    const char *tensor, *says;
+  } tensors[] = {{"tensor input fp32 0xfc0 4,4 \"A\"", ""},
+                 {"tensor input fp32 0xfc0 17 \"A\"", "tensor \"A\": it lies outside the memory"},
+                 {"tensor input fp32 0xfa0 4,4 \"A\"", "tensor \"A\": it lies outside the memory"}};
+  for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++) {
+    char text[128];
+    tg_program *program;
+    diag = (tg_diag){""};
+    snprintf(text, sizeof text, "arch tiny\ndram 4096\n%s\n", tensors[i].tensor);
+    tg_status status = tg_program_parse(text, &program, &diag); /* which checks it */
+    EXPECT_EQ(status, *tensors[i].says ? TG_INVALID : TG_OK);
+    EXPECT_HAS(diag.message, tensors[i].says);
+    if (!status) tg_program_destroy(program);
+  }
+}
+
 /* By hand: 100 = 2 * 5 * 7 + 4 * 7 + 2; steps may be anything. */
 TG_TEST(program_check, digits_of_starts_and_steps) {
   const tg_agcu_instr in = {.m_first = 100,
