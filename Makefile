@@ -5,12 +5,13 @@
 #   make timing  how deep the logic between registers is (docs/hardware.md; the same)
 #   make mutation  faults in the RTL and in the rules of SystemC: do the tests notice? (tests/rtl/mutate.py; a part of them, in minutes:
 #                  make mutation MUTATION="--sample 40 --seed 3")
+#   make coverage  lines, branches and MC/DC of what reads and checks programs, by its tests (docs/verification.md; clang-19 and llvm-19)
 BUILD ?= build
 # Kernels that a test has compiled need not be compiled by the next.
 export TEGULA_CODE_CACHE = $(abspath $(BUILD))/code
 GENERATE = cmake -B $(BUILD) -G Ninja -DCMAKE_BUILD_TYPE=RelWithDebInfo $(CMAKE_FLAGS)
 
-.PHONY: all demo test test-long area timing mutation sanitize sanitize-build fuzz fuzz-build lint format install packages clean
+.PHONY: all demo test test-long area timing mutation coverage sanitize sanitize-build fuzz fuzz-build lint format install packages clean
 
 # ctest,FOLDER,OPTIONS: runs tests, then says how many were skipped and why, and which took long.
 ctest = mkdir -p $(TEGULA_CODE_CACHE); ctest --test-dir $(1) --output-on-failure --no-tests=error --output-junit tests.xml $(2); \
@@ -55,6 +56,12 @@ mutation: $(BUILD)/build.ninja
 	cmake --build $(BUILD) --target test_rtl_arithmetic test_rtl_mx test_rtl_vx test_systemc_timing test_systemc_parts test_agreement \
 	  proof_packages
 	tests/rtl/mutate.py $(BUILD) $(MUTATION)
+
+coverage: | packages
+	cmake -B $(BUILD)-coverage -G Ninja -DCMAKE_BUILD_TYPE=None -DTEGULA_COVERAGE=ON -DTEGULA_RTL=OFF -DCMAKE_C_COMPILER=clang-19 \
+	  -DCMAKE_CXX_COMPILER=clang++-19 $(CMAKE_FLAGS)
+	cmake --build $(BUILD)-coverage --target test_program_check test_ordering fuzz_program fuzz_program_text fuzz_arrays fuzz_programs
+	tests/coverage.py $(BUILD)-coverage
 
 # The C code once more, with address and undefined-behaviour checks; engines that need no Verilator build.
 sanitize: sanitize-build
