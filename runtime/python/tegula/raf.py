@@ -36,7 +36,8 @@ class CustomTypeHint:
     def __init__(self, hints):
         self.rules = {}
         for name, rule in hints.items():
-            operators = _names.RAF.get(name.removeprefix("raf.op."))
+            short = name.removeprefix("raf.op.")
+            operators = ["Add"] if short == "bias_add" else _names.RAF.get(short)
             if not operators:
                 raise Error(f'RAF has no operator "{name}" that a model can have')
             self.rules.update((operator, rule) for operator in operators)
