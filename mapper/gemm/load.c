@@ -390,16 +390,22 @@ static void load_b_north(emission *e, const tg_stage *stage, tg_queue *queue, ui
       load_b(e, stage, queue, r, col, mask << r, 0);
 }
 
+/* The tiles of a column that have a part in the section, as LOADs from the north name them. */
+static uint32_t working(const emission *e, uint32_t col) {
+  uint32_t mask = 0;
+  for (uint32_t r = 0; r < e->b.m->rows; r++)
+    if (!tg_build_is_idle(&e->b, r, col)) mask |= 1u << (r + 1);
+  return mask;
+}
+
 /* Those of a column: of all rows of tiles, or of those that have the same columns. */
 static void load_vectors_north(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t col) {
-  uint32_t rows = e->b.m->rows;
+  uint32_t rows = e->b.m->rows, all = working(e, col);
   bool alone = e->t.split == TG_SPLIT_COLUMNS, apart = e->t.split == TG_SPLIT_OUTPUT && e->t.alike > 1;
-  for (uint32_t d = 0; d < (alone ? rows : apart ? e->t.alike : 1); d++)
-    if (!alone || !tg_build_is_idle(&e->b, d, col))
-      load_vectors(e, stage, queue, d, col,
-                   alone   ? 1u << (d + 1)
-                   : apart ? rows_like(e, d)
-                           : ((1u << rows) - 1) << 1);
+  for (uint32_t d = 0; d < (alone ? rows : apart ? e->t.alike : 1); d++) {
+    uint32_t mask = (alone ? 1u << (d + 1) : apart ? rows_like(e, d) : ~0u) & all;
+    if (mask) load_vectors(e, stage, queue, d, col, mask);
+  }
 }
 
 static void load_blocks_of_column(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t col) {
