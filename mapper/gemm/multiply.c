@@ -117,6 +117,10 @@ static void take_kernel_row(const emission *e, tg_mx_instr *mx, uint32_t tap) {
   mx->c_rot_outer = 0;
   mx->k_total = e->t.kc;
   for (int l = 0; l < TG_LEVELS; l++) mx->k_delta[l] = 0;
+  if (!mx->sr) return;
+  mx->sr_end = tap + 1 == e->t.chunks;
+  mx->sr_row_delta[1] = e->t.mt; /* where other products have blocks of columns */
+  mx->sr_col_delta[1] = 0;
 }
 
 static void set_b(const emission *e, tg_mx_instr *mx) {
