@@ -52,7 +52,8 @@ module mx (
   end
 
   mx_control u_control (
-    .clk_i, .rst_ni, .start_i, .head_valid_i, .head_i, .idx_i, .a_addr_i, .b_addr_i, .c_addr_i, .sr_key_i,
+    .clk_i, .rst_ni, .start_i, .head_valid_i, .head_i, .idx_i, .a_addr_i, .b_addr_i, .c_addr_i,
+    .sr_key_i,
     .issue_o,
     .end_i      (end_o),
     .a_req_o, .a_row_o, .b_req_o, .b_row_o, .a_own_o, .b_own_o, .acc_own_o,

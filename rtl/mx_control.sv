@@ -174,7 +174,6 @@ module mx_control (
     .lead_i   (lead),
     .block_i  (block),
     .set_i    (set_q),
-    .fp32_i   (fp32_o),
     .tf32_i   (tf32_o),
     .b_req_o, .b_row_o, .b_own_o, .weights_o
   );

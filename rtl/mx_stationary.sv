@@ -16,7 +16,6 @@ module mx_stationary (
   input  logic [25:0]                  lead_i,
   input  mx_pkg::block_t               block_i,
   input  logic                         set_i,
-  input  logic                         fp32_i,
   input  logic                         tf32_i,
   // Scratchpad
   output logic                         b_req_o,
@@ -25,7 +24,6 @@ module mx_stationary (
   // Array
   output mx_pkg::weights_t             weights_o
 );
-  localparam int unsigned P = tegula_pkg::P;
   localparam int unsigned Banks = tegula_pkg::Banks;
 
   logic b_beat;  // the last bank row of a stationary row

@@ -27,7 +27,8 @@ module vx_control (
   output logic [tegula_pkg::VxStreams-1:0][2:0]     kind_o,
   output logic [tegula_pkg::VxStreams-1:0][5:0]     lane_o,
   output logic [49:0]                               tail_left_o,    // elements from j on, signed
-  output logic [31:0]                               sr_row_o,       // the row plus the key of the tile
+  // The row plus the key of the tile
+  output logic [31:0]                               sr_row_o,
   // The column of lane 0 plus the key of the columns
   output logic [31:0]                               sr_col_o
 );
