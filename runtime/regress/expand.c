@@ -13,14 +13,6 @@
 enum { MOST_CASES = 20000, DEFAULT_SECONDS = 600 };
 #define DEFAULT_MEMORY (8ull << 30)
 
-tg_status tg_suite_fail(const tg_suite *suite, size_t line, tg_diag *diag, const char *text) {
-  return tg_fail(diag, TG_INVALID, "%s:%zu: %s", suite->path, line, text);
-}
-
-const char *tg_suite_reach(tg_suite *suite, const char *path) {
-  return *path == '/' ? path : tg_arena_printf(&suite->arena, "%s/%s", suite->folder, path);
-}
-
 /* --- models */
 
 static tg_status check_zoo(tg_suite *suite, const tg_suite_model *model, tg_diag *diag) {

@@ -126,8 +126,8 @@ static void watch(job *j, double now) {
 static void put_word_back(char *text, const char *path, const char *word) {
   size_t length = strlen(path), kept = strlen(word);
   for (char *at = text; (at = strstr(at, path));) {
-    memcpy(at, word, kept);
     memmove(at + kept, at + length, strlen(at + length) + 1);
+    for (size_t i = 0; i < kept; i++) at[i] = word[i];
   }
 }
 

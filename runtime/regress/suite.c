@@ -5,6 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+tg_status tg_suite_fail(const tg_suite *suite, size_t line, tg_diag *diag, const char *text) {
+  return tg_fail(diag, TG_INVALID, "%s:%zu: %s", suite->path, line, text);
+}
+
+const char *tg_suite_reach(tg_suite *suite, const char *path) {
+  return *path == '/' ? path : tg_arena_printf(&suite->arena, "%s/%s", suite->folder, path);
+}
+
 static tg_status read_words(tg_yaml *yaml, yaml_node_t *node, const char *what, tg_words *out) {
   tg_status status = tg_yaml_texts(yaml, node, what, &out->word, &out->count);
   out->capacity = out->count;

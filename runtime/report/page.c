@@ -1,12 +1,9 @@
 #include "runtime/report/page.h"
 
 /* Made of page/ by embed.cmake; each ends with a zero. */
-#define EACH_FILE(X)                                                                                         \
-  X(css)                                                                                                     \
-  X(tools_js) X(floor_js) X(graph_js) X(compare_js) X(report_js) X(suite_js) X(uplot_js) X(uplot_css)        \
-      X(uplot_license) X(dagre_js) X(dagre_license)
-#define DECLARE(name) extern const char tg_page_##name[];
-EACH_FILE(DECLARE)
+extern const char tg_page_css[], tg_page_tools_js[], tg_page_floor_js[], tg_page_graph_js[],
+    tg_page_compare_js[], tg_page_report_js[], tg_page_suite_js[], tg_page_uplot_js[], tg_page_uplot_css[],
+    tg_page_uplot_license[], tg_page_dagre_js[], tg_page_dagre_license[];
 
 /* A library that others made comes with its licence. */
 typedef struct script {

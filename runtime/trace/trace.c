@@ -425,7 +425,8 @@ tg_status tg_trace_summary(const char *path, json_t **out_summary, tg_diag *diag
   if (tg_input_open(path, &file, NULL, diag)) return TG_INVALID; /* says why */
   fclose(file);
   if (!(file = tg_gzip_reader(path))) return tg_fail(diag, TG_INVALID, "%s: cannot be read", path);
-  *out_summary = format_of(path)->read_summary(file);
+  const tg_trace_format *format = format_of(path);
+  *out_summary = (format ? format : &tg_chrome_trace)->read_summary(file); /* which any name may have had */
   fclose(file);
   if (json_is_array(json_object_get(*out_summary, "sections"))) return TG_OK;
   json_decref(*out_summary);
