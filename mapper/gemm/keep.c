@@ -113,6 +113,7 @@ static void open_channel(emission *e) {
   for (int i = 0; i < TG_GEMM_ROLES; i++) e->channels[i] = TG_CHANNEL_NONE;
   tg_gemm_plan_channels(e->b.m, e->g, &e->t, plans);
   e->channels[TG_ROLE_B].ring = tg_gemm_kept_buffer(e->b.m, &e->g->kept);
+  e->b.planned_bases = plans[TG_ROLE_B].bases;
   tg_channels_open(&e->b, plans, &(tg_channel_end){TG_ROLE_B, TG_END_FULL | TG_END_AGCU}, 1, e->channels);
   tg_gemm_set_sources(e);
 }

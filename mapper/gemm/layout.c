@@ -93,7 +93,7 @@ static void plan_ends(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling
   plans[TG_ROLE_OPERANDS_ONCE].west = false;
   plan_load(&plans[TG_ROLE_OPERANDS], 2);
   plans[TG_ROLE_A].bases = 1;
-  plans[TG_ROLE_B].bases = !t->makers;
+  plans[TG_ROLE_B].bases = !t->makers && !t->kept;
   plans[TG_ROLE_OPERANDS].bases =
       (uint8_t)g->epilogue_operand_count; /* those that are loaded once are among them */
   if (tg_gemm_a_both_ways(m, g, t)) plans[TG_ROLE_A_NORTH].full = 1;
