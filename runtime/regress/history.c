@@ -129,6 +129,11 @@ static void join(json_t *run, const json_t *more) {
   json_object_update(json_object_get(run, "cases"), json_object_get(more, "cases"));
 }
 
+/* No number below 0: differences fit. */
+static bool is_count(const json_t *value) {
+  return !value || json_is_null(value) || (json_is_integer(value) && json_integer_value(value) >= 0);
+}
+
 static bool is_line(const json_t *line) {
   const char *id;
   json_t *one, *cases = json_object_get(line, "cases");
@@ -137,7 +142,9 @@ static bool is_line(const json_t *line) {
       !json_string_value(json_object_get(line, "time")) || !json_is_object(cases))
     return false;
   json_object_foreach(cases, id, one) {
-    if (!json_string_value(json_object_get(one, "verdict"))) return false;
+    if (!json_string_value(json_object_get(one, "verdict")) || !is_count(json_object_get(one, "cycles")) ||
+        !is_count(json_object_get(one, "device_bytes")))
+      return false;
   }
   return true;
 }

@@ -89,7 +89,7 @@ json_t *tg_history_trends(const json_t *runs) {
   for (r = 0; r < json_array_size(runs); r++) json_array_append_new(t.events, json_array());
   json_array_foreach(runs, r, run) {
     json_array_append_new(heads,
-                          json_pack("{s:O, s:O, s:O?}", "label", json_object_get(run, "label"), "time",
+                          json_pack("{s:O?, s:O, s:O?}", "label", json_object_get(run, "label"), "time",
                                     json_object_get(run, "time"), "tegula", json_object_get(run, "tegula")));
     json_object_foreach(json_object_get(run, "cases"), id, one) {
       if (json_object_get(cases, id)) continue;

@@ -81,6 +81,19 @@ TG_TEST(regress_history, what_moved_when_is_told) {
   EXPECT(access(in_dir("s.results"), F_OK) != 0); /* nothing was run */
 }
 
+/* As a run without a label of another tool may leave it. */
+TG_TEST(regress_history, what_a_line_may_leave_out_is_null) {
+  suite_and_model();
+  write_file(
+      "bare.jsonl",
+      "{\"tegula_history\":1,\"suite\":\"s\",\"time\":\"t\",\"cases\":{\"a\":{\"verdict\":\"new\"}}}\n");
+  json_t *t = trends("--history bare.jsonl");
+  const json_t *run = json_array_get(json_object_get(t, "runs"), 0);
+  EXPECT(json_is_null(json_object_get(run, "label")) && json_is_null(json_object_get(run, "tegula")));
+  json_decref(t);
+  EXPECT_HAS(tegula("regress s.yaml --trends --history bare.jsonl")->out, "s: 1 run, from t to t\n");
+}
+
 TG_TEST(regress_history, each_run_adds_a_line) {
   suite_and_model();
   EXPECT_EQ(tegula("regress s.yaml --trends")->status, 0);
@@ -127,7 +140,9 @@ TG_TEST(regress_history, what_is_no_history_is_refused_before_anything_runs) {
       "x\n",
       "{\"tegula_history\":2}\n",
       "{\"tegula_history\":1,\"suite\":\"s\",\"time\":1,\"cases\":{}}\n",
-      "{\"tegula_history\":1,\"suite\":\"s\",\"time\":\"\",\"cases\":{\"a\":3}}\n"};
+      "{\"tegula_history\":1,\"suite\":\"s\",\"time\":\"\",\"cases\":{\"a\":3}}\n",
+      "{\"tegula_history\":1,\"suite\":\"s\",\"time\":\"\",\"cases\":{\"a\":{\"verdict\":\"new\",\"cycles\":-"
+      "1}}}\n"};
   suite_and_model();
   for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
     write_file("bad.jsonl", lines[i]);
