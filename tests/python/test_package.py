@@ -94,8 +94,11 @@ class Package(unittest.TestCase):
         self.assertFalse(raf.check_dtype(raf.PrimType("float32"), "bfloat16"))
         with self.assertRaisesRegex(tegula.Error, "nonsense"):
             raf.CustomTypeHint({"raf.op.nonsense": never_cast})
-        with raf.CustomTypeHint({"raf.op.matmul": lambda *_: ["float32"]}), self.assertRaisesRegex(tegula.Error, "no PrimType"):
-            raf.autocast(self.gemm, arch="tiny")
+        for hints in (["float32"], [], None):
+            with raf.CustomTypeHint({"raf.op.matmul": lambda *_, hints=hints: hints}), self.assertRaisesRegex(tegula.Error, "no (list of )?PrimType"):
+                raf.autocast(self.gemm, arch="tiny")
+        with self.assertRaisesRegex(tegula.Error, "gives 3 for MatMul, which is no text"):
+            tegula.compile(self.gemm, arch="tiny", cast_callback=lambda *_: 3)
         with self.assertRaises(ZeroDivisionError):
             tegula.compile(self.gemm, arch="tiny", cast_callback=lambda *_: 1 // 0)
 

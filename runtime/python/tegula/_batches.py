@@ -6,7 +6,8 @@ from tegula._library import Error
 
 def batch_sweep(model, *, memory=None, policies=("mp0", "mp1", "mp4"), most=1024, example_inputs=None, **options):
     """Batches of 1, 2, 4 and so on under each policy, up to the largest that fits: rows of {policy, batch, cycles,
-    samples_per_second, peak_device_bytes, largest}, where `largest` marks the last one of a policy.
+    samples_per_second, peak_device_bytes, largest}, where `largest` marks the last one of a policy. None under a policy: not even a
+    batch of 1 fits.
 
     model: as of tegula.compile, with a first dimension that it leaves open. memory: bytes of device memory that a run may have
     at its peak, inputs, outputs and weights included; None: as many as the array's. most: no larger batch is tried. policies:
@@ -21,7 +22,7 @@ def batch_sweep(model, *, memory=None, policies=("mp0", "mp1", "mp4"), most=1024
             try:
                 report = run_command("run", model, chosen, example_inputs)
             except Error as error:
-                if memory is None and batch > 1 and "does not fit in the device memory" in str(error):
+                if batch > 1 and "does not fit in the device memory" in str(error):
                     return None
                 raise
             if memory is not None and report["peak_device_bytes"] > memory:

@@ -70,6 +70,8 @@ class _CastRules:
             return None
         try:
             rule = self.callback(node.decode(errors="surrogateescape"), name.decode(), [d and d.decode() for d in dtypes[:count]])
+            if rule is not None and not isinstance(rule, str):
+                raise Error(f"cast_callback gives {rule!r} for {name.decode()}, which is no text")
             self.text = c.create_string_buffer(rule.encode()) if rule is not None else None
         except BaseException as failure:  # pylint: disable=broad-except
             self.failure, self.text = failure, None

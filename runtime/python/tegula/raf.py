@@ -58,6 +58,8 @@ def _callback(amp_dtype):
             return None
         args = [_Argument(PrimType(_TYPES.get(dtype, dtype))) for dtype in dtypes]
         hints = rules[operator](args, None, amp_dtype)
+        if not isinstance(hints, (list, tuple)) or not hints:
+            raise Error(f"a rule for {operator} gives {hints!r}, which is no list of PrimTypes")
         for hint in hints:
             if not isinstance(hint, PrimType) or hint.dtype not in _NEEDS:
                 raise Error(f"a rule for {operator} gives {hint!r}, which is no PrimType of float32, float16, bfloat16 or None")
