@@ -160,10 +160,25 @@ static void compare(const chains *c, const float *got, bool narrow, int k_tile, 
     }
 }
 
-static void check_variant(const product *p, const variant *v, bool narrow, int k_tile) {
+static void check_case(const product *p, const char *name, const run_case *what) {
   tg_diag diag = {""};
   tg_arena arena = {0};
   mapped m;
+  bool narrow = what->precision.preset == TG_PRESET_MP1;
+  if (!run_text(what, &m, &arena, &diag)) {
+    chains c = p->chains;
+    c.x = m.inputs[0];
+    c.w = m.inputs[1];
+    compare(&c, output_of(&m, 0, NULL), narrow, what->map.k_tile, &diag);
+  }
+  if (diag.message[0])
+    tg_test_fail(__FILE__, __LINE__, "%s, K tile %d, %s: %s", name, what->map.k_tile, narrow ? "mp1" : "mp0",
+                 diag.message);
+  release_mapped(&m);
+  tg_arena_release(&arena);
+}
+
+static void check_variant(const product *p, const variant *v, bool narrow, int k_tile) {
   run_case what = {.text = p->text,
                    .arch = v->arch,
                    .precision.preset = narrow ? TG_PRESET_MP1 : TG_PRESET_MP0,
@@ -171,17 +186,7 @@ static void check_variant(const product *p, const variant *v, bool narrow, int k
                    .run = {.threads = 1, .seed = SEED, .step = STEP},
                    .engine = v->engine};
   memcpy(what.settings, v->settings, sizeof v->settings);
-  if (!run_text(&what, &m, &arena, &diag)) {
-    chains c = p->chains;
-    c.x = m.inputs[0];
-    c.w = m.inputs[1];
-    compare(&c, output_of(&m, 0, NULL), narrow, k_tile, &diag);
-  }
-  if (diag.message[0])
-    tg_test_fail(__FILE__, __LINE__, "%s, K tile %d, %s: %s", v->name, k_tile, narrow ? "mp1" : "mp0",
-                 diag.message);
-  release_mapped(&m);
-  tg_arena_release(&arena);
+  check_case(p, v->name, &what);
 }
 
 static void check_product(const void *user) {
@@ -193,6 +198,48 @@ static void check_product(const void *user) {
 __attribute__((constructor)) static void register_products(void) {
   for (size_t p = 0; p < sizeof products / sizeof *products; p++)
     tg_test_register_row("rounding", products[p].name, __FILE__, __LINE__, check_product, &products[p]);
+}
+
+/* Do multiplications go from slab to slab of a patch? */
+static bool has_slabs(const tg_program *program) {
+  for (uint32_t s = 0; s < program->section_count; s++) {
+    const tg_queue *mx = &program->sections[s].tiles[0].mx;
+    for (uint32_t i = 0; i < mx->count; i++)
+      if (mx->instrs[i].common.op == TG_OP_mx_gemm && mx->instrs[i].mx.k_loops == 3 &&
+          mx->instrs[i].mx.a.delta[1])
+        return true;
+  }
+  return false;
+}
+
+/* Each kernel row of a slab has a GEMM of its own, and the chain goes on through them. */
+TG_TEST(rounding, patches_in_slabs) {
+  static const product conv = {"conv",
+                               CONV("[1,16,33,14]", "[24,16,3,3]", "kernel_shape=[3,3] pads=[1,1,1,1]"),
+                               {462, 24, 144, AS_CONV, .n = 1, .h = 33, .width = 14, .groups = 1, .cin = 16,
+                                .cout = 24, .kernel = 3, .stride = 1, .pad = 1, .oh = 33, .ow = 14}};
+  run_case what = {.text = conv.text,
+                   .arch = "tiny",
+                   .precision.preset = TG_PRESET_MP1,
+                   .map = {.accum_bf16sr = true, .k_tile = 128, .seed = SEED},
+                   .run = {.threads = 1, .seed = SEED, .step = STEP}};
+  bool found = false;
+  for (uint64_t seed = 1; seed <= 400 && !found; seed++) {
+    tg_arena arena = {0};
+    tg_diag diag = {""};
+    mapped m;
+    what.map.any_tiling = seed;
+    EXPECT_EQ(map_text(&what, &m, &arena, &diag), TG_OK);
+    found = has_slabs(m.program);
+    release_mapped(&m);
+    tg_arena_release(&arena);
+  }
+  EXPECT(found);
+  for (int i = 0; usual[i] >= 0; i++) {
+    what.map.k_tile = usual[i];
+    what.map.accum_bf16sr = usual[i] > 0;
+    check_case(&conv, "in slabs", &what);
+  }
 }
 
 /* Rows chosen by numbers are the table's, whatever is said of how products accumulate: they are computed as
