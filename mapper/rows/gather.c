@@ -134,8 +134,9 @@ static bool fits(const tg_params *m, const tiling *t, const tg_stages *stages, t
   plan_channels(t, plans);
   tg_need need = tg_need_of_channels(m, plans, CHANNELS);
   tg_need_stages(&need, stages);
+  if (tg_need_fits(m, &need)) return true;
   tg_need_note(m, &need, out_lacks);
-  return tg_need_fits(m, &need);
+  return false;
 }
 
 /* ---- instructions */
