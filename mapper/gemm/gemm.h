@@ -12,8 +12,9 @@ double tg_product_cycles(const tg_compile *c, const tg_kernel *kernel);
 
 /* Operand B of a product as it is loaded, which products may have in common. keep.c */
 typedef struct tg_kept_operand {
-  const tg_value *value;                                   /* owns the memory */
-  int64_t format, convert, transposed, k, n, first, bytes; /* bytes: as it is stored */
+  const tg_value *value;                            /* owns the memory, */
+  int64_t first;                                    /* which of its elements is the first one */
+  int64_t format, convert, transposed, k, n, bytes; /* bytes: as it is stored */
   int64_t radix[2][3], stride[2][3];
 } tg_kept_operand;
 /* False: it is no product that may find B in scratchpads. All bytes of *out are set. */

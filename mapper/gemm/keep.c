@@ -24,6 +24,7 @@ static bool describe(const tg_compile *c, const tg_kernel *kernel, tg_gemm *out)
 bool tg_gemm_describe_kept(const tg_compile *c, const tg_kernel *kernel, tg_kept_operand *out) {
   tg_gemm g;
   if (!describe(c, kernel, &g)) return false;
+  const tg_value_view *view = c->places[tg_owner(c, g.b)->index].view;
   memset(out, 0, sizeof *out);
   out->value = tg_memory_of(c, g.b);
   out->format = g.format;
@@ -31,7 +32,7 @@ bool tg_gemm_describe_kept(const tg_compile *c, const tg_kernel *kernel, tg_kept
   out->transposed = g.b_transposed;
   out->k = g.k;
   out->n = g.n;
-  out->first = g.b_offsets[0];
+  out->first = (view ? view->first : 0) + g.b_offsets[0];
   out->bytes = g.k * g.n * (int64_t)tg_value_bytes_each(g.b);
   memcpy(out->radix[0], g.b_k_radix, sizeof g.b_k_radix);
   memcpy(out->radix[1], g.b_n_radix, sizeof g.b_n_radix);

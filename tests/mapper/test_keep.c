@@ -163,6 +163,35 @@ TG_TEST(keep, drawn_tilings_have_the_same_bits) {
   EXPECT(keeping > 0 && keeping < 8);
 }
 
+/* Halves of one matrix, which are views of it, and differ in nothing but where they begin. */
+TG_TEST(keep, parts_of_a_matrix_are_not_each_other) {
+  for (int row = 0; row < 2; row++) { /* halves of its rows, or of its columns */
+    char text[TEXT], name[16];
+    int used =
+        snprintf(text, TEXT, "graph \"g\"\ninput %%x0: f32[1,256]\ninput %%u: f32[%s]\n%%w = Neg(%%u) @0\n",
+                 row ? "512,256" : "256,512");
+    for (int i = 0; i < 2; i++)
+      used += snprintf(text + used, (size_t)(TEXT - used),
+                       "%%w%d = Slice(%%w) starts=[%d] ends=[%d] axes=[%d] @%d\n", i, 256 * i, 256 * (i + 1),
+                       1 - row, i + 1);
+    for (int i = 0; i < 12; i++)
+      used += snprintf(text + used, (size_t)(TEXT - used),
+                       "%%m%d = MatMul(%%x%d, %%w%d) @%d\n%%x%d = Relu(%%m%d) @%d\n", i, i, i % 2, 2 * i + 3,
+                       i + 1, i, 2 * i + 4);
+    snprintf(text + used, (size_t)(TEXT - used), "output \"y\" %%x%s: f32\n", layer_name(12, name));
+    run_case what = {.text = text, .arch = "edge", .run.threads = 1};
+    tg_arena arena = {0};
+    tg_diag diag = {""};
+    mapped m;
+    if (run_text(&what, &m, &arena, &diag) || !outputs_agree(&m, 0, &diag) ||
+        tg_check_ordering(m.program, &diag))
+      tg_test_fail(__FILE__, __LINE__, "%s: %s", row ? "rows" : "columns", diag.message);
+    EXPECT(sections_that_keep(m.program));
+    release_mapped(&m);
+    tg_arena_release(&arena);
+  }
+}
+
 static bool same_text(const tg_program *a, const tg_program *b) {
   char *x = tg_program_print(a), *y = tg_program_print(b);
   bool same = !strcmp(x, y);
