@@ -156,9 +156,14 @@ static void load_shared_a(emission *e, const tg_stage *stage, tg_queue *queue, b
   load->dst_base += (int64_t)tg_gemm_a_half(e->b.m, e->g, &e->t);
 }
 
-/* Columns that a tile has of B in its only pass; if there are more, no tile's are cut short. */
+/* May the last block of columns have fewer than the others? Those of several passes are not cut short. */
+static bool has_short_block(const emission *e) {
+  return e->t.split == TG_SPLIT_COLUMNS && !e->t.paired && e->t.passes_n == 1;
+}
+
+/* Columns that a tile has of B in its only pass. */
 static int64_t columns_of(const emission *e, uint32_t r, uint32_t col) {
-  if (e->t.split != TG_SPLIT_COLUMNS || e->t.paired || e->t.passes_n > 1) return e->t.nt;
+  if (!has_short_block(e)) return e->t.nt;
   return tg_min(e->g->n - tg_gemm_col_first(e, r, col), e->t.nt);
 }
 
@@ -169,7 +174,8 @@ static void leave_out_columns(const emission *e, tg_agcu_instr *load, int64_t co
   load->dst_stride = tg_gemm_b_row(e->b.m, e->g, &e->t);
 }
 
-/* A chunk of a block as one run; of one with fewer columns, as rows of these. */
+/* A chunk of a block as one run; of one with fewer columns, as rows of these. What the last chunk takes behind its block
+ * is masked, so it may be that of the next one, but not what lies behind B. */
 static void set_run(const emission *e, tg_agcu_instr *load, uint32_t r, uint32_t col) {
   const tg_gemm *g = e->g;
   int64_t columns = columns_of(e, r, col), z = tg_value_bytes_each(g->b);
@@ -183,7 +189,7 @@ static void set_run(const emission *e, tg_agcu_instr *load, uint32_t r, uint32_t
   load->rows = 1;
   load->take = (int64_t)e->t.kc * e->t.nt;
   for (int d = 0; d < 3; d++) load->m_radix[d] = load->k_radix[d] = 1;
-  load->k_radix[1] = tg_div_up(g->n, e->t.nt);
+  load->k_radix[1] = has_short_block(e) ? g->n / e->t.nt : tg_div_up(g->n, e->t.nt);
   load->k_radix[2] = g->k * e->t.nt;
   memset(load->stride, 0, sizeof load->stride);
   load->stride[4] = g->k * e->t.nt * z;

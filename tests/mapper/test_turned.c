@@ -22,6 +22,7 @@ static const product products[] = {
     {"weights_of_odd_rows", WEIGHTS("3,40", "40,333"), TG_PRESET_MP0, "edge", {NULL}},
     {"weights_in_passes", WEIGHTS("2,24", "24,168"), TG_PRESET_MP4, "tiny", {NULL}},
     {"fewer_columns_than_tiles", WEIGHTS("1,90", "90,21"), TG_PRESET_MP1, "edge", {NULL}},
+    {"weights_that_end_in_a_short_block", WEIGHTS("1,100", "100,33"), TG_PRESET_MP0, "edge", {NULL}},
     {"products", MATMUL("5,3,20", "5,20,24"), TG_PRESET_MP0, "tiny", {NULL}},
     {"a_tile", MATMUL("2,30", "30,40"), TG_PRESET_MP1, "tiny", {"rows=1", "cols=1", NULL}},
     {"odd_array", MATMUL("6,64", "64,200"), TG_PRESET_MP0, "edge", {"rows=3", "cols=5", NULL}},
