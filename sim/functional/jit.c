@@ -36,6 +36,11 @@ static tg_status failed(LLVMErrorRef error, tg_diag *diag) {
   return TG_FAULT;
 }
 
+/* What code is made with; its text and the host aside, nothing else decides. */
+static const LLVMCodeGenOptLevel level = LLVMCodeGenLevelDefault;
+static const LLVMRelocMode relocation = LLVMRelocPIC;
+static const LLVMCodeModel model = LLVMCodeModelSmall;
+
 static void initialise(void) {
   LLVMInitializeNativeTarget();
   LLVMInitializeNativeAsmPrinter();
@@ -56,9 +61,7 @@ static LLVMTargetMachineRef host_machine(void) {
        *features = LLVMGetHostCPUFeatures();
   LLVMTargetRef target = host_target(triple);
   LLVMTargetMachineRef machine =
-      target ? LLVMCreateTargetMachine(target, triple, cpu, features, LLVMCodeGenLevelDefault, LLVMRelocPIC,
-                                       LLVMCodeModelSmall)
-             : NULL;
+      target ? LLVMCreateTargetMachine(target, triple, cpu, features, level, relocation, model) : NULL;
   LLVMDisposeMessage(triple);
   LLVMDisposeMessage(cpu);
   LLVMDisposeMessage(features);
@@ -69,7 +72,9 @@ char *tg_jit_host(void) {
   char *cpu = LLVMGetHostCPUName(), *features = LLVMGetHostCPUFeatures(), *host = NULL;
   unsigned major, minor, patch;
   LLVMGetVersion(&major, &minor, &patch);
-  if (asprintf(&host, "%u.%u.%u %s %s", major, minor, patch, cpu, features) < 0) host = NULL;
+  if (asprintf(&host, "%u.%u.%u %d %d %d %s %s", major, minor, patch, (int)level, (int)relocation, (int)model,
+               cpu, features) < 0)
+    host = NULL;
   LLVMDisposeMessage(cpu);
   LLVMDisposeMessage(features);
   return host;

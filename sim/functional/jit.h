@@ -33,8 +33,8 @@ typedef struct tg_linked {
 tg_status tg_jit_link(const tg_object *object, const char *symbol, tg_linked *out_linked, tg_diag *diag);
 void tg_jit_unlink(tg_linked *linked);
 
-/* What machine code depends on beside its text: LLVM's version, the host's processor and its features; in any thread. NULL where memory ends.
- * Release with free. */
+/* What machine code depends on beside its text: LLVM's version and settings, the host's processor and its features; in
+ * any thread. NULL where memory ends. Release with free. */
 char *tg_jit_host(void);
 
 /* FP32 lanes of the widest vector registers of the host, and how many registers there are. */

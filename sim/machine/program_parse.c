@@ -217,8 +217,13 @@ static tg_status parse_line(parser *p, const char *word, const char *text) {
       return TG_OK;
     return bad(p, "not understood in an invocation");
   }
-  if (!strcmp(word, "kept") && p->section && !p->tile && !p->agcu)
-    return p->section->kept = (uint32_t)strtoul(text, NULL, 0), TG_OK;
+  if (!strcmp(word, "kept") && p->section && !p->tile && !p->agcu) {
+    char *end;
+    unsigned long long kept = strtoull(text, &end, 0);
+    if (end == text || *end || kept > UINT32_MAX) return bad(p, "wants banks, as bits of a number of 32");
+    p->section->kept = (uint32_t)kept;
+    return TG_OK;
+  }
   if (!strcmp(word, "sem") && (p->tile || p->agcu))
     return parse_pairs(p, text, program->params.semaphores, set_sem);
   if (p->tile) return parse_tile_line(p, word, text);
