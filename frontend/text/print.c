@@ -112,7 +112,8 @@ static void print_attr(FILE *out, const tg_attr *attr, double initial) {
   bool by_default = (info->kind == TG_KIND_INT && (double)attr->i == initial) ||
                     (info->kind == TG_KIND_FLOAT && attr->f == initial) ||
                     (info->kind == TG_KIND_INTS && !attr->ints) ||
-                    (info->kind == TG_KIND_TEXT && !*attr->text);
+                    (info->kind == TG_KIND_TEXT && !*attr->text) ||
+                    (attr->key == TG_ATTR_TO && attr->i == TG_NONE); /* which no text says */
   if (by_default) return;
   fprintf(out, " %s=", info->name);
   if (attr->key == TG_ATTR_TO)
