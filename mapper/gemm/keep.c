@@ -77,6 +77,13 @@ static double put_cycles(const tg_params *m, const tg_gemm *g, const tg_kept *ke
   return TG_SECTION_CYCLES + m->dram_latency + most;
 }
 
+/* Are there rows of B in each of its banks? What is masked at the end of K, or behind the last column, is not loaded: a
+ * product would read a bank that nothing was left in. */
+static bool fills_banks(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t, uint32_t banks) {
+  int64_t rows = g->b_transposed ? (g->n - 1) % t->nt + 1 : g->k;
+  return tg_banks_for(m, (uint32_t)(rows * tg_gemm_b_row(m, g, t))) == banks;
+}
+
 bool tg_gemm_choose_kept(const tg_compile *c, const tg_kernel *kernel, int way, tg_kept *out,
                          double *out_put_cycles) {
   static const tg_split splits[TG_KEPT_WAYS] = {TG_SPLIT_COLUMNS, TG_SPLIT_OUTPUT, TG_SPLIT_ROWS};
@@ -93,7 +100,7 @@ bool tg_gemm_choose_kept(const tg_compile *c, const tg_kernel *kernel, int way, 
                    .columns = t.nt,
                    .banks = tg_banks_for(c->m, (uint32_t)tg_gemm_b_rows(c->m, &g, &t))};
   *out_put_cycles = put_cycles(c->m, &g, out);
-  return true;
+  return fills_banks(c->m, &g, &t, out->banks);
 }
 
 /* ---- the section ---- */
