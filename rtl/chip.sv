@@ -1,5 +1,11 @@
 `include "assert.svh"
 
+// A build that verilates tiles as libraries names a module with the same ports, as vectors, here
+// (sim/rtl/flat_tile.cmake).
+`ifndef TEGULA_TILE
+`define TEGULA_TILE tile
+`endif
+
 // The chip: tiles, AGCUs, lanes and post lanes between them, and the section controller at the
 // corner between the west and the north AGCUs. What that says goes down the west AGCUs and along
 // each row, and along the north AGCUs, a register a hop, and so does the answer. Endpoints that are
@@ -284,7 +290,7 @@ module chip (
       assign row_start[r][X] = start;
       assign col_start[c][Y] = start;
 
-      tile u_tile (
+      `TEGULA_TILE u_tile (
         .clk_i, .rst_ni,
         .start_i         (start),
         .run_i           (run_here),

@@ -1,0 +1,21 @@
+# cmake -DTILE=rtl/tile.sv -DNAME=tile_row -DOUT=tile_row.sv -P flat_tile.cmake
+#
+# Writes the module NAME: a tile whose ports are vectors. Verilator writes the ports of a hierarchical block into a stub of its own, and
+# writes structures there that it cannot read again (5.006). Each configuration names the module differently, so that the libraries of
+# several can be linked into one program.
+file(READ ${TILE} text)
+if(NOT text MATCHES "\nmodule tile \\((.*)\n\\);")
+  message(FATAL_ERROR "${TILE}: no \"module tile (...);\"")
+endif()
+set(ports "${CMAKE_MATCH_1}")
+string(REGEX REPLACE "//[^\n]*" "" ports "${ports}")
+string(REGEX REPLACE "([a-z_]+_pkg::[a-z_0-9]+_t)[ ]*\\[([^]:]+):0\\]" "logic [((\\2)+1)*$bits(\\1)-1:0]" ports "${ports}")
+string(REGEX REPLACE "([^(])([a-z_]+_pkg::[a-z_0-9]+_t) " "\\1logic [$bits(\\2)-1:0] " ports "${ports}")
+file(WRITE ${OUT}.new "// Generated from tile.sv: a tile whose ports are vectors.
+module ${NAME} (${ports}
+);
+  tile u_tile (.*);
+endmodule
+")
+file(COPY_FILE ${OUT}.new ${OUT} ONLY_IF_DIFFERENT)
+file(TOUCH ${OUT})
