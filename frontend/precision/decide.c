@@ -1,4 +1,4 @@
-/* One node's verdict: what the tables of a family ask of its operands and its result. */
+/* What the tables of a family ask of a node's operands and its result. */
 #include "frontend/precision/policy.h"
 
 #include <string.h>

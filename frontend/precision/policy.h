@@ -94,6 +94,10 @@ typedef struct tg_verdict {
   const char *rule, *source; /* rule NULL: nobody decided */
 } tg_verdict;
 
+/* The verdict on a node, whoever decides: a rounding that was written, the forward node, a region, the callback, rules,
+ * the model's metadata, the family. The operands that `verdict` has room for are TG_NONE before. TG_INVALID: a rule or
+ * answer is wrong, or the family refuses. verdict.c */
+tg_status tg_verdict_find(tg_cast_pass *pass, const tg_node *node, tg_verdict *verdict);
 /* The family's tables; the operands that `verdict` has room for are TG_NONE. TG_INVALID: the family
  * refuses. */
 tg_status tg_family_decide(tg_cast_pass *pass, const tg_node *node, tg_verdict *verdict);

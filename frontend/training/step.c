@@ -1,5 +1,4 @@
 /* The step graph, put together. */
-#include "frontend/base/pattern.h"
 #include "frontend/gradients/gradients.h"
 #include "frontend/infer.h"
 #include "frontend/passes/passes.h"
@@ -7,10 +6,10 @@
 #include "frontend/training/dropout.h"
 #include "frontend/training/loss.h"
 #include "frontend/training/optimizer.h"
+#include "frontend/training/parameters.h"
 #include "frontend/training/recompute.h"
 
 #include <math.h>
-#include <regex.h>
 #include <string.h>
 
 typedef struct parameter {
@@ -98,63 +97,6 @@ static void drop_outputs(tg_graph *graph) {
   graph->output_count = 0;
 }
 
-/* Masks are added to scores, and hold numbers that no parameter has. */
-static bool is_mask(const tg_value *value) {
-  int64_t count = tg_value_elements(value);
-  for (int64_t i = 0; i < count; i++)
-    if (!(fabsf(tg_load_f32(value->data, value->dtype, (size_t)i)) < 1e4f)) return true;
-  return false;
-}
-
-/* Positions as sines and cosines, interleaved or one half after the other: the first row is of 0 and 1, and
- * the squares of each pair add up to 1. No parameter looks like that. */
-static bool is_position_table(const tg_value *value, int64_t apart) {
-  int64_t width = value->dims[value->rank - 1].size, count = tg_value_elements(value);
-  for (int64_t i = 0; i < count; i++) {
-    if (i % width / apart % 2) continue; /* a cosine */
-    double s = (double)tg_load_f32(value->data, value->dtype, (size_t)i),
-           c = (double)tg_load_f32(value->data, value->dtype, (size_t)(i + apart));
-    if ((i < width && (s != 0 || c != 1)) || !(fabs(s * s + c * c - 1) < 1e-3)) return false;
-  }
-  return true;
-}
-
-static bool has_positions(const tg_value *value) {
-  int64_t width = value->dims[value->rank - 1].size;
-  if (width < 4 || width % 2 || tg_value_elements(value) < 2 * width) return false;
-  return is_position_table(value, 1) || is_position_table(value, width / 2);
-}
-
-static bool may_train(const tg_value *value) {
-  return value->kind == TG_VALUE_CONSTANT && tg_dtype_is_float(value->dtype) && value->dtype != TG_F64 &&
-         value->initializer && !value->elided && tg_value_elements(value) > 0;
-}
-
-/* Most initializers like these are no parameters: a root of the head's size, a mask, a table of positions. */
-static bool looks_constant(const tg_value *value) {
-  return value->rank == 0 || is_mask(value) || has_positions(value);
-}
-
-typedef struct pattern {
-  bool given;
-  regex_t regex;
-} pattern;
-
-static tg_status compile_pattern(const step *s, const char *text, pattern *out) {
-  *out = (pattern){.given = text != NULL};
-  if (!text || !tg_pattern_compile("expression", text, &out->regex, s->diag)) return TG_OK;
-  out->given = false;
-  return TG_INVALID;
-}
-
-static bool matches(const pattern *p, const char *name) {
-  return p->given && !regexec(&p->regex, name, 0, NULL, 0);
-}
-
-static void free_pattern(pattern *p) {
-  if (p->given) regfree(&p->regex);
-}
-
 /* The constant in FP32, as the plan promises it; constants of the model's other formats are widened. */
 static const tg_value *initial_of(step *s, const tg_value *constant) {
   if (constant->dtype == TG_F32) return constant;
@@ -191,31 +133,12 @@ static void make_parameter(step *s, tg_value *constant) {
   TG_PUSH(s->arena, s->parameters, s->parameter_count, s->parameter_capacity, p);
 }
 
-static void make_parameters(step *s, const tg_value *y, const pattern *frozen, const pattern *trained) {
-  tg_graph *graph = s->graph;
-  int count = graph->value_count;
-  bool *reached = TG_NEW_ARRAY(s->arena, bool, (size_t)count);
-  tg_backward_reach(graph, y, reached);
-  for (int i = 0; i < count; i++) {
-    tg_value *value = graph->values[i];
-    if (!reached[i] || !may_train(value) || matches(frozen, value->name)) continue;
-    if (!looks_constant(value) || matches(trained, value->name))
-      make_parameter(s, value);
-    else if (value->rank == 0 && !s->plan->number)
-      s->plan->number = tg_arena_strdup(s->arena, value->name);
-  }
-}
-
-static tg_status find_parameters(step *s, const tg_value *y) {
-  pattern frozen, trained = {.given = false};
-  tg_status status = compile_pattern(s, s->options->frozen, &frozen);
-  if (!status) status = compile_pattern(s, s->options->trained, &trained);
-  if (!status) make_parameters(s, y, &frozen, &trained);
-  free_pattern(&frozen);
-  free_pattern(&trained);
-  if (status || s->parameter_count) return status;
-  return tg_fail(s->diag, TG_INVALID, "nothing to train: output \"%s\" depends on no parameter%s", y->name,
-                 s->options->frozen ? " that is not frozen" : "");
+static tg_status make_parameters(step *s, const tg_value *y) {
+  tg_trained trained;
+  tg_status status = tg_find_trained(s->graph, y, s->options, s->arena, &trained, s->diag);
+  for (size_t i = 0; i < trained.count; i++) make_parameter(s, trained.values[i]);
+  s->plan->number = trained.number;
+  return status;
 }
 
 static tg_status add_labels(step *s, const tg_value *y) {
@@ -425,7 +348,7 @@ static tg_status assemble(step *s) {
   if (!s->options->frozen_norms && tg_batch_statistics(graph, &s->statistics, &s->statistic_count, s->diag))
     return TG_INVALID;
   tg_make_inference(graph); /* what is left of training is in nodes of its own */
-  if (add_labels(s, y) || find_parameters(s, y)) return TG_INVALID;
+  if (add_labels(s, y) || make_parameters(s, y)) return TG_INVALID;
   if (!s->options->keep_outputs) drop_outputs(graph);
   s->plan->model_outputs = graph->output_count;
   tg_node *last = graph->last;
