@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-FILES = ["access.c", "isa.c", "ordering.c", "ordering_access.c", "ordering_kept.c", "ordering_memory.c", "ordering_setup.c", "params.c",
+FILES = ["access.c", "isa.c", "ordering.c", "ordering_access.c", "ordering_kept.c", "ordering_memory.c", "ordering_regions.c", "ordering_setup.c", "params.c",
          "program_check.c", "program_file.c", "program_parse.c", "program_print.c", "sequencer.c", "spec.c", "ucode.c", "walk.c"]
 SEEDS = os.path.join(ROOT, "tests/fuzz/seeds")
 

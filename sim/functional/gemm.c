@@ -1,185 +1,10 @@
-/* Blocking of a GEMM instruction around the micro-kernels: pack A and B widened, chains of k in chunks,
- * rounding at K-tile ends. Column blocks go in any order, since they write different accumulators; k always
- * ascends. */
-#include "sim/functional/gemm.h"
+/* Execution of a GEMM instruction by its plan (gemm_plan.h): A and B are packed, widened, around the micro-kernels, with
+ * chains of k in chunks, and sums are rounded at the ends of K tiles. */
+#include "sim/functional/gemm_plan.h"
 #include "sim/machine/mx_shape.h"
-
 #include "sim/machine/numerics.h"
 
-#include <stdlib.h>
 #include <string.h>
-
-enum { MAX_BLOCKS = 1 << 16 };
-
-/* A stationary column block (all its k), relative to the operands' addresses. */
-typedef struct column {
-  int64_t a, b, c;
-  uint32_t lane, sr_col;
-} column;
-
-typedef struct kstep {
-  int64_t a, b;
-} kstep;
-
-/* One vector across a register block: elements [sub, sub + V) of a column block, or two blocks that fill both
- * halves. */
-typedef struct vector_unit {
-  uint32_t column, sub;
-} vector_unit;
-
-struct tg_gemm_plan {
-  const tg_mx_instr *in; /* one of those it serves; only fields of the shape are read */
-  uint32_t s, v, w, row_bytes, acc_lanes, kblocks, column_count, unit_count, block_units, block_rows;
-  bool paired;                          /* a unit is two column blocks: V = 2S */
-  const tg_gemm_kernels *wide, *narrow; /* of V and of W = elements packed at a time */
-  column *columns;
-  kstep *ksteps;
-  vector_unit *units;
-};
-
-static void *array(size_t count, size_t size) {
-  void *memory = calloc(count ? count : 1, size);
-  if (!memory) tg_die("out of memory for a GEMM's plan");
-  return memory;
-}
-
-static void enumerate(tg_gemm_plan *plan, const tg_params *m, uint32_t blocks) {
-  const tg_mx_instr *in = plan->in;
-  for (uint32_t o = 0; o < blocks; o++) {
-    column at = {0};
-    kstep k = {0};
-    uint32_t rest = o, index[4], kb = 0, n = 0, half = (uint32_t)in->col_half;
-    for (int l = 3; l >= 0; l--) {
-      index[l] = rest % (uint32_t)in->blk_count[l];
-      rest /= (uint32_t)in->blk_count[l];
-    }
-    for (int l = 0; l < 4; l++) {
-      bool advances = in->k_loops >> l & 1;
-      uint32_t *ordinal = advances ? &kb : &n;
-      *ordinal = *ordinal * (uint32_t)in->blk_count[l] + index[l];
-      *(advances ? &k.a : &at.a) += index[l] * in->a_blk[l];
-      *(advances ? &k.b : &at.b) += index[l] * in->b_blk[l];
-      at.c += index[l] * in->c_blk[l];
-      at.sr_col += index[l] * (uint32_t)in->sr_col_blk[l];
-      half += index[l] * (uint32_t)in->h_blk[l];
-    }
-    at.lane = in->format == TG_FMT_FP32 ? m->p * (half % 2) : 0;
-    plan->ksteps[kb] = k;
-    plan->columns[n] = at;
-  }
-}
-
-/* The accumulators, and the rounding's columns, must not depend on k loops. */
-static bool k_moves_only_operands(const tg_mx_instr *in) {
-  for (int l = 0; l < 4; l++)
-    if (in->k_loops >> l & 1 && in->blk_count[l] > 1 && (in->c_blk[l] || in->h_blk[l] || in->sr_col_blk[l]))
-      return false;
-  return true;
-}
-
-static int by_place(const void *left, const void *right) {
-  const column *x = left, *y = right;
-  if (x->lane != y->lane) return x->lane < y->lane ? -1 : 1;
-  return x->c < y->c ? -1 : x->c > y->c;
-}
-
-static bool columns_disjoint(const tg_gemm_plan *plan) {
-  size_t bytes = plan->column_count * sizeof(column);
-  column *sorted = array(plan->column_count, sizeof *sorted);
-  memcpy(sorted, plan->columns, bytes);
-  qsort(sorted, plan->column_count, sizeof *sorted, by_place);
-  bool disjoint = true;
-  for (uint32_t i = 1; i < plan->column_count; i++)
-    if (sorted[i].lane == sorted[i - 1].lane &&
-        sorted[i].c - sorted[i - 1].c < plan->in->m_count[0] * plan->in->m_count[1])
-      disjoint = false;
-  free(sorted);
-  return disjoint;
-}
-
-static bool all_paired(const tg_gemm_plan *plan) {
-  if (plan->column_count % 2) return false;
-  for (uint32_t i = 0; i < plan->column_count; i += 2) {
-    const column *x = &plan->columns[i], *y = x + 1;
-    if (x->a != y->a || x->c != y->c || x->lane != 0 || y->lane == 0) return false;
-  }
-  return true;
-}
-
-static uint32_t log2_of(uint32_t x) { return 31u - (uint32_t)__builtin_clz(x); }
-
-static void divide_columns(tg_gemm_plan *plan, const tg_gemm_blocking *blocking,
-                           const tg_gemm_kernels *kernels) {
-  bool fp32 = plan->in->format == TG_FMT_FP32;
-  plan->paired = fp32 && 2 * plan->s <= blocking->lanes && all_paired(plan);
-  plan->w = plan->s < blocking->lanes ? plan->s : blocking->lanes;
-  plan->v = plan->paired ? 2 * plan->s : plan->w;
-  plan->wide = &kernels[log2_of(plan->v)];
-  plan->narrow = &kernels[log2_of(plan->w)];
-  uint32_t a_column = plan->paired ? 1 : plan->s / plan->v, step = plan->paired ? 2 : 1;
-  plan->units = array((size_t)plan->column_count * a_column, sizeof *plan->units);
-  for (uint32_t c = 0; c < plan->column_count; c += step)
-    for (uint32_t u = 0; u < a_column; u++)
-      plan->units[plan->unit_count++] = (vector_unit){.column = c, .sub = u * plan->v};
-}
-
-tg_gemm_plan *tg_gemm_plan_create(const tg_params *m, const tg_mx_instr *in, const tg_gemm_blocking *blocking,
-                                  const tg_gemm_kernels *kernels) {
-  uint64_t blocks = 1, ksteps = 1;
-  for (int l = 0; l < 4; l++) {
-    blocks *= (uint64_t)in->blk_count[l];
-    if (in->k_loops >> l & 1) ksteps *= (uint64_t)in->blk_count[l];
-  }
-  if (blocks > MAX_BLOCKS || !k_moves_only_operands(in)) return NULL;
-  tg_gemm_plan *plan = array(1, sizeof *plan);
-  plan->in = in;
-  plan->s = tg_mx_stationary(m, in->format);
-  plan->row_bytes = tg_flit_bytes(m);
-  plan->acc_lanes = tg_lanes(m);
-  plan->kblocks = (uint32_t)ksteps;
-  plan->column_count = (uint32_t)(blocks / ksteps);
-  plan->block_units = blocking->units;
-  plan->block_rows = blocking->rows;
-  plan->columns = array(plan->column_count, sizeof *plan->columns);
-  plan->ksteps = array(ksteps, sizeof *plan->ksteps);
-  enumerate(plan, m, (uint32_t)blocks);
-  if (!columns_disjoint(plan)) {
-    tg_gemm_plan_destroy(plan);
-    return NULL;
-  }
-  divide_columns(plan, blocking, kernels);
-  return plan;
-}
-
-/* The first unit behind `first` that does not share its A. */
-static uint32_t end_of_shared_a(const tg_gemm_plan *plan, uint32_t first) {
-  int64_t a = plan->columns[plan->units[first].column].a;
-  uint32_t last = first + 1;
-  while (last < plan->unit_count && plan->columns[plan->units[last].column].a == a) last++;
-  return last;
-}
-
-void tg_gemm_plan_needs(const tg_gemm_plan *plan, bool rounding, tg_gemm_needs *needs) {
-  tg_gemm_needs *wide = &needs[log2_of(plan->v)];
-  needs[log2_of(plan->w)].formats |= 1u << plan->in->format;
-  wide->rounding |= rounding;
-  for (uint32_t first = 0, last; first < plan->unit_count; first = last) {
-    last = end_of_shared_a(plan, first);
-    if (last - first >= plan->block_units) wide->units |= 1u << (plan->block_units - 1);
-    uint32_t rest = (last - first) % plan->block_units;
-    if (rest) wide->units |= 1u << (rest - 1);
-  }
-}
-
-void tg_gemm_plan_destroy(tg_gemm_plan *plan) {
-  if (!plan) return;
-  free(plan->columns);
-  free(plan->ksteps);
-  free(plan->units);
-  free(plan);
-}
-
-/* ---- execution ---- */
 
 enum { MAX_PANEL = 3 * 16 };
 
@@ -255,7 +80,8 @@ static float widened(const uint8_t *from, int64_t format, uint32_t i) {
 }
 
 /* W columns of a block's valid rows, to `to` with `ldb` floats from k to k. */
-static void pack_block(const run *r, const column *c, uint32_t sub, uint32_t kb, float *to, uint32_t ldb) {
+static void pack_block(const run *r, const tg_gemm_column *c, uint32_t sub, uint32_t kb, float *to,
+                       uint32_t ldb) {
   const tg_gemm_plan *plan = r->plan;
   int64_t base = r->x->address[TG_AT_B] + c->b + plan->ksteps[kb].b, stride = r->in->b_row;
   uint32_t valid = valid_k(r, kb), element = tg_mx_element_bytes(r->in->format);
@@ -271,13 +97,13 @@ static void pack_block(const run *r, const column *c, uint32_t sub, uint32_t kb,
 }
 
 /* Columns of `count` units, all k of the chunk: [k][unit][V]. */
-static void pack_b(run *r, const vector_unit *units, uint32_t count) {
+static void pack_b(run *r, const tg_gemm_vector *units, uint32_t count) {
   const tg_gemm_plan *plan = r->plan;
   uint32_t ldb = count * plan->v;
   for (uint32_t kb = r->k0; kb < r->k1 && valid_k(r, kb); kb++) {
     float *to = r->b + (size_t)(kb - r->k0) * plan->s * ldb;
     for (uint32_t u = 0; u < count; u++) {
-      const column *c = &plan->columns[units[u].column];
+      const tg_gemm_column *c = &plan->columns[units[u].column];
       pack_block(r, c, units[u].sub, kb, to + u * plan->v, ldb);
       if (plan->paired) pack_block(r, c + 1, 0, kb, to + u * plan->v + plan->w, ldb);
     }
@@ -285,8 +111,8 @@ static void pack_b(run *r, const vector_unit *units, uint32_t count) {
 }
 
 /* Where a unit's lanes of streamed row m lie. */
-static float *unit_acc(const run *r, const vector_unit *u, uint32_t m) {
-  const column *c = &r->plan->columns[u->column];
+static float *unit_acc(const run *r, const tg_gemm_vector *u, uint32_t m) {
+  const tg_gemm_column *c = &r->plan->columns[u->column];
   return r->acc + (r->x->address[TG_AT_C] + c->c + m) * r->plan->acc_lanes + c->lane + u->sub;
 }
 
@@ -298,7 +124,7 @@ typedef struct segment {
 
 /* The last rows of a chunk, fewer than a register block: by way of a full one. The surplus rows of A are
  * whatever the buffer holds, and so are their results. */
-static void ragged(run *r, const vector_unit *units, uint32_t count, uint32_t m, uint32_t rows,
+static void ragged(run *r, const tg_gemm_vector *units, uint32_t count, uint32_t m, uint32_t rows,
                    const segment *k) {
   const tg_gemm_plan *plan = r->plan;
   float block[8 * TG_MAX_LANES * TG_GEMM_MAX_UNITS];
@@ -316,7 +142,7 @@ static void ragged(run *r, const vector_unit *units, uint32_t count, uint32_t m,
       memcpy(unit_acc(r, &units[u], m + i), c[u] + i * plan->acc_lanes, plan->v * 4);
 }
 
-static void multiply(run *r, const vector_unit *units, uint32_t count, const segment *k) {
+static void multiply(run *r, const tg_gemm_vector *units, uint32_t count, const segment *k) {
   const tg_gemm_plan *plan = r->plan;
   for (uint32_t m = r->m0; m < r->m0 + r->rows; m += plan->block_rows) {
     uint32_t left = r->m0 + r->rows - m;
@@ -331,7 +157,7 @@ static void multiply(run *r, const vector_unit *units, uint32_t count, const seg
   }
 }
 
-static void round_units(run *r, const vector_unit *units, uint32_t count, uint32_t tile) {
+static void round_units(run *r, const tg_gemm_vector *units, uint32_t count, uint32_t tile) {
   const tg_gemm_plan *plan = r->plan;
   uint32_t tile_key = tg_sr_tile_key(r->g.sr_key, r->g.sr_tile + tile), hash[TG_MAX_LANES],
            row_hash[TG_GEMM_MC];
@@ -342,7 +168,7 @@ static void round_units(run *r, const vector_unit *units, uint32_t count, uint32
   }
   for (uint32_t u = 0; u < count; u++) {
     for (uint32_t i = 0; i < plan->v; i++) {
-      const column *c = &plan->columns[units[u].column + i / plan->s];
+      const tg_gemm_column *c = &plan->columns[units[u].column + i / plan->s];
       uint32_t col = r->g.sr_col + c->sr_col + units[u].sub + i % plan->s;
       hash[i] = turned ? tg_sr_row_hash(tile_key, col) : tg_sr_col_hash(tile_key, col);
     }
@@ -351,7 +177,7 @@ static void round_units(run *r, const vector_unit *units, uint32_t count, uint32
 }
 
 /* The k of a chunk, rounded where K tiles end; `ends`: behind the last one, too. */
-static void multiply_tiles(run *r, const vector_unit *units, uint32_t count, bool ends) {
+static void multiply_tiles(run *r, const tg_gemm_vector *units, uint32_t count, bool ends) {
   bool rounds = r->in->sr;
   uint32_t length = (uint32_t)r->in->sr_k;
   tg_chain at = r->chain;
@@ -404,7 +230,7 @@ void tg_gemm_plan_run(const tg_gemm_plan *plan, tg_machine_state *state, uint32_
   r.pad = state->tiles[tile].pad;
   r.acc = (float *)(void *)state->tiles[tile].acc;
   for (uint32_t first = 0, last; first < plan->unit_count; first = last) {
-    last = end_of_shared_a(plan, first);
+    last = tg_gemm_end_of_shared_a(plan, first);
     for (r.m0 = 0; r.m0 < r.g.m; r.m0 += TG_GEMM_MC) {
       r.rows = r.g.m - r.m0 < TG_GEMM_MC ? r.g.m - r.m0 : TG_GEMM_MC;
       all_k(&r, first, last);
