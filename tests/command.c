@@ -16,6 +16,20 @@ static void slurp(const char *name, char *text, size_t size) {
   if (file) fclose(file);
 }
 
+const char *in_dir(const char *name) {
+  static char path[8][600];
+  static int next;
+  char *one = path[next++ % 8];
+  snprintf(one, sizeof path[0], "%s/%s", tg_test_dir(), name);
+  return one;
+}
+
+void write_file(const char *name, const char *text) {
+  FILE *file = fopen(in_dir(name), "wb");
+  if (!file || fputs(text, file) < 0 || fclose(file))
+    tg_test_fail(__FILE__, __LINE__, "%s: not written", name);
+}
+
 int shell(const char *line) {
   char all[16384];
   snprintf(all, sizeof all, "cd %s && %s", tg_test_dir(), line);

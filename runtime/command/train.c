@@ -1,5 +1,6 @@
 /* tegula train */
 #include "frontend/base/output_file.h"
+#include "runtime/command/train_data.h"
 #include "runtime/command/train_options.h"
 #include "runtime/numerics/numerics.h"
 #include "runtime/report/graph.h"

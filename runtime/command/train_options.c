@@ -1,7 +1,6 @@
 #include "runtime/command/train_options.h"
-#include "frontend/base/hash.h"
-#include "frontend/base/input_file.h"
 #include "frontend/base/pattern.h"
+#include "runtime/command/train_data.h"
 #include "runtime/training/trainer_state.h"
 
 #include <float.h>
@@ -12,58 +11,7 @@
 
 enum { DEFAULT_BATCH = 32 };
 
-/* --- data */
-
-/* The model's input that "[INPUT=]FILE" names; -1: there is none. */
-static int input_of(const tg_graph *model, const char *text, const char **out_file) {
-  const char *equals = strchr(text, '=');
-  *out_file = text;
-  for (int i = 0; equals && i < model->input_count; i++) {
-    const char *name = model->inputs[i]->name;
-    if (strlen(name) != (size_t)(equals - text) || strncmp(name, text, strlen(name))) continue;
-    *out_file = equals + 1;
-    return i;
-  }
-  return model->input_count == 1 ? 0 : -1;
-}
-
-/* Archives without a named array: one named like the input, or as it is usual. */
-static tg_status load_data(tg_context *context, tg_training_run *run, const tg_graph *model,
-                           tg_option_id option, tg_array **out_data) {
-  const tg_options *o = &context->options;
-  tg_array *data = *out_data = TG_NEW_ARRAY(&run->arena, tg_array, (size_t)model->input_count + 1);
-  for (size_t i = 0; i < o->counts[option]; i++) {
-    const char *file, *text = o->values[option][i];
-    int input = input_of(model, text, &file);
-    if (input < 0 && o->counts[option] == 1 && tg_given(o, option)) { /* one archive with an array an input */
-      for (int k = 0; k < model->input_count; k++) {
-        const char *names[] = {model->inputs[k]->name, NULL};
-        tg_status status = tg_array_load(&run->arena, file, names, &data[k], &context->diag);
-        if (status) return status;
-      }
-      return TG_OK;
-    }
-    if (input < 0)
-      return tg_fail(&context->diag, TG_INVALID, "--%s: \"%s\" names no input of the model",
-                     tg_option_get(option)->name, text);
-    if (data[input].path)
-      return tg_fail(&context->diag, TG_INVALID, "--%s is given twice for input \"%s\"",
-                     tg_option_get(option)->name, model->inputs[input]->name);
-    const char *names[] = {model->inputs[input]->name, "x", "X", "data", "x_train", NULL};
-    tg_status status = tg_array_load(&run->arena, file, names, &data[input], &context->diag);
-    if (status) return status;
-  }
-  return TG_OK;
-}
-
-static tg_status check_data(tg_context *context, const tg_graph *model, tg_option_id option,
-                            const tg_array *data) {
-  for (int i = 0; i < model->input_count; i++)
-    if (!data[i].path)
-      return tg_fail(&context->diag, TG_INVALID, "input \"%s\" of the model has no --%s",
-                     model->inputs[i]->name, tg_option_get(option)->name);
-  return TG_OK;
-}
+/* --- loss */
 
 /* The model's output that one of ONNX's losses makes, the one asked for or else the first; NULL: there is
  * none. */
@@ -86,62 +34,6 @@ static tg_status choose_loss(tg_context *context, const tg_graph *model, tg_trai
   bool of_model = name ? !strcmp(name, "model") : inside != NULL;
   if (of_model && inside) step->loss_output = inside;
   return tg_loss_parse(of_model ? "model" : name ? name : "cross_entropy", &step->loss, &context->diag);
-}
-
-/* Labels of a loss in the model are the input that no --data names. */
-static tg_status load_model_labels(tg_context *context, tg_training_run *run, const tg_graph *model) {
-  static const char *const names[] = {"labels", "y", "Y", "label", "y_train", NULL};
-  const char *file = tg_option_text(&context->options, TG_OPT_LABELS, NULL);
-  for (int i = 0; file && i < model->input_count; i++)
-    if (!run->data[i].path) return tg_array_load(&run->arena, file, names, &run->data[i], &context->diag);
-  if (file)
-    return tg_fail(&context->diag, TG_INVALID,
-                   "--labels: the loss stands in the model, whose inputs all have --data");
-  return TG_OK;
-}
-
-static tg_status load_labels(tg_context *context, tg_training_run *run, tg_option_id option,
-                             tg_array *out_labels) {
-  static const char *const names[] = {"labels", "y", "Y", "label", "y_train", NULL};
-  const char *file = tg_option_text(&context->options, option, NULL);
-  if (!file)
-    return tg_fail(&context->diag, TG_INVALID, "tegula train needs --%s", tg_option_get(option)->name);
-  return tg_array_load(&run->arena, file, names, out_labels, &context->diag);
-}
-
-static tg_status load_labels_of(tg_context *context, tg_training_run *run, const tg_graph *model,
-                                tg_loss loss) {
-  tg_status status = tg_loss_has_labels(loss) ? load_labels(context, run, TG_OPT_LABELS, &run->labels)
-                                              : load_model_labels(context, run, model);
-  if (!status) status = check_data(context, model, TG_OPT_DATA, run->data);
-  if (!status && !tg_loss_has_labels(loss)) run->labels = run->data[0];
-  return status;
-}
-
-static tg_status load_order(tg_context *context, tg_training_run *run, int64_t *out_batch,
-                            const int64_t **out_rows, int64_t *out_steps) {
-  const char *path = tg_option_text(&context->options, TG_OPT_ORDER, NULL);
-  tg_npy npy;
-  *out_rows = NULL;
-  if (!path) return TG_OK;
-  if (tg_given(&context->options, TG_OPT_SHUFFLE))
-    return tg_fail(&context->diag, TG_INVALID, "--order and --shuffle are two orders: choose one");
-  tg_status status = tg_npy_read(&run->arena, path, &npy, &context->diag);
-  if (status) return status;
-  if (npy.rank != 2 || !npy.count || !tg_dtype_is_integer(npy.dtype))
-    return tg_fail(&context->diag, TG_INVALID, "%s: is no array of integers [steps, batch]", path);
-  int64_t *rows = TG_NEW_ARRAY(&run->arena, int64_t, (size_t)npy.count);
-  for (int64_t i = 0; i < npy.count; i++) {
-    rows[i] = tg_load_i64(npy.data, npy.dtype, (size_t)i);
-    if (rows[i] < 0 || rows[i] >= run->labels.rows)
-      return tg_fail(&context->diag, TG_INVALID,
-                     "%s: step %" PRId64 " takes row %" PRId64 "; there are %" PRId64, path, i / npy.dims[1],
-                     rows[i], run->labels.rows);
-  }
-  *out_rows = rows;
-  *out_steps = npy.dims[0];
-  *out_batch = npy.dims[1];
-  return TG_OK;
 }
 
 /* --- sizes */
@@ -361,86 +253,6 @@ static tg_status choose_steps(tg_context *context, tg_training_run *run, const i
   return TG_OK;
 }
 
-/* --- what a checkpoint compares */
-
-static void note(json_t *options, tg_option_id id, const char *value) {
-  char key[64];
-  snprintf(key, sizeof key, "--%s", tg_option_get(id)->name);
-  json_object_set_new(options, key, json_string(value));
-}
-
-static void note_digest(tg_arena *arena, json_t *options, const char *what, uint64_t digest) {
-  json_object_set_new(options, what, json_string(tg_arena_printf(arena, "digest %016" PRIx64, digest)));
-}
-
-/* Options that change no bit of the result, or may change from one part of a run to the next. */
-static bool is_free(tg_option_id id) {
-  static const tg_option_id ids[] = {
-      TG_OPT_OUTPUT,     TG_OPT_ENGINE,     TG_OPT_THREADS,     TG_OPT_REPORT,
-      TG_OPT_MAX_CYCLES, TG_OPT_CSV,        TG_OPT_PLOT,        TG_OPT_LOSSES,
-      TG_OPT_SAVE,       TG_OPT_SAVE_GRADS, TG_OPT_CHECKPOINT,  TG_OPT_CHECKPOINT_EVERY,
-      TG_OPT_RESUME,     TG_OPT_EVAL_DATA,  TG_OPT_EVAL_LABELS, TG_OPT_QUIET,
-      TG_OPT_VERBOSE,    TG_OPT_JSON,       TG_OPT_HELP,        TG_OPT_DATA,
-      TG_OPT_LABELS,     TG_OPT_ORDER,      TG_OPT_BF16_OPS,    TG_OPT_FP32_OPS,
-      TG_OPT_CAST_RULES, TG_OPT_STEPS,      TG_OPT_BATCH,       TG_OPT_DATA_PARALLEL};
-  for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
-    if (ids[i] == id) return true;
-  return false;
-}
-
-static uint64_t digest_of_file(const char *path) {
-  tg_hasher hasher;
-  tg_hasher_start(&hasher);
-  FILE *file;
-  tg_diag unread = {""}; /* what cannot be read is refused where it is used */
-  (void)tg_input_open(path, &file, NULL, &unread);
-  char part[4096];
-  for (size_t got; file && (got = fread(part, 1, sizeof part, file));) tg_hasher_add(&hasher, part, got);
-  if (file) fclose(file);
-  return tg_hasher_sum(&hasher);
-}
-
-static void note_files(tg_context *context, json_t *options) {
-  static const tg_option_id ids[] = {TG_OPT_ORDER, TG_OPT_BF16_OPS, TG_OPT_FP32_OPS, TG_OPT_CAST_RULES};
-  const tg_options *o = &context->options;
-  for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
-    if (tg_given(o, ids[i]))
-      note_digest(&context->arena, options,
-                  tg_arena_printf(&context->arena, "--%s", tg_option_get(ids[i])->name),
-                  digest_of_file(tg_option_text(o, ids[i], "")));
-  note_digest(&context->arena, options, "model", digest_of_file(o->operands[0]));
-}
-
-/* Everything that the result depends on, by the name of its option; where it has a default that depends on
- * others, as it came out. */
-static json_t *note_options(tg_context *context, const tg_training_run *run,
-                            const tg_training_options *step) {
-  const tg_options *o = &context->options;
-  tg_arena *arena = &context->arena;
-  json_t *options = json_object();
-  for (int id = 0; id < TG_OPTION_COUNT; id++) {
-    const char *all = NULL;
-    if (is_free((tg_option_id)id)) continue;
-    for (size_t i = 0; i < o->counts[id]; i++)
-      all = all ? tg_arena_printf(arena, "%s %s", all, o->values[id][i]) : o->values[id][i];
-    if (all) note(options, (tg_option_id)id, *all ? all : "on");
-  }
-  note(options, TG_OPT_LOSS, tg_loss_name(step->loss));
-  note(options, TG_OPT_OPTIMIZER, tg_optimizer_name(step->optimizer));
-  note(options, TG_OPT_LR, tg_arena_printf(arena, "%.17g", run->schedule.lr));
-  note(options, TG_OPT_BATCH, tg_arena_printf(arena, "%" PRId64, run->batch));
-  note(options, TG_OPT_DATA_PARALLEL, tg_arena_printf(arena, "%d", step->partials));
-  if (run->schedule.kind == TG_SCHEDULE_COSINE || run->schedule.kind == TG_SCHEDULE_LINEAR)
-    note(options, TG_OPT_STEPS, tg_arena_printf(arena, "%" PRId64, run->steps));
-  note_files(context, options);
-  for (int i = 0; i < tg_trainer_input_count(run->trainer); i++)
-    note_digest(arena, options,
-                tg_arena_printf(arena, "data of \"%s\"", tg_trainer_input(run->trainer, i)->name),
-                tg_array_digest(&run->data[i]));
-  note_digest(arena, options, "--labels", tg_array_digest(&run->labels));
-  return options;
-}
-
 /* --- all of it */
 
 static void warn(tg_context *context, const tg_training_run *run) {
@@ -486,9 +298,9 @@ tg_status tg_train_set_up(tg_context *context, tg_session *session, tg_training_
   tg_trainer_options options = {0};
   tg_training_defaults(&options.step);
   tg_status status = choose_loss(context, session->model, &options.step);
-  if (!status) status = load_data(context, run, session->model, TG_OPT_DATA, &run->data);
-  if (!status) status = load_labels_of(context, run, session->model, options.step.loss);
-  if (!status) status = load_order(context, run, &of_order, &rows, &order_steps);
+  if (!status) status = tg_train_load_data(context, run, session->model, TG_OPT_DATA, &run->data);
+  if (!status) status = tg_train_load_labels(context, run, session->model, options.step.loss);
+  if (!status) status = tg_train_load_order(context, run, &of_order, &rows, &order_steps);
   if (!status) status = choose_batch(context, session->model, of_order, run);
   if (!status) status = bind_sizes(context, session, run);
   options.classes_last = tg_given(o, TG_OPT_CLASSES_LAST);
@@ -501,23 +313,7 @@ tg_status tg_train_set_up(tg_context *context, tg_session *session, tg_training_
   if (!status) status = tg_run_check(run, &context->diag);
   if (status) return status;
   warn(context, run);
-  run->options = note_options(context, run, tg_trainer_options_of(run->trainer));
+  run->options = tg_train_note_options(context, run, tg_trainer_options_of(run->trainer));
   tg_run_prepare(run);
   return TG_OK;
-}
-
-tg_status tg_train_eval_data(tg_context *context, tg_training_run *run, tg_array **out_data,
-                             tg_array *out_labels) {
-  const tg_options *o = &context->options;
-  *out_data = NULL;
-  if (tg_given(o, TG_OPT_EVAL_DATA) != tg_given(o, TG_OPT_EVAL_LABELS))
-    return tg_fail(&context->diag, TG_INVALID, "--eval-data and --eval-labels need each other");
-  if (!tg_given(o, TG_OPT_EVAL_DATA)) return TG_OK;
-  if (!tg_loss_has_labels(tg_trainer_options_of(run->trainer)->loss))
-    return tg_fail(&context->diag, TG_INVALID,
-                   "--eval-data: the loss stands in the model: there is nothing to compare");
-  const tg_graph *model = run->trainer->model;
-  tg_status status = load_data(context, run, model, TG_OPT_EVAL_DATA, out_data);
-  if (!status) status = check_data(context, model, TG_OPT_EVAL_DATA, *out_data);
-  return status ? status : load_labels(context, run, TG_OPT_EVAL_LABELS, out_labels);
 }

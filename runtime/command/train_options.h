@@ -10,8 +10,9 @@
  * later. */
 tg_status tg_train_set_up(tg_context *context, tg_session *session, tg_training_run *run);
 
-/* The arrays of --eval-data and --eval-labels; *out_data NULL without them. */
-tg_status tg_train_eval_data(tg_context *context, tg_training_run *run, tg_array **out_data,
-                             tg_array *out_labels);
+/* Everything that the result depends on, by the name of its option; where it has a default that depends on others, as
+ * it came out. A checkpoint goes on under the same only. The caller owns it. train_digests.c */
+json_t *tg_train_note_options(tg_context *context, const tg_training_run *run,
+                              const tg_training_options *step);
 
 #endif

@@ -46,6 +46,11 @@ static inline bool tg_trainer_is_carried(const tg_trainer *t, int step_input) {
   return t->plan.tensors[step_input].output >= 0;
 }
 
+/* The output of the model that the loss reads. compile_step.c */
+int tg_trainer_loss_output(const tg_trainer *trainer);
+/* From the session's model and the options to the session's program and the lists of its tensors. */
+tg_status tg_trainer_compile(tg_trainer *trainer, tg_diag *diag);
+
 /* Cycles, sections and bytes of one step into the session's result, from a run of the SystemC engine without
  * values: time depends on neither. Nothing happens where the steps themselves have time, or this build has no
  * such engine, unless `watched` (its trace_file, trace_window and profile) asks for what only such a run can tell. */

@@ -2,37 +2,15 @@
 #include "runtime/npy.h"
 #include "tests/command.h"
 #include "tests/harness.h"
+#include "tests/runtime/command_support.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-static int files_here(void) {
-  DIR *folder = opendir(tg_test_dir());
-  int count = 0;
-  for (struct dirent *entry; (entry = readdir(folder));) count += entry->d_name[0] != '.';
-  closedir(folder);
-  return count;
-}
-
-static bool made(const char *name) {
-  char path[512];
-  snprintf(path, sizeof path, "%s/%s", tg_test_dir(), name);
-  return access(path, R_OK) == 0;
-}
-
-static void small_models(void) {
-  if (made("gemm.onnx")) return;
-  EXPECT_EQ(tegula("zoo gemm --m 12 --n 8 --k 20 -o gemm.onnx")->status, 0);
-  EXPECT_EQ(tegula("zoo mlp -o mlp.onnx")->status, 0);
-  EXPECT_EQ(tegula("compile gemm.onnx --arch tiny -o gemm.tgb -q")->status, 0);
-}
 
 TG_TEST(command, refusals_are_one_line_and_leave_no_file) {
   static const struct {
@@ -216,13 +194,6 @@ TG_TEST(command, a_cycle_limit_is_a_fault) {
   EXPECT_HAS(o->err, "tegula: ");
 }
 
-static long long cycles_of(const outcome *o) {
-  json_t *report = json_loads(o->out, 0, NULL);
-  long long cycles = json_integer_value(json_object_get(report, "cycles"));
-  json_decref(report);
-  return cycles;
-}
-
 /* They take other cycles, for the same bits. */
 /* A memory device: of the array's YAML, of the option, for a model and for a program that exists already; its report. */
 TG_TEST(command, memory_devices) {
@@ -272,10 +243,6 @@ static json_t *energy_of(const char *arguments) {
   const outcome *o = tegula("run %s --no-cpu-reference --json", arguments);
   EXPECT_EQ(o->status, 0);
   return json_loads(o->out, 0, NULL);
-}
-
-static double field(const json_t *object, const char *key) {
-  return json_number_value(json_object_get(object, key));
 }
 
 /* The sums of a report: kinds, sections and watts belong together, counts are those of a run with values, and prices change
@@ -362,105 +329,6 @@ TG_TEST(command, verify_says_equal) {
              "2 of 3 engines compared, not rtl\n");
 }
 
-TG_TEST(command, inspect_prints_what_a_program_is) {
-  small_models();
-  const outcome *o = tegula("inspect gemm.onnx --arch tiny --graphamp-preset mp1");
-  EXPECT_EQ(o->status, 0);
-  EXPECT_HAS(o->out, "MatMul");
-  EXPECT_HAS(o->out, "memory:");
-  EXPECT_HAS(o->out, "section 0: MatMul");
-  EXPECT_EQ(tegula("inspect gemm.tgb --json")->status, 0);
-}
-
-/* What `inspect --casts --json` says of `arguments`, one line a row: node, operand, before, after. */
-static const char *decided(const char *arguments) {
-  static char text[8192];
-  char line[1024];
-  *text = 0;
-  snprintf(line, sizeof line, "inspect %s --casts --json", arguments);
-  const outcome *o = tegula("%s", line);
-  EXPECT_EQ(o->status, 0);
-  EXPECT_STR(o->err, "");
-  json_t *object = json_loads(o->out, 0, NULL), *row;
-  size_t i, used = 0;
-  json_array_foreach(json_object_get(object, "casts"), i, row) {
-    const char *node, *before, *after, *rule, *source;
-    json_t *operand;
-    if (json_unpack(row, "{s:s, s:o, s:s, s:s, s:s, s:s}", "node", &node, "operand", &operand, "before",
-                    &before, "after", &after, "rule", &rule, "source", &source))
-      tg_test_fail(__FILE__, __LINE__, "a row is not as documented");
-    else
-      used += (size_t)snprintf(text + used, sizeof text - used, "%s %d %s %s\n", node,
-                               json_is_null(operand) ? -1 : (int)json_integer_value(operand), before, after);
-  }
-  json_decref(object);
-  return text;
-}
-
-TG_TEST(command, inspect_dumps_what_a_pass_leaves) {
-  small_models();
-  const outcome *o = tegula("inspect gemm.onnx --dump precision --graphamp-preset mp1");
-  EXPECT_EQ(o->status, 0);
-  EXPECT_HAS(o->out, "# after precision\ngraph ");
-  o = tegula("inspect gemm.onnx --dump form_kernels");
-  EXPECT_HAS(o->out, "# after form_kernels\ngemm roots=%");
-  EXPECT_STR(tegula("inspect gemm.onnx --dump form_kernels -q")->out, "");
-  o = tegula("inspect gemm.onnx --dump nonsense");
-  EXPECT_EQ(o->status, 2);
-  EXPECT_HAS(o->err, "no pass \"nonsense\" has run");
-}
-
-TG_TEST(command, inspect_explains_casts) {
-  small_models();
-  EXPECT_STR(decided("gemm.onnx --amp hmp"),
-             "matmul 0 f32 bf16\nmatmul 1 f32 bf16\nmatmul -1 f32 bf16\nC 0 bf16 f32\n");
-  EXPECT_STR(decided("gemm.onnx --matmul-precision high"),
-             "matmul 0 f32 tf32\nmatmul 1 f32 tf32\nmatmul -1 f32 f32\nC 0 f32 f32\n");
-  EXPECT_STR(decided("gemm.onnx --conv-precision high"), decided("gemm.onnx"));
-  EXPECT_STR(decided("gemm.onnx --amp raf --amp-dtype fp16 --amp-out-dtype fp16"),
-             "matmul 0 f32 f16\nmatmul 1 f32 f16\nmatmul -1 f32 f16\nC 0 f16 f16\n");
-  EXPECT_HAS(tegula("inspect gemm.onnx --casts --graphamp-preset mp1")->out,
-             "mp1: gemm-like, bf16 in, fp32 out");
-}
-
-TG_TEST(command, decisions_replay_from_rules_and_from_the_model) {
-  small_models();
-  static const char *const policies[] = {"--graphamp-preset mp2",
-                                         "--graphamp-preset mp3",
-                                         "--amp hmp",
-                                         "--amp autocast --autocast-device cpu",
-                                         "--amp raf --amp-dtype fp16",
-                                         "--amp hmp --hmp-opt-level O2 --disable-graphamp fc1"};
-  for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
-    char line[512], first[8192];
-    snprintf(line, sizeof line, "mlp.onnx %s", policies[i]);
-    snprintf(first, sizeof first, "%s", decided(line));
-    snprintf(line, sizeof line, "inspect mlp.onnx %s --write-cast-rules rules.txt --export decided.onnx",
-             policies[i]);
-    EXPECT_EQ(tegula("%s", line)->status, 0);
-    EXPECT_STR(decided("mlp.onnx --cast-rules rules.txt"), first);
-    EXPECT_STR(decided("decided.onnx"), first);
-  }
-}
-
-TG_TEST(command, rules_for_nothing_are_reported_and_skipped) {
-  small_models();
-  char path[512];
-  snprintf(path, sizeof path, "%s/slips.txt", tg_test_dir());
-  FILE *file = fopen(path, "w");
-  ASSERT(file);
-  fputs("node nowhere bf16\nid 9999 bf16\nop Unicorn bf16\nop Gemm bf16\n", file);
-  fclose(file);
-  const outcome *o = tegula("inspect mlp.onnx --casts --cast-rules slips.txt");
-  EXPECT_EQ(o->status, 0);
-  EXPECT_STR(o->err, "tegula: warning: slips.txt: line 1: no node \"nowhere\": skipped\n"
-                     "tegula: warning: slips.txt: line 2: no node at position 9999: skipped\n"
-                     "tegula: warning: slips.txt: line 3: no operator \"Unicorn\": skipped\n");
-  o = tegula("inspect mlp.onnx --casts --graphamp-preset mp1 --disable-graphamp nowhere");
-  EXPECT_EQ(o->status, 0);
-  EXPECT_STR(o->err, "tegula: warning: disable-graphamp \"nowhere\": no node's name matches\n");
-}
-
 /* Not replaced by a file of that name: /dev/null must stay what it is. */
 TG_TEST(command, pipes_and_devices_are_written_as_they_are) {
   static const char *const lines[] = {"zoo gemm --m 12 --n 8 --k 20 -o pipe -q",
@@ -478,72 +346,6 @@ TG_TEST(command, pipes_and_devices_are_written_as_they_are) {
     EXPECT_EQ(read(reader, bytes, sizeof bytes), sizeof bytes);
     close(reader);
     unlink(path);
-  }
-}
-
-TG_TEST(command, lists_of_operators_are_checked) {
-  small_models();
-  const outcome *o = tegula("inspect mlp.onnx --casts --amp hmp --bf16-ops /dev/null");
-  EXPECT_EQ(o->status, 0);
-  EXPECT_HAS(o->out, "hmp: in no list");
-  char path[512];
-  snprintf(path, sizeof path, "%s/ops.txt", tg_test_dir());
-  FILE *file = fopen(path, "w");
-  ASSERT(file);
-  fputs("# two\nsoftmax\n\nunicorn\n", file);
-  fclose(file);
-  o = tegula("inspect mlp.onnx --casts --amp hmp --bf16-ops ops.txt");
-  EXPECT_EQ(o->status, 0);
-  EXPECT_STR(o->err, "tegula: warning: ops.txt: line 4: no operator \"unicorn\": skipped\n");
-  EXPECT_HAS(o->out, "hmp: bf16 list of ops.txt (softmax)");
-  EXPECT_STR(tegula("inspect mlp.onnx --casts --amp hmp --bf16-ops ops.txt -q")->err, "");
-  o = tegula("inspect mlp.onnx --casts --amp hmp --bf16-ops ops.txt --fp32-ops ops.txt");
-  EXPECT_EQ(o->status, 2);
-  EXPECT_HAS(o->err, "ops.txt: line 2: \"softmax\" is in the bf16 list");
-  o = tegula("inspect mlp.onnx --casts --amp hmp -v");
-  EXPECT_HAS(o->err, "hmp: fp32 list, built-in: binary_cross_entropy ");
-  EXPECT_HAS(o->err, "hmp: listed as multi-input too, which the other list beats: div");
-  EXPECT_HAS(o->err, "casting operand 2 of Gemm \"fc1\" from f32 to bf16");
-}
-
-TG_TEST(command, tf32_is_for_products) {
-  small_models();
-  char path[512];
-  snprintf(path, sizeof path, "%s/tf32.txt", tg_test_dir());
-  FILE *file = fopen(path, "w");
-  ASSERT(file);
-  fputs("op linear tf32\n", file);
-  fclose(file);
-  EXPECT_HAS(decided("mlp.onnx --cast-rules tf32.txt"),
-             "fc1 0 f32 tf32\nfc1 1 f32 tf32\nfc1 2 f32 f32\nfc1 -1 f32 f32\n");
-  EXPECT_EQ(tegula("verify mlp.onnx --arch tiny --engines functional,systemc --cast-rules tf32.txt")->status,
-            0);
-  file = fopen(path, "w");
-  ASSERT(file);
-  fputs("op Relu tf32\n", file);
-  fclose(file);
-  const outcome *o = tegula("run mlp.onnx --cast-rules tf32.txt");
-  EXPECT_EQ(o->status, 2);
-  EXPECT_HAS(o->err,
-             "tf32.txt: line 1: node \"fc1.relu\" (Relu): tf32 is a format of the operands of products");
-}
-
-TG_TEST(command, graphs_are_drawn) {
-  small_models();
-  const outcome *o = tegula("inspect gemm.onnx --amp hmp --dot");
-  EXPECT_EQ(o->status, 0);
-  EXPECT_HAS(o->out, "digraph");
-  EXPECT_HAS(o->out, "Cast f32 > bf16");
-  EXPECT_EQ(tegula("inspect gemm.onnx --amp hmp --dot g.dot")->status, 0);
-  EXPECT(made("g.dot"));
-  o = tegula("inspect gemm.onnx --svg g.svg");
-  if (system("dot -V >/dev/null 2>&1")) {
-    EXPECT_EQ(o->status, 2);
-    EXPECT_HAS(o->err, "Graphviz");
-    EXPECT(!made("g.svg"));
-  } else {
-    EXPECT_EQ(o->status, 0);
-    EXPECT(made("g.svg"));
   }
 }
 
@@ -565,119 +367,6 @@ TG_TEST(command, fp_explains_numbers_and_operations) {
   json_decref(object);
 }
 
-static const json_t *row_of(const json_t *rows, const char *policy, const char *accumulation) {
-  size_t i;
-  json_t *row;
-  json_array_foreach(rows, i, row) {
-    if (!strcmp(json_string_value(json_object_get(row, "policy")), policy) &&
-        !strcmp(json_string_value(json_object_get(row, "tiling_accum")), accumulation))
-      return row;
-  }
-  return NULL;
-}
-
-TG_TEST(command, sweep_compares_every_policy) {
-  EXPECT_EQ(tegula("zoo gemm --m 256 --n 256 --k 256 -o large.onnx")->status, 0);
-  const outcome *o = tegula(
-      "sweep large.onnx --dram simple --json --csv table.csv --plot plot.svg --plot-energy energy.svg");
-  EXPECT_EQ(o->status, 0);
-  json_t *all = json_loads(o->out, 0, NULL), *rows = json_object_get(all, "rows");
-  EXPECT_STR(json_string_value(json_object_get(all, "model")), "large.onnx");
-  EXPECT_EQ(json_array_size(rows), 28);
-  const json_t *mp0 = row_of(rows, "mp0", "fp32"), *mp1 = row_of(rows, "mp1", "fp32"),
-               *rounded = row_of(rows, "mp1", "bf16sr"), *high = row_of(rows, "high", "fp32");
-  ASSERT(mp0 && mp1 && rounded && high);
-  EXPECT(field(mp0, "speedup_over_mp0") == 1 && json_is_true(json_object_get(mp0, "pareto")));
-  EXPECT(field(high, "speedup_over_mp0") > 1.2 &&
-         field(mp1, "speedup_over_mp0") > field(high, "speedup_over_mp0"));
-  /* BF16 saves energy, rounding accumulators none; FP32 is exact, so it is on both fronts */
-  EXPECT(field(mp0, "saving_over_mp0") == 1 && json_is_true(json_object_get(mp0, "pareto_energy")));
-  EXPECT(field(mp1, "saving_over_mp0") > 1.1 && json_is_false(json_object_get(rounded, "pareto_energy")));
-  EXPECT(
-      fabs(field(mp1, "saving_over_mp0") * field(mp1, "joules_per_sample") / field(mp0, "joules_per_sample") -
-           1) < 1e-9);
-  EXPECT(field(mp1, "peak_device_bytes") > 0 && field(mp1, "cycles") > 0);
-  json_t *error = json_object_get(json_object_get(rounded, "error_vs_fp32"), "C");
-  EXPECT(field(error, "rms") > field(json_object_get(json_object_get(mp1, "error_vs_fp32"), "C"), "rms"));
-  json_decref(all);
-  EXPECT(made("table.csv") && made("plot.svg") && made("energy.svg"));
-  EXPECT_EQ(shell("grep -q 'energy of mp0 over its own' energy.svg && ! grep -q speed-up energy.svg"), 0);
-  EXPECT_EQ(shell("head -1 table.csv | grep -q 'array,joules_per_sample,pareto_energy$'"), 0);
-  o = tegula("sweep large.onnx --policy mp4 --tiling-accum fp32 --timing-only");
-  EXPECT_EQ(o->status, 0);
-  EXPECT_HAS(o->out, "mp4");
-  EXPECT(!strstr(o->out, "mp1"));
-}
-
-/* Rows of an array are what a sweep of that array alone has; --arch twice is refused elsewhere. */
-TG_TEST(command, sweep_compares_arrays) {
-  small_models();
-  const outcome *o = tegula(
-      "sweep gemm.onnx --arch tiny --arch edge --set port_bytes=16,32 --set burst_flits=32 --policy mp0 "
-      "--policy mp1 --tiling-accum fp32 --timing-only --json --plot arrays.svg --csv arrays.csv");
-  EXPECT_EQ(o->status, 0);
-  json_t *all = json_loads(o->out, 0, NULL), *rows = json_object_get(all, "rows");
-  static const char *const names[] = {
-      "tiny port_bytes=16 burst_flits=32", "tiny port_bytes=32 burst_flits=32",
-      "edge port_bytes=16 burst_flits=32", "edge port_bytes=32 burst_flits=32"};
-  ASSERT(json_array_size(rows) == 8);
-  for (size_t i = 0; i < 8; i++)
-    EXPECT_STR(json_string_value(json_object_get(json_array_get(rows, i), "array")), names[i / 2]);
-  o = tegula("sweep gemm.onnx --arch edge --set port_bytes=32 --set burst_flits=32 --policy mp1 "
-             "--tiling-accum fp32 --timing-only --json");
-  json_t *alone = json_loads(o->out, 0, NULL), *row = json_array_get(json_object_get(alone, "rows"), 0);
-  EXPECT_EQ(field(row, "cycles"), field(json_array_get(rows, 7), "cycles"));
-  double first = field(json_array_get(rows, 0), "cycles");
-  EXPECT(fabs(field(json_array_get(rows, 7), "speedup_over_mp0") - first / field(row, "cycles")) < 1e-9);
-  json_decref(all);
-  json_decref(alone);
-  EXPECT(made("arrays.svg") && made("arrays.csv"));
-  o = tegula("run gemm.onnx --arch tiny --arch edge");
-  EXPECT_EQ(o->status, 2);
-  EXPECT_HAS(o->err, "--arch is given twice");
-}
-
-/* What a model carries is said, counts as no FP32, and gives way where policies are compared. */
-TG_TEST(command, rules_of_the_model_are_said) {
-  EXPECT_EQ(tegula("zoo mlp -o mlp.onnx")->status, 0);
-  EXPECT_EQ(tegula("inspect mlp.onnx --graphamp-preset mp4 --export own.onnx")->status, 0);
-  const outcome *o =
-      tegula("run own.onnx --graphamp-preset mp0 --engine functional --json --no-cpu-reference");
-  EXPECT_HAS(o->err, "cast rules of the model's own");
-  json_t *report = json_loads(o->out, 0, NULL), *precision = json_object_get(report, "precision");
-  EXPECT_STR(json_string_value(json_object_get(precision, "policy")), "mp0, rules of the model");
-  EXPECT(json_integer_value(json_object_get(precision, "model_rules")) > 0);
-  const char *name;
-  json_t *error;
-  json_object_foreach(json_object_get(report, "error_vs_fp32"), name, error)
-      EXPECT(field(error, "rms") > 1e-5);
-  json_decref(report);
-  o = tegula("sweep own.onnx --policy mp0 --policy mp1 --tiling-accum fp32 --json");
-  EXPECT_HAS(o->err, "have no effect here");
-  json_t *all = json_loads(o->out, 0, NULL), *rows = json_object_get(all, "rows");
-  const json_t *mp0 = row_of(rows, "mp0", "fp32"), *mp1 = row_of(rows, "mp1", "fp32");
-  ASSERT(mp0 && mp1);
-  EXPECT(field(mp0, "cycles") > field(mp1, "cycles"));
-  json_decref(all);
-}
-
-TG_TEST(command, lists_may_be_words_and_golden_errors_are_printed) {
-  small_models();
-  const outcome *o = tegula("inspect mlp.onnx --enable-mixed-precision-ops gemm softmax --json");
-  EXPECT_EQ(o->status, 0);
-  EXPECT_STR(o->err, "");
-  EXPECT_EQ(tegula("run gemm.onnx --arch tiny --engine functional -q --output-dir golden")->status, 0);
-  o = tegula("run gemm.onnx --arch tiny --engine functional --no-cpu-reference --golden C=golden/C.npy");
-  EXPECT_EQ(o->status, 0);
-  EXPECT_HAS(o->out, "error against golden");
-  EXPECT_EQ(shell("echo 'rows: 2' > baseless.yaml"), 0);
-  o = tegula("run gemm.onnx --arch baseless.yaml");
-  EXPECT_EQ(o->status, 2);
-  EXPECT_HAS(o->err, "names no base");
-  o = tegula("compile gemm.onnx --arch tiny -q -o - | cmp - gemm.tgb && ! test -e ./-");
-  EXPECT_EQ(o->status, 0);
-}
-
 TG_TEST(command, models_come_from_standard_input_and_inputs_from_archives) {
   small_models();
   const outcome *o = tegula("compile - --arch tiny -q -o piped.tgb < gemm.onnx && cmp piped.tgb gemm.tgb");
@@ -688,40 +377,6 @@ TG_TEST(command, models_come_from_standard_input_and_inputs_from_archives) {
   o = tegula(
       "sweep - --arch tiny --timing-only --policy mp1 < gemm.onnx && true"); /* loads it more than once */
   EXPECT_EQ(o->status, 0);
-}
-
-/* Advice is what a run with that change gives, and the cause at the chain's end is none that waits for those before:
- * LeNet's products wait for what the AGCUs load. */
-TG_TEST(command, advice_is_simulated) {
-  EXPECT_EQ(tegula("zoo lenet -q -o lenet.onnx")->status, 0);
-  json_t *report = json_loads(
-      tegula("run lenet.onnx --batch 4 --dram simple --advise --timing-only --no-cpu-reference --json")->out,
-      0, NULL);
-  const json_t *advice = json_object_get(report, "advice"), *first = json_array_get(advice, 0);
-  double cycles = field(report, "cycles"), before = INFINITY;
-  EXPECT(json_array_size(advice) == 3);
-  for (size_t i = 0; i < json_array_size(advice); i++) {
-    const json_t *one = json_array_get(advice, i);
-    EXPECT(field(one, "gain") <= before &&
-           fabs(field(one, "gain") - (cycles / field(one, "cycles") - 1)) < 1e-9);
-    before = field(one, "gain");
-  }
-  const char *change = json_string_value(json_object_get(first, "change"));
-  ASSERT(change && strchr(change, '='));
-  json_t *tried = json_loads(
-      tegula("run lenet.onnx --batch 4 --dram simple --set %s --timing-only --no-cpu-reference --json",
-             change)
-          ->out,
-      0, NULL);
-  EXPECT_EQ(field(tried, "cycles"), field(first, "cycles"));
-  json_t *chain = json_object_get(json_object_get(report, "first_cause"), "chain");
-  EXPECT(json_array_size(chain) >= 2);
-  EXPECT_STR(json_string_value(json_array_get(chain, 0)), "mx");
-  EXPECT_STR(json_string_value(json_array_get(chain, 1)), "agcu");
-  for (size_t i = 2; i < json_array_size(chain); i++)
-    EXPECT(!strcmp(json_string_value(json_array_get(chain, i)), "port") || i + 1 < json_array_size(chain));
-  json_decref(report);
-  json_decref(tried);
 }
 
 TG_TEST(command, what_has_no_effect_is_said) {

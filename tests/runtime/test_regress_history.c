@@ -5,22 +5,7 @@
 
 #include <jansson.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <unistd.h>
-
-static const char *in_dir(const char *name) {
-  static char path[4][600];
-  static int next;
-  char *one = path[next++ % 4];
-  snprintf(one, sizeof path[0], "%s/%s", tg_test_dir(), name);
-  return one;
-}
-
-static void write_file(const char *name, const char *text) {
-  FILE *file = fopen(in_dir(name), "wb");
-  if (!file || fputs(text, file) < 0 || fclose(file))
-    tg_test_fail(__FILE__, __LINE__, "%s: not written", name);
-}
 
 #define LINE(label, cases)                                                                                   \
   "{\"tegula_history\":1,\"suite\":\"s\",\"time\":\"2026-01-0" label "T00:00:00Z\",\"tegula\":\"0\","        \

@@ -1,23 +1,11 @@
 /* Training as an engine of `tegula regress`: what it is held to, and what counts as moved. */
 #include "tests/command.h"
 #include "tests/harness.h"
+#include "tests/runtime/regress_support.h"
 
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
-
-static const char *in_dir(const char *name) {
-  static char path[600];
-  snprintf(path, sizeof path, "%s/%s", tg_test_dir(), name);
-  return path;
-}
-
-static void write_file(const char *name, const char *text) {
-  FILE *file = fopen(in_dir(name), "wb");
-  if (!file || fputs(text, file) < 0 || fclose(file))
-    tg_test_fail(__FILE__, __LINE__, "%s: not written", name);
-}
 
 /* The demo's digits, which its model has learned almost to the end: 154 of 160 are right before a step. */
 static void digits(void) {
@@ -33,15 +21,6 @@ static json_t *regress(const char *arguments, int status) {
   if (o->status != status)
     tg_test_fail(__FILE__, __LINE__, "regress %s: %d %s", arguments, o->status, o->err);
   return json_loads(o->out, 0, NULL);
-}
-
-static const json_t *case_of(const json_t *results, const char *id) {
-  const json_t *one;
-  size_t i;
-  json_array_foreach(json_object_get(results, "cases"), i, one) {
-    if (!strcmp(json_string_value(json_object_get(one, "case")), id)) return one;
-  }
-  return NULL;
 }
 
 /* "verdict: kind text; ..." of a case. */

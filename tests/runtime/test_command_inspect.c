@@ -1,0 +1,213 @@
+/* `tegula inspect`: what a program is, what a pass leaves, why a value is cast; and rules for casts. */
+#include "tests/command.h"
+#include "tests/harness.h"
+#include "tests/runtime/command_support.h"
+
+#include <jansson.h>
+#include <stdio.h>
+
+TG_TEST(command, inspect_prints_what_a_program_is) {
+  small_models();
+  const outcome *o = tegula("inspect gemm.onnx --arch tiny --graphamp-preset mp1");
+  EXPECT_EQ(o->status, 0);
+  EXPECT_HAS(o->out, "MatMul");
+  EXPECT_HAS(o->out, "memory:");
+  EXPECT_HAS(o->out, "section 0: MatMul");
+  EXPECT_EQ(tegula("inspect gemm.tgb --json")->status, 0);
+}
+
+/* What `inspect --casts --json` says of `arguments`, one line a row: node, operand, before, after. */
+static const char *decided(const char *arguments) {
+  static char text[8192];
+  char line[1024];
+  *text = 0;
+  snprintf(line, sizeof line, "inspect %s --casts --json", arguments);
+  const outcome *o = tegula("%s", line);
+  EXPECT_EQ(o->status, 0);
+  EXPECT_STR(o->err, "");
+  json_t *object = json_loads(o->out, 0, NULL), *row;
+  size_t i, used = 0;
+  json_array_foreach(json_object_get(object, "casts"), i, row) {
+    const char *node, *before, *after, *rule, *source;
+    json_t *operand;
+    if (json_unpack(row, "{s:s, s:o, s:s, s:s, s:s, s:s}", "node", &node, "operand", &operand, "before",
+                    &before, "after", &after, "rule", &rule, "source", &source))
+      tg_test_fail(__FILE__, __LINE__, "a row is not as documented");
+    else
+      used += (size_t)snprintf(text + used, sizeof text - used, "%s %d %s %s\n", node,
+                               json_is_null(operand) ? -1 : (int)json_integer_value(operand), before, after);
+  }
+  json_decref(object);
+  return text;
+}
+
+TG_TEST(command, inspect_dumps_what_a_pass_leaves) {
+  small_models();
+  const outcome *o = tegula("inspect gemm.onnx --dump precision --graphamp-preset mp1");
+  EXPECT_EQ(o->status, 0);
+  EXPECT_HAS(o->out, "# after precision\ngraph ");
+  o = tegula("inspect gemm.onnx --dump form_kernels");
+  EXPECT_HAS(o->out, "# after form_kernels\ngemm roots=%");
+  EXPECT_STR(tegula("inspect gemm.onnx --dump form_kernels -q")->out, "");
+  o = tegula("inspect gemm.onnx --dump nonsense");
+  EXPECT_EQ(o->status, 2);
+  EXPECT_HAS(o->err, "no pass \"nonsense\" has run");
+}
+
+TG_TEST(command, inspect_explains_casts) {
+  small_models();
+  EXPECT_STR(decided("gemm.onnx --amp hmp"),
+             "matmul 0 f32 bf16\nmatmul 1 f32 bf16\nmatmul -1 f32 bf16\nC 0 bf16 f32\n");
+  EXPECT_STR(decided("gemm.onnx --matmul-precision high"),
+             "matmul 0 f32 tf32\nmatmul 1 f32 tf32\nmatmul -1 f32 f32\nC 0 f32 f32\n");
+  EXPECT_STR(decided("gemm.onnx --conv-precision high"), decided("gemm.onnx"));
+  EXPECT_STR(decided("gemm.onnx --amp raf --amp-dtype fp16 --amp-out-dtype fp16"),
+             "matmul 0 f32 f16\nmatmul 1 f32 f16\nmatmul -1 f32 f16\nC 0 f16 f16\n");
+  EXPECT_HAS(tegula("inspect gemm.onnx --casts --graphamp-preset mp1")->out,
+             "mp1: gemm-like, bf16 in, fp32 out");
+}
+
+TG_TEST(command, decisions_replay_from_rules_and_from_the_model) {
+  small_models();
+  static const char *const policies[] = {"--graphamp-preset mp2",
+                                         "--graphamp-preset mp3",
+                                         "--amp hmp",
+                                         "--amp autocast --autocast-device cpu",
+                                         "--amp raf --amp-dtype fp16",
+                                         "--amp hmp --hmp-opt-level O2 --disable-graphamp fc1"};
+  for (size_t i = 0; i < sizeof policies / sizeof *policies; i++) {
+    char line[512], first[8192];
+    snprintf(line, sizeof line, "mlp.onnx %s", policies[i]);
+    snprintf(first, sizeof first, "%s", decided(line));
+    snprintf(line, sizeof line, "inspect mlp.onnx %s --write-cast-rules rules.txt --export decided.onnx",
+             policies[i]);
+    EXPECT_EQ(tegula("%s", line)->status, 0);
+    EXPECT_STR(decided("mlp.onnx --cast-rules rules.txt"), first);
+    EXPECT_STR(decided("decided.onnx"), first);
+  }
+}
+
+TG_TEST(command, rules_for_nothing_are_reported_and_skipped) {
+  small_models();
+  char path[512];
+  snprintf(path, sizeof path, "%s/slips.txt", tg_test_dir());
+  FILE *file = fopen(path, "w");
+  ASSERT(file);
+  fputs("node nowhere bf16\nid 9999 bf16\nop Unicorn bf16\nop Gemm bf16\n", file);
+  fclose(file);
+  const outcome *o = tegula("inspect mlp.onnx --casts --cast-rules slips.txt");
+  EXPECT_EQ(o->status, 0);
+  EXPECT_STR(o->err, "tegula: warning: slips.txt: line 1: no node \"nowhere\": skipped\n"
+                     "tegula: warning: slips.txt: line 2: no node at position 9999: skipped\n"
+                     "tegula: warning: slips.txt: line 3: no operator \"Unicorn\": skipped\n");
+  o = tegula("inspect mlp.onnx --casts --graphamp-preset mp1 --disable-graphamp nowhere");
+  EXPECT_EQ(o->status, 0);
+  EXPECT_STR(o->err, "tegula: warning: disable-graphamp \"nowhere\": no node's name matches\n");
+}
+
+TG_TEST(command, lists_of_operators_are_checked) {
+  small_models();
+  const outcome *o = tegula("inspect mlp.onnx --casts --amp hmp --bf16-ops /dev/null");
+  EXPECT_EQ(o->status, 0);
+  EXPECT_HAS(o->out, "hmp: in no list");
+  char path[512];
+  snprintf(path, sizeof path, "%s/ops.txt", tg_test_dir());
+  FILE *file = fopen(path, "w");
+  ASSERT(file);
+  fputs("# two\nsoftmax\n\nunicorn\n", file);
+  fclose(file);
+  o = tegula("inspect mlp.onnx --casts --amp hmp --bf16-ops ops.txt");
+  EXPECT_EQ(o->status, 0);
+  EXPECT_STR(o->err, "tegula: warning: ops.txt: line 4: no operator \"unicorn\": skipped\n");
+  EXPECT_HAS(o->out, "hmp: bf16 list of ops.txt (softmax)");
+  EXPECT_STR(tegula("inspect mlp.onnx --casts --amp hmp --bf16-ops ops.txt -q")->err, "");
+  o = tegula("inspect mlp.onnx --casts --amp hmp --bf16-ops ops.txt --fp32-ops ops.txt");
+  EXPECT_EQ(o->status, 2);
+  EXPECT_HAS(o->err, "ops.txt: line 2: \"softmax\" is in the bf16 list");
+  o = tegula("inspect mlp.onnx --casts --amp hmp -v");
+  EXPECT_HAS(o->err, "hmp: fp32 list, built-in: binary_cross_entropy ");
+  EXPECT_HAS(o->err, "hmp: listed as multi-input too, which the other list beats: div");
+  EXPECT_HAS(o->err, "casting operand 2 of Gemm \"fc1\" from f32 to bf16");
+}
+
+TG_TEST(command, tf32_is_for_products) {
+  small_models();
+  char path[512];
+  snprintf(path, sizeof path, "%s/tf32.txt", tg_test_dir());
+  FILE *file = fopen(path, "w");
+  ASSERT(file);
+  fputs("op linear tf32\n", file);
+  fclose(file);
+  EXPECT_HAS(decided("mlp.onnx --cast-rules tf32.txt"),
+             "fc1 0 f32 tf32\nfc1 1 f32 tf32\nfc1 2 f32 f32\nfc1 -1 f32 f32\n");
+  EXPECT_EQ(tegula("verify mlp.onnx --arch tiny --engines functional,systemc --cast-rules tf32.txt")->status,
+            0);
+  file = fopen(path, "w");
+  ASSERT(file);
+  fputs("op Relu tf32\n", file);
+  fclose(file);
+  const outcome *o = tegula("run mlp.onnx --cast-rules tf32.txt");
+  EXPECT_EQ(o->status, 2);
+  EXPECT_HAS(o->err,
+             "tf32.txt: line 1: node \"fc1.relu\" (Relu): tf32 is a format of the operands of products");
+}
+
+TG_TEST(command, graphs_are_drawn) {
+  small_models();
+  const outcome *o = tegula("inspect gemm.onnx --amp hmp --dot");
+  EXPECT_EQ(o->status, 0);
+  EXPECT_HAS(o->out, "digraph");
+  EXPECT_HAS(o->out, "Cast f32 > bf16");
+  EXPECT_EQ(tegula("inspect gemm.onnx --amp hmp --dot g.dot")->status, 0);
+  EXPECT(made("g.dot"));
+  o = tegula("inspect gemm.onnx --svg g.svg");
+  if (system("dot -V >/dev/null 2>&1")) {
+    EXPECT_EQ(o->status, 2);
+    EXPECT_HAS(o->err, "Graphviz");
+    EXPECT(!made("g.svg"));
+  } else {
+    EXPECT_EQ(o->status, 0);
+    EXPECT(made("g.svg"));
+  }
+}
+
+/* What a model carries is said, counts as no FP32, and gives way where policies are compared. */
+TG_TEST(command, rules_of_the_model_are_said) {
+  EXPECT_EQ(tegula("zoo mlp -o mlp.onnx")->status, 0);
+  EXPECT_EQ(tegula("inspect mlp.onnx --graphamp-preset mp4 --export own.onnx")->status, 0);
+  const outcome *o =
+      tegula("run own.onnx --graphamp-preset mp0 --engine functional --json --no-cpu-reference");
+  EXPECT_HAS(o->err, "cast rules of the model's own");
+  json_t *report = json_loads(o->out, 0, NULL), *precision = json_object_get(report, "precision");
+  EXPECT_STR(json_string_value(json_object_get(precision, "policy")), "mp0, rules of the model");
+  EXPECT(json_integer_value(json_object_get(precision, "model_rules")) > 0);
+  const char *name;
+  json_t *error;
+  json_object_foreach(json_object_get(report, "error_vs_fp32"), name, error)
+      EXPECT(field(error, "rms") > 1e-5);
+  json_decref(report);
+  o = tegula("sweep own.onnx --policy mp0 --policy mp1 --tiling-accum fp32 --json");
+  EXPECT_HAS(o->err, "have no effect here");
+  json_t *all = json_loads(o->out, 0, NULL), *rows = json_object_get(all, "rows");
+  const json_t *mp0 = row_of(rows, "mp0", "fp32"), *mp1 = row_of(rows, "mp1", "fp32");
+  ASSERT(mp0 && mp1);
+  EXPECT(field(mp0, "cycles") > field(mp1, "cycles"));
+  json_decref(all);
+}
+
+TG_TEST(command, lists_may_be_words_and_golden_errors_are_printed) {
+  small_models();
+  const outcome *o = tegula("inspect mlp.onnx --enable-mixed-precision-ops gemm softmax --json");
+  EXPECT_EQ(o->status, 0);
+  EXPECT_STR(o->err, "");
+  EXPECT_EQ(tegula("run gemm.onnx --arch tiny --engine functional -q --output-dir golden")->status, 0);
+  o = tegula("run gemm.onnx --arch tiny --engine functional --no-cpu-reference --golden C=golden/C.npy");
+  EXPECT_EQ(o->status, 0);
+  EXPECT_HAS(o->out, "error against golden");
+  EXPECT_EQ(shell("echo 'rows: 2' > baseless.yaml"), 0);
+  o = tegula("run gemm.onnx --arch baseless.yaml");
+  EXPECT_EQ(o->status, 2);
+  EXPECT_HAS(o->err, "names no base");
+  o = tegula("compile gemm.onnx --arch tiny -q -o - | cmp - gemm.tgb && ! test -e ./-");
+  EXPECT_EQ(o->status, 0);
+}
