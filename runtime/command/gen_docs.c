@@ -47,7 +47,9 @@ static void man_overview(FILE *out, const char *version) {
         "and where; 3 the simulated machine faulted.\n"
         ".SH ENVIRONMENT\n.TP\n.B TEGULA_CODE_CACHE\nA folder, which has to exist, that keeps the machine "
         "code of kernels between runs; what is "
-        "in it may be deleted at any time. Whoever may write there decides what code runs.\n",
+        "in it may be deleted at any time. Whoever may write there decides what code runs.\n"
+        ".TP\n.B TEGULA_CODE_CACHE_SIZE\nBytes that it may hold, with K, M or G behind the number or "
+        "nothing; 0: any number; 1G by default. What was used longest ago goes.\n",
         out);
 }
 

@@ -1,6 +1,7 @@
 #include "sim/functional/code_store.h"
 
 #include "frontend/base/hash.h"
+#include "sim/functional/code_limit.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -25,13 +26,19 @@ static char *host; /* NULL where memory ended */
 
 static void find_host(void) { host = tg_jit_host(); }
 
+/* NULL: none was named. */
+static const char *folder_named(void) {
+  const char *folder = getenv("TEGULA_CODE_CACHE");
+  return folder && *folder ? folder : NULL;
+}
+
 /* Release with free; NULL where there is no folder. */
 static char *path_of(uint64_t hash) {
-  const char *folder = getenv("TEGULA_CODE_CACHE");
-  if (!folder || !*folder) return NULL;
+  const char *folder = folder_named();
+  if (!folder) return NULL;
   pthread_once(&once, find_host);
   char *path = NULL;
-  if (host && asprintf(&path, "%s/%016llx-%016llx.o", folder, (unsigned long long)tg_hash_text(host),
+  if (host && asprintf(&path, "%s/" TG_CODE_FILE, folder, (unsigned long long)tg_hash_text(host),
                        (unsigned long long)hash) < 0)
     path = NULL;
   return path;
@@ -46,7 +53,8 @@ static bool read_all(int fd, void *bytes, size_t size) {
   return true;
 }
 
-/* The bytes of a file, to be released with free; NULL if it is no regular file of a size that one of ours may have. */
+/* The bytes of a file, to be released with free, which counts as used from now on; NULL if it is no regular file of a size
+ * that one of ours may have. */
 static unsigned char *read_file(const char *path, size_t *out_size) {
   int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) return NULL;
@@ -60,6 +68,7 @@ static unsigned char *read_file(const char *path, size_t *out_size) {
       free(bytes);
       bytes = NULL;
     }
+    (void)futimens(fd, NULL); /* not ours to write: it is as old as it was */
   }
   close(fd);
   return bytes;
@@ -117,13 +126,21 @@ static void write_file(const char *path, const void *bytes, size_t size) {
   free(beside);
 }
 
+tg_status tg_code_store_check(tg_diag *diag) {
+  uint64_t unused;
+  return folder_named() ? tg_code_limit(&unused, diag) : TG_OK;
+}
+
 void tg_code_keep(const tg_text *text, uint64_t hash, const tg_object *object) {
+  uint64_t limit;
+  tg_diag unused = {""};
   char *path = path_of(hash);
   if (!path) return;
   header h = {.host = strlen(host), .text = text->length, .object = object->size};
   memcpy(h.magic, magic, sizeof magic);
   size_t left = h.host + h.text + h.object;
-  unsigned char *bytes = malloc(sizeof h + left), *rest = bytes ? bytes + sizeof h : NULL;
+  bool fits = !tg_code_limit(&limit, &unused) && sizeof h + left <= limit;
+  unsigned char *bytes = fits ? malloc(sizeof h + left) : NULL, *rest = bytes ? bytes + sizeof h : NULL;
   if (bytes) {
     memcpy(rest, host, h.host);
     memcpy(rest + h.host, text->text, h.text);
@@ -131,6 +148,7 @@ void tg_code_keep(const tg_text *text, uint64_t hash, const tg_object *object) {
     h.hash = tg_hash(rest, left);
     memcpy(bytes, &h, sizeof h);
     write_file(path, bytes, sizeof h + left);
+    if (tg_code_looks_after(hash, sizeof h + left, limit)) tg_code_trim(folder_named(), limit);
   }
   free(bytes);
   free(path);

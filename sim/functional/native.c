@@ -1,6 +1,7 @@
 /* Kernels of a program: one function for each distinct microprogram, one plan for each distinct shape of
  * GEMM, and the tables that find them from (section, tile, pc). */
 #include "frontend/base/hash.h"
+#include "sim/functional/code_store.h"
 #include "sim/functional/exec.h"
 #include "sim/functional/gemm.h"
 #include "sim/functional/ir.h"
@@ -242,7 +243,8 @@ tg_status tg_kernels_prepare(const tg_program *program, tg_kernels **out_kernels
   n->blocking = tg_gemm_blocking_of_host();
   *out_kernels = NULL;
   number_all(n, program);
-  tg_status status = compile_gemms(n, &program->params, diag);
+  tg_status status = tg_code_store_check(diag);
+  if (!status) status = compile_gemms(n, &program->params, diag);
   if (!status) status = compile_vops(n, &program->params, diag);
   if (status) {
     destroy(&n->base);
