@@ -192,6 +192,39 @@ TG_TEST(keep, parts_of_a_matrix_are_not_each_other) {
   }
 }
 
+/* Steps in both directions of a layer of 51 units: the last rows of its matrices are alone in a bank, or masked, so that
+ * nothing would be left in one. */
+TG_TEST(keep, no_bank_that_holds_nothing) {
+  static const char text[] = "graph \"g\"\ninput %x: f32[6,1,51]\n"
+                             "const %w: f32[2,204,51] = seeded(1, 0.1)\n"
+                             "const %r: f32[2,204,51] = seeded(2, 0.1)\n"
+                             "%y, %h, %c = LSTM(%x, %w, %r) hidden_size=51 direction=\"bidirectional\" @0\n"
+                             "output \"y\" %y: f32\n";
+  for (int narrow = 0; narrow < 2; narrow++) {
+    run_case what = {.text = text,
+                     .arch = "tiny",
+                     .precision.preset = narrow ? TG_PRESET_MP4 : TG_PRESET_MP1,
+                     .run.threads = 1};
+    tg_arena arena = {0};
+    tg_diag diag = {""};
+    mapped m;
+    if (run_text(&what, &m, &arena, &diag) || !outputs_agree(&m, 2e-2, &diag) ||
+        tg_check_ordering(m.program, &diag))
+      tg_test_fail(__FILE__, __LINE__, "%s: %s", narrow ? "mp4" : "mp1", diag.message);
+#ifdef TEGULA_WITH_SYSTEMC
+    mapped timed;
+    size_t bytes, timed_bytes;
+    what.engine = &tg_engine_systemc;
+    if (run_text(&what, &timed, &arena, &diag)) tg_test_fail(__FILE__, __LINE__, "%s", diag.message);
+    const void *y = output_of(&m, 0, &bytes), *z = output_of(&timed, 0, &timed_bytes);
+    EXPECT(bytes == timed_bytes && !memcmp(y, z, bytes));
+    release_mapped(&timed);
+#endif
+    release_mapped(&m);
+    tg_arena_release(&arena);
+  }
+}
+
 static bool same_text(const tg_program *a, const tg_program *b) {
   char *x = tg_program_print(a), *y = tg_program_print(b);
   bool same = !strcmp(x, y);
