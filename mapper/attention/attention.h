@@ -5,6 +5,7 @@
 #ifndef TEGULA_MAPPER_ATTENTION_ATTENTION_H
 #define TEGULA_MAPPER_ATTENTION_ATTENTION_H
 
+#include "mapper/attention/grid.h"
 #include "mapper/gemm/tiling.h"
 #include "mapper/section/stage.h"
 #include "mapper/vector/softmax.h"
@@ -21,7 +22,7 @@ typedef struct tg_matrices {
 bool tg_attention_view(const tg_value *result, const tg_value *value, const int64_t *stride, int64_t rows,
                        int64_t columns, tg_matrices *out);
 void tg_attention_transpose(tg_matrices *m);
-/* A walk over rows of matrices, `radix` of each, of which those beyond its own are not there. place.c */
+/* A walk over rows of matrices, `radix` of each, of which those beyond its own are not there. parts.c */
 void tg_attention_set_walk(tg_agcu_instr *in, const tg_matrices *x, int64_t radix, int entry,
                            int64_t residue);
 
@@ -38,11 +39,8 @@ typedef struct tg_attention {
   int unroll, own_unroll;     /* vectors at a time of the softmax's VOPs */
   int words[2 * TG_SEGMENTS]; /* of the microcode's segments */
 
-  /* How it is tiled. `group` tiles of a row, or all tiles, share a product: each has `blocks` blocks of its
-   * rows. */
-  uint32_t group, blocks, passes;
-  uint32_t rows, piece; /* of a block, and of it those that leave at once */
-  uint32_t copies;      /* of what is loaded: 2, where there is room for a unit more */
+  tg_attention_grid grid; /* a unit of work is a block of rows */
+  uint32_t copies;        /* of what is loaded: 2, where there is room for a unit more */
   double cycles;
 } tg_attention;
 
@@ -50,15 +48,6 @@ typedef struct tg_attention {
  * whole vectors. */
 uint32_t tg_attention_keys(const tg_attention *a);
 uint32_t tg_attention_width(const tg_params *m, const tg_attention *a);
-/* Products that are computed at a time, and rows of one with those that are no rows but fill its blocks. */
-static inline uint32_t tg_attention_at_a_time(const tg_params *m, const tg_attention *a) {
-  return tg_tiles(m) / a->group;
-}
-static inline int64_t tg_attention_padded(const tg_attention *a) {
-  return (int64_t)a->rows * a->blocks * a->group;
-}
-static inline uint32_t tg_attention_units(const tg_attention *a) { return a->passes * a->blocks; }
-
 /* The products as the sizes of their blocks are asked for. */
 tg_gemm_tiling tg_attention_scores(const tg_attention *a);
 tg_gemm_tiling tg_attention_context(const tg_params *m, const tg_attention *a);

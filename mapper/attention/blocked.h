@@ -35,9 +35,7 @@ typedef struct tg_blocked {
   int unroll, added; /* vectors of scores, and of results, at a time */
   int words[2 * TG_SEGMENTS];
 
-  /* How it is tiled: `group` tiles share a product, each of which has `row_blocks` blocks of `rows` rows. */
-  uint32_t group, row_blocks, passes;
-  uint32_t rows, piece;            /* of a block, and of it those that leave at once */
+  tg_attention_grid grid;
   uint32_t chunks;                 /* of a block of keys: 1, or an even number */
   uint32_t copies, operand_copies; /* of results and of operands: 2, where there is room */
   double cycles;
@@ -53,10 +51,6 @@ static inline uint32_t tg_blocked_chunk(const tg_blocked *a) { return a->block /
 static inline uint32_t tg_blocked_width(const tg_params *m, const tg_blocked *a) {
   return (uint32_t)tg_round_up(a->context.n, tg_lanes(m));
 }
-static inline uint32_t tg_blocked_at_a_time(const tg_params *m, const tg_blocked *a) {
-  return tg_tiles(m) / a->group;
-}
-static inline uint32_t tg_blocked_units(const tg_blocked *a) { return a->passes * a->row_blocks; }
 /* Elements of a block of keys that are none, if any block has such. */
 static inline bool tg_blocked_is_ragged(const tg_blocked *a) {
   return a->keys != (int64_t)a->block * a->blocks;

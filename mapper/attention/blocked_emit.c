@@ -3,26 +3,22 @@
 #include "mapper/kernel/class.h"
 
 typedef tg_blocked_emission emission;
-typedef tg_blocked_input input;
 
 /* ---- room ---- */
 
-static void add_base(emission *e, input *in, const tg_matrices *at, int role) {
-  in->at = at;
-  in->buffer = &e->channels[role].ring;
-  in->entry = tg_build_base(&e->b, tg_place_of(e->c, at->value), 0, &in->residue);
+static void add_input(emission *e, tg_attention_input *in, const tg_matrices *at, int role) {
+  tg_attention_add_input(&e->b, e->c, in, at, &e->channels[role].ring);
 }
 
-static void allocate_bases(emission *e) {
+static void add_inputs(emission *e) {
   const tg_blocked *a = e->a;
   if (tg_blocked_multiplies(a)) {
-    add_base(e, &e->q, &a->q, TG_BLOCKED_QUERIES);
-    add_base(e, &e->k, &a->k, TG_BLOCKED_KEYS);
+    add_input(e, &e->q, &a->q, TG_BLOCKED_QUERIES);
+    add_input(e, &e->k, &a->k, TG_BLOCKED_KEYS);
   }
-  add_base(e, &e->v, &a->v, TG_BLOCKED_VALUES);
+  add_input(e, &e->v, &a->v, TG_BLOCKED_VALUES);
   for (int x = 0; x < a->operand_count; x++)
-    add_base(e, &e->operand[x], &a->operand[x], TG_BLOCKED_OPERAND + x);
-  e->out_entry = tg_build_base(&e->b, tg_place_of(e->c, a->out.value), 0, &e->out_residue);
+    add_input(e, &e->operand[x], &a->operand[x], TG_BLOCKED_OPERAND + x);
 }
 
 /* The order of the numbers of their semaphores. */
@@ -40,10 +36,12 @@ static const tg_channel_end ends[] = {
 
 /* Who fills them. */
 static tg_post own_source(const void *kernel, const tg_channel *channel, uint32_t r, uint32_t col) {
-  return tg_post_to_agcu(channel, tg_blocked_own_from_west(kernel, r, col), r, col);
+  const emission *e = kernel;
+  return tg_post_to_agcu(channel, tg_grid_own_from_west(&e->a->grid, r, col), r, col);
 }
 static tg_post shared_source(const void *kernel, const tg_channel *channel, uint32_t r, uint32_t col) {
-  return tg_post_to_agcu(channel, tg_blocked_shared_from_west(kernel, r, col), r, col);
+  const emission *e = kernel;
+  return tg_post_to_agcu(channel, tg_grid_shared_from_west(&e->a->grid, r, col), r, col);
 }
 
 static bool open_channels(emission *e) {
@@ -61,29 +59,8 @@ static bool open_channels(emission *e) {
 
 static void fill_store(const void *user, int port, uint32_t r, uint32_t col, tg_agcu_instr *store) {
   const emission *e = user;
-  const tg_blocked *a = e->a;
   (void)port; /* the only one */
-  tg_attention_set_walk(store, &a->out, tg_blocked_padded(a), e->out_entry, e->out_residue);
-  tg_blocked_set_rows(e, store, r, col);
-  store->rows = store->m_delta[2] = a->piece;
-  store->take = e->out_take;
-  store->convert = a->out_kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
-}
-
-static void plan_egress(emission *e) {
-  const tg_blocked *a = e->a;
-  uint32_t pieces = a->rows / a->piece, row = tg_blocked_out_row(e->b.m, a);
-  /* pieces lie next to each other */
-  e->out_take = pieces > 1 ? tg_blocked_width(e->b.m, a) : (uint32_t)a->context.n;
-  uint32_t sent = tg_kind_flits(e->b.m, a->out_kind, e->out_take);
-  e->port = (tg_store_port){.from = &e->channels[TG_BLOCKED_OUT],
-                            .away = &e->channels[TG_BLOCKED_AWAY],
-                            .flits = a->piece * sent,
-                            .pieces = pieces,
-                            .buffer = e->channels[TG_BLOCKED_OUT].ring,
-                            .loops = {a->passes, a->row_blocks, pieces}};
-  if (sent < row) e->port.inner = sent, e->port.stride = row;
-  e->egress = (tg_egress_plan){.ports = &e->port, .count = 1, .often = 1, .every = 1, .steps = 1};
+  tg_attention_fill_store(e->b.m, &e->a->grid, &e->results, r, col, store);
 }
 
 static void emit_stage(void *user, const tg_stage *stage, tg_queue *queue, tg_turn at) {
@@ -91,7 +68,7 @@ static void emit_stage(void *user, const tg_stage *stage, tg_queue *queue, tg_tu
   switch ((tg_blocked_stage)stage->kind) {
   case TG_BLOCKED_MULTIPLY: tg_blocked_emit_products(e, queue, at); break;
   case TG_BLOCKED_COMPUTE: tg_blocked_emit_vops(e, queue, at); break;
-  case TG_BLOCKED_STORE: tg_egress_emit(&e->b, &e->egress, stage, queue, at, fill_store, e); break;
+  case TG_BLOCKED_STORE: tg_egress_emit(&e->b, &e->results.egress, stage, queue, at, fill_store, e); break;
   default: tg_blocked_emit_loads(e, stage, queue, at);
   }
 }
@@ -114,8 +91,9 @@ static tg_status emit(tg_compile *c, const tg_kernel *kernel) {
     return tg_fail(c->diag, TG_INVALID,
                    "%s: a block of %u keys does not fit the array (--attention exact, or blocked:N)", name,
                    a.block);
-  allocate_bases(&e);
-  plan_egress(&e);
+  add_inputs(&e);
+  tg_attention_plan_results(&e.b, c, &a.grid, &e.results, &a.out, a.out_kind, tg_blocked_width(c->m, &a),
+                            (uint32_t)a.context.n, &e.channels[TG_BLOCKED_OUT], &e.channels[TG_BLOCKED_AWAY]);
   static const int splits[] = {TG_BLOCKED_ADD, TG_BLOCKED_FINISH, TG_BLOCKED_BEGIN};
   tg_mc mc;
   if (!tg_blocked_microcode(c, &a, &mc)) return TG_INVALID;
@@ -127,9 +105,9 @@ static tg_status emit(tg_compile *c, const tg_kernel *kernel) {
   }
   tg_stages stages;
   const uint32_t loops[TG_BLOCKED_NESTS][3] = {
-      [TG_BLOCKED_NEST_KEYS] = {a.passes, a.row_blocks, a.blocks * a.chunks},
-      [TG_BLOCKED_NEST_VALUES] = {a.passes, a.row_blocks, a.blocks * a.chunks},
-      [TG_BLOCKED_NEST_OPERANDS] = {a.passes, a.row_blocks, a.blocks}};
+      [TG_BLOCKED_NEST_KEYS] = {a.grid.passes, a.grid.row_blocks, a.blocks * a.chunks},
+      [TG_BLOCKED_NEST_VALUES] = {a.grid.passes, a.grid.row_blocks, a.blocks * a.chunks},
+      [TG_BLOCKED_NEST_OPERANDS] = {a.grid.passes, a.grid.row_blocks, a.blocks}};
   tg_blocked_list_stages(c->m, &a, &stages);
   tg_stages_emit(&e.b, &stages, c->m->rows, loops, emit_stage, &e);
   invoke(&e, name);

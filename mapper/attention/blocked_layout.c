@@ -5,11 +5,11 @@
 #include <string.h>
 
 tg_gemm_tiling tg_blocked_scores(const tg_blocked *a) {
-  return (tg_gemm_tiling){.mt = a->rows, .nt = tg_blocked_chunk(a), .kc = (uint32_t)a->scores.k};
+  return (tg_gemm_tiling){.mt = a->grid.rows, .nt = tg_blocked_chunk(a), .kc = (uint32_t)a->scores.k};
 }
 
 tg_gemm_tiling tg_blocked_context(const tg_params *m, const tg_blocked *a) {
-  return (tg_gemm_tiling){.mt = a->rows, .nt = tg_blocked_width(m, a), .kc = tg_blocked_chunk(a)};
+  return (tg_gemm_tiling){.mt = a->grid.rows, .nt = tg_blocked_width(m, a), .kc = tg_blocked_chunk(a)};
 }
 
 uint32_t tg_blocked_weight_row(const tg_params *m, const tg_blocked *a) {
@@ -53,13 +53,13 @@ void tg_blocked_plan_channels(const tg_params *m, const tg_blocked *a,
     plans[TG_BLOCKED_SCORES].full = 1; /* the halves of the accumulator are free when they are written */
   }
   plan_load(&plans[TG_BLOCKED_VALUES], tg_gemm_b_rows(m, &a->context, &second), 2);
-  plan_between(&plans[TG_BLOCKED_PROBABILITIES], (uint64_t)a->rows * tg_blocked_weight_row(m, a), 2);
-  plans[TG_BLOCKED_STATE].room =
-      (tg_room){(uint64_t)TG_STATE_ROWS * (a->rows + 1) + (uint64_t)a->rows * tg_blocked_sum_row(m, a), 2};
-  plan_between(&plans[TG_BLOCKED_OUT], (uint64_t)a->rows * tg_blocked_out_row(m, a), a->copies);
+  plan_between(&plans[TG_BLOCKED_PROBABILITIES], (uint64_t)a->grid.rows * tg_blocked_weight_row(m, a), 2);
+  plans[TG_BLOCKED_STATE].room = (tg_room){
+      (uint64_t)TG_STATE_ROWS * (a->grid.rows + 1) + (uint64_t)a->grid.rows * tg_blocked_sum_row(m, a), 2};
+  plan_between(&plans[TG_BLOCKED_OUT], (uint64_t)a->grid.rows * tg_blocked_out_row(m, a), a->copies);
   if (a->operand_count) plan_load(&plans[TG_BLOCKED_OPERANDS_ALL], 0, a->operand_copies);
   for (int x = 0; x < a->operand_count; x++) {
-    uint32_t rows = a->operand[x].rows == 1 ? 1 : a->rows;
+    uint32_t rows = a->operand[x].rows == 1 ? 1 : a->grid.rows;
     plans[TG_BLOCKED_OPERAND + x].room =
         (tg_room){(uint64_t)rows * tg_blocked_operand_row(m, a, x), a->operand_copies};
   }

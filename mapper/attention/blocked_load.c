@@ -3,30 +3,6 @@
 #include "mapper/gemm/layout.h"
 
 typedef tg_blocked_emission emission;
-typedef tg_blocked_input input;
-
-void tg_blocked_set_rows(const emission *e, tg_agcu_instr *in, uint32_t r, uint32_t col) {
-  int64_t padded = tg_blocked_padded(e->a);
-  in->m_first = tg_blocked_first_product(e, r, col) * padded + tg_blocked_first_row(e, r, col);
-  in->m_delta[0] = tg_blocked_at_a_time(e->b.m, e->a) * padded;
-  in->m_delta[1] = (int64_t)e->a->group * e->a->rows;
-  in->rows = e->a->rows;
-}
-
-/* Of matrices with `radix` rows each; those beyond its own are not there. */
-static tg_instr *push_load(emission *e, tg_queue *queue, bool west, uint32_t r, uint32_t col, uint32_t tiles,
-                           const input *from, int64_t radix) {
-  tg_instr *in = tg_build_push(&e->b, queue, TG_OP_agcu_load);
-  tg_agcu_instr *load = &in->agcu;
-  tg_attention_set_walk(load, from->at, radix, from->entry, from->residue);
-  load->rows = radix;
-  load->m_first = tg_blocked_first_product(e, r, col) * radix;
-  load->m_delta[0] = tg_blocked_at_a_time(e->b.m, e->a) * radix;
-  tg_set_operand(&load->dst, from->buffer, false);
-  load->dst_inner = 65535;
-  load->dst_mask = ((1ll << tiles) - 1) << ((west ? col : r) + 1);
-  return in;
-}
 
 /* Of the LOADs of a stage that come together, the first one asks, and the last one tells. */
 static void meet(const emission *e, const tg_stage *stage, tg_instr *load, bool first, bool last) {
@@ -38,9 +14,10 @@ static void load_queries(emission *e, const tg_stage *stage, tg_queue *queue, bo
                          uint32_t col) {
   const tg_blocked *a = e->a;
   tg_gemm_tiling t = tg_blocked_scores(a);
-  tg_instr *in = push_load(e, queue, west, r, col, 1, &e->q, tg_blocked_padded(a));
+  tg_instr *in =
+      tg_attention_push_load(&e->b, &e->a->grid, queue, west, r, col, 1, &e->q, tg_grid_padded(&a->grid));
   tg_agcu_instr *load = &in->agcu;
-  tg_blocked_set_rows(e, load, r, col);
+  tg_grid_set_rows(e->b.m, &e->a->grid, load, r, col);
   load->take = tg_gemm_taken(e->b.m, &a->scores, a->scores.k, tg_gemm_a_row(e->b.m, &a->scores, &t));
   load->convert = a->scores.a_convert;
   meet(e, stage, in, true, true);
@@ -48,13 +25,13 @@ static void load_queries(emission *e, const tg_stage *stage, tg_queue *queue, bo
 
 /* Chunk after chunk of all blocks of keys, which are rows of the matrix, or columns. */
 static void load_chunks(emission *e, const tg_stage *stage, tg_queue *queue, bool west, uint32_t r,
-                        uint32_t col, const input *from, const tg_gemm *g, const tg_gemm_tiling *t,
-                        bool by_keys) {
+                        uint32_t col, const tg_attention_input *from, const tg_gemm *g,
+                        const tg_gemm_tiling *t, bool by_keys) {
   const tg_blocked *a = e->a;
-  uint32_t tiles = a->group < e->b.m->cols ? a->group : e->b.m->cols;
+  uint32_t tiles = tg_grid_sharing(e->b.m, &a->grid);
   int64_t rows = from == &e->v && g->b_transposed ? t->nt : from->at->rows;
-  tg_instr *in =
-      push_load(e, queue, west, r, col, tiles, from, by_keys ? (int64_t)a->block * a->blocks : rows);
+  tg_instr *in = tg_attention_push_load(&e->b, &e->a->grid, queue, west, r, col, tiles, from,
+                                        by_keys ? (int64_t)a->block * a->blocks : rows);
   tg_agcu_instr *load = &in->agcu;
   if (by_keys) {
     load->rows = load->m_delta[2] = tg_blocked_chunk(a);
@@ -71,9 +48,10 @@ static void load_operands(emission *e, const tg_stage *stage, tg_queue *queue, b
   const tg_blocked *a = e->a;
   for (int x = 0; x < a->operand_count; x++) {
     bool one = a->operand[x].rows == 1;
-    tg_instr *in = push_load(e, queue, west, r, col, 1, &e->operand[x], one ? 1 : tg_blocked_padded(a));
+    tg_instr *in = tg_attention_push_load(&e->b, &e->a->grid, queue, west, r, col, 1, &e->operand[x],
+                                          one ? 1 : tg_grid_padded(&a->grid));
     tg_agcu_instr *load = &in->agcu;
-    if (!one) tg_blocked_set_rows(e, load, r, col);
+    if (!one) tg_grid_set_rows(e->b.m, &e->a->grid, load, r, col);
     load->take = tg_blocked_operand_take(a, x);
     if (a->operand_kind[x] != TG_STREAM_SPLAT32) load->k_delta[2] = a->block;
     load->convert = tg_stream_convert(tg_place_of(e->c, a->operand[x].value), a->operand_kind[x]);
@@ -85,13 +63,13 @@ static void load_operands(emission *e, const tg_stage *stage, tg_queue *queue, b
 void tg_blocked_emit_loads(emission *e, const tg_stage *stage, tg_queue *queue, tg_turn at) {
   const tg_params *m = e->b.m;
   const tg_blocked *a = e->a;
-  uint32_t tiles = a->group < m->cols ? a->group : m->cols;
+  uint32_t tiles = tg_grid_sharing(m, &a->grid);
   bool west = stage->seat == TG_SIDE_WEST;
   tg_gemm_tiling scores = tg_blocked_scores(a), context = tg_blocked_context(m, a);
   for (uint32_t i = 0; i < (west ? m->cols : m->rows); i++) {
     uint32_t r = west ? at.r : i, col = west ? i : at.col;
-    bool own = tg_blocked_own_from_west(e, r, col) == west,
-         shared = col % tiles == 0 && tg_blocked_shared_from_west(e, r, col) == west;
+    bool own = tg_grid_own_from_west(&e->a->grid, r, col) == west,
+         shared = col % tiles == 0 && tg_grid_shared_from_west(&e->a->grid, r, col) == west;
     if (stage->kind == TG_BLOCKED_LOAD_QUERIES && own) load_queries(e, stage, queue, west, r, col);
     if (stage->kind == TG_BLOCKED_LOAD_OPERANDS && own) load_operands(e, stage, queue, west, r, col);
     if (stage->kind == TG_BLOCKED_LOAD_KEYS && shared)

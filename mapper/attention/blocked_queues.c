@@ -11,8 +11,6 @@
 #include "mapper/attention/blocked_emission.h"
 #include "mapper/gemm/layout.h"
 
-#include <string.h>
-
 typedef tg_blocked_emission emission;
 
 /* The queue at hand: of which tile. */
@@ -44,44 +42,17 @@ static tg_buffer slot_of(const tg_buffer *ring, uint32_t unit) {
 /* ---- products: a GEMM a chunk ---- */
 
 /* Chunks of a unit come in two buffers in turn, or, if there is one, units do. */
-static void set_stationary(const writer *w, tg_mx_instr *mx, const tg_buffer *ring, const tg_gemm *g,
-                           const tg_gemm_tiling *t, uint32_t unit) {
-  const tg_params *m = w->e->b.m;
-  uint32_t stationary = tg_mx_stationary(m, g->format), row = tg_gemm_b_row(m, g, t);
-  tg_buffer one = slot_of(ring, unit);
-  tg_set_operand(&mx->b, w->e->a->chunks > 1 ? ring : &one, false);
-  mx->b_transposed = g->b_transposed;
-  mx->b_row = row;
-  mx->b_blk[0] = g->b_transposed ? tg_mx_beats(g->format) : (int64_t)stationary * row;
-  mx->b_blk[1] = g->b_transposed ? (int64_t)tg_lanes(m) * row : tg_lanes(m) / tg_mx_elements(m, g->format);
-  mx->b_blk[2] = g->b_transposed ? (int64_t)stationary * row : 1;
-  mx->b_banks = ring->banks;
-}
-
 static tg_instr *push_product(const writer *w, const tg_gemm *g, const tg_gemm_tiling *t,
                               const tg_buffer *streamed, const tg_buffer *ring, uint32_t unit) {
-  const tg_params *m = w->e->b.m;
-  uint32_t stationary = tg_mx_stationary(m, g->format), chunks = w->e->a->chunks;
-  tg_instr *in = tg_build_push(&w->e->b, w->queue, TG_OP_mx_gemm);
+  uint32_t chunks = w->e->a->chunks;
+  tg_buffer one = slot_of(ring, unit);
+  tg_instr *in = tg_attention_push_gemm(&w->e->b, w->queue, g, t);
   tg_mx_instr *mx = &in->mx;
-  mx->format = g->format;
-  mx->m_count[0] = 1;
-  mx->m_count[1] = t->mt;
   tg_set_operand(&mx->a, streamed, false);
   mx->a_banks = streamed->banks;
-  mx->a_blk[0] = tg_mx_beats(g->format);
-  set_stationary(w, mx, ring, g, t, unit);
-  /* blocks: k, then groups of 2P columns, then (fp32) their two halves */
-  mx->blk_count[0] = (t->kc + stationary - 1) / stationary;
-  mx->k_loops = 1;
-  mx->blk_count[1] = t->nt / tg_lanes(m);
-  mx->blk_count[2] = tg_lanes(m) / stationary;
-  mx->blk_count[3] = 1;
-  mx->c.base = unit % 2 * tg_acc_rows(m);
-  mx->c_blk[1] = t->mt;
-  mx->h_blk[2] = 1;
-  mx->init = 1;
-  mx->k_chunk = mx->k_total = t->kc;
+  tg_set_operand(&mx->b, chunks > 1 ? ring : &one, false);
+  mx->b_banks = ring->banks;
+  mx->c.base = unit % 2 * tg_acc_rows(w->e->b.m);
   if (chunks > 1) end_loop(w, 2, chunks, w->queue->count - 1);
   return in;
 }
@@ -94,7 +65,7 @@ static void push_scores(const writer *w, uint32_t unit, bool first, bool last, b
   tg_instr *in = push_product(w, &a->scores, &t, &channels[TG_BLOCKED_QUERIES].ring,
                               &channels[TG_BLOCKED_KEYS].ring, unit);
   in->mx.a_m[1] = tg_gemm_a_row(w->e->b.m, &a->scores, &t);
-  in->mx.c.delta[2] = (int64_t)a->rows * (t.nt / tg_lanes(w->e->b.m));
+  in->mx.c.delta[2] = (int64_t)a->grid.rows * (t.nt / tg_lanes(w->e->b.m));
   join(w, in, (tg_join){.channel = TG_BLOCKED_KEYS});
   join(w, in,
        (tg_join){.channel = TG_BLOCKED_QUERIES,
@@ -118,7 +89,7 @@ static void push_context(const writer *w, uint32_t unit, bool tells) {
   in->mx.a_m[1] = tg_blocked_weight_row(m, a);
   in->mx.a.delta[2] = t.kc / tg_mx_elements(m, a->context.format);
   in->mx.init_levels = 1 << 2;
-  if (tg_blocked_multiplies(a)) in->mx.c.base += (int64_t)a->rows * (a->block / tg_lanes(m));
+  if (tg_blocked_multiplies(a)) in->mx.c.base += (int64_t)a->grid.rows * (a->block / tg_lanes(m));
   join(w, in, (tg_join){.channel = TG_BLOCKED_VALUES});
   join(w, in, (tg_join){.channel = TG_BLOCKED_PROBABILITIES, .once = true, .wait = 1, .post = 1});
   if (tells) join(w, in, (tg_join){.channel = TG_BLOCKED_PRODUCT, .fills = true, .once = true, .post = 2});
@@ -145,12 +116,12 @@ static void emit_context_only(const writer *w) {
   push_context(w, 0, true);
   push_context(w, 1, true);
   end_loop(w, 1, w->e->a->blocks / 2, 0);
-  end_loop(w, 0, tg_blocked_units(w->e->a), 0);
+  end_loop(w, 0, tg_grid_blocks(&w->e->a->grid), 0);
 }
 
 void tg_blocked_emit_products(emission *e, tg_queue *queue, tg_turn at) {
   const writer w = {e, queue, at};
-  uint32_t units = tg_blocked_units(e->a);
+  uint32_t units = tg_grid_blocks(&e->a->grid);
   bool alone = e->a->blocks == 2;
   if (!tg_blocked_multiplies(e->a)) {
     emit_context_only(&w);
@@ -175,15 +146,7 @@ void tg_blocked_emit_products(emission *e, tg_queue *queue, tg_turn at) {
 /* ---- vector units ---- */
 
 static tg_instr *push_vop(const writer *w, int number, uint32_t rows) {
-  tg_instr *in = tg_build_push(&w->e->b, w->queue, TG_OP_vx_vop);
-  const tg_vx_instr *microcode = &w->e->microcode[number];
-  tg_vx_instr *vop = &in->vx;
-  memcpy(vop->seg_begin, microcode->seg_begin, sizeof vop->seg_begin);
-  memcpy(vop->seg_len, microcode->seg_len, sizeof vop->seg_len);
-  vop->rows = vop->row_count[2] = rows;
-  vop->row_count[0] = vop->row_count[1] = 1;
-  vop->j_count[0] = vop->j_count[1] = 1;
-  return in;
+  return tg_attention_push_vop(&w->e->b, w->queue, &w->e->microcode[number], rows);
 }
 
 /* Rows of a buffer from `first` on, each `row` bank rows behind the one before, and vectors `vector` apart. */
@@ -220,7 +183,7 @@ static void set_results(const writer *w, tg_instr *in, int stream, bool store, u
   const tg_params *m = w->e->b.m;
   const tg_blocked *a = w->e->a;
   tg_buffer state = state_of(w, unit + 1);
-  uint32_t first = TG_STATE_ROWS * (a->rows + 1), vector = tg_kind_flits(m, TG_STREAM_FP32, tg_lanes(m));
+  uint32_t first = TG_STATE_ROWS * (a->grid.rows + 1), vector = tg_kind_flits(m, TG_STREAM_FP32, tg_lanes(m));
   for (uint32_t u = 0; u < (uint32_t)a->added; u++)
     set_stream(w, in, stream++, TG_STREAM_FP32, store, &state, first + u * vector, tg_blocked_sum_row(m, a),
                vector * (uint32_t)a->added);
@@ -232,7 +195,7 @@ static void set_state(const writer *w, tg_instr *in, int stream, int number, boo
   const emission *e = w->e;
   bool before = unit == BEFORE_ALL;
   tg_buffer state = state_of(w, before ? 1 : (uint32_t)unit);
-  uint32_t first = (before ? TG_STATE_ROWS * e->a->rows : 0) + (uint32_t)number;
+  uint32_t first = (before ? TG_STATE_ROWS * e->a->grid.rows : 0) + (uint32_t)number;
   set_stream(w, in, stream, store ? TG_STREAM_FP32 : TG_STREAM_SPLAT32, store, &state, first,
              before ? 0 : TG_STATE_ROWS, 0);
 }
@@ -262,13 +225,13 @@ static void push_weights(const writer *w, uint32_t unit, uint32_t block) {
   const tg_params *m = w->e->b.m;
   const tg_blocked *a = w->e->a;
   uint32_t lanes = tg_lanes(m), unroll = (uint32_t)a->unroll;
-  tg_instr *in = push_vop(w, 0, a->rows);
+  tg_instr *in = push_vop(w, 0, a->grid.rows);
   in->vx.seg_repeat = 1 << 1 | 1 << 3;
   in->vx.j_count[1] = a->block / lanes / unroll;
   in->vx.tail_step = (int64_t)lanes * unroll;
   in->vx.tail_n = columns_of(a, block);
   for (uint32_t u = 0; u < unroll && tg_blocked_multiplies(a); u++)
-    set_accumulator(w, in, (int)u, unit, u * a->rows, a->rows * unroll);
+    set_accumulator(w, in, (int)u, unit, u * a->grid.rows, a->grid.rows * unroll);
   set_operands(w, in, unit);
   tg_buffer weights = slot_of(&w->e->channels[TG_BLOCKED_PROBABILITIES].ring, unit);
   int kind = a->weights == TG_BF16  ? TG_STREAM_BF16
@@ -290,7 +253,7 @@ static void push_weights(const writer *w, uint32_t unit, uint32_t block) {
 static void set_sums(const writer *w, tg_instr *in, uint32_t unit, bool begins) {
   const tg_blocked *a = w->e->a;
   uint32_t lanes = tg_lanes(w->e->b.m), added = (uint32_t)a->added,
-           at = tg_blocked_multiplies(a) ? a->rows * (a->block / lanes) : 0;
+           at = tg_blocked_multiplies(a) ? a->grid.rows * (a->block / lanes) : 0;
   tg_buffer first = state_of(w, 0);
   in->vx.seg_repeat = 1 << 1;
   in->vx.j_count[1] = tg_blocked_width(w->e->b.m, a) / lanes / added;
@@ -298,15 +261,15 @@ static void set_sums(const writer *w, tg_instr *in, uint32_t unit, bool begins) 
   if (!begins) set_results(w, in, 1, false, unit + 1);
   for (uint32_t u = 0; u < added; u++) {
     if (begins)
-      set_stream(w, in, 1 + (int)u, TG_STREAM_FP32, false, &first, TG_STATE_ROWS * a->rows + TG_STATE_SUM, 0,
-                 0);
-    set_accumulator(w, in, (int)(1 + added + u), unit, at + u * a->rows, a->rows * added);
+      set_stream(w, in, 1 + (int)u, TG_STREAM_FP32, false, &first,
+                 TG_STATE_ROWS * a->grid.rows + TG_STATE_SUM, 0, 0);
+    set_accumulator(w, in, (int)(1 + added + u), unit, at + u * a->grid.rows, a->grid.rows * added);
   }
 }
 
 /* D of a unit, the first of a block of rows or not. */
 static void push_addition(const writer *w, uint32_t unit, bool begins) {
-  tg_instr *in = push_vop(w, 1, w->e->a->rows);
+  tg_instr *in = push_vop(w, 1, w->e->a->grid.rows);
   set_sums(w, in, unit, begins);
   set_results(w, in, 1 + 2 * w->e->a->added, true, unit);
   join(w, in, (tg_join){.channel = TG_BLOCKED_PRODUCT});
@@ -318,7 +281,7 @@ static void push_result(const writer *w, uint32_t first, bool loops) {
   const tg_blocked *a = w->e->a;
   const tg_buffer *ring = &w->e->channels[TG_BLOCKED_OUT].ring;
   uint32_t vector = tg_kind_flits(m, a->out_kind, tg_lanes(m));
-  tg_instr *in = push_vop(w, 2, a->rows);
+  tg_instr *in = push_vop(w, 2, a->grid.rows);
   set_sums(w, in, 1, false);
   int stream = 1 + 2 * a->added;
   set_state(w, in, stream++, TG_STATE_SUM, false, 1);
@@ -336,7 +299,7 @@ static void push_result(const writer *w, uint32_t first, bool loops) {
 static void push_begin(const writer *w) {
   tg_instr *in = push_vop(w, 3, 1);
   tg_buffer result = state_of(w, 0), state = state_of(w, 1);
-  uint32_t first = TG_STATE_ROWS * w->e->a->rows;
+  uint32_t first = TG_STATE_ROWS * w->e->a->grid.rows;
   set_stream(w, in, 0, TG_STREAM_FP32, true, &state, first + TG_STATE_MAXIMUM, 0, 0);
   set_stream(w, in, 1, TG_STREAM_FP32, true, &state, first + TG_STATE_SUM, 0, 0);
   set_stream(w, in, 2, TG_STREAM_FP32, true, &result, first + TG_STATE_SUM, 0, 0);
@@ -364,7 +327,7 @@ static void push_vops(const writer *w) {
 
 void tg_blocked_emit_vops(emission *e, tg_queue *queue, tg_turn at) {
   const writer w = {e, queue, at};
-  uint32_t units = tg_blocked_units(e->a);
+  uint32_t units = tg_grid_blocks(&e->a->grid);
   push_begin(&w);
   push_weights(&w, 0, 0);
   if (units > 1) {

@@ -1,33 +1,18 @@
 /* The stages of attention by blocks, and how long each takes for a block of rows and a block of keys. */
 #include "frontend/base/math.h"
 #include "mapper/attention/blocked.h"
+#include "mapper/attention/parts.h"
 #include "mapper/gemm/layout.h"
 
-static double vop_cycles(const tg_params *m, double rows, double words) {
-  double groups = (double)(uint32_t)tg_div_up((int64_t)rows, m->fma_latency);
-  return groups * words * m->fma_latency + 2 * m->fma_latency + 1;
-}
-
-static double gemm_cycles(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
-  uint32_t stationary = tg_mx_stationary(m, g->format);
-  return (double)(uint32_t)tg_div_up(t->kc, stationary) * (uint32_t)tg_div_up(t->nt, stationary) *
-         (double)tg_mx_pitch(m, g->format, t->mt);
-}
-
-/* Of a port, for so many rows of so many elements. */
-static double port_cycles(const tg_params *m, const tg_matrices *x, double rows, int64_t columns) {
-  return rows * (uint32_t)tg_div_up(columns * tg_value_bytes_each(x->value), 64) * tg_atom_cycles(m);
-}
-
 double tg_blocked_out_cycles(const tg_params *m, const tg_blocked *a) {
-  return port_cycles(m, &a->out, a->rows, a->out.columns);
+  return tg_attention_port_cycles(m, &a->out, a->grid.rows, a->out.columns);
 }
 
 double tg_blocked_operands_cycles(const tg_params *m, const tg_blocked *a) {
   double cycles = 0;
   for (int x = 0; x < a->operand_count; x++)
-    cycles +=
-        port_cycles(m, &a->operand[x], a->operand[x].rows == 1 ? 1 : a->rows, tg_blocked_operand_take(a, x));
+    cycles += tg_attention_port_cycles(m, &a->operand[x], a->operand[x].rows == 1 ? 1 : a->grid.rows,
+                                       tg_blocked_operand_take(a, x));
   return cycles;
 }
 
@@ -39,8 +24,8 @@ typedef struct list {
 
 /* A block of keys or values, which lie by keys, or across. */
 static double block_cycles(const list *s, const tg_matrices *x, bool by_keys) {
-  return by_keys ? port_cycles(s->m, x, s->a->block, x->columns)
-                 : port_cycles(s->m, x, (double)x->rows, s->a->block);
+  return by_keys ? tg_attention_port_cycles(s->m, x, s->a->block, x->columns)
+                 : tg_attention_port_cycles(s->m, x, (double)x->rows, s->a->block);
 }
 
 /* LOADs that fill buffers of a channel, of which those of a tile come together. */
@@ -61,35 +46,23 @@ static void add_load(const list *s, tg_seat side, tg_blocked_stage kind, tg_bloc
 static void add_loads(const list *s, tg_seat side) {
   const tg_params *m = s->m;
   const tg_blocked *a = s->a;
-  bool west = side == TG_SIDE_WEST, multiplies = tg_blocked_multiplies(a);
-  uint32_t longest = (uint32_t)tg_max(m->rows, m->cols), line = west ? m->cols : m->rows;
-  double own_tiles, shared_tiles;
-  if (a->group == 1) {
-    own_tiles = shared_tiles = (line + 1) / 2;
-  } else {
-    own_tiles = west ? 0 : line;
-    shared_tiles = !west ? 0 : a->group < m->cols ? m->cols / a->group : 1;
-  }
+  bool multiplies = tg_blocked_multiplies(a);
+  uint32_t longest = (uint32_t)tg_max(m->rows, m->cols);
+  tg_attention_loads tiles = tg_attention_loads_of(m, &a->grid, side);
   if (multiplies) {
     add_load(s, side, TG_BLOCKED_LOAD_QUERIES, TG_BLOCKED_QUERIES, TG_CTX_LOAD, TG_BLOCKED_NEST_KEYS, false,
-             longest, own_tiles * port_cycles(m, &a->q, a->rows, a->q.columns) / a->blocks);
+             longest, tiles.own * tg_attention_port_cycles(m, &a->q, a->grid.rows, a->q.columns) / a->blocks);
     add_load(s, side, TG_BLOCKED_LOAD_KEYS, TG_BLOCKED_KEYS, TG_CTX_LOAD, TG_BLOCKED_NEST_KEYS, true, longest,
-             shared_tiles * block_cycles(s, &a->k, a->scores.b_transposed));
+             tiles.shared * block_cycles(s, &a->k, a->scores.b_transposed));
   }
   add_load(s, side, TG_BLOCKED_LOAD_VALUES, TG_BLOCKED_VALUES, TG_CTX_AUX, TG_BLOCKED_NEST_VALUES, true,
-           longest, shared_tiles * block_cycles(s, &a->v, !a->context.b_transposed));
+           longest, tiles.shared * block_cycles(s, &a->v, !a->context.b_transposed));
   if (a->operand_count)
     add_load(s, side, TG_BLOCKED_LOAD_OPERANDS, TG_BLOCKED_OPERANDS_ALL, tg_blocked_operands_context(a),
              TG_BLOCKED_NEST_OPERANDS, true, longest * (uint32_t)a->operand_count,
-             own_tiles * tg_blocked_operands_cycles(m, a));
-  tg_stage results = {.kind = TG_BLOCKED_STORE,
-                      .seat = (uint8_t)side,
-                      .context = TG_CTX_STORE,
-                      .rate = TG_RATE_STEP,
-                      .nest = TG_NEST_OWN,
-                      .drains = true,
-                      .slots = (line + 1) / 2,
-                      .cycles = (line + 1) / 2 * tg_blocked_out_cycles(m, a) / a->blocks};
+             tiles.own * tg_blocked_operands_cycles(m, a));
+  tg_stage results =
+      tg_attention_results_stage(m, side, TG_BLOCKED_STORE, tg_blocked_out_cycles(m, a) / a->blocks);
   tg_stages_add(s->out, &results);
 }
 
@@ -101,19 +74,20 @@ static void add_units(const list *s) {
   tg_gemm_tiling first = tg_blocked_scores(a), second = tg_blocked_context(m, a);
   double each = (double)a->block / tg_lanes(m) / a->unroll,
          groups = (double)tg_blocked_width(m, a) / tg_lanes(m);
-  double scores = tg_blocked_multiplies(a) ? gemm_cycles(m, &a->scores, &first) : 0;
+  double scores = tg_blocked_multiplies(a) ? tg_attention_gemm_cycles(m, &a->scores, &first) : 0;
   tg_stage multiply = {.kind = TG_BLOCKED_MULTIPLY,
                        .seat = TG_UNIT_MX,
                        .nest = TG_NEST_OWN,
                        .slots = PRODUCTS,
-                       .cycles = a->chunks * (scores + gemm_cycles(m, &a->context, &second))};
+                       .cycles = a->chunks * (scores + tg_attention_gemm_cycles(m, &a->context, &second))};
   tg_stage compute = {
       .kind = TG_BLOCKED_COMPUTE,
       .seat = TG_UNIT_VX,
       .nest = TG_NEST_OWN,
       .slots = VOPS,
-      .cycles = vop_cycles(m, a->rows, w[0] + each * w[1] + w[2] + each * w[3] + w[4]) +
-                vop_cycles(m, a->rows, w[TG_BLOCKED_ADD] + groups / a->added * w[TG_BLOCKED_ADD + 1])};
+      .cycles = tg_attention_vop_cycles(m, a->grid.rows, w[0] + each * w[1] + w[2] + each * w[3] + w[4]) +
+                tg_attention_vop_cycles(m, a->grid.rows,
+                                        w[TG_BLOCKED_ADD] + groups / a->added * w[TG_BLOCKED_ADD + 1])};
   tg_stages_add(s->out, &multiply);
   tg_stages_add(s->out, &compute);
   tg_stage sends = {.kind = TG_BLOCKED_STORE, .seat = TG_UNIT_TX, .nest = TG_NEST_OWN, .slots = 1};

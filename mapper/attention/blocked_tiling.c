@@ -19,7 +19,7 @@ static tg_need need_of(const tg_params *m, const tg_blocked *a) {
   tg_blocked_plan_channels(m, a, plans);
   tg_need need = tg_need_of_channels(m, plans, TG_BLOCKED_ROLES);
   uint32_t columns = (tg_blocked_multiplies(a) ? a->block : 0) + tg_blocked_width(m, a);
-  need.of[TG_LIMIT_ACCUMULATOR] = (uint64_t)a->rows * columns / tg_lanes(m);
+  need.of[TG_LIMIT_ACCUMULATOR] = (uint64_t)a->grid.rows * columns / tg_lanes(m);
   tg_need_words(&need, a->words, 2 * TG_SEGMENTS);
   return need;
 }
@@ -33,7 +33,7 @@ static void estimate(const tg_params *m, tg_blocked *a, const tg_stages *stages)
   if (a->operand_copies == 1) vector += tg_blocked_operands_cycles(m, a);
   double unit = tg_max_double(vector, tg_max_double(multiply, port)) + HANDOVER + CHUNK_HANDOVER * a->chunks;
   double ends = 2 * m->dram_latency + tg_max_double(west.load, north.load) / a->chunks + multiply + out;
-  a->cycles = unit * tg_blocked_units(a) * a->blocks + ends;
+  a->cycles = unit * tg_grid_blocks(&a->grid) * a->blocks + ends;
 }
 
 static void consider(const tg_compile *c, const tg_blocked *at, tg_blocked *best) {
@@ -46,7 +46,7 @@ static void consider(const tg_compile *c, const tg_blocked *at, tg_blocked *best
   tg_need_stages(&need, &stages);
   if (!tg_need_fits(m, &need)) return;
   estimate(m, &a, &stages);
-  if (c->options.any_tiling) a.cycles = tg_randomized_cycles(c, a.rows, a.group, a.chunks);
+  if (c->options.any_tiling) a.cycles = tg_randomized_cycles(c, a.grid.rows, a.grid.group, a.chunks);
   if (!best->copies || a.cycles < best->cycles) *best = a;
 }
 
@@ -63,8 +63,8 @@ static void consider_chunks(const tg_compile *c, tg_blocked a, tg_blocked *best)
 
 static void consider_rows(const tg_compile *c, tg_blocked a, uint32_t pieces, int64_t tile_rows,
                           tg_blocked *best) {
-  a.rows = a.piece * pieces;
-  a.row_blocks = (uint32_t)tg_div_up(tile_rows, a.rows);
+  a.grid.rows = a.grid.piece * pieces;
+  a.grid.row_blocks = (uint32_t)tg_div_up(tile_rows, a.grid.rows);
   consider_chunks(c, a, best);
 }
 
@@ -72,30 +72,27 @@ static void consider_rows(const tg_compile *c, tg_blocked a, uint32_t pieces, in
 static void consider_group(const tg_compile *c, tg_blocked a, tg_blocked *best) {
   const tg_params *m = c->m;
   uint32_t share = tg_egress_share(m, TG_EGRESS_BOTH, 1) / tg_blocked_out_row(m, &a);
-  int64_t tile_rows = tg_div_up(a.queries, a.group), last = 0;
-  a.passes = (uint32_t)tg_div_up(a.products, tg_blocked_at_a_time(m, &a));
+  int64_t tile_rows = tg_div_up(a.queries, a.grid.group), last = 0;
+  a.grid.passes = (uint32_t)tg_div_up(a.products, tg_grid_at_a_time(m, &a.grid));
   for (int64_t n = 1; n <= ROW_BLOCKS && share && n <= tile_rows; n++) {
     uint32_t rows = (uint32_t)tg_div_up(tile_rows, n), pieces = (uint32_t)tg_div_up(rows, share);
     if (rows == last || rows > MOST_ROWS) continue;
     last = rows;
     for (uint32_t more = 0; more < MORE_PIECES; more++) { /* which may fit the rows better */
-      a.piece = (uint32_t)tg_div_up(rows, pieces + more);
+      a.grid.piece = (uint32_t)tg_div_up(rows, pieces + more);
       consider_rows(c, a, pieces + more, tile_rows, best);
     }
-    a.piece = (uint32_t)tg_div_up(rows, pieces);
-    a.piece = (uint32_t)tg_round_up(a.piece, m->fma_latency); /* vx takes as many rows at a time */
-    if (a.piece <= share) consider_rows(c, a, pieces, tile_rows, best);
+    a.grid.piece = (uint32_t)tg_div_up(rows, pieces);
+    a.grid.piece = (uint32_t)tg_round_up(a.grid.piece, m->fma_latency); /* vx takes as many rows at a time */
+    if (a.grid.piece <= share) consider_rows(c, a, pieces, tile_rows, best);
   }
 }
 
 bool tg_tile_blocked(const tg_compile *c, tg_blocked *a) {
-  const tg_params *m = c->m;
   tg_blocked best = *a;
   best.copies = 0;
-  for (a->group = 1; a->group <= m->cols; a->group++)
-    if (m->cols % a->group == 0) consider_group(c, *a, &best);
-  a->group = tg_tiles(m);
-  if (m->rows > 1) consider_group(c, *a, &best);
+  for (a->grid.group = 0; (a->grid.group = tg_grid_next_group(c->m, a->grid.group)) > 0;)
+    consider_group(c, *a, &best);
   *a = best;
   return best.copies > 0;
 }

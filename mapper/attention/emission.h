@@ -1,17 +1,9 @@
 /* Attention's section while it is emitted: emit.c has buffers, products and stores, load.c loads, vops.c what
- * the vector units do, place.c which tile computes what. */
+ * the vector units do. */
 #ifndef TEGULA_MAPPER_ATTENTION_EMISSION_H
 #define TEGULA_MAPPER_ATTENTION_EMISSION_H
 
-#include "mapper/attention/attention.h"
-#include "mapper/section/egress.h"
-
-typedef struct tg_attention_input {
-  const tg_matrices *at;
-  tg_buffer buffer;
-  int entry; /* of the base table */
-  int64_t residue;
-} tg_attention_input;
+#include "mapper/attention/parts.h"
 
 typedef struct tg_attention_emission {
   tg_build b;
@@ -21,22 +13,8 @@ typedef struct tg_attention_emission {
   tg_buffer exps, sums;
   tg_channel channels[TG_ATTENTION_ROLES];
   tg_vx_instr microcode[3]; /* of the two VOPs of the softmax, and of the drain */
-  tg_store_port port;
-  tg_egress_plan egress;
-  int out_entry;
-  int64_t out_residue;
-  uint32_t out_take; /* elements of a row as they leave */
+  tg_attention_results results;
 } tg_attention_emission;
-
-/* The first of the products that a tile computes, and of its rows of each. */
-uint32_t tg_attention_first_product(const tg_attention_emission *e, uint32_t r, uint32_t col);
-uint32_t tg_attention_first_row(const tg_attention_emission *e, uint32_t r, uint32_t col);
-/* What a tile has alone, and what its group shares: if there are groups, the one comes from the north and the
- * other from the west; if not, both come from where the result does not leave. */
-bool tg_attention_own_from_west(const tg_attention_emission *e, uint32_t r, uint32_t col);
-bool tg_attention_shared_from_west(const tg_attention_emission *e, uint32_t r, uint32_t col);
-/* A walk over the rows of a block of the product's. */
-void tg_attention_set_block(const tg_attention_emission *e, tg_agcu_instr *in, uint32_t r, uint32_t col);
 
 /* The stages: loads of an AGCU, and a VOP for the units of a turn. */
 void tg_attention_emit_loads(tg_attention_emission *e, const tg_stage *stage, tg_queue *queue, tg_turn at);

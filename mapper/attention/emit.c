@@ -11,23 +11,17 @@
 #include "mapper/kernel/class.h"
 
 typedef tg_attention_emission emission;
-typedef tg_attention_input input;
 
 /* ---- room ---- */
 
-static void add_base(emission *e, input *in, const tg_matrices *at) {
-  in->at = at;
-  in->entry = tg_build_base(&e->b, tg_place_of(e->c, at->value), 0, &in->residue);
-}
-
-static void allocate_bases(emission *e) {
+static void add_inputs(emission *e) {
   const tg_attention *a = e->a;
-  add_base(e, &e->q, &a->q);
-  add_base(e, &e->k, &a->k);
-  add_base(e, &e->v, &a->v);
+  tg_attention_add_input(&e->b, e->c, &e->q, &a->q, &e->channels[TG_ROLE_QUERIES].ring);
+  tg_attention_add_input(&e->b, e->c, &e->k, &a->k, &e->channels[TG_ROLE_KEYS].ring);
+  tg_attention_add_input(&e->b, e->c, &e->v, &a->v, &e->channels[TG_ROLE_VALUES].ring);
   for (int x = 0; x < a->scores.epilogue_operand_count; x++)
-    add_base(e, &e->epilogue_operand[x], &a->epilogue_operand[x]);
-  e->out_entry = tg_build_base(&e->b, tg_place_of(e->c, a->out.value), 0, &e->out_residue);
+    tg_attention_add_input(&e->b, e->c, &e->epilogue_operand[x], &a->epilogue_operand[x],
+                           &e->channels[TG_ROLE_SCORED + x].ring);
 }
 
 /* The order of the numbers of their semaphores. */
@@ -45,10 +39,12 @@ static const tg_channel_end ends[] = {
 
 /* Who fills them. */
 static tg_post own_source(const void *kernel, const tg_channel *channel, uint32_t r, uint32_t col) {
-  return tg_post_to_agcu(channel, tg_attention_own_from_west(kernel, r, col), r, col);
+  const emission *e = kernel;
+  return tg_post_to_agcu(channel, tg_grid_own_from_west(&e->a->grid, r, col), r, col);
 }
 static tg_post shared_source(const void *kernel, const tg_channel *channel, uint32_t r, uint32_t col) {
-  return tg_post_to_agcu(channel, tg_attention_shared_from_west(kernel, r, col), r, col);
+  const emission *e = kernel;
+  return tg_post_to_agcu(channel, tg_grid_shared_from_west(&e->a->grid, r, col), r, col);
 }
 
 static bool open_channels(emission *e) {
@@ -60,11 +56,6 @@ static bool open_channels(emission *e) {
   tg_channels_open(&e->b, plans, ends, (int)(sizeof ends / sizeof *ends), e->channels);
   e->channels[TG_ROLE_QUERIES].source = e->channels[TG_ROLE_SCORED_ALL].source = own_source;
   e->channels[TG_ROLE_KEYS].source = e->channels[TG_ROLE_VALUES].source = shared_source;
-  e->q.buffer = e->channels[TG_ROLE_QUERIES].ring;
-  e->k.buffer = e->channels[TG_ROLE_KEYS].ring;
-  e->v.buffer = e->channels[TG_ROLE_VALUES].ring;
-  for (int x = 0; x < e->a->scores.epilogue_operand_count; x++)
-    e->epilogue_operand[x].buffer = e->channels[TG_ROLE_SCORED + x].ring;
   /* The inverse sums lie behind the exps, perhaps in the same bank: both are written, then read. */
   e->exps = e->sums = e->channels[TG_ROLE_KEPT].ring;
   e->sums.base += tg_attention_exp_rows(m, e->a);
@@ -76,12 +67,12 @@ static bool open_channels(emission *e) {
 
 static void set_rounding(const emission *e, tg_mx_instr *mx, const tg_gemm *g, tg_turn units) {
   const tg_attention *a = e->a;
-  int64_t step =
-      a->blocks == 1 ? tg_attention_at_a_time(e->b.m, a) * a->queries : (int64_t)a->group * a->rows;
+  int64_t step = a->grid.row_blocks == 1 ? tg_grid_at_a_time(e->b.m, &a->grid) * a->queries
+                                         : (int64_t)a->grid.group * a->grid.rows;
   mx->sr = mx->sr_end = 1;
   mx->sr_k = g->k_tile < g->k ? g->k_tile : g->k;
-  mx->sr_row = tg_attention_first_product(e, units.r, units.col) * a->queries +
-               tg_attention_first_row(e, units.r, units.col) + units.first * step;
+  mx->sr_row = tg_grid_first_product(e->b.m, &e->a->grid, units.r, units.col) * a->queries +
+               tg_grid_first_row(e->b.m, &e->a->grid, units.r, units.col) + units.first * step;
   mx->sr_row_delta[2] = units.count > 1 ? step : 0;
   mx->sr_col_blk[1] = tg_lanes(e->b.m);
   mx->sr_col_blk[2] = tg_mx_stationary(e->b.m, mx->format);
@@ -90,42 +81,20 @@ static void set_rounding(const emission *e, tg_mx_instr *mx, const tg_gemm *g, t
 /* A product whose streamed operand has rows `a_row` apart; its result begins at row `at` of a half. */
 static tg_instr *push_product(emission *e, tg_queue *queue, int number, uint32_t a_row, uint32_t at,
                               tg_turn units) {
-  const tg_params *m = e->b.m;
   const tg_attention *a = e->a;
   const tg_gemm *g = number ? &a->context : &a->scores;
-  tg_gemm_tiling t = number ? tg_attention_context(m, a) : tg_attention_scores(a);
-  const tg_buffer *streamed = number ? &e->channels[TG_ROLE_WEIGHTS].ring : &e->q.buffer,
-                  *block = number ? &e->v.buffer : &e->k.buffer;
-  uint32_t stationary = tg_mx_stationary(m, g->format), beats = tg_mx_beats(g->format),
-           b_row = tg_gemm_b_row(m, g, &t);
-  tg_instr *in = tg_build_push(&e->b, queue, TG_OP_mx_gemm);
+  tg_gemm_tiling t = number ? tg_attention_context(e->b.m, a) : tg_attention_scores(a);
+  const tg_buffer *streamed = number ? &e->channels[TG_ROLE_WEIGHTS].ring : e->q.buffer,
+                  *block = number ? e->v.buffer : e->k.buffer;
+  tg_buffer halves = {.base = at, .stride = tg_acc_rows(e->b.m), .count = 2};
+  tg_instr *in = tg_attention_push_gemm(&e->b, queue, g, &t);
   tg_mx_instr *mx = &in->mx;
-  mx->format = g->format;
-  mx->m_count[0] = 1;
-  mx->m_count[1] = t.mt;
   tg_attention_set_turns(&mx->a, streamed, units);
   mx->a_m[1] = a_row;
-  mx->a_blk[0] = beats;
   mx->a_banks = streamed->banks;
   tg_attention_set_turns(&mx->b, block, units);
-  mx->b_transposed = g->b_transposed;
-  mx->b_row = b_row;
-  mx->b_blk[0] = g->b_transposed ? beats : (int64_t)stationary * b_row;
   mx->b_banks = block->banks;
-  tg_buffer halves = {.base = at, .stride = tg_acc_rows(m), .count = 2};
   tg_attention_set_turns(&mx->c, &halves, units);
-  /* blocks: k, then groups of 2P columns, then (fp32) their two halves */
-  mx->blk_count[0] = (t.kc + stationary - 1) / stationary;
-  mx->k_loops = 1;
-  mx->blk_count[1] = t.nt / tg_lanes(m);
-  mx->blk_count[2] = tg_lanes(m) / stationary;
-  mx->blk_count[3] = 1;
-  mx->b_blk[1] = g->b_transposed ? (int64_t)tg_lanes(m) * b_row : tg_lanes(m) / tg_mx_elements(m, g->format);
-  mx->b_blk[2] = g->b_transposed ? (int64_t)stationary * b_row : 1;
-  mx->c_blk[1] = t.mt;
-  mx->h_blk[2] = 1;
-  mx->init = 1;
-  mx->k_chunk = mx->k_total = t.kc;
   mx->sr_key = number;
   if (g->k_tile) set_rounding(e, mx, g, units);
   return in;
@@ -143,10 +112,10 @@ static void emit_scores(emission *e, const tg_stage *stage, tg_queue *queue, tg_
 static void emit_context(emission *e, const tg_stage *stage, tg_queue *queue, tg_turn units) {
   const uint64_t product = UINT64_C(1) << TG_ROLE_PRODUCT;
   const tg_attention *a = e->a;
-  uint32_t row = tg_attention_weight_rows(e->b.m, a) / a->rows,
-           scores = a->rows * (tg_attention_keys(a) / tg_lanes(e->b.m));
+  uint32_t row = tg_attention_weight_rows(e->b.m, a) / a->grid.rows,
+           scores = a->grid.rows * (tg_attention_keys(a) / tg_lanes(e->b.m));
   tg_instr *in = push_product(e, queue, 1, row, scores, units);
-  bool last = units.first + 2 >= tg_attention_units(a);
+  bool last = units.first + 2 >= tg_grid_blocks(&a->grid);
   tg_attention_meet(e, stage, last ? TG_ALL_CHANNELS : ~product, in, units);
 }
 
@@ -154,32 +123,8 @@ static void emit_context(emission *e, const tg_stage *stage, tg_queue *queue, tg
 
 static void fill_store(const void *user, int port, uint32_t r, uint32_t col, tg_agcu_instr *store) {
   const emission *e = user;
-  const tg_attention *a = e->a;
   (void)port; /* the only one */
-  int64_t padded = tg_attention_padded(a);
-  tg_attention_set_walk(store, &a->out, padded, e->out_entry, e->out_residue);
-  store->m_first = tg_attention_first_product(e, r, col) * padded;
-  store->m_delta[0] = tg_attention_at_a_time(e->b.m, a) * padded;
-  tg_attention_set_block(e, store, r, col);
-  store->rows = store->m_delta[2] = a->piece;
-  store->take = e->out_take;
-  store->convert = a->out_kind == TG_STREAM_FP32 ? TG_CVT_32 : TG_CVT_16;
-}
-
-static void plan_egress(emission *e) {
-  const tg_attention *a = e->a;
-  uint32_t width = tg_attention_width(e->b.m, a), pieces = a->rows / a->piece,
-           row = tg_kind_flits(e->b.m, a->out_kind, width);
-  e->out_take = pieces > 1 ? width : (uint32_t)a->context.n; /* pieces lie next to each other */
-  uint32_t sent = tg_kind_flits(e->b.m, a->out_kind, e->out_take);
-  e->port = (tg_store_port){.from = &e->channels[TG_ROLE_CONTEXT],
-                            .away = &e->channels[TG_ROLE_CONTEXT_AWAY],
-                            .flits = a->piece * sent,
-                            .pieces = pieces,
-                            .buffer = e->channels[TG_ROLE_CONTEXT].ring,
-                            .loops = {a->passes, a->blocks, pieces}};
-  if (sent < row) e->port.inner = sent, e->port.stride = row;
-  e->egress = (tg_egress_plan){.ports = &e->port, .count = 1, .often = 1, .every = 1, .steps = 1};
+  tg_attention_fill_store(e->b.m, &e->a->grid, &e->results, r, col, store);
 }
 
 static void emit_stage(void *user, const tg_stage *stage, tg_queue *queue, tg_turn at) {
@@ -192,7 +137,7 @@ static void emit_stage(void *user, const tg_stage *stage, tg_queue *queue, tg_tu
   case TG_STAGE_EXPS:
   case TG_STAGE_WEIGHTS:
   case TG_STAGE_CONTEXT: tg_attention_emit_vop(e, stage, queue, at); break;
-  case TG_STAGE_OUT: tg_egress_emit(&e->b, &e->egress, stage, queue, at, fill_store, e); break;
+  case TG_STAGE_OUT: tg_egress_emit(&e->b, &e->results.egress, stage, queue, at, fill_store, e); break;
   }
 }
 
@@ -215,8 +160,10 @@ static tg_status emit(tg_compile *c, const tg_kernel *kernel) {
   tg_build_begin(&e.b, c, name);
   if (!good || !open_channels(&e))
     return tg_fail(c->diag, TG_INVALID, "%s: the scratchpads are too small", name);
-  allocate_bases(&e);
-  plan_egress(&e);
+  add_inputs(&e);
+  tg_attention_plan_results(&e.b, c, &a.grid, &e.results, &a.out, a.out_kind, tg_attention_width(c->m, &a),
+                            (uint32_t)a.context.n, &e.channels[TG_ROLE_CONTEXT],
+                            &e.channels[TG_ROLE_CONTEXT_AWAY]);
   static const int splits[] = {TG_SOFTMAX_FIRST_SEGMENTS, TG_ATTENTION_DRAIN};
   tg_mc mc;
   if (!tg_attention_microcode(c, &a, &mc)) return TG_INVALID;
@@ -227,7 +174,8 @@ static tg_status emit(tg_compile *c, const tg_kernel *kernel) {
   }
   tg_stages stages;
   const uint32_t loops[TG_ATTENTION_NESTS][3] = {
-      [TG_NEST_UNITS] = {1, 1, tg_attention_units(&a)}, [TG_NEST_BLOCKS_OF_ROWS] = {a.passes, a.blocks, 1}};
+      [TG_NEST_UNITS] = {1, 1, tg_grid_blocks(&a.grid)},
+      [TG_NEST_BLOCKS_OF_ROWS] = {a.grid.passes, a.grid.row_blocks, 1}};
   tg_attention_list_stages(c->m, &a, &stages);
   tg_stages_emit(&e.b, &stages, c->m->rows, loops, emit_stage, &e);
   invoke(&e, name);

@@ -14,27 +14,27 @@ uint32_t tg_attention_width(const tg_params *m, const tg_attention *a) {
 }
 
 tg_gemm_tiling tg_attention_scores(const tg_attention *a) {
-  return (tg_gemm_tiling){.mt = a->rows, .nt = tg_attention_keys(a), .kc = (uint32_t)a->scores.k};
+  return (tg_gemm_tiling){.mt = a->grid.rows, .nt = tg_attention_keys(a), .kc = (uint32_t)a->scores.k};
 }
 
 tg_gemm_tiling tg_attention_context(const tg_params *m, const tg_attention *a) {
-  return (tg_gemm_tiling){.mt = a->rows, .nt = tg_attention_width(m, a), .kc = (uint32_t)a->keys};
+  return (tg_gemm_tiling){.mt = a->grid.rows, .nt = tg_attention_width(m, a), .kc = (uint32_t)a->keys};
 }
 
 uint32_t tg_attention_exp_rows(const tg_params *m, const tg_attention *a) {
-  return a->rows * tg_kind_flits(m, TG_STREAM_FP32, tg_attention_keys(a));
+  return a->grid.rows * tg_kind_flits(m, TG_STREAM_FP32, tg_attention_keys(a));
 }
 
 static uint32_t kept_rows(const tg_params *m, const tg_attention *a) {
-  return tg_attention_exp_rows(m, a) + a->rows * tg_kind_flits(m, TG_STREAM_FP32, tg_lanes(m));
+  return tg_attention_exp_rows(m, a) + a->grid.rows * tg_kind_flits(m, TG_STREAM_FP32, tg_lanes(m));
 }
 
 uint32_t tg_attention_weight_rows(const tg_params *m, const tg_attention *a) {
-  return a->rows * (tg_attention_keys(a) / tg_mx_elements(m, a->context.format));
+  return a->grid.rows * (tg_attention_keys(a) / tg_mx_elements(m, a->context.format));
 }
 
 uint32_t tg_attention_out_rows(const tg_params *m, const tg_attention *a) {
-  return a->rows * tg_kind_flits(m, a->out_kind, tg_attention_width(m, a));
+  return a->grid.rows * tg_kind_flits(m, a->out_kind, tg_attention_width(m, a));
 }
 
 uint32_t tg_attention_epilogue_operand_take(const tg_attention *a, int epilogue_operand) {
@@ -42,7 +42,7 @@ uint32_t tg_attention_epilogue_operand_take(const tg_attention *a, int epilogue_
 }
 
 uint32_t tg_attention_epilogue_operand_rows(const tg_params *m, const tg_attention *a, int epilogue_operand) {
-  uint32_t rows = a->epilogue_operand[epilogue_operand].rows == 1 ? 1 : a->rows;
+  uint32_t rows = a->epilogue_operand[epilogue_operand].rows == 1 ? 1 : a->grid.rows;
   return rows * tg_kind_flits(m, a->epilogue_operand_kind[epilogue_operand],
                               tg_attention_epilogue_operand_take(a, epilogue_operand));
 }

@@ -3,21 +3,6 @@
 #include "mapper/gemm/layout.h"
 
 typedef tg_attention_emission emission;
-typedef tg_attention_input input;
-
-static tg_instr *push_load(emission *e, tg_queue *queue, bool west, uint32_t r, uint32_t col, uint32_t tiles,
-                           const input *from, int64_t radix) {
-  tg_instr *in = tg_build_push(&e->b, queue, TG_OP_agcu_load);
-  tg_agcu_instr *load = &in->agcu;
-  tg_attention_set_walk(load, from->at, radix, from->entry, from->residue);
-  load->rows = radix;
-  load->m_first = tg_attention_first_product(e, r, col) * radix;
-  load->m_delta[0] = tg_attention_at_a_time(e->b.m, e->a) * radix;
-  tg_set_operand(&load->dst, &from->buffer, false);
-  load->dst_inner = 65535;
-  load->dst_mask = ((1ll << tiles) - 1) << ((west ? col : r) + 1);
-  return in;
-}
 
 /* Of the LOADs of a channel that come together, the first one asks, and the last one tells. */
 static void meet(const emission *e, const tg_stage *stage, tg_attention_role role, tg_instr *load, bool first,
@@ -28,11 +13,12 @@ static void meet(const emission *e, const tg_stage *stage, tg_attention_role rol
 
 static void load_queries(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t r, uint32_t col) {
   const tg_attention *a = e->a;
-  bool west = tg_attention_own_from_west(e, r, col);
+  bool west = tg_grid_own_from_west(&e->a->grid, r, col);
   tg_gemm_tiling t = tg_attention_scores(a);
-  tg_instr *in = push_load(e, queue, west, r, col, 1, &e->q, tg_attention_padded(a));
+  tg_instr *in =
+      tg_attention_push_load(&e->b, &e->a->grid, queue, west, r, col, 1, &e->q, tg_grid_padded(&a->grid));
   tg_agcu_instr *load = &in->agcu;
-  tg_attention_set_block(e, load, r, col);
+  tg_grid_set_rows(e->b.m, &e->a->grid, load, r, col);
   load->take = tg_gemm_taken(e->b.m, &a->scores, a->scores.k, tg_gemm_a_row(e->b.m, &a->scores, &t));
   load->convert = a->scores.a_convert;
   meet(e, stage, TG_ROLE_QUERIES, in, true, true);
@@ -40,10 +26,11 @@ static void load_queries(emission *e, const tg_stage *stage, tg_queue *queue, ui
 
 /* A stationary operand: its rows are columns of the product if it is transposed. */
 static tg_instr *load_shared(emission *e, tg_queue *queue, uint32_t r, uint32_t col, uint32_t tiles,
-                             const input *from, const tg_gemm *g, const tg_gemm_tiling *t) {
+                             const tg_attention_input *from, const tg_gemm *g, const tg_gemm_tiling *t) {
   bool transposed = g->b_transposed;
-  tg_instr *in = push_load(e, queue, tg_attention_shared_from_west(e, r, col), r, col, tiles, from,
-                           transposed ? t->nt : from->at->rows);
+  tg_instr *in =
+      tg_attention_push_load(&e->b, &e->a->grid, queue, tg_grid_shared_from_west(&e->a->grid, r, col), r, col,
+                             tiles, from, transposed ? t->nt : from->at->rows);
   in->agcu.take = tg_gemm_taken(e->b.m, g, from->at->columns, tg_gemm_b_row(e->b.m, g, t));
   in->agcu.convert = g->b_convert;
   return in;
@@ -66,13 +53,13 @@ static void load_values(emission *e, const tg_stage *stage, tg_queue *queue, uin
 static void load_epilogue_operands(emission *e, const tg_stage *stage, tg_queue *queue, uint32_t r,
                                    uint32_t col) {
   const tg_attention *a = e->a;
-  bool west = tg_attention_own_from_west(e, r, col);
+  bool west = tg_grid_own_from_west(&e->a->grid, r, col);
   for (int x = 0; x < a->scores.epilogue_operand_count; x++) {
     bool one = a->epilogue_operand[x].rows == 1;
-    tg_instr *in =
-        push_load(e, queue, west, r, col, 1, &e->epilogue_operand[x], one ? 1 : tg_attention_padded(a));
+    tg_instr *in = tg_attention_push_load(&e->b, &e->a->grid, queue, west, r, col, 1, &e->epilogue_operand[x],
+                                          one ? 1 : tg_grid_padded(&a->grid));
     tg_agcu_instr *load = &in->agcu;
-    if (!one) tg_attention_set_block(e, load, r, col);
+    if (!one) tg_grid_set_rows(e->b.m, &e->a->grid, load, r, col);
     load->take = tg_attention_epilogue_operand_take(a, x);
     load->convert =
         tg_stream_convert(tg_place_of(e->c, a->epilogue_operand[x].value), a->epilogue_operand_kind[x]);
@@ -83,12 +70,12 @@ static void load_epilogue_operands(emission *e, const tg_stage *stage, tg_queue 
 /* Of the tiles of a row, or of a column, one after the other. */
 void tg_attention_emit_loads(emission *e, const tg_stage *stage, tg_queue *queue, tg_turn at) {
   const tg_params *m = e->b.m;
-  uint32_t tiles = e->a->group < m->cols ? e->a->group : m->cols;
+  uint32_t tiles = tg_grid_sharing(m, &e->a->grid);
   bool west = stage->seat == TG_SIDE_WEST;
   for (uint32_t i = 0; i < (west ? m->cols : m->rows); i++) {
     uint32_t r = west ? at.r : i, col = west ? i : at.col;
-    bool own = tg_attention_own_from_west(e, r, col) == west,
-         shared = col % tiles == 0 && tg_attention_shared_from_west(e, r, col) == west;
+    bool own = tg_grid_own_from_west(&e->a->grid, r, col) == west,
+         shared = col % tiles == 0 && tg_grid_shared_from_west(&e->a->grid, r, col) == west;
     if (stage->kind == TG_STAGE_VALUES) {
       if (shared) load_values(e, stage, queue, r, col, tiles);
       continue;

@@ -1,31 +1,16 @@
 /* The stages of attention: what each fills and empties, and how long it takes for a unit. */
 #include "frontend/base/math.h"
-#include "mapper/attention/attention.h"
+#include "mapper/attention/parts.h"
 #include "mapper/gemm/layout.h"
 
-/* ---- cycles ---- */
-
-static double vop_cycles(const tg_params *m, double rows, double words) {
-  double groups = (double)(uint32_t)tg_div_up((int64_t)rows, m->fma_latency);
-  return groups * words * m->fma_latency + 2 * m->fma_latency + 1;
-}
-
-static double gemm_cycles(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
-  uint32_t stationary = tg_mx_stationary(m, g->format);
-  return (double)(uint32_t)tg_div_up(t->kc, stationary) * (uint32_t)tg_div_up(t->nt, stationary) *
-         (double)tg_mx_pitch(m, g->format, t->mt);
-}
-
-/* Of a port, for so many rows. */
+/* Of a port, for so many whole rows. */
 static double port_cycles(const tg_params *m, const tg_matrices *x, double rows) {
-  return rows * (uint32_t)tg_div_up(x->columns * tg_value_bytes_each(x->value), 64) * tg_atom_cycles(m);
+  return tg_attention_port_cycles(m, x, rows, x->columns);
 }
 
 double tg_attention_out_cycles(const tg_params *m, const tg_attention *a) {
-  return port_cycles(m, &a->out, a->rows);
+  return port_cycles(m, &a->out, a->grid.rows);
 }
-
-/* ---- the list ---- */
 
 typedef struct list {
   const tg_params *m;
@@ -40,25 +25,19 @@ static tg_join filled_together(tg_attention_role role) {
 static void add_loads(const list *s, tg_seat side) {
   const tg_params *m = s->m;
   const tg_attention *a = s->a;
-  bool west = side == TG_SIDE_WEST;
-  uint32_t longest = (uint32_t)tg_max(m->rows, m->cols), line = west ? m->cols : m->rows,
+  uint32_t longest = (uint32_t)tg_max(m->rows, m->cols),
            operands = (uint32_t)a->scores.epilogue_operand_count;
-  double own = port_cycles(m, &a->q, a->rows), own_tiles, shared_tiles;
+  double own = port_cycles(m, &a->q, a->grid.rows);
   for (uint32_t x = 0; x < operands; x++)
-    own += port_cycles(m, &a->epilogue_operand[x], a->epilogue_operand[x].rows == 1 ? 1 : a->rows);
-  if (a->group == 1) {
-    own_tiles = shared_tiles = (line + 1) / 2;
-  } else {
-    own_tiles = west ? 0 : line;
-    shared_tiles = !west ? 0 : a->group < m->cols ? m->cols / a->group : 1;
-  }
+    own += port_cycles(m, &a->epilogue_operand[x], a->epilogue_operand[x].rows == 1 ? 1 : a->grid.rows);
+  tg_attention_loads tiles = tg_attention_loads_of(m, &a->grid, side);
   tg_stage loads = {.kind = TG_STAGE_LOADS,
                     .seat = (uint8_t)side,
                     .context = TG_CTX_LOAD,
                     .rate = TG_RATE_STEP,
                     .nest = TG_NEST_BLOCKS_OF_ROWS,
                     .slots = longest * (2 + operands), /* at most */
-                    .cycles = own_tiles * own + shared_tiles * port_cycles(m, &a->k, (double)a->k.rows)};
+                    .cycles = tiles.own * own + tiles.shared * port_cycles(m, &a->k, (double)a->k.rows)};
   const tg_attention_role of_loads[] = {TG_ROLE_QUERIES, TG_ROLE_KEYS, TG_ROLE_SCORED_ALL};
   tg_stage values = loads;
   for (int i = 0; i < 3; i++) tg_stage_join(&loads, filled_together(of_loads[i]));
@@ -66,17 +45,10 @@ static void add_loads(const list *s, tg_seat side) {
   values.kind = TG_STAGE_VALUES;
   values.context = TG_CTX_AUX;
   values.slots = longest;
-  values.cycles = shared_tiles * port_cycles(m, &a->v, (double)a->v.rows);
+  values.cycles = tiles.shared * port_cycles(m, &a->v, (double)a->v.rows);
   tg_stages_add(s->out, &loads);
   tg_stages_add(s->out, &values);
-  tg_stage results = {.kind = TG_STAGE_OUT,
-                      .seat = (uint8_t)side,
-                      .context = TG_CTX_STORE,
-                      .rate = TG_RATE_STEP,
-                      .nest = TG_NEST_OWN,
-                      .drains = true,
-                      .slots = (line + 1) / 2,
-                      .cycles = (line + 1) / 2 * tg_attention_out_cycles(m, a)};
+  tg_stage results = tg_attention_results_stage(m, side, TG_STAGE_OUT, tg_attention_out_cycles(m, a));
   tg_stages_add(s->out, &results);
 }
 
@@ -93,8 +65,10 @@ static tg_stage in_unit(tg_attention_stage kind, tg_seat unit, uint8_t lag, doub
 static void add_products(const list *s) {
   const tg_attention *a = s->a;
   tg_gemm_tiling first = tg_attention_scores(a), second = tg_attention_context(s->m, a);
-  tg_stage context = in_unit(TG_STAGE_SECOND_PRODUCT, TG_UNIT_MX, 2, gemm_cycles(s->m, &a->context, &second)),
-           scores = in_unit(TG_STAGE_SCORES, TG_UNIT_MX, 0, gemm_cycles(s->m, &a->scores, &first));
+  tg_stage context = in_unit(TG_STAGE_SECOND_PRODUCT, TG_UNIT_MX, 2,
+                             tg_attention_gemm_cycles(s->m, &a->context, &second)),
+           scores =
+               in_unit(TG_STAGE_SCORES, TG_UNIT_MX, 0, tg_attention_gemm_cycles(s->m, &a->scores, &first));
   const tg_join whole = {.channel = TG_ROLE_PRODUCT, .fills = true, .post = TG_NEXT_SLOT};
   tg_stage_join(&context, (tg_join){.channel = TG_ROLE_WEIGHTS, .wait = 0, .post = 1});
   tg_stage_join(&context, (tg_join){.channel = TG_ROLE_VALUES, .wait = 1, .post = 0});
@@ -114,10 +88,12 @@ static void add_vops(const list *s) {
   double vectors = (double)tg_attention_keys(a) / tg_lanes(m), each = vectors / a->unroll;
   double first = w[0] + each * w[1] + w[2] + each * w[3] + w[4],
          second = w[5] + vectors / a->own_unroll * w[6];
-  double drained = (double)a->rows * tg_attention_width(m, a) / tg_lanes(m);
-  tg_stage exps = in_unit(TG_STAGE_EXPS, TG_UNIT_VX, 0, vop_cycles(m, a->rows, first)),
-           weights = in_unit(TG_STAGE_WEIGHTS, TG_UNIT_VX, 0, vop_cycles(m, a->rows, second)),
-           drain = in_unit(TG_STAGE_CONTEXT, TG_UNIT_VX, 1, vop_cycles(m, drained, w[TG_ATTENTION_DRAIN]));
+  double drained = (double)a->grid.rows * tg_attention_width(m, a) / tg_lanes(m);
+  tg_stage exps = in_unit(TG_STAGE_EXPS, TG_UNIT_VX, 0, tg_attention_vop_cycles(m, a->grid.rows, first)),
+           weights =
+               in_unit(TG_STAGE_WEIGHTS, TG_UNIT_VX, 0, tg_attention_vop_cycles(m, a->grid.rows, second)),
+           drain = in_unit(TG_STAGE_CONTEXT, TG_UNIT_VX, 1,
+                           tg_attention_vop_cycles(m, drained, w[TG_ATTENTION_DRAIN]));
   tg_stage_join(&exps, (tg_join){.channel = TG_ROLE_SCORES});
   if (a->scores.epilogue_operand_count)
     tg_stage_join(&exps, (tg_join){.channel = TG_ROLE_SCORED_ALL, .wait = 1});

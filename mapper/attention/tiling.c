@@ -18,7 +18,7 @@ static tg_need need_of(const tg_params *m, const tg_attention *a) {
   tg_attention_plan_channels(m, a, plans);
   tg_need need = tg_need_of_channels(m, plans, TG_ATTENTION_ROLES);
   uint32_t columns = tg_attention_keys(a) + tg_attention_width(m, a);
-  need.of[TG_LIMIT_ACCUMULATOR] = (uint64_t)a->rows * columns / tg_lanes(m);
+  need.of[TG_LIMIT_ACCUMULATOR] = (uint64_t)a->grid.rows * columns / tg_lanes(m);
   tg_need_words(&need, a->words, 2 * TG_SEGMENTS);
   return need;
 }
@@ -34,7 +34,7 @@ static void estimate(const tg_params *m, tg_attention *a, const tg_stages *stage
   double port = tg_max_double(west.load + west.drain, north.load + north.drain);
   double unit = tg_max_double(vector, tg_max_double(multiply, port)) + HANDOVER;
   double ends = 2 * m->dram_latency + tg_max_double(west.load, north.load) / 2 + multiply + out;
-  a->cycles = unit * tg_attention_units(a) + ends;
+  a->cycles = unit * tg_grid_blocks(&a->grid) + ends;
 }
 
 /* ---- search ---- */
@@ -49,12 +49,13 @@ static void consider(const tg_compile *c, const tg_attention *at, tg_attention *
     if (tg_need_fits(m, &need)) break;
   }
   /* Random numbers go by rows: from unit to unit, all steps must be the same. */
-  if (!a.copies || ((a.scores.k_tile || a.context.k_tile) && a.blocks > 1 && a.passes > 1)) return;
+  if (!a.copies || ((a.scores.k_tile || a.context.k_tile) && a.grid.row_blocks > 1 && a.grid.passes > 1))
+    return;
   tg_attention_list_stages(m, &a, &stages);
   tg_need_stages(&need, &stages);
   if (!tg_need_fits(m, &need)) return;
   estimate(m, &a, &stages);
-  if (c->options.any_tiling) a.cycles = tg_randomized_cycles(c, a.rows, a.group, a.blocks);
+  if (c->options.any_tiling) a.cycles = tg_randomized_cycles(c, a.grid.rows, a.grid.group, a.grid.row_blocks);
   if (!best->copies || a.cycles < best->cycles) *best = a;
 }
 
@@ -63,27 +64,24 @@ static void consider_group(const tg_compile *c, tg_attention a, tg_attention *be
   const tg_params *m = c->m;
   uint32_t share =
       tg_egress_share(m, TG_EGRESS_BOTH, 1) / tg_kind_flits(m, a.out_kind, tg_attention_width(m, &a));
-  int64_t tile_rows = (uint32_t)tg_div_up(a.queries, a.group), last = 0;
-  a.passes = (uint32_t)tg_div_up(a.products, tg_attention_at_a_time(m, &a));
+  int64_t tile_rows = (uint32_t)tg_div_up(a.queries, a.grid.group), last = 0;
+  a.grid.passes = (uint32_t)tg_div_up(a.products, tg_grid_at_a_time(m, &a.grid));
   for (int64_t n = 1; n <= BLOCKS && share; n++) {
     uint32_t rows = (uint32_t)tg_div_up(tile_rows, n), pieces = (uint32_t)tg_div_up(rows, share);
     if (rows == last || rows > MOST_ROWS) continue;
     last = rows;
-    a.piece = (uint32_t)tg_div_up(rows, pieces);
-    a.rows = a.piece * pieces;
-    a.blocks = (uint32_t)tg_div_up(tile_rows, a.rows);
+    a.grid.piece = (uint32_t)tg_div_up(rows, pieces);
+    a.grid.rows = a.grid.piece * pieces;
+    a.grid.row_blocks = (uint32_t)tg_div_up(tile_rows, a.grid.rows);
     consider(c, &a, best);
   }
 }
 
 bool tg_tile_attention(const tg_compile *c, tg_attention *a) {
-  const tg_params *m = c->m;
   tg_attention best = *a;
   best.copies = 0;
-  for (a->group = 1; a->group <= m->cols; a->group++)
-    if (m->cols % a->group == 0) consider_group(c, *a, &best);
-  a->group = tg_tiles(m);
-  if (m->rows > 1) consider_group(c, *a, &best);
+  for (a->grid.group = 0; (a->grid.group = tg_grid_next_group(c->m, a->grid.group)) > 0;)
+    consider_group(c, *a, &best);
   *a = best;
   return best.copies > 0;
 }
