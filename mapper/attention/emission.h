@@ -16,7 +16,7 @@ typedef struct tg_attention_emission {
   tg_attention_results results;
 } tg_attention_emission;
 
-/* The stages: loads of an AGCU, and a VOP for the units of a turn. */
+/* The stages: loads of an AGCU, and a VOP for some units of work. */
 void tg_attention_emit_loads(tg_attention_emission *e, const tg_stage *stage, tg_queue *queue, tg_turn at);
 void tg_attention_emit_vop(tg_attention_emission *e, const tg_stage *stage, tg_queue *queue, tg_turn at);
 /* The waits and posts of an instruction at those of its stage's channels whose bits are set in `which`. */

@@ -12,7 +12,7 @@ static uint32_t depth(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling
 
 uint32_t tg_gemm_a_row(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
   uint32_t s = tg_mx_stationary(m, g->format);
-  if (t->turned && !g->a_transposed && tg_gemm_a_both_ways(m, g, t))
+  if (t->swapped && !g->a_transposed && tg_gemm_a_both_ways(m, g, t))
     return t->kc / 2 / tg_mx_elements(m, g->format);
   return (g->a_transposed ? (t->mt + s - 1) / s * s * tg_gemm_a_mates(t) : depth(m, g, t, TG_RESIDENT_A)) /
          tg_mx_elements(m, g->format);
@@ -25,11 +25,11 @@ uint32_t tg_gemm_b_row(const tg_params *m, const tg_gemm *g, const tg_gemm_tilin
 
 /* Rows of A that are read where they are stationary: whole blocks. */
 static uint32_t stationary_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
-  return tg_mx_stationary(m, g->format) * tg_gemm_turned_blocks(m, g, t);
+  return tg_mx_stationary(m, g->format) * tg_gemm_swapped_blocks(m, g, t);
 }
 
 uint64_t tg_gemm_a_half(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
-  uint64_t rows = (uint64_t)(!t->turned        ? t->mt / 2
+  uint64_t rows = (uint64_t)(!t->swapped       ? t->mt / 2
                              : g->a_transposed ? t->kc / 2
                                                : stationary_rows(m, g, t)) *
                   tg_gemm_a_row(m, g, t),
@@ -40,7 +40,7 @@ uint64_t tg_gemm_a_half(const tg_params *m, const tg_gemm *g, const tg_gemm_tili
 uint64_t tg_gemm_a_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
   if (t->patch) return tg_patch_rows(m, g, t);
   if (tg_gemm_a_both_ways(m, g, t)) return 2 * tg_gemm_a_half(m, g, t);
-  uint32_t rows = t->turned ? stationary_rows(m, g, t) : t->mt;
+  uint32_t rows = t->swapped ? stationary_rows(m, g, t) : t->mt;
   return (uint64_t)(g->a_transposed ? depth(m, g, t, TG_RESIDENT_A) : rows) * tg_gemm_a_row(m, g, t);
 }
 
@@ -101,8 +101,9 @@ uint64_t tg_gemm_sum_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_ti
 }
 
 uint64_t tg_gemm_rounded_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
-  return t->turned || g->sum_kind == TG_STREAM_BF16SR ? (uint64_t)t->mt * tg_kind_flits(m, g->sum_kind, t->nt)
-                                                      : 0;
+  return t->swapped || g->sum_kind == TG_STREAM_BF16SR
+             ? (uint64_t)t->mt * tg_kind_flits(m, g->sum_kind, t->nt)
+             : 0;
 }
 
 uint64_t tg_epilogue_operand_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t,

@@ -44,7 +44,7 @@ static double wanted(double loads, double cycles) { return loads < cycles ? load
 /* How long the drain of a block, that takes the vector unit `vector` cycles, lasts beside loads that want
  * such a share of the port. */
 static double drain_time(const tg_port_time *port, double vector, double want) {
-  double turn = 1.0 / (port->drains + 1), left = 1 - (want < turn ? want : turn);
+  double share = 1.0 / (port->drains + 1), left = 1 - (want < share ? want : share);
   return port->drains ? tg_max_double(vector, port->drain / left) : vector;
 }
 

@@ -85,8 +85,8 @@ static step last_step(const emission *e, tg_buffer *halves, uint32_t r) {
 static bool rounds_whole_sum(const emission *e, uint32_t r) {
   return tg_gemm_finishes(e, r) && tg_gemm_rounds_sums(e->g);
 }
-/* Is the whole sum in the scratchpad, where a VOP rounded it, or turned it? */
-static bool has_whole_sum(const emission *e, uint32_t r) { return e->t.turned || rounds_whole_sum(e, r); }
+/* Is the whole sum in the scratchpad, where a VOP rounded it, or transposed it? */
+static bool has_whole_sum(const emission *e, uint32_t r) { return e->t.swapped || rounds_whole_sum(e, r); }
 
 /* A tile's parts of K in three steps: the first, those between, the last. What is in which buffer depends on
  * how many blocks and parts were before, since each operand rotates by itself: with n the number of blocks
@@ -94,8 +94,8 @@ static bool has_whole_sum(const emission *e, uint32_t r) { return e->t.turned ||
  * modulo 2. The last member sends what it keeps back to the first one. */
 void tg_gemm_emit_sums(emission *e, const tg_stage *stage, uint32_t r, uint32_t col) {
   if (e->t.ring) return; /* among those of the drain: split_k.c */
-  if (e->t.turned) {
-    tg_gemm_emit_turn(e, stage, r, col);
+  if (e->t.swapped) {
+    tg_gemm_emit_transposition(e, stage, r, col);
     return;
   }
   tg_buffer halves;

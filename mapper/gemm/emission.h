@@ -189,8 +189,8 @@ tg_instr *tg_gemm_push_step(tg_gemm_emission *e, uint32_t r, uint32_t col, const
 tg_tx_instr *tg_gemm_push_send(tg_gemm_emission *e, uint32_t r, uint32_t col, uint32_t to, uint32_t flits,
                                const tg_channel *into);
 
-/* The VOP that turns a block, from the accumulator into the scratchpad. turn.c */
-void tg_gemm_emit_turn(tg_gemm_emission *e, const tg_stage *stage, uint32_t r, uint32_t col);
+/* The VOP that transposes a block, from the accumulator into the scratchpad. swapped.c */
+void tg_gemm_emit_transposition(tg_gemm_emission *e, const tg_stage *stage, uint32_t r, uint32_t col);
 
 /* A ring of members (split_k.c): what a tile does between the accumulator and the way out; SENDs of sums, and, once
  * those of results are there, others between them. */

@@ -30,14 +30,14 @@ tg_status tg_gemm_write_drain(const tg_compile *c, const tg_kernel *kernel, cons
   tg_mc_ref sum = g->partials > 1 ? load_sum(mc, g, tg_gemm_finish_sum_stream(g)) : TG_MC_NONE;
   tg_mc_ref results[TG_GEMM_RESULTS];
   bool whole = tg_gemm_rounds_sums(g) || way == TG_DRAIN_OF_RING; /* nothing is left in the accumulator */
-  tg_mc_ref y = whole ? sum : tg_mc_load(mc, TG_DRAIN_ACCUMULATOR, way == TG_DRAIN_OF_TURNED);
+  tg_mc_ref y = whole ? sum : tg_mc_load(mc, TG_DRAIN_ACCUMULATOR, way == TG_DRAIN_OF_TRANSPOSED);
   if (g->partials > 1 && !whole) y = tg_mc_alu(mc, TG_ALU_add, sum, y, TG_MC_NONE);
   y = tg_gemm_add_bias(mc, kernel, streams, count, y, !kernel->fused_count);
   if (!tg_emit_results(mc, c, kernel, tg_out(kernel->root), y, streams, count, results)) return TG_INVALID;
   for (int k = 0; k < g->outs; k++)
     tg_mc_store(mc, tg_gemm_finish_result_stream(g, k), g->out_kind[k] == TG_STREAM_FP32, results[k]);
   if (g->partials > 1) write_sums(mc, g, at_once);
-  if (way == TG_DRAIN_OF_TURNED) tg_gemm_write_turn(g, mc);
+  if (way == TG_DRAIN_OF_TRANSPOSED) tg_gemm_write_transposition(g, mc);
   return TG_OK;
 }
 
@@ -48,11 +48,11 @@ tg_status tg_gemm_measure_drain(const tg_compile *c, const tg_kernel *kernel, tg
   tg_status status = tg_gemm_write_drain(c, kernel, g, TG_DRAIN_OF_ACCUMULATOR, 1, &mc);
   if (!status && !tg_mc_fits(&mc, c->m, g->drain_words)) g->drain_words[TG_DRAIN_FINISH] = 0;
   g->words_in_all[TG_DRAIN_OF_ACCUMULATOR] = mc.words;
-  if (!status && tg_gemm_may_turn(c, g)) {
+  if (!status && tg_gemm_may_swap(c, g)) {
     tg_mc_begin(&mc, c->arena);
-    status = tg_gemm_write_drain(c, kernel, g, TG_DRAIN_OF_TURNED, 1, &mc);
-    if (!status && !tg_mc_fits(&mc, c->m, g->turned_words)) g->turned_words[TG_TURNED_FINISH] = 0;
-    g->words_in_all[TG_DRAIN_OF_TURNED] = mc.words;
+    status = tg_gemm_write_drain(c, kernel, g, TG_DRAIN_OF_TRANSPOSED, 1, &mc);
+    if (!status && !tg_mc_fits(&mc, c->m, g->swapped_words)) g->swapped_words[TG_SWAPPED_FINISH] = 0;
+    g->words_in_all[TG_DRAIN_OF_TRANSPOSED] = mc.words;
   }
   if (status || g->partials == 1) return status;
   tg_mc_begin(&mc, c->arena);

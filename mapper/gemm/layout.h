@@ -78,7 +78,7 @@ uint64_t tg_epilogue_operands_before(const tg_params *m, const tg_gemm *gemm, co
 /* A bank between running sums and rounded ones, which one VOP reads and writes in pieces: for each piece it
  * owns as many banks as the one that lies in most of them. */
 uint32_t tg_gemm_spare(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
-/* Of a block of whole sums that were rounded stochastically, or turned, on their way to the fused nodes. */
+/* Of a block of whole sums that were rounded stochastically, or transposed, on their way to the fused nodes. */
 uint64_t tg_gemm_rounded_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 
 /* The channels of a section, in the order of their banks. */
@@ -99,7 +99,7 @@ typedef enum tg_gemm_role {
   TG_ROLE_OPERANDS,      /* and blocks, which come with each piece */
   TG_ROLE_SUMS,          /* of a block; full in the first member, by the last one */
   TG_ROLE_SPARE,         /* a VOP may own a bank behind sums */
-  TG_ROLE_ROUNDED,       /* whole sums, if they are rounded, or turned */
+  TG_ROLE_ROUNDED,       /* whole sums, if they are rounded, or transposed */
   TG_ROLE_A_NORTH, /* without banks of their own from here on: A's rows from the north, where it comes both ways */
   TG_ROLE_ACCUMULATOR,   /* its halves, from mx to vx */
   TG_ROLE_MADE,          /* a tile's own chunk of a cooperative prologue, from vx to tx, with B's banks */

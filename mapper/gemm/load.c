@@ -148,8 +148,8 @@ static void load_shared_a(emission *e, const tg_stage *stage, tg_queue *queue, b
   if (!mask) return;
   tg_agcu_instr *load = load_a(e, stage, queue, north ? 0 : lane, north ? lane : 0, mask, chunk, slab);
   if (!tg_gemm_a_both_ways(e->b.m, e->g, &e->t)) return;
-  uint32_t half = (e->t.turned ? e->t.kc : e->t.mt) / 2;
-  bool along = e->t.turned && !e->g->a_transposed; /* the halves are of its runs, not of its rows */
+  uint32_t half = (e->t.swapped ? e->t.kc : e->t.mt) / 2;
+  bool along = e->t.swapped && !e->g->a_transposed; /* the halves are of its runs, not of its rows */
   *(along ? &load->take : &load->rows) = half;
   if (!north) return;
   *(along ? &load->k_first : &load->m_first) += half;

@@ -21,11 +21,11 @@ static void set_rounding(const emission *e, tg_mx_instr *mx, uint32_t r, uint32_
   }
   int64_t row = e->g->sr_row + tg_gemm_row_first(e, r, col) + e->product * e->g->sr_row_step,
           column = tg_gemm_col_first(e, r, col) + e->product * e->g->sr_col_step;
-  mx->sr_turned = e->t.turned;
-  mx->sr_row = e->t.turned ? column : row;
-  mx->sr_col = e->t.turned ? row : column;
-  (e->t.turned ? mx->sr_col_delta : mx->sr_row_delta)[e->m_k_level] = tg_gemm_rows_a_pass(e);
-  (e->t.turned ? mx->sr_row_delta : mx->sr_col_delta)[e->n_k_level] = tg_gemm_col_delta(e);
+  mx->sr_turned = e->t.swapped;
+  mx->sr_row = e->t.swapped ? column : row;
+  mx->sr_col = e->t.swapped ? row : column;
+  (e->t.swapped ? mx->sr_col_delta : mx->sr_row_delta)[e->m_k_level] = tg_gemm_rows_a_pass(e);
+  (e->t.swapped ? mx->sr_row_delta : mx->sr_col_delta)[e->n_k_level] = tg_gemm_col_delta(e);
 }
 
 /* How much of K the tiles of a row multiply: the chunks of one part, or parts up to the end of K. */
@@ -138,7 +138,7 @@ static void set_b(const emission *e, tg_mx_instr *mx) {
 }
 
 /* Rows of A are stationary, and columns of B go by: each is where the other one would be. */
-static void set_turned(const emission *e, tg_mx_instr *mx) {
+static void set_swapped(const emission *e, tg_mx_instr *mx) {
   const tg_params *m = e->b.m;
   uint32_t a_row = tg_gemm_a_row(m, e->g, &e->t), b_row = tg_gemm_b_row(m, e->g, &e->t),
            beats = tg_mx_beats(e->g->format);
@@ -161,9 +161,9 @@ static void set_turned(const emission *e, tg_mx_instr *mx) {
 
 /* Blocks: k, or, where A comes both ways, its halves and k in each, then rows of A, of which there are more than a block
  * has in fp32 only: the two halves of the lanes. */
-static void set_turned_blocks(const emission *e, tg_mx_instr *mx) {
+static void set_swapped_blocks(const emission *e, tg_mx_instr *mx) {
   mx->blk_count[1] = 1;
-  mx->blk_count[2] = tg_gemm_turned_blocks(e->b.m, e->g, &e->t);
+  mx->blk_count[2] = tg_gemm_swapped_blocks(e->b.m, e->g, &e->t);
   mx->c_blk[1] = mx->sr_col_blk[1] = 0;
   if (!tg_gemm_a_both_ways(e->b.m, e->g, &e->t)) return;
   mx->k_loops = 3;
@@ -180,7 +180,7 @@ static void set_turned_blocks(const emission *e, tg_mx_instr *mx) {
 static void take_second(const emission *e, tg_mx_instr *mx) {
   uint32_t elements = tg_mx_elements(e->b.m, e->g->format);
   if (tg_gemm_a_mates(&e->t) > 1) mx->a_base += e->t.mt / elements;
-  if (tg_gemm_b_mates(&e->t) > 1) *(e->t.turned ? &mx->a_base : &mx->b_base) += e->t.nt / elements;
+  if (tg_gemm_b_mates(&e->t) > 1) *(e->t.swapped ? &mx->a_base : &mx->b_base) += e->t.nt / elements;
 }
 
 /* Blocks: k, then groups of 2P columns, then (fp32) their two halves. */
@@ -204,8 +204,8 @@ static tg_instr *push_gemm(emission *e, uint32_t r, uint32_t col) {
   tg_mx_instr *mx = &in->mx;
   tg_buffer halves = {.stride = tg_acc_rows(e->b.m), .count = 2};
   mx->format = e->g->format;
-  if (e->t.turned) {
-    set_turned(e, mx);
+  if (e->t.swapped) {
+    set_swapped(e, mx);
   } else {
     (e->t.patch ? set_patch : set_a)(e, mx);
     set_b(e, mx);
@@ -213,7 +213,7 @@ static tg_instr *push_gemm(emission *e, uint32_t r, uint32_t col) {
   if (tg_gemm_mate(e, r, col)) take_second(e, mx);
   set_blocks(e, mx);
   if (e->t.patch) set_patch_blocks(e, mx);
-  if (e->t.turned) set_turned_blocks(e, mx);
+  if (e->t.swapped) set_swapped_blocks(e, mx);
   tg_set_operand(&mx->c, &halves, !e->t.resident);
   mx->init = 1;
   mx->init_levels = e->t.resident ? 0 : 1 << 2;

@@ -21,16 +21,16 @@ typedef enum tg_gemm_drain {
   TG_DRAIN_ADD,    /* sum + accumulator */
   TG_GEMM_DRAINS
 } tg_gemm_drain;
-/* Of a product that comes out turned: the same of rows in the scratchpad, where a VOP has turned them to, which begins,
+/* Of a product with swapped operands: the same of rows in the scratchpad, where a VOP has transposed them to, which begins,
  * goes down the accumulator, and stores. */
-typedef enum tg_turned_segment {
-  TG_TURNED_FINISH,
-  TG_TURNED_BEGIN,
-  TG_TURNED_ROWS,
-  TG_TURNED_END,
-  TG_TURNED_SEGMENTS
-} tg_turned_segment;
-enum { TG_TURNED_MOST = 8 }; /* rows of C, each of which takes a stream */
+typedef enum tg_swapped_segment {
+  TG_SWAPPED_FINISH,
+  TG_SWAPPED_BEGIN,
+  TG_SWAPPED_ROWS,
+  TG_SWAPPED_END,
+  TG_SWAPPED_SEGMENTS
+} tg_swapped_segment;
+enum { TG_SWAPPED_MOST = 8 }; /* rows of C, each of which takes a stream */
 /* Where members reduce in a ring, VOPs that add take so many rows at a time: one's loads go beside the
  * other's stores. */
 enum { TG_ADDS_AT_ONCE = 2 };
@@ -125,11 +125,11 @@ typedef struct tg_gemm_image {
   int64_t origin[2], step[2], tap_step[2]; /* where the first one reads, and from each to the next */
 } tg_gemm_image;
 
-/* Where the drain finds a product: in the accumulator; where members of a ring, or a VOP that turned it, put it. */
+/* Where the drain finds a product: in the accumulator; where members of a ring, or a VOP that transposed it, put it. */
 typedef enum tg_drain_way {
   TG_DRAIN_OF_ACCUMULATOR,
   TG_DRAIN_OF_RING,
-  TG_DRAIN_OF_TURNED,
+  TG_DRAIN_OF_TRANSPOSED,
   TG_DRAIN_WAYS
 } tg_drain_way;
 
@@ -166,9 +166,9 @@ typedef struct tg_gemm {
   int64_t spread; /* if not 0: so many products in one section, each on a tile of its own; `products` is 1 */
   tg_epilogue_operand epilogue_operands[TG_EPILOGUE_OPERANDS];
   int epilogue_operand_count;
-  int drain_words[TG_GEMM_DRAINS];      /* microcode words of the drain's segments */
-  int ring_words[TG_GEMM_DRAINS];       /* where members reduce in a ring, of TG_ADDS_AT_ONCE rows */
-  int turned_words[TG_TURNED_SEGMENTS]; /* of a product that comes out turned; none of the first: it cannot */
+  int drain_words[TG_GEMM_DRAINS];        /* microcode words of the drain's segments */
+  int ring_words[TG_GEMM_DRAINS];         /* where members reduce in a ring, of TG_ADDS_AT_ONCE rows */
+  int swapped_words[TG_SWAPPED_SEGMENTS]; /* with swapped operands; none of the first: it cannot */
   uint32_t
       words_in_all[TG_DRAIN_WAYS]; /* of the section's microcode, with that of a prologue; 0: not measured */
   int sum_kind;                    /* stream kind that stores running sums of partials: FP32 or BF16SR */
@@ -218,9 +218,9 @@ static inline bool tg_gemm_rounds_sums(const tg_gemm *g) { return g->sum_kind ==
  * epilogue_code.c */
 tg_status tg_gemm_write_drain(const tg_compile *c, const tg_kernel *kernel, const tg_gemm *g,
                               tg_drain_way way, uint32_t at_once, tg_mc *mc);
-/* Can it come out turned? And the segments that turn it, behind that of the drain. turn.c */
-bool tg_gemm_may_turn(const tg_compile *c, const tg_gemm *g);
-void tg_gemm_write_turn(const tg_gemm *g, tg_mc *mc);
+/* May its operands be swapped? And the segments that transpose it, behind that of the drain. swapped.c */
+bool tg_gemm_may_swap(const tg_compile *c, const tg_gemm *g);
+void tg_gemm_write_transposition(const tg_gemm *g, tg_mc *mc);
 tg_status tg_gemm_measure_drain(const tg_compile *c, const tg_kernel *kernel, tg_gemm *g);
 
 /* matmul.c: a MatMul, and the batch dimensions of its output as an operand walks them, two digits at most. */

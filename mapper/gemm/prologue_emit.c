@@ -135,7 +135,7 @@ static uint32_t row_flits(const emission *e) {
 /* Chunk number `chunk` of what the nodes make, in pieces, in turn with others: of so many instructions for
  * each piece of the product's results it is one. */
 static tg_instr *push_send(emission *e, const tg_stage *stage, uint32_t r, uint32_t col, uint32_t chunk,
-                           uint32_t turns) {
+                           uint32_t rounds) {
   tg_buffer at_agcu = place_at_agcu(e, r, col);
   bool west = tg_leaves_west(e->t.prologue_egress, r, col);
   uint32_t pieces = stored_rows(e) / e->t.prologue_sent;
@@ -145,12 +145,12 @@ static tg_instr *push_send(emission *e, const tg_stage *stage, uint32_t r, uint3
   tx->dir = west ? TG_DIR_WEST : TG_DIR_NORTH;
   tx->flits = e->t.prologue_sent * row_flits(e);
   tg_set_rotating(&tx->src, &e->channels[TG_ROLE_PROLOGUE_OUTPUT].ring, chunk % 2,
-                  turns % 2 ? TG_ROTATE_OUTER : TG_ROTATE_NEVER);
+                  rounds % 2 ? TG_ROTATE_OUTER : TG_ROTATE_NEVER);
   tx->src_base += (int64_t)(col % e->t.alike) * stored_rows(e) * row_flits(e);
   tx->src_delta[2] = tx->flits;
   tx->src_inner = tx->dst_inner = 65535;
   tg_set_rotating(&tx->dst, &at_agcu, chunk * pieces % 2,
-                  turns % 2 || pieces % 2 == 0 ? TG_ROTATE_EACH : TG_ROTATE_NEVER);
+                  rounds % 2 || pieces % 2 == 0 ? TG_ROTATE_EACH : TG_ROTATE_NEVER);
   tx->dst_mask = 1;
   tx->dst_post = 1;
   tx->dst_sem = (west ? e->channels[TG_ROLE_PROLOGUE_AWAY].west : e->channels[TG_ROLE_PROLOGUE_AWAY].north) +
@@ -163,9 +163,9 @@ static tg_instr *push_send(emission *e, const tg_stage *stage, uint32_t r, uint3
 /* Before the SENDs of the product's results: those of block 0, and of chunks that come before the first
  * piece. */
 void tg_gemm_emit_prologue_sends(emission *e, const tg_stage *stage, uint32_t r, uint32_t col) {
-  uint32_t turns = tg_gemm_chunks_a_piece(&e->t);
+  uint32_t rounds = tg_gemm_chunks_a_piece(&e->t);
   end_loop(push_send(e, stage, r, col, 0, 1), 1, e->t.chunks, 0);
-  for (uint32_t i = 0; i < turns; i++) push_send(e, stage, r, col, e->t.chunks + i, turns);
+  for (uint32_t i = 0; i < rounds; i++) push_send(e, stage, r, col, e->t.chunks + i, rounds);
 }
 
 /* Goes on where `before` executions have left an operand of two buffers. */
@@ -211,7 +211,7 @@ void tg_gemm_share_sends(emission *e, uint32_t r, uint32_t col) {
   const tg_stage *stage = tg_stages_find(&e->stages, TG_UNIT_TX, TG_STAGE_PROLOGUE_STORE);
   tg_queue *queue = &tg_build_tile(&e->b, r, col)->tx;
   tg_instr all[1 + TG_GEMM_RESULTS];
-  uint32_t column_sums = (uint32_t)e->g->column_sums.count, turns = tg_gemm_chunks_a_piece(&e->t),
+  uint32_t column_sums = (uint32_t)e->g->column_sums.count, rounds = tg_gemm_chunks_a_piece(&e->t),
            pieces = e->pieces, steps = (e->t.passes_m - 1) * pieces, begin;
   queue->count -= column_sums + 1;
   memcpy(all, &queue->instrs[queue->count], sizeof *all * (column_sums + 1));
@@ -219,10 +219,10 @@ void tg_gemm_share_sends(emission *e, uint32_t r, uint32_t col) {
   begin = queue->count;
   push_column_sums(e, r, col, all, 0);
   if (column_sums) begin = queue->count;
-  for (uint32_t i = 0; i < turns && steps > 1; i++) {
-    push_results(e, r, col, results, 0, i, turns);
-    tg_instr *last = push_send(e, stage, r, col, e->t.chunks + turns + i, turns);
-    if (!column_sums && i + 1 == turns) end_loop(last, 1, steps - 1, begin);
+  for (uint32_t i = 0; i < rounds && steps > 1; i++) {
+    push_results(e, r, col, results, 0, i, rounds);
+    tg_instr *last = push_send(e, stage, r, col, e->t.chunks + rounds + i, rounds);
+    if (!column_sums && i + 1 == rounds) end_loop(last, 1, steps - 1, begin);
   }
   if (column_sums && steps > 1) end_loop(push_column_sums(e, r, col, all, 1), 1, steps - 1, begin);
   push_results(e, r, col, results, steps - 1, 0, 1);

@@ -28,7 +28,7 @@ bool tg_gemm_loads_runs(const tg_params *m, const tg_gemm *g, const tg_gemm_tili
   bool whole =
       t->chunks * t->parts * t->members == 1 && t->kc == g->k && g->k % tg_mx_stationary(m, g->format) == 0;
   return whole && pixels && !g->a_transposed && !t->patch && !g->spread && !g->prologue.result &&
-         !tg_gemm_a_both_ways(m, g, t) && !t->turned && is_dense(g->a_m_radix, g->a_m_stride, g->k) &&
+         !tg_gemm_a_both_ways(m, g, t) && !t->swapped && is_dense(g->a_m_radix, g->a_m_stride, g->k) &&
          is_run(g->a, g->m, g->k, t->mt);
 }
 

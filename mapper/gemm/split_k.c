@@ -141,7 +141,7 @@ static void emit_begin(const ring_tile *s) {
   if (s->ahead > even) emit_add(s, 0, even, 1);
 }
 
-/* SENDs of the sums of a step, from number `turn` on. */
+/* SENDs of the sums of a step, from number `step` on. */
 static tg_instr *emit_sends(const ring_tile *s, uint32_t step) {
   emission *e = s->e;
   uint32_t others = is_last(s) ? e->t.members - 1 : 1;

@@ -129,7 +129,7 @@ static double block_of_a(const list *s, double k) {
   }
   if (g->a_transposed)
     return load_cycles(s, g->a, k, t->mt * tg_gemm_a_mates(t), g->a_m_radix, g->a_k_stride);
-  if (t->turned && tg_gemm_a_both_ways(s->m, g, t))
+  if (t->swapped && tg_gemm_a_both_ways(s->m, g, t))
     return 2 * load_cycles(s, g->a, t->mt, k / 2, g->a_k_radix, g->a_m_stride);
   return load_cycles(s, g->a, t->mt, k, g->a_k_radix, g->a_m_stride);
 }

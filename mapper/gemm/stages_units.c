@@ -38,10 +38,10 @@ static double k_blocks(const tg_params *m, const tg_gemm *g, const tg_gemm_tilin
 
 double tg_gemm_multiply_cycles(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t) {
   uint32_t stationary = tg_mx_stationary(m, g->format);
-  if (t->turned) {
+  if (t->swapped) {
     int64_t columns = g->b_transposed ? t->nt : tg_div_up(t->nt, stationary) * stationary;
-    double turned = k_blocks(m, g, t) * tg_gemm_turned_blocks(m, g, t);
-    return turned * (double)tg_mx_pitch(m, g->format, (uint64_t)columns);
+    double blocks = k_blocks(m, g, t) * tg_gemm_swapped_blocks(m, g, t);
+    return blocks * (double)tg_mx_pitch(m, g->format, (uint64_t)columns);
   }
   int64_t streamed = g->a_transposed ? tg_div_up(t->mt, stationary) * stationary : t->mt;
   double blocks = k_blocks(m, g, t) * (t->nt / tg_lanes(m)) * tg_gemm_column_blocks(m, g, t);
@@ -73,21 +73,21 @@ static double ring_cycles(const list *s) {
   return (double)t->mt / (t->members * rows) * (add + vop + t->ring_pieces * (finish + vop + out));
 }
 
-/* Of a VOP that turns a block, and those that finish its pieces: groups of rows in flight may not be full. */
-static double turned_cycles(const list *s) {
+/* Of a VOP that transposes a block, and those that finish its pieces: groups of rows in flight may not be full. */
+static double swapped_cycles(const list *s) {
   const tg_gemm_tiling *t = s->t;
-  const int *words = s->g->turned_words;
+  const int *words = s->g->swapped_words;
   uint32_t latency = s->m->fma_latency, columns = t->nt / tg_lanes(s->m);
-  double turn =
-             words[TG_TURNED_BEGIN] + (double)words[TG_TURNED_ROWS] * tg_lanes(s->m) + words[TG_TURNED_END],
+  double transposed = words[TG_SWAPPED_BEGIN] + (double)words[TG_SWAPPED_ROWS] * tg_lanes(s->m) +
+                      words[TG_SWAPPED_END],
          vop = 2 * latency + 2;
-  return (double)tg_div_up(columns, latency) * latency * turn + vop +
+  return (double)tg_div_up(columns, latency) * latency * transposed + vop +
          (double)t->mt / t->mr *
-             ((double)tg_div_up(t->mr * columns, latency) * latency * words[TG_TURNED_FINISH] + vop);
+             ((double)tg_div_up(t->mr * columns, latency) * latency * words[TG_SWAPPED_FINISH] + vop);
 }
 
 static double drain_cycles(const list *s) {
-  if (s->t->turned) return turned_cycles(s);
+  if (s->t->swapped) return swapped_cycles(s);
   if (s->g->column_sums.count) return column_sums_cycles(s);
   if (s->t->ring) return ring_cycles(s);
   bool apart = s->g->sum_kind == TG_STREAM_BF16SR; /* the whole sum is stored and loaded once more */
@@ -256,10 +256,10 @@ static void join_operands(const list *s, tg_stage *stage, bool in_slots) {
             .channel = TG_ROLE_OPERANDS, .waits = share, .posts = share, .wait = second, .post = second});
 }
 
-/* The parts of K before the last one, and the rounding, or turning, of a whole sum: instructions of each. */
+/* The parts of K before the last one, and the rounding, or transposition, of a whole sum: instructions of each. */
 static uint32_t sums(const list *s) {
   uint32_t rounded = s->g->sum_kind == TG_STREAM_BF16SR;
-  return (s->t->parts > 2 ? 2 : s->t->parts - 1) + rounded + s->t->turned;
+  return (s->t->parts > 2 ? 2 : s->t->parts - 1) + rounded + s->t->swapped;
 }
 
 static void add_sums(const list *s) {

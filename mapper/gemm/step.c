@@ -82,7 +82,7 @@ static void set_sum_rounding(const emission *e, tg_vx_instr *vop, uint32_t r, ui
 }
 
 static int sum_stream(const emission *e, bool finish) {
-  if (e->t.turned) return TG_DRAIN_ACCUMULATOR;
+  if (e->t.swapped) return TG_DRAIN_ACCUMULATOR;
   return finish ? tg_gemm_finish_sum_stream(e->g) : TG_DRAIN_SUM_IN;
 }
 

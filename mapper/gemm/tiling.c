@@ -59,20 +59,20 @@ static bool may_prefetch(const tg_gemm_tiling *t) {
          (!t->resident || t->chunks == 1);
 }
 
-/* Loads are what a product that comes out turned waits for: of two tilings alike it has the one that is ahead. */
+/* Loads are what a product with swapped operands waits for: of two tilings alike it has the one that is ahead. */
 static void consider_prefetch(search *s, tg_gemm_tiling t, tg_resident resident) {
   t.resident = resident;
   bool may = may_prefetch(&t);
   for (int i = 0; i <= may; i++) {
-    t.prefetch = may && i != t.turned;
+    t.prefetch = may && i != t.swapped;
     tg_search_consider(s, t, resident);
   }
 }
 
 /* Can a tile have all rows of C, with B streamed past them? */
-static bool may_turn(const search *s, const tg_gemm_tiling *t) {
+static bool may_swap(const search *s, const tg_gemm_tiling *t) {
   bool splits_columns = t->split == TG_SPLIT_COLUMNS || t->split == TG_SPLIT_PRODUCTS || s->m->rows == 1;
-  return s->g->turned_words[TG_TURNED_FINISH] && splits_columns && t->split != TG_SPLIT_ROWS && !t->patch &&
+  return s->g->swapped_words[TG_SWAPPED_FINISH] && splits_columns && t->split != TG_SPLIT_ROWS && !t->patch &&
          t->mt == s->g->m && t->nt <= tg_acc_rows(s->m);
 }
 
@@ -103,8 +103,8 @@ static void consider_ways(search *s, tg_gemm_tiling t) {
 static void consider(search *s, tg_gemm_tiling t) {
   if (s->g->partials > 1 && t.chunks == 1) t.kc = (uint32_t)s->g->part; /* not a row beyond the part */
   consider_ways(s, t);
-  t.turned = may_turn(s, &t);
-  if (t.turned) consider_ways(s, t);
+  t.swapped = may_swap(s, &t);
+  if (t.swapped) consider_ways(s, t);
 }
 
 /* K chunks: multiples of the stationary rows. */

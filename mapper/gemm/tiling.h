@@ -57,7 +57,7 @@ typedef struct tg_gemm_tiling {
   uint32_t made;   /* chunks of each of them that there is room for */
   tg_egress prologue_inputs; /* by which AGCUs comes what they are made of */
   bool
-      turned; /* mx streams the columns of B past rows of A, which are stationary: C comes out turned (turn.c) */
+      swapped; /* mx streams the columns of B past rows of A, which are stationary: C comes out transposed (swapped.c) */
   bool whole_b;   /* all chunks of B stay, while those of A come anew with each pass */
   bool kept;      /* and are there from the beginning (tg_gemm.keeps) */
   uint32_t parts; /* of K that a tile multiplies in turn: of D members, number i has parts i, i + D, i + 2D
@@ -91,13 +91,13 @@ static inline uint32_t tg_gemm_column_sums_a_piece(const tg_gemm *gemm, const tg
  * tiles, and half down the columns. */
 static inline bool tg_gemm_a_both_ways(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t) {
   if (t->split != TG_SPLIT_COLUMNS || t->patch) return false;
-  return t->turned ? t->chunks > 1 && t->kc % (2 * tg_mx_stationary(m, gemm->format)) == 0
-                   : !gemm->a_transposed && t->mt % 2 == 0;
+  return t->swapped ? t->chunks > 1 && t->kc % (2 * tg_mx_stationary(m, gemm->format)) == 0
+                    : !gemm->a_transposed && t->mt % 2 == 0;
 }
 
-/* Stationary blocks that the rows of A take, where they come out turned. */
-static inline uint32_t tg_gemm_turned_blocks(const tg_params *m, const tg_gemm *gemm,
-                                             const tg_gemm_tiling *t) {
+/* Stationary blocks that the rows of A take, where the operands are swapped. */
+static inline uint32_t tg_gemm_swapped_blocks(const tg_params *m, const tg_gemm *gemm,
+                                              const tg_gemm_tiling *t) {
   return (uint32_t)tg_div_up(t->mt, tg_mx_stationary(m, gemm->format));
 }
 
@@ -199,7 +199,7 @@ double tg_gemm_least_cycles(const tg_compile *c, const tg_gemm *gemm, const tg_g
 double tg_gemm_port_cycles(const tg_compile *c, const tg_gemm *gemm, const tg_gemm_tiling *t);
 
 static inline tg_drain_way tg_gemm_drain_way(const tg_gemm_tiling *t) {
-  return t->ring ? TG_DRAIN_OF_RING : t->turned ? TG_DRAIN_OF_TURNED : TG_DRAIN_OF_ACCUMULATOR;
+  return t->ring ? TG_DRAIN_OF_RING : t->swapped ? TG_DRAIN_OF_TRANSPOSED : TG_DRAIN_OF_ACCUMULATOR;
 }
 
 /* The tiling of least estimated time that fits; TG_INVALID if none does. One that takes TG_NEVER has room, but

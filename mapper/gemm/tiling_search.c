@@ -24,7 +24,7 @@ static tg_need need_of(const search *s, const tg_gemm_tiling *t) {
   const tg_params *m = s->m;
   tg_channel_plan plans[TG_GEMM_ROLES];
   tg_need need = {{0}};
-  uint64_t rows = t->turned ? t->nt : (uint64_t)t->mt * (t->nt / tg_lanes(m));
+  uint64_t rows = t->swapped ? t->nt : (uint64_t)t->mt * (t->nt / tg_lanes(m));
   if (rows <= tg_acc_rows(m) || !s->found) {
     tg_gemm_plan_channels(m, s->g, t, plans);
     need = tg_need_of_channels(m, plans, TG_GEMM_ROLES);

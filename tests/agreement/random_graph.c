@@ -78,15 +78,15 @@ static tg_value *matrix(maker *m, const char *name, bool constant, int rank, con
                         bool tf32) {
   int64_t stored[3];
   static const int64_t perms[2][3] = {{1, 0}, {0, 2, 1}};
-  bool turned = tg_random_range(m->random, 0, 2) == 0;
+  bool transposed = tg_random_range(m->random, 0, 2) == 0;
   for (int d = 0; d < rank; d++) stored[d] = sizes[d];
-  if (turned) stored[rank - 1] = sizes[rank - 2], stored[rank - 2] = sizes[rank - 1];
+  if (transposed) stored[rank - 1] = sizes[rank - 2], stored[rank - 2] = sizes[rank - 1];
   tg_value *value = constant ? operand(m, name, rank, stored) : input(m, name, rank, stored);
   if (tf32 && tg_random_range(m->random, 0, 1)) {
     value = tg_builder_cast(m->b, name, value, TG_TF32);
     tf32 = false;
   }
-  if (turned) value = tg_builder_transpose(m->b, name, value, rank, perms[rank - 2]);
+  if (transposed) value = tg_builder_transpose(m->b, name, value, rank, perms[rank - 2]);
   return tf32 ? tg_builder_cast(m->b, name, value, TG_TF32) : value;
 }
 

@@ -133,7 +133,7 @@ static const char *const digits = "runtime/demo/digits.onnx";
   "graph \"g\"\ninput %x: f32[6,90,64]\ninput %r: f32[64]\n%a = Sub(%x, %r) @0\n"                            \
   "%s = ReduceSum(%a) axes=[1] @1\noutput \"s\" %s: f32\noutput \"a\" %a: f32\n"
 
-/* Products whose second operand stays with all its chunks, as it lies and turned, beside column sums. */
+/* Products whose second operand stays with all its chunks, as it lies and transposed, beside column sums. */
 #define WHOLE                                                                                                \
   "graph \"g\"\ninput %a: f32[300,64]\ninput %b: f32[64,32]\ninput %c: f32[32,64]\n"                         \
   "%y = MatMul(%a, %b) @0\n%s = ReduceSum(%y) axes=[0] keepdims=0 @1\n%ct = Transpose(%c) perm=[1,0] @2\n"   \
@@ -212,7 +212,7 @@ static const char *const digits = "runtime/demo/digits.onnx";
   "output \"dw0\" %dw0: f32\noutput \"s1\" %s1: f32\noutput \"t1\" %t1: f32\n"
 
 /* Updates behind sums of partial products that the members of a column finish in turn. */
-#define TURNS                                                                                                \
+#define SWAPS                                                                                                \
   "graph \"g\"\ninput %x: f32[200,45]\ninput %dy: f32[200,70]\ninput %p: f32[45,70]\n"                       \
   "input %v: f32[45,70]\ninput %size: f32[1]\n%xt = Transpose(%x) perm=[1,0] @0\n"                           \
   "%g = MatMul(%xt, %dy) partials=2 @1\n%s = Mul(%g, %g) @2\n%w = Add(%v, %s) @3\n"                          \
@@ -418,15 +418,15 @@ __attribute__((constructor)) static void register_models(void) {
       {"prologues_of_weights", CHIP_ROW, PROLOGUES_OF_WEIGHTS, 0},
       {"prologues_of_weights", CHIP_ODD, PROLOGUES_OF_WEIGHTS, 0},
       {"small_products", CHIP_TINY, SMALL_PRODUCTS, .any_tiling = 6},
-      {"small_products_turned", CHIP_TINY, SMALL_PRODUCTS, .any_tiling = 9},
+      {"small_products_transposed", CHIP_TINY, SMALL_PRODUCTS, .any_tiling = 9},
       {"small_products", CHIP_ODD, SMALL_PRODUCTS, .any_tiling = 6},
       {"prologues_reduced", CHIP_TINY, PROLOGUES_REDUCED, 0},
       {"prologues_reduced", CHIP_ROW, PROLOGUES_REDUCED, 0},
       {"prologues_reduced", CHIP_ODD, PROLOGUES_REDUCED, 0},
       {"narrow", CHIP_TINY, NARROW, 0},
-      {"turns", CHIP_TINY, TURNS, 0},
-      {"turns", CHIP_ROW, TURNS, 0},
-      {"turns", CHIP_ODD, TURNS, 0},
+      {"swaps", CHIP_TINY, SWAPS, 0},
+      {"swaps", CHIP_ROW, SWAPS, 0},
+      {"swaps", CHIP_ODD, SWAPS, 0},
   };
   enum { COUNT = sizeof rows / sizeof *rows };
   for (int i = 0; i < COUNT; i++) {

@@ -15,7 +15,7 @@ enum { TEXT = 8192 };
 /* Layers that multiply rows of `width` elements by one matrix. */
 typedef struct chain {
   const char *name, *input,
-      *matrix; /* a constant, an input, or computed; perhaps turned; NULL: each layer has
+      *matrix; /* a constant, an input, or computed; perhaps transposed; NULL: each layer has
                                      a constant of its own, all of which are equal */
   int layers;
   const char *after; /* each product */
@@ -23,11 +23,11 @@ typedef struct chain {
   const char *arch, *settings[4];
 } chain;
 
-#define WEIGHTS(n)  "const %w: f32[" n "," n "] = seeded(1, 0.2)\n"
-#define TURNED(n)   "const %v: f32[" n "," n "] = seeded(1, 0.2)\n%w = Transpose(%v) perm=[1,0] @90\n"
-#define AN_INPUT(n) "input %w: f32[" n "," n "]\n"
-#define COMPUTED(n) "input %u: f32[" n "," n "]\n%w = Neg(%u) @91\n"
-#define INPUT(m, n) "input %x0: f32[" m "," n "]\n"
+#define WEIGHTS(n)    "const %w: f32[" n "," n "] = seeded(1, 0.2)\n"
+#define TRANSPOSED(n) "const %v: f32[" n "," n "] = seeded(1, 0.2)\n%w = Transpose(%v) perm=[1,0] @90\n"
+#define AN_INPUT(n)   "input %w: f32[" n "," n "]\n"
+#define COMPUTED(n)   "input %u: f32[" n "," n "]\n%w = Neg(%u) @91\n"
+#define INPUT(m, n)   "input %x0: f32[" m "," n "]\n"
 
 static const chain chains[] = {
     {"one_row", INPUT("1", "96"), WEIGHTS("96"), 8, "Relu", TG_PRESET_MP0, "tiny", {NULL}},
@@ -40,7 +40,7 @@ static const chain chains[] = {
      TG_PRESET_MP0,
      "tiny",
      {"bank_bytes=8192", NULL}},
-    {"stored_by_columns", INPUT("1", "104"), TURNED("104"), 8, "Relu", TG_PRESET_MP0, "tiny", {NULL}},
+    {"stored_by_columns", INPUT("1", "104"), TRANSPOSED("104"), 8, "Relu", TG_PRESET_MP0, "tiny", {NULL}},
     {"an_input", INPUT("1", "96"), AN_INPUT("96"), 8, "Relu", TG_PRESET_MP0, "tiny", {NULL}},
     {"computed", INPUT("1", "96"), COMPUTED("96"), 8, "Relu", TG_PRESET_MP0, "tiny", {NULL}},
     {"equal_constants", INPUT("1", "256"), NULL, 8, "Relu", TG_PRESET_MP0, "edge", {NULL}},

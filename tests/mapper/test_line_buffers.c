@@ -218,13 +218,13 @@ static void takes_its_bytes(const char *text, double bytes, double share) {
   tg_arena_release(&arena);
 }
 
-/* Images in the order of memory, so that nothing is turned. */
-#define TURNED(x, op)                                                                                        \
+/* Images in the order of memory, so that nothing is transposed. */
+#define IN_ORDER(x, op)                                                                                      \
   "graph \"g\"\ninput %i: f32[" x "]\n%x = Transpose(%i) perm=[0,3,1,2] @1\n" op "%o = "                     \
   "Transpose(%y) perm=[0,2,3,1] @5\noutput \"y\" %o: f32\n"
 
 TG_TEST(line_buffers, a_pool_takes_its_bytes) {
-  takes_its_bytes(TURNED("4,64,64,64", "%y = MaxPool(%x) kernel_shape=[2,2] strides=[2,2] @2\n"),
+  takes_its_bytes(IN_ORDER("4,64,64,64", "%y = MaxPool(%x) kernel_shape=[2,2] strides=[2,2] @2\n"),
                   4.0 * 4 * 64 * (64 * 64 + 32 * 32), 0.9);
 }
 

@@ -181,7 +181,7 @@ static const randomized_case in_slabs[] = {
      {NULL}},
 };
 
-/* Of products of more rows than come out turned, only those of patches have two loops over k; slabs are a loop inside
+/* Of products of more rows than swap their operands, only those of patches have two loops over k; slabs are a loop inside
  * that of patches. */
 static bool finds(const tg_program *program, bool slabs) {
   for (uint32_t s = 0; s < program->section_count; s++) {

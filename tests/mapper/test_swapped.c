@@ -1,4 +1,4 @@
-/* Products of few rows that come out turned: the same bits as the reference's chains of multiply-adds, whatever the
+/* Products of few rows with swapped operands: the same bits as the reference's chains of multiply-adds, whatever the
  * shape; proved in order; and DRAM is what they wait for. */
 #include "tests/harness.h"
 #include "tests/mapper/randomized_case.h"
@@ -49,8 +49,8 @@ static const product products[] = {
      {NULL}},
 };
 
-/* Only a VOP that turns a block goes up the accumulator. */
-static bool is_turned(const tg_program *program) {
+/* Only a VOP that transposes a block goes up the accumulator. */
+static bool is_swapped(const tg_program *program) {
   for (uint32_t s = 0; s < program->section_count; s++) {
     const tg_queue *vx = &program->sections[s].tiles[0].vx;
     for (uint32_t i = 0; i < vx->count; i++) {
@@ -64,12 +64,12 @@ static bool is_turned(const tg_program *program) {
 
 static void same_bits(const void *user) {
   check_randomized(
-      user, &(randomized_search){.has = is_turned, .lacks = "no tiling turns", .seeds = 200, .wanted = 3});
+      user, &(randomized_search){.has = is_swapped, .lacks = "no tiling swaps", .seeds = 200, .wanted = 3});
 }
 
 __attribute__((constructor)) static void register_products(void) {
   for (size_t i = 0; i < sizeof products / sizeof *products; i++)
-    tg_test_register_row("turned", products[i].name, __FILE__, __LINE__, same_bits, &products[i]);
+    tg_test_register_row("swapped", products[i].name, __FILE__, __LINE__, same_bits, &products[i]);
 }
 
 #ifdef TEGULA_WITH_SYSTEMC

@@ -1,21 +1,21 @@
-/* Products of few rows that come out turned. mx takes S + S L + P cycles at least for each S x S elements of what is
+/* Products of few rows with their operands swapped. mx takes S + S L + P cycles at least for each S x S elements of what is
  * stationary, whatever goes by: of B, that is more than DRAM takes for them. So rows of A, of which there are few, are
  * stationary, and the columns of B go by, S elements a cycle: the accumulator has a row for each column of C. A VOP
- * turns a block of them, for the fused nodes behind it, which go along rows of C as those of any product do. */
+ * transposes a block of them, for the fused nodes behind it, which go along rows of C as those of any product do. */
 #include "mapper/gemm/emission.h"
 #include "mapper/gemm/layout.h"
 
 /* Streams: the accumulator, and a row of C each. */
 static int row_stream(int64_t row) { return 1 + (int)row; }
 
-bool tg_gemm_may_turn(const tg_compile *c, const tg_gemm *g) {
-  return g->m <= TG_TURNED_MOST && g->m <= tg_lanes(c->m) && g->partials == 1 && !g->column_sums.count;
+bool tg_gemm_may_swap(const tg_compile *c, const tg_gemm *g) {
+  return g->m <= TG_SWAPPED_MOST && g->m <= tg_lanes(c->m) && g->partials == 1 && !g->column_sums.count;
 }
 
 /* Of 2P rows of the accumulator, from the last one to the first: the lane of a row of C goes to all lanes up to the
  * column's own. */
-void tg_gemm_write_turn(const tg_gemm *g, tg_mc *mc) {
-  tg_mc_ref rows[TG_TURNED_MOST];
+void tg_gemm_write_transposition(const tg_gemm *g, tg_mc *mc) {
+  tg_mc_ref rows[TG_SWAPPED_MOST];
   tg_mc_next_segment(mc);
   for (int i = 0; i < (int)g->m; i++) {
     rows[i] = tg_mc_new(mc);
@@ -31,18 +31,18 @@ void tg_gemm_write_turn(const tg_gemm *g, tg_mc *mc) {
 }
 
 /* Rows of the VOP: groups of 2P columns. */
-void tg_gemm_emit_turn(tg_gemm_emission *e, const tg_stage *stage, uint32_t r, uint32_t col) {
+void tg_gemm_emit_transposition(tg_gemm_emission *e, const tg_stage *stage, uint32_t r, uint32_t col) {
   const tg_params *m = e->b.m;
   const tg_buffer *sums = &e->channels[TG_ROLE_ROUNDED].ring;
   uint32_t lanes = tg_lanes(m), vector = tg_kind_flits(m, TG_STREAM_FP32, lanes),
            length = tg_kind_flits(m, TG_STREAM_FP32, e->t.nt);
   tg_instr *in = tg_build_push(&e->b, &tg_build_tile(&e->b, r, col)->vx, TG_OP_vx_vop);
   tg_vx_instr *vop = &in->vx;
-  for (int q = TG_TURNED_BEGIN; q < TG_TURNED_SEGMENTS; q++) {
-    vop->seg_begin[q - TG_TURNED_BEGIN] = e->microcode.seg_begin[q];
-    vop->seg_len[q - TG_TURNED_BEGIN] = e->microcode.seg_len[q];
+  for (int q = TG_SWAPPED_BEGIN; q < TG_SWAPPED_SEGMENTS; q++) {
+    vop->seg_begin[q - TG_SWAPPED_BEGIN] = e->microcode.seg_begin[q];
+    vop->seg_len[q - TG_SWAPPED_BEGIN] = e->microcode.seg_len[q];
   }
-  vop->seg_repeat = 1 << (TG_TURNED_ROWS - TG_TURNED_BEGIN);
+  vop->seg_repeat = 1 << (TG_SWAPPED_ROWS - TG_SWAPPED_BEGIN);
   vop->rows = vop->row_count[2] = e->t.nt / lanes;
   vop->row_count[0] = vop->row_count[1] = vop->j_count[0] = 1;
   vop->j_count[1] = lanes;
