@@ -114,7 +114,7 @@ module mx_control (
   always_ff @(posedge clk_i) begin
     if (issue_o) begin
       init_q <= init;
-      turned_q <= head_i.sr_turned;
+      turned_q <= head_i.sr_transposed;
       c_half_q <= c_addr_i[AccShift];
       rows_q <= rows;
       pitch_q <= fed_beats > pitch_min ? fed_beats : pitch_min;

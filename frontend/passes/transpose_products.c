@@ -18,7 +18,7 @@ static bool is_square_batch(const tg_value *a, const tg_value *b) {
 }
 
 /* Can a product load the operand with its last two dimensions exchanged? */
-static bool turns(const tg_value *operand) {
+static bool can_load_transposed(const tg_value *operand) {
   int last = operand->rank - 1;
   const tg_node *move = operand->producer;
   if (operand->dims[last].size == 1 || operand->dims[last - 1].size == 1) return false;
@@ -32,8 +32,8 @@ static bool is_profitable(const tg_node *transpose, const tg_node *product) {
   if (!product || product->op != TG_OP_MATMUL || y->rank < 2 || y->rank > MOST_DIMENSIONS) return false;
   const tg_value *a = tg_in(product, 0), *b = tg_in(product, 1);
   return tg_attr_ints(transpose, TG_ATTR_PERM, NULL)[y->rank - 1] == y->rank - 2 && c->use_count == 1 &&
-         !c->output_count && !tg_in(product, 2) && is_square_batch(a, b) && turns(a) && turns(b) &&
-         !rounds(product);
+         !c->output_count && !tg_in(product, 2) && is_square_batch(a, b) && can_load_transposed(a) &&
+         can_load_transposed(b) && !rounds(product);
 }
 
 static tg_value *transposed(tg_graph *graph, tg_value *operand, tg_node *before) {
@@ -45,7 +45,7 @@ static tg_value *transposed(tg_graph *graph, tg_value *operand, tg_node *before)
   return tg_rewrite_transpose(graph, operand, perm, before);
 }
 
-static void turn(tg_graph *graph, tg_node *transpose, tg_node *product) {
+static void transpose_product(tg_graph *graph, tg_node *transpose, tg_node *product) {
   tg_value *a = tg_in(product, 0), *b = tg_in(product, 1);
   int rank = tg_out(transpose)->rank;
   tg_node_set_input(product, 0, transposed(graph, b, product));
@@ -62,6 +62,6 @@ void tg_pass_transpose_products(tg_graph *graph) {
   TG_FOR_NODES(graph, node) {
     if (node->op != TG_OP_TRANSPOSE) continue;
     tg_node *product = tg_in(node, 0)->producer;
-    if (is_profitable(node, product)) turn(graph, node, product);
+    if (is_profitable(node, product)) transpose_product(graph, node, product);
   }
 }

@@ -21,7 +21,7 @@ static void set_rounding(const emission *e, tg_mx_instr *mx, uint32_t r, uint32_
   }
   int64_t row = e->g->sr_row + tg_gemm_row_first(e, r, col) + e->product * e->g->sr_row_step,
           column = tg_gemm_col_first(e, r, col) + e->product * e->g->sr_col_step;
-  mx->sr_turned = e->t.swapped;
+  mx->sr_transposed = e->t.swapped;
   mx->sr_row = e->t.swapped ? column : row;
   mx->sr_col = e->t.swapped ? row : column;
   (e->t.swapped ? mx->sr_col_delta : mx->sr_row_delta)[e->m_k_level] = tg_gemm_rows_a_pass(e);

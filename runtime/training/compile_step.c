@@ -46,9 +46,9 @@ static void move_classes(tg_trainer *t) {
   if (!t->options.classes_last || !y || y->rank < 3) return;
   int64_t perm[TG_MAX_RANK] = {0, y->rank - 1};
   for (int i = 2; i < y->rank; i++) perm[i] = i - 1;
-  tg_value *turned = tg_rewrite_transpose(t->model, y, perm, NULL);
-  t->model->outputs[output] = turned;
-  turned->output_count++;
+  tg_value *moved = tg_rewrite_transpose(t->model, y, perm, NULL);
+  t->model->outputs[output] = moved;
+  moved->output_count++;
   y->output_count--;
 }
 

@@ -216,9 +216,9 @@ static size_t save_twins(const tg_trainer *t, tg_arena *arena, int index, const 
   for (int i = 0; i < t->twin_count; i++) {
     if (strcmp(t->twins[i].of, info->name) != 0) continue;
     int64_t rows = info->dims[0], columns = info->dims[1];
-    float *turned = TG_NEW_ARRAY(arena, float, (size_t)info->count);
-    for (int64_t e = 0; e < info->count; e++) turned[e % columns * rows + e / columns] = data[e];
-    out[count++] = (tg_onnx_values){t->twins[i].name, turned, info->count};
+    float *transposed = TG_NEW_ARRAY(arena, float, (size_t)info->count);
+    for (int64_t e = 0; e < info->count; e++) transposed[e % columns * rows + e / columns] = data[e];
+    out[count++] = (tg_onnx_values){t->twins[i].name, transposed, info->count};
   }
   return count;
 }

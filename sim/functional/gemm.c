@@ -29,12 +29,12 @@ static uint32_t valid_k(const run *r, uint32_t kb) {
 
 static const uint8_t *row_at(const run *r, int64_t row) { return r->pad + row * r->plan->row_bytes; }
 
-/* The same where A is stored by k: S elements of each k, turned. */
+/* The same where A is stored by k: S elements of each k, transposed. */
 static void pack_a_transposed(run *r, int64_t column_a) {
   const tg_gemm_plan *plan = r->plan;
   uint32_t s = plan->s, element = tg_mx_element_bytes(r->in->format);
   tg_gemm_widen *widen = plan->narrow->widen[r->in->format];
-  float turned[TG_MAX_LANES * TG_MAX_LANES];
+  float block[TG_MAX_LANES * TG_MAX_LANES];
   for (uint32_t kb = r->k0, valid; kb < r->k1 && (valid = valid_k(r, kb)) > 0; kb++) {
     int64_t base = r->x->address[TG_AT_A] + column_a + plan->ksteps[kb].a;
     for (uint32_t m = r->m0; m < r->m0 + r->rows; m += s) { /* whole groups: TG_GEMM_MC is a multiple of S */
@@ -42,9 +42,9 @@ static void pack_a_transposed(run *r, int64_t column_a) {
       const uint8_t *from = row_at(r, base + m / s * r->in->a_m[0]);
       float *to = r->a + (size_t)(m - r->m0) * TG_GEMM_LDA + (kb - r->k0) * s;
       for (uint32_t piece = 0; piece < s; piece += plan->w)
-        widen(from + piece * element, r->in->a_m[1] * plan->row_bytes, turned + piece, s * 4, valid);
+        widen(from + piece * element, r->in->a_m[1] * plan->row_bytes, block + piece, s * 4, valid);
       for (uint32_t i = 0; i < count; i++)
-        for (uint32_t k = 0; k < valid; k++) to[i * TG_GEMM_LDA + k] = turned[k * s + i];
+        for (uint32_t k = 0; k < valid; k++) to[i * TG_GEMM_LDA + k] = block[k * s + i];
     }
   }
 }
@@ -161,16 +161,16 @@ static void round_units(run *r, const tg_gemm_vector *units, uint32_t count, uin
   const tg_gemm_plan *plan = r->plan;
   uint32_t tile_key = tg_sr_tile_key(r->g.sr_key, r->g.sr_tile + tile), hash[TG_MAX_LANES],
            row_hash[TG_GEMM_MC];
-  bool turned = r->in->sr_turned;
+  bool transposed = r->in->sr_transposed;
   for (uint32_t m = 0; m < r->rows; m++) {
     uint32_t row = r->g.sr_row + r->m0 + m;
-    row_hash[m] = turned ? tg_sr_col_hash(tile_key, row) : tg_sr_row_hash(tile_key, row);
+    row_hash[m] = transposed ? tg_sr_col_hash(tile_key, row) : tg_sr_row_hash(tile_key, row);
   }
   for (uint32_t u = 0; u < count; u++) {
     for (uint32_t i = 0; i < plan->v; i++) {
       const tg_gemm_column *c = &plan->columns[units[u].column + i / plan->s];
       uint32_t col = r->g.sr_col + c->sr_col + units[u].sub + i % plan->s;
-      hash[i] = turned ? tg_sr_row_hash(tile_key, col) : tg_sr_col_hash(tile_key, col);
+      hash[i] = transposed ? tg_sr_row_hash(tile_key, col) : tg_sr_col_hash(tile_key, col);
     }
     plan->wide->round(unit_acc(r, &units[u], r->m0), r->rows, row_hash, hash);
   }

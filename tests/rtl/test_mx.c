@@ -76,12 +76,12 @@ static uint32_t beats_of(const tg_mx_instr *in) { return in->format == TG_FMT_TF
 static bool random_gemm(bench *b, const tg_mx_instr *like, tg_instr *out, tg_execution *x) {
   const tg_params *m = &b->state->params;
   tg_mx_instr *in = &out->mx;
-  int64_t format = like ? like->format : draw(b, 4), turned = like ? like->a_transposed : draw(b, 2);
+  int64_t format = like ? like->format : draw(b, 4), transposed = like ? like->a_transposed : draw(b, 2);
   memset(out, 0, sizeof *out);
   memset(x, 0, sizeof *x);
   in->op = TG_OP_mx_gemm;
   in->format = format;
-  in->a_transposed = turned;
+  in->a_transposed = transposed;
   uint32_t s = side_of(b, in);
   in->m_count[0] = 1 + draw(b, 3);
   in->m_count[1] = 1 + draw(b, draw(b, 4) ? 6 : C_STEP / (uint32_t)in->m_count[0]);
@@ -107,7 +107,7 @@ static bool random_gemm(bench *b, const tg_mx_instr *like, tg_instr *out, tg_exe
   in->sr_k = 1 + draw(b, draw(b, 2) ? s : 4 * s);
   in->sr_end = draw(b, 2);
   in->sr_end_last = draw(b, 2);
-  in->sr_turned = draw(b, 2);
+  in->sr_transposed = draw(b, 2);
   in->loop_count[2] = draw(b, 4);
   in->sr_key = draw(b, TG_BASES);
   in->sr_tile = tg_draw(&b->random) >> 8;
@@ -129,7 +129,7 @@ static bool random_gemm(bench *b, const tg_mx_instr *like, tg_instr *out, tg_exe
           reach = (int64_t)(s - 1) * in->b_row;
   int64_t groups[] = {(in->m_count[0] * in->m_count[1] + s - 1) / s, s};
   extent(in->blk_count, in->a_blk, 4, &low, &high);
-  extent(turned ? groups : in->m_count, in->a_m, 2, &low, &high);
+  extent(transposed ? groups : in->m_count, in->a_m, 2, &low, &high);
   a = place(b, low, high, rows);
   low = reach < 0 ? reach : 0, high = (reach < 0 ? 0 : reach) + beats_of(in) - 1;
   extent(in->blk_count, in->b_blk, 4, &low, &high);
@@ -170,7 +170,7 @@ static int64_t cuts(const tg_mx_instr *in, const tg_execution *x, int64_t s) {
 static void predict(bench *b, int count) {
   const tg_params *m = &b->state->params;
   int64_t last_frame = -1, last_end = -1, last_format = -1,
-          last_turned = -1; /* T_last + pitch, e, ... before */
+          last_transposed = -1; /* T_last + pitch, e, ... before */
   memset(b->own_a, 0, sizeof b->own_a);
   memset(b->own_b, 0, sizeof b->own_b);
   memset(b->own_acc, 0, sizeof b->own_acc);
@@ -181,21 +181,22 @@ static void predict(bench *b, int count) {
     int64_t blocks =
         in->blk_count[0] * in->blk_count[1] * in->blk_count[2] * in->blk_count[3] + cuts(in, x, s);
     int64_t beats = beats_of(in), lead = beats * s, pitch = s * l + lead + (p > 3 ? p : 3);
-    bool turned = in->a_transposed;
-    int64_t fed = beats * (turned ? (rows + s - 1) / s * s : rows); /* cycles that A is read in */
+    bool transposed = in->a_transposed;
+    int64_t fed = beats * (transposed ? (rows + s - 1) / s * s : rows); /* cycles that A is read in */
     if (fed > pitch) pitch = fed;
     int64_t at = b->ready[i];
     if (i && at <= b->issue[i - 1]) at = b->issue[i - 1] + 1;
     if (i && at + lead < last_frame) at = last_frame - lead;
-    if (i && (in->format != last_format || turned != last_turned) && at <= last_end) at = last_end + 1;
+    if (i && (in->format != last_format || transposed != last_transposed) && at <= last_end)
+      at = last_end + 1;
     int64_t first = at + lead, last = first + (blocks - 1) * pitch;
     b->issue[i] = at;
     b->end[i] = last + beats * rows - 1 + s * l + p + 1;
     last_frame = last + pitch;
     last_end = b->end[i];
     last_format = in->format;
-    last_turned = turned;
-    int64_t ahead = turned ? lead : 0;
+    last_transposed = transposed;
+    int64_t ahead = transposed ? lead : 0;
     for (int64_t t = first - ahead; t <= last - ahead + fed - 1; t++)
       b->own_a[t] |= bank_mask(m, x->address[TG_AT_A], in->a_banks);
     for (int64_t t = at; t <= last - 1; t++) b->own_b[t] |= bank_mask(m, x->address[TG_AT_B], in->b_banks);

@@ -91,7 +91,7 @@ void kernel_add_gemm(tg_program *program, kernel_random *r, int format, unsigned
   in->sr_k = between(r, 1, between(r, 0, 1) ? s : 4 * s);
   in->sr_end = between(r, 0, 1);
   in->sr_end_last = between(r, 0, 1);
-  in->sr_turned = between(r, 0, 1);
+  in->sr_transposed = between(r, 0, 1);
   in->sr_key = between(r, 0, TG_BASES - 1);
   in->sr_tile = between(r, 0, 1000);
   in->sr_row = kernel_random_bits(r);

@@ -81,7 +81,7 @@ static void draw_values(gen *g, tg_mx_instr *in, uint32_t s) {
   in->sr_k = 1 + rnd(g, chance(g, 50) ? s : 4 * s);
   in->sr_end = rnd(g, 2);
   in->sr_end_last = rnd(g, 2);
-  in->sr_turned = rnd(g, 2);
+  in->sr_transposed = rnd(g, 2);
   int64_t most = s;
   for (int l = 0; l < 4; l++)
     if (in->k_loops >> l & 1) most *= in->blk_count[l];
