@@ -28,7 +28,7 @@ typedef struct tg_blocked {
   const tg_kernel *kernel;
   tg_gemm scores, context; /* of the latter shape, format and values count */
   int64_t products, queries, keys;
-  tg_matrices q, k, v, out, operand[TG_EPILOGUE_OPERANDS]; /* of the nodes behind the scores; or the scores */
+  tg_matrices q, k, v, out, operand[TG_EPILOGUE_OPERANDS]; /* of the scores' epilogue; or the scores */
   int operand_kind[TG_EPILOGUE_OPERANDS], operand_count, out_kind; /* of streams */
   tg_dtype weights; /* format of what is multiplied with values */
   uint32_t block, blocks;

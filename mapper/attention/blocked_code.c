@@ -38,7 +38,7 @@ static float exact_factor_of(const tg_blocked *a) {
   return exact ? factor : 0;
 }
 
-/* What the nodes behind the product make of it, with operands as vector `u` of each iteration has them. */
+/* What the epilogue makes of a product, with operands as vector `u` of each iteration has them. */
 static tg_mc_ref behind(const writer *w, tg_mc_ref y, int u) {
   const tg_blocked *a = w->a;
   const tg_kernel *kernel = a->kernel->scores;
@@ -64,7 +64,7 @@ static tg_mc_ref of_keys(const writer *w, tg_mc_ref y, int u) {
   return tg_mc_alu_imm(w->mc, TG_ALU_tail, y, minus_infinity(w->mc), u);
 }
 
-/* A vector of scores, through the nodes behind them, or as it is loaded. */
+/* A vector of scores, through their epilogue, or as it is loaded. */
 static tg_mc_ref score(const writer *w, int u) {
   tg_mc_ref y = loaded(w, u);
   return of_keys(w, tg_blocked_multiplies(w->a) ? behind(w, y, u) : y, u);

@@ -40,7 +40,7 @@ tg_instr *tg_attention_push_gemm(tg_build *b, tg_queue *queue, const tg_gemm *g,
 /* A VOP over `rows` rows, but for its streams. */
 tg_instr *tg_attention_push_vop(tg_build *b, tg_queue *queue, const tg_vx_instr *microcode, uint32_t rows);
 
-/* Results on their way out. */
+/* Results on their way to DRAM. */
 typedef struct tg_attention_results {
   tg_store_port port;
   tg_egress_plan egress;

@@ -32,7 +32,7 @@ bool tg_emit_prologue(tg_mc *mc, const tg_compile *c, const tg_node_list *prolog
                       const tg_value *only_stored, tg_value *const *values, int count,
                       tg_mc_ref *out_registers);
 
-/* The same for the nodes behind a root, whose result they may be as well. */
+/* The same for the epilogue of a root, whose result they may be as well. */
 bool tg_emit_values(tg_mc *mc, const tg_compile *c, const tg_kernel *kernel, tg_value *root_value,
                     tg_mc_ref root, const tg_operand_stream *streams, int stream_count,
                     tg_value *const *values, int count, tg_mc_ref *out_registers);

@@ -98,8 +98,10 @@ static bool compute_row(column_sums_code *t, int row, tg_mc_ref *out_made) {
 static void choose_late(column_sums_code *t) {
   int left = t->g->column_sums.late;
   for (int i = t->g->column_sums.count - 1; i >= 0 && left > 0; i--) {
-    const tg_node *root = tg_kernel_root(t->reduction, i), *maker = tg_owner(t->c, tg_in(root, 0))->producer;
-    bool computed = maker && maker->op != TG_OP_CAST && tg_has_node(t->all.fused, t->all.fused_count, maker);
+    const tg_node *root = tg_kernel_root(t->reduction, i),
+                  *producer = tg_owner(t->c, tg_in(root, 0))->producer;
+    bool computed =
+        producer && producer->op != TG_OP_CAST && tg_has_node(t->all.fused, t->all.fused_count, producer);
     t->late[i] =
         t->g->column_sums.first ? tg_is_moment(root) && tg_moment_twin(t->c, t->reduction, i) < 0 : computed;
     left -= t->late[i];

@@ -19,10 +19,10 @@ static bool is_by_blocks(const tg_gemm *g, const tg_node *root) {
 }
 
 static bool made_inside(const tg_compile *c, const tg_kernel *kernel, tg_value *value) {
-  const tg_node *maker = tg_owner(c, value)->producer;
+  const tg_node *producer = tg_owner(c, value)->producer;
   const tg_node_list *prologue = &kernel->column_sums->prologue[0];
-  return maker && (maker == kernel->root || tg_has_node(kernel->fused, kernel->fused_count, maker) ||
-                   tg_has_node(prologue->nodes, prologue->count, maker));
+  return producer && (producer == kernel->root || tg_has_node(kernel->fused, kernel->fused_count, producer) ||
+                      tg_has_node(prologue->nodes, prologue->count, producer));
 }
 
 /* By dimensions of more than one element, of which there are as many as of the result. */

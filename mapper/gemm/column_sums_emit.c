@@ -128,7 +128,7 @@ tg_instr *tg_gemm_emit_block_column_sums(emission *e, const tg_stage *stage, uin
   return in;
 }
 
-/* ---- the way out ---- */
+/* ---- egress ---- */
 
 /* A row of column sums for each block of rows. */
 void tg_gemm_fill_column_sums(const emission *e, int i, uint32_t r, uint32_t col, tg_agcu_instr *store) {

@@ -54,10 +54,10 @@ static double lost(const tg_port_time *port, double want, double drain) {
   return left < want ? drain * (1 - left / want) : 0;
 }
 
-/* Of a round of chunks that tiles make in turn, from one to the next in the same banks: they are the maker's,
+/* Of a round of chunks that tiles make in turn, from one to the next in the same banks: they are the producer's,
  * then on their way, then mx's. */
 static double way_of_chunk(const model *s) {
-  uint32_t sends = s->t->makers > 2 ? 2 : s->t->makers - 1;
+  uint32_t sends = s->t->producers > 2 ? 2 : s->t->producers - 1;
   double sending = (double)sends * s->t->kc * tg_kind_flits(s->m, s->g->prologue.block_kind, s->t->nt);
   return s->prologue + sending + s->multiply + 2 * TG_GEMM_HOPS;
 }
@@ -71,7 +71,7 @@ static double chunk_period(const model *s, double load) {
   const tg_gemm_tiling *t = s->t;
   uint32_t buffers = t->resident == TG_RESIDENT_A || t->patch ? 2u + t->prefetch : tg_gemm_a_blocks(t);
   uint32_t stationary = tg_mx_stationary(s->m, s->g->format);
-  double mx = s->multiply + (t->makers ? CHUNK_CYCLES : 0),
+  double mx = s->multiply + (t->producers ? CHUNK_CYCLES : 0),
          chunks = (double)t->passes_m * t->passes_n * t->chunks * t->parts;
   double round_trip = s->m->dram_latency + load + 2 * stationary + TG_GEMM_HOPS;
   return chunks > 2 ? tg_max_double(mx, (mx + round_trip) / buffers) : mx;
@@ -116,8 +116,8 @@ static double pass_cycles(const model *s, const ports *all, bool alone) {
   double last = part + (alone ? 0 : less);
   last = tg_max_double(last, t->parts > 1 ? tg_max_double(west, north) : vector);
   double pass = (t->parts - 1) * tg_max_double(part, s->sums) + last;
-  if (t->makers) {
-    pass = tg_max_double(pass, chunks / t->makers * round_cycles(s) + vector);
+  if (t->producers) {
+    pass = tg_max_double(pass, chunks / t->producers * round_cycles(s) + vector);
     pass =
         tg_max_double(pass, chunks * (tg_max_double(all->west.load, all->north.load) + wait_for_scalars(s)));
   } else if (s->g->prologue.result)
@@ -154,7 +154,7 @@ double tg_gemm_cycles(const tg_compile *c, const tg_gemm *g, const tg_gemm_tilin
   double vector = s.drain, chunks = (double)t->chunks * t->parts;
   double ends = 2 * m->dram_latency + tg_max_double(all.west.in_front, all.north.in_front) +
                 tg_mx_stationary(m, g->format) * m->fma_latency;
-  if (t->makers) ends += way_of_chunk(&s);
+  if (t->producers) ends += way_of_chunk(&s);
   /* Ports store a piece while the vector unit works on the next one; sums follow each other down the column, a piece behind. */
   double ports = tg_max_double(all.west.drain, all.north.drain), piece = (double)t->mr / t->mt;
   double drain = tg_max_double(vector, ports) + piece * (vector < ports ? vector : ports) +
@@ -164,7 +164,7 @@ double tg_gemm_cycles(const tg_compile *c, const tg_gemm *g, const tg_gemm_tilin
   /* The first pass has nothing to store. */
   double period = tg_max_double(pass_cycles(&s, &all, false), port_period(&s, &all)),
          load = tg_max_double(all.west.load, all.north.load), first = period;
-  if (!t->makers) first = tg_max_double(pass_cycles(&s, &all, true), (chunks - 1) * load + s.multiply);
+  if (!t->producers) first = tg_max_double(pass_cycles(&s, &all, true), (chunks - 1) * load + s.multiply);
   return strips * (ends + first + drain) + (passes - strips) * period + (strips - 1) * TG_SECTION_CYCLES +
-         (t->makers ? 0 : passes * chunks * CHUNK_CYCLES) + handing_on;
+         (t->producers ? 0 : passes * chunks * CHUNK_CYCLES) + handing_on;
 }

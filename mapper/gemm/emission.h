@@ -1,5 +1,5 @@
 /* A product's section while it is emitted: emit.c has buffers and stores, load.c loads, multiply.c
- * products, drain.c what lies between the accumulator and the way out, place.c what each tile has
+ * products, drain.c what lies between the accumulator and the egress, place.c what each tile has
  * of the matrices. */
 #ifndef TEGULA_MAPPER_GEMM_EMISSION_H
 #define TEGULA_MAPPER_GEMM_EMISSION_H
@@ -8,7 +8,7 @@
 #include "mapper/gemm/stages.h"
 #include "mapper/section/egress.h"
 
-/* Operands of the nodes behind the product. */
+/* Operands of the epilogue. */
 typedef struct tg_operands_emission {
   tg_buffer buffers[TG_EPILOGUE_OPERANDS]; /* parts of the rings of their channels */
   int vector_count, block_count;
@@ -192,7 +192,7 @@ tg_tx_instr *tg_gemm_push_send(tg_gemm_emission *e, uint32_t r, uint32_t col, ui
 /* The VOP that transposes a block, from the accumulator into the scratchpad. swapped.c */
 void tg_gemm_emit_transposition(tg_gemm_emission *e, const tg_stage *stage, uint32_t r, uint32_t col);
 
-/* A ring of members (split_k.c): what a tile does between the accumulator and the way out; SENDs of sums, and, once
+/* A ring of members (split_k.c): what a tile does between the accumulator and the egress; SENDs of sums, and, once
  * those of results are there, others between them. */
 void tg_gemm_emit_ring(tg_gemm_emission *e, uint32_t r, uint32_t col);
 void tg_gemm_emit_ring_sends(tg_gemm_emission *e, uint32_t r, uint32_t col);
@@ -223,19 +223,19 @@ void tg_gemm_share_sends(tg_gemm_emission *e, uint32_t r, uint32_t col);
 void tg_gemm_emit_prologue_stores(tg_gemm_emission *e, const tg_stage *stage, tg_queue *queue, uint32_t at);
 
 /* Chunks of B that rows of tiles make in turn (prologue_cooperative.c). */
-static inline bool tg_gemm_makes_b(const tg_gemm_emission *e) { return e->t.makers > 0; }
-/* The banks of the chunks that a maker makes, and the channel from it. */
-tg_buffer tg_gemm_made_buffer(const tg_gemm_emission *e, uint32_t maker);
-tg_channel tg_gemm_made_channel(const tg_gemm_emission *e, uint32_t maker);
+static inline bool tg_gemm_makes_b(const tg_gemm_emission *e) { return e->t.producers > 0; }
+/* The banks of the chunks that a producer makes, and the channel from it. */
+tg_buffer tg_gemm_made_buffer(const tg_gemm_emission *e, uint32_t producer);
+tg_channel tg_gemm_made_channel(const tg_gemm_emission *e, uint32_t producer);
 /* Loads of what the nodes read: of the tiles of a row that load from the west, or of those of a column; and
  * scalars, for all tiles of a row. */
 void tg_gemm_load_prologue_inputs(tg_gemm_emission *e, const tg_stage *stage, tg_queue *queue, uint32_t at);
 void tg_gemm_load_prologue_scalars(tg_gemm_emission *e, const tg_stage *stage, tg_queue *queue, uint32_t r);
-/* A tile's VOPs of chunks; SENDs of them to the other makers, then to memory, after slot `begin`; and STOREs. */
+/* A tile's VOPs of chunks; SENDs of them to the other producers, then to memory, after slot `begin`; and STOREs. */
 void tg_gemm_emit_making(tg_gemm_emission *e, const tg_stage *stage, uint32_t r, uint32_t col);
 void tg_gemm_emit_around(tg_gemm_emission *e, const tg_stage *stage, uint32_t r, uint32_t col);
 void tg_gemm_emit_made_away(tg_gemm_emission *e, const tg_stage *stage, uint32_t r, uint32_t col);
-void tg_gemm_emit_maker_stores(tg_gemm_emission *e, const tg_stage *stage, tg_queue *queue, uint32_t col);
+void tg_gemm_emit_producer_stores(tg_gemm_emission *e, const tg_stage *stage, tg_queue *queue, uint32_t col);
 /* Is tile (r, col) loaded what it makes chunks of from the west? */
 bool tg_gemm_prologue_from_west(const tg_gemm_emission *e, uint32_t r, uint32_t col);
 

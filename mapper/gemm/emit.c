@@ -181,7 +181,7 @@ static void emit_prologue_store(emission *e, const tg_stage *stage, tg_queue *qu
   if (stage->seat == TG_UNIT_TX)
     (made ? tg_gemm_emit_made_away : tg_gemm_emit_prologue_sends)(e, stage, r, col);
   else if (made)
-    tg_gemm_emit_maker_stores(e, stage, queue, col);
+    tg_gemm_emit_producer_stores(e, stage, queue, col);
   else
     tg_gemm_emit_prologue_stores(e, stage, queue, west ? r : col);
 }
@@ -257,7 +257,7 @@ static tg_status emit_section(emission *e, const char *name, int64_t product) {
       [TG_NEST_CHUNKS] = {k[0], k[1], k[2]},
       [TG_NEST_PIECES] = {steps[0], steps[1], steps[2]},
       [TG_NEST_BLOCKS] = {pieces[0], pieces[1], pieces[2] / e->steps},
-      [TG_NEST_ROUNDS] = {0, 0, e->t.makers ? e->t.chunks / e->t.makers : 0},
+      [TG_NEST_ROUNDS] = {0, 0, e->t.producers ? e->t.chunks / e->t.producers : 0},
   };
   tg_stages_emit(&e->b, &e->stages, tg_gemm_used_rows(e), loops, emit_stage, e);
   return TG_OK;

@@ -61,8 +61,8 @@ static void plan_prologue(const tg_params *m, const tg_gemm *g, const tg_gemm_ti
   plan_between(&plans[TG_ROLE_PROLOGUE_OUTPUT], 2);
   plan_away(&plans[TG_ROLE_PROLOGUE_AWAY], 2, true);
   plans[TG_ROLE_PROLOGUE_AWAY].bases = g->prologue.stored;
-  if (!t->makers) return;
-  plans[TG_ROLE_B].full = (uint16_t)t->makers;
+  if (!t->producers) return;
+  plans[TG_ROLE_B].full = (uint16_t)t->producers;
   plan_between(&plans[TG_ROLE_MADE], t->made);
   plans[TG_ROLE_MADE_AROUND] =
       (tg_channel_plan){.free = (uint16_t)(m->rows + 1), .initial = (uint8_t)t->made, .by_position = true};
@@ -93,7 +93,7 @@ static void plan_ends(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling
   plans[TG_ROLE_OPERANDS_ONCE].west = false;
   plan_load(&plans[TG_ROLE_OPERANDS], 2);
   plans[TG_ROLE_A].bases = 1;
-  plans[TG_ROLE_B].bases = !t->makers && !t->kept;
+  plans[TG_ROLE_B].bases = !t->producers && !t->kept;
   plans[TG_ROLE_OPERANDS].bases =
       (uint8_t)g->epilogue_operand_count; /* those that are loaded once are among them */
   if (tg_gemm_a_both_ways(m, g, t)) plans[TG_ROLE_A_NORTH].full = 1;

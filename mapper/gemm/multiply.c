@@ -300,25 +300,25 @@ static void emit_parts(emission *e, const tg_stage *stage, uint32_t r, uint32_t 
   push_chunks(e, stage, r, col, last, last);
 }
 
-/* A chunk of a maker, which each round has one of: of B by what is full of it, and where the maker has room. */
-static tg_instr *push_made(emission *e, const tg_stage *stage, uint32_t r, uint32_t col, uint32_t maker) {
+/* A chunk of a producer, which each round has one of: of B by what is full of it, and where the producer has room. */
+static tg_instr *push_made(emission *e, const tg_stage *stage, uint32_t r, uint32_t col, uint32_t producer) {
   tg_instr *in = push_gemm(e, r, col);
   tg_mx_instr *mx = &in->mx;
-  tg_buffer made = tg_gemm_made_buffer(e, maker), a = e->channels[TG_ROLE_A].ring, half = {.count = 1};
-  if (e->t.makers > 1) { /* as many, twice or half as many */
-    a.base += maker % a.count * a.stride;
-    a.stride *= e->t.makers;
-    a.count = a.count > e->t.makers ? a.count / e->t.makers : 1;
+  tg_buffer made = tg_gemm_made_buffer(e, producer), a = e->channels[TG_ROLE_A].ring, half = {.count = 1};
+  if (e->t.producers > 1) { /* as many, twice or half as many */
+    a.base += producer % a.count * a.stride;
+    a.stride *= e->t.producers;
+    a.count = a.count > e->t.producers ? a.count / e->t.producers : 1;
   }
   tg_set_operand(&mx->a, &a, false);
   tg_set_operand(&mx->b, &made, false);
   tg_set_operand(&mx->c, &half, false);
-  mx->init = maker == 0;
+  mx->init = producer == 0;
   mx->k_total = e->t.kc;
   for (int l = 0; l < TG_LEVELS; l++) mx->k_delta[l] = 0;
-  mx->sr_end = mx->sr && maker + 1 == e->t.makers;
-  tg_gemm_meet(e, stage, ~tg_gemm_bit(TG_ROLE_B), in, r, col, !maker, maker + 1 == e->t.makers);
-  tg_channel from = tg_gemm_made_channel(e, maker);
+  mx->sr_end = mx->sr && producer + 1 == e->t.producers;
+  tg_gemm_meet(e, stage, ~tg_gemm_bit(TG_ROLE_B), in, r, col, !producer, producer + 1 == e->t.producers);
+  tg_channel from = tg_gemm_made_channel(e, producer);
   tg_join_channel(&from, &(tg_join){.wait = 1, .post = 1},
                   &(tg_joint){.kernel = e, .in = in, .r = r, .col = col});
   return in;
@@ -334,7 +334,7 @@ static void emit_slabs(emission *e, const tg_stage *stage, uint32_t r, uint32_t 
 
 void tg_gemm_emit_multiply(tg_gemm_emission *e, const tg_stage *stage, uint32_t r, uint32_t col) {
   if (tg_gemm_makes_b(e))
-    for (uint32_t maker = 0; maker < e->t.makers; maker++) push_made(e, stage, r, col, maker);
+    for (uint32_t producer = 0; producer < e->t.producers; producer++) push_made(e, stage, r, col, producer);
   else if (tg_gemm_slabs(&e->t) > 1)
     emit_slabs(e, stage, r, col);
   else if (tg_gemm_has_resident_chunks(&e->t))

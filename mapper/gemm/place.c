@@ -164,7 +164,7 @@ void tg_gemm_set_sources(emission *e) {
     inputs->source = inputs_source;
   }
   if (!tg_gemm_makes_b(e)) channels[TG_ROLE_B].source = b_source;
-  if (e->t.makers == 1) channels[TG_ROLE_MADE].full = channels[TG_ROLE_B].full; /* nobody else makes any */
+  if (e->t.producers == 1) channels[TG_ROLE_MADE].full = channels[TG_ROLE_B].full; /* nobody else makes any */
   channels[TG_ROLE_A_NORTH].north = channels[TG_ROLE_A].north;
   channels[TG_ROLE_A_NORTH].source = north_source;
   channels[TG_ROLE_SCALARS].source = west_source;

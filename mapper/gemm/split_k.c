@@ -197,7 +197,7 @@ void tg_gemm_emit_ring_sends(emission *e, uint32_t r, uint32_t col) {
   end_loop(emit_sends(&s, 0), 2, s.ahead - 1, 0);
 }
 
-/* The SENDs of pieces to the way out, which are `results`, `count` times over. The first of them is an even
+/* The SENDs of pieces to the egress, which are `results`, `count` times over. The first of them is an even
  * number of pieces after the first one of all, or `odd`. */
 static tg_instr *emit_results(const ring_tile *s, const tg_instr *results, uint32_t count, bool odd) {
   tg_queue *queue = tx_queue(s);

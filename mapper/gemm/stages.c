@@ -201,7 +201,7 @@ static void add_operands(const list *s, tg_seat side) {
   bool a_first = t->resident == TG_RESIDENT_A || t->patch ||
                  (t->resident == TG_RESIDENT_NONE && (side == TG_SIDE_WEST || t->split == TG_SPLIT_COLUMNS));
   if (a_first && !t->whole_b) add_load(s, a, side, share_of_a(s, side));
-  if (!t->makers && !t->kept) add_load(s, stage_of_b(s, k), side, share_of_b(s, side));
+  if (!t->producers && !t->kept) add_load(s, stage_of_b(s, k), side, share_of_b(s, side));
   if (!a_first || t->whole_b) add_load(s, a, side, share_of_a(s, side));
 }
 
@@ -219,7 +219,7 @@ static void add_prologue_vectors(const list *s) {
   add_load(s, vectors, TG_SIDE_NORTH, (share){(uint32_t)s->g->prologue.vector_count * apart, 0});
 }
 
-/* What a cooperative prologue reads of a chunk: each tile makes one of as many as there are makers. */
+/* What a cooperative prologue reads of a chunk: each tile makes one of as many as there are producers. */
 static void add_prologue_inputs(const list *s, tg_seat side) {
   const tg_gemm_prologue *f = &s->g->prologue;
   const tg_gemm_tiling *t = s->t;
@@ -239,15 +239,15 @@ static void add_prologue_inputs(const list *s, tg_seat side) {
                     .context = TG_CTX_AUX,
                     .rate = TG_RATE_STEP,
                     .nest = TG_NEST_ROUNDS,
-                    .cycles = inputs / t->makers,
-                    .in_front = inputs / t->makers},
+                    .cycles = inputs / t->producers,
+                    .in_front = inputs / t->producers},
            of_scalars = stage;
   tg_stage_join(&stage, join_of_ends(TG_ROLE_PROLOGUE_INPUTS));
   add_load(s, stage, side, (share){input_loads * tiles, tiles});
   if (!west) return;
   of_scalars.kind = TG_STAGE_PROLOGUE_SCALARS;
   of_scalars.context = TG_CTX_PROLOGUE;
-  of_scalars.cycles = of_scalars.in_front = scalars / t->makers;
+  of_scalars.cycles = of_scalars.in_front = scalars / t->producers;
   tg_stage_join(&of_scalars, join_of_ends(TG_ROLE_SCALARS));
   add_load(s, of_scalars, side, (share){scalar_loads, 1});
 }
@@ -258,8 +258,8 @@ static void add_prologue_store(const list *s, tg_seat side) {
   double z = tg_value_bytes_each(s->g->prologue.result), out;
   uint32_t tiles = side == TG_SIDE_WEST ? tg_west_egress(s->m, t->prologue_egress)
                                         : tg_north_egress(s->m, t->prologue_egress, 1);
-  if (t->makers)
-    out = port_cycles(s, t->kc, t->nt * z, s->g->n * (int64_t)z, z) / t->makers;
+  if (t->producers)
+    out = port_cycles(s, t->kc, t->nt * z, s->g->n * (int64_t)z, z) / t->producers;
   else
     out = port_cycles(s, t->mt / t->alike, t->kc * z, s->g->k * (int64_t)z, z);
   tg_stage stage = {.kind = TG_STAGE_PROLOGUE_STORE,
@@ -399,7 +399,7 @@ void tg_gemm_list_stages(const tg_params *m, const tg_gemm *g, const tg_gemm_til
   if (makes_a) add_vectors(&s, &x);
   for (tg_seat side = TG_SIDE_WEST; side < TG_SIDES; side++) {
     add_operands(&s, side);
-    if (t->makers) add_prologue_inputs(&s, side);
+    if (t->producers) add_prologue_inputs(&s, side);
     if (g->prologue.stored) add_prologue_store(&s, side);
     add_results(&s, side);
     if (side == TG_SIDE_NORTH && !makes_a) add_vectors(&s, &x);

@@ -21,12 +21,12 @@ typedef enum tg_gemm_stage {
   TG_STAGE_PROLOGUE,
   TG_STAGE_SUMS,
   TG_STAGE_DRAIN,
-  TG_STAGE_AROUND, /* chunks to other makers */
+  TG_STAGE_AROUND, /* chunks to other producers */
   TG_STAGE_RETURNS /* blocks of sums to the first member */
 } tg_gemm_stage;
 
 /* Loops: passes and chunks of K; passes and pieces of blocks as they are loaded, and as they are drained; rounds of
- * makers. */
+ * producers. */
 enum { TG_NEST_CHUNKS, TG_NEST_PIECES, TG_NEST_BLOCKS, TG_NEST_ROUNDS, TG_GEMM_NESTS };
 
 /* All of them, in the order of each queue. */

@@ -60,7 +60,7 @@ static double column_sums_cycles(const list *s) {
 }
 
 /* Where members reduce in a ring: rows go in groups, and of every VOP the way in and out of the pipeline, and
- * semaphores, are seen; and so is the way out of a piece, if there is room for one only. */
+ * semaphores, are seen; and so is the egress of a piece, if there is room for one only. */
 static double ring_cycles(const list *s) {
   const tg_gemm_tiling *t = s->t;
   uint32_t latency = s->m->fma_latency, rows = tg_gemm_ring_rows(t), at_once = tg_gemm_at_once(s->m, t);
@@ -103,7 +103,7 @@ double tg_gemm_drain_cycles(const tg_params *m, const tg_gemm *g, const tg_gemm_
 
 /* Its chunks, each of which has an instruction of its own, or is one in a loop. */
 static uint32_t multiplications(const tg_gemm_tiling *t) {
-  if (t->makers) return t->makers;
+  if (t->producers) return t->producers;
   if (tg_gemm_slabs(t) > 1) return t->chunks;
   if (tg_gemm_has_resident_chunks(t)) {
     uint32_t outer = t->resident == TG_RESIDENT_B ? t->passes_n : t->passes_m;
@@ -138,7 +138,7 @@ static void add_multiply(const list *s) {
   tg_stage stage = {.kind = TG_STAGE_MULTIPLY,
                     .seat = TG_UNIT_MX,
                     .rate = nested || slabs ? TG_RATE_PASS : TG_RATE_STEP,
-                    .nest = t->makers                        ? TG_NEST_ROUNDS
+                    .nest = t->producers                     ? TG_NEST_ROUNDS
                             : tg_gemm_has_resident_chunks(t) ? TG_NEST_OWN
                                                              : TG_NEST_CHUNKS,
                     .slots = multiplications(t),
@@ -184,7 +184,7 @@ static void add_ready(const list *s) {
   tg_stage stage = {.kind = TG_STAGE_VECTORS,
                     .seat = TG_UNIT_VX,
                     .nest = makes_a(s) ? TG_NEST_OWN : TG_NEST_BLOCKS,
-                    .rate = s->t->makers ? TG_RATE_PASS : TG_RATE_ONCE,
+                    .rate = s->t->producers ? TG_RATE_PASS : TG_RATE_ONCE,
                     .slots = prologue || own || makes_a(s)};
   if (prologue) tg_stage_join(&stage, (tg_join){.channel = TG_ROLE_PROLOGUE_VECTORS, .posts = TG_OF_NONE});
   if (own)
@@ -195,7 +195,7 @@ static void add_ready(const list *s) {
 
 /* Chunks of A, or of B, by its prologue. */
 static void add_prologue(const list *s) {
-  bool of_b = s->t->makers > 0;
+  bool of_b = s->t->producers > 0;
   tg_stage stage = {.kind = TG_STAGE_PROLOGUE,
                     .seat = TG_UNIT_VX,
                     .nest = of_b ? TG_NEST_BLOCKS : TG_NEST_OWN,
@@ -336,12 +336,12 @@ static void add_drain(const list *s) {
 
 /* ---- tx ---- */
 
-/* Chunks of a prologue: to the other makers, and to memory. */
+/* Chunks of a prologue: to the other producers, and to memory. */
 static void add_prologue_sends(const list *s) {
   const tg_gemm_tiling *t = s->t;
-  bool of_b = t->makers > 0;
+  bool of_b = t->producers > 0;
   tg_stage around = {
-      .kind = TG_STAGE_AROUND, .seat = TG_UNIT_TX, .nest = TG_NEST_OWN, .slots = t->makers > 1 ? 2 : 0};
+      .kind = TG_STAGE_AROUND, .seat = TG_UNIT_TX, .nest = TG_NEST_OWN, .slots = t->producers > 1 ? 2 : 0};
   tg_stage_join(&around, (tg_join){.channel = TG_ROLE_MADE, .waits = TG_OF_ENDS, .posts = TG_OF_NONE});
   tg_stage_join(&around,
                 (tg_join){.channel = TG_ROLE_B, .fills = true, .waits = TG_OF_NONE, .posts = TG_OF_ENDS});

@@ -1,7 +1,7 @@
 /* Products of few rows with their operands swapped. mx takes S + S L + P cycles at least for each S x S elements of what is
  * stationary, whatever goes by: of B, that is more than DRAM takes for them. So rows of A, of which there are few, are
  * stationary, and the columns of B go by, S elements a cycle: the accumulator has a row for each column of C. A VOP
- * transposes a block of them, for the fused nodes behind it, which go along rows of C as those of any product do. */
+ * transposes a block of them, for the epilogue, which goes along rows of C as those of any product do. */
 #include "mapper/gemm/emission.h"
 #include "mapper/gemm/layout.h"
 

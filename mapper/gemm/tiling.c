@@ -186,7 +186,7 @@ static void consider_block(search *s, tg_gemm_tiling t, int64_t tile_rows, int64
   t.passes_m = (uint32_t)tg_div_up(tile_rows, t.mt);
   consider_chunks(s, t);
   if (t.split != TG_SPLIT_COLUMNS || t.mr % 2 || t.mr < SHORT_PIECE) return;
-  t.mr /= 2; /* one pass or few: the last piece's way out counts */
+  t.mr /= 2; /* one pass or few: the last piece's egress counts */
   consider_chunks(s, t);
 }
 
@@ -228,7 +228,7 @@ static void consider_products(search *s, tg_egress egress) {
   if (t.mr > 0) consider_chunks(s, t);
 }
 
-/* `t`: the split and the way out; `members` rows of tiles in a group, each with some of K's parts, or `alike`
+/* `t`: the split and the egress; `members` rows of tiles in a group, each with some of K's parts, or `alike`
  * ones, each with some columns. */
 static void consider_split(search *s, tg_gemm_tiling t) {
   const tg_params *m = s->m;

@@ -51,10 +51,10 @@ typedef struct tg_gemm_tiling {
   uint32_t prologue_sent;       /* and of a chunk of what they make */
   tg_egress prologue_egress;    /* how that leaves */
   tg_egress column_sums_egress; /* and column sums: as the results, or in a checkerboard */
-  bool prefetch;   /* a third block of A and B is loaded while one is multiplied and the next one waits */
-  uint32_t makers; /* tiles above each other that make chunks of B in turn, by its prologue; 0: it is
+  bool prefetch;      /* a third block of A and B is loaded while one is multiplied and the next one waits */
+  uint32_t producers; /* tiles above each other that make chunks of B in turn, by its prologue; 0: it is
                       loaded. `prefetch`: of A blocks for a round of them, or two */
-  uint32_t made;   /* chunks of each of them that there is room for */
+  uint32_t made;      /* chunks of each of them that there is room for */
   tg_egress prologue_inputs; /* by which AGCUs comes what they are made of */
   bool
       swapped; /* mx streams the columns of B past rows of A, which are stationary: C comes out transposed (swapped.c) */
@@ -63,8 +63,8 @@ typedef struct tg_gemm_tiling {
   uint32_t parts; /* of K that a tile multiplies in turn: of D members, number i has parts i, i + D, i + 2D
                      ..;   the last ones may be empty */
   bool ring;      /* Members have one part each, and each runs the fused nodes of some rows: split_k.c */
-  uint32_t ring_pieces;        /* of a step of the ring */
-  bool one_out;                /* in a ring, or behind makers: one piece on its way out has room, not two */
+  uint32_t ring_pieces; /* of a step of the ring */
+  bool one_out;         /* in a ring, or behind producers: one piece on its way out has room, not two */
   bool epilogue_operands_west; /* blocks of epilogue operands come from the west to all tiles, or to half of
                                   them */
   double cycles;               /* estimate */

@@ -68,21 +68,21 @@ static void consider_prologue_inputs(search *s, tg_gemm_tiling t) {
     if (tg_egress_possible(s->m, t.prologue_inputs)) tg_search_consider(s, t, TG_RESIDENT_NONE);
 }
 
-/* Chunks of which all makers make the same number. */
+/* Chunks of which all producers make the same number. */
 static void consider_made_chunks(search *s, tg_gemm_tiling t) {
   const tg_params *m = s->m;
   uint32_t stationary = tg_mx_stationary(m, s->g->format),
            row = tg_kind_flits(m, s->g->prologue.result_kind, t.nt);
-  for (int64_t kc = stationary; kc * t.makers <= s->g->k && kc <= TG_SEARCH_ROWS; kc *= 2) {
+  for (int64_t kc = stationary; kc * t.producers <= s->g->k && kc <= TG_SEARCH_ROWS; kc *= 2) {
     t.kc = (uint32_t)kc;
-    if (s->g->k % (kc * t.makers) || s->g->k / kc >= 1 << 20 || !tg_gemm_prologue_parts(m, s->g, &t))
+    if (s->g->k % (kc * t.producers) || s->g->k / kc >= 1 << 20 || !tg_gemm_prologue_parts(m, s->g, &t))
       continue;
     t.chunks = (uint32_t)(s->g->k / kc);
     t.prologue_sent = tg_search_pieces(t.kc, row, tg_gemm_prologue_share(m, &t));
     if (!t.prologue_sent) continue;
-    for (t.made = t.makers > 1 ? 1 : 2; t.made <= 2; t.made++) {
+    for (t.made = t.producers > 1 ? 1 : 2; t.made <= 2; t.made++) {
       t.prefetch = false;
-      if (t.makers == 1 || t.makers % 2 == 0) consider_prologue_inputs(s, t);
+      if (t.producers == 1 || t.producers % 2 == 0) consider_prologue_inputs(s, t);
       t.prefetch = true;
       consider_prologue_inputs(s, t);
     }
@@ -98,7 +98,7 @@ void tg_search_prologues_of_b(search *s, uint32_t alike) {
   tg_gemm_tiling t = {.members = 1,
                       .alike = alike,
                       .parts = 1,
-                      .makers = m->rows / alike,
+                      .producers = m->rows / alike,
                       .prologue_egress = TG_EGRESS_NORTH,
                       .nt = (uint32_t)nt,
                       .passes_m = 1,

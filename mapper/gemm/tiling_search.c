@@ -54,7 +54,7 @@ void tg_search_consider(search *s, tg_gemm_tiling t, tg_resident resident) {
   t.resident = resident;
   t.column_sums_egress = t.egress;
   t.one_out = false;
-  if (t.ring || t.makers) t.one_out = !fits(s, &t);
+  if (t.ring || t.producers) t.one_out = !fits(s, &t);
   if (t.patch) {
     t.patches = t.passes_m * t.passes_n > 1 && tg_gemm_slabs(&t) == 1 ? 2 : 1;
     if (t.patches > 1 && !fits(s, &t)) t.patches = 1;

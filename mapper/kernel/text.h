@@ -10,7 +10,7 @@
  * - source: what a move moves
  * - prologue, prologue_b: nodes before operand 0, or a reduction, and before operand 1
  * - prologue_result: what they make for a product; prologue_stored: others read it, too
- * - fused: nodes behind the root
+ * - fused: nodes of the epilogue
  * - reads, makes: tensors; beside: what a node before a reduction makes and is stored as well
  * - column_sums, scores, softmax: a kernel within the kernel, in braces
  *

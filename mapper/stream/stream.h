@@ -61,7 +61,7 @@ tg_status tg_emit_stream_kernel(tg_compile *c, const tg_kernel *kernel, const tg
 
 /* Do the vectors fit, whole, beside one row of all others? The plan needs no walks yet. */
 bool tg_stream_vectors_fit(const tg_params *m, const tg_stream_kernel *plan);
-/* Do the plan's blocks fit the scratchpads and the way out? */
+/* Do the plan's blocks fit the scratchpads and the egress? */
 bool tg_stream_kernel_fits(const tg_compile *c, const tg_stream_kernel *plan);
 
 /* About what the section takes, INFINITY if it does not fit; `words` of each segment of its microcode, of
@@ -75,7 +75,7 @@ int tg_result_stream(const tg_stream_kernel *plan, int x, int u);
 /* All streams of the VOP. */
 int tg_stream_count(const tg_stream_kernel *plan);
 
-/* Columns of a block: the whole row if its flits fit the way out and a few buffers, else a part. Sets take
+/* Columns of a block: the whole row if its flits fit the egress and a few buffers, else a part. Sets take
  * and column_blocks from the plan's inputs and outputs. */
 void tg_choose_columns(const tg_params *m, tg_stream_kernel *plan, int64_t columns);
 /* Columns of a row of a space: of one dimension a few atoms, so that runs stay long, else the last one. */

@@ -1,4 +1,4 @@
-/* Column blocks and chunks of rows that scratchpads and the way out have room for, and what they take. */
+/* Column blocks and chunks of rows that scratchpads and the egress have room for, and what they take. */
 #include "mapper/stream/tiling.h"
 #include "mapper/section/need.h"
 

@@ -13,7 +13,7 @@ enum {
 
 /* ---- what fits ---- */
 
-/* Pieces of a block that fit the way out: whole rows, or, where results lie as they leave, positions. */
+/* Pieces of a block that fit the egress: whole rows, or, where results lie as they leave, positions. */
 static bool set_pieces(const tg_params *m, const tg_line_kernel *k, tg_line_tiling *t) {
   uint32_t share = tg_egress_share(m, TG_EGRESS_BOTH, 1), position = tg_line_moved(m, k, t, k->result_kind),
            row = t->columns * position, unit = tg_line_is_dense(t) ? position : row;
