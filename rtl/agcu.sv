@@ -4,50 +4,35 @@
 module agcu #(
   parameter bit West = 1'b1  // position 0 of a row, else of a column
 ) (
-  input  logic                                clk_i,
-  input  logic                                rst_ni,
-  input  logic                                start_i,
-  input  logic                                run_i,
-  input  logic [7:0]                          defect_i,
-  input  fabric_pkg::cfg_t                    cfg_i,         // to this endpoint, or the base table
-  input  logic [fabric_pkg::CfgBits-1:0]      cfg_data_i,
-  // Post lanes: out, which is always free at its beginning, and in
-  output logic                                post_send_o,
-  output fabric_pkg::post_t                   post_o,
-  input  logic                                post_arrive_i,
-  input  logic [9:0]                          post_sem_i,
-  // Lane out
-  output logic                                req_o,
-  output fabric_pkg::lane_request_t           request_o,
-  input  logic                                grant_i,
-  output fabric_pkg::side_t                   side_o,
-  output logic [tegula_pkg::FlitBits-1:0]     data_o,
-  // Lane in
-  input  logic                                arrive_i,
-  input  fabric_pkg::side_t                   side_i,
-  input  logic [tegula_pkg::FlitBits-1:0]     data_i,
-  // Memory: a piece a cycle, if it is ready; what is read comes later, in order. The pieces of a
-  // STORE are announced as they are walked (store_o, with the fields of read_o), and written a
-  // cycle later.
-  input  logic                                ready_i,
-  output logic                                first_o,       // the piece is its burst's first
-  output logic                                store_o,
-  output fabric_pkg::memory_request_t         read_o,
-  input  logic                                read_valid_i,
-  input  logic [64*tegula_pkg::P-1:0]         read_data_i,
-  output fabric_pkg::memory_request_t         write_o,
-  output logic [tegula_pkg::FlitBits-1:0]     write_data_o,
-  // Trace and state, for each context
-  output logic [tegula_pkg::AgcuContexts-1:0] issue_o,
-  output logic [tegula_pkg::AgcuContexts-1:0][7:0] pc_o,
-  output logic [tegula_pkg::AgcuContexts-1:0] load_end_o,
-  output logic [tegula_pkg::AgcuContexts-1:0] store_end_o,
-  output logic [tegula_pkg::Semaphores-1:0]   nonzero_o,
-  output logic                                finished_o,
-  output logic                                busy_o,        // an instruction is in progress
-  output fabric_pkg::fault_t                  fault_o
+  input  logic                                             clk_i,
+  input  logic                                             rst_ni,
+  input  logic [7:0]                                       defect_i,
+  // Section control; of the configuration, what is for this endpoint, and the base table
+  input  fabric_pkg::control_t                             control_i,
+  input  logic [fabric_pkg::CfgBits-1:0]                   cfg_data_i,
+  // Lane and post lane, both of them free at their beginning
+  output fabric_pkg::lane_out_t                            lane_o,
+  output logic [tegula_pkg::FlitBits-1:0]                  data_o,
+  input  fabric_pkg::lane_in_t                             lane_i,
+  input  logic [tegula_pkg::FlitBits-1:0]                  data_i,
+  output fabric_pkg::post_out_t                            post_o,
+  input  fabric_pkg::post_in_t                             post_i,
+  // Memory
+  output fabric_pkg::memory_out_t                          memory_o,
+  output logic [tegula_pkg::FlitBits-1:0]                  write_data_o,
+  input  fabric_pkg::memory_in_t                           memory_i,
+  input  logic [64*tegula_pkg::P-1:0]                      read_data_i,
+  // Of each context
+  output fabric_pkg::trace_t [tegula_pkg::AgcuContexts-1:0] trace_o,
+  output logic [tegula_pkg::Semaphores-1:0]                nonzero_o,
+  output fabric_pkg::status_t                              status_o
 );
   localparam int unsigned Contexts = tegula_pkg::AgcuContexts;
+
+  logic start;
+  fabric_pkg::cfg_t cfg;
+  assign start = control_i.start;
+  assign cfg = control_i.cfg;
 
   // Streams of posts: LOADs, then the SYNCs and STOREs of each context.
   logic [Contexts:0] post_valid, post_done, post_local;
@@ -58,128 +43,124 @@ module agcu #(
 
   // The contexts, and the port that serves them.
   logic [Contexts-1:0][tegula_pkg::Semaphores-1:0] need;
-  logic [Contexts-1:0] waiting, is_store, grant, busy, finished;
-  fabric_pkg::job_t job;
-  fabric_pkg::walk_t walk, walk_after;
-  logic [6:0] flits;
-  logic last, walk_we, piece_store, buffer_free, load_done;
+  logic [Contexts-1:0] waiting, is_store, grant, issued, busy, finished;
+  logic [Contexts-1:0][7:0] pc;
+  fabric_pkg::offer_t offer;
+  fabric_pkg::served_t served;
+  logic first, piece_store, buffer_free, load_done;
   logic [23:0] load_cost;
-  logic [2:0] port_context;
   logic [15:0] store_row;
-  fabric_pkg::memory_request_t request, store_request;
+  fabric_pkg::memory_request_t request, read_request, store_request, write_request;
   fabric_pkg::piece_t piece;
   logic index_read;
   logic [15:0] index_row;
   logic [tegula_pkg::FlitBits-1:0] index_flit;
   fabric_pkg::job_end_t load_end;
-  logic store_end;
 
   agcu_jobs u_jobs (
-    .clk_i, .rst_ni, .start_i, .run_i, .defect_i, .cfg_i, .cfg_data_i,
-    .nonzero_i  (nonzero_o),
-    .need_o     (need),
-    .waiting_o  (waiting),
-    .store_o    (is_store),
-    .grant_i    (grant),
-    .job_o      (job),
-    .walk_o     (walk),
-    .flits_o    (flits),
-    .last_o     (last),
-    .context_i  (port_context),
-    .walk_we_i  (walk_we),
-    .walk_i     (walk_after),
-    .store_end_i(store_end),
-    .load_room_i(load_room),
-    .issue_o,
-    .load_o     (load_issue),
-    .pc_o,
+    .clk_i, .rst_ni, .defect_i, .control_i, .cfg_data_i,
+    .nonzero_i   (nonzero_o),
+    .need_o      (need),
+    .waiting_o   (waiting),
+    .store_o     (is_store),
+    .grant_i     (grant),
+    .offer_o     (offer),
+    .served_i    (served),
+    .load_room_i (load_room),
+    .issue_o     (issued),
+    .load_o      (load_issue),
+    .pc_o        (pc),
     .post_valid_o(post_valid[Contexts:1]),
     .post_kinds_o(post_kinds[Contexts:1]),
-    .posts_o    (post[Contexts:1]),
-    .post_done_i(post_done[Contexts:1]),
-    .busy_o     (busy),
-    .finished_o (finished)
+    .posts_o     (post[Contexts:1]),
+    .post_done_i (post_done[Contexts:1]),
+    .busy_o      (busy),
+    .finished_o  (finished)
   );
 
   agcu_port u_port (
-    .clk_i, .rst_ni, .start_i,
+    .clk_i, .rst_ni,
+    .start_i      (start),
     .waiting_i    (waiting),
     .store_i      (is_store),
     .buffer_free_i(buffer_free),
-    .ready_i,
+    .ready_i      (memory_i.ready),
     .grant_o      (grant),
-    .job_i        (job),
-    .walk_i       (walk),
-    .flits_i      (flits),
-    .last_i       (last),
-    .context_o    (port_context),
-    .walk_we_o    (walk_we),
-    .walk_o       (walk_after),
+    .offer_i      (offer),
+    .served_o     (served),
     .index_read_o (index_read),
     .index_row_o  (index_row),
     .index_flit_i (index_flit),
-    .first_o,
+    .first_o      (first),
     .request_o    (request),
     .piece_o      (piece),
     .piece_store_o(piece_store),
     .store_row_o  (store_row),
     .load_done_o  (load_done),
-    .load_cost_o  (load_cost),
-    .store_end_o  (store_end)
+    .load_cost_o  (load_cost)
   );
 
   always_comb begin
-    read_o = request;
-    read_o.valid = request.valid && !piece_store;
+    read_request = request;
+    read_request.valid = request.valid && !piece_store;
     store_request = request;
     store_request.valid = request.valid && piece_store;
   end
-  assign store_o = store_request.valid;
+  assign memory_o = {first, store_request.valid, read_request, write_request};
 
   // A burst enters the load path when the port grants it: its rows begin at the destinations where
   // the walk stands.
   fabric_pkg::burst_t burst;
   logic push;
-  assign push = grant != '0 && !job.store;
+  assign push = grant != '0 && !offer.job.store;
   always_comb begin
     burst = '0;
     if (push) begin
-      burst.route.run_row = walk.run_row;
-      burst.route.run_pos = walk.run_pos;
-      burst.route.inner = job.dst_inner;
-      burst.route.stride = job.dst_stride;
-      burst.route.mask = job.dst_mask;
-      burst.route.post = job.dst_post;
-      burst.route.sem = job.dst_sem;
-      burst.flits = flits;
-      burst.context_id = port_context;
-      burst.last = last;
-      burst.posts = job.posts;
+      burst.route.run_row = offer.walk.run_row;
+      burst.route.run_pos = offer.walk.run_pos;
+      burst.route.inner = offer.job.dst_inner;
+      burst.route.stride = offer.job.dst_stride;
+      burst.route.mask = offer.job.dst_mask;
+      burst.route.post = offer.job.dst_post;
+      burst.route.sem = offer.job.dst_sem;
+      burst.flits = offer.flits;
+      burst.context_id = served.context_id;
+      burst.last = offer.last;
+      burst.posts = offer.job.posts;
     end
   end
 
   logic load_busy;
+  fabric_pkg::side_t side;
   agcu_load u_load (
-    .clk_i, .rst_ni, .start_i,
+    .clk_i, .rst_ni,
+    .start_i      (start),
     .push_i       (push),
     .burst_i      (burst),
     .done_i       (load_done),
     .cost_i       (load_cost),
     .free_o       (buffer_free),
-    .piece_valid_i(read_o.valid),
+    .piece_valid_i(read_request.valid),
     .piece_i      (piece),
-    .data_valid_i (read_valid_i),
+    .data_valid_i (memory_i.valid),
     .data_i       (read_data_i),
-    .req_o, .request_o, .grant_i, .side_o,
+    .req_o        (lane_o.req),
+    .request_o    (lane_o.request),
+    .grant_i      (lane_i.grant),
+    .side_o       (side),
     .flit_o       (data_o),
     .end_o        (load_end),
     .busy_o       (load_busy)
   );
+  assign lane_o.send = side.valid;
+  assign lane_o.side = side;
 
   logic store_fault;
   agcu_store u_store (
-    .clk_i, .rst_ni, .start_i, .arrive_i,
-    .arrive_row_i (side_i.row),
+    .clk_i, .rst_ni,
+    .start_i      (start),
+    .arrive_i     (lane_i.arrive),
+    .arrive_row_i (lane_i.side.row),
     .arrive_data_i(data_i),
     .piece_i      (store_request),
     .row_i        (store_row),
@@ -187,28 +168,31 @@ module agcu #(
     .index_read_i (index_read),
     .index_row_i  (index_row),
     .index_flit_o (index_flit),
-    .write_o, .write_data_o,
+    .write_o      (write_request),
+    .write_data_o,
     .fault_o      (store_fault)
   );
 
-  assign load_end_o = load_end.valid ? Contexts'(8'd1 << load_end.context_id) : '0;
-  assign store_end_o = store_end ? Contexts'(8'd1 << port_context) : '0;
+  for (genvar c = 0; c < Contexts; c++) begin : gen_trace
+    assign trace_o[c] = {issued[c], pc[c], load_end.valid && load_end.context_id == 3'(c),
+                         served.store_end && served.context_id == 3'(c)};
+  end
 
   // LOADs end in the order in which their last bursts leave. Those that have been issued and have
   // posts left are counted: a context that issues another finds fewer than MostLoads, and all
   // contexts may in one cycle.
   localparam int unsigned MostLoads = tegula_pkg::AgcuBuffers + Contexts;
   localparam int unsigned LoadDepth = 1 << $clog2(MostLoads + Contexts);
-  logic [7:0] loads_q, issued;
+  logic [7:0] loads_q, begun;
   logic load_posted;
   always_comb begin
-    issued = '0;
-    for (int c = 0; c < Contexts; c++) issued = issued + {7'd0, load_issue[c]};
+    begun = '0;
+    for (int c = 0; c < Contexts; c++) begun = begun + {7'd0, load_issue[c]};
   end
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) loads_q <= '0;
-    else if (start_i) loads_q <= '0;
-    else loads_q <= loads_q + issued - {7'd0, load_posted};
+    else if (start) loads_q <= '0;
+    else loads_q <= loads_q + begun - {7'd0, load_posted};
   end
   assign load_room = loads_q < 8'(MostLoads);
 
@@ -217,7 +201,8 @@ module agcu #(
     .Depth(LoadDepth),
     .Limit(LoadDepth)
   ) u_loads (
-    .clk_i, .rst_ni, .start_i,
+    .clk_i, .rst_ni,
+    .start_i (start),
     .push_i  (load_end.valid),
     .posts_i (load_end.posts),
     .end_i   (load_end.valid),
@@ -233,7 +218,9 @@ module agcu #(
   logic [3:0] send;
   logic [4*fabric_pkg::PostBits-1:0] send_posts;
   post_arbiter #(.Streams(Contexts + 1)) u_posts (
-    .clk_i, .rst_ni, .start_i, .defect_i,
+    .clk_i, .rst_ni,
+    .start_i     (start),
+    .defect_i,
     .row_pos_i   ('0),
     .col_pos_i   ('0),
     .valid_i     (post_valid),
@@ -245,9 +232,8 @@ module agcu #(
     .send_o      (send),
     .send_posts_o(send_posts)
   );
-  assign post_send_o = West ? send[0] : send[2];
-  assign post_o = West ? send_posts[0+:fabric_pkg::PostBits]
-                       : send_posts[2*fabric_pkg::PostBits+:fabric_pkg::PostBits];
+  assign post_o = West ? {send[0], send_posts[0+:fabric_pkg::PostBits]}
+                       : {send[2], send_posts[2*fabric_pkg::PostBits+:fabric_pkg::PostBits]};
 
   logic overflow;
   logic [9:0] overflow_sem;
@@ -259,26 +245,27 @@ module agcu #(
     .Units     (Contexts),
     .Increments(Contexts + 3)
   ) u_semaphores (
-    .clk_i, .rst_ni, .start_i,
-    .cfg_we_i      (cfg_i.valid && cfg_i.kind == tegula_pkg::CfgSemaphores),
-    .cfg_slot_i    (cfg_i.slot[7:0]),
+    .clk_i, .rst_ni,
+    .start_i       (start),
+    .cfg_we_i      (cfg.valid && cfg.kind == tegula_pkg::CfgSemaphores),
+    .cfg_slot_i    (cfg.slot[7:0]),
     .cfg_data_i,
-    .take_i        (issue_o),
+    .take_i        (issued),
     .need_i        (need),
-    .add_i         ({arrive_i && side_i.post, post_arrive_i, post_local}),
-    .sem_i         ({side_i.sem, post_sem_i, local_sem}),
+    .add_i         ({lane_i.arrive && lane_i.side.post, post_i.arrive, post_local}),
+    .sem_i         ({lane_i.side.sem, post_i.sem, local_sem}),
     .nonzero_o,
     .overflow_o    (overflow),
     .overflow_sem_o(overflow_sem)
   );
 
-  assign finished_o = &finished;
-  assign busy_o = busy != '0 || load_busy;
-  assign fault_o.valid = overflow || store_fault;
-  assign fault_o.code = overflow ? tegula_pkg::FaultSemaphore : tegula_pkg::FaultAddress;
-  assign fault_o.where = overflow_sem;
-  assign fault_o.ports = '0;
+  assign status_o.finished = &finished;
+  assign status_o.busy = busy != '0 || load_busy;
+  assign status_o.fault.valid = overflow || store_fault;
+  assign status_o.fault.code = overflow ? tegula_pkg::FaultSemaphore : tegula_pkg::FaultAddress;
+  assign status_o.fault.where = overflow_sem;
+  assign status_o.fault.ports = '0;
 
-  `ASSERT(LoadsHaveRoom, !load_end.valid || start_i || load_stored)
-  `ASSERT(CountsItsLoads, start_i || !load_posted || loads_q != '0)
+  `ASSERT(LoadsHaveRoom, !load_end.valid || start || load_stored)
+  `ASSERT(CountsItsLoads, start || !load_posted || loads_q != '0)
 endmodule

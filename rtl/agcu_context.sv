@@ -24,10 +24,7 @@ module agcu_context (
   // The port: the next burst of the job, and where the walk stands after one that was not the last
   output logic                              waiting_o,
   output logic                              store_o,
-  output fabric_pkg::job_t                  job_o,
-  output fabric_pkg::walk_t                 walk_o,
-  output logic [6:0]                        flits_o,
-  output logic                              last_o,
+  output fabric_pkg::offer_t                offer_o,
   input  logic                              grant_i,
   input  logic                              walk_we_i,
   input  fabric_pkg::walk_t                 walk_i,
@@ -60,7 +57,9 @@ module agcu_context (
   logic [23:0] rot;
   logic [15:0] src, dst, index;
 
-  logic busy_q, store_q;
+  logic busy_q, last;
+  fabric_pkg::job_t job_q;
+  fabric_pkg::walk_t walk_q;
   logic [31:0] left_q;  // flits that no grant covers
 
   assign in = head[tegula_pkg::AgcuInstrBits-1:0];
@@ -69,10 +68,10 @@ module agcu_context (
   assign load_o = issue && load;
   assign base_index_o = in.base;
   assign busy_o = busy_q;
-  assign store_o = store_q;
+  assign store_o = job_q.store;
   assign waiting_o = busy_q && left_q != '0;
-  assign last_o = left_q <= BurstFlits;
-  assign flits_o = last_o ? left_q[6:0] : BurstFlits[6:0];
+  assign last = left_q <= BurstFlits;
+  assign offer_o = {job_q, walk_q, last ? left_q[6:0] : BurstFlits[6:0], last};
 
   sequencer #(
     .Bits    (Bits),
@@ -158,7 +157,7 @@ module agcu_context (
     if (!rst_ni) busy_q <= 1'b0;
     else if (start_i) busy_q <= 1'b0;
     else if (issue) busy_q <= 1'b1;
-    else if (store_end_i || (grant_i && last_o && !store_q)) busy_q <= 1'b0;
+    else if (store_end_i || (grant_i && last && !job_q.store)) busy_q <= 1'b0;
   end
 
   always_ff @(posedge clk_i) begin
@@ -206,18 +205,17 @@ module agcu_context (
       job.dst_sem = in.dst_sem;
       job.posts = posts;
       job.fill = in.fill;
-      job_o <= job;
-      walk_o <= walk;
-      store_q <= job.store;
+      job_q <= job;
+      walk_q <= walk;
       left_q <= {16'd0, in.rows} * fabric_pkg::row_flits(in.take, in.convert);
     end else begin
-      if (grant_i) left_q <= last_o ? '0 : left_q - BurstFlits;
-      if (walk_we_i) walk_o <= walk_i;
+      if (grant_i) left_q <= last ? '0 : left_q - BurstFlits;
+      if (walk_we_i) walk_q <= walk_i;
     end
   end
 
   `ASSERT(GrantsWhatWaits, !grant_i || waiting_o)
   `ASSERT(StoreEndsAtItsLast, !store_end_i ||
-          (busy_q && store_q && (left_q == '0 || (grant_i && last_o))))
+          (busy_q && job_q.store && (left_q == '0 || (grant_i && last))))
   `ASSERT(WalksWhatIsLeft, !walk_we_i || (busy_q && left_q != '0))
 endmodule

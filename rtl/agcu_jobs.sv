@@ -4,28 +4,18 @@
 module agcu_jobs (
   input  logic                                clk_i,
   input  logic                                rst_ni,
-  input  logic                                start_i,
-  input  logic                                run_i,
   input  logic [7:0]                          defect_i,
-  input  fabric_pkg::cfg_t                    cfg_i,
+  input  fabric_pkg::control_t                control_i,
   input  logic [fabric_pkg::CfgBits-1:0]      cfg_data_i,
   // Semaphores
   input  logic [tegula_pkg::Semaphores-1:0]   nonzero_i,
   output logic [tegula_pkg::AgcuContexts-1:0][tegula_pkg::Semaphores-1:0] need_o,
-  // Contexts with a burst for the port; the granted one's job and walk, its next burst's flits, and
-  // whether that is its last
+  // Contexts with a burst for the port, and the granted one's
   output logic [tegula_pkg::AgcuContexts-1:0] waiting_o,
   output logic [tegula_pkg::AgcuContexts-1:0] store_o,
   input  logic [tegula_pkg::AgcuContexts-1:0] grant_i,    // one-hot
-  output fabric_pkg::job_t                    job_o,
-  output fabric_pkg::walk_t                   walk_o,
-  output logic [6:0]                          flits_o,
-  output logic                                last_o,
-  // The port has walked a burst that was not the last, or ended a STORE, of this context
-  input  logic [2:0]                          context_i,
-  input  logic                                walk_we_i,
-  input  fabric_pkg::walk_t                   walk_i,
-  input  logic                                store_end_i,
+  output fabric_pkg::offer_t                  offer_o,
+  input  fabric_pkg::served_t                 served_i,
   // Trace, for each context
   input  logic                                load_room_i,  // a LOAD may be issued
   output logic [tegula_pkg::AgcuContexts-1:0] issue_o,
@@ -42,13 +32,12 @@ module agcu_jobs (
   localparam int unsigned Contexts = tegula_pkg::AgcuContexts;
 
   logic [63:0] bases_q [32];
-  fabric_pkg::job_t job [Contexts];
-  fabric_pkg::walk_t walk [Contexts];
-  logic [6:0] flits [Contexts];
-  logic [Contexts-1:0] last;
+  fabric_pkg::offer_t offer [Contexts];
+  fabric_pkg::cfg_t cfg;
+  assign cfg = control_i.cfg;
 
   always_ff @(posedge clk_i) begin
-    if (cfg_i.valid && cfg_i.kind == tegula_pkg::CfgBases) begin
+    if (cfg.valid && cfg.kind == tegula_pkg::CfgBases) begin
       for (int b = 0; b < 32; b++) bases_q[b] <= cfg_data_i[b*64+:64];
     end
   end
@@ -56,28 +45,28 @@ module agcu_jobs (
   for (genvar c = 0; c < Contexts; c++) begin : gen_context
     logic configured, served;
     logic [4:0] base_index;
-    assign configured = cfg_i.valid && cfg_i.unit == 3'(c);
-    assign served = context_i == 3'(c);
+    assign configured = cfg.valid && cfg.unit == 3'(c);
+    assign served = served_i.context_id == 3'(c);
 
     agcu_context u_context (
-      .clk_i, .rst_ni, .start_i, .run_i, .defect_i,
-      .cfg_instr_we_i (configured && cfg_i.kind == tegula_pkg::CfgInstr),
-      .cfg_length_we_i(configured && cfg_i.kind == tegula_pkg::CfgLength),
-      .cfg_slot_i     (cfg_i.slot[7:0]),
+      .clk_i, .rst_ni,
+      .start_i        (control_i.start),
+      .run_i          (control_i.run),
+      .defect_i,
+      .cfg_instr_we_i (configured && cfg.kind == tegula_pkg::CfgInstr),
+      .cfg_length_we_i(configured && cfg.kind == tegula_pkg::CfgLength),
+      .cfg_slot_i     (cfg.slot[7:0]),
       .cfg_data_i, .nonzero_i,
       .need_o         (need_o[c]),
       .base_index_o   (base_index),
       .base_i         (bases_q[base_index]),
       .waiting_o      (waiting_o[c]),
       .store_o        (store_o[c]),
-      .job_o          (job[c]),
-      .walk_o         (walk[c]),
-      .flits_o        (flits[c]),
-      .last_o         (last[c]),
+      .offer_o        (offer[c]),
       .grant_i        (grant_i[c]),
-      .walk_we_i      (walk_we_i && served),
-      .walk_i,
-      .store_end_i    (store_end_i && served),
+      .walk_we_i      (served_i.walked && served),
+      .walk_i         (served_i.walk),
+      .store_end_i    (served_i.store_end && served),
       .load_room_i,
       .issue_o        (issue_o[c]),
       .load_o         (load_o[c]),
@@ -92,18 +81,8 @@ module agcu_jobs (
   end
 
   always_comb begin
-    job_o = '0;
-    walk_o = '0;
-    flits_o = '0;
-    last_o = 1'b0;
-    for (int c = 0; c < Contexts; c++) begin
-      if (grant_i[c]) begin
-        job_o = job[c];
-        walk_o = walk[c];
-        flits_o = flits[c];
-        last_o = last[c];
-      end
-    end
+    offer_o = '0;
+    for (int c = 0; c < Contexts; c++) if (grant_i[c]) offer_o = offer[c];
   end
 
   `ASSERT(ServesOneContext, $onehot0(grant_i))

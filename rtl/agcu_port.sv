@@ -18,14 +18,8 @@ module agcu_port (
   input  logic                                buffer_free_i,
   input  logic                                ready_i,  // the memory takes a piece in this cycle
   output logic [tegula_pkg::AgcuContexts-1:0] grant_o,
-  input  fabric_pkg::job_t                    job_i,
-  input  fabric_pkg::walk_t                   walk_i,
-  input  logic [6:0]                          flits_i,
-  input  logic                                last_i,
-  // The context that is served, and where its walk stands after a burst that was not the last
-  output logic [2:0]                          context_o,
-  output logic                                walk_we_o,
-  output fabric_pkg::walk_t                   walk_o,
+  input  fabric_pkg::offer_t                  offer_i,
+  output fabric_pkg::served_t                 served_o,
   // Indices: a row of the store memory, which is there in the next cycle
   output logic                                index_read_o,
   output logic [15:0]                         index_row_o,
@@ -38,8 +32,7 @@ module agcu_port (
   output logic [15:0]                         store_row_o,
   // Last cycle of a burst, and the cycles that its atoms take
   output logic                                load_done_o,
-  output logic [23:0]                         load_cost_o,
-  output logic                                store_end_o   // a STORE ends, that of context_o
+  output logic [23:0]                         load_cost_o
 );
   localparam int unsigned Contexts = tegula_pkg::AgcuContexts;
 
@@ -68,24 +61,25 @@ module agcu_port (
   logic [15:0] word;
   logic [31:0] row_flits, row_left;
   fabric_pkg::chosen_t chosen;
-  assign indexed = grant && job_i.index_size != '0;
+  assign indexed = grant && offer_i.job.index_size != '0;
   always_comb begin
     row_flits = '0;
     row_left = '0;
     if (indexed) begin
-      row_flits = fabric_pkg::row_flits(job_i.take, job_i.convert);
-      row_left = fabric_pkg::row_flits(job_i.take - walk_i.taken, job_i.convert);
+      row_flits = fabric_pkg::row_flits(offer_i.job.take, offer_i.job.convert);
+      row_left = fabric_pkg::row_flits(offer_i.job.take - offer_i.walk.taken,
+                                       offer_i.job.convert);
     end
   end
 
   agcu_index u_index (
     .clk_i, .rst_ni, .start_i,
     .begin_i (indexed),
-    .first_i (job_i.index + walk_i.row),
-    .flits_i (flits_i),
+    .first_i (offer_i.job.index + offer_i.walk.row),
+    .flits_i (offer_i.flits),
     .left_i  (row_left),
     .row_i   (row_flits),
-    .size_i  (job_i.index_size),
+    .size_i  (offer_i.job.index_size),
     .read_o  (index_read_o),
     .row_o   (index_row_o),
     .flit_i  (index_flit_i),
@@ -103,9 +97,9 @@ module agcu_port (
   // The burst in progress, from the cycle after its grant, or its last index, on; one without
   // indices from the cycle of its grant.
   logic walking_q, begun_q, fresh_q, last_q;
-  logic [2:0] context_q;
+  logic [2:0] context_q, context_id;
   fabric_pkg::job_t job_q, job;
-  fabric_pkg::walk_t walk_q, walk;
+  fabric_pkg::walk_t walk_q, walk, walk_after;
   logic [6:0] flits_q, flits;  // not yet walked, with the one in progress
   logic [23:0] cost_q, cost, elapsed_q, elapsed;  // cycles that its atoms take; cycles so far
   logic go, fresh, last;
@@ -118,17 +112,17 @@ module agcu_port (
     cost = cost_q;
     elapsed = elapsed_q;
     last = last_q;
-    context_o = context_q;
+    context_id = context_q;
     if (grant) begin
       go = !indexed;
-      job = job_i;
-      walk = walk_i;
-      flits = flits_i;
+      job = offer_i.job;
+      walk = offer_i.walk;
+      flits = offer_i.flits;
       fresh = 1'b1;
       cost = '0;
       elapsed = '0;
-      last = last_i;
-      context_o = granted;
+      last = offer_i.last;
+      context_id = granted;
     end
   end
 
@@ -145,7 +139,7 @@ module agcu_port (
     .chosen_i    (chosen),
     .request_o, .piece_o,
     .run_end_o   (run_end),
-    .walk_o
+    .walk_o      (walk_after)
   );
   assign piece_store_o = job.store;
   assign store_row_o = walk.run_row + walk.run_pos;
@@ -155,10 +149,10 @@ module agcu_port (
   assign cost_d = go ? cost + {16'd0, request_o.atoms} * 24'(tegula_pkg::AtomCycles) : cost;
   assign walk_done = piece_o.burst_last;
   assign burst_done = (walk_done || (busy_q && !walking_q)) && elapsed + 24'd1 >= cost_d;
-  assign walk_we_o = walk_done && !last;
+  assign served_o = {context_id, walk_done && !last, walk_after,
+                     burst_done && job.store && last};
   assign load_done_o = burst_done && !job.store;
   assign load_cost_o = cost_d;
-  assign store_end_o = burst_done && job.store && last;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -178,13 +172,13 @@ module agcu_port (
 
   always_ff @(posedge clk_i) begin
     if (grant) begin
-      job_q <= job_i;
+      job_q <= offer_i.job;
       context_q <= granted;
-      last_q <= last_i;
+      last_q <= offer_i.last;
     end
     if (grant || go) begin
       begun_q <= go;
-      walk_q <= go ? walk_o : walk_i;
+      walk_q <= go ? walk_after : offer_i.walk;
       flits_q <= go && piece_o.flit_last ? flits - 7'd1 : flits;
       fresh_q <= go ? run_end : 1'b1;
       cost_q <= cost_d;
@@ -199,7 +193,7 @@ module agcu_port (
   `ASSERT(GrantsOnlyWhenIdle, !grant || !busy_q)
   `ASSERT(SendsOnlyWhenReady, !request_o.valid || start_i || ready_i)
   `ASSERT(WalksWithItsIndices, !go || start_i || grant || !fetching_q)
-  `ASSERT(LoadsHaveABuffer, !grant || job_i.store || buffer_free_i)
+  `ASSERT(LoadsHaveABuffer, !grant || offer_i.job.store || buffer_free_i)
   `ASSERT(WalksABurst, !go || start_i || flits != '0)
   `ASSERT(PieceIsNotEmpty, !go || start_i || piece_o.length != '0)
 endmodule

@@ -41,14 +41,64 @@ package fabric_pkg;
   } lane_request_t;
   localparam int unsigned RequestBits = 12;
 
+  // What an endpoint says to a lane; the data of the flit go beside it.
+  typedef struct packed {
+    logic          req;
+    lane_request_t request;
+    logic          send;  // a flit leaves in this cycle
+    side_t         side;
+  } lane_out_t;
+
+  // What it hears from it, with the data beside.
+  typedef struct packed {
+    logic  grant;
+    logic  arrive;  // a flit for it is here
+    side_t side;
+  } lane_in_t;
+
+  // What an endpoint says to a post lane, and what it hears.
+  typedef struct packed {
+    logic  send;
+    post_t post;
+  } post_out_t;
+  typedef struct packed {
+    logic       free;    // it may send
+    logic       arrive;  // a post for it is here
+    logic [9:0] sem;
+  } post_in_t;
+
   // A write of the configuration port; its data, an instruction at once, go beside it.
   typedef struct packed {
     logic       valid;
     logic [2:0] kind;
+    logic [9:0] endpoint;
     logic [2:0] unit;  // mx, vx, tx, or the context
     logic [9:0] slot;
   } cfg_t;
   localparam int unsigned CfgBits = tegula_pkg::InstrBits;
+
+  // What the section control says.
+  typedef struct packed {
+    logic start;  // a section begins: everything is reset
+    logic run;    // its configuration is done
+    cfg_t cfg;
+  } control_t;
+
+  // How the section control is.
+  typedef struct packed {
+    logic        run;    // units may issue, when it has reached them
+    logic        done;   // no section runs
+    logic        open;   // ... nor does a unit think so: the chip may be set up and started
+    logic [63:0] cycle;
+  } section_t;
+
+  // What a unit or a context does in a cycle.
+  typedef struct packed {
+    logic       issue;
+    logic [7:0] pc;
+    logic       ends;        // the oldest instruction in flight, STOREs left out
+    logic       store_ends;
+  } trace_t;
 
   // A fault of the program, as an endpoint reports it.
   typedef struct packed {
@@ -57,6 +107,13 @@ package fabric_pkg;
     logic [9:0] where;  // bank, or semaphore, or half
     logic [8:0] ports;  // of the scratchpad
   } fault_t;
+
+  // How an endpoint is.
+  typedef struct packed {
+    logic   finished;  // all instructions are issued
+    logic   busy;      // an instruction is in progress
+    fault_t fault;
+  } status_t;
 
   // What a LOAD or STORE in progress needs of its instruction and loop indices. The rows of a STORE
   // are one run: its dst_inner and dst_stride are 0.
@@ -128,6 +185,20 @@ package fabric_pkg;
     logic [6:0]  timed_count;
   } memory_request_t;
 
+  // What an AGCU says to the memory in a cycle, and what it hears; the data go beside. The pieces
+  // of a STORE are announced as they are walked (store, with the fields of read), and written a
+  // cycle later.
+  typedef struct packed {
+    logic            first;  // the piece is its burst's first
+    logic            store;
+    memory_request_t read;
+    memory_request_t write;
+  } memory_out_t;
+  typedef struct packed {
+    logic ready;  // it takes a piece in this cycle
+    logic valid;  // what a LOAD asked for is here, in order
+  } memory_in_t;
+
   // What becomes of a piece: elements [first, first+count) of `length` come from the memory, the
   // others are `fill`.
   typedef struct packed {
@@ -160,6 +231,22 @@ package fabric_pkg;
     logic [6:0] flits;
     route_t     route;
   } burst_t;
+
+  // The next burst of a context.
+  typedef struct packed {
+    job_t       job;
+    walk_t      walk;
+    logic [6:0] flits;
+    logic       last;
+  } offer_t;
+
+  // What the port says of the context that it serves.
+  typedef struct packed {
+    logic [2:0] context_id;
+    logic       walked;     // a burst that was not the last, to where its walk stands
+    walk_t      walk;
+    logic       store_end;  // a STORE ends
+  } served_t;
 
   // The end of a LOAD.
   typedef struct packed {

@@ -11,19 +11,21 @@ module lane #(
   input  logic                                   rst_ni,
   input  logic [N-1:0]                           start_i,   // at each position
   input  logic [7:0]                             defect_i,
-  // What each position asks for and sends
-  input  logic [N-1:0]                           req_i,
-  input  fabric_pkg::lane_request_t [N-1:0]      request_i,
-  output logic [N-1:0]                           grant_o,
-  input  logic [N-1:0]                           send_i,    // a flit leaves it in this cycle
-  input  fabric_pkg::side_t [N-1:0]              side_i,
+  // What each position says and hears
+  input  fabric_pkg::lane_out_t [N-1:0]          lane_i,
   input  logic [N-1:0][tegula_pkg::FlitBits-1:0] data_i,
-  // What arrives at each position
-  output logic [N-1:0]                           arrive_o,  // a flit for it is here
-  output fabric_pkg::side_t [N-1:0]              side_o,
+  output fabric_pkg::lane_in_t [N-1:0]           lane_o,
   output logic [N-1:0][tegula_pkg::FlitBits-1:0] data_o,
   output logic                                   busy_o
 );
+  logic [N-1:0] req, send;
+  fabric_pkg::lane_request_t [N-1:0] request;
+  for (genvar p = 0; p < N; p++) begin : gen_position
+    assign req[p] = lane_i[p].req;
+    assign request[p] = lane_i[p].request;
+    assign send[p] = lane_i[p].send;
+  end
+
   // What the arbiter decides in a cycle the positions know in the next. A request that has been
   // granted is still there then.
   logic [N-1:0] grant, grant_q;
@@ -31,21 +33,20 @@ module lane #(
     if (!rst_ni) grant_q <= '0;
     else grant_q <= start_i[0] ? '0 : grant;
   end
-  assign grant_o = grant_q;
 
   logic [N-2:0] valid;
-  assign busy_o = valid != '0 || req_i != '0 || send_i != '0;
+  assign busy_o = valid != '0 || req != '0 || send != '0;
 
   lane_arbiter #(
     .N         (N),
     .Descending(Descending)
   ) u_arbiter (
     .clk_i, .rst_ni,
-    .start_i(start_i[0]),
+    .start_i  (start_i[0]),
     .defect_i,
-    .req_i  (req_i & ~grant_q),
-    .request_i,
-    .grant_o(grant)
+    .req_i    (req & ~grant_q),
+    .request_i(request),
+    .grant_o  (grant)
   );
 
   for (genvar s = 0; s < N - 1; s++) begin : gen_segment
@@ -63,17 +64,17 @@ module lane #(
       assign prev = '0;
       assign through = 1'b0;
     end else begin : gen_next
-      assign prev = side_o[From];  // what arrives at From stands in the segment before
+      assign prev = lane_o[From].side;  // what arrives at From stands in the segment before
       assign through = prev.valid && (prev.mask & Beyond) != '0;
     end
 
     always_ff @(posedge clk_i or negedge rst_ni) begin
       if (!rst_ni) valid_q <= 1'b0;
-      else valid_q <= !start_i[To] && (send_i[From] || through);
+      else valid_q <= !start_i[To] && (send[From] || through);
     end
     always_ff @(posedge clk_i) begin
-      if (send_i[From]) begin
-        side_q <= side_i[From];
+      if (send[From]) begin
+        side_q <= lane_i[From].side;
         data_q <= data_i[From];
       end else if (through) begin
         side_q <= prev;
@@ -81,21 +82,23 @@ module lane #(
       end
     end
 
-    assign side_o[To] = {valid_q, side_q[fabric_pkg::SideBits-2:0]};
+    assign lane_o[To].grant = grant_q[To];
+    assign lane_o[To].arrive = valid_q && side_q.mask[To];
+    assign lane_o[To].side = {valid_q, side_q[fabric_pkg::SideBits-2:0]};
     assign data_o[To] = data_q;
-    assign arrive_o[To] = valid_q && side_q.mask[To];
 
     // Two flits never want a segment in one cycle, and each has a destination: none is lost.
-    `ASSERT(OneFlitASegment, !(send_i[From] && through))
+    `ASSERT(OneFlitASegment, !(send[From] && through))
     `ASSERT(FlitHasADestination,
-            !send_i[From] || start_i[From] || (side_i[From].mask & Beyond) != '0)
+            !send[From] || start_i[From] || (lane_i[From].side.mask & Beyond) != '0)
   end
 
   localparam int unsigned Start = Descending ? N - 1 : 0;  // no segment ends here
-  assign side_o[Start] = '0;
+  assign lane_o[Start].grant = grant_q[Start];
+  assign lane_o[Start].arrive = 1'b0;
+  assign lane_o[Start].side = '0;
   assign data_o[Start] = '0;
-  assign arrive_o[Start] = 1'b0;
 
   // A grant is answered by flits of that position alone: nothing leaves the last position.
-  `ASSERT(NothingLeavesTheEnd, !send_i[Descending ? 0 : N - 1] || start_i[Descending ? 0 : N - 1])
+  `ASSERT(NothingLeavesTheEnd, !send[Descending ? 0 : N - 1] || start_i[Descending ? 0 : N - 1])
 endmodule

@@ -1,60 +1,54 @@
 // A tile: mx, vx and tx with their sequencers, the scratchpad, the semaphores, and its places on
 // four lanes (east, west, south, north).
 module tile (
-  input  logic                              clk_i,
-  input  logic                              rst_ni,
-  input  logic                              start_i,
-  input  logic                              run_i,
-  input  logic [7:0]                        defect_i,
-  input  logic [4:0]                        row_pos_i,  // its position on the lanes of its row ...
-  input  logic [4:0]                        col_pos_i,      // ... and of its column: constants
-  input  fabric_pkg::cfg_t                  cfg_i,          // to this endpoint, or the key table
-  input  logic [fabric_pkg::CfgBits-1:0]    cfg_data_i,
-  // Post lanes, in the order of the lanes: where it may send, what it sends, what arrives
-  input  logic [3:0]                        post_free_i,
-  output logic [3:0]                        post_send_o,
-  output logic [4*fabric_pkg::PostBits-1:0] posts_o,
-  input  logic [3:0]                        post_arrive_i,
-  input  logic [4*10-1:0]                   post_sem_i,
-  // Lanes: what it asks for and sends, on one of the four; what arrives on each
-  output logic [3:0]                        req_o,
-  output fabric_pkg::lane_request_t         request_o,
-  input  logic [3:0]                        grant_i,
-  output logic [3:0]                        send_o,
-  output fabric_pkg::side_t                 side_o,
-  output logic [tegula_pkg::FlitBits-1:0]   data_o,
-  input  logic [3:0]                        arrive_i,
-  input  logic [4*fabric_pkg::SideBits-1:0] side_i,
-  input  logic [4*tegula_pkg::FlitBits-1:0] data_i,
-  // Trace and state: mx, vx, tx
-  output logic [2:0]                        issue_o,
-  output logic [3*8-1:0]                    pc_o,
-  output logic [2:0]                        end_o,
-  output logic [tegula_pkg::Semaphores-1:0] nonzero_o,
-  output logic                              finished_o,
-  output logic                              busy_o,         // an instruction is in progress
-  output fabric_pkg::fault_t                fault_o
+  input  logic                                         clk_i,
+  input  logic                                         rst_ni,
+  input  logic [7:0]                                   defect_i,
+  // Its position on the lanes of its row and of its column: constants
+  input  logic [4:0]                                   row_pos_i,
+  input  logic [4:0]                                   col_pos_i,
+  // Section control; of the configuration, what is for this endpoint, and the key table
+  input  fabric_pkg::control_t                         control_i,
+  input  logic [fabric_pkg::CfgBits-1:0]               cfg_data_i,
+  // Lanes; a flit leaves on one of the four
+  output fabric_pkg::lane_out_t [3:0]                  lane_o,
+  output logic [tegula_pkg::FlitBits-1:0]              data_o,
+  input  fabric_pkg::lane_in_t [3:0]                   lane_i,
+  input  logic [3:0][tegula_pkg::FlitBits-1:0]         data_i,
+  // Post lanes, in the order of the lanes
+  output fabric_pkg::post_out_t [3:0]                  post_o,
+  input  fabric_pkg::post_in_t [3:0]                   post_i,
+  // mx, vx, tx
+  output fabric_pkg::trace_t [2:0]                     trace_o,
+  output logic [tegula_pkg::Semaphores-1:0]            nonzero_o,
+  output fabric_pkg::status_t                          status_o
 );
   localparam int unsigned Banks = tegula_pkg::Banks;
   localparam int unsigned Semaphores = tegula_pkg::Semaphores;
   localparam int unsigned FlitBits = tegula_pkg::FlitBits;
   localparam int unsigned PostsBits = fabric_pkg::PostsBits;
   localparam int unsigned PostBits = fabric_pkg::PostBits;
-  localparam int unsigned SideBits = fabric_pkg::SideBits;
   localparam int unsigned Streams = tegula_pkg::VxStreams;
+
+  logic start, run;
+  fabric_pkg::cfg_t cfg;
+  assign start = control_i.start;
+  assign run = control_i.run;
+  assign cfg = control_i.cfg;
 
   logic [2:0] cfg_instr, cfg_length;
   always_comb begin
     cfg_instr = '0;
     cfg_length = '0;
-    if (cfg_i.valid && cfg_i.kind == tegula_pkg::CfgInstr) cfg_instr = 3'(4'd1 << cfg_i.unit);
-    if (cfg_i.valid && cfg_i.kind == tegula_pkg::CfgLength) cfg_length = 3'(4'd1 << cfg_i.unit);
+    if (cfg.valid && cfg.kind == tegula_pkg::CfgInstr) cfg_instr = 3'(4'd1 << cfg.unit);
+    if (cfg.valid && cfg.kind == tegula_pkg::CfgLength) cfg_length = 3'(4'd1 << cfg.unit);
   end
   logic cfg_vx_word, cfg_vx_constant;
-  assign cfg_vx_word = cfg_i.valid && cfg_i.kind == tegula_pkg::CfgWord;
-  assign cfg_vx_constant = cfg_i.valid && cfg_i.kind == tegula_pkg::CfgConstant;
+  assign cfg_vx_word = cfg.valid && cfg.kind == tegula_pkg::CfgWord;
+  assign cfg_vx_constant = cfg.valid && cfg.kind == tegula_pkg::CfgConstant;
 
-  logic [2:0] head_valid, issue, sync, finished;
+  logic [2:0] head_valid, issue, issued, sync, ended, finished;
+  logic [2:0][7:0] pc;
   logic [3*Semaphores-1:0] need;
   logic [3*PostsBits-1:0] head_posts;  // of the instruction at pc
   logic [3:0] room, flight;            // of the streams of posts: mx SYNCs, GEMMs, vx, tx
@@ -69,17 +63,19 @@ module tile (
   logic [31:0] keys_q [32];
   assign mx_in = mx_head;
   always_ff @(posedge clk_i) begin
-    if (cfg_i.valid && cfg_i.kind == tegula_pkg::CfgKeys)
+    if (cfg.valid && cfg.kind == tegula_pkg::CfgKeys)
       for (int k = 0; k < 32; k++) keys_q[k] <= cfg_data_i[k*32+:32];
   end
   sequencer #(
     .Bits    (tegula_pkg::MxInstrBits),
     .Operands(3)
   ) u_mx_sequencer (
-    .clk_i, .rst_ni, .start_i, .run_i,
+    .clk_i, .rst_ni,
+    .start_i        (start),
+    .run_i          (run),
     .cfg_instr_we_i (cfg_instr[0]),
     .cfg_length_we_i(cfg_length[0]),
-    .cfg_slot_i     (cfg_i.slot[7:0]),
+    .cfg_slot_i     (cfg.slot[7:0]),
     .cfg_data_i, .defect_i,
     .nonzero_i      (nonzero_o),
     .need_o         (need[0*Semaphores+:Semaphores]),
@@ -92,9 +88,9 @@ module tile (
     .posts_o        (head_posts[0*PostsBits+:PostsBits]),
     .issue_i        (issue[0]),
     .idle_for_sync_i(mx_idle && room[0]),
-    .issue_o        (issue_o[0]),
+    .issue_o        (issued[0]),
     .sync_o         (sync[0]),
-    .pc_o           (pc_o[0+:8]),
+    .pc_o           (pc[0]),
     .finished_o     (finished[0])
   );
   row_operand u_mx_a (
@@ -136,10 +132,12 @@ module tile (
     .Bits    (tegula_pkg::VxInstrBits),
     .Operands(Streams)
   ) u_vx_sequencer (
-    .clk_i, .rst_ni, .start_i, .run_i,
+    .clk_i, .rst_ni,
+    .start_i        (start),
+    .run_i          (run),
     .cfg_instr_we_i (cfg_instr[1]),
     .cfg_length_we_i(cfg_length[1]),
-    .cfg_slot_i     (cfg_i.slot[7:0]),
+    .cfg_slot_i     (cfg.slot[7:0]),
     .cfg_data_i, .defect_i,
     .nonzero_i      (nonzero_o),
     .need_o         (need[1*Semaphores+:Semaphores]),
@@ -152,9 +150,9 @@ module tile (
     .posts_o        (head_posts[1*PostsBits+:PostsBits]),
     .issue_i        (issue[1]),
     .idle_for_sync_i(vx_idle && room[2]),
-    .issue_o        (issue_o[1]),
+    .issue_o        (issued[1]),
     .sync_o         (sync[1]),
-    .pc_o           (pc_o[8+:8]),
+    .pc_o           (pc[1]),
     .finished_o     (finished[1])
   );
   for (genvar t = 0; t < Streams; t++) begin : gen_vx_stream
@@ -186,10 +184,12 @@ module tile (
     .Bits    (tegula_pkg::TxInstrBits),
     .Operands(2)
   ) u_tx_sequencer (
-    .clk_i, .rst_ni, .start_i, .run_i,
+    .clk_i, .rst_ni,
+    .start_i        (start),
+    .run_i          (run),
     .cfg_instr_we_i (cfg_instr[2]),
     .cfg_length_we_i(cfg_length[2]),
-    .cfg_slot_i     (cfg_i.slot[7:0]),
+    .cfg_slot_i     (cfg.slot[7:0]),
     .cfg_data_i, .defect_i,
     .nonzero_i      (nonzero_o),
     .need_o         (need[2*Semaphores+:Semaphores]),
@@ -202,9 +202,9 @@ module tile (
     .posts_o        (head_posts[2*PostsBits+:PostsBits]),
     .issue_i        (issue[2]),
     .idle_for_sync_i(tx_idle && room[3]),
-    .issue_o        (issue_o[2]),
+    .issue_o        (issued[2]),
     .sync_o         (sync[2]),
-    .pc_o           (pc_o[16+:8]),
+    .pc_o           (pc[2]),
     .finished_o     (finished[2])
   );
   row_operand u_tx_src (
@@ -225,8 +225,8 @@ module tile (
   );
 
   // The units
-  logic [8:0] req;
-  logic [9*16-1:0] rows;
+  logic [8:0] pad_req;
+  logic [9*16-1:0] pad_rows;
   logic [4*Banks-1:0] own;
   logic [4*FlitBits-1:0] rdata;
   logic [FlitBits-1:0] vx_wdata;
@@ -236,7 +236,9 @@ module tile (
   logic [1:0] mx_acc_own, vx_acc_own;
 
   mx u_mx (
-    .clk_i, .rst_ni, .start_i, .defect_i,
+    .clk_i, .rst_ni,
+    .start_i        (start),
+    .defect_i,
     .head_valid_i   (head_valid[0] && room[1]),
     .head_i         (mx_in),
     .idx_i          (mx_idx),
@@ -245,13 +247,13 @@ module tile (
     .c_addr_i       (mx_c),
     .sr_key_i       (keys_q[mx_in.sr_key]),
     .issue_o        (issue[0]),
-    .end_o          (end_o[0]),
+    .end_o          (ended[0]),
     .idle_for_sync_o(mx_idle),
-    .a_req_o        (req[0]),
-    .a_row_o        (rows[0*16+:16]),
+    .a_req_o        (pad_req[0]),
+    .a_row_o        (pad_rows[0*16+:16]),
     .a_rdata_i      (rdata[0*FlitBits+:FlitBits]),
-    .b_req_o        (req[1]),
-    .b_row_o        (rows[1*16+:16]),
+    .b_req_o        (pad_req[1]),
+    .b_row_o        (pad_rows[1*16+:16]),
     .b_rdata_i      (rdata[1*FlitBits+:FlitBits]),
     .a_own_o        (own[0*Banks+:Banks]),
     .b_own_o        (own[1*Banks+:Banks]),
@@ -264,7 +266,7 @@ module tile (
     .clk_i, .rst_ni,
     .cfg_we_i       (cfg_vx_word || cfg_vx_constant),
     .cfg_sel_i      (cfg_vx_constant),
-    .cfg_addr_i     (cfg_i.slot),
+    .cfg_addr_i     (cfg.slot),
     .cfg_data_i     (cfg_data_i[63:0]),
     .head_valid_i   (head_valid[1] && room[2]),
     .head_i         (vx_in),
@@ -272,13 +274,13 @@ module tile (
     .s_addr_i       (vx_addr),
     .sr_key_i       (keys_q[vx_in.sr_key]),
     .issue_o        (issue[1]),
-    .end_o          (end_o[1]),
+    .end_o          (ended[1]),
     .idle_for_sync_o(vx_idle),
-    .ld_req_o       (req[2]),
-    .ld_row_o       (rows[2*16+:16]),
+    .ld_req_o       (pad_req[2]),
+    .ld_row_o       (pad_rows[2*16+:16]),
     .ld_rdata_i     (rdata[2*FlitBits+:FlitBits]),
-    .st_req_o       (req[4]),
-    .st_row_o       (rows[4*16+:16]),
+    .st_req_o       (pad_req[4]),
+    .st_row_o       (pad_rows[4*16+:16]),
     .st_data_o      (vx_wdata),
     .ld_own_o       (own[2*Banks+:Banks]),
     .st_own_o       (own[3*Banks+:Banks]),
@@ -287,43 +289,53 @@ module tile (
     .acc_rd_data_i  (acc_data),
     .acc_own_o      (vx_acc_own)
   );
+  logic [3:0] req, grant;
+  fabric_pkg::lane_request_t request;
+  fabric_pkg::side_t side;
   tx u_tx (
-    .clk_i, .rst_ni, .start_i, .defect_i,
+    .clk_i, .rst_ni,
+    .start_i        (start),
+    .defect_i,
     .head_valid_i   (head_valid[2] && room[3]),
     .head_i         (tx_in),
     .src_addr_i     (tx_src),
     .dst_addr_i     (tx_dst),
     .issue_o        (issue[2]),
-    .end_o          (end_o[2]),
+    .end_o          (ended[2]),
     .idle_for_sync_o(tx_idle),
-    .read_o         (req[3]),
-    .read_row_o     (rows[3*16+:16]),
-    .req_o, .request_o, .grant_i,
+    .read_o         (pad_req[3]),
+    .read_row_o     (pad_rows[3*16+:16]),
+    .req_o          (req),
+    .request_o      (request),
+    .grant_i        (grant),
     .side_dir_o     (tx_dir),
-    .side_o
+    .side_o         (side)
   );
-  assign send_o = side_o.valid ? tx_dir : '0;
   assign data_o = rdata[3*FlitBits+:FlitBits];
+  for (genvar l = 0; l < 4; l++) begin : gen_lane_out
+    assign grant[l] = lane_i[l].grant;
+    assign lane_o[l] = {req[l], request, side.valid && tx_dir[l], side};
+  end
 
   // The scratchpad; the lane inputs write into it at once.
   logic [3:0] lane_post;
   logic [4*10-1:0] lane_sem;
   for (genvar l = 0; l < 4; l++) begin : gen_lane
-    fabric_pkg::side_t side;
-    assign side = side_i[l*SideBits+:SideBits];
-    assign req[5+l] = arrive_i[l];
-    assign rows[(5+l)*16+:16] = side.row;
-    assign lane_post[l] = arrive_i[l] && side.post;
-    assign lane_sem[l*10+:10] = side.sem;
+    assign pad_req[5+l] = lane_i[l].arrive;
+    assign pad_rows[(5+l)*16+:16] = lane_i[l].side.row;
+    assign lane_post[l] = lane_i[l].arrive && lane_i[l].side.post;
+    assign lane_sem[l*10+:10] = lane_i[l].side.sem;
   end
   logic pad_fault;
   logic [2:0] pad_code;
   logic [5:0] pad_bank;
   logic [8:0] pad_ports;
   scratchpad u_scratchpad (
-    .clk_i, .rst_ni, .start_i, .run_i,
-    .req_i        (req),
-    .row_i        (rows),
+    .clk_i, .rst_ni,
+    .start_i      (start),
+    .run_i        (run),
+    .req_i        (pad_req),
+    .row_i        (pad_rows),
     .own_i        (own),
     .wdata_i      ({data_i, vx_wdata}),
     .rdata_o      (rdata),
@@ -338,14 +350,15 @@ module tile (
   logic [4*2-1:0] post_kinds;
   logic [4*PostBits-1:0] post;
   assign post_push = {issue[2] || sync[2], issue[1] || sync[1], issue[0], sync[0]};
-  assign post_end = {end_o[2] || sync[2], end_o[1] || sync[1], end_o[0], sync[0]};
+  assign post_end = {ended[2] || sync[2], ended[1] || sync[1], ended[0], sync[0]};
   for (genvar s = 0; s < 4; s++) begin : gen_stream
     localparam int unsigned Unit = s == 0 ? 0 : s - 1;
     post_source #(
       .Depth(s == 1 ? 4 : 2),
       .Limit(s == 1 ? 4 : 2)
     ) u_source (
-      .clk_i, .rst_ni, .start_i,
+      .clk_i, .rst_ni,
+      .start_i (start),
       .push_i  (post_push[s]),
       .posts_i (head_posts[Unit*PostsBits+:PostsBits]),
       .end_i   (post_end[s]),
@@ -358,16 +371,27 @@ module tile (
       .flight_o(flight[s])
     );
   end
+  logic [3:0] post_free, post_send, post_arrive;
+  logic [4*PostBits-1:0] posts;
+  logic [4*10-1:0] post_sem;
+  for (genvar l = 0; l < 4; l++) begin : gen_post_lane
+    assign post_free[l] = post_i[l].free;
+    assign post_arrive[l] = post_i[l].arrive;
+    assign post_sem[l*10+:10] = post_i[l].sem;
+    assign post_o[l] = {post_send[l], posts[l*PostBits+:PostBits]};
+  end
   post_arbiter #(.Streams(4)) u_posts (
-    .clk_i, .rst_ni, .start_i, .defect_i, .row_pos_i, .col_pos_i,
+    .clk_i, .rst_ni,
+    .start_i     (start),
+    .defect_i, .row_pos_i, .col_pos_i,
     .valid_i     (post_valid),
     .kinds_i     (post_kinds),
     .posts_i     (post),
     .done_o      (post_done),
     .local_o     (post_local),
-    .free_i      (post_free_i),
-    .send_o      (post_send_o),
-    .send_posts_o(posts_o)
+    .free_i      (post_free),
+    .send_o      (post_send),
+    .send_posts_o(posts)
   );
 
   logic overflow;
@@ -380,14 +404,15 @@ module tile (
     .Units     (3),
     .Increments(12)
   ) u_semaphores (
-    .clk_i, .rst_ni, .start_i,
-    .cfg_we_i      (cfg_i.valid && cfg_i.kind == tegula_pkg::CfgSemaphores),
-    .cfg_slot_i    (cfg_i.slot[7:0]),
+    .clk_i, .rst_ni,
+    .start_i       (start),
+    .cfg_we_i      (cfg.valid && cfg.kind == tegula_pkg::CfgSemaphores),
+    .cfg_slot_i    (cfg.slot[7:0]),
     .cfg_data_i,
-    .take_i        (issue_o),
+    .take_i        (issued),
     .need_i        (need),
-    .add_i         ({lane_post, post_arrive_i, post_local}),
-    .sem_i         ({lane_sem, post_sem_i, local_sem}),
+    .add_i         ({lane_post, post_arrive, post_local}),
+    .sem_i         ({lane_sem, post_sem, local_sem}),
     .nonzero_o,
     .overflow_o    (overflow),
     .overflow_sem_o(overflow_sem)
@@ -396,24 +421,27 @@ module tile (
   logic [1:0] acc_clash_q;
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) acc_clash_q <= '0;
-    else if (start_i) acc_clash_q <= '0;
+    else if (start) acc_clash_q <= '0;
     else if (acc_clash_q == '0) acc_clash_q <= mx_acc_own & vx_acc_own;
   end
 
-  assign finished_o = &finished;
-  assign busy_o = flight != '0;
+  for (genvar u = 0; u < 3; u++) begin : gen_trace
+    assign trace_o[u] = {issued[u], pc[u], ended[u], 1'b0};
+  end
+  fabric_pkg::fault_t fault;
+  assign status_o = {&finished, flight != '0, fault};
   always_comb begin
-    fault_o.valid = overflow || pad_fault || acc_clash_q != '0;
-    fault_o.code = tegula_pkg::FaultSemaphore;
-    fault_o.where = overflow_sem;
-    fault_o.ports = '0;
+    fault.valid = overflow || pad_fault || acc_clash_q != '0;
+    fault.code = tegula_pkg::FaultSemaphore;
+    fault.where = overflow_sem;
+    fault.ports = '0;
     if (pad_fault) begin
-      fault_o.code = pad_code;
-      fault_o.where = {4'd0, pad_bank};
-      fault_o.ports = pad_ports;
+      fault.code = pad_code;
+      fault.where = {4'd0, pad_bank};
+      fault.ports = pad_ports;
     end else if (acc_clash_q != '0) begin
-      fault_o.code = tegula_pkg::FaultAcc;
-      fault_o.where = {9'd0, acc_clash_q[1]};
+      fault.code = tegula_pkg::FaultAcc;
+      fault.where = {9'd0, acc_clash_q[1]};
     end
   end
 endmodule

@@ -99,7 +99,7 @@ module count_tile (
     tegula_actions::count(tegula_pkg::ActionPost, $countones(lane_post_i));
   end
 endmodule
-bind tile count_tile u_count (.clk_i, .req_i(req), .issue_i(issue_o), .lane_post_i(lane_post));
+bind tile count_tile u_count (.clk_i, .req_i(pad_req), .issue_i(issued), .lane_post_i(lane_post));
 
 // A lane: a flit in the register of a segment has come over it in the cycle before.
 module count_lane #(
@@ -123,7 +123,9 @@ module count_agcu (
     tegula_actions::count(tegula_pkg::ActionPost, 32'(arrive_i && lane_post_i));
   end
 endmodule
-bind agcu count_agcu u_count (.clk_i, .issue_i(issue_o), .arrive_i, .lane_post_i(side_i.post));
+bind agcu count_agcu u_count (
+  .clk_i, .issue_i(issued), .arrive_i(lane_i.arrive), .lane_post_i(lane_i.side.post)
+);
 
 // Memories of an AGCU: load buffers, store memory.
 module count_agcu_memory (

@@ -1,0 +1,114 @@
+// The chip with a pin for each thing that chip_model.cc reads or writes, in words where it copies
+// them: Verilator gives a struct at the top of a model to C++ as bits alone.
+module chip_pins (
+  input  logic                                          clk_i,
+  input  logic                                          rst_ni,
+  input  logic [7:0]                                    defect_i,
+  // Configuration
+  input  logic                                          cfg_we_i,
+  input  logic [2:0]                                    cfg_kind_i,
+  input  logic [9:0]                                    cfg_endpoint_i,
+  input  logic [2:0]                                    cfg_unit_i,
+  input  logic [9:0]                                    cfg_slot_i,
+  input  logic [fabric_pkg::CfgBits-1:0]                cfg_data_i,
+  // Sections
+  input  logic                                          start_i,
+  input  logic [63:0]                                   config_cycles_i,
+  output logic                                          run_o,
+  output logic                                          done_o,
+  output logic                                          open_o,
+  output logic [63:0]                                   cycle_o,
+  output logic                                          quiet_o,
+  // Memory, one port an AGCU
+  input  logic [tegula_pkg::Agcus-1:0]                  ready_i,
+  output logic [tegula_pkg::Agcus-1:0]                  first_o,
+  output logic [tegula_pkg::Agcus-1:0]                  store_o,
+  output logic [tegula_pkg::Agcus-1:0]                  read_o,
+  output logic [tegula_pkg::Agcus-1:0][63:0]            read_address_o,
+  output logic [tegula_pkg::Agcus-1:0]                  read_wide_o,
+  output logic [tegula_pkg::Agcus-1:0][7:0]             read_first_o,
+  output logic [tegula_pkg::Agcus-1:0][7:0]             read_count_o,
+  output logic [tegula_pkg::Agcus-1:0][7:0]             read_atoms_o,
+  output logic [tegula_pkg::Agcus-1:0][63:0]            timed_address_o,
+  output logic [tegula_pkg::Agcus-1:0][7:0]             timed_count_o,
+  input  logic [tegula_pkg::Agcus-1:0]                  read_valid_i,
+  input  logic [tegula_pkg::Agcus-1:0][64*tegula_pkg::P-1:0] read_data_i,
+  output logic [tegula_pkg::Agcus-1:0]                  write_o,
+  output logic [tegula_pkg::Agcus-1:0][63:0]            write_address_o,
+  output logic [tegula_pkg::Agcus-1:0]                  write_wide_o,
+  output logic [tegula_pkg::Agcus-1:0][7:0]             write_first_o,
+  output logic [tegula_pkg::Agcus-1:0][7:0]             write_count_o,
+  output logic [tegula_pkg::Agcus-1:0][7:0]             write_atoms_o,
+  output logic [tegula_pkg::Agcus-1:0][tegula_pkg::FlitBits-1:0] write_data_o,
+  // Trace
+  output logic                                          event_o,
+  output logic [tegula_pkg::Units-1:0]                  issue_o,
+  output logic [tegula_pkg::Units-1:0][7:0]             pc_o,
+  output logic [tegula_pkg::Units-1:0]                  end_o,
+  output logic [tegula_pkg::Agcus*tegula_pkg::AgcuContexts-1:0] store_end_o,
+  // State
+  output logic [tegula_pkg::Endpoints-1:0]              fault_o,
+  output logic [tegula_pkg::Endpoints-1:0][2:0]         fault_code_o,
+  output logic [tegula_pkg::Endpoints-1:0][9:0]         fault_where_o,
+  output logic [tegula_pkg::Endpoints-1:0][8:0]         fault_ports_o,
+  output logic [tegula_pkg::Endpoints-1:0][tegula_pkg::Semaphores-1:0] nonzero_o
+);
+  localparam int unsigned FirstContext = 3 * tegula_pkg::Tiles;
+
+  fabric_pkg::memory_out_t [tegula_pkg::Agcus-1:0] memory_out;
+  fabric_pkg::memory_in_t [tegula_pkg::Agcus-1:0] memory_in;
+  fabric_pkg::trace_t [tegula_pkg::Units-1:0] trace;
+  fabric_pkg::fault_t [tegula_pkg::Endpoints-1:0] fault;
+
+  chip u_chip (
+    .clk_i, .rst_ni, .defect_i,
+    .cfg_i       ({cfg_we_i, cfg_kind_i, cfg_endpoint_i, cfg_unit_i, cfg_slot_i}),
+    .cfg_data_i, .start_i, .config_cycles_i,
+    .section_o   ({run_o, done_o, open_o, cycle_o}),
+    .memory_o    (memory_out),
+    .write_data_o,
+    .memory_i    (memory_in),
+    .read_data_i,
+    .trace_o     (trace),
+    .event_o, .quiet_o,
+    .fault_o     (fault),
+    .nonzero_o
+  );
+
+  for (genvar a = 0; a < tegula_pkg::Agcus; a++) begin : gen_memory
+    fabric_pkg::memory_request_t read, write;
+    assign memory_in[a] = {ready_i[a], read_valid_i[a]};
+    assign first_o[a] = memory_out[a].first;
+    assign store_o[a] = memory_out[a].store;
+    assign read = memory_out[a].read;
+    assign read_o[a] = read.valid;
+    assign read_address_o[a] = read.address;
+    assign read_wide_o[a] = read.wide;
+    assign read_first_o[a] = {1'b0, read.first};
+    assign read_count_o[a] = {1'b0, read.count};
+    assign read_atoms_o[a] = read.atoms;
+    assign timed_address_o[a] = read.timed_address;
+    assign timed_count_o[a] = {1'b0, read.timed_count};
+    assign write = memory_out[a].write;
+    assign write_o[a] = write.valid;
+    assign write_address_o[a] = write.address;
+    assign write_wide_o[a] = write.wide;
+    assign write_first_o[a] = {1'b0, write.first};
+    assign write_count_o[a] = {1'b0, write.count};
+    assign write_atoms_o[a] = write.atoms;
+  end
+  for (genvar u = 0; u < tegula_pkg::Units; u++) begin : gen_unit
+    assign issue_o[u] = trace[u].issue;
+    assign pc_o[u] = trace[u].pc;
+    assign end_o[u] = trace[u].ends;
+    if (u >= FirstContext) begin : gen_context
+      assign store_end_o[u-FirstContext] = trace[u].store_ends;
+    end
+  end
+  for (genvar e = 0; e < tegula_pkg::Endpoints; e++) begin : gen_endpoint
+    assign fault_o[e] = fault[e].valid;
+    assign fault_code_o[e] = fault[e].code;
+    assign fault_where_o[e] = fault[e].where;
+    assign fault_ports_o[e] = fault[e].ports;
+  end
+endmodule
