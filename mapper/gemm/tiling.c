@@ -24,9 +24,9 @@ static bool has_resident_chunks(const search *s, const tg_gemm_tiling *t) {
 /* May all chunks of B stay, while those of A come anew with each pass? They are loaded before the first one,
  * down the columns. */
 static bool may_hold_whole_b(const search *s, const tg_gemm_tiling *t) {
-  return (t->split == TG_SPLIT_OUTPUT || t->split == TG_SPLIT_ROWS) &&
-         t->members * t->alike * t->parts == 1 && (t->chunks > 1 || t->sent) && t->passes_n == 1 &&
-         t->passes_m > 1 && !s->g->spread && (int64_t)t->chunks * t->kc == s->g->k &&
+  return (t->split == TG_SPLIT_ROWS || (t->split == TG_SPLIT_OUTPUT && t->alike == 1)) &&
+         t->members * t->parts == 1 && (t->chunks > 1 || t->sent) && t->passes_n == 1 && t->passes_m > 1 &&
+         !s->g->spread && (int64_t)t->chunks * t->kc == s->g->k &&
          t->kc % tg_mx_stationary(s->m, s->g->format) == 0 && tg_search_chunks_share_out(s, t);
 }
 
@@ -48,7 +48,7 @@ static bool profits_from_pairs(const search *s, const tg_gemm_tiling *t) {
   const tg_gemm *g = s->g;
   if (s->m->rows % 2 || s->m->cols % 2) return false;
   if (t->split == TG_SPLIT_ROWS)
-    return g->a_transposed && t->mt % tg_mx_stationary(s->m, g->format) == 0 &&
+    return t->alike == 1 && g->a_transposed && t->mt % tg_mx_stationary(s->m, g->format) == 0 &&
            t->mt * tg_value_bytes_each(g->a) < 64;
   return t->split == TG_SPLIT_COLUMNS && !g->b_transposed && t->nt * tg_value_bytes_each(g->b) < 64;
 }
@@ -229,13 +229,13 @@ static void consider_products(search *s, tg_egress egress) {
 }
 
 /* `t`: the split and the egress; `members` rows of tiles in a group, each with some of K's parts, or `alike`
- * ones, each with some columns. */
+ * ones, or such tiles of a row, each with some columns. */
 static void consider_split(search *s, tg_gemm_tiling t) {
   const tg_params *m = s->m;
   tg_split split = t.split;
   uint32_t tiles = tg_tiles(m), members = t.members, row_tiles = m->rows / (members * t.alike),
            col_tiles = m->cols * t.alike;
-  if (split == TG_SPLIT_ROWS) row_tiles = tiles, col_tiles = 1;
+  if (split == TG_SPLIT_ROWS) row_tiles = tiles / t.alike, col_tiles = t.alike;
   if (split == TG_SPLIT_COLUMNS) row_tiles = 1, col_tiles = tiles;
   t.parts = (uint32_t)tg_div_up(s->g->partials, members);
   s->share = tg_egress_share(m, t.egress, t.ring ? 1 : members);
@@ -287,6 +287,19 @@ static tg_egress column_sums_egress(const search *s, tg_gemm_tiling t) {
                                                                                         : t.egress;
 }
 
+/* Every tile has rows of its own, or so do `alike` ones side by side, each of which has some columns: products with fewer
+ * columns than the tiles of a row have blocks for. What several tiles have in common comes from the west, B down the
+ * columns, and results leave where that leaves ports idle. */
+static void consider_rows_apart(search *s) {
+  const tg_params *m = s->m;
+  tg_gemm_tiling t = {.split = TG_SPLIT_ROWS, .members = 1, .alike = 1};
+  if (m->cols == 1) return;
+  consider_split(s, t);
+  for (t.alike = 2; t.alike < m->cols; t.alike++)
+    for (t.egress = TG_EGRESS_BOTH; m->cols % t.alike == 0 && t.egress < TG_EGRESS_COUNT; t.egress++)
+      if (tg_egress_possible(m, t.egress)) consider_split(s, t);
+}
+
 static void consider_all(search *s) {
   const tg_params *m = s->m;
   const tg_gemm *gemm = s->g;
@@ -303,11 +316,10 @@ static void consider_all(search *s) {
   } else {
     tg_gemm_tiling t = {.members = 1, .alike = 1};
     for (t.egress = TG_EGRESS_BOTH; t.egress < TG_EGRESS_COUNT; t.egress++)
-      for (t.alike = 1; t.alike <= m->rows; t.alike *= 2)
+      for (t.alike = 1; t.alike <= m->rows; t.alike++)
         if (m->rows % t.alike == 0 && tg_egress_possible(m, t.egress)) consider_split(s, t);
-    t = (tg_gemm_tiling){.split = TG_SPLIT_ROWS, .members = 1, .alike = 1};
-    if (tg_tiles(m) > 1 && m->cols > 1) consider_split(s, t);
-    t.split = TG_SPLIT_COLUMNS;
+    consider_rows_apart(s);
+    t = (tg_gemm_tiling){.split = TG_SPLIT_COLUMNS, .members = 1, .alike = 1};
     if (tg_tiles(m) > 1 && m->rows > 1) consider_split(s, t);
   }
 }

@@ -10,7 +10,7 @@ endif()
 set(ports "${CMAKE_MATCH_1}")
 string(REGEX REPLACE "//[^\n]*" "" ports "${ports}")
 string(REGEX REPLACE "([a-z_]+_pkg::[a-z_0-9]+_t)[ ]*\\[([^]:]+):0\\]" "logic [((\\2)+1)*$bits(\\1)-1:0]" ports "${ports}")
-string(REGEX REPLACE "logic[ ]*\\[([^]:]+):0\\]\\[([^]:]+):0\\]" "logic [((\\1)+1)*((\\2)+1)-1:0]" ports "${ports}")
+string(REGEX REPLACE "logic[ ]*\\[([^]]+):0\\]\\[([^]]+):0\\]" "logic [((\\1)+1)*((\\2)+1)-1:0]" ports "${ports}")
 string(REGEX REPLACE "([^(])([a-z_]+_pkg::[a-z_0-9]+_t) " "\\1logic [$bits(\\2)-1:0] " ports "${ports}")
 file(WRITE ${OUT}.new "// Generated from tile.sv: a tile whose ports are vectors.
 module ${NAME} (${ports}
