@@ -101,6 +101,9 @@ void tg_gemm_set_chunk(const tg_gemm_emission *e, tg_row_operand *operand, const
 typedef struct tg_gemm_place {
   int64_t row, column, row_delta[3], column_delta[3];
 } tg_gemm_place;
+/* Rows of the product as blocks count them: digits of a walk over a result, or an operand of that shape, of these strides
+ * by the digits of g->out_radix. */
+void tg_gemm_walk_rows(const tg_gemm_emission *e, const int64_t stride[3], tg_walk_plan *out);
 tg_gemm_place tg_gemm_place_of(const tg_gemm_emission *e, uint32_t r, uint32_t col);
 
 /* Which member of its group a tile of row r is. */

@@ -103,7 +103,7 @@ static uint32_t stored_columns(const emission *e) { return e->g->n < e->t.nt ? (
 static void fill_result(const emission *e, int k, uint32_t r, uint32_t col, tg_agcu_instr *store) {
   const tg_gemm *g = e->g;
   tg_walk_plan walk = {.tensor = tg_place_of(e->c, g->out[k]), .element_stride = 1, .columns = g->n};
-  for (int d = 0; d < 3; d++) walk.radix[d] = g->out_radix[d], walk.stride[d] = g->out_stride[d];
+  tg_gemm_walk_rows(e, g->out_stride, &walk);
   tg_fill_walk(store, &walk, e->out_base[k], e->out_rest[k]);
   store->rows = e->t.sent ? e->t.sent : e->t.mr;
   tg_gemm_place place = tg_gemm_place_of(e, r, col);

@@ -64,8 +64,8 @@ static void set_patch(const emission *e, tg_agcu_instr *load, uint32_t r, uint32
   const tg_params *m = e->b.m;
   const tg_gemm_tiling *t = &e->t;
   tg_patch_fill_walk(m, e->g, t, tg_value_bytes_each(e->g->a), load);
-  load->m_first = tg_gemm_row_first(e, r, col) / (t->mt * tg_gemm_slabs(t)) * load->rows;
-  load->m_delta[e->m_k_level] = tg_gemm_row_tiles(e) * load->rows;
+  load->m_first = tg_gemm_row_first(e, r, col) / (t->mt * tg_gemm_slabs(t)) * tg_patch_walk_rows(e->g, t);
+  load->m_delta[e->m_k_level] = tg_gemm_row_tiles(e) * tg_patch_walk_rows(e->g, t);
   if (tg_gemm_slabs(t) == 1) return;
   uint32_t first = tg_patch_first_slab(e->g, t), each = tg_patch_slab(e->g, t),
            row = tg_patch_row(m, e->g, t);
@@ -258,7 +258,7 @@ static tg_instr *load_epilogue_operand(emission *e, tg_queue *queue, int x, uint
   tg_walk_plan walk = {.tensor = tg_place_of(e->c, epilogue_operand->access.name.value),
                        .element_stride = epilogue_operand->element_stride,
                        .columns = g->n};
-  for (int d = 0; d < 3; d++) walk.radix[d] = g->out_radix[d], walk.stride[d] = epilogue_operand->stride[d];
+  tg_gemm_walk_rows(e, epilogue_operand->stride, &walk);
   tg_fill_walk(load, &walk, e->operands.base[x], e->operands.rest[x]);
   load->rows = once || (e->t.ring && tg_is_row_vector(epilogue_operand)) ? 1 : tg_gemm_ring_rows(&e->t);
   load->take = tg_epilogue_operand_take(epilogue_operand, e->t.nt);

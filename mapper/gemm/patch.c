@@ -107,8 +107,32 @@ uint64_t tg_patch_rows(const tg_params *m, const tg_gemm *g, const tg_gemm_tilin
   return rows > owned ? rows : owned;
 }
 
+/* An image has as many rows as its results step over, at least all that are its own. Those that kernel rows read beyond
+ * are the first ones of the next image: they must be padding there, and here, too. */
+uint32_t tg_patch_image_rows(const tg_gemm *g) {
+  const tg_gemm_image *x = &g->image;
+  int64_t reads = (x->pixels[0] - 1) * x->step[0] + (x->taps[0] - 1) * x->tap_step[0] + 1,
+          above = x->origin[0] < 0 ? -x->origin[0] : 0, own = x->size[0] - x->origin[0];
+  if (own > reads) own = reads;
+  return (uint32_t)tg_max(tg_div_up(tg_max(reads - above, own), x->step[0]), x->pixels[0]);
+}
+
+int64_t tg_patch_walk_rows(const tg_gemm *g, const tg_gemm_tiling *t) {
+  uint32_t images = tg_gemm_patch_images(t);
+  return images > 1 ? (int64_t)images * t->image_rows * g->image.step[0] : tg_patch_height(g, t);
+}
+
+bool tg_patch_may_count(const tg_gemm *g) {
+  const tg_gemm_image *x = &g->image;
+  int64_t each = x->pixels[0] * x->pixels[1];
+  bool walks = g->out_radix[2] == g->m ||
+               (g->out_radix[2] == each && g->out_radix[1] == x->images && g->out_radix[0] == 1);
+  return x->images > 1 && walks && !g->k_tile && !tg_gemm_rounds_results(g);
+}
+
 int64_t tg_patch_blocks(const tg_gemm *g, const tg_gemm_tiling *t) {
   const tg_gemm_image *x = &g->image;
+  if (tg_gemm_patch_images(t) > 1) return tg_div_up(x->images, tg_gemm_patch_images(t));
   return x->images * tg_div_up(x->pixels[0], (int64_t)t->patch_rows * tg_gemm_slabs(t)) *
          tg_div_up(x->pixels[1], t->patch_columns);
 }
@@ -120,7 +144,8 @@ static void fill_rows(const tg_gemm *g, const tg_gemm_tiling *t, int64_t unit, i
   const tg_gemm_image *x = &g->image;
   int64_t results = (int64_t)t->patch_rows * tg_gemm_slabs(t), row = x->size[1] * x->depth,
           down = results * x->step[0], along = t->patch_columns * x->step[1];
-  load->m_radix[2] = load->rows = tg_patch_height(g, t);
+  load->rows = tg_patch_height(g, t);
+  load->m_radix[2] = tg_patch_walk_rows(g, t) / tg_gemm_patch_images(t);
   load->stride[2] = row * z;
   load->y_inc[2] = 1;
   if (t->patch_columns < x->pixels[1]) { /* parts of a row of an only image */
@@ -132,7 +157,7 @@ static void fill_rows(const tg_gemm *g, const tg_gemm_tiling *t, int64_t unit, i
     load->x_inc[1] = along * unit;
   } else {
     load->m_radix[0] = x->images;
-    load->m_radix[1] = tg_div_up(x->pixels[0], results);
+    load->m_radix[1] = tg_gemm_patch_images(t) > 1 ? 1 : tg_div_up(x->pixels[0], results);
     load->stride[0] = x->size[0] * row * z;
     load->stride[1] = down * row * z;
     load->y_inc[1] = down;

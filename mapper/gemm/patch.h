@@ -30,10 +30,18 @@ uint32_t tg_patch_slab_banks(const tg_params *m, const tg_gemm *gemm, const tg_g
 /* Banks that a GEMM owns from that of its first row on; and bank rows of a patch, with what it owns behind. */
 uint32_t tg_patch_banks(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
 uint64_t tg_patch_rows(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t);
-/* The walk of a LOAD of patches: rows, and elements of one. Of patch number i the first row is number i times the
- * rows of a patch. `z`: bytes of an element. */
+/* The walk of a LOAD of patches: rows, and elements of one. Of patch number i the first row is number i times
+ * tg_patch_walk_rows. `z`: bytes of an element. */
 void tg_patch_fill_walk(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t, int64_t z,
                         tg_agcu_instr *load);
+/* Of patches of several images, one below the other: rows of results that are counted for each image, so that the last
+ * kernel rows of one read padding in front of the next, too. */
+uint32_t tg_patch_image_rows(const tg_gemm *gemm);
+/* Rows of that walk from one patch to the next. */
+int64_t tg_patch_walk_rows(const tg_gemm *gemm, const tg_gemm_tiling *t);
+/* May rows of results be counted so that each image has more than there are? They are left out where they are loaded and
+ * stored, by walks of images and rows; numbers that random rounding is drawn by are those of the results. */
+bool tg_patch_may_count(const tg_gemm *gemm);
 /* Patches that the results consist of. */
 int64_t tg_patch_blocks(const tg_gemm *gemm, const tg_gemm_tiling *t);
 

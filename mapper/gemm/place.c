@@ -114,6 +114,23 @@ tg_gemm_place tg_gemm_place_of(const emission *e, uint32_t r, uint32_t col) {
   return place;
 }
 
+void tg_gemm_walk_rows(const emission *e, const int64_t stride[3], tg_walk_plan *out) {
+  const tg_gemm *g = e->g;
+  const tg_gemm_image *x = &g->image;
+  for (int d = 0; d < 3; d++) out->radix[d] = g->out_radix[d], out->stride[d] = stride[d];
+  if (!e->t.image_rows) return;
+  int64_t each = x->pixels[0] * x->pixels[1];
+  out->stride[0] = g->out_radix[2] == each ? stride[1] : each * stride[2];
+  out->stride[1] = 0;
+  out->radix[0] = x->images;
+  out->radix[1] = 1;
+  out->radix[2] = e->t.image_rows * x->pixels[1];
+  out->bounded = true;
+  out->x.size = 1;
+  out->y.step[2] = 1;
+  out->y.size = each;
+}
+
 bool tg_gemm_finishes(const emission *e, uint32_t r) {
   return e->t.ring || tg_gemm_member(e, r) + 1 == e->t.members;
 }

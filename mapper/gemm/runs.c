@@ -35,7 +35,7 @@ bool tg_gemm_loads_runs(const tg_params *m, const tg_gemm *g, const tg_gemm_tili
 bool tg_gemm_stores_runs(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t, int result) {
   const tg_value *out = g->out[result];
   bool flits = g->n * tg_value_bytes_each(out) % tg_flit_bytes(m) == 0;
-  return flits && g->n <= t->nt && t->passes_n == 1 && !g->spread &&
+  return flits && g->n <= t->nt && t->passes_n == 1 && !g->spread && !t->image_rows &&
          is_dense(g->out_radix, g->out_stride, g->n) && is_run(out, g->m, g->n, t->sent ? t->sent : t->mr);
 }
 

@@ -8,8 +8,8 @@
 /* What tiles differ in. */
 typedef enum tg_split {
   TG_SPLIT_OUTPUT,  /* rows over tile rows, or over groups of them; columns over tile columns */
-  TG_SPLIT_ROWS,    /* every tile has rows of its own and all columns of a pass; with a prologue, `alike`
-                       tiles side by side have the same rows, and each some columns */
+  TG_SPLIT_ROWS,    /* every tile has rows of its own and all columns of a pass; or `alike` tiles side by side
+                       have the same rows, and each some columns */
   TG_SPLIT_COLUMNS, /* every tile has columns of its own and all rows of a pass: products of few rows */
   TG_SPLIT_PRODUCTS /* every tile has a product of its own (tg_gemm.spread) */
 } tg_split;
@@ -33,7 +33,10 @@ typedef struct tg_gemm_tiling {
   tg_split split;
   tg_patch patch;
   uint32_t patch_rows, patch_columns; /* of results: a block; mt of them */
-  uint32_t patches;                   /* that there is room for */
+  uint32_t
+      image_rows;   /* of results that blocks count for each image, of which those behind its last one are not
+                          stored; 0: as many as it has. A patch of more rows has several images, one below the other */
+  uint32_t patches; /* that there is room for */
   uint32_t
       slabs; /* blocks of a patch, one below the other, each of which begins when its slab of the image has come; 0: one */
   tg_egress egress;
@@ -73,6 +76,10 @@ typedef struct tg_gemm_tiling {
 /* Blocks of rows that a tile has in a pass, and in all passes over rows. */
 static inline uint32_t tg_gemm_slabs(const tg_gemm_tiling *t) { return t->slabs > 1 ? t->slabs : 1; }
 static inline uint32_t tg_gemm_row_blocks(const tg_gemm_tiling *t) { return t->passes_m * tg_gemm_slabs(t); }
+/* Images that a patch has the whole of, where these are several. */
+static inline uint32_t tg_gemm_patch_images(const tg_gemm_tiling *t) {
+  return t->image_rows && t->patch_rows > t->image_rows ? t->patch_rows / t->image_rows : 1;
+}
 
 /* Pieces of a block of rows that column sums are of: if there are several, each has instructions of
  * its own. */

@@ -21,12 +21,17 @@ static void consider_block(tg_tiling_search *s, tg_gemm_tiling t, uint32_t row_t
   consider(s, t);
 }
 
+/* Rows of results of an image, in blocks of so many, where that is more than there are: those of the next image follow. */
+static uint32_t counted_rows(const tg_gemm_image *x, uint32_t block) {
+  return x->images > 1 && x->pixels[0] % block ? (uint32_t)tg_div_up(x->pixels[0], block) * block : 0;
+}
+
 /* The same blocks, several of which have a patch that comes in slabs, as few as the passes take. */
 static void consider_slabs(tg_tiling_search *s, tg_gemm_tiling t, uint32_t row_tiles) {
   const tg_gemm_image *x = &s->g->image;
   uint32_t rows = tg_search_rows_out(s, t.nt), blocks = (uint32_t)tg_div_up(x->pixels[0], t.patch_rows),
            last = 0;
-  bool shares_b = (t.split == TG_SPLIT_OUTPUT || t.split == TG_SPLIT_ROWS) && t.alike == 1,
+  bool shares_b = t.split == TG_SPLIT_ROWS || (t.split == TG_SPLIT_OUTPUT && t.alike == 1),
        masked = x->taps[1] * x->channels % tg_mx_stationary(s->m, s->g->format) != 0;
   if (!shares_b || t.passes_n > 1 || (s->g->b_transposed && masked)) return;
   t.mt = t.patch_rows * t.patch_columns;
@@ -35,8 +40,10 @@ static void consider_slabs(tg_tiling_search *s, tg_gemm_tiling t, uint32_t row_t
   t.chunks = (uint32_t)x->taps[0];
   t.kc = (uint32_t)(x->taps[1] * x->channels);
   t.whole_b = true;
+  bool counts = tg_patch_may_count(s->g);
   for (t.slabs = 2; t.mr && t.slabs <= blocks && t.slabs <= MOST_SLABS; t.slabs++) {
-    if (x->images > 1 && x->pixels[0] % ((int64_t)t.patch_rows * t.slabs)) continue;
+    t.image_rows = counted_rows(x, t.patch_rows * t.slabs);
+    if (t.image_rows && !counts) continue;
     if (tg_patch_rows(s->m, s->g, &t) > tg_pad_rows(s->m)) return;
     t.passes_m = (uint32_t)tg_div_up(tg_patch_blocks(s->g, &t), row_tiles);
     if (!tg_gemm_a_credits(s->g, &t)) continue;
@@ -46,17 +53,38 @@ static void consider_slabs(tg_tiling_search *s, tg_gemm_tiling t, uint32_t row_t
   }
 }
 
+/* Blocks of several images, as many as the passes take. */
+static void consider_images(tg_tiling_search *s, tg_gemm_tiling t, uint32_t row_tiles,
+                            tg_search_chunk *consider) {
+  const tg_gemm_image *x = &s->g->image;
+  uint64_t most = tg_acc_rows(s->m) / (t.nt / tg_lanes(s->m)), room = tg_pad_rows(s->m);
+  uint32_t each = tg_patch_image_rows(s->g), last = 0;
+  t.patch_columns = (uint32_t)x->pixels[1];
+  for (int64_t images = 2; images <= tg_div_up(x->images, row_tiles); images++) {
+    uint32_t passes = (uint32_t)tg_div_up(tg_div_up(x->images, images), row_tiles);
+    t.image_rows = each;
+    t.patch_rows = (uint32_t)images * each;
+    if ((uint64_t)t.patch_rows * t.patch_columns > most || tg_patch_rows(s->m, s->g, &t) > room) return;
+    if (passes != last) consider_block(s, t, row_tiles, consider);
+    last = passes;
+  }
+}
+
 static void consider_kind(tg_tiling_search *s, tg_gemm_tiling t, uint32_t row_tiles,
                           tg_search_chunk *consider) {
   const tg_gemm_image *x = &s->g->image;
   uint64_t most = tg_acc_rows(s->m) / (t.nt / tg_lanes(s->m)), room = tg_pad_rows(s->m);
+  bool counts = tg_patch_may_count(s->g);
   for (t.patch_rows = 1; t.patch_rows <= x->pixels[0]; t.patch_rows++) {
     t.patch_columns = (uint32_t)x->pixels[1];
     if ((uint64_t)t.patch_rows * t.patch_columns > most || tg_patch_rows(s->m, s->g, &t) > room) break;
-    /* blocks that end with their image: rows of results follow each other */
-    if (x->images == 1 || x->pixels[0] % t.patch_rows == 0) consider_block(s, t, row_tiles, consider);
+    /* rows of results follow each other, or are counted so that blocks end with their image */
+    t.image_rows = counted_rows(x, t.patch_rows);
+    if (!t.image_rows || counts) consider_block(s, t, row_tiles, consider);
+    t.image_rows = 0;
     consider_slabs(s, t, row_tiles);
   }
+  if (counts) consider_images(s, t, row_tiles, consider);
   t.patch_rows = 1;
   for (int64_t parts = 2; parts <= x->pixels[1] && x->images == 1; parts *= 2) {
     if (x->pixels[1] % parts) return;

@@ -181,6 +181,64 @@ static const randomized_case in_slabs[] = {
      {NULL}},
 };
 
+/* Several images a patch. */
+static const randomized_case small_images[] = {
+    {"small_images",
+     CONV("7,16,5,5", "16,16,3,3", "kernel_shape=[3,3] pads=[1,1,1,1]"),
+     TG_PRESET_MP1,
+     "tiny",
+     {NULL}},
+    {"small_images_strided",
+     CONV("6,16,10,7", "12,16,3,3", "kernel_shape=[3,3] strides=[2,2] pads=[1,1,1,1]"),
+     TG_PRESET_MP1,
+     "tiny",
+     {"cols=4", NULL}},
+    {"small_images_far_apart",
+     CONV("5,8,9,4", "8,8,5,3", "kernel_shape=[5,3] dilations=[2,1] pads=[3,1,4,1]"),
+     TG_PRESET_MP0,
+     "tiny",
+     {NULL}},
+    {"small_images_without_padding",
+     CONV("5,16,6,7", "9,16,2,3", "kernel_shape=[2,3] strides=[3,1]"),
+     TG_PRESET_MP1,
+     "tiny",
+     {"rows=3", NULL}},
+    {"small_images_of_runs",
+     CONV("9,3,7,5", "16,3,3,3", "kernel_shape=[3,3] pads=[1,1,1,1]"),
+     TG_PRESET_MP4,
+     "edge",
+     {"rows=2", "cols=3", NULL}},
+    {"small_images_with_a_tail",
+     "graph \"g\"\ninput %x: f32[5,16,5,3]\ninput %z: f32[5,24,5,3]\nconst %w: f32[24,16,3,3] = seeded(1, "
+     "0.3)\n"
+     "const %b: f32[24] = seeded(2, 0.3)\n%a = Conv(%x, %w, %b) kernel_shape=[3,3] pads=[1,1,1,1] @2\n%s = "
+     "Add(%a, %z) @3\n"
+     "%y = Relu(%s) @4\noutput \"y\" %y: f32\n",
+     TG_PRESET_MP4,
+     "tiny",
+     {NULL}},
+    {"input_gradient_of_small_images",
+     "graph \"g\"\ninput %d: f32[5,16,5,4]\ninput %w: f32[16,5,3,3]\n%y = ConvInputGradient(%d, %w) "
+     "strides=[1,1] pads=[1,1,1,1] output_shape=[5,4] @4\noutput \"y\" %y: f32\n",
+     TG_PRESET_MP1,
+     "tiny",
+     {NULL}},
+};
+
+/* Blocks of rows that end beyond their image. */
+static const randomized_case odd_images[] = {
+    {"odd_images",
+     CONV("3,16,13,7", "16,16,3,3", "kernel_shape=[3,3] pads=[1,1,1,1]"),
+     TG_PRESET_MP1,
+     "tiny",
+     {NULL}},
+    {"odd_images_strided",
+     CONV("2,16,23,5", "8,16,5,3", "kernel_shape=[5,3] strides=[2,1] pads=[2,1,2,1]"),
+     TG_PRESET_MP0,
+     "tiny",
+     {"rows=3", NULL}},
+};
+
 /* Of products of more rows than swap their operands, only those of patches have two loops over k; slabs are a loop inside
  * that of patches. */
 static bool finds(const tg_program *program, bool slabs) {
@@ -196,6 +254,33 @@ static bool finds(const tg_program *program, bool slabs) {
 static bool has_patches(const tg_program *program) { return finds(program, false); }
 static bool has_slabs(const tg_program *program) { return finds(program, true); }
 
+/* Of what these kernels store only rows that an image does not have are left out. The results that are counted for an
+ * image; 0: as many as it has. */
+static uint64_t counted_for_an_image(const tg_program *program) {
+  const tg_params *m = &program->params;
+  for (uint32_t s = 0; s < program->section_count; s++)
+    for (uint32_t i = 0; i < tg_agcus(m) * m->agcu_contexts; i++) {
+      const tg_queue *queue =
+          &program->sections[s].agcus[i / m->agcu_contexts].contexts[i % m->agcu_contexts];
+      for (uint32_t n = 0; n < queue->count; n++)
+        if (queue->instrs[n].common.op == TG_OP_agcu_store && queue->instrs[n].agcu.y_inc[2])
+          return (uint64_t)queue->instrs[n].agcu.m_radix[2];
+    }
+  return 0;
+}
+static bool counts_rows(const tg_program *program) { return counted_for_an_image(program) > 0; }
+static bool has_several_images(const tg_program *program) {
+  uint64_t each = counted_for_an_image(program);
+  for (uint32_t s = 0; s < program->section_count && each; s++) {
+    const tg_queue *mx = &program->sections[s].tiles[0].mx;
+    for (uint32_t i = 0; i < mx->count; i++)
+      if (mx->instrs[i].common.op == TG_OP_mx_gemm &&
+          (uint64_t)(mx->instrs[i].mx.m_count[0] * mx->instrs[i].mx.m_count[1]) > each)
+        return true;
+  }
+  return false;
+}
+
 static void same_bits(const void *user) {
   check_randomized(
       user,
@@ -205,12 +290,30 @@ static void same_bits_in_slabs(const void *user) {
   check_randomized(user, &(randomized_search){
                              .has = has_slabs, .lacks = "no tiling has slabs", .seeds = 400, .wanted = 2});
 }
+static void same_bits_of_several_images(const void *user) {
+  check_randomized(user, &(randomized_search){.has = has_several_images,
+                                              .lacks = "no patch has several images",
+                                              .seeds = 400,
+                                              .wanted = 2});
+}
+static void same_bits_of_counted_rows(const void *user) {
+  check_randomized(user, &(randomized_search){.has = counts_rows,
+                                              .lacks = "no tiling counts rows beyond an image",
+                                              .seeds = 400,
+                                              .wanted = 2});
+}
 
 __attribute__((constructor)) static void register_convolutions(void) {
   for (size_t i = 0; i < sizeof convolutions / sizeof *convolutions; i++)
     tg_test_register_row("patches", convolutions[i].name, __FILE__, __LINE__, same_bits, &convolutions[i]);
   for (size_t i = 0; i < sizeof in_slabs / sizeof *in_slabs; i++)
     tg_test_register_row("patches", in_slabs[i].name, __FILE__, __LINE__, same_bits_in_slabs, &in_slabs[i]);
+  for (size_t i = 0; i < sizeof small_images / sizeof *small_images; i++)
+    tg_test_register_row("patches", small_images[i].name, __FILE__, __LINE__, same_bits_of_several_images,
+                         &small_images[i]);
+  for (size_t i = 0; i < sizeof odd_images / sizeof *odd_images; i++)
+    tg_test_register_row("patches", odd_images[i].name, __FILE__, __LINE__, same_bits_of_counted_rows,
+                         &odd_images[i]);
 }
 
 #ifdef TEGULA_WITH_SYSTEMC
