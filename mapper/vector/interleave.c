@@ -1,23 +1,13 @@
 #include "frontend/base/math.h"
 #include "mapper/expression/expression.h"
+#include "mapper/vector/shuffle.h"
 #include "mapper/vector/vector_move.h"
 
 enum { SOURCE = TG_MOVE_SOURCE, RESULT = TG_MOVE_RESULT };
-enum {
-  MOST_RUNS = TG_STREAMS / 2, /* a stream for each, and one for each vector that a vector of each makes */
-  PERIOD = 8,                 /* lanes that are put together before these groups are */
-  MOST_GROUPS = 8
-};
+enum { MOST_RUNS = TG_SHUFFLE_RUNS };
 
 /* Which way: runs of the source become elements side by side, or these become runs. */
 typedef enum way { NEITHER, TOGETHER, APART } way;
-
-typedef struct mixer {
-  way way;
-  int lanes, period, groups, runs;
-  tg_mc_ref prefix[PERIOD];      /* of each group of lanes, the first 1, 2 .. */
-  tg_mc_ref behind[MOST_GROUPS]; /* lanes of the first group, the first two .. */
-} mixer;
 
 static way way_of(const tg_space *s) {
   if (s->operands != 2 || s->rank < 2 || s->rank > 4) return NEITHER;
@@ -39,68 +29,23 @@ static int64_t run_stride(const tg_space *s) {
 
 /* ---- microcode ---- */
 
-/* Each lane also has what lane i - `by` has. */
-static tg_mc_ref with_moved(tg_mc *mc, const mixer *x, tg_mc_ref all, tg_mc_ref some, int by) {
-  tg_mc_ref moved = tg_mc_alu_imm(mc, TG_ALU_rot, some, TG_MC_NONE, x->lanes - by);
-  return tg_mc_alu(mc, TG_ALU_or, all, moved, TG_MC_NONE);
+static bool plan_shuffle(const tg_vector_move *v, tg_shuffle *out) {
+  return tg_shuffle_plan((int)tg_lanes(v->c->m), (int)runs_of(&v->space), way_of(&v->space) == TOGETHER, out);
 }
 
-/* Masks of lanes, from that of the first lane. */
-static void make_masks(mixer *x, tg_mc *mc) {
-  tg_mc_ref first =
-      tg_mc_alu_imm(mc, TG_ALU_tail, tg_mc_bits(mc, 0xffffffffu), tg_mc_bits(mc, 0), 0); /* tail_n is 1 */
-  tg_mc_ref each = first, group = first;
-  for (int s = x->period; s < x->lanes; s *= 2) each = with_moved(mc, x, each, each, s);
-  x->prefix[0] = each;
-  for (int s = 1; s < x->period - 1; s++) x->prefix[s] = with_moved(mc, x, x->prefix[s - 1], each, s);
-  if (x->groups == 1) return;
-  for (int s = 1; s < x->period; s *= 2) group = with_moved(mc, x, group, group, s);
-  x->behind[0] = group;
-  for (int k = 1; k < x->groups - 1; k++)
-    x->behind[k] = with_moved(mc, x, x->behind[k - 1], group, k * x->period);
-}
-
-/* Element `i` of those that lie side by side, of a vector of each run: its source and its lane there. */
-static tg_mc_ref element(const mixer *x, tg_mc *mc, const tg_mc_ref *sources, int w, int lane) {
-  bool together = x->way == TOGETHER;
-  int i = together ? w * x->lanes + lane : lane * x->runs + w, by = together ? x->runs : x->lanes;
-  return tg_mc_alu_imm(mc, TG_ALU_bcast, sources[together ? i % by : i / by], TG_MC_NONE,
-                       together ? i / by : i % by);
-}
-
-/* Vector `w` of the result, or of run `w`: every lane gets its element, last lane first, with all lanes before it. */
-static tg_mc_ref mix(const mixer *x, tg_mc *mc, const tg_mc_ref *sources, int w) {
-  tg_mc_ref all = TG_MC_NONE;
-  for (int k = x->groups - 1; k >= 0; k--) {
-    tg_mc_ref group = TG_MC_NONE;
-    for (int q = x->period - 1; q >= 0; q--) {
-      tg_mc_ref one = element(x, mc, sources, w, k * x->period + q);
-      group = group == TG_MC_NONE ? one : tg_mc_alu(mc, TG_ALU_select, x->prefix[q], one, group);
-    }
-    all = all == TG_MC_NONE ? group : tg_mc_alu(mc, TG_ALU_select, x->behind[k], group, all);
-  }
-  return all;
-}
-
-static void write_code(const tg_vector_move *v, const tg_stream_kernel *plan, tg_mc *mc) {
-  int lanes = (int)tg_lanes(v->c->m), period = lanes < PERIOD ? lanes : PERIOD;
-  mixer x = {.way = way_of(&v->space),
-             .lanes = lanes,
-             .period = period,
-             .groups = lanes / period,
-             .runs = (int)runs_of(&v->space)};
-  bool together = x.way == TOGETHER;
-  tg_mc_ref sources[MOST_RUNS];
+static void write_code(const tg_vector_move *v, const tg_stream_kernel *plan, tg_shuffle *x, tg_mc *mc) {
+  bool together = way_of(&v->space) == TOGETHER;
+  tg_mc_ref sources[MOST_RUNS], results[MOST_RUNS];
   tg_mc_begin(mc, v->c->arena);
-  make_masks(&x, mc);
+  tg_shuffle_begin(x, mc);
   tg_mc_next_segment(mc);
-  for (int b = 0; b < x.runs; b++)
+  for (int b = 0; b < x->runs; b++)
     sources[b] =
         tg_mc_load(mc, together ? b : tg_source_stream(plan, 0, b), v->kinds[SOURCE] == TG_STREAM_FP32);
-  for (int w = 0; w < x.runs; w++) {
-    tg_mc_ref y = mix(&x, mc, sources, w);
-    if (v->rounded) y = tg_round_to(mc, v->rounded, y, true);
-    tg_mc_store(mc, together ? x.runs + w : tg_result_stream(plan, w, 0), v->kinds[RESULT] == TG_STREAM_FP32,
+  (together ? tg_shuffle_together : tg_shuffle_apart)(x, mc, sources, results);
+  for (int w = 0; w < x->runs; w++) {
+    tg_mc_ref y = v->rounded ? tg_round_to(mc, v->rounded, results[w], true) : results[w];
+    tg_mc_store(mc, together ? x->runs + w : tg_result_stream(plan, w, 0), v->kinds[RESULT] == TG_STREAM_FP32,
                 y);
   }
 }
@@ -171,11 +116,12 @@ static tg_stream_kernel plan_of(const tg_vector_move *v) {
 
 bool tg_interleave_is_profitable(const tg_vector_move *v) {
   const tg_params *m = v->c->m;
-  if (way_of(&v->space) == NEITHER) return false;
+  tg_shuffle shuffle;
+  if (way_of(&v->space) == NEITHER || !plan_shuffle(v, &shuffle)) return false;
   tg_mc mc;
   int words[TG_SEGMENTS];
   tg_stream_kernel plan = plan_of(v);
-  write_code(v, &plan, &mc);
+  write_code(v, &plan, &shuffle, &mc);
   if (!tg_mc_fits(&mc, m, words) || !tg_stream_kernel_fits(v->c, &plan)) return false;
   double elements = (double)tg_value_elements(v->kernel->output);
   double bytes =
@@ -189,7 +135,9 @@ bool tg_interleave_is_profitable(const tg_vector_move *v) {
 
 tg_status tg_emit_interleave(const tg_vector_move *v) {
   tg_mc mc;
+  tg_shuffle shuffle;
   tg_stream_kernel plan = plan_of(v);
-  write_code(v, &plan, &mc);
+  if (!plan_shuffle(v, &shuffle)) return TG_INVALID;
+  write_code(v, &plan, &shuffle, &mc);
   return tg_emit_stream_kernel(v->c, v->kernel, &plan, &mc, 1 << 1);
 }
