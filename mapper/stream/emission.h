@@ -18,6 +18,9 @@ typedef struct tg_stream_emission {
   int repeat;               /* seg_repeat of the latter */
 } tg_stream_emission;
 
+/* Makes of a LOAD of `rows` rows for one of so many positions of a window, the digits above its run, one of all of them,
+ * position by position. False, and unchanged: it cannot be. positions.c */
+bool tg_stream_join_positions(tg_agcu_instr *load, uint32_t rows, uint32_t positions);
 /* Appends a VOP, or the wait for what is loaded once. vops.c */
 void tg_stream_emit_vx(const tg_stream_emission *e, const tg_stage *stage, tg_queue *queue, tg_turn at);
 

@@ -113,8 +113,8 @@ static void set_rows(const emission *e, tg_agcu_instr *in, uint32_t tile, uint32
   in->k_delta[1] = e->plan->take;
 }
 
-static tg_instr *push_load(const emission *e, tg_queue *queue, int input, uint32_t r, uint32_t col,
-                           bool last_window) {
+/* Of the first position of a window. */
+static tg_instr *push_load(const emission *e, tg_queue *queue, int input, uint32_t r, uint32_t col) {
   const tg_stream_kernel *plan = e->plan;
   tg_instr *in = tg_build_push(&e->b, queue, TG_OP_agcu_load);
   tg_agcu_instr *load = &in->agcu;
@@ -123,7 +123,7 @@ static tg_instr *push_load(const emission *e, tg_queue *queue, int input, uint32
   set_rows(e, load, r * e->b.m->cols + col, number ? 1 : moved(e));
   if (number) load->k_delta[1] = 0;
   load->convert = tg_stream_convert(plan->input[input].tensor, plan->input_kind[input]);
-  tg_set_operand(&load->dst, &e->in[input], !last_window);
+  tg_set_operand(&load->dst, &e->in[input], false);
   load->dst_inner = 65535;
   if (moved(e) < plan->take && !number) {
     load->dst_inner = tg_kind_flits(e->b.m, plan->input_kind[input], moved(e));
@@ -131,17 +131,24 @@ static tg_instr *push_load(const emission *e, tg_queue *queue, int input, uint32
   }
   load->dst_mask = tg_checkerboard_mask(r, col);
   if (plan->adjust_load) plan->adjust_load(plan->user, input, load);
-  if (plan->window[input] > 1) {
-    uint32_t step = e->t.chunk_rows * tg_stream_input_flits(e->b.m, plan, input);
-    int64_t elements = number ? 1 : plan->window_step;
-    if (last_window) {
-      load->dst_base += (int64_t)step * (plan->window[input] - 1);
-      load->k_first += elements * (plan->window[input] - 1);
-    } else {
-      load->dst_delta[2] = step;
-      load->k_delta[2] = elements;
-    }
-  }
+  return in;
+}
+
+/* The LOADs of all positions of a window, in a loop but for the last one, which is returned; or one of all. */
+static tg_instr *push_positions(const emission *e, tg_queue *queue, int input, uint32_t r, uint32_t col) {
+  const tg_stream_kernel *plan = e->plan;
+  uint32_t count = plan->window[input], step = e->t.chunk_rows * tg_stream_input_flits(e->b.m, plan, input);
+  int64_t elements = plan->input_kind[input] == TG_STREAM_SPLAT32 ? 1 : plan->window_step;
+  tg_instr *in = push_load(e, queue, input, r, col);
+  if (count == 1 || tg_stream_join_positions(&in->agcu, e->t.chunk_rows, count)) return in;
+  tg_set_operand(&in->agcu.dst, &e->in[input], true);
+  in->agcu.dst_delta[2] = step;
+  in->agcu.k_delta[2] = elements;
+  in->common.loop_count[2] = count - 1;
+  in->common.loop_begin[2] = queue->count - 1;
+  in = push_load(e, queue, input, r, col);
+  in->agcu.dst_base += (int64_t)step * (count - 1);
+  in->agcu.k_first += elements * (count - 1);
   return in;
 }
 
@@ -156,12 +163,7 @@ static void emit_loads(void *user, const tg_stage *stage, tg_queue *queue, uint3
                  .tiles = tg_checkerboard_mask(r, col)};
   tg_stage_meet(stage, e->channels, TG_ALL_CHANNELS, &at);
   for (int i = 0; i < plan->inputs; i++) {
-    if (plan->window[i] > 1) {
-      tg_common_instr *load = &push_load(e, queue, i, r, col, false)->common;
-      load->loop_count[2] = plan->window[i] - 1;
-      load->loop_begin[2] = queue->count - 1;
-    }
-    at = (tg_joint){.in = push_load(e, queue, i, r, col, true), .last = i + 1 == plan->inputs};
+    at = (tg_joint){.in = push_positions(e, queue, i, r, col), .last = i + 1 == plan->inputs};
     tg_stage_meet(stage, e->channels, TG_ALL_CHANNELS, &at);
   }
 }

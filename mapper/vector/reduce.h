@@ -10,6 +10,7 @@ enum {
   TG_REDUCE_NAMES = 2 * TG_STREAMS,
   TG_REDUCE_VECTORS = 4, /* vectors of a column block: a few atoms, so that runs stay long */
   TG_REDUCE_PARTS = 8,   /* of N for each tile, that share out well */
+  TG_REDUCE_ROUNDS = 4,  /* of blocks, at least, where column blocks can be narrower */
 };
 
 typedef struct tg_reduce {

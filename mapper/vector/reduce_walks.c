@@ -5,6 +5,8 @@
 #include "mapper/vector/reduce.h"
 #include "sim/machine/numerics.h"
 
+enum { ATOM = 64 }; /* bytes */
+
 /* The bits of an identity in the format that is loaded. */
 static int64_t bits_as(float value, int kind) {
   if (kind == TG_STREAM_BF16) return tg_f32_to_bf16(value);
@@ -98,15 +100,22 @@ static void plan_rows(tg_reduce *r, int64_t first, int64_t count, int64_t length
 }
 
 /* Vectors of a part of N: numbers that go down a block are loaded for each part, so there are few parts if
- * they suffice for all tiles. */
+ * they suffice for all tiles; else there are enough of them for a few rounds of tiles, but none of less than an atom. */
 static int64_t part_vectors(const tg_reduce *r, int64_t count) {
-  int64_t vectors = TG_REDUCE_VECTORS, lanes = tg_lanes(r->c->m),
-          wanted = TG_REDUCE_PARTS * tg_tiles(r->c->m);
+  int64_t vectors = TG_REDUCE_VECTORS, lanes = tg_lanes(r->c->m), tiles = tg_tiles(r->c->m), least = 1,
+          blocks = r->dims[0] * count;
   bool numbers = false;
-  for (int i = 0; i < r->operands.count; i++) numbers |= r->operands.of[i].along == TG_ALONG_COLUMN;
+  for (int i = 0; i < r->operands.count; i++) {
+    const tg_source *o = &r->operands.of[i];
+    numbers |= o->along == TG_ALONG_COLUMN;
+    least = tg_max(least, ATOM / (lanes * tg_value_bytes_each(o->value)));
+  }
   while (numbers && vectors < 4 * TG_REDUCE_VECTORS &&
-         r->dims[0] * count * (r->dims[2] / (2 * vectors * lanes)) >= wanted)
+         blocks * (r->dims[2] / (2 * vectors * lanes)) >= TG_REDUCE_PARTS * tiles)
     vectors *= 2;
+  while (!numbers && vectors > least &&
+         blocks * tg_div_up(r->dims[2], vectors * lanes) < TG_REDUCE_ROUNDS * tiles)
+    vectors /= 2;
   return vectors;
 }
 

@@ -228,10 +228,24 @@ TG_TEST(line_buffers, a_pool_takes_its_bytes) {
                   4.0 * 4 * 64 * (64 * 64 + 32 * 32), 0.9);
 }
 
-/* A walk would touch an atom for each element, on the ports of two tiles: 1.5 %. The vector units bound it. */
+/* A walk would touch an atom for each element, on the ports of two tiles: 1.5 %. */
 TG_TEST(line_buffers, channels_come_apart) {
   takes_its_bytes("graph \"g\"\ninput %x: f32[1,128,128,2]\n%y = Transpose(%x) perm=[0,3,1,2] @1\n"
                   "output \"y\" %y: f32\n",
-                  2.0 * 4 * 128 * 128 * 2, 0.25);
+                  2.0 * 4 * 128 * 128 * 2, 0.5);
+}
+
+/* With two operations of the vector units an element: 32 %. */
+TG_TEST(line_buffers, colours_come_together) {
+  takes_its_bytes("graph \"g\"\ninput %x: f32[1,3,128,128]\n%y = Transpose(%x) perm=[0,2,3,1] @1\n"
+                  "output \"y\" %y: f32\n",
+                  2.0 * 4 * 128 * 128 * 3, 0.6);
+}
+
+/* A LOAD for each of 64 positions of 64 bytes, on one tile, took 1900 cycles. */
+TG_TEST(line_buffers, positions_of_few_bytes_are_one_load) {
+  takes_its_bytes("graph \"g\"\ninput %x: f32[1,64,16]\n%y = ReduceSum(%x) axes=[1] keepdims=1 @1\n"
+                  "output \"y\" %y: f32\n",
+                  4.0 * 16 * 64, 0.02);
 }
 #endif
