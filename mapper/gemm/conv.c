@@ -6,7 +6,8 @@
  *   ConvWeightGradient  dW[(kh, kw, cin), cout] = sum over pixels of X[..] dY[pixel, cout]: A stored by k
  *   ConvInputGradient   the input's pixels of one remainder modulo the strides are a convolution of dY with
  *                       those positions of the kernel that reach them, last first, and with the channels
- *                       exchanged: B stored by n. A phase for each remainder. */
+ *                       exchanged: B stored by n. A phase for each remainder, or for those of pixels side by side,
+ *                       which are columns of one product where windows do not overlap. */
 #include "frontend/base/math.h"
 #include "mapper/gemm/product.h"
 #include "mapper/kernel/window.h"
@@ -184,6 +185,15 @@ static int64_t elements_below(int64_t size, int64_t stride, int64_t remainder) {
   return size / stride * remainder + tg_min(size % stride, remainder);
 }
 
+/* Does each column of a window reach other columns of the result, as many as there are of the image? Then pixels side by side
+ * are columns of one product: of the same A, with weights that follow each other. No rounding sees its place. */
+static bool joins_columns(const tg_gemm *g, const walks *w, int64_t kernel, int64_t stride, int64_t dilation,
+                          int64_t pad) {
+  int64_t from = w->image->dims[2].size, to = tg_out(g->node)->dims[2].size;
+  return stride > 1 && kernel == stride && dilation == 1 && pad == 0 && to == stride * from &&
+         w->group == 1 && !g->k_tile && !tg_gemm_rounds_results(g);
+}
+
 static void describe_input_gradient(tg_compile *c, int64_t phase, tg_gemm *g, tg_conv_rows *out) {
   const tg_value *weights = tg_in(g->node, 1), *dx = tg_out(g->node);
   const int64_t *strides = tg_attr_ints(g->node, TG_ATTR_STRIDES, NULL),
@@ -198,6 +208,12 @@ static void describe_input_gradient(tg_compile *c, int64_t phase, tg_gemm *g, tg
   w.depth = w.image->dims[3].size;
   g->n = in;
   g->b_transposed = true;
+  if (out->joins && joins_columns(g, &w, weights->dims[1].size, strides[1], dilations[1], pads[1])) {
+    out->joined = strides[1];
+    out->elsewhere = remainder[1] > 0;
+    remainder[1] = 0;
+    g->n = in * out->joined;
+  }
   for (int d = 0; d < 2; d++) {
     tg_reach p = tg_reach_of(remainder[d], dx->dims[1 + d].size, weights->dims[d].size, strides[d],
                              dilations[d], pads[d]);
@@ -222,7 +238,7 @@ static void describe_input_gradient(tg_compile *c, int64_t phase, tg_gemm *g, tg
   g->b_k_radix[2] = w.channels;
   g->b_k_stride[2] = 1;
   g->b_n_radix[0] = g->b_n_radix[1] = 1;
-  g->b_n_radix[2] = in;
+  g->b_n_radix[2] = g->n;
   g->b_n_stride[2] = columns;
   set_products(c, g, w.group, w.channels, w.channels, g->k ? b_first : 0);
 }

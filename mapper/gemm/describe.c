@@ -64,8 +64,8 @@ static tg_status describe_fused(tg_compile *c, const tg_kernel *kernel, const tg
   return status ? status : tg_gemm_measure_drain(c, kernel, out);
 }
 
-tg_status tg_describe_gemm(tg_compile *c, const tg_kernel *kernel, int64_t phase, tg_gemm *out) {
-  tg_conv_rows image = {.step = {0}};
+static tg_status describe(tg_compile *c, const tg_kernel *kernel, int64_t phase, bool joins, tg_gemm *out) {
+  tg_conv_rows image = {.joins = joins};
   *out = (tg_gemm){0};
   tg_status status = set_formats(c, kernel, out);
   if (status) return status;
@@ -82,7 +82,16 @@ tg_status tg_describe_gemm(tg_compile *c, const tg_kernel *kernel, int64_t phase
     out->kept = *kernel->kept;
   }
   status = describe_fused(c, kernel, &image, out);
+  if (image.elsewhere) out->m = 0;
   return status || !kernel->prologue_result ? status : tg_gemm_describe_prologue(c, kernel, out);
+}
+
+tg_status tg_describe_gemm(tg_compile *c, const tg_kernel *kernel, int64_t phase, tg_gemm *out) {
+  tg_diag unused = {""};
+  tg_compile quiet = *c;
+  quiet.diag = &unused;
+  if (tg_gemm_phases(kernel->root) > 1 && !describe(&quiet, kernel, phase, true, out)) return TG_OK;
+  return describe(c, kernel, phase, false, out);
 }
 
 bool tg_spread_gemm(tg_compile *c, const tg_kernel *kernel, tg_gemm *out) {

@@ -105,6 +105,7 @@ static void fill_result(const emission *e, int k, uint32_t r, uint32_t col, tg_a
   tg_walk_plan walk = {.tensor = tg_place_of(e->c, g->out[k]), .element_stride = 1, .columns = g->n};
   tg_gemm_walk_rows(e, g->out_stride, &walk);
   tg_fill_walk(store, &walk, e->out_base[k], e->out_rest[k]);
+  tg_gemm_walk_runs(g, g->out_run_stride, tg_value_bytes_each(g->out[k]), store);
   store->rows = e->t.sent ? e->t.sent : e->t.mr;
   tg_gemm_place place = tg_gemm_place_of(e, r, col);
   store->m_first = place.row;

@@ -96,10 +96,24 @@ static bool set_row_digits(const tg_space *result, const tg_conv_rows *image, tg
 }
 
 static void find_along(const tg_gemm *g, tg_epilogue_operand *x) {
-  const int64_t dims[] = {g->out_radix[0], g->out_radix[1], g->out_radix[2], g->n},
-                strides[] = {x->stride[0], x->stride[1], x->stride[2], x->element_stride};
-  x->along = tg_along_of(dims, strides, 4);
+  const int64_t run = g->run ? g->run : g->n,
+                dims[] = {g->out_radix[0], g->out_radix[1], g->out_radix[2], g->n / run, run},
+                strides[] = {x->stride[0], x->stride[1], x->stride[2], x->run_stride, x->element_stride};
+  x->along = tg_along_of(dims, strides, 5);
   if (tg_is_splat(x->along)) x->kind = TG_STREAM_SPLAT32;
+}
+
+/* Columns of a product are those of pixels side by side. False: a number a pixel is none a row of these. */
+static bool set_runs(const tg_conv_rows *image, const int64_t *stored, tg_gemm *g) {
+  if (!image->joined) return true;
+  g->run = g->n / image->joined;
+  g->out_run_stride = stored[2];
+  for (int e = 0; e < g->epilogue_operand_count; e++) {
+    tg_epilogue_operand *x = &g->epilogue_operands[e];
+    x->run_stride = x->access.stride[2];
+    if (x->run_stride && !x->element_stride) return false;
+  }
+  return true;
 }
 
 tg_status tg_gemm_walk_operands(const tg_compile *c, const tg_kernel *kernel, const tg_conv_rows *image,
@@ -124,6 +138,9 @@ tg_status tg_gemm_walk_operands(const tg_compile *c, const tg_kernel *kernel, co
   set_offsets(g, &result, image, stored, 0, g->out_offsets);
   if (!set_row_digits(&result, image, g))
     return tg_fail(c->diag, TG_INVALID, "node \"%s\": broadcasting over so many dimensions is not supported",
+                   g->node->name);
+  if (!set_runs(image, stored, g))
+    return tg_fail(c->diag, TG_INVALID, "node \"%s\": a number a pixel goes along with no row",
                    g->node->name);
   for (int e = 0; e < g->epilogue_operand_count; e++) find_along(g, &g->epilogue_operands[e]);
   return TG_OK;

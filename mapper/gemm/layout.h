@@ -26,6 +26,8 @@ bool tg_gemm_loads_runs(const tg_params *m, const tg_gemm *gemm, const tg_gemm_t
 bool tg_gemm_stores_runs(const tg_params *m, const tg_gemm *gemm, const tg_gemm_tiling *t, int result);
 /* Makes one run of the walk over rows of `length` elements, of `rows` in all; `bytes`: of an element. */
 void tg_gemm_join_rows(int64_t rows, int64_t length, int64_t bytes, tg_agcu_instr *in);
+/* The K walk of columns that are runs, one a pixel. */
+void tg_gemm_walk_runs(const tg_gemm *gemm, int64_t run_stride, int64_t bytes, tg_agcu_instr *in);
 /* Is an operand that is resident loaded chunk by chunk, too? Its chunks must have banks of their own: one is
  * read while the next one comes. */
 static inline bool tg_gemm_loads_resident_chunks(const tg_params *m, const tg_gemm *gemm,

@@ -260,6 +260,9 @@ static tg_instr *load_epilogue_operand(emission *e, tg_queue *queue, int x, uint
                        .columns = g->n};
   tg_gemm_walk_rows(e, epilogue_operand->stride, &walk);
   tg_fill_walk(load, &walk, e->operands.base[x], e->operands.rest[x]);
+  if (!number)
+    tg_gemm_walk_runs(g, epilogue_operand->run_stride,
+                      tg_value_bytes_each(epilogue_operand->access.name.value), load);
   load->rows = once || (e->t.ring && tg_is_row_vector(epilogue_operand)) ? 1 : tg_gemm_ring_rows(&e->t);
   load->take = tg_epilogue_operand_take(epilogue_operand, e->t.nt);
   load->k_first = number ? 0 : tg_gemm_col_first(e, r, col);

@@ -40,9 +40,9 @@ typedef struct tg_epilogue_operand {
   tg_access access; /* by the dimensions of the result */
   int kind;         /* stream kind */
   tg_along along;
-  int64_t stride[3]; /* elements per row digit of the output */
-  int64_t element_stride;
-  const int64_t *offsets; /* elements, for each product */
+  int64_t stride[3];                  /* elements per row digit of the output */
+  int64_t element_stride, run_stride; /* and from run to run of columns (tg_gemm.run) */
+  const int64_t *offsets;             /* elements, for each product */
 } tg_epilogue_operand;
 
 static inline bool tg_is_row_vector(const tg_epilogue_operand *x) {
@@ -159,6 +159,9 @@ typedef struct tg_gemm {
   int64_t b_k_radix[3], b_k_stride[3]; /* K digits of B; its N digits, of which it has one, */
   int64_t b_n_radix[3], b_n_stride[3]; /* or, if transposed and spread, product digits before it */
   int64_t out_radix[3], out_stride[3]; /* row digits of the output, as the epilogue operands walk it */
+  int64_t run,
+      out_run_stride; /* columns of a pixel, where N is those of several pixels side by side, and elements from
+                                  one pixel to the next; 0: it is not */
   int64_t products, *a_offsets, *b_offsets, *out_offsets; /* elements */
   int64_t sr_row, sr_row_step, sr_col_step; /* logical coordinates: first row, from product to product */
   tg_keeps keeps;
@@ -231,6 +234,10 @@ bool tg_matmul_lead_digits(const tg_gemm *g, const tg_value *value, const tg_ope
 /* Convolutions (conv.c). Results of one phase are rows of the output's image: `first` + i * `step`. */
 typedef struct tg_conv_rows {
   int64_t rows[2], first[2], step[2];
+  bool
+      joins; /* asked for: phases whose results are pixels side by side as columns of one product, where they can be */
+  int64_t joined; /* so many are, 0: none; */
+  bool elsewhere; /* and they are those of a phase before this one */
 } tg_conv_rows;
 /* Offsets of g->products products, all 0. */
 void tg_gemm_allocate_products(tg_compile *c, tg_gemm *g);

@@ -34,8 +34,9 @@ bool tg_gemm_loads_runs(const tg_params *m, const tg_gemm *g, const tg_gemm_tili
 
 bool tg_gemm_stores_runs(const tg_params *m, const tg_gemm *g, const tg_gemm_tiling *t, int result) {
   const tg_value *out = g->out[result];
-  bool flits = g->n * tg_value_bytes_each(out) % tg_flit_bytes(m) == 0;
-  return flits && g->n <= t->nt && t->passes_n == 1 && !g->spread && !t->image_rows &&
+  bool whole = !g->run || g->out_run_stride == g->run,
+       flits = g->n * tg_value_bytes_each(out) % tg_flit_bytes(m) == 0;
+  return whole && flits && g->n <= t->nt && t->passes_n == 1 && !g->spread && !t->image_rows &&
          is_dense(g->out_radix, g->out_stride, g->n) && is_run(out, g->m, g->n, t->sent ? t->sent : t->mr);
 }
 
@@ -54,4 +55,11 @@ void tg_gemm_join_rows(int64_t rows, int64_t length, int64_t bytes, tg_agcu_inst
   in->stride[5] = bytes;
   in->y_org = in->x_org = 0;
   in->y_size = in->x_size = 1;
+}
+
+void tg_gemm_walk_runs(const tg_gemm *g, int64_t run_stride, int64_t bytes, tg_agcu_instr *in) {
+  if (!g->run || run_stride == g->run) return;
+  in->k_radix[1] = g->n / g->run;
+  in->k_radix[2] = g->run;
+  in->stride[4] = run_stride * bytes;
 }
