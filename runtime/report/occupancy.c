@@ -5,20 +5,6 @@
 
 #include <stdlib.h>
 
-/* How often the instruction at `pc` runs: the product of the loops around it. */
-static uint64_t executions(const tg_queue *queue, uint32_t pc) {
-  uint64_t product = 1;
-  for (int level = 0; level < TG_LEVELS; level++)
-    for (uint32_t end = pc; end < queue->count; end++) {
-      const tg_common_instr *in = &queue->instrs[end].common;
-      if (in->loop_count[level] > 0 && in->loop_begin[level] <= (int64_t)pc) {
-        product *= (uint64_t)in->loop_count[level];
-        break;
-      }
-    }
-  return product;
-}
-
 static uint64_t mx_cycles(const tg_params *m, const tg_mx_instr *in) {
   tg_mx_shape shape = tg_mx_shape_of(m, in);
   return shape.blocks * shape.pitch;
@@ -64,16 +50,16 @@ static void count_tile(const tg_params *m, const tg_tile_program *tile, uint32_t
   uint64_t mx = 0, vx = 0;
   for (uint32_t pc = 0; pc < tile->mx.count; pc++)
     if (tile->mx.instrs[pc].common.op != TG_OP_sync)
-      mx += executions(&tile->mx, pc) * mx_cycles(m, &tile->mx.instrs[pc].mx);
+      mx += tg_queue_executions(&tile->mx, pc) * mx_cycles(m, &tile->mx.instrs[pc].mx);
   for (uint32_t pc = 0; pc < tile->vx.count; pc++)
     if (tile->vx.instrs[pc].common.op != TG_OP_sync)
-      vx += executions(&tile->vx, pc) * vx_cycles(m, &tile->vx.instrs[pc].vx);
+      vx += tg_queue_executions(&tile->vx, pc) * vx_cycles(m, &tile->vx.instrs[pc].vx);
   for (uint32_t pc = 0; pc < tile->tx.count; pc++) {
     const tg_tx_instr *in = &tile->tx.instrs[pc].tx;
     if (in->op == TG_OP_sync) continue;
     bool along_row = in->dir == TG_DIR_EAST || in->dir == TG_DIR_WEST;
     send(l, (int)in->dir, along_row ? row : col, (int)(along_row ? col : row) + 1, in->dst_mask,
-         executions(&tile->tx, pc) * (uint64_t)in->flits);
+         tg_queue_executions(&tile->tx, pc) * (uint64_t)in->flits);
   }
   if (mx > total->mx) total->mx = mx;
   if (vx > total->vx) total->vx = vx;
@@ -87,7 +73,7 @@ static void count_agcu(const tg_params *m, const tg_agcu_program *agcu, uint32_t
     for (uint32_t pc = 0; pc < agcu->contexts[c].count; pc++) {
       const tg_agcu_instr *in = &agcu->contexts[c].instrs[pc].agcu;
       if (in->op == TG_OP_sync) continue;
-      uint64_t times = executions(&agcu->contexts[c], pc);
+      uint64_t times = tg_queue_executions(&agcu->contexts[c], pc);
       port += times * port_cycles(m, in, bases[in->base]);
       if (in->op == TG_OP_agcu_load)
         send(l, west ? TG_DIR_EAST : TG_DIR_SOUTH, west ? number : number - m->rows, 0, in->dst_mask,

@@ -25,9 +25,9 @@ tg_controller *tg_controller_create(const tg_params *params, const tg_controller
   m->clock = params->clock_mhz;
   m->period = 1000000 % m->clock ? 0 : 1000000 / m->clock;
   m->ports = tg_agcus(params);
-  m->accesses = TG_ATOM_BYTES / tg_dram_access_bytes(&m->device);
+  m->accesses = TG_DRAM_ATOM_BYTES / tg_dram_access_bytes(&m->device);
   m->words = (m->device.channels + 63) / 64;
-  tg_address_map_init(&m->map, &m->device);
+  tg_dram_address_map_init(&m->map, &m->device);
   m->pieces = 1;
   while (m->pieces < params->dram_latency + 2) m->pieces *= 2;
   m->port = TG_NEW_ARRAY(&m->arena, port, m->ports);
@@ -86,9 +86,9 @@ bool tg_controller_ready(tg_controller *m, uint32_t number) {
 uint32_t tg_controller_full(const tg_controller *m) { return m->full; }
 
 /* Of atoms near each other most bytes of the number are the same. */
-static tg_place place_of(const tg_controller *m, port *p, uint64_t atom_number) {
+static tg_dram_place place_of(const tg_controller *m, port *p, uint64_t atom_number) {
   uint64_t change = atom_number ^ p->placed;
-  p->place = change < 256 ? p->place ^ m->map.table[0][change] : tg_place_of(&m->map, atom_number);
+  p->place = change < 256 ? p->place ^ m->map.table[0][change] : tg_dram_place_of(&m->map, atom_number);
   p->placed = atom_number;
   return p->place;
 }
@@ -119,7 +119,7 @@ void tg_controller_send(tg_controller *m, uint32_t number, uint64_t address, uin
   uint32_t count = 0;
   if (first) p->last = UINT64_MAX;
   if (bytes)
-    for (uint64_t a = address / TG_ATOM_BYTES; a <= (address + bytes - 1) / TG_ATOM_BYTES; a++) {
+    for (uint64_t a = address / TG_DRAM_ATOM_BYTES; a <= (address + bytes - 1) / TG_DRAM_ATOM_BYTES; a++) {
       if (a == p->last) continue;
       push(m, number, a, write);
       count++;

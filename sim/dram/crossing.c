@@ -16,7 +16,7 @@ static void ripen(tg_controller *m, uint32_t number) {
   for (; p->fresh_count; p->fresh_count--) {
     uint16_t slot = p->fresh;
     atom *a = &p->atoms[slot];
-    uint32_t channel = tg_place_channel(a->place);
+    uint32_t channel = tg_dram_place_channel(a->place);
     atom_list *l = &p->lists[channel];
     p->fresh = a->next;
     a->next = NO_ATOM;
@@ -84,8 +84,8 @@ static void put(tg_controller *m, tg_channel *c, const atom *a, uint32_t number)
   tg_channel_refresh(c, &m->host, m->end);
   tg_access access = {.atom = a->number, .piece = a->piece, .port = (uint16_t)number};
   for (uint32_t i = 0; i < m->accesses; i++) {
-    tg_place place = a->place ^ m->map.access[i];
-    tg_channel_put(c, a->write, access, tg_place_row(place), (uint16_t)tg_place_bank(place));
+    tg_dram_place place = a->place ^ m->map.access[i];
+    tg_channel_put(c, a->write, access, tg_dram_place_row(place), (uint16_t)tg_dram_place_bank(place));
   }
   tg_channel_arrive(c, m->end);
   note_room(m, c, a->write);

@@ -2,8 +2,8 @@
 #ifndef TEGULA_DRAM_STATE_H
 #define TEGULA_DRAM_STATE_H
 
-#include "sim/dram/address.h"
 #include "sim/dram/channel.h"
+#include "sim/machine/dram_address.h"
 
 enum { MOST_ATOMS = 3 /* of a piece: 8P bytes from anywhere on, P = 16 */ };
 enum { MOST_CHANNELS = 256, WORDS = MOST_CHANNELS / 64, NO_CHANNEL = MOST_CHANNELS, NO_ATOM = 0xFFFF };
@@ -16,7 +16,7 @@ typedef struct channel_set {
 /* An atom that waits at its port, in a slot. */
 typedef struct atom {
   uint64_t number; /* address / 64 */
-  tg_place place;
+  tg_dram_place place;
   uint32_t piece, order; /* order: running number of the port's atoms */
   uint16_t next;         /* slot of the next one for the same channel, or of the next free one */
   bool write;
@@ -47,7 +47,7 @@ typedef struct port {
   uint64_t arrival; /* of the last piece whose arrival is known */
   uint64_t last;    /* atom that the burst asked for last */
   uint64_t placed;  /* atom whose place was found last, and that */
-  tg_place place;
+  tg_dram_place place;
   uint32_t offered; /* channel that takes an atom of it if no other port goes first; NO_CHANNEL */
 } port;
 
@@ -71,7 +71,7 @@ struct tg_controller {
   uint64_t soonest;    /* no decision is earlier */
   uint64_t clock;      /* MHz */
   uint64_t period;     /* of it, if that is a whole number; else 0 */
-  tg_address_map map;
+  tg_dram_address_map map;
 };
 
 static inline void set_add(channel_set *set, uint32_t channel) {

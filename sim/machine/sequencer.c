@@ -132,3 +132,16 @@ uint32_t tg_post_endpoint(const tg_params *m, uint32_t endpoint, const tg_common
   return tg_lane_endpoint(m, endpoint, in->post_kind[i] == TG_POST_ROW ? TG_DIR_EAST : TG_DIR_SOUTH,
                           (uint32_t)in->post_pos[i]);
 }
+
+uint64_t tg_queue_executions(const tg_queue *queue, uint32_t pc) {
+  uint64_t product = 1;
+  for (int level = 0; level < TG_LEVELS; level++)
+    for (uint32_t end = pc; end < queue->count; end++) {
+      const tg_common_instr *in = &queue->instrs[end].common;
+      if (in->loop_count[level] > 0 && in->loop_begin[level] <= (int64_t)pc) {
+        product *= (uint64_t)in->loop_count[level];
+        break;
+      }
+    }
+  return product;
+}

@@ -61,6 +61,9 @@ bool tg_execution_posts(const tg_execution *execution, int i);
 /* Where a transfer arrives: `position` on the lane `dir` of an endpoint; endpoint number of it. */
 uint32_t tg_lane_endpoint(const tg_params *params, uint32_t endpoint, uint32_t dir, uint32_t position);
 
+/* How often the instruction at `pc` runs: the product of the loops around it. */
+uint64_t tg_queue_executions(const tg_queue *queue, uint32_t pc);
+
 /* The endpoint that post[i] of an instruction at `endpoint` increments a semaphore of. */
 uint32_t tg_post_endpoint(const tg_params *params, uint32_t endpoint, const tg_common_instr *instr, int i);
 

@@ -1,7 +1,7 @@
 /* The memory model: cycles worked out by hand from the device's times, and the rules of DRAM commands checked by code of
  * their own. */
-#include "sim/dram/address.h"
 #include "sim/dram/controller.h"
+#include "sim/machine/dram_address.h"
 #include "tests/dram/traffic.h"
 #include "tests/harness.h"
 
@@ -345,13 +345,13 @@ TG_TEST(dram, channels_of_strides) {
   for (const char *const *name = tg_dram_device_names() + 1; *name; name++) {
     tg_params params = params_of("rack", *name);
     uint32_t channels = params.dram.channels;
-    tg_address_map map;
-    tg_address_map_init(&map, &params.dram);
+    tg_dram_address_map map;
+    tg_dram_address_map_init(&map, &params.dram);
     for (uint64_t stride = 256; stride * channels <= tg_dram_capacity(&params.dram) / 2; stride *= 2) {
       bool used[256] = {0};
       uint32_t count = 0;
       for (uint32_t i = 0; i < channels; i++) {
-        uint32_t channel = tg_place_channel(tg_place_of(&map, ((5ull << 24) + i * stride) / 64));
+        uint32_t channel = tg_dram_place_channel(tg_dram_place_of(&map, ((5ull << 24) + i * stride) / 64));
         count += !used[channel];
         used[channel] = true;
       }

@@ -1,4 +1,4 @@
-#include "sim/dram/address.h"
+#include "sim/machine/dram_address.h"
 
 #include <string.h>
 
@@ -16,8 +16,8 @@ static uint32_t folded(const tg_dram_device *d, const tg_map_token *token, uint3
 }
 
 /* By the definition: what the tokens of the map take from an address, hashed. */
-static tg_place locate(const tg_dram_device *d, const tg_map_token *token, uint32_t tokens,
-                       uint64_t address) {
+static tg_dram_place locate(const tg_dram_device *d, const tg_map_token *token, uint32_t tokens,
+                            uint64_t address) {
   uint32_t number[TG_MAP_KINDS] = {0};
   for (uint32_t t = 0; t < tokens; t++) {
     tg_map_token k = token[t];
@@ -33,17 +33,17 @@ static tg_place locate(const tg_dram_device *d, const tg_map_token *token, uint3
   return row | (uint64_t)(group * d->banks + bank) << 32 | (uint64_t)channel << 48;
 }
 
-void tg_address_map_init(tg_address_map *map, const tg_dram_device *device) {
+void tg_dram_address_map_init(tg_dram_address_map *map, const tg_dram_device *device) {
   tg_map_token token[TG_MAP_TOKENS];
   uint32_t tokens = tg_dram_map(device, token), access = tg_dram_access_bytes(device);
   memset(map, 0, sizeof *map);
-  for (uint32_t i = 0; i < TG_ATOM_BYTES / access; i++)
+  for (uint32_t i = 0; i < TG_DRAM_ATOM_BYTES / access; i++)
     map->access[i] = locate(device, token, tokens, (uint64_t)i * access);
   for (uint32_t byte = 0; byte < 8; byte++) {
-    tg_place *table = map->table[byte];
+    tg_dram_place *table = map->table[byte];
     for (uint32_t v = 1; v < 256; v++) {
       uint32_t low = v & -v, bit = 8 * byte + (uint32_t)__builtin_ctz(v);
-      tg_place own = bit < 58 ? locate(device, token, tokens, (uint64_t)TG_ATOM_BYTES << bit) : 0;
+      tg_dram_place own = bit < 58 ? locate(device, token, tokens, (uint64_t)TG_DRAM_ATOM_BYTES << bit) : 0;
       table[v] = table[v ^ low] ^ own;
       if (table[v]) map->bytes = byte + 1;
     }
