@@ -5,6 +5,7 @@
 #include "mapper/kernel/text.h"
 #include "mapper/mapper.h"
 #include "mapper/passes.h"
+#include "mapper/section/replay.h"
 #include "mapper/useful_work.h"
 
 static tg_status run_passes(tg_compile *c) {
@@ -47,8 +48,23 @@ static tg_status emit_kernel(tg_compile *c, size_t k) {
   return status;
 }
 
+/* Of the sections that were emitted from invocation number `first` on. */
+static void estimate(tg_program *program, uint32_t first, tg_replay_memory *memory) {
+  const tg_params *m = &program->params;
+  for (uint32_t i = first; i < program->invocation_count; i++) {
+    tg_invocation *own = &program->invocations[i];
+    const tg_section *section = &program->sections[own->section];
+    if (!memory && i > first && own[-1].section == own->section)
+      own->estimated_cycles = own[-1].estimated_cycles;
+    else
+      own->estimated_cycles =
+          tg_section_config_cycles(m, section) + tg_replay_section(m, section, own->bases, memory);
+  }
+}
+
 static tg_status emit_kernels(tg_compile *c) {
   bool *counted = TG_NEW_ARRAY(c->arena, bool, (size_t)c->graph->value_count + 1);
+  tg_replay_memory *memory = tg_replay_memory_new(c->m, c->arena);
   for (size_t k = 0; k < c->kernel_count; k++) {
     uint32_t first = c->program->invocation_count;
     tg_status status = emit_kernel(c, k);
@@ -59,6 +75,7 @@ static tg_status emit_kernels(tg_compile *c) {
                      shortage->of, shortage->available);
     if (status) return status;
     tg_account_useful_work(c, &c->kernels[k], first, counted);
+    estimate(c->program, first, memory);
   }
   return TG_OK;
 }

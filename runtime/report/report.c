@@ -134,12 +134,14 @@ static json_t *section(const tg_program *program, const tg_run_result *result, u
   const tg_invocation *invocation = &program->invocations[i];
   const tg_section_time *time = &result->sections[i];
   uint64_t cycles = tg_section_cycles(result, i, program->invocation_count);
-  return json_pack("{s:o, s:o, s:o, s:o, s:o, s:s, s:{s:o, s:o, s:o, s:o}, s:o}", "name",
+  json_t *estimate = invocation->estimated_cycles ? whole(invocation->estimated_cycles) : json_null();
+  return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:{s:o, s:o, s:o, s:o}, s:o}", "name",
                    tg_json_text(invocation->name), "begin", whole(time->begin), "cycles",
-                   whole(time->end - time->begin), "config_cycles", whole(time->config), "macs",
-                   whole(tg_invocation_macs(invocation)), "bound_by", tg_occupancy_bound(busy), "busy", "mx",
-                   whole(busy->mx), "vx", whole(busy->vx), "dram", whole(busy->dram), "lane",
-                   whole(busy->lane), "dram", memory(&program->params, &time->dram, cycles));
+                   whole(time->end - time->begin), "estimated_cycles", estimate, "config_cycles",
+                   whole(time->config), "macs", whole(tg_invocation_macs(invocation)), "bound_by",
+                   tg_occupancy_bound(busy), "busy", "mx", whole(busy->mx), "vx", whole(busy->vx), "dram",
+                   whole(busy->dram), "lane", whole(busy->lane), "dram",
+                   memory(&program->params, &time->dram, cycles));
 }
 
 static json_t *sections(const tg_program *program, const tg_run_result *result, const tg_profile *profile) {

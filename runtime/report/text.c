@@ -164,13 +164,18 @@ enum { SHOWN_SECTIONS = 12 };
 static void print_sections(const json_t *report, bool verbose, FILE *out) {
   json_t *sections = json_object_get(report, "sections"), *s;
   size_t i, count = json_array_size(sections);
-  if (count) fprintf(out, "  %12s %12s %6s  %-8s %s\n", "begin", "cycles", "sol", "bound by", "section");
+  if (count)
+    fprintf(out, "  %12s %12s %12s %6s  %-8s %s\n", "begin", "cycles", "estimated", "sol", "bound by",
+            "section");
   json_array_foreach(sections, i, s) {
     if (!verbose && i == SHOWN_SECTIONS) {
       fprintf(out, "  ... %zu more (-v lists them)\n", count - i);
       return;
     }
-    fprintf(out, "  %12lld %12lld %4.0f %%  %-8s %s\n", whole(s, "begin"), whole(s, "cycles"),
+    char estimate[32] = "-";
+    if (whole(s, "estimated_cycles"))
+      snprintf(estimate, sizeof estimate, "%lld", whole(s, "estimated_cycles"));
+    fprintf(out, "  %12lld %12lld %12s %4.0f %%  %-8s %s\n", whole(s, "begin"), whole(s, "cycles"), estimate,
             100 * number(s, "sol"), text(s, "bound_by"), text(s, "name"));
   }
 }

@@ -83,8 +83,9 @@ typedef struct tg_invocation {
   uint64_t bases[TG_BASES];
   uint32_t key_nodes[TG_BASES]; /* key table: key = tg_sr_key(seed, step, node) of numerics.h */
   uint64_t macs[TG_FMT_COUNT];  /* useful multiply-adds in each format */
-  uint64_t sums, sum_bytes; /* tensors that are sums of partial products, counted where the last of them is
+  uint64_t sums, sum_bytes;  /* tensors that are sums of partial products, counted where the last of them is
                                finished; bytes of running sums over the lanes */
+  uint64_t estimated_cycles; /* the mapper's estimate from its begin to its last instruction's end; 0: none */
 } tg_invocation;
 
 /* Useful multiply-adds in all formats. */

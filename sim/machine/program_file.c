@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 
 static const char magic[8] = {'T', 'E', 'G', 'U',
-                              'L', 'A', 0,   12}; /* the last byte is the version of the format */
+                              'L', 'A', 0,   13}; /* the last byte is the version of the format */
 
 /* Of the parameters: prices of actions change no program, and are not in its file. */
 enum { PARAMS_STORED = offsetof(tg_params, dram) + sizeof(tg_dram_device) };
@@ -107,6 +107,7 @@ static void put_program(writer *out, const tg_program *program) {
     for (int m = 0; m < TG_FMT_COUNT; m++) put_number(out, invocation->macs[m]);
     put_number(out, invocation->sums);
     put_number(out, invocation->sum_bytes);
+    put_number(out, invocation->estimated_cycles);
   }
 }
 
@@ -272,6 +273,7 @@ static tg_status get_program(reader *r, tg_program *program, tg_diag *diag) {
     for (int m = 0; m < TG_FMT_COUNT; m++) invocation->macs[m] = get_number(r);
     invocation->sums = get_number(r);
     invocation->sum_bytes = get_number(r);
+    invocation->estimated_cycles = get_number(r);
   }
   return status;
 }

@@ -215,6 +215,8 @@ static tg_status parse_line(parser *p, const char *word, const char *text) {
     if (!strcmp(word, "sums") &&
         sscanf(text, "%" SCNu64 " %" SCNu64, &p->invocation->sums, &p->invocation->sum_bytes) == 2)
       return TG_OK;
+    if (!strcmp(word, "estimate") && sscanf(text, "%" SCNu64, &p->invocation->estimated_cycles) == 1)
+      return TG_OK;
     return bad(p, "not understood in an invocation");
   }
   if (!strcmp(word, "kept") && p->section && !p->tile && !p->agcu) {

@@ -123,6 +123,7 @@ static void print_invocation(FILE *out, const tg_invocation *invocation) {
   for (int f = 0; f < TG_FMT_COUNT; f++) fprintf(out, " %" PRIu64, invocation->macs[f]);
   if (invocation->sums || invocation->sum_bytes)
     fprintf(out, "\nsums %" PRIu64 " %" PRIu64, invocation->sums, invocation->sum_bytes);
+  if (invocation->estimated_cycles) fprintf(out, "\nestimate %" PRIu64, invocation->estimated_cycles);
   fputc('\n', out);
 }
 

@@ -100,7 +100,7 @@
 
   /* --- tables */
   if (sections.length) section("Sections", table("What each section computes, how long it takes and what bounds it", [
-    ["section", s => s.name], ["begin", s => s.begin, plain], ["cycles", s => s.cycles, plain], ["speed of light", s => s.sol, percent], ["bound by", s => s.bound_by],
+    ["section", s => s.name], ["begin", s => s.begin, plain], ["cycles", s => s.cycles, plain], ["estimated", s => s.estimated_cycles, plain], ["speed of light", s => s.sol, percent], ["bound by", s => s.bound_by],
     ...units.map(u => [u, s => s.busy[u] / s.cycles, percent]), ["multiply-adds", s => s.macs, plain],
     ...(sections.some(s => s.first_cause) ? [["stalls, first cause", s => s.first_cause ? s.first_cause.text : "–"]] : [])], sections, true));
   if (report.energy) {

@@ -1,0 +1,139 @@
+#include "mapper/section/replay.h"
+
+#include "frontend/base/math.h"
+#include "mapper/section/replay_state.h"
+#include "sim/machine/mx_shape.h"
+
+#include <string.h>
+
+enum { MOST_STEPS = 4 << 20 };
+
+/* ---- units ---- */
+
+static void multiply(const tg_replay *r, tg_replay_unit *u, uint64_t *out_end) {
+  const tg_mx_instr *in = &u->now.in->mx;
+  tg_mx_shape shape = tg_mx_shape_run(r->m, &u->now);
+  uint64_t last = r->now + shape.lead + (shape.blocks - 1) * shape.pitch;
+  u->gate = last + shape.pitch;
+  u->end = *out_end = last + shape.beats * shape.rows + (uint64_t)shape.s * r->m->fma_latency + r->m->p;
+  u->format = in->format;
+  u->transposed = in->a_transposed;
+  u->ready = r->now + 1;
+}
+
+static void compute(const tg_replay *r, tg_replay_unit *u, uint64_t *out_end) {
+  const tg_vx_instr *in = &u->now.in->vx;
+  uint64_t fma = r->m->fma_latency, words = 0, repeats = (uint64_t)(in->j_count[0] * in->j_count[1]);
+  for (int q = 0; q < TG_SEGMENTS; q++)
+    words += (uint64_t)in->seg_len[q] * (in->seg_repeat >> q & 1 ? repeats : 1);
+  *out_end = r->now + 2 * fma + (uint64_t)tg_div_up(in->rows, (int64_t)fma) * words * fma;
+  u->ready = *out_end + 1;
+}
+
+static void issue(tg_replay *r, uint32_t unit) {
+  tg_replay_unit *u = &r->unit[unit];
+  tg_replay_take(r, u);
+  tg_execution x = u->now;
+  uint64_t end = r->now;
+  u->planned = TG_REPLAY_NEVER;
+  bool moves = x.in->common.op != TG_OP_sync && (u->kind == TG_TX || u->kind == TG_AGCU);
+  if (moves) {
+    tg_replay_issue_move(r, unit);
+  } else {
+    if (x.in->common.op == TG_OP_sync)
+      u->ready = r->now + 1;
+    else if (u->kind == TG_MX)
+      multiply(r, u, &end);
+    else
+      compute(r, u, &end);
+  }
+  tg_sequencer_step(u->sequencer);
+  if (!moves && !tg_sequencer_done(u->sequencer)) u->now = tg_sequencer_peek(u->sequencer);
+  if (!moves) tg_replay_end(r, u, &x, end);
+  tg_replay_plan(r, unit);
+}
+
+/* ---- the section ---- */
+
+static void add_unit(tg_replay *r, tg_unit kind, uint32_t endpoint, uint32_t context, const tg_queue *queue) {
+  tg_replay_unit *u = &r->unit[r->units++];
+  u->kind = kind;
+  u->endpoint = endpoint;
+  u->context = context;
+  u->planned = TG_REPLAY_NEVER;
+  u->format = -1;
+  if (!queue->count) return;
+  u->sequencer = TG_NEW(&r->arena, tg_sequencer);
+  tg_sequencer_init(u->sequencer, kind, queue);
+  u->now = tg_sequencer_peek(u->sequencer);
+}
+
+static void set_semaphores(const tg_replay *r, uint32_t endpoint, const uint8_t *initial) {
+  for (uint32_t i = 0; i < r->m->semaphores; i++) tg_replay_semaphore_of(r, endpoint, i)->count = initial[i];
+}
+
+static void build(tg_replay *r, const tg_section *section) {
+  const tg_params *m = r->m;
+  uint32_t tiles = tg_tiles(m), agcus = tg_agcus(m);
+  r->unit = TG_NEW_ARRAY(&r->arena, tg_replay_unit, 3 * (size_t)tiles + (size_t)agcus * m->agcu_contexts);
+  r->port = TG_NEW_ARRAY(&r->arena, tg_replay_port, agcus);
+  r->lane = TG_NEW_ARRAY(&r->arena, tg_replay_lane, 4 * (size_t)(m->rows + m->cols));
+  r->semaphore = TG_NEW_ARRAY(&r->arena, tg_replay_semaphore, (size_t)(tiles + agcus) * m->semaphores);
+  TG_PUSH(&r->arena, r->tokens, r->token_count, r->token_capacity,
+          (tg_replay_token){0}); /* 0 stands for none */
+  for (uint32_t t = 0; t < tiles; t++) {
+    const tg_tile_program *tile = &section->tiles[t];
+    add_unit(r, TG_MX, t, 0, &tile->mx);
+    add_unit(r, TG_VX, t, 0, &tile->vx);
+    add_unit(r, TG_TX, t, 0, &tile->tx);
+    set_semaphores(r, t, tile->sem_init);
+  }
+  r->first_context = r->units;
+  for (uint32_t a = 0; a < agcus; a++) {
+    for (uint32_t c = 0; c < m->agcu_contexts; c++)
+      add_unit(r, TG_AGCU, tiles + a, c, &section->agcus[a].contexts[c]);
+    set_semaphores(r, tiles + a, section->agcus[a].sem_init);
+    r->port[a].planned = TG_REPLAY_NEVER;
+  }
+  if (r->memory) r->spans.span = TG_NEW_ARRAY(&r->arena, tg_span, m->burst_flits * tg_flit_bytes(m) / 2);
+}
+
+static void step(tg_replay *r, const tg_replay_event *event) {
+  switch ((tg_replay_kind)event->kind) {
+  case TG_REPLAY_ISSUE:
+    if (r->unit[event->which].planned == event->time) issue(r, event->which);
+    break;
+  case TG_REPLAY_PORT: tg_replay_serve_port(r, event->which); break;
+  case TG_REPLAY_SEND: tg_replay_send(r, event->which); break;
+  case TG_REPLAY_LEAVE: tg_replay_leave(r, event->which); break;
+  }
+}
+
+/* That ports move from the first to the last instruction. */
+static uint64_t flits_of(const tg_params *m, const tg_section *section) {
+  uint64_t flits = 0;
+  for (uint32_t a = 0; a < tg_agcus(m); a++)
+    for (uint32_t c = 0; c < m->agcu_contexts; c++) {
+      const tg_queue *queue = &section->agcus[a].contexts[c];
+      for (uint32_t pc = 0; pc < queue->count; pc++)
+        if (queue->instrs[pc].common.op != TG_OP_sync)
+          flits += tg_queue_executions(queue, pc) * tg_agcu_flits(m, &queue->instrs[pc].agcu);
+    }
+  return flits;
+}
+
+uint64_t tg_replay_section(const tg_params *params, const tg_section *section, const uint64_t *bases,
+                           tg_replay_memory *memory) {
+  tg_replay r = {.m = params, .bases = bases, .memory = memory};
+  tg_replay_memory_rest(memory);
+  build(&r, section);
+  for (uint32_t u = 0; u < r.units; u++) tg_replay_plan(&r, u);
+  for (uint32_t steps = 0; r.event_count && steps < MOST_STEPS; steps++) {
+    tg_replay_event event = tg_replay_next(&r);
+    r.now = event.time;
+    step(&r, &event);
+  }
+  double all = r.event_count && r.moved ? (double)flits_of(params, section) / (double)r.moved : 1;
+  tg_arena_release(&r.arena);
+  return (uint64_t)(all * (double)r.end);
+}

@@ -1,0 +1,21 @@
+/* How long a section takes, of its instructions alone: their executions in the order of time, with the cycles of
+ * docs/machine.md for units, ports, lanes and semaphores, but without values, faults, or posts that get in each other's
+ * way. Of a memory device it knows the rate and the latency, not its banks. */
+#ifndef TEGULA_MAPPER_SECTION_REPLAY_H
+#define TEGULA_MAPPER_SECTION_REPLAY_H
+
+#include "sim/machine/program.h"
+
+/* A memory device between sections: rows that are open, and what waits to be written. */
+typedef struct tg_replay_memory tg_replay_memory;
+/* NULL: no device is behind the ports. */
+tg_replay_memory *tg_replay_memory_new(const tg_params *params, tg_arena *arena);
+/* Another section begins: it is done with what it was asked. */
+void tg_replay_memory_rest(tg_replay_memory *memory);
+
+/* `bases`: the base table of an invocation. From the first cycle in which instructions may issue to the last one's end. At most some millions of steps are replayed; the
+ * rest is taken to go on at their pace. A section that does not end is taken to last until nothing happens any more. */
+uint64_t tg_replay_section(const tg_params *params, const tg_section *section, const uint64_t *bases,
+                           tg_replay_memory *memory);
+
+#endif

@@ -1,0 +1,124 @@
+/* The memory in a replay. Of a device each channel, and each group of banks of it, is as long busy as its accesses take, in
+ * whatever order they come: the controller finds one whose group and row are free. */
+#include "mapper/section/replay_state.h"
+
+#include "sim/machine/dram_address.h"
+
+enum { MOST_WAITING = 64 };
+
+typedef struct channel {
+  double free_at;  /* cycles: when it is done with what it was asked */
+  uint32_t writes; /* since it last wrote */
+  bool reads;      /* has it read since? */
+  uint32_t asked;  /* atoms to be written so far; the last ones wait: a read of one is answered at once */
+  uint64_t waiting[MOST_WAITING];
+} channel;
+
+typedef struct bank {
+  double free_at;
+  uint32_t row;
+  bool open;
+} bank;
+
+struct tg_replay_memory {
+  tg_dram_address_map map;
+  uint32_t accesses, banks, groups;                   /* of an atom, of a group, of a channel */
+  double access, same_group, activate, latency, turn; /* cycles */
+  double read_room, write_room;                       /* that its queues have, in cycles */
+  uint32_t batch;                                     /* accesses that are written at a time */
+  uint32_t keeps; /* atoms of a channel that wait until others are behind them */
+  uint32_t all_channels;
+  channel *channels;
+  double *group; /* when it is free: of each channel */
+  bank *all_banks;
+};
+
+static double most(double a, double b) { return a > b ? a : b; }
+
+tg_replay_memory *tg_replay_memory_new(const tg_params *m, tg_arena *arena) {
+  const tg_dram_device *d = &m->dram;
+  if (tg_dram_is_simple(d)) return NULL;
+  tg_replay_memory *memory = TG_NEW(arena, tg_replay_memory);
+  double cycle = 1e6 / m->clock_mhz, burst = 1e6 * d->burst / (double)d->rate,
+         refreshed = d->tRFCpb ? 1 : 1 - (double)d->tRFC / d->tREFI;
+  tg_dram_address_map_init(&memory->map, d);
+  memory->accesses = TG_DRAM_ATOM_BYTES / tg_dram_access_bytes(d);
+  memory->banks = d->banks;
+  memory->groups = d->groups;
+  memory->access = most(d->tCCD_S, burst) / cycle / refreshed;
+  memory->same_group = most(d->tCCD_L, burst) / cycle / refreshed;
+  memory->activate = (d->tRP + d->tRCD) / cycle;
+  memory->latency =
+      (d->controller + d->tCL + burst) / cycle + 2; /* and a cycle each way between port and channel */
+  memory->turn = (d->tCL + 2 * burst + d->tRTW + d->tWTR_S) / cycle;
+  memory->batch = d->write_high - d->write_low;
+  memory->keeps = d->write_low / memory->accesses;
+  if (memory->keeps > MOST_WAITING) memory->keeps = MOST_WAITING;
+  memory->all_channels = d->channels;
+  memory->read_room = d->read_queue * memory->access;
+  memory->write_room = d->write_high * memory->access;
+  memory->channels = TG_NEW_ARRAY(arena, channel, d->channels);
+  memory->group = TG_NEW_ARRAY(arena, double, (size_t)d->channels * d->groups);
+  memory->all_banks = TG_NEW_ARRAY(arena, bank, (size_t)d->channels * d->groups * d->banks);
+  return memory;
+}
+
+void tg_replay_memory_rest(tg_replay_memory *y) {
+  if (!y) return;
+  for (uint32_t c = 0; c < y->all_channels; c++) y->channels[c].free_at = 0;
+  for (uint32_t g = 0; g < y->all_channels * y->groups; g++) y->group[g] = 0;
+  for (uint32_t b = 0; b < y->all_channels * y->groups * y->banks; b++) y->all_banks[b].free_at = 0;
+}
+
+static bool waits(const tg_replay_memory *y, const channel *c, uint64_t atom) {
+  for (uint32_t i = 0; i < y->keeps && i < c->asked; i++)
+    if (c->waiting[i] == atom) return true;
+  return false;
+}
+
+/* What the channel does for an atom that is asked for in cycle `asked`: when it is done. */
+static double serve(tg_replay_memory *y, uint64_t atom, double asked, bool write) {
+  tg_dram_place place = tg_dram_place_of(&y->map, atom);
+  uint32_t number = tg_dram_place_channel(place), of_channel = tg_dram_place_bank(place);
+  channel *c = &y->channels[number];
+  double *group = &y->group[number * y->groups + of_channel / y->banks];
+  bank *b = &y->all_banks[number * y->groups * y->banks + of_channel];
+  if (waits(y, c, atom)) return asked;
+  if (write && y->keeps) c->waiting[c->asked++ % y->keeps] = atom;
+  if (write) {
+    c->writes += y->accesses;
+    if (c->writes >= y->batch) {
+      if (c->reads) c->free_at += y->turn;
+      c->writes = 0;
+      c->reads = false;
+    }
+  } else {
+    c->reads = true;
+  }
+  double ready = asked;
+  if (!b->open || b->row != tg_dram_place_row(place)) {
+    ready = most(ready, b->free_at) + y->activate;
+    b->open = true;
+    b->row = tg_dram_place_row(place);
+  }
+  c->free_at = most(c->free_at, asked) + y->accesses * y->access;
+  *group = most(*group, asked) + y->accesses * y->same_group;
+  double done = most(ready + y->accesses * y->access, most(c->free_at, *group));
+  b->free_at = done;
+  return done;
+}
+
+double tg_replay_ask(tg_replay_memory *y, uint64_t address, uint64_t bytes, double asked, double step,
+                     bool write, uint64_t *last_atom, double *io_held) {
+  double done = asked;
+  for (uint64_t atom = address / TG_DRAM_ATOM_BYTES; atom <= (address + bytes - 1) / TG_DRAM_ATOM_BYTES;
+       atom++) {
+    if (atom == *last_atom) continue;
+    *last_atom = atom;
+    double served = serve(y, atom, asked, write), held = served - (write ? y->write_room : y->read_room);
+    done = most(done, served);
+    *io_held = most(*io_held, held);
+    asked += step;
+  }
+  return write ? done : done + y->latency;
+}
