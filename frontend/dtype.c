@@ -1,26 +1,30 @@
 #include "frontend/dtype.h"
 
 #include "frontend/base/float_formats.h"
+#include "frontend/narrow.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { FLOAT = 1, INTEGER, BOOLEAN };
+enum { FLOAT = 1, NARROW, INTEGER, BOOLEAN };
 
 static const struct {
   const char *name;
-  int size, onnx, class;
+  int bits, onnx, class;
 } table[] = {
     [TG_NONE] = {"none", 0, 0, 0},
-#define TG_DTYPE_ROW(id, name, bytes, onnx, class) [TG_##id] = {#name, bytes, onnx, class},
+#define TG_DTYPE_ROW(id, name, bits, onnx, class) [TG_##id] = {#name, bits, onnx, class},
 #include "frontend/dtypes.def"
 #undef TG_DTYPE_ROW
 };
 
 const char *tg_dtype_name(tg_dtype dtype) { return table[dtype].name; }
-size_t tg_dtype_size(tg_dtype dtype) { return (size_t)table[dtype].size; }
+int tg_dtype_bits(tg_dtype dtype) { return table[dtype].bits; }
+size_t tg_dtype_size(tg_dtype dtype) { return (size_t)(table[dtype].bits + 7) / 8; }
 bool tg_dtype_is_float(tg_dtype dtype) { return table[dtype].class == FLOAT; }
+bool tg_dtype_is_narrow(tg_dtype dtype) { return table[dtype].class == NARROW; }
 bool tg_dtype_is_integer(tg_dtype dtype) { return table[dtype].class == INTEGER; }
+bool tg_dtype_is_signed(tg_dtype dtype) { return tg_dtype_is_integer(dtype) && table[dtype].name[0] == 'i'; }
 int tg_dtype_to_onnx(tg_dtype dtype) { return table[dtype].onnx; }
 
 tg_dtype tg_dtype_from_name(const char *name) {
@@ -50,8 +54,16 @@ float tg_load_f32(const void *data, tg_dtype dtype, size_t index) {
   case TG_F16: return tg_f32_from_f16(AT(uint16_t));
   case TG_F64: return (float)AT(double);
   case TG_U64: return (float)AT(uint64_t);
-  default: return (float)tg_load_i64(data, dtype, index);
+  default:
+    if (tg_dtype_is_narrow(dtype)) return tg_narrow_decode(dtype, AT(uint8_t));
+    return (float)tg_load_i64(data, dtype, index);
   }
+}
+
+/* The number that the low `bits` of a byte stand for. */
+static int64_t low_bits(uint8_t byte, int bits, bool is_signed) {
+  int64_t span = (int64_t)1 << bits, value = byte & (span - 1);
+  return is_signed && value >= span / 2 ? value - span : value;
 }
 
 static int64_t truncate_f64(double value) {
@@ -71,6 +83,10 @@ int64_t tg_load_i64(const void *data, tg_dtype dtype, size_t index) {
   case TG_U32: return AT(uint32_t);
   case TG_U16: return AT(uint16_t);
   case TG_U8: return AT(uint8_t);
+  case TG_I4:
+  case TG_U4:
+  case TG_I2:
+  case TG_U2: return low_bits(AT(uint8_t), tg_dtype_bits(dtype), tg_dtype_is_signed(dtype));
   case TG_BOOL: return AT(uint8_t) != 0;
   case TG_F64: return truncate_f64(AT(double));
   default: return truncate_f64((double)tg_load_f32(data, dtype, index));
@@ -80,7 +96,7 @@ int64_t tg_load_i64(const void *data, tg_dtype dtype, size_t index) {
 
 /* To an integer type, as docs/numerics.md has it. */
 static int64_t integer_of(double value, tg_dtype dtype) {
-  double span = ldexp(1, 8 * (int)tg_dtype_size(dtype));
+  double span = ldexp(1, tg_dtype_bits(dtype));
   if (!isfinite(value) && (isnan(value) || tg_dtype_size(dtype) <= 2)) return 0;
   if (tg_dtype_size(dtype) <= 2) return (int64_t)fmod(trunc(value), span);
   switch (dtype) {
@@ -100,6 +116,12 @@ void tg_store_f32(void *data, tg_dtype dtype, size_t index, float value) {
   case TG_F16: AT(uint16_t) = tg_f32_to_f16(value); break;
   case TG_F64: AT(double) = (double)value; break;
   case TG_BOOL: AT(uint8_t) = value != 0; break;
+  case TG_F8E4M3FN:
+  case TG_F8E4M3FNUZ:
+  case TG_F8E5M2:
+  case TG_F8E5M2FNUZ:
+  case TG_F8E8M0:
+  case TG_F4E2M1: AT(uint8_t) = tg_narrow_encode(dtype, value); break;
   default: tg_store_i64(data, dtype, index, integer_of((double)value, dtype)); break;
   }
 }
@@ -114,6 +136,13 @@ void tg_store_i64(void *data, tg_dtype dtype, size_t index, int64_t value) {
   case TG_U16: AT(uint16_t) = (uint16_t)(uint64_t)value; break;
   case TG_I8:
   case TG_U8: AT(uint8_t) = (uint8_t)(uint64_t)value; break;
+  case TG_I4: /* in a byte, its sign extended */
+  case TG_U4:
+  case TG_I2:
+  case TG_U2:
+    AT(uint8_t) =
+        (uint8_t)low_bits((uint8_t)(uint64_t)value, tg_dtype_bits(dtype), tg_dtype_is_signed(dtype));
+    break;
   case TG_BOOL: AT(uint8_t) = value != 0; break;
   case TG_F64: AT(double) = (double)value; break;
   default: tg_store_f32(data, dtype, index, (float)value); break;

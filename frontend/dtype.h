@@ -19,9 +19,12 @@ typedef enum tg_dtype {
 } tg_dtype;
 
 const char *tg_dtype_name(tg_dtype dtype);     /* "f32", "none" for TG_NONE */
+int tg_dtype_bits(tg_dtype dtype);             /* of an element */
 size_t tg_dtype_size(tg_dtype dtype);          /* bytes an element is stored in */
 bool tg_dtype_is_float(tg_dtype dtype);        /* f32 tf32 bf16 f16 f64 */
+bool tg_dtype_is_narrow(tg_dtype dtype);       /* floats of 8 and 4 bits: narrow.h */
 bool tg_dtype_is_integer(tg_dtype dtype);      /* i* and u*, not bool */
+bool tg_dtype_is_signed(tg_dtype dtype);       /* i* */
 tg_dtype tg_dtype_from_name(const char *name); /* TG_NONE when unknown */
 tg_dtype tg_dtype_from_onnx(int64_t number);   /* TG_NONE when unknown */
 int tg_dtype_to_onnx(tg_dtype dtype);          /* 0 where ONNX has none */
@@ -35,7 +38,7 @@ float tg_f32_from_f16(uint16_t bits);
 
 /* Element `index` of a buffer of `dtype`, as fp32 (exact for the narrow formats; integers and f64 round to
  * nearest even) and back (RNE; bool is value != 0; to integers as docs/numerics.md says: toward zero, NaN
- * gives 0, to 8 and 16 bits modulo 2^bits, else saturating). */
+ * gives 0, to at most 16 bits modulo 2^bits, else saturating; to narrow floats saturating, too). */
 float tg_load_f32(const void *data, tg_dtype dtype, size_t index);
 void tg_store_f32(void *data, tg_dtype dtype, size_t index, float value);
 /* The same for integers: a float element truncates toward zero and saturates, NaN gives 0; an integer is

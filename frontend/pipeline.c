@@ -56,6 +56,7 @@ tg_status tg_frontend_lower(tg_graph *graph, const tg_frontend_options *options,
   after(&p, "precision");
   if (tg_lower_float64(graph, diag)) return TG_INVALID;
   after(&p, "lower_float64");
+  run(&p, "lower_narrow");
 
   run(&p, "lower_batch_normalization");
   tg_precision_clean(graph);

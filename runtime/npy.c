@@ -13,10 +13,11 @@
 static const struct {
   const char *descr;
   tg_dtype dtype;
-} types[] = {{"<f4", TG_F32}, {"<f8", TG_F64},  {"<f2", TG_F16},  {"<i8", TG_I64}, {"<i4", TG_I32},
-             {"<i2", TG_I16}, {"|i1", TG_I8},   {"<u8", TG_U64},  {"<u4", TG_U32}, {"<u2", TG_U16},
-             {"|u1", TG_U8},  {"|b1", TG_BOOL}, {"<V2", TG_BF16}, {"|V2", TG_BF16}}; /* as ml_dtypes and NumPy
+} types[] = {{"<f4", TG_F32}, {"<f8", TG_F64},  {"<f2", TG_F16},  {"<i8", TG_I64},  {"<i4", TG_I32},
+             {"<i2", TG_I16}, {"|i1", TG_I8},   {"<u8", TG_U64},  {"<u4", TG_U32},  {"<u2", TG_U16},
+             {"|u1", TG_U8},  {"|b1", TG_BOOL}, {"<V2", TG_BF16}, {"|V2", TG_BF16}, /* as ml_dtypes and NumPy
                                                                                         write bfloat16 */
+             {"|i1", TG_I4},  {"|i1", TG_I2},   {"|u1", TG_U4},   {"|u1", TG_U2}};
 enum { TYPE_COUNT = sizeof types / sizeof *types, LONGEST_HEADER = 65536 };
 
 /* --- the header: a Python dictionary with three known keys */
@@ -122,7 +123,13 @@ static tg_status read_header(FILE *file, tg_arena *arena, char **out_text, uint6
   return TG_OK;
 }
 
+/* Floats of 8 and 4 bits, a byte each; ml_dtypes calls one of them f1. */
+static bool is_byte(const char *descr) {
+  return !strcmp(descr, "|V1") || !strcmp(descr, "<V1") || !strcmp(descr, "<f1") || !strcmp(descr, "|f1");
+}
+
 static tg_dtype dtype_of(const char *descr) {
+  if (is_byte(descr)) return TG_U8;
   for (int i = 0; i < TYPE_COUNT; i++)
     if (!strcmp(descr, types[i].descr)) return types[i].dtype;
   return TG_NONE;
@@ -160,7 +167,7 @@ tg_status tg_npy_read_stream(tg_arena *arena, FILE *file, uint64_t all, tg_npy *
   if (status) return status;
   header h;
   if (!parse_header(&h, text)) return tg_fail(diag, TG_INVALID, "has a malformed .npy header");
-  tg_npy array = {.dtype = dtype_of(h.descr), .rank = h.rank};
+  tg_npy array = {.dtype = dtype_of(h.descr), .bits = is_byte(h.descr), .rank = h.rank};
   if (!array.dtype)
     return tg_fail(diag, TG_INVALID, "holds elements of type \"%s\", which is not supported", h.descr);
   memcpy(array.dims, h.dims, sizeof array.dims);
@@ -208,6 +215,7 @@ tg_status tg_npy_write(const char *path, tg_dtype dtype, int rank, const int64_t
   const char *descr = NULL;
   for (int i = 0; i < TYPE_COUNT; i++)
     if (!descr && types[i].dtype == dtype) descr = types[i].descr;
+  if (tg_dtype_is_narrow(dtype)) descr = "|V1";
   if (!descr) return tg_fail(diag, TG_INVALID, "%s: .npy has no type for %s", path, tg_dtype_name(dtype));
   size_t count = 1;
   for (int d = 0; d < rank; d++) count *= (size_t)dims[d];
@@ -217,6 +225,16 @@ tg_status tg_npy_write(const char *path, tg_dtype dtype, int rank, const int64_t
   write_header(file.stream, descr, rank, dims);
   fwrite(data, tg_dtype_size(dtype), count, file.stream);
   return tg_output_commit(&file, diag);
+}
+
+tg_status tg_npy_take_as(tg_npy *array, tg_dtype dtype, tg_diag *diag) {
+  if (!array->bits) return TG_OK;
+  if (!tg_dtype_is_narrow(dtype) && tg_dtype_bits(dtype) >= 8)
+    return tg_fail(diag, TG_INVALID, "holds bits of a type without a name, where %s is needed",
+                   tg_dtype_name(dtype));
+  array->dtype = dtype;
+  array->bits = false;
+  return TG_OK;
 }
 
 float *tg_npy_floats(tg_arena *arena, const tg_npy *array) {

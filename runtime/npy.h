@@ -15,7 +15,8 @@ extern "C" {
 enum { TG_NPY_MAX_RANK = 8 };
 
 typedef struct tg_npy {
-  tg_dtype dtype; /* f4 f8 f2, i1..i8, u1..u8, b1; V2 is bf16 */
+  tg_dtype dtype; /* f4 f8 f2, i1..i8, u1..u8, b1; V2 is bf16, V1 a byte */
+  bool bits;      /* V1: of a type that NumPy has no name for, as ml_dtypes writes floats of 8 and 4 bits */
   int rank;
   int64_t dims[TG_NPY_MAX_RANK];
   int64_t count; /* elements */
@@ -32,8 +33,11 @@ tg_status tg_npy_read_stream(tg_arena *arena, FILE *stream, uint64_t size, tg_np
 /* The elements as FP32, on `arena`. */
 float *tg_npy_floats(tg_arena *arena, const tg_npy *array);
 
-/* Writes a row-major array, beside `path` and then renamed. `dtype` has a NumPy name (bf16: V2, as of
- * ml_dtypes; not tf32). */
+/* Bits become elements of `dtype`, as which they are read from here on. TG_INVALID: they are not as long as those. */
+tg_status tg_npy_take_as(tg_npy *array, tg_dtype dtype, tg_diag *diag);
+
+/* Writes a row-major array, beside `path` and then renamed. `dtype` has a NumPy name (bf16: V2, floats of 8 and 4 bits: V1,
+ * as of ml_dtypes; integers of fewer than 8 bits: i1, u1; not tf32). */
 tg_status tg_npy_write(const char *path, tg_dtype dtype, int rank, const int64_t *dims, const void *data,
                        tg_diag *diag);
 

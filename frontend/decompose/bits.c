@@ -7,10 +7,6 @@
 
 enum { EXACT_BITS = 24 };
 
-static bool is_signed_type(tg_dtype dtype) {
-  return dtype == TG_I8 || dtype == TG_I16 || dtype == TG_I32 || dtype == TG_I64;
-}
-
 static tg_value *if_true(tg_build *b, tg_value *condition, double number) {
   return tg_build_where(b, condition, tg_build_number(b, number), tg_build_number(b, 0));
 }
@@ -46,10 +42,10 @@ tg_status tg_make_bit_shift(tg_build *b, tg_node *node, tg_value **results, tg_d
   tg_dtype dtype = tg_in(node, 0)->dtype;
   const char *direction = tg_attr_text(node, TG_ATTR_DIRECTION);
   bool left = !strcmp(direction, "LEFT");
-  int bits = 8 * (int)tg_dtype_size(dtype);
+  int bits = tg_dtype_bits(dtype);
   if (!left && strcmp(direction, "RIGHT"))
     return tg_fail(diag, TG_INVALID, "direction \"%s\" is neither LEFT nor RIGHT", direction);
-  if (dtype != tg_in(node, 1)->dtype || is_signed_type(dtype) || !tg_dtype_is_integer(dtype))
+  if (dtype != tg_in(node, 1)->dtype || tg_dtype_is_signed(dtype) || !tg_dtype_is_integer(dtype))
     return tg_fail(diag, TG_INVALID, "element types %s and %s are not supported, only unsigned integers are",
                    tg_dtype_name(dtype), tg_dtype_name(tg_in(node, 1)->dtype));
   if (check_constants(node, diag)) return TG_INVALID;
@@ -78,7 +74,7 @@ typedef struct digits {
 } digits;
 
 static digits digits_of(tg_build *b, tg_value *x, int bits) {
-  bool is_signed = is_signed_type(x->dtype);
+  bool is_signed = tg_dtype_is_signed(x->dtype);
   tg_value *wide = exactly(b, x);
   if (!is_signed) return (digits){NULL, wide};
   tg_value *negative = with(b, TG_OP_LESS, wide, 0);
@@ -92,7 +88,7 @@ static tg_value *next_bit(tg_build *b, tg_value **rest, int bit) {
 }
 
 static int bits_below_sign(tg_dtype dtype) {
-  int bits = 8 * (int)tg_dtype_size(dtype) - (is_signed_type(dtype) ? 1 : 0);
+  int bits = tg_dtype_bits(dtype) - (tg_dtype_is_signed(dtype) ? 1 : 0);
   return bits < EXACT_BITS ? bits : EXACT_BITS;
 }
 
@@ -118,10 +114,10 @@ tg_status tg_make_bitwise(tg_build *b, tg_node *node, tg_value **results, tg_dia
 
 tg_status tg_make_bitwise_not(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
   tg_value *x = tg_in(node, 0);
-  bool is_signed = is_signed_type(x->dtype);
+  bool is_signed = tg_dtype_is_signed(x->dtype);
   if (!tg_dtype_is_integer(x->dtype) || (!is_signed && tg_dtype_size(x->dtype) > 2))
     return tg_fail(diag, TG_INVALID, "element type %s is not supported here", tg_dtype_name(x->dtype));
-  double most = is_signed ? -1 : ldexp(1, 8 * (int)tg_dtype_size(x->dtype)) - 1;
+  double most = is_signed ? -1 : ldexp(1, tg_dtype_bits(x->dtype)) - 1;
   results[0] = sub(b, tg_build_number_like(b, x, most), x);
   return TG_OK;
 }
@@ -130,9 +126,9 @@ tg_status tg_make_bitwise_not(tg_build *b, tg_node *node, tg_value **results, tg
 tg_status tg_make_bit_cast(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
   tg_value *x = tg_in(node, 0);
   tg_dtype to = tg_dtype_from_onnx(tg_attr_int(node, TG_ATTR_TO));
-  bool counts = to && !tg_dtype_is_float(to) && !tg_dtype_is_float(x->dtype) && to != TG_BOOL;
+  bool counts = tg_dtype_is_integer(to) && (tg_dtype_is_integer(x->dtype) || x->dtype == TG_BOOL);
   if (to == x->dtype) return results[0] = x, TG_OK;
-  if (!counts || tg_dtype_size(to) != tg_dtype_size(x->dtype))
+  if (!counts || tg_dtype_bits(to) != tg_dtype_bits(x->dtype))
     return tg_fail(diag, TG_INVALID,
                    "the bits of %s as those of %s are not supported, only of integers of one size",
                    tg_dtype_name(x->dtype), tg_dtype_name(to));

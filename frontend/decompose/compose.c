@@ -30,6 +30,9 @@ bool tg_must_compose(const tg_node *node) {
   case TG_OP_CONV_TRANSPOSE:
   case TG_OP_AVERAGE_POOL: return is_volume(node);
   case TG_OP_POW: return !is_one_power(node);
+  case TG_OP_CAST:
+    return tg_dtype_is_narrow(tg_in(node, 0)->dtype) ||
+           tg_dtype_is_narrow((tg_dtype)tg_attr_int(node, TG_ATTR_TO));
   case TG_OP_CLIP: return !has_constant_bounds(node);
   case TG_OP_TRILU: return !tg_is_constant(tg_in(node, 0));
   case TG_OP_REDUCE_MAX:

@@ -35,6 +35,8 @@ static void mark(const tg_graph *graph, unsigned char *marks) {
     for (int i = 0; i < node->input_count; i++)
       if (tg_in(node, i))
         marks[tg_in(node, i)->index] |= any | ((i < 32 ? operands >> i & 1 : operands >> 31 & 1) ? own : 0);
+    if (node->op == TG_OP_ROI_ALIGN && !tg_attr_int(node, TG_ATTR_SAMPLING_RATIO) && tg_in(node, 1))
+      marks[tg_in(node, 1)->index] |= DECIDES;
     if (node->op == TG_OP_LOOP && tg_in(node, 1)) marks[tg_in(node, 1)->index] |= CHOOSES;
   }
 }

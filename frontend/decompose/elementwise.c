@@ -64,12 +64,6 @@ tg_status tg_make_clip(tg_build *b, tg_node *node, tg_value **results, tg_diag *
   return TG_OK;
 }
 
-tg_status tg_make_cast_like(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
-  (void)diag;
-  results[0] = tg_build_cast(b, tg_in(node, 0), tg_in(node, 1)->dtype);
-  return TG_OK;
-}
-
 tg_status tg_make_shrink(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
   tg_value *x = tg_in(node, 0);
   double bias = tg_attr_float(node, TG_ATTR_BIAS), lambd = tg_attr_float(node, TG_ATTR_LAMBD);

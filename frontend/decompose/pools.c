@@ -7,8 +7,8 @@
 #include <string.h>
 
 static tg_status check_data(const tg_value *x, bool integers, tg_diag *diag) {
-  bool fits =
-      tg_dtype_is_float(x->dtype) || (integers && tg_dtype_size(x->dtype) == 1 && x->dtype != TG_BOOL);
+  bool fits = tg_dtype_is_float(x->dtype) ||
+              (integers && tg_dtype_is_integer(x->dtype) && tg_dtype_size(x->dtype) == 1);
   if (!fits)
     return tg_fail(diag, TG_INVALID, "element type %s is not supported here", tg_dtype_name(x->dtype));
   return tg_value_elements(x) ? TG_OK : tg_fail(diag, TG_INVALID, "its data is empty");

@@ -1,14 +1,16 @@
-/* Quantized tensors: integers of 8 and 16 bits as whole numbers in FP32, which is exact while sums stay below 2^24. */
+/* Quantized tensors: integers of at most 16 bits as whole numbers in FP32, which is exact while sums stay below 2^24. */
 #include "frontend/decompose/quantize.h"
+
+#include "frontend/decompose/narrow.h"
 
 #include <inttypes.h>
 #include <math.h>
 
-/* The numbers of a type of 8 or 16 bits. */
+/* The numbers of a type of at most 16 bits. */
 static bool range_of(tg_dtype dtype, double *low, double *high) {
   if (!tg_dtype_is_integer(dtype) || tg_dtype_size(dtype) > 2) return false;
-  double span = ldexp(1, 8 * (int)tg_dtype_size(dtype));
-  bool is_signed = dtype == TG_I8 || dtype == TG_I16;
+  double span = ldexp(1, tg_dtype_bits(dtype));
+  bool is_signed = tg_dtype_is_signed(dtype);
   *low = is_signed ? -span / 2 : 0;
   *high = is_signed ? span / 2 - 1 : span - 1;
   return true;
@@ -52,7 +54,7 @@ static tg_status check_beside(const tg_node *node, const tg_value *value, const 
 }
 
 static tg_status check_pair(const tg_value *scale, const tg_value *zero, tg_diag *diag) {
-  if (!tg_dtype_is_float(scale->dtype) || !tg_value_elements(scale))
+  if (!(tg_dtype_is_float(scale->dtype) || scale->dtype == TG_F8E8M0) || !tg_value_elements(scale))
     return tg_fail(diag, TG_INVALID, "the scale is empty or no float");
   if (zero && !tg_value_same_shape(zero, scale) &&
       (tg_value_elements(zero) != 1 || tg_value_elements(scale) != 1))
@@ -76,10 +78,16 @@ tg_status tg_make_quantize(tg_build *b, tg_node *node, tg_value **results, tg_di
   double low, high;
   int axis;
   if (check_pair(scale, zero, diag) || check_beside(node, scale, x, &axis, &block, diag)) return TG_INVALID;
-  if (!range_of(dtype, &low, &high) || (zero && asked && tg_dtype_from_onnx(asked) != dtype))
-    return tg_fail(diag, TG_INVALID, "only results of 8 or 16 bits are supported");
+  bool narrow = tg_dtype_is_narrow(dtype) && dtype != TG_F8E8M0;
+  if ((!narrow && !range_of(dtype, &low, &high)) || (zero && asked && tg_dtype_from_onnx(asked) != dtype))
+    return tg_fail(diag, TG_INVALID, "only results of at most 16 bits are supported");
   if (!tg_dtype_is_float(x->dtype)) return tg_fail(diag, TG_INVALID, "its data are no floats");
   tg_value *y = tg_exact_quotient(b, f32(b, x), f32(b, beside(b, scale, x, axis, block)));
+  if (narrow) { /* whose zero point is 0 */
+    if (zero) y = add(b, y, f32(b, beside(b, zero, x, axis, block)));
+    results[0] = tg_converted(b, y, dtype, tg_attr_int(node, TG_ATTR_SATURATE) != 0, TG_ROUND_UP);
+    return TG_OK;
+  }
   results[0] = tg_quantized(b, y, zero ? beside(b, zero, x, axis, block) : NULL, dtype);
   return TG_OK;
 }
@@ -90,7 +98,8 @@ tg_status tg_make_dequantize(tg_build *b, tg_node *node, tg_value **results, tg_
   tg_dtype dtype = asked ? tg_dtype_from_onnx(asked) : scale->dtype;
   int axis;
   if (check_pair(scale, zero, diag) || check_beside(node, scale, x, &axis, &block, diag)) return TG_INVALID;
-  if (!tg_dtype_is_integer(x->dtype) || (zero && zero->dtype != x->dtype) || !tg_dtype_is_float(dtype))
+  bool numbers = tg_dtype_is_integer(x->dtype) || tg_dtype_is_narrow(x->dtype);
+  if (!numbers || (zero && zero->dtype != x->dtype) || !tg_dtype_is_float(dtype))
     return tg_fail(diag, TG_INVALID, "element type %s is not supported here", tg_dtype_name(x->dtype));
   tg_value *y = f32(b, x);
   if (zero) y = sub(b, y, f32(b, beside(b, zero, x, axis, block)));

@@ -4,7 +4,7 @@
 
 #include "frontend/decompose/exact.h"
 
-/* round(x) + zero, held to a type of 8 or 16 bits; zero NULL: 0. */
+/* round(x) + zero, held to a type of at most 16 bits; zero NULL: 0. */
 tg_value *tg_quantized(tg_build *b, tg_value *x, tg_value *zero, tg_dtype dtype);
 
 /* Operands of a product and their zero points, or NULL. */

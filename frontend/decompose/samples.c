@@ -8,21 +8,48 @@
 
 /* --- RoiAlign --- */
 
+enum { MOST_SAMPLES = 64 };
+
 typedef struct regions {
   tg_value *x, *rois;       /* FP32: [regions, C, H, W], each region's image; [regions, 4] */
   int64_t count, out[2];    /* regions; results along height and width */
-  int64_t samples;          /* of a result along each dimension */
+  int64_t samples[2];       /* of a result along height and width: the most of any region */
+  int64_t *counts[2];       /* of each region, where they differ; else NULL */
   bool half_pixel, maximum; /* positions are half an element less; the largest term in place of the mean */
   double scale;
 } regions;
 
-static tg_status read_regions(const tg_node *node, regions *r, tg_diag *diag) {
+/* As many as elements of the image lie in a result of the region, which must be known. */
+static tg_status count_samples(tg_arena *arena, const tg_value *rois, regions *r, tg_diag *diag) {
+  if (!tg_is_constant(rois) || rois->elided)
+    return tg_fail(diag, TG_INVALID, "sampling_ratio = 0 needs rois that are constant");
+  float offset = r->half_pixel ? 0.5f : 0, scale = (float)r->scale;
+  for (int d = 0; d < 2; d++) {
+    r->counts[d] = TG_NEW_ARRAY(arena, int64_t, (size_t)r->count);
+    r->samples[d] = 1;
+    for (int64_t i = 0; i < r->count; i++) { /* in FP32, as the places are */
+      float begin = tg_load_f32(rois->data, rois->dtype, (size_t)(4 * i + 1 - d)) * scale - offset,
+            end = tg_load_f32(rois->data, rois->dtype, (size_t)(4 * i + 3 - d)) * scale - offset,
+            size = r->half_pixel ? end - begin : fmaxf(end - begin, 1),
+            count = ceilf(size / (float)r->out[d]);
+      if (!(count <= MOST_SAMPLES))
+        return tg_fail(diag, TG_INVALID,
+                       "region %" PRId64 " asks for %g samples of a result, %d are possible", i,
+                       (double)count, MOST_SAMPLES);
+      r->counts[d][i] = count > 0 ? (int64_t)count : 0;
+      if (r->counts[d][i] > r->samples[d]) r->samples[d] = r->counts[d][i];
+    }
+  }
+  return TG_OK;
+}
+
+static tg_status read_regions(tg_arena *arena, const tg_node *node, regions *r, tg_diag *diag) {
   enum { MOST = 1 << 12 };
   const tg_value *x = tg_in(node, 0), *rois = tg_in(node, 1), *batch = tg_in(node, 2);
   const char *mode = tg_attr_text(node, TG_ATTR_MODE), *how = tg_attr_text(node, TG_ATTR_COORDINATE_MODE);
   r->out[0] = tg_attr_int(node, TG_ATTR_OUTPUT_HEIGHT);
   r->out[1] = tg_attr_int(node, TG_ATTR_OUTPUT_WIDTH);
-  r->samples = tg_attr_int(node, TG_ATTR_SAMPLING_RATIO);
+  r->samples[0] = r->samples[1] = tg_attr_int(node, TG_ATTR_SAMPLING_RATIO);
   r->scale = tg_attr_float(node, TG_ATTR_SPATIAL_SCALE);
   r->maximum = !strcmp(mode, "max");
   r->half_pixel = !*how || !strcmp(how, "half_pixel");
@@ -34,22 +61,38 @@ static tg_status read_regions(const tg_node *node, regions *r, tg_diag *diag) {
               tg_value_elements(rois);
   if (!fits) return tg_fail(diag, TG_INVALID, "data, rois and batch_indices do not fit");
   r->count = rois->dims[0].size;
-  if (r->samples < 1) /* as many as the region's size says */
-    return tg_fail(diag, TG_INVALID, "sampling_ratio = %" PRId64 " is not supported", r->samples);
-  if (r->out[0] < 1 || r->out[1] < 1 || r->out[0] > MOST || r->out[1] > MOST || r->samples > 64)
+  if (r->samples[0] < 0 || r->samples[0] > MOST_SAMPLES)
+    return tg_fail(diag, TG_INVALID, "sampling_ratio = %" PRId64 " is not supported", r->samples[0]);
+  if (r->out[0] < 1 || r->out[1] < 1 || r->out[0] > MOST || r->out[1] > MOST)
     return tg_fail(diag, TG_INVALID, "a result of %" PRId64 " x %" PRId64 " is not supported", r->out[0],
                    r->out[1]);
-  double rows = (double)(r->out[0] * r->samples), columns = (double)(r->out[1] * r->samples),
+  if (!r->samples[0] && count_samples(arena, rois, r, diag)) return TG_INVALID;
+  double rows = (double)(r->out[0] * r->samples[0]), columns = (double)(r->out[1] * r->samples[1]),
          planes = (double)r->count * (double)x->dims[1].size;
   double most = fmax(rows, (double)x->dims[2].size) * fmax(columns, (double)x->dims[3].size) * planes;
   return tg_compose_bounded(most, diag);
 }
 
+/* For each sample of each region along a dimension: where in its result it is, or its share of the mean: [regions, out
+ * samples]. What a region has fewer than others has no share. */
+static tg_value *samples_along(tg_build *b, const regions *r, int d, bool share) {
+  int64_t each = r->samples[d], n = r->out[d] * each, sizes[] = {r->count, n};
+  tg_value *made = tg_build_constant(b, TG_F32, 2, sizes, NULL);
+  float *to = (float *)made->data;
+  for (int64_t i = 0; i < r->count; i++)
+    for (int64_t k = 0; k < n; k++) {
+      int64_t count = r->counts[d][i];
+      bool is = k % each < count;
+      *to++ = !is ? 0 : share ? 1.0f / (float)count : ((float)(k % each) + 0.5f) / (float)count;
+    }
+  return made;
+}
+
 /* Where the samples along height (d = 0) or width are: [regions, out samples, 1]. */
 static tg_value *places_along(tg_build *b, const regions *r, int d) {
-  int64_t n = r->out[d] * r->samples, row[] = {1, n};
+  int64_t n = r->out[d] * r->samples[d], row[] = {1, n};
   double offset = r->half_pixel ? 0.5 : 0;
-  tg_value *ends[2], *at[2];
+  tg_value *ends[2];
   for (int e = 0; e < 2; e++) { /* x1, y1, x2, y2 */
     ends[e] = times(b, tg_build_slice(b, r->rois, 1, 2 * e + 1 - d, 2 * e + 2 - d, 1), r->scale);
     if (offset != 0) ends[e] = plus(b, ends[e], -offset);
@@ -57,15 +100,17 @@ static tg_value *places_along(tg_build *b, const regions *r, int d) {
   tg_value *size = sub(b, ends[1], ends[0]);
   if (!r->half_pixel) size = with(b, TG_OP_MAX, size, 1);
   tg_value *bin = with(b, TG_OP_DIV, size, (double)r->out[d]);
-  for (int k = 0; k < 2; k++) {
-    at[k] = tg_build_constant(b, TG_F32, 2, row, NULL);
-    float *to = (float *)at[k]->data;
-    for (int64_t i = 0; i < n; i++)
-      to[i] = (float)(k ? (double)(i % r->samples) + 0.5 : (double)(i / r->samples));
+  tg_value *result = tg_build_constant(b, TG_F32, 2, row, NULL);
+  for (int64_t i = 0; i < n; i++) ((float *)result->data)[i] = (float)(i / r->samples[d]);
+  tg_value *place = add(b, ends[0], mul(b, bin, result)), *inner;
+  if (r->counts[d]) {
+    inner = mul(b, bin, samples_along(b, r, d, false));
+  } else {
+    tg_value *at = tg_build_constant(b, TG_F32, 2, row, NULL);
+    for (int64_t i = 0; i < n; i++) ((float *)at->data)[i] = (float)(i % r->samples[d]) + 0.5f;
+    inner = with(b, TG_OP_DIV, mul(b, bin, at), (double)r->samples[d]);
   }
-  tg_value *place = add(b, ends[0], mul(b, bin, at[0]));
-  place = add(b, place, with(b, TG_OP_DIV, mul(b, bin, at[1]), (double)r->samples));
-  return tg_build_insert(b, place, 2);
+  return tg_build_insert(b, add(b, place, inner), 2);
 }
 
 /* The elements below and above each place, of 0 .. size - 1, and their shares: [regions, places, 1]. Places beyond an
@@ -98,13 +143,16 @@ static tg_value *spike(tg_build *b, tg_value *position, tg_value *weight, int64_
 static tg_value *mean_of_regions(tg_build *b, const regions *r) {
   tg_value *matrix[2];
   for (int d = 0; d < 2; d++) {
-    int64_t size = r->x->dims[2 + d].size, each[] = {r->count, r->out[d], r->samples, size},
+    int64_t size = r->x->dims[2 + d].size, each[] = {r->count, r->out[d], r->samples[d], size},
             rows[] = {r->count, 1, r->out[d], size};
     neighbours n = neighbours_of(b, places_along(b, r, d), size);
     tg_value *all =
         add(b, spike(b, n.position[0], n.share[0], size), spike(b, n.position[1], n.share[1], size));
+    if (r->counts[d])
+      all = mul(b, all, tg_build_insert(b, tg_build_insert(b, samples_along(b, r, d, true), 1), 3));
     all = tg_build_reduce(b, TG_OP_REDUCE_SUM, tg_build_reshape(b, all, 4, each), 1u << 2);
-    matrix[d] = with(b, TG_OP_DIV, tg_build_reshape(b, all, 4, rows), (double)r->samples);
+    matrix[d] = tg_build_reshape(b, all, 4, rows);
+    if (!r->counts[d]) matrix[d] = with(b, TG_OP_DIV, matrix[d], (double)r->samples[d]);
   }
   return tg_build_matmul(b, matrix[0], tg_build_matmul(b, r->x, tg_build_swap(b, matrix[1])));
 }
@@ -123,14 +171,22 @@ static tg_value *maximum_of_regions(tg_build *b, const regions *r) {
     there = mul(b, there, tg_build_insert(b, weight, 1));
     best = best ? tg_build_binary(b, TG_OP_MAX, best, there) : there;
   }
-  int64_t c = r->x->dims[1].size, each[] = {r->count, c, r->out[0], r->samples, r->out[1], r->samples};
-  return tg_build_reduce(b, TG_OP_REDUCE_MAX, tg_build_reshape(b, best, 6, each), 1u << 3 | 1u << 5);
+  int64_t c = r->x->dims[1].size, each[] = {r->count, c, r->out[0], r->samples[0], r->out[1], r->samples[1]};
+  if (!r->counts[0])
+    return tg_build_reduce(b, TG_OP_REDUCE_MAX, tg_build_reshape(b, best, 6, each), 1u << 3 | 1u << 5);
+  tg_value *rows = tg_build_insert(b, samples_along(b, r, 0, true), 2),
+           *columns = tg_build_insert(b, samples_along(b, r, 1, true), 1);
+  tg_value *is = tg_build_insert(b, with(b, TG_OP_GREATER, mul(b, rows, columns), 0), 1);
+  best = tg_build_where(b, is, best, tg_build_number(b, -INFINITY));
+  best = tg_build_reduce(b, TG_OP_REDUCE_MAX, tg_build_reshape(b, best, 6, each), 1u << 3 | 1u << 5);
+  return tg_build_where(b, with(b, TG_OP_EQUAL, best, -INFINITY), tg_build_number(b, 0),
+                        best); /* no sample */
 }
 
 tg_status tg_make_roi_align(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
   regions r = {0};
   tg_value *x = tg_in(node, 0);
-  if (read_regions(node, &r, diag)) return TG_INVALID;
+  if (read_regions(b->graph->arena, node, &r, diag)) return TG_INVALID;
   r.rois = f32(b, tg_in(node, 1));
   r.x = tg_build_binary(b, TG_OP_GATHER, f32(b, x), tg_in(node, 2));
   if (b->failed) return TG_OK;

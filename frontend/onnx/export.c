@@ -2,6 +2,7 @@
 #include "frontend/onnx/onnx.h"
 
 #include "frontend/onnx/export.h"
+#include "frontend/onnx/tensor.h"
 #include "frontend/onnx/write.h"
 
 #include <string.h>
@@ -70,8 +71,13 @@ static tg_status add_constants(tg_export *e) {
   for (int i = 0; i < e->graph->value_count; i++) {
     const tg_value *v = e->graph->values[i];
     if (v->kind != TG_VALUE_CONSTANT || !(v->use_count || v->output_count)) continue;
-    size_t bytes = (size_t)tg_value_elements(v) * tg_dtype_size(v->dtype);
-    if (tg_export_initializer(e, e->names[i], v->dtype, v->rank, v->dims, v->data, bytes)) return TG_INVALID;
+    size_t count = (size_t)tg_value_elements(v), bytes = tg_onnx_bytes(v->dtype, count);
+    const void *data = v->data;
+    if (tg_dtype_bits(v->dtype) < 8) {
+      data = tg_arena_alloc(e->arena, bytes, 1);
+      tg_onnx_pack(v->dtype, count, v->data, (void *)data);
+    }
+    if (tg_export_initializer(e, e->names[i], v->dtype, v->rank, v->dims, data, bytes)) return TG_INVALID;
   }
   return TG_OK;
 }

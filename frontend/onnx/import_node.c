@@ -6,9 +6,20 @@
 
 enum { MOST_OUTPUTS = 256 };
 
+static bool is_microsoft(const Onnx__NodeProto *proto) {
+  return proto->domain && !strcmp(proto->domain, "com.microsoft");
+}
+
+/* As ops.def has it: with the domain, if another one has an operator of that name. */
+static const char *operator_name(const tg_import *import, const Onnx__NodeProto *proto) {
+  const char *op = proto->op_type ? proto->op_type : "";
+  const char *full = tg_arena_printf(import->graph->arena, "com.microsoft.%s", op);
+  return is_microsoft(proto) && tg_op_from_name(full) != TG_OP_COUNT ? full : op;
+}
+
 /* "node \"fc1\" (Gemm)", or by position when it has no name; on the graph's arena. */
 static const char *where(const tg_import *import, const Onnx__NodeProto *proto, int64_t position) {
-  const char *op = proto->op_type ? proto->op_type : "";
+  const char *op = operator_name(import, proto);
   if (proto->name && *proto->name)
     return tg_arena_printf(import->graph->arena, "node \"%s\" (%s)", proto->name, op);
   return tg_arena_printf(import->graph->arena, "node %" PRId64 " (%s)", position, op);
@@ -204,14 +215,12 @@ static bool gives_statistics(const tg_import *import, const Onnx__NodeProto *pro
 
 static tg_status find_operator(tg_import *import, const Onnx__NodeProto *proto, tg_op *out_op) {
   const char *domain = proto->domain ? proto->domain : "";
-  *out_op = proto->op_type ? tg_op_from_name(proto->op_type) : TG_OP_COUNT;
+  *out_op = proto->op_type && !strchr(proto->op_type, '.') ? tg_op_from_name(operator_name(import, proto))
+                                                           : TG_OP_COUNT;
   if (proto->op_type && !strcmp(proto->op_type, "Upsample") && import->opset >= 7 && import->opset <= 9)
     *out_op = TG_OP_RESIZE;
   if (proto->op_type && !strcmp(proto->op_type, "SimplifiedLayerNormalization"))
     *out_op = TG_OP_RMS_NORMALIZATION; /* as ONNX Runtime called it, in the domain of ONNX */
-  bool microsoft = !strcmp(domain, "com.microsoft");
-  if (*out_op == TG_OP_ROTARY_EMBEDDING && microsoft) *out_op = TG_OP_MICROSOFT_ROTARY;
-  if (*out_op == TG_OP_ATTENTION && microsoft) *out_op = TG_OP_MICROSOFT_ATTENTION;
   if (!is_of_domain(*out_op, domain))
     return tg_fail(import->diag, TG_INVALID, "domain \"%s\" is not supported", domain);
   if (*out_op == TG_OP_COUNT || tg_op_is(*out_op, TG_IS_INTERNAL))

@@ -61,7 +61,12 @@ static tg_status take_in(Onnx__TensorProto *proto, const char *path, tg_diag *di
   tg_value *value;
   tg_status status =
       tg_onnx_tensor(tg_graph_create(&arena, ""), proto, proto->name ? proto->name : "", path, &value, diag);
-  if (!status) set_raw(proto, value->data, (size_t)tg_value_elements(value) * tg_dtype_size(value->dtype));
+  if (!status) {
+    size_t count = (size_t)tg_value_elements(value), bytes = tg_onnx_bytes(value->dtype, count);
+    void *packed = tg_arena_alloc(&arena, bytes, 1);
+    tg_onnx_pack(value->dtype, count, value->data, packed);
+    set_raw(proto, packed, bytes);
+  }
   tg_arena_release(&arena);
   return status;
 }

@@ -22,6 +22,37 @@ static tg_status check_shape(const Onnx__TensorProto *proto, size_t *out_count, 
   return TG_OK;
 }
 
+/* --- elements of fewer than 8 bits --- */
+
+static size_t in_a_byte(tg_dtype dtype) { return 8 / (size_t)tg_dtype_bits(dtype); }
+
+static bool is_packed(tg_dtype dtype) { return tg_dtype_bits(dtype) < 8; }
+
+size_t tg_onnx_bytes(tg_dtype dtype, size_t count) {
+  return is_packed(dtype) ? (count + in_a_byte(dtype) - 1) / in_a_byte(dtype) : count * tg_dtype_size(dtype);
+}
+
+void tg_onnx_pack(tg_dtype dtype, size_t count, const void *data, void *out) {
+  size_t bytes = tg_onnx_bytes(dtype, count), bits = (size_t)tg_dtype_bits(dtype);
+  const uint8_t *from = data;
+  if (bytes && !is_packed(dtype)) memcpy(out, data, bytes);
+  if (!bytes || !is_packed(dtype)) return;
+  memset(out, 0, bytes);
+  for (size_t i = 0; i < count; i++)
+    ((uint8_t *)out)[i / in_a_byte(dtype)] |=
+        (uint8_t)((from[i] & ((1u << bits) - 1)) << i % in_a_byte(dtype) * bits);
+}
+
+/* A byte each, the sign of integers extended. */
+static void unpack(tg_dtype dtype, size_t count, const uint8_t *packed, uint8_t *out) {
+  size_t bits = (size_t)tg_dtype_bits(dtype);
+  for (size_t i = 0; i < count; i++) {
+    uint8_t one = (uint8_t)(packed[i / in_a_byte(dtype)] >> i % in_a_byte(dtype) * bits & ((1u << bits) - 1));
+    out[i] = one;
+    if (tg_dtype_is_integer(dtype)) tg_store_i64(out, dtype, i, tg_load_i64(&one, dtype, 0));
+  }
+}
+
 /* --- external data --- */
 
 static bool parse_size(const char *text, uint64_t *out) {
@@ -93,7 +124,7 @@ static size_t typed_fields(const Onnx__TensorProto *proto) {
 }
 
 static void copy_typed(const Onnx__TensorProto *proto, tg_dtype dtype, size_t count, void *data) {
-  size_t size = tg_dtype_size(dtype);
+  size_t size = tg_dtype_size(dtype), cells = is_packed(dtype) ? tg_onnx_bytes(dtype, count) : count;
   if (!count) return;
   switch (dtype) {
   case TG_F32: memcpy(data, proto->float_data, count * size); return;
@@ -102,7 +133,7 @@ static void copy_typed(const Onnx__TensorProto *proto, tg_dtype dtype, size_t co
   case TG_U64: memcpy(data, proto->uint64_data, count * size); return;
   default: break;
   }
-  for (size_t i = 0; i < count; i++) { /* the low bytes, little-endian, as the format defines */
+  for (size_t i = 0; i < cells; i++) { /* the low bytes, little-endian, as the format defines */
     uint64_t cell = dtype == TG_U32 ? proto->uint64_data[i] : (uint64_t)(int64_t)proto->int32_data[i];
     memcpy((char *)data + i * size, &cell, size);
   }
@@ -114,7 +145,7 @@ static void normalise_bool(uint8_t *data, size_t count) {
 }
 
 static void fill(const Onnx__TensorProto *proto, tg_dtype dtype, size_t count, void *data) {
-  size_t bytes = count * tg_dtype_size(dtype);
+  size_t bytes = tg_onnx_bytes(dtype, count);
   if (!proto->has_raw_data)
     copy_typed(proto, dtype, count, data);
   else if (bytes)
@@ -122,9 +153,20 @@ static void fill(const Onnx__TensorProto *proto, tg_dtype dtype, size_t count, v
   if (dtype == TG_BOOL) normalise_bool(data, count);
 }
 
+static void fill_constant(tg_graph *graph, const Onnx__TensorProto *proto, tg_dtype dtype, size_t count,
+                          void *data) {
+  if (!is_packed(dtype)) {
+    fill(proto, dtype, count, data);
+    return;
+  }
+  uint8_t *packed = tg_arena_alloc(graph->arena, tg_onnx_bytes(dtype, count), 1);
+  fill(proto, dtype, count, packed);
+  unpack(dtype, count, packed, data);
+}
+
 /* Data inside the proto must be exactly what the shape asks for, so that a claim cannot make us allocate. */
 static tg_status check_present(const Onnx__TensorProto *proto, tg_dtype dtype, size_t count, tg_diag *diag) {
-  size_t bytes = count * tg_dtype_size(dtype);
+  size_t bytes = tg_onnx_bytes(dtype, count), cells = is_packed(dtype) ? bytes : count;
   if (proto->segment) return tg_fail(diag, TG_INVALID, "segments are not supported");
   size_t fields = typed_fields(proto), own = typed_count(proto, dtype) > 0;
   if (proto->has_raw_data ? proto->raw_data.len && fields : fields > own)
@@ -132,9 +174,9 @@ static tg_status check_present(const Onnx__TensorProto *proto, tg_dtype dtype, s
   if (proto->has_raw_data && proto->raw_data.len != bytes)
     return tg_fail(diag, TG_INVALID, "%zu bytes of data where the shape needs %zu", proto->raw_data.len,
                    bytes);
-  if (!proto->has_raw_data && typed_count(proto, dtype) != count)
+  if (!proto->has_raw_data && typed_count(proto, dtype) != cells)
     return tg_fail(diag, TG_INVALID, "%zu elements of data where the shape needs %zu",
-                   typed_count(proto, dtype), count);
+                   typed_count(proto, dtype), cells);
   return TG_OK;
 }
 
@@ -150,11 +192,16 @@ static tg_status build(tg_graph *graph, const Onnx__TensorProto *proto, const ch
   if (!external && check_present(proto, dtype, count, diag)) return TG_INVALID;
   if (!external) {
     *out_value = tg_graph_add_constant(graph, name, dtype, (int)proto->n_dims, proto->dims, NULL, false);
-    fill(proto, dtype, count, (void *)(*out_value)->data);
+    fill_constant(graph, proto, dtype, count, (void *)(*out_value)->data);
     return TG_OK;
   }
   const void *data = NULL;
-  if (load_external(graph, proto, model_path, count * tg_dtype_size(dtype), &data, diag)) return TG_INVALID;
+  if (load_external(graph, proto, model_path, tg_onnx_bytes(dtype, count), &data, diag)) return TG_INVALID;
+  if (is_packed(dtype)) {
+    uint8_t *each = tg_arena_alloc(graph->arena, count, 1);
+    unpack(dtype, count, data, each);
+    data = each;
+  }
   *out_value = tg_graph_add_constant(graph, name, dtype, (int)proto->n_dims, proto->dims, data, true);
   return TG_OK;
 }

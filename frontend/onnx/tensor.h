@@ -11,4 +11,9 @@
 tg_status tg_onnx_tensor(tg_graph *graph, const Onnx__TensorProto *proto, const char *name,
                          const char *model_path, tg_value **out_value, tg_diag *diag);
 
+/* Bytes that `count` elements take in a file: those of fewer than 8 bits are packed. */
+size_t tg_onnx_bytes(tg_dtype dtype, size_t count);
+/* Elements, a byte each or more, as a file has them: the first in the low bits. Into tg_onnx_bytes. */
+void tg_onnx_pack(tg_dtype dtype, size_t count, const void *data, void *out);
+
 #endif

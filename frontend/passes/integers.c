@@ -17,13 +17,17 @@ typedef struct analysis {
 } analysis;
 
 tg_range tg_range_of_dtype(tg_dtype dtype) {
-  double span = ldexp(1, 8 * (int)tg_dtype_size(dtype));
+  double span = ldexp(1, tg_dtype_bits(dtype));
   switch (dtype) {
   case TG_BOOL: return (tg_range){0, 1, false};
+  case TG_U2:
+  case TG_U4:
   case TG_U8:
   case TG_U16: return (tg_range){0, span - 1, false};
   case TG_U32:
   case TG_U64: return (tg_range){0, span, false}; /* as fp32 rounds the largest one */
+  case TG_I2:
+  case TG_I4:
   case TG_I8:
   case TG_I16: return (tg_range){-span / 2, span / 2 - 1, false};
   default: return (tg_range){-span / 2, span / 2, false};
@@ -193,7 +197,7 @@ static bool only_moves(const tg_node *node) {
   }
 }
 
-/* A type of 8 or 16 bits wraps, and so does a Cast to a narrower one; an unsigned one of more bits that falls
+/* A type of at most 16 bits wraps, and so does a Cast to a narrower one; an unsigned one of more bits that falls
  * below 0 would wrap to what fp32 does not hold. */
 static tg_status result(const analysis *a, const tg_node *node, tg_range *out, bool *out_over) {
   tg_dtype dtype = tg_out(node)->dtype;

@@ -60,7 +60,7 @@ static tg_value *clipped(const writer *w, tg_value *x, tg_range range) {
  * result has no more bits than x or the type. */
 static tg_value *wrapped(const writer *w, tg_value *x, tg_dtype dtype) {
   tg_range type = tg_range_of_dtype(dtype);
-  double span = ldexp(1, 8 * (int)tg_dtype_size(dtype));
+  double span = ldexp(1, tg_dtype_bits(dtype));
   tg_value *turns = binary(w, TG_OP_MUL, x, number(w, 1 / span));
   if (type.low < 0) turns = binary(w, TG_OP_ADD, turns, number(w, 0.5));
   turns = node(w, TG_OP_FLOOR, turns, NULL, TG_F32);
@@ -190,7 +190,8 @@ static void keep_known_outputs(tg_graph *graph) {
   graph->known_outputs = TG_NEW_ARRAY(graph->arena, const tg_value *, (size_t)graph->output_count + 1);
   for (int i = 0; i < graph->output_count; i++) {
     const tg_value *value = graph->outputs[i];
-    bool numbers = is_integer(value) || value->dtype == TG_BOOL || value->dtype == TG_F64;
+    bool numbers = is_integer(value) || value->dtype == TG_BOOL || value->dtype == TG_F64 ||
+                   tg_dtype_is_narrow(value->dtype);
     if (tg_is_constant(value) && !value->elided && numbers) graph->known_outputs[i] = value;
   }
   for (int i = 0; i < graph->output_count; i++)

@@ -22,6 +22,8 @@ void tg_pass_absorb_casts(tg_graph *graph);   /* casts into the operators around
 void tg_pass_lower_batch_normalization(tg_graph *graph); /* into the convolution before, or Mul and Add */
 void tg_pass_lower_gemm(tg_graph *graph);  /* Gemm to MatMul, Mul, Add; ReducePartials; vectors to matrices */
 void tg_pass_lower_shape(tg_graph *graph); /* Flatten, Squeeze, Unsqueeze to Reshape */
+void tg_pass_lower_narrow(
+    tg_graph *graph); /* floats of 8 and 4 bits to their numbers in fp32, but for constant outputs */
 /* Float64 to fp32, but for outputs that are constants. TG_INVALID, of a pass alone: a node decides by such a number, or
  * a constant is beyond fp32; the line names it. */
 tg_status tg_lower_float64(tg_graph *graph, tg_diag *diag);

@@ -72,7 +72,8 @@ void tg_reference_concat(const tg_node *node, const void *const *inputs, void *o
 static void cast_element(void *output, tg_dtype to, const void *input, tg_dtype from, size_t i) {
   if (from == TG_F64)
     tg_store_f64(output, to, i, ((const double *)input)[i]);
-  else if (tg_dtype_is_float(from) || (from == TG_U64 && tg_dtype_is_float(to) && to != TG_F64))
+  else if (tg_dtype_is_float(from) || tg_dtype_is_narrow(from) ||
+           (from == TG_U64 && tg_dtype_is_float(to) && to != TG_F64))
     tg_store_f32(output, to, i, tg_load_f32(input, from, i));
   else if (from == TG_U64 && to == TG_F64)
     ((double *)output)[i] = (double)((const uint64_t *)input)[i];

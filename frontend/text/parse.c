@@ -85,7 +85,7 @@ static bool parse_input(tg_scanner *p) {
 static bool parse_element(tg_scanner *p, void *data, tg_dtype dtype, size_t i) {
   tg_scan_spaces(p);
   size_t size = tg_dtype_size(dtype);
-  if (tg_dtype_is_float(dtype) && strncmp(p->at, "0x", 2)) {
+  if ((tg_dtype_is_float(dtype) || tg_dtype_is_narrow(dtype)) && strncmp(p->at, "0x", 2)) {
     double value;
     if (!tg_scan_float(p, &value)) return false;
     if (dtype == TG_F64)

@@ -61,7 +61,7 @@ static void print_type(FILE *out, const tg_value *value) {
 
 static void print_element(FILE *out, const void *data, tg_dtype dtype, size_t i) {
   size_t size = tg_dtype_size(dtype);
-  if (tg_dtype_is_float(dtype)) {
+  if (tg_dtype_is_float(dtype) || tg_dtype_is_narrow(dtype)) {
     double value = dtype == TG_F64 ? ((const double *)data)[i] : (double)tg_load_f32(data, dtype, i);
     if (!isnan(value)) {
       fprintf(out, dtype == TG_F64 ? "%.17g" : "%.9g", value);

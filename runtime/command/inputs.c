@@ -1,6 +1,7 @@
 /* What a command reads: its operand, and values of inputs. */
 #include "runtime/command/command.h"
 #include "runtime/npz.h"
+#include "runtime/session/session.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -98,9 +99,22 @@ static tg_status check_range(tg_context *context, const char *name, const tg_npy
   return TG_OK;
 }
 
-static tg_status set_input(tg_context *context, tg_session *session, const char *name, const tg_npy *array) {
+/* Of an input, also one that is a constant by now; TG_NONE: there is none of that name. */
+static tg_dtype type_of(const tg_session *session, const char *name) {
+  for (int i = 0; i < tg_session_input_count(session); i++)
+    if (!strcmp(tg_session_input(session, i)->name, name)) return tg_session_input(session, i)->dtype;
+  for (size_t i = 0; i < session->fixed_count; i++)
+    if (!strcmp(session->fixed[i]->name, name)) return session->fixed[i]->dtype;
+  return TG_NONE;
+}
+
+static tg_status set_input(tg_context *context, tg_session *session, const char *name, const tg_npy *given) {
   tg_arena arena = {0};
+  tg_npy copy = *given, *array = &copy;
+  tg_dtype type = type_of(session, name);
   if (check_range(context, name, array)) return TG_INVALID;
+  if (type && tg_npy_take_as(array, type, &context->diag))
+    return tg_diag_prefix(&context->diag, "input \"%s\"", name), TG_INVALID;
   const float *values = tg_npy_floats(&arena, array);
   tg_status status = tg_session_set_input(session, name, array->rank, array->dims, values, &context->diag);
   tg_arena_release(&arena);

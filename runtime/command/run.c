@@ -77,6 +77,9 @@ static tg_status compare_golden(tg_context *context, tg_session *session) {
     tg_arena arena = {0};
     status = tg_split_option(context, TG_OPT_GOLDEN, o->values[TG_OPT_GOLDEN][i], &name, &path);
     if (!status) status = tg_npy_read(&arena, path, &array, &context->diag);
+    for (int k = 0; !status && k < tg_session_output_count(session); k++)
+      if (!strcmp(tg_session_output(session, k)->name, name))
+        status = tg_npy_take_as(&array, tg_session_output(session, k)->dtype, &context->diag);
     if (!status)
       status = tg_session_compare_golden(session, name, array.rank, array.dims, tg_npy_floats(&arena, &array),
                                          &context->diag);

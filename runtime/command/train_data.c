@@ -94,6 +94,7 @@ tg_status tg_train_load_order(tg_context *context, tg_training_run *run, int64_t
   if (tg_given(&context->options, TG_OPT_SHUFFLE))
     return tg_fail(&context->diag, TG_INVALID, "--order and --shuffle are two orders: choose one");
   tg_status status = tg_npy_read(&run->arena, path, &npy, &context->diag);
+  if (!status) status = tg_npy_take_as(&npy, TG_I64, &context->diag);
   if (status) return status;
   if (npy.rank != 2 || !npy.count || !tg_dtype_is_integer(npy.dtype))
     return tg_fail(&context->diag, TG_INVALID, "%s: is no array of integers [steps, batch]", path);

@@ -109,6 +109,7 @@ static tg_status read_metric(tg_context *context, tg_tune_request *request) {
   if (!task) return TG_OK;
   tg_npy array;
   tg_status status = tg_npy_read(&context->arena, request->labels_path, &array, &context->diag);
+  if (!status) status = tg_npy_take_as(&array, TG_F32, &context->diag);
   if (status) return status;
   request->labels = tg_npy_floats(&context->arena, &array);
   request->label_count = array.count;

@@ -73,13 +73,16 @@ static void convert_element(const tg_npy *array, int64_t e, tg_dtype dtype, void
     tg_store_f32(to, dtype, (size_t)e, tg_load_f32(array->data, array->dtype, (size_t)e));
 }
 
-tg_status tg_session_fix_input(tg_session *session, const char *name, const tg_npy *array, tg_diag *diag) {
+tg_status tg_session_fix_input(tg_session *session, const char *name, const tg_npy *given, tg_diag *diag) {
+  tg_npy copy = *given, *array = &copy;
   if (tg_session_needs_model(session, diag) ||
       tg_session_bind_shape(session, name, array->rank, array->dims, diag))
     return TG_INVALID;
   int input = tg_session_find_input(session, name);
   if (input < 0) return tg_fail(diag, TG_INVALID, "%s: the model has no input \"%s\"", session->path, name);
   tg_value *value = session->model->inputs[input];
+  if (tg_npy_take_as(array, value->dtype, diag))
+    return tg_diag_prefix(diag, "input \"%s\"", name), TG_INVALID;
   bool fits = value->rank == array->rank;
   for (int d = 0; fits && d < array->rank; d++) fits = value->dims[d].size == array->dims[d];
   if (!fits)

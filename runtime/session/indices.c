@@ -22,9 +22,8 @@ int64_t tg_index_rows(const tg_value *value) {
 
 /* Numbers from `low` on and below `high`. */
 static void bounds(const tg_tensor_info *input, double *low, double *high) {
-  double span = ldexp(1, 8 * (int)tg_dtype_size(input->dtype));
-  bool is_signed =
-      input->dtype == TG_I8 || input->dtype == TG_I16 || input->dtype == TG_I32 || input->dtype == TG_I64;
+  double span = ldexp(1, tg_dtype_bits(input->dtype));
+  bool is_signed = tg_dtype_is_signed(input->dtype);
   double most = input->limit ? (double)input->limit : 0x1p24;
   if (input->rows) most = fmin(most, (double)input->rows);
   *low = fmax(is_signed ? -span / 2 : 0, input->rows ? -most : 1 - most);

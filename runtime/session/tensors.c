@@ -1,6 +1,7 @@
 /* Values of inputs and outputs. */
 #include "frontend/base/float_formats.h"
 #include "frontend/base/guard.h"
+#include "frontend/narrow.h"
 #include "runtime/session/indices.h"
 #include "runtime/session/session.h"
 
@@ -58,6 +59,17 @@ static tg_status set_fixed(const tg_session *s, const char *name, int rank, cons
   return tg_fail(diag, TG_INVALID, "%s: the model has no input \"%s\"", s->path, name);
 }
 
+/* Numbers that a float of 8 or 4 bits has, no others. */
+static tg_status check_narrow(const tg_tensor_info *info, const float *data, tg_diag *diag) {
+  for (int64_t e = 0; e < info->count; e++) {
+    float held = tg_narrow_decode(info->dtype, tg_narrow_encode(info->dtype, data[e]));
+    if (held != data[e] && !(isnan(held) && isnan(data[e])))
+      return tg_fail(diag, TG_INVALID, "input \"%s\": element %" PRId64 " is %g, which %s does not hold",
+                     info->name, e, (double)data[e], tg_dtype_name(info->dtype));
+  }
+  return TG_OK;
+}
+
 static tg_status set_input_guarded(tg_session *session, const char *name, int rank, const int64_t *dims,
                                    const float *data, tg_diag *diag) {
   char wanted[200], given[200];
@@ -71,6 +83,7 @@ static tg_status set_input_guarded(tg_session *session, const char *name, int ra
       return tg_fail(diag, TG_INVALID, "input \"%s\" has shape %s, given is %s", name,
                      tg_shape_text(wanted, info->rank, info->dims), tg_shape_text(given, rank, dims));
     if (info->integer && tg_indices_check(info, data, diag)) return TG_INVALID;
+    if (tg_dtype_is_narrow(info->dtype) && check_narrow(info, data, diag)) return TG_INVALID;
     if (!session->input_data[i])
       session->input_data[i] = TG_NEW_ARRAY(&session->arena, float, (size_t)info->count);
     for (int64_t e = 0; e < info->count; e++)
@@ -95,6 +108,9 @@ static void fill_inputs(tg_session *session, uint64_t seed) {
       tg_indices_random(session->input_data[i], info->count, info->rows, seed + (uint64_t)i);
     else
       tg_seeded_fill(session->input_data[i], TG_F32, info->count, seed + (uint64_t)i, 1);
+    for (int64_t e = 0; tg_dtype_is_narrow(info->dtype) && e < info->count; e++)
+      session->input_data[i][e] =
+          tg_narrow_decode(info->dtype, tg_narrow_encode(info->dtype, session->input_data[i][e]));
   }
 }
 

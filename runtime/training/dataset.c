@@ -27,6 +27,7 @@ tg_status tg_array_load(tg_arena *arena, const char *file, const char *const *pr
   tg_array array = {.path = file};
   tg_status status =
       archive ? tg_npz_read(arena, path, name, &array.npy, diag) : tg_npy_read(arena, path, &array.npy, diag);
+  if (!status) status = tg_npy_take_as(&array.npy, TG_F32, diag);
   if (status) return status;
   if (array.npy.rank < 1 || !array.npy.count) return tg_fail(diag, TG_INVALID, "%s: holds no rows", file);
   array.rows = array.npy.dims[0];

@@ -19,7 +19,8 @@ _PRECISION = ("disable_graphamp", "amp", "amp_dtype", "amp_out_dtype", "hmp_opt_
               "attention")
 _NUMPY = {"f32": "float32", "f64": "float64", "f16": "float16", "bf16": "uint16", "bool": "bool", "i8": "int8",
           "i16": "int16", "i32": "int32", "i64": "int64", "u8": "uint8", "u16": "uint16", "u32": "uint32",
-          "u64": "uint64"}
+          "u64": "uint64", "i4": "int8", "i2": "int8", "u4": "uint8", "u2": "uint8", "f8e4m3fn": "uint8", "f8e4m3fnuz": "uint8",
+          "f8e5m2": "uint8", "f8e5m2fnuz": "uint8", "f8e8m0": "uint8", "f4e2m1": "uint8"}
 
 
 def compile(model, *, arch="edge", dram=None, energy=None, preset=None, settings=None, batch=None, shapes=None, seed=1, k_tile=0,

@@ -20,6 +20,7 @@ except ImportError as missing:
 
 import own_cases_exact
 import own_cases_microsoft
+import own_cases_narrow
 import own_cases_newest
 
 FOLDER = sys.argv[1]
@@ -27,9 +28,17 @@ rng = np.random.default_rng(7)
 
 
 def info(name, array):
+    if isinstance(array, own_cases_narrow.Narrow):
+        return helper.make_tensor_value_info(name, array.element_type, array.shape)
     element_type = (helper.np_dtype_to_tensor_dtype(array.dtype) if hasattr(helper, "np_dtype_to_tensor_dtype")
                     else onnx.mapping.NP_TYPE_TO_TENSOR_TYPE[array.dtype])
     return helper.make_tensor_value_info(name, element_type, array.shape)
+
+
+def tensor(array, name):
+    if isinstance(array, own_cases_narrow.Narrow):
+        return TensorProto(name=name, data_type=array.element_type, dims=array.shape, raw_data=array.packed())
+    return numpy_helper.from_array(array, name)
 
 
 def case(name, operator, inputs, outputs, opset=23, constants=(), domain="", refused="", **attributes):
@@ -46,7 +55,7 @@ def case(name, operator, inputs, outputs, opset=23, constants=(), domain="", ref
 def graph(name, nodes, given, wanted, opset=23, constants=(), refused="", functions=(), domains=("com.microsoft",)):
     """A model of these nodes; given, wanted, constants: pairs of name and array."""
     made = helper.make_graph(nodes, name, [info(*g) for g in given], [info(*w) for w in wanted],
-                             [numpy_helper.from_array(a, n) for n, a in constants])
+                             [tensor(a, n) for n, a in constants])
     model = helper.make_model(made, functions=list(functions), ir_version=8,
                               opset_imports=[helper.make_operatorsetid("", opset)] + [helper.make_operatorsetid(d, 1) for d in domains])
     data = os.path.join(FOLDER, name, "test_data_set_0")
@@ -59,7 +68,7 @@ def graph(name, nodes, given, wanted, opset=23, constants=(), refused="", functi
     for kind, arrays in (("input", given), ("output", wanted)):
         for i, (n, a) in enumerate(arrays):
             with open(os.path.join(data, "%s_%d.pb" % (kind, i)), "wb") as file:
-                file.write(numpy_helper.from_array(a, n).SerializeToString())
+                file.write(tensor(a, n).SerializeToString())
 
 
 def normal(*shape):
@@ -661,6 +670,6 @@ shutil.rmtree(FOLDER, ignore_errors=True)  # cases that are no more
 for group in (einsums, decoders, recurrent, float64, control, functions, bits, powers, volumes, grids, selected, signals, normalisations, rotary, attentions, order, integers, scatter, rows_by_index, slices_by_tuples, trigonometry, microsoft):
     rng = np.random.default_rng(7)  # a group's numbers do not depend on those before it
     group()
-for group in own_cases_newest.GROUPS + own_cases_exact.GROUPS + own_cases_microsoft.GROUPS:
+for group in own_cases_newest.GROUPS + own_cases_exact.GROUPS + own_cases_microsoft.GROUPS + own_cases_narrow.GROUPS:
     rng = np.random.default_rng(7)
     group(types.SimpleNamespace(case=case, graph=graph, rng=rng, f4=f4, normal=normal, node=helper.make_node, tensor=numpy_helper.from_array))

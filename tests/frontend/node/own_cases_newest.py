@@ -233,17 +233,23 @@ def regions(kit):
         for r, c in itertools.product(range(4), range(3)):
             x1, y1, x2, y2 = rois[r].astype("f8") * scale - (0.5 if half else 0)
             size = [y2 - y1, x2 - x1] if half else [max(y2 - y1, 1), max(x2 - x1, 1)]
+            counts = [samples or int(np.ceil(size[d] / out[d])) for d in range(2)]
             for p, q in itertools.product(*map(range, out)):
-                all_terms = [terms(x[batch[r], c], y1 + size[0] / out[0] * (p + (i + 0.5) / samples), x1 + size[1] / out[1] * (q + (j + 0.5) / samples))
-                             for i, j in itertools.product(range(samples), range(samples))]
-                y[r, c, p, q] = np.max(all_terms) if maximum else np.sum(all_terms) / samples ** 2
+                all_terms = [terms(x[batch[r], c], y1 + size[0] / out[0] * (p + (i + 0.5) / counts[0]), x1 + size[1] / out[1] * (q + (j + 0.5) / counts[1]))
+                             for i, j in itertools.product(*map(range, counts))]
+                y[r, c, p, q] = np.max(all_terms) if maximum else np.sum(all_terms) / len(all_terms)
         return kit.f4(y)
     for i, (scale, out, samples, half, maximum) in enumerate(((1.0, (3, 4), 2, True, False), (0.5, (2, 2), 3, False, False), (0.7, (3, 2), 2, True, True))):
         case("roi_align_%d" % i, "RoiAlign", [x, rois, batch], [wanted(scale, out, samples, half, maximum)], 16, output_height=out[0], output_width=out[1],
              sampling_ratio=samples, spatial_scale=scale, mode="max" if maximum else "avg",
              coordinate_transformation_mode="half_pixel" if half else "output_half_pixel")
     case("roi_align_opset_10", "RoiAlign", [x, rois, batch], [wanted(1.0, (2, 2), 2, False, False)], 10, output_height=2, output_width=2, sampling_ratio=2)
-    case("roi_align_adaptive", "RoiAlign", [x, rois, batch], [x], 16, refused="sampling_ratio = 0")
+    case("roi_align_adaptive", "RoiAlign", [x, rois, batch], [wanted(1.0, (2, 3), 0, True, False)], 16, output_height=2, output_width=3)
+    case("roi_align_adaptive_old", "RoiAlign", [x, rois, batch], [wanted(0.5, (1, 2), 0, False, False)], 16, constants=(1,), output_height=1, output_width=2,
+         spatial_scale=0.5, coordinate_transformation_mode="output_half_pixel")
+    case("roi_align_adaptive_max", "RoiAlign", [x, rois, batch], [wanted(1.0, (2, 2), 0, True, True)], 16, output_height=2, output_width=2, mode="max")
+    kit.graph("roi_align_adaptive_computed", [kit.node("Sigmoid", ["r"], ["s"]), kit.node("RoiAlign", ["x", "s", "b"], ["y"])],
+              [("x", x), ("r", rois), ("b", batch)], [("y", x)], 16, refused="sampling_ratio = 0 needs rois that are constant")
 
 
 def deformed(kit):

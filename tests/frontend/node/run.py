@@ -58,8 +58,11 @@ MISTAKEN = {"test_adam_multiple": "its epsilon of 1e-2 is missing from the node"
             "test_dft_inverse": "its zeros are recorded with rounding errors of FP32 above 1e-7",
             "test_dft_inverse_opset19": "its zeros are recorded with rounding errors of FP32 above 1e-7"}
 TYPES = {1: "float32", 2: "uint8", 3: "int8", 4: "uint16", 5: "int16", 6: "int32", 7: "int64", 9: "bool", 10: "float16", 11: "float64",
-         12: "uint32", 13: "uint64", 16: "bfloat16"}
-NUMBERS = {1: "f4", 2: "u1", 3: "i1", 4: "u2", 5: "i2", 6: "i4", 7: "i8", 9: "?", 10: "f2", 11: "f8", 12: "u4", 13: "u8", 16: "V2"}
+         12: "uint32", 13: "uint64", 16: "bfloat16", 17: "float8e4m3fn", 18: "float8e4m3fnuz", 19: "float8e5m2", 20: "float8e5m2fnuz", 21: "uint4",
+         22: "int4", 23: "float4e2m1", 24: "float8e8m0", 25: "uint2", 26: "int2"}
+NUMBERS = {1: "f4", 2: "u1", 3: "i1", 4: "u2", 5: "i2", 6: "i4", 7: "i8", 9: "?", 10: "f2", 11: "f8", 12: "u4", 13: "u8", 16: "V2",
+           17: "V1", 18: "V1", 19: "V1", 20: "V1", 21: "u1", 22: "i1", 23: "V1", 24: "V1", 25: "u1", 26: "i1"}
+NARROW = {17: 8, 18: 8, 19: 8, 20: 8, 21: 4, 22: 4, 23: 4, 24: 8, 25: 2, 26: 2}  # bits of what NumPy has no type for
 COARSE = 0.04  # of formats with 8 bits, of which a test goes through a few
 # Tests of numbers near 10,000 that 8 bits cannot tell from each other, whose softmax depends on nothing else.
 CLOSE = {"test_softmax_large_number", "test_softmax_large_number_expanded", "test_logsoftmax_large_number", "test_logsoftmax_large_number_expanded"}
@@ -69,8 +72,18 @@ class Foreign(Exception):
     """What a test holds is no tensor of numbers."""
 
 
+def narrow(tensor, bits):
+    """Codes, a byte each; of int4 and int2 with their sign extended."""
+    data = tensor.raw_data or numpy.array(list(tensor.int32_data), "u1").tobytes()
+    codes = numpy.frombuffer(data, "u1")[:, None] >> numpy.arange(0, 8, bits, dtype="u1") & ((1 << bits) - 1)
+    codes = codes.ravel()[:numpy.prod(list(tensor.dims), dtype=int)].reshape(list(tensor.dims))
+    if tensor.data_type in (22, 26):
+        codes = numpy.where(codes >> (bits - 1), codes.astype(int) - (1 << bits), codes) & 255
+    return codes
+
+
 def load(path, value_info):
-    """A tensor as (array, element type of ONNX); bfloat16 as its bits, 'V2' as the command has it."""
+    """A tensor as (array, element type of ONNX); bfloat16 as its bits, 'V2' as the command has it, floats of 8 and 4 bits 'V1'."""
     if value_info.type.WhichOneof("value") != "tensor_type":
         raise Foreign("no tensor")
     tensor = onnx.TensorProto()
@@ -82,6 +95,8 @@ def load(path, value_info):
     if element_type == 16:  # some suites write its bits as uint16
         bits = tensor.raw_data or numpy.array(list(tensor.int32_data), "u2").tobytes()
         return numpy.frombuffer(bits, "V2").reshape(list(tensor.dims)), 16
+    if element_type in NARROW:
+        return narrow(tensor, NARROW[element_type]).astype("u1").view(NUMBERS[element_type]), element_type
     return numpy_helper.to_array(tensor), element_type
 
 
@@ -109,6 +124,8 @@ def difference(got, wanted, element_type, policy=None):
     if policy:
         error = whole_error(widened(got).astype("f8"), widened(wanted).astype("f8")) if element_type in (1, 10, 11, 16) else 0
         return "error %g as a whole" % error if error > COARSE else None
+    if NUMBERS[element_type] == "V1":
+        got, wanted = got.view("u1"), wanted.view("u1")
     if element_type not in (1, 10, 11, 16):
         return None if (got == wanted).all() else "%d elements differ" % (got != wanted).sum()
     rtol = {10: 2e-3, 16: 1.6e-2}.get(element_type, 1e-3)
@@ -123,7 +140,7 @@ def difference(got, wanted, element_type, policy=None):
 def reason_of(line):
     """A refusal without what differs from test to test."""
     line = re.sub(r'^tegula: (/[^:]*: )?', "", line)
-    line = re.sub(r'^node ("[^"]*"|\d+) \((\w+)\): ', r"\2: ", line)
+    line = re.sub(r'^node ("[^"]*"|\d+) \(([\w.]+)\): ', r"\2: ", line)
     line = re.sub(r'"[^"]*\.npy"', "FILE", line)
     return re.sub(r"(?<![\w.])-?\d+(\.\d+)?", "N", line)
 
@@ -151,7 +168,7 @@ def operator_rows():
     with open(OPERATORS) as file:
         for line in file:
             cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
-            if len(cells) >= 3 and re.match(r"[A-Z]\w*$", cells[0]):
+            if len(cells) >= 3 and re.match(r"([a-z]+\.)*[A-Z]\w*$", cells[0]):
                 rows[cells[0]] = (cells[1], cells[-1] if len(cells) > 3 else "")
     return rows
 
