@@ -10,6 +10,7 @@ tg_graph *tg_graph_create(tg_arena *arena, const char *name) {
   tg_graph *graph = TG_NEW(arena, tg_graph);
   graph->arena = arena;
   graph->name = tg_arena_strdup(arena, name ? name : "");
+  graph->undecided = -1;
   graph->names = tg_name_set_create(arena);
   return graph;
 }

@@ -1,4 +1,5 @@
-/* Operators whose results are as large as values say: computed when the model is compiled, of constants. */
+/* Operators whose results are as large as values say: computed when the model is compiled, of constants, or in the host's part of
+ * a run, where they are such (host_part.c). */
 #include "frontend/decompose/compose.h"
 
 #include <inttypes.h>
@@ -6,9 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST = 1 << 20 };
+enum { MOST = 1 << 24 };
 
-static tg_status check_constant(const tg_value *x, const char *what, tg_diag *diag) {
+static tg_status check_constant(const tg_build *b, const tg_node *node, const tg_value *x, const char *what,
+                                tg_diag *diag) {
+  if (b && !tg_is_constant(x)) b->graph->undecided = node->id;
   if (!tg_is_constant(x) || x->elided)
     return tg_fail(diag, TG_INVALID, "%s decides the size of its result, and is not constant", what);
   if (tg_value_elements(x) <= MOST) return TG_OK;
@@ -30,7 +33,7 @@ static double number(const tg_value *x, int64_t i) {
 
 tg_status tg_make_non_zero(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
   const tg_value *x = tg_in(node, 0);
-  if (check_constant(x, "its data", diag)) return TG_INVALID;
+  if (check_constant(b, node, x, "its data", diag)) return TG_INVALID;
   if (!x->rank) return tg_fail(diag, TG_INVALID, "a scalar is not supported");
   int64_t count = tg_value_elements(x), found = 0, sizes[] = {x->rank, 0};
   for (int64_t i = 0; i < count; i++) found += number(x, i) != 0;
@@ -54,7 +57,7 @@ tg_status tg_make_compress(tg_build *b, tg_node *node, tg_value **results, tg_di
   enum { NO_AXIS = INT32_MIN };
   tg_value *x = tg_in(node, 0), *condition = tg_in(node, 1);
   int axis = 0;
-  if (check_constant(condition, "its condition", diag)) return TG_INVALID;
+  if (check_constant(b, node, condition, "its condition", diag)) return TG_INVALID;
   if (condition->rank != 1 || condition->dtype != TG_BOOL)
     return tg_fail(diag, TG_INVALID, "its condition is no list of bools");
   if (tg_attr_int(node, TG_ATTR_AXIS) == NO_AXIS) {
@@ -140,7 +143,7 @@ tg_status tg_make_unique(tg_build *b, tg_node *node, tg_value **results, tg_diag
   const tg_value *x = tg_in(node, 0);
   int axis = 0, rank = x->rank;
   bool flat = tg_attr_int(node, TG_ATTR_AXIS) == NO_AXIS;
-  if (check_constant(x, "its data", diag) || (!flat && tg_compose_axis(node, rank, &axis, diag)))
+  if (check_constant(b, node, x, "its data", diag) || (!flat && tg_compose_axis(node, rank, &axis, diag)))
     return TG_INVALID;
   int64_t count = tg_value_elements(x), sizes[TG_MAX_RANK];
   for (int64_t i = 0; i < count; i++)
@@ -175,6 +178,7 @@ typedef struct boxes {
   const tg_value *at, *scores;
   bool centred;
   int64_t batches, classes, count;
+  int64_t row; /* of scores, that is looked at */
 } boxes;
 
 typedef struct box {
@@ -203,21 +207,29 @@ static double overlap(box a, box b) {
   return all > 0 ? both_sides / all : 0;
 }
 
-/* The boxes of one class, from the best score on, that overlap none chosen before; their number. */
-static int64_t choose_boxes(const boxes *s, int64_t batch, int64_t class, double threshold, double lowest,
-                            int64_t most, int64_t *out) {
-  int64_t chosen = 0, row = (batch * s->classes + class) * s->count;
-  while (chosen < most) {
-    int64_t best = -1;
-    for (int64_t i = 0; i < s->count; i++) {
-      double score = number(s->scores, row + i);
-      bool open = score > lowest && (best < 0 || score > number(s->scores, row + best));
-      for (int64_t k = 0; open && k < chosen; k++)
-        open = out[k] != i && overlap(box_of(s, batch, out[k]), box_of(s, batch, i)) <= threshold;
-      if (open) best = i;
-    }
-    if (best < 0) break;
-    out[chosen++] = best;
+static int by_score(const void *a, const void *b, void *user) {
+  const boxes *s = user;
+  int64_t i = *(const int64_t *)a, j = *(const int64_t *)b;
+  double p = number(s->scores, s->row + i), q = number(s->scores, s->row + j);
+  return p != q ? (p < q) - (p > q) : (i > j) - (i < j);
+}
+
+/* The boxes of one class, from the best score on, that overlap none chosen before; their number. `order` and `room` have a place
+ * for each. */
+static int64_t choose_boxes(boxes *s, int64_t batch, int64_t class, double threshold, double lowest,
+                            int64_t most, int64_t *order, box *room, int64_t *out) {
+  int64_t chosen = 0, count = 0;
+  s->row = (batch * s->classes + class) * s->count;
+  for (int64_t i = 0; i < s->count; i++)
+    if (number(s->scores, s->row + i) > lowest) order[count++] = i;
+  qsort_r(order, (size_t)count, sizeof *order, by_score, s);
+  for (int64_t i = 0; i < count && chosen < most; i++) {
+    box next = box_of(s, batch, order[i]);
+    bool open = true;
+    for (int64_t k = 0; open && k < chosen; k++) open = overlap(room[k], next) <= threshold;
+    if (!open) continue;
+    room[chosen] = next;
+    out[chosen++] = order[i];
   }
   return chosen;
 }
@@ -231,11 +243,13 @@ static tg_status scalar(const tg_value *x, double absent, double *out, tg_diag *
 }
 
 tg_status tg_make_non_max_suppression(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
-  boxes s = {tg_in(node, 0), tg_in(node, 1), tg_attr_int(node, TG_ATTR_CENTER_POINT_BOX) != 0, 0, 0, 0};
+  boxes s = {.at = tg_in(node, 0),
+             .scores = tg_in(node, 1),
+             .centred = tg_attr_int(node, TG_ATTR_CENTER_POINT_BOX) != 0};
   double most, threshold, lowest;
   for (int i = 0; i < node->input_count; i++)
     if (tg_in(node, i) &&
-        check_constant(tg_in(node, i), i < 2 ? "what are its boxes and scores" : "a limit", diag))
+        check_constant(b, node, tg_in(node, i), i < 2 ? "what are its boxes and scores" : "a limit", diag))
       return TG_INVALID;
   if (s.at->rank != 3 || s.scores->rank != 3 || s.at->dims[2].size != 4 ||
       s.at->dims[0].size != s.scores->dims[0].size || s.at->dims[1].size != s.scores->dims[2].size)
@@ -247,14 +261,14 @@ tg_status tg_make_non_max_suppression(tg_build *b, tg_node *node, tg_value **res
   s.classes = s.scores->dims[1].size;
   s.count = s.at->dims[1].size;
   int64_t limit = most < 0 ? 0 : most > (double)s.count ? s.count : (int64_t)most, found = 0;
-  if (tg_compose_bounded((double)(s.batches * s.classes) * (double)s.count * (double)limit * (double)limit,
-                         diag))
-    return TG_INVALID;
+  if (tg_compose_bounded((double)(s.batches * s.classes) * (double)s.count, diag)) return TG_INVALID;
   int64_t *list = TG_NEW_ARRAY(b->graph->arena, int64_t, (size_t)(s.batches * s.classes * limit * 3) + 1),
-          *one = TG_NEW_ARRAY(b->graph->arena, int64_t, (size_t)limit + 1);
+          *one = TG_NEW_ARRAY(b->graph->arena, int64_t, (size_t)limit + 1),
+          *order = TG_NEW_ARRAY(b->graph->arena, int64_t, (size_t)s.count + 1);
+  box *room = TG_NEW_ARRAY(b->graph->arena, box, (size_t)limit + 1);
   for (int64_t n = 0; n < s.batches; n++)
     for (int64_t c = 0; c < s.classes; c++) {
-      int64_t count = choose_boxes(&s, n, c, threshold, lowest, limit, one);
+      int64_t count = choose_boxes(&s, n, c, threshold, lowest, limit, order, room, one);
       for (int64_t i = 0; i < count; i++, found++)
         memcpy(list + 3 * found, (int64_t[]){n, c, one[i]}, 3 * sizeof *list);
     }
@@ -267,7 +281,7 @@ tg_status tg_make_non_max_suppression(tg_build *b, tg_node *node, tg_value **res
 tg_status tg_make_dropout_mask(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
   tg_value *x = tg_in(node, 0);
   const tg_value *ratio = tg_in(node, 1), *mode = tg_in(node, 2);
-  if (mode && (check_constant(mode, "its training_mode", diag) || tg_value_elements(mode) != 1))
+  if (mode && (check_constant(NULL, node, mode, "its training_mode", diag) || tg_value_elements(mode) != 1))
     return tg_fail(diag, TG_INVALID, "training_mode must be a constant");
   if (mode && number(mode, 0) != 0) {
     double share = 0.5;

@@ -46,7 +46,8 @@ json_t *tg_report_model(const tg_session *session) {
   json_object_set_new(model, "name", tg_json_text(session->program->model));
   json_object_set_new(model, "file", tg_json_text(session->path));
   json_object_set_new(model, "inputs", shapes(session->inputs, session->input_count));
-  json_object_set_new(model, "outputs", shapes(session->outputs, session->output_count));
+  json_object_set_new(model, "outputs",
+                      shapes(tg_session_output(session, 0), tg_session_output_count(session)));
   return model;
 }
 
@@ -229,12 +230,13 @@ static json_t *errors(const tg_session *s, const tg_error_measure *measures, con
 static json_t *digests(const tg_session *s) {
   if (s->timing_only) return json_null();
   json_t *object = json_object();
-  for (int i = 0; i < s->output_count; i++) {
-    size_t bytes = s->output_data[i] ? (size_t)s->outputs[i].count * sizeof *s->output_data[i] : 0;
-    uint64_t sum = tg_hash(s->output_data[i], bytes);
+  for (int i = 0; i < tg_session_output_count(s); i++) {
+    const tg_tensor_info *info = tg_session_output(s, i);
+    const float *data = tg_session_output_data(s, i);
+    uint64_t sum = tg_hash(data, data ? (size_t)info->count * sizeof *data : 0);
     char text[24];
     snprintf(text, sizeof text, "%016llx", (unsigned long long)sum);
-    set(object, s->outputs[i].name, json_string(text));
+    set(object, info->name, json_string(text));
   }
   return object;
 }
@@ -244,6 +246,10 @@ static json_t *host(const tg_session *s) {
   json_object_set_new(object, "compile_seconds", real(s->compile_seconds));
   json_object_set_new(object, "simulation_seconds", real(s->host_seconds));
   json_object_set_new(object, "simulation_runs", json_integer(s->host_runs));
+  if (s->host.part.graph)
+    json_object_set_new(object, "after_array",
+                        json_pack("{s:o, s:i, s:o}", "first", tg_json_text(s->host.part.where), "nodes",
+                                  s->host.part.nodes, "seconds", real(s->host.seconds)));
   json_object_set_new(object, "cpu_seconds", s->has_cpu ? real(s->cpu.seconds) : json_null());
   json_object_set_new(object, "slowdown_vs_cpu",
                       s->has_cpu && s->cpu.seconds > 0 ? real(s->host_seconds / s->cpu.seconds)

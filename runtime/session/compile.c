@@ -187,6 +187,7 @@ static tg_status compile(tg_session *session, const tg_compile_options *options,
   if (!status) status = tg_precision_of(&session->arena, options, &precision, diag);
   if (!status) status = tg_session_map_options(options, &precision, &map, diag);
   session->inference = options->inference;
+  if (!status) tg_session_cut_host(session);
   if (!status) status = lower(session, &precision, options->inference, &session->lowered, diag);
   if (status) return status;
   map.borrow_constants = true; /* the session has both */
@@ -200,6 +201,7 @@ static tg_status compile(tg_session *session, const tg_compile_options *options,
   session->precision = tg_precision_note(&session->arena, options, own_rules(session, options));
   session->program->options = tg_arena_strdup(&session->program->arena, session->precision);
   tg_session_describe_graph(session);
+  tg_session_describe_host(session);
   note_elements(session);
   session->compile_seconds = tg_host_seconds() - begin;
   return TG_OK;
@@ -250,6 +252,9 @@ bool tg_session_is_compiled(const tg_session *session) { return session && sessi
 static tg_status save_guarded(const tg_session *session, const char *path, tg_diag *diag) {
   if (tg_session_needs(session, true, false, diag)) return TG_INVALID;
   if (!path) return tg_fail(diag, TG_INVALID, "no path is given");
+  if (session->host.part.graph)
+    return tg_fail(diag, TG_INVALID, "%s: %s runs on the host, which a program does not hold", session->path,
+                   session->host.part.where);
   return tg_program_write(session->program, path, diag);
 }
 

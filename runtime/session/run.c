@@ -34,6 +34,7 @@ static tg_status run_engine(tg_session *s, const tg_engine *engine, const tg_run
   if (!status) {
     status = engine->run(state, dram, options, &s->result, diag);
     if (!status && !options->timing_only) status = tg_session_read_outputs(s, dram, diag);
+    if (!status && !options->timing_only) status = tg_session_run_host(s, diag);
     s->host_seconds = s->result.seconds;
     s->host_runs = 1;
     if (!status && steady)
@@ -63,6 +64,7 @@ static tg_status run_session(tg_session *session, const tg_session_run_options *
   tg_profile_destroy(session->profile);
   session->profile = NULL;
   session->has_run = session->has_cpu = false;
+  tg_session_forget_host(session);
   session->errors = session->golden_errors = NULL;
   memset(session->output_data, 0, (size_t)session->output_count * sizeof *session->output_data);
   memset(session->output_elements, 0, (size_t)session->output_count * sizeof *session->output_elements);

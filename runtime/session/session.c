@@ -139,6 +139,7 @@ void tg_session_close(tg_session *session) {
   json_decref(session->numerics);
   json_decref(session->advice);
   tg_program_destroy(session->program);
+  tg_arena_release(&session->host.arena);
   tg_arena_release(&session->arena);
   free(session);
 }

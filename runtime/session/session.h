@@ -3,6 +3,7 @@
 #define TEGULA_RUNTIME_SESSION_SESSION_H
 
 #include "frontend/graph.h"
+#include "frontend/host_part.h"
 #include "frontend/precision/precision.h"
 #include "mapper/mapper.h"
 #include "runtime/cpu_reference/cpu_reference.h"
@@ -46,6 +47,16 @@ struct tg_session {
     void **elements;
     tg_error_measure *errors, *golden_errors;
   } room; /* made when it is first needed */
+
+  struct {
+    tg_host_part part; /* its graph is NULL: the array runs the whole model */
+    tg_arena arena;    /* of the last run */
+    tg_tensor_info
+        *outputs; /* the model's; `outputs` above are the array's, also what the host's part reads */
+    float **data;
+    const void **elements;
+    double seconds; /* of the last run */
+  } host;
 
   bool has_run, timing_only;
   const char *engine;
@@ -108,6 +119,14 @@ void tg_session_describe_program(tg_session *session);
 void tg_session_describe_graph(tg_session *session);
 /* Takes the outputs of a run from device memory. TG_INVALID: an integer passed what the array holds exactly. */
 tg_status tg_session_read_outputs(tg_session *session, const tg_dram *dram, tg_diag *diag);
+
+/* Before a model is compiled: leaves to the host what the array cannot begin. */
+void tg_session_cut_host(tg_session *session);
+/* Behind tg_session_describe_graph: all outputs of the model. */
+void tg_session_describe_host(tg_session *session);
+/* The host's part of a run whose outputs are there; before: forgets that of the last one. */
+tg_status tg_session_run_host(tg_session *session, tg_diag *diag);
+void tg_session_forget_host(tg_session *session);
 
 /* What a call must begin with: each tells of itself. */
 void tg_diag_begin(tg_diag *diag);

@@ -11,7 +11,10 @@
 #include <string.h>
 
 int tg_session_input_count(const tg_session *session) { return session ? session->input_count : 0; }
-int tg_session_output_count(const tg_session *session) { return session ? session->output_count : 0; }
+int tg_session_output_count(const tg_session *session) {
+  if (!session) return 0;
+  return session->host.outputs ? session->host.part.output_count : session->output_count;
+}
 
 static bool has_output(const tg_session *session, int index) {
   return index >= 0 && index < tg_session_output_count(session);
@@ -21,13 +24,16 @@ const tg_tensor_info *tg_session_input(const tg_session *session, int index) {
   return index >= 0 && index < tg_session_input_count(session) ? &session->inputs[index] : NULL;
 }
 const tg_tensor_info *tg_session_output(const tg_session *session, int index) {
-  return has_output(session, index) ? &session->outputs[index] : NULL;
+  if (!has_output(session, index)) return NULL;
+  return session->host.outputs ? &session->host.outputs[index] : &session->outputs[index];
 }
 const float *tg_session_output_data(const tg_session *session, int index) {
-  return has_output(session, index) ? session->output_data[index] : NULL;
+  if (!has_output(session, index)) return NULL;
+  return session->host.outputs ? session->host.data[index] : session->output_data[index];
 }
 const void *tg_session_output_elements(const tg_session *session, int index) {
-  return has_output(session, index) ? session->output_elements[index] : NULL;
+  if (!has_output(session, index)) return NULL;
+  return session->host.outputs ? session->host.elements[index] : session->output_elements[index];
 }
 uint64_t tg_session_cycles(const tg_session *session) { return session ? session->result.cycles : 0; }
 

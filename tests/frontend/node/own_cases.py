@@ -504,7 +504,8 @@ def grids():
 def selected():
     x = np.array([[3, 0, 1], [0, 3, 0]], "f4")
     case("non_zero", "NonZero", [x], [np.stack(np.nonzero(x))], 13)
-    case("non_zero_arriving", "NonZero", [normal(40, 40)], [np.stack(np.nonzero(x))], 13, refused="decides the size")
+    many = np.maximum(normal(40, 40), 0)
+    case("non_zero_arriving", "NonZero", [many], [np.stack(np.nonzero(many))], 13)
     data = normal(3, 5)
     keep = np.array([True, False, False, True])
     case("compress_axis", "Compress", [data, keep], [np.compress(keep, data, 1)], 11, axis=-1)
@@ -528,6 +529,58 @@ def selected():
     case("dropout_mask", "Dropout", [x], [x, np.ones((4, 6), bool)], 13)
     case("dropout_mode_given", "Dropout", [x, f4(0.5), np.array(False)], [x], 13)
     case("dropout_trains", "Dropout", [x, f4(0.5), np.array(True)], [x], 13, refused="is for training")
+
+
+def greedy(boxes, scores, most, overlap, lowest):
+    """Rows (batch, class, box) from the best score on, of boxes y1, x1, y2, x2 that overlap none before."""
+    rows = []
+    for n, c in np.ndindex(scores.shape[:2]):
+        chosen = []
+        for i in np.argsort(-scores[n, c], kind="stable"):
+            if scores[n, c, i] <= lowest or len(chosen) == most:
+                break
+            a, others = boxes[n, i], boxes[n, chosen]
+            sides = np.minimum(a[2:], others[:, 2:]) - np.maximum(a[:2], others[:, :2])
+            both = np.prod(np.maximum(sides, 0), 1)
+            union = np.prod(a[2:] - a[:2]) + np.prod(others[:, 2:] - others[:, :2], 1) - both
+            if not len(chosen) or (both / union <= overlap).all():
+                chosen.append(i)
+        rows += [(n, c, i) for i in chosen]
+    return np.array(rows, "i8").reshape(-1, 3)
+
+
+def host_parts():
+    """What values size, of what the array computes."""
+    node = helper.make_node
+    x = normal(5, 9)
+    places = np.stack(np.nonzero(x > 0))
+    graph("host_non_zero", [node("Relu", ["x"], ["y"]), node("NonZero", ["y"], ["at"]), node("Transpose", ["at"], ["rows"]),
+                            node("GatherND", ["y", "rows"], ["v"]), node("ReduceSum", ["v"], ["sum"], keepdims=0), node("Neg", ["y"], ["z"])],
+          [("x", x)], [("at", places), ("v", x[x > 0]), ("sum", f4(x[x > 0].astype("f8").sum())), ("z", -np.maximum(x, 0))], 13)
+    graph("host_nothing", [node("Relu", ["x"], ["y"]), node("NonZero", ["y"], ["at"]), node("Transpose", ["at"], ["rows"])],
+          [("x", -np.abs(x))], [("rows", np.zeros((0, 2), "i8"))], 13)
+    w = np.round(3 * normal(9, 4)).astype("f4")
+    small = np.round(2 * x).astype("f4")
+    y = small @ w
+    keep = y.max(1) > 4
+    graph("host_compress", [node("MatMul", ["x", "w"], ["y"]), node("ReduceMax", ["y"], ["m"], axes=[1], keepdims=0), node("Greater", ["m", "four"], ["k"]),
+                            node("Compress", ["y", "k"], ["z"], axis=0), node("MatMul", ["z", "t"], ["o"])],
+          [("x", small)], [("z", y[keep]), ("o", y[keep] @ w.T)], 13, [("w", w), ("t", w.T.copy()), ("four", f4(4))])
+    u, first, inverse, counts = np.unique(np.floor(x), True, True, True)
+    graph("host_unique", [node("Floor", ["x"], ["y"]), node("Unique", ["y"], ["u", "i", "inv", "c"], sorted=1)], [("x", x)],
+          [("u", u), ("i", first), ("inv", inverse.ravel()), ("c", counts)], 13)
+    graph("host_two", [node("Relu", ["x"], ["y"]), node("NonZero", ["y"], ["a"]), node("Floor", ["x"], ["f"]), node("NonZero", ["f"], ["b"]),
+                       node("Concat", ["a", "b"], ["both"], axis=1)], [("x", x)],
+          [("a", places), ("both", np.concatenate([places, np.stack(np.nonzero(np.floor(x)))], 1))], 13)
+    corner, size, scores = rng.uniform(0, 4, (2, 60, 2)), rng.uniform(0.5, 3, (2, 60, 2)), normal(2, 3, 60)
+    p = f4(1 / (1 + np.exp(-scores.astype("f8"))))
+    boxes = f4(np.concatenate([corner, corner + size], 2))
+    graph("host_detector", [node("Sigmoid", ["s"], ["p"]), node("Add", ["c", "d"], ["far"]), node("Concat", ["c", "far"], ["b"], axis=2),
+                            node("NonMaxSuppression", ["b", "p", "most", "overlap", "low"], ["chosen"]), node("Gather", ["chosen", "two"], ["which"], axis=1),
+                            node("Gather", ["b", "which"], ["picked"], axis=1)],
+          [("s", scores), ("c", f4(corner)), ("d", f4(size))],
+          [("chosen", greedy(boxes.astype("f8"), p, 4, 0.3, 0.6)), ("picked", boxes[:, greedy(boxes.astype("f8"), p, 4, 0.3, 0.6)[:, 2]])], 13,
+          [("most", np.array(4)), ("overlap", f4(0.3)), ("low", f4(0.6)), ("two", np.array(2))])
 
 
 def signals():
@@ -667,7 +720,7 @@ def einsums():
 
 
 shutil.rmtree(FOLDER, ignore_errors=True)  # cases that are no more
-for group in (einsums, decoders, recurrent, float64, control, functions, bits, powers, volumes, grids, selected, signals, normalisations, rotary, attentions, order, integers, scatter, rows_by_index, slices_by_tuples, trigonometry, microsoft):
+for group in (einsums, decoders, recurrent, float64, control, functions, bits, powers, volumes, grids, selected, host_parts, signals, normalisations, rotary, attentions, order, integers, scatter, rows_by_index, slices_by_tuples, trigonometry, microsoft):
     rng = np.random.default_rng(7)  # a group's numbers do not depend on those before it
     group()
 for group in own_cases_newest.GROUPS + own_cases_exact.GROUPS + own_cases_microsoft.GROUPS + own_cases_narrow.GROUPS:
