@@ -116,6 +116,7 @@ unsigned tg_op_deciding_operands(tg_op op) {
   case TG_OP_SEQUENCE_ERASE:
   case TG_OP_CENTER_CROP_PAD:
   case TG_OP_REVERSE_SEQUENCE: return 1 << 1;
+  case TG_OP_BIT_CAST: return 1 << 0;
   case TG_OP_NON_ZERO:
   case TG_OP_UNIQUE:
   case TG_OP_NON_MAX_SUPPRESSION: return ~0u;

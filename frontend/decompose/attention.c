@@ -143,7 +143,7 @@ tg_status tg_compose_attention(tg_build *b, const tg_node *node, tg_attention_mo
   if (check_operands(node, &h, diag)) return TG_INVALID;
   if (mode < 0 || mode > 3)
     return tg_fail(diag, TG_INVALID, "qk_matmul_output_mode = %" PRId64 " is not known", mode);
-  if (precision && precision != 1 && precision != 10 && precision != 16)
+  if (precision && precision != 1 && precision != 10 && precision != 11 && precision != 16)
     return tg_fail(diag, TG_INVALID, "softmax_precision = %" PRId64 " is not supported", precision);
   if (softcap < 0 || scale < 0)
     return tg_fail(diag, TG_INVALID, "softcap and scale below 0 are not supported");

@@ -1,5 +1,6 @@
 /* Operators on the bits of integers, as steps in FP32 that are exact. */
 #include "frontend/decompose/compose.h"
+#include "frontend/infer.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -17,6 +18,54 @@ static tg_value *at_least(tg_build *b, tg_value *x, double number) {
 
 /* In FP32; what is computed of a run's integers is held below 2^24 by the sum (integers.h). */
 static tg_value *exactly(tg_build *b, tg_value *x) { return f32(b, plus(b, x, 0)); }
+
+/* --- of constants, in 64 bits --- */
+
+static bool is_known(const tg_value *x) { return tg_is_constant(x) && !x->elided; }
+
+static int64_t position_in(const tg_value *x, int64_t index, int rank, const int64_t *sizes) {
+  int64_t at = 0, stride = 1;
+  for (int d = rank - 1; d >= 0; d--) {
+    int64_t place = index % sizes[d];
+    int own = d - (rank - x->rank);
+    index /= sizes[d];
+    if (own < 0) continue;
+    at += x->dims[own].size == 1 ? 0 : place * stride;
+    stride *= x->dims[own].size;
+  }
+  return at;
+}
+
+static uint64_t combined(const tg_node *node, uint64_t x, uint64_t y, int bits) {
+  bool left = node->op == TG_OP_BIT_SHIFT && !strcmp(tg_attr_text(node, TG_ATTR_DIRECTION), "LEFT");
+  switch (node->op) {
+  case TG_OP_BITWISE_AND: return x & y;
+  case TG_OP_BITWISE_OR: return x | y;
+  case TG_OP_BITWISE_XOR: return x ^ y;
+  default: return y >= (uint64_t)bits ? 0 : left ? x << y : x >> y;
+  }
+}
+
+/* The result of two constants; NULL: one is none, or they do not broadcast, which who computes them refuses. */
+static tg_value *of_constants(tg_build *b, const tg_node *node) {
+  const tg_value *x = tg_in(node, 0), *y = tg_in(node, 1);
+  int64_t left[TG_MAX_RANK], right[TG_MAX_RANK], sizes[TG_MAX_RANK];
+  int rank;
+  if (!is_known(x) || !is_known(y)) return NULL;
+  tg_value_sizes(x, left);
+  tg_value_sizes(y, right);
+  if (!tg_broadcast(x->rank, left, y->rank, right, &rank, sizes)) return NULL;
+  tg_value *made = tg_build_constant(b, x->dtype, rank, sizes, NULL);
+  for (int64_t i = 0; i < tg_value_elements(made); i++) {
+    uint64_t p = (uint64_t)tg_load_i64(x->data, x->dtype, (size_t)position_in(x, i, rank, sizes)),
+             q = (uint64_t)tg_load_i64(y->data, y->dtype, (size_t)position_in(y, i, rank, sizes));
+    tg_store_i64((void *)made->data, x->dtype, (size_t)i,
+                 (int64_t)combined(node, p, q, tg_dtype_bits(x->dtype)));
+  }
+  return made;
+}
+
+/* --- of what a run computes --- */
 
 /* What a run computes the integers pass looks after; a constant's sum with 0 is one, too, and is rounded. */
 static tg_status check_constant(const tg_value *x, tg_diag *diag) {
@@ -48,6 +97,7 @@ tg_status tg_make_bit_shift(tg_build *b, tg_node *node, tg_value **results, tg_d
   if (dtype != tg_in(node, 1)->dtype || tg_dtype_is_signed(dtype) || !tg_dtype_is_integer(dtype))
     return tg_fail(diag, TG_INVALID, "element types %s and %s are not supported, only unsigned integers are",
                    tg_dtype_name(dtype), tg_dtype_name(tg_in(node, 1)->dtype));
+  if ((results[0] = of_constants(b, node))) return TG_OK;
   if (check_constants(node, diag)) return TG_INVALID;
   tg_value *x = exactly(b, tg_in(node, 0)), *y = exactly(b, tg_in(node, 1)), *rest = y;
   for (int step = 32; step; step /= 2) {
@@ -98,6 +148,7 @@ tg_status tg_make_bitwise(tg_build *b, tg_node *node, tg_value **results, tg_dia
   if (dtype != tg_in(node, 1)->dtype || !tg_dtype_is_integer(dtype))
     return tg_fail(diag, TG_INVALID, "element types %s and %s are not supported, only integers are",
                    tg_dtype_name(dtype), tg_dtype_name(tg_in(node, 1)->dtype));
+  if ((results[0] = of_constants(b, node))) return TG_OK;
   if (check_constants(node, diag)) return TG_INVALID;
   int bits = bits_below_sign(dtype);
   digits x = digits_of(b, tg_in(node, 0), bits), y = digits_of(b, tg_in(node, 1), bits);
@@ -115,6 +166,14 @@ tg_status tg_make_bitwise(tg_build *b, tg_node *node, tg_value **results, tg_dia
 tg_status tg_make_bitwise_not(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
   tg_value *x = tg_in(node, 0);
   bool is_signed = tg_dtype_is_signed(x->dtype);
+  if (tg_dtype_is_integer(x->dtype) && is_known(x)) {
+    int64_t sizes[TG_MAX_RANK];
+    tg_value_sizes(x, sizes);
+    results[0] = tg_build_constant(b, x->dtype, x->rank, sizes, NULL);
+    for (size_t i = 0; i < (size_t)tg_value_elements(x); i++)
+      tg_store_i64((void *)results[0]->data, x->dtype, i, ~tg_load_i64(x->data, x->dtype, i));
+    return TG_OK;
+  }
   if (!tg_dtype_is_integer(x->dtype) || (!is_signed && tg_dtype_size(x->dtype) > 2))
     return tg_fail(diag, TG_INVALID, "element type %s is not supported here", tg_dtype_name(x->dtype));
   double most = is_signed ? -1 : ldexp(1, tg_dtype_bits(x->dtype)) - 1;
@@ -122,12 +181,19 @@ tg_status tg_make_bitwise_not(tg_build *b, tg_node *node, tg_value **results, tg
   return TG_OK;
 }
 
-/* Integers of one size are each other's Cast; bits of floats are none that the array has. */
+/* Integers of one size are each other's Cast; bits of floats are none that the array has, but of constants. */
 tg_status tg_make_bit_cast(tg_build *b, tg_node *node, tg_value **results, tg_diag *diag) {
   tg_value *x = tg_in(node, 0);
   tg_dtype to = tg_dtype_from_onnx(tg_attr_int(node, TG_ATTR_TO));
   bool counts = tg_dtype_is_integer(to) && (tg_dtype_is_integer(x->dtype) || x->dtype == TG_BOOL);
-  if (to == x->dtype) return results[0] = x, TG_OK;
+  if (to == x->dtype) return results[0] = tg_build_unary(b, TG_OP_IDENTITY, x), TG_OK;
+  if (is_known(x) && to && to != TG_BOOL && x->dtype != TG_BOOL &&
+      tg_dtype_bits(to) == tg_dtype_bits(x->dtype)) {
+    int64_t sizes[TG_MAX_RANK];
+    tg_value_sizes(x, sizes);
+    results[0] = tg_build_constant(b, to, x->rank, sizes, x->data);
+    return TG_OK;
+  }
   if (!counts || tg_dtype_bits(to) != tg_dtype_bits(x->dtype))
     return tg_fail(diag, TG_INVALID,
                    "the bits of %s as those of %s are not supported, only of integers of one size",

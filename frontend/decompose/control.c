@@ -156,15 +156,39 @@ typedef struct loop {
   int64_t step;
 } loop;
 
+/* What steps would stack where there is none: one step's results, and nothing of them. */
+static tg_status stack_nothing(tg_graph *graph, tg_node *node, const loop *l, tg_diag *diag) {
+  const tg_graph *body = node->bodies[0];
+  tg_value **inputs = new_list(graph, body->input_count), **results = new_list(graph, body->output_count);
+  static const int64_t none = 0;
+  inputs[0] = tg_graph_add_scalar(graph, "step", TG_I64, 0);
+  inputs[1] = tg_graph_add_scalar(graph, "condition", TG_BOOL, 1);
+  for (int i = 2; i < body->input_count; i++) inputs[i] = tg_in(node, i);
+  body_copy copy = begin(graph, body);
+  if (put(graph, &copy, node, inputs, results, diag)) return TG_INVALID;
+  for (int i = l->states; i < node->output_count; i++) {
+    if (!(node->outputs[i]->use_count || node->outputs[i]->output_count)) continue;
+    tg_value *one = with_axis(graph, TG_OP_UNSQUEEZE, results[1 + i], 0, node);
+    tg_node *slice = tg_graph_add_node(graph, TG_OP_SLICE, node->name, &one, 1, node, -1);
+    tg_attr_set_ints(graph, slice, TG_ATTR_STARTS, &none, 1);
+    tg_attr_set_ints(graph, slice, TG_ATTR_ENDS, &none, 1);
+    tg_attr_set_ints(graph, slice, TG_ATTR_AXES, &none, 1);
+    tg_build_result(graph, node->outputs[i], tg_out(slice));
+  }
+  return TG_OK;
+}
+
 static tg_status finish_loop(tg_graph *graph, tg_node *node, const loop *l, tg_diag *diag) {
   int first = 2 + l->states + l->captured;
   tg_value **steps = new_list(graph, (int)l->step);
+  bool stacks = false;
+  for (int i = l->states; i < node->output_count; i++)
+    stacks |= node->outputs[i]->use_count || node->outputs[i]->output_count;
+  if (!l->step && stacks && stack_nothing(graph, node, l, diag)) return TG_INVALID;
   for (int i = 0; i < node->output_count; i++) {
     tg_value *old = node->outputs[i], *result = i < l->states ? tg_in(node, 2 + i) : NULL;
     bool used = old->use_count || old->output_count;
     if (!used) continue;
-    if (!result && !l->step)
-      return tg_fail(diag, TG_INVALID, "it makes no step: the size of result %d is not known", i);
     for (int64_t s = 0; !result && s < l->step; s++)
       steps[s] = tg_in(node, first + (int)s * l->scans + i - l->states);
     tg_build_result(graph, old, result ? result : stacked(graph, steps, (int)l->step, 0, false, node));

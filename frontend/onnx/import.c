@@ -80,6 +80,8 @@ static tg_status import_type(tg_import *import, const Onnx__ValueInfoProto *prot
   const Onnx__TypeProto *whole = proto->type;
   if (whole && whole->value_case == ONNX__TYPE_PROTO__VALUE_OPTIONAL_TYPE)
     whole = whole->optional_type->elem_type;
+  if (whole && whole->value_case == ONNX__TYPE_PROTO__VALUE_SEQUENCE_TYPE)
+    return tg_fail(import->diag, TG_INVALID, "it is a sequence: only tensors arrive and leave");
   if (!whole || whole->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE)
     return tg_fail(import->diag, TG_INVALID, "it has no tensor type");
   const Onnx__TypeProto__Tensor *type = whole->tensor_type;

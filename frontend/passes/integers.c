@@ -160,8 +160,9 @@ static tg_status computed(const analysis *a, const tg_node *node, tg_range *out)
     return TG_OK;
   }
   case TG_OP_DIV: {
+    tg_range y = of(a, tg_in(node, 1));
     double most = fmax(fabs(x.low), fabs(x.high));
-    *out = (tg_range){-most, most, x.guarded || of(a, tg_in(node, 1)).guarded};
+    *out = (tg_range){x.low < 0 || y.low < 0 ? -most : 0, most, x.guarded || y.guarded};
     return TG_OK;
   }
   case TG_OP_ADD:

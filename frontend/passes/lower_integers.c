@@ -117,8 +117,8 @@ static void lower_cast(tg_graph *graph, const tg_integers *known, tg_node *cast,
 }
 
 /* Quotient towards zero, or what it leaves. The quotient of fp32, rounded, may be one too large or, where it is no whole number, one too small;
- * what is left of the dividend tells, exactly, since all are below 2^24. */
-static void lower_division(tg_graph *graph, tg_node *division, tg_dtype dtype, bool wraps) {
+ * what is left of the dividend tells, exactly, since all are below 2^24. `wraps`: what the result is held to; NULL: it need not be. */
+static void lower_division(tg_graph *graph, tg_node *division, tg_dtype dtype, const tg_range *wraps) {
   writer w = {graph, division};
   tg_value *a = tg_in(division, 0), *b = tg_in(division, 1), *zero = number(&w, 0), *one = number(&w, 1);
   tg_value *n = node(&w, TG_OP_ABS, a, NULL, TG_F32), *d = node(&w, TG_OP_ABS, b, NULL, TG_F32);
@@ -135,7 +135,7 @@ static void lower_division(tg_graph *graph, tg_node *division, tg_dtype dtype, b
     turn = node(&w, TG_OP_XOR, turn, node(&w, TG_OP_LESS, b, zero, TG_BOOL), TG_BOOL);
   }
   q = where(&w, turn, binary(&w, TG_OP_SUB, zero, y), y);
-  if (wraps) q = fitted(&w, q, dtype, (tg_range){0});
+  if (wraps) q = fitted(&w, q, dtype, *wraps);
   q->producer->id = division->id;
   tg_rewrite_replace(graph, division, q);
 }
@@ -165,7 +165,7 @@ static void lower_node(tg_graph *graph, const tg_integers *known, const bool *fr
   tg_dtype dtype = y->dtype;
   for (int i = 0; i < from->output_count; i++) from->outputs[i]->dtype = TG_F32;
   if (from->op == TG_OP_DIV || from->op == TG_OP_REMAINDER) {
-    lower_division(graph, from, dtype, known->wraps[y->index]);
+    lower_division(graph, from, dtype, known->wraps[y->index] ? &known->ranges[y->index] : NULL);
     return;
   }
   if (known->wraps[y->index]) fit_result(graph, from, dtype, known->ranges[y->index]);

@@ -112,6 +112,13 @@ static tg_status fix_deciding(tg_context *context, tg_session *session, const ch
   return tg_session_fix_deciding(session, name, array, &context->diag);
 }
 
+static tg_status note_integers(tg_context *context, tg_session *session, const char *name,
+                               const tg_npy *array) {
+  (void)context, (void)name;
+  tg_session_note_integers(session, array);
+  return TG_OK;
+}
+
 static tg_status bind_sizes(tg_context *context, tg_session *session) {
   const tg_options *o = &context->options;
   tg_status status = tg_bind_dims(context, session);
@@ -119,6 +126,7 @@ static tg_status bind_sizes(tg_context *context, tg_session *session) {
     status = tg_session_bind_batch(session, (int64_t)tg_option_number(o, TG_OPT_BATCH, 1), &context->diag);
   if (!status) status = fix_constants(context, session);
   if (!status) status = tg_for_inputs(context, session, fit_shape);
+  if (!status) status = tg_for_inputs(context, session, note_integers);
   return status ? status : tg_for_inputs(context, session, fix_deciding);
 }
 

@@ -95,11 +95,21 @@ tg_status tg_session_fix_input(tg_session *session, const char *name, const tg_n
   return TG_OK;
 }
 
+enum { MOST_FIXED = 1024 }; /* elements of an input that is a constant without being called one */
+
+void tg_session_note_integers(tg_session *session, const tg_npy *array) {
+  for (int64_t e = 0; array->count <= MOST_FIXED && tg_dtype_is_integer(array->dtype) && e < array->count;
+       e++) {
+    int64_t number = tg_load_i64(array->data, array->dtype, (size_t)e);
+    session->fixes_integers |= number <= -(1 << 24) || number >= 1 << 24;
+  }
+}
+
 tg_status tg_session_fix_deciding(tg_session *session, const char *name, const tg_npy *array, tg_diag *diag) {
-  enum { MOST = 1024 };
   int input = session->program ? -1 : tg_session_find_input(session, name);
-  if (input < 0 || array->count > MOST) return TG_OK;
+  if (input < 0 || array->count > MOST_FIXED) return TG_OK;
   bool *decides = TG_NEW_ARRAY(&session->arena, bool, (size_t)session->model->input_count);
   tg_graph_deciding_inputs(session->model, decides);
-  return decides[input] ? tg_session_fix_input(session, name, array, diag) : TG_OK;
+  bool exact = session->fixes_integers && tg_dtype_is_integer(session->model->inputs[input]->dtype);
+  return decides[input] || exact ? tg_session_fix_input(session, name, array, diag) : TG_OK;
 }

@@ -36,6 +36,7 @@ struct tg_session {
 
   const tg_value **fixed; /* inputs of the model that are constants of the session */
   size_t fixed_count, fixed_capacity;
+  bool fixes_integers; /* tg_session_note_integers found some */
   int input_count, output_count;
   tg_tensor_info *inputs, *outputs;
   float **input_data; /* NULL until set */
@@ -81,7 +82,10 @@ tg_status tg_take_options(const void *given, void *out_own, size_t own_size, tg_
 /* Input `name` of the model becomes a constant with these elements, converted to its type, if it has this shape.
  * Before compiling only. TG_INVALID: there is no such input, or it has another shape. */
 tg_status tg_session_fix_input(tg_session *session, const char *name, const tg_npy *array, tg_diag *diag);
-/* The same of an input whose elements the model needs before it runs; others are left as they are. */
+/* Before those below, of each input that is given: small ones with integers that FP32 does not hold are computed with by the host
+ * alone, and so are all small integers beside them. */
+void tg_session_note_integers(tg_session *session, const tg_npy *array);
+/* The same of an input whose elements the model needs before it runs, or of such integers; others are left as they are. */
 tg_status tg_session_fix_deciding(tg_session *session, const char *name, const tg_npy *array, tg_diag *diag);
 /* The input of the model, not of a program, with that name; -1: there is none. */
 int tg_session_find_input(const tg_session *session, const char *name);

@@ -307,8 +307,8 @@ def control():
     many = node("Loop", ["n", "", "w"], ["y", "z"], body=body(
         [node("Identity", ["c"], ["d"]), node("Add", ["s", "x"], ["a"])], [("i", TensorProto.INT64), ("c", TensorProto.BOOL), "s"],
         ["d", "a", "a"]))
-    graph("loop_without_step", [many], [("x", x), ("w", w)], [("y", w), ("z", w)], 16, [("n", np.array(0))],
-          refused="it makes no step")
+    graph("loop_without_step", [many], [("x", x), ("w", w)], [("y", w), ("z", np.zeros((0,) + np.broadcast_shapes(w.shape, x.shape), "f4"))], 16,
+          [("n", np.array(0))])
     wide = body([node("Identity", ["c"], ["d"]), node("Add", ["s", "x"], ["a"])], [("i", TensorProto.INT64), ("c", TensorProto.BOOL), "s"],
                 ["d", "a"] + 20 * ["a"])
     graph("loop_of_many_results", [node("Loop", ["n", "", "w"], ["y"] + ["z%d" % i for i in range(20)], body=wide)], [("x", x), ("w", w)], [("y", w)], 16,
@@ -376,7 +376,24 @@ def bits():
     case("bitwise_beyond_constant", "BitwiseAnd", [a.astype("i8"), np.array(1 << 40, "i8")], [a], 18, constants=(1,),
          refused="whose bits FP32 does not hold")
     case("bitwise_constant", "BitwiseXor", [a.astype("i8"), np.array((1 << 24) - 1, "i8")], [a.astype("i8") ^ ((1 << 24) - 1)], 18, constants=(1,))
-    case("bitwise_beyond", "BitwiseAnd", [a + (1 << 24), b], [a], 18, refused="outside")
+    case("bitwise_beyond", "BitwiseAnd", [a + (1 << 24), b], [a + (1 << 24) & b], 18)
+    many = rng.integers(0, 1 << 40, (40, 40))
+    case("bitwise_beyond_many", "BitwiseAnd", [many, many], [many], 18, refused="outside")
+    wide = rng.integers(-2 ** 63, 2 ** 63 - 1, (2, 3, 5))
+    for operator, f in (("And", np.bitwise_and), ("Or", np.bitwise_or), ("Xor", np.bitwise_xor)):
+        case("bitwise_%s_wide" % operator.lower(), "Bitwise" + operator, [wide, wide[::-1, 1:2].copy()], [f(wide, wide[::-1, 1:2])], 18)
+    case("bitwise_not_wide", "BitwiseNot", [wide.astype("u4")], [~wide.astype("u4")], 18)
+    case("bit_shift_wide", "BitShift", [wide.astype("u8"), np.array([0, 1, 63, 64, 7], "u8")],
+         [np.where(np.arange(5) == 3, 0, wide.astype("u8") << np.array([0, 1, 63, 0, 7], "u8"))], 11, direction="LEFT")
+    x = rng.standard_normal((3, 7)).astype("f4")
+    x[0, :3] = [np.inf, -0.0, 1e-42]
+    case("bit_cast_float_integer", "BitCast", [x], [x.view("i4")], 26, to=6)
+    case("bit_cast_integer_float", "BitCast", [x.view("u4")], [x], 26, to=1)
+    case("bit_cast_double", "BitCast", [x.astype("f8")], [x.astype("f8").view("i8")], 26, to=7)
+    case("bit_cast_computed", "BitCast", [normal(60, 60)], [normal(60, 60).view("i4")], 26, refused="the bits of f32 as those of i32", to=6)
+    p, q = rng.integers(0, 1 << 20, (4, 50)), rng.integers(1, 900, 50)
+    for dtype in ("u1", "u2", "u4", "u8", "i4"):
+        case("div_" + dtype, "Div", [p.astype(dtype), np.maximum(q.astype(dtype), 1)], [p.astype(dtype) // np.maximum(q.astype(dtype), 1)], 14)
     for dtype in ("u1", "u2", "u4", "u8"):
         size = 8 * np.dtype(dtype).itemsize
         x = rng.integers(0, min(1 << 24, 1 << size), 200).astype(dtype)
