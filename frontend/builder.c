@@ -1,5 +1,6 @@
 #include "frontend/builder.h"
 
+#include "frontend/base/guard.h"
 #include "frontend/infer.h"
 
 struct tg_builder {
@@ -16,8 +17,11 @@ tg_builder *tg_builder_create(tg_arena *arena, const char *name) {
 
 tg_graph *tg_builder_graph(tg_builder *b) { return b->graph; }
 
-tg_status tg_builder_finish(tg_builder *b, tg_graph **out_graph, tg_diag *diag) {
-  *out_graph = NULL;
+tg_status tg_builder_guarded(tg_status (*build)(void *user, tg_diag *diag), void *user, tg_diag *diag) {
+  TG_GUARDED(diag, build(user, diag));
+}
+
+static tg_status finish(tg_builder *b, tg_graph **out_graph, tg_diag *diag) {
   if (b->error.message[0]) return tg_fail(diag, TG_INVALID, "%s", b->error.message);
   if (b->disabled) return tg_fail(diag, TG_INVALID, "a disable_graphamp region was not ended");
   if (!b->graph->output_count) return tg_fail(diag, TG_INVALID, "the graph has no output");
@@ -26,6 +30,11 @@ tg_status tg_builder_finish(tg_builder *b, tg_graph **out_graph, tg_diag *diag) 
   if (tg_graph_verify(b->graph, diag) || (!open && tg_graph_infer(b->graph, diag))) return TG_INVALID;
   *out_graph = b->graph;
   return TG_OK;
+}
+
+tg_status tg_builder_finish(tg_builder *b, tg_graph **out_graph, tg_diag *diag) {
+  *out_graph = NULL;
+  TG_GUARDED(diag, finish(b, out_graph, diag));
 }
 
 /* --- values */

@@ -9,7 +9,10 @@
  *
  * Values belong to the builder's graph, which lives on the arena. A call with a NULL operand, or on operands
  * of another builder, returns NULL and the builder remembers the first such call: only tg_builder_finish need
- * be checked. Not thread-safe; distinct builders are independent. */
+ * be checked. Not thread-safe; distinct builders are independent.
+ *
+ * A call for which the host has no memory ends the process, but within tg_builder_guarded, where programs that use the
+ * library build. */
 #ifndef TEGULA_FRONTEND_BUILDER_H
 #define TEGULA_FRONTEND_BUILDER_H
 
@@ -30,6 +33,11 @@ tg_graph *tg_builder_graph(tg_builder *builder);
 /* Hands over the graph, with every type inferred if no dimension is open. TG_INVALID: the first misuse, an
  * operand that does not fit, or a graph without output. */
 tg_status tg_builder_finish(tg_builder *builder, tg_graph **out_graph, tg_diag *diag);
+
+/* Calls `build(user, diag)` and returns what it does. TG_INVALID, too, with a line in `diag`: the host had no memory for a
+ * call of this header or of frontend/base/arena.h in it, which did not return; the arena can be released. `build` must hold
+ * nothing that it alone can free. */
+tg_status tg_builder_guarded(tg_status (*build)(void *user, tg_diag *diag), void *user, tg_diag *diag);
 
 /* Rank at most 8. The form with dims may leave sizes open by symbol (size -1). */
 tg_value *tg_builder_input(tg_builder *builder, const char *name, tg_dtype dtype, int rank,

@@ -1,6 +1,7 @@
 /* A graph to a model file of opset 17, or the first that has all of its operators. */
 #include "frontend/onnx/onnx.h"
 
+#include "frontend/base/guard.h"
 #include "frontend/onnx/export.h"
 #include "frontend/onnx/tensor.h"
 #include "frontend/onnx/write.h"
@@ -220,7 +221,7 @@ static Onnx__ModelProto *new_model(tg_export *e) {
   return model;
 }
 
-tg_status tg_onnx_write(const char *path, const tg_graph *graph, tg_diag *diag) {
+static tg_status write_graph(const char *path, const tg_graph *graph, tg_diag *diag) {
   tg_arena arena = {0};
   tg_export e = {.graph = graph, .arena = &arena, .diag = diag};
   e.proto = &TG_MESSAGE(&e, Onnx__GraphProto, ONNX__GRAPH_PROTO__INIT);
@@ -236,4 +237,8 @@ tg_status tg_onnx_write(const char *path, const tg_graph *graph, tg_diag *diag) 
   }
   tg_arena_release(&arena);
   return status;
+}
+
+tg_status tg_onnx_write(const char *path, const tg_graph *graph, tg_diag *diag) {
+  TG_GUARDED(diag, write_graph(path, graph, diag));
 }

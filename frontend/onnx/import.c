@@ -1,6 +1,7 @@
 /* A model file to a graph: model, inputs, constants, nodes, outputs, in this order. */
 #include "frontend/onnx/import.h"
 
+#include "frontend/base/guard.h"
 #include "frontend/onnx/file.h"
 #include "frontend/onnx/onnx.h"
 #include "frontend/onnx/tensor.h"
@@ -188,8 +189,7 @@ static tg_status read_model(tg_arena *arena, const tg_file *file, const char *pa
   return status;
 }
 
-tg_status tg_onnx_read(tg_arena *arena, const char *path, tg_graph **out_graph, tg_diag *diag) {
-  *out_graph = NULL;
+static tg_status read_file(tg_arena *arena, const char *path, tg_graph **out_graph, tg_diag *diag) {
   tg_file file;
   if (tg_file_map(path, &file, diag)) return TG_INVALID;
   tg_status status = read_model(arena, &file, path, out_graph, diag);
@@ -198,10 +198,20 @@ tg_status tg_onnx_read(tg_arena *arena, const char *path, tg_graph **out_graph, 
   return status;
 }
 
-tg_status tg_onnx_read_memory(tg_arena *arena, const char *name, const void *data, size_t size,
-                              tg_graph **out_graph, tg_diag *diag) {
+tg_status tg_onnx_read(tg_arena *arena, const char *path, tg_graph **out_graph, tg_diag *diag) {
   *out_graph = NULL;
+  TG_GUARDED(diag, read_file(arena, path, out_graph, diag));
+}
+
+static tg_status read_memory(tg_arena *arena, const char *name, const void *data, size_t size,
+                             tg_graph **out_graph, tg_diag *diag) {
   tg_status status = read_model(arena, &(tg_file){.data = data, .size = size}, NULL, out_graph, diag);
   if (status) tg_diag_prefix(diag, "%s", name);
   return status;
+}
+
+tg_status tg_onnx_read_memory(tg_arena *arena, const char *name, const void *data, size_t size,
+                              tg_graph **out_graph, tg_diag *diag) {
+  *out_graph = NULL;
+  TG_GUARDED(diag, read_memory(arena, name, data, size, out_graph, diag));
 }

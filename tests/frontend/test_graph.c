@@ -101,6 +101,28 @@ TG_TEST(builder, remembers_the_first_misuse) {
   tg_arena_release(&arena);
 }
 
+static tg_status build_too_much(void *user, tg_diag *diag) {
+  tg_builder *b = tg_builder_create(user, "g");
+  if (!b) return tg_fail(diag, TG_MISMATCH, "no builder");
+  tg_arena_alloc(user, SIZE_MAX / 2, 1); /* as a constant of that size would */
+  return TG_OK;
+}
+
+static tg_status build_none(void *user, tg_diag *diag) {
+  return tg_fail(diag, TG_MISMATCH, "%s", (char *)user);
+}
+
+TG_TEST(builder, memory_that_ends_is_a_status) {
+  tg_arena arena = {0};
+  tg_diag diag = {""};
+  EXPECT_EQ(tg_builder_guarded(build_too_much, &arena, &diag), TG_INVALID);
+  EXPECT(strstr(diag.message, "out of memory"));
+  tg_arena_release(&arena);
+  diag.message[0] = 0;
+  EXPECT_EQ(tg_builder_guarded(build_none, "what it says", &diag), TG_MISMATCH);
+  EXPECT_STR(diag.message, "what it says");
+}
+
 TG_TEST(graph, a_clone_is_equal_and_apart) {
   tg_arena arena = {0}, other = {0};
   tg_graph *g = small_model(&arena);
