@@ -208,6 +208,8 @@ tg_status tg_cpu_reference_time(tg_cpu_reference *reference, tg_cpu_effort effor
                             .warmup = warmup,
                             .dtype = reference->dtype,
                             .seconds = times[runs / 2],
+                            .low = times[runs / 10],
+                            .high = times[runs - 1 - runs / 10],
                             .plain_nodes = reference->plain_nodes};
   snprintf(out_time->version, sizeof out_time->version, "%d.%d.%d", version->major, version->minor,
            version->patch);

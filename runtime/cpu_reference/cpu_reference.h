@@ -30,8 +30,9 @@ typedef struct tg_cpu_time {
   char version[32];
   int threads, runs, warmup;
   tg_dtype dtype;
-  double seconds;  /* median of the runs */
-  int plain_nodes; /* nodes that ran in plain C */
+  double seconds;   /* median of the runs */
+  double low, high; /* a tenth of the runs took less, and a tenth more */
+  int plain_nodes;  /* nodes that ran in plain C */
 } tg_cpu_time;
 
 enum { TG_CPU_MOST_RUNS = 1000 };

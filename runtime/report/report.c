@@ -206,9 +206,10 @@ static uint64_t peak_intermediate_bytes(const tg_program *program) {
 
 static json_t *cpu(const tg_session *s, int64_t samples) {
   if (!s->has_cpu) return json_null();
-  return json_pack("{s:s, s:s, s:i, s:s, s:o, s:o, s:i, s:i, s:i}", "library", s->cpu.library, "version",
-                   s->cpu.version, "threads", s->cpu.threads, "dtype", tg_dtype_name(s->cpu.dtype), "seconds",
-                   real(s->cpu.seconds), "samples_per_second", real((double)samples / s->cpu.seconds), "runs",
+  return json_pack("{s:s, s:s, s:i, s:s, s:o, s:o, s:o, s:o, s:i, s:i, s:i}", "library", s->cpu.library,
+                   "version", s->cpu.version, "threads", s->cpu.threads, "dtype", tg_dtype_name(s->cpu.dtype),
+                   "seconds", real(s->cpu.seconds), "seconds_low", real(s->cpu.low), "seconds_high",
+                   real(s->cpu.high), "samples_per_second", real((double)samples / s->cpu.seconds), "runs",
                    s->cpu.runs, "warmup", s->cpu.warmup, "plain_c_nodes", s->cpu.plain_nodes);
 }
 

@@ -138,7 +138,10 @@ static void print_host(const json_t *report, FILE *out) {
              whole(cpu, "threads") == 1 ? "" : "s", scaled(b, number(cpu, "seconds"), "s"));
     row(out, "this CPU", line);
     if (json_is_real(json_object_get(report, "speedup_vs_cpu"))) {
-      snprintf(line, sizeof line, "%.3g x this CPU", number(report, "speedup_vs_cpu"));
+      double seconds = number(report, "seconds");
+      snprintf(line, sizeof line, "%.3g x this CPU (%.3g to %.3g over its runs)",
+               number(report, "speedup_vs_cpu"), number(cpu, "seconds_low") / seconds,
+               number(cpu, "seconds_high") / seconds);
       row(out, "the array", line);
     }
   }

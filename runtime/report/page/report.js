@@ -13,11 +13,13 @@
   const [bound] = Object.entries(time).sort((a, b) => b[1] - a[1])[0] || [];
   const boundNames = {mx: "its matrix units", vx: "its vector units", dram: "DRAM", lane: "its lanes"};
   const policy = (report.precision || {}).policy || (report.precision || {}).preset || "";
+  const short = value => Number(value.toPrecision(3));
+  const spread = cpu => known(cpu.seconds_low) && known(cpu.seconds_high) ? ` (${short(cpu.seconds_low / report.seconds)} to ${short(cpu.seconds_high / report.seconds)} over its runs)` : "";
   document.title = (model.name || "report") + " – Tegula";
   main.append(make("h1", {}, model.name || "Report"));
   main.append(make("p", {class: "answer"}, [
     known(report.cycles) ? `${scaled(report.samples_per_second, "samples/s")} on the array “${arch.name}” in ${policy}` : `Values of the engine ${report.engine} in ${policy}, without times`,
-    known(report.speedup_vs_cpu) ? `, ${Number(report.speedup_vs_cpu.toPrecision(3))} times this computer’s CPU` : "",
+    known(report.speedup_vs_cpu) ? `, ${short(report.speedup_vs_cpu)} times this computer’s CPU${spread(report.cpu_reference)}` : "",
     known(report.sol) ? `: ${percent(report.sol)} of the speed of light` : "",
     bound ? `, bound by ${boundNames[bound] || bound} for ${percent(time[bound] / sections.reduce((sum, s) => sum + s.cycles, 0))} of the sections’ time` : "", ".",
     report.first_cause ? ` Stalls: ${report.first_cause.text}.` : ""].join("")));
