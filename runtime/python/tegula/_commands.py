@@ -57,7 +57,9 @@ _PRECISION = ("graphamp_preset", "amp", "matmul_precision", "conv_precision", "e
 
 def with_policy(options):
     """The options under the enclosing policy, which holds where they name no precision, as in compile()."""
-    return options if any(options.get(name) for name in _PRECISION) else {**_regions.policy_options(), **options}
+    given = _regions.policy_options()
+    given.pop("verbose", None)  # decisions are compile's to tell
+    return options if any(options.get(name) for name in _PRECISION) else {**given, **options}
 
 
 def run_command(command, model, options, example_inputs=None, allowed=(0,)):

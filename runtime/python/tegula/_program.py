@@ -4,11 +4,13 @@ import collections
 import ctypes as c
 import json
 import os
+import sys
+import warnings
 
 import numpy
 
 from tegula import _regions
-from tegula._library import (CAST, CompileOptions, Error, PROGRESS, RunOptions, VerifyOptions, call, encode, library,
+from tegula._library import (CAST, CompileOptions, Error, LOG, PROGRESS, RunOptions, VerifyOptions, call, encode, library,
                              take_text)
 from tegula._model import model_bytes
 
@@ -17,6 +19,7 @@ Tensor = collections.namedtuple("Tensor", "name shape dtype")
 _PRECISION = ("disable_graphamp", "amp", "amp_dtype", "amp_out_dtype", "hmp_opt_level", "bf16_ops", "fp32_ops",
               "autocast_device", "matmul_precision", "conv_precision", "mixed_precision_ops", "cast_rules", "tiling_accum",
               "attention")
+_POLICY = ("amp", "matmul_precision", "conv_precision", "mixed_precision_ops", "cast_rules")  # ... of these, what names one
 _NUMPY = {"f32": "float32", "f64": "float64", "f16": "float16", "bf16": "uint16", "bool": "bool", "i8": "int8",
           "i16": "int16", "i32": "int32", "i64": "int64", "u8": "uint8", "u16": "uint16", "u32": "uint32",
           "u64": "uint64", "i4": "int8", "i2": "int8", "u4": "uint8", "u2": "uint8", "f8e4m3fn": "uint8", "f8e4m3fnuz": "uint8",
@@ -24,7 +27,7 @@ _NUMPY = {"f32": "float32", "f64": "float64", "f16": "float16", "bf16": "uint16"
 
 
 def compile(model, *, arch="edge", dram=None, energy=None, preset=None, settings=None, batch=None, shapes=None, seed=1, k_tile=0,
-            opt=None, inference=False, example_inputs=None, cast_callback=None, **precision):
+            opt=None, inference=False, example_inputs=None, cast_callback=None, verbose=None, **precision):
     """Compiles a model for an array and returns a Program.
 
     model: path, bytes, onnx.ModelProto, or a torch.nn.Module with example_inputs (a tensor or a tuple of them).
@@ -35,13 +38,16 @@ def compile(model, *, arch="edge", dram=None, energy=None, preset=None, settings
     opt: "o0" makes a section of each operator, "o1" fuses them, "o3", the default, does all there is; of results no bit depends on it.
     cast_callback(node, op, dtypes): asked about each operator before the policy; a rule as text, "fp32,keep -> bf16", or None,
     which leaves it to the policy. dtypes: of the operands, "f32", "bf16" and so on, None where there is none.
+    verbose: each decision of the policy goes to standard error; warnings are Python's in any case.
     preset, and disable_graphamp, amp, amp_dtype, tiling_accum and the like: precision, as the command's options are
     called; None of them: what the enclosing `with tegula.autocast()` says, or FP32."""
     unknown = set(precision) - set(_PRECISION)
     if unknown:
         raise TypeError(f"compile() has no option {', '.join(sorted(unknown))}")
     given = _regions.policy_options()
-    if preset is not None or any(value is not None for value in precision.values()):
+    talks = given.pop("verbose", False)
+    talks = talks if verbose is None else verbose
+    if preset is not None or any(precision.get(name) is not None for name in _POLICY):
         given = {}
     options = {"dram": dram, "energy": energy, **given, **{name: value for name, value in precision.items() if value is not None}}
     if preset is not None:
@@ -52,11 +58,20 @@ def compile(model, *, arch="edge", dram=None, energy=None, preset=None, settings
         options["disable_graphamp"] = f"({own})|{off_limits}" if own else off_limits
     program = Program(data, name)
     try:
-        program._compile(options, arch, settings or {}, batch, shapes or {}, seed, k_tile, opt, inference, cast_callback)
+        program._compile(options, arch, settings or {}, batch, shapes or {}, seed, k_tile, opt, inference, cast_callback, talks)
     except Error:
         program.close()
         raise
     return program
+
+
+def _say(_user, warning, line):
+    """A line of a compilation."""
+    line = line.decode(errors="replace")
+    if warning:
+        warnings.warn(line, stacklevel=5)
+    else:
+        print(line, file=sys.stderr)
 
 
 class _CastRules:
@@ -117,7 +132,7 @@ class Program:
     def __exit__(self, *_):
         self.close()
 
-    def _compile(self, options, arch, settings, batch, shapes, seed, k_tile, opt, inference, cast_callback):
+    def _compile(self, options, arch, settings, batch, shapes, seed, k_tile, opt, inference, cast_callback, verbose):
         if library.tg_session_is_compiled(self._session):
             raise Error("a compiled program cannot be compiled again")
         if batch is not None:
@@ -126,7 +141,7 @@ class Program:
             call("tg_session_bind_shape", self._session, encode(name), len(shape), (c.c_int64 * len(shape))(*shape))
         texts = [f"{key}={value}".encode() for key, value in settings.items()]
         chosen = CompileOptions(size=c.sizeof(CompileOptions), arch=encode(arch), setting_count=len(texts), seed=seed,
-                                k_tile=k_tile, opt=encode(opt), inference=inference)
+                                k_tile=k_tile, opt=encode(opt), inference=inference, verbose=verbose, log=LOG(_say))
         chosen.settings = (c.c_char_p * len(texts))(*texts)
         for name, value in options.items():
             setattr(chosen, name, encode(value))
