@@ -29,8 +29,9 @@ void tg_guard_leave(tg_guard *guard);
 /* After setjmp(guard->place) has returned a second time: the guard is left, and `diag` says why. TG_INVALID. */
 tg_status tg_guard_caught(tg_guard *guard, tg_diag *diag);
 
-/* From now on tg_die ends the process, guards or not: for the command, whose process it is. */
-void tg_guards_off(void);
+/* Whether guards hold from now on, as they do at first. Where not, tg_die ends the process: for the command, whose process
+ * it is. */
+void tg_guards_hold(bool hold);
 
 /* The rest of a function that returns tg_status. */
 #define TG_GUARDED(diag, call)                                                                               \

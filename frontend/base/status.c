@@ -48,7 +48,7 @@ void tg_diag_prefix(tg_diag *diag, const char *format, ...) {
 static _Thread_local tg_guard *innermost;
 static bool off;
 
-void tg_guards_off(void) { off = true; }
+void tg_guards_hold(bool hold) { off = !hold; }
 
 void tg_guard_enter(tg_guard *guard) {
   guard->outer = innermost;

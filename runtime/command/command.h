@@ -32,12 +32,12 @@ tg_status tg_command_tune(tg_context *context);
 tg_status tg_command_fp(tg_context *context);
 tg_status tg_command_train(tg_context *context);
 
-/* From now on C++ libraries that find no memory end the process with one line and status 2. */
+/* From now on C++ libraries that find no memory end the process with status 2, and with one line if `aloud`. */
 #ifdef __cplusplus
 extern "C"
 #endif
     void
-    tg_catch_no_memory(void);
+    tg_catch_no_memory(bool aloud);
 
 /* Shows a phase of long work on a terminal; NULL clears the line. */
 void tg_progress(tg_context *context, const char *what);
@@ -78,6 +78,8 @@ tg_status tg_open_decided_under(tg_context *context, const char *preset, tg_sess
  * none. */
 tg_status tg_open_with_casts(tg_context *context, const char *const *casts, int64_t count,
                              tg_session **out_session);
+/* Where the operand is "-": reads standard input, once, for all that load it from now on. */
+tg_status tg_read_piped(tg_context *context);
 /* Loads the only operand, a file or "-" for standard input. */
 tg_status tg_load_operand(tg_context *context, tg_session **out_session);
 /* Calls `visit` with each array that --input names: NAME=FILE.npy, NAME=FILE.npz[:ARRAY], or all of FILE.npz by their

@@ -24,12 +24,18 @@ static tg_status read_stdin(tg_context *context) {
   return TG_OK;
 }
 
+tg_status tg_read_piped(tg_context *context) {
+  const char *path;
+  tg_status status = tg_one_operand(context, &path);
+  return status || strcmp(path, "-") != 0 || context->piped ? status : read_stdin(context);
+}
+
 tg_status tg_load_operand(tg_context *context, tg_session **out_session) {
   const char *path;
   tg_status status = tg_one_operand(context, &path);
   if (status) return status;
   if (strcmp(path, "-") != 0) return tg_session_load(path, out_session, &context->diag);
-  if (!context->piped) status = read_stdin(context);
+  status = tg_read_piped(context);
   return status ? status
                 : tg_session_load_memory(context->piped, context->piped_size, "standard input", out_session,
                                          &context->diag);

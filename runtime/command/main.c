@@ -80,10 +80,10 @@ static void catch_signals(void) {
 
 int main(int argc, char **argv) {
   tg_context context = {0};
-  tg_guards_off();
+  tg_guards_hold(false);
   catch_signals();
   (void)atexit(correct_status);
-  tg_catch_no_memory();
+  tg_catch_no_memory(true);
   tg_json_needs_memory();
   tg_status status = parse_and_run(&context, argc - 1, (const char *const *)argv + 1);
   tg_progress(&context, NULL);

@@ -12,10 +12,12 @@
 
 namespace {
 
+bool says_so;
+
 /* Nothing here may need memory, or run what waits for exit: locks of the libraries may be held. */
 [[noreturn]] void end(const char *line) {
   tg_output_remove_unfinished();
-  (void)!write(STDERR_FILENO, line, std::strlen(line));
+  if (says_so) (void)!write(STDERR_FILENO, line, std::strlen(line));
   _exit(TG_INVALID);
 }
 
@@ -47,7 +49,8 @@ extern "C" int posix_memalign(void **out, size_t alignment, size_t size) noexcep
 }
 #endif
 
-void tg_catch_no_memory() {
+void tg_catch_no_memory(bool aloud) {
+  says_so = aloud;
   std::set_new_handler(no_memory);
 #ifdef TEGULA_HAS_LLVM
   llvm::install_bad_alloc_error_handler(llvm_no_memory);

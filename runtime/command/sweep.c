@@ -1,82 +1,28 @@
-/* tegula sweep: a model under every precision policy, with both accumulations. */
-#include "runtime/sweep/sweep.h"
+/* tegula sweep: a model under every precision policy, with both accumulations, on arrays and in batches. */
 #include "frontend/base/output_file.h"
-#include "runtime/command/command.h"
+#include "runtime/command/sweep_plan.h"
 #include "runtime/json_text.h"
+#include "runtime/regress/bounds.h"
 
 #include <string.h>
 
 static const char *const accumulations[] = {"fp32", "bf16sr"};
 
-enum { MOST_ARRAYS = 256, MOST_SETTINGS = 32 };
+/* The policies that --batch-sweep takes where none is named. */
+static const char *const of_batches[] = {"mp0", "mp1", "mp4"};
 
-/* An array to try: `--arch` and settings of one value each. */
-typedef struct target {
-  const char *arch; /* NULL: not given */
-  const char *settings[MOST_SETTINGS];
-  size_t setting_count;
-  const char *name; /* of rows */
-} target;
-
-/* The n-th of "key=a,b,c" as "key=b"; NULL: there are fewer. */
-static const char *nth_value(tg_arena *arena, const char *setting, size_t n) {
-  size_t key = strcspn(setting, "=");
-  const char *at = setting[key] ? setting + key + 1 : setting + key;
-  for (; n && *at; n--) at += strcspn(at, ","), at += *at == ',';
-  if (n || (!*at && at != setting + key)) return NULL;
-  return tg_arena_printf(arena, "%.*s=%.*s", (int)key, setting, (int)strcspn(at, ","), at);
-}
-
-/* Every --arch with every combination of the values of --set. */
-static tg_status expand(tg_context *context, target *targets, size_t *out_count) {
-  const tg_options *o = &context->options;
-  size_t archs = o->counts[TG_OPT_ARCH], sets = o->counts[TG_OPT_SET];
-  *out_count = 0;
-  if (sets > MOST_SETTINGS) return tg_fail(&context->diag, TG_INVALID, "--set: at most %d", MOST_SETTINGS);
-  for (size_t a = 0; a < (archs ? archs : 1); a++) {
-    size_t first = *out_count;
-    if (first == MOST_ARRAYS)
-      return tg_fail(&context->diag, TG_INVALID, "--arch, --set: more than %d arrays", MOST_ARRAYS);
-    targets[(*out_count)++] = (target){.arch = archs ? o->values[TG_OPT_ARCH][a] : NULL};
-    for (size_t s = 0; s < sets; s++) {
-      size_t end = *out_count;
-      for (size_t t = first; t < end; t++) {
-        const target plain = targets[t];
-        const char *value;
-        for (size_t n = 0; (value = nth_value(&context->arena, o->values[TG_OPT_SET][s], n)); n++) {
-          size_t at = n ? (*out_count)++ : t;
-          if (at == MOST_ARRAYS)
-            return tg_fail(&context->diag, TG_INVALID, "--arch, --set: more than %d arrays", MOST_ARRAYS);
-          targets[at] = plain;
-          targets[at].settings[targets[at].setting_count++] = value;
-        }
-      }
-    }
-  }
-  for (size_t t = 0; t < *out_count; t++)
-    targets[t].name =
-        tg_sweep_array_name(&context->arena, targets[t].arch, targets[t].settings, targets[t].setting_count);
-  return TG_OK;
-}
-
-/* What is compiled from now on is for this array. */
-static void choose(tg_context *context, target *t) {
-  tg_options *o = &context->options;
-  o->values[TG_OPT_SET] = t->settings;
-  o->counts[TG_OPT_SET] = o->capacities[TG_OPT_SET] = t->setting_count;
-  if (!t->arch) return;
-  o->values[TG_OPT_ARCH] = &t->arch;
-  o->counts[TG_OPT_ARCH] = o->capacities[TG_OPT_ARCH] = 1;
-}
-
-static bool is_chosen(const tg_options *o, const char *policy) {
-  if (!tg_given(o, TG_OPT_POLICY)) return true;
-  for (size_t i = 0; i < o->counts[TG_OPT_POLICY]; i++)
-    if (!strcmp(o->values[TG_OPT_POLICY][i], policy)) return true;
+static bool is_chosen(const tg_sweep_plan *p, const char *policy) {
+  const tg_options *o = &p->context->options;
+  bool named = tg_given(o, TG_OPT_POLICY);
+  if (!named && !p->batches) return true;
+  const char *const *names = named ? o->values[TG_OPT_POLICY] : of_batches;
+  size_t count = named ? o->counts[TG_OPT_POLICY] : sizeof of_batches / sizeof *of_batches;
+  for (size_t i = 0; i < count; i++)
+    if (!strcmp(names[i], policy)) return true;
   return false;
 }
 
-static tg_status check_choices(tg_context *context) {
+static tg_status check_policies(tg_context *context) {
   const tg_options *o = &context->options;
   for (size_t i = 0; i < o->counts[TG_OPT_POLICY]; i++) {
     const tg_sweep_policy *policy = tg_sweep_policies;
@@ -88,112 +34,99 @@ static tg_status check_choices(tg_context *context) {
   return TG_OK;
 }
 
-/* One run. */
-static tg_status run(tg_context *context, const tg_sweep_policy *policy, const char *accumulation,
-                     json_t **out_row) {
+static tg_status read_batches(tg_sweep_plan *p) {
+  enum { MOST_BATCH = 1024 };
+  tg_context *context = p->context;
   const tg_options *o = &context->options;
-  tg_compile_options precision = policy->precision;
-  precision.tiling_accum = accumulation;
-  tg_session *session;
-  *out_row = NULL;
-  tg_status status = tg_open_under(context, &precision, &session);
-  if (status) return status;
-  tg_session_run_options options = {.engine = "systemc",
-                                    .threads = (int)tg_option_number(o, TG_OPT_THREADS, 0),
-                                    .timing_only = tg_given(o, TG_OPT_TIMING_ONLY),
-                                    .max_cycles = tg_option_number(o, TG_OPT_MAX_CYCLES, 0)};
-  tg_progress(context, tg_arena_printf(&context->arena, "%s, %s", policy->name, accumulation));
-  status = options.timing_only ? TG_OK : tg_bind_inputs(context, session);
-  if (!status) status = tg_session_run(session, &options, &context->diag);
-  if (!status) status = tg_session_measure_cpu(session, false, options.threads, &context->diag);
-  if (!status) *out_row = tg_sweep_row(session, policy->name, accumulation);
-  tg_session_close(session);
+  const char *memory = tg_option_text(o, TG_OPT_MEMORY, NULL);
+  static const tg_option_id only[] = {TG_OPT_MEMORY, TG_OPT_MAX_BATCH},
+                            never[] = {TG_OPT_BATCH, TG_OPT_PLOT, TG_OPT_PLOT_ENERGY};
+  p->batches = tg_given(o, TG_OPT_BATCH_SWEEP);
+  p->most = tg_option_number(o, TG_OPT_MAX_BATCH, MOST_BATCH);
+  p->memory = UINT64_MAX;
+  for (size_t i = 0; !p->batches && i < sizeof only / sizeof *only; i++)
+    if (tg_given(o, only[i]))
+      return tg_fail(&context->diag, TG_INVALID, "--%s needs --batch-sweep", tg_option_get(only[i])->name);
+  for (size_t i = 0; p->batches && i < sizeof never / sizeof *never; i++)
+    if (tg_given(o, never[i]))
+      return tg_fail(&context->diag, TG_INVALID, "--%s: --batch-sweep %s", tg_option_get(never[i])->name,
+                     i ? "has times and no errors to draw" : "tries batches by itself");
+  if (memory && !tg_bytes_read(memory, &p->memory))
+    return tg_fail(&context->diag, TG_INVALID, "--memory: \"%s\" is no size, as 4096, 64M or 1.5GiB", memory);
+  return TG_OK;
+}
+
+/* Before hours of work: can what is asked for be written? */
+static tg_status check_outputs(tg_context *context) {
+  static const tg_option_id files[] = {TG_OPT_CSV, TG_OPT_PLOT, TG_OPT_PLOT_ENERGY};
+  tg_status status = TG_OK;
+  for (size_t i = 0; !status && i < sizeof files / sizeof *files; i++) {
+    const char *path = tg_option_text(&context->options, files[i], NULL);
+    if (path) status = tg_output_check(path, &context->diag);
+  }
   return status;
 }
 
-/* A run that becomes a row. */
-typedef struct point {
-  target *target;
-  const tg_sweep_policy *policy;
-  const char *accumulation;
-  bool shown;  /* false: mp0 on the first array, with which all are compared, and which nobody asked for */
-  json_t *row; /* NULL: it did not run */
-  tg_status status; /* of the run; and its line: */
-  const char *refused;
-} point;
-
-/* All runs of a sweep, in the order of rows; the very first is mp0's on the first array. */
-typedef struct plan {
-  tg_context *context;
-  point *points;
-  size_t count, capacity, done;
-} plan;
-
-static void make_plan(plan *p, target *targets, size_t count) {
+static void make_plan(tg_sweep_plan *p, tg_sweep_target *targets, size_t count) {
   tg_context *context = p->context;
-  const char *only = tg_option_text(&context->options, TG_OPT_TILING_ACCUM, NULL);
+  const char *only =
+      tg_option_text(&context->options, TG_OPT_TILING_ACCUM, p->batches ? accumulations[0] : NULL);
   for (size_t t = 0; t < count; t++)
     for (const tg_sweep_policy *policy = tg_sweep_policies; policy->name; policy++)
       for (int a = 0; a < 2; a++) {
-        bool shown =
-            is_chosen(&context->options, policy->name) && !(only && strcmp(only, accumulations[a]) != 0);
+        bool shown = is_chosen(p, policy->name) && !(only && strcmp(only, accumulations[a]) != 0);
         if (!shown && p->count) continue;
-        point one = {
+        tg_sweep_point one = {
             .target = &targets[t], .policy = policy, .accumulation = accumulations[a], .shown = shown};
         TG_PUSH(&context->arena, p->points, p->count, p->capacity, one);
       }
 }
 
-/* A policy that the model cannot have, or an array that it does not fit, is a row, too; that the very first run cannot be is
- * the end, since all are compared with it. */
-static tg_status settle(plan *p, point *one) {
+/* A policy that the model cannot have, an array that it does not fit, or a run for which the host has no memory is a row,
+ * too; that the very first run cannot be is the end, since all are compared with it. */
+static tg_status settle(tg_sweep_plan *p, tg_sweep_point *one) {
+  size_t i;
+  json_t *row;
   if (one->status && (one == p->points || one->status != TG_INVALID))
     return tg_fail(&p->context->diag, one->status, "%s", one->refused);
-  if (one->status) one->row = tg_sweep_failed_row(one->policy->name, one->accumulation, one->refused);
-  json_object_set_new(one->row, "array", tg_json_text(one->target->name));
+  if (one->status)
+    json_array_append_new(one->rows, tg_sweep_failed_row(one->policy->name, one->accumulation, one->refused));
+  json_array_foreach(one->rows, i, row) json_object_set_new(row, "array", tg_json_text(one->target->name));
   return TG_OK;
 }
 
-static void run_point(plan *p, point *one) {
-  tg_context *context = p->context;
-  choose(context, one->target);
-  one->status = run(context, one->policy, one->accumulation, &one->row);
-  one->refused = tg_arena_strdup(&context->arena, context->diag.message);
-  context->diag = (tg_diag){""};
-}
-
-/* --- on a cluster: a task is the number of a point; what answers is its row, or why there is none */
+/* --- on a cluster: a task is the number of a point; what answers are its rows, or why there is none */
 
 static tg_status finished(void *user, size_t task, const json_t *answer, const char *lost, tg_diag *diag) {
-  plan *p = user;
-  point *one = &p->points[task];
+  tg_sweep_plan *p = user;
+  tg_sweep_point *one = &p->points[task];
   if (lost)
     return tg_fail(diag, TG_INVALID, "%s, %s, %s: %s", one->policy->name, one->accumulation,
                    one->target->name, lost);
   const char *refused = json_string_value(json_object_get(answer, "refused"));
   one->status = (tg_status)json_integer_value(json_object_get(answer, "status"));
   one->refused = tg_arena_strdup(&p->context->arena, refused ? refused : "");
-  one->row = json_deep_copy(json_object_get(answer, "row"));
+  one->rows = json_deep_copy(json_object_get(answer, "rows"));
   p->done++;
-  return one->status || json_is_object(one->row) ? TG_OK : tg_fail(diag, TG_INVALID, "a job gave no row");
+  return json_is_array(one->rows) ? TG_OK : tg_fail(diag, TG_INVALID, "a job gave no rows");
 }
 
 static void again(void *user, size_t task, const char *lost) {
-  const plan *p = user;
-  const point *one = &p->points[task];
+  const tg_sweep_plan *p = user;
+  const tg_sweep_point *one = &p->points[task];
   fprintf(stderr, "tegula: %s, %s, %s: %s: tried again\n", one->policy->name, one->accumulation,
           one->target->name, lost);
 }
 
 static void tick(void *user, const tg_launched *running, size_t count) {
-  const plan *p = user;
+  const tg_sweep_plan *p = user;
   (void)running;
   char text[80];
   snprintf(text, sizeof text, "%zu of %zu rows, %zu running", p->done, p->count, count);
   tg_progress(p->context, text);
 }
 
-static tg_status launch(plan *p, tg_launcher *launcher) {
+static tg_status launch(tg_sweep_plan *p, tg_launcher *launcher) {
   tg_context *context = p->context;
   tg_launch_task *tasks = TG_NEW_ARRAY(&context->arena, tg_launch_task, p->count);
   json_t *all = json_array();
@@ -212,7 +145,7 @@ static tg_status launch(plan *p, tg_launcher *launcher) {
 }
 
 /* --task: one point, for the process that launched this one. */
-static tg_status answer_task(plan *p) {
+static tg_status answer_task(tg_sweep_plan *p) {
   json_t *task;
   tg_status status = tg_read_task(p->context, &task);
   if (status) return status;
@@ -220,29 +153,31 @@ static tg_status answer_task(plan *p) {
   json_decref(task);
   if (number < 0 || (size_t)number >= p->count)
     return tg_fail(&p->context->diag, TG_INVALID, "--task: there is no point %lld", (long long)number);
-  point *one = &p->points[number];
-  run_point(p, one);
-  json_t *answer = json_pack("{s:i, s:o, s:o}", "status", (int)one->status, "refused",
-                             tg_json_text(one->refused), "row", one->row ? one->row : json_null());
-  one->row = NULL;
+  tg_sweep_point *one = &p->points[number];
+  status = tg_sweep_run_point(p, one, &p->context->diag);
+  tg_apart_end(&p->apart);
+  if (status) return status;
+  json_t *answer = json_pack("{s:i, s:o, s:O}", "status", (int)one->status, "refused",
+                             tg_json_text(one->refused ? one->refused : ""), "rows", one->rows);
   tg_print_json(answer);
   json_decref(answer);
   return TG_OK;
 }
 
-static tg_status run_all(plan *p, json_t *rows, json_t **out_mp0) {
+static tg_status run_all(tg_sweep_plan *p, json_t *rows, json_t **out_mp0) {
   tg_launcher launcher;
   bool slurm;
   tg_status status = tg_choose_launcher(p->context, ".", &launcher, &slurm);
   if (!status && slurm) status = launch(p, &launcher);
+  if (!status && !slurm) status = tg_read_piped(p->context); /* processes apart share it */
   for (size_t i = 0; !status && i < p->count; i++) {
-    point *one = &p->points[i];
-    if (!slurm) run_point(p, one);
-    status = settle(p, one);
-    if (!status && one->shown) json_array_append(rows, one->row);
+    tg_sweep_point *one = &p->points[i];
+    if (!slurm) status = tg_sweep_run_point(p, one, &p->context->diag);
+    if (!status) status = settle(p, one);
+    if (!status && one->shown) json_array_extend(rows, one->rows);
   }
-  if (!status) *out_mp0 = json_incref(p->points[0].row);
-  for (size_t i = 0; i < p->count; i++) json_decref(p->points[i].row);
+  tg_apart_end(&p->apart);
+  if (!status) *out_mp0 = json_incref(json_array_get(p->points[0].rows, 0));
   return status;
 }
 
@@ -270,25 +205,16 @@ static tg_status answer(tg_context *context, json_t *rows) {
   json_object_set_new(all, "tegula", json_string(tg_version()));
   json_object_set_new(all, "model", tg_json_text(model));
   json_object_set(all, "rows", rows);
-  if (tg_answer_as_text(context, all)) tg_sweep_print(rows, stdout);
+  if (tg_answer_as_text(context, all))
+    (tg_given(&context->options, TG_OPT_BATCH_SWEEP) ? tg_sweep_print_batches : tg_sweep_print)(rows, stdout);
   json_decref(all);
   return TG_OK;
 }
 
-tg_status tg_command_sweep(tg_context *context) {
-  json_t *rows = json_array();
+static tg_status run_and_write(tg_sweep_plan *p, json_t *rows) {
+  tg_context *context = p->context;
   json_t *mp0 = NULL;
-  size_t count = 0;
-  plan p = {.context = context};
-  target *targets = TG_NEW_ARRAY(&context->arena, target, MOST_ARRAYS);
-  tg_status status = check_choices(context);
-  if (!status) status = expand(context, targets, &count);
-  if (!status) make_plan(&p, targets, count);
-  if (!status && tg_given(&context->options, TG_OPT_TASK)) {
-    json_decref(rows);
-    return answer_task(&p);
-  }
-  if (!status) status = run_all(&p, rows, &mp0);
+  tg_status status = run_all(p, rows, &mp0);
   if (!status) {
     tg_sweep_finish(rows, mp0);
     status = write_file(context, TG_OPT_CSV, CSV, rows);
@@ -298,6 +224,22 @@ tg_status tg_command_sweep(tg_context *context) {
   tg_progress(context, NULL);
   if (!status) status = answer(context, rows);
   json_decref(mp0);
+  return status;
+}
+
+tg_status tg_command_sweep(tg_context *context) {
+  size_t count = 0;
+  tg_sweep_plan p = {.context = context};
+  tg_sweep_target *targets = TG_NEW_ARRAY(&context->arena, tg_sweep_target, TG_SWEEP_MOST_ARRAYS);
+  tg_status status = check_policies(context);
+  if (!status) status = read_batches(&p);
+  if (!status) status = check_outputs(context);
+  if (!status) status = tg_sweep_expand(context, targets, &count);
+  if (status) return status;
+  make_plan(&p, targets, count);
+  json_t *rows = json_array();
+  status = tg_given(&context->options, TG_OPT_TASK) ? answer_task(&p) : run_and_write(&p, rows);
+  for (size_t i = 0; i < p.count; i++) json_decref(p.points[i].rows);
   json_decref(rows);
   return status;
 }

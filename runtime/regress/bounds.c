@@ -64,6 +64,13 @@ static bool with_unit(const char *text, const unit *units, double *out_value) {
   return false;
 }
 
+bool tg_bytes_read(const char *text, uint64_t *out_bytes) {
+  double bytes;
+  if (!with_unit(text, byte_units, &bytes) || bytes >= 0x1p62) return false;
+  *out_bytes = (uint64_t)bytes;
+  return true;
+}
+
 static bool is_number(const char *text, double lowest, double highest, double *out_value) {
   const char *rest;
   return leading_number(text, out_value, &rest) && !*rest && *out_value >= lowest && *out_value <= highest;
@@ -107,10 +114,7 @@ static tg_status read_scalar(tg_yaml *yaml, yaml_node_t *node, tg_bound_id id, t
   case SECONDS:
     good = with_unit(bound->text, time_units, &bound->real) && bound->real > 0 && bound->real <= 1e7;
     break;
-  case BYTES:
-    good = with_unit(bound->text, byte_units, &bound->real) && bound->real < 0x1p62;
-    if (good) bound->bytes = (uint64_t)bound->real;
-    break;
+  case BYTES: good = tg_bytes_read(bound->text, &bound->bytes); break;
   case TOLERANCE: good = is_tolerance(bound->text, bound); break;
   case TIMES: good = is_number(bound->text, 0, 100, &bound->real) && bound->real == floor(bound->real); break;
   case STEPS:

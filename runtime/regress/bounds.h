@@ -31,6 +31,9 @@ typedef struct tg_bounds {
 
 const char *tg_bound_name(tg_bound_id id);
 
+/* A size, as 4096, 64M or 1.5GiB, below 2^62. False: it is none. */
+bool tg_bytes_read(const char *text, uint64_t *out_bytes);
+
 /* The mapping under `bounds`. */
 tg_status tg_bounds_read(tg_yaml *yaml, yaml_node_t *node, tg_bounds *bounds);
 /* A key beside `bounds`: *out_known says whether it is one of ours. */

@@ -32,6 +32,8 @@ bool tg_sweep_has_arrays(const json_t *rows);
 double tg_sweep_error(const json_t *row);
 
 void tg_sweep_print(const json_t *rows, FILE *out);
+/* The same of rows that have `batch`, `largest` and, behind the largest one, `beyond`: {"batch", "refused"}. */
+void tg_sweep_print_batches(const json_t *rows, FILE *out);
 void tg_sweep_write_csv(const json_t *rows, FILE *out);
 /* Speed-up, or with `energy` what is saved of it, over rms error, the Pareto front joined by a line. */
 void tg_sweep_write_svg(const json_t *rows, const char *title, bool energy, FILE *out);

@@ -50,6 +50,39 @@ void tg_sweep_print(const json_t *rows, FILE *out) {
         out);
 }
 
+static void print_beyond(const json_t *beyond, FILE *out) {
+  if (beyond) fprintf(out, "  %-28s %8.0f  %s\n", "", number(beyond, "batch"), text(beyond, "refused"));
+}
+
+void tg_sweep_print_batches(const json_t *rows, FILE *out) {
+  fprintf(out, "  %-20s %-7s %8s %12s %12s %8s %14s %12s\n", "policy", "accum", "batch", "cycles",
+          "samples/s", "speed-up", "device bytes", "J/sample");
+  size_t i;
+  json_t *row;
+  const char *array = NULL;
+  bool several = tg_sweep_has_arrays(rows);
+  json_array_foreach(rows, i, row) {
+    if (several && (!array || strcmp(array, text(row, "array")) != 0))
+      fprintf(out, "%s\n", array = text(row, "array"));
+    fprintf(out, "%c %-20s %-7s ", json_is_true(json_object_get(row, "largest")) ? '>' : ' ',
+            text(row, "policy"), text(row, "tiling_accum"));
+    cell(out, "%*.0f", number(row, "batch"), 8);
+    if (text(row, "refused")) {
+      fprintf(out, "  %s\n", text(row, "refused"));
+      continue;
+    }
+    cell(out, " %*.0f", number(row, "cycles"), 12);
+    cell(out, " %*.4g", number(row, "samples_per_second"), 12);
+    cell(out, " %*.2f", number(row, "speedup_over_mp0"), 8);
+    cell(out, " %*.0f", number(row, "peak_device_bytes"), 14);
+    cell(out, " %*.4g", number(row, "joules_per_sample"), 12);
+    fputc('\n', out);
+    print_beyond(json_object_get(row, "beyond"), out);
+  }
+  fputs("> the largest batch that fits; speed-ups are of samples a second, over mp0 with a batch of 1\n",
+        out);
+}
+
 static void csv_number(FILE *out, double value) {
   fputc(',', out);
   if (!isnan(value)) fprintf(out, "%.9g", value);
@@ -66,10 +99,11 @@ static void csv_text(FILE *out, const char *text) {
 }
 
 void tg_sweep_write_csv(const json_t *rows, FILE *out) {
-  fputs("policy,tiling_accum,cycles,samples_per_second,speedup_over_mp0,mac_utilization,peak_device_bytes,"
-        "rms_error,"
-        "pareto,array,joules_per_sample,pareto_energy\n",
-        out);
+  bool batches = json_object_get(json_array_get(rows, 0), "batch");
+  fprintf(out,
+          "policy,tiling_accum,cycles,samples_per_second,speedup_over_mp0,mac_utilization,peak_device_bytes,"
+          "rms_error,pareto,array,joules_per_sample,pareto_energy%s\n",
+          batches ? ",batch,largest" : "");
   size_t i;
   json_t *row;
   json_array_foreach(rows, i, row) {
@@ -81,6 +115,11 @@ void tg_sweep_write_csv(const json_t *rows, FILE *out) {
     fprintf(out, ",%d,", json_is_true(json_object_get(row, "pareto")));
     csv_text(out, text(row, "array"));
     csv_number(out, number(row, "joules_per_sample"));
-    fprintf(out, ",%d\n", json_is_true(json_object_get(row, "pareto_energy")));
+    fprintf(out, ",%d", json_is_true(json_object_get(row, "pareto_energy")));
+    if (batches) {
+      csv_number(out, number(row, "batch"));
+      fprintf(out, ",%d", json_is_true(json_object_get(row, "largest")));
+    }
+    fputc('\n', out);
   }
 }

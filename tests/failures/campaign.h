@@ -37,7 +37,7 @@ void campaign_read(tg_arena *arena, int status, campaign_result *out_result);
  * the name of one that is not. */
 const char *campaign_torn(tg_arena *arena, const campaign_result *unfailed);
 
-/* Exit 0 with everything as it is without a failure, or 2 with one line; and nothing unfinished is left. NULL,
+/* Exit 0 with everything as it is without a failure, or a row that says what failed, or 2 with one line; and nothing unfinished is left. NULL,
  * or what is wrong. */
 const char *campaign_judge(tg_arena *arena, const campaign_result *unfailed, const campaign_result *got);
 

@@ -1,7 +1,10 @@
 """The Python package against numpy, and against PyTorch where it is installed."""
 
+import contextlib
+import io
 import json
 import os
+import resource
 import subprocess
 import tempfile
 import unittest
@@ -118,12 +121,52 @@ class Package(unittest.TestCase):
         self.assertGreaterEqual(largest["mp0"], 11)
         self.assertGreater(largest["mp4"], largest["mp0"])
         self.assertEqual([row["batch"] for row in rows[:4]], [1, 2, 4, 8])
+        self.assertEqual(rows, tegula.batch_sweep(mlp, memory=str(memory), policies=("mp0", "mp4"), most=40, arch="tiny"))
         self.assertEqual(tegula.batch_sweep(mlp, memory=1, policies=("mp0",), arch="tiny"), [])
+
+    def test_a_batch_that_the_host_has_no_memory_for_ends_the_series(self):
+        try:
+            from onnx import TensorProto, helper
+        except ImportError:
+            self.skipTest("python3-onnx is not installed")
+        x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, ["n", 4000000]) for name in "xy")
+        model = helper.make_model(helper.make_graph([helper.make_node("Relu", ["x"], ["y"], name="relu")], "g", [x], [y]),
+                                  opset_imports=[helper.make_opsetid("", 17)])
+        path = os.path.join(self.folder, "relu.onnx")
+        with open(path, "wb") as file:
+            file.write(model.SerializeToString())
+        limit = 700 << 20
+        done = subprocess.run([_location.COMMAND, "sweep", path, "--dram", "simple", "--batch-sweep", "--policy", "mp0", "--json"], check=False,
+                              capture_output=True, text=True, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        last = json.loads(done.stdout)["rows"][-1]
+        self.assertTrue(1 <= last["batch"] < 22 and last["largest"])  # 32 MB each
+        self.assertEqual(last["beyond"]["batch"], last["batch"] + 1)
+        self.assertRegex(last["beyond"]["refused"], "memory")
 
     def test_commands_run_under_the_enclosing_policy(self):
         with tegula.autocast(dtype="fp16"):
             self.assertIn("autocast", tegula.numerics(self.gemm, arch="tiny")["precision"]["policy"])
             self.assertEqual(tegula.numerics(self.gemm, arch="tiny", graphamp_preset="mp1")["precision"]["policy"], "mp1")
+
+    def test_decisions_and_warnings_are_told(self):
+        def told(**options):
+            out = io.StringIO()
+            with contextlib.redirect_stderr(out):
+                tegula.compile(self.gemm, arch="tiny", **options)
+            return out.getvalue()
+        self.assertEqual(told(preset="mp1"), "")
+        self.assertIn("MatMul", told(preset="mp1", verbose=True))
+        try:
+            hmp.convert(isVerbose=True)
+            self.assertIn("matmul", told())
+            self.assertEqual(told(verbose=False), "")
+            self.assertEqual(tegula.compile(self.gemm, arch="tiny", tiling_accum="bf16sr", verbose=False).run({"A": self.a, "B": self.b})["C"].tobytes(),
+                             tegula.compile(self.gemm, arch="tiny", amp="hmp", tiling_accum="bf16sr").run({"A": self.a, "B": self.b})["C"].tobytes())
+        finally:
+            tegula._regions._stack().clear()
+        with self.assertWarns(UserWarning):
+            tegula.compile(self.gemm, arch="tiny", preset="mp4", disable_graphamp="no_such_node")
 
     def test_a_scaler_is_that_of_torch(self):
         mlp = zoo(self.folder, "mlp", "--batch", "4")

@@ -1,7 +1,8 @@
 """What batch fits, and what it gains."""
 
 from tegula._commands import run_command
-from tegula._library import Error
+
+_KEPT = ("policy", "batch", "cycles", "samples_per_second", "peak_device_bytes", "largest")
 
 
 def batch_sweep(model, *, memory=None, policies=("mp0", "mp1", "mp4"), most=1024, example_inputs=None, **options):
@@ -10,38 +11,10 @@ def batch_sweep(model, *, memory=None, policies=("mp0", "mp1", "mp4"), most=1024
     batch of 1 fits.
 
     model: as of tegula.compile, with a first dimension that it leaves open. memory: bytes of device memory that a run may have
-    at its peak, inputs, outputs and weights included; None: as many as the array's. most: no larger batch is tried. policies:
-    presets. Other options are those of `tegula run`. Runs are timed without values."""
-    if most < 1:
-        raise Error(f"most: {most} is no batch")
-    rows = []
-    for policy in policies:
-        def row(batch, policy=policy):
-            """None: it does not fit."""
-            chosen = {**options, "graphamp_preset": policy, "batch": batch, "timing_only": True, "no_cpu_reference": True}
-            try:
-                report = run_command("run", model, chosen, example_inputs)
-            except Error as error:
-                if batch > 1 and "does not fit in the device memory" in str(error):
-                    return None
-                raise
-            if memory is not None and report["peak_device_bytes"] > memory:
-                return None
-            return {"policy": policy, "batch": batch, **{key: report[key] for key in ("cycles", "samples_per_second", "peak_device_bytes")}}
-        found, batch, over = [], 1, most + 1
-        while batch <= most:
-            fits = row(batch)
-            if not fits:
-                over = batch
-                break
-            found.append(fits)
-            batch *= 2
-        while found and over - found[-1]["batch"] > 1:  # between the last that fits and the first that does not
-            middle = (over + found[-1]["batch"]) // 2
-            fits = row(middle)
-            if fits:
-                found.append(fits)
-            else:
-                over = middle
-        rows += [{**each, "largest": each is found[-1]} for each in found]
-    return rows
+    at its peak, inputs, outputs and weights included, or a text as "64M"; None: as many as the array's. most: no larger batch is
+    tried. policies: names of `tegula sweep`. Other options are those of `tegula sweep --batch-sweep`. Runs are timed without
+    values."""
+    memory = memory if memory is None or isinstance(memory, str) else str(int(memory))
+    chosen = {**options, "batch_sweep": True, "memory": memory, "max_batch": most, "policy": list(policies)}
+    rows = run_command("sweep", model, chosen, example_inputs)["rows"]
+    return [{key: row[key] for key in _KEPT} for row in rows if "refused" not in row]
