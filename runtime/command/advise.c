@@ -1,18 +1,21 @@
-/* What would make a run faster, tried: the array with one parameter doubled or halved, and BF16 products. */
+/* What would make a run faster, tried: the array with one parameter doubled or halved, more channels of its memory, BF16
+ * products, twice the batch. */
 #include "runtime/command/advise.h"
 #include "runtime/json_text.h"
 #include "runtime/session/session.h"
 
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { SENTENCES = 3, NAMED = 2 };
+enum { SENTENCES = 3, NAMED = 2, CHANGES = 2, OTHERS = 4 };
 #define LEAST_GAIN 0.01
 
 typedef struct trial {
-  tg_option_id option;
-  const char *value, *what; /* what the sentence begins with */
+  tg_option_id option[CHANGES];      /* the second with value NULL: one change only */
+  const char *value[CHANGES], *what; /* what the sentence begins with */
+  double samples;                    /* of a run, over those of the base; 0: as many */
   const char *section[NAMED];
   uint64_t before[NAMED], after[NAMED];
   uint64_t cycles;
@@ -55,34 +58,49 @@ static void name_sections(const tg_session *base, const tg_session *changed, tri
   }
 }
 
-/* Cycles of the model with one more option; 0: it does not map. */
+/* As options would say it. */
+static const char *change_of(tg_arena *arena, const trial *t) {
+  const char *both = "";
+  for (int c = 0; c < CHANGES && t->value[c]; c++)
+    both = tg_arena_printf(arena, "%s%s--%s %s", both, c ? " " : "", tg_option_get(t->option[c])->name,
+                           t->value[c]);
+  return t->value[1] || t->option[0] != TG_OPT_SET ? both : t->value[0];
+}
+
+/* Cycles of the model with the trial's options; 0: it does not map. */
 static void run_trial(tg_context *context, const tg_session *base, trial *t) {
   tg_options *o = &context->options;
   tg_session *session = NULL;
   bool quiet = context->quiet;
   tg_session_run_options run = {.engine = "systemc", .timing_only = true};
-  TG_PUSH(&context->arena, o->values[t->option], o->counts[t->option], o->capacities[t->option], t->value);
+  for (int c = 0; c < CHANGES && t->value[c]; c++)
+    TG_PUSH(&context->arena, o->values[t->option[c]], o->counts[t->option[c]], o->capacities[t->option[c]],
+            t->value[c]);
   context->quiet = true; /* warnings were said */
-  tg_progress(context, tg_arena_printf(&context->arena, "trying %s", t->value));
+  tg_progress(context, tg_arena_printf(&context->arena, "trying %s", change_of(&context->arena, t)));
   bool good = !tg_open_session(context, &session) && !tg_session_run(session, &run, &context->diag);
   if (good) {
     t->cycles = tg_session_cycles(session);
-    name_sections(base, session, t);
+    if (!t->samples) name_sections(base, session, t);
   }
   tg_session_close(session);
   context->quiet = quiet;
   context->diag = (tg_diag){""};
-  o->counts[t->option]--;
+  for (int c = 0; c < CHANGES && t->value[c]; c++) o->counts[t->option[c]]--;
+}
+
+/* Cycles for the samples of the base. */
+static double cost_of(const trial *t) {
+  return t->cycles ? (double)t->cycles / (t->samples > 0 ? t->samples : 1) : INFINITY;
 }
 
 static int fastest_first(const void *left, const void *right) {
-  const trial *a = left, *b = right;
-  uint64_t x = a->cycles ? a->cycles : UINT64_MAX, y = b->cycles ? b->cycles : UINT64_MAX;
+  double x = cost_of(left), y = cost_of(right);
   return (x > y) - (x < y);
 }
 
 static json_t *row_of(tg_context *context, const tg_session *base, const trial *t) {
-  double gain = (double)base->result.cycles / (double)t->cycles - 1;
+  double gain = (double)base->result.cycles / cost_of(t) - 1;
   char *text = tg_arena_printf(&context->arena, "%s would gain %.0f %%", t->what, 100 * gain);
   json_t *sections = json_array();
   for (int k = 0; k < NAMED && t->section[k]; k++) {
@@ -93,8 +111,8 @@ static json_t *row_of(tg_context *context, const tg_session *base, const trial *
                           json_pack("{s:o, s:I, s:I}", "name", tg_json_text(t->section[k]), "cycles",
                                     (json_int_t)t->before[k], "then", (json_int_t)t->after[k]));
   }
-  return json_pack("{s:s, s:f, s:I, s:o, s:o}", "change", t->value, "gain", gain, "cycles",
-                   (json_int_t)t->cycles, "sections", sections, "text", tg_json_text(text));
+  return json_pack("{s:o, s:f, s:I, s:o, s:o}", "change", tg_json_text(change_of(&context->arena, t)), "gain",
+                   gain, "cycles", (json_int_t)t->cycles, "sections", sections, "text", tg_json_text(text));
 }
 
 static bool has_policy(const tg_options *o) {
@@ -105,6 +123,52 @@ static bool has_policy(const tg_options *o) {
   return false;
 }
 
+/* One parameter each (advice.def). */
+static int change_parameters(tg_arena *arena, const tg_params *m, trial *trials) {
+  int count = 0;
+#define ADVICE(name, numerator, denominator)                                                                 \
+  trials[count].what =                                                                                       \
+      tg_arena_printf(arena, "%s %s to %u", numerator > denominator ? "Doubling" : "Halving", #name,         \
+                      m->name * numerator / denominator);                                                    \
+  trials[count].option[0] = TG_OPT_SET;                                                                      \
+  trials[count++].value[0] = tg_arena_printf(arena, #name "=%u", m->name * numerator / denominator);
+#include "runtime/command/advice.def"
+#undef ADVICE
+  return count;
+}
+
+/* Twice the channels of a memory device, alone and with ports that are twice as wide. */
+static int change_memory(tg_arena *arena, const tg_params *m, trial *trials) {
+  if (tg_dram_is_simple(&m->dram)) return 0;
+  uint32_t channels = 2 * m->dram.channels;
+  const char *device =
+      tg_arena_printf(arena, "%s,channels=%u", tg_dram_device_print(&m->dram, arena), channels);
+  trials[0] = (trial){.option = {TG_OPT_DRAM},
+                      .value = {device},
+                      .what = tg_arena_printf(arena, "Doubling the memory's channels to %u", channels)};
+  trials[1] =
+      (trial){.option = {TG_OPT_DRAM, TG_OPT_SET},
+              .value = {device, tg_arena_printf(arena, "port_bytes=%u", 2 * m->port_bytes)},
+              .what = tg_arena_printf(arena, "Doubling the memory's channels to %u and port_bytes to %u",
+                                      channels, 2 * m->port_bytes)};
+  return 2;
+}
+
+static int change_run(tg_context *context, const tg_session *base, trial *trials) {
+  int count = 0;
+  int64_t batch = base->input_count && base->inputs[0].rank ? base->inputs[0].dims[0] : 0;
+  if (!has_policy(&context->options))
+    trials[count++] =
+        (trial){.option = {TG_OPT_PRESET}, .value = {"mp1"}, .what = "BF16 products (--graphamp-preset mp1)"};
+  if (batch > 0 && !tg_given(&context->options, TG_OPT_DIM) && !tg_given(&context->options, TG_OPT_INPUT))
+    trials[count++] =
+        (trial){.option = {TG_OPT_BATCH},
+                .value = {tg_arena_printf(&context->arena, "%" PRId64, 2 * batch)},
+                .what = tg_arena_printf(&context->arena, "Doubling the batch to %" PRId64, 2 * batch),
+                .samples = 2};
+  return count;
+}
+
 json_t *tg_advise(tg_context *context, const tg_session *base) {
   const tg_params *m = &base->program->params;
   enum {
@@ -113,24 +177,15 @@ json_t *tg_advise(tg_context *context, const tg_session *base) {
 #undef ADVICE
     PARAMETERS
   };
-  trial trials[PARAMETERS + 1] = {{0}};
-  int count = 0;
-#define ADVICE(name, numerator, denominator)                                                                 \
-  trials[count].what =                                                                                       \
-      tg_arena_printf(&context->arena, "%s %s to %u", numerator > denominator ? "Doubling" : "Halving",      \
-                      #name, m->name * numerator / denominator);                                             \
-  trials[count].option = TG_OPT_SET;                                                                         \
-  trials[count++].value = tg_arena_printf(&context->arena, #name "=%u", m->name * numerator / denominator);
-#include "runtime/command/advice.def"
-#undef ADVICE
-  if (!has_policy(&context->options))
-    trials[count++] =
-        (trial){.option = TG_OPT_PRESET, .value = "mp1", .what = "BF16 products (--graphamp-preset mp1)"};
+  trial trials[PARAMETERS + OTHERS] = {{.what = NULL}};
+  int count = change_parameters(&context->arena, m, trials);
+  count += change_memory(&context->arena, m, trials + count);
+  count += change_run(context, base, trials + count);
   for (int i = 0; i < count; i++) run_trial(context, base, &trials[i]);
   qsort(trials, (size_t)count, sizeof *trials, fastest_first);
   json_t *rows = json_array();
   for (int i = 0; i < count && i < SENTENCES; i++)
-    if (trials[i].cycles && (double)base->result.cycles >= (1 + LEAST_GAIN) * (double)trials[i].cycles)
+    if (trials[i].cycles && (double)base->result.cycles >= (1 + LEAST_GAIN) * cost_of(&trials[i]))
       json_array_append_new(rows, row_of(context, base, &trials[i]));
   return rows;
 }

@@ -151,9 +151,10 @@ tg_status tg_command_run(tg_context *context) {
                                 .max_cycles = tg_option_number(o, TG_OPT_MAX_CYCLES, 0),
                                 .wave_file = tg_option_text(o, TG_OPT_WAVE, NULL),
                                 .steady = strcmp(tg_option_text(o, TG_OPT_ENGINE, "systemc"), "rtl") != 0,
-                                .profile = tg_given(o, TG_OPT_PROFILE) || tg_given(o, TG_OPT_ADVISE),
+                                .profile = tg_given(o, TG_OPT_PROFILE),
                                 .trace_file = tg_option_text(o, TG_OPT_TRACE, NULL)};
   tg_session *session = NULL;
+  if (!strcmp(run.engine, "systemc")) run.profile = true; /* it costs nothing there */
   tg_status status = check(context, &run);
   if (!status) status = trace_window(context, &run);
   if (!status) status = tg_open_session(context, &session);
