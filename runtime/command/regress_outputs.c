@@ -81,10 +81,33 @@ tg_status tg_regress_remember(tg_regress *r, const tg_regression *regression) {
   return status;
 }
 
+/* What --filter, --tag and --label leave of the trends. */
+static tg_status choose_trends(tg_regress *r, json_t *trends) {
+  bool chosen = tg_given(options(r), TG_OPT_FILTER) || tg_given(options(r), TG_OPT_TAG);
+  const char **ids = TG_NEW_ARRAY(arena(r), const char *, r->wanted_count + 1);
+  for (size_t i = 0; i < r->wanted_count; i++) ids[i] = r->suite.cases[r->wanted[i]].id;
+  return tg_trends_choose(trends, chosen ? ids : NULL, r->wanted_count,
+                          tg_option_text(options(r), TG_OPT_LABEL, NULL), diag(r));
+}
+
+static tg_status write_trends_page(tg_regress *r, const json_t *trends) {
+  const char *path = tg_option_text(options(r), TG_OPT_HTML, NULL);
+  tg_output_file file;
+  tg_status status = path ? tg_output_open(path, &file, diag(r)) : TG_OK;
+  if (status || !path) return status;
+  tg_trends_page(r->suite.name, trends, file.stream);
+  return tg_output_commit(&file, diag(r));
+}
+
 tg_status tg_regress_show_trends(tg_regress *r) {
   json_t *trends;
   tg_status status = read_trends(r, &trends);
-  if (status) return status;
+  if (!status) status = choose_trends(r, trends);
+  if (!status) status = write_trends_page(r, trends);
+  if (status) {
+    json_decref(trends);
+    return status;
+  }
   if (tg_answer_as_text(r->context, trends)) tg_trends_print(r->suite.name, trends, stdout);
   json_decref(trends);
   return TG_OK;

@@ -19,6 +19,12 @@ tg_status tg_history_read(const char *path, const char *suite, json_t **out_runs
  * [{"run", "case", "kind", "worse", "text"}]}: lists by run, null where a case was not in it; events latest first.
  *   kind: "verdict", "cycles", "memory", "outputs". A new reference. */
 json_t *tg_history_trends(const json_t *runs);
+/* Leaves what is asked of trends: of cases only those of `ids`, an array of `count`, and their events (NULL: all); of
+ * events only those of the runs with this label (NULL: all). TG_INVALID: there is no such run. */
+tg_status tg_trends_choose(json_t *trends, const char *const *ids, size_t count, const char *label,
+                           tg_diag *diag);
+/* The page of a history without a run. */
+void tg_trends_page(const char *suite, const json_t *trends, FILE *out);
 void tg_trends_print(const char *suite, const json_t *trends, FILE *out);
 
 #endif

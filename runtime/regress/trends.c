@@ -106,6 +106,40 @@ json_t *tg_history_trends(const json_t *runs) {
   return all;
 }
 
+/* --- part of them */
+
+static bool is_among(const char *const *ids, size_t count, const char *id) {
+  bool among = !ids;
+  for (size_t i = 0; i < count && !among; i++) among = !strcmp(ids[i], id);
+  return among;
+}
+
+static bool has_label(const json_t *runs, size_t run, const char *label) {
+  const char *own = json_string_value(json_object_get(json_array_get(runs, run), "label"));
+  return !label || (own && !strcmp(own, label));
+}
+
+tg_status tg_trends_choose(json_t *trends, const char *const *ids, size_t count, const char *label,
+                           tg_diag *diag) {
+  const json_t *runs = json_object_get(trends, "runs");
+  json_t *cases = json_object_get(trends, "cases"), *events = json_array(), *one;
+  const char *id;
+  void *next;
+  size_t i;
+  bool known = !label;
+  for (i = 0; i < json_array_size(runs); i++) known |= has_label(runs, i, label);
+  json_array_foreach(json_object_get(trends, "events"), i, one) {
+    if (is_among(ids, count, json_string_value(json_object_get(one, "case"))) &&
+        has_label(runs, (size_t)json_integer_value(json_object_get(one, "run")), label))
+      json_array_append(events, one);
+  }
+  json_object_set_new(trends, "events", events);
+  json_object_foreach_safe(cases, next, id, one) {
+    if (!is_among(ids, count, id)) json_object_del(cases, id);
+  }
+  return known ? TG_OK : tg_fail(diag, TG_INVALID, "--label: the history has no run \"%s\"", label);
+}
+
 /* --- as text */
 
 enum { MOST_EVENTS = 40, MOST_BARS = 40 };

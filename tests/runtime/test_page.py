@@ -22,9 +22,10 @@ PARTS = {
                "Where errors come from", "Precision decisions", "All that was measured and asked for", "Compare"],
     "training": ["Roofline", "Timeline", "Floor plan", "Stalls", "Sections", "Energy", "Training", "Precision decisions",
                  "All that was measured and asked for", "Compare"],
+    "history": ["What changed when", "Cycles over runs", "Cases by run"],
     "suite": ["Failed", "Cases", "What changed when", "Cycles over runs", "Cases by run"],
 }
-CHARTS = {"report": 3, "training": 4, "suite": 1}
+CHARTS = {"report": 3, "training": 4, "history": 1, "suite": 1}
 WIDTHS = (1280, 400)
 FEW = {"report 1280", "report 400", "suite 400"}
 
@@ -72,6 +73,7 @@ const ask = {
   async training(found) {
     found.curve = part("Training").querySelector("p").textContent;
   },
+  async history() {},
   async suite(found) {
     [found.said, found.sorted] = sortBy(part("Cases"), 2);
     found.events = rows(part("What changed when"));
@@ -136,6 +138,7 @@ def make_pages(command, folder):
         with open(folder + "/s.yaml", "w", encoding="utf-8") as file:
             file.write(suite % (flags, floor))
         run(command, "regress", "s.yaml", "-q", "-j", "1", "--label", label, cwd=folder, status=1 if floor else 0)
+    run(command, "regress", "s.yaml", "--trends", "--html", "history.html", "-q", cwd=folder)
     os.rename(folder + "/s.results/report.html", folder + "/suite.html")
 
 
@@ -265,6 +268,8 @@ def main():
                     check_report(one, reports["report"], reports["other"])
                 elif name.startswith("training"):
                     check_training(one, reports["training"])
+                elif name.startswith("history"):
+                    check(one["answer"].startswith("The history of 3 runs, from "), one["answer"])
                 else:
                     check_suite(one)
     print(f"{len(expected)} pages: no errors, no violations of axe-core's rules")

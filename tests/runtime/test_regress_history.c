@@ -66,6 +66,33 @@ TG_TEST(regress_history, what_moved_when_is_told) {
   EXPECT(access(in_dir("s.results"), F_OK) != 0); /* nothing was run */
 }
 
+/* --filter names cases, --label a run; the page has the same. */
+TG_TEST(regress_history, a_part_of_it_is_told) {
+  suite_and_model();
+  write_file("part.jsonl",
+             LINE("1", CASE("a/x/systemc", "passed", "1000") "," CASE("a/y/systemc", "passed",
+                                                                      "7") "," CASE("gone", "passed", "5"))
+                 LINE("2", CASE("a/x/systemc", "passed", "900") "," CASE("a/y/systemc", "passed", "8"))
+                     LINE("3", CASE("a/x/systemc", "passed", "800")));
+  json_t *t = trends("--history part.jsonl --filter 'a/x/*' --html part.html");
+  EXPECT_EQ(json_array_size(json_object_get(t, "runs")), 3);
+  EXPECT_EQ(json_object_size(json_object_get(t, "cases")), 1);
+  EXPECT_STR(event(t, 0), "2 a/x/systemc -11.1 % cycles (900 -> 800)");
+  EXPECT_STR(event(t, 1), "1 a/x/systemc -10.0 % cycles (1000 -> 900)");
+  EXPECT_STR(event(t, 2), "");
+  json_decref(t);
+  EXPECT_EQ(shell("grep -q 900 part.html && ! grep -q '\"gone\"\\|\"summary\":' part.html"), 0);
+  t = trends("--history part.jsonl --label 2");
+  EXPECT_EQ(json_object_size(json_object_get(t, "cases")), 3);
+  EXPECT_STR(event(t, 0), "1 a/x/systemc -10.0 % cycles (1000 -> 900)");
+  EXPECT_STR(event(t, 1), "1 a/y/systemc +14.3 % cycles (7 -> 8), worse");
+  EXPECT_STR(event(t, 2), "");
+  json_decref(t);
+  const outcome *o = tegula("regress s.yaml --trends --history part.jsonl --label 7");
+  EXPECT_EQ(o->status, 2);
+  EXPECT_HAS(o->err, "--label: the history has no run \"7\"");
+}
+
 /* As a run without a label of another tool may leave it. */
 TG_TEST(regress_history, what_a_line_may_leave_out_is_null) {
   suite_and_model();

@@ -3,7 +3,7 @@
 (() => {
   const suite = JSON.parse(document.getElementById("suite").textContent);
   const main = document.querySelector("main");
-  const {summary, cases, trends} = suite;
+  const {summary, cases, trends} = suite; /* a page of the history alone has no summary and no cases */
   const change = (before, now) => known(before) && known(now) && before ? now / before - 1 : null;
   const signed = share => !known(share) ? "–" : (share > 0 ? "+" : "") + percent(share);
   const says = c => c.findings.map(f => f.text).join("; ");
@@ -12,18 +12,18 @@
   /* --- the answer */
   document.title = suite.suite + " – Tegula";
   main.append(make("h1", {}, suite.suite + (suite.shard ? `, shard ${suite.shard}` : "")));
-  main.append(make("p", {class: "answer"}, [summary.failed ? `${summary.failed} of ${summary.cases} cases failed` : `All ${summary.cases} cases passed`,
-    ...count(summary.moved, "moved"), ...count(summary.new, "without a baseline"), ...count(summary.expected, "failed as expected")].join(", ") + "."));
-  main.append(make("dl", {class: "cards"}, ...Object.entries({...summary, seed: suite.seed, tegula: suite.tegula, runs: trends ? trends.runs.length : null})
+  main.append(make("p", {class: "answer"}, (summary ? [summary.failed ? `${summary.failed} of ${summary.cases} cases failed` : `All ${summary.cases} cases passed`,
+    ...count(summary.moved, "moved"), ...count(summary.new, "without a baseline"), ...count(summary.expected, "failed as expected")].join(", ") : trends.runs.length ? `The history of ${trends.runs.length} run${trends.runs.length === 1 ? "" : "s"}, from ${trends.runs[0].time} to ${trends.runs.at(-1).time}` : "No run so far") + "."));
+  main.append(make("dl", {class: "cards"}, ...Object.entries({...summary, seed: suite.seed ?? null, tegula: suite.tegula, runs: trends ? trends.runs.length : null})
     .filter(([, value]) => value !== null).map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, String(value))))));
 
-  const failed = cases.filter(c => c.verdict === "failed");
+  const failed = (cases || []).filter(c => c.verdict === "failed");
   if (failed.length) section("Failed", make("ul", {}, ...failed.map(c => make("li", {}, make("strong", {}, c.case), " ", says(c),
     c.log ? make("details", {}, make("summary", {}, "log"), make("pre", {class: "wide", tabindex: "0", role: "region", "aria-label": "log of " + c.case}, c.log)) : null))));
 
   /* --- cases */
   const error = c => c.loss ? c.loss.mean_last_20 : Math.max(...Object.values(c.error_vs_golden || c.error_vs_fp32 || {}).map(e => e.max_abs ?? Infinity));
-  section("Cases", table("Every case of this run", [
+  if (cases) section("Cases", table("Every case of this run", [
     ["case", c => c.case], ["verdict", c => c.verdict], ["cycles", c => c.cycles, plain], ["baseline", c => c.baseline_cycles, plain],
     ["change", c => change(c.baseline_cycles, c.cycles), signed], ["device bytes", c => c.peak_device_bytes, plain],
     ["largest error, or loss", c => { const e = error(c); return e === -Infinity ? null : e; }, plain], ["utilization", c => c.mac_utilization, percent],
