@@ -136,6 +136,22 @@ static void serve(tg_chip *chip, uint32_t port, uint32_t unit) {
   if (done && !store) tg_unit_let_next(chip, unit, chip->now + 1);
 }
 
+enum { NO_UNIT = UINT32_MAX };
+
+/* The unit that the port serves if it can: the first candidate after the context granted last. `*out_starved`: one before it
+ * lacks a buffer. */
+static uint32_t next_unit(const tg_chip *chip, uint32_t port, bool buffer, bool *out_starved) {
+  uint32_t contexts = chip->m->agcu_contexts, first = first_context(chip, port);
+  for (uint32_t i = 1; i <= contexts; i++) {
+    uint32_t unit = first + (chip->port[port].granted + i) % contexts;
+    const tg_unit_state *u = &chip->unit[unit];
+    if (!waits_for_port(chip, u)) continue;
+    if (is_store(u) || buffer) return unit;
+    *out_starved = true;
+  }
+  return NO_UNIT;
+}
+
 void tg_port_act(tg_chip *chip, uint32_t port) {
   tg_port_state *p = &chip->port[port];
   uint32_t contexts = chip->m->agcu_contexts, first = first_context(chip, port);
@@ -144,16 +160,13 @@ void tg_port_act(tg_chip *chip, uint32_t port) {
     tg_chip_wake(chip, tg_agent_of_port(chip, port), p->free_at);
     return;
   }
-  bool buffer = buffer_free(chip, p), starved = false;
-  for (uint32_t i = 1; i <= contexts; i++) {
-    uint32_t unit = first + (p->granted + i) % contexts;
-    const tg_unit_state *u = &chip->unit[unit];
+  for (uint32_t c = 0; c < contexts; c++) {
+    const tg_unit_state *u = &chip->unit[first + c];
     if (u->busy && u->start == chip->now) tg_chip_wake(chip, tg_agent_of_port(chip, port), chip->now + 1);
-    if (!waits_for_port(chip, u)) continue;
-    if (!is_store(u) && !buffer) {
-      starved = true;
-      continue;
-    }
+  }
+  bool starved = false;
+  uint32_t unit = next_unit(chip, port, buffer_free(chip, p), &starved);
+  if (unit != NO_UNIT) {
     p->walk.blocked = chip->memory && !tg_device_ready(chip, port);
     if (!p->walk.blocked) serve(chip, port, unit);
     return;
