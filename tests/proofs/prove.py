@@ -143,7 +143,7 @@ def hoisted(text):
 # What Yosys does not read becomes what it reads; each is a renaming, and a module keeps its meaning.
 def prepared(text, constants, widths=None):
     text = re.sub(r"tegula_pkg::(\w+)", lambda match: constants.get(match.group(1), match.group(0)), text)
-    text = text.replace('`include "assert.svh"', "")
+    text = text.replace('`include "assert.svh"', "").replace("int'(", "32'(")
     if widths is None:  # the package itself
         return text
     # A memory of structs is one of words.
