@@ -1,4 +1,5 @@
 #include "sim/machine/dram_device.h"
+#include "frontend/base/text_stream.h"
 #include "sim/machine/spec.h"
 
 #include <errno.h>
@@ -254,10 +255,8 @@ tg_status tg_dram_device_load(const char *spec, const char *beside, tg_dram_devi
 
 const char *tg_dram_device_print(const tg_dram_device *device, tg_arena *arena) {
   tg_dram_device row;
-  char *text = NULL;
-  size_t size = 0;
-  FILE *out = open_memstream(&text, &size);
-  if (!out) tg_die("out of memory");
+  tg_text_stream text;
+  FILE *out = tg_text_begin(&text);
   load_row(device->name, &row);
   fputs(device->name, out);
   if (strcmp(device->map, row.map)) fprintf(out, ",map=%s", device->map);
@@ -269,8 +268,5 @@ const char *tg_dram_device_print(const tg_dram_device *device, tg_arena *arena) 
     else
       fprintf(out, "%u", value(device, i));
   }
-  if (fclose(out)) tg_die("out of memory");
-  const char *copy = tg_arena_strdup(arena, text);
-  free(text);
-  return copy;
+  return tg_text_end_on(&text, arena);
 }
