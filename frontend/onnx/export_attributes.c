@@ -1,6 +1,6 @@
 /* A node's attributes, as ONNX has them: as attributes, or as operands where the opset that is written takes them so. */
 #include "frontend/names.h"
-#include "frontend/onnx/export.h"
+#include "frontend/onnx/export_parts.h"
 
 #include <stdlib.h>
 #include <string.h>

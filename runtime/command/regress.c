@@ -1,5 +1,5 @@
 /* tegula regress */
-#include "runtime/command/regress.h"
+#include "runtime/command/regress_state.h"
 #include "runtime/json_text.h"
 #include "runtime/regress/remote.h"
 
@@ -42,18 +42,6 @@ static tg_status load(tg_regress *r) {
   if (!status && !r->baseline.exists && tg_given(o, TG_OPT_BASELINE) && !tg_given(o, TG_OPT_UPDATE_BASELINE))
     return tg_fail(diag(r), TG_INVALID, "--baseline: %s: there is no such file", r->baseline_path);
   return status ? status : tg_regress_select(r);
-}
-
-const char *tg_regress_results_path(tg_regress *r) {
-  const char *slash = strrchr(r->suite.path, '/'), *base = slash ? slash + 1 : r->suite.path,
-             *dot = strrchr(base, '.');
-  const char *own = tg_arena_printf(arena(r), "%.*s.results",
-                                    dot && dot > base ? (int)(dot - base) : (int)strlen(base), base);
-  return tg_option_text(options(r), TG_OPT_RESULTS, own);
-}
-
-tg_status tg_regress_open_results(tg_regress *r) {
-  return tg_results_open(arena(r), tg_regress_results_path(r), &r->store, diag(r));
 }
 
 static void list(const tg_regress *r) {
@@ -113,11 +101,6 @@ static tg_status finished(void *user, size_t index, tg_diag *why) {
   if (!status) print_finished(r, index);
   r->stopped = !status && r->verdicts[index].failed && tg_given(options(r), TG_OPT_FAIL_FAST);
   return r->stopped ? TG_CANCELLED : status;
-}
-
-void tg_regress_tick(void *user, const tg_running *running, size_t count) {
-  tg_regress *r = user;
-  tg_screen_draw(&r->screen, running, count);
 }
 
 static size_t jobs(const tg_regress *r) {

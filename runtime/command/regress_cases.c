@@ -1,5 +1,5 @@
 /* Which cases of a suite a run of `tegula regress` is of, and which of them have results already. */
-#include "runtime/command/regress.h"
+#include "runtime/command/regress_state.h"
 #include "runtime/regress/select.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* tegula regress --explain: where the cycles of a case went. */
-#include "runtime/command/regress.h"
+#include "runtime/command/regress_state.h"
 #include "runtime/json_text.h"
 #include "runtime/regress/explain.h"
 #include "runtime/trace/trace.h"

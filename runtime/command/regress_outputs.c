@@ -1,7 +1,7 @@
 /* What a run of `tegula regress` leaves behind: results in files, its line in the history and the page of both, the
  * baseline. */
 #include "frontend/base/output_file.h"
-#include "runtime/command/regress.h"
+#include "runtime/command/regress_state.h"
 #include "runtime/regress/history.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* What the files of `tegula regress` share: a run of a suite. */
-#ifndef TEGULA_RUNTIME_COMMAND_REGRESS_H
-#define TEGULA_RUNTIME_COMMAND_REGRESS_H
+#ifndef TEGULA_RUNTIME_COMMAND_REGRESS_STATE_H
+#define TEGULA_RUNTIME_COMMAND_REGRESS_STATE_H
 
 #include "runtime/command/command.h"
 #include "runtime/regress/fingerprint.h"

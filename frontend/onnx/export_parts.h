@@ -1,6 +1,6 @@
-/* What the files of the ONNX export share: a model file while it is put together. */
-#ifndef TEGULA_FRONTEND_ONNX_EXPORT_H
-#define TEGULA_FRONTEND_ONNX_EXPORT_H
+/* Parts of the ONNX export: a model file while it is put together. */
+#ifndef TEGULA_FRONTEND_ONNX_EXPORT_PARTS_H
+#define TEGULA_FRONTEND_ONNX_EXPORT_PARTS_H
 
 #include "frontend/graph.h"
 #include "frontend/names.h"
