@@ -1,10 +1,10 @@
 /* A product as stages: which loads and stores its AGCUs have, in the order of their queues, and how long they take
  * the ports. */
-#include "mapper/gemm/stages.h"
 #include "frontend/base/math.h"
 #include "mapper/gemm/layout.h"
 #include "mapper/gemm/patch.h"
 #include "mapper/gemm/prologue.h"
+#include "mapper/gemm/stages.h"
 
 typedef struct list {
   const tg_params *m;

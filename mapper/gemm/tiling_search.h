@@ -1,4 +1,4 @@
-/* The search for the tiling of a product: what tiling.c and tiling_prologue.c consider, and the best so far. */
+/* The search for the tiling of a product: what tile.c and tiling_prologue.c consider, and the best so far. */
 #ifndef TEGULA_MAPPER_GEMM_TILING_SEARCH_H
 #define TEGULA_MAPPER_GEMM_TILING_SEARCH_H
 
@@ -23,7 +23,7 @@ typedef struct tg_tiling_search {
 } tg_tiling_search;
 
 /* The tiling of least estimated time that fits; mt 0: none does, and `out_lacks` says what the closest one lacks.
- * tiling.c */
+ * tile.c */
 void tg_search_tiling(const tg_compile *c, const tg_gemm *gemm, tg_gemm_tiling *out, tg_shortage *out_lacks);
 /* Is the best one so far faster, whatever else of the tiling is chosen? */
 bool tg_search_is_slower(const tg_tiling_search *s, const tg_gemm_tiling *t);

@@ -1,6 +1,6 @@
 /* Column blocks and chunks of rows that scratchpads and the egress have room for, and what they take. */
-#include "mapper/stream/tiling.h"
 #include "mapper/section/need.h"
+#include "mapper/stream/tiling.h"
 
 #include "frontend/base/math.h"
 

@@ -1,4 +1,4 @@
-/* How a stream kernel is cut, its channels and stages: stream.c has numbers of streams and sizes, tiling.c column
+/* How a stream kernel is cut, its channels and stages: stream.c has numbers of streams and sizes, tile.c column
  * blocks and chunks of rows, stages.c what these take, emit.c and vops.c the section. */
 #ifndef TEGULA_MAPPER_STREAM_TILING_H
 #define TEGULA_MAPPER_STREAM_TILING_H
@@ -16,7 +16,7 @@ typedef struct tg_stream_tiling {
   uint32_t out_flits, piece_flits;
 } tg_stream_tiling;
 
-/* Rows of a chunk: as many as the store port and the banks allow. False: not even one. tiling.c */
+/* Rows of a chunk: as many as the store port and the banks allow. False: not even one. tile.c */
 bool tg_tile_stream(const tg_params *m, const tg_stream_kernel *plan, tg_stream_tiling *t);
 
 static inline int tg_stream_unroll(const tg_stream_kernel *plan) { return plan->unroll ? plan->unroll : 1; }

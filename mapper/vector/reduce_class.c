@@ -2,9 +2,9 @@
  * dimensions, ascending. Neither order depends on the array (docs/numerics.md). Elementwise nodes of a
  * prologue are computed while a row or a block passes, for up to three reductions of the same shape; a
  * block's may be stored, too. */
-#include "mapper/vector/reduce.h"
 #include "mapper/kernel/class.h"
 #include "mapper/kernel/space.h"
+#include "mapper/vector/reduce.h"
 #include "mapper/vector/vector.h"
 
 #include <math.h>

@@ -3,11 +3,11 @@
  * computes again, with the same bits; scalars of a row stay in registers.
  *
  * Each reduction is done as late as what needs it allows: what it reads is likely to be at hand then. */
-#include "mapper/vector/rowwise.h"
 #include "frontend/base/math.h"
 #include "mapper/expression/expression.h"
 #include "mapper/kernel/class.h"
 #include "mapper/kernel/space.h"
+#include "mapper/vector/rowwise.h"
 #include "mapper/vector/vector.h"
 
 #include <math.h>
