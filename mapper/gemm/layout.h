@@ -42,21 +42,6 @@ static inline uint32_t tg_gemm_resident_loads(const tg_params *m, const tg_gemm 
                                               const tg_gemm_tiling *t) {
   return tg_gemm_loads_resident_chunks(m, gemm, t) ? t->chunks : 1;
 }
-/* Blocks of A and B that there is room for: two, or one of an operand that is loaded only once, or three
- * where the ports have as much to do as mx, so that they need not wait for a block to be read. */
-static inline uint32_t tg_gemm_a_blocks(const tg_gemm_tiling *t) {
-  if (t->patch) return t->patches;
-  if (t->resident == TG_RESIDENT_A) return t->passes_m == 1 ? 1 : 2;
-  if (t->producers) return !t->prefetch ? 2 : t->producers > 2 ? t->producers : t->producers + 2;
-  return 2 + t->prefetch;
-}
-/* What may be on its way, or wait to be read: blocks, or slabs. patch.c */
-uint32_t tg_gemm_a_credits(const tg_gemm *gemm, const tg_gemm_tiling *t);
-static inline uint32_t tg_gemm_b_blocks(const tg_gemm_tiling *t) {
-  if (t->resident == TG_RESIDENT_B) return t->passes_n == 1 ? 1 : 2;
-  if (t->producers) return t->producers * t->made;
-  return t->whole_b ? 1 : 2 + t->prefetch;
-}
 /* Of a row of column sums, of one of them; of all of a piece that have a buffer of their own, and of all that
  * go on from piece to piece. */
 uint32_t tg_gemm_column_sum_flits(const tg_params *m, const tg_gemm_tiling *t);

@@ -1,7 +1,6 @@
 #include "mapper/gemm/patch.h"
 
 #include "frontend/base/math.h"
-#include "mapper/gemm/layout.h"
 
 /* Pixels of a kernel row lie next to each other. */
 static bool is_joined(const tg_gemm_image *x) { return x->channels == x->depth && x->tap_step[1] == 1; }

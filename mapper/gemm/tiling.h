@@ -102,6 +102,22 @@ static inline bool tg_gemm_a_both_ways(const tg_params *m, const tg_gemm *gemm, 
                     : !gemm->a_transposed && t->mt % 2 == 0;
 }
 
+/* Blocks of A and B that there is room for: two, or one of an operand that is loaded only once, or three
+ * where the ports have as much to do as mx, so that they need not wait for a block to be read. */
+static inline uint32_t tg_gemm_a_blocks(const tg_gemm_tiling *t) {
+  if (t->patch) return t->patches;
+  if (t->resident == TG_RESIDENT_A) return t->passes_m == 1 ? 1 : 2;
+  if (t->producers) return !t->prefetch ? 2 : t->producers > 2 ? t->producers : t->producers + 2;
+  return 2 + t->prefetch;
+}
+/* What may be on its way, or wait to be read: blocks, or slabs. patch.c */
+uint32_t tg_gemm_a_credits(const tg_gemm *gemm, const tg_gemm_tiling *t);
+static inline uint32_t tg_gemm_b_blocks(const tg_gemm_tiling *t) {
+  if (t->resident == TG_RESIDENT_B) return t->passes_n == 1 ? 1 : 2;
+  if (t->producers) return t->producers * t->made;
+  return t->whole_b ? 1 : 2 + t->prefetch;
+}
+
 /* Stationary blocks that the rows of A take, where the operands are swapped. */
 static inline uint32_t tg_gemm_swapped_blocks(const tg_params *m, const tg_gemm *gemm,
                                               const tg_gemm_tiling *t) {

@@ -1,7 +1,7 @@
 /* Sizes of what attention keeps in a tile's scratchpad, and the channels between its stages. */
-#include "mapper/gemm/layout.h"
 #include "frontend/base/math.h"
 #include "mapper/attention/attention.h"
+#include "mapper/gemm/layout.h"
 
 #include <string.h>
 
