@@ -124,6 +124,17 @@ TG_TEST(arrays, what_is_short_is_named) {
   }
 }
 
+/* Loads of a piece are some sixteen flits: as many of them as may be under way keep a port busy for as long as memory
+ * takes. */
+TG_TEST(arrays, presets_hide_latency_behind_short_bursts) {
+  static const char *const presets[] = {"tiny", "edge", "rack"};
+  for (size_t i = 0; i < sizeof presets / sizeof *presets; i++) {
+    tg_params m;
+    ASSERT(!tg_params_load(presets[i], &m, NULL));
+    EXPECT(m.agcu_buffers * 16 * tg_flit_bytes(&m) >= m.port_bytes * m.dram_latency);
+  }
+}
+
 TG_TEST(arrays, the_smallest_buffers_of_agcus_map_or_are_refused) {
   tg_params small;
   tg_diag diag = {""};
